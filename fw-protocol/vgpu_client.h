@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Contract 1: client (libcuda-lite) and agent.
+ *
+ * Cold path: a SOCK_SEQPACKET UNIX socket. One request, one answer, fixed structs, fds passed with
+ * SCM_RIGHTS; who the peer is comes from SO_PEERCRED. Everything that creates something with an fd
+ * or a process goes here: HELLO, DEVICE, CTX_CREATE, CTX_DESTROY, WINDOW_GROW, STATUS.
+ *
+ * Hot path: segment 0 of the client's window, a sealed memfd made by the agent and mapped by client,
+ * agent and device. Control calls that need no fd go through its control queue; each context
+ * has its own I/O queue there.
+ *
+ * Address span of a client (the same virtual addresses in client and context process):
+ *
+ *   span_base                      + 1 TiB                  + 2 TiB
+ *   +------------------------------+------------------------+----------- ...
+ *   | window: segment 0, 1, 2 ...  | device 0 memory        | device 1
+ *   | shared, pinned, managed      | 64 GiB engine's arena, | (PROT_NONE in the client)
+ *   | IOVA = window_iova + offset  | then the client's      |
+ *   +------------------------------+------------------------+----------- ...
+ *
+ * The client reserves all of it PROT_NONE before HELLO, so no device pointer is a host pointer.
+ *
+ * Segment 0 (VGPU_SEG0_BYTES), offsets in bytes; W names the only writer of a line:
+ *
+ *   0x000000  struct vgpu_session      W: agent, once
+ *   0x001000  control queue, 64 slots  W: client
+ *   0x002000  replies, 64 x 64 bytes   W: agent (client: waiter only)
+ *   0x010000  context 0 .. 7, VGPU_CTX_STRIDE each:
+ *     +0x00000  struct vgpu_ctx_head   line by line, see there
+ *     +0x01000  printf ring, 60 KiB    W: device
+ *     +0x10000  timelines, 1024 x 64   W: device (client: waiter)
+ *     +0x20000  I/O queue, 1024 x 64   W: client
+ *   0x200000  staging, 2 MiB           W: client and device, as commands say
+ */
+#ifndef VGPU_CLIENT_H
+#define VGPU_CLIENT_H
+
+#include "vgpu_cmd.h"
+
+/* ---- the span ---------------------------------------------------------------------------- */
+#define VGPU_TIB (1ull << 40)
+#define VGPU_GIB (1ull << 30)
+#define VGPU_SPAN_BASE_DEFAULT 0x200000000000ull /* free in glibc, musl, ASan and TSan layouts */
+#define VGPU_MAX_DEVICES 8u
+#define VGPU_WINDOW_SPAN VGPU_TIB
+#define VGPU_DEVICE_SPAN VGPU_TIB
+#define VGPU_SPAN_BYTES (VGPU_WINDOW_SPAN + VGPU_MAX_DEVICES * VGPU_DEVICE_SPAN)
+#define VGPU_ARENA_BYTES (64 * VGPU_GIB)         /* first part of a device's span: the engine's */
+#define VGPU_DEVICE_BASE(span, dev) ((span) + VGPU_WINDOW_SPAN + (uint64_t)(dev) * VGPU_DEVICE_SPAN)
+#define VGPU_PHYS_SPAN VGPU_TIB                  /* offsets of PHYS_ALLOC */
+#define VGPU_PAGE 4096ull                        /* granularity of MEM_ALLOC */
+#define VGPU_HUGE (2ull << 20)                   /* granularity of segments, PHYS_* and VMM_* */
+
+/* ---- segment 0 --------------------------------------------------------------------------- */
+#define VGPU_SEG0_BYTES      0x400000u
+#define VGPU_CTLQ_OFFSET     0x001000u
+#define VGPU_CTLQ_SLOTS      64u
+#define VGPU_REPLY_OFFSET    0x002000u
+#define VGPU_REPLIES         64u
+#define VGPU_CTX_OFFSET(n)   (0x010000u + (n) * VGPU_CTX_STRIDE)
+#define VGPU_CTX_STRIDE      0x030000u
+#define VGPU_CTX_PRINTF      0x001000u
+#define VGPU_CTX_PRINTF_BYTES 0x00f000u
+#define VGPU_CTX_TIMELINES   0x010000u
+#define VGPU_CTX_IOQ         0x020000u
+#define VGPU_IOQ_SLOTS       1024u
+#define VGPU_STAGING_OFFSET  0x200000u
+#define VGPU_STAGING_BYTES   0x200000u
+_Static_assert(VGPU_CTX_OFFSET(VGPU_MAX_CONTEXTS) <= VGPU_STAGING_OFFSET, "contexts fit");
+_Static_assert(VGPU_CTX_TIMELINES + VGPU_MAX_STREAMS * 64u <= VGPU_CTX_IOQ, "timelines fit");
+_Static_assert(VGPU_CTX_IOQ + VGPU_IOQ_SLOTS * VGPU_SLOT_BYTES <= VGPU_CTX_STRIDE, "queue fits");
+
+#define VGPU_SESSION_MAGIC 0x55504756u  /* "VGPU" */
+
+struct vgpu_session {
+	uint32_t magic, version;
+	uint64_t features;
+	uint32_t client_id;
+	uint32_t rsvd[11];
+	/* line 1, W: agent. Slots of the control queue consumed so far. */
+	uint64_t ctl_head;
+	uint64_t rsvd1[7];
+};
+_Static_assert(sizeof(struct vgpu_session) == 128, "two lines");
+
+struct vgpu_ctx_head {
+	/* line 0, W: agent. I/O slots consumed so far: the room a submitter may use. */
+	uint64_t io_head;
+	uint64_t rsvd0[7];
+	/* line 1, W: device by DMA, or the agent when context or device died. Sticky. */
+	uint32_t error;                 /* enum vgpu_status; 0 while the context lives well */
+	uint32_t report_bytes;          /* text in report[], valid once error != 0 */
+	uint64_t rsvd1[7];
+	/* line 2, W: device. Bytes of printf text ever written (ring position). */
+	uint64_t printf_head;
+	uint64_t printf_lost;           /* bytes dropped because the ring was full */
+	uint64_t rsvd2[6];
+	/* line 3, W: client. Bytes of printf text ever read. */
+	uint64_t printf_tail;
+	uint64_t rsvd3[7];
+	/* lines 4..19, W: device, before error is set (release). A fault in words, no NUL needed. */
+	char report[1024];
+};
+_Static_assert(sizeof(struct vgpu_ctx_head) == 1280, "lines as drawn");
+
+/* ---- the agent's page: one for all clients, mapped read-only by them ----------------------- */
+struct vgpu_agent_page {
+	uint32_t magic, version;
+	uint32_t need_wakeup;           /* 1: the agent sleeps; write 8 bytes to the kick eventfd */
+	uint32_t rsvd[13];
+	struct vgpu_agent_device {      /* a line per device */
+		uint32_t state;         /* 0 gone, 1 ready */
+		uint32_t rsvd;
+		uint64_t memory_bytes, memory_used;
+		uint64_t rsvd1[5];
+	} device[VGPU_MAX_DEVICES];
+};
+_Static_assert(sizeof(struct vgpu_agent_page) == 64 * 9, "a line each");
+
+/* ---- feature words ------------------------------------------------------------------------ */
+/*
+ * HELLO offers, the answer holds the intersection; an unknown bit offered is ignored, an
+ * unknown bit required (upper half) refuses the client.
+ */
+#define VGPU_FEATURE_ASYM_FENCE 1ull    /* both sides are registered for membarrier(2)
+					   GLOBAL_EXPEDITED: the sleeper pays, publishers need no fence */
+
+/* ---- socket messages ----------------------------------------------------------------------- */
+enum vgpu_msg_type {
+	VGPU_MSG_HELLO = 1,     /* vgpu_msg_hello -> vgpu_msg_hello_r + fds HELLO_FD_* */
+	VGPU_MSG_DEVICE,        /* vgpu_msg_index -> vgpu_msg_device_r */
+	VGPU_MSG_CTX_CREATE,    /* vgpu_msg_ctx -> vgpu_msg_ctx_r */
+	VGPU_MSG_CTX_DESTROY,   /* vgpu_msg_ctx -> vgpu_msg_status; kills what still runs in it */
+	VGPU_MSG_WINDOW_GROW,   /* vgpu_msg_grow -> vgpu_msg_grow_r + 1 fd */
+	VGPU_MSG_STATUS,        /* vgpu_msg_index (start) -> vgpu_msg_status_r, clients page by page */
+};
+
+enum { VGPU_HELLO_FD_PIDFD, VGPU_HELLO_FD_AGENT_PAGE, VGPU_HELLO_FD_KICK, VGPU_HELLO_FD_SEG0,
+       VGPU_HELLO_FDS };
+
+struct vgpu_msg_header {
+	uint32_t type;                  /* answers repeat it */
+	uint32_t bytes;                 /* of the whole message */
+};
+struct vgpu_msg_hello {
+	struct vgpu_msg_header h;
+	uint32_t magic, version;
+	uint64_t features;
+	uint64_t span_base;             /* 0: a monitor; it gets no window, only DEVICE and STATUS */
+	char command[32];               /* for people: comm of the process */
+};
+struct vgpu_msg_hello_r {
+	struct vgpu_msg_header h;
+	uint32_t status;                /* enum vgpu_status */
+	uint32_t version;
+	uint64_t features;
+	uint32_t client_id, devices;
+	uint64_t window_iova;           /* of segment 0 */
+	uint64_t window_quota, memory_quota;
+	char text[96];                  /* why not, in words, when status != 0; else the agent's version */
+};
+struct vgpu_msg_index {
+	struct vgpu_msg_header h;
+	uint32_t index, rsvd;
+};
+struct vgpu_msg_device_r {
+	struct vgpu_msg_header h;
+	uint32_t status, rsvd;
+	struct vgpu_device_info info;
+};
+struct vgpu_msg_ctx {
+	struct vgpu_msg_header h;
+	uint32_t device;                /* CTX_CREATE */
+	uint32_t context;               /* CTX_DESTROY */
+	uint32_t weight, rsvd;          /* 0 = default */
+};
+struct vgpu_msg_ctx_r {
+	struct vgpu_msg_header h;
+	uint32_t status, context;
+	uint64_t io_index;              /* first slot index of its queue: tickets go on from there */
+};
+struct vgpu_msg_status {
+	struct vgpu_msg_header h;
+	uint32_t status, rsvd;
+};
+struct vgpu_msg_grow {
+	struct vgpu_msg_header h;
+	uint64_t bytes;                 /* rounded up to VGPU_HUGE by the agent */
+};
+struct vgpu_msg_grow_r {
+	struct vgpu_msg_header h;
+	uint32_t status, rsvd;
+	uint64_t offset, bytes;         /* place in the window; map the fd at span_base + offset */
+};
+struct vgpu_msg_client {
+	uint32_t client_id, pid, uid, contexts;
+	uint64_t memory_bytes, window_bytes;
+	uint64_t commands;              /* forwarded so far */
+	uint64_t connected_ns;          /* age */
+	char command[32];
+};
+#define VGPU_STATUS_PAGE 32u
+struct vgpu_msg_status_r {
+	struct vgpu_msg_header h;
+	uint32_t status, clients;       /* all there are */
+	uint32_t first, count;          /* in this page */
+	uint32_t agent_pid, agent_cpu;  /* cpu ~0: not pinned */
+	uint64_t agent_uptime_ns;
+	uint64_t sleeps, wakeups_sent;
+	char agent_version[32];
+	char transport[32];             /* "vfio-user" */
+	struct vgpu_msg_client client[VGPU_STATUS_PAGE];
+};
+
+/* Where clients look, in this order (vgpu.7): $VGPU_AGENT, then these. */
+#define VGPU_AGENT_SOCKET_SYSTEM "/run/vgpu/agent.sock"
+#define VGPU_AGENT_SOCKET_USER   "vgpu/agent.sock"       /* under $XDG_RUNTIME_DIR */
+
+#endif

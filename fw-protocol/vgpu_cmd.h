@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command: one 64-byte record, the same in a client's queue and in the device's ring.
+ *
+ * Self-contained: fixed widths, little endian, no pointers, stdint only. Both contracts
+ * (vgpu_client.h: client and agent; vgpu_device.h: agent and device) include it.
+ *
+ *      0        4    5      6       8         12          16        24          32          64
+ *      +--------+----+------+-------+---------+-----------+---------+-----------+-----------+
+ *      | seq    | op | slots| flags | stream  | wait_tl   | ticket  | wait_value| body      |
+ *      +--------+----+------+-------+---------+-----------+---------+-----------+-----------+
+ *      |<-------------------- header, stamped at submission ------------------->|<-stored-->|
+ *
+ * A command of n slots is one header slot and n - 1 payload slots:
+ *
+ *      0        4         8                                                              64
+ *      +--------+---------+--------------------------------------------------------------+
+ *      | seq    | 0       | 56 bytes of payload                                          |
+ *      +--------+---------+--------------------------------------------------------------+
+ *
+ * Every slot, payload too, starts with its sequence word, so that no byte an application chose (a
+ * kernel parameter) can ever stand where a reader looks for a publication.
+ *
+ * seq of the slot with index i (indices count up for ever, i % queue size is its place) is
+ * (uint32_t)(i + 1) when the slot is valid. Payload slots are written first; the header's seq is
+ * written last, with release order, and publishes all slots of the command. The queue starts as
+ * zeroes: no lap ever makes a stale slot look valid, since its old seq is one lap behind.
+ *
+ * ticket = index of the header slot + 1. It is the command's timeline value: when the command is
+ * complete, the timeline of its stream holds a value >= ticket. Claiming slots (one fetch_add in
+ * private memory) therefore also numbers the command, and values cannot be published out of order.
+ */
+#ifndef VGPU_CMD_H
+#define VGPU_CMD_H
+
+#include <stdint.h>
+
+#include "vgpu_status.h"
+
+#define VGPU_PROTOCOL_VERSION 1u
+
+#define VGPU_SLOT_BYTES 64u
+#define VGPU_SLOT_PAYLOAD 56u
+#define VGPU_MAX_SLOTS 75u              /* header + 74 x 56 = 4144 bytes of payload */
+#define VGPU_MAX_PARAM_BYTES 4096u      /* inline kernel parameters, PTX ISA ".param" limit */
+
+#define VGPU_MAX_STREAMS 1024u          /* per context; 0 is the legacy default stream */
+#define VGPU_MAX_CONTEXTS 8u            /* per client, over all devices */
+#define VGPU_STREAM_CREDITS 256u        /* commands of one stream in flight, kept by the client */
+
+struct vgpu_cmd {
+	uint32_t seq;
+	uint8_t op;                     /* enum vgpu_op */
+	uint8_t slots;                  /* 1..VGPU_MAX_SLOTS */
+	uint16_t flags;                 /* VGPU_CMD_* and op-specific bits 8..15 */
+	uint32_t stream;                /* < VGPU_MAX_STREAMS */
+	uint32_t wait_tl;               /* VGPU_WAIT_TL(context, stream), 0 = no wait */
+	uint64_t ticket;                /* the reader checks it against the slot index */
+	uint64_t wait_value;            /* start only when that timeline is >= this */
+	union {
+		uint8_t body[32];
+		uint64_t w[4];
+		struct vgpu_body_launch {
+			uint32_t fn;
+			uint32_t grid[3];
+			uint16_t block[3];
+			uint16_t param_bytes;   /* in the payload slots, 56 bytes each */
+			uint32_t shared_bytes;  /* dynamic */
+			uint32_t attrs;         /* VGPU_LAUNCH_* */
+		} launch;
+		struct vgpu_body_copy {
+			uint64_t dst, src;      /* addresses in the client's span */
+			uint64_t bytes;         /* COPY: any; COPY_INLINE: in the payload; COPY3D: width */
+			uint64_t rsvd;
+		} copy;
+		struct vgpu_body_fill {
+			uint64_t dst;
+			uint64_t width;         /* elements a row */
+			uint32_t pitch;         /* bytes from row to row; any when height is 1 */
+			uint32_t height;        /* rows */
+			uint32_t value;
+			uint32_t elem_bytes;    /* 1, 2 or 4 */
+		} fill;
+		struct vgpu_body_event {
+			uint64_t record;        /* VGPU_EVENT_RECORD_BYTES written there */
+			uint64_t rsvd[3];
+		} event;
+		struct vgpu_body_value {
+			uint64_t addr;
+			uint64_t value;
+			uint32_t bytes;         /* 4 or 8, naturally aligned */
+			uint32_t compare;       /* WAIT_VALUE: VGPU_COMPARE_* */
+			uint64_t rsvd;
+		} value;
+		/* Control calls (the small queue). Every one carries a reply slot. */
+		struct vgpu_body_ctl {
+			uint16_t reply;         /* reply slot of the client */
+			uint16_t context;       /* the client's context number, 0..7 */
+			uint32_t id;            /* module or function id, where the op has one */
+			uint64_t a, b, c;       /* named per op in vgpu_ops.def */
+		} ctl;
+	} u;
+};
+_Static_assert(sizeof(struct vgpu_cmd) == VGPU_SLOT_BYTES, "one cache line");
+
+struct vgpu_payload_slot {
+	uint32_t seq;
+	uint32_t zero;
+	uint8_t bytes[VGPU_SLOT_PAYLOAD];
+};
+_Static_assert(sizeof(struct vgpu_payload_slot) == VGPU_SLOT_BYTES, "one cache line");
+
+union vgpu_slot {
+	struct vgpu_cmd cmd;
+	struct vgpu_payload_slot payload;
+};
+
+/* COPY3D, its one payload slot. Bytes; a row is copy.bytes wide. 2D has depth 1. */
+struct vgpu_copy3d {
+	uint64_t height, depth;
+	uint64_t dst_pitch, dst_slice;
+	uint64_t src_pitch, src_slice;
+	uint64_t rsvd;
+};
+_Static_assert(sizeof(struct vgpu_copy3d) == VGPU_SLOT_PAYLOAD, "fills one slot");
+
+/* Written by EVENT when all earlier work of the stream is complete; 16-byte aligned. */
+struct vgpu_event_record {
+	uint64_t time_ns;               /* the device's monotonic clock */
+	uint64_t ticket;                /* of the EVENT command, written after time_ns (release) */
+};
+#define VGPU_EVENT_RECORD_BYTES 16u
+
+/* Header flags, any op of the I/O queue. */
+#define VGPU_CMD_LEGACY   0x0001u  /* starts after all earlier BLOCKING work, and ends before later */
+#define VGPU_CMD_BLOCKING 0x0002u  /* stream takes part in the legacy barrier (not NonBlocking) */
+#define VGPU_CMD_FLAGS    0x0003u
+
+/* launch.attrs */
+#define VGPU_LAUNCH_COOPERATIVE 0x1u
+#define VGPU_LAUNCH_ATTRS       0x1u
+
+/* WAIT_VALUE compare, as CUstreamWaitValue_flags: GEQ is cyclic (int)(*addr - value) >= 0 */
+#define VGPU_COMPARE_GEQ 0u
+#define VGPU_COMPARE_EQ  1u
+#define VGPU_COMPARE_AND 2u
+#define VGPU_COMPARE_NOR 3u
+
+/* A timeline of the same client: bit 31 set, context number, stream. */
+#define VGPU_WAIT_TL(context, stream) (0x80000000u | ((uint32_t)(context) << 16) | (uint32_t)(stream))
+#define VGPU_WAIT_CONTEXT(tl) (((tl) >> 16) & 0x7fffu)
+#define VGPU_WAIT_STREAM(tl)  ((tl) & 0xffffu)
+
+/* Operation numbers come from the one table. */
+enum vgpu_op {
+#define VGPU_OP(name, value, queue, payload, text) VGPU_OP_##name = (value),
+#include "vgpu_ops.def"
+#undef VGPU_OP
+};
+enum vgpu_op_queue { VGPU_Q_IO, VGPU_Q_CTL };
+enum vgpu_op_payload { VGPU_P_NONE, VGPU_P_PARAMS, VGPU_P_COPY3D, VGPU_P_DATA };
+
+/*
+ * A reply: 64 bytes, written by one side, polled by the other. In client memory one per control
+ * call in flight (agent writes, client reads); in the agent's memory one per control-ring slot
+ * (device writes, agent reads).
+ */
+struct vgpu_reply {
+	uint32_t seq;                   /* low word of the command's ticket; written last (release) */
+	uint32_t status;                /* enum vgpu_status */
+	uint64_t v[5];                  /* per op, see vgpu_ops.def */
+	uint32_t waiter;                /* client: 1 = asleep on `wake`; agent clears it and wakes */
+	uint32_t wake;                  /* futex word, agent increments */
+	uint64_t rsvd;
+};
+_Static_assert(sizeof(struct vgpu_reply) == 64, "one cache line");
+
+/*
+ * A timeline: one cache line per stream. The device writes value and error by DMA; the client
+ * sets waiter before it sleeps on wake; the device clears waiter when it raises the interrupt,
+ * and the agent increments wake and wakes the futex.
+ */
+struct vgpu_timeline {
+	uint64_t value;                 /* ticket of the last complete command of the stream */
+	uint32_t error;                 /* enum vgpu_status, sticky; written before value */
+	uint32_t waiter;
+	uint32_t wake;
+	uint32_t rsvd[11];
+};
+_Static_assert(sizeof(struct vgpu_timeline) == 64, "one cache line");
+
+/*
+ * What a device is: answered by IDENTIFY (admin queue) and handed on by the agent to clients, who
+ * keep it. Little endian, text is NUL-terminated UTF-8.
+ */
+struct vgpu_device_info {
+	char name[64];
+	char engine[64];                /* "cpu: interpreter (AVX-512)", shown by vgpu smi */
+	uint8_t uuid[16];
+	uint32_t cc_major, cc_minor;
+	uint32_t sm_count;
+	uint32_t warp_size;
+	uint64_t memory_bytes;
+	uint32_t max_threads_per_block, max_threads_per_sm, max_blocks_per_sm;
+	uint32_t max_block[3];
+	uint32_t max_grid[3];
+	uint32_t regs_per_block, regs_per_sm;
+	uint32_t shared_per_block, shared_per_block_optin, shared_per_sm, shared_reserved;
+	uint32_t clock_khz, memory_clock_khz, memory_bus_bits, l2_bytes;
+	uint32_t pci_vendor, pci_device;
+	char bus_id[20];                /* "0000:00:05.0"; the agent fills it in where it knows */
+	uint64_t features;              /* VGPU_DEV_FEATURE_* */
+	uint32_t max_contexts;          /* of the device, over all clients */
+	uint32_t cores;                 /* processors the engine may use */
+	uint8_t rsvd[224];
+};
+_Static_assert(sizeof(struct vgpu_device_info) == 512, "wire layout");
+#define VGPU_DEV_FEATURE_COOPERATIVE 1u
+#define VGPU_DEV_FEATURE_VMM 2u
+
+/*
+ * Symbol table of a module, written by MODULE_COMMIT into client memory:
+ * header, nsyms x vgpu_symbol, names (NUL-terminated).
+ */
+struct vgpu_symtab {
+	uint32_t bytes;                 /* of everything, header included */
+	uint32_t nsyms;
+};
+struct vgpu_symbol {
+	uint32_t kind;                  /* VGPU_SYM_* */
+	uint32_t id;                    /* function id */
+	uint32_t name;                  /* offset from the start of the table */
+	uint32_t rsvd;
+	uint64_t address, bytes;        /* of a variable */
+};
+_Static_assert(sizeof(struct vgpu_symbol) == 32, "wire layout");
+#define VGPU_SYM_FUNC 1u
+#define VGPU_SYM_GLOBAL 2u
+#define VGPU_SYM_CONST 3u
+
+/* Written by FUNC_INFO into client memory, nparams entries behind it. */
+struct vgpu_fn_info {
+	uint32_t id;
+	uint32_t nparams, param_bytes;
+	uint32_t max_threads;
+	uint32_t reqntid[3];
+	uint32_t regs;
+	uint32_t shared_static, local_bytes, const_bytes;
+	uint32_t ptx_version, binary_version;
+	uint32_t rsvd[3];
+	struct vgpu_fn_param { uint32_t offset, bytes; } params[];
+};
+_Static_assert(sizeof(struct vgpu_fn_info) == 64, "wire layout");
+
+#endif

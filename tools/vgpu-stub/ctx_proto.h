@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Device parent and context process: the bootstrap and the few messages after it.
+ *
+ * The parent (server side: registers, DMA table, admin queue) spawns one process per context:
+ * fork + exec of its own binary, argv {"vgpu-stub", "--context"}, fd 3 = SOCK_SEQPACKET to the
+ * parent, nothing else open but 0..2 (null, null, stderr). exec gives it an address space of its own.
+ *
+ *   parent                                   context
+ *   INIT + fds {kick, irq, phys, run}  --->  reserves the span PROT_NONE
+ *   MAP x n (queue block, segment 0)   --->  maps, no answer before START
+ *   START                              --->  opens the engine (threads), drops everything, seccomp
+ *                                      <---  READY + listener fd (seccomp user notification)
+ *   MAP (window segments later)        --->  mmap; the parent sees the call, compares, lets it go on
+ *                                      <---  ACK
+ *   IRQ + fd (vector re-programmed)    --->
+ *
+ * The context is counted as hostile from its first instruction after exec: the parent believes nothing it says,
+ * waits for it only with a deadline, and kills it at any deviation. mmap of a file is allowed
+ * when it is exactly the MAP the parent sent last, or the phys memfd at an address inside the device's span.
+ */
+#ifndef VGPU_CTX_PROTO_H
+#define VGPU_CTX_PROTO_H
+
+#include <stdint.h>
+
+#include "vgpu_client.h"
+#include "vgpu_device.h"
+
+#define CTX_SOCKET_FD 3
+#define CTX_QB_VA 0x1f0000000000ull     /* the queue block in the context: below every span */
+
+enum ctx_msg_type { CTX_INIT = 1, CTX_MAP, CTX_UNMAP, CTX_START, CTX_IRQ,      /* parent -> context */
+		    CTX_READY = 100, CTX_ACK, CTX_LOG };                       /* context -> parent */
+
+enum { CTX_FD_KICK,     /* eventfd, the parent writes it when the doorbell rings; context sleeps on it */
+       CTX_FD_IRQ,      /* eventfd of this queue's MSI-X vector: the context writes 8 bytes of 1 */
+       CTX_FD_PHYS,     /* memfd, VMM physical memory: offsets of PHYS_ALLOC, size VGPU_PHYS_SPAN */
+       CTX_FD_RUN,      /* memfd, one page, mapped read-only: struct ctx_run */
+       CTX_INIT_FDS };
+
+struct ctx_run {
+	uint32_t run;           /* 0: take no new work from the rings (time slices, SET_RUN) */
+	uint32_t rsvd[15];
+};
+
+struct ctx_msg {
+	uint32_t type;
+	uint32_t status;        /* READY, ACK: enum vgpu_status */
+	union {
+		struct ctx_init {
+			struct vgpu_ctx_create create;  /* as the agent asked, checked by the parent */
+			struct vgpu_device_info device; /* what the engine is to look like */
+			uint32_t asym_fence;            /* CC bit: agent and device share a kernel */
+			uint32_t cores;                 /* engine threads */
+			uint32_t qid;
+			uint32_t verbose;
+		} init;
+		struct ctx_map {
+			uint64_t va, bytes, offset;     /* page-aligned; mmap(va, MAP_SHARED|MAP_FIXED) */
+			uint32_t fd_key;                /* a new key comes with its fd; a known one reuses it */
+			uint32_t id;                    /* repeated in ACK */
+		} map;
+		char log[512];          /* LOG: one line, NUL-terminated */
+	} u;
+};
+
+#endif

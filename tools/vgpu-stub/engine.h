@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An engine computes. One context process (context.c) owns exactly one engine and is its only
+ * caller; everything here runs inside the context's sandbox, so an engine may trust nothing that
+ * reaches it (images, parameters, addresses) and opens no file, socket or process.
+ *
+ * Threads: open() starts its workers (before the sandbox closes: no thread is created later).
+ * All other calls come from one thread, the context's dispatcher; done/print/fault are called
+ * from any thread of the engine. Errors are enum vgpu_status values (vgpu_status.h), never errno.
+ *
+ * Addresses: one 64-bit generic address space. A global address is the virtual address itself.
+ * Only [span_base, span_base + span_bytes) may be touched by a kernel; the context reserved it
+ * PROT_NONE; allocations and window segments appear and vanish inside it under the engine's feet
+ * (never while a command that names them runs, if the client is honest). Inside it,
+ * [arena_base, arena_base + arena_bytes) is the engine's own: module globals, shared and
+ * local windows, printf buffers, the device heap. Everything else belongs to others.
+ */
+#ifndef VGPU_ENGINE_H
+#define VGPU_ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct engine;          /* opaque, per engine implementation */
+
+struct engine_fault {
+	uint32_t status;        /* enum vgpu_status, one of the sticky ones */
+	uint32_t fn;            /* function id, 0 if none */
+	const char *kernel;     /* name or NULL */
+	uint32_t block[3], thread[3];
+	uint64_t address;       /* faulting address, for ILLEGAL_ADDRESS / MISALIGNED */
+	uint32_t ptx_line;      /* 0 = unknown */
+	const char *what;       /* "read of 4 bytes", "trap", ... never NULL */
+};
+
+struct engine_env {
+	uint64_t span_base, span_bytes;
+	uint64_t arena_base, arena_bytes;       /* >= 64 GiB of reserved address space */
+	unsigned cores;                         /* worker threads to use, >= 1, dispatcher included */
+	uint32_t cc_major, cc_minor;
+	uint32_t sm_count;
+	uint32_t shared_per_block_optin;        /* bytes: static + dynamic limit of one block */
+	uint64_t printf_bytes;                  /* 0 = default */
+	void *owner;
+	/* A pending launch has ended (all blocks done, or a fault). Any engine thread. */
+	void (*done)(void *owner, uint64_t cookie, uint32_t status);
+	/* Once per faulting launch, before its done(). Any engine thread. */
+	void (*fault)(void *owner, const struct engine_fault *f);
+	/* Device printf: formatted text, complete calls only. Any engine thread. */
+	void (*print)(void *owner, const char *text, size_t bytes);
+};
+
+struct engine_launch {
+	uint32_t fn;
+	uint32_t grid[3], block[3];     /* all >= 1; checked by the engine against its limits */
+	uint32_t shared_bytes;          /* dynamic shared memory */
+	uint32_t flags;                 /* ENGINE_LAUNCH_* */
+	const void *params;             /* laid out as func_info says; valid during the call only */
+	uint32_t param_bytes;
+	uint64_t cookie;                /* handed back by done() */
+};
+#define ENGINE_LAUNCH_COOPERATIVE 1u    /* all blocks resident at once; grid sync allowed */
+
+struct engine_param {
+	uint32_t offset, bytes;         /* PTX .param layout: natural alignment, declaration order */
+};
+
+#define ENGINE_MAX_PARAMS 1024
+
+struct engine_func_info {               /* the numbers behind cuFuncGetAttribute */
+	uint32_t id;
+	const char *name;               /* valid until its module is unloaded */
+	uint32_t nparams, param_bytes;
+	const struct engine_param *params;
+	uint32_t max_threads;           /* .maxntid product or the device's 1024 */
+	uint32_t reqntid[3];            /* .reqntid, 0 = none */
+	uint32_t regs;                  /* 32-bit registers a thread, an estimate, 16..255 */
+	uint32_t shared_static;         /* bytes of .shared that this kernel uses */
+	uint32_t local_bytes;           /* .local bytes a thread */
+	uint32_t const_bytes;
+	uint32_t ptx_version;           /* 84 for .version 8.4 */
+	uint32_t binary_version;        /* 61 for sm_61 */
+};
+
+struct engine_symbol {
+	enum { ENGINE_SYM_FUNC = 1, ENGINE_SYM_GLOBAL, ENGINE_SYM_CONST } kind;
+	uint32_t id;                    /* function id (unique in the context, never 0), else 0 */
+	const char *name;
+	uint64_t address, bytes;        /* of a variable */
+};
+
+struct engine_ops {
+	const char *name;               /* "cpu" */
+
+	uint32_t (*open)(const struct engine_env *env, struct engine **out);
+	void (*close)(struct engine *e);        /* after the last launch is done */
+
+	/*
+	 * PTX text (with or without the final NUL) or a fatbin container (raw 0xBA55ED50 header, or
+	 * bytes of it). image is the caller's private copy and stays valid and unchanged until
+	 * module_unload: an engine indexes it in place and decompresses and compiles on first use.
+	 * log gets a NUL-terminated text on failure ("line:column: reason"), and may get warnings.
+	 */
+	uint32_t (*module_load)(struct engine *e, const void *image, size_t bytes,
+				uint32_t *module, char *log, size_t log_bytes);
+	uint32_t (*module_unload)(struct engine *e, uint32_t module);
+	/* Iterates: symbol i of the module, NOT_FOUND behind the last one. */
+	uint32_t (*module_symbol)(struct engine *e, uint32_t module, uint32_t i,
+				  struct engine_symbol *out);
+	/* Bytes of arena memory that the module's variables take (for accounting). */
+	uint64_t (*module_bytes)(struct engine *e, uint32_t module);
+
+	/* Parses (and compiles) the kernel if that has not happened; log as in module_load. */
+	uint32_t (*func_info)(struct engine *e, uint32_t fn, struct engine_func_info *out,
+			      char *log, size_t log_bytes);
+
+	/*
+	 * Starts a grid. OK: it is complete already (small grids run in place, within a budget: a
+	 * kernel that does not end soon is handed to the workers). PENDING: done() will come.
+	 * Any other value: not started. Launches given while others are pending run concurrently
+	 * and make progress independently (a block that spins on memory written by another grid
+	 * must not starve that grid: workers time-slice when blocks are more than threads).
+	 */
+	uint32_t (*launch)(struct engine *e, const struct engine_launch *l);
+
+	/*
+	 * memcpy and fill between any two places of the span or the caller's memory, with faults
+	 * caught: OK or ILLEGAL_ADDRESS. Synchronous, any thread of the context.
+	 */
+	uint32_t (*copy)(struct engine *e, void *dst, const void *src, size_t bytes);
+	uint32_t (*fill)(struct engine *e, void *dst, uint32_t value, unsigned elem_bytes,
+			 size_t count);
+};
+#define ENGINE_PENDING 0x10000u
+
+extern const struct engine_ops engine_cpu;
+
+#endif
