@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+# The whole build. `make` builds everything into build/; `make demo` and `make test` first install what
+# is missing (tools/setup.sh), so each works as the only command on a fresh Debian 12.
+#
+#   make            libraries, agent, device, vgpu          make CC=clang   the same with clang
+#   make demo       device table, example programs, launch latency
+#   make test       every test; ends with "N passed, N failed, N skipped"
+#   make pre-push   exactly what CI does: make test in a fresh clone
+#   make install    DESTDIR and PREFIX are honoured
+
+B       := build
+O       := $(B)/obj
+PREFIX  ?= /usr/local
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
+
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
+CFLAGS  ?= -O2 -g
+BASE    := -std=gnu11 $(WARN) -fno-strict-aliasing -MMD -MP
+PIC     := $(BASE) -fPIC -fvisibility=hidden -ftls-model=global-dynamic -Ilibcuda-lite/include
+SAN     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+
+# ---- sources ------------------------------------------------------------------------------------
+FW      := fw-protocol/vgpu_check.c
+STUB    := $(wildcard tools/vgpu-stub/*.c)
+CPU     := $(wildcard tools/vgpu-stub/cpu/*.c)
+TOOL    := $(wildcard tools/vgpu/*.c)
+CORE    := $(wildcard libcuda-lite/core/*.c) $(wildcard libcuda-lite/driver/*.c)
+RT      := $(wildcard libcuda-lite/runtime/*.c)
+AGENT   := $(wildcard agent/*.c)
+
+objs     = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: all demo test check pre-push clean install uninstall setup libs bins test-bins
+
+all: bins libs
+
+bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent
+libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a
+
+# The two commands. Set-up may bring the compiler itself, so the build is a make of its own.
+setup:
+	@tools/setup.sh
+demo: setup
+	@$(MAKE) --no-print-directory -j$(JOBS) all e2e
+	@tests/demo.sh $(B)
+test: setup
+	@$(MAKE) --no-print-directory -j$(JOBS) all test-bins
+	@tests/run.sh $(B)
+check:
+	@$(MAKE) --no-print-directory -j$(JOBS) all test-bins
+	@tests/run.sh $(B)
+pre-push:
+	rm -rf $(B)/clone && git clone -q . $(B)/clone && cd $(B)/clone && bash .ci/run
+
+# ---- the device: dynamic glibc, lz4 and zstd for fatbins -----------------------------------------
+STUB_FLAGS := -D_GNU_SOURCE
+CPU_FLAGS  := -D_GNU_SOURCE -ffp-contract=off -frounding-math
+STUB_LIBS  := -llz4 -lzstd -lm -lpthread
+
+$(O)/stub/tools/vgpu-stub/cpu/%.o: tools/vgpu-stub/cpu/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(BASE) $(CPU_FLAGS) -c -o $@ $<
+$(O)/stub/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(BASE) $(STUB_FLAGS) -c -o $@ $<
+$(B)/bin/vgpu-stub: $(call objs,stub,$(STUB) $(CPU) $(FW))
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Wl,-z,relro,-z,now -o $@ $^ $(STUB_LIBS)
+
+# ---- vgpu ---------------------------------------------------------------------------------------
+$(O)/tool/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(BASE) -c -o $@ $<
+$(B)/bin/vgpu: $(call objs,tool,$(TOOL))
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Wl,-z,relro,-z,now -o $@ $^ -lm -ldl -lpthread
+
+# ---- libcuda-lite -------------------------------------------------------------------------------
+# Every library is loadable alone (-z defs) and needs libc only (libcudart: libcuda too).
+SO := -shared -Wl,-z,defs -Wl,-z,relro,-z,now -Wl,-z,nodelete -Wl,--as-needed
+
+$(O)/lib/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PIC) -c -o $@ $<
+$(O)/rt12/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PIC) -DCUDART_MAJOR=12 -c -o $@ $<
+$(O)/rt13/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PIC) -DCUDART_MAJOR=13 -c -o $@ $<
+# the archive: position-independent, so that static-pie programs take it; no glibc-only call
+$(O)/static/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PIC) -DVGPU_STATIC -DCUDART_MAJOR=12 -U_FORTIFY_SOURCE -fno-stack-protector -c -o $@ $<
+
+$(B)/lib/libcuda.so.1: $(call objs,lib,$(CORE) $(FW)) linker/libcuda.map
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SO) -Wl,-soname,libcuda.so.1 -Wl,--version-script=linker/libcuda.map -o $@ $(filter %.o,$^)
+	ln -sf libcuda.so.1 $(B)/lib/libcuda.so
+$(B)/lib/libcudart.so.%: linker/libcudart.%.map $(B)/lib/libcuda.so.1
+	$(CC) $(CFLAGS) $(SO) -Wl,-soname,libcudart.so.$* -Wl,--version-script=$< -o $@ \
+		$(filter %.o,$^) -L$(B)/lib -lcuda
+	ln -sf $(@F) $(B)/lib/libcudart.so
+$(B)/lib/libcudart.so.12: $(call objs,rt12,$(RT))
+$(B)/lib/libcudart.so.13: $(call objs,rt13,$(RT))
+$(B)/lib/libcuda-lite.a: $(call objs,static,$(CORE) $(RT) $(FW))
+	@mkdir -p $(@D)
+	rm -f $@ && ar rcs $@ $^
+
+-include agent/agent.mk
+-include tests/tests.mk
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/vgpu $(DESTDIR)$(PREFIX)/include/vgpu
+	install -m755 $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent $(DESTDIR)$(PREFIX)/bin
+clean:
+	rm -rf $(B)
+
+-include $(shell find $(O) -name '*.d' 2>/dev/null)

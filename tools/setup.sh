@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs what the build and the tests need and this machine lacks (Debian 12). Called by make demo
+# and make test; does nothing, and needs no root, when all is there.
+set -eu
+
+missing=
+need() { # need PACKAGE TEST...
+	pkg=$1; shift
+	"$@" >/dev/null 2>&1 || missing="$missing $pkg"
+}
+has_header() { for d in /usr/include /usr/include/x86_64-linux-gnu; do [ -e "$d/$1" ] && return 0; done; return 1; }
+
+need gcc command -v gcc
+need libc6-dev has_header stdio.h
+need binutils command -v ld
+need clang command -v clang
+need libclang-rt-14-dev sh -c 'ls /usr/lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.asan-x86_64.a'
+need musl-tools command -v musl-gcc
+need linux-libc-dev has_header linux/vfio.h
+need liblz4-dev has_header lz4.h
+need libzstd-dev has_header zstd.h
+need python3 command -v python3
+need strace command -v strace
+need file command -v file
+need xz-utils command -v xz
+need ca-certificates test -d /etc/ssl/certs
+need git command -v git
+need procps command -v ps
+
+[ -n "$missing" ] || exit 0
+if ! command -v apt-get >/dev/null 2>&1; then
+	echo "setup: this needs the packages$missing; apt-get is not here, so install them your way" >&2
+	exit 1
+fi
+if [ "$(id -u)" != 0 ]; then
+	echo "setup: missing packages. As root: apt-get install$missing" >&2
+	exit 1
+fi
+echo "setup: installing$missing"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq || true      # an old list still serves
+# shellcheck disable=SC2086
+apt-get install -y -qq --no-install-recommends $missing >/dev/null

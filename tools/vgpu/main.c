@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vgpu SUBCOMMAND [-j] ...: the table, and the few helpers that every subcommand uses.
+ */
+#include "vgpu.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct command commands[] = {
+	{ "run",   cmd_run,   "run a CUDA program on VGPU-STUB: vgpu run [options] -- CMD [ARG...]" },
+	{ "smi",   cmd_smi,   "show device, memory and clients, like nvidia-smi" },
+	{ "bench", cmd_bench, "measure: vgpu bench launch [-j]" },
+};
+#define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+void complain(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("vgpu: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+int tool_path(char *buf, size_t bytes, const char *folder, const char *name)
+{
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash;
+	int len;
+
+	if (n < 0)
+		return -errno;
+	exe[n] = 0;
+	for (int up = 0; up < 2; up++) {
+		slash = strrchr(exe, '/');
+		if (!slash)
+			return -ENOENT;
+		*slash = 0;
+	}
+	len = snprintf(buf, bytes, "%s/%s/%s", exe, folder, name);
+	return len > 0 && (size_t)len < bytes ? 0 : -ENAMETOOLONG;
+}
+
+static int usage(FILE *to, int status)
+{
+	fputs("usage: vgpu SUBCOMMAND [options]\n\n", to);
+	for (size_t i = 0; i < NCOMMANDS; i++)
+		fprintf(to, "  %-7s %s\n", commands[i].name, commands[i].summary);
+	fputs("\n  -j prints one JSON object on stdout and nothing else, where a subcommand has it.\n"
+	      "  An agent is looked for at $VGPU_AGENT, " VGPU_AGENT_SOCKET_SYSTEM
+	      ", $XDG_RUNTIME_DIR/" VGPU_AGENT_SOCKET_USER ".\n", to);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return usage(stderr, 2);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+		return usage(stdout, 0);
+	if (!strcmp(argv[1], "--version")) {
+		puts("vgpu " VGPU_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < NCOMMANDS; i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	complain("no subcommand '%s'", argv[1]);
+	return usage(stderr, 2);
+}

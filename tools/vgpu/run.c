@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vgpu run -- CMD: CMD's loader takes our libraries, whatever the program carries beside it.
+ *
+ * A program with RPATH $ORIGIN (every Ollama release) finds its own libcudart before anything on
+ * LD_LIBRARY_PATH. LD_PRELOAD comes before RPATH: a library that is loaded already satisfies NEEDED by
+ * SONAME, and since both libcudarts carry their version node, the one that a program was not
+ * linked against takes no symbol from the other.
+ */
+#define _GNU_SOURCE
+#include "vgpu.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *const preload[] = { "libcuda.so.1", "libcudart.so.12", "libcudart.so.13" };
+
+static volatile sig_atomic_t child_pid;
+
+static void forward(int sig)
+{
+	if (child_pid > 0)
+		kill(child_pid, sig);
+}
+
+static int prepend(const char *name, const char *value, char sep)
+{
+	const char *old = getenv(name);
+	char *joined;
+	int err;
+
+	if (!old || !*old)
+		return setenv(name, value, 1);
+	if (asprintf(&joined, "%s%c%s", value, sep, old) < 0)
+		return -1;
+	err = setenv(name, joined, 1);
+	free(joined);
+	return err;
+}
+
+static int environment(const char *agent)
+{
+	char lib[PATH_MAX], list[4 * PATH_MAX] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(preload) / sizeof(preload[0]); i++) {
+		if (tool_path(lib, sizeof(lib), "lib", preload[i]))
+			return -1;
+		if (access(lib, R_OK)) {
+			complain("%s is missing: build it with 'make', or reinstall", lib);
+			return -1;
+		}
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ":" : "", lib);
+	}
+	*strrchr(lib, '/') = 0;
+	if (prepend("LD_PRELOAD", list, ':') || prepend("LD_LIBRARY_PATH", lib, ':'))
+		return -1;
+	return setenv("VGPU_AGENT", agent, 1);
+}
+
+static int usage(FILE *to)
+{
+	fputs("usage: vgpu run [-v] [--private] [--cc X.Y] [--memory SIZE] [--sms N] [--name TEXT] [--] CMD [ARG...]\n"
+	      "  Runs CMD with our CUDA libraries. If no agent answers, or with --private or a device\n"
+	      "  option, a vgpu-stub and a vgpu-agent of its own start first and end with CMD.\n"
+	      "  Exit status: CMD's; 126 when CMD cannot be run, 125 when there is no device.\n", to);
+	return to == stderr ? 125 : 0;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct private_gpu gpu = { .dir = "" };
+	char buf[128], *stub_args[16] = { NULL };
+	const char *agent = NULL;
+	int own = 0, verbose = 0, n = 0, i, st;
+	pid_t pid;
+
+	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
+		if (!strcmp(argv[i], "--")) {
+			i++;
+			break;
+		}
+		if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help"))
+			return usage(stdout);
+		if (!strcmp(argv[i], "-v")) {
+			verbose = 1;
+		} else if (!strcmp(argv[i], "--private")) {
+			own = 1;
+		} else if ((!strcmp(argv[i], "--cc") || !strcmp(argv[i], "--memory") ||
+			    !strcmp(argv[i], "--sms") || !strcmp(argv[i], "--name")) && i + 1 < argc && n < 14) {
+			own = 1;
+			stub_args[n++] = argv[i++];
+			stub_args[n++] = argv[i];
+		} else {
+			complain("run: unknown option %s", argv[i]);
+			return usage(stderr);
+		}
+	}
+	if (i >= argc)
+		return usage(stderr);
+	if (!own)
+		agent = agent_find(buf, sizeof(buf));
+	if (!agent) {
+		const char *named = getenv("VGPU_AGENT");
+
+		if (!own && named && *named)
+			complain("no agent answers at VGPU_AGENT=%s: starting a private one", named);
+		if (private_start(&gpu, stub_args, verbose))
+			return 125;
+		agent = gpu.agent;
+	}
+	if (environment(agent)) {
+		private_stop(&gpu);
+		return 125;
+	}
+	if (!gpu.dir[0]) {      /* nothing to clean up behind it: become CMD */
+		execvp(argv[i], argv + i);
+		complain("cannot run %s: %s", argv[i], strerror(errno));
+		return 126;
+	}
+	signal(SIGINT, forward);
+	signal(SIGTERM, forward);
+	signal(SIGHUP, forward);
+	pid = fork();
+	if (!pid) {
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
+		signal(SIGHUP, SIG_DFL);
+		execvp(argv[i], argv + i);
+		complain("cannot run %s: %s", argv[i], strerror(errno));
+		_exit(126);
+	}
+	child_pid = pid;
+	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
+		;
+	child_pid = 0;
+	private_stop(&gpu);
+	return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
+}

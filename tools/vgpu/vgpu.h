@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vgpu: one binary, one table of subcommands. What they share stands here: the JSON writer, the
+ * connection to an agent, and a private device + agent for one command.
+ */
+#ifndef VGPU_TOOL_H
+#define VGPU_TOOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "../../fw-protocol/vgpu_client.h"
+
+#define VGPU_VERSION "0.1.0"
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);      /* exit status */
+	const char *summary;
+};
+int cmd_run(int argc, char **argv);
+int cmd_smi(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
+
+/* "vgpu: ..." on stderr. */
+void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- json.c: writes one object to stdout, commas and escapes by itself ---- */
+struct json {
+	FILE *out;
+	int depth, first[16];
+};
+void json_open(struct json *j, const char *key, char bracket);  /* key NULL inside arrays */
+void json_close(struct json *j, char bracket);
+void json_str(struct json *j, const char *key, const char *s);
+void json_u64(struct json *j, const char *key, uint64_t v);
+void json_f(struct json *j, const char *key, double v);         /* NaN becomes null */
+
+/* ---- agent.c: the agent's socket as a monitor sees it ---- */
+/* Path of the socket an agent answers on, by the clients' search order; NULL if none answers. */
+const char *agent_find(char *buf, size_t bytes);
+int agent_answers(const char *path);
+struct agent_status {
+	struct vgpu_msg_hello_r hello;
+	struct vgpu_msg_status_r status;        /* totals; its client array is not used */
+	struct vgpu_device_info device[VGPU_MAX_DEVICES];
+	unsigned devices, clients;
+	struct vgpu_msg_client *client;         /* malloc'ed */
+};
+/* 0 or -errno; says what went wrong. Free status->client afterwards. */
+int agent_status(const char *path, struct agent_status *out);
+
+/* ---- private.c: a vgpu-stub and a vgpu-agent that live as long as one command ---- */
+struct private_gpu {
+	char dir[108];          /* temporary folder with both sockets */
+	char agent[108 + 16];
+	pid_t stub_pid, agent_pid;
+};
+int private_start(struct private_gpu *p, char *const stub_args[], int verbose);
+void private_stop(struct private_gpu *p);
+
+/* Folders next to this binary: <prefix>/bin and <prefix>/lib. */
+int tool_path(char *buf, size_t bytes, const char *folder, const char *name);
+
+#endif
