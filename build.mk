@@ -6,11 +6,10 @@
 #   make demo       device table, example programs, launch latency
 #   make test       every test; ends with "N passed, N failed, N skipped"
 #   make pre-push   exactly what CI does: make test in a fresh clone
-#   make install    DESTDIR and PREFIX are honoured
+#   make clean
 
 B       := build
 O       := $(B)/obj
-PREFIX  ?= /usr/local
 ifeq ($(origin CC),default)
 CC      := gcc
 endif
@@ -35,7 +34,7 @@ objs     = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all demo test check pre-push clean install uninstall setup libs bins test-bins
+.PHONY: all demo test check pre-push clean  setup libs bins test-bins
 
 all: bins libs
 
@@ -112,12 +111,6 @@ $(B)/lib/libcuda-lite.a: $(call objs,static,$(CORE) $(RT) $(FW))
 	@mkdir -p $(@D)
 	rm -f $@ && ar rcs $@ $^
 
--include agent/agent.mk
--include tests/tests.mk
-
-install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/vgpu $(DESTDIR)$(PREFIX)/include/vgpu
-	install -m755 $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent $(DESTDIR)$(PREFIX)/bin
 clean:
 	rm -rf $(B)
 
