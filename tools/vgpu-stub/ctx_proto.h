@@ -11,9 +11,15 @@
  *   MAP x n (queue block, segment 0)   --->  maps, no answer before START
  *   START                              --->  opens the engine (threads), drops everything, seccomp
  *                                      <---  READY + listener fd (seccomp user notification)
- *   MAP (window segments later)        --->  mmap; the parent sees the call, compares, lets it go on
+ *   MAP, no fd (segments added later)  --->  mmap of CTX_AT_MAP; the parent sees the call, compares, puts
+ *                                      <---  ACK   the file there (NOTIF_ADDFD), lets it go on
+ *   UNMAP                              --->  PROT_NONE again
  *                                      <---  ACK
- *   IRQ + fd (vector re-programmed)    --->
+ *   IRQ, no fd (vector re-programmed)  --->  from now on RAISE instead of a write to CTX_AT_IRQ
+ *
+ * After START an fd number never changes its meaning: no close, no dup, no fd comes in, and
+ * read, write, fallocate, sendmsg work only on the numbers CTX_AT_* that are for them. Otherwise a window
+ * memfd, mapped for one page, could be written as a whole.
  *
  * The context is counted as hostile from its first instruction after exec: the parent believes nothing it says,
  * waits for it only with a deadline, and kills it at any deviation. mmap of a file is allowed
@@ -31,7 +37,7 @@
 #define CTX_QB_VA 0x1f0000000000ull     /* the queue block in the context: below every span */
 
 enum ctx_msg_type { CTX_INIT = 1, CTX_MAP, CTX_UNMAP, CTX_START, CTX_IRQ,      /* parent -> context */
-		    CTX_READY = 100, CTX_ACK, CTX_LOG };                       /* context -> parent */
+		    CTX_READY = 100, CTX_ACK, CTX_LOG, CTX_RAISE };            /* context -> parent */
 
 enum { CTX_FD_KICK,     /* eventfd, the parent writes it when the doorbell rings; context sleeps on it */
        CTX_FD_IRQ,      /* eventfd of this queue's MSI-X vector: the context writes 8 bytes of 1 */
@@ -39,9 +45,14 @@ enum { CTX_FD_KICK,     /* eventfd, the parent writes it when the doorbell rings
        CTX_FD_RUN,      /* memfd, one page, mapped read-only: struct ctx_run */
        CTX_INIT_FDS };
 
+/* Where the context keeps its fds once the sandbox is up. The listener is the next free one. */
+enum { CTX_AT_KICK = 4, CTX_AT_IRQ, CTX_AT_PHYS, CTX_AT_RUN, CTX_AT_OWN /* its own eventfd */,
+       CTX_AT_MAP /* the file of the MAP sent last: placed there by the parent */, CTX_AT_END };
+
 struct ctx_run {
-	uint32_t run;           /* 0: take no new work from the rings (time slices, SET_RUN) */
-	uint32_t rsvd[15];
+	uint32_t run;           /* 0: take no new work from the rings (time slices, SET_RUN); set to 1: then kick */
+	uint32_t messages;      /* incremented after each message sent after START: saves a busy context the recvmsg */
+	uint32_t rsvd[14];
 };
 
 struct ctx_msg {
