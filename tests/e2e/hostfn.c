@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Host functions and stream callbacks: called once each, in stream order, after the work before and before
+ * the work behind them; and a slow one in one stream stops no other stream.
+ */
+#include "drv.h"
+
+E2E_PTX(misc);
+
+#define CALLS 12
+
+static uint32_t *pinned;	/* the stream copies x here before each call */
+static uint32_t seen[CALLS];
+static int calls, slow_done, callback_status = -1;
+
+static void CUDA_CB note(void *arg)
+{
+	(void)arg;
+	if (calls < CALLS)
+		seen[calls] = *(volatile uint32_t *)pinned;
+	__atomic_fetch_add(&calls, 1, __ATOMIC_RELEASE);
+}
+
+static void CUDA_CB callback(CUstream s, CUresult r, void *arg)
+{
+	(void)s;
+	callback_status = (int)r;
+	note(arg);
+}
+
+static void CUDA_CB slow(void *arg)
+{
+	(void)arg;
+	e2e_sleep_ms(100);
+	__atomic_store_n(&slow_done, 1, __ATOMIC_RELEASE);
+}
+
+int main(void)
+{
+	CUcontext ctx = drv_start("hostfn");
+	CUfunction f = drv_kernel(drv_module(ptx_misc), "affine");
+	CUdeviceptr d = drv_alloc(4);
+	uint32_t mul = 3, add = 1, x = 1, want[CALLS];
+	CUstream s, other;
+	int n = 1;
+
+	CK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	CK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	CK(cuMemAllocHost((void **)&pinned, 4));
+	CK(cuMemsetD32Async(d, x, 1, s));
+	for (int i = 0; i < CALLS; i++) {
+		LAUNCH(f, 1, 1, 0, s, &d, &mul, &add, &n);
+		CK(cuMemcpyDtoHAsync(pinned, d, 4, s));
+		if (i % 3 == 2)
+			CK(cuStreamAddCallback(s, callback, NULL, 0));
+		else
+			CK(cuLaunchHostFunc(s, note, NULL));
+		x = x * 3 + 1;
+		want[i] = x;
+	}
+	CK(cuStreamSynchronize(s));
+	EXPECT_EQ(__atomic_load_n(&calls, __ATOMIC_ACQUIRE), CALLS);
+	e2e_same_u32("seen by call", seen, want, CALLS);
+	EXPECT_EQ(callback_status, CUDA_SUCCESS);
+
+	CK(cuLaunchHostFunc(s, slow, NULL));
+	WANT(CUDA_ERROR_NOT_READY, cuStreamQuery(s));
+	LAUNCH(f, 1, 1, 0, other, &d, &mul, &add, &n);
+	CK(cuStreamSynchronize(other));
+	/* A machine that is busy elsewhere may let 100 ms pass: then this proves nothing, but fails nothing. */
+	if (__atomic_load_n(&slow_done, __ATOMIC_ACQUIRE))
+		printf("hostfn: note: the other stream took longer than the slow function\n");
+	CK(cuStreamSynchronize(s));
+	EXPECT(__atomic_load_n(&slow_done, __ATOMIC_ACQUIRE));
+	CK(cuStreamDestroy(s));
+	CK(cuStreamDestroy(other));
+	CK(cuMemFreeHost(pinned));
+	CK(cuMemFree(d));
+	CK(cuCtxDestroy(ctx));
+	return e2e_end("%d calls in order", CALLS);
+}
