@@ -111,7 +111,7 @@
 	X(CUDA_ERROR_KEY_ROTATION, 916, "key rotation") \
 	X(CUDA_ERROR_UNKNOWN, 999, "unknown error")
 
-typedef enum CUresult_enum {
+typedef enum cudaError_enum {
 #define CUDA_LITE_RESULT_ENUM(name, value, text) name = value,
 	CUDA_LITE_RESULT_LIST(CUDA_LITE_RESULT_ENUM)
 #undef CUDA_LITE_RESULT_ENUM

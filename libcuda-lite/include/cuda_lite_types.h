@@ -67,9 +67,13 @@ typedef struct CUlinkState_st *CUlinkState;
 
 #define CU_IPC_HANDLE_SIZE 64
 
-typedef struct CUuuid_st {
+#ifndef CUDA_LITE_UUID
+#define CUDA_LITE_UUID
+struct CUuuid_st {
 	char bytes[16];
-} CUuuid;
+};
+#endif
+typedef struct CUuuid_st CUuuid;
 
 typedef struct CUdevprop_st {
 	int maxThreadsPerBlock;
