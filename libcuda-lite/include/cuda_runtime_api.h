@@ -281,7 +281,8 @@ void __cudaRegisterVar(void **handle, char *host_var, char *device_address, cons
 void __cudaRegisterManagedVar(void **handle, void **host_var, char *device_address,
 			      const char *device_name, int ext, size_t size, int constant, int global);
 char __cudaInitModule(void **handle);
-unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream);
+unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared CUDA_LITE_DEFAULT(0),
+					 struct CUstream_st *stream CUDA_LITE_DEFAULT(0));
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 #if CUDART_VERSION >= 13000
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host_fn);

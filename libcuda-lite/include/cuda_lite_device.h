@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The CUDA language for clang without NVIDIA's toolkit: keywords, built-in variables, barriers,
+ * votes, shuffles, atomics and the mathematics that PTX has instructions for.
+ *
+ * Included by cuda_runtime.h when __CUDA__ is defined, in the device pass and in the host pass.
+ * Functions that need a library of their own (expf, sinf, pow) are absent; __expf and its kin are
+ * the hardware approximations. printf on the device: declare vprintf, PTX's own entry point.
+ */
+#ifndef CUDA_LITE_DEVICE_H
+#define CUDA_LITE_DEVICE_H
+
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __forceinline__ __inline__ __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __align__(n) __attribute__((aligned(n)))
+
+/* threadIdx.x and the others read a special register each (PTX ISA, "Special Registers"). */
+#define CUDA_LITE_SREG(type, reg, conv) \
+	struct type { \
+		__declspec(property(get = get_x)) unsigned int x; \
+		__declspec(property(get = get_y)) unsigned int y; \
+		__declspec(property(get = get_z)) unsigned int z; \
+		__device__ static unsigned int get_x(void) { return __nvvm_read_ptx_sreg_##reg##_x(); } \
+		__device__ static unsigned int get_y(void) { return __nvvm_read_ptx_sreg_##reg##_y(); } \
+		__device__ static unsigned int get_z(void) { return __nvvm_read_ptx_sreg_##reg##_z(); } \
+		__device__ operator conv() const { return conv{get_x(), get_y(), get_z()}; } \
+	}
+CUDA_LITE_SREG(cuda_lite_thread_idx, tid, uint3);
+CUDA_LITE_SREG(cuda_lite_block_idx, ctaid, uint3);
+CUDA_LITE_SREG(cuda_lite_block_dim, ntid, dim3);
+CUDA_LITE_SREG(cuda_lite_grid_dim, nctaid, dim3);
+#undef CUDA_LITE_SREG
+
+extern const __device__ __attribute__((weak)) cuda_lite_thread_idx threadIdx;
+extern const __device__ __attribute__((weak)) cuda_lite_block_idx blockIdx;
+extern const __device__ __attribute__((weak)) cuda_lite_block_dim blockDim;
+extern const __device__ __attribute__((weak)) cuda_lite_grid_dim gridDim;
+#define warpSize 32
+
+#define CUDA_LITE_DEV static __device__ __forceinline__
+
+/* Barriers and fences */
+/* __syncthreads() itself is one of clang's built-ins. */
+CUDA_LITE_DEV int __syncthreads_count(int p) { return __nvvm_bar0_popc(p); }
+CUDA_LITE_DEV int __syncthreads_and(int p) { return __nvvm_bar0_and(p); }
+CUDA_LITE_DEV int __syncthreads_or(int p) { return __nvvm_bar0_or(p); }
+CUDA_LITE_DEV void __syncwarp(unsigned int mask = 0xffffffff)
+{
+	asm volatile("bar.warp.sync %0;" : : "r"(mask) : "memory");
+}
+CUDA_LITE_DEV void __threadfence_block(void) { __nvvm_membar_cta(); }
+CUDA_LITE_DEV void __threadfence(void) { __nvvm_membar_gl(); }
+CUDA_LITE_DEV void __threadfence_system(void) { __nvvm_membar_sys(); }
+
+/* Votes (PTX ISA "vote.sync") */
+CUDA_LITE_DEV unsigned int __activemask(void)
+{
+	unsigned int m;
+
+	asm volatile("activemask.b32 %0;" : "=r"(m));
+	return m;
+}
+CUDA_LITE_DEV unsigned int __ballot_sync(unsigned int mask, int p)
+{
+	unsigned int r;
+
+	asm volatile("{ .reg .pred q; setp.ne.u32 q, %1, 0; vote.sync.ballot.b32 %0, q, %2; }"
+		     : "=r"(r) : "r"(p), "r"(mask) : "memory");
+	return r;
+}
+CUDA_LITE_DEV int __any_sync(unsigned int mask, int p) { return __ballot_sync(mask, p) != 0; }
+CUDA_LITE_DEV int __all_sync(unsigned int mask, int p) { return __ballot_sync(mask, !p) == 0; }
+
+/*
+ * Shuffles (PTX ISA "shfl.sync"): c carries the width as a segment mask in bits 8-12 and the clamp in
+ * bits 0-4. 64-bit values go as two halves.
+ */
+#define CUDA_LITE_SHFL(name, mode, clamp) \
+	CUDA_LITE_DEV int name(unsigned int mask, int v, int lane, int width = warpSize) \
+	{ \
+		int r; \
+		asm volatile("shfl.sync." mode ".b32 %0, %1, %2, %3, %4;" \
+			     : "=r"(r) : "r"(v), "r"(lane), "r"(((warpSize - width) << 8) | clamp), "r"(mask) \
+			     : "memory"); \
+		return r; \
+	} \
+	CUDA_LITE_DEV unsigned int name(unsigned int mask, unsigned int v, int lane, int width = warpSize) \
+	{ return (unsigned int)name(mask, (int)v, lane, width); } \
+	CUDA_LITE_DEV float name(unsigned int mask, float v, int lane, int width = warpSize) \
+	{ return __builtin_bit_cast(float, name(mask, __builtin_bit_cast(int, v), lane, width)); } \
+	CUDA_LITE_DEV long long name(unsigned int mask, long long v, int lane, int width = warpSize) \
+	{ \
+		unsigned int lo = name(mask, (unsigned int)v, lane, width); \
+		unsigned int hi = name(mask, (unsigned int)((unsigned long long)v >> 32), lane, width); \
+		return (long long)((unsigned long long)hi << 32 | lo); \
+	} \
+	CUDA_LITE_DEV unsigned long long name(unsigned int mask, unsigned long long v, int lane, \
+					      int width = warpSize) \
+	{ return (unsigned long long)name(mask, (long long)v, lane, width); } \
+	CUDA_LITE_DEV double name(unsigned int mask, double v, int lane, int width = warpSize) \
+	{ return __builtin_bit_cast(double, name(mask, __builtin_bit_cast(long long, v), lane, width)); }
+
+CUDA_LITE_SHFL(__shfl_sync, "idx", 0x1f)
+CUDA_LITE_SHFL(__shfl_up_sync, "up", 0)
+CUDA_LITE_SHFL(__shfl_down_sync, "down", 0x1f)
+CUDA_LITE_SHFL(__shfl_xor_sync, "bfly", 0x1f)
+#undef CUDA_LITE_SHFL
+
+/* Atomics on generic addresses (PTX ISA "atom"); every one returns the old value. */
+CUDA_LITE_DEV int atomicAdd(int *p, int v) { return __nvvm_atom_add_gen_i(p, v); }
+CUDA_LITE_DEV unsigned int atomicAdd(unsigned int *p, unsigned int v)
+{
+	return (unsigned int)__nvvm_atom_add_gen_i((int *)p, (int)v);
+}
+CUDA_LITE_DEV unsigned long long atomicAdd(unsigned long long *p, unsigned long long v)
+{
+	return (unsigned long long)__nvvm_atom_add_gen_ll((long long *)p, (long long)v);
+}
+CUDA_LITE_DEV float atomicAdd(float *p, float v) { return __nvvm_atom_add_gen_f(p, v); }
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 600
+CUDA_LITE_DEV double atomicAdd(double *p, double v)
+{
+	double old;
+
+	asm volatile("atom.add.f64 %0, [%1], %2;" : "=d"(old) : "l"(p), "d"(v) : "memory");
+	return old;
+}
+#endif
+CUDA_LITE_DEV int atomicSub(int *p, int v) { return __nvvm_atom_add_gen_i(p, -v); }
+CUDA_LITE_DEV unsigned int atomicSub(unsigned int *p, unsigned int v) { return atomicAdd(p, 0u - v); }
+CUDA_LITE_DEV int atomicExch(int *p, int v) { return __nvvm_atom_xchg_gen_i(p, v); }
+CUDA_LITE_DEV unsigned int atomicExch(unsigned int *p, unsigned int v)
+{
+	return (unsigned int)__nvvm_atom_xchg_gen_i((int *)p, (int)v);
+}
+CUDA_LITE_DEV float atomicExch(float *p, float v)
+{
+	return __builtin_bit_cast(float, __nvvm_atom_xchg_gen_i((int *)p, __builtin_bit_cast(int, v)));
+}
+CUDA_LITE_DEV unsigned long long atomicExch(unsigned long long *p, unsigned long long v)
+{
+	return (unsigned long long)__nvvm_atom_xchg_gen_ll((long long *)p, (long long)v);
+}
+CUDA_LITE_DEV int atomicMin(int *p, int v) { return __nvvm_atom_min_gen_i(p, v); }
+CUDA_LITE_DEV unsigned int atomicMin(unsigned int *p, unsigned int v) { return __nvvm_atom_min_gen_ui(p, v); }
+CUDA_LITE_DEV int atomicMax(int *p, int v) { return __nvvm_atom_max_gen_i(p, v); }
+CUDA_LITE_DEV unsigned int atomicMax(unsigned int *p, unsigned int v) { return __nvvm_atom_max_gen_ui(p, v); }
+CUDA_LITE_DEV unsigned int atomicInc(unsigned int *p, unsigned int v) { return __nvvm_atom_inc_gen_ui(p, v); }
+CUDA_LITE_DEV unsigned int atomicDec(unsigned int *p, unsigned int v) { return __nvvm_atom_dec_gen_ui(p, v); }
+CUDA_LITE_DEV int atomicAnd(int *p, int v) { return __nvvm_atom_and_gen_i(p, v); }
+CUDA_LITE_DEV unsigned int atomicAnd(unsigned int *p, unsigned int v)
+{
+	return (unsigned int)__nvvm_atom_and_gen_i((int *)p, (int)v);
+}
+CUDA_LITE_DEV int atomicOr(int *p, int v) { return __nvvm_atom_or_gen_i(p, v); }
+CUDA_LITE_DEV unsigned int atomicOr(unsigned int *p, unsigned int v)
+{
+	return (unsigned int)__nvvm_atom_or_gen_i((int *)p, (int)v);
+}
+CUDA_LITE_DEV int atomicXor(int *p, int v) { return __nvvm_atom_xor_gen_i(p, v); }
+CUDA_LITE_DEV unsigned int atomicXor(unsigned int *p, unsigned int v)
+{
+	return (unsigned int)__nvvm_atom_xor_gen_i((int *)p, (int)v);
+}
+CUDA_LITE_DEV int atomicCAS(int *p, int cmp, int v) { return __nvvm_atom_cas_gen_i(p, cmp, v); }
+CUDA_LITE_DEV unsigned int atomicCAS(unsigned int *p, unsigned int cmp, unsigned int v)
+{
+	return (unsigned int)__nvvm_atom_cas_gen_i((int *)p, (int)cmp, (int)v);
+}
+CUDA_LITE_DEV unsigned long long atomicCAS(unsigned long long *p, unsigned long long cmp, unsigned long long v)
+{
+	return (unsigned long long)__nvvm_atom_cas_gen_ll((long long *)p, (long long)cmp, (long long)v);
+}
+
+/* Integers */
+CUDA_LITE_DEV int __popc(unsigned int v) { return __builtin_popcount(v); }
+CUDA_LITE_DEV int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
+CUDA_LITE_DEV int __clz(int v) { return v ? __builtin_clz((unsigned int)v) : 32; }
+CUDA_LITE_DEV int __clzll(long long v) { return v ? __builtin_clzll((unsigned long long)v) : 64; }
+CUDA_LITE_DEV int __ffs(int v) { return __builtin_ffs(v); }
+CUDA_LITE_DEV unsigned int __brev(unsigned int v) { return __builtin_bitreverse32(v); }
+CUDA_LITE_DEV unsigned int __umulhi(unsigned int a, unsigned int b)
+{
+	return (unsigned int)((unsigned long long)a * b >> 32);
+}
+CUDA_LITE_DEV int __mulhi(int a, int b) { return (int)((long long)a * b >> 32); }
+CUDA_LITE_DEV int min(int a, int b) { return a < b ? a : b; }
+CUDA_LITE_DEV unsigned int min(unsigned int a, unsigned int b) { return a < b ? a : b; }
+CUDA_LITE_DEV int max(int a, int b) { return a > b ? a : b; }
+CUDA_LITE_DEV unsigned int max(unsigned int a, unsigned int b) { return a > b ? a : b; }
+CUDA_LITE_DEV float min(float a, float b) { return __nvvm_fmin_f(a, b); }
+CUDA_LITE_DEV float max(float a, float b) { return __nvvm_fmax_f(a, b); }
+
+/* Floating point that is one instruction */
+CUDA_LITE_DEV float fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+CUDA_LITE_DEV double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+CUDA_LITE_DEV float fabsf(float a) { return __builtin_fabsf(a); }
+CUDA_LITE_DEV double fabs(double a) { return __builtin_fabs(a); }
+CUDA_LITE_DEV float fminf(float a, float b) { return __nvvm_fmin_f(a, b); }
+CUDA_LITE_DEV float fmaxf(float a, float b) { return __nvvm_fmax_f(a, b); }
+CUDA_LITE_DEV float sqrtf(float a) { return __nvvm_sqrt_rn_f(a); }
+CUDA_LITE_DEV double sqrt(double a) { return __nvvm_sqrt_rn_d(a); }
+CUDA_LITE_DEV float rsqrtf(float a) { return __nvvm_rsqrt_approx_f(a); }
+CUDA_LITE_DEV float floorf(float a) { return __nvvm_floor_f(a); }
+CUDA_LITE_DEV float ceilf(float a) { return __nvvm_ceil_f(a); }
+CUDA_LITE_DEV float truncf(float a) { return __nvvm_trunc_f(a); }
+CUDA_LITE_DEV float __expf(float a) { return __nvvm_ex2_approx_f(a * 1.44269504f); }
+CUDA_LITE_DEV float __exp2f(float a) { return __nvvm_ex2_approx_f(a); }
+CUDA_LITE_DEV float __logf(float a) { return __nvvm_lg2_approx_f(a) * 0.693147181f; }
+CUDA_LITE_DEV float __log2f(float a) { return __nvvm_lg2_approx_f(a); }
+CUDA_LITE_DEV float __sinf(float a) { return __nvvm_sin_approx_f(a); }
+CUDA_LITE_DEV float __cosf(float a) { return __nvvm_cos_approx_f(a); }
+CUDA_LITE_DEV float __fdividef(float a, float b) { return __nvvm_div_approx_f(a, b); }
+CUDA_LITE_DEV unsigned int __float_as_uint(float a) { return __builtin_bit_cast(unsigned int, a); }
+CUDA_LITE_DEV int __float_as_int(float a) { return __builtin_bit_cast(int, a); }
+CUDA_LITE_DEV float __uint_as_float(unsigned int a) { return __builtin_bit_cast(float, a); }
+CUDA_LITE_DEV float __int_as_float(int a) { return __builtin_bit_cast(float, a); }
+
+template <class T> CUDA_LITE_DEV T __ldg(const T *p) { return *p; }
+CUDA_LITE_DEV long long clock64(void) { return __nvvm_read_ptx_sreg_clock64(); }
+CUDA_LITE_DEV void __trap(void) { __builtin_trap(); }
+
+#endif

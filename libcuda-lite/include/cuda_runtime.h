@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runtime API for C++ and for CUDA sources: cuda_runtime_api.h plus typed overloads, and, under
+ * clang's -x cuda, the language (cuda_lite_device.h).
+ *
+ * Without NVIDIA's toolkit a .cu file compiles in two steps (libcuda-lite/include/README.md): the
+ * device side to PTX, then the host side with that PTX embedded.
+ */
+#ifndef CUDA_LITE_CUDA_RUNTIME_H
+#define CUDA_LITE_CUDA_RUNTIME_H
+
+#define __CUDA_RUNTIME_H__	/* what other people's headers test for */
+
+#include "cuda_runtime_api.h"
+#include "vector_functions.h"
+
+#ifdef __CUDA__
+#include "cuda_lite_device.h"
+#endif
+
+#ifdef __cplusplus
+
+/* Allocation into a typed pointer */
+template <class T> static inline cudaError_t cudaMalloc(T **ptr, size_t bytes)
+{
+	return ::cudaMalloc((void **)(void *)ptr, bytes);
+}
+
+template <class T> static inline cudaError_t cudaMallocPitch(T **ptr, size_t *pitch, size_t w, size_t h)
+{
+	return ::cudaMallocPitch((void **)(void *)ptr, pitch, w, h);
+}
+
+template <class T> static inline cudaError_t cudaMallocHost(T **ptr, size_t bytes, unsigned int flags = 0)
+{
+	return ::cudaHostAlloc((void **)(void *)ptr, bytes, flags);
+}
+
+template <class T> static inline cudaError_t cudaHostAlloc(T **ptr, size_t bytes, unsigned int flags)
+{
+	return ::cudaHostAlloc((void **)(void *)ptr, bytes, flags);
+}
+
+template <class T> static inline cudaError_t cudaHostGetDevicePointer(T **dptr, void *ptr, unsigned int flags)
+{
+	return ::cudaHostGetDevicePointer((void **)(void *)dptr, ptr, flags);
+}
+
+template <class T>
+static inline cudaError_t cudaMallocManaged(T **ptr, size_t bytes, unsigned int flags = cudaMemAttachGlobal)
+{
+	return ::cudaMallocManaged((void **)(void *)ptr, bytes, flags);
+}
+
+template <class T> static inline cudaError_t cudaMallocAsync(T **ptr, size_t bytes, cudaStream_t stream)
+{
+	return ::cudaMallocAsync((void **)(void *)ptr, bytes, stream);
+}
+
+/* Symbols by reference */
+template <class T> static inline cudaError_t cudaGetSymbolAddress(void **ptr, const T &symbol)
+{
+	return ::cudaGetSymbolAddress(ptr, (const void *)&symbol);
+}
+
+template <class T> static inline cudaError_t cudaGetSymbolSize(size_t *size, const T &symbol)
+{
+	return ::cudaGetSymbolSize(size, (const void *)&symbol);
+}
+
+template <class T>
+static inline cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *src, size_t bytes, size_t offset = 0,
+					     enum cudaMemcpyKind kind = cudaMemcpyHostToDevice)
+{
+	return ::cudaMemcpyToSymbol((const void *)&symbol, src, bytes, offset, kind);
+}
+
+template <class T>
+static inline cudaError_t cudaMemcpyFromSymbol(void *dst, const T &symbol, size_t bytes, size_t offset = 0,
+					       enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
+{
+	return ::cudaMemcpyFromSymbol(dst, (const void *)&symbol, bytes, offset, kind);
+}
+
+template <class T>
+static inline cudaError_t cudaMemcpyToSymbolAsync(const T &symbol, const void *src, size_t bytes,
+						  size_t offset = 0,
+						  enum cudaMemcpyKind kind = cudaMemcpyHostToDevice,
+						  cudaStream_t stream = 0)
+{
+	return ::cudaMemcpyToSymbolAsync((const void *)&symbol, src, bytes, offset, kind, stream);
+}
+
+template <class T>
+static inline cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const T &symbol, size_t bytes,
+						    size_t offset = 0,
+						    enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
+						    cudaStream_t stream = 0)
+{
+	return ::cudaMemcpyFromSymbolAsync(dst, (const void *)&symbol, bytes, offset, kind, stream);
+}
+
+/* Kernels by name */
+template <class T>
+static inline cudaError_t cudaLaunchKernel(T *func, dim3 grid, dim3 block, void **args, size_t shared = 0,
+					   cudaStream_t stream = 0)
+{
+	return ::cudaLaunchKernel((const void *)func, grid, block, args, shared, stream);
+}
+
+template <class T>
+static inline cudaError_t cudaLaunchCooperativeKernel(T *func, dim3 grid, dim3 block, void **args,
+						      size_t shared = 0, cudaStream_t stream = 0)
+{
+	return ::cudaLaunchCooperativeKernel((const void *)func, grid, block, args, shared, stream);
+}
+
+/* The parameter types come from the kernel, so that each argument is converted before its address is taken. */
+template <class... P, class... A>
+static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*func)(P...), A &&...args)
+{
+	return [&](P... converted) {
+		void *addresses[sizeof...(P) + 1] = { (void *)&converted..., nullptr };
+
+		return ::cudaLaunchKernelExC(config, (const void *)func, addresses);
+	}(static_cast<A &&>(args)...);
+}
+
+template <class T> static inline cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, T *func)
+{
+	return ::cudaFuncGetAttributes(attr, (const void *)func);
+}
+
+template <class T>
+static inline cudaError_t cudaFuncSetAttribute(T *func, enum cudaFuncAttribute attr, int value)
+{
+	return ::cudaFuncSetAttribute((const void *)func, attr, value);
+}
+
+template <class T> static inline cudaError_t cudaFuncSetCacheConfig(T *func, enum cudaFuncCache config)
+{
+	return ::cudaFuncSetCacheConfig((const void *)func, config);
+}
+
+template <class T>
+static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T func, int block_size,
+									size_t shared)
+{
+	return ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, (const void *)func,
+									block_size, shared,
+									cudaOccupancyDefault);
+}
+
+static inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned int flags)
+{
+	return ::cudaEventCreateWithFlags(event, flags);
+}
+
+/*
+ * The block size with the best occupancy: tries every multiple of a warp up to the kernel's limit and
+ * keeps the first that no larger one beats.
+ */
+template <class T>
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *min_grid, int *block_size, T func,
+							     size_t shared = 0, int limit = 0)
+{
+	struct cudaFuncAttributes attr;
+	int device, sms, warp, per_sm, best = 0;
+	cudaError_t err;
+
+	err = ::cudaGetDevice(&device);
+	if (err == cudaSuccess)
+		err = ::cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+	if (err == cudaSuccess)
+		err = ::cudaDeviceGetAttribute(&warp, cudaDevAttrWarpSize, device);
+	if (err == cudaSuccess)
+		err = ::cudaFuncGetAttributes(&attr, (const void *)func);
+	if (err != cudaSuccess)
+		return err;
+	if (limit <= 0 || limit > attr.maxThreadsPerBlock)
+		limit = attr.maxThreadsPerBlock;
+	*min_grid = *block_size = 0;
+	for (int size = limit; size > 0; size = size % warp ? size - size % warp : size - warp) {
+		err = ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&per_sm, (const void *)func, size,
+									       shared, cudaOccupancyDefault);
+		if (err != cudaSuccess)
+			return err;
+		if (per_sm * size > best) {
+			best = per_sm * size;
+			*block_size = size;
+			*min_grid = per_sm * sms;
+		}
+	}
+	return cudaSuccess;
+}
+
+#endif
+
+#endif
