@@ -41,12 +41,16 @@ extern const __device__ __attribute__((weak)) cuda_lite_thread_idx threadIdx;
 extern const __device__ __attribute__((weak)) cuda_lite_block_idx blockIdx;
 extern const __device__ __attribute__((weak)) cuda_lite_block_dim blockDim;
 extern const __device__ __attribute__((weak)) cuda_lite_grid_dim gridDim;
-#define warpSize 32
+enum { warpSize = 32 };	/* no macro: cudaDeviceProp has a member of that name */
 
 #define CUDA_LITE_DEV static __device__ __forceinline__
 
 /* Barriers and fences */
-/* __syncthreads() itself is one of clang's built-ins. */
+/*
+ * Not clang's built-in: LLVM 14 believes that llvm.nvvm.barrier0 cannot change a shared variable whose
+ * address is never taken, and moves loads of it across the barrier.
+ */
+#define __syncthreads() asm volatile("bar.sync \t0;" : : : "memory")
 CUDA_LITE_DEV int __syncthreads_count(int p) { return __nvvm_bar0_popc(p); }
 CUDA_LITE_DEV int __syncthreads_and(int p) { return __nvvm_bar0_and(p); }
 CUDA_LITE_DEV int __syncthreads_or(int p) { return __nvvm_bar0_or(p); }

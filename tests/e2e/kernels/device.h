@@ -2,8 +2,9 @@
 /*
  * The small part of CUDA C++'s device side that our test kernels use, for a clang that has no CUDA
  * SDK beside it. Included by kernels/<name>.cu, which is compiled twice: alone to PTX (the driver-API
- * programs embed that) and as part of a <<<>>> program. With nvcc this header is empty: the
- * kernels are ordinary CUDA.
+ * programs embed that; it depends on no header outside this folder) and as part of a <<<>>> program,
+ * where our cuda_runtime.h brings the same names. With nvcc this header is empty: the kernels are
+ * ordinary CUDA.
  *
  * Invariant: only names that CUDA C++ has, with CUDA's meaning; everything is a clang builtin.
  */
@@ -11,6 +12,11 @@
 #define E2E_DEVICE_H
 
 #ifndef __NVCC__
+
+/* printf takes the vprintf road of the PTX ABI: clang lowers the call. */
+extern "C" __attribute__((device)) int printf(const char *, ...);
+
+#ifndef CUDA_LITE_DEVICE_H
 
 #ifndef __global__
 #define __global__ __attribute__((global))
@@ -27,9 +33,6 @@
 #include <__clang_cuda_builtin_vars.h>
 
 #define E2E_DEV static __inline__ __attribute__((device, always_inline))
-
-/* printf takes the vprintf road of the PTX ABI: clang lowers the call. */
-extern "C" __attribute__((device)) int printf(const char *, ...);
 
 /*
  * Barriers are asm, not clang's builtin: LLVM 14 believes that the intrinsic cannot change a shared
@@ -117,5 +120,6 @@ E2E_DEV unsigned atomicCAS(unsigned *p, unsigned cmp, unsigned v)
 	return (unsigned)__nvvm_atom_cas_gen_i((int *)p, (int)cmp, (int)v);
 }
 
+#endif /* !CUDA_LITE_DEVICE_H */
 #endif /* !__NVCC__ */
 #endif
