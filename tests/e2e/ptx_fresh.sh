@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The committed PTX is what the sources give: compiles kernels/*.cu again and compares. Comments are left out, since
+# clang writes its own name and inline-asm markers there. Only clang 14's text is comparable; 77 otherwise.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+clang=${CLANG:-clang}
+command -v "$clang" >/dev/null || { echo "no clang on this machine"; exit 77; }
+v=$("$clang" --version | sed -n 's/.*clang version \([0-9]*\)\..*/\1/p')
+[ "$v" = 14 ] || { echo "the PTX was made by clang 14, this is ${v:-unknown}"; exit 77; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+CLANG=$clang "$here/kernels/regen.sh" -o "$tmp"
+plain() { sed -e 's,//.*,,' -e 's/[ \t]*$//' "$1" | grep -v '^$'; }
+bad=0
+for f in "$tmp"/*.ptx; do
+	name=$(basename "$f")
+	plain "$f" >"$tmp/new"
+	plain "$here/kernels/$name" >"$tmp/old"
+	if ! cmp -s "$tmp/new" "$tmp/old"; then
+		echo "kernels/$name is not what its source gives (run kernels/regen.sh and commit):"
+		diff "$tmp/old" "$tmp/new" | head -n 10
+		bad=1
+	fi
+done
+[ $bad = 0 ] && echo "all PTX is fresh"
+exit $bad
