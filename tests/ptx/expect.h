@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The directives of PTX test files that look at results: memory, faults, printed text, the
+ * answers of module_load and func_info. Included by ptxrun.c only.
+ */
+#ifndef TESTS_PTX_EXPECT_H
+#define TESTS_PTX_EXPECT_H
+
+#include "test.h"
+
+/*
+ * "name[a..b] = list [~tolerance | ulp=n]" or "@global:type[n] = list". With set, memory is
+ * written instead of compared.
+ */
+static void do_expect(struct test *t, const char *s, int set)
+{
+	const char *eq = strchr(s, '='), *p, *stop, *bad;
+	size_t first = 0, count, len;
+	struct vtype ty;
+	unsigned char *at;
+	double tolerance = 0;
+	struct value *v;
+
+	if (set ? need_module(t) : !t->open)
+		return;
+	if (!eq) {
+		failed(t, "no '='");
+		return;
+	}
+	if (*s == '@') {
+		struct engine_symbol sym;
+		char *end;
+
+		len = strcspn(s + 1, ": ");
+		p = s[1 + len] == ':' ? parse_type(s + 2 + len, &ty) : NULL;
+		if (!p || *p != '[' || find_symbol(t, s + 1, len, &sym)) {
+			failed(t, "no variable in '%s'", s);
+			return;
+		}
+		count = strtoul(p + 1, &end, 0);
+		if (count * ty.bytes > sym.bytes) {
+			failed(t, "%.*s has %llu bytes", (int)len, s + 1,
+			       (unsigned long long)sym.bytes);
+			return;
+		}
+		at = (unsigned char *)(uintptr_t)sym.address;
+	} else {
+		struct buffer *b;
+
+		len = strcspn(s, "[ =");
+		b = find_buffer(t, s, len);
+		if (!b) {
+			failed(t, "no buffer '%.*s'", (int)len, s);
+			return;
+		}
+		ty = b->type;
+		at = b->at;
+		count = b->count;
+		if (s[len] == '[') {
+			char *end;
+			size_t last;
+
+			last = first = strtoul(s + len + 1, &end, 0);
+			if (end[0] == '.' && end[1] == '.')
+				last = strtoul(end + 2, &end, 0);
+			if (*end != ']' || last < first || last >= b->count) {
+				failed(t, "bad range");
+				return;
+			}
+			count = last - first + 1;
+		}
+	}
+	p = skip_blank(eq + 1);
+	stop = p + strlen(p);
+	if ((bad = strchr(p, '~'))) {
+		tolerance = strtod(bad + 1, NULL);
+		stop = bad;
+	} else if ((bad = strstr(p, "ulp="))) {
+		tolerance = -strtod(bad + 4, NULL);
+		stop = bad;
+	}
+	v = calloc(count + 1, sizeof(*v));
+	bad = parse_values(p, stop, ty, v, count, lookup_address, t);
+	if (bad)
+		failed(t, "bad list of %zu values at '%s'", count, bad);
+	at += first * ty.bytes;
+	t->checks++;
+	for (size_t i = 0, shown = 0; !bad && i < count; i++) {
+		uint64_t got = 0;
+		char g[64], w[64];
+
+		if (set) {
+			memcpy(at + i * ty.bytes, &v[i].bits, ty.bytes);
+			continue;
+		}
+		memcpy(&got, at + i * ty.bytes, ty.bytes);
+		if (value_matches(ty, got, v[i], tolerance))
+			continue;
+		if (shown++ == 4) {
+			printf("%s:%u: ... and more\n", t->path, t->line);
+			break;
+		}
+		value_print(ty, got, g, sizeof(g));
+		value_print(ty, v[i].bits, w, sizeof(w));
+		failed(t, "%.*s[%zu] = %s, expected %s", (int)len, s + (*s == '@'), first + i, g,
+		       v[i].mode == V_NAN ? "nan" : w);
+	}
+	free(v);
+}
+
+/* "STATUS [block=x,y,z] [thread=x,y,z] [addr=N] [line=N] [within=N]" */
+static void do_expect_fault(struct test *t, const char *s, int at_launch)
+{
+	struct rig *r = &t->rig;
+	char word[128];
+	uint32_t want[3];
+	int n = 0;
+
+	if (t->launched < 0) {
+		failed(t, "nothing was launched");
+		return;
+	}
+	t->checks++;
+	t->reported = 1;
+	if (sscanf(s, "%127s%n", word, &n) != 1 || !status_is(t->status, word))
+		failed(t, "got %s, expected %s", status_name(t->status), word);
+	if (at_launch)
+		return;
+	if (t->status == RIG_TIMEOUT)
+		return;
+	if (r->faults != 1 || r->fault.status != t->status || strcmp(r->fault_kernel, t->kernel))
+		failed(t, "%u reports of a fault, the first: %s in '%s'", r->faults,
+		       status_name(r->fault.status), r->fault_kernel);
+	for (s += n; sscanf(s, " %127s%n", word, &n) == 1; s += n) {
+		const uint32_t *got = !strncmp(word, "block=", 6) ? r->fault.block :
+				      !strncmp(word, "thread=", 7) ? r->fault.thread : NULL;
+		const char *value = strchr(word, '=');
+		uint64_t x;
+
+		if (!value) {
+			failed(t, "unknown word '%s'", word);
+			return;
+		}
+		if (got) {
+			if (sscanf(value + 1, "%u,%u,%u", &want[0], &want[1], &want[2]) != 3 ||
+			    memcmp(want, got, sizeof(want)))
+				failed(t, "%s, but got %u,%u,%u", word, got[0], got[1], got[2]);
+			continue;
+		}
+		if (value[1] == '&') {
+			struct value v;
+
+			x = parse_literal(value + 1, (struct vtype){ 'u', 8 }, &v, lookup_address,
+					  t) ? v.bits : 0;
+		} else {
+			x = strtoull(value + 1, NULL, 0);
+		}
+		if (!strncmp(word, "addr=", 5) && x != r->fault.address)
+			failed(t, "%s, but got 0x%llx", word, (unsigned long long)r->fault.address);
+		if (!strncmp(word, "line=", 5) && x != r->fault.ptx_line)
+			failed(t, "%s, but got %u", word, r->fault.ptx_line);
+	}
+}
+
+/* "STATUS [line[:column]] ["text in the log"]": by module_load, or by func_info of a kernel. */
+static void do_expect_load(struct test *t, const char *s)
+{
+	char log[512] = "", word[128], place[64] = "", *quote;
+	struct engine_func_info fi;
+	struct engine_symbol sym;
+	uint32_t st;
+	int n;
+
+	t->checks++;
+	if (!t->open && rig_open(&t->rig, t->cores, t->cc_major, t->cc_minor)) {
+		failed(t, "no engine");
+		return;
+	}
+	t->open = 1;
+	st = engine_cpu.module_load(t->rig.engine, t->text, t->text_bytes, &t->module, log,
+				    sizeof(log));
+	for (uint32_t i = 0; !st; i++) {
+		if (engine_cpu.module_symbol(t->rig.engine, t->module, i, &sym))
+			break;
+		if (sym.kind == ENGINE_SYM_FUNC)
+			st = engine_cpu.func_info(t->rig.engine, sym.id, &fi, log, sizeof(log));
+	}
+	if (sscanf(s, "%127s%n", word, &n) != 1 || !status_is(st, word)) {
+		failed(t, "got %s (%s), expected %s", status_name(st), log, word);
+		return;
+	}
+	sscanf(s + n, " %63[0-9:]", place);
+	if (strncmp(log, place, strlen(place)) ||
+	    (place[0] && log[strlen(place)] != ':'))
+		failed(t, "the log says '%s', expected place %s", log, place);
+	quote = strchr(s + n, '"');
+	if (quote) {
+		snprintf(word, sizeof(word), "%.*s", (int)strcspn(quote + 1, "\""), quote + 1);
+		if (!strstr(log, word))
+			failed(t, "the log says '%s', without '%s'", log, word);
+	}
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static char *sorted_lines(const char *s)
+{
+	char *copy = strdup(s), *out = calloc(1, strlen(s) + 2), *save = NULL;
+	char *lines[4096];
+	size_t n = 0;
+
+	for (char *l = strtok_r(copy, "\n", &save); l && n < 4096; l = strtok_r(NULL, "\n", &save))
+		lines[n++] = l;
+	qsort(lines, n, sizeof(lines[0]), compare_lines);
+	for (size_t i = 0; i < n; i++)
+		strcat(strcat(out, lines[i]), "\n");
+	free(copy);
+	return out;
+}
+
+/*
+ * "text": one printed line (threads print in any order, so all lines of a launch are sorted).
+ * Consecutive directives are gathered by the caller; `want` holds their lines.
+ */
+static void check_print(struct test *t, const char *want)
+{
+	const char *all = t->rig.print ? t->rig.print : "";
+	char *got = sorted_lines(all + (t->print_seen < strlen(all) ? t->print_seen : strlen(all)));
+	char *exp = sorted_lines(want);
+
+	t->checks++;
+	if (strcmp(got, exp))
+		failed(t, "printed:\n%sexpected (in any order):\n%s", got, exp);
+	t->print_seen = t->rig.print_bytes;
+	free(got);
+	free(exp);
+}
+
+/* "kernel name=value...": the numbers of func_info; offsets=0,8,16 are the parameters'. */
+static void do_func(struct test *t, const char *s)
+{
+	struct engine_func_info fi;
+	struct engine_symbol sym;
+	char word[256], name[128], log[512] = "";
+	uint32_t st;
+	int n;
+
+	t->checks++;
+	if (need_module(t))
+		return;
+	if (sscanf(s, "%127s%n", name, &n) != 1 || find_symbol(t, name, strlen(name), &sym)) {
+		failed(t, "no kernel in '%s'", s);
+		return;
+	}
+	st = engine_cpu.func_info(t->rig.engine, sym.id, &fi, log, sizeof(log));
+	if (st) {
+		failed(t, "func_info: %s: %s", status_name(st), log);
+		return;
+	}
+	if (strcmp(fi.name, name) || fi.id != sym.id)
+		failed(t, "func_info calls it '%s', id %u", fi.name, fi.id);
+	for (s += n; sscanf(s, " %255s%n", word, &n) == 1; s += n) {
+		char *value = strchr(word, '='), got[256] = "";
+
+		if (!value) {
+			failed(t, "unknown word '%s'", word);
+			return;
+		}
+		*value++ = 0;
+#define FIELD(x) if (!strcmp(word, #x)) snprintf(got, sizeof(got), "%u", fi.x)
+		FIELD(nparams);
+		FIELD(param_bytes);
+		FIELD(max_threads);
+		FIELD(shared_static);
+		FIELD(local_bytes);
+		FIELD(const_bytes);
+		FIELD(ptx_version);
+		FIELD(binary_version);
+#undef FIELD
+		if (!strcmp(word, "reqntid"))
+			snprintf(got, sizeof(got), "%u,%u,%u", fi.reqntid[0], fi.reqntid[1],
+				 fi.reqntid[2]);
+		if (!strcmp(word, "offsets") || !strcmp(word, "sizes"))
+			for (uint32_t i = 0; i < fi.nparams; i++)
+				snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%u",
+					 i ? "," : "", word[0] == 'o' ? fi.params[i].offset :
+					 fi.params[i].bytes);
+		if (strcmp(got, value))
+			failed(t, "%s = %s, expected %s", word, got, value);
+	}
+}
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a context process is to an engine, in test form: reserves the address span, maps buffers
+ * inside it with guard gaps between them, starts grids and waits for them with a time limit.
+ *
+ * Included by ptxrun.c, optest.c and the PTX fuzzer. One rig per process at a time (the span has
+ * a fixed address). The callbacks of the engine come from any thread: what they write is
+ * guarded by `lock`.
+ */
+#ifndef TESTS_PTX_RIG_H
+#define TESTS_PTX_RIG_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "../../fw-protocol/vgpu_status.h"
+#include "../../tools/vgpu-stub/engine.h"
+
+#define RIG_SPAN_BASE 0x200000000000ull
+#define RIG_SPAN_BYTES (512ull << 30)
+#define RIG_ARENA_BYTES (128ull << 30)
+#define RIG_GUARD (64u << 10)
+#define RIG_MAX_LAUNCHES 256
+#define RIG_TIMEOUT 0xffffffffu         /* not a status: the launch did not end in time */
+
+struct rig {
+	struct engine *engine;
+	struct engine_env env;
+	uint64_t next;                          /* where the next buffer goes */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned launches;
+	uint8_t ended[RIG_MAX_LAUNCHES];
+	uint32_t status[RIG_MAX_LAUNCHES];      /* valid when ended */
+	unsigned faults;                        /* calls of fault() */
+	struct engine_fault fault;              /* the first one; its strings are the copies below */
+	char fault_kernel[128], fault_what[128];
+	char *print;                            /* what kernels printed so far */
+	size_t print_bytes;
+};
+
+static void rig_done(void *owner, uint64_t cookie, uint32_t status)
+{
+	struct rig *r = owner;
+
+	pthread_mutex_lock(&r->lock);
+	if (cookie < RIG_MAX_LAUNCHES) {
+		if (r->ended[cookie])
+			printf("rig: launch %u ended twice\n", (unsigned)cookie);
+		r->ended[cookie] = 1;
+		r->status[cookie] = status;
+	} else {
+		printf("rig: done() with an unknown cookie\n");
+	}
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void rig_fault(void *owner, const struct engine_fault *f)
+{
+	struct rig *r = owner;
+
+	pthread_mutex_lock(&r->lock);
+	if (r->faults++ == 0) {
+		r->fault = *f;
+		snprintf(r->fault_kernel, sizeof(r->fault_kernel), "%s", f->kernel ? f->kernel : "");
+		snprintf(r->fault_what, sizeof(r->fault_what), "%s", f->what ? f->what : "(null)");
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void rig_print(void *owner, const char *text, size_t bytes)
+{
+	struct rig *r = owner;
+	char *p;
+
+	pthread_mutex_lock(&r->lock);
+	p = realloc(r->print, r->print_bytes + bytes + 1);
+	if (p) {
+		memcpy(p + r->print_bytes, text, bytes);
+		r->print_bytes += bytes;
+		p[r->print_bytes] = 0;
+		r->print = p;
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* 0, or -1 with a line on stdout. */
+static int rig_open(struct rig *r, unsigned cores, unsigned cc_major, unsigned cc_minor)
+{
+	void *want = (void *)RIG_SPAN_BASE, *got;
+	pthread_condattr_t attr;
+	uint32_t st;
+
+	memset(r, 0, sizeof(*r));
+	got = mmap(want, RIG_SPAN_BYTES, PROT_NONE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if (got != want) {
+		printf("rig: cannot reserve the span at %p: %s\n", want, strerror(errno));
+		if (got != MAP_FAILED)
+			munmap(got, RIG_SPAN_BYTES);
+		return -1;
+	}
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&r->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	r->next = RIG_SPAN_BASE + RIG_ARENA_BYTES;
+	r->env = (struct engine_env){
+		.span_base = RIG_SPAN_BASE, .span_bytes = RIG_SPAN_BYTES,
+		.arena_base = RIG_SPAN_BASE, .arena_bytes = RIG_ARENA_BYTES,
+		.cores = cores, .cc_major = cc_major, .cc_minor = cc_minor,
+		.sm_count = 2, .shared_per_block_optin = 99u << 10,
+		.owner = r, .done = rig_done, .fault = rig_fault, .print = rig_print,
+	};
+	st = engine_cpu.open(&r->env, &r->engine);
+	if (st) {
+		printf("rig: engine open: %s\n", vgpu_status_text(st));
+		munmap(want, RIG_SPAN_BYTES);
+		return -1;
+	}
+	return 0;
+}
+
+/* Only when every launch has ended. */
+static void rig_close(struct rig *r)
+{
+	engine_cpu.close(r->engine);
+	munmap((void *)RIG_SPAN_BASE, RIG_SPAN_BYTES);
+	pthread_mutex_destroy(&r->lock);
+	pthread_cond_destroy(&r->changed);
+	free(r->print);
+	memset(r, 0, sizeof(*r));
+}
+
+/* Zeroed device memory with an unmapped gap behind it; NULL when there is none. */
+static void *rig_alloc(struct rig *r, size_t bytes)
+{
+	size_t whole = (bytes + 4095) & ~(size_t)4095;
+	void *at = (void *)r->next, *p;
+
+	if (whole == 0)
+		whole = 4096;
+	if (whole < bytes || r->next + whole + RIG_GUARD > RIG_SPAN_BASE + RIG_SPAN_BYTES)
+		return NULL;
+	p = mmap(at, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	r->next += whole + RIG_GUARD;
+	return p;
+}
+
+/* Starts a grid; *index names it for rig_wait. Returns what launch() returned. */
+static uint32_t rig_launch(struct rig *r, struct engine_launch *l, unsigned *index)
+{
+	unsigned i = r->launches;
+	uint32_t st;
+
+	if (i >= RIG_MAX_LAUNCHES)
+		return VGPU_ST_LIMIT;
+	r->launches++;
+	*index = i;
+	l->cookie = i;
+	st = engine_cpu.launch(r->engine, l);
+	if (st != ENGINE_PENDING) {
+		pthread_mutex_lock(&r->lock);
+		if (r->ended[i])
+			printf("rig: launch %u returned %u and also called done()\n", i, st);
+		r->ended[i] = 1;
+		r->status[i] = st;
+		pthread_mutex_unlock(&r->lock);
+	}
+	return st;
+}
+
+static uint32_t rig_wait(struct rig *r, unsigned index, double seconds)
+{
+	struct timespec until;
+	uint32_t st = RIG_TIMEOUT;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += (time_t)seconds;
+	until.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	pthread_mutex_lock(&r->lock);
+	while (!r->ended[index])
+		if (pthread_cond_timedwait(&r->changed, &r->lock, &until) == ETIMEDOUT)
+			break;
+	if (r->ended[index])
+		st = r->status[index];
+	pthread_mutex_unlock(&r->lock);
+	return st;
+}
+
+#endif
