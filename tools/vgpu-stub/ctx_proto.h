@@ -30,8 +30,8 @@
 
 #include <stdint.h>
 
-#include "vgpu_client.h"
-#include "vgpu_device.h"
+#include "../../fw-protocol/vgpu_client.h"
+#include "../../fw-protocol/vgpu_device.h"
 
 #define CTX_SOCKET_FD 3
 #define CTX_QB_VA 0x1f0000000000ull     /* the queue block in the context: below every span */

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The context process: boot, in order, and the parent's messages.
+ *
+ * Started by the parent as "vgpu-stub --context" with fd 3 (ctx_proto.h). Until START only the parent has been
+ * listened to; client input is read after the sandbox has closed.
+ */
+#include "ctx.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../../fw-protocol/vgpu_fence.h"
+
+#define HIGH_FD 64              /* received fds go above the fixed numbers until they are in place */
+#define BOOT_KEYS 16u           /* different files among the MAPs before START */
+#define QB_SPAN VGPU_HUGE       /* at CTX_QB_VA: where hugetlb forbids less, the block's whole page is mapped */
+
+/* ---- the socket -------------------------------------------------------------------------------- */
+
+/* One message, fds to above HIGH_FD. 1, 0: nothing there (only with MSG_DONTWAIT), or -errno. */
+static int receive(struct ctx_msg *m, int *fds, unsigned max, unsigned *nfds, int flags)
+{
+	union {
+		struct cmsghdr h;
+		char room[CMSG_SPACE(CTX_INIT_FDS * sizeof(int))];
+	} u;
+	struct iovec iov = { m, sizeof(*m) };
+	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n;
+
+	/* Without a control buffer the kernel lets no fd in: so it is after START. */
+	if (max) {
+		h.msg_control = &u;
+		h.msg_controllen = sizeof(u);
+	}
+	do {
+		n = recvmsg(CTX_SOCKET_FD, &h, flags | MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	if (n == 0)
+		return -EPIPE;
+	*nfds = 0;
+	for (struct cmsghdr *cm = max ? CMSG_FIRSTHDR(&h) : NULL; cm; cm = CMSG_NXTHDR(&h, cm)) {
+		if (cm->cmsg_level != SOL_SOCKET || cm->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < (cm->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
+			int fd, high;
+
+			memcpy(&fd, CMSG_DATA(cm) + i * sizeof(int), sizeof(fd));
+			high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+			close(fd);
+			if (high < 0)
+				return -errno;
+			if (*nfds == max)
+				close(high);
+			else
+				fds[(*nfds)++] = high;
+		}
+	}
+	return n == sizeof(*m) ? 1 : -EPROTO;
+}
+
+int ctx_send(const struct ctx_msg *m, int fd, int flags)
+{
+	union {
+		struct cmsghdr h;
+		char room[CMSG_SPACE(sizeof(int))];
+	} u;
+	struct iovec iov = { (void *)m, sizeof(*m) };
+	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		memset(&u, 0, sizeof(u));
+		h.msg_control = &u;
+		h.msg_controllen = sizeof(u.room);
+		u.h.cmsg_level = SOL_SOCKET;
+		u.h.cmsg_type = SCM_RIGHTS;
+		u.h.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&u.h), &fd, sizeof(int));
+	}
+	return sendmsg(CTX_SOCKET_FD, &h, flags | MSG_NOSIGNAL) == sizeof(*m) ? 0 : -1;
+}
+
+/* ---- mappings that the parent asks for ------------------------------------------------------- */
+
+static int within(uint64_t va, uint64_t bytes, uint64_t base, uint64_t size)
+{
+	return va >= base && va - base <= size && bytes <= size - (va - base);
+}
+
+/* Window memory that single-word access may touch directly; adjacent pieces become one. */
+static void segment_add(struct ctx *c, uint64_t va, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < c->segments; i++) {
+		struct ctx_segment *s = &c->segment[i];
+
+		if (s->va + s->bytes == va || va + bytes == s->va) {
+			s->va = va < s->va ? va : s->va;
+			s->bytes += bytes;
+			return;
+		}
+	}
+	if (c->segments < CTX_SEGMENTS)         /* more: still reached, through the engine's copy */
+		c->segment[c->segments++] = (struct ctx_segment){ va, bytes };
+}
+
+static void segment_cut(struct ctx *c, uint64_t va, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < c->segments; i++) {
+		struct ctx_segment s = c->segment[i];
+
+		if (s.va >= va + bytes || va >= s.va + s.bytes)
+			continue;
+		c->segment[i--] = c->segment[--c->segments];
+		if (s.va < va)
+			segment_add(c, s.va, va - s.va);
+		if (s.va + s.bytes > va + bytes)
+			segment_add(c, va + bytes, s.va + s.bytes - (va + bytes));
+	}
+}
+
+static uint32_t map(struct ctx *c, const struct ctx_map *m, int fd)
+{
+	uint64_t base = c->init.create.span_base;
+	int window = within(m->va, m->bytes, base, VGPU_WINDOW_SPAN);
+
+	if (!m->bytes || (m->va | m->bytes | m->offset) % VGPU_PAGE ||
+	    (!window && !within(m->va, m->bytes, CTX_QB_VA, QB_SPAN)))
+		return VGPU_ST_INVALID;
+	if (mmap((void *)(uintptr_t)m->va, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+		 (off_t)m->offset) == MAP_FAILED) {
+		ctx_log(c, "map of %llu bytes at 0x%llx: %s", (unsigned long long)m->bytes,
+			(unsigned long long)m->va, strerror(errno));
+		return VGPU_ST_OUT_OF_MEMORY;
+	}
+	if (window) {
+		segment_cut(c, m->va, m->bytes);
+		segment_add(c, m->va, m->bytes);
+	}
+	return VGPU_ST_OK;
+}
+
+int ctx_messages(struct ctx *c)
+{
+	struct ctx_msg m;
+	unsigned none;
+	int rc;
+
+	while ((rc = receive(&m, NULL, 0, &none, MSG_DONTWAIT)) > 0) {
+		struct ctx_msg ack = { .type = CTX_ACK };
+
+		ack.u.map.id = m.u.map.id;
+		switch (m.type) {
+		case CTX_MAP:
+			ack.status = map(c, &m.u.map, CTX_AT_MAP);
+			break;
+		case CTX_UNMAP:
+			segment_cut(c, m.u.map.va, m.u.map.bytes);
+			if (!within(m.u.map.va, m.u.map.bytes, c->init.create.span_base, VGPU_WINDOW_SPAN))
+				ack.status = VGPU_ST_INVALID;
+			else if (ctx_none(m.u.map.va, m.u.map.bytes))
+				ack.status = VGPU_ST_OUT_OF_MEMORY;
+			break;
+		case CTX_IRQ:
+			c->irq_by_parent = 1;
+			break;
+		default:
+			return -1;
+		}
+		if (ctx_send(&ack, -1, 0))
+			return -1;
+	}
+	return rc;
+}
+
+/* ---- boot ---------------------------------------------------------------------------------------- */
+
+static int boot_init(struct ctx *c)
+{
+	struct ctx_msg m;
+	int fd[CTX_INIT_FDS], own;
+	unsigned n = 0;
+	int rc = receive(&m, fd, CTX_INIT_FDS, &n, 0);
+	const struct vgpu_ctx_create *k = &m.u.init.create;
+
+	if (rc < 0 || m.type != CTX_INIT || n != CTX_INIT_FDS || k->context >= VGPU_MAX_CONTEXTS ||
+	    k->span_base % VGPU_HUGE || k->span_bytes % VGPU_HUGE || k->span_bytes < VGPU_WINDOW_SPAN ||
+	    k->span_base < CTX_QB_VA + QB_SPAN || k->span_base + k->span_bytes < k->span_base ||
+	    k->device_base < k->span_base + VGPU_WINDOW_SPAN ||
+	    !within(k->device_base, VGPU_DEVICE_SPAN, k->span_base, k->span_bytes))
+		return -1;
+	c->init = m.u.init;
+	c->env = (struct vgpu_check_env){ .window_base = k->span_base, .window_bytes = VGPU_WINDOW_SPAN,
+					  .device_base = k->device_base, .device_bytes = VGPU_DEVICE_SPAN,
+					  .arena_bytes = VGPU_ARENA_BYTES };
+	own = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (own < 0 || dup2(own, HIGH_FD + 32) < 0)
+		return -1;
+	own = HIGH_FD + 32;
+	if (dup2(fd[CTX_FD_KICK], CTX_AT_KICK) < 0 || dup2(fd[CTX_FD_IRQ], CTX_AT_IRQ) < 0 ||
+	    dup2(fd[CTX_FD_PHYS], CTX_AT_PHYS) < 0 || dup2(fd[CTX_FD_RUN], CTX_AT_RUN) < 0 ||
+	    dup2(own, CTX_AT_OWN) < 0 || dup2(own, CTX_AT_MAP) < 0)
+		return -1;
+	c->run = mmap(NULL, VGPU_PAGE, PROT_READ, MAP_SHARED, CTX_AT_RUN, 0);
+	return c->run == MAP_FAILED ? -1 : 0;
+}
+
+/* The client's addresses, all of them: whatever is not mapped there later faults. */
+static int boot_reserve(struct ctx *c)
+{
+	const struct vgpu_ctx_create *k = &c->init.create;
+	void *p = mmap((void *)(uintptr_t)k->span_base, k->span_bytes, PROT_NONE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (p != (void *)(uintptr_t)k->span_base)
+		return -1;
+	p = mmap((void *)CTX_QB_VA, QB_SPAN, PROT_NONE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	return p == (void *)CTX_QB_VA ? 0 : -1;
+}
+
+static int boot_maps(struct ctx *c)
+{
+	struct { uint32_t key; int fd; } known[BOOT_KEYS];
+	unsigned keys = 0, n, i;
+	uint64_t qb = 0;
+	struct ctx_msg m;
+	int fd;
+
+	for (;;) {
+		if (receive(&m, &fd, 1, &n, 0) < 0)
+			return -1;
+		if (m.type == CTX_START)
+			break;
+		if (m.type != CTX_MAP)
+			return -1;
+		for (i = 0; i < keys && known[i].key != m.u.map.fd_key; i++)
+			;
+		if (i == keys) {
+			if (!n || keys == BOOT_KEYS)
+				return -1;
+			known[keys].key = m.u.map.fd_key;
+			known[keys++].fd = fd;
+		} else if (n) {
+			return -1;
+		}
+		if (map(c, &m.u.map, known[i].fd))
+			return -1;
+		if (m.u.map.va >= CTX_QB_VA && m.u.map.va < CTX_QB_VA + VGPU_QB_BYTES)
+			qb += m.u.map.bytes;
+	}
+	for (i = 0; i < c->segments; i++)
+		if (c->segment[i].va == c->init.create.span_base && c->segment[i].bytes >= VGPU_SEG0_BYTES)
+			break;
+	return i < c->segments && qb >= VGPU_QB_BYTES ? 0 : -1;
+}
+
+/* Where everything lies, by the offsets of vgpu_client.h and vgpu_device.h. */
+static int boot_layout(struct ctx *c)
+{
+	uint8_t *qb = (uint8_t *)CTX_QB_VA, *ctx;
+
+	c->qb = (void *)qb;
+	c->ctl_ring = (void *)(qb + VGPU_QB_CTL);
+	c->io_ring = (void *)(qb + VGPU_QB_IO);
+	c->shadow = (void *)(qb + VGPU_QB_SHADOW);
+	c->io_index = c->init.create.io_index;
+	c->seg0 = (uint8_t *)(uintptr_t)c->init.create.span_base;
+	ctx = c->seg0 + VGPU_CTX_OFFSET(c->init.create.context);
+	c->head = (void *)ctx;
+	c->printf_ring = (char *)ctx + VGPU_CTX_PRINTF;
+	c->timelines = (void *)(ctx + VGPU_CTX_TIMELINES);
+	c->modules = ctx_anon(sizeof(*c->modules) * CTX_MODULES);
+	/* Our fence may be left out only if the sleeper's membarrier reaches us. */
+	c->asym_sleep = c->init.asym_fence != 0;
+	c->asym_publish = c->asym_sleep && vgpu_asym_register() == 0;
+	return c->modules && !ctx_mem_init(c) && !ctx_stream_init(c) ? 0 : -1;
+}
+
+static uint32_t boot_engine(struct ctx *c)
+{
+	const struct ctx_init *i = &c->init;
+	struct engine_env env = {
+		.span_base = i->create.span_base, .span_bytes = i->create.span_bytes,
+		.arena_base = i->create.device_base, .arena_bytes = VGPU_ARENA_BYTES,
+		.cores = i->cores ? i->cores : 1,
+		.cc_major = i->device.cc_major, .cc_minor = i->device.cc_minor,
+		.sm_count = i->device.sm_count,
+		.shared_per_block_optin = i->device.shared_per_block_optin,
+		.owner = c,
+		.done = ctx_stream_done,
+		.fault = ctx_fault,
+		.print = ctx_print,
+	};
+
+	c->ops = &engine_cpu;
+	return c->ops->open(&env, &c->engine);
+}
+
+static int fail(struct ctx *c, const char *what, uint32_t status)
+{
+	struct ctx_msg m = { .type = CTX_READY, .status = status ? status : VGPU_ST_INTERNAL };
+
+	ctx_log(c, "context does not start: %s", what);
+	ctx_send(&m, -1, 0);
+	return 1;
+}
+
+int context_main(void)
+{
+	static struct ctx the_ctx;
+	struct ctx *c = &the_ctx;
+	struct ctx_msg ready = { .type = CTX_READY };
+	uint32_t status;
+	int listener;
+
+	/* The parent may have gone before this line; then nobody reads the socket, and receive() says so. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);        /* short naps, see ctx_loop.c */
+	pthread_mutex_init(&c->print_lock, NULL);
+	c->boot_ns = ctx_now_ns();
+	c->boot_ticks = ctx_ticks();
+
+	if (boot_init(c))
+		return fail(c, "INIT is not what this version expects", VGPU_ST_PROTOCOL);
+	if (boot_reserve(c))
+		return fail(c, "the client's address span is not free in this process", VGPU_ST_OUT_OF_MEMORY);
+	if (boot_maps(c))
+		return fail(c, "queue block or window segment 0 are not mapped", VGPU_ST_PROTOCOL);
+	if (boot_layout(c))
+		return fail(c, "no address space for the queues", VGPU_ST_OUT_OF_MEMORY);
+	status = boot_engine(c);
+	if (status)
+		return fail(c, "the engine did not open", status);
+	/* fd numbers are final from here on: the listener takes the first free one. */
+	if (syscall(SYS_close_range, CTX_AT_END, ~0u, 0))
+		return fail(c, "close_range", VGPU_ST_NOT_SUPPORTED);
+	listener = ctx_sandbox();
+	if (listener < 0)
+		return fail(c, "the kernel refuses the sandbox (seccomp user notification, Linux >= 5.9)",
+			    VGPU_ST_NOT_SUPPORTED);
+	if (ctx_send(&ready, listener, 0))
+		return 1;
+	c->messages_seen = vgpu_load_relaxed32(&c->run->messages) - 1;  /* look at once */
+	c->ns_per_tick = (double)(ctx_now_ns() - c->boot_ns) / (double)(ctx_ticks() - c->boot_ticks);
+	return ctx_loop(c);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Context process, private to ctx_*.c: one process, one client context, one engine.
+ *
+ *   context.c      boot, in order; context_main()
+ *   ctx_loop.c     the dispatcher: both rings, the parent's socket, sleeping
+ *   ctx_stream.c   per-stream lists, waits, the legacy barrier, completion
+ *   ctx_exec.c     what each I/O command does
+ *   ctx_ctl.c      control ops and modules
+ *   ctx_mem.c      device memory, VMM, guarded access to single words
+ *   ctx_report.c   faults, error words, printf ring, log lines
+ *   ctx_sandbox.c  limits and the seccomp filter
+ *
+ * Threads: everything here belongs to the dispatcher, except what stands under "any thread".
+ * The process holds one struct ctx; it is passed along so that tests and readers see who uses it.
+ */
+#ifndef VGPU_STUB_CTX_H
+#define VGPU_STUB_CTX_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ctx_proto.h"
+#include "engine.h"
+#include "../../fw-protocol/vgpu_check.h"
+#include "../../fw-protocol/vgpu_ring.h"
+
+/*
+ * Commands that wait in the context. Honest clients keep at most VGPU_STREAM_CREDITS a stream in
+ * flight, so the node pool never runs dry for them; when it does, the I/O ring is left standing.
+ * All pools are address space first: a page is touched when it is needed.
+ */
+#define CTX_NODES (VGPU_MAX_STREAMS * VGPU_STREAM_CREDITS)
+#define CTX_MIDS 65536u                 /* payloads up to CTX_MID_BYTES */
+#define CTX_BIGS 16384u                 /* larger ones */
+#define CTX_MID_BYTES 640u
+#define CTX_BIG_BYTES 4160u
+#define CTX_INLINE 144u                 /* payload inside the node */
+#define CTX_PHASES (2u * CTX_NODES)     /* a power of two above all commands in flight */
+#define CTX_PIECE (256u << 10)          /* bytes copied at one go before others get a look */
+#define CTX_SEGMENTS 1024u
+#define CTX_MODULES 16384u
+#define CTX_IMAGE_BYTES (4 * VGPU_GIB)  /* images of all modules together */
+#define CTX_RANGES (1u << 20)
+
+/* How far a copy or fill has come. */
+struct ctx_progress {
+	uint64_t y, z, x;               /* row, slice, byte of the row */
+};
+
+struct ctx_node {
+	struct ctx_node *next;
+	uint8_t *payload;               /* own[], or a block of the mid or big pool */
+	struct vgpu_cmd cmd;
+	struct ctx_progress at;
+	uint32_t phase;
+	uint32_t payload_bytes;
+	uint8_t own[CTX_INLINE];
+};
+_Static_assert(sizeof(struct ctx_node) == 256, "four lines");
+
+/* Fixed-size blocks; a free one holds the link. Never grows beyond max, never shrinks. */
+struct ctx_pool {
+	void *free;
+	uint8_t *base;
+	uint32_t item, used, max;
+};
+
+enum ctx_where { STREAM_IDLE, STREAM_READY, STREAM_RUNNING, STREAM_WAIT_PHASE, STREAM_WAIT_TL, STREAM_WAIT_POLL };
+
+struct ctx_stream {
+	struct ctx_node *head, *tail;
+	uint64_t taken, done;           /* last ticket taken from the ring; last one complete */
+	uint64_t running;               /* ticket of the launch the engine has, 0 = none */
+	uint32_t phase;                 /* of that launch */
+	uint32_t error;
+	enum ctx_where where;
+	uint32_t done_status;           /* engine thread writes it before it links done_link */
+	struct ctx_stream *link;        /* in the one list `where` names */
+	struct ctx_stream *done_link;
+	struct ctx_stream *waiters;     /* streams in STREAM_WAIT_TL for this one's timeline */
+};
+
+struct ctx_list {
+	struct ctx_stream *head, *tail;
+};
+
+/* Mapped memory, sorted by va (phys: by offset, in va). */
+enum ctx_kind { CTX_ALLOC, CTX_VMM, CTX_PHYSICAL };
+struct ctx_range {
+	uint64_t va, bytes, offset;
+	uint32_t kind, rsvd;
+};
+struct ctx_ranges {
+	struct ctx_range *r;
+	uint32_t n;
+};
+
+struct ctx_module {
+	uint8_t *image;                 /* NULL: free entry */
+	uint64_t bytes, variables;
+	uint32_t id;                    /* generation << 14 | index: stale ids do not come back soon */
+	uint32_t engine_id;
+	int committed;
+};
+
+struct ctx {
+	/* hot: looked at in every round */
+	const struct engine_ops *ops;
+	struct engine *engine;
+	union vgpu_slot *io_ring, *ctl_ring;
+	uint64_t io_index, ctl_index;
+	const struct ctx_run *run;
+	struct vgpu_qb_head *qb;
+	uint64_t *shadow;
+	struct vgpu_timeline *timelines;
+	struct ctx_list ready, poll, phase_wait;
+	uint32_t error;                 /* sticky */
+	uint32_t messages_seen, rounds;
+	int asym_publish, asym_sleep;
+	int io_broken;                  /* a malformed slot: where the next one starts nobody knows */
+	uint32_t launches_out;
+	uint64_t commands_done, launches_done;
+	struct ctx_stream *streams;     /* VGPU_MAX_STREAMS */
+	uint32_t streams_used;
+	/* The legacy barrier, see ctx_stream.c */
+	uint32_t *phase_open;
+	uint32_t phase_first, phase_last;
+	int phase_legacy;
+	struct ctx_pool nodes, mids, bigs;
+
+	/* any thread: completed launches, newest first; `asleep` pairs with it (ctx_loop.c) */
+	struct ctx_stream *done_list __attribute__((aligned(64)));
+	uint32_t asleep;
+	/* any thread: first fault wins; 0 none, 1 being written, 2 text valid */
+	uint32_t fault_state;
+	uint32_t fault_status;
+	char fault_text[1024];
+	pthread_mutex_t print_lock;
+
+	/* cold */
+	struct vgpu_check_env env __attribute__((aligned(64)));
+	struct ctx_init init;
+	struct vgpu_ctx_head *head;
+	char *printf_ring;
+	uint8_t *seg0;
+	char why[512];                  /* text for the error that is about to be found */
+	uint64_t memory_bytes;
+	struct ctx_ranges mem, phys;
+	struct ctx_segment { uint64_t va, bytes; } segment[CTX_SEGMENTS];
+	uint32_t segments;
+	struct ctx_module *modules;
+	uint32_t modules_used, module_generation;
+	uint64_t image_bytes;
+	uint32_t logged;
+	int irq_by_parent, phys_by_parent;
+	/* time: ticks are TSC where there is one */
+	uint64_t boot_ticks, boot_ns, busy_since, busy_ticks, last_tick;
+	double ns_per_tick;
+	uint8_t scratch[VGPU_MAX_PARAM_BYTES + 2 * VGPU_SLOT_PAYLOAD] __attribute__((aligned(64)));
+};
+
+/* context.c */
+int context_main(void);
+/* One message to the parent, with an fd or -1. 0 or -1. Any thread. */
+int ctx_send(const struct ctx_msg *m, int fd, int flags);
+/* Messages after START. 0, or -1: the parent is gone. */
+int ctx_messages(struct ctx *c);
+
+/* ctx_loop.c */
+int ctx_loop(struct ctx *c);
+void ctx_wake(struct ctx *c);                                   /* any thread */
+void ctx_irq(struct ctx *c);
+uint64_t ctx_now_ns(void);
+
+static inline uint64_t ctx_ticks(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	return ctx_now_ns();
+#endif
+}
+
+/* ctx_stream.c */
+int ctx_stream_init(struct ctx *c);
+int ctx_stream_room(const struct ctx *c);                       /* may one more command be taken? */
+/* A checked command; its payload slots begin at ring index `first`. Releases them (io_head). */
+void ctx_stream_submit(struct ctx *c, const struct vgpu_cmd *cmd, uint64_t first);
+unsigned ctx_stream_drain(struct ctx *c);                       /* launches the engine has ended */
+unsigned ctx_stream_run(struct ctx *c, unsigned budget);
+unsigned ctx_stream_poll(struct ctx *c);                        /* memory and foreign timelines */
+void ctx_stream_flush(struct ctx *c);                           /* all complete with c->error */
+void ctx_stream_done(void *owner, uint64_t cookie, uint32_t status);  /* any thread */
+
+/* ctx_exec.c */
+enum ctx_result { CTX_DONE, CTX_PENDING, CTX_AGAIN, CTX_POLL };
+enum ctx_result ctx_exec(struct ctx *c, struct ctx_stream *s, const struct vgpu_cmd *cmd,
+			 const uint8_t *payload, struct ctx_progress *at, uint32_t *status);
+
+/* ctx_ctl.c */
+void ctx_control(struct ctx *c, const struct vgpu_cmd *cmd);
+
+/* ctx_mem.c */
+int ctx_mem_init(struct ctx *c);
+uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes);
+uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes);
+uint32_t ctx_phys_alloc(struct ctx *c, uint64_t offset, uint64_t bytes);
+uint32_t ctx_phys_free(struct ctx *c, uint64_t offset, uint64_t bytes);
+uint32_t ctx_vmm_map(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t offset);
+uint32_t ctx_vmm_unmap(struct ctx *c, uint64_t va, uint64_t bytes);
+void ctx_account(struct ctx *c, int64_t bytes);
+int ctx_none(uint64_t va, uint64_t bytes);                      /* back to PROT_NONE; 0 or -errno */
+/* One aligned word of 4 or 8 bytes, atomically where the memory is known to be there. */
+uint32_t ctx_store(struct ctx *c, uint64_t addr, uint64_t value, unsigned bytes);
+uint32_t ctx_load(struct ctx *c, uint64_t addr, uint64_t *value, unsigned bytes);
+void *ctx_anon(uint64_t bytes);                                 /* lazily backed, NULL on failure */
+
+/* ctx_report.c */
+void ctx_log(struct ctx *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void ctx_why(struct ctx *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void ctx_die(struct ctx *c, uint32_t status);
+void ctx_fault(void *owner, const struct engine_fault *f);      /* any thread */
+void ctx_print(void *owner, const char *text, size_t bytes);    /* any thread */
+
+/* ctx_sandbox.c */
+/* Closes the sandbox over all threads. Returns the listener's fd, or -errno. */
+int ctx_sandbox(void);
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Control ops: memory, modules, function facts. One at a time, each answered by a reply.
+ *
+ * Called by the dispatcher with a checked private copy. Images arrive in pieces into a private copy
+ * of the size MODULE_BEGIN named; what goes back to the client is built here in private memory and
+ * copied out through the engine's fault-catching copy.
+ */
+#include "ctx.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define INDEX_BITS 14
+_Static_assert(1u << INDEX_BITS == CTX_MODULES, "module ids");
+#define LOG_BYTES 16384u
+#define MAX_SYMBOLS (1u << 20)
+#define NAME_BYTES 4096u                /* longest name that goes into a table */
+
+static void reply(struct ctx *c, uint64_t ticket, uint32_t status, const uint64_t *v)
+{
+	struct vgpu_reply *r = (struct vgpu_reply *)((uint8_t *)c->qb + VGPU_QB_REPLIES) +
+			       (ticket - 1) % VGPU_DEV_CTL_SLOTS;
+
+	for (int i = 0; i < 5; i++)
+		vgpu_store_relaxed64(&r->v[i], v[i]);
+	vgpu_store_relaxed32(&r->status, status);
+	vgpu_store_release32(&r->seq, (uint32_t)ticket);
+	/* Partner: the agent sets reply_waiter, fences, and looks at its replies again. */
+	vgpu_publisher_fence(c->asym_publish);
+	if (vgpu_load_relaxed32(&c->qb->reply_waiter)) {
+		vgpu_store_relaxed32(&c->qb->reply_waiter, 0);
+		ctx_irq(c);
+	}
+}
+
+static uint32_t put(struct ctx *c, uint64_t dst, const void *src, uint64_t bytes)
+{
+	return c->ops->copy(c->engine, (void *)(uintptr_t)dst, src, bytes);
+}
+
+/* The text and, where it fits, its NUL. Returns the bytes written. */
+static uint64_t put_log(struct ctx *c, uint64_t dst, uint64_t room, const char *log)
+{
+	uint64_t n = strlen(log) + 1;
+
+	if (n == 1 || !room)
+		return 0;
+	n = n < room ? n : room;
+	return put(c, dst, log, n) ? 0 : n;
+}
+
+/* ---- modules --------------------------------------------------------------------------------- */
+
+static struct ctx_module *module(struct ctx *c, uint32_t id)
+{
+	struct ctx_module *m = &c->modules[id % CTX_MODULES];
+
+	return m->image && m->id == id ? m : NULL;
+}
+
+static void forget(struct ctx *c, struct ctx_module *m)
+{
+	munmap(m->image, m->bytes);
+	c->image_bytes -= m->bytes;
+	if (m->variables)
+		ctx_account(c, -(int64_t)m->variables);
+	*m = (struct ctx_module){ 0 };
+}
+
+static uint32_t module_begin(struct ctx *c, uint64_t bytes, uint64_t *v)
+{
+	uint32_t i = 0;
+	struct ctx_module *m;
+
+	if (bytes > CTX_IMAGE_BYTES - c->image_bytes)
+		return VGPU_ST_LIMIT;
+	while (i < c->modules_used && c->modules[i].image)
+		i++;
+	if (i == CTX_MODULES)
+		return VGPU_ST_LIMIT;
+	m = &c->modules[i];
+	m->image = ctx_anon(bytes);
+	if (!m->image)
+		return VGPU_ST_OUT_OF_MEMORY;
+	if (i == c->modules_used)
+		c->modules_used++;
+	m->bytes = bytes;
+	m->id = ++c->module_generation << INDEX_BITS | i;
+	c->image_bytes += bytes;
+	v[0] = m->id;
+	return VGPU_ST_OK;
+}
+
+static uint32_t module_data(struct ctx *c, const struct vgpu_body_ctl *b)
+{
+	struct ctx_module *m = module(c, b->id);
+
+	if (!m)
+		return VGPU_ST_BAD_HANDLE;
+	if (m->committed || b->a > m->bytes || b->c > m->bytes - b->a)
+		return VGPU_ST_INVALID;
+	return put(c, (uintptr_t)(m->image + b->a), (const void *)(uintptr_t)b->b, b->c);
+}
+
+struct table {
+	uint64_t nsyms, names;
+};
+
+/* OK: v is filled in for every symbol; names bounded, so a hostile image cannot make it overflow. */
+static uint32_t measure(struct ctx *c, const struct ctx_module *m, struct table *t)
+{
+	struct engine_symbol s;
+	uint32_t st;
+
+	*t = (struct table){ 0 };
+	while (!(st = c->ops->module_symbol(c->engine, m->engine_id, (uint32_t)t->nsyms, &s))) {
+		size_t n = strlen(s.name) + 1;
+
+		if (n > NAME_BYTES || ++t->nsyms > MAX_SYMBOLS)
+			return VGPU_ST_LIMIT;
+		t->names += n;
+	}
+	return st == VGPU_ST_NOT_FOUND ? VGPU_ST_OK : st;
+}
+
+static uint64_t table_bytes(const struct table *t)
+{
+	return sizeof(struct vgpu_symtab) + t->nsyms * sizeof(struct vgpu_symbol) + t->names;
+}
+
+static uint32_t module_commit(struct ctx *c, const struct vgpu_body_ctl *b, uint64_t *v)
+{
+	static char log[LOG_BYTES];
+	struct ctx_module *m = module(c, b->id);
+	struct table t;
+	uint32_t st;
+
+	if (!m)
+		return VGPU_ST_BAD_HANDLE;
+	if (m->committed)
+		return VGPU_ST_INVALID;
+	log[0] = 0;
+	/* The engine indexes the image in place: nobody changes it any more. */
+	mprotect(m->image, m->bytes, PROT_READ);
+	st = c->ops->module_load(c->engine, m->image, m->bytes, &m->engine_id, log, sizeof(log));
+	log[sizeof(log) - 1] = 0;
+	v[2] = put_log(c, b->a, b->b, log);
+	if (st) {
+		forget(c, m);
+		return st;
+	}
+	m->variables = c->ops->module_bytes(c->engine, m->engine_id);
+	ctx_account(c, (int64_t)m->variables);
+	st = c->memory_bytes > c->init.create.memory_limit ? (uint32_t)VGPU_ST_OUT_OF_MEMORY : measure(c, m, &t);
+	if (st) {
+		c->ops->module_unload(c->engine, m->engine_id);
+		forget(c, m);
+		return st;
+	}
+	m->committed = 1;
+	v[0] = table_bytes(&t);
+	v[1] = m->variables;
+	return VGPU_ST_OK;
+}
+
+static uint32_t module_table(struct ctx *c, const struct vgpu_body_ctl *b, uint64_t *v)
+{
+	struct ctx_module *m = module(c, b->id);
+	struct vgpu_symbol *out;
+	struct table t;
+	uint64_t bytes, name;
+	uint8_t *p;
+	uint32_t st;
+
+	if (!m || !m->committed)
+		return VGPU_ST_BAD_HANDLE;
+	st = measure(c, m, &t);
+	if (st)
+		return st;
+	bytes = table_bytes(&t);
+	if (bytes > b->b)
+		return VGPU_ST_INVALID;
+	p = calloc(1, bytes);
+	if (!p)
+		return VGPU_ST_OUT_OF_MEMORY;
+	memcpy(p, &(struct vgpu_symtab){ (uint32_t)bytes, (uint32_t)t.nsyms }, sizeof(struct vgpu_symtab));
+	out = (struct vgpu_symbol *)(void *)(p + sizeof(struct vgpu_symtab));
+	name = bytes - t.names;
+	for (uint32_t i = 0; i < t.nsyms && !st; i++) {
+		struct engine_symbol s;
+		size_t n;
+
+		st = c->ops->module_symbol(c->engine, m->engine_id, i, &s);
+		n = st ? 0 : strlen(s.name) + 1;
+		if (st || name + n > bytes) {
+			st = VGPU_ST_INTERNAL;          /* not what was measured a moment ago */
+			break;
+		}
+		out[i] = (struct vgpu_symbol){ .kind = (uint32_t)s.kind, .id = s.id, .name = (uint32_t)name,
+					       .address = s.address, .bytes = s.bytes };
+		memcpy(p + name, s.name, n);
+		name += n;
+	}
+	if (!st)
+		st = put(c, b->a, p, bytes);
+	if (!st)
+		v[0] = bytes;
+	free(p);
+	return st;
+}
+_Static_assert(VGPU_SYM_FUNC == ENGINE_SYM_FUNC && VGPU_SYM_GLOBAL == ENGINE_SYM_GLOBAL &&
+	       VGPU_SYM_CONST == ENGINE_SYM_CONST, "one numbering");
+
+static uint32_t module_unload(struct ctx *c, const struct vgpu_body_ctl *b)
+{
+	struct ctx_module *m = module(c, b->id);
+	uint32_t st = VGPU_ST_OK;
+
+	if (!m)
+		return VGPU_ST_BAD_HANDLE;
+	if (m->committed)
+		st = c->ops->module_unload(c->engine, m->engine_id);
+	if (!st)
+		forget(c, m);
+	return st;
+}
+
+static uint32_t func_info(struct ctx *c, const struct vgpu_body_ctl *b, uint64_t *v)
+{
+	static char log[LOG_BYTES];
+	struct engine_func_info f;
+	struct vgpu_fn_info *out;
+	uint64_t bytes;
+	uint32_t st;
+
+	log[0] = 0;
+	memset(&f, 0, sizeof(f));
+	st = c->ops->func_info(c->engine, b->id, &f, log, sizeof(log));
+	log[sizeof(log) - 1] = 0;
+	v[1] = put_log(c, b->a + b->b, b->c, log);
+	if (st)
+		return st;
+	if (f.nparams > ENGINE_MAX_PARAMS)
+		return VGPU_ST_INTERNAL;
+	bytes = sizeof(struct vgpu_fn_info) + f.nparams * sizeof(struct vgpu_fn_param);
+	v[0] = bytes;
+	if (bytes > b->b)
+		return VGPU_ST_INVALID;
+	out = calloc(1, bytes);
+	if (!out)
+		return VGPU_ST_OUT_OF_MEMORY;
+	*out = (struct vgpu_fn_info){
+		.id = f.id, .nparams = f.nparams, .param_bytes = f.param_bytes, .max_threads = f.max_threads,
+		.reqntid = { f.reqntid[0], f.reqntid[1], f.reqntid[2] }, .regs = f.regs,
+		.shared_static = f.shared_static, .local_bytes = f.local_bytes, .const_bytes = f.const_bytes,
+		.ptx_version = f.ptx_version, .binary_version = f.binary_version,
+	};
+	for (uint32_t i = 0; i < f.nparams; i++)
+		out->params[i] = (struct vgpu_fn_param){ f.params[i].offset, f.params[i].bytes };
+	st = put(c, b->a, out, bytes);
+	free(out);
+	return st;
+}
+
+/* ---- dispatch ----------------------------------------------------------------------------------- */
+
+void ctx_control(struct ctx *c, const struct vgpu_cmd *cmd)
+{
+	const struct vgpu_body_ctl *b = &cmd->u.ctl;
+	uint64_t v[5] = { 0 };
+	uint32_t st = VGPU_ST_PROTOCOL;
+
+	if (c->error) {
+		reply(c, cmd->ticket, c->error, v);
+		return;
+	}
+	switch (cmd->op) {
+	case VGPU_OP_MEM_ALLOC:
+		st = ctx_mem_alloc(c, b->a, b->b);
+		break;
+	case VGPU_OP_MEM_FREE:
+		st = ctx_mem_free(c, b->a, b->b);
+		break;
+	case VGPU_OP_PHYS_ALLOC:
+		st = ctx_phys_alloc(c, b->a, b->b);
+		break;
+	case VGPU_OP_PHYS_FREE:
+		st = ctx_phys_free(c, b->a, b->b);
+		break;
+	case VGPU_OP_VMM_MAP:
+		st = ctx_vmm_map(c, b->a, b->b, b->c);
+		break;
+	case VGPU_OP_VMM_UNMAP:
+		st = ctx_vmm_unmap(c, b->a, b->b);
+		break;
+	case VGPU_OP_MODULE_BEGIN:
+		st = module_begin(c, b->a, v);
+		break;
+	case VGPU_OP_MODULE_DATA:
+		st = module_data(c, b);
+		break;
+	case VGPU_OP_MODULE_COMMIT:
+		st = module_commit(c, b, v);
+		break;
+	case VGPU_OP_MODULE_TABLE:
+		st = module_table(c, b, v);
+		break;
+	case VGPU_OP_MODULE_UNLOAD:
+		st = module_unload(c, b);
+		break;
+	case VGPU_OP_FUNC_INFO:
+		st = func_info(c, b, v);
+		break;
+	case VGPU_OP_PING:
+		v[0] = ctx_now_ns();
+		st = VGPU_ST_OK;
+		break;
+	}
+	/*
+	 * ILLEGAL_ADDRESS here means: the client's own buffer is not there. That is a bad argument of
+	 * one call, not a fault of device code; the context lives on.
+	 */
+	reply(c, cmd->ticket, st == VGPU_ST_ILLEGAL_ADDRESS ? (uint32_t)VGPU_ST_INVALID : st, v);
+}

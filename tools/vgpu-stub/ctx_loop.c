@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The dispatcher: one thread that looks at both rings, at launches the engine has ended, and at
+ * the parent, and sleeps when nobody has anything for it.
+ *
+ * Waiting is measured, not guessed: with processors to spare a spin of some microseconds is cheapest;
+ * where agent, client and this process share two cores a spinner stops the one it waits for, so it
+ * yields early and sleeps soon; and where a yield came back late, another process is using the core, and
+ * yielding stops for a while.
+ */
+#include "ctx.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../fw-protocol/vgpu_fence.h"
+
+#define SPIN_NS 300u
+#define SPIN_FREE_NS 10000u             /* with cores to spare */
+#define YIELD_NS 20000u
+#define YIELD_LATE_NS 50000u
+#define YIELD_OFF_NS 10000000u
+#define LOOK_NS 50000u                  /* memory waits, asleep: every so often */
+#define LOOK_LONG_NS 100000u            /* ... when nothing has moved for LOOK_SETTLE_NS */
+#define LOOK_SETTLE_NS 2000000u
+#define LOOK_BUSY_NS 20000u             /* memory waits beside other work */
+#define SOCKET_NS 2000000u
+#define NAP_NS 500000000u               /* a bound on every sleep, whatever was missed */
+
+uint64_t ctx_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/*
+ * Any thread. Partner: `asleep = 1`, fence, last look in nap(). The fence is a full one on both
+ * sides; a launch that goes through the engine's workers can afford it.
+ */
+void ctx_wake(struct ctx *c)
+{
+	uint64_t one = 1;
+
+	vgpu_full_fence();
+	if (vgpu_load_relaxed32(&c->asleep) && vgpu_exchange32(&c->asleep, 0) &&
+	    write(CTX_AT_OWN, &one, sizeof(one)) < 0)
+		return;         /* full counter: it is readable, so the sleeper wakes all the same */
+}
+
+/* At most one interrupt outstanding: the agent clears irq_pending before it looks. */
+void ctx_irq(struct ctx *c)
+{
+	uint64_t one = 1;
+	struct ctx_msg m = { .type = CTX_RAISE };
+
+	if (vgpu_exchange32(&c->qb->irq_pending, 1))
+		return;
+	if (c->irq_by_parent)
+		ctx_send(&m, -1, MSG_DONTWAIT);
+	else if (write(CTX_AT_IRQ, &one, sizeof(one)) < 0)
+		ctx_log(c, "interrupt lost: %s", strerror(errno));
+}
+
+static int io_ready(const struct ctx *c)
+{
+	return !c->io_broken && ctx_stream_room(c) &&
+	       vgpu_slot_ready(&c->io_ring[c->io_index % VGPU_DEV_IO_SLOTS], c->io_index);
+}
+
+static int ctl_ready(const struct ctx *c)
+{
+	return vgpu_slot_ready(&c->ctl_ring[c->ctl_index % VGPU_DEV_CTL_SLOTS], c->ctl_index);
+}
+
+static int running(const struct ctx *c)
+{
+	return vgpu_load_acquire32(&c->run->run) != 0;
+}
+
+/* A slot is read once; what is checked is the copy. */
+static unsigned take_io(struct ctx *c, unsigned budget)
+{
+	unsigned did = 0;
+
+	for (; did < budget && io_ready(c); did++) {
+		uint64_t index = c->io_index;
+		const union vgpu_slot *slot = &c->io_ring[index % VGPU_DEV_IO_SLOTS];
+		struct vgpu_cmd cmd = slot->cmd;
+
+		__builtin_prefetch(&c->io_ring[(index + 1) % VGPU_DEV_IO_SLOTS]);
+		if (vgpu_check_cmd(&cmd, VGPU_Q_IO, index, &c->env)) {
+			c->io_broken = 1;
+			ctx_why(c, "malformed command: slot %llu, op %u", (unsigned long long)index, cmd.op);
+			ctx_die(c, VGPU_ST_PROTOCOL);
+			break;
+		}
+		ctx_stream_submit(c, &cmd, index + 1);
+	}
+	return did;
+}
+
+static unsigned take_ctl(struct ctx *c)
+{
+	uint64_t index = c->ctl_index;
+	struct vgpu_cmd cmd;
+
+	if (!ctl_ready(c))
+		return 0;
+	cmd = c->ctl_ring[index % VGPU_DEV_CTL_SLOTS].cmd;
+	c->ctl_index = index + 1;
+	vgpu_ring_consumed(&c->qb->ctl_head, c->ctl_index);
+	if (vgpu_check_cmd(&cmd, VGPU_Q_CTL, index, &c->env)) {
+		ctx_why(c, "malformed control command: slot %llu, op %u", (unsigned long long)index, cmd.op);
+		ctx_die(c, VGPU_ST_PROTOCOL);
+		cmd.ticket = index + 1;         /* it is answered with the error */
+	}
+	ctx_control(c, &cmd);
+	return 1;
+}
+
+/* ---- idle ------------------------------------------------------------------------------------ */
+
+static void drain_fd(int fd)
+{
+	uint64_t n;
+
+	if (read(fd, &n, sizeof(n)) < 0)
+		return;         /* somebody else's read: nothing to take */
+}
+
+/*
+ * NEED_WAKEUP (vgpu_ring.h): the agent's publications and the engine's completions are looked at
+ * again after the flags stand, behind the sleeper's fence; partners: the agent's publisher
+ * fence before it reads need_wakeup, and ctx_wake().
+ */
+static void nap(struct ctx *c, uint64_t ns)
+{
+	struct pollfd p[3] = { { .fd = CTX_AT_KICK, .events = POLLIN }, { .fd = CTX_AT_OWN, .events = POLLIN },
+			       { .fd = CTX_SOCKET_FD, .events = POLLIN } };
+	struct timespec t = { .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
+
+	vgpu_store_relaxed32(&c->qb->need_wakeup, 1);
+	vgpu_store_relaxed32(&c->asleep, 1);
+	vgpu_sleeper_fence(c->asym_sleep);
+	if (!(running(c) && (io_ready(c) || ctl_ready(c))) &&
+	    !__atomic_load_n(&c->done_list, __ATOMIC_ACQUIRE) &&
+	    ppoll(p, 3, &t, NULL) > 0) {
+		if (p[0].revents & POLLIN)
+			drain_fd(CTX_AT_KICK);
+		if (p[1].revents & POLLIN)
+			drain_fd(CTX_AT_OWN);
+		if (p[2].revents)
+			c->messages_seen--;     /* look at the socket, whatever the run page says */
+	}
+	vgpu_store_relaxed32(&c->asleep, 0);
+	vgpu_store_relaxed32(&c->qb->need_wakeup, 0);
+}
+
+struct idle {
+	uint64_t since_ns;      /* 0: busy */
+	uint64_t no_yield_until_ns;
+	uint64_t moved_ns;      /* last own progress */
+	int spare;              /* processors to spare */
+};
+
+static void idle(struct ctx *c, struct idle *w, uint64_t now)
+{
+	uint64_t waited = now - w->since_ns;
+
+	if (waited < (w->spare ? SPIN_FREE_NS : SPIN_NS)) {
+		for (int i = 0; i < 4; i++)
+			vgpu_cpu_relax();
+		return;
+	}
+	if (!w->spare && waited < YIELD_NS && now >= w->no_yield_until_ns) {
+		sched_yield();
+		if (ctx_now_ns() - now > YIELD_LATE_NS)
+			w->no_yield_until_ns = now + YIELD_OFF_NS;
+		return;
+	}
+	if (c->poll.head && running(c))
+		nap(c, now - w->moved_ns < LOOK_SETTLE_NS ? LOOK_NS : LOOK_LONG_NS);
+	else
+		nap(c, NAP_NS);
+}
+
+/* busy_ns: time with a launch out or something to do. Counted when it ends, and now and then before. */
+static void count_busy(struct ctx *c, int busy)
+{
+	uint64_t now = ctx_ticks();
+
+	if (c->busy_since) {
+		c->busy_ticks += now - c->busy_since;
+		vgpu_store_relaxed64(&c->qb->busy_ns, (uint64_t)((double)c->busy_ticks * c->ns_per_tick));
+	}
+	c->busy_since = busy ? now : 0;
+}
+
+static int processors(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+}
+
+int ctx_loop(struct ctx *c)
+{
+	struct idle w = { .spare = processors() >= 4, .moved_ns = ctx_now_ns() };
+	uint64_t ticks_per_us, socket_due = 0, look_due = 0, now;
+	unsigned did;
+
+	ticks_per_us = (uint64_t)(1000.0 / c->ns_per_tick);
+	c->last_tick = ctx_ticks();
+	for (;;) {
+		int go = running(c);
+
+		if (vgpu_load_acquire32(&c->run->messages) != c->messages_seen) {
+			c->messages_seen = vgpu_load_relaxed32(&c->run->messages);
+			if (ctx_messages(c) < 0)
+				return 0;
+		}
+		did = ctx_stream_drain(c);
+		if (go) {
+			did += take_ctl(c);
+			did += take_io(c, 64);
+			did += ctx_stream_run(c, 32);
+			/* Own progress may be what a memory wait waits for; else they cost a look now and then. */
+			if (c->poll.head && (!did || ctx_ticks() >= look_due)) {
+				did += ctx_stream_poll(c);
+				look_due = ctx_ticks() + LOOK_BUSY_NS / 1000 * ticks_per_us;
+			}
+		}
+		if (did) {
+			if (!c->busy_since)
+				c->busy_since = c->last_tick;
+			w.since_ns = 0;
+			/* Busy without end: the socket and the counter must not wait for idleness. */
+			if (!(++c->rounds % 1024) && ctx_ticks() >= socket_due) {
+				socket_due = ctx_ticks() + SOCKET_NS / 1000 * ticks_per_us;
+				count_busy(c, 1);
+				c->messages_seen--;
+			}
+			continue;
+		}
+		now = ctx_now_ns();
+		c->last_tick = ctx_ticks();
+		if (!w.since_ns)
+			w.since_ns = w.moved_ns = now;
+		count_busy(c, c->launches_out != 0);
+		idle(c, &w, now);
+	}
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Device memory of the context: allocations and VMM mappings inside the reserved span.
+ *
+ * The client chooses addresses, the context keeps them apart: a range is given out once, freed
+ * exactly as it was allocated, and PROT_NONE otherwise. Memory is committed before OK is said, and counted
+ * against memory_limit. Physical memory of the VMM is the memfd CTX_AT_PHYS; it may be mapped only
+ * where PHYS_ALLOC has committed it, since touching more would grow the file past the limit.
+ */
+#include "ctx.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23          /* asm-generic/mman-common.h, since 5.14 */
+#endif
+
+void *ctx_anon(uint64_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+int ctx_none(uint64_t va, uint64_t bytes)
+{
+	void *p = mmap((void *)(uintptr_t)va, bytes, PROT_NONE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+
+	return p == MAP_FAILED ? -errno : 0;
+}
+
+int ctx_mem_init(struct ctx *c)
+{
+	c->mem.r = ctx_anon(sizeof(struct ctx_range) * CTX_RANGES);
+	c->phys.r = ctx_anon(sizeof(struct ctx_range) * CTX_RANGES);
+	return c->mem.r && c->phys.r ? 0 : -1;
+}
+
+void ctx_account(struct ctx *c, int64_t bytes)
+{
+	c->memory_bytes += (uint64_t)bytes;
+	vgpu_store_relaxed64(&c->qb->memory_bytes, c->memory_bytes);
+}
+
+static int over_limit(const struct ctx *c, uint64_t bytes)
+{
+	uint64_t limit = c->init.create.memory_limit;
+
+	return c->memory_bytes > limit || bytes > limit - c->memory_bytes;
+}
+
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+/* First range that ends behind addr. */
+static uint32_t find(const struct ctx_ranges *t, uint64_t addr)
+{
+	uint32_t lo = 0, hi = t->n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (t->r[mid].va + t->r[mid].bytes > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static int is_free(const struct ctx_ranges *t, uint64_t va, uint64_t bytes)
+{
+	uint32_t i = find(t, va);
+
+	return i == t->n || t->r[i].va >= va + bytes;
+}
+
+static struct ctx_range *exact(const struct ctx_ranges *t, uint64_t va, uint64_t bytes)
+{
+	uint32_t i = find(t, va);
+
+	return i < t->n && t->r[i].va == va && t->r[i].bytes == bytes ? &t->r[i] : NULL;
+}
+
+static void insert(struct ctx_ranges *t, const struct ctx_range *r)
+{
+	uint32_t i = find(t, r->va);
+
+	memmove(&t->r[i + 1], &t->r[i], (t->n++ - i) * sizeof(*r));
+	t->r[i] = *r;
+}
+
+static void drop(struct ctx_ranges *t, uint32_t i, uint32_t n)
+{
+	memmove(&t->r[i], &t->r[i + n], (t->n - i - n) * sizeof(*t->r));
+	t->n -= n;
+}
+
+/* ---- allocations ------------------------------------------------------------------------------- */
+
+/* Pages now, not at first touch: a kernel must not find out that memory is gone. */
+static int commit(uint8_t *p, uint64_t bytes)
+{
+	const uint64_t step = VGPU_GIB;
+
+	for (uint64_t at = 0; at < bytes; at += step) {
+		uint64_t n = bytes - at < step ? bytes - at : step;
+
+		while (madvise(p + at, n, MADV_POPULATE_WRITE)) {
+			if (errno == EINVAL) {          /* a kernel before 5.14 */
+				for (uint64_t i = 0; i < n; i += VGPU_PAGE)
+					*(volatile uint8_t *)(p + at + i) = 0;
+				break;
+			}
+			if (errno != EINTR && errno != EAGAIN)
+				return -errno;
+		}
+	}
+	return 0;
+}
+
+uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes)
+{
+	void *p;
+
+	if (!is_free(&c->mem, va, bytes))
+		return VGPU_ST_INVALID;
+	if (c->mem.n == CTX_RANGES)
+		return VGPU_ST_LIMIT;
+	if (over_limit(c, bytes))
+		return VGPU_ST_OUT_OF_MEMORY;
+	p = mmap((void *)(uintptr_t)va, bytes, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	if (p == MAP_FAILED) {
+		ctx_none(va, bytes);
+		return VGPU_ST_OUT_OF_MEMORY;
+	}
+	if (bytes >= VGPU_HUGE)
+		madvise(p, bytes, MADV_HUGEPAGE);       /* advice only: without THP it is 4 KiB pages */
+	if (commit(p, bytes)) {
+		ctx_none(va, bytes);
+		return VGPU_ST_OUT_OF_MEMORY;
+	}
+	insert(&c->mem, &(struct ctx_range){ .va = va, .bytes = bytes, .kind = CTX_ALLOC });
+	ctx_account(c, (int64_t)bytes);
+	return VGPU_ST_OK;
+}
+
+uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes)
+{
+	struct ctx_range *r = exact(&c->mem, va, bytes);
+
+	if (!r || r->kind != CTX_ALLOC)
+		return VGPU_ST_INVALID;
+	if (ctx_none(va, bytes))
+		return VGPU_ST_OUT_OF_MEMORY;   /* of mappings; the range stays allocated */
+	drop(&c->mem, (uint32_t)(r - c->mem.r), 1);
+	ctx_account(c, -(int64_t)bytes);
+	return VGPU_ST_OK;
+}
+
+/* ---- virtual memory management ----------------------------------------------------------------- */
+
+static void punch(uint64_t offset, uint64_t bytes)
+{
+	while (fallocate(CTX_AT_PHYS, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) &&
+	       errno == EINTR)
+		;
+}
+
+uint32_t ctx_phys_alloc(struct ctx *c, uint64_t offset, uint64_t bytes)
+{
+	int rc;
+
+	if (!is_free(&c->phys, offset, bytes))
+		return VGPU_ST_INVALID;
+	if (c->phys.n == CTX_RANGES)
+		return VGPU_ST_LIMIT;
+	if (over_limit(c, bytes))
+		return VGPU_ST_OUT_OF_MEMORY;
+	do {
+		rc = fallocate(CTX_AT_PHYS, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
+	} while (rc && errno == EINTR);
+	if (rc) {
+		punch(offset, bytes);
+		return VGPU_ST_OUT_OF_MEMORY;
+	}
+	insert(&c->phys, &(struct ctx_range){ .va = offset, .bytes = bytes, .kind = CTX_PHYSICAL });
+	ctx_account(c, (int64_t)bytes);
+	return VGPU_ST_OK;
+}
+
+uint32_t ctx_phys_free(struct ctx *c, uint64_t offset, uint64_t bytes)
+{
+	struct ctx_range *r = exact(&c->phys, offset, bytes);
+
+	if (!r)
+		return VGPU_ST_INVALID;
+	for (uint32_t i = 0; i < c->mem.n; i++) {       /* still mapped: a touch would bring pages back */
+		const struct ctx_range *m = &c->mem.r[i];
+
+		if (m->kind == CTX_VMM && m->offset < offset + bytes && offset < m->offset + m->bytes)
+			return VGPU_ST_BUSY;
+	}
+	punch(offset, bytes);
+	drop(&c->phys, (uint32_t)(r - c->phys.r), 1);
+	ctx_account(c, -(int64_t)bytes);
+	return VGPU_ST_OK;
+}
+
+uint32_t ctx_vmm_map(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t offset)
+{
+	uint32_t i = find(&c->phys, offset);
+	void *p;
+
+	if (i == c->phys.n || c->phys.r[i].va > offset ||
+	    c->phys.r[i].va + c->phys.r[i].bytes < offset + bytes || !is_free(&c->mem, va, bytes))
+		return VGPU_ST_INVALID;
+	if (c->mem.n == CTX_RANGES)
+		return VGPU_ST_LIMIT;
+	p = mmap((void *)(uintptr_t)va, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 CTX_AT_PHYS, (off_t)offset);
+	if (p == MAP_FAILED) {
+		int rc = errno;
+
+		ctx_none(va, bytes);
+		ctx_log(c, "VMM_MAP of %llu bytes at 0x%llx: %s", (unsigned long long)bytes,
+			(unsigned long long)va, strerror(rc));
+		return rc == ENOMEM ? VGPU_ST_OUT_OF_MEMORY : VGPU_ST_INTERNAL;
+	}
+	insert(&c->mem, &(struct ctx_range){ .va = va, .bytes = bytes, .offset = offset, .kind = CTX_VMM });
+	return VGPU_ST_OK;
+}
+
+/* One or more whole mappings without a gap between them, as cuMemUnmap allows. */
+uint32_t ctx_vmm_unmap(struct ctx *c, uint64_t va, uint64_t bytes)
+{
+	uint32_t first = find(&c->mem, va), i = first;
+	uint64_t at = va;
+
+	for (; i < c->mem.n && at < va + bytes; i++) {
+		if (c->mem.r[i].va != at || c->mem.r[i].kind != CTX_VMM)
+			return VGPU_ST_INVALID;
+		at += c->mem.r[i].bytes;
+	}
+	if (at != va + bytes)
+		return VGPU_ST_INVALID;
+	if (ctx_none(va, bytes))
+		return VGPU_ST_OUT_OF_MEMORY;
+	drop(&c->mem, first, i - first);
+	return VGPU_ST_OK;
+}
+
+/* ---- single words -------------------------------------------------------------------------------- */
+
+/*
+ * Memory that this process has mapped itself can be touched directly, and atomically. What is left
+ * (variables in the engine's arena, memory that is gone) goes through the engine's guarded copy.
+ */
+static void *direct(struct ctx *c, uint64_t addr, unsigned bytes)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->segments; i++)
+		if (addr >= c->segment[i].va && addr - c->segment[i].va + bytes <= c->segment[i].bytes)
+			return (void *)(uintptr_t)addr;
+	i = find(&c->mem, addr);
+	return i < c->mem.n && addr >= c->mem.r[i].va ? (void *)(uintptr_t)addr : NULL;
+}
+
+uint32_t ctx_store(struct ctx *c, uint64_t addr, uint64_t value, unsigned bytes)
+{
+	void *p = direct(c, addr, bytes);
+	uint32_t low = (uint32_t)value;
+
+	if (p && bytes == 8)
+		vgpu_store_release64(p, value);
+	else if (p)
+		vgpu_store_release32(p, low);
+	else
+		return c->ops->copy(c->engine, (void *)(uintptr_t)addr, bytes == 8 ? (void *)&value : (void *)&low,
+				    bytes);
+	return VGPU_ST_OK;
+}
+
+uint32_t ctx_load(struct ctx *c, uint64_t addr, uint64_t *value, unsigned bytes)
+{
+	const void *p = direct(c, addr, bytes);
+	uint32_t low = 0, st = VGPU_ST_OK;
+
+	if (p && bytes == 8)
+		*value = vgpu_load_acquire64(p);
+	else if (p)
+		*value = vgpu_load_acquire32(p);
+	else if (bytes == 8)
+		st = c->ops->copy(c->engine, value, (const void *)(uintptr_t)addr, 8);
+	else if (!(st = c->ops->copy(c->engine, &low, (const void *)(uintptr_t)addr, 4)))
+		*value = low;
+	return st;
+}
