@@ -2,6 +2,10 @@
 /*
  * A kernel that never ends: other streams and calls go on beside it, destroying its context ends it, a new
  * context in the same process works; and a process that just exits leaves nothing behind.
+ *
+ * The kill tests use it as their victim: "hang" prints "running" and waits to be killed; "fork" does so
+ * with a child that lives on for some seconds; "wait" waits for the kernel, so that whoever ends the
+ * device or the agent is told: it prints the error's name and exits 0.
  */
 #include <sys/wait.h>
 
@@ -46,6 +50,32 @@ static void check_works(void)
 	e2e_same_u32("beside the endless kernel", got, want, 50);
 }
 
+static int victim(const char *how)
+{
+	CUdeviceptr d = drv_alloc(32 << 20);
+	CUresult r;
+
+	CK(cuMemsetD8Async(d, 1, 1 << 20, CU_STREAM_PER_THREAD));
+	if (!strcmp(how, "exit"))
+		exit(e2e_failures ? 1 : 0);	/* leaves by exit() with the kernel running */
+	if (!strcmp(how, "fork") && fork() == 0) {
+		/* Holds what a child inherits: the socket, the memory files, stdout not. */
+		close(1);
+		close(2);
+		sleep(4);
+		_exit(0);
+	}
+	printf("running\n");
+	if (!strcmp(how, "wait")) {
+		r = cuCtxSynchronize();
+		printf("%s\n", drv_err(r));
+		fflush(stdout);
+		_exit(r == CUDA_SUCCESS);
+	}
+	for (;;)
+		pause();
+}
+
 int main(int argc, char **argv)
 {
 	volatile uint32_t *alive;
@@ -56,7 +86,7 @@ int main(int argc, char **argv)
 
 	start(&alive);
 	if (argc == 2)
-		exit(e2e_failures ? 1 : 0);	/* the child: leaves by exit() with the kernel running */
+		return victim(argv[1]);
 	check_works();
 	t = e2e_now_s();
 	CK(cuCtxDestroy(ctx));
