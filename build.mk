@@ -71,6 +71,33 @@ $(B)/bin/vgpu-stub: $(call objs,stub,$(STUB) $(CPU) $(FW))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Wl,-z,relro,-z,now -o $@ $^ $(STUB_LIBS)
 
+# ---- the agent: musl, static-pie, own linker script; only musl and libcpuid in it --------------------
+# musl-gcc -static-pie quietly makes a dynamic PIE, so the link names musl's start files itself.
+AG      := $(B)/agent-deps
+MUSL    := /usr/lib/x86_64-linux-musl
+AGENT_FLAGS := -D_GNU_SOURCE -fPIE -fvisibility=hidden -ffunction-sections -fdata-sections \
+	-fno-stack-protector -Ifw-protocol -Iagent -isystem $(AG)/khdr -isystem $(AG)/include
+
+$(AG)/libcpuid.a: agent/libcpuid.sh
+	agent/libcpuid.sh $(AG)
+# the kernel's headers without glibc's
+$(AG)/khdr:
+	@mkdir -p $@
+	@ln -sfn /usr/include/linux $@/linux
+	@ln -sfn /usr/include/asm-generic $@/asm-generic
+	@ln -sfn /usr/include/x86_64-linux-gnu/asm $@/asm
+$(O)/agent/%.o: %.c | $(AG)/khdr $(AG)/libcpuid.a
+	@mkdir -p $(@D)
+	musl-gcc -O2 -g $(BASE) $(AGENT_FLAGS) -c -o $@ $<
+$(B)/bin/vgpu-agent: $(call objs,agent,$(AGENT) $(FW)) $(AG)/libcpuid.a linker/vgpu-agent.ld
+	@mkdir -p $(@D) $(B)/debug
+	gcc -static-pie -nostdlib -nostartfiles \
+		-Wl,--gc-sections,-z,relro,-z,now,-z,noexecstack,-T,linker/vgpu-agent.ld -o $(B)/debug/vgpu-agent \
+		$(MUSL)/rcrt1.o $(MUSL)/crti.o $$(gcc -print-file-name=crtbeginS.o) $(filter %.o,$^) $(AG)/libcpuid.a \
+		-L$(MUSL) -Wl,--start-group -lc -lgcc -lgcc_eh -Wl,--end-group \
+		$$(gcc -print-file-name=crtendS.o) $(MUSL)/crtn.o
+	strip -s -o $@ $(B)/debug/vgpu-agent
+
 # ---- vgpu ---------------------------------------------------------------------------------------
 $(O)/tool/%.o: %.c
 	@mkdir -p $(@D)
@@ -110,6 +137,56 @@ $(B)/lib/libcudart.so.13: $(call objs,rt13,$(RT))
 $(B)/lib/libcuda-lite.a: $(call objs,static,$(CORE) $(RT) $(FW))
 	@mkdir -p $(@D)
 	rm -f $@ && ar rcs $@ $^
+
+# ---- tests: end-to-end programs (tests/e2e/programs.txt says which, in which flavours) -----------------
+flavour  = $(shell awk '!/^\#/ && NF && (","$$2",") ~ /,$(1),/ {print $$1}' tests/e2e/programs.txt)
+E       := $(B)/e2e
+E2E     := $(addprefix $(E)/driver/,$(call flavour,driver)) \
+	   $(addprefix $(E)/static/,$(call flavour,static)) $(addprefix $(E)/static-musl/,$(call flavour,static)) \
+	   $(addprefix $(E)/rt12/,$(call flavour,rt12)) $(addprefix $(E)/rt13/,$(call flavour,rt13)) \
+	   $(addprefix $(E)/c12/,$(call flavour,c12)) $(addprefix $(E)/c13/,$(call flavour,c13))
+EFLAGS  := $(CFLAGS) -std=gnu11 -Wall -Wextra -Ilibcuda-lite/include -Itests/e2e
+ESHARED := $(wildcard tests/e2e/*.h tests/e2e/kernels/*)
+.PHONY: e2e
+e2e: $(E2E)
+
+$(E)/driver/%: tests/e2e/%.c $(ESHARED) | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1 -lpthread -lm
+$(E)/static/%: tests/e2e/%.c $(ESHARED) $(B)/lib/libcuda-lite.a
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -static -o $@ $< $(B)/lib/libcuda-lite.a -lpthread -lm
+$(E)/static-musl/%: tests/e2e/%.c $(ESHARED) $(B)/lib/libcuda-lite.a
+	@mkdir -p $(@D)
+	musl-gcc $(EFLAGS) -static -o $@ $< $(B)/lib/libcuda-lite.a -lpthread -lm
+$(E)/mkfatbin: tests/e2e/mkfatbin.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 -o $@ $< -llz4 -lzstd
+$(E)/rt12/%: tests/e2e/%.cu $(ESHARED) $(E)/mkfatbin tests/e2e/cu.sh | libs
+	@mkdir -p $(@D)
+	tests/e2e/cu.sh 12 lz4 $(B)/lib $(E)/mkfatbin $< $@ $(call cuflags,$*)
+$(E)/rt13/%: tests/e2e/%.cu $(ESHARED) $(E)/mkfatbin tests/e2e/cu.sh | libs
+	@mkdir -p $(@D)
+	tests/e2e/cu.sh 13 zstd $(B)/lib $(E)/mkfatbin $< $@ $(call cuflags,$*)
+cuflags  = $(if $(filter rt_ptds,$(1)),-DCUDA_API_PER_THREAD_DEFAULT_STREAM -fgpu-default-stream=per-thread)
+$(E)/c12/%: tests/e2e/%.c $(ESHARED) | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -DE2E_CUDART_MAJOR=12 -DCUDART_VERSION=12000 -o $@ $< $(B)/lib/libcudart.so.12 $(B)/lib/libcuda.so.1 -lpthread -lm
+$(E)/c13/%: tests/e2e/%.c $(ESHARED) | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -DE2E_CUDART_MAJOR=13 -DCUDART_VERSION=13000 -o $@ $< $(B)/lib/libcudart.so.13 $(B)/lib/libcuda.so.1 -lpthread -lm
+
+# ---- tests: system (tests/system/*.sh) --------------------------------------------------------------
+$(B)/test/system/hotloop: tests/system/hotloop.c | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
+# a program with its own libcudart beside it
+$(B)/test/system/rpath/libcudart.so.12: tests/system/rpath/cudart.c tests/system/rpath/cudart.map
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -shared -fPIC -Wl,-soname,libcudart.so.12 -Wl,--version-script=tests/system/rpath/cudart.map -o $@ $<
+$(B)/test/system/rpath/program: tests/system/rpath/program.c $(B)/test/system/rpath/libcudart.so.12
+	$(CC) $(CFLAGS) -o $@ $< $(B)/test/system/rpath/libcudart.so.12 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN'
+SYSTEM  := $(B)/test/system/hotloop $(B)/test/system/rpath/program
 
 clean:
 	rm -rf $(B)

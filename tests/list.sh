@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# The tests, in the order they run; sourced by run.sh. Programs are built by build.mk (test-bins).
+
+T=$B/test
+
+# --- units: every binary that was built, in each of its builds (plain, asan, tsan)
+for kind in plain asan tsan; do
+	for p in "$T/unit/$kind"/*; do
+		[ -x "$p" ] && t "unit/$kind/$(basename "$p")" 120 "$p"
+	done
+done
+
+# --- PTX: one file per case, then every form against the scalar reference
+for kind in plain asan; do
+	many "ptx/cases/$kind" 300 "$T/ptx/$kind/ptxrun" -s tests/ptx/cases
+	t "ptx/forms/$kind" 300 "$T/ptx/$kind/optest"
+done
+t fatbin/plain 60 "$T/ptx/plain/fatbin_test" tests/fatbin
+t fatbin/asan 60 "$T/ptx/asan/fatbin_test" tests/fatbin
+
+# --- fuzzers: committed corpus and deterministic mutations, under ASan and UBSan
+for p in "$T/fuzz"/*; do
+	[ -x "$p" ] && t "fuzz/$(basename "$p")" 120 "$p" "tests/fuzz/corpus/$(basename "$p" | sed 's/^fuzz_//')"
+done
+
+# --- ABI of the libraries
+for p in tests/abi/test_*.sh; do
+	[ -e "$p" ] && t "abi/$(basename "$p" .sh)" 120 "$p" "$B"
+done
+
+# --- end to end, each flavour against one device and agent
+t e2e/ptx_fresh 60 tests/e2e/ptx_fresh.sh
+many e2e 600 tests/e2e/run.sh "$B"
+
+# --- the acceptance list of the agent and the tools
+for p in tests/system/*.sh; do
+	[ -e "$p" ] && many "system/$(basename "$p" .sh)" 300 "$p" "$B"
+done
+
+# --- hostile clients and deaths
+many hostile 900 tests/hostile/run.sh "$B"

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The agent as a program: what its binary is, how it starts, what it costs when busy and when idle.
+. "$(dirname "$0")/lib.sh"
+
+bin=$V/vgpu-agent
+f=$(file -b "$bin")
+case $f in *"static-pie linked"*stripped*) ok "agent is static-pie and stripped" ;; *) fail "agent is not a stripped static-pie: $f" ;; esac
+size=$(stat -c %s "$bin")
+[ "$size" -le 524288 ] && ok "agent has $size bytes (at most 524288)" || fail "agent has $size bytes"
+readelf -lW "$bin" | grep -q INTERP && fail "agent wants an interpreter" || ok "agent has no interpreter"
+readelf -lW "$bin" | grep -q GNU_RELRO && ok "agent has RELRO" || fail "agent lacks RELRO"
+readelf -lW "$bin" | awk '/GNU_STACK/ {exit $0 ~ /RWE/}' && ok "agent's stack is not executable" || fail "agent's stack is executable"
+readelf -lW "$bin" | awk '/LOAD/ && /RWE/ {bad=1} END {exit bad}' && ok "no segment of the agent is writable and executable" || fail "agent has an RWX segment"
+
+start_stub
+start_agent
+out=$("$bin" --device "vfio-user:$dir/stub" --listen "$dir/agent2" --pidfile "$dir/pid" 2>&1)
+st=$?
+[ $st != 0 ] && grep -q "$agent" <<<"$out" && ok "a second start is refused and names pid $agent" || fail "second start: exit $st: $out"
+out=$("$bin" --device 0000:ff:1f.7 --listen "$dir/agent3" --pidfile "$dir/pid3" 2>&1) &&
+	fail "agent started without a device" || { [ -n "$out" ] && ok "no such PCI device: refused with a reason"; }
+out=$("$bin" --nonsense 2>&1) && fail "agent took --nonsense" || ok "unknown flags are refused"
+
+# idle: CPU ticks (1/100 s) and voluntary switches over 10 s, with a client connected that does nothing
+ticks() { awk '{print $14 + $15}' "/proc/$1/stat"; }
+switches() { cat "/proc/$1"/task/*/status | awk '/^voluntary/ {n += $2} END {print n}'; }
+t0=$(ticks "$agent") s0=$(switches "$agent")
+sleep 10
+used=$(($(ticks "$agent") - t0)) slept=$(($(switches "$agent") - s0))
+[ "$used" -lt 5 ] && ok "idle for 10 s: $used ticks of 10 ms, $slept wake-ups" || fail "idle for 10 s: $used ticks of 10 ms"
+
+# busy: system calls of the agent per launch, sched_yield apart (there it makes room for the device)
+if command -v strace >/dev/null; then
+	"$B/test/system/hotloop" 3 >"$dir/hot" 2>&1 &
+	hot=$!
+	until_true 200 grep -q started "$dir/hot"
+	timeout -s INT 1 strace -c -f -p "$agent" -o "$dir/strace" >/dev/null 2>&1
+	wait $hot
+	n=$(awk '/^launches/ {print $2}' "$dir/hot")
+	calls=$(awk '$NF != "sched_yield" && $NF != "total" && $4 ~ /^[0-9]+$/ {n += $4} END {print n + 0}' "$dir/strace")
+	if [ -z "$n" ]; then
+		fail "hot loop did not end well: $(cat "$dir/hot")"
+	elif ! grep -q 'usecs/call' "$dir/strace" && [ -s "$dir/strace" ]; then
+		skip "strace cannot attach here: $(head -n 1 "$dir/strace")"
+	else
+		# strace saw about a third of the launches: count against a quarter of them
+		awk -v c="$calls" -v n="$n" 'BEGIN {exit !(c / (n / 4) < 0.01)}' &&
+			ok "$calls system calls in 1 s of a loop of $n launches in 3 s" ||
+			{ fail "$calls system calls while about $((n / 3)) launches went by"; cat "$dir/strace"; }
+	fi
+else
+	skip "system calls per launch: no strace"
+fi
+
+kill "$agent"; wait "$agent"; st=$?
+[ $st = 0 ] && ok "SIGTERM ends the agent with status 0" || fail "SIGTERM: exit $st"
+[ ! -e "$dir/agent" ] && [ ! -e "$dir/pid" ] && ok "socket and pid file are gone" || fail "left behind: $(ls "$dir")"
+agent=
+kill "$stub"; wait "$stub"; st=$?
+[ $st = 0 ] && ok "SIGTERM ends the device with status 0" || fail "device: exit $st"
+[ ! -e "$dir/stub" ] && ok "the device's socket is gone" || fail "the device left its socket"
+stub=

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The DMA pool on real 2 MiB hugetlb pages, then without any: reserves some as root and gives them back.
+. "$(dirname "$0")/lib.sh"
+
+n=/proc/sys/vm/nr_hugepages
+was=$(cat $n 2>/dev/null) || { skip "no hugetlb in this kernel"; exit 0; }
+if [ "$(id -u)" != 0 ] || ! { echo $((was + 64)) >$n; } 2>/dev/null || [ "$(cat $n)" -lt $((was + 32)) ]; then
+	skip "cannot reserve hugepages here (not root, or no contiguous memory)"
+	exit 0
+fi
+trap 'cleanup; echo "$was" >$n' EXIT
+start_stub
+start_agent
+free0=$(awk '/HugePages_Free/ {print $2}' /proc/meminfo)
+"$B/test/system/hotloop" 1 >"$dir/hot" 2>&1 &
+hot=$!
+until_true 100 grep -q started "$dir/hot"
+free1=$(awk '/HugePages_Free/ {print $2}' /proc/meminfo)
+wait $hot && [ "$free1" -lt "$free0" ] && ok "a client runs on $((free0 - free1)) hugepages" ||
+	fail "free hugepages $free0, then $free1; $(cat "$dir/hot")"
+until_true 40 sh -c "[ \$(awk '/HugePages_Free/ {print \$2}' /proc/meminfo) -ge $free0 ]" &&
+	ok "its hugepages are back after its end" || fail "hugepages are not given back"
+kill "$agent" "$stub"; wait "$agent" "$stub" 2>/dev/null; agent= stub=
+grep -qi hugepage "$dir/agent.log" && grep -qi warn "$dir/agent.log" && fail "warned about hugepages although there were some: $(cat "$dir/agent.log")"
+
+echo 0 >$n
+: >"$dir/agent.log"
+start_stub
+start_agent
+"$B/test/system/hotloop" 0.2 >"$dir/hot" 2>&1 && "$B/test/system/hotloop" 0.2 >>"$dir/hot" 2>&1 &&
+	ok "clients run without hugetlb pages" || fail "without hugetlb pages: $(cat "$dir/hot")"
+[ "$(grep -ci 'nr_hugepages' "$dir/agent.log")" -le 1 ] && ok "at most one warning names the fix" ||
+	fail "more than one warning: $(cat "$dir/agent.log")"

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# Shared by the system tests: a private device and agent, scenario lines, clean-up.
+set -u
+B=$(cd "$1" && pwd)
+V=$B/bin
+dir=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-test-XXXXXX")
+stub= agent=
+cleanup() {
+	for p in $agent $stub; do kill "$p" 2>/dev/null; done
+	for p in $agent $stub; do wait "$p" 2>/dev/null; done
+	rm -rf "$dir"
+}
+trap cleanup EXIT
+ok() { echo "ok $*"; }
+fail() { echo "FAIL $*"; }
+skip() { echo "skip $*"; }
+
+# until_true TRIES COMMAND...: tries every 50 ms
+until_true() {
+	local n=$1
+	shift
+	while [ "$n" -gt 0 ]; do
+		"$@" >/dev/null 2>&1 && return 0
+		n=$((n - 1))
+		sleep 0.05
+	done
+	return 1
+}
+
+start_stub() {
+	"$V/vgpu-stub" --socket "$dir/stub" "$@" 2>>"$dir/stub.log" &
+	stub=$!
+	until_true 200 test -S "$dir/stub" || { echo "FAIL stub did not start"; cat "$dir/stub.log"; exit 1; }
+}
+start_agent() {
+	"$V/vgpu-agent" --device "vfio-user:$dir/stub" --listen "$dir/agent" --pidfile "$dir/pid" "$@" 2>>"$dir/agent.log" &
+	agent=$!
+	export VGPU_AGENT=$dir/agent
+	until_true 200 "$V/vgpu" smi -j || { echo "FAIL agent did not start"; cat "$dir/agent.log"; exit 1; }
+}
+export LD_LIBRARY_PATH=$B/lib

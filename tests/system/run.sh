@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# vgpu run: the loader takes our libraries, exit statuses and signals pass, nothing is left behind.
+. "$(dirname "$0")/lib.sh"
+unset LD_LIBRARY_PATH VGPU_AGENT
+export XDG_RUNTIME_DIR=$dir
+have_system_agent=no
+"$V/vgpu" smi -j >/dev/null 2>&1 && have_system_agent=yes
+
+"$V/vgpu" run --private -- sh -c 'exit 7'; st=$?
+[ $st = 7 ] && ok "exit status passes" || fail "exit 7 became $st"
+"$V/vgpu" run --private -- /nonexistent/program 2>"$dir/err"; st=$?
+[ $st = 126 ] && grep -q nonexistent "$dir/err" && ok "a missing program is named" || fail "missing program: $st"
+left=$(find "$dir" -maxdepth 1 -name 'vgpu-*' | wc -l)
+[ "$left" = 0 ] && ok "no folder is left behind" || fail "$left folders are left in $dir"
+pgrep -f "$V/vgpu-(stub|agent)" >/dev/null && [ $have_system_agent = no ] && fail "daemons outlive their command" || ok "no daemon outlives its command"
+
+"$V/vgpu" run --private -- sh -c 'kill -TERM $$'; st=$?
+[ $st = 143 ] && ok "death by signal becomes 128 + signal" || fail "SIGTERM became $st"
+"$V/vgpu" run --private -- sleep 30 &
+p=$!
+until_true 100 pgrep -P $p sleep
+kill -9 $p
+gone() { ! pgrep -f "$V/vgpu-stub --socket $dir" >/dev/null; }
+until_true 60 gone && ok "a killed vgpu takes its device with it" || fail "the device outlives a killed vgpu"
+rm -rf "$dir"/vgpu-*
+
+# a program that carries its own libcudart beside it, RPATH $ORIGIN, as every Ollama release does
+"$B/test/system/rpath/program" >"$dir/out" 2>&1
+grep -q 'runtime 1$' "$dir/out" && ok "alone, the program takes the library beside it" || fail "rpath program alone: $(cat "$dir/out")"
+"$V/vgpu" run --private -- "$B/test/system/rpath/program" >"$dir/out" 2>&1
+grep -q 'runtime 12' "$dir/out" && grep -q 'devices 1$' "$dir/out" && ok "under vgpu run it takes ours, and sees the device" ||
+	fail "rpath program under vgpu run: $(cat "$dir/out")"
+
+# device options, and the tools' answers
+"$V/vgpu" run --private --cc 7.5 --name "Test Device" --memory 1G -- "$V/vgpu" smi -j >"$dir/out" 2>&1
+python3 - "$dir/out" <<'PY' && ok "smi -j is one JSON object with the device as asked for" || fail "smi -j: $(cat "$dir/out")"
+import json, sys
+o = json.load(open(sys.argv[1]))
+d = o["devices"][0]
+assert d["name"] == "Test Device" and d["compute_capability"] == "7.5" and d["memory_total_bytes"] == 1 << 30, d
+assert d["memory_used_bytes"] == 0 and o["clients"] == [] and o["agent"]["transport"] == "vfio-user", o
+PY
+"$V/vgpu" run --private -- "$V/vgpu" smi >"$dir/out" 2>&1 && grep -q 'VGPU-SMI' "$dir/out" && ok "smi prints its table" || fail "smi: $(cat "$dir/out")"
+VGPU_AGENT=$dir/nobody "$V/vgpu" smi >"$dir/out" 2>&1; st=$?
+[ $st = 1 ] && grep -q "$dir/nobody" "$dir/out" && ok "smi without an agent says where it looked" || fail "smi without agent: $st $(cat "$dir/out")"
+"$V/vgpu" bench launch -j >"$dir/out" 2>"$dir/err"
+python3 - "$dir/out" <<'PY' && ok "bench launch -j has its keys" || fail "bench launch: $(cat "$dir/out" "$dir/err")"
+import json, sys
+o = json.load(open(sys.argv[1]))
+for k in "submit_ns", "submit64_ns", "submit_over_push", "sync_over_unix", "sync_over_line", "launch_per_s":
+    assert k in o, k
+assert o["submit_ns"]["p50"] > 0 and o["launch_per_s"] > 0
+PY
