@@ -145,7 +145,7 @@ E2E     := $(addprefix $(E)/driver/,$(call flavour,driver)) \
 	   $(addprefix $(E)/static/,$(call flavour,static)) $(addprefix $(E)/static-musl/,$(call flavour,static)) \
 	   $(addprefix $(E)/rt12/,$(call flavour,rt12)) $(addprefix $(E)/rt13/,$(call flavour,rt13)) \
 	   $(addprefix $(E)/c12/,$(call flavour,c12)) $(addprefix $(E)/c13/,$(call flavour,c13))
-EFLAGS  := $(CFLAGS) -std=gnu11 -Wall -Wextra -Ilibcuda-lite/include -Itests/e2e
+EFLAGS  := $(CFLAGS) -std=gnu11 $(WARN) -Ilibcuda-lite/include
 ESHARED := $(wildcard tests/e2e/*.h tests/e2e/kernels/*)
 .PHONY: e2e
 e2e: $(E2E)
@@ -164,17 +164,16 @@ $(E)/mkfatbin: tests/e2e/mkfatbin.c
 	$(CC) $(CFLAGS) -std=gnu11 -o $@ $< -llz4 -lzstd
 $(E)/rt12/%: tests/e2e/%.cu $(ESHARED) $(E)/mkfatbin tests/e2e/cu.sh | libs
 	@mkdir -p $(@D)
-	tests/e2e/cu.sh 12 lz4 $(B)/lib $(E)/mkfatbin $< $@ $(call cuflags,$*)
+	tests/e2e/cu.sh 12 lz4 $(B)/lib $(E)/mkfatbin $< $@
 $(E)/rt13/%: tests/e2e/%.cu $(ESHARED) $(E)/mkfatbin tests/e2e/cu.sh | libs
 	@mkdir -p $(@D)
-	tests/e2e/cu.sh 13 zstd $(B)/lib $(E)/mkfatbin $< $@ $(call cuflags,$*)
-cuflags  = $(if $(filter rt_ptds,$(1)),-DCUDA_API_PER_THREAD_DEFAULT_STREAM -fgpu-default-stream=per-thread)
+	tests/e2e/cu.sh 13 zstd $(B)/lib $(E)/mkfatbin $< $@
 $(E)/c12/%: tests/e2e/%.c $(ESHARED) | libs
 	@mkdir -p $(@D)
-	$(CC) $(EFLAGS) -DE2E_CUDART_MAJOR=12 -DCUDART_VERSION=12000 -o $@ $< $(B)/lib/libcudart.so.12 $(B)/lib/libcuda.so.1 -lpthread -lm
+	$(CC) $(EFLAGS) -DCUDART_VERSION=12000 -o $@ $< $(B)/lib/libcudart.so.12 $(B)/lib/libcuda.so.1 -lpthread -lm
 $(E)/c13/%: tests/e2e/%.c $(ESHARED) | libs
 	@mkdir -p $(@D)
-	$(CC) $(EFLAGS) -DE2E_CUDART_MAJOR=13 -DCUDART_VERSION=13000 -o $@ $< $(B)/lib/libcudart.so.13 $(B)/lib/libcuda.so.1 -lpthread -lm
+	$(CC) $(EFLAGS) -DCUDART_VERSION=13000 -o $@ $< $(B)/lib/libcudart.so.13 $(B)/lib/libcuda.so.1 -lpthread -lm
 
 # ---- tests: system (tests/system/*.sh) --------------------------------------------------------------
 $(B)/test/system/hotloop: tests/system/hotloop.c | libs

@@ -40,3 +40,4 @@ done
 
 # --- hostile clients and deaths
 many hostile 900 tests/hostile/run.sh "$B"
+many crowd 300 tests/hostile/crowd.sh "$B"
