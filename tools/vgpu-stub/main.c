@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vgpu-stub: the device. Boot order of the parent process; with --context it is a context instead
+ * (ctx_proto.h), which only the parent starts.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "options.h"
+#include "stub.h"
+
+static struct device device;
+static int quit;
+
+static void signal_ready(void *owner, uint32_t events)
+{
+	struct source *s = owner;
+	struct signalfd_siginfo si;
+
+	(void)events;
+	if (read(s->fd, &si, sizeof(si)) == sizeof(si))
+		quit = 1;
+}
+
+/* Descriptors 0, 1 and 2 exist, so that no socket ever gets such a number. */
+static int standard_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= 2);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+static int watch_signals(void)
+{
+	static struct source src = { -1, signal_ready, &src };
+	sigset_t set;
+	int fd;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : loop_add(&src, fd, EPOLLIN);
+}
+
+/* Doorbells, vectors, and five descriptors a context. */
+static void raise_fd_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}
+
+static int start(struct device *d)
+{
+	int err;
+
+	info_fill(&d->info, &d->config);
+	dma_init(&d->dma);
+	pci_init(d);
+	ctxproc_init(d);
+	err = irq_init(d);
+	if (!err)
+		err = loop_init();
+	if (!err)
+		err = watch_signals();
+	if (!err)
+		err = admin_init(d);
+	if (err) {
+		log_line("cannot start: %s; is the limit of open files (ulimit -n) below 400?", strerror(-err));
+		return err;
+	}
+	return vfu_listen(d, d->config.socket_path);
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	if (argc == 2 && !strcmp(argv[1], "--context"))
+		return context_main();
+	if (standard_fds())
+		return 1;
+	if (options_parse(argc, argv, &device.config, &status))
+		return status;
+	log_set_verbose(device.config.verbose);
+	raise_fd_limit();
+	if (start(&device))
+		return 1;
+	fprintf(stderr, "ready: vgpu-stub %s: \"%s\", compute capability %u.%u, %llu MiB, %u cores, socket %s\n",
+		STUB_VERSION, device.info.name, device.info.cc_major, device.info.cc_minor,
+		(unsigned long long)(device.info.memory_bytes >> 20), device.info.cores,
+		device.config.socket_path);
+	while (!quit) {
+		loop_once(ctxproc_next_deadline(&device));
+		ctxproc_deadlines(&device);
+		device_settle(&device);
+	}
+	vfu_close(device.config.socket_path);
+	return 0;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* Command line of vgpu-stub: every value is checked, every error says what would be right. */
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIN_MEMORY (16ull << 20)
+#define MAX_MEMORY (VGPU_DEVICE_SPAN - VGPU_ARENA_BYTES)
+#define DEFAULT_MAX_MEMORY (16 * VGPU_GIB)
+
+static void usage(FILE *f)
+{
+	fprintf(f,
+		"usage: vgpu-stub --socket PATH [options]\n"
+		"The device: a virtual GPU behind a vfio-user socket, for vgpu-agent or QEMU (10.1 or later).\n"
+		"\n"
+		"  --socket PATH      vfio-user socket to listen on (required)\n"
+		"  --memory SIZE      device memory, like 512M or 4G (default: half of RAM, at most 16G)\n"
+		"  --cc X.Y           compute capability (default 6.1); one of %s\n"
+		"  --sms N            multiprocessors reported, 1..1024 (default: 4 per core, at least 8)\n"
+		"  --cores N          engine threads of a context, 1..256 (default: the processors it may use)\n"
+		"  --name TEXT        device name (default \"VGPU-STUB (cpu)\")\n"
+		"  --pci-id VVVV:DDDD PCI vendor and device, hexadecimal (default %04x:%04x)\n"
+		"  --bus-id ID        PCI address that CUDA reports, like 0000:00:05.0 (default: the agent's choice)\n"
+		"  --seed-uuid TEXT   the UUID is made from this text (default: from the machine's id)\n"
+		"  --verbose          log what happens\n"
+		"  --help, --version\n",
+		info_cc_list(), VGPU_PCI_VENDOR, VGPU_PCI_DEVICE);
+}
+
+static int bad(const char *option, const char *value, const char *want)
+{
+	fprintf(stderr, "vgpu-stub: --%s %s: %s\n", option, value, want);
+	return -EINVAL;
+}
+
+static int parse_size(const char *s, uint64_t *out)
+{
+	char *end;
+	uint64_t v, scale = 1;
+
+	if (!isdigit((unsigned char)*s))
+		return -EINVAL;
+	errno = 0;
+	v = strtoull(s, &end, 10);
+	if (errno)
+		return -EINVAL;
+	switch (toupper((unsigned char)*end)) {
+	case 'T': scale <<= 10; /* fall through */
+	case 'G': scale <<= 10; /* fall through */
+	case 'M': scale <<= 10; /* fall through */
+	case 'K': scale <<= 10;
+		end++;
+	}
+	if (scale > 1 && !strcasecmp(end, "iB"))
+		end += 2;
+	if (*end || __builtin_mul_overflow(v, scale, out))
+		return -EINVAL;
+	return 0;
+}
+
+static int parse_number(const char *s, uint32_t min, uint32_t max, uint32_t *out)
+{
+	char *end;
+	unsigned long v;
+
+	if (!isdigit((unsigned char)*s))
+		return -EINVAL;
+	errno = 0;
+	v = strtoul(s, &end, 10);
+	if (errno || *end || v < min || v > max)
+		return -EINVAL;
+	*out = (uint32_t)v;
+	return 0;
+}
+
+static int parse_cc(const char *s, struct stub_config *c)
+{
+	char tail;
+
+	if (sscanf(s, "%u.%u%c", &c->cc_major, &c->cc_minor, &tail) != 2)
+		return -EINVAL;
+	return info_cc_known(c->cc_major, c->cc_minor) ? 0 : -EINVAL;
+}
+
+static int is_hex(const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isxdigit((unsigned char)s[i]))
+			return 0;
+	return 1;
+}
+
+static int parse_pci_id(const char *s, struct stub_config *c)
+{
+	if (strlen(s) != 9 || !is_hex(s, 4) || s[4] != ':' || !is_hex(s + 5, 4))
+		return -EINVAL;
+	c->pci_vendor = (uint32_t)strtoul(s, NULL, 16);
+	c->pci_device = (uint32_t)strtoul(s + 5, NULL, 16);
+	/* ffff is what an absent function reads as. */
+	return c->pci_vendor == 0 || c->pci_vendor == 0xffff ? -EINVAL : 0;
+}
+
+static int check_bus_id(const char *s)
+{
+	if (strlen(s) != 12 || !is_hex(s, 4) || s[4] != ':' || !is_hex(s + 5, 2) || s[7] != ':' ||
+	    !is_hex(s + 8, 2) || s[10] != '.' || s[11] < '0' || s[11] > '7')
+		return -EINVAL;
+	return strtoul(s + 8, NULL, 16) > 0x1f ? -EINVAL : 0;
+}
+
+static int check_name(const char *s)
+{
+	size_t n = strlen(s);
+
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
+			return -EINVAL;
+	return n && n < sizeof(((struct vgpu_device_info *)0)->name) ? 0 : -EINVAL;
+}
+
+static uint64_t default_memory(void)
+{
+	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t half = ram / 2 & ~(VGPU_HUGE - 1);
+
+	if (half > DEFAULT_MAX_MEMORY)
+		half = DEFAULT_MAX_MEMORY;
+	return half < MIN_MEMORY ? MIN_MEMORY : half;
+}
+
+static uint32_t default_cores(void)
+{
+	cpu_set_t set;
+	int n = 0;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		n = CPU_COUNT(&set);
+	if (n < 1)
+		n = (int)sysconf(_SC_NPROCESSORS_ONLN);
+	return n < 1 ? 1 : n > 256 ? 256 : (uint32_t)n;
+}
+
+static const char *default_seed(void)
+{
+	static char text[80];
+	FILE *f = fopen("/etc/machine-id", "re");
+
+	if (f) {
+		if (!fgets(text, sizeof(text), f))
+			text[0] = 0;
+		fclose(f);
+		text[strcspn(text, "\n")] = 0;
+	}
+	if (!text[0])
+		gethostname(text, sizeof(text) - 1);
+	return text;
+}
+
+int options_parse(int argc, char **argv, struct stub_config *c, int *status)
+{
+	enum { O_SOCKET = 1, O_MEMORY, O_CC, O_SMS, O_CORES, O_NAME, O_PCI_ID, O_BUS_ID, O_SEED,
+	       O_VERBOSE, O_HELP, O_VERSION };
+	static const struct option table[] = {
+		{ "socket", required_argument, NULL, O_SOCKET },
+		{ "memory", required_argument, NULL, O_MEMORY },
+		{ "cc", required_argument, NULL, O_CC },
+		{ "sms", required_argument, NULL, O_SMS },
+		{ "cores", required_argument, NULL, O_CORES },
+		{ "name", required_argument, NULL, O_NAME },
+		{ "pci-id", required_argument, NULL, O_PCI_ID },
+		{ "bus-id", required_argument, NULL, O_BUS_ID },
+		{ "seed-uuid", required_argument, NULL, O_SEED },
+		{ "verbose", no_argument, NULL, O_VERBOSE },
+		{ "help", no_argument, NULL, O_HELP },
+		{ "version", no_argument, NULL, O_VERSION },
+		{ NULL, 0, NULL, 0 },
+	};
+	int o, err = 0;
+
+	*c = (struct stub_config){
+		.name = "VGPU-STUB (cpu)", .bus_id = "", .memory_bytes = default_memory(), .cc_major = 6,
+		.cc_minor = 1, .pci_vendor = VGPU_PCI_VENDOR, .pci_device = VGPU_PCI_DEVICE,
+	};
+	*status = 2;
+	while (!err && (o = getopt_long(argc, argv, "", table, NULL)) != -1) {
+		switch (o) {
+		case O_SOCKET:
+			c->socket_path = optarg;
+			break;
+		case O_MEMORY:
+			if (parse_size(optarg, &c->memory_bytes) || c->memory_bytes < MIN_MEMORY ||
+			    c->memory_bytes > MAX_MEMORY || c->memory_bytes % VGPU_HUGE)
+				err = bad("memory", optarg, "give a multiple of 2M between 16M and 960G, like 4G");
+			break;
+		case O_CC:
+			if (parse_cc(optarg, c)) {
+				err = bad("cc", optarg, "not a compute capability that this device knows");
+				fprintf(stderr, "known: %s\n", info_cc_list());
+			}
+			break;
+		case O_SMS:
+			if (parse_number(optarg, 1, 1024, &c->sms))
+				err = bad("sms", optarg, "give a number from 1 to 1024");
+			break;
+		case O_CORES:
+			if (parse_number(optarg, 1, 256, &c->cores))
+				err = bad("cores", optarg, "give a number from 1 to 256");
+			break;
+		case O_NAME:
+			c->name = optarg;
+			if (check_name(optarg))
+				err = bad("name", optarg, "give 1 to 63 bytes without control characters");
+			break;
+		case O_PCI_ID:
+			if (parse_pci_id(optarg, c))
+				err = bad("pci-id", optarg, "give VVVV:DDDD in hexadecimal, like 1b36:7667");
+			break;
+		case O_BUS_ID:
+			c->bus_id = optarg;
+			if (check_bus_id(optarg))
+				err = bad("bus-id", optarg, "give domain:bus:device.function, like 0000:00:05.0");
+			break;
+		case O_SEED:
+			c->seed = optarg;
+			if (!*optarg)
+				err = bad("seed-uuid", "\"\"", "give some text");
+			break;
+		case O_VERBOSE:
+			c->verbose = 1;
+			break;
+		case O_HELP:
+			usage(stdout);
+			*status = 0;
+			return -1;
+		case O_VERSION:
+			printf("vgpu-stub %s, protocol %u\n", STUB_VERSION, VGPU_PROTOCOL_VERSION);
+			*status = 0;
+			return -1;
+		default:
+			fprintf(stderr, "try: vgpu-stub --help\n");
+			return -1;
+		}
+	}
+	if (err)
+		return -1;
+	if (optind < argc) {
+		fprintf(stderr, "vgpu-stub: what is \"%s\"? There are options only; try: vgpu-stub --help\n",
+			argv[optind]);
+		return -1;
+	}
+	if (!c->socket_path || !*c->socket_path) {
+		fprintf(stderr, "vgpu-stub: --socket PATH is required; try: vgpu-stub --help\n");
+		return -1;
+	}
+	if (!c->cores)
+		c->cores = default_cores();
+	if (!c->sms)
+		c->sms = c->cores * 4 < 8 ? 8 : c->cores * 4;
+	if (!c->seed)
+		c->seed = default_seed();
+	return 0;
+}

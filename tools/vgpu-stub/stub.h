@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The device parent: one struct for the whole device and the modules that act on it.
+ *
+ * Everything here runs in one thread, called by the epoll loop (loop.c):
+ *
+ *   vfu.c        the vfio-user socket: bytes <-> messages          (one owner at a time)
+ *   vfu_cmd.c    what each message does
+ *    |- pci.c    config space            |- irq.c   MSI-X vectors = eventfds of the owner
+ *    |- regs.c   BAR0, enable and reset  `- dma.c   IOVA -> file and offset
+ *        `- admin.c    the admin queue
+ *            `- ctxproc.c, ctxguard.c   one sandboxed process per context
+ *
+ * Invariant: a context exists only while EN is set and the bus-master bit is on; a reset returns only
+ * when every context process is reaped, so no DMA happens after it.
+ */
+#ifndef VGPU_STUB_H
+#define VGPU_STUB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ctx_proto.h"
+#include "dma.h"
+
+#define STUB_VERSION "0.1"
+#define STUB_QUEUES 128u                /* contexts of the device; each may be a process */
+#define STUB_VECTORS 256u
+#define STUB_MSIX_BYTES 0x2000u         /* BAR2: table at 0, pending bits at 0x1000 */
+#define STUB_PBA_OFFSET 0x1000u
+#define STUB_CFG_BYTES 4096u
+#define STUB_DEADLINE_NS 5000000000ull  /* a context answers within this, or is killed */
+
+struct stub_config {
+	const char *socket_path;
+	const char *name, *bus_id, *seed;
+	uint64_t memory_bytes;
+	uint32_t cc_major, cc_minor;
+	uint32_t sms, cores;
+	uint32_t pci_vendor, pci_device;
+	int verbose;
+};
+
+/* ---- event loop ---------------------------------------------------------------------------- */
+struct source {                         /* embedded in its owner, like a list node */
+	int fd;                         /* -1: not watched */
+	void (*ready)(void *owner, uint32_t events);
+	void *owner;
+};
+
+int loop_init(void);
+int loop_add(struct source *s, int fd, uint32_t events);        /* ready and owner are set before */
+int loop_change(struct source *s, uint32_t events);
+void loop_remove(struct source *s);                             /* does not close the fd */
+void loop_once(uint64_t deadline_ns);                           /* 0: no deadline */
+uint64_t clock_ns(void);
+
+/* ---- contexts ------------------------------------------------------------------------------ */
+enum ctx_state {
+	CTX_FREE,
+	CTX_STARTING,                   /* INIT, MAPs, START are sent or queued; READY is awaited */
+	CTX_RUNNING,
+	CTX_DYING,                      /* SIGKILL is sent, the process is not reaped yet */
+	CTX_DEAD,                       /* reaped; the qid is occupied until CTX_DESTROY */
+};
+
+struct ctx_piece {                      /* agent memory that the context has, or will have, mapped */
+	uint64_t iova, bytes, va, offset;
+	struct dma_file *file;          /* reference held */
+};
+
+struct ctx_out {                        /* a message that waits for room in the socket */
+	struct ctx_out *next;
+	struct ctx_msg msg;
+	int nfds, fds[CTX_INIT_FDS];    /* borrowed: device, context or file table own them */
+};
+
+/* A pending admin command that will be completed later. */
+struct admin_token {
+	int used;
+	uint32_t seq;
+	uint32_t place;                 /* slot of the ring */
+};
+
+struct context {
+	struct device *dev;
+	enum ctx_state state;
+	uint32_t qid;
+	int pid, pidfd;
+	int sock;
+	struct source sock_src, pid_src, listen_src;
+	int run_fd, phys_fd, listener;
+	struct ctx_run *run;
+
+	struct vgpu_ctx_create create;
+	struct ctx_piece *pieces;
+	uint32_t npieces, pieces_room;
+	uint32_t next_piece;            /* after START: the first one not acknowledged */
+	uint32_t keys_given_n, keys_given_room;
+	uint32_t *keys_given;
+
+	struct ctx_out *out_head, **out_tail;
+	uint32_t wait_ack;              /* id of the ACK awaited, 0 = none */
+	int map_allowed;                /* pieces[next_piece] may be mapped: one MAP is out */
+	int irq_by_socket;              /* it sends RAISE: its eventfd is an old one */
+	int irq_changed;                /* it is to be told IRQ once no ACK is awaited */
+	uint64_t deadline_ns;           /* 0: nothing is awaited */
+
+	struct admin_token create_token, segment_token, destroy_token;
+	uint32_t death_status;          /* enum vgpu_status, why it died */
+	int death_pending;              /* no ASYNC_EVENT was there to tell it */
+	uint32_t logged;                /* LOG lines of it printed */
+};
+
+/* ---- the device ------------------------------------------------------------------------------ */
+struct device {
+	struct stub_config config;
+	struct vgpu_device_info info;
+	struct dma_table dma;
+
+	uint8_t cfg[STUB_CFG_BYTES];    /* PCI configuration space */
+	uint8_t msix[STUB_MSIX_BYTES];  /* BAR2 */
+
+	uint32_t cc, csts;
+	uint64_t asq, acq;
+	uint64_t admin_index;
+	struct admin_token async;       /* the ASYNC_EVENT that waits; a newer one replaces it */
+	struct source admin_src;
+
+	int doorbell[1 + STUB_QUEUES];  /* eventfds; 1 + qid is that context's kick */
+	int vector[STUB_VECTORS];       /* the owner's eventfds, -1: none */
+	int spare[1 + STUB_QUEUES];     /* stands in for a vector that has no eventfd */
+	int err_fd, req_fd;             /* ERR and REQ interrupts: kept, never raised */
+
+	struct context ctx[STUB_QUEUES];
+	uint32_t live;                  /* contexts with a process */
+	uint32_t next_ack;              /* ids of MAP and IRQ messages */
+};
+
+/* info.c: the numbers that IDENTIFY answers, from the configuration and this machine */
+void info_fill(struct vgpu_device_info *info, const struct stub_config *c);
+int info_cc_known(uint32_t major, uint32_t minor);
+const char *info_cc_list(void);
+
+/* pci.c */
+void pci_init(struct device *d);
+void pci_reset(struct device *d);
+int pci_read(struct device *d, uint64_t offset, void *buf, uint32_t bytes);
+int pci_write(struct device *d, uint64_t offset, const void *buf, uint32_t bytes);
+int pci_bus_master(const struct device *d);
+
+/* regs.c: BAR0, and what enable, disable and reset mean */
+int regs_read(struct device *d, uint64_t offset, void *buf, uint32_t bytes);
+int regs_write(struct device *d, uint64_t offset, const void *buf, uint32_t bytes);
+void device_reset(struct device *d);    /* FLR, RESET, owner gone; returns when no context lives */
+void device_fatal(struct device *d, const char *why);
+void device_settle(struct device *d);   /* between events: kills what a fatal error left */
+void device_bus_master_off(struct device *d);
+
+/* irq.c: an MSI-X vector is an eventfd that the owner gave */
+int irq_init(struct device *d);
+int irq_count(uint32_t index);
+int irq_set(struct device *d, uint32_t index, uint32_t flags, uint32_t start, uint32_t count,
+	    const uint8_t *bools, uint32_t nbools, int *fds, uint32_t nfds);
+void irq_release(struct device *d);     /* closes every eventfd of the owner */
+void irq_raise(struct device *d, uint32_t vector);
+int irq_context_fd(struct device *d, uint32_t qid);
+int msix_read(struct device *d, uint64_t offset, void *buf, uint32_t bytes);
+int msix_write(struct device *d, uint64_t offset, const void *buf, uint32_t bytes);
+
+/* admin.c */
+int admin_init(struct device *d);
+void admin_start(struct device *d);     /* EN 0 -> 1 */
+void admin_stop(struct device *d);      /* outstanding commands are forgotten, no completion */
+void admin_doorbell(struct device *d);
+void admin_complete(struct device *d, struct admin_token *t, uint32_t status, uint64_t v0,
+		    uint64_t v1, uint64_t v2);
+void admin_context_died(struct device *d, struct context *c);
+
+/* ctxproc.c: processes of contexts */
+void ctxproc_init(struct device *d);
+uint32_t ctxproc_create(struct device *d, uint32_t qid, const struct vgpu_ctx_create *create,
+			const struct admin_token *token);
+uint32_t ctxproc_segment(struct context *c, uint64_t iova, uint64_t bytes, uint64_t va,
+			 const struct admin_token *token);
+void ctxproc_kill(struct context *c, uint32_t status);  /* returns at once; death is told later */
+void ctxproc_kill_wait(struct context *c, uint32_t status); /* returns when it is reaped, if it lived */
+void ctxproc_destroy(struct context *c, const struct admin_token *token);
+void ctxproc_kill_all(struct device *d);                /* returns when all are reaped and forgotten */
+int ctxproc_kill_range(struct device *d, uint64_t iova, uint64_t bytes);
+void ctxproc_vector_changed(struct device *d, uint32_t qid);
+void ctxproc_set_run(struct context *c, int run);
+uint64_t ctxproc_next_deadline(struct device *d);
+void ctxproc_deadlines(struct device *d);
+int ctxproc_send(struct context *c, const struct ctx_msg *m, const int *fds, int nfds);
+void ctxproc_pump(struct context *c);
+
+/* ctxspawn.c: fork, limits, exec */
+int ctxspawn(uint64_t data_limit, int *sock, int *pid, int *pidfd);
+
+/* ctxguard.c: mmap calls that the context's seccomp filter asks us about */
+int ctxguard_is_listener(int fd);
+void ctxguard_ready(struct context *c);
+
+/* vfu.c */
+int vfu_listen(struct device *d, const char *path);
+void vfu_close(const char *path);
+
+/* log.c: one line each on stderr */
+void log_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_set_verbose(int on);
+
+/* context.c, the other process */
+int context_main(void);
+
+#endif
