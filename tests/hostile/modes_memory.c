@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/* Misbehaviour with memory and kernels: holes in the window, hoarding, kernels that never end, death in the middle. */
+#define _GNU_SOURCE
+#include "raw.h"
+
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define HEAD ".version 6.3\n.target sm_61\n.address_size 64\n"
+
+static const char ptx_endless[] = HEAD
+	".visible .entry endless(.param .u64 p)\n{\n\t.reg .b32 %r<3>;\n\t.reg .b64 %rd<3>;\n"
+	"\tld.param.u64 %rd1, [p];\nL: ld.volatile.global.u32 %r1, [%rd1];\n\tadd.s32 %r2, %r1, 1;\n"
+	"\tst.volatile.global.u32 [%rd1], %r2;\n\tbra.uni L;\n}\n";
+
+/* Stores everywhere a number says, to look for memory that is not ours. */
+static const char ptx_poke[] = HEAD
+	".visible .entry poke(.param .u64 p)\n{\n\t.reg .b32 %r<3>;\n\t.reg .b64 %rd<3>;\n"
+	"\tld.param.u64 %rd1, [p];\n\tld.global.u32 %r1, [%rd1];\n\tst.global.u32 [%rd1], %r1;\n\tret;\n}\n";
+
+static const char ptx_printf[] = HEAD
+	".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
+	".global .align 1 .b8 text[8] = {115, 112, 97, 109, 115, 112, 10, 0};\n"
+	".visible .entry spam(.param .u64 p)\n{\n\t.reg .b32 %r<3>;\n\t.reg .b64 %rd<4>;\n\t.reg .pred %q;\n"
+	"\tmov.u32 %r1, 0;\n\tmov.u64 %rd1, text;\n\tcvta.global.u64 %rd2, %rd1;\n\tmov.u64 %rd3, 0;\n"
+	"L:\n\t{\n\t.param .b64 f;\n\tst.param.b64 [f+0], %rd2;\n\t.param .b64 a;\n\tst.param.b64 [a+0], %rd3;\n"
+	"\t.param .b32 r;\n\tcall.uni (r), vprintf, (f, a);\n\tld.param.b32 %r2, [r+0];\n\t}\n"
+	"\tadd.s32 %r1, %r1, 1;\n\tsetp.lt.u32 %q, %r1, 20000;\n\t@%q bra L;\n\tret;\n}\n";
+
+static int open_one(struct raw *r)
+{
+	int c;
+
+	if (raw_open(r))
+		return -1;
+	c = raw_context(r);
+	if (c < 0)
+		raw_close(r);
+	return c;
+}
+
+/* The window's pages are taken away from below while agent and device use them. */
+static void punch(void)
+{
+	static const uint64_t where[] = { 0, VGPU_CTLQ_OFFSET, VGPU_REPLY_OFFSET, VGPU_CTX_OFFSET(0),
+		VGPU_CTX_OFFSET(0) + VGPU_CTX_TIMELINES, VGPU_CTX_OFFSET(0) + VGPU_CTX_IOQ, VGPU_STAGING_OFFSET };
+	const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+
+	for (unsigned i = 0; raw_time_left(0.4); i++) {
+		struct vgpu_cmd c = { .op = VGPU_OP_FILL, .slots = 1 };
+		struct raw r;
+		int ctx = open_one(&r);
+
+		if (ctx < 0) {
+			raw_nap_ms(5);
+			continue;
+		}
+		c.u.fill.dst = raw_va(&r, VGPU_STAGING_OFFSET);
+		c.u.fill.width = VGPU_STAGING_BYTES;
+		c.u.fill.height = 1;
+		c.u.fill.elem_bytes = 1;
+		c.u.fill.value = i;
+		for (int k = 0; k < 8; k++) {
+			raw_io(&r, (unsigned)ctx, &c, NULL, 0, 0);
+			if (i % 8 < 7)
+				fallocate(r.seg_fd, mode, (off_t)where[i % 8], i & 8 ? 4096 : VGPU_STAGING_BYTES);
+			else
+				fallocate(r.seg_fd, mode, 0, VGPU_SEG0_BYTES);
+			/* A whole huge page too, where the window has them. */
+			fallocate(r.seg_fd, mode, 0, VGPU_HUGE);
+			raw_kick(&r);
+		}
+		raw_nap_ms(3);
+		raw_close(&r);
+	}
+}
+
+/* The same, drained: after the holes, somebody else takes the pages so that they cannot come back. */
+static void drain(void)
+{
+	struct raw r, hoard[8];
+	int ctx = open_one(&r), n = 0;
+	double until;
+
+	if (ctx < 0)
+		return;
+	fallocate(r.seg_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, VGPU_SEG0_BYTES);
+	/* Windows of other connections, touched, take what hugepages there are. */
+	while (n < 8 && raw_time_left(1) && !raw_open(&hoard[n])) {
+		struct vgpu_msg_grow q = { .h = { VGPU_MSG_WINDOW_GROW, sizeof q }, .bytes = 16ull << 20 };
+		struct vgpu_msg_grow_r a;
+		int fd = -1;
+
+		if (!raw_send(hoard[n].sock, &q, sizeof q, NULL, 0) &&
+		    raw_recv(hoard[n].sock, &a, sizeof a, &fd, 1, 1000) == (int)sizeof a && fd >= 0) {
+			/* write() cannot fail by SIGBUS: where there are no pages left it says so. */
+			char page[4096] = { 1 };
+
+			for (uint64_t off = 0; off < a.bytes && raw_time_left(0.8); off += sizeof page)
+				if (pwrite(fd, page, sizeof page, (off_t)off) < 0)
+					break;
+			close(fd);
+		}
+		n++;
+	}
+	/* Now make the agent and the device look at the drained window. */
+	until = raw_now() + 0.3;
+	while (raw_now() < until) {
+		uint64_t kick = 1;
+
+		if (write(r.kick, &kick, sizeof kick) < 0)
+			break;
+		raw_nap_ms(10);
+	}
+	while (n)
+		raw_close(&hoard[--n]);
+	raw_close(&r);
+}
+
+/* Kernels that never end, in many streams of all contexts; then the process just goes. */
+static void endless(void)
+{
+	unsigned running = 0;
+	struct raw r;
+
+	if (raw_open(&r))
+		return;
+	for (unsigned k = 0; k < 4; k++) {
+		int ctx = raw_context(&r);
+		uint64_t p = raw_va(&r, VGPU_STAGING_OFFSET + 0x10000 + k * 64);
+		uint32_t fn;
+
+		if (ctx < 0)
+			break;
+		fn = raw_kernel(&r, (unsigned)ctx, ptx_endless, "endless");
+		for (unsigned s = 1; fn && s < 40; s++)
+			if (!raw_launch(&r, (unsigned)ctx, s, fn, &p, 8))
+				running++;
+	}
+	raw_nap_ms(500);
+	raw_say("%u endless kernels", running);
+	if (!running)
+		raw_say("no kernel could be launched");
+}
+
+/* Addresses that a kernel or a copy must not reach: the context dies, and only that one. */
+static void addresses(void)
+{
+	static const uint64_t bad[] = { 0, 16, 0x400000, 0x10000000, 0x7fff00000000, 0xffffffff80000000ull,
+		VGPU_SPAN_BASE_DEFAULT + 4 * VGPU_GIB, VGPU_SPAN_BASE_DEFAULT + VGPU_TIB,
+		VGPU_SPAN_BASE_DEFAULT + VGPU_TIB + VGPU_ARENA_BYTES, VGPU_SPAN_BASE_DEFAULT + VGPU_SPAN_BYTES,
+		VGPU_SPAN_BASE_DEFAULT + 2 * VGPU_TIB, VGPU_SPAN_BASE_DEFAULT - 4096 };
+
+	for (unsigned i = 0; i < 2 * sizeof bad / sizeof bad[0] && raw_time_left(0.3); i++) {
+		uint64_t p = bad[i / 2];
+		struct raw r;
+		int ctx = open_one(&r), st;
+
+		if (ctx < 0)
+			continue;
+		if (i & 1) {
+			struct vgpu_cmd c = { .op = VGPU_OP_COPY, .slots = 1, .stream = 1 };
+
+			memset(raw_at(&r, VGPU_STAGING_OFFSET), 0xaa, 64);
+			c.u.copy.dst = raw_va(&r, VGPU_STAGING_OFFSET);
+			c.u.copy.src = p;
+			c.u.copy.bytes = 64;
+			raw_io(&r, (unsigned)ctx, &c, NULL, 0, 0);
+			st = raw_wait(&r, (unsigned)ctx, 1, r.io_index[ctx], 300);
+		} else {
+			uint32_t fn = raw_kernel(&r, (unsigned)ctx, ptx_poke, "poke");
+
+			if (!fn)
+				st = 1;
+			else {
+				raw_launch(&r, (unsigned)ctx, 1, fn, &p, 8);
+				st = raw_wait(&r, (unsigned)ctx, 1, r.io_index[ctx], 300);
+			}
+		}
+		/* The timeline is client memory: only the error word, written first, tells the outcome. */
+		if (st == 0 && !vgpu_load_acquire32(&raw_head(&r, (unsigned)ctx)->error))
+			raw_breach("%s at %#llx was done", i & 1 ? "a copy" : "a kernel's access", (unsigned long long)p);
+		raw_close(&r);
+	}
+}
+
+/* As much device memory as there is, in many pieces, overlapping, freed twice, never freed. */
+static void hoard(void)
+{
+	struct raw r;
+	int ctx = open_one(&r);
+	uint64_t va, total = 0, step = 64ull << 20;
+	unsigned pieces = 0;
+
+	if (ctx < 0)
+		return;
+	va = VGPU_DEVICE_BASE(r.span, 0) + VGPU_ARENA_BYTES;
+	/* Twice the same place, half over another one, off the grid, across the end. */
+	if (raw_alloc(&r, (unsigned)ctx, va, 2 << 20) == VGPU_ST_OK) {
+		if (raw_alloc(&r, (unsigned)ctx, va, 2 << 20) == VGPU_ST_OK)
+			raw_breach("the same memory was allocated twice");
+		if (raw_alloc(&r, (unsigned)ctx, va + (1 << 20), 2 << 20) == VGPU_ST_OK)
+			raw_breach("overlapping memory was allocated");
+	}
+	raw_alloc(&r, (unsigned)ctx, va + 1, 4096);
+	raw_alloc(&r, (unsigned)ctx, va - VGPU_ARENA_BYTES, 4096);
+	raw_alloc(&r, (unsigned)ctx, VGPU_DEVICE_BASE(r.span, 1) - 4096, 8192);
+	/* Steps halve when refused, so that nothing is left above 64 KiB; a little is then given back. */
+	va += 1ull << 30;
+	while (step >= 65536 && raw_time_left(0.8)) {
+		struct vgpu_cmd c = { .op = VGPU_OP_FILL, .slots = 1 };
+
+		if (raw_alloc(&r, (unsigned)ctx, va, step) != VGPU_ST_OK) {
+			step /= 2;
+			continue;
+		}
+		c.u.fill.dst = va;
+		c.u.fill.width = step / 4096 * 4;
+		c.u.fill.height = 1;
+		c.u.fill.elem_bytes = 1;
+		raw_io(&r, (unsigned)ctx, &c, NULL, 0, 0);
+		va += step;
+		total += step;
+		pieces++;
+	}
+	raw_say("%u pieces, %llu MiB", pieces, (unsigned long long)(total >> 20));
+	raw_nap_ms(100);
+}
+
+/* printf text that nobody collects. */
+static void spam(void)
+{
+	struct raw r;
+	int ctx = open_one(&r);
+	uint64_t p = 0;
+	uint32_t fn;
+
+	if (ctx < 0)
+		return;
+	fn = raw_kernel(&r, (unsigned)ctx, ptx_printf, "spam");
+	for (unsigned s = 1; fn && s < 20; s++)
+		raw_launch(&r, (unsigned)ctx, s, fn, &p, 8);
+	for (int i = 0; i < 50 && raw_time_left(0.3); i++) {
+		raw_head(&r, (unsigned)ctx)->printf_tail = raw_rand64();
+		raw_nap_ms(10);
+	}
+	raw_say("%llu bytes printed", (unsigned long long)raw_head(&r, (unsigned)ctx)->printf_head);
+	raw_close(&r);
+}
+
+/* Dies by SIGKILL with kernels running and commands half written; a forked child keeps everything open. */
+static void die_forked(void)
+{
+	struct raw r;
+	int ctx = open_one(&r);
+	uint64_t p;
+	uint32_t fn;
+
+	if (ctx < 0)
+		return;
+	p = raw_va(&r, VGPU_STAGING_OFFSET + 0x20000);
+	fn = raw_kernel(&r, (unsigned)ctx, ptx_endless, "endless");
+	for (unsigned s = 1; fn && s < 5; s++)
+		raw_launch(&r, (unsigned)ctx, s, fn, &p, 8);
+	raw_alloc(&r, (unsigned)ctx, VGPU_DEVICE_BASE(r.span, 0) + VGPU_ARENA_BYTES, 32 << 20);
+	raw_nap_ms(50);
+	if (fork() == 0) {
+		/* Alive for as long as the test looks, and still writing into the window. */
+		for (int i = 0; i < 25; i++) {
+			struct vgpu_cmd c = { .op = VGPU_OP_NOP, .slots = 1 };
+
+			raw_io(&r, (unsigned)ctx, &c, NULL, 0, 0);
+			raw_nap_ms(100);
+		}
+		_exit(0);
+	}
+	kill(getpid(), SIGKILL);
+}
+
+/* Leaves at every point of a session: after connect, HELLO, context, module, launch; by exit and by SIGKILL. */
+static void leave(void)
+{
+	for (unsigned i = 0; raw_time_left(0.6); i++) {
+		pid_t pid = fork();
+		struct raw r;
+		int ctx;
+
+		if (pid > 0) {
+			waitpid(pid, NULL, 0);
+			continue;
+		}
+		if (pid < 0)
+			return;
+		if (i % 6 == 0) {
+			raw_connect();
+		} else if (!raw_open(&r) && i % 6 > 1 && (ctx = raw_context(&r)) >= 0 && i % 6 > 2) {
+			uint64_t p = raw_va(&r, VGPU_STAGING_OFFSET + 0x20000);
+			uint32_t fn = raw_kernel(&r, (unsigned)ctx, ptx_endless, "endless");
+
+			if (fn && i % 6 > 3)
+				raw_launch(&r, (unsigned)ctx, 1, fn, &p, 8);
+		}
+		if (i & 1)
+			kill(getpid(), SIGKILL);
+		_exit(0);
+	}
+}
+
+const struct mode memory_modes[] = {
+	{ "punch", punch, "holes punched into the window in use" },
+	{ "drain", drain, "a drained window, its pages taken by others" },
+	{ "endless", endless, "endless kernels in many streams and contexts" },
+	{ "addresses", addresses, "kernels and copies at addresses of others" },
+	{ "hoard", hoard, "all the memory there is" },
+	{ "spam", spam, "printf that nobody reads" },
+	{ "die-forked", die_forked, "SIGKILL mid-kernel, a forked child lives on" },
+	{ "leave", leave, "gone at every point of a session" },
+	{ NULL, NULL, NULL }
+};

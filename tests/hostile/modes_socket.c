@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* Misbehaviour on the cold path: connections, messages, descriptors, contexts, segments. */
+#define _GNU_SOURCE
+#include "raw.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Every length around the real ones, every type, with and without HELLO before, with descriptors attached. */
+static void garbage(void)
+{
+	static uint8_t msg[70000], answer[65536];
+	int fds[8], null = open("/dev/null", O_RDWR), mem = memfd_create("evil", 0);
+
+	for (int i = 0; i < 8; i++)
+		fds[i] = i & 1 ? null : mem;
+	for (unsigned round = 0; raw_time_left(0.3); round++) {
+		struct raw r;
+		int sock, greeted = round & 1;
+
+		if (greeted) {
+			if (raw_open(&r))
+				continue;
+			sock = r.sock;
+		} else {
+			sock = raw_connect();
+			if (sock < 0)
+				continue;
+		}
+		for (int i = 0; i < 20; i++) {
+			uint32_t type = raw_rand() % 12, bytes;
+			size_t n = raw_rand() % 3 ? raw_rand() % 200 : raw_rand() % sizeof msg;
+
+			for (size_t k = 0; k < n; k += 4)
+				memcpy(msg + k, &(uint32_t){ raw_rand() }, 4);
+			memcpy(msg, &type, 4);
+			/* The length field right, wrong, huge. */
+			bytes = raw_rand() % 3 ? (uint32_t)n : (uint32_t)raw_evil64();
+			memcpy(msg + 4, &bytes, 4);
+			if (raw_send(sock, msg, n, fds, (int)(raw_rand() % 9)))
+				break;
+			if (raw_recv(sock, answer, sizeof answer, NULL, 0, 1) == 0)
+				break;
+		}
+		if (greeted)
+			raw_close(&r);
+		else
+			close(sock);
+	}
+	close(null);
+	close(mem);
+}
+
+/* HELLOs that lie in one field each; none may be answered OK. */
+static void hello(void)
+{
+	const struct vgpu_msg_hello good = { .h = { VGPU_MSG_HELLO, sizeof good }, .magic = VGPU_SESSION_MAGIC,
+		.version = VGPU_PROTOCOL_VERSION, .span_base = VGPU_SPAN_BASE_DEFAULT, .command = "hostile" };
+
+	for (int i = 0; i < 12; i++) {
+		struct vgpu_msg_hello h = good;
+		struct vgpu_msg_hello_r a;
+		int fd[4], sock = raw_connect(), n;
+
+		if (sock < 0)
+			continue;
+		switch (i) {
+		case 0: h.magic ^= 1; break;
+		case 1: h.version = 0; break;
+		case 2: h.version = ~0u; break;
+		case 3: h.features = 1ull << 63; break;
+		case 4: h.span_base = 1; break;
+		case 5: h.span_base = 4096; break;
+		case 6: h.span_base = ~0ull << 12; break;
+		case 7: h.span_base = 0x7ffffffff000ull; break;
+		case 8: h.span_base = VGPU_SPAN_BASE_DEFAULT + 4096; break;
+		case 9: h.h.bytes = 8; break;
+		case 10: h.h.bytes = ~0u; break;
+		case 11: h.span_base = 1ull << 63; break;
+		}
+		if (!raw_send(sock, &h, sizeof h, NULL, 0)) {
+			n = raw_recv(sock, &a, sizeof a, fd, 4, 300);
+			if (n >= 16 && a.status == VGPU_ST_OK)
+				raw_breach("a lying HELLO (%d) was answered OK", i);
+		}
+		close(sock);
+	}
+	/* A name without an end, and a second HELLO on a greeted connection. */
+	{
+		struct vgpu_msg_hello h = good;
+		struct vgpu_msg_hello_r a;
+		int fd[4], sock = raw_connect();
+
+		memset(h.command, 'A', sizeof h.command);
+		for (int i = 0; i < 3 && sock >= 0; i++)
+			if (raw_send(sock, &h, sizeof h, NULL, 0) || raw_recv(sock, &a, sizeof a, fd, 4, 300) <= 0)
+				break;
+		if (sock >= 0)
+			close(sock);
+	}
+}
+
+/* Requests before HELLO, and after it with numbers out of range. */
+static void indexes(void)
+{
+	static const uint32_t evil[] = { 1, 7, 8, 99, 0x7fffffff, 0x80000000, 0xffffffff };
+	uint8_t answer[8192];
+
+	for (int greeted = 0; greeted < 2; greeted++)
+		for (unsigned type = VGPU_MSG_DEVICE; type <= VGPU_MSG_STATUS + 1; type++)
+			for (unsigned i = 0; i < 7 && raw_time_left(0.2); i++) {
+				struct vgpu_msg_ctx q = { .h = { type, sizeof q }, .device = evil[i],
+					.context = evil[i], .weight = evil[i], .rsvd = evil[i] };
+				struct raw r;
+				int sock;
+
+				q.h.bytes = type == VGPU_MSG_DEVICE || type == VGPU_MSG_STATUS ||
+					type == VGPU_MSG_WINDOW_GROW ? 16 : sizeof q;
+				if (greeted) {
+					if (raw_open(&r))
+						continue;
+					sock = r.sock;
+				} else if ((sock = raw_connect()) < 0) {
+					continue;
+				}
+				if (!raw_send(sock, &q, q.h.bytes, NULL, 0))
+					raw_recv(sock, answer, sizeof answer, NULL, 0, 20);
+				if (greeted)
+					raw_close(&r);
+				else
+					close(sock);
+			}
+}
+
+/* Thousands of connections: held open, never speaking, and opened and dropped as fast as it goes. */
+static void connections(void)
+{
+	static int held[4000];
+	unsigned n = 0, refused = 0;
+	struct rlimit lim = { 8192, 8192 };
+
+	setrlimit(RLIMIT_NOFILE, &lim);
+	while (n < 4000 && refused < 50 && raw_time_left(1.5)) {
+		int fd = raw_connect();
+
+		if (fd < 0) {
+			refused++;
+			raw_nap_ms(1);
+		} else {
+			held[n++] = fd;
+		}
+	}
+	raw_say("%u held", n);
+	raw_nap_ms(200);
+	while (n)
+		close(held[--n]);
+	for (n = 0; n < 3000 && raw_time_left(0.5); n++) {
+		int fd = raw_connect();
+
+		if (fd >= 0)
+			close(fd);
+	}
+	raw_say("%u opened and dropped", n);
+}
+
+/* As many clients with a window and contexts as are to be had; then all end at once. */
+static void clients(void)
+{
+	static struct raw r[300];
+	unsigned n = 0, contexts = 0;
+	struct rlimit lim = { 8192, 8192 };
+
+	setrlimit(RLIMIT_NOFILE, &lim);
+	while (n < 300 && raw_time_left(1.5) && !raw_open(&r[n])) {
+		while (raw_time_left(1.5) && contexts < 60 && raw_context(&r[n]) >= 0)
+			contexts++;
+		n++;
+	}
+	raw_say("%u clients, %u contexts", n, contexts);
+	/* No goodbye: exit closes everything. */
+}
+
+/* More contexts than allowed, and as many as possible one after the other. */
+static void contexts(void)
+{
+	struct raw r;
+	unsigned n = 0, total = 0;
+
+	if (raw_open(&r))
+		return;
+	while (n < 3 * VGPU_MAX_CONTEXTS && raw_time_left(1) && raw_context(&r) >= 0)
+		n++;
+	if (n > VGPU_MAX_CONTEXTS)
+		raw_breach("%u contexts in one client", n);
+	for (unsigned i = 0; i < 2 * VGPU_MAX_CONTEXTS; i++)
+		raw_context_destroy(&r, i);
+	raw_context_destroy(&r, 0);
+	while (raw_time_left(0.5)) {
+		int c = raw_context(&r);
+
+		if (c < 0)
+			break;
+		total++;
+		raw_context_destroy(&r, (unsigned)c);
+	}
+	raw_say("%u at once, %u one after the other", n, total);
+	raw_close(&r);
+}
+
+/* Windows grown by nothing, by everything, piece by piece until refused. */
+static void segments(void)
+{
+	static const uint64_t sizes[] = { 0, ~0ull, 1ull << 63, 1ull << 40, 1, 4096, VGPU_HUGE + 1 };
+	struct vgpu_msg_grow q = { .h = { VGPU_MSG_WINDOW_GROW, sizeof q } };
+	struct vgpu_msg_grow_r a;
+	unsigned got = 0, asked = 0;
+	struct raw r;
+	int fd;
+
+	if (raw_open(&r))
+		return;
+	while (asked < 3000 && raw_time_left(0.5)) {
+		q.bytes = asked < 7 ? sizes[asked] : 1;
+		asked++;
+		if (raw_send(r.sock, &q, sizeof q, NULL, 0))
+			break;
+		fd = -1;
+		if (raw_recv(r.sock, &a, sizeof a, &fd, 1, 1000) <= 0)
+			break;
+		if (a.status == VGPU_ST_OK) {
+			got++;
+			if (a.bytes > (1ull << 36) || fd < 0)
+				raw_breach("a segment of %llu bytes, fd %d", (unsigned long long)a.bytes, fd);
+		}
+		if (fd >= 0)
+			close(fd);
+		if (a.status != VGPU_ST_OK && asked > 200)
+			break;
+	}
+	raw_say("%u segments of %u asked", got, asked);
+	raw_close(&r);
+}
+
+/* Questions without ever reading the answers: the agent's send buffer is full, the agent is not stuck. */
+static void deaf(void)
+{
+	struct vgpu_msg_index q = { .h = { VGPU_MSG_STATUS, sizeof q } };
+	unsigned n = 0;
+	struct raw r;
+
+	if (raw_open(&r))
+		return;
+	while (raw_time_left(1)) {
+		if (raw_send(r.sock, &q, sizeof q, NULL, 0))
+			raw_nap_ms(1);
+		else
+			n++;
+	}
+	raw_say("%u questions", n);
+	raw_close(&r);
+}
+
+/* What the agent hands out must be what it says: page and window sealed, the page not writable. */
+static void descriptors(void)
+{
+	struct raw r;
+	uint64_t big = ~0ull - 1;
+
+	if (raw_open(&r))
+		return;
+	if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, r.page_fd, 0) != MAP_FAILED)
+		raw_breach("the agent's page can be mapped for writing");
+	if (mprotect((void *)(uintptr_t)r.page, 4096, PROT_READ | PROT_WRITE) == 0)
+		raw_breach("the agent's page can be made writable");
+	if (pwrite(r.page_fd, &big, 8, 0) > 0)
+		raw_breach("the agent's page can be written through its descriptor");
+	{
+		char path[64];
+		int fd;
+
+		/* A read-only descriptor of a memfd opens again through /proc with any mode its owner has. */
+		snprintf(path, sizeof path, "/proc/self/fd/%d", r.page_fd);
+		fd = open(path, O_RDWR);
+		if (fd >= 0) {
+			if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED)
+				raw_breach("the agent's page opens for writing through /proc");
+			close(fd);
+		}
+	}
+	if (ftruncate(r.page_fd, 0) == 0 || ftruncate(r.seg_fd, 4096) == 0)
+		raw_breach("a descriptor of the agent's can be truncated");
+	if (ftruncate(r.seg_fd, 1ll << 40) == 0)
+		raw_breach("the window can be grown");
+	/* The kick eventfd filled up, and emptied under the agent's nose. */
+	for (int i = 0; i < 1000 && raw_time_left(1); i++) {
+		if (write(r.kick, &big, sizeof big) < 0)
+			big = 1;
+		if (i % 3 == 0 && read(r.kick, &big, sizeof big) < 0)
+			big = ~0ull - 1;
+	}
+	raw_close(&r);
+}
+
+const struct mode socket_modes[] = {
+	{ "garbage", garbage, "messages of every wrong length and type, descriptors attached" },
+	{ "hello", hello, "HELLOs with one lie each" },
+	{ "indexes", indexes, "requests too early and numbers out of range" },
+	{ "connections", connections, "thousands of connections" },
+	{ "clients", clients, "as many clients and contexts as are to be had" },
+	{ "contexts", contexts, "more contexts than allowed, and one after the other" },
+	{ "segments", segments, "windows grown until refused" },
+	{ "deaf", deaf, "questions without reading the answers" },
+	{ "descriptors", descriptors, "writes to what is read-only, truncation, the kick descriptor" },
+	{ NULL, NULL, NULL }
+};

@@ -1,0 +1,205 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Hostile clients, and sudden deaths of every part, beside an honest client. One line a scenario:
+#   ok NAME | FAIL NAME reason | skip NAME reason
+#
+#   run.sh BUILD [PATTERN]      BUILD holds bin/, lib/, e2e/driver/ and hostile; PATTERN picks scenarios
+# Starts a device and an agent of its own in a temporary folder; a scenario that kills one of them
+# gets new ones afterwards. Ends only what it started.
+set -u
+B=$(cd "$1" && pwd)
+only=${2:-}
+T=$(mktemp -d /tmp/vgpu-hostile.XXXXXX)
+export VGPU_AGENT=$T/agent.sock LD_LIBRARY_PATH=$B/lib
+unset LD_PRELOAD
+stub_pid= agent_pid= bad=0
+vecadd=$B/e2e/driver/vecadd endless=$B/e2e/driver/endless
+
+smi() { timeout 3 "$B/bin/vgpu" smi -j 2>/dev/null; }
+# of the JSON on stdin: how many clients (of command $1), bytes of device memory in use
+clients() { grep -o "\"command\": *\"${1:-[^\"]*}\"" | wc -l; }
+memory() { grep -o '"memory_used_bytes": *[0-9]*' | head -n 1 | grep -o '[0-9]*$'; }
+alive() { [ -n "$1" ] && kill -0 "$1" 2>/dev/null && [ "$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -c1)" != Z ]; }
+ticks() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
+
+# within SECONDS COMMAND...: until it succeeds
+within() {
+	local end=$(($(date +%s%N) + $1 * 1000000000))
+	shift
+	until "$@"; do
+		[ "$(date +%s%N)" -lt $end ] || return 1
+		sleep 0.05
+	done
+}
+
+answers() { [ -S "$VGPU_AGENT" ] && smi >/dev/null; }
+
+stop_gpu() {
+	[ -n "$agent_pid" ] && kill "$agent_pid" 2>/dev/null && within 3 dead "$agent_pid"
+	[ -n "$stub_pid" ] && kill "$stub_pid" 2>/dev/null && within 3 dead "$stub_pid"
+	[ -n "$agent_pid" ] && kill -9 "$agent_pid" 2>/dev/null
+	[ -n "$stub_pid" ] && kill -9 "$stub_pid" 2>/dev/null
+	wait 2>/dev/null
+	agent_pid= stub_pid=
+	rm -f "$T"/*.sock "$T/agent.pid"
+}
+dead() { ! alive "$1"; }
+
+start_gpu() {
+	alive "$stub_pid" && alive "$agent_pid" && return 0
+	stop_gpu
+	"$B/bin/vgpu-stub" --socket "$T/stub.sock" --memory 512M >>"$T/stub.log" 2>&1 &
+	stub_pid=$!
+	within 5 test -S "$T/stub.sock" || { echo "FAIL start the device does not start: $(tail -n 1 "$T/stub.log")"; exit 1; }
+	"$B/bin/vgpu-agent" --device "vfio-user:$T/stub.sock" --listen "$VGPU_AGENT" --pidfile "$T/agent.pid" \
+		>>"$T/agent.log" 2>&1 &
+	agent_pid=$!
+	within 10 answers || { echo "FAIL start the agent does not answer: $(tail -n 1 "$T/agent.log")"; exit 1; }
+}
+
+cleanup() {
+	stop_gpu
+	rm -rf "$T"
+}
+trap cleanup EXIT
+
+# ---- verdicts ---------------------------------------------------------------------------------
+ok() { echo "ok $1"; }
+fail() {
+	bad=1
+	echo "FAIL $*"
+	tail -n 5 "$T/agent.log" | sed 's/^/  agent | /'
+	tail -n 3 "$T/stub.log" | sed 's/^/  stub  | /'
+}
+wanted() { [ -z "$only" ] || [[ $1 =~ $only ]]; }
+
+all_gone() {
+	local j
+	j=$(smi) || return 1
+	[ "$(clients <<<"$j")" = 0 ] && [ "$(memory <<<"$j")" = 0 ]
+}
+gone() {	# COMMAND: no client of that name
+	local j
+	j=$(smi) || return 1
+	[ "$(clients "$1" <<<"$j")" = 0 ]
+}
+
+# Everybody well? NAME HONEST_STATUS HONEST_OUTPUT_FILE
+health() {
+	local name=$1 st=$2 out=$3 before after
+	[ "$st" = 0 ] || { fail "$name the honest client ended with $st: $(grep -m 1 FAIL "$out" || tail -n 1 "$out")"; return 1; }
+	alive "$agent_pid" || { fail "$name the agent is dead"; return 1; }
+	alive "$stub_pid" || { fail "$name the device is dead"; return 1; }
+	within 1 all_gone || { fail "$name still there after 1 s: $(smi | tr -d '\n' | grep -o '"clients.*' | head -c 300)"; return 1; }
+	before=$(ticks "$agent_pid"); sleep 0.4; after=$(ticks "$agent_pid")
+	[ $((after - before)) -le 4 ] || { fail "$name the agent is not idle: $((after - before)) ticks in 0.4 s"; return 1; }
+}
+
+honest() { "$vecadd" loop "$1" >"$T/honest.out" 2>&1 & honest_pid=$!; within 5 grep -q running "$T/honest.out"; }
+
+# ---- hostile modes ----------------------------------------------------------------------------
+mode() {
+	local name=$1 st hst
+	wanted "$name" || return 0
+	start_gpu
+	honest 1.6 || { fail "$name the honest client does not start: $(tail -n 1 "$T/honest.out")"; wait $honest_pid; return; }
+	timeout -k 1 6 "$B/hostile" "$name" >"$T/hostile.out" 2>&1
+	st=$?
+	if [ "$name" = die-forked ]; then
+		# Its forked child is alive now; the client must be gone all the same.
+		within 1 gone hostile || fail "$name: the dead client is still served while its forked child lives"
+	fi
+	wait $honest_pid
+	hst=$?
+	# 1: a breach; 2: bad usage. A signal (its own memory taken away, SIGKILL) or being cut off is its affair.
+	if [ $st = 1 ] || [ $st = 2 ]; then
+		fail "$name $(grep -m 1 BREACH "$T/hostile.out" || tail -n 1 "$T/hostile.out")"
+		health "$name" "$hst" "$T/honest.out"
+		return
+	fi
+	health "$name" "$hst" "$T/honest.out" && ok "$name"
+}
+
+# ---- sudden deaths ----------------------------------------------------------------------------
+# A victim in the given way of endless.c: victim_pid
+victim() {
+	"$endless" "$1" >"$T/victim.out" 2>&1 &
+	victim_pid=$!
+	within 8 grep -q running "$T/victim.out"
+}
+
+kill_client() {	# NAME WAY
+	wanted "$1" || return 0
+	start_gpu
+	honest 2 || { fail "$1 the honest client does not start"; return; }
+	victim "$2" || { fail "$1 the victim does not start: $(tail -n 1 "$T/victim.out")"; wait $honest_pid; return; }
+	kill -9 $victim_pid
+	if ! within 1 gone endless; then
+		fail "$1 context and memory are still there 1 s after kill -9"
+		wait $honest_pid
+		return
+	fi
+	wait $honest_pid
+	health "$1" $? "$T/honest.out" && ok "$1"
+}
+
+kill_stub() {
+	local t0 ms st
+	wanted kill-stub || return 0
+	start_gpu
+	honest 20 && victim wait || { fail "kill-stub the clients do not start"; return; }
+	t0=$(date +%s%N)
+	kill -9 "$stub_pid"
+	within 3 dead $honest_pid || { fail "kill-stub the busy client notices nothing"; kill -9 $honest_pid $victim_pid; return; }
+	within 3 dead $victim_pid || { fail "kill-stub the waiting client waits for ever"; kill -9 $victim_pid; return; }
+	ms=$((($(date +%s%N) - t0) / 1000000))
+	wait $honest_pid && { fail "kill-stub the busy client ends without an error"; return; }
+	wait $victim_pid; st=$?
+	[ $st = 0 ] || { fail "kill-stub the waiting client got no error: $(tail -n 1 "$T/victim.out")"; return; }
+	# The agent says so, and is either there to be asked or has ended by itself.
+	grep -qi 'device' "$T/agent.log" || { fail "kill-stub the agent says nothing"; return; }
+	if alive "$agent_pid"; then
+		within 2 smi >/dev/null || { fail "kill-stub the agent hangs"; return; }
+	fi
+	ok "kill-stub (both clients told within $ms ms: $(tail -n 1 "$T/victim.out"))"
+}
+
+kill_agent() {
+	local t0 ms err
+	wanted kill-agent || return 0
+	start_gpu
+	honest 20 && victim wait || { fail "kill-agent the clients do not start"; return; }
+	t0=$(date +%s%N)
+	kill -9 "$agent_pid"
+	if ! { within 2 dead $honest_pid && within 2 dead $victim_pid; }; then
+		fail "kill-agent a client notices nothing"
+		kill -9 $honest_pid $victim_pid 2>/dev/null
+		return
+	fi
+	ms=$((($(date +%s%N) - t0) / 1000000))
+	wait $honest_pid && { fail "kill-agent the busy client ends without an error"; return; }
+	wait $victim_pid || { fail "kill-agent the waiting client got no error"; return; }
+	[ $ms -le 1500 ] || { fail "kill-agent the clients were told after $ms ms"; return; }
+	err=$(tail -n 1 "$T/victim.out")
+	case $err in
+	CUDA_ERROR_DEVICE_UNAVAILABLE | CUDA_ERROR_SYSTEM_NOT_READY | CUDA_ERROR_OPERATING_SYSTEM) ;;
+	*) fail "kill-agent the waiting client got $err"; return ;;
+	esac
+	within 3 dead_or_idle "$stub_pid" || { fail "kill-agent the device is not idle"; return; }
+	ok "kill-agent (both clients told within $ms ms: $err)"
+}
+dead_or_idle() {
+	local a
+	alive "$1" || return 0
+	a=$(ticks "$1"); sleep 0.3
+	[ $(($(ticks "$1") - a)) -le 3 ]
+}
+
+for m in $("$B/hostile" --list | cut -f 1); do
+	mode "$m"
+done
+kill_client kill-client hang
+kill_client kill-client-forked fork
+kill_stub
+kill_agent
+exit $bad
