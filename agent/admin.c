@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The admin queue of a device (vgpu_device.h): synchronous, one command at a time, with a deadline.
+ * The one exception is ASYNC_EVENT, which stays posted and completes when a context dies. Its place in
+ * the ring of completions must not be taken by a later command, so it is posted anew every
+ * ASYNC_AGE commands: the device then forgets the older one. It may have completed just before, so
+ * that place is looked at too.
+ */
+#include "device.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "context.h"
+
+#define ASYNC_AGE 24            /* twice this and one more stay below VGPU_ADMIN_SLOTS */
+#define ADMIN_MS 8000           /* a CTX_CREATE starts a process and has a deadline of 5 s itself */
+
+static struct vgpu_admin_cmd *slot_at(struct device *d, uint64_t index)
+{
+	return (void *)(d->admin_va + ADMIN_ASQ + index % VGPU_ADMIN_SLOTS * 64);
+}
+
+static struct vgpu_reply *completion_at(struct device *d, uint64_t index)
+{
+	return (struct vgpu_reply *)(d->admin_va + ADMIN_ACQ + index % VGPU_ADMIN_SLOTS * 64);
+}
+
+static void ring(struct device *d)
+{
+	static const uint64_t one = 1;
+
+	if (d->doorbell_fd[0] < 0)
+		d->ops->ring(d->v, VGPU_DOORBELL(0), 1);
+	else if (write(d->doorbell_fd[0], &one, 8) < 0)
+		return;         /* EAGAIN: 2^64 - 2 unread rings, it will look */
+}
+
+static uint64_t post(struct device *d, const struct vgpu_admin_cmd *cmd)
+{
+	uint64_t index = d->admin_tail++;
+	struct vgpu_admin_cmd *s = slot_at(d, index);
+	uint32_t before = s->seq;
+
+	*s = *cmd;
+	s->seq = before;        /* not valid yet: the release below publishes */
+	vgpu_store_release32(&s->seq, (uint32_t)(index + 1));
+	ring(d);
+	return index;
+}
+
+void admin_start(struct device *d)
+{
+	d->admin_tail = 0;
+	d->async_seq[0] = d->async_seq[1] = 0;
+	memset(d->died, 0, sizeof(d->died));
+	memset(d->admin_va, 0, ADMIN_BYTES);
+}
+
+/* Takes in what the posted events say, without acting on it. */
+static void harvest(struct device *d)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct vgpu_reply *r;
+		uint64_t qid, why;
+
+		if (!d->async_seq[i])
+			continue;
+		r = completion_at(d, d->async_seq[i] - 1);
+		if (vgpu_load_acquire32(&r->seq) != (uint32_t)d->async_seq[i])
+			continue;
+		d->async_seq[i] = 0;
+		qid = vgpu_load_relaxed64(&r->v[0]);
+		why = vgpu_load_relaxed64(&r->v[1]);
+		if (vgpu_load_relaxed32(&r->status) == VGPU_ST_OK && qid < d->queues)
+			d->died[qid] = why && why < VGPU_ST_COUNT ? (uint8_t)why : VGPU_ST_CONTEXT_DEAD;
+	}
+}
+
+static void keep_posted(struct device *d)
+{
+	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_ASYNC_EVENT };
+
+	if (d->async_seq[0] && d->admin_tail - d->async_seq[0] < ASYNC_AGE)
+		return;
+	d->async_seq[1] = d->async_seq[0];
+	d->async_seq[0] = post(d, &cmd) + 1;
+}
+
+int admin_call(struct device *d, const struct vgpu_admin_cmd *cmd, struct vgpu_reply *out)
+{
+	uint64_t deadline = now_ns() + ADMIN_MS * 1000000ull, index;
+	struct vgpu_reply *done;
+
+	if (!d->v)
+		return -EPIPE;
+	if (d->ready) {
+		harvest(d);
+		keep_posted(d);
+	}
+	index = post(d, cmd);
+	done = completion_at(d, index);
+	while (vgpu_load_acquire32(&done->seq) != (uint32_t)(index + 1)) {
+		struct pollfd p[2] = { { .fd = d->irq_fd[0], .events = POLLIN },
+				       { .fd = d->ops->poll_fd(d->v), .events = POLLIN } };
+		uint64_t now = now_ns(), drain;
+
+		if (now >= deadline)
+			return -ETIMEDOUT;
+		if (poll(p, 2, (int)((deadline - now) / 1000000) + 1) < 0 && errno != EINTR)
+			return -errno;
+		if (p[0].revents && read(d->irq_fd[0], &drain, 8) < 0 && errno != EAGAIN)
+			return -errno;
+		if (p[1].revents && d->ops->event(d->v) < 0)
+			return -EPIPE;
+	}
+	if (out)
+		memcpy(out, done, sizeof(*out));
+	/* Read once into a local: device memory may change under us. */
+	uint32_t status = vgpu_load_relaxed32(&done->status);
+
+	return status < VGPU_ST_COUNT ? (int)status : VGPU_ST_INTERNAL;
+}
+
+void admin_forget(struct device *d, uint32_t qid)
+{
+	harvest(d);
+	d->died[qid] = 0;
+}
+
+void admin_async(struct device *d)
+{
+	if (!d->ready)
+		return;
+	harvest(d);
+	for (unsigned q = 0; d->ready && q < d->queues; q++) {
+		uint32_t status = d->died[q];
+
+		d->died[q] = 0;
+		if (status && d->owner[q])
+			context_died(d->owner[q], status, NULL);        /* may lose the device */
+	}
+	if (d->ready)
+		keep_posted(d);
+}

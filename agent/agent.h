@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the agent is made of. Every table is static (.agent_state), taken and locked at start.
+ *
+ * Two threads. C (control): sockets, admin queue, memory; may block, with deadlines. D (data): copies
+ * commands and wakes waiters; never blocks, never allocates. Each field names the only thread that
+ * writes it; C and D meet in mailbox.h, where C waits until D has let go of an object.
+ */
+#ifndef AGENT_H
+#define AGENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "vgpu_check.h"
+#include "vgpu_client.h"
+#include "vgpu_device.h"
+#include "vgpu_fence.h"
+
+#include "log.h"
+#include "pool.h"
+#include "vfio.h"
+
+#define AGENT_VERSION "0.1"
+#define AGENT_CLIENTS 256u              /* connections at most, whatever --max-clients says */
+#define AGENT_SEGMENTS 128u             /* of one client's window */
+
+#define AGENT_HOT __attribute__((section(".agent_hot")))
+#define AGENT_STATE __attribute__((section(".agent_state"), aligned(4096)))
+
+struct options {
+	const char *device[VGPU_MAX_DEVICES];
+	unsigned devices;
+	char listen[108];               /* sun_path */
+	char pidfile[256];
+	unsigned mode;                  /* of the socket */
+	int cpu;                        /* >= 0, or CPU_AUTO, CPU_NONE */
+	unsigned max_contexts;          /* of one client */
+	unsigned max_clients, uid_clients;
+	uint64_t client_memory;         /* 0: as much as the device has */
+	uint64_t client_window;
+	unsigned spin_us;
+	int huge;                       /* 0: --no-hugepages */
+	int sandbox;                    /* 0: --no-seccomp */
+};
+#define CPU_AUTO (-1)
+#define CPU_NONE (-2)
+
+struct client;
+struct device;
+
+/* A control command that the device has and has not answered. */
+struct pending {
+	uint64_t bytes;                 /* charged for it */
+	uint32_t client_seq;            /* low word of the client's ticket */
+	uint16_t reply;                 /* the client's reply slot */
+	uint8_t op;
+};
+
+struct context {
+	/* Hot, D. What is read from either side is copied here, checked, then used. */
+	uint64_t io_index;              /* next I/O slot to take = next to fill: 1:1 */
+	uint64_t io_taken;              /* device's io_head, as last believed */
+	union vgpu_slot *ioq;           /* client memory */
+	union vgpu_slot *ring;          /* queue block */
+	struct vgpu_qb_head *qb;
+	struct vgpu_ctx_head *head;     /* client memory */
+	struct vgpu_timeline *timelines; /* client memory */
+	struct vgpu_check_env env;
+	uint64_t ctl_tail, ctl_taken, outstanding;      /* bit i: slot i of the control ring */
+	union vgpu_slot *ctl;           /* queue block */
+	struct vgpu_reply *replies;     /* queue block */
+	int asym;                       /* fences with the device */
+	int doorbell_fd;                /* -1: through the transport */
+	uint32_t stalled;               /* the device's ring was full at the last look */
+	struct device *device;
+	uint32_t qid;
+	uint64_t memory_bytes;          /* charged */
+	uint64_t commands;
+	struct pending pending[VGPU_DEV_CTL_SLOTS];
+
+	/* Cold, C. */
+	struct client *client;
+	enum { CONTEXT_FREE, CONTEXT_LIVE, CONTEXT_DEAD } state;
+	uint32_t number;                /* in the client */
+	uint32_t dead_status;
+	struct pool_mem qb_mem;
+	void *qb_va;
+	uint32_t kill;                  /* D asks C: enum vgpu_status, why the context must die */
+	char kill_text[160];            /* D, before kill (release) */
+};
+
+struct client {
+	/* Hot, D. */
+	uint32_t live;                  /* bit per context in D's hands */
+	uint32_t dropped;               /* D asked for its end and looks at it no more */
+	int asym;                       /* fences with the client */
+	uint64_t ctl_index;
+	union vgpu_slot *ctlq;          /* client memory */
+	struct vgpu_reply *replies;     /* client memory */
+	struct vgpu_session *session;   /* client memory */
+	struct vgpu_check_env any_env;  /* spans of all devices: for calls on contexts that are gone */
+	uint64_t memory_bytes;          /* charged, all contexts */
+	uint64_t memory_quota;
+	uint64_t commands;
+	uint32_t index;                 /* place in clients[] */
+	struct context ctx[VGPU_MAX_CONTEXTS];
+
+	/* Cold, C. */
+	uint32_t poisoned;              /* SIGBUS handler: its memory was taken away under us */
+	uint32_t drop;                  /* D asks C: drop_text says why */
+	char drop_text[160];
+	int in_use, greeted, window;
+	int sock, pidfd, kick_fd;
+	pid_t pid;
+	uid_t uid;
+	uint32_t id;
+	uint64_t since_ns;
+	char command[32];
+	uint64_t span_base;
+	uint8_t *seg0;                  /* agent's mapping */
+	struct pool_mem seg[AGENT_SEGMENTS];
+	uint64_t seg_offset[AGENT_SEGMENTS];
+	unsigned segs;
+	uint64_t window_bytes;
+	uint32_t mapped_on;             /* bit per device that has the window in its DMA table */
+	uint64_t grow_bytes, grow_done; /* a WINDOW_GROW under way, in slices */
+};
+
+struct device {
+	const struct vfio_ops *ops;
+	struct vfio *v;
+	const char *spec;
+	uint32_t index;
+	int ready;
+	int asym;
+	uint32_t queues;                /* contexts it can hold */
+	int irq_fd[1 + VGPU_MAX_QUEUES];
+	int doorbell_fd[1 + VGPU_MAX_QUEUES];
+	struct context *owner[VGPU_MAX_QUEUES];
+	struct vgpu_device_info info;
+
+	/* admin queue, C */
+	struct pool_mem admin_mem;
+	uint8_t *admin_va;
+	uint64_t admin_tail;
+	uint64_t async_seq[2];          /* index + 1 of the event that is posted, and of the one before */
+	uint8_t died[VGPU_MAX_QUEUES];  /* by queue: status of a death that was reported */
+	uint64_t retry_ns;
+	char last_error[160];           /* so that a retry that fails alike is said once */
+
+	uint64_t memory_used;           /* D */
+};
+
+struct agent {
+	struct options opt;
+	struct device dev[VGPU_MAX_DEVICES];
+	struct client client[AGENT_CLIENTS];
+	struct vgpu_agent_page *page;
+	int page_fd;
+	int pidfd;
+	int listen_fd;
+	int epoll_c, epoll_d;
+	int wake_c;                     /* eventfd: D wants C to look at kill and drop words */
+	uint8_t *windows;               /* reserved: AGENT_CLIENTS x VGPU_SEG0_BYTES */
+	uint32_t next_id;
+	uint32_t attention;             /* D: some kill or drop word is set */
+	uint64_t start_ns;
+	uint32_t cores;                 /* that may run us */
+	int cpu;                        /* data thread's, -1: not pinned */
+	int asym;                       /* this process is registered for membarrier */
+	uint64_t sleeps, wakes_sent;    /* D */
+	uint32_t stop;
+};
+
+extern struct agent agent;
+
+uint64_t now_ns(void);                  /* CLOCK_MONOTONIC */
+
+static inline iova_t client_iova(const struct client *c)
+{
+	return pool_window_iova(c->index, agent.opt.client_window);
+}
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See context.h. Order at the end of a context, always: the data thread lets go, the device kills
+ * the process, then memory is unmapped from the device, then it is freed.
+ */
+#include "context.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "device.h"
+#include "mailbox.h"
+
+static struct vgpu_ctx_head *head_of(const struct client *c, uint32_t n)
+{
+	return (struct vgpu_ctx_head *)(c->seg0 + VGPU_CTX_OFFSET(n));
+}
+
+uint32_t context_map_window(struct client *c, struct device *d)
+{
+	if (c->mapped_on & (1u << d->index))
+		return VGPU_ST_OK;
+	for (unsigned s = 0; s < c->segs; s++) {
+		iova_t at = { client_iova(c).v + c->seg_offset[s] };
+		int rc = d->ops->dma_map(d->v, at, c->seg[s].bytes, c->seg[s].fd, 0, s ? NULL : c->seg0);
+
+		if (rc < 0) {
+			log_client(LOG_WARN, "client %u: its window cannot be mapped on %s: %s", c->id, d->spec, strerror(-rc));
+			while (s--)
+				d->ops->dma_unmap(d->v, (iova_t){ client_iova(c).v + c->seg_offset[s] }, c->seg[s].bytes);
+			return VGPU_ST_OUT_OF_MEMORY;
+		}
+	}
+	c->mapped_on |= 1u << d->index;
+	return VGPU_ST_OK;
+}
+
+void context_unmap_window(struct client *c)
+{
+	for (unsigned i = 0; i < agent.opt.devices; i++) {
+		struct device *d = &agent.dev[i];
+
+		if (!(c->mapped_on & (1u << i)) || !d->ready)
+			continue;
+		for (unsigned s = 0; s < c->segs; s++)
+			d->ops->dma_unmap(d->v, (iova_t){ client_iova(c).v + c->seg_offset[s] }, c->seg[s].bytes);
+	}
+	c->mapped_on = 0;
+}
+
+static uint32_t admin_segment(struct context *x, unsigned s)
+{
+	struct client *c = x->client;
+	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_SEGMENT, .q = (uint16_t)x->qid,
+				      .a = client_iova(c).v + c->seg_offset[s], .b = c->seg[s].bytes,
+				      .c = c->span_base + c->seg_offset[s] };
+	int rc = admin_call(x->device, &cmd, NULL);
+
+	if (rc < 0) {
+		health_lost(x->device, "it does not answer");
+		return VGPU_ST_DEVICE_LOST;
+	}
+	return (uint32_t)rc;
+}
+
+uint32_t context_add_segment(struct client *c, unsigned s)
+{
+	for (unsigned i = 0; i < agent.opt.devices; i++) {
+		struct device *d = &agent.dev[i];
+		iova_t at = { client_iova(c).v + c->seg_offset[s] };
+
+		if (!(c->mapped_on & (1u << i)) || !d->ready)
+			continue;
+		if (d->ops->dma_map(d->v, at, c->seg[s].bytes, c->seg[s].fd, 0, NULL) < 0)
+			return VGPU_ST_OUT_OF_MEMORY;
+	}
+	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++) {
+		struct context *x = &c->ctx[n];
+		uint32_t st = x->state == CONTEXT_LIVE ? admin_segment(x, s) : VGPU_ST_OK;
+
+		/* a context that cannot see all of the window would fault on good pointers later */
+		if (st != VGPU_ST_OK && x->state == CONTEXT_LIVE)
+			context_died(x, st, "a window segment could not be mapped in the context");
+	}
+	return VGPU_ST_OK;
+}
+
+/* What the number's last life left in segment 0 goes: a stale slot must never look valid. */
+static void clear_segment0(struct client *c, uint32_t n)
+{
+	memset(c->seg0 + VGPU_CTX_OFFSET(n), 0, VGPU_CTX_STRIDE);
+}
+
+static int queue_block(struct context *x)
+{
+	struct device *d = x->device;
+
+	if (pool_alloc(&x->qb_mem, VGPU_QB_BYTES, "vgpu-queue") < 0)
+		return -1;
+	x->qb_va = pool_map(&x->qb_mem, NULL);
+	if (!x->qb_va)
+		goto free;
+	memset(x->qb_va, 0, VGPU_QB_BYTES);
+	if (d->ops->dma_map(d->v, pool_queue_iova(x->qid), x->qb_mem.bytes, x->qb_mem.fd, 0, x->qb_va) < 0)
+		goto unmap;
+	return 0;
+unmap:
+	pool_unmap(&x->qb_mem, x->qb_va);
+	x->qb_va = NULL;
+free:
+	pool_free(&x->qb_mem);
+	return -1;
+}
+
+static void free_queue_block(struct context *x)
+{
+	if (!x->qb_va)
+		return;
+	if (x->device->ready)
+		x->device->ops->dma_unmap(x->device->v, pool_queue_iova(x->qid), x->qb_mem.bytes);
+	pool_unmap(&x->qb_mem, x->qb_va);
+	x->qb_va = NULL;
+	pool_free(&x->qb_mem);
+}
+
+static void point_at_memory(struct context *x)
+{
+	struct client *c = x->client;
+	uint8_t *qb = x->qb_va, *ctx = c->seg0 + VGPU_CTX_OFFSET(x->number);
+
+	x->io_index = x->io_taken = 0;
+	x->ctl_tail = x->ctl_taken = x->outstanding = 0;
+	x->commands = x->memory_bytes = 0;
+	x->stalled = 0;
+	x->kill = 0;
+	x->qb = (struct vgpu_qb_head *)qb;
+	x->ctl = (union vgpu_slot *)(qb + VGPU_QB_CTL);
+	x->replies = (struct vgpu_reply *)(qb + VGPU_QB_REPLIES);
+	x->ring = (union vgpu_slot *)(qb + VGPU_QB_IO);
+	x->head = (struct vgpu_ctx_head *)ctx;
+	x->timelines = (struct vgpu_timeline *)(ctx + VGPU_CTX_TIMELINES);
+	x->ioq = (union vgpu_slot *)(ctx + VGPU_CTX_IOQ);
+	x->asym = x->device->asym;
+	x->doorbell_fd = x->device->doorbell_fd[1 + x->qid];
+	x->env = (struct vgpu_check_env){
+		.window_base = c->span_base, .window_bytes = VGPU_WINDOW_SPAN,
+		.device_base = VGPU_DEVICE_BASE(c->span_base, x->device->index), .device_bytes = VGPU_DEVICE_SPAN,
+		.arena_bytes = VGPU_ARENA_BYTES };
+}
+
+uint32_t context_create(struct client *c, uint32_t device, uint32_t weight, uint32_t *number)
+{
+	struct device *d = &agent.dev[device < VGPU_MAX_DEVICES ? device : 0];
+	struct vgpu_ctx_create *create;
+	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_CTX_CREATE, .a = POOL_IOVA_ADMIN + ADMIN_CREATE };
+	struct context *x = NULL;
+	uint32_t n, used = 0;
+	int rc, q;
+
+	if (device >= agent.opt.devices)
+		return VGPU_ST_INVALID;
+	if (!d->ready)
+		return VGPU_ST_DEVICE_LOST;
+	for (n = 0; n < VGPU_MAX_CONTEXTS; n++) {
+		if (c->ctx[n].state != CONTEXT_FREE)
+			used++;
+		else if (!x)
+			x = &c->ctx[n];
+	}
+	q = device_free_queue(d);
+	if (!x || used >= agent.opt.max_contexts || q < 0)
+		return VGPU_ST_LIMIT;
+	if (context_map_window(c, d) != VGPU_ST_OK)
+		return VGPU_ST_OUT_OF_MEMORY;
+
+	n = (uint32_t)(x - c->ctx);
+	x->client = c;
+	x->number = n;
+	x->device = d;
+	x->qid = (uint32_t)q;
+	if (queue_block(x) < 0)
+		return VGPU_ST_OUT_OF_MEMORY;
+	point_at_memory(x);
+	clear_segment0(c, n);
+
+	create = (struct vgpu_ctx_create *)(d->admin_va + ADMIN_CREATE);
+	*create = (struct vgpu_ctx_create){
+		.queue_iova = pool_queue_iova(x->qid).v, .seg0_iova = client_iova(c).v,
+		.span_base = c->span_base, .span_bytes = VGPU_SPAN_BYTES, .device_base = x->env.device_base,
+		.memory_limit = c->memory_quota < d->info.memory_bytes ? c->memory_quota : d->info.memory_bytes,
+		.context = n, .weight = weight ? weight : 100 };
+	cmd.q = (uint16_t)q;
+	admin_forget(d, x->qid);
+	d->owner[q] = x;
+	rc = admin_call(d, &cmd, NULL);
+	if (rc < 0) {
+		d->owner[q] = NULL;
+		health_lost(d, "it does not answer");
+		free_queue_block(x);
+		return VGPU_ST_DEVICE_LOST;
+	}
+	if (rc != VGPU_ST_OK) {
+		d->owner[q] = NULL;
+		free_queue_block(x);
+		return (uint32_t)rc;
+	}
+	x->state = CONTEXT_LIVE;
+	mailbox_call(MAILBOX_ADD_CONTEXT, x, 0);
+	for (unsigned s = 1; s < c->segs && x->state == CONTEXT_LIVE; s++) {
+		uint32_t st = admin_segment(x, s);
+
+		if (st != VGPU_ST_OK) {
+			context_destroy(x);
+			return st;
+		}
+	}
+	if (x->state != CONTEXT_LIVE) {         /* the device went meanwhile */
+		context_destroy(x);
+		return VGPU_ST_DEVICE_LOST;
+	}
+	*number = n;
+	log_debug("client %u: context %u on device %u (queue %u)", c->id, n, device, x->qid);
+	return VGPU_ST_OK;
+}
+
+/* Data thread, then device, then memory. Leaves state and number to the caller. */
+static void take_down(struct context *x, uint32_t status)
+{
+	struct device *d = x->device;
+
+	mailbox_call(MAILBOX_DEL_CONTEXT, x, status);
+	x->dead_status = status;
+	x->state = CONTEXT_DEAD;
+	if (d->ready) {
+		struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_CTX_DESTROY, .q = (uint16_t)x->qid };
+
+		if (admin_call(d, &cmd, NULL) < 0)
+			health_lost(d, "it does not answer");
+	}
+	d->owner[x->qid] = NULL;
+	free_queue_block(x);
+}
+
+void context_destroy(struct context *x)
+{
+	if (x->state == CONTEXT_LIVE) {
+		take_down(x, VGPU_ST_CONTEXT_DEAD);
+		log_debug("client %u: context %u destroyed", x->client->id, x->number);
+	}
+	x->state = CONTEXT_FREE;
+}
+
+void context_died(struct context *x, uint32_t status, const char *report)
+{
+	struct client *c = x->client;
+	struct vgpu_ctx_head *h = head_of(c, x->number);
+	struct vgpu_timeline *t = x->timelines;
+	char text[160];
+	int n;
+
+	if (x->state != CONTEXT_LIVE)
+		return;
+	take_down(x, status);
+	n = snprintf(text, sizeof(text), "%s", report ? report : vgpu_status_text(status));
+	if (n >= (int)sizeof(text))
+		n = sizeof(text) - 1;
+	log_client(LOG_INFO, "client %u (%s, pid %d): context %u ended: %s", c->id, c->command, c->pid, x->number, text);
+	/* The process may have said more precisely what happened, before it died: then that stays. */
+	if (!vgpu_load_acquire32(&h->error)) {
+		memcpy(h->report, text, (size_t)n);
+		vgpu_store_relaxed32(&h->report_bytes, (uint32_t)n);
+		vgpu_store_release32(&h->error, status);
+	}
+	for (unsigned s = 0; s < VGPU_MAX_STREAMS; s++) {
+		if (!vgpu_load_relaxed32(&t[s].error))
+			vgpu_store_release32(&t[s].error, status);
+		vgpu_store_release32(&t[s].wake, vgpu_load_relaxed32(&t[s].wake) + 1);
+	}
+	/* Partner: a waiter's fence between waiter = 1 and its last look at error. */
+	vgpu_publisher_fence(0);
+	for (unsigned s = 0; s < VGPU_MAX_STREAMS; s++)
+		if (vgpu_load_relaxed32(&t[s].waiter)) {
+			vgpu_store_relaxed32(&t[s].waiter, 0);
+			futex_wake(&t[s].wake);
+		}
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Brings a device up in the order of vgpu_device.h: find it on the bus, let it master the bus, reset
+ * it, check what it is, give it interrupts and an admin queue, enable, identify. See device.h.
+ */
+#include "device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "control.h"
+
+#define RDY_MS 5000
+
+static int reg_read(struct device *d, uint32_t reg, uint32_t *value)
+{
+	return d->ops->region_read(d->v, VFIO_PCI_BAR0, reg, value, 4);
+}
+
+static int reg_write(struct device *d, uint32_t reg, uint32_t value)
+{
+	return d->ops->region_write(d->v, VFIO_PCI_BAR0, reg, &value, 4);
+}
+
+static int reg_write64(struct device *d, uint32_t reg, uint64_t value)
+{
+	int rc = reg_write(d, reg, (uint32_t)value);
+
+	return rc < 0 ? rc : reg_write(d, reg + 4, (uint32_t)(value >> 32));
+}
+
+#define FAIL(code, ...) do { rc = (code); snprintf(why, why_bytes, __VA_ARGS__); goto fail; } while (0)
+
+/* PCI Local Bus 3.0 §6.1: vendor and device at 0, command at 4 (bit 1 memory, bit 2 bus master). */
+static int check_pci(struct device *d, char *why, size_t why_bytes)
+{
+	uint32_t id;
+	uint16_t command;
+	uint64_t bar0;
+	int rc;
+
+	if ((rc = d->ops->region_read(d->v, VFIO_PCI_CONFIG, 0, &id, 4)) < 0 ||
+	    (rc = d->ops->region_read(d->v, VFIO_PCI_CONFIG, 4, &command, 2)) < 0 ||
+	    (rc = d->ops->region_info(d->v, VFIO_PCI_BAR0, &bar0)) < 0)
+		FAIL(rc, "%s: its configuration space cannot be read: %s", d->spec, strerror(-rc));
+	if (bar0 < VGPU_BAR0_BYTES)
+		FAIL(-ENODEV, "%s: PCI function %04x:%04x has no vgpu registers (BAR0 of %llu bytes)", d->spec, id & 0xffff,
+		     id >> 16, (unsigned long long)bar0);
+	command |= 0x6;
+	if ((rc = d->ops->region_write(d->v, VFIO_PCI_CONFIG, 4, &command, 2)) < 0)
+		FAIL(rc, "%s: bus mastering cannot be enabled: %s", d->spec, strerror(-rc));
+	return 0;
+fail:
+	return rc;
+}
+
+static int check_registers(struct device *d, char *why, size_t why_bytes)
+{
+	uint32_t magic = 0, version = 0, cap = 0;
+	int rc;
+
+	if ((rc = reg_read(d, VGPU_REG_MAGIC, &magic)) < 0 || (rc = reg_read(d, VGPU_REG_VERSION, &version)) < 0 ||
+	    (rc = reg_read(d, VGPU_REG_CAP, &cap)) < 0)
+		FAIL(rc, "%s: registers cannot be read: %s", d->spec, strerror(-rc));
+	if (magic != VGPU_DEV_MAGIC)
+		FAIL(-ENODEV, "%s: not a vgpu device (magic %#x)", d->spec, magic);
+	if (version != VGPU_PROTOCOL_VERSION)
+		FAIL(-EPROTO, "%s: device speaks protocol %u, this agent %u: use vgpu-stub and vgpu-agent of one release",
+		     d->spec, version, VGPU_PROTOCOL_VERSION);
+	d->queues = VGPU_CAP_QUEUES(cap);
+	if (d->queues > VGPU_MAX_QUEUES)
+		d->queues = VGPU_MAX_QUEUES;
+	if (!d->queues || VGPU_CAP_ADMIN_SLOTS(cap) != VGPU_ADMIN_SLOTS)
+		FAIL(-EPROTO, "%s: device offers %u queues and %u admin slots", d->spec, d->queues, VGPU_CAP_ADMIN_SLOTS(cap));
+	return 0;
+fail:
+	return rc;
+}
+
+static int set_interrupts(struct device *d, char *why, size_t why_bytes)
+{
+	int rc;
+
+	for (unsigned i = 0; i <= d->queues; i++) {
+		d->irq_fd[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		if (d->irq_fd[i] < 0)
+			FAIL(-errno, "%s: no eventfd for interrupt %u: %s; fix: raise the open files limit (ulimit -n)", d->spec, i,
+			     strerror(errno));
+	}
+	if ((rc = d->ops->irq_set(d->v, VFIO_PCI_MSIX, 0, d->queues + 1, d->irq_fd)) < 0)
+		FAIL(rc, "%s: MSI-X cannot be set up: %s", d->spec, strerror(-rc));
+	if (d->ops->doorbell_fds(d->v, VGPU_DOORBELL(0), d->queues + 1, d->doorbell_fd) < 0)
+		log_debug("%s: no doorbell eventfds, doorbells go through registers", d->spec);
+	return 0;
+fail:
+	return rc;
+}
+
+static int enable(struct device *d, char *why, size_t why_bytes)
+{
+	uint32_t csts = 0, cc = VGPU_CC_EN | (d->asym ? VGPU_CC_ASYM_FENCE : 0);
+	uint64_t deadline = now_ns() + RDY_MS * 1000000ull;
+	int rc;
+
+	rc = pool_alloc_small(&d->admin_mem, ADMIN_BYTES, "vgpu-admin");
+	if (rc < 0 || !(d->admin_va = pool_map(&d->admin_mem, NULL)))
+		FAIL(-ENOMEM, "no memory for the admin queue");
+	admin_start(d);
+	if ((rc = d->ops->dma_map(d->v, (iova_t){ POOL_IOVA_ADMIN }, ADMIN_BYTES, d->admin_mem.fd, 0, d->admin_va)) < 0)
+		FAIL(rc, "%s: memory cannot be mapped for the device: %s", d->spec, strerror(-rc));
+	if ((rc = reg_write64(d, VGPU_REG_ASQ, POOL_IOVA_ADMIN + ADMIN_ASQ)) < 0 ||
+	    (rc = reg_write64(d, VGPU_REG_ACQ, POOL_IOVA_ADMIN + ADMIN_ACQ)) < 0 ||
+	    (rc = reg_write(d, VGPU_REG_CC, cc)) < 0)
+		FAIL(rc, "%s: registers cannot be written: %s", d->spec, strerror(-rc));
+	for (;;) {
+		struct timespec pause = { 0, 1000000 };
+
+		if ((rc = reg_read(d, VGPU_REG_CSTS, &csts)) < 0)
+			FAIL(rc, "%s: registers cannot be read: %s", d->spec, strerror(-rc));
+		if (csts & VGPU_CSTS_RDY)
+			return 0;
+		if ((csts & VGPU_CSTS_FATAL) || now_ns() > deadline)
+			FAIL(-EIO, "%s: the device does not become ready (CSTS %#x); its own log says why", d->spec, csts);
+		nanosleep(&pause, NULL);
+	}
+fail:
+	return rc;
+}
+
+static int identify(struct device *d, char *why, size_t why_bytes)
+{
+	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_IDENTIFY, .a = POOL_IOVA_ADMIN + ADMIN_INFO };
+	int rc = admin_call(d, &cmd, NULL);
+
+	if (rc != VGPU_ST_OK)
+		FAIL(rc < 0 ? rc : -EIO, "%s: IDENTIFY failed: %s", d->spec, rc < 0 ? strerror(-rc) : vgpu_status_text((unsigned)rc));
+	memcpy(&d->info, d->admin_va + ADMIN_INFO, sizeof(d->info));
+	d->info.name[sizeof(d->info.name) - 1] = 0;
+	d->info.engine[sizeof(d->info.engine) - 1] = 0;
+	/* A vfio-user device sits on no bus of ours: it gets the place a guest would show. */
+	if (!d->info.bus_id[0])
+		snprintf(d->info.bus_id, sizeof(d->info.bus_id), "0000:00:%02x.0", (5 + d->index) & 0x1f);
+	d->info.bus_id[sizeof(d->info.bus_id) - 1] = 0;
+	if (!d->info.max_contexts || d->info.max_contexts > d->queues)
+		d->info.max_contexts = d->queues;
+	return 0;
+fail:
+	return rc;
+}
+
+int device_attach(struct device *d, char *why, size_t why_bytes)
+{
+	int rc;
+
+	why[0] = 0;
+	for (unsigned i = 0; i <= VGPU_MAX_QUEUES; i++)
+		d->irq_fd[i] = d->doorbell_fd[i] = -1;
+	d->admin_mem.fd = -1;
+	if (!d->ops && !(d->ops = vfio_find(d->spec, why, why_bytes)))
+		return -EINVAL;
+	d->asym = agent.asym && d->ops->same_kernel;
+	rc = d->ops->open(d->spec + strlen(d->ops->prefix), &d->v, why, why_bytes);
+	if (rc < 0) {
+		d->v = NULL;
+		return rc;
+	}
+	rc = d->ops->reset(d->v);
+	if (rc < 0) {
+		snprintf(why, why_bytes, "%s: reset failed: %s", d->spec, strerror(-rc));
+		goto fail;
+	}
+	if ((rc = check_pci(d, why, why_bytes)) < 0 || (rc = check_registers(d, why, why_bytes)) < 0 ||
+	    (rc = set_interrupts(d, why, why_bytes)) < 0 || (rc = enable(d, why, why_bytes)) < 0 ||
+	    (rc = identify(d, why, why_bytes)) < 0)
+		goto fail;
+	d->ready = 1;
+	control_watch_device(d);
+	admin_async(d);
+	page_device(d);
+	return 0;
+fail:
+	device_detach(d);
+	return rc;
+}
+
+void device_detach(struct device *d)
+{
+	int answers = d->ready && d->v;
+
+	d->ready = 0;
+	page_device(d);
+	if (answers)
+		reg_write(d, VGPU_REG_CC, 0);   /* best effort: close() below makes the device reset itself */
+	if (d->v) {
+		control_unwatch_device(d);
+		d->ops->close(d->v);
+		d->v = NULL;
+	}
+	for (unsigned i = 0; i <= VGPU_MAX_QUEUES; i++) {
+		if (d->irq_fd[i] >= 0)
+			close(d->irq_fd[i]);
+		if (d->doorbell_fd[i] >= 0)
+			close(d->doorbell_fd[i]);
+		d->irq_fd[i] = d->doorbell_fd[i] = -1;
+	}
+	pool_unmap(&d->admin_mem, d->admin_va);
+	d->admin_va = NULL;
+	pool_free(&d->admin_mem);
+}
+
+int device_free_queue(const struct device *d)
+{
+	for (unsigned q = 0; q < d->info.max_contexts; q++)
+		if (!d->owner[q])
+			return (int)q;
+	return -1;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Devices: bring-up (device.c), admin queue (admin.c), death and return (health.c). Control thread.
+ */
+#ifndef AGENT_DEVICE_H
+#define AGENT_DEVICE_H
+
+#include "agent.h"
+
+/* Opens, resets and starts the device behind d->spec. On failure `why` is a sentence for people. */
+int device_attach(struct device *d, char *why, size_t why_bytes);
+/* Stops it (if it still answers), closes it, frees what it held. No context may be left. */
+void device_detach(struct device *d);
+
+/* A free queue of the device, or -1. */
+int device_free_queue(const struct device *d);
+
+/*
+ * One admin command, waited for. The status of its completion, or -EPIPE/-ETIMEDOUT: the device
+ * is gone (the caller goes to health_lost()). `out` may be NULL.
+ */
+int admin_call(struct device *d, const struct vgpu_admin_cmd *cmd, struct vgpu_reply *out);
+void admin_start(struct device *d);
+/* Looks for a context's death; keeps ASYNC_EVENT posted. Never waits. */
+void admin_async(struct device *d);
+/* Reports about this queue's last owner are not about its next one. */
+void admin_forget(struct device *d, uint32_t qid);
+
+#define ADMIN_BYTES  0x10000u
+#define ADMIN_ASQ    0x0000u
+#define ADMIN_ACQ    0x1000u
+#define ADMIN_INFO   0x2000u
+#define ADMIN_CREATE 0x3000u
+
+/* The device does not answer any more: errors to all its contexts, then retries. */
+void health_lost(struct device *d, const char *why);
+/* Retries what is due. Milliseconds until the next try, -1: nothing to do. */
+int health_retry(void);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vgpu-agent: owns the device, serves clients. This file is the boot order; nothing is set up
+ * anywhere else. Exit status: 0 after SIGTERM or SIGINT, 1 start-up failed (a line says why), 2 usage.
+ *
+ * As PID 1 it depends on nothing here: no /proc, no /sys (cpu.c does without), SIGCHLD is reaped.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "boot.h"
+#include "control.h"
+#include "cpu.h"
+#include "data.h"
+#include "idle.h"
+#include "options.h"
+#include "pidfile.h"
+#include "seccomp.h"
+
+int main(int argc, char **argv)
+{
+	char text[300];
+	int pidfile, rc = options_parse(&agent.opt, argc, argv);
+
+	if (rc)
+		return rc > 0 ? 0 : 2;
+
+	/* 1. This machine. */
+	cpu_init();
+	ticks_init();
+	agent.cores = cpu_allowed();
+	agent.cpu = cpu_choose(agent.opt.cpu, text, sizeof(text));
+	if (agent.cpu == -2) {
+		log_error("--cpu %d: this process may not run there", agent.opt.cpu);
+		return 1;
+	}
+	log_info("vgpu-agent %s, pid %d, on %s; data thread: %s", AGENT_VERSION, (int)getpid(), cpu_text(), text);
+
+	/* 2. Only one of us. */
+	pidfile = pidfile_take(agent.opt.pidfile, text, sizeof(text));
+	if (pidfile < 0) {
+		log_error("%s", text);
+		return 1;
+	}
+
+	/* 3. Memory, what clients know us by, event sources. */
+	rc = 1;
+	if (boot_memory() < 0 || boot_identity() < 0 || control_init() < 0)
+		goto out;
+	seccomp_init();
+
+	/* 4. The data thread, then what it may be given: devices, then clients. */
+	if (data_start() < 0) {
+		log_error("the data thread cannot be started");
+		goto out;
+	}
+	if (boot_devices() < 0 || control_listen() < 0)
+		goto stop;
+	if (agent.opt.sandbox)
+		seccomp_control_thread();
+
+	/* 5. Serve. */
+	log_say("ready: listening on %s, %u device%s", agent.opt.listen,
+		 agent.opt.devices, agent.opt.devices == 1 ? "" : "s");
+	control_run();
+	rc = 0;
+stop:
+	boot_undo();
+	data_stop();
+out:
+	pidfile_drop(agent.opt.pidfile, pidfile);
+	return rc;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* See message.h. */
+#include "message.h"
+
+#include <string.h>
+
+#define SPAN_LAST 0x7f0000000000ull
+
+int message_span_ok(uint64_t base)
+{
+	return base >= VGPU_SPAN_BASE_DEFAULT && !(base % VGPU_GIB) && base <= SPAN_LAST - VGPU_SPAN_BYTES;
+}
+
+/* What people will read in logs and in `vgpu smi`. */
+static void printable(char *text, size_t n)
+{
+	text[n - 1] = 0;
+	for (size_t i = 0; i < n && text[i]; i++)
+		if (text[i] < 0x20 || text[i] > 0x7e || text[i] == '"' || text[i] == '\\')
+			text[i] = '?';
+}
+
+int message_parse(const void *bytes, size_t n, union message *m, const char **why)
+{
+	static const size_t size[] = {
+		[VGPU_MSG_HELLO] = sizeof(struct vgpu_msg_hello),
+		[VGPU_MSG_DEVICE] = sizeof(struct vgpu_msg_index),
+		[VGPU_MSG_CTX_CREATE] = sizeof(struct vgpu_msg_ctx),
+		[VGPU_MSG_CTX_DESTROY] = sizeof(struct vgpu_msg_ctx),
+		[VGPU_MSG_WINDOW_GROW] = sizeof(struct vgpu_msg_grow),
+		[VGPU_MSG_STATUS] = sizeof(struct vgpu_msg_index),
+	};
+
+	memset(m, 0, sizeof(*m));
+	*why = NULL;
+	if (n < sizeof(m->h)) {
+		*why = "message shorter than its header";
+		return -1;
+	}
+	memcpy(&m->h, bytes, sizeof(m->h));
+	if (!m->h.type || m->h.type > VGPU_MSG_STATUS) {
+		*why = "unknown message type";
+		return -1;
+	}
+	if (m->h.bytes != n || n != size[m->h.type]) {
+		*why = "message of the wrong size";
+		return -1;
+	}
+	memcpy(m, bytes, n);
+	switch (m->h.type) {
+	case VGPU_MSG_HELLO:
+		if (m->hello.magic != VGPU_SESSION_MAGIC)
+			*why = "HELLO without the magic number";
+		printable(m->hello.command, sizeof(m->hello.command));
+		break;
+	case VGPU_MSG_DEVICE:
+	case VGPU_MSG_STATUS:
+		if (m->index.rsvd)
+			*why = "reserved field set";
+		break;
+	case VGPU_MSG_CTX_CREATE:
+		if (m->ctx.rsvd || m->ctx.context || m->ctx.weight > 1000)
+			*why = "CTX_CREATE with a weight above 1000 or a reserved field set";
+		break;
+	case VGPU_MSG_CTX_DESTROY:
+		if (m->ctx.rsvd)
+			*why = "reserved field set";
+		break;
+	}
+	return *why ? -1 : 0;
+}

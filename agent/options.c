@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* See options.h. */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OPT_DEVICE = 256, OPT_LISTEN, OPT_PIDFILE, OPT_CPU, OPT_MODE, OPT_MAX_CONTEXTS, OPT_MAX_CLIENTS,
+       OPT_CLIENT_MEMORY, OPT_CLIENT_WINDOW, OPT_UID_CLIENTS, OPT_SPIN_US, OPT_NO_HUGE, OPT_NO_SECCOMP,
+       OPT_HELP, OPT_VERSION };
+
+static const struct option table[] = {
+	{ "device", 1, NULL, OPT_DEVICE },
+	{ "listen", 1, NULL, OPT_LISTEN },
+	{ "mode", 1, NULL, OPT_MODE },
+	{ "pidfile", 1, NULL, OPT_PIDFILE },
+	{ "cpu", 1, NULL, OPT_CPU },
+	{ "max-contexts", 1, NULL, OPT_MAX_CONTEXTS },
+	{ "max-clients", 1, NULL, OPT_MAX_CLIENTS },
+	{ "uid-clients", 1, NULL, OPT_UID_CLIENTS },
+	{ "client-memory", 1, NULL, OPT_CLIENT_MEMORY },
+	{ "client-window", 1, NULL, OPT_CLIENT_WINDOW },
+	{ "spin-us", 1, NULL, OPT_SPIN_US },
+	{ "no-hugepages", 0, NULL, OPT_NO_HUGE },
+	{ "no-seccomp", 0, NULL, OPT_NO_SECCOMP },
+	{ "verbose", 0, NULL, 'v' },
+	{ "quiet", 0, NULL, 'q' },
+	{ "help", 0, NULL, 'h' },
+	{ "version", 0, NULL, OPT_VERSION },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const char help[] =
+	"vgpu-agent: owns a vgpu device and serves it to the processes of this machine\n"
+	"\n"
+	"usage: vgpu-agent --device D [options]\n"
+	"\n"
+	"  --device D          vfio-user:SOCKET (a vgpu-stub); up to 8 times\n"
+	"  --listen A          socket for clients [/run/vgpu/agent.sock as root,\n"
+	"                      else $XDG_RUNTIME_DIR/vgpu/agent.sock]\n"
+	"  --mode OCTAL        permissions of that socket [0666]\n"
+	"  --pidfile P         locked while it runs [the socket's name with .pid]\n"
+	"  --cpu N|auto|none   where the data thread runs [auto: the last core of NUMA node 0,\n"
+	"                      none on machines with fewer than 4 CPUs]\n"
+	"  --max-clients N     processes at once [128, at most 224]\n"
+	"  --uid-clients N     of one user [96]\n"
+	"  --max-contexts N    of one process [8, at most 8]\n"
+	"  --client-memory S   device memory of one process, K M G T [all of the device]\n"
+	"  --client-window S   shared and pinned memory of one process [4G, at most 256G]\n"
+	"  --spin-us N         how long to look for work before sleeping [20]\n"
+	"  --no-hugepages      do not use hugetlb pages\n"
+	"  --no-seccomp        do not restrict system calls after start (for debuggers)\n"
+	"  -v, --verbose       more log lines      -q, --quiet  warnings and errors only\n"
+	"  -h, --help          this text           --version\n"
+	"\n"
+	"It prints a line \"ready: ...\" when clients may come, and ends cleanly on SIGTERM and SIGINT.\n";
+
+void options_default(struct options *o)
+{
+	const char *run = getenv("XDG_RUNTIME_DIR");
+
+	memset(o, 0, sizeof(*o));
+	if (geteuid() == 0)
+		snprintf(o->listen, sizeof(o->listen), "%s", VGPU_AGENT_SOCKET_SYSTEM);
+	else if (run && *run && strlen(run) + 1 + strlen(VGPU_AGENT_SOCKET_USER) < sizeof(o->listen))
+		snprintf(o->listen, sizeof(o->listen), "%s/%s", run, VGPU_AGENT_SOCKET_USER);
+	o->mode = 0666;
+	o->cpu = CPU_AUTO;
+	o->max_contexts = VGPU_MAX_CONTEXTS;
+	o->max_clients = 128;
+	o->uid_clients = 96;
+	o->client_window = 4 * VGPU_GIB;
+	o->spin_us = 20;
+	o->huge = 1;
+	o->sandbox = 1;
+}
+
+static int bad(const char *name, const char *value, const char *expected)
+{
+	fprintf(stderr, "vgpu-agent: --%s %s: %s\n", name, value, expected);
+	return -1;
+}
+
+static int number(const char *s, unsigned long min, unsigned long max, unsigned *out)
+{
+	char *end;
+	unsigned long v;
+
+	errno = 0;
+	v = strtoul(s, &end, 10);
+	if (*s < '0' || *s > '9' || *end || errno || v < min || v > max)
+		return -1;
+	*out = (unsigned)v;
+	return 0;
+}
+
+/* 512M, 4G: bytes with K, M, G or T. */
+static int size(const char *s, uint64_t max, uint64_t *out)
+{
+	char *end;
+	unsigned shift = 0;
+	uint64_t v;
+
+	errno = 0;
+	v = strtoull(s, &end, 10);
+	if (*s < '0' || *s > '9' || errno)
+		return -1;
+	switch (*end) {
+	case 'T': case 't': shift = 40; end++; break;
+	case 'G': case 'g': shift = 30; end++; break;
+	case 'M': case 'm': shift = 20; end++; break;
+	case 'K': case 'k': shift = 10; end++; break;
+	}
+	if (*end || v > max >> shift || !v)
+		return -1;
+	*out = v << shift;
+	return 0;
+}
+
+static int option(struct options *o, int opt, const char *name, const char *arg)
+{
+	unsigned n;
+	char *end;
+
+	switch (opt) {
+	case OPT_DEVICE:
+		if (o->devices == VGPU_MAX_DEVICES)
+			return bad(name, arg, "at most 8 devices");
+		o->device[o->devices++] = arg;
+		return 0;
+	case OPT_LISTEN:
+		if (!*arg || strlen(arg) >= sizeof(o->listen))
+			return bad(name, arg, "a path of 1 to 107 characters is needed");
+		strcpy(o->listen, arg);
+		return 0;
+	case OPT_PIDFILE:
+		if (!*arg || strlen(arg) >= sizeof(o->pidfile))
+			return bad(name, arg, "a path of 1 to 255 characters is needed");
+		strcpy(o->pidfile, arg);
+		return 0;
+	case OPT_MODE:
+		o->mode = (unsigned)strtoul(arg, &end, 8);
+		return *end || !*arg || o->mode > 0777 ? bad(name, arg, "octal permissions are needed, like 0660") : 0;
+	case OPT_CPU:
+		if (!strcmp(arg, "auto"))
+			o->cpu = CPU_AUTO;
+		else if (!strcmp(arg, "none"))
+			o->cpu = CPU_NONE;
+		else if (number(arg, 0, 1023, &n) == 0)
+			o->cpu = (int)n;
+		else
+			return bad(name, arg, "a CPU number, auto or none is needed");
+		return 0;
+	case OPT_MAX_CONTEXTS:
+		return number(arg, 1, VGPU_MAX_CONTEXTS, &o->max_contexts) ? bad(name, arg, "1 to 8") : 0;
+	case OPT_MAX_CLIENTS:
+		return number(arg, 1, AGENT_CLIENTS - 32, &o->max_clients) ? bad(name, arg, "1 to 224") : 0;
+	case OPT_UID_CLIENTS:
+		return number(arg, 1, AGENT_CLIENTS, &o->uid_clients) ? bad(name, arg, "1 to 256") : 0;
+	case OPT_CLIENT_MEMORY:
+		return size(arg, VGPU_TIB, &o->client_memory) ? bad(name, arg, "a size up to 1T is needed, like 8G") : 0;
+	case OPT_CLIENT_WINDOW:
+		if (size(arg, 256 * VGPU_GIB, &o->client_window) || o->client_window < VGPU_SEG0_BYTES)
+			return bad(name, arg, "a size from 4M to 256G is needed");
+		return 0;
+	case OPT_SPIN_US:
+		return number(arg, 0, 10000, &o->spin_us) ? bad(name, arg, "0 to 10000 microseconds") : 0;
+	case OPT_NO_HUGE:
+		o->huge = 0;
+		return 0;
+	case OPT_NO_SECCOMP:
+		o->sandbox = 0;
+		return 0;
+	case 'v':
+		log_level = LOG_DEBUG;
+		return 0;
+	case 'q':
+		log_level = LOG_WARN;
+		return 0;
+	case 'h':
+		fputs(help, stdout);
+		return 1;
+	case OPT_VERSION:
+		printf("vgpu-agent %s (protocol %u)\n", AGENT_VERSION, VGPU_PROTOCOL_VERSION);
+		return 1;
+	}
+	fprintf(stderr, "vgpu-agent: see vgpu-agent --help\n");
+	return -1;
+}
+
+/* The pid file stands beside the socket: A.sock and A.pid. One agent per socket, then. */
+static void default_pidfile(struct options *o)
+{
+	size_t n = strlen(o->listen);
+
+	if (n > 5 && !strcmp(o->listen + n - 5, ".sock"))
+		n -= 5;
+	snprintf(o->pidfile, sizeof(o->pidfile), "%.*s.pid", (int)n, o->listen);
+}
+
+int options_parse(struct options *o, int argc, char **argv)
+{
+	int opt, index = 0;
+
+	options_default(o);
+	optind = 1;
+	while ((opt = getopt_long(argc, argv, "hvq", table, &index)) != -1) {
+		int rc = option(o, opt, opt >= OPT_DEVICE ? table[index].name : "", optarg ? optarg : "");
+
+		if (rc)
+			return rc;
+	}
+	if (optind < argc) {
+		fprintf(stderr, "vgpu-agent: %s: no such option; see vgpu-agent --help\n", argv[optind]);
+		return -1;
+	}
+	if (!o->devices) {
+		fprintf(stderr, "vgpu-agent: no device; use --device vfio-user:SOCKET (see vgpu-agent --help)\n");
+		return -1;
+	}
+	if (!o->listen[0]) {
+		fprintf(stderr, "vgpu-agent: neither root nor XDG_RUNTIME_DIR: where to listen? use --listen SOCKET\n");
+		return -1;
+	}
+	if (!o->pidfile[0])
+		default_pidfile(o);
+	return 0;
+}

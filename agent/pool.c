@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See pool.h. Best first: hugetlb (tried by mmap: creating the memfd alone succeeds without a
+ * single page in the pool), a memfd whose pages MADV_COLLAPSE makes huge, 4 KiB pages.
+ *
+ * Seals do not stop hole punching: whoever holds the fd may take pages away. That costs a SIGBUS
+ * in whoever touches the hole next; the agent survives it (sigbus.c).
+ */
+#include "pool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "log.h"
+
+/* musl 1.2.3 and bookworm's kernel headers lack some of these. */
+#define POOL_MFD_CLOEXEC 0x1u
+#define POOL_MFD_ALLOW_SEALING 0x2u
+#define POOL_MFD_HUGETLB 0x4u
+#define POOL_MFD_HUGE_2MB (21u << 26)
+#define POOL_MADV_POPULATE_WRITE 23
+#define POOL_MADV_COLLAPSE 25
+#define POOL_ADD_SEALS 1033
+#define POOL_SEALS (0x1 | 0x2 | 0x4)    /* F_SEAL_SEAL, SHRINK, GROW */
+
+static int use_hugetlb = 1;
+static int said_small, said_collapse;
+static const char *kind = "4 KiB pages";
+
+void pool_init(int hugetlb)
+{
+	use_hugetlb = hugetlb;
+}
+
+const char *pool_kind(void)
+{
+	return kind;
+}
+
+static int memfd(const char *name, unsigned flags)
+{
+	return (int)syscall(SYS_memfd_create, name, flags | POOL_MFD_CLOEXEC | POOL_MFD_ALLOW_SEALING);
+}
+
+static int seal(int fd)
+{
+	return fcntl(fd, POOL_ADD_SEALS, POOL_SEALS) < 0 ? -errno : 0;
+}
+
+/* 2 MiB-aligned address space: huge pages need it, and so does MADV_COLLAPSE. */
+static void *reserve(uint64_t bytes)
+{
+	uint8_t *p = mmap(NULL, bytes + POOL_HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *a;
+
+	if (p == MAP_FAILED)
+		return NULL;
+	a = (uint8_t *)(((uintptr_t)p + POOL_HUGE - 1) & ~(uintptr_t)(POOL_HUGE - 1));
+	if (a > p)
+		munmap(p, (size_t)(a - p));
+	munmap(a + bytes, (size_t)(p + POOL_HUGE - a));
+	return a;
+}
+
+static int alloc_hugetlb(struct pool_mem *m, const char *name)
+{
+	void *p;
+	int fd = memfd(name, POOL_MFD_HUGETLB | POOL_MFD_HUGE_2MB);
+
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)m->bytes) < 0)
+		goto fail;
+	/* The mapping takes the reservation; it stays with the file when the mapping goes. */
+	p = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		goto fail;
+	munmap(p, m->bytes);
+	if (seal(fd) < 0)
+		goto fail;
+	m->fd = fd;
+	m->page_bytes = POOL_HUGE;
+	m->hugetlb = 1;
+	kind = "2 MiB pages (hugetlb)";
+	return 0;
+fail:
+	close(fd);
+	return -ENOMEM;
+}
+
+/* True if the pages of [p, p + bytes) could be made huge. */
+static int collapse(uint8_t *p, uint64_t bytes)
+{
+	for (uint64_t at = 0; at < bytes; at += POOL_HUGE)
+		if (madvise(p + at, POOL_HUGE, POOL_MADV_COLLAPSE) < 0)
+			return 0;
+	return 1;
+}
+
+static void say_small(void)
+{
+	if (said_small)
+		return;
+	said_small = 1;
+	log_warn("no huge pages: shared memory uses 4 KiB pages, calls and copies are slower; fix: sysctl vm.nr_hugepages=128");
+}
+
+int pool_commit(const struct pool_mem *m, uint64_t offset, uint64_t bytes)
+{
+	if (m->hugetlb)
+		return 0;
+	if (fallocate(m->fd, 0, (off_t)offset, (off_t)bytes) < 0)
+		return errno == EINTR ? -EAGAIN : -ENOMEM;
+	return 0;
+}
+
+static int alloc_plain(struct pool_mem *m, const char *name)
+{
+	uint64_t now = m->bytes < POOL_NOW ? m->bytes : POOL_NOW;
+	int rc = -ENOMEM, fd = memfd(name, 0);
+	uint8_t *p;
+
+	if (fd < 0)
+		return -errno;
+	m->page_bytes = 4096;
+	if (ftruncate(fd, (off_t)m->bytes) < 0 || fallocate(fd, 0, 0, (off_t)now) < 0)
+		goto fail;
+	m->fd = fd;
+	p = pool_map(m, NULL);
+	if (!p)
+		goto fail;
+	/* Populated first: a collapse of pages that are not there would fail. */
+	if (m->bytes <= POOL_NOW && madvise(p, now, POOL_MADV_POPULATE_WRITE) == 0 && collapse(p, now)) {
+		m->page_bytes = POOL_HUGE;
+		kind = "2 MiB pages (transparent)";
+		if (!said_collapse)
+			log_debug("no hugetlb pages (vm.nr_hugepages): transparent huge pages are used instead");
+		said_collapse = 1;
+	} else if (m->bytes <= POOL_NOW) {
+		say_small();
+	}
+	munmap(p, m->bytes);
+	rc = seal(fd);
+	if (rc == 0)
+		return 0;
+fail:
+	m->fd = -1;
+	close(fd);
+	return rc;
+}
+
+int pool_alloc(struct pool_mem *m, uint64_t bytes, const char *name)
+{
+	m->fd = -1;
+	m->hugetlb = 0;
+	if (!bytes || bytes > (1ull << 46))
+		return -EINVAL;
+	m->bytes = (bytes + POOL_HUGE - 1) & ~(POOL_HUGE - 1);
+	if (use_hugetlb && alloc_hugetlb(m, name) == 0)
+		return 0;
+	return alloc_plain(m, name);
+}
+
+int pool_alloc_small(struct pool_mem *m, uint64_t bytes, const char *name)
+{
+	int fd = memfd(name, 0);
+
+	m->fd = -1;
+	m->hugetlb = 0;
+	m->page_bytes = 4096;
+	m->bytes = (bytes + 4095) & ~4095ull;
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)m->bytes) < 0 || fallocate(fd, 0, 0, (off_t)m->bytes) < 0 || seal(fd) < 0) {
+		close(fd);
+		return -ENOMEM;
+	}
+	m->fd = fd;
+	return 0;
+}
+
+void pool_free(struct pool_mem *m)
+{
+	if (m->fd >= 0)
+		close(m->fd);
+	m->fd = -1;
+	m->bytes = 0;
+}
+
+void *pool_map(const struct pool_mem *m, void *at)
+{
+	void *p = at ? at : reserve(m->bytes);
+	void *r;
+
+	if (!p)
+		return NULL;
+	r = mmap(p, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, m->fd, 0);
+	if (r == MAP_FAILED) {
+		int saved = errno;
+
+		if (!at)
+			munmap(p, m->bytes);
+		errno = saved;
+		return NULL;
+	}
+	madvise(r, m->bytes, MADV_DONTFORK);
+	return r;
+}
+
+void pool_unmap(const struct pool_mem *m, void *va)
+{
+	if (va)
+		munmap(va, m->bytes);
+}
+
+uint64_t pool_window_step(uint64_t quota)
+{
+	uint64_t step = 1ull << 30;
+
+	while (step < quota)
+		step <<= 1;
+	return step;
+}
+
+iova_t pool_window_iova(unsigned slot, uint64_t quota)
+{
+	return (iova_t){ POOL_IOVA_WINDOWS + slot * pool_window_step(quota) };
+}
+
+iova_t pool_queue_iova(unsigned qid)
+{
+	return (iova_t){ POOL_IOVA_QUEUES + (uint64_t)qid * POOL_HUGE };
+}

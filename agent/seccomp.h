@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* After start each thread may make only the system calls it needs. */
+#ifndef AGENT_SECCOMP_H
+#define AGENT_SECCOMP_H
+
+void seccomp_init(void);                /* says what went wrong if a thread is stopped */
+void seccomp_data_thread(void);
+void seccomp_control_thread(void);
+
+#endif

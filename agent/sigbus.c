@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A client may punch holes into its memfd (no seal stops that) and drain the huge pages, so
+ * any access to its segment 0 may raise SIGBUS. The handler puts zero pages over that client's
+ * whole mapping and marks the client; the access runs again, reads zeroes, and the loop drops the
+ * client. All segments 0 stand in one reserved range, slot after slot: the address names the client.
+ */
+#include "sigbus.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "agent.h"
+
+static void handler(int sig, siginfo_t *info, void *context)
+{
+	uintptr_t at = (uintptr_t)info->si_addr, base = (uintptr_t)agent.windows;
+	unsigned index;
+
+	(void)context;
+	if (!base || at < base || at - base >= (uint64_t)AGENT_CLIENTS * VGPU_SEG0_BYTES)
+		goto ours;
+	index = (unsigned)((at - base) / VGPU_SEG0_BYTES);
+	if (mmap(agent.windows + (uint64_t)index * VGPU_SEG0_BYTES, VGPU_SEG0_BYTES, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+		goto ours;
+	vgpu_store_release32(&agent.client[index].poisoned, 1);
+	return;
+ours:
+	/* Our own mistake: die of it, with a core dump. */
+	signal(sig, SIG_DFL);
+}
+
+int sigbus_init(void)
+{
+	uint64_t bytes = (uint64_t)AGENT_CLIENTS * VGPU_SEG0_BYTES;
+	struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
+	uint8_t *p = mmap(NULL, bytes + POOL_HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -1;
+	agent.windows = (uint8_t *)(((uintptr_t)p + POOL_HUGE - 1) & ~(uintptr_t)(POOL_HUGE - 1));
+	sigemptyset(&sa.sa_mask);
+	return sigaction(SIGBUS, &sa, NULL);
+}
+
+uint8_t *sigbus_window(unsigned index)
+{
+	return agent.windows + (uint64_t)index * VGPU_SEG0_BYTES;
+}
+
+void sigbus_release(unsigned index)
+{
+	mmap(sigbus_window(index), VGPU_SEG0_BYTES, PROT_NONE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
