@@ -79,6 +79,15 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device);
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device);
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool);
 cudaError_t cudaCtxResetPersistingL2Cache(void);
+#if CUDART_VERSION < 13000
+cudaError_t cudaThreadExit(void);
+cudaError_t cudaThreadSynchronize(void);
+cudaError_t cudaThreadGetLimit(size_t *value, enum cudaLimit limit);
+cudaError_t cudaThreadSetLimit(enum cudaLimit limit, size_t value);
+cudaError_t cudaThreadGetCacheConfig(enum cudaFuncCache *config);
+cudaError_t cudaThreadSetCacheConfig(enum cudaFuncCache config);
+#endif
+struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, enum cudaChannelFormatKind f);
 
 /* Memory */
 cudaError_t cudaMalloc(void **ptr, size_t bytes);
@@ -259,6 +268,29 @@ cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, const void *func,
 						 const cudaLaunchConfig_t *config);
 cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, const void *func,
 					   const cudaLaunchConfig_t *config);
+
+/* Libraries: images loaded by the program itself. The options are the driver API's. */
+enum cudaJitOption { cudaJitMaxRegisters = 0 };
+enum cudaLibraryOption {
+	cudaLibraryHostUniversalFunctionAndDataTable = 0,
+	cudaLibraryBinaryIsPreserved = 1
+};
+cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code, enum cudaJitOption *jit_options,
+				void **jit_values, unsigned int n_jit,
+				enum cudaLibraryOption *lib_options, void **lib_values, unsigned int n_lib);
+cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *fname,
+				    enum cudaJitOption *jit_options, void **jit_values, unsigned int n_jit,
+				    enum cudaLibraryOption *lib_options, void **lib_values,
+				    unsigned int n_lib);
+cudaError_t cudaLibraryUnload(cudaLibrary_t library);
+cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library, const char *name);
+cudaError_t cudaLibraryGetKernelCount(unsigned int *count, cudaLibrary_t library);
+cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned int n, cudaLibrary_t library);
+cudaError_t cudaLibraryGetGlobal(void **ptr, size_t *bytes, cudaLibrary_t library, const char *name);
+cudaError_t cudaLibraryGetManaged(void **ptr, size_t *bytes, cudaLibrary_t library, const char *name);
+cudaError_t cudaLibraryGetUnifiedFunction(void **fn, cudaLibrary_t library, const char *symbol);
+cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attr, int value,
+					    int device);
 
 /* The driver underneath */
 CUDA_LITE_RT_PTSZ(cudaGetDriverEntryPoint, (const char *symbol, void **fn, unsigned long long flags,

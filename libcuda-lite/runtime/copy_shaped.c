@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two- and three-dimensional copies and fills of pitched memory.
+ *
+ * Called by programs. Everything becomes one CUDA_MEMCPY2D or CUDA_MEMCPY3D with unified addresses.
+ * CUDA arrays are not supported: a copy that names one answers cudaErrorNotSupported.
+ */
+#include <string.h>
+
+#include "rt.h"
+
+enum rt_mode {
+	RT_SYNC,
+	RT_SYNC_PER_THREAD,
+	RT_ASYNC
+};
+
+static cudaError_t rt_copy_2d(const void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+			      size_t height, enum cudaMemcpyKind kind, enum rt_mode mode,
+			      cudaStream_t stream)
+{
+	CUDA_MEMCPY2D c;
+
+	RT_ENTER();
+	if ((unsigned int)kind > cudaMemcpyDefault)
+		return rt_set(cudaErrorInvalidMemcpyDirection);
+	if (!width || !height)
+		return cudaSuccess;
+	/* A single row has no pitch. */
+	if (height > 1 && (width > dpitch || width > spitch))
+		return rt_set(cudaErrorInvalidPitchValue);
+	memset(&c, 0, sizeof(c));
+	c.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
+	c.srcDevice = rt_dptr(src);
+	c.srcPitch = spitch < width ? width : spitch;
+	c.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+	c.dstDevice = rt_dptr(dst);
+	c.dstPitch = dpitch < width ? width : dpitch;
+	c.WidthInBytes = width;
+	c.Height = height;
+	/* The runtime promises nothing about the pitch's alignment, so the synchronous form is the lenient one. */
+	if (mode == RT_ASYNC)
+		return rt_cu(cuMemcpy2DAsync_v2(&c, stream));
+	if (mode == RT_SYNC_PER_THREAD)
+		return rt_cu(cuMemcpy2DUnaligned_v2_ptds(&c));
+	return rt_cu(cuMemcpy2DUnaligned_v2(&c));
+}
+
+cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+			 size_t height, enum cudaMemcpyKind kind)
+{
+	return rt_copy_2d(dst, dpitch, src, spitch, width, height, kind, RT_SYNC, NULL);
+}
+
+cudaError_t cudaMemcpy2D_ptds(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+			      size_t height, enum cudaMemcpyKind kind)
+{
+	return rt_copy_2d(dst, dpitch, src, spitch, width, height, kind, RT_SYNC_PER_THREAD, NULL);
+}
+
+cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+			      size_t height, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+	return rt_copy_2d(dst, dpitch, src, spitch, width, height, kind, RT_ASYNC, stream);
+}
+
+cudaError_t cudaMemcpy2DAsync_ptsz(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+				   size_t height, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+	return rt_copy_2d(dst, dpitch, src, spitch, width, height, kind, RT_ASYNC, rt_per_thread(stream));
+}
+
+/* Without arrays, positions and widths count bytes. */
+static cudaError_t rt_copy_3d(const struct cudaMemcpy3DParms *p, enum rt_mode mode, cudaStream_t stream)
+{
+	static atomic_uint said;
+	CUDA_MEMCPY3D c;
+
+	RT_ENTER();
+	if (!p)
+		return rt_set(cudaErrorInvalidValue);
+	if (p->srcArray || p->dstArray)
+		return rt_unsupported(&said, "cudaMemcpy3D with a CUDA array");
+	if ((unsigned int)p->kind > cudaMemcpyDefault)
+		return rt_set(cudaErrorInvalidMemcpyDirection);
+	if (!p->extent.width || !p->extent.height || !p->extent.depth)
+		return cudaSuccess;
+	if (p->extent.width > p->srcPtr.pitch || p->extent.width > p->dstPtr.pitch)
+		return rt_set(cudaErrorInvalidPitchValue);
+	memset(&c, 0, sizeof(c));
+	c.srcXInBytes = p->srcPos.x;
+	c.srcY = p->srcPos.y;
+	c.srcZ = p->srcPos.z;
+	c.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
+	c.srcDevice = rt_dptr(p->srcPtr.ptr);
+	c.srcPitch = p->srcPtr.pitch;
+	c.srcHeight = p->srcPtr.ysize;
+	c.dstXInBytes = p->dstPos.x;
+	c.dstY = p->dstPos.y;
+	c.dstZ = p->dstPos.z;
+	c.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+	c.dstDevice = rt_dptr(p->dstPtr.ptr);
+	c.dstPitch = p->dstPtr.pitch;
+	c.dstHeight = p->dstPtr.ysize;
+	c.WidthInBytes = p->extent.width;
+	c.Height = p->extent.height;
+	c.Depth = p->extent.depth;
+	if (mode == RT_ASYNC)
+		return rt_cu(cuMemcpy3DAsync_v2(&c, stream));
+	if (mode == RT_SYNC_PER_THREAD)
+		return rt_cu(cuMemcpy3D_v2_ptds(&c));
+	return rt_cu(cuMemcpy3D_v2(&c));
+}
+
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p)
+{
+	return rt_copy_3d(p, RT_SYNC, NULL);
+}
+
+cudaError_t cudaMemcpy3D_ptds(const struct cudaMemcpy3DParms *p)
+{
+	return rt_copy_3d(p, RT_SYNC_PER_THREAD, NULL);
+}
+
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
+{
+	return rt_copy_3d(p, RT_ASYNC, stream);
+}
+
+cudaError_t cudaMemcpy3DAsync_ptsz(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
+{
+	return rt_copy_3d(p, RT_ASYNC, rt_per_thread(stream));
+}
+
+static cudaError_t rt_copy_3d_peer(const struct cudaMemcpy3DPeerParms *p, enum rt_mode mode,
+				   cudaStream_t stream)
+{
+	static atomic_uint said;
+	CUDA_MEMCPY3D_PEER c;
+	cudaError_t error;
+
+	RT_ENTER();
+	if (!p)
+		return rt_set(cudaErrorInvalidValue);
+	if (p->srcArray || p->dstArray)
+		return rt_unsupported(&said, "cudaMemcpy3DPeer with a CUDA array");
+	if (!p->extent.width || !p->extent.height || !p->extent.depth)
+		return cudaSuccess;
+	if (p->extent.width > p->srcPtr.pitch || p->extent.width > p->dstPtr.pitch)
+		return rt_set(cudaErrorInvalidPitchValue);
+	memset(&c, 0, sizeof(c));
+	error = rt_check_device(p->srcDevice);
+	if (error == cudaSuccess)
+		error = rt_check_device(p->dstDevice);
+	if (error == cudaSuccess)
+		error = rt_primary(p->srcDevice, &c.srcContext);
+	if (error == cudaSuccess)
+		error = rt_primary(p->dstDevice, &c.dstContext);
+	if (error != cudaSuccess)
+		return rt_set(error);
+	c.srcXInBytes = p->srcPos.x;
+	c.srcY = p->srcPos.y;
+	c.srcZ = p->srcPos.z;
+	c.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
+	c.srcDevice = rt_dptr(p->srcPtr.ptr);
+	c.srcPitch = p->srcPtr.pitch;
+	c.srcHeight = p->srcPtr.ysize;
+	c.dstXInBytes = p->dstPos.x;
+	c.dstY = p->dstPos.y;
+	c.dstZ = p->dstPos.z;
+	c.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+	c.dstDevice = rt_dptr(p->dstPtr.ptr);
+	c.dstPitch = p->dstPtr.pitch;
+	c.dstHeight = p->dstPtr.ysize;
+	c.WidthInBytes = p->extent.width;
+	c.Height = p->extent.height;
+	c.Depth = p->extent.depth;
+	if (mode == RT_ASYNC)
+		return rt_cu(cuMemcpy3DPeerAsync(&c, stream));
+	if (mode == RT_SYNC_PER_THREAD)
+		return rt_cu(cuMemcpy3DPeer_ptds(&c));
+	return rt_cu(cuMemcpy3DPeer(&c));
+}
+
+cudaError_t cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p)
+{
+	return rt_copy_3d_peer(p, RT_SYNC, NULL);
+}
+
+cudaError_t cudaMemcpy3DPeer_ptds(const struct cudaMemcpy3DPeerParms *p)
+{
+	return rt_copy_3d_peer(p, RT_SYNC_PER_THREAD, NULL);
+}
+
+cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream)
+{
+	return rt_copy_3d_peer(p, RT_ASYNC, stream);
+}
+
+cudaError_t cudaMemcpy3DPeerAsync_ptsz(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream)
+{
+	return rt_copy_3d_peer(p, RT_ASYNC, rt_per_thread(stream));
+}
+
+/* Fills */
+
+static cudaError_t rt_fill_2d(void *dst, size_t pitch, int value, size_t width, size_t height,
+			      enum rt_mode mode, cudaStream_t stream)
+{
+	unsigned char byte = (unsigned char)value;
+
+	RT_ENTER();
+	if (!width || !height)
+		return cudaSuccess;
+	if (height > 1 && width > pitch)
+		return rt_set(cudaErrorInvalidPitchValue);
+	if (mode == RT_ASYNC)
+		return rt_cu(cuMemsetD2D8Async(rt_dptr(dst), pitch, byte, width, height, stream));
+	if (mode == RT_SYNC_PER_THREAD)
+		return rt_cu(cuMemsetD2D8_v2_ptds(rt_dptr(dst), pitch, byte, width, height));
+	return rt_cu(cuMemsetD2D8_v2(rt_dptr(dst), pitch, byte, width, height));
+}
+
+cudaError_t cudaMemset2D(void *dst, size_t pitch, int value, size_t width, size_t height)
+{
+	return rt_fill_2d(dst, pitch, value, width, height, RT_SYNC, NULL);
+}
+
+cudaError_t cudaMemset2D_ptds(void *dst, size_t pitch, int value, size_t width, size_t height)
+{
+	return rt_fill_2d(dst, pitch, value, width, height, RT_SYNC_PER_THREAD, NULL);
+}
+
+cudaError_t cudaMemset2DAsync(void *dst, size_t pitch, int value, size_t width, size_t height,
+			      cudaStream_t stream)
+{
+	return rt_fill_2d(dst, pitch, value, width, height, RT_ASYNC, stream);
+}
+
+cudaError_t cudaMemset2DAsync_ptsz(void *dst, size_t pitch, int value, size_t width, size_t height,
+				   cudaStream_t stream)
+{
+	return rt_fill_2d(dst, pitch, value, width, height, RT_ASYNC, rt_per_thread(stream));
+}
+
+/* A box whose slices follow each other without a gap is one tall rectangle; else slice by slice. */
+static cudaError_t rt_fill_3d(struct cudaPitchedPtr dst, int value, struct cudaExtent extent,
+			      enum rt_mode mode, cudaStream_t stream)
+{
+	size_t rows, slice, total, z;
+	cudaError_t error = cudaSuccess;
+
+	if (!extent.width || !extent.height || !extent.depth)
+		return cudaSuccess;
+	if (extent.width > dst.pitch)
+		return rt_set(cudaErrorInvalidPitchValue);
+	if ((extent.depth > 1 && extent.height > dst.ysize) ||
+	    __builtin_mul_overflow(extent.height, extent.depth, &rows) ||
+	    __builtin_mul_overflow(dst.pitch, dst.ysize, &slice) ||
+	    __builtin_mul_overflow(slice, extent.depth, &total))
+		return rt_set(cudaErrorInvalidValue);
+	if (extent.depth == 1 || extent.height == dst.ysize)
+		return rt_fill_2d(dst.ptr, dst.pitch, value, extent.width, rows, mode, stream);
+	for (z = 0; z < extent.depth && error == cudaSuccess; z++)
+		error = rt_fill_2d((char *)dst.ptr + z * slice, dst.pitch, value, extent.width,
+				   extent.height, mode, stream);
+	return error;
+}
+
+cudaError_t cudaMemset3D(struct cudaPitchedPtr dst, int value, struct cudaExtent extent)
+{
+	return rt_fill_3d(dst, value, extent, RT_SYNC, NULL);
+}
+
+cudaError_t cudaMemset3D_ptds(struct cudaPitchedPtr dst, int value, struct cudaExtent extent)
+{
+	return rt_fill_3d(dst, value, extent, RT_SYNC_PER_THREAD, NULL);
+}
+
+cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr dst, int value, struct cudaExtent extent,
+			      cudaStream_t stream)
+{
+	return rt_fill_3d(dst, value, extent, RT_ASYNC, stream);
+}
+
+cudaError_t cudaMemset3DAsync_ptsz(struct cudaPitchedPtr dst, int value, struct cudaExtent extent,
+				   cudaStream_t stream)
+{
+	return rt_fill_3d(dst, value, extent, RT_ASYNC, rt_per_thread(stream));
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Launches: the runtime's hot path.
+ *
+ * Called by the stubs that compilers emit for kernel<<<...>>>(). A warm launch is: is our context still
+ * current, host address to record (no lock), record to CUfunction, cuLaunchKernel.
+ */
+#include "rt.h"
+
+unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream)
+{
+	struct rt_thread *t = &rt_thread;
+	struct rt_call_config *c;
+
+	/* Non-zero makes the emitted code skip the launch. */
+	if (t->n_pushed == RT_MAX_PUSHED)
+		return (unsigned int)rt_set(cudaErrorLaunchMaxDepthExceeded);
+	c = &t->pushed[t->n_pushed++];
+	c->grid = grid;
+	c->block = block;
+	c->shared = shared;
+	c->stream = stream;
+	return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream)
+{
+	struct rt_thread *t = &rt_thread;
+	struct rt_call_config *c;
+
+	if (!t->n_pushed)
+		return rt_set(cudaErrorMissingConfiguration);
+	c = &t->pushed[--t->n_pushed];
+	*grid = c->grid;
+	*block = c->block;
+	*shared = c->shared;
+	*(cudaStream_t *)stream = c->stream;
+	return cudaSuccess;
+}
+
+/* The driver says INVALID_VALUE where the runtime has a code of its own for bad dimensions. */
+static cudaError_t rt_launch_result(CUresult result, dim3 grid, dim3 block)
+{
+	if (__builtin_expect(result == CUDA_SUCCESS, 1))
+		return cudaSuccess;
+	if (result == CUDA_ERROR_INVALID_VALUE &&
+	    (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z ||
+	     block.x > 1024 || block.y > 1024 || block.z > 64 ||
+	     (uint64_t)block.x * block.y * block.z > 1024 || grid.y > 65535 || grid.z > 65535))
+		return rt_set(cudaErrorInvalidConfiguration);
+	return rt_cu(result);
+}
+
+static inline cudaError_t rt_launch(const void *func, dim3 grid, dim3 block, void **args, size_t shared,
+				    cudaStream_t stream)
+{
+	CUfunction fn;
+	cudaError_t error;
+
+	RT_ENTER();
+	error = rt_function(func, &fn);
+	if (__builtin_expect(error != cudaSuccess, 0))
+		return rt_set(error);
+	if (__builtin_expect(shared > UINT32_MAX, 0))
+		return rt_set(cudaErrorInvalidValue);
+	return rt_launch_result(cuLaunchKernel(fn, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+					       (unsigned int)shared, stream, args, NULL), grid, block);
+}
+
+cudaError_t cudaLaunchKernel(const void *func, dim3 grid, dim3 block, void **args, size_t shared,
+			     cudaStream_t stream)
+{
+	return rt_launch(func, grid, block, args, shared, stream);
+}
+
+cudaError_t cudaLaunchKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args, size_t shared,
+				  cudaStream_t stream)
+{
+	return rt_launch(func, grid, block, args, shared, rt_per_thread(stream));
+}
+
+#if CUDART_MAJOR >= 13
+/*
+ * nvcc 13's stubs ask for the kernel's handle once and launch by handle. rt_find() knows the handle,
+ * since cudaGetKernel put it there.
+ */
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host_fn)
+{
+	return cudaGetKernel(kernel, host_fn);
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
+			       cudaStream_t stream)
+{
+	return rt_launch(kernel, grid, block, args, shared, stream);
+}
+
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
+				    cudaStream_t stream)
+{
+	return rt_launch(kernel, grid, block, args, shared, rt_per_thread(stream));
+}
+#endif
+
+static cudaError_t rt_launch_cooperative(const void *func, dim3 grid, dim3 block, void **args,
+					 size_t shared, cudaStream_t stream)
+{
+	CUfunction fn;
+	cudaError_t error;
+
+	RT_ENTER();
+	error = rt_function(func, &fn);
+	if (error != cudaSuccess)
+		return rt_set(error);
+	if (shared > UINT32_MAX)
+		return rt_set(cudaErrorInvalidValue);
+	return rt_launch_result(cuLaunchCooperativeKernel(fn, grid.x, grid.y, grid.z, block.x, block.y,
+							  block.z, (unsigned int)shared, stream, args),
+				grid, block);
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 grid, dim3 block, void **args, size_t shared,
+					cudaStream_t stream)
+{
+	return rt_launch_cooperative(func, grid, block, args, shared, stream);
+}
+
+cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
+					     size_t shared, cudaStream_t stream)
+{
+	return rt_launch_cooperative(func, grid, block, args, shared, rt_per_thread(stream));
+}
+
+/* The driver's launch attributes have the runtime's numbers and layout, so the array goes through as it is. */
+_Static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute) &&
+	       offsetof(cudaLaunchAttribute, val) == offsetof(CUlaunchAttribute, value), "launch attributes");
+
+static cudaError_t rt_driver_config(const cudaLaunchConfig_t *in, CUlaunchConfig *out)
+{
+	if (!in || in->dynamicSmemBytes > UINT32_MAX || (in->numAttrs && !in->attrs))
+		return cudaErrorInvalidValue;
+	out->gridDimX = in->gridDim.x;
+	out->gridDimY = in->gridDim.y;
+	out->gridDimZ = in->gridDim.z;
+	out->blockDimX = in->blockDim.x;
+	out->blockDimY = in->blockDim.y;
+	out->blockDimZ = in->blockDim.z;
+	out->sharedMemBytes = (unsigned int)in->dynamicSmemBytes;
+	out->hStream = in->stream;
+	out->attrs = (CUlaunchAttribute *)in->attrs;
+	out->numAttrs = in->numAttrs;
+	return cudaSuccess;
+}
+
+static cudaError_t rt_launch_ex(const cudaLaunchConfig_t *config, const void *func, void **args, int ptsz)
+{
+	CUlaunchConfig c;
+	CUfunction fn;
+	cudaError_t error;
+
+	RT_ENTER();
+	error = rt_driver_config(config, &c);
+	if (error == cudaSuccess)
+		error = rt_function(func, &fn);
+	if (error != cudaSuccess)
+		return rt_set(error);
+	if (ptsz)
+		c.hStream = rt_per_thread(c.hStream);
+	return rt_launch_result(cuLaunchKernelEx(&c, fn, args, NULL), config->gridDim, config->blockDim);
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args)
+{
+	return rt_launch_ex(config, func, args, 0);
+}
+
+cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *func, void **args)
+{
+	return rt_launch_ex(config, func, args, 1);
+}
+
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, const void *func,
+						 const cudaLaunchConfig_t *config)
+{
+	CUlaunchConfig c;
+	CUfunction fn;
+	cudaError_t error;
+
+	RT_ENTER();
+	error = rt_driver_config(config, &c);
+	if (error == cudaSuccess)
+		error = rt_function(func, &fn);
+	if (error != cudaSuccess)
+		return rt_set(error);
+	return rt_cu(cuOccupancyMaxPotentialClusterSize(size, fn, &c));
+}
+
+cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, const void *func,
+					   const cudaLaunchConfig_t *config)
+{
+	CUlaunchConfig c;
+	CUfunction fn;
+	cudaError_t error;
+
+	RT_ENTER();
+	error = rt_driver_config(config, &c);
+	if (error == cudaSuccess)
+		error = rt_function(func, &fn);
+	if (error != cudaSuccess)
+		return rt_set(error);
+	return rt_cu(cuOccupancyMaxActiveClusters(clusters, fn, &c));
+}
