@@ -86,10 +86,13 @@ static void build(struct program *p)
 		SYS_rt_sigprocmask, SYS_sigaltstack, SYS_exit, SYS_exit_group, SYS_getpid, SYS_gettid,
 		/* what malloc and qsort of the C library use: memory, processor count, entropy */
 		SYS_brk, SYS_sched_getaffinity, SYS_sysinfo, SYS_getrandom,
+		/* a thread that open() has created and that has not run its first instructions yet */
+		SYS_rseq, SYS_set_robust_list,
 	};
 	static const uint32_t read_fds[] = { CTX_AT_KICK, CTX_AT_OWN };
 	static const uint32_t write_fds[] = { CTX_AT_IRQ, CTX_AT_OWN, STDERR_FILENO };
 	static const uint32_t socket_fds[] = { CTX_SOCKET_FD }, phys_fds[] = { CTX_AT_PHYS };
+	static const uint32_t thread_name[] = { PR_SET_NAME };
 	const uint32_t self[] = { (uint32_t)getpid() };
 
 	load(p, offsetof(struct seccomp_data, arch));
@@ -103,6 +106,7 @@ static void build(struct program *p)
 	only(p, SYS_recvmsg, socket_fds, 1);
 	only(p, SYS_sendmsg, socket_fds, 1);
 	only(p, SYS_fallocate, phys_fds, 1);
+	only(p, SYS_prctl, thread_name, 1);
 	only(p, SYS_tgkill, self, 1);           /* abort(): a failure of our own stays visible as SIGABRT */
 	/* realloc() tries it, and copies when it is refused */
 	ret_if_equal(p, SYS_mremap, SECCOMP_RET_ERRNO | ENOMEM);
