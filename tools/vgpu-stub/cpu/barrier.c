@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Barriers of a block. Arrival is counted per thread: lanes that arrive wait with their pc at the
+ * barrier while the rest of their warp runs on. A barrier without a count completes when every
+ * thread that has not exited is there; with a count, a warp whose threads are all there counts
+ * as a whole one, as the hardware counts.
+ */
+#include <string.h>
+
+#include "cpu.h"
+
+static bool complete(const struct cta *c, const struct barrier *b)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < c->nwarps; i++) {
+		const struct warp *w = &c->warps[i];
+		bool all = !(w->live & ~b->arrived[i]);
+
+		if (!b->count) {
+			if (!all)
+				return false;
+		} else if (b->arrived[i]) {
+			n += all ? LANES : (u32)__builtin_popcount(b->arrived[i]);
+		}
+	}
+	return !b->count || n >= b->count;
+}
+
+static void write_result(struct frame *f, const struct insn *in, const struct barrier *b, u32 m)
+{
+	u32 *d, l, v;
+
+	if (in->sub != BAR_RED || in->o[0] == OPND_NONE)
+		return;
+	d = opnd(f, in->o[0]);
+	if (in->sub2 == RED_POPC) {
+		for (l = 0; l < LANES; l++)
+			if (m >> l & 1)
+				d[l] = b->popc;
+		return;
+	}
+	v = in->sub2 == RED_AND ? !b->all_bad : b->any;
+	*d = v ? *d | m : *d & ~m;
+}
+
+/* All waiting lanes of barrier id go on behind their instruction. */
+static void release(struct cta *c, u32 id)
+{
+	struct barrier *b = &c->bar[id];
+	u32 i, k, l;
+
+	for (i = 0; i < c->nwarps; i++) {
+		struct warp *w = &c->warps[i];
+		struct frame *f = w->top;
+		u32 m = 0;
+
+		for (k = w->barred; k; k &= k - 1)
+			if (w->bar_id[l = (u32)__builtin_ctz(k)] == id)
+				m |= 1u << l;
+		if (!m)
+			continue;
+		w->barred &= ~m;
+		/* a barrier within one warp leaves them all at one place */
+		while (m) {
+			u32 pc = f->lane_pc[__builtin_ctz(m)], same = 0;
+
+			for (k = m; k; k &= k - 1)
+				if (f->lane_pc[l = (u32)__builtin_ctz(k)] == pc) {
+					same |= 1u << l;
+					f->lane_pc[l] = pc + 1;
+				}
+			write_result(f, &f->fn->code[pc], b, same);
+			f->waiting |= same;
+			m &= ~same;
+		}
+		if (f->mask)            /* it is running: let it notice them at its next jump */
+			f->next_wait = 0;
+	}
+	memset(b, 0, sizeof(*b));
+}
+
+void bar_arrive(struct tstate *ts, struct warp *w, const struct insn *in, u32 m, u32 pc)
+{
+	struct cta *c = w->cta;
+	struct frame *f = w->top;
+	u32 first = (u32)__builtin_ctz(m), id = ((const u32 *)opnd(f, in->o[1]))[first], k, l, p;
+	struct barrier *b;
+
+	ts->mask = m;
+	if (id >= CTA_BARRIERS)
+		fault_raise(VGPU_ST_ILLEGAL_INSTRUCTION, (int)first, id, "barrier number beyond 15");
+	c->bar_used = true;
+	b = &c->bar[id];
+	if (in->o[2] != OPND_NONE)
+		b->count = ((const u32 *)opnd(f, in->o[2]))[first];
+	b->arrived[w->index] |= m;
+	if (in->sub == BAR_RED) {
+		p = *(u32 *)opnd(f, in->o[3]);
+		if (in->flags & INF_CNEG)
+			p = ~p;
+		p &= m;
+		b->popc += (u32)__builtin_popcount(p);
+		b->any |= p;
+		b->all_bad |= p ^ m;
+	}
+	if (in->sub != BAR_ARRIVE) {
+		w->barred |= m;
+		for (k = m; k; k &= k - 1) {
+			l = (u32)__builtin_ctz(k);
+			f->lane_pc[l] = pc;
+			w->bar_id[l] = (u8)id;
+		}
+	}
+	if (complete(c, b))
+		release(c, id);
+}
+
+/* Threads have exited: barriers may not need to wait for them any more. */
+void bar_exited(struct cta *c)
+{
+	u32 id, i, used;
+
+	for (id = 0; id < CTA_BARRIERS; id++) {
+		for (i = used = 0; i < c->nwarps; i++)
+			used |= c->bar[id].arrived[i];
+		if (used && complete(c, &c->bar[id]))
+			release(c, id);
+	}
+}

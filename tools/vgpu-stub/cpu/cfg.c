@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From straight emitted code to what runs: basic blocks, their order, liveness, frame slots.
+ *
+ * The order is what "lowest pc first" stands on: a weak topological order (Bourdoncle 1993), that
+ * is reverse post-order with every loop contiguous, so lanes that leave a loop wait behind it for
+ * the others. Slots: one linear scan over live ranges. A slot holds 32 lanes, and each lane runs
+ * its own sequential program, so sharing slots by sequential liveness is safe under divergence.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "front.h"
+
+#define MAX_WTO 12000           /* deeper graphs keep their text order: the walk is recursive */
+
+struct block {
+	u32 start, end;         /* in the emitted code */
+	u32 nsucc, *succ;
+	u32 order;              /* position in the layout */
+	u32 pc, npred;
+};
+
+struct cfg {
+	struct comp *c;
+	struct block *b;
+	u32 nb;
+	u32 *at;                /* code index -> block */
+	u32 *dfn, num, *stack, sp;
+	u32 *order, left;       /* filled from the back */
+	u64 *live_in, *live_out, *use, *def;
+	u32 words;
+};
+
+static struct label *real(struct label *l)
+{
+	while (l->alias)
+		l = l->alias;
+	return l;
+}
+
+static bool ends_block(const struct insn *in)
+{
+	switch (in->kind) {
+	case K_JMP:
+	case K_CBRA:
+	case K_BRX:
+		return true;
+	case K_RET:
+	case K_EXIT:
+	case K_TRAP:
+		return in->guard == OPND_NONE;
+	}
+	return false;
+}
+
+static void *alloc(struct cfg *g, size_t bytes)
+{
+	return cneed(g->c, pool_alloc(&g->c->pool, bytes ? bytes : 1));
+}
+
+static void find_blocks(struct cfg *g)
+{
+	struct comp *c = g->c;
+	u8 *leader = alloc(g, c->ncode + 1);
+	u32 i, k;
+
+	leader[0] = 1;
+	for (i = 0; i < c->nlabels; i++)
+		leader[real(c->labels[i])->at] = 1;
+	for (i = 0; i < c->ncode; i++)
+		if (ends_block(&c->code[i]))
+			leader[i + 1] = 1;
+	for (i = 0; i < c->ncode; i++)
+		g->nb += leader[i];
+	g->b = alloc(g, g->nb * sizeof(*g->b));
+	g->at = alloc(g, (c->ncode + 1) * sizeof(u32));
+	for (i = 0, k = 0; i < c->ncode; i++) {
+		if (leader[i]) {
+			g->b[k].start = i;
+			if (k)
+				g->b[k - 1].end = i;
+			k++;
+		}
+		g->at[i] = k - 1;
+	}
+	g->b[k - 1].end = c->ncode;
+}
+
+static u32 block_of(struct cfg *g, u32 label)
+{
+	return g->at[real(g->c->labels[label])->at];
+}
+
+static void find_edges(struct cfg *g)
+{
+	struct comp *c = g->c;
+	u32 i, k, n;
+
+	for (i = 0; i < g->nb; i++) {
+		struct block *b = &g->b[i];
+		struct insn *in = &c->code[b->end - 1];
+
+		n = in->kind == K_BRX ? in->u.targets[0] + 1 : 2;
+		b->succ = alloc(g, n * sizeof(u32));
+		n = 0;
+		if (in->kind == K_JMP || in->kind == K_CBRA) {
+			in->taken = block_of(g, in->taken);
+			b->succ[n++] = in->taken;
+		}
+		if (in->kind == K_BRX)
+			for (k = 1; k <= in->u.targets[0]; k++)
+				b->succ[n++] = in->u.targets[k] = block_of(g, in->u.targets[k]);
+		if (in->kind == K_CBRA || (in->kind == K_BRX && in->guard != OPND_NONE) || !ends_block(in)) {
+			in->fall = i + 1;       /* exists: the code ends in a ret */
+			b->succ[n++] = i + 1;
+		}
+		b->nsucc = n;
+		for (k = 0; k < n; k++)
+			g->b[b->succ[k]].npred++;
+	}
+}
+
+static u32 wto_visit(struct cfg *g, u32 v)
+{
+	u32 head, i, e;
+	bool loop = false;
+
+	g->stack[g->sp++] = v;
+	head = g->dfn[v] = ++g->num;
+	for (i = 0; i < g->b[v].nsucc; i++) {
+		u32 s = g->b[v].succ[i], min = g->dfn[s] ? g->dfn[s] : wto_visit(g, s);
+
+		if (min <= head) {
+			head = min;
+			loop = true;
+		}
+	}
+	if (head == g->dfn[v]) {
+		g->dfn[v] = ~0u;
+		e = g->stack[--g->sp];
+		if (loop) {
+			while (e != v) {
+				g->dfn[e] = 0;
+				e = g->stack[--g->sp];
+			}
+			for (i = 0; i < g->b[v].nsucc; i++)
+				if (!g->dfn[g->b[v].succ[i]])
+					wto_visit(g, g->b[v].succ[i]);
+		}
+		g->order[--g->left] = v;
+	}
+	return head;
+}
+
+static void order_blocks(struct cfg *g)
+{
+	u32 i;
+
+	g->order = alloc(g, g->nb * sizeof(u32));
+	g->dfn = alloc(g, g->nb * sizeof(u32));
+	g->stack = alloc(g, g->nb * sizeof(u32));
+	g->left = g->nb;
+	if (g->nb <= MAX_WTO)
+		wto_visit(g, 0);
+	else
+		for (i = g->nb; i; i--)
+			g->order[--g->left] = i - 1;
+	for (i = 0; i < g->nb; i++)
+		g->b[i].order = NO_PC;
+	for (i = g->left; i < g->nb; i++)
+		g->b[g->order[i]].order = i - g->left;
+}
+
+/* Calls f for every register operand; defs first. A guarded definition keeps old lanes: a use too. */
+static void each_opnd(struct insn *in, void (*f)(void *, u32 *, bool is_def), void *arg)
+{
+	u32 i;
+
+	for (i = 0; i < 6; i++)
+		if ((in->use >> i & 1) && !(in->o[i] & OPND_CONST) && in->o[i] != OPND_NONE)
+			f(arg, &in->o[i], false);
+	if (in->guard != OPND_NONE)
+		f(arg, &in->guard, false);
+	if (in->kind == K_CALL) {
+		struct callinfo *ci = in->u.call;
+
+		for (i = 0; i < ci->nargs; i++)
+			if (ci->args[i].is_reg && !(ci->args[i].opnd & OPND_CONST))
+				f(arg, &ci->args[i].opnd, false);
+		for (i = 0; i < ci->nrets; i++)
+			if (ci->rets[i].is_reg)
+				f(arg, &ci->rets[i].opnd, true);
+	}
+	for (i = 0; i < 6; i++)
+		if ((in->def >> i & 1) && in->o[i] != OPND_NONE)
+			f(arg, &in->o[i], true);
+}
+
+struct local_sets { u64 *use, *def; bool guarded; };
+
+static void note_sets(void *arg, u32 *o, bool is_def)
+{
+	struct local_sets *s = arg;
+	u64 bit = 1ull << (*o & 63);
+	u32 w = *o >> 6;
+
+	if (!(s->def[w] & bit) && (!is_def || s->guarded))
+		s->use[w] |= bit;
+	if (is_def && !s->guarded)
+		s->def[w] |= bit;
+}
+
+static void liveness(struct cfg *g)
+{
+	struct comp *c = g->c;
+	u32 i, k, n, w;
+	bool again = true;
+
+	g->words = (c->nregs + 63) / 64;
+	if ((u64)g->words * g->nb > 1u << 26)
+		lex_fail(&c->lx, VGPU_ST_NOT_SUPPORTED, "the function is too large");
+	n = g->words * g->nb;
+	g->use = alloc(g, (size_t)n * 8);
+	g->def = alloc(g, (size_t)n * 8);
+	g->live_in = alloc(g, (size_t)n * 8);
+	g->live_out = alloc(g, (size_t)n * 8);
+	for (i = 0; i < g->nb; i++) {
+		struct local_sets s = { g->use + i * g->words, g->def + i * g->words, false };
+
+		for (k = g->b[i].start; k < g->b[i].end; k++) {
+			/* the carry flags and call results are written lane by lane as well */
+			s.guarded = c->code[k].guard != OPND_NONE;
+			each_opnd(&c->code[k], note_sets, &s);
+		}
+	}
+	while (again) {
+		again = false;
+		for (i = g->nb; i-- > g->left;) {
+			u32 b = g->order[i];
+			u64 *in = g->live_in + b * g->words, *out = g->live_out + b * g->words;
+
+			for (k = 0; k < g->b[b].nsucc; k++)
+				for (w = 0; w < g->words; w++)
+					out[w] |= g->live_in[g->b[b].succ[k] * g->words + w];
+			for (w = 0; w < g->words; w++) {
+				u64 v = g->use[b * g->words + w] | (out[w] & ~g->def[b * g->words + w]);
+
+				if (v != in[w]) {
+					in[w] = v;
+					again = true;
+				}
+			}
+		}
+	}
+}
+
+struct ranges { u32 *first, *last, pos; };
+
+static void note_pos(void *arg, u32 *o, bool is_def)
+{
+	struct ranges *r = arg;
+
+	(void)is_def;
+	if (r->first[*o] > r->pos)
+		r->first[*o] = r->pos;
+	if (r->last[*o] < r->pos + 1)
+		r->last[*o] = r->pos + 1;
+}
+
+static void extend(struct ranges *r, const u64 *set, u32 words, u32 pos)
+{
+	u32 w;
+
+	for (w = 0; w < words; w++) {
+		u64 bits = set[w];
+
+		while (bits) {
+			u32 v = w * 64 + (u32)__builtin_ctzll(bits);
+
+			bits &= bits - 1;
+			if (r->first[v] > pos)
+				r->first[v] = pos;
+			if (r->last[v] < pos + 1)
+				r->last[v] = pos + 1;
+		}
+	}
+}
+
+struct slots { u32 *slot; };
+
+static void use_slot(void *arg, u32 *o, bool is_def)
+{
+	struct slots *s = arg;
+
+	(void)is_def;
+	*o = s->slot[*o];
+}
+
+/* first[] and last[] are positions in the final code; last is one behind the last use. */
+static void assign_slots(struct cfg *g, struct insn *code, u32 n)
+{
+	struct comp *c = g->c;
+	struct func *fn = c->fn;
+	u32 *first = alloc(g, (c->nregs + 1) * sizeof(u32)), *last = alloc(g, (c->nregs + 1) * sizeof(u32));
+	u32 *slot = alloc(g, (c->nregs + 1) * sizeof(u32));
+	u32 *starts = alloc(g, (n + 2) * sizeof(u32)), *ends = alloc(g, (n + 2) * sizeof(u32));
+	u32 *snext = alloc(g, (c->nregs + 1) * sizeof(u32)), *enext = alloc(g, (c->nregs + 1) * sizeof(u32));
+	u32 *freel[3], nfree[3] = { 0 }, count[3] = { 0 }, base[3], i, k, p, v;
+	struct ranges r = { first, last, 0 };
+	struct slots s = { slot };
+
+	memset(first, 0xff, c->nregs * sizeof(u32));
+	for (i = 0; i < 3; i++)
+		freel[i] = alloc(g, (c->nregs + 1) * sizeof(u32));
+	for (r.pos = 0; r.pos < n; r.pos++)
+		each_opnd(&code[r.pos], note_pos, &r);
+	for (i = g->left; i < g->nb; i++) {
+		u32 b = g->order[i], end = i + 1 < g->nb ? g->b[g->order[i + 1]].pc : n;
+
+		extend(&r, g->live_in + b * g->words, g->words, g->b[b].pc);
+		extend(&r, g->live_out + b * g->words, g->words, end - 1);
+	}
+	/* registers that the caller fills or reads live as long as the activation */
+	for (k = 0; k < 2; k++)
+		for (i = 0; i < (k ? fn->nrets : fn->nparams); i++)
+			if ((k ? fn->rets : fn->params)[i].is_reg) {
+				v = (k ? fn->pret : fn->parg)[i];
+				first[v] = 0;
+				last[v] = n + 1;
+			}
+	memset(starts, 0xff, (n + 2) * sizeof(u32));
+	memset(ends, 0xff, (n + 2) * sizeof(u32));
+	for (v = 0; v < c->nregs; v++) {
+		if (first[v] == NO_PC)
+			continue;
+		snext[v] = starts[first[v]];
+		starts[first[v]] = v;
+		enext[v] = ends[last[v]];
+		ends[last[v]] = v;
+	}
+	for (p = 0; p < n; p++) {
+		for (v = ends[p]; v != NO_PC; v = enext[v])
+			freel[c->regs[v].w][nfree[c->regs[v].w]++] = slot[v];
+		for (v = starts[p]; v != NO_PC; v = snext[v]) {
+			u8 w = c->regs[v].w;
+
+			slot[v] = nfree[w] ? freel[w][--nfree[w]] : count[w]++;
+		}
+	}
+	base[2] = 0;
+	base[1] = (count[2] * 4 + 127) & ~127u;
+	base[0] = base[1] + count[1] * 256;
+	fn->frame_bytes = base[0] + count[0] * 128;
+	for (v = 0; v < c->nregs; v++)
+		slot[v] = base[c->regs[v].w] + slot[v] * (c->regs[v].w == 0 ? 128 : c->regs[v].w == 1 ? 256 : 4);
+	for (i = 0; i < n; i++)
+		each_opnd(&code[i], use_slot, &s);
+	for (k = 0; k < 2; k++)
+		for (i = 0; i < (k ? fn->nrets : fn->nparams); i++)
+			if ((k ? fn->rets : fn->params)[i].is_reg) {
+				u32 *o = &(k ? fn->pret : fn->parg)[i];
+
+				*o = slot[*o];
+			}
+	fn->regs = count[0] + count[1] * 2 + 2;
+	fn->regs = fn->regs < 16 ? 16 : fn->regs > 255 ? 255 : fn->regs;
+}
+
+void cfg_finish(struct comp *c)
+{
+	struct cfg g = { .c = c };
+	struct insn *code;
+	u32 n = 0, i, k;
+
+	c->guard = OPND_NONE;
+	c->gneg = false;
+	emit(c, K_RET);
+	find_blocks(&g);
+	find_edges(&g);
+	order_blocks(&g);
+	code = calloc(c->ncode + g.nb, sizeof(*code));
+	cneed(c, code);
+	c->fn->code = code;
+	for (i = g.left; i < g.nb; i++) {
+		struct block *b = &g.b[g.order[i]];
+		struct insn *last;
+
+		b->pc = n;
+		memcpy(code + n, c->code + b->start, (b->end - b->start) * sizeof(*code));
+		n += b->end - b->start;
+		last = &code[n - 1];
+		/* falling into a block that others reach too: lanes may be waiting there */
+		if (!ends_block(last) && !(i + 1 < g.nb && g.order[i + 1] == last->fall &&
+					   g.b[last->fall].npred == 1)) {
+			u32 to = last->fall, line = last->line;
+
+			last = &code[n++];
+			last->kind = K_JMP;
+			last->guard = OPND_NONE;
+			last->line = line;
+			last->taken = to;
+			for (k = 0; k < 6; k++)
+				last->o[k] = OPND_NONE;
+		}
+	}
+	for (i = 0; i < n; i++) {
+		struct insn *in = &code[i];
+
+		if (in->kind == K_JMP || in->kind == K_CBRA)
+			in->taken = g.b[in->taken].pc;
+		if (in->kind == K_CBRA || (in->kind == K_BRX && in->guard != OPND_NONE))
+			in->fall = g.b[in->fall].pc;
+		if (in->kind == K_BRX)
+			for (k = 1; k <= in->u.targets[0]; k++)
+				in->u.targets[k] = g.b[in->u.targets[k]].pc;
+	}
+	c->fn->ncode = n;
+	liveness(&g);
+	assign_slots(&g, code, n);
+}

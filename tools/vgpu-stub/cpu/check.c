@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checks a statement against its row of ops.def: types, number of operands, and that every
+ * register fits the place where it stands. lower.c may rely on all of it.
+ */
+#include <string.h>
+
+#include "front.h"
+
+static bool same_class(enum type have, enum type want)
+{
+	/* untyped goes with everything of its size; integers with integers, floats with floats */
+	if (have == want)
+		return true;
+	if (have >= T_B8 && have <= T_B64)
+		return true;
+	if (want >= T_B8 && want <= T_B64)
+		return true;
+	return type_is_float(have) == type_is_float(want);
+}
+
+static void reg_fits(struct comp *c, const struct stmt *st, const struct operand *o, enum type t,
+		     u32 bytes, bool wider)
+{
+	enum type have = o->type;
+
+	if (have == T_PRED || t == T_PRED) {
+		if (have != t)
+			FAIL_AT(c, st, "%s: predicate and data registers cannot be mixed", st->od->name);
+		return;
+	}
+	if (type_bytes(have) != bytes && !(wider && type_bytes(have) > bytes))
+		FAIL_AT(c, st, "%s: a .%s register where .%s is expected", st->od->name, type_name(have),
+			type_name(t));
+	if (type_bytes(have) == bytes && type_bytes(t) == bytes && !same_class(have, t))
+		FAIL_AT(c, st, "%s: a .%s register where .%s is expected", st->od->name, type_name(have),
+			type_name(t));
+}
+
+static void source(struct comp *c, const struct stmt *st, const struct operand *o, enum type t, u32 bytes)
+{
+	switch (o->kind) {
+	case O_REG:
+		reg_fits(c, st, o, t, bytes, false);
+		if (o->neg && t != T_PRED)
+			FAIL_AT(c, st, "%s: '!' needs a predicate", st->od->name);
+		return;
+	case O_INT:
+		if (type_is_float(t) && type_bytes(t) > 2 && t != T_F16X2 && t != T_BF16X2)
+			FAIL_AT(c, st, "%s: integer constant where .%s is expected", st->od->name,
+				type_name(t));
+		return;
+	case O_FLT:
+		if ((!type_is_float(t) && !(t >= T_B8 && t <= T_B64)) ||
+		    (o->type == T_F32 && bytes != 4) || (o->type == T_F64 && bytes < 4))
+			FAIL_AT(c, st, "%s: floating point constant where .%s is expected", st->od->name,
+				type_name(t));
+		return;
+	case O_SREG:
+		if (type_is_float(t) || t == T_PRED)
+			FAIL_AT(c, st, "%s: special register where .%s is expected", st->od->name,
+				type_name(t));
+		return;
+	case O_SYM:
+		if (type_bytes(t) < 4 || type_is_float(t))
+			FAIL_AT(c, st, "%s: an address where .%s is expected", st->od->name, type_name(t));
+		return;
+	default:
+		FAIL_AT(c, st, "%s: bad source operand", st->od->name);
+	}
+}
+
+static void dest(struct comp *c, const struct stmt *st, const struct operand *o, enum type t, u32 bytes)
+{
+	if (o->kind == O_SINK)
+		return;
+	if (o->kind != O_REG || o->neg)
+		FAIL_AT(c, st, "%s: the destination must be a register", st->od->name);
+	reg_fits(c, st, o, t, bytes, false);
+}
+
+static void vec_elems(struct comp *c, const struct stmt *st, const struct operand *o, bool is_dest)
+{
+	u32 n = st->mod[MC_VEC] ? st->mod[MC_VEC] : 1, i;
+	const struct operand *e = o;
+	enum type t = st->type[0];
+
+	if ((o->kind == O_VEC ? o->n : 1) != n)
+		FAIL_AT(c, st, "%s: %u registers expected", st->od->name, n);
+	for (i = 0; i < n; i++) {
+		e = o->kind == O_VEC ? &o->elem[i] : o;
+		if (is_dest && e->kind == O_SINK)
+			continue;
+		if (e->kind == O_REG)
+			reg_fits(c, st, e, t, type_bytes(t), true);
+		else if (is_dest)
+			FAIL_AT(c, st, "%s: the destination must be a register", st->od->name);
+		else
+			source(c, st, e, t, type_bytes(t));
+	}
+}
+
+static void check_one(struct comp *c, struct stmt *st, char letter, struct operand *o)
+{
+	enum type t = st->type[0];
+	u32 bytes = type_bytes(t), wide = st->mod[MC_HLW] == HLW_WIDE ? 2 * bytes : bytes;
+
+	if (o->second != OPND_NONE && o->kind != O_ADDR && !strchr("DmPb", letter))
+		FAIL_AT(c, st, "%s: '|' is not permitted here", st->od->name);
+	switch (letter) {
+	case 'd':
+	case 'D':
+		dest(c, st, o, wide == bytes ? t : T_NONE, wide);
+		break;
+	case 'n':
+	case 'm':
+		dest(c, st, o, T_B32, 4);
+		break;
+	case 's':
+		source(c, st, o, t, bytes);
+		break;
+	case 'x':
+		source(c, st, o, st->type[1], type_bytes(st->type[1]));
+		break;
+	case 'w':
+		source(c, st, o, wide == bytes ? t : T_B64, wide);
+		break;
+	case 'u':
+		source(c, st, o, T_B32, 4);
+		break;
+	case 'P':
+		dest(c, st, o, T_PRED, 1);
+		break;
+	case 'b':
+		dest(c, st, o, t, bytes);
+		break;
+	case 'p':
+		if (o->kind == O_INT)           /* vote.ballot with a constant, true or false */
+			break;
+		source(c, st, o, T_PRED, 1);
+		break;
+	case 'a':
+		if (o->kind == O_REG)
+			reg_fits(c, st, o, t, bytes, false);
+		else if (o->kind != O_SYM && o->kind != O_INT)
+			FAIL_AT(c, st, "%s: bad address", st->od->name);
+		break;
+	case 'g':
+		if (o->kind != O_REG || o->type == T_PRED || type_bytes(o->type) < 4)
+			FAIL_AT(c, st, "%s: an address register expected", st->od->name);
+		break;
+	case 'A':
+		if (o->kind != O_ADDR)
+			FAIL_AT(c, st, "%s: '[address]' expected", st->od->name);
+		if (o->second == O_REG && (o->type == T_PRED || type_bytes(o->type) < 4 ||
+					   type_is_float(o->type)))
+			FAIL_AT(c, st, "%s: a .%s register cannot hold an address", st->od->name,
+				type_name(o->type));
+		break;
+	case 'V':
+	case 'v':
+		vec_elems(c, st, o, letter == 'V');
+		break;
+	}
+}
+
+void check_stmt(struct comp *c, struct stmt *st)
+{
+	const struct opdesc *od = st->od;
+	const char *s = od->shape;
+	bool optional = false;
+	u32 i = 0, first = 0;
+
+	/* no letter of its own in the table for "the type is missing": bit 0 */
+	if (!(od->types >> st->type[0] & 1)) {
+		if (!st->ntype)
+			FAIL_AT(c, st, "%s: a type is missing", od->name);
+		FAIL_AT(c, st, "%s does not take .%s", od->name, type_name(st->type[0]));
+	}
+	if (strchr(s, 'x') && st->ntype < 2)
+		FAIL_AT(c, st, "%s: a second type is missing", od->name);
+	if (st->ntype > 2 || (st->ntype == 2 && !strchr(s, 'x') && *s != '*' && od->x != X_DP &&
+			      !(od->x == X_ATOM)))
+		FAIL_AT(c, st, "%s: too many types", od->name);
+	if (*s == '*')
+		return;
+	if (st->mod[MC_HLW] == HLW_WIDE && type_bytes(st->type[0]) > 4)
+		FAIL_AT(c, st, "%s.wide does not take .%s", od->name, type_name(st->type[0]));
+	for (; *s; s++) {
+		if (*s == '?') {
+			optional = true;
+			continue;
+		}
+		if (i == st->nops) {
+			if (optional)
+				return;
+			FAIL_AT(c, st, "%s: %u operands are too few", od->name, st->nops);
+		}
+		check_one(c, st, *s, &st->op[i]);
+		/* bmsk, dp4a and their like name one type and take registers of it */
+		first += *s == 'd';
+		i++;
+	}
+	(void)first;
+	if (i != st->nops)
+		FAIL_AT(c, st, "%s: %u operands are too many", od->name, st->nops);
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cpu engine's inside: modules, functions, warp IR and run-time state.
+ *
+ * Road of a kernel: module.c indexes the text -> parse.c reads one body into statements, checked by
+ * check.c -> lower.c emits warp IR -> cfg.c orders blocks and gives registers their frame slots ->
+ * interp.c runs warps of it, rt.c runs blocks and grids of warps.
+ */
+#ifndef VGPU_CPU_H
+#define VGPU_CPU_H
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdarg.h>
+
+#include "../engine.h"
+#include "../../../fw-protocol/vgpu_status.h"
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int8_t s8;
+typedef int16_t s16;
+typedef int32_t s32;
+typedef int64_t s64;
+
+/* ---- types, modifiers, ops ------------------------------------------------------------- */
+
+enum type {
+	T_NONE, T_PRED, T_B8, T_B16, T_B32, T_B64, T_U8, T_U16, T_U32, T_U64, T_S8, T_S16, T_S32,
+	T_S64, T_F16, T_F16X2, T_BF16, T_BF16X2, T_F32, T_F64, T_U16X2, T_S16X2, T_B128, T_COUNT
+};
+
+u32 type_bytes(enum type t);
+const char *type_name(enum type t);
+static inline bool type_is_float(enum type t) { return t >= T_F16 && t <= T_F64; }
+static inline bool type_is_signed(enum type t)
+{
+	return (t >= T_S8 && t <= T_S64) || t == T_S16X2;
+}
+
+enum modclass {
+	MC_RND, MC_FTZ, MC_SAT, MC_APX, MC_HLW, MC_CMP, MC_BOOL, MC_SPACE, MC_VEC, MC_SEM, MC_CACHE,
+	MC_SCOPE, MC_CC, MC_SHF, MC_CLAMP, MC_PRMT, MC_SHFL, MC_SYNC, MC_VOTE, MC_ATOM, MC_TO,
+	MC_UNI, MC_ALIGNED, MC_BAR, MC_RED, MC_NOFTZ, MC_TESTP, MC_SHIFTAMT, MC_NAN, MC_IDX,
+	MC_RELU, MC_PACK, MC_GRIDDEP, MC_COUNT
+};
+
+enum { RND_RN = 1, RND_RZ, RND_RM, RND_RP, RND_RNA, RND_RNI, RND_RZI, RND_RMI, RND_RPI };
+enum { HLW_LO = 1, HLW_HI, HLW_WIDE };
+enum { CMP_EQ = 1, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMP_EQU, CMP_NEU, CMP_LTU, CMP_LEU,
+       CMP_GTU, CMP_GEU, CMP_NUM, CMP_NAN };
+enum { BOOL_AND = 1, BOOL_OR, BOOL_XOR };
+enum { SPACE_GENERIC, SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_CONST, SPACE_PARAM };
+enum { BAR_SYNC = 1, BAR_ARRIVE, BAR_RED };
+enum { RED_POPC = 1, RED_AND, RED_OR };
+enum { ATOM_ADD = 1, ATOM_MIN, ATOM_MAX, ATOM_INC, ATOM_DEC, ATOM_AND, ATOM_OR, ATOM_XOR,
+       ATOM_EXCH, ATOM_CAS };
+enum { VOTE_ALL = 1, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
+enum { SHFL_UP = 1, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
+
+enum opid {
+	OPID_NONE,
+#define OP(id, name, x, lop, shape, mods, types) OPID_##id,
+#include "ops.def"
+	OPID_COUNT
+};
+
+enum xclass {
+	X_NOP, X_LANE, X_ARITH, X_CARRY, X_BFI, X_DP, X_TESTP, X_SETP, X_SET, X_SLCT, X_LOGIC, X_LOP3,
+	X_SHF, X_PRMT, X_MOV, X_LD, X_ST, X_ISSPACEP, X_CVTA, X_CVT, X_BRA, X_BRX, X_CALL, X_RET,
+	X_EXIT, X_TRAP, X_BAR, X_MEMBAR, X_ATOM, X_VOTE, X_MATCH, X_ACTIVEMASK, X_REDUX, X_SHFL,
+	X_NANOSLEEP
+};
+
+struct opdesc {
+	const char *name;
+	u16 id;
+	u8 x;                   /* enum xclass */
+	u16 lop;                /* enum lop */
+	const char *shape;
+	u64 mods;               /* bit per modclass */
+	u32 types;              /* bit per type; bit 0: no type at all */
+};
+extern const struct opdesc op_table[OPID_COUNT];
+const struct opdesc *op_find(const char *s, size_t n);
+bool op_known_unsupported(const char *s, size_t n);
+/* Value of modifier s in the first class that the op permits; -1 if there is none. */
+int mod_find(const struct opdesc *od, const char *s, size_t n, enum modclass *cls);
+enum type type_find(const char *s, size_t n);
+
+/* ---- lexer (lex.c) --------------------------------------------------------------------- */
+
+enum { TK_EOF = 256, TK_ID, TK_DIR, TK_INT, TK_F32, TK_F64, TK_STR };
+
+struct lex {
+	const char *p, *end;    /* p: just behind the current token */
+	const char *line_start;
+	u32 line;
+	int tok;
+	const char *s;          /* token text; TK_DIR without its dot */
+	u32 n;
+	u64 ival;               /* TK_INT value, TK_F32/TK_F64 bits */
+	u32 tline, tcol;
+	jmp_buf *bail;
+	u32 status;             /* set by lex_fail */
+	char *log;
+	size_t log_bytes;
+};
+
+void lex_init(struct lex *lx, const char *p, const char *end, u32 line, jmp_buf *bail,
+	      char *log, size_t log_bytes);
+int lex_next(struct lex *lx);
+bool lex_suffix(struct lex *lx);        /* ".name" glued to the last token: s, n */
+_Noreturn void lex_fail(struct lex *lx, u32 status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static inline bool lex_is(const struct lex *lx, const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < lx->n && word[i]; i++)
+		if (lx->s[i] != word[i])
+			return false;
+	return i == lx->n && !word[i];
+}
+void lex_expect(struct lex *lx, int tok);
+bool lex_accept(struct lex *lx, int tok);
+void lex_skip_braces(struct lex *lx);   /* at '{': stops behind the matching '}' */
+
+/* ---- memory pools and symbol tables (util.c) ------------------------------------------- */
+
+struct pool { struct chunk *head; };
+void *pool_alloc(struct pool *p, size_t bytes);         /* zeroed; NULL when out of memory */
+char *pool_str(struct pool *p, const char *s, size_t n);
+void pool_free(struct pool *p);
+
+struct map { struct map_ent **tab; u32 cap, n; struct pool *pool; };
+struct map_ent { struct map_ent *next; const char *s; u32 n; u32 hash; void *val; };
+struct map_ent *map_find(struct map *m, const char *s, size_t n);
+int map_put(struct map *m, const char *s, size_t n, void *val);
+void map_free(struct map *m);
+
+/* ---- modules --------------------------------------------------------------------------- */
+
+enum { V_REG = 1, V_VAR, V_FUNC, V_LABEL, V_PROTO, V_TARGETS };
+
+struct sym {
+	u8 what;                /* V_* */
+	u8 type;                /* register or element type */
+	u8 space;               /* of a variable */
+	bool ext, dyn;          /* .extern; extern .shared without a size */
+	bool formal;            /* kernel parameter */
+	u32 family;             /* number of registers declared by name<n>, 0: a single one */
+	u32 reg;                /* first virtual register */
+	u32 align;
+	u64 addr;               /* absolute (global, const) or offset in its space */
+	u64 bytes;
+	u32 scope;              /* depth at which it was declared, to undo it */
+	struct sym *shadow, *chain;
+	const char *name;
+	struct func *fn;
+	void *extra;            /* label, prototype, target list */
+	bool defined;
+	u32 ref_line, ref_col;
+	bool used;              /* counted as shared memory of the function being read */
+};
+
+struct fparam {
+	u8 type, is_reg;
+	u32 align, off, bytes;
+	const char *name;
+};
+
+struct module {
+	u32 id;
+	struct engine *e;
+	const char *text, *end;
+	char *owned;            /* text that came out of a fatbin */
+	struct pool pool;
+	struct map syms;        /* name -> struct sym */
+	struct sym **list;      /* exported order */
+	u32 nlist, list_cap;
+	struct func **funcs;
+	u32 nfuncs, funcs_cap;
+	u32 version, target;    /* 84, 61 */
+	bool addr64;
+	u64 var_base, var_bytes, var_cap;
+	struct init *inits;
+	u64 const_bytes;
+};
+
+/* ---- warp IR --------------------------------------------------------------------------- */
+
+#define LANES 32
+#define OPND_CONST 0x80000000u          /* operand lives in the constant pool */
+#define OPND_NONE 0x7fffffffu
+#define NO_PC 0xffffffffu
+
+typedef void lane_fn(void *d, const void *a, const void *b, const void *c);
+typedef u32 mask_fn(const void *a, const void *b);
+
+enum kind {
+	K_LANE, K_SETP, K_PRED, K_SREG, K_LADDR, K_CARRY, K_BFI, K_LOP3, K_CVT, K_CVTA, K_ISSPACEP,
+	K_LD, K_LDPARAM, K_ST, K_ATOM, K_SHFL, K_VOTE, K_MATCH, K_REDUX, K_ACTIVEMASK, K_WARPSYNC,
+	K_BAR, K_MEMBAR, K_NANOSLEEP, K_JMP, K_CBRA, K_BRX, K_CALL, K_RET, K_EXIT, K_TRAP, K_NOP
+};
+
+enum { PRED_MOV, PRED_NOT, PRED_AND, PRED_OR, PRED_XOR };
+
+struct insn {
+	union {
+		lane_fn *lane;
+		mask_fn *mask;
+		struct callinfo *call;
+		u32 *targets;           /* K_BRX: count, then pcs */
+	} u;
+	u32 o[6];               /* virtual registers, after cfg.c frame offsets; destinations first */
+	u32 guard;              /* predicate, OPND_NONE: none */
+	u32 line;
+	s64 imm;
+	u32 mxcsr;              /* wanted rounding and flush bits; 0: does not care */
+	u8 kind;
+	u8 gneg;
+	u8 dw;                  /* destination: 0 = 32-bit slots, 1 = 64-bit slots, 2 = predicate */
+	u8 def, use;            /* bits over o[] */
+	u8 type, stype;         /* enum type */
+	u8 space, vec, size;    /* memory ops: element bytes */
+	u8 sub, sub2;           /* op of its kind */
+	u8 flags;
+	u8 aw;                  /* address operand has 64 bits */
+	u32 taken, fall;        /* block numbers, after cfg.c pcs */
+};
+
+#define INF_CNEG 1              /* predicate operand c (or a) is inverted */
+#define INF_SAT 2
+#define INF_FTZ 4
+#define INF_COUNT 8             /* barrier with an explicit thread count */
+#define INF_SIGNED 16
+#define INF_SYNC 32
+#define INF_BNEG 64
+#define INF_RELU 128
+
+struct arg {                    /* one call argument or result */
+	u8 is_reg, w;           /* w: 0 = 32-bit, 1 = 64-bit, 2 = predicate */
+	u32 opnd;               /* register form */
+	u32 off, bytes;         /* parameter form: offset in the caller's local frame */
+};
+
+struct callinfo {
+	struct func *fn;        /* NULL: indirect through o[0] */
+	struct arg *args, *rets;
+	u32 nargs, nrets;
+	u32 builtin;
+};
+enum { BUILTIN_NONE, BUILTIN_VPRINTF, BUILTIN_ASSERTFAIL };
+
+struct vreg { u8 type; u8 w; };         /* w as in struct arg */
+
+enum { FN_NEW, FN_PARSING, FN_READY, FN_BAD };
+
+struct func {
+	u32 id;
+	const char *name;
+	struct module *m;
+	struct sym *sym;
+	bool entry, has_body;
+	const char *body, *head;        /* '{' of the body */
+	u32 body_line, body_col;
+	struct fparam *params, *rets;
+	u32 nparams, nrets, param_bytes;
+	struct engine_param *eparams;
+	u32 max_threads, reqntid[3];
+	u64 unique_ptr;         /* the number that stands for it in a function pointer */
+
+	/* after compilation */
+	int state;
+	u32 status;             /* of FN_BAD */
+	char *why;
+	struct insn *code;
+	u32 ncode;
+	char *cpool;            /* constants, each splatted over its lanes */
+	u32 cpool_bytes, frame_bytes;
+	u32 shared_bytes, local_bytes, local_total;
+	u32 dyn_align, regs;
+	bool calls, indirect, uses_dyn, visiting;
+	u32 param_reg_base;     /* frame offsets of formal registers: parg[], pret[] */
+	u32 *parg, *pret;       /* of formals that are registers */
+	struct func **callees;
+	u32 ncallees, callees_cap;
+};
+
+/* ---- run time -------------------------------------------------------------------------- */
+
+struct frame {                          /* one activation of a function by a warp */
+	struct frame *up;
+	struct func *fn;
+	char *base[2];                  /* registers, constants */
+	u32 lanes, entered;             /* neither returned nor exited; at the start */
+	u32 waiting;                    /* runnable, not in the running mask; pc in lane_pc[] */
+	u32 parked;                     /* at shfl.sync and the like, waiting for lanes of this warp */
+	u32 next_wait;                  /* lowest pc of waiting lanes */
+	u32 pc, mask;                   /* of the running lanes when the warp is suspended */
+	u32 loff;                       /* this activation's .local variables start here */
+	u32 spin, spin_limit, boost, boost_pc;
+	u32 bytes;
+	u32 lane_pc[LANES];
+};
+
+struct warp {
+	struct cta *cta;
+	struct frame *top;
+	struct frame *spare;            /* finished activations to reuse */
+	u32 index, live, barred, depth;
+	u8 bar_id[LANES];
+	struct frame main;
+};
+
+#define CTA_BARRIERS 16
+struct barrier { u32 arrived[32]; u32 count, any, popc, all_bad, waiting; };
+
+struct cta {
+	struct cta *next;
+	struct grid *g;
+	u32 nwarps, done_warps, next_warp;
+	u32 id[3];
+	u64 linear;
+	u32 slices;
+	u64 win;                        /* arena block: shared window, then local windows */
+	u64 win_bytes, win_commit;
+	u64 shared, local;              /* addresses */
+	char *mem;                      /* register frames */
+	size_t mem_bytes;
+	struct warp warps[32];
+	struct barrier bar[CTA_BARRIERS];
+	bool bar_used;
+};
+
+struct grid {
+	struct grid *next, *prev;
+	struct engine *e;
+	struct func *fn;
+	u32 dim[3], block[3], threads, nwarps;
+	u64 nblocks, next_block, done_blocks;
+	u32 resident, running, max_resident;
+	u32 shared_bytes, dyn_off, shared_total, local_stride;
+	u64 gridid, cookie;
+	u32 status;                     /* first fault */
+	bool cooperative;
+	struct cta *suspended, **tail;
+	u64 pwin;                       /* arena block that holds the parameters */
+	u32 param_bytes;
+	u64 coop_win;                   /* workspace behind %envreg1/2, 0 unless cooperative */
+	u32 tid_block[3];               /* block shape that tid[] was filled for */
+	u32 tid[3][1024];
+};
+
+enum run { RUN_DONE, RUN_BLOCKED, RUN_BUDGET, RUN_FAULT };
+
+/* Per-thread execution state; the signal handler finds it. */
+struct tstate {
+	sigjmp_buf jmp;
+	volatile int armed;             /* 1: an access may fault and jmp is valid */
+	volatile u64 fault_addr;
+	struct engine *e;
+	struct warp *w;
+	struct frame *f;
+	const struct insn *in;
+	u32 mask;
+	u32 mxcsr;
+	s64 budget;
+	struct engine_fault rep;        /* set by fault_raise */
+	int rep_lane;
+	char what[64];
+};
+extern __thread struct tstate *cpu_ts;
+
+#define ARENA_CLASSES 40
+struct engine {
+	struct engine_env env;
+	pthread_mutex_t lock;           /* modules, queues, pools */
+	pthread_cond_t work;
+	pthread_t *threads;
+	u32 nthreads;
+	bool stop;
+	u32 sticky;
+	struct module **modules;
+	u32 nmodules;
+	struct func **funcs;
+	u32 nfuncs, funcs_cap;
+	struct grid grids;              /* list head: grids with work, round robin */
+	u32 sleepers;
+	struct grid *grid_pool;
+	struct cta *cta_pool;
+	u32 ncta_pool;
+	u64 arena_next, arena_end;
+	struct arena_free *arena_free[ARENA_CLASSES];
+	u64 next_gridid;
+	const struct lane_table *lanes;
+	u32 sm_next;
+	pthread_mutex_t print_lock;
+	pthread_mutex_t arena_lock;
+};
+
+/* util.c */
+void *xgrow(void *p, u32 *cap, u32 want, size_t elem);  /* NULL when out of memory */
+
+/* module.c */
+u32 module_open(struct engine *e, const void *image, size_t bytes, struct module **out, char *log,
+		size_t log_bytes);
+void module_close(struct module *m);
+u32 parse_params(struct lex *lx, struct module *m, struct fparam **out, u32 *n, u32 *total);
+void parse_var_head(struct lex *lx, struct sym *v, struct pool *pool, const char **name, u32 *n);
+struct func *module_func_decl(struct lex *lx, struct module *m, bool entry);
+
+/* parse.c: compiles a function and what it calls; log as in engine_ops.module_load */
+u32 func_compile(struct func *fn, char *log, size_t log_bytes);
+
+/* mem.c */
+u64 arena_alloc(struct engine *e, u64 bytes, u64 *got);  /* 0: no space */
+void arena_release(struct engine *e, u64 addr, u64 bytes);
+int arena_commit(u64 addr, u64 bytes);
+void arena_forget(struct engine *e, u32 cls);         /* at close: drops a free list */
+void fault_init(void);
+struct tstate *tstate_get(struct engine *e);
+void tstate_thread_exit(void);
+_Noreturn void fault_raise(u32 status, int lane, u64 addr, const char *what);
+void mem_ld(struct tstate *ts, const struct insn *in, u32 m);
+void mem_ldparam(struct tstate *ts, const struct insn *in, u32 m);
+void mem_st(struct tstate *ts, const struct insn *in, u32 m);
+void mem_atom(struct tstate *ts, const struct insn *in, u32 m);
+void mem_describe(struct tstate *ts);
+u32 mem_copy(struct engine *e, void *dst, const void *src, size_t bytes);
+u32 mem_fill(struct engine *e, void *dst, u32 value, unsigned elem, size_t count);
+/* Reads n bytes (or a C string, when n is the buffer's size) that a kernel points to. */
+void mem_read(struct tstate *ts, int lane, u64 addr, void *dst, size_t n);
+size_t mem_read_str(struct tstate *ts, int lane, u64 addr, char *dst, size_t cap);
+
+/* interp.c */
+enum run warp_run(struct tstate *ts, struct warp *w);
+void frame_start(struct frame *f, struct func *fn, char *regs, u32 lanes);
+void frame_resched(struct frame *f);
+static inline void *opnd(const struct frame *f, u32 o)
+{
+	return f->base[o >> 31] + (o & ~OPND_CONST);
+}
+
+/* warpops.c: cross-lane operations; barrier.c: barriers */
+void warp_shfl(struct frame *f, const struct insn *in, u32 m);
+void warp_vote(struct frame *f, const struct insn *in, u32 m);
+void warp_match(struct frame *f, const struct insn *in, u32 m);
+void warp_redux(struct frame *f, const struct insn *in, u32 m);
+void lane_carry(struct frame *f, const struct insn *in, u32 m);
+void lane_bfi(struct frame *f, const struct insn *in, u32 m);
+void lane_lop3(struct frame *f, const struct insn *in, u32 m);
+void lane_sreg(struct tstate *ts, struct frame *f, const struct insn *in, u32 m);
+void bar_arrive(struct tstate *ts, struct warp *w, const struct insn *in, u32 m, u32 pc);
+void bar_exited(struct cta *c);
+
+/* cvt.c */
+void lane_cvt(const struct insn *in, void *d, const void *a, const void *b);
+
+/* call.c */
+bool call_enter(struct tstate *ts, struct warp *w, const struct insn *in, u32 m);
+void call_leave(struct warp *w);
+
+/* printf.c */
+void dev_printf(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32 m);
+_Noreturn void dev_assertfail(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32 m);
+
+/* rt.c */
+u32 rt_launch(struct engine *e, const struct engine_launch *l);
+int rt_start(struct engine *e);
+void rt_stop(struct engine *e);
+
+/* special registers, in the order of sreg_names[] */
+enum sreg {
+	SR_TID_X, SR_TID_Y, SR_TID_Z, SR_NTID_X, SR_NTID_Y, SR_NTID_Z, SR_CTAID_X, SR_CTAID_Y,
+	SR_CTAID_Z, SR_NCTAID_X, SR_NCTAID_Y, SR_NCTAID_Z, SR_LANEID, SR_WARPID, SR_NWARPID,
+	SR_LANEMASK_EQ, SR_LANEMASK_LE, SR_LANEMASK_LT, SR_LANEMASK_GE, SR_LANEMASK_GT, SR_SMID,
+	SR_NSMID, SR_GRIDID, SR_CLOCK, SR_CLOCK_HI, SR_CLOCK64, SR_GLOBALTIMER, SR_GLOBALTIMER_LO,
+	SR_GLOBALTIMER_HI, SR_DYNAMIC_SMEM, SR_TOTAL_SMEM, SR_ENVREG0, SR_WARPSZ = SR_ENVREG0 + 32,
+	SR_ZERO32, SR_COUNT
+};
+int sreg_find(const char *s, size_t n);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine's face: struct engine_ops. Called by the context's dispatcher only (see engine.h).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu.h"
+#include "lanes.h"
+
+static void cpu_close(struct engine *e)
+{
+	u32 i;
+
+	rt_stop(e);
+	for (i = 0; i < e->nmodules; i++)
+		if (e->modules[i])
+			module_close(e->modules[i]);
+	free(e->modules);
+	free(e->funcs);
+	for (i = 0; i < ARENA_CLASSES; i++)
+		arena_forget(e, i);
+	pthread_mutex_destroy(&e->lock);
+	pthread_mutex_destroy(&e->print_lock);
+	pthread_mutex_destroy(&e->arena_lock);
+	pthread_cond_destroy(&e->work);
+	free(e);
+}
+
+static u32 cpu_open(const struct engine_env *env, struct engine **out)
+{
+	struct engine *e;
+
+	if (!env->done || !env->fault || !env->print || !env->cores || env->cores > 1024 ||
+	    env->arena_base < env->span_base || env->arena_bytes > env->span_bytes ||
+	    env->arena_base - env->span_base > env->span_bytes - env->arena_bytes)
+		return VGPU_ST_INVALID;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return VGPU_ST_OUT_OF_MEMORY;
+	e->env = *env;
+	e->lanes = lanes_get();
+	e->arena_next = (env->arena_base + 65535) & ~65535ull;
+	e->arena_end = env->arena_base + env->arena_bytes;
+	pthread_mutex_init(&e->lock, NULL);
+	pthread_mutex_init(&e->print_lock, NULL);
+	pthread_mutex_init(&e->arena_lock, NULL);
+	pthread_cond_init(&e->work, NULL);
+	fault_init();
+	if (!tstate_get(e) || rt_start(e) < 0) {
+		cpu_close(e);
+		return VGPU_ST_OUT_OF_MEMORY;
+	}
+	*out = e;
+	return VGPU_ST_OK;
+}
+
+static u32 cpu_module_load(struct engine *e, const void *image, size_t bytes, u32 *module, char *log,
+			   size_t log_bytes)
+{
+	struct module *m, **grown;
+	u32 st, cap = e->nmodules;
+
+	pthread_mutex_lock(&e->lock);
+	/* an array of pointers, grown by one: modules are few and loaded rarely */
+	grown = realloc(e->modules, (cap + 1) * sizeof(*grown));
+	if (grown)
+		e->modules = grown;
+	pthread_mutex_unlock(&e->lock);
+	if (!grown)
+		return VGPU_ST_OUT_OF_MEMORY;
+	st = module_open(e, image, bytes, &m, log, log_bytes);
+	if (st)
+		return st;
+	m->id = e->nmodules + 1;
+	e->modules[e->nmodules++] = m;
+	*module = m->id;
+	return VGPU_ST_OK;
+}
+
+static struct module *module_get(struct engine *e, u32 id)
+{
+	return id && id <= e->nmodules ? e->modules[id - 1] : NULL;
+}
+
+static u32 cpu_module_unload(struct engine *e, u32 id)
+{
+	struct module *m = module_get(e, id);
+	struct grid *g;
+	bool busy = false;
+
+	if (!m)
+		return VGPU_ST_BAD_HANDLE;
+	pthread_mutex_lock(&e->lock);
+	for (g = e->grids.next; g != &e->grids; g = g->next)
+		busy |= g->fn->m == m;
+	pthread_mutex_unlock(&e->lock);
+	if (busy)
+		return VGPU_ST_BUSY;
+	e->modules[id - 1] = NULL;
+	module_close(m);
+	return VGPU_ST_OK;
+}
+
+static u32 cpu_module_symbol(struct engine *e, u32 id, u32 i, struct engine_symbol *out)
+{
+	struct module *m = module_get(e, id);
+	struct sym *s;
+
+	if (!m)
+		return VGPU_ST_BAD_HANDLE;
+	if (i >= m->nlist)
+		return VGPU_ST_NOT_FOUND;
+	s = m->list[i];
+	memset(out, 0, sizeof(*out));
+	out->name = s->name;
+	if (s->what == V_FUNC) {
+		out->kind = ENGINE_SYM_FUNC;
+		out->id = s->fn->id;
+		return VGPU_ST_OK;
+	}
+	out->kind = s->space == SPACE_CONST ? ENGINE_SYM_CONST : ENGINE_SYM_GLOBAL;
+	/* .extern without a definition: known by name, nowhere in memory */
+	out->address = s->ext ? 0 : s->addr;
+	out->bytes = s->ext ? 0 : s->bytes;
+	return VGPU_ST_OK;
+}
+
+static u64 cpu_module_bytes(struct engine *e, u32 id)
+{
+	struct module *m = module_get(e, id);
+
+	return m ? m->var_bytes : 0;
+}
+
+static u32 cpu_func_info(struct engine *e, u32 id, struct engine_func_info *out, char *log,
+			 size_t log_bytes)
+{
+	struct func *fn;
+	char own[256];
+	u32 st;
+
+	if (log && log_bytes)
+		*log = 0;
+	if (!id || id > e->nfuncs || !e->funcs[id - 1] || !e->funcs[id - 1]->entry)
+		return VGPU_ST_BAD_HANDLE;
+	fn = e->funcs[id - 1];
+	/* the reason is kept for later callers, so there is always a buffer */
+	st = func_compile(fn, log && log_bytes ? log : own, log && log_bytes ? log_bytes : sizeof(own));
+	if (st)
+		return st;
+	memset(out, 0, sizeof(*out));
+	out->id = id;
+	out->name = fn->name;
+	out->nparams = fn->nparams;
+	out->param_bytes = fn->param_bytes;
+	out->params = fn->eparams;
+	out->max_threads = fn->max_threads;
+	memcpy(out->reqntid, fn->reqntid, sizeof(out->reqntid));
+	out->regs = fn->regs;
+	out->shared_static = fn->shared_bytes;
+	out->local_bytes = fn->local_total;
+	out->const_bytes = (u32)fn->m->const_bytes;
+	out->ptx_version = fn->m->version;
+	out->binary_version = fn->m->target;
+	return VGPU_ST_OK;
+}
+
+const struct engine_ops engine_cpu = {
+	.name = "cpu",
+	.open = cpu_open,
+	.close = cpu_close,
+	.module_load = cpu_module_load,
+	.module_unload = cpu_module_unload,
+	.module_symbol = cpu_module_symbol,
+	.module_bytes = cpu_module_bytes,
+	.func_info = cpu_func_info,
+	.launch = rt_launch,
+	.copy = mem_copy,
+	.fill = mem_fill,
+};

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between the parts of the front end: statements as parse.c reads them, and the code under
+ * construction that lower.c appends to. Nothing here lives longer than func_compile.
+ */
+#ifndef VGPU_FRONT_H
+#define VGPU_FRONT_H
+
+#include "cpu.h"
+#include "lanes.h"
+
+enum okind { O_NONE, O_REG, O_INT, O_FLT, O_SYM, O_VEC, O_SREG, O_ADDR, O_SINK, O_LIST, O_LABEL };
+
+struct operand {
+	u8 kind;
+	u8 type;                /* of a register; T_F32/T_F64 of a float constant */
+	bool neg;               /* !p */
+	u32 reg;                /* virtual register, special register number */
+	u32 second;             /* register behind '|', OPND_NONE: none */
+	s64 imm;                /* integer, float bits, offset behind a symbol or register */
+	struct sym *sym;
+	u32 n;                  /* vector or list */
+	struct operand *elem;
+	u32 col;
+};
+
+#define MAX_OPS 8
+struct stmt {
+	const struct opdesc *od;
+	u8 mod[MC_COUNT];
+	u8 type[4];
+	u32 ntype;
+	u32 guard;              /* register, OPND_NONE */
+	bool gneg;
+	u32 line, col;
+	u32 nops;
+	struct operand op[MAX_OPS];
+	struct operand *ret, *args;     /* call */
+};
+
+struct label {
+	u32 id;                 /* index into comp.labels */
+	u32 at;                 /* instruction it stands before */
+	bool defined;
+	u32 ref_line, ref_col;
+	const char *name;
+	struct label *alias;    /* the label of an outer scope that it turned out to be */
+};
+
+struct konst { u64 bits; struct sym *sym; u32 off; u8 w; };
+
+struct comp {
+	struct lex lx;
+	jmp_buf bail;
+	struct func *fn;
+	struct module *m;
+	struct pool pool;
+	struct map syms;
+	struct sym *scope_syms; /* declared, innermost first */
+	u32 depth;
+	struct insn *code;
+	u32 ncode, code_cap;
+	struct vreg *regs;
+	u32 nregs, regs_cap;
+	struct konst *k;
+	u32 nk, k_cap;
+	u32 *khash;
+	u32 khash_cap;
+	u32 cpool_bytes;
+	struct label **labels;
+	u32 nlabels, labels_cap;
+	struct sym **shared;    /* shared variables that the body uses */
+	u32 nshared, shared_cap;
+	u64 local_bytes;
+	u32 line, guard;        /* of the statement being lowered */
+	bool gneg;
+	u32 cc;                 /* carry flags, a predicate; OPND_NONE until used */
+	struct sym *pending_label;      /* label of .callprototype and .branchtargets */
+};
+
+#define FAIL(c, ...) lex_fail(&(c)->lx, VGPU_ST_INVALID_PTX, __VA_ARGS__)
+#define FAIL_AT(c, st, ...) \
+	do { (c)->lx.tline = (st)->line; (c)->lx.tcol = (st)->col; FAIL(c, __VA_ARGS__); } while (0)
+#define UNSUPPORTED(c, st, ...) \
+	do { \
+		(c)->lx.tline = (st)->line; (c)->lx.tcol = (st)->col; \
+		lex_fail(&(c)->lx, VGPU_ST_NOT_SUPPORTED, __VA_ARGS__); \
+	} while (0)
+
+static inline u8 type_w(enum type t)
+{
+	return t == T_PRED ? 2 : type_bytes(t) > 4 ? 1 : 0;
+}
+
+/* parse.c */
+void *cneed(struct comp *c, void *p);
+struct label *label_get(struct comp *c, const char *s, u32 n);
+/* check.c */
+void check_stmt(struct comp *c, struct stmt *st);
+/* lower.c */
+u32 new_reg(struct comp *c, enum type t);
+u32 konst(struct comp *c, u64 bits, u8 w);
+u32 konst_sym(struct comp *c, struct sym *s, u64 add, u8 w);
+struct insn *emit(struct comp *c, u8 kind);
+void emit_lane(struct comp *c, const struct stmt *st, u32 lop, enum type t, u8 dw, u32 d, u32 a, u32 b,
+	       u32 cc);
+u32 src(struct comp *c, const struct stmt *st, const struct operand *o, enum type t);
+void lower_stmt(struct comp *c, struct stmt *st);
+u32 mxcsr_for(const struct stmt *st, enum type t);
+/* lower2.c: memory, control, cross-lane */
+void lower_mem(struct comp *c, struct stmt *st);
+void lower_control(struct comp *c, struct stmt *st);
+void lower_warp(struct comp *c, struct stmt *st);
+/* cfg.c */
+void cfg_finish(struct comp *c);
+
+#endif

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The interpreter: runs one warp until it ends, blocks at a barrier, or has used its budget.
+ *
+ * Divergence: every activation keeps the lanes that wait with a pc each; the running lanes are
+ * those of the lowest pc. Blocks are laid out so that a lower pc is an earlier place (cfg.c), so
+ * the hindmost lanes run until they catch up with the others. A check at every jump is enough,
+ * since lanes wait only at targets of jumps. A spin loop would starve lanes that wait behind it:
+ * after many back edges the others get a turn (boost).
+ */
+#include <immintrin.h>
+#include <string.h>
+#include <time.h>
+
+#include "cpu.h"
+#include "lanes.h"
+
+#define SPIN_LIMIT 2048         /* back edges with others waiting before those get a turn */
+#define BOOST_JUMPS 64          /* jumps that turn lasts */
+
+void frame_start(struct frame *f, struct func *fn, char *regs, u32 lanes)
+{
+	f->fn = fn;
+	f->base[0] = regs;
+	f->base[1] = fn->cpool;
+	f->lanes = f->entered = f->mask = lanes;
+	f->waiting = f->parked = 0;
+	f->next_wait = NO_PC;
+	f->pc = 0;
+	f->loff = 0;
+	f->spin = f->boost = f->boost_pc = 0;
+	f->spin_limit = SPIN_LIMIT;
+}
+
+/* The waiting lanes of the lowest pc become the running ones (mask 0 if there are none). */
+void frame_resched(struct frame *f)
+{
+	u32 w = f->waiting, m = 0, min = NO_PC, next = NO_PC, l, pc;
+
+	while (w) {
+		l = (u32)__builtin_ctz(w);
+		w &= w - 1;
+		pc = f->lane_pc[l];
+		if (pc < min) {
+			next = min;
+			min = pc;
+			m = 1u << l;
+		} else if (pc == min) {
+			m |= 1u << l;
+		} else if (pc < next) {
+			next = pc;
+		}
+	}
+	f->mask = m;
+	f->waiting &= ~m;
+	f->pc = min;
+	f->next_wait = next;
+}
+
+static void save_lanes(struct frame *f, u32 m, u32 pc)
+{
+	f->waiting |= m;
+	while (m) {
+		f->lane_pc[__builtin_ctz(m)] = pc;
+		m &= m - 1;
+	}
+}
+
+/* Lanes that wait behind a spin loop run on for a while, the next group each time. */
+static void boost(struct frame *f, u32 m, u32 pc)
+{
+	u32 best = NO_PC, first = NO_PC, w, l, p;
+
+	for (w = f->waiting; w; w &= w - 1) {
+		p = f->lane_pc[__builtin_ctz(w)];
+		if (p > f->boost_pc && p < best)
+			best = p;
+		if (p < first)
+			first = p;
+	}
+	if (best == NO_PC)
+		best = first;
+	save_lanes(f, m, pc);
+	f->mask = 0;
+	for (w = f->waiting; w; w &= w - 1) {
+		l = (u32)__builtin_ctz(w);
+		if (f->lane_pc[l] == best)
+			f->mask |= 1u << l;
+	}
+	f->waiting &= ~f->mask;
+	f->pc = f->boost_pc = best;
+	f->next_wait = NO_PC;
+	f->boost = BOOST_JUMPS;
+	f->spin = 0;
+	if (f->spin_limit < 1u << 20)
+		f->spin_limit *= 2;
+}
+
+/*
+ * shfl.sync and its like need the lanes of the member mask together. True: all are here (m may
+ * have grown by parked ones). False: m is parked and others run.
+ */
+static bool gather_members(struct frame *f, u32 *m, u32 pc, const struct insn *in)
+{
+	u32 want, here = *m, w;
+
+	if (in->o[2] == OPND_NONE)
+		return true;
+	want = ((const u32 *)opnd(f, in->o[2]))[__builtin_ctz(*m)] & f->lanes;
+	for (w = f->parked; w; w &= w - 1)
+		if (f->lane_pc[__builtin_ctz(w)] == pc)
+			here |= w & (0 - w);
+	if (!(want & ~here) || !(f->waiting & want)) {
+		/* complete, or the missing ones cannot come (they sit at a barrier) */
+		f->parked &= ~here;
+		*m = here;
+		return true;
+	}
+	f->parked |= *m;
+	for (w = *m; w; w &= w - 1)
+		f->lane_pc[__builtin_ctz(w)] = pc;
+	return false;
+}
+
+/* bar.warp.sync: any instance of it serves; all parked members go on when the last one arrives. */
+static void warpsync(struct frame *f, u32 m, u32 pc, const struct insn *in)
+{
+	u32 want = ((const u32 *)opnd(f, in->o[2]))[__builtin_ctz(m)] & f->lanes, w, at = 0;
+
+	for (w = f->parked; w; w &= w - 1)
+		if (f->fn->code[f->lane_pc[__builtin_ctz(w)] - 1].kind == K_WARPSYNC)
+			at |= w & (0 - w);
+	save_lanes(f, m, pc + 1);
+	if (!(want & ~(m | at)) || !(f->waiting & ~m & want)) {
+		f->parked &= ~at;
+		f->waiting |= at;
+	} else {
+		f->waiting &= ~m;
+		f->parked |= m;
+	}
+}
+
+static void blend(const struct lane_table *lt, u8 dw, void *d, const void *s, u32 m)
+{
+	if (dw)
+		lt->blend64(d, s, m);
+	else
+		lt->blend32(d, s, m);
+}
+
+static inline void set_pred(struct frame *f, u32 o, u32 v, u32 m)
+{
+	u32 *d = opnd(f, o);
+
+	*d = (*d & ~m) | (v & m);
+}
+
+static void do_setp(struct frame *f, const struct insn *in, u32 m)
+{
+	u32 v = in->u.mask(opnd(f, in->o[2]), opnd(f, in->o[3])), q = ~v, r;
+
+	if (in->sub) {
+		r = *(u32 *)opnd(f, in->o[4]);
+		if (in->flags & INF_CNEG)
+			r = ~r;
+		v = in->sub == BOOL_AND ? v & r : in->sub == BOOL_OR ? v | r : v ^ r;
+		q = in->sub == BOOL_AND ? q & r : in->sub == BOOL_OR ? q | r : q ^ r;
+	}
+	set_pred(f, in->o[0], v, m);
+	if (in->o[1] != OPND_NONE)
+		set_pred(f, in->o[1], q, m);
+}
+
+static void do_pred(struct frame *f, const struct insn *in, u32 m)
+{
+	u32 a = *(u32 *)opnd(f, in->o[1]), b = *(u32 *)opnd(f, in->o[2]);
+
+	if (in->flags & INF_CNEG)
+		a = ~a;
+	if (in->flags & INF_BNEG)
+		b = ~b;
+	switch (in->sub) {
+	case PRED_NOT: a = ~a; break;
+	case PRED_AND: a &= b; break;
+	case PRED_OR: a |= b; break;
+	case PRED_XOR: a ^= b; break;
+	}
+	set_pred(f, in->o[0], a, m);
+}
+
+static void do_cvta(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
+{
+	struct warp *w = ts->w;
+	u64 base, step = 0, *d = opnd(f, in->o[0]), tmp[LANES];
+	const u64 *a = opnd(f, in->o[1]);
+	u32 l;
+
+	if (in->space == SPACE_SHARED) {
+		base = w->cta->shared;
+	} else if (in->space == SPACE_PARAM) {
+		base = w->cta->g->pwin;
+	} else {
+		step = w->cta->g->local_stride;
+		base = w->cta->local + w->index * LANES * step;
+	}
+	if (in->sub) {
+		base = 0 - base;
+		step = 0 - step;
+	}
+	for (l = 0; l < LANES; l++)
+		tmp[l] = a[l] + base + l * step;
+	ts->e->lanes->blend64(d, tmp, m);
+}
+
+static u32 in_space(struct tstate *ts, struct frame *f, const struct insn *in)
+{
+	struct cta *c = ts->w->cta;
+	const u64 *a = opnd(f, in->o[1]);
+	const struct engine_env *env = &ts->e->env;
+	u64 lo, n;
+	u32 l, r = 0;
+
+	switch (in->space) {
+	case SPACE_SHARED: lo = c->shared; n = c->g->shared_total; break;
+	case SPACE_LOCAL: lo = c->local; n = (u64)c->g->local_stride * c->nwarps * LANES; break;
+	case SPACE_PARAM: lo = c->g->pwin; n = c->g->param_bytes; break;
+	case SPACE_CONST: lo = 0; n = 0; break;
+	default:
+		/* global is what no window covers */
+		for (l = 0; l < LANES; l++)
+			if (a[l] - env->span_base < env->span_bytes && a[l] - c->win >= c->win_bytes)
+				r |= 1u << l;
+		return r;
+	}
+	for (l = 0; l < LANES; l++)
+		if (a[l] - lo < n)
+			r |= 1u << l;
+	return r;
+}
+
+static void brx(struct frame *f, const struct insn *in, u32 m, u32 off)
+{
+	const u32 *idx = opnd(f, in->o[0]);
+	u32 w, l;
+
+	/* an index beyond the list is undefined: the last target */
+	for (w = m; w; w &= w - 1) {
+		l = (u32)__builtin_ctz(w);
+		save_lanes(f, 1u << l, in->u.targets[1 + (idx[l] < in->u.targets[0] ? idx[l] :
+							  in->u.targets[0] - 1)]);
+	}
+	if (off)
+		save_lanes(f, off, in->fall);
+}
+
+/* Lanes leave an activation; exit also leaves the kernel. */
+static void lanes_gone(struct frame *f, u32 m)
+{
+	f->lanes &= ~m;
+}
+
+static void exit_lanes(struct warp *w, u32 m)
+{
+	struct frame *f;
+
+	w->live &= ~m;
+	for (f = w->top; f; f = f->up) {
+		lanes_gone(f, m);
+		f->mask &= ~m;
+	}
+}
+
+/*
+ * Nothing runs in the top activation: return from it, wake parked lanes that nobody will join,
+ * or find that the warp is blocked or done.
+ */
+static enum run settle(struct tstate *ts, struct warp *w)
+{
+	struct frame *f;
+
+	for (;;) {
+		f = w->top;
+		if (!f->lanes) {
+			if (!f->up || !w->live)
+				return RUN_DONE;
+			call_leave(w);
+			f = w->top;
+			if (f->mask) {
+				ts->f = f;
+				return RUN_BUDGET;      /* runnable */
+			}
+			continue;
+		}
+		if (f->waiting) {
+			frame_resched(f);
+			ts->f = f;
+			return RUN_BUDGET;
+		}
+		if (f->parked) {
+			/* those they wait for cannot come */
+			f->waiting = f->parked;
+			f->parked = 0;
+			continue;
+		}
+		return RUN_BLOCKED;
+	}
+}
+
+enum run warp_run(struct tstate *ts, struct warp *w)
+{
+	const struct lane_table *lt = ts->e->lanes;
+	struct frame *f = w->top;
+	const struct insn *in;
+	_Alignas(64) u64 tmp[LANES];
+	u32 m, pc, e, t, to, mx = ts->mxcsr;
+	enum run r;
+	void *d;
+
+	ts->w = w;
+	ts->f = f;
+	if (!f->mask)
+		goto settle;
+reload:
+	m = f->mask;
+	pc = f->pc;
+	for (;;) {
+		in = &f->fn->code[pc];
+		e = m;
+		if (in->guard != OPND_NONE && in->kind != K_CBRA) {
+			t = *(u32 *)opnd(f, in->guard);
+			e &= in->gneg ? ~t : t;
+			if (!e && in->kind != K_BRX) {
+				pc++;
+				continue;
+			}
+		}
+		if (in->mxcsr && in->mxcsr != mx) {
+			mx = in->mxcsr;
+			_mm_setcsr(mx);
+		}
+		switch ((enum kind)in->kind) {
+		case K_LANE:
+			d = opnd(f, in->o[0]);
+			if (e == f->lanes) {
+				in->u.lane(d, opnd(f, in->o[1]), opnd(f, in->o[2]), opnd(f, in->o[3]));
+			} else {
+				in->u.lane(tmp, opnd(f, in->o[1]), opnd(f, in->o[2]), opnd(f, in->o[3]));
+				blend(lt, in->dw, d, tmp, e);
+			}
+			break;
+		case K_SETP:
+			do_setp(f, in, e);
+			break;
+		case K_PRED:
+			do_pred(f, in, e);
+			break;
+		case K_SREG:
+			ts->mask = e;
+			lane_sreg(ts, f, in, e);
+			break;
+		case K_LADDR:
+			for (t = 0; t < LANES; t++)
+				if (in->dw)
+					((u64 *)tmp)[t] = (u64)in->imm + f->loff;
+				else
+					((u32 *)tmp)[t] = (u32)in->imm + f->loff;
+			blend(lt, in->dw, opnd(f, in->o[0]), tmp, e);
+			break;
+		case K_CARRY:
+			lane_carry(f, in, e);
+			break;
+		case K_BFI:
+			lane_bfi(f, in, e);
+			break;
+		case K_LOP3:
+			lane_lop3(f, in, e);
+			break;
+		case K_CVT:
+			if (mx != 0x1f80)
+				_mm_setcsr(mx = 0x1f80);
+			lane_cvt(in, tmp, opnd(f, in->o[1]), opnd(f, in->o[2]));
+			blend(lt, in->dw, opnd(f, in->o[0]), tmp, e);
+			break;
+		case K_CVTA:
+			do_cvta(ts, f, in, e);
+			break;
+		case K_ISSPACEP:
+			set_pred(f, in->o[0], in_space(ts, f, in), e);
+			break;
+		case K_LD:
+			ts->in = in;
+			mem_ld(ts, in, e);
+			break;
+		case K_LDPARAM:
+			mem_ldparam(ts, in, e);
+			break;
+		case K_ST:
+			ts->in = in;
+			mem_st(ts, in, e);
+			break;
+		case K_ATOM:
+			ts->in = in;
+			if (mx != 0x1f80)
+				_mm_setcsr(mx = 0x1f80);
+			mem_atom(ts, in, e);
+			break;
+		case K_SHFL:
+		case K_VOTE:
+		case K_MATCH:
+		case K_REDUX:
+			if (in->guard == OPND_NONE && m != f->lanes && !gather_members(f, &m, pc, in)) {
+				f->mask = 0;
+				goto settle;
+			}
+			if (in->guard == OPND_NONE)
+				e = m;          /* with lanes that had been parked here */
+			if (in->kind == K_SHFL)
+				warp_shfl(f, in, e);
+			else if (in->kind == K_VOTE)
+				warp_vote(f, in, e);
+			else if (in->kind == K_MATCH)
+				warp_match(f, in, e);
+			else
+				warp_redux(f, in, e);
+			break;
+		case K_ACTIVEMASK:
+			for (t = 0; t < LANES; t++)
+				((u32 *)tmp)[t] = e;
+			lt->blend32(opnd(f, in->o[0]), tmp, e);
+			break;
+		case K_WARPSYNC:
+			if (e == f->lanes)
+				break;
+			save_lanes(f, m & ~e, pc + 1);
+			warpsync(f, e, pc, in);
+			f->mask = 0;
+			goto settle;
+		case K_BAR:
+			ts->in = in;
+			if (in->sub == BAR_ARRIVE) {
+				bar_arrive(ts, w, in, e, pc);
+				break;
+			}
+			save_lanes(f, m & ~e, pc + 1);
+			f->mask = 0;
+			bar_arrive(ts, w, in, e, pc);
+			goto settle;
+		case K_MEMBAR:
+			__atomic_thread_fence(__ATOMIC_SEQ_CST);
+			break;
+		case K_NANOSLEEP:
+			ts->budget -= 1000;     /* whoever sleeps gives its slice away */
+			break;
+		case K_JMP:
+			to = in->taken;
+			goto jump;
+		case K_CBRA:
+			t = *(u32 *)opnd(f, in->guard);
+			t = m & (in->gneg ? ~t : t);
+			if (t == m) {
+				to = in->taken;
+				goto jump;
+			}
+			if (!t) {
+				to = in->fall;
+				goto jump;
+			}
+			save_lanes(f, t, in->taken);
+			save_lanes(f, m & ~t, in->fall);
+			f->mask = 0;
+			if (in->taken <= pc)
+				ts->budget -= (s64)(pc - in->taken) + 8;
+			f->boost = 0;
+			goto settle;
+		case K_BRX:
+			brx(f, in, e, m & ~e);
+			f->mask = 0;
+			ts->budget -= 64;
+			goto settle;
+		case K_CALL:
+			ts->in = in;
+			ts->mask = e;
+			if (in->u.call->builtin == BUILTIN_VPRINTF) {
+				dev_printf(ts, f, in->u.call, e);
+				mx = 0x1f80;
+				_mm_setcsr(mx);
+				break;
+			}
+			if (in->u.call->builtin == BUILTIN_ASSERTFAIL)
+				dev_assertfail(ts, f, in->u.call, e);
+			f->mask = m;
+			f->pc = pc;
+			if (call_enter(ts, w, in, e)) {
+				f = w->top;
+				ts->f = f;
+				ts->budget -= 32;
+				goto reload;
+			}
+			break;
+		case K_RET:
+			if (f->up) {
+				lanes_gone(f, e);
+				f->mask = 0;
+				if (m & ~e) {
+					m &= ~e;
+					break;
+				}
+				goto settle;
+			}
+			/* fall through */
+		case K_EXIT:
+			f->mask = 0;
+			exit_lanes(w, e);
+			m &= ~e;
+			if (w->cta->bar_used)
+				bar_exited(w->cta);
+			if (m)
+				break;
+			goto settle;
+		case K_TRAP:
+			ts->in = in;
+			ts->mask = e;
+			fault_raise(VGPU_ST_TRAP, __builtin_ctz(e), 0, in->sub ? "brkpt" : "trap");
+		case K_NOP:
+			break;
+		}
+		pc++;
+		continue;
+jump:
+		if (to <= pc) {
+			ts->budget -= (s64)(pc - to) + 1;
+			if (f->waiting && ++f->spin > f->spin_limit) {
+				boost(f, m, to);
+				goto reload;
+			}
+			if (ts->budget < 0) {
+				f->mask = m;
+				f->pc = to;
+				ts->mxcsr = mx;
+				return RUN_BUDGET;
+			}
+		}
+		if (f->boost && !--f->boost) {
+			save_lanes(f, m, to);
+			frame_resched(f);
+			goto reload;
+		}
+		if (to >= f->next_wait) {
+			save_lanes(f, m, to);
+			frame_resched(f);
+			goto reload;
+		}
+		pc = to;
+	}
+settle:
+	r = settle(ts, w);
+	ts->mxcsr = mx;
+	f = w->top;
+	if (r == RUN_BUDGET && ts->budget >= 0)
+		goto reload;
+	return r;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lane operations: pure functions over the 32 lanes of a warp (lanes.def says what each does).
+ * lanes.inc is compiled once per instruction set; lanes_get picks the best one at run time.
+ */
+#ifndef VGPU_LANES_H
+#define VGPU_LANES_H
+
+#include "cpu.h"
+
+#define LOP_LIST(X) \
+	X(ADD) X(ADDSAT) X(SUB) X(SUBSAT) X(MUL) X(MULSAT) X(MULHI) X(MULWIDE) X(MAD) X(MADSAT) \
+	X(MADRELU) X(MADHI) X(MADHISAT) X(MADWIDE) X(MUL24LO) X(MUL24HI) X(MAD24LO) X(MAD24HI) \
+	X(MAD24HISAT) X(SAD) X(DIV) X(REM) X(ABS) X(NEG) X(MIN) X(MAX) X(MINNAN) X(MAXNAN) \
+	X(POPC) X(CLZ) X(BFIND) X(BFINDSH) X(FNS) X(BREV) X(BFE) X(BMSKC) X(BMSKW) X(SZEXTC) \
+	X(SZEXTW) X(COPYSIGN) X(RCP) X(SQRT) X(RSQRT) X(SIN) X(COS) X(LG2) X(EX2) X(TANH) \
+	X(SELP) X(AND) X(OR) X(XOR) X(NOT) X(CNOT) X(SHL) X(SHR) X(SHFLW) X(SHFLC) X(SHFRW) \
+	X(SHFRC) X(PRMT) X(PRMTF4E) X(PRMTB4E) X(PRMTRC8) X(PRMTECL) X(PRMTECR) X(PRMTRC16) \
+	X(DP4AUU) X(DP4AUS) X(DP4ASU) X(DP4ASS) X(DP2ALUU) X(DP2ALUS) X(DP2ALSU) X(DP2ALSS) \
+	X(DP2AHUU) X(DP2AHUS) X(DP2AHSU) X(DP2AHSS) X(MOV) X(PACK) X(XTR) X(SLCTS) X(SLCTF) \
+	X(FLUSH) X(RELU) X(CVT_SEXT) X(CVT_F_S32) X(CVT_F_U32) X(CVT_F_H) X(CVT_H_F) X(CVT_TRUNC) \
+	X(SETONE)
+
+enum lop {
+	LOP_NONE,
+#define LOP_ENUM(n) LOP_##n,
+	LOP_LIST(LOP_ENUM)
+#undef LOP_ENUM
+	LOP_COUNT
+};
+
+enum { TESTP_BASE = CMP_NAN };          /* testp rows follow the comparisons */
+#define MOP_COUNT (CMP_NAN + 7)
+
+struct lane_table {
+	const char *name;
+	lane_fn *fn[LOP_COUNT][T_COUNT];
+	mask_fn *cmp[MOP_COUNT][T_COUNT];
+	/* Lanes whose address is outside [lo, lo + span) or not a multiple of align + 1. */
+	u32 (*check)(const u64 *addr, u64 lo, u64 span, u64 align);
+	u32 (*stride)(const u64 *addr, u64 step);       /* 1: addr[l] = addr[0] + l * step */
+	void (*addr32)(u64 *d, const void *a, u64 add);
+	void (*addr64)(u64 *d, const void *a, u64 add);
+	void (*addlane)(u64 *d, u64 step);              /* d[l] += l * step */
+	void (*blend32)(void *d, const void *s, u32 m);
+	void (*blend64)(void *d, const void *s, u32 m);
+};
+
+extern const struct lane_table lanes_base, lanes_avx2, lanes_avx512;
+const struct lane_table *lanes_get(void);
+
+#endif

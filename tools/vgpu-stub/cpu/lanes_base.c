@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Lane operations for any x86-64, and the choice between the tables. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3,no-trapping-math,fp-contract=off,rounding-math")
+#endif
+#define LANES_NAME lanes_base
+#define LANES_TEXT "sse2"
+#include "lanes.inc"
+
+#include <stdlib.h>
+
+const struct lane_table *lanes_get(void)
+{
+	const char *want = getenv("VGPU_CPU_ISA");      /* for tests: base, avx2 */
+
+	__builtin_cpu_init();
+	if (want && !strcmp(want, "base"))
+		return &lanes_base;
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+	    !(want && !strcmp(want, "avx2")))
+		return &lanes_avx512;
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		return &lanes_avx2;
+	return &lanes_base;
+}

@@ -1,0 +1,751 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Statements to warp IR, first half: arithmetic, logic, comparison, moves, conversion. Registers
+ * are still virtual and constants live in a pool; cfg.c replaces both by frame offsets.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "front.h"
+
+#define MXCSR_BASE 0x1f80u      /* all exceptions masked, to nearest even */
+#define MXCSR_FLUSH 0x8040u     /* FTZ and DAZ */
+
+u32 new_reg(struct comp *c, enum type t)
+{
+	c->regs = cneed(c, xgrow(c->regs, &c->regs_cap, c->nregs + 1, sizeof(*c->regs)));
+	c->regs[c->nregs] = (struct vreg){ (u8)t, type_w(t) };
+	return c->nregs++;
+}
+
+u32 konst_sym(struct comp *c, struct sym *s, u64 bits, u8 w)
+{
+	u32 h = (u32)((bits * 0x9e3779b97f4a7c15ull + (uintptr_t)s * 31 + w) >> 32), i;
+
+	if (w != 1)
+		bits = (u32)bits;
+	if (c->nk * 2 >= c->khash_cap) {
+		u32 cap = c->khash_cap ? c->khash_cap * 2 : 128;
+		u32 *tab = cneed(c, calloc(cap, sizeof(u32)));
+
+		for (i = 0; i < c->nk; i++) {
+			struct konst *k = &c->k[i];
+			u32 p = (u32)((k->bits * 0x9e3779b97f4a7c15ull + (uintptr_t)k->sym * 31 + k->w) >> 32);
+
+			while (tab[p & (cap - 1)])
+				p++;
+			tab[p & (cap - 1)] = i + 1;
+		}
+		free(c->khash);
+		c->khash = tab;
+		c->khash_cap = cap;
+	}
+	h = (u32)((bits * 0x9e3779b97f4a7c15ull + (uintptr_t)s * 31 + w) >> 32);
+	for (; (i = c->khash[h & (c->khash_cap - 1)]); h++)
+		if (c->k[i - 1].bits == bits && c->k[i - 1].w == w && c->k[i - 1].sym == s)
+			return OPND_CONST | c->k[i - 1].off;
+	c->k = cneed(c, xgrow(c->k, &c->k_cap, c->nk + 1, sizeof(*c->k)));
+	c->k[c->nk] = (struct konst){ bits, s, c->cpool_bytes, w };
+	c->khash[h & (c->khash_cap - 1)] = ++c->nk;
+	c->cpool_bytes += w == 1 ? 256 : 128;
+	return OPND_CONST | (c->cpool_bytes - (w == 1 ? 256 : 128));
+}
+
+u32 konst(struct comp *c, u64 bits, u8 w)
+{
+	return konst_sym(c, NULL, bits, w);
+}
+
+struct insn *emit(struct comp *c, u8 kind)
+{
+	struct insn *in;
+	u32 i;
+
+	c->code = cneed(c, xgrow(c->code, &c->code_cap, c->ncode + 1, sizeof(*c->code)));
+	in = &c->code[c->ncode++];
+	memset(in, 0, sizeof(*in));
+	for (i = 0; i < 6; i++)
+		in->o[i] = OPND_NONE;
+	in->kind = kind;
+	in->guard = c->guard;
+	in->gneg = c->gneg;
+	in->line = c->line;
+	return in;
+}
+
+/* MXCSR that an operation on t wants: rounding and flushing of this statement. */
+u32 mxcsr_for(const struct stmt *st, enum type t)
+{
+	u32 r = MXCSR_BASE;
+
+	if (!type_is_float(t))
+		return 0;
+	if (st->mod[MC_FTZ] && t == T_F32)
+		r |= MXCSR_FLUSH;
+	if (t == T_F32 || t == T_F64)
+		switch (st->mod[MC_RND]) {
+		case RND_RZ: r |= 3 << 13; break;
+		case RND_RM: r |= 1 << 13; break;
+		case RND_RP: r |= 2 << 13; break;
+		}
+	return r;
+}
+
+static lane_fn *lane_find(u32 lop, enum type t)
+{
+	const struct lane_table *lt = lanes_get();
+	lane_fn *fn = lt->fn[lop][t];
+
+	if (!fn && t >= T_S8 && t <= T_S64)
+		fn = lt->fn[lop][t - T_S8 + T_U8];
+	if (!fn && t >= T_B8 && t <= T_B64)
+		fn = lt->fn[lop][t - T_B8 + T_U8];
+	if (!fn && (t == T_F32 || t == T_F16X2 || t == T_BF16X2))
+		fn = lt->fn[lop][T_U32];
+	if (!fn && (t == T_F16 || t == T_BF16))
+		fn = lt->fn[lop][T_U16];
+	if (!fn && t == T_F64)
+		fn = lt->fn[lop][T_U64];
+	return fn;
+}
+
+void emit_lane(struct comp *c, const struct stmt *st, u32 lop, enum type t, u8 dw, u32 d, u32 a, u32 b,
+	       u32 cc)
+{
+	lane_fn *fn = lane_find(lop, t);
+	struct insn *in;
+
+	if (!fn)
+		UNSUPPORTED(c, st, "%s with these modifiers on .%s is not supported", st->od->name,
+			    type_name(t));
+	if (d == OPND_NONE)
+		return;
+	in = emit(c, K_LANE);
+	in->u.lane = fn;
+	in->dw = dw;
+	in->type = (u8)t;
+	in->mxcsr = mxcsr_for(st, t);
+	in->o[0] = d;
+	in->o[1] = a;
+	in->o[2] = b == OPND_NONE ? a : b;
+	in->o[3] = cc == OPND_NONE ? a : cc;
+	in->def = 1;
+	in->use = 14;
+}
+
+static u32 sreg(struct comp *c, u32 sr, u8 w)
+{
+	struct insn *in;
+	u32 r = new_reg(c, w == 1 ? T_B64 : T_B32);
+
+	in = emit(c, K_SREG);
+	in->guard = OPND_NONE;
+	in->sub = (u8)sr;
+	in->dw = w;
+	in->o[0] = r;
+	in->def = 1;
+	return r;
+}
+
+static u32 address_of(struct comp *c, const struct stmt *st, struct sym *s, s64 add, u8 w)
+{
+	u32 i, r;
+	struct insn *in;
+
+	if (s->what == V_FUNC) {
+		c->fn->indirect |= !s->fn->entry;
+		return konst(c, s->fn->unique_ptr + (u64)add, w);
+	}
+	if (s->what != V_VAR)
+		FAIL_AT(c, st, "'%s' has no address", s->name);
+	if (s->space == SPACE_GLOBAL || s->space == SPACE_CONST) {
+		if (s->ext)
+			UNSUPPORTED(c, st, "'%s' is not defined in this module", s->name);
+		return konst(c, s->addr + (u64)add, w);
+	}
+	if (s->space == SPACE_PARAM)
+		return konst(c, s->addr + (u64)add, w);
+	if (s->space == SPACE_SHARED) {
+		if (s->dyn && !c->fn->entry) {
+			/* where dynamic shared memory starts is known at launch only */
+			c->fn->uses_dyn = true;
+			if (s->align > c->fn->dyn_align)
+				c->fn->dyn_align = s->align;
+			r = sreg(c, SR_COUNT, w);
+			if (add) {
+				u32 sum = new_reg(c, w ? T_B64 : T_B32);
+
+				emit_lane(c, st, LOP_ADD, w ? T_U64 : T_U32, w, sum, r, konst(c, (u64)add, w),
+					  OPND_NONE);
+				r = sum;
+			}
+			return r;
+		}
+		for (i = 0; i < c->nshared && c->shared[i] != s; i++)
+			;
+		if (i == c->nshared) {
+			c->shared = cneed(c, xgrow(c->shared, &c->shared_cap, i + 1, sizeof(*c->shared)));
+			c->shared[c->nshared++] = s;
+		}
+		return konst_sym(c, s, (u64)add, w);
+	}
+	if (c->fn->entry)
+		return konst(c, s->addr + (u64)add, w);
+	r = new_reg(c, w ? T_B64 : T_B32);
+	in = emit(c, K_LADDR);
+	in->guard = OPND_NONE;
+	in->dw = w;
+	in->o[0] = r;
+	in->def = 1;
+	in->imm = (s64)s->addr + add;
+	return r;
+}
+
+/* The operand as a source of type t: a register, or a constant in the pool. */
+u32 src(struct comp *c, const struct stmt *st, const struct operand *o, enum type t)
+{
+	u8 w = type_w(t);
+	u64 v = (u64)o->imm;
+
+	switch (o->kind) {
+	case O_REG:
+		return o->reg;
+	case O_FLT:
+		if (o->type == T_F64 && type_bytes(t) == 4) {
+			double d;
+			float f;
+			u32 u;
+
+			memcpy(&d, &v, 8);
+			f = (float)d;
+			memcpy(&u, &f, 4);
+			v = u;
+		}
+		return konst(c, v, w);
+	case O_INT:
+		if (t == T_PRED)
+			v = v ? ~0ull : 0;
+		else if (type_bytes(t) == 2)
+			v = (u16)v;
+		return konst(c, v, w);
+	case O_SREG:
+		if (o->reg == SR_WARPSZ)
+			return konst(c, LANES, w);
+		return sreg(c, o->reg, w);
+	case O_SYM:
+		return address_of(c, st, o->sym, o->imm, w);
+	}
+	FAIL_AT(c, st, "%s: bad operand", st->od->name);
+}
+
+static u32 dst(const struct operand *o)
+{
+	return o->kind == O_REG ? o->reg : OPND_NONE;
+}
+
+static enum type half_flush(struct comp *c, const struct stmt *st, enum type t, u32 *s, u32 n)
+{
+	u32 i;
+
+	/* .ftz of f16: flushed by an operation of its own; MXCSR knows floats only */
+	if (st->mod[MC_FTZ] && (t == T_F16 || t == T_F16X2))
+		for (i = 0; i < n; i++) {
+			u32 r = new_reg(c, t);
+
+			emit_lane(c, st, LOP_FLUSH, t, 0, r, s[i], OPND_NONE, OPND_NONE);
+			s[i] = r;
+		}
+	return t;
+}
+
+static void lower_cc(struct comp *c, struct stmt *st)
+{
+	struct insn *in;
+	enum type t = st->type[0];
+	bool mad = st->od->id == OPID_MAD || st->od->id == OPID_MADC;
+	u32 i;
+
+	if (c->cc == OPND_NONE)
+		c->cc = new_reg(c, T_PRED);
+	in = NULL;
+	{
+		u32 s[3] = { src(c, st, &st->op[1], t), src(c, st, &st->op[2], t),
+			     mad ? src(c, st, &st->op[3], t) : OPND_NONE };
+
+		in = emit(c, K_CARRY);
+		in->o[0] = dst(&st->op[0]);
+		in->o[1] = c->cc;
+		for (i = 0; i < 3; i++)
+			in->o[2 + i] = s[i];
+	}
+	if (in->o[0] == OPND_NONE)
+		in->o[0] = new_reg(c, t);
+	in->dw = type_w(t);
+	in->type = (u8)t;
+	in->sub = (u8)(st->od->id == OPID_ADD || st->od->id == OPID_ADDC ? 0 :
+		       st->od->id == OPID_SUB || st->od->id == OPID_SUBC ? 1 :
+		       st->mod[MC_HLW] == HLW_HI ? 3 : 2);
+	in->sub2 = (u8)((st->od->x == X_CARRY ? 1 : 0) | (st->mod[MC_CC] ? 2 : 0));
+	in->def = st->mod[MC_CC] ? 3 : 1;
+	in->use = (u8)(0x0e + (mad ? 0x10 : 0));
+}
+
+static void lower_arith(struct comp *c, struct stmt *st)
+{
+	enum type t = st->type[0];
+	u32 lop = st->od->lop, s[3] = { OPND_NONE, OPND_NONE, OPND_NONE }, i, n = st->nops - 1, d;
+	u8 hlw = st->mod[MC_HLW], dw = type_w(t);
+	bool sat = st->mod[MC_SAT], wide = hlw == HLW_WIDE;
+
+	if (st->mod[MC_CC]) {
+		if (type_is_float(t))
+			FAIL_AT(c, st, "%s.cc needs an integer type", st->od->name);
+		lower_cc(c, st);
+		return;
+	}
+	if (sat && !type_is_float(t) && t != T_S32)
+		FAIL_AT(c, st, "%s.sat does not take .%s", st->od->name, type_name(t));
+	switch (lop) {
+	case LOP_MUL:
+	case LOP_MAD:
+		if (!type_is_float(t) && !hlw)
+			FAIL_AT(c, st, "%s needs .lo, .hi or .wide", st->od->name);
+		if (type_is_float(t) && hlw)
+			FAIL_AT(c, st, "%s.%s does not take .lo, .hi or .wide", st->od->name, type_name(t));
+		if (hlw == HLW_HI)
+			lop = lop == LOP_MUL ? LOP_MULHI : sat ? LOP_MADHISAT : LOP_MADHI;
+		else if (wide)
+			lop = lop == LOP_MUL ? LOP_MULWIDE : LOP_MADWIDE;
+		else if (sat)
+			lop = lop == LOP_MUL ? LOP_MULSAT : LOP_MADSAT;
+		else if (st->mod[MC_RELU])
+			lop = LOP_MADRELU;
+		if (wide)
+			dw = type_bytes(t) == 4;
+		break;
+	case LOP_ADD: lop = sat ? LOP_ADDSAT : lop; break;
+	case LOP_SUB: lop = sat ? LOP_SUBSAT : lop; break;
+	case LOP_MUL24LO: lop = hlw == HLW_HI ? LOP_MUL24HI : lop; break;
+	case LOP_MAD24LO: lop = hlw != HLW_HI ? lop : sat ? LOP_MAD24HISAT : LOP_MAD24HI; break;
+	case LOP_MIN: lop = st->mod[MC_NAN] == 1 ? LOP_MINNAN : lop; break;
+	case LOP_MAX: lop = st->mod[MC_NAN] == 1 ? LOP_MAXNAN : lop; break;
+	case LOP_BFIND: lop = st->mod[MC_SHIFTAMT] ? LOP_BFINDSH : lop; dw = 0; break;
+	case LOP_BMSKC: lop = st->mod[MC_CLAMP] == 2 ? LOP_BMSKW : lop; break;
+	case LOP_SZEXTC: lop = st->mod[MC_CLAMP] == 2 ? LOP_SZEXTW : lop; break;
+	}
+	if (st->mod[MC_NAN] == 2)
+		UNSUPPORTED(c, st, "%s.xorsign is not supported", st->od->name);
+	for (i = 0; i < n && i < 3; i++)
+		s[i] = src(c, st, &st->op[i + 1], wide && i == 2 ? (dw ? T_B64 : T_B32) :
+			   lop == LOP_SZEXTC || lop == LOP_SZEXTW ? T_U32 : t);
+	half_flush(c, st, t, s, n < 3 ? n : 3);
+	d = dst(&st->op[0]);
+	/* min and max pick an operand's bits, which MXCSR does not flush */
+	if (st->mod[MC_FTZ] && t == T_F32 && (st->od->lop == LOP_MIN || st->od->lop == LOP_MAX)) {
+		u32 r = new_reg(c, t);
+
+		emit_lane(c, st, lop, t, dw, r, s[0], s[1], s[2]);
+		emit_lane(c, st, LOP_FLUSH, t, dw, d, r, OPND_NONE, OPND_NONE);
+		return;
+	}
+	if ((st->mod[MC_FTZ] && (t == T_F16 || t == T_F16X2)) ||
+	    (st->mod[MC_RELU] && lop != LOP_MADRELU)) {
+		u32 r = new_reg(c, t);
+
+		emit_lane(c, st, lop, t, dw, r, s[0], s[1], s[2]);
+		emit_lane(c, st, st->mod[MC_RELU] ? LOP_RELU : LOP_FLUSH, t, dw, d, r, OPND_NONE,
+			  OPND_NONE);
+		return;
+	}
+	emit_lane(c, st, lop, t, dw, d, s[0], s[1], s[2]);
+}
+
+static void lower_lane(struct comp *c, struct stmt *st)
+{
+	enum type t = st->type[0];
+	u32 s[3] = { OPND_NONE, OPND_NONE, OPND_NONE }, i;
+	const char *shape = st->od->shape;
+	u8 dw = shape[0] == 'n' ? 0 : type_w(t);
+
+	for (i = 1; i < st->nops && i < 4; i++) {
+		char l = shape[i];
+
+		s[i - 1] = src(c, st, &st->op[i], l == 'u' ? T_U32 : l == 'p' ? T_PRED : t);
+	}
+	if (st->od->id == OPID_SELP && st->op[3].neg) {
+		u32 x = s[0];
+
+		s[0] = s[1];
+		s[1] = x;
+	}
+	if (st->mod[MC_FTZ] && (st->od->id == OPID_ABS || st->od->id == OPID_NEG) &&
+	    (t == T_F32 || t == T_F16 || t == T_F16X2)) {
+		u32 r = new_reg(c, t);
+
+		emit_lane(c, st, LOP_FLUSH, t, 0, r, s[0], OPND_NONE, OPND_NONE);
+		s[0] = r;
+	}
+	emit_lane(c, st, st->od->lop, t, dw, dst(&st->op[0]), s[0], s[1], s[2]);
+}
+
+static struct insn *emit_pred(struct comp *c, u8 op, u32 d, u32 a, bool aneg, u32 b, bool bneg)
+{
+	struct insn *in = emit(c, K_PRED);
+
+	in->sub = op;
+	in->dw = 2;
+	in->o[0] = d;
+	in->o[1] = a;
+	in->o[2] = b == OPND_NONE ? a : b;
+	in->flags = (u8)((aneg ? INF_CNEG : 0) | (bneg ? INF_BNEG : 0));
+	in->def = 1;
+	in->use = 6;
+	return in;
+}
+
+static mask_fn *cmp_find(struct comp *c, const struct stmt *st, u32 cmp, enum type t)
+{
+	const struct lane_table *lt = lanes_get();
+	mask_fn *fn = lt->cmp[cmp][t];
+
+	if (!fn && t >= T_S8 && t <= T_S64)
+		fn = lt->cmp[cmp][t - T_S8 + T_U8];
+	if (!fn && t >= T_B8 && t <= T_B64)
+		fn = lt->cmp[cmp][t - T_B8 + T_U8];
+	if (!fn)
+		UNSUPPORTED(c, st, "%s with this comparison on .%s is not supported", st->od->name,
+			    type_name(t));
+	return fn;
+}
+
+/* p|q = (a cmp b) bool r; also the engine of set, testp */
+static void emit_setp(struct comp *c, struct stmt *st, mask_fn *fn, enum type t, u32 p, u32 q, u32 a, u32 b,
+		      u32 r, bool rneg)
+{
+	struct insn *in;
+
+	if (p == OPND_NONE)
+		p = new_reg(c, T_PRED);
+	in = emit(c, K_SETP);
+	in->u.mask = fn;
+	in->mxcsr = mxcsr_for(st, t);
+	in->dw = 2;
+	in->type = (u8)t;
+	in->o[0] = p;
+	in->o[1] = q;
+	in->o[2] = a;
+	in->o[3] = b;
+	in->o[4] = r;
+	in->def = q == OPND_NONE ? 1 : 3;
+	in->use = r == OPND_NONE ? 12 : 28;
+	in->sub = r == OPND_NONE ? 0 : st->mod[MC_BOOL];
+	in->flags = rneg ? INF_CNEG : 0;
+}
+
+static void lower_setp(struct comp *c, struct stmt *st)
+{
+	bool set = st->od->x == X_SET;
+	enum type t = set ? st->type[1] : st->type[0];
+	u32 s[2], r = OPND_NONE, p, n;
+
+	if (!st->mod[MC_CMP])
+		FAIL_AT(c, st, "%s: a comparison is missing", st->od->name);
+	if (st->nops > 3 && !st->mod[MC_BOOL])
+		FAIL_AT(c, st, "%s: .and, .or or .xor is missing", st->od->name);
+	if (t == T_F16X2 || t == T_BF16X2)
+		UNSUPPORTED(c, st, "%s on .%s is not supported", st->od->name, type_name(t));
+	s[0] = src(c, st, &st->op[1], t);
+	s[1] = src(c, st, &st->op[2], t);
+	half_flush(c, st, t, s, 2);
+	if (st->nops > 3)
+		r = src(c, st, &st->op[3], T_PRED);
+	if (!set) {
+		emit_setp(c, st, cmp_find(c, st, st->mod[MC_CMP], t), t, dst(&st->op[0]), st->op[0].second,
+			  s[0], s[1], r, st->nops > 3 && st->op[3].neg);
+		return;
+	}
+	p = new_reg(c, T_PRED);
+	emit_setp(c, st, cmp_find(c, st, st->mod[MC_CMP], t), t, p, OPND_NONE, s[0], s[1], r,
+		  st->nops > 3 && st->op[3].neg);
+	n = st->type[0];
+	emit_lane(c, st, LOP_SELP, T_U32, 0, dst(&st->op[0]),
+		  konst(c, n == T_F32 ? 0x3f800000u : n == T_F16 ? 0x3c00 : n == T_BF16 ? 0x3f80 :
+			type_bytes(n) == 2 ? 0xffff : ~0u, 0), konst(c, 0, 0), p);
+}
+
+static void lower_logic(struct comp *c, struct stmt *st)
+{
+	static const u8 ops[] = { [OPID_AND - OPID_AND] = PRED_AND, [OPID_OR - OPID_AND] = PRED_OR,
+				  [OPID_XOR - OPID_AND] = PRED_XOR, [OPID_NOT - OPID_AND] = PRED_NOT };
+	enum type t = st->type[0];
+	u32 a = src(c, st, &st->op[1], t), b = st->nops > 2 ? src(c, st, &st->op[2], t) : OPND_NONE;
+
+	if (t != T_PRED)
+		emit_lane(c, st, st->od->lop, t, type_w(t), dst(&st->op[0]), a, b, OPND_NONE);
+	else if (st->op[0].kind == O_REG)
+		emit_pred(c, ops[st->od->id - OPID_AND], dst(&st->op[0]), a, st->op[1].neg, b,
+			  st->nops > 2 && st->op[2].neg);
+}
+
+static void unpack(struct comp *c, struct stmt *st)
+{
+	const struct operand *v = &st->op[0];
+	u32 i, s = src(c, st, &st->op[1], st->type[0]), bits = type_bytes(st->type[0]) * 8 / v->n;
+
+	for (i = 0; i < v->n; i++) {
+		if (v->elem[i].kind == O_SINK)
+			continue;
+		if (v->elem[i].kind != O_REG || type_bytes(v->elem[i].type) * 8 != bits ||
+		    v->elem[i].type == T_PRED)
+			FAIL_AT(c, st, "mov: the parts do not add up");
+		emit_lane(c, st, LOP_XTR, type_bytes(st->type[0]) == 8 ? T_U64 : T_U32, 0, v->elem[i].reg, s,
+			  konst(c, i * bits, 0), konst(c, bits == 32 ? ~0u : (1u << bits) - 1, 0));
+	}
+}
+
+static u32 pack(struct comp *c, struct stmt *st, const struct operand *e, u32 n, enum type t, u32 d)
+{
+	enum type part = n == 4 ? T_B32 : type_bytes(t) == 8 ? T_B32 : T_B16;
+	u32 a, b;
+
+	if (n == 4 && type_bytes(t) == 8) {
+		a = pack(c, st, e, 2, T_B32, new_reg(c, T_B32));
+		b = pack(c, st, e + 2, 2, T_B32, new_reg(c, T_B32));
+	} else {
+		u32 i;
+
+		for (i = 0; i < n; i++)
+			if (e[i].kind == O_REG && (type_bytes(e[i].type) != type_bytes(part) ||
+						   e[i].type == T_PRED))
+				FAIL_AT(c, st, "mov: the parts do not add up");
+		a = src(c, st, &e[0], part);
+		b = src(c, st, &e[1], part);
+	}
+	emit_lane(c, st, LOP_PACK, type_bytes(t) == 8 ? T_U64 : T_U32, type_w(t), d, a, b, OPND_NONE);
+	return d;
+}
+
+static void lower_mov(struct comp *c, struct stmt *st)
+{
+	enum type t = st->type[0];
+	struct operand *d = &st->op[0], *s = &st->op[1];
+
+	if (st->nops != 2)
+		FAIL_AT(c, st, "mov takes two operands");
+	if (t == T_F16 || t == T_BF16)
+		t = T_B16;
+	if (d->kind == O_VEC || s->kind == O_VEC) {
+		struct operand *v = d->kind == O_VEC ? d : s, *r = d->kind == O_VEC ? s : d;
+
+		if ((v->n != 2 && v->n != 4) || type_bytes(t) / v->n < 2 || d->kind == s->kind)
+			UNSUPPORTED(c, st, "mov of these vector parts is not supported");
+		if (r->kind == O_REG && (type_bytes(r->type) != type_bytes(t) || r->type == T_PRED))
+			FAIL_AT(c, st, "mov: a .%s register where .%s is expected", type_name(r->type),
+				type_name(t));
+		if (v == d)
+			unpack(c, st);
+		else if (d->kind == O_REG)
+			pack(c, st, s->elem, s->n, t, d->reg);
+		return;
+	}
+	if (d->kind != O_REG || (d->type == T_PRED) != (t == T_PRED) || type_bytes(d->type) != type_bytes(t))
+		FAIL_AT(c, st, "mov: the destination is not a .%s register", type_name(t));
+	if (s->kind == O_LABEL)
+		FAIL_AT(c, st, "mov: unknown name '%.*s'", (int)(s->n < 60 ? s->n : 60), (char *)s->sym);
+	if (s->kind == O_REG && ((s->type == T_PRED) != (t == T_PRED) || type_bytes(s->type) != type_bytes(t)))
+		FAIL_AT(c, st, "mov: the source is not a .%s register", type_name(t));
+	if (t == T_PRED) {
+		emit_pred(c, PRED_MOV, d->reg, src(c, st, s, t), s->neg, OPND_NONE, false);
+		return;
+	}
+	if (s->kind == O_FLT && type_bytes(t) < 4)
+		FAIL_AT(c, st, "mov: constant too wide");
+	emit_lane(c, st, LOP_MOV, type_w(t) ? T_U64 : T_U32, type_w(t), d->reg, src(c, st, s, t), OPND_NONE,
+		  OPND_NONE);
+}
+
+static void lower_cvt(struct comp *c, struct stmt *st)
+{
+	enum type dt = st->type[0], at = st->type[1];
+	struct operand *d = &st->op[0], *s = &st->op[1];
+	u32 a, b = OPND_NONE, need = dt == T_F16X2 || dt == T_BF16X2 ? 3 : 2;
+	struct insn *in;
+	u8 rnd = st->mod[MC_RND];
+
+	if (st->ntype != 2 || st->mod[MC_PACK])
+		UNSUPPORTED(c, st, "this form of cvt is not supported");
+	if (st->nops != need)
+		FAIL_AT(c, st, "cvt takes %u operands here", need);
+	if (at == T_F16X2 || at == T_BF16X2 || (need == 3 && at != T_F32) || at == T_PRED ||
+	    (at >= T_B8 && at <= T_B64))
+		UNSUPPORTED(c, st, "cvt.%s.%s is not supported", type_name(dt), type_name(at));
+	if (d->kind != O_REG || d->type == T_PRED || type_bytes(d->type) < type_bytes(dt) ||
+	    (type_is_float(dt) && type_bytes(d->type) != type_bytes(dt)))
+		FAIL_AT(c, st, "cvt: bad destination register");
+	if (s->kind == O_REG && (s->type == T_PRED || type_bytes(s->type) < type_bytes(at) ||
+				 (type_is_float(at) && type_bytes(s->type) != type_bytes(at))))
+		FAIL_AT(c, st, "cvt: bad source register");
+	if (s->kind != O_REG && s->kind != O_INT && s->kind != O_FLT && s->kind != O_SREG)
+		FAIL_AT(c, st, "cvt: bad source operand");
+	a = s->kind == O_REG ? s->reg : src(c, st, s, at);
+	if (need == 3)
+		b = src(c, st, &st->op[2], T_F32);
+	/* the common ones go straight to a lane operation */
+	if (!st->mod[MC_SAT] && !st->mod[MC_RELU] && need == 2) {
+		u8 sw = s->kind == O_REG ? type_w(s->type) : type_w(at), w = type_w(d->type);
+
+		if (w == 1 && sw == 0 && (at == T_S32 || at == T_U32) &&
+		    (type_bytes(dt) == 8 && !type_is_float(dt))) {
+			emit_lane(c, st, LOP_CVT_SEXT, at == T_S32 ? T_S64 : T_U64, 1, d->reg, a, OPND_NONE,
+				  OPND_NONE);
+			return;
+		}
+		if (w == 0 && sw == 1 && !type_is_float(at) && !type_is_float(dt) && type_bytes(dt) == 4) {
+			emit_lane(c, st, LOP_CVT_TRUNC, T_U64, 0, d->reg, a, OPND_NONE, OPND_NONE);
+			return;
+		}
+		if (w == 0 && sw == 0 && !type_is_float(dt) && (at == T_S16 || at == T_U16) &&
+		    type_bytes(dt) == 4) {
+			emit_lane(c, st, LOP_CVT_SEXT, at, 0, d->reg, a, OPND_NONE, OPND_NONE);
+			return;
+		}
+		if (dt == T_F32 && sw == 0 && (at == T_S32 || at == T_U32)) {
+			emit_lane(c, st, at == T_S32 ? LOP_CVT_F_S32 : LOP_CVT_F_U32, T_F32, 0, d->reg, a,
+				  OPND_NONE, OPND_NONE);
+			return;
+		}
+		if (dt == T_F32 && at == T_F16 && !rnd) {
+			emit_lane(c, st, LOP_CVT_F_H, T_F32, 0, d->reg, a, OPND_NONE, OPND_NONE);
+			return;
+		}
+		if (dt == T_F16 && at == T_F32 && rnd <= RND_RN && !st->mod[MC_FTZ]) {
+			emit_lane(c, st, LOP_CVT_H_F, T_F16, 0, d->reg, a, OPND_NONE, OPND_NONE);
+			return;
+		}
+	}
+	in = emit(c, K_CVT);
+	in->o[0] = d->reg;
+	in->o[1] = a;
+	in->o[2] = b == OPND_NONE ? a : b;
+	in->def = 1;
+	in->use = 6;
+	in->type = (u8)dt;
+	in->stype = (u8)at;
+	in->dw = type_w(d->type);
+	in->aw = s->kind == O_REG ? type_w(s->type) : type_w(at);
+	in->sub = rnd;
+	in->flags = (u8)((st->mod[MC_SAT] ? INF_SAT : 0) | (st->mod[MC_FTZ] ? INF_FTZ : 0) |
+			 (st->mod[MC_RELU] ? INF_RELU : 0));
+}
+
+void lower_stmt(struct comp *c, struct stmt *st)
+{
+	enum type t = st->type[0];
+	u32 a, b, d, e, f;
+	struct insn *in;
+
+	switch (st->od->x) {
+	case X_NOP:
+		return;
+	case X_LANE:
+		lower_lane(c, st);
+		return;
+	case X_ARITH:
+		lower_arith(c, st);
+		return;
+	case X_CARRY:
+		lower_cc(c, st);
+		return;
+	case X_LOGIC:
+		lower_logic(c, st);
+		return;
+	case X_SETP:
+	case X_SET:
+		lower_setp(c, st);
+		return;
+	case X_TESTP:
+		a = src(c, st, &st->op[1], t);
+		emit_setp(c, st, cmp_find(c, st, TESTP_BASE + st->mod[MC_TESTP], t), t, dst(&st->op[0]),
+			  OPND_NONE, a, a, OPND_NONE, false);
+		return;
+	case X_SLCT:
+		if (st->type[1] != T_S32 && st->type[1] != T_F32)
+			FAIL_AT(c, st, "slct compares .s32 or .f32");
+		a = src(c, st, &st->op[1], t);
+		b = src(c, st, &st->op[2], t);
+		e = src(c, st, &st->op[3], st->type[1]);
+		emit_lane(c, st, st->type[1] == T_S32 ? LOP_SLCTS : LOP_SLCTF,
+			  type_bytes(t) == 8 ? T_U64 : type_bytes(t) == 4 ? T_U32 : T_U16, type_w(t),
+			  dst(&st->op[0]), a, b, e);
+		return;
+	case X_DP:
+		f = st->ntype < 2 ? st->type[0] : st->type[1];
+		d = (u32)((type_is_signed(t) ? 2 : 0) + (type_is_signed(f) ? 1 : 0));
+		d += st->od->id == OPID_DP4A ? LOP_DP4AUU : st->mod[MC_HLW] == HLW_HI ? LOP_DP2AHUU :
+		     LOP_DP2ALUU;
+		a = src(c, st, &st->op[1], T_U32);
+		b = src(c, st, &st->op[2], T_U32);
+		e = src(c, st, &st->op[3], T_U32);
+		emit_lane(c, st, d, T_U32, 0, dst(&st->op[0]), a, b, e);
+		return;
+	case X_SHF:
+		d = st->mod[MC_SHF] == 1 ? (st->mod[MC_CLAMP] == 2 ? LOP_SHFLW : LOP_SHFLC) :
+		    (st->mod[MC_CLAMP] == 2 ? LOP_SHFRW : LOP_SHFRC);
+		a = src(c, st, &st->op[1], t);
+		b = src(c, st, &st->op[2], t);
+		e = src(c, st, &st->op[3], t);
+		emit_lane(c, st, d, T_U32, 0, dst(&st->op[0]), a, b, e);
+		return;
+	case X_PRMT:
+		a = src(c, st, &st->op[1], t);
+		b = src(c, st, &st->op[2], t);
+		e = src(c, st, &st->op[3], t);
+		emit_lane(c, st, LOP_PRMT + st->mod[MC_PRMT], T_U32, 0, dst(&st->op[0]), a, b, e);
+		return;
+	case X_BFI:
+	case X_LOP3: {
+		u32 s[4], i;
+
+		for (i = 0; i < 4; i++)
+			s[i] = st->od->x == X_LOP3 && i == 3 ? OPND_NONE :
+			       src(c, st, &st->op[i + 1], i < 2 || st->od->x == X_LOP3 ? t : T_U32);
+		if (st->od->x == X_LOP3 && (st->op[4].kind != O_INT || st->op[4].imm < 0 || st->op[4].imm > 255))
+			FAIL_AT(c, st, "lop3: the table must be a constant below 256");
+		in = emit(c, st->od->x == X_LOP3 ? K_LOP3 : K_BFI);
+		in->o[0] = dst(&st->op[0]);
+		if (in->o[0] == OPND_NONE)
+			in->o[0] = new_reg(c, t);
+		for (i = 0; i < 4; i++)
+			in->o[i + 1] = s[i];
+		in->imm = st->od->x == X_LOP3 ? st->op[4].imm : 0;
+		in->dw = type_w(t);
+		in->type = (u8)t;
+		in->def = 1;
+		in->use = st->od->x == X_LOP3 ? 14 : 30;
+		return;
+	}
+	case X_MOV:
+		lower_mov(c, st);
+		return;
+	case X_CVT:
+		lower_cvt(c, st);
+		return;
+	case X_LD:
+	case X_ST:
+	case X_ATOM:
+	case X_CVTA:
+	case X_ISSPACEP:
+		lower_mem(c, st);
+		return;
+	case X_BRA:
+	case X_BRX:
+	case X_CALL:
+	case X_RET:
+	case X_EXIT:
+	case X_TRAP:
+		lower_control(c, st);
+		return;
+	default:
+		lower_warp(c, st);
+	}
+}

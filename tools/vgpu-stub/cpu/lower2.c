@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Statements to warp IR, second half: memory, control flow, barriers and cross-lane operations.
+ */
+#include <string.h>
+
+#include "front.h"
+
+static u32 dst(const struct operand *o)
+{
+	return o->kind == O_REG ? o->reg : OPND_NONE;
+}
+
+/* Address operand: register or constant into o[4], offset into imm. */
+static void address(struct comp *c, struct stmt *st, const struct operand *o, struct insn *tmpl)
+{
+	struct operand base = *o;
+
+	base.kind = (u8)o->second;
+	tmpl->space = st->mod[MC_SPACE];
+	tmpl->imm = o->imm;
+	tmpl->aw = 1;
+	if (base.kind == O_INT) {
+		tmpl->o[4] = konst(c, (u64)o->imm, 1);
+		tmpl->imm = 0;
+		return;
+	}
+	if (base.kind == O_REG) {
+		tmpl->o[4] = base.reg;
+		tmpl->aw = type_bytes(base.type) == 8;
+		/* parameters of a .func live in its local frame */
+		if (tmpl->space == SPACE_PARAM && !c->fn->entry)
+			tmpl->space = SPACE_LOCAL;
+		return;
+	}
+	if (base.sym->what != V_VAR)
+		FAIL_AT(c, st, "%s: '%s' is not a variable", st->od->name, base.sym->name);
+	if (tmpl->space == SPACE_GENERIC || (tmpl->space == SPACE_PARAM && !base.sym->formal))
+		tmpl->space = base.sym->space;
+	if (tmpl->space != base.sym->space && !(tmpl->space <= SPACE_GLOBAL && base.sym->space == SPACE_CONST))
+		FAIL_AT(c, st, "%s: '%s' is in another state space", st->od->name, base.sym->name);
+	base.imm = 0;
+	base.kind = O_SYM;
+	tmpl->o[4] = src(c, st, &base, T_B64);
+}
+
+static void lower_ldst(struct comp *c, struct stmt *st)
+{
+	bool load = st->od->x == X_LD;
+	const struct operand *a = &st->op[load ? 1 : 0], *v = &st->op[load ? 0 : 1], *e;
+	u32 n = st->mod[MC_VEC] ? st->mod[MC_VEC] : 1, i;
+	enum type t = st->type[0];
+	struct insn tmpl, *in;
+	int w = -1;
+
+	if (n * type_bytes(t) > 16)
+		UNSUPPORTED(c, st, "%s: vectors beyond 16 bytes are not supported", st->od->name);
+	memset(&tmpl, 0, sizeof(tmpl));
+	for (i = 0; i < 6; i++)
+		tmpl.o[i] = OPND_NONE;
+	address(c, st, a, &tmpl);
+	if (!load && (tmpl.space == SPACE_PARAM || tmpl.space == SPACE_CONST))
+		FAIL_AT(c, st, "st: this state space is read-only");
+	for (i = 0; i < n; i++) {
+		int ew;
+
+		e = v->kind == O_VEC ? &v->elem[i] : v;
+		ew = e->kind == O_REG ? type_w(e->type) : load ? -1 : type_w(t);
+		if (w >= 0 && ew >= 0 && w != ew)
+			UNSUPPORTED(c, st, "%s: registers of different width in one vector", st->od->name);
+		w = ew >= 0 ? ew : w;
+		tmpl.o[i] = load ? dst(e) : src(c, st, e, t);
+	}
+	if (w == 2)
+		FAIL_AT(c, st, "%s: predicates cannot be loaded or stored", st->od->name);
+	in = emit(c, load ? K_LD : K_ST);
+	memcpy(in->o, tmpl.o, sizeof(in->o));
+	in->space = tmpl.space;
+	in->imm = tmpl.imm;
+	in->aw = tmpl.aw;
+	in->vec = (u8)n;
+	in->size = (u8)type_bytes(t);
+	in->type = (u8)t;
+	in->dw = w > 0;
+	in->flags = type_is_signed(t) ? INF_SIGNED : 0;
+	in->def = load ? (u8)((1u << n) - 1) : 0;
+	in->use = load ? 16 : (u8)(16 | ((1u << n) - 1));
+	if (load && in->space == SPACE_PARAM && a->second == O_SYM) {
+		in->kind = K_LDPARAM;
+		in->imm += (s64)a->sym->addr;
+		in->use = 0;
+		in->o[4] = OPND_NONE;
+		if (in->imm < 0 || (u64)in->imm + n * in->size > c->fn->param_bytes)
+			FAIL_AT(c, st, "ld.param: outside the parameters");
+	}
+}
+
+static void lower_atom(struct comp *c, struct stmt *st)
+{
+	bool red = st->od->id == OPID_RED;
+	u32 k = red ? 0 : 1, b, cc = OPND_NONE, i;
+	u8 op = st->mod[MC_ATOM];
+	enum type t = st->type[0];
+	bool bits = t >= T_B8 && t <= T_B64, fl = type_is_float(t), ok;
+	struct insn tmpl, *in;
+
+	switch (op) {
+	case ATOM_ADD: ok = !bits; break;
+	case ATOM_MIN:
+	case ATOM_MAX: ok = !bits && !fl; break;
+	case ATOM_INC:
+	case ATOM_DEC: ok = t == T_U32; break;
+	case ATOM_AND:
+	case ATOM_OR:
+	case ATOM_XOR: ok = t == T_B32 || t == T_B64; break;
+	case ATOM_EXCH:
+	case ATOM_CAS: ok = !fl && !red; break;
+	default: ok = false;
+	}
+	if (!ok)
+		UNSUPPORTED(c, st, "%s: this operation on .%s is not supported", st->od->name, type_name(t));
+	if (st->nops != k + 2u + (op == ATOM_CAS))
+		FAIL_AT(c, st, "%s: wrong number of operands", st->od->name);
+	memset(&tmpl, 0, sizeof(tmpl));
+	for (i = 0; i < 6; i++)
+		tmpl.o[i] = OPND_NONE;
+	address(c, st, &st->op[k], &tmpl);
+	if (tmpl.space == SPACE_PARAM || tmpl.space == SPACE_CONST)
+		FAIL_AT(c, st, "%s: this state space is read-only", st->od->name);
+	b = src(c, st, &st->op[k + 1], t);
+	if (op == ATOM_CAS)
+		cc = src(c, st, &st->op[k + 2], t);
+	in = emit(c, K_ATOM);
+	memcpy(in->o, tmpl.o, sizeof(in->o));
+	in->o[0] = red ? OPND_NONE : dst(&st->op[0]);
+	in->o[1] = b;
+	in->o[2] = cc;
+	in->space = tmpl.space;
+	in->imm = tmpl.imm;
+	in->aw = tmpl.aw;
+	in->vec = 1;
+	in->size = (u8)type_bytes(t);
+	in->type = (u8)t;
+	in->dw = type_w(t);
+	in->sub = op;
+	in->def = in->o[0] != OPND_NONE;
+	in->use = cc == OPND_NONE ? 18 : 22;
+}
+
+void lower_mem(struct comp *c, struct stmt *st)
+{
+	struct insn *in;
+	u32 a, d;
+	u8 w;
+
+	switch (st->od->x) {
+	case X_LD:
+	case X_ST:
+		lower_ldst(c, st);
+		return;
+	case X_ATOM:
+		lower_atom(c, st);
+		return;
+	case X_CVTA:
+		w = type_w(st->type[0]);
+		a = src(c, st, &st->op[1], st->type[0]);
+		d = dst(&st->op[0]);
+		if (!st->mod[MC_SPACE])
+			FAIL_AT(c, st, "cvta: a state space is missing");
+		if (st->mod[MC_SPACE] == SPACE_GLOBAL || st->mod[MC_SPACE] == SPACE_CONST) {
+			emit_lane(c, st, LOP_MOV, w ? T_U64 : T_U32, w, d, a, OPND_NONE, OPND_NONE);
+			return;
+		}
+		if (!w)
+			UNSUPPORTED(c, st, "cvta.u32 is not supported");
+		in = emit(c, K_CVTA);
+		in->o[0] = d == OPND_NONE ? new_reg(c, T_B64) : d;
+		in->o[1] = a;
+		in->def = 1;
+		in->use = 2;
+		in->dw = 1;
+		in->sub = st->mod[MC_TO];
+		in->space = st->mod[MC_SPACE];
+		if (in->space == SPACE_PARAM && !c->fn->entry)
+			in->space = SPACE_LOCAL;
+		return;
+	case X_ISSPACEP:
+		if (type_bytes(st->op[1].type) != 8 || !st->mod[MC_SPACE])
+			FAIL_AT(c, st, "isspacep takes a state space and a 64-bit address");
+		in = emit(c, K_ISSPACEP);
+		in->o[0] = dst(&st->op[0]);
+		if (in->o[0] == OPND_NONE)
+			in->o[0] = new_reg(c, T_PRED);
+		in->o[1] = st->op[1].reg;
+		in->def = 1;
+		in->use = 2;
+		in->dw = 2;
+		in->space = st->mod[MC_SPACE];
+		return;
+	}
+}
+
+/* ---- control flow ---------------------------------------------------------------------- */
+
+static void need_ops(struct comp *c, struct stmt *st, u32 lo, u32 hi)
+{
+	if (st->nops < lo || st->nops > hi)
+		FAIL_AT(c, st, "%s: wrong number of operands", st->od->name);
+}
+
+static void call_args(struct comp *c, struct stmt *st, struct operand *list, struct arg **out, u32 *n,
+		      const struct fparam *formal, u32 nformal, bool ret)
+{
+	u32 i;
+
+	*n = list ? list->n : 0;
+	*out = cneed(c, pool_alloc(&c->m->pool, (*n + 1) * sizeof(**out)));
+	if (formal && *n != nformal)
+		FAIL_AT(c, st, "call: %u %s given, %u declared", *n, ret ? "results" : "arguments", nformal);
+	for (i = 0; i < *n; i++) {
+		struct operand *o = &list->elem[i];
+		struct arg *a = &(*out)[i];
+
+		if (o->kind == O_SYM && o->sym->what == V_VAR && o->sym->space == SPACE_LOCAL) {
+			a->off = (u32)o->sym->addr;
+			a->bytes = (u32)o->sym->bytes;
+			if (formal && (formal[i].is_reg || formal[i].bytes > a->bytes))
+				FAIL_AT(c, st, "call: '%s' does not fit its parameter", o->sym->name);
+			continue;
+		}
+		if (!formal || !formal[i].is_reg || (ret && o->kind != O_REG))
+			FAIL_AT(c, st, "call: bad argument");
+		a->is_reg = 1;
+		a->w = type_w(formal[i].type);
+		if (o->kind == O_REG && type_w(o->type) != a->w)
+			FAIL_AT(c, st, "call: register of the wrong width");
+		a->opnd = src(c, st, o, formal[i].type);
+	}
+}
+
+static void lower_call(struct comp *c, struct stmt *st)
+{
+	struct callinfo *ci = cneed(c, pool_alloc(&c->m->pool, sizeof(*ci)));
+	struct operand *o = st->op, *end = st->op + st->nops, *rets = NULL, *args = NULL, *target;
+	struct func *g = NULL;
+	struct insn *in;
+	u32 i;
+
+	if (o < end && o->kind == O_LIST)
+		rets = o++;
+	if (o == end)
+		FAIL_AT(c, st, "call: the function is missing");
+	target = o++;
+	if (o < end && o->kind == O_LIST)
+		args = o++;
+	if (target->kind == O_SYM && target->sym->what == V_FUNC && !target->imm) {
+		g = target->sym->fn;
+		if (o != end || g->entry)
+			FAIL_AT(c, st, g->entry ? "call: '%s' is a kernel" : "call: '%s': too many operands",
+				g->name);
+	} else if (target->kind != O_REG || type_bytes(target->type) != 8) {
+		if (target->kind == O_LABEL)
+			FAIL_AT(c, st, "call: unknown function '%.*s'", (int)(target->n < 60 ? target->n : 60),
+				(char *)target->sym);
+		FAIL_AT(c, st, "call: bad function operand");
+	} else if (o + 1 != end || o->kind != O_SYM || o->sym->what != V_PROTO) {
+		FAIL_AT(c, st, "call: a prototype is missing");
+	}
+	if (g) {
+		call_args(c, st, args, &ci->args, &ci->nargs, g->params, g->nparams, false);
+		call_args(c, st, rets, &ci->rets, &ci->nrets, g->rets, g->nrets, true);
+		if (!g->has_body) {
+			if (!strcmp(g->name, "vprintf") && ci->nargs == 2 && ci->nrets <= 1)
+				ci->builtin = BUILTIN_VPRINTF;
+			else if (!strcmp(g->name, "__assertfail") && ci->nargs == 5)
+				ci->builtin = BUILTIN_ASSERTFAIL;
+			else
+				UNSUPPORTED(c, st, "calls '%s', which is not defined in this module", g->name);
+			for (i = 0; i < ci->nargs; i++)
+				if (ci->args[i].is_reg)
+					UNSUPPORTED(c, st, "call of '%s' with registers", g->name);
+		} else {
+			for (i = 0; i < c->fn->ncallees && c->fn->callees[i] != g; i++)
+				;
+			if (i == c->fn->ncallees) {
+				c->fn->callees = cneed(c, xgrow(c->fn->callees, &c->fn->callees_cap, i + 1,
+								sizeof(*c->fn->callees)));
+				c->fn->callees[c->fn->ncallees++] = g;
+			}
+			ci->fn = g;
+		}
+	} else {
+		call_args(c, st, args, &ci->args, &ci->nargs, NULL, 0, false);
+		call_args(c, st, rets, &ci->rets, &ci->nrets, NULL, 0, true);
+		c->fn->indirect = true;
+	}
+	in = emit(c, K_CALL);
+	in->u.call = ci;
+	if (!g) {
+		in->o[0] = target->reg;
+		in->use = 1;
+	}
+	c->fn->calls = true;
+}
+
+void lower_control(struct comp *c, struct stmt *st)
+{
+	struct insn *in;
+	struct sym *s;
+	u32 i, n, *t;
+
+	switch (st->od->x) {
+	case X_BRA:
+		need_ops(c, st, 1, 1);
+		if (st->op[0].kind != O_LABEL && !(st->op[0].kind == O_SYM && st->op[0].sym->what == V_FUNC))
+			FAIL_AT(c, st, "bra: a label expected");
+		if (st->op[0].kind != O_LABEL)
+			FAIL_AT(c, st, "bra: '%s' is not a label", st->op[0].sym->name);
+		in = emit(c, st->guard == OPND_NONE ? K_JMP : K_CBRA);
+		in->taken = label_get(c, (const char *)st->op[0].sym, st->op[0].n)->id;
+		return;
+	case X_BRX:
+		need_ops(c, st, 2, 2);
+		s = st->op[1].kind == O_SYM ? st->op[1].sym : NULL;
+		if (!s || s->what != V_TARGETS)
+			FAIL_AT(c, st, "brx.idx: a .branchtargets list expected");
+		if (st->op[0].kind != O_REG || type_bytes(st->op[0].type) != 4 || st->op[0].type == T_PRED)
+			FAIL_AT(c, st, "brx.idx: the index must be a 32-bit register");
+		n = (u32)s->bytes;
+		t = cneed(c, pool_alloc(&c->m->pool, (n + 1) * sizeof(u32)));
+		t[0] = n;
+		for (i = 0; i < n; i++)
+			t[i + 1] = ((u32 *)s->extra)[i];
+		in = emit(c, K_BRX);
+		in->u.targets = t;
+		in->o[0] = st->op[0].reg;
+		in->use = 1;
+		return;
+	case X_CALL:
+		lower_call(c, st);
+		return;
+	case X_RET:
+		emit(c, K_RET);
+		return;
+	case X_EXIT:
+		emit(c, K_EXIT);
+		return;
+	case X_TRAP:
+		in = emit(c, K_TRAP);
+		in->sub = st->od->id == OPID_BRKPT;
+		return;
+	}
+}
+
+/* ---- barriers and cross-lane operations ------------------------------------------------ */
+
+static u32 src32(struct comp *c, struct stmt *st, struct operand *o)
+{
+	if (o->kind == O_REG ? (o->type == T_PRED || type_bytes(o->type) != 4) : o->kind != O_INT)
+		FAIL_AT(c, st, "%s: a 32-bit register or a constant expected", st->od->name);
+	return src(c, st, o, T_B32);
+}
+
+static void lower_bar(struct comp *c, struct stmt *st)
+{
+	u8 op = st->mod[MC_BAR];
+	struct operand *o = st->op, *end = st->op + st->nops;
+	u32 d = OPND_NONE, id, count = OPND_NONE, p = OPND_NONE;
+	bool neg = false;
+	struct insn *in;
+
+	if (!op)
+		FAIL_AT(c, st, "%s: .sync, .arrive, .red or .warp is missing", st->od->name);
+	if (op == BAR_RED) {
+		enum type want = st->mod[MC_RED] == RED_POPC ? T_U32 : T_PRED;
+
+		if (!st->mod[MC_RED] || st->type[0] != want || o == end || o->kind != O_REG ||
+		    (want == T_PRED) != (o->type == T_PRED) || type_bytes(o->type) != type_bytes(want))
+			FAIL_AT(c, st, "%s.red: bad operation or destination", st->od->name);
+		d = (o++)->reg;
+		if (end - o < 2 || end[-1].kind != O_REG || end[-1].type != T_PRED)
+			FAIL_AT(c, st, "%s.red: a source predicate is missing", st->od->name);
+		p = end[-1].reg;
+		neg = end[-1].neg;
+		end--;
+	}
+	if (o == end || end - o > 2 || (op == BAR_ARRIVE && end - o != 2))
+		FAIL_AT(c, st, "%s: wrong number of operands", st->od->name);
+	if (o->kind == O_INT && (o->imm < 0 || o->imm >= CTA_BARRIERS))
+		FAIL_AT(c, st, "%s: there are 16 barriers", st->od->name);
+	id = src32(c, st, o++);
+	if (o < end)
+		count = src32(c, st, o++);
+	in = emit(c, K_BAR);
+	in->o[0] = d;
+	in->o[1] = id;
+	in->o[2] = count;
+	in->o[3] = p;
+	in->sub = op;
+	in->sub2 = st->mod[MC_RED];
+	in->flags = neg ? INF_CNEG : 0;
+	in->dw = op == BAR_RED && st->mod[MC_RED] != RED_POPC ? 2 : 0;
+	in->def = d != OPND_NONE;
+	in->use = (u8)(2 | (count != OPND_NONE ? 4 : 0) | (p != OPND_NONE ? 8 : 0));
+}
+
+static void lower_warpsync(struct comp *c, struct stmt *st)
+{
+	struct insn *in;
+	u32 m;
+
+	need_ops(c, st, 1, 1);
+	m = src32(c, st, &st->op[0]);
+	in = emit(c, K_WARPSYNC);
+	in->o[2] = m;
+	in->use = 4;
+}
+
+void lower_warp(struct comp *c, struct stmt *st)
+{
+	struct operand *o = st->op;
+	struct insn *in;
+	u32 s[4] = { OPND_NONE, OPND_NONE, OPND_NONE, OPND_NONE }, i;
+	u8 mode;
+
+	switch (st->od->x) {
+	case X_BAR:
+		if (st->mod[MC_ALIGNED] == 2 && st->mod[MC_BAR] == BAR_SYNC)
+			lower_warpsync(c, st);
+		else
+			lower_bar(c, st);
+		return;
+	case X_MEMBAR:
+		emit(c, K_MEMBAR);
+		return;
+	case X_NANOSLEEP:
+		s[0] = src(c, st, &o[0], T_U32);
+		in = emit(c, K_NANOSLEEP);
+		in->o[0] = s[0];
+		in->use = 1;
+		return;
+	case X_VOTE:
+		mode = st->mod[MC_VOTE];
+		if (!mode || (mode == VOTE_BALLOT) != (st->type[0] == T_B32))
+			FAIL_AT(c, st, "vote: bad mode or type");
+		if (st->mod[MC_SYNC] ? st->nops != 3 : st->nops != 2)
+			FAIL_AT(c, st, "vote: wrong number of operands");
+		s[0] = src(c, st, &o[1], T_PRED);
+		if (st->nops == 3)
+			s[1] = src(c, st, &o[2], T_B32);
+		in = emit(c, K_VOTE);
+		in->o[0] = dst(&o[0]);
+		if (in->o[0] == OPND_NONE)
+			in->o[0] = new_reg(c, st->type[0]);
+		in->o[1] = s[0];
+		in->o[2] = s[1];
+		in->sub = mode;
+		in->dw = mode == VOTE_BALLOT ? 0 : 2;
+		in->flags = o[1].neg ? INF_CNEG : 0;
+		in->def = 1;
+		in->use = (u8)(2 | (st->nops == 3 ? 4 : 0));
+		return;
+	case X_MATCH:
+		mode = st->mod[MC_VOTE];
+		if (mode != VOTE_ANY && mode != VOTE_ALL)
+			FAIL_AT(c, st, "match needs .any or .all");
+		s[0] = src(c, st, &o[1], st->type[0]);
+		s[1] = src(c, st, &o[2], T_B32);
+		in = emit(c, K_MATCH);
+		in->o[0] = dst(&o[0]);
+		in->o[1] = o[0].second;
+		if (in->o[0] == OPND_NONE)
+			in->o[0] = new_reg(c, T_B32);
+		in->o[2] = s[1];
+		in->o[3] = s[0];
+		in->sub = mode;
+		in->aw = type_w(st->type[0]);
+		in->def = in->o[1] == OPND_NONE ? 1 : 3;
+		in->use = 12;
+		return;
+	case X_ACTIVEMASK:
+		in = emit(c, K_ACTIVEMASK);
+		in->o[0] = dst(&o[0]);
+		if (in->o[0] == OPND_NONE)
+			in->o[0] = new_reg(c, T_B32);
+		in->def = 1;
+		return;
+	case X_REDUX:
+		mode = st->mod[MC_ATOM];
+		if ((mode >= ATOM_AND && mode <= ATOM_XOR) != (st->type[0] == T_B32) ||
+		    (mode != ATOM_ADD && mode != ATOM_MIN && mode != ATOM_MAX && st->type[0] != T_B32))
+			FAIL_AT(c, st, "redux: bad operation for .%s", type_name(st->type[0]));
+		s[0] = src(c, st, &o[1], T_B32);
+		s[1] = src(c, st, &o[2], T_B32);
+		in = emit(c, K_REDUX);
+		in->o[0] = dst(&o[0]);
+		if (in->o[0] == OPND_NONE)
+			in->o[0] = new_reg(c, T_B32);
+		in->o[1] = s[0];
+		in->o[2] = s[1];
+		in->sub = mode;
+		in->type = st->type[0];
+		in->def = 1;
+		in->use = 6;
+		return;
+	case X_SHFL:
+		if (!st->mod[MC_SHFL])
+			FAIL_AT(c, st, "shfl: a mode is missing");
+		if (st->nops != (st->mod[MC_SYNC] ? 5u : 4u))
+			FAIL_AT(c, st, "shfl: wrong number of operands");
+		for (i = 0; i + 1 < st->nops; i++)
+			s[i] = src(c, st, &o[i + 1], i ? T_B32 : st->type[0]);
+		in = emit(c, K_SHFL);
+		in->o[0] = dst(&o[0]);
+		if (in->o[0] == OPND_NONE)
+			in->o[0] = new_reg(c, T_B32);
+		in->o[1] = o[0].second;
+		in->o[2] = s[3];                /* member mask, where every warp operation has it */
+		in->o[3] = s[0];
+		in->o[4] = s[1];
+		in->o[5] = s[2];
+		in->sub = st->mod[MC_SHFL];
+		in->def = in->o[1] == OPND_NONE ? 1 : 3;
+		in->use = (u8)(56 | (s[3] != OPND_NONE ? 4 : 0));
+		return;
+	}
+	UNSUPPORTED(c, st, "instruction '%s' is not supported", st->od->name);
+}

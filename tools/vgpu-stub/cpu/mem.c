@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernel memory accesses. An address is checked against the span (or its window) and for
+ * alignment before it is used, lanes outside the mask are never touched, and a page that is not
+ * there comes back through the signal handler of fault.c as a fault of this instruction.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cpu.h"
+#include "lanes.h"
+
+static inline u64 rd(u64 a, u8 size)
+{
+	switch (size) {
+	case 1: return *(volatile u8 *)a;
+	case 2: return *(volatile u16 *)a;
+	case 4: return *(volatile u32 *)a;
+	default: return *(volatile u64 *)a;
+	}
+}
+
+static inline void wr(u64 a, u8 size, u64 v)
+{
+	switch (size) {
+	case 1: *(volatile u8 *)a = (u8)v; break;
+	case 2: *(volatile u16 *)a = (u16)v; break;
+	case 4: *(volatile u32 *)a = (u32)v; break;
+	default: *(volatile u64 *)a = v; break;
+	}
+}
+
+static inline u64 extend(u64 v, u8 size, bool is_signed)
+{
+	if (!is_signed)
+		return v;
+	switch (size) {
+	case 1: return (u64)(s64)(s8)v;
+	case 2: return (u64)(s64)(s16)v;
+	case 4: return (u64)(s64)(s32)v;
+	}
+	return v;
+}
+
+static const char *space_name(u8 s)
+{
+	static const char *const n[] = { "generic", "global", "shared", "local", "const", "param" };
+
+	return n[s];
+}
+
+static _Noreturn void bad_access(struct tstate *ts, const struct insn *in, u32 bad, const u64 *addr, u64 lo,
+				 u64 span, u64 back)
+{
+	u32 l = (u32)__builtin_ctz(bad);
+	bool outside = addr[l] - lo >= span;
+
+	(void)ts;
+	/* a window's addresses are reported as the program sees them */
+	fault_raise(outside ? VGPU_ST_ILLEGAL_ADDRESS : VGPU_ST_MISALIGNED, (int)l, addr[l] - back, NULL);
+	(void)in;
+}
+
+/*
+ * Fills addr[] with real addresses of all lanes and checks those of m. The window of .local is
+ * strided: a lane's bytes are checked before its base is added.
+ */
+static void addresses(struct tstate *ts, const struct insn *in, u32 m, u64 *addr)
+{
+	const struct lane_table *lt = ts->e->lanes;
+	struct cta *c = ts->w->cta;
+	struct grid *g = c->g;
+	u64 bytes = (u64)in->size * in->vec, lo = 0, span, base = 0;
+	u32 bad;
+
+	switch (in->space) {
+	case SPACE_SHARED:
+		span = g->shared_total;
+		base = c->shared;
+		break;
+	case SPACE_LOCAL:
+		span = g->local_stride;
+		base = c->local + (u64)ts->w->index * LANES * g->local_stride;
+		break;
+	case SPACE_PARAM:
+		span = g->param_bytes;
+		base = g->pwin;
+		break;
+	default:
+		lo = ts->e->env.span_base;
+		span = ts->e->env.span_bytes;
+	}
+	if (in->aw)
+		lt->addr64(addr, opnd(ts->f, in->o[4]), (u64)in->imm);
+	else
+		lt->addr32(addr, opnd(ts->f, in->o[4]), (u64)in->imm);
+	span = span >= bytes ? span - bytes + 1 : 0;
+	bad = lt->check(addr, lo, span, bytes - 1) & m;
+	if (bad) {
+		ts->mask = m;
+		bad_access(ts, in, bad, addr, lo, span, 0);
+	}
+	if (base) {
+		u32 l;
+
+		for (l = 0; l < LANES; l++)
+			addr[l] += base;
+		if (in->space == SPACE_LOCAL)
+			lt->addlane(addr, g->local_stride);
+	}
+}
+
+#define ROW32(T, conv) \
+	do { const T *p = (const T *)addr[0]; u32 *o = d; \
+	     for (l = 0; l < LANES; l++) o[l] = (u32)(conv)p[l]; } while (0)
+#define ROW64(T, conv) \
+	do { const T *p = (const T *)addr[0]; u64 *o = d; \
+	     for (l = 0; l < LANES; l++) o[l] = (u64)(conv)p[l]; } while (0)
+
+/* 32 lanes next to each other */
+static void load_row(const struct insn *in, const u64 *addr, void *d)
+{
+	bool sg = in->flags & INF_SIGNED;
+	u32 l;
+
+	if (!in->dw) {
+		switch (in->size) {
+		case 1: if (sg) ROW32(s8, s32); else ROW32(u8, u32); break;
+		case 2: if (sg) ROW32(s16, s32); else ROW32(u16, u32); break;
+		default: memcpy(d, (void *)addr[0], 128); break;
+		}
+		return;
+	}
+	switch (in->size) {
+	case 1: if (sg) ROW64(s8, s64); else ROW64(u8, u64); break;
+	case 2: if (sg) ROW64(s16, s64); else ROW64(u16, u64); break;
+	case 4: if (sg) ROW64(s32, s64); else ROW64(u32, u64); break;
+	default: memcpy(d, (void *)addr[0], 256); break;
+	}
+}
+
+void mem_ld(struct tstate *ts, const struct insn *in, u32 m)
+{
+	const struct lane_table *lt = ts->e->lanes;
+	struct frame *f = ts->f;
+	_Alignas(64) u64 addr[LANES];
+	bool sg = in->flags & INF_SIGNED;
+	u32 k, l, v;
+
+	ts->mask = m;
+	addresses(ts, in, m, addr);
+	if (m == ~0u && in->vec == 1 && in->o[0] != OPND_NONE && lt->stride(addr, in->size)) {
+		load_row(in, addr, opnd(f, in->o[0]));
+		return;
+	}
+	if (m == ~0u && in->vec > 1 && in->size == 4 && !in->dw && lt->stride(addr, 4u * in->vec)) {
+		const u32 *p = (const u32 *)addr[0];
+
+		for (v = 0; v < in->vec; v++) {
+			u32 *d = in->o[v] != OPND_NONE ? opnd(f, in->o[v]) : NULL;
+
+			for (l = 0; d && l < LANES; l++)
+				d[l] = p[l * in->vec + v];
+		}
+		return;
+	}
+	for (v = 0; v < in->vec; v++) {
+		void *d = in->o[v] != OPND_NONE ? opnd(f, in->o[v]) : NULL;
+
+		for (k = m; k; k &= k - 1) {
+			u64 x;
+
+			l = (u32)__builtin_ctz(k);
+			x = extend(rd(addr[l] + v * in->size, in->size), in->size, sg);
+			if (!d)
+				continue;
+			if (in->dw)
+				((u64 *)d)[l] = x;
+			else
+				((u32 *)d)[l] = (u32)x;
+		}
+	}
+}
+
+/* A kernel parameter by name: the same for all lanes, bounds known since lowering. */
+void mem_ldparam(struct tstate *ts, const struct insn *in, u32 m)
+{
+	const struct lane_table *lt = ts->e->lanes;
+	u64 a = ts->w->cta->g->pwin + (u64)in->imm, tmp[LANES], x = 0;
+	u32 v, l;
+
+	for (v = 0; v < in->vec; v++) {
+		if (in->o[v] == OPND_NONE)
+			continue;
+		memcpy(&x, (void *)(a + v * in->size), in->size);
+		x = extend(x, in->size, in->flags & INF_SIGNED);
+		if (in->dw) {
+			for (l = 0; l < LANES; l++)
+				tmp[l] = x;
+			lt->blend64(opnd(ts->f, in->o[v]), tmp, m);
+		} else {
+			for (l = 0; l < LANES; l++)
+				((u32 *)tmp)[l] = (u32)x;
+			lt->blend32(opnd(ts->f, in->o[v]), tmp, m);
+		}
+	}
+}
+
+void mem_st(struct tstate *ts, const struct insn *in, u32 m)
+{
+	const struct lane_table *lt = ts->e->lanes;
+	struct frame *f = ts->f;
+	_Alignas(64) u64 addr[LANES];
+	u32 k, l, v;
+
+	ts->mask = m;
+	addresses(ts, in, m, addr);
+	if (m == ~0u && in->vec == 1 && in->size >= 4 && (in->size == 8) == in->dw && lt->stride(addr, in->size)) {
+		memcpy((void *)addr[0], opnd(f, in->o[0]), LANES * in->size);
+		return;
+	}
+	/* lanes in order: where several write one address, the last lane wins, whole element by element */
+	for (k = m; k; k &= k - 1) {
+		l = (u32)__builtin_ctz(k);
+		for (v = 0; v < in->vec; v++) {
+			const void *s = opnd(f, in->o[v]);
+
+			wr(addr[l] + v * in->size, in->size, in->dw ? ((const u64 *)s)[l] : ((const u32 *)s)[l]);
+		}
+	}
+}
+
+/* ---- atomics --------------------------------------------------------------------------- */
+
+static float f_of(u32 u) { float f; memcpy(&f, &u, 4); return f; }
+static u32 u_of(float f) { u32 u; memcpy(&u, &f, 4); return f != f ? 0x7fffffffu : u; }
+
+static u32 add_f(enum type t, u32 a, u32 b)
+{
+	u32 va[LANES] = { a }, vb[LANES] = { b }, r[LANES];
+
+	if (t == T_F32)
+		return u_of(f_of(a) + f_of(b));
+	lanes_get()->fn[LOP_ADD][t](r, va, vb, vb);
+	return r[0];
+}
+
+static u32 apply32(const struct insn *in, u32 old, u32 b, u32 c)
+{
+	switch (in->sub) {
+	case ATOM_ADD: return type_is_float(in->type) ? add_f(in->type, old, b) : old + b;
+	case ATOM_MIN: return type_is_signed(in->type) ? ((s32)b < (s32)old ? b : old) : b < old ? b : old;
+	case ATOM_MAX: return type_is_signed(in->type) ? ((s32)b > (s32)old ? b : old) : b > old ? b : old;
+	case ATOM_INC: return old >= b ? 0 : old + 1;
+	case ATOM_DEC: return old == 0 || old > b ? b : old - 1;
+	case ATOM_AND: return old & b;
+	case ATOM_OR: return old | b;
+	case ATOM_XOR: return old ^ b;
+	case ATOM_EXCH: return b;
+	default: return old == b ? c : old;
+	}
+}
+
+static u64 apply64(const struct insn *in, u64 old, u64 b, u64 c)
+{
+	double x, y;
+
+	switch (in->sub) {
+	case ATOM_ADD:
+		if (in->type != T_F64)
+			return old + b;
+		memcpy(&x, &old, 8);
+		memcpy(&y, &b, 8);
+		x += y;
+		memcpy(&old, &x, 8);
+		return old;
+	case ATOM_MIN: return in->type == T_S64 ? ((s64)b < (s64)old ? b : old) : b < old ? b : old;
+	case ATOM_MAX: return in->type == T_S64 ? ((s64)b > (s64)old ? b : old) : b > old ? b : old;
+	case ATOM_AND: return old & b;
+	case ATOM_OR: return old | b;
+	case ATOM_XOR: return old ^ b;
+	case ATOM_EXCH: return b;
+	default: return old == b ? c : old;
+	}
+}
+
+static u32 atom16(const struct insn *in, u64 a, u32 b, u32 c)
+{
+	u16 old = __atomic_load_n((u16 *)a, __ATOMIC_SEQ_CST), nv;
+
+	do {
+		nv = (u16)apply32(in, old, b & 0xffff, c & 0xffff);
+	} while (!__atomic_compare_exchange_n((u16 *)a, &old, nv, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+	return old;
+}
+
+static u32 atom32(const struct insn *in, u64 a, u32 b, u32 c)
+{
+	u32 *p = (u32 *)a, old, nv;
+
+	if (in->sub == ATOM_ADD && !type_is_float(in->type))
+		return __atomic_fetch_add(p, b, __ATOMIC_SEQ_CST);
+	if (in->sub == ATOM_EXCH)
+		return __atomic_exchange_n(p, b, __ATOMIC_SEQ_CST);
+	if (in->sub == ATOM_CAS) {
+		__atomic_compare_exchange_n(p, &b, c, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+		return b;
+	}
+	old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
+	do {
+		nv = apply32(in, old, b, c);
+	} while (!__atomic_compare_exchange_n(p, &old, nv, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+	return old;
+}
+
+static u64 atom64(const struct insn *in, u64 a, u64 b, u64 c)
+{
+	u64 *p = (u64 *)a, old = __atomic_load_n(p, __ATOMIC_SEQ_CST), nv;
+
+	do {
+		nv = apply64(in, old, b, c);
+	} while (!__atomic_compare_exchange_n(p, &old, nv, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+	return old;
+}
+
+void mem_atom(struct tstate *ts, const struct insn *in, u32 m)
+{
+	struct frame *f = ts->f;
+	_Alignas(64) u64 addr[LANES];
+	const void *b = opnd(f, in->o[1]), *c = in->o[2] == OPND_NONE ? b : opnd(f, in->o[2]);
+	void *d = in->o[0] == OPND_NONE ? NULL : opnd(f, in->o[0]);
+	u32 k, l;
+
+	ts->mask = m;
+	addresses(ts, in, m, addr);
+	for (k = m; k; k &= k - 1) {
+		l = (u32)__builtin_ctz(k);
+		if (in->size == 8) {
+			u64 r = atom64(in, addr[l], ((const u64 *)b)[l], ((const u64 *)c)[l]);
+
+			if (d)
+				((u64 *)d)[l] = r;
+		} else {
+			u32 r = in->size == 4 ?
+				atom32(in, addr[l], ((const u32 *)b)[l], ((const u32 *)c)[l]) :
+				atom16(in, addr[l], ((const u32 *)b)[l], ((const u32 *)c)[l]);
+
+			if (d)
+				((u32 *)d)[l] = r;
+		}
+	}
+}
+
+/* Completes the report of a fault in a memory instruction: which lane, what kind of access. */
+void mem_describe(struct tstate *ts)
+{
+	const struct insn *in = ts->in;
+	static const char *const verb[] = { "read", "write", "atomic" };
+	int v = in->kind == K_ST ? 1 : in->kind == K_ATOM ? 2 : 0;
+
+	if (in->kind != K_LD && in->kind != K_ST && in->kind != K_ATOM)
+		return;
+	if (ts->rep_lane < 0) {         /* by signal: the lane whose bytes hold the address */
+		struct cta *c = ts->w->cta;
+		const void *a = opnd(ts->f, in->o[4]);
+		u32 k, bytes = (u32)in->size * in->vec;
+
+		ts->rep_lane = __builtin_ctz(ts->mask);
+		for (k = ts->mask; k; k &= k - 1) {
+			u32 l = (u32)__builtin_ctz(k);
+			u64 x = (in->aw ? ((const u64 *)a)[l] : ((const u32 *)a)[l]) + (u64)in->imm;
+
+			if (in->space == SPACE_SHARED)
+				x += c->shared;
+			if (ts->rep.address - x < bytes) {
+				ts->rep_lane = (int)l;
+				break;
+			}
+		}
+	}
+	snprintf(ts->what, sizeof(ts->what), "%s %s of %u bytes%s", space_name(in->space), verb[v],
+			   (unsigned)in->size * in->vec,
+			   ts->rep.status == VGPU_ST_MISALIGNED ? ", misaligned" : "");
+	ts->rep.what = ts->what;
+}

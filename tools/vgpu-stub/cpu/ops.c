@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ops.def made into tables, and the names of types and special registers.
+ */
+#include <string.h>
+
+#include "cpu.h"
+#include "lanes.h"
+
+#define M(c) (1ull << MC_##c)
+#define T(t) (1u << T_##t)
+#define TB(n) (1u << T_B##n)
+#define TNONE 1u
+#define TI8 (T(U8) | T(S8))
+#define TI16 (T(U16) | T(S16))
+#define TI32 (T(U32) | T(S32))
+#define TI64 (T(U64) | T(S64))
+#define TI (TI16 | TI32 | TI64)
+#define TS (T(S16) | T(S32) | T(S64))
+#define TF (T(F32) | T(F64))
+#define TH (T(F16) | T(F16X2) | T(BF16) | T(BF16X2))
+#define TB_16X2 (T(U16X2) | T(S16X2))
+#define TBALL (TB(16) | TB(32) | TB(64))
+#define TMEM (TB(8) | TBALL | TI8 | TI | TF | T(F16))
+#define TATOM (TB(16) | TB(32) | TB(64) | TI32 | TI64 | TF | TH)
+
+const struct opdesc op_table[OPID_COUNT] = {
+#define OP(id, name, x, lop, shape, mods, types) \
+	[OPID_##id] = { name, OPID_##id, X_##x, LOP_##lop, shape, mods, types },
+#include "ops.def"
+};
+
+static bool same(const char *word, const char *s, size_t n)
+{
+	return strlen(word) == n && !memcmp(word, s, n);
+}
+
+/* Two dozen letters decide: an index by first letter would buy little over lex and check. */
+const struct opdesc *op_find(const char *s, size_t n)
+{
+	u32 i;
+
+	for (i = 1; i < OPID_COUNT; i++)
+		if (op_table[i].name[0] == s[0] && same(op_table[i].name, s, n))
+			return &op_table[i];
+	return NULL;
+}
+
+bool op_known_unsupported(const char *s, size_t n)
+{
+	static const char *const names[] = {
+#define UNSUP(name) name,
+#include "ops.def"
+	};
+	u32 i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (same(names[i], s, n))
+			return true;
+	return false;
+}
+
+int mod_find(const struct opdesc *od, const char *s, size_t n, enum modclass *cls)
+{
+	static const struct { const char *name; u8 cls, val; } mods[] = {
+#define CV_RND(v) RND_##v
+#define CV_HLW(v) HLW_##v
+#define CV_CMP(v) CMP_##v
+#define CV_BOOL(v) BOOL_##v
+#define CV_SPACE(v) SPACE_##v
+#define CV_BAR(v) BAR_##v
+#define CV_RED(v) RED_##v
+#define CV_ATOM(v) ATOM_##v
+#define CV_VOTE(v) VOTE_##v
+#define CV_SHFL(v) SHFL_##v
+#define CV_FTZ(v) v
+#define CV_NOFTZ(v) v
+#define CV_SAT(v) v
+#define CV_RELU(v) v
+#define CV_APX(v) v
+#define CV_CC(v) v
+#define CV_SHIFTAMT(v) v
+#define CV_VEC(v) v
+#define CV_SEM(v) v
+#define CV_SCOPE(v) v
+#define CV_CACHE(v) v
+#define CV_SHF(v) v
+#define CV_CLAMP(v) v
+#define CV_PRMT(v) v
+#define CV_TESTP(v) v
+#define CV_TO(v) v
+#define CV_UNI(v) v
+#define CV_IDX(v) v
+#define CV_ALIGNED(v) v
+#define CV_SYNC(v) v
+#define CV_NAN(v) v
+#define CV_PACK(v) v
+#define CV_GRIDDEP(v) v
+#define MOD(name, cls, val) { name, MC_##cls, CV_##cls(val) },
+#include "ops.def"
+	};
+	u32 i;
+
+	for (i = 0; i < sizeof(mods) / sizeof(mods[0]); i++)
+		if ((od->mods >> mods[i].cls & 1) && same(mods[i].name, s, n)) {
+			*cls = mods[i].cls;
+			return mods[i].val;
+		}
+	return -1;
+}
+
+static const struct { const char *name; u8 bytes; } types[T_COUNT] = {
+	[T_NONE] = { "", 0 }, [T_PRED] = { "pred", 1 },
+	[T_B8] = { "b8", 1 }, [T_B16] = { "b16", 2 }, [T_B32] = { "b32", 4 }, [T_B64] = { "b64", 8 },
+	[T_U8] = { "u8", 1 }, [T_U16] = { "u16", 2 }, [T_U32] = { "u32", 4 }, [T_U64] = { "u64", 8 },
+	[T_S8] = { "s8", 1 }, [T_S16] = { "s16", 2 }, [T_S32] = { "s32", 4 }, [T_S64] = { "s64", 8 },
+	[T_F16] = { "f16", 2 }, [T_F16X2] = { "f16x2", 4 }, [T_BF16] = { "bf16", 2 },
+	[T_BF16X2] = { "bf16x2", 4 }, [T_F32] = { "f32", 4 }, [T_F64] = { "f64", 8 },
+	[T_U16X2] = { "u16x2", 4 }, [T_S16X2] = { "s16x2", 4 }, [T_B128] = { "b128", 16 },
+};
+
+u32 type_bytes(enum type t)
+{
+	return types[t].bytes;
+}
+
+const char *type_name(enum type t)
+{
+	return types[t].name;
+}
+
+enum type type_find(const char *s, size_t n)
+{
+	int t;
+
+	for (t = 1; t < T_COUNT; t++)
+		if (same(types[t].name, s, n))
+			return (enum type)t;
+	return T_NONE;
+}
+
+static const struct { const char *name; int sr; } sregs[] = {
+	{ "%tid.x", SR_TID_X }, { "%tid.y", SR_TID_Y }, { "%tid.z", SR_TID_Z }, { "%tid.w", SR_ZERO32 },
+	{ "%ntid.x", SR_NTID_X }, { "%ntid.y", SR_NTID_Y }, { "%ntid.z", SR_NTID_Z },
+	{ "%ctaid.x", SR_CTAID_X }, { "%ctaid.y", SR_CTAID_Y }, { "%ctaid.z", SR_CTAID_Z },
+	{ "%ctaid.w", SR_ZERO32 }, { "%nctaid.x", SR_NCTAID_X }, { "%nctaid.y", SR_NCTAID_Y },
+	{ "%nctaid.z", SR_NCTAID_Z }, { "%laneid", SR_LANEID }, { "%warpid", SR_WARPID },
+	{ "%nwarpid", SR_NWARPID }, { "%lanemask_eq", SR_LANEMASK_EQ },
+	{ "%lanemask_le", SR_LANEMASK_LE }, { "%lanemask_lt", SR_LANEMASK_LT },
+	{ "%lanemask_ge", SR_LANEMASK_GE }, { "%lanemask_gt", SR_LANEMASK_GT },
+	{ "%smid", SR_SMID }, { "%nsmid", SR_NSMID }, { "%gridid", SR_GRIDID },
+	{ "%clock", SR_CLOCK }, { "%clock_hi", SR_CLOCK_HI }, { "%clock64", SR_CLOCK64 },
+	{ "%globaltimer", SR_GLOBALTIMER }, { "%globaltimer_lo", SR_GLOBALTIMER_LO },
+	{ "%globaltimer_hi", SR_GLOBALTIMER_HI }, { "%dynamic_smem_size", SR_DYNAMIC_SMEM },
+	{ "%total_smem_size", SR_TOTAL_SMEM }, { "WARP_SZ", SR_WARPSZ },
+};
+
+int sreg_find(const char *s, size_t n)
+{
+	u32 i, v = 0;
+
+	for (i = 0; i < sizeof(sregs) / sizeof(sregs[0]); i++)
+		if (same(sregs[i].name, s, n))
+			return sregs[i].sr;
+	if (n > 7 && n <= 9 && !memcmp(s, "%envreg", 7)) {
+		for (i = 7; i < n; i++)
+			if (s[i] < '0' || s[i] > '9')
+				return -1;
+			else
+				v = v * 10 + (u32)(s[i] - '0');
+		if (v < 32)
+			return SR_ENVREG0 + (int)v;
+	}
+	return -1;
+}

@@ -1,0 +1,783 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compiles one function: reads the body into statements, hands each to check.c and lower.c, then
+ * lets cfg.c finish. Runs on first use (func_info or launch), on the dispatcher's thread.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "front.h"
+
+#define MAX_REGS (1u << 20)
+#define MAX_LOCAL (1u << 19)
+#define MAX_DEPTH 64
+
+void *cneed(struct comp *c, void *p)
+{
+	if (!p)
+		lex_fail(&c->lx, VGPU_ST_OUT_OF_MEMORY, "out of memory");
+	return p;
+}
+
+static struct sym *declare(struct comp *c, const char *s, u32 n, u8 what)
+{
+	struct map_ent *ent = map_find(&c->syms, s, n);
+	struct sym *v = cneed(c, pool_alloc(&c->pool, sizeof(*v)));
+
+	v->what = what;
+	v->name = cneed(c, pool_str(&c->pool, s, n));
+	v->scope = c->depth;
+	v->shadow = ent ? ent->val : NULL;
+	if (v->shadow && v->shadow->scope == c->depth && v->shadow->what != V_FUNC)
+		FAIL(c, "'%.*s' is declared twice", (int)(n < 60 ? n : 60), s);
+	v->chain = c->scope_syms;
+	c->scope_syms = v;
+	if (map_put(&c->syms, v->name, n, v) < 0)
+		cneed(c, NULL);
+	return v;
+}
+
+static struct sym *lookup(struct comp *c, const char *s, u32 n)
+{
+	struct map_ent *ent = map_find(&c->syms, s, n);
+
+	if (ent && ent->val)
+		return ent->val;
+	ent = map_find(&c->m->syms, s, n);
+	return ent ? ent->val : NULL;
+}
+
+struct label *label_get(struct comp *c, const char *s, u32 n)
+{
+	struct map_ent *ent = map_find(&c->syms, s, n);
+	struct sym *v = ent ? ent->val : NULL;
+	struct label *l;
+
+	if (v && v->what != V_LABEL)
+		FAIL(c, "'%.*s' is not a label", (int)(n < 60 ? n : 60), s);
+	if (v)
+		return v->extra;
+	v = declare(c, s, n, V_LABEL);
+	l = v->extra = cneed(c, pool_alloc(&c->pool, sizeof(*l)));
+	l->name = v->name;
+	l->id = c->nlabels;
+	l->ref_line = c->lx.tline;
+	l->ref_col = c->lx.tcol;
+	c->labels = cneed(c, xgrow(c->labels, &c->labels_cap, c->nlabels + 1, sizeof(*c->labels)));
+	c->labels[c->nlabels++] = l;
+	return l;
+}
+
+static void define_label(struct comp *c, const char *s, u32 n)
+{
+	struct map_ent *ent = map_find(&c->syms, s, n);
+	struct sym *v = ent ? ent->val : NULL;
+	struct label *l;
+
+	/* the same name in an outer scope is another label */
+	if (v && v->what == V_LABEL && v->scope < c->depth && ((struct label *)v->extra)->defined) {
+		v = declare(c, s, n, V_LABEL);
+		l = v->extra = cneed(c, pool_alloc(&c->pool, sizeof(*l)));
+		l->name = v->name;
+		l->id = c->nlabels;
+		c->labels = cneed(c, xgrow(c->labels, &c->labels_cap, c->nlabels + 1, sizeof(*c->labels)));
+		c->labels[c->nlabels++] = l;
+	} else {
+		l = label_get(c, s, n);
+	}
+	if (l->defined)
+		FAIL(c, "label '%s' is defined twice", l->name);
+	l->defined = true;
+	l->at = c->ncode;
+}
+
+static void scope_leave(struct comp *c)
+{
+	struct sym *v, *keep = NULL;
+
+	while ((v = c->scope_syms) && v->scope == c->depth) {
+		struct map_ent *ent = map_find(&c->syms, v->name, strlen(v->name));
+		struct label *l = v->what == V_LABEL ? v->extra : NULL;
+
+		c->scope_syms = v->chain;
+		ent->val = v->shadow;
+		if (!l || l->defined)
+			continue;
+		/* a label of an outer scope, referenced in here first */
+		if (v->shadow && v->shadow->what == V_LABEL) {
+			l->alias = v->shadow->extra;
+			continue;
+		}
+		ent->val = v;
+		v->chain = keep;
+		keep = v;
+	}
+	c->depth--;
+	while ((v = keep)) {
+		keep = v->chain;
+		v->scope = c->depth;
+		v->chain = c->scope_syms;
+		c->scope_syms = v;
+	}
+}
+
+/* ---- declarations ---------------------------------------------------------------------- */
+
+static void decl_reg(struct comp *c)
+{
+	struct lex *lx = &c->lx;
+	enum type t;
+
+	lex_next(lx);
+	while (lx->tok == TK_DIR && lex_is(lx, "align")) {
+		lex_next(lx);
+		lex_next(lx);
+	}
+	t = lx->tok == TK_DIR ? type_find(lx->s, lx->n) : T_NONE;
+	if (!t)
+		FAIL(c, lex_is(lx, "v2") || lex_is(lx, "v4") ? "vector registers are not supported" :
+		     "expected a register type");
+	if (t == T_B128)
+		lex_fail(lx, VGPU_ST_NOT_SUPPORTED, ".b128 registers are not supported");
+	do {
+		struct sym *v;
+		u32 count = 1, i;
+
+		lex_next(lx);
+		if (lx->tok != TK_ID)
+			FAIL(c, "expected a register name");
+		v = declare(c, lx->s, lx->n, V_REG);
+		lex_next(lx);
+		if (lex_accept(lx, '<')) {
+			if (lx->tok != TK_INT || lx->ival > MAX_REGS)
+				FAIL(c, "bad number of registers");
+			count = v->family = (u32)lx->ival;
+			lex_next(lx);
+			lex_expect(lx, '>');
+		}
+		v->type = (u8)t;
+		v->reg = c->nregs;
+		if (c->nregs + count > MAX_REGS)
+			FAIL(c, "too many registers");
+		c->regs = cneed(c, xgrow(c->regs, &c->regs_cap, c->nregs + count + 1, sizeof(*c->regs)));
+		for (i = 0; i < count; i++)
+			c->regs[c->nregs++] = (struct vreg){ (u8)t, type_w(t) };
+	} while (lx->tok == ',');
+	lex_expect(lx, ';');
+}
+
+static void decl_var(struct comp *c)
+{
+	struct lex *lx = &c->lx;
+	u8 space = lex_is(lx, "local") || lex_is(lx, "param") ? SPACE_LOCAL : SPACE_SHARED;
+	bool param = lex_is(lx, "param");
+	struct sym head = { 0 }, *v;
+	const char *name;
+	u32 n;
+
+	if (lex_is(lx, "global") || lex_is(lx, "const"))
+		lex_fail(lx, VGPU_ST_NOT_SUPPORTED, ".global variables inside functions are not supported");
+	lex_next(lx);
+	parse_var_head(lx, &head, &c->pool, &name, &n);
+	v = declare(c, name, n, V_VAR);
+	v->type = head.type;
+	v->space = space;
+	v->align = head.align;
+	v->bytes = head.bytes;
+	v->dyn = head.dyn;
+	if (head.dyn && (param || space != SPACE_SHARED))
+		FAIL(c, "'%s' needs a size", name);
+	if (space == SPACE_LOCAL) {
+		c->local_bytes = (c->local_bytes + v->align - 1) & ~(u64)(v->align - 1);
+		v->addr = c->local_bytes;
+		c->local_bytes += v->bytes;
+		if (c->local_bytes > MAX_LOCAL)
+			FAIL(c, "more than %u bytes of .local", MAX_LOCAL);
+	}
+	lex_expect(lx, ';');
+}
+
+/* ---- operands -------------------------------------------------------------------------- */
+
+static bool find_reg(struct comp *c, const char *s, u32 n, struct operand *o)
+{
+	struct sym *v = lookup(c, s, n);
+	u32 i, idx = 0;
+
+	if (v) {
+		if (v->what != V_REG || v->family)
+			return false;
+		o->reg = v->reg;
+	} else {
+		u64 mult = 1, val = 0;
+
+		for (i = n; i > 1 && s[i - 1] >= '0' && s[i - 1] <= '9' && n - i < 9; i--, mult *= 10)
+			val += (u64)(s[i - 1] - '0') * mult;
+		/* a family may end in a digit itself: try every split, longest number first */
+		for (; i < n; i++) {
+			v = lookup(c, s, i);
+			if (v && v->what == V_REG && v->family && (s[i] != '0' || i == n - 1) &&
+			    val < v->family) {
+				idx = (u32)val;
+				break;
+			}
+			mult /= 10;
+			val %= mult;
+		}
+		if (i >= n)
+			return false;
+		o->reg = v->reg + idx;
+	}
+	o->kind = O_REG;
+	o->type = v->type;
+	return true;
+}
+
+static s64 int_const(struct comp *c)
+{
+	struct lex *lx = &c->lx;
+	bool neg = false, inv = false;
+	u64 v;
+
+	for (;; lex_next(lx)) {
+		if (lx->tok == '-')
+			neg = !neg;
+		else if (lx->tok == '~')
+			inv = true;
+		else if (lx->tok != '+')
+			break;
+	}
+	if (lx->tok != TK_INT)
+		FAIL(c, "expected an integer before '%.*s'", (int)(lx->n < 40 ? lx->n : 40), lx->s);
+	v = neg ? 0 - lx->ival : lx->ival;
+	lex_next(lx);
+	return (s64)(inv ? ~v : v);
+}
+
+static void parse_operand(struct comp *c, struct operand *o);
+
+static void parse_list(struct comp *c, struct operand *o, int close)
+{
+	struct operand tmp[64];
+	u32 n = 0;
+
+	while (c->lx.tok != close) {
+		if (n && !lex_accept(&c->lx, ','))
+			FAIL(c, "expected ',' or '%c'", close);
+		if (n == 64)
+			FAIL(c, "list too long");
+		memset(&tmp[n], 0, sizeof(tmp[n]));
+		parse_operand(c, &tmp[n++]);
+	}
+	lex_expect(&c->lx, close);
+	o->n = n;
+	o->elem = cneed(c, pool_alloc(&c->pool, (n + 1) * sizeof(*tmp)));
+	memcpy(o->elem, tmp, n * sizeof(*tmp));
+}
+
+static void parse_operand(struct comp *c, struct operand *o)
+{
+	struct lex *lx = &c->lx;
+
+	o->col = lx->tcol;
+	o->second = OPND_NONE;
+	if (lex_accept(lx, '!'))
+		o->neg = true;
+	if (lex_accept(lx, '{')) {
+		o->kind = O_VEC;
+		parse_list(c, o, '}');
+		return;
+	}
+	if (lex_accept(lx, '(')) {
+		o->kind = O_LIST;
+		parse_list(c, o, ')');
+		return;
+	}
+	if (lex_accept(lx, '[')) {
+		parse_operand(c, o);
+		if (o->kind == O_REG && (lx->tok == '+' || lx->tok == '-'))
+			o->imm = int_const(c);
+		else if (o->kind != O_REG && o->kind != O_INT && o->kind != O_SYM)
+			FAIL(c, "not an address");
+		if (lx->tok == ',')
+			lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "cache policies and texture coordinates are not supported");
+		lex_expect(lx, ']');
+		/* a constant address is a symbol-less SYM: base 0 */
+		o->second = o->kind;
+		o->kind = O_ADDR;
+		return;
+	}
+	if (lx->tok == TK_F32 || lx->tok == TK_F64 ||
+	    (lx->tok == '-' && lx->p < lx->end && (*lx->p >= '0' && *lx->p <= '9'))) {
+		bool neg = lex_accept(lx, '-');
+
+		if (lx->tok == TK_INT) {
+			o->kind = O_INT;
+			o->imm = (s64)(neg ? 0 - lx->ival : lx->ival);
+			lex_next(lx);
+			return;
+		}
+		o->kind = O_FLT;
+		o->type = lx->tok == TK_F32 ? T_F32 : T_F64;
+		o->imm = (s64)lx->ival;
+		if (neg)
+			o->imm ^= (s64)(o->type == T_F32 ? 1ull << 31 : 1ull << 63);
+		lex_next(lx);
+		return;
+	}
+	if (lx->tok != TK_ID) {
+		o->kind = O_INT;
+		o->imm = int_const(c);
+		return;
+	}
+	if (lx->n == 1 && *lx->s == '_') {
+		o->kind = O_SINK;
+		lex_next(lx);
+	} else if (find_reg(c, lx->s, lx->n, o)) {
+		lex_next(lx);
+	} else {
+		const char *s = lx->s;
+		u32 n = lx->n;
+		int sr = -1;
+
+		o->sym = lookup(c, s, n);
+		if (!o->sym) {
+			const char *at = lx->p;
+
+			if (*s == '%' && lex_suffix(lx))
+				sr = sreg_find(s, (size_t)(lx->p - s));
+			else
+				sr = sreg_find(s, n);
+			if (sr < 0)
+				lx->p = at;
+		}
+		if (sr >= 0) {
+			o->kind = O_SREG;
+			o->reg = (u32)sr;
+		} else if (o->sym && o->sym->what != V_LABEL && o->sym->what != V_REG) {
+			o->kind = O_SYM;
+		} else if (o->sym && o->sym->what == V_REG) {
+			FAIL(c, "'%.*s' names no single register", (int)n, s);
+		} else if (*s == '%') {
+			FAIL(c, "unknown register '%.*s'", (int)(n < 60 ? n : 60), s);
+		} else {
+			o->kind = O_LABEL;
+			o->sym = (struct sym *)s;       /* resolved by lower_control */
+			o->n = n;
+		}
+		lex_next(lx);
+		if (o->kind == O_SYM && (lx->tok == '+' || lx->tok == '-'))
+			o->imm = int_const(c);
+	}
+	if (o->kind == O_REG || o->kind == O_SINK)
+		if (lex_accept(lx, '|')) {
+			struct operand second = { 0 };
+
+			if (lex_is(lx, "_") && lx->tok == TK_ID) {
+				;
+			} else if (lx->tok != TK_ID || !find_reg(c, lx->s, lx->n, &second) ||
+				   second.type != T_PRED) {
+				FAIL(c, "expected a predicate behind '|'");
+			} else {
+				o->second = second.reg;
+			}
+			lex_next(lx);
+		}
+}
+
+/* ---- statements ------------------------------------------------------------------------ */
+
+static void parse_opcode(struct comp *c, struct stmt *st)
+{
+	struct lex *lx = &c->lx;
+	enum modclass cls;
+	enum type t;
+	int v;
+
+	st->od = op_find(lx->s, lx->n);
+	if (!st->od) {
+		if (op_known_unsupported(lx->s, lx->n))
+			lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "instruction '%.*s' is not supported", (int)lx->n,
+				 lx->s);
+		FAIL(c, "unknown instruction '%.*s'", (int)(lx->n < 60 ? lx->n : 60), lx->s);
+	}
+	while (lex_suffix(lx)) {
+		t = type_find(lx->s, lx->n);
+		if (t) {
+			if (st->ntype == 4)
+				FAIL(c, "too many types");
+			st->type[st->ntype++] = (u8)t;
+			continue;
+		}
+		v = mod_find(st->od, lx->s, lx->n, &cls);
+		if (v < 0) {
+			if (op_known_unsupported(lx->s, lx->n) || lex_is(lx, "bulk") || lex_is(lx, "async"))
+				lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "'%s.%.*s' is not supported", st->od->name,
+					 (int)lx->n, lx->s);
+			FAIL(c, "'%s' does not take '.%.*s'", st->od->name, (int)(lx->n < 40 ? lx->n : 40),
+			     lx->s);
+		}
+		/* mul.lo and setp.lo, vote.sync and bar.sync: classes differ by op; repeats win last */
+		if (cls == MC_CMP && st->mod[MC_CMP] && st->od->mods >> MC_BOOL & 1)
+			FAIL(c, "two comparisons");
+		st->mod[cls] = (u8)v;
+	}
+	lex_next(lx);
+}
+
+static void parse_stmt(struct comp *c)
+{
+	struct lex *lx = &c->lx;
+	struct stmt st;
+
+	memset(&st, 0, sizeof(st));
+	st.guard = OPND_NONE;
+	st.line = lx->tline;
+	st.col = lx->tcol;
+	if (lex_accept(lx, '@')) {
+		struct operand p = { 0 };
+
+		st.gneg = lex_accept(lx, '!');
+		if (lx->tok != TK_ID || !find_reg(c, lx->s, lx->n, &p) || p.type != T_PRED)
+			FAIL(c, "the guard is not a predicate");
+		st.guard = p.reg;
+		lex_next(lx);
+	}
+	if (lx->tok != TK_ID)
+		FAIL(c, "expected an instruction before '%.*s'", (int)(lx->n < 40 ? lx->n : 40), lx->s);
+	st.line = lx->tline;
+	st.col = lx->tcol;
+	parse_opcode(c, &st);
+	while (lx->tok != ';') {
+		if (st.nops && !lex_accept(lx, ','))
+			FAIL(c, "expected ',' or ';' before '%.*s'", (int)(lx->n < 40 ? lx->n : 40), lx->s);
+		if (st.nops == MAX_OPS)
+			FAIL(c, "too many operands");
+		parse_operand(c, &st.op[st.nops++]);
+	}
+	c->line = st.line;
+	c->guard = st.guard;
+	c->gneg = st.gneg;
+	check_stmt(c, &st);
+	lower_stmt(c, &st);
+	lex_next(lx);
+}
+
+/* "name: .callprototype ...;" and "name: .branchtargets a, b;" */
+static void parse_labelled(struct comp *c, const char *s, u32 n)
+{
+	struct lex *lx = &c->lx;
+	struct sym *v;
+
+	if (lx->tok == TK_DIR && lex_is(lx, "branchtargets")) {
+		struct operand *o = cneed(c, pool_alloc(&c->pool, sizeof(*o)));
+		u32 cap = 0, ids = 0;
+		u32 *list = NULL;
+
+		v = declare(c, s, n, V_TARGETS);
+		do {
+			u32 *grown;
+
+			lex_next(lx);
+			if (lx->tok != TK_ID)
+				FAIL(c, "expected a label");
+			if (ids == cap) {
+				grown = cneed(c, pool_alloc(&c->pool, (cap ? cap * 2 : 16) * sizeof(u32)));
+				if (ids)
+					memcpy(grown, list, ids * sizeof(u32));
+				list = grown;
+				cap = cap ? cap * 2 : 16;
+			}
+			list[ids++] = label_get(c, lx->s, lx->n)->id;
+			lex_next(lx);
+		} while (lx->tok == ',');
+		lex_expect(lx, ';');
+		v->extra = list;
+		v->bytes = ids;
+		(void)o;
+	} else if (lx->tok == TK_DIR && (lex_is(lx, "callprototype") || lex_is(lx, "calltargets"))) {
+		v = declare(c, s, n, V_PROTO);
+		if (lex_is(lx, "callprototype")) {
+			struct fparam *rets, *args;
+			u32 nr = 0, na = 0, total;
+
+			lex_next(lx);
+			if (lex_accept(lx, '('))
+				parse_params(lx, c->m, &rets, &nr, &total);
+			lex_expect(lx, TK_ID);
+			if (lex_accept(lx, '('))
+				parse_params(lx, c->m, &args, &na, &total);
+		}
+		while (lx->tok != ';' && lx->tok != TK_EOF)
+			lex_next(lx);
+		lex_expect(lx, ';');
+	} else {
+		define_label(c, s, n);
+	}
+}
+
+static void parse_body(struct comp *c)
+{
+	struct lex *lx = &c->lx;
+
+	lex_next(lx);
+	c->depth = 1;
+	while (c->depth) {
+		if (lx->tok == TK_EOF)
+			FAIL(c, "the body ends too early");
+		if (lex_accept(lx, '{')) {
+			if (++c->depth > MAX_DEPTH)
+				FAIL(c, "blocks are nested too deeply");
+		} else if (lx->tok == '}') {
+			scope_leave(c);
+			if (c->depth)
+				lex_next(lx);
+		} else if (lex_accept(lx, ';')) {
+			;
+		} else if (lx->tok == TK_DIR) {
+			if (lex_is(lx, "reg")) {
+				decl_reg(c);
+			} else if (lex_is(lx, "local") || lex_is(lx, "shared") || lex_is(lx, "param") ||
+				   lex_is(lx, "global") || lex_is(lx, "const")) {
+				decl_var(c);
+			} else if (lex_is(lx, "loc") || lex_is(lx, "file")) {
+				u32 line = lx->tline;
+
+				while (lx->tok != TK_EOF && lx->tline == line)
+					lex_next(lx);
+			} else if (lex_is(lx, "pragma")) {
+				while (lx->tok != ';' && lx->tok != TK_EOF)
+					lex_next(lx);
+				lex_expect(lx, ';');
+			} else {
+				FAIL(c, "unknown directive '.%.*s'", (int)(lx->n < 40 ? lx->n : 40), lx->s);
+			}
+		} else if (lx->tok == TK_ID) {
+			struct lex save = *lx;
+
+			if (lx->p < lx->end && *lx->p != '.' && lex_next(lx) == ':') {
+				lex_next(lx);
+				parse_labelled(c, save.s, save.n);
+			} else {
+				*lx = save;
+				parse_stmt(c);
+			}
+		} else {
+			parse_stmt(c);
+		}
+	}
+}
+
+static void declare_params(struct comp *c)
+{
+	struct func *fn = c->fn;
+	u32 i, k;
+
+	fn->parg = cneed(c, pool_alloc(&c->m->pool, (fn->nparams + 1) * sizeof(u32)));
+	fn->pret = cneed(c, pool_alloc(&c->m->pool, (fn->nrets + 1) * sizeof(u32)));
+	for (k = 0; k < 2; k++)
+		for (i = 0; i < (k ? fn->nrets : fn->nparams); i++) {
+			struct fparam *p = k ? &fn->rets[i] : &fn->params[i];
+			struct sym *v;
+
+			if (!strcmp(p->name, "_"))
+				continue;
+			v = declare(c, p->name, (u32)strlen(p->name), p->is_reg ? V_REG : V_VAR);
+			v->type = p->type;
+			v->bytes = p->bytes;
+			v->align = p->align;
+			if (p->is_reg) {
+				if (fn->entry)
+					FAIL(c, "a kernel parameter cannot be a register");
+				v->reg = c->nregs;
+				c->regs = cneed(c, xgrow(c->regs, &c->regs_cap, c->nregs + 1, sizeof(*c->regs)));
+				c->regs[c->nregs++] = (struct vreg){ p->type, type_w(p->type) };
+				(k ? fn->pret : fn->parg)[i] = v->reg;
+				continue;
+			}
+			v->formal = fn->entry;
+			v->space = fn->entry ? SPACE_PARAM : SPACE_LOCAL;
+			if (fn->entry) {
+				v->addr = p->off;
+			} else {        /* parameters and results open the local frame */
+				c->local_bytes = (c->local_bytes + p->align - 1) & ~(u64)(p->align - 1);
+				v->addr = p->off = (u32)c->local_bytes;
+				c->local_bytes += p->bytes;
+			}
+		}
+}
+
+/* Shared variables of .func bodies lie in front, at the same place for every kernel. */
+static void place_shared(struct comp *c)
+{
+	struct func *fn = c->fn;
+	u32 i, k, off = 0, dyn_align = 16;
+
+	for (i = 0; i < fn->ncallees; i++) {
+		struct func *g = fn->callees[i];
+
+		fn->uses_dyn |= g->uses_dyn;
+		if (g->shared_bytes > off)
+			off = g->shared_bytes;
+		if (g->dyn_align > dyn_align)
+			dyn_align = g->dyn_align;
+	}
+	for (k = 0; k < 2; k++)         /* first those that already have a fixed place */
+		for (i = 0; i < c->nshared; i++) {
+			struct sym *v = c->shared[i];
+
+			if (v->dyn) {
+				fn->uses_dyn = true;
+				if (v->align > dyn_align)
+					dyn_align = v->align;
+				continue;
+			}
+			if (v->defined == (k == 1))
+				continue;
+			if (!v->defined) {
+				off = (off + v->align - 1) & ~(v->align - 1);
+				v->addr = off;
+				v->defined = !fn->entry;
+			}
+			if (v->bytes > 1u << 20 || off > 1u << 20)
+				lex_fail(&c->lx, VGPU_ST_INVALID_PTX, "too much .shared memory");
+			if (v->addr + v->bytes > off)
+				off = (u32)(v->addr + v->bytes);
+		}
+	fn->shared_bytes = off;
+	fn->dyn_align = dyn_align;
+	for (i = 0; i < c->nshared; i++)
+		if (c->shared[i]->dyn)
+			c->shared[i]->addr = (off + dyn_align - 1) & ~(dyn_align - 1);
+}
+
+static void build_cpool(struct comp *c)
+{
+	struct func *fn = c->fn;
+	u32 i, l;
+
+	fn->cpool = aligned_alloc(64, (c->cpool_bytes + 127) & ~127u);
+	if (!fn->cpool && c->cpool_bytes)
+		cneed(c, NULL);
+	for (i = 0; i < c->nk; i++) {
+		struct konst *k = &c->k[i];
+		u64 v = k->bits + (k->sym ? k->sym->addr : 0);
+
+		for (l = 0; l < LANES; l++)
+			if (k->w == 1)
+				((u64 *)(fn->cpool + k->off))[l] = v;
+			else
+				((u32 *)(fn->cpool + k->off))[l] = (u32)v;
+	}
+	fn->cpool_bytes = c->cpool_bytes;
+}
+
+/* Deepest chain of .local frames below fn; a cycle gets a fixed allowance. */
+#define RECURSION_LOCAL 16384
+static u32 local_depth(struct func *fn)
+{
+	u32 i, max = 0;
+
+	if (fn->visiting)
+		return RECURSION_LOCAL;
+	fn->visiting = true;
+	for (i = 0; i < fn->ncallees; i++) {
+		u32 d = local_depth(fn->callees[i]);
+
+		max = d > max ? d : max;
+	}
+	if (fn->indirect && max < RECURSION_LOCAL)
+		max = RECURSION_LOCAL;
+	fn->visiting = false;
+	return ((fn->local_bytes + 15) & ~15u) + max;
+}
+
+static void compile(struct comp *c)
+{
+	struct func *fn = c->fn;
+	u32 i;
+
+	if (!fn->has_body)
+		lex_fail(&c->lx, VGPU_ST_NOT_SUPPORTED, "'%s' is not defined in this module", fn->name);
+	declare_params(c);
+	parse_body(c);
+	for (i = 0; i < c->nlabels; i++) {
+		struct label *l = c->labels[i];
+
+		if (!l->defined && !l->alias) {
+			c->lx.tline = l->ref_line;
+			c->lx.tcol = l->ref_col;
+			FAIL(c, "label '%s' is not defined", l->name);
+		}
+	}
+	fn->local_bytes = (u32)((c->local_bytes + 15) & ~15ull);
+	for (i = 0; i < fn->ncallees; i++) {
+		struct func *g = fn->callees[i];
+		u32 st = g->state == FN_PARSING ? 0 : func_compile(g, c->lx.log, c->lx.log_bytes);
+
+		if (st) {
+			c->lx.status = st;
+			longjmp(c->bail, 1);
+		}
+	}
+	place_shared(c);
+	cfg_finish(c);
+	build_cpool(c);
+	fn->local_total = local_depth(fn);
+	if (fn->local_total > MAX_LOCAL)
+		fn->local_total = MAX_LOCAL;
+}
+
+u32 func_compile(struct func *fn, char *log, size_t log_bytes)
+{
+	struct comp *c;
+	u32 st;
+
+	if (fn->state == FN_READY)
+		return VGPU_ST_OK;
+	if (fn->state == FN_BAD) {
+		if (log && log_bytes)
+			snprintf(log, log_bytes, "%s", fn->why ? fn->why : "");
+		return fn->status;
+	}
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return VGPU_ST_OUT_OF_MEMORY;
+	c->fn = fn;
+	c->m = fn->m;
+	c->syms.pool = &c->pool;
+	c->cc = OPND_NONE;
+	fn->state = FN_PARSING;
+	lex_init(&c->lx, fn->has_body ? fn->body : fn->m->text, fn->m->end, fn->has_body ? fn->body_line : 1,
+		 &c->bail, log, log_bytes);
+	c->lx.tline = c->lx.line;
+	c->lx.line_start -= fn->body_col;
+	if (!setjmp(c->bail)) {
+		compile(c);
+		fn->state = FN_READY;
+		st = VGPU_ST_OK;
+	} else {
+		st = c->lx.status;
+		fn->state = st == VGPU_ST_OUT_OF_MEMORY ? FN_NEW : FN_BAD;
+		fn->status = st;
+		fn->why = log && log_bytes ? strdup(log) : NULL;
+		free(fn->code);
+		free(fn->cpool);
+		free(fn->callees);
+		fn->code = NULL;
+		fn->cpool = NULL;
+		fn->callees = NULL;
+		fn->ncallees = fn->callees_cap = 0;
+	}
+	map_free(&c->syms);
+	pool_free(&c->pool);
+	free(c->code);
+	free(c->regs);
+	free(c->k);
+	free(c->khash);
+	free(c->labels);
+	free(c->shared);
+	free(c);
+	return st;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Operations between lanes (shfl, vote, match, redux), special registers, and the few lane
+ * operations with more than three sources or with carry flags. Called by interp.c.
+ */
+#include <string.h>
+#include <time.h>
+#include <immintrin.h>
+
+#include "cpu.h"
+#include "lanes.h"
+
+static void put_pred(struct frame *f, u32 o, u32 v, u32 m)
+{
+	u32 *d = opnd(f, o);
+
+	*d = (*d & ~m) | (v & m);
+}
+
+/* PTX ISA, shfl: c holds the segment mask in bits 8..12 and the clamp in bits 0..4. */
+void warp_shfl(struct frame *f, const struct insn *in, u32 m)
+{
+	const u32 *a = opnd(f, in->o[3]), *b = opnd(f, in->o[4]), *c = opnd(f, in->o[5]);
+	_Alignas(64) u32 tmp[LANES];
+	u32 *d = opnd(f, in->o[0]), l, p = 0;
+
+	for (l = 0; l < LANES; l++) {
+		u32 bv = b[l] & 31, cv = c[l] & 31, seg = c[l] >> 8 & 31, j;
+		u32 max = (l & seg) | (cv & ~seg), min = l & seg;
+		bool in_range;
+
+		switch (in->sub) {
+		case SHFL_UP:
+			j = l - bv;
+			in_range = (s32)j >= (s32)max;
+			break;
+		case SHFL_DOWN:
+			j = l + bv;
+			in_range = j <= max;
+			break;
+		case SHFL_BFLY:
+			j = l ^ bv;
+			in_range = j <= max;
+			break;
+		default:
+			j = min | (bv & ~seg);
+			in_range = j <= max;
+			break;
+		}
+		if (!in_range)
+			j = l;
+		tmp[l] = a[j & 31];
+		p |= (u32)in_range << l;
+	}
+	for (l = 0; l < LANES; l++)
+		d[l] = m >> l & 1 ? tmp[l] : d[l];
+	if (in->o[1] != OPND_NONE)
+		put_pred(f, in->o[1], p, m);
+}
+
+void warp_vote(struct frame *f, const struct insn *in, u32 m)
+{
+	u32 p = *(u32 *)opnd(f, in->o[1]), r = 0, l, *d;
+
+	if (in->flags & INF_CNEG)
+		p = ~p;
+	p &= m;
+	switch (in->sub) {
+	case VOTE_ALL: r = p == m ? ~0u : 0; break;
+	case VOTE_ANY: r = p ? ~0u : 0; break;
+	case VOTE_UNI: r = p == m || !p ? ~0u : 0; break;
+	case VOTE_BALLOT:
+		d = opnd(f, in->o[0]);
+		for (l = 0; l < LANES; l++)
+			d[l] = m >> l & 1 ? p : d[l];
+		return;
+	}
+	put_pred(f, in->o[0], r, m);
+}
+
+void warp_match(struct frame *f, const struct insn *in, u32 m)
+{
+	const void *a = opnd(f, in->o[3]);
+	u32 *d = opnd(f, in->o[0]), k, j, all = 1, first = (u32)__builtin_ctz(m), res[LANES];
+	u64 v[LANES];
+
+	for (k = 0; k < LANES; k++)
+		v[k] = in->aw ? ((const u64 *)a)[k] : ((const u32 *)a)[k];
+	for (k = 0; k < LANES; k++) {
+		res[k] = 0;
+		for (j = 0; j < LANES; j++)
+			if ((m >> j & 1) && v[j] == v[k])
+				res[k] |= 1u << j;
+		if ((m >> k & 1) && v[k] != v[first])
+			all = 0;
+	}
+	for (k = 0; k < LANES; k++)
+		if (m >> k & 1)
+			d[k] = in->sub == VOTE_ANY ? res[k] : all ? m : 0;
+	if (in->o[1] != OPND_NONE)
+		put_pred(f, in->o[1], all ? ~0u : 0, m);
+}
+
+void warp_redux(struct frame *f, const struct insn *in, u32 m)
+{
+	const u32 *a = opnd(f, in->o[1]);
+	u32 *d = opnd(f, in->o[0]), r = a[__builtin_ctz(m)], k;
+	bool sg = type_is_signed(in->type);
+
+	for (k = m & (m - 1); k; k &= k - 1) {
+		u32 v = a[__builtin_ctz(k)];
+
+		switch (in->sub) {
+		case ATOM_ADD: r += v; break;
+		case ATOM_MIN: r = sg ? ((s32)v < (s32)r ? v : r) : v < r ? v : r; break;
+		case ATOM_MAX: r = sg ? ((s32)v > (s32)r ? v : r) : v > r ? v : r; break;
+		case ATOM_AND: r &= v; break;
+		case ATOM_OR: r |= v; break;
+		case ATOM_XOR: r ^= v; break;
+		}
+	}
+	for (k = 0; k < LANES; k++)
+		if (m >> k & 1)
+			d[k] = r;
+}
+
+/* add.cc, addc, sub.cc, subc, mad.cc, madc: o[1] holds the carry (or borrow) flag of every lane. */
+void lane_carry(struct frame *f, const struct insn *in, u32 m)
+{
+	const void *a = opnd(f, in->o[2]), *b = opnd(f, in->o[3]);
+	const void *c = in->o[4] == OPND_NONE ? a : opnd(f, in->o[4]);
+	void *d = opnd(f, in->o[0]);
+	u32 *cc = opnd(f, in->o[1]), old = *cc, flags = old, k, l;
+	u32 bits = in->dw ? 64 : 32;
+	bool sg = type_is_signed(in->type);
+
+	for (k = m; k; k &= k - 1) {
+		unsigned __int128 x, y, r;
+		u32 cin;
+
+		l = (u32)__builtin_ctz(k);
+		cin = in->sub2 & 1 ? old >> l & 1 : 0;
+		x = in->dw ? ((const u64 *)a)[l] : ((const u32 *)a)[l];
+		y = in->dw ? ((const u64 *)b)[l] : ((const u32 *)b)[l];
+		if (in->sub >= 2) {
+			u64 lo, hi;
+
+			if (in->dw) {
+				unsigned __int128 p = sg ? (unsigned __int128)((__int128)(s64)x * (s64)y) : x * y;
+
+				lo = (u64)p;
+				hi = (u64)(p >> 64);
+			} else {
+				u64 p = sg ? (u64)((s64)(s32)x * (s32)y) : (u64)x * (u64)y;
+
+				lo = (u32)p;
+				hi = p >> 32;
+			}
+			x = in->sub == 3 ? hi : lo;
+			y = in->dw ? ((const u64 *)c)[l] : ((const u32 *)c)[l];
+		}
+		r = in->sub == 1 ? x - y - cin : x + y + cin;
+		if (in->dw)
+			((u64 *)d)[l] = (u64)r;
+		else
+			((u32 *)d)[l] = (u32)r;
+		flags = (flags & ~(1u << l)) | (u32)(r >> bits & 1) << l;
+	}
+	if (in->sub2 & 2)
+		*cc = flags;
+}
+
+/* bfi f, a, b, pos, len: a's low bits replace len bits of b from pos on. */
+void lane_bfi(struct frame *f, const struct insn *in, u32 m)
+{
+	const void *a = opnd(f, in->o[1]), *b = opnd(f, in->o[2]);
+	const u32 *pos = opnd(f, in->o[3]), *len = opnd(f, in->o[4]);
+	void *d = opnd(f, in->o[0]);
+	u32 k, l, w = in->dw ? 64 : 32;
+
+	for (k = m; k; k &= k - 1) {
+		u64 x, y, mask;
+		u32 p, n;
+
+		l = (u32)__builtin_ctz(k);
+		p = pos[l] & 255;
+		n = len[l] & 255;
+		x = in->dw ? ((const u64 *)a)[l] : ((const u32 *)a)[l];
+		y = in->dw ? ((const u64 *)b)[l] : ((const u32 *)b)[l];
+		mask = n >= 64 ? ~0ull : (1ull << n) - 1;
+		mask = p < w ? mask << p : 0;
+		y = (y & ~mask) | (p < w ? x << p & mask : 0);
+		if (in->dw)
+			((u64 *)d)[l] = y;
+		else
+			((u32 *)d)[l] = (u32)y;
+	}
+}
+
+void lane_lop3(struct frame *f, const struct insn *in, u32 m)
+{
+	const u32 *a = opnd(f, in->o[1]), *b = opnd(f, in->o[2]), *c = opnd(f, in->o[3]);
+	_Alignas(64) u32 tmp[LANES];
+	u32 l, i, t = (u32)in->imm;
+
+	memset(tmp, 0, sizeof(tmp));
+	for (i = 0; i < 8; i++)         /* one minterm a round */
+		if (t >> i & 1)
+			for (l = 0; l < LANES; l++)
+				tmp[l] |= (i & 4 ? a[l] : ~a[l]) & (i & 2 ? b[l] : ~b[l]) &
+					  (i & 1 ? c[l] : ~c[l]);
+	for (l = 0; l < LANES; l++)
+		((u32 *)opnd(f, in->o[0]))[l] = m >> l & 1 ? tmp[l] : ((u32 *)opnd(f, in->o[0]))[l];
+}
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000ull + (u64)t.tv_nsec;
+}
+
+void lane_sreg(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
+{
+	struct warp *w = ts->w;
+	struct cta *c = w->cta;
+	struct grid *g = c->g;
+	_Alignas(64) u32 t32[LANES];
+	u64 v = 0, t64[LANES];
+	const u32 *row = NULL;
+	u32 l;
+
+	switch (in->sub) {
+	case SR_TID_X: row = g->tid[0] + w->index * LANES; break;
+	case SR_TID_Y: row = g->tid[1] + w->index * LANES; break;
+	case SR_TID_Z: row = g->tid[2] + w->index * LANES; break;
+	case SR_NTID_X: v = g->block[0]; break;
+	case SR_NTID_Y: v = g->block[1]; break;
+	case SR_NTID_Z: v = g->block[2]; break;
+	case SR_CTAID_X: v = c->id[0]; break;
+	case SR_CTAID_Y: v = c->id[1]; break;
+	case SR_CTAID_Z: v = c->id[2]; break;
+	case SR_NCTAID_X: v = g->dim[0]; break;
+	case SR_NCTAID_Y: v = g->dim[1]; break;
+	case SR_NCTAID_Z: v = g->dim[2]; break;
+	case SR_WARPID: v = w->index; break;
+	case SR_NWARPID: v = g->nwarps; break;
+	case SR_SMID: v = c->linear % ts->e->env.sm_count; break;
+	case SR_NSMID: v = ts->e->env.sm_count; break;
+	case SR_GRIDID: v = g->gridid; break;
+	case SR_CLOCK:
+	case SR_CLOCK64: v = __builtin_ia32_rdtsc(); break;
+	case SR_CLOCK_HI: v = __builtin_ia32_rdtsc() >> 32; break;
+	case SR_GLOBALTIMER:
+	case SR_GLOBALTIMER_LO: v = now_ns(); break;
+	case SR_GLOBALTIMER_HI: v = now_ns() >> 32; break;
+	case SR_DYNAMIC_SMEM: v = g->shared_bytes; break;
+	case SR_TOTAL_SMEM: v = g->shared_total; break;
+	/* cooperative groups find the grid's workspace in two halves here */
+	case SR_ENVREG0 + 1: v = g->coop_win >> 32; break;
+	case SR_ENVREG0 + 2: v = (u32)g->coop_win; break;
+	case SR_COUNT: v = g->dyn_off; break;
+	case SR_LANEID:
+	case SR_LANEMASK_EQ:
+	case SR_LANEMASK_LE:
+	case SR_LANEMASK_LT:
+	case SR_LANEMASK_GE:
+	case SR_LANEMASK_GT:
+		for (l = 0; l < LANES; l++) {
+			u32 eq = 1u << l;
+
+			t32[l] = in->sub == SR_LANEID ? l : in->sub == SR_LANEMASK_EQ ? eq :
+				 in->sub == SR_LANEMASK_LT ? eq - 1 : in->sub == SR_LANEMASK_LE ? eq | (eq - 1) :
+				 in->sub == SR_LANEMASK_GT ? ~(eq | (eq - 1)) : ~(eq - 1);
+		}
+		row = t32;
+		break;
+	}
+	if (in->dw) {
+		for (l = 0; l < LANES; l++)
+			t64[l] = row ? row[l] : v;
+		ts->e->lanes->blend64(opnd(f, in->o[0]), t64, m);
+		return;
+	}
+	if (!row) {
+		for (l = 0; l < LANES; l++)
+			t32[l] = (u32)v;
+		row = t32;
+	}
+	ts->e->lanes->blend32(opnd(f, in->o[0]), row, m);
+}
