@@ -57,8 +57,8 @@ pre-push:
 	rm -rf $(B)/clone && git clone -q . $(B)/clone && cd $(B)/clone && bash .ci/run
 
 # ---- the device: dynamic glibc, lz4 and zstd for fatbins -----------------------------------------
-STUB_FLAGS := -D_GNU_SOURCE
-CPU_FLAGS  := -D_GNU_SOURCE -ffp-contract=off -frounding-math
+STUB_FLAGS :=
+CPU_FLAGS  := -ffp-contract=off -frounding-math
 STUB_LIBS  := -llz4 -lzstd -lm -lpthread
 
 $(O)/stub/tools/vgpu-stub/cpu/%.o: tools/vgpu-stub/cpu/%.c
