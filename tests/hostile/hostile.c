@@ -3,7 +3,8 @@
  * hostile MODE: a client that misbehaves in one chosen way for a second or two.
  *
  *   hostile --list       the modes, a line each
- *   hostile MODE         exit 0 when done (thrown out or not), 1 when something was possible that never may be
+ *   hostile MODE         exit 0 when done (thrown out or not), 1 when something was possible that never may be,
+ *                        2 when no agent answers, 3 when the mode could not do what it is for
  *
  * VGPU_AGENT names the agent's socket. run.sh runs each mode beside an honest client and looks at
  * everybody's health afterwards.
@@ -36,8 +37,12 @@ int main(int argc, char **argv)
 			budget = budget > 0.1 && budget < 3 ? budget : BUDGET_S;
 			raw_scale = budget / 2;
 			raw_deadline = raw_now() + budget;
+			if (raw_connect() < 0) {
+				fprintf(stderr, "hostile: no agent answers at %s\n", getenv("VGPU_AGENT"));
+				return 2;
+			}
 			m->run();
-			return raw_breaches() ? 1 : 0;
+			return raw_breaches() ? 1 : raw_misses() ? 3 : 0;
 		}
 	if (list)
 		return 0;

@@ -89,8 +89,10 @@ static void drain(void)
 	int ctx = open_one(&r), n = 0;
 	double until;
 
-	if (ctx < 0)
+	if (ctx < 0) {
+		raw_miss("no context");
 		return;
+	}
 	fallocate(r.seg_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, VGPU_SEG0_BYTES);
 	/* Windows of other connections, touched, take what hugepages there are. */
 	while (n < 8 && raw_time_left(1) && !raw_open(&hoard[n])) {
@@ -147,7 +149,7 @@ static void endless(void)
 	raw_nap_ms(500);
 	raw_say("%u endless kernels", running);
 	if (!running)
-		raw_say("no kernel could be launched");
+		raw_miss("no kernel could be launched");
 }
 
 /* Addresses that a kernel or a copy must not reach: the context dies, and only that one. */
@@ -163,8 +165,10 @@ static void addresses(void)
 		struct raw r;
 		int ctx = open_one(&r), st;
 
-		if (ctx < 0)
+		if (ctx < 0) {
+			raw_miss("no context");
 			continue;
+		}
 		if (i & 1) {
 			struct vgpu_cmd c = { .op = VGPU_OP_COPY, .slots = 1, .stream = 1 };
 
@@ -177,9 +181,10 @@ static void addresses(void)
 		} else {
 			uint32_t fn = raw_kernel(&r, (unsigned)ctx, ptx_poke, "poke");
 
-			if (!fn)
+			if (!fn) {
+				raw_miss("no kernel");
 				st = 1;
-			else {
+			} else {
 				raw_launch(&r, (unsigned)ctx, 1, fn, &p, 8);
 				st = raw_wait(&r, (unsigned)ctx, 1, r.io_index[ctx], 300);
 			}
@@ -199,22 +204,21 @@ static void hoard(void)
 	uint64_t va, total = 0, step = 64ull << 20;
 	unsigned pieces = 0;
 
-	if (ctx < 0)
+	if (ctx < 0) {
+		raw_miss("no context");
 		return;
+	}
 	va = VGPU_DEVICE_BASE(r.span, 0) + VGPU_ARENA_BYTES;
-	/* Twice the same place, half over another one, off the grid, across the end. */
+	/* Twice the same place, half over another one. */
 	if (raw_alloc(&r, (unsigned)ctx, va, 2 << 20) == VGPU_ST_OK) {
 		if (raw_alloc(&r, (unsigned)ctx, va, 2 << 20) == VGPU_ST_OK)
 			raw_breach("the same memory was allocated twice");
 		if (raw_alloc(&r, (unsigned)ctx, va + (1 << 20), 2 << 20) == VGPU_ST_OK)
 			raw_breach("overlapping memory was allocated");
 	}
-	raw_alloc(&r, (unsigned)ctx, va + 1, 4096);
-	raw_alloc(&r, (unsigned)ctx, va - VGPU_ARENA_BYTES, 4096);
-	raw_alloc(&r, (unsigned)ctx, VGPU_DEVICE_BASE(r.span, 1) - 4096, 8192);
 	/* Steps halve when refused, so that nothing is left above 64 KiB; a little is then given back. */
 	va += 1ull << 30;
-	while (step >= 65536 && raw_time_left(0.8)) {
+	while (step >= 65536 && raw_time_left(0.6)) {
 		struct vgpu_cmd c = { .op = VGPU_OP_FILL, .slots = 1 };
 
 		if (raw_alloc(&r, (unsigned)ctx, va, step) != VGPU_ST_OK) {
@@ -231,7 +235,13 @@ static void hoard(void)
 		pieces++;
 	}
 	raw_say("%u pieces, %llu MiB", pieces, (unsigned long long)(total >> 20));
+	if (!pieces)
+		raw_miss("no memory could be allocated");
 	raw_nap_ms(100);
+	/* Off the grid, into the engine's arena, across the end: malformed, so one of them at least ends this session. */
+	raw_alloc(&r, (unsigned)ctx, va + 1, 4096);
+	raw_alloc(&r, (unsigned)ctx, VGPU_DEVICE_BASE(r.span, 0), 4096);
+	raw_alloc(&r, (unsigned)ctx, VGPU_DEVICE_BASE(r.span, 1) - 4096, 8192);
 }
 
 /* printf text that nobody collects. */
@@ -242,8 +252,10 @@ static void spam(void)
 	uint64_t p = 0;
 	uint32_t fn;
 
-	if (ctx < 0)
+	if (ctx < 0) {
+		raw_miss("no context");
 		return;
+	}
 	fn = raw_kernel(&r, (unsigned)ctx, ptx_printf, "spam");
 	for (unsigned s = 1; fn && s < 20; s++)
 		raw_launch(&r, (unsigned)ctx, s, fn, &p, 8);
@@ -252,6 +264,8 @@ static void spam(void)
 		raw_nap_ms(10);
 	}
 	raw_say("%llu bytes printed", (unsigned long long)raw_head(&r, (unsigned)ctx)->printf_head);
+	if (!fn || !raw_head(&r, (unsigned)ctx)->printf_head)
+		raw_miss("nothing was printed");
 	raw_close(&r);
 }
 
@@ -263,10 +277,16 @@ static void die_forked(void)
 	uint64_t p;
 	uint32_t fn;
 
-	if (ctx < 0)
+	if (ctx < 0) {
+		raw_miss("no context");
 		return;
+	}
 	p = raw_va(&r, VGPU_STAGING_OFFSET + 0x20000);
 	fn = raw_kernel(&r, (unsigned)ctx, ptx_endless, "endless");
+	if (!fn) {
+		raw_miss("no kernel");
+		return;
+	}
 	for (unsigned s = 1; fn && s < 5; s++)
 		raw_launch(&r, (unsigned)ctx, s, fn, &p, 8);
 	raw_alloc(&r, (unsigned)ctx, VGPU_DEVICE_BASE(r.span, 0) + VGPU_ARENA_BYTES, 32 << 20);

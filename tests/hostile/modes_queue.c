@@ -8,14 +8,13 @@
 /* A session with one context, made anew whenever the last one was thrown out. */
 static struct raw r;
 static int ctx = -1;
+static unsigned sessions;
 
 static int session(void)
 {
 	if (ctx >= 0 && r.seg0) {
 		/* Thrown out? The socket tells, and the context's error word. */
-		char c;
-
-		if (raw_recv(r.sock, &c, 1, NULL, 0, 0) == -1 && !vgpu_load_acquire32(&raw_head(&r, (unsigned)ctx)->error))
+		if (!raw_closed(r.sock) && !vgpu_load_acquire32(&raw_head(&r, (unsigned)ctx)->error))
 			return 0;
 		raw_close(&r);
 	}
@@ -23,12 +22,16 @@ static int session(void)
 	while (raw_time_left(0.3)) {
 		if (!raw_open(&r)) {
 			ctx = raw_context(&r);
-			if (ctx >= 0)
+			if (ctx >= 0) {
+				sessions++;
 				return 0;
+			}
 			raw_close(&r);
 		}
 		raw_nap_ms(5);
 	}
+	if (!sessions)
+		raw_miss("no session with a context");
 	return -1;
 }
 

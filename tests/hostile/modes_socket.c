@@ -173,16 +173,18 @@ static void connections(void)
 static void clients(void)
 {
 	static struct raw r[300];
-	unsigned n = 0, contexts = 0;
+	unsigned n = 0, total = 0;
 	struct rlimit lim = { 8192, 8192 };
 
 	setrlimit(RLIMIT_NOFILE, &lim);
 	while (n < 300 && raw_time_left(1.5) && !raw_open(&r[n])) {
-		while (raw_time_left(1.5) && contexts < 60 && raw_context(&r[n]) >= 0)
-			contexts++;
+		while (raw_time_left(1.5) && total < 60 && raw_context(&r[n]) >= 0)
+			total++;
 		n++;
 	}
-	raw_say("%u clients, %u contexts", n, contexts);
+	raw_say("%u clients, %u contexts", n, total);
+	if (!total)
+		raw_miss("no context");
 	/* No goodbye: exit closes everything. */
 }
 
@@ -192,8 +194,10 @@ static void contexts(void)
 	struct raw r;
 	unsigned n = 0, total = 0;
 
-	if (raw_open(&r))
+	if (raw_open(&r)) {
+		raw_miss("no session");
 		return;
+	}
 	while (n < 3 * VGPU_MAX_CONTEXTS && raw_time_left(1) && raw_context(&r) >= 0)
 		n++;
 	if (n > VGPU_MAX_CONTEXTS)
@@ -210,6 +214,8 @@ static void contexts(void)
 		raw_context_destroy(&r, (unsigned)c);
 	}
 	raw_say("%u at once, %u one after the other", n, total);
+	if (!n || !total)
+		raw_miss("no context");
 	raw_close(&r);
 }
 
@@ -223,8 +229,10 @@ static void segments(void)
 	struct raw r;
 	int fd;
 
-	if (raw_open(&r))
+	if (raw_open(&r)) {
+		raw_miss("no session");
 		return;
+	}
 	while (asked < 3000 && raw_time_left(0.5)) {
 		q.bytes = asked < 7 ? sizes[asked] : 1;
 		asked++;
@@ -254,8 +262,10 @@ static void deaf(void)
 	unsigned n = 0;
 	struct raw r;
 
-	if (raw_open(&r))
+	if (raw_open(&r)) {
+		raw_miss("no session");
 		return;
+	}
 	while (raw_time_left(1)) {
 		if (raw_send(r.sock, &q, sizeof q, NULL, 0))
 			raw_nap_ms(1);
@@ -272,8 +282,10 @@ static void descriptors(void)
 	struct raw r;
 	uint64_t big = ~0ull - 1;
 
-	if (raw_open(&r))
+	if (raw_open(&r)) {
+		raw_miss("no session");
 		return;
+	}
 	if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, r.page_fd, 0) != MAP_FAILED)
 		raw_breach("the agent's page can be mapped for writing");
 	if (mprotect((void *)(uintptr_t)r.page, 4096, PROT_READ | PROT_WRITE) == 0)

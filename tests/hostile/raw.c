@@ -17,7 +17,7 @@
 
 double raw_deadline, raw_scale = 1;
 static uint64_t seed = 0x9e3779b97f4a7c15ull;
-static int breaches;
+static int breaches, misses;
 
 double raw_now(void)
 {
@@ -89,6 +89,18 @@ void raw_breach(const char *fmt, ...)
 int raw_breaches(void)
 {
 	return breaches;
+}
+
+void raw_miss(const char *why)
+{
+	misses++;
+	printf("nothing done: %s\n", why);
+	fflush(stdout);
+}
+
+int raw_misses(void)
+{
+	return misses;
 }
 
 int raw_connect(void)
@@ -163,6 +175,13 @@ int raw_recv(int sock, void *msg, size_t bytes, int *fds, int max, int ms)
 		}
 	}
 	return (int)n;
+}
+
+int raw_closed(int sock)
+{
+	struct pollfd p = { sock, POLLIN, 0 };
+
+	return poll(&p, 1, 0) > 0 && p.revents & (POLLHUP | POLLERR);
 }
 
 int raw_open(struct raw *r)
@@ -303,7 +322,7 @@ int raw_ctl(struct raw *r, const struct vgpu_cmd *c, struct vgpu_reply *reply, i
 	vgpu_slot_publish(s, index);
 	raw_kick(r);
 	while (vgpu_load_acquire32(&a->seq) != (uint32_t)(index + 1)) {
-		if (raw_now() > end)
+		if (raw_now() > end || raw_closed(r->sock))
 			return -1;
 		raw_nap_ms(1);
 	}
@@ -348,7 +367,9 @@ uint32_t raw_kernel(struct raw *r, unsigned context, const char *ptx, const char
 	if (raw_ctl(r, &c, &a, 1000) || a.status)
 		return 0;
 	c.op = VGPU_OP_MODULE_COMMIT;
-	c.u.ctl.a = c.u.ctl.b = c.u.ctl.c = 0;
+	c.u.ctl.a = raw_va(r, VGPU_STAGING_OFFSET + 0x80000);	/* the log */
+	c.u.ctl.b = 4096;
+	c.u.ctl.c = 0;
 	if (raw_ctl(r, &c, &a, 1000) || a.status)
 		return 0;
 	c.op = VGPU_OP_MODULE_TABLE;

@@ -38,12 +38,16 @@ void raw_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Something came back that never may: printed, and the program exits 1. */
 void raw_breach(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int raw_breaches(void);
+/* The evil could not be done, so the mode proved nothing: printed, and the program exits 3. */
+void raw_miss(const char *why);
+int raw_misses(void);
 
 /* Socket: -1 when refused. */
 int raw_connect(void);
 int raw_send(int sock, const void *msg, size_t bytes, const int *fds, int n);
 /* Bytes received, 0 closed, -1 nothing within ms. fds (may be NULL) gets up to max. */
 int raw_recv(int sock, void *msg, size_t bytes, int *fds, int max, int ms);
+int raw_closed(int sock);               /* the agent has thrown us out */
 
 /* Connect and HELLO as an honest client would: 0, or -1. */
 int raw_open(struct raw *r);

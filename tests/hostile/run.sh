@@ -111,9 +111,9 @@ mode() {
 	fi
 	wait $honest_pid
 	hst=$?
-	# 1: a breach; 2: bad usage. A signal (its own memory taken away, SIGKILL) or being cut off is its affair.
-	if [ $st = 1 ] || [ $st = 2 ]; then
-		fail "$name $(grep -m 1 BREACH "$T/hostile.out" || tail -n 1 "$T/hostile.out")"
+	# 1: a breach; 2, 3: nothing was done. A signal (its own memory taken away, SIGKILL) or being cut off is its affair.
+	if [ $st -ge 1 ] && [ $st -le 3 ]; then
+		fail "$name $(grep -m 1 BREACH "$T/hostile.out" || grep -m 1 nothing "$T/hostile.out" || tail -n 1 "$T/hostile.out")"
 		health "$name" "$hst" "$T/honest.out"
 		return
 	fi
