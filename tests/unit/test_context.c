@@ -603,7 +603,7 @@ static void test_fault(void)
 	EQUAL(d.ctx->error, VGPU_ST_ILLEGAL_ADDRESS);
 	EQUAL(d.head->error, VGPU_ST_ILLEGAL_ADDRESS);
 	printf("     report: %.*s\n", (int)d.ctx->report_bytes, d.ctx->report);
-	CHECK(strstr(d.ctx->report, "vgpu: illegal address: write of 4 bytes at 0x211000001000 in kernel bad, "
+	CHECK(strstr(d.ctx->report, "write of 4 bytes at 0x211000001000 in kernel bad, "
 				    "block (0,0,0), thread (0,0,0)"));
 	t = nop(&d, 9, 0);
 	CHECK(wait_ticket(&d, 9, t, 1000));
