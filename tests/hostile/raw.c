@@ -304,6 +304,7 @@ int raw_io(struct raw *r, unsigned context, const struct vgpu_cmd *c, const void
 		s->cmd.ticket = index + 1;
 		vgpu_slot_publish(s, index);
 	}
+	r->ticket = index + 1;
 	r->io_index[context] = index + slots;
 	raw_kick(r);
 	return 0;

@@ -23,6 +23,7 @@ struct raw {
 	uint64_t span;                  /* the base that HELLO named */
 	uint64_t ctl_index;             /* next slot of the control queue */
 	uint64_t io_index[VGPU_MAX_CONTEXTS];
+	uint64_t ticket;                /* of the last command that raw_io() published */
 	struct vgpu_msg_hello_r hello;
 };
 
