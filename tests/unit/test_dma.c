@@ -2,8 +2,9 @@
 /*
  * The map table of vgpu-stub against a model that is nothing but an array of pages.
  *
- * Sources: tests/unit/test_dma.c tools/vgpu-stub/dma.c      Flags: -D_GNU_SOURCE
+ * Sources: tests/unit/test_dma.c tools/vgpu-stub/dma.c
  */
+#define _GNU_SOURCE
 #include "../../tools/vgpu-stub/dma.h"
 
 #include <errno.h>

@@ -2,9 +2,10 @@
 /*
  * A real vgpu-stub process, driven over its socket as an agent (or QEMU) would, and as one should not.
  *
- * Sources: tests/unit/test_vfu.c      Flags: -D_GNU_SOURCE
+ * Sources: tests/unit/test_vfu.c
  * Runs $VGPU_BIN/vgpu-stub, else build/bin/vgpu-stub.
  */
+#define _GNU_SOURCE
 #include <linux/vfio.h>
 
 #include "../../fw-protocol/vgpu_client.h"

@@ -9,6 +9,7 @@
  * waited for with a deadline only. Reaping is the moment after which it can touch no memory; the agent's
  * files are let go then and not before.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

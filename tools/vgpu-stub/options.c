@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Command line of vgpu-stub: every value is checked, every error says what would be right. */
+#define _GNU_SOURCE
 #include "options.h"
 
 #include <ctype.h>

@@ -7,6 +7,7 @@
  * the socket nothing is read. A peer that breaks the framing is hung up; when the owner is gone, for
  * whatever reason, the device is as after power-on before the next one is served.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
