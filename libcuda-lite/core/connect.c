@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The session: find the agent, reserve the address span, HELLO, map what it answers. Called once by
+ * cuInit. Everything here prints what went wrong and how to mend it, since the caller can only
+ * answer "no device".
+ */
+#include "core.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#define ANSWER_MS 10000
+
+struct vg_session vg;
+
+static const uint32_t never;
+const uint32_t *vg_alive = &never;
+
+static int connect_path(const char *path)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int fd;
+
+	if (strlen(path) >= sizeof sa.sun_path)
+		return -ENAMETOOLONG;
+	strcpy(sa.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (struct sockaddr *)&sa, sizeof sa)) {
+		int e = errno;
+
+		close(fd);
+		return -e;
+	}
+	return fd;
+}
+
+/* The socket, or -1 after one line that says where we looked. */
+static int find_agent(void)
+{
+	const char *env = getenv("VGPU_AGENT"), *run = getenv("XDG_RUNTIME_DIR");
+	char user[sizeof ((struct sockaddr_un *)0)->sun_path];
+	int fd, e1, e2 = -ENOENT;
+
+	if (env && *env) {
+		fd = connect_path(env);
+		if (fd >= 0)
+			return fd;
+		vg_say("no vgpu-agent answers at VGPU_AGENT=%s (%s): start vgpu-agent --listen %s, or unset VGPU_AGENT, or "
+		       "run the program as: vgpu run -- CMD", env, strerror(-fd), env);
+		return -1;
+	}
+	e1 = fd = connect_path(VGPU_AGENT_SOCKET_SYSTEM);
+	if (fd >= 0)
+		return fd;
+	user[0] = 0;
+	if (run && (size_t)snprintf(user, sizeof user, "%s/%s", run, VGPU_AGENT_SOCKET_USER) < sizeof user) {
+		e2 = fd = connect_path(user);
+		if (fd >= 0)
+			return fd;
+	}
+	vg_say("no vgpu-agent: VGPU_AGENT is not set, %s: %s%s%s%s%s; start vgpu-agent, or run the program as: "
+	       "vgpu run -- CMD", VGPU_AGENT_SOCKET_SYSTEM, strerror(-e1), user[0] ? ", " : "", user,
+	       user[0] ? ": " : "", user[0] ? strerror(-e2) : "");
+	return -1;
+}
+
+/* A free place for the whole span. The context's queue block lies below all of these. */
+static uint64_t reserve_span(void)
+{
+	int e = 0;
+
+	for (uint64_t base = VGPU_SPAN_BASE_DEFAULT; base + VGPU_SPAN_BYTES < 0x700000000000ull;
+	     base += 4 * VGPU_TIB) {
+		void *p = mmap((void *)(uintptr_t)base, VGPU_SPAN_BYTES, PROT_NONE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+		if (p == (void *)(uintptr_t)base) {
+			/* No child may keep what will be mapped here; vfork and exec do not care. */
+			madvise(p, VGPU_SPAN_BYTES, MADV_DONTFORK);
+			return base;
+		}
+		if (p != MAP_FAILED)    /* a kernel before 4.17 took the address as a hint */
+			munmap(p, VGPU_SPAN_BYTES);
+		else
+			e = errno;
+	}
+	vg_say("cannot reserve %llu TiB of address space (%s): is there a limit (ulimit -v)?",
+	       (unsigned long long)(VGPU_SPAN_BYTES / VGPU_TIB), strerror(e ? e : EEXIST));
+	return 0;
+}
+
+/* Answer into buf with a deadline. Bytes, or -errno; more fds than asked for are closed. */
+static int receive(void *buf, size_t bytes, int *fds, unsigned nfds)
+{
+	union {
+		struct cmsghdr h;
+		char space[CMSG_SPACE(8 * sizeof(int))];
+	} u;
+	struct iovec io = { buf, bytes };
+	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1, .msg_control = u.space,
+			    .msg_controllen = sizeof u.space };
+	struct pollfd p = { .fd = vg.sock, .events = POLLIN };
+	unsigned got = 0;
+	ssize_t n;
+
+	do {
+		n = poll(&p, 1, ANSWER_MS);
+	} while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return n ? -errno : -ETIMEDOUT;
+	do {
+		n = recvmsg(vg.sock, &m, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
+		int *in = (int *)CMSG_DATA(c);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t k = 0; k < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); k++) {
+			if (got < nfds)
+				fds[got++] = in[k];
+			else
+				close(in[k]);
+		}
+	}
+	if (n == 0)
+		n = -ECONNRESET;
+	else if (got != nfds)
+		n = -ENOMSG;    /* an error answer comes without fds: the caller looks at its status */
+	if (n < 0 && n != -ENOMSG)
+		while (got)
+			close(fds[--got]);
+	for (; got < nfds; got++)
+		fds[got] = -1;
+	return (int)n;
+}
+
+uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_bytes, int *fds, unsigned nfds)
+{
+	struct vgpu_msg_header *out = msg, *in = answer;
+	uint32_t status;
+	int n;
+
+	out->bytes = bytes;
+	memset(answer, 0, answer_bytes);
+	vg_lock(&vg.sock_lock);
+	do {
+		n = send(vg.sock, msg, bytes, MSG_NOSIGNAL) == (ssize_t)bytes ? 0 : -errno;
+	} while (n == -EINTR);
+	if (!n)
+		n = receive(answer, answer_bytes, fds, nfds);
+	vg_unlock(&vg.sock_lock);
+	if (n < 0 && n != -ENOMSG) {
+		vg_agent_lost();
+		return VGPU_ST_AGENT_LOST;
+	}
+	if (in->type != out->type || in->bytes > answer_bytes)
+		return VGPU_ST_PROTOCOL;
+	/* Every answer has its status behind the header. */
+	status = ((uint32_t *)answer)[sizeof *in / 4];
+	if (n == -ENOMSG && status == VGPU_ST_OK)
+		return VGPU_ST_PROTOCOL;
+	return status;
+}
+
+static void read_comm(char *to, size_t bytes)
+{
+	FILE *f = fopen("/proc/self/comm", "re");
+
+	to[0] = 0;
+	if (!f)
+		return;
+	if (fgets(to, (int)bytes, f))
+		to[strcspn(to, "\n")] = 0;
+	fclose(f);
+}
+
+static int hello(void)
+{
+	struct vgpu_msg_hello m = { .h = { VGPU_MSG_HELLO, 0 }, .magic = VGPU_SESSION_MAGIC,
+				    .version = VGPU_PROTOCOL_VERSION, .span_base = vg.span };
+	struct vgpu_msg_hello_r r;
+	int fds[VGPU_HELLO_FDS] = { -1, -1, -1, -1 };
+	uint32_t status;
+	void *p;
+
+	if (vgpu_asym_register() == 0)
+		m.features |= VGPU_FEATURE_ASYM_FENCE;
+	read_comm(m.command, sizeof m.command);
+	status = vg_request(&m, sizeof m, &r, sizeof r, fds, VGPU_HELLO_FDS);
+	if (status) {
+		r.text[sizeof r.text - 1] = 0;
+		vg_say("vgpu-agent refuses this process: %s%s%s", vgpu_status_text(status), r.text[0] ? ": " : "", r.text);
+		return -1;
+	}
+	vg.pidfd = fds[VGPU_HELLO_FD_PIDFD];
+	vg.kick = fds[VGPU_HELLO_FD_KICK];
+	p = mmap(NULL, VGPU_PAGE, PROT_READ, MAP_SHARED, fds[VGPU_HELLO_FD_AGENT_PAGE], 0);
+	if (p == MAP_FAILED)
+		goto unmappable;
+	madvise(p, VGPU_PAGE, MADV_DONTFORK);
+	vg.agent = p;
+	p = mmap((void *)(uintptr_t)vg.span, VGPU_SEG0_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 fds[VGPU_HELLO_FD_SEG0], 0);
+	if (p == MAP_FAILED)
+		goto unmappable;
+	madvise(p, VGPU_SEG0_BYTES, MADV_DONTFORK);
+	vg.seg0 = p;
+	close(fds[VGPU_HELLO_FD_AGENT_PAGE]);
+	close(fds[VGPU_HELLO_FD_SEG0]);
+	vg.features = r.features;
+	vg.asym = !!(r.features & VGPU_FEATURE_ASYM_FENCE);
+	vg.client_id = r.client_id;
+	vg.agent_devices = r.devices < VGPU_MAX_DEVICES ? r.devices : VGPU_MAX_DEVICES;
+	vg.window_quota = r.window_quota;
+	vg.memory_quota = r.memory_quota;
+	return 0;
+unmappable:
+	vg_say("cannot map the memory that vgpu-agent gave: %s", strerror(errno));
+	return -1;
+}
+
+static void hex_uuid(char out[41], const uint8_t *u)
+{
+	snprintf(out, 41, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+		 u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+}
+
+/*
+ * CUDA_VISIBLE_DEVICES: indices or beginnings of "GPU-<uuid>", in the order the program shall see
+ * them; the first entry that names no device (or one twice) ends the list.
+ */
+static void choose_devices(const struct vgpu_device_info *all)
+{
+	const char *s = getenv("CUDA_VISIBLE_DEVICES");
+	uint32_t taken = 0;
+
+	if (!s) {
+		for (uint32_t d = 0; d < vg.agent_devices; d++)
+			vg.map[vg.ndev++] = d;
+		return;
+	}
+	while (*s && vg.ndev < VGPU_MAX_DEVICES) {
+		size_t n = strcspn(s, ",");
+		uint32_t found = VGPU_MAX_DEVICES;
+		char uuid[41];
+
+		while (n && *s == ' ')
+			s++, n--;
+		while (n && s[n - 1] == ' ')
+			n--;
+		if (n && strspn(s, "0123456789") == n && n < 4) {
+			found = (uint32_t)atoi(s);
+		} else if (n > 4) {
+			for (uint32_t d = 0; d < vg.agent_devices; d++) {
+				hex_uuid(uuid, all[d].uuid);
+				if (n < sizeof uuid && !strncmp(s, uuid, n) && found == VGPU_MAX_DEVICES)
+					found = d;
+			}
+		}
+		if (found >= vg.agent_devices || taken & 1u << found)
+			return;
+		taken |= 1u << found;
+		vg.map[vg.ndev++] = found;
+		s += strcspn(s, ",");
+		s += *s == ',';
+	}
+}
+
+static int ask_devices(void)
+{
+	struct vgpu_device_info all[VGPU_MAX_DEVICES];
+
+	memset(all, 0, sizeof all);
+	for (uint32_t d = 0; d < vg.agent_devices; d++) {
+		struct vgpu_msg_index m = { .h = { VGPU_MSG_DEVICE, 0 }, .index = d };
+		struct vgpu_msg_device_r r;
+		uint32_t status = vg_request(&m, sizeof m, &r, sizeof r, NULL, 0);
+
+		if (status) {
+			vg_say("vgpu-agent does not describe device %u: %s", d, vgpu_status_text(status));
+			return -1;
+		}
+		all[d] = r.info;
+		all[d].name[sizeof all[d].name - 1] = 0;
+		all[d].engine[sizeof all[d].engine - 1] = 0;
+		all[d].bus_id[sizeof all[d].bus_id - 1] = 0;
+	}
+	choose_devices(all);
+	for (uint32_t o = 0; o < vg.ndev; o++)
+		vg.info[o] = all[vg.map[o]];
+	return 0;
+}
+
+static unsigned count_cores(void)
+{
+	unsigned long mask[128];        /* 8192 CPUs */
+	long n = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+	unsigned cores = 0;
+
+	for (long i = 0; i < n / (long)sizeof mask[0]; i++)
+		cores += (unsigned)__builtin_popcountl(mask[i]);
+	return cores ? cores : 1;
+}
+
+/* The page whose word says "this is still the process that called cuInit". */
+static int make_alive(void)
+{
+	uint32_t *p = mmap(NULL, VGPU_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -1;
+	/* A kernel before 4.14 has no wipe; its children then fault in the window instead of an error. */
+	madvise(p, VGPU_PAGE, MADV_WIPEONFORK);
+	__atomic_store_n(p, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&vg_alive, p, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static struct vg_lock once;
+static int outcome;     /* 0 untried, 1 connected, else -CUresult */
+
+static int connect_once(void)
+{
+	vg.cores = count_cores();
+	vg.sock = find_agent();
+	if (vg.sock < 0)
+		return -100;    /* NO_DEVICE */
+	vg.span = reserve_span();
+	if (!vg.span)
+		return -2;      /* OUT_OF_MEMORY */
+	if (hello() || ask_devices())
+		return -100;
+	if (!vg.ndev)
+		return -100;
+	if (make_alive())
+		return -2;
+	return 1;
+}
+
+int vg_connect(void)
+{
+	vg_lock(&once);
+	/* A child of an initialized process may not start over: its parent's span is gone from it. */
+	if (outcome == 1 && !*vg_alive)
+		outcome = -3;
+	if (!outcome) {
+		outcome = connect_once();
+		/* Only a missing agent may appear later; a second try of the rest would leak. */
+		if (outcome == -100 && vg.sock < 0)
+			outcome = 0;
+		if (outcome != 1) {
+			vg_unlock(&once);
+			return outcome ? -outcome : 100;
+		}
+	}
+	vg_unlock(&once);
+	return outcome == 1 ? 0 : -outcome;
+}

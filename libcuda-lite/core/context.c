@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Contexts and streams: creation, destruction, synchronization. Called by driver/context.c and
+ * driver/stream.c.
+ *
+ * A stream is a number (0 .. 1023) in its context, with a timeline each. Numbers of destroyed streams
+ * are used again once their last command is complete; tickets only grow, so an old event on that
+ * number stays complete.
+ */
+#include "core.h"
+#include "queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct vg_ctx *by_number[VGPU_MAX_CONTEXTS];
+static struct vg_lock table_lock;
+static uint64_t last_ctx_id, last_stream_id;
+
+struct vg_ctx *vg_ctx_by_number(uint32_t number)
+{
+	return number < VGPU_MAX_CONTEXTS ? __atomic_load_n(&by_number[number], __ATOMIC_ACQUIRE) : NULL;
+}
+
+static struct vg_stream *stream_new(struct vg_ctx *c, uint16_t index, uint16_t flags)
+{
+	struct vg_stream *s = vg_new(VG_STREAM);
+
+	if (!s)
+		return NULL;
+	s->ctx = c;
+	s->tl = &c->timelines[index];
+	s->index = index;
+	s->flags = flags;
+	s->id = __atomic_add_fetch(&last_stream_id, 1, __ATOMIC_RELAXED);
+	return s;
+}
+
+uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out)
+{
+	struct vgpu_msg_ctx m = { .h = { VGPU_MSG_CTX_CREATE, 0 }, .device = vg.map[ordinal] };
+	struct vgpu_msg_ctx_r r;
+	struct vg_ctx *c = vg_new(VG_CONTEXT);
+	uint32_t status;
+	uint8_t *base;
+
+	if (!c)
+		return VGPU_ST_OUT_OF_MEMORY;
+	status = vg_request(&m, sizeof m, &r, sizeof r, NULL, 0);
+	if (!status && r.context >= VGPU_MAX_CONTEXTS)
+		status = VGPU_ST_PROTOCOL;
+	if (status) {
+		vg_delete(VG_CONTEXT, c);
+		return status;
+	}
+	base = vg.seg0 + VGPU_CTX_OFFSET(r.context);
+	c->number = r.context;
+	c->ordinal = ordinal;
+	c->head = (struct vgpu_ctx_head *)base;
+	c->timelines = (struct vgpu_timeline *)(base + VGPU_CTX_TIMELINES);
+	c->queue.slots = (union vgpu_slot *)(base + VGPU_CTX_IOQ);
+	c->queue.head = &c->head->io_head;
+	c->queue.size = VGPU_IOQ_SLOTS;
+	c->queue.tail = c->queue.head_seen = r.io_index;
+	c->id = __atomic_add_fetch(&last_ctx_id, 1, __ATOMIC_RELAXED);
+	c->refs = 1;
+	memcpy(c->max_grid, vg.info[ordinal].max_grid, sizeof c->max_grid);
+	memcpy(c->max_block, vg.info[ordinal].max_block, sizeof c->max_block);
+	c->max_threads = vg.info[ordinal].max_threads_per_block;
+	vgpu_store_relaxed64(&c->head->printf_tail, vgpu_load_relaxed64(&c->head->printf_head));
+	c->legacy = stream_new(c, 0, VGPU_CMD_LEGACY);
+	if (!c->legacy) {
+		struct vgpu_msg_ctx d = { .h = { VGPU_MSG_CTX_DESTROY, 0 }, .context = c->number };
+		struct vgpu_msg_status dr;
+
+		vg_request(&d, sizeof d, &dr, sizeof dr, NULL, 0);
+		vg_delete(VG_CONTEXT, c);
+		return VGPU_ST_OUT_OF_MEMORY;
+	}
+	c->streams[0] = c->legacy;
+	vg_publish(c->legacy);
+	vg_publish(c);
+	__atomic_store_n(&by_number[c->number], c, __ATOMIC_RELEASE);
+	*out = c;
+	return VGPU_ST_OK;
+}
+
+/* Forgets every object that the context owned; their handles are invalid from here on. */
+static void drop_objects(struct vg_ctx *c)
+{
+	for (unsigned i = 0; i < VGPU_MAX_STREAMS; i++)
+		if (c->streams[i]) {
+			struct vg_stream *s = c->streams[i];
+
+			c->streams[i] = NULL;
+			vg_delete(VG_STREAM, s);
+		}
+	vg_module_drop_ctx(c);
+	vg_deferred_drop_ctx(c);
+	vg_mem_drop_ctx(c);
+}
+
+void vg_ctx_destroy(struct vg_ctx *c)
+{
+	struct vgpu_msg_ctx m = { .h = { VGPU_MSG_CTX_DESTROY, 0 }, .context = c->number };
+	struct vgpu_msg_status r;
+
+	vg_ctx_sync(c);
+	vg_host_drain(c);
+	vg_printf_drain(c);
+	vg_unpublish(c);
+	__atomic_store_n(&c->error, VGPU_ST_BAD_HANDLE, __ATOMIC_RELEASE);
+	vg_lock(&table_lock);
+	__atomic_store_n(&by_number[c->number], NULL, __ATOMIC_RELEASE);
+	vg_unlock(&table_lock);
+	/* The objects first: the number may be somebody else's context as soon as the agent has answered. */
+	drop_objects(c);
+	vg_request(&m, sizeof m, &r, sizeof r, NULL, 0);
+	vg_delete(VG_CONTEXT, c);
+}
+
+/* ---- streams ---- */
+
+/* A number that nobody uses and whose last command is complete. 0: none. Context lock held. */
+static uint16_t free_number(struct vg_ctx *c)
+{
+	for (unsigned i = 1; i < VGPU_MAX_STREAMS; i++)
+		if (!c->streams[i] && vgpu_timeline_reached(&c->timelines[i], c->dying[i]))
+			return (uint16_t)i;
+	return 0;
+}
+
+uint32_t vg_stream_create(struct vg_ctx *c, uint16_t cmd_flags, struct vg_stream **out)
+{
+	struct vg_stream *s = NULL;
+	uint16_t i;
+
+	for (int again = 0; again < 2; again++) {
+		vg_lock(&c->lock);
+		i = free_number(c);
+		if (i && (s = stream_new(c, i, cmd_flags)) != NULL) {
+			c->streams[i] = s;
+			c->dying[i] = 0;
+			if (cmd_flags & VGPU_CMD_BLOCKING)
+				__atomic_add_fetch(&c->blocking_streams, 1, __ATOMIC_RELAXED);
+		}
+		vg_unlock(&c->lock);
+		if (s) {
+			vg_publish(s);
+			*out = s;
+			return VGPU_ST_OK;
+		}
+		vg_thread_sweep();
+	}
+	return VGPU_ST_OUT_OF_MEMORY;
+}
+
+/* Work in it goes on; the number rests until it is complete. */
+void vg_stream_destroy(struct vg_stream *s)
+{
+	struct vg_ctx *c = s->ctx;
+
+	vg_unpublish(s);
+	vg_host_forget(s);
+	vg_lock(&c->lock);
+	c->dying[s->index] = vg_stream_last(s);
+	c->streams[s->index] = NULL;
+	if (s->flags & VGPU_CMD_BLOCKING)
+		__atomic_sub_fetch(&c->blocking_streams, 1, __ATOMIC_RELAXED);
+	vg_unlock(&c->lock);
+	vg_delete(VG_STREAM, s);
+}
+
+uint64_t vg_stream_mark(struct vg_stream *s)
+{
+	/*
+	 * Work of the legacy stream is also all earlier work of the blocking streams: a barrier of its
+	 * own is needed to have a ticket for it. Nothing else needs a command.
+	 */
+	if (s->index == 0 && __atomic_load_n(&s->ctx->blocking_streams, __ATOMIC_RELAXED))
+		return vg_submit(s, VGPU_OP_NOP, NULL, NULL, 0);
+	return vg_stream_last(s);
+}
+
+uint32_t vg_stream_sync(struct vg_stream *s)
+{
+	struct vg_ctx *c = s->ctx;
+	uint32_t status = vg_wait_timeline(c, s->tl, vg_stream_mark(s));
+
+	vg_printf_drain(c);
+	return status;
+}
+
+bool vg_stream_idle(struct vg_stream *s)
+{
+	struct vg_ctx *c = s->ctx;
+	bool done = vgpu_timeline_reached(s->tl, vg_stream_last(s));
+
+	if (!done || s->index || !__atomic_load_n(&c->blocking_streams, __ATOMIC_RELAXED))
+		return done;
+	vg_lock(&c->lock);
+	for (unsigned i = 1; i < VGPU_MAX_STREAMS && done; i++)
+		if (c->streams[i] && c->streams[i]->flags & VGPU_CMD_BLOCKING)
+			done = vgpu_timeline_reached(&c->timelines[i], vg_stream_last(c->streams[i]));
+	vg_unlock(&c->lock);
+	return done;
+}
+
+uint32_t vg_ctx_sync(struct vg_ctx *c)
+{
+	uint32_t status = vg_ctx_error(c);
+
+	for (unsigned i = 0; i < VGPU_MAX_STREAMS && !status; i++) {
+		uint64_t last = 0;
+
+		/* The lock keeps the stream's memory; the wait needs the number only. */
+		vg_lock(&c->lock);
+		if (c->streams[i])
+			last = vg_stream_last(c->streams[i]);
+		else
+			last = c->dying[i];
+		vg_unlock(&c->lock);
+		if (last && !vgpu_timeline_reached(&c->timelines[i], last))
+			status = vg_wait_timeline(c, &c->timelines[i], last);
+	}
+	vg_printf_drain(c);
+	return status ? status : vg_ctx_error(c);
+}
+
+void vg_sync_all(void)
+{
+	for (uint32_t i = 0; i < VGPU_MAX_CONTEXTS; i++) {
+		struct vg_ctx *c = vg_ctx_by_number(i);
+
+		if (c)
+			vg_ctx_sync(c);
+	}
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything core/ shares with driver/: the session, contexts, streams and the calls between files.
+ *
+ * core/ speaks the client contract (fw-protocol/vgpu_client.h) and knows no CUDA signature; driver/
+ * is the ABI and knows no shared memory. Calls here return 0 or an enum vgpu_status unless they
+ * say otherwise; the translation to CUresult is vg_result() in status.c, nowhere else.
+ *
+ * Sections follow the files. Hot fields stand first; "cold" marks what no launch touches.
+ */
+#ifndef VG_CORE_H
+#define VG_CORE_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../fw-protocol/vgpu_client.h"
+#include "../../fw-protocol/vgpu_fence.h"
+#include "../../fw-protocol/vgpu_ring.h"
+#include "handle.h"
+#include "lock.h"
+
+#define VG_LIKELY(x) __builtin_expect(!!(x), 1)
+#define VG_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/*
+ * Thread state is one pointer. In the .so it uses the default (global-dynamic) model: a library
+ * that programs dlopen at any time may not count on room in the static TLS block. A launch on a
+ * created stream never looks at it.
+ */
+#define VG_TLS __thread
+
+/* ---- connect.c: the one session of the process --------------------------------------------- */
+
+struct vg_session {
+	/* hot: every submission */
+	const struct vgpu_agent_page *agent;
+	int kick;
+	int asym;                       /* the agent answered ASYM_FENCE */
+	uint64_t span;                  /* base of the address span, of the window too */
+	uint8_t *seg0;
+
+	/* control queue (ctl.c) */
+	_Alignas(64) uint64_t ctl_tail;
+	_Alignas(64) uint64_t replies_busy; /* bit per reply slot */
+
+	/* cold */
+	_Alignas(64) int sock, pidfd;
+	uint32_t lost;                  /* enum vgpu_status: AGENT_LOST once the agent is gone */
+	struct vg_lock sock_lock;
+	uint64_t features, window_quota, memory_quota;
+	uint32_t client_id;
+	uint32_t agent_devices;         /* all there are */
+	uint32_t ndev;                  /* CUDA_VISIBLE_DEVICES */
+	uint32_t map[VGPU_MAX_DEVICES]; /* ordinal -> device */
+	struct vgpu_device_info info[VGPU_MAX_DEVICES]; /* by ordinal */
+	char agent_version[96];
+	unsigned cores;                 /* this process may run on */
+};
+extern struct vg_session vg;
+
+/*
+ * 1 while the session lives. The word is in a page that the kernel wipes in a forked child
+ * (MADV_WIPEONFORK): there it reads 0 and every call answers NOT_INITIALIZED.
+ */
+extern const uint32_t *vg_alive;
+
+/* cuInit: find the agent, HELLO, map. 0, or a CUresult as int (it has printed why). */
+int vg_connect(void);
+/* One request and its answer on the socket; fds may be NULL. Returns a status. */
+uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_bytes, int *fds,
+		    unsigned nfds);
+/* True if the agent's process is gone; then vg.lost is set. */
+bool vg_agent_lost(void);
+
+/* ---- queue.h / queue.c ---------------------------------------------------------------------- */
+
+struct vg_queue {
+	union vgpu_slot *slots;
+	const uint64_t *head;           /* shared: what the agent has consumed */
+	uint32_t size;
+	_Alignas(64) uint64_t tail;     /* private: one fetch_add claims slots and numbers the command */
+	_Alignas(64) uint64_t head_seen;/* private copy of *head: spares the shared line a look */
+};
+
+/* ---- streams --------------------------------------------------------------------------------- */
+
+struct vg_ctx;
+
+struct vg_stream {
+	uint64_t handle, handle_next;
+	struct vg_ctx *ctx;
+	struct vgpu_timeline *tl;
+	uint16_t flags;                 /* VGPU_CMD_LEGACY or _BLOCKING or 0 */
+	uint16_t index;                 /* timeline number */
+	uint64_t done_seen;             /* timeline value last read: spares the shared line a look */
+	_Alignas(64) uint64_t state;    /* last ticket << 16 | count of commands */
+	/* Ticket of the last VGPU_STREAM_CREDITS commands: the entry about to be overwritten must be done. */
+	_Alignas(64) uint64_t ring[VGPU_STREAM_CREDITS];
+	/* cold */
+	uint32_t cu_flags;
+	int priority;
+	uint64_t id;
+	uint64_t host_issued;           /* host functions ever (hostfn.c) */
+	struct vg_gate *gate;
+	struct vg_lock host_lock;       /* keeps mark and gate command of one host function together */
+};
+
+/* ---- contexts ---------------------------------------------------------------------------------- */
+
+struct vg_ctx {
+	uint64_t handle, handle_next;
+	struct vgpu_ctx_head *head;     /* shared */
+	struct vgpu_timeline *timelines;
+	uint32_t error;                 /* our own sticky error: agent gone, context destroyed */
+	uint32_t number;                /* 0..7, the agent's */
+	struct vg_queue queue;
+	struct vg_stream *legacy;
+	uint32_t max_grid[3], max_block[3], max_threads;
+	/* cold */
+	_Alignas(64) struct vg_lock lock;
+	uint32_t ordinal;               /* of the device */
+	uint32_t cu_flags;
+	uint32_t blocking_streams;      /* created ones with VGPU_CMD_BLOCKING */
+	uint32_t reported;              /* the fault's text was printed */
+	uint64_t id;
+	int refs;                       /* primary: retains; cuCtxAttach */
+	bool primary;
+	uint32_t api_version;
+	uint32_t cache_config, shared_config;
+	uint64_t limits[8];
+	uint64_t peers;                 /* peer access switched on, bit per context number */
+	struct vg_stream *streams[VGPU_MAX_STREAMS]; /* by timeline number */
+	uint64_t dying[VGPU_MAX_STREAMS]; /* last ticket of a destroyed stream: 0 free */
+	struct vg_module *modules;
+	struct vg_stream *host_stream;  /* internal: its commands wake the device after a host function */
+	struct vg_lock print_lock;
+};
+
+/* CTX_CREATE and the library's side of it. A status; *out is published. */
+uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out);
+/* Waits for its work unless it is dead, tells the agent, frees everything it owned. */
+void vg_ctx_destroy(struct vg_ctx *c);
+/* All work submitted so far is complete. Returns the sticky status. */
+uint32_t vg_ctx_sync(struct vg_ctx *c);
+/* Every context of the process, for calls that must order after all work. */
+void vg_sync_all(void);
+struct vg_ctx *vg_ctx_by_number(uint32_t number);
+
+uint32_t vg_stream_create(struct vg_ctx *c, uint16_t cmd_flags, struct vg_stream **out);
+void vg_stream_destroy(struct vg_stream *s);
+/* The ticket whose completion means: everything in the stream so far. 0: nothing to wait for. */
+uint64_t vg_stream_mark(struct vg_stream *s);
+uint32_t vg_stream_sync(struct vg_stream *s);
+/* Is all of that complete now? Submits nothing, so that polling comes to an end. */
+bool vg_stream_idle(struct vg_stream *s);
+void vg_module_drop_ctx(struct vg_ctx *c);       /* driver/module.c */
+static inline uint64_t vg_stream_last(const struct vg_stream *s)
+{
+	return __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) >> 16;
+}
+
+/* ---- thread.c ------------------------------------------------------------------------------------ */
+
+#define VG_STACK 64
+struct vg_thread {
+	struct vg_ctx *ctx;             /* current; checked against ctx_handle */
+	uint64_t ctx_handle;
+	unsigned depth;                 /* of the stack below; entry depth - 1 is the current one */
+	uint64_t stack[VG_STACK];
+	uint64_t stream[VGPU_MAX_CONTEXTS]; /* its own default stream, per context number */
+	uint32_t tid;
+	int capture_mode;
+	struct vg_thread *next;
+};
+extern VG_TLS struct vg_thread *vg_self;
+struct vg_thread *vg_thread_make(void);  /* never NULL but when memory is out */
+static inline struct vg_thread *vg_thread(void)
+{
+	return VG_LIKELY(vg_self != NULL) ? vg_self : vg_thread_make();
+}
+/* Streams of threads that have ended are handed back; called when streams run out. */
+void vg_thread_sweep(void);
+void vg_thread_set(struct vg_thread *t, struct vg_ctx *c);
+
+/* ---- wait.c ---------------------------------------------------------------------------------------- */
+
+/* timeline >= ticket. A status: OK, or the context's sticky error. block: sleep without spinning. */
+uint32_t vg_wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket);
+/* As above but gives up after limit_ns: BUSY. */
+uint32_t vg_wait_timeline_for(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket, uint64_t limit_ns);
+void vg_wait_credit(struct vg_stream *s, uint64_t ticket);
+void vg_wait_room(struct vg_ctx *c, struct vg_queue *q, uint64_t index, unsigned n);
+void vg_wait_reply(struct vgpu_reply *r, uint32_t seq);
+uint64_t vg_now_ns(void);
+
+/* Pauses of growing length for words that have no futex: `turn` counts from 0. */
+void vg_backoff(unsigned turn);
+
+/* Sticky error of a context as a status, 0 while it lives well. */
+static inline uint32_t vg_ctx_error(const struct vg_ctx *c)
+{
+	uint32_t e = vgpu_load_relaxed32(&c->head->error) | __atomic_load_n(&c->error, __ATOMIC_RELAXED);
+
+	return VG_LIKELY(e == 0) ? 0 : c->error ? c->error : vgpu_load_acquire32(&c->head->error);
+}
+
+/* ---- ctl.c ------------------------------------------------------------------------------------------ */
+
+/* One control call and its answer; v[5] may be NULL. */
+uint32_t vg_ctl(struct vg_ctx *c, uint8_t op, uint32_t id, uint64_t a, uint64_t b, uint64_t cc, uint64_t *v);
+
+/* ---- extents.c --------------------------------------------------------------------------------------- */
+
+/* Free ranges of some number space, sorted, never touching. */
+struct vg_extents {
+	struct vg_extent { uint64_t start, bytes; } *v;
+	size_t n, cap;
+};
+/* First fit; start aligned (a power of two). False: no room. Nothing is lost when memory is out. */
+bool vg_extents_take(struct vg_extents *e, uint64_t bytes, uint64_t align, uint64_t *start);
+bool vg_extents_take_at(struct vg_extents *e, uint64_t start, uint64_t bytes);
+bool vg_extents_give(struct vg_extents *e, uint64_t start, uint64_t bytes);
+
+/* ---- window.c ----------------------------------------------------------------------------------------- */
+
+/* Memory both sides see. NULL: quota, pool or address space is exhausted. align: a power of two. */
+void *vg_window_alloc(uint64_t bytes, uint64_t align);
+void vg_window_free(void *p, uint64_t bytes);
+static inline bool vg_in_window(uint64_t a) { return a - vg.span < VGPU_WINDOW_SPAN; }
+
+/* ---- devmem.c -------------------------------------------------------------------------------------------- */
+
+enum vg_mem_kind { VG_MEM_DEVICE = 1, VG_MEM_HOST, VG_MEM_MANAGED, VG_MEM_RESERVED, VG_MEM_ASYNC };
+
+struct vg_mem {
+	uint64_t start, bytes;          /* as asked for */
+	uint64_t span_bytes;            /* as taken, guard included */
+	uint64_t mapped_bytes;          /* as committed */
+	enum vg_mem_kind kind;
+	uint32_t flags;                 /* of cuMemHostAlloc, cuMemAllocManaged */
+	uint32_t ordinal;
+	struct vg_ctx *ctx;             /* owner */
+	uint64_t id;
+	struct vg_pool *pool;
+	uint32_t sync_memops;
+};
+
+uint32_t vg_mem_alloc(struct vg_ctx *c, uint64_t bytes, enum vg_mem_kind kind, uint64_t *va);
+uint32_t vg_mem_alloc_host(struct vg_ctx *c, uint64_t bytes, enum vg_mem_kind kind, uint32_t flags, void **p);
+uint32_t vg_mem_reserve(struct vg_ctx *c, uint64_t bytes, uint64_t align, uint64_t hint, uint64_t *va);
+/* Copies the entry that holds addr. */
+bool vg_mem_find(uint64_t addr, struct vg_mem *out);
+bool vg_mem_update(const struct vg_mem *m);
+/* Takes the entry that starts at addr and has one of the kinds (bit per kind) out of the table. */
+bool vg_mem_take(uint64_t start, unsigned kinds, struct vg_mem *out);
+/* Gives back what vg_mem_take took: device memory, window and address space. */
+uint32_t vg_mem_release(const struct vg_mem *m);
+void vg_mem_drop_ctx(struct vg_ctx *c);
+bool vg_phys_take(uint32_t ordinal, uint64_t bytes, uint64_t *offset);
+void vg_phys_give(uint32_t ordinal, uint64_t offset, uint64_t bytes);
+static inline bool vg_in_device(uint64_t a)
+{
+	return a - (vg.span + VGPU_WINDOW_SPAN) < VGPU_MAX_DEVICES * VGPU_DEVICE_SPAN;
+}
+
+/* ---- deferred.c: things to give back when a stream has come so far ------------------------------------------ */
+
+enum vg_deferred_kind { VG_DEFER_WINDOW, VG_DEFER_MEM, VG_DEFER_EVENT };
+void vg_defer(enum vg_deferred_kind kind, struct vg_ctx *c, uint16_t stream, uint64_t ticket, void *p,
+	      uint64_t bytes);
+void vg_deferred_reap(void);
+bool vg_deferred_wait(void);            /* waits for the oldest; false: there is none */
+void vg_deferred_drop_ctx(struct vg_ctx *c);
+
+/* ---- staging.c: copies that touch ordinary memory ------------------------------------------------------------ */
+
+struct vg_copy {                        /* depth slices of height rows of width bytes */
+	uint64_t dst, src;
+	uint64_t width, height, depth;
+	uint64_t dst_pitch, dst_slice, src_pitch, src_slice;
+	bool dst_pageable, src_pageable;
+};
+/* async: may return before the copy is done where both sides are memory the device sees. */
+uint32_t vg_copy(struct vg_stream *s, const struct vg_copy *k, bool async);
+
+/* ---- hostfn.c --------------------------------------------------------------------------------------------------- */
+
+typedef void (*vg_host_fn)(void *user);
+typedef void (*vg_host_callback)(uint64_t stream, uint32_t status, void *user);
+/* Runs fn (or cb) when the stream gets there; the stream goes on when it has returned. */
+uint32_t vg_host_call(struct vg_stream *s, uint64_t handle, vg_host_fn fn, vg_host_callback cb, void *user);
+void vg_host_drain(struct vg_ctx *c);    /* all of the context's have run, or it is dead */
+void vg_host_forget(struct vg_stream *s); /* the stream goes away; what it has pending still runs */
+bool vg_on_executor(void);
+
+/* ---- printf.c, report.c, status.c ----------------------------------------------------------------------------------- */
+
+void vg_printf_drain(struct vg_ctx *c);
+void vg_report(struct vg_ctx *c);       /* the fault's text, once */
+/* CUresult of a status, as int: the one place. */
+int vg_result(uint32_t status);
+
+/* One line on stderr: "libcuda-lite: ...". */
+__attribute__((format(printf, 1, 2))) void vg_say(const char *fmt, ...);
+/* The same, once per bit: unsupported calls name themselves. */
+void vg_unsupported_line(const char *what);
+
+/* ---- objects of driver/ (arenas need their sizes) ---------------------------------------------------------------- */
+
+struct vg_event {
+	uint64_t handle, handle_next;
+	struct vg_ctx *ctx;
+	uint64_t ctx_handle;
+	uint64_t mark;                  /* 1 << 63 | context << 58 | stream << 48 | ticket; 0: never recorded */
+	struct vgpu_event_record *record; /* NULL: no timing */
+	uint32_t cu_flags;
+};
+
+struct vg_piece {                       /* a parameter, or the part of it in one slot */
+	uint16_t param, from;           /* bytes from the start of the argument */
+	uint32_t to;                    /* from the start of the header slot */
+	uint32_t bytes;
+	uint32_t pad;
+};
+
+struct vg_func {
+	uint64_t handle, handle_next;
+	struct vg_ctx *ctx;
+	struct vg_piece *pieces;
+	uint32_t loaded;                /* 1: everything below is valid (release) */
+	uint32_t fn;
+	uint32_t npieces, nslots;
+	uint32_t param_bytes;
+	uint32_t max_threads;
+	uint32_t max_dynamic;           /* bytes of dynamic shared memory a launch may ask for */
+	uint32_t reqntid[3];
+	/* cold */
+	struct vg_module *module;
+	const char *name;
+	struct vgpu_fn_info *info;
+	struct vg_lock lock;
+	uint32_t load_status;           /* sticky result of FUNC_INFO */
+	int carveout, cluster_policy, nonportable;
+	uint32_t legacy_block[3], legacy_shared, legacy_bytes; /* cuFuncSetBlockShape and friends */
+	uint8_t *legacy_params;
+};
+
+struct vg_module {
+	uint64_t handle, handle_next;
+	struct vg_ctx *ctx;
+	uint32_t id;
+	uint32_t nsyms;
+	struct vgpu_symtab *table;      /* private, checked copy */
+	uint32_t *hash;                 /* symbol index + 1, open addressing */
+	uint32_t hash_mask;
+	struct vg_func **funcs;         /* by symbol, made on demand */
+	struct vg_lock lock;
+	struct vg_module *next, **prev;
+	struct vg_library *library;
+};
+
+struct vg_library {
+	uint64_t handle, handle_next;
+	struct vg_lock lock;
+	void *image;                    /* own copy, or the caller's (BINARY_IS_PRESERVED) */
+	uint64_t bytes;
+	bool own;
+	struct { uint64_t ctx_handle; struct vg_module *module; } in[VGPU_MAX_CONTEXTS];
+	struct vg_kernel *kernels;
+};
+
+struct vg_kernel {
+	uint64_t handle, handle_next;
+	struct vg_library *library;
+	struct vg_kernel *next;
+	char *name;
+	struct { uint64_t ctx_handle; struct vg_func *func; } in[VGPU_MAX_CONTEXTS];
+	int max_dynamic;                /* set before a context saw it; -1: not */
+	int carveout;
+};
+
+struct vg_pool {
+	uint64_t handle, handle_next;
+	uint32_t ordinal;
+	bool is_default;
+	uint64_t release_threshold, used, used_high, max_bytes;
+	int reuse[3];
+	struct vg_lock lock;
+};
+
+struct vg_phys {
+	uint64_t handle, handle_next;
+	struct vg_ctx *ctx;
+	uint64_t ctx_handle;
+	uint32_t ordinal;
+	uint64_t offset, bytes;
+	uint32_t refs, maps;
+	struct vg_lock lock;
+};
+
+#endif

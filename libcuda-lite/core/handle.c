@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Arenas of handle objects; see handle.h. Called by every create and destroy call of driver/.
+ *
+ * Invariant: word 0 of an object is its handle, or 0; the last generation is kept in the arena slot
+ * behind the object's end, so that clearing an object does not forget it.
+ */
+#include "core.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+struct vg_arena vg_arenas[VG_TYPES];
+
+static const struct { uint32_t bytes, count; } sizes[VG_TYPES] = {
+	[VG_CONTEXT] = { sizeof(struct vg_ctx), 1024 },
+	[VG_STREAM] = { sizeof(struct vg_stream), 32768 },
+	[VG_EVENT] = { sizeof(struct vg_event), 1u << 20 },
+	[VG_MODULE] = { sizeof(struct vg_module), 1u << 17 },
+	[VG_FUNCTION] = { sizeof(struct vg_func), 1u << 20 },
+	[VG_LIBRARY] = { sizeof(struct vg_library), 1u << 17 },
+	[VG_KERNEL] = { sizeof(struct vg_kernel), 1u << 20 },
+	[VG_POOL] = { sizeof(struct vg_pool), 4096 },
+	[VG_PHYS] = { sizeof(struct vg_phys), 1u << 18 },
+};
+
+/* Object plus one word of generation, a multiple of a cache line. */
+static uint32_t slot_bytes(enum vg_type type)
+{
+	return (sizes[type].bytes + 8 + 63) & ~63u;
+}
+
+static uint64_t *generation_of(const struct vg_arena *a, void *object)
+{
+	return (uint64_t *)((char *)object + a->slot_bytes - 8);
+}
+
+static int arena_open(enum vg_type type)
+{
+	struct vg_arena *a = &vg_arenas[type];
+	uint64_t bytes = (uint64_t)slot_bytes(type) * sizes[type].count;
+	/* Pages appear when they are touched; DONTFORK is not wanted: a child may look at handles. */
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -1;
+	a->slot_bytes = slot_bytes(type);
+	a->room = bytes;
+	__atomic_store_n(&a->base, (uint64_t)(uintptr_t)p, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void *vg_new(enum vg_type type)
+{
+	struct vg_arena *a = &vg_arenas[type];
+	uint64_t p = 0;
+
+	vg_lock(&a->lock);
+	if (!a->base && arena_open(type))
+		goto out;
+	if (a->free) {
+		p = a->free;
+		a->free = ((uint64_t *)(uintptr_t)p)[1];
+		memset((void *)(uintptr_t)p, 0, a->slot_bytes - 8);
+	} else if (a->used + a->slot_bytes <= a->room) {
+		p = a->base + a->used;
+		__atomic_store_n(&a->used, a->used + a->slot_bytes, __ATOMIC_RELEASE);
+	}
+	if (p) {
+		uint64_t *g = generation_of(a, (void *)(uintptr_t)p);
+
+		/* 15 bits: handles stay positive numbers for callers that treat them as such. */
+		*g = *g % 0x7fff + 1;
+		((uint64_t *)(uintptr_t)p)[1] = p | *g << 48;
+	}
+out:
+	vg_unlock(&a->lock);
+	return (void *)(uintptr_t)p;
+}
+
+/* vg_new left the handle in word 1 (handle_next of every object). */
+uint64_t vg_publish(void *object)
+{
+	uint64_t *w = object;
+
+	__atomic_store_n(&w[0], w[1], __ATOMIC_RELEASE);
+	return w[1];
+}
+
+void vg_unpublish(void *object)
+{
+	__atomic_store_n((uint64_t *)object, 0, __ATOMIC_RELEASE);
+}
+
+void vg_delete(enum vg_type type, void *object)
+{
+	struct vg_arena *a = &vg_arenas[type];
+	uint64_t *w = object;
+
+	vg_unpublish(object);
+	vg_lock(&a->lock);
+	w[1] = a->free;
+	a->free = (uint64_t)(uintptr_t)object;
+	vg_unlock(&a->lock);
+}

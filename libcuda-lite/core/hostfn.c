@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Host functions in streams (cuLaunchHostFunc, cuStreamAddCallback).
+ *
+ *   stream:    ... work (ticket T) | WAIT_VALUE gate >= n | later work ...
+ *   executor:  waits for T, runs the function, gate = n, rings
+ *
+ * One thread runs them all, in the order of the stream and one at a time, so a function may not
+ * wait for another one (CUDA forbids it too). The gate is a word of the window; a command on an
+ * internal stream follows the store, so that a device that sleeps looks at its waits again.
+ */
+#include "core.h"
+#include "queue.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/*
+ * pthread_create moved to a new version in glibc 2.34; we ask for the old one, which every glibc
+ * has. Weak: before 2.34 it is in libpthread, which only threaded programs bring.
+ */
+#if !defined(VGPU_STATIC) && defined(__GLIBC__) && defined(__x86_64__)
+__asm__(".symver pthread_create, pthread_create@GLIBC_2.2.5");
+#pragma weak pthread_create
+#endif
+
+struct vg_gate {
+	uint64_t *word;         /* in the window */
+	uint64_t done;          /* what is in it */
+	uint32_t pending;
+	bool orphan;            /* the stream is destroyed */
+};
+
+struct job {
+	struct job *next;
+	struct vg_ctx *ctx;
+	struct vgpu_timeline *tl;
+	struct vg_gate *gate;
+	uint64_t ticket, n;
+	uint64_t handle;
+	vg_host_fn fn;
+	vg_host_callback cb;
+	void *user;
+};
+
+#define GATE_BYTES 64u
+
+static struct vg_lock lock;
+static struct job *head, **tail = &head;
+static uint32_t posted;         /* futex: counts jobs */
+static uint32_t started, executor_tid;
+static struct vg_ctx *running;  /* context of the job that runs now */
+
+bool vg_on_executor(void)
+{
+	return executor_tid && (uint32_t)syscall(SYS_gettid) == executor_tid;
+}
+
+/* Lock held. */
+static void put_gate(struct vg_gate *g)
+{
+	if (g->pending || !g->orphan)
+		return;
+	vg_window_free(g->word, GATE_BYTES);
+	free(g);
+}
+
+/* First job that may run: next of its stream, and the stream got there (or never will). */
+static struct job *take_ready(unsigned *waiting, struct job *first)
+{
+	struct job **p, *j;
+
+	*waiting = 0;
+	for (p = &head; (j = *p) != NULL; p = &j->next) {
+		if (j->n != j->gate->done + 1)
+			continue;
+		if (vgpu_timeline_reached(j->tl, j->ticket) || vg_ctx_error(j->ctx)) {
+			*p = j->next;
+			if (!*p)
+				tail = p;
+			return j;
+		}
+		if (!(*waiting)++)
+			*first = *j;
+	}
+	return NULL;
+}
+
+static void run(struct job *j)
+{
+	uint32_t error = vg_ctx_error(j->ctx);
+
+	if (j->cb)
+		j->cb(j->handle, error, j->user);
+	else if (!error)
+		j->fn(j->user);
+	/* Release: what the function wrote comes before the stream goes on. */
+	vgpu_store_release64(j->gate->word, j->n);
+	if (j->ctx->host_stream && !error)
+		vg_submit(j->ctx->host_stream, VGPU_OP_NOP, NULL, NULL, 0);
+}
+
+static void *executor(void *arg)
+{
+	(void)arg;
+	executor_tid = (uint32_t)syscall(SYS_gettid);
+	for (;;) {
+		uint32_t seen = __atomic_load_n(&posted, __ATOMIC_ACQUIRE);
+		struct job first, *j;
+		unsigned waiting;
+
+		vg_lock(&lock);
+		j = take_ready(&waiting, &first);
+		running = j ? j->ctx : NULL;
+		vg_unlock(&lock);
+		if (j) {
+			run(j);
+			vg_lock(&lock);
+			j->gate->done = j->n;
+			j->gate->pending--;
+			put_gate(j->gate);
+			running = NULL;
+			vg_unlock(&lock);
+			free(j);
+		} else if (!waiting) {
+			vg_futex(&posted, FUTEX_WAIT_PRIVATE, seen, NULL);
+		} else {
+			/* Short slices: a new job, or another stream, may be ready before this one. */
+			(void)vg_wait_timeline_for(first.ctx, first.tl, first.ticket, waiting == 1 ? 1000000 : 100000);
+		}
+	}
+	return NULL;
+}
+
+static bool start(void)
+{
+	uint64_t all = ~0ull, old;
+	pthread_t t;
+	bool ok = true;
+
+	vg_lock(&lock);
+	if (!started) {
+#if !defined(VGPU_STATIC) && defined(__GLIBC__)
+		ok = &pthread_create != NULL;
+		if (!ok)
+			vg_say("host functions need threads: link the program with -lpthread");
+#endif
+		/* The application's signals stay in the application's threads. */
+		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, sizeof all);
+		ok = ok && pthread_create(&t, NULL, executor, NULL) == 0;
+		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof old);
+		started = ok;
+	}
+	vg_unlock(&lock);
+	return ok;
+}
+
+static uint32_t prepare(struct vg_stream *s)
+{
+	struct vg_ctx *c = s->ctx;
+
+	if (!c->host_stream) {
+		struct vg_stream *h = NULL, *none = NULL;
+		uint32_t status = vg_stream_create(c, 0, &h);
+
+		if (status)
+			return status;
+		if (!__atomic_compare_exchange_n(&c->host_stream, &none, h, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			vg_stream_destroy(h);
+	}
+	if (!s->gate) {
+		struct vg_gate *g = calloc(1, sizeof *g);
+
+		if (!g)
+			return VGPU_ST_OUT_OF_MEMORY;
+		g->word = vg_window_alloc(GATE_BYTES, 64);
+		if (!g->word) {
+			free(g);
+			return VGPU_ST_OUT_OF_MEMORY;
+		}
+		vgpu_store_release64(g->word, 0);
+		s->gate = g;
+	}
+	return VGPU_ST_OK;
+}
+
+uint32_t vg_host_call(struct vg_stream *s, uint64_t handle, vg_host_fn fn, vg_host_callback cb, void *user)
+{
+	struct vgpu_body_value b = { .bytes = 8, .compare = VGPU_COMPARE_GEQ };
+	struct job *j = calloc(1, sizeof *j);
+	uint32_t status;
+
+	if (!j)
+		return VGPU_ST_OUT_OF_MEMORY;
+	if (!start()) {
+		free(j);
+		return VGPU_ST_NOT_SUPPORTED;
+	}
+	vg_lock(&s->host_lock);
+	status = prepare(s);
+	if (status) {
+		vg_unlock(&s->host_lock);
+		free(j);
+		return status;
+	}
+	*j = (struct job){ NULL, s->ctx, s->tl, s->gate, vg_stream_mark(s), ++s->host_issued, handle, fn, cb, user };
+	vg_lock(&lock);
+	s->gate->pending++;
+	*tail = j;
+	tail = &j->next;
+	vg_unlock(&lock);
+	__atomic_add_fetch(&posted, 1, __ATOMIC_RELEASE);
+	vg_futex(&posted, FUTEX_WAKE_PRIVATE, 1, NULL);
+	/* After the append: the submission may wait for a credit that only the executor can free. */
+	b.addr = (uint64_t)(uintptr_t)s->gate->word;
+	b.value = s->host_issued;
+	vg_submit(s, VGPU_OP_WAIT_VALUE, &b, NULL, 0);
+	vg_unlock(&s->host_lock);
+	return VGPU_ST_OK;
+}
+
+void vg_host_forget(struct vg_stream *s)
+{
+	struct vg_gate *g = s->gate;
+
+	if (!g)
+		return;
+	vg_lock(&lock);
+	g->orphan = true;
+	put_gate(g);
+	vg_unlock(&lock);
+	s->gate = NULL;
+}
+
+void vg_host_drain(struct vg_ctx *c)
+{
+	if (!started || vg_on_executor())
+		return;
+	for (unsigned turn = 0;; vg_backoff(turn++)) {
+		bool busy;
+
+		vg_lock(&lock);
+		busy = running == c;
+		for (struct job *j = head; j && !busy; j = j->next)
+			busy = j->ctx == c;
+		vg_unlock(&lock);
+		if (!busy)
+			return;
+	}
+}

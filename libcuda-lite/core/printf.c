@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Device printf: the device writes formatted text into a ring of the context, we copy it to stdout
+ * at synchronization points, at context destruction and at exit, as CUDA does.
+ *
+ * printf_head is the device's, printf_tail ours; both count bytes for ever.
+ */
+#include "core.h"
+
+#include <stdio.h>
+
+void vg_printf_drain(struct vg_ctx *c)
+{
+	const char *ring = (const char *)c->head + VGPU_CTX_PRINTF;
+	uint64_t head = vgpu_load_acquire64(&c->head->printf_head);
+	uint64_t tail = vgpu_load_relaxed64(&c->head->printf_tail), lost;
+
+	if (VG_LIKELY(head == tail))
+		return;
+	vg_lock(&c->print_lock);
+	tail = vgpu_load_relaxed64(&c->head->printf_tail);
+	/* A position that makes no sense is not followed: at most one ring's worth is printed. */
+	if (head - tail > VGPU_CTX_PRINTF_BYTES)
+		tail = head;
+	while (tail < head) {
+		uint64_t at = tail % VGPU_CTX_PRINTF_BYTES, n = VGPU_CTX_PRINTF_BYTES - at;
+
+		if (n > head - tail)
+			n = head - tail;
+		/* Through stdio: device text keeps its place among the program's own output. */
+		fwrite(ring + at, 1, n, stdout);
+		tail += n;
+	}
+	fflush(stdout);
+	/* Release: our reads come before the device may write there again. */
+	vgpu_store_release64(&c->head->printf_tail, head);
+	lost = vgpu_load_relaxed64(&c->head->printf_lost);
+	vg_unlock(&c->print_lock);
+	if (lost)
+		vg_unsupported_line("device printf of more than 60 KiB between two synchronizations (text was dropped)");
+}
+
+/* Text that arrived without a synchronization before exit is printed; nothing is waited for. */
+__attribute__((destructor)) static void drain_at_exit(void)
+{
+	if (!*vg_alive)
+		return;
+	for (uint32_t i = 0; i < VGPU_MAX_CONTEXTS; i++) {
+		struct vg_ctx *c = vg_ctx_by_number(i);
+
+		if (c)
+			vg_printf_drain(c);
+	}
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting: for a timeline, a reply, room in a queue or a credit.
+ *
+ * Spin a little, yield a little, then sleep on the futex that stands beside the word. With few cores
+ * the one we wait for may need ours: spin 0.3 us, yield until 20 us; with enough, spin 8 us. When
+ * one yield took longer than 50 us, somebody else uses the core: no more yields for a while. Every
+ * sleep ends after at most 500 ms and then looks whether the agent still lives.
+ */
+#include "core.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SPIN_FEW_NS 300u
+#define SPIN_MANY_NS 8000u
+#define YIELD_NS 20000u
+#define YIELD_BAD_NS 50000u
+#define YIELD_PENALTY_NS 5000000u
+#define SLICE_FIRST_NS 100000000u
+#define SLICE_NS 500000000u
+
+static uint64_t no_yield_until_ns;
+
+uint64_t vg_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+bool vg_agent_lost(void)
+{
+	struct pollfd p = { .fd = vg.pidfd, .events = POLLIN };
+
+	if (__atomic_load_n(&vg.lost, __ATOMIC_RELAXED))
+		return true;
+	if (poll(&p, 1, 0) == 1 && (p.revents & (POLLIN | POLLNVAL | POLLERR))) {
+		__atomic_store_n(&vg.lost, VGPU_ST_AGENT_LOST, __ATOMIC_RELEASE);
+		vg_say("vgpu-agent is gone; every call fails from now on (restart the program once it runs again)");
+		return true;
+	}
+	/* A client that broke the protocol is dropped: the socket is closed while the agent lives on. */
+	p = (struct pollfd){ .fd = vg.sock, .events = 0 };
+	if (poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLNVAL | POLLERR))) {
+		__atomic_store_n(&vg.lost, VGPU_ST_AGENT_LOST, __ATOMIC_RELEASE);
+		vg_say("vgpu-agent closed the connection (its log says why); every call fails from now on");
+		return true;
+	}
+	return false;
+}
+
+/* State of one wait: 0 spin, 1 yield, then sleep. True while the caller should look again at once. */
+struct spin {
+	uint64_t start_ns;
+	unsigned turns;
+	bool asleep;
+};
+
+static bool spin_again(struct spin *w)
+{
+	uint64_t now, waited;
+	bool few = vg.cores < 4;
+
+	if (w->asleep)
+		return false;
+	if (!w->turns++)
+		w->start_ns = vg_now_ns();
+	for (int i = 0; i < 4; i++)
+		vgpu_cpu_relax();
+	now = vg_now_ns();
+	waited = now - w->start_ns;
+	if (waited < (few ? SPIN_FEW_NS : SPIN_MANY_NS))
+		return true;
+	if (few && waited < YIELD_NS && now > __atomic_load_n(&no_yield_until_ns, __ATOMIC_RELAXED)) {
+		uint64_t took;
+
+		sched_yield();
+		took = vg_now_ns() - now;
+		if (took > YIELD_BAD_NS)
+			__atomic_store_n(&no_yield_until_ns, now + took + YIELD_PENALTY_NS, __ATOMIC_RELAXED);
+		return true;
+	}
+	w->asleep = true;
+	return false;
+}
+
+void vg_backoff(unsigned turn)
+{
+	struct timespec t = { 0, turn < 200 ? 50000 : 1000000 };
+
+	if (turn < 32)
+		vgpu_cpu_relax();
+	else if (turn < 64)
+		sched_yield();
+	else
+		nanosleep(&t, NULL);
+}
+
+uint32_t vg_wait_timeline_for(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket, uint64_t limit_ns)
+{
+	uint64_t slice = SLICE_FIRST_NS, end = 0;
+	struct spin w = { 0 };
+	uint32_t e;
+
+	while (!vgpu_timeline_reached(t, ticket)) {
+		struct timespec ts;
+		uint32_t wake;
+
+		/* A dead context publishes values late or, when its process died, never. */
+		if ((e = vg_ctx_error(c)) != 0)
+			return e;
+		if (spin_again(&w))
+			continue;
+		if (limit_ns != ~0ull) {
+			uint64_t now = vg_now_ns();
+
+			if (!end)
+				end = now + limit_ns;
+			if (now >= end)
+				return VGPU_ST_BUSY;
+			if (end - now < slice)
+				slice = end - now;
+		}
+		/*
+		 * [B] of the handshake in vgpu_ring.h, partner: the device's publisher fence after it
+		 * stored value. The agent increments wake, so a wake between load and sleep is not lost.
+		 */
+		wake = vgpu_load_acquire32(&t->wake);
+		vgpu_store_release32(&t->waiter, 1);
+		vgpu_sleeper_fence(vg.asym);
+		if (vgpu_timeline_reached(t, ticket) || vg_ctx_error(c))
+			continue;
+		ts = (struct timespec){ (time_t)(slice / 1000000000u), (long)(slice % 1000000000u) };
+		/* Shared, not private: another process wakes us. */
+		if (vg_futex(&t->wake, FUTEX_WAIT, wake, &ts) < 0 && errno == ETIMEDOUT) {
+			slice = SLICE_NS;
+			if (vg_agent_lost())
+				return vg.lost;
+		}
+	}
+	/* Values move on when a context fails, to free its waiters: the error decides. */
+	if ((e = vg_ctx_error(c)) != 0)
+		return e;
+	return VGPU_ST_OK;
+}
+
+uint32_t vg_wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket)
+{
+	return vg_wait_timeline_for(c, t, ticket, ~0ull);
+}
+
+void vg_wait_credit(struct vg_stream *s, uint64_t ticket)
+{
+	uint64_t v = vgpu_load_acquire64(&s->tl->value);
+
+	if (v < ticket) {
+		/* Dead or lost: let the caller run into the error at its next check. */
+		if (vg_wait_timeline(s->ctx, s->tl, ticket))
+			return;
+		v = vgpu_load_acquire64(&s->tl->value);
+	}
+	/* May step back when threads race; it only costs another look. */
+	__atomic_store_n(&s->done_seen, v, __ATOMIC_RELAXED);
+}
+
+/*
+ * The slots are claimed already, so this returns only when they may be written: there is room, or
+ * nobody reads the queue any more.
+ */
+void vg_wait_room(struct vg_ctx *c, struct vg_queue *q, uint64_t index, unsigned n)
+{
+	uint64_t head;
+
+	for (unsigned turn = 0;; vg_backoff(turn++)) {
+		head = vgpu_load_acquire64(q->head);
+		if (index + n - head <= q->size)
+			break;
+		if (turn >= 64 && turn % 64 == 0 && (vg_agent_lost() || vg_ctx_error(c)))
+			break;
+	}
+	__atomic_store_n(&q->head_seen, head, __ATOMIC_RELEASE);
+}
+
+void vg_wait_reply(struct vgpu_reply *r, uint32_t seq)
+{
+	uint64_t slice = SLICE_FIRST_NS;
+	struct spin w = { 0 };
+
+	while (vgpu_load_acquire32(&r->seq) != seq) {
+		struct timespec ts;
+		uint32_t wake;
+
+		if (spin_again(&w))
+			continue;
+		wake = vgpu_load_acquire32(&r->wake);
+		vgpu_store_release32(&r->waiter, 1);
+		/* [B]; partner: the agent's publisher fence after it stored seq. */
+		vgpu_sleeper_fence(vg.asym);
+		if (vgpu_load_acquire32(&r->seq) == seq)
+			break;
+		ts = (struct timespec){ 0, (long)(slice % 1000000000u) };
+		if (vg_futex(&r->wake, FUTEX_WAIT, wake, &ts) < 0 && errno == ETIMEDOUT) {
+			slice = SLICE_NS;
+			if (vg_agent_lost())
+				return;
+		}
+	}
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The window heap: memory that this process, the agent and the device all see. Pinned and managed
+ * memory, event records, gates of host functions and scratch of control calls come from here.
+ *
+ * The agent hands out segments (WINDOW_GROW, 2 MiB and up, zeroed), which are mapped at their place
+ * in the span and never given back; inside them this is an extent allocator whose bookkeeping is
+ * private, so nothing a device writes can mislead it.
+ */
+#include "core.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define ALIGN_MIN 64u
+#define GROW_MIN (2ull << 20)
+
+static struct vg_lock lock;
+static struct vg_extents heap;
+
+/* Lock held. Maps one more segment of at least `bytes`. */
+static bool window_grow(uint64_t bytes)
+{
+	struct vgpu_msg_grow m = { .h = { VGPU_MSG_WINDOW_GROW, 0 } };
+	struct vgpu_msg_grow_r r;
+	int fd = -1;
+	void *p, *want;
+
+	m.bytes = (bytes + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1);
+	if (m.bytes < GROW_MIN)
+		m.bytes = GROW_MIN;
+	if (vg_request(&m, sizeof m, &r, sizeof r, &fd, 1)) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	if (r.offset % VGPU_HUGE || r.bytes < m.bytes || r.offset < VGPU_SEG0_BYTES ||
+	    r.offset > VGPU_WINDOW_SPAN || r.bytes > VGPU_WINDOW_SPAN - r.offset) {
+		close(fd);
+		return false;
+	}
+	want = (void *)(uintptr_t)(vg.span + r.offset);
+	p = mmap(want, r.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	close(fd);
+	if (p != want)
+		return false;
+	madvise(p, r.bytes, MADV_DONTFORK);
+	return vg_extents_give(&heap, (uint64_t)(uintptr_t)p, r.bytes);
+}
+
+void *vg_window_alloc(uint64_t bytes, uint64_t align)
+{
+	uint64_t at = 0;
+	bool ok;
+
+	if (!bytes || bytes > VGPU_WINDOW_SPAN / 2)
+		return NULL;
+	bytes = (bytes + ALIGN_MIN - 1) & ~(uint64_t)(ALIGN_MIN - 1);
+	if (align < ALIGN_MIN)
+		align = ALIGN_MIN;
+	vg_lock(&lock);
+	ok = vg_extents_take(&heap, bytes, align, &at);
+	/* Segments start at 2 MiB boundaries; only a larger alignment needs more than the bytes. */
+	if (!ok && window_grow(bytes + (align > VGPU_HUGE ? align : 0)))
+		ok = vg_extents_take(&heap, bytes, align, &at);
+	vg_unlock(&lock);
+	return ok ? (void *)(uintptr_t)at : NULL;
+}
+
+void vg_window_free(void *p, uint64_t bytes)
+{
+	if (!p)
+		return;
+	bytes = (bytes + ALIGN_MIN - 1) & ~(uint64_t)(ALIGN_MIN - 1);
+	vg_lock(&lock);
+	/* Fails only when the bookkeeping cannot grow: the bytes are then lost, nothing is wrong. */
+	(void)vg_extents_give(&heap, (uint64_t)(uintptr_t)p, bytes);
+	vg_unlock(&lock);
+}

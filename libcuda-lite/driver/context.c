@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Contexts as CUDA shows them: current per thread, a stack of them, one primary per device.
+ *
+ * Flags and limits that only tune (scheduling, L1 preference, stack size) are kept and answered
+ * back; they change nothing in a device whose memories are all the host's.
+ */
+#include "driver.h"
+
+static struct vg_lock primary_lock;
+static struct {
+	struct vg_ctx *ctx;
+	uint32_t refs, flags;
+} primary[VGPU_MAX_DEVICES];
+
+CUresult vg_current_any(struct vg_ctx **c)
+{
+	struct vg_thread *t = vg_self;
+
+	if (!t || !t->ctx_handle)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (__atomic_load_n(&t->ctx->handle, __ATOMIC_RELAXED) != t->ctx_handle)
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	*c = t->ctx;
+	return CUDA_SUCCESS;
+}
+
+CUresult vg_current(struct vg_ctx **c)
+{
+	uint32_t e;
+
+	VG_TRY(vg_current_any(c));
+	e = vg_ctx_error(*c);
+	return VG_LIKELY(!e) ? CUDA_SUCCESS : vg_fail(*c, e);
+}
+
+CUresult vg_context(CUcontext h, struct vg_ctx **c)
+{
+	*c = vg_get(VG_CONTEXT, (uint64_t)(uintptr_t)h);
+	return *c ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+struct vg_ctx *vg_primary(uint32_t ordinal)
+{
+	return __atomic_load_n(&primary[ordinal].ctx, __ATOMIC_ACQUIRE);
+}
+
+CUresult vg_context_for(uint32_t ordinal, struct vg_ctx **c)
+{
+	CUresult r = vg_current(c);
+
+	if (r == CUDA_SUCCESS && (*c)->ordinal == ordinal)
+		return r;
+	*c = vg_primary(ordinal);
+	if (*c)
+		return vg_done(*c, vg_ctx_error(*c));
+	return r == CUDA_SUCCESS ? CUDA_ERROR_INVALID_CONTEXT : r;
+}
+
+/* ---- the stack ---- */
+
+static CUresult push(struct vg_ctx *c)
+{
+	struct vg_thread *t = vg_thread();
+
+	if (!t)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (t->depth == VG_STACK)
+		return CUDA_ERROR_INVALID_VALUE;
+	t->stack[t->depth++] = c->handle;
+	vg_thread_set(t, c);
+	return CUDA_SUCCESS;
+}
+
+/* The entry on top becomes current, be it alive or not. */
+static void settle(struct vg_thread *t)
+{
+	t->ctx_handle = t->depth ? t->stack[t->depth - 1] : 0;
+	t->ctx = (struct vg_ctx *)(uintptr_t)(t->ctx_handle & VG_ADDRESS_MASK);
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext h)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	VG_TRY(vg_context(h, &c));
+	return push(c);
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *ctx)
+{
+	struct vg_thread *t = vg_self;
+
+	VG_READY();
+	if (!t || !t->depth)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (ctx)
+		*ctx = (CUcontext)(uintptr_t)t->stack[t->depth - 1];
+	t->depth--;
+	settle(t);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext h)
+{
+	struct vg_thread *t;
+	struct vg_ctx *c;
+
+	VG_READY();
+	t = vg_thread();
+	if (!t)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (!h) {
+		if (t->depth)
+			t->depth--;
+		settle(t);
+		return CUDA_SUCCESS;
+	}
+	VG_TRY(vg_context(h, &c));
+	if (t->depth)
+		t->depth--;
+	return push(c);
+}
+
+CUresult cuCtxGetCurrent(CUcontext *ctx)
+{
+	VG_READY();
+	if (!ctx)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ctx = vg_self ? (CUcontext)(uintptr_t)vg_self->ctx_handle : NULL;
+	return CUDA_SUCCESS;
+}
+
+/* ---- creation ---- */
+
+static CUresult create(CUcontext *ctx, unsigned int flags, CUdevice dev, unsigned int version)
+{
+	struct vg_ctx *c;
+	CUresult r;
+
+	VG_READY();
+	if (!ctx || (flags & ~(unsigned)CU_CTX_FLAGS_MASK))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!vg_device_ok(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	VG_TRY(vg_done(NULL, vg_ctx_create((uint32_t)dev, &c)));
+	c->cu_flags = flags;
+	c->api_version = version;
+	r = push(c);
+	if (r) {
+		vg_ctx_destroy(c);
+		return r;
+	}
+	*ctx = VG_HANDLE(CUcontext, c);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxCreate_v2(CUcontext *ctx, unsigned int flags, CUdevice dev)
+{
+	return create(ctx, flags, dev, 3020);
+}
+
+CUresult cuCtxCreate_v3(CUcontext *ctx, CUexecAffinityParam *params, int n, unsigned int flags, CUdevice dev)
+{
+	if (params && n)
+		return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+	return create(ctx, flags, dev, 3020);
+}
+
+CUresult cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params, unsigned int flags, CUdevice dev)
+{
+	if (params && params->execAffinityParams && params->numExecAffinityParams)
+		return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+	if (params && params->cigParams)
+		return vg_unsupported("cuCtxCreate_v4 with CIG parameters");
+	return create(ctx, flags, dev, 3020);
+}
+
+static void forget_current(const struct vg_ctx *c, uint64_t handle)
+{
+	struct vg_thread *t = vg_self;
+
+	(void)c;
+	if (t && t->depth && t->stack[t->depth - 1] == handle) {
+		t->depth--;
+		settle(t);
+	}
+}
+
+CUresult cuCtxDestroy_v2(CUcontext h)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	VG_TRY(vg_context(h, &c));
+	if (c->primary)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	vg_ctx_destroy(c);
+	forget_current(c, (uint64_t)(uintptr_t)h);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxAttach(CUcontext *ctx, unsigned int flags)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	if (!ctx || flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_current(&c));
+	__atomic_add_fetch(&c->refs, 1, __ATOMIC_RELAXED);
+	*ctx = VG_HANDLE(CUcontext, c);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDetach(CUcontext h)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	VG_TRY(vg_context(h, &c));
+	if (c->primary)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (__atomic_sub_fetch(&c->refs, 1, __ATOMIC_ACQ_REL) > 0)
+		return CUDA_SUCCESS;
+	return cuCtxDestroy_v2(h);
+}
+
+/* ---- primary contexts ---- */
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
+{
+	uint32_t status = VGPU_ST_OK;
+	struct vg_ctx *c;
+
+	VG_READY();
+	if (!ctx)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!vg_device_ok(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	vg_lock(&primary_lock);
+	if (!primary[dev].ctx) {
+		status = vg_ctx_create((uint32_t)dev, &c);
+		if (!status) {
+			c->primary = true;
+			c->cu_flags = primary[dev].flags;
+			c->api_version = 3020;
+			__atomic_store_n(&primary[dev].ctx, c, __ATOMIC_RELEASE);
+		}
+	}
+	if (!status) {
+		primary[dev].refs++;
+		*ctx = VG_HANDLE(CUcontext, primary[dev].ctx);
+	}
+	vg_unlock(&primary_lock);
+	return vg_done(NULL, status);
+}
+
+static CUresult primary_end(CUdevice dev, bool reset)
+{
+	struct vg_ctx *c = NULL;
+
+	VG_READY();
+	if (!vg_device_ok(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	vg_lock(&primary_lock);
+	if (!reset && !primary[dev].refs) {
+		vg_unlock(&primary_lock);
+		return CUDA_ERROR_INVALID_CONTEXT;
+	}
+	if (reset || !--primary[dev].refs) {
+		c = primary[dev].ctx;
+		primary[dev].refs = 0;
+		__atomic_store_n(&primary[dev].ctx, NULL, __ATOMIC_RELEASE);
+	}
+	vg_unlock(&primary_lock);
+	if (c)
+		vg_ctx_destroy(c);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) { return primary_end(dev, false); }
+CUresult cuDevicePrimaryCtxRelease(CUdevice dev) { return primary_end(dev, false); }
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) { return primary_end(dev, true); }
+CUresult cuDevicePrimaryCtxReset(CUdevice dev) { return primary_end(dev, true); }
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
+{
+	VG_READY();
+	if (!vg_device_ok(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	if (flags & ~(unsigned)CU_CTX_FLAGS_MASK)
+		return CUDA_ERROR_INVALID_VALUE;
+	vg_lock(&primary_lock);
+	primary[dev].flags = flags;
+	if (primary[dev].ctx)
+		primary[dev].ctx->cu_flags = flags;
+	vg_unlock(&primary_lock);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
+{
+	return cuDevicePrimaryCtxSetFlags_v2(dev, flags);
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
+{
+	VG_READY();
+	if (!vg_device_ok(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	vg_lock(&primary_lock);
+	if (flags)
+		*flags = primary[dev].flags;
+	if (active)
+		*active = primary[dev].ctx != NULL;
+	vg_unlock(&primary_lock);
+	return CUDA_SUCCESS;
+}
+
+/* ---- queries ---- */
+
+CUresult cuCtxGetDevice(CUdevice *dev)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	if (!dev)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_current_any(&c));
+	*dev = (CUdevice)c->ordinal;
+	return CUDA_SUCCESS;
+}
+
+/* A NULL context means the current one in the _v2 calls. */
+static CUresult given_or_current(CUcontext h, struct vg_ctx **c)
+{
+	return h ? vg_context(h, c) : vg_current_any(c);
+}
+
+CUresult cuCtxGetDevice_v2(CUdevice *dev, CUcontext h)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	if (!dev)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(given_or_current(h, &c));
+	*dev = (CUdevice)c->ordinal;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetFlags(unsigned int *flags)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	if (!flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_current(&c));
+	*flags = c->cu_flags;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetFlags(unsigned int flags)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	if (flags & ~(unsigned)CU_CTX_FLAGS_MASK)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_current(&c));
+	c->cu_flags = flags;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetId(CUcontext h, unsigned long long *id)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	if (!id)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(given_or_current(h, &c));
+	*id = c->id;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetApiVersion(CUcontext h, unsigned int *version)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	if (!version)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(given_or_current(h, &c));
+	*version = c->api_version;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSynchronize(void)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	VG_TRY(vg_current(&c));
+	return vg_done(c, vg_ctx_sync(c));
+}
+
+CUresult cuCtxSynchronize_v2(CUcontext h)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	VG_TRY(given_or_current(h, &c));
+	return vg_done(c, vg_ctx_sync(c));
+}
+
+/* ---- limits and preferences ---- */
+
+static uint64_t *limit_of(struct vg_ctx *c, CUlimit limit)
+{
+	switch ((int)limit) {
+	case CU_LIMIT_STACK_SIZE:
+	case CU_LIMIT_PRINTF_FIFO_SIZE:
+	case CU_LIMIT_MALLOC_HEAP_SIZE:
+	case CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH:
+	case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
+	case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
+		return &c->limits[limit];
+	}
+	return NULL;
+}
+
+CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
+{
+	/* What the device does when nobody asks: 60 KiB of printf text; the rest as CUDA documents. */
+	static const uint64_t defaults[8] = { 1024, VGPU_CTX_PRINTF_BYTES, 8u << 20, 2, 2048, 64 };
+	struct vg_ctx *c;
+	uint64_t *at;
+
+	VG_READY();
+	if (!value)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_current(&c));
+	if (limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE) {
+		*value = 0;
+		return CUDA_SUCCESS;
+	}
+	at = limit_of(c, limit);
+	if (!at)
+		return CUDA_ERROR_UNSUPPORTED_LIMIT;
+	*value = *at ? *at : defaults[limit];
+	return CUDA_SUCCESS;
+}
+
+/*
+ * The device's stacks grow as kernels need and its printf ring has a fixed size: a wish for less or as
+ * much is kept, a larger printf ring is refused (CUDA: "may be adjusted" would hide lost text).
+ */
+CUresult cuCtxSetLimit(CUlimit limit, size_t value)
+{
+	struct vg_ctx *c;
+	uint64_t *at;
+
+	VG_READY();
+	VG_TRY(vg_current(&c));
+	at = limit_of(c, limit);
+	if (!at)
+		return CUDA_ERROR_UNSUPPORTED_LIMIT;
+	if (limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH || limit == CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT)
+		return CUDA_ERROR_UNSUPPORTED_LIMIT;
+	*at = limit == CU_LIMIT_PRINTF_FIFO_SIZE ? VGPU_CTX_PRINTF_BYTES : value;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCacheConfig(CUfunc_cache *config)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	if (!config)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_current(&c));
+	*config = (CUfunc_cache)c->cache_config;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCacheConfig(CUfunc_cache config)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_current(&c));
+	c->cache_config = config;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	if (!config)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_current(&c));
+	*config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	if ((unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_current(&c));
+	return CUDA_SUCCESS;    /* documented: no effect on devices without configurable banks */
+}
+
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	VG_TRY(vg_current(&c));
+	/* Both 0: priorities are not supported. */
+	if (least)
+		*least = 0;
+	if (greatest)
+		*greatest = 0;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxResetPersistingL2Cache(void)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	VG_TRY(vg_current(&c));
+	return CUDA_SUCCESS;    /* nothing persists */
+}
+
+CUresult cuCtxGetExecAffinity(CUexecAffinityParam *param, CUexecAffinityType type)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	if (!param || type != CU_EXEC_AFFINITY_TYPE_SM_COUNT)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_current(&c));
+	return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext h, unsigned int flags)
+{
+	struct vg_ctx *c, *peer;
+
+	VG_READY();
+	if (flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_current(&c));
+	VG_TRY(vg_context(h, &peer));
+	if (c == peer || c->ordinal == peer->ordinal)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+}
+
+CUresult cuCtxDisablePeerAccess(CUcontext h)
+{
+	struct vg_ctx *c, *peer;
+
+	VG_READY();
+	VG_TRY(vg_current(&c));
+	VG_TRY(vg_context(h, &peer));
+	return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+}

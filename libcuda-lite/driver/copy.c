@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every form of memcpy comes down to one struct vg_copy and a stream. What kind of memory a pointer
+ * names follows from its address alone: the window and the device spans are reserved, everything else
+ * is the process's own (pageable) memory.
+ */
+#include "driver.h"
+#include "../core/queue.h"
+
+#include <string.h>
+
+enum side { ANY, HOST, DEVICE };
+
+/*
+ * One side of a copy. Ends in the caller's memory, or inside one allocation: a pointer past its
+ * end is an error here, not a fault of the device that would cost the context.
+ */
+static CUresult check_side(uint64_t addr, uint64_t bytes, enum side want, struct vg_ctx *c, bool *pageable)
+{
+	struct vg_mem m;
+
+	*pageable = !vg_in_window(addr) && !vg_in_device(addr);
+	if (*pageable)
+		return want == DEVICE || !addr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+	if (vg_in_device(addr) && want == HOST)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!vg_mem_find(addr, &m)) {
+		/* Variables of modules live in the engine's part of the device span. */
+		uint64_t arena = VGPU_DEVICE_BASE(vg.span, vg.map[c->ordinal]);
+
+		return addr - arena < VGPU_ARENA_BYTES && bytes <= VGPU_ARENA_BYTES - (addr - arena) ?
+		       CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	}
+	if (bytes > m.bytes - (addr - m.start))
+		return CUDA_ERROR_INVALID_VALUE;
+	/* Device memory belongs to one context's process; another one cannot reach it. */
+	if (m.ctx != c && m.kind != VG_MEM_HOST && m.kind != VG_MEM_MANAGED) {
+		vg_unsupported_line("a copy that touches device memory of another context");
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
+	return CUDA_SUCCESS;
+}
+
+/* Bytes from the first to the last one that a pitched box covers. */
+static bool box_bytes(const struct vg_copy *k, uint64_t pitch, uint64_t slice, uint64_t *bytes)
+{
+	uint64_t rows, slices;
+
+	return !__builtin_mul_overflow(k->height - 1, pitch, &rows) &&
+	       !__builtin_mul_overflow(k->depth - 1, slice, &slices) &&
+	       !__builtin_add_overflow(rows, slices, bytes) && !__builtin_add_overflow(*bytes, k->width, bytes);
+}
+
+static CUresult run(CUstream h, bool pt, struct vg_copy *k, enum side dst, enum side src, bool async)
+{
+	uint64_t bytes;
+	struct vg_stream *s;
+
+	VG_READY();
+	VG_TRY(vg_stream(h, pt, &s));
+	if (!k->width || !k->height || !k->depth)
+		return CUDA_SUCCESS;
+	if (!box_bytes(k, k->dst_pitch, k->dst_slice, &bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(check_side(k->dst, bytes, dst, s->ctx, &k->dst_pageable));
+	if (!box_bytes(k, k->src_pitch, k->src_slice, &bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(check_side(k->src, bytes, src, s->ctx, &k->src_pageable));
+	/* Between two places of the device nobody waits, as CUDA has it. */
+	return vg_done(s->ctx, vg_copy(s, k, async || (vg_in_device(k->dst) && vg_in_device(k->src))));
+}
+
+static CUresult linear(CUstream h, bool pt, uint64_t dst, uint64_t src, size_t bytes, enum side d, enum side s,
+		       bool async)
+{
+	struct vg_copy k = { .dst = dst, .src = src, .width = bytes, .height = 1, .depth = 1 };
+
+	return run(h, pt, &k, d, s, async);
+}
+
+/* ---- one row ---- */
+
+static CUresult impl_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t n, bool pt)
+{
+	return linear(NULL, pt, dst, src, n, ANY, ANY, false);
+}
+VG_TWIN(cuMemcpy, _ptds, (CUdeviceptr dst, CUdeviceptr src, size_t n), (dst, src, n, pt))
+
+static CUresult impl_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream h, bool pt)
+{
+	return linear(h, pt, dst, src, n, ANY, ANY, true);
+}
+VG_TWIN(cuMemcpyAsync, _ptsz, (CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream), (dst, src, n, stream, pt))
+
+static CUresult impl_cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t n, bool pt)
+{
+	return linear(NULL, pt, dst, (uintptr_t)src, n, DEVICE, HOST, false);
+}
+VG_TWIN(cuMemcpyHtoD_v2, _ptds, (CUdeviceptr dst, const void *src, size_t n), (dst, src, n, pt))
+
+static CUresult impl_cuMemcpyDtoH_v2(void *dst, CUdeviceptr src, size_t n, bool pt)
+{
+	return linear(NULL, pt, (uintptr_t)dst, src, n, HOST, DEVICE, false);
+}
+VG_TWIN(cuMemcpyDtoH_v2, _ptds, (void *dst, CUdeviceptr src, size_t n), (dst, src, n, pt))
+
+static CUresult impl_cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t n, bool pt)
+{
+	return linear(NULL, pt, dst, src, n, DEVICE, DEVICE, false);
+}
+VG_TWIN(cuMemcpyDtoD_v2, _ptds, (CUdeviceptr dst, CUdeviceptr src, size_t n), (dst, src, n, pt))
+
+static CUresult impl_cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t n, CUstream h, bool pt)
+{
+	return linear(h, pt, dst, (uintptr_t)src, n, DEVICE, HOST, true);
+}
+VG_TWIN(cuMemcpyHtoDAsync_v2, _ptsz, (CUdeviceptr dst, const void *src, size_t n, CUstream stream),
+	(dst, src, n, stream, pt))
+
+static CUresult impl_cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t n, CUstream h, bool pt)
+{
+	return linear(h, pt, (uintptr_t)dst, src, n, HOST, DEVICE, true);
+}
+VG_TWIN(cuMemcpyDtoHAsync_v2, _ptsz, (void *dst, CUdeviceptr src, size_t n, CUstream stream), (dst, src, n, stream, pt))
+
+static CUresult impl_cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream h, bool pt)
+{
+	return linear(h, pt, dst, src, n, DEVICE, DEVICE, true);
+}
+VG_TWIN(cuMemcpyDtoDAsync_v2, _ptsz, (CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream),
+	(dst, src, n, stream, pt))
+
+/* ---- between contexts: of one device and one context, the others cannot reach each other ---- */
+
+static CUresult peers(CUcontext a, CUcontext b)
+{
+	struct vg_ctx *x, *y, *c;
+
+	VG_READY();
+	VG_TRY(vg_current(&c));
+	VG_TRY(vg_context(a, &x));
+	VG_TRY(vg_context(b, &y));
+	if (x != y || x != c)
+		return vg_unsupported("a peer copy between two contexts");
+	return CUDA_SUCCESS;
+}
+
+static CUresult impl_cuMemcpyPeer(CUdeviceptr dst, CUcontext dctx, CUdeviceptr src, CUcontext sctx, size_t n, bool pt)
+{
+	VG_TRY(peers(dctx, sctx));
+	return linear(NULL, pt, dst, src, n, DEVICE, DEVICE, false);
+}
+VG_TWIN(cuMemcpyPeer, _ptds, (CUdeviceptr dst, CUcontext dctx, CUdeviceptr src, CUcontext sctx, size_t n),
+	(dst, dctx, src, sctx, n, pt))
+
+static CUresult impl_cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dctx, CUdeviceptr src, CUcontext sctx, size_t n,
+				       CUstream h, bool pt)
+{
+	VG_TRY(peers(dctx, sctx));
+	return linear(h, pt, dst, src, n, DEVICE, DEVICE, true);
+}
+VG_TWIN(cuMemcpyPeerAsync, _ptsz,
+	(CUdeviceptr dst, CUcontext dctx, CUdeviceptr src, CUcontext sctx, size_t n, CUstream stream),
+	(dst, dctx, src, sctx, n, stream, pt))
+
+/* ---- boxes ---- */
+
+static CUresult end_of_box(CUmemorytype type, const void *host, CUdeviceptr dev, uint64_t *addr, enum side *side)
+{
+	switch ((int)type) {
+	case CU_MEMORYTYPE_HOST:
+		*addr = (uintptr_t)host;
+		*side = HOST;
+		return CUDA_SUCCESS;
+	case CU_MEMORYTYPE_DEVICE:
+		*addr = dev;
+		*side = DEVICE;
+		return CUDA_SUCCESS;
+	case CU_MEMORYTYPE_UNIFIED:
+		*addr = dev;
+		*side = ANY;
+		return CUDA_SUCCESS;
+	case CU_MEMORYTYPE_ARRAY:
+		return vg_unsupported("a copy to or from a CUDA array");
+	}
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult box(CUstream h, bool pt, const CUDA_MEMCPY3D *m, bool async)
+{
+	struct vg_copy k = { .width = m->WidthInBytes, .height = m->Height, .depth = m->Depth };
+	enum side dst = ANY, src = ANY;
+
+	if (m->srcLOD || m->dstLOD)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(end_of_box(m->dstMemoryType, m->dstHost, m->dstDevice, &k.dst, &dst));
+	VG_TRY(end_of_box(m->srcMemoryType, m->srcHost, m->srcDevice, &k.src, &src));
+	/* A pitch of 0 means rows without gaps. */
+	k.dst_pitch = m->dstPitch ? m->dstPitch : m->dstXInBytes + m->WidthInBytes;
+	k.src_pitch = m->srcPitch ? m->srcPitch : m->srcXInBytes + m->WidthInBytes;
+	if ((m->Height > 1 || m->Depth > 1) &&
+	    (k.dst_pitch < m->WidthInBytes || k.src_pitch < m->WidthInBytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (__builtin_mul_overflow(k.dst_pitch, m->dstHeight ? m->dstHeight : m->Height, &k.dst_slice) ||
+	    __builtin_mul_overflow(k.src_pitch, m->srcHeight ? m->srcHeight : m->Height, &k.src_slice))
+		return CUDA_ERROR_INVALID_VALUE;
+	k.dst += m->dstZ * k.dst_slice + m->dstY * k.dst_pitch + m->dstXInBytes;
+	k.src += m->srcZ * k.src_slice + m->srcY * k.src_pitch + m->srcXInBytes;
+	return run(h, pt, &k, dst, src, async);
+}
+
+static CUresult plane(CUstream h, bool pt, const CUDA_MEMCPY2D *m, bool async)
+{
+	CUDA_MEMCPY3D b;
+
+	VG_READY();
+	if (!m)
+		return CUDA_ERROR_INVALID_VALUE;
+	memset(&b, 0, sizeof b);
+	b.srcXInBytes = m->srcXInBytes;
+	b.srcY = m->srcY;
+	b.srcMemoryType = m->srcMemoryType;
+	b.srcHost = m->srcHost;
+	b.srcDevice = m->srcDevice;
+	b.srcPitch = m->srcPitch;
+	b.dstXInBytes = m->dstXInBytes;
+	b.dstY = m->dstY;
+	b.dstMemoryType = m->dstMemoryType;
+	b.dstHost = m->dstHost;
+	b.dstDevice = m->dstDevice;
+	b.dstPitch = m->dstPitch;
+	b.WidthInBytes = m->WidthInBytes;
+	b.Height = m->Height;
+	b.Depth = 1;
+	return box(h, pt, &b, async);
+}
+
+static CUresult impl_cuMemcpy2D_v2(const CUDA_MEMCPY2D *m, bool pt) { return plane(NULL, pt, m, false); }
+VG_TWIN(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D *copy), (copy, pt))
+static CUresult impl_cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *m, bool pt) { return plane(NULL, pt, m, false); }
+VG_TWIN(cuMemcpy2DUnaligned_v2, _ptds, (const CUDA_MEMCPY2D *copy), (copy, pt))
+static CUresult impl_cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *m, CUstream h, bool pt) { return plane(h, pt, m, true); }
+VG_TWIN(cuMemcpy2DAsync_v2, _ptsz, (const CUDA_MEMCPY2D *copy, CUstream stream), (copy, stream, pt))
+
+static CUresult impl_cuMemcpy3D_v2(const CUDA_MEMCPY3D *m, bool pt)
+{
+	VG_READY();
+	return m ? box(NULL, pt, m, false) : CUDA_ERROR_INVALID_VALUE;
+}
+VG_TWIN(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D *copy), (copy, pt))
+
+static CUresult impl_cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *m, CUstream h, bool pt)
+{
+	VG_READY();
+	return m ? box(h, pt, m, true) : CUDA_ERROR_INVALID_VALUE;
+}
+VG_TWIN(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D *copy, CUstream stream), (copy, stream, pt))
+
+/* The peer form differs in its two context fields, which stand where the others are reserved. */
+static CUresult peer_box(CUstream h, bool pt, const CUDA_MEMCPY3D_PEER *m, bool async)
+{
+	CUDA_MEMCPY3D b;
+
+	VG_READY();
+	if (!m)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(peers(m->dstContext, m->srcContext));
+	CUDA_LITE_STATIC_ASSERT(sizeof b == sizeof *m, "same layout");
+	memcpy(&b, m, sizeof b);
+	b.reserved0 = b.reserved1 = NULL;
+	return box(h, pt, &b, async);
+}
+
+static CUresult impl_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *m, bool pt) { return peer_box(NULL, pt, m, false); }
+VG_TWIN(cuMemcpy3DPeer, _ptds, (const CUDA_MEMCPY3D_PEER *copy), (copy, pt))
+static CUresult impl_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *m, CUstream h, bool pt)
+{
+	return peer_box(h, pt, m, true);
+}
+VG_TWIN(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER *copy, CUstream stream), (copy, stream, pt))
+
+/* ---- fills ---- */
+
+static CUresult fill(CUstream h, bool pt, uint64_t dst, uint64_t pitch, uint32_t value, uint32_t elem, uint64_t width,
+		     uint64_t height)
+{
+	struct vg_copy k = { .height = height, .depth = 1 };
+	struct vgpu_body_fill b = { .dst = dst, .width = width, .height = (uint32_t)height, .value = value,
+				    .elem_bytes = elem };
+	struct vg_stream *s;
+	uint64_t bytes;
+	bool pageable;
+
+	VG_READY();
+	VG_TRY(vg_stream(h, pt, &s));
+	if (!width || !height)
+		return CUDA_SUCCESS;
+	if (dst % elem || height > 0xffffffffu || __builtin_mul_overflow(width, (uint64_t)elem, &k.width) ||
+	    (height > 1 && pitch < k.width) || !box_bytes(&k, pitch, 0, &bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(check_side(dst, bytes, DEVICE, s->ctx, &pageable));
+	/* The wire's pitch has 32 bits; longer rows go one by one. */
+	if (height > 1 && pitch > 0xffffffffu) {
+		b.height = 1;
+		for (uint64_t y = 0; y < height; y++, b.dst += pitch)
+			vg_submit(s, VGPU_OP_FILL, &b, NULL, 0);
+		return CUDA_SUCCESS;
+	}
+	b.pitch = (uint32_t)pitch;
+	vg_submit(s, VGPU_OP_FILL, &b, NULL, 0);
+	return CUDA_SUCCESS;
+}
+
+/* CUDA's synchronous fills of device memory do not wait either. */
+#define FILL(bits, type) \
+	static CUresult impl_cuMemsetD##bits##_v2(CUdeviceptr d, type v, size_t n, bool pt) \
+	{ return fill(NULL, pt, d, 0, v, bits / 8, n, 1); } \
+	VG_TWIN(cuMemsetD##bits##_v2, _ptds, (CUdeviceptr dst, type value, size_t n), (dst, value, n, pt)) \
+	static CUresult impl_cuMemsetD##bits##Async(CUdeviceptr d, type v, size_t n, CUstream h, bool pt) \
+	{ return fill(h, pt, d, 0, v, bits / 8, n, 1); } \
+	VG_TWIN(cuMemsetD##bits##Async, _ptsz, (CUdeviceptr dst, type value, size_t n, CUstream stream), \
+		(dst, value, n, stream, pt)) \
+	static CUresult impl_cuMemsetD2D##bits##_v2(CUdeviceptr d, size_t p, type v, size_t w, size_t h, bool pt) \
+	{ return fill(NULL, pt, d, p, v, bits / 8, w, h); } \
+	VG_TWIN(cuMemsetD2D##bits##_v2, _ptds, \
+		(CUdeviceptr dst, size_t pitch, type value, size_t width, size_t height), \
+		(dst, pitch, value, width, height, pt)) \
+	static CUresult impl_cuMemsetD2D##bits##Async(CUdeviceptr d, size_t p, type v, size_t w, size_t h, CUstream st, \
+						      bool pt) \
+	{ return fill(st, pt, d, p, v, bits / 8, w, h); } \
+	VG_TWIN(cuMemsetD2D##bits##Async, _ptsz, \
+		(CUdeviceptr dst, size_t pitch, type value, size_t width, size_t height, CUstream stream), \
+		(dst, pitch, value, width, height, stream, pt))
+
+FILL(8, unsigned char)
+FILL(16, unsigned short)
+FILL(32, unsigned int)

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events. An event is a place in a timeline: recording one without timing costs no command, it only
+ * remembers the last ticket of the stream. With timing the device writes a time stamp when it gets there.
+ */
+#include "driver.h"
+#include "../core/queue.h"
+
+#define RECORD_BYTES 64u        /* a line of its own: the device writes it while others read theirs */
+
+static uint64_t mark_of(const struct vg_stream *s, uint64_t ticket)
+{
+	return 1ull << 63 | (uint64_t)s->ctx->number << 58 | (uint64_t)s->index << 48 | ticket;
+}
+
+#define MARK_STREAM(m) ((uint16_t)((m) >> 48 & 0x3ff))
+#define MARK_TICKET(m) ((m) & ((1ull << 48) - 1))
+
+CUresult cuEventCreate(CUevent *event, unsigned int flags)
+{
+	struct vg_event *e;
+	struct vg_ctx *c;
+
+	VG_READY();
+	if (!event || (flags & ~(unsigned)(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS)))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (flags & CU_EVENT_INTERPROCESS)
+		return flags & CU_EVENT_DISABLE_TIMING ? vg_unsupported("an interprocess event") : CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_current(&c));
+	e = vg_new(VG_EVENT);
+	if (!e)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	e->ctx = c;
+	e->ctx_handle = c->handle;
+	e->cu_flags = flags;
+	if (!(flags & CU_EVENT_DISABLE_TIMING)) {
+		e->record = vg_window_alloc(RECORD_BYTES, 64);
+		if (!e->record) {
+			vg_delete(VG_EVENT, e);
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		}
+		vgpu_store_relaxed64(&e->record->ticket, 0);
+	}
+	*event = (CUevent)(uintptr_t)vg_publish(e);
+	return CUDA_SUCCESS;
+}
+
+/* The event and its context alive. */
+static CUresult event_of(CUevent h, struct vg_event **e)
+{
+	uint32_t status;
+
+	*e = vg_get(VG_EVENT, (uint64_t)(uintptr_t)h);
+	if (!*e)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (__atomic_load_n(&(*e)->ctx->handle, __ATOMIC_RELAXED) != (*e)->ctx_handle)
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	status = vg_ctx_error((*e)->ctx);
+	return VG_LIKELY(!status) ? CUDA_SUCCESS : vg_fail((*e)->ctx, status);
+}
+
+static CUresult impl_cuEventRecordWithFlags(CUevent h, CUstream stream, unsigned int flags, bool pt)
+{
+	struct vg_stream *s;
+	struct vg_event *e;
+	uint64_t ticket;
+
+	VG_READY();
+	if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(event_of(h, &e));
+	VG_TRY(vg_stream(stream, pt, &s));
+	if (s->ctx != e->ctx)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (e->record) {
+		struct vgpu_body_event b = { .record = (uint64_t)(uintptr_t)e->record };
+
+		ticket = vg_submit(s, VGPU_OP_EVENT, &b, NULL, 0);
+	} else {
+		ticket = vg_stream_mark(s);
+	}
+	__atomic_store_n(&e->mark, mark_of(s, ticket), __ATOMIC_RELEASE);
+	return CUDA_SUCCESS;
+}
+VG_TWIN(cuEventRecordWithFlags, _ptsz, (CUevent event, CUstream stream, unsigned int flags), (event, stream, flags, pt))
+
+static CUresult impl_cuEventRecord(CUevent h, CUstream stream, bool pt)
+{
+	return impl_cuEventRecordWithFlags(h, stream, 0, pt);
+}
+VG_TWIN(cuEventRecord, _ptsz, (CUevent event, CUstream stream), (event, stream, pt))
+
+static bool complete(const struct vg_event *e, uint64_t mark)
+{
+	return !mark || vgpu_timeline_reached(&e->ctx->timelines[MARK_STREAM(mark)], MARK_TICKET(mark));
+}
+
+CUresult cuEventQuery(CUevent h)
+{
+	struct vg_event *e;
+	uint32_t status;
+
+	VG_READY();
+	VG_TRY(event_of(h, &e));
+	if (!complete(e, __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE)))
+		return CUDA_ERROR_NOT_READY;
+	status = vg_ctx_error(e->ctx);
+	return vg_done(e->ctx, status);
+}
+
+CUresult cuEventSynchronize(CUevent h)
+{
+	struct vg_event *e;
+	uint32_t status;
+	uint64_t mark;
+
+	VG_READY();
+	VG_TRY(event_of(h, &e));
+	mark = __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE);
+	if (!mark)
+		return CUDA_SUCCESS;
+	status = vg_wait_timeline(e->ctx, &e->ctx->timelines[MARK_STREAM(mark)], MARK_TICKET(mark));
+	vg_printf_drain(e->ctx);
+	return vg_done(e->ctx, status);
+}
+
+CUresult cuEventDestroy_v2(CUevent h)
+{
+	struct vg_event *e;
+	uint64_t mark;
+
+	VG_READY();
+	e = vg_get(VG_EVENT, (uint64_t)(uintptr_t)h);
+	if (!e)
+		return CUDA_ERROR_INVALID_HANDLE;
+	vg_unpublish(e);
+	mark = e->mark;
+	if (e->record) {
+		bool alive = e->ctx->handle == e->ctx_handle && !vg_ctx_error(e->ctx);
+
+		/* The device may still write its record. */
+		if (alive && !complete(e, mark))
+			vg_defer(VG_DEFER_EVENT, e->ctx, MARK_STREAM(mark), MARK_TICKET(mark), e->record, RECORD_BYTES);
+		else
+			vg_window_free(e->record, RECORD_BYTES);
+	}
+	vg_delete(VG_EVENT, e);
+	vg_deferred_reap();
+	return CUDA_SUCCESS;
+}
+
+/* Time stamp of the last recording; NOT_READY until the device has written that one. */
+static CUresult stamp_of(struct vg_event *e, uint64_t *ns)
+{
+	uint64_t mark = __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE);
+
+	if (!mark || !e->record)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (!complete(e, mark))
+		return CUDA_ERROR_NOT_READY;
+	/* Acquire: time_ns was written before ticket. */
+	if (vgpu_load_acquire64(&e->record->ticket) < MARK_TICKET(mark))
+		return CUDA_ERROR_NOT_READY;
+	*ns = vgpu_load_relaxed64(&e->record->time_ns);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end)
+{
+	struct vg_event *a, *b;
+	uint64_t t0, t1;
+
+	VG_READY();
+	if (!ms)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(event_of(start, &a));
+	VG_TRY(event_of(end, &b));
+	if (a->ctx != b->ctx)
+		return CUDA_ERROR_INVALID_HANDLE;
+	VG_TRY(stamp_of(a, &t0));
+	VG_TRY(stamp_of(b, &t1));
+	*ms = (float)((double)(int64_t)(t1 - t0) * 1e-6);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end)
+{
+	return cuEventElapsedTime_v2(ms, start, end);
+}
+
+static CUresult impl_cuStreamWaitEvent(CUstream stream, CUevent h, unsigned int flags, bool pt)
+{
+	struct vg_stream *s;
+	struct vg_event *e;
+	uint64_t mark;
+
+	VG_READY();
+	if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(event_of(h, &e));
+	VG_TRY(vg_stream(stream, pt, &s));
+	mark = __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE);
+	/* Never recorded, already there, or the same stream: nothing to wait for. */
+	if (complete(e, mark) || (s->ctx == e->ctx && s->index == MARK_STREAM(mark)))
+		return CUDA_SUCCESS;
+	vg_submit_wait(s, VGPU_WAIT_TL(e->ctx->number, MARK_STREAM(mark)), MARK_TICKET(mark));
+	return CUDA_SUCCESS;
+}
+VG_TWIN(cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned int flags), (stream, event, flags, pt))

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory: device, pinned, managed. Pinned and managed memory is window memory: the device uses it at
+ * the same address, so a host pointer is its own device pointer and nothing migrates.
+ */
+#include "driver.h"
+
+#include <string.h>
+
+#define PITCH_ALIGN 512u
+
+static uint64_t free_bytes(const struct vg_ctx *c)
+{
+	const struct vgpu_agent_device *d = &vg.agent->device[vg.map[c->ordinal]];
+	uint64_t total = vg.info[c->ordinal].memory_bytes;
+	uint64_t used = vgpu_load_relaxed64(&d->memory_used);
+
+	return used < total ? total - used : 0;
+}
+
+CUresult cuMemGetInfo_v2(size_t *free, size_t *total)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	VG_TRY(vg_current(&c));
+	vg_deferred_reap();
+	if (free)
+		*free = free_bytes(c);
+	if (total)
+		*total = vg.info[c->ordinal].memory_bytes;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo(unsigned int *free, unsigned int *total);
+CUresult cuMemGetInfo(unsigned int *free, unsigned int *total)
+{
+	size_t f, t;
+
+	VG_TRY(cuMemGetInfo_v2(&f, &t));
+	if (free)
+		*free = f > 0xffffffffu ? 0xffffffffu : (unsigned int)f;
+	if (total)
+		*total = t > 0xffffffffu ? 0xffffffffu : (unsigned int)t;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *ptr, size_t bytes)
+{
+	struct vg_ctx *c;
+	uint64_t va;
+
+	VG_READY();
+	if (!ptr || !bytes)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_current(&c));
+	VG_TRY(vg_done(c, vg_mem_alloc(c, bytes, VG_MEM_DEVICE, &va)));
+	*ptr = va;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr *ptr, size_t *pitch, size_t width, size_t height, unsigned int element)
+{
+	size_t p, bytes;
+
+	VG_READY();
+	if (!ptr || !pitch || !width || !height || (element != 4 && element != 8 && element != 16))
+		return CUDA_ERROR_INVALID_VALUE;
+	p = (width + PITCH_ALIGN - 1) & ~(size_t)(PITCH_ALIGN - 1);
+	if (p < width || __builtin_mul_overflow(p, height, &bytes))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	VG_TRY(cuMemAlloc_v2(ptr, bytes));
+	*pitch = p;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemFree_v2(CUdeviceptr ptr)
+{
+	struct vg_mem m;
+	struct vg_ctx *c;
+	uint32_t e;
+
+	VG_READY();
+	if (!ptr)
+		return CUDA_SUCCESS;
+	VG_TRY(vg_current_any(&c));
+	if (!vg_mem_find(ptr, &m) || m.start != ptr || m.kind == VG_MEM_HOST || m.kind == VG_MEM_RESERVED)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* Kernels that are still running may use it; CUDA waits too. */
+	e = vg_ctx_sync(m.ctx);
+	if (e)
+		return vg_fail(m.ctx, e);
+	if (!vg_mem_take(ptr, 1u << VG_MEM_DEVICE | 1u << VG_MEM_MANAGED | 1u << VG_MEM_ASYNC, &m))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (m.pool)
+		vg_pool_freed(m.pool, m.bytes);
+	return vg_done(m.ctx, vg_mem_release(&m));
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr ptr)
+{
+	struct vg_mem m;
+
+	VG_READY();
+	if (!vg_mem_find(ptr, &m))
+		return CUDA_ERROR_NOT_FOUND;
+	if (base)
+		*base = m.start;
+	if (size)
+		*size = m.bytes;
+	return CUDA_SUCCESS;
+}
+
+/* ---- host memory ---- */
+
+CUresult cuMemHostAlloc(void **ptr, size_t bytes, unsigned int flags)
+{
+	struct vg_ctx *c;
+
+	VG_READY();
+	if (!ptr || (flags & ~7u))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!bytes) {
+		*ptr = NULL;
+		return CUDA_SUCCESS;
+	}
+	VG_TRY(vg_current(&c));
+	return vg_done(c, vg_mem_alloc_host(c, bytes, VG_MEM_HOST, flags, ptr));
+}
+
+CUresult cuMemAllocHost_v2(void **ptr, size_t bytes)
+{
+	return cuMemHostAlloc(ptr, bytes, CU_MEMHOSTALLOC_DEVICEMAP);
+}
+
+CUresult cuMemAllocHost(void **ptr, unsigned int bytes);
+CUresult cuMemAllocHost(void **ptr, unsigned int bytes)
+{
+	return cuMemAllocHost_v2(ptr, bytes);
+}
+
+CUresult cuMemFreeHost(void *ptr)
+{
+	struct vg_mem m;
+
+	VG_READY();
+	if (!ptr)
+		return CUDA_SUCCESS;
+	if (!vg_mem_find((uintptr_t)ptr, &m) || m.start != (uintptr_t)ptr || m.kind != VG_MEM_HOST)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* Any context may have been given the pointer. */
+	vg_sync_all();
+	if (!vg_mem_take((uintptr_t)ptr, 1u << VG_MEM_HOST, &m))
+		return CUDA_ERROR_INVALID_VALUE;
+	return vg_done(NULL, vg_mem_release(&m));
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *dptr, void *ptr, unsigned int flags)
+{
+	struct vg_mem m;
+
+	VG_READY();
+	if (!dptr || flags || !vg_mem_find((uintptr_t)ptr, &m) || m.kind != VG_MEM_HOST)
+		return CUDA_ERROR_INVALID_VALUE;
+	*dptr = (CUdeviceptr)(uintptr_t)ptr;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostGetFlags(unsigned int *flags, void *ptr)
+{
+	struct vg_mem m;
+
+	VG_READY();
+	if (!flags || !vg_mem_find((uintptr_t)ptr, &m) || m.kind != VG_MEM_HOST)
+		return CUDA_ERROR_INVALID_VALUE;
+	*flags = m.flags | CU_MEMHOSTALLOC_DEVICEMAP;
+	return CUDA_SUCCESS;
+}
+
+/* Ordinary memory lies in no window; its attribute HOST_REGISTER_SUPPORTED is 0. */
+CUresult cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned int flags)
+{
+	VG_READY();
+	if (!ptr || !bytes || (flags & ~15u))
+		return CUDA_ERROR_INVALID_VALUE;
+	return vg_unsupported("cuMemHostRegister (use cuMemHostAlloc)");
+}
+
+CUresult cuMemHostUnregister(void *ptr)
+{
+	VG_READY();
+	return ptr ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- managed memory ---- */
+
+CUresult cuMemAllocManaged(CUdeviceptr *ptr, size_t bytes, unsigned int flags)
+{
+	struct vg_ctx *c;
+	void *p;
+
+	VG_READY();
+	if (!ptr || !bytes || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_current(&c));
+	VG_TRY(vg_done(c, vg_mem_alloc_host(c, bytes, VG_MEM_MANAGED, flags, &p)));
+	*ptr = (CUdeviceptr)(uintptr_t)p;
+	return CUDA_SUCCESS;
+}
+
+/* Nothing migrates: a valid range is where it should be. */
+static CUresult managed_range(CUdeviceptr ptr, size_t bytes)
+{
+	struct vg_mem m;
+
+	VG_READY();
+	if (!bytes || !vg_mem_find(ptr, &m) || m.kind != VG_MEM_MANAGED || bytes > m.bytes - (ptr - m.start))
+		return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
+}
+
+static CUresult impl_cuMemPrefetchAsync(CUdeviceptr ptr, size_t bytes, CUdevice dev, CUstream stream, bool pt)
+{
+	struct vg_stream *s;
+
+	VG_TRY(managed_range(ptr, bytes));
+	if (dev != CU_DEVICE_CPU && !vg_device_ok(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	return vg_stream(stream, pt, &s);
+}
+VG_TWIN(cuMemPrefetchAsync, _ptsz, (CUdeviceptr ptr, size_t bytes, CUdevice dev, CUstream stream),
+	(ptr, bytes, dev, stream, pt))
+
+static CUresult location_ok(CUmemLocation l)
+{
+	switch ((int)l.type) {
+	case CU_MEM_LOCATION_TYPE_DEVICE:
+		return vg_device_ok(l.id) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+	case CU_MEM_LOCATION_TYPE_HOST:
+	case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+	case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+		return CUDA_SUCCESS;
+	}
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult impl_cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t bytes, CUmemLocation location, unsigned int flags,
+					   CUstream stream, bool pt)
+{
+	struct vg_stream *s;
+
+	VG_TRY(managed_range(ptr, bytes));
+	if (flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(location_ok(location));
+	return vg_stream(stream, pt, &s);
+}
+VG_TWIN(cuMemPrefetchAsync_v2, _ptsz,
+	(CUdeviceptr ptr, size_t bytes, CUmemLocation location, unsigned int flags, CUstream stream),
+	(ptr, bytes, location, flags, stream, pt))
+
+CUresult cuMemAdvise_v2(CUdeviceptr ptr, size_t bytes, CUmem_advise advice, CUmemLocation location)
+{
+	VG_TRY(managed_range(ptr, bytes));
+	if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)
+		return CUDA_ERROR_INVALID_VALUE;
+	return advice <= CU_MEM_ADVISE_UNSET_READ_MOSTLY ? CUDA_SUCCESS : location_ok(location);
+}
+
+CUresult cuMemAdvise(CUdeviceptr ptr, size_t bytes, CUmem_advise advice, CUdevice dev)
+{
+	CUmemLocation l = { dev == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE, dev };
+
+	return cuMemAdvise_v2(ptr, bytes, advice, l);
+}
+
+CUresult cuMemRangeGetAttribute(void *data, size_t data_size, CUmem_range_attribute attrib, CUdeviceptr ptr,
+				size_t bytes)
+{
+	int *v = data;
+
+	VG_TRY(managed_range(ptr, bytes));
+	if (!data || data_size < sizeof(int) || data_size % sizeof(int))
+		return CUDA_ERROR_INVALID_VALUE;
+	switch ((int)attrib) {
+	case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
+	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
+	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE:
+		*v = 0;
+		return CUDA_SUCCESS;
+	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION:
+	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
+	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID:
+	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:
+		*v = CU_DEVICE_INVALID;
+		return CUDA_SUCCESS;
+	case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY:
+		for (size_t i = 0; i < data_size / sizeof(int); i++)
+			v[i] = CU_DEVICE_INVALID;
+		return CUDA_SUCCESS;
+	}
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemRangeGetAttributes(void **data, size_t *data_sizes, CUmem_range_attribute *attribs, size_t n,
+				 CUdeviceptr ptr, size_t bytes)
+{
+	VG_READY();
+	if (!data || !data_sizes || !attribs || !n)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < n; i++)
+		VG_TRY(cuMemRangeGetAttribute(data[i], data_sizes[i], attribs[i], ptr, bytes));
+	return CUDA_SUCCESS;
+}

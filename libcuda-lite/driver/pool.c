@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stream-ordered allocation. Memory is there at once (earlier than the stream asks, which is allowed);
+ * a free takes effect when the stream gets to it, through core/deferred.c. Nothing is cached, so a
+ * release threshold has nothing to keep and trimming nothing to do.
+ */
+#include "driver.h"
+#include "../core/queue.h"
+
+#include <stdlib.h>
+
+static struct vg_lock lock;
+static struct vg_pool *defaults[VGPU_MAX_DEVICES], *current[VGPU_MAX_DEVICES];
+
+static struct vg_pool *pool_new(uint32_t ordinal)
+{
+	struct vg_pool *p = vg_new(VG_POOL);
+
+	if (!p)
+		return NULL;
+	p->ordinal = ordinal;
+	p->reuse[0] = p->reuse[1] = p->reuse[2] = 1;
+	vg_publish(p);
+	return p;
+}
+
+CUresult vg_pool_default(uint32_t ordinal, struct vg_pool **out)
+{
+	vg_lock(&lock);
+	if (!defaults[ordinal] && (defaults[ordinal] = pool_new(ordinal)) != NULL) {
+		defaults[ordinal]->is_default = true;
+		current[ordinal] = defaults[ordinal];
+	}
+	*out = defaults[ordinal];
+	vg_unlock(&lock);
+	return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult pool_current(uint32_t ordinal, struct vg_pool **out)
+{
+	VG_TRY(vg_pool_default(ordinal, out));
+	vg_lock(&lock);
+	*out = current[ordinal];
+	vg_unlock(&lock);
+	return CUDA_SUCCESS;
+}
+
+void vg_pool_freed(struct vg_pool *p, uint64_t bytes)
+{
+	vg_lock(&p->lock);
+	p->used -= bytes < p->used ? bytes : p->used;
+	vg_unlock(&p->lock);
+}
+
+static CUresult pool_of(CUmemoryPool h, struct vg_pool **p)
+{
+	VG_READY();
+	*p = vg_get(VG_POOL, (uint64_t)(uintptr_t)h);
+	return *p ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice dev)
+{
+	struct vg_pool *p;
+
+	VG_READY();
+	if (!pool)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!vg_device_ok(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	VG_TRY(vg_pool_default((uint32_t)dev, &p));
+	*pool = VG_HANDLE(CUmemoryPool, p);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
+{
+	struct vg_pool *p;
+
+	VG_READY();
+	if (!pool)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!vg_device_ok(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	VG_TRY(pool_current((uint32_t)dev, &p));
+	*pool = VG_HANDLE(CUmemoryPool, p);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool h)
+{
+	struct vg_pool *p, *d;
+
+	VG_TRY(pool_of(h, &p));
+	if (!vg_device_ok(dev) || p->ordinal != (uint32_t)dev)
+		return CUDA_ERROR_INVALID_DEVICE;
+	VG_TRY(vg_pool_default((uint32_t)dev, &d));
+	vg_lock(&lock);
+	current[dev] = p;
+	vg_unlock(&lock);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props)
+{
+	struct vg_pool *p;
+
+	VG_READY();
+	if (!pool || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (props->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return vg_unsupported("cuMemPoolCreate for host memory");
+	if (!vg_device_ok(props->location.id))
+		return CUDA_ERROR_INVALID_DEVICE;
+	if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
+		return vg_unsupported("cuMemPoolCreate with shareable handles");
+	p = pool_new((uint32_t)props->location.id);
+	if (!p)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	p->max_bytes = props->maxSize;
+	*pool = VG_HANDLE(CUmemoryPool, p);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolDestroy(CUmemoryPool h)
+{
+	struct vg_pool *p;
+
+	VG_TRY(pool_of(h, &p));
+	if (p->is_default)
+		return CUDA_ERROR_INVALID_VALUE;
+	vg_lock(&lock);
+	if (current[p->ordinal] == p)
+		current[p->ordinal] = defaults[p->ordinal];
+	vg_unlock(&lock);
+	/* Allocations of it live on; their books end with the handle, the memory of the record stays. */
+	vg_unpublish(p);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolTrimTo(CUmemoryPool h, size_t min)
+{
+	struct vg_pool *p;
+
+	(void)min;
+	VG_TRY(pool_of(h, &p));
+	vg_deferred_reap();
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute attr, void *value)
+{
+	struct vg_pool *p;
+
+	VG_TRY(pool_of(h, &p));
+	if (!value)
+		return CUDA_ERROR_INVALID_VALUE;
+	switch ((int)attr) {
+	case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+	case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+	case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+		p->reuse[attr - 1] = *(int *)value != 0;
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+		p->release_threshold = *(cuuint64_t *)value;
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+	case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+		/* Documented: only to 0, which starts the high mark anew. */
+		if (*(cuuint64_t *)value)
+			return CUDA_ERROR_INVALID_VALUE;
+		vg_lock(&p->lock);
+		p->used_high = p->used;
+		vg_unlock(&p->lock);
+		return CUDA_SUCCESS;
+	}
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute attr, void *value)
+{
+	struct vg_pool *p;
+
+	VG_TRY(pool_of(h, &p));
+	if (!value)
+		return CUDA_ERROR_INVALID_VALUE;
+	switch ((int)attr) {
+	case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+	case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+	case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+		*(int *)value = p->reuse[attr - 1];
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+		*(cuuint64_t *)value = p->release_threshold;
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+	case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+		*(cuuint64_t *)value = p->used;
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+	case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+		*(cuuint64_t *)value = p->used_high;
+		return CUDA_SUCCESS;
+	}
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, size_t n)
+{
+	struct vg_pool *p;
+
+	VG_TRY(pool_of(h, &p));
+	if (!map && n)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < n; i++) {
+		if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || !vg_device_ok(map[i].location.id))
+			return CUDA_ERROR_INVALID_VALUE;
+		/* The pool's own device always has access, no other one can. */
+		if ((uint32_t)map[i].location.id == p->ordinal && map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+			return CUDA_ERROR_INVALID_VALUE;
+		if ((uint32_t)map[i].location.id != p->ordinal && map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE)
+			return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, CUmemLocation *location)
+{
+	struct vg_pool *p;
+
+	VG_TRY(pool_of(h, &p));
+	if (!flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE || !vg_device_ok(location->id))
+		return CUDA_ERROR_INVALID_VALUE;
+	*flags = (uint32_t)location->id == p->ordinal ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	return CUDA_SUCCESS;
+}
+
+/* ---- allocation ---- */
+
+static CUresult alloc_from(struct vg_pool *p, CUdeviceptr *ptr, size_t bytes, struct vg_stream *s)
+{
+	struct vg_mem m;
+	uint64_t va;
+	bool fits;
+
+	vg_lock(&p->lock);
+	fits = !p->max_bytes || (bytes <= p->max_bytes && p->used <= p->max_bytes - bytes);
+	if (fits) {
+		p->used += bytes;
+		if (p->used > p->used_high)
+			p->used_high = p->used;
+	}
+	vg_unlock(&p->lock);
+	if (!fits)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	{
+		uint32_t status = vg_mem_alloc(s->ctx, bytes, VG_MEM_ASYNC, &va);
+
+		if (status) {
+			vg_pool_freed(p, bytes);
+			return vg_fail(s->ctx, status);
+		}
+	}
+	if (vg_mem_find(va, &m)) {
+		m.pool = p;
+		vg_mem_update(&m);
+	}
+	*ptr = va;
+	return CUDA_SUCCESS;
+}
+
+static CUresult impl_cuMemAllocAsync(CUdeviceptr *ptr, size_t bytes, CUstream h, bool pt)
+{
+	struct vg_stream *s;
+	struct vg_pool *p;
+
+	VG_READY();
+	if (!ptr || !bytes)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	VG_TRY(pool_current(s->ctx->ordinal, &p));
+	return alloc_from(p, ptr, bytes, s);
+}
+VG_TWIN(cuMemAllocAsync, _ptsz, (CUdeviceptr *ptr, size_t bytes, CUstream stream), (ptr, bytes, stream, pt))
+
+static CUresult impl_cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t bytes, CUmemoryPool pool, CUstream h, bool pt)
+{
+	struct vg_stream *s;
+	struct vg_pool *p;
+
+	VG_TRY(pool_of(pool, &p));
+	if (!ptr || !bytes)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	if (p->ordinal != s->ctx->ordinal)
+		return CUDA_ERROR_INVALID_VALUE;
+	return alloc_from(p, ptr, bytes, s);
+}
+VG_TWIN(cuMemAllocFromPoolAsync, _ptsz, (CUdeviceptr *ptr, size_t bytes, CUmemoryPool pool, CUstream stream),
+	(ptr, bytes, pool, stream, pt))
+
+static CUresult impl_cuMemFreeAsync(CUdeviceptr ptr, CUstream h, bool pt)
+{
+	struct vg_stream *s;
+	struct vg_mem *m;
+	uint64_t mark;
+
+	VG_READY();
+	VG_TRY(vg_stream(h, pt, &s));
+	if (!ptr)
+		return CUDA_SUCCESS;
+	m = malloc(sizeof *m);
+	if (!m)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (!vg_mem_take(ptr, 1u << VG_MEM_ASYNC | 1u << VG_MEM_DEVICE, m)) {
+		free(m);
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	if (m->pool)
+		vg_pool_freed(m->pool, m->bytes);
+	mark = vg_stream_mark(s);
+	vg_defer(VG_DEFER_MEM, s->ctx, s->index, mark, m, 0);
+	vg_deferred_reap();
+	return CUDA_SUCCESS;
+}
+VG_TWIN(cuMemFreeAsync, _ptsz, (CUdeviceptr ptr, CUstream stream), (ptr, stream, pt))

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Streams. The default streams exist without being created: 0 and 0x1 are the legacy one (a barrier
+ * with all blocking streams), 0x2 and 0 of the _ptsz calls the calling thread's own.
+ */
+#include "driver.h"
+#include "../core/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+CUresult vg_default_stream(bool per_thread, struct vg_stream **out)
+{
+	struct vg_stream *s;
+	struct vg_thread *t;
+	struct vg_ctx *c;
+
+	VG_TRY(vg_current(&c));
+	if (!per_thread) {
+		*out = c->legacy;
+		return CUDA_SUCCESS;
+	}
+	t = vg_self;    /* there is a current context, so there is a thread record */
+	s = vg_get(VG_STREAM, t->stream[c->number]);
+	if (!s || s->ctx != c) {
+		VG_TRY(vg_done(c, vg_stream_create(c, VGPU_CMD_BLOCKING, &s)));
+		t->stream[c->number] = s->handle;
+	}
+	*out = s;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority)
+{
+	struct vg_stream *s;
+	struct vg_ctx *c;
+
+	VG_READY();
+	(void)priority;         /* clamped to the range, which is 0..0 */
+	if (!stream || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING))
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_current(&c));
+	VG_TRY(vg_done(c, vg_stream_create(c, flags & CU_STREAM_NON_BLOCKING ? 0 : VGPU_CMD_BLOCKING, &s)));
+	s->cu_flags = flags;
+	*stream = VG_HANDLE(CUstream, s);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
+{
+	return cuStreamCreateWithPriority(stream, flags, 0);
+}
+
+CUresult cuStreamDestroy_v2(CUstream h)
+{
+	struct vg_stream *s;
+
+	VG_READY();
+	s = (uintptr_t)h > 2 ? vg_get(VG_STREAM, (uint64_t)(uintptr_t)h) : NULL;
+	if (!s)
+		return CUDA_ERROR_INVALID_HANDLE;
+	vg_stream_destroy(s);
+	return CUDA_SUCCESS;
+}
+
+static CUresult impl_cuStreamQuery(CUstream h, bool pt)
+{
+	struct vg_stream *s;
+	uint32_t e;
+
+	VG_READY();
+	VG_TRY(vg_stream(h, pt, &s));
+	if (!vg_stream_idle(s))
+		return CUDA_ERROR_NOT_READY;
+	/* Values move on when a context fails: look at the error behind them. */
+	e = vg_ctx_error(s->ctx);
+	if (e)
+		return vg_fail(s->ctx, e);
+	vg_printf_drain(s->ctx);
+	return CUDA_SUCCESS;
+}
+VG_TWIN(cuStreamQuery, _ptsz, (CUstream stream), (stream, pt))
+
+static CUresult impl_cuStreamSynchronize(CUstream h, bool pt)
+{
+	struct vg_stream *s;
+
+	VG_READY();
+	VG_TRY(vg_stream(h, pt, &s));
+	return vg_done(s->ctx, vg_stream_sync(s));
+}
+VG_TWIN(cuStreamSynchronize, _ptsz, (CUstream stream), (stream, pt))
+
+static CUresult impl_cuStreamGetPriority(CUstream h, int *priority, bool pt)
+{
+	struct vg_stream *s;
+
+	VG_READY();
+	if (!priority)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	*priority = 0;
+	return CUDA_SUCCESS;
+}
+VG_TWIN(cuStreamGetPriority, _ptsz, (CUstream stream, int *priority), (stream, priority, pt))
+
+static CUresult impl_cuStreamGetFlags(CUstream h, unsigned int *flags, bool pt)
+{
+	struct vg_stream *s;
+
+	VG_READY();
+	if (!flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	*flags = s->cu_flags;
+	return CUDA_SUCCESS;
+}
+VG_TWIN(cuStreamGetFlags, _ptsz, (CUstream stream, unsigned int *flags), (stream, flags, pt))
+
+static CUresult impl_cuStreamGetId(CUstream h, unsigned long long *id, bool pt)
+{
+	struct vg_stream *s;
+
+	VG_READY();
+	if (!id)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	*id = s->id;
+	return CUDA_SUCCESS;
+}
+VG_TWIN(cuStreamGetId, _ptsz, (CUstream stream, unsigned long long *id), (stream, id, pt))
+
+static CUresult impl_cuStreamGetCtx(CUstream h, CUcontext *ctx, bool pt)
+{
+	struct vg_stream *s;
+
+	VG_READY();
+	if (!ctx)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	*ctx = VG_HANDLE(CUcontext, s->ctx);
+	return CUDA_SUCCESS;
+}
+VG_TWIN(cuStreamGetCtx, _ptsz, (CUstream stream, CUcontext *ctx), (stream, ctx, pt))
+
+static CUresult impl_cuStreamGetCtx_v2(CUstream h, CUcontext *ctx, CUgreenCtx *green, bool pt)
+{
+	VG_TRY(impl_cuStreamGetCtx(h, ctx, pt));
+	if (green)
+		*green = NULL;
+	return CUDA_SUCCESS;
+}
+VG_TWIN(cuStreamGetCtx_v2, _ptsz, (CUstream stream, CUcontext *ctx, CUgreenCtx *green), (stream, ctx, green, pt))
+
+static CUresult impl_cuStreamGetDevice(CUstream h, CUdevice *dev, bool pt)
+{
+	struct vg_stream *s;
+
+	VG_READY();
+	if (!dev)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	*dev = (CUdevice)s->ctx->ordinal;
+	return CUDA_SUCCESS;
+}
+VG_TWIN(cuStreamGetDevice, _ptsz, (CUstream stream, CUdevice *dev), (stream, dev, pt))
+
+/* ---- host functions ---- */
+
+static CUresult impl_cuLaunchHostFunc(CUstream h, CUhostFn fn, void *user, bool pt)
+{
+	struct vg_stream *s;
+
+	VG_READY();
+	if (!fn)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	return vg_done(s->ctx, vg_host_call(s, 0, fn, NULL, user));
+}
+VG_TWIN(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn fn, void *user), (stream, fn, user, pt))
+
+/* The callback's signature is CUDA's; core/ has its own view of handles and errors. */
+struct callback {
+	CUstreamCallback fn;
+	void *user;
+};
+
+static void call_back(uint64_t stream, uint32_t status, void *user)
+{
+	struct callback *cb = user, k = *cb;
+
+	free(cb);
+	k.fn((CUstream)(uintptr_t)stream, (CUresult)vg_result(status), k.user);
+}
+
+static CUresult impl_cuStreamAddCallback(CUstream h, CUstreamCallback fn, void *user, unsigned int flags, bool pt)
+{
+	struct callback *cb;
+	struct vg_stream *s;
+	uint32_t status;
+
+	VG_READY();
+	if (!fn || flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	cb = malloc(sizeof *cb);
+	if (!cb)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*cb = (struct callback){ fn, user };
+	status = vg_host_call(s, (uint64_t)(uintptr_t)h, NULL, call_back, cb);
+	if (status)
+		free(cb);
+	return vg_done(s->ctx, status);
+}
+VG_TWIN(cuStreamAddCallback, _ptsz,
+	(CUstream stream, CUstreamCallback fn, void *user, unsigned int flags), (stream, fn, user, flags, pt))
+
+/* ---- waits and writes of memory ---- */
+
+static CUresult stream_value(CUstream h, CUdeviceptr addr, uint64_t value, uint32_t bytes, uint8_t op,
+			     unsigned int flags, bool pt)
+{
+	struct vgpu_body_value b = { .addr = addr, .value = value, .bytes = bytes };
+	struct vg_stream *s;
+	struct vg_mem m;
+
+	VG_READY();
+	if (op == VGPU_OP_WAIT_VALUE) {
+		if (flags & ~(unsigned)(3 | CU_STREAM_WAIT_VALUE_FLUSH))
+			return CUDA_ERROR_INVALID_VALUE;
+		b.compare = flags & 3;
+	} else if (flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) {
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	VG_TRY(vg_stream(h, pt, &s));
+	if (addr % bytes || !vg_mem_find(addr, &m))
+		return CUDA_ERROR_INVALID_VALUE;
+	vg_submit(s, op, &b, NULL, 0);
+	return CUDA_SUCCESS;
+}
+
+#define VALUE_CALL(name, type, bytes, op) \
+	static CUresult impl_##name(CUstream s, CUdeviceptr a, type v, unsigned int f, bool pt) \
+	{ \
+		return stream_value(s, a, v, bytes, op, f, pt); \
+	} \
+	VG_TWIN(name, _ptsz, (CUstream stream, CUdeviceptr addr, type value, unsigned int flags), \
+		(stream, addr, value, flags, pt))
+
+VALUE_CALL(cuStreamWaitValue32_v2, cuuint32_t, 4, VGPU_OP_WAIT_VALUE)
+VALUE_CALL(cuStreamWaitValue64_v2, cuuint64_t, 8, VGPU_OP_WAIT_VALUE)
+VALUE_CALL(cuStreamWriteValue32_v2, cuuint32_t, 4, VGPU_OP_WRITE_VALUE)
+VALUE_CALL(cuStreamWriteValue64_v2, cuuint64_t, 8, VGPU_OP_WRITE_VALUE)
+
+/* ---- attributes ---- */
+
+static CUresult impl_cuStreamAttachMemAsync(CUstream h, CUdeviceptr ptr, size_t bytes, unsigned int flags, bool pt)
+{
+	struct vg_stream *s;
+	struct vg_mem m;
+
+	VG_READY();
+	if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	if (!vg_mem_find(ptr, &m) || m.kind != VG_MEM_MANAGED || (bytes && bytes != m.bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	/* Managed memory is one memory for both sides here: every attachment is already true. */
+	return CUDA_SUCCESS;
+}
+VG_TWIN(cuStreamAttachMemAsync, _ptsz, (CUstream stream, CUdeviceptr ptr, size_t bytes, unsigned int flags),
+	(stream, ptr, bytes, flags, pt))
+
+static CUresult impl_cuStreamCopyAttributes(CUstream dst, CUstream src, bool pt)
+{
+	struct vg_stream *d, *s;
+
+	VG_READY();
+	VG_TRY(vg_stream(dst, pt, &d));
+	return vg_stream(src, pt, &s);  /* all streams have the same attributes */
+}
+VG_TWIN(cuStreamCopyAttributes, _ptsz, (CUstream dst, CUstream src), (dst, src, pt))
+
+static CUresult impl_cuStreamGetAttribute(CUstream h, CUstreamAttrID attr, CUstreamAttrValue *value, bool pt)
+{
+	struct vg_stream *s;
+
+	VG_READY();
+	if (!value)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	memset(value, 0, sizeof *value);
+	switch ((int)attr) {
+	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+		value->syncPolicy = CU_SYNC_POLICY_AUTO;
+		return CUDA_SUCCESS;
+	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+		return CUDA_SUCCESS;
+	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+		value->memSyncDomainMap.remote = 1;
+		return CUDA_SUCCESS;
+	}
+	return CUDA_ERROR_INVALID_VALUE;
+}
+VG_TWIN(cuStreamGetAttribute, _ptsz, (CUstream stream, CUstreamAttrID attr, CUstreamAttrValue *value),
+	(stream, attr, value, pt))
+
+static CUresult impl_cuStreamSetAttribute(CUstream h, CUstreamAttrID attr, const CUstreamAttrValue *value, bool pt)
+{
+	struct vg_stream *s;
+
+	VG_READY();
+	if (!value)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	switch ((int)attr) {
+	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:        /* hints, all four */
+	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+		return CUDA_SUCCESS;
+	}
+	return CUDA_ERROR_INVALID_VALUE;
+}
+VG_TWIN(cuStreamSetAttribute, _ptsz, (CUstream stream, CUstreamAttrID attr, const CUstreamAttrValue *value),
+	(stream, attr, value, pt))
+
+/* ---- capture: no stream ever captures ---- */
+
+static CUresult impl_cuStreamIsCapturing(CUstream h, CUstreamCaptureStatus *status, bool pt)
+{
+	struct vg_stream *s;
+
+	VG_READY();
+	if (!status)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	*status = CU_STREAM_CAPTURE_STATUS_NONE;
+	return CUDA_SUCCESS;
+}
+VG_TWIN(cuStreamIsCapturing, _ptsz, (CUstream stream, CUstreamCaptureStatus *status), (stream, status, pt))
+
+static CUresult impl_cuStreamGetCaptureInfo(CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id, bool pt)
+{
+	VG_TRY(impl_cuStreamIsCapturing(h, status, pt));
+	if (id)
+		*id = 0;
+	return CUDA_SUCCESS;
+}
+VG_TWIN(cuStreamGetCaptureInfo, _ptsz, (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id),
+	(stream, status, id, pt))
+
+static CUresult impl_cuStreamGetCaptureInfo_v3(CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id,
+					       CUgraph *graph, const CUgraphNode **deps,
+					       const CUgraphEdgeData **edges, size_t *n, bool pt)
+{
+	VG_TRY(impl_cuStreamGetCaptureInfo(h, status, id, pt));
+	if (graph)
+		*graph = NULL;
+	if (deps)
+		*deps = NULL;
+	if (edges)
+		*edges = NULL;
+	if (n)
+		*n = 0;
+	return CUDA_SUCCESS;
+}
+VG_TWIN(cuStreamGetCaptureInfo_v3, _ptsz,
+	(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph, const CUgraphNode **deps,
+	 const CUgraphEdgeData **edges, size_t *n),
+	(stream, status, id, graph, deps, edges, n, pt))
+
+static CUresult impl_cuStreamGetCaptureInfo_v2(CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id,
+					       CUgraph *graph, const CUgraphNode **deps, size_t *n, bool pt)
+{
+	return impl_cuStreamGetCaptureInfo_v3(h, status, id, graph, deps, NULL, n, pt);
+}
+VG_TWIN(cuStreamGetCaptureInfo_v2, _ptsz,
+	(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph, const CUgraphNode **deps,
+	 size_t *n),
+	(stream, status, id, graph, deps, n, pt))
+
+static CUresult impl_cuStreamBeginCapture_v2(CUstream h, CUstreamCaptureMode mode, bool pt)
+{
+	struct vg_stream *s;
+
+	VG_READY();
+	if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	return vg_unsupported("stream capture (cuStreamBeginCapture)");
+}
+VG_TWIN(cuStreamBeginCapture_v2, _ptsz, (CUstream stream, CUstreamCaptureMode mode), (stream, mode, pt))
+
+static CUresult impl_cuStreamBeginCapture(CUstream h, bool pt)
+{
+	return impl_cuStreamBeginCapture_v2(h, CU_STREAM_CAPTURE_MODE_GLOBAL, pt);
+}
+VG_TWIN(cuStreamBeginCapture, _ptsz, (CUstream stream), (stream, pt))
+
+static CUresult impl_cuStreamEndCapture(CUstream h, CUgraph *graph, bool pt)
+{
+	struct vg_stream *s;
+
+	VG_READY();
+	if (!graph)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	*graph = NULL;
+	return CUDA_ERROR_ILLEGAL_STATE;        /* documented: the stream is not capturing */
+}
+VG_TWIN(cuStreamEndCapture, _ptsz, (CUstream stream, CUgraph *graph), (stream, graph, pt))
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+	struct vg_thread *t;
+	int old;
+
+	VG_READY();
+	if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+		return CUDA_ERROR_INVALID_VALUE;
+	t = vg_thread();
+	if (!t)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	old = t->capture_mode;
+	t->capture_mode = *mode;
+	*mode = (CUstreamCaptureMode)old;
+	return CUDA_SUCCESS;
+}
