@@ -18,6 +18,7 @@
 double raw_deadline, raw_scale = 1;
 static uint64_t seed = 0x9e3779b97f4a7c15ull;
 static int breaches, misses;
+static char refusal[160] = "nothing was refused";     /* the last one */
 
 double raw_now(void)
 {
@@ -94,7 +95,7 @@ int raw_breaches(void)
 void raw_miss(const char *why)
 {
 	misses++;
-	printf("nothing done: %s\n", why);
+	printf("nothing done: %s (%s)\n", why, refusal);
 	fflush(stdout);
 }
 
@@ -118,6 +119,7 @@ int raw_connect(void)
 	if (fd < 0)
 		return -1;
 	if (connect(fd, (struct sockaddr *)&sa, sizeof sa)) {
+		snprintf(refusal, sizeof refusal, "connect: %s", strerror(errno));
 		close(fd);
 		return -1;
 	}
@@ -201,6 +203,8 @@ int raw_open(struct raw *r)
 	if (!raw_send(r->sock, &h, sizeof h, NULL, 0))
 		n = raw_recv(r->sock, &r->hello, sizeof r->hello, fd, VGPU_HELLO_FDS, 1500);
 	if (n < (int)sizeof r->hello || r->hello.status != VGPU_ST_OK || fd[VGPU_HELLO_FD_SEG0] < 0) {
+		snprintf(refusal, sizeof refusal, "HELLO: %d bytes, status %u, %.90s", n,
+			n > 16 ? r->hello.status : 0, n >= (int)sizeof r->hello ? r->hello.text : "");
 		close(r->sock);
 		r->sock = -1;
 		return -1;
@@ -241,10 +245,15 @@ int raw_context(struct raw *r)
 	struct vgpu_msg_ctx q = { .h = { VGPU_MSG_CTX_CREATE, sizeof q } };
 	struct vgpu_msg_ctx_r a;
 
+	int n;
+
 	if (raw_send(r->sock, &q, sizeof q, NULL, 0))
 		return -1;
-	if (raw_recv(r->sock, &a, sizeof a, NULL, 0, 2000) != (int)sizeof a || a.status != VGPU_ST_OK)
+	n = raw_recv(r->sock, &a, sizeof a, NULL, 0, 3000);
+	if (n != (int)sizeof a || a.status != VGPU_ST_OK) {
+		snprintf(refusal, sizeof refusal, "CTX_CREATE: %d bytes, status %u", n, n > 12 ? a.status : 0);
 		return -1;
+	}
 	if (a.context >= VGPU_MAX_CONTEXTS) {
 		raw_breach("CTX_CREATE answered context %u", a.context);
 		return -1;
