@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The whole agent but main(), against a device in this process (agent_fake.h) and clients that
+ * speak the bare contract (agent_raw.h): queues, quotas, malformed input, deaths, sleep.
+ *
+ * Sources: tests/unit/test_agent_loopback.c, all of agent without main.c, fw-protocol/vgpu_check.c -lpthread
+ * Flags: -D_GNU_SOURCE -DVGPU_NO_LIBCPUID -Ifw-protocol -Iagent      Sanitizers: ASan, UBSan
+ */
+#include <dirent.h>
+#include <sched.h>
+#include <stdint.h>
+
+#include "agent_raw.h"
+
+#include "../../agent/boot.h"
+#include "../../agent/control.h"
+#include "../../agent/cpu.h"
+#include "../../agent/data.h"
+#include "../../agent/idle.h"
+#include "../../agent/options.h"
+#include "../../agent/sigbus.h"
+#include "agent_fake.h"
+
+#define SPAN(i) (VGPU_SPAN_BASE_DEFAULT + (uint64_t)(i) * 16 * VGPU_TIB)
+#define HEAP(i) (VGPU_DEVICE_BASE(SPAN(i), 0) + VGPU_ARENA_BYTES)
+
+static unsigned failed, checks;
+static char path[64];
+static pthread_t control;
+
+#define CHECK(x) check(!!(x), #x, __func__, __LINE__)
+
+static int check(int ok, const char *what, const char *fn, int line)
+{
+	checks++;
+	if (!ok) {
+		failed++;
+		printf("FAIL %s:%d: %s\n", fn, line, what);
+	}
+	return ok;
+}
+
+/* Polls a condition for up to 3 s: the agent does things in its own time. */
+#define SOON(x) \
+	do { \
+		uint64_t until_ = raw_ns() + 3000000000ull; \
+\
+		while (!(x) && raw_ns() < until_) \
+			usleep(1000); \
+		CHECK(x); \
+	} while (0)
+
+static unsigned open_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static uint64_t used(void)
+{
+	return vgpu_load_relaxed64(&agent.page->device[0].memory_used);
+}
+
+static unsigned maps(void)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&fake.lock);
+	n = fake.maps;
+	pthread_mutex_unlock(&fake.lock);
+	return n;
+}
+
+static const struct vgpu_cmd nop = { .op = VGPU_OP_NOP };
+
+static void test_hello(void)
+{
+	struct vgpu_msg_hello m = { .magic = VGPU_SESSION_MAGIC, .version = 99 };
+	struct vgpu_msg_index ask = { .index = 0 };
+	static struct vgpu_msg_device_r dev;
+	static struct vgpu_msg_status_r st;
+	struct vgpu_msg_hello_r a;
+	struct raw r;
+
+	/* another version is told so, in words */
+	CHECK(raw_connect(&r, path) == 0 && raw_send(&r, &m, VGPU_MSG_HELLO, sizeof(m)) == 0);
+	CHECK(raw_recv(&r, &a, sizeof(a), NULL, 0) == sizeof(a) && a.status == VGPU_ST_NOT_SUPPORTED && a.text[0]);
+	CHECK(raw_recv(&r, &a, sizeof(a), NULL, 0) == 0);
+	close(r.sock);
+
+	/* a required feature that nobody knows */
+	CHECK(raw_open(&r, path, 0, 1ull << 40) == VGPU_ST_NOT_SUPPORTED);
+	raw_close(&r);
+	/* spans where none may be */
+	CHECK(raw_open(&r, path, 0x1000, 0) == VGPU_ST_INVALID);
+	raw_close(&r);
+	CHECK(raw_open(&r, path, VGPU_SPAN_BASE_DEFAULT + 4096, 0) == VGPU_ST_INVALID);
+	raw_close(&r);
+	CHECK(raw_open(&r, path, 0x7fffffffffffull << 12, 0) == VGPU_ST_INVALID);
+	raw_close(&r);
+
+	/* a monitor: no window, no context, but answers */
+	CHECK(raw_open(&r, path, 0, 0) == 0 && r.fds[VGPU_HELLO_FD_KICK] < 0);
+	CHECK(raw_send(&r, &ask, VGPU_MSG_DEVICE, sizeof(ask)) == 0);
+	CHECK(raw_recv(&r, &dev, sizeof(dev), NULL, 0) == sizeof(dev) && dev.status == 0 && !strcmp(dev.info.name, "fake"));
+	CHECK(!strcmp(dev.info.bus_id, "0000:00:05.0"));
+	CHECK(raw_send(&r, &ask, VGPU_MSG_STATUS, sizeof(ask)) == 0);
+	CHECK(raw_recv(&r, &st, sizeof(st), NULL, 0) == sizeof(st) && st.clients == 0 && st.agent_pid == (uint32_t)getpid());
+	uint32_t n;
+	CHECK(raw_ctx_create(&r, 0, &n) == VGPU_ST_INVALID);
+	raw_close(&r);
+}
+
+static void expect_dropped(void *msg, unsigned type, size_t bytes, int greet, const char *what)
+{
+	struct raw r;
+	char answer[4096];
+
+	if (!greet)
+		CHECK(raw_connect(&r, path) == 0);
+	else
+		CHECK(raw_open(&r, path, SPAN(0), 0) == 0);
+	raw_send(&r, msg, type, bytes);
+	if (raw_recv(&r, answer, sizeof(answer), NULL, 0) != 0 && ++failed)
+		printf("FAIL not dropped: %s\n", what);
+	checks++;
+	if (greet)
+		raw_close(&r);
+	else
+		close(r.sock);
+}
+
+static void test_bad_messages(void)
+{
+	struct vgpu_msg_hello h = { .magic = 1, .version = VGPU_PROTOCOL_VERSION };
+	struct vgpu_msg_index i = { .index = 0, .rsvd = 1 };
+	struct vgpu_msg_ctx c = { .weight = 5000 };
+	char big[256] = "";
+
+	expect_dropped(&h, VGPU_MSG_HELLO, sizeof(h), 0, "HELLO without magic");
+	expect_dropped(&h, VGPU_MSG_HELLO, sizeof(h) - 8, 0, "short HELLO");
+	expect_dropped(&i, VGPU_MSG_DEVICE, sizeof(i), 0, "request before HELLO");
+	expect_dropped(big, 77, 16, 0, "unknown type");
+	expect_dropped(big, VGPU_MSG_DEVICE, sizeof(big), 1, "long DEVICE");
+	expect_dropped(&i, VGPU_MSG_DEVICE, sizeof(i), 1, "reserved field");
+	expect_dropped(&c, VGPU_MSG_CTX_CREATE, sizeof(c), 1, "weight");
+	h.magic = VGPU_SESSION_MAGIC;
+	expect_dropped(&h, VGPU_MSG_HELLO, sizeof(h), 1, "second HELLO");
+}
+
+static void test_queue(void)
+{
+	struct vgpu_cmd copy = { .op = VGPU_OP_COPY_INLINE };
+	uint8_t payload[4096];
+	uint64_t sum = 0, t = 0;
+	struct raw r;
+	uint32_t n = 9;
+
+	CHECK(raw_open(&r, path, SPAN(0), VGPU_FEATURE_ASYM_FENCE) == 0);
+	CHECK(r.asym == agent.asym);
+	CHECK(raw_ctx_create(&r, 0, &n) == 0 && n == 0);
+	t = raw_io(&r, n, nop, NULL, 0);
+	CHECK(t == 1 && raw_wait(&r, n, 0, t, 3000) == 0);
+
+	/* many laps, commands of all lengths; the device adds up every payload byte */
+	copy.u.copy.dst = HEAP(0);
+	for (unsigned i = 0; i < 600; i++) {
+		unsigned bytes = i * 37 % 4097;
+
+		for (unsigned b = 0; b < bytes; b++)
+			sum += payload[b] = (uint8_t)(i + b);
+		copy.stream = i % VGPU_MAX_STREAMS;
+		copy.u.copy.bytes = bytes;
+		t = raw_io(&r, n, copy, payload, bytes);
+		if (!CHECK(t != 0))
+			break;
+	}
+	CHECK(raw_wait(&r, n, 599, t, 5000) == 0);
+	pthread_mutex_lock(&fake.lock);
+	CHECK(fake.ctx[0].sum == sum);
+	pthread_mutex_unlock(&fake.lock);
+
+	/* asleep and woken, both ways */
+	for (unsigned i = 0; i < 50; i++) {
+		SOON(vgpu_load_relaxed32(&r.page->need_wakeup));
+		t = raw_io(&r, n, nop, NULL, 0);
+		CHECK(raw_wait(&r, n, 0, t, 3000) == 0);
+	}
+	CHECK(raw_ctx_destroy(&r, n) == 0);
+	CHECK(raw_ctx_destroy(&r, n) == VGPU_ST_BAD_HANDLE);
+	/* the number's next life starts from zero */
+	CHECK(raw_ctx_create(&r, 0, &n) == 0 && n == 0 && r.io_tail[0] == 0);
+	t = raw_io(&r, n, nop, NULL, 0);
+	CHECK(t == 1 && raw_wait(&r, n, 0, t, 3000) == 0);
+	raw_close(&r);
+}
+
+static void test_control(void)
+{
+	uint64_t v[5];
+	struct raw r;
+	uint32_t n;
+
+	CHECK(raw_open(&r, path, SPAN(0), 0) == 0);
+	CHECK(raw_ctl(&r, VGPU_OP_AGENT_PING, 0, 0, 0, 0, 0, v) == 0);
+	CHECK(raw_ctl(&r, VGPU_OP_PING, 3, 0, 0, 0, 0, v) == VGPU_ST_BAD_HANDLE);
+	CHECK(raw_ctx_create(&r, 0, &n) == 0);
+	for (unsigned i = 0; i < 300; i++)
+		CHECK(raw_ctl(&r, VGPU_OP_PING, n, 0, 0, 0, 0, v) == 0 && v[0] == 4711);
+	/* accounting: charged when asked, given back when freed */
+	CHECK(raw_ctl(&r, VGPU_OP_MEM_ALLOC, n, 0, HEAP(0), 1 << 20, 0, v) == 0 && used() == 1 << 20);
+	CHECK(raw_ctl(&r, VGPU_OP_PHYS_ALLOC, n, 0, 0, 2 << 20, 0, v) == 0 && used() == 3 << 20);
+	CHECK(raw_ctl(&r, VGPU_OP_MEM_ALLOC, n, 0, HEAP(0), FAKE_MEMORY, 0, v) == VGPU_ST_OUT_OF_MEMORY);
+	CHECK(raw_ctl(&r, VGPU_OP_MEM_FREE, n, 0, HEAP(0), 1 << 20, 0, v) == 0 && used() == 2 << 20);
+	/* a device that agrees to a free too many cannot make the account negative */
+	CHECK(raw_ctl(&r, VGPU_OP_MEM_FREE, n, 0, HEAP(0), 64 << 20, 0, v) == 0 && used() == 0);
+	/* a status that does not exist */
+	FAKE_SET(lie_status, 1);
+	CHECK(raw_ctl(&r, VGPU_OP_MEM_ALLOC, n, 0, HEAP(0), 4096, 0, v) == VGPU_ST_INTERNAL && used() == 0);
+	FAKE_SET(lie_status, 0);
+	CHECK(raw_ctl(&r, VGPU_OP_MEM_ALLOC, n, 0, HEAP(0), 8192, 0, v) == 0 && used() == 8192);
+	CHECK(raw_ctx_destroy(&r, n) == 0);
+	CHECK(used() == 0);
+	CHECK(raw_ctl(&r, VGPU_OP_PING, n, 0, 0, 0, 0, v) == VGPU_ST_CONTEXT_DEAD);
+	/* malformed: the client goes */
+	CHECK(raw_ctl(&r, VGPU_OP_MEM_ALLOC, n, 0, 4096, 4096, 0, v) == -ETIMEDOUT || 1);
+	char end[64];
+	CHECK(raw_recv(&r, end, sizeof(end), NULL, 0) == 0);
+	raw_close(&r);
+}
+
+/* One bad slot kills that context only; what it is, the client reads in words. */
+static void test_bad_commands(void)
+{
+	struct raw r;
+
+	CHECK(raw_open(&r, path, SPAN(0), 0) == 0);
+	for (unsigned kind = 0; kind < 8; kind++) {
+		struct vgpu_cmd c = nop;
+		struct vgpu_cmd *s;
+		uint32_t good, bad;
+		uint64_t t;
+
+		CHECK(raw_ctx_create(&r, 0, &good) == 0 && raw_ctx_create(&r, 0, &bad) == 0);
+		t = raw_io(&r, bad, nop, NULL, 0);
+		CHECK(raw_wait(&r, bad, 0, t, 3000) == 0);
+		c.ticket = 2;
+		c.slots = 1;
+		switch (kind) {
+		case 0: c.op = 200; break;
+		case 1: c.op = VGPU_OP_PING; break;             /* of the other queue */
+		case 2: c.ticket = 3; break;
+		case 3: c.slots = 75; break;
+		case 4: c.stream = VGPU_MAX_STREAMS; break;
+		case 5: c.flags = 0x80; break;
+		case 6: c.op = VGPU_OP_COPY; c.u.copy.dst = 4096; c.u.copy.bytes = 8; break;
+		case 7: c.op = VGPU_OP_COPY_INLINE; c.slots = 2; c.u.copy.dst = HEAP(0); c.u.copy.bytes = 8; break; /* payload without seq */
+		}
+		s = &raw_ioq(&r, bad, 1)->cmd;
+		memcpy((char *)s + 4, (char *)&c + 4, 60);
+		vgpu_slot_publish((union vgpu_slot *)s, 1);
+		raw_kick(&r);
+		CHECK(raw_wait(&r, bad, 5, 2, 3000) == VGPU_ST_PROTOCOL);
+		CHECK(raw_head(&r, bad)->error == VGPU_ST_PROTOCOL && raw_head(&r, bad)->report_bytes > 10);
+		t = raw_io(&r, good, nop, NULL, 0);
+		CHECK(raw_wait(&r, good, 0, t, 3000) == 0);
+		CHECK(raw_ctx_destroy(&r, bad) == 0 && raw_ctx_destroy(&r, good) == 0);
+	}
+	raw_close(&r);
+}
+
+/* A device that takes nothing: the client's queue stalls, nobody else's does. */
+static void test_stall(void)
+{
+	struct raw a, b;
+	uint32_t na, nb;
+	uint64_t t = 0, tb;
+
+	CHECK(raw_open(&a, path, SPAN(0), 0) == 0 && raw_ctx_create(&a, 0, &na) == 0);
+	CHECK(raw_open(&b, path, SPAN(1), 0) == 0 && raw_ctx_create(&b, 0, &nb) == 0);
+	FAKE_SET(hold, 1);
+	for (unsigned i = 0; i < 2 * VGPU_IOQ_SLOTS; i++)
+		t = raw_io(&a, na, nop, NULL, 0);
+	SOON(vgpu_load_relaxed64(&raw_head(&a, na)->io_head) == VGPU_DEV_IO_SLOTS);
+	for (unsigned i = 0; i < 20; i++) {
+		tb = raw_io(&b, nb, nop, NULL, 0);
+		CHECK(raw_wait(&b, nb, 0, tb, 3000) == 0);
+	}
+	CHECK(vgpu_load_relaxed64(&raw_head(&a, na)->io_head) == VGPU_DEV_IO_SLOTS);
+	FAKE_SET(hold, 0);
+	CHECK(raw_wait(&a, na, 0, t, 5000) == 0);
+	/* a device that claims more than it was given */
+	FAKE_SET(lie_head, 1);
+	for (unsigned i = 0; i < 2 * VGPU_IOQ_SLOTS && !raw_head(&a, na)->error; i++)
+		if (!raw_io(&a, na, nop, NULL, 0))
+			break;
+	CHECK(raw_wait(&a, na, 0, ~0ull, 3000) == VGPU_ST_INTERNAL);
+	FAKE_SET(lie_head, 0);
+	tb = raw_io(&b, nb, nop, NULL, 0);
+	CHECK(raw_wait(&b, nb, 0, tb, 3000) == 0);
+	raw_close(&a);
+	raw_close(&b);
+}
+
+static void test_limits(void)
+{
+	struct vgpu_msg_grow m = { .bytes = 3 << 20 };
+	struct vgpu_msg_grow_r g;
+	struct raw r[6];
+	uint32_t n;
+	int rc = 0, fd = -1;
+
+	CHECK(raw_open(&r[0], path, SPAN(0), 0) == 0);
+	for (unsigned i = 0; i < VGPU_MAX_CONTEXTS; i++)
+		CHECK(raw_ctx_create(&r[0], 0, &n) == 0 && n == i);
+	CHECK(raw_ctx_create(&r[0], 0, &n) == VGPU_ST_LIMIT);
+	CHECK(raw_ctx_create(&r[0], 5, &n) == VGPU_ST_INVALID);
+	FAKE_SET(fail_create, VGPU_ST_OUT_OF_MEMORY);
+	CHECK(raw_ctx_destroy(&r[0], 4) == 0 && raw_ctx_create(&r[0], 0, &n) == VGPU_ST_OUT_OF_MEMORY);
+	FAKE_SET(fail_create, 0);
+	CHECK(raw_ctx_create(&r[0], 0, &n) == 0 && n == 4);
+
+	/* the window: rounded up, without gaps, seen by all contexts, up to the quota (32 MiB here) */
+	CHECK(raw_send(&r[0], &m, VGPU_MSG_WINDOW_GROW, sizeof(m)) == 0);
+	CHECK(raw_recv(&r[0], &g, sizeof(g), &fd, 1) == sizeof(g) && g.status == 0 && fd >= 0);
+	CHECK(g.offset == VGPU_SEG0_BYTES && g.bytes == 4 << 20);
+	CHECK(ftruncate(fd, 0) < 0 && ftruncate(fd, 64 << 20) < 0);     /* sealed */
+	close(fd);
+	pthread_mutex_lock(&fake.lock);
+	CHECK(fake.ctx[0].segments == 1 && fake.ctx[7].segments == 1);
+	pthread_mutex_unlock(&fake.lock);
+	m.bytes = 26 << 20;
+	raw_send(&r[0], &m, VGPU_MSG_WINDOW_GROW, sizeof(m));
+	CHECK(raw_recv(&r[0], &g, sizeof(g), NULL, 0) == sizeof(g) && g.status == VGPU_ST_OUT_OF_MEMORY);
+	m.bytes = ~0ull - 5;
+	raw_send(&r[0], &m, VGPU_MSG_WINDOW_GROW, sizeof(m));
+	CHECK(raw_recv(&r[0], &g, sizeof(g), NULL, 0) == sizeof(g) && g.status == VGPU_ST_OUT_OF_MEMORY);
+	m.bytes = 0;
+	raw_send(&r[0], &m, VGPU_MSG_WINDOW_GROW, sizeof(m));
+	CHECK(raw_recv(&r[0], &g, sizeof(g), NULL, 0) == sizeof(g) && g.status == VGPU_ST_INVALID);
+	/* a context born later gets the segments that are there already */
+	CHECK(raw_ctx_destroy(&r[0], 0) == 0 && raw_ctx_create(&r[0], 0, &n) == 0 && n == 0);
+	pthread_mutex_lock(&fake.lock);
+	CHECK(fake.ctx[0].segments == 1);
+	pthread_mutex_unlock(&fake.lock);
+
+	/* clients: 4 of this user here */
+	for (unsigned i = 1; i < 6; i++) {
+		rc = raw_open(&r[i], path, 0, 0);
+		CHECK(rc == (i < 4 ? 0 : VGPU_ST_LIMIT));
+	}
+	for (unsigned i = 0; i < 6; i++)
+		raw_close(&r[i]);
+}
+
+static void test_deaths(void)
+{
+	struct raw r;
+	uint32_t a, b;
+	uint64_t t, v[5];
+
+	CHECK(raw_open(&r, path, SPAN(0), 0) == 0);
+	CHECK(raw_ctx_create(&r, 0, &a) == 0 && raw_ctx_create(&r, 0, &b) == 0);
+	CHECK(raw_ctl(&r, VGPU_OP_MEM_ALLOC, a, 0, HEAP(0), 4096, 0, v) == 0 && used() == 4096);
+	/* a context's process dies: whoever sleeps on it wakes with an error, its memory is free */
+	FAKE_SET(hold, 1);
+	t = raw_io(&r, a, nop, NULL, 0);
+	FAKE_SET(die, 1);
+	CHECK(raw_wait(&r, a, 0, t, 3000) == VGPU_ST_CONTEXT_DEAD);
+	SOON(used() == 0);
+	FAKE_SET(hold, 0);
+	CHECK(raw_ctl(&r, VGPU_OP_PING, a, 0, 0, 0, 0, v) == VGPU_ST_CONTEXT_DEAD);
+	t = raw_io(&r, b, nop, NULL, 0);
+	CHECK(raw_wait(&r, b, 0, t, 3000) == 0);
+	/* many admin commands between two deaths: the event is posted anew in time */
+	for (unsigned i = 0; i < 70; i++) {
+		uint32_t c = 0;
+
+		CHECK(raw_ctx_create(&r, 0, &c) == 0 && raw_ctx_destroy(&r, c) == 0);
+	}
+	FAKE_SET(die, 2);
+	CHECK(raw_wait(&r, b, 0, ~0ull, 3000) == VGPU_ST_CONTEXT_DEAD);
+	CHECK(raw_ctx_destroy(&r, a) == 0 && raw_ctx_destroy(&r, b) == 0);
+
+	/* the device dies, and comes back */
+	CHECK(raw_ctx_create(&r, 0, &a) == 0);
+	fake_kill();
+	CHECK(raw_wait(&r, a, 0, ~0ull, 3000) == VGPU_ST_DEVICE_LOST);
+	SOON(vgpu_load_relaxed32(&r.page->device[0].state) == 0);
+	CHECK(raw_ctx_create(&r, 0, &b) == VGPU_ST_DEVICE_LOST);
+	FAKE_SET(no_doorbell_fds, 1);
+	FAKE_SET(dead, 0);
+	SOON(vgpu_load_relaxed32(&r.page->device[0].state) == 1);
+	CHECK(raw_ctx_destroy(&r, a) == 0 && raw_ctx_create(&r, 0, &a) == 0);
+	t = raw_io(&r, a, nop, NULL, 0);
+	CHECK(raw_wait(&r, a, 0, t, 3000) == 0);
+	raw_close(&r);
+}
+
+/* A page of the client's memory cannot be had: zeroes come, and the client is marked. */
+static void test_sigbus(void)
+{
+	int fd = (int)syscall(SYS_memfd_create, "short", 1u);
+	volatile uint8_t *w = sigbus_window(AGENT_CLIENTS - 1);
+
+	CHECK(ftruncate(fd, 4096) == 0);
+	CHECK(mmap((void *)(uintptr_t)w, VGPU_SEG0_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED);
+	w[0] = 7;
+	CHECK(!agent.client[AGENT_CLIENTS - 1].poisoned);
+	CHECK(w[1 << 20] == 0);
+	CHECK(agent.client[AGENT_CLIENTS - 1].poisoned && w[0] == 0);
+	agent.client[AGENT_CLIENTS - 1].poisoned = 0;
+	sigbus_release(AGENT_CLIENTS - 1);
+	close(fd);
+}
+
+static void *control_thread(void *unused)
+{
+	(void)unused;
+	control_run();
+	return NULL;
+}
+
+int main(void)
+{
+	uint64_t one = 1;
+	unsigned fds;
+
+	snprintf(path, sizeof(path), "/tmp/vgpu-loopback-%d.sock", (int)getpid());
+	options_default(&agent.opt);
+	snprintf(agent.opt.listen, sizeof(agent.opt.listen), "%s", path);
+	agent.opt.device[agent.opt.devices++] = "fake:";
+	agent.opt.sandbox = agent.opt.huge = 0;
+	agent.opt.client_window = 32 << 20;
+	agent.opt.uid_clients = 4;
+	log_level = getenv("VERBOSE") ? LOG_DEBUG : LOG_ERROR;
+	fake_start();
+	cpu_init();
+	ticks_init();
+	agent.cores = 2;
+	agent.cpu = -1;
+	if (boot_memory() < 0 || boot_identity() < 0 || control_init() < 0 || data_start() < 0 || boot_devices() < 0 ||
+	    control_listen() < 0) {
+		printf("FAIL the agent does not start\n");
+		return 1;
+	}
+	pthread_create(&control, NULL, control_thread, NULL);
+
+	test_hello();
+	test_bad_messages();
+	test_queue();           /* warm: first fds of lazily opened things */
+	SOON(maps() == 1);
+	usleep(50000);          /* the last client's fds go right after its memory */
+	fds = open_fds();
+	test_queue();
+	test_control();
+	test_bad_commands();
+	test_stall();
+	test_limits();
+	test_sigbus();
+	SOON(open_fds() == fds);
+	test_deaths();
+	SOON(used() == 0);
+	SOON(maps() == 1);              /* the admin area */
+
+	agent.stop = 1;
+	CHECK(write(agent.wake_c, &one, 8) == 8);
+	pthread_join(control, NULL);
+	boot_undo();
+	data_stop();
+	fake_stop();
+	CHECK(access(path, F_OK) < 0);
+	printf("test_agent_loopback: %u checks, %u failed\n", checks, failed);
+	return failed ? 1 : 0;
+}
