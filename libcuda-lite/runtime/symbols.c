@@ -10,7 +10,8 @@
  *     slot { key: host address | EMPTY 0 | DEAD 1 ; sym }
  *
  * Writers hold `registry`. A reader sees either the old table or the new one; retired tables stay
- * allocated, since a reader may be in one (they halve in size, so they cost at most as much again).
+ * allocated, since a reader may be in one (each is half its successor, so all cost one more table).
+ * A dead slot is taken again: a reader that mixes its two owners is launching what is being unregistered.
  */
 #include <stdlib.h>
 
@@ -33,6 +34,7 @@ struct slot {
 struct table {
 	size_t mask;
 	size_t used;	/* including dead ones; writers only */
+	struct table *retired;
 	struct slot slot[];
 };
 
@@ -69,20 +71,23 @@ struct rt_symbol *rt_find(const void *host)
 
 static void put(struct table *t, uintptr_t key, struct rt_symbol *sym)
 {
-	size_t i;
+	size_t i, dead = SIZE_MAX;
 	uintptr_t k;
 
 	for (i = slot_of(key, t->mask);; i = (i + 1) & t->mask) {
 		k = atomic_load_explicit(&t->slot[i].key, memory_order_relaxed);
+		if (k == KEY_DEAD && dead == SIZE_MAX)
+			dead = i;
 		/* A key that is there already gets the new meaning: the last registration wins. */
 		if (!k || k == key)
 			break;
 	}
-	atomic_store_explicit(&t->slot[i].sym, sym, memory_order_relaxed);
-	if (!k) {
+	if (!k && dead != SIZE_MAX)
+		i = dead;
+	else if (!k)
 		t->used++;
-		atomic_store_explicit(&t->slot[i].key, key, memory_order_release);
-	}
+	atomic_store_explicit(&t->slot[i].sym, sym, memory_order_relaxed);
+	atomic_store_explicit(&t->slot[i].key, key, memory_order_release);
 }
 
 /* A table with room for one more; NULL when memory is out. Registry lock held. */
@@ -101,6 +106,7 @@ static struct table *grow(void)
 	if (!t)
 		return NULL;
 	t->mask = n - 1;
+	t->retired = old;
 	for (i = 0; old && i <= old->mask; i++) {
 		k = atomic_load_explicit(&old->slot[i].key, memory_order_relaxed);
 		if (k > KEY_DEAD)
