@@ -91,7 +91,8 @@ int main(int argc, char **argv)
 	t = e2e_now_s();
 	CK(cuCtxDestroy(ctx));
 	t = e2e_now_s() - t;
-	if (t > 1)
+	/* What a normal kernel would still have to say may be waited for, but not for long. */
+	if (t > 3)
 		e2e_fail("cuCtxDestroy took %.1f s", t);
 	CK(cuCtxCreate_v2(&next, 0, 0));
 	check_works();

@@ -184,6 +184,8 @@ static void check_fatbins(void)
 static void check_errors(void)
 {
 	static const char broken[] = ".version 6.3\n.target sm_61\n.address_size 64\n"
+		".global .frobnicate x;\n.visible .entry k()\n{\n\tret;\n}\n";
+	static const char body[] = ".version 6.3\n.target sm_61\n.address_size 64\n"
 		".visible .entry k()\n{\n\t.reg .b32 %r<2>;\n\tmov.u32 %r1, %nonsense;\n\tfrobnicate.u32 %r1;\n\tret;\n}\n";
 	static const char newer[] = ".version 6.3\n.target sm_99\n.address_size 64\n"
 		".visible .entry k()\n{\n\tret;\n}\n";
@@ -193,11 +195,23 @@ static void check_errors(void)
 	char path[] = "/tmp/vgpu-e2e-module-XXXXXX";
 	CUfunction f;
 	CUmodule mod;
+	CUresult r;
 	int fd;
 
 	WANT(CUDA_ERROR_INVALID_PTX, cuModuleLoadDataEx(&mod, broken, 2, opt, val));
 	if (!log[0] || !memchr(log, 0, sizeof log))
 		e2e_fail("the error log of broken PTX is empty");
+	/* A kernel's body may be read as late as when it is used, but then the error comes, before anything runs. */
+	r = cuModuleLoadData(&mod, body);
+	if (r == CUDA_SUCCESS) {
+		r = cuModuleGetFunction(&f, mod, "k");
+		if (r == CUDA_SUCCESS)
+			r = cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+		CK(cuModuleUnload(mod));
+	}
+	if (r != CUDA_ERROR_INVALID_PTX)
+		e2e_fail("a kernel that does not parse gave %s", drv_err(r));
+	CK(cuCtxSynchronize());
 	WANT(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&mod, newer));
 	WANT(CUDA_ERROR_INVALID_IMAGE, cuModuleLoadData(&mod, "\1\2\3\4 this is no image"));
 	WANT(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad(&mod, "/nonexistent/module.ptx"));
