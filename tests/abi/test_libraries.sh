@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What our shared libraries ask of the process they are loaded into: no glibc symbol newer than 2.17 and
+# no library but the C library (and, above libcuda, our own libcuda.so.1).
+#   tests/abi/test_libraries.sh [BUILD]       exit 0 passed, 1 failed, 77 skipped with the reason
+set -u
+cd "$(dirname "$0")/../.."
+B=${1:-build}
+bad=0
+seen=0
+fail() { echo "$*"; bad=1; }
+
+for so in "$B"/lib/*.so.*; do
+	[ -e "$so" ] || continue
+	seen=$((seen + 1))
+	name=$(basename "$so")
+	newer=$(objdump -T "$so" | grep -o 'GLIBC_[0-9.]*' | sort -u | sed 's/GLIBC_//' |
+		awk -F. '$1 > 2 || ($1 == 2 && $2 > 17)')
+	[ -z "$newer" ] || fail "$name needs glibc $newer:" "$(objdump -T "$so" | grep -E "GLIBC_($(echo $newer | tr ' ' '|'))")"
+	# other versioned needs would be other libraries' symbols
+	other=$(objdump -T "$so" | awk '/\*UND\*/ {print $(NF-1)}' | grep -E '^\(?[A-Z]+_[0-9]' | grep -v GLIBC_ | sort -u)
+	[ -z "$other" ] || fail "$name needs $other"
+	for need in $(readelf -d "$so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+		case $name:$need in
+		*:libc.so.6 | *:ld-linux-x86-64.so.2) ;;
+		libcuda.so.1:*) fail "$name needs $need" ;;
+		*:libcuda.so.1) ;;
+		libcublas.so.*:libcublasLt.so.*) ;;
+		*) fail "$name needs $need" ;;
+		esac
+	done
+	# no text relocations, no executable stack
+	readelf -d "$so" | grep -q TEXTREL && fail "$name has text relocations"
+	readelf -lW "$so" | grep -E 'GNU_STACK.*E' >/dev/null && fail "$name wants an executable stack"
+done
+[ $seen -gt 0 ] || { echo "no libraries in $B/lib: build first"; exit 77; }
+[ $bad = 0 ] && echo "$seen libraries"
+exit $bad
