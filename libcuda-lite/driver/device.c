@@ -86,7 +86,7 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 }
 
 /* The oldest form has 32 bits for it; what does not fit is said as the largest number. */
-CUresult cuDeviceTotalMem(unsigned int *bytes, CUdevice dev);
+__attribute__((visibility("default"))) CUresult cuDeviceTotalMem(unsigned int *bytes, CUdevice dev);
 CUresult cuDeviceTotalMem(unsigned int *bytes, CUdevice dev)
 {
 	const struct vgpu_device_info *i;

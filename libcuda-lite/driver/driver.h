@@ -109,16 +109,4 @@ void vg_func_free(struct vg_func *f);
 CUresult vg_pool_default(uint32_t ordinal, struct vg_pool **p);
 void vg_pool_freed(struct vg_pool *p, uint64_t bytes);
 
-/* procaddr.c */
-struct vg_export {
-	const char *base;       /* name without _vN and _ptsz/_ptds */
-	const char *name;       /* exported symbol */
-	int version;            /* first CUDA version with this signature */
-	bool per_thread;        /* the _ptsz or _ptds one */
-	bool supported;
-	void *fn;
-};
-extern const struct vg_export vg_exports[];
-extern const unsigned vg_nexports;
-
 #endif

@@ -32,7 +32,7 @@ CUresult cuMemGetInfo_v2(size_t *free, size_t *total)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuMemGetInfo(unsigned int *free, unsigned int *total);
+__attribute__((visibility("default"))) CUresult cuMemGetInfo(unsigned int *free, unsigned int *total);
 CUresult cuMemGetInfo(unsigned int *free, unsigned int *total)
 {
 	size_t f, t;
@@ -133,7 +133,7 @@ CUresult cuMemAllocHost_v2(void **ptr, size_t bytes)
 	return cuMemHostAlloc(ptr, bytes, CU_MEMHOSTALLOC_DEVICEMAP);
 }
 
-CUresult cuMemAllocHost(void **ptr, unsigned int bytes);
+__attribute__((visibility("default"))) CUresult cuMemAllocHost(void **ptr, unsigned int bytes);
 CUresult cuMemAllocHost(void **ptr, unsigned int bytes)
 {
 	return cuMemAllocHost_v2(ptr, bytes);
