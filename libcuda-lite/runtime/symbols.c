@@ -284,6 +284,9 @@ static CUresult fill_managed(struct rt_fatbin *f, CUlibrary library)
 /* The library of a fat binary, loaded at the first call. */
 CUresult rt_library(struct rt_fatbin *f, CUlibrary *library)
 {
+	/* The image stays where it is until it is unregistered, so the driver need not copy it. */
+	CUlibraryOption option = CU_LIBRARY_BINARY_IS_PRESERVED;
+	void *yes = (void *)1;
 	CUresult result = CUDA_SUCCESS;
 
 	*library = atomic_load_explicit(&f->library, memory_order_acquire);
@@ -292,7 +295,7 @@ CUresult rt_library(struct rt_fatbin *f, CUlibrary *library)
 	rt_lock(&f->lock);
 	*library = atomic_load_explicit(&f->library, memory_order_relaxed);
 	if (!*library) {
-		result = cuLibraryLoadData(library, f->image, NULL, NULL, 0, NULL, NULL, 0);
+		result = cuLibraryLoadData(library, f->image, NULL, NULL, 0, &option, &yes, 1);
 		if (result == CUDA_SUCCESS) {
 			result = fill_managed(f, *library);
 			if (result != CUDA_SUCCESS)
