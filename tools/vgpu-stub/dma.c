@@ -251,10 +251,13 @@ int dma_resolve(struct dma_table *t, uint64_t iova, uint64_t bytes, uint32_t rig
 	if (!bytes || __builtin_add_overflow(iova, bytes - 1, &last))
 		return -EFAULT;
 	for (i = first_behind(t, iova);; i++) {
-		const struct dma_map *m = &t->maps[i];
+		const struct dma_map *m;
 		uint64_t skip, take;
 
-		if (i >= t->n || m->iova > iova || !m->file || (m->flags & rights) != rights)
+		if (i >= t->n)
+			return -EFAULT;
+		m = &t->maps[i];
+		if (m->iova > iova || !m->file || (m->flags & rights) != rights)
 			return -EFAULT;
 		skip = iova - m->iova;
 		take = m->bytes - skip;
