@@ -78,13 +78,13 @@ struct context {
 	uint32_t qid;
 	uint64_t memory_bytes;          /* charged */
 	uint64_t commands;
+	uint32_t dead_status;           /* what calls on it are answered when it lives no more */
 	struct pending pending[VGPU_DEV_CTL_SLOTS];
 
 	/* Cold, C. */
 	struct client *client;
 	enum { CONTEXT_FREE, CONTEXT_LIVE, CONTEXT_DEAD } state;
 	uint32_t number;                /* in the client */
-	uint32_t dead_status;
 	struct pool_mem qb_mem;
 	void *qb_va;
 	uint32_t kill;                  /* D asks C: enum vgpu_status, why the context must die */

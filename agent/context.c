@@ -229,7 +229,6 @@ static void take_down(struct context *x, uint32_t status)
 	struct device *d = x->device;
 
 	mailbox_call(MAILBOX_DEL_CONTEXT, x, status);
-	x->dead_status = status;
 	x->state = CONTEXT_DEAD;
 	if (d->ready) {
 		struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_CTX_DESTROY, .q = (uint16_t)x->qid };

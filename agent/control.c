@@ -148,7 +148,7 @@ static void signals(void)
 			continue;
 		}
 		log_info("%s: ending", s.ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT");
-		agent.stop = 1;
+		vgpu_store_relaxed32(&agent.stop, 1);
 	}
 }
 
@@ -211,7 +211,7 @@ static int sooner(int a, int b)
 
 void control_run(void)
 {
-	while (!agent.stop) {
+	while (!vgpu_load_relaxed32(&agent.stop)) {
 		int timeout = sooner(client_expire(), health_retry());
 
 		for (unsigned i = 0; i < AGENT_CLIENTS; i++)

@@ -40,6 +40,12 @@ static struct {
 	pthread_t thread;
 } data AGENT_STATE;
 
+/* Counters that the control thread reads for STATUS. One writer: this thread. */
+static inline void count(uint64_t *word, uint64_t n)
+{
+	vgpu_store_relaxed64(word, vgpu_load_relaxed64(word) + n);
+}
+
 /* ---- words to the control thread --------------------------------------------------------- */
 
 static void attention(void)
@@ -91,7 +97,7 @@ AGENT_HOT static void wake_device(struct context *x)
 	if (!vgpu_load_relaxed32(&x->qb->need_wakeup))
 		return;
 	vgpu_store_relaxed32(&x->qb->need_wakeup, 0);
-	agent.wakes_sent++;
+	count(&agent.wakes_sent, 1);
 	if (x->doorbell_fd < 0)
 		x->device->ops->ring(x->device->v, VGPU_DOORBELL(1 + x->qid), 1);
 	else if (write(x->doorbell_fd, &one, 8) < 0)
@@ -140,7 +146,7 @@ AGENT_HOT static int copy_payload(struct context *x, const struct vgpu_cmd *h, u
 
 AGENT_HOT static unsigned io_turn(struct client *c, struct context *x)
 {
-	uint64_t index = x->io_index, first = index;
+	uint64_t index = x->io_index, first = index, commands = 0;
 
 	x->stalled = 0;
 	while (index - first < IO_BATCH) {
@@ -165,12 +171,13 @@ AGENT_HOT static unsigned io_turn(struct client *c, struct context *x)
 		}
 		publish(&x->ring[index % VGPU_DEV_IO_SLOTS], &h, index);
 		index += h.slots;
-		x->commands++;
+		commands++;
 		__builtin_prefetch(&x->ring[(index + 1) % VGPU_DEV_IO_SLOTS], 1);
 	}
 	if (index == first)
 		return 0;
 	x->io_index = index;
+	count(&x->commands, commands);
 	vgpu_ring_consumed(&x->head->io_head, index);
 	wake_device(x);
 	return 1;
@@ -198,7 +205,7 @@ AGENT_HOT static void reply_client(struct client *c, unsigned slot, uint32_t seq
 static void charge(struct client *c, struct context *x, uint64_t bytes)
 {
 	x->memory_bytes += bytes;
-	c->memory_bytes += bytes;
+	count(&c->memory_bytes, bytes);
 	x->device->memory_used += bytes;
 	vgpu_store_relaxed64(&agent.page->device[x->device->index].memory_used, x->device->memory_used);
 }
@@ -283,7 +290,7 @@ AGENT_HOT static unsigned ctl_turn(struct client *c)
 	if (index == first)
 		return 0;
 	c->ctl_index = index;
-	c->commands += index - first;
+	count(&c->commands, index - first);
 	vgpu_ring_consumed(&c->session->ctl_head, index);
 	return 1;
 }
@@ -338,7 +345,7 @@ AGENT_HOT static unsigned irq_turn(struct context *x)
 
 			vgpu_store_release32(&t->wake, vgpu_load_relaxed32(&t->wake) + 1);
 			futex_wake(&t->wake);
-			agent.wakes_sent++;
+			count(&agent.wakes_sent, 1);
 		}
 	}
 	return 1;
@@ -383,8 +390,8 @@ static void end_context(struct client *c, struct context *x, uint32_t status)
 	}
 	x->outstanding = 0;
 	refund(c, x, x->memory_bytes);
-	c->commands += x->commands;
-	x->commands = 0;
+	count(&c->commands, x->commands);
+	vgpu_store_relaxed64(&x->commands, 0);
 }
 
 /* Edge-triggered: a wake-up costs no read, whoever writes it. */
@@ -474,7 +481,7 @@ static void sleep_until_woken(void)
 		} else if (data.waiting) {
 			timeout = 100;
 		}
-		agent.sleeps++;
+		count(&agent.sleeps, 1);
 		epoll_wait(agent.epoll_d, e, 16, timeout);
 	}
 	if (!data.stalled)

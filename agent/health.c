@@ -31,8 +31,8 @@ void health_lost(struct device *d, const char *why)
 	/* Contexts whose end is under way further up the stack keep their owner entry until they return. */
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
 		agent.client[i].mapped_on &= ~(1u << d->index);
-	log_error("device %u (%s) is lost: %s; %u contexts ended; trying to attach again every second", d->index, d->spec, why,
-		  contexts);
+	log_error("device %u (%s) is lost: %s; %u context%s ended; trying to attach again every second", d->index, d->spec, why,
+		  contexts, contexts == 1 ? "" : "s");
 	device_detach(d);
 	d->retry_ns = now_ns() + RETRY_NS;
 	d->last_error[0] = 0;

@@ -26,7 +26,7 @@ struct pool_mem {
  *   4 GiB            admin area
  *   4 GiB + 2 MiB    queue block of queue 0, 1, ...: 2 MiB apart
  *   64 GiB           window of client slot 0, 1, ...: step = window quota, rounded up to a
- *                    power of two. 127 clients of 4 GiB fit into a 39-bit guest address width.
+ *                    power of two. 111 clients of 4 GiB fit into a 39-bit guest address width.
  */
 #define POOL_IOVA_ADMIN   (4ull << 30)
 #define POOL_IOVA_QUEUES  (POOL_IOVA_ADMIN + POOL_HUGE)

@@ -50,6 +50,16 @@ static struct fake {
 
 #define FAKE_SET(knob, value) do { pthread_mutex_lock(&fake.lock); fake.knob = (value); pthread_mutex_unlock(&fake.lock); } while (0)
 
+static int fake_dead(void)
+{
+	int dead;
+
+	pthread_mutex_lock(&fake.lock);
+	dead = fake.dead;
+	pthread_mutex_unlock(&fake.lock);
+	return dead;
+}
+
 static uint8_t *fake_at(uint64_t iova, uint64_t bytes)
 {
 	for (unsigned i = 0; i < fake.maps; i++)
@@ -274,7 +284,7 @@ static int fake_read(struct vfio *v, unsigned region, uint64_t offset, void *to,
 		value = fake.cc & fake.command >> 2 & 1;
 	pthread_mutex_unlock(&fake.lock);
 	memcpy(to, &value, bytes);
-	return fake.dead ? -EPIPE : 0;
+	return fake_dead() ? -EPIPE : 0;
 }
 
 static int fake_write(struct vfio *v, unsigned region, uint64_t offset, const void *from, unsigned bytes)
@@ -381,7 +391,7 @@ static int fake_poll_fd(struct vfio *v)
 static int fake_event(struct vfio *v)
 {
 	(void)v;
-	return fake.dead ? -EPIPE : 0;
+	return fake_dead() ? -EPIPE : 0;
 }
 
 static void fake_close(struct vfio *v)
@@ -415,9 +425,11 @@ static void fake_kill(void)
 {
 	uint64_t one = 1;
 
-	FAKE_SET(dead, 1);
+	pthread_mutex_lock(&fake.lock);
+	fake.dead = 1;
 	if (write(fake.poll, &one, 8) < 0)
-		return;
+		fake.dead = 2;
+	pthread_mutex_unlock(&fake.lock);
 }
 
 static void fake_start(void)

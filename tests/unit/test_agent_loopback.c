@@ -244,7 +244,7 @@ static void test_bad_commands(void)
 	for (unsigned kind = 0; kind < 8; kind++) {
 		struct vgpu_cmd c = nop;
 		struct vgpu_cmd *s;
-		uint32_t good, bad;
+		uint32_t good = 0, bad = 0;
 		uint64_t t;
 
 		CHECK(raw_ctx_create(&r, 0, &good) == 0 && raw_ctx_create(&r, 0, &bad) == 0);
@@ -469,7 +469,7 @@ int main(void)
 	SOON(used() == 0);
 	SOON(maps() == 1);              /* the admin area */
 
-	agent.stop = 1;
+	vgpu_store_relaxed32(&agent.stop, 1);
 	CHECK(write(agent.wake_c, &one, 8) == 8);
 	pthread_join(control, NULL);
 	boot_undo();
