@@ -287,14 +287,25 @@ static void extend(struct ranges *r, const u64 *set, u32 words, u32 pos)
 	}
 }
 
-struct slots { u32 *slot; };
-
-static void use_slot(void *arg, u32 *o, bool is_def)
+/* Every operand field once: an operand may be source and destination at a time. */
+static void use_slots(struct insn *in, const u32 *slot)
 {
-	struct slots *s = arg;
+	struct callinfo *ci = in->u.call;
+	u32 i;
 
-	(void)is_def;
-	*o = s->slot[*o];
+	for (i = 0; i < 6; i++)
+		if (((in->use | in->def) >> i & 1) && !(in->o[i] & OPND_CONST) && in->o[i] != OPND_NONE)
+			in->o[i] = slot[in->o[i]];
+	if (in->guard != OPND_NONE)
+		in->guard = slot[in->guard];
+	if (in->kind != K_CALL)
+		return;
+	for (i = 0; i < ci->nargs; i++)
+		if (ci->args[i].is_reg && !(ci->args[i].opnd & OPND_CONST))
+			ci->args[i].opnd = slot[ci->args[i].opnd];
+	for (i = 0; i < ci->nrets; i++)
+		if (ci->rets[i].is_reg)
+			ci->rets[i].opnd = slot[ci->rets[i].opnd];
 }
 
 /* first[] and last[] are positions in the final code; last is one behind the last use. */
@@ -308,7 +319,6 @@ static void assign_slots(struct cfg *g, struct insn *code, u32 n)
 	u32 *snext = alloc(g, (c->nregs + 1) * sizeof(u32)), *enext = alloc(g, (c->nregs + 1) * sizeof(u32));
 	u32 *freel[3], nfree[3] = { 0 }, count[3] = { 0 }, base[3], i, k, p, v;
 	struct ranges r = { first, last, 0 };
-	struct slots s = { slot };
 
 	memset(first, 0xff, c->nregs * sizeof(u32));
 	for (i = 0; i < 3; i++)
@@ -355,7 +365,7 @@ static void assign_slots(struct cfg *g, struct insn *code, u32 n)
 	for (v = 0; v < c->nregs; v++)
 		slot[v] = base[c->regs[v].w] + slot[v] * (c->regs[v].w == 0 ? 128 : c->regs[v].w == 1 ? 256 : 4);
 	for (i = 0; i < n; i++)
-		each_opnd(&code[i], use_slot, &s);
+		use_slots(&code[i], slot);
 	for (k = 0; k < 2; k++)
 		for (i = 0; i < (k ? fn->nrets : fn->nparams); i++)
 			if ((k ? fn->rets : fn->params)[i].is_reg) {

@@ -32,7 +32,7 @@ typedef int64_t s64;
 
 enum type {
 	T_NONE, T_PRED, T_B8, T_B16, T_B32, T_B64, T_U8, T_U16, T_U32, T_U64, T_S8, T_S16, T_S32,
-	T_S64, T_F16, T_F16X2, T_BF16, T_BF16X2, T_F32, T_F64, T_U16X2, T_S16X2, T_B128, T_COUNT
+	T_S64, T_F16, T_F16X2, T_BF16, T_BF16X2, T_F32, T_F64, T_U16X2, T_S16X2, T_B128, T_TF32, T_COUNT
 };
 
 u32 type_bytes(enum type t);
@@ -47,7 +47,7 @@ enum modclass {
 	MC_RND, MC_FTZ, MC_SAT, MC_APX, MC_HLW, MC_CMP, MC_BOOL, MC_SPACE, MC_VEC, MC_SEM, MC_CACHE,
 	MC_SCOPE, MC_CC, MC_SHF, MC_CLAMP, MC_PRMT, MC_SHFL, MC_SYNC, MC_VOTE, MC_ATOM, MC_TO,
 	MC_UNI, MC_ALIGNED, MC_BAR, MC_RED, MC_NOFTZ, MC_TESTP, MC_SHIFTAMT, MC_NAN, MC_IDX,
-	MC_RELU, MC_PACK, MC_GRIDDEP, MC_COUNT
+	MC_RELU, MC_PACK, MC_GRIDDEP, MC_XORSIGN, MC_ABS, MC_COUNT
 };
 
 enum { RND_RN = 1, RND_RZ, RND_RM, RND_RP, RND_RNA, RND_RNI, RND_RZI, RND_RMI, RND_RPI };
@@ -129,6 +129,7 @@ static inline bool lex_is(const struct lex *lx, const char *word)
 }
 void lex_expect(struct lex *lx, int tok);
 bool lex_accept(struct lex *lx, int tok);
+s64 const_expr(struct lex *lx);         /* expr.c */
 void lex_skip_braces(struct lex *lx);   /* at '{': stops behind the matching '}' */
 
 /* ---- memory pools and symbol tables (util.c) ------------------------------------------- */
@@ -189,6 +190,8 @@ struct module {
 	u32 version, target;    /* 84, 61 */
 	bool addr64;
 	u64 var_base, var_bytes, var_cap;
+	u64 const_lo, const_hi;         /* addresses of the .const variables */
+	struct late { struct late *next; u64 addr, cap; } *late;        /* variables of functions */
 	struct init *inits;
 	u64 const_bytes;
 };
@@ -286,7 +289,7 @@ struct func {
 	u32 cpool_bytes, frame_bytes;
 	u32 shared_bytes, local_bytes, local_total;
 	u32 dyn_align, regs;
-	bool calls, indirect, uses_dyn, visiting;
+	bool calls, calls_ptr, indirect, uses_dyn, visiting;
 	u32 param_reg_base;     /* frame offsets of formal registers: parg[], pret[] */
 	u32 *parg, *pret;       /* of formals that are registers */
 	struct func **callees;
@@ -305,7 +308,7 @@ struct frame {                          /* one activation of a function by a war
 	u32 next_wait;                  /* lowest pc of waiting lanes */
 	u32 pc, mask;                   /* of the running lanes when the warp is suspended */
 	u32 loff;                       /* this activation's .local variables start here */
-	u32 spin, spin_limit, boost, boost_pc;
+	u32 spin, boost, boost_pc;
 	u32 bytes;
 	u32 lane_pc[LANES];
 };
@@ -414,6 +417,7 @@ u32 module_open(struct engine *e, const void *image, size_t bytes, struct module
 void module_close(struct module *m);
 u32 parse_params(struct lex *lx, struct module *m, struct fparam **out, u32 *n, u32 *total);
 void parse_var_head(struct lex *lx, struct sym *v, struct pool *pool, const char **name, u32 *n);
+void module_late_var(struct lex *lx, struct module *m, struct sym *v);
 struct func *module_func_decl(struct lex *lx, struct module *m, bool entry);
 
 /* parse.c: compiles a function and what it calls; log as in engine_ops.module_load */

@@ -212,7 +212,7 @@ static u64 to_float(const struct insn *in, enum type t, double v)
 		v = round_int(v, in->sub);
 	if (in->flags & INF_SAT)
 		v = v != v ? 0 : v > 1 ? 1 : v > 0 ? v : 0;
-	if ((in->flags & INF_RELU) && v < 0)
+	if ((in->flags & INF_RELU) && v <= 0)
 		v = 0;
 	switch (t) {
 	case T_F64:
@@ -221,6 +221,8 @@ static u64 to_float(const struct insn *in, enum type t, double v)
 		return double_to(v, 11, 5, rnd, 0x7fff);
 	case T_BF16:
 		return double_to(v, 8, 8, rnd, 0x7fff);
+	case T_TF32:                    /* f32 with a short significand */
+		return double_to(v, 11, 8, rnd, 0x3ffff) << 13;
 	default:
 		r = double_to(v, 24, 8, rnd, 0x7fffffff);
 		if ((in->flags & INF_FTZ) && !(r & 0x7f800000u))
@@ -246,7 +248,7 @@ static u64 int_to_float(const struct insn *in, u64 v)
 
 void lane_cvt(const struct insn *in, void *d, const void *a, const void *b)
 {
-	bool fs = type_is_float(in->stype), fd = type_is_float(in->type);
+	bool fs = type_is_float(in->stype), fd = type_is_float(in->type) || in->type == T_TF32;
 	u32 l;
 
 	for (l = 0; l < LANES; l++) {

@@ -74,6 +74,8 @@ struct comp {
 	u64 local_bytes;
 	u32 line, guard;        /* of the statement being lowered */
 	bool gneg;
+	bool in_call;           /* '(' opens a list, not an expression */
+	u32 nest;               /* operands inside operands: one level */
 	u32 cc;                 /* carry flags, a predicate; OPND_NONE until used */
 	struct sym *pending_label;      /* label of .callprototype and .branchtargets */
 };

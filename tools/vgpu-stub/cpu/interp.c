@@ -15,7 +15,7 @@
 #include "cpu.h"
 #include "lanes.h"
 
-#define SPIN_LIMIT 2048         /* back edges with others waiting before those get a turn */
+#define SPIN_LIMIT 512          /* back edges with others waiting before those get a turn */
 #define BOOST_JUMPS 64          /* jumps that turn lasts */
 
 void frame_start(struct frame *f, struct func *fn, char *regs, u32 lanes)
@@ -29,7 +29,6 @@ void frame_start(struct frame *f, struct func *fn, char *regs, u32 lanes)
 	f->pc = 0;
 	f->loff = 0;
 	f->spin = f->boost = f->boost_pc = 0;
-	f->spin_limit = SPIN_LIMIT;
 }
 
 /* The waiting lanes of the lowest pc become the running ones (mask 0 if there are none). */
@@ -92,8 +91,6 @@ static void boost(struct frame *f, u32 m, u32 pc)
 	f->next_wait = NO_PC;
 	f->boost = BOOST_JUMPS;
 	f->spin = 0;
-	if (f->spin_limit < 1u << 20)
-		f->spin_limit *= 2;
 }
 
 /*
@@ -224,11 +221,12 @@ static u32 in_space(struct tstate *ts, struct frame *f, const struct insn *in)
 	case SPACE_SHARED: lo = c->shared; n = c->g->shared_total; break;
 	case SPACE_LOCAL: lo = c->local; n = (u64)c->g->local_stride * c->nwarps * LANES; break;
 	case SPACE_PARAM: lo = c->g->pwin; n = c->g->param_bytes; break;
-	case SPACE_CONST: lo = 0; n = 0; break;
+	case SPACE_CONST: lo = f->fn->m->const_lo; n = f->fn->m->const_hi - lo; break;
 	default:
 		/* global is what no window covers */
 		for (l = 0; l < LANES; l++)
-			if (a[l] - env->span_base < env->span_bytes && a[l] - c->win >= c->win_bytes)
+			if (a[l] - env->span_base < env->span_bytes && a[l] - c->win >= c->win_bytes &&
+			    a[l] - f->fn->m->const_lo >= f->fn->m->const_hi - f->fn->m->const_lo)
 				r |= 1u << l;
 		return r;
 	}
@@ -529,7 +527,7 @@ reload:
 jump:
 		if (to <= pc) {
 			ts->budget -= (s64)(pc - to) + 1;
-			if (f->waiting && ++f->spin > f->spin_limit) {
+			if (f->waiting && ++f->spin > SPIN_LIMIT) {
 				boost(f, m, to);
 				goto reload;
 			}

@@ -42,6 +42,8 @@ struct lane_table {
 	void (*addr32)(u64 *d, const void *a, u64 add);
 	void (*addr64)(u64 *d, const void *a, u64 add);
 	void (*addlane)(u64 *d, u64 step);              /* d[l] += l * step */
+	void (*splat32)(void *d, u32 v);
+	void (*splat64)(void *d, u64 v);
 	void (*blend32)(void *d, const void *s, u32 m);
 	void (*blend64)(void *d, const void *s, u32 m);
 };

@@ -80,7 +80,7 @@ u32 mxcsr_for(const struct stmt *st, enum type t)
 
 	if (!type_is_float(t))
 		return 0;
-	if (st->mod[MC_FTZ] && t == T_F32)
+	if (st->mod[MC_FTZ] && (t == T_F32 || (t == T_F64 && st->mod[MC_APX])))
 		r |= MXCSR_FLUSH;
 	if (t == T_F32 || t == T_F64)
 		switch (st->mod[MC_RND]) {
@@ -290,6 +290,37 @@ static void lower_cc(struct comp *c, struct stmt *st)
 	in->use = (u8)(0x0e + (mad ? 0x10 : 0));
 }
 
+/* min.xorsign.abs: of the magnitudes, with the product's sign */
+static void xorsign(struct comp *c, struct stmt *st, u32 lop, u32 *s, u32 d)
+{
+	enum type t = st->type[0];
+	u32 a = new_reg(c, t), b = new_reg(c, t), x = new_reg(c, T_B32), r = new_reg(c, t), sign;
+
+	if (t == T_F64 || !type_is_float(t) || !st->mod[MC_ABS])
+		UNSUPPORTED(c, st, "%s.xorsign on .%s is not supported", st->od->name, type_name(t));
+	sign = konst(c, t == T_F32 ? 1u << 31 : type_bytes(t) == 4 ? 0x80008000u : 0x8000u, 0);
+	if (st->mod[MC_FTZ] && t == T_F32) {
+		u32 i, q;
+
+		for (i = 0; i < 2; i++, s++) {
+			q = new_reg(c, t);
+			emit_lane(c, st, LOP_FLUSH, t, 0, q, *s, OPND_NONE, OPND_NONE);
+			*s = q;
+		}
+		s -= 2;
+	}
+	emit_lane(c, st, LOP_ABS, t, 0, a, s[0], OPND_NONE, OPND_NONE);
+	emit_lane(c, st, LOP_ABS, t, 0, b, s[1], OPND_NONE, OPND_NONE);
+	emit_lane(c, st, lop, t, 0, r, a, b, OPND_NONE);
+	if (!st->mod[MC_XORSIGN]) {
+		emit_lane(c, st, LOP_MOV, T_U32, 0, d, r, OPND_NONE, OPND_NONE);
+		return;
+	}
+	emit_lane(c, st, LOP_XOR, T_U32, 0, x, s[0], s[1], OPND_NONE);
+	emit_lane(c, st, LOP_AND, T_U32, 0, x, x, sign, OPND_NONE);
+	emit_lane(c, st, LOP_OR, T_U32, 0, d, r, x, OPND_NONE);
+}
+
 static void lower_arith(struct comp *c, struct stmt *st)
 {
 	enum type t = st->type[0];
@@ -333,13 +364,15 @@ static void lower_arith(struct comp *c, struct stmt *st)
 	case LOP_BMSKC: lop = st->mod[MC_CLAMP] == 2 ? LOP_BMSKW : lop; break;
 	case LOP_SZEXTC: lop = st->mod[MC_CLAMP] == 2 ? LOP_SZEXTW : lop; break;
 	}
-	if (st->mod[MC_NAN] == 2)
-		UNSUPPORTED(c, st, "%s.xorsign is not supported", st->od->name);
 	for (i = 0; i < n && i < 3; i++)
 		s[i] = src(c, st, &st->op[i + 1], wide && i == 2 ? (dw ? T_B64 : T_B32) :
 			   lop == LOP_SZEXTC || lop == LOP_SZEXTW ? T_U32 : t);
 	half_flush(c, st, t, s, n < 3 ? n : 3);
 	d = dst(&st->op[0]);
+	if (st->mod[MC_XORSIGN] || st->mod[MC_ABS]) {
+		xorsign(c, st, lop, s, d);
+		return;
+	}
 	/* min and max pick an operand's bits, which MXCSR does not flush */
 	if (st->mod[MC_FTZ] && t == T_F32 && (st->od->lop == LOP_MIN || st->od->lop == LOP_MAX)) {
 		u32 r = new_reg(c, t);
@@ -442,6 +475,33 @@ static void emit_setp(struct comp *c, struct stmt *st, mask_fn *fn, enum type t,
 	in->flags = rneg ? INF_CNEG : 0;
 }
 
+/* The halves of f16x2 are compared one by one: p is the lower, q the upper result. */
+static void setp_pair(struct comp *c, struct stmt *st, enum type half, const u32 *s, u32 r)
+{
+	mask_fn *fn = cmp_find(c, st, st->mod[MC_CMP], half);
+	u32 i, k, h[2], p[2], v[2], one;
+	bool set = st->od->x == X_SET;
+
+	for (i = 0; i < 2; i++) {
+		for (k = 0; k < 2; k++) {
+			h[k] = new_reg(c, T_B32);
+			emit_lane(c, st, LOP_XTR, T_U32, 0, h[k], s[k], konst(c, i * 16, 0), konst(c, 0xffff, 0));
+		}
+		p[i] = set ? new_reg(c, T_PRED) : i ? st->op[0].second : dst(&st->op[0]);
+		if (p[i] != OPND_NONE)
+			emit_setp(c, st, fn, half, p[i], OPND_NONE, h[0], h[1], r,
+				  st->nops > 3 && st->op[3].neg);
+	}
+	if (!set)
+		return;
+	one = st->type[0] == T_F16X2 ? 0x3c00 : st->type[0] == T_BF16X2 ? 0x3f80 : 0xffff;
+	for (i = 0; i < 2; i++) {
+		v[i] = new_reg(c, T_B32);
+		emit_lane(c, st, LOP_SELP, T_U32, 0, v[i], konst(c, one, 0), konst(c, 0, 0), p[i]);
+	}
+	emit_lane(c, st, LOP_PACK, T_U32, 0, dst(&st->op[0]), v[0], v[1], OPND_NONE);
+}
+
 static void lower_setp(struct comp *c, struct stmt *st)
 {
 	bool set = st->od->x == X_SET;
@@ -452,13 +512,15 @@ static void lower_setp(struct comp *c, struct stmt *st)
 		FAIL_AT(c, st, "%s: a comparison is missing", st->od->name);
 	if (st->nops > 3 && !st->mod[MC_BOOL])
 		FAIL_AT(c, st, "%s: .and, .or or .xor is missing", st->od->name);
-	if (t == T_F16X2 || t == T_BF16X2)
-		UNSUPPORTED(c, st, "%s on .%s is not supported", st->od->name, type_name(t));
 	s[0] = src(c, st, &st->op[1], t);
 	s[1] = src(c, st, &st->op[2], t);
 	half_flush(c, st, t, s, 2);
 	if (st->nops > 3)
 		r = src(c, st, &st->op[3], T_PRED);
+	if (t == T_F16X2 || t == T_BF16X2) {
+		setp_pair(c, st, t == T_F16X2 ? T_F16 : T_BF16, s, r);
+		return;
+	}
 	if (!set) {
 		emit_setp(c, st, cmp_find(c, st, st->mod[MC_CMP], t), t, dst(&st->op[0]), st->op[0].second,
 			  s[0], s[1], r, st->nops > 3 && st->op[3].neg);
@@ -579,6 +641,8 @@ static void lower_cvt(struct comp *c, struct stmt *st)
 	if (at == T_F16X2 || at == T_BF16X2 || (need == 3 && at != T_F32) || at == T_PRED ||
 	    (at >= T_B8 && at <= T_B64))
 		UNSUPPORTED(c, st, "cvt.%s.%s is not supported", type_name(dt), type_name(at));
+	if (dt == T_TF32 && (at != T_F32 || d->type != T_B32))
+		FAIL_AT(c, st, "cvt.tf32 takes .f32 into a .b32 register");
 	if (d->kind != O_REG || d->type == T_PRED || type_bytes(d->type) < type_bytes(dt) ||
 	    (type_is_float(dt) && type_bytes(d->type) != type_bytes(dt)))
 		FAIL_AT(c, st, "cvt: bad destination register");
@@ -677,6 +741,9 @@ void lower_stmt(struct comp *c, struct stmt *st)
 		emit_lane(c, st, st->type[1] == T_S32 ? LOP_SLCTS : LOP_SLCTF,
 			  type_bytes(t) == 8 ? T_U64 : type_bytes(t) == 4 ? T_U32 : T_U16, type_w(t),
 			  dst(&st->op[0]), a, b, e);
+		/* the comparison flushes, whatever is selected */
+		if (st->type[1] == T_F32 && st->op[0].kind == O_REG)
+			c->code[c->ncode - 1].mxcsr = mxcsr_for(st, T_F32);
 		return;
 	case X_DP:
 		f = st->ntype < 2 ? st->type[0] : st->type[1];

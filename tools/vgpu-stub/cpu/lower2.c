@@ -292,7 +292,7 @@ static void lower_call(struct comp *c, struct stmt *st)
 	} else {
 		call_args(c, st, args, &ci->args, &ci->nargs, NULL, 0, false);
 		call_args(c, st, rets, &ci->rets, &ci->nrets, NULL, 0, true);
-		c->fn->indirect = true;
+		c->fn->indirect = c->fn->calls_ptr = true;
 	}
 	in = emit(c, K_CALL);
 	in->u.call = ci;

@@ -186,23 +186,24 @@ void mem_ld(struct tstate *ts, const struct insn *in, u32 m)
 void mem_ldparam(struct tstate *ts, const struct insn *in, u32 m)
 {
 	const struct lane_table *lt = ts->e->lanes;
-	u64 a = ts->w->cta->g->pwin + (u64)in->imm, tmp[LANES], x = 0;
-	u32 v, l;
+	u64 a = ts->w->cta->g->pwin + (u64)in->imm, tmp[LANES], x;
+	bool all = m == ts->f->lanes;
+	void *d;
+	u32 v;
 
 	for (v = 0; v < in->vec; v++) {
 		if (in->o[v] == OPND_NONE)
 			continue;
-		memcpy(&x, (void *)(a + v * in->size), in->size);
-		x = extend(x, in->size, in->flags & INF_SIGNED);
-		if (in->dw) {
-			for (l = 0; l < LANES; l++)
-				tmp[l] = x;
-			lt->blend64(opnd(ts->f, in->o[v]), tmp, m);
-		} else {
-			for (l = 0; l < LANES; l++)
-				((u32 *)tmp)[l] = (u32)x;
-			lt->blend32(opnd(ts->f, in->o[v]), tmp, m);
-		}
+		x = extend(rd(a + v * in->size, in->size), in->size, in->flags & INF_SIGNED);
+		d = opnd(ts->f, in->o[v]);
+		if (in->dw)
+			lt->splat64(all ? d : tmp, x);
+		else
+			lt->splat32(all ? d : tmp, (u32)x);
+		if (!all && in->dw)
+			lt->blend64(d, tmp, m);
+		else if (!all)
+			lt->blend32(d, tmp, m);
 	}
 }
 

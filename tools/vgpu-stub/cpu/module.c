@@ -32,19 +32,11 @@ static void *need(struct lex *lx, void *p)
 	return p;
 }
 
-static u64 const_int(struct lex *lx)
-{
-	bool neg = lex_accept(lx, '-');
-	u64 v = lx->ival;
-
-	lex_expect(lx, TK_INT);
-	return neg ? 0 - v : v;
-}
-
 /* [.align n] [.vN] [.attribute(..)] .type [.ptr ..] name[dims]; the current token is behind the space word */
 void parse_var_head(struct lex *lx, struct sym *v, struct pool *pool, const char **name, u32 *n)
 {
 	u64 count = 1, vec = 1;
+	s64 dim;
 	bool have = false, ptr = false;
 
 	v->align = 0;
@@ -99,10 +91,10 @@ void parse_var_head(struct lex *lx, struct sym *v, struct pool *pool, const char
 			v->dyn = true;
 			continue;
 		}
-		if (lx->tok == TK_INT && lx->ival && count > MAX_VAR_BYTES / lx->ival)
+		dim = const_expr(lx);
+		if (dim < 0 || (dim && count > MAX_VAR_BYTES / (u64)dim))
 			lex_fail(lx, VGPU_ST_INVALID_PTX, "variable too large");
-		count *= lx->ival;
-		lex_expect(lx, TK_INT);
+		count *= (u64)dim;
 		lex_expect(lx, ']');
 	}
 	v->bytes = v->dyn ? 0 : count * vec * type_bytes(v->type);
@@ -279,7 +271,7 @@ struct func *module_func_decl(struct lex *lx, struct module *m, bool entry)
 	struct func *fn = need(lx, pool_alloc(&m->pool, sizeof(*fn))), *old = NULL;
 	struct map_ent *ent;
 	struct sym *s;
-	u32 total, n;
+	u32 total, n, line, col;
 
 	fn->m = m;
 	fn->entry = entry;
@@ -292,6 +284,8 @@ struct func *module_func_decl(struct lex *lx, struct module *m, bool entry)
 			parse_params(lx, m, &fn->rets, &fn->nrets, &total);
 	}
 	n = lx->n;
+	line = lx->tline;
+	col = lx->tcol;
 	fn->name = need(lx, pool_str(&m->pool, lx->s, lx->n));
 	lex_expect(lx, TK_ID);
 	if (lex_accept(lx, '('))
@@ -301,8 +295,11 @@ struct func *module_func_decl(struct lex *lx, struct module *m, bool entry)
 	if (ent) {
 		s = ent->val;
 		old = s->fn;
-		if (s->what != V_FUNC || (old->has_body && lx->tok == '{'))
+		if (s->what != V_FUNC || (old->has_body && lx->tok == '{')) {
+			lx->tline = line;
+			lx->tcol = col;
 			lex_fail(lx, VGPU_ST_INVALID_PTX, "'%s' is declared twice", fn->name);
+		}
 	} else {
 		s = need(lx, pool_alloc(&m->pool, sizeof(*s)));
 		s->what = V_FUNC;
@@ -439,12 +436,15 @@ static void index_text(struct lex *lx, struct module *m)
 static void place_vars(struct lex *lx, struct module *m)
 {
 	u64 off = 0;
-	u32 i;
+	u32 i, k;
 
-	for (i = 0; i < m->nlist; i++) {
-		struct sym *v = m->list[i];
+	/* .const in front: isspacep knows it by its range */
+	for (k = 0; k < 2 * m->nlist; k++) {
+		struct sym *v = m->list[k % m->nlist];
 
-		if (v->what != V_VAR || v->ext)
+		if (k == m->nlist)
+			m->const_hi = off;
+		if (v->what != V_VAR || v->ext || (v->space == SPACE_CONST) != (k < m->nlist))
 			continue;
 		off = (off + v->align - 1) & ~(u64)(v->align - 1);
 		v->addr = off;
@@ -462,6 +462,8 @@ static void place_vars(struct lex *lx, struct module *m)
 		lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "no memory for %llu bytes of variables",
 			 (unsigned long long)off);
 	memset((void *)m->var_base, 0, off);
+	m->const_lo = m->var_base;
+	m->const_hi += m->var_base;
 	for (i = 0; i < m->nlist; i++)
 		if (m->list[i]->what == V_VAR && !m->list[i]->ext)
 			m->list[i]->addr += m->var_base;
@@ -472,19 +474,20 @@ static u64 init_value(struct lex *lx, struct module *m, const struct sym *v)
 	struct map_ent *ent;
 	struct sym *s;
 	u64 r = 0;
+	s64 d;
 	bool neg, generic = false;
 
 	if (lx->tok == TK_F32 || lx->tok == TK_F64 || (lx->tok == '-' && type_is_float(v->type))) {
-		double d;
+		double x;
 		float f;
 
 		neg = lex_accept(lx, '-');
 		r = lx->ival;
 		if (lx->tok == TK_F64) {
-			memcpy(&d, &r, 8);
-			d = neg ? -d : d;
-			memcpy(&r, &d, 8);
-			f = (float)d;
+			memcpy(&x, &r, 8);
+			x = neg ? -x : x;
+			memcpy(&r, &x, 8);
+			f = (float)x;
 			if (type_bytes(v->type) == 4) {
 				r = 0;
 				memcpy(&r, &f, 4);
@@ -513,12 +516,13 @@ static u64 init_value(struct lex *lx, struct module *m, const struct sym *v)
 		if (generic)
 			lex_expect(lx, ')');
 	} else {
-		r = const_int(lx);
+		r = (u64)const_expr(lx);
 	}
 	while (lx->tok == '+' || lx->tok == '-') {
 		neg = lx->tok == '-';
 		lex_next(lx);
-		r += neg ? 0 - const_int(lx) : const_int(lx);
+		d = const_expr(lx);
+		r += neg ? 0 - (u64)d : (u64)d;
 	}
 	return r;
 }
@@ -551,6 +555,24 @@ static void fill_init(struct module *m, struct init *in, struct lex *lx)
 		memcpy((char *)in->v->addr + at, &v, in->elem > 8 ? 8 : in->elem);
 		at += in->elem;
 	}
+}
+
+/* A .global or .const variable inside a function: memory of its own, at "= ..." or ";". */
+void module_late_var(struct lex *lx, struct module *m, struct sym *v)
+{
+	struct late *l = need(lx, pool_alloc(&m->pool, sizeof(*l)));
+	struct init in = { .v = v, .elem = type_bytes(v->type) };
+
+	v->addr = l->addr = arena_alloc(m->e, v->bytes ? v->bytes : 1, &l->cap);
+	if (!l->addr)
+		lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "no memory for '%s'", v->name);
+	l->next = m->late;
+	m->late = l;
+	if (arena_commit(l->addr, v->bytes ? v->bytes : 1))
+		lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "no memory for '%s'", v->name);
+	memset((void *)v->addr, 0, v->bytes);
+	if (lx->tok == '=')
+		fill_init(m, &in, lx);
 }
 
 static int register_funcs(struct engine *e, struct module *m)
@@ -644,6 +666,8 @@ void module_close(struct module *m)
 		free(fn->why);
 		free(fn->callees);
 	}
+	for (; m->late; m->late = m->late->next)
+		arena_release(m->e, m->late->addr, m->late->cap);
 	if (m->var_base)
 		arena_release(m->e, m->var_base, m->var_cap);
 	free(m->list);

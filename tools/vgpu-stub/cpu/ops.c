@@ -95,6 +95,8 @@ int mod_find(const struct opdesc *od, const char *s, size_t n, enum modclass *cl
 #define CV_SYNC(v) v
 #define CV_NAN(v) v
 #define CV_PACK(v) v
+#define CV_XORSIGN(v) v
+#define CV_ABS(v) v
 #define CV_GRIDDEP(v) v
 #define MOD(name, cls, val) { name, MC_##cls, CV_##cls(val) },
 #include "ops.def"
@@ -117,6 +119,7 @@ static const struct { const char *name; u8 bytes; } types[T_COUNT] = {
 	[T_F16] = { "f16", 2 }, [T_F16X2] = { "f16x2", 4 }, [T_BF16] = { "bf16", 2 },
 	[T_BF16X2] = { "bf16x2", 4 }, [T_F32] = { "f32", 4 }, [T_F64] = { "f64", 8 },
 	[T_U16X2] = { "u16x2", 4 }, [T_S16X2] = { "s16x2", 4 }, [T_B128] = { "b128", 16 },
+	[T_TF32] = { "tf32", 4 },
 };
 
 u32 type_bytes(enum type t)

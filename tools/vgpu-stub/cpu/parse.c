@@ -56,7 +56,8 @@ struct label *label_get(struct comp *c, const char *s, u32 n)
 
 	if (v && v->what != V_LABEL)
 		FAIL(c, "'%.*s' is not a label", (int)(n < 60 ? n : 60), s);
-	if (v)
+	/* of an outer scope: this one may still define its own; scope_leave joins them if not */
+	if (v && v->scope == c->depth)
 		return v->extra;
 	v = declare(c, s, n, V_LABEL);
 	l = v->extra = cneed(c, pool_alloc(&c->pool, sizeof(*l)));
@@ -71,21 +72,8 @@ struct label *label_get(struct comp *c, const char *s, u32 n)
 
 static void define_label(struct comp *c, const char *s, u32 n)
 {
-	struct map_ent *ent = map_find(&c->syms, s, n);
-	struct sym *v = ent ? ent->val : NULL;
-	struct label *l;
+	struct label *l = label_get(c, s, n);
 
-	/* the same name in an outer scope is another label */
-	if (v && v->what == V_LABEL && v->scope < c->depth && ((struct label *)v->extra)->defined) {
-		v = declare(c, s, n, V_LABEL);
-		l = v->extra = cneed(c, pool_alloc(&c->pool, sizeof(*l)));
-		l->name = v->name;
-		l->id = c->nlabels;
-		c->labels = cneed(c, xgrow(c->labels, &c->labels_cap, c->nlabels + 1, sizeof(*c->labels)));
-		c->labels[c->nlabels++] = l;
-	} else {
-		l = label_get(c, s, n);
-	}
 	if (l->defined)
 		FAIL(c, "label '%s' is defined twice", l->name);
 	l->defined = true;
@@ -177,7 +165,7 @@ static void decl_var(struct comp *c)
 	u32 n;
 
 	if (lex_is(lx, "global") || lex_is(lx, "const"))
-		lex_fail(lx, VGPU_ST_NOT_SUPPORTED, ".global variables inside functions are not supported");
+		space = lex_is(lx, "global") ? SPACE_GLOBAL : SPACE_CONST;
 	lex_next(lx);
 	parse_var_head(lx, &head, &c->pool, &name, &n);
 	v = declare(c, name, n, V_VAR);
@@ -188,6 +176,8 @@ static void decl_var(struct comp *c)
 	v->dyn = head.dyn;
 	if (head.dyn && (param || space != SPACE_SHARED))
 		FAIL(c, "'%s' needs a size", name);
+	if (space == SPACE_GLOBAL || space == SPACE_CONST)
+		module_late_var(lx, c->m, v);
 	if (space == SPACE_LOCAL) {
 		c->local_bytes = (c->local_bytes + v->align - 1) & ~(u64)(v->align - 1);
 		v->addr = c->local_bytes;
@@ -234,27 +224,6 @@ static bool find_reg(struct comp *c, const char *s, u32 n, struct operand *o)
 	return true;
 }
 
-static s64 int_const(struct comp *c)
-{
-	struct lex *lx = &c->lx;
-	bool neg = false, inv = false;
-	u64 v;
-
-	for (;; lex_next(lx)) {
-		if (lx->tok == '-')
-			neg = !neg;
-		else if (lx->tok == '~')
-			inv = true;
-		else if (lx->tok != '+')
-			break;
-	}
-	if (lx->tok != TK_INT)
-		FAIL(c, "expected an integer before '%.*s'", (int)(lx->n < 40 ? lx->n : 40), lx->s);
-	v = neg ? 0 - lx->ival : lx->ival;
-	lex_next(lx);
-	return (s64)(inv ? ~v : v);
-}
-
 static void parse_operand(struct comp *c, struct operand *o);
 
 static void parse_list(struct comp *c, struct operand *o, int close)
@@ -276,6 +245,15 @@ static void parse_list(struct comp *c, struct operand *o, int close)
 	memcpy(o->elem, tmp, n * sizeof(*tmp));
 }
 
+/* "-0f3F800000" is a float, "-1 + 2" an expression. */
+static bool float_follows(const struct lex *lx)
+{
+	struct lex ahead = *lx;
+
+	lex_next(&ahead);
+	return ahead.tok == TK_F32 || ahead.tok == TK_F64;
+}
+
 static void parse_operand(struct comp *c, struct operand *o)
 {
 	struct lex *lx = &c->lx;
@@ -284,20 +262,28 @@ static void parse_operand(struct comp *c, struct operand *o)
 	o->second = OPND_NONE;
 	if (lex_accept(lx, '!'))
 		o->neg = true;
+	if (lx->tok == '{' || lx->tok == '[' || (lx->tok == '(' && c->in_call)) {
+		if (c->nest)
+			FAIL(c, "'%c' inside another operand", lx->tok);
+		c->nest++;
+	}
 	if (lex_accept(lx, '{')) {
 		o->kind = O_VEC;
 		parse_list(c, o, '}');
+		c->nest--;
 		return;
 	}
-	if (lex_accept(lx, '(')) {
+	if (c->in_call && lex_accept(lx, '(')) {
 		o->kind = O_LIST;
 		parse_list(c, o, ')');
+		c->nest--;
 		return;
 	}
 	if (lex_accept(lx, '[')) {
 		parse_operand(c, o);
+		c->nest--;
 		if (o->kind == O_REG && (lx->tok == '+' || lx->tok == '-'))
-			o->imm = int_const(c);
+			o->imm = const_expr(lx);
 		else if (o->kind != O_REG && o->kind != O_INT && o->kind != O_SYM)
 			FAIL(c, "not an address");
 		if (lx->tok == ',')
@@ -309,15 +295,9 @@ static void parse_operand(struct comp *c, struct operand *o)
 		return;
 	}
 	if (lx->tok == TK_F32 || lx->tok == TK_F64 ||
-	    (lx->tok == '-' && lx->p < lx->end && (*lx->p >= '0' && *lx->p <= '9'))) {
+	    (lx->tok == '-' && float_follows(lx))) {
 		bool neg = lex_accept(lx, '-');
 
-		if (lx->tok == TK_INT) {
-			o->kind = O_INT;
-			o->imm = (s64)(neg ? 0 - lx->ival : lx->ival);
-			lex_next(lx);
-			return;
-		}
 		o->kind = O_FLT;
 		o->type = lx->tok == TK_F32 ? T_F32 : T_F64;
 		o->imm = (s64)lx->ival;
@@ -328,7 +308,7 @@ static void parse_operand(struct comp *c, struct operand *o)
 	}
 	if (lx->tok != TK_ID) {
 		o->kind = O_INT;
-		o->imm = int_const(c);
+		o->imm = const_expr(lx);
 		return;
 	}
 	if (lx->n == 1 && *lx->s == '_') {
@@ -368,7 +348,7 @@ static void parse_operand(struct comp *c, struct operand *o)
 		}
 		lex_next(lx);
 		if (o->kind == O_SYM && (lx->tok == '+' || lx->tok == '-'))
-			o->imm = int_const(c);
+			o->imm = const_expr(lx);
 	}
 	if (o->kind == O_REG || o->kind == O_SINK)
 		if (lex_accept(lx, '|')) {
@@ -449,6 +429,7 @@ static void parse_stmt(struct comp *c)
 	st.line = lx->tline;
 	st.col = lx->tcol;
 	parse_opcode(c, &st);
+	c->in_call = st.od->x == X_CALL;
 	while (lx->tok != ';') {
 		if (st.nops && !lex_accept(lx, ','))
 			FAIL(c, "expected ',' or ';' before '%.*s'", (int)(lx->n < 40 ? lx->n : 40), lx->s);
@@ -693,6 +674,30 @@ static u32 local_depth(struct func *fn)
 	return ((fn->local_bytes + 15) & ~15u) + max;
 }
 
+/*
+ * A call through a pointer may reach any function of the module. One that does not compile is no
+ * reason to reject the caller: reaching it is a fault at run time.
+ */
+static void compile_targets(struct comp *c)
+{
+	struct func *fn = c->fn;
+	char log[128];
+	u32 i, k;
+
+	for (i = 0; i < c->m->nfuncs; i++) {
+		struct func *g = c->m->funcs[i];
+
+		if (g->entry || !g->has_body || g->state == FN_PARSING || func_compile(g, log, sizeof(log)))
+			continue;
+		for (k = 0; k < fn->ncallees && fn->callees[k] != g; k++)
+			;
+		if (k < fn->ncallees)
+			continue;
+		fn->callees = cneed(c, xgrow(fn->callees, &fn->callees_cap, k + 1, sizeof(*fn->callees)));
+		fn->callees[fn->ncallees++] = g;
+	}
+}
+
 static void compile(struct comp *c)
 {
 	struct func *fn = c->fn;
@@ -721,6 +726,8 @@ static void compile(struct comp *c)
 			longjmp(c->bail, 1);
 		}
 	}
+	if (fn->calls_ptr)
+		compile_targets(c);
 	place_shared(c);
 	cfg_finish(c);
 	build_cpool(c);

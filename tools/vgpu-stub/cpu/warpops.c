@@ -228,7 +228,9 @@ void lane_sreg(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
 	struct grid *g = c->g;
 	_Alignas(64) u32 t32[LANES];
 	u64 v = 0, t64[LANES];
+	const struct lane_table *lt;
 	const u32 *row = NULL;
+	void *d;
 	u32 l;
 
 	switch (in->sub) {
@@ -277,16 +279,24 @@ void lane_sreg(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
 		row = t32;
 		break;
 	}
+	lt = ts->e->lanes;
+	d = opnd(f, in->o[0]);
 	if (in->dw) {
-		for (l = 0; l < LANES; l++)
-			t64[l] = row ? row[l] : v;
-		ts->e->lanes->blend64(opnd(f, in->o[0]), t64, m);
+		if (row)
+			lt->fn[LOP_CVT_SEXT][T_U64](t64, row, row, row);
+		else
+			lt->splat64(t64, v);
+		lt->blend64(d, t64, m);
 		return;
 	}
-	if (!row) {
-		for (l = 0; l < LANES; l++)
-			t32[l] = (u32)v;
-		row = t32;
+	if (m == f->lanes) {
+		if (row)
+			lt->fn[LOP_MOV][T_U32](d, row, row, row);
+		else
+			lt->splat32(d, (u32)v);
+		return;
 	}
-	ts->e->lanes->blend32(opnd(f, in->o[0]), row, m);
+	if (!row)
+		lt->splat32(t32, (u32)v);
+	lt->blend32(d, row ? row : t32, m);
 }
