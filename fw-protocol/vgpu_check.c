@@ -174,7 +174,7 @@ uint32_t vgpu_check_cmd(const struct vgpu_cmd *c, enum vgpu_op_queue queue, uint
 	const struct vgpu_op_info *info = &op_table[c->op];
 
 	if (!info->name || info->queue != queue || c->seq != (uint32_t)(index + 1) ||
-	    c->ticket != index + 1 || c->stream >= VGPU_MAX_STREAMS || c->slots != slots_of(c, info))
+	    c->ticket != index + 1 || c->stream >= VGPU_MAX_STREAMS || !c->slots || c->slots != slots_of(c, info))
 		return VGPU_ST_PROTOCOL;
 	return queue == VGPU_Q_IO ? check_io(c, env) : check_ctl(c, env);
 }

@@ -202,6 +202,8 @@ static void by_hand(void)
 	one(&c, VGPU_Q_IO, 7, 1, "launch with 4 KiB of parameters");
 	c.u.launch.param_bytes = 4097;
 	one(&c, VGPU_Q_IO, 7, 0, "launch with more");
+	c.slots = 0;
+	one(&c, VGPU_Q_IO, 7, 0, "launch with more, in no slots (found by fuzzing)");
 	c.u.launch.param_bytes = 57;
 	c.slots = 3;
 	one(&c, VGPU_Q_IO, 7, 1, "57 bytes are two payload slots");
@@ -305,7 +307,7 @@ static void random_commands(unsigned n)
 		}
 		bytes = c.op == VGPU_OP_LAUNCH ? c.u.launch.param_bytes : c.op == VGPU_OP_COPY3D ? 56 :
 			c.op == VGPU_OP_COPY_INLINE ? (unsigned)(c.u.copy.bytes % 4300) : 0;
-		c.slots = (uint8_t)(rnd() % 32 ? 1 + (bytes + 55) / 56 : rnd());
+		c.slots = (uint8_t)(rnd() % 32 ? 1 + (bytes + 55) / 56 : rnd() % 4);
 		if (rnd() % 64 == 0)
 			((uint8_t *)&c)[rnd() % 32] ^= (uint8_t)(1u << rnd() % 8);
 		one(&c, q, index, model(&c, q, index), "random");
