@@ -27,6 +27,7 @@
 #define RIG_GUARD (64u << 10)
 #define RIG_MAX_LAUNCHES 256
 #define RIG_TIMEOUT 0xffffffffu         /* not a status: the launch did not end in time */
+#define RIG_CALL static __attribute__((unused))        /* no includer needs all of them */
 
 struct rig {
 	struct engine *engine;
@@ -91,7 +92,7 @@ static void rig_print(void *owner, const char *text, size_t bytes)
 }
 
 /* 0, or -1 with a line on stdout. */
-static int rig_open(struct rig *r, unsigned cores, unsigned cc_major, unsigned cc_minor)
+RIG_CALL int rig_open(struct rig *r, unsigned cores, unsigned cc_major, unsigned cc_minor)
 {
 	void *want = (void *)RIG_SPAN_BASE, *got;
 	pthread_condattr_t attr;
@@ -129,7 +130,7 @@ static int rig_open(struct rig *r, unsigned cores, unsigned cc_major, unsigned c
 }
 
 /* Only when every launch has ended. */
-static void rig_close(struct rig *r)
+RIG_CALL void rig_close(struct rig *r)
 {
 	engine_cpu.close(r->engine);
 	munmap((void *)RIG_SPAN_BASE, RIG_SPAN_BYTES);
@@ -140,7 +141,7 @@ static void rig_close(struct rig *r)
 }
 
 /* Zeroed device memory with an unmapped gap behind it; NULL when there is none. */
-static void *rig_alloc(struct rig *r, size_t bytes)
+RIG_CALL void *rig_alloc(struct rig *r, size_t bytes)
 {
 	size_t whole = (bytes + 4095) & ~(size_t)4095;
 	void *at = (void *)r->next, *p;
@@ -157,7 +158,7 @@ static void *rig_alloc(struct rig *r, size_t bytes)
 }
 
 /* Starts a grid; *index names it for rig_wait. Returns what launch() returned. */
-static uint32_t rig_launch(struct rig *r, struct engine_launch *l, unsigned *index)
+RIG_CALL uint32_t rig_launch(struct rig *r, struct engine_launch *l, unsigned *index)
 {
 	unsigned i = r->launches;
 	uint32_t st;
@@ -179,7 +180,7 @@ static uint32_t rig_launch(struct rig *r, struct engine_launch *l, unsigned *ind
 	return st;
 }
 
-static uint32_t rig_wait(struct rig *r, unsigned index, double seconds)
+RIG_CALL uint32_t rig_wait(struct rig *r, unsigned index, double seconds)
 {
 	struct timespec until;
 	uint32_t st = RIG_TIMEOUT;
