@@ -9,6 +9,9 @@
 #ifndef TEST_CONTEXT_DEVICE_H
 #define TEST_CONTEXT_DEVICE_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
@@ -35,6 +38,8 @@
 #define DEVICE VGPU_DEVICE_BASE(SPAN, 0)
 #define MEMORY (DEVICE + VGPU_ARENA_BYTES)      /* first address that MEM_ALLOC may use */
 #define CONTEXT 2u                              /* not 0, so that a forgotten stride shows */
+#define STAGING (SPAN + VGPU_STAGING_OFFSET)
+#define MIB (1ull << 20)
 #define IO_INDEX 1000u                          /* not 0, and the ring wraps soon */
 
 struct dev {
@@ -362,5 +367,77 @@ static uint32_t ctl(struct dev *d, unsigned op, uint32_t id, uint64_t a, uint64_
 		memcpy(v, r->v, sizeof(r->v));
 	return r->status;
 }
+
+/* ---- commands, short ------------------------------------------------------------------------------ */
+
+static struct vgpu_cmd cmd(unsigned op, unsigned stream)
+{
+	return (struct vgpu_cmd){ .op = (uint8_t)op, .stream = stream };
+}
+
+static uint64_t nop(struct dev *d, unsigned stream, unsigned flags)
+{
+	struct vgpu_cmd c = cmd(VGPU_OP_NOP, stream);
+
+	c.flags = (uint16_t)flags;
+	return submit(d, c, NULL, 0);
+}
+
+static uint64_t value_op(struct dev *d, unsigned op, unsigned stream, uint64_t addr, uint64_t value,
+			 unsigned bytes, unsigned compare, unsigned flags)
+{
+	struct vgpu_cmd c = cmd(op, stream);
+
+	c.flags = (uint16_t)flags;
+	c.u.value = (struct vgpu_body_value){ .addr = addr, .value = value, .bytes = bytes, .compare = compare };
+	return submit(d, c, NULL, 0);
+}
+
+/* Holds a stream until the word at addr is 1. */
+static uint64_t hold(struct dev *d, unsigned stream, uint64_t addr, unsigned flags)
+{
+	return value_op(d, VGPU_OP_WAIT_VALUE, stream, addr, 1, 4, VGPU_COMPARE_EQ, flags);
+}
+
+static uint64_t copy(struct dev *d, unsigned stream, uint64_t dst, uint64_t src, uint64_t bytes)
+{
+	struct vgpu_cmd c = cmd(VGPU_OP_COPY, stream);
+
+	c.u.copy = (struct vgpu_body_copy){ .dst = dst, .src = src, .bytes = bytes };
+	return submit(d, c, NULL, 0);
+}
+
+static uint64_t fill(struct dev *d, unsigned stream, uint64_t dst, uint64_t width, uint32_t pitch,
+		     uint32_t height, uint32_t value, uint32_t elem)
+{
+	struct vgpu_cmd c = cmd(VGPU_OP_FILL, stream);
+
+	c.u.fill = (struct vgpu_body_fill){ .dst = dst, .width = width, .pitch = pitch, .height = height,
+					    .value = value, .elem_bytes = elem };
+	return submit(d, c, NULL, 0);
+}
+
+static uint64_t launch(struct dev *d, unsigned stream, uint32_t fn, unsigned grid, const void *params,
+		       unsigned bytes)
+{
+	struct vgpu_cmd c = cmd(VGPU_OP_LAUNCH, stream);
+
+	c.u.launch = (struct vgpu_body_launch){ .fn = fn, .grid = { grid, 1, 1 }, .block = { 1, 1, 1 },
+						.param_bytes = (uint16_t)bytes };
+	return submit(d, c, params, bytes);
+}
+
+static int pending(struct dev *d, unsigned stream, uint64_t ticket)
+{
+	usleep(3000);
+	return !vgpu_timeline_reached(&d->tl[stream], ticket);
+}
+
+static volatile uint32_t *word(struct dev *d, unsigned i)
+{
+	return (volatile uint32_t *)(d->seg0 + VGPU_STAGING_OFFSET) + i;
+}
+
+static void release(struct dev *d, unsigned i) { __atomic_store_n(word(d, i), 1, __ATOMIC_RELEASE); }
 
 #endif

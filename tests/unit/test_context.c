@@ -7,9 +7,6 @@
  */
 #include "context_device.h"
 
-#define STAGING (SPAN + VGPU_STAGING_OFFSET)
-#define MIB (1ull << 20)
-
 static const char *binary;
 static unsigned failed, checks;
 
@@ -33,78 +30,6 @@ static int equal(uint64_t a, uint64_t b, const char *what, const char *fn, int l
 		       (unsigned long long)b, (unsigned long long)b);
 	return check(a == b, what, fn, line);
 }
-
-/* ---- commands, short ------------------------------------------------------------------------------ */
-
-static struct vgpu_cmd cmd(unsigned op, unsigned stream)
-{
-	return (struct vgpu_cmd){ .op = (uint8_t)op, .stream = stream };
-}
-
-static uint64_t nop(struct dev *d, unsigned stream, unsigned flags)
-{
-	struct vgpu_cmd c = cmd(VGPU_OP_NOP, stream);
-
-	c.flags = (uint16_t)flags;
-	return submit(d, c, NULL, 0);
-}
-
-static uint64_t value_op(struct dev *d, unsigned op, unsigned stream, uint64_t addr, uint64_t value,
-			 unsigned bytes, unsigned compare, unsigned flags)
-{
-	struct vgpu_cmd c = cmd(op, stream);
-
-	c.flags = (uint16_t)flags;
-	c.u.value = (struct vgpu_body_value){ .addr = addr, .value = value, .bytes = bytes, .compare = compare };
-	return submit(d, c, NULL, 0);
-}
-
-/* Holds a stream until the word at addr is 1. */
-static uint64_t hold(struct dev *d, unsigned stream, uint64_t addr, unsigned flags)
-{
-	return value_op(d, VGPU_OP_WAIT_VALUE, stream, addr, 1, 4, VGPU_COMPARE_EQ, flags);
-}
-
-static uint64_t copy(struct dev *d, unsigned stream, uint64_t dst, uint64_t src, uint64_t bytes)
-{
-	struct vgpu_cmd c = cmd(VGPU_OP_COPY, stream);
-
-	c.u.copy = (struct vgpu_body_copy){ .dst = dst, .src = src, .bytes = bytes };
-	return submit(d, c, NULL, 0);
-}
-
-static uint64_t fill(struct dev *d, unsigned stream, uint64_t dst, uint64_t width, uint32_t pitch,
-		     uint32_t height, uint32_t value, uint32_t elem)
-{
-	struct vgpu_cmd c = cmd(VGPU_OP_FILL, stream);
-
-	c.u.fill = (struct vgpu_body_fill){ .dst = dst, .width = width, .pitch = pitch, .height = height,
-					    .value = value, .elem_bytes = elem };
-	return submit(d, c, NULL, 0);
-}
-
-static uint64_t launch(struct dev *d, unsigned stream, uint32_t fn, unsigned grid, const void *params,
-		       unsigned bytes)
-{
-	struct vgpu_cmd c = cmd(VGPU_OP_LAUNCH, stream);
-
-	c.u.launch = (struct vgpu_body_launch){ .fn = fn, .grid = { grid, 1, 1 }, .block = { 1, 1, 1 },
-						.param_bytes = (uint16_t)bytes };
-	return submit(d, c, params, bytes);
-}
-
-static int pending(struct dev *d, unsigned stream, uint64_t ticket)
-{
-	usleep(3000);
-	return !vgpu_timeline_reached(&d->tl[stream], ticket);
-}
-
-static volatile uint32_t *word(struct dev *d, unsigned i)
-{
-	return (volatile uint32_t *)(d->seg0 + VGPU_STAGING_OFFSET) + i;
-}
-
-static void release(struct dev *d, unsigned i) { __atomic_store_n(word(d, i), 1, __ATOMIC_RELEASE); }
 
 /* ---- tests -------------------------------------------------------------------------------------------- */
 
@@ -705,6 +630,62 @@ static void test_stalled(struct dev *d)
 	EQUAL((d->seg0 + VGPU_STAGING_OFFSET + MIB)[4080], 0x5a);
 }
 
+/*
+ * Random streams, flags, waits and holds; each command writes its time. Afterwards every rule of vgpu_cmd.h
+ * must hold between the times: the stream's order, the waits, the legacy barrier.
+ */
+#define RANDOM 1200u
+#define HOLDS 40u
+
+static void test_random_order(struct dev *d, unsigned seed)
+{
+	static struct { uint64_t ticket, time; unsigned stream, flags, on; } c[RANDOM];
+	const volatile struct vgpu_event_record *r = (void *)(d->seg0 + VGPU_STAGING_OFFSET + 65536);
+	static const unsigned kind[8] = { VGPU_CMD_LEGACY, VGPU_CMD_BLOCKING, VGPU_CMD_BLOCKING, 0, 0,
+					  VGPU_CMD_BLOCKING, VGPU_CMD_BLOCKING, 0 };
+	unsigned held = 0, bad = 0;
+
+	memset((void *)word(d, 0), 0, 4096);
+	for (unsigned i = 0; i < RANDOM; i++) {
+		struct vgpu_cmd e;
+
+		seed = seed * 1103515245u + 12345u;
+		c[i].stream = (seed >> 16) % 8 == 0 ? 0 : 60 + (seed >> 16) % 8;
+		c[i].flags = kind[(seed >> 16) % 8];
+		c[i].on = ~0u;
+		if ((seed >> 20) % (RANDOM / HOLDS) == 0 && held < HOLDS)
+			hold(d, c[i].stream, STAGING + 4 * held++, c[i].flags);
+		e = cmd(VGPU_OP_EVENT, c[i].stream);
+		e.flags = (uint16_t)c[i].flags;
+		e.u.event.record = STAGING + 65536 + 16 * i;
+		if (i && (seed >> 24) % 4 == 0) {               /* on anything earlier: no cycle can arise */
+			c[i].on = (seed >> 8) % i;
+			e.wait_tl = VGPU_WAIT_TL(CONTEXT, c[c[i].on].stream);
+			e.wait_value = c[c[i].on].ticket;
+		}
+		c[i].ticket = submit(d, e, NULL, 0);
+	}
+	for (unsigned i = 0; i < held; i++) {
+		usleep(300);
+		release(d, i);
+	}
+	for (unsigned i = 0; i < RANDOM; i++) {
+		if (!CHECK(wait_ticket(d, c[i].stream, c[i].ticket, 3000)))
+			return;
+		c[i].time = r[i].time_ns;
+		bad += r[i].ticket != c[i].ticket;
+	}
+	for (unsigned i = 0; i < RANDOM; i++) {
+		bad += c[i].on != ~0u && c[c[i].on].time > c[i].time;
+		for (unsigned k = 0; k < i; k++) {
+			int barrier = c[k].flags && c[i].flags && ((c[k].flags | c[i].flags) & VGPU_CMD_LEGACY);
+
+			bad += (c[k].stream == c[i].stream || barrier) && c[k].time > c[i].time;
+		}
+	}
+	EQUAL(bad, 0);
+}
+
 int main(int argc, char **argv)
 {
 	struct dev d;
@@ -723,6 +704,8 @@ int main(int argc, char **argv)
 	test_vmm(&d);
 	test_launch(&d);
 	test_stalled(&d);
+	for (unsigned i = 0; i < 5; i++)
+		test_random_order(&d, 4242 + i);
 	test_sleep(&d);
 	test_segments(&d);
 	CHECK(dev_alive(&d));

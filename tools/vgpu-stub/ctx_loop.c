@@ -8,6 +8,7 @@
  * yields early and sleeps soon; and where a yield came back late, another process is using the core, and
  * yielding stops for a while.
  */
+#define _GNU_SOURCE
 #include "ctx.h"
 
 #include <errno.h>

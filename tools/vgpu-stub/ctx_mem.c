@@ -7,6 +7,7 @@
  * against memory_limit. Physical memory of the VMM is the memfd CTX_AT_PHYS; it may be mapped only
  * where PHYS_ALLOC has committed it, since touching more would grow the file past the limit.
  */
+#define _GNU_SOURCE
 #include "ctx.h"
 
 #include <errno.h>

@@ -200,7 +200,10 @@ static void complete(struct ctx *c, struct ctx_stream *s, uint64_t ticket, uint3
 	phase_leave(c, phase);
 }
 
-/* Everything that is queued completes with the sticky error. Launches at the engine run out unheard. */
+/*
+ * Everything that is queued completes with the sticky error. Launches at the engine run out unheard.
+ * Phases stay as they are: no command is ever started again.
+ */
 void ctx_stream_flush(struct ctx *c)
 {
 	for (uint32_t i = 0; i < c->streams_used; i++) {
@@ -221,8 +224,6 @@ void ctx_stream_flush(struct ctx *c)
 		}
 	}
 	c->ready.head = c->poll.head = c->phase_wait.head = NULL;
-	memset(c->phase_open, 0, sizeof(*c->phase_open) * (c->phase_last + 1));
-	c->phase_first = c->phase_last = 0;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -232,6 +233,7 @@ static enum ctx_where blocked(struct ctx *c, const struct vgpu_cmd *cmd, uint32_
 {
 	uint32_t tl = cmd->wait_tl;
 	const struct vgpu_timeline *t;
+	uint32_t error;
 
 	if (phase && phase - 1 != c->phase_first)
 		return STREAM_WAIT_PHASE;
@@ -239,10 +241,11 @@ static enum ctx_where blocked(struct ctx *c, const struct vgpu_cmd *cmd, uint32_
 		return STREAM_READY;
 	if (VGPU_WAIT_CONTEXT(tl) == c->init.create.context)
 		return c->streams[VGPU_WAIT_STREAM(tl)].done >= cmd->wait_value ? STREAM_READY : STREAM_WAIT_TL;
-	/* Another context of the client: its timeline. A dead one holds nobody up. */
+	/* Another context of the client: its timeline. A dead one (not one refused launch) holds nobody up. */
 	t = (const struct vgpu_timeline *)(const void *)(c->seg0 + VGPU_CTX_OFFSET(VGPU_WAIT_CONTEXT(tl)) +
 							 VGPU_CTX_TIMELINES) + VGPU_WAIT_STREAM(tl);
-	return vgpu_timeline_reached(t, cmd->wait_value) || vgpu_load_acquire32(&t->error) ?
+	error = vgpu_load_acquire32(&t->error);
+	return vgpu_timeline_reached(t, cmd->wait_value) || (error && vgpu_status_sticky(error)) ?
 	       STREAM_READY : STREAM_WAIT_POLL;
 }
 
