@@ -5,6 +5,7 @@
  *
  * Sources: tests/fuzz/fuzz_vfu.c tools/vgpu-stub/vfu_msg.c tools/vgpu-stub/vfu_cmd.c tools/vgpu-stub/pci.c
  *          tools/vgpu-stub/regs.c tools/vgpu-stub/irq.c tools/vgpu-stub/dma.c tools/vgpu-stub/admin.c
+ *          tools/vgpu-stub/log.c tools/vgpu-stub/loop.c
  *
  * Input: records of one control byte and a message (header, body as long as the header says, as far as
  * the input goes). Control byte: bit 0 a memfd comes with it, bits 1..2 that many eventfds, bit 3 VERSION
@@ -30,10 +31,6 @@ static int memory_fd, event_fd;
 static uint8_t *memory;
 
 /* ---- what is not under test ------------------------------------------------------------------- */
-void log_line(const char *fmt, ...) { (void)fmt; }
-void log_verbose(const char *fmt, ...) { (void)fmt; }
-int loop_add(struct source *s, int fd, uint32_t events) { (void)events; s->fd = fd; return 0; }
-
 uint32_t ctxproc_create(struct device *d, uint32_t qid, const struct vgpu_ctx_create *create,
 			const struct admin_token *token)
 {
@@ -119,6 +116,7 @@ static void set_up(void)
 	if (done)
 		return;
 	done = 1;
+	log_set_verbose(-1);
 	memory_fd = memfd_create("fuzz", 0);
 	if (memory_fd < 0 || ftruncate(memory_fd, FILE_BYTES))
 		abort();
@@ -129,7 +127,7 @@ static void set_up(void)
 	dev.info.memory_bytes = 1 << 30;
 	dma_init(&dev.dma);
 	pci_init(&dev);
-	if (memory == MAP_FAILED || event_fd < 0 || irq_init(&dev) || admin_init(&dev))
+	if (memory == MAP_FAILED || event_fd < 0 || irq_init(&dev) || loop_init() || admin_init(&dev))
 		abort();
 }
 

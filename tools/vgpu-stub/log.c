@@ -5,11 +5,11 @@
 
 #include "stub.h"
 
-static int verbose;
+static int verbose;             /* -1: silent */
 
-void log_set_verbose(int on)
+void log_set_verbose(int level)
 {
-	verbose = on;
+	verbose = level;
 }
 
 static void put(const char *fmt, va_list ap)
@@ -27,6 +27,8 @@ void log_line(const char *fmt, ...)
 {
 	va_list ap;
 
+	if (verbose < 0)
+		return;
 	va_start(ap, fmt);
 	put(fmt, ap);
 	va_end(ap);
@@ -36,7 +38,7 @@ void log_verbose(const char *fmt, ...)
 {
 	va_list ap;
 
-	if (!verbose)
+	if (verbose <= 0)
 		return;
 	va_start(ap, fmt);
 	put(fmt, ap);
