@@ -28,6 +28,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rt_names.h"
+
 /* Entry points keep default visibility whatever the build's flags say; the version map decides. */
 #pragma GCC visibility push(default)
 #define __CUDA_API_VERSION_INTERNAL

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "cuda_lite_runtime_errors.h"
+#include "rt_names.h"
 
 __attribute__((visibility("hidden"))) cudaError_t rt_unsupported(atomic_uint *said, const char *name);
 
