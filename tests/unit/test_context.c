@@ -3,7 +3,7 @@
  * The context process against a test that plays its parent and its agent.
  *
  * Sources: tests/unit/test_context.c (with tests/unit/context_device.h) fw-protocol/vgpu_check.c -lpthread;
- * at run time the vgpu-stub binary: argv[1], else $VGPU_STUB_BIN, else build/bin/vgpu-stub.
+ * at run time the vgpu-stub binary: argv[1], else $VGPU_STUB_BIN, else the one of the same build folder.
  */
 #include "context_device.h"
 
@@ -157,6 +157,10 @@ static void test_memory(struct dev *d)
 	EQUAL(ctl(d, VGPU_OP_MEM_ALLOC, 0, MEMORY + 2 * MIB, 4 * MIB, 0, NULL), VGPU_ST_INVALID);
 	EQUAL(ctl(d, VGPU_OP_MEM_ALLOC, 0, MEMORY + 8 * MIB, 4096, 0, NULL), VGPU_ST_OK);
 	EQUAL(ctl(d, VGPU_OP_MEM_ALLOC, 0, MEMORY + 16 * MIB, d->limit, 0, NULL), VGPU_ST_OUT_OF_MEMORY);
+	EQUAL(ctl(d, VGPU_OP_MEM_ALLOC, 0, MEMORY + 16 * MIB, 40 * MIB, 0, NULL), VGPU_ST_OK);    /* in steps */
+	t = fill(d, 1, MEMORY + 55 * MIB, MIB, 0, 1, 0, 1);
+	CHECK(wait_ticket(d, 1, t, 2000));
+	EQUAL(ctl(d, VGPU_OP_MEM_FREE, 0, MEMORY + 16 * MIB, 40 * MIB, 0, NULL), VGPU_ST_OK);
 	EQUAL(ctl(d, VGPU_OP_MEM_FREE, 0, MEMORY, 2 * MIB, 0, NULL), VGPU_ST_INVALID);
 	EQUAL(ctl(d, VGPU_OP_MEM_FREE, 0, MEMORY + 4096, 4096, 0, NULL), VGPU_ST_INVALID);
 
@@ -686,11 +690,26 @@ static void test_random_order(struct dev *d, unsigned seed)
 	EQUAL(bad, 0);
 }
 
+/* BUILD/test/unit/KIND/context and BUILD/bin/vgpu-stub */
+static const char *beside_me(void)
+{
+	static char path[512];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
+
+	for (int up = 0; up < 4 && n > 0; up++)
+		while (n > 0 && path[--n] != '/')
+			;
+	if (n <= 0)
+		return "build/bin/vgpu-stub";
+	strcpy(path + n, "/bin/vgpu-stub");
+	return path;
+}
+
 int main(int argc, char **argv)
 {
 	struct dev d;
 
-	binary = argc > 1 ? argv[1] : getenv("VGPU_STUB_BIN") ? getenv("VGPU_STUB_BIN") : "build/bin/vgpu-stub";
+	binary = argc > 1 ? argv[1] : getenv("VGPU_STUB_BIN") ? getenv("VGPU_STUB_BIN") : beside_me();
 	if (access(binary, X_OK)) {
 		printf("skip: %s is not there\n", binary);
 		return 77;

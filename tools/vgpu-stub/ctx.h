@@ -92,6 +92,14 @@ struct ctx_range {
 	uint64_t va, bytes, offset;
 	uint32_t kind, rsvd;
 };
+/* An allocation that is being committed; bytes 0: none. */
+struct ctx_commit {
+	uint64_t va, bytes, at;
+	uint64_t ticket;                /* of the control command */
+	enum ctx_kind kind;
+};
+#define CTX_COMMITTING 0x10001u         /* beside enum vgpu_status: not over yet */
+
 struct ctx_ranges {
 	struct ctx_range *r;
 	uint32_t n;
@@ -148,6 +156,7 @@ struct ctx {
 	char why[512];                  /* text for the error that is about to be found */
 	uint64_t memory_bytes;
 	struct ctx_ranges mem, phys;
+	struct ctx_commit commit;
 	struct ctx_segment { uint64_t va, bytes; } segment[CTX_SEGMENTS];
 	uint32_t segments;
 	struct ctx_module *modules;
@@ -201,9 +210,12 @@ enum ctx_result ctx_exec(struct ctx *c, struct ctx_stream *s, const struct vgpu_
 
 /* ctx_ctl.c */
 void ctx_control(struct ctx *c, const struct vgpu_cmd *cmd);
+void ctx_control_go_on(struct ctx *c);                          /* the next step of c->commit */
 
 /* ctx_mem.c */
 int ctx_mem_init(struct ctx *c);
+/* The two allocations may return CTX_COMMITTING: then ctx_commit_step() until it says something else. */
+uint32_t ctx_commit_step(struct ctx *c);
 uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes);
 uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes);
 uint32_t ctx_phys_alloc(struct ctx *c, uint64_t offset, uint64_t bytes);

@@ -264,6 +264,14 @@ static uint32_t func_info(struct ctx *c, const struct vgpu_body_ctl *b, uint64_t
 	return st;
 }
 
+void ctx_control_go_on(struct ctx *c)
+{
+	uint32_t st = ctx_commit_step(c);
+
+	if (st != CTX_COMMITTING)
+		reply(c, c->commit.ticket, st, (uint64_t[5]){ 0 });
+}
+
 /* ---- dispatch ----------------------------------------------------------------------------------- */
 
 void ctx_control(struct ctx *c, const struct vgpu_cmd *cmd)
@@ -317,6 +325,10 @@ void ctx_control(struct ctx *c, const struct vgpu_cmd *cmd)
 		v[0] = ctx_now_ns();
 		st = VGPU_ST_OK;
 		break;
+	}
+	if (st == CTX_COMMITTING) {
+		c->commit.ticket = cmd->ticket;
+		return;
 	}
 	/*
 	 * ILLEGAL_ADDRESS here means: the client's own buffer is not there. That is a bad argument of

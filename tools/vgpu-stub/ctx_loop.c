@@ -112,6 +112,10 @@ static unsigned take_ctl(struct ctx *c)
 	uint64_t index = c->ctl_index;
 	struct vgpu_cmd cmd;
 
+	if (c->commit.bytes) {
+		ctx_control_go_on(c);
+		return 1;
+	}
 	if (!ctl_ready(c))
 		return 0;
 	cmd = c->ctl_ring[index % VGPU_DEV_CTL_SLOTS].cmd;

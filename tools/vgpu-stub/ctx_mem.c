@@ -20,6 +20,8 @@
 #define MADV_POPULATE_WRITE 23          /* asm-generic/mman-common.h, since 5.14 */
 #endif
 
+#define COMMIT_STEP (32ull << 20)
+
 void *ctx_anon(uint64_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -103,25 +105,69 @@ static void drop(struct ctx_ranges *t, uint32_t i, uint32_t n)
 
 /* ---- allocations ------------------------------------------------------------------------------- */
 
-/* Pages now, not at first touch: a kernel must not find out that memory is gone. */
-static int commit(uint8_t *p, uint64_t bytes)
+/* Pages now, not at first touch: a kernel must not find out that memory is gone. 0 or -errno. */
+static int populate(uint8_t *p, uint64_t bytes)
 {
-	const uint64_t step = VGPU_GIB;
-
-	for (uint64_t at = 0; at < bytes; at += step) {
-		uint64_t n = bytes - at < step ? bytes - at : step;
-
-		while (madvise(p + at, n, MADV_POPULATE_WRITE)) {
-			if (errno == EINVAL) {          /* a kernel before 5.14 */
-				for (uint64_t i = 0; i < n; i += VGPU_PAGE)
-					*(volatile uint8_t *)(p + at + i) = 0;
-				break;
-			}
-			if (errno != EINTR && errno != EAGAIN)
-				return -errno;
+	while (madvise(p, bytes, MADV_POPULATE_WRITE)) {
+		if (errno == EINVAL) {                  /* a kernel before 5.14 */
+			for (uint64_t i = 0; i < bytes; i += VGPU_PAGE)
+				*(volatile uint8_t *)(p + i) = 0;
+			break;
 		}
+		if (errno != EINTR && errno != EAGAIN)
+			return -errno;
 	}
 	return 0;
+}
+
+static void punch(uint64_t offset, uint64_t bytes)
+{
+	while (fallocate(CTX_AT_PHYS, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) &&
+	       errno == EINTR)
+		;
+}
+
+static int allocate(uint64_t offset, uint64_t bytes)
+{
+	while (fallocate(CTX_AT_PHYS, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes))
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+/*
+ * Gigabytes take seconds. They are committed in steps, between which rings, streams and the parent
+ * get their look; the control call is answered when the last step is done.
+ */
+uint32_t ctx_commit_step(struct ctx *c)
+{
+	struct ctx_commit *k = &c->commit;
+	uint64_t n = k->bytes - k->at < COMMIT_STEP ? k->bytes - k->at : COMMIT_STEP;
+	int phys = k->kind == CTX_PHYSICAL;
+	int rc = c->error ? -ECANCELED : phys ? allocate(k->va + k->at, n) :
+		 populate((uint8_t *)(uintptr_t)k->va + k->at, n);
+
+	k->at += n;
+	if (!rc && k->at < k->bytes)
+		return CTX_COMMITTING;
+	if (rc && phys)
+		punch(k->va, k->bytes);
+	else if (rc)
+		ctx_none(k->va, k->bytes);
+	else
+		insert(phys ? &c->phys : &c->mem,
+		       &(struct ctx_range){ .va = k->va, .bytes = k->bytes, .kind = k->kind });
+	if (rc)
+		ctx_account(c, -(int64_t)k->bytes);
+	k->bytes = 0;
+	return c->error ? c->error : rc ? VGPU_ST_OUT_OF_MEMORY : VGPU_ST_OK;
+}
+
+static uint32_t commit(struct ctx *c, uint64_t va, uint64_t bytes, enum ctx_kind kind)
+{
+	c->commit = (struct ctx_commit){ .va = va, .bytes = bytes, .kind = kind };
+	ctx_account(c, (int64_t)bytes);
+	return ctx_commit_step(c);
 }
 
 uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes)
@@ -142,13 +188,7 @@ uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes)
 	}
 	if (bytes >= VGPU_HUGE)
 		madvise(p, bytes, MADV_HUGEPAGE);       /* advice only: without THP it is 4 KiB pages */
-	if (commit(p, bytes)) {
-		ctx_none(va, bytes);
-		return VGPU_ST_OUT_OF_MEMORY;
-	}
-	insert(&c->mem, &(struct ctx_range){ .va = va, .bytes = bytes, .kind = CTX_ALLOC });
-	ctx_account(c, (int64_t)bytes);
-	return VGPU_ST_OK;
+	return commit(c, va, bytes, CTX_ALLOC);
 }
 
 uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes)
@@ -166,33 +206,15 @@ uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes)
 
 /* ---- virtual memory management ----------------------------------------------------------------- */
 
-static void punch(uint64_t offset, uint64_t bytes)
-{
-	while (fallocate(CTX_AT_PHYS, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) &&
-	       errno == EINTR)
-		;
-}
-
 uint32_t ctx_phys_alloc(struct ctx *c, uint64_t offset, uint64_t bytes)
 {
-	int rc;
-
 	if (!is_free(&c->phys, offset, bytes))
 		return VGPU_ST_INVALID;
 	if (c->phys.n == CTX_RANGES)
 		return VGPU_ST_LIMIT;
 	if (over_limit(c, bytes))
 		return VGPU_ST_OUT_OF_MEMORY;
-	do {
-		rc = fallocate(CTX_AT_PHYS, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
-	} while (rc && errno == EINTR);
-	if (rc) {
-		punch(offset, bytes);
-		return VGPU_ST_OUT_OF_MEMORY;
-	}
-	insert(&c->phys, &(struct ctx_range){ .va = offset, .bytes = bytes, .kind = CTX_PHYSICAL });
-	ctx_account(c, (int64_t)bytes);
-	return VGPU_ST_OK;
+	return commit(c, offset, bytes, CTX_PHYSICAL);
 }
 
 uint32_t ctx_phys_free(struct ctx *c, uint64_t offset, uint64_t bytes)
