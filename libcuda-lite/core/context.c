@@ -96,6 +96,7 @@ static void drop_objects(struct vg_ctx *c)
 			vg_delete(VG_STREAM, s);
 		}
 	vg_module_drop_ctx(c);
+	vg_vmm_drop_ctx(c);
 	vg_deferred_drop_ctx(c);
 	vg_mem_drop_ctx(c);
 }

@@ -161,6 +161,7 @@ uint32_t vg_stream_sync(struct vg_stream *s);
 /* Is all of that complete now? Submits nothing, so that polling comes to an end. */
 bool vg_stream_idle(struct vg_stream *s);
 void vg_module_drop_ctx(struct vg_ctx *c);       /* driver/module.c */
+void vg_vmm_drop_ctx(struct vg_ctx *c);          /* driver/vmm.c */
 static inline uint64_t vg_stream_last(const struct vg_stream *s)
 {
 	return __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) >> 16;
@@ -246,7 +247,7 @@ struct vg_mem {
 	enum vg_mem_kind kind;
 	uint32_t flags;                 /* of cuMemHostAlloc, cuMemAllocManaged */
 	uint32_t ordinal;
-	struct vg_ctx *ctx;             /* owner */
+	struct vg_ctx *ctx;             /* owner; NULL: a reserved range belongs to nobody */
 	uint64_t id;
 	struct vg_pool *pool;
 	uint32_t sync_memops;
@@ -254,7 +255,7 @@ struct vg_mem {
 
 uint32_t vg_mem_alloc(struct vg_ctx *c, uint64_t bytes, enum vg_mem_kind kind, uint64_t *va);
 uint32_t vg_mem_alloc_host(struct vg_ctx *c, uint64_t bytes, enum vg_mem_kind kind, uint32_t flags, void **p);
-uint32_t vg_mem_reserve(struct vg_ctx *c, uint64_t bytes, uint64_t align, uint64_t hint, uint64_t *va);
+uint32_t vg_mem_reserve(uint32_t ordinal, uint64_t bytes, uint64_t align, uint64_t hint, uint64_t *va);
 /* Copies the entry that holds addr. */
 bool vg_mem_find(uint64_t addr, struct vg_mem *out);
 bool vg_mem_update(const struct vg_mem *m);

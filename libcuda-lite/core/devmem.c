@@ -207,11 +207,11 @@ uint32_t vg_mem_alloc_host(struct vg_ctx *c, uint64_t bytes, enum vg_mem_kind ki
 	return VGPU_ST_OK;
 }
 
-uint32_t vg_mem_reserve(struct vg_ctx *c, uint64_t bytes, uint64_t align, uint64_t hint, uint64_t *va)
+uint32_t vg_mem_reserve(uint32_t ordinal, uint64_t bytes, uint64_t align, uint64_t hint, uint64_t *va)
 {
 	/* One huge page of guard: mappings are made of huge pages. */
 	struct vg_mem m = { .bytes = bytes, .span_bytes = bytes + VGPU_HUGE, .kind = VG_MEM_RESERVED,
-			    .ordinal = c->ordinal, .ctx = c };
+			    .ordinal = ordinal };
 	uint32_t status;
 
 	if (bytes > VGPU_DEVICE_SPAN)

@@ -33,6 +33,8 @@ static CUresult check_side(uint64_t addr, uint64_t bytes, enum side want, struct
 	}
 	if (bytes > m.bytes - (addr - m.start))
 		return CUDA_ERROR_INVALID_VALUE;
+	if (m.kind == VG_MEM_RESERVED)
+		return vg_vmm_covers(addr, bytes, c) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	/* Device memory belongs to one context's process; another one cannot reach it. */
 	if (m.ctx != c && m.kind != VG_MEM_HOST && m.kind != VG_MEM_MANAGED) {
 		vg_unsupported_line("a copy that touches device memory of another context");

@@ -105,6 +105,9 @@ CUresult vg_func_attribute(struct vg_func *f, CUfunction_attribute a, int *value
 CUresult vg_func_set(struct vg_func *f, CUfunction_attribute a, int value);
 void vg_func_free(struct vg_func *f);
 
+/* vmm.c: all of the range is mapped with access in context c */
+bool vg_vmm_covers(uint64_t va, uint64_t bytes, const struct vg_ctx *c);
+
 /* pool.c */
 CUresult vg_pool_default(uint32_t ordinal, struct vg_pool **p);
 void vg_pool_freed(struct vg_pool *p, uint64_t bytes);

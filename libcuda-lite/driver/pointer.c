@@ -18,7 +18,7 @@ static CUresult query(void *data, CUpointer_attribute a, CUdeviceptr ptr, const 
 {
 	switch ((int)a) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
-		*(CUcontext *)data = m ? VG_HANDLE(CUcontext, m->ctx) : NULL;
+		*(CUcontext *)data = m && m->ctx ? VG_HANDLE(CUcontext, m->ctx) : NULL;
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
 		*(unsigned int *)data = !m ? 0 : m->kind == VG_MEM_HOST ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Virtual memory management: address ranges, physical memory, and mappings between them. Physical memory
+ * is committed in the process of one context (the current one when it is created), so a mapping lives
+ * there. Access is all or nothing: pages appear in the device with cuMemSetAccess(READWRITE).
+ */
+#include "driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct mapping {
+	uint64_t va, bytes, offset;     /* offset into the physical memory */
+	struct vg_phys *phys;
+	bool access;
+};
+
+/* Sorted by address; lock guards it and the counts of all struct vg_phys. */
+static struct vg_lock lock;
+static struct mapping *maps;
+static size_t nmaps, room;
+
+/* Index of the mapping that holds va, or -1. Lock held. */
+static long holder(uint64_t va)
+{
+	size_t lo = 0, hi = nmaps;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (maps[mid].va > va)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo && va - maps[lo - 1].va < maps[lo - 1].bytes ? (long)lo - 1 : -1;
+}
+
+/* [va, va + bytes) is exactly a row of whole mappings: first index and count. Lock held. */
+static bool whole(uint64_t va, uint64_t bytes, size_t *first, size_t *n)
+{
+	long i = holder(va);
+
+	if (i < 0 || maps[i].va != va)
+		return false;
+	*first = (size_t)i;
+	for (*n = 0; bytes; (*n)++) {
+		const struct mapping *m = &maps[*first + *n];
+
+		if (*first + *n == nmaps || m->va != va || m->bytes > bytes)
+			return false;
+		va += m->bytes;
+		bytes -= m->bytes;
+	}
+	return true;
+}
+
+bool vg_vmm_covers(uint64_t va, uint64_t bytes, const struct vg_ctx *c)
+{
+	bool ok = true;
+
+	vg_lock(&lock);
+	while (bytes && ok) {
+		long i = holder(va);
+		uint64_t n;
+
+		ok = i >= 0 && maps[i].access && maps[i].phys->ctx == c;
+		if (!ok)
+			break;
+		n = maps[i].bytes - (va - maps[i].va);
+		n = n < bytes ? n : bytes;
+		va += n;
+		bytes -= n;
+	}
+	vg_unlock(&lock);
+	return ok;
+}
+
+/* Lock held. True: nobody needs it any more, the caller gives it back with phys_end. */
+static bool phys_unused(const struct vg_phys *p)
+{
+	return !p->refs && !p->maps;
+}
+
+static CUresult phys_end(struct vg_phys *p)
+{
+	uint32_t status = VGPU_ST_OK;
+
+	if (p->ctx->handle == p->ctx_handle)
+		status = vg_ctl(p->ctx, VGPU_OP_PHYS_FREE, 0, p->offset, p->bytes, 0, NULL);
+	if (!status)
+		vg_phys_give(p->ordinal, p->offset, p->bytes);
+	vg_delete(VG_PHYS, p);
+	return vg_done(NULL, status);
+}
+
+/* The context's process has ended, its physical memory and mappings with it. */
+void vg_vmm_drop_ctx(struct vg_ctx *c)
+{
+	size_t n = 0;
+
+	vg_lock(&lock);
+	for (size_t i = 0; i < nmaps; i++) {
+		struct vg_phys *p = maps[i].phys;
+
+		if (p->ctx != c) {
+			maps[n++] = maps[i];
+			continue;
+		}
+		if (!--p->maps && !p->refs) {
+			vg_phys_give(p->ordinal, p->offset, p->bytes);
+			vg_delete(VG_PHYS, p);
+		}
+	}
+	nmaps = n;
+	vg_unlock(&lock);
+}
+
+static CUresult check_prop(const CUmemAllocationProp *prop)
+{
+	if (!prop || prop->type != CU_MEM_ALLOCATION_TYPE_PINNED)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return vg_unsupported("virtual memory management of host memory");
+	if (!vg_device_ok(prop->location.id))
+		return CUDA_ERROR_INVALID_DEVICE;
+	if (prop->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE)
+		return vg_unsupported("cuMemCreate with a shareable handle");
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
+				       CUmemAllocationGranularity_flags option)
+{
+	VG_READY();
+	if (!granularity || (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(check_prop(prop));
+	*granularity = VGPU_HUGE;
+	return CUDA_SUCCESS;
+}
+
+/* ---- address ranges ---- */
+
+CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr,
+			     unsigned long long flags)
+{
+	struct vg_ctx *c;
+	uint64_t va;
+
+	VG_READY();
+	if (!ptr || !size || size % VGPU_HUGE || flags || (alignment & (alignment - 1)))
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_done(NULL, vg_mem_reserve(vg_current_any(&c) ? 0 : c->ordinal, size, alignment, addr, &va)));
+	*ptr = va;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size)
+{
+	struct vg_mem m;
+	bool used = false;
+
+	VG_READY();
+	if (!vg_mem_find(ptr, &m) || m.kind != VG_MEM_RESERVED || m.start != ptr || m.bytes != size)
+		return CUDA_ERROR_INVALID_VALUE;
+	vg_lock(&lock);
+	for (size_t i = 0; i < nmaps && !used; i++)
+		used = maps[i].va - ptr < size;
+	vg_unlock(&lock);
+	if (used || !vg_mem_take(ptr, 1u << VG_MEM_RESERVED, &m))
+		return CUDA_ERROR_INVALID_VALUE;
+	return vg_done(NULL, vg_mem_release(&m));
+}
+
+/* ---- physical memory ---- */
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
+		     unsigned long long flags)
+{
+	struct vg_phys *p;
+	struct vg_ctx *c;
+	uint32_t status;
+
+	VG_READY();
+	if (!handle || !size || size % VGPU_HUGE || flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(check_prop(prop));
+	VG_TRY(vg_context_for((uint32_t)prop->location.id, &c));
+	p = vg_new(VG_PHYS);
+	if (!p)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (!vg_phys_take(c->ordinal, size, &p->offset)) {
+		vg_delete(VG_PHYS, p);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	p->ctx = c;
+	p->ctx_handle = c->handle;
+	p->ordinal = c->ordinal;
+	p->bytes = size;
+	p->refs = 1;
+	vg_deferred_reap();
+	do {
+		status = vg_ctl(c, VGPU_OP_PHYS_ALLOC, 0, p->offset, size, 0, NULL);
+	} while (status == VGPU_ST_OUT_OF_MEMORY && vg_deferred_wait());
+	if (status) {
+		vg_phys_give(p->ordinal, p->offset, size);
+		vg_delete(VG_PHYS, p);
+		return vg_fail(c, status);
+	}
+	*handle = vg_publish(p);
+	return CUDA_SUCCESS;
+}
+
+static struct vg_phys *phys_of(CUmemGenericAllocationHandle h)
+{
+	return vg_get(VG_PHYS, h);
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle h)
+{
+	struct vg_phys *p;
+	bool end = false;
+
+	VG_READY();
+	vg_lock(&lock);
+	p = phys_of(h);
+	if (p && !--p->refs) {
+		vg_unpublish(p);
+		end = phys_unused(p);
+	}
+	vg_unlock(&lock);
+	if (!p)
+		return CUDA_ERROR_INVALID_VALUE;
+	return end ? phys_end(p) : CUDA_SUCCESS;
+}
+
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr)
+{
+	CUresult r = CUDA_ERROR_INVALID_VALUE;
+	long i;
+
+	VG_READY();
+	if (!handle)
+		return r;
+	vg_lock(&lock);
+	i = holder((uintptr_t)addr);
+	if (i >= 0) {
+		struct vg_phys *p = maps[i].phys;
+
+		/* All handles were released: the memory lives on by its mapping and gets its handle back. */
+		if (!p->refs++)
+			vg_publish(p);
+		*handle = p->handle;
+		r = CUDA_SUCCESS;
+	}
+	vg_unlock(&lock);
+	return r;
+}
+
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop, CUmemGenericAllocationHandle h)
+{
+	struct vg_phys *p;
+
+	VG_READY();
+	p = phys_of(h);
+	if (!prop || !p)
+		return CUDA_ERROR_INVALID_VALUE;
+	memset(prop, 0, sizeof *prop);
+	prop->type = CU_MEM_ALLOCATION_TYPE_PINNED;
+	prop->location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+	prop->location.id = (int)p->ordinal;
+	return CUDA_SUCCESS;
+}
+
+/* ---- mappings ---- */
+
+CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle h, unsigned long long flags)
+{
+	CUresult r = CUDA_ERROR_INVALID_VALUE;
+	struct vg_phys *p;
+	struct vg_mem m;
+	size_t at = 0;
+
+	VG_READY();
+	if (!size || size % VGPU_HUGE || offset % VGPU_HUGE || ptr % VGPU_HUGE || flags)
+		return r;
+	if (!vg_mem_find(ptr, &m) || m.kind != VG_MEM_RESERVED || size > m.bytes - (ptr - m.start))
+		return r;
+	vg_lock(&lock);
+	p = phys_of(h);
+	if (!p || p->ordinal != m.ordinal || offset > p->bytes || size > p->bytes - offset)
+		goto out;
+	while (at < nmaps && maps[at].va < ptr)
+		at++;
+	/* Neighbours must end before and start behind us. */
+	if ((at && maps[at - 1].va + maps[at - 1].bytes > ptr) || (at < nmaps && maps[at].va < ptr + size))
+		goto out;
+	if (nmaps == room) {
+		size_t n = room ? room * 2 : 64;
+		struct mapping *t = realloc(maps, n * sizeof *t);
+
+		if (!t) {
+			r = CUDA_ERROR_OUT_OF_MEMORY;
+			goto out;
+		}
+		maps = t;
+		room = n;
+	}
+	memmove(&maps[at + 1], &maps[at], (nmaps - at) * sizeof *maps);
+	maps[at] = (struct mapping){ ptr, size, offset, p, false };
+	nmaps++;
+	p->maps++;
+	r = CUDA_SUCCESS;
+out:
+	vg_unlock(&lock);
+	return r;
+}
+
+/* Brings the device's pages in line with m->access. Lock held: mappings change rarely. */
+static uint32_t apply(struct mapping *m, bool access)
+{
+	uint32_t status;
+
+	if (m->access == access)
+		return VGPU_ST_OK;
+	status = access ? vg_ctl(m->phys->ctx, VGPU_OP_VMM_MAP, 0, m->va, m->bytes, m->phys->offset + m->offset, NULL) :
+			  vg_ctl(m->phys->ctx, VGPU_OP_VMM_UNMAP, 0, m->va, m->bytes, 0, NULL);
+	if (!status)
+		m->access = access;
+	return status;
+}
+
+CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t n)
+{
+	uint32_t status = VGPU_ST_OK;
+	size_t first, count;
+	bool ok;
+
+	VG_READY();
+	if (!desc || !n || !size)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < n; i++) {
+		if (desc[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+			return vg_unsupported("cuMemSetAccess for the host");
+		if (!vg_device_ok(desc[i].location.id))
+			return CUDA_ERROR_INVALID_DEVICE;
+		if (desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READ)
+			return vg_unsupported("cuMemSetAccess with read-only access");
+		if (desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	vg_lock(&lock);
+	ok = whole(ptr, size, &first, &count);
+	for (size_t i = 0; ok && i < n && !status; i++) {
+		bool access = desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+
+		for (size_t k = 0; k < count && !status; k++) {
+			struct mapping *m = &maps[first + k];
+
+			/* Another device has no access and cannot get it. */
+			if (m->phys->ordinal != (uint32_t)desc[i].location.id)
+				status = access ? VGPU_ST_NOT_SUPPORTED : VGPU_ST_OK;
+			else
+				status = apply(m, access);
+		}
+	}
+	vg_unlock(&lock);
+	return ok ? vg_done(NULL, status) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr ptr)
+{
+	CUresult r = CUDA_ERROR_INVALID_VALUE;
+	long i;
+
+	VG_READY();
+	if (!flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE || !vg_device_ok(location->id))
+		return r;
+	vg_lock(&lock);
+	i = holder(ptr);
+	if (i >= 0) {
+		*flags = maps[i].access && maps[i].phys->ordinal == (uint32_t)location->id ?
+			 CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+		r = CUDA_SUCCESS;
+	}
+	vg_unlock(&lock);
+	return r;
+}
+
+CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)
+{
+	uint32_t status = VGPU_ST_OK;
+	size_t first, count, done = 0;
+	struct vg_phys *ended[16];
+	unsigned nended = 0;
+	struct vg_ctx *c = NULL;
+	bool ok;
+
+	VG_READY();
+	vg_lock(&lock);
+	ok = whole(ptr, size, &first, &count);
+	if (ok)
+		c = maps[first].phys->ctx;
+	vg_unlock(&lock);
+	if (!ok || !size)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* Kernels that still run may use the pages. */
+	(void)vg_ctx_sync(c);
+	vg_lock(&lock);
+	ok = whole(ptr, size, &first, &count);
+	while (ok && done < count && !status && nended < 16) {
+		struct vg_phys *p = maps[first + done].phys;
+
+		status = apply(&maps[first + done], false);
+		if (status)
+			break;
+		p->maps--;
+		if (phys_unused(p))
+			ended[nended++] = p;
+		done++;
+	}
+	if (done) {
+		ptr = maps[first + done - 1].va + maps[first + done - 1].bytes;
+		size = done < count ? maps[first + count - 1].va + maps[first + count - 1].bytes - ptr : 0;
+		memmove(&maps[first], &maps[first + done], (nmaps - first - done) * sizeof *maps);
+		nmaps -= done;
+	}
+	vg_unlock(&lock);
+	for (unsigned i = 0; i < nended; i++)
+		(void)phys_end(ended[i]);
+	if (!ok)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* More handles to end than fit the list: the rest in another round. */
+	return status || !size ? vg_done(NULL, status) : cuMemUnmap(ptr, size);
+}
