@@ -33,6 +33,10 @@ AGENT   := $(wildcard agent/*.c)
 objs     = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
 
 .DELETE_ON_ERROR:
+# V=1 shows the commands
+ifeq ($(V),)
+.SILENT:
+endif
 .SUFFIXES:
 .PHONY: all demo test check pre-push clean  setup libs bins test-bins
 
@@ -45,9 +49,11 @@ libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(
 setup:
 	@tools/setup.sh
 demo: setup
+	@echo "building (V=1 shows the commands)"
 	@$(MAKE) --no-print-directory -j$(JOBS) all e2e
 	@tests/demo.sh $(B)
 test: setup
+	@echo "building (V=1 shows the commands)"
 	@$(MAKE) --no-print-directory -j$(JOBS) all test-bins
 	@tests/run.sh $(B)
 check:
@@ -186,6 +192,92 @@ $(B)/test/system/rpath/libcudart.so.12: tests/system/rpath/cudart.c tests/system
 $(B)/test/system/rpath/program: tests/system/rpath/program.c $(B)/test/system/rpath/libcudart.so.12
 	$(CC) $(CFLAGS) -o $@ $< $(B)/test/system/rpath/libcudart.so.12 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN'
 SYSTEM  := $(B)/test/system/hotloop $(B)/test/system/rpath/program
+
+# ---- tests: units, PTX, fuzzers ---------------------------------------------------------------------
+# Sources are compiled again for glibc, plain and with ASan + UBSan (musl has no sanitizers), and
+# each test names the ones that it wants. tsan: the rings and queues under ThreadSanitizer.
+U       := $(B)/test/unit
+gnu      = $(if $(shell grep -l 'define _GNU_SOURCE' $(1)),,-D_GNU_SOURCE)
+HOST    := $(BASE) -Ifw-protocol -Iagent -Ilibcuda-lite/include -DVGPU_NO_LIBCPUID -DCUDART_MAJOR=12
+cpu      = $(if $(filter tools/vgpu-stub/cpu/%,$(1)),$(CPU_FLAGS))
+
+$(O)/plain/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(HOST) $(call cpu,$<) $(call gnu,$<) -c -o $@ $<
+$(O)/asan/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(HOST) $(call cpu,$<) $(call gnu,$<) -c -o $@ $<
+$(O)/tsan/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) -O1 -g -fsanitize=thread $(HOST) $(call gnu,$<) -c -o $@ $<
+
+HOST_AGENT := $(filter-out agent/main.c,$(AGENT))
+STUB_DEV   := $(addprefix tools/vgpu-stub/,dma.c irq.c log.c loop.c pci.c regs.c)
+src_agent_loopback := $(HOST_AGENT) $(FW)
+src_check   := $(FW)
+src_context := $(FW)
+src_ctxproc := $(STUB_DEV) $(addprefix tools/vgpu-stub/,admin.c ctxguard.c ctxproc.c ctxspawn.c)
+src_dma     := tools/vgpu-stub/dma.c
+src_pidfile := agent/pidfile.c
+src_pool    := agent/pool.c agent/log.c
+src_core_alloc := libcuda-lite/core/extents.c
+UNITS   := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
+TSAN    := $(filter ring_tsan core_queue,$(UNITS))
+
+define unit_rule
+$(U)/plain/$(1): $(call objs,plain,tests/unit/test_$(1).c $(src_$(1)))
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) -o $$@ $$^ -lpthread
+$(U)/asan/$(1): $(call objs,asan,tests/unit/test_$(1).c $(src_$(1)))
+	@mkdir -p $$(@D)
+	$$(CC) $$(SAN) -o $$@ $$^ -lpthread
+$(U)/tsan/$(1): $(call objs,tsan,tests/unit/test_$(1).c $(src_$(1)))
+	@mkdir -p $$(@D)
+	$$(CC) -g -fsanitize=thread -o $$@ $$^ -lpthread
+endef
+$(foreach u,$(UNITS),$(eval $(call unit_rule,$(u))))
+
+X       := $(B)/test/ptx
+define ptx_rule
+$(X)/$(1)/ptxrun: $(call objs,$(1),tests/ptx/ptxrun.c $(CPU))
+	@mkdir -p $$(@D)
+	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
+$(X)/$(1)/optest: $(call objs,$(1),$(filter-out tests/ptx/ptxrun.c,$(wildcard tests/ptx/*.c)) $(CPU))
+	@mkdir -p $$(@D)
+	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
+$(X)/$(1)/fatbin_test: $(call objs,$(1),tests/fatbin/fatbin_test.c tools/vgpu-stub/cpu/fatbin.c)
+	@mkdir -p $$(@D)
+	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
+endef
+$(eval $(call ptx_rule,plain,$(CFLAGS)))
+$(eval $(call ptx_rule,asan,$(SAN)))
+
+Z       := $(B)/test/fuzz
+src_fuzz_fatbin := tools/vgpu-stub/cpu/fatbin.c
+src_fuzz_ptx    := $(CPU)
+src_fuzz_launch := $(CPU)
+src_fuzz_vfu    := $(STUB_DEV) $(addprefix tools/vgpu-stub/,vfu_msg.c vfu_cmd.c admin.c)
+src_fuzz_agent_msg := $(HOST_AGENT) $(FW)
+FUZZ    := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+define fuzz_rule
+$(Z)/$(1): $(call objs,asan,tests/fuzz/$(1).c tests/fuzz/standalone.c $(src_$(1)))
+	@mkdir -p $$(@D)
+	$$(CC) $$(SAN) -o $$@ $$^ $$(STUB_LIBS)
+endef
+$(foreach f,$(FUZZ),$(eval $(call fuzz_rule,$(f))))
+
+# the device itself under ASan and UBSan, for the end-to-end programs to run on
+$(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(FW))
+	@mkdir -p $(@D)
+	$(CC) $(SAN) -o $@ $^ $(STUB_LIBS)
+
+test-bins: e2e $(SYSTEM) $(addprefix $(U)/plain/,$(filter-out ring_tsan,$(UNITS))) $(addprefix $(U)/asan/,$(filter-out ring_tsan,$(UNITS))) \
+	$(addprefix $(U)/tsan/,$(TSAN)) $(foreach k,plain asan,$(addprefix $(X)/$(k)/,ptxrun optest fatbin_test)) \
+	$(addprefix $(Z)/,$(FUZZ)) $(B)/test/san/bin/vgpu-stub $(B)/test/hostile/hostile
+
+$(B)/test/hostile/hostile: $(call objs,plain,$(wildcard tests/hostile/*.c))
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -o $@ $^ -lpthread
 
 clean:
 	rm -rf $(B)

@@ -103,7 +103,7 @@ mode() {
 	wanted "$name" || return 0
 	start_gpu
 	honest 1.6 || { fail "$name the honest client does not start: $(tail -n 1 "$T/honest.out")"; wait $honest_pid; return; }
-	timeout -k 1 6 "$B/hostile" "$name" >"$T/hostile.out" 2>&1
+	timeout -k 1 6 "$B/test/hostile/hostile" "$name" >"$T/hostile.out" 2>&1
 	st=$?
 	if [ "$name" = die-forked ]; then
 		# Its forked child is alive now; the client must be gone all the same.
@@ -195,7 +195,7 @@ dead_or_idle() {
 	[ $(($(ticks "$1") - a)) -le 3 ]
 }
 
-for m in $("$B/hostile" --list | cut -f 1); do
+for m in $("$B/test/hostile/hostile" --list | cut -f 1); do
 	mode "$m"
 done
 kill_client kill-client hang
