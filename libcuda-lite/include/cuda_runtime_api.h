@@ -347,6 +347,10 @@ static inline struct cudaExtent make_cudaExtent(size_t width, size_t height, siz
 }
 #endif
 
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+#include "cuda_lite_runtime_ptds.h"
+#endif
+
 /*
  * CUDA 12 programs get their property structure from the _v2 entry point (their plain name still
  * means the older, shorter structure in the library).

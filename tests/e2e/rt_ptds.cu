@@ -14,6 +14,7 @@
 
 static volatile uint32_t *flag;
 static uint32_t *dseen;
+static int launched;
 
 static void *blocked(void *)
 {
@@ -22,6 +23,8 @@ static void *blocked(void *)
 
 	RK(cudaLaunchKernel((const void *)wait_flag, dim3(1), dim3(1), args, 0, 0));
 	RWANT(cudaErrorNotReady, cudaStreamQuery(0));
+	__atomic_store_n(&launched, 1, __ATOMIC_RELEASE);
+	RK(cudaStreamSynchronize(0));
 	return NULL;
 }
 
@@ -41,7 +44,8 @@ int main(void)
 	dseen = rt_alloc<uint32_t>(1);
 	if (pthread_create(&t, NULL, blocked, NULL))
 		rt_die(__FILE__, __LINE__, "pthread_create", cudaErrorUnknown);
-	pthread_join(t, NULL);
+	while (!__atomic_load_n(&launched, __ATOMIC_ACQUIRE))
+		e2e_sleep_ms(1);
 	RK(cudaLaunchKernel((const void *)fill, dim3(2), dim3(64), args, 0, 0));
 	RK(cudaMemcpyAsync(got, d, sizeof got, cudaMemcpyDeviceToHost, 0));
 	while ((r = cudaStreamQuery(0)) == cudaErrorNotReady && e2e_now_s() < end)
@@ -49,7 +53,7 @@ int main(void)
 	if (r != cudaSuccess)
 		e2e_fail("this thread's stream 0: %s", cudaGetErrorName(r));
 	*flag = 77;
-	RK(cudaDeviceSynchronize());
+	pthread_join(t, NULL);
 	for (int i = 0; i < N; i++)
 		want[i] = 8;
 	e2e_same_u32("this thread's work", got, want, N);
