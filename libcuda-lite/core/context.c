@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DESTROY_WAIT_NS 500000000ull
+
 static struct vg_ctx *by_number[VGPU_MAX_CONTEXTS];
 static struct vg_lock table_lock;
 static uint64_t last_ctx_id, last_stream_id;
@@ -106,11 +108,12 @@ void vg_ctx_destroy(struct vg_ctx *c)
 	struct vgpu_msg_ctx m = { .h = { VGPU_MSG_CTX_DESTROY, 0 }, .context = c->number };
 	struct vgpu_msg_status r;
 
-	vg_ctx_sync(c);
-	vg_host_drain(c);
-	vg_printf_drain(c);
+	/* Work that is about to end may: its printf text and results are wanted. An endless kernel is killed. */
+	(void)vg_ctx_sync_for(c, DESTROY_WAIT_NS);
 	vg_unpublish(c);
+	/* From here on nothing of it is waited for; host functions that did not run yet are dropped. */
 	__atomic_store_n(&c->error, VGPU_ST_BAD_HANDLE, __ATOMIC_RELEASE);
+	vg_host_drain(c);
 	vg_lock(&table_lock);
 	__atomic_store_n(&by_number[c->number], NULL, __ATOMIC_RELEASE);
 	vg_unlock(&table_lock);
@@ -126,7 +129,9 @@ void vg_ctx_destroy(struct vg_ctx *c)
 static uint16_t free_number(struct vg_ctx *c)
 {
 	for (unsigned i = 1; i < VGPU_MAX_STREAMS; i++)
-		if (!c->streams[i] && vgpu_timeline_reached(&c->timelines[i], c->dying[i]))
+		/* An error that a refused command left on a timeline stays there: nobody inherits it. */
+		if (!c->streams[i] && vgpu_timeline_reached(&c->timelines[i], c->dying[i]) &&
+		    !vgpu_load_relaxed32(&c->timelines[i].error))
 			return (uint16_t)i;
 	return 0;
 }
@@ -209,6 +214,12 @@ bool vg_stream_idle(struct vg_stream *s)
 
 uint32_t vg_ctx_sync(struct vg_ctx *c)
 {
+	return vg_ctx_sync_for(c, ~0ull);
+}
+
+uint32_t vg_ctx_sync_for(struct vg_ctx *c, uint64_t limit_ns)
+{
+	uint64_t start = limit_ns == ~0ull ? 0 : vg_now_ns();
 	uint32_t status = vg_ctx_error(c);
 
 	for (unsigned i = 0; i < VGPU_MAX_STREAMS && !status; i++) {
@@ -221,8 +232,15 @@ uint32_t vg_ctx_sync(struct vg_ctx *c)
 		else
 			last = c->dying[i];
 		vg_unlock(&c->lock);
-		if (last && !vgpu_timeline_reached(&c->timelines[i], last))
+		if (!last)
+			continue;
+		if (limit_ns != ~0ull) {
+			uint64_t gone = vg_now_ns() - start;
+
+			status = vg_wait_timeline_for(c, &c->timelines[i], last, gone < limit_ns ? limit_ns - gone : 0);
+		} else {
 			status = vg_wait_timeline(c, &c->timelines[i], last);
+		}
 	}
 	vg_printf_drain(c);
 	return status ? status : vg_ctx_error(c);

@@ -145,10 +145,11 @@ struct vg_ctx {
 
 /* CTX_CREATE and the library's side of it. A status; *out is published. */
 uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out);
-/* Waits for its work unless it is dead, tells the agent, frees everything it owned. */
+/* Gives its work half a second to end, then kills it; frees everything it owned. */
 void vg_ctx_destroy(struct vg_ctx *c);
 /* All work submitted so far is complete. Returns the sticky status. */
 uint32_t vg_ctx_sync(struct vg_ctx *c);
+uint32_t vg_ctx_sync_for(struct vg_ctx *c, uint64_t limit_ns);  /* BUSY: not complete by then */
 /* Every context of the process, for calls that must order after all work. */
 void vg_sync_all(void);
 struct vg_ctx *vg_ctx_by_number(uint32_t number);

@@ -30,8 +30,9 @@ void vg_report(struct vg_ctx *c)
 		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
 			text[i] = text[i] == '\n' ? ' ' : '?';
 	text[n] = 0;
+	/* The device signs its reports; one signature is enough. */
 	if (n)
-		vg_say("%s", text);
+		vg_say("%s", !strncmp(text, "vgpu: ", 6) ? text + 6 : text);
 	else
 		vg_say("context %u failed: %s", c->number, vgpu_status_text(error));
 }

@@ -146,7 +146,9 @@ uint32_t vg_wait_timeline_for(struct vg_ctx *c, struct vgpu_timeline *t, uint64_
 	/* Values move on when a context fails, to free its waiters: the error decides. */
 	if ((e = vg_ctx_error(c)) != 0)
 		return e;
-	return VGPU_ST_OK;
+	/* A command that the device refused without failing (written before value, so the acquire covers it). */
+	e = vgpu_load_relaxed32(&t->error);
+	return e < VGPU_ST_COUNT ? e : VGPU_ST_INTERNAL;
 }
 
 uint32_t vg_wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket)

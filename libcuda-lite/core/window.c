@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #define ALIGN_MIN 64u
-#define GROW_MIN (2ull << 20)
 
 static struct vg_lock lock;
 static struct vg_extents heap;
+static uint64_t mapped;         /* all segments behind segment 0 */
 
 /* Lock held. Maps one more segment of at least `bytes`. */
 static bool window_grow(uint64_t bytes)
@@ -26,13 +26,18 @@ static bool window_grow(uint64_t bytes)
 	int fd = -1;
 	void *p, *want;
 
-	m.bytes = (bytes + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1);
-	if (m.bytes < GROW_MIN)
-		m.bytes = GROW_MIN;
-	if (vg_request(&m, sizeof m, &r, sizeof r, &fd, 1)) {
+	bytes = (bytes + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1);
+	/* The number of segments is limited: a window that grows does so by a quarter at a time. */
+	m.bytes = (mapped / 4 + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1);
+	if (m.bytes < bytes)
+		m.bytes = bytes;
+	while (vg_request(&m, sizeof m, &r, sizeof r, &fd, 1)) {
 		if (fd >= 0)
 			close(fd);
-		return false;
+		fd = -1;
+		if (m.bytes == bytes)
+			return false;
+		m.bytes = bytes;        /* near the quota: only what is needed now */
 	}
 	if (r.offset % VGPU_HUGE || r.bytes < m.bytes || r.offset < VGPU_SEG0_BYTES ||
 	    r.offset > VGPU_WINDOW_SPAN || r.bytes > VGPU_WINDOW_SPAN - r.offset) {
@@ -45,6 +50,7 @@ static bool window_grow(uint64_t bytes)
 	if (p != want)
 		return false;
 	madvise(p, r.bytes, MADV_DONTFORK);
+	mapped += r.bytes;
 	return vg_extents_give(&heap, (uint64_t)(uintptr_t)p, r.bytes);
 }
 

@@ -143,6 +143,7 @@ static CUresult described(CUfunction h, struct vg_func **f)
 
 CUresult vg_func_attribute(struct vg_func *f, CUfunction_attribute a, int *value)
 {
+	const struct vgpu_device_info *d = &vg.info[f->ctx->ordinal];
 	const struct vgpu_fn_info *i = f->info;
 
 	switch ((int)a) {
@@ -151,8 +152,10 @@ CUresult vg_func_attribute(struct vg_func *f, CUfunction_attribute a, int *value
 	case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = (int)i->const_bytes; break;
 	case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)i->local_bytes; break;
 	case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)i->regs; break;
-	case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = (int)i->ptx_version; break;
-	case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = (int)i->binary_version; break;
+	/* The virtual architecture it was compiled for (.target), not the PTX ISA version ... */
+	case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = (int)i->binary_version; break;
+	/* ... and the architecture it runs as: compiled here, for this device. */
+	case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = (int)(d->cc_major * 10 + d->cc_minor); break;
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = (int)f->max_dynamic; break;
 	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = f->carveout; break;
 	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *value = f->nonportable; break;
