@@ -40,6 +40,7 @@ struct options {
 	unsigned max_clients, uid_clients;
 	uint64_t client_memory;         /* 0: as much as the device has */
 	uint64_t client_window;
+	uint64_t windows;               /* of all clients together; 0: half of the machine's memory */
 	unsigned spin_us;
 	int huge;                       /* 0: --no-hugepages */
 	int sandbox;                    /* 0: --no-seccomp */
@@ -164,6 +165,7 @@ struct agent {
 	int epoll_c, epoll_d;
 	int wake_c;                     /* eventfd: D wants C to look at kill and drop words */
 	uint8_t *windows;               /* reserved: AGENT_CLIENTS x VGPU_SEG0_BYTES */
+	uint64_t window_bytes;          /* of all clients, C */
 	uint32_t next_id;
 	uint32_t attention;             /* D: some kill or drop word is set */
 	uint64_t start_ns;

@@ -3,10 +3,12 @@
 #include "boot.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,8 +45,21 @@ static void populate(char *from, char *to)
 		log_debug("%zu KiB of tables cannot be locked in memory: %s", (size_t)(to - from) / 1024, strerror(errno));
 }
 
+/* When memory runs out, contexts and clients die before the one who serves them all. */
+static void spare_us(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (write(fd, "-900", 4) < 0)
+		log_debug("oom_score_adj stays as it is: %s", strerror(errno));
+	close(fd);
+}
+
 int boot_memory(void)
 {
+	struct sysinfo info;
 	struct rlimit r;
 
 	agent.start_ns = now_ns();
@@ -56,6 +71,9 @@ int boot_memory(void)
 		r.rlim_cur = r.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &r);
 	}
+	if (!agent.opt.windows && sysinfo(&info) == 0)
+		agent.opt.windows = (uint64_t)info.totalram * info.mem_unit / 2;
+	spare_us();
 	pool_init(agent.opt.huge);
 	return 0;
 }

@@ -74,9 +74,15 @@ static void refuse_hello(struct client *c, uint32_t status, const char *text)
 		client_drop(c, text);
 }
 
+/* One user's processes must not take all of the machine's memory through us. */
+static int windows_full(uint64_t more)
+{
+	return more > agent.opt.windows || agent.window_bytes > agent.opt.windows - more;
+}
+
 static int window_open(struct client *c)
 {
-	int rc = pool_alloc(&c->seg[0], VGPU_SEG0_BYTES, "vgpu-window");
+	int rc = windows_full(VGPU_SEG0_BYTES) ? -ENOMEM : pool_alloc(&c->seg[0], VGPU_SEG0_BYTES, "vgpu-window");
 
 	if (rc < 0)
 		return rc;
@@ -89,6 +95,7 @@ static int window_open(struct client *c)
 	c->seg_offset[0] = 0;
 	c->segs = 1;
 	c->window_bytes = VGPU_SEG0_BYTES;
+	agent.window_bytes += VGPU_SEG0_BYTES;
 	c->session = (struct vgpu_session *)c->seg0;
 	c->ctlq = (union vgpu_slot *)(c->seg0 + VGPU_CTLQ_OFFSET);
 	c->replies = (struct vgpu_reply *)(c->seg0 + VGPU_REPLY_OFFSET);
@@ -248,6 +255,7 @@ static void grow_answer(struct client *c, uint32_t status)
 	if (status == VGPU_ST_OK) {
 		c->seg_offset[s] = c->window_bytes;
 		c->window_bytes += c->seg[s].bytes;
+		agent.window_bytes += c->seg[s].bytes;
 		c->segs = s + 1;
 		status = r.status = context_add_segment(c, s);
 		r.offset = c->seg_offset[s];
@@ -260,34 +268,32 @@ static void grow_answer(struct client *c, uint32_t status)
 	answer(c, &r, sizeof(r), VGPU_MSG_WINDOW_GROW, &c->seg[s].fd, status == VGPU_ST_OK);
 }
 
+static void grow_refuse(struct client *c, uint32_t status)
+{
+	struct vgpu_msg_grow_r r = { .status = status };
+
+	answer(c, &r, sizeof(r), VGPU_MSG_WINDOW_GROW, NULL, 0);
+}
+
 static void grow(struct client *c, uint64_t bytes)
 {
-	struct pool_mem *m = &c->seg[c->segs];
+	struct pool_mem *m = &c->seg[c->segs % AGENT_SEGMENTS];
 
 	if (!c->window || !bytes) {
-		struct vgpu_msg_grow_r r = { .status = VGPU_ST_INVALID };
-
-		answer(c, &r, sizeof(r), VGPU_MSG_WINDOW_GROW, NULL, 0);
+		grow_refuse(c, VGPU_ST_INVALID);
 		return;
 	}
-	m[0].fd = -1;
 	if (bytes > agent.opt.client_window ||
-	    ((bytes + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1)) > agent.opt.client_window - c->window_bytes) {
-		struct vgpu_msg_grow_r r = { .status = VGPU_ST_OUT_OF_MEMORY };
-
-		answer(c, &r, sizeof(r), VGPU_MSG_WINDOW_GROW, NULL, 0);
+	    ((bytes + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1)) > agent.opt.client_window - c->window_bytes || windows_full(bytes)) {
+		grow_refuse(c, VGPU_ST_OUT_OF_MEMORY);
 		return;
 	}
 	if (c->segs >= AGENT_SEGMENTS) {
-		struct vgpu_msg_grow_r r = { .status = VGPU_ST_LIMIT };
-
-		answer(c, &r, sizeof(r), VGPU_MSG_WINDOW_GROW, NULL, 0);
+		grow_refuse(c, VGPU_ST_LIMIT);
 		return;
 	}
 	if (pool_alloc(m, bytes, "vgpu-window") < 0) {
-		struct vgpu_msg_grow_r r = { .status = VGPU_ST_OUT_OF_MEMORY };
-
-		answer(c, &r, sizeof(r), VGPU_MSG_WINDOW_GROW, NULL, 0);
+		grow_refuse(c, VGPU_ST_OUT_OF_MEMORY);
 		return;
 	}
 	/* A large one takes a second to commit: in slices, so that others are served meanwhile. */
@@ -460,6 +466,7 @@ void client_drop(struct client *c, const char *why)
 	if (c->window) {
 		mailbox_call(MAILBOX_DEL_CLIENT, c, 0);
 		context_unmap_window(c);
+		agent.window_bytes -= c->window_bytes;
 		sigbus_release(c->index);
 		if (c->grow_bytes)
 			pool_free(&c->seg[c->segs]);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum { OPT_DEVICE = 256, OPT_LISTEN, OPT_PIDFILE, OPT_CPU, OPT_MODE, OPT_MAX_CONTEXTS, OPT_MAX_CLIENTS,
-       OPT_CLIENT_MEMORY, OPT_CLIENT_WINDOW, OPT_UID_CLIENTS, OPT_SPIN_US, OPT_NO_HUGE, OPT_NO_SECCOMP,
+       OPT_CLIENT_MEMORY, OPT_CLIENT_WINDOW, OPT_WINDOWS, OPT_UID_CLIENTS, OPT_SPIN_US, OPT_NO_HUGE, OPT_NO_SECCOMP,
        OPT_HELP, OPT_VERSION };
 
 static const struct option table[] = {
@@ -24,6 +24,7 @@ static const struct option table[] = {
 	{ "uid-clients", 1, NULL, OPT_UID_CLIENTS },
 	{ "client-memory", 1, NULL, OPT_CLIENT_MEMORY },
 	{ "client-window", 1, NULL, OPT_CLIENT_WINDOW },
+	{ "windows", 1, NULL, OPT_WINDOWS },
 	{ "spin-us", 1, NULL, OPT_SPIN_US },
 	{ "no-hugepages", 0, NULL, OPT_NO_HUGE },
 	{ "no-seccomp", 0, NULL, OPT_NO_SECCOMP },
@@ -51,6 +52,7 @@ static const char help[] =
 	"  --max-contexts N    of one process [8, at most 8]\n"
 	"  --client-memory S   device memory of one process, K M G T [all of the device]\n"
 	"  --client-window S   shared and pinned memory of one process [4G, at most 256G]\n"
+	"  --windows S         of all processes together [half of this machine's memory]\n"
 	"  --spin-us N         how long to look for work before sleeping [20]\n"
 	"  --no-hugepages      do not use hugetlb pages\n"
 	"  --no-seccomp        do not restrict system calls after start (for debuggers)\n"
@@ -167,6 +169,8 @@ static int option(struct options *o, int opt, const char *name, const char *arg)
 		if (size(arg, 256 * VGPU_GIB, &o->client_window) || o->client_window < VGPU_SEG0_BYTES)
 			return bad(name, arg, "a size from 4M to 256G is needed");
 		return 0;
+	case OPT_WINDOWS:
+		return size(arg, 64 * VGPU_TIB, &o->windows) ? bad(name, arg, "a size is needed, like 16G") : 0;
 	case OPT_SPIN_US:
 		return number(arg, 0, 10000, &o->spin_us) ? bad(name, arg, "0 to 10000 microseconds") : 0;
 	case OPT_NO_HUGE:
