@@ -417,6 +417,7 @@ void cfg_finish(struct comp *c)
 	for (i = 0; i < n; i++) {
 		struct insn *in = &code[i];
 
+		in->plain = in->kind == K_LANE && in->guard == OPND_NONE;
 		if (in->kind == K_JMP || in->kind == K_CBRA)
 			in->taken = g.b[in->taken].pc;
 		if (in->kind == K_CBRA || (in->kind == K_BRX && in->guard != OPND_NONE))

@@ -235,6 +235,7 @@ struct insn {
 	u8 sub, sub2;           /* op of its kind */
 	u8 flags;
 	u8 aw;                  /* address operand has 64 bits */
+	u8 plain;               /* a lane operation without a guard */
 	u32 taken, fall;        /* block numbers, after cfg.c pcs */
 };
 

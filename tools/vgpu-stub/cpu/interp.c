@@ -304,15 +304,18 @@ static enum run settle(struct tstate *ts, struct warp *w)
 	}
 }
 
+#define PTR(o) ((void *)(((o) >> 31 ? b1 : b0) + ((o) & ~OPND_CONST)))
+
 enum run warp_run(struct tstate *ts, struct warp *w)
 {
 	const struct lane_table *lt = ts->e->lanes;
 	struct frame *f = w->top;
-	const struct insn *in;
+	const struct insn *in, *code;
 	_Alignas(64) u64 tmp[LANES];
 	u32 m, pc, e, t, to, mx = ts->mxcsr;
+	char *b0, *b1;
 	enum run r;
-	void *d;
+	u8 full;
 
 	ts->w = w;
 	ts->f = f;
@@ -320,17 +323,27 @@ enum run warp_run(struct tstate *ts, struct warp *w)
 		goto settle;
 reload:
 	m = f->mask;
-	pc = f->pc;
-	for (;;) {
-		in = &f->fn->code[pc];
+	code = f->fn->code;
+	in = code + f->pc;
+	b0 = f->base[0];
+	b1 = f->base[1];
+	full = m == f->lanes;
+	for (;; in++) {
+		/* straight-line arithmetic of all lanes: most of what runs */
+		while (in->plain & full) {
+			if (in->mxcsr && in->mxcsr != mx) {
+				mx = in->mxcsr;
+				_mm_setcsr(mx);
+			}
+			in->u.lane(PTR(in->o[0]), PTR(in->o[1]), PTR(in->o[2]), PTR(in->o[3]));
+			in++;
+		}
 		e = m;
 		if (in->guard != OPND_NONE && in->kind != K_CBRA) {
-			t = *(u32 *)opnd(f, in->guard);
+			t = *(u32 *)PTR(in->guard);
 			e &= in->gneg ? ~t : t;
-			if (!e && in->kind != K_BRX) {
-				pc++;
+			if (!e && in->kind != K_BRX)
 				continue;
-			}
 		}
 		if (in->mxcsr && in->mxcsr != mx) {
 			mx = in->mxcsr;
@@ -338,13 +351,8 @@ reload:
 		}
 		switch ((enum kind)in->kind) {
 		case K_LANE:
-			d = opnd(f, in->o[0]);
-			if (e == f->lanes) {
-				in->u.lane(d, opnd(f, in->o[1]), opnd(f, in->o[2]), opnd(f, in->o[3]));
-			} else {
-				in->u.lane(tmp, opnd(f, in->o[1]), opnd(f, in->o[2]), opnd(f, in->o[3]));
-				blend(lt, in->dw, d, tmp, e);
-			}
+			in->u.lane(tmp, PTR(in->o[1]), PTR(in->o[2]), PTR(in->o[3]));
+			blend(lt, in->dw, PTR(in->o[0]), tmp, e);
 			break;
 		case K_SETP:
 			do_setp(f, in, e);
@@ -406,12 +414,13 @@ reload:
 		case K_VOTE:
 		case K_MATCH:
 		case K_REDUX:
-			if (in->guard == OPND_NONE && m != f->lanes && !gather_members(f, &m, pc, in)) {
+			if (in->guard == OPND_NONE && m != f->lanes && !gather_members(f, &m, (u32)(in - code), in)) {
 				f->mask = 0;
 				goto settle;
 			}
 			if (in->guard == OPND_NONE)
 				e = m;          /* with lanes that had been parked here */
+			full = m == f->lanes;
 			if (in->kind == K_SHFL)
 				warp_shfl(f, in, e);
 			else if (in->kind == K_VOTE)
@@ -429,12 +438,14 @@ reload:
 		case K_WARPSYNC:
 			if (e == f->lanes)
 				break;
+			pc = (u32)(in - code);
 			save_lanes(f, m & ~e, pc + 1);
 			warpsync(f, e, pc, in);
 			f->mask = 0;
 			goto settle;
 		case K_BAR:
 			ts->in = in;
+			pc = (u32)(in - code);
 			if (in->sub == BAR_ARRIVE) {
 				bar_arrive(ts, w, in, e, pc);
 				break;
@@ -453,7 +464,7 @@ reload:
 			to = in->taken;
 			goto jump;
 		case K_CBRA:
-			t = *(u32 *)opnd(f, in->guard);
+			t = *(u32 *)PTR(in->guard);
 			t = m & (in->gneg ? ~t : t);
 			if (t == m) {
 				to = in->taken;
@@ -466,6 +477,7 @@ reload:
 			save_lanes(f, t, in->taken);
 			save_lanes(f, m & ~t, in->fall);
 			f->mask = 0;
+			pc = (u32)(in - code);
 			if (in->taken <= pc)
 				ts->budget -= (s64)(pc - in->taken) + 8;
 			f->boost = 0;
@@ -487,7 +499,7 @@ reload:
 			if (in->u.call->builtin == BUILTIN_ASSERTFAIL)
 				dev_assertfail(ts, f, in->u.call, e);
 			f->mask = m;
-			f->pc = pc;
+			f->pc = (u32)(in - code);
 			if (call_enter(ts, w, in, e)) {
 				f = w->top;
 				ts->f = f;
@@ -501,6 +513,7 @@ reload:
 				f->mask = 0;
 				if (m & ~e) {
 					m &= ~e;
+					full = m == f->lanes;
 					break;
 				}
 				goto settle;
@@ -512,6 +525,7 @@ reload:
 			m &= ~e;
 			if (w->cta->bar_used)
 				bar_exited(w->cta);
+			full = m == f->lanes;
 			if (m)
 				break;
 			goto settle;
@@ -522,9 +536,9 @@ reload:
 		case K_NOP:
 			break;
 		}
-		pc++;
 		continue;
 jump:
+		pc = (u32)(in - code);
 		if (to <= pc) {
 			ts->budget -= (s64)(pc - to) + 1;
 			if (f->waiting && ++f->spin > SPIN_LIMIT) {
@@ -548,7 +562,7 @@ jump:
 			frame_resched(f);
 			goto reload;
 		}
-		pc = to;
+		in = code + to - 1;
 	}
 settle:
 	r = settle(ts, w);

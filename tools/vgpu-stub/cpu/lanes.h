@@ -32,15 +32,14 @@ enum lop {
 enum { TESTP_BASE = CMP_NAN };          /* testp rows follow the comparisons */
 #define MOP_COUNT (CMP_NAN + 7)
 
+struct lane_span { u64 lo, span, align, base, step; };
+
 struct lane_table {
 	const char *name;
 	lane_fn *fn[LOP_COUNT][T_COUNT];
 	mask_fn *cmp[MOP_COUNT][T_COUNT];
-	/* Lanes whose address is outside [lo, lo + span) or not a multiple of align + 1. */
-	u32 (*check)(const u64 *addr, u64 lo, u64 span, u64 align);
-	u32 (*stride)(const u64 *addr, u64 step);       /* 1: addr[l] = addr[0] + l * step */
-	void (*addr32)(u64 *d, const void *a, u64 add);
-	void (*addr64)(u64 *d, const void *a, u64 add);
+	u32 (*access32)(u64 *d, const void *a, u64 add, const struct lane_span *s, u32 *shape);
+	u32 (*access64)(u64 *d, const void *a, u64 add, const struct lane_span *s, u32 *shape);
 	void (*addlane)(u64 *d, u64 step);              /* d[l] += l * step */
 	void (*splat32)(void *d, u32 v);
 	void (*splat64)(void *d, u64 v);

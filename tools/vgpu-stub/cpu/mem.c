@@ -49,65 +49,53 @@ static const char *space_name(u8 s)
 	return n[s];
 }
 
-static _Noreturn void bad_access(struct tstate *ts, const struct insn *in, u32 bad, const u64 *addr, u64 lo,
-				 u64 span, u64 back)
-{
-	u32 l = (u32)__builtin_ctz(bad);
-	bool outside = addr[l] - lo >= span;
-
-	(void)ts;
-	/* a window's addresses are reported as the program sees them */
-	fault_raise(outside ? VGPU_ST_ILLEGAL_ADDRESS : VGPU_ST_MISALIGNED, (int)l, addr[l] - back, NULL);
-	(void)in;
-}
-
 /*
  * Fills addr[] with real addresses of all lanes and checks those of m. The window of .local is
- * strided: a lane's bytes are checked before its base is added.
+ * strided: a lane's bytes are checked before its base is added. Returns ROW if 32 running lanes
+ * read or write one row of elements, SAME if they all name one address, else 0.
  */
-static void addresses(struct tstate *ts, const struct insn *in, u32 m, u64 *addr)
+enum { ROW = 1, SAME };
+
+static u32 addresses(struct tstate *ts, const struct insn *in, u32 m, u64 *addr)
 {
 	const struct lane_table *lt = ts->e->lanes;
 	struct cta *c = ts->w->cta;
 	struct grid *g = c->g;
-	u64 bytes = (u64)in->size * in->vec, lo = 0, span, base = 0;
-	u32 bad;
+	u64 bytes = (u64)in->size * in->vec;
+	struct lane_span s = { .align = bytes - 1, .step = bytes };
+	u32 bad, shape;
 
 	switch (in->space) {
 	case SPACE_SHARED:
-		span = g->shared_total;
-		base = c->shared;
+		s.span = g->shared_total;
+		s.base = c->shared;
 		break;
 	case SPACE_LOCAL:
-		span = g->local_stride;
-		base = c->local + (u64)ts->w->index * LANES * g->local_stride;
+		s.span = g->local_stride;
+		s.base = c->local + (u64)ts->w->index * LANES * g->local_stride;
 		break;
 	case SPACE_PARAM:
-		span = g->param_bytes;
-		base = g->pwin;
+		s.span = g->param_bytes;
+		s.base = g->pwin;
 		break;
 	default:
-		lo = ts->e->env.span_base;
-		span = ts->e->env.span_bytes;
+		s.lo = ts->e->env.span_base;
+		s.span = ts->e->env.span_bytes;
 	}
-	if (in->aw)
-		lt->addr64(addr, opnd(ts->f, in->o[4]), (u64)in->imm);
-	else
-		lt->addr32(addr, opnd(ts->f, in->o[4]), (u64)in->imm);
-	span = span >= bytes ? span - bytes + 1 : 0;
-	bad = lt->check(addr, lo, span, bytes - 1) & m;
+	s.span = s.span >= bytes ? s.span - bytes + 1 : 0;
+	bad = (in->aw ? lt->access64 : lt->access32)(addr, opnd(ts->f, in->o[4]), (u64)in->imm, &s, &shape) & m;
+	ts->mask = m;
 	if (bad) {
-		ts->mask = m;
-		bad_access(ts, in, bad, addr, lo, span, 0);
-	}
-	if (base) {
-		u32 l;
+		u32 l = (u32)__builtin_ctz(bad);
+		u64 a = addr[l] - s.base;       /* as the program sees it */
 
-		for (l = 0; l < LANES; l++)
-			addr[l] += base;
-		if (in->space == SPACE_LOCAL)
-			lt->addlane(addr, g->local_stride);
+		fault_raise(a - s.lo >= s.span ? VGPU_ST_ILLEGAL_ADDRESS : VGPU_ST_MISALIGNED, (int)l, a, NULL);
 	}
+	if (in->space == SPACE_LOCAL) {
+		lt->addlane(addr, g->local_stride);
+		return 0;
+	}
+	return m == ~0u ? shape : 0;
 }
 
 #define ROW32(T, conv) \
@@ -145,15 +133,27 @@ void mem_ld(struct tstate *ts, const struct insn *in, u32 m)
 	struct frame *f = ts->f;
 	_Alignas(64) u64 addr[LANES];
 	bool sg = in->flags & INF_SIGNED;
-	u32 k, l, v;
+	u32 k, l, v, shape;
 
-	ts->mask = m;
-	addresses(ts, in, m, addr);
-	if (m == ~0u && in->vec == 1 && in->o[0] != OPND_NONE && lt->stride(addr, in->size)) {
+	shape = addresses(ts, in, m, addr);
+	if (shape == ROW && in->vec == 1 && in->o[0] != OPND_NONE) {
 		load_row(in, addr, opnd(f, in->o[0]));
 		return;
 	}
-	if (m == ~0u && in->vec > 1 && in->size == 4 && !in->dw && lt->stride(addr, 4u * in->vec)) {
+	if (shape == SAME) {
+		for (v = 0; v < in->vec; v++) {
+			u64 x = extend(rd(addr[0] + v * in->size, in->size), in->size, sg);
+
+			if (in->o[v] == OPND_NONE)
+				continue;
+			if (in->dw)
+				lt->splat64(opnd(f, in->o[v]), x);
+			else
+				lt->splat32(opnd(f, in->o[v]), (u32)x);
+		}
+		return;
+	}
+	if (shape == ROW && in->size == 4 && !in->dw) {
 		const u32 *p = (const u32 *)addr[0];
 
 		for (v = 0; v < in->vec; v++) {
@@ -209,14 +209,11 @@ void mem_ldparam(struct tstate *ts, const struct insn *in, u32 m)
 
 void mem_st(struct tstate *ts, const struct insn *in, u32 m)
 {
-	const struct lane_table *lt = ts->e->lanes;
 	struct frame *f = ts->f;
 	_Alignas(64) u64 addr[LANES];
 	u32 k, l, v;
 
-	ts->mask = m;
-	addresses(ts, in, m, addr);
-	if (m == ~0u && in->vec == 1 && in->size >= 4 && (in->size == 8) == in->dw && lt->stride(addr, in->size)) {
+	if (addresses(ts, in, m, addr) == ROW && in->vec == 1 && in->size >= 4 && (in->size == 8) == in->dw) {
 		memcpy((void *)addr[0], opnd(f, in->o[0]), LANES * in->size);
 		return;
 	}
@@ -332,7 +329,6 @@ void mem_atom(struct tstate *ts, const struct insn *in, u32 m)
 	void *d = in->o[0] == OPND_NONE ? NULL : opnd(f, in->o[0]);
 	u32 k, l;
 
-	ts->mask = m;
 	addresses(ts, in, m, addr);
 	for (k = m; k; k &= k - 1) {
 		l = (u32)__builtin_ctz(k);

@@ -120,10 +120,8 @@ u32 parse_params(struct lex *lx, struct module *m, struct fparam **out, u32 *n, 
 		const char *name;
 		u32 len;
 
-		if (*n && !lex_accept(lx, ',')) {
-			free(list);
+		if (*n && !lex_accept(lx, ','))
 			lex_fail(lx, VGPU_ST_INVALID_PTX, "expected ',' or ')' in a parameter list");
-		}
 		if (*n == cap) {        /* the pool keeps old copies: lists are short */
 			grown = need(lx, pool_alloc(&m->pool, (cap ? cap * 2 : 8) * sizeof(*grown)));
 			if (*n)
