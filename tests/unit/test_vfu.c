@@ -371,7 +371,7 @@ static void test_enable(void)
 	CHECK(write32(s, CONFIG, 4, 2) == 0);
 	older = admin_post(s, VGPU_ADMIN_IDENTIFY, 0, IOVA_ADMIN + SCRATCH, 0, 0);
 	CHECK(admin_wait(older, 30, NULL) == -1);
-	CHECK(write32(s, CONFIG, 4, 6) == 0 && write32(s, 0, VGPU_DOORBELL(0), 1) == 0);
+	CHECK(write32(s, CONFIG, 4, 6) == 0);
 	CHECK(admin_wait(older, 2000, NULL) == VGPU_ST_OK);
 	/* the ring goes away under the device: fatal, and a new enable heals it */
 	CHECK(unmap_dma(s, IOVA_ADMIN, ADMIN_BYTES) == 0 && write32(s, 0, VGPU_DOORBELL(0), 1) == 0);
@@ -579,6 +579,8 @@ static void test_stops(void)
 
 	for (unsigned i = 0; i < sizeof(what) / sizeof(what[0]); i++) {
 		int s = attach();
+		struct vgpu_reply r;
+		uint64_t event;
 		pid_t p;
 
 		enable(s);
@@ -598,7 +600,10 @@ static void test_stops(void)
 			CHECK(write32(s, 0, VGPU_REG_CC, 0) == 0 && read32(s, 0, VGPU_REG_CSTS) == 0);
 			break;
 		case 4:
-			CHECK(write32(s, CONFIG, 4, 2) == 0);
+			event = admin_post(s, VGPU_ADMIN_ASYNC_EVENT, 0, 0, 0, 0);
+			CHECK(write32(s, CONFIG, 4, 2) == 0 && admin_wait(event, 20, NULL) == -1);
+			CHECK(!alive(p) && write32(s, CONFIG, 4, 6) == 0);
+			CHECK(admin_wait(event, 1000, &r) == VGPU_ST_OK && r.v[0] == 5);
 			break;
 		case 5:
 			CHECK(unmap_dma(s, IOVA_BLOCK, VGPU_QB_BYTES) == 0);

@@ -236,6 +236,9 @@ void admin_doorbell(struct device *d)
 {
 	uint64_t again = 1;
 
+	if (!(d->csts & VGPU_CSTS_RDY) || !pci_bus_master(d))
+		return;
+	flush_deaths(d);
 	/* A lap at most, then other sources get their turn; the doorbell stays rung for the rest. */
 	for (unsigned n = 0; n < VGPU_ADMIN_SLOTS; n++) {
 		struct admin_token t = { 1, (uint32_t)(d->admin_index + 1),

@@ -99,6 +99,8 @@ void ctxguard_ready(struct context *c)
 	if (ioctl(c->listener, SECCOMP_IOCTL_NOTIF_RECV, &u.n))
 		return;                         /* ENOENT: the caller died meanwhile */
 	ok = allowed(c, &u.n);
+	if (!ok && ioctl(c->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &u.n.id))
+		return;                         /* it died while it asked: nothing to blame it for */
 	memset(&resp, 0, sizeof(resp));
 	resp.id = u.n.id;
 	if (ok)

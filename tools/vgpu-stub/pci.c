@@ -128,6 +128,8 @@ int pci_write(struct device *d, uint64_t offset, const void *buf, uint32_t bytes
 		pci_reset(d);
 	} else if (was_master && !pci_bus_master(d)) {
 		device_bus_master_off(d);
+	} else if (!was_master && pci_bus_master(d)) {
+		admin_doorbell(d);      /* what came meanwhile, and deaths that could not be told */
 	}
 	return 0;
 }
