@@ -460,11 +460,12 @@ static void ask_for_replies(void)
 		}
 }
 
-static void sleep_until_woken(void)
+/* 1: somebody woke us, or there was work; 0: only the timer. */
+static int sleep_until_woken(void)
 {
 	static int stall_ms = 1;
 	struct epoll_event e[16];
-	int timeout = -1;
+	int timeout = -1, woken = 1;
 
 	vgpu_store_relaxed32(&agent.page->need_wakeup, 1);
 	ask_for_replies();
@@ -482,11 +483,12 @@ static void sleep_until_woken(void)
 			timeout = 100;
 		}
 		count(&agent.sleeps, 1);
-		epoll_wait(agent.epoll_d, e, 16, timeout);
+		woken = epoll_wait(agent.epoll_d, e, 16, timeout) != 0;
 	}
 	if (!data.stalled)
 		stall_ms = 1;
 	vgpu_store_relaxed32(&agent.page->need_wakeup, 0);
+	return woken;
 }
 
 static void *data_loop(void *unused)
@@ -496,12 +498,10 @@ static void *data_loop(void *unused)
 		seccomp_data_thread();
 	while (!data.quit) {
 		mailbox();
-		if (turn()) {
+		if (turn())
 			idle_reset(&data.idle);
-		} else if (idle_step(&data.idle)) {
-			sleep_until_woken();
+		else if (idle_step(&data.idle, data.stalled != 0) && sleep_until_woken())
 			idle_reset(&data.idle);
-		}
 	}
 	return NULL;
 }

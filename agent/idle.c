@@ -47,29 +47,30 @@ void ticks_init(void)
 
 void idle_init(struct idle *i, unsigned cores, unsigned spin_us)
 {
-	*i = (struct idle){ .share = cores < 3, .limit = spin_us * per_us, .slow = 50 * per_us, .penalty = 5000 * per_us };
+	*i = (struct idle){ .share = cores < 3, .limit = spin_us * per_us, .slow = 50 * per_us, .penalty = 5000 * per_us,
+			     .stall = 2000 * per_us };
 	i->spin = i->share ? per_us * 3 / 10 : i->limit;
 	if (i->spin > i->limit)
 		i->spin = i->limit;
 }
 
-AGENT_HOT int idle_step(struct idle *i)
+AGENT_HOT int idle_step(struct idle *i, int stalled)
 {
 	uint64_t now = ticks(), after;
 
 	if (!i->since)
 		i->since = now;
-	if (now - i->since >= i->limit)
+	if (now - i->since >= (stalled ? i->stall : i->limit))
 		return 1;
-	if (now - i->since < i->spin) {
+	if (now - i->since < i->spin || (now < i->no_yield_until && now - i->since < 10 * i->spin)) {
 		vgpu_cpu_relax();
 		return 0;
 	}
-	if (now < i->no_yield_until)
+	if (now < i->no_yield_until && !stalled)
 		return 1;
 	sched_yield();
 	after = ticks();
-	if (after - now > i->slow)
+	if (after - now > i->slow && !stalled)
 		i->no_yield_until = after + i->penalty;
 	return 0;
 }

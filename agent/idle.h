@@ -4,7 +4,10 @@
  *
  * Enough cores for agent, device and a client: spin with pause for --spin-us. Fewer: spinning
  * keeps the one who would bring work off the core, so spin 0.3 us, yield until --spin-us, and when a
- * yield took long (the core has other work to do) stop yielding for a while.
+ * yield took long (the core has other work to do) do not yield for a while but spin 3 us and sleep.
+ *
+ * A full device ring is another matter: nobody wakes us when there is room again, and whoever makes
+ * room needs the core. Then yielding goes on for 2 ms without progress, before the timer takes over.
  */
 #ifndef AGENT_IDLE_H
 #define AGENT_IDLE_H
@@ -12,16 +15,16 @@
 #include <stdint.h>
 
 struct idle {
-	uint64_t since, next_yield, no_yield_until;     /* ticks */
-	uint64_t spin, limit, slow, penalty;
+	uint64_t since, no_yield_until; /* ticks */
+	uint64_t spin, limit, slow, penalty, stall;
 	int share;                                      /* more pollers than cores */
 };
 
 void idle_init(struct idle *i, unsigned cores, unsigned spin_us);
 /* There was work. */
 static inline void idle_reset(struct idle *i) { i->since = 0; }
-/* Nothing to do: passes a little time. 1: it is time to sleep. */
-int idle_step(struct idle *i);
+/* Nothing to do (stalled: but for full rings): passes a little time. 1: it is time to sleep. */
+int idle_step(struct idle *i, int stalled);
 
 uint64_t ticks(void);                   /* a cheap clock: TSC where it is constant */
 void ticks_init(void);
