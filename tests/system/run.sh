@@ -11,7 +11,7 @@ have_system_agent=no
 [ $st = 7 ] && ok "exit status passes" || fail "exit 7 became $st"
 "$V/vgpu" run --private -- /nonexistent/program 2>"$dir/err"; st=$?
 [ $st = 126 ] && grep -q nonexistent "$dir/err" && ok "a missing program is named" || fail "missing program: $st"
-left=$(find "$dir" -maxdepth 1 -name 'vgpu-*' | wc -l)
+left=$(find "$dir" -mindepth 1 -maxdepth 1 -name 'vgpu-*' | wc -l)
 [ "$left" = 0 ] && ok "no folder is left behind" || fail "$left folders are left in $dir"
 pgrep -f "$V/vgpu-(stub|agent)" >/dev/null && [ $have_system_agent = no ] && fail "daemons outlive their command" || ok "no daemon outlives its command"
 
