@@ -3,7 +3,7 @@
 # Hostile clients, and sudden deaths of every part, beside an honest client. One line a scenario:
 #   ok NAME | FAIL NAME reason | skip NAME reason
 #
-#   run.sh BUILD [PATTERN]      BUILD holds bin/, lib/, e2e/driver/ and hostile; PATTERN picks scenarios
+#   run.sh BUILD [PATTERN]      BUILD holds bin/, lib/, e2e/driver/ and test/hostile/hostile; PATTERN picks scenarios
 # Starts a device and an agent of its own in a temporary folder; a scenario that kills one of them
 # gets new ones afterwards. Ends only what it started.
 set -u
@@ -13,7 +13,11 @@ T=$(mktemp -d /tmp/vgpu-hostile.XXXXXX)
 export VGPU_AGENT=$T/agent.sock LD_LIBRARY_PATH=$B/lib
 unset LD_PRELOAD
 stub_pid= agent_pid= bad=0
-vecadd=$B/e2e/driver/vecadd endless=$B/e2e/driver/endless
+hostile=$B/test/hostile/hostile vecadd=$B/e2e/driver/vecadd endless=$B/e2e/driver/endless
+
+for f in "$hostile" "$vecadd" "$endless" "$B/bin/vgpu-stub" "$B/bin/vgpu-agent" "$B/bin/vgpu"; do
+	[ -x "$f" ] || { echo "FAIL start $f is not built"; exit 1; }
+done
 
 smi() { timeout 3 "$B/bin/vgpu" smi -j 2>/dev/null; }
 # of the JSON on stdin: how many clients (of command $1), bytes of device memory in use
