@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# libcuda.so.1 exports exactly the names of libcuda.txt, unversioned, is loadable alone, and its entry-point
+# table (exports.def) has a row for each.
+#   tests/abi/test_libcuda_names.sh [BUILD]       exit 0 passed, 1 failed, 77 skipped with the reason
+set -u
+cd "$(dirname "$0")/../.."
+B=${1:-build}
+so=$B/lib/libcuda.so.1
+[ -e "$so" ] || { echo "no $so: build first"; exit 77; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+bad=0
+fail() { echo "$*"; bad=1; }
+
+sort tests/abi/libcuda.txt >"$tmp/want"
+nm -D --defined-only --with-symbol-versions "$so" | awk '{print $3}' | sort >"$tmp/have"
+diff "$tmp/want" "$tmp/have" >"$tmp/diff" || { fail "names (< wanted, > exported):"; head -20 "$tmp/diff"; }
+sed -n 's/^VG_\(YES\|NO\)(\([A-Za-z0-9_]*\),.*/\2/p' libcuda-lite/driver/exports.def | sort >"$tmp/rows"
+diff "$tmp/want" "$tmp/rows" >"$tmp/diff" || { fail "rows of exports.def (< wanted, > there):"; head -20 "$tmp/diff"; }
+[ "$(readelf -d "$so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')" = libcuda.so.1 ] || fail "SONAME"
+
+${CC:-cc} -std=gnu11 -O1 -o "$tmp/names" tests/abi/libcuda_names.c -ldl || exit 1
+env -u VGPU_AGENT "$tmp/names" "$(realpath "$so")" <tests/abi/libcuda.txt 2>"$tmp/err" || fail "libcuda_names failed"
+# A call that is not supported names itself once.
+[ "$(grep -c 'cuGraphCreate is not supported' "$tmp/err")" = 1 ] || fail "cuGraphCreate did not name itself"
+exit $bad
