@@ -10,6 +10,7 @@
  *        it to the file "mutation"; exit 0, or whatever the sanitizer does
  */
 #include <dirent.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #define MAX_FILES 512
 #define MAX_BYTES (64u << 10)
 #define MAX_WORDS 4096
+#define LIMIT_S 20              /* for one input */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
@@ -55,6 +57,14 @@ static void death(void)
 		fprintf(stderr, "standalone: died in mutation %llu of seed %llu; repeat with -s %llu -o %llu\n",
 			(unsigned long long)current, (unsigned long long)seed,
 			(unsigned long long)seed, (unsigned long long)current);
+}
+
+static void too_long(int sig)
+{
+	(void)sig;
+	fprintf(stderr, "standalone: an input takes more than %d s\n", LIMIT_S);
+	death();
+	_exit(1);
 }
 
 static void add_file(const char *path)
@@ -194,7 +204,9 @@ static void run(const uint8_t *data, size_t size)
 	uint8_t *copy = malloc(size ? size : 1);
 
 	memcpy(copy, data, size);
+	alarm(LIMIT_S);
 	LLVMFuzzerTestOneInput(copy, size);
+	alarm(0);
 	free(copy);
 }
 
@@ -231,6 +243,7 @@ int main(int argc, char **argv)
 		printf("standalone: no corpus\n");
 		return 77;
 	}
+	signal(SIGALRM, too_long);
 	if (__sanitizer_set_death_callback)
 		__sanitizer_set_death_callback(death);
 	for (unsigned i = 0; !only && i < nfiles; i++) {
