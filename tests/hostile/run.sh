@@ -12,7 +12,7 @@ only=${2:-}
 T=$(mktemp -d /tmp/vgpu-hostile.XXXXXX)
 export VGPU_AGENT=$T/agent.sock LD_LIBRARY_PATH=$B/lib
 unset LD_PRELOAD
-stub_pid= agent_pid= bad=0
+stub_pid= agent_pid= nr_was= bad=0
 hostile=$B/test/hostile/hostile vecadd=$B/e2e/driver/vecadd endless=$B/e2e/driver/endless
 
 for f in "$hostile" "$vecadd" "$endless" "$B/bin/vgpu-stub" "$B/bin/vgpu-agent" "$B/bin/vgpu"; do
@@ -63,6 +63,7 @@ start_gpu() {
 
 cleanup() {
 	stop_gpu
+	[ -z "$nr_was" ] || echo "$nr_was" >/proc/sys/vm/nr_hugepages
 	rm -rf "$T"
 }
 trap cleanup EXIT
@@ -102,14 +103,15 @@ health() {
 honest() { "$vecadd" loop "$1" >"$T/honest.out" 2>&1 & honest_pid=$!; within 5 grep -q running "$T/honest.out"; }
 
 # ---- hostile modes ----------------------------------------------------------------------------
+# MODE [NAME OF THE SCENARIO]
 mode() {
-	local name=$1 st hst
+	local mode=$1 name=${2:-$1} st hst
 	wanted "$name" || return 0
 	start_gpu
 	honest 1.6 || { fail "$name the honest client does not start: $(tail -n 1 "$T/honest.out")"; wait $honest_pid; return; }
-	timeout -k 1 6 "$B/test/hostile/hostile" "$name" >"$T/hostile.out" 2>&1
+	timeout -k 1 6 "$hostile" "$mode" >"$T/hostile.out" 2>&1
 	st=$?
-	if [ "$name" = die-forked ]; then
+	if [ "$mode" = die-forked ]; then
 		# Its forked child is alive now; the client must be gone all the same.
 		within 1 gone hostile || fail "$name: the dead client is still served while its forked child lives"
 	fi
@@ -199,9 +201,33 @@ dead_or_idle() {
 	[ $(($(ticks "$1") - a)) -le 3 ]
 }
 
-for m in $("$B/test/hostile/hostile" --list | cut -f 1); do
+# ---- the same on real hugepages, of which there are few: a punched hole cannot be filled again -----
+huge() {
+	local n=/proc/sys/vm/nr_hugepages m any=
+	for m in segments punch drain never-drained; do
+		wanted "huge/$m" && any=1
+	done
+	[ -n "$any" ] || return 0
+	nr_was=$(cat $n 2>/dev/null) || { echo "skip huge no hugetlb in this kernel"; return; }
+	if ! { echo $((nr_was + 24)) >$n; } 2>/dev/null || [ "$(cat $n)" -lt $((nr_was + 24)) ]; then
+		{ echo "$nr_was" >$n; } 2>/dev/null
+		nr_was=
+		echo "skip huge cannot reserve hugepages here (not root, or no contiguous memory)"
+		return
+	fi
+	stop_gpu
+	for m in segments punch drain never-drained; do
+		mode "$m" "huge/$m"
+	done
+	stop_gpu
+	echo "$nr_was" >$n
+	nr_was=
+}
+
+for m in $("$hostile" --list | cut -f 1); do
 	mode "$m"
 done
+huge
 kill_client kill-client hang
 kill_client kill-client-forked fork
 kill_stub
