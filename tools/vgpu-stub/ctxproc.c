@@ -665,7 +665,8 @@ static void reap(struct context *c)
 		if (si.si_code == CLD_EXITED)
 			log_line("context %u (pid %d) ended by itself, exit status %d", c->qid, c->pid, si.si_status);
 		else
-			log_line("context %u (pid %d) was killed by signal %d", c->qid, c->pid, si.si_status);
+			log_line("context %u (pid %d) was killed by signal %d%s", c->qid, c->pid, si.si_status,
+				 si.si_status == SIGSYS ? ": a system call that its sandbox forbids" : "");
 	}
 	release(c);
 	c->dev->live--;
