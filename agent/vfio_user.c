@@ -22,6 +22,7 @@
 #include "log.h"
 
 #define REPLY_MS 5000                   /* a server that takes longer counts as dead */
+#define HELLO_MS 700                    /* the first answer: one that hangs must not hold up clients */
 #define MAX_FDS 253                     /* SCM_MAX_FD */
 #define MAX_MESSAGE 65536u
 
@@ -46,6 +47,7 @@ struct vu_io_fd { uint64_t offset, bytes; uint32_t fd_index, type; };  /* as far
 struct vfio {
 	int sock;
 	int dead;
+	unsigned reply_ms;
 	uint16_t next_id;
 	unsigned max_fds;               /* the server takes in one message */
 	uint8_t in[MAX_MESSAGE];
@@ -97,7 +99,7 @@ static int send_all(struct vfio *v, const struct vu_header *h, const void *body,
 		    const int *fds, unsigned nfds)
 {
 	union { struct cmsghdr align; char room[CMSG_SPACE(MAX_FDS * sizeof(int))]; } control;
-	uint64_t deadline = ms_now() + REPLY_MS;
+	uint64_t deadline = ms_now() + v->reply_ms;
 	size_t sent = 0, all = sizeof(*h) + body_bytes;
 
 	while (sent < all) {
@@ -215,7 +217,7 @@ static int request(struct vfio *v, unsigned command, const void *body, size_t by
 {
 	struct vu_header h = { .id = ++v->next_id, .command = (uint16_t)command,
 			       .bytes = (uint32_t)(sizeof(h) + bytes) }, r;
-	uint64_t deadline = ms_now() + REPLY_MS;
+	uint64_t deadline = ms_now() + v->reply_ms;
 	int rc;
 
 	if (v->dead)
@@ -286,6 +288,7 @@ static int negotiate(struct vfio *v, char *why, size_t why_bytes, const char *pa
 		v->max_fds = 1;
 	if (v->max_fds > MAX_FDS)
 		v->max_fds = MAX_FDS;
+	v->reply_ms = REPLY_MS;
 	return 0;
 }
 
@@ -314,6 +317,7 @@ static int vu_open(const char *spec, struct vfio **out, char *why, size_t why_by
 	if (!v)
 		return -ENOMEM;
 	v->max_fds = 1;
+	v->reply_ms = HELLO_MS;
 	v->sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (v->sock < 0 || connect(v->sock, (struct sockaddr *)&a, sizeof(a)) < 0) {
 		rc = -errno;
@@ -489,7 +493,7 @@ static int vu_event(struct vfio *v)
 	if (poll(&p, 1, 0) <= 0)
 		return 0;
 	/* Between requests the server may only ask or hang up. */
-	rc = receive(v, &h, ms_now() + REPLY_MS);
+	rc = receive(v, &h, ms_now() + v->reply_ms);
 	if (rc < 0)
 		return rc;
 	return (h.flags & VU_TYPE) == VU_REPLY ? dead(v, -EPROTO) : refuse(v, &h);

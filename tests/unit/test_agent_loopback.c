@@ -326,7 +326,7 @@ static void test_limits(void)
 	FAKE_SET(fail_create, 0);
 	CHECK(raw_ctx_create(&r[0], 0, &n) == 0 && n == 4);
 
-	/* the window: rounded up, without gaps, seen by all contexts, up to the quota (32 MiB here) */
+	/* the window: rounded up, without gaps, seen by all contexts, up to the quota (96 MiB here) */
 	CHECK(raw_send(&r[0], &m, VGPU_MSG_WINDOW_GROW, sizeof(m)) == 0);
 	CHECK(raw_recv(&r[0], &g, sizeof(g), &fd, 1) == sizeof(g) && g.status == 0 && fd >= 0);
 	CHECK(g.offset == VGPU_SEG0_BYTES && g.bytes == 4 << 20);
@@ -335,6 +335,11 @@ static void test_limits(void)
 	pthread_mutex_lock(&fake.lock);
 	CHECK(fake.ctx[0].segments == 1 && fake.ctx[7].segments == 1);
 	pthread_mutex_unlock(&fake.lock);
+	m.bytes = 66 << 20;             /* committed in slices */
+	raw_send(&r[0], &m, VGPU_MSG_WINDOW_GROW, sizeof(m));
+	CHECK(raw_recv(&r[0], &g, sizeof(g), &fd, 1) == sizeof(g) && g.status == 0 && fd >= 0);
+	CHECK(g.offset == 8 << 20 && g.bytes == 66 << 20);
+	close(fd);
 	m.bytes = 26 << 20;
 	raw_send(&r[0], &m, VGPU_MSG_WINDOW_GROW, sizeof(m));
 	CHECK(raw_recv(&r[0], &g, sizeof(g), NULL, 0) == sizeof(g) && g.status == VGPU_ST_OUT_OF_MEMORY);
@@ -347,8 +352,16 @@ static void test_limits(void)
 	/* a context born later gets the segments that are there already */
 	CHECK(raw_ctx_destroy(&r[0], 0) == 0 && raw_ctx_create(&r[0], 0, &n) == 0 && n == 0);
 	pthread_mutex_lock(&fake.lock);
-	CHECK(fake.ctx[0].segments == 1);
+	CHECK(fake.ctx[0].segments == 2);
 	pthread_mutex_unlock(&fake.lock);
+
+	/* 74 MiB are taken of 110 for all: the next one is refused although its own quota allows it */
+	CHECK(raw_open(&r[1], path, SPAN(1), 0) == 0);
+	m.bytes = 40 << 20;
+	raw_send(&r[1], &m, VGPU_MSG_WINDOW_GROW, sizeof(m));
+	CHECK(raw_recv(&r[1], &g, sizeof(g), NULL, 0) == sizeof(g) && g.status == VGPU_ST_OUT_OF_MEMORY);
+	raw_close(&r[1]);
+	SOON(maps() == 1 + 8 + 3);
 
 	/* clients: 4 of this user here */
 	for (unsigned i = 1; i < 6; i++) {
@@ -437,7 +450,8 @@ int main(void)
 	snprintf(agent.opt.listen, sizeof(agent.opt.listen), "%s", path);
 	agent.opt.device[agent.opt.devices++] = "fake:";
 	agent.opt.sandbox = agent.opt.huge = 0;
-	agent.opt.client_window = 32 << 20;
+	agent.opt.client_window = 96 << 20;
+	agent.opt.windows = 110 << 20;
 	agent.opt.uid_clients = 4;
 	log_level = getenv("VERBOSE") ? LOG_DEBUG : LOG_ERROR;
 	fake_start();
