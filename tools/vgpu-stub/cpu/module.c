@@ -11,7 +11,8 @@
 #include "cpu.h"
 #include "fatbin.h"
 
-#define MAX_VAR_BYTES (1ull << 40)
+#define MAX_VAR_BYTES (4ull << 30)      /* of a module, so that an image cannot eat the host */
+#define MAX_CONST_BYTES 65536
 #define MAX_PARAM_BYTES 32764
 
 struct init {                           /* "= ..." of a variable, read when addresses are known */
@@ -452,14 +453,16 @@ static void place_vars(struct lex *lx, struct module *m)
 		if (off > MAX_VAR_BYTES)
 			lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "the module's variables are too large");
 	}
+	if (m->const_bytes > MAX_CONST_BYTES)
+		lex_fail(lx, VGPU_ST_INVALID_PTX, "more than 64 KiB of .const");
 	if (!off)
 		return;
+	/* arena memory is zero: fresh, or given back to the kernel when it was released */
 	m->var_bytes = off;
 	m->var_base = arena_alloc(m->e, off, &m->var_cap);
 	if (!m->var_base || arena_commit(m->var_base, off))
 		lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "no memory for %llu bytes of variables",
 			 (unsigned long long)off);
-	memset((void *)m->var_base, 0, off);
 	m->const_lo = m->var_base;
 	m->const_hi += m->var_base;
 	for (i = 0; i < m->nlist; i++)
@@ -568,7 +571,6 @@ void module_late_var(struct lex *lx, struct module *m, struct sym *v)
 	m->late = l;
 	if (arena_commit(l->addr, v->bytes ? v->bytes : 1))
 		lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "no memory for '%s'", v->name);
-	memset((void *)v->addr, 0, v->bytes);
 	if (lx->tok == '=')
 		fill_init(m, &in, lx);
 }

@@ -17,6 +17,7 @@
 #include "cpu.h"
 
 #define SLICE (1 << 18)         /* budget of a block's turn, about a millisecond or two */
+#define COOP_SLICE (1 << 14)     /* blocks of these wait for each other: short turns */
 #define WARP_TURN (1 << 14)     /* of a warp's turn within it */
 #define INLINE_BUDGET (1 << 15) /* what launch() spends in place */
 #define INLINE_THREADS 2048
@@ -363,7 +364,7 @@ static void *worker(void *arg)
 				grid_append(e, g);
 			}
 			pthread_mutex_unlock(&e->lock);
-			r = run_one(e, ts, g, c, fresh, SLICE);
+			r = run_one(e, ts, g, c, fresh, g->cooperative ? COOP_SLICE : SLICE);
 			pthread_mutex_lock(&e->lock);
 			grid_put(e, g, c, r);
 		}
@@ -525,6 +526,7 @@ static struct grid *grid_make(struct engine *e, const struct engine_launch *l, s
 	if (g->cooperative) {
 		g->coop_win = g->pwin + 32768;
 		memset((void *)g->coop_win, 0, 4096);
+		*(u32 *)g->coop_win = 4096;     /* its size; the barrier word follows */
 	}
 	if (memcmp(g->tid_block, g->block, sizeof(g->block))) {
 		u32 x = 0, y = 0, z = 0;
