@@ -82,48 +82,58 @@ static void punch(void)
 	}
 }
 
-/* The same, drained: after the holes, somebody else takes the pages so that they cannot come back. */
+/*
+ * The same, drained: the pages freed by the holes are taken at once, by ourselves (any process may have
+ * hugepages of the pool), so that a look at the window cannot bring them back.
+ */
 static void drain(void)
 {
-	struct raw r, hoard[8];
-	int ctx = open_one(&r), n = 0;
-	double until;
+	const size_t huge = 2u << 20;
+	unsigned rounds = 0, taken = 0;
 
-	if (ctx < 0) {
-		raw_miss("no context");
-		return;
-	}
-	fallocate(r.seg_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, VGPU_SEG0_BYTES);
-	/* Windows of other connections, touched, take what hugepages there are. */
-	while (n < 8 && raw_time_left(1) && !raw_open(&hoard[n])) {
-		struct vgpu_msg_grow q = { .h = { VGPU_MSG_WINDOW_GROW, sizeof q }, .bytes = 16ull << 20 };
-		struct vgpu_msg_grow_r a;
-		int fd = -1;
+	while (raw_time_left(0.5)) {
+		struct vgpu_cmd c = { .op = VGPU_OP_EVENT, .slots = 1 };
+		void *grabbed[512];
+		struct raw r;
+		int ctx = open_one(&r), n = 0;
 
-		if (!raw_send(hoard[n].sock, &q, sizeof q, NULL, 0) &&
-		    raw_recv(hoard[n].sock, &a, sizeof a, &fd, 1, 1000) == (int)sizeof a && fd >= 0) {
-			/* write() cannot fail by SIGBUS: where there are no pages left it says so. */
-			char page[4096] = { 1 };
-
-			for (uint64_t off = 0; off < a.bytes && raw_time_left(0.8); off += sizeof page)
-				if (pwrite(fd, page, sizeof page, (off_t)off) < 0)
-					break;
-			close(fd);
+		if (ctx < 0) {
+			raw_nap_ms(5);
+			continue;
 		}
-		n++;
-	}
-	/* Now make the agent and the device look at the drained window. */
-	until = raw_now() + 0.3;
-	while (raw_now() < until) {
-		uint64_t kick = 1;
+		/* Work under way that will write into the window, then the floor goes. */
+		c.u.event.record = raw_va(&r, VGPU_STAGING_OFFSET);
+		for (unsigned k = 0; k < 50; k++)
+			raw_io(&r, (unsigned)ctx, &c, NULL, 0, 0);
+		/* A busy agent touches the pages again at once; one that sleeps leaves us the time to take them. */
+		if (rounds & 1)
+			raw_nap_ms(120);
+		fallocate(r.seg_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, VGPU_SEG0_BYTES);
+		while (n < 512) {
+			void *p = mmap(NULL, huge, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_POPULATE, -1, 0);
 
-		if (write(r.kick, &kick, sizeof kick) < 0)
-			break;
-		raw_nap_ms(10);
+			if (p == MAP_FAILED)
+				break;
+			grabbed[n++] = p;
+		}
+		taken += (unsigned)n;
+		/* Make the agent look. Our own mapping is not touched: it would be our SIGBUS. */
+		for (int k = 0; k < 20; k++) {
+			uint64_t kick = 1;
+
+			if (write(r.kick, &kick, sizeof kick) < 0)
+				break;
+			raw_nap_ms(2);
+		}
+		while (n)
+			munmap(grabbed[--n], huge);
+		raw_close(&r);
+		rounds++;
 	}
-	while (n)
-		raw_close(&hoard[--n]);
-	raw_close(&r);
+	raw_say("%u windows drained, %u hugepages taken", rounds, taken);
+	if (!rounds)
+		raw_miss("no context");
 }
 
 /* Kernels that never end, in many streams of all contexts; then the process just goes. */

@@ -219,6 +219,10 @@ huge() {
 	for m in segments punch drain never-drained; do
 		mode "$m" "huge/$m"
 	done
+	if wanted huge/drain; then
+		grep -qi "taken away" "$T/agent.log" && ok huge/drained-window-found ||
+			fail "huge/drained-window-found the agent never met a drained page: this proved nothing"
+	fi
 	stop_gpu
 	echo "$nr_was" >$n
 	nr_was=
