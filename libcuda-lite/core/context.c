@@ -80,6 +80,7 @@ uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out)
 		return VGPU_ST_OUT_OF_MEMORY;
 	}
 	c->streams[0] = c->legacy;
+	c->stream_top = 1;
 	vg_publish(c->legacy);
 	vg_publish(c);
 	__atomic_store_n(&by_number[c->number], c, __ATOMIC_RELEASE);
@@ -147,6 +148,8 @@ uint32_t vg_stream_create(struct vg_ctx *c, uint16_t cmd_flags, struct vg_stream
 		if (i && (s = stream_new(c, i, cmd_flags)) != NULL) {
 			c->streams[i] = s;
 			c->dying[i] = 0;
+			if (i >= c->stream_top)
+				__atomic_store_n(&c->stream_top, i + 1u, __ATOMIC_RELEASE);
 			if (cmd_flags & VGPU_CMD_BLOCKING)
 				__atomic_add_fetch(&c->blocking_streams, 1, __ATOMIC_RELAXED);
 		}
@@ -205,7 +208,7 @@ bool vg_stream_idle(struct vg_stream *s)
 	if (!done || s->index || !__atomic_load_n(&c->blocking_streams, __ATOMIC_RELAXED))
 		return done;
 	vg_lock(&c->lock);
-	for (unsigned i = 1; i < VGPU_MAX_STREAMS && done; i++)
+	for (unsigned i = 1; i < c->stream_top && done; i++)
 		if (c->streams[i] && c->streams[i]->flags & VGPU_CMD_BLOCKING)
 			done = vgpu_timeline_reached(&c->timelines[i], vg_stream_last(c->streams[i]));
 	vg_unlock(&c->lock);
@@ -222,7 +225,7 @@ uint32_t vg_ctx_sync_for(struct vg_ctx *c, uint64_t limit_ns)
 	uint64_t start = limit_ns == ~0ull ? 0 : vg_now_ns();
 	uint32_t status = vg_ctx_error(c);
 
-	for (unsigned i = 0; i < VGPU_MAX_STREAMS && !status; i++) {
+	for (unsigned i = 0; i < __atomic_load_n(&c->stream_top, __ATOMIC_ACQUIRE) && !status; i++) {
 		uint64_t last = 0;
 
 		/* The lock keeps the stream's memory; the wait needs the number only. */

@@ -127,6 +127,7 @@ struct vg_ctx {
 	_Alignas(64) struct vg_lock lock;
 	uint32_t ordinal;               /* of the device */
 	uint32_t cu_flags;
+	uint32_t stream_top;            /* numbers from here on were never used */
 	uint32_t blocking_streams;      /* created ones with VGPU_CMD_BLOCKING */
 	uint32_t reported;              /* the fault's text was printed */
 	uint64_t id;

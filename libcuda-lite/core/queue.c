@@ -26,6 +26,7 @@ static uint64_t submit(struct vg_stream *s, uint8_t op, uint32_t wait_tl, uint64
 
 	vg_credit(s);
 	i = vg_claim(c, slots);
+	vg_note(s, i + 1);
 	h = vg_slot(c, i);
 	for (unsigned k = 1; k < slots; k++) {
 		union vgpu_slot *p = vg_slot(c, i + k);
@@ -45,7 +46,6 @@ static uint64_t submit(struct vg_stream *s, uint8_t op, uint32_t wait_tl, uint64
 	else
 		memset(h->cmd.u.body, 0, sizeof h->cmd.u.body);
 	vgpu_slot_publish(h, i);
-	vg_note(s, i + 1);
 	vg_kick();
 	return i + 1;
 }

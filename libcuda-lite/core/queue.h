@@ -5,9 +5,10 @@
  *   credit   the stream's command VGPU_STREAM_CREDITS before this one must be complete, or we wait
  *            here, before anything is claimed: a stalled stream blocks its callers, not the queue
  *   claim    one fetch_add on the private tail gives the slots and the ticket
+ *   note     last ticket and credit count of the stream, one compare-and-swap on a private line; before
+ *            the fill, since a locked instruction waits for all stores to shared lines before it
  *   fill     straight into the shared slots, payload first
  *   publish  the header's sequence word, release
- *   note     last ticket and credit count of the stream, one compare-and-swap on a private line
  *   kick     only when the agent said that it sleeps
  *
  * No lock, no hash, no allocation, no syscall. A claimed slot is always published: between claim

@@ -140,6 +140,7 @@ static inline CUresult launch(CUfunction fn, CUstream stream, bool pt, const str
 
 	vg_credit(s);
 	i = vg_claim(c, f->nslots);
+	vg_note(s, i + 1);
 	/* From here to the publication nothing may fail. */
 	if (VG_LIKELY(!packed))
 		fill_params(c, f, i, params);
@@ -158,7 +159,6 @@ static inline CUresult launch(CUfunction fn, CUstream stream, bool pt, const str
 	h->u.launch.shared_bytes = shape->shared;
 	h->u.launch.attrs = shape->attrs;
 	vgpu_slot_publish((union vgpu_slot *)h, i);
-	vg_note(s, i + 1);
 	vg_kick();
 	return CUDA_SUCCESS;
 }
