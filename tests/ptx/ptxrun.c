@@ -4,7 +4,8 @@
  * memory, faults and output stand in its comments (README.md has the grammar).
  *
  * Build: tests/ptx/ptxrun.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
- * Usage: ptxrun [-v] [-t SECONDS] [-c CORES] FILE|FOLDER...    (default tests/ptx/cases)
+ * Usage: ptxrun [-v] [-s] [-t SECONDS] [-c CORES] FILE|FOLDER...    (default tests/ptx/cases)
+ *        -s: a line "ok NAME", "FAIL NAME" or "skip NAME" for each file, for tests/run.sh;
  *        exit 0 all passed, 1 some failed, 77 nothing to run
  *
  * Every file runs in a child process of its own: a crash or an endless kernel fails that file.
@@ -17,6 +18,7 @@
 #include "expect.h"
 
 static int verbose;
+static int scenarios;           /* one line "ok|FAIL|skip NAME ..." for each file */
 
 static void directive(struct test *t, const char *s)
 {
@@ -106,7 +108,7 @@ static int run_file(const char *path, unsigned cores, double seconds)
 	if (!t.checks)
 		failed(&t, "checks nothing");
 	if (verbose && !t.failures)
-		printf("ok   %s (%u checks)\n", path, t.checks);
+		printf("%s passed %u checks\n", path, t.checks);
 	free(t.text);
 	return t.failures != 0;
 }
@@ -151,8 +153,13 @@ static int only_ptx(const struct dirent *d)
 	return n > 4 && !strcmp(d->d_name + n - 4, ".ptx");
 }
 
-static void count(int result, unsigned *bad, unsigned *skipped)
+static void count(const char *path, int result, unsigned *bad, unsigned *skipped)
 {
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+
+	if (scenarios)
+		printf("%s %.*s\n", result == 0 ? "ok" : result == 77 ? "skip" : "FAIL",
+		       (int)strcspn(name, "."), name);
 	*skipped += result == 77;
 	*bad += result != 0 && result != 77;
 }
@@ -165,9 +172,11 @@ int main(int argc, char **argv)
 	double seconds = 10;
 	int opt, npaths;
 
-	while ((opt = getopt(argc, argv, "vt:c:")) != -1) {
+	while ((opt = getopt(argc, argv, "vst:c:")) != -1) {
 		if (opt == 'v')
 			verbose = 1;
+		else if (opt == 's')
+			scenarios = 1;
 		else if (opt == 't')
 			seconds = strtod(optarg, NULL);
 		else if (opt == 'c')
@@ -185,7 +194,7 @@ int main(int argc, char **argv)
 
 		if (stat(paths[i], &st) || !S_ISDIR(st.st_mode)) {
 			files++;
-			count(run_child(paths[i], cores, seconds), &bad, &skipped);
+			count(paths[i], run_child(paths[i], cores, seconds), &bad, &skipped);
 			continue;
 		}
 		n = scandir(paths[i], &list, only_ptx, alphasort);
@@ -193,7 +202,7 @@ int main(int argc, char **argv)
 			snprintf(path, sizeof(path), "%s/%s", paths[i], list[k]->d_name);
 			free(list[k]);
 			files++;
-			count(run_child(path, cores, seconds), &bad, &skipped);
+			count(path, run_child(path, cores, seconds), &bad, &skipped);
 		}
 		if (n >= 0)
 			free(list);

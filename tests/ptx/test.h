@@ -345,7 +345,7 @@ static void do_launch(struct test *t, const char *s, int async)
 	}
 	st = engine_cpu.func_info(t->rig.engine, sym.id, &fi, log, sizeof(log));
 	if (st == VGPU_ST_NOT_SUPPORTED && t->optional) {
-		printf("skip %s: %s\n", t->path, log);
+		printf("%s is skipped: %s\n", t->path, log);
 		fflush(stdout);
 		_exit(t->failures ? 1 : 77);
 	}
