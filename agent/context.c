@@ -5,6 +5,7 @@
  */
 #include "context.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,15 @@
 static struct vgpu_ctx_head *head_of(const struct client *c, uint32_t n)
 {
 	return (struct vgpu_ctx_head *)(c->seg0 + VGPU_CTX_OFFSET(n));
+}
+
+/* Why a mapping failed: the device is gone, or it refuses. */
+static uint32_t map_failed(struct device *d, int rc)
+{
+	if (rc != -EPIPE && rc != -ETIMEDOUT && rc != -EPROTO)
+		return VGPU_ST_OUT_OF_MEMORY;
+	health_lost(d, "it does not answer");
+	return VGPU_ST_DEVICE_LOST;
 }
 
 uint32_t context_map_window(struct client *c, struct device *d)
@@ -28,7 +38,7 @@ uint32_t context_map_window(struct client *c, struct device *d)
 			log_client(LOG_WARN, "client %u: its window cannot be mapped on %s: %s", c->id, d->spec, strerror(-rc));
 			while (s--)
 				d->ops->dma_unmap(d->v, (iova_t){ client_iova(c).v + c->seg_offset[s] }, c->seg[s].bytes);
-			return VGPU_ST_OUT_OF_MEMORY;
+			return map_failed(d, rc);
 		}
 	}
 	c->mapped_on |= 1u << d->index;
@@ -68,11 +78,13 @@ uint32_t context_add_segment(struct client *c, unsigned s)
 	for (unsigned i = 0; i < agent.opt.devices; i++) {
 		struct device *d = &agent.dev[i];
 		iova_t at = { client_iova(c).v + c->seg_offset[s] };
+		int rc;
 
 		if (!(c->mapped_on & (1u << i)) || !d->ready)
 			continue;
-		if (d->ops->dma_map(d->v, at, c->seg[s].bytes, c->seg[s].fd, 0, NULL) < 0)
-			return VGPU_ST_OUT_OF_MEMORY;
+		rc = d->ops->dma_map(d->v, at, c->seg[s].bytes, c->seg[s].fd, 0, NULL);
+		if (rc < 0)
+			return map_failed(d, rc);
 	}
 	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++) {
 		struct context *x = &c->ctx[n];
@@ -91,25 +103,25 @@ static void clear_segment0(struct client *c, uint32_t n)
 	memset(c->seg0 + VGPU_CTX_OFFSET(n), 0, VGPU_CTX_STRIDE);
 }
 
-static int queue_block(struct context *x)
+static uint32_t queue_block(struct context *x)
 {
 	struct device *d = x->device;
+	int rc = -ENOMEM;
 
 	if (pool_alloc(&x->qb_mem, VGPU_QB_BYTES, "vgpu-queue") < 0)
-		return -1;
+		return VGPU_ST_OUT_OF_MEMORY;
 	x->qb_va = pool_map(&x->qb_mem, NULL);
 	if (!x->qb_va)
 		goto free;
 	memset(x->qb_va, 0, VGPU_QB_BYTES);
-	if (d->ops->dma_map(d->v, pool_queue_iova(x->qid), x->qb_mem.bytes, x->qb_mem.fd, 0, x->qb_va) < 0)
-		goto unmap;
-	return 0;
-unmap:
+	rc = d->ops->dma_map(d->v, pool_queue_iova(x->qid), x->qb_mem.bytes, x->qb_mem.fd, 0, x->qb_va);
+	if (rc == 0)
+		return VGPU_ST_OK;
 	pool_unmap(&x->qb_mem, x->qb_va);
 	x->qb_va = NULL;
 free:
 	pool_free(&x->qb_mem);
-	return -1;
+	return map_failed(d, rc);
 }
 
 static void free_queue_block(struct context *x)
@@ -154,7 +166,7 @@ uint32_t context_create(struct client *c, uint32_t device, uint32_t weight, uint
 	struct vgpu_ctx_create *create;
 	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_CTX_CREATE, .a = POOL_IOVA_ADMIN + ADMIN_CREATE };
 	struct context *x = NULL;
-	uint32_t n, used = 0;
+	uint32_t n, st, used = 0;
 	int rc, q;
 
 	if (device >= agent.opt.devices)
@@ -170,16 +182,18 @@ uint32_t context_create(struct client *c, uint32_t device, uint32_t weight, uint
 	q = device_free_queue(d);
 	if (!x || used >= agent.opt.max_contexts || q < 0)
 		return VGPU_ST_LIMIT;
-	if (context_map_window(c, d) != VGPU_ST_OK)
-		return VGPU_ST_OUT_OF_MEMORY;
+	st = context_map_window(c, d);
+	if (st != VGPU_ST_OK)
+		return st;
 
 	n = (uint32_t)(x - c->ctx);
 	x->client = c;
 	x->number = n;
 	x->device = d;
 	x->qid = (uint32_t)q;
-	if (queue_block(x) < 0)
-		return VGPU_ST_OUT_OF_MEMORY;
+	st = queue_block(x);
+	if (st != VGPU_ST_OK)
+		return st;
 	point_at_memory(x);
 	clear_segment0(c, n);
 
@@ -207,8 +221,7 @@ uint32_t context_create(struct client *c, uint32_t device, uint32_t weight, uint
 	x->state = CONTEXT_LIVE;
 	mailbox_call(MAILBOX_ADD_CONTEXT, x, 0);
 	for (unsigned s = 1; s < c->segs && x->state == CONTEXT_LIVE; s++) {
-		uint32_t st = admin_segment(x, s);
-
+		st = admin_segment(x, s);
 		if (st != VGPU_ST_OK) {
 			context_destroy(x);
 			return st;

@@ -272,6 +272,10 @@ static int negotiate(struct vfio *v, char *why, size_t why_bytes, const char *pa
 	memcpy(ask.json, caps, sizeof(caps));
 	rc = request(v, VU_VERSION, &ask, 4 + sizeof(caps), NULL, 0, &got);
 	drop_fds(v);
+	if (rc == -EPIPE) {
+		snprintf(why, why_bytes, "%s closed the connection: a device serves one owner at a time, is another vgpu-agent (or QEMU) attached to it?", path);
+		return rc;
+	}
 	if (rc < 0 || got < 4) {
 		snprintf(why, why_bytes, "%s does not answer as a vfio-user server: %s", path, strerror(rc < 0 ? -rc : EPROTO));
 		return rc < 0 ? rc : -EPROTO;
