@@ -275,6 +275,7 @@ static int boot_layout(struct ctx *c)
 	c->io_ring = (void *)(qb + VGPU_QB_IO);
 	c->shadow = (void *)(qb + VGPU_QB_SHADOW);
 	c->io_index = c->init.create.io_index;
+	vgpu_ring_consumed(&c->qb->io_head, c->io_index);      /* room counts from here */
 	c->seg0 = (uint8_t *)(uintptr_t)c->init.create.span_base;
 	ctx = c->seg0 + VGPU_CTX_OFFSET(c->init.create.context);
 	c->head = (void *)ctx;
@@ -326,6 +327,7 @@ int context_main(void)
 
 	/* The parent may have gone before this line; then nobody reads the socket, and receive() says so. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	prctl(PR_SET_NAME, "vgpu-context", 0, 0, 0);
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);        /* short naps, see ctx_loop.c */
 	pthread_mutex_init(&c->print_lock, NULL);
 	c->boot_ns = ctx_now_ns();

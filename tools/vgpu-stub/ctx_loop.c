@@ -98,7 +98,7 @@ static unsigned take_io(struct ctx *c, unsigned budget)
 		__builtin_prefetch(&c->io_ring[(index + 1) % VGPU_DEV_IO_SLOTS]);
 		if (vgpu_check_cmd(&cmd, VGPU_Q_IO, index, &c->env)) {
 			c->io_broken = 1;
-			ctx_why(c, "malformed command: slot %llu, op %u", (unsigned long long)index, cmd.op);
+			ctx_why(c, "slot %llu, op %u", (unsigned long long)index, cmd.op);
 			ctx_die(c, VGPU_ST_PROTOCOL);
 			break;
 		}
@@ -122,7 +122,7 @@ static unsigned take_ctl(struct ctx *c)
 	c->ctl_index = index + 1;
 	vgpu_ring_consumed(&c->qb->ctl_head, c->ctl_index);
 	if (vgpu_check_cmd(&cmd, VGPU_Q_CTL, index, &c->env)) {
-		ctx_why(c, "malformed control command: slot %llu, op %u", (unsigned long long)index, cmd.op);
+		ctx_why(c, "control slot %llu, op %u", (unsigned long long)index, cmd.op);
 		ctx_die(c, VGPU_ST_PROTOCOL);
 		cmd.ticket = index + 1;         /* it is answered with the error */
 	}

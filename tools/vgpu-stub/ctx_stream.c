@@ -378,7 +378,7 @@ void ctx_stream_submit(struct ctx *c, const struct vgpu_cmd *cmd, uint64_t first
 		c->io_broken = 1;
 		if (n)
 			node_free(c, n);
-		ctx_why(c, "malformed command: payload of ticket %llu", (unsigned long long)cmd->ticket);
+		ctx_why(c, "payload of ticket %llu", (unsigned long long)cmd->ticket);
 		ctx_die(c, VGPU_ST_PROTOCOL);
 		return;
 	}
@@ -388,7 +388,7 @@ void ctx_stream_submit(struct ctx *c, const struct vgpu_cmd *cmd, uint64_t first
 	    vgpu_check_copy3d(cmd, (const struct vgpu_copy3d *)(const void *)payload, &c->env)) {
 		if (n)
 			node_free(c, n);
-		ctx_why(c, "malformed command: extents of ticket %llu", (unsigned long long)cmd->ticket);
+		ctx_why(c, "extents of ticket %llu", (unsigned long long)cmd->ticket);
 		ctx_die(c, VGPU_ST_PROTOCOL);
 		return;
 	}
