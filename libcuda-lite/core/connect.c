@@ -56,14 +56,17 @@ static int find_agent(void)
 {
 	const char *env = getenv("VGPU_AGENT"), *run = getenv("XDG_RUNTIME_DIR");
 	char user[sizeof ((struct sockaddr_un *)0)->sun_path];
+	static bool said;       /* programs that probe call cuInit again and again */
 	int fd, e1, e2 = -ENOENT;
 
 	if (env && *env) {
 		fd = connect_path(env);
 		if (fd >= 0)
 			return fd;
-		vg_say("no vgpu-agent answers at VGPU_AGENT=%s (%s): start vgpu-agent --listen %s, or unset VGPU_AGENT, or "
-		       "run the program as: vgpu run -- CMD", env, strerror(-fd), env);
+		if (!said)
+			vg_say("no vgpu-agent answers at VGPU_AGENT=%s (%s): start vgpu-agent --listen %s, or unset VGPU_AGENT, or "
+			       "run the program as: vgpu run -- CMD", env, strerror(-fd), env);
+		said = true;
 		return -1;
 	}
 	e1 = fd = connect_path(VGPU_AGENT_SOCKET_SYSTEM);
@@ -75,9 +78,11 @@ static int find_agent(void)
 		if (fd >= 0)
 			return fd;
 	}
-	vg_say("no vgpu-agent: VGPU_AGENT is not set, %s: %s%s%s%s%s; start vgpu-agent, or run the program as: "
-	       "vgpu run -- CMD", VGPU_AGENT_SOCKET_SYSTEM, strerror(-e1), user[0] ? ", " : "", user,
-	       user[0] ? ": " : "", user[0] ? strerror(-e2) : "");
+	if (!said)
+		vg_say("no vgpu-agent: VGPU_AGENT is not set, %s: %s%s%s%s%s; start vgpu-agent, or run the program as: "
+		       "vgpu run -- CMD", VGPU_AGENT_SOCKET_SYSTEM, strerror(-e1), user[0] ? ", " : "", user,
+		       user[0] ? ": " : "", user[0] ? strerror(-e2) : "");
+	said = true;
 	return -1;
 }
 

@@ -182,13 +182,23 @@ void vg_stream_destroy(struct vg_stream *s)
 
 uint64_t vg_stream_mark(struct vg_stream *s)
 {
+	uint64_t last;
+
 	/*
 	 * Work of the legacy stream is also all earlier work of the blocking streams: a barrier of its
 	 * own is needed to have a ticket for it. Nothing else needs a command.
 	 */
 	if (s->index == 0 && __atomic_load_n(&s->ctx->blocking_streams, __ATOMIC_RELAXED))
 		return vg_submit(s, VGPU_OP_NOP, NULL, NULL, 0);
-	return vg_stream_last(s);
+	last = vg_stream_last(s);
+	/* And a place in a blocking stream lies behind all earlier legacy work. */
+	if (s->flags & VGPU_CMD_BLOCKING) {
+		uint64_t legacy = vg_stream_last(s->ctx->legacy);
+
+		if (legacy > last && !vgpu_timeline_reached(s->ctx->legacy->tl, legacy))
+			return vg_submit(s, VGPU_OP_NOP, NULL, NULL, 0);
+	}
+	return last;
 }
 
 uint32_t vg_stream_sync(struct vg_stream *s)

@@ -22,6 +22,7 @@
 #define YIELD_PENALTY_NS 5000000u
 #define SLICE_FIRST_NS 100000000u
 #define SLICE_NS 500000000u
+#define SLICE_PRINT_NS 2000000u
 
 static uint64_t no_yield_until_ns;
 
@@ -105,6 +106,7 @@ uint32_t vg_wait_timeline_for(struct vg_ctx *c, struct vgpu_timeline *t, uint64_
 {
 	uint64_t slice = SLICE_FIRST_NS, end = 0;
 	struct spin w = { 0 };
+	unsigned prints = 0;
 	uint32_t e;
 
 	while (!vgpu_timeline_reached(t, ticket)) {
@@ -116,6 +118,13 @@ uint32_t vg_wait_timeline_for(struct vg_ctx *c, struct vgpu_timeline *t, uint64_
 			return e;
 		if (spin_again(&w))
 			continue;
+		/* A context that prints is looked at often: its ring holds 60 KiB, more would be lost. */
+		if (vgpu_load_relaxed64(&c->head->printf_head)) {
+			vg_printf_drain(c);
+			slice = SLICE_PRINT_NS;
+			if (++prints % 50 == 0 && vg_agent_lost())
+				return vg.lost;
+		}
 		if (limit_ns != ~0ull) {
 			uint64_t now = vg_now_ns();
 

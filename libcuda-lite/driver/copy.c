@@ -57,6 +57,7 @@ static CUresult run(CUstream h, bool pt, struct vg_copy *k, enum side dst, enum 
 {
 	uint64_t bytes;
 	struct vg_stream *s;
+	uint32_t status;
 
 	VG_READY();
 	VG_TRY(vg_stream(h, pt, &s));
@@ -69,7 +70,10 @@ static CUresult run(CUstream h, bool pt, struct vg_copy *k, enum side dst, enum 
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(check_side(k->src, bytes, src, s->ctx, &k->src_pageable));
 	/* Between two places of the device nobody waits, as CUDA has it. */
-	return vg_done(s->ctx, vg_copy(s, k, async || (vg_in_device(k->dst) && vg_in_device(k->src))));
+	status = vg_copy(s, k, async || (vg_in_device(k->dst) && vg_in_device(k->src)));
+	if (!async)
+		vg_printf_drain(s->ctx);
+	return vg_done(s->ctx, status);
 }
 
 static CUresult linear(CUstream h, bool pt, uint64_t dst, uint64_t src, size_t bytes, enum side d, enum side s,
