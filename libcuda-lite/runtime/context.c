@@ -235,8 +235,12 @@ cudaError_t cudaDeviceReset(void)
 	old = atomic_exchange_explicit(&d->primary, NULL, memory_order_acq_rel);
 	rt_forget_functions(t->device);
 	result = cuDevicePrimaryCtxReset_v2(d->handle);
-	if (old && result == CUDA_SUCCESS)
+	/* INVALID_CONTEXT: nobody retains it any more, which is what we are after. */
+	if (old && result == CUDA_SUCCESS) {
 		result = cuDevicePrimaryCtxRelease_v2(d->handle);
+		if (result == CUDA_ERROR_INVALID_CONTEXT)
+			result = CUDA_SUCCESS;
+	}
 	if (t->bound && t->bound == old) {
 		cuCtxSetCurrent(NULL);
 		t->bound = NULL;
