@@ -44,40 +44,42 @@ static void write_result(struct frame *f, const struct insn *in, const struct ba
 	*d = v ? *d | m : *d & ~m;
 }
 
-/* All waiting lanes of barrier id go on behind their instruction. */
+/* The lanes of one activation that wait at barrier id go on behind their instruction. */
+static void release_frame(struct warp *w, struct frame *f, u32 id)
+{
+	u32 m = 0, k, l;
+
+	for (k = f->barred; k; k &= k - 1)
+		if (w->bar_id[l = (u32)__builtin_ctz(k)] == id)
+			m |= 1u << l;
+	if (!m)
+		return;
+	f->barred &= ~m;
+	while (m) {                     /* they may have arrived at different instructions */
+		u32 pc = f->lane_pc[__builtin_ctz(m)], same = 0;
+
+		for (k = m; k; k &= k - 1)
+			if (f->lane_pc[l = (u32)__builtin_ctz(k)] == pc)
+				same |= 1u << l;
+		for (k = same; k; k &= k - 1)
+			f->lane_pc[__builtin_ctz(k)] = pc + 1;
+		write_result(f, &f->fn->code[pc], &w->cta->bar[id], same);
+		f->waiting |= same;
+		m &= ~same;
+	}
+	f->next_wait = 0;               /* running lanes notice them at their next jump */
+}
+
 static void release(struct cta *c, u32 id)
 {
-	struct barrier *b = &c->bar[id];
-	u32 i, k, l;
+	struct frame *f;
+	u32 i;
 
-	for (i = 0; i < c->nwarps; i++) {
-		struct warp *w = &c->warps[i];
-		struct frame *f = w->top;
-		u32 m = 0;
-
-		for (k = w->barred; k; k &= k - 1)
-			if (w->bar_id[l = (u32)__builtin_ctz(k)] == id)
-				m |= 1u << l;
-		if (!m)
-			continue;
-		w->barred &= ~m;
-		/* a barrier within one warp leaves them all at one place */
-		while (m) {
-			u32 pc = f->lane_pc[__builtin_ctz(m)], same = 0;
-
-			for (k = m; k; k &= k - 1)
-				if (f->lane_pc[l = (u32)__builtin_ctz(k)] == pc) {
-					same |= 1u << l;
-					f->lane_pc[l] = pc + 1;
-				}
-			write_result(f, &f->fn->code[pc], b, same);
-			f->waiting |= same;
-			m &= ~same;
-		}
-		if (f->mask)            /* it is running: let it notice them at its next jump */
-			f->next_wait = 0;
-	}
-	memset(b, 0, sizeof(*b));
+	for (i = 0; i < c->nwarps; i++)
+		for (f = c->warps[i].top; f; f = f->up)
+			if (f->barred)
+				release_frame(&c->warps[i], f, id);
+	memset(&c->bar[id], 0, sizeof(c->bar[id]));
 }
 
 void bar_arrive(struct tstate *ts, struct warp *w, const struct insn *in, u32 m, u32 pc)
@@ -105,7 +107,7 @@ void bar_arrive(struct tstate *ts, struct warp *w, const struct insn *in, u32 m,
 		b->all_bad |= p ^ m;
 	}
 	if (in->sub != BAR_ARRIVE) {
-		w->barred |= m;
+		f->barred |= m;
 		for (k = m; k; k &= k - 1) {
 			l = (u32)__builtin_ctz(k);
 			f->lane_pc[l] = pc;

@@ -305,6 +305,7 @@ struct frame {                          /* one activation of a function by a war
 	char *base[2];                  /* registers, constants */
 	u32 lanes, entered;             /* neither returned nor exited; at the start */
 	u32 waiting;                    /* runnable, not in the running mask; pc in lane_pc[] */
+	u32 barred;                     /* at a barrier of the block, bar_id says which */
 	u32 parked;                     /* at shfl.sync and the like, waiting for lanes of this warp */
 	u32 next_wait;                  /* lowest pc of waiting lanes */
 	u32 pc, mask;                   /* of the running lanes when the warp is suspended */
@@ -318,7 +319,7 @@ struct warp {
 	struct cta *cta;
 	struct frame *top;
 	struct frame *spare;            /* finished activations to reuse */
-	u32 index, live, barred, depth;
+	u32 index, live, depth;
 	u8 bar_id[LANES];
 	struct frame main;
 };
@@ -383,6 +384,7 @@ struct tstate {
 extern __thread struct tstate *cpu_ts;
 
 #define ARENA_CLASSES 40
+#define MAX_FUNCS (1u << 20)
 struct engine {
 	struct engine_env env;
 	pthread_mutex_t lock;           /* modules, queues, pools */
@@ -394,7 +396,7 @@ struct engine {
 	struct module **modules;
 	u32 nmodules;
 	struct func **funcs;
-	u32 nfuncs, funcs_cap;
+	u32 nfuncs;                     /* ids never come back; the table never moves */
 	struct grid grids;              /* list head: grids with work, round robin */
 	u32 sleepers;
 	struct grid *grid_pool;
@@ -405,7 +407,6 @@ struct engine {
 	u64 next_gridid;
 	const struct lane_table *lanes;
 	u32 sm_next;
-	pthread_mutex_t print_lock;
 	pthread_mutex_t arena_lock;
 };
 

@@ -22,7 +22,6 @@ static void cpu_close(struct engine *e)
 	for (i = 0; i < ARENA_CLASSES; i++)
 		arena_forget(e, i);
 	pthread_mutex_destroy(&e->lock);
-	pthread_mutex_destroy(&e->print_lock);
 	pthread_mutex_destroy(&e->arena_lock);
 	pthread_cond_destroy(&e->work);
 	free(e);
@@ -40,15 +39,17 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 	if (!e)
 		return VGPU_ST_OUT_OF_MEMORY;
 	e->env = *env;
+	e->grids.next = e->grids.prev = &e->grids;
 	e->lanes = lanes_get();
 	e->arena_next = (env->arena_base + 65535) & ~65535ull;
 	e->arena_end = env->arena_base + env->arena_bytes;
 	pthread_mutex_init(&e->lock, NULL);
-	pthread_mutex_init(&e->print_lock, NULL);
 	pthread_mutex_init(&e->arena_lock, NULL);
 	pthread_cond_init(&e->work, NULL);
 	fault_init();
-	if (!tstate_get(e) || rt_start(e) < 0) {
+	/* untouched pages cost nothing; workers read it without a lock */
+	e->funcs = calloc(MAX_FUNCS, sizeof(*e->funcs));
+	if (!e->funcs || !tstate_get(e) || rt_start(e) < 0) {
 		cpu_close(e);
 		return VGPU_ST_OUT_OF_MEMORY;
 	}

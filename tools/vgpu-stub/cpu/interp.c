@@ -24,7 +24,7 @@ void frame_start(struct frame *f, struct func *fn, char *regs, u32 lanes)
 	f->base[0] = regs;
 	f->base[1] = fn->cpool;
 	f->lanes = f->entered = f->mask = lanes;
-	f->waiting = f->parked = 0;
+	f->waiting = f->parked = f->barred = 0;
 	f->next_wait = NO_PC;
 	f->pc = 0;
 	f->loff = 0;
@@ -491,9 +491,8 @@ reload:
 			ts->in = in;
 			ts->mask = e;
 			if (in->u.call->builtin == BUILTIN_VPRINTF) {
+				_mm_setcsr(mx = 0x1f80);
 				dev_printf(ts, f, in->u.call, e);
-				mx = 0x1f80;
-				_mm_setcsr(mx);
 				break;
 			}
 			if (in->u.call->builtin == BUILTIN_ASSERTFAIL)

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-const struct lane_table *lanes_get(void)
+static const struct lane_table *choose(void)
 {
 	const char *want = getenv("VGPU_CPU_ISA");      /* for tests: base, avx2 */
 
@@ -23,4 +23,16 @@ const struct lane_table *lanes_get(void)
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 		return &lanes_avx2;
 	return &lanes_base;
+}
+
+const struct lane_table *lanes_get(void)
+{
+	static const struct lane_table *chosen;
+	const struct lane_table *t = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
+
+	if (!t) {               /* threads that race here choose the same */
+		t = choose();
+		__atomic_store_n(&chosen, t, __ATOMIC_RELAXED);
+	}
+	return t;
 }

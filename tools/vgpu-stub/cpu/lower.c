@@ -44,6 +44,8 @@ u32 konst_sym(struct comp *c, struct sym *s, u64 bits, u8 w)
 	for (; (i = c->khash[h & (c->khash_cap - 1)]); h++)
 		if (c->k[i - 1].bits == bits && c->k[i - 1].w == w && c->k[i - 1].sym == s)
 			return OPND_CONST | c->k[i - 1].off;
+	if (c->cpool_bytes > 1u << 28)
+		lex_fail(&c->lx, VGPU_ST_NOT_SUPPORTED, "too many constants");
 	c->k = cneed(c, xgrow(c->k, &c->k_cap, c->nk + 1, sizeof(*c->k)));
 	c->k[c->nk] = (struct konst){ bits, s, c->cpool_bytes, w };
 	c->khash[h & (c->khash_cap - 1)] = ++c->nk;

@@ -53,8 +53,8 @@ static void lower_ldst(struct comp *c, struct stmt *st)
 	struct insn tmpl, *in;
 	int w = -1;
 
-	if (n * type_bytes(t) > 16)
-		UNSUPPORTED(c, st, "%s: vectors beyond 16 bytes are not supported", st->od->name);
+	if (n > 4 || n * type_bytes(t) > 16)
+		UNSUPPORTED(c, st, "%s: vectors beyond 4 elements or 16 bytes are not supported", st->od->name);
 	memset(&tmpl, 0, sizeof(tmpl));
 	for (i = 0; i < 6; i++)
 		tmpl.o[i] = OPND_NONE;

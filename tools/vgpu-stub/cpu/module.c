@@ -579,15 +579,15 @@ static int register_funcs(struct engine *e, struct module *m)
 {
 	u32 i;
 
+	if (m->nfuncs > MAX_FUNCS - e->nfuncs)
+		return -1;
 	for (i = 0; i < m->nfuncs; i++) {
-		struct func **grown = xgrow(e->funcs, &e->funcs_cap, e->nfuncs + 1, sizeof(*grown));
+		struct func *fn = m->funcs[i];
 
-		if (!grown)
-			return -1;
-		e->funcs = grown;
-		m->funcs[i]->id = e->nfuncs + 1;
-		m->funcs[i]->unique_ptr = FNPTR_TAG | m->funcs[i]->id;
-		e->funcs[e->nfuncs++] = m->funcs[i];
+		fn->id = e->nfuncs + 1;
+		fn->unique_ptr = FNPTR_TAG | fn->id;
+		__atomic_store_n(&e->funcs[e->nfuncs], fn, __ATOMIC_RELEASE);
+		__atomic_store_n(&e->nfuncs, e->nfuncs + 1, __ATOMIC_RELEASE);
 	}
 	return 0;
 }
@@ -604,12 +604,20 @@ static u32 read_module(struct engine *e, struct module *m, char *log, size_t log
 	index_text(&lx, m);
 	place_vars(&lx, m);
 	if (register_funcs(e, m) < 0)
-		lex_fail(&lx, VGPU_ST_OUT_OF_MEMORY, "out of memory");
+		lex_fail(&lx, VGPU_ST_LIMIT, "too many functions in this context");
 	for (in = m->inits; in; in = in->next) {
 		lex_init(&lx, in->p, m->end, in->line, &bail, log, log_bytes);
 		fill_init(m, in, &lx);
 	}
 	return VGPU_ST_OK;
+}
+
+/* PTX begins with a directive or a comment; an ELF or anything binary does not. */
+static bool looks_like_text(const char *p, const char *end)
+{
+	while (p < end && (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n'))
+		p++;
+	return p < end && (*p == '.' || *p == '/');
 }
 
 u32 module_open(struct engine *e, const void *image, size_t bytes, struct module **out, char *log,
@@ -638,7 +646,7 @@ u32 module_open(struct engine *e, const void *image, size_t bytes, struct module
 		}
 		m->text = m->owned;
 		m->end = m->owned + n;
-	} else if (!memchr(image, '.', bytes < 65536 ? bytes : 65536)) {
+	} else if (!looks_like_text(m->text, m->end)) {
 		free(m);
 		if (log && log_bytes)
 			snprintf(log, log_bytes, "1:1: neither PTX text nor a fatbin");

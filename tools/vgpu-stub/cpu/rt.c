@@ -24,6 +24,7 @@
 #define MAX_RESIDENT 64         /* started blocks of an ordinary grid */
 #define COOP_RESIDENT 4096
 #define SHARED_GUARD 65536
+#define CTA_POOL 256            /* idle blocks that keep their memory */
 
 static void grid_unlink(struct grid *g)
 {
@@ -115,7 +116,7 @@ static int cta_prepare(struct engine *e, struct cta *c, struct grid *g)
 		w->cta = c;
 		w->index = i;
 		w->top = &w->main;
-		w->barred = w->depth = 0;
+		w->depth = 0;
 		w->live = n >= LANES ? ~0u : (1u << n) - 1;
 		frame_start(&w->main, g->fn, c->mem + i * regs, w->live);
 		w->main.up = NULL;
@@ -137,6 +138,10 @@ static struct cta *cta_get(struct engine *e)
 
 static void cta_put(struct engine *e, struct cta *c)
 {
+	if (e->ncta_pool >= CTA_POOL) {
+		cta_free(e, c);
+		return;
+	}
 	c->next = e->cta_pool;
 	e->cta_pool = c;
 	e->ncta_pool++;
@@ -386,7 +391,6 @@ int rt_start(struct engine *e)
 	sigset_t all, old;
 	u32 i;
 
-	e->grids.next = e->grids.prev = &e->grids;
 	e->threads = calloc(e->env.cores, sizeof(*e->threads));
 	if (!e->threads)
 		return -1;
