@@ -51,9 +51,30 @@ enum { warpSize = 32 };	/* no macro: cudaDeviceProp has a member of that name */
  * address is never taken, and moves loads of it across the barrier.
  */
 #define __syncthreads() asm volatile("bar.sync \t0;" : : : "memory")
-CUDA_LITE_DEV int __syncthreads_count(int p) { return __nvvm_bar0_popc(p); }
-CUDA_LITE_DEV int __syncthreads_and(int p) { return __nvvm_bar0_and(p); }
-CUDA_LITE_DEV int __syncthreads_or(int p) { return __nvvm_bar0_or(p); }
+CUDA_LITE_DEV int __syncthreads_count(int p)
+{
+	int n;
+
+	asm volatile("{ .reg .pred q; setp.ne.s32 q, %1, 0; bar.red.popc.u32 %0, 0, q; }"
+		     : "=r"(n) : "r"(p) : "memory");
+	return n;
+}
+CUDA_LITE_DEV int __syncthreads_and(int p)
+{
+	int all;
+
+	asm volatile("{ .reg .pred q, r; setp.ne.s32 q, %1, 0; bar.red.and.pred r, 0, q; selp.s32 %0, 1, 0, r; }"
+		     : "=r"(all) : "r"(p) : "memory");
+	return all;
+}
+CUDA_LITE_DEV int __syncthreads_or(int p)
+{
+	int any;
+
+	asm volatile("{ .reg .pred q, r; setp.ne.s32 q, %1, 0; bar.red.or.pred r, 0, q; selp.s32 %0, 1, 0, r; }"
+		     : "=r"(any) : "r"(p) : "memory");
+	return any;
+}
 CUDA_LITE_DEV void __syncwarp(unsigned int mask = 0xffffffff)
 {
 	asm volatile("bar.warp.sync %0;" : : "r"(mask) : "memory");

@@ -20,9 +20,10 @@ __global__ void __launch_bounds__(256) touch(const float *in, float *out, double
 	__syncthreads();
 	if (__any_sync(0xffffffff, i > 3) && !__all_sync(0xffffffff, i > 5))
 		__syncwarp();
+	n += __syncthreads_count(i > 3) + __syncthreads_and(i) + __syncthreads_or(i);
 	if (threadIdx.x == 0) {
 		atomicAdd(out, sqrtf(part[0]) + fmaxf(part[1], __expf(part[2])));
-		atomicAdd(hist + __popc((unsigned int)i), 1u);
+		atomicAdd(hist + __popc((unsigned int)(i + n)), 1u);
 		atomicAdd(&counter, 1);
 		atomicAdd(wide, w);
 		atomicMax(hist, atomicCAS(hist + 1, 0u, 7u));

@@ -54,7 +54,7 @@ if command -v clang >/dev/null; then
 	done
 	# each feature became the instruction it stands for
 	for op in shfl.sync.down.b32 shfl.sync.bfly.b32 vote.sync.ballot.b32 bar.sync 'atom.*add.f32' 'atom\..*add.u32' \
-		atom.add.f64 fma.rn.f32 sqrt.rn.f32 ex2.approx popc.b32 ntid.x ctaid.y; do
+		atom.add.f64 fma.rn.f32 sqrt.rn.f32 ex2.approx popc.b32 bar.red.popc bar.red.and bar.red.or ntid.x ctaid.y; do
 		n=$((n + 1))
 		grep -q "$op" "$tmp/k.ptx" || { echo "FAILED: no $op in the PTX of language.cu"; bad=1; }
 	done
