@@ -211,7 +211,7 @@ void device_settle(struct device *d)
 void device_bus_master_off(struct device *d)
 {
 	if (d->live)
-		log_line("bus master switched off with %u contexts alive: they are killed", d->live);
+		log_verbose("bus master switched off: %u contexts are killed", d->live);
 	for (uint32_t q = 0; q < STUB_QUEUES; q++)
 		ctxproc_kill_wait(&d->ctx[q], VGPU_ST_CONTEXT_DEAD);
 }
