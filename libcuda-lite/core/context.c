@@ -204,7 +204,8 @@ uint64_t vg_stream_mark(struct vg_stream *s)
 uint32_t vg_stream_sync(struct vg_stream *s)
 {
 	struct vg_ctx *c = s->ctx;
-	uint32_t status = vg_wait_timeline(c, s->tl, vg_stream_mark(s));
+	/* Only its own work: an idle blocking stream does not wait for the legacy one. */
+	uint32_t status = vg_wait_timeline(c, s->tl, s->index ? vg_stream_last(s) : vg_stream_mark(s));
 
 	vg_printf_drain(c);
 	return status;

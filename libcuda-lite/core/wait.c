@@ -34,24 +34,35 @@ uint64_t vg_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Every context fails with it, so that launches, which look at nothing else, answer it too. */
+static bool lose(const char *why)
+{
+	if (__atomic_exchange_n(&vg.lost, VGPU_ST_AGENT_LOST, __ATOMIC_ACQ_REL))
+		return true;
+	for (uint32_t i = 0; i < VGPU_MAX_CONTEXTS; i++) {
+		struct vg_ctx *c = vg_ctx_by_number(i);
+		uint32_t none = 0;
+
+		if (c)
+			__atomic_compare_exchange_n(&c->error, &none, VGPU_ST_AGENT_LOST, 0, __ATOMIC_RELEASE,
+						    __ATOMIC_RELAXED);
+	}
+	vg_say("%s; every call fails from now on", why);
+	return true;
+}
+
 bool vg_agent_lost(void)
 {
 	struct pollfd p = { .fd = vg.pidfd, .events = POLLIN };
 
 	if (__atomic_load_n(&vg.lost, __ATOMIC_RELAXED))
 		return true;
-	if (poll(&p, 1, 0) == 1 && (p.revents & (POLLIN | POLLNVAL | POLLERR))) {
-		__atomic_store_n(&vg.lost, VGPU_ST_AGENT_LOST, __ATOMIC_RELEASE);
-		vg_say("vgpu-agent is gone; every call fails from now on (restart the program once it runs again)");
-		return true;
-	}
+	if (poll(&p, 1, 0) == 1 && (p.revents & (POLLIN | POLLNVAL | POLLERR)))
+		return lose("vgpu-agent is gone");
 	/* A client that broke the protocol is dropped: the socket is closed while the agent lives on. */
 	p = (struct pollfd){ .fd = vg.sock, .events = 0 };
-	if (poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLNVAL | POLLERR))) {
-		__atomic_store_n(&vg.lost, VGPU_ST_AGENT_LOST, __ATOMIC_RELEASE);
-		vg_say("vgpu-agent closed the connection (its log says why); every call fails from now on");
-		return true;
-	}
+	if (poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLNVAL | POLLERR)))
+		return lose("vgpu-agent closed the connection (its log says why)");
 	return false;
 }
 

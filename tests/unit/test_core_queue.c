@@ -45,6 +45,11 @@ void vg_say(const char *fmt, ...)
 	__atomic_add_fetch(&failed, 1, __ATOMIC_RELAXED);
 }
 
+struct vg_ctx *vg_ctx_by_number(uint32_t number)
+{
+	return number ? NULL : &ctx;
+}
+
 void vg_printf_drain(struct vg_ctx *c)
 {
 	(void)c;
