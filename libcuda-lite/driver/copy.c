@@ -12,13 +12,16 @@
 enum side { ANY, HOST, DEVICE };
 
 /*
- * One side of a copy. Ends in the caller's memory, or inside one allocation: a pointer past its
- * end is an error here, not a fault of the device that would cost the context.
+ * One side of a copy. It lies in the caller's memory, or inside one allocation: a pointer past the
+ * end is an error here, not a fault of the device that would cost the context. owner: the context whose
+ * process holds it, NULL when every context can reach it.
  */
-static CUresult check_side(uint64_t addr, uint64_t bytes, enum side want, struct vg_ctx *c, bool *pageable)
+static CUresult check_side(uint64_t addr, uint64_t bytes, enum side want, struct vg_ctx *c, bool *pageable,
+			   struct vg_ctx **owner)
 {
 	struct vg_mem m;
 
+	*owner = NULL;
 	*pageable = !vg_in_window(addr) && !vg_in_device(addr);
 	if (*pageable)
 		return want == DEVICE || !addr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
@@ -28,19 +31,67 @@ static CUresult check_side(uint64_t addr, uint64_t bytes, enum side want, struct
 		/* Variables of modules live in the engine's part of the device span. */
 		uint64_t arena = VGPU_DEVICE_BASE(vg.span, vg.map[c->ordinal]);
 
+		*owner = c;
 		return addr - arena < VGPU_ARENA_BYTES && bytes <= VGPU_ARENA_BYTES - (addr - arena) ?
 		       CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	}
 	if (bytes > m.bytes - (addr - m.start))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (m.kind == VG_MEM_RESERVED)
-		return vg_vmm_covers(addr, bytes, c) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-	/* Device memory belongs to one context's process; another one cannot reach it. */
-	if (m.ctx != c && m.kind != VG_MEM_HOST && m.kind != VG_MEM_MANAGED) {
-		vg_unsupported_line("a copy that touches device memory of another context");
-		return CUDA_ERROR_NOT_SUPPORTED;
-	}
+		return vg_vmm_covers(addr, bytes, owner) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	if (m.kind == VG_MEM_DEVICE || m.kind == VG_MEM_ASYNC)
+		*owner = m.ctx;
 	return CUDA_SUCCESS;
+}
+
+#define BOUNCE (1u << 20)
+
+/* Device memory of two contexts: each row goes through the window, half by either context. */
+static uint32_t bounce(const struct vg_copy *k, struct vg_ctx *to, struct vg_ctx *from)
+{
+	uint64_t room = k->width < BOUNCE ? k->width : BOUNCE;
+	void *window = vg_window_alloc(room, 64);
+	uint32_t status = VGPU_ST_OK;
+
+	if (!window)
+		return VGPU_ST_OUT_OF_MEMORY;
+	for (uint64_t row = 0; row < k->height * k->depth && !status; row++) {
+		uint64_t z = row / k->height, y = row % k->height;
+
+		for (uint64_t x = 0; x < k->width && !status; x += room) {
+			struct vg_copy half = { .height = 1, .depth = 1 };
+
+			half.width = k->width - x < room ? k->width - x : room;
+			half.src = k->src + z * k->src_slice + y * k->src_pitch + x;
+			half.dst = (uint64_t)(uintptr_t)window;
+			status = vg_copy(from->legacy, &half, false);
+			half.src = half.dst;
+			half.dst = k->dst + z * k->dst_slice + y * k->dst_pitch + x;
+			if (!status)
+				status = vg_copy(to->legacy, &half, false);
+		}
+	}
+	vg_window_free(window, room);
+	return status;
+}
+
+/*
+ * A copy whose memory is not the stream's context's: CUDA's unified addressing allows it. It waits for the
+ * stream and for the owners' work, and is complete when it returns.
+ */
+static uint32_t foreign(struct vg_stream *s, const struct vg_copy *k, struct vg_ctx *dst, struct vg_ctx *src)
+{
+	uint32_t status = vg_stream_sync(s);
+
+	if (!status && dst)
+		status = vg_ctx_sync(dst);
+	if (!status && src)
+		status = vg_ctx_sync(src);
+	if (status)
+		return status;
+	if (dst && src && dst != src)
+		return bounce(k, dst, src);
+	return vg_copy((dst ? dst : src)->legacy, k, false);
 }
 
 /* Bytes from the first to the last one that a pitched box covers. */
@@ -55,9 +106,10 @@ static bool box_bytes(const struct vg_copy *k, uint64_t pitch, uint64_t slice, u
 
 static CUresult run(CUstream h, bool pt, struct vg_copy *k, enum side dst, enum side src, bool async)
 {
-	uint64_t bytes;
+	struct vg_ctx *to, *from;
 	struct vg_stream *s;
 	uint32_t status;
+	uint64_t bytes;
 
 	VG_READY();
 	VG_TRY(vg_stream(h, pt, &s));
@@ -65,10 +117,12 @@ static CUresult run(CUstream h, bool pt, struct vg_copy *k, enum side dst, enum 
 		return CUDA_SUCCESS;
 	if (!box_bytes(k, k->dst_pitch, k->dst_slice, &bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(check_side(k->dst, bytes, dst, s->ctx, &k->dst_pageable));
+	VG_TRY(check_side(k->dst, bytes, dst, s->ctx, &k->dst_pageable, &to));
 	if (!box_bytes(k, k->src_pitch, k->src_slice, &bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(check_side(k->src, bytes, src, s->ctx, &k->src_pageable));
+	VG_TRY(check_side(k->src, bytes, src, s->ctx, &k->src_pageable, &from));
+	if (VG_UNLIKELY((to && to != s->ctx) || (from && from != s->ctx)))
+		return vg_done(s->ctx, foreign(s, k, to, from));
 	/* Between two places of the device nobody waits, as CUDA has it. */
 	status = vg_copy(s, k, async || (vg_in_device(k->dst) && vg_in_device(k->src)));
 	if (!async)
@@ -136,19 +190,15 @@ static CUresult impl_cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size
 VG_TWIN(cuMemcpyDtoDAsync_v2, _ptsz, (CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream),
 	(dst, src, n, stream, pt))
 
-/* ---- between contexts: of one device and one context, the others cannot reach each other ---- */
+/* ---- between contexts: an address says whose it is, the handles must only be real ---- */
 
 static CUresult peers(CUcontext a, CUcontext b)
 {
-	struct vg_ctx *x, *y, *c;
+	struct vg_ctx *c;
 
 	VG_READY();
-	VG_TRY(vg_current(&c));
-	VG_TRY(vg_context(a, &x));
-	VG_TRY(vg_context(b, &y));
-	if (x != y || x != c)
-		return vg_unsupported("a peer copy between two contexts");
-	return CUDA_SUCCESS;
+	VG_TRY(vg_context(a, &c));
+	return vg_context(b, &c);
 }
 
 static CUresult impl_cuMemcpyPeer(CUdeviceptr dst, CUcontext dctx, CUdeviceptr src, CUcontext sctx, size_t n, bool pt)
@@ -293,6 +343,7 @@ static CUresult fill(CUstream h, bool pt, uint64_t dst, uint64_t pitch, uint32_t
 	struct vg_copy k = { .height = height, .depth = 1 };
 	struct vgpu_body_fill b = { .dst = dst, .width = width, .height = (uint32_t)height, .value = value,
 				    .elem_bytes = elem };
+	struct vg_ctx *owner;
 	struct vg_stream *s;
 	uint64_t bytes;
 	bool pageable;
@@ -304,7 +355,12 @@ static CUresult fill(CUstream h, bool pt, uint64_t dst, uint64_t pitch, uint32_t
 	if (dst % elem || height > 0xffffffffu || __builtin_mul_overflow(width, (uint64_t)elem, &k.width) ||
 	    (height > 1 && pitch < k.width) || !box_bytes(&k, pitch, 0, &bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(check_side(dst, bytes, DEVICE, s->ctx, &pageable));
+	VG_TRY(check_side(dst, bytes, DEVICE, s->ctx, &pageable, &owner));
+	if (VG_UNLIKELY(owner && owner != s->ctx)) {
+		/* Not this context's memory: the fill runs where it is, behind this stream. */
+		VG_TRY(vg_done(s->ctx, vg_stream_sync(s)));
+		s = owner->legacy;
+	}
 	/* The wire's pitch has 32 bits; longer rows go one by one. */
 	if (height > 1 && pitch > 0xffffffffu) {
 		b.height = 1;

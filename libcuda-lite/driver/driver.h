@@ -105,8 +105,8 @@ CUresult vg_func_attribute(struct vg_func *f, CUfunction_attribute a, int *value
 CUresult vg_func_set(struct vg_func *f, CUfunction_attribute a, int value);
 void vg_func_free(struct vg_func *f);
 
-/* vmm.c: all of the range is mapped with access in context c */
-bool vg_vmm_covers(uint64_t va, uint64_t bytes, const struct vg_ctx *c);
+/* vmm.c: all of the range is mapped with access, in one context */
+bool vg_vmm_covers(uint64_t va, uint64_t bytes, struct vg_ctx **owner);
 
 /* pool.c */
 CUresult vg_pool_default(uint32_t ordinal, struct vg_pool **p);

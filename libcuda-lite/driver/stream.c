@@ -221,6 +221,7 @@ static CUresult stream_value(CUstream h, CUdeviceptr addr, uint64_t value, uint3
 			     unsigned int flags, bool pt)
 {
 	struct vgpu_body_value b = { .addr = addr, .value = value, .bytes = bytes };
+	struct vg_ctx *owner;
 	struct vg_stream *s;
 	struct vg_mem m;
 
@@ -233,7 +234,8 @@ static CUresult stream_value(CUstream h, CUdeviceptr addr, uint64_t value, uint3
 		return CUDA_ERROR_INVALID_VALUE;
 	}
 	VG_TRY(vg_stream(h, pt, &s));
-	if (addr % bytes || !vg_mem_find(addr, &m))
+	if (addr % bytes || !vg_mem_find(addr, &m) ||
+	    (m.kind == VG_MEM_RESERVED && !vg_vmm_covers(addr, bytes, &owner)))
 		return CUDA_ERROR_INVALID_VALUE;
 	vg_submit(s, op, &b, NULL, 0);
 	return CUDA_SUCCESS;

@@ -55,18 +55,21 @@ static bool whole(uint64_t va, uint64_t bytes, size_t *first, size_t *n)
 	return true;
 }
 
-bool vg_vmm_covers(uint64_t va, uint64_t bytes, const struct vg_ctx *c)
+bool vg_vmm_covers(uint64_t va, uint64_t bytes, struct vg_ctx **owner)
 {
 	bool ok = true;
+
+	*owner = NULL;
 
 	vg_lock(&lock);
 	while (bytes && ok) {
 		long i = holder(va);
 		uint64_t n;
 
-		ok = i >= 0 && maps[i].access && maps[i].phys->ctx == c;
+		ok = i >= 0 && maps[i].access && (!*owner || *owner == maps[i].phys->ctx);
 		if (!ok)
 			break;
+		*owner = maps[i].phys->ctx;
 		n = maps[i].bytes - (va - maps[i].va);
 		n = n < bytes ? n : bytes;
 		va += n;
