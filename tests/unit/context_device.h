@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For test_context.c: plays parent and agent of one context process.
+ * For test_context*.c: plays parent and agent of one context process.
  *
  * Memory is memfds of the test's own; the window lies elsewhere in this process than in the context,
  * so nothing works by accident of equal addresses. A thread answers the seccomp notifications by the
@@ -375,7 +375,7 @@ static struct vgpu_cmd cmd(unsigned op, unsigned stream)
 	return (struct vgpu_cmd){ .op = (uint8_t)op, .stream = stream };
 }
 
-static uint64_t nop(struct dev *d, unsigned stream, unsigned flags)
+static inline uint64_t nop(struct dev *d, unsigned stream, unsigned flags)
 {
 	struct vgpu_cmd c = cmd(VGPU_OP_NOP, stream);
 
@@ -383,7 +383,7 @@ static uint64_t nop(struct dev *d, unsigned stream, unsigned flags)
 	return submit(d, c, NULL, 0);
 }
 
-static uint64_t value_op(struct dev *d, unsigned op, unsigned stream, uint64_t addr, uint64_t value,
+static inline uint64_t value_op(struct dev *d, unsigned op, unsigned stream, uint64_t addr, uint64_t value,
 			 unsigned bytes, unsigned compare, unsigned flags)
 {
 	struct vgpu_cmd c = cmd(op, stream);
@@ -394,12 +394,12 @@ static uint64_t value_op(struct dev *d, unsigned op, unsigned stream, uint64_t a
 }
 
 /* Holds a stream until the word at addr is 1. */
-static uint64_t hold(struct dev *d, unsigned stream, uint64_t addr, unsigned flags)
+static inline uint64_t hold(struct dev *d, unsigned stream, uint64_t addr, unsigned flags)
 {
 	return value_op(d, VGPU_OP_WAIT_VALUE, stream, addr, 1, 4, VGPU_COMPARE_EQ, flags);
 }
 
-static uint64_t copy(struct dev *d, unsigned stream, uint64_t dst, uint64_t src, uint64_t bytes)
+static inline uint64_t copy(struct dev *d, unsigned stream, uint64_t dst, uint64_t src, uint64_t bytes)
 {
 	struct vgpu_cmd c = cmd(VGPU_OP_COPY, stream);
 
@@ -407,7 +407,7 @@ static uint64_t copy(struct dev *d, unsigned stream, uint64_t dst, uint64_t src,
 	return submit(d, c, NULL, 0);
 }
 
-static uint64_t fill(struct dev *d, unsigned stream, uint64_t dst, uint64_t width, uint32_t pitch,
+static inline uint64_t fill(struct dev *d, unsigned stream, uint64_t dst, uint64_t width, uint32_t pitch,
 		     uint32_t height, uint32_t value, uint32_t elem)
 {
 	struct vgpu_cmd c = cmd(VGPU_OP_FILL, stream);
@@ -417,7 +417,7 @@ static uint64_t fill(struct dev *d, unsigned stream, uint64_t dst, uint64_t widt
 	return submit(d, c, NULL, 0);
 }
 
-static uint64_t launch(struct dev *d, unsigned stream, uint32_t fn, unsigned grid, const void *params,
+static inline uint64_t launch(struct dev *d, unsigned stream, uint32_t fn, unsigned grid, const void *params,
 		       unsigned bytes)
 {
 	struct vgpu_cmd c = cmd(VGPU_OP_LAUNCH, stream);
@@ -427,7 +427,7 @@ static uint64_t launch(struct dev *d, unsigned stream, uint32_t fn, unsigned gri
 	return submit(d, c, params, bytes);
 }
 
-static int pending(struct dev *d, unsigned stream, uint64_t ticket)
+static inline int pending(struct dev *d, unsigned stream, uint64_t ticket)
 {
 	usleep(3000);
 	return !vgpu_timeline_reached(&d->tl[stream], ticket);
@@ -438,6 +438,23 @@ static volatile uint32_t *word(struct dev *d, unsigned i)
 	return (volatile uint32_t *)(d->seg0 + VGPU_STAGING_OFFSET) + i;
 }
 
-static void release(struct dev *d, unsigned i) { __atomic_store_n(word(d, i), 1, __ATOMIC_RELEASE); }
+static inline void release(struct dev *d, unsigned i) { __atomic_store_n(word(d, i), 1, __ATOMIC_RELEASE); }
+
+/* BUILD/test/unit/KIND/context and BUILD/bin/vgpu-stub */
+static inline const char *stub_binary(int argc, char **argv)
+{
+	static char path[512];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
+
+	if (argc > 1 || getenv("VGPU_STUB_BIN"))
+		return argc > 1 ? argv[1] : getenv("VGPU_STUB_BIN");
+	for (int up = 0; up < 4 && n > 0; up++)
+		while (n > 0 && path[--n] != '/')
+			;
+	if (n <= 0)
+		return "build/bin/vgpu-stub";
+	strcpy(path + n, "/bin/vgpu-stub");
+	return path;
+}
 
 #endif

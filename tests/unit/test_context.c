@@ -690,26 +690,11 @@ static void test_random_order(struct dev *d, unsigned seed)
 	EQUAL(bad, 0);
 }
 
-/* BUILD/test/unit/KIND/context and BUILD/bin/vgpu-stub */
-static const char *beside_me(void)
-{
-	static char path[512];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
-
-	for (int up = 0; up < 4 && n > 0; up++)
-		while (n > 0 && path[--n] != '/')
-			;
-	if (n <= 0)
-		return "build/bin/vgpu-stub";
-	strcpy(path + n, "/bin/vgpu-stub");
-	return path;
-}
-
 int main(int argc, char **argv)
 {
 	struct dev d;
 
-	binary = argc > 1 ? argv[1] : getenv("VGPU_STUB_BIN") ? getenv("VGPU_STUB_BIN") : beside_me();
+	binary = stub_binary(argc, argv);
 	if (access(binary, X_OK)) {
 		printf("skip: %s is not there\n", binary);
 		return 77;

@@ -298,6 +298,7 @@ static uint32_t boot_engine(struct ctx *c)
 		.cc_major = i->device.cc_major, .cc_minor = i->device.cc_minor,
 		.sm_count = i->device.sm_count,
 		.shared_per_block_optin = i->device.shared_per_block_optin,
+		.memory_limit = i->create.memory_limit,
 		.owner = c,
 		.done = ctx_stream_done,
 		.fault = ctx_fault,

@@ -234,7 +234,7 @@ int ctx_loop(struct ctx *c)
 		did = ctx_stream_drain(c);
 		if (go) {
 			did += take_ctl(c);
-			did += take_io(c, 64);
+			did += take_io(c, 16);
 			did += ctx_stream_run(c, 32);
 			/* Own progress may be what a memory wait waits for; else they cost a look now and then. */
 			if (c->poll.head && (!did || ctx_ticks() >= look_due)) {

@@ -41,6 +41,8 @@ struct engine_env {
 	uint32_t sm_count;
 	uint32_t shared_per_block_optin;        /* bytes: static + dynamic limit of one block */
 	uint64_t printf_bytes;                  /* 0 = default */
+	uint64_t memory_limit;                  /* device memory this context may commit: no module's variables
+						   are larger. 0: no limit */
 	uint64_t code_bytes;                    /* compiled code: an RW and an RX view that open() maps, since
 						   PROT_EXEC ends with the sandbox. 0: none */
 	void *owner;
