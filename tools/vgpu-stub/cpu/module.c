@@ -457,6 +457,9 @@ static void place_vars(struct lex *lx, struct module *m)
 		lex_fail(lx, VGPU_ST_INVALID_PTX, "more than 64 KiB of .const");
 	if (!off)
 		return;
+	if (m->e->env.memory_limit && off > m->e->env.memory_limit)
+		lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "%llu bytes of variables are more than the device has",
+			 (unsigned long long)off);
 	/* arena memory is zero: fresh, or given back to the kernel when it was released */
 	m->var_bytes = off;
 	m->var_base = arena_alloc(m->e, off, &m->var_cap);
