@@ -571,6 +571,72 @@ static void test_context(void)
 	close(s);
 }
 
+/* Segment 0 page by page in reverse, as behind a vIOMMU; one command shows that the context sees it in order. */
+static void test_fragments(void)
+{
+	const uint32_t pages = VGPU_SEG0_BYTES / 4096, page = 700;
+	struct vgpu_cmd fill = { .seq = 1, .op = VGPU_OP_FILL, .slots = 1, .ticket = 1 };
+	struct vgpu_ctx_create c = good_create();
+	uint8_t *block = mmap(NULL, VGPU_QB_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, block_fd, 0);
+	uint64_t *shadow = (uint64_t *)(void *)(block + VGPU_QB_SHADOW);
+	struct vgpu_cmd *ring = (struct vgpu_cmd *)(void *)(block + VGPU_QB_IO);
+	uint32_t got[1024];
+	int s = attach();
+
+	memset(block, 0, VGPU_QB_BYTES);
+	CHECK(ftruncate(seg0_fd, 0) == 0 && ftruncate(seg0_fd, VGPU_SEG0_BYTES) == 0);
+	enable(s);
+	CHECK(map_dma(s, IOVA_BLOCK, VGPU_QB_BYTES, 0, block_fd) == 0);
+	for (uint32_t i = 0; i < pages; i++)
+		if (map_dma(s, IOVA_SEG0 + i * 4096ull, 4096, (pages - 1 - i) * 4096ull, seg0_fd))
+			CHECK(!"a page could not be mapped");
+	CHECK(create(s, 2, &c) == VGPU_ST_OK);
+	fill.u.fill = (struct vgpu_body_fill){ c.span_base + page * 4096ull, 1024, 4096, 1, 0xc0ffee, 4 };
+	ring[0] = fill;
+	__atomic_store_n(&ring[0].seq, 1, __ATOMIC_RELEASE);
+	CHECK(write32(s, 0, VGPU_DOORBELL(3), 1) == 0);
+	for (int i = 0; i < 5000 && !__atomic_load_n(shadow, __ATOMIC_ACQUIRE); i++)
+		sleep_ms(1);
+	CHECK(*shadow == 1);
+	CHECK(pread(seg0_fd, got, sizeof(got), (off_t)(pages - 1 - page) * 4096) == sizeof(got));
+	CHECK(got[0] == 0xc0ffee && got[1023] == 0xc0ffee);
+	munmap(block, VGPU_QB_BYTES);
+	close(s);
+}
+
+/* A queue block may have a huge page to itself; two in one page would see each other. */
+static void test_huge_block(void)
+{
+	struct vgpu_ctx_create c = good_create();
+	int fd = memfd_create("huge", MFD_HUGETLB), s;
+	void *p;
+
+	if (fd < 0 || ftruncate(fd, 2 << 20))
+		return;
+	p = mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	if (p == MAP_FAILED) {
+		printf("no huge pages here: queue blocks in them are not tested\n");
+		close(fd);
+		return;
+	}
+	s = attach();
+	enable(s);
+	CHECK(map_dma(s, IOVA_SEG0, VGPU_SEG0_BYTES, 0, seg0_fd) == 0);
+	CHECK(map_dma(s, IOVA_BLOCK, 2 << 20, 0, fd) == 0);
+	CHECK(create(s, 0, &c) == VGPU_ST_OK);
+	CHECK(create(s, 1, &c) == VGPU_ST_INVALID);
+	c.queue_iova += VGPU_QB_BYTES;
+	CHECK(create(s, 1, &c) == VGPU_ST_INVALID);
+	CHECK(admin_do(s, VGPU_ADMIN_CTX_DESTROY, 0, 0, 0, 0, NULL) == VGPU_ST_OK);
+	/* not all of the page is mapped for DMA */
+	CHECK(unmap_dma(s, IOVA_BLOCK + (1 << 20), 1 << 20) == 0);
+	c.queue_iova = IOVA_BLOCK;
+	CHECK(create(s, 1, &c) == VGPU_ST_INVALID);
+	close(s);
+	munmap(p, 2 << 20);
+	close(fd);
+}
+
 /* Whatever stops DMA: when it is answered, the process is gone. */
 static void test_stops(void)
 {
@@ -733,6 +799,8 @@ int main(void)
 	test_owner();
 	test_create_errors();
 	test_context();
+	test_fragments();
+	test_huge_block();
 	test_stops();
 	test_socket_file();
 	test_parent_killed();
