@@ -259,7 +259,10 @@ void __cudaRegisterManagedVar(void **handle, void **host_var, char *device_addre
 	register_symbol(handle, host_var, device_name, RT_SYMBOL_MANAGED, size);
 }
 
-/* Managed variables live in managed memory from the moment that their library is loaded. */
+/*
+ * Managed variables live in managed memory from the moment that their library is loaded. Where the
+ * driver has none, the library is refused: its kernels would work on a copy that the host never sees.
+ */
 static CUresult fill_managed(struct rt_fatbin *f, CUlibrary library)
 {
 	struct rt_symbol_chunk *c;
@@ -273,8 +276,12 @@ static CUresult fill_managed(struct rt_fatbin *f, CUlibrary library)
 			if (c->sym[i].kind != RT_SYMBOL_MANAGED)
 				continue;
 			result = cuLibraryGetManaged(&ptr, &size, library, c->sym[i].name);
-			if (result != CUDA_SUCCESS)
+			if (result == CUDA_ERROR_NOT_FOUND)
+				result = CUDA_ERROR_NOT_SUPPORTED;
+			if (result != CUDA_SUCCESS) {
+				rt_complain("__managed__ variable", c->sym[i].name, result);
 				return result;
+			}
 			*(void **)(uintptr_t)c->sym[i].host = (void *)(uintptr_t)ptr;
 		}
 	}
