@@ -41,6 +41,9 @@ struct lane_table {
 	u32 (*access32)(u64 *d, const void *a, u64 add, const struct lane_span *s, u32 *shape);
 	u32 (*access64)(u64 *d, const void *a, u64 add, const struct lane_span *s, u32 *shape);
 	void (*addlane)(u64 *d, u64 step);              /* d[l] += l * step */
+	/* d[l] = what addr[l] + off points to, for the lanes of m only; addresses are checked */
+	void (*gather32)(void *d, const u64 *addr, u64 off, u32 m);
+	void (*gather64)(void *d, const u64 *addr, u64 off, u32 m);
 	void (*splat32)(void *d, u32 v);
 	void (*splat64)(void *d, u64 v);
 	void (*blend32)(void *d, const void *s, u32 m);

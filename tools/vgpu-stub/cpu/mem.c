@@ -167,6 +167,14 @@ void mem_ld(struct tstate *ts, const struct insn *in, u32 m)
 	for (v = 0; v < in->vec; v++) {
 		void *d = in->o[v] != OPND_NONE ? opnd(f, in->o[v]) : NULL;
 
+		if (d && in->size == 4 && !in->dw) {
+			lt->gather32(d, addr, v * 4, m);
+			continue;
+		}
+		if (d && in->size == 8 && in->dw) {
+			lt->gather64(d, addr, v * 8, m);
+			continue;
+		}
 		for (k = m; k; k &= k - 1) {
 			u64 x;
 
@@ -215,6 +223,15 @@ void mem_st(struct tstate *ts, const struct insn *in, u32 m)
 
 	if (addresses(ts, in, m, addr) == ROW && in->vec == 1 && in->size >= 4 && (in->size == 8) == in->dw) {
 		memcpy((void *)addr[0], opnd(f, in->o[0]), LANES * in->size);
+		return;
+	}
+	if (in->vec == 1 && in->size == 4 && !in->dw) {
+		const u32 *s = opnd(f, in->o[0]);
+
+		for (k = m; k; k &= k - 1) {
+			l = (u32)__builtin_ctz(k);
+			*(volatile u32 *)addr[l] = s[l];
+		}
 		return;
 	}
 	/* lanes in order: where several write one address, the last lane wins, whole element by element */
