@@ -81,12 +81,23 @@ cudaError_t cudaLaunchKernel_ptsz(const void *func, dim3 grid, dim3 block, void 
 
 #if CUDART_MAJOR >= 13
 /*
- * nvcc 13's stubs ask for the kernel's handle once and launch by handle. rt_find() knows the handle,
- * since cudaGetKernel put it there.
+ * nvcc 13's stubs ask for a handle once, keep it in a static whatever came back, and launch by it. So the
+ * handle is our own record, which needs no driver and cannot fail early: what is wrong with the module or
+ * the device is said by each launch. rt_find() knows the record by its own address.
  */
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host_fn)
 {
-	return cudaGetKernel(kernel, host_fn);
+	struct rt_symbol *sym = rt_find(host_fn);
+	cudaError_t error;
+
+	if (!kernel)
+		return rt_set(cudaErrorInvalidValue);
+	if (!sym || sym->kind != RT_SYMBOL_KERNEL)
+		return rt_set(cudaErrorInvalidDeviceFunction);
+	error = rt_adopt_kernel((CUkernel)sym, sym);
+	if (error == cudaSuccess)
+		*kernel = (cudaKernel_t)sym;
+	return rt_set(error);
 }
 
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,

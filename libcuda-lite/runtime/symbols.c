@@ -158,8 +158,8 @@ static void register_symbol(void **handle, const void *host, const char *name, e
 }
 
 /*
- * A kernel handle that a program got from us may be launched like a host function. Without sym the
- * kernel belongs to no fat binary and gets a record of its own.
+ * A kernel handle that a program got from us may be launched like a host function: it becomes a key.
+ * Without sym the kernel belongs to no fat binary and gets a record of its own.
  */
 cudaError_t rt_adopt_kernel(CUkernel kernel, struct rt_symbol *sym)
 {
@@ -354,6 +354,7 @@ void __cudaUnregisterFatBinary(void **handle)
 	for (c = f->chunks; c; c = c->next) {
 		for (i = 0; i < c->used; i++) {
 			forget_key((uintptr_t)c->sym[i].host, &c->sym[i]);
+			forget_key((uintptr_t)&c->sym[i], &c->sym[i]);
 			kernel = atomic_load_explicit(&c->sym[i].kernel, memory_order_relaxed);
 			if (kernel)
 				forget_key((uintptr_t)kernel, &c->sym[i]);

@@ -323,13 +323,23 @@ static void kernel_handles(void)
 {
 	void *args[1] = { NULL };
 	cudaKernel_t kernel = NULL;
+	int before = mock.calls;
 
+	/* A handle is had without the driver; what is wrong shows at the launch, and each time. */
+	WANT(cudaSuccess, __cudaGetKernel(&kernel, &absent_kernel));
+	CHECK(mock.calls == before);
+	WANT(cudaErrorInvalidDeviceFunction, __cudaLaunchKernel(kernel, one, one, args, 0, NULL));
 	WANT(cudaSuccess, __cudaGetKernel(&kernel, &stubs[9][9]));
 	WANT(cudaSuccess, __cudaLaunchKernel(kernel, one, one, args, 0, NULL));
 	CHECK(!strcmp(launched(), "k9_9"));
 	WANT(cudaSuccess, __cudaLaunchKernel_ptsz(kernel, one, one, args, 0, NULL));
 	CHECK(mock.stream == CU_STREAM_PER_THREAD);
 	WANT(cudaErrorInvalidDeviceFunction, __cudaGetKernel(&kernel, &failures));
+	/* The public question gives the driver's handle, which launches too. */
+	WANT(cudaSuccess, cudaGetKernel(&kernel, &stubs[9][8]));
+	CHECK(!strcmp(((struct mock_kernel *)kernel)->name, "k9_8"));
+	WANT(cudaSuccess, cudaLaunchKernel(kernel, one, one, args, 0, NULL));
+	CHECK(!strcmp(launched(), "k9_8"));
 	cudaGetLastError();
 }
 #endif
