@@ -75,17 +75,30 @@ void ctx_fault(void *owner, const struct engine_fault *f)
 	__atomic_store_n(&c->fault_state, 2, __ATOMIC_RELEASE);
 }
 
-/*
- * The context is dead for its client; the process lives on and answers everything with the error.
- * Order as vgpu_client.h says: report, then error words, then timelines.
- */
-void ctx_die(struct ctx *c, uint32_t status)
+/* Tickets behind a malformed slot will never be seen: whoever sleeps on any stream is woken. */
+static void wake_all(struct ctx *c, uint32_t status)
+{
+	for (unsigned i = 0; i < VGPU_MAX_STREAMS; i++) {
+		struct vgpu_timeline *t = &c->timelines[i];
+
+		vgpu_store_release32(&t->error, status);
+		vgpu_publisher_fence(c->asym_publish);
+		if (vgpu_load_relaxed32(&t->waiter)) {
+			vgpu_store_relaxed32(&t->waiter, 0);
+			vgpu_or64(&c->qb->fired[i / 64], 1ull << (i % 64));
+			ctx_irq(c);
+		}
+	}
+}
+
+static void report(struct ctx *c, uint32_t status)
 {
 	char text[sizeof(c->head->report)];
 	size_t n;
 
-	if (c->error)
-		return;
+	/* Another thread's fault may be half written: a moment, not for ever. */
+	for (int i = 0; i < 100000 && __atomic_load_n(&c->fault_state, __ATOMIC_RELAXED) == 1; i++)
+		vgpu_cpu_relax();
 	if (__atomic_load_n(&c->fault_state, __ATOMIC_ACQUIRE) == 2 && c->fault_status == status)
 		snprintf(text, sizeof(text), "%s", c->fault_text);
 	else if (c->why[0])
@@ -96,21 +109,25 @@ void ctx_die(struct ctx *c, uint32_t status)
 	memcpy(c->head->report, text, n + 1);
 	vgpu_store_relaxed32(&c->head->report_bytes, (uint32_t)n);
 	vgpu_store_release32(&c->head->error, status);
-	vgpu_store_release32(&c->qb->error, status);
-	c->error = status;
 	ctx_log(c, "%s", text);
-	ctx_stream_flush(c);
-	if (!c->io_broken)
-		return;
-	/* Tickets behind a malformed slot will never be seen: wake whoever sleeps on any stream. */
-	for (unsigned i = 0; i < VGPU_MAX_STREAMS; i++) {
-		vgpu_store_release32(&c->timelines[i].error, status);
-		vgpu_publisher_fence(c->asym_publish);
-		if (vgpu_load_relaxed32(&c->timelines[i].waiter)) {
-			vgpu_store_relaxed32(&c->timelines[i].waiter, 0);
-			vgpu_or64(&c->qb->fired[i / 64], 1ull << (i % 64));
-			ctx_irq(c);
-		}
+}
+
+/*
+ * The context is dead for its client; the process lives on and answers everything with the error.
+ * Order as vgpu_client.h says: report, then error words, then timelines. The first error stays; only
+ * a ring that cannot be read any further is told on top of it, to the agent.
+ */
+void ctx_die(struct ctx *c, uint32_t status)
+{
+	if (!c->error) {
+		report(c, status);
+		c->error = status;
+		vgpu_store_release32(&c->qb->error, status);
+		ctx_stream_flush(c);
+	}
+	if (c->io_broken) {
+		vgpu_store_release32(&c->qb->error, VGPU_ST_PROTOCOL);
+		wake_all(c, c->error);
 	}
 }
 
