@@ -7,8 +7,10 @@
  * Flags: -D_GNU_SOURCE -DVGPU_NO_LIBCPUID -Ifw-protocol -Iagent      Sanitizers: ASan, UBSan
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>
+#include <sys/vfs.h>
 
 #include "agent_raw.h"
 
@@ -433,6 +435,71 @@ static void test_sigbus(void)
 	close(fd);
 }
 
+static long hugepages(long set)
+{
+	static const char nr[] = "/proc/sys/vm/nr_hugepages";
+	FILE *f = fopen(nr, set < 0 ? "r" : "w");
+	long n = -1;
+
+	if (f && set >= 0)
+		fprintf(f, "%ld\n", set);
+	else if (f && fscanf(f, "%ld", &n) != 1)
+		n = -1;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/*
+ * For real: a client punches its window away and takes every huge page there is. The agent's next look
+ * faults without a page to be had; that client goes, the other one notices nothing.
+ */
+static void test_drained(void)
+{
+	long before = hugepages(-1);
+	struct raw a, b;
+	struct statfs fs;
+	uint64_t one = 1, t, at = 0;
+	uint32_t na, nb;
+	char end[8];
+	int hoard;
+
+	if (geteuid() == 0 && before >= 0)
+		hugepages(before + 16);
+	if (geteuid() != 0 || before < 0 || hugepages(-1) < before + 16) {
+		printf("SKIP a drained window: no huge pages can be reserved (not root, or no contiguous memory)\n");
+		goto restore;
+	}
+	pool_init(1);
+	CHECK(raw_open(&a, path, SPAN(0), 0) == 0 && raw_ctx_create(&a, 0, &na) == 0);
+	CHECK(raw_open(&b, path, SPAN(1), 0) == 0 && raw_ctx_create(&b, 0, &nb) == 0);
+	t = raw_io(&b, nb, nop, NULL, 0);
+	CHECK(raw_wait(&b, nb, 0, t, 3000) == 0);
+	hoard = (int)syscall(SYS_memfd_create, "hoard", 5u | 21u << 26);       /* CLOEXEC, HUGETLB, 2 MiB */
+	CHECK(fstatfs(a.fds[VGPU_HELLO_FD_SEG0], &fs) == 0 && fs.f_type == 0x958458f6);        /* HUGETLBFS_MAGIC */
+	CHECK(ftruncate(hoard, 8ll << 30) == 0);
+	/* The agent may look between hole and hoard, and so get its pages back: then once more. */
+	for (unsigned i = 0; i < 50 && poll(&(struct pollfd){ .fd = a.sock, .events = POLLIN }, 1, 50) == 0; i++) {
+		SOON(vgpu_load_relaxed32(&b.page->need_wakeup));
+		CHECK(fallocate(a.fds[VGPU_HELLO_FD_SEG0], FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, VGPU_SEG0_BYTES) == 0);
+		while (fallocate(hoard, 0, (off_t)at, 2 << 20) == 0)
+			at += 2 << 20;
+		CHECK(write(a.fds[VGPU_HELLO_FD_KICK], &one, 8) == 8);
+	}
+	CHECK(raw_recv(&a, end, sizeof(end), NULL, 0) == 0);
+	for (unsigned i = 0; i < 20; i++) {
+		t = raw_io(&b, nb, nop, NULL, 0);
+		CHECK(raw_wait(&b, nb, 0, t, 3000) == 0);
+	}
+	close(hoard);
+	raw_close(&a);
+	raw_close(&b);
+	pool_init(0);
+restore:
+	if (geteuid() == 0 && before >= 0)
+		hugepages(before);
+}
+
 static void *control_thread(void *unused)
 {
 	(void)unused;
@@ -478,6 +545,7 @@ int main(void)
 	test_stall();
 	test_limits();
 	test_sigbus();
+	test_drained();
 	SOON(open_fds() == fds);
 	test_deaths();
 	SOON(used() == 0);
