@@ -20,6 +20,7 @@
 #define YIELD_NS 20000u
 #define YIELD_BAD_NS 50000u
 #define YIELD_PENALTY_NS 5000000u
+#define CREDIT_BATCH (VGPU_STREAM_CREDITS * 3 / 4)
 #define SLICE_FIRST_NS 100000000u
 #define SLICE_NS 500000000u
 #define SLICE_PRINT_NS 2000000u
@@ -181,6 +182,12 @@ void vg_wait_credit(struct vg_stream *s, uint64_t ticket)
 	uint64_t v = vgpu_load_acquire64(&s->tl->value);
 
 	if (v < ticket) {
+		uint64_t state = __atomic_load_n(&s->state, __ATOMIC_RELAXED);
+		uint64_t later = __atomic_load_n(&s->ring[(state + CREDIT_BATCH) % VGPU_STREAM_CREDITS], __ATOMIC_RELAXED);
+
+		/* Until a good part is free: one sleep for many commands, and the device still has some to do. */
+		if (later > ticket)
+			ticket = later;
 		/* Dead or lost: let the caller run into the error at its next check. */
 		if (vg_wait_timeline(s->ctx, s->tl, ticket))
 			return;

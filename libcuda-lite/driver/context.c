@@ -269,9 +269,9 @@ static CUresult primary_end(CUdevice dev, bool reset)
 		vg_unlock(&primary_lock);
 		return CUDA_ERROR_INVALID_CONTEXT;
 	}
+	/* Documented: a reset ends the context but releases nobody's hold on it. */
 	if (reset || !--primary[dev].refs) {
 		c = primary[dev].ctx;
-		primary[dev].refs = 0;
 		__atomic_store_n(&primary[dev].ctx, NULL, __ATOMIC_RELEASE);
 	}
 	vg_unlock(&primary_lock);
