@@ -61,7 +61,8 @@ static int rt_sticky(cudaError_t error)
 
 cudaError_t rt_set(cudaError_t error)
 {
-	if (__builtin_expect(error != cudaSuccess, 0)) {
+	/* The programming guide ("Error Checking"): NotReady is an answer and never the last error. */
+	if (__builtin_expect(error != cudaSuccess && error != cudaErrorNotReady, 0)) {
 		rt_thread.last = error;
 		rt_thread.last_reset = atomic_load_explicit(&rt_resets, memory_order_relaxed);
 	}

@@ -195,9 +195,10 @@ static void streams_and_copies(void)
 	WANT(cudaErrorInvalidSymbol, cudaGetSymbolSize(&size, &lost_variable));
 	WANT(cudaErrorInvalidSymbol, cudaGetSymbolSize(&size, &stubs[0][0]));
 
+	WANT(cudaErrorInvalidSymbol, cudaGetLastError());
 	WANT(cudaErrorNotReady, cudaStreamQuery_ptsz(NULL));
 	CHECK(mock.stream == CU_STREAM_PER_THREAD);
-	WANT(cudaErrorNotReady, cudaGetLastError());
+	WANT(cudaSuccess, cudaGetLastError());
 	mock.result_of_callback = CUDA_ERROR_INVALID_CONTEXT;
 	WANT(cudaSuccess, cudaStreamAddCallback((cudaStream_t)0x5, called_back, &n, 0));
 	CHECK(n == 1);

@@ -29,6 +29,9 @@ for so in "$B"/lib/*.so.*; do
 		*) fail "$name needs $need" ;;
 		esac
 	done
+	# loadable alone: every symbol is found through its own NEEDED list
+	missing=$(env -u LD_PRELOAD LD_LIBRARY_PATH="$B/lib" ldd -r "$so" 2>&1 | grep -E 'undefined symbol|not found')
+	[ -z "$missing" ] || fail "$name alone: $missing"
 	# no text relocations, no executable stack
 	readelf -d "$so" | grep -q TEXTREL && fail "$name has text relocations"
 	readelf -lW "$so" | grep -E 'GNU_STACK.*E' >/dev/null && fail "$name wants an executable stack"
