@@ -160,6 +160,16 @@ static void point_at_memory(struct context *x)
 		.arena_bytes = VGPU_ARENA_BYTES };
 }
 
+/* A few queues of a device stay for other users, whatever one of them does. */
+static int user_has_enough(const struct device *d, uid_t uid)
+{
+	unsigned have = 0;
+
+	for (unsigned q = 0; q < d->info.max_contexts; q++)
+		have += d->owner[q] && d->owner[q]->client->uid == uid;
+	return have >= d->info.max_contexts - d->info.max_contexts / 8;
+}
+
 uint32_t context_create(struct client *c, uint32_t device, uint32_t weight, uint32_t *number)
 {
 	struct device *d = &agent.dev[device < VGPU_MAX_DEVICES ? device : 0];
@@ -180,7 +190,7 @@ uint32_t context_create(struct client *c, uint32_t device, uint32_t weight, uint
 			x = &c->ctx[n];
 	}
 	q = device_free_queue(d);
-	if (!x || used >= agent.opt.max_contexts || q < 0)
+	if (!x || used >= agent.opt.max_contexts || q < 0 || user_has_enough(d, c->uid))
 		return VGPU_ST_LIMIT;
 	st = context_map_window(c, d);
 	if (st != VGPU_ST_OK)

@@ -13,7 +13,7 @@
 #include "../../agent/vfio.h"
 
 #define FAKE_MAPS 512
-#define FAKE_QUEUES 16
+#define FAKE_QUEUES 16u
 #define FAKE_MEMORY (1ull << 30)
 
 struct fake_ctx {

@@ -362,6 +362,9 @@ static void test_limits(void)
 	m.bytes = 40 << 20;
 	raw_send(&r[1], &m, VGPU_MSG_WINDOW_GROW, sizeof(m));
 	CHECK(raw_recv(&r[1], &g, sizeof(g), NULL, 0) == sizeof(g) && g.status == VGPU_ST_OUT_OF_MEMORY);
+	/* one user gets 14 of the 16 queues, however many processes he has */
+	for (unsigned i = 0; i < VGPU_MAX_CONTEXTS; i++)
+		CHECK(raw_ctx_create(&r[1], 0, &n) == (i < 6 ? 0 : VGPU_ST_LIMIT));
 	raw_close(&r[1]);
 	SOON(maps() == 1 + 8 + 3);
 
