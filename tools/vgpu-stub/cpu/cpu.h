@@ -73,7 +73,7 @@ enum opid {
 enum xclass {
 	X_NOP, X_LANE, X_ARITH, X_CARRY, X_BFI, X_DP, X_TESTP, X_SETP, X_SET, X_SLCT, X_LOGIC, X_LOP3,
 	X_SHF, X_PRMT, X_MOV, X_LD, X_ST, X_ISSPACEP, X_CVTA, X_CVT, X_BRA, X_BRX, X_CALL, X_RET,
-	X_EXIT, X_TRAP, X_BAR, X_MEMBAR, X_ATOM, X_VOTE, X_MATCH, X_ACTIVEMASK, X_REDUX, X_SHFL,
+	X_EXIT, X_TRAP, X_BAR, X_MEMBAR, X_ATOM, X_VOTE, X_MATCH, X_ACTIVEMASK, X_ELECT, X_REDUX, X_SHFL,
 	X_NANOSLEEP
 };
 
@@ -157,6 +157,7 @@ struct sym {
 	bool formal;            /* kernel parameter */
 	u32 family;             /* number of registers declared by name<n>, 0: a single one */
 	u32 reg;                /* first virtual register */
+	u32 vec;                /* elements of a .v2 or .v4 register, 0: a scalar */
 	u32 align;
 	u64 addr;               /* absolute (global, const) or offset in its space */
 	u64 bytes;

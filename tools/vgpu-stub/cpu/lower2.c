@@ -478,6 +478,17 @@ void lower_warp(struct comp *c, struct stmt *st)
 		in->def = in->o[1] == OPND_NONE ? 1 : 3;
 		in->use = 12;
 		return;
+	case X_ELECT:
+		s[0] = src(c, st, &o[1], T_B32);
+		in = emit(c, K_MATCH);
+		in->o[0] = dst(&o[0]);
+		in->o[1] = o[0].second;
+		if (in->o[0] == OPND_NONE)
+			in->o[0] = new_reg(c, T_B32);
+		in->o[2] = in->o[3] = s[0];
+		in->def = in->o[1] == OPND_NONE ? 1 : 3;
+		in->use = 12;
+		return;
 	case X_ACTIVEMASK:
 		in = emit(c, K_ACTIVEMASK);
 		in->o[0] = dst(&o[0]);

@@ -115,6 +115,7 @@ static void scope_leave(struct comp *c)
 static void decl_reg(struct comp *c)
 {
 	struct lex *lx = &c->lx;
+	u32 vec = 0;
 	enum type t;
 
 	lex_next(lx);
@@ -122,10 +123,13 @@ static void decl_reg(struct comp *c)
 		lex_next(lx);
 		lex_next(lx);
 	}
+	if (lx->tok == TK_DIR && (lex_is(lx, "v2") || lex_is(lx, "v4"))) {
+		vec = (u32)(lx->s[1] - '0');
+		lex_next(lx);
+	}
 	t = lx->tok == TK_DIR ? type_find(lx->s, lx->n) : T_NONE;
-	if (!t)
-		FAIL(c, lex_is(lx, "v2") || lex_is(lx, "v4") ? "vector registers are not supported" :
-		     "expected a register type");
+	if (!t || (vec && t == T_PRED))
+		FAIL(c, "expected a register type");
 	if (t == T_B128)
 		lex_fail(lx, VGPU_ST_NOT_SUPPORTED, ".b128 registers are not supported");
 	do {
@@ -146,6 +150,8 @@ static void decl_reg(struct comp *c)
 		}
 		v->type = (u8)t;
 		v->reg = c->nregs;
+		v->vec = vec;
+		count *= vec ? vec : 1;
 		if (c->nregs + count > MAX_REGS)
 			FAIL(c, "too many registers");
 		c->regs = cneed(c, xgrow(c->regs, &c->regs_cap, c->nregs + count + 1, sizeof(*c->regs)));
@@ -190,6 +196,28 @@ static void decl_var(struct comp *c)
 
 /* ---- operands -------------------------------------------------------------------------- */
 
+/* name.x is one register, name alone all of them. */
+static void vector_reg(struct comp *c, const struct sym *v, struct operand *o)
+{
+	static const char names[] = "xyzwrgba";
+	const char *p;
+	u32 i;
+
+	if (lex_suffix(&c->lx)) {
+		p = c->lx.n == 1 ? memchr(names, c->lx.s[0], 8) : NULL;
+		if (!p || (u32)(p - names) % 4 >= v->vec)
+			FAIL(c, "'%s' has no element '.%.*s'", v->name, (int)(c->lx.n < 20 ? c->lx.n : 20), c->lx.s);
+		o->reg += (u32)(p - names) % 4;
+		return;
+	}
+	o->kind = O_VEC;
+	o->n = v->vec;
+	o->elem = cneed(c, pool_alloc(&c->pool, v->vec * sizeof(*o->elem)));
+	for (i = 0; i < v->vec; i++)
+		o->elem[i] = (struct operand){ .kind = O_REG, .type = v->type, .reg = o->reg + i,
+					       .second = OPND_NONE, .col = o->col };
+}
+
 static bool find_reg(struct comp *c, const char *s, u32 n, struct operand *o)
 {
 	struct sym *v = lookup(c, s, n);
@@ -217,10 +245,12 @@ static bool find_reg(struct comp *c, const char *s, u32 n, struct operand *o)
 		}
 		if (i >= n)
 			return false;
-		o->reg = v->reg + idx;
+		o->reg = v->reg + idx * (v->vec ? v->vec : 1);
 	}
 	o->kind = O_REG;
 	o->type = v->type;
+	if (v->vec)
+		vector_reg(c, v, o);
 	return true;
 }
 

@@ -84,6 +84,14 @@ void warp_match(struct frame *f, const struct insn *in, u32 m)
 	u32 *d = opnd(f, in->o[0]), k, j, all = 1, first = (u32)__builtin_ctz(m), res[LANES];
 	u64 v[LANES];
 
+	if (!in->sub) {                 /* elect: the lowest one */
+		for (k = 0; k < LANES; k++)
+			if (m >> k & 1)
+				d[k] = first;
+		if (in->o[1] != OPND_NONE)
+			put_pred(f, in->o[1], 1u << first, m);
+		return;
+	}
 	for (k = 0; k < LANES; k++)
 		v[k] = in->aw ? ((const u64 *)a)[k] : ((const u32 *)a)[k];
 	for (k = 0; k < LANES; k++) {
