@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define DESTROY_WAIT_NS 500000000ull
+#define NUMBER_WAIT_NS 2000000000ull
 
 static struct vg_ctx *by_number[VGPU_MAX_CONTEXTS];
 static struct vg_lock table_lock;
@@ -137,12 +138,28 @@ static uint16_t free_number(struct vg_ctx *c)
 	return 0;
 }
 
+/* All numbers rest: waits for the destroyed stream that ends first. False: there is none, or it stalls. */
+static bool wait_for_number(struct vg_ctx *c)
+{
+	uint64_t first = ~0ull;
+	unsigned at = 0;
+
+	vg_lock(&c->lock);
+	for (unsigned i = 1; i < VGPU_MAX_STREAMS; i++)
+		if (!c->streams[i] && c->dying[i] < first && !vgpu_load_relaxed32(&c->timelines[i].error)) {
+			first = c->dying[i];
+			at = i;
+		}
+	vg_unlock(&c->lock);
+	return at && vg_wait_timeline_for(c, &c->timelines[at], first, NUMBER_WAIT_NS) == VGPU_ST_OK;
+}
+
 uint32_t vg_stream_create(struct vg_ctx *c, uint16_t cmd_flags, struct vg_stream **out)
 {
 	struct vg_stream *s = NULL;
 	uint16_t i;
 
-	for (int again = 0; again < 2; again++) {
+	for (int again = 0; again < 3; again++) {
 		vg_lock(&c->lock);
 		i = free_number(c);
 		if (i && (s = stream_new(c, i, cmd_flags)) != NULL) {
@@ -159,7 +176,10 @@ uint32_t vg_stream_create(struct vg_ctx *c, uint16_t cmd_flags, struct vg_stream
 			*out = s;
 			return VGPU_ST_OK;
 		}
-		vg_thread_sweep();
+		if (!again)
+			vg_thread_sweep();
+		else if (!wait_for_number(c))
+			break;
 	}
 	return VGPU_ST_OUT_OF_MEMORY;
 }
