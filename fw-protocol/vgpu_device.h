@@ -62,7 +62,9 @@ enum vgpu_admin_op {
 	VGPU_ADMIN_CTX_DESTROY,   /* q: kill, reap, forget. OK also when it is dead already */
 	VGPU_ADMIN_SEGMENT,       /* q: map a: IOVA b: bytes c: VA (window memory) in the context */
 	VGPU_ADMIN_SET_RUN,       /* q; a: 1 run, 0 stop taking work */
-	VGPU_ADMIN_ASYNC_EVENT,   /* completes when a context dies: v0 = qid, v1 = status; reusable */
+	VGPU_ADMIN_ASYNC_EVENT,   /* completes when a context dies: v0 = qid, v1 = status. One is
+				     outstanding: a newer one replaces the older, which is never
+				     completed (post it before the ring comes round to that place) */
 	VGPU_ADMIN_CTX_STAT,      /* q -> v0: memory bytes, v1: commands done, v2: pid on the device's host */
 };
 struct vgpu_admin_cmd {
