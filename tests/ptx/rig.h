@@ -25,6 +25,7 @@
 #define RIG_SPAN_BYTES (512ull << 30)
 #define RIG_ARENA_BYTES (128ull << 30)
 #define RIG_GUARD (64u << 10)
+#define RIG_MEMORY (256ull << 20)
 #define RIG_MAX_LAUNCHES 256
 #define RIG_TIMEOUT 0xffffffffu         /* not a status: the launch did not end in time */
 #define RIG_CALL static __attribute__((unused))        /* no includer needs all of them */
@@ -117,7 +118,7 @@ RIG_CALL int rig_open(struct rig *r, unsigned cores, unsigned cc_major, unsigned
 		.span_base = RIG_SPAN_BASE, .span_bytes = RIG_SPAN_BYTES,
 		.arena_base = RIG_SPAN_BASE, .arena_bytes = RIG_ARENA_BYTES,
 		.cores = cores, .cc_major = cc_major, .cc_minor = cc_minor,
-		.sm_count = 2, .shared_per_block_optin = 99u << 10,
+		.sm_count = 2, .shared_per_block_optin = 99u << 10, .memory_limit = RIG_MEMORY,
 		.owner = r, .done = rig_done, .fault = rig_fault, .print = rig_print,
 	};
 	st = engine_cpu.open(&r->env, &r->engine);
