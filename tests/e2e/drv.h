@@ -43,7 +43,7 @@ static void drv_die(const char *file, int line, const char *what, CUresult r)
 	do { \
 		CUresult r_ = (call); \
 		if (r_ != (code)) \
-			e2e_fail("%s:%d: %s gave %s, want %s", __FILE__, __LINE__, #call, drv_err(r_), #code); \
+			e2e_fail("%s:%d: %s gave %s, want %s", __FILE__, __LINE__, #call, drv_err(r_), drv_err(code)); \
 	} while (0)
 
 /* Device 0, a context of its own made current. */

@@ -28,7 +28,7 @@ static void rt_die(const char *file, int line, const char *what, cudaError_t r)
 		cudaError_t r_ = (call); \
 		if (r_ != (code)) \
 			e2e_fail("%s:%d: %s gave %s, want %s", __FILE__, __LINE__, #call, \
-				cudaGetErrorName(r_), #code); \
+				cudaGetErrorName(r_), cudaGetErrorName(code)); \
 	} while (0)
 
 /* After a <<<>>>, which returns nothing itself. */

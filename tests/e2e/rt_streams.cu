@@ -13,7 +13,6 @@ static int finishes(cudaStream_t s, double seconds)
 		e2e_sleep_ms(1);
 	if (r != cudaSuccess && r != cudaErrorNotReady)
 		rt_die(__FILE__, __LINE__, "cudaStreamQuery", r);
-	(void)cudaGetLastError();
 	return r == cudaSuccess ? 0 : -1;
 }
 
@@ -31,7 +30,8 @@ static void check_overlap(void)
 	wait_flag<<<1, 1, 0, a>>>(dflag, dseen);
 	LAUNCHED();
 	RWANT(cudaErrorNotReady, cudaStreamQuery(a));
-	(void)cudaGetLastError();	/* NotReady is remembered like an error; programs clear it so */
+	/* NotReady is no error (programming guide, "Error Checking"): nothing is remembered. */
+	RWANT(cudaSuccess, cudaGetLastError());
 	set_flag<<<1, 1, 0, b>>>(dflag, 99u);
 	LAUNCHED();
 	if (finishes(b, 5) || finishes(a, 5)) {
