@@ -14,6 +14,7 @@ void vg_printf_drain(struct vg_ctx *c)
 	const char *ring = (const char *)c->head + VGPU_CTX_PRINTF;
 	uint64_t head = vgpu_load_acquire64(&c->head->printf_head);
 	uint64_t tail = vgpu_load_relaxed64(&c->head->printf_tail), lost;
+	static uint32_t said;
 
 	if (VG_LIKELY(head == tail))
 		return;
@@ -36,8 +37,9 @@ void vg_printf_drain(struct vg_ctx *c)
 	vgpu_store_release64(&c->head->printf_tail, head);
 	lost = vgpu_load_relaxed64(&c->head->printf_lost);
 	vg_unlock(&c->print_lock);
-	if (lost)
-		vg_unsupported_line("device printf of more than 60 KiB between two synchronizations (text was dropped)");
+	if (lost && !__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+		vg_say("device printf wrote faster than it could be read: %llu bytes of text were dropped",
+		       (unsigned long long)lost);
 }
 
 /* Text that arrived without a synchronization before exit is printed; nothing is waited for. */
