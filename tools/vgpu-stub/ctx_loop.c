@@ -26,6 +26,10 @@
 #define YIELD_NS 20000u
 #define YIELD_LATE_NS 50000u
 #define YIELD_OFF_NS 10000000u
+#define SPIN_ALONE_NS 5000u             /* while yielding is off: about what a wake-up costs */
+#define STREAM_BURST 32u                /* commands between two idle moments: somebody streams */
+#define STREAM_NAP_NS 40000u
+#define STREAM_NS 200000u
 #define LOOK_NS 50000u                  /* memory waits, asleep: every so often */
 #define LOOK_LONG_NS 100000u            /* ... when nothing has moved for LOOK_SETTLE_NS */
 #define LOOK_SETTLE_NS 2000000u
@@ -143,17 +147,18 @@ static void drain_fd(int fd)
 /*
  * NEED_WAKEUP (vgpu_ring.h): the agent's publications and the engine's completions are looked at
  * again after the flags stand, behind the sleeper's fence; partners: the agent's publisher
- * fence before it reads need_wakeup, and ctx_wake().
+ * fence before it reads need_wakeup, and ctx_wake(). Without the bell the nap is short, and the
+ * agent is not asked for a doorbell.
  */
-static void nap(struct ctx *c, uint64_t ns)
+static void nap(struct ctx *c, uint64_t ns, int bell)
 {
 	struct pollfd p[3] = { { .fd = CTX_AT_KICK, .events = POLLIN }, { .fd = CTX_AT_OWN, .events = POLLIN },
 			       { .fd = CTX_SOCKET_FD, .events = POLLIN } };
 	struct timespec t = { .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
 
-	vgpu_store_relaxed32(&c->qb->need_wakeup, 1);
+	vgpu_store_relaxed32(&c->qb->need_wakeup, (uint32_t)bell);
 	vgpu_store_relaxed32(&c->asleep, 1);
-	vgpu_sleeper_fence(c->asym_sleep);
+	vgpu_sleeper_fence(bell && c->asym_sleep);
 	if (!(running(c) && (io_ready(c) || ctl_ready(c))) &&
 	    !__atomic_load_n(&c->done_list, __ATOMIC_ACQUIRE) &&
 	    ppoll(p, 3, &t, NULL) > 0) {
@@ -172,28 +177,33 @@ struct idle {
 	uint64_t since_ns;      /* 0: busy */
 	uint64_t no_yield_until_ns;
 	uint64_t moved_ns;      /* last own progress */
+	uint64_t burst, seen;   /* commands done between the last two idle moments; all, at the last one */
 	int spare;              /* processors to spare */
 };
 
 static void idle(struct ctx *c, struct idle *w, uint64_t now)
 {
 	uint64_t waited = now - w->since_ns;
+	int yields = now >= w->no_yield_until_ns;
 
-	if (waited < (w->spare ? SPIN_FREE_NS : SPIN_NS)) {
+	if (waited < (w->spare ? SPIN_FREE_NS : yields ? SPIN_NS : SPIN_ALONE_NS)) {
 		for (int i = 0; i < 4; i++)
 			vgpu_cpu_relax();
 		return;
 	}
-	if (!w->spare && waited < YIELD_NS && now >= w->no_yield_until_ns) {
+	if (!w->spare && waited < YIELD_NS && yields) {
 		sched_yield();
 		if (ctx_now_ns() - now > YIELD_LATE_NS)
 			w->no_yield_until_ns = now + YIELD_OFF_NS;
 		return;
 	}
-	if (c->poll.head && running(c))
-		nap(c, now - w->moved_ns < LOOK_SETTLE_NS ? LOOK_NS : LOOK_LONG_NS);
+	/* A client that streams and has run out of credits comes back soon: no doorbell for that. */
+	if (w->burst >= STREAM_BURST && waited < STREAM_NS)
+		nap(c, STREAM_NAP_NS, 0);
+	else if (c->poll.head && running(c))
+		nap(c, now - w->moved_ns < LOOK_SETTLE_NS ? LOOK_NS : LOOK_LONG_NS, 1);
 	else
-		nap(c, NAP_NS);
+		nap(c, NAP_NS, 1);
 }
 
 /* busy_ns: time with a launch out or something to do. Counted when it ends, and now and then before. */
@@ -256,8 +266,11 @@ int ctx_loop(struct ctx *c)
 		}
 		now = ctx_now_ns();
 		c->last_tick = ctx_ticks();
-		if (!w.since_ns)
+		if (!w.since_ns) {
 			w.since_ns = w.moved_ns = now;
+			w.burst = c->commands_done - w.seen;
+			w.seen = c->commands_done;
+		}
 		count_busy(c, c->launches_out != 0);
 		idle(c, &w, now);
 	}
