@@ -129,6 +129,7 @@ struct vg_ctx {
 	uint32_t cu_flags;
 	uint32_t stream_top;            /* numbers from here on were never used */
 	uint32_t blocking_streams;      /* created ones with VGPU_CMD_BLOCKING */
+	bool sleeps_at_once;            /* waits do not spin: the application asked for it */
 	uint32_t reported;              /* the fault's text was printed */
 	uint64_t id;
 	int refs;                       /* primary: retains; cuCtxAttach */

@@ -117,7 +117,7 @@ void vg_backoff(unsigned turn)
 uint32_t vg_wait_timeline_for(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket, uint64_t limit_ns)
 {
 	uint64_t slice = SLICE_FIRST_NS, end = 0;
-	struct spin w = { 0 };
+	struct spin w = { .asleep = c->sleeps_at_once };
 	unsigned prints = 0;
 	uint32_t e;
 

@@ -134,6 +134,12 @@ CUresult cuCtxGetCurrent(CUcontext *ctx)
 
 /* ---- creation ---- */
 
+static void set_flags(struct vg_ctx *c, unsigned int flags)
+{
+	c->cu_flags = flags;
+	c->sleeps_at_once = (flags & CU_CTX_SCHED_MASK) == CU_CTX_SCHED_BLOCKING_SYNC;
+}
+
 static CUresult create(CUcontext *ctx, unsigned int flags, CUdevice dev, unsigned int version)
 {
 	struct vg_ctx *c;
@@ -145,7 +151,7 @@ static CUresult create(CUcontext *ctx, unsigned int flags, CUdevice dev, unsigne
 	if (!vg_device_ok(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
 	VG_TRY(vg_done(NULL, vg_ctx_create((uint32_t)dev, &c)));
-	c->cu_flags = flags;
+	set_flags(c, flags);
 	c->api_version = version;
 	r = push(c);
 	if (r) {
@@ -244,7 +250,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
 		status = vg_ctx_create((uint32_t)dev, &c);
 		if (!status) {
 			c->primary = true;
-			c->cu_flags = primary[dev].flags;
+			set_flags(c, primary[dev].flags);
 			c->api_version = 3020;
 			__atomic_store_n(&primary[dev].ctx, c, __ATOMIC_RELEASE);
 		}
@@ -295,7 +301,7 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
 	vg_lock(&primary_lock);
 	primary[dev].flags = flags;
 	if (primary[dev].ctx)
-		primary[dev].ctx->cu_flags = flags;
+		set_flags(primary[dev].ctx, flags);
 	vg_unlock(&primary_lock);
 	return CUDA_SUCCESS;
 }
@@ -371,7 +377,7 @@ CUresult cuCtxSetFlags(unsigned int flags)
 	if (flags & ~(unsigned)CU_CTX_FLAGS_MASK)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_current(&c));
-	c->cu_flags = flags;
+	set_flags(c, flags);
 	return CUDA_SUCCESS;
 }
 

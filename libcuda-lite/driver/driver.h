@@ -94,6 +94,7 @@ uint32_t vg_module_make(struct vg_ctx *c, const void *image, uint64_t bytes, cha
 CUresult vg_image_size(const void **image, uint64_t *bytes);
 CUresult vg_read_image(const char *name, char **out);
 CUresult vg_module_free(struct vg_module *m);
+bool vg_module_variable(uint64_t addr, struct vg_mem *out);
 const struct vgpu_symbol *vg_module_find(struct vg_module *m, const char *name, uint32_t *index);
 const char *vg_symbol_name(const struct vg_module *m, const struct vgpu_symbol *s);
 struct vg_func *vg_module_func(struct vg_module *m, uint32_t index);

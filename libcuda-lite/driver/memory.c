@@ -102,7 +102,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr pt
 	struct vg_mem m;
 
 	VG_READY();
-	if (!vg_mem_find(ptr, &m))
+	if (!vg_mem_find(ptr, &m) && !(vg_in_device(ptr) && vg_module_variable(ptr, &m)))
 		return CUDA_ERROR_NOT_FOUND;
 	if (base)
 		*base = m.start;

@@ -8,6 +8,11 @@
 
 #include <string.h>
 
+static bool find(CUdeviceptr ptr, struct vg_mem *m)
+{
+	return vg_mem_find(ptr, m) || (vg_in_device(ptr) && vg_module_variable(ptr, m));
+}
+
 static bool is_device(const struct vg_mem *m)
 {
 	return m->kind == VG_MEM_DEVICE || m->kind == VG_MEM_ASYNC || m->kind == VG_MEM_RESERVED;
@@ -84,7 +89,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute a, CUdeviceptr pt
 	struct vg_mem m;
 
 	VG_READY();
-	if (!data || !vg_mem_find(ptr, &m))
+	if (!data || !find(ptr, &m))
 		return CUDA_ERROR_INVALID_VALUE;
 	return query(data, a, ptr, &m);
 }
@@ -97,7 +102,7 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attribs, vo
 	VG_READY();
 	if (!n || !attribs || !data)
 		return CUDA_ERROR_INVALID_VALUE;
-	known = vg_mem_find(ptr, &m);
+	known = find(ptr, &m);
 	for (unsigned int i = 0; i < n; i++) {
 		CUresult r = query(data[i], attribs[i], ptr, known ? &m : NULL);
 
