@@ -4,7 +4,7 @@
  * own code (exec of /proc/self/exe) it is the context, and misbehaves as $VGPU_STUB_TEST says.
  *
  * Sources: tests/unit/test_ctxproc.c tools/vgpu-stub/admin.c tools/vgpu-stub/ctxguard.c
- *          tools/vgpu-stub/ctxproc.c tools/vgpu-stub/ctxspawn.c tools/vgpu-stub/dma.c tools/vgpu-stub/irq.c
+ *          tools/vgpu-stub/ctxpieces.c tools/vgpu-stub/ctxproc.c tools/vgpu-stub/ctxspawn.c tools/vgpu-stub/dma.c tools/vgpu-stub/irq.c
  *          tools/vgpu-stub/log.c tools/vgpu-stub/loop.c tools/vgpu-stub/pci.c tools/vgpu-stub/regs.c
  */
 #define _GNU_SOURCE

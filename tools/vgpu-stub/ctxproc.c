@@ -19,17 +19,12 @@
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/wait.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "stub.h"
 
-#ifndef HUGETLBFS_MAGIC
-#define HUGETLBFS_MAGIC 0x958458f6
-#endif
-#define MAX_PIECES 32768        /* mappings of one context; vm.max_map_count is 65530 */
 #define ENGINE_DATA_BYTES (16 * VGPU_GIB)
 
 static void died(struct context *c);
@@ -59,99 +54,6 @@ static void close_fd(int *fd)
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
-}
-
-/* ---- pieces: what the context maps ----------------------------------------------------------- */
-static uint64_t file_page(const struct dma_file *f)
-{
-	struct statfs s;
-
-	if (fstatfs(f->fd, &s) == 0 && (uint32_t)s.f_type == HUGETLBFS_MAGIC)
-		return (uint64_t)s.f_bsize;
-	return VGPU_PAGE;
-}
-
-static void drop_pieces(struct context *c, uint32_t from)
-{
-	while (c->npieces > from)
-		dma_file_put(&c->dev->dma, c->pieces[--c->npieces].file);
-}
-
-/* Appends the pieces of [iova, iova + bytes) at va; takes all or nothing. */
-static uint32_t add_pieces(struct context *c, uint64_t iova, uint64_t bytes, uint64_t va)
-{
-	static struct dma_piece found[MAX_PIECES];
-	uint32_t had = c->npieces;
-	int n;
-
-	for (uint32_t i = 0; i < c->npieces; i++) {
-		const struct ctx_piece *p = &c->pieces[i];
-
-		if (va < p->va + p->bytes && p->va < va + bytes)
-			return VGPU_ST_INVALID;         /* maps over what is there */
-	}
-	n = dma_resolve(&c->dev->dma, iova, bytes, DMA_READ | DMA_WRITE, found, MAX_PIECES);
-	if (n < 0) {
-		log_line("context %u: IOVA 0x%llx, %llu bytes: not mapped read-write, or without an fd",
-			 c->qid, (unsigned long long)iova, (unsigned long long)bytes);
-		return VGPU_ST_INVALID;
-	}
-	if (c->npieces + (uint32_t)n > MAX_PIECES)
-		return VGPU_ST_LIMIT;
-	if (c->npieces + (uint32_t)n > c->pieces_room) {
-		uint32_t room = (c->npieces + (uint32_t)n) * 2;
-		struct ctx_piece *p = realloc(c->pieces, room * sizeof(*p));
-
-		if (!p)
-			return VGPU_ST_OUT_OF_MEMORY;
-		c->pieces = p;
-		c->pieces_room = room;
-	}
-	for (int i = 0; i < n; i++) {
-		uint64_t at = va + (found[i].iova - iova), page = file_page(found[i].file);
-
-		/* A mapping covers whole pages of its file: it must not show more than was meant. */
-		if ((found[i].offset | found[i].bytes | at) % page) {
-			log_line("context %u: IOVA 0x%llx, %llu bytes: lies inside a %llu KiB page of its file",
-				 c->qid, (unsigned long long)found[i].iova,
-				 (unsigned long long)found[i].bytes, (unsigned long long)page / 1024);
-			drop_pieces(c, had);
-			return VGPU_ST_INVALID;
-		}
-		dma_file_get(found[i].file);
-		c->pieces[c->npieces++] = (struct ctx_piece){ found[i].iova, found[i].bytes, at,
-							      found[i].offset, found[i].file };
-	}
-	return VGPU_ST_OK;
-}
-
-/*
- * The queue block. In a hugetlb file the whole page around it is mapped, which must be mapped for DMA
- * too and no other context's: whoever put it there meant it for this context alone.
- */
-static uint32_t add_queue_block(struct context *c, uint64_t iova)
-{
-	struct device *d = c->dev;
-	struct dma_piece first;
-	uint64_t bytes = VGPU_QB_BYTES, page;
-	int n = dma_resolve(&d->dma, iova, VGPU_PAGE, DMA_READ | DMA_WRITE, &first, 1);
-
-	if (n != 1)
-		return VGPU_ST_INVALID;
-	page = file_page(first.file);
-	if (page > bytes && page <= VGPU_HUGE) {
-		bytes = page;
-		if (iova + (bytes - 1) < iova)
-			return VGPU_ST_INVALID;
-		for (uint32_t q = 0; q < STUB_QUEUES; q++)
-			for (uint32_t i = 0; i < d->ctx[q].npieces; i++) {
-				const struct ctx_piece *p = &d->ctx[q].pieces[i];
-
-				if (p->iova <= iova + (bytes - 1) && p->iova + (p->bytes - 1) >= iova)
-					return VGPU_ST_INVALID;
-			}
-	}
-	return add_pieces(c, iova, bytes, CTX_QB_VA);
 }
 
 /* ---- messages to the context ------------------------------------------------------------------ */
@@ -391,7 +293,7 @@ static void release(struct context *c)
 		munmap(c->run, VGPU_PAGE);
 	c->run = NULL;
 	drop_out(c);
-	drop_pieces(c, 0);
+	ctxpieces_drop(c, 0);
 	free(c->pieces);
 	c->pieces = NULL;
 	c->pieces_room = 0;
@@ -447,9 +349,9 @@ uint32_t ctxproc_create(struct device *d, uint32_t qid, const struct vgpu_ctx_cr
 	c->death_status = VGPU_ST_CONTEXT_DEAD;
 	c->death_pending = 0;
 	c->logged = 0;
-	st = add_queue_block(c, create->queue_iova);
+	st = ctxpieces_add_block(c, create->queue_iova);
 	if (!st)
-		st = add_pieces(c, create->seg0_iova, VGPU_SEG0_BYTES, create->span_base);
+		st = ctxpieces_add(c, create->seg0_iova, VGPU_SEG0_BYTES, create->span_base);
 	if (st)
 		goto fail;
 	err = make_memfds(c);
@@ -486,7 +388,7 @@ uint32_t ctxproc_segment(struct context *c, uint64_t iova, uint64_t bytes, uint6
 
 	if (c->segment_token.used)
 		return VGPU_ST_BUSY;
-	st = add_pieces(c, iova, bytes, va);
+	st = ctxpieces_add(c, iova, bytes, va);
 	if (st)
 		return st;
 	c->segment_token = *token;
@@ -545,7 +447,7 @@ static void on_ack(struct context *c, const struct ctx_msg *m)
 		c->next_piece++;
 		if (m->status != VGPU_ST_OK) {
 			/* It may have mapped this piece after all: keep that one, forget the rest. */
-			drop_pieces(c, c->next_piece);
+			ctxpieces_drop(c, c->next_piece);
 			admin_complete(c->dev, &c->segment_token, m->status, 0, 0, 0);
 		} else if (c->next_piece == c->npieces) {
 			admin_complete(c->dev, &c->segment_token, VGPU_ST_OK, 0, 0, 0);

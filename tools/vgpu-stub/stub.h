@@ -9,7 +9,7 @@
  *    |- pci.c    config space            |- irq.c   MSI-X vectors = eventfds of the owner
  *    |- regs.c   BAR0, enable and reset  `- dma.c   IOVA -> file and offset
  *        `- admin.c    the admin queue
- *            `- ctxproc.c, ctxguard.c   one sandboxed process per context
+ *            `- ctxproc.c, ctxpieces.c, ctxspawn.c, ctxguard.c   one sandboxed process per context
  *
  * Invariant: a context exists only while EN is set and the bus-master bit is on; a reset returns only
  * when every context process is reaped, so no DMA happens after it.
@@ -194,6 +194,15 @@ uint64_t ctxproc_next_deadline(struct device *d);
 void ctxproc_deadlines(struct device *d);
 int ctxproc_send(struct context *c, const struct ctx_msg *m, const int *fds, int nfds);
 void ctxproc_pump(struct context *c);
+
+/* ctxpieces.c: what it maps; all or nothing, enum vgpu_status */
+uint32_t ctxpieces_add(struct context *c, uint64_t iova, uint64_t bytes, uint64_t va);
+/*
+ * The queue block. In a hugetlb file the whole page around it is mapped, which must be mapped for DMA
+ * too and no other context's: whoever put it there meant it for this context alone.
+ */
+uint32_t ctxpieces_add_block(struct context *c, uint64_t iova);
+void ctxpieces_drop(struct context *c, uint32_t from);
 
 /* ctxspawn.c: fork, limits, exec */
 int ctxspawn(uint64_t data_limit, int *sock, int *pid, int *pidfd);
