@@ -6,7 +6,8 @@
  * Waiting is measured, not guessed: with processors to spare a spin of some microseconds is cheapest;
  * where agent, client and this process share two cores a spinner stops the one it waits for, so it
  * yields early and sleeps soon; and where a yield came back late, another process is using the core, and
- * yielding stops for a while.
+ * yielding stops for a while. After a burst of many commands it naps on a timer first: the client is
+ * waking up from a lack of credits, and a doorbell for each such moment would cost the agent two syscalls.
  */
 #define _GNU_SOURCE
 #include "ctx.h"
