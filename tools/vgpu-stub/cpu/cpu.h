@@ -2,8 +2,8 @@
 /*
  * The cpu engine's inside: modules, functions, warp IR and run-time state.
  *
- * Road of a kernel: module.c indexes the text -> parse.c reads one body into statements, checked by
- * check.c -> lower.c emits warp IR -> cfg.c orders blocks and gives registers their frame slots ->
+ * Road of a kernel: module.c indexes the text -> compile.c and parse.c read one body into statements,
+ * checked by check.c -> lower*.c emit warp IR -> cfg.c orders blocks and gives registers their frame slots ->
  * interp.c runs warps of it, rt.c runs blocks and grids of warps.
  */
 #ifndef VGPU_CPU_H
@@ -423,7 +423,7 @@ void parse_var_head(struct lex *lx, struct sym *v, struct pool *pool, const char
 void module_late_var(struct lex *lx, struct module *m, struct sym *v);
 struct func *module_func_decl(struct lex *lx, struct module *m, bool entry);
 
-/* parse.c: compiles a function and what it calls; log as in engine_ops.module_load */
+/* compile.c: compiles a function and what it calls; log as in engine_ops.module_load */
 u32 func_compile(struct func *fn, char *log, size_t log_bytes);
 
 /* mem.c */

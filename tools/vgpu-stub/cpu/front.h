@@ -94,7 +94,11 @@ static inline u8 type_w(enum type t)
 	return t == T_PRED ? 2 : type_bytes(t) > 4 ? 1 : 0;
 }
 
+#define MAX_LOCAL (1u << 19)    /* bytes of .local a thread, calls included */
+
 /* parse.c */
+struct sym *declare(struct comp *c, const char *s, u32 n, u8 what);
+void parse_body(struct comp *c);
 void *cneed(struct comp *c, void *p);
 struct label *label_get(struct comp *c, const char *s, u32 n);
 /* check.c */
@@ -109,6 +113,14 @@ void emit_lane(struct comp *c, const struct stmt *st, u32 lop, enum type t, u8 d
 u32 src(struct comp *c, const struct stmt *st, const struct operand *o, enum type t);
 void lower_stmt(struct comp *c, struct stmt *st);
 u32 mxcsr_for(const struct stmt *st, enum type t);
+struct insn *emit_pred(struct comp *c, u8 op, u32 d, u32 a, bool aneg, u32 b, bool bneg);
+static inline u32 dst(const struct operand *o)
+{
+	return o->kind == O_REG ? o->reg : OPND_NONE;
+}
+/* lower_mov.c */
+void lower_mov(struct comp *c, struct stmt *st);
+void lower_cvt(struct comp *c, struct stmt *st);
 /* lower2.c: memory, control, cross-lane */
 void lower_mem(struct comp *c, struct stmt *st);
 void lower_control(struct comp *c, struct stmt *st);

@@ -6,11 +6,6 @@
 
 #include "front.h"
 
-static u32 dst(const struct operand *o)
-{
-	return o->kind == O_REG ? o->reg : OPND_NONE;
-}
-
 /* Address operand: register or constant into o[4], offset into imm. */
 static void address(struct comp *c, struct stmt *st, const struct operand *o, struct insn *tmpl)
 {

@@ -42,17 +42,31 @@ static void grid_append(struct engine *e, struct grid *g)
 
 /* ---- blocks ---------------------------------------------------------------------------- */
 
+/* Activations that an exit or a fault left behind can be used again. */
+static void drop_calls(struct warp *w)
+{
+	while (w->top && w->top != &w->main) {
+		struct frame *f = w->top;
+
+		w->top = f->up;
+		f->up = w->spare;
+		w->spare = f;
+	}
+}
+
 static void cta_free(struct engine *e, struct cta *c)
 {
 	u32 i;
 
-	for (i = 0; i < 32; i++)
+	for (i = 0; i < 32; i++) {
+		drop_calls(&c->warps[i]);
 		while (c->warps[i].spare) {
 			struct frame *f = c->warps[i].spare;
 
 			c->warps[i].spare = f->up;
 			free(f);
 		}
+	}
 	if (c->win)
 		arena_release(e, c->win, c->win_bytes);
 	free(c->mem);
@@ -115,6 +129,7 @@ static int cta_prepare(struct engine *e, struct cta *c, struct grid *g)
 
 		w->cta = c;
 		w->index = i;
+		drop_calls(w);
 		w->top = &w->main;
 		w->depth = 0;
 		w->live = n >= LANES ? ~0u : (1u << n) - 1;

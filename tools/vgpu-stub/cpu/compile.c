@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compiles one function with what it calls: parameters, body (parse.c), shared memory layout, code
+ * (cfg.c), constants. Runs on first use (func_info or launch), on the dispatcher's thread.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "front.h"
+
+static void declare_params(struct comp *c)
+{
+	struct func *fn = c->fn;
+	u32 i, k;
+
+	fn->parg = cneed(c, pool_alloc(&c->m->pool, (fn->nparams + 1) * sizeof(u32)));
+	fn->pret = cneed(c, pool_alloc(&c->m->pool, (fn->nrets + 1) * sizeof(u32)));
+	for (k = 0; k < 2; k++)
+		for (i = 0; i < (k ? fn->nrets : fn->nparams); i++) {
+			struct fparam *p = k ? &fn->rets[i] : &fn->params[i];
+			struct sym *v;
+
+			if (!strcmp(p->name, "_"))
+				continue;
+			v = declare(c, p->name, (u32)strlen(p->name), p->is_reg ? V_REG : V_VAR);
+			v->type = p->type;
+			v->bytes = p->bytes;
+			v->align = p->align;
+			if (p->is_reg) {
+				if (fn->entry)
+					FAIL(c, "a kernel parameter cannot be a register");
+				v->reg = c->nregs;
+				c->regs = cneed(c, xgrow(c->regs, &c->regs_cap, c->nregs + 1, sizeof(*c->regs)));
+				c->regs[c->nregs++] = (struct vreg){ p->type, type_w(p->type) };
+				(k ? fn->pret : fn->parg)[i] = v->reg;
+				continue;
+			}
+			v->formal = fn->entry;
+			v->space = fn->entry ? SPACE_PARAM : SPACE_LOCAL;
+			if (fn->entry) {
+				v->addr = p->off;
+			} else {        /* parameters and results open the local frame */
+				c->local_bytes = (c->local_bytes + p->align - 1) & ~(u64)(p->align - 1);
+				v->addr = p->off = (u32)c->local_bytes;
+				c->local_bytes += p->bytes;
+			}
+		}
+}
+
+/* Shared variables of .func bodies lie in front, at the same place for every kernel. */
+static void place_shared(struct comp *c)
+{
+	struct func *fn = c->fn;
+	u32 i, k, off = 0, dyn_align = 16;
+
+	for (i = 0; i < fn->ncallees; i++) {
+		struct func *g = fn->callees[i];
+
+		fn->uses_dyn |= g->uses_dyn;
+		if (g->shared_bytes > off)
+			off = g->shared_bytes;
+		if (g->dyn_align > dyn_align)
+			dyn_align = g->dyn_align;
+	}
+	for (k = 0; k < 2; k++)         /* first those that already have a fixed place */
+		for (i = 0; i < c->nshared; i++) {
+			struct sym *v = c->shared[i];
+
+			if (v->dyn) {
+				fn->uses_dyn = true;
+				if (v->align > dyn_align)
+					dyn_align = v->align;
+				continue;
+			}
+			if (v->defined == (k == 1))
+				continue;
+			if (!v->defined) {
+				off = (off + v->align - 1) & ~(v->align - 1);
+				v->addr = off;
+				v->defined = !fn->entry;
+			}
+			if (v->bytes > 1u << 20 || off > 1u << 20)
+				lex_fail(&c->lx, VGPU_ST_INVALID_PTX, "too much .shared memory");
+			if (v->addr + v->bytes > off)
+				off = (u32)(v->addr + v->bytes);
+		}
+	fn->shared_bytes = off;
+	fn->dyn_align = dyn_align;
+	for (i = 0; i < c->nshared; i++)
+		if (c->shared[i]->dyn)
+			c->shared[i]->addr = (off + dyn_align - 1) & ~(dyn_align - 1);
+}
+
+static void build_cpool(struct comp *c)
+{
+	struct func *fn = c->fn;
+	u32 i, l;
+
+	fn->cpool = aligned_alloc(64, (c->cpool_bytes + 127) & ~127u);
+	if (!fn->cpool && c->cpool_bytes)
+		cneed(c, NULL);
+	for (i = 0; i < c->nk; i++) {
+		struct konst *k = &c->k[i];
+		u64 v = k->bits + (k->sym ? k->sym->addr : 0);
+
+		for (l = 0; l < LANES; l++)
+			if (k->w == 1)
+				((u64 *)(fn->cpool + k->off))[l] = v;
+			else
+				((u32 *)(fn->cpool + k->off))[l] = (u32)v;
+	}
+	fn->cpool_bytes = c->cpool_bytes;
+}
+
+/* Deepest chain of .local frames below fn; a cycle gets a fixed allowance. */
+#define RECURSION_LOCAL 16384
+static u32 local_depth(struct func *fn)
+{
+	u32 i, max = 0;
+
+	if (fn->visiting)
+		return RECURSION_LOCAL;
+	fn->visiting = true;
+	for (i = 0; i < fn->ncallees; i++) {
+		u32 d = local_depth(fn->callees[i]);
+
+		max = d > max ? d : max;
+	}
+	if (fn->indirect && max < RECURSION_LOCAL)
+		max = RECURSION_LOCAL;
+	fn->visiting = false;
+	return ((fn->local_bytes + 15) & ~15u) + max;
+}
+
+/*
+ * A call through a pointer may reach any function of the module. One that does not compile is no
+ * reason to reject the caller: reaching it is a fault at run time.
+ */
+static void compile_targets(struct comp *c)
+{
+	struct func *fn = c->fn;
+	char log[128];
+	u32 i, k;
+
+	for (i = 0; i < c->m->nfuncs; i++) {
+		struct func *g = c->m->funcs[i];
+
+		if (g->entry || !g->has_body || g->state == FN_PARSING || func_compile(g, log, sizeof(log)))
+			continue;
+		for (k = 0; k < fn->ncallees && fn->callees[k] != g; k++)
+			;
+		if (k < fn->ncallees)
+			continue;
+		fn->callees = cneed(c, xgrow(fn->callees, &fn->callees_cap, k + 1, sizeof(*fn->callees)));
+		fn->callees[fn->ncallees++] = g;
+	}
+}
+
+static void compile(struct comp *c)
+{
+	struct func *fn = c->fn;
+	u32 i;
+
+	if (!fn->has_body)
+		lex_fail(&c->lx, VGPU_ST_NOT_SUPPORTED, "'%s' is not defined in this module", fn->name);
+	declare_params(c);
+	parse_body(c);
+	for (i = 0; i < c->nlabels; i++) {
+		struct label *l = c->labels[i];
+
+		if (!l->defined && !l->alias) {
+			c->lx.tline = l->ref_line;
+			c->lx.tcol = l->ref_col;
+			FAIL(c, "label '%s' is not defined", l->name);
+		}
+	}
+	fn->local_bytes = (u32)((c->local_bytes + 15) & ~15ull);
+	for (i = 0; i < fn->ncallees; i++) {
+		struct func *g = fn->callees[i];
+		u32 st = g->state == FN_PARSING ? 0 : func_compile(g, c->lx.log, c->lx.log_bytes);
+
+		if (st) {
+			c->lx.status = st;
+			longjmp(c->bail, 1);
+		}
+	}
+	if (fn->calls_ptr)
+		compile_targets(c);
+	place_shared(c);
+	cfg_finish(c);
+	build_cpool(c);
+	fn->local_total = local_depth(fn);
+	if (fn->local_total > MAX_LOCAL)
+		fn->local_total = MAX_LOCAL;
+}
+
+u32 func_compile(struct func *fn, char *log, size_t log_bytes)
+{
+	struct comp *c;
+	u32 st;
+
+	if (fn->state == FN_READY)
+		return VGPU_ST_OK;
+	if (fn->state == FN_BAD) {
+		if (log && log_bytes)
+			snprintf(log, log_bytes, "%s", fn->why ? fn->why : "");
+		return fn->status;
+	}
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return VGPU_ST_OUT_OF_MEMORY;
+	c->fn = fn;
+	c->m = fn->m;
+	c->syms.pool = &c->pool;
+	c->cc = OPND_NONE;
+	fn->state = FN_PARSING;
+	lex_init(&c->lx, fn->has_body ? fn->body : fn->m->text, fn->m->end, fn->has_body ? fn->body_line : 1,
+		 &c->bail, log, log_bytes);
+	c->lx.tline = c->lx.line;
+	c->lx.line_start -= fn->body_col;
+	if (!setjmp(c->bail)) {
+		compile(c);
+		fn->state = FN_READY;
+		st = VGPU_ST_OK;
+	} else {
+		st = c->lx.status;
+		fn->state = st == VGPU_ST_OUT_OF_MEMORY ? FN_NEW : FN_BAD;
+		fn->status = st;
+		fn->why = log && log_bytes ? strdup(log) : NULL;
+		free(fn->code);
+		free(fn->cpool);
+		free(fn->callees);
+		fn->code = NULL;
+		fn->cpool = NULL;
+		fn->callees = NULL;
+		fn->ncallees = fn->callees_cap = 0;
+	}
+	map_free(&c->syms);
+	pool_free(&c->pool);
+	free(c->code);
+	free(c->regs);
+	free(c->k);
+	free(c->khash);
+	free(c->labels);
+	free(c->shared);
+	free(c);
+	return st;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Statements to warp IR: mov (also of vectors of parts) and cvt. Called by lower.c.
+ */
+#include "front.h"
+
+static void unpack(struct comp *c, struct stmt *st)
+{
+	const struct operand *v = &st->op[0];
+	u32 i, s = src(c, st, &st->op[1], st->type[0]), bits = type_bytes(st->type[0]) * 8 / v->n;
+
+	for (i = 0; i < v->n; i++) {
+		if (v->elem[i].kind == O_SINK)
+			continue;
+		if (v->elem[i].kind != O_REG || type_bytes(v->elem[i].type) * 8 != bits ||
+		    v->elem[i].type == T_PRED)
+			FAIL_AT(c, st, "mov: the parts do not add up");
+		emit_lane(c, st, LOP_XTR, type_bytes(st->type[0]) == 8 ? T_U64 : T_U32, 0, v->elem[i].reg, s,
+			  konst(c, i * bits, 0), konst(c, bits == 32 ? ~0u : (1u << bits) - 1, 0));
+	}
+}
+
+static u32 pack(struct comp *c, struct stmt *st, const struct operand *e, u32 n, enum type t, u32 d)
+{
+	enum type part = n == 4 ? T_B32 : type_bytes(t) == 8 ? T_B32 : T_B16;
+	u32 a, b;
+
+	if (n == 4 && type_bytes(t) == 8) {
+		a = pack(c, st, e, 2, T_B32, new_reg(c, T_B32));
+		b = pack(c, st, e + 2, 2, T_B32, new_reg(c, T_B32));
+	} else {
+		u32 i;
+
+		for (i = 0; i < n; i++)
+			if (e[i].kind == O_REG && (type_bytes(e[i].type) != type_bytes(part) ||
+						   e[i].type == T_PRED))
+				FAIL_AT(c, st, "mov: the parts do not add up");
+		a = src(c, st, &e[0], part);
+		b = src(c, st, &e[1], part);
+	}
+	emit_lane(c, st, LOP_PACK, type_bytes(t) == 8 ? T_U64 : T_U32, type_w(t), d, a, b, OPND_NONE);
+	return d;
+}
+
+void lower_mov(struct comp *c, struct stmt *st)
+{
+	enum type t = st->type[0];
+	struct operand *d = &st->op[0], *s = &st->op[1];
+
+	if (st->nops != 2)
+		FAIL_AT(c, st, "mov takes two operands");
+	if (t == T_F16 || t == T_BF16)
+		t = T_B16;
+	if (d->kind == O_VEC || s->kind == O_VEC) {
+		struct operand *v = d->kind == O_VEC ? d : s, *r = d->kind == O_VEC ? s : d;
+
+		if ((v->n != 2 && v->n != 4) || type_bytes(t) / v->n < 2 || d->kind == s->kind)
+			UNSUPPORTED(c, st, "mov of these vector parts is not supported");
+		if (r->kind == O_REG && (type_bytes(r->type) != type_bytes(t) || r->type == T_PRED))
+			FAIL_AT(c, st, "mov: a .%s register where .%s is expected", type_name(r->type),
+				type_name(t));
+		if (v == d)
+			unpack(c, st);
+		else if (d->kind == O_REG)
+			pack(c, st, s->elem, s->n, t, d->reg);
+		return;
+	}
+	if (d->kind != O_REG || (d->type == T_PRED) != (t == T_PRED) || type_bytes(d->type) != type_bytes(t))
+		FAIL_AT(c, st, "mov: the destination is not a .%s register", type_name(t));
+	if (s->kind == O_LABEL)
+		FAIL_AT(c, st, "mov: unknown name '%.*s'", (int)(s->n < 60 ? s->n : 60), (char *)s->sym);
+	if (s->kind == O_REG && ((s->type == T_PRED) != (t == T_PRED) || type_bytes(s->type) != type_bytes(t)))
+		FAIL_AT(c, st, "mov: the source is not a .%s register", type_name(t));
+	if (t == T_PRED) {
+		emit_pred(c, PRED_MOV, d->reg, src(c, st, s, t), s->neg, OPND_NONE, false);
+		return;
+	}
+	if (s->kind == O_FLT && type_bytes(t) < 4)
+		FAIL_AT(c, st, "mov: constant too wide");
+	emit_lane(c, st, LOP_MOV, type_w(t) ? T_U64 : T_U32, type_w(t), d->reg, src(c, st, s, t), OPND_NONE,
+		  OPND_NONE);
+}
+
+void lower_cvt(struct comp *c, struct stmt *st)
+{
+	enum type dt = st->type[0], at = st->type[1];
+	struct operand *d = &st->op[0], *s = &st->op[1];
+	u32 a, b = OPND_NONE, need = dt == T_F16X2 || dt == T_BF16X2 ? 3 : 2;
+	struct insn *in;
+	u8 rnd = st->mod[MC_RND];
+
+	if (st->ntype != 2 || st->mod[MC_PACK])
+		UNSUPPORTED(c, st, "this form of cvt is not supported");
+	if (st->nops != need)
+		FAIL_AT(c, st, "cvt takes %u operands here", need);
+	if (at == T_F16X2 || at == T_BF16X2 || (need == 3 && at != T_F32) || at == T_PRED ||
+	    (at >= T_B8 && at <= T_B64))
+		UNSUPPORTED(c, st, "cvt.%s.%s is not supported", type_name(dt), type_name(at));
+	if (dt == T_TF32 && (at != T_F32 || d->type != T_B32))
+		FAIL_AT(c, st, "cvt.tf32 takes .f32 into a .b32 register");
+	if (d->kind != O_REG || d->type == T_PRED || type_bytes(d->type) < type_bytes(dt) ||
+	    (type_is_float(dt) && type_bytes(d->type) != type_bytes(dt)))
+		FAIL_AT(c, st, "cvt: bad destination register");
+	if (s->kind == O_REG && (s->type == T_PRED || type_bytes(s->type) < type_bytes(at) ||
+				 (type_is_float(at) && type_bytes(s->type) != type_bytes(at))))
+		FAIL_AT(c, st, "cvt: bad source register");
+	if (s->kind != O_REG && s->kind != O_INT && s->kind != O_FLT && s->kind != O_SREG)
+		FAIL_AT(c, st, "cvt: bad source operand");
+	a = s->kind == O_REG ? s->reg : src(c, st, s, at);
+	if (need == 3)
+		b = src(c, st, &st->op[2], T_F32);
+	/* the common ones go straight to a lane operation */
+	if (!st->mod[MC_SAT] && !st->mod[MC_RELU] && need == 2) {
+		u8 sw = s->kind == O_REG ? type_w(s->type) : type_w(at), w = type_w(d->type);
+
+		if (w == 1 && sw == 0 && (at == T_S32 || at == T_U32) &&
+		    (type_bytes(dt) == 8 && !type_is_float(dt))) {
+			emit_lane(c, st, LOP_CVT_SEXT, at == T_S32 ? T_S64 : T_U64, 1, d->reg, a, OPND_NONE,
+				  OPND_NONE);
+			return;
+		}
+		if (w == 0 && sw == 1 && !type_is_float(at) && !type_is_float(dt) && type_bytes(dt) == 4) {
+			emit_lane(c, st, LOP_CVT_TRUNC, T_U64, 0, d->reg, a, OPND_NONE, OPND_NONE);
+			return;
+		}
+		if (w == 0 && sw == 0 && !type_is_float(dt) && (at == T_S16 || at == T_U16) &&
+		    type_bytes(dt) == 4) {
+			emit_lane(c, st, LOP_CVT_SEXT, at, 0, d->reg, a, OPND_NONE, OPND_NONE);
+			return;
+		}
+		if (dt == T_F32 && sw == 0 && (at == T_S32 || at == T_U32)) {
+			emit_lane(c, st, at == T_S32 ? LOP_CVT_F_S32 : LOP_CVT_F_U32, T_F32, 0, d->reg, a,
+				  OPND_NONE, OPND_NONE);
+			return;
+		}
+		if (dt == T_F32 && at == T_F16 && !rnd) {
+			emit_lane(c, st, LOP_CVT_F_H, T_F32, 0, d->reg, a, OPND_NONE, OPND_NONE);
+			return;
+		}
+		if (dt == T_F16 && at == T_F32 && rnd <= RND_RN && !st->mod[MC_FTZ]) {
+			emit_lane(c, st, LOP_CVT_H_F, T_F16, 0, d->reg, a, OPND_NONE, OPND_NONE);
+			return;
+		}
+	}
+	in = emit(c, K_CVT);
+	in->o[0] = d->reg;
+	in->o[1] = a;
+	in->o[2] = b == OPND_NONE ? a : b;
+	in->def = 1;
+	in->use = 6;
+	in->type = (u8)dt;
+	in->stype = (u8)at;
+	in->dw = type_w(d->type);
+	in->aw = s->kind == O_REG ? type_w(s->type) : type_w(at);
+	in->sub = rnd;
+	in->flags = (u8)((st->mod[MC_SAT] ? INF_SAT : 0) | (st->mod[MC_FTZ] ? INF_FTZ : 0) |
+			 (st->mod[MC_RELU] ? INF_RELU : 0));
+}
