@@ -59,6 +59,13 @@ static void death(void)
 			(unsigned long long)seed, (unsigned long long)current);
 }
 
+/* gcc's UBSan does not know ASan's callback; it calls this for each report. */
+void __ubsan_on_report(void);
+void __ubsan_on_report(void)
+{
+	death();
+}
+
 static void too_long(int sig)
 {
 	(void)sig;

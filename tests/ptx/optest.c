@@ -2,7 +2,7 @@
 /*
  * Differential test: every form of the scalar ISA in forms.txt, run by the cpu engine on special
  * and random values and compared with the scalar reference of reference.h, bit for bit where
- * the ISA fixes the result.
+ * the ISA fixes the result. In front of that, checks of the engine's interface (interface.h).
  *
  * Build: tests/ptx/optest.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
  * Usage: optest [-s SEED] [-d FOLDER] [-k] [FORM...]   FOLDER holds forms.txt and cases/
@@ -20,6 +20,7 @@
 
 #include "reference_float.h"
 #include "memory_forms.h"
+#include "interface.h"
 
 #define LANES 4000u
 #define BLOCK 200u              /* the last warp of a block has 8 lanes */
@@ -655,6 +656,7 @@ int main(int argc, char **argv)
 	self_test();
 	if (rig_open(&rig, 2, 9, 0))
 		return 1;
+	mismatches += check_interface(&rig);
 	input = rig_alloc(&rig, LANES * AREA);
 	output = rig_alloc(&rig, LANES * AREA);
 	if (!input || !output)
