@@ -266,7 +266,10 @@ bool vg_mem_update(const struct vg_mem *m);
 bool vg_mem_take(uint64_t start, unsigned kinds, struct vg_mem *out);
 /* Gives back what vg_mem_take took: device memory, window and address space. */
 uint32_t vg_mem_release(const struct vg_mem *m);
+/* The same where the owner's process is gone, and the memory with it. */
+void vg_mem_forget(const struct vg_mem *m);
 void vg_mem_drop_ctx(struct vg_ctx *c);
+extern uint64_t vg_committed;           /* bytes of device memory that this process holds; atomic */
 bool vg_phys_take(uint32_t ordinal, uint64_t bytes, uint64_t *offset);
 void vg_phys_give(uint32_t ordinal, uint64_t offset, uint64_t bytes);
 static inline bool vg_in_device(uint64_t a)

@@ -30,7 +30,9 @@ static void finish(struct deferred *d, bool ctx_gone)
 		vg_window_free(d->p, d->bytes);
 		break;
 	case VG_DEFER_MEM:
-		if (!ctx_gone)
+		if (ctx_gone)
+			vg_mem_forget(d->p);
+		else
 			(void)vg_mem_release(d->p);
 		free(d->p);
 		break;

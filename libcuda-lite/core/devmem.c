@@ -16,6 +16,7 @@ static struct vg_lock lock;
 static struct vg_mem **table;           /* by start */
 static size_t entries, room;
 static uint64_t last_id;
+uint64_t vg_committed;
 static struct {
 	struct vg_extents va, phys;
 	bool ready;
@@ -181,9 +182,11 @@ uint32_t vg_mem_alloc(struct vg_ctx *c, uint64_t bytes, enum vg_mem_kind kind, u
 		}
 		/* Memory freed in stream order may still be on its way back. */
 	} while (status == VGPU_ST_OUT_OF_MEMORY && vg_deferred_wait());
-	if (!status)
-		*va = m.start;
-	return status;
+	if (status)
+		return status;
+	__atomic_add_fetch(&vg_committed, m.mapped_bytes, __ATOMIC_RELAXED);
+	*va = m.start;
+	return VGPU_ST_OK;
 }
 
 uint32_t vg_mem_alloc_host(struct vg_ctx *c, uint64_t bytes, enum vg_mem_kind kind, uint32_t flags, void **p)
@@ -234,6 +237,8 @@ uint32_t vg_mem_release(const struct vg_mem *m)
 	case VG_MEM_DEVICE:
 	case VG_MEM_ASYNC:
 		status = vg_ctl(m->ctx, VGPU_OP_MEM_FREE, 0, m->start, m->mapped_bytes, 0, NULL);
+		if (!status)
+			__atomic_sub_fetch(&vg_committed, m->mapped_bytes, __ATOMIC_RELAXED);
 		break;
 	case VG_MEM_RESERVED:
 		break;
@@ -244,26 +249,36 @@ uint32_t vg_mem_release(const struct vg_mem *m)
 	return status;
 }
 
+void vg_mem_forget(const struct vg_mem *m)
+{
+	if (m->kind == VG_MEM_HOST || m->kind == VG_MEM_MANAGED) {
+		vg_window_free((void *)(uintptr_t)m->start, m->span_bytes);
+		return;
+	}
+	__atomic_sub_fetch(&vg_committed, m->mapped_bytes, __ATOMIC_RELAXED);
+	give_va(m->ordinal, m->start, m->span_bytes);
+}
+
 /* The context's process takes its device memory with it: only our books are to be kept. */
 void vg_mem_drop_ctx(struct vg_ctx *c)
 {
-	vg_lock(&lock);
-	for (size_t i = 0; i < entries;) {
-		struct vg_mem *e = table[i];
+	struct vg_mem *e;
 
-		if (e->ctx != c) {
-			i++;
-			continue;
-		}
-		memmove(&table[i], &table[i + 1], (entries - i - 1) * sizeof *table);
-		entries--;
-		if (e->kind == VG_MEM_HOST || e->kind == VG_MEM_MANAGED)
-			vg_window_free((void *)(uintptr_t)e->start, e->span_bytes);
-		else
-			(void)vg_extents_give(&device[e->ordinal].va, e->start, e->span_bytes);
+	do {
+		e = NULL;
+		vg_lock(&lock);
+		for (size_t i = entries; i-- > 0;)
+			if (table[i]->ctx == c) {
+				e = table[i];
+				memmove(&table[i], &table[i + 1], (entries - i - 1) * sizeof *table);
+				entries--;
+				break;
+			}
+		vg_unlock(&lock);
+		if (e)
+			vg_mem_forget(e);
 		free(e);
-	}
-	vg_unlock(&lock);
+	} while (e);
 }
 
 bool vg_phys_take(uint32_t ordinal, uint64_t bytes, uint64_t *offset)

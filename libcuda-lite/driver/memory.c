@@ -9,13 +9,25 @@
 
 #define PITCH_ALIGN 512u
 
+/* What the device has, and within it what the agent lets this process have. */
+static uint64_t total_bytes(const struct vg_ctx *c)
+{
+	uint64_t device = vg.info[c->ordinal].memory_bytes;
+
+	return vg.memory_quota && vg.memory_quota < device ? vg.memory_quota : device;
+}
+
 static uint64_t free_bytes(const struct vg_ctx *c)
 {
 	const struct vgpu_agent_device *d = &vg.agent->device[vg.map[c->ordinal]];
-	uint64_t total = vg.info[c->ordinal].memory_bytes;
+	uint64_t device = vg.info[c->ordinal].memory_bytes, total = total_bytes(c);
 	uint64_t used = vgpu_load_relaxed64(&d->memory_used);
+	uint64_t mine = __atomic_load_n(&vg_committed, __ATOMIC_RELAXED);
+	uint64_t left = used < device ? device - used : 0;
 
-	return used < total ? total - used : 0;
+	if (mine >= total)
+		return 0;
+	return left < total - mine ? left : total - mine;
 }
 
 CUresult cuMemGetInfo_v2(size_t *free, size_t *total)
@@ -28,7 +40,7 @@ CUresult cuMemGetInfo_v2(size_t *free, size_t *total)
 	if (free)
 		*free = free_bytes(c);
 	if (total)
-		*total = vg.info[c->ordinal].memory_bytes;
+		*total = total_bytes(c);
 	return CUDA_SUCCESS;
 }
 

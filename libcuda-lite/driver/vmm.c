@@ -85,6 +85,14 @@ static bool phys_unused(const struct vg_phys *p)
 	return !p->refs && !p->maps;
 }
 
+/* The memory itself is gone. */
+static void phys_forget(struct vg_phys *p)
+{
+	__atomic_sub_fetch(&vg_committed, p->bytes, __ATOMIC_RELAXED);
+	vg_phys_give(p->ordinal, p->offset, p->bytes);
+	vg_delete(VG_PHYS, p);
+}
+
 static CUresult phys_end(struct vg_phys *p)
 {
 	uint32_t status = VGPU_ST_OK;
@@ -92,8 +100,9 @@ static CUresult phys_end(struct vg_phys *p)
 	if (p->ctx->handle == p->ctx_handle)
 		status = vg_ctl(p->ctx, VGPU_OP_PHYS_FREE, 0, p->offset, p->bytes, 0, NULL);
 	if (!status)
-		vg_phys_give(p->ordinal, p->offset, p->bytes);
-	vg_delete(VG_PHYS, p);
+		phys_forget(p);
+	else
+		vg_delete(VG_PHYS, p);
 	return vg_done(NULL, status);
 }
 
@@ -110,10 +119,8 @@ void vg_vmm_drop_ctx(struct vg_ctx *c)
 			maps[n++] = maps[i];
 			continue;
 		}
-		if (!--p->maps && !p->refs) {
-			vg_phys_give(p->ordinal, p->offset, p->bytes);
-			vg_delete(VG_PHYS, p);
-		}
+		if (!--p->maps && !p->refs)
+			phys_forget(p);
 	}
 	nmaps = n;
 	vg_unlock(&lock);
@@ -211,6 +218,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CU
 		vg_delete(VG_PHYS, p);
 		return vg_fail(c, status);
 	}
+	__atomic_add_fetch(&vg_committed, size, __ATOMIC_RELAXED);
 	*handle = vg_publish(p);
 	return CUDA_SUCCESS;
 }
@@ -327,6 +335,9 @@ static uint32_t apply(struct mapping *m, bool access)
 
 	if (m->access == access)
 		return VGPU_ST_OK;
+	/* Its number may be another context's by now. */
+	if (m->phys->ctx->handle != m->phys->ctx_handle)
+		return VGPU_ST_BAD_HANDLE;
 	status = access ? vg_ctl(m->phys->ctx, VGPU_OP_VMM_MAP, 0, m->va, m->bytes, m->phys->offset + m->offset, NULL) :
 			  vg_ctl(m->phys->ctx, VGPU_OP_VMM_UNMAP, 0, m->va, m->bytes, 0, NULL);
 	if (!status)
