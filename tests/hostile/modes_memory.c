@@ -105,18 +105,28 @@ static void drain(void)
 		c.u.event.record = raw_va(&r, VGPU_STAGING_OFFSET);
 		for (unsigned k = 0; k < 50; k++)
 			raw_io(&r, (unsigned)ctx, &c, NULL, 0, 0);
-		/* A busy agent touches the pages again at once; one that sleeps leaves us the time to take them. */
+		/*
+		 * The pool is emptied first. A busy agent touches the page again at once, so hole after hole
+		 * is punched until we were faster; one that sleeps leaves us the time.
+		 */
 		if (rounds & 1)
 			raw_nap_ms(120);
-		fallocate(r.seg_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, VGPU_SEG0_BYTES);
-		while (n < 512) {
-			void *p = mmap(NULL, huge, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_POPULATE, -1, 0);
+		for (int tries = 0, full = 0; n < 512 && tries < 400; tries++) {
+			void *p;
 
-			if (p == MAP_FAILED)
-				break;
+			if (full)
+				fallocate(r.seg_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, huge);
+			p = mmap(NULL, huge, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_POPULATE, -1, 0);
+			if (p == MAP_FAILED) {
+				full = 1;
+				continue;
+			}
 			grabbed[n++] = p;
+			if (full)
+				break;
 		}
+		fallocate(r.seg_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, VGPU_SEG0_BYTES);
 		taken += (unsigned)n;
 		/* Make the agent look. Our own mapping is not touched: it would be our SIGBUS. */
 		for (int k = 0; k < 20; k++) {
