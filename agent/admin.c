@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The admin queue of a device (vgpu_device.h): synchronous, one command at a time, with a deadline.
- * The one exception is ASYNC_EVENT, which stays posted and completes when a context dies. Its place in
+ * The admin queue of a device (vgpu_device.h): synchronous, with a deadline; only the contexts of a
+ * client that goes are ended together. The one exception is ASYNC_EVENT, which stays posted and completes when a context dies. Its place in
  * the ring of completions must not be taken by a later command, so it is posted anew every
  * ASYNC_AGE commands: the device then forgets the older one. It may have completed just before, so
  * that place is looked at too.
@@ -89,19 +89,21 @@ static void keep_posted(struct device *d)
 	d->async_seq[0] = post(d, &cmd) + 1;
 }
 
-int admin_call(struct device *d, const struct vgpu_admin_cmd *cmd, struct vgpu_reply *out)
+uint64_t admin_post(struct device *d, const struct vgpu_admin_cmd *cmd)
 {
-	uint64_t deadline = now_ns() + ADMIN_MS * 1000000ull, index;
-	struct vgpu_reply *done;
-
-	if (!d->v)
-		return -EPIPE;
 	if (d->ready) {
 		harvest(d);
 		keep_posted(d);
 	}
-	index = post(d, cmd);
-	done = completion_at(d, index);
+	return post(d, cmd);
+}
+
+int admin_wait(struct device *d, uint64_t index, struct vgpu_reply *out)
+{
+	uint64_t deadline = now_ns() + ADMIN_MS * 1000000ull;
+	struct vgpu_reply *done = completion_at(d, index);
+	uint32_t status;
+
 	while (vgpu_load_acquire32(&done->seq) != (uint32_t)(index + 1)) {
 		struct pollfd p[2] = { { .fd = d->irq_fd[0], .events = POLLIN },
 				       { .fd = d->ops->poll_fd(d->v), .events = POLLIN } };
@@ -119,9 +121,13 @@ int admin_call(struct device *d, const struct vgpu_admin_cmd *cmd, struct vgpu_r
 	if (out)
 		memcpy(out, done, sizeof(*out));
 	/* Read once into a local: device memory may change under us. */
-	uint32_t status = vgpu_load_relaxed32(&done->status);
-
+	status = vgpu_load_relaxed32(&done->status);
 	return status < VGPU_ST_COUNT ? (int)status : VGPU_ST_INTERNAL;
+}
+
+int admin_call(struct device *d, const struct vgpu_admin_cmd *cmd, struct vgpu_reply *out)
+{
+	return d->v ? admin_wait(d, admin_post(d, cmd), out) : -EPIPE;
 }
 
 void admin_forget(struct device *d, uint32_t qid)

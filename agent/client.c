@@ -458,11 +458,10 @@ void client_drop(struct client *c, const char *why)
 	else if (c->window)
 		log_debug("client %u (%s, pid %d) is gone", c->id, c->command, c->pid);
 	/* One that lives but misbehaved learns it from its contexts. */
-	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++) {
-		if (why && c->ctx[n].state == CONTEXT_LIVE)
+	for (unsigned n = 0; why && n < VGPU_MAX_CONTEXTS; n++)
+		if (c->ctx[n].state == CONTEXT_LIVE)
 			context_died(&c->ctx[n], VGPU_ST_PROTOCOL, why);
-		context_destroy(&c->ctx[n]);
-	}
+	context_destroy_all(c);
 	if (c->window) {
 		mailbox_call(MAILBOX_DEL_CLIENT, c, 0);
 		context_unmap_window(c);

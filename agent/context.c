@@ -272,6 +272,38 @@ void context_destroy(struct context *x)
 	x->state = CONTEXT_FREE;
 }
 
+_Static_assert(VGPU_MAX_CONTEXTS <= ADMIN_TOGETHER, "all contexts of a client are ended together");
+
+void context_destroy_all(struct client *c)
+{
+	uint64_t index[VGPU_MAX_CONTEXTS];
+	uint32_t ending = 0;
+
+	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++) {
+		struct context *x = &c->ctx[n];
+		struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_CTX_DESTROY, .q = (uint16_t)x->qid };
+
+		if (x->state == CONTEXT_LIVE) {
+			mailbox_call(MAILBOX_DEL_CONTEXT, x, VGPU_ST_CONTEXT_DEAD);
+			ending |= 1u << n;
+			if (x->device->ready)
+				index[n] = admin_post(x->device, &cmd);
+		}
+		x->state = CONTEXT_FREE;
+	}
+	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++) {
+		struct context *x = &c->ctx[n];
+
+		if (!(ending >> n & 1))
+			continue;
+		/* not ready: it was lost since, by one of the waits before this one or earlier */
+		if (x->device->ready && admin_wait(x->device, index[n], NULL) < 0)
+			health_lost(x->device, "it does not answer");
+		x->device->owner[x->qid] = NULL;
+		free_queue_block(x);
+	}
+}
+
 void context_died(struct context *x, uint32_t status, const char *report)
 {
 	struct client *c = x->client;

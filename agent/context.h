@@ -9,6 +9,8 @@
 uint32_t context_create(struct client *c, uint32_t device, uint32_t weight, uint32_t *number);
 /* Ends it whatever its state; its number is free afterwards. */
 void context_destroy(struct context *x);
+/* All of a client's, at once: killing a process takes milliseconds each. */
+void context_destroy_all(struct client *c);
 /*
  * It lives no more: its process died, it broke the protocol, its device went. Tells the client
  * through segment 0 (report may be NULL) and wakes whoever waits. The number stays taken.

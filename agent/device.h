@@ -20,6 +20,10 @@ int device_free_queue(const struct device *d);
  * is gone (the caller goes to health_lost()). `out` may be NULL.
  */
 int admin_call(struct device *d, const struct vgpu_admin_cmd *cmd, struct vgpu_reply *out);
+/* The same in two steps, for up to ADMIN_TOGETHER commands at once. Only while d->ready. */
+#define ADMIN_TOGETHER 8u
+uint64_t admin_post(struct device *d, const struct vgpu_admin_cmd *cmd);
+int admin_wait(struct device *d, uint64_t index, struct vgpu_reply *out);
 void admin_start(struct device *d);
 /* Looks for a context's death; keeps ASYNC_EVENT posted. Never waits. */
 void admin_async(struct device *d);
