@@ -48,27 +48,37 @@ static void declare_params(struct comp *c)
 		}
 }
 
-/* Shared variables of .func bodies lie in front, at the same place for every kernel. */
+/*
+ * Shared variables of .func bodies have places of their own in the module, the same for every
+ * kernel; a kernel's own ones come behind those of the functions that it calls.
+ */
 static void place_shared(struct comp *c)
 {
 	struct func *fn = c->fn;
-	u32 i, k, off = 0, dyn_align = 16;
+	u32 i, k, off = 0, below = 0, dyn_align = fn->dyn_align > 16 ? fn->dyn_align : 16;
 
 	for (i = 0; i < fn->ncallees; i++) {
 		struct func *g = fn->callees[i];
 
-		fn->uses_dyn |= g->uses_dyn;
-		if (g->shared_bytes > off)
-			off = g->shared_bytes;
-		if (g->dyn_align > dyn_align)
-			dyn_align = g->dyn_align;
+		if (g->state != FN_READY) {
+			fn->cyclic = true;
+			continue;
+		}
+		fn->cyclic |= g->cyclic;
+		below = g->shared_bytes > below ? g->shared_bytes : below;
+		dyn_align = g->dyn_align > dyn_align ? g->dyn_align : dyn_align;
 	}
+	/* in a cycle nobody knows what the others need: room for all functions */
+	if (fn->cyclic) {
+		below = c->m->func_shared > below ? c->m->func_shared : below;
+		dyn_align = dyn_align > 128 ? dyn_align : 128;
+	}
+	off = fn->entry ? below : c->m->func_shared;
 	for (k = 0; k < 2; k++)         /* first those that already have a fixed place */
 		for (i = 0; i < c->nshared; i++) {
 			struct sym *v = c->shared[i];
 
 			if (v->dyn) {
-				fn->uses_dyn = true;
 				if (v->align > dyn_align)
 					dyn_align = v->align;
 				continue;
@@ -85,7 +95,9 @@ static void place_shared(struct comp *c)
 			if (v->addr + v->bytes > off)
 				off = (u32)(v->addr + v->bytes);
 		}
-	fn->shared_bytes = off;
+	if (!fn->entry && c->nshared)
+		c->m->func_shared = off;
+	fn->shared_bytes = fn->entry || (c->nshared && off > below) ? off : below;
 	fn->dyn_align = dyn_align;
 	for (i = 0; i < c->nshared; i++)
 		if (c->shared[i]->dyn)
@@ -115,21 +127,13 @@ static void build_cpool(struct comp *c)
 
 /* Deepest chain of .local frames below fn; a cycle gets a fixed allowance. */
 #define RECURSION_LOCAL 16384
-static u32 local_depth(struct func *fn)
+static u32 local_depth(const struct func *fn)
 {
-	u32 i, max = 0;
+	u32 i, max = fn->indirect || fn->cyclic ? RECURSION_LOCAL : 0;
 
-	if (fn->visiting)
-		return RECURSION_LOCAL;
-	fn->visiting = true;
-	for (i = 0; i < fn->ncallees; i++) {
-		u32 d = local_depth(fn->callees[i]);
-
-		max = d > max ? d : max;
-	}
-	if (fn->indirect && max < RECURSION_LOCAL)
-		max = RECURSION_LOCAL;
-	fn->visiting = false;
+	for (i = 0; i < fn->ncallees; i++)
+		if (fn->callees[i]->state == FN_READY && fn->callees[i]->local_total > max)
+			max = fn->callees[i]->local_total;
 	return ((fn->local_bytes + 15) & ~15u) + max;
 }
 
@@ -195,8 +199,11 @@ static void compile(struct comp *c)
 		fn->local_total = MAX_LOCAL;
 }
 
+#define MAX_COMPILE_DEPTH 128   /* a function compiles its callees first, on the C stack */
+
 u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 {
+	static __thread u32 depth;
 	struct comp *c;
 	u32 st;
 
@@ -206,6 +213,11 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 		if (log && log_bytes)
 			snprintf(log, log_bytes, "%s", fn->why ? fn->why : "");
 		return fn->status;
+	}
+	if (depth >= MAX_COMPILE_DEPTH) {
+		if (log && log_bytes)
+			snprintf(log, log_bytes, "1:1: '%s': calls are nested too deeply", fn->name);
+		return VGPU_ST_NOT_SUPPORTED;
 	}
 	c = calloc(1, sizeof(*c));
 	if (!c)
@@ -219,6 +231,7 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 		 &c->bail, log, log_bytes);
 	c->lx.tline = c->lx.line;
 	c->lx.line_start -= fn->body_col;
+	depth++;
 	if (!setjmp(c->bail)) {
 		compile(c);
 		fn->state = FN_READY;
@@ -236,6 +249,7 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 		fn->callees = NULL;
 		fn->ncallees = fn->callees_cap = 0;
 	}
+	depth--;
 	map_free(&c->syms);
 	pool_free(&c->pool);
 	free(c->code);

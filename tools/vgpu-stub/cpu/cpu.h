@@ -195,6 +195,7 @@ struct module {
 	struct late { struct late *next; u64 addr, cap; } *late;        /* variables of functions */
 	struct init *inits;
 	u64 const_bytes;
+	u32 func_shared;        /* shared memory handed out to .func bodies */
 };
 
 /* ---- warp IR --------------------------------------------------------------------------- */
@@ -291,7 +292,7 @@ struct func {
 	u32 cpool_bytes, frame_bytes;
 	u32 shared_bytes, local_bytes, local_total;
 	u32 dyn_align, regs;
-	bool calls, calls_ptr, indirect, uses_dyn, visiting;
+	bool calls, calls_ptr, indirect, cyclic;
 	u32 param_reg_base;     /* frame offsets of formal registers: parg[], pret[] */
 	u32 *parg, *pret;       /* of formals that are registers */
 	struct func **callees;

@@ -170,7 +170,6 @@ static u32 address_of(struct comp *c, const struct stmt *st, struct sym *s, s64 
 	if (s->space == SPACE_SHARED) {
 		if (s->dyn && !c->fn->entry) {
 			/* where dynamic shared memory starts is known at launch only */
-			c->fn->uses_dyn = true;
 			if (s->align > c->fn->dyn_align)
 				c->fn->dyn_align = s->align;
 			r = sreg(c, SR_COUNT, w);

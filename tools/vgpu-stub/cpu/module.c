@@ -172,7 +172,7 @@ static void module_var(struct lex *lx, struct module *m, bool ext)
 	struct sym *v;
 	struct map_ent *old;
 	const char *name;
-	u32 n;
+	u32 n, line, col;
 
 	lex_next(lx);
 	/* .const[2] and the like: old banks */
@@ -181,6 +181,8 @@ static void module_var(struct lex *lx, struct module *m, bool ext)
 		lex_expect(lx, ']');
 	}
 	v = need(lx, pool_alloc(&m->pool, sizeof(*v)));
+	line = lx->tline;
+	col = lx->tcol;
 	parse_var_head(lx, v, &m->pool, &name, &n);
 	v->what = V_VAR;
 	v->space = space;
@@ -191,8 +193,8 @@ static void module_var(struct lex *lx, struct module *m, bool ext)
 		u32 depth = 0;
 		u64 count = 1;
 
-		if (space == SPACE_SHARED)
-			lex_fail(lx, VGPU_ST_INVALID_PTX, "a .shared variable cannot have an initialiser");
+		if (space == SPACE_SHARED || ext)
+			lex_fail(lx, VGPU_ST_INVALID_PTX, "'%s' cannot have an initialiser", name);
 		in->v = v;
 		in->p = lx->p;
 		in->line = lx->line;
@@ -214,18 +216,21 @@ static void module_var(struct lex *lx, struct module *m, bool ext)
 	if (old) {
 		struct sym *o = old->val;
 
-		if (o->what != V_VAR || o->space != v->space)
+		/* any number of .extern declarations, one definition */
+		if (o->what != V_VAR || o->space != v->space || (!ext && !o->ext)) {
+			lx->tline = line;
+			lx->tcol = col;
 			lex_fail(lx, VGPU_ST_INVALID_PTX, "'%s' is declared twice", name);
-		if (ext || o->bytes > v->bytes)
-			return;
-		if (o->ext && !ext) {
-			o->ext = false;
-			o->bytes = v->bytes;
-			o->align = v->align;
-			o->dyn = v->dyn;
-			if (m->inits && m->inits->v == v)
-				m->inits->v = o;
 		}
+		if (ext)
+			return;
+		o->ext = false;
+		o->bytes = v->bytes;
+		o->align = v->align;
+		o->dyn = v->dyn;
+		o->type = v->type;
+		if (m->inits && m->inits->v == v)
+			m->inits->v = o;
 		return;
 	}
 	add_sym(lx, m, v, n, space != SPACE_SHARED);
