@@ -20,7 +20,8 @@
 #define YIELD_NS 20000u
 #define YIELD_BAD_NS 50000u
 #define YIELD_PENALTY_NS 5000000u
-#define CREDIT_BATCH (VGPU_STREAM_CREDITS * 3 / 4)
+#define CREDIT_BATCH 64u
+#define FLOW_STILL_NS 200000u
 #define SLICE_FIRST_NS 100000000u
 #define SLICE_NS 500000000u
 #define SLICE_PRINT_NS 2000000u
@@ -177,6 +178,33 @@ uint32_t vg_wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ti
 	return vg_wait_timeline_for(c, t, ticket, ~0ull);
 }
 
+/*
+ * As long as the stream moves, stay in step with it: small refills keep agent and device from falling
+ * asleep between them, and a sleep here would be ended by the very next command anyway. Ends when
+ * the ticket is reached, or nothing has moved for FLOW_STILL_NS.
+ */
+static void wait_flow(struct vg_stream *s, uint64_t ticket)
+{
+	uint64_t seen = 0, v, moved_ns = vg_now_ns();
+
+	while ((v = vgpu_load_acquire64(&s->tl->value)) < ticket && !vg_ctx_error(s->ctx)) {
+		uint64_t now = vg_now_ns();
+
+		if (v != seen) {
+			seen = v;
+			moved_ns = now;
+		} else if (now - moved_ns > FLOW_STILL_NS) {
+			return;
+		}
+		if (vg.cores < 4) {
+			sched_yield();
+			continue;
+		}
+		for (int i = 0; i < 16; i++)
+			vgpu_cpu_relax();
+	}
+}
+
 void vg_wait_credit(struct vg_stream *s, uint64_t ticket)
 {
 	uint64_t v = vgpu_load_acquire64(&s->tl->value);
@@ -185,9 +213,10 @@ void vg_wait_credit(struct vg_stream *s, uint64_t ticket)
 		uint64_t state = __atomic_load_n(&s->state, __ATOMIC_RELAXED);
 		uint64_t later = __atomic_load_n(&s->ring[(state + CREDIT_BATCH) % VGPU_STREAM_CREDITS], __ATOMIC_RELAXED);
 
-		/* Until a good part is free: one sleep for many commands, and the device still has some to do. */
+		/* Until a part is free: one wait for many commands, and the device still has some to do. */
 		if (later > ticket)
 			ticket = later;
+		wait_flow(s, ticket);
 		/* Dead or lost: let the caller run into the error at its next check. */
 		if (vg_wait_timeline(s->ctx, s->tl, ticket))
 			return;
