@@ -79,11 +79,21 @@ int main(void)
 	EXPECT(cur == own);
 	CK(cuCtxGetDevice(&dev));
 	EXPECT_EQ(dev, 0);
-	CK(cuMemGetInfo(&free0, &total));
-	EXPECT(free0 <= total && total > 0);
-	CK(cuMemAlloc(&d, 8 << 20));
-	CK(cuMemGetInfo(&free1, &total));
-	EXPECT(free1 + (8 << 20) <= free0);
+	/* An allocation shows in the free memory; again if a neighbour freed some at that moment. */
+	for (int tries = 0; ; tries++) {
+		CK(cuMemGetInfo(&free0, &total));
+		EXPECT(free0 <= total && total > 0);
+		CK(cuMemAlloc(&d, 8 << 20));
+		CK(cuMemGetInfo(&free1, &total));
+		if (free1 + (8 << 20) <= free0)
+			break;
+		if (tries == 20) {
+			e2e_fail("8 MiB taken, free memory went from %zu to %zu", free0, free1);
+			break;
+		}
+		CK(cuMemFree(d));
+		e2e_sleep_ms(10);
+	}
 	/* More than there is, and more than there can be. */
 	WANT(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc(&d, total + (1 << 20)));
 	WANT(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc(&d, (size_t)1 << 60));
@@ -98,8 +108,7 @@ int main(void)
 	CK(cuCtxDestroy(second));
 	CK(cuCtxGetCurrent(&cur));
 	EXPECT(cur == own);
-	CK(cuMemGetInfo(&free1, &total));
-	EXPECT(free1 + (8 << 20) <= free0 && free1 + (16 << 20) > free0);
+	EXPECT(drv_free_again(free1));
 
 	CK(cuDevicePrimaryCtxRetain(&primary, 0));
 	CK(cuDevicePrimaryCtxRetain(&again, 0));
@@ -125,12 +134,11 @@ int main(void)
 	CK(cuMemGetInfo(&free0, &total));
 	for (int i = 0; i < 10; i++) {
 		CK(cuCtxCreate_v2(&second, 0, 0));
-		d = drv_alloc(1 << 20);
-		CK(cuMemsetD8(d, 1, 1 << 20));
+		d = drv_alloc(2 << 20);
+		CK(cuMemsetD8(d, 1, 2 << 20));
 		CK(cuCtxDestroy(second));
 	}
-	CK(cuMemGetInfo(&free1, &total));
-	EXPECT_EQ(free1, free0);
+	EXPECT(drv_free_again(free0));
 	CK(cuCtxDestroy(own));
 	return e2e_end("own, primary, stack, 10 in a row");
 }

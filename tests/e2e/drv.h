@@ -96,6 +96,25 @@ static inline CUdeviceptr drv_alloc(size_t bytes)
 	return p;
 }
 
+/*
+ * Free memory is a number of the whole device, and neighbours come and go between two looks: what was
+ * given back must be there within two seconds, give or take a small neighbour. A leak stays.
+ */
+static inline int drv_free_again(size_t want)
+{
+	double end = e2e_now_s() + 2;
+	size_t now, total;
+
+	for (;;) {
+		CK(cuMemGetInfo(&now, &total));
+		if (now + ((size_t)4 << 20) >= want)
+			return 1;
+		if (e2e_now_s() > end)
+			return 0;
+		e2e_sleep_ms(20);
+	}
+}
+
 /* Device copy of a host array. */
 static inline CUdeviceptr drv_upload(const void *host, size_t bytes)
 {
