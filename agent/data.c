@@ -501,7 +501,7 @@ static void *data_loop(void *unused)
 		if (turn())
 			idle_reset(&data.idle);
 		else if (idle_step(&data.idle, data.stalled != 0) && sleep_until_woken())
-			idle_reset(&data.idle);
+			idle_slept(&data.idle);
 	}
 	return NULL;
 }

@@ -8,6 +8,8 @@
 #include "agent.h"
 #include "cpu.h"
 
+#define BURST 16u
+
 static uint64_t per_us = 1000;
 static int use_tsc;
 
@@ -56,13 +58,19 @@ void idle_init(struct idle *i, unsigned cores, unsigned spin_us)
 
 AGENT_HOT int idle_step(struct idle *i, int stalled)
 {
-	uint64_t now = ticks(), after;
+	uint64_t now = ticks(), after, limit = i->limit, patience = 10 * i->spin;
 
+	if (stalled) {
+		limit = i->stall;
+	} else if (i->share && i->turns >= BURST) {
+		limit *= 10;
+		patience *= 10;         /* a sleep and a wake-up cost both sides more than 30 us */
+	}
 	if (!i->since)
 		i->since = now;
-	if (now - i->since >= (stalled ? i->stall : i->limit))
+	if (now - i->since >= limit)
 		return 1;
-	if (now - i->since < i->spin || (now < i->no_yield_until && now - i->since < 10 * i->spin)) {
+	if (now - i->since < i->spin || (now < i->no_yield_until && now - i->since < patience)) {
 		vgpu_cpu_relax();
 		return 0;
 	}
@@ -70,7 +78,8 @@ AGENT_HOT int idle_step(struct idle *i, int stalled)
 		return 1;
 	sched_yield();
 	after = ticks();
-	if (after - now > i->slow && !stalled)
+	/* in a burst, who had the core was most likely the device, at our work: more patience */
+	if (after - now > (limit > i->limit ? 20 * i->slow : i->slow) && !stalled)
 		i->no_yield_until = after + i->penalty;
 	return 0;
 }

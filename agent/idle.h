@@ -6,6 +6,9 @@
  * keeps the one who would bring work off the core, so spin 0.3 us, yield until --spin-us, and when a
  * yield took long (the core has other work to do) do not yield for a while but spin 3 us and sleep.
  *
+ * After a burst (BURST turns with work since the last sleep) the next one is likely: a client that
+ * waits for credits sleeps for 100 to 200 us. Then yielding goes on for ten times --spin-us.
+ *
  * A full device ring is another matter: nobody wakes us when there is room again, and whoever makes
  * room needs the core. Then yielding goes on for 2 ms without progress, before the timer takes over.
  */
@@ -17,12 +20,15 @@
 struct idle {
 	uint64_t since, no_yield_until; /* ticks */
 	uint64_t spin, limit, slow, penalty, stall;
+	unsigned turns;                                 /* with work, since the last sleep */
 	int share;                                      /* more pollers than cores */
 };
 
 void idle_init(struct idle *i, unsigned cores, unsigned spin_us);
 /* There was work. */
-static inline void idle_reset(struct idle *i) { i->since = 0; }
+static inline void idle_reset(struct idle *i) { i->since = 0; i->turns++; }
+/* It has slept: the burst, if there was one, is over. */
+static inline void idle_slept(struct idle *i) { i->since = 0; i->turns = 0; }
 /* Nothing to do (stalled: but for full rings): passes a little time. 1: it is time to sleep. */
 int idle_step(struct idle *i, int stalled);
 
