@@ -160,6 +160,10 @@ u32 mem_copy(struct engine *e, void *dst, const void *src, size_t bytes)
 {
 	struct tstate *ts = tstate_get(e);
 
+	if (!bytes)
+		return VGPU_ST_OK;
+	if (!dst || !src)
+		return VGPU_ST_ILLEGAL_ADDRESS;
 	if (!ts)
 		return VGPU_ST_OUT_OF_MEMORY;
 	if (sigsetjmp(ts->jmp, 0)) {
@@ -179,8 +183,12 @@ u32 mem_fill(struct engine *e, void *dst, u32 value, unsigned elem, size_t count
 	struct tstate *ts = tstate_get(e);
 	size_t i;
 
-	if (elem != 1 && elem != 2 && elem != 4)
+	if ((elem != 1 && elem != 2 && elem != 4) || count > SIZE_MAX / elem || ((u64)dst & (elem - 1)))
 		return VGPU_ST_INVALID;
+	if (!count)
+		return VGPU_ST_OK;
+	if (!dst)
+		return VGPU_ST_ILLEGAL_ADDRESS;
 	if (!ts)
 		return VGPU_ST_OUT_OF_MEMORY;
 	if (sigsetjmp(ts->jmp, 0)) {
