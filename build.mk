@@ -114,7 +114,7 @@ $(B)/bin/vgpu: $(call objs,tool,$(TOOL))
 
 # ---- libcuda-lite -------------------------------------------------------------------------------
 # Every library is loadable alone (-z defs) and needs libc only (libcudart: libcuda too).
-SO := -shared -Wl,-z,defs -Wl,-z,relro,-z,now -Wl,-z,nodelete -Wl,--as-needed
+SO := -shared -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,-z,relro,-z,now -Wl,-z,nodelete -Wl,--as-needed
 
 $(O)/lib/%.o: %.c
 	@mkdir -p $(@D)
