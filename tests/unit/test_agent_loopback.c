@@ -463,7 +463,7 @@ static void test_drained(void)
 	struct raw a, b;
 	struct statfs fs;
 	uint64_t one = 1, t, at = 0;
-	uint32_t na, nb;
+	uint32_t na = 0, nb = 0;
 	char end[8];
 	int hoard;
 
