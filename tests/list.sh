@@ -38,6 +38,9 @@ for p in tests/system/*.sh; do
 	[ "$p" = tests/system/lib.sh ] || many "system/$(basename "$p" .sh)" 300 "$p" "$B"
 done
 
+# --- an unmodified llama.cpp, fetched from npm where that can be had
+many llm 700 tests/llm/run.sh "$B"
+
 # --- hostile clients and deaths
 many hostile 900 tests/hostile/run.sh "$B"
 many crowd 300 tests/hostile/crowd.sh "$B"
