@@ -115,7 +115,7 @@ int admin_wait(struct device *d, uint64_t index, struct vgpu_reply *out)
 			return -errno;
 		if (p[0].revents && read(d->irq_fd[0], &drain, 8) < 0 && errno != EAGAIN)
 			return -errno;
-		if (p[1].revents && d->ops->event(d->v) < 0)
+		if (p[1].revents && (d->ops->event(d->v) < 0 || device_trouble(d)))
 			return -EPIPE;
 	}
 	if (out)

@@ -44,6 +44,9 @@ struct options {
 	unsigned spin_us;
 	int huge;                       /* 0: --no-hugepages */
 	int sandbox;                    /* 0: --no-seccomp */
+	const char *bind, *unbind;      /* do that and end */
+	const char *modules;            /* folder of kernel modules to load first */
+	const char *run;                /* program to start when ready; its end is ours */
 };
 #define CPU_AUTO (-1)
 #define CPU_NONE (-2)

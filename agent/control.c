@@ -17,6 +17,7 @@
 
 #include "client.h"
 #include "device.h"
+#include "init.h"
 
 static int signal_fd = -1;
 
@@ -64,6 +65,8 @@ int control_init(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGCHLD);
+	if (getpid() == 1)
+		sigaddset(&set, SIGUSR2);       /* what poweroff sends to init */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -143,11 +146,14 @@ static void signals(void)
 
 	while (read(signal_fd, &s, sizeof(s)) == sizeof(s)) {
 		if (s.ssi_signo == SIGCHLD) {
-			while (waitpid(-1, NULL, WNOHANG) > 0)
-				;
+			pid_t pid;
+
+			while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+				if (init_is_program(pid))
+					vgpu_store_relaxed32(&agent.stop, 1);
 			continue;
 		}
-		log_info("%s: ending", s.ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT");
+		log_info("%s: ending", s.ssi_signo == SIGTERM ? "SIGTERM" : s.ssi_signo == SIGINT ? "SIGINT" : "SIGUSR2");
 		vgpu_store_relaxed32(&agent.stop, 1);
 	}
 }
@@ -157,6 +163,7 @@ static void event(uint64_t data, uint32_t events)
 	unsigned index = (unsigned)(data >> 32) & 0xffff;
 	struct client *c = &agent.client[index % AGENT_CLIENTS];
 	struct device *d = &agent.dev[index % VGPU_MAX_DEVICES];
+	const char *why = "its connection was closed";
 	uint64_t drain;
 
 	switch ((enum control_kind)(data >> 56)) {
@@ -186,8 +193,8 @@ static void event(uint64_t data, uint32_t events)
 			break;
 		break;          /* admin_async() looks every round */
 	case CONTROL_DEVICE:
-		if (d->v && (d->ops->event(d->v) < 0 || (events & (EPOLLHUP | EPOLLERR))))
-			health_lost(d, "its connection was closed");
+		if (d->v && (d->ops->event(d->v) < 0 || (events & (EPOLLHUP | EPOLLERR)) || (why = device_trouble(d))))
+			health_lost(d, why);
 		break;
 	}
 }

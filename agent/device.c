@@ -213,6 +213,19 @@ void device_detach(struct device *d)
 	pool_free(&d->admin_mem);
 }
 
+const char *device_trouble(struct device *d)
+{
+	uint32_t csts = 0;
+
+	if (!d->ready)
+		return NULL;
+	if (reg_read(d, VGPU_REG_CSTS, &csts) < 0)
+		return "it does not answer";
+	if (csts & VGPU_CSTS_FATAL)
+		return "it reports a fatal error";
+	return csts & VGPU_CSTS_RDY ? NULL : "somebody else reset it";
+}
+
 int device_free_queue(const struct device *d)
 {
 	for (unsigned q = 0; q < d->info.max_contexts; q++)

@@ -12,6 +12,9 @@ int device_attach(struct device *d, char *why, size_t why_bytes);
 /* Stops it (if it still answers), closes it, frees what it held. No context may be left. */
 void device_detach(struct device *d);
 
+/* Looks at a ready device's registers: NULL, or why it is lost. */
+const char *device_trouble(struct device *d);
+
 /* A free queue of the device, or -1. */
 int device_free_queue(const struct device *d);
 

@@ -3,7 +3,7 @@
  * vgpu-agent: owns the device, serves clients. This file is the boot order; nothing is set up
  * anywhere else. Exit status: 0 after SIGTERM or SIGINT, 1 start-up failed (a line says why), 2 usage.
  *
- * As PID 1 it depends on nothing here: no /proc, no /sys (cpu.c does without), SIGCHLD is reaped.
+ * As PID 1 (init.c) it first mounts what a machine needs, and powers off at the end.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -13,17 +13,23 @@
 #include "cpu.h"
 #include "data.h"
 #include "idle.h"
+#include "init.h"
 #include "options.h"
 #include "pidfile.h"
 #include "seccomp.h"
+#include "vfio_pci.h"
 
-int main(int argc, char **argv)
+static int serve(int argc, char **argv)
 {
 	char text[300];
 	int pidfile, rc = options_parse(&agent.opt, argc, argv);
 
 	if (rc)
 		return rc > 0 ? 0 : 2;
+	if (agent.opt.bind || agent.opt.unbind)
+		return (agent.opt.bind ? pci_bind(agent.opt.bind) : pci_unbind(agent.opt.unbind)) < 0;
+	if (init_prepare() < 0)
+		return 1;
 
 	/* 1. This machine. */
 	cpu_init();
@@ -62,6 +68,7 @@ int main(int argc, char **argv)
 	/* 5. Serve. */
 	log_say("ready: listening on %s, %u device%s", agent.opt.listen,
 		 agent.opt.devices, agent.opt.devices == 1 ? "" : "s");
+	init_ready();
 	control_run();
 	rc = 0;
 stop:
@@ -70,4 +77,10 @@ stop:
 out:
 	pidfile_drop(agent.opt.pidfile, pidfile);
 	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	init_begin();
+	return init_end(serve(argc, argv));
 }

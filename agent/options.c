@@ -11,7 +11,7 @@
 
 enum { OPT_DEVICE = 256, OPT_LISTEN, OPT_PIDFILE, OPT_CPU, OPT_MODE, OPT_MAX_CONTEXTS, OPT_MAX_CLIENTS,
        OPT_CLIENT_MEMORY, OPT_CLIENT_WINDOW, OPT_WINDOWS, OPT_UID_CLIENTS, OPT_SPIN_US, OPT_NO_HUGE, OPT_NO_SECCOMP,
-       OPT_HELP, OPT_VERSION };
+       OPT_BIND, OPT_UNBIND, OPT_MODULES, OPT_RUN, OPT_HELP, OPT_VERSION };
 
 static const struct option table[] = {
 	{ "device", 1, NULL, OPT_DEVICE },
@@ -28,6 +28,10 @@ static const struct option table[] = {
 	{ "spin-us", 1, NULL, OPT_SPIN_US },
 	{ "no-hugepages", 0, NULL, OPT_NO_HUGE },
 	{ "no-seccomp", 0, NULL, OPT_NO_SECCOMP },
+	{ "bind", 1, NULL, OPT_BIND },
+	{ "unbind", 1, NULL, OPT_UNBIND },
+	{ "modules", 1, NULL, OPT_MODULES },
+	{ "run", 1, NULL, OPT_RUN },
 	{ "verbose", 0, NULL, 'v' },
 	{ "quiet", 0, NULL, 'q' },
 	{ "help", 0, NULL, 'h' },
@@ -39,8 +43,13 @@ static const char help[] =
 	"vgpu-agent: owns a vgpu device and serves it to the processes of this machine\n"
 	"\n"
 	"usage: vgpu-agent --device D [options]\n"
+	"       vgpu-agent --bind A | --unbind A\n"
 	"\n"
-	"  --device D          vfio-user:SOCKET (a vgpu-stub); up to 8 times\n"
+	"  --device D          vfio-user:SOCKET (a vgpu-stub), a PCI address like 0000:00:05.0,\n"
+	"                      vendor:device like 1b36:7667, or auto: the first device of our kind;\n"
+	"                      up to 8 times\n"
+	"  --bind A            gives the PCI function A to the kernel's vfio-pci, says each step, ends\n"
+	"  --unbind A          takes it back\n"
 	"  --listen A          socket for clients [/run/vgpu/agent.sock as root,\n"
 	"                      else $XDG_RUNTIME_DIR/vgpu/agent.sock]\n"
 	"  --mode OCTAL        permissions of that socket [0666]\n"
@@ -56,6 +65,8 @@ static const char help[] =
 	"  --spin-us N         how long to look for work before sleeping [20]\n"
 	"  --no-hugepages      do not use hugetlb pages\n"
 	"  --no-seccomp        do not restrict system calls after start (for debuggers)\n"
+	"  --modules DIR       load DIR/*.ko in the order of their names first\n"
+	"  --run PROGRAM       start it when ready, end when it ends (PID 1: then power off)\n"
 	"  -v, --verbose       more log lines      -q, --quiet  warnings and errors only\n"
 	"  -h, --help          this text           --version\n"
 	"\n"
@@ -179,6 +190,18 @@ static int option(struct options *o, int opt, const char *name, const char *arg)
 	case OPT_NO_SECCOMP:
 		o->sandbox = 0;
 		return 0;
+	case OPT_BIND:
+		o->bind = arg;
+		return 0;
+	case OPT_UNBIND:
+		o->unbind = arg;
+		return 0;
+	case OPT_MODULES:
+		o->modules = arg;
+		return 0;
+	case OPT_RUN:
+		o->run = arg;
+		return 0;
 	case 'v':
 		log_level = LOG_DEBUG;
 		return 0;
@@ -222,8 +245,12 @@ int options_parse(struct options *o, int argc, char **argv)
 		fprintf(stderr, "vgpu-agent: %s: no such option; see vgpu-agent --help\n", argv[optind]);
 		return -1;
 	}
+	if (o->bind || o->unbind)
+		return 0;
+	if (!o->devices && getpid() == 1)
+		o->device[o->devices++] = "auto";
 	if (!o->devices) {
-		fprintf(stderr, "vgpu-agent: no device; use --device vfio-user:SOCKET (see vgpu-agent --help)\n");
+		fprintf(stderr, "vgpu-agent: no device; use --device vfio-user:SOCKET or a PCI address (see vgpu-agent --help)\n");
 		return -1;
 	}
 	if (!o->listen[0]) {

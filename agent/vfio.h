@@ -20,7 +20,7 @@ struct vfio;
 #define VFIO_PCI_MSIX   2u
 
 struct vfio_ops {
-	const char *prefix;             /* "vfio-user:"; what follows is for open() */
+	const char *prefix;             /* "vfio-user:"; what follows is for open(). "": takes all of it */
 	const char *name;               /* "vfio-user", for people */
 	int same_kernel;                /* the device's processes are reached by membarrier */
 	int needs_va;                   /* dma_map wants the memory mapped here */
@@ -48,6 +48,7 @@ struct vfio_ops {
 };
 
 extern const struct vfio_ops vfio_user_ops;
+extern const struct vfio_ops vfio_group_ops;
 
 /* The transport for a --device text, NULL and a sentence in `why` when there is none. */
 const struct vfio_ops *vfio_find(const char *spec, char *why, size_t why_bytes);

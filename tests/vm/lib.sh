@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# What run.sh and guest.sh share. After vm_prepare: $qemu and $kernel (folder).
+
+# vm_prepare BUILD: fetches or finds QEMU and kernel in BUILD/vm (or $VGPU_VM_CACHE). 77 and a reason on stderr: not here.
+vm_prepare() {
+	local cache=${VGPU_VM_CACHE:-$1/vm} here
+	here=$(dirname "${BASH_SOURCE[0]}")
+	qemu=$("$here/fetch-qemu.sh" "$cache/qemu") || return
+	"$here/fetch-kernel.sh" "$cache/kernel" || return
+	kernel=$cache/kernel
+}
+
+# vm_initramfs OUT ENTRY...: busybox with its commands, the modules, and ENTRY...
+vm_initramfs() {
+	local out=$1 cmd links=()
+	shift
+	for cmd in sh cat dd dmesg echo env false free grep head insmod ip kill ln ls mkdir mount mv nproc poweroff printf ps pwd \
+		   readlink rm rmdir sed seq sleep sort sync tail tee test time timeout top touch tr true umount uname usleep vi wc; do
+		links+=("bin/$cmd@busybox")
+	done
+	"$(dirname "${BASH_SOURCE[0]}")/mkinitramfs.py" "$out" bin/busybox="$kernel/busybox" "${links[@]}" \
+		modules="$kernel/modules" "$@"
+}
+
+# vm_qemu SOCKET INITRAMFS CMDLINE ARG...: a guest with the device that is served on SOCKET. Plain emulation (tcg): needs neither
+# /dev/kvm nor root. The IOMMU is what makes VFIO in the guest possible.
+vm_qemu() {
+	local sock=$1 initramfs=$2 cmdline=$3 mem=${VGPU_VM_MEMORY:-512M}
+	shift 3
+	exec "$qemu" -nodefaults -no-user-config -display none -no-reboot \
+		-M q35,accel=tcg,kernel-irqchip=off,memory-backend=ram -cpu max -m "$mem" \
+		-object "memory-backend-memfd,id=ram,size=$mem,share=on" \
+		-device intel-iommu,intremap=on,caching-mode=on,device-iotlb=on \
+		-device isa-debug-exit,iobase=0xf4,iosize=4 \
+		-kernel "$kernel/vmlinuz" -initrd "$initramfs" -append "console=ttyS0 quiet panic=-1 intel_iommu=on $cmdline" \
+		-device "{\"driver\":\"vfio-user-pci\",\"id\":\"vgpu0\",\"socket\":{\"type\":\"unix\",\"path\":\"$sock\"}}" "$@"
+}
