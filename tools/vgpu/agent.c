@@ -84,16 +84,29 @@ static int hello(int fd, struct vgpu_msg_hello_r *r)
 	return call(fd, &h.h, r, sizeof(*r));
 }
 
-int agent_answers(const char *path)
+int agent_try(const char *path, char *why, size_t bytes)
 {
 	struct vgpu_msg_hello_r r;
-	int fd = dial(path), ok;
+	int fd = dial(path), err;
 
+	if (bytes)
+		why[0] = 0;
 	if (fd < 0)
-		return 0;
-	ok = !hello(fd, &r) && r.status == VGPU_ST_OK;
+		return fd;
+	err = hello(fd, &r);
 	close(fd);
-	return ok;
+	if (err || r.status == VGPU_ST_OK)
+		return err;
+	r.text[sizeof(r.text) - 1] = 0;
+	snprintf(why, bytes, "it refuses: %s", r.text);
+	return -ECONNREFUSED;
+}
+
+int agent_answers(const char *path)
+{
+	char why[128];
+
+	return !agent_try(path, why, sizeof(why));
 }
 
 const char *agent_find(char *buf, size_t bytes)

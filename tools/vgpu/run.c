@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *const preload[] = { "libcuda.so.1", "libcudart.so.12", "libcudart.so.13" };
+const char *const run_preload[] = { "libcuda.so.1", "libcudart.so.12", "libcudart.so.13", NULL };
 
 static volatile sig_atomic_t child_pid;
 
@@ -45,11 +45,11 @@ static int prepend(const char *name, const char *value, char sep)
 
 static int environment(const char *agent)
 {
-	char lib[PATH_MAX], list[4 * PATH_MAX] = "";
+	char lib[PATH_MAX], list[12 * PATH_MAX] = "";
 	size_t n = 0;
 
-	for (size_t i = 0; i < sizeof(preload) / sizeof(preload[0]); i++) {
-		if (tool_path(lib, sizeof(lib), "lib", preload[i]))
+	for (size_t i = 0; run_preload[i]; i++) {
+		if (tool_path(lib, sizeof(lib), "lib", run_preload[i]))
 			return -1;
 		if (access(lib, R_OK)) {
 			complain("%s is missing: build it with 'make', or reinstall", lib);

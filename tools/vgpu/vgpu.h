@@ -23,6 +23,7 @@ struct command {
 int cmd_run(int argc, char **argv);
 int cmd_smi(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 
 /* "vgpu: ..." on stderr. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -42,6 +43,8 @@ void json_f(struct json *j, const char *key, double v);         /* NaN becomes n
 /* Path of the socket an agent answers on, by the clients' search order; NULL if none answers. */
 const char *agent_find(char *buf, size_t bytes);
 int agent_answers(const char *path);
+/* 0; -errno; -ECONNREFUSED with words in `why` when the agent is there and refuses. */
+int agent_try(const char *path, char *why, size_t bytes);
 struct agent_status {
 	struct vgpu_msg_hello_r hello;
 	struct vgpu_msg_status_r status;        /* totals; its client array is not used */
@@ -60,6 +63,9 @@ struct private_gpu {
 };
 int private_start(struct private_gpu *p, char *const stub_args[], int verbose);
 void private_stop(struct private_gpu *p);
+
+/* What vgpu run preloads: file names in our lib folder, NULL-terminated. */
+extern const char *const run_preload[];
 
 /* Folders next to this binary: <prefix>/bin and <prefix>/lib. */
 int tool_path(char *buf, size_t bytes, const char *folder, const char *name);

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vgpu doctor [-j] [-p PID | [--] CMD [ARG...]]: why a program would not use the GPU. Every check prints
+ * ok, warn or fail, what it saw, and the exact fix; the last line is the verdict. Exit status 0 without a
+ * fail, 1 with one, 2 for usage.
+ */
+#define _GNU_SOURCE
+#include "doctor.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const level_name[] = { "ok", "warn", "fail" };
+
+const char *text(const char *fmt, ...)
+{
+	static char ring[8][8192];
+	static unsigned next;
+	char *to = ring[next++ % 8];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(to, sizeof(ring[0]), fmt, ap);
+	va_end(ap);
+	return to;
+}
+
+const char *base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Paths and names come from files: no control character of theirs reaches the terminal. */
+static void printable(char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			*s = '?';
+}
+
+void report(struct doctor *d, enum level l, const char *check, const char *fix, const char *fmt, ...)
+{
+	char seen[8192], todo[8192], name[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(seen, sizeof(seen), fmt, ap);
+	va_end(ap);
+	snprintf(todo, sizeof(todo), "%s", fix ? fix : "");
+	snprintf(name, sizeof(name), "%s", check);
+	printable(seen);
+	printable(todo);
+	printable(name);
+	d->count[l]++;
+	if (l == FAIL && !d->first[0])
+		snprintf(d->first, sizeof(d->first), "%.150s: %.350s", name, seen);
+	if (d->json) {
+		json_open(d->json, NULL, '{');
+		json_str(d->json, "name", name);
+		json_str(d->json, "status", level_name[l]);
+		json_str(d->json, "observed", seen);
+		json_str(d->json, "fix", l == GOOD ? "" : todo);
+		json_close(d->json, '}');
+		return;
+	}
+	printf("%-4s  %s: %s\n", level_name[l], name, seen);
+	if (l != GOOD && todo[0])
+		printf("      fix: %s\n", todo);
+	fflush(stdout);
+}
+
+static void verdict(struct doctor *d, const char *target)
+{
+	char line[1024];
+	unsigned f = d->count[FAIL], w = d->count[WARN];
+
+	if (f)
+		snprintf(line, sizeof(line), "%u failure%s, %u warning%s: %s. First: %.600s", f, f == 1 ? "" : "s", w,
+			 w == 1 ? "" : "s", target ? "it would not use the GPU, or not rightly" :
+			 "programs would not use the GPU", d->first);
+	else
+		snprintf(line, sizeof(line), "nothing found that keeps %.200s from the GPU (%u warning%s)",
+			 target ? target : "a program", w, w == 1 ? "" : "s");
+	printable(line);
+	if (d->json)
+		json_str(d->json, "verdict", line);
+	else
+		printf("verdict: %s\n", line);
+}
+
+static int usage(FILE *to)
+{
+	fputs("usage: vgpu doctor [-j] [-p PID | [--] CMD [ARG...]]\n"
+	      "  Says why a program would not use the GPU: system, then CMD (a program, a script, or a library such as\n"
+	      "  libggml-cuda.so), or the running process PID. Reads only; CMD is not run.\n"
+	      "  Exit status: 0 nothing fails, 1 something fails, 2 usage.\n", to);
+	return to == stderr ? 2 : 0;
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	static struct doctor d;
+	struct json j = { .out = stdout };
+	const char *target = NULL;
+	int i, json = 0;
+
+	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
+		if (!strcmp(argv[i], "--")) {
+			i++;
+			break;
+		}
+		if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help"))
+			return usage(stdout);
+		if (!strcmp(argv[i], "-j")) {
+			json = 1;
+		} else if (!strcmp(argv[i], "-p") && i + 1 < argc) {
+			char *end;
+			long pid = strtol(argv[++i], &end, 10);
+
+			if (*end || pid <= 0 || pid > INT_MAX) {
+				complain("doctor: -p wants a process id, not %s", argv[i]);
+				return 2;
+			}
+			d.pid = (int)pid;
+		} else {
+			complain("doctor: unknown option %s", argv[i]);
+			return usage(stderr);
+		}
+	}
+	if (d.pid && i < argc)
+		return usage(stderr);
+	d.env = environ;
+	d.cc = DEFAULT_CC;
+	d.driver_version = OUR_DRIVER;
+	if (tool_path(d.lib, sizeof(d.lib), "lib", "") || strlen(d.lib) < 2) {
+		complain("doctor: cannot tell where this program is");
+		return 2;
+	}
+	d.lib[strlen(d.lib) - 1] = 0;   /* the slash */
+	snprintf(d.how, sizeof(d.how), "vgpu run -- %.200s", i < argc ? argv[i] : "CMD");
+	if (json) {
+		d.json = &j;
+		json_open(&j, NULL, '{');
+		json_str(&j, "vgpu_version", VGPU_VERSION);
+		json_open(&j, "checks", '[');
+	}
+	if (d.pid) {
+		target = text("process %d", d.pid);
+		check_process(&d);
+	} else {
+		check_system(&d);
+		check_environment(&d, 0);
+		if (i < argc) {
+			target = argv[i];
+			check_program(&d, argv + i);
+		}
+	}
+	if (json) {
+		json_close(&j, ']');
+		json_u64(&j, "ok", d.count[GOOD]);
+		json_u64(&j, "warn", d.count[WARN]);
+		json_u64(&j, "fail", d.count[FAIL]);
+	}
+	verdict(&d, target);
+	if (json)
+		json_close(&j, '}');
+	free(d.st.client);
+	return d.count[FAIL] != 0;
+}

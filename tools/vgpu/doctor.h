@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vgpu doctor, between its files. It only reads: the one thing it starts is our own libcuda in a child
+ * process (what a program would see) and the system's loader with --list (which runs nothing).
+ */
+#ifndef VGPU_DOCTOR_H
+#define VGPU_DOCTOR_H
+
+#include <limits.h>
+
+#include "ldso.h"
+#include "vgpu.h"
+
+#define OUR_DRIVER 13000                /* what our libcuda answers, when it cannot be asked */
+#define DEFAULT_CC 61                   /* vgpu-stub's, when no device answers */
+
+enum level { GOOD, WARN, FAIL };
+
+struct doctor {
+	struct json *json;              /* NULL: lines for people */
+	unsigned count[3];
+	char first[512];                /* the first failure, for the verdict */
+	char *const *env;               /* of the program, not always ours */
+	int pid;                        /* -p, or 0 */
+	char lib[PATH_MAX];             /* folder of our libraries */
+	char how[PATH_MAX];             /* "vgpu run -- CMD", as a fix can say it */
+	const char *agent;              /* socket that answers, or NULL */
+	struct agent_status st;
+	unsigned cc;                    /* 61 for 6.1 */
+	int driver_version;
+};
+
+/* One line, and for WARN and FAIL the fix below it. */
+void report(struct doctor *d, enum level l, const char *check, const char *fix, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+/* A formatted text that lives until seven more were made. */
+const char *text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+const char *base(const char *path);
+
+/* doctor_system.c */
+void check_system(struct doctor *d);
+void check_environment(struct doctor *d, int daemon);
+
+/* doctor_program.c */
+void check_program(struct doctor *d, char **cmd);
+void check_binary(struct doctor *d, const char *path, char **args);
+int is_cuda(const char *name);          /* a library that we have a version of */
+int is_ours(struct doctor *d, const char *path);
+/* A copy of env as vgpu run would set it; one array, to be freed with its first two strings. */
+char **run_env(struct doctor *d, char *const *env);
+void run_env_free(char **env);
+
+/* doctor_symbols.c */
+void check_symbols(struct doctor *d, const struct closure *c, unsigned i);
+
+/* doctor_code.c */
+void check_code(struct doctor *d, const struct object *o);
+/* ggml backends beside a program or named in its arguments; a NULL-terminated array to free. */
+char **find_backends(const char *program, char **args);
+void free_strings(char **list);
+
+/* doctor_process.c */
+int check_process(struct doctor *d);
+void check_ollama(struct doctor *d, const char *path);
+char *preload_line(struct doctor *d);   /* our libraries, as LD_PRELOAD wants them; to free */
+
+#endif

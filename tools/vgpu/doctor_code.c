@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vgpu doctor: GPU code. The engine runs PTX, for the device's compute capability or one below; ggml's host code picks
+ * its kernels by the capability that the device reports, so there it should be an exact one.
+ */
+#define _GNU_SOURCE
+#include "doctor.h"
+#include "fatlist.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_BACKENDS 64u
+
+/* What vgpu-stub --cc takes. */
+static const unsigned known_cc[] = { 60, 61, 70, 75, 80, 86, 89, 90 };
+
+static int by_arch(const void *a, const void *b)
+{
+	const struct fatlist_arch *x = a, *y = b;
+
+	return x->arch != y->arch ? (x->arch > y->arch) - (x->arch < y->arch) : x->suffix - y->suffix;
+}
+
+static const char *arch_list(struct fatlist_arch *list, unsigned n, unsigned containers)
+{
+	char out[1024] = "";
+
+	qsort(list, n, sizeof(*list), by_arch);
+	for (unsigned i = 0; i < n; i++) {
+		size_t at = strlen(out);
+
+		snprintf(out + at, sizeof(out) - at, "%s%u.%u%.1s", i ? " " : "", list[i].arch / 10, list[i].arch % 10,
+			 list[i].suffix ? &list[i].suffix : "");
+		at = strlen(out);
+		if (list[i].containers < containers)
+			snprintf(out + at, sizeof(out) - at, " (in %u)", list[i].containers);
+	}
+	return text("%s", n ? out : "none");
+}
+
+/* Which --cc the code wants: the highest exact one at or below the device's, else the lowest that there is; 0: none. */
+static unsigned best_cc(const struct fatlist *f, unsigned cc)
+{
+	unsigned below = 0, above = 0;
+
+	for (unsigned i = 0; i < f->nptx; i++) {
+		unsigned a = f->ptx[i].arch, ok = 0;
+
+		if (f->ptx[i].suffix || f->ptx[i].containers < f->containers)
+			continue;
+		for (size_t k = 0; k < sizeof(known_cc) / sizeof(known_cc[0]); k++)
+			ok |= known_cc[k] == a;
+		if (ok && a <= cc && a > below)
+			below = a;
+		if (ok && a > cc && (!above || a < above))
+			above = a;
+	}
+	return below ? below : above;
+}
+
+void check_code(struct doctor *d, const struct object *o)
+{
+	const char *name = base(o->path), *check = text("GPU code of %s", name), *has, *advice, *device;
+	int ggml = strstr(name, "ggml-cuda") != NULL;
+	struct fatlist f;
+	unsigned cc;
+
+	fatlist_read(&o->elf, d->cc, &f);
+	if (!f.containers) {
+		if (ggml)
+			report(d, FAIL, check, "reinstall the package", "none in %s: section .nv_fatbin is missing or empty", o->path);
+		return;
+	}
+	has = text("%u fat binar%s; PTX for %s; machine code for %s", f.containers, f.containers == 1 ? "y" : "ies",
+		   arch_list(f.ptx, f.nptx, f.containers), arch_list(f.elf, f.nelf, f.containers));
+	device = text("%u.%u%s", d->cc / 10, d->cc % 10, d->agent ? "" : " (the default; no device answers)");
+	if (f.damaged)
+		report(d, FAIL, check, "reinstall the package", "%u damaged containers; %s", f.damaged, has);
+	cc = best_cc(&f, d->cc);
+	advice = cc ? text("vgpu run --cc %u.%u -- CMD (a service: restart vgpu-stub with --cc %u.%u)%s", cc / 10, cc % 10, cc / 10,
+			   cc % 10, ggml && cc > d->cc ? ", or the package built with CUDA 12, which has PTX for 6.1 "
+			   "(npm @node-llama-cpp/linux-x64-cuda-ext; Ollama: lib/ollama/cuda_v12)" : "") :
+		      text("rebuild it with PTX: nvcc -gencode arch=compute_%u,code=compute_%u", d->cc, d->cc);
+	if (!f.nptx)
+		report(d, FAIL, check, advice, "machine code only, no PTX: it runs on NVIDIA's devices alone; %s", has);
+	else if (!f.usable)
+		report(d, FAIL, check, advice, "no PTX for this device, compute capability %s; %s", device, has);
+	else if (f.usable < f.containers)
+		report(d, FAIL, check, advice, "%u of %u fat binaries have no PTX for this device, compute capability %s; %s",
+		       f.containers - f.usable, f.containers, device, has);
+	else if (f.exact < f.containers && ggml)
+		report(d, WARN, check, advice, "no exact PTX for compute capability %s: ggml picks kernels by what the device reports, "
+		       "and Ollama leaves out a device that is not in the list; %s", device, has);
+	else
+		report(d, GOOD, check, NULL, "%s for compute capability %s; %s", f.exact == f.containers ? "exact PTX" :
+		       "usable PTX below", device, has);
+}
+
+/* ---- ggml backends that a program would open ---- */
+
+struct list {
+	char **s;
+	unsigned n;
+};
+
+static void add(struct list *l, const char *path)
+{
+	struct stat st;
+
+	if (l->n == MAX_BACKENDS || stat(path, &st) || !S_ISREG(st.st_mode))
+		return;
+	for (unsigned i = 0; i < l->n; i++)
+		if (same_file(l->s[i], path))
+			return;
+	l->s[l->n++] = strdup(path);
+}
+
+/* FOLDER/libggml-cuda.so, and that of each folder in it when deep. */
+static void look(struct list *l, const char *folder, int deep)
+{
+	char path[PATH_MAX];
+	struct dirent **e;
+	int n;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/libggml-cuda.so", folder) < sizeof(path))
+		add(l, path);
+	if (!deep)
+		return;
+	n = scandir(folder, &e, NULL, alphasort);
+	for (int i = 0; i < n; i++) {
+		if (e[i]->d_name[0] != '.' && i < 256 &&
+		    (size_t)snprintf(path, sizeof(path), "%s/%s/libggml-cuda.so", folder, e[i]->d_name) < sizeof(path))
+			add(l, path);
+		free(e[i]);
+	}
+	if (n >= 0)
+		free(e);
+}
+
+char **find_backends(const char *program, char **args)
+{
+	struct list l = { calloc(MAX_BACKENDS + 1, sizeof(char *)), 0 };
+	char dir[PATH_MAX], path[PATH_MAX + 32];
+	struct stat st;
+
+	if (!l.s)
+		abort();
+	if (realpath(program, dir)) {
+		*strrchr(dir, '/') = 0;
+		look(&l, dir[0] ? dir : "/", 0);
+		snprintf(path, sizeof(path), "%s/lib/ollama", dir);
+		look(&l, path, 1);
+		snprintf(path, sizeof(path), "%s/../lib/ollama", dir);
+		if (strstr(base(program), "ollama"))
+			look(&l, path, 1);
+	}
+	for (; args && *args; args++) {
+		if (stat(*args, &st))
+			continue;
+		if (S_ISDIR(st.st_mode))
+			look(&l, *args, 1);
+		else if (strstr(base(*args), "ggml-cuda") && strstr(base(*args), ".so"))
+			add(&l, *args);
+	}
+	return l.s;
+}
+
+void free_strings(char **list)
+{
+	for (char **s = list; *s; s++)
+		free(*s);
+	free(list);
+}
