@@ -28,6 +28,8 @@ CPU     := $(wildcard tools/vgpu-stub/cpu/*.c)
 TOOL    := $(wildcard tools/vgpu/*.c)
 CORE    := $(wildcard libcuda-lite/core/*.c) $(wildcard libcuda-lite/driver/*.c)
 RT      := $(wildcard libcuda-lite/runtime/*.c)
+BLAS    := $(wildcard libcuda-lite/blas/*.c)
+BLASLT  := $(wildcard libcuda-lite/blaslt/*.c)
 AGENT   := $(wildcard agent/*.c)
 
 objs     = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
@@ -43,7 +45,8 @@ endif
 all: bins libs
 
 bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent
-libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a
+libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
+	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v))
 
 # The two commands. Set-up may bring the compiler itself, so the build is a make of its own.
 setup:
@@ -140,6 +143,22 @@ $(B)/lib/libcudart.so.%: linker/libcudart.%.map $(B)/lib/libcuda.so.1
 	ln -sf $(@F) $(B)/lib/libcudart.so
 $(B)/lib/libcudart.so.12: $(call objs,rt12,$(RT))
 $(B)/lib/libcudart.so.13: $(call objs,rt13,$(RT))
+$(O)/blas12/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PIC) -DCUBLAS_MAJOR=12 -c -o $@ $<
+$(O)/blas13/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PIC) -DCUBLAS_MAJOR=13 -c -o $@ $<
+define blas_rule
+$(B)/lib/libcublas.so.$(1): $(call objs,blas$(1),$(BLAS)) linker/libcublas.$(1).map $(B)/lib/libcuda.so.1
+	$$(CC) $$(CFLAGS) $$(SO) -Wl,-soname,libcublas.so.$(1) -Wl,--version-script=linker/libcublas.$(1).map -o $$@ \
+		$$(filter %.o,$$^) -L$(B)/lib -lcuda
+$(B)/lib/libcublasLt.so.$(1): $(call objs,blas$(1),$(BLASLT)) linker/libcublasLt.$(1).map
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(SO) -Wl,-soname,libcublasLt.so.$(1) -Wl,--version-script=linker/libcublasLt.$(1).map -o $$@ \
+		$$(filter %.o,$$^)
+endef
+$(foreach v,12 13,$(eval $(call blas_rule,$(v))))
 $(B)/lib/libcuda-lite.a: $(call objs,static,$(CORE) $(RT) $(FW))
 	@mkdir -p $(@D)
 	rm -f $@ && ar rcs $@ $^
@@ -150,7 +169,8 @@ E       := $(B)/e2e
 E2E     := $(addprefix $(E)/driver/,$(call flavour,driver)) \
 	   $(addprefix $(E)/static/,$(call flavour,static)) $(addprefix $(E)/static-musl/,$(call flavour,static)) \
 	   $(addprefix $(E)/rt12/,$(call flavour,rt12)) $(addprefix $(E)/rt13/,$(call flavour,rt13)) \
-	   $(addprefix $(E)/c12/,$(call flavour,c12)) $(addprefix $(E)/c13/,$(call flavour,c13))
+	   $(addprefix $(E)/c12/,$(call flavour,c12)) $(addprefix $(E)/c13/,$(call flavour,c13)) \
+	   $(addprefix $(E)/blas12/,$(call flavour,blas12)) $(addprefix $(E)/blas13/,$(call flavour,blas13))
 EFLAGS  := $(CFLAGS) -std=gnu11 $(WARN) -Ilibcuda-lite/include
 ESHARED := $(wildcard tests/e2e/*.h tests/e2e/kernels/*)
 .PHONY: e2e
@@ -180,6 +200,12 @@ $(E)/c12/%: tests/e2e/%.c $(ESHARED) | libs
 $(E)/c13/%: tests/e2e/%.c $(ESHARED) | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -DCUDART_VERSION=13000 -o $@ $< $(B)/lib/libcudart.so.13 $(B)/lib/libcuda.so.1 -lpthread -lm
+$(E)/blas12/%: tests/e2e/%.c $(ESHARED) | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -DCUDART_VERSION=12000 -o $@ $< $(addprefix $(B)/lib/,libcublas.so.12 libcudart.so.12 libcuda.so.1) -lm
+$(E)/blas13/%: tests/e2e/%.c $(ESHARED) | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -DCUDART_VERSION=13000 -o $@ $< $(addprefix $(B)/lib/,libcublas.so.13 libcudart.so.13 libcuda.so.1) -lm
 
 # ---- tests: system (tests/system/*.sh) --------------------------------------------------------------
 $(B)/test/system/hotloop: tests/system/hotloop.c | libs

@@ -126,6 +126,8 @@ AGENT_HOT static int ring_room(struct client *c, struct context *x, uint64_t ind
 /* Payload slots of a checked header, client's queue to device's ring. 0: malformed. */
 AGENT_HOT static int copy_payload(struct context *x, const struct vgpu_cmd *h, uint64_t index)
 {
+	struct vgpu_gemm gemm;
+
 	for (unsigned k = 1; k < h->slots; k++) {
 		union vgpu_slot s;
 
@@ -139,8 +141,13 @@ AGENT_HOT static int copy_payload(struct context *x, const struct vgpu_cmd *h, u
 			if (vgpu_check_copy3d(h, &p, &x->env) != VGPU_ST_OK)
 				return 0;
 		}
+		/* two slots, as vgpu_check_cmd has seen */
+		if (h->op == VGPU_OP_GEMM || h->op == VGPU_OP_TRSM)
+			__builtin_memcpy((uint8_t *)&gemm + (k - 1) * VGPU_SLOT_PAYLOAD, s.payload.bytes, VGPU_SLOT_PAYLOAD);
 		copy_slot(&x->ring[(index + k) % VGPU_DEV_IO_SLOTS], &s);
 	}
+	if (h->op == VGPU_OP_GEMM || h->op == VGPU_OP_TRSM)
+		return vgpu_check_gemm(h, &gemm, &x->env) == VGPU_ST_OK;
 	return 1;
 }
 

@@ -138,6 +138,10 @@ static uint32_t check_io(const struct vgpu_cmd *c, const struct vgpu_check_env *
 		ok = !(c->u.event.record % 16) &&
 		     inside(c->u.event.record, VGPU_EVENT_RECORD_BYTES, env->window_base, env->window_bytes);
 		break;
+	case VGPU_OP_GEMM:
+	case VGPU_OP_TRSM:
+		ok = c->u.gemm.batch && !(c->u.gemm.flags & ~VGPU_GEMM_POINTERS);
+		break;
 	case VGPU_OP_WAIT_VALUE:
 	case VGPU_OP_WRITE_VALUE:
 		ok = (c->u.value.bytes == 4 || c->u.value.bytes == 8) &&
@@ -161,6 +165,9 @@ static unsigned slots_of(const struct vgpu_cmd *c, const struct vgpu_op_info *in
 		break;
 	case VGPU_P_COPY3D:
 		bytes = sizeof(struct vgpu_copy3d);
+		break;
+	case VGPU_P_GEMM:
+		bytes = sizeof(struct vgpu_gemm);
 		break;
 	}
 	if (bytes > VGPU_MAX_PARAM_BYTES)
@@ -188,4 +195,64 @@ uint32_t vgpu_check_copy3d(const struct vgpu_cmd *c, const struct vgpu_copy3d *p
 	    !volume(c->u.copy.src, w, p->height, p->depth, p->src_pitch, p->src_slice, env))
 		return VGPU_ST_PROTOCOL;
 	return VGPU_ST_OK;
+}
+
+/* One operand of a GEMM: rows x cols elements, once per matrix of the batch. */
+static int operand(uint64_t addr, uint32_t rows, uint32_t cols, uint32_t ld, uint64_t stride, uint32_t type,
+		   const struct vgpu_body_gemm *b, const struct vgpu_check_env *env)
+{
+	uint64_t elem = vgpu_gemm_bytes(type), slice, columns;
+
+	/* the device computes with these products: they fit, also where the matrices lie elsewhere */
+	if (ld < rows || __builtin_mul_overflow((uint64_t)ld * elem, (uint64_t)cols, &columns))
+		return 0;
+	if (b->flags & VGPU_GEMM_POINTERS)
+		return !(addr % 8) && vgpu_check_range(addr, (uint64_t)b->batch * 8, env);
+	return !(addr % elem) && !__builtin_mul_overflow(stride, elem, &slice) &&
+	       volume(addr, rows * elem, cols, b->batch, ld * elem, slice, env);
+}
+
+static int scalar(uint64_t addr, uint32_t type, const struct vgpu_check_env *env)
+{
+	return !addr || (!(addr % vgpu_gemm_bytes(type)) && vgpu_check_range(addr, vgpu_gemm_bytes(type), env));
+}
+
+/* All of it, or nothing, is double. */
+static int gemm_types(const struct vgpu_gemm *p)
+{
+	const uint8_t t[] = { p->type_a, p->type_b, p->type_c, p->type_scalar };
+	unsigned doubles = 0;
+
+	for (unsigned i = 0; i < sizeof(t); i++) {
+		if (t[i] < VGPU_GEMM_F32 || t[i] > VGPU_GEMM_F64)
+			return 0;
+		doubles += t[i] == VGPU_GEMM_F64;
+	}
+	return doubles == 0 || doubles == sizeof(t);
+}
+
+uint32_t vgpu_check_gemm(const struct vgpu_cmd *c, const struct vgpu_gemm *p, const struct vgpu_check_env *env)
+{
+	const struct vgpu_body_gemm *b = &c->u.gemm;
+	int ok = p->m && p->n && gemm_types(p) && scalar(p->alpha_at, p->type_scalar, env) &&
+		 scalar(p->beta_at, p->type_scalar, env) &&
+		 operand(b->c, p->m, p->n, p->ldc, p->stride_c, p->type_c, b, env);
+
+	for (unsigned i = 0; i < sizeof(p->rsvd); i++)
+		ok = ok && !p->rsvd[i];
+	ok = ok && (p->trans_a | p->trans_b | p->right | p->upper | p->unit) <= 1;
+	if (ok && c->op == VGPU_OP_TRSM) {
+		uint32_t order = p->right ? p->n : p->m;
+
+		ok = !b->b && !p->k && p->type_a == p->type_c &&
+		     operand(b->a, order, order, p->lda, p->stride_a, p->type_a, b, env);
+	} else if (ok) {
+		ok = !p->right && !p->upper && !p->unit;
+		if (ok && p->k)
+			ok = operand(b->a, p->trans_a ? p->k : p->m, p->trans_a ? p->m : p->k, p->lda, p->stride_a,
+				     p->type_a, b, env) &&
+			     operand(b->b, p->trans_b ? p->n : p->k, p->trans_b ? p->k : p->n, p->ldb, p->stride_b,
+				     p->type_b, b, env);
+	}
+	return ok ? VGPU_ST_OK : VGPU_ST_PROTOCOL;
 }

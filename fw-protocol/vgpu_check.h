@@ -36,6 +36,14 @@ uint32_t vgpu_check_cmd(const struct vgpu_cmd *c, enum vgpu_op_queue queue, uint
 uint32_t vgpu_check_copy3d(const struct vgpu_cmd *c, const struct vgpu_copy3d *p,
 			   const struct vgpu_check_env *env);
 
+/*
+ * The payload of GEMM and TRSM. OK: sizes, types and leading dimensions are sensible, no extent overflows,
+ * and every matrix, or the array of addresses, lies in window or device span. The addresses in such an
+ * array only the device can see.
+ */
+uint32_t vgpu_check_gemm(const struct vgpu_cmd *c, const struct vgpu_gemm *p,
+			 const struct vgpu_check_env *env);
+
 /* [addr, addr + bytes) lies in the window or in the device's span; no overflow. */
 int vgpu_check_range(uint64_t addr, uint64_t bytes, const struct vgpu_check_env *env);
 

@@ -92,6 +92,11 @@ struct vgpu_cmd {
 			uint32_t compare;       /* WAIT_VALUE: VGPU_COMPARE_* */
 			uint64_t rsvd;
 		} value;
+		struct vgpu_body_gemm {
+			uint64_t a, b, c;       /* matrices, or with _POINTERS arrays of `batch` addresses */
+			uint32_t batch;         /* >= 1 */
+			uint32_t flags;         /* VGPU_GEMM_* */
+		} gemm;
 		/* Control calls (the small queue). Every one carries a reply slot. */
 		struct vgpu_body_ctl {
 			uint16_t reply;         /* reply slot of the client */
@@ -123,6 +128,30 @@ struct vgpu_copy3d {
 	uint64_t rsvd;
 };
 _Static_assert(sizeof(struct vgpu_copy3d) == VGPU_SLOT_PAYLOAD, "fills one slot");
+
+/*
+ * GEMM and TRSM, their two payload slots. Matrices are column-major: element (i, j) of a matrix with
+ * leading dimension ld stands at i + j * ld. op(x) is x or its transpose; op(a) is m x k, op(b) k x n, c m x n.
+ * Sums are kept in F32, or in F64 when everything is F64.
+ */
+struct vgpu_gemm {
+	double alpha, beta;             /* beta 0: c is not read. k 0: a and b are not read */
+	uint64_t alpha_at, beta_at;     /* not 0: the device reads the value there, of type_scalar */
+	uint64_t stride_a, stride_b, stride_c; /* elements from matrix to matrix; unused with _POINTERS */
+	uint32_t m, n, k;               /* TRSM: k is 0, a is m x m (left) or n x n (right) */
+	uint32_t lda, ldb, ldc;
+	uint8_t type_a, type_b, type_c, type_scalar; /* enum vgpu_gemm_type */
+	uint8_t trans_a, trans_b;       /* 0 or 1 */
+	uint8_t right, upper, unit;     /* TRSM: a stands on the right, is upper, has ones on its diagonal */
+	uint8_t rsvd[23];               /* zero */
+};
+_Static_assert(sizeof(struct vgpu_gemm) == 2 * VGPU_SLOT_PAYLOAD, "fills two slots");
+#define VGPU_GEMM_POINTERS 0x1u
+enum vgpu_gemm_type { VGPU_GEMM_F32 = 1, VGPU_GEMM_F16, VGPU_GEMM_BF16, VGPU_GEMM_F64 };
+static inline uint32_t vgpu_gemm_bytes(uint32_t type)
+{
+	return type == VGPU_GEMM_F64 ? 8 : type == VGPU_GEMM_F32 ? 4 : 2;
+}
 
 /* Written by EVENT when all earlier work of the stream is complete; 16-byte aligned. */
 struct vgpu_event_record {
@@ -158,7 +187,7 @@ enum vgpu_op {
 #undef VGPU_OP
 };
 enum vgpu_op_queue { VGPU_Q_IO, VGPU_Q_CTL };
-enum vgpu_op_payload { VGPU_P_NONE, VGPU_P_PARAMS, VGPU_P_COPY3D, VGPU_P_DATA };
+enum vgpu_op_payload { VGPU_P_NONE, VGPU_P_PARAMS, VGPU_P_COPY3D, VGPU_P_DATA, VGPU_P_GEMM };
 
 /*
  * A reply: 64 bytes, written by one side, polled by the other. In client memory one per control

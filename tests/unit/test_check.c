@@ -109,6 +109,8 @@ static int model_io(const struct vgpu_cmd *c)
 		bytes = c->u.launch.param_bytes;
 	else if (c->op == VGPU_OP_COPY3D)
 		bytes = 56;
+	else if (c->op == VGPU_OP_GEMM || c->op == VGPU_OP_TRSM)
+		bytes = 112;
 	else if (c->op == VGPU_OP_COPY_INLINE)
 		bytes = c->u.copy.bytes > 4096 ? 5000 : (unsigned)c->u.copy.bytes;
 	if (bytes > 4096 || c->slots != 1 + (bytes + 55) / 56)
@@ -136,6 +138,8 @@ static int model_io(const struct vgpu_cmd *c)
 	}
 	case VGPU_OP_EVENT:
 		return c->u.event.record % 16 == 0 && window(c->u.event.record, 16);
+	case VGPU_OP_GEMM: case VGPU_OP_TRSM:
+		return c->u.gemm.batch >= 1 && c->u.gemm.flags <= 1;
 	case VGPU_OP_WAIT_VALUE: case VGPU_OP_WRITE_VALUE:
 		return (c->u.value.bytes == 4 || c->u.value.bytes == 8) && c->u.value.addr % c->u.value.bytes == 0 &&
 		       c->u.value.compare <= 3 && somewhere(c->u.value.addr, c->u.value.bytes);
@@ -145,7 +149,7 @@ static int model_io(const struct vgpu_cmd *c)
 
 static int model(const struct vgpu_cmd *c, enum vgpu_op_queue q, uint64_t index)
 {
-	int io = c->op >= 1 && c->op <= 9, ctl = c->op >= 64 && c->op <= 77;
+	int io = c->op >= 1 && c->op <= 11, ctl = c->op >= 64 && c->op <= 77;
 
 	if (c->seq != (uint32_t)(index + 1) || c->ticket != index + 1 || c->stream >= 1024)
 		return 0;
@@ -300,12 +304,17 @@ static void random_commands(unsigned n)
 			c.u.fill.width = rnd() % 2 ? rnd() % 5000 : number();
 			c.u.fill.pitch = (uint32_t)(rnd() % 4 ? rnd() % 20000 : rnd());
 			break;
+		case VGPU_OP_GEMM: case VGPU_OP_TRSM:
+			c.u.gemm.batch = (uint32_t)(rnd() % 3);
+			c.u.gemm.flags = (uint32_t)(rnd() % 8 ? rnd() & 1 : rnd());
+			break;
 		case VGPU_OP_WAIT_VALUE: case VGPU_OP_WRITE_VALUE:
 			c.u.value.bytes = (uint32_t)(rnd() % 10);
 			c.u.value.compare = (uint32_t)(rnd() % 5);
 			break;
 		}
 		bytes = c.op == VGPU_OP_LAUNCH ? c.u.launch.param_bytes : c.op == VGPU_OP_COPY3D ? 56 :
+			c.op == VGPU_OP_GEMM || c.op == VGPU_OP_TRSM ? 112 :
 			c.op == VGPU_OP_COPY_INLINE ? (unsigned)(c.u.copy.bytes % 4300) : 0;
 		c.slots = (uint8_t)(rnd() % 32 ? 1 + (bytes + 55) / 56 : rnd() % 4);
 		if (rnd() % 64 == 0)
@@ -341,9 +350,109 @@ static void random_copies(unsigned n)
 	}
 }
 
+/* One operand: where its last byte lies, in numbers that cannot overflow. */
+static int gemm_operand(uint64_t addr, uint32_t rows, uint32_t cols, uint32_t ld, uint64_t stride, wide elem,
+			const struct vgpu_body_gemm *b)
+{
+	wide columns = (wide)ld * cols * elem, slice = (wide)stride * elem;
+
+	if (ld < rows || columns >> 64)
+		return 0;
+	if (b->flags)
+		return addr % 8 == 0 && somewhere(addr, (wide)b->batch * 8);
+	return addr % elem == 0 && slice >> 64 == 0 && box(addr, (wide)rows * elem, cols, b->batch, (wide)ld * elem, slice);
+}
+
+static wide size_of(uint8_t type) { return type == VGPU_GEMM_F64 ? 8 : type == VGPU_GEMM_F32 ? 4 : 2; }
+
+static int model_gemm(const struct vgpu_cmd *c, const struct vgpu_gemm *p)
+{
+	const struct vgpu_body_gemm *b = &c->u.gemm;
+	uint8_t t[4] = { p->type_a, p->type_b, p->type_c, p->type_scalar };
+	uint32_t order = p->right ? p->n : p->m;
+	uint64_t at[2] = { p->alpha_at, p->beta_at };
+	int doubles = 0;
+
+	for (int i = 0; i < 4; i++) {
+		if (t[i] < 1 || t[i] > 4)
+			return 0;
+		doubles += t[i] == 4;
+	}
+	if (doubles % 4 || !p->m || !p->n || p->trans_a > 1 || p->trans_b > 1 || p->right > 1 || p->upper > 1 || p->unit > 1)
+		return 0;
+	for (int i = 0; i < 23; i++)
+		if (p->rsvd[i])
+			return 0;
+	for (int i = 0; i < 2; i++)
+		if (at[i] && (at[i] % size_of(p->type_scalar) || !somewhere(at[i], size_of(p->type_scalar))))
+			return 0;
+	if (!gemm_operand(b->c, p->m, p->n, p->ldc, p->stride_c, size_of(p->type_c), b))
+		return 0;
+	if (c->op == VGPU_OP_TRSM)
+		return b->b == 0 && p->k == 0 && p->type_a == p->type_c &&
+		       gemm_operand(b->a, order, order, p->lda, p->stride_a, size_of(p->type_a), b);
+	if (p->right || p->upper || p->unit)
+		return 0;
+	return !p->k || (gemm_operand(b->a, p->trans_a ? p->k : p->m, p->trans_a ? p->m : p->k, p->lda, p->stride_a,
+				      size_of(p->type_a), b) &&
+			 gemm_operand(b->b, p->trans_b ? p->n : p->k, p->trans_b ? p->k : p->n, p->ldb, p->stride_b,
+				      size_of(p->type_b), b));
+}
+
+/* Half of them are sensible but for one field, so that both answers are common. */
+static void random_gemms(unsigned n)
+{
+	unsigned taken = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct vgpu_cmd c = cmd(rnd() % 4 ? VGPU_OP_GEMM : VGPU_OP_TRSM, 3);
+		struct vgpu_gemm p = { .m = 1 + (uint32_t)(rnd() % 100), .n = 1 + (uint32_t)(rnd() % 100),
+				       .k = c.op == VGPU_OP_GEMM ? (uint32_t)(rnd() % 100) : 0,
+				       .lda = 100 + (uint32_t)(rnd() % 9), .ldb = 100, .ldc = 100, .type_scalar = 1 };
+		uint64_t *a[] = { &c.u.gemm.a, &c.u.gemm.b, &c.u.gemm.c, &p.alpha_at, &p.beta_at, &p.stride_a, &p.stride_b, &p.stride_c };
+		uint32_t *w[] = { &p.m, &p.n, &p.k, &p.lda, &p.ldb, &p.ldc, &c.u.gemm.batch };
+		uint8_t *t[] = { &p.type_a, &p.type_b, &p.type_c, &p.type_scalar, &p.trans_a, &p.trans_b, &p.right, &p.upper, &p.unit,
+				 &p.rsvd[0], &p.rsvd[22] };
+		int expect, got;
+
+		c.u.gemm.batch = 1 + (uint32_t)(rnd() % 4);
+		c.u.gemm.flags = (uint32_t)(rnd() % 2);
+		c.u.gemm.a = HEAP;
+		c.u.gemm.b = c.op == VGPU_OP_GEMM ? SPAN + 4096 : 0;
+		c.u.gemm.c = DEV + VGPU_DEVICE_SPAN - (rnd() % 1000) * 400;
+		p.type_a = p.type_b = (uint8_t)(1 + rnd() % 3);
+		p.type_c = c.op == VGPU_OP_TRSM ? p.type_a : (uint8_t)(1 + rnd() % 3);
+		if (rnd() % 8 == 0)
+			p.type_a = p.type_b = p.type_c = p.type_scalar = VGPU_GEMM_F64;
+		p.trans_a = rnd() & 1;
+		if (c.op == VGPU_OP_TRSM) {
+			p.right = rnd() & 1;
+			p.upper = rnd() & 1;
+		}
+		switch (rnd() % 8) {
+		case 0: *a[rnd() % 8] = number(); break;
+		case 1: *w[rnd() % 7] = (uint32_t)(rnd() % 4 ? rnd() % 300 : rnd()); break;
+		case 2: *t[rnd() % 11] = (uint8_t)(rnd() % 6); break;
+		case 3: *a[5 + rnd() % 3] = rnd() % 20000; break;
+		}
+		expect = model_gemm(&c, &p);
+		got = vgpu_check_gemm(&c, &p, &env) == VGPU_ST_OK;
+		checks++;
+		taken += got;
+		if (got != expect && failed++ < 10)
+			printf("FAIL gemm %u: check %d, model %d\n", i, got, expect);
+	}
+	accepted += taken;
+	if (taken < n / 4 || taken > n / 10 * 9) {
+		printf("FAIL gemm: %u of %u accepted, the mix is bad\n", taken, n);
+		failed++;
+	}
+}
+
 int main(void)
 {
 	by_hand();
+	random_gemms(300000);
 	random_commands(400000);
 	random_copies(200000);
 	printf("test_check: %u checks (%u commands accepted), %u failed\n", checks, accepted, failed);

@@ -11,6 +11,19 @@
 
 #include <string.h>
 
+/* A launch or a matrix product was given to the engine: what its answer means. */
+static enum ctx_result started(struct ctx *c, struct ctx_stream *s, uint32_t st, uint32_t *status)
+{
+	if (st == ENGINE_PENDING)
+		return CTX_PENDING;
+	s->running = 0;
+	c->launches_out--;
+	if (st == VGPU_ST_OK)
+		vgpu_store_relaxed64(&c->qb->launches_done, ++c->launches_done);
+	*status = st;
+	return CTX_DONE;
+}
+
 static enum ctx_result launch(struct ctx *c, struct ctx_stream *s, const struct vgpu_cmd *cmd,
 			      const uint8_t *payload, uint32_t *status)
 {
@@ -31,16 +44,24 @@ static enum ctx_result launch(struct ctx *c, struct ctx_stream *s, const struct 
 	s->running = cmd->ticket;
 	c->launches_out++;
 	st = c->ops->launch(c->engine, &l);
-	if (st == ENGINE_PENDING)
-		return CTX_PENDING;
-	s->running = 0;
-	c->launches_out--;
-	if (st == VGPU_ST_OK)
-		vgpu_store_relaxed64(&c->qb->launches_done, ++c->launches_done);
-	else if (!c->why[0])
+	if (st != ENGINE_PENDING && st != VGPU_ST_OK && !c->why[0])
 		ctx_why(c, "launch of function %u: %s", b->fn, vgpu_status_text(st));
-	*status = st;
-	return CTX_DONE;
+	return started(c, s, st, status);
+}
+
+static enum ctx_result gemm(struct ctx *c, struct ctx_stream *s, const struct vgpu_cmd *cmd,
+			    const uint8_t *payload, uint32_t *status)
+{
+	struct vgpu_gemm p;
+	uint32_t st;
+
+	memcpy(&p, payload, sizeof(p));
+	s->running = cmd->ticket;
+	c->launches_out++;
+	st = c->ops->gemm(c->engine, cmd->op, &cmd->u.gemm, &p, cmd->stream);
+	if (st != ENGINE_PENDING && st != VGPU_ST_OK && !c->why[0])
+		ctx_why(c, "matrix product of %u x %u x %u: %s", p.m, p.n, p.k, vgpu_status_text(st));
+	return started(c, s, st, status);
 }
 
 struct volume {
@@ -201,6 +222,9 @@ enum ctx_result ctx_exec(struct ctx *c, struct ctx_stream *s, const struct vgpu_
 						.src_pitch = p.src_pitch, .src_slice = p.src_slice },
 			    at, status);
 	}
+	case VGPU_OP_GEMM:
+	case VGPU_OP_TRSM:
+		return gemm(c, s, cmd, payload, status);
 	case VGPU_OP_FILL:
 		return fill(c, &cmd->u.fill, at, status);
 	case VGPU_OP_EVENT:

@@ -340,8 +340,23 @@ static uint32_t payload_bytes(const struct vgpu_cmd *cmd)
 		return (uint32_t)cmd->u.copy.bytes;
 	case VGPU_OP_COPY3D:
 		return sizeof(struct vgpu_copy3d);
+	case VGPU_OP_GEMM:
+	case VGPU_OP_TRSM:
+		return sizeof(struct vgpu_gemm);
 	}
 	return 0;
+}
+
+static uint32_t check_payload(struct ctx *c, const struct vgpu_cmd *cmd, const void *payload)
+{
+	switch (cmd->op) {
+	case VGPU_OP_COPY3D:
+		return vgpu_check_copy3d(cmd, payload, &c->env);
+	case VGPU_OP_GEMM:
+	case VGPU_OP_TRSM:
+		return vgpu_check_gemm(cmd, payload, &c->env);
+	}
+	return VGPU_ST_OK;
 }
 
 /*
@@ -384,8 +399,7 @@ void ctx_stream_submit(struct ctx *c, const struct vgpu_cmd *cmd, uint64_t first
 	}
 	c->io_index = first + cmd->slots - 1u;
 	vgpu_ring_consumed(&c->qb->io_head, c->io_index);
-	if (cmd->op == VGPU_OP_COPY3D &&
-	    vgpu_check_copy3d(cmd, (const struct vgpu_copy3d *)(const void *)payload, &c->env)) {
+	if (check_payload(c, cmd, payload)) {
 		if (n)
 			node_free(c, n);
 		ctx_why(c, "extents of ticket %llu", (unsigned long long)cmd->ticket);

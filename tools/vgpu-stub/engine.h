@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct vgpu_body_gemm;
+struct vgpu_gemm;
 struct engine;          /* opaque, per engine implementation */
 
 struct engine_fault {
@@ -126,6 +128,13 @@ struct engine_ops {
 	 * must not starve that grid: workers time-slice when blocks are more than threads).
 	 */
 	uint32_t (*launch)(struct engine *e, const struct engine_launch *l);
+
+	/*
+	 * GEMM and TRSM of vgpu_cmd.h (op: enum vgpu_op), checked by vgpu_check_gemm; b and p are valid
+	 * during the call only. Results as of launch; a fault is told with fn 0.
+	 */
+	uint32_t (*gemm)(struct engine *e, uint32_t op, const struct vgpu_body_gemm *b,
+			 const struct vgpu_gemm *p, uint64_t cookie);
 
 	/*
 	 * memcpy and fill between any two places of the span or the caller's memory, with faults

@@ -18,7 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-const char *const run_preload[] = { "libcuda.so.1", "libcudart.so.12", "libcudart.so.13", NULL };
+const char *const run_preload[] = {
+	"libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libcublas.so.12", "libcublas.so.13", NULL,
+};
 
 static volatile sig_atomic_t child_pid;
 

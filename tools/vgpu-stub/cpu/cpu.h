@@ -17,6 +17,7 @@
 #include <stdarg.h>
 
 #include "../engine.h"
+#include "gemm.h"
 #include "../../../fw-protocol/vgpu_status.h"
 
 typedef uint8_t u8;
@@ -361,6 +362,8 @@ struct grid {
 	u64 pwin;                       /* arena block that holds the parameters */
 	u32 param_bytes;
 	u64 coop_win;                   /* workspace behind %envreg1/2, 0 unless cooperative */
+	bool native;                    /* no kernel: its blocks are tiles of the job */
+	struct gemm_job job;
 	u32 tid_block[3];               /* block shape that tid[] was filled for */
 	u32 tid[3][1024];
 };
@@ -382,6 +385,8 @@ struct tstate {
 	struct engine_fault rep;        /* set by fault_raise */
 	int rep_lane;
 	char what[64];
+	void *scratch;                  /* of native tiles */
+	size_t scratch_bytes;
 };
 extern __thread struct tstate *cpu_ts;
 
@@ -481,6 +486,7 @@ _Noreturn void dev_assertfail(struct tstate *ts, struct frame *f, const struct c
 
 /* rt.c */
 u32 rt_launch(struct engine *e, const struct engine_launch *l);
+u32 rt_gemm(struct engine *e, u32 op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, u64 cookie);
 int rt_start(struct engine *e);
 void rt_stop(struct engine *e);
 

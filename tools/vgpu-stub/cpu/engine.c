@@ -95,7 +95,7 @@ static u32 cpu_module_unload(struct engine *e, u32 id)
 		return VGPU_ST_BAD_HANDLE;
 	pthread_mutex_lock(&e->lock);
 	for (g = e->grids.next; g != &e->grids; g = g->next)
-		busy |= g->fn->m == m;
+		busy |= g->fn && g->fn->m == m;
 	pthread_mutex_unlock(&e->lock);
 	if (busy)
 		return VGPU_ST_BUSY;
@@ -178,6 +178,7 @@ const struct engine_ops engine_cpu = {
 	.module_bytes = cpu_module_bytes,
 	.func_info = cpu_func_info,
 	.launch = rt_launch,
+	.gemm = rt_gemm,
 	.copy = mem_copy,
 	.fill = mem_fill,
 };

@@ -21,6 +21,7 @@
 #define WARP_TURN (1 << 14)     /* of a warp's turn within it */
 #define INLINE_BUDGET (1 << 15) /* what launch() spends in place */
 #define INLINE_THREADS 2048
+#define INLINE_WORK (1 << 17)   /* multiply-adds of a native grid that runs in place */
 #define MAX_RESIDENT 64         /* started blocks of an ordinary grid */
 #define COOP_RESIDENT 4096
 #define SHARED_GUARD 65536
@@ -162,9 +163,20 @@ static void cta_put(struct engine *e, struct cta *c)
 	e->ncta_pool++;
 }
 
+/* One report per grid, and none for grids that die with it. */
+static void tell(struct engine *e, struct grid *g, const struct engine_fault *r)
+{
+	if (!__atomic_exchange_n(&g->status, r->status, __ATOMIC_SEQ_CST)) {
+		u32 zero = 0;
+
+		__atomic_compare_exchange_n(&e->sticky, &zero, r->status, 0, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+		e->env.fault(e->env.owner, r);
+	}
+}
+
 static void report(struct tstate *ts, struct grid *g)
 {
-	struct engine *e = ts->e;
 	struct warp *w = ts->w;
 	struct engine_fault *r = &ts->rep;
 	u32 t;
@@ -181,14 +193,7 @@ static void report(struct tstate *ts, struct grid *g)
 	r->thread[1] = g->tid[1][t];
 	r->thread[2] = g->tid[2][t];
 	r->ptx_line = ts->in ? ts->in->line : 0;
-	/* one report per grid, and none for grids that die with it */
-	if (!__atomic_exchange_n(&g->status, r->status, __ATOMIC_SEQ_CST)) {
-		u32 zero = 0;
-
-		__atomic_compare_exchange_n(&e->sticky, &zero, r->status, 0, __ATOMIC_SEQ_CST,
-					    __ATOMIC_SEQ_CST);
-		e->env.fault(e->env.owner, r);
-	}
+	tell(ts->e, g, r);
 }
 
 /* Turns of the block's warps until the budget is spent or none can run. */
@@ -248,6 +253,35 @@ static enum run cta_run(struct engine *e, struct tstate *ts, struct cta *c, s64 
 	ts->armed = 0;
 	_mm_setcsr(0x1f80);
 	return r;
+}
+
+/* A tile of a native grid, whole: what it costs is bounded by the tile's size and the depth k. */
+static enum run native_run(struct tstate *ts, struct cta *c)
+{
+	int why = sigsetjmp(ts->jmp, 0);
+	struct engine_fault *r = &ts->rep;
+
+	if (why) {
+		ts->armed = 0;
+		if (why == 1) {
+			r->status = VGPU_ST_ILLEGAL_ADDRESS;
+			r->address = ts->fault_addr;
+			r->what = "access to an operand of a matrix product";
+		}
+		r->fn = r->ptx_line = 0;
+		r->kernel = c->g->job.op == VGPU_OP_GEMM ? "matrix product" : "triangular solve";
+		memset(r->thread, 0, sizeof(r->thread));
+		r->block[0] = (u32)c->linear;
+		r->block[1] = r->block[2] = 0;
+		tell(ts->e, c->g, r);
+		return RUN_FAULT;
+	}
+	ts->armed = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	gemm_tile(ts, &c->g->job, c->linear);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	ts->armed = 0;
+	return RUN_DONE;
 }
 
 /* ---- grids ----------------------------------------------------------------------------- */
@@ -337,6 +371,10 @@ static void grid_put(struct engine *e, struct grid *g, struct cta *c, enum run r
 static enum run run_one(struct engine *e, struct tstate *ts, struct grid *g, struct cta *c, bool fresh,
 			s64 budget)
 {
+	if (g->native) {
+		c->g = g;
+		return native_run(ts, c);
+	}
 	if (fresh && cta_prepare(e, c, g) < 0) {
 		u32 zero = 0;
 
@@ -497,11 +535,11 @@ static u32 check_launch(struct engine *e, const struct engine_launch *l, struct 
 	return VGPU_ST_OK;
 }
 
-static struct grid *grid_make(struct engine *e, const struct engine_launch *l, struct func *fn, u32 threads)
+/* A grid of the pool, with nothing started. */
+static struct grid *grid_get(struct engine *e, u64 nblocks, u64 cookie)
 {
 	struct grid *g;
 	u64 got;
-	u32 i;
 
 	pthread_mutex_lock(&e->lock);
 	g = e->grid_pool;
@@ -520,24 +558,37 @@ static struct grid *grid_make(struct engine *e, const struct engine_launch *l, s
 			return NULL;
 		}
 	}
+	g->nblocks = nblocks;
+	g->next_block = g->done_blocks = 0;
+	g->resident = g->running = g->status = 0;
+	g->suspended = NULL;
+	g->tail = &g->suspended;
+	g->cookie = cookie;
+	g->gridid = ++e->next_gridid;
+	g->native = g->cooperative = false;
+	g->max_resident = MAX_RESIDENT;
+	return g;
+}
+
+static struct grid *grid_make(struct engine *e, const struct engine_launch *l, struct func *fn, u32 threads)
+{
+	struct grid *g = grid_get(e, (u64)l->grid[0] * l->grid[1] * l->grid[2], l->cookie);
+	u32 i;
+
+	if (!g)
+		return NULL;
 	g->fn = fn;
 	memcpy(g->dim, l->grid, sizeof(g->dim));
 	memcpy(g->block, l->block, sizeof(g->block));
 	g->threads = threads;
 	g->nwarps = (threads + LANES - 1) / LANES;
-	g->nblocks = (u64)l->grid[0] * l->grid[1] * l->grid[2];
-	g->next_block = g->done_blocks = 0;
-	g->resident = g->running = g->status = 0;
-	g->suspended = NULL;
-	g->tail = &g->suspended;
 	g->shared_bytes = l->shared_bytes;
 	g->dyn_off = (fn->shared_bytes + fn->dyn_align - 1) & ~(fn->dyn_align - 1);
 	g->shared_total = l->shared_bytes ? g->dyn_off + l->shared_bytes : fn->shared_bytes;
 	g->local_stride = (fn->local_total + 15) & ~15u;
-	g->cookie = l->cookie;
-	g->gridid = ++e->next_gridid;
 	g->cooperative = l->flags & ENGINE_LAUNCH_COOPERATIVE;
-	g->max_resident = g->cooperative ? COOP_RESIDENT : MAX_RESIDENT;
+	if (g->cooperative)
+		g->max_resident = COOP_RESIDENT;
 	g->param_bytes = fn->param_bytes;
 	if (fn->param_bytes)
 		memcpy((void *)g->pwin, l->params, fn->param_bytes);
@@ -597,27 +648,12 @@ static bool run_inline(struct engine *e, struct grid *g)
 	return ended;
 }
 
-u32 rt_launch(struct engine *e, const struct engine_launch *l)
+/* Runs it here or hands it to the workers. */
+static u32 grid_start(struct engine *e, struct grid *g)
 {
-	struct func *fn;
-	struct grid *g;
-	u64 threads, cookie;
+	u64 cookie;
 	u32 st;
-	char log[256];
 
-	if (!l->fn || l->fn > e->nfuncs || !e->funcs[l->fn - 1] || !e->funcs[l->fn - 1]->entry)
-		return VGPU_ST_BAD_HANDLE;
-	fn = e->funcs[l->fn - 1];
-	if (e->sticky)
-		return e->sticky;
-	st = func_compile(fn, log, sizeof(log));
-	if (!st)
-		st = check_launch(e, l, fn, &threads);
-	if (st)
-		return st;
-	g = grid_make(e, l, fn, (u32)threads);
-	if (!g)
-		return VGPU_ST_OUT_OF_MEMORY;
 	if (run_inline(e, g)) {
 		pthread_mutex_lock(&e->lock);
 		st = grid_end(e, g, &cookie);
@@ -638,4 +674,49 @@ u32 rt_launch(struct engine *e, const struct engine_launch *l)
 	}
 	pthread_mutex_unlock(&e->lock);
 	return ENGINE_PENDING;
+}
+
+u32 rt_launch(struct engine *e, const struct engine_launch *l)
+{
+	struct func *fn;
+	struct grid *g;
+	u64 threads;
+	u32 st;
+	char log[256];
+
+	if (!l->fn || l->fn > e->nfuncs || !e->funcs[l->fn - 1] || !e->funcs[l->fn - 1]->entry)
+		return VGPU_ST_BAD_HANDLE;
+	fn = e->funcs[l->fn - 1];
+	if (e->sticky)
+		return e->sticky;
+	st = func_compile(fn, log, sizeof(log));
+	if (!st)
+		st = check_launch(e, l, fn, &threads);
+	if (st)
+		return st;
+	g = grid_make(e, l, fn, (u32)threads);
+	if (!g)
+		return VGPU_ST_OUT_OF_MEMORY;
+	return grid_start(e, g);
+}
+
+u32 rt_gemm(struct engine *e, u32 op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, u64 cookie)
+{
+	struct gemm_job j = { .op = op, .b = *b, .p = *p };
+	struct grid *g;
+	u64 tiles;
+
+	if (e->sticky)
+		return e->sticky;
+	tiles = gemm_plan(&j, e->nthreads);
+	if (!tiles || tiles >> 48)      /* no memory holds so much; products of counts stay far from their limits */
+		return VGPU_ST_INVALID;
+	g = grid_get(e, tiles, cookie);
+	if (!g)
+		return VGPU_ST_OUT_OF_MEMORY;
+	g->fn = NULL;
+	g->native = true;
+	g->job = j;
+	g->threads = gemm_work(&j) <= INLINE_WORK ? 1 : INLINE_THREADS + 1;
+	return grid_start(e, g);
 }

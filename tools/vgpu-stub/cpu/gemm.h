@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Matrix products as native tiles: what gemm.c (tiles), gemm_isa.c (inner loops) and rt.c (workers) share.
+ *
+ * Invariant: a job is the engine's private copy, checked by vgpu_check_gemm; the addresses in a pointer
+ * array, and everything the addresses point to, are the client's and may fault at any access.
+ */
+#ifndef VGPU_CPU_GEMM_H
+#define VGPU_CPU_GEMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../../fw-protocol/vgpu_cmd.h"
+
+struct engine;
+struct tstate;
+
+struct gemm_job {
+	uint32_t op;                    /* VGPU_OP_GEMM or VGPU_OP_TRSM */
+	uint32_t tile_m, tile_n;        /* a tile of c; TRSM: tile_n vectors */
+	uint32_t tiles_m, tiles_n;      /* of one matrix */
+	struct vgpu_body_gemm b;
+	struct vgpu_gemm p;
+};
+
+/* Largest tile and depth of one pass: the packed parts and the sums stay in a core's second-level cache. */
+#define GEMM_TILE 256
+#define GEMM_DEPTH 192
+
+/*
+ * The inner loops of one instruction set. Packed panels: `mr` rows of a (or `nr` columns of b) for each step of
+ * k, zeroes where the matrix ends, so that the kernel knows no edges.
+ */
+struct gemm_isa {
+	const char *name;
+	uint32_t mr, nr;
+	/* sums[mr x nr, column-major, ld] = (first ? 0 : sums) + a * b */
+	void (*kernel)(uint32_t k, const float *a, const float *b, float *sums, uint32_t ld, bool first);
+	/* n elements of a type to floats and back (round to nearest even) */
+	void (*load)(float *dst, const void *src, uint32_t n, uint32_t type);
+	void (*store)(void *dst, const float *src, uint32_t n, uint32_t type);
+	/*
+	 * rows x k elements into panels of `panel` rows. along: element (r, l) is at src + r + l * ld, else at
+	 * src + l + r * ld. One panel more than needed may be written.
+	 */
+	void (*pack)(float *dst, uint32_t panel, const void *src, uint32_t type, uint64_t ld, uint32_t rows,
+		     uint32_t k, bool along);
+};
+
+const struct gemm_isa *gemm_isa_get(void);
+/* All that this processor has, best first; NULL behind the last. For tests. */
+const struct gemm_isa *gemm_isa_list(unsigned i);
+
+/* Splits the job for `workers` threads; returns the number of tiles, 0 when it has no name. */
+uint64_t gemm_plan(struct gemm_job *j, unsigned workers);
+/* A rough count of multiply-adds; saturates. */
+uint64_t gemm_work(const struct gemm_job *j);
+/* One tile. Faults leave by fault_raise() or the signal handler. */
+void gemm_tile(struct tstate *ts, const struct gemm_job *j, uint64_t tile);
+
+#endif
