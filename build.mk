@@ -281,6 +281,7 @@ $(eval $(call ptx_rule,asan,$(SAN)))
 Z       := $(B)/test/fuzz
 src_fuzz_fatbin := tools/vgpu-stub/cpu/fatbin.c
 src_fuzz_ptx    := $(CPU)
+src_fuzz_elf    := tools/vgpu/elf.c tools/vgpu/fatlist.c
 src_fuzz_launch := $(CPU)
 src_fuzz_vfu    := $(STUB_DEV) $(addprefix tools/vgpu-stub/,vfu_msg.c vfu_cmd.c admin.c)
 src_fuzz_agent_msg := $(HOST_AGENT) $(FW)

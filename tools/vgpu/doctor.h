@@ -52,6 +52,8 @@ void run_env_free(char **env);
 
 /* doctor_symbols.c */
 void check_symbols(struct doctor *d, const struct closure *c, unsigned i);
+/* Names out of a NULL-terminated list that our library lacks, " a b"; "" when it has all, NULL when it is not there. */
+const char *lacks(struct doctor *d, const char *lib, const char *const *names);
 
 /* doctor_code.c */
 void check_code(struct doctor *d, const struct object *o);

@@ -70,6 +70,11 @@ void check_code(struct doctor *d, const struct object *o)
 	unsigned cc;
 
 	fatlist_read(&o->elf, d->cc, &f);
+	if (!f.containers && f.stubs) {
+		report(d, WARN, check, text("if it has kernels, build it with -gencode arch=compute_%u,code=compute_%u", d->cc, d->cc),
+		       "%u fat binaries of a few hundred bytes, machine code only", f.stubs);
+		return;
+	}
 	if (!f.containers) {
 		if (ggml)
 			report(d, FAIL, check, "reinstall the package", "none in %s: section .nv_fatbin is missing or empty", o->path);

@@ -60,17 +60,17 @@ static char **split(char *p, size_t n)
 }
 
 /* The CUDA libraries that are mapped now. */
-static void check_maps(struct doctor *d)
+static unsigned check_maps(struct doctor *d)
 {
 	FILE *f = fopen(text("/proc/%d/maps", d->pid), "re");
 	char line[PATH_MAX + 256], last[PATH_MAX] = "", *line_of_ours = preload_line(d);
-	unsigned n = 0;
+	unsigned n = 0, ours = 0;
 
 	if (!f) {
 		report(d, FAIL, "mapped libraries", "run vgpu doctor as root, or as the user of that process",
 		       "/proc/%d/maps: %s", d->pid, strerror(errno));
 		free(line_of_ours);
-		return;
+		return 0;
 	}
 	while (fgets(line, sizeof(line), f)) {
 		char *path = strchr(line, '/'), *gone;
@@ -88,6 +88,7 @@ static void check_maps(struct doctor *d)
 			report(d, WARN, text("mapped %s", base(path)), "restart the process",
 			       "%s was replaced or removed after it was loaded", path);
 		} else if (is_ours(d, text("/proc/%d/root%s", d->pid, path)) || is_ours(d, path)) {
+			ours++;
 			report(d, GOOD, text("mapped %s", base(path)), NULL, "%s: ours", path);
 		} else {
 			report(d, FAIL, text("mapped %s", base(path)), text("start it with LD_PRELOAD=%s, or under 'vgpu run --'",
@@ -99,6 +100,7 @@ static void check_maps(struct doctor *d)
 		report(d, WARN, "mapped libraries", "none needed while it has not come to its CUDA part; else see the lines below",
 		       "no CUDA library in process %d: it has not tried, or could not load one", d->pid);
 	free(line_of_ours);
+	return ours;
 }
 
 static int parent_of(int pid)
@@ -148,8 +150,7 @@ int check_process(struct doctor *d)
 		report(d, WARN, "container", text("make the agent's socket and %s visible in it (bind mounts)", d->lib),
 		       "process %d has a file system of its own: paths below are judged from here", d->pid);
 	check_system(d);
-	check_environment(d, 1);
-	check_maps(d);
+	check_environment(d, !check_maps(d));
 	if (access(exe, R_OK))
 		report(d, WARN, "program", "restart it", "%s cannot be read (replaced since the start?)", exe);
 	else
@@ -165,6 +166,25 @@ int check_process(struct doctor *d)
 
 /* ---- Ollama ---- */
 
+/* What Ollama looks up by name; one that is missing ends its discovery. */
+static const char *const ollama_cuda[] = { "cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet",
+	"cuDeviceGetAttribute", "cuDeviceGetUuid", "cuDeviceGetName", "cuCtxCreate_v3", "cuMemGetInfo_v2", "cuCtxDestroy",
+	"cuDeviceTotalMem_v2", "cuDeviceGetPCIBusId", NULL };
+static const char *const ollama_nvml[] = { "nvmlInit_v2", "nvmlShutdown", "nvmlDeviceGetHandleByUUID",
+	"nvmlDeviceGetMemoryInfo", "nvmlDeviceGetName", "nvmlErrorString", "nvmlSystemGetDriverVersion", NULL };
+
+static void check_lookups(struct doctor *d, const char *lib, const char *const *names)
+{
+	const char *missing = lacks(d, lib, names);
+
+	if (!missing)
+		report(d, WARN, text("ollama's look-ups in %s", lib), text("build %s/%s ('make')", d->lib, lib), "it is not there");
+	else if (*missing)
+		report(d, FAIL, text("ollama's look-ups in %s", lib), text("a vgpu whose %s has them", lib), "missing:%s", missing);
+	else
+		report(d, GOOD, text("ollama's look-ups in %s", lib), NULL, "all there");
+}
+
 void check_ollama(struct doctor *d, const char *path)
 {
 	int ollama = strstr(path, "ollama") != NULL;
@@ -178,6 +198,8 @@ void check_ollama(struct doctor *d, const char *path)
 		free(line);
 		return;
 	}
+	check_lookups(d, "libcuda.so.1", ollama_cuda);
+	check_lookups(d, "libnvidia-ml.so.1", ollama_nvml);
 	if (!preload || !strstr(preload, "libcuda"))
 		report(d, d->pid ? FAIL : WARN, "ollama daemon", text("systemctl edit ollama, add: [Service] Environment=\"LD_PRELOAD=%s\" "
 		       "Environment=\"VGPU_AGENT=%s\"; then systemctl restart ollama", line,

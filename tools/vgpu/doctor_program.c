@@ -194,16 +194,21 @@ static const char *foreign_why(const char *name)
 
 /* One CUDA library of the closure: whose is it, and what would vgpu run make of it? */
 static void check_library(struct doctor *d, const struct closure *c, const struct closure *run, const struct object *o,
-			  const char *inside)
+			  const char *name, const char *inside)
 {
-	const struct object *then = ldso_find(run, o->name), *wins = NULL;
-	const char *check = text("%s%s%s%s", o->name, inside ? " (" : "", inside ? inside : "", inside ? ")" : "");
-	const char *ours = text("%s/%s", d->lib, o->name), *wanted_by = base(c->o[o->by].path ? c->o[o->by].path : "?");
+	const struct object *then = ldso_find(run, name), *wins = NULL;
+	const char *check = text("%s%s%s%s", name, inside ? " (" : "", inside ? inside : "", inside ? ")" : "");
+	const char *ours = text("%s/%s", d->lib, name), *wanted_by = base(c->o[o->by].path ? c->o[o->by].path : "?");
 	const char *extra = "", *lp;
 	char how[512], fix[2 * PATH_MAX];
 
 	if (o->path && is_ours(d, o->path)) {
 		report(d, GOOD, check, NULL, "%s (%s): ours", o->path, how_text(c, o, how, sizeof(how)));
+		return;
+	}
+	if (o->how == BY_PRELOAD) {
+		report(d, FAIL, check, text("put %s first into LD_PRELOAD, or take the other one out of it", ours), "%s (by LD_PRELOAD): %s",
+		       o->path ? o->path : o->name, foreign_why(name));
 		return;
 	}
 	if (then && then->path && is_ours(d, then->path))
@@ -217,7 +222,7 @@ static void check_library(struct doctor *d, const struct closure *c, const struc
 	else
 		snprintf(fix, sizeof(fix), "LD_PRELOAD=%s %s", ours, d->how);
 	if (!o->path) {
-		int hard = !o->dlopened || !strncmp(o->name, "libcuda.so", 10);
+		int hard = !o->dlopened || !strncmp(name, "libcuda.so", 10);
 
 		report(d, hard ? FAIL : WARN, check, fix, "not found; %s %s it", wanted_by,
 		       o->dlopened ? "opens" : "needs");
@@ -227,7 +232,7 @@ static void check_library(struct doctor *d, const struct closure *c, const struc
 	if (o->how == BY_RPATH && lp && strstr(lp, d->lib))
 		extra = ", which comes before LD_LIBRARY_PATH: that alone is not enough";
 	report(d, FAIL, check, fix, "%s (%s%s): %s", o->path,
-	       how_text(c, o, how, sizeof(how)), extra, foreign_why(o->name));
+	       how_text(c, o, how, sizeof(how)), extra, foreign_why(name));
 }
 
 static void check_needs(struct doctor *d, const struct closure *c, const struct object *o)
@@ -238,29 +243,66 @@ static void check_needs(struct doctor *d, const struct closure *c, const struct 
 	       o->name), "not found; %s needs it", base(c->o[o->by].path ? c->o[o->by].path : "?"));
 }
 
+/* A preloaded library counts under its SONAME, and only when something wants it. */
+static int wanted(const struct closure *c, const struct object *o)
+{
+	for (unsigned i = 0; i < c->n; i++)
+		for (unsigned k = 0; k < c->o[i].elf.nneeded; k++)
+			if (!(c->o[i].path && is_cuda(base(c->o[i].path))) && ldso_find(c, c->o[i].elf.needed[k]) == o)
+				return 1;
+	return o->dlopened;
+}
+
+static void check_driver(struct doctor *d, const char *runtime)
+{
+	unsigned major;
+	int ok;
+
+	if (sscanf(runtime, "libcudart.so.%u", &major) != 1 || major > 1000)
+		return;
+	ok = (int)major * 1000 <= d->driver_version;
+	report(d, ok ? GOOD : FAIL, "driver version", "use the libcuda.so.1 of this vgpu (it answers 13000)",
+	       "%s wants %u.0 or later, libcuda answers %d%s", runtime, major, d->driver_version,
+	       ok ? "" : ": the runtime answers error 35, insufficient driver");
+}
+
 static void check_libraries_of(struct doctor *d, struct closure *c, struct closure *run, unsigned from, const char *inside)
 {
 	for (unsigned i = from; i < c->n; i++) {
 		const struct object *o = &c->o[i];
-		unsigned major;
+		const char *name = o->how == BY_PRELOAD && o->elf.soname ? o->elf.soname : o->name;
 
-		if (i && o->how != BY_PRELOAD && is_cuda(o->name))
-			check_library(d, c, run, o, inside);
-		else if (i && o->path && is_other(o->name))
-			report(d, WARN, o->name, "use a build without it; what it computes needs NVIDIA's driver",
+		if (i && is_cuda(name)) {
+			/* a foreign one that is preloaded is in the way even if nobody wants it */
+			if (o->how != BY_PRELOAD || wanted(c, o) || !is_ours(d, o->path)) {
+				check_library(d, c, run, o, name, inside);
+				check_driver(d, name);
+			}
+		} else if (i && o->path && is_other(name)) {
+			report(d, WARN, name, "use a build without it; what it computes needs NVIDIA's driver",
 			       "%s: vgpu has no such library, and NVIDIA's own fails on our driver", o->path);
-		else if (i)
+		} else if (i) {
 			check_needs(d, c, o);
-		if (i && sscanf(o->name, "libcudart.so.%u", &major) == 1) {
-			int ok = (int)major * 1000 <= d->driver_version;
-
-			report(d, ok ? GOOD : FAIL, "driver version", "use the libcuda.so.1 of this vgpu (it answers 13000)",
-			       "%s wants %u.0, libcuda answers %d%s", o->name, major, d->driver_version,
-			       ok ? "" : ": the runtime answers error 35, insufficient driver");
 		}
 		if (o->elf.bits == 64 && !is_cuda(base(o->path)))
 			check_symbols(d, c, i);
 	}
+}
+
+/* One line: what vgpu run would make of it. */
+static void check_run(struct doctor *d, const struct closure *c, const struct closure *run)
+{
+	char list[512] = "";
+
+	for (unsigned i = 1; i < c->n; i++) {
+		const struct object *o = &c->o[i], *then = ldso_find(run, o->name);
+
+		if (is_cuda(o->name) && o->how != BY_PRELOAD && then && then->path && is_ours(d, then->path) &&
+		    !(o->path && is_ours(d, o->path)) && strlen(list) + strlen(o->name) + 2 < sizeof(list))
+			strcat(strcat(list, " "), o->name);
+	}
+	if (list[0])
+		report(d, GOOD, "vgpu run", NULL, "would make the loader take ours for%s", list);
 }
 
 /* Names that the program or its own libraries hold as text, to open them when they run. */
@@ -307,6 +349,37 @@ static char **backend_env(char *const *env, const char *backend)
 	return out;
 }
 
+/* node-llama-cpp wants to see the files in its search path before it tries CUDA at all. */
+static void check_node(struct doctor *d, const struct object *backend)
+{
+	static const char *const names[] = { "libcuda.so.1", "libnvidia-ml.so.1", "libcudart.so.%u", "libcublas.so.%u", "libcublasLt.so.%u" };
+	struct closure *c = ldso_load(backend->path, d->env);
+	char list[256] = "", name[64];
+	unsigned major = 12, unbuilt = 0;
+
+	for (unsigned k = 0; k < backend->elf.nneeded; k++)
+		sscanf(backend->elf.needed[k], "libcudart.so.%u", &major);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		int at;
+
+		snprintf(name, sizeof(name), "%s", names[i]);
+		if (i >= 2)
+			snprintf(strrchr(name, '.') + 1, 12, "%u", major);
+		at = ldso_dlopen(c, name, 0);
+		if (at >= 0 && !c->o[at].path)
+			strcat(strcat(list, " "), name);
+		if (at >= 0 && !c->o[at].path)
+			unbuilt += access(text("%s/%s", d->lib, name), R_OK) != 0;
+	}
+	ldso_free(c);
+	if (list[0])
+		report(d, WARN, "node-llama-cpp", text("LD_LIBRARY_PATH=%s (vgpu run sets it)%s", d->lib,
+		       unbuilt ? "; some are not built: 'make', or reinstall" : ""),
+		       "it looks for these files before it tries CUDA, and they are in no library folder:%s", list);
+	else
+		report(d, GOOD, "node-llama-cpp", NULL, "the files that it looks for are in the library folders");
+}
+
 static void check_backend(struct doctor *d, const char *program, const char *backend)
 {
 	char **env = backend_env(d->env, backend), **env2 = run_env(d, env);
@@ -325,17 +398,17 @@ static void check_backend(struct doctor *d, const char *program, const char *bac
 
 		snprintf(name, sizeof(name), "%s", folder);
 		report(d, GOOD, "ggml backend", NULL, "%s", backend);
-		/* what a preload loaded before it counts for it too */
+		/* what was loaded before it counts for it too */
 		for (unsigned k = 0; k < c->o[i].elf.nneeded; k++) {
 			const struct object *o = ldso_find(c, c->o[i].elf.needed[k]);
 
-			if (o && (unsigned)(o - c->o) < before && is_cuda(o->name) && o->how != BY_PRELOAD)
-				check_library(d, c, run, o, name);
-			else if (o && o->how == BY_PRELOAD)
-				report(d, is_ours(d, o->path) ? GOOD : FAIL, text("%s (%s)", c->o[i].elf.needed[k], name),
-				       "put our libraries first into LD_PRELOAD", "%s (by LD_PRELOAD)%s", o->path,
-				       is_ours(d, o->path) ? ": ours" : ": not ours");
+			if (!o || (unsigned)(o - c->o) >= before || !is_cuda(c->o[i].elf.needed[k]))
+				continue;
+			check_library(d, c, run, o, c->o[i].elf.needed[k], name);
+			check_driver(d, c->o[i].elf.needed[k]);
 		}
+		if (strstr(backend, "node-llama-cpp") || strstr(base(program), "node"))
+			check_node(d, &c->o[i]);
 		check_libraries_of(d, c, run, (unsigned)i, name);
 		check_code(d, &c->o[i]);
 	}
@@ -425,20 +498,9 @@ void check_binary(struct doctor *d, const char *path, char **args)
 		add_dlopened(c);
 		add_dlopened(run);
 		check_libraries_of(d, c, run, 0, NULL);
-		for (unsigned i = 1; i < c->n; i++) {
-			char how[256];
-
-			if (c->o[i].how != BY_PRELOAD || !c->o[i].path || !is_cuda(base(c->o[i].path)))
-				continue;
-			cuda++;
-			if (!is_ours(d, c->o[i].path))
-				report(d, FAIL, base(c->o[i].path), "take it out of LD_PRELOAD", "%s (%s): %s", c->o[i].path,
-				       how_text(c, &c->o[i], how, sizeof(how)), foreign_why(base(c->o[i].path)));
-		}
-		if (cuda)
-			report(d, GOOD, "preloaded", NULL, "%u CUDA libraries by LD_PRELOAD", cuda);
+		check_run(d, c, run);
 		for (unsigned i = 1; i < c->n; i++)
-			cuda += is_cuda(c->o[i].name) != 0;
+			cuda += is_cuda(base(c->o[i].name)) && (c->o[i].how != BY_PRELOAD || wanted(c, &c->o[i]));
 		if (!cuda && !*backends)
 			report(d, WARN, "CUDA", "name the library that does, as in: vgpu doctor -- PROGRAM /path/libggml-cuda.so",
 			       "%s neither needs nor names a CUDA library; it may open one that it finds when it runs", base(path));

@@ -69,6 +69,19 @@ static int has(const struct names *t, const char *name)
 	return t->n && bsearch(&name, t->name, t->n, sizeof(*t->name), by_name);
 }
 
+const char *lacks(struct doctor *d, const char *lib, const char *const *names)
+{
+	const struct names *t = exports(text("%s/%s", d->lib, lib));
+	char list[600] = "";
+
+	if (!t)
+		return NULL;
+	for (; *names; names++)
+		if (!has(t, *names) && strlen(list) + strlen(*names) + 2 < sizeof(list))
+			strcat(strcat(list, " "), *names);
+	return text("%s", list);
+}
+
 struct want {
 	struct doctor *d;
 	const struct closure *c;

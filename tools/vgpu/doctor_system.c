@@ -88,7 +88,7 @@ static void check_daemons(struct doctor *d)
 		if (pid <= 0)
 			continue;
 		if (daemon_socket(pid, "vgpu-agent", "--listen", sock, sizeof(sock))) {
-			if (agents++ >= 4)
+			if (agents++ >= 16)
 				continue;
 			if (agent_answers(sock))
 				report(d, WARN, "agent elsewhere", text("export VGPU_AGENT=%s", sock),
@@ -163,7 +163,8 @@ static void check_agent(struct doctor *d)
 		report(d, GOOD, "agent", NULL, "%s: version %s, pid %u, transport %s, %u client%s", seen,
 		       d->st.status.agent_version, d->st.status.agent_pid, d->st.status.transport, d->st.clients,
 		       d->st.clients == 1 ? "" : "s");
-		if (strcmp(d->st.status.agent_version, VGPU_VERSION))
+		/* "0.1" and "0.1.0" go together */
+		if (strncmp(d->st.status.agent_version, VGPU_VERSION, strlen(d->st.status.agent_version)))
 			report(d, WARN, "agent version", "restart vgpu-agent from this installation",
 			       "agent %s, vgpu %s", d->st.status.agent_version, VGPU_VERSION);
 		return;
@@ -373,6 +374,7 @@ static int names_ours(struct doctor *d, const char *list, int folders)
 	return 0;
 }
 
+/* daemon: a process that runs and has none of our libraries mapped */
 void check_environment(struct doctor *d, int daemon)
 {
 	const char *preload = env_get(d->env, "LD_PRELOAD"), *path = env_get(d->env, "LD_LIBRARY_PATH");

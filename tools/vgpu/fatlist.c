@@ -12,6 +12,7 @@
 #define CONTAINER_BYTES 16u
 #define ENTRY_BYTES 64u
 #define MAX_ENTRIES 200000u
+#define STUB_BYTES 2048u                /* a cubin with a kernel is larger, even compressed few are below */
 #define GAP_WORDS 512u                  /* words without a container that are read at once */
 
 struct walk {
@@ -47,8 +48,8 @@ static int runs(unsigned arch, char suffix, unsigned cc)
 static int container(struct walk *w, uint64_t at, uint64_t left)
 {
 	struct fatlist *o = w->out;
-	unsigned number = ++o->containers, code = 0;
-	int exact = 0, usable = 0, bad = 0;
+	unsigned number = ++o->containers, code = 0, nptx = o->nptx, nelf = o->nelf;
+	int exact = 0, usable = 0, bad = 0, stub = 1;
 
 	while (left) {
 		uint8_t p[ENTRY_BYTES];
@@ -76,15 +77,22 @@ static int container(struct walk *w, uint64_t at, uint64_t left)
 			usable |= runs(arch, suffix, w->cc);
 			exact |= arch == w->cc;
 			code = 1;
+			stub = 0;
 		} else if (kind == FATBIN_ELF) {
 			note(o->elf, &o->nelf, arch, suffix, number);
 			code = 1;
 		}
+		stub &= payload <= STUB_BYTES;
 		at += header + payload;
 		left -= header + payload;
 	}
-	if (!bad && !code)              /* an empty one asks for nothing */
+	if (!bad && (!code || stub)) {  /* an empty one asks for nothing */
 		o->containers--;
+		o->stubs += code != 0;
+		o->nptx = nptx;
+		o->nelf = nelf;
+		return 0;
+	}
 	o->exact += exact != 0;
 	o->usable += usable != 0;
 	o->damaged += bad != 0;

@@ -19,6 +19,7 @@ struct fatlist_arch {
 };
 struct fatlist {
 	unsigned containers, damaged;
+	unsigned stubs;                 /* not counted: what nvcc's device linker adds, a few hundred bytes, no kernel */
 	unsigned exact, usable;         /* containers with PTX for exactly this device; for it or below */
 	unsigned nptx, nelf;
 	struct fatlist_arch ptx[FATLIST_ARCHS], elf[FATLIST_ARCHS];

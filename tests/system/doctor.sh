@@ -1,0 +1,195 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# vgpu doctor: every broken set-up is named in one run, with its fix; a healthy one gives no fail.
+. "$(dirname "$0")/lib.sh"
+cd "$(dirname "$0")/../.." || exit 1
+unset LD_LIBRARY_PATH LD_PRELOAD VGPU_AGENT CUDA_VISIBLE_DEVICES OLLAMA_DEBUG OLLAMA_LLM_LIBRARY
+export XDG_RUNTIME_DIR=$dir
+CC=${CC:-cc}
+trap 'kill $sleeper 2>/dev/null; cleanup' EXIT
+sleeper=
+
+# doctor STATUS ARGS...: the report in $dir/out
+doctor() {
+	local want=$1 st
+	shift
+	timeout 60 "$V/vgpu" doctor "$@" >"$dir/out" 2>"$dir/err"
+	st=$?
+	[ $st = "$want" ] && [ ! -s "$dir/err" ] || { fail "doctor $*: exit $st, $want expected"; cat "$dir/out" "$dir/err"; }
+}
+# says NAME LEVEL SEEN FIX: one line "LEVEL  ...SEEN", and FIX on the line below it (regular expressions)
+says() {
+	if awk -v l="^$2 +" -v s="$3" -v f="$4" '$0 ~ l && $0 ~ s {getline n; if (n ~ "^ +fix: " && n ~ f) hit = 1} END {exit !hit}' "$dir/out"; then
+		ok "$1"
+	else
+		fail "$1: no \"$2 ... $3\" with the fix \"$4\""; cat "$dir/out"
+	fi
+}
+silent() { grep -q '^fail' "$dir/out" && { fail "$1"; cat "$dir/out"; } || ok "$1"; }
+
+# --- worlds
+w=$dir/w
+mkdir -p "$w"/{beside,foreign,ollama/bin,ollama/lib/ollama/cuda_v12}
+echo 'libcudart.so.12 { global: *; };' >"$w/map"
+cat >"$w/cudart.c" <<'C'
+int cudaGetDeviceCount(int *n); int cudaNoSuchThing(void); int cuInit(unsigned f);
+int cudaGetDeviceCount(int *n) { *n = 0; return 100; }
+int cudaNoSuchThing(void) { return 1; }
+int cuInit(unsigned f) { return f ? 1 : 100; }
+C
+cat >"$w/prog.c" <<'C'
+#include <unistd.h>
+int cudaGetDeviceCount(int *n);
+int main(void) { int n; cudaGetDeviceCount(&n); pause(); return n; }
+C
+cat >"$w/wants.c" <<'C'
+int cudaNoSuchThing(void);
+int main(void) { return cudaNoSuchThing(); }
+C
+cat >"$w/static.c" <<'C'
+/* as nvcc's default does: the handshake's name in the program, libcuda opened when it runs */
+const unsigned char table[16] = { 0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b, 0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1, 0xf2 };
+const char name[] = "libcuda.so.1";
+int main(int argc, char **argv) { (void)argv; return table[argc & 15] + name[0]; }
+C
+printf '.version 6.4\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }\n' >"$w/k.ptx"
+"$B/e2e/mkfatbin" -o "$w/k75" 75:"$w/k.ptx" || exit 1
+cat >"$w/fatbin.S" <<S
+.section .nv_fatbin,"a"
+.balign 8
+.incbin "$w/k75"
+.section .note.GNU-stack,"",@progbits
+S
+echo 'int none(void); int none(void) { return 0; }' >"$w/none.c"
+{
+	$CC -shared -fPIC -Wl,-soname,libcudart.so.12,--version-script="$w/map" -o "$w/beside/libcudart.so.12" "$w/cudart.c" &&
+	$CC -o "$w/ours" "$w/prog.c" "$B/lib/libcudart.so.12" -Wl,-rpath-link,"$B/lib" &&
+	$CC -o "$w/wants" "$w/wants.c" "$w/beside/libcudart.so.12" &&
+	$CC -o "$w/static" "$w/static.c" &&
+	$CC -o "$w/sm75" "$w/static.c" "$w/fatbin.S" &&
+	$CC -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$w/foreign/libcuda.so.1" "$w/cudart.c" &&
+	$CC -shared -fPIC -Wl,-soname,libnothere.so.3 -o "$w/libnothere.so" "$w/none.c" &&
+	$CC -Wl,--no-as-needed -o "$w/lacking" "$w/prog.c" "$B/lib/libcudart.so.12" "$w/libnothere.so" -Wl,-rpath-link,"$B/lib" &&
+	$CC -shared -fPIC -Wl,--disable-new-dtags,-rpath,'$ORIGIN',--no-as-needed -o "$w/ollama/lib/ollama/cuda_v12/libggml-cuda.so" \
+		"$w/prog.c" "$w/fatbin.S" "$w/beside/libcudart.so.12" &&
+	cp "$w/beside/libcudart.so.12" "$w/ollama/lib/ollama/cuda_v12/" &&
+	$CC -o "$w/ollama/bin/ollama" "$w/none.c" -Dnone=main
+} || { echo "FAIL the worlds do not compile"; exit 1; }
+# main() beside none(): ollama only has to be a program
+rm -f "$w/libnothere.so"
+printf '#!/usr/bin/env -S sh -e\nexit 0\n' >"$w/script"; chmod +x "$w/script"
+
+# --- no agent
+if "$V/vgpu" smi -j >/dev/null 2>&1; then
+	skip "agent down: the system has one"
+else
+	doctor 1
+	says "agent down is named" fail "agent: no agent answers: .*run/vgpu/agent.sock" "vgpu run -- CMD"
+fi
+VGPU_AGENT=$dir/nobody doctor 1
+says "a dead VGPU_AGENT is named" fail "agent: .*VGPU_AGENT=$dir/nobody: No such file" "unset VGPU_AGENT"
+python3 -c "import socket,sys; s=socket.socket(socket.AF_UNIX,socket.SOCK_SEQPACKET); s.bind(sys.argv[1])" "$dir/left"
+VGPU_AGENT=$dir/left doctor 1
+says "a socket that an agent left behind is named" fail "agent: .*nobody listens" "vgpu-agent"
+
+start_stub
+start_agent
+A=$VGPU_AGENT
+unset VGPU_AGENT
+if ! "$V/vgpu" smi -j >/dev/null 2>&1; then
+	doctor 1
+	says "an agent that runs elsewhere is found" warn "agent elsewhere: .*$A" "export VGPU_AGENT=$A"
+fi
+export VGPU_AGENT=$A
+
+# --- healthy
+doctor 0
+silent "the system alone: no fail"
+"$V/vgpu" run -- "$V/vgpu" doctor -- "$B/e2e/rt12/rt_vecadd" >"$dir/out" 2>&1; st=$?
+silent "a healthy program under vgpu run: no fail"
+[ $st = 0 ] && tail -n 1 "$dir/out" | grep -q '^verdict: nothing found' && ok "exit 0 and its verdict" || fail "healthy: exit $st"
+grep -q '^ok    libcudart.so.12: .*ours' "$dir/out" && grep -q 'exact PTX' "$dir/out" && ok "it names the library and the PTX" ||
+	fail "healthy: $(cat "$dir/out")"
+"$V/vgpu" run -- "$V/vgpu" doctor -- "$B/test/system/rpath/program" >"$dir/out" 2>&1
+silent "RPATH under vgpu run: no fail"
+
+# --- programs
+doctor 1 -- "$B/test/system/rpath/program"
+says "a libcudart beside the program is named" fail "libcudart.so.12: .*RPATH .ORIGIN of program.*NVIDIA" "vgpu run -- "
+LD_LIBRARY_PATH=$B/lib doctor 1 -- "$B/test/system/rpath/program"
+says "LD_LIBRARY_PATH is not enough against RPATH" fail "comes before LD_LIBRARY_PATH: that alone is not enough" "LD_PRELOAD"
+says "LD_LIBRARY_PATH alone gets a warning" warn "LD_LIBRARY_PATH: .*LD_PRELOAD has nothing of ours" "LD_PRELOAD="
+doctor 1 -- "$w/ours"
+says "a library that is not found is named" fail "libcudart.so.12: not found; ours needs it|libcudart.so.12: .*not ours|libcudart.so.12: .*NVIDIA" "vgpu run --"
+LD_LIBRARY_PATH=$B/lib doctor 1 -- "$w/lacking"
+says "another missing library is named" fail "libnothere.so.3: not found; lacking needs it" "LD_LIBRARY_PATH"
+LD_LIBRARY_PATH=$B/lib doctor 1 -- "$w/wants"
+says "a name that ours lacks is named" fail "symbols: wants wants 1 name that our libcudart.so.12 lacks: cudaNoSuchThing@libcudart.so.12" "libcudart.so.12"
+LD_LIBRARY_PATH=$w/foreign:$B/lib doctor 1 -- "$w/static"
+says "NVIDIA's runtime inside the program is named" fail "static cudart: .*linked into static" "nvcc -cudart shared"
+says "a foreign libcuda first on the path is named" fail "libcuda.so.1: $w/foreign/libcuda.so.1 .by LD_LIBRARY_PATH." "vgpu run --"
+LD_PRELOAD=$w/foreign/libcuda.so.1 doctor 1 -- "$w/ours"
+says "a foreign libcuda in LD_PRELOAD is named" fail "libcuda.so.1: $w/foreign/libcuda.so.1 .by LD_PRELOAD." "LD_PRELOAD"
+doctor 1 -- "$w/sm75"
+says "PTX above the device is named" fail "no PTX for this device, compute capability 6.1; .*PTX for 7.5" "vgpu run --cc 7.5"
+CUDA_VISIBLE_DEVICES=-1 doctor 1
+says "an empty device list is named" fail 'CUDA_VISIBLE_DEVICES: "-1" hides every device' "unset CUDA_VISIBLE_DEVICES"
+doctor 1 -- "$w/nothere"
+says "a program that is not there is named" fail "program: .*not there" "path"
+head -c 400 "$w/ours" >"$w/damaged"; chmod +x "$w/damaged"
+doctor 1 -- "$w/damaged"
+says "a damaged program is named" fail "program: .*damaged ELF" "ELF"
+doctor 0 -- "$w/script"
+grep -q '^ok    script: .*is run by .*/sh' "$dir/out" && ok "a script's interpreter is followed" || fail "script: $(cat "$dir/out")"
+
+# --- ggml and Ollama
+doctor 1 -- "$w/ollama/bin/ollama" serve
+says "Ollama's own libcudart is named" fail "libcudart.so.12 .cuda_v12/libggml-cuda.so.: .*RPATH .ORIGIN" "LD_PRELOAD"
+says "the daemon's environment is named" warn "ollama daemon: LD_PRELOAD is not set.*runners inherit" "systemctl edit ollama.*Environment=.LD_PRELOAD=.*VGPU_AGENT="
+says "ggml's hidden log is named" warn "ollama's log: .*discards its runner's log" "OLLAMA_DEBUG=2"
+says "a backend without PTX for the device is named" fail "GPU code of libggml-cuda.so: no PTX for this device" "--cc 7.5 .*cuda_v12"
+doctor 1 -- "$w/ours" "$w/ollama/lib/ollama/cuda_v12/libggml-cuda.so"
+says "a backend given as an argument is examined" fail "GPU code of libggml-cuda.so" "--cc 7.5"
+
+# --- an installation that lacks a library
+mkdir -p "$w/inst/bin" "$w/inst/lib"
+cp "$V/vgpu" "$w/inst/bin/"; cp "$B/lib/libcuda.so.1" "$w/inst/lib/"
+timeout 60 "$w/inst/bin/vgpu" doctor -- "$w/ours" >"$dir/out" 2>&1
+says "a library that the installation lacks is named" fail "our libraries: missing in .*libcudart.so.12" "make"
+says "and what needs it" fail "libcudart.so.12: " "$w/inst/lib/libcudart.so.12 is missing"
+
+# --- a process
+LD_LIBRARY_PATH=$w/foreign:$w/beside "$w/ours" & sleeper=$!
+until_true 60 grep -q libcudart "/proc/$sleeper/maps"
+doctor 1 -p $sleeper
+says "foreign libraries of a process are named" fail "mapped libcudart.so.12: $w/beside/libcudart.so.12: not ours" "LD_PRELOAD="
+says "so is its environment" fail "LD_PRELOAD: neither LD_PRELOAD nor LD_LIBRARY_PATH of process $sleeper" "systemd: Environment="
+kill $sleeper; wait $sleeper 2>/dev/null
+"$V/vgpu" run -- "$w/ours" & sleeper=$!
+until_true 60 sh -c "grep -q libcudart /proc/$sleeper/maps && grep -q ours /proc/$sleeper/cmdline"
+doctor 0 -p $sleeper
+silent "a process under vgpu run: no fail"
+grep -q '^ok    mapped libcudart.so.12: .*ours' "$dir/out" && ok "its libraries are listed" || fail "-p: $(cat "$dir/out")"
+kill $sleeper; wait $sleeper 2>/dev/null; sleeper=
+doctor 1 -p 999999999
+says "a process that is not there is named" fail "process: 999999999: there is no such process" "runs"
+
+# --- permissions, JSON, usage
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod 755 "$dir" && chmod 600 "$A" &&
+   setpriv --reuid=65534 --regid=65534 --clear-groups "$V/vgpu" --version >/dev/null 2>&1; then
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$V/vgpu" doctor >"$dir/out" 2>&1
+	says "a socket without permission is named" fail "agent: .*Permission denied .mode 600" "--mode 0666"
+	chmod 666 "$A"
+else
+	skip "socket permissions: not root, or the build cannot be read by others"
+fi
+timeout 60 "$V/vgpu" doctor -j -- "$w/ollama/bin/ollama" >"$dir/out" 2>&1
+python3 - "$dir/out" <<'PY' && ok "-j is one JSON object" || fail "-j: $(cat "$dir/out")"
+import json, sys
+o = json.load(open(sys.argv[1]))
+c = o["checks"]
+assert len(c) > 8 and all(set(x) == {"name", "status", "observed", "fix"} for x in c), c
+assert all(x["fix"] for x in c if x["status"] == "fail") and o["fail"] == sum(x["status"] == "fail" for x in c) > 0, o
+assert o["verdict"], o
+PY
+"$V/vgpu" doctor --nonsense >/dev/null 2>&1; [ $? = 2 ] && ok "unknown options are refused" || fail "doctor --nonsense"
