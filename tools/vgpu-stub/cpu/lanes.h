@@ -32,7 +32,11 @@ enum lop {
 enum { TESTP_BASE = CMP_NAN };          /* testp rows follow the comparisons */
 #define MOP_COUNT (CMP_NAN + 7)
 
-struct lane_span { u64 lo, span, align, base, step; };
+struct lane_span { u64 lo, span, align, base, shift; };
+
+/* Shapes of 32 addresses: elements next to each other, one address for all, or neither. */
+enum { SHAPE_NONE, SHAPE_ROW, SHAPE_SAME };
+
 
 struct lane_table {
 	const char *name;
@@ -40,10 +44,18 @@ struct lane_table {
 	mask_fn *cmp[MOP_COUNT][T_COUNT];
 	u32 (*access32)(u64 *d, const void *a, u64 add, const struct lane_span *s, u32 *shape);
 	u32 (*access64)(u64 *d, const void *a, u64 add, const struct lane_span *s, u32 *shape);
+	/*
+	 * The shape of the addresses of m (not 0), elements being 1 << shift bytes. *x0: where lane 0
+	 * reads or would, if its lane were one of the row. Nothing is checked.
+	 */
+	u32 (*probe32)(const void *a, u64 add, u32 shift, u32 m, u64 *x0);
+	u32 (*probe64)(const void *a, u64 add, u32 shift, u32 m, u64 *x0);
+	/* d[l] = s[l] for the lanes of m; nothing else is read or written */
+	void (*row32)(void *d, const void *s, u32 m);
+	void (*row64)(void *d, const void *s, u32 m);
+	/* shfl: fills d and returns the lanes whose source was in range */
+	u32 (*shfl)(u32 *d, const u32 *a, const u32 *b, const u32 *c, u32 kind);
 	void (*addlane)(u64 *d, u64 step);              /* d[l] += l * step */
-	/* d[l] = what addr[l] + off points to, for the lanes of m only; addresses are checked */
-	void (*gather32)(void *d, const u64 *addr, u64 off, u32 m);
-	void (*gather64)(void *d, const u64 *addr, u64 off, u32 m);
 	void (*splat32)(void *d, u32 v);
 	void (*splat64)(void *d, u64 v);
 	void (*blend32)(void *d, const void *s, u32 m);

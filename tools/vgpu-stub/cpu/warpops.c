@@ -17,43 +17,14 @@ static void put_pred(struct frame *f, u32 o, u32 v, u32 m)
 	*d = (*d & ~m) | (v & m);
 }
 
-/* PTX ISA, shfl: c holds the segment mask in bits 8..12 and the clamp in bits 0..4. */
 void warp_shfl(struct frame *f, const struct insn *in, u32 m)
 {
-	const u32 *a = opnd(f, in->o[3]), *b = opnd(f, in->o[4]), *c = opnd(f, in->o[5]);
+	const struct lane_table *lt = lanes_get();
 	_Alignas(64) u32 tmp[LANES];
-	u32 *d = opnd(f, in->o[0]), l, p = 0;
+	u32 *d = opnd(f, in->o[0]), p;
 
-	for (l = 0; l < LANES; l++) {
-		u32 bv = b[l] & 31, cv = c[l] & 31, seg = c[l] >> 8 & 31, j;
-		u32 max = (l & seg) | (cv & ~seg), min = l & seg;
-		bool in_range;
-
-		switch (in->sub) {
-		case SHFL_UP:
-			j = l - bv;
-			in_range = (s32)j >= (s32)max;
-			break;
-		case SHFL_DOWN:
-			j = l + bv;
-			in_range = j <= max;
-			break;
-		case SHFL_BFLY:
-			j = l ^ bv;
-			in_range = j <= max;
-			break;
-		default:
-			j = min | (bv & ~seg);
-			in_range = j <= max;
-			break;
-		}
-		if (!in_range)
-			j = l;
-		tmp[l] = a[j & 31];
-		p |= (u32)in_range << l;
-	}
-	for (l = 0; l < LANES; l++)
-		d[l] = m >> l & 1 ? tmp[l] : d[l];
+	p = lt->shfl(tmp, opnd(f, in->o[3]), opnd(f, in->o[4]), opnd(f, in->o[5]), in->sub);
+	lt->row32(d, tmp, m);
 	if (in->o[1] != OPND_NONE)
 		put_pred(f, in->o[1], p, m);
 }
