@@ -5,6 +5,7 @@
 #   make            libraries, agent, device, vgpu          make CC=clang   the same with clang
 #   make demo       device table, example programs, launch latency
 #   make test       every test; ends with "N passed, N failed, N skipped"
+#   make vm         a guest with a CUDA device, on this terminal; make guest: only its initramfs
 #   make pre-push   exactly what CI does: make test in a fresh clone
 #   make clean
 
@@ -40,7 +41,7 @@ ifeq ($(V),)
 .SILENT:
 endif
 .SUFFIXES:
-.PHONY: all demo test check pre-push clean  setup libs bins test-bins
+.PHONY: all demo test vm guest check pre-push clean  setup libs bins test-bins
 
 all: bins libs
 
@@ -59,6 +60,11 @@ test: setup
 	@echo "building (V=1 shows the commands)"
 	@$(MAKE) --no-print-directory -j$(JOBS) all test-bins
 	@tests/run.sh $(B)
+# tests/vm: QEMU and a stock kernel are fetched once into $(B)/vm
+guest vm: setup
+	@echo "building (V=1 shows the commands)"
+	@$(MAKE) --no-print-directory -j$(JOBS) bins $(addprefix $(B)/e2e/static-musl/,vecadd reduce matmul scan threads)
+	@tests/vm/guest.sh $(if $(filter vm,$@),shell,image) $(B)
 check:
 	@$(MAKE) --no-print-directory -j$(JOBS) all test-bins
 	@tests/run.sh $(B)
