@@ -498,6 +498,22 @@ static int sleep_until_woken(void)
 	return woken;
 }
 
+/*
+ * Does a device still work on what we gave it? Then whoever waits for that brings the next command soon.
+ * The device's word decides about nothing but how long we yield before a sleep.
+ */
+static int in_flight(void)
+{
+	for (unsigned i = 0; i < data.n; i++)
+		for (uint32_t left = data.live[i]->live; left; left &= left - 1) {
+			const struct context *x = &data.live[i]->ctx[__builtin_ctz(left)];
+
+			if (vgpu_load_relaxed64(&x->qb->commands_done) < x->commands)
+				return 1;
+		}
+	return 0;
+}
+
 static void *data_loop(void *unused)
 {
 	(void)unused;
@@ -507,7 +523,7 @@ static void *data_loop(void *unused)
 		mailbox();
 		if (turn())
 			idle_reset(&data.idle);
-		else if (idle_step(&data.idle, data.stalled != 0) && sleep_until_woken())
+		else if (idle_step(&data.idle, data.stalled || in_flight()) && sleep_until_woken())
 			idle_slept(&data.idle);
 	}
 	return NULL;

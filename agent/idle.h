@@ -10,7 +10,9 @@
  * waits for credits sleeps for 100 to 200 us. Then yielding goes on for ten times --spin-us.
  *
  * A full device ring is another matter: nobody wakes us when there is room again, and whoever makes
- * room needs the core. Then yielding goes on for 2 ms without progress, before the timer takes over.
+ * room needs the core. Then yielding goes on for 2 ms without progress, before the timer takes over. The
+ * same while the device works on commands in flight: their end brings the next ones, and a sleep in
+ * between costs client, device and us a system call or two each.
  */
 #ifndef AGENT_IDLE_H
 #define AGENT_IDLE_H
@@ -29,7 +31,7 @@ void idle_init(struct idle *i, unsigned cores, unsigned spin_us);
 static inline void idle_reset(struct idle *i) { i->since = 0; i->turns++; }
 /* It has slept: the burst, if there was one, is over. */
 static inline void idle_slept(struct idle *i) { i->since = 0; i->turns = 0; }
-/* Nothing to do (stalled: but for full rings): passes a little time. 1: it is time to sleep. */
+/* Nothing to do (stalled: but for full rings, or commands in flight): passes a little time. 1: it is time to sleep. */
 int idle_step(struct idle *i, int stalled);
 
 uint64_t ticks(void);                   /* a cheap clock: TSC where it is constant */
