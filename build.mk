@@ -30,6 +30,7 @@ TOOL    := $(wildcard tools/vgpu/*.c)
 CORE    := $(wildcard libcuda-lite/core/*.c) $(wildcard libcuda-lite/driver/*.c)
 RT      := $(wildcard libcuda-lite/runtime/*.c)
 BLAS    := $(wildcard libcuda-lite/blas/*.c)
+NVML    := $(wildcard libcuda-lite/nvml/*.c)
 BLASLT  := $(wildcard libcuda-lite/blaslt/*.c)
 AGENT   := $(wildcard agent/*.c)
 
@@ -47,6 +48,7 @@ all: bins libs
 
 bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
+	$(B)/lib/libnvidia-ml.so.1 \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v))
 
 # The two commands. Set-up may bring the compiler itself, so the build is a make of its own.
@@ -155,6 +157,9 @@ $(O)/blas12/%.o: %.c
 $(O)/blas13/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PIC) -DCUBLAS_MAJOR=13 -c -o $@ $<
+$(B)/lib/libnvidia-ml.so.1: $(call objs,lib,$(NVML)) linker/libnvidia-ml.map
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SO) -Wl,-soname,libnvidia-ml.so.1 -Wl,--default-symver -Wl,--version-script=linker/libnvidia-ml.map -o $@ $(filter %.o,$^)
 define blas_rule
 $(B)/lib/libcublas.so.$(1): $(call objs,blas$(1),$(BLAS)) linker/libcublas.$(1).map $(B)/lib/libcuda.so.1
 	$$(CC) $$(CFLAGS) $$(SO) -Wl,-soname,libcublas.so.$(1) -Wl,--version-script=linker/libcublas.$(1).map -o $$@ \
@@ -176,7 +181,8 @@ E2E     := $(addprefix $(E)/driver/,$(call flavour,driver)) \
 	   $(addprefix $(E)/static/,$(call flavour,static)) $(addprefix $(E)/static-musl/,$(call flavour,static)) \
 	   $(addprefix $(E)/rt12/,$(call flavour,rt12)) $(addprefix $(E)/rt13/,$(call flavour,rt13)) \
 	   $(addprefix $(E)/c12/,$(call flavour,c12)) $(addprefix $(E)/c13/,$(call flavour,c13)) \
-	   $(addprefix $(E)/blas12/,$(call flavour,blas12)) $(addprefix $(E)/blas13/,$(call flavour,blas13))
+	   $(addprefix $(E)/blas12/,$(call flavour,blas12)) $(addprefix $(E)/blas13/,$(call flavour,blas13)) \
+	   $(addprefix $(E)/nvml/,$(call flavour,nvml))
 EFLAGS  := $(CFLAGS) -std=gnu11 $(WARN) -Ilibcuda-lite/include
 ESHARED := $(wildcard tests/e2e/*.h tests/e2e/kernels/*)
 .PHONY: e2e
@@ -212,6 +218,9 @@ $(E)/blas12/%: tests/e2e/%.c $(ESHARED) | libs
 $(E)/blas13/%: tests/e2e/%.c $(ESHARED) | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -DCUDART_VERSION=13000 -o $@ $< $(addprefix $(B)/lib/,libcublas.so.13 libcudart.so.13 libcuda.so.1) -lm
+$(E)/nvml/%: tests/e2e/%.c $(ESHARED) | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -o $@ $< $(addprefix $(B)/lib/,libnvidia-ml.so.1 libcuda.so.1)
 
 # ---- tests: system (tests/system/*.sh) --------------------------------------------------------------
 $(B)/test/system/hotloop: tests/system/hotloop.c | libs

@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 const char *const run_preload[] = {
-	"libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libcublas.so.12", "libcublas.so.13", NULL,
+	"libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libcublas.so.12", "libcublas.so.13",
+	"libnvidia-ml.so.1", NULL,
 };
 
 static volatile sig_atomic_t child_pid;

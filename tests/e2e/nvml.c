@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * NVML against what CUDA says of the same device: count, handles by index, UUID and bus id, name, memory while some is
+ * allocated, this very process among the running ones, and refusals.
+ */
+#include <nvml.h>
+
+#include "drv.h"
+
+#define NK(call) \
+	do { \
+		nvmlReturn_t r_ = (call); \
+		if (r_ != NVML_SUCCESS) { \
+			printf("nvml: FAIL %s:%d: %s: %s (%d)\n", __FILE__, __LINE__, #call, nvmlErrorString(r_), (int)r_); \
+			exit(1); \
+		} \
+	} while (0)
+
+/* exported, though no header of ours declares it */
+extern nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, int sensor, unsigned int *celsius);
+
+static int listed(nvmlDevice_t d, unsigned long long *bytes)
+{
+	nvmlProcessInfo_t list[64];
+	unsigned int n = 64;
+
+	NK(nvmlDeviceGetComputeRunningProcesses_v3(d, &n, list));
+	for (unsigned int i = 0; i < n; i++)
+		if (list[i].pid == (unsigned int)getpid()) {
+			*bytes = list[i].usedGpuMemory;
+			return 1;
+		}
+	return 0;
+}
+
+static void on_device(CUdevice dev, nvmlDevice_t d)
+{
+	char text[128], want[128], uuid[128];
+	int major, minor, cuda_major, cuda_minor;
+	unsigned int index, arch;
+	size_t total;
+	CUuuid id;
+	nvmlPciInfo_t pci;
+	nvmlMemory_t m;
+	nvmlMemory_v2_t m2 = { .version = nvmlMemory_v2 };
+	nvmlDevice_t again;
+
+	NK(nvmlDeviceGetName(d, text, sizeof text));
+	CK(cuDeviceGetName(want, sizeof want, dev));
+	EXPECT(!strcmp(text, want));
+	EXPECT_EQ(nvmlDeviceGetName(d, text, 3), NVML_ERROR_INSUFFICIENT_SIZE);
+	NK(nvmlDeviceGetUUID(d, uuid, sizeof uuid));
+	CK(cuDeviceGetUuid(&id, dev));
+	EXPECT(!strncmp(uuid, "GPU-", 4) && strlen(uuid) == 40);
+	snprintf(want, sizeof want, "%02x%02x", (unsigned char)id.bytes[0], (unsigned char)id.bytes[1]);
+	EXPECT(!strncmp(uuid + 4, want, 4));
+	NK(nvmlDeviceGetHandleByUUID(uuid, &again));
+	EXPECT(again == d);
+	NK(nvmlDeviceGetPciInfo_v3(d, &pci));
+	CK(cuDeviceGetPCIBusId(want, sizeof want, dev));
+	NK(nvmlDeviceGetHandleByPciBusId_v2(want, &again));
+	EXPECT(again == d);
+	NK(nvmlDeviceGetHandleByPciBusId_v2(pci.busId, &again));
+	EXPECT(again == d);
+	EXPECT_EQ(nvmlDeviceGetHandleByPciBusId_v2("0000:ff:1f.7", &again), NVML_ERROR_NOT_FOUND);
+	EXPECT_EQ(nvmlDeviceGetHandleByPciBusId_v2("nonsense", &again), NVML_ERROR_INVALID_ARGUMENT);
+	EXPECT_EQ(nvmlDeviceGetHandleByUUID("GPU-00000000-0000-0000-0000-000000000000", &again), NVML_ERROR_NOT_FOUND);
+	NK(nvmlDeviceGetIndex(d, &index));
+	NK(nvmlDeviceGetCudaComputeCapability(d, &major, &minor));
+	CK(cuDeviceGetAttribute(&cuda_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, dev));
+	CK(cuDeviceGetAttribute(&cuda_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, dev));
+	EXPECT(major == cuda_major && minor == cuda_minor);
+	NK(nvmlDeviceGetArchitecture(d, &arch));
+	if (major == 6)
+		EXPECT_EQ(arch, 4);     /* Pascal */
+	CK(cuDeviceTotalMem(&total, dev));
+	NK(nvmlDeviceGetMemoryInfo(d, &m));
+	EXPECT_EQ(m.total, total);
+	EXPECT_EQ(m.free + m.used, m.total);
+	NK(nvmlDeviceGetMemoryInfo_v2(d, &m2));
+	EXPECT_EQ(m2.total, total);
+	m2.version = 7;
+	EXPECT_EQ(nvmlDeviceGetMemoryInfo_v2(d, &m2), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+}
+
+int main(void)
+{
+	enum { BYTES = 64 << 20 };
+	unsigned int n = 0, celsius;
+	unsigned long long used = 0;
+	nvmlMemory_t before, with;
+	nvmlDevice_t d;
+	char text[96];
+	int version;
+	CUcontext ctx;
+	CUdevice dev;
+	CUdeviceptr p;
+
+	e2e_begin("nvml");
+	/* nothing of CUDA is needed for it, so it goes first */
+	EXPECT_EQ(nvmlDeviceGetCount_v2(&n), NVML_ERROR_UNINITIALIZED);
+	EXPECT_EQ(nvmlShutdown(), NVML_ERROR_UNINITIALIZED);
+	NK(nvmlInit_v2());
+	NK(nvmlDeviceGetCount_v2(&n));
+	EXPECT(n >= 1);
+	NK(nvmlDeviceGetHandleByIndex_v2(0, &d));
+	EXPECT_EQ(nvmlDeviceGetHandleByIndex_v2(n, &d), NVML_ERROR_INVALID_ARGUMENT);
+	EXPECT_EQ(nvmlDeviceGetName((nvmlDevice_t)text, text, sizeof text), NVML_ERROR_INVALID_ARGUMENT);
+	NK(nvmlSystemGetDriverVersion(text, sizeof text));
+	EXPECT(atoi(text) >= 570);
+	NK(nvmlSystemGetCudaDriverVersion_v2(&version));
+	EXPECT_EQ(version, 13000);
+	NK(nvmlSystemGetProcessName((unsigned int)getpid(), text, sizeof text));
+	EXPECT(strstr(text, "nvml") != NULL);
+	EXPECT_EQ(nvmlDeviceGetTemperature(d, 0, &celsius), NVML_ERROR_NOT_SUPPORTED);
+	EXPECT(nvmlErrorString(NVML_ERROR_NOT_SUPPORTED)[0]);
+
+	CK(cuInit(0));
+	CK(cuDeviceGet(&dev, 0));
+	on_device(dev, d);
+	NK(nvmlDeviceGetMemoryInfo(d, &before));
+	CK(cuCtxCreate_v2(&ctx, 0, dev));
+	p = drv_alloc(BYTES);
+	NK(nvmlDeviceGetMemoryInfo(d, &with));
+	/* neighbours may take and give a little meanwhile */
+	EXPECT(with.used + (BYTES / 2) >= before.used + BYTES);
+	if (n == 1) {
+		EXPECT(listed(d, &used));
+		EXPECT(used >= BYTES);
+	}
+	CK(cuMemFree(p));
+	CK(cuCtxDestroy(ctx));
+	NK(nvmlInit_v2());
+	NK(nvmlShutdown());
+	NK(nvmlDeviceGetCount_v2(&n));  /* counted */
+	NK(nvmlShutdown());
+	EXPECT_EQ(nvmlDeviceGetCount_v2(&n), NVML_ERROR_UNINITIALIZED);
+	return e2e_end("%u device%s, %llu MiB seen", n, n == 1 ? "" : "s", used >> 20);
+}
