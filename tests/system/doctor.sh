@@ -73,9 +73,8 @@ echo 'int none(void); int none(void) { return 0; }' >"$w/none.c"
 	$CC -shared -fPIC -Wl,--disable-new-dtags,-rpath,'$ORIGIN',--no-as-needed -o "$w/ollama/lib/ollama/cuda_v12/libggml-cuda.so" \
 		"$w/prog.c" "$w/fatbin.S" "$w/beside/libcudart.so.12" &&
 	cp "$w/beside/libcudart.so.12" "$w/ollama/lib/ollama/cuda_v12/" &&
-	$CC -o "$w/ollama/bin/ollama" "$w/none.c" -Dnone=main
+	cp "$(command -v sleep)" "$w/ollama/bin/ollama"
 } || { echo "FAIL the worlds do not compile"; exit 1; }
-# main() beside none(): ollama only has to be a program
 rm -f "$w/libnothere.so"
 printf '#!/usr/bin/env -S sh -e\nexit 0\n' >"$w/script"; chmod +x "$w/script"
 
@@ -91,6 +90,9 @@ says "a dead VGPU_AGENT is named" fail "agent: .*VGPU_AGENT=$dir/nobody: No such
 python3 -c "import socket,sys; s=socket.socket(socket.AF_UNIX,socket.SOCK_SEQPACKET); s.bind(sys.argv[1])" "$dir/left"
 VGPU_AGENT=$dir/left doctor 1
 says "a socket that an agent left behind is named" fail "agent: .*nobody listens" "vgpu-agent"
+
+VGPU_AGENT=$dir/nobody CUDA_VISIBLE_DEVICES='' doctor 1
+says "an empty CUDA_VISIBLE_DEVICES is named without an agent too" fail 'CUDA_VISIBLE_DEVICES: "" hides every device' "unset"
 
 start_stub
 start_agent
@@ -171,8 +173,31 @@ doctor 0 -p $sleeper
 silent "a process under vgpu run: no fail"
 grep -q '^ok    mapped libcudart.so.12: .*ours' "$dir/out" && ok "its libraries are listed" || fail "-p: $(cat "$dir/out")"
 kill $sleeper; wait $sleeper 2>/dev/null; sleeper=
+"$w/ollama/bin/ollama" 60 & sleeper=$!
+until_true 60 grep -q ollama "/proc/$sleeper/cmdline"
+doctor 1 -p $sleeper
+says "an Ollama daemon without our variables is named" fail "ollama daemon: LD_PRELOAD is not set" "systemctl edit ollama.*VGPU_AGENT=$A"
+kill $sleeper; wait $sleeper 2>/dev/null
+LD_PRELOAD=$(printf '%s:' "$B"/lib/lib*.so.1*) OLLAMA_DEBUG=2 "$w/ollama/bin/ollama" 60 & sleeper=$!
+until_true 60 grep -q libcudart "/proc/$sleeper/maps"
+doctor 1 -p $sleeper
+grep -q '^ok    libcudart.so.12 (cuda_v12/libggml-cuda.so): .*LD_PRELOAD.*ours' "$dir/out" && grep -q "^ok    ollama's log" "$dir/out" &&
+	[ "$(grep -c ^fail "$dir/out")" = 1 ] && ok "with them, only the backend's PTX is left" || fail "ollama with LD_PRELOAD: $(cat "$dir/out")"
+kill $sleeper; wait $sleeper 2>/dev/null; sleeper=
 doctor 1 -p 999999999
 says "a process that is not there is named" fail "process: 999999999: there is no such process" "runs"
+
+# --- a runtime newer than the driver, a program of musl
+$CC -shared -fPIC -Wl,-soname,libcudart.so.14 -o "$w/beside/libcudart.so.14" "$w/cudart.c" &&
+	$CC -o "$w/newer" "$w/prog.c" "$w/beside/libcudart.so.14"
+doctor 1 -- "$w/newer"
+says "a runtime that wants a newer driver is named" fail "driver version: libcudart.so.14 wants 14.0 .*libcuda answers 13000: .*error 35" "libcuda.so.1"
+if command -v musl-gcc >/dev/null && musl-gcc -o "$w/musl" "$w/static.c" 2>/dev/null; then
+	doctor 1 -- "$w/musl"
+	says "a program of another C library is named" fail "musl: .*need glibc|loader: its loader .*is not there" "libcuda-lite.a|C library"
+else
+	skip "no musl-gcc"
+fi
 
 # --- permissions, JSON, usage
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod 755 "$dir" && chmod 600 "$A" &&
@@ -193,3 +218,11 @@ assert all(x["fix"] for x in c if x["status"] == "fail") and o["fail"] == sum(x[
 assert o["verdict"], o
 PY
 "$V/vgpu" doctor --nonsense >/dev/null 2>&1; [ $? = 2 ] && ok "unknown options are refused" || fail "doctor --nonsense"
+
+# --- last: the device dies under its agent
+kill -9 "$stub"; wait "$stub" 2>/dev/null
+gone() { ! "$V/vgpu" smi -j | grep -q bus_id; }
+until_true 60 gone
+doctor 1
+says "a device that died is named" fail "device: the agent .pid $agent. has none" "start vgpu-stub again"
+stub=

@@ -44,11 +44,27 @@ void check_environment(struct doctor *d, int daemon);
 /* doctor_program.c */
 void check_program(struct doctor *d, char **cmd);
 void check_binary(struct doctor *d, const char *path, char **args);
+
+/* doctor_libs.c */
 int is_cuda(const char *name);          /* a library that we have a version of */
+int is_other(const char *name);         /* one of the CUDA toolkit that we have not */
+int has_marker(const struct elf *e);    /* our own code, shared or linked in */
 int is_ours(struct doctor *d, const char *path);
-/* A copy of env as vgpu run would set it; one array, to be freed with its first two strings. */
+char *preload_line(struct doctor *d);   /* our libraries, as LD_PRELOAD wants them; to free */
+/* A copy of env as vgpu run would set it. */
 char **run_env(struct doctor *d, char *const *env);
 void run_env_free(char **env);
+void add_dlopened(struct closure *c);
+int is_wanted(const struct closure *c, const struct object *o);
+/* c: as things are; run: under vgpu run; inside: the backend that is meant, or NULL. */
+void check_library(struct doctor *d, const struct closure *c, const struct closure *run, const struct object *o,
+		   const char *name, const char *inside);
+void check_driver(struct doctor *d, const char *runtime);
+void check_libraries_of(struct doctor *d, struct closure *c, struct closure *run, unsigned from, const char *inside);
+void check_run(struct doctor *d, const struct closure *c, const struct closure *run);
+
+/* doctor_backend.c */
+void check_backend(struct doctor *d, const char *program, const char *backend);
 
 /* doctor_symbols.c */
 void check_symbols(struct doctor *d, const struct closure *c, unsigned i);
@@ -64,6 +80,5 @@ void free_strings(char **list);
 /* doctor_process.c */
 int check_process(struct doctor *d);
 void check_ollama(struct doctor *d, const char *path);
-char *preload_line(struct doctor *d);   /* our libraries, as LD_PRELOAD wants them; to free */
 
 #endif

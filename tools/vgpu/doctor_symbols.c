@@ -69,6 +69,16 @@ static int has(const struct names *t, const char *name)
 	return t->n && bsearch(&name, t->name, t->n, sizeof(*t->name), by_name);
 }
 
+static int has_any_version(const struct names *t, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < t->n; i++)
+		if (!strncmp(t->name[i], name, n) && t->name[i][n] == '@')
+			return 1;
+	return 0;
+}
+
 const char *lacks(struct doctor *d, const char *lib, const char *const *names)
 {
 	const struct names *t = exports(text("%s/%s", d->lib, lib));
@@ -76,8 +86,8 @@ const char *lacks(struct doctor *d, const char *lib, const char *const *names)
 
 	if (!t)
 		return NULL;
-	for (; *names; names++)
-		if (!has(t, *names) && strlen(list) + strlen(*names) + 2 < sizeof(list))
+	for (; *names; names++)         /* dlsym asks for no version */
+		if (!has(t, *names) && !has_any_version(t, *names) && strlen(list) + strlen(*names) + 2 < sizeof(list))
 			strcat(strcat(list, " "), *names);
 	return text("%s", list);
 }

@@ -188,8 +188,8 @@ static void check_devices(struct doctor *d)
 	if (!d->agent)
 		return;
 	if (!d->st.devices)
-		report(d, FAIL, "device", "start vgpu-stub and then vgpu-agent --device vfio-user:SOCKET",
-		       "the agent has no device");
+		report(d, FAIL, "device", "start vgpu-stub again, then vgpu-agent --device vfio-user:SOCKET",
+		       "the agent (pid %u) has none: its vgpu-stub ended or was killed", d->st.status.agent_pid);
 	for (unsigned i = 0; i < d->st.devices; i++) {
 		struct vgpu_device_info *v = &d->st.device[i];
 
@@ -319,16 +319,19 @@ static void check_probe(struct doctor *d)
 		return;
 	}
 	d->driver_version = p.version;
-	if (visible && d->agent && p.devices <= 0)
+	if (visible && d->agent && d->st.devices && p.devices <= 0)
 		report(d, FAIL, "CUDA_VISIBLE_DEVICES", "unset CUDA_VISIBLE_DEVICES, or set it to 0",
 		       "\"%.100s\" hides every device (%u there)", visible, d->st.devices);
+	else if (visible && (!*visible || *visible == '-'))
+		report(d, FAIL, "CUDA_VISIBLE_DEVICES", "unset CUDA_VISIBLE_DEVICES, or set it to 0",
+		       "\"%.100s\" hides every device", visible);
 	else if (visible && d->agent)
 		report(d, GOOD, "CUDA_VISIBLE_DEVICES", NULL, "\"%.100s\": %d of %u devices visible", visible, p.devices,
 		       d->st.devices);
 	if (d->agent && p.devices > 0)
 		report(d, GOOD, "libcuda", NULL, "driver version %d, cuInit 0, %d device%s", p.version, p.devices,
 		       p.devices == 1 ? "" : "s");
-	else if (d->agent && !visible)
+	else if (d->agent && d->st.devices && !visible)
 		report(d, FAIL, "libcuda", "run any program with our libcuda.so.1: it says why on stderr; then restart the agent",
 		       "cuInit answers %d, %d devices", p.init, p.devices);
 	if (p.nvml[0]) {
