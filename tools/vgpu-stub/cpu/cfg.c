@@ -386,6 +386,7 @@ void cfg_finish(struct comp *c)
 	c->guard = OPND_NONE;
 	c->gneg = false;
 	emit(c, K_RET);
+	uniform_hoist(c);
 	find_blocks(&g);
 	find_edges(&g);
 	order_blocks(&g);

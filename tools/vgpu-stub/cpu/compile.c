@@ -243,9 +243,12 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 		fn->why = log && log_bytes ? strdup(log) : NULL;
 		free(fn->code);
 		free(fn->cpool);
+		free(fn->pro);
 		free(fn->callees);
 		fn->code = NULL;
 		fn->cpool = NULL;
+		fn->pro = NULL;
+		fn->npro = 0;
 		fn->callees = NULL;
 		fn->ncallees = fn->callees_cap = 0;
 	}

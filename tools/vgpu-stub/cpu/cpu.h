@@ -289,6 +289,8 @@ struct func {
 	char *why;
 	struct insn *code;
 	u32 ncode;
+	struct insn *pro;       /* uniform.c: run once a grid */
+	u32 npro;
 	char *cpool;            /* constants, each splatted over its lanes */
 	u32 cpool_bytes, frame_bytes;
 	u32 shared_bytes, local_bytes, local_total;
@@ -364,6 +366,8 @@ struct grid {
 	u64 coop_win;                   /* workspace behind %envreg1/2, 0 unless cooperative */
 	bool native;                    /* no kernel: its blocks are tiles of the job */
 	struct gemm_job job;
+	char *pool;                     /* constants and uniform values, if fn has a prologue */
+	u32 pool_bytes;
 	u32 tid_block[3];               /* block shape that tid[] was filled for */
 	u32 tid[3][1024];
 };
@@ -475,6 +479,9 @@ void bar_exited(struct cta *c);
 
 /* cvt.c */
 void lane_cvt(const struct insn *in, void *d, const void *a, const void *b);
+
+/* uniform.c */
+bool uniform_run(struct engine *e, struct grid *g);
 
 /* call.c */
 bool call_enter(struct tstate *ts, struct warp *w, const struct insn *in, u32 m);

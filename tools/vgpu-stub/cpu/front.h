@@ -125,6 +125,8 @@ void lower_cvt(struct comp *c, struct stmt *st);
 void lower_mem(struct comp *c, struct stmt *st);
 void lower_control(struct comp *c, struct stmt *st);
 void lower_warp(struct comp *c, struct stmt *st);
+/* uniform.c */
+void uniform_hoist(struct comp *c);
 /* cfg.c */
 void cfg_finish(struct comp *c);
 

@@ -679,6 +679,7 @@ void module_close(struct module *m)
 			m->e->funcs[fn->id - 1] = NULL;
 		free(fn->code);
 		free(fn->cpool);
+		free(fn->pro);
 		free(fn->why);
 		free(fn->callees);
 	}

@@ -136,6 +136,8 @@ static int cta_prepare(struct engine *e, struct cta *c, struct grid *g)
 		w->live = n >= LANES ? ~0u : (1u << n) - 1;
 		frame_start(&w->main, g->fn, c->mem + i * regs, w->live);
 		w->main.up = NULL;
+		if (g->fn->npro)
+			w->main.base[1] = g->pool;
 	}
 	return 0;
 }
@@ -292,6 +294,7 @@ static void grid_free(struct engine *e, struct grid *g)
 
 	if (g->pwin)
 		arena_release(e, g->pwin, n);
+	free(g->pool);
 	free(g);
 }
 
@@ -614,6 +617,13 @@ static struct grid *grid_make(struct engine *e, const struct engine_launch *l, s
 			}
 		}
 		memcpy(g->tid_block, g->block, sizeof(g->block));
+	}
+	if (!uniform_run(e, g)) {
+		pthread_mutex_lock(&e->lock);
+		g->next = e->grid_pool;
+		e->grid_pool = g;
+		pthread_mutex_unlock(&e->lock);
+		return NULL;
 	}
 	return g;
 }

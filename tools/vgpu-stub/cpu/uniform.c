@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values that are the same for every warp of a grid (parameters, block and grid sizes, lane
+ * numbers, and what is computed from these alone) are computed once a launch, not once a warp.
+ *
+ * cfg.c calls uniform_hoist before it builds blocks: an unguarded instruction without side effects
+ * whose operands are constants and whose results no other instruction writes moves to the
+ * prologue; its results live in the constant pool, of which every grid then has a copy. rt.c calls
+ * uniform_run for each grid. A register that is read before it is written is undefined in PTX, so
+ * that a single writer may always run early; only entries have prologues.
+ */
+#include <immintrin.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "front.h"
+#include "lanes.h"
+
+#define MAX_POOL (256u << 10)   /* bytes that a launch copies at most */
+
+static bool same_in_grid(u8 sr)
+{
+	switch (sr) {
+	case SR_NTID_X: case SR_NTID_Y: case SR_NTID_Z:
+	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z:
+	case SR_LANEID: case SR_LANEMASK_EQ: case SR_LANEMASK_LE: case SR_LANEMASK_LT:
+	case SR_LANEMASK_GE: case SR_LANEMASK_GT:
+	case SR_NWARPID: case SR_DYNAMIC_SMEM: case SR_TOTAL_SMEM: case SR_COUNT:
+		return true;
+	}
+	return false;
+}
+
+static bool can_move(const struct insn *in, const u8 *defs)
+{
+	u32 i;
+
+	if (in->guard != OPND_NONE || in->dw == 2)
+		return false;
+	switch (in->kind) {
+	case K_LANE:
+	case K_LDPARAM:
+		break;
+	case K_SREG:
+		if (!same_in_grid(in->sub))
+			return false;
+		break;
+	default:
+		return false;
+	}
+	for (i = 0; i < 6; i++) {
+		if (in->o[i] == OPND_NONE)
+			continue;
+		if ((in->use >> i & 1) && !(in->o[i] & OPND_CONST))
+			return false;
+		if ((in->def >> i & 1) && defs[in->o[i]] != 1)
+			return false;
+	}
+	return true;
+}
+
+static void count_def(u8 *defs, u32 r)
+{
+	if (r != OPND_NONE && defs[r] < 2)
+		defs[r]++;
+}
+
+static void rename_use(const u32 *to, u32 *o)
+{
+	if (!(*o & OPND_CONST) && *o != OPND_NONE && to[*o])
+		*o = to[*o];
+}
+
+/* Gives the results of in their places in the pool. False: the pool is full. */
+static bool place(struct comp *c, struct insn *in, u32 *to)
+{
+	u32 i, bytes = in->dw ? LANES * 8 : LANES * 4;
+
+	for (i = 0; i < 6; i++) {
+		if (!(in->def >> i & 1) || in->o[i] == OPND_NONE)
+			continue;
+		if (c->cpool_bytes + bytes > MAX_POOL)
+			return false;
+		to[in->o[i]] = OPND_CONST | c->cpool_bytes;
+		in->o[i] = to[in->o[i]];
+		c->cpool_bytes += bytes;
+	}
+	return true;
+}
+
+void uniform_hoist(struct comp *c)
+{
+	struct func *fn = c->fn;
+	u32 i, k, n, *to, *at;
+	u8 *defs;
+	bool more = true;
+
+	if (!fn->entry || !c->ncode)
+		return;
+	defs = cneed(c, pool_alloc(&c->pool, c->nregs + 1));
+	to = cneed(c, pool_alloc(&c->pool, (c->nregs + 1) * sizeof(*to)));
+	at = cneed(c, pool_alloc(&c->pool, (c->ncode + 1) * sizeof(*at)));
+	for (i = 0; i < c->ncode; i++) {
+		const struct insn *in = &c->code[i];
+
+		for (k = 0; k < 6; k++)
+			if (in->def >> k & 1)
+				count_def(defs, in->o[k]);
+		if (in->kind == K_CALL)
+			for (k = 0; k < in->u.call->nrets; k++)
+				if (in->u.call->rets[k].is_reg)
+					count_def(defs, in->u.call->rets[k].opnd);
+	}
+	fn->pro = cneed(c, calloc(c->ncode, sizeof(*fn->pro)));
+	while (more) {
+		more = false;
+		for (i = 0; i < c->ncode; i++) {
+			struct insn *in = &c->code[i];
+
+			for (k = 0; k < 6; k++)
+				if (in->use >> k & 1)
+					rename_use(to, &in->o[k]);
+			if (at[i] || !can_move(in, defs))
+				continue;
+			if (!place(c, in, to))
+				break;
+			fn->pro[fn->npro++] = *in;
+			at[i] = 1;
+			more = true;
+		}
+	}
+	for (i = n = 0; i < c->ncode; i++) {
+		struct insn *in = &c->code[i];
+
+		if (in->kind == K_CALL)
+			for (k = 0; k < in->u.call->nargs; k++)
+				if (in->u.call->args[k].is_reg)
+					rename_use(to, &in->u.call->args[k].opnd);
+		if (!at[i])
+			c->code[n] = *in;
+		k = n;
+		n += !at[i];
+		at[i] = k;
+	}
+	at[c->ncode] = n;
+	c->ncode = n;
+	for (i = 0; i < c->nlabels; i++)
+		if (!c->labels[i]->alias)
+			c->labels[i]->at = at[c->labels[i]->at];
+}
+
+/* Fills the grid's pool; its parameters and sizes are set. False: no memory. */
+bool uniform_run(struct engine *e, struct grid *g)
+{
+	struct func *fn = g->fn;
+	struct tstate ts;
+	struct frame f;
+	struct warp w;
+	struct cta c;
+	u32 i;
+
+	if (!fn->npro)
+		return true;
+	if (fn->cpool_bytes > g->pool_bytes) {
+		free(g->pool);
+		g->pool_bytes = (fn->cpool_bytes + 4095) & ~4095u;
+		g->pool = aligned_alloc(64, g->pool_bytes);
+		if (!g->pool) {
+			g->pool_bytes = 0;
+			return false;
+		}
+	}
+	memcpy(g->pool, fn->cpool, fn->cpool_bytes);
+	/* a warp with all lanes, as far as these instructions look at it */
+	memset(&f, 0, sizeof(f));
+	f.fn = fn;
+	f.base[0] = f.base[1] = g->pool;
+	f.lanes = ~0u;
+	c.g = g;
+	c.linear = 0;
+	memset(c.id, 0, sizeof(c.id));
+	w.cta = &c;
+	w.index = 0;
+	ts.e = e;
+	ts.w = &w;
+	ts.f = &f;
+	for (i = 0; i < fn->npro; i++) {
+		const struct insn *in = &fn->pro[i];
+
+		if (in->kind == K_LDPARAM) {
+			mem_ldparam(&ts, in, ~0u);
+		} else if (in->kind == K_SREG) {
+			lane_sreg(&ts, &f, in, ~0u);
+		} else {
+			_mm_setcsr(in->mxcsr ? in->mxcsr : 0x1f80);
+			in->u.lane(opnd(&f, in->o[0]), opnd(&f, in->o[1]), opnd(&f, in->o[2]), opnd(&f, in->o[3]));
+		}
+	}
+	_mm_setcsr(0x1f80);
+	return true;
+}
