@@ -235,14 +235,14 @@ fail:
 
 static int group_irq_set(struct vfio *v, unsigned index, unsigned start, unsigned count, const int *fds)
 {
-	struct { struct vfio_irq_set s; int fd[MAX_VECTORS]; } m = { .s = {
-		.argsz = (uint32_t)(sizeof(m.s) + count * sizeof(int)), .index = index, .start = start, .count = count,
-		.flags = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER } };
+	union { struct vfio_irq_set set; uint8_t room[sizeof(struct vfio_irq_set) + MAX_VECTORS * sizeof(int)]; } m;
 	int rc;
 
 	if (count > MAX_VECTORS)
 		return -EINVAL;
-	memcpy(m.fd, fds, count * sizeof(int));
+	m.set = (struct vfio_irq_set){ .argsz = (uint32_t)(sizeof(m.set) + count * sizeof(int)), .index = index, .start = start,
+				       .count = count, .flags = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER };
+	memcpy(m.room + sizeof(m.set), fds, count * sizeof(int));
 	rc = ioctl(v->device, VFIO_DEVICE_SET_IRQS, &m);
 	/* a positive answer: so many vectors could be had */
 	return rc < 0 ? -errno : rc > 0 ? -ENOSPC : 0;

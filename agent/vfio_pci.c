@@ -185,9 +185,10 @@ void pci_group_others(const struct pci_place *p, char *text, size_t bytes)
 		if (e->d_name[0] == '.' || !strcmp(e->d_name, p->address))
 			continue;
 		driver_of(e->d_name, driver, sizeof(driver));
-		if (!strcmp(driver, "vfio-pci") || n >= bytes)
+		/* those that the kernel minds: bridges and functions without a driver do no DMA of their own */
+		if (!driver[0] || !strcmp(driver, "vfio-pci") || !strcmp(driver, "pcieport") || n >= bytes)
 			continue;
-		n += (size_t)snprintf(text + n, bytes - n, "%s%s (%s)", n ? ", " : "", e->d_name, driver[0] ? driver : "no driver");
+		n += (size_t)snprintf(text + n, bytes - n, "%s%s (%s)", n ? ", " : "", e->d_name, driver);
 	}
 	if (dir)
 		closedir(dir);

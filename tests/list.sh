@@ -44,3 +44,6 @@ many llm 700 tests/llm/run.sh "$B"
 # --- hostile clients and deaths
 many hostile 900 tests/hostile/run.sh "$B"
 many crowd 300 tests/hostile/crowd.sh "$B"
+
+# --- a guest with a stock kernel: the agent over kernel VFIO, the device outside
+many vm 400 tests/vm/run.sh "$B"

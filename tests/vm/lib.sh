@@ -16,7 +16,7 @@ vm_initramfs() {
 	local out=$1 cmd links=()
 	shift
 	for cmd in sh cat dd dmesg echo env false free grep head insmod ip kill ln ls mkdir mount mv nproc poweroff printf ps pwd \
-		   readlink rm rmdir sed seq sleep sort sync tail tee test time timeout top touch tr true umount uname usleep vi wc; do
+		   readlink su rm rmdir sed seq sleep sort sync tail tee test time timeout top touch tr true umount uname usleep vi wc; do
 		links+=("bin/$cmd@busybox")
 	done
 	"$(dirname "${BASH_SOURCE[0]}")/mkinitramfs.py" "$out" bin/busybox="$kernel/busybox" "${links[@]}" \
@@ -24,15 +24,17 @@ vm_initramfs() {
 }
 
 # vm_qemu SOCKET INITRAMFS CMDLINE ARG...: a guest with the device that is served on SOCKET. Plain emulation (tcg): needs neither
-# /dev/kvm nor root. The IOMMU is what makes VFIO in the guest possible.
+# /dev/kvm nor root. The IOMMU is what makes VFIO in the guest possible; vm_iommu= leaves it out. vm_bus=b puts the device
+# on a bus that an ARG makes. no_timer_check: on a busy machine the kernel's test of its timer fails at times, and panics.
+vm_iommu='intel-iommu,intremap=on,caching-mode=on,device-iotlb=on' vm_bus=
 vm_qemu() {
 	local sock=$1 initramfs=$2 cmdline=$3 mem=${VGPU_VM_MEMORY:-512M}
 	shift 3
 	exec "$qemu" -nodefaults -no-user-config -display none -no-reboot \
 		-M q35,accel=tcg,kernel-irqchip=off,memory-backend=ram -cpu max -m "$mem" \
 		-object "memory-backend-memfd,id=ram,size=$mem,share=on" \
-		-device intel-iommu,intremap=on,caching-mode=on,device-iotlb=on \
+		${vm_iommu:+-device "$vm_iommu"} \
 		-device isa-debug-exit,iobase=0xf4,iosize=4 \
-		-kernel "$kernel/vmlinuz" -initrd "$initramfs" -append "console=ttyS0 quiet panic=-1 intel_iommu=on $cmdline" \
-		-device "{\"driver\":\"vfio-user-pci\",\"id\":\"vgpu0\",\"socket\":{\"type\":\"unix\",\"path\":\"$sock\"}}" "$@"
+		-kernel "$kernel/vmlinuz" -initrd "$initramfs" -append "console=ttyS0 quiet panic=-1 no_timer_check intel_iommu=on $cmdline" \
+		"$@" -device "{\"driver\":\"vfio-user-pci\",\"id\":\"vgpu0\"${vm_bus:+,\"bus\":\"$vm_bus\",\"addr\":\"3\"},\"socket\":{\"type\":\"unix\",\"path\":\"$sock\"}}"
 }

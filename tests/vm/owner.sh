@@ -37,13 +37,16 @@ sys=/sys/bus/pci/devices/$address
 judge absent refused 'no PCI device at' --device 0000:00:1e.7
 judge unbound refused "fix, as root: vgpu-agent --bind $address" --device auto
 judge bind eval 'vgpu-agent --bind auto >$log 2>&1 && says $log "is bound to vfio-pci"'
+mkdir -m 1777 /tmp /etc
+printf 'root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' >/etc/passwd
+judge no_permission eval '! su nobody -c "vgpu-agent --device auto --listen /tmp/b.sock" >$log 2>&1 && says $log "fix: run as root or chown"'
 judge dma_outside_refused timeout 30 /tests/outside "$address"
 judge unbind eval 'vgpu-agent --unbind "$address" >$log 2>&1 && [ ! -e $sys/driver ]'
 judge bind_again eval 'vgpu-agent --bind "$address" >$log 2>&1 && vgpu-agent --bind "$address" >>$log 2>&1'
 
 judge start start
 judge programs vecadd
-judge second_owner refused 'is busy: another process owns it' --device auto
+judge second_owner refused 'is busy: another process owns it' --device 1b36:7667
 
 # the owner dies with a client at work: the client hears of it, the next owner gets the device
 /tests/vecadd loop 60 >/run/client 2>&1 & client=$!

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The agent and its clients inside a guest, the device outside: kernel VFIO for real, on any machine. Two boots under
+# The agent and its clients inside a guest, the device outside: kernel VFIO for real, on any machine. Four boots under
 # plain emulation, about a minute; prints "ok NAME", "FAIL NAME reason", "skip NAME reason".
 #
 #   run.sh BUILD
@@ -42,12 +42,13 @@ device() {
 	done
 }
 
-# boot NAME LIMIT_S LINES INITRAMFS CMDLINE: LINES verdicts are expected
+# boot NAME LIMIT_S LINES INITRAMFS CMDLINE QEMU-ARG...: LINES verdicts are expected
 boot() {
-	local name=$1 limit=$2 lines=$3 initramfs=$4 serial=$tmp/$1.serial until st=0 killed='' got
+	local name=$1 limit=$2 lines=$3 initramfs=$4 cmdline=$5 serial=$tmp/$1.serial until killed='' got
+	shift 5
 	device
 	: >"$serial"
-	vm_qemu "$tmp/device" "$initramfs" "$5" -serial "file:$serial" >"$tmp/$name.qemu" 2>&1 </dev/null &
+	vm_qemu "$tmp/device" "$initramfs" "$cmdline" "$@" -serial "file:$serial" >"$tmp/$name.qemu" 2>&1 </dev/null &
 	guest=$!
 	until=$(($(date +%s) + limit))
 	while kill -0 $guest 2>/dev/null; do
@@ -67,8 +68,14 @@ boot() {
 	kill "$stub" 2>/dev/null
 	wait "$stub" 2>/dev/null
 	stub=''
-	tr -d '\r' <"$serial" | grep -E '^(ok|FAIL|  \|) '
 	got=$(tr -d '\r' <"$serial" | grep -cE '^(ok|FAIL) ')
+	# QEMU without KVM on a busy machine: a kernel that does not come up says nothing about us, once
+	if [ "$got" = 0 ] && [ -z "${again:-}" ] && grep -q 'Kernel panic' "$serial"; then
+		echo "$name: the guest's kernel did not come up: $(grep -m 1 'Kernel panic' "$serial"); once more"
+		again=yes boot "$name" "$limit" "$lines" "$initramfs" "$cmdline" "$@"
+		return
+	fi
+	tr -d '\r' <"$serial" | grep -E '^(ok|FAIL|  \|) '
 	if [ "$got" != "$lines" ]; then
 		echo "FAIL $name/end $got of $lines verdicts within $limit s; the end of the serial line:"
 		bad=1
@@ -80,8 +87,15 @@ boot() {
 
 # 1. the agent is PID 1 and ends with the program
 vm_initramfs "$tmp/pid1.gz" init="$B/bin/vgpu-agent" programs="$here/programs.sh" tests="$tmp/tests" || exit 1
-boot pid1 90 7 "$tmp/pid1.gz" "hugepages=64 rdinit=/init -- --modules /modules --run /programs"
+boot pid1 80 7 "$tmp/pid1.gz" "hugepages=64 rdinit=/init -- --modules /modules --run /programs"
 # 2. owners come and go
 vm_initramfs "$tmp/owner.gz" init="$here/owner.sh" bin/vgpu-agent="$B/bin/vgpu-agent" tests="$tmp/tests" || exit 1
-boot owner 180 "$(grep -c '^judge ' "$here/owner.sh")" "$tmp/owner.gz" "hugepages=64 rdinit=/init"
+boot owner 150 "$(grep -c '^judge ' "$here/owner.sh")" "$tmp/owner.gz" "hugepages=64 rdinit=/init"
+# 3. what cannot work is refused in words: a group shared with another driver's device, a machine without an IOMMU
+vm_initramfs "$tmp/refuse.gz" init="$here/refuse.sh" bin/vgpu-agent="$B/bin/vgpu-agent" || exit 1
+vm_bus=bridge
+boot shared 40 1 "$tmp/refuse.gz" "hugepages=16 rdinit=/init -- not_viable" \
+	-device pcie-pci-bridge,id=bridge -device pci-serial,bus=bridge,addr=2
+vm_bus='' vm_iommu=''
+boot bare 40 1 "$tmp/refuse.gz" "hugepages=16 rdinit=/init -- no_iommu"
 exit $bad
