@@ -49,6 +49,18 @@ static void release_frame(struct warp *w, struct frame *f, u32 id)
 {
 	u32 m = 0, k, l;
 
+	if (f->bar_all && f == w->top && f->barred == f->lanes) {
+		l = (u32)__builtin_ctz(f->barred);
+		if (w->bar_id[l] != id)
+			return;
+		/* the whole warp came at once: it goes on at once */
+		f->mask = f->barred;
+		f->pc = f->lane_pc[l] + 1;
+		f->barred = 0;
+		f->next_wait = NO_PC;
+		write_result(f, &f->fn->code[f->pc - 1], &w->cta->bar[id], f->mask);
+		return;
+	}
 	for (k = f->barred; k; k &= k - 1)
 		if (w->bar_id[l = (u32)__builtin_ctz(k)] == id)
 			m |= 1u << l;
@@ -108,6 +120,7 @@ void bar_arrive(struct tstate *ts, struct warp *w, const struct insn *in, u32 m,
 	}
 	if (in->sub != BAR_ARRIVE) {
 		f->barred |= m;
+		f->bar_all = m == f->lanes;
 		for (k = m; k; k &= k - 1) {
 			l = (u32)__builtin_ctz(k);
 			f->lane_pc[l] = pc;

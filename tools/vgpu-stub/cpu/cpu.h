@@ -311,6 +311,7 @@ struct frame {                          /* one activation of a function by a war
 	u32 lanes, entered;             /* neither returned nor exited; at the start */
 	u32 waiting;                    /* runnable, not in the running mask; pc in lane_pc[] */
 	u32 barred;                     /* at a barrier of the block, bar_id says which */
+	bool bar_all;                   /* all lanes came to the barrier together */
 	u32 parked;                     /* at shfl.sync and the like, waiting for lanes of this warp */
 	u32 next_wait;                  /* lowest pc of waiting lanes */
 	u32 pc, mask;                   /* of the running lanes when the warp is suspended */

@@ -289,6 +289,10 @@ static enum run settle(struct tstate *ts, struct warp *w)
 			}
 			continue;
 		}
+		if (f->mask) {                  /* a barrier let the warp through */
+			ts->f = f;
+			return RUN_BUDGET;
+		}
 		if (f->waiting) {
 			frame_resched(f);
 			ts->f = f;

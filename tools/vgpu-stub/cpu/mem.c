@@ -225,6 +225,31 @@ static void load_each(const struct insn *in, void *d, const u64 *addr, u64 off, 
 	}
 }
 
+/* Two half warps, each in a row or at one address: what 16 threads wide blocks do. */
+static bool load_halves(struct tstate *ts, const struct insn *in)
+{
+	u32 *d = opnd(ts->f, in->o[0]), s[2], h, l;
+	u64 at[2];
+
+	for (h = 0; h < 2; h++) {
+		s[h] = quick(ts, in, 0xffffu << h * 16, &at[h]);
+		if (s[h] == SHAPE_NONE)
+			return false;
+	}
+	ts->mask = ~0u;
+	for (h = 0; h < 2; h++) {
+		if (s[h] == SHAPE_ROW) {
+			ts->e->lanes->row32(d, (const void *)at[h], 0xffffu << h * 16);
+		} else {
+			u32 x = *(const volatile u32 *)at[h];
+
+			for (l = 0; l < 16; l++)
+				d[h * 16 + l] = x;
+		}
+	}
+	return true;
+}
+
 void mem_ld(struct tstate *ts, const struct insn *in, u32 m)
 {
 	const struct lane_table *lt = ts->e->lanes;
@@ -265,6 +290,9 @@ void mem_ld(struct tstate *ts, const struct insn *in, u32 m)
 		}
 		return;
 	}
+	if (in->vec == 1 && in->size == 4 && !in->dw && m == ~0u && in->o[0] != OPND_NONE &&
+	    in->space == SPACE_SHARED && load_halves(ts, in))
+		return;
 	addresses(ts, in, m, addr);
 	for (v = 0; v < in->vec; v++) {
 		_Alignas(64) u64 none[LANES];   /* the sink still reads memory: it may fault */
