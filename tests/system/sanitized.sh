@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The end-to-end programs on a device built with ASan and UBSan: parent, contexts and engine.
+. "$(dirname "$0")/lib.sh"
+
+"$B/test/san/bin/vgpu-stub" --socket "$dir/stub" --memory 2G 2>"$dir/stub.log" &
+stub=$!
+until_true 400 test -S "$dir/stub" || { fail "the device did not start: $(tail -n 5 "$dir/stub.log")"; exit 1; }
+start_agent
+E2E_TIMEOUT=90 "$(dirname "$0")/../e2e/run.sh" "$B" driver rt12 | sed 's/^\(ok\|FAIL\|skip\) /\1 sanitized:/'
+if grep -q 'ERROR: AddressSanitizer\|runtime error' "$dir/stub.log"; then
+	fail "a sanitizer spoke: $(grep -m 1 -A 12 'ERROR: AddressSanitizer\|runtime error' "$dir/stub.log")"
+else
+	ok "no sanitizer spoke"
+fi
