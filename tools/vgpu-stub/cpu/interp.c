@@ -308,7 +308,7 @@ static enum run settle(struct tstate *ts, struct warp *w)
 	}
 }
 
-#define PTR(o) ((void *)(((o) >> 31 ? b1 : b0) + ((o) & ~OPND_CONST)))
+#define PTR(o) ((void *)(base[(o) >> 31] + ((o) & ~OPND_CONST)))
 
 enum run warp_run(struct tstate *ts, struct warp *w)
 {
@@ -317,7 +317,7 @@ enum run warp_run(struct tstate *ts, struct warp *w)
 	const struct insn *in, *code;
 	_Alignas(64) u64 tmp[LANES];
 	u32 m, pc, e, t, to, mx = ts->mxcsr;
-	char *b0, *b1;
+	char *base[2];
 	enum run r;
 	u8 full;
 
@@ -329,8 +329,8 @@ reload:
 	m = f->mask;
 	code = f->fn->code;
 	in = code + f->pc;
-	b0 = f->base[0];
-	b1 = f->base[1];
+	base[0] = f->base[0];
+	base[1] = f->base[1];
 	full = m == f->lanes;
 	for (;; in++) {
 		/* straight-line arithmetic of all lanes: most of what runs */

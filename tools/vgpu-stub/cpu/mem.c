@@ -285,8 +285,12 @@ void mem_ld(struct tstate *ts, const struct insn *in, u32 m)
 		for (v = 0; v < in->vec; v++) {
 			u32 *d = in->o[v] != OPND_NONE ? opnd(f, in->o[v]) : NULL;
 
-			for (l = 0; d && l < LANES; l++)
-				d[l] = p[l * in->vec + v];
+			if (d && in->vec == 2)
+				for (l = 0; l < LANES; l++)
+					d[l] = p[l * 2 + v];
+			else if (d)
+				for (l = 0; l < LANES; l++)
+					d[l] = p[l * 4 + v];
 		}
 		return;
 	}
@@ -338,16 +342,40 @@ void mem_st(struct tstate *ts, const struct insn *in, u32 m)
 		return;
 	}
 	addresses(ts, in, m, addr);
-	if (in->vec == 1 && in->size == 4 && !in->dw) {
+	/* lanes in order: where several write one address, the last lane wins, whole element by element */
+	if (in->vec == 1 && !in->dw && in->size <= 4) {
 		const u32 *s = opnd(f, in->o[0]);
 
 		for (k = m; k; k &= k - 1) {
 			l = (u32)__builtin_ctz(k);
-			*(volatile u32 *)addr[l] = s[l];
+			if (in->size == 4)
+				*(volatile u32 *)addr[l] = s[l];
+			else if (in->size == 2)
+				*(volatile u16 *)addr[l] = (u16)s[l];
+			else
+				*(volatile u8 *)addr[l] = (u8)s[l];
 		}
 		return;
 	}
-	/* lanes in order: where several write one address, the last lane wins, whole element by element */
+	if (in->size == 4 && !in->dw) {
+		const u32 *s[4];
+
+		for (v = 0; v < 4; v++)
+			s[v] = opnd(f, in->o[v < in->vec ? v : 0]);
+		for (k = m; k; k &= k - 1) {
+			volatile u32 *p;
+
+			l = (u32)__builtin_ctz(k);
+			p = (volatile u32 *)addr[l];
+			p[0] = s[0][l];
+			p[1] = s[1][l];
+			if (in->vec == 4) {
+				p[2] = s[2][l];
+				p[3] = s[3][l];
+			}
+		}
+		return;
+	}
 	for (k = m; k; k &= k - 1) {
 		l = (u32)__builtin_ctz(k);
 		for (v = 0; v < in->vec; v++) {
