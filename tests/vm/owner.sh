@@ -1,38 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Guest, as /init: who owns the device, and what happens when the owner or the device goes. The host reads
-# the verdicts from the serial line and kills the device at "#kill-device".
-export PATH=/bin
-mount -t devtmpfs d /dev 2>/dev/null
-mkdir -p /proc /sys /run
-mount -t proc p /proc
-mount -t sysfs s /sys
-for m in /modules/*.ko; do insmod "$m"; done
-log=/run/agent.log
-export VGPU_AGENT=/run/a.sock
-
-ok() { echo "ok owner/$*"; }
-bad() { echo "FAIL owner/$*"; tail -n 12 $log 2>/dev/null | sed 's/^/  | /'; }
-# judge NAME CONDITION...: runs it
-judge() { name=$1; shift; if "$@"; then ok "$name"; else bad "$name ($*)"; fi; }
-says() { grep -q -e "$2" "$1"; }
-# within SECONDS COMMAND...
-within() { n=$(($1 * 10)); shift; while [ $n -gt 0 ]; do "$@" && return 0; n=$((n - 1)); usleep 100000; done; return 1; }
-start() {
-	: >$log
-	vgpu-agent --device auto --listen $VGPU_AGENT --verbose 2>>$log &
-	agent=$!
-	within 10 says $log 'ready: '
-}
-vecadd() { timeout 40 /tests/vecadd >/run/vecadd 2>&1; }
-refused() { # refused PATTERN ARG...: this start fails, in these words
-	want=$1; shift
-	timeout 20 vgpu-agent "$@" --listen /run/b.sock >/run/refused 2>&1 && return 1
-	says /run/refused "$want" || { cat /run/refused; return 1; }
-}
-lost() { kill -0 "$1" 2>/dev/null && return 1; wait "$1"; [ $? != 0 ]; }
-address=$(for d in /sys/bus/pci/devices/*; do [ "$(cat $d/device)" = 0x7667 ] && echo "${d##*/}"; done)
-sys=/sys/bus/pci/devices/$address
+# Guest, as /init: who owns the device, and what happens when the owner goes, or resets or unplugs it. The host
+# reads the verdicts from the serial line.
+family=owner
+. /common.sh
 
 judge absent refused 'no PCI device at' --device 0000:00:1e.7
 judge unbound refused "fix, as root: vgpu-agent --bind $address" --device auto
@@ -78,24 +49,4 @@ echo 1 >/sys/bus/pci/rescan
 vgpu-agent --bind auto >/run/bind 2>&1
 judge unplug_back within 10 eval '[ $(grep -c "is back: " $log) = 2 ]'
 judge unplug_programs vecadd
-
-# the device's process dies; the agent and the guest go on
-: >$log
-/tests/vecadd loop 60 >/run/client 2>&1 & client=$!
-sleep 1
-echo "#kill-device"
-judge device_killed_client_hears within 15 lost $client
-judge device_killed_said within 10 says $log 'is lost: '
-before=$(cut -d. -f1 /proc/uptime)
-timeout 20 /tests/vecadd >/run/vecadd 2>&1
-st=$?
-took=$(($(cut -d. -f1 /proc/uptime) - before))
-judge device_killed_new_client_told [ $st != 0 -a $took -le 12 ]
-judge device_killed_agent_lives kill -0 $agent
-judge device_killed_agent_ends eval 'kill $agent; within 10 says $log "SIGTERM: ending"'
-sed "s/^/  # /" $log
-echo "#end"
-sync
-# isa-debug-exit: QEMU ends with (1 << 1) | 1
-printf '\001' | dd of=/dev/port bs=1 seek=244 2>/dev/null
-poweroff -f
+end

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The agent and its clients inside a guest, the device outside: kernel VFIO for real, on any machine. Four boots under
+# The agent and its clients inside a guest, the device outside: kernel VFIO for real, on any machine. Five boots under
 # plain emulation, about a minute; prints "ok NAME", "FAIL NAME reason", "skip NAME reason".
 #
 #   run.sh BUILD
@@ -34,6 +34,7 @@ gcc -std=gnu11 -O1 -Wall -Wextra -static -I"$here/../../fw-protocol" -o "$tmp/te
 
 bad=0
 device() {
+	rm -f "$tmp/device"
 	"$B/bin/vgpu-stub" --socket "$tmp/device" --memory 512M >"$tmp/stub.log" 2>&1 &
 	stub=$!
 	for _ in $(seq 100); do
@@ -75,6 +76,16 @@ boot() {
 		again=yes boot "$name" "$limit" "$lines" "$initramfs" "$cmdline" "$@"
 		return
 	fi
+	# known of QEMU 11.1: a vfio-user server that vanishes at the wrong moment ends QEMU, not the device
+	if [ -n "$killed" ] && [ "$got" != "$lines" ] && grep -q 'Assertion' "$tmp/$name.qemu"; then
+		tries=$((${tries:-0} + 1))
+		if [ $tries -lt 4 ]; then
+			boot "$name" "$limit" "$lines" "$initramfs" "$cmdline" "$@"
+		else
+			echo "skip $name QEMU aborts when the device's process goes: $(tail -n 1 "$tmp/$name.qemu")"
+		fi
+		return
+	fi
 	tr -d '\r' <"$serial" | grep -E '^(ok|FAIL|  \|) '
 	if [ "$got" != "$lines" ]; then
 		echo "FAIL $name/end $got of $lines verdicts within $limit s; the end of the serial line:"
@@ -88,9 +99,12 @@ boot() {
 # 1. the agent is PID 1 and ends with the program
 vm_initramfs "$tmp/pid1.gz" init="$B/bin/vgpu-agent" programs="$here/programs.sh" tests="$tmp/tests" || exit 1
 boot pid1 80 7 "$tmp/pid1.gz" "hugepages=64 rdinit=/init -- --modules /modules --run /programs"
-# 2. owners come and go
-vm_initramfs "$tmp/owner.gz" init="$here/owner.sh" bin/vgpu-agent="$B/bin/vgpu-agent" tests="$tmp/tests" || exit 1
-boot owner 150 "$(grep -c '^judge ' "$here/owner.sh")" "$tmp/owner.gz" "hugepages=64 rdinit=/init"
+# 2. owners come and go; the device dies
+vm_initramfs "$tmp/owner.gz" init="$here/owner.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" tests="$tmp/tests" || exit 1
+boot owner 120 "$(grep -c '^judge ' "$here/owner.sh")" "$tmp/owner.gz" "hugepages=64 rdinit=/init"
+vm_initramfs "$tmp/killed.gz" init="$here/killed.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" \
+	tests="$tmp/tests" || exit 1
+boot killed 60 "$(grep -c '^judge ' "$here/killed.sh")" "$tmp/killed.gz" "hugepages=64 rdinit=/init"
 # 3. what cannot work is refused in words: a group shared with another driver's device, a machine without an IOMMU
 vm_initramfs "$tmp/refuse.gz" init="$here/refuse.sh" bin/vgpu-agent="$B/bin/vgpu-agent" || exit 1
 vm_bus=bridge

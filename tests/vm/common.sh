@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Guest: what owner.sh and killed.sh share, both /init. Sets up the machine; $family names the verdicts.
+export PATH=/bin
+mount -t devtmpfs d /dev 2>/dev/null
+mkdir -p /proc /sys /run
+mount -t proc p /proc
+mount -t sysfs s /sys
+for m in /modules/*.ko; do insmod "$m"; done
+log=/run/agent.log
+export VGPU_AGENT=/run/a.sock
+
+ok() { echo "ok $family/$*"; }
+bad() { echo "FAIL $family/$*"; tail -n 12 $log 2>/dev/null | sed 's/^/  | /'; }
+# judge NAME CONDITION...: runs it
+judge() { name=$1; shift; if "$@"; then ok "$name"; else bad "$name ($*)"; fi; }
+says() { grep -q -e "$2" "$1"; }
+# within SECONDS COMMAND...
+within() { n=$(($1 * 10)); shift; while [ $n -gt 0 ]; do "$@" && return 0; n=$((n - 1)); usleep 100000; done; return 1; }
+start() {
+	: >$log
+	vgpu-agent --device auto --listen $VGPU_AGENT --verbose 2>>$log &
+	agent=$!
+	within 10 says $log 'ready: '
+}
+vecadd() { timeout 40 /tests/vecadd >/run/vecadd 2>&1; }
+refused() { # refused PATTERN ARG...: this start fails, in these words
+	want=$1; shift
+	timeout 20 vgpu-agent "$@" --listen /run/b.sock >/run/refused 2>&1 && return 1
+	says /run/refused "$want" || { cat /run/refused; return 1; }
+}
+lost() { kill -0 "$1" 2>/dev/null && return 1; wait "$1"; [ $? != 0 ]; }
+address=$(for d in /sys/bus/pci/devices/*; do [ "$(cat $d/device)" = 0x7667 ] && echo "${d##*/}"; done)
+sys=/sys/bus/pci/devices/$address
+end() {
+	sed "s/^/  # /" $log
+	echo "#end"
+	sync
+	# isa-debug-exit: QEMU ends with (1 << 1) | 1
+	printf '\001' | dd of=/dev/port bs=1 seek=244 2>/dev/null
+	poweroff -f
+}

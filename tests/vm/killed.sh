@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Guest, as /init: the device's process dies, at "#kill-device", by the host's hand; the agent and the guest go on.
+family=killed
+. /common.sh
+
+vgpu-agent --bind auto >$log 2>&1
+judge start start
+/tests/vecadd loop 60 >/run/client 2>&1 & client=$!
+sleep 1
+# not while the device is being talked to: QEMU itself may abort then
+kill -STOP $client
+sleep 0.5
+echo "#kill-device"
+judge said within 15 says $log 'is lost: '
+kill -CONT $client
+judge client_hears within 10 lost $client
+before=$(cut -d. -f1 /proc/uptime)
+timeout 20 /tests/vecadd >/run/vecadd 2>&1
+st=$?
+took=$(($(cut -d. -f1 /proc/uptime) - before))
+judge new_client_told [ $st != 0 -a $took -le 12 ]
+judge agent_lives kill -0 $agent
+judge agent_ends eval 'kill $agent; within 10 says $log "SIGTERM: ending"'
+end
