@@ -258,6 +258,7 @@ src_agent_loopback := $(HOST_AGENT) $(FW)
 src_check   := $(FW)
 src_context := $(FW)
 src_ctxproc := $(STUB_DEV) $(addprefix tools/vgpu-stub/,admin.c ctxguard.c ctxpieces.c ctxproc.c ctxspawn.c)
+src_gemm    := tools/vgpu-stub/cpu/gemm_isa.c
 src_dma     := tools/vgpu-stub/dma.c
 src_pidfile := agent/pidfile.c
 src_pool    := agent/pool.c agent/log.c

@@ -55,6 +55,7 @@ static void command(const uint8_t *data, size_t size)
 		.device_base = VGPU_DEVICE_BASE(VGPU_SPAN_BASE_DEFAULT, 0), .device_bytes = VGPU_DEVICE_SPAN,
 		.arena_bytes = VGPU_ARENA_BYTES };
 	enum vgpu_op_queue queue;
+	struct vgpu_gemm gemm;
 	struct vgpu_copy3d p;
 	struct vgpu_cmd c;
 
@@ -73,6 +74,10 @@ static void command(const uint8_t *data, size_t size)
 	if (c.op == VGPU_OP_COPY3D && size >= sizeof(c) + 1 + sizeof(p)) {
 		memcpy(&p, data + 1 + sizeof(c), sizeof(p));
 		vgpu_check_copy3d(&c, &p, &env);
+	}
+	if ((c.op == VGPU_OP_GEMM || c.op == VGPU_OP_TRSM) && size >= sizeof(c) + 1 + sizeof(gemm)) {
+		memcpy(&gemm, data + 1 + sizeof(c), sizeof(gemm));
+		vgpu_check_gemm(&c, &gemm, &env);
 	}
 }
 
