@@ -217,17 +217,24 @@ static void many(void)
 	static const int sizes[][3] = { { 1, 1, 1 }, { 3, 5, 7 }, { 16, 8, 16 }, { 33, 9, 17 }, { 65, 31, 193 }, { 300, 7, 40 },
 					{ 31, 270, 33 }, { 12, 12, 0 } };
 	static const double factors[][2] = { { 1, 0 }, { -0.5, 1 }, { 2, -0.5 }, { 0, 1 }, { 0, 0 } };
-	unsigned turn = 0;
+	uint32_t pick = 99;
 
+	/* every type, size and transposition; form, gap, factors and where these stand are drawn, the same in each run */
 	for (unsigned t = 0; t < sizeof types / sizeof types[0]; t++)
 		for (unsigned z = 0; z < sizeof sizes / sizeof sizes[0]; z++)
-			for (int op = 0; op < 4; op++)
-				for (int form = PLAIN; form <= POINTERS; form++, turn++)
-					one((struct shape){ .ta = op & 1, .tb = op >> 1, .m = sizes[z][0], .n = sizes[z][1], .k = sizes[z][2],
-							    .gap = turn % 3 ? (int)(turn % 7) : 0, .count = 3, .in = types[t].in, .out = types[t].out,
-							    .compute = types[t].compute, .alpha = factors[turn % 5][0], .beta = factors[turn % 5][1],
-							    .form = form, .device_scalars = turn % 4 == 3 });
-	/* one that no cache holds, with a batch of one tile's neighbours */
+			for (int op = 0; op < 4; op++) {
+				struct shape s = { .ta = op & 1, .tb = op >> 1, .m = sizes[z][0], .n = sizes[z][1], .k = sizes[z][2],
+						   .count = 3, .in = types[t].in, .out = types[t].out, .compute = types[t].compute };
+				unsigned f = e2e_rand(&pick) % 5;
+
+				s.alpha = factors[f][0];
+				s.beta = factors[f][1];
+				s.gap = (int)(e2e_rand(&pick) % 6);
+				s.form = e2e_rand(&pick) % 3;
+				s.device_scalars = e2e_rand(&pick) % 4 == 0;
+				one(s);
+			}
+	/* one that no cache holds */
 	one((struct shape){ .ta = 1, .m = 520, .n = 300, .k = 400, .in = CUDA_R_16F, .out = CUDA_R_32F,
 			    .compute = CUBLAS_COMPUTE_32F, .alpha = 1, .form = PLAIN });
 }
