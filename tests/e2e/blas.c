@@ -137,7 +137,7 @@ static void compare(const struct shape *s, const struct operand *a, const struct
 						e2e_fail("gap of column %d was written", j);
 					continue;
 				}
-				for (int l = 0; l < s->k; l++) {
+				for (int l = 0; s->alpha != 0 && l < s->k; l++) {
 					size_t x = (size_t)(s->ta ? l + (long long)i * a->ld : i + (long long)l * a->ld);
 					size_t y = (size_t)(s->tb ? j + (long long)l * b->ld : l + (long long)j * b->ld);
 					double v = get(a->host, x + (size_t)(q * a->stride), s->in) *
@@ -168,6 +168,10 @@ static void one(struct shape s)
 	c = operand(s.m, s.n, &s, s.out);
 	if (s.beta == 0)        /* c must not be read: all bits set is NaN in every type */
 		memset(c.host, 0xff, c.bytes);
+	if (s.alpha == 0) {     /* nor a and b */
+		memset(a.host, 0xff, a.bytes);
+		memset(b.host, 0xff, b.bytes);
+	}
 	old = e2e_malloc(c.bytes);
 	memcpy(old, c.host, c.bytes);
 	put_scalar(alpha, s.alpha, s.compute);

@@ -139,9 +139,10 @@ static void finish(const struct gemm_isa *g, char *c, const float *sums, u32 n, 
 }
 
 struct tile {
-	const char *a, *b;      /* of the whole matrices; not valid where k is 0 */
+	const char *a, *b;      /* of the whole matrices; not set where k is 0 */
 	char *c;
 	u32 i0, j0, m, n;       /* the tile's part of c */
+	u32 k;                  /* 0 also where alpha is: a and b are not read */
 	double alpha, beta;
 };
 
@@ -157,7 +158,7 @@ static void tile_f64(struct tstate *ts, const struct gemm_job *job, const struct
 		double *c = (double *)(void *)t->c + (u64)j * p->ldc + t->i0;
 
 		memset(sums, 0, t->m * sizeof(*sums));
-		for (l = 0; l < p->k; l++) {
+		for (l = 0; l < t->k; l++) {
 			double x = p->trans_b ? b[j + (u64)l * p->ldb] : b[l + (u64)j * p->ldb];
 
 			if (p->trans_a)
@@ -181,10 +182,10 @@ static void tile_f32(struct tstate *ts, const struct gemm_job *job, const struct
 	size_t na = (size_t)ld * GEMM_DEPTH, nb = (size_t)(wide + 16) * GEMM_DEPTH;
 	float *pa = scratch(ts, (na + nb + (size_t)ld * wide) * sizeof(float)), *pb = pa + na, *sums = pb + nb;
 
-	if (!p->k)
+	if (!t->k)
 		memset(sums, 0, (size_t)ld * wide * sizeof(*sums));
-	for (l = 0; l < p->k; l += GEMM_DEPTH) {
-		u32 k = p->k - l < GEMM_DEPTH ? p->k - l : GEMM_DEPTH;
+	for (l = 0; l < t->k; l += GEMM_DEPTH) {
+		u32 k = t->k - l < GEMM_DEPTH ? t->k - l : GEMM_DEPTH;
 
 		if (__atomic_load_n(&ts->e->sticky, __ATOMIC_RELAXED))
 			return;         /* the context has ended: nobody looks at c again */
@@ -214,7 +215,8 @@ static void product(struct tstate *ts, const struct gemm_job *j, u64 tile)
 	t.j0 = (u32)(tile / j->tiles_m) * j->tile_n;
 	t.m = p->m - t.i0 < j->tile_m ? p->m - t.i0 : j->tile_m;
 	t.n = p->n - t.j0 < j->tile_n ? p->n - t.j0 : j->tile_n;
-	if (p->k) {
+	t.k = t.alpha != 0.0 ? p->k : 0;
+	if (t.k) {
 		t.a = matrix(ts, j, j->b.a, p->stride_a, i, p->trans_a ? p->k : p->m, p->trans_a ? p->m : p->k, p->lda,
 			     p->type_a, "read of a matrix product's first operand");
 		t.b = matrix(ts, j, j->b.b, p->stride_b, i, p->trans_b ? p->n : p->k, p->trans_b ? p->k : p->n, p->ldb,
