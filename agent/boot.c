@@ -109,7 +109,7 @@ int boot_devices(void)
 			return -1;
 		}
 		log_info("device %u: %s (%s), %u MiB, %u SMs, %u contexts at most, at %s", i, d->info.name, d->info.engine,
-			 (unsigned)(d->info.memory_bytes >> 20), d->info.sm_count, d->info.max_contexts, d->spec);
+			 (unsigned)(d->info.memory_bytes >> 20), d->info.sm_count, d->info.max_contexts, d->ops->address ? d->info.bus_id : d->spec);
 	}
 	return 0;
 }

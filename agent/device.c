@@ -143,6 +143,8 @@ static int identify(struct device *d, char *why, size_t why_bytes)
 	d->info.name[sizeof(d->info.name) - 1] = 0;
 	d->info.engine[sizeof(d->info.engine) - 1] = 0;
 	/* A vfio-user device sits on no bus of ours: it gets the place a guest would show. */
+	if (d->ops->address)
+		snprintf(d->info.bus_id, sizeof(d->info.bus_id), "%s", d->ops->address(d->v));
 	if (!d->info.bus_id[0])
 		snprintf(d->info.bus_id, sizeof(d->info.bus_id), "0000:00:%02x.0", (5 + d->index) & 0x1f);
 	d->info.bus_id[sizeof(d->info.bus_id) - 1] = 0;

@@ -45,6 +45,8 @@ struct vfio_ops {
 	int (*poll_fd)(struct vfio *v);
 	int (*event)(struct vfio *v);
 	void (*close)(struct vfio *v);
+	/* Its place on this machine's bus; NULL where it has none. */
+	const char *(*address)(struct vfio *v);
 };
 
 extern const struct vfio_ops vfio_user_ops;

@@ -444,6 +444,11 @@ static int group_event(struct vfio *v)
 	return pread(v->device, &id, 4, (off_t)v->offset[VFIO_PCI_CONFIG]) == 4 ? 0 : -EPIPE;
 }
 
+static const char *group_address(struct vfio *v)
+{
+	return v->address;
+}
+
 const struct vfio_ops vfio_group_ops = {
 	.prefix = "",
 	.name = "vfio-group",
@@ -462,4 +467,5 @@ const struct vfio_ops vfio_group_ops = {
 	.poll_fd = group_poll_fd,
 	.event = group_event,
 	.close = group_close,
+	.address = group_address,
 };

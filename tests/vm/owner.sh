@@ -16,6 +16,7 @@ judge unbind eval 'vgpu-agent --unbind "$address" >$log 2>&1 && [ ! -e $sys/driv
 judge bind_again eval 'vgpu-agent --bind "$address" >$log 2>&1 && vgpu-agent --bind "$address" >>$log 2>&1'
 
 judge start start
+judge address says $log "at $address"
 judge programs vecadd
 judge second_owner refused 'is busy: another process owns it' --device 1b36:7667
 
