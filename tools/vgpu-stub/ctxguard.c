@@ -72,11 +72,13 @@ static int allowed(struct context *c, const struct seccomp_notif *n)
 	if ((int)s->args[4] == CTX_AT_PHYS)
 		return inside(addr, bytes, device, VGPU_DEVICE_SPAN - VGPU_ARENA_BYTES) &&
 		       inside(offset, bytes, 0, VGPU_PHYS_SPAN);
-	if ((int)s->args[4] != CTX_AT_MAP || !c->map_allowed || c->next_piece >= c->npieces)
+	if ((int)s->args[4] != CTX_AT_MAP || !c->map_allowed || c->map_done || c->next_piece >= c->npieces)
 		return 0;
 	p = &c->pieces[c->next_piece];
-	return addr == p->va && bytes == p->bytes && offset == p->offset &&
-	       place_file(c, n->id, p->file->fd);
+	if (addr != p->va || bytes != p->bytes || offset != p->offset || !place_file(c, n->id, p->file->fd))
+		return 0;
+	c->map_done = 1;        /* once: its ACK may be read after a second call */
+	return 1;
 }
 
 void ctxguard_ready(struct context *c)

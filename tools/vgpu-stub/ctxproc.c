@@ -221,6 +221,7 @@ static void next_request(struct context *c)
 	if (c->next_piece < c->npieces) {
 		c->wait_ack = next_id(d);
 		c->map_allowed = 1;
+		c->map_done = 0;
 		if (send_map(c, &c->pieces[c->next_piece], c->wait_ack))
 			return;
 	} else if (c->irq_changed) {

@@ -102,6 +102,7 @@ struct context {
 	struct ctx_out *out_head, **out_tail;
 	uint32_t wait_ack;              /* id of the ACK awaited, 0 = none */
 	int map_allowed;                /* pieces[next_piece] may be mapped: one MAP is out */
+	int map_done;                   /* it has been */
 	int irq_by_socket;              /* it sends RAISE: its eventfd is an old one */
 	int irq_changed;                /* it is to be told IRQ once no ACK is awaited */
 	uint64_t deadline_ns;           /* 0: nothing is awaited */
