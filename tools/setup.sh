@@ -12,6 +12,7 @@ need() { # need PACKAGE TEST...
 has_header() { for d in /usr/include /usr/include/x86_64-linux-gnu; do [ -e "$d/$1" ] && return 0; done; return 1; }
 
 need gcc command -v gcc
+need g++ command -v g++
 need libc6-dev has_header stdio.h
 need binutils command -v ld
 need clang command -v clang
