@@ -44,16 +44,16 @@ static void printable(char *s)
 
 void report(struct doctor *d, enum level l, const char *check, const char *fix, const char *fmt, ...)
 {
-	char seen[8192], todo[8192], name[256];
+	char seen[8192], advice[8192], name[256];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(seen, sizeof(seen), fmt, ap);
 	va_end(ap);
-	snprintf(todo, sizeof(todo), "%s", fix ? fix : "");
+	snprintf(advice, sizeof(advice), "%s", fix ? fix : "");
 	snprintf(name, sizeof(name), "%s", check);
 	printable(seen);
-	printable(todo);
+	printable(advice);
 	printable(name);
 	d->count[l]++;
 	if (l == FAIL && !d->first[0])
@@ -63,13 +63,13 @@ void report(struct doctor *d, enum level l, const char *check, const char *fix, 
 		json_str(d->json, "name", name);
 		json_str(d->json, "status", level_name[l]);
 		json_str(d->json, "observed", seen);
-		json_str(d->json, "fix", l == GOOD ? "" : todo);
+		json_str(d->json, "fix", l == GOOD ? "" : advice);
 		json_close(d->json, '}');
 		return;
 	}
 	printf("%-4s  %s: %s\n", level_name[l], name, seen);
-	if (l != GOOD && todo[0])
-		printf("      fix: %s\n", todo);
+	if (l != GOOD && advice[0])
+		printf("      fix: %s\n", advice);
 	fflush(stdout);
 }
 
