@@ -455,15 +455,15 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 		return CUDA_SUCCESS;
 	}
 	at = limit_of(c, limit);
-	if (!at)
+	if (!at || limit == CU_LIMIT_MALLOC_HEAP_SIZE)
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
 	*value = *at ? *at : defaults[limit];
 	return CUDA_SUCCESS;
 }
 
 /*
- * The device's stacks grow as kernels need and its printf ring has a fixed size: a wish for less or as
- * much is kept, a larger printf ring is refused (CUDA: "may be adjusted" would hide lost text).
+ * The device's stacks are as large as a kernel needs, whatever is asked for. The printf ring has one size: a wish
+ * is adjusted to it, as CUDA allows, and cuCtxGetLimit tells. There is no device heap, so no limit of one.
  */
 CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
@@ -473,7 +473,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 	VG_READY();
 	VG_TRY(vg_current(&c));
 	at = limit_of(c, limit);
-	if (!at)
+	if (!at || limit == CU_LIMIT_MALLOC_HEAP_SIZE)
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
 	if (limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH || limit == CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT)
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;

@@ -45,6 +45,9 @@ int main(void)
 		e2e_skip("no temporary file");
 	unlink(path);
 	CK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	/* no device heap: no size of one to set or to tell */
+	WANT(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 1 << 20));
+	WANT(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxGetLimit(&(size_t){ 0 }, CU_LIMIT_MALLOC_HEAP_SIZE));
 	keep = dup(2);
 	dup2(fd, 2);
 	for (int round = 0; round < 2; round++)
