@@ -47,6 +47,7 @@ struct engine_env {
 						   are larger. 0: no limit */
 	uint64_t code_bytes;                    /* compiled code: an RW and an RX view that open() maps, since
 						   PROT_EXEC ends with the sandbox. 0: none */
+	uint32_t mode;                          /* ENGINE_MODE_*: how kernels are run */
 	void *owner;
 	/* A pending launch has ended (all blocks done, or a fault). Any engine thread. */
 	void (*done)(void *owner, uint64_t cookie, uint32_t status);
@@ -55,6 +56,9 @@ struct engine_env {
 	/* Device printf: formatted text, complete calls only. Any engine thread. */
 	void (*print)(void *owner, const char *text, size_t bytes);
 };
+
+/* ENGINE_MODE_AUTO takes what $VGPU_ENGINE names (jit, interp, memcheck), else the fastest there is. */
+enum { ENGINE_MODE_AUTO, ENGINE_MODE_JIT, ENGINE_MODE_INTERP, ENGINE_MODE_MEMCHECK };
 
 struct engine_launch {
 	uint32_t fn;
