@@ -119,9 +119,9 @@ $(B)/bin/vgpu-agent: $(call objs,agent,$(AGENT) $(FW)) $(AG)/libcpuid.a linker/v
 $(O)/tool/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(BASE) -c -o $@ $<
-$(B)/bin/vgpu: $(call objs,tool,$(TOOL))
+$(B)/bin/vgpu: $(call objs,tool,$(TOOL)) $(call objs,stub,$(CPU))
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Wl,-z,relro,-z,now -o $@ $^ -lm -ldl -lpthread
+	$(CC) $(CFLAGS) -Wl,-z,relro,-z,now -o $@ $^ -ldl $(STUB_LIBS)
 
 # ---- libcuda-lite -------------------------------------------------------------------------------
 # Every library is loadable alone (-z defs) and needs libc only (libcudart: libcuda too).

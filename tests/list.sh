@@ -40,6 +40,7 @@ done
 
 # --- an unmodified llama.cpp, fetched from npm where that can be had
 many llm 700 tests/llm/run.sh "$B"
+many llm/whole 300 tests/llm/whole.sh "$B"
 
 # --- hostile clients and deaths
 many hostile 900 tests/hostile/run.sh "$B"

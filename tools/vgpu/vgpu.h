@@ -24,6 +24,7 @@ int cmd_run(int argc, char **argv);
 int cmd_smi(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_check(int argc, char **argv);
 
 /* "vgpu: ..." on stderr. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vgpu check [-j] [-v] [--cc X.Y] FILE...: can this device run the CUDA code in these files?
+ *
+ * A file is an ELF program or library (its .nv_fatbin), a fatbin, or PTX text. Nothing of it is run: the engine
+ * compiles each kernel as a first launch would, in this process.
+ */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../../fw-protocol/vgpu_status.h"
+#include "../vgpu-stub/cpu/fatbin.h"
+#include "elf.h"
+#include "vgpu.h"
+
+#define MAX_CONTAINER (1ull << 30)
+#define SHOWN 20u
+
+struct walk {
+	struct local *l;
+	struct check *out;
+	struct check_failure **tail;
+	unsigned number;
+};
+
+static int note_failure(struct walk *w, const char *kernel, const char *reason)
+{
+	struct check_failure *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	f->container = w->number;
+	f->kernel = kernel ? strdup(kernel) : NULL;
+	f->reason = strdup(reason);
+	*w->tail = f;
+	w->tail = &f->next;
+	return 0;
+}
+
+/* Of this thread: the neighbours on the machine do not count. */
+static double cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int note_time(struct check *c, double ms)
+{
+	if (c->nms == c->room) {
+		unsigned room = c->room ? c->room * 2 : 1024;
+		double *p = realloc(c->ms, room * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		c->ms = p;
+		c->room = room;
+	}
+	c->ms[c->nms++] = ms;
+	return 0;
+}
+
+/* Compiles every kernel of one image, which stays valid until this returns. */
+static int check_image(struct walk *w, const void *image, size_t bytes)
+{
+	struct check *c = w->out;
+	struct engine_func_info info;
+	struct engine_symbol s;
+	char log[1024] = "";
+	double slowest = 0;
+	uint32_t module, st;
+	int err = 0;
+
+	for (unsigned i = 0; i < c->nms; i++)
+		slowest = c->ms[i] > slowest ? c->ms[i] : slowest;
+	st = engine_cpu.module_load(w->l->e, image, bytes, &module, log, sizeof(log));
+	if (st == VGPU_ST_NO_BINARY) {
+		c->no_ptx++;
+		return 0;
+	}
+	if (st) {
+		c->bad_containers++;
+		return note_failure(w, NULL, log[0] ? log : vgpu_status_text(st));
+	}
+	c->containers++;
+	for (uint32_t i = 0; !err && engine_cpu.module_symbol(w->l->e, module, i, &s) == VGPU_ST_OK; i++) {
+		double t0 = cpu_ms(), t1;
+
+		if (s.kind != ENGINE_SYM_FUNC)
+			continue;
+		st = engine_cpu.func_info(w->l->e, s.id, &info, log, sizeof(log));
+		t1 = cpu_ms();
+		c->entries++;
+		if (st) {
+			c->failed++;
+			err = note_failure(w, s.name, log[0] ? log : vgpu_status_text(st));
+			continue;
+		}
+		err = note_time(c, t1 - t0);
+		if (!err && c->ms[c->nms - 1] > slowest) {
+			slowest = c->ms[c->nms - 1];
+			snprintf(c->slowest, sizeof(c->slowest), "%s", s.name);
+		}
+	}
+	engine_cpu.module_unload(w->l->e, module);
+	return err;
+}
+
+/* The containers of a section or file part, one after the other, with padding between them. */
+static int check_containers(struct walk *w, const struct elf *e, uint64_t at, uint64_t bytes)
+{
+	uint64_t end = at + bytes;
+
+	while (end - at >= 16) {
+		struct { uint32_t magic; uint16_t version, header; uint64_t body; } h;
+		void *copy;
+		int err;
+
+		if (elf_read(e, at, &h, sizeof(h)))
+			return -EIO;
+		if (h.magic != FATBIN_MAGIC) {
+			at += 8;
+			continue;
+		}
+		w->number++;
+		if (h.header < 16 || h.header > end - at || h.body > end - at - h.header ||
+		    h.body > MAX_CONTAINER) {
+			w->out->bad_containers++;
+			return note_failure(w, NULL, "the container's sizes do not fit the file");
+		}
+		copy = malloc(h.header + h.body);
+		if (!copy)
+			return -ENOMEM;
+		err = elf_read(e, at, copy, h.header + h.body) ? -EIO : check_image(w, copy, h.header + h.body);
+		free(copy);
+		if (err)
+			return err;
+		at += h.header + h.body;
+	}
+	return 0;
+}
+
+/* Not ELF: a fatbin as it is, or PTX text. */
+static int check_plain(struct walk *w, const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	char *image = NULL;
+	uint32_t magic = 0;
+	long bytes = 0;
+	int err = 0;
+
+	if (!f)
+		return -errno;
+	if (fseek(f, 0, SEEK_END) || (bytes = ftell(f)) < 0 || fseek(f, 0, SEEK_SET))
+		err = -errno;
+	else if ((uint64_t)bytes > MAX_CONTAINER || !(image = malloc((size_t)bytes + 1)))
+		err = -ENOMEM;
+	else if (fread(image, 1, (size_t)bytes, f) != (size_t)bytes)
+		err = -EIO;
+	fclose(f);
+	if (!err) {
+		struct elf e = { .fd = -1, .mem = (const uint8_t *)image, .bytes = (uint64_t)bytes };
+
+		if (bytes >= 16)
+			memcpy(&magic, image, 4);
+		image[bytes] = 0;
+		if (magic == FATBIN_MAGIC) {
+			err = check_containers(w, &e, 0, (uint64_t)bytes);
+		} else {
+			w->number++;
+			err = check_image(w, image, (size_t)bytes);
+		}
+	}
+	free(image);
+	return err;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+int check_file(struct local *l, const char *path, struct check *out)
+{
+	static const char *const sections[] = { ".nv_fatbin", "__nv_relfatbin" };
+	struct walk w = { .l = l, .out = out, .tail = &out->failures };
+	struct elf e;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	err = elf_open(&e, path);
+	if (err == -ENOEXEC) {
+		err = check_plain(&w, path);
+	} else if (!err) {
+		for (int i = 0; i < 2 && !err; i++) {
+			const Elf64_Shdr *s = elf_section(&e, sections[i]);
+
+			if (!s || s->sh_type == SHT_NOBITS)
+				continue;
+			err = s->sh_offset > e.bytes || s->sh_size > e.bytes - s->sh_offset ? -EINVAL :
+			      check_containers(&w, &e, s->sh_offset, s->sh_size);
+		}
+		elf_close(&e);
+	}
+	if (err) {
+		complain("%s: %s", path, strerror(-err));
+		return -1;
+	}
+	if (!w.number) {
+		complain("%s: holds no GPU code", path);
+		return -1;
+	}
+	qsort(out->ms, out->nms, sizeof(*out->ms), ascending);
+	return 0;
+}
+
+double check_quantile(const struct check *c, double q)
+{
+	unsigned i = (unsigned)(q * c->nms);
+
+	return c->nms ? c->ms[i < c->nms ? i : c->nms - 1] : NAN;
+}
+
+void check_free(struct check *c)
+{
+	while (c->failures) {
+		struct check_failure *f = c->failures;
+
+		c->failures = f->next;
+		free(f->kernel);
+		free(f->reason);
+		free(f);
+	}
+	free(c->ms);
+	memset(c, 0, sizeof(*c));
+}
+
+static void print_text(const char *path, const struct check *c, unsigned cc, int all)
+{
+	unsigned shown = 0;
+
+	printf("%s: %u of %u kernels run on a device of compute capability %u.%u\n", path,
+	       c->entries - c->failed, c->entries, cc / 10, cc % 10);
+	if (c->no_ptx)
+		printf("  %u of %u containers have no PTX for it\n", c->no_ptx,
+		       c->no_ptx + c->containers + c->bad_containers);
+	if (c->nms)
+		printf("  CPU time to compile a kernel, ms: median %.2f, p99 %.2f, longest %.2f (%s)\n",
+		       check_quantile(c, 0.5), check_quantile(c, 0.99), check_quantile(c, 1), c->slowest);
+	for (const struct check_failure *f = c->failures; f; f = f->next) {
+		if (shown++ == SHOWN && !all) {
+			printf("  ... -v prints all\n");
+			break;
+		}
+		if (f->kernel)
+			printf("  %s: %s\n", f->kernel, f->reason);
+		else
+			printf("  container %u: %s\n", f->container, f->reason);
+	}
+}
+
+static void print_json(struct json *j, const char *path, const struct check *c)
+{
+	json_open(j, NULL, '{');
+	json_str(j, "file", path);
+	json_u64(j, "containers", c->containers);
+	json_u64(j, "no_ptx", c->no_ptx);
+	json_u64(j, "bad_containers", c->bad_containers);
+	json_u64(j, "entries", c->entries);
+	json_u64(j, "failed", c->failed);
+	json_open(j, "compile_ms", '{');
+	json_f(j, "p50", check_quantile(c, 0.5));
+	json_f(j, "p99", check_quantile(c, 0.99));
+	json_f(j, "max", check_quantile(c, 1));
+	json_close(j, '}');
+	json_open(j, "failures", '[');
+	for (const struct check_failure *f = c->failures; f; f = f->next) {
+		json_open(j, NULL, '{');
+		json_u64(j, "container", f->container);
+		if (f->kernel)
+			json_str(j, "kernel", f->kernel);
+		json_str(j, "reason", f->reason);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+static int usage(void)
+{
+	fputs("usage: vgpu check [-j] [-v] [--cc X.Y] FILE...\n", stderr);
+	return 2;
+}
+
+int cmd_check(int argc, char **argv)
+{
+	struct json j = { .out = stdout };
+	unsigned major = 6, minor = 1;
+	int json = 0, all = 0, status = 0, i;
+	struct local l;
+
+	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
+		char more;
+
+		if (!strcmp(argv[i], "-j"))
+			json = 1;
+		else if (!strcmp(argv[i], "-v"))
+			all = 1;
+		else if (strcmp(argv[i], "--cc") || i + 1 >= argc ||
+			 sscanf(argv[++i], "%u.%u%c", &major, &minor, &more) != 2 || major > 99 || minor > 9)
+			return usage();
+	}
+	if (i == argc)
+		return usage();
+	if (local_open(&l, ENGINE_MODE_AUTO, 1, 10 * major + minor))
+		return 1;
+	if (json)
+		json_open(&j, NULL, '[');
+	for (; i < argc; i++) {
+		struct check c;
+
+		if (check_file(&l, argv[i], &c))
+			status = 1;
+		else if (json)
+			print_json(&j, argv[i], &c);
+		else
+			print_text(argv[i], &c, 10 * major + minor, all);
+		status |= c.failed || c.bad_containers || !c.containers ? 1 : 0;
+		check_free(&c);
+	}
+	if (json)
+		json_close(&j, ']');
+	local_close(&l);
+	return status;
+}
