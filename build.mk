@@ -119,6 +119,11 @@ $(B)/bin/vgpu-agent: $(call objs,agent,$(AGENT) $(FW)) $(AG)/libcpuid.a linker/v
 $(O)/tool/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(BASE) -c -o $@ $<
+# the C that the engine is measured against: as fast as gcc makes it here
+$(O)/tool/tools/vgpu/bench_engine_c.o: tools/vgpu/bench_engine_c.c
+	@mkdir -p $(@D)
+	gcc -O3 -march=native -ffast-math -g $(BASE) -c -o $@ $<
+$(O)/tool/tools/vgpu/bench_ptx.o: tools/vgpu/kernels/bench.ptx
 $(B)/bin/vgpu: $(call objs,tool,$(TOOL)) $(call objs,stub,$(CPU))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Wl,-z,relro,-z,now -o $@ $^ -ldl $(STUB_LIBS)

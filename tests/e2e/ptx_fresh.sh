@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The committed PTX is what the sources give: compiles kernels/*.cu again and compares. Comments are left out, since
+# The committed PTX is what the sources give: compiles kernels/*.cu and the bench's kernels again and compares. Comments are left out, since
 # clang writes its own name and inline-asm markers there. Only clang 14's text is comparable; 77 otherwise.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,15 +10,19 @@ v=$("$clang" --version | sed -n 's/.*clang version \([0-9]*\)\..*/\1/p')
 [ "$v" = 14 ] || { echo "the PTX was made by clang 14, this is ${v:-unknown}"; exit 77; }
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-CLANG=$clang "$here/kernels/regen.sh" -o "$tmp"
+bench=$here/../../tools/vgpu/kernels
+mkdir "$tmp/e2e" "$tmp/bench"
+CLANG=$clang "$here/kernels/regen.sh" -o "$tmp/e2e"
+CLANG=$clang "$bench/regen.sh" -o "$tmp/bench"
 plain() { sed -e 's,//.*,,' -e 's/[ \t]*$//' "$1" | grep -v '^$'; }
 bad=0
-for f in "$tmp"/*.ptx; do
+for f in "$tmp"/e2e/*.ptx "$tmp"/bench/*.ptx; do
 	name=$(basename "$f")
+	case $f in */bench/*) committed=$bench ;; *) committed=$here/kernels ;; esac
 	plain "$f" >"$tmp/new"
-	plain "$here/kernels/$name" >"$tmp/old"
+	plain "$committed/$name" >"$tmp/old"
 	if ! cmp -s "$tmp/new" "$tmp/old"; then
-		echo "kernels/$name is not what its source gives (run kernels/regen.sh and commit):"
+		echo "$name is not what its source gives (run $committed/regen.sh and commit):"
 		diff "$tmp/old" "$tmp/new" | head -n 10
 		bad=1
 	fi

@@ -76,6 +76,9 @@ int cmd_bench(int argc, char **argv)
 {
 	if (argc >= 2 && !strcmp(argv[1], "launch"))
 		return bench_launch(argc - 1, argv + 1);
-	fputs("usage: vgpu bench launch [-j]\n", argc >= 2 && !strcmp(argv[1], "--help") ? stdout : stderr);
+	if (argc >= 2 && !strcmp(argv[1], "engine"))
+		return bench_engine(argc - 1, argv + 1);
+	fputs("usage: vgpu bench launch [-j]\n"
+	      "       vgpu bench engine [-j] [-t SECONDS] [--binary FILE]\n", argc >= 2 && !strcmp(argv[1], "--help") ? stdout : stderr);
 	return argc >= 2 && !strcmp(argv[1], "--help") ? 0 : 2;
 }

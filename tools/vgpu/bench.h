@@ -38,5 +38,6 @@ struct floors {
 void measure_floors(struct floors *f);
 
 int bench_launch(int argc, char **argv);
+int bench_engine(int argc, char **argv);
 
 #endif

@@ -16,7 +16,7 @@ static const struct command commands[] = {
 	{ "smi",   cmd_smi,   "show device, memory and clients, like nvidia-smi" },
 	{ "doctor", cmd_doctor, "say why a program would not use the GPU: vgpu doctor [-j] [-p PID | -- CMD]" },
 	{ "check", cmd_check, "say which kernels of a file the device can run: vgpu check [-j] [-v] [--cc X.Y] FILE..." },
-	{ "bench", cmd_bench, "measure: vgpu bench launch [-j]" },
+	{ "bench", cmd_bench, "measure: vgpu bench launch|engine [-j]" },
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 
