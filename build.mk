@@ -6,6 +6,7 @@
 #   make demo       device table, example programs, launch latency
 #   make test       every test; ends with "N passed, N failed, N skipped"
 #   make vm         a guest with a CUDA device, on this terminal; make guest: only its initramfs
+#   make install    into PREFIX (/usr/local) below DESTDIR, with units and man pages; make uninstall
 #   make pre-push   exactly what CI does: make test in a fresh clone
 #   make clean
 
@@ -24,6 +25,7 @@ SAN     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-om
 
 # ---- sources ------------------------------------------------------------------------------------
 FW      := fw-protocol/vgpu_check.c
+SERVICE := tools/service/notify.c
 STUB    := $(wildcard tools/vgpu-stub/*.c)
 CPU     := $(wildcard tools/vgpu-stub/cpu/*.c)
 TOOL    := $(wildcard tools/vgpu/*.c)
@@ -42,7 +44,7 @@ ifeq ($(V),)
 .SILENT:
 endif
 .SUFFIXES:
-.PHONY: all demo test vm guest check pre-push clean  setup libs bins test-bins
+.PHONY: all demo test vm guest check pre-push install uninstall clean  setup libs bins test-bins
 
 all: bins libs
 
@@ -70,6 +72,12 @@ guest vm: setup
 check:
 	@$(MAKE) --no-print-directory -j$(JOBS) all test-bins
 	@tests/run.sh $(B)
+PREFIX     ?= /usr/local
+SYSCONFDIR ?= /etc
+install: all
+	PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR) DESTDIR=$(DESTDIR) tools/service/install.sh install $(B)
+uninstall:
+	PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR) DESTDIR=$(DESTDIR) tools/service/install.sh uninstall
 pre-push:
 	rm -rf $(B)/clone && git clone -q . $(B)/clone && cd $(B)/clone && bash .ci/run
 
@@ -84,7 +92,7 @@ $(O)/stub/tools/vgpu-stub/cpu/%.o: tools/vgpu-stub/cpu/%.c
 $(O)/stub/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(BASE) $(STUB_FLAGS) -c -o $@ $<
-$(B)/bin/vgpu-stub: $(call objs,stub,$(STUB) $(CPU) $(FW))
+$(B)/bin/vgpu-stub: $(call objs,stub,$(STUB) $(CPU) $(FW) $(SERVICE))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Wl,-z,relro,-z,now -o $@ $^ $(STUB_LIBS)
 
@@ -106,7 +114,7 @@ $(AG)/khdr:
 $(O)/agent/%.o: %.c | $(AG)/khdr $(AG)/libcpuid.a
 	@mkdir -p $(@D)
 	musl-gcc -O2 -g $(BASE) $(AGENT_FLAGS) -c -o $@ $<
-$(B)/bin/vgpu-agent: $(call objs,agent,$(AGENT) $(FW)) $(AG)/libcpuid.a linker/vgpu-agent.ld
+$(B)/bin/vgpu-agent: $(call objs,agent,$(AGENT) $(FW) $(SERVICE)) $(AG)/libcpuid.a linker/vgpu-agent.ld
 	@mkdir -p $(@D) $(B)/debug
 	gcc -static-pie -nostdlib -nostartfiles \
 		-Wl,--gc-sections,-z,relro,-z,now,-z,noexecstack,-T,linker/vgpu-agent.ld -o $(B)/debug/vgpu-agent \
@@ -257,7 +265,7 @@ $(O)/tsan/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) -O1 -g -fsanitize=thread $(HOST) $(call gnu,$<) -c -o $@ $<
 
-HOST_AGENT := $(filter-out agent/main.c,$(AGENT))
+HOST_AGENT := $(filter-out agent/main.c,$(AGENT)) $(SERVICE)
 STUB_DEV   := $(addprefix tools/vgpu-stub/,dma.c irq.c log.c loop.c pci.c regs.c)
 src_agent_loopback := $(HOST_AGENT) $(FW)
 src_check   := $(FW)
@@ -315,7 +323,7 @@ endef
 $(foreach f,$(FUZZ),$(eval $(call fuzz_rule,$(f))))
 
 # the device itself under ASan and UBSan, for the end-to-end programs to run on
-$(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(FW))
+$(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(FW) $(SERVICE))
 	@mkdir -p $(@D)
 	$(CC) $(SAN) -o $@ $^ $(STUB_LIBS)
 

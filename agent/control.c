@@ -18,6 +18,9 @@
 #include "client.h"
 #include "device.h"
 #include "init.h"
+#include "mailbox.h"
+
+#include "../tools/service/notify.h"
 
 static int signal_fd = -1;
 
@@ -216,10 +219,22 @@ static int sooner(int a, int b)
 	return a < 0 ? b : b < 0 ? a : a < b ? a : b;
 }
 
+/* A sign of life for the service manager: of the data thread's as well, which has to answer first. When it is due next. */
+static int watchdog(void)
+{
+	uint64_t now = now_ns();
+
+	if (notify_watchdog_due(now)) {
+		mailbox_call(MAILBOX_NONE, NULL, 0);
+		notify_watchdog_alive(now);
+	}
+	return notify_watchdog_ns() ? (int)((notify_watchdog_ns() - now) / 1000000) + 1 : -1;
+}
+
 void control_run(void)
 {
 	while (!vgpu_load_relaxed32(&agent.stop)) {
-		int timeout = sooner(client_expire(), health_retry());
+		int timeout = sooner(sooner(client_expire(), health_retry()), watchdog());
 
 		for (unsigned i = 0; i < AGENT_CLIENTS; i++)
 			if (agent.client[i].in_use && agent.client[i].grow_bytes) {

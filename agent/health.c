@@ -11,6 +11,8 @@
 #include "client.h"
 #include "context.h"
 
+#include "../tools/service/notify.h"
+
 #define RETRY_NS 1000000000ull
 
 void health_lost(struct device *d, const char *why)
@@ -33,6 +35,7 @@ void health_lost(struct device *d, const char *why)
 		agent.client[i].mapped_on &= ~(1u << d->index);
 	log_error("device %u (%s) is lost: %s; %u context%s ended; trying to attach again every second", d->index, d->spec, why,
 		  contexts, contexts == 1 ? "" : "s");
+	notify_send("STATUS=device %u (%s) is lost: %s", d->index, d->spec, why);
 	device_detach(d);
 	d->retry_ns = now_ns() + RETRY_NS;
 	d->last_error[0] = 0;
@@ -52,6 +55,7 @@ int health_retry(void)
 		if (now >= d->retry_ns) {
 			if (device_attach(d, why, sizeof(why)) == 0) {
 				log_info("device %u (%s) is back: %s", i, d->spec, d->info.name);
+				notify_send("STATUS=device %u (%s) is back", i, d->spec);
 				continue;
 			}
 			d->retry_ns = now_ns() + RETRY_NS;

@@ -19,15 +19,21 @@
 #include "seccomp.h"
 #include "vfio_pci.h"
 
+#include "../tools/service/notify.h"
+
 static int serve(int argc, char **argv)
 {
 	char text[300];
+	const char *unheard;
 	int pidfile, rc = options_parse(&agent.opt, argc, argv);
 
 	if (rc)
 		return rc > 0 ? 0 : 2;
 	if (agent.opt.bind || agent.opt.unbind)
 		return (agent.opt.bind ? pci_bind(agent.opt.bind) : pci_unbind(agent.opt.unbind)) < 0;
+	unheard = notify_init();
+	if (unheard)
+		log_warn("%s: the service manager will not hear of us", unheard);
 	if (init_prepare() < 0)
 		return 1;
 
@@ -68,8 +74,11 @@ static int serve(int argc, char **argv)
 	/* 5. Serve. */
 	log_say("ready: listening on %s, %u device%s", agent.opt.listen,
 		 agent.opt.devices, agent.opt.devices == 1 ? "" : "s");
+	notify_send("READY=1\nSTATUS=%u device%s, listening on %s", agent.opt.devices, agent.opt.devices == 1 ? "" : "s",
+		    agent.opt.listen);
 	init_ready();
 	control_run();
+	notify_send("STOPPING=1\nSTATUS=ending");
 	rc = 0;
 stop:
 	boot_undo();

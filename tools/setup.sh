@@ -28,6 +28,8 @@ need xz-utils command -v xz
 need ca-certificates test -d /etc/ssl/certs
 need git command -v git
 need procps command -v ps
+need pkg-config command -v pkg-config
+need mandoc command -v mandoc
 
 [ -n "$missing" ] || exit 0
 if ! command -v apt-get >/dev/null 2>&1; then

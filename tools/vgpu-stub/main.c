@@ -17,6 +17,8 @@
 #include "options.h"
 #include "stub.h"
 
+#include "../service/notify.h"
+
 static struct device device;
 static int quit;
 
@@ -92,8 +94,20 @@ static int start(struct device *d)
 	return vfu_listen(d, d->config.socket_path);
 }
 
+/* A sign of life for the service manager; when the loop has to come round at the latest. */
+static uint64_t watchdog(uint64_t deadline_ns)
+{
+	uint64_t now = clock_ns(), next;
+
+	if (notify_watchdog_due(now))
+		notify_watchdog_alive(now);
+	next = notify_watchdog_ns();
+	return next && (!deadline_ns || next < deadline_ns) ? next : deadline_ns;
+}
+
 int main(int argc, char **argv)
 {
+	const char *unheard;
 	int status;
 
 	if (argc == 2 && !strcmp(argv[1], "--context"))
@@ -103,6 +117,9 @@ int main(int argc, char **argv)
 	if (options_parse(argc, argv, &device.config, &status))
 		return status;
 	log_set_verbose(device.config.verbose);
+	unheard = notify_init();
+	if (unheard)
+		log_line("warning: %s: the service manager will not hear of us", unheard);
 	raise_fd_limit();
 	if (start(&device))
 		return 1;
@@ -113,11 +130,13 @@ int main(int argc, char **argv)
 		(unsigned long long)(device.info.memory_bytes >> 20), device.info.cores,
 		device.info.cores == 1 ? "" : "s",
 		device.config.socket_path);
+	notify_send("READY=1\nSTATUS=listening on %s", device.config.socket_path);
 	while (!quit) {
-		loop_once(ctxproc_next_deadline(&device));
+		loop_once(watchdog(ctxproc_next_deadline(&device)));
 		ctxproc_deadlines(&device);
 		device_settle(&device);
 	}
+	notify_send("STOPPING=1\nSTATUS=ending");
 	vfu_close(device.config.socket_path);
 	return 0;
 }

@@ -20,6 +20,8 @@
 
 #include "vfu.h"
 
+#include "../service/notify.h"
+
 static struct {
 	struct device *dev;
 	int listen_fd;
@@ -57,6 +59,7 @@ static void drop_owner(const char *why)
 	if (srv.fd < 0)
 		return;
 	log_line("owner gone: %s", why);
+	notify_send("STATUS=no owner (%s)", why);
 	loop_remove(&srv.src);
 	close(srv.fd);
 	srv.fd = -1;
@@ -277,6 +280,7 @@ static void accept_ready(void *owner, uint32_t events)
 	}
 	srv.fd = fd;
 	log_line("owner attached");
+	notify_send("STATUS=has an owner");
 }
 
 /* Somebody answers there, or it is a leftover of a process that died. */

@@ -47,7 +47,12 @@ int tool_path(char *buf, size_t bytes, const char *folder, const char *name)
 			return -ENOENT;
 		*slash = 0;
 	}
-	len = snprintf(buf, bytes, "%s/%s/%s", exe, folder, name);
+	/* installed, the libraries have a folder of their own */
+	len = snprintf(buf, bytes, "%s/%s/vgpu/", exe, folder);
+	if (strcmp(folder, "lib") || len <= 0 || (size_t)len >= bytes || access(buf, F_OK))
+		len = snprintf(buf, bytes, "%s/%s/", exe, folder);
+	if (len > 0 && (size_t)len < bytes)
+		len += snprintf(buf + len, bytes - (size_t)len, "%s", name);
 	return len > 0 && (size_t)len < bytes ? 0 : -ENAMETOOLONG;
 }
 

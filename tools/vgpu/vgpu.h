@@ -68,7 +68,7 @@ void private_stop(struct private_gpu *p);
 /* What vgpu run preloads: file names in our lib folder, NULL-terminated. */
 extern const char *const run_preload[];
 
-/* Folders next to this binary: <prefix>/bin and <prefix>/lib. */
+/* Folders next to this binary: <prefix>/bin and <prefix>/lib; installed, <prefix>/lib/vgpu. */
 int tool_path(char *buf, size_t bytes, const char *folder, const char *name);
 
 #endif

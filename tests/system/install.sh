@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# make install and make uninstall: every file with its mode, pages and units without a complaint, programs of the
+# installed tree run, nothing stays behind.
+. "$(dirname "$0")/lib.sh"
+cd "$(dirname "$0")/../.." || exit 1
+unset LD_LIBRARY_PATH VGPU_AGENT MAKEFLAGS MAKELEVEL
+export XDG_RUNTIME_DIR=$dir
+tree=$dir/tree
+b=$(realpath --relative-to=. "$B")
+
+# sanitised or unusual builds are installed as they are: nothing is built here
+install_to() { PREFIX=$1 SYSCONFDIR=$2 DESTDIR=$3 tools/service/install.sh install "$b" >"$dir/out" 2>&1; }
+
+make -n B="$b" install DESTDIR=/nowhere PREFIX=/usr 2>&1 | grep -q 'PREFIX=/usr SYSCONFDIR=/etc DESTDIR=/nowhere .*install.sh install' &&
+	ok "make install passes its folders on" || fail "make install: $(make -n B="$b" install DESTDIR=/nowhere PREFIX=/usr 2>&1 | tail -n 3)"
+install_to /usr /etc "$tree" && ok "installs into DESTDIR" || fail "install: $(cat "$dir/out")"
+
+# what has to be there, said again here: MODE PATH, and links with their text
+sort >"$dir/want" <<'LIST'
+644 etc/ld.so.conf.d/zz-vgpu.conf
+755 usr/bin/vgpu
+755 usr/bin/vgpu-agent
+755 usr/bin/vgpu-stub
+644 usr/include/vgpu/cublas_api.h
+644 usr/include/vgpu/cublas_v2.h
+644 usr/include/vgpu/cuda.h
+644 usr/include/vgpu/cuda_runtime.h
+644 usr/include/vgpu/cuda_runtime_api.h
+644 usr/include/vgpu/nvml.h
+644 usr/include/vgpu/vector_functions.h
+644 usr/include/vgpu/vector_types.h
+644 usr/lib/pkgconfig/libcuda-lite.pc
+644 usr/lib/systemd/system/vgpu-agent.service
+644 usr/lib/systemd/system/vgpu-bind@.service
+644 usr/lib/systemd/system/vgpu-stub.service
+644 usr/lib/sysusers.d/vgpu.conf
+644 usr/lib/tmpfiles.d/vgpu.conf
+644 usr/lib/udev/rules.d/70-vgpu.rules
+644 usr/lib/vgpu/libcublas.so.12
+644 usr/lib/vgpu/libcublas.so.13
+644 usr/lib/vgpu/libcublasLt.so.12
+644 usr/lib/vgpu/libcublasLt.so.13
+644 usr/lib/vgpu/libcuda-lite.a
+644 usr/lib/vgpu/libcuda.so.1
+644 usr/lib/vgpu/libcudart.so.12
+644 usr/lib/vgpu/libcudart.so.13
+644 usr/lib/vgpu/libnvidia-ml.so.1
+777 usr/lib/vgpu/libcublas.so -> libcublas.so.13
+777 usr/lib/vgpu/libcublasLt.so -> libcublasLt.so.13
+777 usr/lib/vgpu/libcuda.so -> libcuda.so.1
+777 usr/lib/vgpu/libcudart.so -> libcudart.so.13
+777 usr/lib/vgpu/libnvidia-ml.so -> libnvidia-ml.so.1
+644 usr/share/bash-completion/completions/vgpu
+644 usr/share/doc/vgpu/LICENSE
+644 usr/share/doc/vgpu/README.md
+644 usr/share/man/man1/vgpu.1
+644 usr/share/man/man8/vgpu-agent.8
+644 usr/share/man/man8/vgpu-stub.8
+LIST
+# parts of the headers above, which include them
+find "$tree" -type l -printf '%m %P -> %l\n' -o -type f -printf '%m %P\n' | grep -v '^644 usr/include/vgpu/cuda_lite_[a-z_]*\.h$' | sort >"$dir/have"
+diff -u "$dir/want" "$dir/have" >"$dir/diff" && ok "every file is there with its mode, and no other" || fail "files: $(cat "$dir/diff")"
+grep -rlE '@[A-Z]+@' "$tree" --include='*.service' --include='*.conf' --include='*.pc' >"$dir/left" && fail "not filled in: $(cat "$dir/left")" ||
+	ok "units, configuration and pkg-config file are filled in"
+grep -qx /usr/lib/vgpu "$tree/etc/ld.so.conf.d/zz-vgpu.conf" && grep -q '^ExecStart=/usr/bin/vgpu-agent ' "$tree/usr/lib/systemd/system/vgpu-agent.service" &&
+	ok "they name the folders under PREFIX, without DESTDIR" || fail "folders in units or ld.so.conf.d"
+
+# programs built against the staged tree: the archive and headers, found by pkg-config, static glibc and static musl
+if command -v pkg-config >/dev/null; then
+	flags=$(PKG_CONFIG_LIBDIR=$tree/usr/lib/pkgconfig pkg-config --cflags --libs --static libcuda-lite 2>&1)
+	for cc in gcc musl-gcc; do
+		# shellcheck disable=SC2086
+		$cc -std=gnu11 -static -o "$dir/vecadd" tests/e2e/vecadd.c $flags -lm >"$dir/out" 2>&1 &&
+			"$tree/usr/bin/vgpu" run --private --memory 256M -- "$dir/vecadd" >"$dir/out" 2>&1 &&
+			ok "a program by pkg-config and $cc runs: $(tail -n 1 "$dir/out")" || fail "pkg-config and $cc ($flags): $(cat "$dir/out")"
+	done
+else
+	skip "pkg-config: not installed here"
+fi
+cat >"$dir/where.c" <<'END'
+#define _GNU_SOURCE
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+	Dl_info i;
+	CUcontext c;
+	if (cuInit(0) || cuDevicePrimaryCtxRetain(&c, 0) || !dladdr((void *)cuInit, &i))
+		return 1;
+	return puts(i.dli_fname) < 0;
+}
+END
+gcc -I"$tree/usr/include/vgpu" -o "$dir/where" "$dir/where.c" -L"$tree/usr/lib/vgpu" -lcuda -ldl >"$dir/out" 2>&1 &&
+	"$tree/usr/bin/vgpu" run --private --memory 256M -- "$dir/where" >"$dir/out" 2>&1
+[ "$(tail -n 1 "$dir/out")" = "$tree/usr/lib/vgpu/libcuda.so.1" ] && ok "vgpu run takes the installed libraries" || fail "vgpu run: $(cat "$dir/out")"
+cat >"$dir/each.c" <<'END'
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <cublas_v2.h>
+#include <nvml.h>
+int main(void) { return 0; }
+END
+gcc -Wall -Wextra -Werror -I"$tree/usr/include/vgpu" -o "$dir/each" "$dir/each.c" >"$dir/out" 2>&1 && ok "the installed headers are complete" ||
+	fail "headers: $(cat "$dir/out")"
+
+# completion asks the tool
+words=$(PATH=$tree/usr/bin:$PATH bash -c '. "$1"; COMP_WORDS=(vgpu do) COMP_CWORD=1; _vgpu; echo "${COMPREPLY[@]}"' - "$tree/usr/share/bash-completion/completions/vgpu")
+[ "$words" = doctor ] && ok "bash completes vgpu's subcommands" || fail "completion of 'vgpu do': $words"
+
+# manual pages; whether other pages are installed is not their matter
+if command -v mandoc >/dev/null; then
+	pages=$(find "$tree/usr/share/man" -type f)
+	# shellcheck disable=SC2086
+	mandoc -Tlint $pages 2>&1 | grep -vE 'referenced manual not found|outdated mandoc.db|line longer than 80' >"$dir/lint" &&
+		fail "mandoc: $(cat "$dir/lint")" || ok "mandoc has no complaint about the manual pages"
+else
+	skip "manual pages: no mandoc here"
+fi
+for p in vgpu-agent vgpu-stub; do
+	page=$(cat "$tree/usr/share/man/man8/$p.8")
+	missing=
+	for o in $("$tree/usr/bin/$p" --help 2>&1 | grep -oE -e '--[a-z-]+' | sort -u); do
+		case $o in --help|--version|--socket|--device) continue ;; esac
+		grep -q -e "Fl ${o#-}" -e ", ${o#-}" <<<"$page" || missing+=" $o"
+	done
+	[ -z "$missing" ] && ok "$p.8 has every option of $p --help" || fail "$p.8 lacks$missing"
+done
+
+# units: with the folders that they name in place
+if command -v systemd-analyze >/dev/null; then
+	install_to "$dir/prefix" "$dir/prefix/etc" '' || fail "install: $(cat "$dir/out")"
+	units=$dir/prefix/lib/systemd/system
+	if systemd-analyze --man=no verify "$units"/vgpu-{agent,stub}.service "$units/vgpu-bind@.service" >"$dir/out" 2>&1 && [ ! -s "$dir/out" ]; then
+		ok "systemd-analyze verify: no complaint"
+	else
+		fail "systemd-analyze verify: $(cat "$dir/out")"
+	fi
+	for u in vgpu-agent vgpu-stub; do
+		systemd-analyze security --no-pager --offline=yes --threshold=15 "$units/$u.service" >"$dir/out" 2>&1 &&
+			ok "systemd-analyze security of $u: $(sed -n 's/.*exposure level for [^ ]* \([0-9.]*\).*/\1/p' "$dir/out") of 10" ||
+			fail "$u is more exposed than 1.5: $(grep -E '✗|→|rror' "$dir/out")"
+	done
+	PREFIX=$dir/prefix SYSCONFDIR=$dir/prefix/etc tools/service/install.sh uninstall
+	left=$(find "$dir/prefix" -type f -o -type l)
+	[ -z "$left" ] && [ ! -e "$dir/prefix/lib/vgpu" ] && [ ! -e "$dir/prefix/include/vgpu" ] && ok "uninstall without DESTDIR leaves no file" || fail "left: $left"
+else
+	skip "units: no systemd-analyze here"
+fi
+
+# a second installation over the first, then none; a stranger's file stays
+install_to /usr /etc "$tree"
+find "$tree" -name '*.new' | grep -q . && fail "temporary files are left" || ok "installs over itself"
+touch "$tree/usr/bin/other"
+PREFIX=/usr SYSCONFDIR=/etc DESTDIR=$tree tools/service/install.sh uninstall
+left=$(find "$tree" -mindepth 1 -printf '%P ')
+[ "$left" = "usr usr/bin usr/bin/other " ] && ok "uninstall leaves what is not ours, and nothing else" || fail "left behind: $left"
+PREFIX="/a b" tools/service/install.sh install "$b" >"$dir/out" 2>&1; st=$?
+[ $st = 2 ] && ok "a PREFIX with a blank is refused" || fail "PREFIX with a blank: exit $st"

@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What make install and make uninstall do; the one list of files is below. PREFIX, SYSCONFDIR and DESTDIR come from the
+# environment.
+#
+#   install.sh install BUILD | uninstall | list
+set -eu
+cd "$(dirname "$0")/../.."
+PREFIX=${PREFIX:-/usr/local} SYSCONFDIR=${SYSCONFDIR:-/etc} DESTDIR=${DESTDIR:-}
+B=${2:-build}
+here=tools/service
+case $PREFIX$SYSCONFDIR in
+*[!A-Za-z0-9/._+-]*|[!/]*) echo "install: PREFIX and SYSCONFDIR are absolute paths without blanks" >&2; exit 2 ;;
+esac
+
+# MODE SOURCE DESTINATION; "in": SOURCE has names of folders to fill in; "link": SOURCE is a symbolic link's text
+files() {
+	for f in vgpu vgpu-agent vgpu-stub; do
+		echo "755 $B/bin/$f $PREFIX/bin/$f"
+	done
+	# a folder of our own: beside NVIDIA's libraries nothing is overwritten
+	for f in libcuda.so.1 libcudart.so.12 libcudart.so.13 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 \
+		 libnvidia-ml.so.1 libcuda-lite.a; do
+		echo "644 $B/lib/$f $PREFIX/lib/vgpu/$f"
+	done
+	for f in libcuda.so.1 libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libnvidia-ml.so.1; do
+		echo "link $f $PREFIX/lib/vgpu/${f%.*}"
+	done
+	for f in libcuda-lite/include/*.h; do
+		# this one is between our own libraries
+		[ "${f##*/}" = vgpu_gemm.h ] || echo "644 $f $PREFIX/include/vgpu/${f##*/}"
+	done
+	echo "644 $here/libcuda-lite.pc.in $PREFIX/lib/pkgconfig/libcuda-lite.pc in"
+	echo "644 tools/vgpu/vgpu.1 $PREFIX/share/man/man1/vgpu.1"
+	echo "644 agent/vgpu-agent.8 $PREFIX/share/man/man8/vgpu-agent.8"
+	echo "644 tools/vgpu-stub/vgpu-stub.8 $PREFIX/share/man/man8/vgpu-stub.8"
+	for f in vgpu-agent.service vgpu-stub.service vgpu-bind@.service; do
+		echo "644 $here/$f.in $PREFIX/lib/systemd/system/$f in"
+	done
+	echo "644 $here/vgpu.sysusers $PREFIX/lib/sysusers.d/vgpu.conf"
+	echo "644 $here/vgpu.tmpfiles $PREFIX/lib/tmpfiles.d/vgpu.conf"
+	echo "644 $here/70-vgpu.rules $PREFIX/lib/udev/rules.d/70-vgpu.rules"
+	echo "644 $here/vgpu.bash $PREFIX/share/bash-completion/completions/vgpu"
+	echo "644 $here/ld.so.conf.in $SYSCONFDIR/ld.so.conf.d/zz-vgpu.conf in"
+	echo "644 README.md $PREFIX/share/doc/vgpu/README.md"
+	echo "644 LICENSE $PREFIX/share/doc/vgpu/LICENSE"
+}
+
+version() { sed -n 's/^#define VGPU_VERSION "\(.*\)"/\1/p' tools/vgpu/vgpu.h; }
+
+put() {
+	to=$DESTDIR$3
+	mkdir -p "${to%/*}"
+	if [ "$1" = link ]; then
+		ln -sfn "$2" "$to"
+	elif [ "${4:-}" = in ]; then
+		sed -e "s|@BINDIR@|$PREFIX/bin|g" -e "s|@LIBDIR@|$PREFIX/lib/vgpu|g" -e "s|@VERSION@|$(version)|g" "$2" >"$to.new"
+		chmod "$1" "$to.new"
+		mv "$to.new" "$to"
+	else
+		# a new file in place of the old one: programs that run keep theirs
+		install -m "$1" "$2" "$to.new"
+		mv "$to.new" "$to"
+	fi
+}
+
+# Folders that are empty now: ours in any case, those above only in a staged tree.
+drop_folders() {
+	dir=$1
+	while [ -n "$dir" ] && rmdir "$DESTDIR$dir" 2>/dev/null; do
+		[ -n "$DESTDIR" ] || break
+		dir=${dir%/*}
+	done
+}
+
+case ${1:-} in
+list)
+	files | while read -r mode source to _; do echo "$mode $to"; done
+	;;
+install)
+	files | while read -r mode source to in; do put "$mode" "$source" "$to" "$in"; done
+	[ -n "$DESTDIR" ] || cat <<-END
+	installed into $PREFIX. The libraries are found after ldconfig. To serve all users of this machine:
+	  systemd-sysusers && systemd-tmpfiles --create && ldconfig && systemctl daemon-reload
+	  systemctl enable --now vgpu-stub vgpu-agent
+	  adduser NAME vgpu          # who may use it
+	END
+	;;
+uninstall)
+	files | while read -r mode source to _; do rm -f "$DESTDIR$to"; done
+	files | while read -r mode source to _; do
+		case ${to%/*} in */vgpu) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
+	done
+	;;
+*)
+	echo "usage: install.sh install BUILD | uninstall | list" >&2
+	exit 2
+	;;
+esac

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# Completion for vgpu: its subcommands and their options, as vgpu itself names them; behind "--" the command's own.
+_vgpu() {
+	local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words i
+	if [ "$COMP_CWORD" = 1 ]; then
+		words=$(vgpu --help 2>/dev/null | awk '/^  [a-z]+ / {print $1}')
+		mapfile -t COMPREPLY < <(compgen -W "$words --help --version" -- "$word")
+		return
+	fi
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		[ "${COMP_WORDS[i]}" = -- ] || continue
+		if declare -F _command_offset >/dev/null; then
+			_command_offset $((i + 1))
+		else
+			mapfile -t COMPREPLY < <(compgen -c -f -- "$word")
+		fi
+		return
+	done
+	case $word in
+	-*)
+		words=$(vgpu "$command" --help 2>&1 | grep -oE -e '(^|[[ ])--?[a-z][a-z-]*' | tr -d '[ ')
+		mapfile -t COMPREPLY < <(compgen -W "$words --" -- "$word")
+		;;
+	*)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		;;
+	esac
+}
+complete -o filenames -F _vgpu vgpu
