@@ -297,7 +297,7 @@ define ptx_rule
 $(X)/$(1)/ptxrun: $(call objs,$(1),tests/ptx/ptxrun.c $(CPU))
 	@mkdir -p $$(@D)
 	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
-$(X)/$(1)/optest: $(call objs,$(1),$(filter-out tests/ptx/ptxrun.c,$(wildcard tests/ptx/*.c)) $(CPU))
+$(X)/$(1)/optest: $(call objs,$(1),tests/ptx/optest.c $(CPU))
 	@mkdir -p $$(@D)
 	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
 $(X)/$(1)/fatbin_test: $(call objs,$(1),tests/fatbin/fatbin_test.c tools/vgpu-stub/cpu/fatbin.c)

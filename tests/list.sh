@@ -13,8 +13,10 @@ done
 
 # --- PTX: one file per case, then every form against the scalar reference
 for kind in plain asan; do
-	many "ptx/cases/$kind" 300 "$T/ptx/$kind/ptxrun" -s tests/ptx/cases
-	t "ptx/forms/$kind" 300 "$T/ptx/$kind/optest"
+	for mode in interp jit; do
+		many "ptx/cases/$mode/$kind" 300 "$T/ptx/$kind/ptxrun" -m $mode -s tests/ptx/cases
+		t "ptx/forms/$mode/$kind" 300 "$T/ptx/$kind/optest" -m $mode
+	done
 done
 t fatbin/plain 60 "$T/ptx/plain/fatbin_test" tests/fatbin
 t fatbin/asan 60 "$T/ptx/asan/fatbin_test" tests/fatbin

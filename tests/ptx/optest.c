@@ -5,8 +5,8 @@
  * the ISA fixes the result. In front of that, checks of the engine's interface (interface.h).
  *
  * Build: tests/ptx/optest.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
- * Usage: optest [-s SEED] [-d FOLDER] [-k] [FORM...]   FOLDER holds forms.txt and cases/
- *        (default tests/ptx); -k prints the generated kernels; exit 0 or 1
+ * Usage: optest [-s SEED] [-d FOLDER] [-m MODE] [-k] [FORM...]   FOLDER holds forms.txt and cases/
+ *        (default tests/ptx); -m: jit, interp or memcheck; -k prints the generated kernels; exit 0 or 1
  *
  * Each form runs as four kernels: registers under a varying predicate; a literal as one operand;
  * the result in the register of the first source; the same operands in all lanes of a block.
@@ -642,11 +642,13 @@ int main(int argc, char **argv)
 	int opt;
 	FILE *f;
 
-	while ((opt = getopt(argc, argv, "s:d:k")) != -1) {
+	while ((opt = getopt(argc, argv, "s:d:m:k")) != -1) {
 		if (opt == 's')
 			seed = strtoull(optarg, NULL, 0);
 		else if (opt == 'd')
 			folder = optarg;
+		else if (opt == 'm' && !rig_set_mode(optarg))
+			;
 		else if (opt == 'k')
 			show_kernels = 1;
 		else

@@ -26,6 +26,7 @@
 #define RIG_ARENA_BYTES (128ull << 30)
 #define RIG_GUARD (64u << 10)
 #define RIG_MEMORY (256ull << 20)
+#define RIG_CODE (64ull << 20)
 #define RIG_MAX_LAUNCHES 256
 #define RIG_TIMEOUT 0xffffffffu         /* not a status: the launch did not end in time */
 #define RIG_CALL static __attribute__((unused))        /* no includer needs all of them */
@@ -45,6 +46,25 @@ struct rig {
 	char *print;                            /* what kernels printed so far */
 	size_t print_bytes;
 };
+
+/* How the engines that are opened from now on run kernels. */
+static uint32_t rig_mode = ENGINE_MODE_AUTO;
+
+/* Sets it by name: jit, interp, memcheck. */
+RIG_CALL int rig_set_mode(const char *name)
+{
+	static const char *const names[] = { [ENGINE_MODE_JIT] = "jit", [ENGINE_MODE_INTERP] = "interp",
+					     [ENGINE_MODE_MEMCHECK] = "memcheck" };
+
+	for (uint32_t i = ENGINE_MODE_JIT; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(name, names[i]))
+			continue;
+		rig_mode = i;
+		return 0;
+	}
+	printf("rig: no mode '%s' (jit, interp, memcheck)\n", name);
+	return -1;
+}
 
 static void rig_done(void *owner, uint64_t cookie, uint32_t status)
 {
@@ -119,6 +139,7 @@ RIG_CALL int rig_open(struct rig *r, unsigned cores, unsigned cc_major, unsigned
 		.arena_base = RIG_SPAN_BASE, .arena_bytes = RIG_ARENA_BYTES,
 		.cores = cores, .cc_major = cc_major, .cc_minor = cc_minor,
 		.sm_count = 2, .shared_per_block_optin = 99u << 10, .memory_limit = RIG_MEMORY,
+		.code_bytes = RIG_CODE, .mode = rig_mode,
 		.owner = r, .done = rig_done, .fault = rig_fault, .print = rig_print,
 	};
 	st = engine_cpu.open(&r->env, &r->engine);
