@@ -36,6 +36,19 @@ static inline void vgpu_cpu_relax(void)
 }
 
 /*
+ * The line to this processor, for writing. By name: without -mprfchw compilers make a prefetch for reading of
+ * __builtin_prefetch(p, 1), and then the store still has to ask for the line. A no-op where there is no prefetchw.
+ */
+static inline void vgpu_prefetch_write(const void *p)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
+#else
+	__builtin_prefetch(p, 1);
+#endif
+}
+
+/*
  * Publication. The store is a release: payload slots and the header's other fields are visible
  * before it. Partner: the acquire in vgpu_slot_ready().
  */

@@ -208,6 +208,7 @@ static int hello(void)
 	uint32_t status;
 	void *p;
 
+	vg.may_own = vgpu_private_register() == 0;
 	if (vgpu_asym_register() == 0)
 		m.features |= VGPU_FEATURE_ASYM_FENCE;
 	read_comm(m.command, sizeof m.command);

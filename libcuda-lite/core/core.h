@@ -43,6 +43,7 @@ struct vg_session {
 	const struct vgpu_agent_page *agent;
 	int kick;
 	int asym;                       /* the agent answered ASYM_FENCE */
+	int may_own;                    /* membarrier can reach our own threads (queue.h) */
 	uint64_t span;                  /* base of the address span, of the window too */
 	uint8_t *seg0;
 
@@ -81,12 +82,20 @@ bool vg_agent_lost(void);
 
 /* ---- queue.h / queue.c ---------------------------------------------------------------------- */
 
+#define VG_TENURES 32u
+#define VG_QUEUE_SHARED ~0ull           /* several threads: claims are atomic from here on */
+#define VG_QUEUE_MOVING (~0ull - 1)     /* for the moment nobody's */
+
 struct vg_queue {
 	union vgpu_slot *slots;
 	const uint64_t *head;           /* shared: what the agent has consumed */
 	uint32_t size;
-	_Alignas(64) uint64_t tail;     /* private: one fetch_add claims slots and numbers the command */
+	_Alignas(64) uint64_t tail;     /* private: claims slots and numbers the command */
 	_Alignas(64) uint64_t head_seen;/* private copy of *head: spares the shared line a look */
+	uint64_t owner;                 /* VG_QUEUE_SHARED, or tenure << 48 | thread: see queue.h */
+	uint8_t busy[VG_TENURES];       /* W: the thread of that tenure, while it claims */
+	/* cold */
+	_Alignas(64) struct vg_lock owner_lock;
 };
 
 /* ---- streams --------------------------------------------------------------------------------- */
@@ -330,11 +339,12 @@ struct vg_event {
 	uint32_t cu_flags;
 };
 
-struct vg_piece {                       /* a parameter, or the part of it in one slot */
-	uint16_t param, from;           /* bytes from the start of the argument */
-	uint32_t to;                    /* from the start of the header slot */
-	uint32_t bytes;
-	uint32_t pad;
+struct vg_piece {                       /* parameters in a row, or a part of one; all in one slot */
+	uint16_t param, count;          /* the first; how many */
+	uint16_t kind;                  /* 8, 4: so many bytes each; 0: one, `bytes` of it, from byte `from` on */
+	uint16_t slot, to;              /* 1..: behind the header; bytes from the start of the slot */
+	uint16_t from, bytes;
+	uint16_t pad;
 };
 
 struct vg_func {

@@ -12,10 +12,14 @@
 #define LOG_BYTES 4096u
 #define TOO_MANY 2u     /* vg_func.loaded: described, but its parameters do not fit a command */
 
-/* Parameter -> pieces: one per slot that it touches. */
+/*
+ * Parameters -> pieces, none of which crosses a slot. Whole parameters of 4 or 8 bytes without gaps between them,
+ * which is what most kernels have, share a piece; one that does not fit its slot makes a piece for each.
+ */
 static uint32_t cut_params(struct vg_func *f)
 {
 	const struct vgpu_fn_info *i = f->info;
+	struct vg_piece *last = NULL;
 	uint32_t n = 0;
 
 	for (uint32_t k = 0; k < i->nparams; k++)
@@ -25,16 +29,24 @@ static uint32_t cut_params(struct vg_func *f)
 		return VGPU_ST_OUT_OF_MEMORY;
 	n = 0;
 	for (uint32_t k = 0; k < i->nparams; k++) {
-		uint32_t at = i->params[k].offset, from = 0;
+		uint32_t at = i->params[k].offset, from = 0, bytes = i->params[k].bytes;
 
-		while (from < i->params[k].bytes) {
+		while (from < bytes) {
 			uint32_t in = at % VGPU_SLOT_PAYLOAD, part = VGPU_SLOT_PAYLOAD - in;
+			uint32_t slot = 1 + at / VGPU_SLOT_PAYLOAD;
 
-			if (part > i->params[k].bytes - from)
-				part = i->params[k].bytes - from;
-			f->pieces[n++] = (struct vg_piece){
-				.param = (uint16_t)k, .from = (uint16_t)from, .bytes = part,
-				.to = (1 + at / VGPU_SLOT_PAYLOAD) * VGPU_SLOT_BYTES + 8 + in };
+			if (part > bytes - from)
+				part = bytes - from;
+			if (last && part == bytes && (part == 8 || part == 4) && last->kind == part && last->slot == slot &&
+			    last->to + last->count * part == in + 8) {
+				last->count++;
+			} else {
+				last = &f->pieces[n++];
+				*last = (struct vg_piece){
+					.param = (uint16_t)k, .from = (uint16_t)from, .slot = (uint16_t)slot,
+					.to = (uint16_t)(in + 8), .bytes = (uint16_t)part, .count = 1,
+					.kind = part == bytes && (part == 8 || part == 4) ? (uint16_t)part : 0 };
+			}
 			from += part;
 			at += part;
 		}

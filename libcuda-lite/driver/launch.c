@@ -17,61 +17,69 @@ struct shape {
 };
 
 /* Why a launch may not be: the same answers the device would give, but at once. */
-static CUresult check_shape(const struct vg_func *f, const struct vg_ctx *c, const struct shape *s)
+static inline __attribute__((always_inline)) CUresult check_shape(const struct vg_func *f, const struct vg_ctx *c,
+								  const struct shape s)
 {
-	uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
+	uint64_t threads = (uint64_t)s.block[0] * s.block[1] * s.block[2];
 
 	/* x - 1 < max catches 0 too. */
-	for (int i = 0; i < 3; i++)
-		if (VG_UNLIKELY(s->grid[i] - 1 >= c->max_grid[i] || s->block[i] - 1 >= c->max_block[i]))
-			return CUDA_ERROR_INVALID_VALUE;
+	if (VG_UNLIKELY(s.grid[0] - 1 >= c->max_grid[0] || s.grid[1] - 1 >= c->max_grid[1] ||
+			s.grid[2] - 1 >= c->max_grid[2] || s.block[0] - 1 >= c->max_block[0] ||
+			s.block[1] - 1 >= c->max_block[1] || s.block[2] - 1 >= c->max_block[2]))
+		return CUDA_ERROR_INVALID_VALUE;
 	if (VG_UNLIKELY(threads > f->max_threads))
 		return threads > c->max_threads ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-	if (VG_UNLIKELY(s->shared > __atomic_load_n(&f->max_dynamic, __ATOMIC_RELAXED)))
+	if (VG_UNLIKELY(s.shared > __atomic_load_n(&f->max_dynamic, __ATOMIC_RELAXED)))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (VG_UNLIKELY(f->reqntid[0]))
 		for (int i = 0; i < 3; i++)
-			if (f->reqntid[i] && f->reqntid[i] != s->block[i])
+			if (f->reqntid[i] && f->reqntid[i] != s.block[i])
 				return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }
 
-/* One parameter piece. Sizes of 8 and 4 are nearly all there are. */
-static inline void put(uint8_t *to, const uint8_t *from, uint32_t bytes)
+/* Sizes of 8 and 4 are nearly all there are. A slot holds at most seven parameters of 8 bytes. */
+static inline __attribute__((always_inline)) void put(uint8_t *to, void *const *from, const struct vg_piece *p)
 {
-	if (VG_LIKELY(bytes == 8))
-		memcpy(to, from, 8);
-	else if (bytes == 4)
-		memcpy(to, from, 4);
-	else
-		memcpy(to, from, bytes);
+	unsigned n = p->count;
+
+	if (VG_LIKELY(p->kind == 8)) {
+		switch (n) {
+		default: memcpy(to + 48, from[6], 8); __attribute__((fallthrough));
+		case 6: memcpy(to + 40, from[5], 8); __attribute__((fallthrough));
+		case 5: memcpy(to + 32, from[4], 8); __attribute__((fallthrough));
+		case 4: memcpy(to + 24, from[3], 8); __attribute__((fallthrough));
+		case 3: memcpy(to + 16, from[2], 8); __attribute__((fallthrough));
+		case 2: memcpy(to + 8, from[1], 8); __attribute__((fallthrough));
+		case 1: memcpy(to, from[0], 8);
+		}
+	} else if (p->kind == 4) {
+		for (unsigned k = 0; k < n; k++)
+			memcpy(to + 4 * k, from[k], 4);
+	} else {
+		memcpy(to, (const uint8_t *)from[0] + p->from, p->bytes);
+	}
 }
 
-static inline void fill_params(struct vg_ctx *c, const struct vg_func *f, uint64_t i, void **params)
+static inline __attribute__((always_inline)) void fill_params(union vgpu_slot *slots, const struct vg_func *f,
+							      unsigned nslots, uint64_t i, void *const *params)
 {
-	uint8_t *base = (uint8_t *)vg_slot(c, i);
 	const struct vg_piece *p = f->pieces, *end = p + f->npieces;
 
-	for (unsigned k = 1; k < f->nslots; k++)
-		vg_payload_header(vg_slot(c, i + k), i + k);
-	if (VG_LIKELY(i % VGPU_IOQ_SLOTS + f->nslots <= VGPU_IOQ_SLOTS)) {
-		for (; p < end; p++)
-			put(base + p->to, (const uint8_t *)params[p->param] + p->from, p->bytes);
-		return;
-	}
-	/* The command wraps around the end of the queue. */
+	for (unsigned k = 1; k < nslots; k++)
+		vg_payload_header(&slots[(i + k) % VGPU_IOQ_SLOTS], i + k);
 	for (; p < end; p++)
-		put((uint8_t *)vg_slot(c, i + p->to / VGPU_SLOT_BYTES) + p->to % VGPU_SLOT_BYTES,
-		    (const uint8_t *)params[p->param] + p->from, p->bytes);
+		put((uint8_t *)&slots[(i + p->slot) % VGPU_IOQ_SLOTS] + p->to, params + p->param, p);
 }
 
 /* The same from one packed buffer. */
-static void fill_packed(struct vg_ctx *c, const struct vg_func *f, uint64_t i, const uint8_t *buffer)
+static __attribute__((noinline)) void fill_packed(union vgpu_slot *slots, const struct vg_func *f, uint64_t i,
+						  const uint8_t *buffer)
 {
 	uint32_t left = f->param_bytes;
 
 	for (unsigned k = 1; k < f->nslots; k++) {
-		union vgpu_slot *s = vg_slot(c, i + k);
+		union vgpu_slot *s = &slots[(i + k) % VGPU_IOQ_SLOTS];
 		uint32_t n = left < VGPU_SLOT_PAYLOAD ? left : VGPU_SLOT_PAYLOAD;
 
 		vg_payload_header(s, i + k);
@@ -100,76 +108,93 @@ static CUresult parse_extra(const struct vg_func *f, void **extra, const uint8_t
 	return CUDA_SUCCESS;
 }
 
-/* Everything that is not the common case: first use, foreign context, odd arguments. */
-static __attribute__((noinline)) CUresult launch_slow(struct vg_func *f, struct vg_ctx *c, void **params, void **extra,
-						      const uint8_t **packed)
+/* Nothing here may fail: what is claimed is published. packed: parameters in one buffer instead. */
+static inline __attribute__((always_inline)) CUresult submit_launch(struct vg_stream *s, const struct vg_func *f,
+								    const struct shape k, void *const *params,
+								    const uint8_t *packed)
 {
+	struct vg_ctx *c = s->ctx;
+	union vgpu_slot *slots = c->queue.slots;
+	unsigned nslots = f->nslots;
+	uint64_t i, body[4];
+
+	_Static_assert(offsetof(struct vgpu_body_launch, grid) == 4 && offsetof(struct vgpu_body_launch, block) == 16 &&
+		       offsetof(struct vgpu_body_launch, param_bytes) == 22 &&
+		       offsetof(struct vgpu_body_launch, shared_bytes) == 24 &&
+		       offsetof(struct vgpu_body_launch, attrs) == 28, "the words below");
+	vg_credit(s);
+	i = vg_claim(c, s, nslots);
+	if (!packed)
+		fill_params(slots, f, nslots, i, params);
+	else
+		fill_packed(slots, f, i, packed);
+	body[0] = f->fn | (uint64_t)k.grid[0] << 32;
+	body[1] = k.grid[1] | (uint64_t)k.grid[2] << 32;
+	body[2] = (uint16_t)k.block[0] | (uint64_t)(uint16_t)k.block[1] << 16 |
+		  (uint64_t)(uint16_t)k.block[2] << 32 | (uint64_t)(uint16_t)f->param_bytes << 48;
+	body[3] = k.shared | (uint64_t)k.attrs << 32;
+	vg_publish_slot(&slots[i % VGPU_IOQ_SLOTS], VGPU_OP_LAUNCH, nslots, s, i, 0, 0, body);
+	vg_kick();
+	vg_prefetch(slots, i, nslots);
+	return CUDA_SUCCESS;
+}
+
+/* Everything that is not the common case: default streams, first use, foreign context, odd arguments, errors. */
+static __attribute__((noinline)) CUresult launch(CUfunction fn, CUstream stream, bool pt, const struct shape *k,
+						 void **params, void **extra)
+{
+	const uint8_t *packed = NULL;
+	struct vg_stream *s;
+	struct vg_func *f;
 	uint32_t status;
 
-	if (f->ctx != c)
+	VG_READY();
+	VG_TRY(vg_stream(stream, pt, &s));
+	VG_TRY(vg_function(fn, &f));
+	if (f->ctx != s->ctx)
 		return CUDA_ERROR_INVALID_HANDLE;
 	status = vg_func_load(f);
 	if (status)
-		return vg_fail(c, status);
+		return vg_fail(s->ctx, status);
 	if (f->loaded != 1)
 		return vg_unsupported("a kernel with more than 4096 bytes of parameters");
 	if (params && extra)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (extra)
-		return parse_extra(f, extra, packed);
-	return f->npieces && !params ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+		VG_TRY(parse_extra(f, extra, &packed));
+	else if (f->npieces && !params)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(check_shape(f, s->ctx, *k));
+	return submit_launch(s, f, *k, params, f->npieces ? packed : NULL);
 }
 
-static inline CUresult launch(CUfunction fn, CUstream stream, bool pt, const struct shape *shape, void **params,
-			      void **extra)
+/*
+ * A created stream, a function that was launched before, parameters one by one. The shape by value: it stays in
+ * registers, and only the other way needs it in memory.
+ */
+static inline __attribute__((always_inline)) CUresult launch_hot(CUfunction fn, CUstream stream, bool pt,
+								 const struct shape k, void **params, void **extra)
 {
-	const uint8_t *packed = NULL;
-	struct vg_stream *s;
-	struct vg_func *f;
-	struct vg_ctx *c;
-	struct vgpu_cmd *h;
-	uint64_t i;
+	struct vg_stream *s = vg_get(VG_STREAM, (uint64_t)(uintptr_t)stream);
+	struct vg_func *f = vg_get(VG_FUNCTION, (uint64_t)(uintptr_t)fn);
 
-	VG_READY();
-	VG_TRY(vg_stream(stream, pt, &s));
-	VG_TRY(vg_function(fn, &f));
-	c = s->ctx;
-	if (VG_UNLIKELY(f->ctx != c || extra || !params || __atomic_load_n(&f->loaded, __ATOMIC_ACQUIRE) != 1))
-		VG_TRY(launch_slow(f, c, params, extra, &packed));
-	VG_TRY(check_shape(f, c, shape));
+	if (VG_UNLIKELY(!__atomic_load_n(vg_alive, __ATOMIC_RELAXED) || !s || !f || !params || extra ||
+			f->ctx != s->ctx || __atomic_load_n(&f->loaded, __ATOMIC_ACQUIRE) != 1 || vg_ctx_error(s->ctx))) {
+		const struct shape copy = k;
 
-	vg_credit(s);
-	i = vg_claim(c, f->nslots);
-	vg_note(s, i + 1);
-	/* From here to the publication nothing may fail. */
-	if (VG_LIKELY(!packed))
-		fill_params(c, f, i, params);
-	else
-		fill_packed(c, f, i, packed);
-	h = &vg_slot(c, i)->cmd;
-	vg_header(h, VGPU_OP_LAUNCH, f->nslots, s, i);
-	h->u.launch.fn = f->fn;
-	h->u.launch.grid[0] = shape->grid[0];
-	h->u.launch.grid[1] = shape->grid[1];
-	h->u.launch.grid[2] = shape->grid[2];
-	h->u.launch.block[0] = (uint16_t)shape->block[0];
-	h->u.launch.block[1] = (uint16_t)shape->block[1];
-	h->u.launch.block[2] = (uint16_t)shape->block[2];
-	h->u.launch.param_bytes = (uint16_t)f->param_bytes;
-	h->u.launch.shared_bytes = shape->shared;
-	h->u.launch.attrs = shape->attrs;
-	vgpu_slot_publish((union vgpu_slot *)h, i);
-	vg_kick();
-	return CUDA_SUCCESS;
+		return launch(fn, stream, pt, &copy, params, extra);
+	}
+	VG_TRY(check_shape(f, s->ctx, k));
+	return submit_launch(s, f, k, params, NULL);
 }
 
-static inline CUresult impl_cuLaunchKernel(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-					   unsigned bz, unsigned shared, CUstream stream, void **params, void **extra,
-					   bool pt)
+static inline __attribute__((always_inline)) CUresult
+impl_cuLaunchKernel(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+		    unsigned shared, CUstream stream, void **params, void **extra, bool pt)
 {
 	const struct shape s = { { gx, gy, gz }, { bx, by, bz }, shared, 0 };
 
-	return launch(fn, stream, pt, &s, params, extra);
+	return launch_hot(fn, stream, pt, s, params, extra);
 }
 VG_TWIN(cuLaunchKernel, _ptsz,
 	(CUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by,

@@ -5,7 +5,8 @@
  *
  * Proved: no slot is lost or seen twice, payloads arrive whole, each thread's commands keep their
  * order within a stream, a stream has no more commands in flight than its credits (plus the
- * threads that passed the check at the same moment), and the last ticket is the largest.
+ * threads that passed the check at the same moment), and the last ticket is the largest. Every round begins with
+ * a queue that nobody owns, so that its threads take it from each other until it is shared.
  *
  * Sources: tests/unit/test_core_queue.c; includes queue.c, wait.c and vgpu_check.c
  * Flags: -Ilibcuda-lite/include      Sanitizers: TSan
@@ -27,7 +28,9 @@
 
 #define THREADS 4u
 #define STREAMS 3u
-#define PER_THREAD 6000u
+#define ROUNDS 24u
+#define PER_ROUND 250u
+#define PER_THREAD (ROUNDS * PER_ROUND)
 #define TOTAL (THREADS * PER_THREAD)
 
 struct vg_session vg;
@@ -37,7 +40,8 @@ static struct vgpu_timeline timelines[STREAMS];
 static _Alignas(64) union vgpu_slot ring[VGPU_IOQ_SLOTS];
 static struct vg_ctx ctx;
 static struct vg_stream streams[STREAMS];
-static uint32_t failed;
+static uint32_t failed, round_no;
+static pthread_barrier_t start;
 
 void vg_say(const char *fmt, ...)
 {
@@ -72,7 +76,9 @@ static void *produce(void *arg)
 	struct payload p = { .thread = me };
 	uint64_t last = 0;
 
-	for (uint32_t i = 0; i < PER_THREAD; i++) {
+	/* All four live at once, so that none has the thread pointer of one that has ended. */
+	pthread_barrier_wait(&start);
+	for (uint32_t i = round_no * PER_ROUND; i < (round_no + 1) * PER_ROUND; i++) {
 		struct vgpu_body_copy b = { .dst = VGPU_SPAN_BASE_DEFAULT };
 		uint64_t ticket;
 
@@ -170,7 +176,10 @@ static void *consume(void *arg)
 int main(void)
 {
 	pthread_t t[THREADS], c;
+	uint64_t moves = 0;
 
+	pthread_barrier_init(&start, NULL, THREADS);
+	vg.may_own = vgpu_private_register() == 0;
 	vg.agent = &page;
 	vg.kick = vg.sock = vg.pidfd = -1;
 	vg.cores = 2;
@@ -184,15 +193,24 @@ int main(void)
 		streams[s].flags = s ? VGPU_CMD_BLOCKING : VGPU_CMD_LEGACY;
 	}
 	pthread_create(&c, NULL, consume, NULL);
-	for (unsigned i = 0; i < THREADS; i++)
-		pthread_create(&t[i], NULL, produce, (void *)(uintptr_t)i);
-	for (unsigned i = 0; i < THREADS; i++)
-		pthread_join(t[i], NULL);
+	for (round_no = 0; round_no < ROUNDS; round_no++) {
+		ctx.queue.owner = 0;
+		for (unsigned i = 0; i < THREADS; i++)
+			pthread_create(&t[i], NULL, produce, (void *)(uintptr_t)i);
+		for (unsigned i = 0; i < THREADS; i++)
+			pthread_join(t[i], NULL);
+		moves += ctx.queue.owner == VG_QUEUE_SHARED ? VG_TENURES : ctx.queue.owner >> 48;
+		for (unsigned i = 0; i < VG_TENURES; i++)
+			CHECK(!ctx.queue.busy[i]);
+	}
 	pthread_join(c, NULL);
 	/* All that was numbered has been seen, and each stream knows its last ticket. */
 	for (unsigned s = 0; s < STREAMS; s++)
 		CHECK(vg_stream_last(&streams[s]) == timelines[s].value);
 	CHECK(ctx.queue.tail == head.io_head);
-	printf("core_queue: %u commands of %u threads, %u failed\n", TOTAL, THREADS, failed);
+	/* a thread never finds another one's queue its own, so each took it at least once */
+	CHECK(!vg.may_own || moves >= ROUNDS * (THREADS - 1));
+	printf("core_queue: %u commands of %u threads, queue taken over %llu times%s, %u failed\n", TOTAL, THREADS,
+	       (unsigned long long)moves, vg.may_own ? "" : " (no membarrier: always shared)", failed);
 	return failed != 0;
 }
