@@ -154,27 +154,63 @@ $(O)/static/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PIC) -DVGPU_STATIC -DCUDART_MAJOR=12 -U_FORTIFY_SOURCE -fno-stack-protector -c -o $@ $<
 
-$(B)/lib/libcuda.so.1: $(call objs,lib,$(CORE) $(FW)) linker/libcuda.map
+# The traced side of a library (libcuda-lite/trace): its objects become one, whose public names get inner ones; gen.awk
+# writes an entry point for each, and the wrapper that tracing turns it to. Arguments of traced: library, objects, their
+# names (awk), header with the prototypes, flags, the library's own kinds of arguments, link flags.
+G       := $(O)/traced
+TRACE_H := $(wildcard libcuda-lite/trace/*.h) libcuda-lite/trace/gen.awk
+$(G)/%/trace.o: libcuda-lite/trace/trace.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PIC) $(if $(findstring libcuda.so,$*),-DTRACE_SHARED) -c -o $@ $<
+$(G)/%/format.o: libcuda-lite/trace/format.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PIC) -c -o $@ $<
+define traced
+$(G)/$(1)/all.o: $(2)
+	@mkdir -p $$(@D)
+	ld -r -o $$@ $$^
+$(G)/$(1)/calls.c: $(G)/$(1)/all.o $(4) $(TRACE_H)
+	nm -g --defined-only $$< | awk '$$$$2 == "T" && $$$$3 ~ /^($(3))/ {print $$$$3}' >$(G)/$(1)/defined
+	nm -g --defined-only $(filter %/unsupported.o,$(2)) | awk '$$$$2 == "T" {print $$$$3}' | \
+		awk 'FNR == NR {no[$$$$1] = 1; next} {print $$$$1, $$$$1 in no ? "unsupported" : ""}' - $(G)/$(1)/defined >$(G)/$(1)/names
+	$(CC) -E -P $(PIC) $(5) -o $(G)/$(1)/calls.i $(4)
+	awk -v out=$(G)/$(1)/calls -v header=$(notdir $(4)) -f libcuda-lite/trace/gen.awk $(G)/$(1)/names $(G)/$(1)/calls.i
+$(G)/$(1)/calls.o: $(G)/$(1)/calls.c
+	$(CC) $(CFLAGS) $(PIC) -Ilibcuda-lite/trace $(5) -c -o $$@ $$<
+$(G)/$(1)/entries.o: $(G)/$(1)/calls.c
+	$(CC) -c -o $$@ $(G)/$(1)/calls.S
+$(G)/$(1)/bodies.o: $(G)/$(1)/calls.c
+	objcopy --redefine-syms=$(G)/$(1)/calls.map $(G)/$(1)/all.o $$@
+$(if $(6),$(G)/$(1)/kinds.o: $(6)
+	@mkdir -p $$(@D)
+	$(CC) $(CFLAGS) $(PIC) $(5) -c -o $$@ $$<)
+$(B)/lib/$(1): $(addprefix $(G)/$(1)/,bodies.o entries.o calls.o trace.o format.o $(if $(6),kinds.o))
+endef
+
+APART   := $(O)/lib/libcuda-lite/driver/exports.o
+$(eval $(call traced,libcuda.so.1,$(filter-out $(APART),$(call objs,lib,$(CORE) $(FW))),cu[A-Z],libcuda-lite/trace/driver_calls.h,,libcuda-lite/trace/driver.c))
+$(B)/lib/libcuda.so.1: $(APART) linker/libcuda.map
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SO) -Wl,-soname,libcuda.so.1 -Wl,--version-script=linker/libcuda.map -o $@ $(filter %.o,$^)
 	ln -sf libcuda.so.1 $(B)/lib/libcuda.so
+$(foreach v,12 13,$(eval $(call traced,libcudart.so.$(v),$(call objs,rt$(v),$(RT)),cuda[A-Z]|__cuda,libcuda-lite/trace/runtime_calls.h,-DCUDART_MAJOR=$(v),libcuda-lite/trace/runtime.c)))
 $(B)/lib/libcudart.so.%: linker/libcudart.%.map $(B)/lib/libcuda.so.1
 	$(CC) $(CFLAGS) $(SO) -Wl,-soname,libcudart.so.$* -Wl,--version-script=$< -o $@ \
 		$(filter %.o,$^) -L$(B)/lib -lcuda
 	ln -sf $(@F) $(B)/lib/libcudart.so
-$(B)/lib/libcudart.so.12: $(call objs,rt12,$(RT))
-$(B)/lib/libcudart.so.13: $(call objs,rt13,$(RT))
 $(O)/blas12/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PIC) -DCUBLAS_MAJOR=12 -c -o $@ $<
 $(O)/blas13/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PIC) -DCUBLAS_MAJOR=13 -c -o $@ $<
-$(B)/lib/libnvidia-ml.so.1: $(call objs,lib,$(NVML)) linker/libnvidia-ml.map
+$(eval $(call traced,libnvidia-ml.so.1,$(call objs,lib,$(NVML)),nvml[A-Z],libcuda-lite/include/nvml.h))
+$(B)/lib/libnvidia-ml.so.1: linker/libnvidia-ml.map
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SO) -Wl,-soname,libnvidia-ml.so.1 -Wl,--default-symver -Wl,--version-script=linker/libnvidia-ml.map -o $@ $(filter %.o,$^)
 define blas_rule
-$(B)/lib/libcublas.so.$(1): $(call objs,blas$(1),$(BLAS)) linker/libcublas.$(1).map $(B)/lib/libcuda.so.1
+$(call traced,libcublas.so.$(1),$(call objs,blas$(1),$(BLAS)),cublas[A-Z],libcuda-lite/include/cublas_api.h,-DCUBLAS_MAJOR=$(1))
+$(B)/lib/libcublas.so.$(1): linker/libcublas.$(1).map $(B)/lib/libcuda.so.1
 	$$(CC) $$(CFLAGS) $$(SO) -Wl,-soname,libcublas.so.$(1) -Wl,--version-script=linker/libcublas.$(1).map -o $$@ \
 		$$(filter %.o,$$^) -L$(B)/lib -lcuda
 $(B)/lib/libcublasLt.so.$(1): $(call objs,blas$(1),$(BLASLT)) linker/libcublasLt.$(1).map

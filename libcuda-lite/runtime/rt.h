@@ -14,15 +14,7 @@
 #ifndef RT_H
 #define RT_H
 
-#ifndef CUDART_MAJOR
-#error "compile with -DCUDART_MAJOR=12 or -DCUDART_MAJOR=13"
-#elif CUDART_MAJOR == 12
-#define CUDART_VERSION 12080
-#elif CUDART_MAJOR == 13
-#define CUDART_VERSION 13000
-#else
-#error "CUDART_MAJOR is 12 or 13"
-#endif
+#include "rt_version.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -59,6 +59,12 @@ void json_u64(struct json *j, const char *key, uint64_t v)
 	fprintf(j->out, "%llu", (unsigned long long)v);
 }
 
+void json_us(struct json *j, const char *key, uint64_t ns)
+{
+	next(j, key);
+	fprintf(j->out, "%llu.%03u", (unsigned long long)(ns / 1000), (unsigned)(ns % 1000));
+}
+
 void json_f(struct json *j, const char *key, double v)
 {
 	next(j, key);

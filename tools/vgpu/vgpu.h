@@ -25,6 +25,7 @@ int cmd_smi(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
 
 /* "vgpu: ..." on stderr. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -38,6 +39,7 @@ void json_open(struct json *j, const char *key, char bracket);  /* key NULL insi
 void json_close(struct json *j, char bracket);
 void json_str(struct json *j, const char *key, const char *s);
 void json_u64(struct json *j, const char *key, uint64_t v);
+void json_us(struct json *j, const char *key, uint64_t ns);     /* microseconds, three decimals */
 void json_f(struct json *j, const char *key, double v);         /* NaN becomes null */
 
 /* ---- agent.c: the agent's socket as a monitor sees it ---- */

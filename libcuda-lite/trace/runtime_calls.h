@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT */
+/* Prototypes of what libcudart exports and supports, for gen.awk. */
+#include "../runtime/rt_version.h"
+#include "cuda_runtime_api.h"

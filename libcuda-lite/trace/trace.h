@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tracing of the public calls of our libraries (vgpu trace). Every exported name is a jump through a table of its
+ * library; normally the table leads to the bodies. When VGPU_TRACE is set at load, the entries that the filter
+ * names are turned to wrappers that gen.awk wrote, which report the call. Nothing else changes: not tracing costs
+ * that one jump.
+ *
+ * What is reported goes to where VGPU_TRACE says (trace.c); vgpu trace reads the other end of it.
+ */
+#ifndef VGPU_TRACE_H
+#define VGPU_TRACE_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "trace_page.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- written by gen.awk for each library ---- */
+extern void *vgpu_trace_slots[];                /* read-only but for the moment of trace_start() */
+extern const int32_t vgpu_trace_wrappers[];     /* self-relative; 0: not traced */
+extern const char vgpu_trace_descriptions[];    /* one per slot, each ends in NUL */
+extern const unsigned vgpu_trace_calls;
+extern const char vgpu_trace_enum_names[];
+extern const int vgpu_trace_enum_values[];
+extern const unsigned short vgpu_trace_enum_from[];
+extern const unsigned vgpu_trace_enums;
+
+/* One call in progress, on the caller's stack. */
+struct trace_call {
+	const char *desc;
+	uint64_t start_ns;
+	uint32_t depth;                 /* 0: the program's own call */
+	struct trace_thread *thread;    /* NULL: nothing to report */
+};
+void trace_enter(struct trace_call *c, const char *desc);
+void trace_leave(struct trace_call *c, uint64_t result, const uint64_t *args);
+static inline uint64_t trace_bits(float f)
+{
+	uint32_t b;
+
+	memcpy(&b, &f, 4);
+	return b;
+}
+
+/* ---- format.c ---- */
+struct text {
+	char *at, *end;                 /* [at, end): free; what does not fit is left out */
+};
+void text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void text_string(struct text *t, const char *s, size_t n);      /* as is */
+/* Bytes of this process that may not be there; 0 or -1. */
+int trace_read(void *to, uint64_t from, size_t n);
+/* Name of an enum's value, with a number where it has none; static or in buf. */
+const char *trace_enum(const char *kind, int value, char buf[16]);
+/* "name(argument=value, ...)"; failed: what the call would have written is not looked at. */
+void trace_arguments(struct text *t, const char *desc, const uint64_t *args, int failed);
+/* The result's text; *failed says whether it is an error. */
+const char *trace_result(const char *desc, uint64_t result, char buf[64], int *failed);
+
+/* A library's own kinds (upper-case letters that format.c does not know); NULL where a library has none. */
+extern __attribute__((weak)) void vgpu_trace_special(struct text *t, char kind, const uint64_t *args, unsigned i);
+
+#pragma GCC visibility pop
+
+/*
+ * What the libraries of one process share: the stream of lines and the depth of calls, so that a driver call inside
+ * a runtime call is known as such. libcuda has it; libraries that find no libcuda (libnvidia-ml) have their own.
+ */
+struct trace_thread {
+	uint32_t depth, tid, pid;
+	struct trace_flight *flight;    /* in the page, or NULL */
+};
+struct trace_shared {
+	uint32_t version;               /* TRACE_VERSION */
+	struct trace_thread *(*thread)(void);
+	_Atomic uint32_t pid;           /* of the process that the rest belongs to; 0: none yet */
+	_Atomic uint32_t lock;          /* pid of the holder */
+	int fd;                         /* -1: no lines */
+	int socket;
+	struct trace_page *page;        /* NULL: nobody counts */
+};
+#define TRACE_VERSION 1u
+extern __attribute__((weak, visibility("default"))) struct trace_shared *vgpuTraceShared(void);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vgpu trace -- CMD: every call that CMD and its children make into our CUDA libraries, like strace.
+ *
+ * The libraries report (libcuda-lite/trace): each process connects to DIR/lines and writes one message per call, and
+ * keeps its counts in DIR/<pid>. This side prints, writes the Perfetto file, and sums the counts at the end.
+ */
+#define _GNU_SOURCE
+#include "trace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_PROCESSES 1024u
+#define LINE_BYTES 8192u
+
+static volatile sig_atomic_t child_pid;
+
+static void forward(int sig)
+{
+	if (child_pid > 0 && sig != SIGINT)     /* the terminal sends ^C to both */
+		kill(child_pid, sig);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int listen_at(const char *dir)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -1;
+	if ((size_t)snprintf(a.sun_path, sizeof(a.sun_path), "%s/lines", dir) >= sizeof(a.sun_path) ||
+	    bind(fd, (void *)&a, sizeof(a)) || listen(fd, 128)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void remove_dir(const char *dir)
+{
+	struct dirent *e;
+	DIR *d = opendir(dir);
+
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	rmdir(dir);
+}
+
+/* Reads what all connections have; how many messages. p[0] is the listener. */
+static unsigned drain(struct pollfd *p, unsigned *n, struct trace_out *o, int timeout_ms)
+{
+	char line[LINE_BYTES];
+	unsigned got = 0;
+
+	if (poll(p, *n, timeout_ms) <= 0)
+		return 0;
+	for (unsigned i = 1; i < *n; i++) {
+		/* some at a time, so that one busy process does not hold up the others */
+		for (int k = 0; p[i].revents && k < 64; k++) {
+			ssize_t r = recv(p[i].fd, line, sizeof(line) - 1, MSG_DONTWAIT);
+
+			if (r < 0 && (errno == EAGAIN || errno == EINTR))
+				break;
+			if (r <= 0) {
+				close(p[i].fd);
+				p[i--] = p[--*n];
+				break;
+			}
+			line[r] = 0;
+			trace_out_line(o, line);
+			got++;
+		}
+	}
+	if (p[0].revents) {
+		int fd = accept4(p[0].fd, NULL, NULL, SOCK_CLOEXEC);
+		struct ucred who;
+		socklen_t size = sizeof(who);
+
+		if (fd >= 0 && *n < MAX_PROCESSES + 1) {
+			if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size))
+				trace_out_process(o, (unsigned)who.pid);
+			p[(*n)++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+			got++;
+		} else if (fd >= 0) {
+			complain("trace: more than %u processes: one is not shown", MAX_PROCESSES);
+			close(fd);
+		}
+	}
+	return got;
+}
+
+/* Until CMD has ended and nothing more is there to read; its wait status. */
+static int follow(pid_t pid, int listener, struct trace_out *o)
+{
+	static struct pollfd p[MAX_PROCESSES + 1];
+	unsigned n = 1;
+	int st = 0, ended = 0;
+
+	p[0] = (struct pollfd){ .fd = listener, .events = POLLIN };
+	if (listener < 0) {
+		while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
+			;
+		return st;
+	}
+	for (;;) {
+		unsigned got = drain(p, &n, o, ended ? 0 : 50);
+
+		if (ended && !got)
+			break;
+		if (!ended && waitpid(pid, &st, WNOHANG) == pid)
+			ended = 1;
+	}
+	if (n > 1)
+		complain("trace: %u processes that the command started still run; they are no longer traced", n - 1);
+	while (n > 1)
+		close(p[--n].fd);
+	return st;
+}
+
+static int usage(FILE *to)
+{
+	fputs("usage: vgpu trace [-c] [-j] [-f FILTER] [-o FILE] [--perfetto FILE] [run options] [--] CMD [ARG...]\n"
+	      "  Runs CMD as vgpu run does and shows every CUDA driver, runtime, cuBLAS and NVML call of it and its children:\n"
+	      "  arguments, result, time. Calls inside a call are indented by dots.\n"
+	      "  -c               counts, errors and times per function at the end, instead of lines\n"
+	      "  -j               the same as one JSON object on standard output\n"
+	      "  -f FILTER        names with * and ?, or driver, runtime, blas, nvml; ! before one leaves it out; top: no calls\n"
+	      "                   inside calls; errors: only calls that fail. Commas between: -f 'cudaMemcpy*,blas,top'\n"
+	      "  -o FILE          lines or table go there instead of standard error\n"
+	      "  --perfetto FILE  a trace for ui.perfetto.dev\n"
+	      "  Exit status: CMD's, or as vgpu run's.\n", to);
+	return to == stderr ? 125 : 0;
+}
+
+struct options {
+	int count, json;
+	const char *filter, *file, *perfetto;
+};
+
+/* How many arguments the options take; the rest is vgpu run's. 0: told. */
+static int parse(int argc, char **argv, struct options *o)
+{
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "-c"))
+			o->count = 1;
+		else if (!strcmp(argv[i], "-j"))
+			o->count = o->json = 1;
+		else if (!strcmp(argv[i], "-f") && i + 1 < argc)
+			o->filter = argv[++i];
+		else if (!strcmp(argv[i], "-o") && i + 1 < argc)
+			o->file = argv[++i];
+		else if (!strcmp(argv[i], "--perfetto") && i + 1 < argc)
+			o->perfetto = argv[++i];
+		else
+			break;
+	}
+	return i;
+}
+
+int cmd_trace(int argc, char **argv)
+{
+	struct trace_out out = { .text = stderr };
+	struct options o = { 0 };
+	const char *base = getenv("TMPDIR");
+	char dir[80];
+	FILE *to = stderr;
+	int first = parse(argc, argv, &o), listener = -1, st = 0, lines;
+	unsigned processes = 0;
+	pid_t pid;
+
+	if (first < argc && (!strcmp(argv[first], "-h") || !strcmp(argv[first], "--help")))
+		return usage(stdout);
+	if (first >= argc)
+		return usage(stderr);
+	lines = !o.count || o.perfetto;
+	if (o.file && !(to = fopen(o.file, "we"))) {
+		complain("trace: cannot write %s: %s", o.file, strerror(errno));
+		return 125;
+	}
+	out.text = o.count || (o.perfetto && !o.file) ? NULL : to;
+	out.start_ns = now_ns();
+	if (o.perfetto) {
+		out.perfetto.out = fopen(o.perfetto, "we");
+		if (!out.perfetto.out) {
+			complain("trace: cannot write %s: %s", o.perfetto, strerror(errno));
+			return 125;
+		}
+		json_open(&out.perfetto, NULL, '{');
+		json_str(&out.perfetto, "displayTimeUnit", "ns");
+		json_open(&out.perfetto, "traceEvents", '[');
+	}
+	if (!base || strlen(base) > 40)
+		base = "/tmp";
+	snprintf(dir, sizeof(dir), "%s/vgpu-trace-XXXXXX", base);
+	if (!mkdtemp(dir)) {
+		complain("trace: cannot make a folder in %s: %s", base, strerror(errno));
+		return 125;
+	}
+	if (lines && (listener = listen_at(dir)) < 0) {
+		complain("trace: cannot listen in %s: %s", dir, strerror(errno));
+		remove_dir(dir);
+		return 125;
+	}
+	signal(SIGINT, forward);
+	signal(SIGTERM, forward);
+	signal(SIGHUP, forward);
+	pid = fork();
+	if (!pid) {
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
+		signal(SIGHUP, SIG_DFL);
+		if (setenv("VGPU_TRACE", dir, 1) || (o.filter ? setenv("VGPU_TRACE_FILTER", o.filter, 1) : unsetenv("VGPU_TRACE_FILTER")))
+			_exit(125);
+		argv[first - 1] = argv[0];
+		st = cmd_run(argc - first + 1, argv + first - 1);
+		fflush(stdout);         /* not the files that the parent writes */
+		_exit(st);
+	}
+	child_pid = pid;
+	if (pid > 0) {
+		st = follow(pid, listener, &out);
+		st = WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
+	} else {
+		complain("trace: fork: %s", strerror(errno));
+		st = 125;
+	}
+	child_pid = 0;
+	if (o.count)
+		processes = trace_counts(dir, o.json ? stdout : to, o.json);
+	else
+		processes = trace_counts(dir, NULL, 0);
+	if (!o.json)
+		trace_in_flight(dir, to, now_ns());
+	if (trace_out_close(&out))
+		complain("trace: %s is not whole: %s", o.perfetto, strerror(errno));
+	if (!processes && st != 125 && st != 126)
+		complain("trace: no call was seen: the program does not use our shared libraries (vgpu doctor -- CMD says why), "
+			 "or the filter left out all that it called");
+	if (listener >= 0)
+		close(listener);
+	remove_dir(dir);
+	if (to != stderr && fclose(to))
+		complain("trace: %s is not whole: %s", o.file, strerror(errno));
+	return st;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vgpu trace, between its files: the other end of libcuda-lite/trace. What the traced process writes is taken as a
+ * stranger's bytes.
+ */
+#ifndef VGPU_TOOL_TRACE_H
+#define VGPU_TOOL_TRACE_H
+
+#include "../../libcuda-lite/trace/trace_page.h"
+#include "vgpu.h"
+
+/* One reported call, into the line's own bytes. */
+struct trace_line {
+	unsigned pid, tid;
+	uint64_t start_ns, ns;
+	unsigned depth;
+	char *name, *arguments, *result;
+};
+/* What a terminal would obey becomes '?'. */
+static inline void trace_plain(char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 32 || *s == 127)
+			*s = '?';
+}
+/* Cuts a line in place; -1: not one of ours. */
+int trace_parse(char *line, struct trace_line *out);
+
+/* ---- trace_out.c ---- */
+struct trace_out {
+	FILE *text;                     /* NULL: no lines */
+	uint64_t start_ns;              /* times are shown from here */
+	struct json perfetto;           /* .out NULL: none */
+	unsigned npids, pids[512];      /* named in the Perfetto file already */
+	uint64_t lines, bad;
+};
+void trace_out_line(struct trace_out *o, char *line);
+void trace_out_process(struct trace_out *o, unsigned pid);
+int trace_out_close(struct trace_out *o);
+
+/* ---- trace_count.c: the pages of all processes in a folder ---- */
+/* The table, or JSON where j; how many processes had a page. */
+unsigned trace_counts(const char *dir, FILE *to, int j);
+/* Calls that had not returned when their process ended, or that wait now. */
+void trace_in_flight(const char *dir, FILE *to, uint64_t now_ns);
+
+#endif
