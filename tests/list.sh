@@ -42,6 +42,7 @@ done
 
 # --- an unmodified llama.cpp, fetched from npm where that can be had
 many llm 700 tests/llm/run.sh "$B"
+many llm/trace 300 tests/llm/trace.sh "$B"
 many llm/whole 300 tests/llm/whole.sh "$B"
 
 # --- hostile clients and deaths
