@@ -18,6 +18,7 @@
 #include "vgpu_device.h"
 #include "vgpu_fence.h"
 
+#include "drr.h"
 #include "log.h"
 #include "pool.h"
 #include "vfio.h"
@@ -78,6 +79,7 @@ struct context {
 	int asym;                       /* fences with the device */
 	int doorbell_fd;                /* -1: through the transport */
 	uint32_t stalled;               /* the device's ring was full at the last look */
+	struct drr share;               /* of the data thread's time */
 	struct device *device;
 	uint32_t qid;
 	uint64_t memory_bytes;          /* charged */
@@ -99,6 +101,7 @@ struct client {
 	/* Hot, D. */
 	uint32_t live;                  /* bit per context in D's hands */
 	uint32_t dropped;               /* D asked for its end and looks at it no more */
+	uint32_t quiet;                 /* turns without work */
 	int asym;                       /* fences with the client */
 	uint64_t ctl_index;
 	union vgpu_slot *ctlq;          /* client memory */

@@ -12,6 +12,8 @@
 #include "device.h"
 #include "mailbox.h"
 
+#define WEIGHT_DEFAULT 100u
+
 static struct vgpu_ctx_head *head_of(const struct client *c, uint32_t n)
 {
 	return (struct vgpu_ctx_head *)(c->seg0 + VGPU_CTX_OFFSET(n));
@@ -205,6 +207,7 @@ uint32_t context_create(struct client *c, uint32_t device, uint32_t weight, uint
 	if (st != VGPU_ST_OK)
 		return st;
 	point_at_memory(x);
+	drr_init(&x->share, weight ? weight : WEIGHT_DEFAULT);
 	clear_segment0(c, n);
 
 	create = (struct vgpu_ctx_create *)(d->admin_va + ADMIN_CREATE);
@@ -212,7 +215,7 @@ uint32_t context_create(struct client *c, uint32_t device, uint32_t weight, uint
 		.queue_iova = pool_queue_iova(x->qid).v, .seg0_iova = client_iova(c).v,
 		.span_base = c->span_base, .span_bytes = VGPU_SPAN_BYTES, .device_base = x->env.device_base,
 		.memory_limit = c->memory_quota < d->info.memory_bytes ? c->memory_quota : d->info.memory_bytes,
-		.context = n, .weight = weight ? weight : 100 };
+		.context = n, .weight = weight ? weight : WEIGHT_DEFAULT };
 	cmd.q = (uint16_t)q;
 	admin_forget(d, x->qid);
 	d->owner[q] = x;

@@ -27,13 +27,15 @@
 #include "seccomp.h"
 #include "sigbus.h"
 
-#define IO_BATCH 128u           /* slots of one context in one turn */
 #define CTL_BATCH 8u
 #define STALL_MS_MAX 16
+#define QUIET_TURNS 1024u       /* so many turns without work, and a client is looked at less often */
+#define QUIET_LOOKS 2u          /* of the quiet ones, in a turn that has other work */
+#define RING_AHEAD 16u          /* slots: the device has read that line, and comes back to it in a lap */
 
 static struct {
-	struct client *live[AGENT_CLIENTS];
-	unsigned n;
+	struct client *live[AGENT_CLIENTS];     /* first those with work lately, then the quiet ones */
+	unsigned n, lively, next_quiet;
 	struct idle idle;
 	unsigned stalled, waiting;      /* seen in the last turn: full rings, replies to come */
 	int quit;
@@ -154,9 +156,13 @@ AGENT_HOT static int copy_payload(struct context *x, const struct vgpu_cmd *h, u
 AGENT_HOT static unsigned io_turn(struct client *c, struct context *x)
 {
 	uint64_t index = x->io_index, first = index, commands = 0;
+	int more = 0;
 
 	x->stalled = 0;
-	while (index - first < IO_BATCH) {
+	if (!vgpu_slot_ready(&x->ioq[index % VGPU_IOQ_SLOTS], index))
+		return 0;
+	drr_begin(&x->share);
+	for (;;) {
 		const union vgpu_slot *s = &x->ioq[index % VGPU_IOQ_SLOTS];
 		struct vgpu_cmd h;
 
@@ -165,6 +171,10 @@ AGENT_HOT static unsigned io_turn(struct client *c, struct context *x)
 		copy_slot(&h, s);
 		if (vgpu_check_cmd(&h, VGPU_Q_IO, index, &x->env) != VGPU_ST_OK) {
 			kill_context(c, x, VGPU_ST_PROTOCOL, "malformed command: slot %llu, op %llu", index, h.op);
+			break;
+		}
+		if (!drr_take(&x->share, h.slots)) {
+			more = 1;
 			break;
 		}
 		if (!ring_room(c, x, index, h.slots)) {
@@ -177,12 +187,14 @@ AGENT_HOT static unsigned io_turn(struct client *c, struct context *x)
 			break;
 		}
 		publish(&x->ring[index % VGPU_DEV_IO_SLOTS], &h, index);
+		for (unsigned k = 0; k < h.slots; k++)
+			vgpu_prefetch_write(&x->ring[(index + RING_AHEAD + k) % VGPU_DEV_IO_SLOTS]);
 		index += h.slots;
 		commands++;
-		__builtin_prefetch(&x->ring[(index + 1) % VGPU_DEV_IO_SLOTS], 1);
 	}
+	drr_end(&x->share, more);
 	if (index == first)
-		return 0;
+		return (unsigned)more;
 	x->io_index = index;
 	count(&x->commands, commands);
 	vgpu_ring_consumed(&x->head->io_head, index);
@@ -360,28 +372,68 @@ AGENT_HOT static unsigned irq_turn(struct context *x)
 
 /* ---- the loop ------------------------------------------------------------------------------- */
 
+AGENT_HOT static unsigned client_turn(struct client *c)
+{
+	unsigned work;
+
+	if (c->dropped)
+		return 0;
+	work = ctl_turn(c);
+	for (uint32_t left = c->live; left; left &= left - 1) {
+		struct context *x = &c->ctx[__builtin_ctz(left)];
+
+		work |= io_turn(c, x);
+		work |= irq_turn(x);
+		if (x->outstanding)
+			work |= reply_turn(c, x);
+	}
+	/* Set by the SIGBUS handler of this very thread, or by the control thread's. */
+	if (vgpu_load_relaxed32(&c->poisoned) && !c->dropped)
+		drop_client(c, "its shared memory was taken away (hole punched, or no huge page left)", 0, 0);
+	return work;
+}
+
+AGENT_HOT static void swap(unsigned a, unsigned b)
+{
+	struct client *c = data.live[a];
+
+	data.live[a] = data.live[b];
+	data.live[b] = c;
+}
+
+/*
+ * Every lively client, and a few of the quiet ones: clients that do nothing cost the others next to nothing. A turn
+ * without work looks at all, so the one before a sleep does too.
+ */
 AGENT_HOT static unsigned turn(void)
 {
-	unsigned work = 0;
+	unsigned work = 0, quiet, looks;
 
 	data.stalled = data.waiting = 0;
-	for (unsigned i = 0; i < data.n; i++) {
+	for (unsigned i = 0; i < data.lively;) {
 		struct client *c = data.live[i];
+		unsigned stuck = data.stalled + data.waiting, did = client_turn(c);
 
-		if (c->dropped)
+		/* who waits for room or a reply is not quiet */
+		c->quiet = did || data.stalled + data.waiting != stuck ? 0 : c->quiet + 1;
+		work |= did;
+		if (c->quiet > QUIET_TURNS)
+			swap(i, --data.lively);
+		else
+			i++;
+	}
+	quiet = data.n - data.lively;
+	looks = work && quiet > QUIET_LOOKS ? QUIET_LOOKS : quiet;
+	for (; looks && quiet; looks--) {
+		unsigned i = data.lively + data.next_quiet++ % quiet;
+		unsigned stuck = data.stalled + data.waiting;
+
+		if (!client_turn(data.live[i]) && data.stalled + data.waiting == stuck)
 			continue;
-		work |= ctl_turn(c);
-		for (uint32_t left = c->live; left; left &= left - 1) {
-			struct context *x = &c->ctx[__builtin_ctz(left)];
-
-			work |= io_turn(c, x);
-			work |= irq_turn(x);
-			if (x->outstanding)
-				work |= reply_turn(c, x);
-		}
-		/* Set by the SIGBUS handler of this very thread, or by the control thread's. */
-		if (vgpu_load_relaxed32(&c->poisoned) && !c->dropped)
-			drop_client(c, "its shared memory was taken away (hole punched, or no huge page left)", 0, 0);
+		work = 1;
+		data.live[i]->quiet = 0;
+		swap(i, data.lively++);
+		quiet--;
 	}
 	return work;
 }
@@ -423,7 +475,9 @@ static void mailbox(void)
 	switch (op) {
 	case MAILBOX_ADD_CLIENT:
 		c = object;
-		data.live[data.n++] = c;
+		data.live[data.n] = c;
+		c->quiet = 0;
+		swap(data.n++, data.lively++);
 		watch(c->kick_fd, 1);
 		break;
 	case MAILBOX_DEL_CLIENT:
@@ -431,7 +485,11 @@ static void mailbox(void)
 		watch(c->kick_fd, 0);
 		for (unsigned i = 0; i < data.n; i++)
 			if (data.live[i] == c) {
-				data.live[i] = data.live[--data.n];
+				if (i < data.lively) {
+					swap(i, --data.lively);
+					i = data.lively;
+				}
+				swap(i, --data.n);
 				break;
 			}
 		break;
@@ -548,7 +606,7 @@ int data_start(void)
 	sigset_t all, old;
 	int rc;
 
-	data.n = 0;
+	data.n = data.lively = 0;
 	data.quit = 0;
 	idle_init(&data.idle, agent.cores, agent.opt.spin_us);
 	agent.epoll_d = epoll_create1(EPOLL_CLOEXEC);
