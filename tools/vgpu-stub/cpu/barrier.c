@@ -9,22 +9,20 @@
 
 #include "cpu.h"
 
-static bool complete(const struct cta *c, const struct barrier *b)
+static bool complete(const struct cta *c, struct barrier *b)
 {
 	u32 i, n = 0;
 
-	for (i = 0; i < c->nwarps; i++) {
-		const struct warp *w = &c->warps[i];
-		bool all = !(w->live & ~b->arrived[i]);
-
-		if (!b->count) {
-			if (!all)
-				return false;
-		} else if (b->arrived[i]) {
-			n += all ? LANES : (u32)__builtin_popcount(b->arrived[i]);
-		}
+	if (!b->count) {
+		/* a warp that is there stays there: threads only arrive and exit until the release */
+		while (b->first < c->nwarps && !(c->warps[b->first].live & ~b->arrived[b->first]))
+			b->first++;
+		return b->first == c->nwarps;
 	}
-	return !b->count || n >= b->count;
+	for (i = 0; i < c->nwarps; i++)
+		if (b->arrived[i])
+			n += c->warps[i].live & ~b->arrived[i] ? (u32)__builtin_popcount(b->arrived[i]) : LANES;
+	return n >= b->count;
 }
 
 static void write_result(struct frame *f, const struct insn *in, const struct barrier *b, u32 m)

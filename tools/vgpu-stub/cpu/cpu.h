@@ -300,6 +300,8 @@ struct func {
 	u32 *parg, *pret;       /* of formals that are registers */
 	struct func **callees;
 	u32 ncallees, callees_cap;
+
+	u64 est;                /* clock ticks of a block, as last seen; rt.c */
 };
 
 /* ---- run time -------------------------------------------------------------------------- */
@@ -331,15 +333,17 @@ struct warp {
 };
 
 #define CTA_BARRIERS 16
-struct barrier { u32 arrived[32]; u32 count, any, popc, all_bad, waiting; };
+struct barrier { u32 arrived[32]; u32 first, count, any, popc, all_bad; };  /* first: all warps below it are there */
 
-struct cta {
+struct cta {                            /* a block; between blocks of a grid it keeps its memory */
 	struct cta *next;
 	struct grid *g;
+	u64 gridid;                     /* of the grid that its memory was fitted to */
 	u32 nwarps, done_warps, next_warp;
 	u32 id[3];
 	u64 linear;
 	u32 slices;
+	u32 frame_bytes;                /* registers of a warp */
 	u64 win;                        /* arena block: shared window, then local windows */
 	u64 win_bytes, win_commit;
 	u64 shared, local;              /* addresses */
@@ -350,27 +354,41 @@ struct cta {
 	bool bar_used;
 };
 
+struct range { u64 at, end; };
+#define GRID_RESTS 128
+
 struct grid {
-	struct grid *next, *prev;
+	/* written by the launch, read by every block; status: the first fault */
 	struct engine *e;
 	struct func *fn;
 	u32 dim[3], block[3], threads, nwarps;
-	u64 nblocks, next_block, done_blocks;
-	u32 resident, running, max_resident;
 	u32 shared_bytes, dyn_off, shared_total, local_stride;
-	u64 gridid, cookie;
-	u32 status;                     /* first fault */
-	bool cooperative;
-	struct cta *suspended, **tail;
+	u32 param_bytes, status;
 	u64 pwin;                       /* arena block that holds the parameters */
-	u32 param_bytes;
 	u64 coop_win;                   /* workspace behind %envreg1/2, 0 unless cooperative */
+	const u32 (*tid)[1024];         /* of the block's shape, see shape_tids() */
+	u64 nblocks, gridid, cookie;
+	u32 max_resident;
+	bool cooperative;
 	bool native;                    /* no kernel: its blocks are tiles of the job */
-	struct gemm_job job;
-	char *pool;                     /* constants and uniform values, if fn has a prologue */
+	bool small;                     /* native: runs in place */
 	u32 pool_bytes;
-	u32 tid_block[3];               /* block shape that tid[] was filled for */
-	u32 tid[3][1024];
+	char *pool;                     /* constants and uniform values, if fn has a prologue */
+	u32 pool_fn;                    /* id of the function whose constants they are */
+	u32 (*own_tid)[1024];           /* a shape that did not fit into the engine's table */
+	struct gemm_job job;
+
+	/* with the engine's lock held */
+	_Alignas(64) struct grid *next;
+	struct grid *prev;
+	u64 next_block;                 /* blocks from here on were never given to anybody */
+	u64 done_blocks;
+	u32 resident;                   /* blocks that run or are suspended */
+	u32 running;                    /* turns that are out */
+	u64 est;                        /* clock ticks of a block, as last seen; 0: unknown */
+	struct cta *suspended, **tail;
+	u32 nrest;
+	struct range rest[GRID_RESTS];  /* given to a turn and given back */
 };
 
 enum run { RUN_DONE, RUN_BLOCKED, RUN_BUDGET, RUN_FAULT };
@@ -397,29 +415,40 @@ extern __thread struct tstate *cpu_ts;
 
 #define ARENA_CLASSES 40
 #define MAX_FUNCS (1u << 20)
+#define SHAPES 64
 struct engine {
+	/* read by everybody, hardly ever written */
 	struct engine_env env;
-	pthread_mutex_t lock;           /* modules, queues, pools */
-	pthread_cond_t work;
-	pthread_t *threads;
-	u32 nthreads;
-	bool stop;
-	u32 sticky;
-	struct module **modules;
-	u32 nmodules;
+	const struct lane_table *lanes;
 	struct func **funcs;
 	u32 nfuncs;                     /* ids never come back; the table never moves */
+	u32 sticky;
+	u32 nthreads;
+	bool stop;
+	pthread_t *threads;
+
+	/* the dispatcher's own */
+	_Alignas(64) struct grid *home; /* the grid of the next launch, with nothing started */
+	struct cta *home_cta;           /* runs blocks in place */
+	struct module **modules;
+	u32 nmodules;
+	u32 nshapes;
+	u64 next_gridid;
+	u32 shape[SHAPES];              /* block shapes whose thread numbers are known, packed */
+	u32 (*shape_tid[SHAPES])[1024];
+
+	/* lock: the list, what struct grid says, the pools */
+	_Alignas(64) pthread_mutex_t lock;
+	pthread_cond_t work;
 	struct grid grids;              /* list head: grids with work, round robin */
 	u32 sleepers;
 	struct grid *grid_pool;
 	struct cta *cta_pool;
 	u32 ncta_pool;
+
+	_Alignas(64) pthread_mutex_t arena_lock;
 	u64 arena_next, arena_end;
 	struct arena_free *arena_free[ARENA_CLASSES];
-	u64 next_gridid;
-	const struct lane_table *lanes;
-	u32 sm_next;
-	pthread_mutex_t arena_lock;
 };
 
 /* util.c */
@@ -492,7 +521,25 @@ void call_leave(struct warp *w);
 void dev_printf(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32 m);
 _Noreturn void dev_assertfail(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32 m);
 
+/* block.c: what a thread runs between two looks at the list of grids */
+struct turn {
+	struct engine *e;
+	struct grid *g;
+	struct cta *c;                  /* one block after another */
+	bool started;                   /* c holds a block that has begun */
+	bool listed;                    /* other threads may take what is given back */
+	u64 at, end;                    /* blocks that the turn may start */
+	u64 done;                       /* blocks it has finished */
+	u64 limit, ticks;               /* time to start blocks in; time spent */
+	s64 budget;                     /* of one block */
+	enum run r;                     /* how the last block fared */
+};
+void turn_run(struct tstate *ts, struct turn *t);
+struct cta *cta_new(void);
+void cta_free(struct engine *e, struct cta *c);
+
 /* rt.c */
+void rt_give_back(struct turn *t);      /* the blocks that t has not started; any thread */
 u32 rt_launch(struct engine *e, const struct engine_launch *l);
 u32 rt_gemm(struct engine *e, u32 op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, u64 cookie);
 int rt_start(struct engine *e);

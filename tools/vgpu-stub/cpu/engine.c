@@ -35,9 +35,10 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 	    env->arena_base < env->span_base || env->arena_bytes > env->span_bytes ||
 	    env->arena_base - env->span_base > env->span_bytes - env->arena_bytes)
 		return VGPU_ST_INVALID;
-	e = calloc(1, sizeof(*e));
+	e = aligned_alloc(64, sizeof(*e));
 	if (!e)
 		return VGPU_ST_OUT_OF_MEMORY;
+	memset(e, 0, sizeof(*e));
 	e->env = *env;
 	e->grids.next = e->grids.prev = &e->grids;
 	e->lanes = lanes_get();

@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Run time: grids, blocks, worker threads. A block runs for a slice, then goes to the end of its
- * grid's list and the worker takes the next grid: an endless kernel starves nobody, and blocks
- * that wait for each other (grid sync, decoupled look-back) all get their turn.
+ * Run time: grids, worker threads, launches. Workers take turns (block.c) from all grids in a round: a
+ * block that has used its slice goes to the end of its grid's list and the worker takes the next grid, so
+ * that an endless kernel starves nobody, and blocks that wait for each other (grid sync, decoupled
+ * look-back) all get on.
  *
- * Locking: engine.lock guards the list of grids, every grid's counters and the pools. A block
- * that runs belongs to its worker alone.
+ * A turn gets several blocks when they are short, by the time that the last ones took: the lock is then taken
+ * once in microseconds. Long blocks are given out one by one, in order. What a turn does not start in time,
+ * it gives back (rest[]), and the lowest number is always the next to start: blocks wait for lower ones.
+ *
+ * Locking: engine.lock guards the list of grids, every grid's second half and the pools. A block that runs
+ * belongs to its thread alone; launch() and what it keeps for itself belong to the dispatcher.
  */
 #define _GNU_SOURCE
-#include <immintrin.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cpu.h"
 
 #define SLICE (1 << 18)         /* budget of a block's turn, about a millisecond or two */
-#define COOP_SLICE (1 << 14)     /* blocks of these wait for each other: short turns */
-#define WARP_TURN (1 << 14)     /* of a warp's turn within it */
-#define INLINE_BUDGET (1 << 15) /* what launch() spends in place */
-#define INLINE_THREADS 2048
+#define COOP_SLICE (1 << 14)    /* blocks of these wait for each other: short turns */
+#define TURN_TICKS 10000u       /* clock ticks of a turn of short blocks: some microseconds */
+#define INLINE_BUDGET (1 << 15) /* of a block that launch() runs in place */
+#define INLINE_TICKS (1u << 17) /* of all of them together: what a hand-over to another thread may cost */
+#define INLINE_THREADS 2048     /* largest grid that is tried in place when nothing is known about its kernel */
 #define INLINE_WORK (1 << 17)   /* multiply-adds of a native grid that runs in place */
 #define MAX_RESIDENT 64         /* started blocks of an ordinary grid */
 #define COOP_RESIDENT 4096
-#define SHARED_GUARD 65536
 #define CTA_POOL 256            /* idle blocks that keep their memory */
 
 static void grid_unlink(struct grid *g)
@@ -41,119 +44,7 @@ static void grid_append(struct engine *e, struct grid *g)
 	e->grids.prev = g;
 }
 
-/* ---- blocks ---------------------------------------------------------------------------- */
-
-/* Activations that an exit or a fault left behind can be used again. */
-static void drop_calls(struct warp *w)
-{
-	while (w->top && w->top != &w->main) {
-		struct frame *f = w->top;
-
-		w->top = f->up;
-		f->up = w->spare;
-		w->spare = f;
-	}
-}
-
-static void cta_free(struct engine *e, struct cta *c)
-{
-	u32 i;
-
-	for (i = 0; i < 32; i++) {
-		drop_calls(&c->warps[i]);
-		while (c->warps[i].spare) {
-			struct frame *f = c->warps[i].spare;
-
-			c->warps[i].spare = f->up;
-			free(f);
-		}
-	}
-	if (c->win)
-		arena_release(e, c->win, c->win_bytes);
-	free(c->mem);
-	free(c);
-}
-
-/* Makes the block's memory fit its grid. Called without the lock: mapping memory takes time. */
-static int cta_prepare(struct engine *e, struct cta *c, struct grid *g)
-{
-	u64 shared = ((u64)g->shared_total + 4095) & ~4095ull;
-	u64 local = (u64)g->local_stride * g->nwarps * LANES;
-	u64 need = local ? shared + SHARED_GUARD + local : shared;
-	size_t regs = ((size_t)g->fn->frame_bytes + 63) & ~(size_t)63;
-	u32 i;
-
-	if (!need)
-		need = 1;
-	if (need + 4096 > c->win_bytes) {
-		if (c->win)
-			arena_release(e, c->win, c->win_bytes);
-		c->win_commit = 0;
-		c->win = arena_alloc(e, need, &c->win_bytes);
-		if (!c->win) {
-			c->win_bytes = 0;
-			return -1;
-		}
-	}
-	if (need > c->win_commit) {
-		u64 up = (need + 65535) & ~65535ull;
-
-		if (up > c->win_bytes - 4096)
-			up = c->win_bytes - 4096;
-		if (arena_commit(c->win, up))
-			return -1;
-		c->win_commit = up;
-	}
-	c->shared = c->win;
-	c->local = c->win + shared + (local ? SHARED_GUARD : 0);
-	if (regs * g->nwarps > c->mem_bytes) {
-		free(c->mem);
-		c->mem_bytes = regs * g->nwarps;
-		c->mem = aligned_alloc(64, c->mem_bytes);
-		if (!c->mem) {
-			c->mem_bytes = 0;
-			return -1;
-		}
-	}
-	c->g = g;
-	c->nwarps = g->nwarps;
-	c->done_warps = c->next_warp = c->slices = 0;
-	c->id[0] = (u32)(c->linear % g->dim[0]);
-	c->id[1] = (u32)(c->linear / g->dim[0] % g->dim[1]);
-	c->id[2] = (u32)(c->linear / g->dim[0] / g->dim[1]);
-	if (c->bar_used)
-		memset(c->bar, 0, sizeof(c->bar));
-	c->bar_used = false;
-	for (i = 0; i < g->nwarps; i++) {
-		struct warp *w = &c->warps[i];
-		u32 n = g->threads - i * LANES;
-
-		w->cta = c;
-		w->index = i;
-		drop_calls(w);
-		w->top = &w->main;
-		w->depth = 0;
-		w->live = n >= LANES ? ~0u : (1u << n) - 1;
-		frame_start(&w->main, g->fn, c->mem + i * regs, w->live);
-		w->main.up = NULL;
-		if (g->fn->npro)
-			w->main.base[1] = g->pool;
-	}
-	return 0;
-}
-
-static struct cta *cta_get(struct engine *e)
-{
-	struct cta *c = e->cta_pool;
-
-	if (c) {
-		e->cta_pool = c->next;
-		e->ncta_pool--;
-		return c;
-	}
-	return calloc(1, sizeof(*c));
-}
-
+/* With the lock held. */
 static void cta_put(struct engine *e, struct cta *c)
 {
 	if (e->ncta_pool >= CTA_POOL) {
@@ -165,145 +56,25 @@ static void cta_put(struct engine *e, struct cta *c)
 	e->ncta_pool++;
 }
 
-/* One report per grid, and none for grids that die with it. */
-static void tell(struct engine *e, struct grid *g, const struct engine_fault *r)
+static struct cta *cta_pooled(struct engine *e)
 {
-	if (!__atomic_exchange_n(&g->status, r->status, __ATOMIC_SEQ_CST)) {
-		u32 zero = 0;
+	struct cta *c = e->cta_pool;
 
-		__atomic_compare_exchange_n(&e->sticky, &zero, r->status, 0, __ATOMIC_SEQ_CST,
-					    __ATOMIC_SEQ_CST);
-		e->env.fault(e->env.owner, r);
+	if (c) {
+		e->cta_pool = c->next;
+		e->ncta_pool--;
 	}
+	return c;
 }
 
-static void report(struct tstate *ts, struct grid *g)
-{
-	struct warp *w = ts->w;
-	struct engine_fault *r = &ts->rep;
-	u32 t;
-
-	if (!r->what)
-		mem_describe(ts);
-	if (!r->what)
-		r->what = "fault";
-	t = w->index * LANES + (u32)(ts->rep_lane < 0 ? 0 : ts->rep_lane);
-	r->fn = g->fn->id;
-	r->kernel = g->fn->name;
-	memcpy(r->block, w->cta->id, sizeof(r->block));
-	r->thread[0] = g->tid[0][t];
-	r->thread[1] = g->tid[1][t];
-	r->thread[2] = g->tid[2][t];
-	r->ptx_line = ts->in ? ts->in->line : 0;
-	tell(ts->e, g, r);
-}
-
-/* Turns of the block's warps until the budget is spent or none can run. */
-static enum run cta_turns(struct engine *e, struct tstate *ts, struct cta *c, s64 left)
-{
-	u32 idle = 0, i;
-	struct warp *w;
-
-	while (left > 0 && !__atomic_load_n(&e->sticky, __ATOMIC_RELAXED)) {
-		w = &c->warps[c->next_warp];
-		if (++c->next_warp == c->nwarps)
-			c->next_warp = 0;
-		if (!w->live || !(w->top->mask | w->top->waiting | w->top->parked)) {
-			if (++idle < c->nwarps)
-				continue;
-			for (i = 0; i < c->nwarps && !c->warps[i].live; i++)
-				;
-			if (i == c->nwarps)
-				return RUN_DONE;
-			/* every thread waits at a barrier that cannot complete */
-			ts->w = &c->warps[i];
-			ts->in = NULL;
-			fault_raise(VGPU_ST_TIMEOUT, __builtin_ctz(ts->w->live), 0,
-				    "deadlock: all threads of the block wait at barriers");
-		}
-		idle = 0;
-		ts->budget = left < WARP_TURN ? left : WARP_TURN;
-		left -= ts->budget + 16;
-		warp_run(ts, w);
-		left += ts->budget > 0 ? ts->budget : 0;
-	}
-	return RUN_BUDGET;
-}
-
-/* One slice of a block, with faults caught. */
-static enum run cta_run(struct engine *e, struct tstate *ts, struct cta *c, s64 budget)
-{
-	enum run r;
-	int why = sigsetjmp(ts->jmp, 0);
-
-	if (why) {
-		ts->armed = 0;
-		_mm_setcsr(0x1f80);
-		if (why == 1) {
-			ts->rep.status = VGPU_ST_ILLEGAL_ADDRESS;
-			ts->rep.address = ts->fault_addr;
-			ts->rep.what = NULL;
-			ts->rep_lane = -1;
-		}
-		report(ts, c->g);
-		return RUN_FAULT;
-	}
-	ts->in = NULL;
-	ts->mxcsr = 0;          /* unknown: the first operation that cares sets it */
-	ts->armed = 1;
-	r = cta_turns(e, ts, c, budget);
-	ts->armed = 0;
-	_mm_setcsr(0x1f80);
-	return r;
-}
-
-/* A tile of a native grid, whole: what it costs is bounded by the tile's size and the depth k. */
-static enum run native_run(struct tstate *ts, struct cta *c)
-{
-	int why = sigsetjmp(ts->jmp, 0);
-	struct engine_fault *r = &ts->rep;
-
-	if (why) {
-		ts->armed = 0;
-		if (why == 1) {
-			r->status = VGPU_ST_ILLEGAL_ADDRESS;
-			r->address = ts->fault_addr;
-			r->what = "access to an operand of a matrix product";
-		}
-		r->fn = r->ptx_line = 0;
-		r->kernel = c->g->job.op == VGPU_OP_GEMM ? "matrix product" : "triangular solve";
-		memset(r->thread, 0, sizeof(r->thread));
-		r->block[0] = (u32)c->linear;
-		r->block[1] = r->block[2] = 0;
-		tell(ts->e, c->g, r);
-		return RUN_FAULT;
-	}
-	ts->armed = 1;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	gemm_tile(ts, &c->g->job, c->linear);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	ts->armed = 0;
-	return RUN_DONE;
-}
-
-/* ---- grids ----------------------------------------------------------------------------- */
-
-static void grid_free(struct engine *e, struct grid *g)
-{
-	u64 n = 65536;
-
-	if (g->pwin)
-		arena_release(e, g->pwin, n);
-	free(g->pool);
-	free(g);
-}
+/* ---- grids, all with the lock held ------------------------------------------------------- */
 
 static bool grid_ended(struct engine *e, const struct grid *g)
 {
 	return !g->running && (g->done_blocks == g->nblocks || g->status || e->sticky);
 }
 
-/* With the lock held: takes the grid out and hands it back; returns its status. */
+/* Takes the grid out; returns its status. */
 static u32 grid_end(struct engine *e, struct grid *g, u64 *cookie)
 {
 	u32 st = g->status;
@@ -321,95 +92,166 @@ static u32 grid_end(struct engine *e, struct grid *g, u64 *cookie)
 	return st;
 }
 
-/* The next block of g to run, or NULL. Sets fresh when it still has to be prepared. */
-static struct cta *grid_pick(struct engine *e, struct grid *g, bool *fresh)
+/* Where the lowest blocks that nobody has started are; at == end: nowhere. */
+static struct range unstarted(const struct grid *g, u32 *rest)
+{
+	struct range r = { g->next_block, g->nblocks };
+	u32 i;
+
+	*rest = GRID_RESTS;
+	for (i = 0; i < g->nrest; i++)
+		if (g->rest[i].at < r.at) {
+			r = g->rest[i];
+			*rest = i;
+		}
+	return r;
+}
+
+/* So many blocks that they take a few microseconds, and never so many that another thread has nothing. */
+static u64 chunk(const struct engine *e, const struct grid *g, u64 left)
+{
+	u64 n = left / (2 * e->nthreads), most = g->est ? TURN_TICKS / g->est : 1;
+
+	if (g->cooperative || g->nrest + g->running >= GRID_RESTS)
+		return 1;
+	n = n < most ? n : most;
+	return n ? n : 1;
+}
+
+/* The next turn of g, if it has one. t->c is the block to go on with, or stays as it is. */
+static bool grid_pick(struct engine *e, struct grid *g, struct turn *t)
 {
 	struct cta *c = g->suspended;
-	bool more = g->next_block < g->nblocks && g->resident < g->max_resident;
+	struct range r;
+	bool more;
+	u32 i;
 
-	*fresh = false;
 	if (g->status || e->sticky)
-		return NULL;
+		return false;
+	r = unstarted(g, &i);
+	more = r.at < r.end && g->resident < g->max_resident;
+	t->g = g;
+	t->at = t->end = 0;
 	/* a block that has run long may be waiting for one that has not started */
 	if (c && !(more && (c->slices >= 16 || g->cooperative))) {
 		g->suspended = c->next;
 		if (!g->suspended)
 			g->tail = &g->suspended;
 		g->running++;
-		return c;
+		t->c = c;
+		t->started = true;
+		return true;
 	}
 	if (!more)
-		return NULL;
-	c = cta_get(e);
-	if (!c) {
-		g->status = VGPU_ST_OUT_OF_MEMORY;
-		return NULL;
-	}
-	c->linear = g->next_block++;
+		return false;
+	t->started = false;
+	t->at = r.at;
+	t->end = r.at + chunk(e, g, r.end - r.at);
+	if (i == GRID_RESTS)
+		g->next_block = t->end;
+	else if (t->end < r.end)
+		g->rest[i].at = t->end;
+	else
+		g->rest[i] = g->rest[--g->nrest];
 	g->resident++;
 	g->running++;
-	*fresh = true;
-	return c;
+	return true;
 }
 
-/* With the lock held: files what became of a block. */
-static void grid_put(struct engine *e, struct grid *g, struct cta *c, enum run r)
+static void wake(struct engine *e, u64 n)
 {
+	if (n >= e->sleepers) {
+		if (e->sleepers)
+			pthread_cond_broadcast(&e->work);
+		return;
+	}
+	while (n--)
+		pthread_cond_signal(&e->work);
+}
+
+static void give_back(struct engine *e, struct turn *t)
+{
+	if (t->at >= t->end)
+		return;
+	/* chunk() left room for it */
+	t->g->rest[t->g->nrest++] = (struct range){ t->at, t->end };
+	t->at = t->end;
+	wake(e, 1);
+}
+
+/* For the kernel's next launch. A single long time may be that of another process on this core. */
+static void learn(struct grid *g, u64 ticks, u64 done)
+{
+	u64 was, now = done == 1 ? ticks : ticks / done + 1;
+
+	g->est = now;
+	if (!g->fn)
+		return;
+	was = __atomic_load_n(&g->fn->est, __ATOMIC_RELAXED);
+	if (was && now > 8 * was)
+		now = 8 * was;
+	__atomic_store_n(&g->fn->est, now, __ATOMIC_RELAXED);
+}
+
+/* Files what became of a turn. True: t->c is still the thread's, with nothing in it. */
+static bool grid_put(struct engine *e, struct turn *t)
+{
+	struct grid *g = t->g;
+	struct cta *c = t->c;
+
 	g->running--;
-	if (r == RUN_BUDGET) {
+	g->done_blocks += t->done;
+	give_back(e, t);
+	if (t->r == RUN_BUDGET) {
 		c->slices++;
 		c->next = NULL;
 		if (!g->suspended)
 			g->tail = &g->suspended;
 		*g->tail = c;
 		g->tail = &c->next;
-		return;
+		g->est = TURN_TICKS;
+		return false;
 	}
-	if (r == RUN_DONE)
-		g->done_blocks++;
+	if (t->done) {
+		learn(g, t->ticks, t->done);
+	}
 	g->resident--;
-	cta_put(e, c);
+	return true;
 }
 
-static enum run run_one(struct engine *e, struct tstate *ts, struct grid *g, struct cta *c, bool fresh,
-			s64 budget)
+void rt_give_back(struct turn *t)
 {
-	if (g->native) {
-		c->g = g;
-		return native_run(ts, c);
-	}
-	if (fresh && cta_prepare(e, c, g) < 0) {
-		u32 zero = 0;
-
-		c->g = g;
-		__atomic_compare_exchange_n(&g->status, &zero, VGPU_ST_OUT_OF_MEMORY, 0, __ATOMIC_SEQ_CST,
-					    __ATOMIC_SEQ_CST);
-		return RUN_FAULT;
-	}
-	return cta_run(e, ts, c, budget);
+	pthread_mutex_lock(&t->e->lock);
+	t->g->est = TURN_TICKS;
+	give_back(t->e, t);
+	pthread_mutex_unlock(&t->e->lock);
 }
+
+/* ---- workers ------------------------------------------------------------------------------ */
 
 static void *worker(void *arg)
 {
 	struct engine *e = arg;
 	struct tstate *ts = tstate_get(e);
+	struct cta *own = cta_new();            /* the block of fresh turns */
+	struct turn t = { .e = e, .listed = true };
 	struct grid *g;
-	struct cta *c;
-	bool fresh;
-	enum run r;
+	bool got;
 	u64 cookie;
 	u32 st;
 
-	if (!ts)
+	if (!ts || !own) {
+		free(own);
 		return NULL;
+	}
 	pthread_mutex_lock(&e->lock);
 	while (!e->stop) {
-		c = NULL;
+		got = false;
 		for (g = e->grids.next; g != &e->grids; g = g->next) {
 			if (grid_ended(e, g))
 				break;
-			c = grid_pick(e, g, &fresh);
-			if (c)
+			got = grid_pick(e, g, &t);
+			if (got)
 				break;
 		}
 		if (g == &e->grids) {
@@ -418,16 +260,37 @@ static void *worker(void *arg)
 			e->sleepers--;
 			continue;
 		}
-		if (c) {
+		if (got) {
 			/* the grid goes to the end: grids share the workers evenly */
 			if (g->next != &e->grids) {
 				grid_unlink(g);
 				grid_append(e, g);
 			}
+			if (!t.started)
+				t.c = own ? own : (own = cta_pooled(e));
 			pthread_mutex_unlock(&e->lock);
-			r = run_one(e, ts, g, c, fresh, g->cooperative ? COOP_SLICE : SLICE);
+			t.budget = g->cooperative ? COOP_SLICE : SLICE;
+			t.limit = 4 * TURN_TICKS;
+			if (!t.started && !own)
+				t.c = own = cta_new();
+			if (t.c) {
+				turn_run(ts, &t);
+			} else {
+				t.done = 0;
+				t.r = RUN_FAULT;
+			}
 			pthread_mutex_lock(&e->lock);
-			grid_put(e, g, c, r);
+			if (!t.c)
+				g->status = VGPU_ST_OUT_OF_MEMORY;
+			if (!grid_put(e, &t)) {
+				if (!t.started)
+					own = NULL;
+			} else if (t.started) {
+				if (own)
+					cta_put(e, t.c);
+				else
+					own = t.c;
+			}
 		}
 		if (grid_ended(e, g)) {
 			grid_unlink(g);
@@ -437,6 +300,8 @@ static void *worker(void *arg)
 			pthread_mutex_lock(&e->lock);
 		}
 	}
+	if (own)
+		cta_put(e, own);
 	pthread_mutex_unlock(&e->lock);
 	tstate_thread_exit();
 	return NULL;
@@ -463,6 +328,15 @@ int rt_start(struct engine *e)
 			e->nthreads++;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return e->nthreads ? 0 : -1;
+}
+
+static void grid_free(struct engine *e, struct grid *g)
+{
+	if (g->pwin)
+		arena_release(e, g->pwin, 65536);
+	free(g->own_tid);
+	free(g->pool);
+	free(g);
 }
 
 void rt_stop(struct engine *e)
@@ -492,10 +366,14 @@ void rt_stop(struct engine *e)
 		e->grid_pool = g->next;
 		grid_free(e, g);
 	}
-	while ((c = e->cta_pool)) {
-		e->cta_pool = c->next;
+	if (e->home)
+		grid_free(e, e->home);
+	while ((c = cta_pooled(e)))
 		cta_free(e, c);
-	}
+	if (e->home_cta)
+		cta_free(e, e->home_cta);
+	for (i = 0; i < e->nshapes; i++)
+		free(e->shape_tid[i]);
 }
 
 /* ---- launch ---------------------------------------------------------------------------- */
@@ -538,21 +416,58 @@ static u32 check_launch(struct engine *e, const struct engine_launch *l, struct 
 	return VGPU_ST_OK;
 }
 
-/* A grid of the pool, with nothing started. */
-static struct grid *grid_get(struct engine *e, u64 nblocks, u64 cookie)
+/* The thread numbers of a block by its shape: x, y and z of each thread of it. NULL: no memory. */
+static const u32 (*shape_tids(struct engine *e, struct grid *g, const u32 *block))[1024]
 {
-	struct grid *g;
+	u32 key = block[0] | block[1] << 11 | block[2] << 22, i, x = 0, y = 0, z = 0, (*t)[1024];
+
+	for (i = 0; i < e->nshapes; i++)
+		if (e->shape[i] == key)
+			return (const u32 (*)[1024])e->shape_tid[i];
+	t = e->nshapes == SHAPES ? g->own_tid : NULL;
+	if (!t)
+		t = malloc(3 * sizeof(*t));
+	if (!t)
+		return NULL;
+	for (i = 0; i < 1024; i++) {
+		t[0][i] = x;
+		t[1][i] = y;
+		t[2][i] = z;
+		if (++x == block[0]) {
+			x = 0;
+			if (++y == block[1]) {
+				y = 0;
+				z++;
+			}
+		}
+	}
+	if (e->nshapes == SHAPES) {
+		g->own_tid = t;
+	} else {
+		e->shape[e->nshapes] = key;
+		e->shape_tid[e->nshapes++] = t;
+	}
+	return (const u32 (*)[1024])t;
+}
+
+/* The grid of the next launch, with nothing started. It is the dispatcher's until it is appended to the list. */
+static struct grid *grid_home(struct engine *e, u64 nblocks, u64 cookie)
+{
+	struct grid *g = e->home;
 	u64 got;
 
-	pthread_mutex_lock(&e->lock);
-	g = e->grid_pool;
-	if (g)
-		e->grid_pool = g->next;
-	pthread_mutex_unlock(&e->lock);
 	if (!g) {
-		g = calloc(1, sizeof(*g));
+		pthread_mutex_lock(&e->lock);
+		g = e->grid_pool;
+		if (g)
+			e->grid_pool = g->next;
+		pthread_mutex_unlock(&e->lock);
+	}
+	if (!g) {
+		g = aligned_alloc(64, (sizeof(*g) + 63) & ~(size_t)63);
 		if (!g)
 			return NULL;
+		memset(g, 0, sizeof(*g));
 		g->e = e;
 		/* the parameters, and behind them the workspace of cooperative launches */
 		g->pwin = arena_alloc(e, 32768 + 4096, &got);
@@ -561,9 +476,10 @@ static struct grid *grid_get(struct engine *e, u64 nblocks, u64 cookie)
 			return NULL;
 		}
 	}
+	e->home = g;
 	g->nblocks = nblocks;
 	g->next_block = g->done_blocks = 0;
-	g->resident = g->running = g->status = 0;
+	g->resident = g->running = g->status = g->nrest = 0;
 	g->suspended = NULL;
 	g->tail = &g->suspended;
 	g->cookie = cookie;
@@ -575,12 +491,24 @@ static struct grid *grid_get(struct engine *e, u64 nblocks, u64 cookie)
 
 static struct grid *grid_make(struct engine *e, const struct engine_launch *l, struct func *fn, u32 threads)
 {
-	struct grid *g = grid_get(e, (u64)l->grid[0] * l->grid[1] * l->grid[2], l->cookie);
-	u32 i;
+	struct grid *g = grid_home(e, (u64)l->grid[0] * l->grid[1] * l->grid[2], l->cookie);
+	bool again;
 
 	if (!g)
 		return NULL;
+	/* the same launch as this grid's last one: its uniform values are there */
+	again = g->fn == fn && g->pool_fn == fn->id && g->shared_bytes == l->shared_bytes &&
+		!memcmp(g->dim, l->grid, sizeof(g->dim)) && !memcmp(g->block, l->block, sizeof(g->block)) &&
+		(!fn->param_bytes || !memcmp((void *)g->pwin, l->params, fn->param_bytes));
+	if (!g->fn || memcmp(g->block, l->block, sizeof(g->block))) {
+		g->tid = shape_tids(e, g, l->block);
+		if (!g->tid) {
+			g->fn = NULL;
+			return NULL;
+		}
+	}
 	g->fn = fn;
+	g->est = __atomic_load_n(&fn->est, __ATOMIC_RELAXED);
 	memcpy(g->dim, l->grid, sizeof(g->dim));
 	memcpy(g->block, l->block, sizeof(g->block));
 	g->threads = threads;
@@ -601,61 +529,52 @@ static struct grid *grid_make(struct engine *e, const struct engine_launch *l, s
 		memset((void *)g->coop_win, 0, 4096);
 		*(u32 *)g->coop_win = 4096;     /* its size; the barrier word follows */
 	}
-	if (memcmp(g->tid_block, g->block, sizeof(g->block))) {
-		u32 x = 0, y = 0, z = 0;
+	return again || uniform_run(e, g) ? g : NULL;
+}
 
-		for (i = 0; i < 1024; i++) {
-			g->tid[0][i] = x;
-			g->tid[1][i] = y;
-			g->tid[2][i] = z;
-			if (++x == g->block[0]) {
-				x = 0;
-				if (++y == g->block[1]) {
-					y = 0;
-					z++;
-				}
-			}
-		}
-		memcpy(g->tid_block, g->block, sizeof(g->block));
-	}
-	if (!uniform_run(e, g)) {
-		pthread_mutex_lock(&e->lock);
-		g->next = e->grid_pool;
-		e->grid_pool = g;
-		pthread_mutex_unlock(&e->lock);
-		return NULL;
-	}
-	return g;
+/* Is it worth while to run the grid here, before others hear of it? */
+static bool is_small(const struct grid *g)
+{
+	if (g->native)
+		return g->small;
+	if (g->nblocks == 1)
+		return g->est < INLINE_TICKS;
+	if (g->cooperative)
+		return false;
+	return g->est ? g->nblocks * g->est < INLINE_TICKS : g->nblocks * g->threads <= INLINE_THREADS;
 }
 
 /*
- * Small grids run here until the budget is spent: a launch of a tiny kernel then costs no hand-over.
- * True: the grid has ended.
+ * Runs a small grid here, as far as a hand-over to another thread would take as long; what is left then goes
+ * to the workers after all. True: the grid has ended.
  */
 static bool run_inline(struct engine *e, struct grid *g)
 {
+	struct turn t = { .e = e, .g = g, .c = e->home_cta, .end = g->nblocks, .limit = INLINE_TICKS,
+			  .budget = INLINE_BUDGET };
 	struct tstate *ts = tstate_get(e);
-	s64 budget = INLINE_BUDGET;
-	bool fresh, ended;
-	struct cta *c;
-	enum run r;
 
-	if (!ts || g->nblocks * g->threads > INLINE_THREADS)
+	if (!ts || !is_small(g))
 		return false;
-	do {
-		pthread_mutex_lock(&e->lock);
-		c = grid_pick(e, g, &fresh);
-		pthread_mutex_unlock(&e->lock);
-		if (!c)
-			return g->status || e->sticky;
-		r = run_one(e, ts, g, c, fresh, budget);
-		pthread_mutex_lock(&e->lock);
-		grid_put(e, g, c, r);
-		ended = grid_ended(e, g);
-		pthread_mutex_unlock(&e->lock);
-		budget -= INLINE_BUDGET / 8;
-	} while (!ended && r == RUN_DONE && budget > 0);
-	return ended;
+	if (!t.c)
+		t.c = e->home_cta = cta_new();
+	if (!t.c)
+		return false;
+	turn_run(ts, &t);
+	g->done_blocks = t.done;
+	g->next_block = t.at;
+	if (t.r == RUN_BUDGET) {
+		t.c->slices = 1;
+		t.c->next = NULL;
+		*g->tail = t.c;
+		g->tail = &t.c->next;
+		g->resident = 1;
+		e->home_cta = NULL;
+		learn(g, INLINE_TICKS, 1);
+	} else if (t.done) {
+		learn(g, t.ticks, t.done);
+	}
+	return g->done_blocks == g->nblocks || g->status || e->sticky;
 }
 
 /* Runs it here or hands it to the workers. */
@@ -665,23 +584,20 @@ static u32 grid_start(struct engine *e, struct grid *g)
 	u32 st;
 
 	if (run_inline(e, g)) {
+		if (g->done_blocks == g->nblocks && !g->status)
+			return VGPU_ST_OK;
+		/* it did start, so its end is told the same way as of any other */
+		e->home = NULL;
 		pthread_mutex_lock(&e->lock);
 		st = grid_end(e, g, &cookie);
 		pthread_mutex_unlock(&e->lock);
-		if (!st)
-			return VGPU_ST_OK;
-		/* it did start, so its end is told the same way as of any other */
 		e->env.done(e->env.owner, cookie, st);
 		return ENGINE_PENDING;
 	}
+	e->home = NULL;
 	pthread_mutex_lock(&e->lock);
 	grid_append(e, g);
-	if (e->sleepers) {
-		if (g->nblocks > 1)
-			pthread_cond_broadcast(&e->work);
-		else
-			pthread_cond_signal(&e->work);
-	}
+	wake(e, g->nblocks);
 	pthread_mutex_unlock(&e->lock);
 	return ENGINE_PENDING;
 }
@@ -721,12 +637,13 @@ u32 rt_gemm(struct engine *e, u32 op, const struct vgpu_body_gemm *b, const stru
 	tiles = gemm_plan(&j, e->nthreads);
 	if (!tiles || tiles >> 48)      /* no memory holds so much; products of counts stay far from their limits */
 		return VGPU_ST_INVALID;
-	g = grid_get(e, tiles, cookie);
+	g = grid_home(e, tiles, cookie);
 	if (!g)
 		return VGPU_ST_OUT_OF_MEMORY;
 	g->fn = NULL;
 	g->native = true;
+	g->small = gemm_work(&j) <= INLINE_WORK;
+	g->est = 0;
 	g->job = j;
-	g->threads = gemm_work(&j) <= INLINE_WORK ? 1 : INLINE_THREADS + 1;
 	return grid_start(e, g);
 }

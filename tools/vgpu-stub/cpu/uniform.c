@@ -162,6 +162,7 @@ bool uniform_run(struct engine *e, struct grid *g)
 	if (!fn->npro)
 		return true;
 	if (fn->cpool_bytes > g->pool_bytes) {
+		g->pool_fn = 0;
 		free(g->pool);
 		g->pool_bytes = (fn->cpool_bytes + 4095) & ~4095u;
 		g->pool = aligned_alloc(64, g->pool_bytes);
@@ -170,7 +171,9 @@ bool uniform_run(struct engine *e, struct grid *g)
 			return false;
 		}
 	}
-	memcpy(g->pool, fn->cpool, fn->cpool_bytes);
+	if (g->pool_fn != fn->id)       /* ids never come back */
+		memcpy(g->pool, fn->cpool, fn->cpool_bytes);
+	g->pool_fn = fn->id;
 	/* a warp with all lanes, as far as these instructions look at it */
 	memset(&f, 0, sizeof(f));
 	f.fn = fn;

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Blocks: their memory, their turns, what becomes of a fault in one.
+ *
+ * A turn is what a thread does between two looks at the list of grids (rt.c): it goes on with a suspended block,
+ * or starts the blocks of a range one after the other on one struct cta. Most blocks end in their first turn, so that
+ * path takes no lock, writes no line that other threads write and gives nothing back in between.
+ */
+#define _GNU_SOURCE
+#include <immintrin.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu.h"
+
+#define WARP_TURN (1 << 14)     /* budget of a warp's turn within a block's */
+#define FIRST_LOOK (1 << 12)    /* a block that needs more does not hold back those behind it */
+#define SHARED_GUARD 65536
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+struct cta *cta_new(void)
+{
+	struct cta *c = aligned_alloc(64, (sizeof(*c) + 63) & ~(size_t)63);
+
+	if (c)
+		memset(c, 0, sizeof(*c));
+	return c;
+}
+
+/* Activations that an exit or a fault left behind can be used again. */
+static void drop_calls(struct warp *w)
+{
+	while (w->top && w->top != &w->main) {
+		struct frame *f = w->top;
+
+		w->top = f->up;
+		f->up = w->spare;
+		w->spare = f;
+	}
+}
+
+void cta_free(struct engine *e, struct cta *c)
+{
+	u32 i;
+
+	for (i = 0; i < 32; i++) {
+		drop_calls(&c->warps[i]);
+		while (c->warps[i].spare) {
+			struct frame *f = c->warps[i].spare;
+
+			c->warps[i].spare = f->up;
+			free(f);
+		}
+	}
+	if (c->win)
+		arena_release(e, c->win, c->win_bytes);
+	free(c->mem);
+	free(c);
+}
+
+/* Makes the block's memory fit its grid. Called without the lock: mapping memory takes time. */
+static int cta_fit(struct engine *e, struct cta *c, struct grid *g)
+{
+	u64 shared = ((u64)g->shared_total + 4095) & ~4095ull;
+	u64 local = (u64)g->local_stride * g->nwarps * LANES;
+	u64 need = local ? shared + SHARED_GUARD + local : shared;
+	u32 i;
+
+	c->gridid = 0;
+	c->g = g;
+	if (!need)
+		need = 1;
+	if (need + 4096 > c->win_bytes) {
+		if (c->win)
+			arena_release(e, c->win, c->win_bytes);
+		c->win_commit = 0;
+		c->win = arena_alloc(e, need, &c->win_bytes);
+		if (!c->win) {
+			c->win_bytes = 0;
+			return -1;
+		}
+	}
+	if (need > c->win_commit) {
+		u64 up = (need + 65535) & ~65535ull;
+
+		if (up > c->win_bytes - 4096)
+			up = c->win_bytes - 4096;
+		if (arena_commit(c->win, up))
+			return -1;
+		c->win_commit = up;
+	}
+	c->shared = c->win;
+	c->local = c->win + shared + (local ? SHARED_GUARD : 0);
+	c->frame_bytes = (g->fn->frame_bytes + 63) & ~63u;
+	if ((size_t)c->frame_bytes * g->nwarps > c->mem_bytes) {
+		free(c->mem);
+		c->mem_bytes = (size_t)c->frame_bytes * g->nwarps;
+		c->mem = aligned_alloc(64, c->mem_bytes);
+		if (!c->mem) {
+			c->mem_bytes = 0;
+			return -1;
+		}
+	}
+	c->nwarps = g->nwarps;
+	for (i = 0; i < g->nwarps; i++) {
+		c->warps[i].cta = c;
+		c->warps[i].index = i;
+	}
+	c->gridid = g->gridid;
+	return 0;
+}
+
+/* A block at its first instruction. The one before it was its left neighbour, if next. */
+static void cta_start(struct cta *c, u64 linear, bool next)
+{
+	struct grid *g = c->g;
+	u32 i;
+
+	c->linear = linear;
+	c->done_warps = c->next_warp = c->slices = 0;
+	/* divisions take as long as a short block */
+	if (linear < g->dim[0]) {
+		c->id[0] = (u32)linear;
+		c->id[1] = c->id[2] = 0;
+	} else if (!next || ++c->id[0] == g->dim[0]) {
+		u64 row = linear / g->dim[0];
+
+		c->id[0] = (u32)(linear % g->dim[0]);
+		c->id[1] = (u32)(row % g->dim[1]);
+		c->id[2] = (u32)(row / g->dim[1]);
+	}
+	if (c->bar_used)
+		memset(c->bar, 0, sizeof(c->bar));
+	c->bar_used = false;
+	for (i = 0; i < c->nwarps; i++) {
+		struct warp *w = &c->warps[i];
+		u32 n = g->threads - i * LANES;
+
+		drop_calls(w);
+		w->top = &w->main;
+		w->depth = 0;
+		w->live = n >= LANES ? ~0u : (1u << n) - 1;
+		frame_start(&w->main, g->fn, c->mem + (size_t)i * c->frame_bytes, w->live);
+		w->main.up = NULL;
+		if (g->fn->npro)
+			w->main.base[1] = g->pool;
+	}
+}
+
+/* ---- faults ------------------------------------------------------------------------------ */
+
+/* One report per grid, and none for grids that die with it. */
+static void tell(struct engine *e, struct grid *g, const struct engine_fault *r)
+{
+	if (!__atomic_exchange_n(&g->status, r->status, __ATOMIC_SEQ_CST)) {
+		u32 zero = 0;
+
+		__atomic_compare_exchange_n(&e->sticky, &zero, r->status, 0, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+		e->env.fault(e->env.owner, r);
+	}
+}
+
+static void report(struct tstate *ts, struct grid *g)
+{
+	struct warp *w = ts->w;
+	struct engine_fault *r = &ts->rep;
+	u32 t;
+
+	if (!r->what)
+		mem_describe(ts);
+	if (!r->what)
+		r->what = "fault";
+	t = w->index * LANES + (u32)(ts->rep_lane < 0 ? 0 : ts->rep_lane);
+	r->fn = g->fn->id;
+	r->kernel = g->fn->name;
+	memcpy(r->block, w->cta->id, sizeof(r->block));
+	r->thread[0] = g->tid[0][t];
+	r->thread[1] = g->tid[1][t];
+	r->thread[2] = g->tid[2][t];
+	r->ptx_line = ts->in ? ts->in->line : 0;
+	tell(ts->e, g, r);
+}
+
+static void report_native(struct tstate *ts, struct cta *c)
+{
+	struct engine_fault *r = &ts->rep;
+	struct grid *g = c->g;
+
+	r->fn = r->ptx_line = 0;
+	r->kernel = g->job.op == VGPU_OP_GEMM ? "matrix product" : "triangular solve";
+	memset(r->thread, 0, sizeof(r->thread));
+	r->block[0] = (u32)c->linear;
+	r->block[1] = r->block[2] = 0;
+	if (!r->what)
+		r->what = "access to an operand of a matrix product";
+	tell(ts->e, g, r);
+}
+
+/* ---- turns ------------------------------------------------------------------------------- */
+
+/* Turns of the block's warps until the budget is spent or none can run. */
+static enum run cta_turns(struct engine *e, struct tstate *ts, struct cta *c, s64 left)
+{
+	u32 idle = 0, i;
+	struct warp *w;
+
+	while (left > 0 && !__atomic_load_n(&e->sticky, __ATOMIC_RELAXED)) {
+		w = &c->warps[c->next_warp];
+		if (++c->next_warp == c->nwarps)
+			c->next_warp = 0;
+		if (!w->live || !(w->top->mask | w->top->waiting | w->top->parked)) {
+			if (++idle < c->nwarps)
+				continue;
+			for (i = 0; i < c->nwarps && !c->warps[i].live; i++)
+				;
+			/* every thread waits at a barrier that cannot complete */
+			ts->w = &c->warps[i];
+			ts->in = NULL;
+			fault_raise(VGPU_ST_TIMEOUT, __builtin_ctz(ts->w->live), 0,
+				    "deadlock: all threads of the block wait at barriers");
+		}
+		idle = 0;
+		ts->budget = left < WARP_TURN ? left : WARP_TURN;
+		left -= ts->budget + 16;
+		if (warp_run(ts, w) == RUN_DONE && ++c->done_warps == c->nwarps)
+			return RUN_DONE;
+		left += ts->budget > 0 ? ts->budget : 0;
+	}
+	return RUN_BUDGET;
+}
+
+static enum run block_run(struct tstate *ts, struct turn *t)
+{
+	enum run r;
+
+	if (t->g->native) {
+		/* whole: what it costs is bounded by the tile's size and the depth k */
+		gemm_tile(ts, &t->g->job, t->c->linear);
+		return RUN_DONE;
+	}
+	if (t->at < t->end && t->listed) {
+		r = cta_turns(t->e, ts, t->c, FIRST_LOOK);
+		if (r == RUN_DONE)
+			return r;
+		rt_give_back(t);
+	}
+	return cta_turns(t->e, ts, t->c, t->budget);
+}
+
+static bool next_block(struct turn *t, bool next)
+{
+	struct cta *c = t->c;
+	struct grid *g = t->g;
+	u32 none = 0;
+
+	if (g->native) {
+		c->g = g;
+		c->gridid = 0;
+		c->linear = t->at++;
+		return true;
+	}
+	if (c->gridid != g->gridid && cta_fit(t->e, c, g) < 0) {
+		__atomic_compare_exchange_n(&g->status, &none, VGPU_ST_OUT_OF_MEMORY, 0, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+		return false;
+	}
+	cta_start(c, t->at++, next);
+	return true;
+}
+
+/* Runs the turn's block or blocks, with faults caught. All that a fault must not forget is in t. */
+void turn_run(struct tstate *ts, struct turn *t)
+{
+	struct engine *e = t->e;
+	u64 start = __builtin_ia32_rdtsc();
+	int why;
+
+	t->r = RUN_FAULT;
+	t->done = 0;
+	if (!t->started && !next_block(t, false))
+		return;
+	why = sigsetjmp(ts->jmp, 0);
+	if (why) {
+		ts->armed = 0;
+		_mm_setcsr(0x1f80);
+		if (why == 1) {
+			ts->rep.status = VGPU_ST_ILLEGAL_ADDRESS;
+			ts->rep.address = ts->fault_addr;
+			ts->rep.what = NULL;
+			ts->rep_lane = -1;
+		}
+		if (t->g->native)
+			report_native(ts, t->c);
+		else
+			report(ts, t->g);
+		t->r = RUN_FAULT;
+		return;
+	}
+	ts->armed = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	for (;;) {
+		ts->in = NULL;
+		ts->mxcsr = 0;          /* unknown: the first operation that cares sets it */
+		t->r = block_run(ts, t);
+		if (t->r != RUN_DONE)
+			break;
+		t->done++;
+		if (t->at >= t->end || __atomic_load_n(&e->sticky, __ATOMIC_RELAXED) ||
+		    __atomic_load_n(&t->g->status, __ATOMIC_RELAXED))
+			break;
+		/* the shortest blocks take little longer than to read the clock */
+		if (!(t->done & 7) && __builtin_ia32_rdtsc() - start > t->limit)
+			break;
+		next_block(t, true);
+	}
+	t->ticks = __builtin_ia32_rdtsc() - start;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	ts->armed = 0;
+	_mm_setcsr(0x1f80);
+}
