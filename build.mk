@@ -336,6 +336,9 @@ $(X)/$(1)/ptxrun: $(call objs,$(1),tests/ptx/ptxrun.c $(CPU))
 $(X)/$(1)/optest: $(call objs,$(1),tests/ptx/optest.c $(CPU))
 	@mkdir -p $$(@D)
 	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
+$(X)/$(1)/jitdiff: $(call objs,$(1),tests/ptx/jitdiff.c $(CPU))
+	@mkdir -p $$(@D)
+	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
 $(X)/$(1)/fatbin_test: $(call objs,$(1),tests/fatbin/fatbin_test.c tools/vgpu-stub/cpu/fatbin.c)
 	@mkdir -p $$(@D)
 	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
@@ -364,7 +367,7 @@ $(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(FW) $(SERVICE))
 	$(CC) $(SAN) -o $@ $^ $(STUB_LIBS)
 
 test-bins: e2e $(SYSTEM) $(addprefix $(U)/plain/,$(filter-out ring_tsan,$(UNITS))) $(addprefix $(U)/asan/,$(filter-out ring_tsan,$(UNITS))) \
-	$(addprefix $(U)/tsan/,$(TSAN)) $(foreach k,plain asan,$(addprefix $(X)/$(k)/,ptxrun optest fatbin_test)) \
+	$(addprefix $(U)/tsan/,$(TSAN)) $(foreach k,plain asan,$(addprefix $(X)/$(k)/,ptxrun optest jitdiff fatbin_test)) \
 	$(addprefix $(Z)/,$(FUZZ)) $(B)/test/san/bin/vgpu-stub $(B)/test/hostile/hostile
 
 $(B)/test/hostile/hostile: $(call objs,plain,$(wildcard tests/hostile/*.c))

@@ -18,6 +18,8 @@ for kind in plain asan; do
 		t "ptx/forms/$mode/$kind" 300 "$T/ptx/$kind/optest" -m $mode
 	done
 done
+t ptx/random/plain 300 "$T/ptx/plain/jitdiff" -n 600 -o "$T/ptx"
+t ptx/random/asan 300 "$T/ptx/asan/jitdiff" -n 60 -s 10000 -o "$T/ptx"
 t fatbin/plain 60 "$T/ptx/plain/fatbin_test" tests/fatbin
 t fatbin/asan 60 "$T/ptx/asan/fatbin_test" tests/fatbin
 

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random kernels, second part (gen.h has the first): operations between lanes, barriers, control flow, and the
+ * frame of a kernel: every register has a value from the start, and is left in memory at the end.
+ */
+#ifndef TESTS_PTX_GEN_KERNEL_H
+#define TESTS_PTX_GEN_KERNEL_H
+
+#include "gen.h"
+
+/* ---- between lanes ----------------------------------------------------------------------------- */
+
+/* All lanes of the warp are here. In a warp that is not full, no lane looks at one that does not exist. */
+static void gen_warp(struct gen *g)
+{
+	static const char *const modes[] = { "bfly", "up", "down", "idx" };
+	unsigned d = gen_pick(g, g->nr), s = gen_pick(g, g->nr), mode = gen_pick(g, 4), width = 8u << gen_pick(g, 3);
+	char text[512];
+
+	switch (gen_pick(g, 6)) {
+	case 0: case 1:
+		if (g->full_warps) {
+			unsigned clamp = ((32 - width) << 8) | (mode == 1 ? 0 : 31);
+
+			if (gen_one_in(g, 3))
+				snprintf(text, sizeof(text), "\tand.b32 %%rx, %%r%u, 31;\n\tshfl.sync.%s.b32 %%r%u|%%p%u, %%r%u, %%rx, %u, -1;\n",
+					 gen_pick(g, g->nr), modes[mode], d, gen_pick(g, g->np), s, clamp);
+			else
+				snprintf(text, sizeof(text), "\tshfl.sync.%s.b32 %%r%u, %%r%u, %u, %u, -1;\n", modes[mode], d, s,
+					 1u << gen_pick(g, 5), clamp);
+			break;
+		}
+		/* fall through */
+	case 2:
+		snprintf(text, sizeof(text), "\trem.u32 %%rx, %%r%u, %%wn;\n\tshfl.sync.idx.b32 %%r%u, %%r%u, %%rx, 31, %s;\n",
+			 gen_pick(g, g->nr), d, s, gen_one_in(g, 2) ? "-1" : "%wm");
+		break;
+	case 3:
+		snprintf(text, sizeof(text), "\tvote.sync.ballot.b32 %%r%u, %%p%u, %%wm;\n", d, gen_pick(g, g->np));
+		break;
+	case 4:
+		snprintf(text, sizeof(text), "\tvote.sync.%s.pred %%p%u, %s%%p%u, %%wm;\n", gen_one_in(g, 2) ? "any" : "all",
+			 gen_pick(g, g->np), gen_one_in(g, 2) ? "!" : "", gen_pick(g, g->np));
+		break;
+	default:
+		if (g->full_warps) {
+			unsigned f = gen_pick(g, g->nf);
+
+			/* a sum over the warp */
+			snprintf(text, sizeof(text), "\tshfl.sync.bfly.b32 %%ft, %%f%u, 16, 31, -1;\n\tadd%s.f32 %%f%u, %%f%u, %%ft;\n"
+				 "\tshfl.sync.bfly.b32 %%ft, %%f%u, 8, 31, -1;\n\tadd%s.f32 %%f%u, %%f%u, %%ft;\n", f, gen_ftz(g), f, f,
+				 f, gen_ftz(g), f, f);
+		} else {
+			snprintf(text, sizeof(text), "\tmatch.any.sync.b32 %%r%u, %%r%u, %%wm;\n", d, s);
+		}
+	}
+	gen_add(g, 0, -1, text);
+}
+
+/* Exactly the lanes of the mask are here. */
+static void gen_masked(struct gen *g)
+{
+	char text[512];
+
+	if (gen_one_in(g, 2))
+		snprintf(text, sizeof(text), "\tvote.sync.ballot.b32 %%r%u, %%p%u, %%mask%d;\n", gen_pick(g, g->nr),
+			 gen_pick(g, g->np), g->mask);
+	else    /* from the first of them */
+		snprintf(text, sizeof(text), "\tbrev.b32 %%rx, %%mask%d;\n\tclz.b32 %%rx, %%rx;\n"
+			 "\tshfl.sync.idx.b32 %%r%u, %%r%u, %%rx, 31, %%mask%d;\n", g->mask, gen_pick(g, g->nr),
+			 gen_pick(g, g->nr), g->mask);
+	gen_add(g, 0, -1, text);
+}
+
+static void gen_list(struct gen *g, unsigned n);
+
+/* All threads of the block: each leaves a value in shared memory and takes another thread's. */
+static void gen_exchange(struct gen *g)
+{
+	int region = gen_region(g), wide = gen_one_in(g, 3);
+	unsigned d = gen_pick(g, wide ? g->nq : g->nr), s = gen_pick(g, wide ? g->nq : g->nr);
+
+	g->exchanging = 1;
+	gen_frame(g, region, "\tst.shared.%s [%%sh%s], %%%c%u;\n", wide ? "u64" : "u32", wide ? "8" : "4", wide ? 'q' : 'r', s);
+	if (gen_one_in(g, 2))
+		gen_list(g, 1 + gen_pick(g, 3));
+	gen_frame(g, region, "\tbar.sync 0;\n");
+	if (gen_one_in(g, 3))
+		gen_list(g, 1 + gen_pick(g, 3));
+	if (gen_one_in(g, 3))   /* the same of all */
+		gen_frame(g, region, "\tld.shared.%s %%%c%u, [sh];\n", wide ? "u64" : "u32", wide ? 'q' : 'r', d);
+	else
+		gen_frame(g, region, "\tadd.u32 %%rx, %%lin, %u;\n\trem.u32 %%rx, %%rx, %%n;\n\tmul.lo.u32 %%rx, %%rx, %u;\n"
+			  "\tadd.u32 %%rx, %%rx, %%shb;\n\tld.shared.%s %%%c%u, [%%rx];\n", gen_pick(g, 64), wide ? 8 : 4,
+			  wide ? "u64" : "u32", wide ? 'q' : 'r', d);
+	gen_frame(g, region, "\tbar.sync 0;\n");
+	gen_region_end(g, region);
+	g->exchanging = 0;
+}
+
+/* A barrier that counts, and gives every thread the same number. */
+static void gen_bar_red(struct gen *g)
+{
+	char text[256];
+
+	if (gen_one_in(g, 2))
+		snprintf(text, sizeof(text), "\tbar.red.popc.u32 %%u%u, 0, %%p%u;\n", gen_pick(g, g->nu), gen_pick(g, g->np));
+	else
+		snprintf(text, sizeof(text), "\tbar.red.%s.pred %%v%u, 0, %%p%u;\n", gen_one_in(g, 2) ? "and" : "or",
+			 gen_pick(g, 4), gen_pick(g, g->np));
+	gen_add(g, 0, -1, text);
+}
+
+/* ---- control flow ------------------------------------------------------------------------------ */
+
+/* Sets %ip<depth> to a condition that keeps `ctx` threads together. */
+static void gen_condition(struct gen *g, int region, enum gen_ctx ctx)
+{
+	char r[32];
+
+	if (ctx == TOGETHER)
+		gen_frame(g, region, "\tand.b32 %%ux, %%u%u, %u;\n\tsetp.eq.u32 %%ip%u, %%ux, 0;\n", gen_pick(g, g->nu),
+			  1u << gen_pick(g, 3), g->depth);
+	else if (ctx == BY_WARP)
+		gen_frame(g, region, "\tand.b32 %%rx, %%warp, 1;\n\tsetp.eq.u32 %%ip%u, %%rx, %u;\n", g->depth, gen_pick(g, 2));
+	else if (gen_one_in(g, 3))
+		gen_frame(g, region, "\tmov.pred %%ip%u, %%p%u;\n", g->depth, gen_pick(g, g->np));
+	else if (gen_one_in(g, 3))
+		gen_frame(g, region, "\tsetp.lt.u32 %%ip%u, %%lane, %u;\n", g->depth, gen_pick(g, 33));
+	else if (gen_one_in(g, 3))
+		gen_frame(g, region, "\tsetp.gtu.f32 %%ip%u, %%f%u, %%f%u;\n", g->depth, gen_pick(g, g->nf), gen_pick(g, g->nf));
+	else {
+		gen_r(g, 0, r, sizeof(r));
+		gen_frame(g, region, "\tand.b32 %%rx, %s, %u;\n\tsetp.ne.u32 %%ip%u, %%rx, 0;\n", r, 1 + gen_pick(g, 7), g->depth);
+	}
+}
+
+static enum gen_ctx gen_split(struct gen *g)
+{
+	unsigned x = gen_pick(g, 8);
+	enum gen_ctx c = x < 2 ? TOGETHER : x < 3 ? BY_WARP : APART;
+
+	return c < g->ctx ? g->ctx : c;
+}
+
+static void gen_if(struct gen *g)
+{
+	enum gen_ctx outer = g->ctx, inner = gen_split(g);
+	unsigned label = g->labels++, n = 1 + gen_pick(g, 6), targets = g->ntargets;
+	int region = gen_region(g), other = gen_one_in(g, 2), mask = g->mask;
+	/* the condition keeps together who it can; threads that were apart before may still agree */
+	enum gen_ctx split = inner == outer && outer == APART && gen_one_in(g, 4) ? TOGETHER : inner;
+	int masked = inner == APART && outer <= BY_WARP && gen_one_in(g, 3);
+
+	gen_condition(g, region, split);
+	if (masked)
+		gen_frame(g, region, "\tvote.sync.ballot.b32 %%mask%u, %%ip%u, %%wm;\n", g->depth, g->depth);
+	gen_frame(g, region, "\t@!%%ip%u bra%s %s%u;\n", g->depth, split == TOGETHER && gen_one_in(g, 2) && inner == TOGETHER ?
+		  ".uni" : "", other ? "ELSE" : "END", label);
+	g->ctx = inner;
+	g->depth++;
+	g->mask = masked ? (int)g->depth - 1 : -1;
+	if (masked)
+		g->ntargets = 0;        /* nobody leaves before the others are done with him */
+	else if (inner == APART && g->ntargets < 16)
+		g->targets[g->ntargets++] = label;
+	gen_list(g, n);
+	if (other) {
+		gen_frame(g, region, "\tbra END%u;\nELSE%u:\n", label, label);
+		g->mask = -1;
+		gen_list(g, 1 + gen_pick(g, 6));
+	}
+	gen_frame(g, region, "END%u:\n", label);
+	gen_region_end(g, region);
+	g->depth--;
+	g->ctx = outer;
+	g->mask = mask;
+	g->ntargets = targets;
+}
+
+static void gen_loop(struct gen *g)
+{
+	enum gen_ctx outer = g->ctx, inner = gen_split(g);
+	unsigned label = g->labels++, targets = g->ntargets, depth = g->depth;
+	int region = gen_region(g), mask = g->mask, middle = inner == APART && gen_one_in(g, 6);
+	char r[32];
+
+	if (inner == BY_WARP)
+		inner = APART;
+	/* %tc: how often. A block's own number, or each thread's, perhaps none at all. */
+	if (inner == TOGETHER)
+		gen_frame(g, region, "\tand.b32 %%tc%u, %%u%u, 3;\n\tadd.u32 %%tc%u, %%tc%u, %u;\n", depth, gen_pick(g, g->nu),
+			  depth, depth, gen_pick(g, 2));
+	else if (gen_one_in(g, 3))
+		gen_frame(g, region, "\tmov.u32 %%tc%u, %u;\n", depth, 1 + gen_pick(g, 5));
+	else {
+		gen_r(g, 0, r, sizeof(r));
+		gen_frame(g, region, "\tand.b32 %%tc%u, %s, %u;\n", depth, r, 1 + gen_pick(g, 7));
+	}
+	gen_frame(g, region, "\tmov.u32 %%lc%u, 0;\n", depth);
+	if (middle)     /* some enter in the middle */
+		gen_frame(g, region, "\t@%%p%u bra MID%u;\n", gen_pick(g, g->np), label);
+	gen_frame(g, region, "\tsetp.ge.u32 %%ip%u, %%lc%u, %%tc%u;\n\t@%%ip%u bra END%u;\nLOOP%u:\n", depth, depth, depth, depth,
+		  label, label);
+	g->ctx = inner;
+	g->depth++;
+	g->loops++;
+	g->mask = -1;
+	g->uniform_loops += inner == TOGETHER;
+	if (inner == APART && g->ntargets < 16)
+		g->targets[g->ntargets++] = label;
+	/* its counter is a value like any other */
+	if (gen_one_in(g, 2)) {
+		char text[128];
+
+		snprintf(text, sizeof(text), "\tmad.lo.u32 %%%c%u, %%lc%u, %u, %%%c0;\n", inner == TOGETHER ? 'u' : 'r',
+			 gen_pick(g, inner == TOGETHER ? g->nu : g->nr), depth, 4 * gen_pick(g, 40), inner == TOGETHER ? 'u' : 'r');
+		gen_add(g, 0, -1, text);
+	}
+	gen_list(g, 2 + gen_pick(g, 6));
+	if (middle)
+		gen_frame(g, region, "MID%u:\n", label);
+	if (inner == APART && gen_one_in(g, 3)) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "\t@%%p%u bra CONT%u;\n", gen_pick(g, g->np), label);
+		gen_add(g, 0, -1, text);
+	}
+	gen_list(g, 1 + gen_pick(g, 4));
+	gen_frame(g, region, "CONT%u:\n\tadd.u32 %%lc%u, %%lc%u, 1;\n\tsetp.lt.u32 %%ip%u, %%lc%u, %%tc%u;\n"
+		  "\t@%%ip%u bra LOOP%u;\nEND%u:\n", label, depth, depth, depth, depth, depth, depth, label, label);
+	gen_region_end(g, region);
+	g->uniform_loops -= inner == TOGETHER;
+	g->loops--;
+	g->depth--;
+	g->ctx = outer;
+	g->mask = mask;
+	g->ntargets = targets;
+}
+
+static void gen_switch(struct gen *g)
+{
+	enum gen_ctx outer = g->ctx;
+	unsigned label = g->labels++, targets = g->ntargets, ways = 2 + gen_pick(g, 3);
+	int region = gen_region(g), mask = g->mask, together = outer == TOGETHER && gen_one_in(g, 3);
+	char list[128] = "";
+
+	for (unsigned i = 0; i < ways; i++)
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%sWAY%u_%u", i ? ", " : "", label, i);
+	gen_frame(g, region, "\trem.u32 %%rx, %%%c%u, %u;\nTAB%u: .branchtargets %s;\n\tbrx.idx %%rx, TAB%u;\n",
+		  together ? 'u' : 'r', gen_pick(g, together ? g->nu : g->nr), ways, label, list, label);
+	g->ctx = together ? TOGETHER : APART;
+	g->mask = -1;
+	if (!together && g->ntargets < 16)
+		g->targets[g->ntargets++] = label;
+	g->depth++;
+	for (unsigned i = 0; i < ways; i++) {
+		gen_frame(g, region, "WAY%u_%u:\n", label, i);
+		gen_list(g, 1 + gen_pick(g, 3));
+		if (!gen_one_in(g, 4))
+			gen_frame(g, region, "\tbra END%u;\n", label);
+	}
+	gen_frame(g, region, "END%u:\n", label);
+	gen_region_end(g, region);
+	g->depth--;
+	g->ctx = outer;
+	g->mask = mask;
+	g->ntargets = targets;
+}
+
+static void gen_call(struct gen *g)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "\t{\n\t.param .b32 a0;\n\t.param .b32 a1;\n\t.param .b32 rv;\n\tst.param.b32 [a0], %%r%u;\n"
+		 "\tst.param.b32 [a1], %%r%u;\n\tcall%s (rv), helper, (a0, a1);\n\tld.param.b32 %%r%u, [rv];\n\t}\n",
+		 gen_pick(g, g->nr), gen_pick(g, g->nr), g->ctx == TOGETHER ? ".uni" : "", gen_pick(g, g->nr));
+	gen_add(g, 0, -1, text);
+}
+
+static void gen_one(struct gen *g)
+{
+	unsigned x = gen_pick(g, 100);
+	char text[64];
+
+	if (g->mask >= 0 && gen_one_in(g, 4)) {
+		gen_masked(g);
+	} else if (g->ctx <= BY_WARP && gen_one_in(g, 8)) {
+		gen_warp(g);
+	} else if (g->ctx == TOGETHER && !g->exchanging && gen_one_in(g, 12)) {
+		gen_exchange(g);
+	} else if (g->ctx == TOGETHER && !g->exchanging && gen_one_in(g, 30)) {
+		gen_bar_red(g);
+	} else if (x < 55 || g->depth > 4) {
+		gen_arith(g);
+	} else if (x < 67) {
+		gen_load(g);
+	} else if (x < 77) {
+		gen_own(g);
+	} else if (x < 79) {
+		gen_atomic(g);
+	} else if (x < 81 && g->calls) {
+		gen_call(g);
+	} else if (x < 84 && g->ntargets) {
+		/* ahead, out of what is around here */
+		snprintf(text, sizeof(text), "\t@%s%%p%u bra END%u;\n", gen_one_in(g, 2) ? "!" : "", gen_pick(g, g->np),
+			 g->targets[gen_pick(g, g->ntargets)]);
+		gen_add(g, 0, -1, text);
+	} else if (x < 91 && g->budget > 4) {
+		gen_if(g);
+	} else if (x < 96 && g->loops < 3 && g->budget > 6) {
+		gen_loop(g);
+	} else if (x < 97 && g->budget > 6) {
+		gen_switch(g);
+	} else {
+		gen_arith(g);
+	}
+}
+
+static void gen_list(struct gen *g, unsigned n)
+{
+	while (n-- && g->budget) {
+		g->budget--;
+		gen_one(g);
+	}
+}
+
+/* ---- a whole kernel ---------------------------------------------------------------------------- */
+
+/* What a thread leaves at the end: 8 bytes for each register; integers, then floats, then doubles. */
+static unsigned gen_slots(const struct gen *g)
+{
+	return g->nr + g->nu + g->nq + g->nh + g->nf + g->nd + g->np + 4;
+}
+
+static char gen_slot_kind(const struct gen *g, unsigned slot)
+{
+	unsigned ints = g->nr + g->nu + g->nq + g->nh + g->np + 4;
+
+	return slot < ints ? 'i' : slot < ints + g->nf ? 'f' : 'd';
+}
+
+static void gen_dump(struct gen *g, unsigned *slot, const char *type, const char *reg)
+{
+	unsigned n = gen_slots(g);
+	char text[256], set[64] = "";
+
+	if (reg[1] == 'p' || reg[1] == 'v') {
+		snprintf(set, sizeof(set), "\tselp.u32 %%ry, 1, 0, %s;\n", reg);
+		reg = "%ry";
+	}
+
+	/* one value of all threads in a row, or all values of a thread */
+	if (g->soa)
+		snprintf(text, sizeof(text), "%s\tmad.lo.u32 %%rx, %%total, %u, %%gtid;\n\tmad.wide.u32 %%qx, %%rx, 8, %%dump;\n"
+			  "\tst.global.%s [%%qx], %s;\n", set, *slot, type, reg);
+	else
+		snprintf(text, sizeof(text), "%s\tmad.wide.u32 %%qx, %%gtid, %u, %%dump;\n\tst.global.%s [%%qx+%u], %s;\n", set,
+			 n * 8, type, *slot * 8, reg);
+	gen_add(g, 0, -1, text);
+	++*slot;
+}
+
+/* A register's first value. */
+static void __attribute__((format(printf, 4, 5))) gen_first(struct gen *g, char letter, unsigned i, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	gen_add(g, 1, -1, text);
+	snprintf(g->unit[g->units - 1].reg, sizeof(g->unit[0].reg), "%%%c%u", letter, i % 1000);
+}
+
+static void gen_prologue(struct gen *g)
+{
+	gen_frame(g, -1,
+		  ".version 7.0\n.target sm_70\n.address_size 64\n\n"
+		  ".func (.param .b32 r) helper(.param .b32 a, .param .b32 b)\n{\n\t.reg .b32 %%x<5>;\n\t.reg .pred %%q;\n"
+		  "\tld.param.b32 %%x0, [a];\n\tld.param.b32 %%x1, [b];\n\tand.b32 %%x2, %%x1, 3;\n"
+		  "MORE:\n\tmad.lo.u32 %%x0, %%x0, 5, %%x1;\n\tsetp.eq.u32 %%q, %%x2, 0;\n\t@%%q bra OUT;\n"
+		  "\tsub.u32 %%x2, %%x2, 1;\n\tbra MORE;\nOUT:\n\tst.param.b32 [r], %%x0;\n\tret;\n}\n\n"
+		  ".visible .entry k(.param .u64 in, .param .u64 own, .param .u64 dump, .param .u64 acc, .param .u32 pn, .param .u32 pm)\n{\n"
+		  "\t.reg .b32 %%r<%u>, %%u<%u>, %%tc<12>, %%lc<12>, %%mask<12>;\n\t.reg .b64 %%q<%u>;\n\t.reg .b16 %%h<%u>;\n"
+		  "\t.reg .f32 %%f<%u>;\n\t.reg .f64 %%d<%u>;\n\t.reg .pred %%p<%u>, %%v<4>, %%ip<12>;\n"
+		  "\t.reg .b32 %%rx, %%ry, %%ux, %%lin, %%lane, %%warp, %%tx, %%ty, %%tz, %%gtid, %%n, %%nx, %%ny, %%cx, %%pn, %%pm, %%wn, %%wm,"
+		  " %%total, %%sh4, %%sh8, %%shb;\n"
+		  "\t.reg .b64 %%qx, %%in, %%own, %%dump, %%acc, %%lo;\n\t.reg .b16 %%hx, %%hy;\n\t.reg .f32 %%ft;\n\t.reg .pred %%po;\n"
+		  "\t.shared .align 16 .b8 sh[%u];\n%s",
+		  g->nr, g->nu, g->nq, g->nh, g->nf, g->nd, g->np, GEN_MAX_THREADS * 8,
+		  g->local ? "\t.local .align 16 .b8 lo[64];\n" : "");
+	g->unit[g->units - 1].head = 1;
+	gen_frame(g, -1,
+		  "\tmov.u32 %%tx, %%tid.x;\n\tmov.u32 %%ty, %%tid.y;\n\tmov.u32 %%tz, %%tid.z;\n\tmov.u32 %%nx, %%ntid.x;\n"
+		  "\tmov.u32 %%ny, %%ntid.y;\n\tmov.u32 %%cx, %%ctaid.x;\n\tmad.lo.u32 %%lin, %%tz, %%ny, %%ty;\n"
+		  "\tmad.lo.u32 %%lin, %%lin, %%nx, %%tx;\n\tmov.u32 %%n, %%ntid.z;\n\tmul.lo.u32 %%n, %%n, %%ny;\n"
+		  "\tmul.lo.u32 %%n, %%n, %%nx;\n\tmad.lo.u32 %%gtid, %%cx, %%n, %%lin;\n\tmov.u32 %%total, %%nctaid.x;\n"
+		  "\tmul.lo.u32 %%total, %%total, %%n;\n\tshr.u32 %%warp, %%lin, 5;\n%s"
+		  "\tand.b32 %%rx, %%lin, -32;\n\tsub.u32 %%wn, %%n, %%rx;\n\tmin.u32 %%wn, %%wn, 32;\n"
+		  "\tmov.u32 %%wm, -1;\n\tsub.u32 %%ry, 32, %%wn;\n\tshr.u32 %%wm, %%wm, %%ry;\n"
+		  "\tmov.u32 %%shb, sh;\n\tmad.lo.u32 %%sh4, %%lin, 4, %%shb;\n\tmad.lo.u32 %%sh8, %%lin, 8, %%shb;\n"
+		  "\tld.param.u64 %%in, [in];\n\tld.param.u64 %%own, [own];\n\tld.param.u64 %%dump, [dump];\n\tld.param.u64 %%acc, [acc];\n"
+		  "\tld.param.u32 %%pn, [pn];\n\tld.param.u32 %%pm, [pm];\n\tmad.wide.u32 %%own, %%gtid, %u, %%own;\n",
+		  gen_one_in(g, 2) ? "\tmov.u32 %lane, %laneid;\n" : "\tand.b32 %lane, %lin, 31;\n", GEN_OWN_BYTES);
+	if (gen_one_in(g, 2))
+		gen_frame(g, -1, "\tcvta.to.global.u64 %%in, %%in;\n\tcvta.to.global.u64 %%own, %%own;\n\tcvta.to.global.u64 %%dump, %%dump;\n");
+	if (g->local)
+		gen_frame(g, -1, "\tmov.u64 %%lo, lo;\n\tmov.u64 %%qx, 0;\n\tst.local.v2.u64 [%%lo], {%%qx, %%qx};\n"
+			  "\tst.local.v2.u64 [%%lo+16], {%%qx, %%qx};\n\tst.local.v2.u64 [%%lo+32], {%%qx, %%qx};\n"
+			  "\tst.local.v2.u64 [%%lo+48], {%%qx, %%qx};\n");
+	/* every register has a value from the start: threads' own, from the input */
+	gen_frame(g, -1, "\tand.b32 %%rx, %%gtid, 1023;\n\tmad.wide.u32 %%qx, %%rx, 8, %%in;\n");
+	for (unsigned i = 0; i < g->nr; i++)
+		gen_first(g, 'r', i, i % 3 == 0 ? "\tld.global.u32 %%r%u, [%%qx+%u];\n" : i % 3 == 1 ? "\tadd.u32 %%r%u, %%lin, %u;\n" :
+			  "\txor.b32 %%r%u, %%gtid, %u;\n", i, i * 64);
+	for (unsigned i = 0; i < g->nu; i++)
+		gen_first(g, 'u', i, i % 3 == 0 ? "\tld.global.u32 %%u%u, [%%in+%u];\n" : i % 3 == 1 ? "\tadd.u32 %%u%u, %%pn, %u;\n" :
+			  "\tadd.u32 %%u%u, %%cx, %u;\n", i, i * 4);
+	for (unsigned i = 0; i < g->nq; i++)
+		gen_first(g, 'q', i, "\tld.global.u64 %%q%u, [%%qx+%u];\n", i, i * 72);
+	for (unsigned i = 0; i < g->nh; i++)
+		gen_first(g, 'h', i, "\tld.global.u16 %%h%u, [%%qx+%u];\n", i, i * 10 + 2);
+	for (unsigned i = 0; i < g->nf; i++)
+		gen_first(g, 'f', i, i % 4 == 3 ? "\tcvt.rn.f32.u32 %%f%u, %%lin;\n" : "\tld.global.f32 %%f%u, [%%qx+%u];\n", i,
+			  i * 40 + 16384);
+	for (unsigned i = 0; i < g->nd; i++)
+		gen_first(g, 'd', i, "\tcvt.f64.f32 %%d%u, %%f%u;\n", i, i % g->nf);
+	for (unsigned i = 0; i < g->np; i++)
+		gen_first(g, 'p', i, "\tand.b32 %%rx, %%r%u, %u;\n\tsetp.ne.u32 %%p%u, %%rx, 0;\n", i % g->nr, 1u << i, i);
+	for (unsigned i = 0; i < 4; i++)
+		gen_first(g, 'v', i, "\tand.b32 %%ux, %%u%u, %u;\n\tsetp.eq.u32 %%v%u, %%ux, 0;\n", i % g->nu, 1u << i, i);
+}
+
+/* The units of kernel `seed`; gen_free afterwards. */
+static void gen_make(struct gen *g, uint64_t seed, int approx)
+{
+	unsigned slot = 0, big;
+	char reg[16];
+
+	memset(g, 0, sizeof(*g));
+	g->state = seed * 0x9e3779b97f4a7c15ull + 0x1234567;
+	g->state |= !g->state;
+	for (int i = 0; i < 8; i++)
+		gen_rng(g);
+	big = gen_one_in(g, 6) ? 4 : 1;
+	g->nr = (4 + gen_pick(g, 8)) * big;
+	g->nu = 3 + gen_pick(g, 4);
+	g->nq = (2 + gen_pick(g, 3)) * big;
+	g->nh = 2 + gen_pick(g, 3);
+	g->nf = (3 + gen_pick(g, 6)) * big;
+	g->nd = 1 + gen_pick(g, 2) * big;
+	g->np = 3 + gen_pick(g, 4);
+	g->full_warps = gen_one_in(g, 2);
+	g->ftz = (int)gen_pick(g, 3);
+	g->calls = gen_one_in(g, 8);
+	g->local = gen_one_in(g, 4);
+	g->approx = approx;
+	g->soa = gen_one_in(g, 2);
+	g->mask = -1;
+	g->budget = gen_one_in(g, 8) ? 200 : 8 + gen_pick(g, 60);
+	gen_prologue(g);
+	gen_list(g, g->budget);
+	/* some threads end before the others, or all go on */
+	if (gen_one_in(g, 4)) {
+		int region = gen_region(g);
+
+		gen_frame(g, region, "\t@%%p%u ret;\n", gen_pick(g, g->np));
+		gen_region_end(g, region);
+	}
+	for (unsigned i = 0; i < g->nr; i++) {
+		snprintf(reg, sizeof(reg), "%%r%u", i);
+		gen_dump(g, &slot, "u32", reg);
+	}
+	for (unsigned i = 0; i < g->nu; i++) {
+		snprintf(reg, sizeof(reg), "%%u%u", i);
+		gen_dump(g, &slot, "u32", reg);
+	}
+	for (unsigned i = 0; i < g->nq; i++) {
+		snprintf(reg, sizeof(reg), "%%q%u", i);
+		gen_dump(g, &slot, "u64", reg);
+	}
+	for (unsigned i = 0; i < g->nh; i++) {
+		snprintf(reg, sizeof(reg), "%%h%u", i);
+		gen_dump(g, &slot, "u16", reg);
+	}
+	for (unsigned i = 0; i < g->np + 4; i++) {
+		snprintf(reg, sizeof(reg), "%%%c%u", i < g->np ? 'p' : 'v', i < g->np ? i : i - g->np);
+		gen_dump(g, &slot, "u32", reg);
+	}
+	for (unsigned i = 0; i < g->nf; i++) {
+		snprintf(reg, sizeof(reg), "%%f%u", i);
+		gen_dump(g, &slot, "f32", reg);
+	}
+	for (unsigned i = 0; i < g->nd; i++) {
+		snprintf(reg, sizeof(reg), "%%d%u", i);
+		gen_dump(g, &slot, "f64", reg);
+	}
+	gen_frame(g, -1, "\tret;\n}\n");
+}
+
+static void gen_free(struct gen *g)
+{
+	for (unsigned i = 0; i < g->units; i++)
+		free(g->unit[i].text);
+	g->units = 0;
+}
+
+#endif

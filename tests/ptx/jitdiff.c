@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Differential test: random kernels (gen.h) run by the interpreter and by the JIT on the same memory must leave
+ * the same memory. A kernel that does not is made smaller for as long as it does not, and written to a file.
+ *
+ * Build: tests/ptx/jitdiff.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
+ * Usage: jitdiff [-n KERNELS] [-s FIRST_SEED] [-m MODE] [-a] [-o FOLDER] [-k] [FILE...]
+ *        -m: what the interpreter is compared with, jit by default; -a: with approximate operations, bit for bit too;
+ *        -k prints the kernels; -o: where mismatches are written (.); FILE: one that was written, runs again
+ *        exit 0 no mismatch, 1 some
+ *
+ * Every kernel runs in a child process: a crash or an endless loop is a mismatch like others.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gen_kernel.h"
+#include "rig.h"
+
+#define LAUNCHES 2
+#define MAX_TOTAL 2048u         /* threads of a grid */
+#define SECONDS 5               /* that a launch may take */
+#define SHRINK_SECONDS 40
+#define FILE_BYTES (1u << 20)
+
+enum { SAME = 0, DIFFERENT = 1, INVALID = 2, CRASH = 3 };       /* what became of a kernel; exit status of its child */
+
+struct shape { uint32_t grid, block[3]; };
+
+/* Everything that a kernel's runs have in common. */
+struct plan {
+	uint64_t seed;
+	const struct gen *g;    /* for the layout of its memory */
+	struct shape shape[LAUNCHES];
+	unsigned cores;
+};
+
+struct memory {
+	unsigned char *in, *own, *dump, *acc;
+};
+
+struct outcome {
+	uint32_t status[LAUNCHES];
+	unsigned char *bytes[LAUNCHES];         /* own, dump, acc */
+	char why[512];
+};
+
+static uint32_t other_mode = ENGINE_MODE_JIT;
+static int approximate, show_kernels;
+static const char *folder = ".";
+
+/* ---- what a kernel is run on ------------------------------------------------------------------- */
+
+static void make_plan(struct plan *p, uint64_t seed, const struct gen *g)
+{
+	static const uint32_t full[][3] = { { 32, 1, 1 }, { 64, 1, 1 }, { 128, 1, 1 }, { 256, 1, 1 }, { 32, 4, 1 }, { 16, 4, 1 },
+					    { 8, 8, 2 }, { 96, 1, 1 }, { 512, 1, 1 }, { 2, 32, 1 }, { 64, 2, 1 } };
+	static const uint32_t ragged[][3] = { { 1, 1, 1 }, { 7, 1, 1 }, { 31, 1, 1 }, { 33, 1, 1 }, { 50, 1, 1 }, { 100, 1, 1 },
+					      { 129, 1, 1 }, { 5, 3, 1 }, { 33, 2, 1 }, { 7, 3, 3 }, { 300, 1, 1 }, { 3, 40, 1 } };
+	struct gen r = { .state = seed * 0x2545f4914f6cdd1dull + 99 };
+
+	for (int i = 0; i < 8; i++)
+		gen_rng(&r);
+	p->seed = seed;
+	p->g = g;
+	p->cores = 1 + gen_pick(&r, 2);
+	for (int i = 0; i < LAUNCHES; i++) {
+		const uint32_t *b = g->full_warps ? full[gen_pick(&r, GEN_COUNT(full))] : ragged[gen_pick(&r, GEN_COUNT(ragged))];
+		uint32_t most = MAX_TOTAL / (b[0] * b[1] * b[2]);
+
+		memcpy(p->shape[i].block, b, sizeof(p->shape[i].block));
+		p->shape[i].grid = 1 + gen_pick(&r, most < 9 ? most : 9);
+	}
+}
+
+static uint32_t threads_of(const struct shape *s)
+{
+	return s->grid * s->block[0] * s->block[1] * s->block[2];
+}
+
+static size_t result_bytes(const struct plan *p, int launch)
+{
+	return threads_of(&p->shape[launch]) * (GEN_OWN_BYTES + 8ull * gen_slots(p->g)) + GEN_ACC * 4;
+}
+
+/* First half: integers of all sizes; second: floats of all kinds. */
+static void fill_input(unsigned char *in, uint64_t seed)
+{
+	static const uint32_t floats[] = { 0, 0x80000000, 1, 0x80000001, 0x007fffff, 0x00800000, 0x3f800000, 0xbf800000, 0x3f000000,
+		0x40490fdb, 0x477fe000, 0x4effffff, 0x4f000000, 0xcf000000, 0x4f800000, 0x7f7fffff, 0xff7fffff, 0x7f800000,
+		0xff800000, 0x7fc00000, 0xffc00000, 0x7f800001, 0x33800000, 0x7e800000, 0x00000123, 0x3fc00000 };
+	struct gen r = { .state = seed + 77 };
+
+	for (unsigned i = 0; i < GEN_IN_BYTES; i += 4) {
+		uint32_t v = (uint32_t)gen_rng(&r);
+
+		if (i < GEN_IN_BYTES / 2)
+			v = gen_one_in(&r, 3) ? v & 0xff : gen_one_in(&r, 4) ? v | 0xffff0000 : v;
+		else if (gen_one_in(&r, 3))
+			v = floats[gen_pick(&r, GEN_COUNT(floats))];
+		else if (gen_one_in(&r, 2))
+			v = 0x3f000000 + (v & 0x80ffffff);
+		memcpy(in + i, &v, 4);
+	}
+}
+
+/* ---- one run ------------------------------------------------------------------------------------ */
+
+static int start_and_wait(struct rig *r, const struct plan *p, int launch, uint32_t fn, const struct memory *m,
+			  struct outcome *out)
+{
+	const struct shape *s = &p->shape[launch];
+	struct { void *in, *own, *dump, *acc; uint32_t pn, pm; } args = { m->in, m->own, m->dump, m->acc,
+		threads_of(s), (uint32_t)p->seed * 7u + 3u };
+	struct engine_launch l = { .fn = fn, .grid = { s->grid, 1, 1 }, .params = &args, .param_bytes = 40 };
+	uint32_t n = threads_of(s);
+	unsigned char *to = out->bytes[launch];
+	unsigned index = 0;
+	uint32_t st;
+
+	memcpy(l.block, s->block, sizeof(l.block));
+	memset(m->own, 0x5a, n * GEN_OWN_BYTES);
+	for (uint32_t i = 0; i < n; i++)        /* its float half: ordinary numbers */
+		for (unsigned k = 64; k < GEN_OWN_BYTES; k += 4)
+			memcpy(m->own + i * GEN_OWN_BYTES + k, &(float){ (float)(i * k) }, 4);
+	memset(m->dump, 0x5a, 8ull * n * gen_slots(p->g));
+	memset(m->acc, 0, GEN_ACC * 4);
+	st = rig_launch(r, &l, &index);
+	if (st == ENGINE_PENDING)
+		st = rig_wait(r, index, SECONDS);
+	out->status[launch] = st;
+	if (st) {
+		snprintf(out->why, sizeof(out->why), "launch %d: %s: %s (block %u thread %u,%u,%u address 0x%llx line %u)", launch,
+			 st == RIG_TIMEOUT ? "no end" : vgpu_status_text(st), r->fault_what, r->fault.block[0], r->fault.thread[0],
+			 r->fault.thread[1], r->fault.thread[2], (unsigned long long)r->fault.address, r->fault.ptx_line);
+		return -1;
+	}
+	memcpy(to, m->own, n * GEN_OWN_BYTES);
+	memcpy(to + n * GEN_OWN_BYTES, m->dump, 8ull * n * gen_slots(p->g));
+	memcpy(to + n * (GEN_OWN_BYTES + 8ull * gen_slots(p->g)), m->acc, GEN_ACC * 4);
+	return 0;
+}
+
+/* Runs the text in one mode. -1: it did not get to its end, `why` says how far. */
+static int run_text(const char *text, const struct plan *p, uint32_t mode, struct outcome *out)
+{
+	static struct rig rig;
+	struct engine_func_info fi;
+	struct engine_symbol sym;
+	struct memory m;
+	char log[256] = "";
+	uint32_t module, st;
+	int err = -1;
+
+	rig_mode = mode;
+	memset(out, 0, sizeof(*out));
+	if (rig_open(&rig, p->cores, 9, 0))
+		exit(INVALID);
+	/* the input ends where its last page does */
+	m.in = rig_alloc(&rig, GEN_IN_BYTES);
+	m.own = rig_alloc(&rig, MAX_TOTAL * GEN_OWN_BYTES);
+	m.dump = rig_alloc(&rig, 8ull * MAX_TOTAL * gen_slots(p->g));
+	m.acc = rig_alloc(&rig, GEN_ACC * 4);
+	fill_input(m.in, p->seed);
+	st = engine_cpu.module_load(rig.engine, text, strlen(text), &module, log, sizeof(log));
+	for (uint32_t i = 0; !st && !engine_cpu.module_symbol(rig.engine, module, i, &sym); i++)
+		if (sym.kind == ENGINE_SYM_FUNC && !strcmp(sym.name, "k"))
+			break;
+	if (!st)
+		st = engine_cpu.func_info(rig.engine, sym.id, &fi, log, sizeof(log));
+	if (st) {
+		out->status[0] = st;
+		snprintf(out->why, sizeof(out->why), "%s: %s", vgpu_status_text(st), log);
+		rig_close(&rig);
+		return -1;
+	}
+	for (int i = 0; i < LAUNCHES; i++) {
+		out->bytes[i] = calloc(1, result_bytes(p, i));
+		if (!out->bytes[i])
+			exit(INVALID);
+		err = start_and_wait(&rig, p, i, sym.id, &m, out);
+		if (err)
+			return -1;      /* with its grid running, perhaps: the process ends soon */
+	}
+	rig_close(&rig);
+	return 0;
+}
+
+/* ---- comparing ---------------------------------------------------------------------------------- */
+
+static int is_nan(const unsigned char *v, unsigned bytes)
+{
+	float f;
+	double d;
+
+	memcpy(&f, v, 4);
+	memcpy(&d, v, bytes == 8 ? 8 : 4);
+	return bytes == 8 ? d != d : f != f;
+}
+
+static int cells_differ(const unsigned char *a, const unsigned char *b, unsigned bytes, int is_float)
+{
+	return memcmp(a, b, bytes) && !(is_float && is_nan(a, bytes) && is_nan(b, bytes));
+}
+
+/* Name of the register behind a slot of the dump. */
+static void slot_name(const struct gen *g, unsigned slot, char *out, size_t n)
+{
+	struct { unsigned count; char letter; } classes[] = { { g->nr, 'r' }, { g->nu, 'u' }, { g->nq, 'q' }, { g->nh, 'h' },
+		{ g->np, 'p' }, { 4, 'v' }, { g->nf, 'f' }, { g->nd, 'd' } };
+
+	for (unsigned i = 0; i < GEN_COUNT(classes); i++) {
+		if (slot < classes[i].count) {
+			snprintf(out, n, "%%%c%u", classes[i].letter, slot);
+			return;
+		}
+		slot -= classes[i].count;
+	}
+	snprintf(out, n, "?");
+}
+
+static void tell(const struct plan *p, int launch, uint32_t thread, const char *what, const unsigned char *a,
+		 const unsigned char *b, unsigned bytes, unsigned *shown)
+{
+	const struct shape *s = &p->shape[launch];
+	uint32_t per = s->block[0] * s->block[1] * s->block[2];
+	uint64_t x = 0, y = 0;
+
+	if ((*shown)++ >= 4)
+		return;
+	memcpy(&x, a, bytes);
+	memcpy(&y, b, bytes);
+	printf("  launch %d (grid %u, block %u,%u,%u), block %u thread %u: %s: interpreter 0x%llx, other 0x%llx\n", launch, s->grid,
+	       s->block[0], s->block[1], s->block[2], thread / per, thread % per, what, (unsigned long long)x,
+	       (unsigned long long)y);
+}
+
+/* Prints what differs unless quiet; how many places do. */
+static unsigned compare(const struct plan *p, const struct outcome *a, const struct outcome *b, int quiet)
+{
+	unsigned slots = gen_slots(p->g), bad = 0, shown = quiet ? 1000 : 0;
+	char what[32];
+
+	for (int l = 0; l < LAUNCHES; l++) {
+		uint32_t n = threads_of(&p->shape[l]);
+		const unsigned char *x = a->bytes[l], *y = b->bytes[l];
+
+		if (!memcmp(x, y, result_bytes(p, l)))
+			continue;
+		for (uint32_t t = 0; t < n; t++) {
+			for (unsigned k = 0; k < GEN_OWN_BYTES; k += 4, x += 4, y += 4) {
+				if (!cells_differ(x, y, 4, k >= 64))
+					continue;
+				snprintf(what, sizeof(what), "own memory +%u", k);
+				tell(p, l, t, what, x, y, 4, &shown);
+				bad++;
+			}
+		}
+		for (uint32_t i = 0; i < n * slots; i++, x += 8, y += 8) {
+			uint32_t t = p->g->soa ? i % n : i / slots, slot = p->g->soa ? i / n : i % slots;
+			char kind = gen_slot_kind(p->g, slot);
+
+			if (!cells_differ(x, y, kind == 'f' ? 4 : 8, kind != 'i'))
+				continue;
+			slot_name(p->g, slot, what, sizeof(what));
+			tell(p, l, t, what, x, y, kind == 'f' ? 4 : 8, &shown);
+			bad++;
+		}
+		for (unsigned k = 0; k < GEN_ACC; k++, x += 4, y += 4) {
+			if (!memcmp(x, y, 4))
+				continue;
+			snprintf(what, sizeof(what), "common word %u", k);
+			tell(p, l, 0, what, x, y, 4, &shown);
+			bad++;
+		}
+	}
+	return bad;
+}
+
+static void outcome_free(struct outcome *o)
+{
+	for (int i = 0; i < LAUNCHES; i++)
+		free(o->bytes[i]);
+}
+
+/* In a process of its own, which a kernel without an end does not survive. */
+static int try_here(const char *text, const struct plan *p, int quiet)
+{
+	struct outcome a, b;
+	int result;
+
+	if (run_text(text, p, ENGINE_MODE_INTERP, &a)) {
+		if (!quiet)
+			printf("  the interpreter: %s\n", a.why);
+		return INVALID;
+	}
+	/* a crash from here on is the other's: see fault_init about handlers */
+	signal(SIGSEGV, SIG_DFL);
+	signal(SIGBUS, SIG_DFL);
+	alarm(4 * SECONDS);
+	if (run_text(text, p, other_mode, &b)) {
+		if (!quiet)
+			printf("  %s, the interpreter comes to an end\n", b.why);
+		return DIFFERENT;
+	}
+	alarm(0);
+	result = compare(p, &a, &b, quiet) ? DIFFERENT : SAME;
+	outcome_free(&a);
+	outcome_free(&b);
+	return result;
+}
+
+static int try_text(const char *text, const struct plan *p, int quiet)
+{
+	int status = 0;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0) {
+		perror("fork");
+		exit(1);
+	}
+	if (pid == 0) {
+		status = try_here(text, p, quiet);
+		fflush(stdout);
+		_exit(status);
+	}
+	waitpid(pid, &status, 0);
+	if (WIFSIGNALED(status)) {
+		if (!quiet)
+			printf("  died of signal %d\n", WTERMSIG(status));
+		return CRASH;
+	}
+	return WEXITSTATUS(status);
+}
+
+/* ---- making it smaller -------------------------------------------------------------------------- */
+
+static char *text_of(const struct gen *g, const unsigned char *out_of_it)
+{
+	char *text = malloc(FILE_BYTES), *end = text;
+
+	for (unsigned i = 0; text && i < g->units; i++)
+		if (!out_of_it || !out_of_it[i])
+			end = stpcpy(end, g->unit[i].text);
+	return text;
+}
+
+/* Is it still wrong without these units as well? Then they stay out. */
+static int still_bad(const struct gen *g, const struct plan *p, unsigned char *out, const unsigned char *also)
+{
+	unsigned char next[GEN_UNITS];
+	unsigned more = 0;
+	char *text;
+	int result;
+
+	for (unsigned i = 0; i < g->units; i++) {
+		next[i] = out[i] || also[i];
+		more += next[i] && !out[i];
+	}
+	if (!more)
+		return 0;
+	text = text_of(g, next);
+	result = try_text(text, p, 1);
+	free(text);
+	if (result != DIFFERENT && result != CRASH)
+		return 0;
+	memcpy(out, next, g->units);
+	return 1;
+}
+
+/* A register's first value may go when nothing else names the register. */
+static int named_elsewhere(const struct gen *g, const unsigned char *out, unsigned unit)
+{
+	const char *reg = g->unit[unit].reg;
+	size_t n = strlen(reg);
+
+	for (unsigned i = 0; i < g->units; i++) {
+		if (out[i] || i == unit || g->unit[i].head)
+			continue;
+		for (const char *s = strstr(g->unit[i].text, reg); s; s = strstr(s + 1, reg))
+			if (s[n] < '0' || s[n] > '9')
+				return 1;
+	}
+	return 0;
+}
+
+static void shrink(const struct gen *g, const struct plan *p, unsigned char *out)
+{
+	time_t until = time(NULL) + SHRINK_SECONDS;
+	unsigned char also[GEN_UNITS];
+	int progress = 1;
+
+	while (progress && time(NULL) < until) {
+		progress = 0;
+		for (unsigned r = 0; r < g->regions && time(NULL) < until; r++) {
+			memset(also, 0, sizeof(also));
+			for (unsigned i = g->region[r].first; i <= g->region[r].last; i++)
+				also[i] = 1;
+			progress |= still_bad(g, p, out, also);
+			/* its frame only: what is inside stays */
+			memset(also, 0, sizeof(also));
+			for (unsigned i = g->region[r].first; i <= g->region[r].last; i++)
+				also[i] = g->unit[i].fixed && g->unit[i].region == (int)r;
+			progress |= still_bad(g, p, out, also);
+		}
+		for (unsigned chunk = 64; chunk && time(NULL) < until; chunk /= 2) {
+			for (unsigned from = 0; from < g->units && time(NULL) < until; from += chunk) {
+				for (unsigned i = 0; i < g->units; i++)
+					also[i] = i >= from && i < from + chunk && !g->unit[i].fixed;
+				progress |= still_bad(g, p, out, also);
+			}
+		}
+	}
+	for (unsigned i = g->units; i-- && time(NULL) < until;) {
+		if (!g->unit[i].reg[0] || out[i] || named_elsewhere(g, out, i))
+			continue;
+		memset(also, 0, sizeof(also));
+		also[i] = 1;
+		still_bad(g, p, out, also);
+	}
+}
+
+static void write_file(const struct gen *g, const struct plan *p, const unsigned char *out)
+{
+	char path[4096], *text = text_of(g, out);
+	unsigned lines = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/mismatch-%llu.ptx", folder, (unsigned long long)p->seed);
+	f = fopen(path, "w");
+	if (!f || !text) {
+		printf("  cannot write %s: %s\n", path, strerror(errno));
+		free(text);
+		return;
+	}
+	fprintf(f, "// jitdiff seed=%llu approx=%d\n%s", (unsigned long long)p->seed, approximate, text);
+	fclose(f);
+	for (const char *s = text; *s; s++)
+		lines += *s == '\n';
+	printf("  written: %s (%u lines)\n", path, lines);
+	free(text);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+/* SAME, or not after a report. */
+static int one_seed(uint64_t seed, unsigned *lines)
+{
+	static struct gen g;
+	unsigned char out[GEN_UNITS] = { 0 };
+	struct plan p;
+	char *text;
+	int result;
+
+	gen_make(&g, seed, approximate);
+	make_plan(&p, seed, &g);
+	text = text_of(&g, NULL);
+	for (const char *s = text; *s; s++)
+		*lines += *s == ';';
+	if (show_kernels)
+		printf("// jitdiff seed=%llu approx=%d\n%s", (unsigned long long)seed, approximate, text);
+	result = try_text(text, &p, 1);
+	if (result != SAME) {
+		char *small;
+
+		printf("seed %llu: %s\n", (unsigned long long)seed, result == INVALID ? "the kernel itself is wrong" :
+		       result == CRASH ? "a crash" : "a difference");
+		if (result == INVALID)
+			try_text(text, &p, 0);
+		else
+			shrink(&g, &p, out);
+		small = text_of(&g, out);
+		if (result != INVALID)
+			try_text(small, &p, 0);
+		free(small);
+		write_file(&g, &p, out);
+	}
+	free(text);
+	gen_free(&g);
+	return result;
+}
+
+/* A file that write_file made; its layout comes from the seed in its first line. */
+static int one_file(const char *path)
+{
+	static struct gen g;
+	char *text = calloc(1, FILE_BYTES);
+	unsigned long long seed;
+	FILE *f = fopen(path, "r");
+	struct plan p;
+	int result, approx;
+
+	if (!f || !text || !fread(text, 1, FILE_BYTES - 1, f) ||
+	    sscanf(text, "// jitdiff seed=%llu approx=%d", &seed, &approx) != 2) {
+		printf("%s: not a file of jitdiff's\n", path);
+		exit(1);
+	}
+	fclose(f);
+	gen_make(&g, seed, approx);
+	make_plan(&p, seed, &g);
+	result = try_text(text, &p, 0);
+	printf("%s: %s\n", path, result == SAME ? "the same" : "not the same");
+	gen_free(&g);
+	free(text);
+	return result;
+}
+
+/* Would a difference be seen? Another input must give one. */
+static int self_test(void)
+{
+	static struct gen g;
+	unsigned seen = 0;
+
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		struct outcome a, b;
+		struct plan p, q;
+		char *text;
+
+		gen_make(&g, seed, 0);
+		make_plan(&p, seed, &g);
+		q = p;
+		q.seed++;
+		text = text_of(&g, NULL);
+		if (run_text(text, &p, ENGINE_MODE_INTERP, &a) || run_text(text, &q, ENGINE_MODE_INTERP, &b)) {
+			printf("seed %llu: %s%s\n", (unsigned long long)seed, a.why, b.why);
+			return -1;
+		}
+		seen += compare(&p, &a, &b, 1) != 0 && compare(&p, &a, &a, 1) == 0;
+		outcome_free(&a);
+		outcome_free(&b);
+		free(text);
+		gen_free(&g);
+	}
+	if (seen != 4)
+		printf("jitdiff: a difference is not seen\n");
+	return seen == 4 ? 0 : -1;
+}
+
+static int in_child(int (*test)(void))
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		status = test() != 0;
+		fflush(stdout);
+		_exit(status);
+	}
+	return pid < 0 || waitpid(pid, &status, 0) < 0 || status != 0;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned kernels = 300, bad = 0, done = 0, lines = 0;
+	uint64_t first = 1;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "n:s:m:ao:k")) != -1) {
+		if (opt == 'n')
+			kernels = (unsigned)strtoul(optarg, NULL, 0);
+		else if (opt == 's')
+			first = strtoull(optarg, NULL, 0);
+		else if (opt == 'm' && !rig_set_mode(optarg))
+			other_mode = rig_mode;
+		else if (opt == 'a')
+			approximate = 1;
+		else if (opt == 'o')
+			folder = optarg;
+		else if (opt == 'k')
+			show_kernels = 1;
+		else
+			return 2;
+	}
+	if (optind < argc) {
+		for (int i = optind; i < argc; i++)
+			bad += one_file(argv[i]) != SAME;
+		return bad != 0;
+	}
+	fflush(stdout);
+	/* apart: an engine of ours must not be open when children are made */
+	if (in_child(self_test))
+		return 1;
+	for (; done < kernels && bad < 20; done++)
+		bad += one_seed(first + done, &lines) != SAME;
+	printf("jitdiff: %u kernels from seed %llu, %u launches, %u instructions: %u differ\n", done, (unsigned long long)first,
+	       done * LAUNCHES, lines, bad);
+	return bad != 0;
+}
