@@ -225,7 +225,8 @@ uint32_t vg_stream_sync(struct vg_stream *s)
 {
 	struct vg_ctx *c = s->ctx;
 	/* Only its own work: an idle blocking stream does not wait for the legacy one. */
-	uint32_t status = vg_wait_timeline(c, s->tl, s->index ? vg_stream_last(s) : vg_stream_mark(s));
+	uint32_t status = vg_wait_timeline_how(c, s->tl, s->index ? vg_stream_last(s) : vg_stream_mark(s),
+					       s->sleeps_at_once);
 
 	vg_printf_drain(c);
 	return status;

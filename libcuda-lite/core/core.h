@@ -114,7 +114,8 @@ struct vg_stream {
 	_Alignas(64) uint64_t ring[VGPU_STREAM_CREDITS];
 	/* cold */
 	uint32_t cu_flags;
-	int priority;
+	bool sleeps_at_once;            /* waits for it do not spin: its synchronization policy */
+	uint64_t attrs[8];              /* driver/stream.c: what was set and is answered back */
 	uint64_t id;
 	uint64_t host_issued;           /* host functions ever (hostfn.c) */
 	struct vg_gate *gate;
@@ -204,9 +205,11 @@ void vg_thread_set(struct vg_thread *t, struct vg_ctx *c);
 
 /* ---- wait.c ---------------------------------------------------------------------------------------- */
 
-/* timeline >= ticket. A status: OK, or the context's sticky error. block: sleep without spinning. */
+/* timeline >= ticket. A status: OK, or the context's sticky error. */
 uint32_t vg_wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket);
-/* As above but gives up after limit_ns: BUSY. */
+/* As above but sleeps without spinning first when `sleep` is set. */
+uint32_t vg_wait_timeline_how(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket, bool sleep);
+/* As the first but gives up after limit_ns: BUSY. */
 uint32_t vg_wait_timeline_for(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket, uint64_t limit_ns);
 void vg_wait_credit(struct vg_stream *s, uint64_t ticket);
 void vg_wait_room(struct vg_ctx *c, struct vg_queue *q, uint64_t index, unsigned n);

@@ -115,10 +115,10 @@ void vg_backoff(unsigned turn)
 		nanosleep(&t, NULL);
 }
 
-uint32_t vg_wait_timeline_for(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket, uint64_t limit_ns)
+static uint32_t wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket, uint64_t limit_ns, bool sleep)
 {
 	uint64_t slice = SLICE_FIRST_NS, end = 0;
-	struct spin w = { .asleep = c->sleeps_at_once };
+	struct spin w = { .asleep = sleep };
 	unsigned prints = 0;
 	uint32_t e;
 
@@ -175,7 +175,17 @@ uint32_t vg_wait_timeline_for(struct vg_ctx *c, struct vgpu_timeline *t, uint64_
 
 uint32_t vg_wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket)
 {
-	return vg_wait_timeline_for(c, t, ticket, ~0ull);
+	return wait_timeline(c, t, ticket, ~0ull, c->sleeps_at_once);
+}
+
+uint32_t vg_wait_timeline_how(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket, bool sleep)
+{
+	return wait_timeline(c, t, ticket, ~0ull, sleep || c->sleeps_at_once);
+}
+
+uint32_t vg_wait_timeline_for(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket, uint64_t limit_ns)
+{
+	return wait_timeline(c, t, ticket, limit_ns, c->sleeps_at_once);
 }
 
 /*

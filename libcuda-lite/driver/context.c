@@ -134,6 +134,18 @@ CUresult cuCtxGetCurrent(CUcontext *ctx)
 
 /* ---- creation ---- */
 
+/* 0, or why these flags of a context cannot be: each is obeyed, or a hint, or refused. */
+static CUresult check_flags(unsigned int flags)
+{
+	unsigned int how = flags & CU_CTX_SCHED_MASK;
+
+	if ((flags & ~(unsigned)CU_CTX_FLAGS_MASK) || (how & (how - 1)))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (flags & (CU_CTX_COREDUMP_ENABLE | CU_CTX_USER_COREDUMP_ENABLE))
+		return vg_unsupported("core dumps of the device (CU_CTX_COREDUMP_ENABLE)");
+	return CUDA_SUCCESS;
+}
+
 static void set_flags(struct vg_ctx *c, unsigned int flags)
 {
 	c->cu_flags = flags;
@@ -146,8 +158,9 @@ static CUresult create(CUcontext *ctx, unsigned int flags, CUdevice dev, unsigne
 	CUresult r;
 
 	VG_READY();
-	if (!ctx || (flags & ~(unsigned)CU_CTX_FLAGS_MASK))
+	if (!ctx)
 		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(check_flags(flags));
 	if (!vg_device_ok(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
 	VG_TRY(vg_done(NULL, vg_ctx_create((uint32_t)dev, &c)));
@@ -296,8 +309,7 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
 	VG_READY();
 	if (!vg_device_ok(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
-	if (flags & ~(unsigned)CU_CTX_FLAGS_MASK)
-		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(check_flags(flags));
 	vg_lock(&primary_lock);
 	primary[dev].flags = flags;
 	if (primary[dev].ctx)
@@ -374,8 +386,7 @@ CUresult cuCtxSetFlags(unsigned int flags)
 	struct vg_ctx *c;
 
 	VG_READY();
-	if (flags & ~(unsigned)CU_CTX_FLAGS_MASK)
-		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(check_flags(flags));
 	VG_TRY(vg_current(&c));
 	set_flags(c, flags);
 	return CUDA_SUCCESS;
@@ -425,14 +436,12 @@ CUresult cuCtxSynchronize_v2(CUcontext h)
 
 /* ---- limits and preferences ---- */
 
+/* NULL: there is no such thing here (device heap, launches from the device), so no limit of it. */
 static uint64_t *limit_of(struct vg_ctx *c, CUlimit limit)
 {
 	switch ((int)limit) {
 	case CU_LIMIT_STACK_SIZE:
 	case CU_LIMIT_PRINTF_FIFO_SIZE:
-	case CU_LIMIT_MALLOC_HEAP_SIZE:
-	case CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH:
-	case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
 	case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
 		return &c->limits[limit];
 	}
@@ -442,7 +451,8 @@ static uint64_t *limit_of(struct vg_ctx *c, CUlimit limit)
 CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 {
 	/* What the device does when nobody asks: 60 KiB of printf text; the rest as CUDA documents. */
-	static const uint64_t defaults[8] = { 1024, VGPU_CTX_PRINTF_BYTES, 8u << 20, 2, 2048, 64 };
+	static const uint64_t defaults[8] = { [CU_LIMIT_STACK_SIZE] = 1024, [CU_LIMIT_PRINTF_FIFO_SIZE] = VGPU_CTX_PRINTF_BYTES,
+					      [CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64 };
 	struct vg_ctx *c;
 	uint64_t *at;
 
@@ -455,7 +465,7 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 		return CUDA_SUCCESS;
 	}
 	at = limit_of(c, limit);
-	if (!at || limit == CU_LIMIT_MALLOC_HEAP_SIZE)
+	if (!at)
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
 	*value = *at ? *at : defaults[limit];
 	return CUDA_SUCCESS;
@@ -463,7 +473,7 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 
 /*
  * The device's stacks are as large as a kernel needs, whatever is asked for. The printf ring has one size: a wish
- * is adjusted to it, as CUDA allows, and cuCtxGetLimit tells. There is no device heap, so no limit of one.
+ * is adjusted to it, as CUDA allows, and cuCtxGetLimit tells.
  */
 CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
@@ -473,9 +483,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 	VG_READY();
 	VG_TRY(vg_current(&c));
 	at = limit_of(c, limit);
-	if (!at || limit == CU_LIMIT_MALLOC_HEAP_SIZE)
-		return CUDA_ERROR_UNSUPPORTED_LIMIT;
-	if (limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH || limit == CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT)
+	if (!at)
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
 	*at = limit == CU_LIMIT_PRINTF_FIFO_SIZE ? VGPU_CTX_PRINTF_BYTES : value;
 	return CUDA_SUCCESS;

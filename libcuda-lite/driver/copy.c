@@ -14,10 +14,11 @@ enum side { ANY, HOST, DEVICE };
 /*
  * One side of a copy. It lies in the caller's memory, or inside one allocation: a pointer past the
  * end is an error here, not a fault of the device that would cost the context. owner: the context whose
- * process holds it, NULL when every context can reach it.
+ * process holds it, NULL when every context can reach it. waits is set for memory on which synchronous calls
+ * always wait (CU_POINTER_ATTRIBUTE_SYNC_MEMOPS).
  */
 static CUresult check_side(uint64_t addr, uint64_t bytes, enum side want, struct vg_ctx *c, bool *pageable,
-			   struct vg_ctx **owner)
+			   struct vg_ctx **owner, bool *waits)
 {
 	struct vg_mem m;
 
@@ -37,6 +38,8 @@ static CUresult check_side(uint64_t addr, uint64_t bytes, enum side want, struct
 	}
 	if (bytes > m.bytes - (addr - m.start))
 		return CUDA_ERROR_INVALID_VALUE;
+	if (m.sync_memops)
+		*waits = true;
 	if (m.kind == VG_MEM_RESERVED)
 		return vg_vmm_covers(addr, bytes, owner) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	if (m.kind == VG_MEM_DEVICE || m.kind == VG_MEM_ASYNC)
@@ -110,21 +113,23 @@ static CUresult run(CUstream h, bool pt, struct vg_copy *k, enum side dst, enum 
 	struct vg_stream *s;
 	uint32_t status;
 	uint64_t bytes;
+	bool waits;
 
 	VG_READY();
 	VG_TRY(vg_stream(h, pt, &s));
+	waits = s->ctx->cu_flags & CU_CTX_SYNC_MEMOPS;
 	if (!k->width || !k->height || !k->depth)
 		return CUDA_SUCCESS;
 	if (!box_bytes(k, k->dst_pitch, k->dst_slice, &bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(check_side(k->dst, bytes, dst, s->ctx, &k->dst_pageable, &to));
+	VG_TRY(check_side(k->dst, bytes, dst, s->ctx, &k->dst_pageable, &to, &waits));
 	if (!box_bytes(k, k->src_pitch, k->src_slice, &bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(check_side(k->src, bytes, src, s->ctx, &k->src_pageable, &from));
+	VG_TRY(check_side(k->src, bytes, src, s->ctx, &k->src_pageable, &from, &waits));
 	if (VG_UNLIKELY((to && to != s->ctx) || (from && from != s->ctx)))
 		return vg_done(s->ctx, foreign(s, k, to, from));
-	/* Between two places of the device nobody waits, as CUDA has it. */
-	status = vg_copy(s, k, async || (vg_in_device(k->dst) && vg_in_device(k->src)));
+	/* Between two places of the device nobody waits, as CUDA has it, unless that was asked for. */
+	status = vg_copy(s, k, async || (!waits && vg_in_device(k->dst) && vg_in_device(k->src)));
 	if (!async)
 		vg_printf_drain(s->ctx);
 	return vg_done(s->ctx, status);
@@ -242,26 +247,41 @@ static CUresult end_of_box(CUmemorytype type, const void *host, CUdeviceptr dev,
 	return CUDA_ERROR_INVALID_VALUE;
 }
 
+/*
+ * Where a box of m begins: addr + z slices + y rows + x bytes, and how far rows and slices are apart. A pitch or a
+ * height of 0 means no gaps; others must hold what is copied, as CUDA documents, unless there is but one row.
+ */
+static CUresult place_box(const CUDA_MEMCPY3D *m, uint64_t x, uint64_t y, uint64_t z, uint64_t rows, uint64_t *addr,
+			  uint64_t *pitch, uint64_t *slice)
+{
+	uint64_t row, wide, high, at, above;
+
+	if (__builtin_add_overflow(x, m->WidthInBytes, &row) || __builtin_add_overflow(y, m->Height, &high))
+		return CUDA_ERROR_INVALID_VALUE;
+	wide = *pitch ? *pitch : row;
+	rows = rows ? rows : high;
+	if ((wide < row && (m->Height > 1 || m->Depth > 1 || y || z)) || (rows < high && (m->Depth > 1 || z)))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (__builtin_mul_overflow(wide, rows, slice) || __builtin_mul_overflow(z, *slice, &at) ||
+	    __builtin_mul_overflow(y, wide, &above) || __builtin_add_overflow(at, above, &at) ||
+	    __builtin_add_overflow(at, x, &at) || __builtin_add_overflow(*addr, at, addr))
+		return CUDA_ERROR_INVALID_VALUE;
+	*pitch = wide;
+	return CUDA_SUCCESS;
+}
+
 static CUresult box(CUstream h, bool pt, const CUDA_MEMCPY3D *m, bool async)
 {
-	struct vg_copy k = { .width = m->WidthInBytes, .height = m->Height, .depth = m->Depth };
+	struct vg_copy k = { .width = m->WidthInBytes, .height = m->Height, .depth = m->Depth,
+			     .dst_pitch = m->dstPitch, .src_pitch = m->srcPitch };
 	enum side dst = ANY, src = ANY;
 
-	if (m->srcLOD || m->dstLOD)
+	if (m->srcLOD || m->dstLOD || m->reserved0 || m->reserved1)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(end_of_box(m->dstMemoryType, m->dstHost, m->dstDevice, &k.dst, &dst));
 	VG_TRY(end_of_box(m->srcMemoryType, m->srcHost, m->srcDevice, &k.src, &src));
-	/* A pitch of 0 means rows without gaps. */
-	k.dst_pitch = m->dstPitch ? m->dstPitch : m->dstXInBytes + m->WidthInBytes;
-	k.src_pitch = m->srcPitch ? m->srcPitch : m->srcXInBytes + m->WidthInBytes;
-	if ((m->Height > 1 || m->Depth > 1) &&
-	    (k.dst_pitch < m->WidthInBytes || k.src_pitch < m->WidthInBytes))
-		return CUDA_ERROR_INVALID_VALUE;
-	if (__builtin_mul_overflow(k.dst_pitch, m->dstHeight ? m->dstHeight : m->Height, &k.dst_slice) ||
-	    __builtin_mul_overflow(k.src_pitch, m->srcHeight ? m->srcHeight : m->Height, &k.src_slice))
-		return CUDA_ERROR_INVALID_VALUE;
-	k.dst += m->dstZ * k.dst_slice + m->dstY * k.dst_pitch + m->dstXInBytes;
-	k.src += m->srcZ * k.src_slice + m->srcY * k.src_pitch + m->srcXInBytes;
+	VG_TRY(place_box(m, m->dstXInBytes, m->dstY, m->dstZ, m->dstHeight, &k.dst, &k.dst_pitch, &k.dst_slice));
+	VG_TRY(place_box(m, m->srcXInBytes, m->srcY, m->srcZ, m->srcHeight, &k.src, &k.src_pitch, &k.src_slice));
 	return run(h, pt, &k, dst, src, async);
 }
 
@@ -337,25 +357,26 @@ VG_TWIN(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER *copy, CUstream st
 
 /* ---- fills ---- */
 
-static CUresult fill(CUstream h, bool pt, uint64_t dst, uint64_t pitch, uint32_t value, uint32_t elem, uint64_t width,
-		     uint64_t height)
+static CUresult fill(CUstream h, bool pt, bool async, uint64_t dst, uint64_t pitch, uint32_t value, uint32_t elem,
+		     uint64_t width, uint64_t height)
 {
 	struct vg_copy k = { .height = height, .depth = 1 };
 	struct vgpu_body_fill b = { .dst = dst, .width = width, .height = (uint32_t)height, .value = value,
 				    .elem_bytes = elem };
 	struct vg_ctx *owner;
 	struct vg_stream *s;
-	uint64_t bytes;
-	bool pageable;
+	uint64_t bytes, ticket = 0;
+	bool pageable, waits;
 
 	VG_READY();
 	VG_TRY(vg_stream(h, pt, &s));
+	waits = s->ctx->cu_flags & CU_CTX_SYNC_MEMOPS;
 	if (!width || !height)
 		return CUDA_SUCCESS;
 	if (dst % elem || height > 0xffffffffu || __builtin_mul_overflow(width, (uint64_t)elem, &k.width) ||
 	    (height > 1 && pitch < k.width) || !box_bytes(&k, pitch, 0, &bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(check_side(dst, bytes, DEVICE, s->ctx, &pageable, &owner));
+	VG_TRY(check_side(dst, bytes, DEVICE, s->ctx, &pageable, &owner, &waits));
 	if (VG_UNLIKELY(owner && owner != s->ctx)) {
 		/* Not this context's memory: the fill runs where it is, behind this stream. */
 		VG_TRY(vg_done(s->ctx, vg_stream_sync(s)));
@@ -365,31 +386,31 @@ static CUresult fill(CUstream h, bool pt, uint64_t dst, uint64_t pitch, uint32_t
 	if (height > 1 && pitch > 0xffffffffu) {
 		b.height = 1;
 		for (uint64_t y = 0; y < height; y++, b.dst += pitch)
-			vg_submit(s, VGPU_OP_FILL, &b, NULL, 0);
-		return CUDA_SUCCESS;
+			ticket = vg_submit(s, VGPU_OP_FILL, &b, NULL, 0);
+	} else {
+		b.pitch = (uint32_t)pitch;
+		ticket = vg_submit(s, VGPU_OP_FILL, &b, NULL, 0);
 	}
-	b.pitch = (uint32_t)pitch;
-	vg_submit(s, VGPU_OP_FILL, &b, NULL, 0);
-	return CUDA_SUCCESS;
+	/* CUDA's synchronous fills of device memory do not wait either, unless that was asked for. */
+	return async || !waits ? CUDA_SUCCESS : vg_done(s->ctx, vg_wait_timeline(s->ctx, s->tl, ticket));
 }
 
-/* CUDA's synchronous fills of device memory do not wait either. */
 #define FILL(bits, type) \
 	static CUresult impl_cuMemsetD##bits##_v2(CUdeviceptr d, type v, size_t n, bool pt) \
-	{ return fill(NULL, pt, d, 0, v, bits / 8, n, 1); } \
+	{ return fill(NULL, pt, false, d, 0, v, bits / 8, n, 1); } \
 	VG_TWIN(cuMemsetD##bits##_v2, _ptds, (CUdeviceptr dst, type value, size_t n), (dst, value, n, pt)) \
 	static CUresult impl_cuMemsetD##bits##Async(CUdeviceptr d, type v, size_t n, CUstream h, bool pt) \
-	{ return fill(h, pt, d, 0, v, bits / 8, n, 1); } \
+	{ return fill(h, pt, true, d, 0, v, bits / 8, n, 1); } \
 	VG_TWIN(cuMemsetD##bits##Async, _ptsz, (CUdeviceptr dst, type value, size_t n, CUstream stream), \
 		(dst, value, n, stream, pt)) \
 	static CUresult impl_cuMemsetD2D##bits##_v2(CUdeviceptr d, size_t p, type v, size_t w, size_t h, bool pt) \
-	{ return fill(NULL, pt, d, p, v, bits / 8, w, h); } \
+	{ return fill(NULL, pt, false, d, p, v, bits / 8, w, h); } \
 	VG_TWIN(cuMemsetD2D##bits##_v2, _ptds, \
 		(CUdeviceptr dst, size_t pitch, type value, size_t width, size_t height), \
 		(dst, pitch, value, width, height, pt)) \
 	static CUresult impl_cuMemsetD2D##bits##Async(CUdeviceptr d, size_t p, type v, size_t w, size_t h, CUstream st, \
 						      bool pt) \
-	{ return fill(st, pt, d, p, v, bits / 8, w, h); } \
+	{ return fill(st, pt, true, d, p, v, bits / 8, w, h); } \
 	VG_TWIN(cuMemsetD2D##bits##Async, _ptsz, \
 		(CUdeviceptr dst, size_t pitch, type value, size_t width, size_t height, CUstream stream), \
 		(dst, pitch, value, width, height, stream, pt))

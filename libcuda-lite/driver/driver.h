@@ -93,6 +93,7 @@ uint32_t vg_module_make(struct vg_ctx *c, const void *image, uint64_t bytes, cha
 			uint32_t *log_used, struct vg_module **out);
 CUresult vg_image_size(const void **image, uint64_t *bytes);
 CUresult vg_read_image(const char *name, char **out);
+CUresult vg_check_jit_options(unsigned int n, const CUjit_option *options, void **values);
 CUresult vg_module_free(struct vg_module *m);
 bool vg_module_variable(uint64_t addr, struct vg_mem *out);
 const struct vgpu_symbol *vg_module_find(struct vg_module *m, const char *name, uint32_t *index);
@@ -108,6 +109,8 @@ void vg_func_free(struct vg_func *f);
 
 /* vmm.c: all of the range is mapped with access, in one context */
 bool vg_vmm_covers(uint64_t va, uint64_t bytes, struct vg_ctx **owner);
+/* false: nothing is mapped at va */
+bool vg_vmm_mapping(uint64_t va, uint64_t *start, uint64_t *bytes, bool *access);
 
 /* pool.c */
 CUresult vg_pool_default(uint32_t ordinal, struct vg_pool **p);

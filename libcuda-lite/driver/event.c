@@ -66,7 +66,7 @@ static CUresult impl_cuEventRecordWithFlags(CUevent h, CUstream stream, unsigned
 	uint64_t ticket;
 
 	VG_READY();
-	if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)
+	if (flags)              /* documented: EXTERNAL is invalid outside of a capture */
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(event_of(h, &e));
 	VG_TRY(vg_stream(stream, pt, &s));
@@ -119,7 +119,8 @@ CUresult cuEventSynchronize(CUevent h)
 	mark = __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE);
 	if (!mark)
 		return CUDA_SUCCESS;
-	status = vg_wait_timeline(e->ctx, &e->ctx->timelines[MARK_STREAM(mark)], MARK_TICKET(mark));
+	status = vg_wait_timeline_how(e->ctx, &e->ctx->timelines[MARK_STREAM(mark)], MARK_TICKET(mark),
+				      e->cu_flags & CU_EVENT_BLOCKING_SYNC);
 	vg_printf_drain(e->ctx);
 	return vg_done(e->ctx, status);
 }
@@ -195,7 +196,7 @@ static CUresult impl_cuStreamWaitEvent(CUstream stream, CUevent h, unsigned int 
 	uint64_t mark;
 
 	VG_READY();
-	if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
+	if (flags)              /* EXTERNAL: as for cuEventRecordWithFlags */
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(event_of(h, &e));
 	VG_TRY(vg_stream(stream, pt, &s));

@@ -84,6 +84,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
 		else if (lib_options[i] != CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE)
 			return CUDA_ERROR_INVALID_VALUE;
 	}
+	VG_TRY(vg_check_jit_options(n_jit, jit_options, jit_values));
 	VG_TRY(vg_image_size(&code, &bytes));
 	l = vg_new(VG_LIBRARY);
 	if (!l)

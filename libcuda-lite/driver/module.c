@@ -328,13 +328,34 @@ static CUresult parse_options(struct jit *j, unsigned int n, const CUjit_option 
 		case CU_JIT_GLOBAL_SYMBOL_ADDRESSES:
 		case CU_JIT_GLOBAL_SYMBOL_COUNT:
 		case CU_JIT_LTO:
-			return vg_unsupported("this JIT option (global symbols, LTO)");
+			if (v[i])       /* switched off, or none: nothing is asked */
+				return vg_unsupported("this JIT option (global symbols, LTO)");
+			break;
 		default:
 			/* Tuning and code style; the device decides these itself. */
 			if ((unsigned)o[i] >= CU_JIT_NUM_OPTIONS)
 				return CUDA_ERROR_INVALID_VALUE;
 		}
 	}
+	return CUDA_SUCCESS;
+}
+
+/* A library compiles when it is first used, so its options are looked at, and what they ask to be told is nothing yet. */
+CUresult vg_check_jit_options(unsigned int n, const CUjit_option *options, void **values)
+{
+	struct jit j;
+
+	VG_TRY(parse_options(&j, n, options, values));
+	if (j.info && j.info_bytes)
+		j.info[0] = 0;
+	if (j.error && j.error_bytes)
+		j.error[0] = 0;
+	if (j.info_size_at >= 0)
+		values[j.info_size_at] = NULL;
+	if (j.error_size_at >= 0)
+		values[j.error_size_at] = NULL;
+	if (j.wall_at >= 0)
+		values[j.wall_at] = NULL;       /* 0.0f */
 	return CUDA_SUCCESS;
 }
 

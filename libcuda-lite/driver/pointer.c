@@ -18,9 +18,30 @@ static bool is_device(const struct vg_mem *m)
 	return m->kind == VG_MEM_DEVICE || m->kind == VG_MEM_ASYNC || m->kind == VG_MEM_RESERVED;
 }
 
+/* The mapping that a pointer lies in: in a reserved range one of its own or none, elsewhere the allocation. */
+struct place {
+	uint64_t start, bytes;
+	bool mapped, access;
+};
+
+static struct place place_of(CUdeviceptr ptr, const struct vg_mem *m)
+{
+	struct place p = { 0 };
+
+	if (m && m->kind == VG_MEM_RESERVED)
+		p.mapped = vg_vmm_mapping(ptr, &p.start, &p.bytes, &p.access);
+	else if (m)
+		p = (struct place){ m->start, m->bytes, true, true };
+	return p;
+}
+
 /* m: NULL when the pointer is not ours. */
 static CUresult query(void *data, CUpointer_attribute a, CUdeviceptr ptr, const struct vg_mem *m)
 {
+	struct place p = place_of(ptr, m);
+
+	if (!data)
+		return CUDA_ERROR_INVALID_VALUE;
 	switch ((int)a) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
 		*(CUcontext *)data = m && m->ctx ? VG_HANDLE(CUcontext, m->ctx) : NULL;
@@ -37,7 +58,7 @@ static CUresult query(void *data, CUpointer_attribute a, CUdeviceptr ptr, const 
 			return CUDA_ERROR_INVALID_VALUE;
 		break;
 	case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
-		return CUDA_ERROR_NOT_SUPPORTED;
+		return vg_unsupported("CU_POINTER_ATTRIBUTE_P2P_TOKENS");
 	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
 		*(unsigned int *)data = m ? m->sync_memops : 0;
 		break;
@@ -56,21 +77,25 @@ static CUresult query(void *data, CUpointer_attribute a, CUdeviceptr ptr, const 
 		*(unsigned int *)data = 0;
 		break;
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
 		*(CUdeviceptr *)data = m ? m->start : 0;
 		break;
+	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+		*(CUdeviceptr *)data = p.start;
+		break;
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
 		*(size_t *)data = m ? m->bytes : 0;
 		break;
+	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+		*(size_t *)data = p.bytes;
+		break;
 	case CU_POINTER_ATTRIBUTE_MAPPED:
-		*(unsigned int *)data = m != NULL;
+		*(unsigned int *)data = p.mapped;
 		break;
 	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
 		*(cuuint64_t *)data = 0;
 		break;
 	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-		*(unsigned int *)data = m ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : 0;
+		*(unsigned int *)data = p.access ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
 		*(CUmemoryPool *)data = m && m->pool ? VG_HANDLE(CUmemoryPool, m->pool) : NULL;

@@ -114,6 +114,8 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props)
 		return CUDA_ERROR_INVALID_DEVICE;
 	if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
 		return vg_unsupported("cuMemPoolCreate with shareable handles");
+	if (props->usage)
+		return vg_unsupported("cuMemPoolCreate for hardware decompression");
 	p = pool_new((uint32_t)props->location.id);
 	if (!p)
 		return CUDA_ERROR_OUT_OF_MEMORY;

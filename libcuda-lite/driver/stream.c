@@ -229,6 +229,9 @@ static CUresult stream_value(CUstream h, CUdeviceptr addr, uint64_t value, uint3
 	if (op == VGPU_OP_WAIT_VALUE) {
 		if (flags & ~(unsigned)(3 | CU_STREAM_WAIT_VALUE_FLUSH))
 			return CUDA_ERROR_INVALID_VALUE;
+		/* Documented: only where CAN_FLUSH_REMOTE_WRITES is not 0. */
+		if (flags & CU_STREAM_WAIT_VALUE_FLUSH)
+			return vg_unsupported("CU_STREAM_WAIT_VALUE_FLUSH");
 		b.compare = flags & 3;
 	} else if (flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) {
 		return CUDA_ERROR_INVALID_VALUE;
@@ -265,6 +268,9 @@ static CUresult impl_cuStreamAttachMemAsync(CUstream h, CUdeviceptr ptr, size_t 
 	if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_stream(h, pt, &s));
+	/* The legacy stream means all of them. */
+	if (flags == CU_MEM_ATTACH_SINGLE && !s->index)
+		return CUDA_ERROR_INVALID_VALUE;
 	if (!vg_mem_find(ptr, &m) || m.kind != VG_MEM_MANAGED || (bytes && bytes != m.bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	/* Managed memory is one memory for both sides here: every attachment is already true. */
@@ -273,35 +279,66 @@ static CUresult impl_cuStreamAttachMemAsync(CUstream h, CUdeviceptr ptr, size_t 
 VG_TWIN(cuStreamAttachMemAsync, _ptsz, (CUstream stream, CUdeviceptr ptr, size_t bytes, unsigned int flags),
 	(stream, ptr, bytes, flags, pt))
 
+/*
+ * What may be set on a stream. The policy decides how waits for it wait; the others are hints that this device has
+ * no use for, and memory domains of which it has one. All are answered back as they were set.
+ */
+struct attributes {
+	CUaccessPolicyWindow window;
+	CUlaunchMemSyncDomainMap map;
+	unsigned char policy, domain, mapped;   /* 0: never set */
+};
+CUDA_LITE_STATIC_ASSERT(sizeof(struct attributes) <= sizeof(((struct vg_stream *)0)->attrs), "room in struct vg_stream");
+
+static void set_attributes(struct vg_stream *s, const struct attributes *a)
+{
+	memcpy(s->attrs, a, sizeof *a);
+	s->sleeps_at_once = a->policy == CU_SYNC_POLICY_BLOCKING_SYNC;
+}
+
 static CUresult impl_cuStreamCopyAttributes(CUstream dst, CUstream src, bool pt)
 {
 	struct vg_stream *d, *s;
+	struct attributes a;
 
 	VG_READY();
 	VG_TRY(vg_stream(dst, pt, &d));
-	return vg_stream(src, pt, &s);  /* all streams have the same attributes */
+	VG_TRY(vg_stream(src, pt, &s));
+	if (d->ctx != s->ctx)
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(&a, s->attrs, sizeof a);
+	set_attributes(d, &a);
+	return CUDA_SUCCESS;
 }
 VG_TWIN(cuStreamCopyAttributes, _ptsz, (CUstream dst, CUstream src), (dst, src, pt))
 
 static CUresult impl_cuStreamGetAttribute(CUstream h, CUstreamAttrID attr, CUstreamAttrValue *value, bool pt)
 {
 	struct vg_stream *s;
+	struct attributes a;
 
 	VG_READY();
 	if (!value)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_stream(h, pt, &s));
+	memcpy(&a, s->attrs, sizeof a);
 	memset(value, 0, sizeof *value);
 	switch ((int)attr) {
 	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-		value->syncPolicy = CU_SYNC_POLICY_AUTO;
+		value->syncPolicy = a.policy ? (CUsynchronizationPolicy)a.policy : CU_SYNC_POLICY_AUTO;
 		return CUDA_SUCCESS;
 	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+		value->accessPolicyWindow = a.window;
+		return CUDA_SUCCESS;
+	case CU_LAUNCH_ATTRIBUTE_PRIORITY:      /* clamped to the range, which is 0..0 */
+		return CUDA_SUCCESS;
 	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+		value->memSyncDomain = (CUlaunchMemSyncDomain)a.domain;
 		return CUDA_SUCCESS;
 	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-		value->memSyncDomainMap.remote = 1;
+		value->memSyncDomainMap = a.map;
+		if (!a.mapped)
+			value->memSyncDomainMap.remote = 1;
 		return CUDA_SUCCESS;
 	}
 	return CUDA_ERROR_INVALID_VALUE;
@@ -309,23 +346,50 @@ static CUresult impl_cuStreamGetAttribute(CUstream h, CUstreamAttrID attr, CUstr
 VG_TWIN(cuStreamGetAttribute, _ptsz, (CUstream stream, CUstreamAttrID attr, CUstreamAttrValue *value),
 	(stream, attr, value, pt))
 
+/* Documented: hits may be persisting, misses may not. */
+static bool window_ok(const CUaccessPolicyWindow *w)
+{
+	return w->hitRatio >= 0 && w->hitRatio <= 1 && (unsigned)w->hitProp <= CU_ACCESS_PROPERTY_PERSISTING &&
+	       (unsigned)w->missProp < CU_ACCESS_PROPERTY_PERSISTING;
+}
+
 static CUresult impl_cuStreamSetAttribute(CUstream h, CUstreamAttrID attr, const CUstreamAttrValue *value, bool pt)
 {
 	struct vg_stream *s;
+	struct attributes a;
 
 	VG_READY();
 	if (!value)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_stream(h, pt, &s));
+	memcpy(&a, s->attrs, sizeof a);
 	switch ((int)attr) {
-	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:        /* hints, all four */
+	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+		if (value->syncPolicy < CU_SYNC_POLICY_AUTO || value->syncPolicy > CU_SYNC_POLICY_BLOCKING_SYNC)
+			return CUDA_ERROR_INVALID_VALUE;
+		a.policy = (unsigned char)value->syncPolicy;
+		break;
 	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+		if (!window_ok(&value->accessPolicyWindow))
+			return CUDA_ERROR_INVALID_VALUE;
+		a.window = value->accessPolicyWindow;
+		break;
 	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+		break;
 	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+		if ((unsigned)value->memSyncDomain > CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE)
+			return CUDA_ERROR_INVALID_VALUE;
+		a.domain = (unsigned char)value->memSyncDomain;
+		break;
 	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-		return CUDA_SUCCESS;
+		a.map = value->memSyncDomainMap;
+		a.mapped = 1;
+		break;
+	default:
+		return CUDA_ERROR_INVALID_VALUE;
 	}
-	return CUDA_ERROR_INVALID_VALUE;
+	set_attributes(s, &a);
+	return CUDA_SUCCESS;
 }
 VG_TWIN(cuStreamSetAttribute, _ptsz, (CUstream stream, CUstreamAttrID attr, const CUstreamAttrValue *value),
 	(stream, attr, value, pt))

@@ -79,6 +79,21 @@ bool vg_vmm_covers(uint64_t va, uint64_t bytes, struct vg_ctx **owner)
 	return ok;
 }
 
+bool vg_vmm_mapping(uint64_t va, uint64_t *start, uint64_t *bytes, bool *access)
+{
+	long i;
+
+	vg_lock(&lock);
+	i = holder(va);
+	if (i >= 0) {
+		*start = maps[i].va;
+		*bytes = maps[i].bytes;
+		*access = maps[i].access;
+	}
+	vg_unlock(&lock);
+	return i >= 0;
+}
+
 /* Lock held. True: nobody needs it any more, the caller gives it back with phys_end. */
 static bool phys_unused(const struct vg_phys *p)
 {
@@ -136,6 +151,9 @@ static CUresult check_prop(const CUmemAllocationProp *prop)
 		return CUDA_ERROR_INVALID_DEVICE;
 	if (prop->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE)
 		return vg_unsupported("cuMemCreate with a shareable handle");
+	/* compressionType is a hint; what came of it is asked by cuMemGetAllocationPropertiesFromHandle. */
+	if (prop->allocFlags.gpuDirectRDMACapable || prop->allocFlags.usage)
+		return vg_unsupported("cuMemCreate for RDMA, tile pools or hardware decompression");
 	return CUDA_SUCCESS;
 }
 

@@ -198,12 +198,13 @@ cudaError_t cudaInitDevice(int device, unsigned int device_flags, unsigned int f
 
 	if (error != cudaSuccess)
 		return rt_set(error);
-	if (flags & ~(unsigned int)cudaInitDeviceFlagsAreValid)
+	if (flags & ~(unsigned int)cudaInitDeviceFlagsAreValid ||
+	    (flags && (device_flags & ~(unsigned int)cudaDeviceMask)))
 		return rt_set(cudaErrorInvalidValue);
 	if (flags & cudaInitDeviceFlagsAreValid) {
+		/* MapHost is implied and no flag of a primary context. */
 		CUresult result = cuDevicePrimaryCtxSetFlags_v2(rt_devices[device].handle,
-								device_flags & CU_CTX_FLAGS_MASK &
-								~(unsigned int)CU_CTX_MAP_HOST);
+								device_flags & ~(unsigned int)cudaDeviceMapHost);
 		if (result != CUDA_SUCCESS)
 			return rt_cu(result);
 	}

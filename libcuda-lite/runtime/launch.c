@@ -38,15 +38,31 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
 	return cudaSuccess;
 }
 
+/* Is a launch of these dimensions beyond what the thread's device can do at all? */
+static __attribute__((noinline)) int rt_impossible(dim3 grid, dim3 block)
+{
+	static const CUdevice_attribute limit[] = {
+		CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
+		CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
+		CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+	};
+	const uint64_t asked[] = { grid.x, grid.y, grid.z, block.x, block.y, block.z,
+				   (uint64_t)block.x * block.y * block.z };
+	int i, most;
+
+	for (i = 0; i < 7; i++)
+		if (!asked[i] || (cuDeviceGetAttribute(&most, limit[i], rt_devices[rt_thread.device].handle) == CUDA_SUCCESS &&
+				  asked[i] > (uint64_t)most))
+			return 1;
+	return 0;
+}
+
 /* The driver says INVALID_VALUE where the runtime has a code of its own for bad dimensions. */
 static cudaError_t rt_launch_result(CUresult result, dim3 grid, dim3 block)
 {
 	if (__builtin_expect(result == CUDA_SUCCESS, 1))
 		return cudaSuccess;
-	if (result == CUDA_ERROR_INVALID_VALUE &&
-	    (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z ||
-	     block.x > 1024 || block.y > 1024 || block.z > 64 ||
-	     (uint64_t)block.x * block.y * block.z > 1024 || grid.y > 65535 || grid.z > 65535))
+	if (result == CUDA_ERROR_INVALID_VALUE && rt_impossible(grid, block))
 		return rt_set(cudaErrorInvalidConfiguration);
 	return rt_cu(result);
 }

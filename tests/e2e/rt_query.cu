@@ -37,6 +37,8 @@ int main(void)
 	EXPECT_EQ(dev, 0);
 	RWANT(cudaErrorInvalidDevice, cudaSetDevice(1000));
 	RWANT(cudaErrorInvalidDevice, cudaGetLastError());
+	RWANT(cudaErrorInvalidValue, cudaInitDevice(0, 0x1000, cudaInitDeviceFlagsAreValid));
+	RWANT(cudaErrorInvalidValue, cudaGetLastError());
 	RK(cudaMemGetInfo(&free_b, &total));
 	EXPECT(total == prop.totalGlobalMem && free_b <= total);
 
