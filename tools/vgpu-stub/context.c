@@ -288,6 +288,8 @@ static int boot_layout(struct ctx *c)
 	return c->modules && !ctx_mem_init(c) && !ctx_stream_init(c) ? 0 : -1;
 }
 
+#define CODE_BYTES (512ull << 20)       /* address space for compiled kernels; pages come with use */
+
 static uint32_t boot_engine(struct ctx *c)
 {
 	const struct ctx_init *i = &c->init;
@@ -299,6 +301,7 @@ static uint32_t boot_engine(struct ctx *c)
 		.sm_count = i->device.sm_count,
 		.shared_per_block_optin = i->device.shared_per_block_optin,
 		.memory_limit = i->create.memory_limit,
+		.code_bytes = CODE_BYTES,
 		.owner = c,
 		.done = ctx_stream_done,
 		.fault = ctx_fault,

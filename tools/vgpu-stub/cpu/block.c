@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "jit.h"
 
 #define WARP_TURN (1 << 14)     /* budget of a warp's turn within a block's */
 #define FIRST_LOOK (1 << 12)    /* a block that needs more does not hold back those behind it */
@@ -92,7 +93,8 @@ static int cta_fit(struct engine *e, struct cta *c, struct grid *g)
 	}
 	c->shared = c->win;
 	c->local = c->win + shared + (local ? SHARED_GUARD : 0);
-	c->frame_bytes = (g->fn->frame_bytes + 63) & ~63u;
+	c->regs_bytes = (g->fn->frame_bytes + 63) & ~63u;
+	c->frame_bytes = c->regs_bytes + (g->jit ? g->jit->p_bytes : 0);
 	if ((size_t)c->frame_bytes * g->nwarps > c->mem_bytes) {
 		free(c->mem);
 		c->mem_bytes = (size_t)c->frame_bytes * g->nwarps;
@@ -143,6 +145,10 @@ static void cta_start(struct cta *c, u64 linear, bool next)
 		w->live = n >= LANES ? ~0u : (1u << n) - 1;
 		frame_start(&w->main, g->fn, c->mem + (size_t)i * c->frame_bytes, w->live);
 		w->main.up = NULL;
+		w->main.jit = g->jit;
+		w->jp = w->main.base[0] + c->regs_bytes;
+		w->jheld = 0;
+		w->jbegun = false;
 		if (g->fn->npro)
 			w->main.base[1] = g->pool;
 	}
@@ -284,6 +290,7 @@ void turn_run(struct tstate *ts, struct turn *t)
 	why = sigsetjmp(ts->jmp, 0);
 	if (why) {
 		ts->armed = 0;
+		ts->jit = NULL;
 		_mm_setcsr(0x1f80);
 		if (why == 1) {
 			ts->rep.status = VGPU_ST_ILLEGAL_ADDRESS;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "front.h"
+#include "jit.h"
 
 #define MAX_WTO 12000           /* deeper graphs keep their text order: the walk is recursive */
 
@@ -309,7 +310,7 @@ static void use_slots(struct insn *in, const u32 *slot)
 }
 
 /* first[] and last[] are positions in the final code; last is one behind the last use. */
-static void assign_slots(struct cfg *g, struct insn *code, u32 n)
+static const u32 *assign_slots(struct cfg *g, struct insn *code, u32 n)
 {
 	struct comp *c = g->c;
 	struct func *fn = c->fn;
@@ -375,12 +376,51 @@ static void assign_slots(struct cfg *g, struct insn *code, u32 n)
 			}
 	fn->regs = count[0] + count[1] * 2 + 2;
 	fn->regs = fn->regs < 16 ? 16 : fn->regs > 255 ? 255 : fn->regs;
+	return slot;
+}
+
+/* The JIT works on the same code, before registers became slots. No memory for that: interpret. */
+static void hand_over(struct cfg *g, const struct insn *code, u32 n)
+{
+	struct comp *c = g->c;
+	struct jit_src *s = jit_src_new(code, n, c->regs, c->nregs);
+	size_t set = (size_t)g->words * 8;
+	u32 i, k, b;
+
+	if (!s)
+		return;
+	s->nb = g->nb - g->left;
+	s->b = pool_alloc(&s->pool, (s->nb + 1) * sizeof(*s->b));
+	s->live_in = pool_alloc(&s->pool, s->nb * set + 8);
+	s->live_out = pool_alloc(&s->pool, s->nb * set + 8);
+	for (i = 0; s->b && s->live_in && s->live_out && i < s->nb; i++) {
+		struct jblock *jb = &s->b[i];
+
+		b = g->order[g->left + i];
+		jb->start = g->b[b].pc;
+		jb->end = i + 1 < s->nb ? g->b[g->order[g->left + i + 1]].pc : n;
+		jb->nsucc = g->b[b].nsucc;
+		jb->succ = pool_alloc(&s->pool, (jb->nsucc + 1) * sizeof(u32));
+		if (!jb->succ)
+			break;
+		for (k = 0; k < jb->nsucc; k++)
+			jb->succ[k] = g->b[g->b[b].succ[k]].order;
+		memcpy(s->live_in + i * (size_t)g->words, g->live_in + b * (size_t)g->words, set);
+		memcpy(s->live_out + i * (size_t)g->words, g->live_out + b * (size_t)g->words, set);
+	}
+	if (i < s->nb) {
+		jit_src_free(s);
+		return;
+	}
+	jit_loop_depths(s);
+	c->fn->jsrc = s;
 }
 
 void cfg_finish(struct comp *c)
 {
 	struct cfg g = { .c = c };
 	struct insn *code;
+	const u32 *slot;
 	u32 n = 0, i, k;
 
 	c->guard = OPND_NONE;
@@ -429,5 +469,9 @@ void cfg_finish(struct comp *c)
 	}
 	c->fn->ncode = n;
 	liveness(&g);
-	assign_slots(&g, code, n);
+	if (c->fn->entry && c->m->e->code_rw)
+		hand_over(&g, code, n);
+	slot = assign_slots(&g, code, n);
+	if (c->fn->jsrc)
+		memcpy(c->fn->jsrc->slot, slot, c->nregs * sizeof(u32));
 }

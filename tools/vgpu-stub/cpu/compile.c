@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "front.h"
+#include "jit.h"
 
 static void declare_params(struct comp *c)
 {
@@ -245,6 +246,7 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 		free(fn->cpool);
 		free(fn->pro);
 		free(fn->callees);
+		jit_free(fn);
 		fn->code = NULL;
 		fn->cpool = NULL;
 		fn->pro = NULL;

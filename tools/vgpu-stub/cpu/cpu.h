@@ -239,6 +239,7 @@ struct insn {
 	u8 flags;
 	u8 aw;                  /* address operand has 64 bits */
 	u8 plain;               /* a lane operation without a guard */
+	u8 lop;                 /* enum lop; of a comparison its CMP_ */
 	u32 taken, fall;        /* block numbers, after cfg.c pcs */
 };
 
@@ -268,6 +269,9 @@ enum { BUILTIN_NONE, BUILTIN_VPRINTF, BUILTIN_ASSERTFAIL };
 struct vreg { u8 type; u8 w; };         /* w as in struct arg */
 
 enum { FN_NEW, FN_PARSING, FN_READY, FN_BAD };
+
+struct jit;
+struct jit_src;
 
 struct func {
 	u32 id;
@@ -302,6 +306,9 @@ struct func {
 	u32 ncallees, callees_cap;
 
 	u64 est;                /* clock ticks of a block, as last seen; rt.c */
+	struct jit_src *jsrc;   /* what the JIT compiles from, NULL: nothing */
+	struct jit *jits;       /* one per shape of block */
+	bool jit_failed;
 };
 
 /* ---- run time -------------------------------------------------------------------------- */
@@ -319,6 +326,7 @@ struct frame {                          /* one activation of a function by a war
 	u32 pc, mask;                   /* of the running lanes when the warp is suspended */
 	u32 loff;                       /* this activation's .local variables start here */
 	u32 spin, boost, boost_pc;
+	const struct jit *jit;          /* code for this activation, or NULL */
 	u32 bytes;
 	u32 lane_pc[LANES];
 };
@@ -329,6 +337,10 @@ struct warp {
 	struct frame *spare;            /* finished activations to reuse */
 	u32 index, live, depth;
 	u8 bar_id[LANES];
+	char *jp;                       /* the JIT's private area */
+	u32 jheld, jheld_mask;          /* pc and lanes whose values are still there, 0: none */
+	u32 jto;
+	bool jbegun;
 	struct frame main;
 };
 
@@ -343,7 +355,7 @@ struct cta {                            /* a block; between blocks of a grid it 
 	u32 id[3];
 	u64 linear;
 	u32 slices;
-	u32 frame_bytes;                /* registers of a warp */
+	u32 regs_bytes, frame_bytes;    /* registers of a warp; with the JIT's area behind them */
 	u64 win;                        /* arena block: shared window, then local windows */
 	u64 win_bytes, win_commit;
 	u64 shared, local;              /* addresses */
@@ -362,6 +374,7 @@ struct grid {
 	struct engine *e;
 	struct func *fn;
 	u32 dim[3], block[3], threads, nwarps;
+	struct jit *jit;        /* code for this shape of block, or NULL */
 	u32 shared_bytes, dyn_off, shared_total, local_stride;
 	u32 param_bytes, status;
 	u64 pwin;                       /* arena block that holds the parameters */
@@ -408,6 +421,7 @@ struct tstate {
 	struct engine_fault rep;        /* set by fault_raise */
 	int rep_lane;
 	char what[64];
+	const struct jit *jit;          /* whose code runs */
 	void *scratch;                  /* of native tiles */
 	size_t scratch_bytes;
 };
@@ -449,6 +463,9 @@ struct engine {
 	_Alignas(64) pthread_mutex_t arena_lock;
 	u64 arena_next, arena_end;
 	struct arena_free *arena_free[ARENA_CLASSES];
+	u32 mode;                       /* ENGINE_MODE_*, not AUTO */
+	u8 *code_rw, *code_rx;          /* compiled code, written and run; NULL: no JIT */
+	u64 code_used;
 };
 
 /* util.c */
@@ -487,6 +504,7 @@ void mem_read(struct tstate *ts, int lane, u64 addr, void *dst, size_t n);
 size_t mem_read_str(struct tstate *ts, int lane, u64 addr, char *dst, size_t cap);
 
 /* interp.c */
+void exec_one(struct tstate *ts, struct frame *f, const struct insn *in, u32 m);
 enum run warp_run(struct tstate *ts, struct warp *w);
 void frame_start(struct frame *f, struct func *fn, char *regs, u32 lanes);
 void frame_resched(struct frame *f);
@@ -509,6 +527,10 @@ void bar_exited(struct cta *c);
 
 /* cvt.c */
 void lane_cvt(const struct insn *in, void *d, const void *a, const void *b);
+
+/* jit_run.c */
+void jit_drop(struct warp *w);
+const u8 *jit_fault(const struct jit *j, const u8 *ip);
 
 /* uniform.c */
 bool uniform_run(struct engine *e, struct grid *g);

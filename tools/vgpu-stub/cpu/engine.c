@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "jit.h"
 #include "lanes.h"
 
 static void cpu_close(struct engine *e)
@@ -19,12 +20,27 @@ static void cpu_close(struct engine *e)
 			module_close(e->modules[i]);
 	free(e->modules);
 	free(e->funcs);
+	jit_close(e);
 	for (i = 0; i < ARENA_CLASSES; i++)
 		arena_forget(e, i);
 	pthread_mutex_destroy(&e->lock);
 	pthread_mutex_destroy(&e->arena_lock);
 	pthread_cond_destroy(&e->work);
 	free(e);
+}
+
+/* What the opener wants, else the environment, else the JIT; a word that is none of ours is the JIT too. */
+static u32 choose_mode(u32 mode)
+{
+	const char *want = getenv("VGPU_ENGINE");
+
+	if (mode != ENGINE_MODE_AUTO)
+		return mode;
+	if (want && !strcmp(want, "interp"))
+		return ENGINE_MODE_INTERP;
+	if (want && !strcmp(want, "memcheck"))
+		return ENGINE_MODE_MEMCHECK;
+	return ENGINE_MODE_JIT;
 }
 
 static u32 cpu_open(const struct engine_env *env, struct engine **out)
@@ -42,6 +58,9 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 	e->env = *env;
 	e->grids.next = e->grids.prev = &e->grids;
 	e->lanes = lanes_get();
+	e->mode = choose_mode(env->mode);
+	if (e->mode == ENGINE_MODE_JIT && jit_open(e) < 0)
+		e->mode = ENGINE_MODE_INTERP;
 	e->arena_next = (env->arena_base + 65535) & ~65535ull;
 	e->arena_end = env->arena_base + env->arena_bytes;
 	pthread_mutex_init(&e->lock, NULL);

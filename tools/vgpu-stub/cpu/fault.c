@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
+#include <ucontext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,7 +27,16 @@ static void on_fault(int sig, siginfo_t *si, void *uc)
 	u64 a = (u64)si->si_addr;
 	const struct sigaction *old = sig == SIGSEGV ? &old_segv : &old_bus;
 
-	(void)uc;
+	if (ts && ts->armed && ts->jit) {
+		greg_t *ip = &((ucontext_t *)uc)->uc_mcontext.gregs[REG_RIP];
+		const u8 *to = jit_fault(ts->jit, (const u8 *)*ip);
+
+		/* compiled code: to where it hands this access to the interpreter, which meets it again */
+		if (to) {
+			*ip = (greg_t)to;
+			return;
+		}
+	}
 	if (ts && ts->armed && (ts->e == NULL || a - ts->e->env.span_base < ts->e->env.span_bytes ||
 				ts->armed == 2)) {
 		ts->fault_addr = a;

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "cpu.h"
+#include "jit.h"
 #include "lanes.h"
 
 #define SPIN_LIMIT 512          /* back edges with others waiting before those get a turn */
@@ -29,6 +30,7 @@ void frame_start(struct frame *f, struct func *fn, char *regs, u32 lanes)
 	f->pc = 0;
 	f->loff = 0;
 	f->spin = f->boost = f->boost_pc = 0;
+	f->jit = NULL;
 }
 
 /* The waiting lanes of the lowest pc become the running ones (mask 0 if there are none). */
@@ -236,6 +238,112 @@ static u32 in_space(struct tstate *ts, struct frame *f, const struct insn *in)
 	return r;
 }
 
+/* An instruction that does not touch control flow, for the lanes e (not none). */
+static inline __attribute__((always_inline)) void straight(struct tstate *ts, struct frame *f, const struct insn *in, u32 e)
+{
+	const struct lane_table *lt = ts->e->lanes;
+	_Alignas(64) u64 tmp[LANES];
+	u32 t;
+
+	switch ((enum kind)in->kind) {
+	case K_LANE:
+		in->u.lane(tmp, opnd(f, in->o[1]), opnd(f, in->o[2]), opnd(f, in->o[3]));
+		blend(lt, in->dw, opnd(f, in->o[0]), tmp, e);
+		break;
+	case K_SETP:
+		do_setp(f, in, e);
+		break;
+	case K_PRED:
+		do_pred(f, in, e);
+		break;
+	case K_SREG:
+		ts->mask = e;
+		lane_sreg(ts, f, in, e);
+		break;
+	case K_LADDR:
+		for (t = 0; t < LANES; t++)
+			if (in->dw)
+				((u64 *)tmp)[t] = (u64)in->imm + f->loff;
+			else
+				((u32 *)tmp)[t] = (u32)in->imm + f->loff;
+		blend(lt, in->dw, opnd(f, in->o[0]), tmp, e);
+		break;
+	case K_CARRY:
+		lane_carry(f, in, e);
+		break;
+	case K_BFI:
+		lane_bfi(f, in, e);
+		break;
+	case K_LOP3:
+		lane_lop3(f, in, e);
+		break;
+	case K_CVT:
+		if (ts->mxcsr != 0x1f80)
+			_mm_setcsr(ts->mxcsr = 0x1f80);
+		lane_cvt(in, tmp, opnd(f, in->o[1]), opnd(f, in->o[2]));
+		blend(lt, in->dw, opnd(f, in->o[0]), tmp, e);
+		break;
+	case K_CVTA:
+		do_cvta(ts, f, in, e);
+		break;
+	case K_ISSPACEP:
+		set_pred(f, in->o[0], in_space(ts, f, in), e);
+		break;
+	case K_LD:
+		ts->in = in;
+		mem_ld(ts, in, e);
+		break;
+	case K_LDPARAM:
+		mem_ldparam(ts, in, e);
+		break;
+	case K_ST:
+		ts->in = in;
+		mem_st(ts, in, e);
+		break;
+	case K_ATOM:
+		ts->in = in;
+		if (ts->mxcsr != 0x1f80)
+			_mm_setcsr(ts->mxcsr = 0x1f80);
+		mem_atom(ts, in, e);
+		break;
+	case K_ACTIVEMASK:
+		for (t = 0; t < LANES; t++)
+			((u32 *)tmp)[t] = e;
+		lt->blend32(opnd(f, in->o[0]), tmp, e);
+		break;
+	case K_MEMBAR:
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		break;
+	case K_NANOSLEEP:
+		ts->budget -= 1000;     /* whoever sleeps gives its slice away */
+		break;
+	case K_SHFL:
+		warp_shfl(f, in, e);
+		break;
+	case K_VOTE:
+		warp_vote(f, in, e);
+		break;
+	case K_MATCH:
+		warp_match(f, in, e);
+		break;
+	case K_REDUX:
+		warp_redux(f, in, e);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The same for the JIT, which has checked that all lanes of a warp operation are here. */
+void exec_one(struct tstate *ts, struct frame *f, const struct insn *in, u32 e)
+{
+	if (in->mxcsr && in->mxcsr != ts->mxcsr) {
+		ts->mxcsr = in->mxcsr;
+		_mm_setcsr(in->mxcsr);
+	}
+	straight(ts, f, in, e);
+}
+
 static void brx(struct frame *f, const struct insn *in, u32 m, u32 off)
 {
 	const u32 *idx = opnd(f, in->o[0]);
@@ -312,10 +420,9 @@ static enum run settle(struct tstate *ts, struct warp *w)
 
 enum run warp_run(struct tstate *ts, struct warp *w)
 {
-	const struct lane_table *lt = ts->e->lanes;
 	struct frame *f = w->top;
 	const struct insn *in, *code;
-	_Alignas(64) u64 tmp[LANES];
+	const u32 *entry;
 	u32 m, pc, e, t, to, mx = ts->mxcsr;
 	char *base[2];
 	enum run r;
@@ -323,11 +430,28 @@ enum run warp_run(struct tstate *ts, struct warp *w)
 
 	ts->w = w;
 	ts->f = f;
+	if (w->jheld && (w->jheld != f->pc || w->jheld_mask != f->mask))
+		jit_drop(w);
 	if (!f->mask)
 		goto settle;
 reload:
-	m = f->mask;
 	code = f->fn->code;
+	entry = f->jit ? f->jit->entry_at : NULL;
+	if (entry && entry[f->pc] && !f->boost) {
+		ts->mxcsr = mx;
+		t = (u32)jit_run(ts, w, f);
+		mx = ts->mxcsr;
+		if (t == JR_JUMP) {
+			m = f->mask;
+			in = code + f->pc;
+			base[0] = f->base[0];
+			base[1] = f->base[1];
+			full = m == f->lanes;
+			to = w->jto;
+			goto jump;
+		}
+	}
+	m = f->mask;
 	in = code + f->pc;
 	base[0] = f->base[0];
 	base[1] = f->base[1];
@@ -354,66 +478,6 @@ reload:
 			_mm_setcsr(mx);
 		}
 		switch ((enum kind)in->kind) {
-		case K_LANE:
-			in->u.lane(tmp, PTR(in->o[1]), PTR(in->o[2]), PTR(in->o[3]));
-			blend(lt, in->dw, PTR(in->o[0]), tmp, e);
-			break;
-		case K_SETP:
-			do_setp(f, in, e);
-			break;
-		case K_PRED:
-			do_pred(f, in, e);
-			break;
-		case K_SREG:
-			ts->mask = e;
-			lane_sreg(ts, f, in, e);
-			break;
-		case K_LADDR:
-			for (t = 0; t < LANES; t++)
-				if (in->dw)
-					((u64 *)tmp)[t] = (u64)in->imm + f->loff;
-				else
-					((u32 *)tmp)[t] = (u32)in->imm + f->loff;
-			blend(lt, in->dw, opnd(f, in->o[0]), tmp, e);
-			break;
-		case K_CARRY:
-			lane_carry(f, in, e);
-			break;
-		case K_BFI:
-			lane_bfi(f, in, e);
-			break;
-		case K_LOP3:
-			lane_lop3(f, in, e);
-			break;
-		case K_CVT:
-			if (mx != 0x1f80)
-				_mm_setcsr(mx = 0x1f80);
-			lane_cvt(in, tmp, opnd(f, in->o[1]), opnd(f, in->o[2]));
-			blend(lt, in->dw, opnd(f, in->o[0]), tmp, e);
-			break;
-		case K_CVTA:
-			do_cvta(ts, f, in, e);
-			break;
-		case K_ISSPACEP:
-			set_pred(f, in->o[0], in_space(ts, f, in), e);
-			break;
-		case K_LD:
-			ts->in = in;
-			mem_ld(ts, in, e);
-			break;
-		case K_LDPARAM:
-			mem_ldparam(ts, in, e);
-			break;
-		case K_ST:
-			ts->in = in;
-			mem_st(ts, in, e);
-			break;
-		case K_ATOM:
-			ts->in = in;
-			if (mx != 0x1f80)
-				_mm_setcsr(mx = 0x1f80);
-			mem_atom(ts, in, e);
-			break;
 		case K_SHFL:
 		case K_VOTE:
 		case K_MATCH:
@@ -425,19 +489,7 @@ reload:
 			if (in->guard == OPND_NONE)
 				e = m;          /* with lanes that had been parked here */
 			full = m == f->lanes;
-			if (in->kind == K_SHFL)
-				warp_shfl(f, in, e);
-			else if (in->kind == K_VOTE)
-				warp_vote(f, in, e);
-			else if (in->kind == K_MATCH)
-				warp_match(f, in, e);
-			else
-				warp_redux(f, in, e);
-			break;
-		case K_ACTIVEMASK:
-			for (t = 0; t < LANES; t++)
-				((u32 *)tmp)[t] = e;
-			lt->blend32(opnd(f, in->o[0]), tmp, e);
+			straight(ts, f, in, e);
 			break;
 		case K_WARPSYNC:
 			if (e == f->lanes)
@@ -458,12 +510,6 @@ reload:
 			f->mask = 0;
 			bar_arrive(ts, w, in, e, pc);
 			goto settle;
-		case K_MEMBAR:
-			__atomic_thread_fence(__ATOMIC_SEQ_CST);
-			break;
-		case K_NANOSLEEP:
-			ts->budget -= 1000;     /* whoever sleeps gives its slice away */
-			break;
 		case K_JMP:
 			to = in->taken;
 			goto jump;
@@ -538,6 +584,17 @@ reload:
 			fault_raise(VGPU_ST_TRAP, __builtin_ctz(e), 0, in->sub ? "brkpt" : "trap");
 		case K_NOP:
 			break;
+		default:
+			ts->mxcsr = mx;
+			straight(ts, f, in, e);
+			mx = ts->mxcsr;
+			break;
+		}
+		/* behind what the JIT left to be done here */
+		if (entry && entry[in + 1 - code] && !f->boost) {
+			f->mask = m;
+			f->pc = (u32)(in + 1 - code);
+			goto reload;
 		}
 		continue;
 jump:
@@ -563,6 +620,11 @@ jump:
 		if (to >= f->next_wait) {
 			save_lanes(f, m, to);
 			frame_resched(f);
+			goto reload;
+		}
+		if (entry && entry[to]) {
+			f->mask = m;
+			f->pc = to;
 			goto reload;
 		}
 		in = code + to - 1;

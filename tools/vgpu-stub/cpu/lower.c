@@ -124,6 +124,7 @@ void emit_lane(struct comp *c, const struct stmt *st, u32 lop, enum type t, u8 d
 		return;
 	in = emit(c, K_LANE);
 	in->u.lane = fn;
+	in->lop = (u8)lop;
 	in->dw = dw;
 	in->type = (u8)t;
 	in->mxcsr = mxcsr_for(st, t);
@@ -448,7 +449,7 @@ static mask_fn *cmp_find(struct comp *c, const struct stmt *st, u32 cmp, enum ty
 }
 
 /* p|q = (a cmp b) bool r; also the engine of set, testp */
-static void emit_setp(struct comp *c, struct stmt *st, mask_fn *fn, enum type t, u32 p, u32 q, u32 a, u32 b,
+static void emit_setp(struct comp *c, struct stmt *st, u32 cmp, enum type t, u32 p, u32 q, u32 a, u32 b,
 		      u32 r, bool rneg)
 {
 	struct insn *in;
@@ -456,7 +457,8 @@ static void emit_setp(struct comp *c, struct stmt *st, mask_fn *fn, enum type t,
 	if (p == OPND_NONE)
 		p = new_reg(c, T_PRED);
 	in = emit(c, K_SETP);
-	in->u.mask = fn;
+	in->u.mask = cmp_find(c, st, cmp, t);
+	in->lop = (u8)cmp;
 	in->mxcsr = mxcsr_for(st, t);
 	in->dw = 2;
 	in->type = (u8)t;
@@ -474,7 +476,6 @@ static void emit_setp(struct comp *c, struct stmt *st, mask_fn *fn, enum type t,
 /* The halves of f16x2 are compared one by one: p is the lower, q the upper result. */
 static void setp_pair(struct comp *c, struct stmt *st, enum type half, const u32 *s, u32 r)
 {
-	mask_fn *fn = cmp_find(c, st, st->mod[MC_CMP], half);
 	u32 i, k, h[2], p[2], v[2], one;
 	bool set = st->od->x == X_SET;
 
@@ -485,7 +486,7 @@ static void setp_pair(struct comp *c, struct stmt *st, enum type half, const u32
 		}
 		p[i] = set ? new_reg(c, T_PRED) : i ? st->op[0].second : dst(&st->op[0]);
 		if (p[i] != OPND_NONE)
-			emit_setp(c, st, fn, half, p[i], OPND_NONE, h[0], h[1], r,
+			emit_setp(c, st, st->mod[MC_CMP], half, p[i], OPND_NONE, h[0], h[1], r,
 				  st->nops > 3 && st->op[3].neg);
 	}
 	if (!set)
@@ -518,12 +519,12 @@ static void lower_setp(struct comp *c, struct stmt *st)
 		return;
 	}
 	if (!set) {
-		emit_setp(c, st, cmp_find(c, st, st->mod[MC_CMP], t), t, dst(&st->op[0]), st->op[0].second,
+		emit_setp(c, st, st->mod[MC_CMP], t, dst(&st->op[0]), st->op[0].second,
 			  s[0], s[1], r, st->nops > 3 && st->op[3].neg);
 		return;
 	}
 	p = new_reg(c, T_PRED);
-	emit_setp(c, st, cmp_find(c, st, st->mod[MC_CMP], t), t, p, OPND_NONE, s[0], s[1], r,
+	emit_setp(c, st, st->mod[MC_CMP], t, p, OPND_NONE, s[0], s[1], r,
 		  st->nops > 3 && st->op[3].neg);
 	n = st->type[0];
 	emit_lane(c, st, LOP_SELP, T_U32, 0, dst(&st->op[0]),
@@ -572,7 +573,7 @@ void lower_stmt(struct comp *c, struct stmt *st)
 		return;
 	case X_TESTP:
 		a = src(c, st, &st->op[1], t);
-		emit_setp(c, st, cmp_find(c, st, TESTP_BASE + st->mod[MC_TESTP], t), t, dst(&st->op[0]),
+		emit_setp(c, st, TESTP_BASE + st->mod[MC_TESTP], t, dst(&st->op[0]),
 			  OPND_NONE, a, a, OPND_NONE, false);
 		return;
 	case X_SLCT:

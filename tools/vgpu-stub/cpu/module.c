@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "jit.h"
 #include "fatbin.h"
 
 #define MAX_VAR_BYTES (4ull << 30)      /* of a module, so that an image cannot eat the host */
@@ -677,6 +678,7 @@ void module_close(struct module *m)
 
 		if (fn->id && fn->id <= m->e->nfuncs)
 			m->e->funcs[fn->id - 1] = NULL;
+		jit_free(fn);
 		free(fn->code);
 		free(fn->cpool);
 		free(fn->pro);

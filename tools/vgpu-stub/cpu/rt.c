@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "jit.h"
 
 #define SLICE (1 << 18)         /* budget of a block's turn, about a millisecond or two */
 #define COOP_SLICE (1 << 14)    /* blocks of these wait for each other: short turns */
@@ -485,6 +486,7 @@ static struct grid *grid_home(struct engine *e, u64 nblocks, u64 cookie)
 	g->cookie = cookie;
 	g->gridid = ++e->next_gridid;
 	g->native = g->cooperative = false;
+	g->jit = NULL;
 	g->max_resident = MAX_RESIDENT;
 	return g;
 }
@@ -508,6 +510,7 @@ static struct grid *grid_make(struct engine *e, const struct engine_launch *l, s
 		}
 	}
 	g->fn = fn;
+	g->jit = e->mode == ENGINE_MODE_JIT ? jit_get(fn, jit_spec(l->block)) : NULL;
 	g->est = __atomic_load_n(&fn->est, __ATOMIC_RELAXED);
 	memcpy(g->dim, l->grid, sizeof(g->dim));
 	memcpy(g->block, l->block, sizeof(g->block));

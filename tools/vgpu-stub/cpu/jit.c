@@ -1,0 +1,695 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The JIT's driver: from what cfg.c left (struct jit_src) to code in the engine's arena. Called on a
+ * kernel's first launch with a shape of block, on the dispatcher's thread. jit.h says how code and
+ * values look; jit_run.c runs it.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "jit.h"
+#include "lanes.h"
+
+#define MAX_LIVE_WORDS (8u << 20)       /* of liveness before every instruction; larger functions are interpreted */
+#define MAX_PRIVATE (192u << 10)
+
+/* ---- the arena for code: one memory, a view to write and one to run ------------------------ */
+
+int jit_open(struct engine *e)
+{
+	u64 n = e->env.code_bytes;
+	void *rw, *rx;
+	int fd;
+
+	if (!n || strcmp(e->lanes->name, "avx512"))
+		return -1;
+	fd = memfd_create("vgpu-jit", MFD_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	if (ftruncate(fd, (off_t)n) < 0) {
+		close(fd);
+		return -1;
+	}
+	rw = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	rx = mmap(NULL, n, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	close(fd);
+	if (rw == MAP_FAILED || rx == MAP_FAILED) {
+		if (rw != MAP_FAILED)
+			munmap(rw, n);
+		if (rx != MAP_FAILED)
+			munmap(rx, n);
+		return -1;
+	}
+	e->code_rw = rw;
+	e->code_rx = rx;
+	return 0;
+}
+
+void jit_close(struct engine *e)
+{
+	if (!e->code_rw)
+		return;
+	munmap(e->code_rw, e->env.code_bytes);
+	munmap(e->code_rx, e->env.code_bytes);
+	e->code_rw = e->code_rx = NULL;
+}
+
+/* ---- what cfg.c hands over ---------------------------------------------------------------- */
+
+struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *regs, u32 nregs)
+{
+	struct jit_src *s = calloc(1, sizeof(*s));
+	u32 i, want = 0;
+
+	if (!s)
+		return NULL;
+	s->n = n;
+	s->nregs = nregs;
+	s->words = (nregs + 63) / 64;
+	s->code = pool_alloc(&s->pool, (n + 1) * sizeof(*code));
+	s->regs = pool_alloc(&s->pool, (nregs + 1) * sizeof(*regs));
+	s->slot = pool_alloc(&s->pool, (nregs + 1) * sizeof(u32));
+	if (!s->code || !s->regs || !s->slot)
+		goto fail;
+	memcpy(s->code, code, n * sizeof(*code));
+	if (nregs)
+		memcpy(s->regs, regs, nregs * sizeof(*regs));
+	for (i = 0; i < n; i++) {
+		struct insn *in = &s->code[i];
+
+		if (in->mxcsr && in->kind != K_CVT)
+			want = !want || want == in->mxcsr ? in->mxcsr : ~0u;
+		if (in->kind == K_CALL) {
+			struct callinfo *ci = pool_alloc(&s->pool, sizeof(*ci));
+			const struct callinfo *o = in->u.call;
+
+			if (!ci)
+				goto fail;
+			*ci = *o;
+			ci->args = pool_alloc(&s->pool, (o->nargs + 1) * sizeof(*ci->args));
+			ci->rets = pool_alloc(&s->pool, (o->nrets + 1) * sizeof(*ci->rets));
+			if (!ci->args || !ci->rets)
+				goto fail;
+			memcpy(ci->args, o->args, o->nargs * sizeof(*ci->args));
+			memcpy(ci->rets, o->rets, o->nrets * sizeof(*ci->rets));
+			in->u.call = ci;
+		}
+	}
+	s->mxcsr = want;
+	return s;
+fail:
+	jit_src_free(s);
+	return NULL;
+}
+
+void jit_src_free(struct jit_src *s)
+{
+	if (!s)
+		return;
+	pool_free(&s->pool);
+	free(s);
+}
+
+/* ---- exits and entries --------------------------------------------------------------------- */
+
+static void *grow(struct jcomp *c, void *p, u32 *cap, u32 want, size_t elem)
+{
+	void *q = xgrow(p, cap, want, elem);
+
+	if (!q)
+		c->bad = true;
+	return q ? q : p;
+}
+
+/* The list of what is live before pc. */
+static u32 live_list(struct jcomp *c, u32 pc, u32 *n)
+{
+	const u64 *set = c->live_at + (size_t)pc * c->s->words;
+	u32 w, at = c->nlives, cnt = 0;
+
+	if (c->live_idx[2 * pc]) {
+		*n = c->live_idx[2 * pc + 1];
+		return c->live_idx[2 * pc] - 1;
+	}
+	for (w = 0; w < c->s->words; w++)
+		cnt += (u32)__builtin_popcountll(set[w]);
+	c->lives = grow(c, c->lives, &c->lives_cap, at + cnt + 1, sizeof(u32));
+	*n = 0;
+	if (c->bad)
+		return 0;
+	for (w = 0; w < c->s->words; w++) {
+		u64 b = set[w];
+
+		while (b) {
+			c->lives[c->nlives++] = w * 64 + (u32)__builtin_ctzll(b);
+			b &= b - 1;
+		}
+	}
+	c->live_idx[2 * pc] = at + 1;
+	c->live_idx[2 * pc + 1] = *n = cnt;
+	return at;
+}
+
+u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to)
+{
+	struct jexit *x;
+	u32 i;
+
+	for (i = c->nexits; i-- > 0 && i + 8 > c->nexits;)
+		if (c->exits[i].kind == kind && c->exits[i].pc == pc && c->exits[i].to == to)
+			return i;
+	c->exits = grow(c, c->exits, &c->exits_cap, c->nexits + 1, sizeof(*c->exits));
+	if (c->bad)
+		return 0;
+	x = &c->exits[c->nexits];
+	memset(x, 0, sizeof(*x));
+	x->kind = kind;
+	x->pc = pc;
+	x->to = to;
+	if (kind == JX_LEAVE || kind == JX_STEP)
+		x->live = live_list(c, pc, &x->nlive);
+	else if (kind == JX_JUMP)
+		x->live = live_list(c, to, &x->nlive);
+	return c->nexits++;
+}
+
+static void jump_to_exit(struct jcomp *c, u32 at, u32 exit)
+{
+	c->jx = grow(c, c->jx, &c->jx_cap, c->njx + 1, sizeof(*c->jx));
+	if (!c->bad)
+		c->jx[c->njx++] = (struct jx){ at, exit };
+}
+
+void j_leave_if(struct jcomp *c, u32 cc, u32 exit)
+{
+	jump_to_exit(c, g_jcc(&c->a, cc), exit);
+}
+
+static void leave(struct jcomp *c, u8 kind, u32 pc)
+{
+	jump_to_exit(c, g_jmp(&c->a), j_exit(c, kind, pc, 0));
+}
+
+void j_site(struct jcomp *c, u32 exit)
+{
+	c->sites = grow(c, c->sites, &c->sites_cap, c->nsites + 1, sizeof(*c->sites));
+	if (!c->bad)
+		c->sites[c->nsites++] = (struct jsite){ c->a.n, exit };
+}
+
+/* Code of pc begins here, and may be entered. */
+static void entry(struct jcomp *c, u32 pc)
+{
+	struct jentry *e;
+
+	if (c->entry_at[pc])
+		return;
+	c->entries = grow(c, c->entries, &c->entries_cap, c->nentries + 1, sizeof(*c->entries));
+	if (c->bad)
+		return;
+	e = &c->entries[c->nentries];
+	e->code = c->a.n;
+	e->live = live_list(c, pc, &e->nlive);
+	c->entry_at[pc] = ++c->nentries;
+	c->mx = 0;
+}
+
+/* ---- control flow --------------------------------------------------------------------------- */
+
+/*
+ * A jump, as interp.c does it: lanes that wait at or before the target come first, a back edge costs
+ * budget and gives way when others wait.
+ */
+static void jump(struct jcomp *c, u32 pc, u32 to)
+{
+	struct as *a = &c->a;
+	struct rm next = rm_mem(R13, (s32)offsetof(struct frame, next_wait));
+	u32 x = j_exit(c, JX_JUMP, pc, to);
+
+	if (to <= pc) {
+		g_alui(a, 1, G_SUB, rm_mem(R14, (s32)offsetof(struct tstate, budget)), (s32)(pc - to) + 1);
+		j_leave_if(c, CC_S, x);
+		g_alui(a, 0, G_CMP, next, -1);
+		j_leave_if(c, CC_NE, x);
+	} else {
+		g_alui(a, 0, G_CMP, next, (s32)to);
+		j_leave_if(c, CC_BE, x);
+	}
+	c->bj = grow(c, c->bj, &c->bj_cap, c->nbj + 1, sizeof(*c->bj));
+	if (!c->bad)
+		c->bj[c->nbj++] = (struct jx){ g_jmp(a), to };
+}
+
+static void branch(struct jcomp *c, const struct insn *in, u32 pc)
+{
+	struct as *a = &c->a;
+	struct rm p = ju_rm(c, in->guard);
+	u32 at;
+
+	if (jit_val(c, in->guard, 2).cls == JC_UNI) {
+		g_alui(a, 0, G_CMP, p, 0);
+		at = g_jcc(a, in->gneg ? CC_NE : CC_E);
+	} else {
+		g_load(a, 0, RAX, p);
+		if (in->gneg)
+			g_not(a, 0, RAX);
+		g_alu(a, 0, G_AND, RAX, PM(m));
+		at = g_jcc(a, CC_E);
+		g_alu(a, 0, G_CMP, RAX, PM(m));
+		j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, pc, 0));
+	}
+	jump(c, pc, in->taken);
+	g_here(a, at);
+	jump(c, pc, in->fall);
+}
+
+/* ---- one instruction ------------------------------------------------------------------------ */
+
+static bool native(struct jcomp *c, const struct insn *in)
+{
+	if (jit_scalar(c, in) && !c->gk && (in->kind == K_LANE || in->kind == K_SETP || in->kind == K_CVTA))
+		return jit_scalar_op(c, in);
+	switch (in->kind) {
+	case K_LANE: return jit_lane(c, in);
+	case K_SETP: return jit_setp(c, in);
+	case K_PRED: return jit_pred(c, in);
+	case K_SREG: return jit_sreg(c, in);
+	case K_LOP3: return jit_lop3(c, in);
+	case K_CVT: return jit_cvt(c, in);
+	case K_LD:
+	case K_LDPARAM: return jit_ld(c, in);
+	case K_ST: return jit_st(c, in);
+	case K_SHFL: return jit_shfl(c, in);
+	case K_VOTE: return jit_vote(c, in);
+	case K_MEMBAR:
+		as_room(&c->a, 16);
+		b1(&c->a, 0x0f);
+		b1(&c->a, 0xae);
+		b1(&c->a, 0xf0);
+		return true;
+	}
+	return false;
+}
+
+static void straight(struct jcomp *c, const struct insn *in, u32 pc)
+{
+	struct as *a = &c->a;
+	struct jmark mark;
+	u32 skip = 0;
+
+	c->gk = 0;
+	if (in->guard != OPND_NONE) {
+		struct rm p = ju_rm(c, in->guard);
+
+		if (jit_val(c, in->guard, 2).cls == JC_UNI) {
+			g_alui(a, 0, G_CMP, p, 0);
+			skip = g_jcc(a, in->gneg ? CC_NE : CC_E);
+		} else {
+			k_load(a, 5, p);
+			if (in->gneg)
+				k_andn(a, 5, 5, 1);
+			else
+				k_and(a, 5, 5, 1);
+			if (in->kind != K_LANE && in->kind != K_SETP && in->kind != K_PRED) {
+				k_ortest(a, 5, 5);
+				skip = g_jcc(a, CC_E);
+			}
+			c->gk = 1;
+		}
+	}
+	mark = j_mark(c);
+	if (!native(c, in)) {
+		j_undo(c, mark);
+		leave(c, JX_STEP, pc);
+	}
+	c->gk = 0;
+	if (skip)
+		g_here(a, skip);
+	if (c->nexits && c->exits[c->nexits - 1].pc == pc && c->exits[c->nexits - 1].kind == JX_STEP)
+		entry(c, pc + 1);
+}
+
+static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
+{
+	c->pc = pc;
+	switch (in->kind) {
+	case K_NOP:
+		return;
+	case K_JMP:
+		jump(c, pc, in->taken);
+		return;
+	case K_CBRA:
+		branch(c, in, pc);
+		return;
+	case K_WARPSYNC:
+		if (in->guard == OPND_NONE) {
+			g_load(&c->a, 0, RAX, PM(m));
+			g_alu(&c->a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
+			j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, pc, 0));
+			return;
+		}
+		/* fall through */
+	case K_BRX:
+	case K_CALL:
+	case K_RET:
+	case K_EXIT:
+	case K_TRAP:
+	case K_BAR:
+		leave(c, JX_LEAVE, pc);
+		if (pc + 1 < c->n && in->kind != K_BRX)
+			entry(c, pc + 1);
+		return;
+	}
+	straight(c, in, pc);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static void push(struct as *a, int r)
+{
+	as_room(a, 8);
+	if (r >= 8)
+		b1(a, 0x41);
+	b1(a, 0x50 | (u32)(r & 7));
+}
+
+static void pop(struct as *a, int r)
+{
+	as_room(a, 8);
+	if (r >= 8)
+		b1(a, 0x41);
+	b1(a, 0x58 | (u32)(r & 7));
+}
+
+static const u8 gprs[8] = { RSI, RDI, R8, R9, R10, R11, R15, RBP };
+
+/* u64 code(P, frame, tstate, pool, target) */
+static void prologue(struct jcomp *c)
+{
+	struct as *a = &c->a;
+	u32 i;
+
+	push(a, RBX);
+	push(a, RBP);
+	push(a, R12);
+	push(a, R13);
+	push(a, R14);
+	push(a, R15);
+	g_load(a, 1, RBX, rm_reg(RDI));
+	g_load(a, 1, R13, rm_reg(RSI));
+	g_load(a, 1, R14, rm_reg(RDX));
+	g_load(a, 1, R12, rm_reg(RCX));
+	g_load(a, 1, RAX, rm_reg(R8));
+	k_load(a, 1, PM(m));
+	k_shr(a, 2, 1, 8);
+	k_shr(a, 3, 1, 16);
+	k_shr(a, 4, 1, 24);
+	for (i = 0; i < 24; i++)
+		if (c->zmm_used >> i & 1)
+			ev(a, V_MOVA32, JZ_FIRST + (int)i, 0, rm_mem(RBX, (s32)(JP_ZMM + 64 * i)));
+	for (i = 0; i < 8; i++)
+		if (c->gpr_used >> i & 1)
+			g_load(a, 1, gprs[i], rm_mem(RBX, PSZ(gpr) + 8 * (s32)i));
+	g_op(a, 0, 0xff, 4, rm_reg(RAX), 0);
+}
+
+static void epilogue(struct jcomp *c)
+{
+	struct as *a = &c->a;
+	u32 i;
+
+	for (i = 0; i < 24; i++)
+		if (c->zmm_used >> i & 1)
+			ev(a, V_MOVA32_ST, JZ_FIRST + (int)i, 0, rm_mem(RBX, (s32)(JP_ZMM + 64 * i)));
+	for (i = 0; i < 8; i++)
+		if (c->gpr_used >> i & 1)
+			g_store(a, 1, rm_mem(RBX, PSZ(gpr) + 8 * (s32)i), gprs[i]);
+	as_room(a, 16);
+	b1(a, 0xc5);    /* vzeroupper */
+	b1(a, 0xf8);
+	b1(a, 0x77);
+	pop(a, R15);
+	pop(a, R14);
+	pop(a, R13);
+	pop(a, R12);
+	pop(a, RBP);
+	pop(a, RBX);
+	as_room(a, 8);
+	b1(a, 0xc3);
+}
+
+
+
+/* Liveness before every instruction, from the blocks' sets. */
+static bool live_sets(struct jcomp *c)
+{
+	u32 words = c->s->words, b, i, k;
+
+	if ((u64)words * (c->n + 1) > MAX_LIVE_WORDS)
+		return false;
+	c->live_at = calloc((size_t)words * (c->n + 1) + 1, 8);
+	c->live_idx = calloc(2 * (c->n + 1), sizeof(u32));
+	if (!c->live_at || !c->live_idx)
+		return false;
+#define BIT(set, v) (set)[(v) >> 6] |= 1ull << ((v) & 63)
+#define UNBIT(set, v) (set)[(v) >> 6] &= ~(1ull << ((v) & 63))
+	for (b = 0; b < c->s->nb; b++) {
+		const u64 *next = c->s->live_out + (size_t)b * words;
+
+		for (i = c->s->b[b].end; i-- > c->s->b[b].start;) {
+			const struct insn *in = &c->code[i];
+			u64 *set = c->live_at + (size_t)i * words;
+
+			memcpy(set, next, words * 8);
+			if (in->guard == OPND_NONE) {
+				for (k = 0; k < 6; k++)
+					if ((in->def >> k & 1) && in->o[k] != OPND_NONE)
+						UNBIT(set, in->o[k]);
+				if (in->kind == K_CALL)
+					for (k = 0; k < in->u.call->nrets; k++)
+						if (in->u.call->rets[k].is_reg)
+							UNBIT(set, in->u.call->rets[k].opnd);
+			}
+			for (k = 0; k < 6; k++) {
+				bool used = (in->use >> k & 1) || (in->guard != OPND_NONE && (in->def >> k & 1));
+
+				if (used && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST))
+					BIT(set, in->o[k]);
+			}
+			if (in->guard != OPND_NONE && !(in->guard & OPND_CONST))
+				BIT(set, in->guard);
+			if (in->kind == K_CALL) {
+				const struct callinfo *ci = in->u.call;
+
+				for (k = 0; k < ci->nargs; k++)
+					if (ci->args[k].is_reg && !(ci->args[k].opnd & OPND_CONST))
+						BIT(set, ci->args[k].opnd);
+				if (in->guard != OPND_NONE)
+					for (k = 0; k < ci->nrets; k++)
+						if (ci->rets[k].is_reg)
+							BIT(set, ci->rets[k].opnd);
+			}
+			next = set;
+		}
+	}
+	return true;
+}
+
+void jit_loop_depths(struct jit_src *s)
+{
+	u32 b, k, i;
+
+	for (b = 0; b < s->nb; b++)
+		for (k = 0; k < s->b[b].nsucc; k++)
+			if (s->b[b].succ[k] <= b)
+				for (i = s->b[b].succ[k]; i <= b; i++)
+					s->b[i].depth++;
+}
+
+static void *put(u8 **at, const void *src, size_t bytes)
+{
+	void *p = *at;
+
+	if (bytes)
+		memcpy(p, src, bytes);
+	*at += (bytes + 63) & ~(size_t)63;
+	return p;
+}
+
+/* Places the code in the arena and packs the tables into one allocation. */
+static struct jit *finish(struct jcomp *c, u32 *stubs)
+{
+	struct engine *e = c->fn->m->e;
+	struct as *a = &c->a;
+	u32 code = (a->n + 63) & ~63u, i;
+	u64 total = code + (u64)a->nlit * 64, off = (e->code_used + 63) & ~63ull;
+	struct jit *j;
+	u8 *mem, *dst;
+	size_t sz;
+#define R64(x) (((size_t)(x) + 63) & ~(size_t)63)
+
+	if (a->oom || c->bad || total > 1u << 26 || off + total > e->env.code_bytes)
+		return NULL;
+	for (i = 0; i < a->nfix; i++) {
+		struct fix *f = &a->fix[i];
+		u32 disp;
+
+		memcpy(&disp, a->p + f->at, 4);
+		disp += code + f->lit * 64 - (f->at + 4 + f->tail);
+		memcpy(a->p + f->at, &disp, 4);
+	}
+	sz = R64(sizeof(*j)) + R64((c->n + 1) * 4) + R64(c->nentries * sizeof(*c->entries)) +
+	     R64(c->nexits * sizeof(*c->exits)) + R64(c->nexits * 4) + R64(c->nsites * sizeof(*c->sites)) +
+	     R64(c->nlives * 4) + R64(c->s->nregs * sizeof(*c->r)) + R64(c->npats * sizeof(*c->pats));
+	mem = aligned_alloc(64, sz);
+	if (!mem)
+		return NULL;
+	dst = mem;
+	j = (struct jit *)mem;
+	memset(j, 0, sizeof(*j));
+	dst += R64(sizeof(*j));
+	j->mem = mem;
+	j->fn = c->fn;
+	j->spec = c->spec;
+	j->mxcsr = c->s->mxcsr;
+	j->p_bytes = (c->home_next + 63) & ~63u;
+	j->nentries = c->nentries;
+	j->nexits = c->nexits;
+	j->nsites = c->nsites;
+	j->entry_at = put(&dst, c->entry_at, (c->n + 1) * 4);
+	j->entries = put(&dst, c->entries, c->nentries * sizeof(*c->entries));
+	j->exits = put(&dst, c->exits, c->nexits * sizeof(*c->exits));
+	j->stubs = put(&dst, stubs, c->nexits * 4);
+	j->sites = put(&dst, c->sites, c->nsites * sizeof(*c->sites));
+	j->lives = put(&dst, c->lives, c->nlives * 4);
+	j->regs = put(&dst, c->r, c->s->nregs * sizeof(*c->r));
+	j->pats = put(&dst, c->pats, c->npats * sizeof(*c->pats));
+	memcpy(e->code_rw + off, a->p, a->n);
+	memcpy(e->code_rw + off + code, a->lit, (size_t)a->nlit * 64);
+	j->code = e->code_rx + off;
+	j->bytes = (u32)total;
+	e->code_used = off + total;
+	return j;
+}
+
+static struct jit *compile(struct func *fn, u32 spec)
+{
+	struct jcomp *c = calloc(1, sizeof(*c));
+	struct jit *j = NULL;
+	u32 b, i, common, *stubs;
+
+	if (!c)
+		return NULL;
+	c->fn = fn;
+	c->s = fn->jsrc;
+	c->code = c->s->code;
+	c->n = c->s->n;
+	c->spec = spec;
+	c->r = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->r));
+	c->code_at = pool_alloc(&c->mem, (c->n + 1) * sizeof(u32));
+	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
+	if (!c->r || !c->code_at || !c->entry_at)
+		goto out;
+	for (i = 0; i < c->s->nregs; i++) {
+		c->r[i].w = c->s->regs[i].w;
+		c->r[i].slot = c->s->slot[i];
+	}
+	if (!live_sets(c) || !jit_scan(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
+		goto out;
+	as_room(&c->a, 65536);
+	prologue(c);
+	for (b = 0; b < c->s->nb && !c->bad && !c->a.oom; b++) {
+		struct jblock *jb = &c->s->b[b];
+
+		c->code_at[jb->start] = c->a.n;
+		c->mx = 0;
+		entry(c, jb->start);
+		/* a STEP before made the entry; its place is the same */
+		for (i = jb->start; i < jb->end && !c->bad && !c->a.oom; i++)
+			emit_insn(c, &c->code[i], i);
+	}
+	if (c->bad || c->a.oom)
+		goto out;
+	stubs = pool_alloc(&c->mem, (c->nexits + 1) * sizeof(u32));
+	if (!stubs)
+		goto out;
+	common = c->a.n;
+	epilogue(c);
+	for (i = 0; i < c->nexits; i++) {
+		stubs[i] = c->a.n;
+		g_movi(&c->a, RAX, i);
+		g_land(&c->a, g_jmp(&c->a), common);
+	}
+	if (c->a.oom)
+		goto out;
+	for (i = 0; i < c->njx; i++)
+		g_land(&c->a, c->jx[i].at, stubs[c->jx[i].exit]);
+	for (i = 0; i < c->nbj; i++)
+		g_land(&c->a, c->bj[i].at, c->code_at[c->bj[i].exit]);
+	for (i = 0; i < c->nexits; i++)
+		if (c->exits[i].kind == JX_STEP)
+			c->exits[i].resume = c->entry_at[c->exits[i].pc + 1];
+	j = finish(c, stubs);
+out:
+	free(c->live_at);
+	free(c->live_idx);
+	free(c->lives);
+	free(c->exits);
+	free(c->entries);
+	free(c->sites);
+	free(c->jx);
+	free(c->bj);
+	free(c->a.p);
+	free(c->a.fix);
+	free(c->a.lit);
+	pool_free(&c->mem);
+	free(c);
+	return j;
+}
+
+/* The shape of a block, as the code is specialised for it. */
+u32 jit_spec(const u32 *block)
+{
+	u32 x = block[0], yz = block[1] * block[2];
+
+	if (x % LANES == 0 || yz == 1)
+		return SPEC_LINEAR;
+	if (x < LANES && !(x & (x - 1)) && block[1] % (LANES / x) == 0)
+		return SPEC_POW2 | (u32)__builtin_ctz(x) << 8;
+	return SPEC_ANY;
+}
+
+/* The code for a shape; NULL: there is none, interpret. */
+struct jit *jit_get(struct func *fn, u32 spec)
+{
+	struct jit *j;
+
+	for (j = fn->jits; j; j = j->next)
+		if (j->spec == spec)
+			return j->dead ? NULL : j;
+	if (!fn->jsrc || !fn->m->e->code_rw || fn->jit_failed)
+		return NULL;
+	j = compile(fn, spec);
+	if (!j) {
+		fn->jit_failed = true;
+		return NULL;
+	}
+	j->next = fn->jits;
+	fn->jits = j;
+	return j;
+}
+
+void jit_free(struct func *fn)
+{
+	struct jit *j;
+
+	while ((j = fn->jits)) {
+		fn->jits = j->next;
+		free(j->mem);
+	}
+	jit_src_free(fn->jsrc);
+	fn->jsrc = NULL;
+}

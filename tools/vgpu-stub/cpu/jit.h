@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The AVX-512 JIT. A kernel is compiled for a shape of block (spec) on its first launch; the code runs a
+ * group of lanes that are at one place, with values in registers, and hands everything it does not do
+ * itself to the interpreter.
+ *
+ * Values live in three ways (jit_scan.c decides, for all lanes of the running group):
+ *   uniform   one scalar
+ *   pattern   a scalar plus a vector known when compiling: tid.x is 32 * warp + {0, 1, ... 31}
+ *   varying   32 lanes: 2 zmm (32-bit) or 4 zmm (64-bit)
+ * Registers that are not in zmm or general registers have a home in the warp's private area P.
+ *
+ *   r12 constant pool   r13 struct frame   r14 struct tstate   rbx P
+ *   zmm0-7, rax, rcx, rdx, k5-k7 temporaries      k1-k4 the group's mask, shifted by 0, 8, 16, 24
+ *
+ * Code leaves at numbered exits. P then holds every register; jit_run.c writes what is live into the
+ * interpreter's frame (or keeps it in P across a barrier or a single interpreted instruction).
+ */
+#ifndef VGPU_JIT_H
+#define VGPU_JIT_H
+
+#include "jit_asm.h"
+
+enum { JC_NONE, JC_UNI, JC_PAT, JC_VARY };
+enum { LOC_NONE, LOC_ZMM, LOC_GPR, LOC_MEM };
+
+#define JPATS 512
+#define JMAX_UNKNOWN 0xffffffffu
+
+struct jval {
+	u8 cls, ual;            /* ual: the scalar is a multiple of 1 << ual */
+	bool known;             /* uniform with value k */
+	u16 pat;
+	u32 max;                /* unsigned bound of the 32-bit value, JMAX_UNKNOWN: none */
+	u64 k;
+};
+
+struct jreg {
+	u8 w, cls, ual, loc;
+	bool rawf;              /* f32 whose NaNs may not be canonical */
+	u16 pat;
+	u32 max;
+	u32 home;               /* offset in P; in LOC_ZMM and LOC_GPR that of the dump */
+	u8 reg;                 /* first zmm, or general register */
+	u32 slot;               /* frame offset */
+	u32 first, last;
+	u64 weight;
+};
+
+struct jblock { u32 start, end, nsucc, *succ; u32 depth; };
+
+/* What cfg.c leaves for the JIT: code with virtual registers, in its final order. One allocation. */
+struct jit_src {
+	struct pool pool;
+	struct insn *code;
+	u32 n, nb, nregs, words;
+	struct jblock *b;
+	u64 *live_in, *live_out;        /* nb * words */
+	struct vreg *regs;
+	u32 *slot;
+	u32 mxcsr;              /* the one value wanted, 0: none; ~0: several */
+};
+
+enum { JX_LEAVE, JX_JUMP, JX_STEP, JX_DONE };
+
+struct jexit {
+	u8 kind;
+	u32 pc, to;             /* JX_JUMP: from pc to to */
+	u32 live, nlive;        /* in lives[] */
+	u32 resume;             /* JX_STEP: entry number */
+};
+
+struct jentry { u32 code, live, nlive; };
+
+struct jsite { u32 at, exit; };         /* an instruction that may fault */
+
+struct jit {
+	struct jit *next;
+	u32 spec;
+	struct func *fn;
+	const u8 *code;         /* executable view */
+	u32 bytes, p_bytes;
+	u32 *entry_at;          /* per pc: entry number + 1 */
+	struct jentry *entries;
+	struct jexit *exits;
+	u32 *stubs;             /* per exit: its code */
+	struct jsite *sites;
+	u32 nentries, nexits, nsites;
+	u32 *lives;
+	struct jreg *regs;
+	s32 (*pats)[LANES];
+	u32 mxcsr;
+	u32 dead;               /* entries that failed: the code is not used any more */
+	void *mem;
+};
+
+/* The fixed part of P; offsets are used by generated code. */
+struct jprivate {
+	u32 m, done;
+	u64 span_lo, span_lim;          /* limit: span_bytes - JIT_SLACK */
+	u64 shared, shared_total;
+	u64 pwin;
+	u64 local, local_stride;        /* of lane 0 of this warp */
+	u32 ctaid[3], tid[3];           /* tid of lane 0 */
+	u64 tidv[3];                    /* addresses of the tids of this warp */
+	u64 lims[5];                    /* of the span, by log2 of the size of an access */
+	u32 dim[3], pad;
+	u64 gpr[8];
+	u64 pad2[3];
+	/* 24 zmm follow, then homes */
+};
+#define JP_ZMM 320
+_Static_assert(sizeof(struct jprivate) <= JP_ZMM, "P");
+#define JP_HOMES (JP_ZMM + 24 * 64)
+#define JIT_SLACK 65536u                /* no pattern access spans more */
+#define JZ_FIRST 8
+
+/* block shapes */
+#define SPEC_LINEAR 1u          /* tid.x = 32 * w + lane, tid.y and tid.z the same in a warp */
+#define SPEC_POW2 2u            /* | log2(ntid.x) << 8: tid.x = lane mod ntid.x */
+#define SPEC_ANY 3u
+
+struct jx { u32 at, exit; };            /* a jump to an exit's stub */
+
+struct jcomp {
+	struct as a;
+	struct jit *j;
+	struct func *fn;
+	struct jit_src *s;
+	struct insn *code;
+	u32 n, spec;
+	struct jreg *r;
+	struct jval *pool;      /* by pool offset / 128 */
+	u32 npool;
+	struct pool mem;
+	s32 (*pats)[LANES];
+	u32 npats, pats_cap;
+	u32 *lives;
+	u32 nlives, lives_cap;
+	struct jexit *exits;
+	u32 nexits, exits_cap;
+	struct jentry *entries;
+	u32 nentries, entries_cap;
+	struct jsite *sites;
+	u32 nsites, sites_cap;
+	struct jx *jx;
+	u32 njx, jx_cap;
+	struct jx *bj;          /* jumps to blocks: exit holds the pc */
+	u32 nbj, bj_cap;
+	u32 *code_at;           /* per pc of a block start */
+	u32 home_next;
+	u32 zmm_used, gpr_used;
+	u64 *live_at;           /* before every instruction: n + 1 sets */
+	u32 *live_idx;          /* per pc: its list in lives[] + 1, and its length */
+	u32 *entry_at;
+	u32 pc, mx;
+	u8 gk;                  /* guard mask is in k5 */
+	bool bad;
+};
+
+/* How far emission has come, to take back an attempt. */
+struct jmark { u32 n, nfix, nsites, njx; };
+static inline struct jmark j_mark(const struct jcomp *c)
+{
+	return (struct jmark){ c->a.n, c->a.nfix, c->nsites, c->njx };
+}
+static inline void j_undo(struct jcomp *c, struct jmark m)
+{
+	c->a.n = m.n;
+	c->a.nfix = m.nfix;
+	c->nsites = m.nsites;
+	c->njx = m.njx;
+}
+
+#define PSZ(f) ((s32)offsetof(struct jprivate, f))
+#define PM(f) rm_mem(RBX, PSZ(f))
+
+/* jit_scan.c */
+bool jit_scan(struct jcomp *c);
+bool jit_makes_raw(const struct insn *in);
+struct jval jit_val(const struct jcomp *c, u32 o, u8 w);
+bool jit_scalar(const struct jcomp *c, const struct insn *in);  /* its results are uniform or patterns */
+u8 jit_src_w(const struct insn *in, u32 i);
+u32 jit_pat(struct jcomp *c, const s64 *v);                     /* ~0: does not fit */
+/* jit_alloc.c */
+bool jit_alloc(struct jcomp *c);
+/* jit_emit.c: operands and plain operations; false: not done natively */
+bool jit_lane(struct jcomp *c, const struct insn *in);   /* jit_lane.c */
+bool jit_setp(struct jcomp *c, const struct insn *in);
+bool jit_pred(struct jcomp *c, const struct insn *in);
+bool jit_scalar_op(struct jcomp *c, const struct insn *in);
+bool jit_sreg(struct jcomp *c, const struct insn *in);
+void jit_mxcsr(struct jcomp *c, u32 want);
+/* operands; part: 16 lanes of 32 bits or 8 of 64 */
+int jv_reg(struct jcomp *c, u32 o, u8 w, u32 part, int tmp);
+int jv_canon(struct jcomp *c, int r, int tmp);
+int jv_obs(struct jcomp *c, u32 o, u8 w, u32 part, int tmp);    /* NaNs made canonical */
+struct rm jv_rm(struct jcomp *c, u32 o, u8 w, u32 part, int tmp, int *bc);
+struct rm jv_rm_obs(struct jcomp *c, u32 o, u8 w, u32 part, int tmp, int *bc);
+int jv_dst(struct jcomp *c, u32 v, u32 part, int tmp);
+int jv_mask(struct jcomp *c, u8 w, u32 part);                   /* mask register for the part, 0: none */
+void jv_put(struct jcomp *c, u32 v, u32 part, int r);
+void ju_load(struct jcomp *c, int gpr, u32 o, u8 w);            /* a scalar (of a pattern: lane 0) */
+void ju_store(struct jcomp *c, u32 v, int gpr);
+struct rm ju_rm(struct jcomp *c, u32 o);
+u32 j_lit(struct jcomp *c, const void *bytes, u32 n);
+u32 j_lit32(struct jcomp *c, u32 v);
+u32 j_lit64(struct jcomp *c, u64 v);
+u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to);
+void j_leave_if(struct jcomp *c, u32 cc, u32 exit);
+void j_site(struct jcomp *c, u32 exit);                         /* the next instruction may fault */
+/* jit_lane.c */
+bool jit_lop3(struct jcomp *c, const struct insn *in);
+bool jit_cvt(struct jcomp *c, const struct insn *in);
+/* jit_mem.c */
+bool jit_ld(struct jcomp *c, const struct insn *in);
+bool jit_st(struct jcomp *c, const struct insn *in);
+bool jit_shfl(struct jcomp *c, const struct insn *in);
+bool jit_vote(struct jcomp *c, const struct insn *in);
+/* jit_run.c */
+enum { JR_REFUSED, JR_AT, JR_JUMP };
+int jit_run(struct tstate *ts, struct warp *w, struct frame *f);
+/* jit.c */
+struct jit *jit_get(struct func *fn, u32 spec);
+u32 jit_spec(const u32 *block);
+void jit_free(struct func *fn);
+struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *regs, u32 nregs);
+void jit_src_free(struct jit_src *s);
+void jit_loop_depths(struct jit_src *s);
+int jit_open(struct engine *e);
+void jit_close(struct engine *e);
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Places for the JIT's values: one linear scan over live ranges in the order of the code. A value has
+ * one place for its whole life, so that no edge of the flow graph needs moves. Vectors take 24 zmm in pairs
+ * (a 64-bit one two neighbouring pairs), scalars eight general registers; what does not fit, or is
+ * used less, has its home in P and is an instruction's memory operand.
+ */
+#include "jit.h"
+
+static const u8 gprs[8] = { RSI, RDI, R8, R9, R10, R11, R15, RBP };
+#define PAIRS 12
+
+static void range(struct jcomp *c, u32 v, u32 pos)
+{
+	struct jreg *r = &c->r[v];
+
+	if (r->first > pos)
+		r->first = pos;
+	if (r->last < pos + 1)
+		r->last = pos + 1;
+}
+
+static void range_set(struct jcomp *c, const u64 *set, u32 pos)
+{
+	u32 w;
+
+	for (w = 0; w < c->s->words; w++) {
+		u64 b = set[w];
+
+		while (b) {
+			range(c, w * 64 + (u32)__builtin_ctzll(b), pos);
+			b &= b - 1;
+		}
+	}
+}
+
+static void touch(struct jcomp *c, u32 o, u32 pos, u64 weight)
+{
+	if (o == OPND_NONE || (o & OPND_CONST))
+		return;
+	range(c, o, pos);
+	c->r[o].weight += weight;
+}
+
+static void ranges(struct jcomp *c)
+{
+	u32 b, i, k;
+
+	for (i = 0; i < c->s->nregs; i++)
+		c->r[i].first = NO_PC;
+	for (b = 0; b < c->s->nb; b++) {
+		struct jblock *jb = &c->s->b[b];
+		u64 w = 1ull << (3 * (jb->depth > 8 ? 8 : jb->depth));
+
+		for (i = jb->start; i < jb->end; i++) {
+			struct insn *in = &c->code[i];
+
+			for (k = 0; k < 6; k++)
+				if ((in->def | in->use) >> k & 1)
+					touch(c, in->o[k], i, w);
+			touch(c, in->guard, i, w);
+			if (in->kind == K_CALL)
+				for (k = 0; k < in->u.call->nargs + in->u.call->nrets; k++) {
+					struct arg *a = k < in->u.call->nargs ? &in->u.call->args[k] :
+							&in->u.call->rets[k - in->u.call->nargs];
+
+					if (a->is_reg)
+						touch(c, a->opnd, i, 1);
+				}
+		}
+		if (jb->start < jb->end) {
+			range_set(c, c->s->live_in + (size_t)b * c->s->words, jb->start);
+			range_set(c, c->s->live_out + (size_t)b * c->s->words, jb->end - 1);
+		}
+	}
+}
+
+static void home(struct jcomp *c, struct jreg *r)
+{
+	(void)c;
+	r->loc = LOC_MEM;
+}
+
+static u32 home_class(const struct jreg *r)
+{
+	return r->w == 2 ? 0 : r->cls != JC_VARY ? 1 : r->w ? 3 : 2;
+}
+
+/* Homes in P, used again when a life has ended; head and next list registers by their first position. */
+static bool homes(struct jcomp *c, const u32 *head, const u32 *next)
+{
+	static const u32 bytes[4] = { 4, 8, 128, 256 };
+	u32 *end = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32)), *enext, *freel[4], nfree[4] = { 0 }, i, v, k;
+
+	enext = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(u32));
+	for (k = 0; k < 4; k++)
+		freel[k] = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(u32));
+	if (!end || !enext || !freel[0] || !freel[1] || !freel[2] || !freel[3])
+		return false;
+	c->home_next = JP_HOMES;
+	for (i = 0; i < c->n; i++) {
+		for (v = end[i]; v; v = enext[v - 1]) {
+			k = home_class(&c->r[v - 1]);
+			freel[k][nfree[k]++] = c->r[v - 1].home;
+		}
+		for (v = head[i]; v; v = next[v - 1]) {
+			struct jreg *r = &c->r[v - 1];
+
+			if (r->loc != LOC_MEM)
+				continue;
+			k = home_class(r);
+			if (nfree[k]) {
+				r->home = freel[k][--nfree[k]];
+			} else {
+				u32 align = bytes[k] > 64 ? 64 : bytes[k];
+
+				c->home_next = (c->home_next + align - 1) & ~(align - 1);
+				r->home = c->home_next;
+				c->home_next += bytes[k];
+			}
+			if (r->last <= c->n) {
+				enext[v - 1] = end[r->last];
+				end[r->last] = v;
+			}
+		}
+	}
+	return true;
+}
+
+static u64 density(const struct jreg *r) { return r->weight * 64 / (r->last - r->first + 4); }
+
+struct active { u32 pair[PAIRS], gpr[8]; };     /* register + 1 */
+
+static void place_zmm(struct jcomp *c, u32 v, struct active *act)
+{
+	struct jreg *r = &c->r[v];
+	u32 i, best = NO_PC, n = r->w ? 2 : 1, k;
+	u64 cost, low = density(r);
+
+	for (i = 0; i + n <= PAIRS; i += n) {
+		u32 last = 0;
+
+		cost = 0;
+		for (k = 0; k < n; k++) {
+			u32 u = act->pair[i + k];
+
+			if (u && u != last)
+				cost += density(&c->r[u - 1]);
+			last = u;
+			/* half of a quad would cost all of it, which the sum says */
+		}
+		if (cost < low || (!cost && best == NO_PC)) {
+			low = cost;
+			best = i;
+			if (!cost)
+				break;
+		}
+	}
+	if (best == NO_PC) {
+		home(c, r);
+		return;
+	}
+	for (k = 0; k < n; k++) {
+		u32 u = act->pair[best + k], q;
+
+		if (!u)
+			continue;
+		for (q = 0; q < PAIRS; q++)
+			if (act->pair[q] == u)
+				act->pair[q] = 0;
+		home(c, &c->r[u - 1]);
+	}
+	for (k = 0; k < n; k++)
+		act->pair[best + k] = v + 1;
+	r->loc = LOC_ZMM;
+	r->reg = (u8)(JZ_FIRST + best * 2);
+	r->home = JP_ZMM + best * 128;
+}
+
+static void place_gpr(struct jcomp *c, u32 v, struct active *act)
+{
+	struct jreg *r = &c->r[v];
+	u32 i, best = NO_PC;
+	u64 low = density(r);
+
+	for (i = 0; i < 8; i++) {
+		u64 cost = act->gpr[i] ? density(&c->r[act->gpr[i] - 1]) : 0;
+
+		if (!act->gpr[i] || cost < low) {
+			low = cost;
+			best = i;
+			if (!act->gpr[i])
+				break;
+		}
+	}
+	if (best == NO_PC) {
+		home(c, r);
+		return;
+	}
+	if (act->gpr[best])
+		home(c, &c->r[act->gpr[best] - 1]);
+	act->gpr[best] = v + 1;
+	r->loc = LOC_GPR;
+	r->reg = gprs[best];
+	r->home = PSZ(gpr) + best * 8;
+}
+
+bool jit_alloc(struct jcomp *c)
+{
+	struct active act;
+	u32 i, v, *head, *next;
+
+	ranges(c);
+	head = pool_alloc(&c->mem, (c->n + 1) * sizeof(u32));
+	next = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(u32));
+	if (!head || !next)
+		return false;
+	for (v = c->s->nregs; v-- > 0;)
+		if (c->r[v].first != NO_PC) {
+			next[v] = head[c->r[v].first];
+			head[c->r[v].first] = v + 1;
+		}
+	memset(&act, 0, sizeof(act));
+	for (i = 0; i < c->n; i++) {
+		u32 k;
+
+		if (!head[i])
+			continue;
+		for (k = 0; k < PAIRS; k++)
+			if (act.pair[k] && c->r[act.pair[k] - 1].last <= i)
+				act.pair[k] = 0;
+		for (k = 0; k < 8; k++)
+			if (act.gpr[k] && c->r[act.gpr[k] - 1].last <= i)
+				act.gpr[k] = 0;
+		for (v = head[i]; v; v = next[v - 1]) {
+			struct jreg *r = &c->r[v - 1];
+
+			if (r->w == 2)
+				home(c, r);
+			else if (r->cls == JC_VARY)
+				place_zmm(c, v - 1, &act);
+			else
+				place_gpr(c, v - 1, &act);
+		}
+	}
+	for (v = 0; v < c->s->nregs; v++) {
+		struct jreg *r = &c->r[v];
+
+		if (r->loc == LOC_ZMM)
+			c->zmm_used |= (r->w ? 15u : 3u) << (r->reg - JZ_FIRST);
+		if (r->loc == LOC_GPR)
+			for (i = 0; i < 8; i++)
+				if (gprs[i] == r->reg)
+					c->gpr_used |= 1u << i;
+	}
+	return homes(c, head, next);
+}

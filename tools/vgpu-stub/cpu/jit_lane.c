@@ -1,0 +1,811 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Vector code for lane operations and conversions: what lanes.def and cvt.c say, in AVX-512. An
+ * operation that is not here goes through the interpreter's function for it (JX_STEP). Called by jit.c.
+ *
+ * Every sequence reads all its sources of a part before it writes the part of the destination, which
+ * may be the same register; temporaries are zmm0 to zmm7.
+ */
+#include "jit.h"
+#include "lanes.h"
+
+static bool is32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
+static bool is64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
+static bool is16(u8 t) { return t == T_U16 || t == T_S16 || t == T_B16; }
+
+/* d = op(a, o) with a broadcast where that saves a load */
+static void op2(struct jcomp *c, u32 op, int d, int x, u32 o, u8 w, u32 part, int tmp, bool obs)
+{
+	int bc;
+	struct rm m = obs ? jv_rm_obs(c, o, w, part, tmp, &bc) : jv_rm(c, o, w, part, tmp, &bc);
+
+	ev_n(&c->a, op, d, x, m, 0, 0, bc, bc ? (w ? 8 : 4) : 64, 0);
+}
+
+static void shift_i(struct jcomp *c, u32 lop, bool sg, u8 w, int d, int x, u32 n)
+{
+	struct as *a = &c->a;
+
+	if (lop == LOP_SHL)
+		ev_i(a, w ? V_PSHIQ : V_PSHID, 6, d, rm_reg(x), 0, 0, n);
+	else if (!sg)
+		ev_i(a, w ? V_PSHIQ : V_PSHID, 2, d, rm_reg(x), 0, 0, n);
+	else
+		ev_i(a, w ? V_PSRAIQ : V_PSHID, 4, d, rm_reg(x), 0, 0, n);
+}
+
+/* Eight 32-bit lanes of o, extended to 64 bits, in zmm d. */
+static void widen(struct jcomp *c, u32 o, u32 part, int d, bool sg, bool obs)
+{
+	struct as *a = &c->a;
+	u32 op = sg ? V_PMOVSXDQ : V_PMOVZXDQ;
+	struct rm m = obs ? jv_rm_obs(c, o, 0, part / 2, d, NULL) : jv_rm(c, o, 0, part / 2, d, NULL);
+
+	if (m.kind) {
+		m.disp += 32 * (part & 1);
+		ev_n(a, op, d, 0, m, 0, 0, 0, 32, 0);
+	} else if (part & 1) {
+		ev_i(a, V_EXTRACT64X4, m.reg, 0, rm_reg(d), 0, 0, 1);
+		ev(a, op, d, 0, rm_reg(d));
+	} else {
+		ev(a, op, d, 0, m);
+	}
+}
+
+/* ---- integers --------------------------------------------------------------------------- */
+
+static u32 simple_op(const struct insn *in)
+{
+	bool sg = type_is_signed(in->type);
+
+	if (is64(in->type))
+		switch (in->lop) {
+		case LOP_ADD: return V_PADDQ;
+		case LOP_SUB: return V_PSUBQ;
+		case LOP_MUL: return V_PMULLQ;
+		case LOP_AND: return V_PANDQ;
+		case LOP_OR: return V_PORQ;
+		case LOP_XOR: return V_PXORQ;
+		case LOP_MIN: return sg ? V_PMINSQ : V_PMINUQ;
+		case LOP_MAX: return sg ? V_PMAXSQ : V_PMAXUQ;
+		}
+	else if (is32(in->type) || is16(in->type))
+		switch (in->lop) {
+		case LOP_ADD: return V_PADDD;
+		case LOP_SUB: return V_PSUBD;
+		case LOP_MUL: return V_PMULLD;
+		case LOP_AND: return V_PANDD;
+		case LOP_OR: return V_PORD;
+		case LOP_XOR: return V_PXORD;
+		case LOP_MIN: return is16(in->type) ? 0 : sg ? V_PMINSD : V_PMINUD;
+		case LOP_MAX: return is16(in->type) ? 0 : sg ? V_PMAXSD : V_PMAXUD;
+		}
+	return 0;
+}
+
+static void mul_mad(struct jcomp *c, const struct insn *in, u32 p)
+{
+	u8 w = is64(in->type);
+	struct jval k = jit_val(c, in->o[2], w);
+	int x = jv_obs(c, in->o[1], w, p, 0), d;
+
+	if (k.known && k.k && !(k.k & (k.k - 1)))
+		shift_i(c, LOP_SHL, false, w, 0, x, (u32)__builtin_ctzll(k.k));
+	else
+		op2(c, w ? V_PMULLQ : V_PMULLD, 0, x, in->o[2], w, p, 1, true);
+	d = jv_dst(c, in->o[0], p, 0);
+	if (in->lop == LOP_MAD)
+		op2(c, w ? V_PADDQ : V_PADDD, d, 0, in->o[3], w, p, 1, true);
+	else if (d)
+		ev(&c->a, V_MOVA32, d, 0, rm_reg(0));
+	jv_put(c, in->o[0], p, d);
+}
+
+static bool shifts(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u8 w = is64(in->type);
+	bool sg = type_is_signed(in->type) && in->lop == LOP_SHR;
+	struct jval k = jit_val(c, in->o[2], 0);
+	u32 p, bits = w ? 64 : is16(in->type) ? 16 : 32;
+
+	for (p = 0; p < (w ? 4u : 2u); p++) {
+		int x = jv_obs(c, in->o[1], w, p, 0), d = jv_dst(c, in->o[0], p, 0);
+
+		if (bits == 16 && in->lop == LOP_SHR) {
+			shift_i(c, LOP_SHL, false, 0, 0, x, 16);
+			shift_i(c, LOP_SHR, sg, 0, 0, 0, 16);
+			x = 0;
+		}
+		if (k.known) {
+			u32 n = (u32)k.k;
+
+			if (n >= bits && sg)
+				n = bits - 1;
+			if (n >= bits)
+				ev(a, V_PXORD, d, d, rm_reg(d));
+			else
+				shift_i(c, in->lop, sg, w, d, x, n);
+		} else if (w) {
+			widen(c, in->o[2], p, 1, false, true);
+			ev(a, in->lop == LOP_SHL ? V_PSLLVQ : sg ? V_PSRAVQ : V_PSRLVQ, d, x, rm_reg(1));
+		} else {
+			op2(c, in->lop == LOP_SHL ? V_PSLLVD : sg ? V_PSRAVD : V_PSRLVD, d, x, in->o[2], 0, p, 1, true);
+		}
+		jv_put(c, in->o[0], p, d);
+	}
+	return true;
+}
+
+static bool wide(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	bool sg = type_is_signed(in->type), mad = in->lop == LOP_MADWIDE;
+	u32 p;
+	int d;
+
+	if (is16(in->type)) {
+		for (p = 0; p < 2; p++) {
+			u32 i;
+
+			for (i = 0; i < 2; i++) {
+				int x = jv_reg(c, in->o[1 + i], 0, p, (int)i);
+
+				shift_i(c, LOP_SHL, false, 0, (int)i, x, 16);
+				shift_i(c, LOP_SHR, sg, 0, (int)i, (int)i, 16);
+			}
+			ev(a, V_PMULLD, 0, 0, rm_reg(1));
+			d = jv_dst(c, in->o[0], p, 0);
+			if (mad)
+				op2(c, V_PADDD, d, 0, in->o[3], 0, p, 1, true);
+			else if (d)
+				ev(a, V_MOVA32, d, 0, rm_reg(0));
+			jv_put(c, in->o[0], p, d);
+		}
+		return true;
+	}
+	for (p = 0; p < 4; p++) {
+		struct jval k = jit_val(c, in->o[2], 0);
+
+		widen(c, in->o[1], p, 0, sg, true);
+		if (k.known && k.k && !(k.k & (k.k - 1)) && k.k < 1u << 31) {
+			shift_i(c, LOP_SHL, false, 1, 0, 0, (u32)__builtin_ctzll(k.k));
+		} else if (k.known) {
+			/* only the low half of every 64 bits counts */
+			ev(a, sg ? V_PMULDQ : V_PMULUDQ, 0, 0, rm_lit(j_lit64(c, (u32)k.k), 0));
+		} else {
+			widen(c, in->o[2], p, 1, sg, true);
+			ev(a, sg ? V_PMULDQ : V_PMULUDQ, 0, 0, rm_reg(1));
+		}
+		d = jv_dst(c, in->o[0], p, 0);
+		if (mad)
+			op2(c, V_PADDQ, d, 0, in->o[3], 1, p, 1, false);
+		else if (d)
+			ev(a, V_MOVA64, d, 0, rm_reg(0));
+		jv_put(c, in->o[0], p, d);
+	}
+	return true;
+}
+
+/* (b:a) shifted by c, one half of it */
+static bool funnel(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	struct jval k = jit_val(c, in->o[3], 0);
+	bool left = in->lop == LOP_SHFLW || in->lop == LOP_SHFLC, wrap = in->lop == LOP_SHFLW || in->lop == LOP_SHFRW;
+	u32 p, n = (u32)k.k;
+
+	if (!k.known)
+		return false;
+	if (wrap)
+		n &= 31;
+	for (p = 0; p < 2; p++) {
+		int x = jv_obs(c, in->o[1], 0, p, 0), y = jv_obs(c, in->o[2], 0, p, 1), d;
+
+		d = jv_dst(c, in->o[0], p, 2);
+		if (n == 0 || n > 31) {
+			/* none: left gives b, right a; all of it: the other one */
+			ev(a, V_MOVA32, d, 0, rm_reg((n == 0) == left ? y : x));
+		} else {
+			shift_i(c, LOP_SHL, false, 0, 2, y, left ? n : 32 - n);
+			shift_i(c, LOP_SHR, false, 0, 3, x, left ? 32 - n : n);
+			ev(a, V_PORD, d, 2, rm_reg(3));
+		}
+		jv_put(c, in->o[0], p, d);
+	}
+	return true;
+}
+
+static bool bfe(struct jcomp *c, const struct insn *in)
+{
+	struct jval pos = jit_val(c, in->o[2], 0), len = jit_val(c, in->o[3], 0);
+	u32 p, ps = (u32)pos.k & 255, n = (u32)len.k & 255;
+	bool sg = in->type == T_S32;
+
+	if (!pos.known || !len.known || (in->type != T_U32 && in->type != T_S32) || n == 0 || ps > 31)
+		return false;
+	if (n > 32 - ps)
+		n = 32 - ps;
+	for (p = 0; p < 2; p++) {
+		int x = jv_obs(c, in->o[1], 0, p, 0), d = jv_dst(c, in->o[0], p, 0);
+
+		shift_i(c, LOP_SHL, false, 0, 0, x, 32 - ps - n);
+		shift_i(c, LOP_SHR, sg, 0, d, 0, 32 - n);
+		jv_put(c, in->o[0], p, d);
+	}
+	return true;
+}
+
+static bool prmt(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	struct jval s = jit_val(c, in->o[3], 0);
+	u32 p, i, l, ua = 0, ub = 0;
+	u8 m[2][64];
+
+	if (!s.known || (s.k & 0x8888))
+		return false;
+	for (i = 0; i < 64; i++) {
+		u32 q = (u32)(s.k >> (i & 3) * 4) & 7, at = (i & 12) + (q & 3);
+
+		l = q >> 2;
+		m[l][i] = (u8)at;
+		m[!l][i] = 0x80;
+		*(l ? &ub : &ua) = 1;
+	}
+	for (p = 0; p < 2; p++) {
+		int x = jv_obs(c, in->o[1], 0, p, 0), y = jv_obs(c, in->o[2], 0, p, 1), d = jv_dst(c, in->o[0], p, 2);
+
+		if (ua)
+			ev(a, V_PSHUFB, ub ? 2 : d, x, rm_lit(j_lit(c, m[0], 64), 0));
+		if (ub)
+			ev(a, V_PSHUFB, ua ? 3 : d, y, rm_lit(j_lit(c, m[1], 64), 0));
+		if (ua && ub)
+			ev(a, V_PORD, d, 2, rm_reg(3));
+		jv_put(c, in->o[0], p, d);
+	}
+	return true;
+}
+
+static bool dp4a(struct jcomp *c, const struct insn *in)
+{
+	static int vnni = -1;
+	struct as *a = &c->a;
+	bool sa = in->lop == LOP_DP4ASU || in->lop == LOP_DP4ASS, sb = in->lop == LOP_DP4AUS || in->lop == LOP_DP4ASS;
+	u32 p;
+
+	if (vnni < 0)
+		vnni = __builtin_cpu_supports("avx512vnni") != 0;
+	for (p = 0; p < 2; p++) {
+		int x = jv_obs(c, in->o[1], 0, p, 0), y = jv_obs(c, in->o[2], 0, p, 1), z, d;
+
+		z = jv_obs(c, in->o[3], 0, p, 2);
+		if (vnni && (sa || sb)) {
+			if (z != 2)
+				ev(a, V_MOVA32, 2, 0, rm_reg(z));
+			if (sa && sb) {
+				u32 bias = j_lit32(c, 0x80808080u);
+
+				/* unsigned (a + 128) times b, less 128 times the sum of b */
+				ev(a, V_PXORD, 4, 4, rm_reg(4));
+				ev(a, V_PXORD, 3, x, rm_lit(bias, 0));
+				ev(a, V_MOVA32, 5, 0, rm_lit(bias, 0));
+				ev(a, V_PDPBUSD, 2, 3, rm_reg(y));
+				ev(a, V_PDPBUSD, 4, 5, rm_reg(y));
+				d = jv_dst(c, in->o[0], p, 2);
+				ev(a, V_PSUBD, d, 2, rm_reg(4));
+			} else {
+				ev(a, V_PDPBUSD, 2, sb ? x : y, rm_reg(sb ? y : x));
+				d = jv_dst(c, in->o[0], p, 2);
+				if (d != 2)
+					ev(a, V_MOVA32, d, 0, rm_reg(2));
+			}
+			jv_put(c, in->o[0], p, d);
+			continue;
+		}
+		/* even and odd bytes as 16-bit numbers */
+		ev_i(a, VOP(1, 1, 0, 0x71), 6, 3, rm_reg(x), 0, 0, 8);
+		ev_i(a, VOP(1, 1, 0, 0x71), sa ? 4 : 2, 3, rm_reg(3), 0, 0, 8);
+		ev_i(a, VOP(1, 1, 0, 0x71), sa ? 4 : 2, 4, rm_reg(x), 0, 0, 8);
+		ev_i(a, VOP(1, 1, 0, 0x71), 6, 5, rm_reg(y), 0, 0, 8);
+		ev_i(a, VOP(1, 1, 0, 0x71), sb ? 4 : 2, 5, rm_reg(5), 0, 0, 8);
+		ev_i(a, VOP(1, 1, 0, 0x71), sb ? 4 : 2, 6, rm_reg(y), 0, 0, 8);
+		ev(a, V_PMADDWD, 3, 3, rm_reg(5));
+		ev(a, V_PMADDWD, 4, 4, rm_reg(6));
+		ev(a, V_PADDD, 3, 3, rm_reg(4));
+		d = jv_dst(c, in->o[0], p, 2);
+		ev(a, V_PADDD, d, 3, rm_reg(z));
+		jv_put(c, in->o[0], p, d);
+	}
+	return true;
+}
+
+static bool moves(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u8 w = c->r[in->o[0]].w, sw = jit_src_w(in, 1);
+	struct jval s = jit_val(c, in->o[2], 0), k = jit_val(c, in->o[3], 0);
+	u32 p, i, idx[16];
+	bool keep = c->r[in->o[0]].rawf;
+	int d, x, y;
+
+	for (p = 0; p < (w ? 4u : 2u); p++) {
+		switch (in->lop) {
+		case LOP_MOV:
+			x = keep ? jv_reg(c, in->o[1], w, p, 0) : jv_obs(c, in->o[1], w, p, 0);
+			jv_put(c, in->o[0], p, x);
+			continue;
+		case LOP_SELP:
+			x = keep ? jv_reg(c, in->o[1], w, p, 0) : jv_obs(c, in->o[1], w, p, 0);
+			y = keep ? jv_reg(c, in->o[2], w, p, 1) : jv_obs(c, in->o[2], w, p, 1);
+			k_load(a, 7, ju_rm(c, in->o[3]));
+			if (p)
+				k_shr(a, 7, 7, p * (w ? 8 : 16));
+			d = jv_dst(c, in->o[0], p, 2);
+			ev_k(a, w ? V_BLENDMQ : V_BLENDMD, d, y, rm_reg(x), 7, 0);
+			break;
+		case LOP_CVT_SEXT:
+			d = jv_dst(c, in->o[0], p, 0);
+			if (w) {
+				widen(c, in->o[1], p, 0, in->type == T_S64, true);
+				if (d)
+					ev(a, V_MOVA64, d, 0, rm_reg(0));
+			} else {
+				x = jv_obs(c, in->o[1], 0, p, 0);
+				shift_i(c, LOP_SHL, false, 0, 0, x, 16);
+				shift_i(c, LOP_SHR, in->type == T_S16, 0, d, 0, 16);
+			}
+			break;
+		case LOP_XTR:
+			if (!s.known || !k.known)
+				return false;
+			if (!sw) {
+				x = jv_obs(c, in->o[1], 0, p, 0);
+				d = jv_dst(c, in->o[0], p, 0);
+				if (s.k & 31)
+					shift_i(c, LOP_SHR, false, 0, 0, x, (u32)s.k & 31);
+				if ((s.k & 31) + (u32)__builtin_popcount((u32)k.k) < 32 || !(s.k & 31))
+					ev(a, V_PANDD, d, s.k & 31 ? 0 : x, rm_lit(j_lit32(c, (u32)k.k), 0));
+				else if (d)
+					ev(a, V_MOVA32, d, 0, rm_reg(0));
+				break;
+			}
+			/* fall through */
+		case LOP_CVT_TRUNC:
+			/* dwords of two vectors of 64-bit lanes */
+			i = in->lop == LOP_XTR ? (u32)s.k & 63 : 0;
+			if (i & 15)
+				return false;
+			x = jv_reg(c, in->o[1], 1, 2 * p, 0);
+			y = jv_reg(c, in->o[1], 1, 2 * p + 1, 1);
+			{
+				u32 q, sh = i & 16;
+
+				for (q = 0; q < 16; q++)
+					idx[q] = q * 2 + (i >= 32);
+				ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, idx, 64), 0));
+				ev(a, V_PERMI2D, 2, x, rm_reg(y));
+				if (sh)
+					shift_i(c, LOP_SHR, false, 0, 2, 2, 16);
+				else if (in->lop == LOP_XTR && (u32)k.k != ~0u)
+					ev(a, V_PANDD, 2, 2, rm_lit(j_lit32(c, (u32)k.k), 0));
+			}
+			jv_put(c, in->o[0], p, 2);
+			continue;
+		case LOP_PACK:
+			if (w) {
+				x = jv_obs(c, in->o[1], 0, p / 2, 0);
+				y = jv_obs(c, in->o[2], 0, p / 2, 1);
+				for (i = 0; i < 16; i++)
+					idx[i] = (i & 1) * 16 + (p & 1) * 8 + i / 2;
+				ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, idx, 64), 0));
+				ev(a, V_PERMI2D, 2, x, rm_reg(y));
+				jv_put(c, in->o[0], p, 2);
+				continue;
+			}
+			x = jv_obs(c, in->o[1], 0, p, 0);
+			y = jv_obs(c, in->o[2], 0, p, 1);
+			shift_i(c, LOP_SHL, false, 0, 2, y, 16);
+			/* 2 | (x & 0xffff) */
+			ev_i(a, V_PTERNLOGD, 2, x, rm_lit(j_lit32(c, 0xffff), 0), 0, 0, 0xf8);
+			jv_put(c, in->o[0], p, 2);
+			continue;
+		default:
+			return false;
+		}
+		jv_put(c, in->o[0], p, d);
+	}
+	return true;
+}
+
+/* ---- floats ----------------------------------------------------------------------------- */
+
+static void ex2(struct jcomp *c, int x)         /* zmm0 = 2^x, as math.inc does it step by step */
+{
+	struct as *a = &c->a;
+	static const float co[8] = { 1.5252734e-5f, 1.5403530e-4f, 1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f,
+			6.9314718e-1f, 1.0f };
+	u32 i, u, hi = 0x43480000u, lo = 0xc3480000u;   /* 200, -200 */
+
+	/* x > 200 ? 200 : x < -200 ? -200 : x; a NaN stays and is put back at the end */
+	ev(a, V_MOVA32, 1, 0, rm_lit(j_lit32(c, hi), 0));
+	ev(a, V_MINPS, 1, 1, rm_reg(x));                /* the second operand if unordered */
+	ev(a, V_MOVA32, 2, 0, rm_lit(j_lit32(c, lo), 0));
+	ev(a, V_MAXPS, 1, 2, rm_reg(1));
+	ev_i(a, V_RNDSCALEPS, 2, 0, rm_reg(1), 0, 0, 0x0c);     /* MXCSR's rounding, no exceptions */
+	ev(a, V_SUBPS, 1, 1, rm_reg(2));                /* f */
+	ev(a, V_CVTTPS2DQ, 2, 0, rm_reg(2));            /* i */
+	memcpy(&u, &co[0], 4);
+	ev(a, V_MOVA32, 3, 0, rm_lit(j_lit32(c, u), 0));
+	for (i = 1; i < 8; i++) {
+		memcpy(&u, &co[i], 4);
+		ev(a, V_MULPS, 3, 3, rm_reg(1));
+		ev(a, V_ADDPS, 3, 3, rm_lit(j_lit32(c, u), 0));
+	}
+	ev_i(a, V_PSHID, 4, 4, rm_reg(2), 0, 0, 1);     /* h = i >> 1 */
+	ev(a, V_PSUBD, 2, 2, rm_reg(4));
+	ev(a, V_PADDD, 4, 4, rm_lit(j_lit32(c, 127), 0));
+	ev(a, V_PADDD, 2, 2, rm_lit(j_lit32(c, 127), 0));
+	ev_i(a, V_PSHID, 6, 4, rm_reg(4), 0, 0, 23);
+	ev_i(a, V_PSHID, 6, 2, rm_reg(2), 0, 0, 23);
+	ev(a, V_MULPS, 3, 3, rm_reg(4));
+	ev(a, V_MULPS, 3, 3, rm_reg(2));
+	ev_i(a, V_CMPPS, 7, x, rm_reg(x), 0, 0, 3);
+	ev_k(a, V_BLENDMD, 0, 3, rm_reg(x), 7, 0);
+}
+
+static bool floats(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u8 w = in->type == T_F64;
+	u32 op = 0, p, n = w ? 4 : 2;
+	bool sat = false, raw = c->r[in->o[0]].rawf || !jit_makes_raw(in);
+	int x, y, z, d;
+
+	jit_mxcsr(c, in->mxcsr);
+	for (p = 0; p < n; p++) {
+		switch (in->lop) {
+		case LOP_ADDSAT: case LOP_SUBSAT: case LOP_MULSAT:
+			sat = true;
+			/* fall through */
+		case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_DIV:
+			switch (in->lop) {
+			case LOP_ADD: case LOP_ADDSAT: op = w ? V_ADDPD : V_ADDPS; break;
+			case LOP_SUB: case LOP_SUBSAT: op = w ? V_SUBPD : V_SUBPS; break;
+			case LOP_DIV: op = w ? V_DIVPD : V_DIVPS; break;
+			default: op = w ? V_MULPD : V_MULPS;
+			}
+			if (w && sat)
+				return false;
+			x = jv_reg(c, in->o[1], w, p, 0);
+			d = sat ? 0 : jv_dst(c, in->o[0], p, 0);
+			op2(c, op, d, x, in->o[2], w, p, 1, false);
+			break;
+		case LOP_MADSAT:
+			sat = true;
+			if (w)
+				return false;
+			/* fall through */
+		case LOP_MAD: {
+			const struct jreg *r = &c->r[in->o[0]];
+
+			y = jv_reg(c, in->o[2], w, p, 1);
+			/* accumulators stay where they are */
+			if (!sat && raw && !c->gk && in->o[3] == in->o[0] && r->loc == LOC_ZMM) {
+				op2(c, w ? V_FMADD231PD : V_FMADD231PS, r->reg + (int)p, y, in->o[1], w, p, 0, false);
+				continue;
+			}
+			x = jv_reg(c, in->o[1], w, p, 0);
+			if (x != 0)
+				ev(a, V_MOVA32, 0, 0, rm_reg(x));
+			op2(c, w ? V_FMADD213PD : V_FMADD213PS, 0, y, in->o[3], w, p, 2, false);
+			d = 0;
+			break;
+		}
+		case LOP_RCP:
+			x = jv_reg(c, in->o[1], w, p, 0);
+			d = jv_dst(c, in->o[0], p, 1);
+			ev(a, V_MOVA32, 1, 0, rm_lit(w ? j_lit64(c, 0x3ff0000000000000ull) : j_lit32(c, 0x3f800000), 0));
+			ev(a, w ? V_DIVPD : V_DIVPS, d, 1, rm_reg(x));
+			break;
+		case LOP_SQRT:
+		case LOP_RSQRT:
+			x = jv_reg(c, in->o[1], w, p, 0);
+			d = jv_dst(c, in->o[0], p, 0);
+			ev(a, w ? V_SQRTPD : V_SQRTPS, d, 0, rm_reg(x));
+			if (in->lop == LOP_RSQRT) {
+				ev(a, V_MOVA32, 1, 0, rm_lit(w ? j_lit64(c, 0x3ff0000000000000ull) : j_lit32(c, 0x3f800000), 0));
+				ev(a, w ? V_DIVPD : V_DIVPS, d, 1, rm_reg(d));
+			}
+			break;
+		case LOP_MIN:
+		case LOP_MAX:
+			if (w)
+				return false;
+			x = jv_reg(c, in->o[1], 0, p, 0);
+			y = jv_reg(c, in->o[2], 0, p, 1);
+			ev(a, in->lop == LOP_MIN ? V_MINPS : V_MAXPS, 2, x, rm_reg(y));
+			ev_i(a, V_CMPPS, 7, x, rm_reg(y), 0, 0, 0);
+			ev_k(a, in->lop == LOP_MIN ? V_PORD : V_PANDD, 2, x, rm_reg(y), 7, 0);
+			ev_i(a, V_CMPPS, 7, y, rm_reg(y), 0, 0, 3);
+			ev_k(a, V_MOVA32, 2, 0, rm_reg(x), 7, 0);
+			d = 2;
+			break;
+		case LOP_ABS:
+		case LOP_NEG:
+			x = jv_obs(c, in->o[1], w, p, 0);
+			d = jv_dst(c, in->o[0], p, 0);
+			if (in->lop == LOP_ABS)
+				ev(a, w ? V_PANDQ : V_PANDD, d, x, rm_lit(w ? j_lit64(c, ~0ull >> 1) : j_lit32(c, 0x7fffffff), 0));
+			else
+				ev(a, w ? V_PXORQ : V_PXORD, d, x, rm_lit(w ? j_lit64(c, 1ull << 63) : j_lit32(c, 1u << 31), 0));
+			break;
+		case LOP_FLUSH:
+			if (w)
+				return false;
+			x = jv_obs(c, in->o[1], 0, p, 0);
+			ev(a, V_PTESTMD, 7, x, rm_lit(j_lit32(c, 0x7f800000), 0));
+			ev(a, V_PANDD, 1, x, rm_lit(j_lit32(c, 1u << 31), 0));
+			ev_k(a, V_MOVA32, 1, 0, rm_reg(x), 7, 0);
+			d = 1;
+			break;
+		case LOP_EX2:
+			if (w)
+				return false;
+			x = jv_reg(c, in->o[1], 0, p, 5);
+			ex2(c, x);
+			d = 0;
+			break;
+		case LOP_CVT_F_S32:
+		case LOP_CVT_F_U32:
+			d = jv_dst(c, in->o[0], p, 0);
+			x = jv_obs(c, in->o[1], 0, p, 0);
+			ev(a, in->lop == LOP_CVT_F_S32 ? V_CVTDQ2PS : V_CVTUDQ2PS, d, 0, rm_reg(x));
+			break;
+		case LOP_CVT_F_H:
+			x = jv_reg(c, in->o[1], 0, p, 0);
+			d = jv_dst(c, in->o[0], p, 0);
+			ev_n(a, V_PMOVDW, x, 0, rm_reg(1), 0, 0, 0, 32, 0);
+			ev(a, V_CVTPH2PS, d, 0, rm_reg(1));
+			break;
+		case LOP_CVT_H_F:
+			x = jv_reg(c, in->o[1], 0, p, 0);
+			ev_i(a, V_CMPPS, 7, x, rm_reg(x), 0, 0, 3);
+			ev_k(a, V_BLENDMD, 1, x, rm_lit(j_lit32(c, 0x7fffffff), 0), 7, 0);
+			ev_n(a, V_CVTPS2PH, 1, 0, rm_reg(1), 0, 0, 0, 32, 1);
+			b1(a, 0);
+			d = jv_dst(c, in->o[0], p, 0);
+			ev(a, V_PMOVZXWD, d, 0, rm_reg(1));
+			break;
+		default:
+			return false;
+		}
+		if (sat) {                      /* a NaN and -0 give +0 */
+			z = jv_dst(c, in->o[0], p, 1);
+			ev(a, V_PXORD, 1, 1, rm_reg(1));
+			ev(a, V_MAXPS, 1, d, rm_reg(1));
+			ev(a, V_MINPS, z, 1, rm_lit(j_lit32(c, 0x3f800000), 0));
+			d = z;
+		}
+		if (!raw)
+			d = jv_canon(c, d, d);
+		jv_put(c, in->o[0], p, d);
+	}
+	return true;
+}
+
+bool jit_lane(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u8 w = is64(in->type);
+	u32 op = simple_op(in), p, n = w ? 4 : 2;
+	int x, d;
+
+	if (op && in->lop != LOP_MUL) {
+		for (p = 0; p < n; p++) {
+			x = jv_obs(c, in->o[1], w, p, 0);
+			d = jv_dst(c, in->o[0], p, 0);
+			op2(c, op, d, x, in->o[2], w, p, 1, true);
+			jv_put(c, in->o[0], p, d);
+		}
+		return true;
+	}
+	switch (in->lop) {
+	case LOP_MUL:
+	case LOP_MAD:
+		if (!is32(in->type) && !is64(in->type) && !is16(in->type))
+			break;
+		for (p = 0; p < n; p++)
+			mul_mad(c, in, p);
+		return true;
+	case LOP_SHL:
+	case LOP_SHR:
+		return (is32(in->type) || is64(in->type) || is16(in->type)) && shifts(c, in);
+	case LOP_MULWIDE:
+	case LOP_MADWIDE:
+		return wide(c, in);
+	case LOP_SHFLW: case LOP_SHFLC: case LOP_SHFRW: case LOP_SHFRC:
+		return funnel(c, in);
+	case LOP_BFE:
+		return bfe(c, in);
+	case LOP_PRMT:
+		return prmt(c, in);
+	case LOP_DP4AUU: case LOP_DP4AUS: case LOP_DP4ASU: case LOP_DP4ASS:
+		return dp4a(c, in);
+	case LOP_MOV: case LOP_SELP: case LOP_XTR: case LOP_CVT_TRUNC: case LOP_PACK:
+		return moves(c, in);
+	case LOP_CVT_SEXT:
+		return moves(c, in);
+	case LOP_NOT:
+	case LOP_NEG:
+	case LOP_ABS:
+		if (!is32(in->type) && !is64(in->type) && !(is16(in->type) && in->lop == LOP_NOT))
+			break;
+		for (p = 0; p < n; p++) {
+			x = jv_obs(c, in->o[1], w, p, 0);
+			d = jv_dst(c, in->o[0], p, 1);
+			if (in->lop == LOP_NOT) {
+				ev(a, V_PXORD, d, x, rm_lit(j_lit32(c, ~0u), 0));
+			} else if (in->lop == LOP_ABS) {
+				ev(a, w ? V_PABSQ : V_PABSD, d, 0, rm_reg(x));
+			} else {
+				ev(a, V_PXORD, 1, 1, rm_reg(1));
+				ev(a, w ? V_PSUBQ : V_PSUBD, d, 1, rm_reg(x));
+			}
+			jv_put(c, in->o[0], p, d);
+		}
+		return true;
+	case LOP_MULHI:
+		if (!is32(in->type))
+			return false;
+		for (p = 0; p < 2; p++) {       /* even and odd lanes */
+			u32 pm = type_is_signed(in->type) ? V_PMULDQ : V_PMULUDQ;
+			int y;
+
+			x = jv_obs(c, in->o[1], 0, p, 0);
+			y = jv_obs(c, in->o[2], 0, p, 1);
+			ev(a, pm, 2, x, rm_reg(y));
+			ev_i(a, V_PSHIQ, 2, 3, rm_reg(x), 0, 0, 32);
+			ev_i(a, V_PSHIQ, 2, 4, rm_reg(y), 0, 0, 32);
+			ev(a, pm, 3, 3, rm_reg(4));
+			ev_i(a, V_PSHIQ, 2, 2, rm_reg(2), 0, 0, 32);
+			g_movi(a, RAX, 0xaaaa);
+			k_from(a, 7, RAX);
+			ev_k(a, V_MOVA32, 2, 0, rm_reg(3), 7, 0);
+			jv_put(c, in->o[0], p, 2);
+		}
+		return true;
+	case LOP_CLZ:
+		if (!is32(in->type) || !__builtin_cpu_supports("avx512cd"))
+			return false;
+		for (p = 0; p < 2; p++) {
+			x = jv_obs(c, in->o[1], 0, p, 0);
+			d = jv_dst(c, in->o[0], p, 0);
+			ev(a, V_PLZCNTD, d, 0, rm_reg(x));
+			jv_put(c, in->o[0], p, d);
+		}
+		return true;
+	}
+	if (in->type == T_F32 || in->type == T_F64 || in->lop == LOP_CVT_H_F)
+		return floats(c, in);
+	return false;
+}
+
+/* ---- lop3, cvt -------------------------------------------------------------------------- */
+
+bool jit_lop3(struct jcomp *c, const struct insn *in)
+{
+	u8 w = in->dw;
+	u32 p;
+
+	for (p = 0; p < (w ? 4u : 2u); p++) {
+		int x = jv_obs(c, in->o[1], w, p, 0), y = jv_obs(c, in->o[2], w, p, 1), z = jv_obs(c, in->o[3], w, p, 2);
+
+		ev(&c->a, V_MOVA32, 3, 0, rm_reg(x));
+		ev_i(&c->a, V_PTERNLOGD, 3, y, rm_reg(z), 0, 0, (u32)in->imm);
+		jv_put(c, in->o[0], p, 3);
+	}
+	return true;
+}
+
+/* Low bytes of a 32-bit register, extended. */
+static void extend(struct jcomp *c, int d, int x, u32 bytes, bool sg)
+{
+	if (bytes == 4) {
+		if (d != x)
+			ev(&c->a, V_MOVA32, d, 0, rm_reg(x));
+		return;
+	}
+	shift_i(c, LOP_SHL, false, 0, d, x, 32 - 8 * bytes);
+	shift_i(c, LOP_SHR, sg, 0, d, d, 32 - 8 * bytes);
+}
+
+bool jit_cvt(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	enum type dt = in->type, at = in->stype;
+	bool di = !type_is_float(dt) && dt != T_TF32, ai = !type_is_float(at);
+	u32 p;
+	int x;
+
+	if ((in->flags & (INF_SAT | INF_RELU)) || in->aw)
+		return false;
+	if (di && ai) {
+		if (in->dw && type_bytes(dt) != 8)
+			return false;
+		for (p = 0; p < (in->dw ? 4u : 2u); p++) {
+			if (in->dw) {
+				widen(c, in->o[1], p, 0, true, true);
+				ev_i(a, V_PSHIQ, 6, 0, rm_reg(0), 0, 0, 64 - 8 * type_bytes(at));
+				if (type_is_signed(at))
+					ev_i(a, V_PSRAIQ, 4, 0, rm_reg(0), 0, 0, 64 - 8 * type_bytes(at));
+				else
+					ev_i(a, V_PSHIQ, 2, 0, rm_reg(0), 0, 0, 64 - 8 * type_bytes(at));
+				jv_put(c, in->o[0], p, 0);
+				continue;
+			}
+			x = jv_obs(c, in->o[1], 0, p, 0);
+			extend(c, 0, x, type_bytes(at), type_is_signed(at));
+			if (type_bytes(dt) < type_bytes(at) || type_is_signed(dt) != type_is_signed(at))
+				extend(c, 0, 0, type_bytes(dt), type_is_signed(dt));
+			jv_put(c, in->o[0], p, 0);
+		}
+		return true;
+	}
+	if (in->dw)
+		return false;
+	if (dt == T_F32 && ai && in->sub <= RND_RN && type_bytes(at) < 4) {
+		jit_mxcsr(c, 0x1f80);
+		for (p = 0; p < 2; p++) {
+			x = jv_obs(c, in->o[1], 0, p, 0);
+			extend(c, 0, x, type_bytes(at), type_is_signed(at));
+			ev(a, V_CVTDQ2PS, 0, 0, rm_reg(0));
+			jv_put(c, in->o[0], p, 0);
+		}
+		return true;
+	}
+	if (di && at == T_F32 && type_bytes(dt) == 4 && (in->sub == RND_RZI || in->sub == RND_RNI)) {
+		/* saturating, a NaN gives 0. Rounding is named in the instruction; subnormals give 0 either way */
+		u32 near = in->sub == RND_RNI;
+
+		for (p = 0; p < 2; p++) {
+			x = jv_reg(c, in->o[1], 0, p, 0);
+			if (dt == T_S32) {
+				ev_i(a, V_CMPPS, 7, x, rm_lit(j_lit32(c, 0x4f000000), 0), 0, 0, 0x0d);
+				if (near)
+					ev_n(a, V_LL(V_CVTPS2DQ, 0), 1, 0, rm_reg(x), 0, 0, 1, 64, 0);
+				else
+					ev(a, V_CVTTPS2DQ, 1, 0, rm_reg(x));
+				ev_k(a, V_MOVA32, 1, 0, rm_lit(j_lit32(c, 0x7fffffff), 0), 7, 0);
+				ev_i(a, V_CMPPS, 7, x, rm_reg(x), 0, 0, 7);
+				ev_k(a, V_MOVA32, 1, 0, rm_reg(1), 7, 1);
+			} else {
+				ev(a, V_PXORD, 1, 1, rm_reg(1));
+				ev(a, V_MAXPS, 1, x, rm_reg(1));        /* NaN: 0 */
+				if (near)
+					ev_n(a, V_LL(VOP(0, 1, 0, 0x79), 0), 1, 0, rm_reg(1), 0, 0, 1, 64, 0);
+				else
+					ev(a, V_CVTTPS2UDQ, 1, 0, rm_reg(1));
+			}
+			jv_put(c, in->o[0], p, 1);
+		}
+		return true;
+	}
+	if (dt == T_F32 && at == T_F32 && in->sub >= RND_RNI && in->sub <= RND_RPI) {
+		static const u8 imm[] = { [RND_RNI] = 8, [RND_RMI] = 9, [RND_RPI] = 10, [RND_RZI] = 11 };
+
+		if (c->s->mxcsr == ~0u)
+			jit_mxcsr(c, in->flags & INF_FTZ ? 0x9fc0 : 0x1f80);
+		else if ((c->s->mxcsr == 0x9fc0) != !!(in->flags & INF_FTZ) || !c->s->mxcsr)
+			return false;
+		for (p = 0; p < 2; p++) {
+			x = jv_obs(c, in->o[1], 0, p, 0);
+			ev_i(a, V_CMPPS, 7, x, rm_reg(x), 0, 0, 3);
+			ev_i(a, V_RNDSCALEPS, 1, 0, rm_reg(x), 0, 0, imm[in->sub]);
+			ev_k(a, V_MOVA32, 1, 0, rm_lit(j_lit32(c, 0x7fffffff), 0), 7, 0);
+			jv_put(c, in->o[0], p, 1);
+		}
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,885 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loads, stores, shuffles and votes. Called by jit.c, one instruction at a time.
+ *
+ * An address that is uniform or a pattern is checked with two comparisons of scalars, and its pattern
+ * says which vector loads serve: rows, runs of lanes, few distinct places, else a gather with
+ * offsets known now. Varying addresses are checked lane by lane and gathered. Whatever fails a check
+ * goes through the interpreter (JX_STEP), which raises the fault or takes the long way; so does an
+ * instruction that meets a missing page (jit_run.c redirects the signal).
+ */
+#include "jit.h"
+#include "lanes.h"
+
+struct acc {
+	struct jval v;
+	s32 cmin, cmax;
+	s32 disp;               /* added to rax */
+	u32 bytes;              /* of one lane's access */
+	u32 step;               /* exit */
+	const s32 *pat;
+};
+
+static u32 ilog2(u32 v) { return (u32)__builtin_ctz(v); }
+
+/* jump to the slow way unless the running lanes are all 32; flags are eaten */
+static u32 unless_full(struct jcomp *c)
+{
+	g_alui(&c->a, 0, G_CMP, PM(m), -1);
+	return g_jcc(&c->a, CC_NE);
+}
+
+/* Checks a uniform or pattern address; rax becomes lane 0's real address less disp. False: not this way. */
+static bool scalar_addr(struct jcomp *c, const struct insn *in, struct acc *x)
+{
+	struct as *a = &c->a;
+	u32 l, ext;
+	bool known;
+
+	x->v = jit_val(c, in->o[4], in->aw);
+	x->bytes = (u32)in->size * in->vec;
+	if (x->v.cls == JC_VARY)
+		return false;
+	x->pat = c->pats[x->v.pat];
+	x->cmin = x->cmax = 0;
+	for (l = 0; l < LANES; l++) {
+		x->cmin = x->pat[l] < x->cmin ? x->pat[l] : x->cmin;
+		x->cmax = x->pat[l] > x->cmax ? x->pat[l] : x->cmax;
+		if (x->pat[l] & (s32)(x->bytes - 1))
+			return false;
+	}
+	ext = (u32)(x->cmax - x->cmin) + x->bytes;
+	if (ext > JIT_SLACK || in->imm < -(1 << 28) || in->imm > 1 << 28)
+		return false;
+	x->step = j_exit(c, JX_STEP, c->pc, 0);
+	known = x->v.known;
+	ju_load(c, RAX, in->o[4], in->aw);
+	x->disp = (s32)in->imm;
+	if (in->space == SPACE_SHARED) {
+		s64 lo = (s64)x->v.k + in->imm + x->cmin;
+
+		if (!in->aw && in->imm) {
+			g_alui(a, 0, G_ADD, rm_reg(RAX), (s32)in->imm);
+			x->disp = 0;
+		}
+		/* a variable of the kernel's own needs no check */
+		if (!(known && lo >= 0 && lo + ext <= c->fn->shared_bytes && !(lo & (x->bytes - 1)))) {
+			g_load(a, 1, RDX, PM(shared_total));
+			g_alui(a, 1, G_SUB, rm_reg(RDX), (s32)ext);
+			j_leave_if(c, CC_B, x->step);
+			g_lea(a, 1, RCX, rm_mem(RAX, x->disp + x->cmin));
+			g_alu(a, 1, G_CMP, RCX, rm_reg(RDX));
+			j_leave_if(c, CC_A, x->step);
+			if (x->bytes > 1) {
+				g_testi(a, RCX, x->bytes - 1);
+				j_leave_if(c, CC_NE, x->step);
+			}
+		}
+		g_alu(a, 1, G_ADD, RAX, PM(shared));
+		return true;
+	}
+	g_lea(a, 1, RCX, rm_mem(RAX, x->disp + x->cmin));
+	g_alu(a, 1, G_SUB, RCX, PM(span_lo));
+	g_alu(a, 1, G_CMP, RCX, PM(span_lim));
+	j_leave_if(c, CC_AE, x->step);
+	if (x->bytes > 1) {
+		g_testi(a, RCX, x->bytes - 1);
+		j_leave_if(c, CC_NE, x->step);
+	}
+	return true;
+}
+
+static bool is_row(const struct acc *x)
+{
+	u32 l;
+
+	for (l = 0; l < LANES; l++)
+		if (x->pat[l] != (s32)(l * x->bytes))
+			return false;
+	return true;
+}
+
+static void put_uniform(struct jcomp *c, u32 v, int gpr)
+{
+	const struct jreg *r = &c->r[v];
+	u32 p;
+
+	if (r->cls != JC_VARY) {
+		ju_store(c, v, gpr);
+		return;
+	}
+	ev(&c->a, r->w ? V_PBCASTQ_R : V_PBCASTD_R, 0, 0, rm_reg(gpr));
+	for (p = 0; p < (r->w ? 4u : 2u); p++)
+		jv_put(c, v, p, 0);
+}
+
+static void load_scalar(struct jcomp *c, const struct insn *in, int gpr, struct rm m)
+{
+	bool sg = in->flags & INF_SIGNED;
+
+	if (in->size < 4)
+		g_movx(&c->a, in->dw && sg, sg, in->size, gpr, m);
+	else if (in->size == 4 && in->dw && sg)
+		g_movsxd(&c->a, gpr, m);
+	else
+		g_load(&c->a, in->size == 8, gpr, m);
+}
+
+/* The value of 1 or 2 bytes in the low bits of each dword of t, extended. */
+static void narrow(struct jcomp *c, int t, u32 size, bool sg, u32 from)
+{
+	struct as *a = &c->a;
+
+	if (size == 4)
+		return;
+	if (from + size < 4)
+		ev_i(a, V_PSHID, 6, t, rm_reg(t), 0, 0, 32 - 8 * (size + from));
+	ev_i(a, V_PSHID, sg ? 4 : 2, t, rm_reg(t), 0, 0, 32 - 8 * size);
+}
+
+static int even_odd(struct jcomp *c, int t, int x, int y, u32 odd)
+{
+	u32 idx[16], i;
+
+	for (i = 0; i < 16; i++)
+		idx[i] = 2 * i + odd;
+	ev(&c->a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx, 64), 0));
+	ev(&c->a, V_PERMI2D, t, x, rm_reg(y));
+	return t;
+}
+
+/*
+ * 64 bytes of consecutive lanes (per bytes each, first lane l0) into zmm t, when they consist of whole runs.
+ * All lanes are read. False: nothing emitted.
+ */
+static bool chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, u32 n_exit)
+{
+	struct as *a = &c->a;
+	u32 lanes = 64 / per, run, i, k, n;
+	u32 at[4];
+
+	for (run = 64; run >= 16; run /= 2) {
+		n = 64 / run;
+		for (i = 0; i < lanes; i++) {
+			u32 g = i * per / run;
+
+			if (x->pat[l0 + i] - x->pat[l0 + g * run / per] != (s32)(i * per - g * run))
+				break;
+		}
+		if (i == lanes)
+			break;
+	}
+	if (run < 16)
+		return false;
+	n = 64 / run;
+	for (k = 0; k < n; k++)
+		at[k] = (u32)(x->disp + x->pat[l0 + k * run / per]);
+	j_site(c, n_exit);
+	if (run == 64) {
+		ev_n(a, V_MOVU32, t, 0, rm_mem(RAX, (s32)at[0]), 0, 0, 0, 64, 0);
+	} else if (run == 32) {
+		ev_n(a, V_LL(V_MOVU32, 1), t, 0, rm_mem(RAX, (s32)at[0]), 0, 0, 0, 32, 0);
+		j_site(c, n_exit);
+		ev_n(a, V_INSERT64X4, t, t, rm_mem(RAX, (s32)at[1]), 0, 0, 0, 32, 1);
+		b1(a, 1);
+	} else {
+		ev_n(a, V_LL(V_MOVU32, 0), t, 0, rm_mem(RAX, (s32)at[0]), 0, 0, 0, 16, 0);
+		for (k = 1; k < 4; k++) {
+			j_site(c, n_exit);
+			ev_n(a, V_INSERT32X4, t, t, rm_mem(RAX, (s32)at[k]), 0, 0, 0, 16, 1);
+			b1(a, k);
+		}
+	}
+	return true;
+}
+
+static u32 distinct(const struct acc *x, s32 *d, u32 *idx)
+{
+	u32 n = 0, l, i;
+
+	for (l = 0; l < LANES; l++) {
+		for (i = 0; i < n && d[i] != x->pat[l]; i++)
+			;
+		if (i == n) {
+			if (n == 16)
+				return 17;
+			d[n++] = x->pat[l];
+		}
+		idx[l] = i;
+	}
+	return n;
+}
+
+/* Element e of a gather with known offsets, 32-bit destination; offsets beside rax. */
+static void gather_known(struct jcomp *c, const struct insn *in, const struct acc *x, u32 e)
+{
+	struct as *a = &c->a;
+	u32 p, d = in->o[e];
+
+	if (d == OPND_NONE)
+		return;
+	for (p = 0; p < 2; p++) {
+		ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, x->pat + 16 * p, 64), 0));
+		k_mov(a, 7, jv_mask(c, 0, p));
+		ev(a, V_PXORD, 3, 3, rm_reg(3));
+		j_site(c, x->step);
+		ev_n(a, V_GATHERDD, 3, 0, rm_vidx(RAX, 2, 0, x->disp + (s32)(e * in->size)), 7, 0, 0, 4, 0);
+		narrow(c, 3, in->size, in->flags & INF_SIGNED, 0);
+		jv_put(c, d, p, 3);
+	}
+}
+
+/* Every lane's access is in zmm 0..3 as 64 bits (two elements of 32, four of 16 ...): takes them apart. */
+static void split64(struct jcomp *c, const struct insn *in)
+{
+	u32 e, p;
+
+	for (e = 0; e < in->vec; e++) {
+		u32 at = e * in->size;
+
+		if (in->o[e] == OPND_NONE)
+			continue;
+		for (p = 0; p < 2; p++) {
+			even_odd(c, 4, (int)(2 * p), (int)(2 * p) + 1, at >= 4);
+			narrow(c, 4, in->size, in->flags & INF_SIGNED, at & 3);
+			jv_put(c, in->o[e], p, 4);
+		}
+	}
+}
+
+static void split32(struct jcomp *c, const struct insn *in, u32 p, int t)
+{
+	u32 e;
+
+	for (e = 0; e < in->vec; e++) {
+		if (in->o[e] == OPND_NONE)
+			continue;
+		ev(&c->a, V_MOVA32, 4, 0, rm_reg(t));
+		narrow(c, 4, in->size, in->flags & INF_SIGNED, e * in->size);
+		jv_put(c, in->o[e], p, 4);
+	}
+}
+
+static bool ld_row(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct as *a = &c->a;
+	bool sg = in->flags & INF_SIGNED;
+	u32 p, total = x->bytes, op, n;
+
+	if (in->vec == 1) {
+		u32 d = in->o[0];
+
+		if (in->dw && in->size == 8) {
+			op = V_MOVU64;
+			n = 64;
+		} else if (in->dw && in->size == 4) {
+			op = sg ? V_PMOVSXDQ : V_PMOVZXDQ;
+			n = 32;
+		} else if (!in->dw && in->size <= 4) {
+			op = in->size == 4 ? V_MOVU32 : in->size == 2 ? (sg ? V_PMOVSXWD : V_PMOVZXWD) : sg ? V_PMOVSXBD : V_PMOVZXBD;
+			n = 16 * in->size;
+		} else {
+			return false;
+		}
+		for (p = 0; p < (in->dw ? 4u : 2u); p++) {
+			int t = d == OPND_NONE ? 0 : jv_dst(c, d, p, 0), k = jv_mask(c, in->dw, p);
+
+			j_site(c, x->step);
+			ev_n(a, op, t, 0, rm_mem(RAX, x->disp + (s32)(n * p)), k, 1, 0, n, 0);
+			if (d != OPND_NONE)
+				jv_put(c, d, p, t);
+		}
+		return true;
+	}
+	if (in->dw)
+		return false;
+	if (total == 8) {
+		for (p = 0; p < 4; p++) {
+			int k = jv_mask(c, 1, p);
+
+			j_site(c, x->step);
+			ev_n(a, V_MOVU64, (int)p, 0, rm_mem(RAX, x->disp + (s32)(64 * p)), k, 1, 0, 64, 0);
+		}
+		split64(c, in);
+		return true;
+	}
+	if (total == 4) {
+		for (p = 0; p < 2; p++) {
+			int k = jv_mask(c, 0, p);
+
+			j_site(c, x->step);
+			ev_n(a, V_MOVU32, 0, 0, rm_mem(RAX, x->disp + (s32)(64 * p)), k, 1, 0, 64, 0);
+			split32(c, in, p, 0);
+		}
+		return true;
+	}
+	return false;
+}
+
+/* 16 bytes a lane, as four elements of 32 bits; all lanes run. chunks are of 4 lanes. */
+static bool ld_quads(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct as *a = &c->a;
+	u32 p, e, i, idx[16];
+
+	for (p = 0; p < 2; p++) {
+		for (i = 0; i < 4; i++)
+			if (!chunk(c, x, p * 16 + i * 4, 16, (int)i, x->step)) {
+				if (i || p)
+					c->bad = true;  /* runs of 16 bytes always are */
+				return false;
+			}
+		for (e = 0; e < 4; e++) {
+			if (in->o[e] == OPND_NONE)
+				continue;
+			for (i = 0; i < 16; i++)
+				idx[i] = (i & 3) * 4 + e + (i & 4 ? 16 : 0);
+			ev(a, V_MOVA32, 4, 0, rm_lit(j_lit(c, idx, 64), 0));
+			ev(a, V_MOVA32, 5, 0, rm_reg(4));
+			ev(a, V_PERMI2D, 4, 0, rm_reg(1));
+			ev(a, V_PERMI2D, 5, 2, rm_reg(3));
+			ev_i(a, V_INSERT64X4, 4, 4, rm_reg(5), 0, 0, 1);
+			jv_put(c, in->o[e], p, 4);
+		}
+	}
+	return true;
+}
+
+/* Patterns other than rows, all lanes running. False: nothing emitted. */
+static bool ld_shapes(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct as *a = &c->a;
+	u32 p, n, idx[LANES], l;
+	s32 at[16];
+
+	if (in->dw)
+		return false;
+	n = distinct(x, at, idx);
+	if (n <= 16 && in->vec == 1) {
+		s32 off[16] = { 0 };
+
+		for (l = 0; l < n; l++)
+			off[l] = at[l];
+		ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, off, 64), 0));
+		g_movi(a, RCX, (1u << n) - 1);
+		k_from(a, 7, RCX);
+		ev(a, V_PXORD, 3, 3, rm_reg(3));
+		j_site(c, x->step);
+		ev_n(a, n <= 8 ? V_LL(V_GATHERDD, 1) : V_GATHERDD, 3, 0, rm_vidx(RAX, 2, 0, x->disp), 7, 0, 0, 4, 0);
+		narrow(c, 3, in->size, in->flags & INF_SIGNED, 0);
+		for (p = 0; p < 2; p++) {
+			ev(a, V_MOVA32, 4, 0, rm_lit(j_lit(c, idx + 16 * p, 64), 0));
+			ev(a, V_PERMD, 4, 4, rm_reg(3));
+			jv_put(c, in->o[0], p, 4);
+		}
+		return true;
+	}
+	if (x->bytes == 8) {
+		struct jmark save = j_mark(c);
+
+		for (p = 0; p < 4; p++)
+			if (!chunk(c, x, p * 8, 8, (int)p, x->step)) {
+				j_undo(c, save);
+				return false;
+			}
+		split64(c, in);
+		return true;
+	}
+	if (x->bytes == 4) {
+		struct jmark save = j_mark(c);
+
+		for (p = 0; p < 2; p++)
+			if (!chunk(c, x, p * 16, 4, (int)p, x->step)) {
+				j_undo(c, save);
+				return false;
+			}
+		for (p = 0; p < 2; p++)
+			split32(c, in, p, (int)p);
+		return true;
+	}
+	return false;
+}
+
+static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct as *a = &c->a;
+	bool shaped = false;
+	u32 e, slow = 0, done = 0;
+
+	if (is_row(x) && ld_row(c, in, x))
+		return true;
+	if (in->dw && in->size == 8 && in->vec == 1 && in->o[0] != OPND_NONE) {
+		u32 p;
+
+		for (p = 0; p < 4; p++) {
+			s32 off[16] = { 0 };
+
+			memcpy(off, x->pat + 8 * p, 32);
+			ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, off, 64), 0));
+			k_mov(a, 7, jv_mask(c, 1, p));
+			ev(a, V_PXORD, 3, 3, rm_reg(3));
+			j_site(c, x->step);
+			ev_n(a, V_GATHERDQ, 3, 0, rm_vidx(RAX, 2, 0, x->disp), 7, 0, 0, 8, 0);
+			jv_put(c, in->o[0], p, 3);
+		}
+		return true;
+	}
+	if (in->dw || in->size > 4)
+		return false;
+	if (!c->gk && in->o[0] != OPND_NONE) {
+		struct jmark save = j_mark(c);
+
+		slow = unless_full(c);
+		shaped = in->size == 4 && in->vec == 4 ? ld_quads(c, in, x) : ld_shapes(c, in, x);
+		if (!shaped) {
+			j_undo(c, save);
+		} else {
+			done = g_jmp(a);
+			g_here(a, slow);
+		}
+	}
+	for (e = 0; e < in->vec; e++)
+		gather_known(c, in, x, e);
+	if (shaped)
+		g_here(a, done);
+	return true;
+}
+
+/* ---- varying addresses ------------------------------------------------------------------ */
+
+/*
+ * Checks part q of a varying 64-bit address and leaves it in zmm 0, relative to the base in rax; the
+ * mask of running lanes in k7.
+ */
+static void vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step)
+{
+	struct as *a = &c->a;
+	u32 bytes = (u32)in->size * in->vec, sh = ilog2(bytes);
+	int x = jv_reg(c, in->o[4], 1, q, 0), k;
+
+	if (in->imm) {
+		ev(a, V_PADDQ, 0, x, rm_lit(j_lit64(c, (u64)in->imm), 0));
+		x = 0;
+	}
+	if (in->space != SPACE_SHARED) {
+		ev_n(a, V_PSUBQ, 1, x, PM(span_lo), 0, 0, 1, 8, 0);
+	} else if (sh || x) {
+		ev(a, V_MOVA64, 1, 0, rm_reg(x));
+	} else {
+		ev(a, V_MOVA64, 1, 0, rm_reg(x));
+	}
+	if (sh)
+		ev_i(a, V_PSRAIQ, 0, 1, rm_reg(1), 0, 0, sh);   /* vprorq */
+	k = jv_mask(c, 1, q);
+	if (in->space != SPACE_SHARED) {
+		ev_n(a, V_PCMPUQ, 7, 1, rm_mem(RBX, PSZ(lims) + 8 * (s32)sh), k, 0, 1, 8, 1);
+		b1(a, 5);
+	} else {
+		ev_i(a, V_PCMPUQ, 7, 1, rm_reg(2), k, 0, 5);
+	}
+	k_ortest(a, 7, 7);
+	j_leave_if(c, CC_NE, step);
+	k_mov(a, 7, k);
+	if (x)
+		ev(a, V_MOVA64, 0, 0, rm_reg(x));
+}
+
+/* The same for 32-bit addresses of shared memory: 16 lanes. */
+static void vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step)
+{
+	struct as *a = &c->a;
+	u32 bytes = (u32)in->size * in->vec, sh = ilog2(bytes);
+	int x = jv_reg(c, in->o[4], 0, p, 0), k;
+
+	if (in->imm) {
+		ev(a, V_PADDD, 0, x, rm_lit(j_lit32(c, (u32)in->imm), 0));
+		x = 0;
+	}
+	if (sh) {
+		ev_i(a, V_PSHID, 0, 1, rm_reg(x), 0, 0, sh);    /* vprord */
+	} else {
+		ev(a, V_MOVA32, 1, 0, rm_reg(x));
+	}
+	k = jv_mask(c, 0, p);
+	ev_i(a, V_PCMPUD, 7, 1, rm_reg(2), k, 0, 5);
+	k_ortest(a, 7, 7);
+	j_leave_if(c, CC_NE, step);
+	k_mov(a, 7, k);
+	if (x)
+		ev(a, V_MOVA32, 0, 0, rm_reg(x));
+}
+
+/* zmm 2 = how many places an access of this size has in shared memory; rax = its base */
+static void shared_limit(struct jcomp *c, const struct insn *in, u32 step)
+{
+	struct as *a = &c->a;
+	u32 bytes = (u32)in->size * in->vec;
+
+	g_load(a, 1, RCX, PM(shared_total));
+	g_alui(a, 1, G_SUB, rm_reg(RCX), (s32)bytes);
+	j_leave_if(c, CC_B, step);
+	if (ilog2(bytes))
+		g_shi(a, 1, G_SHR, RCX, ilog2(bytes));
+	g_alui(a, 1, G_ADD, rm_reg(RCX), 1);
+	ev(a, in->aw ? V_PBCASTQ_R : V_PBCASTD_R, 2, 0, rm_reg(RCX));
+	g_load(a, 1, RAX, PM(shared));
+}
+
+static bool ld_vary(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 step, q, e, p;
+
+	if (in->size * in->vec > 16 || (in->dw && in->size != 8) || (!in->dw && in->size > 4))
+		return false;
+	if (in->space == SPACE_SHARED ? false : !in->aw)
+		return false;
+	if (in->vec > 1 && in->dw)
+		return false;
+	step = j_exit(c, JX_STEP, c->pc, 0);
+	if (in->space == SPACE_SHARED)
+		shared_limit(c, in, step);
+	else
+		g_movi(a, RAX, 0);
+	if (!in->aw) {
+		if (in->dw)
+			return false;
+		for (p = 0; p < 2; p++) {
+			vary32(c, in, p, step);
+			if (in->vec > 1)
+				k_mov(a, 6, 7);
+			for (e = 0; e < in->vec; e++) {
+				if (in->o[e] == OPND_NONE)
+					continue;
+				if (e)
+					k_mov(a, 7, jv_mask(c, 0, p));
+				ev(a, V_PXORD, 3, 3, rm_reg(3));
+				j_site(c, step);
+				ev_n(a, V_GATHERDD, 3, 0, rm_vidx(RAX, 0, 0, (s32)(e * in->size)), 7, 0, 0, 4, 0);
+				narrow(c, 3, in->size, in->flags & INF_SIGNED, 0);
+				jv_put(c, in->o[e], p, 3);
+			}
+		}
+		return true;
+	}
+	if (in->dw) {
+		if (in->o[0] == OPND_NONE)
+			return false;
+		for (q = 0; q < 4; q++) {
+			vary64(c, in, q, step);
+			ev(a, V_PXORD, 3, 3, rm_reg(3));
+			j_site(c, step);
+			ev_n(a, V_GATHERQQ, 3, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 8, 0);
+			jv_put(c, in->o[0], q, 3);
+		}
+		return true;
+	}
+	/* eight lanes a gather; halves of the four elements gather in zmm 4..7 */
+	for (p = 0; p < 2; p++)
+		for (q = 0; q < 2; q++) {
+			vary64(c, in, 2 * p + q, step);
+			for (e = 0; e < in->vec; e++) {
+				int t = 4 + (int)e;
+
+				if (in->o[e] == OPND_NONE)
+					continue;
+				if (e)
+					k_mov(a, 7, jv_mask(c, 1, 2 * p + q));
+				ev(a, V_PXORD, 3, 3, rm_reg(3));
+				j_site(c, step);
+				ev_n(a, V_GATHERQD, 3, 0, rm_vidx(RAX, 0, 0, (s32)(e * in->size)), 7, 0, 0, 4, 0);
+				if (!q)
+					ev(a, V_MOVA32, t, 0, rm_reg(3));
+				else
+					ev_i(a, V_INSERT64X4, t, t, rm_reg(3), 0, 0, 1);
+				if (q) {
+					narrow(c, t, in->size, in->flags & INF_SIGNED, 0);
+					jv_put(c, in->o[e], p, t);
+				}
+			}
+		}
+	return true;
+}
+
+bool jit_ld(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	struct acc x;
+	u32 e;
+
+	if (in->kind == K_LDPARAM) {
+		g_load(a, 1, RAX, PM(pwin));
+		for (e = 0; e < in->vec; e++)
+			if (in->o[e] != OPND_NONE) {
+				load_scalar(c, in, RCX, rm_mem(RAX, (s32)(in->imm + e * in->size)));
+				put_uniform(c, in->o[e], RCX);
+			}
+		return true;
+	}
+	if (in->space == SPACE_LOCAL || in->space == SPACE_PARAM)
+		return false;
+	/* elements are written while the address is still needed */
+	for (e = 0; e < in->vec; e++)
+		if (in->vec > 1 && in->o[e] == in->o[4])
+			return false;
+	if (!scalar_addr(c, in, &x))
+		return jit_val(c, in->o[4], in->aw).cls == JC_VARY && ld_vary(c, in);
+	if (x.v.cls == JC_UNI) {
+		for (e = 0; e < in->vec; e++) {
+			j_site(c, x.step);
+			load_scalar(c, in, RCX, rm_mem(RAX, x.disp + (s32)(e * in->size)));
+			if (in->o[e] != OPND_NONE)
+				put_uniform(c, in->o[e], RCX);
+		}
+		return true;
+	}
+	for (e = 0; e < in->vec; e++)
+		if (in->o[e] != OPND_NONE && c->r[in->o[e]].cls != JC_VARY)
+			return false;
+	return ld_pattern(c, in, &x);
+}
+
+/* ---- stores ----------------------------------------------------------------------------- */
+
+static bool st_row(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct as *a = &c->a;
+	u32 p, i, idx[16], op, n;
+	int s, t;
+
+	if (in->vec == 1) {
+		if (in->dw != (in->size == 8))
+			return false;
+		op = in->size == 8 ? V_MOVU64_ST : in->size == 4 ? V_MOVU32_ST : in->size == 2 ? V_PMOVDW : V_PMOVDB;
+		n = in->size == 8 ? 64 : 16 * in->size;
+		for (p = 0; p < (in->dw ? 4u : 2u); p++) {
+			int k;
+
+			s = jv_obs(c, in->o[0], in->dw, p, 0);
+			k = jv_mask(c, in->dw, p);
+			j_site(c, x->step);
+			ev_n(a, op, s, 0, rm_mem(RAX, x->disp + (s32)(n * p)), k, 0, 0, n, 0);
+		}
+		return true;
+	}
+	if (in->size != 4 || in->dw || in->vec != 2)
+		return false;
+	for (p = 0; p < 4; p++) {
+		s = jv_obs(c, in->o[0], 0, p / 2, 0);
+		t = jv_obs(c, in->o[1], 0, p / 2, 1);
+		for (i = 0; i < 16; i++)
+			idx[i] = (i & 1) * 16 + (p & 1) * 8 + i / 2;
+		ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, idx, 64), 0));
+		ev(a, V_PERMI2D, 2, s, rm_reg(t));
+		t = jv_mask(c, 1, p);
+		j_site(c, x->step);
+		ev_n(a, V_MOVU64_ST, 2, 0, rm_mem(RAX, x->disp + (s32)(64 * p)), t, 0, 0, 64, 0);
+	}
+	return true;
+}
+
+/* 16 bytes a lane in a row, all lanes running */
+static void st_quads(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct as *a = &c->a;
+	u32 p, i, g, idx[16];
+	u64 qi[8];
+
+	for (p = 0; p < 2; p++) {
+		int r[4];
+
+		for (i = 0; i < 4; i++)
+			r[i] = jv_obs(c, in->o[i], 0, p, (int)i);
+		for (g = 0; g < 4; g++) {
+			/* lanes 4g .. 4g+3: a b a b ... and c d c d ..., then as pairs */
+			for (i = 0; i < 16; i++)
+				idx[i] = (i & 1) * 16 + g * 4 + (i / 2 & 3);
+			ev(a, V_MOVA32, 4, 0, rm_lit(j_lit(c, idx, 64), 0));
+			ev(a, V_MOVA32, 5, 0, rm_reg(4));
+			ev(a, V_PERMI2D, 4, r[0], rm_reg(r[1]));
+			ev(a, V_PERMI2D, 5, r[2], rm_reg(r[3]));
+			for (i = 0; i < 8; i++)
+				qi[i] = (i & 1) * 8 + i / 2;
+			ev(a, V_MOVA64, 6, 0, rm_lit(j_lit(c, qi, 64), 0));
+			ev(a, V_PERMI2Q, 6, 4, rm_reg(5));
+			j_site(c, x->step);
+			ev_n(a, V_MOVU32_ST, 6, 0, rm_mem(RAX, x->disp + (s32)(256 * p + 64 * g)), 0, 0, 0, 64, 0);
+		}
+	}
+}
+
+bool jit_st(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	struct acc x;
+	u32 p, e, step;
+	int s;
+
+	if (in->space == SPACE_LOCAL || in->space == SPACE_PARAM || (in->dw ? in->size != 8 : in->size > 4))
+		return false;
+	if (scalar_addr(c, in, &x)) {
+		if (is_row(&x) && st_row(c, in, &x))
+			return true;
+		if (is_row(&x) && in->vec == 4 && in->size == 4 && !c->gk) {
+			g_alui(a, 0, G_CMP, PM(m), -1);
+			j_leave_if(c, CC_NE, x.step);
+			st_quads(c, in, &x);
+			return true;
+		}
+		if (in->size < 4)
+			return false;
+		/* lanes in order: where several write one address, the last one wins; elements one by one */
+		if (in->vec > 1 && x.v.cls == JC_UNI)
+			return false;
+		for (e = 0; e < in->vec; e++)
+			for (p = 0; p < (in->dw ? 4u : 2u); p++) {
+				s32 off[16] = { 0 };
+
+				memcpy(off, x.pat + (in->dw ? 8 : 16) * p, in->dw ? 32 : 64);
+				ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, off, 64), 0));
+				s = jv_obs(c, in->o[e], in->dw, p, 0);
+				k_mov(a, 7, jv_mask(c, in->dw, p));
+				j_site(c, x.step);
+				ev_n(a, in->dw ? V_SCATTERDQ : V_SCATTERDD, s, 0, rm_vidx(RAX, 2, 0, x.disp + (s32)(e * in->size)), 7, 0, 0,
+				     in->dw ? 8 : 4, 0);
+			}
+		return true;
+	}
+	if (jit_val(c, in->o[4], in->aw).cls != JC_VARY || in->vec > 1 || in->size < 4)
+		return false;
+	if (in->space != SPACE_SHARED && !in->aw)
+		return false;
+	if (!in->aw && in->dw)
+		return false;
+	step = j_exit(c, JX_STEP, c->pc, 0);
+	if (in->space == SPACE_SHARED)
+		shared_limit(c, in, step);
+	else
+		g_movi(a, RAX, 0);
+	for (p = 0; p < (in->aw ? 4u : 2u); p++) {
+		if (in->aw)
+			vary64(c, in, p, step);
+		else
+			vary32(c, in, p, step);
+		if (in->aw && !in->dw) {
+			s = jv_obs(c, in->o[0], 0, p / 2, 3);
+			if (p & 1) {
+				ev_i(a, V_EXTRACT64X4, s, 0, rm_reg(4), 0, 0, 1);
+				s = 4;
+			}
+			/* jv_canon may have used k7 */
+			k_mov(a, 7, jv_mask(c, 1, p));
+			j_site(c, step);
+			ev_n(a, V_SCATTERQD, s, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 4, 0);
+		} else {
+			s = jv_obs(c, in->o[0], in->dw, p, 3);
+			k_mov(a, 7, jv_mask(c, in->aw, p));
+			j_site(c, step);
+			ev_n(a, in->dw ? V_SCATTERQQ : V_SCATTERDD, s, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, in->dw ? 8 : 4, 0);
+		}
+	}
+	return true;
+}
+
+/* ---- between lanes ---------------------------------------------------------------------- */
+
+/* These need all living lanes of the warp here; else the interpreter waits for them. */
+static void need_all(struct jcomp *c)
+{
+	g_load(&c->a, 0, RAX, PM(m));
+	g_alu(&c->a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
+	j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, c->pc, 0));
+}
+
+bool jit_shfl(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	struct jval b = jit_val(c, in->o[4], 0), cc = jit_val(c, in->o[5], 0);
+	u32 idx[LANES], ok = 0, l, p, seg, clamp;
+	int lo, hi;
+
+	if (in->guard != OPND_NONE || !cc.known || (!b.known && in->sub != SHFL_IDX))
+		return false;
+	if (c->r[in->o[0]].cls != JC_VARY || c->r[in->o[0]].w)
+		return false;
+	seg = (u32)cc.k >> 8 & 31;
+	clamp = (u32)cc.k & 31;
+	if (!b.known && (clamp & ~seg) != (31 & ~seg))
+		return false;
+	need_all(c);
+	for (l = 0; l < LANES; l++) {
+		u32 bv = (u32)b.k & 31, max = (l & seg) | (clamp & ~seg), t, good;
+
+		t = in->sub == SHFL_UP ? l - bv : in->sub == SHFL_DOWN ? l + bv : in->sub == SHFL_BFLY ? l ^ bv :
+		    (l & seg) | (bv & ~seg);
+		good = in->sub == SHFL_UP ? (s32)t >= (s32)max : t <= max;
+		idx[l] = good ? t & 31 : l;
+		if (!b.known) {
+			good = 1;
+			idx[l] = l & seg;
+		}
+		ok |= good << l;
+	}
+	lo = jv_obs(c, in->o[3], 0, 0, 0);
+	hi = jv_obs(c, in->o[3], 0, 1, 1);
+	for (p = 0; p < 2; p++) {
+		int t = 2 + (int)p;
+
+		if (b.known && in->sub == SHFL_BFLY && ok == ~0u && ((b.k & 31) == 1 || (b.k & 31) == 2)) {
+			ev_i(a, V_PSHUFD, t, 0, rm_reg(p ? hi : lo), 0, 0, (b.k & 31) == 1 ? 0xb1 : 0x4e);
+			continue;
+		}
+		if (b.known && in->sub == SHFL_BFLY && ok == ~0u && (b.k & 31) == 16) {
+			ev(a, V_MOVA32, t, 0, rm_reg(p ? lo : hi));
+			continue;
+		}
+		if (b.known) {
+			ev(a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx + 16 * p, 64), 0));
+		} else {
+			int x = jv_obs(c, in->o[4], 0, p, 4);
+
+			ev(a, V_PANDD, t, x, rm_lit(j_lit32(c, ~seg & 31), 0));
+			ev(a, V_PORD, t, t, rm_lit(j_lit(c, idx + 16 * p, 64), 0));
+		}
+		ev(a, V_PERMI2D, t, lo, rm_reg(hi));
+	}
+	for (p = 0; p < 2; p++)
+		jv_put(c, in->o[0], p, 2 + (int)p);
+	if (in->o[1] != OPND_NONE) {
+		g_movi(a, RAX, ok);
+		g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[1]].home), RAX);
+	}
+	return true;
+}
+
+bool jit_vote(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+
+	if (in->guard != OPND_NONE || c->r[in->o[0]].cls == JC_VARY)
+		return false;
+	need_all(c);
+	g_load(a, 0, RAX, ju_rm(c, in->o[1]));
+	if (in->flags & INF_CNEG)
+		g_not(a, 0, RAX);
+	g_alu(a, 0, G_AND, RAX, PM(m));
+	if (in->sub == VOTE_BALLOT) {
+		ju_store(c, in->o[0], RAX);
+		return true;
+	}
+	g_movi(a, RCX, 0);
+	g_movi(a, RDX, ~0u);
+	if (in->sub == VOTE_ANY) {
+		g_alu(a, 0, G_OR, RAX, rm_reg(RAX));
+		g_cmov(a, 0, CC_NE, RCX, rm_reg(RDX));
+	} else {
+		g_alu(a, 0, G_CMP, RAX, PM(m));
+		g_cmov(a, 0, CC_E, RCX, rm_reg(RDX));
+		if (in->sub == VOTE_UNI) {
+			g_alu(a, 0, G_OR, RAX, rm_reg(RAX));
+			g_cmov(a, 0, CC_E, RCX, rm_reg(RDX));
+		}
+	}
+	g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[0]].home), RCX);
+	return true;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs JIT code for the interpreter: enters it with a group of lanes, executes single instructions for
+ * it, and writes live values back into the frame when it leaves.
+ *
+ * On entry the frame is read: a uniform register must be the same in all lanes of the group, a pattern
+ * must be one. If not (lanes of several loop iterations have met), the interpreter runs on. Across a
+ * barrier that a whole warp reaches, values stay in P ("held").
+ */
+#include <immintrin.h>
+#include <string.h>
+
+#include "jit.h"
+#include "lanes.h"
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))), apply_to = function)
+#else
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl")
+#endif
+
+typedef u64 jit_code(void *p, struct frame *f, struct tstate *ts, const char *pool, const u8 *at);
+
+static void put32(void *slot, __m512i lo, __m512i hi, u32 m)
+{
+	_mm512_mask_storeu_epi32(slot, (__mmask16)m, lo);
+	_mm512_mask_storeu_epi32((char *)slot + 64, (__mmask16)(m >> 16), hi);
+}
+
+static __m512i canon(__m512i v)
+{
+	__m512 f = _mm512_castsi512_ps(v);
+
+	return _mm512_mask_mov_epi32(v, _mm512_cmp_ps_mask(f, f, _CMP_UNORD_Q), _mm512_set1_epi32(0x7fffffff));
+}
+
+/* Register v of the lanes m into its slot. */
+static void spill_one(const struct jit *j, const char *p, struct frame *f, u32 v, u32 m)
+{
+	const struct jreg *r = &j->regs[v];
+	char *slot = f->base[0] + r->slot;
+	const char *home = p + r->home;
+	u32 i;
+
+	if (r->w == 2) {
+		u32 x = *(const u32 *)home, *d = (u32 *)slot;
+
+		*d = (*d & ~m) | (x & m);
+		return;
+	}
+	if (r->cls == JC_VARY) {
+		if (!r->w) {
+			__m512i a = _mm512_load_si512(home), b = _mm512_load_si512(home + 64);
+
+			if (r->rawf) {
+				a = canon(a);
+				b = canon(b);
+			}
+			put32(slot, a, b, m);
+		} else {
+			for (i = 0; i < 4; i++)
+				_mm512_mask_storeu_epi64(slot + 64 * i, (__mmask8)(m >> 8 * i), _mm512_load_si512(home + 64 * i));
+		}
+		return;
+	}
+	if (!r->w) {
+		__m512i u = _mm512_set1_epi32((int)*(const u32 *)home);
+		const s32 *c = j->pats[r->pat];
+
+		put32(slot, _mm512_add_epi32(u, _mm512_loadu_si512(c)), _mm512_add_epi32(u, _mm512_loadu_si512(c + 16)), m);
+		return;
+	}
+	for (i = 0; i < 4; i++) {
+		__m512i u = _mm512_set1_epi64((s64)*(const u64 *)home);
+		__m256i c = _mm256_loadu_si256((const __m256i *)(j->pats[r->pat] + 8 * i));
+
+		_mm512_mask_storeu_epi64(slot + 64 * i, (__mmask8)(m >> 8 * i), _mm512_add_epi64(u, _mm512_cvtepi32_epi64(c)));
+	}
+}
+
+static void spill(const struct jit *j, const char *p, struct frame *f, u32 live, u32 n, u32 m)
+{
+	while (n--)
+		spill_one(j, p, f, j->lives[live++], m);
+}
+
+/* The other way. False: not what the code was compiled for. */
+static bool fill_one(const struct jit *j, char *p, const struct frame *f, u32 v, u32 m)
+{
+	const struct jreg *r = &j->regs[v];
+	const char *slot = f->base[0] + r->slot;
+	char *home = p + r->home;
+	u32 i, l = (u32)__builtin_ctz(m);
+
+	if (r->w == 2) {
+		u32 x = *(const u32 *)slot;
+
+		if (r->cls == JC_VARY) {
+			*(u32 *)home = x;
+			return true;
+		}
+		if ((x & m) && (x & m) != m)
+			return false;
+		*(u32 *)home = x & m ? ~0u : 0;
+		return true;
+	}
+	if (r->cls == JC_VARY) {
+		for (i = 0; i < (r->w ? 4u : 2u); i++)
+			_mm512_store_si512(home + 64 * i, _mm512_loadu_si512(slot + 64 * i));
+		return true;
+	}
+	if (!r->w) {
+		const s32 *c = j->pats[r->pat];
+		u32 x = ((const u32 *)slot)[l] - (u32)c[l];
+		__m512i u = _mm512_set1_epi32((int)x);
+
+		for (i = 0; i < 2; i++)
+			if (_mm512_mask_cmpneq_epi32_mask((__mmask16)(m >> 16 * i), _mm512_loadu_si512(slot + 64 * i),
+							  _mm512_add_epi32(u, _mm512_loadu_si512(c + 16 * i))))
+				return false;
+		*(u64 *)home = x;
+		return true;
+	} else {
+		const s32 *c = j->pats[r->pat];
+		u64 x = ((const u64 *)slot)[l] - (u64)(s64)c[l];
+		__m512i u = _mm512_set1_epi64((s64)x);
+
+		for (i = 0; i < 4; i++) {
+			__m512i want = _mm512_add_epi64(u, _mm512_cvtepi32_epi64(_mm256_loadu_si256((const __m256i *)(c + 8 * i))));
+
+			if (_mm512_mask_cmpneq_epi64_mask((__mmask8)(m >> 8 * i), _mm512_loadu_si512(slot + 64 * i), want))
+				return false;
+		}
+		*(u64 *)home = x;
+		return true;
+	}
+}
+
+/* After an interpreted instruction: what it wrote, of whatever class. */
+static void fill_def(const struct jit *j, char *p, const struct frame *f, u32 v, u32 m)
+{
+	const struct jreg *r = &j->regs[v];
+	const char *slot = f->base[0] + r->slot;
+	u32 l = (u32)__builtin_ctz(m);
+
+	if (r->cls == JC_VARY)
+		fill_one(j, p, f, v, m);
+	else if (r->w == 2)
+		*(u32 *)(p + r->home) = *(const u32 *)slot & m ? ~0u : 0;
+	else if (r->w)
+		*(u64 *)(p + r->home) = ((const u64 *)slot)[l] - (u64)(s64)j->pats[r->pat][l];
+	else
+		*(u64 *)(p + r->home) = ((const u32 *)slot)[l] - (u32)j->pats[r->pat][l];
+}
+
+/* What does not change while the warp runs. */
+static void begin(struct tstate *ts, struct warp *w)
+{
+	struct jprivate *p = (struct jprivate *)w->jp;
+	struct cta *c = w->cta;
+	struct grid *g = c->g;
+	const struct engine_env *env = &ts->e->env;
+	u32 i, t = w->index * LANES;
+
+	p->span_lo = env->span_base;
+	p->span_lim = env->span_bytes > JIT_SLACK ? env->span_bytes - JIT_SLACK : 0;
+	for (i = 0; i < 5; i++)
+		p->lims[i] = (p->span_lim - (1u << i)) >> i;
+	p->shared = c->shared;
+	p->shared_total = g->shared_total;
+	p->pwin = g->pwin;
+	for (i = 0; i < 3; i++) {
+		p->ctaid[i] = c->id[i];
+		p->dim[i] = g->dim[i];
+		p->tid[i] = g->tid[i][t];
+		p->tidv[i] = (u64)&g->tid[i][t];
+	}
+}
+
+static void step(struct tstate *ts, const struct jit *j, char *p, struct frame *f, u32 pc, u32 m)
+{
+	const struct insn *in = &f->fn->code[pc], *v = &f->fn->jsrc->code[pc];
+	u32 k, e = m;
+
+	for (k = 0; k < 6; k++)
+		if (v->o[k] != OPND_NONE && !(v->o[k] & OPND_CONST) &&
+		    ((v->use >> k & 1) || ((v->def >> k & 1) && v->guard != OPND_NONE)))
+			spill_one(j, p, f, v->o[k], m);
+	if (v->guard != OPND_NONE) {
+		u32 g;
+
+		if (!(v->guard & OPND_CONST))
+			spill_one(j, p, f, v->guard, m);
+		g = *(u32 *)opnd(f, in->guard);
+		e &= in->gneg ? ~g : g;
+	}
+	if (e) {
+		ts->in = in;
+		exec_one(ts, f, in, e);
+	}
+	for (k = 0; k < 6; k++)
+		if ((v->def >> k & 1) && v->o[k] != OPND_NONE)
+			fill_def(j, p, f, v->o[k], m);
+}
+
+/* Values that stayed in P across a barrier go where the interpreter looks for them. */
+void jit_drop(struct warp *w)
+{
+	struct frame *f = &w->main;
+	const struct jit *j = f->jit;
+	const struct jentry *e = &j->entries[j->entry_at[w->jheld] - 1];
+
+	spill(j, w->jp, f, e->live, e->nlive, w->jheld_mask);
+	w->jheld = 0;
+}
+
+static bool can_hold(const struct frame *f, u32 pc, u32 m)
+{
+	const struct insn *in = &f->fn->code[pc];
+
+	return in->kind == K_BAR && in->sub == BAR_SYNC && in->guard == OPND_NONE && m == f->lanes &&
+	       (in->o[1] & OPND_CONST) && (in->o[2] == OPND_NONE || (in->o[2] & OPND_CONST));
+}
+
+/* Runs the lanes f->mask from f->pc on, while there is code for it. */
+int jit_run(struct tstate *ts, struct warp *w, struct frame *f)
+{
+	const struct jit *j = f->jit;
+	char *p = w->jp;
+	u32 m = f->mask, n = j->entry_at[f->pc], i;
+	const struct jentry *e = &j->entries[n - 1];
+	const struct jexit *x;
+
+	if (w->jheld) {
+		w->jheld = 0;           /* warp_run has seen that it is this one */
+	} else {
+		if (!w->jbegun) {
+			begin(ts, w);
+			w->jbegun = true;
+		}
+		for (i = 0; i < e->nlive; i++)
+			if (!fill_one(j, p, f, j->lives[e->live + i], m))
+				return JR_REFUSED;
+	}
+	((struct jprivate *)p)->m = m;
+	for (;;) {
+		if (j->mxcsr && j->mxcsr != ~0u && ts->mxcsr != j->mxcsr) {
+			ts->mxcsr = j->mxcsr;
+			_mm_setcsr(j->mxcsr);
+		}
+		ts->jit = j;
+		x = &j->exits[((jit_code *)j->code)(p, f, ts, f->base[1], j->code + j->entries[n - 1].code)];
+		ts->jit = NULL;
+		if (j->mxcsr == ~0u)
+			ts->mxcsr = 0;
+		if (x->kind != JX_STEP)
+			break;
+		step(ts, j, p, f, x->pc, m);
+		n = x->resume;
+	}
+	f->mask = m;
+	if (x->kind == JX_LEAVE) {
+		f->pc = x->pc;
+		if (can_hold(f, x->pc, m)) {
+			w->jheld = x->pc + 1;
+			w->jheld_mask = m;
+		} else {
+			spill(j, p, f, x->live, x->nlive, m);
+		}
+		return JR_AT;
+	}
+	spill(j, p, f, x->live, x->nlive, m);
+	f->pc = x->pc;
+	w->jto = x->to;
+	return JR_JUMP;
+}
+
+/* A fault inside code: where the instruction's exit is, NULL: not an access of ours. Async-signal-safe. */
+const u8 *jit_fault(const struct jit *j, const u8 *ip)
+{
+	u32 lo = 0, hi = j->nsites, at = (u32)(ip - j->code);
+
+	if (ip < j->code || ip >= j->code + j->bytes)
+		return NULL;
+	while (lo < hi) {
+		u32 mid = (lo + hi) / 2;
+
+		if (j->sites[mid].at < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == j->nsites || j->sites[lo].at != at)
+		return NULL;
+	return j->code + j->stubs[j->sites[lo].exit];
+}
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
