@@ -3,7 +3,10 @@
  * mkgguf: writes a llama-architecture GGUF file with random weights, the same bytes for the same
  * arguments: a model of any size for numerics and speed, with no download.
  *
- *   mkgguf -o FILE [-t f16|q8_0|q4_0] [-e EMBD] [-l LAYERS] [-H HEADS] [-k KV_HEADS] [-f FFN] [-v VOCAB] [-s SEED]
+ *   mkgguf -o FILE [-t f16|q8_0|q4_0|q4_k_m] [-D] [-e EMBD] [-l LAYERS] [-H HEADS] [-k KV_HEADS] [-f FFN] [-v VOCAB] [-s SEED]
+ *
+ * -D: the same weights, as rounded by -t, written in F32: a reference that differs from the model in nothing.
+ * Q4_K_M is the customary mixture: Q4_K, and Q6_K for the output and for attn_v and ffn_down of about half the layers.
  *
  * Format: GGUF version 3 (little endian: magic, counts, key-values, tensor infos, data aligned to
  * 32). Tokenizer: the SentencePiece form that llama models carry: <unk> <s> </s>, 256 byte
@@ -16,11 +19,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "quant.h"
+
 enum gguf_type { T_U32 = 4, T_I32 = 5, T_F32 = 6, T_STR = 8, T_ARR = 9 };
-enum ggml_type { G_F32 = 0, G_F16 = 1, G_Q4_0 = 2, G_Q8_0 = 8 };
 
 static FILE *out;
 static uint64_t rng;
+static int plain;               /* -D */
 
 static void die(const char *what)
 {
@@ -60,72 +65,22 @@ static float normal(void)
 	return s * 0.8660254f;
 }
 
-/* IEEE binary16, round to nearest even; weights never overflow it. */
-static uint16_t half(float f)
-{
-	uint32_t u, sign, mant;
-	int e;
-
-	memcpy(&u, &f, 4);
-	sign = u >> 16 & 0x8000;
-	e = (int)(u >> 23 & 0xff) - 127 + 15;
-	mant = u & 0x7fffff;
-	if (e >= 31)
-		return (uint16_t)(sign | 0x7c00);
-	if (e <= 0) {
-		if (e < -10)
-			return (uint16_t)sign;
-		mant |= 0x800000;
-		uint32_t shift = (uint32_t)(14 - e), rest = mant & ((1u << shift) - 1), halfway = 1u << (shift - 1);
-		uint32_t v = mant >> shift;
-
-		if (rest > halfway || (rest == halfway && (v & 1)))
-			v++;
-		return (uint16_t)(sign | v);
-	}
-	uint32_t v = (uint32_t)e << 10 | mant >> 13, rest = mant & 0x1fff;
-
-	if (rest > 0x1000 || (rest == 0x1000 && (v & 1)))
-		v++;
-	return (uint16_t)(sign | v);
-}
-
-static float unhalf(uint16_t h)
-{
-	int e = h >> 10 & 31;
-	float m = (float)(h & 0x3ff) / 1024.0f;
-	float v = e ? ldexpf(1 + m, e - 15) : ldexpf(m, -14);
-
-	return h & 0x8000 ? -v : v;
-}
-
 struct tensor {
 	char name[64];
 	uint64_t ne[2];
 	unsigned dims;
-	enum ggml_type type;
+	enum ggml_type_id type, rounded;        /* in the file; as its values were rounded */
 	uint64_t offset;
 };
 static struct tensor *tensors;
 static unsigned ntensors;
 
-static uint64_t row_bytes(enum ggml_type t, uint64_t n)
-{
-	switch (t) {
-	case G_F32:  return n * 4;
-	case G_F16:  return n * 2;
-	case G_Q8_0: return n / 32 * 34;
-	case G_Q4_0: return n / 32 * 18;
-	}
-	return 0;
-}
-
 static uint64_t tensor_bytes(const struct tensor *t)
 {
-	return row_bytes(t->type, t->ne[0]) * (t->dims == 2 ? t->ne[1] : 1);
+	return quant_bytes(t->type, t->ne[0]) * (t->dims == 2 ? t->ne[1] : 1);
 }
 
-static void add(const char *name, enum ggml_type type, uint64_t n0, uint64_t n1)
+static void add(const char *name, enum ggml_type_id type, uint64_t n0, uint64_t n1)
 {
 	struct tensor *t;
 
@@ -135,74 +90,35 @@ static void add(const char *name, enum ggml_type type, uint64_t n0, uint64_t n1)
 	t = &tensors[ntensors];
 	memset(t, 0, sizeof(*t));
 	snprintf(t->name, sizeof(t->name), "%s", name);
-	t->type = type;
+	t->rounded = type;
+	t->type = plain ? G_F32 : type;
 	t->ne[0] = n0;
 	t->ne[1] = n1;
 	t->dims = n1 ? 2 : 1;
+	if (!tensor_bytes(t))
+		die("q4_k_m wants embd, head size times heads, and ffn to be multiples of 256");
 	t->offset = ntensors ? (t[-1].offset + tensor_bytes(&t[-1]) + 31) / 32 * 32 : 0;
 	ntensors++;
-}
-
-/* A block of 32 weights: scale, then codes, as ggml's reference quantisers round them. */
-static void block(enum ggml_type type, const float *x)
-{
-	float amax = 0, max = 0, d, id;
-
-	for (int i = 0; i < 32; i++)
-		if (fabsf(x[i]) > amax) {
-			amax = fabsf(x[i]);
-			max = x[i];
-		}
-	d = type == G_Q8_0 ? amax / 127 : max / -8;
-	uint16_t h = half(d);
-
-	d = unhalf(h);
-	id = d != 0 ? 1 / d : 0;
-	put(&h, 2);
-	if (type == G_Q8_0) {
-		int8_t q[32];
-
-		for (int i = 0; i < 32; i++) {
-			float v = roundf(x[i] * id);
-
-			q[i] = (int8_t)(v > 127 ? 127 : v < -127 ? -127 : v);
-		}
-		put(q, 32);
-	} else {
-		uint8_t q[16];
-
-		for (int i = 0; i < 16; i++) {
-			int lo = (int)(x[i] * id + 8.5f), hi = (int)(x[i + 16] * id + 8.5f);
-
-			lo = lo < 0 ? 0 : lo > 15 ? 15 : lo;
-			hi = hi < 0 ? 0 : hi > 15 ? 15 : hi;
-			q[i] = (uint8_t)(lo | hi << 4);
-		}
-		put(q, 16);
-	}
 }
 
 static void data(const struct tensor *t)
 {
 	uint64_t rows = t->dims == 2 ? t->ne[1] : 1;
-	float scale = 1.0f / sqrtf((float)t->ne[0]), x[32];
+	float scale = 1.0f / sqrtf((float)t->ne[0]), x[QUANT_BLOCK];
+	uint8_t bytes[QUANT_MAX];
 
 	for (uint64_t r = 0; r < rows; r++)
-		for (uint64_t i = 0; i < t->ne[0]; i += 32) {
-			for (int k = 0; k < 32; k++)
+		for (uint64_t i = 0, n; i < t->ne[0]; i += n) {
+			n = t->ne[0] - i < QUANT_BLOCK ? t->ne[0] - i : QUANT_BLOCK;
+			for (unsigned k = 0; k < n; k++)
 				x[k] = t->dims == 1 ? 1 + 0.1f * normal()       /* norms: around one */
 				       : !strcmp(t->name, "token_embd.weight") ? normal() : normal() * scale;
-			if (t->type == G_F32) {
-				put(x, sizeof(x));
-			} else if (t->type == G_F16) {
-				uint16_t h[32];
-
-				for (int k = 0; k < 32; k++)
-					h[k] = half(x[k]);
-				put(h, sizeof(h));
-			} else {
-				block(t->type, x);
+			quant_encode(t->rounded, x, (unsigned)n, bytes);
+			if (t->type != t->rounded) {
+				quant_decode(t->rounded, bytes, (unsigned)n, x);
+				quant_encode(t->type, x, (unsigned)n, bytes);
 			}
+			put(bytes, quant_bytes(t->type, n));
 		}
 }
 
@@ -235,21 +151,22 @@ static void tokenizer(uint32_t vocab)
 int main(int argc, char **argv)
 {
 	uint32_t embd = 256, layers = 2, heads = 4, kv = 2, ffn = 512, vocab = 512, file_type;
-	enum ggml_type type = G_Q8_0;
+	enum ggml_type_id type = G_Q8_0, wide;
 	const char *path = NULL;
 	char name[64];
 	long info_end;
 	int opt;
 
 	rng = 0x9e3779b97f4a7c15ull;
-	while ((opt = getopt(argc, argv, "o:t:e:l:H:k:f:v:s:")) != -1)
+	while ((opt = getopt(argc, argv, "o:t:De:l:H:k:f:v:s:")) != -1)
 		switch (opt) {
 		case 'o': path = optarg; break;
 		case 't':
-			type = !strcmp(optarg, "f16") ? G_F16 : !strcmp(optarg, "q4_0") ? G_Q4_0 : G_Q8_0;
+			type = !strcmp(optarg, "f16") ? G_F16 : !strcmp(optarg, "q4_0") ? G_Q4_0 : !strcmp(optarg, "q4_k_m") ? G_Q4_K : G_Q8_0;
 			if (type == G_Q8_0 && strcmp(optarg, "q8_0"))
-				die("-t is f16, q8_0 or q4_0");
+				die("-t is f16, q8_0, q4_0 or q4_k_m");
 			break;
+		case 'D': plain = 1; break;
 		case 'e': embd = (uint32_t)atoi(optarg); break;
 		case 'l': layers = (uint32_t)atoi(optarg); break;
 		case 'H': heads = (uint32_t)atoi(optarg); break;
@@ -267,9 +184,10 @@ int main(int argc, char **argv)
 		die("cannot open the file");
 	uint32_t hd = embd / heads;
 
+	wide = type == G_Q4_K ? G_Q6_K : type;
 	add("token_embd.weight", type, embd, vocab);
 	add("output_norm.weight", G_F32, embd, 0);
-	add("output.weight", type, embd, vocab);
+	add("output.weight", wide, embd, vocab);
 	for (uint32_t l = 0; l < layers; l++) {
 		static const struct { const char *n; int in, rows; } w[] = {
 			{ "attn_q", 0, 0 }, { "attn_k", 0, 1 }, { "attn_v", 0, 1 }, { "attn_output", 0, 0 },
@@ -283,10 +201,13 @@ int main(int argc, char **argv)
 		add(name, G_F32, embd, 0);
 		for (size_t i = 0; i < sizeof(w) / sizeof(w[0]); i++) {
 			snprintf(name, sizeof(name), "blk.%u.%s.weight", l, w[i].n);
-			add(name, type, size[w[i].in], size[w[i].rows]);
+			/* llama.cpp's rule: the first and the last eighth of the layers, and every third between */
+			int more = (i == 2 || i == 6) && (l < layers / 8 || l >= 7 * layers / 8 || (l - layers / 8) % 3 == 2);
+
+			add(name, more ? wide : type, size[w[i].in], size[w[i].rows]);
 		}
 	}
-	file_type = type == G_F16 ? 1 : type == G_Q4_0 ? 2 : 7;
+	file_type = plain ? 0 : type == G_F16 ? 1 : type == G_Q4_0 ? 2 : type == G_Q4_K ? 15 : 7;
 
 	put("GGUF", 4);
 	u32(3);
