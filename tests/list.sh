@@ -44,6 +44,7 @@ done
 
 # --- an unmodified llama.cpp, fetched from npm where that can be had
 many llm 700 tests/llm/run.sh "$B"
+many llm/node 600 tests/llm/node.sh "$B"
 many llm/trace 300 tests/llm/trace.sh "$B"
 many llm/whole 300 tests/llm/whole.sh "$B"
 

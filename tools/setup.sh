@@ -31,17 +31,28 @@ need procps command -v ps
 need pkg-config command -v pkg-config
 need mandoc command -v mandoc
 
-[ -n "$missing" ] || exit 0
+# only for what runs on llama.cpp, which skips with the reason where this cannot be had
+wanted=
+command -v npm >/dev/null 2>&1 || wanted=npm
+
+[ -n "$missing$wanted" ] || exit 0
+if [ -z "$missing" ] && { ! command -v apt-get >/dev/null 2>&1 || [ "$(id -u)" != 0 ]; }; then
+	echo "setup: no $wanted, so nothing on llama.cpp will be shown" >&2
+	exit 0
+fi
 if ! command -v apt-get >/dev/null 2>&1; then
 	echo "setup: this needs the packages$missing; apt-get is not here, so install them your way" >&2
 	exit 1
 fi
 if [ "$(id -u)" != 0 ]; then
-	echo "setup: missing packages. As root: apt-get install$missing" >&2
+	echo "setup: missing packages. As root: apt-get install$missing $wanted" >&2
 	exit 1
 fi
-echo "setup: installing$missing"
+echo "setup: installing$missing $wanted"
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq || true      # an old list still serves
 # shellcheck disable=SC2086
-apt-get install -y -qq --no-install-recommends $missing >/dev/null
+[ -z "$missing" ] || apt-get install -y -qq --no-install-recommends $missing >/dev/null
+# shellcheck disable=SC2086
+[ -z "$wanted" ] || apt-get install -y -qq --no-install-recommends $wanted >/dev/null 2>&1 ||
+	echo "setup: $wanted cannot be installed, so nothing on llama.cpp will be shown" >&2

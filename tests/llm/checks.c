@@ -36,7 +36,7 @@ static float *copy(const float *v, int n)
 
 static int embeddings(const char *model)
 {
-	struct lm_options o = { .context = 256, .embedding = 1 };
+	struct lm_options o = { .threads = 1, .context = 256, .embedding = 1 };
 	struct lm_error e = { 0 };
 	llama_token tok[64];
 	float *v[2][4];
@@ -110,7 +110,7 @@ static float *sequences(struct lm *m, llama_token forced[SEQ_STEPS][4], int choo
 
 static int parallel(const char *model)
 {
-	struct lm_options o = { .context = 512, .sequences = 4 };
+	struct lm_options o = { .threads = 1, .context = 512, .sequences = 4 };
 	struct lm_error between = { 0 }, alone = { 0 };
 	llama_token forced[SEQ_STEPS][4], tok[64];
 	float *all[2];
@@ -144,7 +144,7 @@ static int parallel(const char *model)
 /* A context of 128 tokens is filled, its older half dropped, the rest moved down (keys are turned on the device), and so on. */
 static int shift(const char *model)
 {
-	struct lm_options o = { .context = 128 };
+	struct lm_options o = { .threads = 1, .context = 128 };
 	struct lm_error e = { 0 };
 	struct lm m[2];
 	llama_token t;
@@ -205,7 +205,7 @@ static float *alone(struct lm *m)
 
 static int two_models(const char *model, const char *other)
 {
-	struct lm_options o = { .context = 64 };
+	struct lm_options o = { .threads = 1, .context = 64 };
 	llama_token t[2] = { 300, 300 };
 	float *want[2], *got[2];
 	struct lm m[2];
@@ -271,7 +271,7 @@ static int descriptors(void)
 static int reload(const char *model)
 {
 	unsigned long long loaded = 0, before = 0, after;
-	struct lm_options o = { .context = 64 };
+	struct lm_options o = { .threads = 1, .context = 64 };
 	float *first = NULL, *got;
 	int fds = 0, bad = 0, now_fds;
 	struct lm m;

@@ -130,6 +130,8 @@ int cmd_demo(const char *backends, int argc, char **argv)
 		}
 	if (optind + 2 != argc || tokens < 1 || tokens > LM_MAX_TOKENS / 2)
 		return 2;
+	lm_errors_only = 1;
+
 	const char *device = lm_start(backends), *path = argv[optind], *prompt = argv[optind + 1];
 
 	o.context = tokens + 256;

@@ -1,26 +1,50 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Fetches the real ggml-cuda and libllama from npm into FOLDER and lays them out: FOLDER/lib (CPU backends, libllama, the
-# CUDA 12 libggml-cuda.so, unmodified) and FOLDER/include (headers from the package's own sources). Once.
-#   fetch.sh FOLDER         exit 0 there, 77 cannot be had (the last line says why)
+# Fetches the real ggml-cuda and libllama from npm into FOLDER and lays them out, unmodified. Each part once.
+#   fetch.sh FOLDER [node]          exit 0 there, 77 cannot be had (the last line says why)
+#
+#   FOLDER/lib, FOLDER/include      CPU backends, libllama, the CUDA 12 libggml-cuda.so; headers from the package's sources
+#   FOLDER/node, FOLDER/cuda13      node-llama-cpp as npm installs it, the CUDA 13 libggml-cuda.so beside it
 set -eu
 version=3.22.1
 mkdir -p "$1"
 cd "$1"
-[ -e done-$version ] && exit 0
-command -v npm >/dev/null || { echo "npm is not installed"; exit 77; }
-command -v git >/dev/null || { echo "git is not installed"; exit 77; }
-for p in node-llama-cpp @node-llama-cpp/linux-x64 @node-llama-cpp/linux-x64-cuda-ext; do
-	timeout 240 npm pack --silent "$p@$version" >npm.log 2>&1 || { echo "npm cannot fetch $p: $(tail -n 1 npm.log)"; exit 77; }
-done
-rm -rf lib include src main cpu ext
-mkdir lib include main cpu ext
-tar xzf node-llama-cpp-$version.tgz -C main
-tar xzf node-llama-cpp-linux-x64-$version.tgz -C cpu
-tar xzf node-llama-cpp-linux-x64-cuda-ext-$version.tgz -C ext
-git clone -q main/package/llama/gitRelease.bundle src
-cp src/include/llama.h src/ggml/include/*.h include/
-cp cpu/package/bins/linux-x64/*.so lib/
-mv ext/package/bins/linux-x64-cuda/fallback/libggml-cuda.so lib/
-rm -rf main cpu ext src ./*.tgz
-touch done-$version
+can() {
+	command -v npm >/dev/null || { echo "npm is not installed"; exit 77; }
+	command -v git >/dev/null || { echo "git is not installed"; exit 77; }
+}
+fetch() { # PACKAGE FOLDER
+	timeout 240 npm pack --silent "$1@$version" >npm.log 2>&1 || { echo "npm cannot fetch $1: $(tail -n 1 npm.log)"; exit 77; }
+	rm -rf "$2"
+	mkdir -p "$2"
+	tar xzf "$(tail -n 1 npm.log)" -C "$2" --strip-components=1
+	rm -f "$(tail -n 1 npm.log)"
+}
+if ! [ -e done-$version-2 ]; then
+	can
+	fetch node-llama-cpp main
+	fetch @node-llama-cpp/linux-x64 cpu
+	fetch @node-llama-cpp/linux-x64-cuda-ext ext
+	rm -rf lib include src
+	mkdir lib include
+	git clone -q main/llama/gitRelease.bundle src 2>/dev/null
+	cp src/include/llama.h src/ggml/include/*.h include/
+	mv cpu/bins/linux-x64/*.so lib/
+	ln ext/bins/linux-x64-cuda/fallback/libggml-cuda.so lib/
+	rm -rf main cpu src
+	touch done-$version-2
+fi
+[ "${2:-}" = node ] || exit 0
+if ! [ -e done-$version-node ]; then
+	can
+	rm -rf node cuda13
+	mkdir node cuda13
+	echo '{"private":true,"type":"module"}' >node/package.json
+	# its optional packages are for every system and GPU there is: the two that CUDA needs come by name
+	(cd node && timeout 240 npm install --silent --ignore-scripts --no-audit --no-fund --omit=optional "node-llama-cpp@$version" >../npm.log 2>&1) ||
+		{ echo "npm cannot install node-llama-cpp: $(tail -n 1 npm.log)"; exit 77; }
+	fetch @node-llama-cpp/linux-x64-cuda node/node_modules/@node-llama-cpp/linux-x64-cuda
+	cp -al ext node/node_modules/@node-llama-cpp/linux-x64-cuda-ext
+	mv node/node_modules/@node-llama-cpp/linux-x64-cuda/bins/linux-x64-cuda/libggml-cuda.so cuda13/
+	touch done-$version-node
+fi

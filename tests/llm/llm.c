@@ -4,7 +4,8 @@
  *
  *   llm BACKENDS COMMAND ...        BACKENDS: the folder with libggml-*.so (the npm package's)
  *
- *   logits [-p LENGTHS] [-n STEPS] [-b MAX_NMSE | -r F32.gguf] MODEL.gguf    how far apart the logits are, teacher-forced
+ *   ops                                                                      single products against a model of the arithmetic
+ *   logits [-p LENGTHS] [-n STEPS] [-b MAX_NMSE | -r F32.gguf [-k TIMES]] MODEL.gguf    how far apart the logits are, teacher-forced
  *   text   [-n TOKENS] [-b MAX_NMSE] MODEL.gguf PROMPT...                    greedy text of both sides
  *   checks MODEL.gguf OTHER.gguf                                             embeddings, sequences, shift, two models, reload
  *   speed  [-p TOKENS] [-n TOKENS] [-t THREADS] [-r ROUNDS] MODEL.gguf       tokens per second of both, and the ratio
@@ -24,7 +25,7 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(const char *backends, int argc, char **argv);
 	} commands[] = {
-		{ "logits", cmd_logits }, { "text", cmd_text }, { "checks", cmd_checks },
+		{ "ops", cmd_ops }, { "logits", cmd_logits }, { "text", cmd_text }, { "checks", cmd_checks },
 		{ "speed", cmd_speed }, { "demo", cmd_demo },
 	};
 
@@ -37,6 +38,6 @@ int main(int argc, char **argv)
 				break;
 			return st;
 		}
-	fputs("usage: llm BACKENDS logits|text|checks|speed|demo ...; see the head of llm.c\n", stderr);
+	fputs("usage: llm BACKENDS ops|logits|text|checks|speed|demo ...; see the head of llm.c\n", stderr);
 	return 2;
 }

@@ -18,6 +18,8 @@
 
 const char *const lm_side_name[2] = { "CPU", "CUDA" };
 
+int lm_errors_only;
+
 static int offloaded, layers;           /* what the loader said last */
 
 double lm_now(void)
@@ -48,7 +50,7 @@ static void listen_to(enum ggml_log_level level, const char *text, void *data)
 	(void)data;
 	if (p && strstr(p, "layers to GPU"))
 		sscanf(p, "offloaded %d/%d", &offloaded, &layers);
-	if (level == GGML_LOG_LEVEL_ERROR || level == GGML_LOG_LEVEL_WARN)
+	if (level == GGML_LOG_LEVEL_ERROR || (level == GGML_LOG_LEVEL_WARN && !lm_errors_only))
 		fputs(text, stderr);
 }
 

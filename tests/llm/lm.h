@@ -16,6 +16,7 @@
 
 enum lm_side { LM_CPU, LM_CUDA };
 extern const char *const lm_side_name[2];
+extern int lm_errors_only;              /* of what libllama says: no warnings */
 
 struct lm {
 	struct llama_model *model;
@@ -66,6 +67,7 @@ double lm_nmse(const struct lm_error *e);
 double lm_rms(const struct lm_error *e);
 
 /* commands of llm: argv from their own name on; 0 well, 1 failed, 2 usage */
+int cmd_ops(const char *backends, int argc, char **argv);
 int cmd_logits(const char *backends, int argc, char **argv);
 int cmd_text(const char *backends, int argc, char **argv);
 int cmd_demo(const char *backends, int argc, char **argv);

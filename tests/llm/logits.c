@@ -42,7 +42,8 @@ static float *forced(struct lm *m, int prompt, int steps)
 	return all;
 }
 
-static int verdict(int prompt, int rows, int n_vocab, const float *cpu, const float *cuda, const float *ref, double bound)
+static int verdict(int prompt, int rows, int n_vocab, const float *cpu, const float *cuda, const float *ref, double bound,
+		   double times)
 {
 	struct lm_error between = { 0 }, e_cpu = { 0 }, e_cuda = { 0 };
 	int n = rows * n_vocab, differ = 0, clear = 0, bad;
@@ -62,9 +63,10 @@ static int verdict(int prompt, int rows, int n_vocab, const float *cpu, const fl
 	if (ref) {
 		lm_compare(&e_cpu, ref, cpu, n);
 		lm_compare(&e_cuda, ref, cuda, n);
-		bad = !(lm_nmse(&e_cuda) <= 1.5 * lm_nmse(&e_cpu) + NOISE);
-		printf("%s prompt %d: error against F32 %.2e, CPU's own %.2e: %.2f times (at most 1.5); %d of %d greedy tokens differ from the CPU's\n",
-		       bad ? "FAIL" : "ok", prompt, lm_nmse(&e_cuda), lm_nmse(&e_cpu), lm_nmse(&e_cuda) / lm_nmse(&e_cpu), differ, rows);
+		bad = !(lm_nmse(&e_cuda) <= times * lm_nmse(&e_cpu) + NOISE);
+		printf("%s prompt %d: error against F32 %.2e, CPU's own %.2e: %.2f times (at most %.1f); %d of %d greedy tokens differ from the CPU's\n",
+		       bad ? "FAIL" : "ok", prompt, lm_nmse(&e_cuda), lm_nmse(&e_cpu), lm_nmse(&e_cuda) / lm_nmse(&e_cpu),
+		       times, differ, rows);
 		return bad;
 	}
 	bad = !(lm_nmse(&between) <= bound) || clear;
@@ -79,15 +81,16 @@ int cmd_logits(const char *backends, int argc, char **argv)
 	char list[128] = "1,2,31,33,64,512", *save;
 	const char *reference = NULL;
 	float *all[3][MAX_LENGTHS];
-	struct lm_options o = { 0 };
-	double bound = 5e-4;
+	struct lm_options o = { .threads = 1 };         /* more wait for each other, spinning, on a busy machine */
+	double bound = 5e-4, times = 1.5;
 	struct lm m;
 
-	while ((opt = getopt(argc, argv, "+p:n:b:r:")) != -1)
+	while ((opt = getopt(argc, argv, "+p:n:b:r:k:")) != -1)
 		switch (opt) {
 		case 'p': snprintf(list, sizeof(list), "%s", optarg); break;
 		case 'n': steps = atoi(optarg); break;
 		case 'b': bound = atof(optarg); break;
+		case 'k': times = atof(optarg); break;
 		case 'r': reference = optarg; break;
 		default: return 2;
 		}
@@ -114,7 +117,8 @@ int cmd_logits(const char *backends, int argc, char **argv)
 		lm_close(&m);
 	}
 	for (int i = 0; i < lengths; i++) {
-		bad |= verdict(length[i], length[i] + steps, n_vocab, all[0][i], all[1][i], reference ? all[2][i] : NULL, bound);
+		bad |= verdict(length[i], length[i] + steps, n_vocab, all[0][i], all[1][i], reference ? all[2][i] : NULL,
+			       bound, times);
 		for (int side = 0; side < sides; side++)
 			free(all[side][i]);
 	}
@@ -173,7 +177,7 @@ static int same_text(struct lm *cpu, struct lm *cuda, const char *prompt, int to
 
 int cmd_text(const char *backends, int argc, char **argv)
 {
-	struct lm_options o = { 0 };
+	struct lm_options o = { .threads = 1 };         /* more wait for each other, spinning, on a busy machine */
 	struct lm cpu, cuda;
 	double bound = 5e-4;
 	int tokens = 256, opt, bad = 0;

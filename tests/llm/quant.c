@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See quant.h. Called by mkgguf. Rounding is as good as random weights deserve: no search for the best scale. The
+ * See quant.h. Called by mkgguf and by llm's ops. Rounding is as good as random weights deserve: no search for the best scale. The
  * formats (numbers are little endian, d and m binary16):
  *
  *   Q8_0   32 weights   d, 32 signed codes:              d * code
@@ -157,18 +157,6 @@ static void encode_q4_k(const float *x, uint8_t *out)
 		out[16 + i] = (uint8_t)(q[i / 32 * 64 + i % 32] | q[i / 32 * 64 + 32 + i % 32] << 4);
 }
 
-static void decode_q4_k(const uint8_t *in, float *x)
-{
-	float d = get_half(in), m = get_half(in + 2);
-
-	for (int i = 0; i < 256; i++) {
-		int b = in[16 + i / 64 * 32 + i % 32], q = i / 32 % 2 ? b >> 4 : b & 15, s, n;
-
-		get_scale_min(in + 4, i / 32, &s, &n);
-		x[i] = d * (float)s * (float)q - m * (float)n;
-	}
-}
-
 /* Where the four low and the two high bits of the i-th code of a Q6_K block stand: byte and shift. */
 static void place_q6_k(int i, int *low, int *low_shift, int *high, int *high_shift)
 {
@@ -211,18 +199,7 @@ static void encode_q6_k(const float *x, uint8_t *out)
 	}
 }
 
-static void decode_q6_k(const uint8_t *in, float *x)
-{
-	float d = get_half(in + 208);
-	int low, ls, high, hs;
-
-	for (int i = 0; i < 256; i++) {
-		place_q6_k(i, &low, &ls, &high, &hs);
-		x[i] = d * (float)(int8_t)in[192 + i / 16] * (float)(((in[low] >> ls & 15) | (in[high] >> hs & 3) << 4) - 32);
-	}
-}
-
-static unsigned weights(enum ggml_type_id t)
+unsigned quant_weights(enum ggml_type_id t)
 {
 	return t == G_F32 || t == G_F16 ? 1 : t == G_Q4_K || t == G_Q6_K ? 256 : 32;
 }
@@ -242,12 +219,12 @@ static unsigned bytes(enum ggml_type_id t)
 
 uint64_t quant_bytes(enum ggml_type_id t, uint64_t n)
 {
-	return n % weights(t) ? 0 : n / weights(t) * bytes(t);
+	return n % quant_weights(t) ? 0 : n / quant_weights(t) * bytes(t);
 }
 
 void quant_encode(enum ggml_type_id t, const float *x, unsigned n, uint8_t *out)
 {
-	for (unsigned i = 0; i < n; i += weights(t), x += weights(t), out += bytes(t))
+	for (unsigned i = 0; i < n; i += quant_weights(t), x += quant_weights(t), out += bytes(t))
 		switch (t) {
 		case G_F32:  memcpy(out, x, 4); break;
 		case G_F16:  put_half(out, *x); break;
@@ -258,21 +235,58 @@ void quant_encode(enum ggml_type_id t, const float *x, unsigned n, uint8_t *out)
 		}
 }
 
+void quant_parts(enum ggml_type_id t, const uint8_t *in, struct quant_parts *p)
+{
+	int low, ls, high, hs, s, n;
+
+	memset(p, 0, sizeof(*p));
+	switch (t) {
+	case G_F32:
+	case G_F16:
+		break;
+	case G_Q8_0:
+		p->scale[0] = p->scale[1] = get_half(in);
+		for (int i = 0; i < 32; i++)
+			p->code[i] = (int8_t)in[2 + i];
+		break;
+	case G_Q4_0:
+		p->scale[0] = p->scale[1] = get_half(in);
+		p->min[0] = 8 * p->scale[0];
+		for (int i = 0; i < 32; i++)
+			p->code[i] = i < 16 ? in[2 + i] & 15 : in[2 + i - 16] >> 4;
+		break;
+	case G_Q4_K:
+		for (int g = 0; g < 8; g++) {
+			get_scale_min(in + 4, g, &s, &n);
+			p->scale[2 * g] = p->scale[2 * g + 1] = get_half(in) * (float)s;
+			p->min[g] = get_half(in + 2) * (float)n;
+		}
+		for (int i = 0; i < 256; i++)
+			p->code[i] = in[16 + i / 64 * 32 + i % 32] >> (i / 32 % 2 * 4) & 15;
+		break;
+	case G_Q6_K:
+		for (int g = 0; g < 16; g++)
+			p->scale[g] = get_half(in + 208) * (float)(int8_t)in[192 + g];
+		for (int i = 0; i < 256; i++) {
+			place_q6_k(i, &low, &ls, &high, &hs);
+			p->code[i] = ((in[low] >> ls & 15) | (in[high] >> hs & 3) << 4) - 32;
+		}
+		break;
+	}
+}
+
 void quant_decode(enum ggml_type_id t, const uint8_t *in, unsigned n, float *x)
 {
-	for (unsigned i = 0; i < n; i += weights(t), x += weights(t), in += bytes(t))
-		switch (t) {
-		case G_F32:  memcpy(x, in, 4); break;
-		case G_F16:  *x = get_half(in); break;
-		case G_Q4_0:
-			for (int k = 0; k < 32; k++)
-				x[k] = get_half(in) * (float)((k < 16 ? in[2 + k] & 15 : in[2 + k - 16] >> 4) - 8);
-			break;
-		case G_Q8_0:
-			for (int k = 0; k < 32; k++)
-				x[k] = get_half(in) * (float)(int8_t)in[2 + k];
-			break;
-		case G_Q4_K: decode_q4_k(in, x); break;
-		case G_Q6_K: decode_q6_k(in, x); break;
+	struct quant_parts p;
+
+	for (unsigned i = 0; i < n; i += quant_weights(t), in += bytes(t))
+		if (t == G_F32) {
+			memcpy(x + i, in, 4);
+		} else if (t == G_F16) {
+			x[i] = get_half(in);
+		} else {
+			quant_parts(t, in, &p);
+			for (unsigned k = 0; k < quant_weights(t); k++)
+				x[i + k] = p.scale[k / 16] * (float)p.code[k] - p.min[k / 32];
 		}
 }

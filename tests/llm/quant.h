@@ -19,4 +19,9 @@ uint64_t quant_bytes(enum ggml_type_id t, uint64_t n);
 void quant_encode(enum ggml_type_id t, const float *x, unsigned n, uint8_t *out);
 void quant_decode(enum ggml_type_id t, const uint8_t *in, unsigned n, float *x);
 
+/* A block taken apart: weight i is scale[i / 16] * code[i] - min[i / 32]. Not for F32 and F16. */
+struct quant_parts { int code[QUANT_BLOCK]; float scale[QUANT_BLOCK / 16], min[QUANT_BLOCK / 32]; };
+void quant_parts(enum ggml_type_id t, const uint8_t *in, struct quant_parts *p);
+unsigned quant_weights(enum ggml_type_id t);    /* of a block */
+
 #endif
