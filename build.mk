@@ -368,7 +368,17 @@ $(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(FW) $(SERVICE))
 
 test-bins: e2e $(SYSTEM) $(addprefix $(U)/plain/,$(filter-out ring_tsan,$(UNITS))) $(addprefix $(U)/asan/,$(filter-out ring_tsan,$(UNITS))) \
 	$(addprefix $(U)/tsan/,$(TSAN)) $(foreach k,plain asan,$(addprefix $(X)/$(k)/,ptxrun optest jitdiff fatbin_test)) \
-	$(addprefix $(Z)/,$(FUZZ)) $(B)/test/san/bin/vgpu-stub $(B)/test/hostile/hostile
+	$(addprefix $(Z)/,$(FUZZ)) $(B)/test/san/bin/vgpu-stub $(B)/test/hostile/hostile \
+	$(B)/test/vm/outside $(B)/test/vm/edu
+
+# programs of the guest: static, the second one on the agent's own transport
+$(B)/test/vm/outside: tests/vm/outside.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -Ifw-protocol -static -o $@ $<
+$(B)/test/vm/edu: $(call objs,agent,tests/vm/edu.c $(addprefix agent/,vfio.c vfio_cdev.c vfio_group.c vfio_kernel.c vfio_pci.c vfio_slow.c \
+	vfio_user.c seccomp.c log.c))
+	@mkdir -p $(@D)
+	musl-gcc -static -o $@ $^
 
 $(B)/test/hostile/hostile: $(call objs,plain,$(wildcard tests/hostile/*.c))
 	@mkdir -p $(@D)

@@ -110,6 +110,8 @@ int boot_devices(void)
 		}
 		log_info("device %u: %s (%s), %u MiB, %u SMs, %u contexts at most, at %s", i, d->info.name, d->info.engine,
 			 (unsigned)(d->info.memory_bytes >> 20), d->info.sm_count, d->info.max_contexts, d->ops->address ? d->info.bus_id : d->spec);
+		if (d->ops->way)
+			log_info("device %u: kernel VFIO, by %s", i, d->ops->way(d->v));
 	}
 	return 0;
 }

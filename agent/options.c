@@ -11,7 +11,7 @@
 
 enum { OPT_DEVICE = 256, OPT_LISTEN, OPT_PIDFILE, OPT_CPU, OPT_MODE, OPT_MAX_CONTEXTS, OPT_MAX_CLIENTS,
        OPT_CLIENT_MEMORY, OPT_CLIENT_WINDOW, OPT_WINDOWS, OPT_UID_CLIENTS, OPT_SPIN_US, OPT_NO_HUGE, OPT_NO_SECCOMP,
-       OPT_BIND, OPT_UNBIND, OPT_MODULES, OPT_RUN, OPT_HELP, OPT_VERSION };
+       OPT_VFIO, OPT_BIND, OPT_UNBIND, OPT_MODULES, OPT_RUN, OPT_HELP, OPT_VERSION };
 
 static const struct option table[] = {
 	{ "device", 1, NULL, OPT_DEVICE },
@@ -28,6 +28,7 @@ static const struct option table[] = {
 	{ "spin-us", 1, NULL, OPT_SPIN_US },
 	{ "no-hugepages", 0, NULL, OPT_NO_HUGE },
 	{ "no-seccomp", 0, NULL, OPT_NO_SECCOMP },
+	{ "vfio", 1, NULL, OPT_VFIO },
 	{ "bind", 1, NULL, OPT_BIND },
 	{ "unbind", 1, NULL, OPT_UNBIND },
 	{ "modules", 1, NULL, OPT_MODULES },
@@ -48,6 +49,8 @@ static const char help[] =
 	"  --device D          vfio-user:SOCKET (a vgpu-stub), a PCI address like 0000:00:05.0,\n"
 	"                      vendor:device like 1b36:7667, or auto: the first device of our kind;\n"
 	"                      up to 8 times\n"
+	"  --vfio auto|cdev|group  which of the kernel's interfaces opens PCI functions\n"
+	"                      [auto: cdev and iommufd where the kernel has them]\n"
 	"  --bind A            gives the PCI function A to the kernel's vfio-pci, says each step, ends\n"
 	"  --unbind A          takes it back\n"
 	"  --listen A          socket for clients [/run/vgpu/agent.sock as root,\n"
@@ -189,6 +192,16 @@ static int option(struct options *o, int opt, const char *name, const char *arg)
 		return 0;
 	case OPT_NO_SECCOMP:
 		o->sandbox = 0;
+		return 0;
+	case OPT_VFIO:
+		if (!strcmp(arg, "auto"))
+			o->vfio = VFIO_WAY_AUTO;
+		else if (!strcmp(arg, "cdev"))
+			o->vfio = VFIO_WAY_CDEV;
+		else if (!strcmp(arg, "group"))
+			o->vfio = VFIO_WAY_GROUP;
+		else
+			return bad(name, arg, "auto, cdev or group is needed");
 		return 0;
 	case OPT_BIND:
 		o->bind = arg;

@@ -32,7 +32,7 @@
 /* pwrite64: the doorbells of a PCI function. */
 static const int data_calls[] = { COMMON, SYS_pwrite64 };
 static const int vfio_calls[] = {
-	COMMON, SYS_pread64, SYS_open, SYS_openat, SYS_readlink, SYS_readlinkat, SYS_getdents64, SYS_fcntl, SYS_fstat,
+	COMMON, SYS_pread64, SYS_open, SYS_openat, SYS_access, SYS_faccessat, SYS_readlink, SYS_readlinkat, SYS_getdents64, SYS_fcntl, SYS_fstat,
 	SYS_newfstatat, SYS_ioctl, SYS_eventfd2, SYS_epoll_create1, SYS_timerfd_create, SYS_timerfd_settime,
 };
 /* reboot stays last: only PID 1 has it. */

@@ -22,7 +22,7 @@ const struct vfio_ops *vfio_find(const char *spec, char *why, size_t why_bytes)
 		if (!strncmp(spec, table[i]->prefix, strlen(table[i]->prefix)))
 			return table[i];
 	if (pci_is_spec(spec))
-		return &vfio_group_ops;
+		return &vfio_kernel_ops;
 	snprintf(why, why_bytes, "--device %s: neither vfio-user:SOCKET nor a PCI address like 0000:00:05.0 nor auto", spec);
 	return NULL;
 }

@@ -47,10 +47,12 @@ struct vfio_ops {
 	void (*close)(struct vfio *v);
 	/* Its place on this machine's bus; NULL where it has none. */
 	const char *(*address)(struct vfio *v);
+	/* How it was opened, for people; NULL where there is one way only. */
+	const char *(*way)(struct vfio *v);
 };
 
 extern const struct vfio_ops vfio_user_ops;
-extern const struct vfio_ops vfio_group_ops;
+extern const struct vfio_ops vfio_kernel_ops;
 
 /* The transport for a --device text, NULL and a sentence in `why` when there is none. */
 const struct vfio_ops *vfio_find(const char *spec, char *why, size_t why_bytes);

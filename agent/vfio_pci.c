@@ -169,9 +169,10 @@ int pci_check_bound(struct pci_place *p, char *why, size_t why_bytes)
 	return -ENODEV;
 }
 
-void pci_group_others(const struct pci_place *p, char *text, size_t bytes)
+unsigned pci_group_others(const struct pci_place *p, char *text, size_t bytes)
 {
 	char path[128];
+	unsigned others = 0;
 	struct dirent *e;
 	size_t n = 0;
 	DIR *dir;
@@ -188,10 +189,31 @@ void pci_group_others(const struct pci_place *p, char *text, size_t bytes)
 		/* those that the kernel minds: bridges and functions without a driver do no DMA of their own */
 		if (!driver[0] || !strcmp(driver, "vfio-pci") || !strcmp(driver, "pcieport") || n >= bytes)
 			continue;
+		others++;
 		n += (size_t)snprintf(text + n, bytes - n, "%s%s (%s)", n ? ", " : "", e->d_name, driver);
 	}
 	if (dir)
 		closedir(dir);
+	return others;
+}
+
+int pci_vfio_name(const struct pci_place *p, char *name, size_t bytes)
+{
+	char path[128];
+	struct dirent *e;
+	int rc = -ENOENT;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), DEVICES "/%s/vfio-dev", p->address);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)))
+		if (!strncmp(e->d_name, "vfio", 4) && strlen(e->d_name) < bytes) {
+			strcpy(name, e->d_name);
+			rc = 0;
+		}
+	if (dir)
+		closedir(dir);
+	return rc;
 }
 
 static int put(const char *path, const char *text)

@@ -18,8 +18,14 @@ int pci_is_spec(const char *spec);
 int pci_find(const char *spec, struct pci_place *p, char *why, size_t why_bytes);
 /* 0 if it has an IOMMU group and vfio-pci has it. */
 int pci_check_bound(struct pci_place *p, char *why, size_t why_bytes);
-/* Who else is in its group and stands in the way: "0000:00:06.0 (e1000e), ..." */
-void pci_group_others(const struct pci_place *p, char *text, size_t bytes);
+/* Who else is in its group and stands in the way: "0000:00:06.0 (e1000e), ..."; their number. */
+unsigned pci_group_others(const struct pci_place *p, char *text, size_t bytes);
+/* The name of its VFIO character device: "vfio0". -ENOENT: this kernel gives it none. */
+int pci_vfio_name(const struct pci_place *p, char *name, size_t bytes);
+
+/* What every way says when the group (its number, the others) or the IOMMU cannot be used. */
+#define PCI_NOT_VIABLE "%s shares IOMMU group %u with devices that other drivers have: %s; fix: vgpu-agent --bind (or unbind) each of them"
+#define PCI_NO_INTREMAP "; interrupt remapping is off (in a VM: -device intel-iommu,intremap=on)"
 
 /* vgpu-agent --bind, --unbind: says each step, answers 0 or -errno after a line that says why. */
 int pci_bind(const char *spec);
