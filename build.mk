@@ -7,6 +7,7 @@
 #   make test       every test; ends with "N passed, N failed, N skipped"
 #   make vm         a guest with a CUDA device, on this terminal; make guest: only its initramfs
 #   make install    into PREFIX (/usr/local) below DESTDIR, with units and man pages; make uninstall
+#   make guest-kernel   a kernel for the tests in guests that has VFIO's cdev and iommufd (minutes, once)
 #   make pre-push   exactly what CI does: make test in a fresh clone
 #   make clean
 
@@ -44,7 +45,7 @@ ifeq ($(V),)
 .SILENT:
 endif
 .SUFFIXES:
-.PHONY: all demo test vm guest check pre-push install uninstall clean  setup libs bins test-bins
+.PHONY: all demo test vm guest guest-kernel check pre-push install uninstall clean  setup libs bins test-bins
 
 all: bins libs
 
@@ -69,6 +70,9 @@ guest vm: setup
 	@echo "building (V=1 shows the commands)"
 	@$(MAKE) --no-print-directory -j$(JOBS) bins $(addprefix $(B)/e2e/static-musl/,vecadd reduce matmul scan threads)
 	@tests/vm/guest.sh $(if $(filter vm,$@),shell,image) $(B)
+guest-kernel:
+	@tools/setup.sh kernel
+	@tests/vm/build-kernel.sh $(or $(VGPU_VM_CACHE),$(B)/vm)/own
 check:
 	@$(MAKE) --no-print-directory -j$(JOBS) all test-bins
 	@tests/run.sh $(B)

@@ -181,6 +181,7 @@ struct agent {
 	int asym;                       /* this process is registered for membarrier */
 	uint64_t sleeps, wakes_sent;    /* D */
 	uint32_t stop;
+	int serving;                    /* boot is over: nothing may make clients wait */
 };
 
 extern struct agent agent;

@@ -5,6 +5,7 @@
  */
 #include "device.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "../tools/service/notify.h"
 
 #define RETRY_NS 1000000000ull
+#define OPENING_NS 100000000ull         /* the kernel is at it: look again soon */
 
 void health_lost(struct device *d, const char *why)
 {
@@ -53,12 +55,14 @@ int health_retry(void)
 		if (d->ready)
 			continue;
 		if (now >= d->retry_ns) {
-			if (device_attach(d, why, sizeof(why)) == 0) {
+			int rc = device_attach(d, why, sizeof(why));
+
+			if (rc == 0) {
 				log_info("device %u (%s) is back: %s", i, d->spec, d->info.name);
 				notify_send("STATUS=device %u (%s) is back", i, d->spec);
 				continue;
 			}
-			d->retry_ns = now_ns() + RETRY_NS;
+			d->retry_ns = now_ns() + (rc == -EINPROGRESS ? OPENING_NS : RETRY_NS);
 			if (strcmp(why, d->last_error))
 				log_debug("device %u: %s", i, why);
 			snprintf(d->last_error, sizeof(d->last_error), "%s", why);

@@ -77,6 +77,7 @@ static int serve(int argc, char **argv)
 	notify_send("READY=1\nSTATUS=%u device%s, listening on %s", agent.opt.devices, agent.opt.devices == 1 ? "" : "s",
 		    agent.opt.listen);
 	init_ready();
+	agent.serving = 1;
 	control_run();
 	notify_send("STOPPING=1\nSTATUS=ending");
 	rc = 0;

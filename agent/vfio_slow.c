@@ -12,9 +12,9 @@
 #include "agent.h"
 #include "seccomp.h"
 
-#define OPEN_S 5                /* a function whose reset takes longer is dead */
+#define OPEN_S 5                /* at boot: a function whose reset takes longer is dead */
 
-enum ask { ASK_NOTHING, ASK_OPEN, ASK_WORKING, ASK_DONE, ASK_GIVEN_UP };
+enum ask { ASK_NOTHING, ASK_OPEN, ASK_WORKING, ASK_DONE };
 
 static struct {
 	pthread_mutex_t lock;
@@ -57,15 +57,8 @@ static void *slow_thread(void *unused)
 		pthread_mutex_lock(&slow.lock);
 		slow.rc = rc;
 		slow.v = v;
-		if (slow.ask == ASK_WORKING) {
-			slow.ask = ASK_DONE;
-			pthread_cond_signal(&slow.done);
-			continue;
-		}
-		/* Nobody waits for it any more. */
-		slow.ask = ASK_NOTHING;
-		if (rc == 0)
-			slow.dying[slow.deaths++] = v;
+		slow.ask = ASK_DONE;
+		pthread_cond_signal(&slow.done);
 	}
 	return NULL;
 }
@@ -97,6 +90,15 @@ static int slow_start(vfio_open_fn open_now, vfio_close_fn close_now)
 	return 0;
 }
 
+/* The answer to the last request, if it is there. */
+static int take(struct vfio **out, char *why, size_t why_bytes)
+{
+	slow.ask = ASK_NOTHING;
+	*out = slow.v;
+	snprintf(why, why_bytes, "%s", slow.why);
+	return slow.rc;
+}
+
 int vfio_slow_open(vfio_open_fn open_now, vfio_close_fn close_now, const char *spec, struct vfio **out, char *why, size_t why_bytes)
 {
 	struct timespec until;
@@ -106,27 +108,28 @@ int vfio_slow_open(vfio_open_fn open_now, vfio_close_fn close_now, const char *s
 		snprintf(why, why_bytes, "%s: no thread for opening devices: %s", spec, strerror(-rc));
 		return rc;
 	}
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += agent.serving ? 0 : OPEN_S;
 	pthread_mutex_lock(&slow.lock);
-	if (slow.busy || slow.deaths || slow.ask != ASK_NOTHING) {
+	if (slow.ask == ASK_NOTHING && !slow.busy && !slow.deaths) {
+		snprintf(slow.spec, sizeof(slow.spec), "%s", spec);
+		slow.why[0] = 0;
+		slow.ask = ASK_OPEN;
+		pthread_cond_signal(&slow.work);
+	}
+	if (slow.ask == ASK_NOTHING || strcmp(slow.spec, spec)) {
 		pthread_mutex_unlock(&slow.lock);
 		snprintf(why, why_bytes, "%s: the kernel is still closing or opening a device", spec);
 		return -EBUSY;
 	}
-	snprintf(slow.spec, sizeof(slow.spec), "%s", spec);
-	slow.why[0] = 0;
-	slow.ask = ASK_OPEN;
-	pthread_cond_signal(&slow.work);
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += OPEN_S;
 	while (slow.ask != ASK_DONE && rc == 0)
 		rc = -pthread_cond_timedwait(&slow.done, &slow.lock, &until);
 	if (slow.ask == ASK_DONE) {
-		slow.ask = ASK_NOTHING;
-		rc = slow.rc;
-		*out = slow.v;
-		snprintf(why, why_bytes, "%s", slow.why);
+		rc = take(out, why, why_bytes);
+	} else if (agent.serving) {
+		rc = -EINPROGRESS;
+		snprintf(why, why_bytes, "%s: the kernel is opening it", spec);
 	} else {
-		slow.ask = slow.ask == ASK_OPEN ? ASK_NOTHING : ASK_GIVEN_UP;
 		rc = -ETIMEDOUT;
 		snprintf(why, why_bytes, "%s: the kernel does not open it within %d s: the device is dead or hangs in its reset", spec, OPEN_S);
 	}
@@ -137,7 +140,7 @@ int vfio_slow_open(vfio_open_fn open_now, vfio_close_fn close_now, const char *s
 void vfio_slow_close(struct vfio *v)
 {
 	pthread_mutex_lock(&slow.lock);
-	/* At most one per device, and one that was given up. */
+	/* At most one per device. */
 	slow.dying[slow.deaths++] = v;
 	pthread_cond_signal(&slow.work);
 	pthread_mutex_unlock(&slow.lock);

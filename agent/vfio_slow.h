@@ -14,7 +14,10 @@ struct vfio;
 typedef int (*vfio_open_fn)(const char *spec, struct vfio **out, char *why, size_t why_bytes);
 typedef void (*vfio_close_fn)(struct vfio *v);
 
-/* Waits for the open, but only some seconds; one that comes later is closed again. */
+/*
+ * Waits for the open: some seconds at boot, when nobody is served yet; later not at all: -EINPROGRESS, and
+ * a later call for the same device gets what became of it.
+ */
 int vfio_slow_open(vfio_open_fn open_now, vfio_close_fn close_now, const char *spec, struct vfio **out, char *why, size_t why_bytes);
 /* Returns at once. */
 void vfio_slow_close(struct vfio *v);

@@ -125,7 +125,8 @@ struct vgpu_qb_head {
 	uint64_t launches_done;
 	uint64_t memory_bytes;
 	uint64_t busy_ns;
-	uint64_t rsvd4b[3];
+	uint64_t interrupts;            /* sent */
+	uint64_t rsvd4b[2];
 	/* lines 5, 6: streams whose waiter is to be woken; device sets bits, agent exchanges with 0. */
 	uint64_t fired[16];
 	/* line 7, W: agent before it sleeps on control replies; device then interrupts for them too. */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Installs what the build and the tests need and this machine lacks (Debian 12). Called by make demo
-# and make test; does nothing, and needs no root, when all is there.
+# and make test; does nothing, and needs no root, when all is there. "setup.sh kernel": also what building a guest kernel needs.
 set -eu
 
 missing=
@@ -30,6 +30,12 @@ need git command -v git
 need procps command -v ps
 need pkg-config command -v pkg-config
 need mandoc command -v mandoc
+if [ "${1:-}" = kernel ]; then
+	need flex command -v flex
+	need bison command -v bison
+	need bc command -v bc
+	need libelf-dev has_header gelf.h
+fi
 
 # only for what runs on llama.cpp, which skips with the reason where this cannot be had
 wanted=

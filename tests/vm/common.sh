@@ -6,8 +6,10 @@ mount -t devtmpfs d /dev 2>/dev/null
 mkdir -p /proc /sys /run
 mount -t proc p /proc
 mount -t sysfs s /sys
-for m in /modules/*.ko; do insmod "$m"; done
+for m in /modules/*.ko; do [ ! -e "$m" ] || insmod "$m"; done
 log=/run/agent.log
+# from the kernel's command line, behind "--": the way that is to be seen in the log, flags of the agent
+way=${1:-group} flags=${2:-}
 export VGPU_AGENT=/run/a.sock
 
 ok() { echo "ok $family/$*"; }
@@ -15,11 +17,15 @@ bad() { echo "FAIL $family/$*"; tail -n 12 $log 2>/dev/null | sed 's/^/  | /'; }
 # judge NAME CONDITION...: runs it
 judge() { name=$1; shift; if "$@"; then ok "$name"; else bad "$name ($*)"; fi; }
 says() { grep -q -e "$2" "$1"; }
+# the program of process PID is the one that served vfio-user outside, byte for byte
+same_program() { [ "$(sha256sum </proc/$1/exe)" = "$(cat /tests/agent.sha256)" ]; }
+# hundredths of seconds since the boot
+now() { sed 's/\.\([0-9]*\) .*/\1/' /proc/uptime; }
 # within SECONDS COMMAND...
 within() { n=$(($1 * 10)); shift; while [ $n -gt 0 ]; do "$@" && return 0; n=$((n - 1)); usleep 100000; done; return 1; }
 start() {
 	: >$log
-	vgpu-agent --device auto --listen $VGPU_AGENT --verbose 2>>$log &
+	vgpu-agent --device auto $flags --listen $VGPU_AGENT --verbose 2>>$log &
 	agent=$!
 	within 10 says $log 'ready: '
 }

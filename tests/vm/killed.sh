@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Guest, as /init: the device's process dies, at "#kill-device", by the host's hand; the agent and the guest go on.
-family=killed
+family=killed-${1:-group}
 . /common.sh
 
 vgpu-agent --bind auto >$log 2>&1
@@ -20,6 +20,16 @@ timeout 20 /tests/vecadd >/run/vecadd 2>&1
 st=$?
 took=$(($(cut -d. -f1 /proc/uptime) - before))
 judge new_client_told [ $st != 0 -a $took -le 12 ]
+# The kernel's close() of it hangs for a minute now, and so would open(): nobody is made to wait for that.
+worst=0
+for i in 1 2 3 4 5 6 7 8; do
+	before=$(now)
+	timeout 20 /tests/vecadd >/run/vecadd 2>&1
+	took=$(($(now) - before))
+	[ $took -le $worst ] || worst=$took
+	sleep 0.5
+done
+judge nobody_waits [ $worst -le 300 ]
 judge agent_lives kill -0 $agent
 judge agent_ends eval 'kill $agent; within 10 says $log "SIGTERM: ending"'
 end

@@ -1,32 +1,49 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# What run.sh and guest.sh share. After vm_prepare: $qemu and $kernel (folder).
+# What run.sh and guest.sh share. After vm_prepare: $qemu, $kernel (a folder), $busybox.
 
 # vm_prepare BUILD: fetches or finds QEMU and kernel in BUILD/vm (or $VGPU_VM_CACHE). 77 and a reason on stderr: not here.
 vm_prepare() {
-	local cache=${VGPU_VM_CACHE:-$1/vm} here
+	local here
+	cache=${VGPU_VM_CACHE:-$1/vm}
 	here=$(dirname "${BASH_SOURCE[0]}")
 	qemu=$("$here/fetch-qemu.sh" "$cache/qemu") || return
 	"$here/fetch-kernel.sh" "$cache/kernel" || return
 	kernel=$cache/kernel
+	busybox=$kernel/busybox
 }
 
-# vm_initramfs OUT ENTRY...: busybox with its commands, the modules, and ENTRY...
+# vm_own_kernel: from now on the kernel with cdev and iommufd, if it was built here. 77 and a reason on stderr: it was not.
+vm_own_kernel() {
+	"$(dirname "${BASH_SOURCE[0]}")/build-kernel.sh" "$cache/own" check || return
+	kernel=$cache/own
+}
+
+# vm_initramfs OUT ENTRY...: busybox with its commands, the kernel's modules (vm_modules=no: without), and ENTRY...
+vm_modules=yes
 vm_initramfs() {
 	local out=$1 cmd links=()
 	shift
 	for cmd in sh cat dd dmesg echo env false free grep head insmod ip kill ln ls mkdir mount mv nproc poweroff printf ps pwd \
-		   readlink su rm rmdir sed seq sleep sort sync tail tee test time timeout top touch tr true umount uname usleep vi wc; do
+		   readlink su rm rmdir sed seq sha256sum sleep sort sync tail tee test time timeout top touch tr true umount uname \
+		   usleep vi wc; do
 		links+=("bin/$cmd@busybox")
 	done
-	"$(dirname "${BASH_SOURCE[0]}")/mkinitramfs.py" "$out" bin/busybox="$kernel/busybox" "${links[@]}" \
-		modules="$kernel/modules" "$@"
+	[ "$vm_modules" = no ] || links+=(modules="$kernel/modules")
+	"$(dirname "${BASH_SOURCE[0]}")/mkinitramfs.py" "$out" bin/busybox="$busybox" "${links[@]}" "$@"
 }
 
-# vm_qemu SOCKET INITRAMFS CMDLINE ARG...: a guest with the device that is served on SOCKET. Plain emulation (tcg): needs neither
-# /dev/kvm nor root. The IOMMU is what makes VFIO in the guest possible; vm_iommu= leaves it out. vm_bus=b puts the device
-# on a bus that an ARG makes. no_timer_check: on a busy machine the kernel's test of its timer fails at times, and panics.
-vm_iommu='intel-iommu,intremap=on,caching-mode=on,device-iotlb=on' vm_bus=
+# vm_device SOCKET: the device that is served there, as QEMU's -device and its monitor's device_add take it. vm_bus=b puts it
+# on a bus that an argument of vm_qemu makes, at vm_addr.
+vm_bus='' vm_addr=0
+vm_device() {
+	echo "{\"driver\":\"vfio-user-pci\",\"id\":\"vgpu0\"${vm_bus:+,\"bus\":\"$vm_bus\",\"addr\":\"$vm_addr\"},\"socket\":{\"type\":\"unix\",\"path\":\"$1\"}}"
+}
+
+# vm_qemu SOCKET INITRAMFS CMDLINE ARG...: a guest with that device. Plain emulation (tcg): needs neither /dev/kvm nor
+# root. The IOMMU is what makes VFIO in the guest possible; vm_iommu= leaves it out. no_timer_check: on a busy machine the
+# kernel's test of its timer fails at times, and panics.
+vm_iommu='intel-iommu,intremap=on,caching-mode=on,device-iotlb=on'
 vm_qemu() {
 	local sock=$1 initramfs=$2 cmdline=$3 mem=${VGPU_VM_MEMORY:-512M}
 	shift 3
@@ -36,5 +53,5 @@ vm_qemu() {
 		${vm_iommu:+-device "$vm_iommu"} \
 		-device isa-debug-exit,iobase=0xf4,iosize=4 \
 		-kernel "$kernel/vmlinuz" -initrd "$initramfs" -append "console=ttyS0 quiet panic=-1 no_timer_check intel_iommu=on $cmdline" \
-		"$@" -device "{\"driver\":\"vfio-user-pci\",\"id\":\"vgpu0\"${vm_bus:+,\"bus\":\"$vm_bus\",\"addr\":\"3\"},\"socket\":{\"type\":\"unix\",\"path\":\"$sock\"}}"
+		"$@" -device "$(vm_device "$sock")"
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Guest: takes the function through kernel VFIO itself and has it read and write where nothing is mapped. The
- * device must refuse that, say so in the status, and go on. owner.sh runs it before the agent starts.
+ * Guest: takes the function through kernel VFIO itself and looks at what the device may do to memory: nothing
+ * where nothing is mapped (it must say so in the status, and go on), nothing without the bus-master bit, nothing after a
+ * reset. owner.sh runs it before the agent starts.
  *
  *   outside 0000:00:05.0
  */
@@ -100,8 +101,15 @@ static unsigned status_register(void)
 	return v;
 }
 
-/* Status of one admin command; -1 when none comes within 5 s. */
-static int command(unsigned op, unsigned long long a)
+static int done_at(unsigned long long n)
+{
+	struct vgpu_reply *done = (struct vgpu_reply *)(memory + 0x1000 + (n - 1) % VGPU_ADMIN_SLOTS * sizeof(*done));
+
+	return __atomic_load_n(&done->seq, __ATOMIC_ACQUIRE) == (unsigned)n;
+}
+
+/* Status of one admin command; -1 when none comes within `ms`. */
+static int command_within(int ms, unsigned op, unsigned long long a)
 {
 	struct vgpu_admin_cmd *slot = (struct vgpu_admin_cmd *)(memory + next % VGPU_ADMIN_SLOTS * sizeof(*slot));
 	struct vgpu_reply *done = (struct vgpu_reply *)(memory + 0x1000 + next % VGPU_ADMIN_SLOTS * sizeof(*done));
@@ -111,13 +119,26 @@ static int command(unsigned op, unsigned long long a)
 	slot->a = a;
 	__atomic_store_n(&slot->seq, (unsigned)next, __ATOMIC_SEQ_CST);
 	reg(VGPU_DOORBELL(0), 1);
-	for (int i = 0; i < 5000; i++, usleep(1000))
-		if (__atomic_load_n(&done->seq, __ATOMIC_ACQUIRE) == (unsigned)next)
+	for (int i = 0; i < ms; i++, usleep(1000))
+		if (done_at(next))
 			return (int)done->status;
 	return -1;
 }
 
+static int command(unsigned op, unsigned long long a)
+{
+	return command_within(5000, op, a);
+}
+
 static int failures;
+
+static void bus_master(int on)
+{
+	unsigned short command = on ? 6 : 2;
+
+	if (pwrite(device, &command, 2, config + 4) != 2)
+		die("configuration write");
+}
 
 static void want(int yes, const char *what, int got)
 {
@@ -150,7 +171,23 @@ int main(int argc, char **argv)
 	memcpy(memory + 0x3000, &create, sizeof(create));
 	want_status(command(VGPU_ADMIN_CTX_CREATE, MAPPED + 0x3000), 0, "queues in unmapped memory are refused");
 	want_status(command(VGPU_ADMIN_IDENTIFY, MAPPED + 0x2000), 1, "IDENTIFY after all that");
-	reg(VGPU_REG_CC, 0);
+
+	/* PCI Local Bus 3.0 §6.2.2: without the bit a function may not master the bus. */
+	bus_master(0);
+	memset(memory + 0x2000, 0, 0x1000);
+	want(command_within(300, VGPU_ADMIN_IDENTIFY, MAPPED + 0x2000) == -1 && !memory[0x2000], "no DMA without the bus-master bit", memory[0x2000]);
+	bus_master(1);
+	for (int i = 0; i < 5000 && !done_at(next); i++)
+		usleep(1000);
+	want(done_at(next) && memory[0x2000], "what came meanwhile is done when the bit is set", memory[0x2000]);
+
+	/* A command is out when the reset comes: not done later. */
+	if (ioctl(device, VFIO_DEVICE_RESET) < 0)
+		die("reset");
+	want(status_register() == 0, "registers after the reset", (int)status_register());
+	memset(memory + 0x1000, 0, 0x2000);
+	want(command_within(300, VGPU_ADMIN_IDENTIFY, MAPPED + 0x2000) == -1 && !memory[0x2000], "no DMA after a reset", memory[0x2000]);
+	bus_master(1);
 	enable(NOWHERE);
 	want(status_register() != VGPU_CSTS_RDY, "queues of its own in unmapped memory do not become ready", (int)status_register());
 	printf("outside: %d failures\n", failures);

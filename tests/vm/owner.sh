@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Guest, as /init: who owns the device, and what happens when the owner goes, or resets or unplugs it. The host
 # reads the verdicts from the serial line.
-family=owner
+family=owner-${1:-group}
 . /common.sh
 
 judge absent refused 'no PCI device at' --device 0000:00:1e.7
@@ -17,6 +17,8 @@ judge bind_again eval 'vgpu-agent --bind "$address" >$log 2>&1 && vgpu-agent --b
 
 judge start start
 judge address says $log "at $address"
+judge way says $log "kernel VFIO, by .*$way"
+judge same_program same_program $agent
 judge programs vecadd
 judge second_owner refused 'is busy: another process owns it' --device 1b36:7667
 
@@ -38,16 +40,27 @@ judge flr_said within 5 says $log 'is lost: '
 judge flr_back within 10 says $log 'is back: '
 judge flr_programs vecadd
 
-# unplugged while in use, then plugged in again
+# taken away while in use, then there again
 /tests/vecadd loop 60 >/run/client 2>&1 & client=$!
 sleep 1
-before=$(cut -d. -f1 /proc/uptime)
+before=$(now)
 timeout 20 sh -c "echo 1 >$sys/remove"
-took=$(($(cut -d. -f1 /proc/uptime) - before))
-judge unplug_at_once [ $took -le 3 ]
-judge unplug_client_hears within 10 lost $client
+took=$(($(now) - before))
+judge remove_at_once [ $took -le 300 ]
+judge remove_client_hears within 10 lost $client
 echo 1 >/sys/bus/pci/rescan
 vgpu-agent --bind auto >/run/bind 2>&1
-judge unplug_back within 10 eval '[ $(grep -c "is back: " $log) = 2 ]'
-judge unplug_programs vecadd
+judge remove_back within 10 eval '[ $(grep -c "is back: " $log) = 2 ]'
+judge remove_programs vecadd
+
+# The machine's own unplug comes last: QEMU 11.1 aborts when a vfio-user device has left (its finalizer takes a region out
+# of a container that is gone). Between the guest's letting go and that lies the second that a slot's power takes.
+/tests/vecadd loop 60 >/run/client 2>&1 & client=$!
+sleep 1
+asked=$(grep -c 'asks for it back' $log)
+echo "#unplug"
+# the slot's button blinks for 5 s first
+judge unplug_asked within 15 eval '[ $(grep -c "asks for it back" $log) -gt $asked ]'
+judge unplug_client_hears within 2 lost $client
+judge unplug_gone within 2 [ ! -e $sys ]
 end

@@ -1,23 +1,26 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The agent and its clients inside a guest, the device outside: kernel VFIO for real, on any machine. Five boots under
-# plain emulation, about a minute; prints "ok NAME", "FAIL NAME reason", "skip NAME reason".
+# The agent and its clients inside a guest, the device outside: kernel VFIO for real, on any machine, under plain emulation.
+# With a stock kernel (groups), and with the one that "make guest-kernel" builds (cdev and iommufd) when it is there. Prints
+# "ok NAME", "FAIL NAME reason", "skip NAME reason".
 #
-#   run.sh BUILD
+#   run.sh BUILD [PATTERN]          PATTERN: only boots whose name matches it
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 B=$(cd "$1" && pwd)
+only=${2:-}
 # shellcheck source=tests/vm/lib.sh
 . "$here/lib.sh"
 
 tmp=$(mktemp -d /tmp/vgpu-vm.XXXXXX)
-stub='' guest=''
+stub='' guest='' agent=''
 cleanup() {
-	[ -z "$guest" ] || kill -9 "$guest" 2>/dev/null
-	[ -z "$stub" ] || kill "$stub" 2>/dev/null
-	wait 2>/dev/null
+	for p in $guest $stub $agent; do kill -9 "$p"; done
+	wait
+	# for whoever looks for the cause of a failure
+	mkdir -p "$B/test-logs/vm" && cp "$tmp"/*.serial "$tmp"/*.qemu "$tmp"/*.stub "$B/test-logs/vm/"
 	rm -rf "$tmp"
-}
+} 2>/dev/null
 trap cleanup EXIT
 trap 'exit 1' INT TERM
 
@@ -25,40 +28,68 @@ if ! vm_prepare "$B" 2>"$tmp/why"; then
 	echo "skip vm $(tail -n 1 "$tmp/why")"
 	exit 0
 fi
-for p in vecadd reduce matmul scan threads; do
-	[ -x "$B/e2e/static-musl/$p" ] || { echo "FAIL vm static-musl/$p is not built (make e2e)"; exit 1; }
-done
+programs='vecadd reduce matmul scan threads'
 mkdir "$tmp/tests"
-cp "$B"/e2e/static-musl/{vecadd,reduce,matmul,scan,threads} "$tmp/tests/"
-gcc -std=gnu11 -O1 -Wall -Wextra -static -I"$here/../../fw-protocol" -o "$tmp/tests/outside" "$here/outside.c" || exit 1
+for p in $programs; do
+	[ -x "$B/e2e/static-musl/$p" ] || { echo "FAIL vm static-musl/$p is not built (make e2e)"; exit 1; }
+	strip -s -o "$tmp/tests/$p" "$B/e2e/static-musl/$p"
+done
+cp "$B"/test/vm/{outside,edu} "$tmp/tests/" || exit 1
 
 bad=0
-device() {
+verdict() { # verdict NAME CONDITION...
+	local name=$1
+	shift
+	if "$@"; then echo "ok $name"; else echo "FAIL $name ($*)"; bad=1; fi
+}
+
+device() { # device ARG...
 	rm -f "$tmp/device"
-	"$B/bin/vgpu-stub" --socket "$tmp/device" --memory 512M >"$tmp/stub.log" 2>&1 &
+	"$B/bin/vgpu-stub" --socket "$tmp/device" --memory 512M "$@" >"$tmp/stub.log" 2>&1 &
 	stub=$!
-	for _ in $(seq 100); do
-		[ -S "$tmp/device" ] && return
-		sleep 0.1
+	wait_for 100 "$tmp/device"
+}
+wait_for() { # wait_for TENTHS SOCKET
+	local n=$1
+	while [ ! -S "$2" ] && [ "$n" -gt 0 ]; do sleep 0.1; n=$((n - 1)); done
+	[ -S "$2" ]
+}
+end_of() { # end_of PID: it is told to end, and waited for
+	kill "$1"
+	wait "$1"
+} 2>/dev/null
+
+# What the guest asks of the machine, each once: a line "#word" on its serial line
+serve() { # serve SERIAL
+	local word all
+	mapfile -t all < <(tr -d '\r' <"$1" | grep -o '^#[a-z-]*$')
+	for word in "${all[@]:$served}"; do
+		served=$((served + 1))
+		case $word in
+		"#kill-device") kill -9 "$stub"; killed=yes ;;
+		"#unplug") "$here/qmp.py" "$tmp/qmp" device_del '{"id":"vgpu0"}' ;;
+		"#end") ended=yes ;;
+		esac
 	done
 }
 
-# boot NAME LIMIT_S LINES INITRAMFS CMDLINE QEMU-ARG...: LINES verdicts are expected
+# boot NAME LIMIT_S LINES INITRAMFS CMDLINE QEMU-ARG...: LINES verdicts are expected. device_args: of the device
+device_args=()
 boot() {
-	local name=$1 limit=$2 lines=$3 initramfs=$4 cmdline=$5 serial=$tmp/$1.serial until killed='' got
+	local name=$1 limit=$2 lines=$3 initramfs=$4 cmdline=$5 serial=$tmp/$1.serial until killed='' ended='' got served=0
+	[[ $name =~ $only ]] || return 0
 	shift 5
-	device
+	device "${device_args[@]}"
+	rm -f "$tmp/qmp"
 	: >"$serial"
-	vm_qemu "$tmp/device" "$initramfs" "$cmdline" "$@" -serial "file:$serial" >"$tmp/$name.qemu" 2>&1 </dev/null &
+	vm_qemu "$tmp/device" "$initramfs" "$cmdline" "$@" -qmp "unix:$tmp/qmp,server=on,wait=off" -serial "file:$serial" \
+		>"$tmp/$name.qemu" 2>&1 </dev/null &
 	guest=$!
 	until=$(($(date +%s) + limit))
 	while kill -0 $guest 2>/dev/null; do
-		if [ -z "$killed" ] && grep -q '^#kill-device' "$serial"; then
-			kill -9 "$stub"
-			killed=yes
-		fi
+		serve "$serial"
 		# what is left of QEMU after the guest's end is not worth waiting for
-		if grep -q '^#end' "$serial" || [ "$(date +%s)" -ge $until ]; then
+		if [ -n "$ended" ] || [ "$(date +%s)" -ge $until ]; then
 			sleep 0.3
 			kill -9 $guest 2>/dev/null
 		fi
@@ -66,9 +97,9 @@ boot() {
 	done
 	wait $guest 2>/dev/null
 	guest=''
-	kill "$stub" 2>/dev/null
-	wait "$stub" 2>/dev/null
+	end_of "$stub"
 	stub=''
+	mv "$tmp/stub.log" "$tmp/$name.stub"
 	got=$(tr -d '\r' <"$serial" | grep -cE '^(ok|FAIL) ')
 	# QEMU without KVM on a busy machine: a kernel that does not come up says nothing about us, once
 	if [ "$got" = 0 ] && [ -z "${again:-}" ] && grep -q 'Kernel panic' "$serial"; then
@@ -91,25 +122,77 @@ boot() {
 		echo "FAIL $name/end $got of $lines verdicts within $limit s; the end of the serial line:"
 		bad=1
 		tail -n 25 "$serial" | sed 's/^/  | /'
-		tail -n 5 "$tmp/$name.qemu" "$tmp/stub.log" | sed 's/^/  | /'
+		tail -n 5 "$tmp/$name.qemu" "$tmp/$name.stub" | sed 's/^/  | /'
 	fi
 	! grep -q '^FAIL ' "$serial" || bad=1
 }
+judges() { grep -c '^judge ' "$here/$1"; }
 
-# 1. the agent is PID 1 and ends with the program
-vm_initramfs "$tmp/pid1.gz" init="$B/bin/vgpu-agent" programs="$here/programs.sh" tests="$tmp/tests" || exit 1
-boot pid1 80 7 "$tmp/pid1.gz" "hugepages=64 rdinit=/init -- --modules /modules --run /programs"
-# 2. owners come and go; the device dies
-vm_initramfs "$tmp/owner.gz" init="$here/owner.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" tests="$tmp/tests" || exit 1
-boot owner 120 "$(grep -c '^judge ' "$here/owner.sh")" "$tmp/owner.gz" "hugepages=64 rdinit=/init"
-vm_initramfs "$tmp/killed.gz" init="$here/killed.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" \
-	tests="$tmp/tests" || exit 1
-boot killed 60 "$(grep -c '^judge ' "$here/killed.sh")" "$tmp/killed.gz" "hugepages=64 rdinit=/init"
-# 3. what cannot work is refused in words: a group shared with another driver's device, a machine without an IOMMU
+vecadd() { VGPU_AGENT="$tmp/agent.sock" timeout 60 "$tmp/tests/vecadd" >"$tmp/vecadd.log"; }
+# The program that is in every guest has served vfio-user out here first.
+vfio_user() {
+	device
+	"$B/bin/vgpu-agent" --device "vfio-user:$tmp/device" --listen "$tmp/agent.sock" >"$tmp/agent.log" 2>&1 &
+	agent=$!
+	wait_for 100 "$tmp/agent.sock"
+	verdict vfio_user/vecadd vecadd
+	sha256sum <"/proc/$agent/exe" >"$tmp/tests/agent.sha256"
+	end_of $agent
+	agent=''
+	end_of "$stub"
+	stub=''
+}
+vfio_user
+
+# what "make guest" writes, but for the kernel's own modules
+image() {
+	local bytes
+	vm_modules=no vm_initramfs "$tmp/image.gz" init="$B/bin/vgpu-agent" shell="$here/shell.sh" \
+		$(for p in $programs; do echo "programs/$p=$tmp/tests/$p"; done) || return 1
+	bytes=$(stat -c %s "$tmp/image.gz")
+	verdict "image/below_2_mib $((bytes / 1024)) KiB" [ "$bytes" -lt 2097152 ]
+}
+image
+
+# a slot with hot plug as PCI Express has it, not as ACPI
+port=(-device pcie-root-port,id=rp1,slot=1 -global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off)
+
+# boots WAY WORDS: what holds whichever way the kernel's VFIO is used
+boots() {
+	local way=$1 words=$2
+	echo "$way" >"$tmp/way"
+	# the agent is PID 1 and ends with the program
+	vm_initramfs "$tmp/pid1.gz" init="$B/bin/vgpu-agent" programs="$here/programs.sh" way="$tmp/way" tests="$tmp/tests" || exit 1
+	boot "pid1-$way" 80 8 "$tmp/pid1.gz" "hugepages=64 rdinit=/init -- --modules /modules --run /programs"
+	if [[ pid1-$way =~ $only ]]; then
+		verdict "pid1-$way/way" grep -q "kernel VFIO, by $words" "$tmp/pid1-$way.serial"
+		verdict "pid1-$way/msix_outside $(grep -o 'interrupts sent.*' "$tmp/pid1-$way.stub" | tail -n 1)" \
+			grep -q 'interrupts sent to it: [1-9][0-9]* by the admin queue, [1-9][0-9]* by contexts' "$tmp/pid1-$way.stub"
+	fi
+	# owners come and go, and so does the device
+	vm_initramfs "$tmp/owner.gz" init="$here/owner.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" tests="$tmp/tests" || exit 1
+	vm_bus=rp1 boot "owner-$way" 150 "$(judges owner.sh)" "$tmp/owner.gz" "hugepages=64 rdinit=/init -- $way" "${port[@]}"
+	# its process dies
+	vm_initramfs "$tmp/killed.gz" init="$here/killed.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" \
+		tests="$tmp/tests" || exit 1
+	boot "killed-$way" 90 "$(judges killed.sh)" "$tmp/killed.gz" "hugepages=64 rdinit=/init -- $way"
+	# a device that is not ours, by the same transport
+	vm_initramfs "$tmp/edu.gz" init="$here/edu.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" \
+		tests="$tmp/tests" || exit 1
+	boot "edu-$way" 60 "$(judges edu.sh)" "$tmp/edu.gz" "rdinit=/init -- $way" \
+		"${port[@]}" -device edu,bus=rp1,dma_mask=0xffffffffffffffff
+}
+
+boots group 'group and container'
+# what cannot work is refused in words: a group shared with another driver's device, a machine without an IOMMU
 vm_initramfs "$tmp/refuse.gz" init="$here/refuse.sh" bin/vgpu-agent="$B/bin/vgpu-agent" || exit 1
-vm_bus=bridge
-boot shared 40 1 "$tmp/refuse.gz" "hugepages=16 rdinit=/init -- not_viable" \
+vm_bus=bridge vm_addr=3 boot refuse-shared 40 1 "$tmp/refuse.gz" "hugepages=16 rdinit=/init -- not_viable" \
 	-device pcie-pci-bridge,id=bridge -device pci-serial,bus=bridge,addr=2
-vm_bus='' vm_iommu=''
-boot bare 40 1 "$tmp/refuse.gz" "hugepages=16 rdinit=/init -- no_iommu"
+vm_iommu='' boot refuse-bare 40 1 "$tmp/refuse.gz" "hugepages=16 rdinit=/init -- no_iommu"
+
+if vm_own_kernel 2>"$tmp/why"; then
+	boots cdev 'character device and iommufd'
+else
+	echo "skip cdev $(tail -n 1 "$tmp/why")"
+fi
 exit $bad

@@ -68,6 +68,7 @@ void ctx_irq(struct ctx *c)
 
 	if (vgpu_exchange32(&c->qb->irq_pending, 1))
 		return;
+	__atomic_fetch_add(&c->qb->interrupts, 1, __ATOMIC_RELAXED);
 	if (c->irq_by_parent)
 		ctx_send(&m, -1, MSG_DONTWAIT);
 	else if (write(CTX_AT_IRQ, &one, sizeof(one)) < 0)

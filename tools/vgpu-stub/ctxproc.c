@@ -554,6 +554,15 @@ void ctxproc_kill(struct context *c, uint32_t status)
 	drop_out(c);
 }
 
+/* Its own account of interrupts, before its memory is let go. */
+static void count_interrupts(struct context *c)
+{
+	uint64_t n;
+
+	if (dma_read(&c->dev->dma, c->create.queue_iova + offsetof(struct vgpu_qb_head, interrupts), &n, sizeof(n)) == 0)
+		c->dev->irqs_queues += n;
+}
+
 /* Reaps; blocks while the process is not dead yet, so only after SIGKILL or when pidfd is readable. */
 static void reap(struct context *c)
 {
@@ -571,6 +580,7 @@ static void reap(struct context *c)
 			log_line("context %u (pid %d) was killed by signal %d%s", c->qid, c->pid, si.si_status,
 				 si.si_status == SIGSYS ? ": a system call that its sandbox forbids" : "");
 	}
+	count_interrupts(c);
 	release(c);
 	c->dev->live--;
 	c->state = CTX_DEAD;

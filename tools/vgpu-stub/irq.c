@@ -157,6 +157,8 @@ void irq_raise(struct device *d, uint32_t vector)
 		d->msix[STUB_PBA_OFFSET + vector / 8] |= (uint8_t)(1u << vector % 8);
 		return;
 	}
+	if (vector == 0)
+		d->irqs_admin++;
 	/* A counter filled to the brim would block us; it is pending anyway then. */
 	if (poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) && write(fd, &one, 8) != 8)
 		log_verbose("vector %u: eventfd write failed", vector);

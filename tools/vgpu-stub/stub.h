@@ -132,6 +132,7 @@ struct device {
 	int vector[STUB_VECTORS];       /* the owner's eventfds, -1: none */
 	int spare[1 + STUB_QUEUES];     /* stands in for a vector that has no eventfd */
 	int err_fd, req_fd;             /* ERR and REQ interrupts: kept, never raised */
+	uint64_t irqs_admin, irqs_queues; /* sent to this owner; of contexts as they say, once they are reaped */
 
 	struct context ctx[STUB_QUEUES];
 	uint32_t live;                  /* contexts with a process */

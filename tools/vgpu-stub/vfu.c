@@ -70,6 +70,9 @@ static void drop_owner(const char *why)
 	pci_reset(d);
 	irq_release(d);
 	dma_unmap_all(&d->dma);
+	log_line("interrupts sent to it: %llu by the admin queue, %llu by contexts", (unsigned long long)d->irqs_admin,
+		 (unsigned long long)d->irqs_queues);
+	d->irqs_admin = d->irqs_queues = 0;
 }
 
 /* ---- sending ------------------------------------------------------------------------------------ */
