@@ -306,7 +306,7 @@ $(O)/tsan/%.o: %.c
 	$(CC) -O1 -g -fsanitize=thread $(HOST) $(call gnu,$<) -c -o $@ $<
 
 HOST_AGENT := $(filter-out agent/main.c,$(AGENT)) $(SERVICE)
-STUB_DEV   := $(addprefix tools/vgpu-stub/,dma.c irq.c log.c loop.c pci.c regs.c)
+STUB_DEV   := $(addprefix tools/vgpu-stub/,dma.c dma_msg.c irq.c log.c loop.c pci.c regs.c)
 src_agent_loopback := $(HOST_AGENT) $(FW)
 src_check   := $(FW)
 src_context := $(FW)

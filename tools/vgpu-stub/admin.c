@@ -3,13 +3,15 @@
  * The admin queue (vgpu_device.h): 64-byte commands in the owner's memory, a completion at the same
  * place of another ring, then MSI-X vector 0.
  *
- * A command is copied once and checked in the copy. Commands that need a context's answer complete
+ * A command is copied once and checked in the copy. With DMA by message (dma_msg.h) a command is taken in steps, at
+ * the end of this file, and goes through the same execute(). Commands that need a context's answer complete
  * later through an admin_token, out of order: every completion has its own place.
  */
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "dma_msg.h"
 #include "stub.h"
 
 static void doorbell_ready(void *owner, uint32_t events)
@@ -39,6 +41,25 @@ void admin_start(struct device *d)
 void admin_stop(struct device *d)
 {
 	d->async.used = 0;
+	d->work.busy = d->work.again = 0;
+	dma_msg_drop();
+}
+
+static void completed(struct device *d, void *arg, int err)
+{
+	(void)arg;
+	if (err)
+		device_fatal(d, "the admin completion ring is not writable any more");
+	else
+		irq_raise(d, 0);
+}
+
+/* All but seq, then seq: the second write begins when the first one has ended. */
+static void complete_by_message(struct device *d, uint64_t at, const struct vgpu_reply *r)
+{
+	if (dma_msg_write(at + 4, (const uint8_t *)r + 4, sizeof(*r) - 4, NULL, NULL) ||
+	    dma_msg_write(at, &r->seq, sizeof(r->seq), completed, NULL))
+		device_fatal(d, "out of memory");
 }
 
 void admin_complete(struct device *d, struct admin_token *t, uint32_t status, uint64_t v0,
@@ -52,6 +73,10 @@ void admin_complete(struct device *d, struct admin_token *t, uint32_t status, ui
 	t->used = 0;
 	if (!(d->csts & VGPU_CSTS_RDY))
 		return;
+	if (d->config.by_message) {
+		complete_by_message(d, at, &r);
+		return;
+	}
 	/* All but seq, then seq with release: the agent's acquire of seq is the partner. */
 	if (!pci_bus_master(d)) {
 		log_line("a completion (status %u) is lost: the bus-master bit is off", status);
@@ -100,9 +125,15 @@ static uint32_t do_create(struct device *d, const struct vgpu_admin_cmd *cmd, st
 
 	if (cmd->q >= STUB_QUEUES || cmd->b || cmd->c)
 		return VGPU_ST_INVALID;
-	if (dma_read(&d->dma, cmd->a, &create, sizeof(create)))
+	if (d->config.by_message)
+		create = d->work.create;        /* read before */
+	else if (dma_read(&d->dma, cmd->a, &create, sizeof(create)))
 		return VGPU_ST_INVALID;
 	st = check_create(d, &create);
+	if (!st && d->config.by_message) {
+		log_line("a context maps its owner's memory, so there is none with --dma message");
+		st = VGPU_ST_NOT_SUPPORTED;
+	}
 	return st ? st : ctxproc_create(d, cmd->q, &create, t);
 }
 
@@ -179,14 +210,20 @@ void admin_context_died(struct device *d, struct context *c)
 		flush_deaths(d);
 }
 
-static void execute(struct device *d, const struct vgpu_admin_cmd *cmd, struct admin_token *t)
+static int is_clean(const struct vgpu_admin_cmd *cmd)
 {
 	static const uint64_t zero[4];
+
+	return !memcmp(cmd->rsvd, zero, sizeof(zero));
+}
+
+static void execute(struct device *d, const struct vgpu_admin_cmd *cmd, struct admin_token *t)
+{
 	uint64_t v[3] = { 0, 0, 0 };
 	uint32_t st;
 
 	log_verbose("admin op %u, queue %u", cmd->op, cmd->q);
-	if (memcmp(cmd->rsvd, zero, sizeof(zero))) {
+	if (!is_clean(cmd)) {
 		admin_complete(d, t, VGPU_ST_INVALID, 0, 0, 0);
 		return;
 	}
@@ -232,12 +269,98 @@ static void execute(struct device *d, const struct vgpu_admin_cmd *cmd, struct a
 	admin_complete(d, t, st, v[0], v[1], v[2]);
 }
 
+/* ---- by message --------------------------------------------------------------------------- */
+static void take_next(struct device *d);
+
+/* The command in d->work is done with, one way or another. */
+static void next_one(struct device *d)
+{
+	d->work.busy = 0;
+	d->work.again = 1;              /* there may be more */
+	take_next(d);
+}
+
+static void identified(struct device *d, void *arg, int err)
+{
+	(void)arg;
+	admin_complete(d, &d->work.token, err ? VGPU_ST_INVALID : VGPU_ST_OK, 0, 0, 0);
+	next_one(d);
+}
+
+static void create_read(struct device *d, void *arg, int err)
+{
+	(void)arg;
+	if (err)
+		admin_complete(d, &d->work.token, VGPU_ST_INVALID, 0, 0, 0);
+	else
+		execute(d, &d->work.cmd, &d->work.token);
+	next_one(d);
+}
+
+/* The whole command, after its sequence word was seen: the agent stores that one last. */
+static void fetched(struct device *d, void *arg, int err)
+{
+	struct admin_work *w = &d->work;
+	int queued = 0;
+
+	(void)arg;
+	if (err || w->cmd.seq != w->seq) {
+		device_fatal(d, "an admin command changed while it was read");
+		return;
+	}
+	w->token = (struct admin_token){ 1, w->seq, (uint32_t)(d->admin_index % VGPU_ADMIN_SLOTS) };
+	d->admin_index++;
+	if (!is_clean(&w->cmd))
+		queued = 0;
+	else if (w->cmd.op == VGPU_ADMIN_IDENTIFY)
+		queued = dma_msg_write(w->cmd.a, &d->info, sizeof(d->info), identified, NULL) == 0;
+	else if (w->cmd.op == VGPU_ADMIN_CTX_CREATE)
+		queued = dma_msg_read(w->cmd.a, &w->create, sizeof(w->create), create_read, NULL) == 0;
+	if (queued)
+		return;
+	execute(d, &w->cmd, &w->token);
+	next_one(d);
+}
+
+static uint64_t next_slot(const struct device *d)
+{
+	return d->asq + d->admin_index % VGPU_ADMIN_SLOTS * sizeof(struct vgpu_admin_cmd);
+}
+
+static void looked(struct device *d, void *arg, int err)
+{
+	struct admin_work *w = &d->work;
+
+	(void)arg;
+	if (err) {
+		device_fatal(d, "the admin submission ring is not readable");
+	} else if (w->seq != (uint32_t)(d->admin_index + 1)) {
+		w->busy = 0;
+		take_next(d);
+	} else if (dma_msg_read(next_slot(d), &w->cmd, sizeof(w->cmd), fetched, NULL)) {
+		device_fatal(d, "out of memory");
+	}
+}
+
+static void take_next(struct device *d)
+{
+	if (d->work.busy || !d->work.again || !(d->csts & VGPU_CSTS_RDY))
+		return;
+	d->work.again = 0;
+	d->work.busy = dma_msg_read(next_slot(d), &d->work.seq, sizeof(d->work.seq), looked, NULL) == 0;
+}
+
 void admin_doorbell(struct device *d)
 {
 	uint64_t again = 1;
 
 	if (!(d->csts & VGPU_CSTS_RDY) || !pci_bus_master(d))
 		return;
+	if (d->config.by_message) {
+		d->work.again = 1;
+		take_next(d);
+		return;
+	}
 	flush_deaths(d);
 	/* A lap at most, then other sources get their turn; the doorbell stays rung for the rest. */
 	for (unsigned n = 0; n < VGPU_ADMIN_SLOTS; n++) {

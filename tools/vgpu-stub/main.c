@@ -135,6 +135,7 @@ int main(int argc, char **argv)
 		loop_once(watchdog(ctxproc_next_deadline(&device)));
 		ctxproc_deadlines(&device);
 		device_settle(&device);
+		vfu_pump();
 	}
 	notify_send("STOPPING=1\nSTATUS=ending");
 	vfu_close(device.config.socket_path);

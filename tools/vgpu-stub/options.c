@@ -31,6 +31,8 @@ static void usage(FILE *f)
 		"  --name TEXT        device name (default \"VGPU-STUB (cpu)\")\n"
 		"  --pci-id VVVV:DDDD PCI vendor and device, hexadecimal (default %04x:%04x)\n"
 		"  --bus-id ID        PCI address that CUDA reports, like 0000:00:05.0 (default: the agent's choice)\n"
+		"  --dma MODE         fd: the owner's memory is mapped (default); message: every access is asked of\n"
+		"                     the owner, through its IOMMU. No contexts then: for tests of owners\n"
 		"  --seed-uuid TEXT   the UUID is made from this text (default: from the machine's id)\n"
 		"  --verbose          log what happens\n"
 		"  --help, --version\n",
@@ -168,7 +170,7 @@ static const char *default_seed(void)
 
 int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 {
-	enum { O_SOCKET = 1, O_MEMORY, O_CC, O_SMS, O_CORES, O_NAME, O_PCI_ID, O_BUS_ID, O_SEED,
+	enum { O_SOCKET = 1, O_MEMORY, O_CC, O_SMS, O_CORES, O_NAME, O_PCI_ID, O_BUS_ID, O_DMA, O_SEED,
 	       O_VERBOSE, O_HELP, O_VERSION };
 	static const struct option table[] = {
 		{ "socket", required_argument, NULL, O_SOCKET },
@@ -179,6 +181,7 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 		{ "name", required_argument, NULL, O_NAME },
 		{ "pci-id", required_argument, NULL, O_PCI_ID },
 		{ "bus-id", required_argument, NULL, O_BUS_ID },
+		{ "dma", required_argument, NULL, O_DMA },
 		{ "seed-uuid", required_argument, NULL, O_SEED },
 		{ "verbose", no_argument, NULL, O_VERBOSE },
 		{ "help", no_argument, NULL, O_HELP },
@@ -229,6 +232,11 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 			c->bus_id = optarg;
 			if (check_bus_id(optarg))
 				err = bad("bus-id", optarg, "give domain:bus:device.function, like 0000:00:05.0");
+			break;
+		case O_DMA:
+			c->by_message = !strcmp(optarg, "message");
+			if (!c->by_message && strcmp(optarg, "fd"))
+				err = bad("dma", optarg, "give fd or message");
 			break;
 		case O_SEED:
 			c->seed = optarg;

@@ -84,6 +84,8 @@ static void stop(struct device *d)
 static int enable(struct device *d, uint32_t cc)
 {
 	struct dma_piece p[2];
+	/* By message the owner's IOMMU says what is mapped, when it is used. */
+	int look = !d->config.by_message;
 
 	d->csts &= ~VGPU_CSTS_FATAL;
 	if (!pci_bus_master(d)) {
@@ -91,8 +93,8 @@ static int enable(struct device *d, uint32_t cc)
 		return 0;
 	}
 	if (d->asq % VGPU_SLOT_BYTES || d->acq % VGPU_SLOT_BYTES ||
-	    dma_resolve(&d->dma, d->asq, VGPU_ADMIN_SLOTS * VGPU_SLOT_BYTES, DMA_READ, p, 2) < 0 ||
-	    dma_resolve(&d->dma, d->acq, VGPU_ADMIN_SLOTS * VGPU_SLOT_BYTES, DMA_WRITE, p, 2) < 0) {
+	    (look && dma_resolve(&d->dma, d->asq, VGPU_ADMIN_SLOTS * VGPU_SLOT_BYTES, DMA_READ, p, 2) < 0) ||
+	    (look && dma_resolve(&d->dma, d->acq, VGPU_ADMIN_SLOTS * VGPU_SLOT_BYTES, DMA_WRITE, p, 2) < 0)) {
 		device_fatal(d, "enable with ASQ or ACQ not aligned or not mapped for DMA");
 		return 0;
 	}
@@ -202,10 +204,11 @@ void device_fatal(struct device *d, const char *why)
 
 void device_settle(struct device *d)
 {
-	if ((d->csts & VGPU_CSTS_FATAL) && d->live) {
+	if (!(d->csts & VGPU_CSTS_FATAL))
+		return;
+	if (d->live)
 		ctxproc_kill_all(d);
-		admin_stop(d);
-	}
+	admin_stop(d);
 }
 
 void device_bus_master_off(struct device *d)

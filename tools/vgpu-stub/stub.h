@@ -8,7 +8,7 @@
  *   vfu_cmd.c    what each message does
  *    |- pci.c    config space            |- irq.c   MSI-X vectors = eventfds of the owner
  *    |- regs.c   BAR0, enable and reset  `- dma.c   IOVA -> file and offset
- *        `- admin.c    the admin queue
+ *        `- admin.c    the admin queue               dma_msg.c  the same by message, where asked for
  *            `- ctxproc.c, ctxpieces.c, ctxspawn.c, ctxguard.c   one sandboxed process per context
  *
  * Invariant: a context exists only while EN is set and the bus-master bit is on; a reset returns only
@@ -38,6 +38,7 @@ struct stub_config {
 	uint32_t cc_major, cc_minor;
 	uint32_t sms, cores;
 	uint32_t pci_vendor, pci_device;
+	int by_message;                 /* --dma message: dma_msg.h */
 	int verbose;
 };
 
@@ -80,6 +81,15 @@ struct admin_token {
 	int used;
 	uint32_t seq;
 	uint32_t place;                 /* slot of the ring */
+};
+
+/* The command that is being taken, by message: one at a time, over several turns of the loop. */
+struct admin_work {
+	int busy, again;                /* again: the doorbell rang meanwhile */
+	uint32_t seq;                   /* of the next place, looked at first */
+	struct admin_token token;
+	struct vgpu_admin_cmd cmd;
+	struct vgpu_ctx_create create;  /* what CTX_CREATE points at */
 };
 
 struct context {
@@ -125,6 +135,7 @@ struct device {
 	uint32_t cc, csts;
 	uint64_t asq, acq;
 	uint64_t admin_index;
+	struct admin_work work;
 	struct admin_token async;       /* the ASYNC_EVENT that waits; a newer one replaces it */
 	struct source admin_src;
 
@@ -215,6 +226,7 @@ void ctxguard_ready(struct context *c);
 
 /* vfu.c */
 int vfu_listen(struct device *d, const char *path);
+void vfu_pump(void);                    /* between events: sends what is queued by dma_msg.c */
 void vfu_close(const char *path);
 
 /* log.c: one line each on stderr */

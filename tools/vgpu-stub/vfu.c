@@ -18,6 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "dma_msg.h"
 #include "vfu.h"
 
 #include "../service/notify.h"
@@ -40,6 +41,7 @@ static struct {
 	uint32_t out_nfds;
 	int out_fds[VFU_REPLY_FDS];
 	int hang_up;                    /* after the answer */
+	int is_answer;                  /* the message in `in` answers one of dma_msg.c's */
 	uint8_t in[VFU_MAX_MESSAGE], out[VFU_MAX_MESSAGE];
 } srv = { .listen_fd = -1, .fd = -1 };
 
@@ -67,6 +69,7 @@ static void drop_owner(const char *why)
 	srv.have = 0;
 	srv.out_bytes = srv.out_sent = srv.out_nfds = 0;
 	device_reset(d);
+	dma_msg_forget();
 	pci_reset(d);
 	irq_release(d);
 	dma_unmap_all(&d->dma);
@@ -168,6 +171,29 @@ static void serve_message(void)
 	after_send();
 }
 
+/* The answer to a DMA of ours. */
+static void serve_answer(void)
+{
+	int err;
+
+	close_fds(srv.fds, &srv.nfds);
+	err = dma_msg_answer(srv.dev, srv.in, srv.have);
+	srv.have = 0;
+	srv.is_answer = 0;
+	if (err)
+		drop_owner("an answer to a DMA that makes no sense");
+}
+
+void vfu_pump(void)
+{
+	if (srv.fd < 0 || srv.out_bytes || !pci_bus_master(srv.dev))
+		return;
+	srv.out_bytes = dma_msg_next(srv.out, sizeof(srv.out));
+	srv.out_sent = 0;
+	if (srv.out_bytes)
+		after_send();
+}
+
 /* ---- receiving ----------------------------------------------------------------------------------- */
 static void take_fds(struct msghdr *h, int *too_many)
 {
@@ -229,6 +255,9 @@ static void receive(void)
 		return;
 	if (want == sizeof(head)) {
 		memcpy(&head, srv.in, sizeof(head));
+		srv.is_answer = (head.flags & VFU_FLAG_TYPE) == VFU_FLAG_REPLY && dma_msg_awaits(head.id, head.command);
+		if (srv.is_answer)
+			head.flags &= ~VFU_FLAG_TYPE;   /* its length is checked alike */
 		if (vfu_check_header(&head)) {
 			drop_owner("a message header that makes no sense");
 			return;
@@ -236,7 +265,10 @@ static void receive(void)
 		if (head.bytes > sizeof(head))
 			return;         /* the body comes with the next event */
 	}
-	serve_message();
+	if (srv.is_answer)
+		serve_answer();
+	else
+		serve_message();
 }
 
 static void owner_ready(void *owner, uint32_t events)

@@ -57,7 +57,8 @@ static int do_dma_map(struct device *d, const struct vfu_dma_map *m, int *fds, u
 	/* VFIO knows no finer maps, and contexts map whole pages. */
 	if ((m->iova | m->bytes | m->offset) % VGPU_PAGE)
 		return -EINVAL;
-	if (nfds) {
+	/* By message the table is kept all the same, and nothing can be reached through it. */
+	if (nfds && !d->config.by_message) {
 		fd = fds[0];
 		fds[0] = -1;
 	}

@@ -83,9 +83,13 @@ struct vfu_region_access {
 	uint64_t offset;
 	uint32_t region, count;         /* data follows */
 };
+struct vfu_dma_access {                 /* DMA_READ, DMA_WRITE: the server asks */
+	uint64_t iova, count;           /* data follows; see dma_msg.c for where */
+};
 _Static_assert(sizeof(struct vfu_dma_map) == 32 && sizeof(struct vfu_dma_unmap) == 24 &&
 	       sizeof(struct vfu_region_info) == 32 && sizeof(struct vfu_io_fd) == 40 &&
-	       sizeof(struct vfu_irq_set) == 20 && sizeof(struct vfu_region_access) == 16, "wire layout");
+	       sizeof(struct vfu_irq_set) == 20 && sizeof(struct vfu_region_access) == 16 &&
+	       sizeof(struct vfu_dma_access) == 16, "wire layout");
 
 struct vfu_request {
 	struct vfu_header h;
