@@ -379,7 +379,7 @@ test-bins: e2e $(SYSTEM) $(addprefix $(U)/plain/,$(filter-out ring_tsan,$(UNITS)
 $(B)/test/vm/outside: tests/vm/outside.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -Ifw-protocol -static -o $@ $<
-$(B)/test/vm/edu: $(call objs,agent,tests/vm/edu.c $(addprefix agent/,vfio.c vfio_cdev.c vfio_group.c vfio_kernel.c vfio_pci.c vfio_slow.c \
+$(B)/test/vm/edu: $(call objs,agent,tests/vm/edu.c $(addprefix agent/,vfio.c vfio_cdev.c vfio_group.c vfio_kernel.c vfio_noiommu.c vfio_pci.c vfio_slow.c pool.c \
 	vfio_user.c seccomp.c log.c))
 	@mkdir -p $(@D)
 	musl-gcc -static -o $@ $^

@@ -46,6 +46,7 @@ struct options {
 	int huge;                       /* 0: --no-hugepages */
 	int sandbox;                    /* 0: --no-seccomp */
 	enum { VFIO_WAY_AUTO, VFIO_WAY_GROUP, VFIO_WAY_CDEV } vfio;
+	int unsafe_noiommu;             /* a device may be used that no IOMMU confines */
 	const char *bind, *unbind;      /* do that and end */
 	const char *modules;            /* folder of kernel modules to load first */
 	const char *run;                /* program to start when ready; its end is ours */

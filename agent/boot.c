@@ -18,6 +18,7 @@
 #include "device.h"
 #include "mailbox.h"
 #include "sigbus.h"
+#include "vfio_noiommu.h"
 
 struct agent agent AGENT_STATE;
 
@@ -74,8 +75,8 @@ int boot_memory(void)
 	if (!agent.opt.windows && sysinfo(&info) == 0)
 		agent.opt.windows = (uint64_t)info.totalram * info.mem_unit / 2;
 	spare_us();
-	pool_init(agent.opt.huge);
-	return 0;
+	pool_init(agent.opt.huge, agent.opt.unsafe_noiommu);
+	return agent.opt.unsafe_noiommu ? noiommu_init() : 0;
 }
 
 int boot_identity(void)

@@ -22,10 +22,12 @@
 #include "message.h"
 #include "sigbus.h"
 #include "status.h"
+#include "vfio_noiommu.h"
 
 #define CLIENT_SO_PEERPIDFD 77          /* linux 6.5, asm-generic/socket.h */
 #define HELLO_MS 5000
 #define UID_SLACK 8u
+#define SEG0_TRIES 12u
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
@@ -80,9 +82,32 @@ static int windows_full(uint64_t more)
 	return more > agent.opt.windows || agent.window_bytes > agent.opt.windows - more;
 }
 
+/* Segment 0. Without an IOMMU it must lie in one piece of the machine's memory: tried some times. */
+static int segment0(struct pool_mem *m)
+{
+	struct pool_mem tried[SEG0_TRIES];
+	unsigned n = 0;
+	int rc = pool_alloc(m, VGPU_SEG0_BYTES, "vgpu-window");
+
+	if (!agent.opt.unsafe_noiommu)
+		return rc;
+	while (rc == 0 && !noiommu_in_one_piece(m, n % 2)) {
+		if (n == SEG0_TRIES) {
+			pool_free(m);
+			rc = -ENOMEM;
+			break;
+		}
+		tried[n++] = *m;        /* kept meanwhile, or it would come again */
+		rc = pool_alloc(m, VGPU_SEG0_BYTES, "vgpu-window");
+	}
+	while (n)
+		pool_free(&tried[--n]);
+	return rc;
+}
+
 static int window_open(struct client *c)
 {
-	int rc = windows_full(VGPU_SEG0_BYTES) ? -ENOMEM : pool_alloc(&c->seg[0], VGPU_SEG0_BYTES, "vgpu-window");
+	int rc = windows_full(VGPU_SEG0_BYTES) ? -ENOMEM : segment0(&c->seg[0]);
 
 	if (rc < 0)
 		return rc;

@@ -60,14 +60,23 @@ void context_unmap_window(struct client *c)
 	c->mapped_on = 0;
 }
 
+/* One command where the device sees IOVAs; else one for each part of the segment that is contiguous for it. */
 static uint32_t admin_segment(struct context *x, unsigned s)
 {
 	struct client *c = x->client;
-	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_SEGMENT, .q = (uint16_t)x->qid,
-				      .a = client_iova(c).v + c->seg_offset[s], .b = c->seg[s].bytes,
-				      .c = c->span_base + c->seg_offset[s] };
-	int rc = admin_call(x->device, &cmd, NULL);
+	uint64_t done = 0, n;
+	int rc = VGPU_ST_OK;
 
+	for (; done < c->seg[s].bytes && rc == VGPU_ST_OK; done += n) {
+		uint64_t at = c->seg_offset[s] + done, left = c->seg[s].bytes - done;
+		struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_SEGMENT, .q = (uint16_t)x->qid, .c = c->span_base + at };
+
+		cmd.a = device_bus(x->device, client_iova(c).v + at, &n);
+		cmd.b = n = n < left ? n : left;
+		if (!n)
+			return VGPU_ST_INTERNAL;
+		rc = admin_call(x->device, &cmd, NULL);
+	}
 	if (rc < 0) {
 		health_lost(x->device, "it does not answer");
 		return VGPU_ST_DEVICE_LOST;
@@ -176,8 +185,9 @@ uint32_t context_create(struct client *c, uint32_t device, uint32_t weight, uint
 {
 	struct device *d = &agent.dev[device < VGPU_MAX_DEVICES ? device : 0];
 	struct vgpu_ctx_create *create;
-	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_CTX_CREATE, .a = POOL_IOVA_ADMIN + ADMIN_CREATE };
+	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_CTX_CREATE };
 	struct context *x = NULL;
+	uint64_t whole;
 	uint32_t n, st, used = 0;
 	int rc, q;
 
@@ -210,9 +220,11 @@ uint32_t context_create(struct client *c, uint32_t device, uint32_t weight, uint
 	drr_init(&x->share, weight ? weight : WEIGHT_DEFAULT);
 	clear_segment0(c, n);
 
+	cmd.a = device_bus(d, POOL_IOVA_ADMIN + ADMIN_CREATE, &whole);
 	create = (struct vgpu_ctx_create *)(d->admin_va + ADMIN_CREATE);
 	*create = (struct vgpu_ctx_create){
-		.queue_iova = pool_queue_iova(x->qid).v, .seg0_iova = client_iova(c).v,
+		.queue_iova = device_bus(d, pool_queue_iova(x->qid).v, &whole),
+		.seg0_iova = device_bus(d, client_iova(c).v, &whole),
 		.span_base = c->span_base, .span_bytes = VGPU_SPAN_BYTES, .device_base = x->env.device_base,
 		.memory_limit = c->memory_quota < d->info.memory_bytes ? c->memory_quota : d->info.memory_bytes,
 		.context = n, .weight = weight ? weight : WEIGHT_DEFAULT };

@@ -104,17 +104,18 @@ fail:
 static int enable(struct device *d, char *why, size_t why_bytes)
 {
 	uint32_t csts = 0, cc = VGPU_CC_EN | (d->asym ? VGPU_CC_ASYM_FENCE : 0);
-	uint64_t deadline = now_ns() + RDY_MS * 1000000ull;
+	uint64_t bytes, deadline = now_ns() + RDY_MS * 1000000ull;
 	int rc;
 
-	rc = pool_alloc_small(&d->admin_mem, ADMIN_BYTES, "vgpu-admin");
+	rc = agent.opt.unsafe_noiommu ? pool_alloc(&d->admin_mem, ADMIN_BYTES, "vgpu-admin") :
+	     pool_alloc_small(&d->admin_mem, ADMIN_BYTES, "vgpu-admin");
 	if (rc < 0 || !(d->admin_va = pool_map(&d->admin_mem, NULL)))
 		FAIL(-ENOMEM, "no memory for the admin queue");
 	admin_start(d);
 	if ((rc = d->ops->dma_map(d->v, (iova_t){ POOL_IOVA_ADMIN }, ADMIN_BYTES, d->admin_mem.fd, 0, d->admin_va)) < 0)
 		FAIL(rc, "%s: memory cannot be mapped for the device: %s", d->spec, strerror(-rc));
-	if ((rc = reg_write64(d, VGPU_REG_ASQ, POOL_IOVA_ADMIN + ADMIN_ASQ)) < 0 ||
-	    (rc = reg_write64(d, VGPU_REG_ACQ, POOL_IOVA_ADMIN + ADMIN_ACQ)) < 0 ||
+	if ((rc = reg_write64(d, VGPU_REG_ASQ, device_bus(d, POOL_IOVA_ADMIN + ADMIN_ASQ, &bytes))) < 0 ||
+	    (rc = reg_write64(d, VGPU_REG_ACQ, device_bus(d, POOL_IOVA_ADMIN + ADMIN_ACQ, &bytes))) < 0 ||
 	    (rc = reg_write(d, VGPU_REG_CC, cc)) < 0)
 		FAIL(rc, "%s: registers cannot be written: %s", d->spec, strerror(-rc));
 	for (;;) {
@@ -134,7 +135,8 @@ fail:
 
 static int identify(struct device *d, char *why, size_t why_bytes)
 {
-	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_IDENTIFY, .a = POOL_IOVA_ADMIN + ADMIN_INFO };
+	uint64_t bytes;
+	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_IDENTIFY, .a = device_bus(d, POOL_IOVA_ADMIN + ADMIN_INFO, &bytes) };
 	int rc = admin_call(d, &cmd, NULL);
 
 	if (rc != VGPU_ST_OK)
@@ -226,6 +228,16 @@ const char *device_trouble(struct device *d)
 	if (csts & VGPU_CSTS_FATAL)
 		return "it reports a fatal error";
 	return csts & VGPU_CSTS_RDY ? NULL : "somebody else reset it";
+}
+
+uint64_t device_bus(struct device *d, uint64_t iova, uint64_t *bytes)
+{
+	uint64_t bus = iova;
+
+	*bytes = ~0ull;
+	if (d->ops->bus_address && d->ops->bus_address(d->v, (iova_t){ iova }, &bus, bytes) < 0)
+		return *bytes = 0;
+	return bus;
 }
 
 int device_free_queue(const struct device *d)

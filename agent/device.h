@@ -15,6 +15,9 @@ void device_detach(struct device *d);
 /* Looks at a ready device's registers: NULL, or why it is lost. */
 const char *device_trouble(struct device *d);
 
+/* What the device calls this address of mapped memory; *bytes: contiguous from there on. 0: it is not mapped. */
+uint64_t device_bus(struct device *d, uint64_t iova, uint64_t *bytes);
+
 /* A free queue of the device, or -1. */
 int device_free_queue(const struct device *d);
 

@@ -11,7 +11,7 @@
 
 enum { OPT_DEVICE = 256, OPT_LISTEN, OPT_PIDFILE, OPT_CPU, OPT_MODE, OPT_MAX_CONTEXTS, OPT_MAX_CLIENTS,
        OPT_CLIENT_MEMORY, OPT_CLIENT_WINDOW, OPT_WINDOWS, OPT_UID_CLIENTS, OPT_SPIN_US, OPT_NO_HUGE, OPT_NO_SECCOMP,
-       OPT_VFIO, OPT_BIND, OPT_UNBIND, OPT_MODULES, OPT_RUN, OPT_HELP, OPT_VERSION };
+       OPT_VFIO, OPT_NOIOMMU, OPT_BIND, OPT_UNBIND, OPT_MODULES, OPT_RUN, OPT_HELP, OPT_VERSION };
 
 static const struct option table[] = {
 	{ "device", 1, NULL, OPT_DEVICE },
@@ -29,6 +29,7 @@ static const struct option table[] = {
 	{ "no-hugepages", 0, NULL, OPT_NO_HUGE },
 	{ "no-seccomp", 0, NULL, OPT_NO_SECCOMP },
 	{ "vfio", 1, NULL, OPT_VFIO },
+	{ "unsafe-noiommu", 0, NULL, OPT_NOIOMMU },
 	{ "bind", 1, NULL, OPT_BIND },
 	{ "unbind", 1, NULL, OPT_UNBIND },
 	{ "modules", 1, NULL, OPT_MODULES },
@@ -51,6 +52,8 @@ static const char help[] =
 	"                      up to 8 times\n"
 	"  --vfio auto|cdev|group  which of the kernel's interfaces opens PCI functions\n"
 	"                      [auto: cdev and iommufd where the kernel has them]\n"
+	"  --unsafe-noiommu    use a PCI function that no IOMMU confines, in VFIO's no-IOMMU\n"
+	"                      mode: it can reach all memory of this machine\n"
 	"  --bind A            gives the PCI function A to the kernel's vfio-pci, says each step, ends\n"
 	"  --unbind A          takes it back\n"
 	"  --listen A          socket for clients [/run/vgpu/agent.sock as root,\n"
@@ -202,6 +205,9 @@ static int option(struct options *o, int opt, const char *name, const char *arg)
 			o->vfio = VFIO_WAY_GROUP;
 		else
 			return bad(name, arg, "auto, cdev or group is needed");
+		return 0;
+	case OPT_NOIOMMU:
+		o->unsafe_noiommu = 1;
 		return 0;
 	case OPT_BIND:
 		o->bind = arg;

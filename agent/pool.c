@@ -28,13 +28,14 @@
 #define POOL_ADD_SEALS 1033
 #define POOL_SEALS (0x1 | 0x2 | 0x4)    /* F_SEAL_SEAL, SHRINK, GROW */
 
-static int use_hugetlb = 1;
+static int use_hugetlb = 1, only_hugetlb;
 static int said_small, said_collapse;
 static const char *kind = "4 KiB pages";
 
-void pool_init(int hugetlb)
+void pool_init(int hugetlb, int only)
 {
 	use_hugetlb = hugetlb;
+	only_hugetlb = only;
 }
 
 const char *pool_kind(void)
@@ -163,6 +164,12 @@ int pool_alloc(struct pool_mem *m, uint64_t bytes, const char *name)
 	m->bytes = (bytes + POOL_HUGE - 1) & ~(POOL_HUGE - 1);
 	if (use_hugetlb && alloc_hugetlb(m, name) == 0)
 		return 0;
+	if (only_hugetlb) {
+		if (!said_small)
+			log_error("no huge pages left, and without an IOMMU only they can be used; fix: sysctl vm.nr_hugepages=128");
+		said_small = 1;
+		return -ENOMEM;
+	}
 	return alloc_plain(m, name);
 }
 

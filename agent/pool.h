@@ -32,7 +32,8 @@ struct pool_mem {
 #define POOL_IOVA_QUEUES  (POOL_IOVA_ADMIN + POOL_HUGE)
 #define POOL_IOVA_WINDOWS (64ull << 30)
 
-void pool_init(int use_hugetlb);
+/* only: memory from the hugetlb pool or none; no other keeps its place in the machine. */
+void pool_init(int use_hugetlb, int only);
 
 /*
  * A memfd of `bytes` (rounded up to 2 MiB), sealed against growing and shrinking. -errno: -ENOMEM

@@ -36,6 +36,11 @@ struct vfio_ops {
 	int (*irq_set)(struct vfio *v, unsigned index, unsigned start, unsigned count, const int *fds);
 	int (*dma_map)(struct vfio *v, iova_t iova, uint64_t bytes, int fd, uint64_t offset, void *va);
 	int (*dma_unmap)(struct vfio *v, iova_t iova, uint64_t bytes);
+	/*
+	 * What the device calls this address of mapped memory, and how many bytes from there on are
+	 * contiguous for it. NULL: it sees IOVAs.
+	 */
+	int (*bus_address)(struct vfio *v, iova_t iova, uint64_t *bus, uint64_t *bytes);
 	/* Eventfds that ring doorbells 0..count-1 (base + 4 * i); fds[i] = -1: none for that one. */
 	int (*doorbell_fds)(struct vfio *v, uint64_t base, unsigned count, int *fds);
 	/* Rings a doorbell that has no fd. Data thread: never blocks, needs no lock. */

@@ -115,6 +115,8 @@ fail:
 /* Character device and iommufd where the kernel has them, which is the newer interface; --vfio may say which. */
 static const struct vfio_way *choose(const struct pci_place *p)
 {
+	if (p->noiommu)
+		return &vfio_noiommu_way;       /* pci_check_bound() has asked whether that is wanted */
 	if (agent.opt.vfio == VFIO_WAY_AUTO)
 		return vfio_cdev_there(p) ? &vfio_cdev_way : &vfio_group_way;
 	return agent.opt.vfio == VFIO_WAY_CDEV ? &vfio_cdev_way : &vfio_group_way;
@@ -150,6 +152,8 @@ static int kernel_open(const char *spec, struct vfio **out, char *why, size_t wh
 
 static void kernel_close(struct vfio *v)
 {
+	if (v->way->closed)
+		v->way->closed(v);
 	vfio_slow_close(v);
 }
 
@@ -217,6 +221,15 @@ static int kernel_dma_map(struct vfio *v, iova_t iova, uint64_t bytes, int fd, u
 static int kernel_dma_unmap(struct vfio *v, iova_t iova, uint64_t bytes)
 {
 	return v->way->unmap(v, iova, bytes);
+}
+
+static int kernel_bus_address(struct vfio *v, iova_t iova, uint64_t *bus, uint64_t *bytes)
+{
+	if (v->way->bus)
+		return v->way->bus(v, iova, bus, bytes);
+	*bus = iova.v;
+	*bytes = ~0ull;
+	return 0;
 }
 
 /* A write to an eventfd that the kernel turns into a register write saves nothing over ring(). */
@@ -295,6 +308,7 @@ const struct vfio_ops vfio_kernel_ops = {
 	.irq_set = kernel_irq_set,
 	.dma_map = kernel_dma_map,
 	.dma_unmap = kernel_dma_unmap,
+	.bus_address = kernel_bus_address,
 	.doorbell_fds = kernel_doorbell_fds,
 	.ring = kernel_ring,
 	.reset = kernel_reset,

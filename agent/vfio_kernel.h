@@ -3,8 +3,9 @@
  * A PCI function through the kernel's VFIO. What is done on the function's own file (vfio_kernel.c)
  * is the same whichever way it was opened; a way opens it and maps memory for it.
  *
- *   vfio_group.c   group and container, type 1 IOMMU; also without an IOMMU, where that is allowed
- *   vfio_cdev.c    character device and iommufd (Linux 6.6)
+ *   vfio_group.c     group and container, type 1 IOMMU
+ *   vfio_cdev.c      character device and iommufd (Linux 6.6)
+ *   vfio_noiommu.c   group without an IOMMU: only where the user says so
  */
 #ifndef AGENT_VFIO_KERNEL_H
 #define AGENT_VFIO_KERNEL_H
@@ -21,6 +22,10 @@ struct vfio_way {
 	/* va: `bytes` of memory, mapped here while this runs. The kernel pins the pages. */
 	int (*map)(struct vfio *v, iova_t iova, uint64_t bytes, void *va);
 	int (*unmap)(struct vfio *v, iova_t iova, uint64_t bytes);
+	/* NULL where the device sees IOVAs: else as bus_address() of vfio.h. */
+	int (*bus)(struct vfio *v, iova_t iova, uint64_t *bus, uint64_t *bytes);
+	/* Control thread, before close(); NULL: nothing to forget. */
+	void (*closed)(struct vfio *v);
 };
 
 struct vfio {
@@ -38,6 +43,7 @@ struct vfio {
 
 extern const struct vfio_way vfio_group_way;
 extern const struct vfio_way vfio_cdev_way;
+extern const struct vfio_way vfio_noiommu_way;
 
 /* This kernel offers the function as a character device, and this process may use it. */
 int vfio_cdev_there(const struct pci_place *p);

@@ -10,11 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "log.h"
+#include "agent.h"
 #include "vgpu_device.h"
 
 #define DEVICES "/sys/bus/pci/devices"
 #define DRIVER  "/sys/bus/pci/drivers/vfio-pci"
+#define NOIOMMU_MODE "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode"
 
 enum spec_kind { SPEC_NONE, SPEC_ADDRESS, SPEC_IDENTITY };
 
@@ -108,6 +109,7 @@ int pci_find(const char *spec, struct pci_place *p, char *why, size_t why_bytes)
 
 	p->address[0] = 0;
 	p->group = 0;
+	p->noiommu = 0;
 	switch (parse(spec, p->address, &vendor, &device)) {
 	case SPEC_ADDRESS:
 		if (attribute(p->address, "vendor", text, sizeof(text)) == 0)
@@ -138,20 +140,42 @@ int pci_find(const char *spec, struct pci_place *p, char *why, size_t why_bytes)
 	return -ENODEV;
 }
 
+/* Without consent of both the administrator (a parameter of the kernel's module) and the user (a flag): no. */
+static int consent(const struct pci_place *p, char *why, size_t why_bytes)
+{
+	char text[8] = "";
+	int fd = open(NOIOMMU_MODE, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		if (read(fd, text, sizeof(text) - 1) < 0)
+			text[0] = 0;
+		close(fd);
+	}
+	if (text[0] == 'Y')
+		return 0;
+	snprintf(why, why_bytes, "%s has no IOMMU group, and this kernel does not use it without: %s; fix, as root and knowing that the device can then reach all memory: echo Y >" NOIOMMU_MODE, p->address,
+		 fd < 0 ? "it has no no-IOMMU mode (CONFIG_VFIO_NOIOMMU)" : "its no-IOMMU mode is off");
+	return -EPERM;
+}
+
 static int find_group(struct pci_place *p, char *why, size_t why_bytes)
 {
 	char text[64];
 
 	if (link_name(p->address, "iommu_group", text, sizeof(text)) < 0) {
+		if (agent.opt.unsafe_noiommu) {
+			p->noiommu = 1;
+			return consent(p, why, why_bytes);
+		}
 		snprintf(why, why_bytes, "%s has no IOMMU group, so it could reach all memory: enable the IOMMU in the firmware and the kernel (intel_iommu=on), in a VM give it one (-device intel-iommu)", p->address);
 		return -ENODEV;
 	}
 	p->group = (unsigned)strtoul(text, NULL, 10);
-	if (attribute(p->address, "iommu_group/name", text, sizeof(text)) == 0 && !strcmp(text, "vfio-noiommu")) {
-		snprintf(why, why_bytes, "%s is in VFIO's no-IOMMU mode, in which the device could reach all memory: this agent does not use that; enable an IOMMU", p->address);
-		return -EPERM;
-	}
-	return 0;
+	p->noiommu = attribute(p->address, "iommu_group/name", text, sizeof(text)) == 0 && !strcmp(text, "vfio-noiommu");
+	if (!p->noiommu || agent.opt.unsafe_noiommu)
+		return 0;
+	snprintf(why, why_bytes, "%s is in VFIO's no-IOMMU mode, in which the device can reach all memory: enable an IOMMU, or say --unsafe-noiommu", p->address);
+	return -EPERM;
 }
 
 int pci_check_bound(struct pci_place *p, char *why, size_t why_bytes)
@@ -263,8 +287,9 @@ int pci_bind(const char *spec)
 		return rc;
 	}
 	driver_of(p.address, driver, sizeof(driver));
-	log_info("%s (%04x:%04x), IOMMU group %u, driver: %s", p.address, hex_attribute(p.address, "vendor"),
-		 hex_attribute(p.address, "device"), p.group, driver[0] ? driver : "none");
+	snprintf(why, sizeof(why), p.noiommu ? "no IOMMU group" : "IOMMU group %u", p.group);
+	log_info("%s (%04x:%04x), %s, driver: %s", p.address, hex_attribute(p.address, "vendor"),
+		 hex_attribute(p.address, "device"), why, driver[0] ? driver : "none");
 	if (!strcmp(driver, "vfio-pci")) {
 		log_info("%s is bound to vfio-pci already", p.address);
 		return 0;
@@ -280,7 +305,11 @@ int pci_bind(const char *spec)
 			  rc < 0 ? strerror(-rc) : "the driver did not take it");
 		return rc < 0 ? rc : -ENODEV;
 	}
-	log_info("%s is bound to vfio-pci: /dev/vfio/%u", p.address, p.group);
+	if (find_group(&p, why, sizeof(why)) < 0) {
+		log_error("%s", why);
+		return -EPERM;
+	}
+	log_info("%s is bound to vfio-pci: /dev/vfio/%s%u", p.address, p.noiommu ? "noiommu-" : "", p.group);
 	return 0;
 }
 

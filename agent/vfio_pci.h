@@ -10,13 +10,14 @@
 struct pci_place {
 	char address[PCI_ADDRESS_BYTES];
 	unsigned group;                 /* IOMMU group */
+	int noiommu;                    /* one that VFIO made up, without an IOMMU */
 };
 
 /* True for "0000:00:05.0", "00:05.0", "1b36:7667" (vendor:device) and "auto" (our own ids). */
 int pci_is_spec(const char *spec);
 /* Finds it; 0 or -errno with a sentence in `why`. */
 int pci_find(const char *spec, struct pci_place *p, char *why, size_t why_bytes);
-/* 0 if it has an IOMMU group and vfio-pci has it. */
+/* 0 if vfio-pci has it, and it has an IOMMU group, or the user does without (--unsafe-noiommu). */
 int pci_check_bound(struct pci_place *p, char *why, size_t why_bytes);
 /* Who else is in its group and stands in the way: "0000:00:06.0 (e1000e), ..."; their number. */
 unsigned pci_group_others(const struct pci_place *p, char *text, size_t bytes);

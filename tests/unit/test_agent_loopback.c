@@ -473,7 +473,7 @@ static void test_drained(void)
 		printf("SKIP a drained window: no huge pages can be reserved (not root, or no contiguous memory)\n");
 		goto restore;
 	}
-	pool_init(1);
+	pool_init(1, 0);
 	CHECK(raw_open(&a, path, SPAN(0), 0) == 0 && raw_ctx_create(&a, 0, &na) == 0);
 	CHECK(raw_open(&b, path, SPAN(1), 0) == 0 && raw_ctx_create(&b, 0, &nb) == 0);
 	t = raw_io(&b, nb, nop, NULL, 0);
@@ -497,7 +497,7 @@ static void test_drained(void)
 	close(hoard);
 	raw_close(&a);
 	raw_close(&b);
-	pool_init(0);
+	pool_init(0, 0);
 restore:
 	if (geteuid() == 0 && before >= 0)
 		hugepages(before);

@@ -99,7 +99,7 @@ static void test_hugetlb(void)
 		set_number(NR, before);
 		return;
 	}
-	pool_init(1);
+	pool_init(1, 0);
 	CHECK(pool_alloc(&m, 4 * MIB, "huge") == 0 && m.hugetlb && m.page_bytes == POOL_HUGE);
 	CHECK(!strcmp(pool_kind(), "2 MiB pages (hugetlb)"));
 	CHECK(pool_commit(&m, 0, 4 * MIB) == 0);
@@ -139,7 +139,7 @@ int main(void)
 	struct pool_mem m;
 
 	log_level = LOG_ERROR;
-	pool_init(0);
+	pool_init(0, 0);
 	test_one(1, 2 * MIB);
 	test_one(2 * MIB, 2 * MIB);
 	test_one(4 * MIB + 1, 6 * MIB);

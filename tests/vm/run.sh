@@ -197,6 +197,9 @@ vm_iommu='' boot refuse-bare 40 1 "$tmp/refuse.gz" "hugepages=16 rdinit=/init --
 
 if vm_own_kernel 2>"$tmp/why"; then
 	boots cdev 'character device and iommufd'
+	vm_initramfs "$tmp/noiommu.gz" init="$here/noiommu.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" \
+		tests="$tmp/tests" || exit 1
+	vm_iommu='' boot noiommu 90 "$(judges noiommu.sh)" "$tmp/noiommu.gz" "hugepages=96 rdinit=/init"
 else
 	echo "skip cdev $(tail -n 1 "$tmp/why")"
 fi
