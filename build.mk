@@ -313,6 +313,7 @@ src_context := $(FW)
 src_ctxproc := $(STUB_DEV) $(addprefix tools/vgpu-stub/,admin.c ctxguard.c ctxpieces.c ctxproc.c ctxspawn.c)
 src_gemm    := tools/vgpu-stub/cpu/gemm_isa.c
 src_dma     := tools/vgpu-stub/dma.c
+src_dma_msg := tools/vgpu-stub/dma_msg.c
 src_pidfile := agent/pidfile.c
 src_pool    := agent/pool.c agent/log.c
 src_core_alloc := libcuda-lite/core/extents.c

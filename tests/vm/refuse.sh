@@ -20,5 +20,13 @@ else
 	echo "FAIL refuse/$1 $(tail -n 1 /run/log)"
 	sed 's/^/  | /' /run/log
 fi
+# no consent helps where the kernel has no such mode
+if [ "$1" = no_iommu ]; then
+	if ! vgpu-agent --bind auto --unsafe-noiommu >/run/log 2>&1 && grep -q 'has no no-IOMMU mode' /run/log; then
+		echo "ok refuse/unsafe_without_kernel"
+	else
+		echo "FAIL refuse/unsafe_without_kernel $(tail -n 1 /run/log)"
+	fi
+fi
 echo "#end"
 poweroff -f

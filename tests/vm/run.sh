@@ -193,7 +193,7 @@ device_args=()
 vm_initramfs "$tmp/refuse.gz" init="$here/refuse.sh" bin/vgpu-agent="$B/bin/vgpu-agent" || exit 1
 vm_bus=bridge vm_addr=3 boot refuse-shared 40 1 "$tmp/refuse.gz" "hugepages=16 rdinit=/init -- not_viable" \
 	-device pcie-pci-bridge,id=bridge -device pci-serial,bus=bridge,addr=2
-vm_iommu='' boot refuse-bare 40 1 "$tmp/refuse.gz" "hugepages=16 rdinit=/init -- no_iommu"
+vm_iommu='' boot refuse-bare 40 2 "$tmp/refuse.gz" "hugepages=16 rdinit=/init -- no_iommu"
 
 if vm_own_kernel 2>"$tmp/why"; then
 	boots cdev 'character device and iommufd'
