@@ -25,6 +25,7 @@ image() { apt-cache depends linux-image-cloud-amd64 2>/dev/null | awk '/Depends:
 name=$(image)
 [ -n "$name" ] || { apt-get -qq update >/dev/null 2>&1 || true; name=$(image); }
 [ -n "$name" ] || skip "this machine's apt knows no linux-image-cloud-amd64"
+echo "fetching $name and busybox-static, once: 30 MB" >&2
 get "$name"
 get busybox-static
 version=${name#linux-image-}
