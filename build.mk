@@ -311,7 +311,7 @@ src_agent_loopback := $(HOST_AGENT) $(FW)
 src_check   := $(FW)
 src_context := $(FW)
 src_ctxproc := $(STUB_DEV) $(addprefix tools/vgpu-stub/,admin.c ctxguard.c ctxpieces.c ctxproc.c ctxspawn.c)
-src_gemm    := tools/vgpu-stub/cpu/gemm_isa.c
+src_gemm    := $(addprefix tools/vgpu-stub/cpu/,gemm_isa.c gemm_avx512.c)
 src_dma     := tools/vgpu-stub/dma.c
 src_dma_msg := tools/vgpu-stub/dma_msg.c
 src_pidfile := agent/pidfile.c
@@ -332,6 +332,16 @@ $(U)/tsan/$(1): $(call objs,tsan,tests/unit/test_$(1).c $(src_$(1)))
 	$$(CC) -g -fsanitize=thread -o $$@ $$^ -lpthread
 endef
 $(foreach u,$(UNITS),$(eval $(call unit_rule,$(u))))
+
+# cuBLAS against OpenBLAS, where its header is
+OPENBLAS := $(wildcard /usr/include/x86_64-linux-gnu/openblas-pthread)
+OPENLIBS := -L/usr/lib/x86_64-linux-gnu/openblas-pthread -lopenblas -lm
+$(B)/test/blas/gemm: tests/blas/gemm.c | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -DCUDART_VERSION=12000 -isystem $(OPENBLAS) -o $@ $< $(addprefix $(B)/lib/,libcublas.so.12 libcudart.so.12 libcuda.so.1) $(OPENLIBS)
+$(B)/test/blas/native: tests/blas/native.c $(call objs,plain,$(addprefix tools/vgpu-stub/cpu/,gemm.c gemm_isa.c gemm_avx512.c))
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(HOST) -isystem $(OPENBLAS) -o $@ $^ $(OPENLIBS)
 
 X       := $(B)/test/ptx
 define ptx_rule
@@ -371,7 +381,7 @@ $(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(FW) $(SERVICE))
 	@mkdir -p $(@D)
 	$(CC) $(SAN) -o $@ $^ $(STUB_LIBS)
 
-test-bins: e2e $(SYSTEM) $(addprefix $(U)/plain/,$(filter-out ring_tsan,$(UNITS))) $(addprefix $(U)/asan/,$(filter-out ring_tsan,$(UNITS))) \
+test-bins: e2e $(SYSTEM) $(if $(OPENBLAS),$(addprefix $(B)/test/blas/,gemm native)) $(addprefix $(U)/plain/,$(filter-out ring_tsan,$(UNITS))) $(addprefix $(U)/asan/,$(filter-out ring_tsan,$(UNITS))) \
 	$(addprefix $(U)/tsan/,$(TSAN)) $(foreach k,plain asan,$(addprefix $(X)/$(k)/,ptxrun optest jitdiff fatbin_test)) \
 	$(addprefix $(Z)/,$(FUZZ)) $(B)/test/san/bin/vgpu-stub $(B)/test/hostile/hostile \
 	$(B)/test/vm/outside $(B)/test/vm/edu

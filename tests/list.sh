@@ -37,6 +37,9 @@ done
 t e2e/ptx_fresh 60 tests/e2e/ptx_fresh.sh
 many e2e 600 tests/e2e/run.sh "$B"
 
+# --- cuBLAS against OpenBLAS
+many blas 300 tests/blas/run.sh "$B"
+
 # --- the acceptance list of the agent and the tools
 for p in tests/system/*.sh; do
 	[ "$p" = tests/system/lib.sh ] || many "system/$(basename "$p" .sh)" 300 "$p" "$B"

@@ -21,6 +21,7 @@ need musl-tools command -v musl-gcc
 need linux-libc-dev has_header linux/vfio.h
 need liblz4-dev has_header lz4.h
 need libzstd-dev has_header zstd.h
+need libopenblas-pthread-dev has_header openblas-pthread/cblas.h
 need python3 command -v python3
 need strace command -v strace
 need file command -v file

@@ -4,7 +4,7 @@
  * (all halves, floats around every rounding border), packing of every shape near the panel sizes from memory that
  * ends at a page without access, and whole products against sums in double; with the speed of each.
  *
- * Sources: tests/unit/test_gemm.c tools/vgpu-stub/cpu/gemm_isa.c
+ * Sources: tests/unit/test_gemm.c tools/vgpu-stub/cpu/gemm_isa.c gemm_avx512.c
  */
 #include <math.h>
 #include <stdio.h>
@@ -111,11 +111,11 @@ static void put(void *p, size_t i, uint32_t type, int v)
 
 static void packing(const struct gemm_isa *g, uint32_t panel, char *end)
 {
-	static float dst[(GEMM_TILE + 48) * GEMM_DEPTH];
-	static int v[GEMM_TILE * GEMM_DEPTH];
+	static float dst[(GEMM_WIDE + 48) * GEMM_DEPTH];
+	static int v[GEMM_WIDE * GEMM_DEPTH];
 
 	for (unsigned round = 0; round < 300; round++) {
-		uint32_t type = 1 + rnd() % 3, rows = 1 + rnd() % (round % 10 ? 70 : GEMM_TILE), k = 1 + rnd() % (round % 7 ? 40 : GEMM_DEPTH);
+		uint32_t type = 1 + rnd() % 3, rows = 1 + rnd() % (round % 10 ? 70 : GEMM_WIDE), k = 1 + rnd() % (round % 7 ? 40 : GEMM_DEPTH);
 		int along = rnd() & 1;
 		uint64_t ld = (along ? rows : k) + rnd() % 5, elem = vgpu_gemm_bytes(type);
 		uint64_t last = along ? (k - 1) * ld + rows : (rows - 1) * ld + k;
@@ -175,6 +175,47 @@ static void kernels(const struct gemm_isa *g)
 	free(b);
 }
 
+/* Few columns: every count, rows that end at memory without access, both kinds of sums. */
+static void few(const struct gemm_isa *g, char *end)
+{
+	static float b[GEMM_FEW * 700], sums[70 * GEMM_FEW];
+
+	if (!g->dots)
+		return;
+	for (unsigned round = 0; round < 400; round++) {
+		uint32_t type = 1 + rnd() % 3, rows = 1 + rnd() % 60, n = 1 + rnd() % GEMM_FEW, k = 1 + rnd() % (round % 5 ? 80 : 600);
+		uint64_t lda = k + rnd() % 5, ldb = k + rnd() % 3, ld = rows + rnd() % 3;
+		char *a = end - ((rows - 1) * lda + k) * vgpu_gemm_bytes(type);
+		bool first = rnd() & 1;
+		static int va[60 * 700];
+
+		for (uint32_t i = 0; i < rows; i++)
+			for (uint32_t l = 0; l < k; l++) {
+				va[i * k + l] = (int)(rnd() % 31) - 15;
+				put(a, i * lda + l, type, va[i * k + l]);
+			}
+		for (uint32_t i = 0; i < n * ldb; i++)
+			b[i] = (float)((int)(rnd() % 31) - 15);
+		for (unsigned i = 0; i < sizeof sums / sizeof sums[0]; i++)
+			sums[i] = first ? NAN : (float)(i % 7);
+		g->dots(a, type, lda, rows, b, (uint32_t)ldb, n, k, sums, (uint32_t)ld, first);
+		for (uint32_t j = 0; j < n; j++)
+			for (uint32_t i = 0; i < ld && i + j * ld < sizeof sums / sizeof sums[0]; i++) {
+				double want = (double)((i + j * ld) % 7), got = (double)sums[i + j * ld];
+
+				if (i >= rows) {        /* between the columns: untouched */
+					CHECK(first ? isnan(got) : got == want, "%s: few: wrote at (%u, %u)", g->name, i, j);
+					continue;
+				}
+				if (first)
+					want = 0;
+				for (uint32_t l = 0; l < k; l++)
+					want += va[i * k + l] * (double)b[j * ldb + l];
+				CHECK(got == want, "%s: few: type %u %ux%ux%u (%u, %u): %g, want %g", g->name, type, rows, n, k, i, j, got, want);
+			}
+	}
+}
+
 int main(void)
 {
 	const struct gemm_isa *g;
@@ -187,6 +228,7 @@ int main(void)
 		conversions(g);
 		packing(g, g->mr, p + bytes);
 		packing(g, g->nr, p + bytes);
+		few(g, p + bytes);
 		kernels(g);
 	}
 	printf("test_gemm: %u checks, %u failed\n", checks, failed);

@@ -34,7 +34,7 @@ static u32 up(u32 n, u32 to) { return (n + to - 1) / to * to; }
 u64 gemm_plan(struct gemm_job *j, unsigned workers)
 {
 	const struct gemm_isa *g = gemm_isa_get();
-	u32 m = GEMM_TILE / g->mr * g->mr, n = GEMM_TILE / g->nr * g->nr;
+	u32 m = GEMM_TILE / g->mr * g->mr, n = GEMM_WIDE / g->nr * g->nr;
 
 	if (j->op == VGPU_OP_TRSM) {
 		j->tile_m = 1;
@@ -44,10 +44,10 @@ u64 gemm_plan(struct gemm_job *j, unsigned workers)
 		return count(j);
 	}
 	/* smaller tiles until every worker has some; rows go first, since packing b again costs least */
-	while (m > up(j->p.m, g->mr))
-		m -= g->mr;
-	while (n > up(j->p.n, g->nr))
-		n -= g->nr;
+	if (m > up(j->p.m, g->mr))
+		m = up(j->p.m, g->mr);
+	if (n > up(j->p.n, g->nr))
+		n = up(j->p.n, g->nr);
 	for (;;) {
 		j->tiles_m = (u32)(((u64)j->p.m + m - 1) / m);
 		j->tiles_n = (u32)(((u64)j->p.n + n - 1) / n);
@@ -173,34 +173,106 @@ static void tile_f64(struct tstate *ts, const struct gemm_job *job, const struct
 	}
 }
 
+/* Where the sums of a tile are: in the scratch, or in c itself when nothing remains to be done to them. */
+struct sums {
+	float *at;
+	u32 ld;
+	bool direct, add;               /* direct; and c's old values count (beta is 1) */
+};
+
+/* One block of the kernel that reaches over the tile's edge: by way of a whole block. */
+static void edge(const struct gemm_isa *g, u32 k, const float *a, const float *b, const struct sums *s, u32 i, u32 j, u32 m, u32 n,
+		 bool first)
+{
+	float block[GEMM_BLOCK];
+
+	g->kernel(k, a, b, block, g->mr, true);
+	for (u32 y = 0; y < g->nr && j + y < n; y++)
+		for (u32 x = 0; x < g->mr && i + x < m; x++) {
+			float *to = s->at + i + x + (size_t)(j + y) * s->ld;
+
+			*to = (first ? 0 : *to) + block[y * g->mr + x];
+		}
+}
+
+static void many_columns(struct tstate *ts, const struct gemm_isa *g, const struct vgpu_gemm *p, const struct tile *t,
+			 const struct sums *s, float *room)
+{
+	u64 ea = vgpu_gemm_bytes(p->type_a), eb = vgpu_gemm_bytes(p->type_b);
+	float *pa = room, *pb = pa + GEMM_ROWS * GEMM_DEPTH;
+	u32 h, i, j, l;
+
+	for (l = 0; l < t->k; l += GEMM_DEPTH) {
+		u32 k = t->k - l < GEMM_DEPTH ? t->k - l : GEMM_DEPTH;
+		bool first = !l && !s->add;
+
+		g->pack(pb, g->nr, t->b + (p->trans_b ? t->j0 + (u64)l * p->ldb : l + (u64)t->j0 * p->ldb) * eb, p->type_b,
+			p->ldb, t->n, k, p->trans_b);
+		for (h = 0; h < t->m; h += GEMM_ROWS) {
+			u32 rows = t->m - h < GEMM_ROWS ? t->m - h : GEMM_ROWS, at = t->i0 + h;
+
+			if (__atomic_load_n(&ts->e->sticky, __ATOMIC_RELAXED))
+				return;         /* the context has ended: nobody looks at c again */
+			g->pack(pa, g->mr, t->a + (p->trans_a ? l + (u64)at * p->lda : at + (u64)l * p->lda) * ea, p->type_a,
+				p->lda, rows, k, !p->trans_a);
+			for (i = 0; i < rows; i += g->mr)
+				for (j = 0; j < t->n; j += g->nr) {
+					const float *a = pa + (size_t)i * k, *b = pb + (size_t)j * k;
+
+					if (i + g->mr <= rows && j + g->nr <= t->n)
+						g->kernel(k, a, b, s->at + h + i + (size_t)j * s->ld, s->ld, first);
+					else
+						edge(g, k, a, b, s, h + i, j, h + rows, t->n, first);
+				}
+		}
+	}
+}
+
+static void few_columns(struct tstate *ts, const struct gemm_isa *g, const struct vgpu_gemm *p, const struct tile *t,
+			const struct sums *s, float *b)
+{
+	u64 ea = vgpu_gemm_bytes(p->type_a), eb = vgpu_gemm_bytes(p->type_b);
+
+	for (u32 l = 0; l < t->k; l += GEMM_FEW_DEPTH) {
+		u32 k = t->k - l < GEMM_FEW_DEPTH ? t->k - l : GEMM_FEW_DEPTH;
+
+		for (u32 j = 0; j < t->n; j++)
+			g->load(b + (size_t)j * GEMM_FEW_DEPTH, t->b + (l + (u64)(t->j0 + j) * p->ldb) * eb, k, p->type_b);
+		if (__atomic_load_n(&ts->e->sticky, __ATOMIC_RELAXED))
+			return;
+		g->dots(t->a + (l + (u64)t->i0 * p->lda) * ea, p->type_a, p->lda, t->m, b, GEMM_FEW_DEPTH, t->n, k, s->at, s->ld,
+			!l && !s->add);
+	}
+}
+
 static void tile_f32(struct tstate *ts, const struct gemm_job *job, const struct tile *t)
 {
 	const struct vgpu_gemm *p = &job->p;
 	const struct gemm_isa *g = gemm_isa_get();
-	u64 ea = vgpu_gemm_bytes(p->type_a), eb = vgpu_gemm_bytes(p->type_b), ec = vgpu_gemm_bytes(p->type_c);
-	u32 ld = up(t->m, g->mr), wide = up(t->n, g->nr), i, j, l;
-	size_t na = (size_t)ld * GEMM_DEPTH, nb = (size_t)(wide + 16) * GEMM_DEPTH;
-	float *pa = scratch(ts, (na + nb + (size_t)ld * wide) * sizeof(float)), *pb = pa + na, *sums = pb + nb;
+	bool few = g->dots && t->n <= GEMM_FEW && p->trans_a && !p->trans_b;
+	size_t packed = few ? (size_t)GEMM_FEW * GEMM_FEW_DEPTH : (size_t)(GEMM_ROWS + GEMM_WIDE + 64) * GEMM_DEPTH;
+	struct sums s = { .ld = up(t->m, g->mr) };
+	float *room;
 
-	if (!t->k)
-		memset(sums, 0, (size_t)ld * wide * sizeof(*sums));
-	for (l = 0; l < t->k; l += GEMM_DEPTH) {
-		u32 k = t->k - l < GEMM_DEPTH ? t->k - l : GEMM_DEPTH;
-
-		if (__atomic_load_n(&ts->e->sticky, __ATOMIC_RELAXED))
-			return;         /* the context has ended: nobody looks at c again */
-		g->pack(pa, g->mr, t->a + (p->trans_a ? l + (u64)t->i0 * p->lda : t->i0 + (u64)l * p->lda) * ea, p->type_a,
-			p->lda, t->m, k, !p->trans_a);
-		g->pack(pb, g->nr, t->b + (p->trans_b ? t->j0 + (u64)l * p->ldb : l + (u64)t->j0 * p->ldb) * eb, p->type_b,
-			p->ldb, t->n, k, p->trans_b);
-		/* a panel of a stays in the first-level cache while the panels of b pass by */
-		for (i = 0; i < ld; i += g->mr)
-			for (j = 0; j < wide; j += g->nr)
-				g->kernel(k, pa + (size_t)i * k, pb + (size_t)j * k, sums + i + (size_t)j * ld, ld, !l);
+	s.direct = p->type_c == VGPU_GEMM_F32 && t->k && t->alpha == 1 && (t->beta == 0 || t->beta == 1);
+	s.add = s.direct && t->beta == 1;
+	room = scratch(ts, (packed + (s.direct ? 0 : (size_t)s.ld * t->n)) * sizeof(float));
+	s.at = room + packed;
+	if (s.direct) {
+		s.at = (float *)(void *)t->c + t->i0 + (u64)t->j0 * p->ldc;
+		s.ld = p->ldc;
 	}
-	for (j = 0; j < t->n; j++)
-		finish(g, t->c + (t->i0 + (u64)(t->j0 + j) * p->ldc) * ec, sums + (size_t)j * ld, t->m, p->type_c,
-		       (float)t->alpha, (float)t->beta);
+	if (!t->k)
+		memset(s.at, 0, (size_t)s.ld * t->n * sizeof(float));
+	else if (few)
+		few_columns(ts, g, p, t, &s, room);
+	else
+		many_columns(ts, g, p, t, &s, room);
+	if (s.direct)
+		return;
+	for (u32 j = 0; j < t->n; j++)
+		finish(g, t->c + (t->i0 + (u64)(t->j0 + j) * p->ldc) * vgpu_gemm_bytes(p->type_c), s.at + (size_t)j * s.ld, t->m,
+		       p->type_c, (float)t->alpha, (float)t->beta);
 }
 
 static void product(struct tstate *ts, const struct gemm_job *j, u64 tile)

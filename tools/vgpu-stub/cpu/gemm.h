@@ -25,9 +25,19 @@ struct gemm_job {
 	struct vgpu_gemm p;
 };
 
-/* Largest tile and depth of one pass: the packed parts and the sums stay in a core's second-level cache. */
-#define GEMM_TILE 256
-#define GEMM_DEPTH 192
+/*
+ * Largest tile (rows, columns) and depth of one pass. What is packed of b stays in a core's second-level cache for the
+ * whole pass; of a GEMM_ROWS rows are packed at a time, and one panel of them stays in the first-level cache
+ * while b passes by.
+ */
+#define GEMM_TILE 1024
+#define GEMM_WIDE 384
+#define GEMM_ROWS 256
+#define GEMM_DEPTH 256
+#define GEMM_BLOCK (32 * 12)            /* mr x nr, at most */
+/* Up to so many columns, dot products beat packing: each element of a is used too rarely. */
+#define GEMM_FEW 16
+#define GEMM_FEW_DEPTH 2048
 
 /*
  * The inner loops of one instruction set. Packed panels: `mr` rows of a (or `nr` columns of b) for each step of
@@ -47,7 +57,14 @@ struct gemm_isa {
 	 */
 	void (*pack)(float *dst, uint32_t panel, const void *src, uint32_t type, uint64_t ld, uint32_t rows,
 		     uint32_t k, bool along);
+	/*
+	 * sums[i + j * ld] = (first ? 0 : sums) + row i of a (k elements in order, rows lda apart) times column j of b (floats,
+	 * ldb apart). NULL: there is none.
+	 */
+	void (*dots)(const void *a, uint32_t type, uint64_t lda, uint32_t rows, const float *b, uint32_t ldb, uint32_t n,
+		     uint32_t k, float *sums, uint32_t ld, bool first);
 };
+extern const struct gemm_isa gemm_isa_avx512;
 
 const struct gemm_isa *gemm_isa_get(void);
 /* All that this processor has, best first; NULL behind the last. For tests. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inner loops of matrix products: conversion, packing and the register-blocked kernel, for AVX-512, for AVX2
- * with FMA and for any processor. Chosen once by gemm_isa_get(); called by gemm.c.
+ * Inner loops of matrix products: conversion, packing and the register-blocked kernel, for AVX2 with FMA and for
+ * any processor (gemm_avx512.c has the rest). Chosen once by gemm_isa_get(); called by gemm.c.
  *
  * The method is the usual one (Goto, van de Geijn: "Anatomy of High-Performance Matrix Multiplication"):
  * panels are packed so that the kernel reads both operands in order, and the sums live in registers.
@@ -12,7 +12,6 @@
 
 #include "gemm.h"
 
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")))
 #define AVX2 __attribute__((target("avx2,fma,f16c")))
 
 /* ---- any processor ---------------------------------------------------------------------- */
@@ -218,192 +217,11 @@ AVX2 static void avx2_kernel(uint32_t k, const float *a, const float *b, float *
 	}
 }
 
-/* ---- AVX-512 ------------------------------------------------------------------------------- */
-
-/* Up to 16 elements; lanes outside the mask are zero and their memory is not touched. */
-AVX512 static inline __m512 load16(const char *p, __mmask16 m, uint32_t type)
-{
-	__m256i x;
-
-	if (type == VGPU_GEMM_F32)
-		return _mm512_maskz_loadu_ps(m, p);
-	x = _mm256_maskz_loadu_epi16(m, p);
-	if (type == VGPU_GEMM_F16)
-		return _mm512_cvtph_ps(x);
-	return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16));
-}
-
-static inline __mmask16 first_lanes(uint32_t n)
-{
-	return (__mmask16)(n >= 16 ? 0xffff : (1u << n) - 1);
-}
-
-AVX512 static void avx512_load(float *dst, const void *src, uint32_t n, uint32_t type)
-{
-	uint64_t elem = vgpu_gemm_bytes(type);
-
-	for (uint32_t i = 0; i < n; i += 16) {
-		__mmask16 m = first_lanes(n - i);
-
-		_mm512_mask_storeu_ps(dst + i, m, load16((const char *)src + i * elem, m, type));
-	}
-}
-
-AVX512 static void avx512_store(void *dst, const float *src, uint32_t n, uint32_t type)
-{
-	uint16_t *h = dst;
-
-	if (type != VGPU_GEMM_F16) {
-		base_store(dst, src, n, type);
-		return;
-	}
-	for (uint32_t i = 0; i < n; i += 16) {
-		__mmask16 m = first_lanes(n - i);
-
-		_mm256_mask_storeu_epi16(h + i, m, _mm512_cvtps_ph(_mm512_maskz_loadu_ps(m, src + i), 0));
-	}
-}
-
-/* 16 x 16: pairs of rows, then quads, then 128-bit lanes twice. */
-AVX512 static inline void transpose16(__m512 r[16])
-{
-	__m512 t[16];
-	int i;
-
-#pragma GCC unroll 8
-	for (i = 0; i < 8; i++) {
-		t[2 * i] = _mm512_unpacklo_ps(r[2 * i], r[2 * i + 1]);
-		t[2 * i + 1] = _mm512_unpackhi_ps(r[2 * i], r[2 * i + 1]);
-	}
-#pragma GCC unroll 4
-	for (i = 0; i < 16; i += 4) {
-		__m512d a = _mm512_castps_pd(t[i]), b = _mm512_castps_pd(t[i + 1]);
-		__m512d c = _mm512_castps_pd(t[i + 2]), d = _mm512_castps_pd(t[i + 3]);
-
-		r[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
-		r[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
-		r[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
-		r[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
-	}
-#pragma GCC unroll 4
-	for (i = 0; i < 4; i++) {
-		__m512 even = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88), odd = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xdd);
-		__m512 even2 = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88);
-		__m512 odd2 = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xdd);
-
-		t[i] = _mm512_shuffle_f32x4(even, even2, 0x88);
-		t[i + 8] = _mm512_shuffle_f32x4(even, even2, 0xdd);
-		t[i + 4] = _mm512_shuffle_f32x4(odd, odd2, 0x88);
-		t[i + 12] = _mm512_shuffle_f32x4(odd, odd2, 0xdd);
-	}
-#pragma GCC unroll 16
-	for (i = 0; i < 16; i++)
-		r[i] = t[i];
-}
-
-/* Panels of 32 (a) or 8 (b). */
-AVX512 static void avx512_pack(float *dst, uint32_t panel, const void *src, uint32_t type, uint64_t ld,
-			       uint32_t rows, uint32_t k, bool along)
-{
-	uint64_t elem = vgpu_gemm_bytes(type);
-	const char *s = src;
-	uint32_t r, l;
-	int i;
-
-	if (along) {
-		for (r = 0; r < rows; r += panel, dst += (size_t)panel * k) {
-			__mmask16 m0 = first_lanes(rows - r), m1 = first_lanes(rows - r > 16 ? rows - r - 16 : 0);
-
-			if (panel == 8)
-				m0 &= 0xff;
-			for (l = 0; l < k; l++) {
-				const char *p = s + (r + l * ld) * elem;
-
-				if (panel == 8) {
-					_mm256_storeu_ps(dst + (size_t)l * 8, _mm512_castps512_ps256(load16(p, m0, type)));
-					continue;
-				}
-				_mm512_storeu_ps(dst + (size_t)l * 32, load16(p, m0, type));
-				_mm512_storeu_ps(dst + (size_t)l * 32 + 16, load16(p + 16 * elem, m1, type));
-			}
-		}
-		return;
-	}
-	for (r = 0; r < rows; r += 16) {
-		float *d = dst + (size_t)(r / panel) * panel * k + r % panel, *d2 = d + (size_t)8 * k;
-
-		for (l = 0; l < k; l += 16) {
-			__mmask16 m = first_lanes(k - l);
-			uint32_t left = k - l < 16 ? k - l : 16;
-			__m512 x[16];
-
-#pragma GCC unroll 16
-			for (i = 0; i < 16; i++)
-				x[i] = r + (uint32_t)i < rows ? load16(s + ((r + (uint64_t)i) * ld + l) * elem, m, type) :
-								_mm512_setzero_ps();
-			transpose16(x);
-			if (panel == 32) {
-#pragma GCC unroll 16
-				for (i = 0; i < 16; i++)
-					if ((uint32_t)i < left)
-						_mm512_storeu_ps(d + (size_t)(l + (uint32_t)i) * 32, x[i]);
-				continue;
-			}
-			/* two panels at once; the second may be the spare one */
-#pragma GCC unroll 16
-			for (i = 0; i < 16; i++)
-				if ((uint32_t)i < left) {
-					_mm256_storeu_ps(d + (size_t)(l + (uint32_t)i) * 8, _mm512_castps512_ps256(x[i]));
-					_mm256_storeu_ps(d2 + (size_t)(l + (uint32_t)i) * 8, _mm512_extractf32x8_ps(x[i], 1));
-				}
-		}
-		/* an a panel whose second half lies behind the last row */
-		if (panel == 32 && r % 32 == 0 && r + 16 >= rows)
-			for (l = 0; l < k; l++)
-				_mm512_storeu_ps(d + (size_t)l * 32 + 16, _mm512_setzero_ps());
-	}
-}
-
-AVX512 static void avx512_kernel(uint32_t k, const float *a, const float *b, float *sums, uint32_t ld, bool first)
-{
-	__m512 t[8][2];
-	uint32_t l;
-	int j;
-
-#pragma GCC unroll 8
-	for (j = 0; j < 8; j++)
-		t[j][0] = t[j][1] = _mm512_setzero_ps();
-	for (l = 0; l < k; l++, a += 32, b += 8) {
-		__m512 a0 = _mm512_loadu_ps(a), a1 = _mm512_loadu_ps(a + 16);
-
-#pragma GCC unroll 8
-		for (j = 0; j < 8; j++) {
-			__m512 x = _mm512_set1_ps(b[j]);
-
-			t[j][0] = _mm512_fmadd_ps(a0, x, t[j][0]);
-			t[j][1] = _mm512_fmadd_ps(a1, x, t[j][1]);
-		}
-	}
-#pragma GCC unroll 8
-	for (j = 0; j < 8; j++) {
-		float *s = sums + (size_t)j * ld;
-
-		if (!first) {
-			t[j][0] = _mm512_add_ps(t[j][0], _mm512_loadu_ps(s));
-			t[j][1] = _mm512_add_ps(t[j][1], _mm512_loadu_ps(s + 16));
-		}
-		_mm512_storeu_ps(s, t[j][0]);
-		_mm512_storeu_ps(s + 16, t[j][1]);
-	}
-}
-
 /* ---- choice ---------------------------------------------------------------------------------- */
 
-static const struct gemm_isa isas[] = {
-	{ "avx512", 32, 8, avx512_kernel, avx512_load, avx512_store, avx512_pack },
-	{ "avx2", 16, 6, avx2_kernel, avx2_load, avx2_store, avx2_pack },
-	{ "base", 8, 4, base_kernel, base_load, base_store, base_pack },
-};
+static const struct gemm_isa avx2 = { "avx2", 16, 6, avx2_kernel, avx2_load, avx2_store, avx2_pack, NULL };
+static const struct gemm_isa plain = { "base", 8, 4, base_kernel, base_load, base_store, base_pack, NULL };
+static const struct gemm_isa *const isas[] = { &gemm_isa_avx512, &avx2, &plain };
 
 static int has(unsigned i)
 {
@@ -422,7 +240,7 @@ const struct gemm_isa *gemm_isa_list(unsigned n)
 {
 	for (unsigned i = 0; i < sizeof(isas) / sizeof(isas[0]); i++)
 		if (has(i) && n-- == 0)
-			return &isas[i];
+			return isas[i];
 	return NULL;
 }
 
