@@ -42,6 +42,24 @@ cat >"$w/prog.c" <<'C'
 int cudaGetDeviceCount(int *n);
 int main(void) { int n; cudaGetDeviceCount(&n); pause(); return n; }
 C
+cat >"$w/usesblas.c" <<'C'
+int cublasCreate_v2(void **h);
+int main(void) { void *h; return cublasCreate_v2(&h); }
+C
+cat >"$w/relatives.c" <<'C'
+/* an Ollama daemon and its runner: "serve ENVIRONMENT..." starts itself as runner with that environment */
+#include <string.h>
+#include <unistd.h>
+extern char **environ;
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "serve") && !fork())
+		execve("/proc/self/exe", (char *[]){ argv[0], "runner", NULL }, argc > 2 ? argv + 2 : environ);
+	alarm(60);
+	pause();
+	return 0;
+}
+C
 cat >"$w/wants.c" <<'C'
 int cudaNoSuchThing(void);
 int main(void) { return cudaNoSuchThing(); }
@@ -64,6 +82,7 @@ echo 'int none(void); int none(void) { return 0; }' >"$w/none.c"
 {
 	$CC -shared -fPIC -Wl,-soname,libcudart.so.12,--version-script="$w/map" -o "$w/beside/libcudart.so.12" "$w/cudart.c" &&
 	$CC -o "$w/ours" "$w/prog.c" "$B/lib/libcudart.so.12" -Wl,-rpath-link,"$B/lib" &&
+	$CC -o "$w/blas" "$w/usesblas.c" "$B/lib/libcublas.so.12" -Wl,-rpath-link,"$B/lib" &&
 	$CC -o "$w/wants" "$w/wants.c" "$w/beside/libcudart.so.12" &&
 	$CC -o "$w/static" "$w/static.c" &&
 	$CC -o "$w/sm75" "$w/static.c" "$w/fatbin.S" &&
@@ -73,6 +92,7 @@ echo 'int none(void); int none(void) { return 0; }' >"$w/none.c"
 	$CC -shared -fPIC -Wl,--disable-new-dtags,-rpath,'$ORIGIN',--no-as-needed -o "$w/ollama/lib/ollama/cuda_v12/libggml-cuda.so" \
 		"$w/prog.c" "$w/fatbin.S" "$w/beside/libcudart.so.12" &&
 	cp "$w/beside/libcudart.so.12" "$w/ollama/lib/ollama/cuda_v12/" &&
+	mkdir -p "$w/ollama2" && $CC -o "$w/ollama2/ollama" "$w/relatives.c" &&
 	cp "$(command -v sleep)" "$w/ollama/bin/ollama"
 } || { echo "FAIL the worlds do not compile"; exit 1; }
 rm -f "$w/libnothere.so"
@@ -103,6 +123,14 @@ if ! "$V/vgpu" smi -j >/dev/null 2>&1; then
 	says "an agent that runs elsewhere is found" warn "agent elsewhere: .*$A" "export VGPU_AGENT=$A"
 fi
 export VGPU_AGENT=$A
+
+# --- the machine
+doctor 0
+if grep -qw avx512f /proc/cpuinfo; then
+	grep -q '^ok    processor: AVX-512$' "$dir/out" && ok "the processor's instructions are named" || fail "processor: $(cat "$dir/out")"
+else
+	says "a processor without AVX-512 is named" warn "processor: no AVX-512: .* uses (AVX2|SSE2)" "hypervisor"
+fi
 
 # --- healthy
 doctor 0
@@ -149,7 +177,7 @@ doctor 1 -- "$w/ollama/bin/ollama" serve
 says "Ollama's own libcudart is named" fail "libcudart.so.12 .cuda_v12/libggml-cuda.so.: .*RPATH .ORIGIN" "LD_PRELOAD"
 says "the daemon's environment is named" warn "ollama daemon: LD_PRELOAD is not set.*runners inherit" "systemctl edit ollama.*Environment=.LD_PRELOAD=.*VGPU_AGENT="
 says "ggml's hidden log is named" warn "ollama's log: .*discards its runner's log" "OLLAMA_DEBUG=2"
-says "a backend without PTX for the device is named" fail "GPU code of libggml-cuda.so: no PTX for this device" "--cc 7.5 .*cuda_v12"
+says "a backend without PTX for the device is named" fail "GPU code of libggml-cuda.so: no PTX for this device" "CUDA 12.*cuda_v12.*--cc 7.5 "
 doctor 1 -- "$w/ours" "$w/ollama/lib/ollama/cuda_v12/libggml-cuda.so"
 says "a backend given as an argument is examined" fail "GPU code of libggml-cuda.so" "--cc 7.5"
 
@@ -159,6 +187,12 @@ cp "$V/vgpu" "$w/inst/bin/"; cp "$B/lib/libcuda.so.1" "$w/inst/lib/"
 timeout 60 "$w/inst/bin/vgpu" doctor -- "$w/ours" >"$dir/out" 2>&1
 says "a library that the installation lacks is named" fail "our libraries: missing in .*libcudart.so.12" "make"
 says "and what needs it" fail "libcudart.so.12: " "$w/inst/lib/libcudart.so.12 is missing"
+cp "$B"/lib/lib*.so.1* "$w/inst/lib/"; rm -f "$w/inst/lib/libcublas.so.12"
+timeout 60 "$w/inst/bin/vgpu" doctor -- "$w/blas" >"$dir/out" 2>&1
+says "our libcublas removed is named" fail "our libraries: missing in .*libcublas.so.12" "make"
+says "and the program that needs it" fail "libcublas.so.12: .*" "$w/inst/lib/libcublas.so.12 is missing"
+"$w/inst/bin/vgpu" run -- "$w/blas" >"$dir/out" 2>&1; st=$?
+[ $st = 125 ] && grep -q 'libcublas.so.12 is missing: build it' "$dir/out" && ok "vgpu run names it too" || fail "vgpu run without libcublas: $st $(cat "$dir/out")"
 
 # --- a process
 LD_LIBRARY_PATH=$w/foreign:$w/beside "$w/ours" & sleeper=$!
@@ -184,6 +218,16 @@ doctor 1 -p $sleeper
 grep -q '^ok    libcudart.so.12 (cuda_v12/libggml-cuda.so): .*LD_PRELOAD.*ours' "$dir/out" && grep -q "^ok    ollama's log" "$dir/out" &&
 	[ "$(grep -c ^fail "$dir/out")" = 1 ] && ok "with them, only the backend's PTX is left" || fail "ollama with LD_PRELOAD: $(cat "$dir/out")"
 kill $sleeper; wait $sleeper 2>/dev/null; sleeper=
+# a daemon with our variables whose runner was started without them, seen from both
+LD_PRELOAD=$(printf '%s:' "$B"/lib/lib*.so.1*) OLLAMA_DEBUG=2 "$w/ollama2/ollama" serve HOME=/ & sleeper=$!
+until_true 60 pgrep -P $sleeper
+runner=$(pgrep -P $sleeper)
+until_true 60 grep -q runner "/proc/$runner/cmdline"
+doctor 1 -p $sleeper
+says "a runner without our variables is named, from its daemon" fail "runner $runner: LD_PRELOAD is not set" "systemctl edit ollama"
+doctor 1 -p "$runner"
+grep -q "^ok    daemon $sleeper: LD_PRELOAD has our libraries; VGPU_AGENT $A" "$dir/out" && ok "a runner's daemon is examined" || fail "runner: $(cat "$dir/out")"
+kill "$runner" $sleeper; wait $sleeper 2>/dev/null; sleeper=
 doctor 1 -p 999999999
 says "a process that is not there is named" fail "process: 999999999: there is no such process" "runs"
 

@@ -42,6 +42,9 @@ static const char *arch_list(struct fatlist_arch *list, unsigned n, unsigned con
 	return text("%s", n ? out : "none");
 }
 
+/* From here on ggml launches kernels with mma and ldmatrix. */
+#define TENSOR_CC 70u
+
 /* Which --cc the code wants: the highest exact one at or below the device's, else the lowest that there is; 0: none. */
 static unsigned best_cc(const struct fatlist *f, unsigned cc)
 {
@@ -86,10 +89,15 @@ void check_code(struct doctor *d, const struct object *o)
 	if (f.damaged)
 		report(d, FAIL, check, "reinstall the package", "%u damaged containers; %s", f.damaged, has);
 	cc = best_cc(&f, d->cc);
-	advice = cc ? text("vgpu run --cc %u.%u -- CMD (a service: restart vgpu-stub with --cc %u.%u)%s", cc / 10, cc % 10, cc / 10,
-			   cc % 10, ggml && cc > d->cc ? ", or the package built with CUDA 12, which has PTX for 6.1 "
-			   "(npm @node-llama-cpp/linux-x64-cuda-ext; Ollama: lib/ollama/cuda_v12)" : "") :
-		      text("rebuild it with PTX: nvcc -gencode arch=compute_%u,code=compute_%u", d->cc, d->cc);
+	/* ggml's kernels for 7.0 and above use tensor cores, which the device has not: its older code is the way */
+	if (ggml && cc > d->cc && cc >= TENSOR_CC && d->cc < TENSOR_CC)
+		advice = text("take the package built with CUDA 12, which has PTX for 6.1 (npm @node-llama-cpp/linux-x64-cuda-ext; Ollama: "
+			      "lib/ollama/cuda_v12). vgpu run --cc %u.%u -- CMD loads this one, but its kernels for tensor cores are refused",
+			      cc / 10, cc % 10);
+	else if (cc)
+		advice = text("vgpu run --cc %u.%u -- CMD (a service: restart vgpu-stub with --cc %u.%u)", cc / 10, cc % 10, cc / 10, cc % 10);
+	else
+		advice = text("rebuild it with PTX: nvcc -gencode arch=compute_%u,code=compute_%u", d->cc, d->cc);
 	if (!f.nptx)
 		report(d, FAIL, check, advice, "machine code only, no PTX: it runs on NVIDIA's devices alone; %s", has);
 	else if (!f.usable)
@@ -103,6 +111,10 @@ void check_code(struct doctor *d, const struct object *o)
 	else
 		report(d, GOOD, check, NULL, "%s for compute capability %s; %s", f.exact == f.containers ? "exact PTX" :
 		       "usable PTX below", device, has);
+	if (ggml && f.usable && d->cc >= TENSOR_CC)
+		report(d, WARN, text("kernels of %s", name), "restart the device with --cc 6.1 (vgpu run --cc 6.1 -- CMD), and take the package "
+		       "built with CUDA 12", "for compute capability %s ggml launches tensor-core kernels (mma, ldmatrix), which this device "
+		       "refuses by name", device);
 }
 
 /* ---- ggml backends that a program would open ---- */

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "doctor.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,69 @@ static int parent_of(int pid)
 	return parent;
 }
 
+static int is_ollama(const char *exe)
+{
+	return strstr(exe, "ollama") || strstr(exe, "llama-server");
+}
+
+/* One of an Ollama process's relatives, if it is one: does its environment name our libraries and an agent? */
+static int check_relative(struct doctor *d, int pid, const char *role)
+{
+	char exe[PATH_MAX], *env, **list;
+	const char *preload, *agent, *check;
+	char *line;
+	size_t bytes;
+	ssize_t n = readlink(text("/proc/%d/exe", pid), exe, sizeof(exe) - 1);
+
+	if (n <= 0)
+		return 0;
+	exe[n] = 0;
+	if (!is_ollama(base(exe)))
+		return 0;
+	check = text("%s %d", role, pid);
+	env = slurp(text("/proc/%d/environ", pid), &bytes);
+	if (!env) {
+		report(d, WARN, check, "run vgpu doctor as root, or as the user of that process", "its environment cannot be read: %s",
+		       strerror(errno));
+		return 1;
+	}
+	list = split(env, bytes);
+	preload = env_get(list, "LD_PRELOAD");
+	agent = env_get(list, "VGPU_AGENT");
+	line = preload_line(d);
+	if (preload && strstr(preload, "libcuda.so.1") && strstr(preload, "libcudart"))
+		report(d, GOOD, check, NULL, "LD_PRELOAD has our libraries; VGPU_AGENT %s", agent ? agent : "is not set: the usual places");
+	else
+		report(d, FAIL, check, text("systemctl edit ollama, add: [Service] Environment=\"LD_PRELOAD=%s\"; then systemctl restart ollama",
+		       line), "LD_PRELOAD %s: %s", preload ? "names other libraries" : "is not set",
+		       strcmp(role, "daemon") ? "it takes the stock libraries beside it" : "its runners inherit that");
+	free(line);
+	free(list);
+	free(env);
+	return 1;
+}
+
+/* The daemon of a runner, the runners of a daemon. */
+static void check_relatives(struct doctor *d)
+{
+	unsigned found = 0;
+	struct dirent *e;
+	DIR *proc;
+
+	found += (unsigned)check_relative(d, parent_of(d->pid), "daemon");
+	proc = opendir("/proc");
+	while (proc && (e = readdir(proc))) {
+		int pid = atoi(e->d_name);
+
+		if (pid > 0 && pid != d->pid && parent_of(pid) == d->pid)
+			found += (unsigned)check_relative(d, pid, "runner");
+	}
+	if (proc)
+		closedir(proc);
+	if (!found)
+		report(d, GOOD, "ollama", NULL, "no runner of it runs now; one inherits the environment of the daemon: variables belong there");
+}
+
 int check_process(struct doctor *d)
 {
 	static char *none[] = { NULL };
@@ -155,9 +219,8 @@ int check_process(struct doctor *d)
 		report(d, WARN, "program", "restart it", "%s cannot be read (replaced since the start?)", exe);
 	else
 		check_binary(d, exe, *args ? args + 1 : none);
-	if (strstr(exe, "ollama") || strstr(exe, "llama-server"))
-		report(d, GOOD, "ollama", NULL, "a runner inherits the environment of the daemon (parent %d): variables belong there",
-		       parent_of(d->pid));
+	if (is_ollama(base(exe)))
+		check_relatives(d);
 	free(args);
 	free(cmd);
 	/* d->env stays: the verdict does not need it, but nobody else may free it before */
