@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "bench_engine.h"
 
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,10 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../../fw-protocol/vgpu_status.h"
 #include "bench.h"
 #include "check.h"
+#include "gpucode.h"
 #include "local.h"
 #include "vgpu.h"
 
@@ -42,12 +45,15 @@ static void *output[CONTENDERS];
 
 /* ---- kernels ------------------------------------------------------------------------------------ */
 
-/* Each argument is a letter: p an input (its number in values), o the output, i, u int, l long long, f float. */
+/*
+ * Each argument is a letter: p an input (its number in values), o the output, i int, l long long, f float, z zeros of
+ * any size, 1 the three words by which ggml divides by one.
+ */
 struct kernel {
 	const char *key, *entry;
 	uint32_t grid[3], block[3];
 	const char *args;
-	double values[6];
+	double values[20];
 	void (*c)(void *out);
 	size_t out_bytes;
 	int starts_as_y;                /* the output is also input: IN_Y */
@@ -78,6 +84,10 @@ static void by_c_q4_0(void *out)
 	c_mmvq_q4_0(input[IN_W4], input[IN_V], out, ROWS, COLUMNS);
 }
 
+/* mul_mat_vec_q: matrix, vector, no ids, no fusion, out, columns, then divisors and strides of one channel and sample */
+#define GGML_ARGS "ppzzoi1iii1iii1iiii"
+#define GGML_VALUES(w) { [0] = w, [1] = IN_V, [5] = COLUMNS, [7] = COLUMNS / 32, [8] = COLUMNS / 32, [9] = ROWS }
+
 static const struct kernel kernels[] = {
 	{ "saxpy", "saxpy", { VALUES / 256, 1, 1 }, { 256, 1, 1 }, "ifpo", { VALUES, SAXPY_A, IN_X },
 	  by_c_saxpy, OUT_BYTES, 1 },
@@ -93,12 +103,19 @@ static const struct kernel kernels[] = {
 	  { IN_X, 0, REDUCE_PER }, by_c_reduce, VALUES / REDUCE_PER * 4, 0 },
 	{ "quantize_q8_1", "quantize_q8_1", { COLUMNS / 256, NORM_ROWS, 1 }, { 256, 1, 1 }, "poll",
 	  { IN_X, 0, COLUMNS, COLUMNS }, by_c_quantize, NORM_ROWS * COLUMNS / 32 * sizeof(struct q8_1), 0 },
+	/* the real ones, where a libggml-cuda.so is given: the names are the beginnings of theirs */
+	{ "ggml_q8_0", "_Z13mul_mat_vec_qIL9ggml_type8ELi1ELb0ELb0ELb0EE", { ROWS, 1, 1 }, { 32, 4, 1 }, GGML_ARGS,
+	  GGML_VALUES(IN_W8), by_c_q8_0, ROWS * 4, 0 },
+	{ "ggml_q4_0", "_Z13mul_mat_vec_qIL9ggml_type2ELi1ELb0ELb0ELb0EE", { ROWS, 1, 1 }, { 32, 4, 1 }, GGML_ARGS,
+	  GGML_VALUES(IN_W4), by_c_q4_0, ROWS * 4, 0 },
 };
+#define NGGML 2
 #define NKERNELS (sizeof(kernels) / sizeof(kernels[0]))
 
 struct result {
 	double ns[NKERNELS][CONTENDERS];        /* fastest round */
 	unsigned rounds[NKERNELS];
+	unsigned kernels;                       /* how many of them there are */
 	double cores2, jit_scaling, c_scaling;
 	double empty1, empty1000;               /* us */
 	struct check check;
@@ -108,7 +125,8 @@ struct result {
 /* An engine with bench.ptx loaded. */
 struct runner {
 	struct local l;
-	uint32_t module;
+	uint32_t module, ggml;          /* ggml: the module with mul_mat_vec_q, 0: none */
+	void *image;                    /* it stays as long as the module */
 };
 
 static int runner_open(struct runner *r, uint32_t mode, unsigned cores)
@@ -124,9 +142,45 @@ static int runner_open(struct runner *r, uint32_t mode, unsigned cores)
 	return st ? -1 : 0;
 }
 
+static uint32_t find_prefix(struct runner *r, uint32_t module, const char *prefix)
+{
+	struct engine_symbol s;
+
+	for (uint32_t i = 0; engine_cpu.module_symbol(r->l.e, module, i, &s) == VGPU_ST_OK; i++)
+		if (s.kind == ENGINE_SYM_FUNC && !strncmp(s.name, prefix, strlen(prefix)))
+			return s.id;
+	return 0;
+}
+
+/* Keeps the module that has ggml's kernels. */
+static int take_ggml(void *owner, const void *image, size_t bytes)
+{
+	struct runner *r = owner;
+	char log[64];
+
+	if (!image || !(r->image = malloc(bytes)))
+		return -1;
+	memcpy(r->image, image, bytes);
+	if (engine_cpu.module_load(r->l.e, r->image, bytes, &r->ggml, log, sizeof(log)) == VGPU_ST_OK) {
+		if (find_prefix(r, r->ggml, kernels[NKERNELS - 1].entry))
+			return 1;
+		engine_cpu.module_unload(r->l.e, r->ggml);
+	}
+	r->ggml = 0;
+	free(r->image);
+	r->image = NULL;
+	return 0;
+}
+
+static void runner_close(struct runner *r)
+{
+	local_close(&r->l);
+	free(r->image);
+}
+
 struct ready {
 	struct engine_launch l;
-	unsigned char params[64];
+	unsigned char params[256];
 };
 
 /* Everything of a launch but the run; -1 after a complaint. */
@@ -137,7 +191,7 @@ static int make_ready(struct runner *r, const struct kernel *k, void *out, struc
 	uint32_t st;
 
 	memset(to, 0, sizeof(*to));
-	to->l.fn = local_kernel(&r->l, r->module, k->entry);
+	to->l.fn = strncmp(k->key, "ggml", 4) ? local_kernel(&r->l, r->module, k->entry) : find_prefix(r, r->ggml, k->entry);
 	if (!to->l.fn)
 		return -1;
 	st = engine_cpu.func_info(r->l.e, to->l.fn, &fi, log, sizeof(log));
@@ -150,10 +204,21 @@ static int make_ready(struct runner *r, const struct kernel *k, void *out, struc
 		long long wide = (long long)k->values[i];
 		int narrow = (int)wide;
 		float f = (float)k->values[i];
-		const void *from = strchr("po", k->args[i]) ? (void *)&pointer : k->args[i] == 'l' ? (void *)&wide :
-				   k->args[i] == 'f' ? (void *)&f : (void *)&narrow;
+		uint32_t one[3] = { 1, 0, 1 };
+		struct { char letter; const void *from; uint32_t bytes; } kinds[] = {
+			{ 'p', &pointer, sizeof(pointer) }, { 'o', &pointer, sizeof(pointer) }, { 'i', &narrow, sizeof(narrow) },
+			{ 'l', &wide, sizeof(wide) }, { 'f', &f, sizeof(f) }, { '1', one, sizeof(one) },
+		};
 
-		memcpy(to->params + fi.params[i].offset, from, fi.params[i].bytes);
+		for (unsigned n = 0; n < sizeof(kinds) / sizeof(kinds[0]); n++) {
+			if (kinds[n].letter != k->args[i])
+				continue;
+			if (kinds[n].bytes != fi.params[i].bytes) {
+				complain("bench: %s: parameter %u has %u bytes", k->entry, i, fi.params[i].bytes);
+				return -1;
+			}
+			memcpy(to->params + fi.params[i].offset, kinds[n].from, kinds[n].bytes);
+		}
 	}
 	memcpy(to->l.grid, k->grid, sizeof(to->l.grid));
 	memcpy(to->l.block, k->block, sizeof(to->l.block));
@@ -470,7 +535,11 @@ static int measure(const char *binary, double seconds, struct result *out)
 	pin_to(cpus - 1);
 	if (runner_open(&interp, ENGINE_MODE_INTERP, 1) || runner_open(&jit, ENGINE_MODE_JIT, 1) || make_inputs())
 		goto out;
-	for (unsigned i = 0; i < NKERNELS; i++)
+	/* ggml's own, where they are */
+	out->kernels = NKERNELS - NGGML;
+	if (binary && gpucode_each(binary, take_ggml, &interp) == 1 && gpucode_each(binary, take_ggml, &jit) == 1)
+		out->kernels = NKERNELS;
+	for (unsigned i = 0; i < out->kernels; i++)
 		if (measure_kernel(r, i, seconds, out))
 			goto out;
 	out->empty1 = measure_launch(&jit, 1);
@@ -488,16 +557,16 @@ static int measure(const char *binary, double seconds, struct result *out)
 	}
 	err = 0;
 out:
-	local_close(&both.l);
-	local_close(&jit.l);
-	local_close(&interp.l);
+	runner_close(&both);
+	runner_close(&jit);
+	runner_close(&interp);
 	return err;
 }
 
 static void print_table(const struct result *r)
 {
 	printf("%-16s %10s %10s %10s   %7s %10s\n", "one core, us", "C", "interp", "JIT", "JIT/C", "JIT/interp");
-	for (unsigned i = 0; i < NKERNELS; i++)
+	for (unsigned i = 0; i < r->kernels; i++)
 		printf("  %-14s %10.1f %10.1f %10.1f   %6.2fx %9.2fx\n", kernels[i].key, r->ns[i][BY_C] / 1e3,
 		       r->ns[i][BY_INTERP] / 1e3, r->ns[i][BY_JIT] / 1e3, r->ns[i][BY_C] / r->ns[i][BY_JIT],
 		       r->ns[i][BY_INTERP] / r->ns[i][BY_JIT]);
@@ -519,11 +588,11 @@ static void print_json(const struct result *r)
 
 	json_open(&j, NULL, '{');
 	json_open(&j, "over_c", '{');
-	for (unsigned i = 0; i < NKERNELS; i++)
+	for (unsigned i = 0; i < r->kernels; i++)
 		json_f(&j, kernels[i].key, r->ns[i][BY_C] / r->ns[i][BY_JIT]);
 	json_close(&j, '}');
 	json_open(&j, "jit_over_interp", '{');
-	for (unsigned i = 0; i < NKERNELS; i++)
+	for (unsigned i = 0; i < r->kernels; i++)
 		json_f(&j, kernels[i].key, r->ns[i][BY_INTERP] / r->ns[i][BY_JIT]);
 	json_close(&j, '}');
 	json_f(&j, "cores2_over_c2", r->cores2);
@@ -538,7 +607,7 @@ static void print_json(const struct result *r)
 	json_f(&j, "empty1000", r->empty1000);
 	json_close(&j, '}');
 	json_open(&j, "us", '{');
-	for (unsigned i = 0; i < NKERNELS; i++) {
+	for (unsigned i = 0; i < r->kernels; i++) {
 		json_open(&j, kernels[i].key, '{');
 		for (int c = 0; c < CONTENDERS; c++)
 			json_f(&j, names[c], r->ns[i][c] / 1e3);
@@ -552,6 +621,7 @@ static void print_json(const struct result *r)
 int bench_engine(int argc, char **argv)
 {
 	struct result *r = calloc(1, sizeof(*r));
+	char found[PATH_MAX];
 	const char *binary = NULL;
 	double seconds = 1.5;
 	int json = 0, status = 2;
@@ -569,6 +639,9 @@ int bench_engine(int argc, char **argv)
 		}
 	}
 	status = 1;
+	/* the one that tests/llm has fetched */
+	if (!binary && !tool_path(found, sizeof(found), "llm/lib", "libggml-cuda.so") && !access(found, R_OK))
+		binary = found;
 	if (!r || measure(binary, seconds, r))
 		goto out;
 	if (json)

@@ -15,11 +15,9 @@
 #include <time.h>
 
 #include "../../fw-protocol/vgpu_status.h"
-#include "../vgpu-stub/cpu/fatbin.h"
-#include "elf.h"
+#include "gpucode.h"
 #include "vgpu.h"
 
-#define MAX_CONTAINER (1ull << 30)
 #define SHOWN 20u
 
 struct walk {
@@ -67,9 +65,10 @@ static int note_time(struct check *c, double ms)
 	return 0;
 }
 
-/* Compiles every kernel of one image, which stays valid until this returns. */
-static int check_image(struct walk *w, const void *image, size_t bytes)
+/* Compiles every kernel of one image. */
+static int check_image(void *owner, const void *image, size_t bytes)
 {
+	struct walk *w = owner;
 	struct check *c = w->out;
 	struct engine_func_info info;
 	struct engine_symbol s;
@@ -78,6 +77,11 @@ static int check_image(struct walk *w, const void *image, size_t bytes)
 	uint32_t module, st;
 	int err = 0;
 
+	w->number++;
+	if (!image) {
+		c->bad_containers++;
+		return note_failure(w, NULL, "the container's sizes do not fit the file");
+	}
 	for (unsigned i = 0; i < c->nms; i++)
 		slowest = c->ms[i] > slowest ? c->ms[i] : slowest;
 	st = engine_cpu.module_load(w->l->e, image, bytes, &module, log, sizeof(log));
@@ -113,75 +117,6 @@ static int check_image(struct walk *w, const void *image, size_t bytes)
 	return err;
 }
 
-/* The containers of a section or file part, one after the other, with padding between them. */
-static int check_containers(struct walk *w, const struct elf *e, uint64_t at, uint64_t bytes)
-{
-	uint64_t end = at + bytes;
-
-	while (end - at >= 16) {
-		struct { uint32_t magic; uint16_t version, header; uint64_t body; } h;
-		void *copy;
-		int err;
-
-		if (elf_read(e, at, &h, sizeof(h)))
-			return -EIO;
-		if (h.magic != FATBIN_MAGIC) {
-			at += 8;
-			continue;
-		}
-		w->number++;
-		if (h.header < 16 || h.header > end - at || h.body > end - at - h.header ||
-		    h.body > MAX_CONTAINER) {
-			w->out->bad_containers++;
-			return note_failure(w, NULL, "the container's sizes do not fit the file");
-		}
-		copy = malloc(h.header + h.body);
-		if (!copy)
-			return -ENOMEM;
-		err = elf_read(e, at, copy, h.header + h.body) ? -EIO : check_image(w, copy, h.header + h.body);
-		free(copy);
-		if (err)
-			return err;
-		at += h.header + h.body;
-	}
-	return 0;
-}
-
-/* Not ELF: a fatbin as it is, or PTX text. */
-static int check_plain(struct walk *w, const char *path)
-{
-	FILE *f = fopen(path, "rb");
-	char *image = NULL;
-	uint32_t magic = 0;
-	long bytes = 0;
-	int err = 0;
-
-	if (!f)
-		return -errno;
-	if (fseek(f, 0, SEEK_END) || (bytes = ftell(f)) < 0 || fseek(f, 0, SEEK_SET))
-		err = -errno;
-	else if ((uint64_t)bytes > MAX_CONTAINER || !(image = malloc((size_t)bytes + 1)))
-		err = -ENOMEM;
-	else if (fread(image, 1, (size_t)bytes, f) != (size_t)bytes)
-		err = -EIO;
-	fclose(f);
-	if (!err) {
-		struct elf e = { .fd = -1, .mem = (const uint8_t *)image, .bytes = (uint64_t)bytes };
-
-		if (bytes >= 16)
-			memcpy(&magic, image, 4);
-		image[bytes] = 0;
-		if (magic == FATBIN_MAGIC) {
-			err = check_containers(w, &e, 0, (uint64_t)bytes);
-		} else {
-			w->number++;
-			err = check_image(w, image, (size_t)bytes);
-		}
-	}
-	free(image);
-	return err;
-}
-
 static int ascending(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -191,26 +126,11 @@ static int ascending(const void *a, const void *b)
 
 int check_file(struct local *l, const char *path, struct check *out)
 {
-	static const char *const sections[] = { ".nv_fatbin", "__nv_relfatbin" };
 	struct walk w = { .l = l, .out = out, .tail = &out->failures };
-	struct elf e;
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	err = elf_open(&e, path);
-	if (err == -ENOEXEC) {
-		err = check_plain(&w, path);
-	} else if (!err) {
-		for (int i = 0; i < 2 && !err; i++) {
-			const Elf64_Shdr *s = elf_section(&e, sections[i]);
-
-			if (!s || s->sh_type == SHT_NOBITS)
-				continue;
-			err = s->sh_offset > e.bytes || s->sh_size > e.bytes - s->sh_offset ? -EINVAL :
-			      check_containers(&w, &e, s->sh_offset, s->sh_size);
-		}
-		elf_close(&e);
-	}
+	err = gpucode_each(path, check_image, &w);
 	if (err) {
 		complain("%s: %s", path, strerror(-err));
 		return -1;

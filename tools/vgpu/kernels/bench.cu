@@ -68,7 +68,7 @@ extern "C" __global__ void empty(void)
 {
 }
 
-extern "C" __global__ void saxpy(int n, float a, const float *x, float *y)
+extern "C" __global__ void saxpy(int n, float a, const float *__restrict__ x, float *__restrict__ y)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -77,7 +77,7 @@ extern "C" __global__ void saxpy(int n, float a, const float *x, float *y)
 }
 
 /* One sum for each `per` values: 256 threads. */
-extern "C" __global__ void block_reduce(const float *x, float *out, int per)
+extern "C" __global__ void block_reduce(const float *__restrict__ x, float *__restrict__ out, int per)
 {
 	__shared__ float part[32];
 	const float *mine = x + (long long)blockIdx.x * per;
@@ -97,7 +97,7 @@ extern "C" __global__ void block_reduce(const float *x, float *out, int per)
 	}
 }
 
-template <int THREADS> E2E_DEV void rms_norm_row(const float *x, float *y, int columns, float eps)
+template <int THREADS> E2E_DEV void rms_norm_row(const float *__restrict__ x, float *__restrict__ y, int columns, float eps)
 {
 	__shared__ float part[32];
 	float sum = 0.0f, scale;
@@ -117,17 +117,19 @@ template <int THREADS> E2E_DEV void rms_norm_row(const float *x, float *y, int c
 		y[i] = scale * x[i];
 }
 
-extern "C" __global__ void __launch_bounds__(256) rms_norm_256(const float *x, float *y, int columns, float eps)
+extern "C" __global__ void __launch_bounds__(256)
+rms_norm_256(const float *__restrict__ x, float *__restrict__ y, int columns, float eps)
 {
 	rms_norm_row<256>(x, y, columns, eps);
 }
-extern "C" __global__ void __launch_bounds__(1024) rms_norm_1024(const float *x, float *y, int columns, float eps)
+extern "C" __global__ void __launch_bounds__(1024)
+rms_norm_1024(const float *__restrict__ x, float *__restrict__ y, int columns, float eps)
 {
 	rms_norm_row<1024>(x, y, columns, eps);
 }
 
 /* A thread quantises one value; a warp makes one block. */
-extern "C" __global__ void quantize_q8_1(const float *x, q8_1 *y, long long columns, long long stride)
+extern "C" __global__ void quantize_q8_1(const float *__restrict__ x, q8_1 *__restrict__ y, long long columns, long long stride)
 {
 	long long i = (long long)blockDim.x * blockIdx.x + threadIdx.x, at;
 	float v, most, sum, d;
@@ -177,7 +179,8 @@ struct dot_q4_0 {
 };
 
 /* One row a block: four warps share it, lanes take parts of blocks, the sums meet in shared memory. */
-template <class D> E2E_DEV void mul_row(const void *weights, const q8_1 *v, float *out, u32 columns, u32 stride)
+template <class D> E2E_DEV void mul_row(const void *__restrict__ weights, const q8_1 *__restrict__ v, float *__restrict__ out,
+				       u32 columns, u32 stride)
 {
 	enum { warps = 4, step = warps * 32 / D::parts };
 	__shared__ float part[warps - 1][32];
@@ -199,13 +202,13 @@ template <class D> E2E_DEV void mul_row(const void *weights, const q8_1 *v, floa
 		out[blockIdx.x] = sum;
 }
 
-extern "C" __global__ void __launch_bounds__(128) mmvq_q8_0(const void *weights, const q8_1 *v, float *out,
-							     u32 columns, u32 stride)
+extern "C" __global__ void __launch_bounds__(128)
+mmvq_q8_0(const void *__restrict__ weights, const q8_1 *__restrict__ v, float *__restrict__ out, u32 columns, u32 stride)
 {
 	mul_row<dot_q8_0>(weights, v, out, columns, stride);
 }
-extern "C" __global__ void __launch_bounds__(128) mmvq_q4_0(const void *weights, const q8_1 *v, float *out,
-							     u32 columns, u32 stride)
+extern "C" __global__ void __launch_bounds__(128)
+mmvq_q4_0(const void *__restrict__ weights, const q8_1 *__restrict__ v, float *__restrict__ out, u32 columns, u32 stride)
 {
 	mul_row<dot_q4_0>(weights, v, out, columns, stride);
 }
