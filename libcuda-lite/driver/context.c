@@ -357,26 +357,33 @@ static CUresult given_or_current(CUcontext h, struct vg_ctx **c)
 	return h ? vg_context(h, c) : vg_current_any(c);
 }
 
+static CUresult ask_about(const void *out, CUcontext h, struct vg_ctx **c)
+{
+	VG_READY();
+	return out ? given_or_current(h, c) : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult cuCtxGetDevice_v2(CUdevice *dev, CUcontext h)
 {
 	struct vg_ctx *c;
 
-	VG_READY();
-	if (!dev)
-		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(given_or_current(h, &c));
+	VG_TRY(ask_about(dev, h, &c));
 	*dev = (CUdevice)c->ordinal;
 	return CUDA_SUCCESS;
+}
+
+/* What a question about the current context begins with. */
+static CUresult ask(const void *out, struct vg_ctx **c)
+{
+	VG_READY();
+	return out ? vg_current(c) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuCtxGetFlags(unsigned int *flags)
 {
 	struct vg_ctx *c;
 
-	VG_READY();
-	if (!flags)
-		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(vg_current(&c));
+	VG_TRY(ask(flags, &c));
 	*flags = c->cu_flags;
 	return CUDA_SUCCESS;
 }
@@ -396,10 +403,7 @@ CUresult cuCtxGetId(CUcontext h, unsigned long long *id)
 {
 	struct vg_ctx *c;
 
-	VG_READY();
-	if (!id)
-		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(given_or_current(h, &c));
+	VG_TRY(ask_about(id, h, &c));
 	*id = c->id;
 	return CUDA_SUCCESS;
 }
@@ -408,10 +412,7 @@ CUresult cuCtxGetApiVersion(CUcontext h, unsigned int *version)
 {
 	struct vg_ctx *c;
 
-	VG_READY();
-	if (!version)
-		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(given_or_current(h, &c));
+	VG_TRY(ask_about(version, h, &c));
 	*version = c->api_version;
 	return CUDA_SUCCESS;
 }
@@ -456,10 +457,7 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 	struct vg_ctx *c;
 	uint64_t *at;
 
-	VG_READY();
-	if (!value)
-		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(vg_current(&c));
+	VG_TRY(ask(value, &c));
 	if (limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE) {
 		*value = 0;
 		return CUDA_SUCCESS;
@@ -493,10 +491,7 @@ CUresult cuCtxGetCacheConfig(CUfunc_cache *config)
 {
 	struct vg_ctx *c;
 
-	VG_READY();
-	if (!config)
-		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(vg_current(&c));
+	VG_TRY(ask(config, &c));
 	*config = (CUfunc_cache)c->cache_config;
 	return CUDA_SUCCESS;
 }
@@ -517,10 +512,7 @@ CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config)
 {
 	struct vg_ctx *c;
 
-	VG_READY();
-	if (!config)
-		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(vg_current(&c));
+	VG_TRY(ask(config, &c));
 	*config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
 	return CUDA_SUCCESS;
 }

@@ -59,7 +59,7 @@ static CUresult pool_of(CUmemoryPool h, struct vg_pool **p)
 	return *p ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice dev)
+static CUresult pool_for(CUmemoryPool *pool, CUdevice dev, CUresult (*which)(uint32_t ordinal, struct vg_pool **p))
 {
 	struct vg_pool *p;
 
@@ -68,23 +68,19 @@ CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice dev)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!vg_device_ok(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
-	VG_TRY(vg_pool_default((uint32_t)dev, &p));
+	VG_TRY(which((uint32_t)dev, &p));
 	*pool = VG_HANDLE(CUmemoryPool, p);
 	return CUDA_SUCCESS;
 }
 
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice dev)
+{
+	return pool_for(pool, dev, vg_pool_default);
+}
+
 CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
 {
-	struct vg_pool *p;
-
-	VG_READY();
-	if (!pool)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!vg_device_ok(dev))
-		return CUDA_ERROR_INVALID_DEVICE;
-	VG_TRY(pool_current((uint32_t)dev, &p));
-	*pool = VG_HANDLE(CUmemoryPool, p);
-	return CUDA_SUCCESS;
+	return pool_for(pool, dev, pool_current);
 }
 
 CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool h)

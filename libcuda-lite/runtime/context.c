@@ -94,7 +94,7 @@ static cudaError_t rt_bind(int device)
 }
 
 /* The index of a driver device, or -1. */
-static int rt_index(CUdevice dev)
+int rt_index(CUdevice dev)
 {
 	int i, n = rt_device_count();
 

@@ -70,7 +70,35 @@ cudaError_t cudaMemcpy2DAsync_ptsz(void *dst, size_t dpitch, const void *src, si
 	return rt_copy_2d(dst, dpitch, src, spitch, width, height, kind, RT_ASYNC, rt_per_thread(stream));
 }
 
-/* Without arrays, positions and widths count bytes. */
+/* Without arrays, positions and widths count bytes. The parameters of both forms have the same names. */
+#define RT_BOX(p) rt_box((p)->srcPos, (p)->srcPtr, (p)->dstPos, (p)->dstPtr, (p)->extent)
+
+static CUDA_MEMCPY3D rt_box(struct cudaPos from, struct cudaPitchedPtr src, struct cudaPos to,
+			    struct cudaPitchedPtr dst, struct cudaExtent extent)
+{
+	CUDA_MEMCPY3D c;
+
+	memset(&c, 0, sizeof(c));
+	c.srcXInBytes = from.x;
+	c.srcY = from.y;
+	c.srcZ = from.z;
+	c.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
+	c.srcDevice = rt_dptr(src.ptr);
+	c.srcPitch = src.pitch;
+	c.srcHeight = src.ysize;
+	c.dstXInBytes = to.x;
+	c.dstY = to.y;
+	c.dstZ = to.z;
+	c.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+	c.dstDevice = rt_dptr(dst.ptr);
+	c.dstPitch = dst.pitch;
+	c.dstHeight = dst.ysize;
+	c.WidthInBytes = extent.width;
+	c.Height = extent.height;
+	c.Depth = extent.depth;
+	return c;
+}
+
 static cudaError_t rt_copy_3d(const struct cudaMemcpy3DParms *p, enum rt_mode mode, cudaStream_t stream)
 {
 	static atomic_uint said;
@@ -87,24 +115,7 @@ static cudaError_t rt_copy_3d(const struct cudaMemcpy3DParms *p, enum rt_mode mo
 		return cudaSuccess;
 	if (p->extent.width > p->srcPtr.pitch || p->extent.width > p->dstPtr.pitch)
 		return rt_set(cudaErrorInvalidPitchValue);
-	memset(&c, 0, sizeof(c));
-	c.srcXInBytes = p->srcPos.x;
-	c.srcY = p->srcPos.y;
-	c.srcZ = p->srcPos.z;
-	c.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
-	c.srcDevice = rt_dptr(p->srcPtr.ptr);
-	c.srcPitch = p->srcPtr.pitch;
-	c.srcHeight = p->srcPtr.ysize;
-	c.dstXInBytes = p->dstPos.x;
-	c.dstY = p->dstPos.y;
-	c.dstZ = p->dstPos.z;
-	c.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-	c.dstDevice = rt_dptr(p->dstPtr.ptr);
-	c.dstPitch = p->dstPtr.pitch;
-	c.dstHeight = p->dstPtr.ysize;
-	c.WidthInBytes = p->extent.width;
-	c.Height = p->extent.height;
-	c.Depth = p->extent.depth;
+	c = RT_BOX(p);
 	if (mode == RT_ASYNC)
 		return rt_cu(cuMemcpy3DAsync_v2(&c, stream));
 	if (mode == RT_SYNC_PER_THREAD)
@@ -137,7 +148,11 @@ static cudaError_t rt_copy_3d_peer(const struct cudaMemcpy3DPeerParms *p, enum r
 {
 	static atomic_uint said;
 	CUDA_MEMCPY3D_PEER c;
+	CUDA_MEMCPY3D box;
 	cudaError_t error;
+
+	_Static_assert(sizeof(c) == sizeof(box) && offsetof(CUDA_MEMCPY3D_PEER, Depth) == offsetof(CUDA_MEMCPY3D, Depth),
+		       "same layout");
 
 	RT_ENTER();
 	if (!p)
@@ -148,7 +163,8 @@ static cudaError_t rt_copy_3d_peer(const struct cudaMemcpy3DPeerParms *p, enum r
 		return cudaSuccess;
 	if (p->extent.width > p->srcPtr.pitch || p->extent.width > p->dstPtr.pitch)
 		return rt_set(cudaErrorInvalidPitchValue);
-	memset(&c, 0, sizeof(c));
+	box = RT_BOX(p);
+	memcpy(&c, &box, sizeof(c));    /* alike but for the contexts, which are reserved there */
 	error = rt_check_device(p->srcDevice);
 	if (error == cudaSuccess)
 		error = rt_check_device(p->dstDevice);
@@ -158,23 +174,6 @@ static cudaError_t rt_copy_3d_peer(const struct cudaMemcpy3DPeerParms *p, enum r
 		error = rt_primary(p->dstDevice, &c.dstContext);
 	if (error != cudaSuccess)
 		return rt_set(error);
-	c.srcXInBytes = p->srcPos.x;
-	c.srcY = p->srcPos.y;
-	c.srcZ = p->srcPos.z;
-	c.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
-	c.srcDevice = rt_dptr(p->srcPtr.ptr);
-	c.srcPitch = p->srcPtr.pitch;
-	c.srcHeight = p->srcPtr.ysize;
-	c.dstXInBytes = p->dstPos.x;
-	c.dstY = p->dstPos.y;
-	c.dstZ = p->dstPos.z;
-	c.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-	c.dstDevice = rt_dptr(p->dstPtr.ptr);
-	c.dstPitch = p->dstPtr.pitch;
-	c.dstHeight = p->dstPtr.ysize;
-	c.WidthInBytes = p->extent.width;
-	c.Height = p->extent.height;
-	c.Depth = p->extent.depth;
 	if (mode == RT_ASYNC)
 		return rt_cu(cuMemcpy3DPeerAsync(&c, stream));
 	if (mode == RT_SYNC_PER_THREAD)

@@ -83,13 +83,11 @@ cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *bus_id)
 	result = cuDeviceGetByPCIBusId(&dev, bus_id);
 	if (result != CUDA_SUCCESS)
 		return rt_cu(result);
-	for (i = 0; i < rt_device_count(); i++) {
-		if (rt_devices[i].handle == dev) {
-			*device = i;
-			return cudaSuccess;
-		}
-	}
-	return rt_set(cudaErrorInvalidDevice);
+	i = rt_index(dev);
+	if (i < 0)
+		return rt_set(cudaErrorInvalidDevice);
+	*device = i;
+	return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
@@ -104,45 +102,27 @@ cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 	return rt_cu(cuCtxSetLimit((CUlimit)limit, value));
 }
 
-cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config)
-{
-	CUfunc_cache c;
-	CUresult result;
-
-	if (!config)
-		return rt_set(cudaErrorInvalidValue);
-	RT_ENTER();
-	result = cuCtxGetCacheConfig(&c);
-	if (result == CUDA_SUCCESS)
-		*config = (enum cudaFuncCache)c;
-	return rt_cu(result);
-}
-
-cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
-{
-	RT_ENTER();
-	return rt_cu(cuCtxSetCacheConfig((CUfunc_cache)config));
-}
-
-cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config)
-{
-	CUsharedconfig c;
-	CUresult result;
-
-	if (!config)
-		return rt_set(cudaErrorInvalidValue);
-	RT_ENTER();
-	result = cuCtxGetSharedMemConfig(&c);
-	if (result == CUDA_SUCCESS)
-		*config = (enum cudaSharedMemConfig)c;
-	return rt_cu(result);
-}
-
-cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config)
-{
-	RT_ENTER();
-	return rt_cu(cuCtxSetSharedMemConfig((CUsharedconfig)config));
-}
+/* A preference and the question for it; the runtime's enumeration has the driver's values. */
+#define CONFIG(name, type, cu_type) \
+	cudaError_t cudaDeviceGet##name(type *config) \
+	{ \
+		cu_type c; \
+		CUresult result; \
+		if (!config) \
+			return rt_set(cudaErrorInvalidValue); \
+		RT_ENTER(); \
+		result = cuCtxGet##name(&c); \
+		if (result == CUDA_SUCCESS) \
+			*config = (type)c; \
+		return rt_cu(result); \
+	} \
+	cudaError_t cudaDeviceSet##name(type config) \
+	{ \
+		RT_ENTER(); \
+		return rt_cu(cuCtxSet##name((cu_type)config)); \
+	}
+CONFIG(CacheConfig, enum cudaFuncCache, CUfunc_cache)
+CONFIG(SharedMemConfig, enum cudaSharedMemConfig, CUsharedconfig)
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 {

@@ -39,16 +39,12 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *f
 {
 	CUfunction fn;
 	CUresult result;
-	cudaError_t error;
 	size_t i, wide;
 	int value;
 
 	if (!attr)
 		return rt_set(cudaErrorInvalidValue);
-	RT_ENTER();
-	error = rt_function(func, &fn);
-	if (error != cudaSuccess)
-		return rt_set(error);
+	RT_FUNCTION(func, &fn);
 	memset(attr, 0, sizeof(*attr));
 	for (i = 0; i < sizeof(func_fields) / sizeof(func_fields[0]); i++) {
 		result = cuFuncGetAttribute(&value, func_fields[i].attrib, fn);
@@ -70,62 +66,42 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *f
 cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
 {
 	CUfunction fn;
-	cudaError_t error;
 
-	RT_ENTER();
-	error = rt_function(func, &fn);
-	if (error != cudaSuccess)
-		return rt_set(error);
+	RT_FUNCTION(func, &fn);
 	return rt_cu(cuFuncSetAttribute(fn, (CUfunction_attribute)attr, value));
 }
 
 cudaError_t cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache config)
 {
 	CUfunction fn;
-	cudaError_t error;
 
-	RT_ENTER();
-	error = rt_function(func, &fn);
-	if (error != cudaSuccess)
-		return rt_set(error);
+	RT_FUNCTION(func, &fn);
 	return rt_cu(cuFuncSetCacheConfig(fn, (CUfunc_cache)config));
 }
 
 cudaError_t cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedMemConfig config)
 {
 	CUfunction fn;
-	cudaError_t error;
 
-	RT_ENTER();
-	error = rt_function(func, &fn);
-	if (error != cudaSuccess)
-		return rt_set(error);
+	RT_FUNCTION(func, &fn);
 	return rt_cu(cuFuncSetSharedMemConfig(fn, (CUsharedconfig)config));
 }
 
 cudaError_t cudaFuncGetName(const char **name, const void *func)
 {
 	CUfunction fn;
-	cudaError_t error;
 
 	if (!name)
 		return rt_set(cudaErrorInvalidValue);
-	RT_ENTER();
-	error = rt_function(func, &fn);
-	if (error != cudaSuccess)
-		return rt_set(error);
+	RT_FUNCTION(func, &fn);
 	return rt_cu(cuFuncGetName(name, fn));
 }
 
 cudaError_t cudaFuncGetParamInfo(const void *func, size_t index, size_t *offset, size_t *size)
 {
 	CUfunction fn;
-	cudaError_t error;
 
-	RT_ENTER();
-	error = rt_function(func, &fn);
-	if (error != cudaSuccess)
-		return rt_set(error);
+	RT_FUNCTION(func, &fn);
 	return rt_cu(cuFuncGetParamInfo(fn, index, offset, size));
 }
 
@@ -134,12 +110,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
 								   unsigned int flags)
 {
 	CUfunction fn;
-	cudaError_t error;
 
-	RT_ENTER();
-	error = rt_function(func, &fn);
-	if (error != cudaSuccess)
-		return rt_set(error);
+	RT_FUNCTION(func, &fn);
 	return rt_cu(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, fn, block_size, shared,
 									  flags));
 }
@@ -155,11 +127,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void 
 						      int block_size)
 {
 	CUfunction fn;
-	cudaError_t error;
 
-	RT_ENTER();
-	error = rt_function(func, &fn);
-	if (error != cudaSuccess)
-		return rt_set(error);
+	RT_FUNCTION(func, &fn);
 	return rt_cu(cuOccupancyAvailableDynamicSMemPerBlock(bytes, fn, blocks, block_size));
 }

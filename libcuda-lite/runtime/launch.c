@@ -71,12 +71,8 @@ static inline cudaError_t rt_launch(const void *func, dim3 grid, dim3 block, voi
 				    cudaStream_t stream)
 {
 	CUfunction fn;
-	cudaError_t error;
 
-	RT_ENTER();
-	error = rt_function(func, &fn);
-	if (__builtin_expect(error != cudaSuccess, 0))
-		return rt_set(error);
+	RT_FUNCTION(func, &fn);
 	if (__builtin_expect(shared > UINT32_MAX, 0))
 		return rt_set(cudaErrorInvalidValue);
 	return rt_launch_result(cuLaunchKernel(fn, grid.x, grid.y, grid.z, block.x, block.y, block.z,
@@ -133,12 +129,8 @@ static cudaError_t rt_launch_cooperative(const void *func, dim3 grid, dim3 block
 					 size_t shared, cudaStream_t stream)
 {
 	CUfunction fn;
-	cudaError_t error;
 
-	RT_ENTER();
-	error = rt_function(func, &fn);
-	if (error != cudaSuccess)
-		return rt_set(error);
+	RT_FUNCTION(func, &fn);
 	if (shared > UINT32_MAX)
 		return rt_set(cudaErrorInvalidValue);
 	return rt_launch_result(cuLaunchCooperativeKernel(fn, grid.x, grid.y, grid.z, block.x, block.y,
@@ -179,6 +171,13 @@ static cudaError_t rt_driver_config(const cudaLaunchConfig_t *in, CUlaunchConfig
 	return cudaSuccess;
 }
 
+static cudaError_t rt_described(const cudaLaunchConfig_t *in, const void *func, CUlaunchConfig *out, CUfunction *fn)
+{
+	cudaError_t error = rt_driver_config(in, out);
+
+	return error == cudaSuccess ? rt_function(func, fn) : error;
+}
+
 static cudaError_t rt_launch_ex(const cudaLaunchConfig_t *config, const void *func, void **args, int ptsz)
 {
 	CUlaunchConfig c;
@@ -186,9 +185,7 @@ static cudaError_t rt_launch_ex(const cudaLaunchConfig_t *config, const void *fu
 	cudaError_t error;
 
 	RT_ENTER();
-	error = rt_driver_config(config, &c);
-	if (error == cudaSuccess)
-		error = rt_function(func, &fn);
+	error = rt_described(config, func, &c, &fn);
 	if (error != cudaSuccess)
 		return rt_set(error);
 	if (ptsz)
@@ -214,9 +211,7 @@ cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, const void *func,
 	cudaError_t error;
 
 	RT_ENTER();
-	error = rt_driver_config(config, &c);
-	if (error == cudaSuccess)
-		error = rt_function(func, &fn);
+	error = rt_described(config, func, &c, &fn);
 	if (error != cudaSuccess)
 		return rt_set(error);
 	return rt_cu(cuOccupancyMaxPotentialClusterSize(size, fn, &c));
@@ -230,9 +225,7 @@ cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, const void *func,
 	cudaError_t error;
 
 	RT_ENTER();
-	error = rt_driver_config(config, &c);
-	if (error == cudaSuccess)
-		error = rt_function(func, &fn);
+	error = rt_described(config, func, &c, &fn);
 	if (error != cudaSuccess)
 		return rt_set(error);
 	return rt_cu(cuOccupancyMaxActiveClusters(clusters, fn, &c));

@@ -10,7 +10,6 @@
 cudaError_t cudaMalloc(void **ptr, size_t bytes)
 {
 	CUdeviceptr d = 0;
-	CUresult result;
 
 	if (!ptr)
 		return rt_set(cudaErrorInvalidValue);
@@ -19,16 +18,12 @@ cudaError_t cudaMalloc(void **ptr, size_t bytes)
 		*ptr = NULL;
 		return cudaSuccess;
 	}
-	result = cuMemAlloc_v2(&d, bytes);
-	if (result == CUDA_SUCCESS)
-		*ptr = (void *)(uintptr_t)d;
-	return rt_cu(result);
+	return rt_give(ptr, d, cuMemAlloc_v2(&d, bytes));
 }
 
 cudaError_t cudaMallocPitch(void **ptr, size_t *pitch, size_t width, size_t height)
 {
 	CUdeviceptr d = 0;
-	CUresult result;
 
 	if (!ptr || !pitch)
 		return rt_set(cudaErrorInvalidValue);
@@ -39,10 +34,7 @@ cudaError_t cudaMallocPitch(void **ptr, size_t *pitch, size_t width, size_t heig
 		return cudaSuccess;
 	}
 	/* The element size only steers coalescing rules of the oldest devices; 4 is the smallest. */
-	result = cuMemAllocPitch_v2(&d, pitch, width, height, 4);
-	if (result == CUDA_SUCCESS)
-		*ptr = (void *)(uintptr_t)d;
-	return rt_cu(result);
+	return rt_give(ptr, d, cuMemAllocPitch_v2(&d, pitch, width, height, 4));
 }
 
 cudaError_t cudaMalloc3D(struct cudaPitchedPtr *ptr, struct cudaExtent extent)
@@ -115,15 +107,11 @@ cudaError_t cudaHostUnregister(void *ptr)
 cudaError_t cudaHostGetDevicePointer(void **dptr, void *ptr, unsigned int flags)
 {
 	CUdeviceptr d = 0;
-	CUresult result;
 
 	if (!dptr)
 		return rt_set(cudaErrorInvalidValue);
 	RT_ENTER();
-	result = cuMemHostGetDevicePointer_v2(&d, ptr, flags);
-	if (result == CUDA_SUCCESS)
-		*dptr = (void *)(uintptr_t)d;
-	return rt_cu(result);
+	return rt_give(dptr, d, cuMemHostGetDevicePointer_v2(&d, ptr, flags));
 }
 
 cudaError_t cudaHostGetFlags(unsigned int *flags, void *ptr)
@@ -135,15 +123,11 @@ cudaError_t cudaHostGetFlags(unsigned int *flags, void *ptr)
 cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned int flags)
 {
 	CUdeviceptr d = 0;
-	CUresult result;
 
 	if (!ptr || !bytes)
 		return rt_set(cudaErrorInvalidValue);
 	RT_ENTER();
-	result = cuMemAllocManaged(&d, bytes, flags);
-	if (result == CUDA_SUCCESS)
-		*ptr = (void *)(uintptr_t)d;
-	return rt_cu(result);
+	return rt_give(ptr, d, cuMemAllocManaged(&d, bytes, flags));
 }
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)

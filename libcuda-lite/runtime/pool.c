@@ -13,7 +13,6 @@ _Static_assert(sizeof(struct cudaMemLocation) == sizeof(CUmemLocation), "locatio
 static cudaError_t rt_malloc_async(void **ptr, size_t bytes, cudaStream_t stream)
 {
 	CUdeviceptr d = 0;
-	CUresult result;
 
 	if (!ptr)
 		return rt_set(cudaErrorInvalidValue);
@@ -22,10 +21,7 @@ static cudaError_t rt_malloc_async(void **ptr, size_t bytes, cudaStream_t stream
 		*ptr = NULL;
 		return cudaSuccess;
 	}
-	result = cuMemAllocAsync(&d, bytes, stream);
-	if (result == CUDA_SUCCESS)
-		*ptr = (void *)(uintptr_t)d;
-	return rt_cu(result);
+	return rt_give(ptr, d, cuMemAllocAsync(&d, bytes, stream));
 }
 
 cudaError_t cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream)
@@ -59,7 +55,6 @@ cudaError_t cudaFreeAsync_ptsz(void *ptr, cudaStream_t stream)
 static cudaError_t rt_malloc_from_pool(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
 {
 	CUdeviceptr d = 0;
-	CUresult result;
 
 	if (!ptr)
 		return rt_set(cudaErrorInvalidValue);
@@ -68,10 +63,7 @@ static cudaError_t rt_malloc_from_pool(void **ptr, size_t bytes, cudaMemPool_t p
 		*ptr = NULL;
 		return cudaSuccess;
 	}
-	result = cuMemAllocFromPoolAsync(&d, bytes, pool, stream);
-	if (result == CUDA_SUCCESS)
-		*ptr = (void *)(uintptr_t)d;
-	return rt_cu(result);
+	return rt_give(ptr, d, cuMemAllocFromPoolAsync(&d, bytes, pool, stream));
 }
 
 cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)

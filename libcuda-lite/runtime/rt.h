@@ -113,6 +113,7 @@ int rt_device_count(void);
 cudaError_t rt_enter_slow(CUresult result, CUcontext current);
 cudaError_t rt_primary(int device, CUcontext *ctx);
 cudaError_t rt_check_device(int device);
+int rt_index(CUdevice dev);		/* -1: none of ours */
 
 /* symbols.c */
 struct rt_symbol *rt_find(const void *host);
@@ -180,6 +181,24 @@ static inline cudaError_t rt_function(const void *host, CUfunction *fn)
 			return cudaSuccess;
 	}
 	return rt_function_slow(sym, fn);
+}
+
+/* Enters, and finds the function that a program names by its host address. */
+#define RT_FUNCTION(host, fn) \
+	do { \
+		cudaError_t rt_function_error; \
+		RT_ENTER(); \
+		rt_function_error = rt_function(host, fn); \
+		if (__builtin_expect(rt_function_error != cudaSuccess, 0)) \
+			return rt_set(rt_function_error); \
+	} while (0)
+
+/* The end of calls that hand out device memory: the pointer is the program's only when there is one. */
+static inline cudaError_t rt_give(void **ptr, CUdeviceptr d, CUresult result)
+{
+	if (result == CUDA_SUCCESS)
+		*ptr = (void *)(uintptr_t)d;
+	return rt_cu(result);
 }
 
 /* What a NULL stream means in a _ptsz entry point. */

@@ -107,13 +107,11 @@ static cudaError_t rt_StreamGetDevice(cudaStream_t stream, int *device)
 	result = cuStreamGetDevice(stream, &dev);
 	if (result != CUDA_SUCCESS)
 		return rt_cu(result);
-	for (i = 0; i < rt_device_count(); i++) {
-		if (rt_devices[i].handle == dev) {
-			*device = i;
-			return cudaSuccess;
-		}
-	}
-	return rt_set(cudaErrorInvalidDevice);
+	i = rt_index(dev);
+	if (i < 0)
+		return rt_set(cudaErrorInvalidDevice);
+	*device = i;
+	return cudaSuccess;
 }
 TWIN(StreamGetDevice, int *device, device)
 
