@@ -4,12 +4,8 @@
 
 T=$B/test
 
-# --- units: every binary that was built, in each of its builds (plain, asan, tsan)
-for kind in plain asan tsan; do
-	for p in "$T/unit/$kind"/*; do
-		[ -x "$p" ] && t "unit/$kind/$(basename "$p")" 120 "$p"
-	done
-done
+# One thread each, or asleep: they share the machine, the long ones first.
+together
 
 # --- PTX: one file per case, then every form against the scalar reference
 for kind in plain asan; do
@@ -20,6 +16,14 @@ for kind in plain asan; do
 done
 t ptx/random/plain 300 "$T/ptx/plain/jitdiff" -n 600 -o "$T/ptx"
 t ptx/random/asan 300 "$T/ptx/asan/jitdiff" -n 60 -s 10000 -o "$T/ptx"
+
+# --- units: every binary that was built, in each of its builds (plain, asan, tsan)
+for kind in plain asan tsan; do
+	for p in "$T/unit/$kind"/*; do
+		[ -x "$p" ] && t "unit/$kind/$(basename "$p")" 120 "$p"
+	done
+done
+
 t fatbin/plain 60 "$T/ptx/plain/fatbin_test" tests/fatbin
 t fatbin/asan 60 "$T/ptx/asan/fatbin_test" tests/fatbin
 
@@ -32,6 +36,8 @@ done
 for p in tests/abi/test_*.sh; do
 	[ -e "$p" ] && t "abi/$(basename "$p" .sh)" 120 "$p" "$B"
 done
+
+apart
 
 # --- end to end, each flavour against one device and agent
 t e2e/ptx_fresh 60 tests/e2e/ptx_fresh.sh

@@ -6,7 +6,7 @@
 #
 #   tests/run.sh BUILD [PATTERN]        PATTERN: only tests whose name matches it
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 B=$(cd "$1" && pwd)
 only=${2:-}
 log=$B/test-logs
@@ -18,43 +18,94 @@ unset VGPU_AGENT LD_PRELOAD CUDA_VISIBLE_DEVICES
 
 wanted() { [ -z "$only" ] || [[ $1 =~ $only ]]; }
 
-# t NAME TIMEOUT_S COMMAND...
-t() {
-	local name=$1 limit=$2 out st
-	shift 2
+# Between `together` and `apart` as many tests run at once as there are processors; their verdicts come in the list's order.
+lanes=1 queue=()
+together() { lanes=$(nproc); }
+apart() {
+	local entry
+	while [ -n "$(jobs -pr)" ]; do wait -n; verdicts; done
+	# one that was killed together with its shell left no status
+	for entry in ${queue[@]+"${queue[@]}"}; do
+		entry=$log/$(tr / _ <<<"${entry#* }").status
+		[ -s "$entry" ] || echo "1 0 0" >"$entry"
+	done
+	verdicts
+	lanes=1
+}
+# of those at the head of the queue that have ended
+verdicts() {
+	local entry
+	while [ ${#queue[@]} -gt 0 ]; do
+		entry=${queue[0]#* }
+		[ -s "$log/${entry//\//_}.status" ] || break
+		"${queue[0]%% *}" "$entry"
+		queue=("${queue[@]:1}")
+	done
+}
+
+# start JUDGE NAME TIMEOUT_S COMMAND...: runs it with its output in a log, status and seconds beside it; then JUDGE NAME
+start() {
+	local judge=$1 name=$2 limit=$3 out
+	shift 3
 	wanted "$name" || return 0
-	out=$log/${name//\//_}.log
-	timeout -k 5 "$limit" "$@" >"$out" 2>&1 </dev/null
-	st=$?
+	out=$log/${name//\//_}
+	rm -f "$out.status"
+	if [ "$lanes" -gt 1 ]; then
+		while [ "$(jobs -pr | wc -l)" -ge "$lanes" ]; do wait -n; done
+		verdicts
+		run_one "$out" "$limit" "$@" &
+		queue+=("$judge $name")
+	else
+		run_one "$out" "$limit" "$@"
+		"$judge" "$name"
+	fi
+}
+run_one() {
+	local out=$1 limit=$2 t0=$SECONDS
+	shift 2
+	timeout -k 5 "$limit" "$@" >"$out.log" 2>&1 </dev/null
+	echo "$? $((SECONDS - t0)) $limit" >"$out.status"
+}
+
+# How a test ended: st, and how long it took where that is worth a word
+result() {
+	out=$log/${1//\//_} st=1 took=0 limit=0
+	read -r st took limit <"$out.status"
+	[ "$st" = 124 ] && echo "(no end within $limit s)" >>"$out.log"
+	[ "$took" -ge 10 ] && took=" ($took s)" || took=
+}
+
+# t NAME TIMEOUT_S COMMAND...
+t() { start judge_one "$@"; }
+judge_one() {
+	local name=$1 out st took limit
+	result "$name"
 	case $st in
-	0)  passed=$((passed + 1)); echo "ok   $name" ;;
-	77) skipped=$((skipped + 1)); echo "skip $name: $(tail -n 1 "$out")" ;;
+	0)  passed=$((passed + 1)); echo "ok   $name$took" ;;
+	77) skipped=$((skipped + 1)); echo "skip $name: $(tail -n 1 "$out.log")" ;;
 	*)  failed=$((failed + 1))
-	    [ $st = 124 ] && echo "(no end within $limit s)" >>"$out"
-	    echo "FAIL $name (exit $st)"; tail -n 30 "$out" | sed 's/^/     | /' ;;
+	    echo "FAIL $name (exit $st)$took"; tail -n 30 "$out.log" | sed 's/^/     | /' ;;
 	esac
 }
 
 # many NAME TIMEOUT_S COMMAND...: counts the scenario lines; none at all, or a bad exit without FAIL, is a failure
-many() {
-	local name=$1 limit=$2 out st ok bad skip
-	shift 2
-	wanted "$name" || return 0
-	out=$log/${name//\//_}.log
-	timeout -k 5 "$limit" "$@" >"$out" 2>&1 </dev/null
-	st=$?
-	ok=$(grep -c '^ok ' "$out"); bad=$(grep -c '^FAIL ' "$out"); skip=$(grep -c '^skip ' "$out")
-	if [ $st != 0 ] && [ "$bad" = 0 ] || [ $((ok + bad + skip)) = 0 ]; then
+many() { start judge_many "$@"; }
+judge_many() {
+	local name=$1 out st took limit ok bad skip
+	result "$name"
+	ok=$(grep -c '^ok ' "$out.log"); bad=$(grep -c '^FAIL ' "$out.log"); skip=$(grep -c '^skip ' "$out.log")
+	if [ "$st" != 0 ] && [ "$bad" = 0 ] || [ $((ok + bad + skip)) = 0 ]; then
 		bad=$((bad + 1))
-		echo "FAIL $name (exit $st)"; tail -n 30 "$out" | sed 's/^/     | /'
+		echo "FAIL $name (exit $st)"; tail -n 30 "$out.log" | sed 's/^/     | /'
 	fi
-	grep -E '^(FAIL|skip) ' "$out" | sed "s|^\([A-Za-z]*\) |\1 $name/|"
-	[ "$bad" = 0 ] || tail -n 40 "$out" | sed 's/^/     | /'
-	echo "     $name: $ok ok, $bad failed, $skip skipped"
+	grep -E '^(FAIL|skip) ' "$out.log" | sed "s|^\([A-Za-z]*\) |\1 $name/|"
+	[ "$bad" = 0 ] || tail -n 40 "$out.log" | sed 's/^/     | /'
+	echo "     $name: $ok ok, $bad failed, $skip skipped$took"
 	passed=$((passed + ok)); failed=$((failed + bad)); skipped=$((skipped + skip))
 }
 
 . tests/list.sh
+apart
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

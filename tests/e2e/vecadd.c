@@ -2,14 +2,25 @@
 /*
  * Vector add, saxpy and the geometry registers, sizes that are no multiple of a block.
  *
- * With "loop SECONDS" it repeats vecadd for that long, checking each result, and prints how often: the honest
- * client that the hostile-client tests run beside an attacker.
+ * With "loop SECONDS" it repeats vecadd for that long, or until SIGTERM and a few rounds more, checking each result,
+ * and prints how often: the honest client that the hostile-client tests run beside an attacker.
  */
 #include "drv.h"
+
+#include <signal.h>
 
 E2E_PTX(vecadd);
 
 static CUfunction f_vecadd, f_saxpy, f_geometry;
+
+#define LAST_ROUNDS 100
+static volatile sig_atomic_t asked_to_end;
+
+static void end_soon(int sig)
+{
+	(void)sig;
+	asked_to_end = 1;
+}
 
 /* kept, when not null: three buffers for n floats that live on, so that a round allocates nothing. */
 static void check_vecadd(int n, unsigned block, uint32_t seed, const CUdeviceptr *kept)
@@ -106,11 +117,13 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "loop")) {
 		double end = e2e_now_s() + atof(argv[2]);
 		CUdeviceptr kept[3] = { drv_alloc(4400), drv_alloc(4400), drv_alloc(4400) };
+		unsigned left = LAST_ROUNDS;
 
+		signal(SIGTERM, end_soon);
 		printf("running\n");
 		do
 			check_vecadd(1000 + (int)(rounds % 77), 128, 1 + rounds, kept);
-		while (++rounds, !e2e_failures && e2e_now_s() < end);
+		while (++rounds, !e2e_failures && e2e_now_s() < end && (!asked_to_end || left--));
 		CK(cuCtxDestroy(ctx));
 		return e2e_end("%u rounds", rounds);
 	}
