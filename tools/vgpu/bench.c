@@ -1,42 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vgpu bench WHAT: the table of benches, the clock and the histogram.
+ * vgpu bench WHAT: the table of benches, the clock, the processors.
  */
 #define _GNU_SOURCE
 #include "bench.h"
 
-#include <math.h>
 #include <sched.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "vgpu.h"
-
-void hist_add(struct hist *h, double ns)
-{
-	uint64_t v = ns > 0 ? (uint64_t)(ns * 16) : 0;  /* sixteenths: small values keep their steps */
-	unsigned top = v ? 63 - (unsigned)__builtin_clzll(v) : 0;
-	unsigned step = top > 5 ? (unsigned)(v >> (top - 5)) & (HIST_STEPS - 1)
-				: (unsigned)(v << (5 - top)) & (HIST_STEPS - 1);
-
-	h->count[top * HIST_STEPS + step]++;
-	h->total++;
-}
-
-double hist_quantile(const struct hist *h, double q)
-{
-	uint64_t want = (uint64_t)(q * (double)h->total), seen = 0;
-
-	if (!h->total)
-		return NAN;
-	for (unsigned i = 0; i < 64 * HIST_STEPS; i++) {
-		seen += h->count[i];
-		if (seen > want)
-			return ldexp(1.0 + (i % HIST_STEPS + 0.5) / HIST_STEPS, (int)(i / HIST_STEPS)) / 16;
-	}
-	return NAN;
-}
 
 double tsc_ghz(void)
 {
@@ -62,6 +36,8 @@ void pin_to(int cpu)
 {
 	cpu_set_t set;
 
+	if (cpu < 0)
+		return;
 	CPU_ZERO(&set);
 	CPU_SET((unsigned)cpu, &set);
 	sched_setaffinity(0, sizeof(set), &set);
@@ -72,13 +48,47 @@ int cpus_online(void)
 	return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+const struct cores *cores(void)
+{
+	static struct cores c = { .client = -1, .other = -1 };
+	cpu_set_t set;
+
+	if (c.n)
+		return &c;
+	if (sched_getaffinity(0, sizeof(set), &set))
+		CPU_ZERO(&set);
+	for (int i = 0; i < CPU_SETSIZE; i++) {
+		if (!CPU_ISSET((unsigned)i, &set))
+			continue;
+		c.n++;
+		if (c.client < 0)
+			c.client = i;
+		else if (c.other < 0)
+			c.other = i;
+	}
+	return &c;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *usage;
+} benches[] = {
+	{ "launch", bench_launch, "[-j] [-d DIR]" },
+	{ "copy", bench_copy, "[-j] [-m BYTES]" },
+	{ "scale", bench_scale, "[-j]" },
+	{ "engine", bench_engine, "[-j] [-t SECONDS] [--binary FILE]" },
+};
+
 int cmd_bench(int argc, char **argv)
 {
-	if (argc >= 2 && !strcmp(argv[1], "launch"))
-		return bench_launch(argc - 1, argv + 1);
-	if (argc >= 2 && !strcmp(argv[1], "engine"))
-		return bench_engine(argc - 1, argv + 1);
-	fputs("usage: vgpu bench launch [-j]\n"
-	      "       vgpu bench engine [-j] [-t SECONDS] [--binary FILE]\n", argc >= 2 && !strcmp(argv[1], "--help") ? stdout : stderr);
-	return argc >= 2 && !strcmp(argv[1], "--help") ? 0 : 2;
+	int help = argc >= 2 && !strcmp(argv[1], "--help");
+	FILE *to = help ? stdout : stderr;
+
+	for (size_t i = 0; argc >= 2 && i < sizeof(benches) / sizeof(benches[0]); i++)
+		if (!strcmp(argv[1], benches[i].name))
+			return benches[i].run(argc - 1, argv + 1);
+	for (size_t i = 0; i < sizeof(benches) / sizeof(benches[0]); i++)
+		fprintf(to, "%s vgpu bench %s %s\n", i ? "      " : "usage:", benches[i].name, benches[i].usage);
+	return help ? 0 : 2;
 }

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The floors of this machine, measured in the same run as ours: what a cache line, a bare ring
- * push and a socket cost here, now.
+ * The floors of this machine, measured in the same run as ours: what a cache line and a bare ring push cost here, now.
+ * Called by bench launch. The peers' transports are in bench_peer.c.
  */
 #define _GNU_SOURCE
+#include "bench.h"
+
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "../../fw-protocol/vgpu_ring.h"
-#include "bench.h"
 
 #define ROUNDS 20000
 #define RING 1024
 #define BURST (RING / 2)
+#define PUSHES 300
 
-static struct {
+static struct shared {
 	_Alignas(64) uint64_t ping;
 	_Alignas(64) uint64_t pong;
 	_Alignas(64) uint64_t head;
@@ -32,7 +31,7 @@ static struct {
 static void *ponger(void *arg)
 {
 	(void)arg;
-	pin_to(1);
+	pin_to(cores()->other);
 	for (uint64_t want = 1; want <= ROUNDS; want++) {
 		while (vgpu_load_acquire64(&sh->ping) != want)
 			vgpu_cpu_relax();
@@ -41,49 +40,49 @@ static void *ponger(void *arg)
 	return NULL;
 }
 
-static double line_rtt(void)
+static void line_rtt(struct hist *h)
 {
-	struct hist *h = calloc(1, sizeof(*h));
 	pthread_t t;
-	double r;
 
 	sh->ping = sh->pong = 0;
-	if (!h || pthread_create(&t, NULL, ponger, NULL))
-		return NAN;
+	if (pthread_create(&t, NULL, ponger, NULL))
+		return;
 	for (uint64_t i = 1; i <= ROUNDS; i++) {
 		uint64_t t0 = tsc();
 
 		vgpu_store_release64(&sh->ping, i);
 		while (vgpu_load_acquire64(&sh->pong) != i)
 			vgpu_cpu_relax();
-		hist_add(h, (double)(tsc() - t0) / tsc_ghz());
+		hist_add(h, tsc_ns(t0, tsc()));
 	}
 	pthread_join(t, NULL);
-	r = hist_quantile(h, 0.5);
-	free(h);
-	return r;
 }
 
-/* The consumer reads the header and the payload, as an agent must, and gives the room back. */
+/* The consumer reads every slot, as an agent must, and gives the room back. */
 static void *drain(void *arg)
 {
+	uint64_t sum = 0;
+
 	(void)arg;
-	pin_to(1);
+	pin_to(cores()->other);
 	for (uint64_t i = 0; !vgpu_load_relaxed32(&sh->stop);) {
 		union vgpu_slot *s = &sh->ring[i % RING];
+		unsigned n;
 
 		if (!vgpu_slot_ready(s, i)) {
 			vgpu_cpu_relax();
 			continue;
 		}
-		(void)*(volatile uint64_t *)&s->cmd.u.w[0];
-		i += s->cmd.slots;
+		n = s->cmd.slots;
+		for (unsigned k = 0; k < n; k++)
+			sum += *(volatile uint64_t *)&sh->ring[(i + k) % RING].cmd.u.w[0];
+		i += n;
 		vgpu_ring_consumed(&sh->head, i);
 	}
-	return NULL;
+	return (void *)(uintptr_t)sum;
 }
 
-/* Bursts of half the ring, drained between: the cost of a push, not of a full queue. */
+/* Bursts of half the ring, drained between: the cost of a push, not of a full queue. ns a record, the median. */
 static double push(unsigned slots)
 {
 	struct hist *h = calloc(1, sizeof(*h));
@@ -92,9 +91,11 @@ static double push(unsigned slots)
 	double r;
 
 	memset(sh, 0, sizeof(*sh));
-	if (!h || pthread_create(&t, NULL, drain, NULL))
+	if (!h || pthread_create(&t, NULL, drain, NULL)) {
+		free(h);
 		return NAN;
-	for (int round = 0; round < 200; round++) {
+	}
+	for (int round = 0; round < PUSHES; round++) {
 		uint64_t t0 = tsc();
 
 		for (unsigned i = 0; i < BURST / slots; i++) {
@@ -111,7 +112,7 @@ static double push(unsigned slots)
 			vgpu_slot_publish(s, index);
 			index += slots;
 		}
-		hist_add(h, (double)(tsc() - t0) / tsc_ghz() / (BURST / slots));
+		hist_add(h, tsc_ns(t0, tsc()) / (BURST / slots));
 		while (vgpu_load_acquire64(&sh->head) != index)
 			vgpu_cpu_relax();
 	}
@@ -122,62 +123,31 @@ static double push(unsigned slots)
 	return r;
 }
 
-static double unix_rtt(void)
-{
-	struct hist *h = calloc(1, sizeof(*h));
-	char buf[64] = { 0 };
-	double r = NAN;
-	int fd[2];
-	pid_t pid;
-
-	if (!h || socketpair(AF_UNIX, SOCK_STREAM, 0, fd))
-		return NAN;
-	pid = fork();
-	if (!pid) {
-		close(fd[0]);
-		pin_to(1);
-		while (read(fd[1], buf, sizeof(buf)) == sizeof(buf))
-			if (write(fd[1], buf, sizeof(buf)) != sizeof(buf))
-				break;
-		_exit(0);
-	}
-	close(fd[1]);
-	for (int i = 0; i < 3000; i++) {
-		uint64_t t0 = tsc();
-
-		if (write(fd[0], buf, sizeof(buf)) != sizeof(buf) || read(fd[0], buf, sizeof(buf)) != sizeof(buf))
-			goto out;
-		hist_add(h, (double)(tsc() - t0) / tsc_ghz());
-	}
-	r = hist_quantile(h, 0.5);
-out:
-	close(fd[0]);
-	waitpid(pid, NULL, 0);
-	free(h);
-	return r;
-}
-
 void measure_floors(struct floors *f)
 {
+	static const unsigned params[NPARAMS] = PARAM_COUNTS;
 	cpu_set_t was;
-	uint64_t t0;
+	uint64_t t0 = tsc();
 
-	f->line = f->push1 = f->push2 = f->unix_rtt = NAN;
-	t0 = tsc();
 	for (int i = 0; i < 1000; i++)
 		tsc();
-	f->clock = (double)(tsc() - t0) / tsc_ghz() / 1000;
-	if (cpus_online() < 2)          /* the floors between two CPUs are not there to be measured */
+	f->clock = tsc_ns(t0, tsc()) / 1000;
+	for (int i = 0; i < NPARAMS; i++)
+		f->push[i] = NAN;
+	if (cores()->other < 0)         /* the floors between two CPUs are not there to be measured */
 		return;
-	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (sh == MAP_FAILED)
+	/* 2 MiB and aligned, so that it may become a huge page, as the queues are */
+	sh = aligned_alloc(2 << 20, 2 << 20);
+	if (!sh)
 		return;
+	madvise(sh, 2 << 20, MADV_HUGEPAGE);
+	memset(sh, 0, sizeof(*sh));
 	sched_getaffinity(0, sizeof(was), &was);
-	pin_to(0);
-	f->line = line_rtt();
-	f->push1 = push(1);
-	f->push2 = push(2);
-	f->unix_rtt = unix_rtt();
+	pin_to(cores()->client);
+	line_rtt(&f->line);
+	for (int i = 0; i < NPARAMS; i++)
+		f->push[i] = push(launch_slots(params[i]));
 	sched_setaffinity(0, sizeof(was), &was);
-	munmap(sh, sizeof(*sh));
+	free(sh);
+	sh = NULL;
 }

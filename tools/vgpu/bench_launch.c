@@ -2,271 +2,322 @@
 /*
  * vgpu bench launch: what a launch costs its caller, and the way there and back.
  *
- * The client is a plain program: it finds libcuda.so.1 by dlopen and calls the public driver API;
- * no path of the library exists for it alone. Floors come from the same run (bench_floor.c).
+ * Floors (bench_floor.c), peers (bench_peer.c) and ours come from one run on the same two CPUs. What is faster than the
+ * clock is timed in bursts of at most half the queue and of a stream's credits, drained in between: the cost of
+ * submissions, not of a wait for room. Each measurement has a process of its own (bench_rig.c).
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
-#include <limits.h>
+#include "bench_launch.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <dirent.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "../../fw-protocol/vgpu_ring.h"
-#include "../../libcuda-lite/include/cuda.h"
-#include "bench.h"
-#include "vgpu.h"
+#include "bench_gpu.h"
 
-#define API(X) \
-	X(cuInit, (unsigned)) X(cuDeviceGet, (CUdevice *, int)) \
-	X(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice)) X(cuCtxSetCurrent, (CUcontext)) \
-	X(cuCtxSynchronize, (void)) X(cuModuleLoadData, (CUmodule *, const void *)) \
-	X(cuModuleGetFunction, (CUfunction *, CUmodule, const char *)) \
-	X(cuStreamCreate, (CUstream *, unsigned)) X(cuStreamSynchronize, (CUstream)) \
-	X(cuEventCreate, (CUevent *, unsigned)) X(cuEventRecord, (CUevent, CUstream)) \
-	X(cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
-			   unsigned, CUstream, void **, void **)) \
-	X(cuGetErrorName, (CUresult, const char **))
-
-static struct {
-#define FIELD(name, args) CUresult (*name) args;
-	API(FIELD)
-#undef FIELD
-} cu;
-
-static const unsigned param_counts[] = { 0, 4, 16, 64 };
-#define NKERNELS (sizeof(param_counts) / sizeof(param_counts[0]))
-#define BURST 128               /* well below a stream's credits */
+#define BURST 128               /* half of a stream's credits */
 #define BURSTS 400
-#define SYNCS 2000
+#define SYNCS 4000
+#define FIRSTS 25
+#define STREAMED 200000
+#define IDLE_S 2
 
-struct result {
-	struct floors floor;
-	struct hist submit[NKERNELS], sync, complete, event;
-	double launches_per_s, empty_loop;
-};
+const char *const mode_names[MODES] = { "spin", "adaptive", "sleep" };
 
-static int load_api(void)
-{
-	char path[PATH_MAX];
-	void *lib = NULL;
+/* ---- one client ------------------------------------------------------------------------------ */
 
-	if (!tool_path(path, sizeof(path), "lib", "libcuda.so.1"))
-		lib = dlopen(path, RTLD_NOW);
-	if (!lib)
-		lib = dlopen("libcuda.so.1", RTLD_NOW);
-	if (!lib) {
-		complain("bench: %s", dlerror());
-		return -1;
-	}
-#define LOAD(name, args) \
-	*(void **)&cu.name = dlsym(lib, #name); \
-	if (!cu.name) { \
-		complain("bench: libcuda.so.1 lacks " #name); \
-		return -1; \
-	}
-	API(LOAD)
-#undef LOAD
-	return 0;
-}
-
-#define TRY(call) do { \
-	CUresult r_ = (call); \
-	if (r_ != CUDA_SUCCESS) { \
-		const char *n_ = "?"; \
-		cu.cuGetErrorName(r_, &n_); \
-		complain("bench: " #call ": %s", n_); \
-		return -1; \
+/* BURSTS x `call`, each burst timed as a whole; the stream is drained between them. */
+#define BURSTS_OF(hist, burst, call) do { \
+	for (int b_ = 0; b_ < BURSTS; b_++) { \
+		uint64_t t0_ = tsc(); \
+		for (int i = 0; i < (burst); i++) \
+			TRY((CUresult)(call)); \
+		hist_add(hist, tsc_ns(t0_, tsc()) / (burst)); \
+		TRY(cu.cuStreamSynchronize(g.stream)); \
 	} \
 } while (0)
 
-/* Kernels that do nothing but take their parameters. */
-static char *empty_kernels(void)
+static int submissions(void *arg)
 {
-	size_t bytes = 16384, n = 0;
-	char *p = malloc(bytes);
+	static const unsigned counts[NPARAMS] = PARAM_COUNTS;
+	struct launch_result *r = arg;
+	struct gpu g;
+	CUevent plain, timed;
+	CUdeviceptr d;
+	uint64_t t0;
+	void *h;
 
-	if (!p)
-		return NULL;
-	n += (size_t)snprintf(p + n, bytes - n, ".version 6.0\n.target sm_50\n.address_size 64\n");
-	for (size_t k = 0; k < NKERNELS; k++) {
-		n += (size_t)snprintf(p + n, bytes - n, ".visible .entry empty%u(", param_counts[k]);
-		for (unsigned i = 0; i < param_counts[k]; i++)
-			n += (size_t)snprintf(p + n, bytes - n, "%s.param .u64 p%u_%u", i ? ", " : "", param_counts[k], i);
-		n += (size_t)snprintf(p + n, bytes - n, ")\n{\n\tret;\n}\n");
-	}
-	return p;
-}
-
-static int measure(struct result *r)
-{
-	uint64_t values[64] = { 0 }, t0, t1;
-	void *params[64];
-	CUfunction fn[NKERNELS];
-	CUmodule mod;
-	CUcontext ctx;
-	CUdevice dev;
-	CUstream s;
-	CUevent ev;
-	double ghz = tsc_ghz();
-	char *ptx = empty_kernels();
-
-	for (int i = 0; i < 64; i++)
-		params[i] = &values[i];
-	TRY(cu.cuInit(0));
-	TRY(cu.cuDeviceGet(&dev, 0));
-	TRY(cu.cuDevicePrimaryCtxRetain(&ctx, dev));
-	TRY(cu.cuCtxSetCurrent(ctx));
-	TRY(cu.cuModuleLoadData(&mod, ptx));
-	TRY(cu.cuStreamCreate(&s, 1));
-	TRY(cu.cuEventCreate(&ev, 2));
-	free(ptx);
-	for (size_t k = 0; k < NKERNELS; k++) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "empty%u", param_counts[k]);
-		TRY(cu.cuModuleGetFunction(&fn[k], mod, name));
-		TRY(cu.cuLaunchKernel(fn[k], 1, 1, 1, 1, 1, 1, 0, s, params, NULL));
-	}
-	TRY(cu.cuCtxSynchronize());
-	pin_to(0);      /* the agent keeps to the last CPU by default */
-
+	if (gpu_open(&g, 0))
+		return -1;
 	t0 = tsc();
 	for (volatile int i = 0; i < 100000; i++)
 		;
-	r->empty_loop = (double)(tsc() - t0) / ghz / 100000;
+	r->empty_loop = tsc_ns(t0, tsc()) / 100000;
+	for (size_t k = 0; k < NPARAMS; k++) {
+		int room = (int)(VGPU_IOQ_SLOTS / 2 / launch_slots(counts[k])), burst = room < BURST ? room : BURST;
 
-	for (size_t k = 0; k < NKERNELS; k++) {
-		/* at most half the queue: the cost of a submission, not of waiting for room */
-		int room = (int)(VGPU_IOQ_SLOTS / 2 / (1 + vgpu_payload_slots(param_counts[k] * 8)));
-		int burst = room < BURST ? room : BURST;
-
-		for (int b = 0; b < BURSTS; b++) {
-			t0 = tsc();
-			for (int i = 0; i < burst; i++)
-				cu.cuLaunchKernel(fn[k], 1, 1, 1, 1, 1, 1, 0, s, params, NULL);
-			t1 = tsc();
-			hist_add(&r->submit[k], (double)(t1 - t0) / ghz / burst);
-			TRY(cu.cuStreamSynchronize(s));
-		}
-	}
-	for (int i = 0; i < SYNCS; i++) {
-		t0 = tsc();
-		cu.cuLaunchKernel(fn[1], 1, 1, 1, 1, 1, 1, 0, s, params, NULL);
-		t1 = tsc();
-		TRY(cu.cuStreamSynchronize(s));
-		hist_add(&r->sync, (double)(tsc() - t0) / ghz);
-		hist_add(&r->complete, (double)(tsc() - t1) / ghz);
+		BURSTS_OF(&r->submit[k], burst, gpu_launch(&g, g.fn[k], g.stream));
 	}
 	for (int i = 0; i < 20000; i++) {
 		t0 = tsc();
-		cu.cuEventRecord(ev, s);
-		hist_add(&r->event, (double)(tsc() - t0) / ghz);
+		TRY(gpu_launch(&g, g.fn[P4], g.stream));
+		hist_add(&r->one, tsc_ns(t0, tsc()));
+		if (i % BURST == BURST - 1)
+			TRY(cu.cuStreamSynchronize(g.stream));
 	}
-	t0 = tsc();
-	for (int i = 0; i < 100000; i++)
-		cu.cuLaunchKernel(fn[1], 1, 1, 1, 1, 1, 1, 0, s, params, NULL);
-	TRY(cu.cuStreamSynchronize(s));
-	r->launches_per_s = 100000 / ((double)(tsc() - t0) / ghz) * 1e9;
+	TRY(cu.cuEventCreate(&plain, CU_EVENT_DISABLE_TIMING));
+	TRY(cu.cuEventCreate(&timed, 0));
+	TRY(cu.cuMemAlloc_v2(&d, 4096));
+	TRY(cu.cuMemAllocHost_v2(&h, 4096));
+	BURSTS_OF(&r->event, BURST, cu.cuEventRecord(plain, g.stream));
+	BURSTS_OF(&r->timed_event, BURST, cu.cuEventRecord(timed, g.stream));
+	BURSTS_OF(&r->copy, BURST, cu.cuMemcpyHtoDAsync_v2(d, h, 64, g.stream));
+	if (!cudart_open() && !cudart_launch(&g, g.stream)) {
+		TRY(cu.cuStreamSynchronize(g.stream));
+		BURSTS_OF(&r->runtime, BURST, cudart_launch(&g, g.stream));
+	}
 	return 0;
 }
 
-static void row(const char *name, const struct hist *h)
+static int round_trips(struct gpu *g, struct hist *sync, struct hist *wait, int n)
 {
-	printf("  %-42s %9.0f %9.0f %9.0f\n", name, hist_quantile(h, 0.5), hist_quantile(h, 0.99),
-	       hist_quantile(h, 0.999));
+	for (int i = 0; i < n; i++) {
+		uint64_t t0 = tsc(), t1, t2;
+
+		TRY(gpu_launch(g, g->fn[P4], g->stream));
+		t1 = tsc();
+		TRY(cu.cuStreamSynchronize(g->stream));
+		t2 = tsc();
+		hist_add(sync, tsc_ns(t0, t2));
+		if (wait)
+			hist_add(wait, tsc_ns(t1, t2));
+	}
+	return 0;
 }
 
-static void print_table(const struct result *r)
+static int launch_rate(struct gpu *g, double *per_s)
 {
-	char name[64];
+	uint64_t t0 = tsc();
 
-	printf("launch latency, ns (%d CPUs, TSC %.2f GHz, clock read %.0f ns, empty loop %.1f ns)\n",
-	       cpus_online(), tsc_ghz(), r->floor.clock, r->empty_loop);
-	printf("  %-42s %9s %9s %9s\n", "", "median", "p99", "p99.9");
-	printf("  %-42s %9.0f\n", "floor: cache line there and back", r->floor.line);
-	printf("  %-42s %9.0f\n", "floor: ring push, one 64-byte slot", r->floor.push1);
-	printf("  %-42s %9.0f\n", "floor: ring push, two slots", r->floor.push2);
-	printf("  %-42s %9.0f\n", "peer:  UNIX socket there and back", r->floor.unix_rtt);
-	for (size_t k = 0; k < NKERNELS; k++) {
-		snprintf(name, sizeof(name), "cuLaunchKernel, %u parameters, submit only", param_counts[k]);
-		row(name, &r->submit[k]);
-	}
-	row("cuEventRecord", &r->event);
-	row("cuLaunchKernel + cuStreamSynchronize", &r->sync);
-	row("  of that: cuStreamSynchronize", &r->complete);
-	printf("  %-42s %9.3f M/s\n", "launches through the whole chain", r->launches_per_s / 1e6);
+	for (int i = 0; i < STREAMED; i++)
+		TRY(gpu_launch(g, g->fn[P4], g->stream));
+	TRY(cu.cuStreamSynchronize(g->stream));
+	*per_s = STREAMED / tsc_ns(t0, tsc()) * 1e9;
+	return 0;
 }
 
-static void print_json(const struct result *r)
+/* One command that does nothing: a place in the legacy stream, which is a barrier while a blocking stream exists. */
+static int noop_rate(double *per_s)
 {
-	struct json j = { .out = stdout };
+	CUstream blocking;
+	CUevent e;
+	uint64_t t0;
 
-	json_open(&j, NULL, '{');
-	json_u64(&j, "cpus", (uint64_t)cpus_online());
-	json_f(&j, "tsc_ghz", tsc_ghz());
-	json_f(&j, "clock_ns", r->floor.clock);
-	json_f(&j, "line_ns", r->floor.line);
-	json_f(&j, "push_ns", r->floor.push1);
-	json_f(&j, "push2_ns", r->floor.push2);
-	json_f(&j, "unix_ns", r->floor.unix_rtt);
-	for (size_t k = 0; k < NKERNELS; k++) {
-		char key[32];
+	TRY(cu.cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+	TRY(cu.cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+	t0 = tsc();
+	for (int i = 0; i < STREAMED; i++)
+		TRY(cu.cuEventRecord(e, NULL));
+	TRY(cu.cuStreamSynchronize(NULL));
+	*per_s = STREAMED / tsc_ns(t0, tsc()) * 1e9;
+	return 0;
+}
 
-		if (param_counts[k] == 4)
-			strcpy(key, "submit_ns");
-		else
-			snprintf(key, sizeof(key), "submit%u_ns", param_counts[k]);
-		json_open(&j, key, '{');
-		json_f(&j, "p50", hist_quantile(&r->submit[k], 0.5));
-		json_f(&j, "p99", hist_quantile(&r->submit[k], 0.99));
-		json_close(&j, '}');
+static int completions(void *arg)
+{
+	struct launch_result *r = arg;
+	struct gpu g;
+
+	if (gpu_open(&g, 0) || round_trips(&g, &r->sync, &r->wait, SYNCS))
+		return -1;
+	for (int i = 0; i < SYNCS; i++) {
+		uint64_t t0 = tsc();
+
+		TRY(cu.cuStreamSynchronize(g.stream));
+		hist_add(&r->complete, tsc_ns(t0, tsc()));
 	}
-	json_open(&j, "sync_ns", '{');
-	json_f(&j, "p50", hist_quantile(&r->sync, 0.5));
-	json_f(&j, "p99", hist_quantile(&r->sync, 0.99));
-	json_close(&j, '}');
-	json_f(&j, "event_ns", hist_quantile(&r->event, 0.5));
-	json_f(&j, "submit_over_push", hist_quantile(&r->submit[1], 0.5) / r->floor.push2);
-	json_f(&j, "sync_over_unix", hist_quantile(&r->sync, 0.5) / r->floor.unix_rtt);
-	/* client, agent and device each want a CPU of their own before this ratio says anything */
-	json_f(&j, "sync_over_line", cpus_online() >= 4 ? hist_quantile(&r->sync, 0.5) / r->floor.line : NAN);
-	json_f(&j, "launch_per_s", r->launches_per_s);
-	json_close(&j, '}');
+	/* agent and device have gone to sleep; the client polls, so that its own sleep is not in the figure */
+	for (int i = 0; i < FIRSTS; i++) {
+		uint64_t t0;
+
+		nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+		t0 = tsc();
+		TRY(gpu_launch(&g, g.fn[P4], g.stream));
+		while (cu.cuStreamQuery(g.stream) == CUDA_ERROR_NOT_READY)
+			vgpu_cpu_relax();
+		hist_add(&r->first, tsc_ns(t0, tsc()));
+	}
+	return launch_rate(&g, &r->launch_per_s) || noop_rate(&r->noop_per_s);
+}
+
+static int streams(void *arg)
+{
+	static const int counts[NSTREAMS] = STREAM_COUNTS;
+	struct launch_result *r = arg;
+	struct gpu g;
+	CUstream s[16];
+
+	if (gpu_open(&g, 0))
+		return -1;
+	for (int i = 0; i < 16; i++)
+		TRY(cu.cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING));
+	for (int k = 0; k < NSTREAMS; k++) {
+		uint64_t t0;
+
+		for (int b = 0; b < BURSTS; b++) {
+			t0 = tsc();
+			for (int i = 0; i < BURST; i++)
+				TRY(gpu_launch(&g, g.fn[P4], s[i % counts[k]]));
+			hist_add(&r->stream_submit[k], tsc_ns(t0, tsc()) / BURST);
+			TRY(cu.cuCtxSynchronize());
+		}
+		t0 = tsc();
+		for (int i = 0; i < STREAMED / 2; i++)
+			TRY(gpu_launch(&g, g.fn[P4], s[i % counts[k]]));
+		TRY(cu.cuCtxSynchronize());
+		r->stream_per_s[k] = STREAMED / 2 / tsc_ns(t0, tsc()) * 1e9;
+	}
+	return 0;
+}
+
+/* ---- modes, idleness -------------------------------------------------------------------------- */
+
+struct mode_job {
+	struct launch_result *r;
+	enum mode mode;
+};
+
+static int mode_client(void *arg)
+{
+	static const unsigned flags[MODES] = { CU_CTX_SCHED_SPIN, CU_CTX_SCHED_AUTO, CU_CTX_SCHED_BLOCKING_SYNC };
+	const struct mode_job *j = arg;
+	struct gpu g;
+
+	if (gpu_open(&g, flags[j->mode]) || round_trips(&g, &j->r->mode_sync[j->mode], NULL, SYNCS / 2))
+		return -1;
+	return launch_rate(&g, &j->r->mode_per_s[j->mode]);
+}
+
+static int measure_modes(struct launch_result *r)
+{
+	static char *const args[MODES][3] = { { (char *)"--spin-us", (char *)"1000" }, { NULL }, { (char *)"--spin-us", (char *)"0" } };
+
+	for (int m = 0; m < MODES; m++) {
+		struct mode_job j = { r, (enum mode)m };
+		struct rig rig;
+		int err;
+
+		r->mode_per_s[m] = NAN;
+		/* client, agent and device spinning on two CPUs would measure the scheduler's time slice */
+		if (m == MODE_SPIN && cores()->n < 3)
+			continue;
+		if (rig_open(&rig, 1, args[m]))
+			return -1;
+		err = rig_run(&rig, mode_client, &j);
+		rig_close(&rig);
+		if (err)
+			return -1;
+	}
+	return 0;
+}
+
+/* Voluntary switches so far of all threads of a process: each is a sleep, and so a wake-up. -1: no such process. */
+static long switches(pid_t pid)
+{
+	char path[96], line[128];
+	struct dirent *e;
+	long sum = -1, v;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		FILE *f;
+
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%.20s/status", (int)pid, e->d_name);
+		f = fopen(path, "r");
+		while (f && fgets(line, sizeof(line), f))
+			if (sscanf(line, "voluntary_ctxt_switches: %ld", &v) == 1)
+				sum = (sum < 0 ? 0 : sum) + v;
+		if (f)
+			fclose(f);
+	}
+	if (d)
+		closedir(d);
+	return sum;
+}
+
+static void measure_idle(const struct rig *rig, struct launch_result *r)
+{
+	struct agent_status st;
+	pid_t child, agent = -1;
+	long before, after;
+
+	r->idle_wakeups = -1;
+	r->idle_s = IDLE_S;
+	if (!idle_clients(rig, &child, 1) && !agent_status(rig->agent, &st)) {
+		agent = (pid_t)st.status.agent_pid;
+		free(st.client);
+	}
+	nanosleep(&(struct timespec){ 0, 100000000 }, NULL);
+	before = agent > 0 ? switches(agent) : -1;
+	nanosleep(&(struct timespec){ IDLE_S, 0 }, NULL);
+	after = before >= 0 ? switches(agent) : -1;
+	if (before >= 0 && after >= before)
+		r->idle_wakeups = after - before;
+	idle_end(&child, 1);
 }
 
 int bench_launch(int argc, char **argv)
 {
-	struct private_gpu gpu = { .dir = "" };
-	struct result *r = calloc(1, sizeof(*r));
-	char buf[128];
-	int json = 0, status = 1;
+	static const int clients[NCLIENTS] = CLIENT_COUNTS;
+	struct launch_result *r;
+	struct rig rig = { .own = 0 };
+	const char *dir = NULL;
+	int json = 0, opt, status = 1;
 
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "-j")) {
-			fputs("usage: vgpu bench launch [-j]\n", stderr);
-			free(r);
+	while ((opt = getopt(argc, argv, "jd:")) != -1) {
+		if (opt == 'j')
+			json = 1;
+		else if (opt == 'd')
+			dir = optarg;
+		else
 			return 2;
-		}
-		json = 1;
 	}
-	if (!r || load_api())
+	if (optind < argc) {
+		complain("bench launch: %s: no such argument", argv[optind]);
+		return 2;
+	}
+	r = bench_shared(sizeof(*r));
+	if (!r)
+		return 1;
+	if (rig_open(&rig, 0, NULL))
 		goto out;
-	if (!agent_find(buf, sizeof(buf))) {
-		if (private_start(&gpu, NULL, 0))
-			goto out;
-		setenv("VGPU_AGENT", gpu.agent, 1);
-	}
+	r->own = rig.own;
 	measure_floors(&r->floor);
-	if (measure(r))
+	measure_peers(&r->floor);
+	if (rig_run(&rig, submissions, r) || rig_run(&rig, completions, r) || rig_run(&rig, streams, r))
+		goto out;
+	for (int k = 0; k < NCLIENTS; k++)
+		r->client_per_s[k] = crowd_rate(&rig, clients[k], 1);
+	measure_idle(&rig, r);
+	rig_close(&rig);
+	if (measure_modes(r))
 		goto out;
 	if (json)
-		print_json(r);
+		launch_json(r);
 	else
-		print_table(r);
-	status = 0;
+		launch_table(r);
+	status = dir && launch_files(r, dir) ? 1 : 0;
 out:
-	private_stop(&gpu);
-	free(r);
+	rig_close(&rig);
+	munmap(r, sizeof(*r));
 	return status;
 }

@@ -78,10 +78,16 @@ static int ended(pid_t *pid)
 
 int private_start(struct private_gpu *p, char *const stub_args[], int verbose)
 {
+	return private_start_with(p, stub_args, NULL, verbose);
+}
+
+int private_start_with(struct private_gpu *p, char *const stub_args[], char *const agent_args[], int verbose)
+{
 	const char *base = getenv("XDG_RUNTIME_DIR");
 	char stub[PATH_MAX], agent[PATH_MAX], sock[128], device[160], log[128], pidfile[128];
 	char *argv[64] = { stub, "--socket", sock };
-	int n = 3, waited;
+	char *agent_argv[64] = { agent, "--device", device, "--listen", p->agent, "--pidfile", pidfile };
+	int n = 3, k = 7, waited;
 
 	memset(p, 0, sizeof(*p));
 	if (tool_path(stub, sizeof(stub), "bin", "vgpu-stub") ||
@@ -104,6 +110,9 @@ int private_start(struct private_gpu *p, char *const stub_args[], int verbose)
 	for (int i = 0; stub_args && stub_args[i] && n < 62; i++)
 		argv[n++] = stub_args[i];
 	argv[n] = NULL;
+	for (int i = 0; agent_args && agent_args[i] && k < 62; i++)
+		agent_argv[k++] = agent_args[i];
+	agent_argv[k] = NULL;
 	p->stub_pid = spawn(argv, verbose ? NULL : log);
 	for (waited = 0; access(sock, F_OK); waited += 2) {
 		if (ended(&p->stub_pid) || waited > START_DEADLINE_MS) {
@@ -113,8 +122,7 @@ int private_start(struct private_gpu *p, char *const stub_args[], int verbose)
 		}
 		nap_ms(2);
 	}
-	p->agent_pid = spawn((char *[]){ agent, "--device", device, "--listen", p->agent,
-					 "--pidfile", pidfile, NULL }, verbose ? NULL : log);
+	p->agent_pid = spawn(agent_argv, verbose ? NULL : log);
 	for (; access(p->agent, F_OK) || !agent_answers(p->agent); waited += 2) {
 		if (ended(&p->agent_pid) || waited > START_DEADLINE_MS) {
 			complain("vgpu-agent did not start:");

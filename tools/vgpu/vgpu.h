@@ -65,6 +65,7 @@ struct private_gpu {
 	pid_t stub_pid, agent_pid;
 };
 int private_start(struct private_gpu *p, char *const stub_args[], int verbose);
+int private_start_with(struct private_gpu *p, char *const stub_args[], char *const agent_args[], int verbose);
 void private_stop(struct private_gpu *p);
 
 /* What vgpu run preloads: file names in our lib folder, NULL-terminated. */
