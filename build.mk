@@ -285,7 +285,11 @@ $(B)/test/system/rpath/libcudart.so.12: tests/system/rpath/cudart.c tests/system
 	$(CC) $(CFLAGS) -shared -fPIC -Wl,-soname,libcudart.so.12 -Wl,--version-script=tests/system/rpath/cudart.map -o $@ $<
 $(B)/test/system/rpath/program: tests/system/rpath/program.c $(B)/test/system/rpath/libcudart.so.12
 	$(CC) $(CFLAGS) -o $@ $< $(B)/test/system/rpath/libcudart.so.12 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN'
-SYSTEM  := $(B)/test/system/hotloop $(B)/test/system/rpath/program
+# benchmarks, not tests: tests/bench/plain.sh and tools/bench-compare.sh run them
+$(B)/test/bench/%: tests/bench/%.c | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
+SYSTEM  := $(B)/test/bench/launch_plain $(B)/test/system/hotloop $(B)/test/system/rpath/program
 
 # ---- tests: units, PTX, fuzzers ---------------------------------------------------------------------
 # Sources are compiled again for glibc, plain and with ASan + UBSan (musl has no sanitizers), and

@@ -43,5 +43,5 @@ else
 	echo "FAIL: $why"
 fi
 echo
-"$B/bin/vgpu" bench launch
+"$B/bin/vgpu" bench launch -q
 exit $bad

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * launch_plain [-j]: what a launch costs its caller, measured by a plain C program that knows nothing but <cuda.h> and
- * clock_gettime(). `vgpu bench launch -j` has the same keys; `tools/bench-plain.sh` runs both and compares.
+ * clock_gettime(). `vgpu bench launch -j` has the same keys; tests/bench/plain.sh runs both and compares.
  *
  * No histogram, no TSC, no pinning but the first CPU: bursts are timed as a whole and sorted. A burst holds at most
  * half of a queue of 1,024 64-byte records, so that the figure is a submission and not a wait for room.

@@ -42,11 +42,3 @@ PY
 "$V/vgpu" run --private -- "$V/vgpu" smi >"$dir/out" 2>&1 && grep -q 'VGPU-SMI' "$dir/out" && ok "smi prints its table" || fail "smi: $(cat "$dir/out")"
 VGPU_AGENT=$dir/nobody "$V/vgpu" smi >"$dir/out" 2>&1; st=$?
 [ $st = 1 ] && grep -q "$dir/nobody" "$dir/out" && ok "smi without an agent says where it looked" || fail "smi without agent: $st $(cat "$dir/out")"
-"$V/vgpu" bench launch -j >"$dir/out" 2>"$dir/err"
-python3 - "$dir/out" <<'PY' && ok "bench launch -j has its keys" || fail "bench launch: $(cat "$dir/out" "$dir/err")"
-import json, sys
-o = json.load(open(sys.argv[1]))
-for k in "submit_ns", "submit64_ns", "submit_over_push", "sync_over_unix", "sync_over_line", "launch_per_s":
-    assert k in o, k
-assert o["submit_ns"]["p50"] > 0 and o["launch_per_s"] > 0
-PY

@@ -74,9 +74,9 @@ static const struct {
 	int (*run)(int argc, char **argv);
 	const char *usage;
 } benches[] = {
-	{ "launch", bench_launch, "[-j] [-d DIR]" },
-	{ "copy", bench_copy, "[-j] [-m BYTES]" },
-	{ "scale", bench_scale, "[-j]" },
+	{ "launch", bench_launch, "[-jq] [-d DIR]" },
+	{ "copy", bench_copy, "[-j] [-m SIZE]" },
+	{ "scale", bench_scale, "[-jq]" },
 	{ "engine", bench_engine, "[-j] [-t SECONDS] [--binary FILE]" },
 };
 

@@ -17,6 +17,7 @@
 
 #define SIZES_MAX 16
 #define ROUNDS 9
+#define ROUNDS_LARGE 5          /* from 64 MiB on */
 #define ROUND_NS 4000000.0      /* as many copies as fit, one at least */
 #define RATIO_FROM (4ull << 20)
 
@@ -75,16 +76,20 @@ static int timed(struct memory *m, int kind, int way, uint64_t bytes, int n, dou
 
 static int one_size(struct memory *m, struct at_size *a)
 {
-	double base[ROUNDS][WAYS], all[ROUNDS * WAYS], ns[KINDS][WAYS][ROUNDS], ratio[KINDS][WAYS][ROUNDS], once;
-	int n;
+	double base[ROUNDS][WAYS], all[ROUNDS * WAYS], ns[KINDS][WAYS][ROUNDS], ratio[KINDS][WAYS][ROUNDS], once = 0;
+	int n, rounds = a->bytes < 64 << 20 ? ROUNDS : ROUNDS_LARGE;
 
 	for (int w = 0; w < WAYS; w++)
-		for (int k = 0; k <= KINDS; k++)
-			if (timed(m, k, w, a->bytes, 1, &once))
+		for (int k = 0; k <= KINDS; k++) {
+			double ns;
+
+			if (timed(m, k, w, a->bytes, 1, &ns))
 				return -1;
-	n = once > 0 && once < ROUND_NS ? (int)(ROUND_NS / once) : 1;
+			once = fmax(once, ns);  /* the slowest of them */
+		}
+	n = once < ROUND_NS ? (int)(ROUND_NS / once) : 1;
 	n = n > 2000 ? 2000 : n;
-	for (int r = 0; r < ROUNDS; r++)
+	for (int r = 0; r < rounds; r++)
 		for (int w = 0; w < WAYS; w++) {
 			if (timed(m, KINDS, w, a->bytes, n, &base[r][w]))
 				return -1;
@@ -95,11 +100,11 @@ static int one_size(struct memory *m, struct at_size *a)
 				ratio[k][w][r] = base[r][w] / ns[k][w][r];
 			}
 		}
-	a->memcpy_ns = median(all, ROUNDS * WAYS);
+	a->memcpy_ns = median(all, rounds * WAYS);
 	for (int k = 0; k < KINDS; k++)
 		for (int w = 0; w < WAYS; w++) {
-			a->ns[k][w] = median(ns[k][w], ROUNDS);
-			a->ratio[k][w] = median(ratio[k][w], ROUNDS);
+			a->ns[k][w] = median(ns[k][w], rounds);
+			a->ratio[k][w] = median(ratio[k][w], rounds);
 		}
 	return 0;
 }

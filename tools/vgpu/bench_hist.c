@@ -52,7 +52,7 @@ int hist_hgrm(const struct hist *h, const char *path)
 		for (int i = 0; i < 5; i++) {
 			double q = 1 - left * (1 - i / 10.0);
 
-			fprintf(f, "%12.3f %14.12f %10.0f %14.2f\n", hist_quantile(h, q), q, ceil(q * n), 1 / (1 - q));
+			fprintf(f, "%12.3f %14.12f %10.0f %14.2f\n", hist_quantile(h, q), q, fmax(ceil(q * n), 1), 1 / (1 - q));
 		}
 		if (left * n < 1)
 			break;

@@ -19,10 +19,18 @@ static double median(const struct hist *h)
 
 static void row(const char *name, const struct hist *h)
 {
-	if (h->total)
-		printf("  %-46s %9.4g %9.4g %9.4g\n", name, median(h), hist_quantile(h, 0.99), hist_quantile(h, 0.999));
-	else
+	char v[3][16];
+
+	if (!h->total) {
 		printf("  %-46s %9s\n", name, "-");
+		return;
+	}
+	for (int i = 0; i < 3; i++) {
+		double ns = hist_quantile(h, i == 0 ? 0.5 : i == 1 ? 0.99 : 0.999);
+
+		snprintf(v[i], sizeof(v[i]), ns < 100 ? "%.1f" : "%.0f", ns);
+	}
+	printf("  %-46s %9s %9s %9s\n", name, v[0], v[1], v[2]);
 }
 
 static void figure(const char *name, double v)
@@ -67,7 +75,7 @@ void launch_table(const struct launch_result *r)
 	row("  of that: cuStreamSynchronize", &r->wait);
 	row("cuStreamSynchronize, all done already", &r->complete);
 	row("first launch after 20 ms, client polls", &r->first);
-	for (int m = 0; m < MODES; m++) {
+	for (int m = 0; m < MODES && r->idle_wakeups >= 0; m++) {
 		snprintf(name, sizeof(name), "launch + sync, all %s%s", mode_names[m],
 			 m == MODE_SPIN && !r->mode_sync[m].total ? " (needs 3 CPUs)" : "");
 		row(name, &r->mode_sync[m]);
@@ -76,21 +84,26 @@ void launch_table(const struct launch_result *r)
 	figure("commands that do nothing", r->noop_per_s / 1e6);
 	figure("launches of an empty kernel", r->launch_per_s / 1e6);
 	for (int m = 0; m < MODES; m++) {
+		if (!isfinite(r->mode_per_s[m]))
+			continue;
 		snprintf(name, sizeof(name), "launches, all %s", mode_names[m]);
 		figure(name, r->mode_per_s[m] / 1e6);
 	}
 	for (int k = 0; k < NSTREAMS; k++) {
+		if (!isfinite(r->stream_per_s[k]))
+			continue;
 		snprintf(name, sizeof(name), "launches, %d stream%s (%.0f ns to submit)", streams[k], streams[k] > 1 ? "s" : "",
 			 median(&r->stream_submit[k]));
 		figure(name, r->stream_per_s[k] / 1e6);
 	}
 	for (int k = 0; k < NCLIENTS; k++) {
+		if (!isfinite(r->client_per_s[k]))
+			continue;
 		snprintf(name, sizeof(name), "launches, %d client process%s", clients[k], clients[k] > 1 ? "es" : "");
 		figure(name, r->client_per_s[k] / 1e6);
 	}
-	puts("idle");
-	snprintf(name, sizeof(name), "wake-ups of the agent in %.0f s, a client connected", r->idle_s);
-	figure(name, r->idle_wakeups < 0 ? NAN : (double)r->idle_wakeups);
+	if (r->idle_wakeups >= 0)
+		printf("idle\n  %-46s %9ld\n", "wake-ups of the agent in 2 s, a client connected", r->idle_wakeups);
 	puts("ratios");
 	figure("launch, 4 parameters / push of 2 slots", median(&r->submit[P4]) / r->floor.push[P4]);
 	figure("launch, 64 parameters / push of 11 slots", median(&r->submit[P64]) / r->floor.push[P64]);

@@ -174,12 +174,12 @@ static double median(double *v, int n)
 }
 
 /* In turn, so that what else the machine does meets both alike. */
-static int measure_idle_cost(const struct rig *rig, struct scale *s)
+static int measure_idle_cost(const struct rig *rig, struct scale *s, int pairs)
 {
 	double alone[PAIRS], beside[PAIRS], cost[PAIRS];
 	pid_t child[IDLE];
 
-	for (int i = 0; i < PAIRS; i++) {
+	for (int i = 0; i < pairs; i++) {
 		int err;
 
 		alone[i] = crowd_rate(rig, 1, 1);
@@ -191,9 +191,9 @@ static int measure_idle_cost(const struct rig *rig, struct scale *s)
 			return -1;
 		cost[i] = 1 - beside[i] / alone[i];
 	}
-	s->alone = median(alone, PAIRS);
-	s->beside = median(beside, PAIRS);
-	s->idle_cost = median(cost, PAIRS);
+	s->alone = median(alone, pairs);
+	s->beside = median(beside, pairs);
+	s->idle_cost = median(cost, pairs);
 	return 0;
 }
 
@@ -206,7 +206,7 @@ static void print_scale(const struct scale *s, int json)
 		for (size_t k = 0; k < NS; k++)
 			printf("  %2d stream%s", stream_counts[k], stream_counts[k] > 1 ? "s" : " ");
 		putchar('\n');
-		for (size_t i = 0; i < NC; i++) {
+		for (size_t i = 0; i < NC && isfinite(s->rate[i][0]); i++) {
 			printf("  %2d client%-8s", client_counts[i], client_counts[i] > 1 ? "s" : "");
 			for (size_t k = 0; k < NS; k++)
 				printf("  %10.3f", s->rate[i][k] / 1e6);
@@ -239,12 +239,15 @@ int bench_scale(int argc, char **argv)
 {
 	struct scale s;
 	struct rig rig;
-	int json = 0, opt, status = 1;
+	int json = 0, pairs = PAIRS, opt, status = 1;
 
-	while ((opt = getopt(argc, argv, "j")) != -1) {
-		if (opt != 'j')
+	while ((opt = getopt(argc, argv, "jq")) != -1) {
+		if (opt == 'j')
+			json = 1;
+		else if (opt == 'q')
+			pairs = 1;
+		else
 			return 2;
-		json = 1;
 	}
 	if (optind < argc) {
 		complain("bench scale: %s: no such argument", argv[optind]);
@@ -254,11 +257,12 @@ int bench_scale(int argc, char **argv)
 		return 1;
 	for (size_t i = 0; i < NC; i++)
 		for (size_t k = 0; k < NS; k++) {
-			s.rate[i][k] = crowd_rate(&rig, client_counts[i], stream_counts[k]);
-			if (!isfinite(s.rate[i][k]))
+			/* quick: one client, with and without idle ones */
+			s.rate[i][k] = pairs == 1 ? NAN : crowd_rate(&rig, client_counts[i], stream_counts[k]);
+			if (pairs > 1 && !isfinite(s.rate[i][k]))
 				goto out;
 		}
-	if (measure_idle_cost(&rig, &s))
+	if (measure_idle_cost(&rig, &s, pairs))
 		goto out;
 	print_scale(&s, json);
 	status = 0;
