@@ -81,11 +81,11 @@ static int one_size(struct memory *m, struct at_size *a)
 
 	for (int w = 0; w < WAYS; w++)
 		for (int k = 0; k <= KINDS; k++) {
-			double ns;
+			double took;
 
-			if (timed(m, k, w, a->bytes, 1, &ns))
+			if (timed(m, k, w, a->bytes, 1, &took))
 				return -1;
-			once = fmax(once, ns);  /* the slowest of them */
+			once = fmax(once, took);  /* the slowest of them */
 		}
 	n = once < ROUND_NS ? (int)(ROUND_NS / once) : 1;
 	n = n > 2000 ? 2000 : n;
