@@ -102,7 +102,7 @@ static int cdev_unmap(struct vfio *v, iova_t iova, uint64_t bytes)
 }
 
 const struct vfio_way vfio_cdev_way = {
-	.name = "character device and iommufd",
+	.name = "cdev and iommufd",
 	.open = cdev_open,
 	.map = cdev_map,
 	.unmap = cdev_unmap,

@@ -29,6 +29,7 @@ def main():
             path, name = arg.split("=", 1)
             path = path.strip("/")
             if os.path.isdir(name):
+                parents(path + "/.")
                 for f in sorted(os.listdir(name)):
                     put(path + "/" + f, os.path.join(name, f))
             else:

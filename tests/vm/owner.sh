@@ -21,6 +21,10 @@ judge way says $log "kernel VFIO, by .*$way"
 judge same_program same_program $agent
 judge programs vecadd
 judge second_owner refused 'is busy: another process owns it' --device 1b36:7667
+judge second_owner_group refused 'is busy: another process owns it' --device auto --vfio group
+no_cdev='is busy: another process owns it'
+[ $way = cdev ] || no_cdev='has groups only (CONFIG_VFIO_DEVICE_CDEV is not set); fix: --vfio group'
+judge second_owner_cdev refused "$no_cdev" --device auto --vfio cdev
 
 # the owner dies with a client at work: the client hears of it, the next owner gets the device
 /tests/vecadd loop 60 >/run/client 2>&1 & client=$!

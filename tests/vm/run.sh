@@ -196,7 +196,7 @@ vm_bus=bridge vm_addr=3 boot refuse-shared 40 1 "$tmp/refuse.gz" "hugepages=16 r
 vm_iommu='' boot refuse-bare 40 2 "$tmp/refuse.gz" "hugepages=16 rdinit=/init -- no_iommu"
 
 if vm_own_kernel 2>"$tmp/why"; then
-	boots cdev 'character device and iommufd'
+	boots cdev 'cdev and iommufd'
 	vm_initramfs "$tmp/noiommu.gz" init="$here/noiommu.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" \
 		tests="$tmp/tests" || exit 1
 	vm_iommu='' boot noiommu 90 "$(judges noiommu.sh)" "$tmp/noiommu.gz" "hugepages=96 rdinit=/init"
