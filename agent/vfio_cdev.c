@@ -17,13 +17,15 @@
 #define FAIL(code, ...) do { rc = (code); snprintf(why, why_bytes, __VA_ARGS__); goto fail; } while (0)
 #define IOMMU "/dev/iommu"
 
+/* -ENOENT: this kernel has no such files (the name in sysfs alone is older than they are). */
 static int device_path(const struct pci_place *p, char *path, size_t bytes)
 {
 	char name[32];
-	int rc = pci_vfio_name(p, name, sizeof(name));
 
-	snprintf(path, bytes, "/dev/vfio/devices/%s", rc < 0 ? "" : name);
-	return rc;
+	if (pci_vfio_name(p, name, sizeof(name)) < 0)
+		return -ENOENT;
+	snprintf(path, bytes, "/dev/vfio/devices/%s", name);
+	return access(path, F_OK) < 0 ? -errno : 0;
 }
 
 int vfio_cdev_there(const struct pci_place *p)
@@ -63,7 +65,7 @@ static int cdev_open(struct vfio *v, struct pci_place *p, char *why, size_t why_
 	char path[64];
 	int rc;
 
-	if (device_path(p, path, sizeof(path)) < 0)
+	if (device_path(p, path, sizeof(path)) == -ENOENT)
 		FAIL(-ENOENT, "%s has no character device: this kernel's VFIO has groups only (CONFIG_VFIO_DEVICE_CDEV is not set); fix: --vfio group", p->address);
 	v->iommufd = open(IOMMU, O_RDWR | O_CLOEXEC);
 	if (v->iommufd < 0 && errno == ENOENT)
