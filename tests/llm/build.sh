@@ -13,5 +13,5 @@ cd "$here" || exit 1
 gcc $flags -o "$L/mkgguf" mkgguf.c quant.c -lm || exit 1
 # versioned file names: libllama.vX.so; llama's own libraries want a newer C++ runtime than the build does
 # shellcheck disable=SC2086
-gcc $flags -isystem "$L/include" -o "$L/llm" llm.c lm.c ops.c logits.c speed.c demo.c checks.c quant.c \
+gcc $flags -isystem "$L/include" -o "$L/llm" llm.c lm.c ops.c logits.c speed.c demo.c checks.c quant.c proc.c \
 	"$L"/lib/libllama.v*.so "$L"/lib/libggml.v*.so "$L/lib/libggml-base.so" -Wl,--allow-shlib-undefined -lm -ldl

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library to preload before libcudart: waits for every kernel behind its launch, and at exit prints per kernel how often it ran
- * and how long that took, the longest first. For speed.sh -p; not for correctness, and times include the wait (some microseconds).
+ * and how long that took, on processors and by the clock, the most expensive first. For speed.sh -p. What the device's idle threads do while they
+ * look for work counts as well: microseconds.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -11,6 +12,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "proc.h"
+
 struct dim { unsigned x, y, z; };       /* cudart's dim3: by value, as its ABI has it */
 #define KERNELS 512
 
@@ -18,10 +21,11 @@ static struct kernel {
 	const void *func;
 	const char *name;
 	unsigned long launches;
-	double s, longest;
+	double s, clock_s, longest;
 	struct dim grid, block;         /* of the longest */
 } table[KERNELS];
 static unsigned kernels;
+static struct proc_set beside;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 int cudaLaunchKernel(const void *func, struct dim grid, struct dim block, void **args, size_t shared, void *stream);
@@ -39,20 +43,23 @@ int cudaLaunchKernel(const void *func, struct dim grid, struct dim block, void *
 	static int (*launch)(const void *, struct dim, struct dim, void **, size_t, void *);
 	static int (*wait)(void *), (*name)(const char **, const void *);
 	struct kernel *k;
-	double t;
+	double t, cpu;
 	int err;
 
 	pthread_mutex_lock(&lock);
 	if (!launch) {
 		launch = (int (*)(const void *, struct dim, struct dim, void **, size_t, void *))dlsym(RTLD_NEXT, "cudaLaunchKernel");
 		wait = (int (*)(void *))dlsym(RTLD_NEXT, "cudaStreamSynchronize");
+		proc_beside(&beside);
 		name = (int (*)(const char **, const void *))dlsym(RTLD_NEXT, "cudaFuncGetName");
 	}
 	wait(stream);                   /* what was queued before is not this kernel's time */
+	cpu = proc_seconds(&beside);
 	t = now();
 	err = launch(func, grid, block, args, shared, stream);
 	wait(stream);
 	t = now() - t;
+	cpu = proc_seconds(&beside) - cpu;
 	for (k = table; k < table + kernels && k->func != func; k++)
 		;
 	if (k == table + kernels && kernels < KERNELS) {
@@ -63,9 +70,10 @@ int cudaLaunchKernel(const void *func, struct dim grid, struct dim block, void *
 	}
 	if (k < table + kernels) {
 		k->launches++;
-		k->s += t;
-		if (t > k->longest) {
-			k->longest = t;
+		k->s += cpu;
+		k->clock_s += t;
+		if (cpu > k->longest) {
+			k->longest = cpu;
 			k->grid = grid;
 			k->block = block;
 		}
@@ -90,11 +98,12 @@ __attribute__((destructor)) static void report(void)
 		sum += table[i].s;
 	if (!kernels)
 		return;
-	fprintf(stderr, "%6s %10s %9s %10s  %s\n", "share", "launches", "s", "us each", "kernel, with the grid and block of its longest run");
+	fprintf(stderr, "%6s %9s %9s %9s %10s  %s\n", "share", "launches", "CPU s", "clock s", "CPU us", "kernel {grid} {block} of its most expensive run");
 	for (unsigned i = 0; i < kernels; i++) {
 		const struct kernel *k = &table[i];
 
-		fprintf(stderr, "%5.1f%% %10lu %9.3f %10.1f  %s {%u,%u,%u} {%u,%u,%u}\n", 100 * k->s / sum, k->launches, k->s,
-			1e6 * k->s / (double)k->launches, k->name, k->grid.x, k->grid.y, k->grid.z, k->block.x, k->block.y, k->block.z);
+		fprintf(stderr, "%5.1f%% %9lu %9.3f %9.3f %10.1f  %s {%u,%u,%u} {%u,%u,%u} %.1f us\n", 100 * k->s / sum, k->launches, k->s,
+			k->clock_s, 1e6 * k->s / (double)k->launches, k->name, k->grid.x, k->grid.y, k->grid.z, k->block.x, k->block.y,
+			k->block.z, 1e6 * k->longest);
 	}
 }

@@ -21,7 +21,7 @@ trap 'rm -rf "$tmp"' EXIT
 export LD_LIBRARY_PATH=$L/lib
 "$B/bin/vgpu" run --private -- "$L/llm" "$L/lib" speed "$@" "$tmp/model.gguf"
 [ -n "$profile" ] || exit 0
-gcc -O2 -shared -fPIC -o "$tmp/profile.so" "$here/profile.c" -ldl -lpthread
+gcc -O2 -shared -fPIC -o "$tmp/profile.so" "$here/profile.c" "$here/proc.c" -ldl -lpthread
 for what in "prompt of 64 tokens:-p 64 -n 1" "8 tokens after a prompt of 1:-p 1 -n 8"; do
 	echo
 	echo "${what%%:*}, by kernel"
