@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Fetches the real ggml-cuda and libllama from npm into FOLDER and lays them out, unmodified. Each part once.
-#   fetch.sh FOLDER [node]          exit 0 there, 77 cannot be had (the last line says why)
+#   fetch.sh FOLDER [cuda13|node]   exit 0 there, 77 cannot be had (the last line says why)
 #
 #   FOLDER/lib, FOLDER/include      CPU backends, libllama, the CUDA 12 libggml-cuda.so; headers from the package's sources
-#   FOLDER/node, FOLDER/cuda13      node-llama-cpp as npm installs it, the CUDA 13 libggml-cuda.so beside it
+#   cuda13: FOLDER/cuda13           as lib, with the CUDA 13 libggml-cuda.so
+#   node:   FOLDER/node             node-llama-cpp as npm installs it, but for that CUDA 13 libggml-cuda.so
 set -eu
 version=3.22.1
 mkdir -p "$1"
@@ -34,17 +35,29 @@ if ! [ -e done-$version-2 ]; then
 	rm -rf main cpu src
 	touch done-$version-2
 fi
-[ "${2:-}" = node ] || exit 0
-if ! [ -e done-$version-node ]; then
+case ${2:-} in
+cuda13 | node)
+	if ! [ -e done-$version-cuda13 ]; then
+		can
+		fetch @node-llama-cpp/linux-x64-cuda main13
+		rm -rf cuda13
+		cp -al lib cuda13
+		mv -f main13/bins/linux-x64-cuda/libggml-cuda.so cuda13/
+		touch done-$version-cuda13
+	fi
+	;;
+esac
+if [ "${2:-}" = node ] && ! [ -e done-$version-npm ]; then
 	can
-	rm -rf node cuda13
-	mkdir node cuda13
+	rm -rf node
+	mkdir node
 	echo '{"private":true,"type":"module"}' >node/package.json
 	# its optional packages are for every system and GPU there is: the two that CUDA needs come by name
 	(cd node && timeout 240 npm install --silent --ignore-scripts --no-audit --no-fund --omit=optional "node-llama-cpp@$version" >../npm.log 2>&1) ||
 		{ echo "npm cannot install node-llama-cpp: $(tail -n 1 npm.log)"; exit 77; }
-	fetch @node-llama-cpp/linux-x64-cuda node/node_modules/@node-llama-cpp/linux-x64-cuda
+	mkdir -p node/node_modules/@node-llama-cpp
+	cp -al main13 node/node_modules/@node-llama-cpp/linux-x64-cuda
 	cp -al ext node/node_modules/@node-llama-cpp/linux-x64-cuda-ext
-	mv node/node_modules/@node-llama-cpp/linux-x64-cuda/bins/linux-x64-cuda/libggml-cuda.so cuda13/
-	touch done-$version-node
+	touch done-$version-npm
 fi
+exit 0
