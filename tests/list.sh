@@ -13,6 +13,7 @@ for kind in plain asan; do
 		many "ptx/cases/$mode/$kind" 300 "$T/ptx/$kind/ptxrun" -m $mode -s tests/ptx/cases
 		t "ptx/forms/$mode/$kind" 300 "$T/ptx/$kind/optest" -m $mode
 	done
+	many "ptx/cases/memcheck/$kind" 300 "$T/ptx/$kind/ptxrun" -m memcheck -s tests/ptx/cases tests/ptx/memcheck
 done
 t ptx/random/plain 300 "$T/ptx/plain/jitdiff" -n 600 -o "$T/ptx"
 t ptx/random/asan 300 "$T/ptx/asan/jitdiff" -n 60 -s 10000 -o "$T/ptx"

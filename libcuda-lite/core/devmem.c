@@ -171,7 +171,7 @@ uint32_t vg_mem_alloc(struct vg_ctx *c, uint64_t bytes, enum vg_mem_kind kind, u
 	do {
 		status = place(&m, bytes >= VGPU_HUGE ? VGPU_HUGE : VGPU_PAGE, 0);
 		if (!status)
-			status = vg_ctl(c, VGPU_OP_MEM_ALLOC, 0, m.start, m.mapped_bytes, 0, NULL);
+			status = vg_ctl(c, VGPU_OP_MEM_ALLOC, 0, m.start, m.mapped_bytes, bytes, NULL);
 		else
 			m.start = 0;
 		if (status && m.start) {

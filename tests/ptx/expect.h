@@ -122,6 +122,7 @@ static void do_expect_fault(struct test *t, const char *s, int at_launch)
 	}
 	t->checks++;
 	t->reported = 1;
+	t->faults |= !at_launch;
 	if (sscanf(s, "%127s%n", word, &n) != 1 || !status_is(t->status, word))
 		failed(t, "got %s, expected %s", status_name(t->status), word);
 	if (at_launch)
@@ -237,6 +238,48 @@ static void check_print(struct test *t, const char *want)
 	t->print_seen = t->rig.print_bytes;
 	free(got);
 	free(exp);
+}
+
+/*
+ * "text" or "text*N": what the memory checker has told by now (in other modes: nothing to look at), in the order of the
+ * directives; N: how often from there on.
+ */
+static void do_memcheck(struct test *t, const char *s)
+{
+	const char *star = strrchr(s, '*'), *p;
+	unsigned long want = star ? strtoul(star + 1, NULL, 10) : 0, got = 0;
+	char text[256];
+
+	if (rig_mode != ENGINE_MODE_MEMCHECK)
+		return;
+	settle(t);
+	t->checks++;
+	t->told++;
+	snprintf(text, sizeof(text), "%.*s", (int)(star ? star - s : (long)strlen(s)), s);
+	rig_told[rig_told_bytes] = 0;
+	p = strstr(rig_told + t->told_seen, text);
+	if (!p) {
+		failed(t, "the checker did not say '%s' but:\n%s", text, rig_told + t->told_seen);
+		return;
+	}
+	t->told_seen = (size_t)(p - rig_told);
+	if (!star) {
+		t->told_seen += strlen(text);
+		return;
+	}
+	for (; p; p = strstr(p + strlen(text), text))
+		got++;
+	if (got != want)
+		failed(t, "the checker said '%s' %lu times", text, got);
+}
+
+/* Nothing is told that the file does not name or does not fault for. */
+static void check_memcheck(struct test *t)
+{
+	if (rig_mode != ENGINE_MODE_MEMCHECK || t->told || t->faults || !rig_told_bytes)
+		return;
+	rig_told[rig_told_bytes] = 0;
+	failed(t, "the memory checker says:\n%s", rig_told);
 }
 
 /* "kernel name=value...": the numbers of func_info; offsets=0,8,16 are the parameters'. */

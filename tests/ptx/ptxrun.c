@@ -6,7 +6,7 @@
  * Build: tests/ptx/ptxrun.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
  * Usage: ptxrun [-v] [-s] [-t SECONDS] [-c CORES] [-m MODE] FILE|FOLDER...    (default tests/ptx/cases)
  *        -s: a line "ok NAME", "FAIL NAME" or "skip NAME" for each file, for tests/run.sh;
- *        -m: jit, interp or memcheck
+ *        -m: jit, interp or memcheck; with memcheck every report has to be named by the file
  *        exit 0 all passed, 1 some failed, 77 nothing to run
  *
  * Every file runs in a child process of its own: a crash or an endless kernel fails that file.
@@ -33,6 +33,8 @@ static void directive(struct test *t, const char *s)
 		do_launch(t, rest, 0);
 	else if (IS("launch-async"))
 		do_launch(t, rest, 1);
+	else if (IS("free"))
+		do_free(t, rest);
 	else if (IS("wait"))
 		do_wait(t);
 	else if (IS("expect"))
@@ -49,6 +51,8 @@ static void directive(struct test *t, const char *s)
 		do_func(t, rest);
 	else if (IS("cc"))
 		sscanf(rest, "%u.%u", &t->cc_major, &t->cc_minor);
+	else if (IS("memcheck"))
+		do_memcheck(t, rest);
 	else if (IS("optional"))
 		t->optional = 1;
 	else if (IS("timeout"))
@@ -106,6 +110,7 @@ static int run_file(const char *path, unsigned cores, double seconds)
 		check_print(&t, want);
 	settle(&t);
 	close_engine(&t);
+	check_memcheck(&t);
 	if (!t.checks)
 		failed(&t, "checks nothing");
 	if (verbose && !t.failures)

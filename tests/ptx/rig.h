@@ -96,12 +96,25 @@ static void rig_fault(void *owner, const struct engine_fault *f)
 	pthread_mutex_unlock(&r->lock);
 }
 
+/* What the memory checker told, of all engines of the process; its lines begin with this. */
+#define RIG_TOLD "========="
+static char rig_told[1 << 20];
+static size_t rig_told_bytes;
+
 static void rig_print(void *owner, const char *text, size_t bytes)
 {
 	struct rig *r = owner;
 	char *p;
 
 	pthread_mutex_lock(&r->lock);
+	if (rig_mode == ENGINE_MODE_MEMCHECK && bytes > 9 && !memcmp(text, RIG_TOLD, 9)) {
+		if (bytes < sizeof(rig_told) - rig_told_bytes) {
+			memcpy(rig_told + rig_told_bytes, text, bytes);
+			rig_told_bytes += bytes;
+		}
+		pthread_mutex_unlock(&r->lock);
+		return;
+	}
 	p = realloc(r->print, r->print_bytes + bytes + 1);
 	if (p) {
 		memcpy(p + r->print_bytes, text, bytes);
@@ -176,6 +189,8 @@ RIG_CALL void *rig_alloc(struct rig *r, size_t bytes)
 	if (p == MAP_FAILED)
 		return NULL;
 	r->next += whole + RIG_GUARD;
+	if (r->engine)
+		engine_cpu.note_alloc(r->engine, (uint64_t)(uintptr_t)p, bytes, 1);
 	return p;
 }
 

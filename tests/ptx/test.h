@@ -44,6 +44,9 @@ struct test {
 	uint32_t status;                /* what became of it */
 	int reported;                   /* its status was expected by a directive */
 	size_t print_seen;              /* printed text that earlier directives consumed */
+	int faults;                     /* the file expects some */
+	int told;                       /* its memcheck directives */
+	size_t told_seen;
 };
 
 static void __attribute__((format(printf, 2, 3))) failed(struct test *t, const char *fmt, ...)
@@ -375,6 +378,20 @@ static void do_launch(struct test *t, const char *s, int async)
 	} else {
 		t->status = st == ENGINE_PENDING ? rig_wait(&t->rig, index, t->seconds) : st;
 	}
+}
+
+/* "name": the buffer is given back; launches may still name it. */
+static void do_free(struct test *t, const char *s)
+{
+	struct buffer *b = find_buffer(t, s, strcspn(s, " "));
+
+	settle(t);
+	if (!b) {
+		failed(t, "no buffer '%s'", s);
+		return;
+	}
+	engine_cpu.note_alloc(t->rig.engine, (uint64_t)(uintptr_t)b->at, b->count * b->type.bytes, 0);
+	mmap(b->at, b->count * b->type.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 static void do_wait(struct test *t)

@@ -146,6 +146,8 @@ static uint32_t map(struct ctx *c, const struct ctx_map *m, int fd)
 	if (window) {
 		segment_cut(c, m->va, m->bytes);
 		segment_add(c, m->va, m->bytes);
+		if (c->engine)
+			c->ops->note_alloc(c->engine, m->va, m->bytes, 1);
 	}
 	return VGPU_ST_OK;
 }
@@ -166,6 +168,7 @@ int ctx_messages(struct ctx *c)
 			break;
 		case CTX_UNMAP:
 			segment_cut(c, m.u.map.va, m.u.map.bytes);
+			c->ops->note_alloc(c->engine, m.u.map.va, m.u.map.bytes, 0);
 			if (!within(m.u.map.va, m.u.map.bytes, c->init.create.span_base, VGPU_WINDOW_SPAN))
 				ack.status = VGPU_ST_INVALID;
 			else if (ctx_none(m.u.map.va, m.u.map.bytes))
@@ -308,8 +311,13 @@ static uint32_t boot_engine(struct ctx *c)
 		.print = ctx_print,
 	};
 
+	uint32_t st;
+
 	c->ops = &engine_cpu;
-	return c->ops->open(&env, &c->engine);
+	st = c->ops->open(&env, &c->engine);
+	for (uint32_t k = 0; !st && k < c->segments; k++)
+		c->ops->note_alloc(c->engine, c->segment[k].va, c->segment[k].bytes, 1);
+	return st;
 }
 
 static int fail(struct ctx *c, const char *what, uint32_t status)

@@ -96,6 +96,7 @@ struct ctx_range {
 struct ctx_commit {
 	uint64_t va, bytes, at;
 	uint64_t ticket;                /* of the control command */
+	uint64_t asked;                 /* bytes that the program asked for, <= bytes */
 	enum ctx_kind kind;
 };
 #define CTX_COMMITTING 0x10001u         /* beside enum vgpu_status: not over yet */
@@ -216,7 +217,7 @@ void ctx_control_go_on(struct ctx *c);                          /* the next step
 int ctx_mem_init(struct ctx *c);
 /* The two allocations may return CTX_COMMITTING: then ctx_commit_step() until it says something else. */
 uint32_t ctx_commit_step(struct ctx *c);
-uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes);
+uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t asked);
 uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes);
 uint32_t ctx_phys_alloc(struct ctx *c, uint64_t offset, uint64_t bytes);
 uint32_t ctx_phys_free(struct ctx *c, uint64_t offset, uint64_t bytes);

@@ -286,7 +286,7 @@ void ctx_control(struct ctx *c, const struct vgpu_cmd *cmd)
 	}
 	switch (cmd->op) {
 	case VGPU_OP_MEM_ALLOC:
-		st = ctx_mem_alloc(c, b->a, b->b);
+		st = ctx_mem_alloc(c, b->a, b->b, b->c);
 		break;
 	case VGPU_OP_MEM_FREE:
 		st = ctx_mem_free(c, b->a, b->b);

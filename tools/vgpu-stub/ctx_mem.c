@@ -157,20 +157,23 @@ uint32_t ctx_commit_step(struct ctx *c)
 	else
 		insert(phys ? &c->phys : &c->mem,
 		       &(struct ctx_range){ .va = k->va, .bytes = k->bytes, .kind = k->kind });
+	if (!rc && !phys)
+		c->ops->note_alloc(c->engine, k->va, k->asked, 1);
 	if (rc)
 		ctx_account(c, -(int64_t)k->bytes);
 	k->bytes = 0;
 	return c->error ? c->error : rc ? VGPU_ST_OUT_OF_MEMORY : VGPU_ST_OK;
 }
 
-static uint32_t commit(struct ctx *c, uint64_t va, uint64_t bytes, enum ctx_kind kind)
+static uint32_t commit(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t asked, enum ctx_kind kind)
 {
-	c->commit = (struct ctx_commit){ .va = va, .bytes = bytes, .kind = kind };
+	c->commit = (struct ctx_commit){ .va = va, .bytes = bytes, .asked = asked, .kind = kind };
 	ctx_account(c, (int64_t)bytes);
 	return ctx_commit_step(c);
 }
 
-uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes)
+/* asked is the client's word, for the memory checker only: nonsense is the whole range. */
+uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t asked)
 {
 	void *p;
 
@@ -188,7 +191,7 @@ uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes)
 	}
 	if (bytes >= VGPU_HUGE)
 		madvise(p, bytes, MADV_HUGEPAGE);       /* advice only: without THP it is 4 KiB pages */
-	return commit(c, va, bytes, CTX_ALLOC);
+	return commit(c, va, bytes, asked && asked <= bytes ? asked : bytes, CTX_ALLOC);
 }
 
 uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes)
@@ -200,6 +203,7 @@ uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes)
 	if (ctx_none(va, bytes))
 		return VGPU_ST_OUT_OF_MEMORY;   /* of mappings; the range stays allocated */
 	drop(&c->mem, (uint32_t)(r - c->mem.r), 1);
+	c->ops->note_alloc(c->engine, va, bytes, 0);
 	ctx_account(c, -(int64_t)bytes);
 	return VGPU_ST_OK;
 }
@@ -214,7 +218,7 @@ uint32_t ctx_phys_alloc(struct ctx *c, uint64_t offset, uint64_t bytes)
 		return VGPU_ST_LIMIT;
 	if (over_limit(c, bytes))
 		return VGPU_ST_OUT_OF_MEMORY;
-	return commit(c, offset, bytes, CTX_PHYSICAL);
+	return commit(c, offset, bytes, bytes, CTX_PHYSICAL);
 }
 
 uint32_t ctx_phys_free(struct ctx *c, uint64_t offset, uint64_t bytes)
@@ -256,6 +260,7 @@ uint32_t ctx_vmm_map(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t offset
 		return rc == ENOMEM ? VGPU_ST_OUT_OF_MEMORY : VGPU_ST_INTERNAL;
 	}
 	insert(&c->mem, &(struct ctx_range){ .va = va, .bytes = bytes, .offset = offset, .kind = CTX_VMM });
+	c->ops->note_alloc(c->engine, va, bytes, 1);
 	return VGPU_ST_OK;
 }
 
@@ -275,6 +280,7 @@ uint32_t ctx_vmm_unmap(struct ctx *c, uint64_t va, uint64_t bytes)
 	if (ctx_none(va, bytes))
 		return VGPU_ST_OUT_OF_MEMORY;
 	drop(&c->mem, first, i - first);
+	c->ops->note_alloc(c->engine, va, bytes, 0);
 	return VGPU_ST_OK;
 }
 

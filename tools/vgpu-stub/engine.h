@@ -147,6 +147,13 @@ struct engine_ops {
 	uint32_t (*copy)(struct engine *e, void *dst, const void *src, size_t bytes);
 	uint32_t (*fill)(struct engine *e, void *dst, uint32_t value, unsigned elem_bytes,
 			 size_t count);
+
+	/*
+	 * Memory of the context that kernels may touch from now on (an allocation with the bytes that the
+	 * program asked for, a mapping, a window segment), or no longer. For the memory checker: other modes do
+	 * nothing here.
+	 */
+	void (*note_alloc)(struct engine *e, uint64_t addr, uint64_t bytes, int alive);
 };
 #define ENGINE_PENDING 0x10000u
 

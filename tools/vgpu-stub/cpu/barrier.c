@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "cpu.h"
+#include "memcheck.h"
 
 static bool complete(const struct cta *c, struct barrier *b)
 {
@@ -137,7 +137,9 @@ void bar_exited(struct cta *c)
 	for (id = 0; id < CTA_BARRIERS; id++) {
 		for (i = used = 0; i < c->nwarps; i++)
 			used |= c->bar[id].arrived[i];
-		if (used && complete(c, &c->bar[id]))
+		if (used && complete(c, &c->bar[id])) {
+			mc_bar_exited(c, id);
 			release(c, id);
+		}
 	}
 }

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu.h"
 #include "jit.h"
+#include "memcheck.h"
 
 #define WARP_TURN (1 << 14)     /* budget of a warp's turn within a block's */
 #define FIRST_LOOK (1 << 12)    /* a block that needs more does not hold back those behind it */
@@ -56,6 +56,7 @@ void cta_free(struct engine *e, struct cta *c)
 	}
 	if (c->win)
 		arena_release(e, c->win, c->win_bytes);
+	free(c->shadow);
 	free(c->mem);
 	free(c);
 }
@@ -104,6 +105,8 @@ static int cta_fit(struct engine *e, struct cta *c, struct grid *g)
 			return -1;
 		}
 	}
+	if (e->mc && mc_fit(c) < 0)
+		return -1;
 	c->nwarps = g->nwarps;
 	for (i = 0; i < g->nwarps; i++) {
 		c->warps[i].cta = c;
@@ -135,6 +138,8 @@ static void cta_start(struct cta *c, u64 linear, bool next)
 	if (c->bar_used)
 		memset(c->bar, 0, sizeof(c->bar));
 	c->bar_used = false;
+	if (g->e->mc)
+		mc_start(c);
 	for (i = 0; i < c->nwarps; i++) {
 		struct warp *w = &c->warps[i];
 		u32 n = g->threads - i * LANES;

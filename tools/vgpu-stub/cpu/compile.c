@@ -9,6 +9,7 @@
 
 #include "front.h"
 #include "jit.h"
+#include "memcheck.h"
 
 static void declare_params(struct comp *c)
 {
@@ -195,6 +196,9 @@ static void compile(struct comp *c)
 	place_shared(c);
 	cfg_finish(c);
 	build_cpool(c);
+	fn->prints |= fn->indirect || fn->cyclic;
+	for (i = 0; i < fn->ncallees; i++)
+		fn->prints |= fn->callees[i]->prints;
 	fn->local_total = local_depth(fn);
 	if (fn->local_total > MAX_LOCAL)
 		fn->local_total = MAX_LOCAL;
@@ -235,6 +239,8 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 	depth++;
 	if (!setjmp(c->bail)) {
 		compile(c);
+		if (fn->m->e->mc)
+			mc_func(fn);
 		fn->state = FN_READY;
 		st = VGPU_ST_OK;
 	} else {

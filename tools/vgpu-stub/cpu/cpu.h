@@ -212,7 +212,8 @@ typedef u32 mask_fn(const void *a, const void *b);
 enum kind {
 	K_LANE, K_SETP, K_PRED, K_SREG, K_LADDR, K_CARRY, K_BFI, K_LOP3, K_CVT, K_CVTA, K_ISSPACEP,
 	K_LD, K_LDPARAM, K_ST, K_ATOM, K_SHFL, K_VOTE, K_MATCH, K_REDUX, K_ACTIVEMASK, K_WARPSYNC,
-	K_BAR, K_MEMBAR, K_NANOSLEEP, K_JMP, K_CBRA, K_BRX, K_CALL, K_RET, K_EXIT, K_TRAP, K_NOP
+	K_BAR, K_MEMBAR, K_NANOSLEEP, K_JMP, K_CBRA, K_BRX, K_CALL, K_RET, K_EXIT, K_TRAP, K_NOP,
+	K_MC_LD, K_MC_ST, K_MC_ATOM, K_MC_BAR   /* the same with memcheck.c in front */
 };
 
 enum { PRED_MOV, PRED_NOT, PRED_AND, PRED_OR, PRED_XOR };
@@ -249,6 +250,7 @@ struct insn {
 #define INF_COUNT 8             /* barrier with an explicit thread count */
 #define INF_SIGNED 16
 #define INF_SYNC 32
+#define INF_ALIGNED 32          /* barrier: all lanes of a warp come together */
 #define INF_BNEG 64
 #define INF_RELU 128
 
@@ -300,6 +302,7 @@ struct func {
 	u32 shared_bytes, local_bytes, local_total;
 	u32 dyn_align, regs;
 	bool calls, calls_ptr, indirect, cyclic;
+	bool prints;            /* it or what it calls */
 	u32 param_reg_base;     /* frame offsets of formal registers: parg[], pret[] */
 	u32 *parg, *pret;       /* of formals that are registers */
 	struct func **callees;
@@ -364,6 +367,8 @@ struct cta {                            /* a block; between blocks of a grid it 
 	struct warp warps[32];
 	struct barrier bar[CTA_BARRIERS];
 	bool bar_used;
+	u8 *shadow;                     /* memcheck.c: shared bytes that have been written */
+	u32 shadow_bytes;
 };
 
 struct range { u64 at, end; };
@@ -377,6 +382,7 @@ struct grid {
 	struct jit *jit;        /* code for this shape of block, or NULL */
 	u32 shared_bytes, dyn_off, shared_total, local_stride;
 	u32 param_bytes, status;
+	u32 errors;                     /* found by memcheck.c */
 	u64 pwin;                       /* arena block that holds the parameters */
 	u64 coop_win;                   /* workspace behind %envreg1/2, 0 unless cooperative */
 	const u32 (*tid)[1024];         /* of the block's shape, see shape_tids() */
@@ -434,6 +440,7 @@ struct engine {
 	/* read by everybody, hardly ever written */
 	struct engine_env env;
 	const struct lane_table *lanes;
+	struct memcheck *mc;            /* NULL unless accesses are checked */
 	struct func **funcs;
 	u32 nfuncs;                     /* ids never come back; the table never moves */
 	u32 sticky;

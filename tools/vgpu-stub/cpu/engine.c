@@ -9,6 +9,7 @@
 #include "cpu.h"
 #include "jit.h"
 #include "lanes.h"
+#include "memcheck.h"
 
 static void cpu_close(struct engine *e)
 {
@@ -23,6 +24,7 @@ static void cpu_close(struct engine *e)
 	jit_close(e);
 	for (i = 0; i < ARENA_CLASSES; i++)
 		arena_forget(e, i);
+	mc_close(e);
 	pthread_mutex_destroy(&e->lock);
 	pthread_mutex_destroy(&e->arena_lock);
 	pthread_cond_destroy(&e->work);
@@ -69,7 +71,7 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 	fault_init();
 	/* untouched pages cost nothing; workers read it without a lock */
 	e->funcs = calloc(MAX_FUNCS, sizeof(*e->funcs));
-	if (!e->funcs || !tstate_get(e) || rt_start(e) < 0) {
+	if (!e->funcs || (e->mode == ENGINE_MODE_MEMCHECK && mc_open(e)) || !tstate_get(e) || rt_start(e) < 0) {
 		cpu_close(e);
 		return VGPU_ST_OUT_OF_MEMORY;
 	}
@@ -188,6 +190,11 @@ static u32 cpu_func_info(struct engine *e, u32 id, struct engine_func_info *out,
 	return VGPU_ST_OK;
 }
 
+static void cpu_note_alloc(struct engine *e, uint64_t addr, uint64_t bytes, int alive)
+{
+	mc_note(e, addr, bytes, alive != 0);
+}
+
 const struct engine_ops engine_cpu = {
 	.name = "cpu",
 	.open = cpu_open,
@@ -201,4 +208,5 @@ const struct engine_ops engine_cpu = {
 	.gemm = rt_gemm,
 	.copy = mem_copy,
 	.fill = mem_fill,
+	.note_alloc = cpu_note_alloc,
 };

@@ -15,6 +15,7 @@
 #include "cpu.h"
 #include "jit.h"
 #include "lanes.h"
+#include "memcheck.h"
 
 #define SPIN_LIMIT 512          /* back edges with others waiting before those get a turn */
 #define BOOST_JUMPS 64          /* jumps that turn lasts */
@@ -289,6 +290,10 @@ static inline __attribute__((always_inline)) void straight(struct tstate *ts, st
 	case K_ISSPACEP:
 		set_pred(f, in->o[0], in_space(ts, f, in), e);
 		break;
+	case K_MC_LD:
+		ts->in = in;
+		mc_access(ts, in, e);
+		/* fall through */
 	case K_LD:
 		ts->in = in;
 		mem_ld(ts, in, e);
@@ -296,10 +301,18 @@ static inline __attribute__((always_inline)) void straight(struct tstate *ts, st
 	case K_LDPARAM:
 		mem_ldparam(ts, in, e);
 		break;
+	case K_MC_ST:
+		ts->in = in;
+		mc_access(ts, in, e);
+		/* fall through */
 	case K_ST:
 		ts->in = in;
 		mem_st(ts, in, e);
 		break;
+	case K_MC_ATOM:
+		ts->in = in;
+		mc_access(ts, in, e);
+		/* fall through */
 	case K_ATOM:
 		ts->in = in;
 		if (ts->mxcsr != 0x1f80)
@@ -499,6 +512,10 @@ reload:
 			warpsync(f, e, pc, in);
 			f->mask = 0;
 			goto settle;
+		case K_MC_BAR:
+			if (in->sub != BAR_ARRIVE)
+				mc_bar(ts, in, e);
+			/* fall through */
 		case K_BAR:
 			ts->in = in;
 			pc = (u32)(in - code);

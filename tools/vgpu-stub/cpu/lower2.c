@@ -271,6 +271,7 @@ static void lower_call(struct comp *c, struct stmt *st)
 				ci->builtin = BUILTIN_ASSERTFAIL;
 			else
 				UNSUPPORTED(c, st, "calls '%s', which is not defined in this module", g->name);
+			c->fn->prints = true;
 			for (i = 0; i < ci->nargs; i++)
 				if (ci->args[i].is_reg)
 					UNSUPPORTED(c, st, "call of '%s' with registers", g->name);
@@ -393,7 +394,8 @@ static void lower_bar(struct comp *c, struct stmt *st)
 	in->o[3] = p;
 	in->sub = op;
 	in->sub2 = st->mod[MC_RED];
-	in->flags = neg ? INF_CNEG : 0;
+	in->flags = (u8)((neg ? INF_CNEG : 0) |
+			 (st->od->id == OPID_BAR || st->mod[MC_ALIGNED] == 1 ? INF_ALIGNED : 0));
 	in->dw = op == BAR_RED && st->mod[MC_RED] != RED_POPC ? 2 : 0;
 	in->def = d != OPND_NONE;
 	in->use = (u8)(2 | (count != OPND_NONE ? 4 : 0) | (p != OPND_NONE ? 8 : 0));

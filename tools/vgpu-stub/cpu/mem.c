@@ -9,6 +9,7 @@
 
 #include "cpu.h"
 #include "lanes.h"
+#include "memcheck.h"
 
 static inline u64 rd(u64 a, u8 size)
 {
@@ -511,9 +512,10 @@ void mem_describe(struct tstate *ts)
 {
 	const struct insn *in = ts->in;
 	static const char *const verb[] = { "read", "write", "atomic" };
-	int v = in->kind == K_ST ? 1 : in->kind == K_ATOM ? 2 : 0;
+	u8 kind = in ? mc_plain_kind(in->kind) : K_NOP;
+	int v = kind == K_ST ? 1 : kind == K_ATOM ? 2 : 0;
 
-	if (in->kind != K_LD && in->kind != K_ST && in->kind != K_ATOM)
+	if (kind != K_LD && kind != K_ST && kind != K_ATOM)
 		return;
 	if (ts->rep_lane < 0) {         /* by signal: the lane whose bytes hold the address */
 		struct cta *c = ts->w->cta;

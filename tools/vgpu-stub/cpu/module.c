@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu.h"
 #include "jit.h"
+#include "memcheck.h"
 #include "fatbin.h"
 
 #define MAX_VAR_BYTES (4ull << 30)      /* of a module, so that an image cannot eat the host */
@@ -580,6 +580,7 @@ void module_late_var(struct lex *lx, struct module *m, struct sym *v)
 	m->late = l;
 	if (arena_commit(l->addr, v->bytes ? v->bytes : 1))
 		lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "no memory for '%s'", v->name);
+	mc_note(m->e, v->addr, v->bytes, true);
 	if (lx->tok == '=')
 		fill_init(m, &in, lx);
 }
@@ -662,10 +663,12 @@ u32 module_open(struct engine *e, const void *image, size_t bytes, struct module
 		return VGPU_ST_INVALID_IMAGE;
 	}
 	st = read_module(e, m, log, log_bytes);
-	if (st)
+	if (st) {
 		module_close(m);
-	else
+	} else {
+		mc_module(m, true);
 		*out = m;
+	}
 	return st;
 }
 
@@ -685,6 +688,7 @@ void module_close(struct module *m)
 		free(fn->why);
 		free(fn->callees);
 	}
+	mc_module(m, false);
 	for (; m->late; m->late = m->late->next)
 		arena_release(m->e, m->late->addr, m->late->cap);
 	if (m->var_base)

@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu.h"
 #include "jit.h"
+#include "memcheck.h"
 
 #define SLICE (1 << 18)         /* budget of a block's turn, about a millisecond or two */
 #define COOP_SLICE (1 << 14)    /* blocks of these wait for each other: short turns */
@@ -295,6 +295,11 @@ static void *worker(void *arg)
 		}
 		if (grid_ended(e, g)) {
 			grid_unlink(g);
+			if (e->mc) {            /* print() may take its time */
+				pthread_mutex_unlock(&e->lock);
+				mc_grid_end(e, g);
+				pthread_mutex_lock(&e->lock);
+			}
 			st = grid_end(e, g, &cookie);
 			pthread_mutex_unlock(&e->lock);
 			e->env.done(e->env.owner, cookie, st);
@@ -487,6 +492,7 @@ static struct grid *grid_home(struct engine *e, u64 nblocks, u64 cookie)
 	g->gridid = ++e->next_gridid;
 	g->native = g->cooperative = false;
 	g->jit = NULL;
+	g->errors = 0;
 	g->max_resident = MAX_RESIDENT;
 	return g;
 }
@@ -540,6 +546,9 @@ static bool is_small(const struct grid *g)
 {
 	if (g->native)
 		return g->small;
+	/* what prints waits for its reader, and that may wait for the dispatcher */
+	if (g->fn->prints || g->e->mc)
+		return false;
 	if (g->nblocks == 1)
 		return g->est < INLINE_TICKS;
 	if (g->cooperative)
@@ -587,6 +596,7 @@ static u32 grid_start(struct engine *e, struct grid *g)
 	u32 st;
 
 	if (run_inline(e, g)) {
+		mc_grid_end(e, g);
 		if (g->done_blocks == g->nblocks && !g->status)
 			return VGPU_ST_OK;
 		/* it did start, so its end is told the same way as of any other */

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory checker: what a kernel may touch is known to the byte, and each access is held against that
+ * before it happens. Errors are told in the words of compute-sanitizer, through the engine's print().
+ *
+ * Who calls: interp.c at instructions of the checked kinds (mc_func puts them there after compilation), block.c
+ * when a block starts, barrier.c, module.c and the context (note_alloc) when memory comes and goes.
+ *
+ * Checked: bounds of global memory by allocation and variable, and use after free; bounds of shared, local and
+ * parameter memory, also through generic addresses; alignment; bytes of shared memory read before they are
+ * written (one shadow byte each); barriers that part of a warp reaches, or that end because threads have exited.
+ * Invalid and misaligned accesses end the grid; the rest is told and the kernel goes on.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memcheck.h"
+
+#define FREED 1024              /* freed allocations that are remembered */
+#define SHOWN 32                /* errors of a grid that are told in full */
+
+struct region { u64 at, bytes; };
+
+struct memcheck {
+	pthread_rwlock_t lock;  /* written by the dispatcher, read by every checked access */
+	struct region *r;       /* alive, by address, without overlap */
+	u32 n, cap;
+	struct region freed[FREED];
+	u32 nfreed;             /* ever; the ring holds the last ones */
+};
+
+int mc_open(struct engine *e)
+{
+	e->mc = calloc(1, sizeof(*e->mc));
+	if (!e->mc)
+		return -1;
+	pthread_rwlock_init(&e->mc->lock, NULL);
+	return 0;
+}
+
+void mc_close(struct engine *e)
+{
+	if (!e->mc)
+		return;
+	pthread_rwlock_destroy(&e->mc->lock);
+	free(e->mc->r);
+	free(e->mc);
+	e->mc = NULL;
+}
+
+/* ---- what there is ----------------------------------------------------------------------- */
+
+/* First region that ends behind addr. */
+static u32 find(const struct memcheck *mc, u64 addr)
+{
+	u32 lo = 0, hi = mc->n;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (mc->r[mid].at + mc->r[mid].bytes > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static void insert(struct memcheck *mc, u64 at, u64 bytes)
+{
+	struct region *r = bytes ? xgrow(mc->r, &mc->cap, mc->n + 1, sizeof(*r)) : NULL;
+	u32 i;
+
+	if (!r)
+		return;                 /* without memory, accesses there will be told as errors */
+	mc->r = r;
+	i = find(mc, at);
+	memmove(&r[i + 1], &r[i], (mc->n++ - i) * sizeof(*r));
+	r[i] = (struct region){ at, bytes };
+}
+
+/* Forgets what lies in [at, at + bytes); with keep, as freed. */
+static void cut(struct memcheck *mc, u64 at, u64 bytes, bool keep)
+{
+	u32 i = find(mc, at), k = i;
+	u64 first = at, last = at + bytes;
+
+	for (; k < mc->n && mc->r[k].at < at + bytes; k++) {
+		if (mc->r[k].at < first)
+			first = mc->r[k].at;
+		if (mc->r[k].at + mc->r[k].bytes > last)
+			last = mc->r[k].at + mc->r[k].bytes;
+		if (keep)
+			mc->freed[mc->nfreed++ % FREED] = mc->r[k];
+	}
+	memmove(&mc->r[i], &mc->r[k], (mc->n - k) * sizeof(*mc->r));
+	mc->n -= k - i;
+	/* a mapping can go in parts */
+	insert(mc, first, at - first);
+	insert(mc, at + bytes, last - at - bytes);
+}
+
+/* The address is in use again: it is no longer that of something freed. */
+static void unfree(struct memcheck *mc, u64 at, u64 bytes)
+{
+	u32 i;
+
+	for (i = 0; i < FREED && i < mc->nfreed; i++)
+		if (mc->freed[i].at < at + bytes && at < mc->freed[i].at + mc->freed[i].bytes)
+			mc->freed[i].bytes = 0;
+}
+
+void mc_note(struct engine *e, u64 addr, u64 bytes, bool alive)
+{
+	struct memcheck *mc = e->mc;
+
+	if (!mc || !bytes || addr + bytes < addr)
+		return;
+	pthread_rwlock_wrlock(&mc->lock);
+	cut(mc, addr, bytes, !alive);
+	if (alive) {
+		unfree(mc, addr, bytes);
+		insert(mc, addr, bytes);
+	}
+	pthread_rwlock_unlock(&mc->lock);
+}
+
+void mc_module(struct module *m, bool alive)
+{
+	struct late *l;
+	u32 i;
+
+	if (!m->e->mc)
+		return;
+	if (alive) {
+		for (i = 0; i < m->nlist; i++) {
+			struct sym *s = m->list[i];
+
+			if (s->what == V_VAR && !s->ext && (s->space == SPACE_GLOBAL || s->space == SPACE_CONST))
+				mc_note(m->e, s->addr, s->bytes, true);
+		}
+		return;
+	}
+	if (m->var_base)
+		mc_note(m->e, m->var_base, m->var_cap, false);
+	for (l = m->late; l; l = l->next)
+		if (l->addr)
+			mc_note(m->e, l->addr, l->cap, false);
+}
+
+void mc_func(struct func *fn)
+{
+	u32 i;
+
+	for (i = 0; i < fn->ncode; i++)
+		switch (fn->code[i].kind) {
+		case K_LD: fn->code[i].kind = K_MC_LD; break;
+		case K_ST: fn->code[i].kind = K_MC_ST; break;
+		case K_ATOM: fn->code[i].kind = K_MC_ATOM; break;
+		case K_BAR: fn->code[i].kind = K_MC_BAR; break;
+		}
+}
+
+int mc_fit(struct cta *c)
+{
+	u32 n = c->g->shared_total;
+
+	if (n <= c->shadow_bytes)
+		return 0;
+	free(c->shadow);
+	c->shadow = malloc(n);
+	c->shadow_bytes = c->shadow ? n : 0;
+	return c->shadow ? 0 : -1;
+}
+
+void mc_start(struct cta *c)
+{
+	if (c->g->shared_total)
+		memset(c->shadow, 0, c->g->shared_total);
+}
+
+/* ---- reports ----------------------------------------------------------------------------- */
+
+struct text { size_t n; char s[16384]; };
+
+static void say(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct text *t, const char *fmt, ...)
+{
+	size_t room = sizeof(t->s) - t->n;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->s + t->n, room, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		t->n += (size_t)n < room ? (size_t)n : room - 1;
+}
+
+/* Counts an error of the grid. False: enough have been shown. */
+static bool counts(struct grid *g)
+{
+	return __atomic_fetch_add(&g->errors, 1, __ATOMIC_RELAXED) < SHOWN;
+}
+
+static void say_place(struct text *t, struct grid *g, const struct cta *c, u32 thread, u32 line)
+{
+	say(t, "=========     at %s", g->fn->name);
+	if (line)
+		say(t, ", PTX line %u", line);
+	say(t, "\n=========     by thread (%u,%u,%u) in block (%u,%u,%u)\n", g->tid[0][thread], g->tid[1][thread],
+	    g->tid[2][thread], c->id[0], c->id[1], c->id[2]);
+}
+
+static void tell(struct engine *e, struct text *t)
+{
+	e->env.print(e->env.owner, t->s, t->n);
+}
+
+static u64 distance(const struct region *r, u64 a)
+{
+	return a < r->at ? r->at - a : a - r->at >= r->bytes ? a - r->at - r->bytes + 1 : 0;
+}
+
+/* Where a global address lies that belongs to nothing: the freed or nearest allocation. */
+static void say_nearest(struct engine *e, struct text *t, u64 a)
+{
+	struct memcheck *mc = e->mc;
+	const struct region *best = NULL;
+	u32 i;
+
+	for (i = 0; i < FREED && i < mc->nfreed; i++)
+		if (mc->freed[i].bytes && !distance(&mc->freed[i], a)) {
+			say(t, "=========     and is %llu bytes inside the freed allocation at 0x%llx of size %llu bytes\n",
+			    (unsigned long long)(a - mc->freed[i].at), (unsigned long long)mc->freed[i].at,
+			    (unsigned long long)mc->freed[i].bytes);
+			return;
+		}
+	i = find(mc, a);
+	if (i < mc->n)
+		best = &mc->r[i];
+	if (i && (!best || distance(&mc->r[i - 1], a) <= distance(best, a)))
+		best = &mc->r[i - 1];
+	if (!best)
+		return;
+	say(t, distance(best, a) ? "=========     and is %llu bytes %s the nearest allocation at 0x%llx of size %llu bytes\n"
+	    : "=========     and is %llu bytes %s the end of the allocation at 0x%llx of size %llu bytes\n",
+	    (unsigned long long)(distance(best, a) ? distance(best, a) : best->bytes - (a - best->at)),
+	    a < best->at || !distance(best, a) ? "before" : "after", (unsigned long long)best->at,
+	    (unsigned long long)best->bytes);
+}
+
+/* ---- accesses ---------------------------------------------------------------------------- */
+
+enum verdict { FINE, OUTSIDE, MISALIGNED, FOREIGN_LOCAL };
+
+struct access {
+	const struct insn *in;
+	u32 bytes;
+	u8 space;               /* the one that the address turned out to be in */
+	u64 addr;               /* as the program sees it */
+	u64 offset;             /* in shared memory */
+};
+
+static enum verdict in_bounds(u64 off, u64 limit, u32 bytes)
+{
+	return off < limit && bytes <= limit - off ? FINE : OUTSIDE;
+}
+
+/* With the regions' lock held: may this lane do that? */
+static enum verdict judge(struct tstate *ts, struct access *a, u32 lane)
+{
+	struct cta *c = ts->w->cta;
+	struct grid *g = c->g;
+	struct memcheck *mc = ts->e->mc;
+	u64 all, own, local = g->fn->local_total;
+	u32 i;
+
+	if (a->addr & (a->bytes - 1))
+		return MISALIGNED;
+	switch (a->space) {
+	case SPACE_SHARED:
+		a->offset = a->addr;
+		return in_bounds(a->offset, g->shared_total, a->bytes);
+	case SPACE_LOCAL:
+		return in_bounds(a->addr, local, a->bytes);
+	case SPACE_PARAM:
+		return in_bounds(a->addr, g->param_bytes, a->bytes);
+	case SPACE_GENERIC:
+		if (a->addr - c->shared < g->shared_total) {
+			a->space = SPACE_SHARED;
+			a->offset = a->addr - c->shared;
+			return in_bounds(a->offset, g->shared_total, a->bytes);
+		}
+		all = (u64)g->local_stride * g->nwarps * LANES;
+		if (a->addr - c->local < all) {
+			own = c->local + (u64)(ts->w->index * LANES + lane) * g->local_stride;
+			a->space = SPACE_LOCAL;
+			return a->addr - own >= g->local_stride ? FOREIGN_LOCAL : in_bounds(a->addr - own, local, a->bytes);
+		}
+		if (a->addr - g->pwin < g->param_bytes)
+			return in_bounds(a->addr - g->pwin, g->param_bytes, a->bytes);
+		break;
+	}
+	/* what a cooperative launch keeps for its barrier is the grid's own */
+	if (g->coop_win && a->addr - g->coop_win < 4096)
+		return FINE;
+	a->space = SPACE_GLOBAL;
+	i = find(mc, a->addr);
+	return i < mc->n && a->addr >= mc->r[i].at ? in_bounds(a->addr - mc->r[i].at, mc->r[i].bytes, a->bytes) : OUTSIDE;
+}
+
+static const char *space_word(u8 space)
+{
+	return space == SPACE_SHARED ? "__shared__" : space == SPACE_LOCAL ? "__local__" :
+	       space == SPACE_CONST ? "__constant__" : space == SPACE_PARAM ? "__param__" : "__global__";
+}
+
+static const char *verb(const struct insn *in)
+{
+	return in->kind == K_MC_ST ? "write" : in->kind == K_MC_ATOM ? "atomic" : "read";
+}
+
+static void show_access(struct text *t, struct tstate *ts, const struct access *a, u32 lane, enum verdict v)
+{
+	struct cta *c = ts->w->cta;
+
+	if (!counts(c->g))
+		return;
+	say(t, "========= Invalid %s %s of size %u bytes\n", space_word(a->space), verb(a->in), a->bytes);
+	say_place(t, c->g, c, ts->w->index * LANES + lane, a->in->line);
+	say(t, "=========     Address 0x%llx is %s\n", (unsigned long long)a->addr,
+	    v == MISALIGNED ? "misaligned" : v == FOREIGN_LOCAL ? "local memory of another thread" : "out of bounds");
+	if (v == OUTSIDE && a->space == SPACE_GLOBAL)
+		say_nearest(ts->e, t, a->addr);
+	else if (v == OUTSIDE && a->space == SPACE_SHARED)
+		say(t, "=========     and the block has %u bytes of shared memory\n", c->g->shared_total);
+	else if (v == OUTSIDE && a->space == SPACE_LOCAL)
+		say(t, "=========     and the thread has %u bytes of local memory\n", c->g->fn->local_total);
+}
+
+/* Shared memory: reads must find every byte written, writes write them. */
+static void shadow(struct text *t, struct tstate *ts, const struct access *a, u32 lane)
+{
+	const struct insn *in = a->in;
+	struct cta *c = ts->w->cta;
+	u8 *s = c->shadow + a->offset;
+	u32 v;
+
+	if (in->kind != K_MC_ST) {
+		for (v = 0; v < in->vec; v++)
+			if ((in->kind == K_MC_ATOM || in->o[v] != OPND_NONE) && memchr(s + v * in->size, 0, in->size))
+				break;
+		/* an exchange does not look at what was there, unless its result is used */
+		if (v < in->vec && !(in->kind == K_MC_ATOM && in->sub == ATOM_EXCH && in->o[0] == OPND_NONE) &&
+		    counts(c->g)) {
+			say(t, "========= Uninitialized __shared__ memory read of size %u bytes\n", a->bytes);
+			say_place(t, c->g, c, ts->w->index * LANES + lane, in->line);
+			say(t, "=========     Address 0x%llx was not written by any thread of the block\n",
+			    (unsigned long long)a->offset);
+				}
+	}
+	if (in->kind != K_MC_LD)
+		memset(s, 1, a->bytes);
+}
+
+void mc_access(struct tstate *ts, const struct insn *in, u32 m)
+{
+	const void *base = opnd(ts->f, in->o[4]);
+	u32 k, l, bytes = (u32)in->size * in->vec, bad = 0;
+	enum verdict v, first = FINE;
+	static __thread struct text t;
+	struct access a;
+	u64 at = 0;
+
+	t.n = 0;
+	ts->mask = m;
+	pthread_rwlock_rdlock(&ts->e->mc->lock);
+	for (k = m; k; k &= k - 1) {
+		l = (u32)__builtin_ctz(k);
+		a = (struct access){ .in = in, .bytes = bytes, .space = in->space };
+		a.addr = in->aw ? ((const u64 *)base)[l] + (u64)in->imm : (u32)(((const u32 *)base)[l] + (u64)in->imm);
+		v = judge(ts, &a, l);
+		if (v == FINE) {
+			if (a.space == SPACE_SHARED)
+				shadow(&t, ts, &a, l);
+			continue;
+		}
+		show_access(&t, ts, &a, l, v);
+		if (!bad++) {
+			first = v;
+			at = a.addr;
+			m = l;
+		}
+	}
+	/* print() may wait for the client, and that for the dispatcher: not with the lock held */
+	pthread_rwlock_unlock(&ts->e->mc->lock);
+	if (t.n)
+		tell(ts->e, &t);
+	if (bad)
+		fault_raise(first == MISALIGNED ? VGPU_ST_MISALIGNED : VGPU_ST_ILLEGAL_ADDRESS, (int)m, at, NULL);
+}
+
+/* ---- barriers ---------------------------------------------------------------------------- */
+
+static u32 threads_of(const struct cta *c, u32 warp)
+{
+	u32 n = c->g->threads - warp * LANES;
+
+	return n >= LANES ? ~0u : (1u << n) - 1;
+}
+
+static void show_bar(struct engine *e, struct cta *c, u32 thread, u32 line, const char *what)
+{
+	static __thread struct text t;
+
+	if (!counts(c->g))
+		return;
+	t.n = 0;
+	say(&t, "========= Barrier error detected. %s\n", what);
+	say_place(&t, c->g, c, thread, line);
+	tell(e, &t);
+}
+
+/*
+ * All lanes of a warp come to the barrier at pc, or none. Those of rest are not coming along: are they on another
+ * way? Lanes that spin for others come later, from a lower pc, to the same place.
+ */
+static bool apart(const struct frame *f, u32 rest, u32 pc)
+{
+	u32 l;
+
+	if (rest & ~f->lanes)
+		return true;            /* in another function */
+	for (; rest; rest &= rest - 1) {
+		l = (u32)__builtin_ctz(rest);
+		if (!((f->barred | f->waiting | f->parked) >> l & 1))
+			return true;    /* its guard says no */
+		if (f->barred >> l & 1 ? f->lane_pc[l] != pc : f->lane_pc[l] > pc)
+			return true;
+	}
+	return false;
+}
+
+void mc_bar(struct tstate *ts, const struct insn *in, u32 m)
+{
+	struct warp *w = ts->w;
+	struct cta *c = w->cta;
+	struct frame *f = ts->f;
+	u32 i, first = w->index * LANES + (u32)__builtin_ctz(m);
+
+	if ((in->flags & INF_ALIGNED) && apart(f, w->live & ~m, (u32)(in - f->fn->code))) {
+		show_bar(ts->e, c, first, in->line, "Divergent thread(s) in warp");
+		return;
+	}
+	if (in->o[2] != OPND_NONE)
+		return;         /* with a count: not a matter of all threads */
+	for (i = 0; i < c->nwarps; i++)
+		if (c->warps[i].live != threads_of(c, i)) {
+			show_bar(ts->e, c, first, in->line,
+				 "Divergent thread(s) in block: other threads have exited");
+			return;
+		}
+}
+
+void mc_bar_exited(struct cta *c, u32 id)
+{
+	struct engine *e = c->g->e;
+	u32 i;
+
+	if (!e->mc || c->bar[id].count)
+		return;
+	for (i = 0; i < c->nwarps; i++)
+		if (c->bar[id].arrived[i]) {
+			show_bar(e, c, i * LANES + (u32)__builtin_ctz(c->bar[id].arrived[i]), 0,
+				 "Divergent thread(s) in block: other threads exited while it waited");
+			return;
+		}
+}
+
+void mc_grid_end(struct engine *e, struct grid *g)
+{
+	static __thread struct text t;
+	u32 n = __atomic_load_n(&g->errors, __ATOMIC_RELAXED);
+
+	if (!e->mc || !n)
+		return;
+	t.n = 0;
+	say(&t, "========= ERROR SUMMARY: %u errors in %s", n, g->fn ? g->fn->name : "a matrix product");
+	if (n > SHOWN)
+		say(&t, ", %u of them not shown", n - SHOWN);
+	say(&t, "\n");
+	tell(e, &t);
+}
