@@ -13,8 +13,25 @@ judge dmar_fault_write [ "$(faults Write)" -gt 0 ]
 judge dmar_fault_read [ "$(faults Read)" -gt 0 ]
 before=$(dmesg | grep -c 'DMAR: \[DMA')
 judge agent_identifies start
-judge no_context_said eval '! vecadd; says /run/vecadd "."'
+judge vecadd vecadd
+judge reduce eval 'timeout 60 /tests/reduce >/run/vecadd 2>&1'
+judge matmul eval 'timeout 60 /tests/matmul >/run/vecadd 2>&1'
+judge threads eval 'timeout 60 /tests/threads >/run/vecadd 2>&1'
 judge agent_lives kill -0 $agent
+# under load: a reset drops what is queued; the owner goes, and with it all that is awaited of it
+/tests/vecadd loop 60 >/run/client 2>&1 & client=$!
+sleep 1
+echo 1 >$sys/reset
+judge flr_client_hears within 10 lost $client
+judge flr_back within 10 says $log 'is back: '
+judge flr_programs vecadd
+/tests/vecadd loop 60 >/run/client 2>&1 & client=$!
+sleep 1
+kill -9 $agent
+wait $agent 2>/dev/null
+judge agent_killed_client_hears within 10 lost $client
+judge agent_restarted start
+judge agent_restarted_programs vecadd
 judge no_more_faults [ "$(dmesg | grep -c 'DMAR: \[DMA')" = "$before" ]
 dmesg | grep -i 'dmar: \[' | sed 's/^/  # /' | tail -n 8
 sed 's/^/  # /' /run/vecadd

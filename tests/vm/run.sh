@@ -187,7 +187,7 @@ boots group 'group and container'
 # every access of the device is a message, so the guest's IOMMU sees it
 vm_initramfs "$tmp/message.gz" init="$here/message.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" tests="$tmp/tests" || exit 1
 device_args=(--dma message)
-boot message 60 "$(judges message.sh)" "$tmp/message.gz" "hugepages=16 rdinit=/init"
+boot message 150 "$(judges message.sh)" "$tmp/message.gz" "hugepages=64 rdinit=/init"
 device_args=()
 # what cannot work is refused in words: a group shared with another driver's device, a machine without an IOMMU
 vm_initramfs "$tmp/refuse.gz" init="$here/refuse.sh" bin/vgpu-agent="$B/bin/vgpu-agent" || exit 1

@@ -130,10 +130,6 @@ static uint32_t do_create(struct device *d, const struct vgpu_admin_cmd *cmd, st
 	else if (dma_read(&d->dma, cmd->a, &create, sizeof(create)))
 		return VGPU_ST_INVALID;
 	st = check_create(d, &create);
-	if (!st && d->config.by_message) {
-		log_line("a context maps its owner's memory, so there is none with --dma message");
-		st = VGPU_ST_NOT_SUPPORTED;
-	}
 	return st ? st : ctxproc_create(d, cmd->q, &create, t);
 }
 
@@ -182,7 +178,9 @@ static uint32_t do_stat(struct device *d, const struct vgpu_admin_cmd *cmd, uint
 	if (c->state != CTX_RUNNING && c->state != CTX_STARTING)
 		return VGPU_ST_CONTEXT_DEAD;
 	/* The counters are the context's own claim; the agent has its own accounts. */
-	if (dma_read(&d->dma, c->create.queue_iova, &head, sizeof(head)))
+	if (d->config.by_message)
+		memcpy(&head, c->pieces[0].file->base, sizeof(head));
+	else if (dma_read(&d->dma, c->create.queue_iova, &head, sizeof(head)))
 		return VGPU_ST_INVALID;
 	v[0] = head.memory_bytes;
 	v[1] = head.commands_done;

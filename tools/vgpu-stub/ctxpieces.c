@@ -13,6 +13,7 @@
 #ifndef HUGETLBFS_MAGIC
 #define HUGETLBFS_MAGIC 0x958458f6
 #endif
+#define MAX_MIRROR (1ull << 30) /* of one piece, twice in our memory */
 #define MAX_PIECES 32768        /* mappings of one context; vm.max_map_count is 65530 */
 
 static uint64_t file_page(const struct dma_file *f)
@@ -26,8 +27,43 @@ static uint64_t file_page(const struct dma_file *f)
 
 void ctxpieces_drop(struct context *c, uint32_t from)
 {
-	while (c->npieces > from)
+	while (c->npieces > from) {
 		dma_file_put(&c->dev->dma, c->pieces[--c->npieces].file);
+		free(c->pieces[c->npieces].base);
+	}
+}
+
+static int make_room(struct context *c, uint32_t n)
+{
+	if (c->npieces + n > c->pieces_room) {
+		uint32_t room = (c->npieces + n) * 2;
+		struct ctx_piece *p = realloc(c->pieces, room * sizeof(*p));
+
+		if (!p)
+			return -1;
+		c->pieces = p;
+		c->pieces_room = room;
+	}
+	return 0;
+}
+
+/* By message: a file of our own that ctxmirror.c keeps like the owner's memory. */
+static uint32_t add_mirror(struct context *c, uint64_t iova, uint64_t bytes, uint64_t va)
+{
+	struct ctx_piece p = { .iova = iova, .bytes = bytes, .va = va };
+
+	if (bytes > MAX_MIRROR)
+		return VGPU_ST_LIMIT;
+	if (make_room(c, 1))
+		return VGPU_ST_OUT_OF_MEMORY;
+	p.base = calloc(1, bytes);
+	p.file = p.base ? dma_file_own(&c->dev->dma, bytes) : NULL;
+	if (!p.file) {
+		free(p.base);
+		return VGPU_ST_OUT_OF_MEMORY;
+	}
+	c->pieces[c->npieces++] = p;
+	return VGPU_ST_OK;
 }
 
 uint32_t ctxpieces_add(struct context *c, uint64_t iova, uint64_t bytes, uint64_t va)
@@ -42,6 +78,8 @@ uint32_t ctxpieces_add(struct context *c, uint64_t iova, uint64_t bytes, uint64_
 		if (va < p->va + p->bytes && p->va < va + bytes)
 			return VGPU_ST_INVALID;         /* maps over what is there */
 	}
+	if (c->dev->config.by_message)
+		return add_mirror(c, iova, bytes, va);
 	n = dma_resolve(&c->dev->dma, iova, bytes, DMA_READ | DMA_WRITE, found, MAX_PIECES);
 	if (n < 0) {
 		log_line("context %u: IOVA 0x%llx, %llu bytes: not mapped read-write, or without an fd",
@@ -50,15 +88,8 @@ uint32_t ctxpieces_add(struct context *c, uint64_t iova, uint64_t bytes, uint64_
 	}
 	if (c->npieces + (uint32_t)n > MAX_PIECES)
 		return VGPU_ST_LIMIT;
-	if (c->npieces + (uint32_t)n > c->pieces_room) {
-		uint32_t room = (c->npieces + (uint32_t)n) * 2;
-		struct ctx_piece *p = realloc(c->pieces, room * sizeof(*p));
-
-		if (!p)
-			return VGPU_ST_OUT_OF_MEMORY;
-		c->pieces = p;
-		c->pieces_room = room;
-	}
+	if (make_room(c, (uint32_t)n))
+		return VGPU_ST_OUT_OF_MEMORY;
 	for (int i = 0; i < n; i++) {
 		uint64_t at = va + (found[i].iova - iova), page = file_page(found[i].file);
 
@@ -72,7 +103,7 @@ uint32_t ctxpieces_add(struct context *c, uint64_t iova, uint64_t bytes, uint64_
 		}
 		dma_file_get(found[i].file);
 		c->pieces[c->npieces++] = (struct ctx_piece){ found[i].iova, found[i].bytes, at,
-							      found[i].offset, found[i].file };
+							      found[i].offset, found[i].file, NULL };
 	}
 	return VGPU_ST_OK;
 }
@@ -82,8 +113,11 @@ uint32_t ctxpieces_add_block(struct context *c, uint64_t iova)
 	struct device *d = c->dev;
 	struct dma_piece first;
 	uint64_t bytes = VGPU_QB_BYTES, page;
-	int n = dma_resolve(&d->dma, iova, VGPU_PAGE, DMA_READ | DMA_WRITE, &first, 1);
+	int n;
 
+	if (d->config.by_message)
+		return add_mirror(c, iova, bytes, CTX_QB_VA);
+	n = dma_resolve(&d->dma, iova, VGPU_PAGE, DMA_READ | DMA_WRITE, &first, 1);
 	if (n != 1)
 		return VGPU_ST_INVALID;
 	page = file_page(first.file);

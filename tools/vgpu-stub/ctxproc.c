@@ -302,6 +302,7 @@ static void release(struct context *c)
 	c->keys_given = NULL;
 	c->keys_given_n = c->keys_given_room = 0;
 	c->next_piece = 0;
+	c->mirrored = 0;
 	c->wait_ack = 0;
 	c->map_allowed = c->irq_changed = c->irq_by_socket = 0;
 	c->deadline_ns = 0;
@@ -428,8 +429,17 @@ static void on_ready(struct context *c, const struct ctx_msg *m, int *fds, int n
 	c->state = CTX_RUNNING;
 	c->deadline_ns = 0;
 	log_verbose("context %u: ready", c->qid);
-	admin_complete(c->dev, &c->create_token, VGPU_ST_OK, 0, 0, 0);
+	/* By message it is one only when its memory is known to be the owner's. */
+	if (!c->dev->config.by_message || c->mirrored)
+		admin_complete(c->dev, &c->create_token, VGPU_ST_OK, 0, 0, 0);
 	next_request(c);
+}
+
+void ctxproc_mirrored(struct context *c)
+{
+	if (!c->mirrored && c->state == CTX_RUNNING)
+		admin_complete(c->dev, &c->create_token, VGPU_ST_OK, 0, 0, 0);
+	c->mirrored = 1;
 }
 
 static void on_ack(struct context *c, const struct ctx_msg *m)
@@ -559,8 +569,11 @@ static void count_interrupts(struct context *c)
 {
 	uint64_t n;
 
-	if (dma_read(&c->dev->dma, c->create.queue_iova + offsetof(struct vgpu_qb_head, interrupts), &n, sizeof(n)) == 0)
-		c->dev->irqs_queues += n;
+	if (c->dev->config.by_message)
+		memcpy(&n, c->pieces[0].file->base + offsetof(struct vgpu_qb_head, interrupts), sizeof(n));
+	else if (dma_read(&c->dev->dma, c->create.queue_iova + offsetof(struct vgpu_qb_head, interrupts), &n, sizeof(n)))
+		return;
+	c->dev->irqs_queues += n;
 }
 
 /* Reaps; blocks while the process is not dead yet, so only after SIGKILL or when pidfd is readable. */

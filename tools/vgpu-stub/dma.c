@@ -5,6 +5,7 @@
  * Files belong to the owner, who may truncate or punch them at any time. Our copies therefore run
  * under a SIGBUS guard; contexts that map such memory simply die of it.
  */
+#define _GNU_SOURCE
 #include "dma.h"
 
 #include <errno.h>
@@ -95,6 +96,25 @@ static uint8_t *file_view(struct dma_file *f, uint64_t offset, uint64_t bytes)
 	f->base = p;
 	f->base_bytes = (uint64_t)st.st_size;
 	return f->base + offset;
+}
+
+struct dma_file *dma_file_own(struct dma_table *t, uint64_t bytes)
+{
+	int fd = memfd_create("vgpu-mirror", MFD_CLOEXEC);
+	struct dma_file *f;
+
+	if (fd < 0)
+		return NULL;
+	if (ftruncate(fd, (off_t)bytes)) {
+		close(fd);
+		return NULL;
+	}
+	if (file_find(t, fd, bytes, &f))
+		return NULL;            /* fd is taken in every case */
+	if (file_view(f, 0, bytes))
+		return f;
+	dma_file_put(t, f);
+	return NULL;
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */

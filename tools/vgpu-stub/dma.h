@@ -72,6 +72,8 @@ int dma_write(struct dma_table *t, uint64_t iova, const void *buf, uint64_t byte
 int dma_load32(struct dma_table *t, uint64_t iova, uint32_t *value);            /* acquire */
 int dma_store32(struct dma_table *t, uint64_t iova, uint32_t value);            /* release */
 
+/* A file of our own, all zero and mapped, in place of the owner's memory (DMA by message); one reference. NULL: no memory. */
+struct dma_file *dma_file_own(struct dma_table *t, uint64_t bytes);
 void dma_file_get(struct dma_file *f);
 void dma_file_put(struct dma_table *t, struct dma_file *f);
 

@@ -34,6 +34,7 @@ static struct {
 	int out;                        /* first is sent, or was and is dropped (then there is no first) */
 	uint16_t id, command;           /* of what is out */
 	int dropped;                    /* its answer is nobody's */
+	uint32_t drops;
 	uint32_t data_at;               /* 0: not known yet */
 } q = { .end = &q.first };
 
@@ -81,6 +82,12 @@ void dma_msg_drop(void)
 	while (q.first)
 		free(take());
 	q.dropped = q.out;
+	q.drops++;
+}
+
+uint32_t dma_msg_drops(void)
+{
+	return q.drops;
 }
 
 void dma_msg_forget(void)

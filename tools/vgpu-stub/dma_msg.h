@@ -4,7 +4,7 @@
  * the peer, whose IOMMU decides. So an access takes several turns of the loop: it is queued here, vfu.c sends it
  * when the socket is free (never inside a request of the peer, which would wait for us), and the answer ends it.
  *
- * Called by admin.c. In order: an access begins when the one before it has ended.
+ * Called by admin.c and ctxmirror.c. In order: an access begins when the one before it has ended.
  */
 #ifndef VGPU_STUB_DMA_MSG_H
 #define VGPU_STUB_DMA_MSG_H
@@ -24,6 +24,8 @@ int dma_msg_write(uint64_t iova, const void *from, uint32_t bytes, dma_done_fn d
 
 /* Reset: nothing that was queued is sent any more, no done is called. */
 void dma_msg_drop(void);
+/* How often that has happened. */
+uint32_t dma_msg_drops(void);
 
 /* ---- vfu.c's side ---- */
 /* The message to send now (its length), 0: none, or one is out already. */

@@ -105,6 +105,13 @@ static uint64_t watchdog(uint64_t deadline_ns)
 	return next && (!deadline_ns || next < deadline_ns) ? next : deadline_ns;
 }
 
+static uint64_t next_deadline(struct device *d)
+{
+	uint64_t a = ctxproc_next_deadline(d), b = mirror_next(d);
+
+	return !a || (b && b < a) ? b : a;
+}
+
 int main(int argc, char **argv)
 {
 	const char *unheard;
@@ -132,9 +139,10 @@ int main(int argc, char **argv)
 		device.config.socket_path);
 	notify_send("READY=1\nSTATUS=listening on %s", device.config.socket_path);
 	while (!quit) {
-		loop_once(watchdog(ctxproc_next_deadline(&device)));
+		loop_once(watchdog(next_deadline(&device)));
 		ctxproc_deadlines(&device);
 		device_settle(&device);
+		mirror_turn(&device);
 		vfu_pump();
 	}
 	notify_send("STOPPING=1\nSTATUS=ending");

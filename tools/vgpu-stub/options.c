@@ -32,7 +32,7 @@ static void usage(FILE *f)
 		"  --pci-id VVVV:DDDD PCI vendor and device, hexadecimal (default %04x:%04x)\n"
 		"  --bus-id ID        PCI address that CUDA reports, like 0000:00:05.0 (default: the agent's choice)\n"
 		"  --dma MODE         fd: the owner's memory is mapped (default); message: every access is asked of\n"
-		"                     the owner, through its IOMMU. No contexts then: for tests of owners\n"
+		"                     the owner, through its IOMMU; slow, for tests of owners\n"
 		"  --seed-uuid TEXT   the UUID is made from this text (default: from the machine's id)\n"
 		"  --verbose          log what happens\n"
 		"  --help, --version\n",

@@ -8,7 +8,7 @@
  *   vfu_cmd.c    what each message does
  *    |- pci.c    config space            |- irq.c   MSI-X vectors = eventfds of the owner
  *    |- regs.c   BAR0, enable and reset  `- dma.c   IOVA -> file and offset
- *        `- admin.c    the admin queue               dma_msg.c  the same by message, where asked for
+ *        `- admin.c    the admin queue               dma_msg.c, ctxmirror.c  the same by message
  *            `- ctxproc.c, ctxpieces.c, ctxspawn.c, ctxguard.c   one sandboxed process per context
  *
  * Invariant: a context exists only while EN is set and the bus-master bit is on; a reset returns only
@@ -68,6 +68,7 @@ enum ctx_state {
 struct ctx_piece {                      /* agent memory that the context has, or will have, mapped */
 	uint64_t iova, bytes, va, offset;
 	struct dma_file *file;          /* reference held */
+	uint8_t *base;                  /* by message: what owner and context last had in common (ctxmirror.c) */
 };
 
 struct ctx_out {                        /* a message that waits for room in the socket */
@@ -106,6 +107,7 @@ struct context {
 	struct ctx_piece *pieces;
 	uint32_t npieces, pieces_room;
 	uint32_t next_piece;            /* after START: the first one not acknowledged */
+	int mirrored;                   /* by message: its memory has been brought in once */
 	uint32_t keys_given_n, keys_given_room;
 	uint32_t *keys_given;
 
@@ -216,6 +218,11 @@ uint32_t ctxpieces_add(struct context *c, uint64_t iova, uint64_t bytes, uint64_
  */
 uint32_t ctxpieces_add_block(struct context *c, uint64_t iova);
 void ctxpieces_drop(struct context *c, uint32_t from);
+
+/* ctxmirror.c: DMA by message. Its deadline (0: none), its turn between events. */
+uint64_t mirror_next(const struct device *d);
+void mirror_turn(struct device *d);
+void ctxproc_mirrored(struct context *c);
 
 /* ctxspawn.c: fork, limits, exec */
 int ctxspawn(uint64_t data_limit, int *sock, int *pid, int *pidfd);
