@@ -46,6 +46,7 @@
 
 #define VGPU_MAX_STREAMS 1024u          /* per context; 0 is the legacy default stream */
 #define VGPU_MAX_CONTEXTS 8u            /* per client, over all devices */
+#define VGPU_DEVICE_HEAP_BYTES (64u << 20) /* what device malloc has in a context */
 #define VGPU_STREAM_CREDITS 256u        /* commands of one stream in flight, kept by the client */
 
 struct vgpu_cmd {

@@ -131,7 +131,7 @@ static uint32_t wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_
 			return e;
 		if (spin_again(&w))
 			continue;
-		/* A context that prints is looked at often: its ring holds 60 KiB, more would be lost. */
+		/* A context that prints is looked at often: its ring holds 60 KiB, then its kernels wait. */
 		if (vgpu_load_relaxed64(&c->head->printf_head)) {
 			vg_printf_drain(c);
 			slice = SLICE_PRINT_NS;
@@ -250,6 +250,9 @@ void vg_wait_room(struct vg_ctx *c, struct vg_queue *q, uint64_t index, unsigned
 			break;
 		if (turn >= 64 && turn % 64 == 0 && (vg_agent_lost() || vg_ctx_error(c)))
 			break;
+		/* a kernel that waits to print holds up what is behind it */
+		if (turn >= 64)
+			vg_printf_drain(c);
 	}
 	__atomic_store_n(&q->head_seen, head, __ATOMIC_RELEASE);
 }

@@ -437,12 +437,13 @@ CUresult cuCtxSynchronize_v2(CUcontext h)
 
 /* ---- limits and preferences ---- */
 
-/* NULL: there is no such thing here (device heap, launches from the device), so no limit of it. */
+/* NULL: there is no such thing here (launches from the device), so no limit of it. */
 static uint64_t *limit_of(struct vg_ctx *c, CUlimit limit)
 {
 	switch ((int)limit) {
 	case CU_LIMIT_STACK_SIZE:
 	case CU_LIMIT_PRINTF_FIFO_SIZE:
+	case CU_LIMIT_MALLOC_HEAP_SIZE:
 	case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
 		return &c->limits[limit];
 	}
@@ -453,6 +454,7 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 {
 	/* What the device does when nobody asks: 60 KiB of printf text; the rest as CUDA documents. */
 	static const uint64_t defaults[8] = { [CU_LIMIT_STACK_SIZE] = 1024, [CU_LIMIT_PRINTF_FIFO_SIZE] = VGPU_CTX_PRINTF_BYTES,
+					      [CU_LIMIT_MALLOC_HEAP_SIZE] = VGPU_DEVICE_HEAP_BYTES,
 					      [CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64 };
 	struct vg_ctx *c;
 	uint64_t *at;
@@ -470,8 +472,8 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 }
 
 /*
- * The device's stacks are as large as a kernel needs, whatever is asked for. The printf ring has one size: a wish
- * is adjusted to it, as CUDA allows, and cuCtxGetLimit tells.
+ * The device's stacks are as large as a kernel needs, whatever is asked for. The printf ring has one size,
+ * and so has the device heap: a wish that it satisfies is adjusted to it, as CUDA allows, and cuCtxGetLimit tells.
  */
 CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
@@ -483,7 +485,10 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 	at = limit_of(c, limit);
 	if (!at)
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
-	*at = limit == CU_LIMIT_PRINTF_FIFO_SIZE ? VGPU_CTX_PRINTF_BYTES : value;
+	if (limit == CU_LIMIT_MALLOC_HEAP_SIZE && value > VGPU_DEVICE_HEAP_BYTES)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*at = limit == CU_LIMIT_PRINTF_FIFO_SIZE ? VGPU_CTX_PRINTF_BYTES :
+	      limit == CU_LIMIT_MALLOC_HEAP_SIZE ? VGPU_DEVICE_HEAP_BYTES : value;
 	return CUDA_SUCCESS;
 }
 

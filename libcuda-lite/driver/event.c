@@ -102,8 +102,10 @@ CUresult cuEventQuery(CUevent h)
 
 	VG_READY();
 	VG_TRY(event_of(h, &e));
-	if (!complete(e, __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE)))
+	if (!complete(e, __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE))) {
+		vg_printf_drain(e->ctx);
 		return CUDA_ERROR_NOT_READY;
+	}
 	status = vg_ctx_error(e->ctx);
 	return vg_done(e->ctx, status);
 }

@@ -70,8 +70,10 @@ static CUresult impl_cuStreamQuery(CUstream h, bool pt)
 
 	VG_READY();
 	VG_TRY(vg_stream(h, pt, &s));
-	if (!vg_stream_idle(s))
+	if (!vg_stream_idle(s)) {
+		vg_printf_drain(s->ctx);        /* what prints waits for its reader */
 		return CUDA_ERROR_NOT_READY;
+	}
 	/* Values move on when a context fails: look at the error behind them. */
 	e = vg_ctx_error(s->ctx);
 	if (e)

@@ -155,7 +155,7 @@ static void check_copies(struct rig *r)
 {
 	unsigned char *a = rig_alloc(r, 8192), host[64];
 	uint64_t bad[] = { 0, 64, RIG_SPAN_BASE + RIG_SPAN_BYTES - 4096, 0xdead000000000000,
-			   0xffffffffffffff00, (uint64_t)(uintptr_t)a + 8192 };
+			   0xffffffffffffff00, 0xffffffffffffffc0, (uint64_t)(uintptr_t)a + 8192 };
 	uint32_t st;
 
 	for (unsigned i = 0; i < sizeof(host); i++)

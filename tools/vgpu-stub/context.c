@@ -342,6 +342,7 @@ int context_main(void)
 	prctl(PR_SET_NAME, "vgpu-context", 0, 0, 0);
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);        /* short naps, see ctx_loop.c */
 	pthread_mutex_init(&c->print_lock, NULL);
+	c->dispatcher = pthread_self();
 	c->boot_ns = ctx_now_ns();
 	c->boot_ticks = ctx_ticks();
 

@@ -147,6 +147,7 @@ struct ctx {
 	uint32_t fault_status;
 	char fault_text[1024];
 	pthread_mutex_t print_lock;
+	pthread_t dispatcher;
 
 	/* cold */
 	struct vgpu_check_env env __attribute__((aligned(64)));

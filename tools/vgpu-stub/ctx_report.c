@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
+#define PRINT_LOOK_NS 100000    /* how often a kernel that prints looks for room */
 #define LOG_LINES 200u          /* a client can provoke lines; the parent's log is not its playground */
 
 /* Kernel names and engine texts come out of the client's image: printable ASCII only. */
@@ -135,6 +137,9 @@ void ctx_die(struct ctx *c, uint32_t status)
  * Any engine thread. A text goes into the ring whole or not at all; positions count bytes for
  * ever. The release of printf_head pairs with the client's acquire. The tail is the client's word
  * and may say anything: a nonsense tail reads as "full".
+ *
+ * In a full ring the kernel that prints waits until the client has read, as long as the context lives. The
+ * dispatcher itself never waits here: the client may need it before it reads (kernels that print run on workers).
  */
 void ctx_print(void *owner, const char *text, size_t bytes)
 {
@@ -142,8 +147,17 @@ void ctx_print(void *owner, const char *text, size_t bytes)
 	uint64_t head, used;
 
 	pthread_mutex_lock(&c->print_lock);
-	head = vgpu_load_relaxed64(&c->head->printf_head);
-	used = head - vgpu_load_acquire64(&c->head->printf_tail);
+	for (;;) {
+		head = vgpu_load_relaxed64(&c->head->printf_head);
+		used = head - vgpu_load_acquire64(&c->head->printf_tail);
+		if ((used <= VGPU_CTX_PRINTF_BYTES && bytes <= VGPU_CTX_PRINTF_BYTES - used) ||
+		    bytes > VGPU_CTX_PRINTF_BYTES || pthread_equal(pthread_self(), c->dispatcher) ||
+		    vgpu_load_relaxed32(&c->error) || __atomic_load_n(&c->fault_state, __ATOMIC_RELAXED))
+			break;
+		pthread_mutex_unlock(&c->print_lock);
+		nanosleep(&(struct timespec){ .tv_nsec = PRINT_LOOK_NS }, NULL);
+		pthread_mutex_lock(&c->print_lock);
+	}
 	if (used > VGPU_CTX_PRINTF_BYTES || bytes > VGPU_CTX_PRINTF_BYTES - used) {
 		vgpu_store_relaxed64(&c->head->printf_lost, vgpu_load_relaxed64(&c->head->printf_lost) + bytes);
 	} else {

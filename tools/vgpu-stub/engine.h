@@ -53,7 +53,7 @@ struct engine_env {
 	void (*done)(void *owner, uint64_t cookie, uint32_t status);
 	/* Once per faulting launch, before its done(). Any engine thread. */
 	void (*fault)(void *owner, const struct engine_fault *f);
-	/* Device printf: formatted text, complete calls only. Any engine thread. */
+	/* Device printf: formatted text, complete calls only. Any engine thread; may wait for the reader. */
 	void (*print)(void *owner, const char *text, size_t bytes);
 };
 
@@ -101,6 +101,8 @@ struct engine_symbol {
 
 struct engine_ops {
 	const char *name;               /* "cpu" */
+	/* What an engine opened with mode AUTO in this environment would be, for people. Any process. */
+	void (*describe)(char *text, size_t bytes);
 
 	uint32_t (*open)(const struct engine_env *env, struct engine **out);
 	void (*close)(struct engine *e);        /* after the last launch is done */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine.h"
 #include "stub.h"
 
 struct cc_limits {
@@ -87,19 +88,6 @@ static uint32_t cpu_khz(void)
 	return mhz >= 100 && mhz < 100000 ? (uint32_t)(mhz * 1000) : 1000000;
 }
 
-static const char *cpu_width(void)
-{
-#if defined(__x86_64__)
-	if (__builtin_cpu_supports("avx512f"))
-		return "AVX-512";
-	if (__builtin_cpu_supports("avx2"))
-		return "AVX2";
-	return "SSE2";
-#else
-	return "scalar";
-#endif
-}
-
 void info_fill(struct vgpu_device_info *info, const struct stub_config *c)
 {
 	const struct cc_limits *l = find(c->cc_major, c->cc_minor);
@@ -107,7 +95,7 @@ void info_fill(struct vgpu_device_info *info, const struct stub_config *c)
 
 	memset(info, 0, sizeof(*info));
 	snprintf(info->name, sizeof(info->name), "%s", c->name);
-	snprintf(info->engine, sizeof(info->engine), "cpu: interpreter (%s)", cpu_width());
+	engine_cpu.describe(info->engine, sizeof(info->engine));
 	make_uuid(info->uuid, c->seed);
 	info->cc_major = c->cc_major;
 	info->cc_minor = c->cc_minor;

@@ -68,9 +68,10 @@ static int environment(const char *agent)
 
 static int usage(FILE *to)
 {
-	fputs("usage: vgpu run [-v] [--private] [--cc X.Y] [--memory SIZE] [--sms N] [--name TEXT] [--] CMD [ARG...]\n"
+	fputs("usage: vgpu run [-v] [--private] [--memcheck] [--cc X.Y] [--memory SIZE] [--sms N] [--name TEXT] [--] CMD [ARG...]\n"
 	      "  Runs CMD with our CUDA libraries. If no agent answers, or with --private or a device\n"
 	      "  option, a vgpu-stub and a vgpu-agent of its own start first and end with CMD.\n"
+	      "  --memcheck: a private device that checks every memory access of every kernel.\n"
 	      "  Exit status: CMD's; 126 when CMD cannot be run, 125 when there is no device.\n", to);
 	return to == stderr ? 125 : 0;
 }
@@ -94,6 +95,9 @@ int cmd_run(int argc, char **argv)
 			verbose = 1;
 		} else if (!strcmp(argv[i], "--private")) {
 			own = 1;
+		} else if (!strcmp(argv[i], "--memcheck")) {
+			own = 1;
+			setenv("VGPU_ENGINE", "memcheck", 1);
 		} else if ((!strcmp(argv[i], "--cc") || !strcmp(argv[i], "--memory") ||
 			    !strcmp(argv[i], "--sms") || !strcmp(argv[i], "--name")) && i + 1 < argc && n < 14) {
 			own = 1;

@@ -266,7 +266,7 @@ struct callinfo {
 	u32 nargs, nrets;
 	u32 builtin;
 };
-enum { BUILTIN_NONE, BUILTIN_VPRINTF, BUILTIN_ASSERTFAIL };
+enum { BUILTIN_NONE, BUILTIN_VPRINTF, BUILTIN_ASSERTFAIL, BUILTIN_MALLOC, BUILTIN_FREE };
 
 struct vreg { u8 type; u8 w; };         /* w as in struct arg */
 
@@ -471,6 +471,8 @@ struct engine {
 	u64 arena_next, arena_end;
 	struct arena_free *arena_free[ARENA_CLASSES];
 	u32 mode;                       /* ENGINE_MODE_*, not AUTO */
+	pthread_mutex_t heap_lock;
+	struct heap *heap;              /* heap.c; NULL until a kernel calls malloc */
 	u8 *code_rw, *code_rx;          /* compiled code, written and run; NULL: no JIT */
 	u64 code_used;
 };
@@ -566,6 +568,10 @@ struct turn {
 void turn_run(struct tstate *ts, struct turn *t);
 struct cta *cta_new(void);
 void cta_free(struct engine *e, struct cta *c);
+
+/* heap.c */
+void dev_heap(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32 m);
+void heap_close(struct engine *e);
 
 /* rt.c */
 void rt_give_back(struct turn *t);      /* the blocks that t has not started; any thread */

@@ -25,8 +25,10 @@ static void cpu_close(struct engine *e)
 	for (i = 0; i < ARENA_CLASSES; i++)
 		arena_forget(e, i);
 	mc_close(e);
+	heap_close(e);
 	pthread_mutex_destroy(&e->lock);
 	pthread_mutex_destroy(&e->arena_lock);
+	pthread_mutex_destroy(&e->heap_lock);
 	pthread_cond_destroy(&e->work);
 	free(e);
 }
@@ -67,6 +69,7 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 	e->arena_end = env->arena_base + env->arena_bytes;
 	pthread_mutex_init(&e->lock, NULL);
 	pthread_mutex_init(&e->arena_lock, NULL);
+	pthread_mutex_init(&e->heap_lock, NULL);
 	pthread_cond_init(&e->work, NULL);
 	fault_init();
 	/* untouched pages cost nothing; workers read it without a lock */
@@ -190,6 +193,18 @@ static u32 cpu_func_info(struct engine *e, u32 id, struct engine_func_info *out,
 	return VGPU_ST_OK;
 }
 
+static void cpu_describe(char *text, size_t bytes)
+{
+	const char *isa = lanes_get()->name;
+	u32 mode = choose_mode(ENGINE_MODE_AUTO);
+
+	if (mode == ENGINE_MODE_JIT && strcmp(isa, "avx512"))
+		mode = ENGINE_MODE_INTERP;      /* jit_open() says the same */
+	snprintf(text, bytes, "cpu: %s (%s)", mode == ENGINE_MODE_JIT ? "JIT" :
+		 mode == ENGINE_MODE_MEMCHECK ? "memory checker" : "interpreter",
+		 !strcmp(isa, "avx512") ? "AVX-512" : !strcmp(isa, "avx2") ? "AVX2" : "SSE2");
+}
+
 static void cpu_note_alloc(struct engine *e, uint64_t addr, uint64_t bytes, int alive)
 {
 	mc_note(e, addr, bytes, alive != 0);
@@ -197,6 +212,7 @@ static void cpu_note_alloc(struct engine *e, uint64_t addr, uint64_t bytes, int 
 
 const struct engine_ops engine_cpu = {
 	.name = "cpu",
+	.describe = cpu_describe,
 	.open = cpu_open,
 	.close = cpu_close,
 	.module_load = cpu_module_load,

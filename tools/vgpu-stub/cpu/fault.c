@@ -176,7 +176,8 @@ u32 mem_copy(struct engine *e, void *dst, const void *src, size_t bytes)
 
 	if (!bytes)
 		return VGPU_ST_OK;
-	if (!dst || !src)
+	/* memmove is not asked about what goes round the end of memory */
+	if (!dst || !src || (u64)dst + bytes < (u64)dst || (u64)src + bytes < (u64)src)
 		return VGPU_ST_ILLEGAL_ADDRESS;
 	if (!ts)
 		return VGPU_ST_OUT_OF_MEMORY;
@@ -201,7 +202,7 @@ u32 mem_fill(struct engine *e, void *dst, u32 value, unsigned elem, size_t count
 		return VGPU_ST_INVALID;
 	if (!count)
 		return VGPU_ST_OK;
-	if (!dst)
+	if (!dst || (u64)dst + elem * count < (u64)dst)
 		return VGPU_ST_ILLEGAL_ADDRESS;
 	if (!ts)
 		return VGPU_ST_OUT_OF_MEMORY;

@@ -562,6 +562,10 @@ reload:
 				dev_printf(ts, f, in->u.call, e);
 				break;
 			}
+			if (in->u.call->builtin >= BUILTIN_MALLOC) {
+				dev_heap(ts, f, in->u.call, e);
+				break;
+			}
 			if (in->u.call->builtin == BUILTIN_ASSERTFAIL)
 				dev_assertfail(ts, f, in->u.call, e);
 			f->mask = m;

@@ -269,11 +269,19 @@ static void lower_call(struct comp *c, struct stmt *st)
 				ci->builtin = BUILTIN_VPRINTF;
 			else if (!strcmp(g->name, "__assertfail") && ci->nargs == 5)
 				ci->builtin = BUILTIN_ASSERTFAIL;
+			else if (!strcmp(g->name, "malloc") && ci->nargs == 1 && ci->nrets == 1 &&
+				 g->params[0].bytes == 8 && g->rets[0].bytes == 8)
+				ci->builtin = BUILTIN_MALLOC;
+			else if (!strcmp(g->name, "free") && ci->nargs == 1 && !ci->nrets && g->params[0].bytes == 8)
+				ci->builtin = BUILTIN_FREE;
 			else
 				UNSUPPORTED(c, st, "calls '%s', which is not defined in this module", g->name);
-			c->fn->prints = true;
+			c->fn->prints |= ci->builtin == BUILTIN_VPRINTF || ci->builtin == BUILTIN_ASSERTFAIL;
 			for (i = 0; i < ci->nargs; i++)
 				if (ci->args[i].is_reg)
+					UNSUPPORTED(c, st, "call of '%s' with registers", g->name);
+			for (i = 0; i < ci->nrets; i++)
+				if (ci->rets[i].is_reg)
 					UNSUPPORTED(c, st, "call of '%s' with registers", g->name);
 		} else {
 			for (i = 0; i < c->fn->ncallees && c->fn->callees[i] != g; i++)
