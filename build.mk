@@ -276,7 +276,7 @@ $(E)/nvml/%: tests/e2e/%.c $(ESHARED) | libs
 	$(CC) $(EFLAGS) -o $@ $< $(addprefix $(B)/lib/,libnvidia-ml.so.1 libcuda.so.1)
 
 # ---- tests: system (tests/system/*.sh) --------------------------------------------------------------
-$(B)/test/system/hotloop: tests/system/hotloop.c | libs
+$(B)/test/system/hotloop $(B)/test/system/memcheck: $(B)/test/system/%: tests/system/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
 # a program with its own libcudart beside it
@@ -289,7 +289,7 @@ $(B)/test/system/rpath/program: tests/system/rpath/program.c $(B)/test/system/rp
 $(B)/test/bench/%: tests/bench/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
-SYSTEM  := $(B)/test/bench/launch_plain $(B)/test/system/hotloop $(B)/test/system/rpath/program
+SYSTEM  := $(B)/test/bench/launch_plain $(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/rpath/program
 
 # ---- tests: units, PTX, fuzzers ---------------------------------------------------------------------
 # Sources are compiled again for glibc, plain and with ASan + UBSan (musl has no sanitizers), and

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The memory checker through the whole stack: sizes as the program asked for them, reports on its standard output.
+. "$(dirname "$0")/lib.sh"
+unset LD_LIBRARY_PATH VGPU_AGENT VGPU_ENGINE
+export XDG_RUNTIME_DIR=$dir
+
+run() { timeout 60 "$V/vgpu" run "$@" >"$dir/out" 2>"$dir/err"; }
+
+run --private -- "$B/test/system/memcheck" 25; st=$?
+[ $st = 0 ] && ok "without it, the rest of a page is anybody's" || fail "a store in the same page: $st, $(cat "$dir/out" "$dir/err")"
+run --memcheck -- "$B/test/system/memcheck" 24; st=$?
+[ $st = 0 ] && ! grep -q ===== "$dir/out" && ok "the last word of an allocation is fine" || fail "the last word: $st, $(cat "$dir/out" "$dir/err")"
+run --memcheck -- "$B/test/system/memcheck" 25; st=$?
+[ $st = 1 ] && grep -q 'Invalid __global__ write of size 4 bytes' "$dir/out" && grep -q 'at put, PTX line 12' "$dir/out" &&
+	grep -q 'by thread (0,0,0) in block (0,0,0)' "$dir/out" &&
+	grep -q 'is 1 bytes after the nearest allocation at 0x[0-9a-f]* of size 100 bytes' "$dir/out" &&
+	ok "one word further is told, and ends with ILLEGAL_ADDRESS" || fail "one word further: $st, $(cat "$dir/out" "$dir/err")"
+run --memcheck -- "$B/test/system/memcheck" 3 freed; st=$?
+[ $st = 1 ] && grep -q 'is 12 bytes inside the freed allocation at 0x[0-9a-f]* of size 100 bytes' "$dir/out" &&
+	ok "use after free" || fail "use after free: $st, $(cat "$dir/out" "$dir/err")"
+
+# nothing is said about programs that do nothing wrong
+for p in vecadd reduce matmul hist scan globals managed vmm; do
+	run --memcheck -- "$B/e2e/driver/$p"; st=$?
+	[ $st = 0 ] && ! grep -q ===== "$dir/out" && ok "$p is clean" || fail "$p: $st, $(grep -A4 ===== "$dir/out" | head -n 5)"
+done
+
+run --memcheck -- "$V/vgpu" smi && grep -q 'engine cpu: memory checker' "$dir/out" && ok "vgpu smi names the engine" ||
+	fail "vgpu smi: $(cat "$dir/out" "$dir/err")"
