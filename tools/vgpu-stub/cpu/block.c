@@ -111,6 +111,9 @@ static int cta_fit(struct engine *e, struct cta *c, struct grid *g)
 	for (i = 0; i < g->nwarps; i++) {
 		c->warps[i].cta = c;
 		c->warps[i].index = i;
+		c->warps[i].jp = c->mem + (size_t)i * c->frame_bytes + c->regs_bytes;
+		if (g->jit)
+			jit_fit(e, &c->warps[i]);
 	}
 	c->gridid = g->gridid;
 	return 0;
@@ -151,9 +154,8 @@ static void cta_start(struct cta *c, u64 linear, bool next)
 		frame_start(&w->main, g->fn, c->mem + (size_t)i * c->frame_bytes, w->live);
 		w->main.up = NULL;
 		w->main.jit = g->jit;
-		w->jp = w->main.base[0] + c->regs_bytes;
 		w->jheld = 0;
-		w->jbegun = false;
+		w->jresume = 0;
 		if (g->fn->npro)
 			w->main.base[1] = g->pool;
 	}
@@ -250,6 +252,12 @@ static enum run block_run(struct tstate *ts, struct turn *t)
 		/* whole: what it costs is bounded by the tile's size and the depth k */
 		gemm_tile(ts, &t->g->job, t->c->linear);
 		return RUN_DONE;
+	}
+	if (t->g->jit && !t->started) {
+		s64 budget = t->at < t->end && t->listed ? FIRST_LOOK : t->budget;
+
+		if (jit_block(ts, t->c, &budget) == RUN_DONE)
+			return RUN_DONE;
 	}
 	if (t->at < t->end && t->listed) {
 		r = cta_turns(t->e, ts, t->c, FIRST_LOOK);

@@ -343,7 +343,7 @@ struct warp {
 	char *jp;                       /* the JIT's private area */
 	u32 jheld, jheld_mask;          /* pc and lanes whose values are still there, 0: none */
 	u32 jto;
-	bool jbegun;
+	u8 jresume;                     /* JR_*: how warp_run goes on, once */
 	struct frame main;
 };
 
@@ -538,7 +538,9 @@ void bar_exited(struct cta *c);
 void lane_cvt(const struct insn *in, void *d, const void *a, const void *b);
 
 /* jit_run.c */
+void jit_fit(struct engine *e, struct warp *w);
 void jit_drop(struct warp *w);
+enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over);
 const u8 *jit_fault(const struct jit *j, const u8 *ip);
 
 /* uniform.c */

@@ -176,6 +176,9 @@ static u32 cpu_func_info(struct engine *e, u32 id, struct engine_func_info *out,
 	st = func_compile(fn, log && log_bytes ? log : own, log && log_bytes ? log_bytes : sizeof(own));
 	if (st)
 		return st;
+	/* whoever asked for the JIT by name wants to know now; a reason in the log of a success is a warning */
+	if (e->env.mode == ENGINE_MODE_JIT && e->mode == ENGINE_MODE_JIT && !fn->jits && !jit_get(fn, SPEC_LINEAR) && log && log_bytes)
+		snprintf(log, log_bytes, "interpreted: too large for the JIT");
 	memset(out, 0, sizeof(*out));
 	out->id = id;
 	out->name = fn->name;

@@ -48,14 +48,23 @@ static void on_fault(int sig, siginfo_t *si, void *uc)
 
 void fault_init(void)
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static bool done;               /* by the first engine of the process */
 	struct sigaction sa;
 
+	pthread_mutex_lock(&lock);
+	if (done) {
+		pthread_mutex_unlock(&lock);
+		return;
+	}
+	done = true;
 	memset(&sa, 0, sizeof(sa));
 	sa.sa_sigaction = on_fault;
 	sa.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
 	sigemptyset(&sa.sa_mask);
 	sigaction(SIGSEGV, &sa, &old_segv);
 	sigaction(SIGBUS, &sa, &old_bus);
+	pthread_mutex_unlock(&lock);
 }
 
 /* The calling thread's state, made on first use, with its own signal stack. */

@@ -443,6 +443,13 @@ enum run warp_run(struct tstate *ts, struct warp *w)
 
 	ts->w = w;
 	ts->f = f;
+	if (w->jresume) {               /* where jit_block left it */
+		t = w->jresume;
+		w->jresume = 0;
+		code = f->fn->code;
+		entry = f->jit ? f->jit->entry_at : NULL;
+		goto left;
+	}
 	if (w->jheld && (w->jheld != f->pc || w->jheld_mask != f->mask))
 		jit_drop(w);
 	if (!f->mask)
@@ -454,6 +461,21 @@ reload:
 		ts->mxcsr = mx;
 		t = (u32)jit_run(ts, w, f);
 		mx = ts->mxcsr;
+		if (!f->jit)
+			entry = NULL;
+left:
+		if (t == JR_DONE) {
+			m = f->mask;
+			f->mask = 0;
+			exit_lanes(w, m);
+			if (w->cta->bar_used)
+				bar_exited(w->cta);
+			if (!w->live) {
+				ts->mxcsr = mx;
+				return RUN_DONE;
+			}
+			goto settle;
+		}
 		if (t == JR_JUMP) {
 			m = f->mask;
 			in = code + f->pc;

@@ -5,6 +5,7 @@
  * values look; jit_run.c runs it.
  */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -45,6 +46,7 @@ int jit_open(struct engine *e)
 	}
 	e->code_rw = rw;
 	e->code_rx = rx;
+	e->code_used = 64;      /* the first bytes count what is in use */
 	return 0;
 }
 
@@ -58,6 +60,25 @@ void jit_close(struct engine *e)
 }
 
 /* ---- what cfg.c hands over ---------------------------------------------------------------- */
+
+/* Its result depends on MXCSR; where only the rounding counts, that is to nearest in all we compile. */
+static bool cares(const struct insn *in)
+{
+	if (!in->mxcsr)
+		return false;
+	if (in->kind == K_SETP)
+		return true;
+	if (in->kind != K_LANE)
+		return false;
+	switch (in->lop) {
+	case LOP_CVT_F_H: case LOP_CVT_H_F: case LOP_SELP: case LOP_MOV: case LOP_ABS: case LOP_NEG: case LOP_FLUSH:
+	case LOP_COPYSIGN: case LOP_XTR: case LOP_PACK:
+		return false;
+	case LOP_CVT_F_S32: case LOP_CVT_F_U32:
+		return (in->mxcsr & 0x6000) != 0;
+	}
+	return true;
+}
 
 struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *regs, u32 nregs)
 {
@@ -80,7 +101,7 @@ struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *r
 	for (i = 0; i < n; i++) {
 		struct insn *in = &s->code[i];
 
-		if (in->mxcsr && in->kind != K_CVT)
+		if (cares(in))
 			want = !want || want == in->mxcsr ? in->mxcsr : ~0u;
 		if (in->kind == K_CALL) {
 			struct callinfo *ci = pool_alloc(&s->pool, sizeof(*ci));
@@ -98,7 +119,7 @@ struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *r
 			in->u.call = ci;
 		}
 	}
-	s->mxcsr = want;
+	s->mxcsr = want ? want : 0x1f80;
 	return s;
 fail:
 	jit_src_free(s);
@@ -153,11 +174,35 @@ static u32 live_list(struct jcomp *c, u32 pc, u32 *n)
 	return at;
 }
 
+/* What is live before either of two places. */
+static u32 live_either(struct jcomp *c, u32 pc, u32 other, u32 *n)
+{
+	const u64 *x = c->live_at + (size_t)pc * c->s->words, *y = c->live_at + (size_t)other * c->s->words;
+	u32 w, at = c->nlives, cnt = 0;
+
+	*n = 0;
+	for (w = 0; w < c->s->words; w++)
+		cnt += (u32)__builtin_popcountll(x[w] | y[w]);
+	c->lives = grow(c, c->lives, &c->lives_cap, at + cnt + 1, sizeof(u32));
+	if (c->bad)
+		return 0;
+	for (w = 0; w < c->s->words; w++) {
+		u64 b;
+
+		for (b = x[w] | y[w]; b; b &= b - 1)
+			c->lives[c->nlives++] = w * 64 + (u32)__builtin_ctzll(b);
+	}
+	*n = cnt;
+	return at;
+}
+
 u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to)
 {
 	struct jexit *x;
 	u32 i;
 
+	if (c->fg != OPND_NONE && kind != JX_JUMP)
+		to = c->fjoin;
 	for (i = c->nexits; i-- > 0 && i + 8 > c->nexits;)
 		if (c->exits[i].kind == kind && c->exits[i].pc == pc && c->exits[i].to == to)
 			return i;
@@ -169,10 +214,18 @@ u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to)
 	x->kind = kind;
 	x->pc = pc;
 	x->to = to;
-	if (kind == JX_LEAVE || kind == JX_STEP)
+	if (c->fg != OPND_NONE && kind != JX_JUMP) {
+		x->gv = c->fg + 1;
+		x->gneg = c->fgneg;
+		x->live = live_either(c, pc, to, &x->nlive);
+	} else if (kind == JX_LEAVE || kind == JX_STEP || kind == JX_QUIT)
 		x->live = live_list(c, pc, &x->nlive);
 	else if (kind == JX_JUMP)
 		x->live = live_list(c, to, &x->nlive);
+	if (kind == JX_STEP && c->merged && c->merged[pc].vec > 1)
+		for (i = pc + 1; i < pc + 64 && x->nmore + 1 < c->merged[pc].vec; i++)
+			if (c->merged[i].kind == K_LD && !c->merged[i].vec && c->merged[i].imm == pc)
+				x->more[x->nmore++] = (u8)(i - pc);
 	return c->nexits++;
 }
 
@@ -204,16 +257,24 @@ void j_site(struct jcomp *c, u32 exit)
 static void entry(struct jcomp *c, u32 pc)
 {
 	struct jentry *e;
+	u32 i;
 
-	if (c->entry_at[pc])
+	if (c->entry_at[pc] && c->fg == OPND_NONE && !c->inside[pc])
 		return;
 	c->entries = grow(c, c->entries, &c->entries_cap, c->nentries + 1, sizeof(*c->entries));
 	if (c->bad)
 		return;
 	e = &c->entries[c->nentries];
 	e->code = c->a.n;
-	e->live = live_list(c, pc, &e->nlive);
-	c->entry_at[pc] = ++c->nentries;
+	e->live = c->fg != OPND_NONE ? live_either(c, pc, c->fjoin, &e->nlive) : live_list(c, pc, &e->nlive);
+	c->nentries++;
+	/* elsewhere only the exits just made come back here */
+	if (c->fg == OPND_NONE && !c->inside[pc])
+		c->entry_at[pc] = c->nentries;
+	for (i = c->nexits; i-- > 0 && i + 8 > c->nexits;)
+		if (c->exits[i].kind == JX_STEP && c->exits[i].pc + 1 == pc && !c->exits[i].resume &&
+		    (c->exits[i].gv != 0) == (c->fg != OPND_NONE))
+			c->exits[i].resume = c->nentries;
 	c->mx = 0;
 }
 
@@ -243,23 +304,114 @@ static void jump(struct jcomp *c, u32 pc, u32 to)
 		c->bj[c->nbj++] = (struct jx){ g_jmp(a), to };
 }
 
+static const struct jblock *block_at(const struct jcomp *c, u32 pc)
+{
+	u32 lo = 0, hi = c->s->nb;
+
+	while (hi - lo > 1) {
+		u32 mid = (lo + hi) / 2;
+
+		if (c->s->b[mid].start <= pc)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return &c->s->b[lo];
+}
+
+/* Where a block that only goes on leads to. */
+static u32 leads_to(const struct jcomp *c, u32 pc)
+{
+	return c->code[pc].kind == K_JMP ? c->code[pc].taken : pc;
+}
+
+#define SIDE_MAX 24
+
+/*
+ * The block at pc is short, and from its end control goes on where it goes from the branch without
+ * it: a few lanes' work beside the way of the others. What it computes for itself may be uniform;
+ * what outlives it must be varying, for the others keep their values.
+ */
+static bool side_block(const struct jcomp *c, u32 at, u32 pc, u32 *join)
+{
+	const struct jblock *b = block_at(c, pc);
+	u32 i, k, end = b->end;
+
+	if (b->start != pc || pc < at)
+		return false;
+	if (c->code[end - 1].kind == K_JMP)
+		end--;
+	if (end - pc > SIDE_MAX || leads_to(c, end) != *join)
+		return false;
+	/* the join lies behind, so that everything it needs is alive all the way */
+	if (*join <= pc || *join <= at)
+		return false;
+	for (i = pc; i < end; i++) {
+		const struct insn *in = &c->code[i];
+
+		switch (in->kind) {
+		case K_LANE: case K_SETP: case K_PRED: case K_LD: case K_LDPARAM: case K_ST: case K_CVT: case K_LOP3:
+		case K_SREG: case K_CVTA: case K_NOP:
+			break;
+		default:
+			return false;
+		}
+		if (in->guard != OPND_NONE)
+			return false;
+		for (k = 0; k < 6; k++)
+			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && c->r[in->o[k]].cls != JC_VARY &&
+			    (c->live_at[(size_t)*join * c->s->words + (in->o[k] >> 6)] >> (in->o[k] & 63) & 1))
+				return false;
+	}
+	return true;
+}
+
+static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc);
+
+static void side(struct jcomp *c, const struct insn *br, u32 at, u32 pc, bool neg, u32 join)
+{
+	u32 end = block_at(c, pc)->end, i;
+
+	c->fg = br->guard;
+	c->fgneg = neg;
+	c->fjoin = join;
+	for (i = pc; i < end && c->code[i].kind != K_JMP && !c->bad; i++)
+		emit_insn(c, &c->code[i], i);
+	c->fg = OPND_NONE;
+	c->mx = 0;
+	jump(c, at, join);
+}
+
 static void branch(struct jcomp *c, const struct insn *in, u32 pc)
 {
 	struct as *a = &c->a;
 	struct rm p = ju_rm(c, in->guard);
-	u32 at;
+	u32 at, join;
 
 	if (jit_val(c, in->guard, 2).cls == JC_UNI) {
 		g_alui(a, 0, G_CMP, p, 0);
 		at = g_jcc(a, in->gneg ? CC_NE : CC_E);
 	} else {
+		u32 all;
+
 		g_load(a, 0, RAX, p);
 		if (in->gneg)
 			g_not(a, 0, RAX);
 		g_alu(a, 0, G_AND, RAX, PM(m));
 		at = g_jcc(a, CC_E);
 		g_alu(a, 0, G_CMP, RAX, PM(m));
-		j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, pc, 0));
+		join = leads_to(c, in->fall);
+		if (side_block(c, pc, in->taken, &join)) {
+			all = g_jcc(a, CC_E);
+			side(c, in, pc, in->taken, in->gneg, join);
+			g_here(a, all);
+		} else if (join = leads_to(c, in->taken), side_block(c, pc, in->fall, &join)) {
+			all = g_jcc(a, CC_E);
+			side(c, in, pc, in->fall, !in->gneg, join);
+			g_here(a, all);
+		} else {
+			j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, pc, 0));
+		}
 	}
 	jump(c, pc, in->taken);
 	g_here(a, at);
@@ -299,8 +451,20 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 	struct as *a = &c->a;
 	struct jmark mark;
 	u32 skip = 0;
+	struct insn masked;
 
 	c->gk = 0;
+	if (c->merged[pc].kind == K_LD) {
+		if (!c->merged[pc].vec)
+			return;                 /* was loaded with one before it */
+		in = &c->merged[pc];
+	}
+	if (c->fg != OPND_NONE && !jit_scalar(c, in)) {
+		masked = *in;
+		masked.guard = c->fg;
+		masked.gneg = c->fgneg;
+		in = &masked;
+	}
 	if (in->guard != OPND_NONE) {
 		struct rm p = ju_rm(c, in->guard);
 
@@ -354,12 +518,21 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 		/* fall through */
 	case K_BRX:
 	case K_CALL:
+		leave(c, JX_LEAVE, pc);
+		if (pc + 1 < c->n && in->kind != K_BRX)
+			entry(c, pc + 1);
+		return;
 	case K_RET:
 	case K_EXIT:
+		if (in->guard == OPND_NONE) {
+			leave(c, JX_DONE, pc);
+			return;
+		}
+		/* fall through */
 	case K_TRAP:
 	case K_BAR:
 		leave(c, JX_LEAVE, pc);
-		if (pc + 1 < c->n && in->kind != K_BRX)
+		if (pc + 1 < c->n)
 			entry(c, pc + 1);
 		return;
 	}
@@ -384,13 +557,10 @@ static void pop(struct as *a, int r)
 	b1(a, 0x58 | (u32)(r & 7));
 }
 
-static const u8 gprs[8] = { RSI, RDI, R8, R9, R10, R11, R15, RBP };
-
 /* u64 code(P, frame, tstate, pool, target) */
 static void prologue(struct jcomp *c)
 {
 	struct as *a = &c->a;
-	u32 i;
 
 	push(a, RBX);
 	push(a, RBP);
@@ -407,26 +577,13 @@ static void prologue(struct jcomp *c)
 	k_shr(a, 2, 1, 8);
 	k_shr(a, 3, 1, 16);
 	k_shr(a, 4, 1, 24);
-	for (i = 0; i < 24; i++)
-		if (c->zmm_used >> i & 1)
-			ev(a, V_MOVA32, JZ_FIRST + (int)i, 0, rm_mem(RBX, (s32)(JP_ZMM + 64 * i)));
-	for (i = 0; i < 8; i++)
-		if (c->gpr_used >> i & 1)
-			g_load(a, 1, gprs[i], rm_mem(RBX, PSZ(gpr) + 8 * (s32)i));
 	g_op(a, 0, 0xff, 4, rm_reg(RAX), 0);
 }
 
 static void epilogue(struct jcomp *c)
 {
 	struct as *a = &c->a;
-	u32 i;
 
-	for (i = 0; i < 24; i++)
-		if (c->zmm_used >> i & 1)
-			ev(a, V_MOVA32_ST, JZ_FIRST + (int)i, 0, rm_mem(RBX, (s32)(JP_ZMM + 64 * i)));
-	for (i = 0; i < 8; i++)
-		if (c->gpr_used >> i & 1)
-			g_store(a, 1, rm_mem(RBX, PSZ(gpr) + 8 * (s32)i), gprs[i]);
 	as_room(a, 16);
 	b1(a, 0xc5);    /* vzeroupper */
 	b1(a, 0xf8);
@@ -442,6 +599,24 @@ static void epilogue(struct jcomp *c)
 }
 
 
+
+/* Registers of all live values, between P and where code keeps them. */
+static void transfer(struct jcomp *c, u32 live, u32 n, bool load)
+{
+	struct as *a = &c->a;
+	u32 i, k;
+
+	for (i = 0; i < n; i++) {
+		const struct jreg *r = &c->r[c->lives[live + i]];
+
+		if (r->loc == LOC_GPR && load)
+			g_load(a, 1, r->reg, rm_mem(RBX, (s32)r->home));
+		else if (r->loc == LOC_GPR)
+			g_store(a, 1, rm_mem(RBX, (s32)r->home), r->reg);
+		for (k = 0; r->loc == LOC_ZMM && k < (r->w ? 4u : 2u); k++)
+			ev(a, load ? V_MOVA32 : V_MOVA32_ST, r->reg + (int)k, 0, rm_mem(RBX, (s32)(r->home + 64 * k)));
+	}
+}
 
 /* Liveness before every instruction, from the blocks' sets. */
 static bool live_sets(struct jcomp *c)
@@ -555,6 +730,7 @@ static struct jit *finish(struct jcomp *c, u32 *stubs)
 	j->fn = c->fn;
 	j->spec = c->spec;
 	j->mxcsr = c->s->mxcsr;
+	j->guessed = c->guessed;
 	j->p_bytes = (c->home_next + 63) & ~63u;
 	j->nentries = c->nentries;
 	j->nexits = c->nexits;
@@ -570,8 +746,25 @@ static struct jit *finish(struct jcomp *c, u32 *stubs)
 	memcpy(e->code_rw + off, a->p, a->n);
 	memcpy(e->code_rw + off + code, a->lit, (size_t)a->nlit * 64);
 	j->code = e->code_rx + off;
+#ifdef JIT_DUMP
+	if (getenv("JIT_DUMP")) {
+		char name[300];
+		FILE *o;
+
+		snprintf(name, sizeof(name), "%s/%.200s.%x.%lx", getenv("JIT_DUMP"), c->fn->name, c->spec, (unsigned long)off);
+		o = fopen(name, "w");
+		fwrite(e->code_rw + off, 1, total, o);
+		fclose(o);
+		for (i = 0; i < c->nentries; i++)
+			fprintf(stderr, "%s entry %u at %x\n", c->fn->name, i, c->entries[i].code);
+		for (i = 0; i < c->nexits; i++)
+			fprintf(stderr, "%s exit %u kind %u pc %u insn kind %u lop %u type %u line %u at %x\n", c->fn->name, i, c->exits[i].kind,
+				c->exits[i].pc, c->code[c->exits[i].pc].kind, c->code[c->exits[i].pc].lop, c->code[c->exits[i].pc].type, c->code[c->exits[i].pc].line, stubs[i]);
+	}
+#endif
 	j->bytes = (u32)total;
 	e->code_used = off + total;
+	*(u64 *)e->code_rw += total;
 	return j;
 }
 
@@ -589,15 +782,19 @@ static struct jit *compile(struct func *fn, u32 spec)
 	c->n = c->s->n;
 	c->spec = spec;
 	c->r = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->r));
+	c->fg = OPND_NONE;
+	c->guess = !fn->jsrc->noguess;
+	c->merged = pool_alloc(&c->mem, (c->n + 64) * sizeof(*c->merged));
+	c->inside = pool_alloc(&c->mem, c->n + 2);
 	c->code_at = pool_alloc(&c->mem, (c->n + 1) * sizeof(u32));
 	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
-	if (!c->r || !c->code_at || !c->entry_at)
+	if (!c->r || !c->code_at || !c->entry_at || !c->merged || !c->inside)
 		goto out;
 	for (i = 0; i < c->s->nregs; i++) {
 		c->r[i].w = c->s->regs[i].w;
 		c->r[i].slot = c->s->slot[i];
 	}
-	if (!live_sets(c) || !jit_scan(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
+	if (!live_sets(c) || !jit_scan(c) || !jit_merge(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
 		goto out;
 	as_room(&c->a, 65536);
 	prologue(c);
@@ -620,8 +817,16 @@ static struct jit *compile(struct func *fn, u32 spec)
 	epilogue(c);
 	for (i = 0; i < c->nexits; i++) {
 		stubs[i] = c->a.n;
+		transfer(c, c->exits[i].live, c->exits[i].nlive, false);
 		g_movi(&c->a, RAX, i);
 		g_land(&c->a, g_jmp(&c->a), common);
+	}
+	for (i = 0; i < c->nentries; i++) {
+		u32 at = c->entries[i].code;
+
+		c->entries[i].code = c->a.n;
+		transfer(c, c->entries[i].live, c->entries[i].nlive, true);
+		g_land(&c->a, g_jmp(&c->a), at);
 	}
 	if (c->a.oom)
 		goto out;
@@ -630,7 +835,7 @@ static struct jit *compile(struct func *fn, u32 spec)
 	for (i = 0; i < c->nbj; i++)
 		g_land(&c->a, c->bj[i].at, c->code_at[c->bj[i].exit]);
 	for (i = 0; i < c->nexits; i++)
-		if (c->exits[i].kind == JX_STEP)
+		if (c->exits[i].kind == JX_STEP && !c->exits[i].resume)
 			c->exits[i].resume = c->entry_at[c->exits[i].pc + 1];
 	j = finish(c, stubs);
 out:
@@ -655,8 +860,10 @@ u32 jit_spec(const u32 *block)
 {
 	u32 x = block[0], yz = block[1] * block[2];
 
-	if (x % LANES == 0 || yz == 1)
+	if (x % LANES == 0)
 		return SPEC_LINEAR;
+	if (yz == 1)
+		return SPEC_LINE;
 	if (x < LANES && !(x & (x - 1)) && block[1] % (LANES / x) == 0)
 		return SPEC_POW2 | (u32)__builtin_ctz(x) << 8;
 	return SPEC_ANY;
@@ -668,8 +875,8 @@ struct jit *jit_get(struct func *fn, u32 spec)
 	struct jit *j;
 
 	for (j = fn->jits; j; j = j->next)
-		if (j->spec == spec)
-			return j->dead ? NULL : j;
+		if (j->spec == spec && !(j->guessed && fn->jsrc->noguess))
+			return j;
 	if (!fn->jsrc || !fn->m->e->code_rw || fn->jit_failed)
 		return NULL;
 	j = compile(fn, spec);
@@ -687,7 +894,13 @@ void jit_free(struct func *fn)
 	struct jit *j;
 
 	while ((j = fn->jits)) {
+		struct engine *e = fn->m->e;
+
 		fn->jits = j->next;
+		/* code goes back when nothing is left: modules come and go together */
+		*(u64 *)e->code_rw -= j->bytes;
+		if (!*(u64 *)e->code_rw)
+			e->code_used = 64;
 		free(j->mem);
 	}
 	jit_src_free(fn->jsrc);

@@ -25,13 +25,13 @@ enum { JC_NONE, JC_UNI, JC_PAT, JC_VARY };
 enum { LOC_NONE, LOC_ZMM, LOC_GPR, LOC_MEM };
 
 #define JPATS 512
-#define JMAX_UNKNOWN 0xffffffffu
+#define JMAX_UNKNOWN (~0ull)
 
 struct jval {
 	u8 cls, ual;            /* ual: the scalar is a multiple of 1 << ual */
 	bool known;             /* uniform with value k */
 	u16 pat;
-	u32 max;                /* unsigned bound of the 32-bit value, JMAX_UNKNOWN: none */
+	u64 max;                /* unsigned bound of every lane's value, JMAX_UNKNOWN: none */
 	u64 k;
 };
 
@@ -39,7 +39,7 @@ struct jreg {
 	u8 w, cls, ual, loc;
 	bool rawf;              /* f32 whose NaNs may not be canonical */
 	u16 pat;
-	u32 max;
+	u64 max;
 	u32 home;               /* offset in P; in LOC_ZMM and LOC_GPR that of the dump */
 	u8 reg;                 /* first zmm, or general register */
 	u32 slot;               /* frame offset */
@@ -59,15 +59,19 @@ struct jit_src {
 	struct vreg *regs;
 	u32 *slot;
 	u32 mxcsr;              /* the one value wanted, 0: none; ~0: several */
+	bool noguess;           /* guesses have been wrong */
 };
 
-enum { JX_LEAVE, JX_JUMP, JX_STEP, JX_DONE };
+enum { JX_LEAVE, JX_JUMP, JX_STEP, JX_DONE, JX_QUIT };       /* QUIT: what was guessed is not so */
 
 struct jexit {
 	u8 kind;
 	u32 pc, to;             /* JX_JUMP: from pc to to */
 	u32 live, nlive;        /* in lives[] */
 	u32 resume;             /* JX_STEP: entry number */
+	u32 gv;                 /* in a masked side block: its predicate + 1; the other lanes are at to */
+	u8 gneg, nmore;
+	u8 more[3];             /* loads that were merged into pc's: how far behind it */
 };
 
 struct jentry { u32 code, live, nlive; };
@@ -90,7 +94,8 @@ struct jit {
 	struct jreg *regs;
 	s32 (*pats)[LANES];
 	u32 mxcsr;
-	u32 dead;               /* entries that failed: the code is not used any more */
+	bool guessed;           /* about alignment or sign */
+	u32 quits;              /* wrong guesses */
 	void *mem;
 };
 
@@ -116,9 +121,10 @@ _Static_assert(sizeof(struct jprivate) <= JP_ZMM, "P");
 #define JZ_FIRST 8
 
 /* block shapes */
-#define SPEC_LINEAR 1u          /* tid.x = 32 * w + lane, tid.y and tid.z the same in a warp */
-#define SPEC_POW2 2u            /* | log2(ntid.x) << 8: tid.x = lane mod ntid.x */
-#define SPEC_ANY 3u
+#define SPEC_LINEAR 1u          /* ntid.x a multiple of 32: tid.x = 32 * w + lane, tid.y and tid.z the same in a warp */
+#define SPEC_LINE 2u            /* the same for any ntid.x, if the others are 1 */
+#define SPEC_POW2 3u            /* | log2(ntid.x) << 8: tid.x = lane mod ntid.x */
+#define SPEC_ANY 4u
 
 struct jx { u32 at, exit; };            /* a jump to an exit's stub */
 
@@ -153,9 +159,13 @@ struct jcomp {
 	u64 *live_at;           /* before every instruction: n + 1 sets */
 	u32 *live_idx;          /* per pc: its list in lives[] + 1, and its length */
 	u32 *entry_at;
+	u32 fg, fjoin;          /* emitting a side block under this predicate; where the others go on */
+	u8 fgneg;
+	struct insn *merged;    /* per pc: vec > 1: the load that starts here; vec 0 and kind K_LD: done before */
+	u8 *inside;             /* per pc: between merged loads, where only our own code may be entered */
 	u32 pc, mx;
 	u8 gk;                  /* guard mask is in k5 */
-	bool bad;
+	bool bad, guess, guessed;
 };
 
 /* How far emission has come, to take back an attempt. */
@@ -177,11 +187,15 @@ static inline void j_undo(struct jcomp *c, struct jmark m)
 
 /* jit_scan.c */
 bool jit_scan(struct jcomp *c);
+bool jit_guess_align(const struct jcomp *c, const struct insn *in, u32 *need);
+bool jit_guess_sign(const struct jcomp *c, const struct insn *in);
 bool jit_makes_raw(const struct insn *in);
 struct jval jit_val(const struct jcomp *c, u32 o, u8 w);
 bool jit_scalar(const struct jcomp *c, const struct insn *in);  /* its results are uniform or patterns */
 u8 jit_src_w(const struct insn *in, u32 i);
 u32 jit_pat(struct jcomp *c, const s64 *v);                     /* ~0: does not fit */
+/* jit_merge.c */
+bool jit_merge(struct jcomp *c);
 /* jit_alloc.c */
 bool jit_alloc(struct jcomp *c);
 /* jit_emit.c: operands and plain operations; false: not done natively */
@@ -218,7 +232,7 @@ bool jit_st(struct jcomp *c, const struct insn *in);
 bool jit_shfl(struct jcomp *c, const struct insn *in);
 bool jit_vote(struct jcomp *c, const struct insn *in);
 /* jit_run.c */
-enum { JR_REFUSED, JR_AT, JR_JUMP };
+enum { JR_REFUSED, JR_AT, JR_JUMP, JR_DONE };
 int jit_run(struct tstate *ts, struct warp *w, struct frame *f);
 /* jit.c */
 struct jit *jit_get(struct func *fn, u32 spec);

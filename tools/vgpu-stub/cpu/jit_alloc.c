@@ -59,6 +59,8 @@ static void ranges(struct jcomp *c)
 				if ((in->def | in->use) >> k & 1)
 					touch(c, in->o[k], i, w);
 			touch(c, in->guard, i, w);
+			for (k = 0; c->merged[i].kind == K_LD && k < c->merged[i].vec; k++)
+				range(c, c->merged[i].o[k], i);
 			if (in->kind == K_CALL)
 				for (k = 0; k < in->u.call->nargs + in->u.call->nrets; k++) {
 					struct arg *a = k < in->u.call->nargs ? &in->u.call->args[k] :

@@ -186,6 +186,8 @@ void ju_load(struct jcomp *c, int gpr, u32 o, u8 w)
 		ev_n(&c->a, V_LL(w == 1 ? V_MOVQ_ST : V_MOVD_ST, 0), c->r[o].reg, 0, rm_reg(gpr), 0, 0, 0, 4, 0);
 		return;
 	}
+	if (!(o & OPND_CONST) && c->r[o].loc == LOC_GPR && c->r[o].reg == gpr)
+		return;
 	g_load(&c->a, w == 1, gpr, ju_rm(c, o));
 }
 
@@ -193,6 +195,8 @@ void ju_store(struct jcomp *c, u32 v, int gpr)
 {
 	const struct jreg *r = &c->r[v];
 
+	if (r->loc == LOC_GPR && r->reg == gpr)
+		return;
 	if (r->loc == LOC_GPR)
 		g_load(&c->a, r->w == 1, r->reg, rm_reg(gpr));
 	else if (r->loc == LOC_MEM)
@@ -209,51 +213,76 @@ static bool small(u64 k, u8 w, s32 *out)
 	return (s64)k == (s64)(s32)k;
 }
 
-/* rax = rax op o */
-static void u_alu(struct jcomp *c, u32 op, u32 o, u8 w)
+/* t = t op o */
+static void u_alu(struct jcomp *c, u32 op, int t, u32 o, u8 w)
 {
 	struct jval v = jit_val(c, o, w);
 	s32 i;
 
 	if (v.known && small(v.k, w, &i)) {
-		g_alui(&c->a, w, op, rm_reg(RAX), i);
+		g_alui(&c->a, w, op, rm_reg(t), i);
 	} else if (!(o & OPND_CONST) && c->r[o].loc == LOC_ZMM) {
 		ju_load(c, RCX, o, w);
-		g_alu(&c->a, w, op, RAX, rm_reg(RCX));
+		g_alu(&c->a, w, op, t, rm_reg(RCX));
 	} else {
-		g_alu(&c->a, w, op, RAX, ju_rm(c, o));
+		g_alu(&c->a, w, op, t, ju_rm(c, o));
 	}
 }
 
-static void u_mul(struct jcomp *c, u32 o, u8 w)
+static void u_mul(struct jcomp *c, int t, u32 o, u8 w)
 {
 	struct jval v = jit_val(c, o, w);
 	s32 i;
 
 	if (v.known && small(v.k, w, &i)) {
 		if (i > 0 && !(i & (i - 1)))
-			g_shi(&c->a, w, G_SHL, RAX, (u32)__builtin_ctz((u32)i));
+			g_shi(&c->a, w, G_SHL, t, (u32)__builtin_ctz((u32)i));
 		else
-			g_imuli(&c->a, w, RAX, rm_reg(RAX), i);
+			g_imuli(&c->a, w, t, rm_reg(t), i);
 		return;
 	}
 	ju_load(c, RCX, o, w);
-	g_imul(&c->a, w, RAX, rm_reg(RCX));
+	g_imul(&c->a, w, t, rm_reg(RCX));
+}
+
+/* Where in's scalar result may be computed: its own register, unless a later source is there. */
+static int target(const struct jcomp *c, const struct insn *in)
+{
+	const struct jreg *r = &c->r[in->o[0]];
+	u32 k;
+
+	if (r->loc != LOC_GPR)
+		return RAX;
+	for (k = 2; k < 4; k++)
+		if (in->o[k] == in->o[0] || (!(in->o[k] & OPND_CONST) && c->r[in->o[k]].loc == LOC_GPR &&
+					     c->r[in->o[k]].reg == r->reg))
+			return RAX;
+	return r->reg;
+}
+
+static void lane_range(const struct jcomp *c, struct jval v, s32 *lo, s32 *hi)
+{
+	u32 l;
+
+	*lo = *hi = 0;
+	for (l = 0; l < LANES; l++) {
+		*lo = c->pats[v.pat][l] < *lo ? c->pats[v.pat][l] : *lo;
+		*hi = c->pats[v.pat][l] > *hi ? c->pats[v.pat][l] : *hi;
+	}
 }
 
 /* Widening a pattern: no lane may wrap in 32 bits. rax holds lane 0's value. */
 static void check_widen(struct jcomp *c, u32 o, bool sg)
 {
 	struct jval v = jit_val(c, o, 0);
-	s32 lo = 0, hi = 0;
-	u32 l, x;
+	s32 lo, hi;
+	u32 x;
 
-	if (v.cls != JC_PAT || v.max < 1u << 31)
+	if (v.cls != JC_PAT || v.max < (sg ? 1ull << 31 : 1ull << 32))
 		return;
-	for (l = 0; l < LANES; l++) {
-		lo = c->pats[v.pat][l] < lo ? c->pats[v.pat][l] : lo;
-		hi = c->pats[v.pat][l] > hi ? c->pats[v.pat][l] : hi;
-	}
+	lane_range(c, v, &lo, &hi);
+	if (!lo && (v.ual > 30 || !(hi >> v.ual)))
+		return;                 /* no carry */
 	x = j_exit(c, JX_LEAVE, c->pc, 0);
 	if (hi) {
 		g_load(&c->a, 0, RDX, rm_reg(RAX));
@@ -265,6 +294,33 @@ static void check_widen(struct jcomp *c, u32 o, bool sg)
 		g_alui(&c->a, 0, sg ? G_ADD : G_SUB, rm_reg(RDX), sg ? lo : -lo);
 		j_leave_if(c, sg ? CC_O : CC_B, x);
 	}
+}
+
+/* jit_guess_sign(): every lane is at least 0. rax holds lane 0's value. */
+static void check_sign(struct jcomp *c, const struct insn *in, u8 w)
+{
+	struct jval v = jit_val(c, in->o[1], w);
+	u32 x = j_exit(c, JX_QUIT, c->pc, 0);
+	s32 lo, hi;
+
+	lane_range(c, v, &lo, &hi);
+	g_load(&c->a, w, RDX, rm_reg(RAX));
+	g_alui(&c->a, w, G_ADD, rm_reg(RDX), lo);
+	j_leave_if(c, CC_S, x);
+	g_load(&c->a, w, RDX, rm_reg(RAX));
+	g_alui(&c->a, w, G_ADD, rm_reg(RDX), hi);
+	j_leave_if(c, CC_S, x);
+}
+
+/* jit_guess_align(): the scalar is such a multiple. rax holds it. */
+static void check_align(struct jcomp *c, const struct insn *in)
+{
+	u32 need;
+
+	if (!jit_guess_align(c, in, &need))
+		return;
+	g_testi(&c->a, RAX, (1u << need) - 1);
+	j_leave_if(c, CC_NE, j_exit(c, JX_QUIT, c->pc, 0));
 }
 
 /* xmm0 = o */
@@ -321,33 +377,44 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 	bool sg = type_is_signed(in->type);
 	struct jval v2 = jit_val(c, in->o[2], jit_src_w(in, 2));
 	struct jval v3 = jit_val(c, in->o[3], jit_src_w(in, 3));
+	u32 need;
+	int t;
 
 	if (in->type == T_F32 && in->lop != LOP_MOV && in->lop != LOP_SELP)
 		return scalar_float(c, in);
+	t = target(c, in);
 	switch (in->lop) {
 	case LOP_MOV:
-		ju_load(c, RAX, in->o[1], w);
-		break;
+		ju_load(c, t, in->o[1], w);
+		ju_store(c, in->o[0], t);
+		return true;
 	case LOP_ADD: case LOP_SUB: case LOP_AND: case LOP_OR: case LOP_XOR:
-		ju_load(c, RAX, in->o[1], w);
+		if (in->lop == LOP_AND && jit_guess_align(c, in, &need))
+			t = RAX;
+		ju_load(c, t, in->o[1], w);
+		if (in->lop == LOP_AND)
+			check_align(c, in);
 		u_alu(c, in->lop == LOP_ADD ? G_ADD : in->lop == LOP_SUB ? G_SUB : in->lop == LOP_AND ? G_AND :
-		      in->lop == LOP_OR ? G_OR : G_XOR, in->o[2], w);
-		break;
+		      in->lop == LOP_OR ? G_OR : G_XOR, t, in->o[2], w);
+		ju_store(c, in->o[0], t);
+		return true;
 	case LOP_MUL:
 	case LOP_MAD:
-		ju_load(c, RAX, in->o[1], w);
-		u_mul(c, in->o[2], w);
+		ju_load(c, t, in->o[1], w);
+		u_mul(c, t, in->o[2], w);
 		if (in->lop == LOP_MAD)
-			u_alu(c, G_ADD, in->o[3], w);
-		break;
+			u_alu(c, G_ADD, t, in->o[3], w);
+		ju_store(c, in->o[0], t);
+		return true;
 	case LOP_NEG:
 	case LOP_NOT:
-		ju_load(c, RAX, in->o[1], w);
+		ju_load(c, t, in->o[1], w);
 		if (in->lop == LOP_NEG)
-			g_neg(a, w, RAX);
+			g_neg(a, w, t);
 		else
-			g_not(a, w, RAX);
-		break;
+			g_not(a, w, t);
+		ju_store(c, in->o[0], t);
+		return true;
 	case LOP_SHL:
 	case LOP_SHR:
 		if (v2.k >= (w ? 64 : 32) && in->lop == LOP_SHR && sg)
@@ -357,6 +424,9 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 			break;
 		}
 		ju_load(c, RAX, in->o[1], w);
+		check_align(c, in);
+		if (jit_guess_sign(c, in))
+			check_sign(c, in, w);
 		if (v2.k)
 			g_shi(a, w, in->lop == LOP_SHL ? G_SHL : sg ? G_SAR : G_SHR, RAX, (u32)v2.k);
 		break;
@@ -391,7 +461,7 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 			g_load(a, 0, RAX, rm_reg(RAX));
 		g_imul(a, 1, RAX, rm_reg(RCX));
 		if (in->lop == LOP_MADWIDE)
-			u_alu(c, G_ADD, in->o[3], 1);
+			u_alu(c, G_ADD, RAX, in->o[3], 1);
 		break;
 	case LOP_MULHI:
 		ju_load(c, RAX, in->o[1], 0);
@@ -509,7 +579,7 @@ static bool scalar_setp(struct jcomp *c, const struct insn *in)
 		if (in->lop > CMP_GE)
 			return false;
 		ju_load(c, RAX, in->o[2], w);
-		u_alu(c, G_CMP, in->o[3], w);
+		u_alu(c, G_CMP, RAX, in->o[3], w);
 		g_op(a, 0, 0x190u | int_cc[type_is_signed(in->type)][in->lop], 0, rm_reg(RAX), 0);
 		g_movx(a, 0, 0, 1, RAX, rm_reg(RAX));
 	}
@@ -668,6 +738,7 @@ bool jit_sreg(struct jcomp *c, const struct insn *in)
 
 void jit_mxcsr(struct jcomp *c, u32 want)
 {
+	/* conversions only care for the rounding, which is the same with and without flushing */
 	if (!want || c->s->mxcsr != ~0u || c->mx == want)
 		return;
 	c->mx = want;

@@ -462,7 +462,10 @@ static bool floats(struct jcomp *c, const struct insn *in)
 	bool sat = false, raw = c->r[in->o[0]].rawf || !jit_makes_raw(in);
 	int x, y, z, d;
 
-	jit_mxcsr(c, in->mxcsr);
+	/* these are exact or bit operations, or round to nearest in either mode */
+	if (!((in->lop == LOP_CVT_F_S32 || in->lop == LOP_CVT_F_U32) && !(in->mxcsr & 0x6000) && c->s->mxcsr != ~0u) &&
+	    in->lop != LOP_CVT_F_H && in->lop != LOP_CVT_H_F && in->lop != LOP_ABS && in->lop != LOP_NEG && in->lop != LOP_FLUSH)
+		jit_mxcsr(c, in->mxcsr);
 	for (p = 0; p < n; p++) {
 		switch (in->lop) {
 		case LOP_ADDSAT: case LOP_SUBSAT: case LOP_MULSAT:
@@ -755,7 +758,7 @@ bool jit_cvt(struct jcomp *c, const struct insn *in)
 	if (in->dw)
 		return false;
 	if (dt == T_F32 && ai && in->sub <= RND_RN && type_bytes(at) < 4) {
-		jit_mxcsr(c, 0x1f80);
+		/* exact: no rounding at all */
 		for (p = 0; p < 2; p++) {
 			x = jv_obs(c, in->o[1], 0, p, 0);
 			extend(c, 0, x, type_bytes(at), type_is_signed(at));

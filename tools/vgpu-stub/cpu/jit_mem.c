@@ -15,12 +15,16 @@ struct acc {
 	struct jval v;
 	s32 cmin, cmax;
 	s32 disp;               /* added to rax */
-	u32 bytes;              /* of one lane's access */
+	u32 bytes, align;       /* of one lane's access */
 	u32 step;               /* exit */
 	const s32 *pat;
 };
 
-static u32 ilog2(u32 v) { return (u32)__builtin_ctz(v); }
+/* Merged loads are aligned as their elements, others as a whole. */
+static u32 align_log2(const struct insn *in)
+{
+	return (u32)__builtin_ctz(in->kind == K_LD && in->sub2 ? in->size : (u32)in->size * in->vec);
+}
 
 /* jump to the slow way unless the running lanes are all 32; flags are eaten */
 static u32 unless_full(struct jcomp *c)
@@ -38,6 +42,7 @@ static bool scalar_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 
 	x->v = jit_val(c, in->o[4], in->aw);
 	x->bytes = (u32)in->size * in->vec;
+	x->align = in->kind == K_LD && in->sub2 ? in->size : x->bytes;
 	if (x->v.cls == JC_VARY)
 		return false;
 	x->pat = c->pats[x->v.pat];
@@ -45,7 +50,7 @@ static bool scalar_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 	for (l = 0; l < LANES; l++) {
 		x->cmin = x->pat[l] < x->cmin ? x->pat[l] : x->cmin;
 		x->cmax = x->pat[l] > x->cmax ? x->pat[l] : x->cmax;
-		if (x->pat[l] & (s32)(x->bytes - 1))
+		if (x->pat[l] & (s32)(x->align - 1))
 			return false;
 	}
 	ext = (u32)(x->cmax - x->cmin) + x->bytes;
@@ -63,15 +68,15 @@ static bool scalar_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 			x->disp = 0;
 		}
 		/* a variable of the kernel's own needs no check */
-		if (!(known && lo >= 0 && lo + ext <= c->fn->shared_bytes && !(lo & (x->bytes - 1)))) {
+		if (!(known && lo >= 0 && lo + ext <= c->fn->shared_bytes && !(lo & (x->align - 1)))) {
 			g_load(a, 1, RDX, PM(shared_total));
 			g_alui(a, 1, G_SUB, rm_reg(RDX), (s32)ext);
 			j_leave_if(c, CC_B, x->step);
 			g_lea(a, 1, RCX, rm_mem(RAX, x->disp + x->cmin));
 			g_alu(a, 1, G_CMP, RCX, rm_reg(RDX));
 			j_leave_if(c, CC_A, x->step);
-			if (x->bytes > 1) {
-				g_testi(a, RCX, x->bytes - 1);
+			if (x->align > 1) {
+				g_testi(a, RCX, x->align - 1);
 				j_leave_if(c, CC_NE, x->step);
 			}
 		}
@@ -82,8 +87,8 @@ static bool scalar_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 	g_alu(a, 1, G_SUB, RCX, PM(span_lo));
 	g_alu(a, 1, G_CMP, RCX, PM(span_lim));
 	j_leave_if(c, CC_AE, x->step);
-	if (x->bytes > 1) {
-		g_testi(a, RCX, x->bytes - 1);
+	if (x->align > 1) {
+		g_testi(a, RCX, x->align - 1);
 		j_leave_if(c, CC_NE, x->step);
 	}
 	return true;
@@ -400,6 +405,73 @@ static bool ld_shapes(struct jcomp *c, const struct insn *in, const struct acc *
 	return false;
 }
 
+/*
+ * 16 lanes that read dwords in up to four windows of 32 bytes: as many loads and one permutation. The
+ * windows may reach beyond what the lanes read; a page that is missing there sends us the slow way.
+ */
+static bool windows(struct jcomp *c, const struct acc *x, u32 p, int t)
+{
+	struct as *a = &c->a;
+	s32 start[4];
+	u32 idx[16], n = 0, l, w, done = 0;
+
+	while (done != 0xffff) {
+		s32 low = INT32_MAX;
+
+		if (n == 4)
+			return false;
+		for (l = 0; l < 16; l++)
+			if (!(done >> l & 1) && x->pat[16 * p + l] < low)
+				low = x->pat[16 * p + l];
+		start[n] = low;
+		for (l = 0; l < 16; l++) {
+			s32 d = x->pat[16 * p + l] - low;
+
+			if ((done >> l & 1) || d > 28 || (d & 3))
+				continue;
+			idx[l] = (n >> 1) * 16 + (n & 1) * 8 + (u32)d / 4;
+			done |= 1u << l;
+		}
+		n++;
+	}
+	for (w = 0; w < n; w++) {
+		j_site(c, x->step);
+		if (w & 1) {
+			ev_n(a, V_INSERT64X4, 2 + (int)(w >> 1), 2 + (int)(w >> 1), rm_mem(RAX, x->disp + start[w]), 0, 0, 0, 32, 1);
+			b1(a, 1);
+		} else {
+			ev_n(a, V_LL(V_MOVU32, 1), 2 + (int)(w >> 1), 0, rm_mem(RAX, x->disp + start[w]), 0, 0, 0, 32, 0);
+		}
+	}
+	ev(a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx, 64), 0));
+	if (n > 2)
+		ev(a, V_PERMI2D, t, 2, rm_reg(3));
+	else
+		ev(a, V_PERMD, t, t, rm_reg(2));
+	return true;
+}
+
+static bool ld_windows(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct jmark save = j_mark(c);
+	u32 p;
+
+	for (p = 0; p < 2; p++) {
+		if (!windows(c, x, p, 4)) {
+			j_undo(c, save);
+			return false;
+		}
+		if (in->vec > 1) {
+			ev(&c->a, V_MOVA32, 0, 0, rm_reg(4));
+			split32(c, in, p, 0);
+		} else {
+			narrow(c, 4, in->size, in->flags & INF_SIGNED, 0);
+			jv_put(c, in->o[0], p, 4);
+		}
+	}
+	return true;
+}
+
 static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct as *a = &c->a;
@@ -431,6 +503,8 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 
 		slow = unless_full(c);
 		shaped = in->size == 4 && in->vec == 4 ? ld_quads(c, in, x) : ld_shapes(c, in, x);
+		if (!shaped && x->bytes <= 4)
+			shaped = ld_windows(c, in, x);
 		if (!shaped) {
 			j_undo(c, save);
 		} else {
@@ -454,7 +528,7 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 static void vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step)
 {
 	struct as *a = &c->a;
-	u32 bytes = (u32)in->size * in->vec, sh = ilog2(bytes);
+	u32 sh = align_log2(in);
 	int x = jv_reg(c, in->o[4], 1, q, 0), k;
 
 	if (in->imm) {
@@ -488,7 +562,7 @@ static void vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step)
 static void vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step)
 {
 	struct as *a = &c->a;
-	u32 bytes = (u32)in->size * in->vec, sh = ilog2(bytes);
+	u32 sh = align_log2(in);
 	int x = jv_reg(c, in->o[4], 0, p, 0), k;
 
 	if (in->imm) {
@@ -513,13 +587,13 @@ static void vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step)
 static void shared_limit(struct jcomp *c, const struct insn *in, u32 step)
 {
 	struct as *a = &c->a;
-	u32 bytes = (u32)in->size * in->vec;
+	u32 bytes = (u32)in->size * in->vec, sh = align_log2(in);
 
 	g_load(a, 1, RCX, PM(shared_total));
 	g_alui(a, 1, G_SUB, rm_reg(RCX), (s32)bytes);
 	j_leave_if(c, CC_B, step);
-	if (ilog2(bytes))
-		g_shi(a, 1, G_SHR, RCX, ilog2(bytes));
+	if (sh)
+		g_shi(a, 1, G_SHR, RCX, sh);
 	g_alui(a, 1, G_ADD, rm_reg(RCX), 1);
 	ev(a, in->aw ? V_PBCASTQ_R : V_PBCASTD_R, 2, 0, rm_reg(RCX));
 	g_load(a, 1, RAX, PM(shared));
@@ -546,8 +620,13 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 			return false;
 		for (p = 0; p < 2; p++) {
 			vary32(c, in, p, step);
-			if (in->vec > 1)
-				k_mov(a, 6, 7);
+			if (in->vec > 1 && in->size * in->vec == 4) {
+				ev(a, V_PXORD, 3, 3, rm_reg(3));
+				j_site(c, step);
+				ev_n(a, V_GATHERDD, 3, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 4, 0);
+				split32(c, in, p, 3);
+				continue;
+			}
 			for (e = 0; e < in->vec; e++) {
 				if (in->o[e] == OPND_NONE)
 					continue;
@@ -571,6 +650,26 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 			j_site(c, step);
 			ev_n(a, V_GATHERQQ, 3, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 8, 0);
 			jv_put(c, in->o[0], q, 3);
+		}
+		return true;
+	}
+	if (in->vec > 1 && in->size * in->vec == 8) {
+		for (p = 0; p < 2; p++) {
+			for (q = 0; q < 2; q++) {
+				vary64(c, in, 2 * p + q, step);
+				ev(a, V_PXORD, 3 + (int)q, 3 + (int)q, rm_reg(3 + (int)q));
+				j_site(c, step);
+				ev_n(a, V_GATHERQQ, 3 + (int)q, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 8, 0);
+			}
+			for (e = 0; e < in->vec; e++) {
+				u32 at = e * in->size;
+
+				if (in->o[e] == OPND_NONE)
+					continue;
+				even_odd(c, 5, 3, 4, at >= 4);
+				narrow(c, 5, in->size, in->flags & INF_SIGNED, at & 3);
+				jv_put(c, in->o[e], p, 5);
+			}
 		}
 		return true;
 	}

@@ -153,13 +153,13 @@ static void fill_def(const struct jit *j, char *p, const struct frame *f, u32 v,
 		*(u64 *)(p + r->home) = ((const u32 *)slot)[l] - (u32)j->pats[r->pat][l];
 }
 
-/* What does not change while the warp runs. */
-static void begin(struct tstate *ts, struct warp *w)
+/* What does not change while the grid runs, nor from block to block. */
+void jit_fit(struct engine *e, struct warp *w)
 {
 	struct jprivate *p = (struct jprivate *)w->jp;
 	struct cta *c = w->cta;
 	struct grid *g = c->g;
-	const struct engine_env *env = &ts->e->env;
+	const struct engine_env *env = &e->env;
 	u32 i, t = w->index * LANES;
 
 	p->span_lo = env->span_base;
@@ -170,21 +170,22 @@ static void begin(struct tstate *ts, struct warp *w)
 	p->shared_total = g->shared_total;
 	p->pwin = g->pwin;
 	for (i = 0; i < 3; i++) {
-		p->ctaid[i] = c->id[i];
 		p->dim[i] = g->dim[i];
 		p->tid[i] = g->tid[i][t];
 		p->tidv[i] = (u64)&g->tid[i][t];
 	}
 }
 
-static void step(struct tstate *ts, const struct jit *j, char *p, struct frame *f, u32 pc, u32 m)
+/* One instruction for the lanes e of m. */
+static void interpret(struct tstate *ts, const struct jit *j, char *p, struct frame *f, u32 pc, u32 m, u32 e)
 {
 	const struct insn *in = &f->fn->code[pc], *v = &f->fn->jsrc->code[pc];
-	u32 k, e = m;
+	bool part = v->guard != OPND_NONE || e != m;
+	u32 k;
 
 	for (k = 0; k < 6; k++)
 		if (v->o[k] != OPND_NONE && !(v->o[k] & OPND_CONST) &&
-		    ((v->use >> k & 1) || ((v->def >> k & 1) && v->guard != OPND_NONE)))
+		    ((v->use >> k & 1) || ((v->def >> k & 1) && part)))
 			spill_one(j, p, f, v->o[k], m);
 	if (v->guard != OPND_NONE) {
 		u32 g;
@@ -194,13 +195,33 @@ static void step(struct tstate *ts, const struct jit *j, char *p, struct frame *
 		g = *(u32 *)opnd(f, in->guard);
 		e &= in->gneg ? ~g : g;
 	}
-	if (e) {
-		ts->in = in;
-		exec_one(ts, f, in, e);
-	}
+	if (!e)
+		return;
+	ts->in = in;
+	exec_one(ts, f, in, e);
 	for (k = 0; k < 6; k++)
 		if ((v->def >> k & 1) && v->o[k] != OPND_NONE)
-			fill_def(j, p, f, v->o[k], m);
+			fill_def(j, p, f, v->o[k], j->regs[v->o[k]].cls == JC_VARY ? m : e);
+}
+
+/* The lanes of m that are in the side block of exit x. */
+static u32 inside(const struct jit *j, const char *p, const struct jexit *x, u32 m)
+{
+	u32 g;
+
+	if (!x->gv)
+		return m;
+	g = *(const u32 *)(p + j->regs[x->gv - 1].home);
+	return m & (x->gneg ? ~g : g);
+}
+
+static void step(struct tstate *ts, const struct jit *j, char *p, struct frame *f, const struct jexit *x, u32 m)
+{
+	u32 e = inside(j, p, x, m), i;
+
+	interpret(ts, j, p, f, x->pc, m, e);
+	for (i = 0; i < x->nmore; i++)
+		interpret(ts, j, p, f, x->pc + x->more[i], m, e);
 }
 
 /* Values that stayed in P across a barrier go where the interpreter looks for them. */
@@ -222,26 +243,24 @@ static bool can_hold(const struct frame *f, u32 pc, u32 m)
 	       (in->o[1] & OPND_CONST) && (in->o[2] == OPND_NONE || (in->o[2] & OPND_CONST));
 }
 
-/* Runs the lanes f->mask from f->pc on, while there is code for it. */
-int jit_run(struct tstate *ts, struct warp *w, struct frame *f)
+#ifdef JIT_COUNT
+#include <stdio.h>
+#include <stdlib.h>
+unsigned long jit_count[64][512]; const char *jit_names[64];
+static void jit_show(void) __attribute__((destructor));
+static void jit_show(void)
 {
-	const struct jit *j = f->jit;
-	char *p = w->jp;
-	u32 m = f->mask, n = j->entry_at[f->pc], i;
-	const struct jentry *e = &j->entries[n - 1];
+	if (getenv("JIT_DUMP"))
+	for (int q = 0; q < 64 && jit_names[q]; q++)
+		for (int i = 0; i < 512; i++)
+			if (jit_count[q][i]) fprintf(stderr, "COUNT %s exit %d: %lu\n", jit_names[q], i, jit_count[q][i]);
+}
+#endif
+/* Code from entry n on, to an exit that is not a single instruction. P is filled. */
+static const struct jexit *go(struct tstate *ts, const struct jit *j, char *p, struct frame *f, u32 m, u32 n)
+{
 	const struct jexit *x;
 
-	if (w->jheld) {
-		w->jheld = 0;           /* warp_run has seen that it is this one */
-	} else {
-		if (!w->jbegun) {
-			begin(ts, w);
-			w->jbegun = true;
-		}
-		for (i = 0; i < e->nlive; i++)
-			if (!fill_one(j, p, f, j->lives[e->live + i], m))
-				return JR_REFUSED;
-	}
 	((struct jprivate *)p)->m = m;
 	for (;;) {
 		if (j->mxcsr && j->mxcsr != ~0u && ts->mxcsr != j->mxcsr) {
@@ -251,28 +270,142 @@ int jit_run(struct tstate *ts, struct warp *w, struct frame *f)
 		ts->jit = j;
 		x = &j->exits[((jit_code *)j->code)(p, f, ts, f->base[1], j->code + j->entries[n - 1].code)];
 		ts->jit = NULL;
+#ifdef JIT_COUNT
+		{
+			extern unsigned long jit_count[64][512]; extern const char *jit_names[64];
+			unsigned q = 0;
+			while (jit_names[q] && strcmp(jit_names[q], j->fn->name)) q++;
+			jit_names[q] = j->fn->name;
+			if (x - j->exits < 512) jit_count[q][x - j->exits]++;
+		}
+#endif
 		if (j->mxcsr == ~0u)
 			ts->mxcsr = 0;
 		if (x->kind != JX_STEP)
-			break;
-		step(ts, j, p, f, x->pc, m);
+			return x;
+		step(ts, j, p, f, x, m);
 		n = x->resume;
 	}
+}
+
+/* What the interpreter is to do at exit x. */
+static int left(struct warp *w, struct frame *f, const struct jit *j, const struct jexit *x, u32 m)
+{
 	f->mask = m;
-	if (x->kind == JX_LEAVE) {
-		f->pc = x->pc;
-		if (can_hold(f, x->pc, m)) {
+	f->pc = x->pc;
+	switch (x->kind) {
+	case JX_DONE:
+		return JR_DONE;
+	case JX_LEAVE:
+		if (!x->gv && can_hold(f, x->pc, m)) {
 			w->jheld = x->pc + 1;
 			w->jheld_mask = m;
-		} else {
-			spill(j, p, f, x->live, x->nlive, m);
+			return JR_AT;
 		}
+		break;
+	case JX_QUIT:
+		f->jit = NULL;
+		/* guesses that are wrong that often are not made again */
+		if (__atomic_add_fetch(&((struct jit *)j)->quits, 1, __ATOMIC_RELAXED) == 16)
+			f->fn->jsrc->noguess = true;
+		break;
+	}
+	spill(j, w->jp, f, x->live, x->nlive, m);
+	if (x->gv && x->kind != JX_JUMP) {
+		u32 in = inside(j, w->jp, x, m), out;
+
+		/* two groups now: these here, the others where the side block ends */
+		f->mask = in;
+		f->waiting |= m & ~in;
+		for (out = m & ~in; out; out &= out - 1)
+			f->lane_pc[__builtin_ctz(out)] = x->to;
+		f->next_wait = x->to < f->next_wait ? x->to : f->next_wait;
 		return JR_AT;
 	}
-	spill(j, p, f, x->live, x->nlive, m);
-	f->pc = x->pc;
 	w->jto = x->to;
-	return JR_JUMP;
+	return x->kind == JX_JUMP ? JR_JUMP : JR_AT;
+}
+
+/* Runs the lanes f->mask from f->pc on, while there is code for it. */
+int jit_run(struct tstate *ts, struct warp *w, struct frame *f)
+{
+	const struct jit *j = f->jit;
+	char *p = w->jp;
+	u32 m = f->mask, n = j->entry_at[f->pc], i;
+	const struct jentry *e = &j->entries[n - 1];
+
+	if (w->jheld) {
+		w->jheld = 0;           /* warp_run has seen that it is this one */
+	} else {
+		if (!f->pc)
+			memcpy(((struct jprivate *)p)->ctaid, w->cta->id, sizeof(w->cta->id));
+		for (i = 0; i < e->nlive; i++)
+			if (!fill_one(j, p, f, j->lives[e->live + i], m))
+				return JR_REFUSED;
+	}
+	return left(w, f, j, go(ts, j, p, f, m, n), m);
+}
+
+/*
+ * A block from its first instruction: its warps one after the other up to the same barrier, and again from
+ * there, as long as all of them do the same. Nobody keeps account of such a barrier. RUN_DONE: the block
+ * has ended; else every warp stands where the interpreter goes on.
+ */
+enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over)
+{
+	const struct jit *j = c->g->jit;
+	u32 i, n = j->entry_at[0], bar = NO_PC, live = c->nwarps;
+	bool same = true;
+
+	if (!n)
+		return RUN_BUDGET;
+	for (;;) {
+		u32 waiting = 0;
+
+		for (i = 0; i < c->nwarps; i++) {
+			struct warp *w = &c->warps[i];
+			struct frame *f = &w->main;
+			const struct jexit *x;
+			int r;
+
+			if (!w->live)
+				continue;
+			ts->w = w;
+			ts->f = f;
+			ts->budget = *left_over < 1 << 14 ? *left_over : 1 << 14;
+			*left_over -= ts->budget + 16;
+			if (n == j->entry_at[0])
+				memcpy(((struct jprivate *)w->jp)->ctaid, c->id, sizeof(c->id));
+			w->jheld = 0;
+			x = go(ts, j, w->jp, f, f->mask, n);
+			*left_over += ts->budget > 0 ? ts->budget : 0;
+			if (x->kind == JX_DONE && f->mask == f->lanes) {
+				w->live = f->lanes = f->mask = 0;
+				c->done_warps++;
+				live--;
+				continue;
+			}
+			r = left(w, f, j, x, f->mask);
+			if (r == JR_AT && w->jheld) {
+				same &= !waiting || bar == x->pc;
+				bar = x->pc;
+				waiting++;
+				continue;
+			}
+			same = false;
+			w->jresume = (u8)r;
+		}
+		if (!live)
+			return RUN_DONE;
+		if (!same || waiting != live || *left_over <= 0)
+			break;
+		n = j->entry_at[bar + 1];
+	}
+	/* those at a barrier arrive at it in the ordinary way */
+	for (i = 0; i < c->nwarps; i++)
+		if (c->warps[i].live && c->warps[i].jheld)
+			c->warps[i].jresume = JR_AT;
+	return RUN_BUDGET;
 }
 
 /* A fault inside code: where the instruction's exit is, NULL: not an access of ours. Async-signal-safe. */

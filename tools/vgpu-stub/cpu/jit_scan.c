@@ -11,6 +11,9 @@
 #include "jit.h"
 #include "lanes.h"
 
+static bool is_int32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
+static bool is_int64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
+
 u32 jit_pat(struct jcomp *c, const s64 *v)
 {
 	u32 i, l;
@@ -32,14 +35,14 @@ u32 jit_pat(struct jcomp *c, const s64 *v)
 }
 
 static struct jval vary(void) { return (struct jval){ .cls = JC_VARY, .max = JMAX_UNKNOWN }; }
-static struct jval uni(u8 ual, u32 max) { return (struct jval){ .cls = JC_UNI, .ual = ual, .max = max }; }
+static struct jval uni(u8 ual, u64 max) { return (struct jval){ .cls = JC_UNI, .ual = ual, .max = max }; }
 static struct jval konst_val(u64 k)
 {
 	return (struct jval){ .cls = JC_UNI, .known = true, .k = k, .ual = (u8)(k ? __builtin_ctzll(k) : 63),
-			      .max = k < JMAX_UNKNOWN ? (u32)k : JMAX_UNKNOWN };
+			      .max = k };
 }
 /* U keeps its alignment, C is given */
-static struct jval pattern(struct jcomp *c, const s64 *v, u8 ual, u32 max)
+static struct jval pattern(struct jcomp *c, const s64 *v, u8 ual, u64 max)
 {
 	u32 p = jit_pat(c, v);
 
@@ -64,20 +67,25 @@ struct jval jit_val(const struct jcomp *c, u32 o, u8 w)
 	return (struct jval){ .cls = r->cls, .ual = r->ual, .pat = r->pat, .max = r->max };
 }
 
-static u32 add_max(u32 a, u32 b)
+/* Bounds of sums and products: wrapping ones have none. */
+static u64 add_max(u64 a, u64 b, u32 bits)
 {
-	return (u64)a + b < 1u << 31 && a != JMAX_UNKNOWN && b != JMAX_UNKNOWN ? a + b : JMAX_UNKNOWN;
+	u64 top = bits == 32 ? 0xffffffffu : JMAX_UNKNOWN - 1;
+
+	return a <= top && b <= top - a ? a + b : JMAX_UNKNOWN;
 }
 
-static u32 mul_max(u32 a, u32 b)
+static u64 mul_max(u64 a, u64 b, u32 bits)
 {
-	return a != JMAX_UNKNOWN && b != JMAX_UNKNOWN && (u64)a * b < 1u << 31 ? a * b : JMAX_UNKNOWN;
+	u64 top = bits == 32 ? 0xffffffffu : JMAX_UNKNOWN - 1;
+
+	return a <= top && b <= top && (!a || b <= top / a) ? a * b : JMAX_UNKNOWN;
 }
 
 static u8 min8(u8 a, u8 b) { return a < b ? a : b; }
 static u8 add8(u8 a, u8 b) { return a + b > 63 ? 63 : (u8)(a + b); }
 
-static struct jval v_add(struct jcomp *c, struct jval a, struct jval b, int sign)
+static struct jval v_add(struct jcomp *c, struct jval a, struct jval b, int sign, u32 bits)
 {
 	s64 v[LANES];
 	u32 l;
@@ -88,10 +96,10 @@ static struct jval v_add(struct jcomp *c, struct jval a, struct jval b, int sign
 		return vary();
 	for (l = 0; l < LANES; l++)
 		v[l] = (s64)c->pats[a.pat][l] + sign * (s64)c->pats[b.pat][l];
-	return pattern(c, v, min8(a.ual, b.ual), sign > 0 ? add_max(a.max, b.max) : JMAX_UNKNOWN);
+	return pattern(c, v, min8(a.ual, b.ual), sign > 0 ? add_max(a.max, b.max, bits) : JMAX_UNKNOWN);
 }
 
-static struct jval v_mul(struct jcomp *c, struct jval a, struct jval b)
+static struct jval v_mul(struct jcomp *c, struct jval a, struct jval b, u32 bits)
 {
 	s64 v[LANES];
 	u32 l;
@@ -107,7 +115,7 @@ static struct jval v_mul(struct jcomp *c, struct jval a, struct jval b)
 		b = t;
 	}
 	if (a.cls == JC_UNI && b.cls == JC_UNI)
-		return uni(add8(a.ual, b.ual), mul_max(a.max, b.max));
+		return uni(add8(a.ual, b.ual), mul_max(a.max, b.max, bits));
 	if (!b.known || (s64)(s32)b.k != (s64)b.k || (s64)b.k > 1 << 28 || (s64)b.k < -(1 << 28)) {
 		if (!(b.known && b.k <= 0xffffffffu && (s64)(s32)(u32)b.k > -(1 << 28) && (s32)(u32)b.k < 1 << 28))
 			return vary();
@@ -115,12 +123,68 @@ static struct jval v_mul(struct jcomp *c, struct jval a, struct jval b)
 	}
 	for (l = 0; l < LANES; l++)
 		v[l] = (s64)c->pats[a.pat][l] * (s64)b.k;
-	return pattern(c, v, add8(a.ual, b.ual), (s64)b.k >= 0 ? mul_max(a.max, b.max) : JMAX_UNKNOWN);
+	return pattern(c, v, add8(a.ual, b.ual), (s64)b.k >= 0 ? mul_max(a.max, b.max, bits) : JMAX_UNKNOWN);
+}
+
+/* No lane's sum carries out of the bits that the scalar has free, so that it never wraps. */
+static bool no_carry(const struct jcomp *c, struct jval a)
+{
+	u32 l;
+
+	for (l = 0; l < LANES; l++)
+		if (c->pats[a.pat][l] < 0 || (a.ual < 31 && c->pats[a.pat][l] >> a.ual))
+			return false;
+	return true;
+}
+
+/* A pattern's sign bit in all lanes: nobody computes it of an index but to find that it is 0. */
+bool jit_guess_sign(const struct jcomp *c, const struct insn *in)
+{
+	u32 bits = in->type == T_S64 ? 64 : 32;
+	struct jval a = jit_val(c, in->o[1], bits == 64), s = jit_val(c, in->o[2], 0);
+
+	return c->guess && in->lop == LOP_SHR && (in->type == T_S32 || in->type == T_S64) && s.known && s.k == bits - 1 &&
+	       a.cls == JC_PAT && a.max >= 1ull << (bits - 1);
+}
+
+/*
+ * A shift or mask of a pattern would be one if the scalar were a multiple of some power of two, as the start of a
+ * row is. need: log2 of it. The code checks, and guesses are given up when they are often wrong.
+ */
+bool jit_guess_align(const struct jcomp *c, const struct insn *in, u32 *need)
+{
+	u32 w = is_int64(in->type), bits = w ? 64 : 32, l;
+	struct jval a = jit_val(c, in->o[1], (u8)w), b = jit_val(c, in->o[2], in->lop == LOP_SHR ? 0 : (u8)w);
+	u64 m;
+	s32 top = 0;
+
+	if (!c->guess || (in->lop != LOP_SHR && in->lop != LOP_AND) || (!is_int32(in->type) && !w) || a.cls != JC_PAT || !b.known)
+		return false;
+	for (l = 0; l < LANES; l++) {
+		if (c->pats[a.pat][l] < 0)
+			return false;
+		top |= c->pats[a.pat][l];
+	}
+	*need = 32 - (u32)__builtin_clz((u32)top);
+	if (in->lop == LOP_SHR) {
+		if (b.k >= bits - 1)
+			return false;
+	} else {
+		m = w ? b.k : (u64)(s64)(s32)(u32)b.k;
+		if (m & (m + 1))
+			m = ~m;
+		if (m & (m + 1) || !m || m > 255)
+			return false;
+		*need = 64 - (u32)__builtin_clzll(m);
+	}
+	return *need > a.ual && *need <= 8;
 }
 
 static struct jval v_shr(struct jcomp *c, struct jval a, u32 s, bool is_signed, u32 bits)
 {
 	s64 v[LANES];
+	bool positive = a.max < 1ull << (bits - 1);
+	u64 max;
 	u32 l;
 
 	if (a.cls != JC_UNI && a.cls != JC_PAT)
@@ -130,20 +194,26 @@ static struct jval v_shr(struct jcomp *c, struct jval a, u32 s, bool is_signed, 
 			return konst_val(0);
 		s = bits - 1;
 	}
-	if (a.max != JMAX_UNKNOWN && (s > 31 || a.max >> s == 0))
-		return konst_val(0);
+	if (bits == 32 && a.max > 0xffffffffu)
+		a.max = 0xffffffffu;
+	max = is_signed && !positive ? JMAX_UNKNOWN : a.max == JMAX_UNKNOWN ? ~0ull >> s : a.max >> s;
+	if (max == 0 || (is_signed && s == bits - 1 && a.cls == JC_PAT && c->guess))
+		return konst_val(0);            /* jit_guess_sign() */
 	if (a.cls == JC_UNI)
-		return uni(a.ual > s ? (u8)(a.ual - s) : 0, a.max == JMAX_UNKNOWN ?
-			   (is_signed || bits != 32 || !s ? JMAX_UNKNOWN : ~0u >> s) : a.max >> s);
-	/* here s < 32 or the bound is unknown */
-	if (a.max == JMAX_UNKNOWN || a.ual < s)
+		return uni(a.ual > s ? (u8)(a.ual - s) : 0, max);
+	if (no_carry(c, a)) {
+		for (l = 0; l < LANES; l++)
+			v[l] = c->pats[a.pat][l] >> s;
+		return pattern(c, v, a.ual > s ? (u8)(a.ual - s) : 0, max);
+	}
+	if (!positive || a.ual < s)
 		return vary();
 	for (l = 0; l < LANES; l++) {
 		if (c->pats[a.pat][l] < 0)
 			return vary();
 		v[l] = c->pats[a.pat][l] >> s;
 	}
-	return pattern(c, v, (u8)(a.ual - s), a.max >> s);
+	return pattern(c, v, (u8)(a.ual - s), max);
 }
 
 static struct jval v_and(struct jcomp *c, struct jval a, struct jval b, u32 bits)
@@ -163,9 +233,7 @@ static struct jval v_and(struct jcomp *c, struct jval a, struct jval b, u32 bits
 	if (a.cls == JC_VARY || b.cls == JC_VARY)
 		return vary();
 	if (a.cls == JC_UNI && b.cls == JC_UNI) {
-		u32 mx = a.max < b.max ? a.max : b.max;
-
-		return uni(a.ual > b.ual ? a.ual : b.ual, mx < 1u << 31 ? mx : JMAX_UNKNOWN);
+		return uni(a.ual > b.ual ? a.ual : b.ual, a.max < b.max ? a.max : b.max);
 	}
 	if (!b.known)
 		return vary();
@@ -215,11 +283,9 @@ static struct jval v_or(struct jcomp *c, struct jval a, struct jval b)
 	for (l = 0; l < LANES; l++)
 		if (c->pats[a.pat][l] & (s64)b.k)
 			return vary();
-	return v_add(c, a, b, 1);
+	return v_add(c, a, b, 1, 32);
 }
 
-static bool is_int32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
-static bool is_int64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
 
 /* Width of source i (1..3) of a lane operation, as in struct vreg. */
 u8 jit_src_w(const struct insn *in, u32 i)
@@ -248,6 +314,7 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 	u32 bits = is_int64(in->type) ? 64 : 32;
 	bool ints = is_int32(in->type) || is_int64(in->type), sg = type_is_signed(in->type);
 	bool all_uni, none;
+	u32 need;
 	static const u8 nsrc[LOP_COUNT] = {
 		[LOP_MOV] = 1, [LOP_ADD] = 2, [LOP_SUB] = 2, [LOP_MUL] = 2, [LOP_MAD] = 3, [LOP_SHL] = 2,
 		[LOP_SHR] = 2, [LOP_AND] = 2, [LOP_OR] = 2, [LOP_XOR] = 2, [LOP_NOT] = 1, [LOP_NEG] = 1,
@@ -264,6 +331,11 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 		return (struct jval){ 0 };
 	if (a.cls == JC_VARY || (n > 1 && b.cls == JC_VARY) || (n > 2 && d.cls == JC_VARY))
 		return vary();
+	if (jit_guess_align(c, in, &need)) {
+		a.ual = (u8)need;
+		c->guessed = true;
+	}
+	c->guessed |= jit_guess_sign(c, in);
 	all_uni = a.cls == JC_UNI && (n < 2 || b.cls == JC_UNI) && (n < 3 || d.cls == JC_UNI);
 	switch (in->lop) {
 	case LOP_MOV:
@@ -271,21 +343,21 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 	case LOP_ADD:
 		if (in->type == T_F32)
 			return all_uni ? uni(0, JMAX_UNKNOWN) : vary();
-		return ints ? v_add(c, a, b, 1) : vary();
+		return ints ? v_add(c, a, b, 1, bits) : vary();
 	case LOP_SUB:
 		if (in->type == T_F32)
 			return all_uni ? uni(0, JMAX_UNKNOWN) : vary();
-		return ints ? v_add(c, a, b, -1) : vary();
+		return ints ? v_add(c, a, b, -1, bits) : vary();
 	case LOP_MUL:
 		if (in->type == T_F32)
 			return all_uni ? uni(0, JMAX_UNKNOWN) : vary();
-		return ints ? v_mul(c, a, b) : vary();
+		return ints ? v_mul(c, a, b, bits) : vary();
 	case LOP_MAD:
 		if (in->type == T_F32)
 			return all_uni ? uni(0, JMAX_UNKNOWN) : vary();
-		return ints ? v_add(c, v_mul(c, a, b), d, 1) : vary();
+		return ints ? v_add(c, v_mul(c, a, b, bits), d, 1, bits) : vary();
 	case LOP_NEG:
-		return ints ? v_add(c, konst_val(0), a, -1) : vary();
+		return ints ? v_add(c, konst_val(0), a, -1, bits) : vary();
 	case LOP_SHL:
 		if (!ints || !b.known)
 			return vary();
@@ -294,8 +366,8 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 		if (b.k > 28 && a.cls != JC_UNI)
 			return vary();
 		if (a.cls == JC_UNI)
-			return uni(add8(a.ual, (u8)b.k), b.k < 31 ? mul_max(a.max, 1u << b.k) : JMAX_UNKNOWN);
-		return v_mul(c, a, konst_val(1ull << b.k));
+			return uni(add8(a.ual, (u8)b.k), mul_max(a.max, 1ull << b.k, bits));
+		return v_mul(c, a, konst_val(1ull << b.k), bits);
 	case LOP_SHR:
 		return ints && b.known ? v_shr(c, a, (u32)b.k, sg, bits) : vary();
 	case LOP_AND:
@@ -307,12 +379,15 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 			return vary();
 		return v_and(c, v_shr(c, a, (u32)b.k & 255, false, 32), konst_val((1ull << (d.k & 255)) - 1), 32);
 	case LOP_MULWIDE:
-	case LOP_MADWIDE:
+	case LOP_MADWIDE: {
+		struct jval m;
+		u64 ma = a.max, mb = b.max;
+
 		if (in->type != T_U32 && in->type != T_S32)
 			return vary();
+		ma = sg && ma > 0x7fffffff ? JMAX_UNKNOWN : ma > 0xffffffffu ? 0xffffffffu : ma;
+		mb = sg && mb > 0x7fffffff ? JMAX_UNKNOWN : mb > 0xffffffffu ? 0xffffffffu : mb;
 		if (a.cls == JC_PAT || b.cls == JC_PAT) {
-			struct jval m;
-
 			/* the factor is what is multiplied: one of them is a constant, taken with its sign */
 			if (a.known)
 				a.k = sg ? (u64)(s64)(s32)(u32)a.k : (u32)a.k;
@@ -320,18 +395,24 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 				b.k = sg ? (u64)(s64)(s32)(u32)b.k : (u32)b.k;
 			if (!a.known && !b.known)
 				return vary();
-			m = v_mul(c, a, b);
-			m.max = JMAX_UNKNOWN;
-			return in->lop == LOP_MULWIDE ? m : v_add(c, m, d, 1);
+			m = v_mul(c, a, b, 64);
+		} else {
+			m = uni(add8(a.ual, b.ual), 0);
 		}
-		a = uni(add8(a.ual, b.ual), mul_max(a.max, b.max));
-		return in->lop == LOP_MULWIDE ? a : v_add(c, a, d, 1);
+		if (m.cls != JC_VARY)
+			m.max = mul_max(ma, mb, 64);
+		return in->lop == LOP_MULWIDE ? m : v_add(c, m, d, 1, 64);
+	}
 	case LOP_CVT_SEXT:
 		if (!is_int64(in->type))
-			return all_uni && a.cls == JC_UNI ? uni(0, in->type == T_U16 ? 65535 : JMAX_UNKNOWN) : vary();
+			return a.cls == JC_UNI ? uni(0, in->type == T_U16 ? 65535 : JMAX_UNKNOWN) : vary();
+		a.max = in->type == T_U64 ? (a.max > 0xffffffffu ? 0xffffffffu : a.max) :
+			a.max > 0x7fffffff ? JMAX_UNKNOWN : a.max;
 		return a;
 	case LOP_CVT_TRUNC:
 		a.known = false;
+		if (a.max > 0xffffffffu)
+			a.max = JMAX_UNKNOWN;
 		return a;
 	case LOP_XOR:
 	case LOP_NOT:
@@ -340,8 +421,7 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 	case LOP_MULHI:
 		if (!all_uni || !ints || (in->lop == LOP_MULHI && bits == 64))
 			return vary();
-		return uni(0, (in->lop == LOP_MIN || in->lop == LOP_MAX) && a.max != JMAX_UNKNOWN &&
-			   b.max != JMAX_UNKNOWN && a.max < 1u << 31 && b.max < 1u << 31 ?
+		return uni(0, (in->lop == LOP_MIN || in->lop == LOP_MAX) && a.max < 1u << 31 && b.max < 1u << 31 ?
 			   (a.max > b.max ? a.max : b.max) : JMAX_UNKNOWN);
 	case LOP_SELP:
 	case LOP_CVT_F_S32:
@@ -351,7 +431,7 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 	case LOP_PACK:
 		return all_uni ? uni(0, JMAX_UNKNOWN) : vary();
 	case LOP_XTR:
-		return all_uni && b.known && d.known ? uni(0, d.k < 1u << 31 ? (u32)d.k : JMAX_UNKNOWN) : vary();
+		return all_uni && b.known && d.known ? uni(0, (u32)d.k) : vary();
 	}
 	return vary();
 }
@@ -363,7 +443,7 @@ static struct jval sreg_value(struct jcomp *c, const struct insn *in)
 
 	switch (in->sub) {
 	case SR_TID_X:
-		if ((c->spec & 255) == SPEC_LINEAR) {
+		if ((c->spec & 255) <= SPEC_LINE) {
 			for (l = 0; l < LANES; l++)
 				v[l] = l;
 			return pattern(c, v, 5, 1023);
@@ -375,7 +455,7 @@ static struct jval sreg_value(struct jcomp *c, const struct insn *in)
 		}
 		return vary();
 	case SR_TID_Y:
-		if ((c->spec & 255) == SPEC_LINEAR)
+		if ((c->spec & 255) <= SPEC_LINE)
 			return uni(0, 1023);
 		if ((c->spec & 255) == SPEC_POW2) {
 			bx = c->spec >> 8;
@@ -389,8 +469,11 @@ static struct jval sreg_value(struct jcomp *c, const struct insn *in)
 	case SR_CTAID_X:
 	case SR_CTAID_Y:
 	case SR_CTAID_Z:
-		return uni(0, in->sub == SR_CTAID_X ? JMAX_UNKNOWN : 65535);
-	case SR_NTID_X: case SR_NTID_Y: case SR_NTID_Z:
+		return uni(0, in->sub == SR_CTAID_X ? 0x7ffffffe : 65534);
+	case SR_NTID_X:
+		return uni((c->spec & 255) == SPEC_LINEAR ? 5 : (c->spec & 255) == SPEC_POW2 ? (u8)(c->spec >> 8) : 0, 1024);
+	case SR_NTID_Y: case SR_NTID_Z:
+		return uni(0, 1024);
 	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z:
 	case SR_NWARPID: case SR_DYNAMIC_SMEM: case SR_TOTAL_SMEM: case SR_COUNT:
 		return uni(0, JMAX_UNKNOWN);
@@ -480,7 +563,7 @@ static bool join(struct jcomp *c, u32 v, struct jval n, u32 round)
 		return true;
 	}
 	r->ual = min8(r->ual, n.ual);
-	if (n.max > r->max || n.max == JMAX_UNKNOWN)
+	if (n.max > r->max)
 		r->max = round > 3 ? JMAX_UNKNOWN : n.max;
 	return memcmp(&old, r, sizeof(old)) != 0;
 }
@@ -519,9 +602,11 @@ static void scan_pool(struct jcomp *c)
 				/* computed by the interpreter: uniform whatever the operation */
 				if (r.cls == JC_VARY && all)
 					r = uni(0, JMAX_UNKNOWN);
+				if (jit_guess_sign(c, in) || jit_guess_align(c, in, &q))
+					r = vary();
 				/* a widened pattern would need its check there */
 				if (r.cls == JC_PAT && (in->lop == LOP_MULWIDE || in->lop == LOP_MADWIDE || in->lop == LOP_CVT_SEXT) &&
-				    jit_val(c, in->o[1], 0).max == JMAX_UNKNOWN && jit_val(c, in->o[2], 0).max == JMAX_UNKNOWN)
+				    !no_carry(c, jit_val(c, in->o[1], 0).cls == JC_PAT ? jit_val(c, in->o[1], 0) : jit_val(c, in->o[2], 0)))
 					r = vary();
 			}
 			r.known = false;
