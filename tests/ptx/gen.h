@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GEN_IN_BYTES 32768u     /* of input; the kernel reads nothing behind them */
+#define GEN_IN_BYTES 131072u    /* of input; the kernel reads nothing behind them */
 #define GEN_OWN_BYTES 128u      /* of a thread's own memory: 64 of integers, 64 of floats */
 #define GEN_ACC 16u             /* words that all threads add to */
 #define GEN_MAX_THREADS 512u    /* of a block */
@@ -47,11 +47,16 @@ struct gen {
 	unsigned regions, labels;
 	unsigned nr, nu, nq, nh, nf, nd, np;    /* registers of each class */
 	unsigned budget;                        /* units still to make */
-	unsigned depth, loops;
+	unsigned depth, loops, loop_depth;      /* loop_depth: of the innermost loop */
 	enum gen_ctx ctx;
 	int full_warps;                         /* block sizes are multiples of 32 */
 	int ftz;                                /* 0 never, 1 always, 2 as it comes */
 	int calls, local, approx, soa;
+	int common;                             /* mostly what compilers write, instructions that are translated as they are */
+	int quiet;                              /* nothing between threads: they may end anywhere */
+	unsigned longer;                        /* trips of a loop that is still to come */
+	int fault;                              /* meant to */
+	int faulty;                             /* one lane goes wrong somewhere */
 	int exchanging;                         /* shared memory is in use around here */
 	int mask;                               /* register with the lanes that are here, -1: none */
 	unsigned targets[16], ntargets;         /* labels that varying code may jump ahead to */
@@ -169,6 +174,26 @@ static const char *const gen_float[] = {
 	"min.f64 $D, $d, $d;", "div.rn.f64 $D, $d, $d;", "cvt.rn.f64.s32 $D, $r;", "cvt.rzi.s32.f64 $R, $d;",
 	"setp.lt.f64 $P, $d, $d;", "selp.f64 $D, $d, $d, $p;", "mov.b64 $D, $q;",
 };
+/* what most of a compiler's code consists of */
+static const char *const gen_plain[] = {
+	"add.s32 $R, $r, $i;", "sub.s32 $R, $r, $i;", "mul.lo.s32 $R, $r, $i;", "mad.lo.s32 $R, $r, $i, $r;",
+	"min.s32 $R, $r, $i;", "max.u32 $R, $r, $i;", "and.b32 $R, $r, $i;", "or.b32 $R, $r, $i;", "xor.b32 $R, $r, $r;",
+	"not.b32 $R, $r;", "shl.b32 $R, $r, $n;", "shr.u32 $R, $r, $n;", "shr.s32 $R, $r, $n;", "shl.b32 $R, $r, 2;",
+	"bfe.u32 $R, $r, 4, 8;", "prmt.b32 $R, $r, $r, 0x5410;", "dp4a.s32.s32 $R, $r, $r, $r;", "selp.b32 $R, $r, $i, $p;",
+	"mov.u32 $R, $i;", "mov.u32 $R, $r;", "neg.s32 $R, $r;", "abs.s32 $R, $r;", "mul.hi.u32 $R, $r, $i;",
+	"setp.$c.s32 $P, $r, $i;", "setp.$c.u32 $P, $r, $r;", "and.pred $P, $p, $p;", "not.pred $P, $p;",
+};
+static const char *const gen_plain_more[] = {
+	"mul.wide.s32 $Q, $r, $i;", "mul.wide.u32 $Q, $r, 4;", "mad.wide.u32 $Q, $r, $r, $q;", "cvt.u64.u32 $Q, $r;",
+	"cvt.s64.s32 $Q, $r;", "cvt.u32.u64 $R, $q;", "add.s64 $Q, $q, $q;", "sub.s64 $Q, $q, $q;", "mul.lo.s64 $Q, $q, $q;",
+	"and.b64 $Q, $q, $q;", "shl.b64 $Q, $q, $n;", "shr.u64 $Q, $q, $n;", "min.s64 $Q, $q, $q;", "setp.$c.s64 $P, $q, $q;",
+	"selp.b64 $Q, $q, $q, $p;", "mov.b64 $Q, {$r, $r};", "mov.u64 $Q, $q;", "add.s64 $Q, $q, 36;",
+	"add$Z.f32 $F, $f, $f;", "sub$Z.f32 $F, $f, $f;", "mul$Z.f32 $F, $f, $f;", "fma.rn$Z.f32 $F, $f, $f, $f;",
+	"fma.rn$Z.f32 $F, $f, 0f3F000000, $f;", "min$Z.f32 $F, $f, $f;", "max$Z.f32 $F, $f, $f;", "abs$Z.f32 $F, $f;",
+	"neg$Z.f32 $F, $f;", "div.rn$Z.f32 $F, $f, $f;", "sqrt.rn$Z.f32 $F, $f;", "rcp.rn$Z.f32 $F, $f;", "mov.f32 $F, $f;",
+	"selp.f32 $F, $f, $f, $p;", "setp.lt$Z.f32 $P, $f, $f;", "setp.geu$Z.f32 $P, $f, $f;", "cvt.rn.f32.s32 $F, $r;",
+	"cvt.rn.f32.u32 $F, $r;", "cvt.f32.f16 $F, $h;", "mov.b32 $F, $r;", "cvt.rzi$Z.s32.f32 $R, $f;",
+};
 /* within bounds only, so not compared unless asked for */
 static const char *const gen_approx[] = {
 	"ex2.approx$Z.f32 $F, $f;", "lg2.approx$Z.f32 $F, $f;", "rsqrt.approx$Z.f32 $F, $f;", "sqrt.approx$Z.f32 $F, $f;",
@@ -264,6 +289,10 @@ static void gen_arith(struct gen *g)
 
 	if (g->approx && gen_one_in(g, 10)) {
 		pattern = gen_approx[gen_pick(g, GEN_COUNT(gen_approx))];
+	} else if (g->common && !gen_one_in(g, 16)) {
+		pattern = what < 6 ? gen_plain[gen_pick(g, GEN_COUNT(gen_plain))] :
+			  gen_plain_more[gen_pick(g, GEN_COUNT(gen_plain_more))];
+		uniform = what < 6 && g->ctx == TOGETHER && gen_one_in(g, 3);
 	} else if (what < 5) {
 		pattern = gen_int[gen_pick(g, GEN_COUNT(gen_int))];
 		uniform = g->ctx == TOGETHER && gen_one_in(g, 4);
@@ -282,8 +311,8 @@ static void gen_arith(struct gen *g)
 
 /* ---- memory ------------------------------------------------------------------------------------ */
 
-/* Into %rx: an offset into the input, a multiple of `align`, of at most GEN_IN_BYTES - 64. */
-static void gen_offset(struct gen *g, unsigned align, char *out, size_t n)
+/* Into %rx: an offset into the input, a multiple of `align`, with `room` bytes behind it. */
+static void gen_offset(struct gen *g, unsigned align, unsigned room, char *out, size_t n)
 {
 	static const unsigned strides[] = { 1, 2, 4, 8, 16, 12, 34, 36, 18, 20 };
 	unsigned stride = strides[gen_pick(g, GEN_COUNT(strides))], base = gen_pick(g, 1024) * 4;
@@ -292,7 +321,22 @@ static void gen_offset(struct gen *g, unsigned align, char *out, size_t n)
 	stride = (stride + align - 1) / align * align;
 	base = base / align * align;
 	gen_r(g, 0, r, sizeof(r));
-	switch (gen_pick(g, 8)) {
+	switch (gen_pick(g, 11)) {
+	case 8: /* far from each other */
+		snprintf(out, n, "\tmul.lo.u32 %%rx, %%lane, %u;\n\tadd.u32 %%rx, %%rx, %u;\n",
+			 (const unsigned[]){ 256, 1040, 2064, 4000 }[gen_pick(g, 4)], base);
+		break;
+	case 9: /* up to the last byte */
+		snprintf(out, n, "\tsub.u32 %%rx, %%n, %%lin;\n\tmul.lo.u32 %%rx, %%rx, %u;\n\tsub.u32 %%rx, %u, %%rx;\n", align,
+			 GEN_IN_BYTES - room + align);
+		break;
+	case 10: /* a loop goes along the rows */
+		if (g->loops) {
+			snprintf(out, n, "\tmad.lo.u32 %%rx, %%lc%u, %u, %u;\n\tmad.lo.u32 %%rx, %%lin, %u, %%rx;\n\tand.b32 %%rx, %%rx, %u;\n",
+				 g->loop_depth, 4 * align * gen_pick(g, 40), base, stride, 0xffffu & ~(align - 1));
+			break;
+		}
+		/* fall through */
 	case 0: case 1: /* lanes in a row, or with a stride */
 		if (gen_one_in(g, 2))
 			stride = align;
@@ -337,7 +381,7 @@ static void gen_load(struct gen *g)
 
 	if (gen_one_in(g, 6)) {
 		/* two halves make a word that lies at an even address */
-		gen_offset(g, 2, offset, sizeof(offset));
+		gen_offset(g, 2, 6, offset, sizeof(offset));
 		snprintf(text, sizeof(text), "%s\tcvt.u64.u32 %%qx, %%rx;\n\tadd.s64 %%qx, %%in, %%qx;\n"
 			 "\tld.global%s.u16 %%hx, [%%qx+2];\n\tld.global%s.u16 %%hy, [%%qx+4];\n\tcvt.u32.u16 %%rx, %%hx;\n"
 			 "\tcvt.u32.u16 %%ry, %%hy;\n\tshl.b32 %%ry, %%ry, 16;\n\tor.b32 %%r%u, %%ry, %%rx;\n", offset,
@@ -345,7 +389,7 @@ static void gen_load(struct gen *g)
 		gen_add(g, 0, -1, text);
 		return;
 	}
-	gen_offset(g, align, offset, sizeof(offset));
+	gen_offset(g, align, 2 * align, offset, sizeof(offset));
 	for (unsigned i = 0; i < count; i++)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%%%s%u", i ? ", " : "", forms[f].into,
 			 (first + i) % limit);
@@ -358,6 +402,22 @@ static void gen_load(struct gen *g)
 	snprintf(text + strlen(text), sizeof(text) - strlen(text), "\tld%s.%s %s%s%s, [%%qx+%u];\n",
 		 gen_one_in(g, 5) ? "" : ".global", forms[f].type, count > 1 ? "{" : "", list, count > 1 ? "}" : "",
 		 gen_pick(g, 2) * align);
+	gen_add(g, 0, -1, text);
+}
+
+/* Constants, and parameters that are an array: places that are the same for all, mostly. */
+static void gen_constant(struct gen *g)
+{
+	char r[32], text[256];
+
+	gen_r(g, gen_one_in(g, 2), r, sizeof(r));
+	if (gen_one_in(g, 2))
+		snprintf(text, sizeof(text), "\tld.param.u32 %%r%u, [pb+%u];\n", gen_pick(g, g->nr), 4 * gen_pick(g, 12));
+	else if (gen_one_in(g, 2))
+		snprintf(text, sizeof(text), "\tld.const.u32 %%r%u, [tab+%u];\n", gen_pick(g, g->nr), 4 * gen_pick(g, 16));
+	else
+		snprintf(text, sizeof(text), "\tand.b32 %%rx, %s, 60;\n\tmov.u64 %%qx, tab;\n\tcvt.u64.u32 %%qy, %%rx;\n"
+			 "\tadd.s64 %%qx, %%qx, %%qy;\n\tld.const.u32 %%r%u, [%%qx];\n", r, gen_pick(g, g->nr));
 	gen_add(g, 0, -1, text);
 }
 

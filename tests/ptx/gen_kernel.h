@@ -150,7 +150,7 @@ static void gen_if(struct gen *g)
 	int region = gen_region(g), other = gen_one_in(g, 2), mask = g->mask;
 	/* the condition keeps together who it can; threads that were apart before may still agree */
 	enum gen_ctx split = inner == outer && outer == APART && gen_one_in(g, 4) ? TOGETHER : inner;
-	int masked = inner == APART && outer <= BY_WARP && gen_one_in(g, 3);
+	int masked = !g->quiet && inner == APART && outer <= BY_WARP && gen_one_in(g, 3);
 
 	gen_condition(g, region, split);
 	if (masked)
@@ -181,14 +181,18 @@ static void gen_if(struct gen *g)
 static void gen_loop(struct gen *g)
 {
 	enum gen_ctx outer = g->ctx, inner = gen_split(g);
-	unsigned label = g->labels++, targets = g->ntargets, depth = g->depth;
+	unsigned label = g->labels++, targets = g->ntargets, depth = g->depth, outer_loop = g->loop_depth;
 	int region = gen_region(g), mask = g->mask, middle = inner == APART && gen_one_in(g, 6);
 	char r[32];
 
 	if (inner == BY_WARP)
 		inner = APART;
 	/* %tc: how often. A block's own number, or each thread's, perhaps none at all. */
-	if (inner == TOGETHER)
+	if (g->longer && !g->loops) {
+		/* more than a warp's turn, or a block's */
+		gen_frame(g, region, "\tmov.u32 %%tc%u, %u;\n", depth, g->longer);
+		g->longer = 0;
+	} else if (inner == TOGETHER)
 		gen_frame(g, region, "\tand.b32 %%tc%u, %%u%u, 3;\n\tadd.u32 %%tc%u, %%tc%u, %u;\n", depth, gen_pick(g, g->nu),
 			  depth, depth, gen_pick(g, 2));
 	else if (gen_one_in(g, 3))
@@ -205,6 +209,7 @@ static void gen_loop(struct gen *g)
 	g->ctx = inner;
 	g->depth++;
 	g->loops++;
+	g->loop_depth = depth;
 	g->mask = -1;
 	g->uniform_loops += inner == TOGETHER;
 	if (inner == APART && g->ntargets < 16)
@@ -232,6 +237,7 @@ static void gen_loop(struct gen *g)
 	gen_region_end(g, region);
 	g->uniform_loops -= inner == TOGETHER;
 	g->loops--;
+	g->loop_depth = outer_loop;
 	g->depth--;
 	g->ctx = outer;
 	g->mask = mask;
@@ -283,18 +289,31 @@ static void gen_one(struct gen *g)
 	unsigned x = gen_pick(g, 100);
 	char text[64];
 
-	if (g->mask >= 0 && gen_one_in(g, 4)) {
+	if (g->faulty && gen_one_in(g, 20)) {
+		g->faulty = 0;
+		snprintf(text, sizeof(text), "\tsetp.eq.u32 %%po, %%lane, %u;\n", gen_pick(g, 32));
+		gen_add(g, 0, -1, text);
+		g->unit[g->units - 1].text = realloc(g->unit[g->units - 1].text, 256);
+		strcat(g->unit[g->units - 1].text, gen_one_in(g, 2) ? "\t@%po ld.global.u32 %r0, [%in+-4096];\n" :
+		       gen_one_in(g, 2) ? "\t@%po st.global.u32 [%own+2], %r0;\n" : "\t@%po ld.global.v4.f32 {%ft, %ft, %ft, %f0}, [%acc+64];\n");
+	} else if (g->quiet && gen_one_in(g, 25)) {
+		snprintf(text, sizeof(text), "\t@%s%%p%u %s;\n", gen_one_in(g, 2) ? "!" : "", gen_pick(g, g->np),
+			 gen_one_in(g, 2) ? "ret" : "exit");
+		gen_add(g, 0, -1, text);
+	} else if (!g->quiet && g->mask >= 0 && gen_one_in(g, 4)) {
 		gen_masked(g);
-	} else if (g->ctx <= BY_WARP && gen_one_in(g, 8)) {
+	} else if (!g->quiet && g->ctx <= BY_WARP && gen_one_in(g, 8)) {
 		gen_warp(g);
-	} else if (g->ctx == TOGETHER && !g->exchanging && gen_one_in(g, 12)) {
+	} else if (!g->quiet && g->ctx == TOGETHER && !g->exchanging && gen_one_in(g, 12)) {
 		gen_exchange(g);
-	} else if (g->ctx == TOGETHER && !g->exchanging && gen_one_in(g, 30)) {
+	} else if (!g->quiet && g->ctx == TOGETHER && !g->exchanging && gen_one_in(g, 30)) {
 		gen_bar_red(g);
 	} else if (x < 55 || g->depth > 4) {
 		gen_arith(g);
 	} else if (x < 67) {
 		gen_load(g);
+	} else if (x < 69) {
+		gen_constant(g);
 	} else if (x < 77) {
 		gen_own(g);
 	} else if (x < 79) {
@@ -382,21 +401,25 @@ static void gen_prologue(struct gen *g)
 		  "\tld.param.b32 %%x0, [a];\n\tld.param.b32 %%x1, [b];\n\tand.b32 %%x2, %%x1, 3;\n"
 		  "MORE:\n\tmad.lo.u32 %%x0, %%x0, 5, %%x1;\n\tsetp.eq.u32 %%q, %%x2, 0;\n\t@%%q bra OUT;\n"
 		  "\tsub.u32 %%x2, %%x2, 1;\n\tbra MORE;\nOUT:\n\tst.param.b32 [r], %%x0;\n\tret;\n}\n\n"
-		  ".visible .entry k(.param .u64 in, .param .u64 own, .param .u64 dump, .param .u64 acc, .param .u32 pn, .param .u32 pm)\n{\n"
+		  ".const .align 4 .b32 tab[16] = {1, 2, 4, 8, 1000, -1, 255, 65536, 0, 7, 36, 34, 18, 99, -77, 2147483647};\n\n"
+		  ".visible .entry k(.param .u64 in, .param .u64 own, .param .u64 dump, .param .u64 acc, .param .u32 pn, .param .u32 pm,"
+		  " .param .align 8 .b8 pb[48])\n{\n"
 		  "\t.reg .b32 %%r<%u>, %%u<%u>, %%tc<12>, %%lc<12>, %%mask<12>;\n\t.reg .b64 %%q<%u>;\n\t.reg .b16 %%h<%u>;\n"
 		  "\t.reg .f32 %%f<%u>;\n\t.reg .f64 %%d<%u>;\n\t.reg .pred %%p<%u>, %%v<4>, %%ip<12>;\n"
 		  "\t.reg .b32 %%rx, %%ry, %%ux, %%lin, %%lane, %%warp, %%tx, %%ty, %%tz, %%gtid, %%n, %%nx, %%ny, %%cx, %%pn, %%pm, %%wn, %%wm,"
 		  " %%total, %%sh4, %%sh8, %%shb;\n"
-		  "\t.reg .b64 %%qx, %%in, %%own, %%dump, %%acc, %%lo;\n\t.reg .b16 %%hx, %%hy;\n\t.reg .f32 %%ft;\n\t.reg .pred %%po;\n"
+		  "\t.reg .b64 %%qx, %%qy, %%in, %%own, %%dump, %%acc, %%lo;\n\t.reg .b16 %%hx, %%hy;\n\t.reg .f32 %%ft;\n\t.reg .pred %%po;\n"
 		  "\t.shared .align 16 .b8 sh[%u];\n%s",
 		  g->nr, g->nu, g->nq, g->nh, g->nf, g->nd, g->np, GEN_MAX_THREADS * 8,
 		  g->local ? "\t.local .align 16 .b8 lo[64];\n" : "");
 	g->unit[g->units - 1].head = 1;
 	gen_frame(g, -1,
 		  "\tmov.u32 %%tx, %%tid.x;\n\tmov.u32 %%ty, %%tid.y;\n\tmov.u32 %%tz, %%tid.z;\n\tmov.u32 %%nx, %%ntid.x;\n"
-		  "\tmov.u32 %%ny, %%ntid.y;\n\tmov.u32 %%cx, %%ctaid.x;\n\tmad.lo.u32 %%lin, %%tz, %%ny, %%ty;\n"
+		  "\tmov.u32 %%ny, %%ntid.y;\n"
+		  "\tmov.u32 %%rx, %%ctaid.y;\n\tmov.u32 %%ry, %%nctaid.x;\n\tmov.u32 %%cx, %%ctaid.x;\n\tmad.lo.u32 %%cx, %%rx, %%ry, %%cx;\n"
+		  "\tmad.lo.u32 %%lin, %%tz, %%ny, %%ty;\n"
 		  "\tmad.lo.u32 %%lin, %%lin, %%nx, %%tx;\n\tmov.u32 %%n, %%ntid.z;\n\tmul.lo.u32 %%n, %%n, %%ny;\n"
-		  "\tmul.lo.u32 %%n, %%n, %%nx;\n\tmad.lo.u32 %%gtid, %%cx, %%n, %%lin;\n\tmov.u32 %%total, %%nctaid.x;\n"
+		  "\tmul.lo.u32 %%n, %%n, %%nx;\n\tmad.lo.u32 %%gtid, %%cx, %%n, %%lin;\n\tmov.u32 %%total, %%nctaid.y;\n\tmul.lo.u32 %%total, %%total, %%ry;\n"
 		  "\tmul.lo.u32 %%total, %%total, %%n;\n\tshr.u32 %%warp, %%lin, 5;\n%s"
 		  "\tand.b32 %%rx, %%lin, -32;\n\tsub.u32 %%wn, %%n, %%rx;\n\tmin.u32 %%wn, %%wn, 32;\n"
 		  "\tmov.u32 %%wm, -1;\n\tsub.u32 %%ry, 32, %%wn;\n\tshr.u32 %%wm, %%wm, %%ry;\n"
@@ -424,7 +447,7 @@ static void gen_prologue(struct gen *g)
 		gen_first(g, 'h', i, "\tld.global.u16 %%h%u, [%%qx+%u];\n", i, i * 10 + 2);
 	for (unsigned i = 0; i < g->nf; i++)
 		gen_first(g, 'f', i, i % 4 == 3 ? "\tcvt.rn.f32.u32 %%f%u, %%lin;\n" : "\tld.global.f32 %%f%u, [%%qx+%u];\n", i,
-			  i * 40 + 16384);
+			  i * 40 + GEN_IN_BYTES / 2);
 	for (unsigned i = 0; i < g->nd; i++)
 		gen_first(g, 'd', i, "\tcvt.f64.f32 %%d%u, %%f%u;\n", i, i % g->nf);
 	for (unsigned i = 0; i < g->np; i++)
@@ -444,7 +467,7 @@ static void gen_make(struct gen *g, uint64_t seed, int approx)
 	g->state |= !g->state;
 	for (int i = 0; i < 8; i++)
 		gen_rng(g);
-	big = gen_one_in(g, 6) ? 4 : 1;
+	big = gen_one_in(g, 4) ? 4 : 1;
 	g->nr = (4 + gen_pick(g, 8)) * big;
 	g->nu = 3 + gen_pick(g, 4);
 	g->nq = (2 + gen_pick(g, 3)) * big;
@@ -458,6 +481,11 @@ static void gen_make(struct gen *g, uint64_t seed, int approx)
 	g->local = gen_one_in(g, 4);
 	g->approx = approx;
 	g->soa = gen_one_in(g, 2);
+	g->common = !gen_one_in(g, 3);
+	g->quiet = gen_one_in(g, 5);
+	g->faulty = gen_one_in(g, 25);
+	g->fault = g->faulty;
+	g->longer = gen_one_in(g, 25) ? 200 + gen_pick(g, 1500) : 0;
 	g->mask = -1;
 	g->budget = gen_one_in(g, 8) ? 200 : 8 + gen_pick(g, 60);
 	gen_prologue(g);

@@ -27,7 +27,7 @@
 
 enum { SAME = 0, DIFFERENT = 1, INVALID = 2, CRASH = 3 };       /* what became of a kernel; exit status of its child */
 
-struct shape { uint32_t grid, block[3]; };
+struct shape { uint32_t grid[2], block[3]; };
 
 /* Everything that a kernel's runs have in common. */
 struct plan {
@@ -56,7 +56,7 @@ static const char *folder = ".";
 static void make_plan(struct plan *p, uint64_t seed, const struct gen *g)
 {
 	static const uint32_t full[][3] = { { 32, 1, 1 }, { 64, 1, 1 }, { 128, 1, 1 }, { 256, 1, 1 }, { 32, 4, 1 }, { 16, 4, 1 },
-					    { 8, 8, 2 }, { 96, 1, 1 }, { 512, 1, 1 }, { 2, 32, 1 }, { 64, 2, 1 } };
+					    { 8, 8, 2 }, { 96, 1, 1 }, { 512, 1, 1 }, { 2, 32, 1 }, { 64, 2, 1 }, { 4, 8, 1 }, { 1, 64, 1 }, { 16, 2, 2 } };
 	static const uint32_t ragged[][3] = { { 1, 1, 1 }, { 7, 1, 1 }, { 31, 1, 1 }, { 33, 1, 1 }, { 50, 1, 1 }, { 100, 1, 1 },
 					      { 129, 1, 1 }, { 5, 3, 1 }, { 33, 2, 1 }, { 7, 3, 3 }, { 300, 1, 1 }, { 3, 40, 1 } };
 	struct gen r = { .state = seed * 0x2545f4914f6cdd1dull + 99 };
@@ -71,13 +71,16 @@ static void make_plan(struct plan *p, uint64_t seed, const struct gen *g)
 		uint32_t most = MAX_TOTAL / (b[0] * b[1] * b[2]);
 
 		memcpy(p->shape[i].block, b, sizeof(p->shape[i].block));
-		p->shape[i].grid = 1 + gen_pick(&r, most < 9 ? most : 9);
+		p->shape[i].grid[0] = 1 + gen_pick(&r, most < 9 ? most : 9);
+		p->shape[i].grid[1] = p->shape[i].grid[0] * 2 <= most && gen_one_in(&r, 4) ? 2 : 1;
+		if (g->fault)   /* one warp: which of several is told of first is open */
+			p->shape[i] = (struct shape){ { 1, 1 }, { 32, 1, 1 } };
 	}
 }
 
 static uint32_t threads_of(const struct shape *s)
 {
-	return s->grid * s->block[0] * s->block[1] * s->block[2];
+	return s->grid[0] * s->grid[1] * s->block[0] * s->block[1] * s->block[2];
 }
 
 static size_t result_bytes(const struct plan *p, int launch)
@@ -112,9 +115,9 @@ static int start_and_wait(struct rig *r, const struct plan *p, int launch, uint3
 			  struct outcome *out)
 {
 	const struct shape *s = &p->shape[launch];
-	struct { void *in, *own, *dump, *acc; uint32_t pn, pm; } args = { m->in, m->own, m->dump, m->acc,
-		threads_of(s), (uint32_t)p->seed * 7u + 3u };
-	struct engine_launch l = { .fn = fn, .grid = { s->grid, 1, 1 }, .params = &args, .param_bytes = 40 };
+	struct { void *in, *own, *dump, *acc; uint32_t pn, pm, pb[12]; } args = { m->in, m->own, m->dump, m->acc,
+		threads_of(s), (uint32_t)p->seed * 7u + 3u, { 5, 6, 7, 0x80000000, 32, (uint32_t)launch, 0, 4, 36, 1000, 255, 1 } };
+	struct engine_launch l = { .fn = fn, .grid = { s->grid[0], s->grid[1], 1 }, .params = &args, .param_bytes = 88 };
 	uint32_t n = threads_of(s);
 	unsigned char *to = out->bytes[launch];
 	unsigned index = 0;
@@ -182,10 +185,12 @@ static int run_text(const char *text, const struct plan *p, uint32_t mode, struc
 			exit(INVALID);
 		err = start_and_wait(&rig, p, i, sym.id, &m, out);
 		if (err)
-			return -1;      /* with its grid running, perhaps: the process ends soon */
+			break;
 	}
-	rig_close(&rig);
-	return 0;
+	/* a grid that still runs keeps its engine open: the process ends soon */
+	if (out->status[0] != RIG_TIMEOUT && out->status[1] != RIG_TIMEOUT)
+		rig_close(&rig);
+	return err;
 }
 
 /* ---- comparing ---------------------------------------------------------------------------------- */
@@ -232,7 +237,7 @@ static void tell(const struct plan *p, int launch, uint32_t thread, const char *
 		return;
 	memcpy(&x, a, bytes);
 	memcpy(&y, b, bytes);
-	printf("  launch %d (grid %u, block %u,%u,%u), block %u thread %u: %s: interpreter 0x%llx, other 0x%llx\n", launch, s->grid,
+	printf("  launch %d (grid %u,%u, block %u,%u,%u), block %u thread %u: %s: interpreter 0x%llx, other 0x%llx\n", launch, s->grid[0], s->grid[1],
 	       s->block[0], s->block[1], s->block[2], thread / per, thread % per, what, (unsigned long long)x,
 	       (unsigned long long)y);
 }
@@ -291,7 +296,7 @@ static int try_here(const char *text, const struct plan *p, int quiet)
 	struct outcome a, b;
 	int result;
 
-	if (run_text(text, p, ENGINE_MODE_INTERP, &a)) {
+	if (run_text(text, p, ENGINE_MODE_INTERP, &a) && (!p->g->fault || a.status[0] == RIG_TIMEOUT)) {
 		if (!quiet)
 			printf("  the interpreter: %s\n", a.why);
 		return INVALID;
@@ -300,9 +305,13 @@ static int try_here(const char *text, const struct plan *p, int quiet)
 	signal(SIGSEGV, SIG_DFL);
 	signal(SIGBUS, SIG_DFL);
 	alarm(4 * SECONDS);
-	if (run_text(text, p, other_mode, &b)) {
+	if (run_text(text, p, other_mode, &b) | a.status[0] | a.status[1]) {
+		/* a fault's report is a result as well: status, thread, address, line */
+		if (!strcmp(a.why, b.why))
+			return SAME;
 		if (!quiet)
-			printf("  %s, the interpreter comes to an end\n", b.why);
+			printf("  interpreter: %s\n  other: %s\n", a.why[0] ? a.why : "comes to an end",
+			       b.why[0] ? b.why : "comes to an end");
 		return DIFFERENT;
 	}
 	alarm(0);
