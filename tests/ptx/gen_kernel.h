@@ -181,7 +181,7 @@ static void gen_if(struct gen *g)
 static void gen_loop(struct gen *g)
 {
 	enum gen_ctx outer = g->ctx, inner = gen_split(g);
-	unsigned label = g->labels++, targets = g->ntargets, depth = g->depth, outer_loop = g->loop_depth;
+	unsigned label = g->labels++, targets = g->ntargets, depth = g->depth, outer_loop = g->loop_depth, was_longer = 0;
 	int region = gen_region(g), mask = g->mask, middle = inner == APART && gen_one_in(g, 6);
 	char r[32];
 
@@ -192,6 +192,8 @@ static void gen_loop(struct gen *g)
 		/* more than a warp's turn, or a block's */
 		gen_frame(g, region, "\tmov.u32 %%tc%u, %u;\n", depth, g->longer);
 		g->longer = 0;
+		g->loops = 3;   /* none inside of it */
+		was_longer = 1;
 	} else if (inner == TOGETHER)
 		gen_frame(g, region, "\tand.b32 %%tc%u, %%u%u, 3;\n\tadd.u32 %%tc%u, %%tc%u, %u;\n", depth, gen_pick(g, g->nu),
 			  depth, depth, gen_pick(g, 2));
@@ -236,7 +238,7 @@ static void gen_loop(struct gen *g)
 		  "\t@%%ip%u bra LOOP%u;\nEND%u:\n", label, depth, depth, depth, depth, depth, depth, label, label);
 	gen_region_end(g, region);
 	g->uniform_loops -= inner == TOGETHER;
-	g->loops--;
+	g->loops -= was_longer ? 4 : 1;
 	g->loop_depth = outer_loop;
 	g->depth--;
 	g->ctx = outer;
@@ -452,6 +454,10 @@ static void gen_prologue(struct gen *g)
 		gen_first(g, 'd', i, "\tcvt.f64.f32 %%d%u, %%f%u;\n", i, i % g->nf);
 	for (unsigned i = 0; i < g->np; i++)
 		gen_first(g, 'p', i, "\tand.b32 %%rx, %%r%u, %u;\n\tsetp.ne.u32 %%p%u, %%rx, 0;\n", i % g->nr, 1u << i, i);
+	for (unsigned i = 0; i < 8; i++) {      /* loops set it again; a loop that shrinking takes away does not */
+		gen_first(g, 'c', i, "\tmov.u32 %%lc%u, 0;\n", i);
+		snprintf(g->unit[g->units - 1].reg, sizeof(g->unit[0].reg), "%%lc%u", i);
+	}
 	for (unsigned i = 0; i < 4; i++)
 		gen_first(g, 'v', i, "\tand.b32 %%ux, %%u%u, %u;\n\tsetp.eq.u32 %%v%u, %%ux, 0;\n", i % g->nu, 1u << i, i);
 }

@@ -401,7 +401,7 @@ static void shrink(const struct gen *g, const struct plan *p, unsigned char *out
 {
 	time_t until = time(NULL) + SHRINK_SECONDS;
 	unsigned char also[GEN_UNITS];
-	int progress = 1;
+	int progress = 1, masked;
 
 	while (progress && time(NULL) < until) {
 		progress = 0;
@@ -410,11 +410,14 @@ static void shrink(const struct gen *g, const struct plan *p, unsigned char *out
 			for (unsigned i = g->region[r].first; i <= g->region[r].last; i++)
 				also[i] = 1;
 			progress |= still_bad(g, p, out, also);
-			/* its frame only: what is inside stays */
+			/* its frame only: what is inside stays, unless it asks for the lanes of the frame's condition */
 			memset(also, 0, sizeof(also));
-			for (unsigned i = g->region[r].first; i <= g->region[r].last; i++)
+			masked = 0;
+			for (unsigned i = g->region[r].first; i <= g->region[r].last; i++) {
 				also[i] = g->unit[i].fixed && g->unit[i].region == (int)r;
-			progress |= still_bad(g, p, out, also);
+				masked |= !out[i] && strstr(g->unit[i].text, "%mask") != NULL;
+			}
+			progress |= !masked && still_bad(g, p, out, also);
 		}
 		for (unsigned chunk = 64; chunk && time(NULL) < until; chunk /= 2) {
 			for (unsigned from = 0; from < g->units && time(NULL) < until; from += chunk) {
