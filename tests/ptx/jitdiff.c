@@ -301,9 +301,6 @@ static int try_here(const char *text, const struct plan *p, int quiet)
 			printf("  the interpreter: %s\n", a.why);
 		return INVALID;
 	}
-	/* a crash from here on is the other's: see fault_init about handlers */
-	signal(SIGSEGV, SIG_DFL);
-	signal(SIGBUS, SIG_DFL);
 	alarm(4 * SECONDS);
 	if (run_text(text, p, other_mode, &b) | a.status[0] | a.status[1]) {
 		/* a fault's report is a result as well: status, thread, address, line */

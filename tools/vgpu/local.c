@@ -6,7 +6,6 @@
 #include "local.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -74,7 +73,6 @@ int local_open(struct local *l, uint32_t mode, unsigned cores, unsigned cc)
 		.shared_per_block_optin = 99u << 10, .code_bytes = CODE_BYTES, .mode = mode,
 		.owner = l, .done = on_done, .fault = on_fault, .print = on_print,
 	};
-	struct sigaction plain = { .sa_handler = SIG_DFL };
 	uint32_t st;
 
 	memset(l, 0, sizeof(*l));
@@ -85,9 +83,6 @@ int local_open(struct local *l, uint32_t mode, unsigned cores, unsigned cc)
 	env.span_bytes = SPAN_BYTES;
 	if (!env.arena_base)
 		return -1;
-	/* An engine hands faults that are not its own to the handler before it, which must not be itself. */
-	sigaction(SIGSEGV, &plain, NULL);
-	sigaction(SIGBUS, &plain, NULL);
 	st = engine_cpu.open(&env, &l->e);
 	if (st) {
 		complain("cpu engine: %s", vgpu_status_text(st));
