@@ -4,7 +4,7 @@
 # programs bind to; what ggml imports is among them, and a name that is not supported says so once.
 #   tests/abi/test_cublas_names.sh [BUILD]       exit 0 passed, 1 failed, 77 skipped with the reason
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit
 B=${1:-build}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

@@ -4,7 +4,7 @@
 # programs bind to, and nothing else is exported.
 #   tests/abi/test_cudart_names.sh [BUILD]       exit 0 passed, 1 failed, 77 skipped with the reason
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit
 B=${1:-build}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

@@ -4,7 +4,7 @@
 # both kinds of default stream, without a warning; the published layouts hold; a .cu file passes clang.
 #   tests/abi/test_headers.sh [BUILD]       exit 0 passed, 1 failed, 77 skipped with the reason
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit
 inc=libcuda-lite/include
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

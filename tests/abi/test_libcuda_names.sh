@@ -4,7 +4,7 @@
 # table (exports.def) has a row for each.
 #   tests/abi/test_libcuda_names.sh [BUILD]       exit 0 passed, 1 failed, 77 skipped with the reason
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit
 B=${1:-build}
 so=$B/lib/libcuda.so.1
 [ -e "$so" ] || { echo "no $so: build first"; exit 77; }

@@ -4,7 +4,7 @@
 # no library but the C library (and, above libcuda, our own libcuda.so.1).
 #   tests/abi/test_libraries.sh [BUILD]       exit 0 passed, 1 failed, 77 skipped with the reason
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit
 B=${1:-build}
 bad=0
 seen=0

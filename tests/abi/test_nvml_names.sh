@@ -3,7 +3,7 @@
 # libnvidia-ml.so.1 exports exactly the names of nvml.txt under its SONAME's version; without an agent nvmlInit says so.
 #   tests/abi/test_nvml_names.sh [BUILD]       exit 0 passed, 1 failed, 77 skipped with the reason
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit
 B=${1:-build}
 so=$B/lib/libnvidia-ml.so.1
 [ -e "$so" ] || { echo "no $so: build first"; exit 77; }

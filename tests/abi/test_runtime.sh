@@ -3,7 +3,7 @@
 # libcudart's own behaviour, both ABIs, over a driver that only records (mock_cuda.c).
 #   tests/abi/test_runtime.sh [BUILD]       exit 0 passed, 1 failed, 77 skipped with the reason
 set -eu
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit
 B=${1:-build}
 CC=${CC:-gcc}
 for v in 12 13; do

@@ -30,7 +30,7 @@ for isa in avx512 avx2 base; do
 	start_stub
 	start_agent
 	out=$(timeout 120 "$P/gemm" 2>&1) && ok "$isa ${out#ok }" || fail "$isa: $(tail -n 2 <<<"$out")"
-	kill "$agent" "$stub"; wait "$agent" "$stub" 2>/dev/null; agent= stub=
+	kill "$agent" "$stub"; wait "$agent" "$stub" 2>/dev/null; agent='' stub=''
 	rm -f "$dir/stub" "$dir/agent" "$dir/pid"
 done
 out=$(timeout 120 "$P/native" -r 1 2>&1) && ! grep -q FAIL <<<"$out" && ok "kernels as OpenBLAS" || fail "kernels: $(grep FAIL <<<"$out")"

@@ -12,7 +12,7 @@ only=${2:-}
 T=$(mktemp -d /tmp/vgpu-hostile.XXXXXX)
 export VGPU_AGENT=$T/agent.sock LD_LIBRARY_PATH=$B/lib
 unset LD_PRELOAD
-stub_pid= agent_pid= nr_was= bad=0
+stub_pid='' agent_pid='' nr_was='' bad=0
 hostile=$B/test/hostile/hostile vecadd=$B/e2e/driver/vecadd endless=$B/e2e/driver/endless
 
 for f in "$hostile" "$vecadd" "$endless" "$B/bin/vgpu-stub" "$B/bin/vgpu-agent" "$B/bin/vgpu"; do
@@ -46,7 +46,7 @@ stop_gpu() {
 	[ -n "$agent_pid" ] && kill -9 "$agent_pid" 2>/dev/null
 	[ -n "$stub_pid" ] && kill -9 "$stub_pid" 2>/dev/null
 	wait 2>/dev/null
-	agent_pid= stub_pid=
+	agent_pid='' stub_pid=''
 	rm -f "$T"/*.sock "$T/agent.pid"
 }
 dead() { ! alive "$1"; }

@@ -5,7 +5,7 @@
 #   speed.sh [-p] [-m "MODEL ARGUMENTS"] BUILD [LLM SPEED ARGUMENTS]        -p: which kernels take the time, too
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-profile= model="-t q8_0 -e 768 -l 14 -H 12 -k 4 -f 2048 -v 8192"
+profile='' model="-t q8_0 -e 768 -l 14 -H 12 -k 4 -f 2048 -v 8192"
 while getopts pm: o; do
 	case $o in p) profile=1 ;; m) model=$OPTARG ;; *) exit 2 ;; esac
 done

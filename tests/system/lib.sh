@@ -5,7 +5,7 @@ set -u
 B=$(cd "$1" && pwd)
 V=$B/bin
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-test-XXXXXX")
-stub= agent=
+stub='' agent=''
 cleanup() {
 	for p in $agent $stub; do kill "$p" 2>/dev/null; done
 	for p in $agent $stub; do wait "$p" 2>/dev/null; done
