@@ -48,8 +48,16 @@ many e2e 600 tests/e2e/run.sh "$B"
 many blas 300 tests/blas/run.sh "$B"
 
 # --- the acceptance list of the agent and the tools
+# What looks at processor time, or changes the machine's hugepages, is alone; the others have devices of their own.
+alone='agent bench hugepages'
+together
 for p in tests/system/*.sh; do
-	[ "$p" = tests/system/lib.sh ] || many "system/$(basename "$p" .sh)" 300 "$p" "$B"
+	name=$(basename "$p" .sh)
+	[[ " lib $alone " == *" $name "* ]] || many "system/$name" 300 "$p" "$B"
+done
+apart
+for name in $alone; do
+	many "system/$name" 300 "tests/system/$name.sh" "$B"
 done
 
 # --- an unmodified llama.cpp, fetched from npm where that can be had
