@@ -49,15 +49,14 @@ static void on_fault(int sig, siginfo_t *si, void *uc)
 void fault_init(void)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static bool done;               /* by the first engine of the process */
 	struct sigaction sa;
 
+	/* a second engine of the process finds ours in place, unless its host took it out */
 	pthread_mutex_lock(&lock);
-	if (done) {
+	if (sigaction(SIGSEGV, NULL, &sa) == 0 && (sa.sa_flags & SA_SIGINFO) && sa.sa_sigaction == on_fault) {
 		pthread_mutex_unlock(&lock);
 		return;
 	}
-	done = true;
 	memset(&sa, 0, sizeof(sa));
 	sa.sa_sigaction = on_fault;
 	sa.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;

@@ -450,7 +450,7 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 {
 	struct as *a = &c->a;
 	struct jmark mark;
-	u32 skip = 0;
+	u32 skip = 0, mx = c->mx;
 	struct insn masked;
 
 	c->gk = 0;
@@ -487,11 +487,16 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 	mark = j_mark(c);
 	if (!native(c, in)) {
 		j_undo(c, mark);
+		if (in->guard == OPND_NONE && (in->kind == K_SHFL || in->kind == K_VOTE || in->kind == K_MATCH || in->kind == K_REDUX))
+			j_need_all(c);
 		leave(c, JX_STEP, pc);
 	}
 	c->gk = 0;
-	if (skip)
+	if (skip) {
 		g_here(a, skip);
+		if (c->mx != mx)
+			c->mx = 0;              /* set on one of the two ways */
+	}
 	if (c->nexits && c->exits[c->nexits - 1].pc == pc && c->exits[c->nexits - 1].kind == JX_STEP)
 		entry(c, pc + 1);
 }

@@ -222,6 +222,7 @@ u32 j_lit32(struct jcomp *c, u32 v);
 u32 j_lit64(struct jcomp *c, u64 v);
 u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to);
 void j_leave_if(struct jcomp *c, u32 cc, u32 exit);
+void j_need_all(struct jcomp *c);               /* leaves unless all living lanes are here */
 void j_site(struct jcomp *c, u32 exit);                         /* the next instruction may fault */
 /* jit_lane.c */
 bool jit_lop3(struct jcomp *c, const struct insn *in);

@@ -883,7 +883,7 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 /* ---- between lanes ---------------------------------------------------------------------- */
 
 /* These need all living lanes of the warp here; else the interpreter waits for them. */
-static void need_all(struct jcomp *c)
+void j_need_all(struct jcomp *c)
 {
 	g_load(&c->a, 0, RAX, PM(m));
 	g_alu(&c->a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
@@ -905,7 +905,7 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 	clamp = (u32)cc.k & 31;
 	if (!b.known && (clamp & ~seg) != (31 & ~seg))
 		return false;
-	need_all(c);
+	j_need_all(c);
 	for (l = 0; l < LANES; l++) {
 		u32 bv = (u32)b.k & 31, max = (l & seg) | (clamp & ~seg), t, good;
 
@@ -957,7 +957,7 @@ bool jit_vote(struct jcomp *c, const struct insn *in)
 
 	if (in->guard != OPND_NONE || c->r[in->o[0]].cls == JC_VARY)
 		return false;
-	need_all(c);
+	j_need_all(c);
 	g_load(a, 0, RAX, ju_rm(c, in->o[1]));
 	if (in->flags & INF_CNEG)
 		g_not(a, 0, RAX);
