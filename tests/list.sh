@@ -72,4 +72,4 @@ many hostile 900 tests/hostile/run.sh "$B"
 many crowd 300 tests/hostile/crowd.sh "$B"
 
 # --- a guest with a stock kernel: the agent over kernel VFIO, the device outside
-many vm 700 tests/vm/run.sh "$B"
+many vm 1200 tests/vm/run.sh "$B"

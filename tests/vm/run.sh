@@ -163,7 +163,7 @@ boots() {
 	echo "$way" >"$tmp/way"
 	# the agent is PID 1 and ends with the program
 	vm_initramfs "$tmp/pid1.gz" init="$B/bin/vgpu-agent" programs="$here/programs.sh" way="$tmp/way" tests="$tmp/tests" || exit 1
-	boot "pid1-$way" 80 8 "$tmp/pid1.gz" "hugepages=64 rdinit=/init -- --modules /modules --run /programs"
+	boot "pid1-$way" 150 8 "$tmp/pid1.gz" "hugepages=64 rdinit=/init -- --modules /modules --run /programs"
 	if [[ pid1-$way =~ $only ]]; then
 		verdict "pid1-$way/way" grep -q "kernel VFIO, by $words" "$tmp/pid1-$way.serial"
 		verdict "pid1-$way/msix_outside $(grep -o 'interrupts sent.*' "$tmp/pid1-$way.stub" | tail -n 1)" \
@@ -171,15 +171,15 @@ boots() {
 	fi
 	# owners come and go, and so does the device
 	vm_initramfs "$tmp/owner.gz" init="$here/owner.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" tests="$tmp/tests" || exit 1
-	vm_bus=rp1 boot "owner-$way" 150 "$(judges owner.sh)" "$tmp/owner.gz" "hugepages=64 rdinit=/init -- $way" "${port[@]}"
+	vm_bus=rp1 boot "owner-$way" 240 "$(judges owner.sh)" "$tmp/owner.gz" "hugepages=64 rdinit=/init -- $way" "${port[@]}"
 	# its process dies
 	vm_initramfs "$tmp/killed.gz" init="$here/killed.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" \
 		tests="$tmp/tests" || exit 1
-	boot "killed-$way" 90 "$(judges killed.sh)" "$tmp/killed.gz" "hugepages=64 rdinit=/init -- $way"
+	boot "killed-$way" 150 "$(judges killed.sh)" "$tmp/killed.gz" "hugepages=64 rdinit=/init -- $way"
 	# a device that is not ours, by the same transport
 	vm_initramfs "$tmp/edu.gz" init="$here/edu.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" \
 		tests="$tmp/tests" || exit 1
-	boot "edu-$way" 60 "$(judges edu.sh)" "$tmp/edu.gz" "rdinit=/init -- $way" \
+	boot "edu-$way" 120 "$(judges edu.sh)" "$tmp/edu.gz" "rdinit=/init -- $way" \
 		"${port[@]}" -device edu,bus=rp1,dma_mask=0xffffffffffffffff
 }
 
@@ -187,19 +187,19 @@ boots group 'group and container'
 # every access of the device is a message, so the guest's IOMMU sees it
 vm_initramfs "$tmp/message.gz" init="$here/message.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" tests="$tmp/tests" || exit 1
 device_args=(--dma message)
-boot message 150 "$(judges message.sh)" "$tmp/message.gz" "hugepages=64 rdinit=/init"
+boot message 240 "$(judges message.sh)" "$tmp/message.gz" "hugepages=64 rdinit=/init"
 device_args=()
 # what cannot work is refused in words: a group shared with another driver's device, a machine without an IOMMU
 vm_initramfs "$tmp/refuse.gz" init="$here/refuse.sh" bin/vgpu-agent="$B/bin/vgpu-agent" || exit 1
-vm_bus=bridge vm_addr=3 boot refuse-shared 40 1 "$tmp/refuse.gz" "hugepages=16 rdinit=/init -- not_viable" \
+vm_bus=bridge vm_addr=3 boot refuse-shared 120 1 "$tmp/refuse.gz" "hugepages=16 rdinit=/init -- not_viable" \
 	-device pcie-pci-bridge,id=bridge -device pci-serial,bus=bridge,addr=2
-vm_iommu='' boot refuse-bare 40 2 "$tmp/refuse.gz" "hugepages=16 rdinit=/init -- no_iommu"
+vm_iommu='' boot refuse-bare 120 2 "$tmp/refuse.gz" "hugepages=16 rdinit=/init -- no_iommu"
 
 if vm_own_kernel 2>"$tmp/why"; then
 	boots cdev 'cdev and iommufd'
 	vm_initramfs "$tmp/noiommu.gz" init="$here/noiommu.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" \
 		tests="$tmp/tests" || exit 1
-	vm_iommu='' boot noiommu 90 "$(judges noiommu.sh)" "$tmp/noiommu.gz" "hugepages=96 rdinit=/init"
+	vm_iommu='' boot noiommu 150 "$(judges noiommu.sh)" "$tmp/noiommu.gz" "hugepages=96 rdinit=/init"
 else
 	echo "skip cdev $(tail -n 1 "$tmp/why")"
 fi
