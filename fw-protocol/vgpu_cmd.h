@@ -249,7 +249,11 @@ _Static_assert(sizeof(struct vgpu_device_info) == 512, "wire layout");
 #define VGPU_DEV_FEATURE_VMM 2u
 
 /*
- * Symbol table of a module, written by MODULE_COMMIT into client memory:
+ * Managed variables of a module live in the client's window. MODULE_COMMIT of a module that has some answers NOT_SUPPORTED
+ * with their bytes in v3, and the module stays as it is; MODULE_MANAGED names the place, and the second MODULE_COMMIT
+ * puts them there with their first values.
+ *
+ * Symbol table of a module, written by MODULE_TABLE into client memory:
  * header, nsyms x vgpu_symbol, names (NUL-terminated).
  */
 struct vgpu_symtab {
@@ -267,6 +271,7 @@ _Static_assert(sizeof(struct vgpu_symbol) == 32, "wire layout");
 #define VGPU_SYM_FUNC 1u
 #define VGPU_SYM_GLOBAL 2u
 #define VGPU_SYM_CONST 3u
+#define VGPU_SYM_MANAGED 4u             /* in the client's window, at the same address on both sides */
 
 /* Written by FUNC_INFO into client memory, nparams entries behind it. */
 struct vgpu_fn_info {

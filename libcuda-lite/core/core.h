@@ -253,6 +253,7 @@ static inline bool vg_in_window(uint64_t a) { return a - vg.span < VGPU_WINDOW_S
 
 /* ---- devmem.c -------------------------------------------------------------------------------------------- */
 
+#define VG_MEM_OF_MODULE (1u << 31)     /* in flags: managed variables, which only their module frees */
 enum vg_mem_kind { VG_MEM_DEVICE = 1, VG_MEM_HOST, VG_MEM_MANAGED, VG_MEM_RESERVED, VG_MEM_ASYNC };
 
 struct vg_mem {
@@ -384,6 +385,7 @@ struct vg_module {
 	struct vg_lock lock;
 	struct vg_module *next, **prev;
 	struct vg_library *library;
+	void *managed;                  /* its managed variables, or NULL */
 };
 
 struct vg_library {

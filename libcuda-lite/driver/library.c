@@ -264,15 +264,27 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary h, const 
 	return cuModuleGetGlobal_v2(ptr, bytes, VG_HANDLE(CUmodule, m), name);
 }
 
-/* Managed variables are no kind of symbol that the device knows. */
+/* A managed variable has one address for the host and for kernels. */
 CUresult cuLibraryGetManaged(CUdeviceptr *ptr, size_t *bytes, CUlibrary h, const char *name)
 {
+	const struct vgpu_symbol *s;
 	struct vg_library *l;
+	struct vg_module *m;
+	struct vg_ctx *c;
 
 	VG_TRY(library_of(h, &l));
 	if ((!ptr && !bytes) || !name)
 		return CUDA_ERROR_INVALID_VALUE;
-	return CUDA_ERROR_NOT_FOUND;
+	VG_TRY(vg_current(&c));
+	VG_TRY(module_in(l, c, &m));
+	s = vg_module_find(m, name, NULL);
+	if (!s || s->kind != VGPU_SYM_MANAGED)
+		return CUDA_ERROR_NOT_FOUND;
+	if (ptr)
+		*ptr = s->address;
+	if (bytes)
+		*bytes = s->bytes;
+	return CUDA_SUCCESS;
 }
 
 CUresult cuLibraryGetUnifiedFunction(void **fn, CUlibrary h, const char *symbol)

@@ -96,7 +96,8 @@ CUresult cuMemFree_v2(CUdeviceptr ptr)
 	if (!ptr)
 		return CUDA_SUCCESS;
 	VG_TRY(vg_current_any(&c));
-	if (!vg_mem_find(ptr, &m) || m.start != ptr || m.kind == VG_MEM_HOST || m.kind == VG_MEM_RESERVED)
+	if (!vg_mem_find(ptr, &m) || m.start != ptr || m.kind == VG_MEM_HOST || m.kind == VG_MEM_RESERVED ||
+	    (m.flags & VG_MEM_OF_MODULE))
 		return CUDA_ERROR_INVALID_VALUE;
 	/* Kernels that are still running may use it; CUDA waits too. */
 	e = vg_ctx_sync(m.ctx);

@@ -173,6 +173,10 @@ static uint32_t fetch_table(struct vg_ctx *c, struct vg_module *m, uint64_t byte
 
 static void forget(struct vg_module *m)
 {
+	struct vg_mem managed;
+
+	if (m->managed && vg_mem_take((uint64_t)(uintptr_t)m->managed, 1u << VG_MEM_MANAGED, &managed))
+		vg_mem_release(&managed);
 	for (uint32_t i = 0; m->funcs && i < m->nsyms; i++)
 		if (m->funcs[i])
 			vg_func_free(m->funcs[i]);
@@ -180,6 +184,27 @@ static void forget(struct vg_module *m)
 	free(m->hash);
 	free(m->table);
 	vg_delete(VG_MODULE, m);
+}
+
+/*
+ * Loads what was sent. A module with managed variables answers how much memory they take; they get some that
+ * both sides see, and it is asked again.
+ */
+static uint32_t commit(struct vg_ctx *c, struct vg_module *m, char *window, uint64_t v[5])
+{
+	uint32_t status = vg_ctl(c, VGPU_OP_MODULE_COMMIT, m->id, (uint64_t)(uintptr_t)window, LOG_BYTES, 0, v);
+	uint64_t bytes = (v[3] + VGPU_PAGE - 1) & ~(VGPU_PAGE - 1ull);
+
+	if (status != VGPU_ST_NOT_SUPPORTED || !v[3] || v[3] > VGPU_GIB)
+		return status;
+	status = vg_mem_alloc_host(c, bytes, VG_MEM_MANAGED, CU_MEM_ATTACH_GLOBAL | VG_MEM_OF_MODULE, &m->managed);
+	if (status)
+		return status;
+	status = vg_ctl(c, VGPU_OP_MODULE_MANAGED, m->id, (uint64_t)(uintptr_t)m->managed, bytes, 0, NULL);
+	if (status)
+		return status;
+	memset(v, 0, 5 * sizeof *v);
+	return vg_ctl(c, VGPU_OP_MODULE_COMMIT, m->id, (uint64_t)(uintptr_t)window, LOG_BYTES, 0, v);
 }
 
 /* log: what the device says about the image, good or bad; may be NULL. */
@@ -205,7 +230,7 @@ uint32_t vg_module_make(struct vg_ctx *c, const void *image, uint64_t bytes, cha
 	status = upload(c, m->id, image, bytes);
 	if (!status) {
 		memset(v, 0, sizeof v);
-		status = vg_ctl(c, VGPU_OP_MODULE_COMMIT, m->id, (uint64_t)(uintptr_t)window, LOG_BYTES, 0, v);
+		status = commit(c, m, window, v);
 		if (v[2] && log && log_bytes) {
 			uint32_t n = v[2] < LOG_BYTES ? (uint32_t)v[2] : LOG_BYTES;
 

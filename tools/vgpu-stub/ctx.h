@@ -109,6 +109,7 @@ struct ctx_ranges {
 struct ctx_module {
 	uint8_t *image;                 /* NULL: free entry */
 	uint64_t bytes, variables;
+	uint64_t managed_va, managed_bytes;     /* MODULE_MANAGED */
 	uint32_t id;                    /* generation << 14 | index: stale ids do not come back soon */
 	uint32_t engine_id;
 	int committed;

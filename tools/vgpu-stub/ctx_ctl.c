@@ -135,6 +135,7 @@ static uint32_t module_commit(struct ctx *c, const struct vgpu_body_ctl *b, uint
 	static char log[LOG_BYTES];
 	struct ctx_module *m = module(c, b->id);
 	struct table t;
+	uint64_t wanted;
 	uint32_t st;
 
 	if (!m)
@@ -144,8 +145,14 @@ static uint32_t module_commit(struct ctx *c, const struct vgpu_body_ctl *b, uint
 	log[0] = 0;
 	/* The engine indexes the image in place: nobody changes it any more. */
 	mprotect(m->image, m->bytes, PROT_READ);
+	c->ops->managed(c->engine, m->managed_va, m->managed_bytes);
 	st = c->ops->module_load(c->engine, m->image, m->bytes, &m->engine_id, log, sizeof(log));
 	log[sizeof(log) - 1] = 0;
+	wanted = c->ops->managed(c->engine, 0, 0);
+	if (st == VGPU_ST_NOT_SUPPORTED && wanted > m->managed_bytes) {
+		v[3] = wanted;          /* the client names a place and commits again */
+		return st;
+	}
 	v[2] = put_log(c, b->a, b->b, log);
 	if (st) {
 		forget(c, m);
@@ -162,6 +169,19 @@ static uint32_t module_commit(struct ctx *c, const struct vgpu_body_ctl *b, uint
 	m->committed = 1;
 	v[0] = table_bytes(&t);
 	v[1] = m->variables;
+	return VGPU_ST_OK;
+}
+
+static uint32_t module_managed(struct ctx *c, const struct vgpu_body_ctl *b)
+{
+	struct ctx_module *m = module(c, b->id);
+
+	if (!m)
+		return VGPU_ST_BAD_HANDLE;
+	if (m->committed || b->a % VGPU_PAGE)
+		return VGPU_ST_INVALID;
+	m->managed_va = b->a;
+	m->managed_bytes = b->b;
 	return VGPU_ST_OK;
 }
 
@@ -211,7 +231,7 @@ static uint32_t module_table(struct ctx *c, const struct vgpu_body_ctl *b, uint6
 	return st;
 }
 _Static_assert(VGPU_SYM_FUNC == ENGINE_SYM_FUNC && VGPU_SYM_GLOBAL == ENGINE_SYM_GLOBAL &&
-	       VGPU_SYM_CONST == ENGINE_SYM_CONST, "one numbering");
+	       VGPU_SYM_CONST == ENGINE_SYM_CONST && VGPU_SYM_MANAGED == ENGINE_SYM_MANAGED, "one numbering");
 
 static uint32_t module_unload(struct ctx *c, const struct vgpu_body_ctl *b)
 {
@@ -311,6 +331,9 @@ void ctx_control(struct ctx *c, const struct vgpu_cmd *cmd)
 		break;
 	case VGPU_OP_MODULE_COMMIT:
 		st = module_commit(c, b, v);
+		break;
+	case VGPU_OP_MODULE_MANAGED:
+		st = module_managed(c, b);
 		break;
 	case VGPU_OP_MODULE_TABLE:
 		st = module_table(c, b, v);

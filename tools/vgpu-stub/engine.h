@@ -93,7 +93,7 @@ struct engine_func_info {               /* the numbers behind cuFuncGetAttribute
 };
 
 struct engine_symbol {
-	enum { ENGINE_SYM_FUNC = 1, ENGINE_SYM_GLOBAL, ENGINE_SYM_CONST } kind;
+	enum { ENGINE_SYM_FUNC = 1, ENGINE_SYM_GLOBAL, ENGINE_SYM_CONST, ENGINE_SYM_MANAGED } kind;
 	uint32_t id;                    /* function id (unique in the context, never 0), else 0 */
 	const char *name;
 	uint64_t address, bytes;        /* of a variable */
@@ -115,6 +115,12 @@ struct engine_ops {
 	 */
 	uint32_t (*module_load)(struct engine *e, const void *image, size_t bytes,
 				uint32_t *module, char *log, size_t log_bytes);
+	/*
+	 * Where the next module_load puts managed variables: memory of the span that the client sees as well. With less
+	 * than they take, module_load answers NOT_SUPPORTED. Returns what the latest module_load wanted. An engine that was
+	 * never told keeps them in its arena.
+	 */
+	uint64_t (*managed)(struct engine *e, uint64_t va, uint64_t bytes);
 	uint32_t (*module_unload)(struct engine *e, uint32_t module);
 	/* Iterates: symbol i of the module, NOT_FOUND behind the last one. */
 	uint32_t (*module_symbol)(struct engine *e, uint32_t module, uint32_t i,

@@ -155,6 +155,7 @@ struct sym {
 	u8 type;                /* register or element type */
 	u8 space;               /* of a variable */
 	bool ext, dyn;          /* .extern; extern .shared without a size */
+	bool managed;           /* .attribute(.managed): the host sees it too */
 	bool formal;            /* kernel parameter */
 	u32 family;             /* number of registers declared by name<n>, 0: a single one */
 	u32 reg;                /* first virtual register */
@@ -193,6 +194,8 @@ struct module {
 	bool addr64;
 	u64 var_base, var_bytes, var_cap;
 	u64 const_lo, const_hi;         /* addresses of the .const variables */
+	u64 managed_va, managed_bytes;  /* where the managed ones are */
+	u8 *managed_image;              /* their first values, until the module is whole */
 	struct late { struct late *next; u64 addr, cap; } *late;        /* variables of functions */
 	struct init *inits;
 	u64 const_bytes;
@@ -454,6 +457,9 @@ struct engine {
 	struct module **modules;
 	u32 nmodules;
 	u32 nshapes;
+	bool managed_told;              /* engine_ops.managed was called: */
+	u64 managed_va, managed_bytes;  /* for the next module */
+	u64 managed_wanted;             /* by the latest */
 	u64 next_gridid;
 	u32 shape[SHAPES];              /* block shapes whose thread numbers are known, packed */
 	u32 (*shape_tid[SHAPES])[1024];

@@ -146,11 +146,19 @@ static u32 cpu_module_symbol(struct engine *e, u32 id, u32 i, struct engine_symb
 		out->id = s->fn->id;
 		return VGPU_ST_OK;
 	}
-	out->kind = s->space == SPACE_CONST ? ENGINE_SYM_CONST : ENGINE_SYM_GLOBAL;
+	out->kind = s->space == SPACE_CONST ? ENGINE_SYM_CONST : s->managed ? ENGINE_SYM_MANAGED : ENGINE_SYM_GLOBAL;
 	/* .extern without a definition: known by name, nowhere in memory */
 	out->address = s->ext ? 0 : s->addr;
 	out->bytes = s->ext ? 0 : s->bytes;
 	return VGPU_ST_OK;
+}
+
+static u64 cpu_managed(struct engine *e, u64 va, u64 bytes)
+{
+	e->managed_told = true;
+	e->managed_va = va;
+	e->managed_bytes = bytes;
+	return e->managed_wanted;
 }
 
 static u64 cpu_module_bytes(struct engine *e, u32 id)
@@ -220,6 +228,7 @@ const struct engine_ops engine_cpu = {
 	.close = cpu_close,
 	.module_load = cpu_module_load,
 	.module_unload = cpu_module_unload,
+	.managed = cpu_managed,
 	.module_symbol = cpu_module_symbol,
 	.module_bytes = cpu_module_bytes,
 	.func_info = cpu_func_info,

@@ -56,8 +56,10 @@ void parse_var_head(struct lex *lx, struct sym *v, struct pool *pool, const char
 		if (lex_is(lx, "attribute")) {
 			lex_next(lx);
 			lex_expect(lx, '(');
-			while (lx->tok != ')' && lx->tok != TK_EOF)
+			while (lx->tok != ')' && lx->tok != TK_EOF) {
+				v->managed |= lx->tok == TK_DIR && lex_is(lx, "managed");
 				lex_next(lx);
+			}
 			lex_expect(lx, ')');
 			continue;
 		}
@@ -438,6 +440,42 @@ static void index_text(struct lex *lx, struct module *m)
 	}
 }
 
+/* Managed variables: at the place that was named, in a private image until all of it is known. */
+static void place_managed(struct lex *lx, struct module *m)
+{
+	struct engine *e = m->e;
+	u64 off = 0;
+
+	e->managed_wanted = 0;
+	for (u32 i = 0; i < m->nlist; i++) {
+		struct sym *v = m->list[i];
+
+		if (v->what != V_VAR || !v->managed)
+			continue;
+		if (v->space != SPACE_GLOBAL)
+			lex_fail(lx, VGPU_ST_INVALID_PTX, "'%s': only .global variables are managed", v->name);
+		if (!e->managed_told)   /* nobody to share with */
+			v->managed = false;
+		if (!v->managed || v->ext)
+			continue;
+		off = (off + v->align - 1) & ~(u64)(v->align - 1);
+		v->addr = e->managed_va + off;
+		off += v->bytes ? v->bytes : 1;
+		if (off > MAX_VAR_BYTES)
+			lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "the module's variables are too large");
+	}
+	if (!off)
+		return;
+	e->managed_wanted = off;
+	if (off > e->managed_bytes || e->managed_va % 4096)
+		lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "%llu bytes of managed variables have no place", (unsigned long long)off);
+	m->managed_va = e->managed_va;
+	m->managed_bytes = off;
+	m->managed_image = calloc(1, off);
+	if (!m->managed_image)
+		lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "out of memory");
+}
+
 static void place_vars(struct lex *lx, struct module *m)
 {
 	u64 off = 0;
@@ -449,7 +487,7 @@ static void place_vars(struct lex *lx, struct module *m)
 
 		if (k == m->nlist)
 			m->const_hi = off;
-		if (v->what != V_VAR || v->ext || (v->space == SPACE_CONST) != (k < m->nlist))
+		if (v->what != V_VAR || v->ext || v->managed || (v->space == SPACE_CONST) != (k < m->nlist))
 			continue;
 		off = (off + v->align - 1) & ~(u64)(v->align - 1);
 		v->addr = off;
@@ -475,7 +513,7 @@ static void place_vars(struct lex *lx, struct module *m)
 	m->const_lo = m->var_base;
 	m->const_hi += m->var_base;
 	for (i = 0; i < m->nlist; i++)
-		if (m->list[i]->what == V_VAR && !m->list[i]->ext)
+		if (m->list[i]->what == V_VAR && !m->list[i]->ext && !m->list[i]->managed)
 			m->list[i]->addr += m->var_base;
 }
 
@@ -562,7 +600,8 @@ static void fill_init(struct module *m, struct init *in, struct lex *lx)
 		v = init_value(lx, m, in->v);
 		if (at + in->elem > in->v->bytes)
 			lex_fail(lx, VGPU_ST_INVALID_PTX, "too many values for '%s'", in->v->name);
-		memcpy((char *)in->v->addr + at, &v, in->elem > 8 ? 8 : in->elem);
+		memcpy((in->v->managed ? (char *)m->managed_image + (in->v->addr - m->managed_va) : (char *)in->v->addr) + at, &v,
+		       in->elem > 8 ? 8 : in->elem);
 		at += in->elem;
 	}
 }
@@ -573,6 +612,8 @@ void module_late_var(struct lex *lx, struct module *m, struct sym *v)
 	struct late *l = need(lx, pool_alloc(&m->pool, sizeof(*l)));
 	struct init in = { .v = v, .elem = type_bytes(v->type) };
 
+	if (v->managed && m->e->managed_told)
+		lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "'%s': a managed variable inside a function", v->name);
 	v->addr = l->addr = arena_alloc(m->e, v->bytes ? v->bytes : 1, &l->cap);
 	if (!l->addr)
 		lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "no memory for '%s'", v->name);
@@ -612,6 +653,7 @@ static u32 read_module(struct engine *e, struct module *m, char *log, size_t log
 	if (setjmp(bail))
 		return lx.status;
 	index_text(&lx, m);
+	place_managed(&lx, m);
 	place_vars(&lx, m);
 	if (register_funcs(e, m) < 0)
 		lex_fail(&lx, VGPU_ST_LIMIT, "too many functions in this context");
@@ -619,6 +661,11 @@ static u32 read_module(struct engine *e, struct module *m, char *log, size_t log
 		lex_init(&lx, in->p, m->end, in->line, &bail, log, log_bytes);
 		fill_init(m, in, &lx);
 	}
+	/* the client's memory: it may not be there */
+	if (m->managed_image && mem_copy(e, (void *)m->managed_va, m->managed_image, m->managed_bytes))
+		return VGPU_ST_INVALID;
+	free(m->managed_image);
+	m->managed_image = NULL;
 	return VGPU_ST_OK;
 }
 
@@ -693,6 +740,7 @@ void module_close(struct module *m)
 		arena_release(m->e, m->late->addr, m->late->cap);
 	if (m->var_base)
 		arena_release(m->e, m->var_base, m->var_cap);
+	free(m->managed_image);
 	free(m->list);
 	free(m->funcs);
 	map_free(&m->syms);

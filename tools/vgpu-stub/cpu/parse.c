@@ -179,6 +179,7 @@ static void decl_var(struct comp *c)
 	v->align = head.align;
 	v->bytes = head.bytes;
 	v->dyn = head.dyn;
+	v->managed = head.managed;
 	if (head.dyn && (param || space != SPACE_SHARED))
 		FAIL(c, "'%s' needs a size", name);
 	if (space == SPACE_GLOBAL || space == SPACE_CONST)
