@@ -5,6 +5,10 @@
  * the ring of completions must not be taken by a later command, so it is posted anew every
  * ASYNC_AGE commands: the device then forgets the older one. It may have completed just before, so
  * that place is looked at too.
+ *
+ * A command about one context that is not answered in time costs that context, not the device: its end is asked for, and
+ * only a device that does not answer that either is lost. What was given up may still complete; its place in the
+ * ring comes round after 64 commands, and if it has not by then, the device is lost after all.
  */
 #include "device.h"
 
@@ -16,7 +20,7 @@
 #include "context.h"
 
 #define ASYNC_AGE 24            /* twice this and one more stay below VGPU_ADMIN_SLOTS */
-#define ADMIN_MS 8000           /* a CTX_CREATE starts a process and has a deadline of 5 s itself */
+unsigned admin_ms = 8000;               /* a CTX_CREATE starts a process and has a deadline of 5 s itself */
 
 static struct vgpu_admin_cmd *slot_at(struct device *d, uint64_t index)
 {
@@ -40,10 +44,15 @@ static void ring(struct device *d)
 
 static uint64_t post(struct device *d, const struct vgpu_admin_cmd *cmd)
 {
-	uint64_t index = d->admin_tail++;
+	uint64_t index = d->admin_tail++, place = 1ull << index % VGPU_ADMIN_SLOTS;
 	struct vgpu_admin_cmd *s = slot_at(d, index);
 	uint32_t before = s->seq;
 
+	/* The completion that was given up a lap ago would overwrite this one's: no answer can be trusted then. */
+	if (d->admin_given_up & place &&
+	    vgpu_load_acquire32(&completion_at(d, index)->seq) != (uint32_t)(index + 1 - VGPU_ADMIN_SLOTS))
+		d->admin_hangs = 1;
+	d->admin_given_up &= ~place;
 	*s = *cmd;
 	s->seq = before;        /* not valid yet: the release below publishes */
 	vgpu_store_release32(&s->seq, (uint32_t)(index + 1));
@@ -53,7 +62,8 @@ static uint64_t post(struct device *d, const struct vgpu_admin_cmd *cmd)
 
 void admin_start(struct device *d)
 {
-	d->admin_tail = 0;
+	d->admin_tail = d->admin_given_up = 0;
+	d->admin_hangs = 0;
 	d->async_seq[0] = d->async_seq[1] = 0;
 	memset(d->died, 0, sizeof(d->died));
 	memset(d->admin_va, 0, ADMIN_BYTES);
@@ -100,17 +110,21 @@ uint64_t admin_post(struct device *d, const struct vgpu_admin_cmd *cmd)
 
 int admin_wait(struct device *d, uint64_t index, struct vgpu_reply *out)
 {
-	uint64_t deadline = now_ns() + ADMIN_MS * 1000000ull;
+	uint64_t deadline = now_ns() + admin_ms * 1000000ull;
 	struct vgpu_reply *done = completion_at(d, index);
 	uint32_t status;
 
+	if (d->admin_hangs)
+		return -ETIMEDOUT;
 	while (vgpu_load_acquire32(&done->seq) != (uint32_t)(index + 1)) {
 		struct pollfd p[2] = { { .fd = d->irq_fd[0], .events = POLLIN },
 				       { .fd = d->ops->poll_fd(d->v), .events = POLLIN } };
 		uint64_t now = now_ns(), drain;
 
-		if (now >= deadline)
+		if (now >= deadline) {
+			d->admin_given_up |= 1ull << index % VGPU_ADMIN_SLOTS;
 			return -ETIMEDOUT;
+		}
 		if (poll(p, 2, (int)((deadline - now) / 1000000) + 1) < 0 && errno != EINTR)
 			return -errno;
 		if (p[0].revents && read(d->irq_fd[0], &drain, 8) < 0 && errno != EAGAIN)
@@ -128,6 +142,18 @@ int admin_wait(struct device *d, uint64_t index, struct vgpu_reply *out)
 int admin_call(struct device *d, const struct vgpu_admin_cmd *cmd, struct vgpu_reply *out)
 {
 	return d->v ? admin_wait(d, admin_post(d, cmd), out) : -EPIPE;
+}
+
+int admin_call_context(struct device *d, const struct vgpu_admin_cmd *cmd, const char *what)
+{
+	struct vgpu_admin_cmd end = { .op = VGPU_ADMIN_CTX_DESTROY, .q = cmd->q };
+	int rc = admin_call(d, cmd, NULL);
+
+	if (rc != -ETIMEDOUT || d->admin_hangs)
+		return rc;
+	log_warn("device %u: %s of queue %u got no answer in %u ms: that context ends", d->index, what, cmd->q, admin_ms);
+	rc = admin_call(d, &end, NULL);
+	return rc < 0 ? rc : VGPU_ST_CONTEXT_DEAD;
 }
 
 void admin_forget(struct device *d, uint32_t qid)

@@ -154,6 +154,8 @@ struct device {
 	struct pool_mem admin_mem;
 	uint8_t *admin_va;
 	uint64_t admin_tail;
+	uint64_t admin_given_up;        /* bit per place: a command that was not answered in time */
+	int admin_hangs;                /* ... and not within a lap of the ring either */
 	uint64_t async_seq[2];          /* index + 1 of the event that is posted, and of the one before */
 	uint8_t died[VGPU_MAX_QUEUES];  /* by queue: status of a death that was reported */
 	uint64_t retry_ns;

@@ -145,14 +145,6 @@ static uint64_t all_memory(void)
 	return most;
 }
 
-static int all_asym(void)
-{
-	for (unsigned i = 0; i < agent.opt.devices; i++)
-		if (!agent.dev[i].ops || !agent.dev[i].ops->same_kernel)
-			return 0;
-	return agent.asym;
-}
-
 /* Connections that said HELLO; of one user, or of all. */
 static unsigned greeted_clients(const uid_t *uid)
 {
@@ -208,7 +200,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 	}
 	c->span_base = m->span_base;
 	c->greeted = 1;
-	r.features = all_asym() ? m->features & VGPU_FEATURE_ASYM_FENCE : 0;
+	r.features = agent.asym ? m->features & VGPU_FEATURE_ASYM_FENCE : 0;
 	c->asym = (r.features & VGPU_FEATURE_ASYM_FENCE) != 0;
 	c->memory_quota = agent.opt.client_memory ? agent.opt.client_memory : all_memory();
 	r.client_id = c->id;

@@ -75,7 +75,7 @@ static uint32_t admin_segment(struct context *x, unsigned s)
 		cmd.b = n = n < left ? n : left;
 		if (!n)
 			return VGPU_ST_INTERNAL;
-		rc = admin_call(x->device, &cmd, NULL);
+		rc = admin_call_context(x->device, &cmd, "SEGMENT");
 	}
 	if (rc < 0) {
 		health_lost(x->device, "it does not answer");
@@ -227,11 +227,12 @@ uint32_t context_create(struct client *c, uint32_t device, uint32_t weight, uint
 		.seg0_iova = device_bus(d, client_iova(c).v, &whole),
 		.span_base = c->span_base, .span_bytes = VGPU_SPAN_BYTES, .device_base = x->env.device_base,
 		.memory_limit = c->memory_quota < d->info.memory_bytes ? c->memory_quota : d->info.memory_bytes,
-		.context = n, .weight = weight ? weight : WEIGHT_DEFAULT };
+		.context = n, .weight = weight ? weight : WEIGHT_DEFAULT,
+		.flags = d->asym && c->asym ? VGPU_CTX_CLIENT_ASYM : 0 };
 	cmd.q = (uint16_t)q;
 	admin_forget(d, x->qid);
 	d->owner[q] = x;
-	rc = admin_call(d, &cmd, NULL);
+	rc = admin_call_context(d, &cmd, "CTX_CREATE");
 	if (rc < 0) {
 		d->owner[q] = NULL;
 		health_lost(d, "it does not answer");

@@ -26,6 +26,12 @@ int device_free_queue(const struct device *d);
  * is gone (the caller goes to health_lost()). `out` may be NULL.
  */
 int admin_call(struct device *d, const struct vgpu_admin_cmd *cmd, struct vgpu_reply *out);
+/*
+ * A command about one context, CTX_CREATE or SEGMENT. When it is not answered the context is ended instead:
+ * CONTEXT_DEAD; only a device that does not do that either is gone. `what` names it in the log.
+ */
+int admin_call_context(struct device *d, const struct vgpu_admin_cmd *cmd, const char *what);
+extern unsigned admin_ms;               /* how long an answer may take; tests make it shorter */
 /* The same in two steps, for up to ADMIN_TOGETHER commands at once. Only while d->ready. */
 #define ADMIN_TOGETHER 8u
 uint64_t admin_post(struct device *d, const struct vgpu_admin_cmd *cmd);

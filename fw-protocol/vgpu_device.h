@@ -6,7 +6,7 @@
  *
  *   0x0000  MAGIC    ro  VGPU_DEV_MAGIC
  *   0x0004  VERSION  ro  VGPU_PROTOCOL_VERSION
- *   0x0008  CAP      ro  VGPU_CAP_*: queues, admin entries, features
+ *   0x0008  CAP      ro  64 bits, VGPU_CAP_*: queues, admin entries; features in the upper half
  *   0x0010  CC       rw  bit 0 EN; bit 1 ASYM_FENCE (agent and device share a kernel)
  *   0x0014  CSTS     ro  bit 0 RDY; bit 1 FATAL
  *   0x0018  ASQ      rw  IOVA of the admin submission ring (64 slots x 64 bytes)
@@ -49,6 +49,8 @@
 #define VGPU_CSTS_FATAL 2u
 #define VGPU_CAP_QUEUES(cap) ((uint32_t)((cap) & 0xffff))         /* contexts at most */
 #define VGPU_CAP_ADMIN_SLOTS(cap) ((uint32_t)(((cap) >> 16) & 0xffff))
+/* Of the upper half, at VGPU_REG_CAP + 4. */
+#define VGPU_CAP_CLIENT_FENCE 1u         /* knows vgpu_ctx_create.flags; without it CC_ASYM_FENCE may not be set */
 #define VGPU_MAX_QUEUES 255u
 #define VGPU_ADMIN_SLOTS 64u
 
@@ -84,9 +86,16 @@ struct vgpu_ctx_create {
 	uint32_t context;               /* number in the client: place in segment 0 */
 	uint32_t weight;                /* 1..1000 */
 	uint64_t io_index;              /* first slot index of the I/O ring */
-	uint64_t rsvd[8];
+	uint64_t flags;                 /* VGPU_CTX_* */
+	uint64_t rsvd[7];
 };
 _Static_assert(sizeof(struct vgpu_ctx_create) == 128, "wire layout");
+/*
+ * The client fences with membarrier before it sleeps on a timeline (it was granted VGPU_FEATURE_ASYM_FENCE). Only then,
+ * and with CC_ASYM_FENCE, may the context leave out its own fence between a timeline's value and its waiter word.
+ */
+#define VGPU_CTX_CLIENT_ASYM 1ull
+#define VGPU_CTX_FLAGS 1ull
 
 /*
  * Queue block: one per context, in memory only agent and context see. W names the only writer.

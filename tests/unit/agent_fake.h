@@ -44,6 +44,8 @@ static struct fake {
 	int dead;                       /* the connection is gone */
 	int die;                        /* queue + 1: that context's process dies */
 	int fail_create;                /* enum vgpu_status */
+	int silent;                     /* enum vgpu_admin_op: is never answered */
+	int old_cap;                    /* offers no features in CAP */
 	int no_doorbell_fds;
 	uint64_t rings;
 } fake = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -119,6 +121,8 @@ static void fake_admin(void)
 		uint32_t st = VGPU_ST_OK;
 		uint8_t *info;
 
+		if (fake.silent == s->op)
+			continue;
 		switch (s->op) {
 		case VGPU_ADMIN_IDENTIFY:
 			info = fake_at(s->a, 512);
@@ -280,6 +284,8 @@ static int fake_read(struct vfio *v, unsigned region, uint64_t offset, void *to,
 		value = VGPU_PROTOCOL_VERSION;
 	else if (offset == VGPU_REG_CAP)
 		value = FAKE_QUEUES | VGPU_ADMIN_SLOTS << 16;
+	else if (offset == VGPU_REG_CAP + 4)
+		value = fake.old_cap ? 0 : VGPU_CAP_CLIENT_FENCE;
 	else if (offset == VGPU_REG_CSTS)
 		value = fake.cc & fake.command >> 2 & 1;
 	pthread_mutex_unlock(&fake.lock);

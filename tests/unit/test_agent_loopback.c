@@ -16,6 +16,7 @@
 
 #include "../../agent/boot.h"
 #include "../../agent/control.h"
+#include "../../agent/device.h"
 #include "../../agent/cpu.h"
 #include "../../agent/data.h"
 #include "../../agent/idle.h"
@@ -421,6 +422,98 @@ static void test_deaths(void)
 	raw_close(&r);
 }
 
+static uint64_t create_flags(unsigned q)
+{
+	uint64_t flags;
+
+	pthread_mutex_lock(&fake.lock);
+	flags = fake.ctx[q].create.flags;
+	pthread_mutex_unlock(&fake.lock);
+	return flags;
+}
+
+/* The device is told how each client fences, and fences for all when it cannot be told. */
+static void test_fences(void)
+{
+	struct raw a, b;
+	uint32_t n;
+
+	CHECK(raw_open(&a, path, SPAN(0), VGPU_FEATURE_ASYM_FENCE) == 0 && a.asym == agent.asym);
+	CHECK(raw_open(&b, path, SPAN(1), 0) == 0 && !b.asym);
+	CHECK(raw_ctx_create(&a, 0, &n) == 0 && create_flags(0) == (agent.asym ? VGPU_CTX_CLIENT_ASYM : 0));
+	CHECK(raw_ctx_create(&b, 0, &n) == 0 && create_flags(1) == 0);
+	CHECK(!(fake.cc & VGPU_CC_ASYM_FENCE) == !agent.asym);
+	CHECK(raw_ctx_destroy(&a, 0) == 0 && raw_ctx_destroy(&b, 0) == 0);
+
+	/* an older device */
+	FAKE_SET(old_cap, 1);
+	fake_kill();
+	SOON(vgpu_load_relaxed32(&a.page->device[0].state) == 0);
+	FAKE_SET(dead, 0);
+	SOON(vgpu_load_relaxed32(&a.page->device[0].state) == 1);
+	CHECK(!(fake.cc & VGPU_CC_ASYM_FENCE));
+	CHECK(raw_ctx_create(&a, 0, &n) == 0 && create_flags(0) == 0);
+	FAKE_SET(old_cap, 0);
+	raw_close(&a);
+	raw_close(&b);
+}
+
+/* An admin command that is never answered costs its context; only a device that ends none either is lost. */
+static void test_silence(void)
+{
+	struct vgpu_msg_grow m = { .bytes = 2 << 20 };
+	struct vgpu_msg_grow_r g;
+	struct raw a, b;
+	uint32_t na, nb;
+	uint64_t t;
+	int fd = -1;
+
+	CHECK(raw_open(&a, path, SPAN(0), 0) == 0 && raw_open(&b, path, SPAN(1), 0) == 0);
+	CHECK(raw_ctx_create(&a, 0, &na) == 0 && raw_ctx_create(&b, 0, &nb) == 0);
+	FAKE_SET(silent, VGPU_ADMIN_SEGMENT);
+	raw_send(&a, &m, VGPU_MSG_WINDOW_GROW, sizeof(m));
+	CHECK(raw_recv(&a, &g, sizeof(g), &fd, 1) == sizeof(g) && g.status == 0);
+	close(fd);
+	CHECK(raw_wait(&a, na, 0, ~0ull, 3000) == VGPU_ST_CONTEXT_DEAD);
+	CHECK(vgpu_load_relaxed32(&a.page->device[0].state) == 1);
+	t = raw_io(&b, nb, nop, NULL, 0);
+	CHECK(raw_wait(&b, nb, 0, t, 3000) == 0);
+	/* a context that is born now needs that segment too */
+	CHECK(raw_ctx_destroy(&a, na) == 0 && raw_ctx_create(&a, 0, &na) == VGPU_ST_CONTEXT_DEAD);
+	FAKE_SET(silent, VGPU_ADMIN_CTX_CREATE);
+	CHECK(raw_ctx_create(&a, 0, &na) == VGPU_ST_CONTEXT_DEAD);
+	FAKE_SET(silent, 0);
+	CHECK(raw_ctx_create(&a, 0, &na) == 0);
+	t = raw_io(&a, na, nop, NULL, 0);
+	CHECK(raw_wait(&a, na, 0, t, 3000) == 0);
+	t = raw_io(&b, nb, nop, NULL, 0);
+	CHECK(raw_wait(&b, nb, 0, t, 3000) == 0);
+
+	FAKE_SET(silent, VGPU_ADMIN_CTX_DESTROY);
+	CHECK(raw_ctx_destroy(&a, na) == 0);
+	SOON(vgpu_load_relaxed32(&a.page->device[0].state) == 0);
+	CHECK(raw_wait(&b, nb, 0, ~0ull, 3000) == VGPU_ST_DEVICE_LOST);
+	FAKE_SET(silent, 0);
+	SOON(vgpu_load_relaxed32(&a.page->device[0].state) == 1);
+	raw_close(&a);
+	raw_close(&b);
+
+	/* what was given up and never came spoils its place in the ring of answers: found out one lap later */
+	CHECK(raw_open(&a, path, SPAN(0), 0) == 0);
+	FAKE_SET(silent, VGPU_ADMIN_CTX_CREATE);
+	CHECK(raw_ctx_create(&a, 0, &na) == VGPU_ST_CONTEXT_DEAD);
+	FAKE_SET(silent, 0);
+	for (unsigned i = 0; i < 40 && vgpu_load_relaxed32(&a.page->device[0].state); i++)
+		if (!raw_ctx_create(&a, 0, &na))
+			raw_ctx_destroy(&a, na);
+	SOON(vgpu_load_relaxed32(&a.page->device[0].state) == 0);
+	SOON(vgpu_load_relaxed32(&a.page->device[0].state) == 1);
+	CHECK(raw_ctx_create(&a, 0, &na) == 0);
+	t = raw_io(&a, na, nop, NULL, 0);
+	CHECK(raw_wait(&a, na, 0, t, 3000) == 0);
+	raw_close(&a);
+}
+
 /* A page of the client's memory cannot be had: zeroes come, and the client is marked. */
 static void test_sigbus(void)
 {
@@ -524,6 +617,7 @@ int main(void)
 	agent.opt.windows = 110 << 20;
 	agent.opt.uid_clients = 4;
 	log_level = getenv("VERBOSE") ? LOG_DEBUG : LOG_ERROR;
+	admin_ms = 1000;
 	fake_start();
 	cpu_init();
 	ticks_init();
@@ -551,6 +645,8 @@ int main(void)
 	test_drained();
 	SOON(open_fds() == fds);
 	test_deaths();
+	test_fences();
+	test_silence();
 	SOON(used() == 0);
 	SOON(maps() == 1);              /* the admin area */
 

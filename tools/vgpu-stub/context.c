@@ -288,6 +288,8 @@ static int boot_layout(struct ctx *c)
 	/* Our fence may be left out only if the sleeper's membarrier reaches us. */
 	c->asym_sleep = c->init.asym_fence != 0;
 	c->asym_publish = c->asym_sleep && vgpu_asym_register() == 0;
+	/* The client's sleep is another matter: it fences as it was granted, and the agent knows. */
+	c->asym_client = c->asym_publish && c->init.create.flags & VGPU_CTX_CLIENT_ASYM;
 	return c->modules && !ctx_mem_init(c) && !ctx_stream_init(c) ? 0 : -1;
 }
 

@@ -128,7 +128,8 @@ struct ctx {
 	struct ctx_list ready, poll, phase_wait;
 	uint32_t error;                 /* sticky */
 	uint32_t messages_seen, rounds;
-	int asym_publish, asym_sleep;
+	int asym_publish, asym_client;  /* no fence needed before the look whether the agent, the client sleeps */
+	int asym_sleep;
 	int io_broken;                  /* a malformed slot: where the next one starts nobody knows */
 	uint32_t launches_out;
 	uint64_t commands_done, launches_done;

@@ -84,7 +84,7 @@ static void wake_all(struct ctx *c, uint32_t status)
 		struct vgpu_timeline *t = &c->timelines[i];
 
 		vgpu_store_release32(&t->error, status);
-		vgpu_publisher_fence(c->asym_publish);
+		vgpu_publisher_fence(c->asym_client);
 		if (vgpu_load_relaxed32(&t->waiter)) {
 			vgpu_store_relaxed32(&t->waiter, 0);
 			vgpu_or64(&c->qb->fired[i / 64], 1ull << (i % 64));

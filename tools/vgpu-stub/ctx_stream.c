@@ -166,7 +166,7 @@ static void publish(struct ctx *c, struct ctx_stream *s, uint64_t ticket)
 		vgpu_store_relaxed32(&t->error, s->error);
 	vgpu_store_release64(&t->value, ticket);
 	vgpu_store_release64(&c->shadow[i], ticket);
-	vgpu_publisher_fence(c->asym_publish);
+	vgpu_publisher_fence(c->asym_client);
 	if (vgpu_load_relaxed32(&t->waiter)) {
 		vgpu_store_relaxed32(&t->waiter, 0);
 		vgpu_or64(&c->qb->fired[i / 64], 1ull << (i % 64));

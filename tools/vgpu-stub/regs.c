@@ -31,6 +31,9 @@ static int read32(struct device *d, uint64_t offset, uint32_t *v)
 	case VGPU_REG_CAP:
 		*v = STUB_QUEUES | VGPU_ADMIN_SLOTS << 16;
 		return 0;
+	case VGPU_REG_CAP + 4:
+		*v = VGPU_CAP_CLIENT_FENCE;
+		return 0;
 	case VGPU_REG_CC:
 		*v = d->cc;
 		return 0;
