@@ -168,10 +168,17 @@ static __attribute__((noinline)) CUresult launch(CUfunction fn, CUstream stream,
 	return submit_launch(s, f, *k, params, f->npieces ? packed : NULL);
 }
 
-/*
- * A created stream, a function that was launched before, parameters one by one. The shape by value: it stays in
- * registers, and only the other way needs it in memory.
- */
+/* The other way gets the shape number by number: it stays in registers then, here, where nobody wants it in memory. */
+static __attribute__((noinline, cold)) CUresult launch_cold(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+							    unsigned by, unsigned bz, unsigned shared, CUstream stream,
+							    void **params, void **extra, bool pt)
+{
+	const struct shape k = { { gx, gy, gz }, { bx, by, bz }, shared, 0 };
+
+	return launch(fn, stream, pt, &k, params, extra);
+}
+
+/* A created stream, a function that was launched before, parameters one by one. */
 static inline __attribute__((always_inline)) CUresult launch_hot(CUfunction fn, CUstream stream, bool pt,
 								 const struct shape k, void **params, void **extra)
 {
@@ -179,11 +186,9 @@ static inline __attribute__((always_inline)) CUresult launch_hot(CUfunction fn, 
 	struct vg_func *f = vg_get(VG_FUNCTION, (uint64_t)(uintptr_t)fn);
 
 	if (VG_UNLIKELY(!__atomic_load_n(vg_alive, __ATOMIC_RELAXED) || !s || !f || !params || extra ||
-			f->ctx != s->ctx || __atomic_load_n(&f->loaded, __ATOMIC_ACQUIRE) != 1 || vg_ctx_error(s->ctx))) {
-		const struct shape copy = k;
-
-		return launch(fn, stream, pt, &copy, params, extra);
-	}
+			f->ctx != s->ctx || __atomic_load_n(&f->loaded, __ATOMIC_ACQUIRE) != 1 || vg_ctx_error(s->ctx)))
+		return launch_cold(fn, k.grid[0], k.grid[1], k.grid[2], k.block[0], k.block[1], k.block[2], k.shared,
+				   stream, params, extra, pt);
 	VG_TRY(check_shape(f, s->ctx, k));
 	return submit_launch(s, f, k, params, NULL);
 }

@@ -3,8 +3,9 @@
  * vgpu bench copy: copies to and from the device beside memcpy, from 4 bytes to 1 GiB.
  *
  * pinned: cuMemAllocHost memory, one command. pageable: ordinary memory, staged. memcpy: glibc's, ordinary memory on
- * both sides, in the same rounds: what the machine does in between meets all alike. A figure is the median of rounds,
- * a ratio the median of the rounds' ratios.
+ * both sides, in the same rounds: what the machine does in between meets all alike; and on the CPU that does the
+ * copying, since two CPUs of one machine may differ by a fifth: for pinned memory that is the device's. A figure is the
+ * median of rounds, a ratio the median of the rounds' ratios.
  */
 #define _GNU_SOURCE
 #include "bench_gpu.h"
@@ -30,7 +31,7 @@ struct copies {
 	int sizes;
 	struct at_size {
 		uint64_t bytes;
-		double memcpy_ns, ns[KINDS][WAYS], ratio[KINDS][WAYS];
+		double memcpy_ns[KINDS], ns[KINDS][WAYS], ratio[KINDS][WAYS]; /* memcpy: on the CPU that copies */
 	} at[SIZES_MAX];
 };
 
@@ -53,7 +54,7 @@ static double median(double *v, int n)
 }
 
 /* kind KINDS: memcpy. ns a copy. */
-static int timed(struct memory *m, int kind, int way, uint64_t bytes, int n, double *ns)
+static int copies_ns(struct memory *m, int kind, int way, uint64_t bytes, int n, double *ns)
 {
 	uint8_t *host = kind == PINNED ? m->pinned : m->ordinary;
 	uint64_t t0 = tsc();
@@ -76,36 +77,40 @@ static int timed(struct memory *m, int kind, int way, uint64_t bytes, int n, dou
 
 static int one_size(struct memory *m, struct at_size *a)
 {
-	double base[ROUNDS][WAYS], all[ROUNDS * WAYS], ns[KINDS][WAYS][ROUNDS], ratio[KINDS][WAYS][ROUNDS], once = 0;
+	double base[KINDS][ROUNDS * WAYS], ns[KINDS][WAYS][ROUNDS], ratio[KINDS][WAYS][ROUNDS], once = 0;
 	int n, rounds = a->bytes < 64 << 20 ? ROUNDS : ROUNDS_LARGE;
 
 	for (int w = 0; w < WAYS; w++)
 		for (int k = 0; k <= KINDS; k++) {
 			double took;
 
-			if (timed(m, k, w, a->bytes, 1, &took))
+			if (copies_ns(m, k, w, a->bytes, 1, &took))
 				return -1;
 			once = fmax(once, took);  /* the slowest of them */
 		}
 	n = once < ROUND_NS ? (int)(ROUND_NS / once) : 1;
 	n = n > 2000 ? 2000 : n;
 	for (int r = 0; r < rounds; r++)
-		for (int w = 0; w < WAYS; w++) {
-			if (timed(m, KINDS, w, a->bytes, n, &base[r][w]))
-				return -1;
-			all[r * WAYS + w] = base[r][w];
+		for (int w = 0; w < WAYS; w++)
 			for (int k = 0; k < KINDS; k++) {
-				if (timed(m, k, w, a->bytes, n, &ns[k][w][r]))
+				double *b = &base[k][r * WAYS + w];
+				int err;
+
+				if (k == PINNED)
+					pin_to(cores()->other);
+				err = copies_ns(m, KINDS, w, a->bytes, n, b);
+				pin_to(cores()->client);
+				if (err || copies_ns(m, k, w, a->bytes, n, &ns[k][w][r]))
 					return -1;
-				ratio[k][w][r] = base[r][w] / ns[k][w][r];
+				ratio[k][w][r] = *b / ns[k][w][r];
 			}
-		}
-	a->memcpy_ns = median(all, rounds * WAYS);
-	for (int k = 0; k < KINDS; k++)
+	for (int k = 0; k < KINDS; k++) {
+		a->memcpy_ns[k] = median(base[k], rounds * WAYS);
 		for (int w = 0; w < WAYS; w++) {
 			a->ns[k][w] = median(ns[k][w], rounds);
 			a->ratio[k][w] = median(ratio[k][w], rounds);
 		}
+	}
 	return 0;
 }
 
@@ -182,17 +187,20 @@ static const char *size_name(uint64_t bytes)
 
 static void print_table(const struct copies *c)
 {
-	printf("copies, GB/s (microseconds below 64 KiB), client on CPU %d\n", cores()->client);
-	printf("  %10s %9s %12s %12s %12s %12s\n", "", "memcpy", "pinned h2d", "pinned d2h", "pageable h2d", "pageable d2h");
+	printf("copies, GB/s (microseconds below 64 KiB), client on CPU %d; memcpy on the CPU that copies\n", cores()->client);
+	printf("  %10s %9s %12s %12s %9s %12s %12s\n", "", "memcpy", "pinned h2d", "pinned d2h", "memcpy", "pageable h2d",
+	       "pageable d2h");
 	for (int i = 0; i < c->sizes; i++) {
 		const struct at_size *a = &c->at[i];
 		int small = a->bytes < 65536;
 		double b = (double)a->bytes;
 
-		printf("  %10s %9.2f", size_name(a->bytes), small ? a->memcpy_ns / 1000 : b / a->memcpy_ns);
-		for (int k = 0; k < KINDS; k++)
+		printf("  %10s", size_name(a->bytes));
+		for (int k = 0; k < KINDS; k++) {
+			printf(" %9.2f", small ? a->memcpy_ns[k] / 1000 : b / a->memcpy_ns[k]);
 			for (int w = 0; w < WAYS; w++)
 				printf(" %12.2f", small ? a->ns[k][w] / 1000 : b / a->ns[k][w]);
+		}
 		putchar('\n');
 	}
 	puts("  over memcpy, from 4 MiB: median of the sizes (worst)");
@@ -221,7 +229,8 @@ static void print_json(const struct copies *c)
 
 		json_open(&j, NULL, '{');
 		json_u64(&j, "bytes", a->bytes);
-		json_f(&j, "memcpy_ns", a->memcpy_ns);
+		json_f(&j, "memcpy_ns", a->memcpy_ns[PAGEABLE]);
+		json_f(&j, "memcpy_device_cpu_ns", a->memcpy_ns[PINNED]);
 		for (int k = 0; k < KINDS; k++) {
 			json_open(&j, k == PINNED ? "pinned_ns" : "pageable_ns", '{');
 			for (int w = 0; w < WAYS; w++)
