@@ -119,7 +119,8 @@ struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *r
 			in->u.call = ci;
 		}
 	}
-	s->mxcsr = want ? want : 0x1f80;
+	/* conversions that ask for nothing round to nearest: other modes are set around what wants them */
+	s->mxcsr = !want ? 0x1f80 : want & 0x6000 ? ~0u : want;
 	return s;
 fail:
 	jit_src_free(s);
@@ -304,7 +305,7 @@ static void jump(struct jcomp *c, u32 pc, u32 to)
 		c->bj[c->nbj++] = (struct jx){ g_jmp(a), to };
 }
 
-static const struct jblock *block_at(const struct jcomp *c, u32 pc)
+const struct jblock *jit_block_at(const struct jcomp *c, u32 pc)
 {
 	u32 lo = 0, hi = c->s->nb;
 
@@ -325,23 +326,21 @@ static u32 leads_to(const struct jcomp *c, u32 pc)
 	return c->code[pc].kind == K_JMP ? c->code[pc].taken : pc;
 }
 
-#define SIDE_MAX 24
-
 /*
  * The block at pc is short, and from its end control goes on where it goes from the branch without
  * it: a few lanes' work beside the way of the others. What it computes for itself may be uniform;
  * what outlives it must be varying, for the others keep their values.
  */
-static bool side_block(const struct jcomp *c, u32 at, u32 pc, u32 *join)
+static bool side_block(const struct jcomp *c, u32 at, u32 pc, u32 guard, u32 *join)
 {
-	const struct jblock *b = block_at(c, pc);
+	const struct jblock *b = jit_block_at(c, pc);
 	u32 i, k, end = b->end;
 
 	if (b->start != pc || pc < at)
 		return false;
 	if (c->code[end - 1].kind == K_JMP)
 		end--;
-	if (end - pc > SIDE_MAX || leads_to(c, end) != *join)
+	if (end - pc > JIT_SIDE || leads_to(c, end) != *join)
 		return false;
 	/* the join lies behind, so that everything it needs is alive all the way */
 	if (*join <= pc || *join <= at)
@@ -358,6 +357,9 @@ static bool side_block(const struct jcomp *c, u32 at, u32 pc, u32 *join)
 		}
 		if (in->guard != OPND_NONE)
 			return false;
+		for (k = 0; k < 6; k++)         /* the mask must stay what it was */
+			if ((in->def >> k & 1) && in->o[k] == guard)
+				return false;
 		for (k = 0; k < 6; k++)
 			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && c->r[in->o[k]].cls != JC_VARY &&
 			    (c->live_at[(size_t)*join * c->s->words + (in->o[k] >> 6)] >> (in->o[k] & 63) & 1))
@@ -370,7 +372,7 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc);
 
 static void side(struct jcomp *c, const struct insn *br, u32 at, u32 pc, bool neg, u32 join)
 {
-	u32 end = block_at(c, pc)->end, i;
+	u32 end = jit_block_at(c, pc)->end, i;
 
 	c->fg = br->guard;
 	c->fgneg = neg;
@@ -401,11 +403,11 @@ static void branch(struct jcomp *c, const struct insn *in, u32 pc)
 		at = g_jcc(a, CC_E);
 		g_alu(a, 0, G_CMP, RAX, PM(m));
 		join = leads_to(c, in->fall);
-		if (side_block(c, pc, in->taken, &join)) {
+		if (side_block(c, pc, in->taken, in->guard, &join)) {
 			all = g_jcc(a, CC_E);
 			side(c, in, pc, in->taken, in->gneg, join);
 			g_here(a, all);
-		} else if (join = leads_to(c, in->taken), side_block(c, pc, in->fall, &join)) {
+		} else if (join = leads_to(c, in->taken), side_block(c, pc, in->fall, in->guard, &join)) {
 			all = g_jcc(a, CC_E);
 			side(c, in, pc, in->fall, !in->gneg, join);
 			g_here(a, all);

@@ -182,6 +182,9 @@ static inline void j_undo(struct jcomp *c, struct jmark m)
 	c->njx = m.njx;
 }
 
+#define JIT_SIDE 24                     /* instructions of a side block, see jit.c */
+const struct jblock *jit_block_at(const struct jcomp *c, u32 pc);
+
 #define PSZ(f) ((s32)offsetof(struct jprivate, f))
 #define PM(f) rm_mem(RBX, PSZ(f))
 

@@ -59,6 +59,13 @@ static void ranges(struct jcomp *c)
 				if ((in->def | in->use) >> k & 1)
 					touch(c, in->o[k], i, w);
 			touch(c, in->guard, i, w);
+			/* a side block is run under its branch's predicate */
+			for (k = 0; in->kind == K_CBRA && k < 2; k++) {
+				const struct jblock *t = jit_block_at(c, k ? in->fall : in->taken);
+
+				if (t->start > i && t->end - t->start <= JIT_SIDE + 1 && !(in->guard & OPND_CONST))
+					range(c, in->guard, t->end - 1);
+			}
 			for (k = 0; c->merged[i].kind == K_LD && k < c->merged[i].vec; k++)
 				range(c, c->merged[i].o[k], i);
 			if (in->kind == K_CALL)
