@@ -751,7 +751,8 @@ static struct jit *finish(struct jcomp *c, u32 *stubs)
 	j->regs = put(&dst, c->r, c->s->nregs * sizeof(*c->r));
 	j->pats = put(&dst, c->pats, c->npats * sizeof(*c->pats));
 	memcpy(e->code_rw + off, a->p, a->n);
-	memcpy(e->code_rw + off + code, a->lit, (size_t)a->nlit * 64);
+	if (a->nlit)
+		memcpy(e->code_rw + off + code, a->lit, (size_t)a->nlit * 64);
 	j->code = e->code_rx + off;
 #ifdef JIT_DUMP
 	if (getenv("JIT_DUMP")) {
