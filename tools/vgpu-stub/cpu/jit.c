@@ -4,136 +4,13 @@
  * kernel's first launch with a shape of block, on the dispatcher's thread. jit.h says how code and
  * values look; jit_run.c runs it.
  */
-#define _GNU_SOURCE
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "jit.h"
 #include "lanes.h"
 
-#define MAX_LIVE_WORDS (8u << 20)       /* of liveness before every instruction; larger functions are interpreted */
 #define MAX_PRIVATE (192u << 10)
-
-/* ---- the arena for code: one memory, a view to write and one to run ------------------------ */
-
-int jit_open(struct engine *e)
-{
-	u64 n = e->env.code_bytes;
-	void *rw, *rx;
-	int fd;
-
-	if (!n || strcmp(e->lanes->name, "avx512"))
-		return -1;
-	fd = memfd_create("vgpu-jit", MFD_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	if (ftruncate(fd, (off_t)n) < 0) {
-		close(fd);
-		return -1;
-	}
-	rw = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	rx = mmap(NULL, n, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
-	close(fd);
-	if (rw == MAP_FAILED || rx == MAP_FAILED) {
-		if (rw != MAP_FAILED)
-			munmap(rw, n);
-		if (rx != MAP_FAILED)
-			munmap(rx, n);
-		return -1;
-	}
-	e->code_rw = rw;
-	e->code_rx = rx;
-	e->code_used = 64;      /* the first bytes count what is in use */
-	return 0;
-}
-
-void jit_close(struct engine *e)
-{
-	if (!e->code_rw)
-		return;
-	munmap(e->code_rw, e->env.code_bytes);
-	munmap(e->code_rx, e->env.code_bytes);
-	e->code_rw = e->code_rx = NULL;
-}
-
-/* ---- what cfg.c hands over ---------------------------------------------------------------- */
-
-/* Its result depends on MXCSR; where only the rounding counts, that is to nearest in all we compile. */
-static bool cares(const struct insn *in)
-{
-	if (!in->mxcsr)
-		return false;
-	if (in->kind == K_SETP)
-		return true;
-	if (in->kind != K_LANE)
-		return false;
-	switch (in->lop) {
-	case LOP_CVT_F_H: case LOP_CVT_H_F: case LOP_SELP: case LOP_MOV: case LOP_ABS: case LOP_NEG: case LOP_FLUSH:
-	case LOP_COPYSIGN: case LOP_XTR: case LOP_PACK:
-		return false;
-	case LOP_CVT_F_S32: case LOP_CVT_F_U32:
-		return (in->mxcsr & 0x6000) != 0;
-	}
-	return true;
-}
-
-struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *regs, u32 nregs)
-{
-	struct jit_src *s = calloc(1, sizeof(*s));
-	u32 i, want = 0;
-
-	if (!s)
-		return NULL;
-	s->n = n;
-	s->nregs = nregs;
-	s->words = (nregs + 63) / 64;
-	s->code = pool_alloc(&s->pool, (n + 1) * sizeof(*code));
-	s->regs = pool_alloc(&s->pool, (nregs + 1) * sizeof(*regs));
-	s->slot = pool_alloc(&s->pool, (nregs + 1) * sizeof(u32));
-	if (!s->code || !s->regs || !s->slot)
-		goto fail;
-	memcpy(s->code, code, n * sizeof(*code));
-	if (nregs)
-		memcpy(s->regs, regs, nregs * sizeof(*regs));
-	for (i = 0; i < n; i++) {
-		struct insn *in = &s->code[i];
-
-		if (cares(in))
-			want = !want || want == in->mxcsr ? in->mxcsr : ~0u;
-		if (in->kind == K_CALL) {
-			struct callinfo *ci = pool_alloc(&s->pool, sizeof(*ci));
-			const struct callinfo *o = in->u.call;
-
-			if (!ci)
-				goto fail;
-			*ci = *o;
-			ci->args = pool_alloc(&s->pool, (o->nargs + 1) * sizeof(*ci->args));
-			ci->rets = pool_alloc(&s->pool, (o->nrets + 1) * sizeof(*ci->rets));
-			if (!ci->args || !ci->rets)
-				goto fail;
-			memcpy(ci->args, o->args, o->nargs * sizeof(*ci->args));
-			memcpy(ci->rets, o->rets, o->nrets * sizeof(*ci->rets));
-			in->u.call = ci;
-		}
-	}
-	/* conversions that ask for nothing round to nearest: other modes are set around what wants them */
-	s->mxcsr = !want ? 0x1f80 : want & 0x6000 ? ~0u : want;
-	return s;
-fail:
-	jit_src_free(s);
-	return NULL;
-}
-
-void jit_src_free(struct jit_src *s)
-{
-	if (!s)
-		return;
-	pool_free(&s->pool);
-	free(s);
-}
 
 /* ---- exits and entries --------------------------------------------------------------------- */
 
@@ -625,72 +502,6 @@ static void transfer(struct jcomp *c, u32 live, u32 n, bool load)
 	}
 }
 
-/* Liveness before every instruction, from the blocks' sets. */
-static bool live_sets(struct jcomp *c)
-{
-	u32 words = c->s->words, b, i, k;
-
-	if ((u64)words * (c->n + 1) > MAX_LIVE_WORDS)
-		return false;
-	c->live_at = calloc((size_t)words * (c->n + 1) + 1, 8);
-	c->live_idx = calloc(2 * (c->n + 1), sizeof(u32));
-	if (!c->live_at || !c->live_idx)
-		return false;
-#define BIT(set, v) (set)[(v) >> 6] |= 1ull << ((v) & 63)
-#define UNBIT(set, v) (set)[(v) >> 6] &= ~(1ull << ((v) & 63))
-	for (b = 0; b < c->s->nb; b++) {
-		const u64 *next = c->s->live_out + (size_t)b * words;
-
-		for (i = c->s->b[b].end; i-- > c->s->b[b].start;) {
-			const struct insn *in = &c->code[i];
-			u64 *set = c->live_at + (size_t)i * words;
-
-			memcpy(set, next, words * 8);
-			if (in->guard == OPND_NONE) {
-				for (k = 0; k < 6; k++)
-					if ((in->def >> k & 1) && in->o[k] != OPND_NONE)
-						UNBIT(set, in->o[k]);
-				if (in->kind == K_CALL)
-					for (k = 0; k < in->u.call->nrets; k++)
-						if (in->u.call->rets[k].is_reg)
-							UNBIT(set, in->u.call->rets[k].opnd);
-			}
-			for (k = 0; k < 6; k++) {
-				bool used = (in->use >> k & 1) || (in->guard != OPND_NONE && (in->def >> k & 1));
-
-				if (used && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST))
-					BIT(set, in->o[k]);
-			}
-			if (in->guard != OPND_NONE && !(in->guard & OPND_CONST))
-				BIT(set, in->guard);
-			if (in->kind == K_CALL) {
-				const struct callinfo *ci = in->u.call;
-
-				for (k = 0; k < ci->nargs; k++)
-					if (ci->args[k].is_reg && !(ci->args[k].opnd & OPND_CONST))
-						BIT(set, ci->args[k].opnd);
-				if (in->guard != OPND_NONE)
-					for (k = 0; k < ci->nrets; k++)
-						if (ci->rets[k].is_reg)
-							BIT(set, ci->rets[k].opnd);
-			}
-			next = set;
-		}
-	}
-	return true;
-}
-
-void jit_loop_depths(struct jit_src *s)
-{
-	u32 b, k, i;
-
-	for (b = 0; b < s->nb; b++)
-		for (k = 0; k < s->b[b].nsucc; k++)
-			if (s->b[b].succ[k] <= b)
-				for (i = s->b[b].succ[k]; i <= b; i++)
-					s->b[i].depth++;
-}
-
 static void *put(u8 **at, const void *src, size_t bytes)
 {
 	void *p = *at;
@@ -754,22 +565,6 @@ static struct jit *finish(struct jcomp *c, u32 *stubs)
 	if (a->nlit)
 		memcpy(e->code_rw + off + code, a->lit, (size_t)a->nlit * 64);
 	j->code = e->code_rx + off;
-#ifdef JIT_DUMP
-	if (getenv("JIT_DUMP")) {
-		char name[300];
-		FILE *o;
-
-		snprintf(name, sizeof(name), "%s/%.200s.%x.%lx", getenv("JIT_DUMP"), c->fn->name, c->spec, (unsigned long)off);
-		o = fopen(name, "w");
-		fwrite(e->code_rw + off, 1, total, o);
-		fclose(o);
-		for (i = 0; i < c->nentries; i++)
-			fprintf(stderr, "%s entry %u at %x\n", c->fn->name, i, c->entries[i].code);
-		for (i = 0; i < c->nexits; i++)
-			fprintf(stderr, "%s exit %u kind %u pc %u insn kind %u lop %u type %u line %u at %x\n", c->fn->name, i, c->exits[i].kind,
-				c->exits[i].pc, c->code[c->exits[i].pc].kind, c->code[c->exits[i].pc].lop, c->code[c->exits[i].pc].type, c->code[c->exits[i].pc].line, stubs[i]);
-	}
-#endif
 	j->bytes = (u32)total;
 	e->code_used = off + total;
 	*(u64 *)e->code_rw += total;
@@ -802,7 +597,7 @@ static struct jit *compile(struct func *fn, u32 spec)
 		c->r[i].w = c->s->regs[i].w;
 		c->r[i].slot = c->s->slot[i];
 	}
-	if (!live_sets(c) || !jit_scan(c) || !jit_merge(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
+	if (!jit_live_sets(c) || !jit_scan(c) || !jit_merge(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
 		goto out;
 	as_room(&c->a, 65536);
 	prologue(c);

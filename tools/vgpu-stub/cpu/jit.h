@@ -30,6 +30,7 @@ enum { LOC_NONE, LOC_ZMM, LOC_GPR, LOC_MEM };
 struct jval {
 	u8 cls, ual;            /* ual: the scalar is a multiple of 1 << ual */
 	bool known;             /* uniform with value k */
+	bool made;              /* by the prologue: its place in the pool is filled at launch */
 	u16 pat;
 	u64 max;                /* unsigned bound of every lane's value, JMAX_UNKNOWN: none */
 	u64 k;
@@ -227,24 +228,29 @@ u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to);
 void j_leave_if(struct jcomp *c, u32 cc, u32 exit);
 void j_need_all(struct jcomp *c);               /* leaves unless all living lanes are here */
 void j_site(struct jcomp *c, u32 exit);                         /* the next instruction may fault */
-/* jit_lane.c */
+/* jit_lane.c: d = x shifted by a constant; eight 32-bit lanes of o as 64 bits */
+void jl_shift(struct jcomp *c, u32 lop, bool sg, u8 w, int d, int x, u32 n);
+void jl_widen(struct jcomp *c, u32 o, u32 part, int d, bool sg, bool obs);
+/* jit_cvt.c */
 bool jit_lop3(struct jcomp *c, const struct insn *in);
 bool jit_cvt(struct jcomp *c, const struct insn *in);
 /* jit_mem.c */
 bool jit_ld(struct jcomp *c, const struct insn *in);
-bool jit_st(struct jcomp *c, const struct insn *in);
+bool jit_st(struct jcomp *c, const struct insn *in);    /* jit_st.c */
+/* jit_warp.c */
 bool jit_shfl(struct jcomp *c, const struct insn *in);
 bool jit_vote(struct jcomp *c, const struct insn *in);
 /* jit_run.c */
 enum { JR_REFUSED, JR_AT, JR_JUMP, JR_DONE };
 int jit_run(struct tstate *ts, struct warp *w, struct frame *f);
-/* jit.c */
+/* jit.c, jit_src.c */
 struct jit *jit_get(struct func *fn, u32 spec);
 u32 jit_spec(const u32 *block);
 void jit_free(struct func *fn);
 struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *regs, u32 nregs);
 void jit_src_free(struct jit_src *s);
 void jit_loop_depths(struct jit_src *s);
+bool jit_live_sets(struct jcomp *c);
 int jit_open(struct engine *e);
 void jit_close(struct engine *e);
 

@@ -417,6 +417,21 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 		return true;
 	case LOP_SHL:
 	case LOP_SHR:
+		if (!v2.known) {
+			u32 at;
+
+			ju_load(c, RAX, in->o[1], w);
+			ju_load(c, RCX, in->o[2], 0);
+			g_alui(a, 0, G_CMP, rm_reg(RCX), w ? 64 : 32);
+			at = g_jcc(a, CC_B);
+			if (in->lop == LOP_SHR && sg)
+				g_movi(a, RCX, w ? 63 : 31);
+			else
+				g_movi(a, RAX, 0);
+			g_here(a, at);
+			g_shcl(a, w, in->lop == LOP_SHL ? G_SHL : sg ? G_SAR : G_SHR, RAX);
+			break;
+		}
 		if (v2.k >= (w ? 64 : 32) && in->lop == LOP_SHR && sg)
 			v2.k = w ? 63 : 31;
 		if (v2.k >= (w ? 64 : 32)) {

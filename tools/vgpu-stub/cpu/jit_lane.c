@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Vector code for lane operations and conversions: what lanes.def and cvt.c say, in AVX-512. An
+ * Vector code for lane operations: what lanes.def says, in AVX-512 (conversions: jit_cvt.c). An
  * operation that is not here goes through the interpreter's function for it (JX_STEP). Called by jit.c.
  *
  * Every sequence reads all its sources of a part before it writes the part of the destination, which
@@ -22,7 +22,7 @@ static void op2(struct jcomp *c, u32 op, int d, int x, u32 o, u8 w, u32 part, in
 	ev_n(&c->a, op, d, x, m, 0, 0, bc, bc ? (w ? 8 : 4) : 64, 0);
 }
 
-static void shift_i(struct jcomp *c, u32 lop, bool sg, u8 w, int d, int x, u32 n)
+void jl_shift(struct jcomp *c, u32 lop, bool sg, u8 w, int d, int x, u32 n)
 {
 	struct as *a = &c->a;
 
@@ -35,7 +35,7 @@ static void shift_i(struct jcomp *c, u32 lop, bool sg, u8 w, int d, int x, u32 n
 }
 
 /* Eight 32-bit lanes of o, extended to 64 bits, in zmm d. */
-static void widen(struct jcomp *c, u32 o, u32 part, int d, bool sg, bool obs)
+void jl_widen(struct jcomp *c, u32 o, u32 part, int d, bool sg, bool obs)
 {
 	struct as *a = &c->a;
 	u32 op = sg ? V_PMOVSXDQ : V_PMOVZXDQ;
@@ -90,7 +90,7 @@ static void mul_mad(struct jcomp *c, const struct insn *in, u32 p)
 	int x = jv_obs(c, in->o[1], w, p, 0), d;
 
 	if (k.known && k.k && !(k.k & (k.k - 1)))
-		shift_i(c, LOP_SHL, false, w, 0, x, (u32)__builtin_ctzll(k.k));
+		jl_shift(c, LOP_SHL, false, w, 0, x, (u32)__builtin_ctzll(k.k));
 	else
 		op2(c, w ? V_PMULLQ : V_PMULLD, 0, x, in->o[2], w, p, 1, true);
 	d = jv_dst(c, in->o[0], p, 0);
@@ -113,8 +113,8 @@ static bool shifts(struct jcomp *c, const struct insn *in)
 		int x = jv_obs(c, in->o[1], w, p, 0), d = jv_dst(c, in->o[0], p, 0);
 
 		if (bits == 16 && in->lop == LOP_SHR) {
-			shift_i(c, LOP_SHL, false, 0, 0, x, 16);
-			shift_i(c, LOP_SHR, sg, 0, 0, 0, 16);
+			jl_shift(c, LOP_SHL, false, 0, 0, x, 16);
+			jl_shift(c, LOP_SHR, sg, 0, 0, 0, 16);
 			x = 0;
 		}
 		if (k.known) {
@@ -125,9 +125,9 @@ static bool shifts(struct jcomp *c, const struct insn *in)
 			if (n >= bits)
 				ev(a, V_PXORD, d, d, rm_reg(d));
 			else
-				shift_i(c, in->lop, sg, w, d, x, n);
+				jl_shift(c, in->lop, sg, w, d, x, n);
 		} else if (w) {
-			widen(c, in->o[2], p, 1, false, true);
+			jl_widen(c, in->o[2], p, 1, false, true);
 			ev(a, in->lop == LOP_SHL ? V_PSLLVQ : sg ? V_PSRAVQ : V_PSRLVQ, d, x, rm_reg(1));
 		} else {
 			op2(c, in->lop == LOP_SHL ? V_PSLLVD : sg ? V_PSRAVD : V_PSRLVD, d, x, in->o[2], 0, p, 1, true);
@@ -151,8 +151,8 @@ static bool wide(struct jcomp *c, const struct insn *in)
 			for (i = 0; i < 2; i++) {
 				int x = jv_reg(c, in->o[1 + i], 0, p, (int)i);
 
-				shift_i(c, LOP_SHL, false, 0, (int)i, x, 16);
-				shift_i(c, LOP_SHR, sg, 0, (int)i, (int)i, 16);
+				jl_shift(c, LOP_SHL, false, 0, (int)i, x, 16);
+				jl_shift(c, LOP_SHR, sg, 0, (int)i, (int)i, 16);
 			}
 			ev(a, V_PMULLD, 0, 0, rm_reg(1));
 			d = jv_dst(c, in->o[0], p, 0);
@@ -167,14 +167,14 @@ static bool wide(struct jcomp *c, const struct insn *in)
 	for (p = 0; p < 4; p++) {
 		struct jval k = jit_val(c, in->o[2], 0);
 
-		widen(c, in->o[1], p, 0, sg, true);
+		jl_widen(c, in->o[1], p, 0, sg, true);
 		if (k.known && k.k && !(k.k & (k.k - 1)) && k.k < 1u << 31) {
-			shift_i(c, LOP_SHL, false, 1, 0, 0, (u32)__builtin_ctzll(k.k));
+			jl_shift(c, LOP_SHL, false, 1, 0, 0, (u32)__builtin_ctzll(k.k));
 		} else if (k.known) {
 			/* only the low half of every 64 bits counts */
 			ev(a, sg ? V_PMULDQ : V_PMULUDQ, 0, 0, rm_lit(j_lit64(c, (u32)k.k), 0));
 		} else {
-			widen(c, in->o[2], p, 1, sg, true);
+			jl_widen(c, in->o[2], p, 1, sg, true);
 			ev(a, sg ? V_PMULDQ : V_PMULUDQ, 0, 0, rm_reg(1));
 		}
 		d = jv_dst(c, in->o[0], p, 0);
@@ -207,8 +207,8 @@ static bool funnel(struct jcomp *c, const struct insn *in)
 			/* none: left gives b, right a; all of it: the other one */
 			ev(a, V_MOVA32, d, 0, rm_reg((n == 0) == left ? y : x));
 		} else {
-			shift_i(c, LOP_SHL, false, 0, 2, y, left ? n : 32 - n);
-			shift_i(c, LOP_SHR, false, 0, 3, x, left ? 32 - n : n);
+			jl_shift(c, LOP_SHL, false, 0, 2, y, left ? n : 32 - n);
+			jl_shift(c, LOP_SHR, false, 0, 3, x, left ? 32 - n : n);
 			ev(a, V_PORD, d, 2, rm_reg(3));
 		}
 		jv_put(c, in->o[0], p, d);
@@ -229,8 +229,8 @@ static bool bfe(struct jcomp *c, const struct insn *in)
 	for (p = 0; p < 2; p++) {
 		int x = jv_obs(c, in->o[1], 0, p, 0), d = jv_dst(c, in->o[0], p, 0);
 
-		shift_i(c, LOP_SHL, false, 0, 0, x, 32 - ps - n);
-		shift_i(c, LOP_SHR, sg, 0, d, 0, 32 - n);
+		jl_shift(c, LOP_SHL, false, 0, 0, x, 32 - ps - n);
+		jl_shift(c, LOP_SHR, sg, 0, d, 0, 32 - n);
 		jv_put(c, in->o[0], p, d);
 	}
 	return true;
@@ -347,13 +347,13 @@ static bool moves(struct jcomp *c, const struct insn *in)
 		case LOP_CVT_SEXT:
 			d = jv_dst(c, in->o[0], p, 0);
 			if (w) {
-				widen(c, in->o[1], p, 0, in->type == T_S64, true);
+				jl_widen(c, in->o[1], p, 0, in->type == T_S64, true);
 				if (d)
 					ev(a, V_MOVA64, d, 0, rm_reg(0));
 			} else {
 				x = jv_obs(c, in->o[1], 0, p, 0);
-				shift_i(c, LOP_SHL, false, 0, 0, x, 16);
-				shift_i(c, LOP_SHR, in->type == T_S16, 0, d, 0, 16);
+				jl_shift(c, LOP_SHL, false, 0, 0, x, 16);
+				jl_shift(c, LOP_SHR, in->type == T_S16, 0, d, 0, 16);
 			}
 			break;
 		case LOP_XTR:
@@ -363,7 +363,7 @@ static bool moves(struct jcomp *c, const struct insn *in)
 				x = jv_obs(c, in->o[1], 0, p, 0);
 				d = jv_dst(c, in->o[0], p, 0);
 				if (s.k & 31)
-					shift_i(c, LOP_SHR, false, 0, 0, x, (u32)s.k & 31);
+					jl_shift(c, LOP_SHR, false, 0, 0, x, (u32)s.k & 31);
 				if ((s.k & 31) + (u32)__builtin_popcount((u32)k.k) < 32 || !(s.k & 31))
 					ev(a, V_PANDD, d, s.k & 31 ? 0 : x, rm_lit(j_lit32(c, (u32)k.k), 0));
 				else if (d)
@@ -386,7 +386,7 @@ static bool moves(struct jcomp *c, const struct insn *in)
 				ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, idx, 64), 0));
 				ev(a, V_PERMI2D, 2, x, rm_reg(y));
 				if (sh)
-					shift_i(c, LOP_SHR, false, 0, 2, 2, 16);
+					jl_shift(c, LOP_SHR, false, 0, 2, 2, 16);
 				else if (in->lop == LOP_XTR && (u32)k.k != ~0u)
 					ev(a, V_PANDD, 2, 2, rm_lit(j_lit32(c, (u32)k.k), 0));
 			}
@@ -405,7 +405,7 @@ static bool moves(struct jcomp *c, const struct insn *in)
 			}
 			x = jv_obs(c, in->o[1], 0, p, 0);
 			y = jv_obs(c, in->o[2], 0, p, 1);
-			shift_i(c, LOP_SHL, false, 0, 2, y, 16);
+			jl_shift(c, LOP_SHL, false, 0, 2, y, 16);
 			/* 2 | (x & 0xffff) */
 			ev_i(a, V_PTERNLOGD, 2, x, rm_lit(j_lit32(c, 0xffff), 0), 0, 0, 0xf8);
 			jv_put(c, in->o[0], p, 2);
@@ -691,124 +691,5 @@ bool jit_lane(struct jcomp *c, const struct insn *in)
 	}
 	if (in->type == T_F32 || in->type == T_F64 || in->lop == LOP_CVT_H_F)
 		return floats(c, in);
-	return false;
-}
-
-/* ---- lop3, cvt -------------------------------------------------------------------------- */
-
-bool jit_lop3(struct jcomp *c, const struct insn *in)
-{
-	u8 w = in->dw;
-	u32 p;
-
-	for (p = 0; p < (w ? 4u : 2u); p++) {
-		int x = jv_obs(c, in->o[1], w, p, 0), y = jv_obs(c, in->o[2], w, p, 1), z = jv_obs(c, in->o[3], w, p, 2);
-
-		ev(&c->a, V_MOVA32, 3, 0, rm_reg(x));
-		ev_i(&c->a, V_PTERNLOGD, 3, y, rm_reg(z), 0, 0, (u32)in->imm);
-		jv_put(c, in->o[0], p, 3);
-	}
-	return true;
-}
-
-/* Low bytes of a 32-bit register, extended. */
-static void extend(struct jcomp *c, int d, int x, u32 bytes, bool sg)
-{
-	if (bytes == 4) {
-		if (d != x)
-			ev(&c->a, V_MOVA32, d, 0, rm_reg(x));
-		return;
-	}
-	shift_i(c, LOP_SHL, false, 0, d, x, 32 - 8 * bytes);
-	shift_i(c, LOP_SHR, sg, 0, d, d, 32 - 8 * bytes);
-}
-
-bool jit_cvt(struct jcomp *c, const struct insn *in)
-{
-	struct as *a = &c->a;
-	enum type dt = in->type, at = in->stype;
-	bool di = !type_is_float(dt) && dt != T_TF32, ai = !type_is_float(at);
-	u32 p;
-	int x;
-
-	if ((in->flags & (INF_SAT | INF_RELU)) || in->aw)
-		return false;
-	if (di && ai) {
-		if (in->dw && type_bytes(dt) != 8)
-			return false;
-		for (p = 0; p < (in->dw ? 4u : 2u); p++) {
-			if (in->dw) {
-				widen(c, in->o[1], p, 0, true, true);
-				ev_i(a, V_PSHIQ, 6, 0, rm_reg(0), 0, 0, 64 - 8 * type_bytes(at));
-				if (type_is_signed(at))
-					ev_i(a, V_PSRAIQ, 4, 0, rm_reg(0), 0, 0, 64 - 8 * type_bytes(at));
-				else
-					ev_i(a, V_PSHIQ, 2, 0, rm_reg(0), 0, 0, 64 - 8 * type_bytes(at));
-				jv_put(c, in->o[0], p, 0);
-				continue;
-			}
-			x = jv_obs(c, in->o[1], 0, p, 0);
-			extend(c, 0, x, type_bytes(at), type_is_signed(at));
-			if (type_bytes(dt) < type_bytes(at) || type_is_signed(dt) != type_is_signed(at))
-				extend(c, 0, 0, type_bytes(dt), type_is_signed(dt));
-			jv_put(c, in->o[0], p, 0);
-		}
-		return true;
-	}
-	if (in->dw)
-		return false;
-	if (dt == T_F32 && ai && in->sub <= RND_RN && type_bytes(at) < 4) {
-		/* exact: no rounding at all */
-		for (p = 0; p < 2; p++) {
-			x = jv_obs(c, in->o[1], 0, p, 0);
-			extend(c, 0, x, type_bytes(at), type_is_signed(at));
-			ev(a, V_CVTDQ2PS, 0, 0, rm_reg(0));
-			jv_put(c, in->o[0], p, 0);
-		}
-		return true;
-	}
-	if (di && at == T_F32 && type_bytes(dt) == 4 && (in->sub == RND_RZI || in->sub == RND_RNI)) {
-		/* saturating, a NaN gives 0. Rounding is named in the instruction; subnormals give 0 either way */
-		u32 near = in->sub == RND_RNI;
-
-		for (p = 0; p < 2; p++) {
-			x = jv_reg(c, in->o[1], 0, p, 0);
-			if (dt == T_S32) {
-				ev_i(a, V_CMPPS, 7, x, rm_lit(j_lit32(c, 0x4f000000), 0), 0, 0, 0x0d);
-				if (near)
-					ev_n(a, V_LL(V_CVTPS2DQ, 0), 1, 0, rm_reg(x), 0, 0, 1, 64, 0);
-				else
-					ev(a, V_CVTTPS2DQ, 1, 0, rm_reg(x));
-				ev_k(a, V_MOVA32, 1, 0, rm_lit(j_lit32(c, 0x7fffffff), 0), 7, 0);
-				ev_i(a, V_CMPPS, 7, x, rm_reg(x), 0, 0, 7);
-				ev_k(a, V_MOVA32, 1, 0, rm_reg(1), 7, 1);
-			} else {
-				ev(a, V_PXORD, 1, 1, rm_reg(1));
-				ev(a, V_MAXPS, 1, x, rm_reg(1));        /* NaN: 0 */
-				if (near)
-					ev_n(a, V_LL(VOP(0, 1, 0, 0x79), 0), 1, 0, rm_reg(1), 0, 0, 1, 64, 0);
-				else
-					ev(a, V_CVTTPS2UDQ, 1, 0, rm_reg(1));
-			}
-			jv_put(c, in->o[0], p, 1);
-		}
-		return true;
-	}
-	if (dt == T_F32 && at == T_F32 && in->sub >= RND_RNI && in->sub <= RND_RPI) {
-		static const u8 imm[] = { [RND_RNI] = 8, [RND_RMI] = 9, [RND_RPI] = 10, [RND_RZI] = 11 };
-
-		if (c->s->mxcsr == ~0u)
-			jit_mxcsr(c, in->flags & INF_FTZ ? 0x9fc0 : 0x1f80);
-		else if ((c->s->mxcsr == 0x9fc0) != !!(in->flags & INF_FTZ) || !c->s->mxcsr)
-			return false;
-		for (p = 0; p < 2; p++) {
-			x = jv_obs(c, in->o[1], 0, p, 0);
-			ev_i(a, V_CMPPS, 7, x, rm_reg(x), 0, 0, 3);
-			ev_i(a, V_RNDSCALEPS, 1, 0, rm_reg(x), 0, 0, imm[in->sub]);
-			ev_k(a, V_MOVA32, 1, 0, rm_lit(j_lit32(c, 0x7fffffff), 0), 7, 0);
-			jv_put(c, in->o[0], p, 1);
-		}
-		return true;
-	}
 	return false;
 }

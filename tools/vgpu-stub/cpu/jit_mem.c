@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads, stores, shuffles and votes. Called by jit.c, one instruction at a time.
+ * Loads, and the addresses of loads and stores. Called by jit.c, one instruction at a time.
  *
  * An address that is uniform or a pattern is checked with two comparisons of scalars, and its pattern
  * says which vector loads serve: rows, runs of lanes, few distinct places, else a gather with
@@ -8,20 +8,11 @@
  * goes through the interpreter (JX_STEP), which raises the fault or takes the long way; so does an
  * instruction that meets a missing page (jit_run.c redirects the signal).
  */
-#include "jit.h"
+#include "jit_mem.h"
 #include "lanes.h"
 
-struct acc {
-	struct jval v;
-	s32 cmin, cmax;
-	s32 disp;               /* added to rax */
-	u32 bytes, align;       /* of one lane's access */
-	u32 step;               /* exit */
-	const s32 *pat;
-};
-
 /* Merged loads are aligned as their elements, others as a whole. */
-static u32 align_log2(const struct insn *in)
+static u32 jm_align_log2(const struct insn *in)
 {
 	return (u32)__builtin_ctz(in->kind == K_LD && in->sub2 ? in->size : (u32)in->size * in->vec);
 }
@@ -34,7 +25,7 @@ static u32 unless_full(struct jcomp *c)
 }
 
 /* Checks a uniform or pattern address; rax becomes lane 0's real address less disp. False: not this way. */
-static bool scalar_addr(struct jcomp *c, const struct insn *in, struct acc *x)
+bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 {
 	struct as *a = &c->a;
 	u32 l, ext;
@@ -94,7 +85,7 @@ static bool scalar_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 	return true;
 }
 
-static bool is_row(const struct acc *x)
+bool jm_is_row(const struct acc *x)
 {
 	u32 l;
 
@@ -478,7 +469,7 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 	bool shaped = false;
 	u32 e, slow = 0, done = 0;
 
-	if (is_row(x) && ld_row(c, in, x))
+	if (jm_is_row(x) && ld_row(c, in, x))
 		return true;
 	if (in->dw && in->size == 8 && in->vec == 1 && in->o[0] != OPND_NONE) {
 		u32 p;
@@ -525,10 +516,10 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
  * Checks part q of a varying 64-bit address and leaves it in zmm 0, relative to the base in rax; the
  * mask of running lanes in k7.
  */
-static void vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step)
+void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step)
 {
 	struct as *a = &c->a;
-	u32 sh = align_log2(in);
+	u32 sh = jm_align_log2(in);
 	int x = jv_reg(c, in->o[4], 1, q, 0), k;
 
 	if (in->imm) {
@@ -559,10 +550,10 @@ static void vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step)
 }
 
 /* The same for 32-bit addresses of shared memory: 16 lanes. */
-static void vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step)
+void jm_vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step)
 {
 	struct as *a = &c->a;
-	u32 sh = align_log2(in);
+	u32 sh = jm_align_log2(in);
 	int x = jv_reg(c, in->o[4], 0, p, 0), k;
 
 	if (in->imm) {
@@ -584,10 +575,10 @@ static void vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step)
 }
 
 /* zmm 2 = how many places an access of this size has in shared memory; rax = its base */
-static void shared_limit(struct jcomp *c, const struct insn *in, u32 step)
+void jm_shared_limit(struct jcomp *c, const struct insn *in, u32 step)
 {
 	struct as *a = &c->a;
-	u32 bytes = (u32)in->size * in->vec, sh = align_log2(in);
+	u32 bytes = (u32)in->size * in->vec, sh = jm_align_log2(in);
 
 	g_load(a, 1, RCX, PM(shared_total));
 	g_alui(a, 1, G_SUB, rm_reg(RCX), (s32)bytes);
@@ -612,14 +603,14 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 		return false;
 	step = j_exit(c, JX_STEP, c->pc, 0);
 	if (in->space == SPACE_SHARED)
-		shared_limit(c, in, step);
+		jm_shared_limit(c, in, step);
 	else
 		g_movi(a, RAX, 0);
 	if (!in->aw) {
 		if (in->dw)
 			return false;
 		for (p = 0; p < 2; p++) {
-			vary32(c, in, p, step);
+			jm_vary32(c, in, p, step);
 			if (in->vec > 1 && in->size * in->vec == 4) {
 				ev(a, V_PXORD, 3, 3, rm_reg(3));
 				j_site(c, step);
@@ -645,7 +636,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 		if (in->o[0] == OPND_NONE)
 			return false;
 		for (q = 0; q < 4; q++) {
-			vary64(c, in, q, step);
+			jm_vary64(c, in, q, step);
 			ev(a, V_PXORD, 3, 3, rm_reg(3));
 			j_site(c, step);
 			ev_n(a, V_GATHERQQ, 3, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 8, 0);
@@ -656,7 +647,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 	if (in->vec > 1 && in->size * in->vec == 8) {
 		for (p = 0; p < 2; p++) {
 			for (q = 0; q < 2; q++) {
-				vary64(c, in, 2 * p + q, step);
+				jm_vary64(c, in, 2 * p + q, step);
 				ev(a, V_PXORD, 3 + (int)q, 3 + (int)q, rm_reg(3 + (int)q));
 				j_site(c, step);
 				ev_n(a, V_GATHERQQ, 3 + (int)q, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 8, 0);
@@ -676,7 +667,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 	/* eight lanes a gather; halves of the four elements gather in zmm 4..7 */
 	for (p = 0; p < 2; p++)
 		for (q = 0; q < 2; q++) {
-			vary64(c, in, 2 * p + q, step);
+			jm_vary64(c, in, 2 * p + q, step);
 			for (e = 0; e < in->vec; e++) {
 				int t = 4 + (int)e;
 
@@ -721,7 +712,7 @@ bool jit_ld(struct jcomp *c, const struct insn *in)
 	for (e = 0; e < in->vec; e++)
 		if (in->vec > 1 && in->o[e] == in->o[4])
 			return false;
-	if (!scalar_addr(c, in, &x))
+	if (!jm_addr(c, in, &x))
 		return jit_val(c, in->o[4], in->aw).cls == JC_VARY && ld_vary(c, in);
 	if (x.v.cls == JC_UNI) {
 		for (e = 0; e < in->vec; e++) {
@@ -736,249 +727,4 @@ bool jit_ld(struct jcomp *c, const struct insn *in)
 		if (in->o[e] != OPND_NONE && c->r[in->o[e]].cls != JC_VARY)
 			return false;
 	return ld_pattern(c, in, &x);
-}
-
-/* ---- stores ----------------------------------------------------------------------------- */
-
-static bool st_row(struct jcomp *c, const struct insn *in, const struct acc *x)
-{
-	struct as *a = &c->a;
-	u32 p, i, idx[16], op, n;
-	int s, t;
-
-	if (in->vec == 1) {
-		if (in->dw != (in->size == 8))
-			return false;
-		op = in->size == 8 ? V_MOVU64_ST : in->size == 4 ? V_MOVU32_ST : in->size == 2 ? V_PMOVDW : V_PMOVDB;
-		n = in->size == 8 ? 64 : 16 * in->size;
-		for (p = 0; p < (in->dw ? 4u : 2u); p++) {
-			int k;
-
-			s = jv_obs(c, in->o[0], in->dw, p, 0);
-			k = jv_mask(c, in->dw, p);
-			j_site(c, x->step);
-			ev_n(a, op, s, 0, rm_mem(RAX, x->disp + (s32)(n * p)), k, 0, 0, n, 0);
-		}
-		return true;
-	}
-	if (in->size != 4 || in->dw || in->vec != 2)
-		return false;
-	for (p = 0; p < 4; p++) {
-		s = jv_obs(c, in->o[0], 0, p / 2, 0);
-		t = jv_obs(c, in->o[1], 0, p / 2, 1);
-		for (i = 0; i < 16; i++)
-			idx[i] = (i & 1) * 16 + (p & 1) * 8 + i / 2;
-		ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, idx, 64), 0));
-		ev(a, V_PERMI2D, 2, s, rm_reg(t));
-		t = jv_mask(c, 1, p);
-		j_site(c, x->step);
-		ev_n(a, V_MOVU64_ST, 2, 0, rm_mem(RAX, x->disp + (s32)(64 * p)), t, 0, 0, 64, 0);
-	}
-	return true;
-}
-
-/* 16 bytes a lane in a row, all lanes running */
-static void st_quads(struct jcomp *c, const struct insn *in, const struct acc *x)
-{
-	struct as *a = &c->a;
-	u32 p, i, g, idx[16];
-	u64 qi[8];
-
-	for (p = 0; p < 2; p++) {
-		int r[4];
-
-		for (i = 0; i < 4; i++)
-			r[i] = jv_obs(c, in->o[i], 0, p, (int)i);
-		for (g = 0; g < 4; g++) {
-			/* lanes 4g .. 4g+3: a b a b ... and c d c d ..., then as pairs */
-			for (i = 0; i < 16; i++)
-				idx[i] = (i & 1) * 16 + g * 4 + (i / 2 & 3);
-			ev(a, V_MOVA32, 4, 0, rm_lit(j_lit(c, idx, 64), 0));
-			ev(a, V_MOVA32, 5, 0, rm_reg(4));
-			ev(a, V_PERMI2D, 4, r[0], rm_reg(r[1]));
-			ev(a, V_PERMI2D, 5, r[2], rm_reg(r[3]));
-			for (i = 0; i < 8; i++)
-				qi[i] = (i & 1) * 8 + i / 2;
-			ev(a, V_MOVA64, 6, 0, rm_lit(j_lit(c, qi, 64), 0));
-			ev(a, V_PERMI2Q, 6, 4, rm_reg(5));
-			j_site(c, x->step);
-			ev_n(a, V_MOVU32_ST, 6, 0, rm_mem(RAX, x->disp + (s32)(256 * p + 64 * g)), 0, 0, 0, 64, 0);
-		}
-	}
-}
-
-bool jit_st(struct jcomp *c, const struct insn *in)
-{
-	struct as *a = &c->a;
-	struct acc x;
-	u32 p, e, step;
-	int s;
-
-	if (in->space == SPACE_LOCAL || in->space == SPACE_PARAM || (in->dw ? in->size != 8 : in->size > 4))
-		return false;
-	if (scalar_addr(c, in, &x)) {
-		if (is_row(&x) && st_row(c, in, &x))
-			return true;
-		if (is_row(&x) && in->vec == 4 && in->size == 4 && !c->gk) {
-			g_alui(a, 0, G_CMP, PM(m), -1);
-			j_leave_if(c, CC_NE, x.step);
-			st_quads(c, in, &x);
-			return true;
-		}
-		if (in->size < 4)
-			return false;
-		/* lanes in order: where several write one address, the last one wins; elements one by one */
-		if (in->vec > 1 && x.v.cls == JC_UNI)
-			return false;
-		for (e = 0; e < in->vec; e++)
-			for (p = 0; p < (in->dw ? 4u : 2u); p++) {
-				s32 off[16] = { 0 };
-
-				memcpy(off, x.pat + (in->dw ? 8 : 16) * p, in->dw ? 32 : 64);
-				ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, off, 64), 0));
-				s = jv_obs(c, in->o[e], in->dw, p, 0);
-				k_mov(a, 7, jv_mask(c, in->dw, p));
-				j_site(c, x.step);
-				ev_n(a, in->dw ? V_SCATTERDQ : V_SCATTERDD, s, 0, rm_vidx(RAX, 2, 0, x.disp + (s32)(e * in->size)), 7, 0, 0,
-				     in->dw ? 8 : 4, 0);
-			}
-		return true;
-	}
-	if (jit_val(c, in->o[4], in->aw).cls != JC_VARY || in->vec > 1 || in->size < 4)
-		return false;
-	if (in->space != SPACE_SHARED && !in->aw)
-		return false;
-	if (!in->aw && in->dw)
-		return false;
-	step = j_exit(c, JX_STEP, c->pc, 0);
-	if (in->space == SPACE_SHARED)
-		shared_limit(c, in, step);
-	else
-		g_movi(a, RAX, 0);
-	for (p = 0; p < (in->aw ? 4u : 2u); p++) {
-		if (in->aw)
-			vary64(c, in, p, step);
-		else
-			vary32(c, in, p, step);
-		if (in->aw && !in->dw) {
-			s = jv_obs(c, in->o[0], 0, p / 2, 3);
-			if (p & 1) {
-				ev_i(a, V_EXTRACT64X4, s, 0, rm_reg(4), 0, 0, 1);
-				s = 4;
-			}
-			/* jv_canon may have used k7 */
-			k_mov(a, 7, jv_mask(c, 1, p));
-			j_site(c, step);
-			ev_n(a, V_SCATTERQD, s, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 4, 0);
-		} else {
-			s = jv_obs(c, in->o[0], in->dw, p, 3);
-			k_mov(a, 7, jv_mask(c, in->aw, p));
-			j_site(c, step);
-			ev_n(a, in->dw ? V_SCATTERQQ : V_SCATTERDD, s, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, in->dw ? 8 : 4, 0);
-		}
-	}
-	return true;
-}
-
-/* ---- between lanes ---------------------------------------------------------------------- */
-
-/* These need all living lanes of the warp here; else the interpreter waits for them. */
-void j_need_all(struct jcomp *c)
-{
-	g_load(&c->a, 0, RAX, PM(m));
-	g_alu(&c->a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
-	j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, c->pc, 0));
-}
-
-bool jit_shfl(struct jcomp *c, const struct insn *in)
-{
-	struct as *a = &c->a;
-	struct jval b = jit_val(c, in->o[4], 0), cc = jit_val(c, in->o[5], 0);
-	u32 idx[LANES], ok = 0, l, p, seg, clamp;
-	int lo, hi;
-
-	if (in->guard != OPND_NONE || !cc.known || (!b.known && in->sub != SHFL_IDX))
-		return false;
-	if (c->r[in->o[0]].cls != JC_VARY || c->r[in->o[0]].w)
-		return false;
-	seg = (u32)cc.k >> 8 & 31;
-	clamp = (u32)cc.k & 31;
-	if (!b.known && (clamp & ~seg) != (31 & ~seg))
-		return false;
-	j_need_all(c);
-	for (l = 0; l < LANES; l++) {
-		u32 bv = (u32)b.k & 31, max = (l & seg) | (clamp & ~seg), t, good;
-
-		t = in->sub == SHFL_UP ? l - bv : in->sub == SHFL_DOWN ? l + bv : in->sub == SHFL_BFLY ? l ^ bv :
-		    (l & seg) | (bv & ~seg);
-		good = in->sub == SHFL_UP ? (s32)t >= (s32)max : t <= max;
-		idx[l] = good ? t & 31 : l;
-		if (!b.known) {
-			good = 1;
-			idx[l] = l & seg;
-		}
-		ok |= good << l;
-	}
-	lo = jv_obs(c, in->o[3], 0, 0, 0);
-	hi = jv_obs(c, in->o[3], 0, 1, 1);
-	for (p = 0; p < 2; p++) {
-		int t = 2 + (int)p;
-
-		if (b.known && in->sub == SHFL_BFLY && ok == ~0u && ((b.k & 31) == 1 || (b.k & 31) == 2)) {
-			ev_i(a, V_PSHUFD, t, 0, rm_reg(p ? hi : lo), 0, 0, (b.k & 31) == 1 ? 0xb1 : 0x4e);
-			continue;
-		}
-		if (b.known && in->sub == SHFL_BFLY && ok == ~0u && (b.k & 31) == 16) {
-			ev(a, V_MOVA32, t, 0, rm_reg(p ? lo : hi));
-			continue;
-		}
-		if (b.known) {
-			ev(a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx + 16 * p, 64), 0));
-		} else {
-			int x = jv_obs(c, in->o[4], 0, p, 4);
-
-			ev(a, V_PANDD, t, x, rm_lit(j_lit32(c, ~seg & 31), 0));
-			ev(a, V_PORD, t, t, rm_lit(j_lit(c, idx + 16 * p, 64), 0));
-		}
-		ev(a, V_PERMI2D, t, lo, rm_reg(hi));
-	}
-	for (p = 0; p < 2; p++)
-		jv_put(c, in->o[0], p, 2 + (int)p);
-	if (in->o[1] != OPND_NONE) {
-		g_movi(a, RAX, ok);
-		g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[1]].home), RAX);
-	}
-	return true;
-}
-
-bool jit_vote(struct jcomp *c, const struct insn *in)
-{
-	struct as *a = &c->a;
-
-	if (in->guard != OPND_NONE || c->r[in->o[0]].cls == JC_VARY)
-		return false;
-	j_need_all(c);
-	g_load(a, 0, RAX, ju_rm(c, in->o[1]));
-	if (in->flags & INF_CNEG)
-		g_not(a, 0, RAX);
-	g_alu(a, 0, G_AND, RAX, PM(m));
-	if (in->sub == VOTE_BALLOT) {
-		ju_store(c, in->o[0], RAX);
-		return true;
-	}
-	g_movi(a, RCX, 0);
-	g_movi(a, RDX, ~0u);
-	if (in->sub == VOTE_ANY) {
-		g_alu(a, 0, G_OR, RAX, rm_reg(RAX));
-		g_cmov(a, 0, CC_NE, RCX, rm_reg(RDX));
-	} else {
-		g_alu(a, 0, G_CMP, RAX, PM(m));
-		g_cmov(a, 0, CC_E, RCX, rm_reg(RDX));
-		if (in->sub == VOTE_UNI) {
-			g_alu(a, 0, G_OR, RAX, rm_reg(RAX));
-			g_cmov(a, 0, CC_E, RCX, rm_reg(RDX));
-		}
-	}
-	g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[0]].home), RCX);
-	return true;
 }

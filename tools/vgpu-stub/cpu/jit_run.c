@@ -243,19 +243,6 @@ static bool can_hold(const struct frame *f, u32 pc, u32 m)
 	       (in->o[1] & OPND_CONST) && (in->o[2] == OPND_NONE || (in->o[2] & OPND_CONST));
 }
 
-#ifdef JIT_COUNT
-#include <stdio.h>
-#include <stdlib.h>
-unsigned long jit_count[64][512]; const char *jit_names[64];
-static void jit_show(void) __attribute__((destructor));
-static void jit_show(void)
-{
-	if (getenv("JIT_DUMP"))
-	for (int q = 0; q < 64 && jit_names[q]; q++)
-		for (int i = 0; i < 512; i++)
-			if (jit_count[q][i]) fprintf(stderr, "COUNT %s exit %d: %lu\n", jit_names[q], i, jit_count[q][i]);
-}
-#endif
 /* Code from entry n on, to an exit that is not a single instruction. P is filled. */
 static const struct jexit *go(struct tstate *ts, const struct jit *j, char *p, struct frame *f, u32 m, u32 n)
 {
@@ -270,15 +257,6 @@ static const struct jexit *go(struct tstate *ts, const struct jit *j, char *p, s
 		ts->jit = j;
 		x = &j->exits[((jit_code *)j->code)(p, f, ts, f->base[1], j->code + j->entries[n - 1].code)];
 		ts->jit = NULL;
-#ifdef JIT_COUNT
-		{
-			extern unsigned long jit_count[64][512]; extern const char *jit_names[64];
-			unsigned q = 0;
-			while (jit_names[q] && strcmp(jit_names[q], j->fn->name)) q++;
-			jit_names[q] = j->fn->name;
-			if (x - j->exits < 512) jit_count[q][x - j->exits]++;
-		}
-#endif
 		if (j->mxcsr == ~0u)
 			ts->mxcsr = 0;
 		if (x->kind != JX_STEP)

@@ -61,7 +61,7 @@ struct jval jit_val(const struct jcomp *c, u32 o, u8 w)
 		const struct jval *p = &c->pool[(o & ~OPND_CONST) / 128];
 		const void *at = c->fn->cpool + (o & ~OPND_CONST);
 
-		return p->known ? konst_val(w == 1 ? *(const u64 *)at : *(const u32 *)at) : *p;
+		return p->known && !p->made ? konst_val(w == 1 ? *(const u64 *)at : *(const u32 *)at) : *p;
 	}
 	r = &c->r[o];
 	return (struct jval){ .cls = r->cls, .ual = r->ual, .pat = r->pat, .max = r->max };
@@ -360,7 +360,7 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 		return ints ? v_add(c, konst_val(0), a, -1, bits) : vary();
 	case LOP_SHL:
 		if (!ints || !b.known)
-			return vary();
+			return ints && all_uni ? uni(0, JMAX_UNKNOWN) : vary();
 		if (b.k >= bits)
 			return konst_val(0);
 		if (b.k > 28 && a.cls != JC_UNI)
@@ -369,6 +369,8 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 			return uni(add8(a.ual, (u8)b.k), mul_max(a.max, 1ull << b.k, bits));
 		return v_mul(c, a, konst_val(1ull << b.k), bits);
 	case LOP_SHR:
+		if (ints && !b.known && all_uni)
+			return uni(0, sg ? JMAX_UNKNOWN : a.max);
 		return ints && b.known ? v_shr(c, a, (u32)b.k, sg, bits) : vary();
 	case LOP_AND:
 		return ints ? v_and(c, a, b, bits) : vary();
@@ -414,8 +416,9 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 		if (a.max > 0xffffffffu)
 			a.max = JMAX_UNKNOWN;
 		return a;
-	case LOP_XOR:
 	case LOP_NOT:
+		return ints ? v_add(c, konst_val(~0ull), a, -1, bits) : vary();
+	case LOP_XOR:
 	case LOP_MIN:
 	case LOP_MAX:
 	case LOP_MULHI:
@@ -609,7 +612,10 @@ static void scan_pool(struct jcomp *c)
 				    !no_carry(c, jit_val(c, in->o[1], 0).cls == JC_PAT ? jit_val(c, in->o[1], 0) : jit_val(c, in->o[2], 0)))
 					r = vary();
 			}
-			r.known = false;
+			/* a constant in a register stays one */
+			if (!(in->kind == K_LANE && in->lop == LOP_MOV && r.cls == JC_UNI && r.known))
+				r.known = false;
+			r.made = true;
 			c->pool[(in->o[k] & ~OPND_CONST) / 128] = r;
 		}
 	}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Addresses of memory operations: between jit_mem.c (loads) and jit_st.c (stores). */
+#ifndef VGPU_JIT_MEM_H
+#define VGPU_JIT_MEM_H
+
+#include "jit.h"
+
+/* A uniform or pattern address; rax + disp is lane 0's. */
+struct acc {
+	struct jval v;
+	s32 cmin, cmax;
+	s32 disp;               /* added to rax */
+	u32 bytes, align;       /* of one lane's access */
+	u32 step;               /* exit */
+	const s32 *pat;
+};
+
+bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x);
+bool jm_is_row(const struct acc *x);
+void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step);
+void jm_vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step);
+void jm_shared_limit(struct jcomp *c, const struct insn *in, u32 step);
+
+#endif

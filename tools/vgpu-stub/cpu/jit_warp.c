@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shuffles and votes: what lanes do with each other's values. Called by jit.c, one instruction at a time.
+ */
+#include "jit.h"
+#include "lanes.h"
+
+/* These need all living lanes of the warp here; else the interpreter waits for them. */
+void j_need_all(struct jcomp *c)
+{
+	g_load(&c->a, 0, RAX, PM(m));
+	g_alu(&c->a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
+	j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, c->pc, 0));
+}
+
+bool jit_shfl(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	struct jval b = jit_val(c, in->o[4], 0), cc = jit_val(c, in->o[5], 0);
+	u32 idx[LANES], ok = 0, l, p, seg, clamp;
+	int lo, hi;
+
+	if (in->guard != OPND_NONE || !cc.known || (!b.known && in->sub != SHFL_IDX))
+		return false;
+	if (c->r[in->o[0]].cls != JC_VARY || c->r[in->o[0]].w)
+		return false;
+	seg = (u32)cc.k >> 8 & 31;
+	clamp = (u32)cc.k & 31;
+	if (!b.known && (clamp & ~seg) != (31 & ~seg))
+		return false;
+	j_need_all(c);
+	for (l = 0; l < LANES; l++) {
+		u32 bv = (u32)b.k & 31, max = (l & seg) | (clamp & ~seg), t, good;
+
+		t = in->sub == SHFL_UP ? l - bv : in->sub == SHFL_DOWN ? l + bv : in->sub == SHFL_BFLY ? l ^ bv :
+		    (l & seg) | (bv & ~seg);
+		good = in->sub == SHFL_UP ? (s32)t >= (s32)max : t <= max;
+		idx[l] = good ? t & 31 : l;
+		if (!b.known) {
+			good = 1;
+			idx[l] = l & seg;
+		}
+		ok |= good << l;
+	}
+	lo = jv_obs(c, in->o[3], 0, 0, 0);
+	hi = jv_obs(c, in->o[3], 0, 1, 1);
+	for (p = 0; p < 2; p++) {
+		int t = 2 + (int)p;
+
+		if (b.known && in->sub == SHFL_BFLY && ok == ~0u && ((b.k & 31) == 1 || (b.k & 31) == 2)) {
+			ev_i(a, V_PSHUFD, t, 0, rm_reg(p ? hi : lo), 0, 0, (b.k & 31) == 1 ? 0xb1 : 0x4e);
+			continue;
+		}
+		if (b.known && in->sub == SHFL_BFLY && ok == ~0u && (b.k & 31) == 16) {
+			ev(a, V_MOVA32, t, 0, rm_reg(p ? lo : hi));
+			continue;
+		}
+		if (b.known) {
+			ev(a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx + 16 * p, 64), 0));
+		} else {
+			int x = jv_obs(c, in->o[4], 0, p, 4);
+
+			ev(a, V_PANDD, t, x, rm_lit(j_lit32(c, ~seg & 31), 0));
+			ev(a, V_PORD, t, t, rm_lit(j_lit(c, idx + 16 * p, 64), 0));
+		}
+		ev(a, V_PERMI2D, t, lo, rm_reg(hi));
+	}
+	for (p = 0; p < 2; p++)
+		jv_put(c, in->o[0], p, 2 + (int)p);
+	if (in->o[1] != OPND_NONE) {
+		g_movi(a, RAX, ok);
+		g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[1]].home), RAX);
+	}
+	return true;
+}
+
+bool jit_vote(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+
+	if (in->guard != OPND_NONE || c->r[in->o[0]].cls == JC_VARY)
+		return false;
+	j_need_all(c);
+	g_load(a, 0, RAX, ju_rm(c, in->o[1]));
+	if (in->flags & INF_CNEG)
+		g_not(a, 0, RAX);
+	g_alu(a, 0, G_AND, RAX, PM(m));
+	if (in->sub == VOTE_BALLOT) {
+		ju_store(c, in->o[0], RAX);
+		return true;
+	}
+	g_movi(a, RCX, 0);
+	g_movi(a, RDX, ~0u);
+	if (in->sub == VOTE_ANY) {
+		g_alu(a, 0, G_OR, RAX, rm_reg(RAX));
+		g_cmov(a, 0, CC_NE, RCX, rm_reg(RDX));
+	} else {
+		g_alu(a, 0, G_CMP, RAX, PM(m));
+		g_cmov(a, 0, CC_E, RCX, rm_reg(RDX));
+		if (in->sub == VOTE_UNI) {
+			g_alu(a, 0, G_OR, RAX, rm_reg(RAX));
+			g_cmov(a, 0, CC_E, RCX, rm_reg(RDX));
+		}
+	}
+	g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[0]].home), RCX);
+	return true;
+}
