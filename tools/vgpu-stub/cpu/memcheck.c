@@ -94,7 +94,8 @@ static void cut(struct memcheck *mc, u64 at, u64 bytes, bool keep)
 		if (keep)
 			mc->freed[mc->nfreed++ % FREED] = mc->r[k];
 	}
-	memmove(&mc->r[i], &mc->r[k], (mc->n - k) * sizeof(*mc->r));
+	if (k > i)
+		memmove(&mc->r[i], &mc->r[k], (mc->n - k) * sizeof(*mc->r));
 	mc->n -= k - i;
 	/* a mapping can go in parts */
 	insert(mc, first, at - first);
