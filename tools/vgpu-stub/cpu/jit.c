@@ -166,13 +166,21 @@ static void jump(struct jcomp *c, u32 pc, u32 to)
 {
 	struct as *a = &c->a;
 	struct rm next = rm_mem(R13, (s32)offsetof(struct frame, next_wait));
-	u32 x = j_exit(c, JX_JUMP, pc, to);
+	struct rm spin = rm_mem(R13, (s32)offsetof(struct frame, spin));
+	u32 x = j_exit(c, JX_JUMP, pc, to), alone;
 
 	if (to <= pc) {
 		g_alui(a, 1, G_SUB, rm_mem(R14, (s32)offsetof(struct tstate, budget)), (s32)(pc - to) + 1);
 		j_leave_if(c, CC_S, x);
+		/* lanes wait: behind the loop they may, for a while; interp.c gives them their turn */
 		g_alui(a, 0, G_CMP, next, -1);
-		j_leave_if(c, CC_NE, x);
+		alone = g_jcc(a, CC_E);
+		g_alui(a, 0, G_ADD, spin, 1);
+		g_alui(a, 0, G_CMP, spin, JIT_SPIN);
+		j_leave_if(c, CC_A, x);
+		g_alui(a, 0, G_CMP, next, (s32)to);
+		j_leave_if(c, CC_BE, x);
+		g_here(a, alone);
 	} else {
 		g_alui(a, 0, G_CMP, next, (s32)to);
 		j_leave_if(c, CC_BE, x);

@@ -183,6 +183,7 @@ static inline void j_undo(struct jcomp *c, struct jmark m)
 	c->njx = m.njx;
 }
 
+#define JIT_SPIN 512                    /* back edges with others waiting, as SPIN_LIMIT of interp.c */
 #define JIT_SIDE 24                     /* instructions of a side block, see jit.c */
 const struct jblock *jit_block_at(const struct jcomp *c, u32 pc);
 
