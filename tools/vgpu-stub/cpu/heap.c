@@ -156,11 +156,12 @@ void dev_heap(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32
 			at = take(ts->e, v);
 		else if (ci->builtin == BUILTIN_FREE && v)
 			freed = give(ts->e, v);
+		/* noted before another thread can get the block and note that */
+		if (at || freed)
+			mc_note(ts->e, at ? at : v, at ? v : freed, at != 0);
 		pthread_mutex_unlock(&ts->e->heap_lock);
 		if (ci->builtin == BUILTIN_FREE && v && !freed)
 			fault_raise(VGPU_ST_ILLEGAL_ADDRESS, (int)l, v, "free of what malloc did not give");
-		if (at || freed)
-			mc_note(ts->e, at ? at : v, at ? v : freed, at != 0);
 		if (ci->builtin == BUILTIN_MALLOC)
 			memcpy(local + ci->rets[0].off, &at, 8);
 	}
