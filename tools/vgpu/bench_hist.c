@@ -33,7 +33,8 @@ double hist_quantile(const struct hist *h, double q)
 	for (unsigned i = 0; i < 64 * HIST_STEPS; i++) {
 		seen += h->count[i];
 		if (seen > want)
-			return ldexp(1.0 + (i % HIST_STEPS + 0.5) / HIST_STEPS, (int)(i / HIST_STEPS)) / 16;
+			/* the middle of a step may lie above everything that was counted in it */
+			return fmin(ldexp(1.0 + (i % HIST_STEPS + 0.5) / HIST_STEPS, (int)(i / HIST_STEPS)) / 16, h->max);
 	}
 	return NAN;
 }

@@ -192,6 +192,8 @@ static struct jval v_shr(struct jcomp *c, struct jval a, u32 s, bool is_signed, 
 	if (s >= bits) {
 		if (!is_signed)
 			return konst_val(0);
+		if (a.cls == JC_PAT)
+			return vary();          /* jit_guess_sign() asks for bits - 1 alone */
 		s = bits - 1;
 	}
 	if (bits == 32 && a.max > 0xffffffffu)
