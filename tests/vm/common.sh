@@ -21,18 +21,21 @@ says() { grep -q -e "$2" "$1"; }
 same_program() { [ "$(sha256sum </proc/$1/exe)" = "$(cat /tests/agent.sha256)" ]; }
 # hundredths of seconds since the boot
 now() { sed 's/\.\([0-9]*\) .*/\1/' /proc/uptime; }
-# within SECONDS COMMAND...
+# within SECONDS COMMAND...: waits no longer than it must. This machine is emulated by a busy one: SECONDS tell apart what comes
+# from what never comes, and nothing finer.
 within() { n=$(($1 * 10)); shift; while [ $n -gt 0 ]; do "$@" && return 0; n=$((n - 1)); usleep 100000; done; return 1; }
 start() {
 	: >$log
 	vgpu-agent --device auto $flags --listen $VGPU_AGENT --verbose 2>>$log &
 	agent=$!
-	within 10 says $log 'ready: '
+	within 60 says $log 'ready: '
 }
-vecadd() { timeout 40 /tests/vecadd >/run/vecadd 2>&1; }
+# a client at work, as $client: it goes on until something happens to it
+load() { /tests/vecadd loop 600 >/run/client 2>&1 & client=$!; within 60 says /run/client running; usleep 200000; }
+vecadd() { timeout 120 /tests/vecadd >/run/vecadd 2>&1; }
 refused() { # refused PATTERN ARG...: this start fails, in these words
 	want=$1; shift
-	timeout 20 vgpu-agent "$@" --listen /run/b.sock >/run/refused 2>&1 && return 1
+	timeout 60 vgpu-agent "$@" --listen /run/b.sock >/run/refused 2>&1 && return 1
 	says /run/refused "$want" || { cat /run/refused; return 1; }
 }
 lost() { kill -0 "$1" 2>/dev/null && return 1; wait "$1"; [ $? != 0 ]; }

@@ -6,7 +6,7 @@ family=edu-${1:-group}
 
 place() { for d in /sys/bus/pci/devices/*; do [ "$(cat $d/vendor)$(cat $d/device)" = 0x12340x11e8 ] && echo "${d##*/}"; done; }
 judge bind eval 'vgpu-agent --bind 1234:11e8 >$log 2>&1 && says $log "is bound to vfio-pci"'
-judge way eval 'timeout 60 /tests/edu $way >/run/edu 2>&1; says /run/edu "opened by .*$way.* at $(place)"'
+judge way eval 'timeout 120 /tests/edu $way >/run/edu 2>&1; says /run/edu "opened by .*$way.* at $(place)"'
 yes() { says /run/edu "$1.*: yes"; }
 judge identity yes 'identity'
 judge register yes 'inverts'

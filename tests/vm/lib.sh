@@ -7,8 +7,10 @@ vm_prepare() {
 	local here
 	cache=${VGPU_VM_CACHE:-$1/vm}
 	here=$(dirname "${BASH_SOURCE[0]}")
-	qemu=$("$here/fetch-qemu.sh" "$cache/qemu") || return
-	"$here/fetch-kernel.sh" "$cache/kernel" || return
+	# both at once: unpacking costs more than the line
+	"$here/fetch-kernel.sh" "$cache/kernel" &
+	qemu=$("$here/fetch-qemu.sh" "$cache/qemu") || { wait $!; return 77; }
+	wait $! || return
 	kernel=$cache/kernel
 	busybox=$kernel/busybox
 }

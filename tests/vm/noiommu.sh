@@ -16,8 +16,8 @@ flags=--unsafe-noiommu
 judge start start
 judge warned says $log 'UNSAFE, by --unsafe-noiommu'
 judge programs vecadd
-judge matmul eval 'timeout 60 /tests/matmul >/run/vecadd 2>&1'
-judge threads eval 'timeout 60 /tests/threads >/run/vecadd 2>&1'
+judge matmul eval 'timeout 120 /tests/matmul >/run/vecadd 2>&1'
+judge threads eval 'timeout 120 /tests/threads >/run/vecadd 2>&1'
 judge second_owner refused 'is busy: another process owns it' --device 1b36:7667 --unsafe-noiommu
 kill -9 $agent
 wait $agent 2>/dev/null

@@ -127,7 +127,7 @@ static int command_within(int ms, unsigned op, unsigned long long a)
 
 static int command(unsigned op, unsigned long long a)
 {
-	return command_within(5000, op, a);
+	return command_within(30000, op, a);
 }
 
 static int failures;
@@ -177,7 +177,7 @@ int main(int argc, char **argv)
 	memset(memory + 0x2000, 0, 0x1000);
 	want(command_within(300, VGPU_ADMIN_IDENTIFY, MAPPED + 0x2000) == -1 && !memory[0x2000], "no DMA without the bus-master bit", memory[0x2000]);
 	bus_master(1);
-	for (int i = 0; i < 5000 && !done_at(next); i++)
+	for (int i = 0; i < 30000 && !done_at(next); i++)
 		usleep(1000);
 	want(done_at(next) && memory[0x2000], "what came meanwhile is done when the bit is set", memory[0x2000]);
 
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
 	enable(NOWHERE);
 	/* It may find that out only when it looks: then it stops being ready. */
 	reg(VGPU_DOORBELL(0), 1);
-	for (int i = 0; i < 5000 && status_register() == VGPU_CSTS_RDY; i++)
+	for (int i = 0; i < 30000 && status_register() == VGPU_CSTS_RDY; i++)
 		usleep(1000);
 	want(status_register() == VGPU_CSTS_FATAL, "queues of its own in unmapped memory are fatal", (int)status_register());
 	printf("outside: %d failures\n", failures);

@@ -11,7 +11,7 @@ judge bind eval 'vgpu-agent --bind auto >$log 2>&1 && says $log "is bound to vfi
 mkdir -m 1777 /tmp /etc
 printf 'root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' >/etc/passwd
 judge no_permission eval '! su nobody -c "vgpu-agent --device auto --listen /tmp/b.sock" >$log 2>&1 && says $log "fix: run as root or chown"'
-judge dma_outside_refused timeout 30 /tests/outside "$address"
+judge dma_outside_refused timeout 120 /tests/outside "$address"
 judge unbind eval 'vgpu-agent --unbind "$address" >$log 2>&1 && [ ! -e $sys/driver ]'
 judge bind_again eval 'vgpu-agent --bind "$address" >$log 2>&1 && vgpu-agent --bind "$address" >>$log 2>&1'
 
@@ -27,44 +27,40 @@ no_cdev='is busy: another process owns it'
 judge second_owner_cdev refused "$no_cdev" --device auto --vfio cdev
 
 # the owner dies with a client at work: the client hears of it, the next owner gets the device
-/tests/vecadd loop 60 >/run/client 2>&1 & client=$!
-sleep 1
+load
 kill -9 $agent
 wait $agent 2>/dev/null
-judge agent_killed_client_hears within 10 lost $client
+judge agent_killed_client_hears within 60 lost $client
 judge agent_restarted start
 judge agent_restarted_programs vecadd
 
 # a function-level reset behind the owner's back, under load
-/tests/vecadd loop 60 >/run/client 2>&1 & client=$!
-sleep 1
+load
 echo 1 >$sys/reset
-judge flr_client_hears within 10 lost $client
-judge flr_said within 5 says $log 'is lost: '
-judge flr_back within 10 says $log 'is back: '
+judge flr_client_hears within 60 lost $client
+judge flr_said within 60 says $log 'is lost: '
+judge flr_back within 60 says $log 'is back: '
 judge flr_programs vecadd
 
 # taken away while in use, then there again
-/tests/vecadd loop 60 >/run/client 2>&1 & client=$!
-sleep 1
+load
 before=$(now)
-timeout 20 sh -c "echo 1 >$sys/remove"
+timeout 40 sh -c "echo 1 >$sys/remove"
 took=$(($(now) - before))
-judge remove_at_once [ $took -le 300 ]
-judge remove_client_hears within 10 lost $client
+judge remove_at_once [ $took -le 1500 ]
+judge remove_client_hears within 60 lost $client
 echo 1 >/sys/bus/pci/rescan
 vgpu-agent --bind auto >/run/bind 2>&1
-judge remove_back within 10 eval '[ $(grep -c "is back: " $log) = 2 ]'
+judge remove_back within 60 eval '[ $(grep -c "is back: " $log) = 2 ]'
 judge remove_programs vecadd
 
 # The machine's own unplug comes last: QEMU 11.1 aborts when a vfio-user device has left (its finalizer takes a region out
 # of a container that is gone). Between the guest's letting go and that lies the second that a slot's power takes.
-/tests/vecadd loop 60 >/run/client 2>&1 & client=$!
-sleep 1
+load
 asked=$(grep -c 'asks for it back' $log)
 echo "#unplug"
 # the slot's button blinks for 5 s first
-judge unplug_asked within 15 eval '[ $(grep -c "asks for it back" $log) -gt $asked ]'
-judge unplug_client_hears within 2 lost $client
-judge unplug_gone within 2 [ ! -e $sys ]
+judge unplug_asked within 60 eval '[ $(grep -c "asks for it back" $log) -gt $asked ]'
+judge unplug_client_hears within 20 lost $client
+judge unplug_gone within 20 [ ! -e $sys ]
 end

@@ -8,7 +8,7 @@ import sys
 
 def main():
     s = socket.socket(socket.AF_UNIX)
-    s.settimeout(10)
+    s.settimeout(60)
     s.connect(sys.argv[1])
     f = s.makefile("rw")
     f.readline()  # the greeting

@@ -12,7 +12,7 @@ not_viable) want='that other drivers have: [0-9a-f:.]* (serial);' ;;
 *)          want='has no IOMMU group' ;;
 esac
 vgpu-agent --bind auto >/run/log 2>&1
-if timeout 20 vgpu-agent --device auto >>/run/log 2>&1; then
+if timeout 60 vgpu-agent --device auto >>/run/log 2>&1; then
 	echo "FAIL refuse/$1 it started"
 elif grep -q -e "error: .*$want" /run/log; then
 	echo "ok refuse/$1 $(grep -e "error: .*$want" /run/log | tail -n 1 | sed 's/.*error: //')"

@@ -13,10 +13,15 @@ only=${2:-}
 . "$here/lib.sh"
 
 tmp=$(mktemp -d /tmp/vgpu-vm.XXXXXX)
+# of this shell; each boot runs in one of its own
 stub='' guest='' agent=''
-cleanup() {
+stop_mine() {
 	for p in $guest $stub $agent; do kill -9 "$p"; done
 	wait
+} 2>/dev/null
+cleanup() {
+	for p in $(jobs -pr); do kill "$p"; done
+	stop_mine
 	# for whoever looks for the cause of a failure
 	mkdir -p "$B/test-logs/vm" && cp "$tmp"/*.serial "$tmp"/*.qemu "$tmp"/*.stub "$B/test-logs/vm/"
 	rm -rf "$tmp"
@@ -43,11 +48,13 @@ verdict() { # verdict NAME CONDITION...
 	if "$@"; then echo "ok $name"; else echo "FAIL $name ($*)"; bad=1; fi
 }
 
-device() { # device ARG...
-	rm -f "$tmp/device"
-	"$B/bin/vgpu-stub" --socket "$tmp/device" --memory 512M "$@" >"$tmp/stub.log" 2>&1 &
+device() { # device NAME ARG...: serves NAME.device, says what it has to say to NAME.stub
+	local name=$1
+	shift
+	rm -f "$tmp/$name.device"
+	"$B/bin/vgpu-stub" --socket "$tmp/$name.device" --memory 512M "$@" >"$tmp/$name.stub" 2>&1 &
 	stub=$!
-	wait_for 100 "$tmp/device"
+	wait_for 600 "$tmp/$name.device"
 }
 wait_for() { # wait_for TENTHS SOCKET
 	local n=$1
@@ -60,46 +67,45 @@ end_of() { # end_of PID: it is told to end, and waited for
 } 2>/dev/null
 
 # What the guest asks of the machine, each once: a line "#word" on its serial line
-serve() { # serve SERIAL
+serve() { # serve NAME
 	local word all
-	mapfile -t all < <(tr -d '\r' <"$1" | grep -o '^#[a-z-]*$')
+	mapfile -t all < <(tr -d '\r' <"$tmp/$1.serial" | grep -o '^#[a-z-]*$')
 	for word in "${all[@]:$served}"; do
 		served=$((served + 1))
 		case $word in
-		"#kill-device") kill -9 "$stub"; killed=yes ;;
-		"#unplug") "$here/qmp.py" "$tmp/qmp" device_del '{"id":"vgpu0"}' ;;
+		"#kill-device") kill -9 "$stub"; gone=yes ;;
+		"#unplug") gone=yes; "$here/qmp.py" "$tmp/$1.qmp" device_del '{"id":"vgpu0"}' >>"$tmp/$1.qemu" 2>&1 ;;
 		"#end") ended=yes ;;
 		esac
 	done
 }
 
-# boot NAME LIMIT_S LINES INITRAMFS CMDLINE QEMU-ARG...: LINES verdicts are expected. device_args: of the device
-device_args=()
+# boot NAME LIMIT_S LINES INITRAMFS CMDLINE QEMU-ARG...: LINES verdicts are expected. vm_stub: arguments of the device
+vm_stub=''
 boot() {
-	local name=$1 limit=$2 lines=$3 initramfs=$4 cmdline=$5 serial=$tmp/$1.serial until killed='' ended='' got served=0
-	[[ $name =~ $only ]] || return 0
+	local name=$1 limit=$2 lines=$3 initramfs=$4 cmdline=$5 serial=$tmp/$1.serial until gone='' ended='' got served=0
 	shift 5
-	device "${device_args[@]}"
-	rm -f "$tmp/qmp"
+	# shellcheck disable=SC2086
+	device "$name" $vm_stub
+	rm -f "$tmp/$name.qmp"
 	: >"$serial"
-	vm_qemu "$tmp/device" "$initramfs" "$cmdline" "$@" -qmp "unix:$tmp/qmp,server=on,wait=off" -serial "file:$serial" \
+	vm_qemu "$tmp/$name.device" "$initramfs" "$cmdline" "$@" -qmp "unix:$tmp/$name.qmp,server=on,wait=off" -serial "file:$serial" \
 		>"$tmp/$name.qemu" 2>&1 </dev/null &
 	guest=$!
-	until=$(($(date +%s) + limit))
+	until=$((SECONDS + limit))
 	while kill -0 $guest 2>/dev/null; do
-		serve "$serial"
+		serve "$name"
 		# what is left of QEMU after the guest's end is not worth waiting for
-		if [ -n "$ended" ] || [ "$(date +%s)" -ge $until ]; then
+		if [ -n "$ended" ] || [ $SECONDS -ge $until ]; then
 			sleep 0.3
 			kill -9 $guest 2>/dev/null
 		fi
 		sleep 0.1
 	done
-	wait $guest 2>/dev/null
+	wait $guest
 	guest=''
 	end_of "$stub"
 	stub=''
-	mv "$tmp/stub.log" "$tmp/$name.stub"
 	got=$(tr -d '\r' <"$serial" | grep -cE '^(ok|FAIL) ')
 	# QEMU without KVM on a busy machine: a kernel that does not come up says nothing about us, once
 	if [ "$got" = 0 ] && [ -z "${again:-}" ] && grep -q 'Kernel panic' "$serial"; then
@@ -107,8 +113,8 @@ boot() {
 		again=yes boot "$name" "$limit" "$lines" "$initramfs" "$cmdline" "$@"
 		return
 	fi
-	# known of QEMU 11.1: a vfio-user server that vanishes at the wrong moment ends QEMU, not the device
-	if [ -n "$killed" ] && [ "$got" != "$lines" ] && grep -q 'Assertion' "$tmp/$name.qemu"; then
+	# known of QEMU 11.1: a vfio-user device that vanishes at the wrong moment ends QEMU, not the device
+	if [ -n "$gone" ] && [ "$got" != "$lines" ] && grep -q 'Assertion' "$tmp/$name.qemu"; then
 		tries=$((${tries:-0} + 1))
 		if [ $tries -lt 4 ]; then
 			boot "$name" "$limit" "$lines" "$initramfs" "$cmdline" "$@"
@@ -120,21 +126,36 @@ boot() {
 	tr -d '\r' <"$serial" | grep -E '^(ok|FAIL|  \|) '
 	if [ "$got" != "$lines" ]; then
 		echo "FAIL $name/end $got of $lines verdicts within $limit s; the end of the serial line:"
-		bad=1
 		tail -n 25 "$serial" | sed 's/^/  | /'
 		tail -n 5 "$tmp/$name.qemu" "$tmp/$name.stub" | sed 's/^/  | /'
 	fi
-	! grep -q '^FAIL ' "$serial" || bad=1
+} 2>/dev/null
+
+# job NAME COMMAND...: boots run side by side, as many as there are processors. What each said comes in the order of their starts.
+started=()
+job() {
+	local name=$1
+	shift
+	[[ $name =~ $only ]] || return 0
+	while [ "$(jobs -pr | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+	(
+		trap stop_mine EXIT
+		trap 'exit 1' INT TERM
+		SECONDS=0
+		"$@"
+		echo "  ($name: $SECONDS s)"
+	) >"$tmp/$name.out" 2>&1 &
+	started+=("$name")
 }
 judges() { grep -c '^judge ' "$here/$1"; }
 
-vecadd() { VGPU_AGENT="$tmp/agent.sock" timeout 60 "$tmp/tests/vecadd" >"$tmp/vecadd.log"; }
+vecadd() { VGPU_AGENT="$tmp/agent.sock" timeout 120 "$tmp/tests/vecadd" >"$tmp/vecadd.log"; }
 # The program that is in every guest has served vfio-user out here first.
 vfio_user() {
-	device
-	"$B/bin/vgpu-agent" --device "vfio-user:$tmp/device" --listen "$tmp/agent.sock" >"$tmp/agent.log" 2>&1 &
+	device vfio_user
+	"$B/bin/vgpu-agent" --device "vfio-user:$tmp/vfio_user.device" --listen "$tmp/agent.sock" >"$tmp/agent.log" 2>&1 &
 	agent=$!
-	wait_for 100 "$tmp/agent.sock"
+	wait_for 600 "$tmp/agent.sock"
 	verdict vfio_user/vecadd vecadd
 	sha256sum <"/proc/$agent/exe" >"$tmp/tests/agent.sha256"
 	end_of $agent
@@ -157,50 +178,59 @@ image
 # a slot with hot plug as PCI Express has it, not as ACPI
 port=(-device pcie-root-port,id=rp1,slot=1 -global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off)
 
+for way in group cdev; do echo $way >"$tmp/$way"; done
+# images SET: for each script an initramfs with it as /init, and the modules of the kernel that is used now
+images() {
+	local f
+	set=$1
+	for f in owner killed edu message noiommu refuse; do
+		vm_initramfs "$tmp/$set-$f.gz" init="$here/$f.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" \
+			tests="$tmp/tests" || exit 1
+	done
+}
+
+# the agent is PID 1 and ends with the program
+pid1() { # pid1 WAY WORDS
+	boot "pid1-$1" 300 8 "$tmp/pid1-$1.gz" "hugepages=64 rdinit=/init -- --modules /modules --run /programs"
+	verdict "pid1-$1/way" grep -q "kernel VFIO, by $2" "$tmp/pid1-$1.serial"
+	verdict "pid1-$1/msix_outside $(grep -o 'interrupts sent.*' "$tmp/pid1-$1.stub" | tail -n 1)" \
+		grep -q 'interrupts sent to it: [1-9][0-9]* by the admin queue, [1-9][0-9]* by contexts' "$tmp/pid1-$1.stub"
+}
+
 # boots WAY WORDS: what holds whichever way the kernel's VFIO is used
 boots() {
 	local way=$1 words=$2
-	echo "$way" >"$tmp/way"
-	# the agent is PID 1 and ends with the program
-	vm_initramfs "$tmp/pid1.gz" init="$B/bin/vgpu-agent" programs="$here/programs.sh" way="$tmp/way" tests="$tmp/tests" || exit 1
-	boot "pid1-$way" 150 8 "$tmp/pid1.gz" "hugepages=64 rdinit=/init -- --modules /modules --run /programs"
-	if [[ pid1-$way =~ $only ]]; then
-		verdict "pid1-$way/way" grep -q "kernel VFIO, by $words" "$tmp/pid1-$way.serial"
-		verdict "pid1-$way/msix_outside $(grep -o 'interrupts sent.*' "$tmp/pid1-$way.stub" | tail -n 1)" \
-			grep -q 'interrupts sent to it: [1-9][0-9]* by the admin queue, [1-9][0-9]* by contexts' "$tmp/pid1-$way.stub"
-	fi
 	# owners come and go, and so does the device
-	vm_initramfs "$tmp/owner.gz" init="$here/owner.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" tests="$tmp/tests" || exit 1
-	vm_bus=rp1 boot "owner-$way" 240 "$(judges owner.sh)" "$tmp/owner.gz" "hugepages=64 rdinit=/init -- $way" "${port[@]}"
+	vm_bus=rp1 job "owner-$way" boot "owner-$way" 400 "$(judges owner.sh)" "$tmp/$set-owner.gz" "hugepages=64 rdinit=/init -- $way" "${port[@]}"
 	# its process dies
-	vm_initramfs "$tmp/killed.gz" init="$here/killed.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" \
-		tests="$tmp/tests" || exit 1
-	boot "killed-$way" 150 "$(judges killed.sh)" "$tmp/killed.gz" "hugepages=64 rdinit=/init -- $way"
+	job "killed-$way" boot "killed-$way" 300 "$(judges killed.sh)" "$tmp/$set-killed.gz" "hugepages=64 rdinit=/init -- $way"
+	vm_initramfs "$tmp/pid1-$way.gz" init="$B/bin/vgpu-agent" programs="$here/programs.sh" way="$tmp/$way" tests="$tmp/tests" || exit 1
+	job "pid1-$way" pid1 "$way" "$words"
 	# a device that is not ours, by the same transport
-	vm_initramfs "$tmp/edu.gz" init="$here/edu.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" \
-		tests="$tmp/tests" || exit 1
-	boot "edu-$way" 120 "$(judges edu.sh)" "$tmp/edu.gz" "rdinit=/init -- $way" \
+	job "edu-$way" boot "edu-$way" 300 "$(judges edu.sh)" "$tmp/$set-edu.gz" "rdinit=/init -- $way" \
 		"${port[@]}" -device edu,bus=rp1,dma_mask=0xffffffffffffffff
 }
 
-boots group 'group and container'
+images stock
 # every access of the device is a message, so the guest's IOMMU sees it
-vm_initramfs "$tmp/message.gz" init="$here/message.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" tests="$tmp/tests" || exit 1
-device_args=(--dma message)
-boot message 240 "$(judges message.sh)" "$tmp/message.gz" "hugepages=64 rdinit=/init"
-device_args=()
+vm_stub='--dma message' job message boot message 400 "$(judges message.sh)" "$tmp/$set-message.gz" "hugepages=64 rdinit=/init"
+boots group 'group and container'
 # what cannot work is refused in words: a group shared with another driver's device, a machine without an IOMMU
-vm_initramfs "$tmp/refuse.gz" init="$here/refuse.sh" bin/vgpu-agent="$B/bin/vgpu-agent" || exit 1
-vm_bus=bridge vm_addr=3 boot refuse-shared 120 1 "$tmp/refuse.gz" "hugepages=16 rdinit=/init -- not_viable" \
+vm_bus=bridge vm_addr=3 job refuse-shared boot refuse-shared 300 1 "$tmp/$set-refuse.gz" "hugepages=16 rdinit=/init -- not_viable" \
 	-device pcie-pci-bridge,id=bridge -device pci-serial,bus=bridge,addr=2
-vm_iommu='' boot refuse-bare 120 2 "$tmp/refuse.gz" "hugepages=16 rdinit=/init -- no_iommu"
+vm_iommu='' job refuse-bare boot refuse-bare 300 2 "$tmp/$set-refuse.gz" "hugepages=16 rdinit=/init -- no_iommu"
 
 if vm_own_kernel 2>"$tmp/why"; then
+	images own
 	boots cdev 'cdev and iommufd'
-	vm_initramfs "$tmp/noiommu.gz" init="$here/noiommu.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" \
-		tests="$tmp/tests" || exit 1
-	vm_iommu='' boot noiommu 150 "$(judges noiommu.sh)" "$tmp/noiommu.gz" "hugepages=96 rdinit=/init"
+	vm_iommu='' job noiommu boot noiommu 300 "$(judges noiommu.sh)" "$tmp/$set-noiommu.gz" "hugepages=96 rdinit=/init"
 else
 	echo "skip cdev $(tail -n 1 "$tmp/why")"
 fi
+wait
+for name in "${started[@]}"; do
+	cat "$tmp/$name.out"
+	[[ $(tail -n 1 "$tmp/$name.out") == "  ("* ]] || echo "FAIL $name it came to no end" | tee -a "$tmp/$name.out"
+	! grep -q '^FAIL ' "$tmp/$name.out" || bad=1
+done
 exit $bad
