@@ -166,32 +166,29 @@ vfio_user() {
 vfio_user
 
 # what "make guest" writes, but for the kernel's own modules
-image() {
+guest_image() {
 	local bytes
 	vm_modules=no vm_initramfs "$tmp/image.gz" init="$B/bin/vgpu-agent" shell="$here/shell.sh" \
 		$(for p in $programs; do echo "programs/$p=$tmp/tests/$p"; done) || return 1
 	bytes=$(stat -c %s "$tmp/image.gz")
 	verdict "image/below_2_mib $((bytes / 1024)) KiB" [ "$bytes" -lt 2097152 ]
 }
-image
+guest_image
 
 # a slot with hot plug as PCI Express has it, not as ACPI
 port=(-device pcie-root-port,id=rp1,slot=1 -global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off)
 
-for way in group cdev; do echo $way >"$tmp/$way"; done
-# images SET: for each script an initramfs with it as /init, and the modules of the kernel that is used now
-images() {
-	local f
-	set=$1
-	for f in owner killed edu message noiommu refuse; do
-		vm_initramfs "$tmp/$set-$f.gz" init="$here/$f.sh" common.sh="$here/common.sh" bin/vgpu-agent="$B/bin/vgpu-agent" \
-			tests="$tmp/tests" || exit 1
-	done
+# all_in_one SET: one initramfs for every boot of a kernel: the agent as /init, and the scripts that are /init in its place (rdinit=)
+all_in_one() {
+	local f scripts=()
+	image=$tmp/$1.gz
+	for f in common owner killed edu message noiommu refuse programs; do scripts+=("$f.sh=$here/$f.sh"); done
+	vm_initramfs "$image" init="$B/bin/vgpu-agent" bin/vgpu-agent@/init tests="$tmp/tests" "${scripts[@]}" || exit 1
 }
 
 # the agent is PID 1 and ends with the program
 pid1() { # pid1 WAY WORDS
-	boot "pid1-$1" 300 8 "$tmp/pid1-$1.gz" "hugepages=64 rdinit=/init -- --modules /modules --run /programs"
+	boot "pid1-$1" 300 8 "$image" "hugepages=64 way=$1 rdinit=/init -- --modules /modules --run /programs.sh"
 	verdict "pid1-$1/way" grep -q "kernel VFIO, by $2" "$tmp/pid1-$1.serial"
 	verdict "pid1-$1/msix_outside $(grep -o 'interrupts sent.*' "$tmp/pid1-$1.stub" | tail -n 1)" \
 		grep -q 'interrupts sent to it: [1-9][0-9]* by the admin queue, [1-9][0-9]* by contexts' "$tmp/pid1-$1.stub"
@@ -201,29 +198,28 @@ pid1() { # pid1 WAY WORDS
 boots() {
 	local way=$1 words=$2
 	# owners come and go, and so does the device
-	vm_bus=rp1 job "owner-$way" boot "owner-$way" 400 "$(judges owner.sh)" "$tmp/$set-owner.gz" "hugepages=64 rdinit=/init -- $way" "${port[@]}"
+	vm_bus=rp1 job "owner-$way" boot "owner-$way" 400 "$(judges owner.sh)" "$image" "hugepages=64 rdinit=/owner.sh -- $way" "${port[@]}"
 	# its process dies
-	job "killed-$way" boot "killed-$way" 300 "$(judges killed.sh)" "$tmp/$set-killed.gz" "hugepages=64 rdinit=/init -- $way"
-	vm_initramfs "$tmp/pid1-$way.gz" init="$B/bin/vgpu-agent" programs="$here/programs.sh" way="$tmp/$way" tests="$tmp/tests" || exit 1
+	job "killed-$way" boot "killed-$way" 300 "$(judges killed.sh)" "$image" "hugepages=64 rdinit=/killed.sh -- $way"
 	job "pid1-$way" pid1 "$way" "$words"
 	# a device that is not ours, by the same transport
-	job "edu-$way" boot "edu-$way" 300 "$(judges edu.sh)" "$tmp/$set-edu.gz" "rdinit=/init -- $way" \
+	job "edu-$way" boot "edu-$way" 300 "$(judges edu.sh)" "$image" "rdinit=/edu.sh -- $way" \
 		"${port[@]}" -device edu,bus=rp1,dma_mask=0xffffffffffffffff
 }
 
-images stock
+all_in_one stock
 # every access of the device is a message, so the guest's IOMMU sees it
-vm_stub='--dma message' job message boot message 400 "$(judges message.sh)" "$tmp/$set-message.gz" "hugepages=64 rdinit=/init"
+vm_stub='--dma message' job message boot message 400 "$(judges message.sh)" "$image" "hugepages=64 rdinit=/message.sh"
 boots group 'group and container'
 # what cannot work is refused in words: a group shared with another driver's device, a machine without an IOMMU
-vm_bus=bridge vm_addr=3 job refuse-shared boot refuse-shared 300 1 "$tmp/$set-refuse.gz" "hugepages=16 rdinit=/init -- not_viable" \
+vm_bus=bridge vm_addr=3 job refuse-shared boot refuse-shared 300 1 "$image" "hugepages=16 rdinit=/refuse.sh -- not_viable" \
 	-device pcie-pci-bridge,id=bridge -device pci-serial,bus=bridge,addr=2
-vm_iommu='' job refuse-bare boot refuse-bare 300 2 "$tmp/$set-refuse.gz" "hugepages=16 rdinit=/init -- no_iommu"
+vm_iommu='' job refuse-bare boot refuse-bare 300 2 "$image" "hugepages=16 rdinit=/refuse.sh -- no_iommu"
 
 if vm_own_kernel 2>"$tmp/why"; then
-	images own
+	all_in_one own
 	boots cdev 'cdev and iommufd'
-	vm_iommu='' job noiommu boot noiommu 300 "$(judges noiommu.sh)" "$tmp/$set-noiommu.gz" "hugepages=96 rdinit=/init"
+	vm_iommu='' job noiommu boot noiommu 300 "$(judges noiommu.sh)" "$image" "hugepages=96 rdinit=/noiommu.sh"
 else
 	echo "skip cdev $(tail -n 1 "$tmp/why")"
 fi
