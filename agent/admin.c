@@ -34,12 +34,7 @@ static struct vgpu_reply *completion_at(struct device *d, uint64_t index)
 
 static void ring(struct device *d)
 {
-	static const uint64_t one = 1;
-
-	if (d->doorbell_fd[0] < 0)
-		d->ops->ring(d->v, VGPU_DOORBELL(0), 1);
-	else if (write(d->doorbell_fd[0], &one, 8) < 0)
-		return;         /* EAGAIN: 2^64 - 2 unread rings, it will look */
+	device_ring(d, 0, d->doorbell_fd[0]);
 }
 
 static uint64_t post(struct device *d, const struct vgpu_admin_cmd *cmd)

@@ -147,6 +147,8 @@ struct device {
 	uint32_t queues;                /* contexts it can hold */
 	int irq_fd[1 + VGPU_MAX_QUEUES];
 	int doorbell_fd[1 + VGPU_MAX_QUEUES];
+	volatile uint32_t *doorbells;   /* their page of BAR0, mapped; NULL: eventfds, or the transport rings */
+	uint32_t doorbells_gone;        /* SIGBUS handler: that page leads nowhere any more */
 	struct context *owner[VGPU_MAX_QUEUES];
 	struct vgpu_device_info info;
 

@@ -22,6 +22,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "device.h"
 #include "idle.h"
 #include "mailbox.h"
 #include "seccomp.h"
@@ -93,17 +94,12 @@ static inline __attribute__((always_inline)) void publish(union vgpu_slot *to, c
 
 AGENT_HOT static void wake_device(struct context *x)
 {
-	static const uint64_t one = 1;
-
 	vgpu_publisher_fence(x->asym);
 	if (!vgpu_load_relaxed32(&x->qb->need_wakeup))
 		return;
 	vgpu_store_relaxed32(&x->qb->need_wakeup, 0);
 	count(&agent.wakes_sent, 1);
-	if (x->doorbell_fd < 0)
-		x->device->ops->ring(x->device->v, VGPU_DOORBELL(1 + x->qid), 1);
-	else if (write(x->doorbell_fd, &one, 8) < 0)
-		return;         /* EAGAIN: it has not taken 2^64 - 2 earlier ones, so it is awake */
+	device_ring(x->device, 1 + x->qid, x->doorbell_fd);
 }
 
 /* ---- I/O queue --------------------------------------------------------------------------- */

@@ -10,12 +10,14 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "control.h"
 
 #define RDY_MS 5000
+#define DOORBELL_PAGE (VGPU_BAR0_BYTES - VGPU_DOORBELL(0))
 
 static int reg_read(struct device *d, uint32_t reg, uint32_t *value)
 {
@@ -86,6 +88,7 @@ fail:
 
 static int set_interrupts(struct device *d, char *why, size_t why_bytes)
 {
+	void *page;
 	int rc;
 
 	for (unsigned i = 0; i <= d->queues; i++) {
@@ -96,8 +99,14 @@ static int set_interrupts(struct device *d, char *why, size_t why_bytes)
 	}
 	if ((rc = d->ops->irq_set(d->v, VFIO_PCI_MSIX, 0, d->queues + 1, d->irq_fd)) < 0)
 		FAIL(rc, "%s: MSI-X cannot be set up: %s", d->spec, strerror(-rc));
-	if (d->ops->doorbell_fds(d->v, VGPU_DOORBELL(0), d->queues + 1, d->doorbell_fd) < 0)
-		log_debug("%s: no doorbell eventfds, doorbells go through registers", d->spec);
+	/* The cheapest way that there is: an eventfd where the device is a process, else a store, else a call of the transport. */
+	if (d->ops->doorbell_fds(d->v, VGPU_DOORBELL(0), d->queues + 1, d->doorbell_fd) == 0)
+		return 0;
+	rc = d->ops->region_map(d->v, VFIO_PCI_BAR0, VGPU_DOORBELL(0), DOORBELL_PAGE, &page);
+	if (rc == 0)
+		d->doorbells = page;
+	log_debug("%s: doorbells: %s%s", d->spec, rc ? "through registers, their page cannot be mapped: " : "their page is mapped",
+		  rc ? strerror(-rc) : "");
 	return 0;
 fail:
 	return rc;
@@ -167,6 +176,7 @@ int device_attach(struct device *d, char *why, size_t why_bytes)
 	for (unsigned i = 0; i <= VGPU_MAX_QUEUES; i++)
 		d->irq_fd[i] = d->doorbell_fd[i] = -1;
 	d->admin_mem.fd = -1;
+	vgpu_store_relaxed32(&d->doorbells_gone, 0);
 	if (!d->ops && !(d->ops = vfio_find(d->spec, why, why_bytes)))
 		return -EINVAL;
 	d->asym = agent.asym && d->ops->same_kernel;
@@ -202,6 +212,10 @@ void device_detach(struct device *d)
 	page_device(d);
 	if (answers)
 		reg_write(d, VGPU_REG_CC, 0);   /* best effort: close() below makes the device reset itself */
+	/* Before close(): what is mapped of a function keeps it open, for its next owner and for an unplug. */
+	if (d->doorbells)
+		munmap((void *)(uintptr_t)d->doorbells, DOORBELL_PAGE);
+	d->doorbells = NULL;
 	if (d->v) {
 		control_unwatch_device(d);
 		d->ops->close(d->v);

@@ -5,6 +5,8 @@
 #ifndef AGENT_DEVICE_H
 #define AGENT_DEVICE_H
 
+#include <unistd.h>
+
 #include "agent.h"
 
 /* Opens, resets and starts the device behind d->spec. On failure `why` is a sentence for people. */
@@ -17,6 +19,28 @@ const char *device_trouble(struct device *d);
 
 /* What the device calls this address of mapped memory; *bytes: contiguous from there on. 0: it is not mapped. */
 uint64_t device_bus(struct device *d, uint64_t iova, uint64_t *bytes);
+
+/*
+ * Rings doorbell 0 (the admin queue's) or 1 + qid. Any thread that has something on the device; never blocks. A page that is
+ * lost under the store (sigbus.c) costs the way through the transport, not the ring.
+ */
+static inline void device_ring(struct device *d, unsigned bell, int fd)
+{
+	static const uint64_t one = 1;
+
+	if (fd >= 0) {
+		if (write(fd, &one, 8) < 0)
+			return;         /* EAGAIN: it has not taken 2^64 - 2 earlier ones, so it is awake */
+		return;
+	}
+	if (d->doorbells) {
+		d->doorbells[bell] = 1;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		if (!vgpu_load_relaxed32(&d->doorbells_gone))
+			return;
+	}
+	d->ops->ring(d->v, VGPU_DOORBELL(bell), 1);
+}
 
 /* A free queue of the device, or -1. */
 int device_free_queue(const struct device *d);

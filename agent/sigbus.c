@@ -4,6 +4,8 @@
  * any access to its segment 0 may raise SIGBUS. The handler puts zero pages over that client's
  * whole mapping and marks the client; the access runs again, reads zeroes, and the loop drops the
  * client. All segments 0 stand in one reserved range, slot after slot: the address names the client.
+ *
+ * The mapped doorbells of a PCI function fault alike while the function's memory is switched off: device_ring().
  */
 #include "sigbus.h"
 
@@ -14,12 +16,29 @@
 
 #include "agent.h"
 
+static int doorbells(uintptr_t at)
+{
+	for (unsigned i = 0; i < VGPU_MAX_DEVICES; i++) {
+		uintptr_t page = (uintptr_t)agent.dev[i].doorbells & ~(uintptr_t)(VGPU_PAGE - 1);
+
+		if (!page || at - page >= VGPU_PAGE)
+			continue;
+		if (mmap((void *)page, VGPU_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+			return 0;
+		vgpu_store_relaxed32(&agent.dev[i].doorbells_gone, 1);
+		return 1;
+	}
+	return 0;
+}
+
 static void handler(int sig, siginfo_t *info, void *context)
 {
 	uintptr_t at = (uintptr_t)info->si_addr, base = (uintptr_t)agent.windows;
 	unsigned index;
 
 	(void)context;
+	if (doorbells(at))
+		return;
 	if (!base || at < base || at - base >= (uint64_t)AGENT_CLIENTS * VGPU_SEG0_BYTES)
 		goto ours;
 	index = (unsigned)((at - base) / VGPU_SEG0_BYTES);

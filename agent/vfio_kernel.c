@@ -3,9 +3,8 @@
  * VFIO transport: the kernel's own, for PCI functions (linux/vfio.h). Which way a function is opened is
  * decided here, each time (vfio_kernel.h); what follows is done on its file.
  *
- * Registers and doorbells go through pread and pwrite on the device's file: nothing of a BAR is ever
- * mapped, so close() always frees the device, and a device that vanishes costs an error code, not
- * a SIGBUS. Memory is mapped only while it is pinned.
+ * Registers go through pread and pwrite on the device's file, so that a device that vanishes costs an error code; what is rung
+ * often may be mapped (region_map), and its user unmaps it before close() (device.c). Memory is mapped only while it is pinned.
  */
 #include "vfio_kernel.h"
 
@@ -98,6 +97,7 @@ static int look_at(struct vfio *v, char *why, size_t why_bytes)
 		if (ioctl(v->device, VFIO_DEVICE_GET_REGION_INFO, &r) == 0) {
 			v->offset[i] = r.offset;
 			v->bytes[i] = r.size;
+			v->mappable |= r.flags & VFIO_REGION_INFO_FLAG_MMAP ? 1u << i : 0;
 		}
 	}
 	v->events = epoll_create1(EPOLL_CLOEXEC);
@@ -195,8 +195,12 @@ static int kernel_region_write(struct vfio *v, unsigned region, uint64_t offset,
 
 static int kernel_region_map(struct vfio *v, unsigned region, uint64_t offset, uint64_t bytes, void **va)
 {
-	(void)v, (void)region, (void)offset, (void)bytes, (void)va;
-	return -ENOTSUP;        /* see the top */
+	if (region >= VFIO_REGIONS || bytes > v->bytes[region] || offset > v->bytes[region] - bytes)
+		return -EINVAL;
+	if (!(v->mappable & 1u << region))
+		return -ENOTSUP;
+	*va = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, v->device, (off_t)(v->offset[region] + offset));
+	return *va == MAP_FAILED ? -errno : 0;
 }
 
 /* The kernel pins the pages; the mapping is needed only while it looks them up. */

@@ -37,6 +37,7 @@ struct vfio {
 	int request, error, timer;      /* eventfds: hand it back, it failed; timerfd */
 	int events;                     /* epoll set of these three */
 	uint64_t offset[VFIO_REGIONS], bytes[VFIO_REGIONS];
+	uint32_t mappable;              /* bit per region */
 	int said_memlock;
 	char address[PCI_ADDRESS_BYTES];
 };

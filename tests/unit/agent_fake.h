@@ -47,6 +47,7 @@ static struct fake {
 	int silent;                     /* enum vgpu_admin_op: is never answered */
 	int old_cap;                    /* offers no features in CAP */
 	int no_doorbell_fds;
+	int lost_page;                  /* of doorbells: can be mapped, and faults */
 	uint64_t rings;
 } fake = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -320,8 +321,19 @@ static int fake_write(struct vfio *v, unsigned region, uint64_t offset, const vo
 
 static int fake_region_map(struct vfio *v, unsigned region, uint64_t offset, uint64_t bytes, void **va)
 {
-	(void)v, (void)region, (void)offset, (void)bytes, (void)va;
-	return -ENOTSUP;
+	int fd, lost;
+
+	(void)v, (void)region, (void)offset;
+	pthread_mutex_lock(&fake.lock);
+	lost = fake.lost_page;
+	pthread_mutex_unlock(&fake.lock);
+	if (!lost)
+		return -ENOTSUP;
+	/* nothing in it: a store raises SIGBUS, as where a function's memory is switched off */
+	fd = (int)syscall(SYS_memfd_create, "lost", 1u);
+	*va = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	return *va == MAP_FAILED ? -errno : 0;
 }
 
 static int fake_irq_set(struct vfio *v, unsigned index, unsigned start, unsigned count, const int *fds)
@@ -373,7 +385,7 @@ static int fake_doorbells(struct vfio *v, uint64_t base, unsigned count, int *fd
 	(void)v, (void)base;
 	for (unsigned i = 0; i < count; i++)
 		fds[i] = fake.no_doorbell_fds ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return 0;
+	return fake.no_doorbell_fds ? -ENOTSUP : 0;
 }
 
 static void fake_ring(struct vfio *v, uint64_t offset, uint32_t value)

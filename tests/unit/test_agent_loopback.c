@@ -382,7 +382,7 @@ static void test_deaths(void)
 {
 	struct raw r;
 	uint32_t a, b;
-	uint64_t t, v[5];
+	uint64_t t, rings, v[5];
 
 	CHECK(raw_open(&r, path, SPAN(0), 0) == 0);
 	CHECK(raw_ctx_create(&r, 0, &a) == 0 && raw_ctx_create(&r, 0, &b) == 0);
@@ -419,6 +419,25 @@ static void test_deaths(void)
 	CHECK(raw_ctx_destroy(&r, a) == 0 && raw_ctx_create(&r, 0, &a) == 0);
 	t = raw_io(&r, a, nop, NULL, 0);
 	CHECK(raw_wait(&r, a, 0, t, 3000) == 0);
+
+	/* its doorbells are mapped the next time, and fault: rung all the same, and unmapped at its end */
+	fake_kill();
+	SOON(vgpu_load_relaxed32(&r.page->device[0].state) == 0);
+	FAKE_SET(lost_page, 1);
+	FAKE_SET(dead, 0);
+	rings = __atomic_load_n(&fake.rings, __ATOMIC_RELAXED);
+	SOON(vgpu_load_relaxed32(&r.page->device[0].state) == 1);
+	CHECK(vgpu_load_relaxed32(&agent.dev[0].doorbells_gone));
+	CHECK(__atomic_load_n(&fake.rings, __ATOMIC_RELAXED) > rings);
+	CHECK(raw_ctx_destroy(&r, a) == 0 && raw_ctx_create(&r, 0, &a) == 0);
+	t = raw_io(&r, a, nop, NULL, 0);
+	CHECK(raw_wait(&r, a, 0, t, 3000) == 0);
+	fake_kill();
+	SOON(vgpu_load_relaxed32(&r.page->device[0].state) == 0);
+	FAKE_SET(lost_page, 0);
+	FAKE_SET(dead, 0);
+	SOON(vgpu_load_relaxed32(&r.page->device[0].state) == 1);
+	CHECK(!vgpu_load_relaxed32(&agent.dev[0].doorbells_gone));
 	raw_close(&r);
 }
 

@@ -104,6 +104,22 @@ static void registers(void)
 	check(put(REG_FACT, 10) == 0 && wait_clear(REG_STATUS, 1) && get(REG_FACT) == 3628800, "10! = 3628800");
 }
 
+/* The other way to a BAR, which the agent takes for doorbells. */
+static void mapped(void)
+{
+	void *page = NULL;
+	volatile uint32_t *reg;
+
+	check(ops->region_map(v, VFIO_PCI_BAR0, 0, 4096, &page) == 0, "BAR0 is mapped");
+	if (!page)
+		return;
+	reg = page;
+	reg[REG_INVERT / 4] = 0x55667788;
+	check(reg[REG_ID / 4] == 0x010000ed && get(REG_INVERT) == ~0x55667788u, "its registers are there as well");
+	check(ops->region_map(v, VFIO_PCI_BAR0, 1 << 20, 4096, &page) == -EINVAL, "no further than it goes");
+	check(munmap((void *)(uintptr_t)reg, 4096) == 0, "it is unmapped");
+}
+
 static void interrupts(void)
 {
 	check(put(REG_RAISE, 0x42) == 0 && interrupted(0x42), "MSI by its raise register");
@@ -166,6 +182,7 @@ int main(int argc, char **argv)
 	check(ops->irq_set(v, MSI_INDEX, 0, 1, &irq) == 0, "MSI is set up");
 	check(ops->dma_map(v, (iova_t){ MAPPED }, BYTES, fd, 0, m) == 0, "2 MiB are mapped");
 	registers();
+	mapped();
 	interrupts();
 	memory(m, fd);
 	check(ops->reset(v) == 0, "reset");

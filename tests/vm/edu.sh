@@ -10,6 +10,7 @@ judge way eval 'timeout 120 /tests/edu $way >/run/edu 2>&1; says /run/edu "opene
 yes() { says /run/edu "$1.*: yes"; }
 judge identity yes 'identity'
 judge register yes 'inverts'
+judge mapped yes 'as well'
 judge factorial yes '10! ='
 judge msi yes 'MSI by its raise'
 judge msi_when_done yes 'MSI when 7!'

@@ -18,6 +18,7 @@ judge bind_again eval 'vgpu-agent --bind "$address" >$log 2>&1 && vgpu-agent --b
 judge start start
 judge address says $log "at $address"
 judge way says $log "kernel VFIO, by .*$way"
+judge doorbells_mapped says $log 'doorbells: their page is mapped'
 judge same_program same_program $agent
 judge programs vecadd
 judge second_owner refused 'is busy: another process owns it' --device 1b36:7667
