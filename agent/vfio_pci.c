@@ -274,6 +274,15 @@ static int rebind(const char *address, const char *old, const char *override)
 	return rc;
 }
 
+/* Bound is not yet usable: said now, not at the start of the agent. Binding the others is what comes next, so no error. */
+static void warn_of_others(const struct pci_place *p)
+{
+	char others[160];
+
+	if (!p->noiommu && pci_group_others(p, others, sizeof(others)))
+		log_warn(PCI_NOT_VIABLE, p->address, p->group, others);
+}
+
 int pci_bind(const char *spec)
 {
 	struct pci_place p;
@@ -292,6 +301,7 @@ int pci_bind(const char *spec)
 		 hex_attribute(p.address, "device"), why, driver[0] ? driver : "none");
 	if (!strcmp(driver, "vfio-pci")) {
 		log_info("%s is bound to vfio-pci already", p.address);
+		warn_of_others(&p);
 		return 0;
 	}
 	if (access(DRIVER, F_OK) < 0) {
@@ -310,6 +320,7 @@ int pci_bind(const char *spec)
 		return -EPERM;
 	}
 	log_info("%s is bound to vfio-pci: /dev/vfio/%s%u", p.address, p.noiommu ? "noiommu-" : "", p.group);
+	warn_of_others(&p);
 	return 0;
 }
 

@@ -9,7 +9,7 @@ mount -t sysfs s /sys
 for m in /modules/*.ko; do [ ! -e "$m" ] || insmod "$m"; done
 log=/run/agent.log
 # from the kernel's command line, behind "--": the way that is to be seen in the log, flags of the agent
-way=${1:-group} flags=${2:-}
+way=${1:-group} flags=${2:-} place=auto
 export VGPU_AGENT=/run/a.sock
 
 ok() { echo "ok $family/$*"; }
@@ -24,9 +24,10 @@ now() { sed 's/\.\([0-9]*\) .*/\1/' /proc/uptime; }
 # within SECONDS COMMAND...: waits no longer than it must. This machine is emulated by a busy one: SECONDS tell apart what comes
 # from what never comes, and nothing finer.
 within() { n=$(($1 * 10)); shift; while [ $n -gt 0 ]; do "$@" && return 0; n=$((n - 1)); usleep 100000; done; return 1; }
+# the agent, on $place
 start() {
 	: >$log
-	vgpu-agent --device auto $flags --listen $VGPU_AGENT --verbose 2>>$log &
+	vgpu-agent --device $place $flags --listen $VGPU_AGENT --verbose 2>>$log &
 	agent=$!
 	within 60 says $log 'ready: '
 }

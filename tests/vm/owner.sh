@@ -7,9 +7,10 @@ family=owner-${1:-group}
 
 judge absent refused 'no PCI device at' --device 0000:00:1e.7
 judge unbound refused "fix, as root: vgpu-agent --bind $address" --device auto
-judge bind eval 'vgpu-agent --bind auto >$log 2>&1 && says $log "is bound to vfio-pci"'
 mkdir -m 1777 /tmp /etc
 printf 'root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' >/etc/passwd
+judge bind_no_permission eval '! su nobody -c "vgpu-agent --bind auto" >$log 2>&1 && says $log "may not be written: this needs root"'
+judge bind eval 'vgpu-agent --bind auto >$log 2>&1 && says $log "is bound to vfio-pci"'
 judge no_permission eval '! su nobody -c "vgpu-agent --device auto --listen /tmp/b.sock" >$log 2>&1 && says $log "fix: run as root or chown"'
 judge dma_outside_refused timeout 120 /tests/outside "$address"
 judge unbind eval 'vgpu-agent --unbind "$address" >$log 2>&1 && [ ! -e $sys/driver ]'
@@ -32,8 +33,10 @@ load
 kill -9 $agent
 wait $agent 2>/dev/null
 judge agent_killed_client_hears within 60 lost $client
+place=$address
 judge agent_restarted start
 judge agent_restarted_programs vecadd
+judge by_address says $log "debug: $address: doorbells"
 
 # a function-level reset behind the owner's back, under load
 load

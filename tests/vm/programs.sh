@@ -30,3 +30,6 @@ while ps | grep -q -e '\[sleep\]' -e 'sleep 0\.25' && [ $n -gt 0 ]; do
 	usleep 100000
 done
 if [ $n -gt 0 ]; then echo "ok $family/reaps"; else echo "FAIL $family/reaps a zombie stays"; fi
+# the program goes on, and does not keep PID 1 from what poweroff(8) asks of it
+kill -USR2 1
+sleep 300

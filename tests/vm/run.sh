@@ -186,10 +186,12 @@ all_in_one() {
 	vm_initramfs "$image" init="$B/bin/vgpu-agent" bin/vgpu-agent@/init tests="$tmp/tests" "${scripts[@]}" || exit 1
 }
 
-# the agent is PID 1 and ends with the program
+# the agent is PID 1, and ends when it is asked to
+powered_off() { grep -q "SIGUSR2: ending" "$1" && grep -q "Power down" "$1"; }
 pid1() { # pid1 WAY WORDS
 	boot "pid1-$1" 300 8 "$image" "hugepages=64 way=$1 rdinit=/init -- --modules /modules --run /programs.sh"
 	verdict "pid1-$1/way" grep -q "kernel VFIO, by $2" "$tmp/pid1-$1.serial"
+	verdict "pid1-$1/powers_off" powered_off "$tmp/pid1-$1.serial"
 	verdict "pid1-$1/msix_outside $(grep -o 'interrupts sent.*' "$tmp/pid1-$1.stub" | tail -n 1)" \
 		grep -q 'interrupts sent to it: [1-9][0-9]* by the admin queue, [1-9][0-9]* by contexts' "$tmp/pid1-$1.stub"
 }
@@ -212,9 +214,9 @@ all_in_one stock
 vm_stub='--dma message' job message boot message 400 "$(judges message.sh)" "$image" "hugepages=64 rdinit=/message.sh"
 boots group 'group and container'
 # what cannot work is refused in words: a group shared with another driver's device, a machine without an IOMMU
-vm_bus=bridge vm_addr=3 job refuse-shared boot refuse-shared 300 1 "$image" "hugepages=16 rdinit=/refuse.sh -- not_viable" \
+vm_bus=bridge vm_addr=3 job refuse-shared boot refuse-shared 300 3 "$image" "hugepages=16 rdinit=/refuse.sh -- not_viable" \
 	-device pcie-pci-bridge,id=bridge -device pci-serial,bus=bridge,addr=2
-vm_iommu='' job refuse-bare boot refuse-bare 300 2 "$image" "hugepages=16 rdinit=/refuse.sh -- no_iommu"
+vm_iommu='' job refuse-bare boot refuse-bare 300 3 "$image" "hugepages=16 rdinit=/refuse.sh -- no_iommu"
 
 if vm_own_kernel 2>"$tmp/why"; then
 	all_in_one own
