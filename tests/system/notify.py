@@ -14,7 +14,7 @@ import tempfile
 import time
 
 BIN = os.path.join(os.path.abspath(sys.argv[1]), "bin")
-LIMIT = 30
+LIMIT = 90
 folder = tempfile.mkdtemp(prefix="vgpu-notify-")
 running = []
 bad = 0

@@ -29,7 +29,7 @@ echo $$ >"$1/cg/$3/cgroup.procs"
 exec unshare -fpmuinC --propagation private --kill-child "$2/service/boot.sh" "$1"
 END
 name=vgpu-test-$$
-timeout -k 5 120 unshare -m --propagation private bash "$dir/run" "$dir" "$here" $name >"$dir/log" 2>&1
+timeout -k 5 280 unshare -m --propagation private bash "$dir/run" "$dir" "$here" $name >"$dir/log" 2>&1
 remove_cgroup() {
 	unshare -m sh -c 'mount -t cgroup2 cgroup2 "$1/cg" && cd "$1/cg" && find "$2" -depth -type d -exec rmdir {} +' - "$dir" $name
 }

@@ -13,14 +13,15 @@ judge() { # judge NAME COMMAND...
 as() { # as USER COMMAND...
 	local user=$1
 	shift
-	setpriv --reuid="$user" --regid="$user" --init-groups timeout 30 "$@"
+	setpriv --reuid="$user" --regid="$user" --init-groups timeout 100 "$@"
 }
 property() { systemctl show -P "$2" "$1"; }
-within() { # within TENTHS COMMAND...
-	local n=$1
-	shift
-	while [ "$n" -gt 0 ]; do "$@" && return 0; n=$((n - 1)); sleep 0.1; done
-	return 1
+soon() { # soon COMMAND...: within a minute, however busy this machine is
+	local until=$((SECONDS + 60))
+	until "$@"; do
+		[ $SECONDS -lt $until ] || return 1
+		sleep 0.1
+	done
 }
 not() { ! "$@"; }
 is() { [ "$1" = "$2" ]; }
@@ -42,7 +43,7 @@ ldconfig
 useradd -G vgpu member
 useradd stranger
 options vgpu-stub 'Environment="STUB_OPTIONS=--memory 1G"'
-options vgpu-agent WatchdogSec=2
+options vgpu-agent
 systemctl enable vgpu-stub vgpu-agent
 
 judge start systemctl start vgpu-agent
@@ -60,16 +61,20 @@ judge ldconfig_finds_it grep -q '/usr/local/lib/vgpu/libcuda.so.1' <(ldconfig -p
 
 # restarts: of the device, by the watchdog, after a crash
 systemctl restart vgpu-stub
-judge device_is_back within 20 as member /opt/tests/vecadd
+judge device_is_back soon as member /opt/tests/vecadd
+# a short watchdog for this one start: on a busy machine it would catch agents that only wait for their turn
+options vgpu-agent WatchdogSec=3
+systemctl restart vgpu-agent
+options vgpu-agent
 was=$(property vgpu-agent MainPID)
 kill -STOP "$was"
 again() { state vgpu-agent active && not is "$(property vgpu-agent MainPID)" "$was"; }
-judge watchdog_restarts_a_stopped_agent within 150 again
-judge program_after_that within 50 as member /opt/tests/vecadd
+judge watchdog_restarts_a_stopped_agent soon again
+judge program_after_that soon as member /opt/tests/vecadd
 was=$(property vgpu-agent MainPID)
 kill -9 "$was"
-judge killed_agent_is_restarted within 100 again
-judge program_after_that_too within 50 as member /opt/tests/vecadd
+judge killed_agent_is_restarted soon again
+judge program_after_that_too soon as member /opt/tests/vecadd
 
 judge stop systemctl stop vgpu-agent vgpu-stub
 judge stop_is_clean is "$(property vgpu-agent Result) $(property vgpu-stub Result)" 'success success'
