@@ -14,7 +14,7 @@ if [ "${2:-}" = bench ]; then
 	echo "--- the whole way, one core for the device, one thread for OpenBLAS"
 	taskset -c 0 "$V/vgpu-stub" --socket "$dir/stub" 2>>"$dir/stub.log" &
 	stub=$!
-	until_true 200 test -S "$dir/stub" || exit 1
+	until_true test -S "$dir/stub" || exit 1
 	start_agent
 	taskset -c 1 "$P/gemm" -b -t 1 || exit 1
 	kill "$agent" "$stub"; wait; rm -f "$dir/stub" "$dir/agent" "$dir/pid"

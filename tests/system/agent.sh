@@ -35,7 +35,7 @@ forwarded() { "$V/vgpu" smi -j | sed 's/.*"commands":\([0-9]*\).*/\1/'; }
 if command -v strace >/dev/null; then
 	"$B/test/system/hotloop" 4 >"$dir/hot" 2>&1 &
 	hot=$!
-	until_true 200 grep -q started "$dir/hot"
+	until_true grep -q started "$dir/hot"
 	n0=$(forwarded)
 	timeout -s INT 1.5 strace -c -f -p "$agent" -o "$dir/strace" >/dev/null 2>&1
 	n=$(($(forwarded) - n0))

@@ -196,33 +196,33 @@ says "and the program that needs it" fail "libcublas.so.12: .*" "$w/inst/lib/lib
 
 # --- a process
 LD_LIBRARY_PATH=$w/foreign:$w/beside "$w/ours" & sleeper=$!
-until_true 60 grep -q libcudart "/proc/$sleeper/maps"
+until_true grep -q libcudart "/proc/$sleeper/maps"
 doctor 1 -p $sleeper
 says "foreign libraries of a process are named" fail "mapped libcudart.so.12: $w/beside/libcudart.so.12: not ours" "LD_PRELOAD="
 says "so is its environment" fail "LD_PRELOAD: neither LD_PRELOAD nor LD_LIBRARY_PATH of process $sleeper" "systemd: Environment="
 kill $sleeper; wait $sleeper 2>/dev/null
 "$V/vgpu" run -- "$w/ours" & sleeper=$!
-until_true 60 sh -c "grep -q libcudart /proc/$sleeper/maps && grep -q ours /proc/$sleeper/cmdline"
+until_true sh -c "grep -q libcudart /proc/$sleeper/maps && grep -q ours /proc/$sleeper/cmdline"
 doctor 0 -p $sleeper
 silent "a process under vgpu run: no fail"
 grep -q '^ok    mapped libcudart.so.12: .*ours' "$dir/out" && ok "its libraries are listed" || fail "-p: $(cat "$dir/out")"
 kill $sleeper; wait $sleeper 2>/dev/null; sleeper=
 "$w/ollama/bin/ollama" 60 & sleeper=$!
-until_true 60 grep -q ollama "/proc/$sleeper/cmdline"
+until_true grep -q ollama "/proc/$sleeper/cmdline"
 doctor 1 -p $sleeper
 says "an Ollama daemon without our variables is named" fail "ollama daemon: LD_PRELOAD is not set" "systemctl edit ollama.*VGPU_AGENT=$A"
 kill $sleeper; wait $sleeper 2>/dev/null
 LD_PRELOAD=$(printf '%s:' "$B"/lib/lib*.so.1*) OLLAMA_DEBUG=2 "$w/ollama/bin/ollama" 60 & sleeper=$!
-until_true 60 grep -q libcudart "/proc/$sleeper/maps"
+until_true grep -q libcudart "/proc/$sleeper/maps"
 doctor 1 -p $sleeper
 grep -q '^ok    libcudart.so.12 (cuda_v12/libggml-cuda.so): .*LD_PRELOAD.*ours' "$dir/out" && grep -q "^ok    ollama's log" "$dir/out" &&
 	[ "$(grep -c ^fail "$dir/out")" = 1 ] && ok "with them, only the backend's PTX is left" || fail "ollama with LD_PRELOAD: $(cat "$dir/out")"
 kill $sleeper; wait $sleeper 2>/dev/null; sleeper=
 # a daemon with our variables whose runner was started without them, seen from both
 LD_PRELOAD=$(printf '%s:' "$B"/lib/lib*.so.1*) OLLAMA_DEBUG=2 "$w/ollama2/ollama" serve HOME=/ & sleeper=$!
-until_true 60 pgrep -P $sleeper
+until_true pgrep -P $sleeper
 runner=$(pgrep -P $sleeper)
-until_true 60 grep -q runner "/proc/$runner/cmdline"
+until_true grep -q runner "/proc/$runner/cmdline"
 doctor 1 -p $sleeper
 says "a runner without our variables is named, from its daemon" fail "runner $runner: LD_PRELOAD is not set" "systemctl edit ollama"
 doctor 1 -p "$runner"
@@ -266,7 +266,7 @@ PY
 # --- last: the device dies under its agent
 kill -9 "$stub"; wait "$stub" 2>/dev/null
 gone() { ! "$V/vgpu" smi -j | grep -q bus_id; }
-until_true 60 gone
+until_true gone
 doctor 1
 says "a device that died is named" fail "device: the agent .pid $agent. has none" "start vgpu-stub again"
 stub=

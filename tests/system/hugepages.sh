@@ -15,11 +15,11 @@ start_agent
 free0=$(awk '/HugePages_Free/ {print $2}' /proc/meminfo)
 "$B/test/system/hotloop" 1 >"$dir/hot" 2>&1 &
 hot=$!
-until_true 100 grep -q started "$dir/hot"
+until_true grep -q started "$dir/hot"
 free1=$(awk '/HugePages_Free/ {print $2}' /proc/meminfo)
 wait $hot && [ "$free1" -lt "$free0" ] && ok "a client runs on $((free0 - free1)) hugepages" ||
 	fail "free hugepages $free0, then $free1; $(cat "$dir/hot")"
-until_true 40 sh -c "[ \$(awk '/HugePages_Free/ {print \$2}' /proc/meminfo) -ge $free0 ]" &&
+until_true sh -c "[ \$(awk '/HugePages_Free/ {print \$2}' /proc/meminfo) -ge $free0 ]" &&
 	ok "its hugepages are back after its end" || fail "hugepages are not given back"
 kill "$agent" "$stub"; wait "$agent" "$stub" 2>/dev/null; agent='' stub=''
 grep -qi hugepage "$dir/agent.log" && grep -qi warn "$dir/agent.log" && fail "warned about hugepages although there were some: $(cat "$dir/agent.log")"

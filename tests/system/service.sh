@@ -33,7 +33,7 @@ timeout -k 5 280 unshare -m --propagation private bash "$dir/run" "$dir" "$here"
 remove_cgroup() {
 	unshare -m sh -c 'mount -t cgroup2 cgroup2 "$1/cg" && cd "$1/cg" && find "$2" -depth -type d -exec rmdir {} +' - "$dir" $name
 }
-until_true 60 remove_cgroup || fail "services: processes are left"
+until_true remove_cgroup || fail "services: processes are left"
 if [ ! -s "$dir/share/verdicts" ] && ! grep -q started "$dir/share/out" 2>/dev/null; then
 	# containers forbid one part of it or another
 	skip "services: systemd does not come up in namespaces here: $(tail -n 1 "$dir/log")"
