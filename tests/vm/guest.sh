@@ -34,6 +34,6 @@ for _ in $(seq 100); do
 	sleep 0.1
 done
 echo "booting Debian's $(cat "$kernel/version") without KVM: a few seconds"
-# signal=off: Ctrl-C is for the guest. Ending the shell ends the guest.
+# signal=off: Ctrl-C is for the guest. Ending the shell ends the guest, and so does Ctrl-A X (mux) when it hangs.
 (vm_qemu "$tmp/device" "$image" "hugepages=64 rdinit=/init -- --modules /modules --quiet --run /shell" \
-	-chardev stdio,id=terminal,signal=off -serial chardev:terminal)
+	-chardev stdio,id=terminal,signal=off,mux=on -serial chardev:terminal)
