@@ -235,6 +235,7 @@ static int hello(void)
 	close(fds[VGPU_HELLO_FD_SEG0]);
 	vg.features = r.features;
 	vg.asym = !!(r.features & VGPU_FEATURE_ASYM_FENCE);
+	vg.may_own &= vg.asym;
 	vg.client_id = r.client_id;
 	vg.agent_devices = r.devices < VGPU_MAX_DEVICES ? r.devices : VGPU_MAX_DEVICES;
 	vg.window_quota = r.window_quota;

@@ -25,6 +25,8 @@ struct vg_ctx *vg_ctx_by_number(uint32_t number)
 	return number < VGPU_MAX_CONTEXTS ? __atomic_load_n(&by_number[number], __ATOMIC_ACQUIRE) : NULL;
 }
 
+static bool is_blocking(const struct vg_stream *s) { return s->flags_word >> 48 & VGPU_CMD_BLOCKING; }
+
 static struct vg_stream *stream_new(struct vg_ctx *c, uint16_t index, uint16_t flags)
 {
 	struct vg_stream *s = vg_new(VG_STREAM);
@@ -34,9 +36,15 @@ static struct vg_stream *stream_new(struct vg_ctx *c, uint16_t index, uint16_t f
 	s->ctx = c;
 	s->tl = &c->timelines[index];
 	s->index = index;
-	s->flags = flags;
+	s->flags_word = (uint64_t)flags << 48;
 	s->id = __atomic_add_fetch(&last_stream_id, 1, __ATOMIC_RELAXED);
 	return s;
+}
+
+/* 2^n - 1 with the largest 2^n that is not above max. */
+static uint32_t low_bits(uint32_t max)
+{
+	return max ? (0x80000000u >> __builtin_clz(max)) - 1 : 0;
 }
 
 uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out)
@@ -64,10 +72,15 @@ uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out)
 	c->queue.slots = (union vgpu_slot *)(base + VGPU_CTX_IOQ);
 	c->queue.head = &c->head->io_head;
 	c->queue.size = VGPU_IOQ_SLOTS;
-	c->queue.tail = c->queue.head_seen = r.io_index;
+	c->queue.need_wakeup = &vg.agent->need_wakeup;
+	c->queue.tail = r.io_index;
+	c->queue.room = r.io_index + VGPU_IOQ_SLOTS;
 	c->id = __atomic_add_fetch(&last_ctx_id, 1, __ATOMIC_RELAXED);
 	c->refs = 1;
 	memcpy(c->max_grid, vg.info[ordinal].max_grid, sizeof c->max_grid);
+	c->grid_x = c->max_grid[0];
+	for (int i = 1; i < 3; i++)
+		c->grid_yz |= (uint64_t)~low_bits(c->max_grid[i]) << 32 * (i - 1);
 	memcpy(c->max_block, vg.info[ordinal].max_block, sizeof c->max_block);
 	c->max_threads = vg.info[ordinal].max_threads_per_block;
 	vgpu_store_relaxed64(&c->head->printf_tail, vgpu_load_relaxed64(&c->head->printf_head));
@@ -194,7 +207,7 @@ void vg_stream_destroy(struct vg_stream *s)
 	vg_lock(&c->lock);
 	c->dying[s->index] = vg_stream_last(s);
 	c->streams[s->index] = NULL;
-	if (s->flags & VGPU_CMD_BLOCKING)
+	if (is_blocking(s))
 		__atomic_sub_fetch(&c->blocking_streams, 1, __ATOMIC_RELAXED);
 	vg_unlock(&c->lock);
 	vg_delete(VG_STREAM, s);
@@ -212,7 +225,7 @@ uint64_t vg_stream_mark(struct vg_stream *s)
 		return vg_submit(s, VGPU_OP_NOP, NULL, NULL, 0);
 	last = vg_stream_last(s);
 	/* And a place in a blocking stream lies behind all earlier legacy work. */
-	if (s->flags & VGPU_CMD_BLOCKING) {
+	if (is_blocking(s)) {
 		uint64_t legacy = vg_stream_last(s->ctx->legacy);
 
 		if (legacy > last && !vgpu_timeline_reached(s->ctx->legacy->tl, legacy))
@@ -241,7 +254,7 @@ bool vg_stream_idle(struct vg_stream *s)
 		return done;
 	vg_lock(&c->lock);
 	for (unsigned i = 1; i < c->stream_top && done; i++)
-		if (c->streams[i] && c->streams[i]->flags & VGPU_CMD_BLOCKING)
+		if (c->streams[i] && is_blocking(c->streams[i]))
 			done = vgpu_timeline_reached(&c->timelines[i], vg_stream_last(c->streams[i]));
 	vg_unlock(&c->lock);
 	return done;

@@ -88,10 +88,11 @@ bool vg_agent_lost(void);
 
 struct vg_queue {
 	union vgpu_slot *slots;
+	const uint32_t *need_wakeup;    /* the agent's */
 	const uint64_t *head;           /* shared: what the agent has consumed */
 	uint32_t size;
 	_Alignas(64) uint64_t tail;     /* private: claims slots and numbers the command */
-	_Alignas(64) uint64_t head_seen;/* private copy of *head: spares the shared line a look */
+	_Alignas(64) uint64_t room;     /* *head + size when last seen: spares the shared line a look */
 	uint64_t owner;                 /* VG_QUEUE_SHARED, or tenure << 48 | thread: see queue.h */
 	uint8_t busy[VG_TENURES];       /* W: the thread of that tenure, while it claims */
 	/* cold */
@@ -102,16 +103,22 @@ struct vg_queue {
 
 struct vg_ctx;
 
+/* Credits are given a batch at a time; of a stream's VGPU_STREAM_CREDITS / VG_BATCH last batches all may be in flight. */
+#define VG_BATCH 64u
+#define VG_BATCHES (VGPU_STREAM_CREDITS / VG_BATCH)
+
 struct vg_stream {
 	uint64_t handle, handle_next;
 	struct vg_ctx *ctx;
 	struct vgpu_timeline *tl;
-	uint16_t flags;                 /* VGPU_CMD_LEGACY or _BLOCKING or 0 */
-	uint16_t index;                 /* timeline number */
-	uint64_t done_seen;             /* timeline value last read: spares the shared line a look */
-	_Alignas(64) uint64_t state;    /* last ticket << 16 | count of commands */
-	/* Ticket of the last VGPU_STREAM_CREDITS commands: the entry about to be overwritten must be done. */
-	_Alignas(64) uint64_t ring[VGPU_STREAM_CREDITS];
+	uint64_t flags_word;            /* as in a header's first word: VGPU_CMD_LEGACY or _BLOCKING or 0, << 48 */
+	uint32_t index;                 /* timeline number */
+	int32_t left;                   /* commands that may be submitted before the next batch of credits */
+	uint64_t last;                  /* ticket of the last command */
+	/* the second line: once in a batch */
+	_Alignas(64) uint64_t marks[VG_BATCHES]; /* of the last batches: the ticket before the first of each */
+	uint64_t batches;               /* ever */
+	struct vg_lock credit_lock;     /* of both, while the queue is shared */
 	/* cold */
 	uint32_t cu_flags;
 	bool sleeps_at_once;            /* waits for it do not spin: its synchronization policy */
@@ -130,6 +137,9 @@ struct vg_ctx {
 	struct vgpu_timeline *timelines;
 	uint32_t error;                 /* our own sticky error: agent gone, context destroyed */
 	uint32_t number;                /* 0..7, the agent's */
+	/* What cannot be wrong with a grid: x up to this, and no such bit in y - 1 and z - 1. Others are looked at closer. */
+	uint32_t grid_x;
+	uint64_t grid_yz;
 	struct vg_queue queue;
 	struct vg_stream *legacy;
 	uint32_t max_grid[3], max_block[3], max_threads;
@@ -177,7 +187,7 @@ void vg_module_drop_ctx(struct vg_ctx *c);       /* driver/module.c */
 void vg_vmm_drop_ctx(struct vg_ctx *c);          /* driver/vmm.c */
 static inline uint64_t vg_stream_last(const struct vg_stream *s)
 {
-	return __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) >> 16;
+	return __atomic_load_n(&s->last, __ATOMIC_ACQUIRE);
 }
 
 /* ---- thread.c ------------------------------------------------------------------------------------ */
@@ -211,7 +221,7 @@ uint32_t vg_wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ti
 uint32_t vg_wait_timeline_how(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket, bool sleep);
 /* As the first but gives up after limit_ns: BUSY. */
 uint32_t vg_wait_timeline_for(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket, uint64_t limit_ns);
-void vg_wait_credit(struct vg_stream *s, uint64_t ticket);
+void vg_wait_flow(struct vg_stream *s, uint64_t ticket); /* the same for a credit: patient with a device that works */
 void vg_wait_room(struct vg_ctx *c, struct vg_queue *q, uint64_t index, unsigned n);
 void vg_wait_reply(struct vgpu_reply *r, uint32_t seq);
 uint64_t vg_now_ns(void);
@@ -219,12 +229,15 @@ uint64_t vg_now_ns(void);
 /* Pauses of growing length for words that have no futex: `turn` counts from 0. */
 void vg_backoff(unsigned turn);
 
+static inline bool vg_ctx_failed(const struct vg_ctx *c)
+{
+	return (vgpu_load_relaxed32(&c->head->error) | __atomic_load_n(&c->error, __ATOMIC_RELAXED)) != 0;
+}
+
 /* Sticky error of a context as a status, 0 while it lives well. */
 static inline uint32_t vg_ctx_error(const struct vg_ctx *c)
 {
-	uint32_t e = vgpu_load_relaxed32(&c->head->error) | __atomic_load_n(&c->error, __ATOMIC_RELAXED);
-
-	return VG_LIKELY(e == 0) ? 0 : c->error ? c->error : vgpu_load_acquire32(&c->head->error);
+	return VG_LIKELY(!vg_ctx_failed(c)) ? 0 : c->error ? c->error : vgpu_load_acquire32(&c->head->error);
 }
 
 /* ---- ctl.c ------------------------------------------------------------------------------------------ */
@@ -344,23 +357,35 @@ struct vg_event {
 };
 
 struct vg_piece {                       /* parameters in a row, or a part of one; all in one slot */
-	uint16_t param, count;          /* the first; how many */
-	uint16_t kind;                  /* 8, 4: so many bytes each; 0: one, `bytes` of it, from byte `from` on */
-	uint16_t slot, to;              /* 1..: behind the header; bytes from the start of the slot */
-	uint16_t from, bytes;
-	uint16_t pad;
+	uint16_t at;                    /* bytes from the start of the command */
+	uint16_t param;                 /* the first */
+	uint16_t kind;                  /* VG_WORDS(n): n of 8 bytes; VG_HALVES(n): n of 4; 0: a part of one */
+	uint16_t from, bytes;           /* that part */
 };
+#define VG_PIECE_MAX 7u                 /* parameters; as many of 8 bytes fill a slot */
+#define VG_WORDS(n) (n)
+#define VG_HALVES(n) (VG_PIECE_MAX + (n))
+
+#define VG_NOT_PLAIN 8u
 
 struct vg_func {
 	uint64_t handle, handle_next;
-	struct vg_ctx *ctx;
+	struct vg_ctx *ready;           /* its context, once everything here is valid (release); else NULL */
+	uint64_t word0;                 /* operation and slots as in a header's first word */
+	uint32_t max_dynamic;           /* bytes of dynamic shared memory a launch may ask for */
+	uint16_t plain;                 /* all it has is so many parameters of 8 bytes; VG_NOT_PLAIN: ask pieces */
+	uint16_t nslots;
+	uint64_t fn;
+	/* The block that was launched last, found good, and as a command has it. Whoever owns the queue has these. */
+	uint64_t block_xy, block_word;
+	uint32_t block_z;
+	/* the second line */
 	struct vg_piece *pieces;
-	uint32_t loaded;                /* 1: everything below is valid (release) */
-	uint32_t fn;
-	uint32_t npieces, nslots;
+	uint32_t npieces;
+	uint32_t loaded;                /* 1: described (release) */
+	struct vg_ctx *ctx;
 	uint32_t param_bytes;
 	uint32_t max_threads;
-	uint32_t max_dynamic;           /* bytes of dynamic shared memory a launch may ask for */
 	uint32_t reqntid[3];
 	/* cold */
 	struct vg_module *module;

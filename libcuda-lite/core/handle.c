@@ -10,7 +10,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
-struct vg_arena vg_arenas[VG_TYPES];
+_Alignas(64) struct vg_range vg_ranges[VG_TYPES];
+
+static struct arena {
+	uint64_t used;          /* bytes ever handed out; only grows */
+	uint64_t room;          /* 0: not yet there */
+	uint32_t slot_bytes;
+	struct vg_lock lock;
+	uint64_t free;          /* list through the second word of free objects */
+} arenas[VG_TYPES];
 
 static const struct { uint32_t bytes, count; } sizes[VG_TYPES] = {
 	[VG_CONTEXT] = { sizeof(struct vg_ctx), 1024 },
@@ -24,48 +32,54 @@ static const struct { uint32_t bytes, count; } sizes[VG_TYPES] = {
 	[VG_PHYS] = { sizeof(struct vg_phys), 1u << 18 },
 };
 
-/* Object plus one word of generation, a multiple of a cache line. */
+/* Object plus one word of generation, in whole cache lines. */
 static uint32_t slot_bytes(enum vg_type type)
 {
-	return (sizes[type].bytes + 8 + 63) & ~63u;
+	return (sizes[type].bytes + 8 + (1u << VG_OBJECT_SHIFT) - 1) & ~((1u << VG_OBJECT_SHIFT) - 1);
 }
 
-static uint64_t *generation_of(const struct vg_arena *a, void *object)
+static uint64_t *generation_of(const struct arena *a, void *object)
 {
 	return (uint64_t *)((char *)object + a->slot_bytes - 8);
 }
 
 static int arena_open(enum vg_type type)
 {
-	struct vg_arena *a = &vg_arenas[type];
+	struct arena *a = &arenas[type];
 	uint64_t bytes = (uint64_t)slot_bytes(type) * sizes[type].count;
-	/* Pages appear when they are touched; DONTFORK is not wanted: a child may look at handles. */
+	/* Pages appear when they are touched. */
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
 		return -1;
+	/*
+	 * In a forked child no handle is one: a launch need not ask whether this is still the process that called
+	 * cuInit. Wiped, not DONTFORK: a child may look at handles. Before 4.14 see make_alive().
+	 */
+	madvise(p, bytes, MADV_WIPEONFORK);
 	a->slot_bytes = slot_bytes(type);
 	a->room = bytes;
-	__atomic_store_n(&a->base, (uint64_t)(uintptr_t)p, __ATOMIC_RELEASE);
+	vg_ranges[type].base = (uint64_t)(uintptr_t)p;
+	__atomic_store_n(&vg_ranges[type].lines, bytes >> VG_OBJECT_SHIFT, __ATOMIC_RELEASE);
 	return 0;
 }
 
 void *vg_new(enum vg_type type)
 {
-	struct vg_arena *a = &vg_arenas[type];
+	struct arena *a = &arenas[type];
 	uint64_t p = 0;
 
 	vg_lock(&a->lock);
-	if (!a->base && arena_open(type))
+	if (!a->room && arena_open(type))
 		goto out;
 	if (a->free) {
 		p = a->free;
 		a->free = ((uint64_t *)(uintptr_t)p)[1];
 		memset((void *)(uintptr_t)p, 0, a->slot_bytes - 8);
 	} else if (a->used + a->slot_bytes <= a->room) {
-		p = a->base + a->used;
-		__atomic_store_n(&a->used, a->used + a->slot_bytes, __ATOMIC_RELEASE);
+		p = vg_ranges[type].base + a->used;
+		a->used += a->slot_bytes;
 	}
 	if (p) {
 		uint64_t *g = generation_of(a, (void *)(uintptr_t)p);
@@ -95,7 +109,7 @@ void vg_unpublish(void *object)
 
 void vg_delete(enum vg_type type, void *object)
 {
-	struct vg_arena *a = &vg_arenas[type];
+	struct arena *a = &arenas[type];
 	uint64_t *w = object;
 
 	vg_unpublish(object);

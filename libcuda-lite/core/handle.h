@@ -15,17 +15,18 @@
 #ifndef VG_HANDLE_H
 #define VG_HANDLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "lock.h"
 
 enum vg_type {
-	VG_CONTEXT,
-	VG_STREAM,
-	VG_EVENT,
-	VG_MODULE,
+	VG_STREAM,              /* the first four share a cache line of vg_ranges */
 	VG_FUNCTION,
+	VG_EVENT,
+	VG_CONTEXT,
+	VG_MODULE,
 	VG_LIBRARY,
 	VG_KERNEL,
 	VG_POOL,
@@ -33,30 +34,39 @@ enum vg_type {
 	VG_TYPES
 };
 
-struct vg_arena {
-	uint64_t base;          /* 0: not yet there, no handle passes */
-	uint64_t used;          /* bytes ever handed out; only grows */
-	/* cold */
-	uint64_t room;
-	uint32_t slot_bytes;
-	struct vg_lock lock;
-	uint64_t free;          /* list through the second word of free objects */
+/* Objects stand on cache lines, so a place is a line's number, and what is between two of them is none. */
+#define VG_OBJECT_SHIFT 6
+
+struct vg_range {
+	uint64_t base;          /* of an arena; all of it may be read: what was never handed out reads 0 */
+	uint64_t lines;         /* 0: not yet there, no handle passes. Stored after base */
 };
 
-extern struct vg_arena vg_arenas[VG_TYPES];
+extern struct vg_range vg_ranges[VG_TYPES];
 
 #define VG_ADDRESS_MASK ((1ull << 48) - 1)
+
+/* Is it one (still)? Then *object is it. */
+static inline __attribute__((always_inline)) bool vg_is(enum vg_type type, uint64_t handle, void **object)
+{
+	const struct vg_range *r = &vg_ranges[type];
+	/* Acquire; partner: the release in arena_open(), which has stored base. */
+	uint64_t lines = __atomic_load_n(&r->lines, __ATOMIC_ACQUIRE), p = handle & VG_ADDRESS_MASK, off = p - r->base;
+
+	/* Rotated: bits that say "not at the start of a line" make a large number of it. */
+	if ((off >> VG_OBJECT_SHIFT | off << (64 - VG_OBJECT_SHIFT)) >= lines ||
+	    __atomic_load_n((uint64_t *)(uintptr_t)p, __ATOMIC_ACQUIRE) != handle)
+		return false;
+	*object = (void *)(uintptr_t)p;
+	return true;
+}
 
 /* The object, or NULL when the handle is not one (any more). */
 static inline void *vg_get(enum vg_type type, uint64_t handle)
 {
-	const struct vg_arena *a = &vg_arenas[type];
-	uint64_t p = handle & VG_ADDRESS_MASK;
+	void *object;
 
-	if (p - a->base >= __atomic_load_n(&a->used, __ATOMIC_ACQUIRE) || (p & 7) ||
-	    __atomic_load_n((uint64_t *)(uintptr_t)p, __ATOMIC_ACQUIRE) != handle)
-		return NULL;
-	return (void *)(uintptr_t)p;
+	return vg_is(type, handle, &object) ? object : NULL;
 }
 
 /*

@@ -25,7 +25,7 @@ void vg_queue_own(struct vg_queue *q)
 		__atomic_store_n(&q->owner, VG_QUEUE_MOVING, __ATOMIC_SEQ_CST);
 		if (vgpu_private_fence())
 			nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
-		/* Acquire; partner: the release in vg_claim(). */
+		/* Acquire; partner: vg_leave(). */
 		for (unsigned turn = 0; __atomic_load_n(&q->busy[tenure - 1], __ATOMIC_ACQUIRE); turn++)
 			vg_backoff(turn);
 	}
@@ -35,6 +35,75 @@ void vg_queue_own(struct vg_queue *q)
 		__atomic_store_n(&q->owner, tenure << 48 | me, __ATOMIC_RELEASE);
 out:
 	vg_unlock(&q->owner_lock);
+}
+
+/*
+ * The next batch of credits. VG_BATCHES batches ago is where the stream must have come to: until then no, and *until is
+ * that ticket. Only one thread at a time: the owner, or who holds credit_lock.
+ */
+static bool next_batch(struct vg_stream *s, uint64_t *until)
+{
+	*until = s->marks[(s->batches + 1) % VG_BATCHES];
+	if (!vgpu_timeline_reached(s->tl, *until) && !vg_ctx_failed(s->ctx))
+		return false;
+	s->marks[s->batches++ % VG_BATCHES] = vg_stream_last(s);
+	__atomic_fetch_add(&s->left, (int32_t)VG_BATCH, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* A place among others: false while there is no credit. */
+static bool claim_shared(struct vg_queue *q, struct vg_stream *s, unsigned n, uint64_t *at, uint64_t *until)
+{
+	uint64_t last;
+	bool more;
+
+	while (__atomic_fetch_sub(&s->left, 1, __ATOMIC_RELAXED) <= 0) {
+		__atomic_fetch_add(&s->left, 1, __ATOMIC_RELAXED);
+		vg_lock(&s->credit_lock);
+		more = __atomic_load_n(&s->left, __ATOMIC_RELAXED) > 0 || next_batch(s, until);
+		vg_unlock(&s->credit_lock);
+		if (!more)
+			return false;
+	}
+	*at = __atomic_fetch_add(&q->tail, n, __ATOMIC_RELAXED);
+	/* Tickets may come in any order, and the largest stays. */
+	last = __atomic_load_n(&s->last, __ATOMIC_RELAXED);
+	while (last < *at + 1 &&
+	       !__atomic_compare_exchange_n(&s->last, &last, *at + 1, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+	return true;
+}
+
+uint64_t vg_claim_slow(struct vg_ctx *c, struct vg_stream *s, unsigned n)
+{
+	struct vg_queue *q = &c->queue;
+	uint64_t i = 0, until;
+	uint8_t *busy;
+	bool took;
+
+	for (;;) {
+		if (vg_enter(q, &busy)) {
+			took = s->left > 0 || next_batch(s, &until);
+			if (took) {
+				i = q->tail;
+				s->left--;
+				__atomic_store_n(&q->tail, i + n, __ATOMIC_RELAXED);
+				__atomic_store_n(&s->last, i + 1, __ATOMIC_RELEASE);
+			}
+			vg_leave(busy);
+		} else if (__atomic_load_n(&q->owner, __ATOMIC_ACQUIRE) == VG_QUEUE_SHARED) {
+			took = claim_shared(q, s, n, &i, &until);
+		} else {
+			vg_queue_own(q);
+			continue;
+		}
+		if (took)
+			break;
+		vg_wait_flow(s, until);
+	}
+	if (i + n > __atomic_load_n(&q->room, __ATOMIC_ACQUIRE))
+		vg_wait_room(c, q, i, n);
+	return i;
 }
 
 void vg_kick_slow(void)
@@ -54,7 +123,6 @@ static uint64_t submit(struct vg_stream *s, uint8_t op, uint32_t wait_tl, uint64
 	struct vg_ctx *c = s->ctx;
 	uint64_t i;
 
-	vg_credit(s);
 	i = vg_claim(c, s, slots);
 	for (unsigned k = 1; k < slots; k++) {
 		union vgpu_slot *p = vg_slot(c, i + k);

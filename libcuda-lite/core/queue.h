@@ -2,9 +2,9 @@
 /*
  * The hot path: claim slots, fill them, publish, look whether the agent sleeps.
  *
- *   credit   the stream's command VGPU_STREAM_CREDITS before this one must be complete, or we wait
- *            here, before anything is claimed: a stalled stream blocks its callers, not the queue
- *   claim    slots and ticket from the private tail; last ticket and credit count of the stream
+ *   claim    slots and ticket from the private tail; last ticket and credit count of the stream. The stream's command
+ *            VGPU_STREAM_CREDITS before this one must be complete, or we wait for it before anything is claimed: a
+ *            stalled stream blocks its callers, not the queue
  *   fill     straight into the shared slots, payload first
  *   publish  the header's sequence word, release
  *   kick     only when the agent said that it sleeps
@@ -17,11 +17,11 @@
  * submits owns the queue and claims with plain loads and stores. Another thread that comes takes it over:
  *
  *   owner                                 who takes over (queue.c, a lock held)
- *   busy[tenure] = 1                      owner = MOVING
- *   compiler barrier                      membarrier(2), which puts a fence there
- *   owner still the same?                 busy[old tenure] still 1? wait for 0
- *     yes: claim                          owner = itself
- *     no: busy[tenure] = 0, begin again
+ *   vg_enter: busy[tenure] = 1            owner = MOVING
+ *             compiler barrier            membarrier(2), which puts a fence there
+ *             owner still the same?       busy[old tenure] still 1? wait for 0
+ *   vg_take:  claim                       owner = itself
+ *   vg_leave: busy[tenure] = 0
  *
  * Either the old owner sees MOVING, or the new one sees busy. Each tenure has a busy word of its own, because
  * somebody may be preempted on the way into a tenure that is long over. When the tenures are used up, several
@@ -34,15 +34,6 @@
 #include <string.h>
 
 #include "core.h"
-
-static inline void vg_credit(struct vg_stream *s)
-{
-	uint64_t state = __atomic_load_n(&s->state, __ATOMIC_RELAXED);
-	uint64_t oldest = __atomic_load_n(&s->ring[state % VGPU_STREAM_CREDITS], __ATOMIC_RELAXED);
-
-	if (VG_UNLIKELY(oldest > __atomic_load_n(&s->done_seen, __ATOMIC_RELAXED)))
-		vg_wait_credit(s, oldest);
-}
 
 /* Who this thread is: its thread pointer, the same word in glibc and musl. Never 0. */
 static inline uint64_t vg_me(void)
@@ -60,62 +51,75 @@ static inline uint64_t vg_me(void)
 /* The calling thread owns the queue afterwards, or nobody does any more. */
 void vg_queue_own(struct vg_queue *q);
 
-/* Remembers a command of the stream: its last ticket, one credit. */
-static inline void vg_note(struct vg_stream *s, uint64_t ticket)
+/* The tenure in an owner word that is this thread's; of any other word VG_TENURES or more. */
+static inline uint64_t vg_tenure(uint64_t owner)
 {
-	uint64_t old = __atomic_load_n(&s->state, __ATOMIC_RELAXED);
-
-	__atomic_store_n(&s->state, ticket << 16 | (uint16_t)(old + 1), __ATOMIC_RELEASE);
-	__atomic_store_n(&s->ring[old % VGPU_STREAM_CREDITS], ticket, __ATOMIC_RELAXED);
+#if defined(__x86_64__)
+	__asm__("xorq %%fs:0, %0" : "+r"(owner));
+#else
+	owner ^= vg_me();
+#endif
+	return owner << 16 | owner >> 48;
 }
 
-/* The same among others: tickets may come in any order, and the largest stays. */
-static inline void vg_note_shared(struct vg_stream *s, uint64_t ticket)
+/*
+ * The owner's way, step by step, because a launch has something to look at between them. vg_enter: from here on
+ * nobody takes the queue over. False: it is not this thread's.
+ */
+static inline __attribute__((always_inline)) bool vg_enter(struct vg_queue *q, uint8_t **busy)
 {
-	uint64_t old = __atomic_load_n(&s->state, __ATOMIC_RELAXED), new;
+	uint64_t owner = __atomic_load_n(&q->owner, __ATOMIC_RELAXED), tenure = vg_tenure(owner);
 
-	do {
-		uint64_t last = old >> 16;
-
-		new = (last > ticket ? last : ticket) << 16 | (uint16_t)(old + 1);
-	} while (!__atomic_compare_exchange_n(&s->state, &old, new, 1, __ATOMIC_RELEASE,
-					      __ATOMIC_RELAXED));
-	__atomic_store_n(&s->ring[old % VGPU_STREAM_CREDITS], ticket, __ATOMIC_RELAXED);
+	if (VG_UNLIKELY(tenure >= VG_TENURES))
+		return false;
+	*busy = &q->busy[tenure];
+	__atomic_store_n(*busy, 1, __ATOMIC_RELAXED);
+	__asm__ volatile("" ::: "memory");      /* the fence is the other's: see "The owner" */
+	if (VG_LIKELY(__atomic_load_n(&q->owner, __ATOMIC_RELAXED) == owner))
+		return true;
+	__atomic_store_n(*busy, 0, __ATOMIC_RELAXED);
+	return false;
 }
+
+/* Release; partner: the acquire in vg_queue_own(), which finds tail and state complete. */
+static inline void vg_leave(uint8_t *busy) { __atomic_store_n(busy, 0, __ATOMIC_RELEASE); }
+
+/*
+ * n slots for a command of the stream, *at the first; the command's ticket is that + 1. All or nothing: false where a
+ * credit or room must be waited for, or looked for again.
+ */
+static inline __attribute__((always_inline)) bool vg_take(struct vg_queue *q, struct vg_stream *s, unsigned n, uint64_t *at)
+{
+	uint64_t i = q->tail;
+
+	/* room was stored with release by a thread that read *head with acquire (vg_wait_room). */
+	if (VG_UNLIKELY(i + n > __atomic_load_n(&q->room, __ATOMIC_ACQUIRE) || s->left <= 0))
+		return false;
+	s->left--;
+	__atomic_store_n(&q->tail, i + n, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->last, i + 1, __ATOMIC_RELEASE);
+	*at = i;
+	return true;
+}
+
+/* vg_take() for whoever may wait for credit and room, and for whom the queue does not belong to. Returns the first slot. */
+uint64_t vg_claim_slow(struct vg_ctx *c, struct vg_stream *s, unsigned n);
 
 /* n slots for a command of the stream; returns the index of the first. Its ticket is that + 1. */
 static inline __attribute__((always_inline)) uint64_t vg_claim(struct vg_ctx *c, struct vg_stream *s, unsigned n)
 {
 	struct vg_queue *q = &c->queue;
-	uint64_t owner = __atomic_load_n(&q->owner, __ATOMIC_RELAXED), i;
+	uint8_t *busy;
+	uint64_t i;
 
-	while (VG_UNLIKELY((owner & VG_ADDRESS_MASK) != vg_me()) && owner != VG_QUEUE_SHARED) {
-again:
-		vg_queue_own(q);
-		owner = __atomic_load_n(&q->owner, __ATOMIC_ACQUIRE);
-	}
-	if (VG_LIKELY(owner != VG_QUEUE_SHARED)) {
-		uint8_t *busy = &q->busy[owner >> 48];
+	if (VG_LIKELY(vg_enter(q, &busy))) {
+		bool took = vg_take(q, s, n, &i);
 
-		__atomic_store_n(busy, 1, __ATOMIC_RELAXED);
-		__asm__ volatile("" ::: "memory");      /* the fence is the other's: see "The owner" */
-		if (VG_UNLIKELY(__atomic_load_n(&q->owner, __ATOMIC_RELAXED) != owner)) {
-			__atomic_store_n(busy, 0, __ATOMIC_RELAXED);
-			goto again;
-		}
-		i = __atomic_load_n(&q->tail, __ATOMIC_RELAXED);
-		__atomic_store_n(&q->tail, i + n, __ATOMIC_RELAXED);
-		vg_note(s, i + 1);
-		/* Release; partner: the acquire in vg_queue_own(), which finds tail and state complete. */
-		__atomic_store_n(busy, 0, __ATOMIC_RELEASE);
-	} else {
-		i = __atomic_fetch_add(&q->tail, n, __ATOMIC_RELAXED);
-		vg_note_shared(s, i + 1);
+		vg_leave(busy);
+		if (VG_LIKELY(took))
+			return i;
 	}
-	/* head_seen was stored with release by a thread that read *head with acquire (vg_wait_room). */
-	if (VG_UNLIKELY(i + n - __atomic_load_n(&q->head_seen, __ATOMIC_ACQUIRE) > q->size))
-		vg_wait_room(c, q, i, n);
-	return i;
+	return vg_claim_slow(c, s, n);
 }
 
 static inline union vgpu_slot *vg_slot(const struct vg_ctx *c, uint64_t index)
@@ -163,7 +167,7 @@ static inline void vg_publish_slot(union vgpu_slot *slot, uint8_t op, unsigned s
 	for (int i = 0; i < 4; i++)
 		w[4 + i] = body[i];
 	vgpu_store_release64(w, (uint32_t)(index + 1) | (uint64_t)op << 32 | (uint64_t)slots << 40 |
-				(uint64_t)s->flags << 48);
+				s->flags_word);
 }
 
 void vg_kick_slow(void);
@@ -174,6 +178,13 @@ static inline void vg_kick(void)
 	vgpu_publisher_fence(vg.asym);
 	if (VG_UNLIKELY(vgpu_load_relaxed32(&vg.agent->need_wakeup)))
 		vg_kick_slow();
+}
+
+/* The same for who owns the queue: there are owners only where no fence is wanted (vg.may_own). */
+static inline __attribute__((always_inline)) bool vg_asleep(const struct vg_queue *q)
+{
+	vgpu_publisher_fence(1);
+	return VG_UNLIKELY(vgpu_load_relaxed32(q->need_wakeup));
 }
 
 /*

@@ -20,7 +20,6 @@
 #define YIELD_NS 20000u
 #define YIELD_BAD_NS 50000u
 #define YIELD_PENALTY_NS 5000000u
-#define CREDIT_BATCH 64u
 #define FLOW_STILL_NS 200000u
 #define SLICE_FIRST_NS 100000000u
 #define SLICE_NS 500000000u
@@ -193,7 +192,7 @@ uint32_t vg_wait_timeline_for(struct vg_ctx *c, struct vgpu_timeline *t, uint64_
  * asleep between them, and a sleep here would be ended by the very next command anyway. Ends when
  * the ticket is reached, or nothing has moved for FLOW_STILL_NS.
  */
-static void wait_flow(struct vg_stream *s, uint64_t ticket)
+static void stay_in_step(struct vg_stream *s, uint64_t ticket)
 {
 	uint64_t seen = 0, v, moved_ns = vg_now_ns();
 
@@ -215,25 +214,11 @@ static void wait_flow(struct vg_stream *s, uint64_t ticket)
 	}
 }
 
-void vg_wait_credit(struct vg_stream *s, uint64_t ticket)
+void vg_wait_flow(struct vg_stream *s, uint64_t ticket)
 {
-	uint64_t v = vgpu_load_acquire64(&s->tl->value);
-
-	if (v < ticket) {
-		uint64_t state = __atomic_load_n(&s->state, __ATOMIC_RELAXED);
-		uint64_t later = __atomic_load_n(&s->ring[(state + CREDIT_BATCH) % VGPU_STREAM_CREDITS], __ATOMIC_RELAXED);
-
-		/* Until a part is free: one wait for many commands, and the device still has some to do. */
-		if (later > ticket)
-			ticket = later;
-		wait_flow(s, ticket);
-		/* Dead or lost: let the caller run into the error at its next check. */
-		if (vg_wait_timeline(s->ctx, s->tl, ticket))
-			return;
-		v = vgpu_load_acquire64(&s->tl->value);
-	}
-	/* May step back when threads race; it only costs another look. */
-	__atomic_store_n(&s->done_seen, v, __ATOMIC_RELAXED);
+	stay_in_step(s, ticket);
+	/* Dead or lost: the claim goes on, and the caller runs into the error at its next check. */
+	(void)vg_wait_timeline(s->ctx, s->tl, ticket);
 }
 
 /*
@@ -254,7 +239,7 @@ void vg_wait_room(struct vg_ctx *c, struct vg_queue *q, uint64_t index, unsigned
 		if (turn >= 64)
 			vg_printf_drain(c);
 	}
-	__atomic_store_n(&q->head_seen, head, __ATOMIC_RELEASE);
+	__atomic_store_n(&q->room, head + q->size, __ATOMIC_RELEASE);
 }
 
 void vg_wait_reply(struct vgpu_reply *r, uint32_t seq)

@@ -88,6 +88,13 @@ static inline CUresult vg_unsupported(const char *what)
 CUresult vg_context_for(uint32_t ordinal, struct vg_ctx **c);
 struct vg_ctx *vg_primary(uint32_t ordinal);    /* NULL: not active */
 
+/* launch.c: any launch, everything checked */
+struct vg_shape {
+	uint32_t grid[3], block[3];
+	uint32_t shared, attrs;
+};
+CUresult vg_launch(CUfunction fn, CUstream stream, bool pt, const struct vg_shape *k, void **params, void **extra);
+
 /* module.c, function.c, library.c */
 uint32_t vg_module_make(struct vg_ctx *c, const void *image, uint64_t bytes, char *log, uint32_t log_bytes,
 			uint32_t *log_used, struct vg_module **out);

@@ -19,8 +19,7 @@
 static uint32_t cut_params(struct vg_func *f)
 {
 	const struct vgpu_fn_info *i = f->info;
-	struct vg_piece *last = NULL;
-	uint32_t n = 0;
+	uint32_t n = 0, size = 0, count = 0, end = 0;
 
 	for (uint32_t k = 0; k < i->nparams; k++)
 		n += i->params[k].bytes / VGPU_SLOT_PAYLOAD + 2;
@@ -33,20 +32,29 @@ static uint32_t cut_params(struct vg_func *f)
 
 		while (from < bytes) {
 			uint32_t in = at % VGPU_SLOT_PAYLOAD, part = VGPU_SLOT_PAYLOAD - in;
-			uint32_t slot = 1 + at / VGPU_SLOT_PAYLOAD;
+			struct vg_piece *p = &f->pieces[n];
 
 			if (part > bytes - from)
 				part = bytes - from;
-			if (last && part == bytes && (part == 8 || part == 4) && last->kind == part && last->slot == slot &&
-			    last->to + last->count * part == in + 8) {
-				last->count++;
+			if (part != bytes || (part != 8 && part != 4)) {
+				*p = (struct vg_piece){ .param = (uint16_t)k, .from = (uint16_t)from, .bytes = (uint16_t)part };
+				count = 0;
+				n++;
+			} else if (in && at == end && part == size && count && count < VG_PIECE_MAX) {
+				p--;
+				count++;
 			} else {
-				last = &f->pieces[n++];
-				*last = (struct vg_piece){
-					.param = (uint16_t)k, .from = (uint16_t)from, .slot = (uint16_t)slot,
-					.to = (uint16_t)(in + 8), .bytes = (uint16_t)part, .count = 1,
-					.kind = part == bytes && (part == 8 || part == 4) ? (uint16_t)part : 0 };
+				p->param = (uint16_t)k;
+				count = 1;
+				n++;
 			}
+			if (count) {
+				size = part;
+				end = at + part;
+				p->kind = (uint16_t)(size == 8 ? VG_WORDS(count) : VG_HALVES(count));
+			}
+			if (count <= 1)
+				p->at = (uint16_t)((1 + at / VGPU_SLOT_PAYLOAD) * VGPU_SLOT_BYTES + 8 + in);
 			from += part;
 			at += part;
 		}
@@ -84,11 +92,17 @@ static uint32_t describe(struct vg_func *f)
 	if (status)
 		goto out;
 	f->param_bytes = f->info->param_bytes;
-	f->nslots = 1 + vgpu_payload_slots(f->param_bytes);
+	f->nslots = (uint16_t)(1 + vgpu_payload_slots(f->param_bytes));
 	f->max_threads = f->info->max_threads ? f->info->max_threads : d->max_threads_per_block;
 	memcpy(f->reqntid, f->info->reqntid, sizeof f->reqntid);
 	f->max_dynamic = d->shared_per_block > f->info->shared_static ?
 			 d->shared_per_block - f->info->shared_static : 0;
+	f->word0 = (uint64_t)VGPU_OP_LAUNCH << 32 | (uint64_t)f->nslots << 40;
+	f->plain = VG_NOT_PLAIN;
+	if (!f->npieces)
+		f->plain = 0;
+	else if (f->npieces == 1 && f->pieces->kind - 1u < VG_WORDS(VG_PIECE_MAX) && f->pieces->at == VGPU_SLOT_BYTES + 8)
+		f->plain = f->pieces->kind;
 out:
 	vg_window_free(window, INFO_BYTES + LOG_BYTES);
 	free(i);
@@ -108,9 +122,13 @@ uint32_t vg_func_load(struct vg_func *f)
 		/* A bad kernel stays bad; a full window may not. */
 		if (status == VGPU_ST_INVALID_PTX || status == VGPU_ST_PTX_VERSION || status == VGPU_ST_NOT_SUPPORTED)
 			f->load_status = status;
-		if (!status)
-			__atomic_store_n(&f->loaded, f->param_bytes > VGPU_MAX_PARAM_BYTES ? TOO_MANY : 1,
-					 __ATOMIC_RELEASE);
+		if (!status) {
+			bool fits = f->param_bytes <= VGPU_MAX_PARAM_BYTES;
+
+			__atomic_store_n(&f->loaded, fits ? 1 : TOO_MANY, __ATOMIC_RELEASE);
+			if (fits)
+				__atomic_store_n(&f->ready, f->ctx, __ATOMIC_RELEASE);
+		}
 	}
 	vg_unlock(&f->lock);
 	return status;

@@ -190,7 +190,7 @@ int main(void)
 		streams[s].ctx = &ctx;
 		streams[s].tl = &timelines[s];
 		streams[s].index = (uint16_t)s;
-		streams[s].flags = s ? VGPU_CMD_BLOCKING : VGPU_CMD_LEGACY;
+		streams[s].flags_word = (uint64_t)(s ? VGPU_CMD_BLOCKING : VGPU_CMD_LEGACY) << 48;
 	}
 	pthread_create(&c, NULL, consume, NULL);
 	for (round_no = 0; round_no < ROUNDS; round_no++) {
