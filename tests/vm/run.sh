@@ -131,13 +131,14 @@ boot() {
 	fi
 } 2>/dev/null
 
-# job NAME COMMAND...: boots run side by side, as many as there are processors. What each said comes in the order of their starts.
-started=()
+# job NAME COMMAND...: boots run side by side, as many as there are processors, four at most (1 GiB each). What each said comes in the order of their starts.
+started=() lanes=$(nproc)
+[ "$lanes" -le 4 ] || lanes=4
 job() {
 	local name=$1
 	shift
 	[[ $name =~ $only ]] || return 0
-	while [ "$(jobs -pr | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+	while [ "$(jobs -pr | wc -l)" -ge "$lanes" ]; do wait -n; done
 	(
 		trap stop_mine EXIT
 		trap 'exit 1' INT TERM
