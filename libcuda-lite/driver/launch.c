@@ -224,33 +224,15 @@ CUresult vg_launch(CUfunction fn, CUstream stream, bool pt, const struct vg_shap
 	return submit_launch(s, f, k, params, f->npieces ? packed : NULL);
 }
 
-/* All launches that launch_hot() leaves. They take what cuLaunchKernel takes. */
-typedef CUresult launch_fn(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-			   unsigned shared, CUstream stream, void **params, void **extra);
-
-static __attribute__((noinline)) CUresult launch_cold(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-						      unsigned by, unsigned bz, unsigned shared, CUstream stream,
-						      void **params, void **extra)
-{
-	const struct vg_shape k = { { gx, gy, gz }, { bx, by, bz }, shared, 0 };
-
-	return vg_launch(fn, stream, false, &k, params, extra);
-}
-
-static __attribute__((noinline)) CUresult launch_cold_pt(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-							 unsigned by, unsigned bz, unsigned shared, CUstream stream,
-							 void **params, void **extra)
-{
-	const struct vg_shape k = { { gx, gy, gz }, { bx, by, bz }, shared, 0 };
-
-	return vg_launch(fn, stream, true, &k, params, extra);
-}
-
 static __attribute__((noinline, cold)) CUresult kicked(void)
 {
 	vg_kick_slow();
 	return CUDA_SUCCESS;
 }
+
+/* What cuLaunchKernel takes. */
+typedef CUresult launch_fn(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+			   unsigned shared, CUstream stream, void **params, void **extra);
 
 /* The arguments that came on the stack: volatile, which keeps them there until they are wanted. */
 struct on_stack {
@@ -331,16 +313,82 @@ other:
 			 *a.stream, *a.params, *a.extra);
 }
 
+static __attribute__((noinline)) CUresult launch_any(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+						     unsigned by, unsigned bz, unsigned shared, CUstream stream,
+						     void **params, void **extra)
+{
+	const struct vg_shape k = { { gx, gy, gz }, { bx, by, bz }, shared, 0 };
+
+	return vg_launch(fn, stream, false, &k, params, extra);
+}
+
+/* By the handle of a default stream. */
+static __attribute__((noinline)) CUresult launch_default(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+							 unsigned by, volatile unsigned bz, volatile unsigned shared,
+							 CUstream volatile stream, void **volatile params,
+							 void **volatile extra)
+{
+	return launch_hot(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, launch_any);
+}
+
+/* The handle of the default stream that is meant; 0 when none is, or it is not there yet, or something is wrong. */
+static inline __attribute__((always_inline)) uint64_t default_stream(CUstream stream, bool pt)
+{
+	struct vg_thread *t;
+	struct vg_stream *s;
+
+	if ((uintptr_t)stream > 2 || !__atomic_load_n(vg_alive, __ATOMIC_RELAXED))
+		return 0;
+	t = vg_self;
+	if (!t || !t->ctx || __atomic_load_n(&t->ctx->handle, __ATOMIC_RELAXED) != t->ctx_handle)
+		return 0;
+	if (!pt && (uintptr_t)stream != 2)
+		return t->ctx->legacy->handle;
+	/* it may be of another context that had this number */
+	s = vg_get(VG_STREAM, t->stream[t->ctx->number]);
+	return s && s->ctx == t->ctx ? t->stream[t->ctx->number] : 0;
+}
+
+/* All launches that launch_hot() leaves. */
+static inline __attribute__((always_inline)) CUresult launch_cold(CUfunction fn, const struct vg_shape *k, CUstream stream,
+								  bool pt, void **params, void **extra)
+{
+	uint64_t h = default_stream(stream, pt && !stream);
+
+	if (h)
+		return launch_default(fn, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], k->shared,
+				      (CUstream)(uintptr_t)h, params, extra);
+	return vg_launch(fn, stream, pt, k, params, extra);
+}
+
+static __attribute__((noinline)) CUresult launch_legacy(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+							unsigned by, unsigned bz, unsigned shared, CUstream stream,
+							void **params, void **extra)
+{
+	const struct vg_shape k = { { gx, gy, gz }, { bx, by, bz }, shared, 0 };
+
+	return launch_cold(fn, &k, stream, false, params, extra);
+}
+
+static __attribute__((noinline)) CUresult launch_per_thread(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+							    unsigned by, unsigned bz, unsigned shared, CUstream stream,
+							    void **params, void **extra)
+{
+	const struct vg_shape k = { { gx, gy, gz }, { bx, by, bz }, shared, 0 };
+
+	return launch_cold(fn, &k, stream, true, params, extra);
+}
+
 CUresult cuLaunchKernel(CUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by,
 			volatile unsigned int bz, volatile unsigned int shared, CUstream volatile stream,
 			void **volatile params, void **volatile extra)
 {
-	return launch_hot(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, launch_cold);
+	return launch_hot(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, launch_legacy);
 }
 
 CUresult cuLaunchKernel_ptsz(CUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
 			     unsigned int by, volatile unsigned int bz, volatile unsigned int shared, CUstream volatile stream,
 			     void **volatile params, void **volatile extra)
 {
-	return launch_hot(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, launch_cold_pt);
+	return launch_hot(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, launch_per_thread);
 }

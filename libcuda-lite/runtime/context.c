@@ -2,8 +2,8 @@
 /*
  * Start-up, devices of threads, primary contexts: everything behind RT_ENTER().
  *
- * Called by every public function. Invariant: rt_thread.bound is the primary context that we made
- * current on this thread while the driver still has it current, else NULL (the program brought its own).
+ * Called by every public function. Invariant: rt_thread.bound is the primary context that is current on this
+ * thread while the driver still has it current, else NULL (the program brought its own).
  */
 #include "rt.h"
 
@@ -104,6 +104,24 @@ int rt_index(CUdevice dev)
 	return -1;
 }
 
+/*
+ * Is this the primary context of the device, which the program has retained itself? Then we retain it too, as for any
+ * thread that brought none, and find it by one comparison from here on.
+ */
+static int rt_is_primary(int device, CUcontext current)
+{
+	CUcontext primary = NULL;
+	unsigned int flags;
+	int active = 0;
+
+	if (cuDevicePrimaryCtxGetState(rt_devices[device].handle, &flags, &active) != CUDA_SUCCESS || !active ||
+	    cuDevicePrimaryCtxRetain(&primary, rt_devices[device].handle) != CUDA_SUCCESS)
+		return 0;
+	active = primary == current && rt_primary(device, &primary) == cudaSuccess;
+	cuDevicePrimaryCtxRelease(rt_devices[device].handle);
+	return active;
+}
+
 /* Called with what cuCtxGetCurrent said. */
 cudaError_t rt_enter_slow(CUresult result, CUcontext current)
 {
@@ -122,6 +140,11 @@ cudaError_t rt_enter_slow(CUresult result, CUcontext current)
 	/* Includes a child after fork(): the driver answers NOT_INITIALIZED there, for ever. */
 	if (result != CUDA_SUCCESS)
 		return rt_translate(result);
+	if (current && current == t->own) {
+		t->device = t->own_device;
+		t->bound = NULL;
+		return cudaSuccess;
+	}
 	/* Nothing current, or what we bound was reset since by another thread. */
 	if (!current || current == t->bound)
 		return rt_bind(t->device);
@@ -140,7 +163,11 @@ cudaError_t rt_enter_slow(CUresult result, CUcontext current)
 	if (i < 0)
 		return cudaErrorIncompatibleDriverContext;
 	t->device = i;
-	t->bound = NULL;
+	t->bound = rt_is_primary(i, current) ? current : NULL;
+	if (!t->bound) {
+		t->own = current;
+		t->own_device = i;
+	}
 	return cudaSuccess;
 }
 

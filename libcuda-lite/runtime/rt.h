@@ -47,7 +47,9 @@ struct rt_thread {
 	int device;			/* what cudaGetDevice answers while no context is current */
 	cudaError_t last;		/* for cudaGetLastError */
 	unsigned int last_reset;	/* rt_resets when .last was set */
-	CUcontext bound;		/* the primary context that we made current on this thread */
+	CUcontext bound;		/* the primary context that is current on this thread, NULL: another one is */
+	CUcontext own;			/* that one: the program's own, last seen current */
+	int own_device;
 	unsigned int n_pushed;
 	struct rt_call_config pushed[RT_MAX_PUSHED];
 };

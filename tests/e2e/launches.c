@@ -257,6 +257,15 @@ int main(void)
 	CK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, args, NULL));
 	CK(cuStreamDestroy(s));
 	WANT(CUDA_ERROR_INVALID_HANDLE, cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, args, NULL));
+	/* a context after a context: its default streams are not the old one's */
+	for (int i = 0; i < 3; i++) {
+		CK(cuCtxDestroy(ctx));
+		WANT(CUDA_ERROR_INVALID_CONTEXT, cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL));
+		CK(cuCtxCreate_v2(&ctx, 0, 0));
+		d = drv_alloc(STRIDE * ROUNDS);
+		parameters(CU_STREAM_PER_THREAD, "88", d, got);
+		parameters(NULL, "44", d, got);
+	}
 	CK(cuCtxDestroy(ctx));
 	free(got);
 	return e2e_end("parameters of %zu layouts, shapes, threads in turn", sizeof layouts / sizeof *layouts);
