@@ -52,12 +52,16 @@ static u32 live_list(struct jcomp *c, u32 pc, u32 *n)
 	return at;
 }
 
-/* What is live before either of two places. */
-static u32 live_either(struct jcomp *c, u32 pc, u32 other, u32 *n)
+static u32 block_no(const struct jcomp *c, u32 pc) { return (u32)(jit_block_at(c, pc) - c->s->b); }
+
+/* The same with what lanes will read that wait in the regions of block b. */
+static u32 live_all(struct jcomp *c, u32 pc, u32 b, u32 *n)
 {
-	const u64 *x = c->live_at + (size_t)pc * c->s->words, *y = c->live_at + (size_t)other * c->s->words;
+	const u64 *x = c->live_at + (size_t)pc * c->s->words, *y = c->keep[b];
 	u32 w, at = c->nlives, cnt = 0;
 
+	if (!y)
+		return live_list(c, pc, n);
 	*n = 0;
 	for (w = 0; w < c->s->words; w++)
 		cnt += (u32)__builtin_popcountll(x[w] | y[w]);
@@ -65,10 +69,10 @@ static u32 live_either(struct jcomp *c, u32 pc, u32 other, u32 *n)
 	if (c->bad)
 		return 0;
 	for (w = 0; w < c->s->words; w++) {
-		u64 b;
+		u64 l;
 
-		for (b = x[w] | y[w]; b; b &= b - 1)
-			c->lives[c->nlives++] = w * 64 + (u32)__builtin_ctzll(b);
+		for (l = x[w] | y[w]; l; l &= l - 1)
+			c->lives[c->nlives++] = w * 64 + (u32)__builtin_ctzll(l);
 	}
 	*n = cnt;
 	return at;
@@ -77,10 +81,8 @@ static u32 live_either(struct jcomp *c, u32 pc, u32 other, u32 *n)
 u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to)
 {
 	struct jexit *x;
-	u32 i;
+	u32 i, at = kind == JX_JUMP ? to : pc, b = block_no(c, at);
 
-	if (c->fg != OPND_NONE && kind != JX_JUMP)
-		to = c->fjoin;
 	for (i = c->nexits; i-- > 0 && i + 8 > c->nexits;)
 		if (c->exits[i].kind == kind && c->exits[i].pc == pc && c->exits[i].to == to)
 			return i;
@@ -92,14 +94,12 @@ u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to)
 	x->kind = kind;
 	x->pc = pc;
 	x->to = to;
-	if (c->fg != OPND_NONE && kind != JX_JUMP) {
-		x->gv = c->fg + 1;
-		x->gneg = c->fgneg;
-		x->live = live_either(c, pc, to, &x->nlive);
-	} else if (kind == JX_LEAVE || kind == JX_STEP || kind == JX_QUIT)
-		x->live = live_list(c, pc, &x->nlive);
-	else if (kind == JX_JUMP)
-		x->live = live_list(c, to, &x->nlive);
+	x->rin = c->rin[b];
+	x->rfirst = c->rfirst[b];
+	if (kind != JX_DONE) {
+		x->live = live_list(c, at, &x->nlive);
+		x->all = live_all(c, at, b, &x->nall);
+	}
 	if (kind == JX_STEP && c->merged && c->merged[pc].vec > 1)
 		for (i = pc + 1; i < pc + 64 && x->nmore + 1 < c->merged[pc].vec; i++)
 			if (c->merged[i].kind == K_LD && !c->merged[i].vec && c->merged[i].imm == pc)
@@ -131,38 +131,73 @@ void j_site(struct jcomp *c, u32 exit)
 		c->sites[c->nsites++] = (struct jsite){ c->a.n, exit };
 }
 
-/* Code of pc begins here, and may be entered. */
-static void entry(struct jcomp *c, u32 pc)
+static bool new_entry(struct jcomp *c, u32 live, u32 n)
 {
-	struct jentry *e;
-	u32 i;
-
-	if (c->entry_at[pc] && c->fg == OPND_NONE && !c->inside[pc])
-		return;
 	c->entries = grow(c, c->entries, &c->entries_cap, c->nentries + 1, sizeof(*c->entries));
 	if (c->bad)
-		return;
-	e = &c->entries[c->nentries];
-	e->code = c->a.n;
-	e->live = c->fg != OPND_NONE ? live_either(c, pc, c->fjoin, &e->nlive) : live_list(c, pc, &e->nlive);
-	c->nentries++;
-	/* elsewhere only the exits just made come back here */
-	if (c->fg == OPND_NONE && !c->inside[pc])
-		c->entry_at[pc] = c->nentries;
-	for (i = c->nexits; i-- > 0 && i + 8 > c->nexits;)
-		if (c->exits[i].kind == JX_STEP && c->exits[i].pc + 1 == pc && !c->exits[i].resume &&
-		    (c->exits[i].gv != 0) == (c->fg != OPND_NONE))
-			c->exits[i].resume = c->nentries;
+		return false;
+	c->entries[c->nentries++] = (struct jentry){ c->a.n, live, n };
 	c->mx = 0;
+	return true;
+}
+
+/* Code of pc begins here, and may be entered by the interpreter. */
+static void entry(struct jcomp *c, u32 pc)
+{
+	u32 live, n;
+
+	if (c->entry_at[pc] || c->inside[pc])
+		return;
+	live = live_list(c, pc, &n);
+	if (new_entry(c, live, n))
+		c->entry_at[pc] = c->nentries;
+}
+
+static bool stepped(const struct jcomp *c, u32 pc)
+{
+	u32 i;
+
+	for (i = c->nexits; i-- > 0 && i + 8 > c->nexits;)
+		if (c->exits[i].kind == JX_STEP && c->exits[i].pc == pc && !c->exits[i].resume)
+			return true;
+	return false;
+}
+
+/* The single instruction before pc was left to the interpreter: its exits come back here. */
+static void resume(struct jcomp *c, u32 pc)
+{
+	u32 i, live, n;
+
+	live = live_all(c, pc, c->block, &n);
+	if (!new_entry(c, live, n))
+		return;
+	for (i = c->nexits; i-- > 0 && i + 8 > c->nexits;)
+		if (c->exits[i].kind == JX_STEP && c->exits[i].pc + 1 == pc && !c->exits[i].resume)
+			c->exits[i].resume = c->nentries;
+	/* with nobody waiting it is an entry like others */
+	if (!c->keep[c->block] && !c->inside[pc] && !c->entry_at[pc])
+		c->entry_at[pc] = c->nentries;
 }
 
 /* ---- control flow --------------------------------------------------------------------------- */
 
+/* The lanes in gpr run now. */
+static void run_lanes(struct jcomp *c, int gpr)
+{
+	struct as *a = &c->a;
+
+	g_store(a, 0, PM(m), gpr);
+	k_from(a, 1, gpr);
+	k_shr(a, 2, 1, 8);
+	k_shr(a, 3, 1, 16);
+	k_shr(a, 4, 1, 24);
+}
+
 /*
- * A jump, as interp.c does it: lanes that wait at or before the target come first, a back edge costs
+ * An edge, as interp.c does it: lanes that wait at or before the target come first, a back edge costs
  * budget and gives way when others wait.
  */
-static void jump(struct jcomp *c, u32 pc, u32 to)
+static void edge(struct jcomp *c, u32 pc, u32 to)
 {
 	struct as *a = &c->a;
 	struct rm next = rm_mem(R13, (s32)offsetof(struct frame, next_wait));
@@ -205,96 +240,93 @@ const struct jblock *jit_block_at(const struct jcomp *c, u32 pc)
 	return &c->s->b[lo];
 }
 
-/* Where a block that only goes on leads to. */
-static u32 leads_to(const struct jcomp *c, u32 pc)
+static struct rm waiting(u32 i) { return rm_mem(RBX, PSZ(wait) + 4 * (s32)i); }
+static struct rm others(u32 i) { return rm_mem(RBX, PSZ(other) + 4 * (s32)i); }
+
+/* A jump; in leaving regions it takes up the lanes that wait for that, from the innermost one out. */
+static void jump(struct jcomp *c, u32 pc, u32 to)
 {
-	return c->code[pc].kind == K_JMP ? c->code[pc].taken : pc;
-}
+	struct as *a = &c->a;
+	u64 left = c->rin[c->block] & ~c->rin[block_no(c, to)];
 
-/*
- * The block at pc is short, and from its end control goes on where it goes from the branch without
- * it: a few lanes' work beside the way of the others. What it computes for itself may be uniform;
- * what outlives it must be varying, for the others keep their values.
- */
-static bool side_block(const struct jcomp *c, u32 at, u32 pc, u32 guard, u32 *join)
-{
-	const struct jblock *b = jit_block_at(c, pc);
-	u32 i, k, end = b->end;
+	for (; left; left &= left - 1) {
+		u32 i = (u32)__builtin_ctzll(left), at;
 
-	if (b->start != pc || pc < at)
-		return false;
-	if (c->code[end - 1].kind == K_JMP)
-		end--;
-	if (end - pc > JIT_SIDE || leads_to(c, end) != *join)
-		return false;
-	/* the join lies behind, so that everything it needs is alive all the way */
-	if (*join <= pc || *join <= at)
-		return false;
-	for (i = pc; i < end; i++) {
-		const struct insn *in = &c->code[i];
-
-		switch (in->kind) {
-		case K_LANE: case K_SETP: case K_PRED: case K_LD: case K_LDPARAM: case K_ST: case K_CVT: case K_LOP3:
-		case K_SREG: case K_CVTA: case K_NOP:
-			break;
-		default:
-			return false;
+		if (c->rfirst[c->block] >> i & 1) {
+			/* the other side's turn, if there are any; these here wait */
+			g_load(a, 0, RAX, others(i));
+			g_alu(a, 0, G_OR, RAX, rm_reg(RAX));
+			at = g_jcc(a, CC_E);
+			g_load(a, 0, RCX, PM(m));
+			g_store(a, 0, waiting(i), RCX);
+			g_movi(a, RCX, 0);
+			g_store(a, 0, others(i), RCX);
+			run_lanes(c, RAX);
+			edge(c, pc, c->regions[i].second);
+		} else {
+			g_load(a, 0, RAX, waiting(i));
+			g_alu(a, 0, G_OR, RAX, rm_reg(RAX));
+			at = g_jcc(a, CC_E);
+			g_alu(a, 0, G_OR, RAX, PM(m));
+			g_movi(a, RCX, 0);
+			g_store(a, 0, waiting(i), RCX);
+			run_lanes(c, RAX);
 		}
-		if (in->guard != OPND_NONE)
-			return false;
-		for (k = 0; k < 6; k++)         /* the mask must stay what it was */
-			if ((in->def >> k & 1) && in->o[k] == guard)
-				return false;
-		for (k = 0; k < 6; k++)
-			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && c->r[in->o[k]].cls != JC_VARY &&
-			    (c->live_at[(size_t)*join * c->s->words + (in->o[k] >> 6)] >> (in->o[k] & 63) & 1))
-				return false;
+		g_here(a, at);
 	}
-	return true;
+	edge(c, pc, to);
 }
 
-static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc);
-
-static void side(struct jcomp *c, const struct insn *br, u32 at, u32 pc, bool neg, u32 join)
+static const struct jregion *region_at(const struct jcomp *c, u32 pc, u32 *no)
 {
-	u32 end = jit_block_at(c, pc)->end, i;
+	u32 i;
 
-	c->fg = br->guard;
-	c->fgneg = neg;
-	c->fjoin = join;
-	for (i = pc; i < end && c->code[i].kind != K_JMP && !c->bad; i++)
-		emit_insn(c, &c->code[i], i);
-	c->fg = OPND_NONE;
-	c->mx = 0;
-	jump(c, at, join);
+	for (i = 0; i < c->nregions; i++)
+		if (c->regions[i].at == pc) {
+			*no = i;
+			return &c->regions[i];
+		}
+	return NULL;
+}
+
+/* Lanes part: eax are those that jump. */
+static void part(struct jcomp *c, const struct insn *in, u32 pc, const struct jregion *r, u32 no)
+{
+	struct as *a = &c->a;
+
+	g_load(a, 0, RCX, rm_reg(RAX));
+	g_alu(a, 0, G_XOR, r->first == in->taken ? RCX : RAX, PM(m));
+	if (r->second != NO_PC) {
+		g_store(a, 0, others(no), RCX);
+	} else {
+		g_alu(a, 0, G_OR, RCX, waiting(no));
+		g_store(a, 0, waiting(no), RCX);
+	}
+	run_lanes(c, RAX);
+	edge(c, pc, r->first);
 }
 
 static void branch(struct jcomp *c, const struct insn *in, u32 pc)
 {
 	struct as *a = &c->a;
 	struct rm p = ju_rm(c, in->guard);
-	u32 at, join;
+	const struct jregion *r;
+	u32 at, all, no;
 
 	if (jit_val(c, in->guard, 2).cls == JC_UNI) {
 		g_alui(a, 0, G_CMP, p, 0);
 		at = g_jcc(a, in->gneg ? CC_NE : CC_E);
 	} else {
-		u32 all;
-
 		g_load(a, 0, RAX, p);
 		if (in->gneg)
 			g_not(a, 0, RAX);
 		g_alu(a, 0, G_AND, RAX, PM(m));
 		at = g_jcc(a, CC_E);
 		g_alu(a, 0, G_CMP, RAX, PM(m));
-		join = leads_to(c, in->fall);
-		if (side_block(c, pc, in->taken, in->guard, &join)) {
+		r = region_at(c, pc, &no);
+		if (r) {
 			all = g_jcc(a, CC_E);
-			side(c, in, pc, in->taken, in->gneg, join);
-			g_here(a, all);
-		} else if (join = leads_to(c, in->taken), side_block(c, pc, in->fall, in->guard, &join)) {
-			all = g_jcc(a, CC_E);
-			side(c, in, pc, in->fall, !in->gneg, join);
+			part(c, in, pc, r, no);
 			g_here(a, all);
 		} else {
 			j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, pc, 0));
@@ -303,6 +335,18 @@ static void branch(struct jcomp *c, const struct insn *in, u32 pc)
 	jump(c, pc, in->taken);
 	g_here(a, at);
 	jump(c, pc, in->fall);
+}
+
+/* Somebody waits who will read what in writes. */
+static bool keeps(const struct jcomp *c, const struct insn *in)
+{
+	const u64 *set = c->keep[c->block];
+	u32 k;
+
+	for (k = 0; set && k < 6; k++)
+		if ((in->def >> k & 1) && in->o[k] != OPND_NONE && (set[in->o[k] >> 6] >> (in->o[k] & 63) & 1))
+			return true;
+	return false;
 }
 
 /* ---- one instruction ------------------------------------------------------------------------ */
@@ -338,19 +382,12 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 	struct as *a = &c->a;
 	struct jmark mark;
 	u32 skip = 0, mx = c->mx;
-	struct insn masked;
 
 	c->gk = 0;
 	if (c->merged[pc].kind == K_LD) {
 		if (!c->merged[pc].vec)
 			return;                 /* was loaded with one before it */
 		in = &c->merged[pc];
-	}
-	if (c->fg != OPND_NONE && !jit_scalar(c, in)) {
-		masked = *in;
-		masked.guard = c->fg;
-		masked.gneg = c->fgneg;
-		in = &masked;
 	}
 	if (in->guard != OPND_NONE) {
 		struct rm p = ju_rm(c, in->guard);
@@ -371,6 +408,8 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 			c->gk = 1;
 		}
 	}
+	if (!c->gk && keeps(c, in))
+		c->gk = 2;
 	mark = j_mark(c);
 	if (!native(c, in)) {
 		j_undo(c, mark);
@@ -384,8 +423,8 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 		if (c->mx != mx)
 			c->mx = 0;              /* set on one of the two ways */
 	}
-	if (c->nexits && c->exits[c->nexits - 1].pc == pc && c->exits[c->nexits - 1].kind == JX_STEP)
-		entry(c, pc + 1);
+	if (stepped(c, pc))
+		resume(c, pc + 1);
 }
 
 static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
@@ -544,7 +583,8 @@ static struct jit *finish(struct jcomp *c, u32 *stubs)
 	}
 	sz = R64(sizeof(*j)) + R64((c->n + 1) * 4) + R64(c->nentries * sizeof(*c->entries)) +
 	     R64(c->nexits * sizeof(*c->exits)) + R64(c->nexits * 4) + R64(c->nsites * sizeof(*c->sites)) +
-	     R64(c->nlives * 4) + R64(c->s->nregs * sizeof(*c->r)) + R64(c->npats * sizeof(*c->pats));
+	     R64(c->nlives * 4) + R64(c->s->nregs * sizeof(*c->r)) + R64(c->npats * sizeof(*c->pats)) +
+	     R64(c->nregions * sizeof(*c->regions));
 	mem = aligned_alloc(64, sz);
 	if (!mem)
 		return NULL;
@@ -569,6 +609,7 @@ static struct jit *finish(struct jcomp *c, u32 *stubs)
 	j->lives = put(&dst, c->lives, c->nlives * 4);
 	j->regs = put(&dst, c->r, c->s->nregs * sizeof(*c->r));
 	j->pats = put(&dst, c->pats, c->npats * sizeof(*c->pats));
+	j->regions = put(&dst, c->regions, c->nregions * sizeof(*c->regions));
 	memcpy(e->code_rw + off, a->p, a->n);
 	if (a->nlit)
 		memcpy(e->code_rw + off + code, a->lit, (size_t)a->nlit * 64);
@@ -593,7 +634,6 @@ static struct jit *compile(struct func *fn, u32 spec)
 	c->n = c->s->n;
 	c->spec = spec;
 	c->r = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->r));
-	c->fg = OPND_NONE;
 	c->guess = !fn->jsrc->noguess;
 	c->merged = pool_alloc(&c->mem, (c->n + 64) * sizeof(*c->merged));
 	c->inside = pool_alloc(&c->mem, c->n + 2);
@@ -605,19 +645,26 @@ static struct jit *compile(struct func *fn, u32 spec)
 		c->r[i].w = c->s->regs[i].w;
 		c->r[i].slot = c->s->slot[i];
 	}
-	if (!jit_live_sets(c) || !jit_scan(c) || !jit_merge(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
+	if (!jit_live_sets(c) || !jit_scan(c) || !jit_merge(c) || !jit_regions(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
 		goto out;
 	as_room(&c->a, 65536);
 	prologue(c);
 	for (b = 0; b < c->s->nb && !c->bad && !c->a.oom; b++) {
 		struct jblock *jb = &c->s->b[b];
 
+		c->block = b;
 		c->code_at[jb->start] = c->a.n;
 		c->mx = 0;
 		entry(c, jb->start);
-		/* a STEP before made the entry; its place is the same */
 		for (i = jb->start; i < jb->end && !c->bad && !c->a.oom; i++)
 			emit_insn(c, &c->code[i], i);
+	}
+	for (i = 0; i < c->nregions; i++) {
+		struct jregion *r = &c->regions[i];
+
+		r->live_join = live_list(c, r->join, &r->njoin);
+		if (r->second != NO_PC)
+			r->live_second = live_list(c, r->second, &r->nsecond);
 	}
 	if (c->bad || c->a.oom)
 		goto out;
@@ -628,7 +675,7 @@ static struct jit *compile(struct func *fn, u32 spec)
 	epilogue(c);
 	for (i = 0; i < c->nexits; i++) {
 		stubs[i] = c->a.n;
-		transfer(c, c->exits[i].live, c->exits[i].nlive, false);
+		transfer(c, c->exits[i].all, c->exits[i].nall, false);
 		g_movi(&c->a, RAX, i);
 		g_land(&c->a, g_jmp(&c->a), common);
 	}
@@ -645,9 +692,6 @@ static struct jit *compile(struct func *fn, u32 spec)
 		g_land(&c->a, c->jx[i].at, stubs[c->jx[i].exit]);
 	for (i = 0; i < c->nbj; i++)
 		g_land(&c->a, c->bj[i].at, c->code_at[c->bj[i].exit]);
-	for (i = 0; i < c->nexits; i++)
-		if (c->exits[i].kind == JX_STEP && !c->exits[i].resume)
-			c->exits[i].resume = c->entry_at[c->exits[i].pc + 1];
 	j = finish(c, stubs);
 out:
 	free(c->live_at);

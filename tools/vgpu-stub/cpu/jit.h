@@ -68,11 +68,22 @@ enum { JX_LEAVE, JX_JUMP, JX_STEP, JX_DONE, JX_QUIT };       /* QUIT: what was g
 struct jexit {
 	u8 kind;
 	u32 pc, to;             /* JX_JUMP: from pc to to */
-	u32 live, nlive;        /* in lives[] */
+	u32 live, nlive;        /* in lives[]: of the lanes that run */
+	u32 all, nall;          /* and of those that wait in the regions around it */
 	u32 resume;             /* JX_STEP: entry number */
-	u32 gv;                 /* in a masked side block: its predicate + 1; the other lanes are at to */
-	u8 gneg, nmore;
+	u8 nmore;
 	u8 more[3];             /* loads that were merged into pc's: how far behind it */
+	u64 rin, rfirst;        /* regions around it; those in whose first side it is */
+};
+
+#define JIT_REGIONS 64          /* a function; a bit each */
+
+/* Lanes that part at a branch and meet again, see jit_region.c. */
+struct jregion {
+	u32 at, join, first, second;
+	u32 lo, hi;             /* its first instruction and behind its last */
+	u32 size, depth;
+	u32 live_join, njoin, live_second, nsecond;     /* in lives[] */
 };
 
 struct jentry { u32 code, live, nlive; };
@@ -93,6 +104,7 @@ struct jit {
 	u32 nentries, nexits, nsites;
 	u32 *lives;
 	struct jreg *regs;
+	struct jregion *regions;
 	s32 (*pats)[LANES];
 	u32 mxcsr;
 	bool guessed;           /* about alignment or sign */
@@ -102,20 +114,19 @@ struct jit {
 
 /* The fixed part of P; offsets are used by generated code. */
 struct jprivate {
-	u32 m, done;
+	u32 m, pad0;
 	u64 span_lo, span_lim;          /* limit: span_bytes - JIT_SLACK */
 	u64 shared, shared_total;
 	u64 pwin;
-	u64 local, local_stride;        /* of lane 0 of this warp */
 	u32 ctaid[3], tid[3];           /* tid of lane 0 */
 	u64 tidv[3];                    /* addresses of the tids of this warp */
 	u64 lims[5];                    /* of the span, by log2 of the size of an access */
 	u32 dim[3], pad;
 	u64 gpr[8];
-	u64 pad2[3];
+	u32 wait[JIT_REGIONS], other[JIT_REGIONS];      /* lanes that wait at a region's join, at its second side */
 	/* 24 zmm follow, then homes */
 };
-#define JP_ZMM 320
+#define JP_ZMM 832
 _Static_assert(sizeof(struct jprivate) <= JP_ZMM, "P");
 #define JP_HOMES (JP_ZMM + 24 * 64)
 #define JIT_SLACK 65536u                /* no pattern access spans more */
@@ -156,16 +167,18 @@ struct jcomp {
 	u32 nbj, bj_cap;
 	u32 *code_at;           /* per pc of a block start */
 	u32 home_next;
-	u32 zmm_used, gpr_used;
 	u64 *live_at;           /* before every instruction: n + 1 sets */
 	u32 *live_idx;          /* per pc: its list in lives[] + 1, and its length */
 	u32 *entry_at;
-	u32 fg, fjoin;          /* emitting a side block under this predicate; where the others go on */
-	u8 fgneg;
+	struct jregion *regions;
+	u32 nregions;
+	u64 *rin, *rfirst;      /* per block: the regions it is in; in whose first side */
+	u64 **keep;             /* per block: registers of lanes that wait, NULL: none do */
+	u32 block;              /* that is emitted */
 	struct insn *merged;    /* per pc: vec > 1: the load that starts here; vec 0 and kind K_LD: done before */
 	u8 *inside;             /* per pc: between merged loads, where only our own code may be entered */
 	u32 pc, mx;
-	u8 gk;                  /* guard mask is in k5 */
+	u8 gk;                  /* write under a mask: 1: k5; 2: the group's, for others wait */
 	bool bad, guess, guessed;
 };
 
@@ -184,7 +197,6 @@ static inline void j_undo(struct jcomp *c, struct jmark m)
 }
 
 #define JIT_SPIN 512                    /* back edges with others waiting, as SPIN_LIMIT of interp.c */
-#define JIT_SIDE 24                     /* instructions of a side block, see jit.c */
 const struct jblock *jit_block_at(const struct jcomp *c, u32 pc);
 
 #define PSZ(f) ((s32)offsetof(struct jprivate, f))
@@ -201,6 +213,8 @@ u8 jit_src_w(const struct insn *in, u32 i);
 u32 jit_pat(struct jcomp *c, const s64 *v);                     /* ~0: does not fit */
 /* jit_merge.c */
 bool jit_merge(struct jcomp *c);
+/* jit_region.c */
+bool jit_regions(struct jcomp *c);
 /* jit_alloc.c */
 bool jit_alloc(struct jcomp *c);
 /* jit_emit.c: operands and plain operations; false: not done natively */

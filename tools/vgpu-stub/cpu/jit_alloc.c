@@ -59,13 +59,6 @@ static void ranges(struct jcomp *c)
 				if ((in->def | in->use) >> k & 1)
 					touch(c, in->o[k], i, w);
 			touch(c, in->guard, i, w);
-			/* a side block is run under its branch's predicate */
-			for (k = 0; in->kind == K_CBRA && k < 2; k++) {
-				const struct jblock *t = jit_block_at(c, k ? in->fall : in->taken);
-
-				if (t->start > i && t->end - t->start <= JIT_SIDE + 1 && !(in->guard & OPND_CONST))
-					range(c, in->guard, t->end - 1);
-			}
 			for (k = 0; c->merged[i].kind == K_LD && k < c->merged[i].vec; k++)
 				range(c, c->merged[i].o[k], i);
 			if (in->kind == K_CALL)
@@ -80,6 +73,19 @@ static void ranges(struct jcomp *c)
 		if (jb->start < jb->end) {
 			range_set(c, c->s->live_in + (size_t)b * c->s->words, jb->start);
 			range_set(c, c->s->live_out + (size_t)b * c->s->words, jb->end - 1);
+		}
+	}
+	/* what lanes that wait will read stays while the others run */
+	for (i = 0; i < c->nregions; i++) {
+		const struct jregion *r = &c->regions[i];
+
+		for (k = 0; k < 2; k++) {
+			u32 pc = k ? r->second : r->join;
+
+			if (pc == NO_PC)
+				continue;
+			range_set(c, c->live_at + (size_t)pc * c->s->words, r->lo);
+			range_set(c, c->live_at + (size_t)pc * c->s->words, r->hi - 1);
 		}
 	}
 }
@@ -251,16 +257,6 @@ bool jit_alloc(struct jcomp *c)
 			else
 				place_gpr(c, v - 1, &act);
 		}
-	}
-	for (v = 0; v < c->s->nregs; v++) {
-		struct jreg *r = &c->r[v];
-
-		if (r->loc == LOC_ZMM)
-			c->zmm_used |= (r->w ? 15u : 3u) << (r->reg - JZ_FIRST);
-		if (r->loc == LOC_GPR)
-			for (i = 0; i < 8; i++)
-				if (gprs[i] == r->reg)
-					c->gpr_used |= 1u << i;
 	}
 	return homes(c, head, next);
 }

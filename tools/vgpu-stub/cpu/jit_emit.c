@@ -142,7 +142,7 @@ int jv_mask(struct jcomp *c, u8 w, u32 part)
 {
 	u32 s = part * (w ? 8 : 16);
 
-	if (!c->gk)
+	if (c->gk != 1)
 		return s ? (w ? 1 + (int)part : 3) : 1;
 	if (!s)
 		return 5;
@@ -569,7 +569,7 @@ static void setp_tail(struct jcomp *c, const struct insn *in)
 			continue;
 		m = rm_mem(RBX, (s32)c->r[in->o[i]].home);
 		if (c->gk) {
-			k_to(a, RDX, 5);
+			k_to(a, RDX, c->gk == 1 ? 5 : 1);
 			g_alu(a, 0, G_XOR, i ? RCX : RAX, m);
 			g_alu(a, 0, G_AND, i ? RCX : RAX, rm_reg(RDX));
 			g_alu(a, 0, G_XOR, i ? RCX : RAX, m);
@@ -703,7 +703,7 @@ bool jit_pred(struct jcomp *c, const struct insn *in)
 		g_alu(a, 0, in->sub == PRED_AND ? G_AND : in->sub == PRED_OR ? G_OR : G_XOR, RAX, rm_reg(RCX));
 	}
 	if (c->gk) {
-		k_to(a, RDX, 5);
+		k_to(a, RDX, c->gk == 1 ? 5 : 1);
 		g_alu(a, 0, G_XOR, RAX, m);
 		g_alu(a, 0, G_AND, RAX, rm_reg(RDX));
 		g_alu(a, 0, G_XOR, RAX, m);

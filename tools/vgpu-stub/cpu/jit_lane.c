@@ -494,8 +494,12 @@ static bool floats(struct jcomp *c, const struct insn *in)
 
 			y = jv_reg(c, in->o[2], w, p, 1);
 			/* accumulators stay where they are */
-			if (!sat && raw && !c->gk && in->o[3] == in->o[0] && r->loc == LOC_ZMM) {
-				op2(c, w ? V_FMADD231PD : V_FMADD231PS, r->reg + (int)p, y, in->o[1], w, p, 0, false);
+			if (!sat && raw && c->gk != 1 && in->o[3] == in->o[0] && r->loc == LOC_ZMM) {
+				int bc;
+				struct rm m = jv_rm(c, in->o[1], w, p, 0, &bc);
+
+				ev_n(a, w ? V_FMADD231PD : V_FMADD231PS, r->reg + (int)p, y, m, c->gk ? jv_mask(c, w, p) : 0, 0, bc,
+				     bc ? (w ? 8 : 4) : 64, 0);
 				continue;
 			}
 			x = jv_reg(c, in->o[1], w, p, 0);

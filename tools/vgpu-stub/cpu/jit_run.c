@@ -136,21 +136,27 @@ static bool fill_one(const struct jit *j, char *p, const struct frame *f, u32 v,
 	}
 }
 
-/* After an interpreted instruction: what it wrote, of whatever class. */
-static void fill_def(const struct jit *j, char *p, const struct frame *f, u32 v, u32 m)
+/* After an interpreted instruction: what it wrote for the lanes e, of whatever class. */
+static void fill_def(const struct jit *j, char *p, const struct frame *f, u32 v, u32 e)
 {
 	const struct jreg *r = &j->regs[v];
 	const char *slot = f->base[0] + r->slot;
-	u32 l = (u32)__builtin_ctz(m);
+	char *home = p + r->home;
+	u32 i, l = (u32)__builtin_ctz(e);
 
-	if (r->cls == JC_VARY)
-		fill_one(j, p, f, v, m);
+	if (r->cls == JC_VARY && r->w == 2)
+		*(u32 *)home = (*(u32 *)home & ~e) | (*(const u32 *)slot & e);
+	else if (r->cls == JC_VARY && r->w)
+		for (i = 0; i < 4; i++)
+			_mm512_mask_store_epi64(home + 64 * i, (__mmask8)(e >> 8 * i), _mm512_loadu_si512(slot + 64 * i));
+	else if (r->cls == JC_VARY)
+		put32(home, _mm512_loadu_si512(slot), _mm512_loadu_si512(slot + 64), e);
 	else if (r->w == 2)
-		*(u32 *)(p + r->home) = *(const u32 *)slot & m ? ~0u : 0;
+		*(u32 *)home = *(const u32 *)slot & e ? ~0u : 0;
 	else if (r->w)
-		*(u64 *)(p + r->home) = ((const u64 *)slot)[l] - (u64)(s64)j->pats[r->pat][l];
+		*(u64 *)home = ((const u64 *)slot)[l] - (u64)(s64)j->pats[r->pat][l];
 	else
-		*(u64 *)(p + r->home) = ((const u32 *)slot)[l] - (u32)j->pats[r->pat][l];
+		*(u64 *)home = ((const u32 *)slot)[l] - (u32)j->pats[r->pat][l];
 }
 
 /* What does not change while the grid runs, nor from block to block. */
@@ -164,6 +170,8 @@ void jit_fit(struct engine *e, struct warp *w)
 
 	p->span_lo = env->span_base;
 	p->span_lim = env->span_bytes > JIT_SLACK ? env->span_bytes - JIT_SLACK : 0;
+	memset(p->wait, 0, sizeof(p->wait));
+	memset(p->other, 0, sizeof(p->other));
 	for (i = 0; i < 5; i++)
 		p->lims[i] = (p->span_lim - (1u << i)) >> i;
 	p->shared = c->shared;
@@ -176,22 +184,20 @@ void jit_fit(struct engine *e, struct warp *w)
 	}
 }
 
-/* One instruction for the lanes e of m. */
-static void interpret(struct tstate *ts, const struct jit *j, char *p, struct frame *f, u32 pc, u32 m, u32 e)
+/* One instruction for the lanes e. */
+static void interpret(struct tstate *ts, const struct jit *j, char *p, struct frame *f, u32 pc, u32 e)
 {
 	const struct insn *in = &f->fn->code[pc], *v = &f->fn->jsrc->code[pc];
-	bool part = v->guard != OPND_NONE || e != m;
 	u32 k;
 
 	for (k = 0; k < 6; k++)
-		if (v->o[k] != OPND_NONE && !(v->o[k] & OPND_CONST) &&
-		    ((v->use >> k & 1) || ((v->def >> k & 1) && part)))
-			spill_one(j, p, f, v->o[k], m);
+		if (v->o[k] != OPND_NONE && !(v->o[k] & OPND_CONST) && (v->use >> k & 1))
+			spill_one(j, p, f, v->o[k], e);
 	if (v->guard != OPND_NONE) {
 		u32 g;
 
 		if (!(v->guard & OPND_CONST))
-			spill_one(j, p, f, v->guard, m);
+			spill_one(j, p, f, v->guard, e);
 		g = *(u32 *)opnd(f, in->guard);
 		e &= in->gneg ? ~g : g;
 	}
@@ -201,27 +207,16 @@ static void interpret(struct tstate *ts, const struct jit *j, char *p, struct fr
 	exec_one(ts, f, in, e);
 	for (k = 0; k < 6; k++)
 		if ((v->def >> k & 1) && v->o[k] != OPND_NONE)
-			fill_def(j, p, f, v->o[k], j->regs[v->o[k]].cls == JC_VARY ? m : e);
+			fill_def(j, p, f, v->o[k], e);
 }
 
-/* The lanes of m that are in the side block of exit x. */
-static u32 inside(const struct jit *j, const char *p, const struct jexit *x, u32 m)
+static void step(struct tstate *ts, const struct jit *j, char *p, struct frame *f, const struct jexit *x)
 {
-	u32 g;
+	u32 e = ((struct jprivate *)p)->m, i;
 
-	if (!x->gv)
-		return m;
-	g = *(const u32 *)(p + j->regs[x->gv - 1].home);
-	return m & (x->gneg ? ~g : g);
-}
-
-static void step(struct tstate *ts, const struct jit *j, char *p, struct frame *f, const struct jexit *x, u32 m)
-{
-	u32 e = inside(j, p, x, m), i;
-
-	interpret(ts, j, p, f, x->pc, m, e);
+	interpret(ts, j, p, f, x->pc, e);
 	for (i = 0; i < x->nmore; i++)
-		interpret(ts, j, p, f, x->pc + x->more[i], m, e);
+		interpret(ts, j, p, f, x->pc + x->more[i], e);
 }
 
 /* Values that stayed in P across a barrier go where the interpreter looks for them. */
@@ -261,21 +256,40 @@ static const struct jexit *go(struct tstate *ts, const struct jit *j, char *p, s
 			ts->mxcsr = 0;
 		if (x->kind != JX_STEP)
 			return x;
-		step(ts, j, p, f, x, m);
+		step(ts, j, p, f, x);
 		n = x->resume;
 	}
 }
 
-/* What the interpreter is to do at exit x. */
-static int left(struct warp *w, struct frame *f, const struct jit *j, const struct jexit *x, u32 m)
+/* Lanes that waited in a region's code wait for the interpreter now, at pc. */
+static void settle_lanes(struct frame *f, const struct jit *j, const char *p, u32 *lanes, u32 pc, u32 live, u32 n)
 {
+	u32 m = *lanes, l;
+
+	if (!m)
+		return;
+	*lanes = 0;
+	spill(j, p, f, live, n, m);
+	f->waiting |= m;
+	for (l = m; l; l &= l - 1)
+		f->lane_pc[__builtin_ctz(l)] = pc;
+	f->next_wait = pc < f->next_wait ? pc : f->next_wait;
+}
+
+/* What the interpreter is to do at exit x. */
+static int left(struct warp *w, struct frame *f, const struct jit *j, const struct jexit *x)
+{
+	struct jprivate *p = (struct jprivate *)w->jp;
+	u32 m = p->m;
+	u64 b;
+
 	f->mask = m;
 	f->pc = x->pc;
 	switch (x->kind) {
 	case JX_DONE:
 		return JR_DONE;
 	case JX_LEAVE:
-		if (!x->gv && can_hold(f, x->pc, m)) {
+		if (can_hold(f, x->pc, m)) {
 			w->jheld = x->pc + 1;
 			w->jheld_mask = m;
 			return JR_AT;
@@ -289,16 +303,16 @@ static int left(struct warp *w, struct frame *f, const struct jit *j, const stru
 		break;
 	}
 	spill(j, w->jp, f, x->live, x->nlive, m);
-	if (x->gv && x->kind != JX_JUMP) {
-		u32 in = inside(j, w->jp, x, m), out;
+	for (b = x->rin; b; b &= b - 1) {
+		const struct jregion *r = &j->regions[__builtin_ctzll(b)];
+		u32 *wait = &p->wait[__builtin_ctzll(b)], *other = &p->other[__builtin_ctzll(b)];
 
-		/* two groups now: these here, the others where the side block ends */
-		f->mask = in;
-		f->waiting |= m & ~in;
-		for (out = m & ~in; out; out &= out - 1)
-			f->lane_pc[__builtin_ctz(out)] = x->to;
-		f->next_wait = x->to < f->next_wait ? x->to : f->next_wait;
-		return JR_AT;
+		/* a loop without end must not keep them for ever */
+		if (x->kind == JX_JUMP && x->to <= x->pc && *wait)
+			f->spin += JIT_SPIN / 8;
+		settle_lanes(f, j, w->jp, wait, r->join, r->live_join, r->njoin);
+		if (r->second != NO_PC)
+			settle_lanes(f, j, w->jp, other, r->second, r->live_second, r->nsecond);
 	}
 	w->jto = x->to;
 	return x->kind == JX_JUMP ? JR_JUMP : JR_AT;
@@ -321,7 +335,7 @@ int jit_run(struct tstate *ts, struct warp *w, struct frame *f)
 			if (!fill_one(j, p, f, j->lives[e->live + i], m))
 				return JR_REFUSED;
 	}
-	return left(w, f, j, go(ts, j, p, f, m, n), m);
+	return left(w, f, j, go(ts, j, p, f, m, n));
 }
 
 /*
@@ -363,7 +377,7 @@ enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over)
 				live--;
 				continue;
 			}
-			r = left(w, f, j, x, f->mask);
+			r = left(w, f, j, x);
 			if (r == JR_AT && w->jheld) {
 				same &= !waiting || bar == x->pc;
 				bar = x->pc;

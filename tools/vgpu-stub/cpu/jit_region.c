@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Branches at which lanes part, kept in code. Called by jit.c between jit_merge and jit_alloc.
+ *
+ *            at: @p bra                 All lanes that part at `at` come to `join` (its immediate postdominator). The
+ *           /          \                region is what lies between. One side runs first under its lanes' mask, the
+ *       first          second           other lanes wait: at second, or, when that side is empty, at join. In a loop
+ *           \          /                whose own branch it is, more of them come to wait each time.
+ *            \        /
+ *              join                     An edge that leaves the region takes up those that wait.
+ *
+ * Who waits stands in P (jprivate.wait and .other, one word a region, 0 outside of it), so a region's code is the same
+ * however it was entered, and the interpreter may enter it with any group of lanes.
+ *
+ * Invariant: what waiting lanes will read is only written under the mask of those that run (jcomp.keep), which takes
+ * a varying register: a branch whose region writes a uniform one that is alive at the join is left to the interpreter.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit.h"
+
+struct graph {
+	u32 n;                  /* blocks; n itself is the end */
+	u32 *first, *pred;      /* pred[first[b] .. first[b + 1]) */
+	u32 *order, *rank;      /* postorder of the reversed graph */
+	u32 *ipdom;             /* NO_PC: no way to the end */
+};
+
+static u32 block_no(const struct jcomp *c, u32 pc) { return (u32)(jit_block_at(c, pc) - c->s->b); }
+
+static bool make_graph(struct jcomp *c, struct graph *g)
+{
+	u32 n = c->s->nb, b, k, edges = n, *fill;
+
+	for (b = 0; b < n; b++)
+		edges += c->s->b[b].nsucc;
+	g->n = n;
+	g->first = pool_alloc(&c->mem, (n + 3) * sizeof(u32));
+	g->pred = pool_alloc(&c->mem, (edges + 1) * sizeof(u32));
+	g->order = pool_alloc(&c->mem, (n + 1) * sizeof(u32));
+	g->rank = pool_alloc(&c->mem, (n + 1) * sizeof(u32));
+	g->ipdom = pool_alloc(&c->mem, (n + 1) * sizeof(u32));
+	if (!g->first || !g->pred || !g->order || !g->rank || !g->ipdom)
+		return false;
+	/* counted two places on, summed to where each list begins, filled up to where the next one does */
+	fill = g->first + 1;
+	for (b = 0; b < n; b++) {
+		const struct jblock *jb = &c->s->b[b];
+
+		if (!jb->nsucc)
+			fill[n + 1]++;
+		for (k = 0; k < jb->nsucc; k++)
+			fill[jb->succ[k] + 1]++;
+	}
+	for (b = 1; b <= n + 1; b++)
+		fill[b] += fill[b - 1];
+	for (b = 0; b < n; b++) {
+		const struct jblock *jb = &c->s->b[b];
+
+		if (!jb->nsucc)
+			g->pred[fill[n]++] = b;
+		for (k = 0; k < jb->nsucc; k++)
+			g->pred[fill[jb->succ[k]]++] = b;
+	}
+	return true;
+}
+
+/* Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm; on the reversed graph. */
+static bool postdominators(struct jcomp *c, struct graph *g)
+{
+	u32 *stack = pool_alloc(&c->mem, (g->n + 2) * sizeof(u32)), *next = pool_alloc(&c->mem, (g->n + 2) * sizeof(u32));
+	u32 top = 0, count = 0, i, k;
+	bool more = true;
+
+	if (!stack || !next)
+		return false;
+	for (i = 0; i <= g->n; i++) {
+		g->rank[i] = g->ipdom[i] = NO_PC;
+		next[i] = g->first[i];
+	}
+	stack[top++] = g->n;
+	g->rank[g->n] = 0;      /* seen */
+	while (top) {
+		u32 b = stack[top - 1];
+
+		if (next[b] < g->first[b + 1]) {
+			u32 p = g->pred[next[b]++];
+
+			if (g->rank[p] == NO_PC) {
+				g->rank[p] = 0;
+				stack[top++] = p;
+			}
+			continue;
+		}
+		g->rank[b] = count;
+		g->order[count++] = b;
+		top--;
+	}
+	g->ipdom[g->n] = g->n;
+	while (more) {
+		more = false;
+		for (i = count; i-- > 0;) {
+			u32 b = g->order[i], d = NO_PC;
+			const struct jblock *jb = &c->s->b[b];
+
+			if (b == g->n)
+				continue;
+			if (!jb->nsucc)
+				d = g->n;
+			for (k = 0; k < jb->nsucc; k++) {
+				u32 s = jb->succ[k];
+
+				if (g->ipdom[s] == NO_PC)
+					continue;
+				if (d == NO_PC) {
+					d = s;
+					continue;
+				}
+				while (d != s) {
+					while (g->rank[d] < g->rank[s])
+						d = g->ipdom[d];
+					while (g->rank[s] < g->rank[d])
+						s = g->ipdom[s];
+				}
+			}
+			if (d != g->ipdom[b]) {
+				g->ipdom[b] = d;
+				more = true;
+			}
+		}
+	}
+	return true;
+}
+
+/* Where a block that only goes on leads to. */
+static u32 leads_to(const struct jcomp *c, u32 pc)
+{
+	return c->code[pc].kind == K_JMP ? c->code[pc].taken : pc;
+}
+
+/* Marks what is reached from b without passing join; counts it. */
+static u32 reach(const struct jcomp *c, u32 b, u32 join, u8 *mark, u8 bit, u32 *stack)
+{
+	u32 top = 0, n = 0, k;
+
+	if (b == join)
+		return 0;
+	mark[b] |= bit;
+	stack[top++] = b;
+	while (top) {
+		const struct jblock *jb = &c->s->b[b = stack[--top]];
+
+		n++;
+		for (k = 0; k < jb->nsucc; k++) {
+			u32 s = jb->succ[k];
+
+			if (s != join && !(mark[s] & bit)) {
+				mark[s] |= bit;
+				stack[top++] = s;
+			}
+		}
+	}
+	return n;
+}
+
+static const u64 *live_before(const struct jcomp *c, u32 pc) { return c->live_at + (size_t)pc * c->s->words; }
+
+static bool has(const u64 *set, u32 v) { return set[v >> 6] >> (v & 63) & 1; }
+
+/* A scalar that block b writes is read by lanes that wait. */
+static bool scalar_outlives(const struct jcomp *c, u32 b, const u64 *waiting)
+{
+	u32 i, k;
+
+	for (i = c->s->b[b].start; i < c->s->b[b].end; i++) {
+		const struct insn *in = &c->code[i];
+
+		for (k = 0; k < 6; k++)
+			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && c->r[in->o[k]].cls != JC_VARY && has(waiting, in->o[k]))
+				return true;
+	}
+	return false;
+}
+
+/* The region of the branch that ends block b, if it is one that code can do. */
+static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *r, u8 *mark, u32 *stack)
+{
+	const struct insn *in = &c->code[c->s->b[b].end - 1];
+	u32 join = g->ipdom[b], t, f, i;
+
+	if (join >= g->n)
+		return false;
+	memset(r, 0, sizeof(*r));
+	r->at = c->s->b[b].end - 1;
+	r->join = c->s->b[join].start;
+	r->first = in->taken;
+	r->second = NO_PC;
+	memset(mark, 0, g->n);
+	t = leads_to(c, in->taken) == r->join ? 0 : reach(c, block_no(c, in->taken), join, mark, 1, stack);
+	f = leads_to(c, in->fall) == r->join ? 0 : reach(c, block_no(c, in->fall), join, mark, 2, stack);
+	if (!t && !f)
+		return false;
+	if (t && f) {
+		for (i = 0; i < g->n; i++)
+			if (mark[i] == 3)
+				return false;
+		if (mark[b])
+			return false;
+		r->second = in->fall;
+	}
+	if (!t || (f && in->fall < in->taken)) {
+		r->first = in->fall;
+		r->second = t ? in->taken : NO_PC;
+		for (i = 0; i < g->n; i++)      /* 1: the side that runs first */
+			mark[i] = (u8)((mark[i] >> 1 | mark[i] << 1) & 3);
+	}
+	r->size = t + f;
+	r->depth = c->s->b[b].depth;
+	for (i = 0; i < g->n; i++)
+		if ((mark[i] && scalar_outlives(c, i, live_before(c, r->join))) ||
+		    (mark[i] == 1 && r->second != NO_PC && scalar_outlives(c, i, live_before(c, r->second))))
+			return false;
+	return true;
+}
+
+static int by_worth(const void *a, const void *b)
+{
+	const struct jregion *x = a, *y = b;
+
+	return x->depth != y->depth ? (x->depth > y->depth ? -1 : 1) : x->size != y->size ? (x->size < y->size ? -1 : 1) :
+	       x->at < y->at ? -1 : 1;
+}
+
+/* Inner ones come before those around them. */
+static int by_size(const void *a, const void *b)
+{
+	const struct jregion *x = a, *y = b;
+
+	return x->size != y->size ? (x->size < y->size ? -1 : 1) : x->at < y->at ? -1 : 1;
+}
+
+static bool keep(struct jcomp *c, u32 b, u32 pc)
+{
+	const u64 *set = live_before(c, pc);
+	u32 w;
+
+	if (!c->keep[b] && !(c->keep[b] = pool_alloc(&c->mem, c->s->words * sizeof(u64) + 8)))
+		return false;
+	for (w = 0; w < c->s->words; w++)
+		c->keep[b][w] |= set[w];
+	return true;
+}
+
+bool jit_regions(struct jcomp *c)
+{
+	u32 n = c->s->nb, b, i, most = 0, *stack;
+	struct jregion *all;
+	struct graph g;
+	u8 *mark;
+
+	c->rin = pool_alloc(&c->mem, (n + 1) * sizeof(u64));
+	c->rfirst = pool_alloc(&c->mem, (n + 1) * sizeof(u64));
+	c->keep = pool_alloc(&c->mem, (n + 1) * sizeof(*c->keep));
+	if (!c->rin || !c->rfirst || !c->keep)
+		return false;
+	for (b = 0; b < n; b++) {
+		const struct insn *in = &c->code[c->s->b[b].end - 1];
+
+		most += c->s->b[b].end > c->s->b[b].start && in->kind == K_CBRA && jit_val(c, in->guard, 2).cls == JC_VARY;
+	}
+	if (!most)
+		return true;
+	all = pool_alloc(&c->mem, (most + 1) * sizeof(*all));
+	mark = pool_alloc(&c->mem, n + 1);
+	stack = pool_alloc(&c->mem, (n + 2) * sizeof(u32));
+	if (!all || !mark || !stack || !make_graph(c, &g) || !postdominators(c, &g))
+		return false;
+	for (b = 0; b < n; b++) {
+		const struct insn *in = &c->code[c->s->b[b].end - 1];
+
+		if (c->s->b[b].end > c->s->b[b].start && in->kind == K_CBRA && jit_val(c, in->guard, 2).cls == JC_VARY &&
+		    find(c, &g, b, &all[c->nregions], mark, stack))
+			c->nregions++;
+	}
+	qsort(all, c->nregions, sizeof(*all), by_worth);
+	if (c->nregions > JIT_REGIONS)
+		c->nregions = JIT_REGIONS;
+	qsort(all, c->nregions, sizeof(*all), by_size);
+	c->regions = all;
+	for (i = 0; i < c->nregions; i++) {
+		struct jregion *r = &all[i];
+
+		memset(mark, 0, n);
+		reach(c, block_no(c, r->first), block_no(c, r->join), mark, 1, stack);
+		if (r->second != NO_PC)
+			reach(c, block_no(c, r->second), block_no(c, r->join), mark, 2, stack);
+		r->lo = NO_PC;
+		for (b = 0; b < n; b++) {
+			if (!mark[b])
+				continue;
+			c->rin[b] |= 1ull << i;
+			if (r->second != NO_PC && mark[b] == 1)
+				c->rfirst[b] |= 1ull << i;
+			if (!keep(c, b, r->join) || (r->second != NO_PC && mark[b] == 1 && !keep(c, b, r->second)))
+				return false;
+			r->lo = c->s->b[b].start < r->lo ? c->s->b[b].start : r->lo;
+			r->hi = c->s->b[b].end > r->hi ? c->s->b[b].end : r->hi;
+		}
+	}
+	return true;
+}
