@@ -118,6 +118,7 @@ struct jprivate {
 	u64 span_lo, span_lim;          /* limit: span_bytes - JIT_SLACK */
 	u64 shared, shared_total;
 	u64 pwin;
+	u64 local;              /* of lane 0 of this warp */
 	u32 ctaid[3], tid[3];           /* tid of lane 0 */
 	u64 tidv[3];                    /* addresses of the tids of this warp */
 	u64 lims[5];                    /* of the span, by log2 of the size of an access */
@@ -198,6 +199,9 @@ static inline void j_undo(struct jcomp *c, struct jmark m)
 
 #define JIT_SPIN 512                    /* back edges with others waiting, as SPIN_LIMIT of interp.c */
 const struct jblock *jit_block_at(const struct jcomp *c, u32 pc);
+
+/* Bytes of local memory a thread, as rt.c sets them. */
+static inline u32 jit_local_stride(const struct func *fn) { return (fn->local_total + 15) & ~15u; }
 
 #define PSZ(f) ((s32)offsetof(struct jprivate, f))
 #define PM(f) rm_mem(RBX, PSZ(f))

@@ -511,6 +511,40 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 		g_alu(a, w, G_CMP, RCX, rm_reg(RAX));
 		g_cmov(a, w, in->lop == LOP_MIN ? (sg ? CC_L : CC_B) : (sg ? CC_G : CC_A), RAX, rm_reg(RCX));
 		break;
+	case LOP_DIV:
+	case LOP_REM: {
+		u32 zero;
+
+		ju_load(c, RAX, in->o[1], 0);
+		ju_load(c, RCX, in->o[2], 0);
+		if (sg) {               /* in 64 bits nothing overflows */
+			g_movsxd(a, RAX, rm_reg(RAX));
+			g_movsxd(a, RCX, rm_reg(RCX));
+			g_load(a, 1, RDX, rm_reg(RAX));
+			g_shi(a, 1, G_SAR, RDX, 63);
+		} else {
+			g_load(a, 0, RAX, rm_reg(RAX));
+			g_load(a, 0, RCX, rm_reg(RCX));
+			g_movi(a, RDX, 0);
+		}
+		g_alu(a, 1, G_OR, RCX, rm_reg(RCX));
+		if (in->lop == LOP_DIV) {
+			u32 done;
+
+			zero = g_jcc(a, CC_E);
+			g_op(a, sg, 0xf7, sg ? 7 : 6, rm_reg(RCX), 0);
+			done = g_jmp(a);
+			g_here(a, zero);
+			g_movi(a, RAX, ~0u);
+			g_here(a, done);
+			break;
+		}
+		zero = g_jcc(a, CC_E);
+		g_op(a, sg, 0xf7, sg ? 7 : 6, rm_reg(RCX), 0);
+		g_load(a, 0, RAX, rm_reg(RDX));
+		g_here(a, zero);
+		break;
+	}
 	case LOP_SELP:
 		w = c->r[in->o[0]].w;
 		ju_load(c, RAX, in->o[1], w);
@@ -614,7 +648,7 @@ bool jit_scalar_op(struct jcomp *c, const struct insn *in)
 		return scalar_setp(c, in);
 	case K_CVTA:
 		ju_load(c, RAX, in->o[1], 1);
-		g_alu(a, 1, in->sub ? G_SUB : G_ADD, RAX, in->space == SPACE_SHARED ? PM(shared) : PM(pwin));
+		g_alu(a, 1, in->sub ? G_SUB : G_ADD, RAX, in->space == SPACE_SHARED ? PM(shared) : in->space == SPACE_LOCAL ? PM(local) : PM(pwin));
 		ju_store(c, in->o[0], RAX);
 		return true;
 	}

@@ -24,11 +24,34 @@ static u32 unless_full(struct jcomp *c)
 	return g_jcc(&c->a, CC_NE);
 }
 
+/* Every thread has its own local memory: the pattern becomes that of where it is. */
+static bool local_lanes(struct jcomp *c, struct acc *x, u32 ext)
+{
+	s64 v[LANES];
+	u32 l, pat;
+
+	if (ext > jit_local_stride(c->fn) || jit_local_stride(c->fn) > 1u << 20)
+		return false;
+	for (l = 0; l < LANES; l++)
+		v[l] = x->pat[l] + (s64)l * jit_local_stride(c->fn);
+	pat = jit_pat(c, v);
+	if (pat == ~0u)
+		return false;
+	x->v.cls = JC_PAT;
+	x->pat = c->pats[pat];
+	for (l = 0; l < LANES; l++) {
+		x->cmin = x->pat[l] < x->cmin ? x->pat[l] : x->cmin;
+		x->cmax = x->pat[l] > x->cmax ? x->pat[l] : x->cmax;
+	}
+	return true;
+}
+
 /* Checks a uniform or pattern address; rax becomes lane 0's real address less disp. False: not this way. */
 bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 {
 	struct as *a = &c->a;
 	u32 l, ext;
+	s32 cmin;
 	bool known;
 
 	x->v = jit_val(c, in->o[4], in->aw);
@@ -45,12 +68,35 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 			return false;
 	}
 	ext = (u32)(x->cmax - x->cmin) + x->bytes;
+	cmin = x->cmin;
 	if (ext > JIT_SLACK || in->imm < -(1 << 28) || in->imm > 1 << 28)
 		return false;
 	x->step = j_exit(c, JX_STEP, c->pc, 0);
 	known = x->v.known;
+	if (in->space == SPACE_LOCAL && !local_lanes(c, x, ext))
+		return false;
 	ju_load(c, RAX, in->o[4], in->aw);
 	x->disp = (s32)in->imm;
+	if (in->space == SPACE_LOCAL) {
+		s64 lo = (s64)x->v.k + in->imm + cmin;
+		u32 stride = jit_local_stride(c->fn);
+
+		if (!in->aw && in->imm) {
+			g_alui(a, 0, G_ADD, rm_reg(RAX), (s32)in->imm);
+			x->disp = 0;
+		}
+		if (!(known && lo >= 0 && lo + ext <= stride && !(lo & (x->align - 1)))) {
+			g_lea(a, 1, RCX, rm_mem(RAX, x->disp + cmin));
+			g_alui(a, 1, G_CMP, rm_reg(RCX), (s32)(stride - ext));
+			j_leave_if(c, CC_A, x->step);
+			if (x->align > 1) {
+				g_testi(a, RCX, x->align - 1);
+				j_leave_if(c, CC_NE, x->step);
+			}
+		}
+		g_alu(a, 1, G_ADD, RAX, PM(local));
+		return true;
+	}
 	if (in->space == SPACE_SHARED) {
 		s64 lo = (s64)x->v.k + in->imm + x->cmin;
 
@@ -706,14 +752,14 @@ bool jit_ld(struct jcomp *c, const struct insn *in)
 			}
 		return true;
 	}
-	if (in->space == SPACE_LOCAL || in->space == SPACE_PARAM)
+	if (in->space == SPACE_PARAM)
 		return false;
 	/* elements are written while the address is still needed */
 	for (e = 0; e < in->vec; e++)
 		if (in->vec > 1 && in->o[e] == in->o[4])
 			return false;
 	if (!jm_addr(c, in, &x))
-		return jit_val(c, in->o[4], in->aw).cls == JC_VARY && ld_vary(c, in);
+		return in->space != SPACE_LOCAL && jit_val(c, in->o[4], in->aw).cls == JC_VARY && ld_vary(c, in);
 	if (x.v.cls == JC_UNI) {
 		for (e = 0; e < in->vec; e++) {
 			j_site(c, x.step);

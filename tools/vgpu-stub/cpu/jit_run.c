@@ -177,6 +177,7 @@ void jit_fit(struct engine *e, struct warp *w)
 	p->shared = c->shared;
 	p->shared_total = g->shared_total;
 	p->pwin = g->pwin;
+	p->local = c->local + (u64)t * g->local_stride;
 	for (i = 0; i < 3; i++) {
 		p->dim[i] = g->dim[i];
 		p->tid[i] = g->tid[i][t];

@@ -323,6 +323,7 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 		[LOP_MULWIDE] = 2, [LOP_MADWIDE] = 3, [LOP_CVT_SEXT] = 1, [LOP_CVT_TRUNC] = 1, [LOP_MIN] = 2,
 		[LOP_MAX] = 2, [LOP_SELP] = 3, [LOP_BFE] = 3, [LOP_PACK] = 2, [LOP_XTR] = 3,
 		[LOP_CVT_F_S32] = 1, [LOP_CVT_F_U32] = 1, [LOP_CVT_F_H] = 1, [LOP_MULHI] = 2,
+		[LOP_DIV] = 2, [LOP_REM] = 2,
 	};
 	u32 n = nsrc[in->lop];
 
@@ -428,6 +429,12 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 			return vary();
 		return uni(0, (in->lop == LOP_MIN || in->lop == LOP_MAX) && a.max < 1u << 31 && b.max < 1u << 31 ?
 			   (a.max > b.max ? a.max : b.max) : JMAX_UNKNOWN);
+	case LOP_DIV:
+	case LOP_REM:
+		if (!all_uni || !is_int32(in->type))
+			return vary();
+		/* by 0: all ones, and the dividend */
+		return uni(0, sg ? JMAX_UNKNOWN : in->lop == LOP_REM || (b.known && b.k) ? a.max : JMAX_UNKNOWN);
 	case LOP_SELP:
 	case LOP_CVT_F_S32:
 	case LOP_CVT_F_U32:
@@ -529,9 +536,15 @@ static struct jval value_of(struct jcomp *c, const struct insn *in, u32 k)
 		return a.cls == JC_UNI ? uni(0, in->size == 1 && !(in->flags & INF_SIGNED) ? 255 :
 					     in->size == 2 && !(in->flags & INF_SIGNED) ? 65535 : JMAX_UNKNOWN) : vary();
 	case K_CVTA:
-		if (in->space == SPACE_LOCAL)
-			return vary();
 		a = jit_val(c, in->o[1], 1);
+		if (in->space == SPACE_LOCAL && (a.cls == JC_UNI || a.cls == JC_PAT)) {
+			s64 v[LANES], step = in->sub ? -(s64)jit_local_stride(c->fn) : (s64)jit_local_stride(c->fn);
+			u32 l;
+
+			for (l = 0; l < LANES; l++)
+				v[l] = c->pats[a.pat][l] + l * step;
+			return pattern(c, v, min8(a.ual, 4), JMAX_UNKNOWN);
+		}
 		if (a.cls == JC_PAT || a.cls == JC_UNI) {
 			a.ual = min8(a.ual, 12);
 			a.known = false;

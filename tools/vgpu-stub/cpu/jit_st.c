@@ -5,32 +5,57 @@
 #include "jit_mem.h"
 #include "lanes.h"
 
+/* Stored by a lane: units of 4 or 8 bytes, or one narrow element. */
+static u32 units(const struct insn *in) { return in->size < 4 && in->vec > 1 ? in->size * in->vec / 4 : in->vec; }
+static u32 unit_bytes(const struct insn *in) { return in->size < 4 && in->vec > 1 ? 4 : in->size; }
+
+/* Unit u of the part's lanes; narrow elements side by side in it. */
+static int st_value(struct jcomp *c, const struct insn *in, u32 u, u32 part, int tmp)
+{
+	struct as *a = &c->a;
+	u32 per = 4 / in->size, e;
+
+	if (unit_bytes(in) == in->size)
+		return jv_obs(c, in->o[u], in->dw, part, tmp);
+	for (e = 0; e < per; e++) {
+		int x = jv_obs(c, in->o[u * per + e], 0, part, 5);
+
+		/* to the top, then down to its place */
+		ev_i(a, V_PSHID, 6, e ? 5 : tmp, rm_reg(x), 0, 0, 32 - 8 * in->size);
+		if (e + 1 < per)
+			ev_i(a, V_PSHID, 2, e ? 5 : tmp, rm_reg(e ? 5 : tmp), 0, 0, 32 - 8 * in->size * (e + 1));
+		if (e)
+			ev(a, V_PORD, tmp, tmp, rm_reg(5));
+	}
+	return tmp;
+}
+
 static bool st_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct as *a = &c->a;
-	u32 p, i, idx[16], op, n;
+	u32 p, i, idx[16], op, n, bytes = unit_bytes(in);
 	int s, t;
 
-	if (in->vec == 1) {
+	if (units(in) == 1) {
 		if (in->dw != (in->size == 8))
 			return false;
-		op = in->size == 8 ? V_MOVU64_ST : in->size == 4 ? V_MOVU32_ST : in->size == 2 ? V_PMOVDW : V_PMOVDB;
-		n = in->size == 8 ? 64 : 16 * in->size;
+		op = bytes == 8 ? V_MOVU64_ST : bytes == 4 ? V_MOVU32_ST : bytes == 2 ? V_PMOVDW : V_PMOVDB;
+		n = bytes == 8 ? 64 : 16 * bytes;
 		for (p = 0; p < (in->dw ? 4u : 2u); p++) {
 			int k;
 
-			s = jv_obs(c, in->o[0], in->dw, p, 0);
+			s = st_value(c, in, 0, p, 0);
 			k = jv_mask(c, in->dw, p);
 			j_site(c, x->step);
 			ev_n(a, op, s, 0, rm_mem(RAX, x->disp + (s32)(n * p)), k, 0, 0, n, 0);
 		}
 		return true;
 	}
-	if (in->size != 4 || in->dw || in->vec != 2)
+	if (bytes != 4 || in->dw || units(in) != 2)
 		return false;
 	for (p = 0; p < 4; p++) {
-		s = jv_obs(c, in->o[0], 0, p / 2, 0);
-		t = jv_obs(c, in->o[1], 0, p / 2, 1);
+		s = st_value(c, in, 0, p / 2, 0);
+		t = st_value(c, in, 1, p / 2, 1);
 		for (i = 0; i < 16; i++)
 			idx[i] = (i & 1) * 16 + (p & 1) * 8 + i / 2;
 		ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, idx, 64), 0));
@@ -72,48 +97,34 @@ static void st_quads(struct jcomp *c, const struct insn *in, const struct acc *x
 	}
 }
 
-bool jit_st(struct jcomp *c, const struct insn *in)
+/* Lanes in order: where several write one address, the last one wins; units one by one. */
+static void st_scatter(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct as *a = &c->a;
-	struct acc x;
-	u32 p, e, step;
+	u32 u, p;
+
+	for (u = 0; u < units(in); u++)
+		for (p = 0; p < (in->dw ? 4u : 2u); p++) {
+			s32 off[16] = { 0 };
+			int s;
+
+			memcpy(off, x->pat + (in->dw ? 8 : 16) * p, in->dw ? 32 : 64);
+			ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, off, 64), 0));
+			s = st_value(c, in, u, p, 0);
+			k_mov(a, 7, jv_mask(c, in->dw, p));
+			j_site(c, x->step);
+			ev_n(a, in->dw ? V_SCATTERDQ : V_SCATTERDD, s, 0, rm_vidx(RAX, 2, 0, x->disp + (s32)(u * unit_bytes(in))), 7, 0, 0,
+			     in->dw ? 8 : 4, 0);
+		}
+}
+
+static bool st_vary(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 p, u, step;
 	int s;
 
-	if (in->space == SPACE_LOCAL || in->space == SPACE_PARAM || (in->dw ? in->size != 8 : in->size > 4))
-		return false;
-	if (jm_addr(c, in, &x)) {
-		if (jm_is_row(&x) && st_row(c, in, &x))
-			return true;
-		if (jm_is_row(&x) && in->vec == 4 && in->size == 4 && !c->gk) {
-			g_alui(a, 0, G_CMP, PM(m), -1);
-			j_leave_if(c, CC_NE, x.step);
-			st_quads(c, in, &x);
-			return true;
-		}
-		if (in->size < 4)
-			return false;
-		/* lanes in order: where several write one address, the last one wins; elements one by one */
-		if (in->vec > 1 && x.v.cls == JC_UNI)
-			return false;
-		for (e = 0; e < in->vec; e++)
-			for (p = 0; p < (in->dw ? 4u : 2u); p++) {
-				s32 off[16] = { 0 };
-
-				memcpy(off, x.pat + (in->dw ? 8 : 16) * p, in->dw ? 32 : 64);
-				ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, off, 64), 0));
-				s = jv_obs(c, in->o[e], in->dw, p, 0);
-				k_mov(a, 7, jv_mask(c, in->dw, p));
-				j_site(c, x.step);
-				ev_n(a, in->dw ? V_SCATTERDQ : V_SCATTERDD, s, 0, rm_vidx(RAX, 2, 0, x.disp + (s32)(e * in->size)), 7, 0, 0,
-				     in->dw ? 8 : 4, 0);
-			}
-		return true;
-	}
-	if (jit_val(c, in->o[4], in->aw).cls != JC_VARY || in->vec > 1 || in->size < 4)
-		return false;
-	if (in->space != SPACE_SHARED && !in->aw)
-		return false;
-	if (!in->aw && in->dw)
+	if ((in->space != SPACE_SHARED && !in->aw) || (!in->aw && in->dw))
 		return false;
 	step = j_exit(c, JX_STEP, c->pc, 0);
 	if (in->space == SPACE_SHARED)
@@ -125,22 +136,52 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 			jm_vary64(c, in, p, step);
 		else
 			jm_vary32(c, in, p, step);
-		if (in->aw && !in->dw) {
-			s = jv_obs(c, in->o[0], 0, p / 2, 3);
-			if (p & 1) {
-				ev_i(a, V_EXTRACT64X4, s, 0, rm_reg(4), 0, 0, 1);
-				s = 4;
+		for (u = 0; u < units(in); u++) {
+			struct rm at = rm_vidx(RAX, 0, 0, (s32)(u * unit_bytes(in)));
+
+			if (in->aw && !in->dw) {
+				s = st_value(c, in, u, p / 2, 3);
+				if (p & 1) {
+					ev_i(a, V_EXTRACT64X4, s, 0, rm_reg(4), 0, 0, 1);
+					s = 4;
+				}
+				/* jv_canon may have used k7 */
+				k_mov(a, 7, jv_mask(c, 1, p));
+				j_site(c, step);
+				ev_n(a, V_SCATTERQD, s, 0, at, 7, 0, 0, 4, 0);
+			} else {
+				s = st_value(c, in, u, p, 3);
+				k_mov(a, 7, jv_mask(c, in->aw, p));
+				j_site(c, step);
+				ev_n(a, in->dw ? V_SCATTERQQ : V_SCATTERDD, s, 0, at, 7, 0, 0, in->dw ? 8 : 4, 0);
 			}
-			/* jv_canon may have used k7 */
-			k_mov(a, 7, jv_mask(c, 1, p));
-			j_site(c, step);
-			ev_n(a, V_SCATTERQD, s, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 4, 0);
-		} else {
-			s = jv_obs(c, in->o[0], in->dw, p, 3);
-			k_mov(a, 7, jv_mask(c, in->aw, p));
-			j_site(c, step);
-			ev_n(a, in->dw ? V_SCATTERQQ : V_SCATTERDD, s, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, in->dw ? 8 : 4, 0);
 		}
 	}
 	return true;
+}
+
+bool jit_st(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	struct acc x;
+
+	if (in->space == SPACE_PARAM || (in->dw ? in->size != 8 : in->size > 4))
+		return false;
+	if (in->vec > 1 && in->size < 4 && in->size * in->vec % 4)
+		return false;
+	if (jm_addr(c, in, &x)) {
+		if (jm_is_row(&x) && st_row(c, in, &x))
+			return true;
+		if (jm_is_row(&x) && in->vec == 4 && in->size == 4 && !c->gk) {
+			g_alui(a, 0, G_CMP, PM(m), -1);
+			j_leave_if(c, CC_NE, x.step);
+			st_quads(c, in, &x);
+			return true;
+		}
+		if (unit_bytes(in) < 4 || (in->vec > 1 && x.v.cls == JC_UNI))
+			return false;
+		st_scatter(c, in, &x);
+		return true;
+	}
+	return in->space != SPACE_LOCAL && jit_val(c, in->o[4], in->aw).cls == JC_VARY && unit_bytes(in) >= 4 && st_vary(c, in);
 }

@@ -525,7 +525,7 @@ static struct grid *grid_make(struct engine *e, const struct engine_launch *l, s
 	g->shared_bytes = l->shared_bytes;
 	g->dyn_off = (fn->shared_bytes + fn->dyn_align - 1) & ~(fn->dyn_align - 1);
 	g->shared_total = l->shared_bytes ? g->dyn_off + l->shared_bytes : fn->shared_bytes;
-	g->local_stride = (fn->local_total + 15) & ~15u;
+	g->local_stride = (fn->local_total + 15) & ~15u;        /* jit_local_stride() */
 	g->cooperative = l->flags & ENGINE_LAUNCH_COOPERATIVE;
 	if (g->cooperative)
 		g->max_resident = COOP_RESIDENT;
