@@ -46,6 +46,31 @@ static bool local_lanes(struct jcomp *c, struct acc *x, u32 ext)
 	return true;
 }
 
+/*
+ * Asks for what this load will want next time, if it goes on as since the last time: in the next round of its loop or
+ * the next block. Processors' own prefetchers do not see that rows of a matrix, read in pieces by one warp after the
+ * other, follow each other. rax: the address; rcx is eaten. P keeps the last one; what stands there first does not matter.
+ */
+#define AHEAD_MIN 192u
+#define AHEAD_MAX 512u
+
+static void ahead(struct jcomp *c, const struct acc *x, u32 ext)
+{
+	struct as *a = &c->a;
+	struct rm last;
+	u32 i;
+
+	c->home_next = (c->home_next + 7) & ~7u;
+	last = rm_mem(RBX, (s32)c->home_next);
+	c->home_next += 8;
+	g_load(a, 1, RCX, rm_reg(RAX));
+	g_alu(a, 1, G_SUB, RCX, last);
+	g_store(a, 1, last, RAX);
+	g_alu(a, 1, G_ADD, RCX, rm_reg(RAX));
+	for (i = 0; i < ext; i += 64)           /* prefetcht0 */
+		g_op(a, 0, 0x118, 1, rm_mem(RCX, x->disp + x->cmin + (s32)i), 0);
+}
+
 /* Checks a uniform or pattern address; rax becomes lane 0's real address less disp. False: not this way. */
 bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 {
@@ -128,6 +153,8 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 		g_testi(a, RCX, x->align - 1);
 		j_leave_if(c, CC_NE, x->step);
 	}
+	if (in->kind == K_LD && ext >= AHEAD_MIN && ext <= AHEAD_MAX)
+		ahead(c, x, ext);
 	return true;
 }
 
