@@ -108,6 +108,7 @@ static int cta_fit(struct engine *e, struct cta *c, struct grid *g)
 	if (e->mc && mc_fit(c) < 0)
 		return -1;
 	c->nwarps = g->nwarps;
+	c->pristine = false;
 	for (i = 0; i < g->nwarps; i++) {
 		c->warps[i].cta = c;
 		c->warps[i].index = i;
@@ -138,6 +139,8 @@ static void cta_start(struct cta *c, u64 linear, bool next)
 		c->id[1] = (u32)(row % g->dim[1]);
 		c->id[2] = (u32)(row / g->dim[1]);
 	}
+	if (c->pristine)
+		return;
 	if (c->bar_used)
 		memset(c->bar, 0, sizeof(c->bar));
 	c->bar_used = false;

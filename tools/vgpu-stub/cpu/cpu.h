@@ -370,6 +370,7 @@ struct cta {                            /* a block; between blocks of a grid it 
 	struct warp warps[32];
 	struct barrier bar[CTA_BARRIERS];
 	bool bar_used;
+	bool pristine;                  /* the last block left its warps as it found them */
 	u8 *shadow;                     /* memcheck.c: shared bytes that have been written */
 	u32 shadow_bytes;
 };
@@ -431,6 +432,9 @@ struct tstate {
 	int rep_lane;
 	char what[64];
 	const struct jit *jit;          /* whose code runs */
+	s32 chain;                      /* further warps that code goes on with by itself ... */
+	u32 chain_exit;                 /* ... when one leaves by this exit, ... */
+	const u8 *chain_at;             /* ... and where */
 	void *scratch;                  /* of native tiles */
 	size_t scratch_bytes;
 };

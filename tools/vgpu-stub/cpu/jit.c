@@ -83,6 +83,8 @@ u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to)
 	struct jexit *x;
 	u32 i, at = kind == JX_JUMP ? to : pc, b = block_no(c, at);
 
+	if (kind == JX_DONE && c->done)
+		return c->done - 1;
 	for (i = c->nexits; i-- > 0 && i + 8 > c->nexits;)
 		if (c->exits[i].kind == kind && c->exits[i].pc == pc && c->exits[i].to == to)
 			return i;
@@ -96,6 +98,8 @@ u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to)
 	x->to = to;
 	x->rin = c->rin[b];
 	x->rfirst = c->rfirst[b];
+	if (kind == JX_DONE)
+		c->done = c->nexits + 1;
 	if (kind != JX_DONE) {
 		x->live = live_list(c, at, &x->nlive);
 		x->all = live_all(c, at, b, &x->nall);
@@ -136,7 +140,7 @@ static bool new_entry(struct jcomp *c, u32 live, u32 n)
 	c->entries = grow(c, c->entries, &c->entries_cap, c->nentries + 1, sizeof(*c->entries));
 	if (c->bad)
 		return false;
-	c->entries[c->nentries++] = (struct jentry){ c->a.n, live, n };
+	c->entries[c->nentries++] = (struct jentry){ c->a.n, live, n, NO_PC };
 	c->mx = 0;
 	return true;
 }
@@ -549,6 +553,30 @@ static void transfer(struct jcomp *c, u32 live, u32 n, bool load)
 	}
 }
 
+/* A warp leaves by exit i: its end, or a barrier where all of it arrives. So may the next one, without leaving code. */
+static void chain(struct jcomp *c, u32 i)
+{
+	struct as *a = &c->a;
+	u32 stride = ((c->fn->frame_bytes + 63) & ~63u) + ((c->home_next + 63) & ~63u), out[3], k;
+
+#define TS(f) rm_mem(R14, (s32)offsetof(struct tstate, f))
+	g_alui(a, 0, G_CMP, TS(chain_exit), (s32)i);
+	out[0] = g_jcc(a, CC_NE);
+	g_load(a, 0, RAX, PM(m));
+	g_alu(a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
+	out[1] = g_jcc(a, CC_NE);
+	g_alui(a, 0, G_SUB, TS(chain), 1);
+	out[2] = g_jcc(a, CC_S);
+	g_alui(a, 1, G_ADD, rm_reg(RBX), (s32)stride);
+	g_alui(a, 1, G_ADD, rm_reg(R13), (s32)sizeof(struct warp));
+	g_load(a, 0, RAX, rm_mem(R13, (s32)offsetof(struct frame, mask)));
+	run_lanes(c, RAX);
+	g_op(a, 0, 0xff, 4, TS(chain_at), 0);
+	for (k = 0; k < 3; k++)
+		g_here(a, out[k]);
+#undef TS
+}
+
 static void *put(u8 **at, const void *src, size_t bytes)
 {
 	void *p = *at;
@@ -676,6 +704,8 @@ static struct jit *compile(struct func *fn, u32 spec)
 	for (i = 0; i < c->nexits; i++) {
 		stubs[i] = c->a.n;
 		transfer(c, c->exits[i].all, c->exits[i].nall, false);
+		if (c->exits[i].kind == JX_DONE || (c->exits[i].kind == JX_LEAVE && jit_barrier(&c->code[c->exits[i].pc])))
+			chain(c, i);
 		g_movi(&c->a, RAX, i);
 		g_land(&c->a, g_jmp(&c->a), common);
 	}

@@ -10,7 +10,7 @@
  *   varying   32 lanes: 2 zmm (32-bit) or 4 zmm (64-bit)
  * Registers that are not in zmm or general registers have a home in the warp's private area P.
  *
- *   r12 constant pool   r13 struct frame   r14 struct tstate   rbx P
+ *   r12 constant pool   r13 struct frame (of a struct warp)   r14 struct tstate   rbx P
  *   zmm0-7, rax, rcx, rdx, k5-k7 temporaries      k1-k4 the group's mask, shifted by 0, 8, 16, 24
  *
  * Code leaves at numbered exits. P then holds every register; jit_run.c writes what is live into the
@@ -86,7 +86,7 @@ struct jregion {
 	u32 live_join, njoin, live_second, nsecond;     /* in lives[] */
 };
 
-struct jentry { u32 code, live, nlive; };
+struct jentry { u32 code, live, nlive, expect; };       /* expect: by which exit warps that enter here left of late */
 
 struct jsite { u32 at, exit; };         /* an instruction that may fault */
 
@@ -119,7 +119,7 @@ struct jprivate {
 	u64 shared, shared_total;
 	u64 pwin;
 	u64 local;              /* of lane 0 of this warp */
-	u32 ctaid[3], tid[3];           /* tid of lane 0 */
+	u32 tid[3], pad1;               /* tid of lane 0 */
 	u64 tidv[3];                    /* addresses of the tids of this warp */
 	u64 lims[5];                    /* of the span, by log2 of the size of an access */
 	u32 dim[3], pad;
@@ -157,7 +157,7 @@ struct jcomp {
 	u32 *lives;
 	u32 nlives, lives_cap;
 	struct jexit *exits;
-	u32 nexits, exits_cap;
+	u32 nexits, exits_cap, done;    /* done: JX_DONE's + 1 */
 	struct jentry *entries;
 	u32 nentries, entries_cap;
 	struct jsite *sites;
@@ -260,6 +260,7 @@ bool jit_st(struct jcomp *c, const struct insn *in);    /* jit_st.c */
 bool jit_shfl(struct jcomp *c, const struct insn *in);
 bool jit_vote(struct jcomp *c, const struct insn *in);
 /* jit_run.c */
+bool jit_barrier(const struct insn *in);       /* a whole warp's values may stay in P over it */
 enum { JR_REFUSED, JR_AT, JR_JUMP, JR_DONE };
 int jit_run(struct tstate *ts, struct warp *w, struct frame *f);
 /* jit.c, jit_src.c */

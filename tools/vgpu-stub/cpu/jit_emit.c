@@ -755,7 +755,8 @@ bool jit_sreg(struct jcomp *c, const struct insn *in)
 
 	switch (in->sub) {
 	case SR_CTAID_X: case SR_CTAID_Y: case SR_CTAID_Z:
-		g_load(a, 0, RAX, rm_mem(RBX, PSZ(ctaid) + 4 * (in->sub - SR_CTAID_X)));
+		g_load(a, 1, RAX, rm_mem(R13, (s32)offsetof(struct warp, cta) - (s32)offsetof(struct warp, main)));
+		g_load(a, 0, RAX, rm_mem(RAX, (s32)offsetof(struct cta, id) + 4 * (in->sub - SR_CTAID_X)));
 		break;
 	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z:
 		g_load(a, 0, RAX, rm_mem(RBX, PSZ(dim) + 4 * (in->sub - SR_NCTAID_X)));

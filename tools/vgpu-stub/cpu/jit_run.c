@@ -231,33 +231,51 @@ void jit_drop(struct warp *w)
 	w->jheld = 0;
 }
 
-static bool can_hold(const struct frame *f, u32 pc, u32 m)
+bool jit_barrier(const struct insn *in)
 {
-	const struct insn *in = &f->fn->code[pc];
-
-	return in->kind == K_BAR && in->sub == BAR_SYNC && in->guard == OPND_NONE && m == f->lanes &&
-	       (in->o[1] & OPND_CONST) && (in->o[2] == OPND_NONE || (in->o[2] & OPND_CONST));
+	return in->kind == K_BAR && in->sub == BAR_SYNC && in->guard == OPND_NONE && (in->o[1] & OPND_CONST) &&
+	       (in->o[2] == OPND_NONE || (in->o[2] & OPND_CONST));
 }
 
-/* Code from entry n on, to an exit that is not a single instruction. P is filled. */
-static const struct jexit *go(struct tstate *ts, const struct jit *j, char *p, struct frame *f, u32 m, u32 n)
+static bool can_hold(const struct frame *f, u32 pc, u32 m)
 {
+	return m == f->lanes && jit_barrier(&f->fn->jsrc->code[pc]);
+}
+
+/*
+ * Warp *pw from entry n on, to an exit that is not a single instruction. P is filled. If it leaves by exit `expect`,
+ * so do the next ones, up to `more` of them; *pw is the warp that came out.
+ */
+static const struct jexit *go(struct tstate *ts, const struct jit *j, struct warp **pw, u32 n, u32 more, u32 expect)
+{
+	struct warp *w = *pw;
 	const struct jexit *x;
 
-	((struct jprivate *)p)->m = m;
+	((struct jprivate *)w->jp)->m = w->main.mask;
+	ts->chain = (s32)more;
+	ts->chain_exit = expect;
+	ts->chain_at = j->code + j->entries[n - 1].code;
 	for (;;) {
+		s32 before = ts->chain;
+
 		if (j->mxcsr && j->mxcsr != ~0u && ts->mxcsr != j->mxcsr) {
 			ts->mxcsr = j->mxcsr;
 			_mm_setcsr(j->mxcsr);
 		}
 		ts->jit = j;
-		x = &j->exits[((jit_code *)j->code)(p, f, ts, f->base[1], j->code + j->entries[n - 1].code)];
+		x = &j->exits[((jit_code *)j->code)(w->jp, &w->main, ts, w->main.base[1], j->code + j->entries[n - 1].code)];
 		ts->jit = NULL;
 		if (j->mxcsr == ~0u)
 			ts->mxcsr = 0;
+		if (ts->chain < 0)
+			ts->chain = 0;
+		w += before - ts->chain;
+		*pw = w;
 		if (x->kind != JX_STEP)
 			return x;
-		step(ts, j, p, f, x);
+		ts->w = w;
+		ts->f = &w->main;
+		step(ts, j, w->jp, &w->main, x);
 		n = x->resume;
 	}
 }
@@ -323,82 +341,105 @@ static int left(struct warp *w, struct frame *f, const struct jit *j, const stru
 int jit_run(struct tstate *ts, struct warp *w, struct frame *f)
 {
 	const struct jit *j = f->jit;
-	char *p = w->jp;
 	u32 m = f->mask, n = j->entry_at[f->pc], i;
 	const struct jentry *e = &j->entries[n - 1];
 
-	if (w->jheld) {
+	if (w->jheld)
 		w->jheld = 0;           /* warp_run has seen that it is this one */
-	} else {
-		if (!f->pc)
-			memcpy(((struct jprivate *)p)->ctaid, w->cta->id, sizeof(w->cta->id));
+	else
 		for (i = 0; i < e->nlive; i++)
-			if (!fill_one(j, p, f, j->lives[e->live + i], m))
+			if (!fill_one(j, w->jp, f, j->lives[e->live + i], m))
 				return JR_REFUSED;
-	}
-	return left(w, f, j, go(ts, j, p, f, m, n));
+	return left(w, f, j, go(ts, j, &w, n, 0, NO_PC));
+}
+
+static void end_warp(struct cta *c, struct warp *w)
+{
+	w->live = w->main.lanes = w->main.mask = 0;
+	c->done_warps++;
+}
+
+/* What the interpreter is to do with a warp that came out by exit x. */
+static void apart(struct tstate *ts, struct cta *c, struct warp *w, const struct jit *j, const struct jexit *x)
+{
+	struct frame *f = &w->main;
+
+	ts->w = w;
+	ts->f = f;
+	if (x->kind == JX_DONE && ((struct jprivate *)w->jp)->m == f->lanes)
+		end_warp(c, w);
+	else
+		w->jresume = (u8)left(w, f, j, x);      /* those at a barrier arrive at it in the ordinary way */
 }
 
 /*
- * A block from its first instruction: its warps one after the other up to the same barrier, and again from
- * there, as long as all of them do the same. Nobody keeps account of such a barrier. RUN_DONE: the block
- * has ended; else every warp stands where the interpreter goes on.
+ * A block from its first instruction: all of its warps up to the same exit, the end or a barrier, and again from
+ * there, as long as all of them do the same. Nobody keeps account of such a barrier. RUN_DONE: the block has ended,
+ * with nothing written into its warps; else every one of them stands where the interpreter goes on.
  */
 enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over)
 {
 	const struct jit *j = c->g->jit;
-	u32 i, n = j->entry_at[0], bar = NO_PC, live = c->nwarps;
-	bool same = true;
+	u32 n = j->entry_at[0], i, k;
 
 	if (!n)
 		return RUN_BUDGET;
 	for (;;) {
-		u32 waiting = 0;
+		struct jentry *e = &j->entries[n - 1];
+		u32 expect = __atomic_load_n(&e->expect, __ATOMIC_RELAXED), way = NO_PC;        /* way: that all took so far */
+		const struct jexit *x = NULL;
+		struct warp *w = NULL;
 
+		ts->w = c->warps;
+		ts->f = &c->warps[0].main;
+		ts->budget = (s64)c->nwarps << 14;
+		if (ts->budget > *left_over)
+			ts->budget = *left_over;
+		*left_over -= ts->budget + 16;
 		for (i = 0; i < c->nwarps; i++) {
-			struct warp *w = &c->warps[i];
-			struct frame *f = &w->main;
-			const struct jexit *x;
-			int r;
-
-			if (!w->live)
+			w = &c->warps[i];
+			x = go(ts, j, &w, n, c->nwarps - 1 - i, expect);
+			k = (u32)(w - c->warps);
+			if (k > i)
+				way = expect;
+			i = k;
+			k = (u32)(x - j->exits);
+			if ((way != NO_PC && way != k) || ((struct jprivate *)w->jp)->m != w->main.lanes ||
+			    (x->kind != JX_DONE && !(x->kind == JX_LEAVE && jit_barrier(&j->fn->jsrc->code[x->pc]))))
+				break;
+			way = expect = k;
+		}
+		*left_over += ts->budget > 0 ? ts->budget : 0;
+		if (i == c->nwarps) {
+			if (e->expect != way)
+				__atomic_store_n(&e->expect, way, __ATOMIC_RELAXED);
+			if (j->exits[way].kind == JX_DONE) {
+				c->pristine = true;
+				return RUN_DONE;
+			}
+			if (*left_over > 0) {
+				n = j->entry_at[j->exits[way].pc + 1];
 				continue;
+			}
+		}
+		/* they part here: those before warp i took way, those behind it have not run */
+		c->pristine = false;
+		for (k = 0; k < i; k++)
+			apart(ts, c, &c->warps[k], j, &j->exits[way]);
+		if (i < c->nwarps)
+			apart(ts, c, w, j, x);
+		for (k = i + 1; k < c->nwarps; k++) {
+			w = &c->warps[k];
 			ts->w = w;
-			ts->f = f;
+			ts->f = &w->main;
 			ts->budget = *left_over < 1 << 14 ? *left_over : 1 << 14;
 			*left_over -= ts->budget + 16;
-			if (n == j->entry_at[0])
-				memcpy(((struct jprivate *)w->jp)->ctaid, c->id, sizeof(c->id));
-			w->jheld = 0;
-			x = go(ts, j, w->jp, f, f->mask, n);
+			x = go(ts, j, &w, n, 0, NO_PC);
 			*left_over += ts->budget > 0 ? ts->budget : 0;
-			if (x->kind == JX_DONE && f->mask == f->lanes) {
-				w->live = f->lanes = f->mask = 0;
-				c->done_warps++;
-				live--;
-				continue;
-			}
-			r = left(w, f, j, x);
-			if (r == JR_AT && w->jheld) {
-				same &= !waiting || bar == x->pc;
-				bar = x->pc;
-				waiting++;
-				continue;
-			}
-			same = false;
-			w->jresume = (u8)r;
+			apart(ts, c, w, j, x);
 		}
-		if (!live)
-			return RUN_DONE;
-		if (!same || waiting != live || *left_over <= 0)
-			break;
-		n = j->entry_at[bar + 1];
+		return c->done_warps == c->nwarps ? RUN_DONE : RUN_BUDGET;
 	}
-	/* those at a barrier arrive at it in the ordinary way */
-	for (i = 0; i < c->nwarps; i++)
-		if (c->warps[i].live && c->warps[i].jheld)
-			c->warps[i].jresume = JR_AT;
-	return RUN_BUDGET;
 }
 
 /* A fault inside code: where the instruction's exit is, NULL: not an access of ours. Async-signal-safe. */
