@@ -577,7 +577,8 @@ static void *data_loop(void *unused)
 		mailbox();
 		if (turn())
 			idle_reset(&data.idle);
-		else if (idle_step(&data.idle, data.stalled || in_flight()) && sleep_until_woken())
+		else if (idle_step(&data.idle, data.stalled ? IDLE_STALLED : in_flight() ? IDLE_IN_FLIGHT : IDLE_NOTHING) &&
+			 sleep_until_woken())
 			idle_slept(&data.idle);
 	}
 	return NULL;

@@ -56,12 +56,14 @@ void idle_init(struct idle *i, unsigned cores, unsigned spin_us)
 		i->spin = i->limit;
 }
 
-AGENT_HOT int idle_step(struct idle *i, int stalled)
+AGENT_HOT int idle_step(struct idle *i, enum idle_for what)
 {
 	uint64_t now = ticks(), after, limit = i->limit, patience = 10 * i->spin;
 
-	if (stalled) {
+	if (what == IDLE_STALLED || (what == IDLE_IN_FLIGHT && !i->share)) {
 		limit = i->stall;
+	} else if (what == IDLE_IN_FLIGHT) {
+		limit *= 5;
 	} else if (i->share && i->turns >= BURST) {
 		limit *= 10;
 		patience *= 10;         /* a sleep and a wake-up cost both sides more than 30 us */
@@ -74,12 +76,12 @@ AGENT_HOT int idle_step(struct idle *i, int stalled)
 		vgpu_cpu_relax();
 		return 0;
 	}
-	if (now < i->no_yield_until && !stalled)
+	if (now < i->no_yield_until && what != IDLE_STALLED)
 		return 1;
 	sched_yield();
 	after = ticks();
 	/* in a burst, who had the core was most likely the device, at our work: more patience */
-	if (after - now > (limit > i->limit ? 20 * i->slow : i->slow) && !stalled)
+	if (after - now > (limit > i->limit ? 20 * i->slow : i->slow) && what != IDLE_STALLED)
 		i->no_yield_until = after + i->penalty;
 	return 0;
 }

@@ -10,9 +10,10 @@
  * waits for credits sleeps for 100 to 200 us. Then yielding goes on for ten times --spin-us.
  *
  * A full device ring is another matter: nobody wakes us when there is room again, and whoever makes
- * room needs the core. Then yielding goes on for 2 ms without progress, before the timer takes over. The
- * same while the device works on commands in flight: their end brings the next ones, and a sleep in
- * between costs client, device and us a system call or two each.
+ * room needs the core. Then yielding goes on for 2 ms without progress, before the timer takes over. With cores
+ * to spare the same while the device works on commands in flight: their end brings the next ones, and a sleep in
+ * between costs client, device and us a system call or two each. Where cores are few it is five times --spin-us:
+ * the core is the device's, and a kernel that takes longer than that does not notice a wake-up.
  */
 #ifndef AGENT_IDLE_H
 #define AGENT_IDLE_H
@@ -31,8 +32,9 @@ void idle_init(struct idle *i, unsigned cores, unsigned spin_us);
 static inline void idle_reset(struct idle *i) { i->since = 0; i->turns++; }
 /* It has slept: the burst, if there was one, is over. */
 static inline void idle_slept(struct idle *i) { i->since = 0; i->turns = 0; }
-/* Nothing to do (stalled: but for full rings, or commands in flight): passes a little time. 1: it is time to sleep. */
-int idle_step(struct idle *i, int stalled);
+enum idle_for { IDLE_NOTHING, IDLE_IN_FLIGHT, IDLE_STALLED };  /* no work; a device works on it; its ring is full */
+/* Passes a little time. 1: it is time to sleep. */
+int idle_step(struct idle *i, enum idle_for what);
 
 uint64_t ticks(void);                   /* a cheap clock: TSC where it is constant */
 void ticks_init(void);
