@@ -609,7 +609,7 @@ void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step)
 	if (sh)
 		ev_i(a, V_PSRAIQ, 0, 1, rm_reg(1), 0, 0, sh);   /* vprorq */
 	k = jv_mask(c, 1, q);
-	if (in->space != SPACE_SHARED) {
+	if (!jm_window(in)) {
 		ev_n(a, V_PCMPUQ, 7, 1, rm_mem(RBX, PSZ(lims) + 8 * (s32)sh), k, 0, 1, 8, 1);
 		b1(a, 5);
 	} else {
@@ -620,6 +620,14 @@ void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step)
 	k_mov(a, 7, k);
 	if (x)
 		ev(a, V_MOVA64, 0, 0, rm_reg(x));
+	if (in->space == SPACE_LOCAL) {
+		u64 off[8];
+		u32 i;
+
+		for (i = 0; i < 8; i++)
+			off[i] = (u64)(8 * q + i) * jit_local_stride(c->fn);
+		ev(a, V_PADDQ, 0, 0, rm_lit(j_lit(c, off, 64), 0));
+	}
 }
 
 /* The same for 32-bit addresses of shared memory: 16 lanes. */
@@ -645,14 +653,34 @@ void jm_vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step)
 	k_mov(a, 7, k);
 	if (x)
 		ev(a, V_MOVA32, 0, 0, rm_reg(x));
+	if (in->space == SPACE_LOCAL) {
+		u32 off[16], i;
+
+		for (i = 0; i < 16; i++)
+			off[i] = (16 * p + i) * jit_local_stride(c->fn);
+		ev(a, V_PADDD, 0, 0, rm_lit(j_lit(c, off, 64), 0));
+	}
 }
 
-/* zmm 2 = how many places an access of this size has in shared memory; rax = its base */
-void jm_shared_limit(struct jcomp *c, const struct insn *in, u32 step)
+bool jm_window(const struct insn *in) { return in->space == SPACE_SHARED || in->space == SPACE_LOCAL; }
+
+/* rax = base of varying addresses; zmm 2 = how many places an access of this size has in shared or local memory */
+bool jm_vary_base(struct jcomp *c, const struct insn *in, u32 step)
 {
 	struct as *a = &c->a;
-	u32 bytes = (u32)in->size * in->vec, sh = jm_align_log2(in);
+	u32 bytes = (u32)in->size * in->vec, sh = jm_align_log2(in), stride = jit_local_stride(c->fn);
 
+	if (in->space == SPACE_LOCAL) {
+		if (stride < bytes || stride > 1u << 20)
+			return false;
+		ev(a, V_MOVA64, 2, 0, rm_lit(in->aw ? j_lit64(c, ((stride - bytes) >> sh) + 1) : j_lit32(c, ((stride - bytes) >> sh) + 1), 0));
+		g_load(a, 1, RAX, PM(local));
+		return true;
+	}
+	if (in->space != SPACE_SHARED) {
+		g_movi(a, RAX, 0);
+		return true;
+	}
 	g_load(a, 1, RCX, PM(shared_total));
 	g_alui(a, 1, G_SUB, rm_reg(RCX), (s32)bytes);
 	j_leave_if(c, CC_B, step);
@@ -661,6 +689,7 @@ void jm_shared_limit(struct jcomp *c, const struct insn *in, u32 step)
 	g_alui(a, 1, G_ADD, rm_reg(RCX), 1);
 	ev(a, in->aw ? V_PBCASTQ_R : V_PBCASTD_R, 2, 0, rm_reg(RCX));
 	g_load(a, 1, RAX, PM(shared));
+	return true;
 }
 
 static bool ld_vary(struct jcomp *c, const struct insn *in)
@@ -670,15 +699,13 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 
 	if (in->size * in->vec > 16 || (in->dw && in->size != 8) || (!in->dw && in->size > 4))
 		return false;
-	if (in->space == SPACE_SHARED ? false : !in->aw)
+	if (!jm_window(in) && !in->aw)
 		return false;
 	if (in->vec > 1 && in->dw)
 		return false;
 	step = j_exit(c, JX_STEP, c->pc, 0);
-	if (in->space == SPACE_SHARED)
-		jm_shared_limit(c, in, step);
-	else
-		g_movi(a, RAX, 0);
+	if (!jm_vary_base(c, in, step))
+		return false;
 	if (!in->aw) {
 		if (in->dw)
 			return false;
@@ -786,7 +813,7 @@ bool jit_ld(struct jcomp *c, const struct insn *in)
 		if (in->vec > 1 && in->o[e] == in->o[4])
 			return false;
 	if (!jm_addr(c, in, &x))
-		return in->space != SPACE_LOCAL && jit_val(c, in->o[4], in->aw).cls == JC_VARY && ld_vary(c, in);
+		return jit_val(c, in->o[4], in->aw).cls == JC_VARY && ld_vary(c, in);
 	if (x.v.cls == JC_UNI) {
 		for (e = 0; e < in->vec; e++) {
 			j_site(c, x.step);

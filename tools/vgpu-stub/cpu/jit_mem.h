@@ -19,6 +19,7 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x);
 bool jm_is_row(const struct acc *x);
 void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step);
 void jm_vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step);
-void jm_shared_limit(struct jcomp *c, const struct insn *in, u32 step);
+bool jm_window(const struct insn *in);         /* shared or local memory: addresses are offsets */
+bool jm_vary_base(struct jcomp *c, const struct insn *in, u32 step);
 
 #endif
