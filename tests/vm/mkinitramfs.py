@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Writes an initramfs (cpio "newc", gzip): mkinitramfs.py OUT PATH=FILE... PATH@TARGET...
 
-PATH=FILE puts FILE at PATH (executable), PATH=FOLDER all files of FOLDER under PATH, PATH@TARGET a symbolic
-link. Parent folders come by themselves. The same input gives the same bytes.
+PATH=FILE puts FILE at PATH, PATH=FOLDER all that is in FOLDER under PATH, PATH@TARGET a symbolic link. Parent folders come
+by themselves, all belongs to root. The same input gives the same bytes.
 """
 import gzip
 import os
+import stat
 import sys
 
 
@@ -21,19 +22,26 @@ def main():
 
     def put(path, name):
         parents(path)
-        with open(name, "rb") as f:
-            entries[path] = (0o100755, f.read(), 0, 0)
+        mode = os.lstat(name).st_mode
+        if stat.S_ISLNK(mode):
+            entries[path] = (0o120777, os.readlink(name).encode(), 0, 0)
+        elif stat.S_ISDIR(mode):
+            entries[path] = (0o40755, b"", 0, 0)
+            for f in sorted(os.listdir(name)):
+                put(path + "/" + f, os.path.join(name, f))
+        elif stat.S_ISREG(mode):
+            with open(name, "rb") as f:
+                entries[path] = (0o100755 if mode & 0o100 else 0o100644, f.read(), 0, 0)
 
     for arg in sys.argv[2:]:
         if "=" in arg:
             path, name = arg.split("=", 1)
             path = path.strip("/")
-            if os.path.isdir(name):
-                parents(path + "/.")
-                for f in sorted(os.listdir(name)):
-                    put(path + "/" + f, os.path.join(name, f))
+            if path:
+                put(path, os.path.realpath(name))
             else:
-                put(path, name)
+                for f in sorted(os.listdir(name)):
+                    put(f, os.path.join(name, f))
         else:
             path, target = arg.split("@", 1)
             path = path.strip("/")
@@ -58,7 +66,8 @@ def main():
         entry(number, name, *entries[name])
     entry(0, "TRAILER!!!", 0, b"", 0, 0)
     with open(out + ".tmp", "wb") as f:
-        with gzip.GzipFile("", "wb", 6, f, mtime=0) as z:
+        # of a whole system: what is saved is not worth the time
+        with gzip.GzipFile("", "wb", 6 if len(image) < 32 << 20 else 1, f, mtime=0) as z:
             z.write(bytes(image))
     os.rename(out + ".tmp", out)
 
