@@ -82,7 +82,7 @@ bool vg_agent_lost(void);
 
 /* ---- queue.h / queue.c ---------------------------------------------------------------------- */
 
-#define VG_TENURES 32u
+#define VG_TENURES 32u                  /* threads that may own a queue */
 #define VG_QUEUE_SHARED ~0ull           /* several threads: claims are atomic from here on */
 #define VG_QUEUE_MOVING (~0ull - 1)     /* for the moment nobody's */
 
@@ -95,8 +95,12 @@ struct vg_queue {
 	_Alignas(64) uint64_t room;     /* *head + size when last seen: spares the shared line a look */
 	uint64_t owner;                 /* VG_QUEUE_SHARED, or tenure << 48 | thread: see queue.h */
 	uint8_t busy[VG_TENURES];       /* W: the thread of that tenure, while it claims */
-	/* cold */
+	/* cold, under owner_lock */
 	_Alignas(64) struct vg_lock owner_lock;
+	uint32_t debt;                  /* changes of hands that did not pay */
+	uint64_t moved_at;              /* tail at the last one */
+	uint64_t moves;
+	uint64_t tenant[VG_TENURES];    /* the thread whose tenure is that */
 };
 
 /* ---- streams --------------------------------------------------------------------------------- */

@@ -8,17 +8,31 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PAYS 128u       /* slots between two changes of hands that are worth one */
+#define DEBT_MAX 32u
+
+/* The thread's tenure, VG_TENURES when all are others'. */
+static uint64_t tenure_of(struct vg_queue *q, uint64_t me)
+{
+	for (uint64_t i = 0; i < VG_TENURES; i++) {
+		if (!q->tenant[i])
+			q->tenant[i] = me;
+		if (q->tenant[i] == me)
+			return i;
+	}
+	return VG_TENURES;
+}
+
 /*
  * See "The owner" in queue.h. membarrier worked when the session began (vg.may_own); should a filter that the
  * program installed later refuse it, 10 ms stand for it: no processor keeps a store to itself for so long.
  */
 void vg_queue_own(struct vg_queue *q)
 {
-	uint64_t me = vg_me(), old, tenure;
+	uint64_t me = vg_me(), old, tail, tenure;
 
 	vg_lock(&q->owner_lock);
 	old = __atomic_load_n(&q->owner, __ATOMIC_RELAXED);
-	tenure = old ? (old >> 48) + 1 : 0;
 	if (old == VG_QUEUE_SHARED || (old & VG_ADDRESS_MASK) == me)
 		goto out;
 	if (old) {
@@ -26,10 +40,16 @@ void vg_queue_own(struct vg_queue *q)
 		if (vgpu_private_fence())
 			nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
 		/* Acquire; partner: vg_leave(). */
-		for (unsigned turn = 0; __atomic_load_n(&q->busy[tenure - 1], __ATOMIC_ACQUIRE); turn++)
+		for (unsigned turn = 0; __atomic_load_n(&q->busy[old >> 48], __ATOMIC_ACQUIRE); turn++)
 			vg_backoff(turn);
+		q->moves++;
+		tail = __atomic_load_n(&q->tail, __ATOMIC_RELAXED);
+		q->debt -= (tail - q->moved_at) / PAYS < q->debt ? (uint32_t)((tail - q->moved_at) / PAYS) : q->debt;
+		q->debt++;
+		q->moved_at = tail;
 	}
-	if (!vg.may_own || tenure >= VG_TENURES || me & ~VG_ADDRESS_MASK)
+	tenure = tenure_of(q, me);
+	if (!vg.may_own || tenure >= VG_TENURES || q->debt > DEBT_MAX || me & ~VG_ADDRESS_MASK)
 		__atomic_store_n(&q->owner, VG_QUEUE_SHARED, __ATOMIC_RELEASE);
 	else
 		__atomic_store_n(&q->owner, tenure << 48 | me, __ATOMIC_RELEASE);
@@ -51,29 +71,6 @@ static bool next_batch(struct vg_stream *s, uint64_t *until)
 	return true;
 }
 
-/* A place among others: false while there is no credit. */
-static bool claim_shared(struct vg_queue *q, struct vg_stream *s, unsigned n, uint64_t *at, uint64_t *until)
-{
-	uint64_t last;
-	bool more;
-
-	while (__atomic_fetch_sub(&s->left, 1, __ATOMIC_RELAXED) <= 0) {
-		__atomic_fetch_add(&s->left, 1, __ATOMIC_RELAXED);
-		vg_lock(&s->credit_lock);
-		more = __atomic_load_n(&s->left, __ATOMIC_RELAXED) > 0 || next_batch(s, until);
-		vg_unlock(&s->credit_lock);
-		if (!more)
-			return false;
-	}
-	*at = __atomic_fetch_add(&q->tail, n, __ATOMIC_RELAXED);
-	/* Tickets may come in any order, and the largest stays. */
-	last = __atomic_load_n(&s->last, __ATOMIC_RELAXED);
-	while (last < *at + 1 &&
-	       !__atomic_compare_exchange_n(&s->last, &last, *at + 1, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-		;
-	return true;
-}
-
 uint64_t vg_claim_slow(struct vg_ctx *c, struct vg_stream *s, unsigned n)
 {
 	struct vg_queue *q = &c->queue;
@@ -92,7 +89,14 @@ uint64_t vg_claim_slow(struct vg_ctx *c, struct vg_stream *s, unsigned n)
 			}
 			vg_leave(busy);
 		} else if (__atomic_load_n(&q->owner, __ATOMIC_ACQUIRE) == VG_QUEUE_SHARED) {
-			took = claim_shared(q, s, n, &i, &until);
+			took = vg_take_shared(q, s, n, &i);
+			if (!took) {
+				vg_lock(&s->credit_lock);
+				took = __atomic_load_n(&s->left, __ATOMIC_RELAXED) > 0 || next_batch(s, &until);
+				vg_unlock(&s->credit_lock);
+				if (took)
+					continue;
+			}
 		} else {
 			vg_queue_own(q);
 			continue;

@@ -23,10 +23,12 @@
  *   vg_take:  claim                       owner = itself
  *   vg_leave: busy[tenure] = 0
  *
- * Either the old owner sees MOVING, or the new one sees busy. Each tenure has a busy word of its own, because
- * somebody may be preempted on the way into a tenure that is long over. When the tenures are used up, several
- * threads submit for good: the queue is shared, and claims are a fetch_add and a compare-and-swap. So it is
- * from the start where there is no membarrier.
+ * Either the old owner sees MOVING, or the new one sees busy. A thread has its tenure, and so its busy word, for good:
+ * somebody may be preempted on the way into a tenure that has ended, and finds out only after it has said busy.
+ *
+ * A change of hands costs some microseconds. When threads take the queue from each other so often that it does not
+ * pay, or there are more of them than tenures, the queue is shared from then on, and claims are atomic. So it is from
+ * the start where there is no membarrier.
  */
 #ifndef VG_QUEUE_H
 #define VG_QUEUE_H
@@ -99,6 +101,25 @@ static inline __attribute__((always_inline)) bool vg_take(struct vg_queue *q, st
 	__atomic_store_n(&q->tail, i + n, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->last, i + 1, __ATOMIC_RELEASE);
 	*at = i;
+	return true;
+}
+
+/* The same where the queue is shared, and false only for want of a credit: see that there is room. */
+static inline __attribute__((always_inline)) bool vg_take_shared(struct vg_queue *q, struct vg_stream *s, unsigned n,
+								 uint64_t *at)
+{
+	uint64_t last;
+
+	if (VG_UNLIKELY(__atomic_fetch_sub(&s->left, 1, __ATOMIC_RELAXED) <= 0)) {
+		__atomic_fetch_add(&s->left, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	*at = __atomic_fetch_add(&q->tail, n, __ATOMIC_RELAXED);
+	/* Tickets may come in any order, and the largest stays. */
+	last = __atomic_load_n(&s->last, __ATOMIC_RELAXED);
+	while (last < *at + 1 &&
+	       !__atomic_compare_exchange_n(&s->last, &last, *at + 1, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
 	return true;
 }
 

@@ -12,23 +12,32 @@
 #include <string.h>
 
 /* Why a launch may not be: the same answers the device would give, but at once. */
-static CUresult check_shape(const struct vg_func *f, const struct vg_ctx *c, const struct vg_shape *s)
+static inline __attribute__((always_inline)) CUresult check_block(const struct vg_func *f, const struct vg_ctx *c,
+								  const uint32_t *block)
 {
-	uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
+	uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
 
 	/* x - 1 < max catches 0 too. */
-	if (VG_UNLIKELY(s->grid[0] - 1 >= c->max_grid[0] || s->grid[1] - 1 >= c->max_grid[1] ||
-			s->grid[2] - 1 >= c->max_grid[2] || s->block[0] - 1 >= c->max_block[0] ||
-			s->block[1] - 1 >= c->max_block[1] || s->block[2] - 1 >= c->max_block[2]))
+	if (VG_UNLIKELY(block[0] - 1 >= c->max_block[0] || block[1] - 1 >= c->max_block[1] ||
+			block[2] - 1 >= c->max_block[2]))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (VG_UNLIKELY(threads > f->max_threads))
 		return threads > c->max_threads ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-	if (VG_UNLIKELY(s->shared > __atomic_load_n(&f->max_dynamic, __ATOMIC_RELAXED)))
-		return CUDA_ERROR_INVALID_VALUE;
 	if (VG_UNLIKELY(f->reqntid[0]))
 		for (int i = 0; i < 3; i++)
-			if (f->reqntid[i] && f->reqntid[i] != s->block[i])
+			if (f->reqntid[i] && f->reqntid[i] != block[i])
 				return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
+}
+
+static CUresult check_shape(const struct vg_func *f, const struct vg_ctx *c, const struct vg_shape *s)
+{
+	if (VG_UNLIKELY(s->grid[0] - 1 >= c->max_grid[0] || s->grid[1] - 1 >= c->max_grid[1] ||
+			s->grid[2] - 1 >= c->max_grid[2]))
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(check_block(f, c, s->block));
+	if (VG_UNLIKELY(s->shared > __atomic_load_n(&f->max_dynamic, __ATOMIC_RELAXED)))
+		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }
 
@@ -242,15 +251,15 @@ struct on_stack {
 };
 
 /*
- * A created stream, a function that was launched before with as many threads, by the thread that launched last. All
- * other launches go the other way: nothing has happened when this one turns to it.
+ * A created stream, a function that was launched before with as many threads, by the thread that launched last; or, with
+ * `shared`, by one of several. All other launches go the other way: nothing has happened when this one turns to it.
  *
  * What it costs is how many instructions it has. So there is no call but as the last thing, and not more is held at a
  * time than there are registers.
  */
 static inline __attribute__((always_inline)) CUresult launch_hot(CUfunction fn, unsigned gx, unsigned gy, unsigned gz,
 								 unsigned bx, unsigned by, const struct on_stack a,
-								 launch_fn *otherwise)
+								 const bool shared, launch_fn *otherwise)
 {
 	uint64_t i, at, threads, yz = gy | (uint64_t)gz << 32, bxy = bx | (uint64_t)by << 32;
 	union vgpu_slot *h, *slots;
@@ -274,14 +283,28 @@ static inline __attribute__((always_inline)) CUresult launch_hot(CUfunction fn, 
 		goto other;
 	/* x - 1 < max catches 0 too, and so do the bits that y - 1 and z - 1 borrow. */
 	if (VG_UNLIKELY(gx - 1 >= c->grid_x || (yz - 0x100000001u) & c->grid_yz ||
-			*a.shared > __atomic_load_n(&f->max_dynamic, __ATOMIC_RELAXED) || !vg_enter(q, &busy)))
+			*a.shared > __atomic_load_n(&f->max_dynamic, __ATOMIC_RELAXED)))
 		goto other;
-	if (VG_UNLIKELY(bxy != f->block_xy || *a.bz != f->block_z || !vg_take(q, s, f->nslots, &i))) {
+	if (!shared) {
+		if (VG_UNLIKELY(!vg_enter(q, &busy)))
+			goto other;
+		if (VG_UNLIKELY(bxy != f->block_xy || *a.bz != f->block_z || !vg_take(q, s, f->nslots, &i))) {
+			vg_leave(busy);
+			goto other;
+		}
+		threads = f->block_word;
 		vg_leave(busy);
-		goto other;
+	} else {
+		const uint32_t block[3] = { (uint32_t)bxy, (uint32_t)(bxy >> 32), *a.bz };
+
+		/* nobody has the remembered block to himself */
+		if (VG_UNLIKELY(check_block(f, c, block) || __atomic_load_n(&q->owner, __ATOMIC_ACQUIRE) != VG_QUEUE_SHARED ||
+				!vg_take_shared(q, s, f->nslots, &i)))
+			goto other;
+		if (VG_UNLIKELY(i + f->nslots > __atomic_load_n(&q->room, __ATOMIC_ACQUIRE)))
+			vg_wait_room(c, q, i, f->nslots);
+		threads = block_word(f, block);
 	}
-	threads = f->block_word;
-	vg_leave(busy);
 	slots = q->slots;
 	at = i % VGPU_IOQ_SLOTS;
 	h = &slots[at];
@@ -328,7 +351,17 @@ static __attribute__((noinline)) CUresult launch_default(CUfunction fn, unsigned
 							 CUstream volatile stream, void **volatile params,
 							 void **volatile extra)
 {
-	return launch_hot(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, launch_any);
+	return launch_hot(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, false,
+			  launch_any);
+}
+
+/* Where several threads submit. */
+static __attribute__((noinline)) CUresult launch_shared(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+							unsigned by, volatile unsigned bz, volatile unsigned shared,
+							CUstream volatile stream, void **volatile params,
+							void **volatile extra)
+{
+	return launch_hot(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, true, launch_any);
 }
 
 /* The handle of the default stream that is meant; 0 when none is, or it is not there yet, or something is wrong. */
@@ -354,10 +387,13 @@ static inline __attribute__((always_inline)) CUresult launch_cold(CUfunction fn,
 								  bool pt, void **params, void **extra)
 {
 	uint64_t h = default_stream(stream, pt && !stream);
+	const struct vg_stream *s = vg_get(VG_STREAM, h ? h : (uint64_t)(uintptr_t)stream);
+	launch_fn *how = s && __atomic_load_n(&s->ctx->queue.owner, __ATOMIC_RELAXED) == VG_QUEUE_SHARED ? launch_shared :
+			 h ? launch_default : NULL;
 
-	if (h)
-		return launch_default(fn, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], k->shared,
-				      (CUstream)(uintptr_t)h, params, extra);
+	if (how)
+		return how(fn, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], k->shared,
+			   h ? (CUstream)(uintptr_t)h : stream, params, extra);
 	return vg_launch(fn, stream, pt, k, params, extra);
 }
 
@@ -383,12 +419,14 @@ CUresult cuLaunchKernel(CUfunction fn, unsigned int gx, unsigned int gy, unsigne
 			volatile unsigned int bz, volatile unsigned int shared, CUstream volatile stream,
 			void **volatile params, void **volatile extra)
 {
-	return launch_hot(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, launch_legacy);
+	return launch_hot(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, false,
+			  launch_legacy);
 }
 
 CUresult cuLaunchKernel_ptsz(CUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
 			     unsigned int by, volatile unsigned int bz, volatile unsigned int shared, CUstream volatile stream,
 			     void **volatile params, void **volatile extra)
 {
-	return launch_hot(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, launch_per_thread);
+	return launch_hot(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, false,
+			  launch_per_thread);
 }

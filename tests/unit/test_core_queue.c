@@ -194,12 +194,14 @@ int main(void)
 	}
 	pthread_create(&c, NULL, consume, NULL);
 	for (round_no = 0; round_no < ROUNDS; round_no++) {
-		ctx.queue.owner = 0;
+		ctx.queue.owner = ctx.queue.debt = 0;
+		ctx.queue.moves = 0;
+		memset(ctx.queue.tenant, 0, sizeof ctx.queue.tenant);
 		for (unsigned i = 0; i < THREADS; i++)
 			pthread_create(&t[i], NULL, produce, (void *)(uintptr_t)i);
 		for (unsigned i = 0; i < THREADS; i++)
 			pthread_join(t[i], NULL);
-		moves += ctx.queue.owner == VG_QUEUE_SHARED ? VG_TENURES : ctx.queue.owner >> 48;
+		moves += ctx.queue.moves;
 		for (unsigned i = 0; i < VG_TENURES; i++)
 			CHECK(!ctx.queue.busy[i]);
 	}
