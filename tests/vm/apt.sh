@@ -33,6 +33,7 @@ apt_alone() {
 		APT::Architecture "amd64";
 		APT::Install-Recommends "false";
 		APT::Sandbox::User "";
+		Acquire::Retries "3";
 	CONF
 	export APT_CONFIG=$at/etc/apt.conf
 	apt-get -qq update >"$at/log" 2>&1 || skip "no package lists from $mirror: $(tail -n 1 "$at/log")"

@@ -15,7 +15,7 @@ command -v apt-get >/dev/null || skip "no apt-get here"
 get() {
 	rm -rf "$dir/deb"
 	mkdir -p "$dir/deb"
-	(cd "$dir/deb" && { apt-get -qq download "$1" || { apt-get -qq update && apt-get -qq download "$1"; }; }) >"$dir/log" 2>&1 ||
+	(cd "$dir/deb" && { apt-get -qq -o Acquire::Retries=3 download "$1" || { apt-get -qq update && apt-get -qq -o Acquire::Retries=3 download "$1"; }; }) >"$dir/log" 2>&1 ||
 		skip "package $1 cannot be fetched: $(tail -n 1 "$dir/log")"
 	dpkg-deb -x "$dir"/deb/*.deb "$dir/tree"
 	rm -rf "$dir/deb"

@@ -7,10 +7,12 @@ vm_prepare() {
 	local here
 	cache=${VGPU_VM_CACHE:-$1/vm}
 	here=$(dirname "${BASH_SOURCE[0]}")
-	# both at once: unpacking costs more than the line
-	"$here/fetch-kernel.sh" "$cache/kernel" &
+	mkdir -p "$cache"
+	# both at once: unpacking costs more than the line. The last line that is said is the reason of who failed.
+	"$here/fetch-kernel.sh" "$cache/kernel" 2>"$cache/kernel.says" &
 	qemu=$("$here/fetch-qemu.sh" "$cache/qemu") || { wait $!; return 77; }
-	wait $! || return
+	wait $! || { cat "$cache/kernel.says" >&2; return 77; }
+	cat "$cache/kernel.says" >&2
 	kernel=$cache/kernel
 	busybox=$kernel/busybox
 }
