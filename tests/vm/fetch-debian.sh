@@ -36,4 +36,4 @@ echo guest >etc/hostname
 mkdir -p proc sys dev run tmp root
 cd "$dir"
 rm -rf apt
-touch done
+: >done
