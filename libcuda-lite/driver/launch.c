@@ -174,17 +174,17 @@ static __attribute__((noinline)) CUresult finish(const struct vg_func *f, const 
 	return CUDA_SUCCESS;
 }
 
-/* The next launch with these threads needs not be looked at. */
-static void remember_block(struct vg_ctx *c, struct vg_func *f, const uint32_t *block)
+/* A block that is good: the next launch with it needs not look closer. By the owner of the queue only. */
+static __attribute__((noinline)) bool remember_block(struct vg_func *f, const struct vg_ctx *c, uint64_t xy, uint32_t z)
 {
-	uint8_t *busy;
+	const uint32_t block[3] = { (uint32_t)xy, (uint32_t)(xy >> 32), z };
 
-	if (!vg_enter(&c->queue, &busy))
-		return;
-	f->block_xy = block[0] | (uint64_t)block[1] << 32;
-	f->block_z = block[2];
+	if (check_block(f, c, block))
+		return false;
+	f->block_xy = xy;
+	f->block_z = z;
 	f->block_word = block_word(f, block);
-	vg_leave(busy);
+	return true;
 }
 
 /* Nothing here may fail: what is claimed is published. packed: parameters in one buffer instead. */
@@ -197,7 +197,6 @@ static CUresult submit_launch(struct vg_stream *s, struct vg_func *f, const stru
 
 	fill_header(&slots[i % VGPU_IOQ_SLOTS], s, i, f->fn | (uint64_t)k->grid[0] << 32,
 		    k->grid[1] | (uint64_t)k->grid[2] << 32, block_word(f, k->block), k->shared | (uint64_t)k->attrs << 32);
-	remember_block(c, f, k->block);
 	if (!packed)
 		return finish(f, s, slots, i, params);
 	fill_packed(slots, f, i, packed);
@@ -288,7 +287,11 @@ static inline __attribute__((always_inline)) CUresult launch_hot(CUfunction fn, 
 	if (!shared) {
 		if (VG_UNLIKELY(!vg_enter(q, &busy)))
 			goto other;
-		if (VG_UNLIKELY(bxy != f->block_xy || *a.bz != f->block_z || !vg_take(q, s, f->nslots, &i))) {
+		if (VG_UNLIKELY((bxy != f->block_xy || *a.bz != f->block_z) && !remember_block(f, c, bxy, *a.bz))) {
+			vg_leave(busy);
+			goto other;
+		}
+		if (VG_UNLIKELY(!vg_take(q, s, f->nslots, &i))) {
 			vg_leave(busy);
 			goto other;
 		}

@@ -82,7 +82,7 @@ static void submit(unsigned count, CUstream s, double *p50, double *p99)
 {
 	static double v[BURSTS];
 	unsigned slots = 1 + (count * 8 + 55) / 56;
-	int burst = 512 / (int)slots < 128 ? 512 / (int)slots : 128;
+	int burst = 512 / (int)slots < 192 ? 512 / (int)slots : 192;
 	CUfunction fn = kernel(count);
 
 	launch(fn, s);

@@ -20,7 +20,7 @@
 #include "../../fw-protocol/vgpu_ring.h"
 #include "bench_gpu.h"
 
-#define BURST 128               /* half of a stream's credits */
+#define BURST 192               /* three quarters of a stream's credits: these it has, whatever was sent before */
 #define BURSTS 400
 #define SYNCS 4000
 #define FIRSTS 25
