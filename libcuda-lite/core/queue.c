@@ -71,6 +71,22 @@ static bool next_batch(struct vg_stream *s, uint64_t *until)
 	return true;
 }
 
+bool vg_refill(struct vg_queue *q, struct vg_stream *s, unsigned n)
+{
+	uint64_t end = q->tail + n, head, until;
+
+	if (s->left <= 0 && !next_batch(s, &until))
+		return false;
+	if (end <= __atomic_load_n(&q->room, __ATOMIC_RELAXED))
+		return true;
+	/* Acquire, and release: see vg_wait_room(). */
+	head = vgpu_load_acquire64(q->head);
+	if (end - head > q->size)
+		return false;
+	__atomic_store_n(&q->room, head + q->size, __ATOMIC_RELEASE);
+	return true;
+}
+
 uint64_t vg_claim_slow(struct vg_ctx *c, struct vg_stream *s, unsigned n)
 {
 	struct vg_queue *q = &c->queue;

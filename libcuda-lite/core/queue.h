@@ -104,7 +104,10 @@ static inline __attribute__((always_inline)) bool vg_take(struct vg_queue *q, st
 	return true;
 }
 
-/* The same where the queue is shared, and false only for want of a credit: see that there is room. */
+/* What vg_take() missed, if it is to be had without waiting: then true, and the next try succeeds. The owner only. */
+bool vg_refill(struct vg_queue *q, struct vg_stream *s, unsigned n);
+
+/* vg_take() where the queue is shared, and false only for want of a credit: see that there is room. */
 static inline __attribute__((always_inline)) bool vg_take_shared(struct vg_queue *q, struct vg_stream *s, unsigned n,
 								 uint64_t *at)
 {

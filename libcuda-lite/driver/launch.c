@@ -79,7 +79,7 @@ static __attribute__((noinline, cold)) void fill_wrapped(union vgpu_slot *slots,
 {
 	union vgpu_slot command[1 + (VGPU_MAX_PARAM_BYTES + VGPU_SLOT_PAYLOAD - 1) / VGPU_SLOT_PAYLOAD];
 
-	memset(command, 0, sizeof command);
+	memset(command, 0, f->nslots * sizeof *command);
 	fill_params(command, f, i, params);
 	for (unsigned k = 1; k < f->nslots; k++)
 		slots[(i + k) % VGPU_IOQ_SLOTS] = command[k];
@@ -291,10 +291,11 @@ static inline __attribute__((always_inline)) CUresult launch_hot(CUfunction fn, 
 			vg_leave(busy);
 			goto other;
 		}
-		if (VG_UNLIKELY(!vg_take(q, s, f->nslots, &i))) {
-			vg_leave(busy);
-			goto other;
-		}
+		while (VG_UNLIKELY(!vg_take(q, s, f->nslots, &i)))
+			if (!vg_refill(q, s, f->nslots)) {
+				vg_leave(busy);
+				goto other;
+			}
 		threads = f->block_word;
 		vg_leave(busy);
 	} else {
