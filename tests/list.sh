@@ -21,7 +21,7 @@ t ptx/random/asan 300 "$T/ptx/asan/jitdiff" -n 60 -s 10000 -o "$T/ptx"
 # --- units: every binary that was built, in each of its builds (plain, asan, tsan)
 for kind in plain asan tsan; do
 	for p in "$T/unit/$kind"/*; do
-		[ -x "$p" ] && t "unit/$kind/$(basename "$p")" 120 "$p"
+		[ -x "$p" ] && t "unit/$kind/$(basename "$p")" 300 "$p"
 	done
 done
 

@@ -47,6 +47,9 @@ static inline int raw_send(struct raw *r, void *msg, unsigned type, size_t bytes
 	return send(r->sock, msg, bytes, MSG_NOSIGNAL) == (ssize_t)bytes ? 0 : -errno;
 }
 
+/* How long a call may take. Attackers do not wait long; who wants the answer gives a busy machine its time. */
+static unsigned raw_ctl_ms = 5000;
+
 /* One answer; fds that come with it go to `fds` (room for nfds). Bytes, 0 at the end, -errno. */
 static inline int raw_recv(struct raw *r, void *msg, size_t bytes, int *fds, int nfds)
 {
@@ -188,7 +191,7 @@ static inline void raw_kick(struct raw *r)
 /* Appends one command with its payload; waits for room. Ticket, 0 when there is no room for 5 s. */
 static inline uint64_t raw_io(struct raw *r, uint32_t n, struct vgpu_cmd c, const void *payload, unsigned bytes)
 {
-	uint64_t index = r->io_tail[n], until = raw_ns() + 5000000000ull;
+	uint64_t index = r->io_tail[n], until = raw_ns() + raw_ctl_ms * 1000000ull;
 
 	c.slots = (uint8_t)(1 + vgpu_payload_slots(bytes));
 	while (!vgpu_ring_room(&raw_head(r, n)->io_head, index, c.slots, VGPU_IOQ_SLOTS)) {
@@ -239,7 +242,7 @@ static inline int raw_wait(struct raw *r, uint32_t n, uint32_t stream, uint64_t 
 static inline int raw_ctl(struct raw *r, unsigned op, uint32_t context, uint32_t id, uint64_t a, uint64_t b, uint64_t c,
 			  uint64_t v[5])
 {
-	uint64_t index = r->ctl_tail, until = raw_ns() + 5000000000ull;
+	uint64_t index = r->ctl_tail, until = raw_ns() + raw_ctl_ms * 1000000ull;
 	union vgpu_slot *s = (union vgpu_slot *)(r->seg0 + VGPU_CTLQ_OFFSET) + index % VGPU_CTLQ_SLOTS;
 	struct vgpu_reply *p = (struct vgpu_reply *)(r->seg0 + VGPU_REPLY_OFFSET) + index % VGPU_REPLIES;
 	struct vgpu_session *session = (struct vgpu_session *)r->seg0;

@@ -122,7 +122,7 @@ static uint32_t hear(struct dev *d, struct ctx_msg *m, int *fd, int ms)
 				    .msg_controllen = sizeof(u) };
 		struct pollfd p = { .fd = d->sock, .events = POLLIN };
 
-		if (poll(&p, 1, ms) != 1 || recvmsg(d->sock, &h, MSG_CMSG_CLOEXEC) != sizeof(*m))
+		if (poll(&p, 1, ms < 300 ? ms : 60000) != 1 || recvmsg(d->sock, &h, MSG_CMSG_CLOEXEC) != sizeof(*m))
 			return 0;
 		if (CMSG_FIRSTHDR(&h) && fd)
 			memcpy(fd, CMSG_DATA(&u.h), sizeof(int));
@@ -336,7 +336,8 @@ static uint64_t submit(struct dev *d, struct vgpu_cmd c, const void *payload, un
 
 static int wait_ticket(struct dev *d, unsigned stream, uint64_t ticket, unsigned ms)
 {
-	uint64_t end = now_ns() + ms * 1000000ull;
+	/* `ms` is what it takes at rest; short ones are turns of a caller's loop, the others wait for what surely comes */
+	uint64_t end = now_ns() + (ms < 300 ? ms : 60000) * 1000000ull;
 
 	while (!vgpu_timeline_reached(&d->tl[stream], ticket)) {
 		if (now_ns() > end)
