@@ -264,7 +264,7 @@ enum vop {
 	V_GATHERQQ = VOP(1, 2, 1, 0x91), V_SCATTERDD = VOP(1, 2, 0, 0xa0), V_SCATTERQD = VOP(1, 2, 0, 0xa1),
 	V_SCATTERDQ = VOP(1, 2, 1, 0xa0), V_SCATTERQQ = VOP(1, 2, 1, 0xa1),
 	V_PDPBUSD = VOP(1, 2, 0, 0x50), V_PMADDWD = VOP(1, 1, 0, 0xf5), V_PMADDUBSW = VOP(1, 2, 0, 0x04),
-	V_PSHUFB = VOP(1, 2, 0, 0x00), V_PLZCNTD = VOP(1, 2, 0, 0x44), V_PTESTMD = VOP(1, 2, 0, 0x27),
+	V_PMOVB2M = VOP(2, 2, 0, 0x29), V_PMOVM2B = VOP(2, 2, 0, 0x28), V_PSHUFB = VOP(1, 2, 0, 0x00), V_PLZCNTD = VOP(1, 2, 0, 0x44), V_PTESTMD = VOP(1, 2, 0, 0x27),
 	V_PTESTMQ = VOP(1, 2, 1, 0x27), V_PSRLDQ = VOP(1, 1, 0, 0x73), V_PSHUFD = VOP(1, 1, 0, 0x70),
 	V_PRORVD = VOP(1, 2, 0, 0x14), V_PROLVD = VOP(1, 2, 0, 0x15),
 	V_PADDW = VOP(1, 1, 0, 0xfd), V_PSUBB = VOP(1, 1, 0, 0xf8), V_PABSB = VOP(1, 2, 0, 0x1c),

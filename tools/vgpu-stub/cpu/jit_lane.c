@@ -241,9 +241,9 @@ static bool prmt(struct jcomp *c, const struct insn *in)
 	struct as *a = &c->a;
 	struct jval s = jit_val(c, in->o[3], 0);
 	u32 p, i, l, ua = 0, ub = 0;
-	u8 m[2][64];
+	u8 m[2][64], sign[64];
 
-	if (!s.known || (s.k & 0x8888))
+	if (!s.known)
 		return false;
 	for (i = 0; i < 64; i++) {
 		u32 q = (u32)(s.k >> (i & 3) * 4) & 7, at = (i & 12) + (q & 3);
@@ -251,6 +251,7 @@ static bool prmt(struct jcomp *c, const struct insn *in)
 		l = q >> 2;
 		m[l][i] = (u8)at;
 		m[!l][i] = 0x80;
+		sign[i] = s.k >> ((i & 3) * 4 + 3) & 1 ? 0xff : 0;
 		*(l ? &ub : &ua) = 1;
 	}
 	for (p = 0; p < 2; p++) {
@@ -262,6 +263,13 @@ static bool prmt(struct jcomp *c, const struct insn *in)
 			ev(a, V_PSHUFB, ua ? 3 : d, y, rm_lit(j_lit(c, m[1], 64), 0));
 		if (ua && ub)
 			ev(a, V_PORD, d, 2, rm_reg(3));
+		if (s.k & 0x8888) {     /* the sign of the byte, in all its bits */
+			ev(a, V_PMOVB2M, 7, 0, rm_reg(d));
+			ev(a, V_PMOVM2B, 4, 0, rm_reg(7));
+			ev(a, V_MOVA32, 5, 0, rm_lit(j_lit(c, sign, 64), 0));
+			ev_i(a, V_PTERNLOGD, 5, 4, rm_reg(d), 0, 0, 0xca);
+			d = 5;
+		}
 		jv_put(c, in->o[0], p, d);
 	}
 	return true;

@@ -599,7 +599,7 @@ void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step)
 		ev(a, V_PADDQ, 0, x, rm_lit(j_lit64(c, (u64)in->imm), 0));
 		x = 0;
 	}
-	if (in->space != SPACE_SHARED) {
+	if (!jm_window(in)) {
 		ev_n(a, V_PSUBQ, 1, x, PM(span_lo), 0, 0, 1, 8, 0);
 	} else if (sh || x) {
 		ev(a, V_MOVA64, 1, 0, rm_reg(x));

@@ -221,7 +221,7 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 			st_quads(c, in, &x);
 			return true;
 		}
-		if (unit_bytes(in) < 4 || (in->vec > 1 && x.v.cls == JC_UNI))
+		if (unit_bytes(in) < 4)
 			return false;
 		st_scatter(c, in, &x);
 		return true;
