@@ -104,8 +104,8 @@ u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to)
 		x->live = live_list(c, at, &x->nlive);
 		x->all = live_all(c, at, b, &x->nall);
 	}
-	if (kind == JX_STEP && c->merged && c->merged[pc].vec > 1)
-		for (i = pc + 1; i < pc + 64 && x->nmore + 1 < c->merged[pc].vec; i++)
+	if (kind == JX_STEP && c->merged && c->merged[pc].kind == K_LD && c->merged[pc].vec)
+		for (i = pc + 1; i < pc + 64 && i < c->n && x->nmore < sizeof(x->more); i++)
 			if (c->merged[i].kind == K_LD && !c->merged[i].vec && c->merged[i].imm == pc)
 				x->more[x->nmore++] = (u8)(i - pc);
 	return c->nexits++;
@@ -686,6 +686,11 @@ static struct jit *compile(struct func *fn, u32 spec)
 		entry(c, jb->start);
 		for (i = jb->start; i < jb->end && !c->bad && !c->a.oom; i++)
 			emit_insn(c, &c->code[i], i);
+		/* a jump to what comes next */
+		if (c->nbj && c->bj[c->nbj - 1].at + 4 == c->a.n && c->bj[c->nbj - 1].exit == jb->end && b + 1 < c->s->nb) {
+			c->nbj--;
+			c->a.n -= 5;
+		}
 	}
 	for (i = 0; i < c->nregions; i++) {
 		struct jregion *r = &c->regions[i];

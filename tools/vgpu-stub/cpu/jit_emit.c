@@ -462,6 +462,23 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 		break;
 	case LOP_MULWIDE:
 	case LOP_MADWIDE:
+		if (v2.known && (u32)v2.k < 1u << 31) {
+			u32 k = (u32)v2.k;
+
+			ju_load(c, RAX, in->o[1], 0);
+			check_widen(c, in->o[1], sg);
+			if (sg)
+				g_movsxd(a, RAX, rm_reg(RAX));
+			else
+				g_load(a, 0, RAX, rm_reg(RAX));
+			if (k && !(k & (k - 1)))
+				g_shi(a, 1, G_SHL, RAX, (u32)__builtin_ctz(k));
+			else
+				g_imuli(a, 1, RAX, rm_reg(RAX), (s32)k);
+			if (in->lop == LOP_MADWIDE)
+				u_alu(c, G_ADD, RAX, in->o[3], 1);
+			break;
+		}
 		ju_load(c, RAX, in->o[2], 0);
 		check_widen(c, in->o[2], sg);
 		if (sg)

@@ -14,7 +14,7 @@
 /* Merged loads are aligned as their elements, others as a whole. */
 static u32 jm_align_log2(const struct insn *in)
 {
-	return (u32)__builtin_ctz(in->kind == K_LD && in->sub2 ? in->size : (u32)in->size * in->vec);
+	return (u32)__builtin_ctz(in->kind == K_LD && in->sub2 ? in->sub2 : (u32)in->size * in->vec);
 }
 
 /* jump to the slow way unless the running lanes are all 32; flags are eaten */
@@ -81,7 +81,7 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 
 	x->v = jit_val(c, in->o[4], in->aw);
 	x->bytes = (u32)in->size * in->vec;
-	x->align = in->kind == K_LD && in->sub2 ? in->size : x->bytes;
+	x->align = in->kind == K_LD && in->sub2 ? in->sub2 : x->bytes;
 	if (x->v.cls == JC_VARY)
 		return false;
 	x->pat = c->pats[x->v.pat];

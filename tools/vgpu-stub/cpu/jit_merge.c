@@ -8,6 +8,7 @@
  * enter between: it would not have it.
  */
 #include "jit.h"
+#include "lanes.h"
 
 #define REACH 40
 
@@ -62,6 +63,75 @@ static bool early(const struct jcomp *c, u32 i, u32 k)
 	return true;
 }
 
+/* Code of in may leave for good, and the interpreter would miss halves that were not loaded. */
+static bool may_leave(const struct jcomp *c, const struct insn *in)
+{
+	if (in->kind != K_LANE)
+		return in->kind != K_LD && in->kind != K_NOP;
+	return c->r[in->o[0]].cls != JC_VARY && in->lop != LOP_ADD && in->lop != LOP_SUB && in->lop != LOP_MOV && in->lop != LOP_SHL &&
+	       in->lop != LOP_OR;
+}
+
+/* Where halves lo and hi, loaded at i, are put together and not used for anything else; 0: nowhere. */
+static u32 pack_of(const struct jcomp *c, u32 i, u32 end, u32 lo, u32 hi, u32 addr)
+{
+	u32 first = c->code[i].o[0], seen = first == lo ? 1 : first == hi ? 2 : 0, k;
+
+	for (k = i + 1; k < end && k < i + REACH; k++) {
+		const struct insn *in = &c->code[k];
+		const u64 *after = c->live_at + (size_t)(k + 1) * c->s->words;
+
+		if (in->kind == K_LANE && in->lop == LOP_PACK && in->guard == OPND_NONE && !in->dw && in->o[1] == lo && in->o[2] == hi) {
+			if (seen != 3 || in->o[0] == lo || in->o[0] == hi || in->o[0] == addr || k + 1 >= end || !early(c, i, k) ||
+			    after[lo >> 6] >> (lo & 63) & 1 || after[hi >> 6] >> (hi & 63) & 1)
+				return 0;
+			return k;
+		}
+		if (may_leave(c, in))
+			return 0;
+		if (c->merged[k].kind == K_LD && !c->merged[k].vec && c->merged[k].imm == i) {
+			seen |= in->o[0] == lo ? 1 : in->o[0] == hi ? 2 : 0;
+			continue;       /* done at i */
+		}
+		if (touches(in, lo) || touches(in, hi))
+			return 0;
+	}
+	return 0;
+}
+
+/* 16-bit elements that are only wanted in pairs are loaded as 32 bits. last: up to where the interpreter stays out. */
+static u32 pairs(struct jcomp *c, u32 i, u32 end, struct insn *m, u32 last)
+{
+	u32 at[2] = { 0 }, n = m->vec / 2, e, k;
+
+	if (m->size != 2)
+		return last;
+	for (e = 0; e < n; e++) {
+		at[e] = pack_of(c, i, end, m->o[2 * e], m->o[2 * e + 1], m->o[4]);
+		if (!at[e] || c->merged[at[e]].kind == K_LD)
+			return last;
+	}
+	if (n == 2 && c->code[at[0]].o[0] == c->code[at[1]].o[0])
+		return last;
+	m->size = 4;
+	m->vec = (u8)n;
+	m->type = T_U32;
+	m->flags &= (u8)~INF_SIGNED;
+	m->def = (u8)((1u << n) - 1);
+	for (e = 0; e < n; e++) {
+		m->o[e] = c->code[at[e]].o[0];
+		c->merged[at[e]].kind = K_LD;
+		c->merged[at[e]].vec = 0;
+		c->merged[at[e]].imm = i;
+		for (k = at[e]; k > i; k--)
+			c->live_at[(size_t)k * c->s->words + (m->o[e] >> 6)] |= 1ull << (m->o[e] & 63);
+		last = at[e] > last ? at[e] : last;
+	}
+	for (; e < 4; e++)
+		m->o[e] = OPND_NONE;
+	return last;
+}
+
 static void merge_at(struct jcomp *c, u32 i, u32 end)
 {
 	const struct insn *in = &c->code[i];
@@ -92,7 +162,7 @@ found:
 	*m = *in;
 	m->vec = (u8)n;
 	m->imm = in->imm + ((s64)lo - 3) * in->size;
-	m->sub2 = 1;                    /* aligned as its elements */
+	m->sub2 = in->size;             /* aligned as its elements */
 	m->def = (u8)((1u << n) - 1);
 	for (e = 0; e < n; e++) {
 		k = at[lo + e] - 1;
@@ -106,6 +176,7 @@ found:
 		for (; k > i; k--)
 			c->live_at[(size_t)k * c->s->words + (m->o[e] >> 6)] |= 1ull << (m->o[e] & 63);
 	}
+	last = pairs(c, i, end, m, last);
 	for (k = i + 1; k <= last; k++)
 		c->inside[k] = 1;
 }
