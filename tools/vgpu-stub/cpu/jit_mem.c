@@ -51,7 +51,7 @@ static bool local_lanes(struct jcomp *c, struct acc *x, u32 ext)
  * the next block. Processors' own prefetchers do not see that rows of a matrix, read in pieces by one warp after the
  * other, follow each other. rax: the address; rcx is eaten. P keeps the last one; what stands there first does not matter.
  */
-#define AHEAD_MIN 192u
+#define AHEAD_MIN 128u
 #define AHEAD_MAX 512u
 
 static void ahead(struct jcomp *c, const struct acc *x, u32 ext)
