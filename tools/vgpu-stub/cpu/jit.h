@@ -72,7 +72,7 @@ struct jexit {
 	u32 all, nall;          /* and of those that wait in the regions around it */
 	u32 resume;             /* JX_STEP: entry number */
 	u8 nmore;
-	u8 more[7];             /* what was merged into the load at pc: how far behind it */
+	u8 more[11];            /* what was merged into the load at pc: how far behind it */
 	u64 rin, rfirst;        /* regions around it; those in whose first side it is */
 };
 

@@ -72,46 +72,83 @@ static bool may_leave(const struct jcomp *c, const struct insn *in)
 	       in->lop != LOP_OR;
 }
 
-/* Where halves lo and hi, loaded at i, are put together and not used for anything else; 0: nowhere. */
-static u32 pack_of(const struct jcomp *c, u32 i, u32 end, u32 lo, u32 hi, u32 addr)
+/* The one instruction behind from that uses v, which is loaded at i or made of that; 0: it is not alone, or of no use. */
+static u32 user_of(const struct jcomp *c, u32 i, u32 end, u32 from, u32 v)
 {
-	u32 first = c->code[i].o[0], seen = first == lo ? 1 : first == hi ? 2 : 0, k;
+	u32 k;
 
-	for (k = i + 1; k < end && k < i + REACH; k++) {
+	for (k = from + 1; k + 1 < end && k < i + REACH; k++) {
 		const struct insn *in = &c->code[k];
-		const u64 *after = c->live_at + (size_t)(k + 1) * c->s->words;
 
-		if (in->kind == K_LANE && in->lop == LOP_PACK && in->guard == OPND_NONE && !in->dw && in->o[1] == lo && in->o[2] == hi) {
-			if (seen != 3 || in->o[0] == lo || in->o[0] == hi || in->o[0] == addr || k + 1 >= end || !early(c, i, k) ||
-			    after[lo >> 6] >> (lo & 63) & 1 || after[hi >> 6] >> (hi & 63) & 1)
-				return 0;
-			return k;
-		}
+		if (c->merged[k].kind == K_LD && !c->merged[k].vec && c->merged[k].imm == i)
+			continue;       /* done at i */
 		if (may_leave(c, in))
 			return 0;
-		if (c->merged[k].kind == K_LD && !c->merged[k].vec && c->merged[k].imm == i) {
-			seen |= in->o[0] == lo ? 1 : in->o[0] == hi ? 2 : 0;
-			continue;       /* done at i */
-		}
-		if (touches(in, lo) || touches(in, hi))
+		if (!touches(in, v))
+			continue;
+		if (in->kind != K_LANE || in->guard != OPND_NONE || writes(in, v) || c->r[in->o[0]].cls != JC_VARY || c->r[in->o[0]].w ||
+		    c->merged[k].kind == K_LD)
 			return 0;
+		return c->live_at[(size_t)(k + 1) * c->s->words + (v >> 6)] >> (v & 63) & 1 ? 0 : k;
 	}
 	return 0;
+}
+
+#define PACK_STEPS 4
+
+/*
+ * How the halves lo and hi, loaded at i, are put together: by mov {lo, hi}, or as clang writes it, (u32)hi << 16 | (u32)lo.
+ * The instructions, the last one's result is the whole. 0: not that.
+ */
+static u32 pack_of(const struct jcomp *c, u32 i, u32 end, u32 lo, u32 hi, u32 addr, u32 *at)
+{
+	const struct insn *code = c->code;
+	u32 l = user_of(c, i, end, i, lo), h = user_of(c, i, end, i, hi), n, d, k;
+
+	if (!l || !h)
+		return 0;
+	if (l == h) {
+		if (code[l].lop != LOP_PACK || code[l].dw || code[l].o[1] != lo || code[l].o[2] != hi)
+			return 0;
+		at[0] = l;
+		n = 1;
+	} else {
+		struct jval by;
+
+		if (code[l].lop != LOP_CVT_SEXT || code[l].type != T_U16 || code[h].lop != LOP_CVT_SEXT ||
+		    (code[h].type != T_U16 && code[h].type != T_S16))
+			return 0;
+		at[0] = l;
+		at[1] = h;
+		at[2] = user_of(c, i, end, h, code[h].o[0]);
+		if (!at[2] || code[at[2]].lop != LOP_SHL || code[at[2]].o[1] != code[h].o[0] || type_bytes(code[at[2]].type) != 4)
+			return 0;
+		by = jit_val(c, code[at[2]].o[2], 0);
+		at[3] = user_of(c, i, end, at[2], code[at[2]].o[0]);
+		if (!by.known || by.k != 16 || !at[3] || code[at[3]].lop != LOP_OR || type_bytes(code[at[3]].type) != 4 ||
+		    at[3] != user_of(c, i, end, l, code[l].o[0]))
+			return 0;
+		n = 4;
+	}
+	k = at[n - 1];
+	d = code[k].o[0];
+	return d == addr || d == lo || d == hi || !early(c, i, k) ? 0 : n;
 }
 
 /* 16-bit elements that are only wanted in pairs are loaded as 32 bits. last: up to where the interpreter stays out. */
 static u32 pairs(struct jcomp *c, u32 i, u32 end, struct insn *m, u32 last)
 {
-	u32 at[2] = { 0 }, n = m->vec / 2, e, k;
+	u32 at[2][PACK_STEPS], steps[2], d[2] = { 0 }, n = m->vec / 2, e, k;
 
 	if (m->size != 2)
 		return last;
 	for (e = 0; e < n; e++) {
-		at[e] = pack_of(c, i, end, m->o[2 * e], m->o[2 * e + 1], m->o[4]);
-		if (!at[e] || c->merged[at[e]].kind == K_LD)
+		steps[e] = pack_of(c, i, end, m->o[2 * e], m->o[2 * e + 1], m->o[4], at[e]);
+		if (!steps[e] || steps[e] * n + m->vec - 1 > sizeof(c->exits->more))
 			return last;
+		d[e] = c->code[at[e][steps[e] - 1]].o[0];
 	}
-	if (n == 2 && c->code[at[0]].o[0] == c->code[at[1]].o[0])
+	if (n == 2 && d[0] == d[1])
 		return last;
 	m->size = 4;
 	m->vec = (u8)n;
@@ -119,13 +156,15 @@ static u32 pairs(struct jcomp *c, u32 i, u32 end, struct insn *m, u32 last)
 	m->flags &= (u8)~INF_SIGNED;
 	m->def = (u8)((1u << n) - 1);
 	for (e = 0; e < n; e++) {
-		m->o[e] = c->code[at[e]].o[0];
-		c->merged[at[e]].kind = K_LD;
-		c->merged[at[e]].vec = 0;
-		c->merged[at[e]].imm = i;
-		for (k = at[e]; k > i; k--)
-			c->live_at[(size_t)k * c->s->words + (m->o[e] >> 6)] |= 1ull << (m->o[e] & 63);
-		last = at[e] > last ? at[e] : last;
+		m->o[e] = d[e];
+		for (k = 0; k < steps[e]; k++) {
+			c->merged[at[e][k]].kind = K_LD;
+			c->merged[at[e][k]].vec = 0;
+			c->merged[at[e][k]].imm = i;
+			last = at[e][k] > last ? at[e][k] : last;
+		}
+		for (k = at[e][steps[e] - 1]; k > i; k--)
+			c->live_at[(size_t)k * c->s->words + (d[e] >> 6)] |= 1ull << (d[e] & 63);
 	}
 	for (; e < 4; e++)
 		m->o[e] = OPND_NONE;
