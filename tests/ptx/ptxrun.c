@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 	unsigned files = 0, bad = 0, skipped = 0, cores = 2;
 	const char *fallback[] = { "tests/ptx/cases" };
 	const char **paths;
-	double seconds = 10;
+	double seconds = 60;
 	int opt, npaths;
 
 	while ((opt = getopt(argc, argv, "vst:c:m:")) != -1) {
