@@ -224,9 +224,9 @@ enum vop {
 	V_PADDD = VOP(1, 1, 0, 0xfe), V_PADDQ = VOP(1, 1, 1, 0xd4), V_PSUBD = VOP(1, 1, 0, 0xfa),
 	V_PSUBQ = VOP(1, 1, 1, 0xfb), V_PMULLD = VOP(1, 2, 0, 0x40), V_PMULLQ = VOP(1, 2, 1, 0x40),
 	V_PMULUDQ = VOP(1, 1, 1, 0xf4), V_PMULDQ = VOP(1, 2, 1, 0x28), V_PANDD = VOP(1, 1, 0, 0xdb),
-	V_PANDQ = VOP(1, 1, 1, 0xdb), V_PANDND = VOP(1, 1, 0, 0xdf), V_PORD = VOP(1, 1, 0, 0xeb),
+	V_PANDQ = VOP(1, 1, 1, 0xdb), V_PORD = VOP(1, 1, 0, 0xeb),
 	V_PORQ = VOP(1, 1, 1, 0xeb), V_PXORD = VOP(1, 1, 0, 0xef), V_PXORQ = VOP(1, 1, 1, 0xef),
-	V_PTERNLOGD = VOP(1, 3, 0, 0x25), V_PTERNLOGQ = VOP(1, 3, 1, 0x25),
+	V_PTERNLOGD = VOP(1, 3, 0, 0x25),
 	V_PSHID = VOP(1, 1, 0, 0x72), V_PSHIQ = VOP(1, 1, 1, 0x73), V_PSRAIQ = VOP(1, 1, 1, 0x72),
 	V_PSLLVD = VOP(1, 2, 0, 0x47), V_PSRLVD = VOP(1, 2, 0, 0x45), V_PSRAVD = VOP(1, 2, 0, 0x46),
 	V_PSLLVQ = VOP(1, 2, 1, 0x47), V_PSRLVQ = VOP(1, 2, 1, 0x45), V_PSRAVQ = VOP(1, 2, 1, 0x46),
@@ -246,29 +246,26 @@ enum vop {
 	V_CVTTPS2UDQ = VOP(0, 1, 0, 0x78), V_CVTPS2DQ = VOP(1, 1, 0, 0x5b), V_CVTPH2PS = VOP(1, 2, 0, 0x13),
 	V_CVTUDQ2PD = VOP(2, 1, 0, 0x7a), V_CVTDQ2PD = VOP(2, 1, 0, 0xe6), V_CVTTPD2UDQ = VOP(0, 1, 1, 0x78),
 	V_CVTTPD2DQ = VOP(1, 1, 1, 0xe6), V_CVTPS2PH = VOP(1, 3, 0, 0x1d), V_RNDSCALEPS = VOP(1, 3, 0, 0x08),
-	V_PMOVQD = VOP(2, 2, 0, 0x35), V_PMOVDW = VOP(2, 2, 0, 0x33), V_PMOVDB = VOP(2, 2, 0, 0x31),
+	V_PMOVDW = VOP(2, 2, 0, 0x33), V_PMOVDB = VOP(2, 2, 0, 0x31),
 	V_PMOVSXDQ = VOP(1, 2, 0, 0x25), V_PMOVZXDQ = VOP(1, 2, 0, 0x35), V_PMOVZXWD = VOP(1, 2, 0, 0x33),
 	V_PMOVSXWD = VOP(1, 2, 0, 0x23), V_PMOVZXBD = VOP(1, 2, 0, 0x31), V_PMOVSXBD = VOP(1, 2, 0, 0x21),
-	V_PERMD = VOP(1, 2, 0, 0x36), V_PERMT2D = VOP(1, 2, 0, 0x7e), V_PERMI2D = VOP(1, 2, 0, 0x76),
+	V_PERMD = VOP(1, 2, 0, 0x36), V_PERMI2D = VOP(1, 2, 0, 0x76),
 	V_PERMI2Q = VOP(1, 2, 1, 0x76),
-	V_PERMT2Q = VOP(1, 2, 1, 0x7e), V_PERMQ = VOP(1, 2, 1, 0x36),
 	V_BLENDMD = VOP(1, 2, 0, 0x64), V_BLENDMQ = VOP(1, 2, 1, 0x64), V_PBCASTD = VOP(1, 2, 0, 0x58),
 	V_PBCASTQ = VOP(1, 2, 1, 0x59), V_PBCASTD_R = VOP(1, 2, 0, 0x7c), V_PBCASTQ_R = VOP(1, 2, 1, 0x7c),
 	V_MOVA32 = VOP(1, 1, 0, 0x6f), V_MOVA32_ST = VOP(1, 1, 0, 0x7f), V_MOVA64 = VOP(1, 1, 1, 0x6f),
 	V_MOVA64_ST = VOP(1, 1, 1, 0x7f),
 	V_MOVU32 = VOP(2, 1, 0, 0x6f), V_MOVU32_ST = VOP(2, 1, 0, 0x7f), V_MOVU64 = VOP(2, 1, 1, 0x6f),
-	V_MOVU64_ST = VOP(2, 1, 1, 0x7f), V_MOVU16 = VOP(3, 1, 1, 0x6f), V_MOVU8 = VOP(3, 1, 0, 0x6f),
+	V_MOVU64_ST = VOP(2, 1, 1, 0x7f),
 	V_INSERT64X4 = VOP(1, 3, 1, 0x3a), V_EXTRACT64X4 = VOP(1, 3, 1, 0x3b), V_INSERT32X4 = VOP(1, 3, 0, 0x38),
-	V_EXTRACT32X4 = VOP(1, 3, 0, 0x39), V_BCAST32X8 = VOP(1, 2, 0, 0x5b), V_BCAST32X4 = VOP(1, 2, 0, 0x5a),
 	V_GATHERDD = VOP(1, 2, 0, 0x90), V_GATHERQD = VOP(1, 2, 0, 0x91), V_GATHERDQ = VOP(1, 2, 1, 0x90),
 	V_GATHERQQ = VOP(1, 2, 1, 0x91), V_SCATTERDD = VOP(1, 2, 0, 0xa0), V_SCATTERQD = VOP(1, 2, 0, 0xa1),
 	V_SCATTERDQ = VOP(1, 2, 1, 0xa0), V_SCATTERQQ = VOP(1, 2, 1, 0xa1),
-	V_PDPBUSD = VOP(1, 2, 0, 0x50), V_PMADDWD = VOP(1, 1, 0, 0xf5), V_PMADDUBSW = VOP(1, 2, 0, 0x04),
-	V_PMOVB2M = VOP(2, 2, 0, 0x29), V_PMOVM2B = VOP(2, 2, 0, 0x28), V_PSHUFB = VOP(1, 2, 0, 0x00), V_PLZCNTD = VOP(1, 2, 0, 0x44), V_PTESTMD = VOP(1, 2, 0, 0x27),
-	V_PTESTMQ = VOP(1, 2, 1, 0x27), V_PSRLDQ = VOP(1, 1, 0, 0x73), V_PSHUFD = VOP(1, 1, 0, 0x70),
-	V_PRORVD = VOP(1, 2, 0, 0x14), V_PROLVD = VOP(1, 2, 0, 0x15),
-	V_PADDW = VOP(1, 1, 0, 0xfd), V_PSUBB = VOP(1, 1, 0, 0xf8), V_PABSB = VOP(1, 2, 0, 0x1c),
-	V_MOVD = VOP(1, 1, 0, 0x6e), V_MOVD_ST = VOP(1, 1, 0, 0x7e), V_MOVQ_ST = VOP(1, 1, 1, 0x7e), V_MOVQ = VOP(1, 1, 1, 0x6e),
+	V_PDPBUSD = VOP(1, 2, 0, 0x50), V_PMADDWD = VOP(1, 1, 0, 0xf5),
+	V_PMOVB2M = VOP(2, 2, 0, 0x29), V_PMOVM2B = VOP(2, 2, 0, 0x28), V_PSHUFB = VOP(1, 2, 0, 0x00),
+	V_PLZCNTD = VOP(1, 2, 0, 0x44), V_PTESTMD = VOP(1, 2, 0, 0x27),
+	V_PSHUFD = VOP(1, 1, 0, 0x70),
+	V_MOVD = VOP(1, 1, 0, 0x6e), V_MOVD_ST = VOP(1, 1, 0, 0x7e), V_MOVQ_ST = VOP(1, 1, 1, 0x7e),
 	/* scalar */
 	V_ADDSS = VOP(2, 1, 0, 0x58), V_MULSS = VOP(2, 1, 0, 0x59), V_SUBSS = VOP(2, 1, 0, 0x5c),
 	V_FMADD213SS = VOP(1, 2, 0, 0xa9), V_UCOMISS = VOP(0, 1, 0, 0x2e), V_CVTSI2SS = VOP(2, 1, 0, 0x2a),
@@ -337,9 +334,7 @@ static inline void k_load(struct as *a, int k, struct rm m) { k_op(a, 1, 0, 1, 1
 static inline void k_store(struct as *a, struct rm m, int k) { k_op(a, 1, 0, 1, 1, 0x91, k, 0, m, 0); }
 static inline void k_mov(struct as *a, int d, int s) { k_op(a, 1, 0, 1, 1, 0x90, d, 0, rm_reg(s), 0); }
 static inline void k_shr(struct as *a, int d, int s, u32 n) { k_op(a, 0, 0, 1, 3, 0x31, d, 0, rm_reg(s), 1); b1(a, n); }
-static inline void k_shl(struct as *a, int d, int s, u32 n) { k_op(a, 0, 0, 1, 3, 0x33, d, 0, rm_reg(s), 1); b1(a, n); }
 static inline void k_and(struct as *a, int d, int x, int y) { k_op(a, 1, 1, 1, 1, 0x41, d, x, rm_reg(y), 0); }
-static inline void k_or(struct as *a, int d, int x, int y) { k_op(a, 1, 1, 1, 1, 0x45, d, x, rm_reg(y), 0); }
 static inline void k_andn(struct as *a, int d, int x, int y) { k_op(a, 1, 1, 1, 1, 0x42, d, x, rm_reg(y), 0); }
 static inline void k_ortest(struct as *a, int x, int y) { k_op(a, 1, 0, 1, 1, 0x98, x, 0, rm_reg(y), 0); }
 /* d = hi:lo, 16 bits each; 8 bits each */
