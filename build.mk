@@ -18,10 +18,16 @@ CC      := gcc
 endif
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 
+# a comma where make would take one for its own
+,       := ,
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
 CFLAGS  ?= -O2 -g
 BASE    := -std=gnu11 $(WARN) -fno-strict-aliasing -MMD -MP
-PIC     := $(BASE) -fPIC -fvisibility=hidden -ftls-model=global-dynamic -Ilibcuda-lite/include
+# No jump across 32 bytes: on Intel's processors of 2015 to 2020 such a line never comes from the cache of decoded
+# instructions, which costs a launch a fifth. gcc leaves it to the assembler, clang does it itself.
+JUMPS   := $(firstword $(foreach o,-Wa$(,)-mbranches-within-32B-boundaries -mbranches-within-32B-boundaries,$(shell \
+	echo 'int x;' | $(CC) $(o) -xc -c -o /dev/null - 2>/dev/null && echo $(o))))
+PIC     := $(BASE) -fPIC -fvisibility=hidden -ftls-model=global-dynamic $(JUMPS) -Ilibcuda-lite/include
 SAN     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 # ---- sources ------------------------------------------------------------------------------------
