@@ -207,6 +207,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 	r.devices = agent.opt.devices;
 	r.memory_quota = c->memory_quota;
 	snprintf(r.text, sizeof(r.text), "%s", AGENT_VERSION);
+	status_work();
 	fds[VGPU_HELLO_FD_PIDFD] = agent.pidfd;
 	fds[VGPU_HELLO_FD_AGENT_PAGE] = agent.page_fd;
 	if (c->window) {

@@ -11,6 +11,7 @@
 
 #include "device.h"
 #include "mailbox.h"
+#include "status.h"
 
 #define WEIGHT_DEFAULT 100u
 
@@ -268,6 +269,7 @@ static void take_down(struct context *x, uint32_t status)
 	struct device *d = x->device;
 
 	mailbox_call(MAILBOX_DEL_CONTEXT, x, status);
+	status_past(x);
 	x->state = CONTEXT_DEAD;
 	if (d->ready) {
 		struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_CTX_DESTROY, .q = (uint16_t)x->qid };
@@ -301,6 +303,7 @@ void context_destroy_all(struct client *c)
 
 		if (x->state == CONTEXT_LIVE) {
 			mailbox_call(MAILBOX_DEL_CONTEXT, x, VGPU_ST_CONTEXT_DEAD);
+			status_past(x);
 			ending |= 1u << n;
 			if (x->device->ready)
 				index[n] = admin_post(x->device, &cmd);

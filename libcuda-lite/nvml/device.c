@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ml.h"
@@ -198,6 +199,48 @@ static nvmlReturn_t memory(nvmlDevice_t device, unsigned long long *total, unsig
 	*used = page.device[device->index].memory_used;
 	if (*used > *total)
 		*used = *total;
+	return NVML_SUCCESS;
+}
+
+#define SAMPLE_MS 100
+
+static nvmlReturn_t work(nvmlDevice_t device, struct vgpu_agent_device *d, unsigned long long *ns)
+{
+	struct vgpu_msg_hello_r hello;
+	struct vgpu_agent_page page;
+	struct timespec t;
+	int fd = ml_agent_open(&hello, &page);
+
+	if (fd < 0)
+		return ml_error(fd);
+	close(fd);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	*ns = (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec;
+	*d = page.device[device->index];
+	return d->state == 1 ? NVML_SUCCESS : NVML_ERROR_GPU_IS_LOST;
+}
+
+/*
+ * Of a sample of SAMPLE_MS, which the call waits for: how much of it the device worked on kernels and copies. Its
+ * counter moves at the latest when it has nothing more to do: one that stands still beside work in flight means
+ * 100 %. Memory is said to be busy as long: kernels and copies are what reads and writes it.
+ */
+nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *u)
+{
+	struct vgpu_agent_device a, b;
+	unsigned long long t0, t1, percent;
+	nvmlReturn_t r;
+
+	ML_DEVICE(device, u);
+	if ((r = work(device, &a, &t0)) != NVML_SUCCESS)
+		return r;
+	nanosleep(&(struct timespec){ 0, SAMPLE_MS * 1000000 }, NULL);
+	if ((r = work(device, &b, &t1)) != NVML_SUCCESS)
+		return r;
+	percent = t1 > t0 && b.busy_ns > a.busy_ns ? (b.busy_ns - a.busy_ns) * 100 / (t1 - t0) : 0;
+	if (percent > 100 || (a.in_flight && b.in_flight && a.busy_ns == b.busy_ns))
+		percent = 100;
+	u->gpu = u->memory = (unsigned int)percent;
 	return NVML_SUCCESS;
 }
 

@@ -89,6 +89,7 @@ int main(void)
 	unsigned int n = 0, celsius;
 	unsigned long long used = 0;
 	nvmlMemory_t before, with;
+	nvmlUtilization_t u;
 	nvmlDevice_t d;
 	char text[96];
 	int version;
@@ -128,6 +129,14 @@ int main(void)
 		EXPECT(listed(d, &used));
 		EXPECT(used >= BYTES);
 	}
+	/* some seconds of work: it is in sight while it lasts, whatever neighbours do */
+	for (int i = 0; i < 400; i++)
+		CK(cuMemsetD32Async(p, (unsigned)i, BYTES / 4, NULL));
+	NK(nvmlDeviceGetUtilizationRates(d, &u));
+	EXPECT_EQ(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
+	EXPECT(u.gpu > 0 && u.gpu <= 100 && u.memory <= 100);
+	EXPECT_EQ(nvmlDeviceGetUtilizationRates(d, NULL), NVML_ERROR_INVALID_ARGUMENT);
+	CK(cuCtxSynchronize());
 	CK(cuMemFree(p));
 	CK(cuCtxDestroy(ctx));
 	NK(nvmlInit_v2());
