@@ -63,7 +63,7 @@ AGENT_HOT int idle_step(struct idle *i, enum idle_for what)
 	if (what == IDLE_STALLED || (what == IDLE_IN_FLIGHT && !i->share)) {
 		limit = i->stall;
 	} else if (what == IDLE_IN_FLIGHT) {
-		limit *= 5;
+		limit *= 20;
 	} else if (i->share && i->turns >= BURST) {
 		limit *= 10;
 		patience *= 10;         /* a sleep and a wake-up cost both sides more than 30 us */

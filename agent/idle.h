@@ -12,7 +12,7 @@
  * A full device ring is another matter: nobody wakes us when there is room again, and whoever makes
  * room needs the core. Then yielding goes on for 2 ms without progress, before the timer takes over. With cores
  * to spare the same while the device works on commands in flight: their end brings the next ones, and a sleep in
- * between costs client, device and us a system call or two each. Where cores are few it is five times --spin-us:
+ * between costs client, device and us a system call or two each. Where cores are few it is twenty times --spin-us:
  * the core is the device's, and a kernel that takes longer than that does not notice a wake-up.
  */
 #ifndef AGENT_IDLE_H
