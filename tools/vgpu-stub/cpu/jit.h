@@ -221,12 +221,13 @@ bool jit_merge(struct jcomp *c);
 bool jit_regions(struct jcomp *c);
 /* jit_alloc.c */
 bool jit_alloc(struct jcomp *c);
-/* jit_emit.c: operands and plain operations; false: not done natively */
+/* instructions; false: not done natively. jit_scalar.c, where not said */
 bool jit_lane(struct jcomp *c, const struct insn *in);   /* jit_lane.c */
 bool jit_setp(struct jcomp *c, const struct insn *in);
 bool jit_pred(struct jcomp *c, const struct insn *in);
 bool jit_scalar_op(struct jcomp *c, const struct insn *in);
 bool jit_sreg(struct jcomp *c, const struct insn *in);
+/* jit_emit.c */
 void jit_mxcsr(struct jcomp *c, u32 want);
 /* operands; part: 16 lanes of 32 bits or 8 of 64 */
 int jv_reg(struct jcomp *c, u32 o, u8 w, u32 part, int tmp);

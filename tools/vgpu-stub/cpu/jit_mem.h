@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Addresses of memory operations: between jit_mem.c (loads) and jit_st.c (stores). */
+/* Addresses of memory operations: from jit_addr.c for jit_mem.c (loads) and jit_st.c (stores). */
 #ifndef VGPU_JIT_MEM_H
 #define VGPU_JIT_MEM_H
 

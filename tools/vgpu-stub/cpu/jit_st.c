@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stores. jit_mem.c says how addresses are checked and what happens when they fail. Called by jit.c, one instruction at a time.
+ * Stores. jit_addr.c says how addresses are checked and what happens when they fail. Called by jit.c, one instruction at a time.
  */
 #include "jit_mem.h"
 #include "lanes.h"
