@@ -164,7 +164,7 @@ struct device {
 	char last_error[160];           /* so that a retry that fails alike is said once */
 
 	uint64_t memory_used;           /* D */
-	uint64_t busy_past, done_past;  /* of contexts that are gone, C */
+	uint64_t busy_past;             /* of contexts that are gone, C */
 };
 
 struct agent {

@@ -57,47 +57,32 @@ static uint64_t busy_of(const struct context *x)
 	return ns < age ? ns : age;
 }
 
-/* Nor has it done more than it was given. */
-static uint64_t done_of(const struct context *x)
-{
-	uint64_t done = vgpu_load_relaxed64(&x->qb->commands_done), given = vgpu_load_relaxed64(&x->commands);
-
-	return done < given ? done : given;
-}
-
 void status_past(const struct context *x)
 {
 	x->device->busy_past += busy_of(x);
-	x->device->done_past += done_of(x);
 }
 
 void status_work(void)
 {
-	uint64_t busy[VGPU_MAX_DEVICES], done[VGPU_MAX_DEVICES];
+	uint64_t busy[VGPU_MAX_DEVICES];
 	uint32_t in_flight[VGPU_MAX_DEVICES] = { 0 };
 
-	for (unsigned i = 0; i < VGPU_MAX_DEVICES; i++) {
+	for (unsigned i = 0; i < VGPU_MAX_DEVICES; i++)
 		busy[i] = agent.dev[i].busy_past;
-		done[i] = agent.dev[i].done_past;
-	}
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
 		for (unsigned n = 0; agent.client[i].in_use && n < VGPU_MAX_CONTEXTS; n++) {
 			const struct context *x = &agent.client[i].ctx[n];
-			uint64_t d;
 
 			if (x->state != CONTEXT_LIVE)
 				continue;
-			d = done_of(x);
 			busy[x->device->index] += busy_of(x);
-			done[x->device->index] += d;
-			in_flight[x->device->index] += d != vgpu_load_relaxed64(&x->commands);
+			in_flight[x->device->index] += vgpu_load_relaxed64(&x->qb->commands_done) < vgpu_load_relaxed64(&x->commands);
 		}
 	for (unsigned i = 0; i < VGPU_MAX_DEVICES; i++) {
 		struct vgpu_agent_device *p = &agent.page->device[i];
 
 		if (busy[i] > p->busy_ns)       /* a claim may shrink, time does not */
 			vgpu_store_relaxed64(&p->busy_ns, busy[i]);
-		vgpu_store_relaxed64(&p->commands_done, done[i]);
 		vgpu_store_relaxed32(&p->in_flight, in_flight[i]);
 	}
 }

@@ -115,10 +115,9 @@ struct vgpu_agent_page {
 		uint64_t memory_bytes, memory_used;
 		/* As of the last HELLO that was answered: */
 		uint64_t busy_ns;       /* of all contexts together; never less than before */
-		uint64_t commands_done;
 		uint32_t in_flight;     /* contexts whose commands are not all done */
 		uint32_t rsvd1;
-		uint64_t rsvd2[2];
+		uint64_t rsvd2[3];
 	} device[VGPU_MAX_DEVICES];
 };
 _Static_assert(sizeof(struct vgpu_agent_page) == 64 * 9, "a line each");

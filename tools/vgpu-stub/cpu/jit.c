@@ -52,8 +52,6 @@ static u32 live_list(struct jcomp *c, u32 pc, u32 *n)
 	return at;
 }
 
-static u32 block_no(const struct jcomp *c, u32 pc) { return (u32)(jit_block_at(c, pc) - c->s->b); }
-
 /* The same with what lanes will read that wait in the regions of block b. */
 static u32 live_all(struct jcomp *c, u32 pc, u32 b, u32 *n)
 {

@@ -199,6 +199,7 @@ static inline void j_undo(struct jcomp *c, struct jmark m)
 
 #define JIT_SPIN 512                    /* back edges with others waiting, as SPIN_LIMIT of interp.c */
 const struct jblock *jit_block_at(const struct jcomp *c, u32 pc);
+static inline u32 block_no(const struct jcomp *c, u32 pc) { return (u32)(jit_block_at(c, pc) - c->s->b); }
 
 /* Bytes of local memory a thread, as rt.c sets them. */
 static inline u32 jit_local_stride(const struct func *fn) { return (fn->local_total + 15) & ~15u; }

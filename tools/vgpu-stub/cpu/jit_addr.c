@@ -171,13 +171,10 @@ void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step)
 		ev(a, V_PADDQ, 0, x, rm_lit(j_lit64(c, (u64)in->imm), 0));
 		x = 0;
 	}
-	if (!jm_window(in)) {
+	if (!jm_window(in))
 		ev_n(a, V_PSUBQ, 1, x, PM(span_lo), 0, 0, 1, 8, 0);
-	} else if (sh || x) {
+	else
 		ev(a, V_MOVA64, 1, 0, rm_reg(x));
-	} else {
-		ev(a, V_MOVA64, 1, 0, rm_reg(x));
-	}
 	if (sh)
 		ev_i(a, V_PSRAIQ, 0, 1, rm_reg(1), 0, 0, sh);   /* vprorq */
 	k = jv_mask(c, 1, q);

@@ -27,8 +27,6 @@ struct graph {
 	u32 *ipdom;             /* NO_PC: no way to the end */
 };
 
-static u32 block_no(const struct jcomp *c, u32 pc) { return (u32)(jit_block_at(c, pc) - c->s->b); }
-
 static bool make_graph(struct jcomp *c, struct graph *g)
 {
 	u32 n = c->s->nb, b, k, edges = n, *fill;

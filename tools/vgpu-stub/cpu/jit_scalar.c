@@ -177,6 +177,15 @@ static bool scalar_float(struct jcomp *c, const struct insn *in)
 	return true;
 }
 
+/* 64 bits of the 32 in s */
+static void extend(struct jcomp *c, int d, int s, bool sg)
+{
+	if (sg)
+		g_movsxd(&c->a, d, rm_reg(s));
+	else
+		g_load(&c->a, 0, d, rm_reg(s));
+}
+
 static bool scalar_lane(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
@@ -274,10 +283,7 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 
 			ju_load(c, RAX, in->o[1], 0);
 			check_widen(c, in->o[1], sg);
-			if (sg)
-				g_movsxd(a, RAX, rm_reg(RAX));
-			else
-				g_load(a, 0, RAX, rm_reg(RAX));
+			extend(c, RAX, RAX, sg);
 			if (k && !(k & (k - 1)))
 				g_shi(a, 1, G_SHL, RAX, (u32)__builtin_ctz(k));
 			else
@@ -288,16 +294,10 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 		}
 		ju_load(c, RAX, in->o[2], 0);
 		check_widen(c, in->o[2], sg);
-		if (sg)
-			g_movsxd(a, RCX, rm_reg(RAX));
-		else
-			g_load(a, 0, RCX, rm_reg(RAX));
+		extend(c, RCX, RAX, sg);
 		ju_load(c, RAX, in->o[1], 0);
 		check_widen(c, in->o[1], sg);
-		if (sg)
-			g_movsxd(a, RAX, rm_reg(RAX));
-		else
-			g_load(a, 0, RAX, rm_reg(RAX));
+		extend(c, RAX, RAX, sg);
 		g_imul(a, 1, RAX, rm_reg(RCX));
 		if (in->lop == LOP_MADWIDE)
 			u_alu(c, G_ADD, RAX, in->o[3], 1);
@@ -316,10 +316,7 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 		ju_load(c, RAX, in->o[1], 0);
 		if (is64(in->type)) {
 			check_widen(c, in->o[1], sg);
-			if (sg)
-				g_movsxd(a, RAX, rm_reg(RAX));
-			else
-				g_load(a, 0, RAX, rm_reg(RAX));
+			extend(c, RAX, RAX, sg);
 		} else {
 			g_movx(a, 0, sg, 2, RAX, rm_reg(RAX));
 		}
