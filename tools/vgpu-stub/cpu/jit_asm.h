@@ -191,6 +191,7 @@ static inline void g_movx(struct as *a, int w, int sign, int size, int r, struct
 	g_op(a, w, op, r, m, 0);
 }
 static inline void g_testi(struct as *a, int r, u32 i) { g_op(a, 0, 0xf7, 0, rm_reg(r), 4); b4(a, i); }
+static inline void g_bsr(struct as *a, int r, struct rm m) { g_op(a, 0, 0x1bd, r, m, 0); }
 static inline u32 g_jcc(struct as *a, u32 cc)   /* returns where its displacement is */
 {
 	as_room(a, 16);
@@ -265,6 +266,8 @@ enum vop {
 	V_PMOVB2M = VOP(2, 2, 0, 0x29), V_PMOVM2B = VOP(2, 2, 0, 0x28), V_PSHUFB = VOP(1, 2, 0, 0x00),
 	V_PLZCNTD = VOP(1, 2, 0, 0x44), V_PTESTMD = VOP(1, 2, 0, 0x27),
 	V_PSHUFD = VOP(1, 1, 0, 0x70),
+	V_PINSRB = VOP(1, 3, 0, 0x20), V_PINSRW = VOP(1, 1, 0, 0xc4), V_PINSRD = VOP(1, 3, 0, 0x22),
+	V_RANGEPS = VOP(1, 3, 0, 0x50),
 	V_MOVD = VOP(1, 1, 0, 0x6e), V_MOVD_ST = VOP(1, 1, 0, 0x7e), V_MOVQ_ST = VOP(1, 1, 1, 0x7e),
 	/* scalar */
 	V_ADDSS = VOP(2, 1, 0, 0x58), V_MULSS = VOP(2, 1, 0, 0x59), V_SUBSS = VOP(2, 1, 0, 0x5c),

@@ -107,17 +107,18 @@ static bool chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, 
 	return true;
 }
 
-static u32 distinct(const struct acc *x, s32 *d, u32 *idx)
+/* The places that the lanes from l0 on read, and which of them each reads; 17: more than 16. */
+static u32 distinct(const struct acc *x, u32 l0, u32 lanes, s32 *d, u32 *idx)
 {
 	u32 n = 0, l, i;
 
-	for (l = 0; l < LANES; l++) {
-		for (i = 0; i < n && d[i] != x->pat[l]; i++)
+	for (l = 0; l < lanes; l++) {
+		for (i = 0; i < n && d[i] != x->pat[l0 + l]; i++)
 			;
 		if (i == n) {
 			if (n == 16)
 				return 17;
-			d[n++] = x->pat[l];
+			d[n++] = x->pat[l0 + l];
 		}
 		idx[l] = i;
 	}
@@ -259,28 +260,71 @@ static bool ld_quads(struct jcomp *c, const struct insn *in, const struct acc *x
 	return true;
 }
 
+/*
+ * A few places into zmm 3, extended to 32 bits: one by one, for a gather takes as long as all of them and does not
+ * overlap with anything (what microcode does against the sampling of its data).
+ */
+static void pick(struct jcomp *c, const struct insn *in, const struct acc *x, u32 e, const s32 *at, u32 n)
+{
+	struct as *a = &c->a;
+	u32 op = in->size == 1 ? V_PINSRB : in->size == 2 ? V_PINSRW : V_PINSRD, per = 16 / in->size, i;
+	bool sg = in->flags & INF_SIGNED;
+
+	for (i = 0; i < n; i++) {
+		int t = i < per ? 3 : 2;
+
+		if (i % per == 0)
+			ev(a, V_PXORD, t, t, rm_reg(t));
+		j_site(c, x->step);
+		ev_n(a, V_LL(op, 0), t, t, rm_mem(RAX, x->disp + (s32)(e * in->size) + at[i]), 0, 0, 0, in->size, 1);
+		b1(a, i % per);
+		if (i >= per && (i + 1 == n || (i + 1) % per == 0))
+			ev_i(a, V_INSERT32X4, 3, 3, rm_reg(2), 0, 0, i / per);
+	}
+	if (in->size == 1)
+		ev_n(a, sg ? V_PMOVSXBD : V_PMOVZXBD, 3, 0, rm_reg(3), 0, 0, 0, 16, 0);
+	else if (in->size == 2)
+		ev_n(a, sg ? V_PMOVSXWD : V_PMOVZXWD, 3, 0, rm_reg(3), 0, 0, 0, 32, 0);
+}
+
+/* Sixteen lanes at a time, wherever they read. */
+static void ld_picked(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct as *a = &c->a;
+	u32 e, p, n, idx[16], i;
+	s32 at[16];
+
+	for (e = 0; e < in->vec; e++)
+		for (p = 0; p < 2; p++) {
+			int t = 3;
+
+			if (in->o[e] == OPND_NONE)
+				continue;
+			n = distinct(x, 16 * p, 16, at, idx);
+			pick(c, in, x, e, at, n);
+			for (i = 0; i < 16 && idx[i] == i; i++)
+				;
+			if (i < 16) {
+				ev(a, V_MOVA32, 4, 0, rm_lit(j_lit(c, idx, 64), 0));
+				ev(a, V_PERMD, 4, 4, rm_reg(3));
+				t = 4;
+			}
+			jv_put(c, in->o[e], p, t);
+		}
+}
+
 /* Patterns other than rows, all lanes running. False: nothing emitted. */
 static bool ld_shapes(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct as *a = &c->a;
-	u32 p, n, idx[LANES], l;
+	u32 p, n, idx[LANES];
 	s32 at[16];
 
 	if (in->dw)
 		return false;
-	n = distinct(x, at, idx);
-	if (n <= 16 && in->vec == 1) {
-		s32 off[16] = { 0 };
-
-		for (l = 0; l < n; l++)
-			off[l] = at[l];
-		ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, off, 64), 0));
-		g_movi(a, RCX, (1u << n) - 1);
-		k_from(a, 7, RCX);
-		ev(a, V_PXORD, 3, 3, rm_reg(3));
-		j_site(c, x->step);
-		ev_n(a, n <= 8 ? V_LL(V_GATHERDD, 1) : V_GATHERDD, 3, 0, rm_vidx(RAX, 2, 0, x->disp), 7, 0, 0, 4, 0);
-		narrow(c, 3, in->size, in->flags & INF_SIGNED, 0);
+	n = distinct(x, 0, LANES, at, idx);
+	if (n <= (in->size == 4 ? 4u : 16u) && in->vec == 1) {
+		pick(c, in, x, 0, at, n);
 		for (p = 0; p < 2; p++) {
 			ev(a, V_MOVA32, 4, 0, rm_lit(j_lit(c, idx + 16 * p, 64), 0));
 			ev(a, V_PERMD, 4, 4, rm_reg(3));
@@ -318,7 +362,7 @@ static bool ld_shapes(struct jcomp *c, const struct insn *in, const struct acc *
  * 16 lanes that read dwords in up to four windows of 32 bytes: as many loads and one permutation. The
  * windows may reach beyond what the lanes read; a page that is missing there sends us the slow way.
  */
-static bool windows(struct jcomp *c, const struct acc *x, u32 p, int t)
+static bool windows(struct jcomp *c, const struct acc *x, u32 p, s32 off, int t)
 {
 	struct as *a = &c->a;
 	s32 start[4];
@@ -346,10 +390,10 @@ static bool windows(struct jcomp *c, const struct acc *x, u32 p, int t)
 	for (w = 0; w < n; w++) {
 		j_site(c, x->step);
 		if (w & 1) {
-			ev_n(a, V_INSERT64X4, 2 + (int)(w >> 1), 2 + (int)(w >> 1), rm_mem(RAX, x->disp + start[w]), 0, 0, 0, 32, 1);
+			ev_n(a, V_INSERT64X4, 2 + (int)(w >> 1), 2 + (int)(w >> 1), rm_mem(RAX, x->disp + off + start[w]), 0, 0, 0, 32, 1);
 			b1(a, 1);
 		} else {
-			ev_n(a, V_LL(V_MOVU32, 1), 2 + (int)(w >> 1), 0, rm_mem(RAX, x->disp + start[w]), 0, 0, 0, 32, 0);
+			ev_n(a, V_LL(V_MOVU32, 1), 2 + (int)(w >> 1), 0, rm_mem(RAX, x->disp + off + start[w]), 0, 0, 0, 32, 0);
 		}
 	}
 	ev(a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx, 64), 0));
@@ -363,29 +407,32 @@ static bool windows(struct jcomp *c, const struct acc *x, u32 p, int t)
 static bool ld_windows(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct jmark save = j_mark(c);
-	u32 p;
+	u32 p, e;
 
-	for (p = 0; p < 2; p++) {
-		if (!windows(c, x, p, 4)) {
-			j_undo(c, save);
-			return false;
+	for (e = 0; e < (x->bytes > 4 ? in->vec : 1u); e++)
+		for (p = 0; p < 2; p++) {
+			if (x->bytes > 4 && in->o[e] == OPND_NONE)
+				continue;
+			if (!windows(c, x, p, (s32)(e * in->size), 4)) {
+				j_undo(c, save);
+				return false;
+			}
+			if (in->vec > 1 && x->bytes <= 4) {
+				ev(&c->a, V_MOVA32, 0, 0, rm_reg(4));
+				split32(c, in, p, 0);
+			} else {
+				narrow(c, 4, in->size, in->flags & INF_SIGNED, 0);
+				jv_put(c, in->o[e], p, 4);
+			}
 		}
-		if (in->vec > 1) {
-			ev(&c->a, V_MOVA32, 0, 0, rm_reg(4));
-			split32(c, in, p, 0);
-		} else {
-			narrow(c, 4, in->size, in->flags & INF_SIGNED, 0);
-			jv_put(c, in->o[0], p, 4);
-		}
-	}
 	return true;
 }
 
 static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct as *a = &c->a;
-	bool shaped = false;
 	u32 e, slow = 0, done = 0;
+	bool all;
 
 	if (jm_is_row(x) && ld_row(c, in, x))
 		return true;
@@ -407,23 +454,18 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 	}
 	if (in->dw || in->size > 4)
 		return false;
-	if (!c->gk && in->o[0] != OPND_NONE) {
-		struct jmark save = j_mark(c);
-
+	all = !c->gk;
+	if (all) {
 		slow = unless_full(c);
-		shaped = in->size == 4 && in->vec == 4 ? ld_quads(c, in, x) : ld_shapes(c, in, x);
-		if (!shaped && x->bytes <= 4)
-			shaped = ld_windows(c, in, x);
-		if (!shaped) {
-			j_undo(c, save);
-		} else {
-			done = g_jmp(a);
-			g_here(a, slow);
-		}
+		if (!(in->size == 4 && in->vec == 4 ? ld_quads(c, in, x) : ld_shapes(c, in, x)) &&
+		    !((x->bytes <= 4 || in->size == 4) && ld_windows(c, in, x)))
+			ld_picked(c, in, x);
+		done = g_jmp(a);
+		g_here(a, slow);
 	}
 	for (e = 0; e < in->vec; e++)
 		gather_known(c, in, x, e);
-	if (shaped)
+	if (all)
 		g_here(a, done);
 	return true;
 }

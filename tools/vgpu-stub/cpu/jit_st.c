@@ -9,6 +9,14 @@
 static u32 units(const struct insn *in) { return in->size < 4 && in->vec > 1 ? in->size * in->vec / 4 : in->vec; }
 static u32 unit_bytes(const struct insn *in) { return in->size < 4 && in->vec > 1 ? 4 : in->size; }
 
+/* cx to memory */
+static void st_word(struct as *a, struct rm m)
+{
+	as_room(a, 32);
+	b1(a, 0x66);
+	g_op(a, 0, 0x89, RCX, m, 0);
+}
+
 /* Unit u of the part's lanes; narrow elements side by side in it. */
 static int st_value(struct jcomp *c, const struct insn *in, u32 u, u32 part, int tmp)
 {
@@ -94,6 +102,49 @@ static void st_quads(struct jcomp *c, const struct insn *in, const struct acc *x
 			j_site(c, x->step);
 			ev_n(a, V_MOVU32_ST, 6, 0, rm_mem(RAX, x->disp + (s32)(256 * p + 64 * g)), 0, 0, 0, 64, 0);
 		}
+	}
+}
+
+/*
+ * All lanes store to one place: the last of them that runs stays. Values go through P, from where the lane's is taken;
+ * a scatter takes as long as all lanes even for one.
+ */
+static void st_one(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct as *a = &c->a;
+	u32 e, p, at;
+
+	if (c->gk == 1)
+		k_to(a, RDX, 5);
+	for (e = 0; e < in->vec; e++) {
+		u32 o = in->o[e];
+
+		if (jit_val(c, o, in->dw).cls == JC_UNI) {
+			ju_load(c, RCX, o, in->dw);
+		} else {
+			bool home = !(o & OPND_CONST) && c->r[o].cls == JC_VARY && c->r[o].loc == LOC_MEM;
+			u32 from = home ? c->r[o].home : JP_LANES;
+
+			for (p = 0; !home && p < (in->dw ? 4u : 2u); p++)
+				ev(a, V_MOVA32_ST, jv_reg(c, o, in->dw, p, 0), 0, rm_mem(RBX, (s32)(JP_LANES + 64 * p)));
+			g_bsr(a, RCX, c->gk == 1 ? rm_reg(RDX) : PM(m));
+			g_load(a, in->dw, RCX, rm_idx(RBX, RCX, in->dw ? 3 : 2, (s32)from));
+		}
+		if (!(o & OPND_CONST) && c->r[o].rawf) {
+			/* the NaN that every NaN is */
+			ev_n(a, V_LL(V_MOVD, 0), 0, 0, rm_reg(RCX), 0, 0, 0, 4, 0);
+			ev_n(a, V_LL(V_UCOMISS, 0), 0, 0, rm_reg(0), 0, 0, 0, 4, 0);
+			at = g_jcc(a, CC_NP);
+			g_movi(a, RCX, 0x7fffffff);
+			g_here(a, at);
+		}
+		j_site(c, x->step);
+		if (in->size == 1)
+			g_op(a, 0, 0x88, RCX, rm_mem(RAX, x->disp + (s32)e), 0);
+		else if (in->size == 2)
+			st_word(a, rm_mem(RAX, x->disp + (s32)(2 * e)));
+		else
+			g_store(a, in->size == 8, rm_mem(RAX, x->disp + (s32)(e * in->size)), RCX);
 	}
 }
 
@@ -213,6 +264,10 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 	if (in->vec > 1 && in->size < 4 && in->size * in->vec % 4)
 		return false;
 	if (jm_addr(c, in, &x)) {
+		if (x.v.cls == JC_UNI) {
+			st_one(c, in, &x);
+			return true;
+		}
 		if (jm_is_row(&x) && st_row(c, in, &x))
 			return true;
 		if (jm_is_row(&x) && in->vec == 4 && in->size == 4 && !c->gk) {
