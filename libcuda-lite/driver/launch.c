@@ -174,8 +174,8 @@ static __attribute__((noinline)) CUresult finish(const struct vg_func *f, const 
 	return CUDA_SUCCESS;
 }
 
-/* A block that is good: the next launch with it needs not look closer. By the owner of the queue only. */
-static __attribute__((noinline)) bool remember_block(struct vg_func *f, const struct vg_ctx *c, uint64_t xy, uint32_t z)
+/* A block that is good: the next launch with it needs not look closer. By the owner of the queue, and before f is ready. */
+__attribute__((noinline)) bool vg_remember_block(struct vg_func *f, const struct vg_ctx *c, uint64_t xy, uint32_t z)
 {
 	const uint32_t block[3] = { (uint32_t)xy, (uint32_t)(xy >> 32), z };
 
@@ -287,7 +287,7 @@ static inline __attribute__((always_inline)) CUresult launch_hot(CUfunction fn, 
 	if (!shared) {
 		if (VG_UNLIKELY(!vg_enter(q, &busy)))
 			goto other;
-		if (VG_UNLIKELY((bxy != f->block_xy || *a.bz != f->block_z) && !remember_block(f, c, bxy, *a.bz))) {
+		if (VG_UNLIKELY((bxy != f->block_xy || *a.bz != f->block_z) && !vg_remember_block(f, c, bxy, *a.bz))) {
 			vg_leave(busy);
 			goto other;
 		}

@@ -120,7 +120,13 @@ static void shapes(CUstream s, CUdeviceptr d)
 	CUfunction f = drv_kernel(mod, "k"), fixed = drv_kernel(mod, "fixed");
 	void *args[] = { &d };
 	unsigned got[7];
+	int regs;
 
+	/* looked at and never launched: there is no last block that these could be like */
+	CK(cuFuncGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, fixed));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(fixed, 1, 1, 1, 0, 0, 0, 0, s, args, NULL));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(fixed, 1, 1, 1, 1, 1, 1, 0, s, args, NULL));
+	CK(cuStreamSynchronize(s));
 	for (int again = 0; again < 2; again++) {
 		for (unsigned i = 0; i < sizeof shape / sizeof *shape; i++) {
 			const unsigned *k = shape[i];
