@@ -206,14 +206,15 @@ struct vgpu_reply {
 _Static_assert(sizeof(struct vgpu_reply) == 64, "one cache line");
 
 /*
- * A timeline: one cache line per stream. The device writes value and error by DMA; the client
- * sets waiter before it sleeps on wake; the device clears waiter when it raises the interrupt,
- * and the agent increments wake and wakes the futex.
+ * A timeline: one cache line per stream. The device writes value and error by DMA. Before a client
+ * sleeps on wake it leaves in waiter the ticket that it waits for (vgpu_timeline_want()): the device clears
+ * waiter and raises the interrupt when value has got there, and not at each command before that; the agent
+ * increments wake and wakes the futex. A context that fails wakes whoever waits, for whatever.
  */
 struct vgpu_timeline {
 	uint64_t value;                 /* ticket of the last complete command of the stream */
 	uint32_t error;                 /* enum vgpu_status, sticky; written before value */
-	uint32_t waiter;
+	uint32_t waiter;                /* 0: nobody sleeps; else low word of the earliest ticket that is waited for */
 	uint32_t wake;
 	uint32_t rsvd[11];
 };

@@ -110,6 +110,33 @@ static inline int vgpu_timeline_reached(const struct vgpu_timeline *t, uint64_t 
 	return vgpu_load_acquire64(&t->value) >= ticket;
 }
 
+/* What stands in waiter for a ticket. 0 means nobody, so a ticket whose low word is 0 asks for the one before it. */
+static inline uint32_t vgpu_timeline_word(uint64_t ticket)
+{
+	return (uint32_t)ticket ? (uint32_t)ticket : ~0u;
+}
+
+/*
+ * Sleeper: ask to be woken at ticket. The earliest of several sleepers stands there: all are woken, and ask again. What the
+ * device takes away between load and exchange it also wakes for, after the sleeper read wake.
+ */
+static inline void vgpu_timeline_want(struct vgpu_timeline *t, uint64_t ticket)
+{
+	uint32_t mine = vgpu_timeline_word(ticket), w = vgpu_load_relaxed32(&t->waiter);
+
+	while ((!w || (int32_t)(w - mine) > 0) &&
+	       !__atomic_compare_exchange_n(&t->waiter, &w, mine, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+}
+
+/* Publisher, behind its fence: is a sleeper to be woken now that value is there? Tickets in flight span less than 2^31. */
+static inline int vgpu_timeline_due(const struct vgpu_timeline *t, uint64_t value)
+{
+	uint32_t w = vgpu_load_relaxed32(&t->waiter);
+
+	return w && (int32_t)((uint32_t)value - w) >= 0;
+}
+
 /* Payload bytes in and out of slots: 56 a slot, first slot behind the header. */
 static inline unsigned vgpu_payload_slots(unsigned bytes)
 {

@@ -152,7 +152,7 @@ static uint32_t wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_
 		 * stored value. The agent increments wake, so a wake between load and sleep is not lost.
 		 */
 		wake = vgpu_load_acquire32(&t->wake);
-		vgpu_store_release32(&t->waiter, 1);
+		vgpu_timeline_want(t, ticket);
 		vgpu_sleeper_fence(vg.asym);
 		if (vgpu_timeline_reached(t, ticket) || vg_ctx_error(c))
 			continue;

@@ -281,6 +281,42 @@ static void test_segments(struct dev *d)
 	CHECK(read(d->irq, &one, sizeof(one)) < 0);
 }
 
+/* Who waits for the last of three commands is not woken for the first two; of two sleepers the earlier one's ticket stands. */
+static void patient(struct dev *d)
+{
+	struct vgpu_timeline *tl = &d->tl[70], mine = { 0 };
+	uint64_t one, t = nop(d, 70, 0), last = t + 3;
+
+	CHECK(wait_ticket(d, 70, t, 2000));
+	vgpu_exchange32(&d->head->irq_pending, 0);
+	vgpu_exchange64(&d->head->fired[1], 0);
+	(void)!read(d->irq, &one, sizeof(one));
+	vgpu_timeline_want(tl, last + 100);
+	vgpu_timeline_want(tl, last);
+	vgpu_timeline_want(tl, last + 1);
+	for (int i = 0; i < 2; i++) {
+		t = nop(d, 70, 0);
+		CHECK(wait_ticket(d, 70, t, 2000));
+	}
+	usleep(2000);
+	EQUAL(tl->waiter, (uint32_t)last);
+	EQUAL(d->head->irq_pending, 0);
+	CHECK(read(d->irq, &one, sizeof(one)) < 0);
+	EQUAL(nop(d, 70, 0), last);
+	CHECK(wait_ticket(d, 70, last, 2000));
+	usleep(2000);
+	EQUAL(tl->waiter, 0);
+	EQUAL(vgpu_exchange64(&d->head->fired[1], 0), 1ull << 6);
+	CHECK(read(d->irq, &one, sizeof(one)) == sizeof(one) && one == 1);
+
+	/* around the end of the low word: never 0, never later than the ticket */
+	vgpu_timeline_want(&mine, 0x200000001ull);
+	vgpu_timeline_want(&mine, 0x200000000ull);
+	EQUAL(mine.waiter, ~0u);
+	CHECK(!vgpu_timeline_due(&mine, 0x1fffffffeull) && vgpu_timeline_due(&mine, 0x1ffffffffull) &&
+	      vgpu_timeline_due(&mine, 0x200000000ull));
+}
+
 /*
  * A client that was not granted ASYM_FENCE fences alone, whatever agent and device do among themselves: each of its sleeps
  * is ended by an interrupt. A stress: without the context's fence one in some ten thousand is not, on some machines.
@@ -365,6 +401,7 @@ static void test_sleep(struct dev *d)
 	CHECK(read(d->irq, &one, sizeof(one)) == sizeof(one) && one == 1);
 	EQUAL(d->head->irq_pending, 1);
 
+	patient(d);
 	waiters(d);
 
 	/* Control replies. */

@@ -155,7 +155,7 @@ static void phase_leave(struct ctx *c, uint32_t phase)
 
 /* ---- completion ---------------------------------------------------------------------------- */
 
-/* Partner: the client's wait, which sets waiter, fences, and looks at value again. */
+/* Partner: the client's wait, which leaves its ticket in waiter, fences, and looks at value again. */
 static void publish(struct ctx *c, struct ctx_stream *s, uint64_t ticket)
 {
 	unsigned i = (unsigned)(s - c->streams);
@@ -167,7 +167,7 @@ static void publish(struct ctx *c, struct ctx_stream *s, uint64_t ticket)
 	vgpu_store_release64(&t->value, ticket);
 	vgpu_store_release64(&c->shadow[i], ticket);
 	vgpu_publisher_fence(c->asym_client);
-	if (vgpu_load_relaxed32(&t->waiter)) {
+	if (vgpu_timeline_due(t, ticket)) {
 		vgpu_store_relaxed32(&t->waiter, 0);
 		vgpu_or64(&c->qb->fired[i / 64], 1ull << (i % 64));
 		ctx_irq(c);
