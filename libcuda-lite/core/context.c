@@ -41,12 +41,6 @@ static struct vg_stream *stream_new(struct vg_ctx *c, uint16_t index, uint16_t f
 	return s;
 }
 
-/* 2^n - 1 with the largest 2^n that is not above max. */
-static uint32_t low_bits(uint32_t max)
-{
-	return max ? (0x80000000u >> __builtin_clz(max)) - 1 : 0;
-}
-
 uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out)
 {
 	struct vgpu_msg_ctx m = { .h = { VGPU_MSG_CTX_CREATE, 0 }, .device = vg.map[ordinal] };
@@ -78,9 +72,6 @@ uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out)
 	c->id = __atomic_add_fetch(&last_ctx_id, 1, __ATOMIC_RELAXED);
 	c->refs = 1;
 	memcpy(c->max_grid, vg.info[ordinal].max_grid, sizeof c->max_grid);
-	c->grid_x = c->max_grid[0];
-	for (int i = 1; i < 3; i++)
-		c->grid_yz |= (uint64_t)~low_bits(c->max_grid[i]) << 32 * (i - 1);
 	memcpy(c->max_block, vg.info[ordinal].max_block, sizeof c->max_block);
 	c->max_threads = vg.info[ordinal].max_threads_per_block;
 	vgpu_store_relaxed64(&c->head->printf_tail, vgpu_load_relaxed64(&c->head->printf_head));
@@ -93,7 +84,7 @@ uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out)
 		vg_delete(VG_CONTEXT, c);
 		return VGPU_ST_OUT_OF_MEMORY;
 	}
-	c->streams[0] = c->legacy;
+	c->streams[0] = c->queue.last = c->legacy;
 	c->stream_top = 1;
 	vg_publish(c->legacy);
 	vg_publish(c);

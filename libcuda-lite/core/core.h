@@ -91,6 +91,7 @@ struct vg_queue {
 	const uint32_t *need_wakeup;    /* the agent's */
 	const uint64_t *head;           /* shared: what the agent has consumed */
 	uint32_t size;
+	struct vg_stream *last;         /* that the owner used last: of this context once, and never NULL */
 	_Alignas(64) uint64_t tail;     /* private: claims slots and numbers the command */
 	_Alignas(64) uint64_t room;     /* *head + size when last seen: spares the shared line a look */
 	uint64_t owner;                 /* VG_QUEUE_SHARED, or tenure << 48 | thread: see queue.h */
@@ -141,9 +142,6 @@ struct vg_ctx {
 	struct vgpu_timeline *timelines;
 	uint32_t error;                 /* our own sticky error: agent gone, context destroyed */
 	uint32_t number;                /* 0..7, the agent's */
-	/* What cannot be wrong with a grid: x up to this, and no such bit in y - 1 and z - 1. Others are looked at closer. */
-	uint32_t grid_x;
-	uint64_t grid_yz;
 	struct vg_queue queue;
 	struct vg_stream *legacy;
 	uint32_t max_grid[3], max_block[3], max_threads;
@@ -376,14 +374,14 @@ struct vg_func {
 	uint64_t handle, handle_next;
 	struct vg_ctx *ready;           /* its context, once everything here is valid (release); else NULL */
 	uint64_t word0;                 /* operation and slots as in a header's first word */
+	/* What was launched last and found good: the body of its command. Whoever owns the queue has these, and block. */
+	uint64_t body[4];
+	/* the second line */
+	uint32_t block[3];
 	uint32_t max_dynamic;           /* bytes of dynamic shared memory a launch may ask for */
 	uint16_t plain;                 /* all it has is so many parameters of 8 bytes; VG_NOT_PLAIN: ask pieces */
 	uint16_t nslots;
 	uint64_t fn;
-	/* The block that was launched last, found good, and as a command has it. Whoever owns the queue has these. */
-	uint64_t block_xy, block_word;
-	uint32_t block_z;
-	/* the second line */
 	struct vg_piece *pieces;
 	uint32_t npieces;
 	uint32_t loaded;                /* 1: described (release) */

@@ -94,7 +94,8 @@ struct vg_shape {
 	uint32_t shared, attrs;
 };
 CUresult vg_launch(CUfunction fn, CUstream stream, bool pt, const struct vg_shape *k, void **params, void **extra);
-bool vg_remember_block(struct vg_func *f, const struct vg_ctx *c, uint64_t xy, uint32_t z);
+/* Some launch of it that is good, to begin with: what launch_owner() may compare with. False: there is none. */
+bool vg_func_first(struct vg_func *f);
 
 /* module.c, function.c, library.c */
 uint32_t vg_module_make(struct vg_ctx *c, const void *image, uint64_t bytes, char *log, uint32_t log_bytes,

@@ -109,14 +109,6 @@ out:
 	return status;
 }
 
-/* Some block that may be launched, to begin with: a launch like none (0, 0, 0) is not like the last one. */
-static bool first_block(struct vg_func *f)
-{
-	const uint32_t *r = f->reqntid;
-
-	return vg_remember_block(f, f->ctx, (r[0] ? r[0] : 1) | (uint64_t)(r[1] ? r[1] : 1) << 32, r[2] ? r[2] : 1);
-}
-
 uint32_t vg_func_load(struct vg_func *f)
 {
 	uint32_t status;
@@ -134,7 +126,7 @@ uint32_t vg_func_load(struct vg_func *f)
 			bool fits = f->param_bytes <= VGPU_MAX_PARAM_BYTES;
 
 			__atomic_store_n(&f->loaded, fits ? 1 : TOO_MANY, __ATOMIC_RELEASE);
-			if (fits && first_block(f))
+			if (fits && vg_func_first(f))
 				__atomic_store_n(&f->ready, f->ctx, __ATOMIC_RELEASE);
 		}
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernel launches: the path that must cost nothing. Read it with core/queue.h, from launch_hot() upwards. What is
+ * Kernel launches: the path that must cost nothing. Read it with core/queue.h, from launch_owner() upwards. What is
  * launched by other calls than cuLaunchKernel comes here from launch_other.c.
  *
  * Handles are checked by a load and a compare, limits against copies in the context and the function,
@@ -121,25 +121,31 @@ static CUresult parse_extra(const struct vg_func *f, void **extra, const uint8_t
 	return CUDA_SUCCESS;
 }
 
-/* All of a header but its first word. */
-static inline __attribute__((always_inline)) void fill_header(union vgpu_slot *h, const struct vg_stream *s, uint64_t i,
-							      uint64_t body0, uint64_t body1, uint64_t body2, uint64_t body3)
+/* A header: first all but its first word and the body. */
+static inline __attribute__((always_inline)) void fill_head(union vgpu_slot *h, const struct vg_stream *s, uint64_t i)
 {
 	uint64_t *w = (uint64_t *)h;
 
 	_Static_assert(offsetof(struct vgpu_cmd, stream) == 8 && offsetof(struct vgpu_cmd, wait_tl) == 12 &&
 		       offsetof(struct vgpu_cmd, ticket) == 16 && offsetof(struct vgpu_cmd, wait_value) == 24 &&
-		       offsetof(struct vgpu_cmd, u) == 32 && offsetof(struct vgpu_body_launch, grid) == 4 &&
-		       offsetof(struct vgpu_body_launch, block) == 16 && offsetof(struct vgpu_body_launch, param_bytes) == 22 &&
-		       offsetof(struct vgpu_body_launch, shared_bytes) == 24 && offsetof(struct vgpu_body_launch, attrs) == 28,
-		       "the words of a header");
+		       offsetof(struct vgpu_cmd, u) == 32, "the words of a header");
 	w[1] = s->index;
 	w[2] = i + 1;
 	w[3] = 0;
-	w[4] = body0;
-	w[5] = body1;
-	w[6] = body2;
-	w[7] = body3;
+}
+
+/* What is launched, as the body of a command has it. */
+static inline __attribute__((always_inline)) void fill_body(uint64_t *body, const struct vg_func *f, const struct vg_shape *k)
+{
+	_Static_assert(offsetof(struct vgpu_body_launch, grid) == 4 && offsetof(struct vgpu_body_launch, block) == 16 &&
+		       offsetof(struct vgpu_body_launch, param_bytes) == 22 &&
+		       offsetof(struct vgpu_body_launch, shared_bytes) == 24 && offsetof(struct vgpu_body_launch, attrs) == 28,
+		       "the words of a body");
+	body[0] = f->fn | (uint64_t)k->grid[0] << 32;
+	body[1] = k->grid[1] | (uint64_t)k->grid[2] << 32;
+	body[2] = (uint16_t)k->block[0] | (uint64_t)(uint16_t)k->block[1] << 16 | (uint64_t)(uint16_t)k->block[2] << 32 |
+		  (uint64_t)(uint16_t)f->param_bytes << 48;
+	body[3] = k->shared | (uint64_t)k->attrs << 32;
 }
 
 /* Its first word, and with it the publication. Release; partner: vgpu_slot_ready(). */
@@ -149,12 +155,6 @@ static inline __attribute__((always_inline)) void publish(union vgpu_slot *h, co
 	_Static_assert(offsetof(struct vgpu_cmd, op) == 4 && offsetof(struct vgpu_cmd, slots) == 5 &&
 		       offsetof(struct vgpu_cmd, flags) == 6, "the first word");
 	vgpu_store_release64((uint64_t *)h, (uint32_t)(i + 1) | f->word0 | s->flags_word);
-}
-
-static inline uint64_t block_word(const struct vg_func *f, const uint32_t *block)
-{
-	return (uint16_t)block[0] | (uint64_t)(uint16_t)block[1] << 16 | (uint64_t)(uint16_t)block[2] << 32 |
-	       (uint64_t)(uint16_t)f->param_bytes << 48;
 }
 
 /* The header's words but the first are there: parameters of any kind, publication, and what comes after it. */
@@ -174,19 +174,6 @@ static __attribute__((noinline)) CUresult finish(const struct vg_func *f, const 
 	return CUDA_SUCCESS;
 }
 
-/* A block that is good: the next launch with it needs not look closer. By the owner of the queue, and before f is ready. */
-__attribute__((noinline)) bool vg_remember_block(struct vg_func *f, const struct vg_ctx *c, uint64_t xy, uint32_t z)
-{
-	const uint32_t block[3] = { (uint32_t)xy, (uint32_t)(xy >> 32), z };
-
-	if (check_block(f, c, block))
-		return false;
-	f->block_xy = xy;
-	f->block_z = z;
-	f->block_word = block_word(f, block);
-	return true;
-}
-
 /* Nothing here may fail: what is claimed is published. packed: parameters in one buffer instead. */
 static CUresult submit_launch(struct vg_stream *s, struct vg_func *f, const struct vg_shape *k, void *const *params,
 			      const uint8_t *packed)
@@ -195,8 +182,8 @@ static CUresult submit_launch(struct vg_stream *s, struct vg_func *f, const stru
 	union vgpu_slot *slots = c->queue.slots;
 	uint64_t i = vg_claim(c, s, f->nslots);
 
-	fill_header(&slots[i % VGPU_IOQ_SLOTS], s, i, f->fn | (uint64_t)k->grid[0] << 32,
-		    k->grid[1] | (uint64_t)k->grid[2] << 32, block_word(f, k->block), k->shared | (uint64_t)k->attrs << 32);
+	fill_head(&slots[i % VGPU_IOQ_SLOTS], s, i);
+	fill_body((uint64_t *)slots[i % VGPU_IOQ_SLOTS].cmd.u.body, f, k);
 	if (!packed)
 		return finish(f, s, slots, i, params);
 	fill_packed(slots, f, i, packed);
@@ -249,18 +236,58 @@ struct on_stack {
 	void **volatile *params, **volatile *extra;
 };
 
-/*
- * A created stream, a function that was launched before with as many threads, by the thread that launched last; or, with
- * `shared`, by one of several. All other launches go the other way: nothing has happened when this one turns to it.
- *
- * What it costs is how many instructions it has. So there is no call but as the last thing, and not more is held at a
- * time than there are registers.
- */
-static inline __attribute__((always_inline)) CUresult launch_hot(CUfunction fn, unsigned gx, unsigned gy, unsigned gz,
-								 unsigned bx, unsigned by, const struct on_stack a,
-								 const bool shared, launch_fn *otherwise)
+/* A launch of f that is good: the next one like it needs not look closer. By the owner of the queue, and before f is ready. */
+static inline __attribute__((always_inline)) bool remember(struct vg_func *f, const struct vg_ctx *c, const struct vg_shape *k)
 {
-	uint64_t i, at, threads, yz = gy | (uint64_t)gz << 32, bxy = bx | (uint64_t)by << 32;
+	if (check_shape(f, c, k))
+		return false;
+	fill_body(f->body, f, k);
+	memcpy(f->block, k->block, sizeof f->block);
+	return true;
+}
+
+bool vg_func_first(struct vg_func *f)
+{
+	const uint32_t *r = f->reqntid;
+	const struct vg_shape k = { { 1, 1, 1 }, { r[0] ? r[0] : 1, r[1] ? r[1] : 1, r[2] ? r[2] : 1 }, 0, 0 };
+
+	return remember(f, f->ctx, &k);
+}
+
+/*
+ * What launch_owner() stumbles over, if it can be mended without waiting: another shape, that is good too; credits or
+ * room. Then again.
+ */
+static __attribute__((noinline)) CUresult launch_again(CUfunction fn, const struct vg_shape *k, CUstream stream, void **params,
+						       void **extra, launch_fn *again, launch_fn *otherwise)
+{
+	struct vg_func *f = vg_get(VG_FUNCTION, (uint64_t)(uintptr_t)fn);
+	struct vg_stream *s = vg_get(VG_STREAM, (uint64_t)(uintptr_t)stream);
+	bool good = false;
+	uint8_t *busy;
+
+	if (f && s && params && !extra && __atomic_load_n(&f->ready, __ATOMIC_ACQUIRE) == s->ctx &&
+	    vg_enter(&s->ctx->queue, &busy)) {
+		good = remember(f, s->ctx, k) && vg_refill(&s->ctx->queue, s, f->nslots);
+		vg_leave(busy);
+	}
+	return (good ? again : otherwise)(fn, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2],
+					  k->shared, stream, params, extra);
+}
+
+/*
+ * A created stream, a function that was launched before, by the thread that owns the queue. All other launches go
+ * another way: nothing has happened when this one turns to it.
+ *
+ * What it costs is how many instructions it has. So what was found good stays found: the stream that was used last
+ * and, in the function, what was launched last, as a command has it. There is no call but as the last thing; and once
+ * the arguments are known to be those of the last time, nobody holds them any more.
+ */
+static inline __attribute__((always_inline)) CUresult launch_owner(CUfunction fn, unsigned gx, unsigned gy, unsigned gz,
+								   unsigned bx, unsigned by, const struct on_stack a,
+								   launch_fn *again, launch_fn *otherwise)
+{
+	uint64_t i, at, ahead, stream;
 	union vgpu_slot *h, *slots;
 	struct vg_stream *s;
 	struct vg_queue *q;
@@ -269,75 +296,103 @@ static inline __attribute__((always_inline)) CUresult launch_hot(CUfunction fn, 
 	void **params, *o;
 	uint8_t *busy;
 
-	if (VG_UNLIKELY(!vg_is(VG_STREAM, (uint64_t)(uintptr_t)*a.stream, &o)))
-		goto other;
-	s = o;
-	c = s->ctx;
-	q = &c->queue;
 	if (VG_UNLIKELY(!vg_is(VG_FUNCTION, (uint64_t)(uintptr_t)fn, &o)))
 		goto other;
 	f = o;
 	/* Acquire; partner: the release in vg_func_load(). */
-	if (VG_UNLIKELY(__atomic_load_n(&f->ready, __ATOMIC_ACQUIRE) != c || !*a.params || *a.extra || vg_ctx_failed(c)))
+	c = __atomic_load_n(&f->ready, __ATOMIC_ACQUIRE);
+	if (VG_UNLIKELY(!c || vg_ctx_failed(c)))
 		goto other;
-	/* x - 1 < max catches 0 too, and so do the bits that y - 1 and z - 1 borrow. */
-	if (VG_UNLIKELY(gx - 1 >= c->grid_x || (yz - 0x100000001u) & c->grid_yz ||
-			*a.shared > __atomic_load_n(&f->max_dynamic, __ATOMIC_RELAXED)))
+	q = &c->queue;
+	if (VG_UNLIKELY(!vg_enter(q, &busy)))
 		goto other;
-	if (!shared) {
-		if (VG_UNLIKELY(!vg_enter(q, &busy)))
-			goto other;
-		if (VG_UNLIKELY((bxy != f->block_xy || *a.bz != f->block_z) && !vg_remember_block(f, c, bxy, *a.bz))) {
-			vg_leave(busy);
-			goto other;
-		}
-		while (VG_UNLIKELY(!vg_take(q, s, f->nslots, &i)))
-			if (!vg_refill(q, s, f->nslots)) {
-				vg_leave(busy);
-				goto other;
-			}
-		threads = f->block_word;
-		vg_leave(busy);
-	} else {
-		const uint32_t block[3] = { (uint32_t)bxy, (uint32_t)(bxy >> 32), *a.bz };
+	if (VG_UNLIKELY(gx != (uint32_t)(f->body[0] >> 32) || gy != (uint32_t)f->body[1] ||
+			gz != (uint32_t)(f->body[1] >> 32) || bx != f->block[0] || by != f->block[1] ||
+			*a.bz != f->block[2] || *a.shared != (uint32_t)f->body[3])) {
+		const struct vg_shape k = { { gx, gy, gz }, { bx, by, *a.bz }, *a.shared, 0 };
 
-		/* nobody has the remembered block to himself */
-		if (VG_UNLIKELY(check_block(f, c, block) || __atomic_load_n(&q->owner, __ATOMIC_ACQUIRE) != VG_QUEUE_SHARED ||
-				!vg_take_shared(q, s, f->nslots, &i)))
-			goto other;
-		if (VG_UNLIKELY(i + f->nslots > __atomic_load_n(&q->room, __ATOMIC_ACQUIRE)))
-			vg_wait_room(c, q, i, f->nslots);
-		threads = block_word(f, block);
+		vg_leave(busy);
+		return launch_again(fn, &k, *a.stream, *a.params, *a.extra, again, otherwise);
 	}
+	/* A stream of this context, or one that was: arenas stay, so its handle may be looked at, which is 0 then. */
+	s = q->last;
+	stream = (uint64_t)(uintptr_t)*a.stream;
+	if (VG_UNLIKELY(!stream || __atomic_load_n(&s->handle, __ATOMIC_ACQUIRE) != stream || s->ctx != c)) {
+		if (!vg_is(VG_STREAM, stream, &o))
+			goto late;
+		s = o;
+		if (s->ctx != c)
+			goto late;
+		q->last = s;
+	}
+	if (VG_UNLIKELY((uint32_t)f->body[3] > __atomic_load_n(&f->max_dynamic, __ATOMIC_RELAXED) || !*a.params || *a.extra ||
+			!vg_take(q, s, f->nslots, &i)))
+		goto late;
 	slots = q->slots;
 	at = i % VGPU_IOQ_SLOTS;
 	h = &slots[at];
-	fill_header(h, s, i, f->fn | (uint64_t)gx << 32, yz, threads, *a.shared);
+	memcpy(h->cmd.u.body, f->body, sizeof f->body);
+	vg_leave(busy);
+	fill_head(h, s, i);
 	params = *a.params;
 	if (VG_UNLIKELY(at == VGPU_IOQ_SLOTS - 1))
 		return finish(f, s, slots, i, params);
-	if (f->plain)
-		vg_payload_header(h + 1, i + 1);
 	switch (f->plain) {
-	default: return finish(f, s, slots, i, params);
+	default: __builtin_unreachable();
+	case VG_NOT_PLAIN: return finish(f, s, slots, i, params);
 	case 7: memcpy(h[1].payload.bytes + 48, params[6], 8); __attribute__((fallthrough));
 	case 6: memcpy(h[1].payload.bytes + 40, params[5], 8); __attribute__((fallthrough));
 	case 5: memcpy(h[1].payload.bytes + 32, params[4], 8); __attribute__((fallthrough));
 	case 4: memcpy(h[1].payload.bytes + 24, params[3], 8); __attribute__((fallthrough));
 	case 3: memcpy(h[1].payload.bytes + 16, params[2], 8); __attribute__((fallthrough));
 	case 2: memcpy(h[1].payload.bytes + 8, params[1], 8); __attribute__((fallthrough));
-	case 1: memcpy(h[1].payload.bytes, params[0], 8); __attribute__((fallthrough));
+	case 1: memcpy(h[1].payload.bytes, params[0], 8);
+		vg_payload_header(h + 1, i + 1); __attribute__((fallthrough));
 	case 0: break;
 	}
 	publish(h, s, f, i);
 	/* Always two: the second may lie behind the end, which costs somebody a cache miss once in a lap. */
-	vgpu_prefetch_write(&slots[(i + VG_AHEAD) % VGPU_IOQ_SLOTS]);
-	vgpu_prefetch_write(&slots[(i + VG_AHEAD) % VGPU_IOQ_SLOTS + 1]);
+	ahead = (at * VGPU_SLOT_BYTES + VG_AHEAD * VGPU_SLOT_BYTES) % (VGPU_IOQ_SLOTS * VGPU_SLOT_BYTES);
+	vgpu_prefetch_write((uint8_t *)slots + ahead);
+	vgpu_prefetch_write((uint8_t *)slots + ahead + VGPU_SLOT_BYTES);
 	return vg_asleep(q) ? kicked() : CUDA_SUCCESS;
+late:
+	/* The arguments are those that the function remembers, while nobody else may change them. */
+	{
+		const struct vg_shape k = { { (uint32_t)(f->body[0] >> 32), (uint32_t)f->body[1], (uint32_t)(f->body[1] >> 32) },
+					    { f->block[0], f->block[1], f->block[2] }, (uint32_t)f->body[3], 0 };
+
+		vg_leave(busy);
+		return launch_again((CUfunction)(uintptr_t)f->handle, &k, *a.stream, *a.params, *a.extra, again, otherwise);
+	}
 other:
-	/* Out of yz and bxy again: the registers they came in are others' by now. */
-	return otherwise(fn, gx, (unsigned)yz, (unsigned)(yz >> 32), (unsigned)bxy, (unsigned)(bxy >> 32), *a.bz, *a.shared,
-			 *a.stream, *a.params, *a.extra);
+	return otherwise(fn, gx, gy, gz, bx, by, *a.bz, *a.shared, *a.stream, *a.params, *a.extra);
+}
+
+/* The same where several threads submit: nobody has what was remembered to himself. */
+static __attribute__((noinline)) CUresult launch_among(CUfunction fn, const struct vg_shape *k, CUstream stream,
+						       void **params, void **extra)
+{
+	struct vg_stream *s = vg_get(VG_STREAM, (uint64_t)(uintptr_t)stream);
+	struct vg_func *f = vg_get(VG_FUNCTION, (uint64_t)(uintptr_t)fn);
+	union vgpu_slot *h;
+	struct vg_queue *q;
+	uint64_t i;
+
+	if (VG_UNLIKELY(!s || !f || __atomic_load_n(&f->ready, __ATOMIC_ACQUIRE) != s->ctx || !params || extra ||
+			vg_ctx_failed(s->ctx) || check_shape(f, s->ctx, k)))
+		goto other;
+	q = &s->ctx->queue;
+	if (VG_UNLIKELY(__atomic_load_n(&q->owner, __ATOMIC_ACQUIRE) != VG_QUEUE_SHARED || !vg_take_shared(q, s, f->nslots, &i)))
+		goto other;
+	if (VG_UNLIKELY(i + f->nslots > __atomic_load_n(&q->room, __ATOMIC_ACQUIRE)))
+		vg_wait_room(s->ctx, q, i, f->nslots);
+	h = &q->slots[i % VGPU_IOQ_SLOTS];
+	fill_head(h, s, i);
+	fill_body((uint64_t *)h->cmd.u.body, f, k);
+	return finish(f, s, q->slots, i, params);
+other:
+	return vg_launch(fn, stream, false, k, params, extra);
 }
 
 static __attribute__((noinline)) CUresult launch_any(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
@@ -355,17 +410,8 @@ static __attribute__((noinline)) CUresult launch_default(CUfunction fn, unsigned
 							 CUstream volatile stream, void **volatile params,
 							 void **volatile extra)
 {
-	return launch_hot(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, false,
-			  launch_any);
-}
-
-/* Where several threads submit. */
-static __attribute__((noinline)) CUresult launch_shared(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-							unsigned by, volatile unsigned bz, volatile unsigned shared,
-							CUstream volatile stream, void **volatile params,
-							void **volatile extra)
-{
-	return launch_hot(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, true, launch_any);
+	return launch_owner(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, launch_default,
+			    launch_any);
 }
 
 /* The handle of the default stream that is meant; 0 when none is, or it is not there yet, or something is wrong. */
@@ -386,18 +432,20 @@ static inline __attribute__((always_inline)) uint64_t default_stream(CUstream st
 	return s && s->ctx == t->ctx ? t->stream[t->ctx->number] : 0;
 }
 
-/* All launches that launch_hot() leaves. */
+/* All launches that launch_owner() leaves. */
 static inline __attribute__((always_inline)) CUresult launch_cold(CUfunction fn, const struct vg_shape *k, CUstream stream,
 								  bool pt, void **params, void **extra)
 {
 	uint64_t h = default_stream(stream, pt && !stream);
 	const struct vg_stream *s = vg_get(VG_STREAM, h ? h : (uint64_t)(uintptr_t)stream);
-	launch_fn *how = s && __atomic_load_n(&s->ctx->queue.owner, __ATOMIC_RELAXED) == VG_QUEUE_SHARED ? launch_shared :
-			 h ? launch_default : NULL;
 
-	if (how)
-		return how(fn, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], k->shared,
-			   h ? (CUstream)(uintptr_t)h : stream, params, extra);
+	if (h)
+		stream = (CUstream)(uintptr_t)h;
+	if (s && __atomic_load_n(&s->ctx->queue.owner, __ATOMIC_RELAXED) == VG_QUEUE_SHARED)
+		return launch_among(fn, k, stream, params, extra);
+	if (h)
+		return launch_default(fn, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], k->shared,
+				      stream, params, extra);
 	return vg_launch(fn, stream, pt, k, params, extra);
 }
 
@@ -423,14 +471,14 @@ CUresult cuLaunchKernel(CUfunction fn, unsigned int gx, unsigned int gy, unsigne
 			volatile unsigned int bz, volatile unsigned int shared, CUstream volatile stream,
 			void **volatile params, void **volatile extra)
 {
-	return launch_hot(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, false,
-			  launch_legacy);
+	return launch_owner(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, cuLaunchKernel,
+			    launch_legacy);
 }
 
 CUresult cuLaunchKernel_ptsz(CUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
 			     unsigned int by, volatile unsigned int bz, volatile unsigned int shared, CUstream volatile stream,
 			     void **volatile params, void **volatile extra)
 {
-	return launch_hot(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, false,
-			  launch_per_thread);
+	return launch_owner(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra },
+			    cuLaunchKernel_ptsz, launch_per_thread);
 }

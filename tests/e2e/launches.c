@@ -242,6 +242,42 @@ static void in_turn(CUcontext ctx, CUdeviceptr d)
 	pthread_barrier_destroy(&turn);
 }
 
+/* Streams in turn, some that come to an end in between: what was found good of one may not stand for another. */
+static void streams_in_turn(CUdeviceptr d)
+{
+	CUfunction f = drv_kernel(drv_module(add_ptx), "k");
+	unsigned got, want = 0, by;
+	CUstream s[4] = { NULL }, gone;
+	void *args[] = { &d, &by };
+
+	CK(cuMemsetD32(d, 0, 1));
+	CK(cuCtxSynchronize());
+	for (unsigned i = 1; i < 4; i++)
+		CK(cuStreamCreate(&s[i], i == 3 ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING));
+	for (unsigned r = 0; r < 600; r++) {
+		unsigned who = r / (1 + r % 3) % 4;
+
+		by = r;
+		CK(cuLaunchKernel(f, 1, 1, 1, 1 + r % 2, 1, 1, 0, s[who], args, NULL));
+		want += r * (1 + r % 2);
+		if (r % 7 || !who)
+			continue;
+		gone = s[who];
+		CK(cuStreamDestroy(gone));
+		WANT(CUDA_ERROR_INVALID_HANDLE, cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, gone, args, NULL));
+		CK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL));
+		want += r;
+		CK(cuStreamCreate(&s[who], CU_STREAM_NON_BLOCKING));
+		WANT(CUDA_ERROR_INVALID_HANDLE, cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, gone, args, NULL));
+	}
+	CK(cuCtxSynchronize());
+	CK(cuMemcpyDtoH(&got, d, sizeof got));
+	if (got != want)
+		e2e_fail("streams in turn: the sum is %u, want %u", got, want);
+	for (unsigned i = 1; i < 4; i++)
+		CK(cuStreamDestroy(s[i]));
+}
+
 int main(void)
 {
 	CUcontext ctx = drv_start("launches");
@@ -259,6 +295,7 @@ int main(void)
 	}
 	shapes(s, d);
 	in_turn(ctx, d);
+	streams_in_turn(d);
 	f = kernel("", &mod);
 	CK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, args, NULL));
 	CK(cuStreamDestroy(s));
