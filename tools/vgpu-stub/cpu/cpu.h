@@ -435,6 +435,7 @@ struct tstate {
 	s32 chain;                      /* further warps that code goes on with by itself ... */
 	u32 chain_exit;                 /* ... when one leaves by this exit, ... */
 	const u8 *chain_at;             /* ... and where */
+	u32 blocks;                     /* that ran here in code */
 	void *scratch;                  /* of native tiles */
 	size_t scratch_bytes;
 };

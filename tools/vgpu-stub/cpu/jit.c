@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jit.h"
+#include "jit_mem.h"
 #include "lanes.h"
 
 #define MAX_PRIVATE (192u << 10)
@@ -133,6 +133,38 @@ void j_site(struct jcomp *c, u32 exit)
 		c->sites[c->nsites++] = (struct jsite){ c->a.n, exit };
 }
 
+struct jlate *j_late(struct jcomp *c)
+{
+	c->late = grow(c, c->late, &c->late_cap, c->nlate + 1, sizeof(*c->late));
+	return c->bad ? NULL : &c->late[c->nlate++];
+}
+
+/*
+ * Exit x lets the interpreter go on, but what it has not yet loaded may be the other half of what was. It does
+ * everything from there up to where that is over, except for what code has done, and leaves.
+ */
+void j_walk(struct jcomp *c, u32 exit)
+{
+	u32 pc = c->exits[exit].pc, q, at = c->nlives, n = 0;
+	struct jexit *x;
+
+	for (q = pc; q < c->n && (q == pc || c->inside[q]); q++) {
+		if (c->merged[q].kind == K_LD && !c->merged[q].vec && c->merged[q].imm < pc)
+			continue;
+		c->lives = grow(c, c->lives, &c->lives_cap, c->nlives + 1, sizeof(u32));
+		if (c->bad)
+			return;
+		c->lives[c->nlives++] = q;
+		n++;
+	}
+	x = &c->exits[exit];
+	x->kind = JX_WALK;
+	x->to = q;
+	x->walk = at;
+	x->nwalk = n;
+	x->live = live_list(c, q, &x->nlive);
+}
+
 static bool new_entry(struct jcomp *c, u32 live, u32 n)
 {
 	c->entries = grow(c, c->entries, &c->entries_cap, c->nentries + 1, sizeof(*c->entries));
@@ -153,6 +185,8 @@ static void entry(struct jcomp *c, u32 pc)
 	live = live_list(c, pc, &n);
 	if (new_entry(c, live, n))
 		c->entry_at[pc] = c->nentries;
+	c->stamp++;
+	c->nmemo = 0;
 }
 
 static bool stepped(const struct jcomp *c, u32 pc)
@@ -176,8 +210,8 @@ static void resume(struct jcomp *c, u32 pc)
 	for (i = c->nexits; i-- > 0 && i + 8 > c->nexits;)
 		if (c->exits[i].kind == JX_STEP && c->exits[i].pc + 1 == pc && !c->exits[i].resume)
 			c->exits[i].resume = c->nentries;
-	/* with nobody waiting it is an entry like others */
-	if (!c->keep[c->block] && !c->inside[pc] && !c->entry_at[pc])
+	/* with nobody waiting, and nothing that code behind it relies on, it is an entry like others */
+	if (!c->keep[c->block] && !c->inside[pc] && !c->entry_at[pc] && !c->nmemo)
 		c->entry_at[pc] = c->nentries;
 }
 
@@ -470,6 +504,7 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 		return;
 	}
 	straight(c, in, pc);
+	jm_defines(c, in);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -665,7 +700,8 @@ static struct jit *compile(struct func *fn, u32 spec)
 	c->inside = pool_alloc(&c->mem, c->n + 2);
 	c->code_at = pool_alloc(&c->mem, (c->n + 1) * sizeof(u32));
 	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
-	if (!c->r || !c->code_at || !c->entry_at || !c->merged || !c->inside)
+	c->vn = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->vn));
+	if (!c->vn || !c->r || !c->code_at || !c->entry_at || !c->merged || !c->inside)
 		goto out;
 	for (i = 0; i < c->s->nregs; i++) {
 		c->r[i].w = c->s->regs[i].w;
@@ -681,6 +717,8 @@ static struct jit *compile(struct func *fn, u32 spec)
 		c->block = b;
 		c->code_at[jb->start] = c->a.n;
 		c->mx = 0;
+		c->stamp++;
+		c->nmemo = 0;
 		entry(c, jb->start);
 		for (i = jb->start; i < jb->end && !c->bad && !c->a.oom; i++)
 			emit_insn(c, &c->code[i], i);
@@ -702,6 +740,7 @@ static struct jit *compile(struct func *fn, u32 spec)
 	stubs = pool_alloc(&c->mem, (c->nexits + 1) * sizeof(u32));
 	if (!stubs)
 		goto out;
+	jm_late(c);
 	common = c->a.n;
 	epilogue(c);
 	for (i = 0; i < c->nexits; i++) {
@@ -734,6 +773,7 @@ out:
 	free(c->entries);
 	free(c->sites);
 	free(c->jx);
+	free(c->late);
 	free(c->bj);
 	free(c->a.p);
 	free(c->a.fix);

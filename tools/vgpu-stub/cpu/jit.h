@@ -31,16 +31,18 @@ struct jval {
 	u8 cls, ual;            /* ual: the scalar is a multiple of 1 << ual */
 	bool known;             /* uniform with value k */
 	bool made;              /* by the prologue: its place in the pool is filled at launch */
+	bool sk;                /* uniform or pattern whose scalar is s */
 	u16 pat;
 	u64 max;                /* unsigned bound of every lane's value, JMAX_UNKNOWN: none */
-	u64 k;
+	u64 k, s;
 };
 
 struct jreg {
 	u8 w, cls, ual, loc;
 	bool rawf;              /* f32 whose NaNs may not be canonical */
+	bool sk;                /* the scalar is s, always */
 	u16 pat;
-	u64 max;
+	u64 max, s;
 	u32 home;               /* offset in P; in LOC_ZMM and LOC_GPR that of the dump */
 	u8 reg;                 /* first zmm, or general register */
 	u32 slot;               /* frame offset */
@@ -63,7 +65,8 @@ struct jit_src {
 	bool noguess;           /* guesses have been wrong */
 };
 
-enum { JX_LEAVE, JX_JUMP, JX_STEP, JX_DONE, JX_QUIT };       /* QUIT: what was guessed is not so */
+/* QUIT: what was guessed is not so; WALK: some instructions one by one, then to */
+enum { JX_LEAVE, JX_JUMP, JX_STEP, JX_DONE, JX_QUIT, JX_WALK };
 
 struct jexit {
 	u8 kind;
@@ -71,6 +74,7 @@ struct jexit {
 	u32 live, nlive;        /* in lives[]: of the lanes that run */
 	u32 all, nall;          /* and of those that wait in the regions around it */
 	u32 resume;             /* JX_STEP: entry number */
+	u32 walk, nwalk;        /* JX_WALK: which, in lives[] */
 	u8 nmore;
 	u8 more[11];            /* what was merged into the load at pc: how far behind it */
 	u64 rin, rfirst;        /* regions around it; those in whose first side it is */
@@ -142,6 +146,15 @@ _Static_assert(sizeof(struct jprivate) <= JP_ZMM, "P");
 
 struct jx { u32 at, exit; };            /* a jump to an exit's stub */
 
+/* A register's value: that of some number plus off, in the block of code that stamp says. */
+struct jvn { u32 id, stamp; s64 off; };
+
+/* A checked address: from lo on, with JIT_SLACK behind it, value number id is in the span; by which exit one leaves if not. */
+#define JMEMOS 8
+struct jmemo { u32 id, align, exit; s64 lo, asked_lo, asked_hi; };
+
+struct jlate { u32 at, back; s32 site; u8 base; };      /* code of ahead() that is out of the way */
+
 struct jcomp {
 	struct as a;
 	struct jit *j;
@@ -179,16 +192,22 @@ struct jcomp {
 	u32 block;              /* that is emitted */
 	struct insn *merged;    /* per pc: vec > 1: the load that starts here; vec 0 and kind K_LD: done before */
 	u8 *inside;             /* per pc: between merged loads, where only our own code may be entered */
+	struct jvn *vn;         /* per register */
+	u32 stamp, next_vn;
+	struct jmemo memo[JMEMOS];
+	u32 nmemo, memo_at;
+	struct jlate *late;
+	u32 nlate, late_cap;
 	u32 pc, mx;
 	u8 gk;                  /* write under a mask: 1: k5; 2: the group's, for others wait */
 	bool bad, guess, guessed;
 };
 
 /* How far emission has come, to take back an attempt. */
-struct jmark { u32 n, nfix, nsites, njx; };
+struct jmark { u32 n, nfix, nsites, njx, nlate, nmemo; };
 static inline struct jmark j_mark(const struct jcomp *c)
 {
-	return (struct jmark){ c->a.n, c->a.nfix, c->nsites, c->njx };
+	return (struct jmark){ c->a.n, c->a.nfix, c->nsites, c->njx, c->nlate, c->nmemo };
 }
 static inline void j_undo(struct jcomp *c, struct jmark m)
 {
@@ -196,6 +215,9 @@ static inline void j_undo(struct jcomp *c, struct jmark m)
 	c->a.nfix = m.nfix;
 	c->nsites = m.nsites;
 	c->njx = m.njx;
+	c->nlate = m.nlate;
+	if (c->nmemo != m.nmemo)
+		c->nmemo = 0;
 }
 
 #define JIT_SPIN 512                    /* back edges with others waiting, as SPIN_LIMIT of interp.c */
@@ -249,6 +271,8 @@ u32 j_lit64(struct jcomp *c, u64 v);
 u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to);
 void j_leave_if(struct jcomp *c, u32 cc, u32 exit);
 void j_need_all(struct jcomp *c);               /* leaves unless all living lanes are here */
+struct jlate *j_late(struct jcomp *c);
+void j_walk(struct jcomp *c, u32 exit);
 void j_site(struct jcomp *c, u32 exit);                         /* the next instruction may fault */
 /* jit_lane.c: d = x shifted by a constant; eight 32-bit lanes of o as 64 bits */
 void jl_shift(struct jcomp *c, u32 lop, bool sg, u8 w, int d, int x, u32 n);

@@ -36,36 +36,140 @@ static bool local_lanes(struct jcomp *c, struct acc *x, u32 ext)
 }
 
 /*
- * Asks for what this load will want next time, if it goes on as since the last time: in the next round of its loop or
- * the next block. Processors' own prefetchers do not see that rows of a matrix, read in pieces by one warp after the
- * other, follow each other. rax: the address; rcx is eaten. P keeps the last one; what stands there first does not matter.
+ * Asks for what the next block will want from here, if it is as far from what this one reads as this is from the last:
+ * processors' own prefetchers do not see that rows of a matrix, read in pieces by one warp after the other, follow each
+ * other. In P stand the block's number, its first address and the stride; what stands there at first does not matter.
  */
 #define AHEAD_MIN 128u
 #define AHEAD_MAX 512u
+#define STRIDE_MAX 32768
+
+enum { SITE_BLOCK, SITE_FIRST = 8, SITE_STRIDE = 16, SITE_BYTES = 24 };
 
 static void ahead(struct jcomp *c, const struct acc *x, u32 ext)
 {
 	struct as *a = &c->a;
-	struct rm last;
+	struct jlate *l = j_late(c);
 	u32 i;
 
+	if (!l)
+		return;
 	c->home_next = (c->home_next + 7) & ~7u;
-	last = rm_mem(RBX, (s32)c->home_next);
-	c->home_next += 8;
-	g_load(a, 1, RCX, rm_reg(RAX));
-	g_alu(a, 1, G_SUB, RCX, last);
-	g_store(a, 1, last, RAX);
-	g_alu(a, 1, G_ADD, RCX, rm_reg(RAX));
-	for (i = 0; i < ext; i += 64)           /* prefetcht0 */
-		g_op(a, 0, 0x118, 1, rm_mem(RCX, x->disp + x->cmin + (s32)i), 0);
+	l->site = (s32)c->home_next;
+	l->base = x->base;
+	c->home_next += SITE_BYTES;
+	g_load(a, 0, RCX, rm_mem(R14, (s32)offsetof(struct tstate, blocks)));
+	g_alu(a, 0, G_CMP, RCX, rm_mem(RBX, l->site + SITE_BLOCK));
+	l->at = g_jcc(a, CC_NE);
+	l->back = a->n;
+	g_load(a, 1, RCX, rm_mem(RBX, l->site + SITE_STRIDE));
+	for (i = 0; i < ext + 63; i += 64)      /* prefetcht0 */
+		g_op(a, 0, 0x118, 1, rm_idx(x->base, RCX, 0, x->disp + x->cmin + (s32)(i < ext ? i : ext - 1)), 0);
 }
 
-/* Checks a uniform or pattern address; rax becomes lane 0's real address less disp. False: not this way. */
+/* The first time in a block. */
+void jm_late(struct jcomp *c)
+{
+	struct as *a = &c->a;
+	u32 i, near;
+
+	for (i = 0; i < c->nlate; i++) {
+		const struct jlate *l = &c->late[i];
+
+		g_here(a, l->at);
+		g_store(a, 0, rm_mem(RBX, l->site + SITE_BLOCK), RCX);
+		g_load(a, 1, RCX, rm_reg(l->base));
+		g_alu(a, 1, G_SUB, RCX, rm_mem(RBX, l->site + SITE_FIRST));
+		g_store(a, 1, rm_mem(RBX, l->site + SITE_FIRST), l->base);
+		/* elsewhere there may be nothing, and asking for that takes long */
+		g_lea(a, 1, RDX, rm_mem(RCX, STRIDE_MAX));
+		g_alui(a, 1, G_CMP, rm_reg(RDX), 2 * STRIDE_MAX);
+		near = g_jcc(a, CC_BE);
+		g_movi(a, RCX, 0);
+		g_here(a, near);
+		g_store(a, 1, rm_mem(RBX, l->site + SITE_STRIDE), RCX);
+		g_land(a, g_jmp(a), l->back);
+	}
+}
+
+/* ---- what is known of addresses in this block of code ------------------------------------- */
+
+static struct jvn value_number(struct jcomp *c, u32 o)
+{
+	struct jvn *n;
+
+	if (o & OPND_CONST)
+		return (struct jvn){ .id = o };
+	n = &c->vn[o];
+	if (n->stamp != c->stamp)
+		*n = (struct jvn){ .id = c->next_vn++, .stamp = c->stamp };
+	return *n;
+}
+
+/* in has been emitted: what its results are now. */
+void jm_defines(struct jcomp *c, const struct insn *in)
+{
+	bool plain = in->kind == K_LANE && in->guard == OPND_NONE && (in->type == T_U64 || in->type == T_S64 || in->type == T_B64);
+	struct jval p, q;
+	struct jvn n;
+	u32 k;
+
+	if (plain && c->r[in->o[0]].cls != JC_VARY) {
+		p = jit_val(c, in->o[1], 1);
+		q = jit_val(c, in->o[2], 1);
+		n.id = NO_PC;
+		if (in->lop == LOP_MOV || ((in->lop == LOP_ADD || in->lop == LOP_SUB) && q.sk)) {
+			n = value_number(c, in->o[1]);
+			n.off += in->lop == LOP_MOV ? 0 : in->lop == LOP_ADD ? (s64)q.s : -(s64)q.s;
+		} else if (in->lop == LOP_ADD && p.sk) {
+			n = value_number(c, in->o[2]);
+			n.off += (s64)p.s;
+		}
+		if (n.id != NO_PC && n.off > -(1 << 28) && n.off < 1 << 28) {
+			n.stamp = c->stamp;
+			c->vn[in->o[0]] = n;
+			return;
+		}
+	}
+	for (k = 0; k < 6; k++)
+		if ((in->def >> k & 1) && in->o[k] != OPND_NONE)
+			c->vn[in->o[k]].stamp = 0;
+}
+
+static struct jmemo *memo_of(struct jcomp *c, u32 id)
+{
+	u32 i;
+
+	for (i = 0; i < c->nmemo; i++)
+		if (c->memo[i].id == id)
+			return &c->memo[i];
+	return NULL;
+}
+
+/*
+ * Somebody relies on the check at pc: whoever fails it may not go on in this block's code. If loads before it have been
+ * merged with some behind it, the interpreter goes on, one by one, to where that is over, and leaves there.
+ */
+static void rely_on(struct jcomp *c, u32 exit)
+{
+	struct jexit *x = &c->exits[exit];
+
+	if (x->kind != JX_STEP)
+		return;
+	if (!c->inside[x->pc])
+		x->kind = JX_LEAVE;
+	else
+		j_walk(c, exit);
+}
+
+/* Checks a uniform or pattern address; x->base is lane 0's real address less disp. False: not this way. */
 bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 {
 	struct as *a = &c->a;
+	struct jmemo *m;
 	u32 l, ext;
 	s32 cmin;
+	s64 lo;
 	bool known;
 
 	x->v = jit_val(c, in->o[4], in->aw);
@@ -86,14 +190,19 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 	if (ext > JIT_SLACK || in->imm < -(1 << 28) || in->imm > 1 << 28)
 		return false;
 	x->step = j_exit(c, JX_STEP, c->pc, 0);
-	known = x->v.known;
+	known = x->v.sk;
 	if (in->space == SPACE_LOCAL && !local_lanes(c, x, ext))
 		return false;
-	ju_load(c, RAX, in->o[4], in->aw);
+	x->base = RAX;
+	if (!jm_window(in) && in->aw && !(in->o[4] & OPND_CONST) && c->r[in->o[4]].loc == LOC_GPR && !x->v.sk)
+		x->base = c->r[in->o[4]].reg;
+	else
+		ju_load(c, RAX, in->o[4], in->aw);
 	x->disp = (s32)in->imm;
 	if (in->space == SPACE_LOCAL) {
-		s64 lo = (s64)x->v.k + in->imm + cmin;
 		u32 stride = jit_local_stride(c->fn);
+
+		lo = (s64)x->v.s + in->imm + cmin;
 
 		if (!in->aw && in->imm) {
 			g_alui(a, 0, G_ADD, rm_reg(RAX), (s32)in->imm);
@@ -112,7 +221,7 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 		return true;
 	}
 	if (in->space == SPACE_SHARED) {
-		s64 lo = (s64)x->v.k + in->imm + x->cmin;
+		lo = (s64)x->v.s + in->imm + x->cmin;
 
 		if (!in->aw && in->imm) {
 			g_alui(a, 0, G_ADD, rm_reg(RAX), (s32)in->imm);
@@ -134,16 +243,50 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 		g_alu(a, 1, G_ADD, RAX, PM(shared));
 		return true;
 	}
-	g_lea(a, 1, RCX, rm_mem(RAX, x->disp + x->cmin));
-	g_alu(a, 1, G_SUB, RCX, PM(span_lo));
-	g_alu(a, 1, G_CMP, RCX, PM(span_lim));
-	j_leave_if(c, CC_AE, x->step);
-	if (x->align > 1) {
-		g_testi(a, RCX, x->align - 1);
-		j_leave_if(c, CC_NE, x->step);
+	m = NULL;
+	lo = 0;
+	if (in->aw) {
+		struct jvn n = value_number(c, in->o[4]);
+
+		m = memo_of(c, n.id);
+		lo = n.off + in->imm + cmin;
+		if (!m && in->guard == OPND_NONE) {
+			m = &c->memo[c->nmemo < JMEMOS ? c->nmemo++ : c->memo_at++ % JMEMOS];
+			*m = (struct jmemo){ .id = n.id };
+		}
 	}
-	if (in->kind == K_LD && ext >= AHEAD_MIN && ext <= AHEAD_MAX)
+	/* the limit of the span is that much below its end */
+	if (m && m->align >= x->align && lo >= m->lo && lo + ext <= m->lo + JIT_SLACK && !((lo - m->lo) & (x->align - 1))) {
+		rely_on(c, m->exit);
+	} else {
+		u32 exit = x->step;
+
+		if (m && in->guard == OPND_NONE) {
+			exit = j_exit(c, JX_STEP, c->pc, 1);
+			m->exit = exit;
+			m->align = x->align;
+			m->lo = lo;
+		}
+		if (x->disp + x->cmin)
+			g_lea(a, 1, RCX, rm_mem(x->base, x->disp + x->cmin));
+		else
+			g_load(a, 1, RCX, rm_reg(x->base));
+		g_alu(a, 1, G_SUB, RCX, PM(span_lo));
+		g_alu(a, 1, G_CMP, RCX, PM(span_lim));
+		j_leave_if(c, CC_AE, exit);
+		if (x->align > 1) {
+			g_testi(a, RCX, x->align - 1);
+			j_leave_if(c, CC_NE, exit);
+		}
+	}
+	if (in->kind == K_LD && ext >= AHEAD_MIN && ext <= AHEAD_MAX &&
+	    !(m && lo >= m->asked_lo - 64 && lo + ext <= m->asked_hi + 64)) {
 		ahead(c, x, ext);
+		if (m && in->guard == OPND_NONE) {
+			m->asked_lo = lo;
+			m->asked_hi = lo + ext;
+		}
+	}
 	return true;
 }
 

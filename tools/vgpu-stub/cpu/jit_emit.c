@@ -173,8 +173,8 @@ void ju_load(struct jcomp *c, int gpr, u32 o, u8 w)
 {
 	struct jval v = jit_val(c, o, w);
 
-	if (v.known) {
-		g_movi(&c->a, gpr, w == 1 ? v.k : (u32)v.k);
+	if (v.sk) {
+		g_movi(&c->a, gpr, w == 1 ? v.s : (u32)v.s);
 		return;
 	}
 	if (!(o & OPND_CONST) && c->r[o].loc == LOC_ZMM) {

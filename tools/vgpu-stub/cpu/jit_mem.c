@@ -90,17 +90,17 @@ static bool chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, 
 		at[k] = (u32)(x->disp + x->pat[l0 + k * run / per]);
 	j_site(c, n_exit);
 	if (run == 64) {
-		ev_n(a, V_MOVU32, t, 0, rm_mem(RAX, (s32)at[0]), 0, 0, 0, 64, 0);
+		ev_n(a, V_MOVU32, t, 0, rm_mem(x->base, (s32)at[0]), 0, 0, 0, 64, 0);
 	} else if (run == 32) {
-		ev_n(a, V_LL(V_MOVU32, 1), t, 0, rm_mem(RAX, (s32)at[0]), 0, 0, 0, 32, 0);
+		ev_n(a, V_LL(V_MOVU32, 1), t, 0, rm_mem(x->base, (s32)at[0]), 0, 0, 0, 32, 0);
 		j_site(c, n_exit);
-		ev_n(a, V_INSERT64X4, t, t, rm_mem(RAX, (s32)at[1]), 0, 0, 0, 32, 1);
+		ev_n(a, V_INSERT64X4, t, t, rm_mem(x->base, (s32)at[1]), 0, 0, 0, 32, 1);
 		b1(a, 1);
 	} else {
-		ev_n(a, V_LL(V_MOVU32, 0), t, 0, rm_mem(RAX, (s32)at[0]), 0, 0, 0, 16, 0);
+		ev_n(a, V_LL(V_MOVU32, 0), t, 0, rm_mem(x->base, (s32)at[0]), 0, 0, 0, 16, 0);
 		for (k = 1; k < 4; k++) {
 			j_site(c, n_exit);
-			ev_n(a, V_INSERT32X4, t, t, rm_mem(RAX, (s32)at[k]), 0, 0, 0, 16, 1);
+			ev_n(a, V_INSERT32X4, t, t, rm_mem(x->base, (s32)at[k]), 0, 0, 0, 16, 1);
 			b1(a, k);
 		}
 	}
@@ -138,7 +138,7 @@ static void gather_known(struct jcomp *c, const struct insn *in, const struct ac
 		k_mov(a, 7, jv_mask(c, 0, p));
 		ev(a, V_PXORD, 3, 3, rm_reg(3));
 		j_site(c, x->step);
-		ev_n(a, V_GATHERDD, 3, 0, rm_vidx(RAX, 2, 0, x->disp + (s32)(e * in->size)), 7, 0, 0, 4, 0);
+		ev_n(a, V_GATHERDD, 3, 0, rm_vidx(x->base, 2, 0, x->disp + (s32)(e * in->size)), 7, 0, 0, 4, 0);
 		narrow(c, 3, in->size, in->flags & INF_SIGNED, 0);
 		jv_put(c, d, p, 3);
 	}
@@ -200,7 +200,7 @@ static bool ld_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 			int t = d == OPND_NONE ? 0 : jv_dst(c, d, p, 0), k = jv_mask(c, in->dw, p);
 
 			j_site(c, x->step);
-			ev_n(a, op, t, 0, rm_mem(RAX, x->disp + (s32)(n * p)), k, 1, 0, n, 0);
+			ev_n(a, op, t, 0, rm_mem(x->base, x->disp + (s32)(n * p)), k, 1, 0, n, 0);
 			if (d != OPND_NONE)
 				jv_put(c, d, p, t);
 		}
@@ -213,7 +213,7 @@ static bool ld_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 			int k = jv_mask(c, 1, p);
 
 			j_site(c, x->step);
-			ev_n(a, V_MOVU64, (int)p, 0, rm_mem(RAX, x->disp + (s32)(64 * p)), k, 1, 0, 64, 0);
+			ev_n(a, V_MOVU64, (int)p, 0, rm_mem(x->base, x->disp + (s32)(64 * p)), k, 1, 0, 64, 0);
 		}
 		split64(c, in);
 		return true;
@@ -223,7 +223,7 @@ static bool ld_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 			int k = jv_mask(c, 0, p);
 
 			j_site(c, x->step);
-			ev_n(a, V_MOVU32, 0, 0, rm_mem(RAX, x->disp + (s32)(64 * p)), k, 1, 0, 64, 0);
+			ev_n(a, V_MOVU32, 0, 0, rm_mem(x->base, x->disp + (s32)(64 * p)), k, 1, 0, 64, 0);
 			split32(c, in, p, 0);
 		}
 		return true;
@@ -276,7 +276,7 @@ static void pick(struct jcomp *c, const struct insn *in, const struct acc *x, u3
 		if (i % per == 0)
 			ev(a, V_PXORD, t, t, rm_reg(t));
 		j_site(c, x->step);
-		ev_n(a, V_LL(op, 0), t, t, rm_mem(RAX, x->disp + (s32)(e * in->size) + at[i]), 0, 0, 0, in->size, 1);
+		ev_n(a, V_LL(op, 0), t, t, rm_mem(x->base, x->disp + (s32)(e * in->size) + at[i]), 0, 0, 0, in->size, 1);
 		b1(a, i % per);
 		if (i >= per && (i + 1 == n || (i + 1) % per == 0))
 			ev_i(a, V_INSERT32X4, 3, 3, rm_reg(2), 0, 0, i / per);
@@ -390,10 +390,10 @@ static bool windows(struct jcomp *c, const struct acc *x, u32 p, s32 off, int t)
 	for (w = 0; w < n; w++) {
 		j_site(c, x->step);
 		if (w & 1) {
-			ev_n(a, V_INSERT64X4, 2 + (int)(w >> 1), 2 + (int)(w >> 1), rm_mem(RAX, x->disp + off + start[w]), 0, 0, 0, 32, 1);
+			ev_n(a, V_INSERT64X4, 2 + (int)(w >> 1), 2 + (int)(w >> 1), rm_mem(x->base, x->disp + off + start[w]), 0, 0, 0, 32, 1);
 			b1(a, 1);
 		} else {
-			ev_n(a, V_LL(V_MOVU32, 1), 2 + (int)(w >> 1), 0, rm_mem(RAX, x->disp + off + start[w]), 0, 0, 0, 32, 0);
+			ev_n(a, V_LL(V_MOVU32, 1), 2 + (int)(w >> 1), 0, rm_mem(x->base, x->disp + off + start[w]), 0, 0, 0, 32, 0);
 		}
 	}
 	ev(a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx, 64), 0));
@@ -447,7 +447,7 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 			k_mov(a, 7, jv_mask(c, 1, p));
 			ev(a, V_PXORD, 3, 3, rm_reg(3));
 			j_site(c, x->step);
-			ev_n(a, V_GATHERDQ, 3, 0, rm_vidx(RAX, 2, 0, x->disp), 7, 0, 0, 8, 0);
+			ev_n(a, V_GATHERDQ, 3, 0, rm_vidx(x->base, 2, 0, x->disp), 7, 0, 0, 8, 0);
 			jv_put(c, in->o[0], p, 3);
 		}
 		return true;
@@ -597,7 +597,7 @@ bool jit_ld(struct jcomp *c, const struct insn *in)
 	if (x.v.cls == JC_UNI) {
 		for (e = 0; e < in->vec; e++) {
 			j_site(c, x.step);
-			load_scalar(c, in, RCX, rm_mem(RAX, x.disp + (s32)(e * in->size)));
+			load_scalar(c, in, RCX, rm_mem(x.base, x.disp + (s32)(e * in->size)));
 			if (in->o[e] != OPND_NONE)
 				put_uniform(c, in->o[e], RCX);
 		}

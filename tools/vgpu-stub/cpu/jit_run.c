@@ -220,6 +220,14 @@ static void step(struct tstate *ts, const struct jit *j, char *p, struct frame *
 		interpret(ts, j, p, f, x->pc + x->more[i], e);
 }
 
+static void walk(struct tstate *ts, const struct jit *j, char *p, struct frame *f, const struct jexit *x)
+{
+	u32 i;
+
+	for (i = 0; i < x->nwalk; i++)
+		interpret(ts, j, p, f, j->lives[x->walk + i], ((struct jprivate *)p)->m);
+}
+
 /* Values that stayed in P across a barrier go where the interpreter looks for them. */
 void jit_drop(struct warp *w)
 {
@@ -271,10 +279,14 @@ static const struct jexit *go(struct tstate *ts, const struct jit *j, struct war
 			ts->chain = 0;
 		w += before - ts->chain;
 		*pw = w;
-		if (x->kind != JX_STEP)
+		if (x->kind != JX_STEP && x->kind != JX_WALK)
 			return x;
 		ts->w = w;
 		ts->f = &w->main;
+		if (x->kind == JX_WALK) {
+			walk(ts, j, w->jp, &w->main, x);
+			return x;
+		}
 		step(ts, j, w->jp, &w->main, x);
 		n = x->resume;
 	}
@@ -303,7 +315,7 @@ static int left(struct warp *w, struct frame *f, const struct jit *j, const stru
 	u64 b;
 
 	f->mask = m;
-	f->pc = x->pc;
+	f->pc = x->kind == JX_WALK ? x->to : x->pc;
 	switch (x->kind) {
 	case JX_DONE:
 		return JR_DONE;
@@ -384,6 +396,7 @@ enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over)
 
 	if (!n)
 		return RUN_BUDGET;
+	ts->blocks++;
 	for (;;) {
 		struct jentry *e = &j->entries[n - 1];
 		u32 expect = __atomic_load_n(&e->expect, __ATOMIC_RELAXED), way = NO_PC;        /* way: that all took so far */

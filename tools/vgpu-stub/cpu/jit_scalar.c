@@ -26,8 +26,9 @@ static void u_alu(struct jcomp *c, u32 op, int t, u32 o, u8 w)
 	struct jval v = jit_val(c, o, w);
 	s32 i;
 
-	if (v.known && small(v.k, w, &i)) {
-		g_alui(&c->a, w, op, rm_reg(t), i);
+	if (v.sk && small(v.s, w, &i)) {
+		if (i || (op != G_ADD && op != G_SUB && op != G_OR && op != G_XOR))
+			g_alui(&c->a, w, op, rm_reg(t), i);
 	} else if (!(o & OPND_CONST) && c->r[o].loc == LOC_ZMM) {
 		ju_load(c, RCX, o, w);
 		g_alu(&c->a, w, op, t, rm_reg(RCX));
@@ -41,7 +42,7 @@ static void u_mul(struct jcomp *c, int t, u32 o, u8 w)
 	struct jval v = jit_val(c, o, w);
 	s32 i;
 
-	if (v.known && small(v.k, w, &i)) {
+	if (v.sk && small(v.s, w, &i)) {
 		if (i > 0 && !(i & (i - 1)))
 			g_shi(&c->a, w, G_SHL, t, (u32)__builtin_ctz((u32)i));
 		else
@@ -186,6 +187,49 @@ static void extend(struct jcomp *c, int d, int s, bool sg)
 		g_load(&c->a, 0, d, rm_reg(s));
 }
 
+/* The general register that o is in; -1: it is elsewhere. */
+static int in_gpr(const struct jcomp *c, u32 o)
+{
+	return !(o & OPND_CONST) && c->r[o].loc == LOC_GPR ? c->r[o].reg : -1;
+}
+
+/* d = x + y with what adds and moves at once */
+static void scalar_add(struct jcomp *c, u32 d, u32 x, u32 y, u8 w)
+{
+	struct as *a = &c->a;
+	struct jval v;
+	int t = in_gpr(c, d), p, q;
+	s32 i;
+
+	if (jit_val(c, x, w).sk) {
+		u32 z = x;
+
+		x = y;
+		y = z;
+	}
+	v = jit_val(c, y, w);
+	if (t < 0)
+		t = RAX;
+	p = in_gpr(c, x);
+	q = in_gpr(c, y);
+	if (v.sk && small(v.s, w, &i)) {
+		if (p >= 0 && p != t && i)
+			g_lea(a, w, t, rm_mem(p, i));
+		else {
+			ju_load(c, t, x, w);
+			u_alu(c, G_ADD, t, y, w);
+		}
+	} else if (p >= 0 && q >= 0 && p != t && q != t) {
+		g_lea(a, w, t, rm_idx(p, q, 0, 0));
+	} else if (q >= 0 && q == t) {
+		u_alu(c, G_ADD, t, x, w);
+	} else {
+		ju_load(c, t, x, w);
+		u_alu(c, G_ADD, t, y, w);
+	}
+	ju_store(c, d, t);
+}
+
 static bool scalar_lane(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
@@ -204,13 +248,16 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 		ju_load(c, t, in->o[1], w);
 		ju_store(c, in->o[0], t);
 		return true;
-	case LOP_ADD: case LOP_SUB: case LOP_AND: case LOP_OR: case LOP_XOR:
+	case LOP_ADD:
+		scalar_add(c, in->o[0], in->o[1], in->o[2], w);
+		return true;
+	case LOP_SUB: case LOP_AND: case LOP_OR: case LOP_XOR:
 		if (in->lop == LOP_AND && jit_guess_align(c, in, &need))
 			t = RAX;
 		ju_load(c, t, in->o[1], w);
 		if (in->lop == LOP_AND)
 			check_align(c, in);
-		u_alu(c, in->lop == LOP_ADD ? G_ADD : in->lop == LOP_SUB ? G_SUB : in->lop == LOP_AND ? G_AND :
+		u_alu(c, in->lop == LOP_SUB ? G_SUB : in->lop == LOP_AND ? G_AND :
 		      in->lop == LOP_OR ? G_OR : G_XOR, t, in->o[2], w);
 		ju_store(c, in->o[0], t);
 		return true;

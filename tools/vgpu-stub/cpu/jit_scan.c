@@ -38,8 +38,8 @@ static struct jval vary(void) { return (struct jval){ .cls = JC_VARY, .max = JMA
 static struct jval uni(u8 ual, u64 max) { return (struct jval){ .cls = JC_UNI, .ual = ual, .max = max }; }
 static struct jval konst_val(u64 k)
 {
-	return (struct jval){ .cls = JC_UNI, .known = true, .k = k, .ual = (u8)(k ? __builtin_ctzll(k) : 63),
-			      .max = k };
+	return (struct jval){ .cls = JC_UNI, .known = true, .k = k, .sk = true, .s = k,
+			      .ual = (u8)(k ? __builtin_ctzll(k) : 63), .max = k };
 }
 /* U keeps its alignment, C is given */
 static struct jval pattern(struct jcomp *c, const s64 *v, u8 ual, u64 max)
@@ -49,6 +49,16 @@ static struct jval pattern(struct jcomp *c, const s64 *v, u8 ual, u64 max)
 	if (p == ~0u)
 		return vary();
 	return (struct jval){ .cls = p ? JC_PAT : JC_UNI, .pat = (u16)p, .ual = ual, .max = max };
+}
+
+/* v, whose scalar is s if that is known. */
+static struct jval with_scalar(struct jval v, bool known, u64 s, u32 bits)
+{
+	if (v.cls == JC_UNI || v.cls == JC_PAT) {
+		v.sk = known;
+		v.s = known ? (bits == 32 ? (u32)s : s) : 0;
+	}
+	return v;
 }
 
 struct jval jit_val(const struct jcomp *c, u32 o, u8 w)
@@ -64,7 +74,7 @@ struct jval jit_val(const struct jcomp *c, u32 o, u8 w)
 		return p->known && !p->made ? konst_val(w == 1 ? *(const u64 *)at : *(const u32 *)at) : *p;
 	}
 	r = &c->r[o];
-	return (struct jval){ .cls = r->cls, .ual = r->ual, .pat = r->pat, .max = r->max };
+	return (struct jval){ .cls = r->cls, .ual = r->ual, .pat = r->pat, .max = r->max, .sk = r->sk, .s = r->s };
 }
 
 /* Bounds of sums and products: wrapping ones have none. */
@@ -96,7 +106,8 @@ static struct jval v_add(struct jcomp *c, struct jval a, struct jval b, int sign
 		return vary();
 	for (l = 0; l < LANES; l++)
 		v[l] = (s64)c->pats[a.pat][l] + sign * (s64)c->pats[b.pat][l];
-	return pattern(c, v, min8(a.ual, b.ual), sign > 0 ? add_max(a.max, b.max, bits) : JMAX_UNKNOWN);
+	return with_scalar(pattern(c, v, min8(a.ual, b.ual), sign > 0 ? add_max(a.max, b.max, bits) : JMAX_UNKNOWN),
+			   a.sk && b.sk, sign > 0 ? a.s + b.s : a.s - b.s, bits);
 }
 
 static struct jval v_mul(struct jcomp *c, struct jval a, struct jval b, u32 bits)
@@ -115,7 +126,7 @@ static struct jval v_mul(struct jcomp *c, struct jval a, struct jval b, u32 bits
 		b = t;
 	}
 	if (a.cls == JC_UNI && b.cls == JC_UNI)
-		return uni(add8(a.ual, b.ual), mul_max(a.max, b.max, bits));
+		return with_scalar(uni(add8(a.ual, b.ual), mul_max(a.max, b.max, bits)), a.sk && b.sk, a.s * b.s, bits);
 	if (!b.known || (s64)(s32)b.k != (s64)b.k || (s64)b.k > 1 << 28 || (s64)b.k < -(1 << 28)) {
 		if (!(b.known && b.k <= 0xffffffffu && (s64)(s32)(u32)b.k > -(1 << 28) && (s32)(u32)b.k < 1 << 28))
 			return vary();
@@ -123,7 +134,8 @@ static struct jval v_mul(struct jcomp *c, struct jval a, struct jval b, u32 bits
 	}
 	for (l = 0; l < LANES; l++)
 		v[l] = (s64)c->pats[a.pat][l] * (s64)b.k;
-	return pattern(c, v, add8(a.ual, b.ual), (s64)b.k >= 0 ? mul_max(a.max, b.max, bits) : JMAX_UNKNOWN);
+	return with_scalar(pattern(c, v, add8(a.ual, b.ual), (s64)b.k >= 0 ? mul_max(a.max, b.max, bits) : JMAX_UNKNOWN),
+			   a.sk, a.s * b.k, bits);
 }
 
 /* No lane's sum carries out of the bits that the scalar has free, so that it never wraps. */
@@ -184,7 +196,7 @@ static struct jval v_shr(struct jcomp *c, struct jval a, u32 s, bool is_signed, 
 {
 	s64 v[LANES];
 	bool positive = a.max < 1ull << (bits - 1);
-	u64 max;
+	u64 max, to;
 	u32 l;
 
 	if (a.cls != JC_UNI && a.cls != JC_PAT)
@@ -201,12 +213,16 @@ static struct jval v_shr(struct jcomp *c, struct jval a, u32 s, bool is_signed, 
 	max = is_signed && !positive ? JMAX_UNKNOWN : a.max == JMAX_UNKNOWN ? ~0ull >> s : a.max >> s;
 	if (max == 0 || (is_signed && s == bits - 1 && a.cls == JC_PAT && c->guess))
 		return konst_val(0);            /* jit_guess_sign() */
+	if (bits == 32)
+		to = is_signed ? (u64)((s32)(u32)a.s >> s) : (u32)a.s >> s;
+	else
+		to = is_signed ? (u64)((s64)a.s >> s) : a.s >> s;
 	if (a.cls == JC_UNI)
-		return uni(a.ual > s ? (u8)(a.ual - s) : 0, max);
+		return with_scalar(uni(a.ual > s ? (u8)(a.ual - s) : 0, max), a.sk, to, bits);
 	if (no_carry(c, a)) {
 		for (l = 0; l < LANES; l++)
 			v[l] = c->pats[a.pat][l] >> s;
-		return pattern(c, v, a.ual > s ? (u8)(a.ual - s) : 0, max);
+		return with_scalar(pattern(c, v, a.ual > s ? (u8)(a.ual - s) : 0, max), a.sk, to, bits);
 	}
 	if (!positive || a.ual < s)
 		return vary();
@@ -215,7 +231,7 @@ static struct jval v_shr(struct jcomp *c, struct jval a, u32 s, bool is_signed, 
 			return vary();
 		v[l] = c->pats[a.pat][l] >> s;
 	}
-	return pattern(c, v, (u8)(a.ual - s), max);
+	return with_scalar(pattern(c, v, (u8)(a.ual - s), max), a.sk, to, bits);
 }
 
 static struct jval v_and(struct jcomp *c, struct jval a, struct jval b, u32 bits)
@@ -235,7 +251,7 @@ static struct jval v_and(struct jcomp *c, struct jval a, struct jval b, u32 bits
 	if (a.cls == JC_VARY || b.cls == JC_VARY)
 		return vary();
 	if (a.cls == JC_UNI && b.cls == JC_UNI) {
-		return uni(a.ual > b.ual ? a.ual : b.ual, a.max < b.max ? a.max : b.max);
+		return with_scalar(uni(a.ual > b.ual ? a.ual : b.ual, a.max < b.max ? a.max : b.max), a.sk && b.sk, a.s & b.s, bits);
 	}
 	if (!b.known)
 		return vary();
@@ -246,7 +262,7 @@ static struct jval v_and(struct jcomp *c, struct jval a, struct jval b, u32 bits
 			return vary();
 		for (l = 0; l < LANES; l++)
 			v[l] = c->pats[a.pat][l] & (s64)m;
-		return pattern(c, v, 63, (u32)m);
+		return with_scalar(pattern(c, v, 63, (u32)m), true, 0, bits);
 	}
 	m = bits == 32 ? (u64)(s64)(s32)(u32)m : m;
 	if (!(~m & (~m + 1))) {                 /* all but low bits */
@@ -255,13 +271,13 @@ static struct jval v_and(struct jcomp *c, struct jval a, struct jval b, u32 bits
 			return vary();
 		for (l = 0; l < LANES; l++)
 			v[l] = c->pats[a.pat][l] & (s64)m;
-		return pattern(c, v, a.ual, a.max);
+		return with_scalar(pattern(c, v, a.ual, a.max), a.sk, a.s & m, bits);
 	}
 	return vary();
 }
 
 /* Disjoint bits: or is add. */
-static struct jval v_or(struct jcomp *c, struct jval a, struct jval b)
+static struct jval v_or(struct jcomp *c, struct jval a, struct jval b, u32 bits)
 {
 	u32 l, k;
 
@@ -285,7 +301,7 @@ static struct jval v_or(struct jcomp *c, struct jval a, struct jval b)
 	for (l = 0; l < LANES; l++)
 		if (c->pats[a.pat][l] & (s64)b.k)
 			return vary();
-	return v_add(c, a, b, 1, 32);
+	return v_add(c, a, b, 1, bits);
 }
 
 
@@ -369,7 +385,7 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 		if (b.k > 28 && a.cls != JC_UNI)
 			return vary();
 		if (a.cls == JC_UNI)
-			return uni(add8(a.ual, (u8)b.k), mul_max(a.max, 1ull << b.k, bits));
+			return with_scalar(uni(add8(a.ual, (u8)b.k), mul_max(a.max, 1ull << b.k, bits)), a.sk, a.s << b.k, bits);
 		return v_mul(c, a, konst_val(1ull << b.k), bits);
 	case LOP_SHR:
 		if (ints && !b.known && all_uni)
@@ -378,7 +394,7 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 	case LOP_AND:
 		return ints ? v_and(c, a, b, bits) : vary();
 	case LOP_OR:
-		return ints ? v_or(c, a, b) : vary();
+		return ints ? v_or(c, a, b, bits) : vary();
 	case LOP_BFE:
 		if (in->type != T_U32 || !b.known || !d.known || (d.k & 255) == 0 || (d.k & 255) > 31 || (b.k & 255) > 31)
 			return vary();
@@ -392,6 +408,8 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 			return vary();
 		ma = sg && ma > 0x7fffffff ? JMAX_UNKNOWN : ma > 0xffffffffu ? 0xffffffffu : ma;
 		mb = sg && mb > 0x7fffffff ? JMAX_UNKNOWN : mb > 0xffffffffu ? 0xffffffffu : mb;
+		a.s = sg ? (u64)(s64)(s32)(u32)a.s : (u32)a.s;
+		b.s = sg ? (u64)(s64)(s32)(u32)b.s : (u32)b.s;
 		if (a.cls == JC_PAT || b.cls == JC_PAT) {
 			/* the factor is what is multiplied: one of them is a constant, taken with its sign */
 			if (a.known)
@@ -402,7 +420,7 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 				return vary();
 			m = v_mul(c, a, b, 64);
 		} else {
-			m = uni(add8(a.ual, b.ual), 0);
+			m = with_scalar(uni(add8(a.ual, b.ual), 0), a.sk && b.sk, a.s * b.s, 64);
 		}
 		if (m.cls != JC_VARY)
 			m.max = mul_max(ma, mb, 64);
@@ -413,12 +431,12 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 			return a.cls == JC_UNI ? uni(0, in->type == T_U16 ? 65535 : JMAX_UNKNOWN) : vary();
 		a.max = in->type == T_U64 ? (a.max > 0xffffffffu ? 0xffffffffu : a.max) :
 			a.max > 0x7fffffff ? JMAX_UNKNOWN : a.max;
-		return a;
+		return with_scalar(a, a.sk, in->type == T_U64 ? (u32)a.s : (u64)(s64)(s32)(u32)a.s, 64);
 	case LOP_CVT_TRUNC:
 		a.known = false;
 		if (a.max > 0xffffffffu)
 			a.max = JMAX_UNKNOWN;
-		return a;
+		return with_scalar(a, a.sk, a.s, 32);
 	case LOP_NOT:
 		return ints ? v_add(c, konst_val(~0ull), a, -1, bits) : vary();
 	case LOP_XOR:
@@ -463,7 +481,7 @@ static struct jval sreg_value(struct jcomp *c, const struct insn *in)
 		if ((c->spec & 255) == SPEC_POW2) {
 			for (l = 0; l < LANES; l++)
 				v[l] = l & ((1u << (c->spec >> 8)) - 1);
-			return pattern(c, v, 63, (1u << (c->spec >> 8)) - 1);
+			return with_scalar(pattern(c, v, 63, (1u << (c->spec >> 8)) - 1), true, 0, 32);
 		}
 		return vary();
 	case SR_TID_Y:
@@ -492,7 +510,7 @@ static struct jval sreg_value(struct jcomp *c, const struct insn *in)
 	case SR_LANEID:
 		for (k = 0; k < LANES; k++)
 			v[k] = k;
-		return pattern(c, v, 63, 31);
+		return with_scalar(pattern(c, v, 63, 31), true, 0, 32);
 	}
 	return vary();
 }
@@ -547,7 +565,7 @@ static struct jval value_of(struct jcomp *c, const struct insn *in, u32 k)
 		}
 		if (a.cls == JC_PAT || a.cls == JC_UNI) {
 			a.ual = min8(a.ual, 12);
-			a.known = false;
+			a.known = a.sk = false;
 			a.max = JMAX_UNKNOWN;
 		}
 		return a;
@@ -569,6 +587,8 @@ static bool join(struct jcomp *c, u32 v, struct jval n, u32 round)
 		r->pat = n.pat;
 		r->ual = n.ual;
 		r->max = n.max;
+		r->sk = n.sk;
+		r->s = n.sk ? n.s : 0;
 		return true;
 	}
 	if (r->cls == JC_VARY)
@@ -578,8 +598,11 @@ static bool join(struct jcomp *c, u32 v, struct jval n, u32 round)
 		r->pat = 0;
 		r->max = JMAX_UNKNOWN;
 		r->ual = 0;
+		r->sk = false;
 		return true;
 	}
+	if (!n.sk || n.s != r->s)
+		r->sk = false;
 	r->ual = min8(r->ual, n.ual);
 	if (n.max > r->max)
 		r->max = round > 3 ? JMAX_UNKNOWN : n.max;

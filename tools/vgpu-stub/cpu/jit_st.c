@@ -55,7 +55,7 @@ static bool st_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 			s = st_value(c, in, 0, p, 0);
 			k = jv_mask(c, in->dw, p);
 			j_site(c, x->step);
-			ev_n(a, op, s, 0, rm_mem(RAX, x->disp + (s32)(n * p)), k, 0, 0, n, 0);
+			ev_n(a, op, s, 0, rm_mem(x->base, x->disp + (s32)(n * p)), k, 0, 0, n, 0);
 		}
 		return true;
 	}
@@ -70,7 +70,7 @@ static bool st_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 		ev(a, V_PERMI2D, 2, s, rm_reg(t));
 		t = jv_mask(c, 1, p);
 		j_site(c, x->step);
-		ev_n(a, V_MOVU64_ST, 2, 0, rm_mem(RAX, x->disp + (s32)(64 * p)), t, 0, 0, 64, 0);
+		ev_n(a, V_MOVU64_ST, 2, 0, rm_mem(x->base, x->disp + (s32)(64 * p)), t, 0, 0, 64, 0);
 	}
 	return true;
 }
@@ -100,7 +100,7 @@ static void st_quads(struct jcomp *c, const struct insn *in, const struct acc *x
 			ev(a, V_MOVA64, 6, 0, rm_lit(j_lit(c, qi, 64), 0));
 			ev(a, V_PERMI2Q, 6, 4, rm_reg(5));
 			j_site(c, x->step);
-			ev_n(a, V_MOVU32_ST, 6, 0, rm_mem(RAX, x->disp + (s32)(256 * p + 64 * g)), 0, 0, 0, 64, 0);
+			ev_n(a, V_MOVU32_ST, 6, 0, rm_mem(x->base, x->disp + (s32)(256 * p + 64 * g)), 0, 0, 0, 64, 0);
 		}
 	}
 }
@@ -140,11 +140,11 @@ static void st_one(struct jcomp *c, const struct insn *in, const struct acc *x)
 		}
 		j_site(c, x->step);
 		if (in->size == 1)
-			g_op(a, 0, 0x88, RCX, rm_mem(RAX, x->disp + (s32)e), 0);
+			g_op(a, 0, 0x88, RCX, rm_mem(x->base, x->disp + (s32)e), 0);
 		else if (in->size == 2)
-			st_word(a, rm_mem(RAX, x->disp + (s32)(2 * e)));
+			st_word(a, rm_mem(x->base, x->disp + (s32)(2 * e)));
 		else
-			g_store(a, in->size == 8, rm_mem(RAX, x->disp + (s32)(e * in->size)), RCX);
+			g_store(a, in->size == 8, rm_mem(x->base, x->disp + (s32)(e * in->size)), RCX);
 	}
 }
 
@@ -164,7 +164,7 @@ static void st_scatter(struct jcomp *c, const struct insn *in, const struct acc 
 			s = st_value(c, in, u, p, 0);
 			k_mov(a, 7, jv_mask(c, in->dw, p));
 			j_site(c, x->step);
-			ev_n(a, in->dw ? V_SCATTERDQ : V_SCATTERDD, s, 0, rm_vidx(RAX, 2, 0, x->disp + (s32)(u * unit_bytes(in))), 7, 0, 0,
+			ev_n(a, in->dw ? V_SCATTERDQ : V_SCATTERDD, s, 0, rm_vidx(x->base, 2, 0, x->disp + (s32)(u * unit_bytes(in))), 7, 0, 0,
 			     in->dw ? 8 : 4, 0);
 		}
 }
