@@ -40,6 +40,7 @@ struct jval {
 struct jreg {
 	u8 w, cls, ual, loc;
 	bool rawf;              /* f32 whose NaNs may not be canonical */
+	bool quiet, flushed;    /* f32: never a signalling NaN; never a denormal */
 	bool sk;                /* the scalar is s, always */
 	u16 pat;
 	u64 max, s;
@@ -192,6 +193,7 @@ struct jcomp {
 	u32 block;              /* that is emitted */
 	struct insn *merged;    /* per pc: vec > 1: the load that starts here; vec 0 and kind K_LD: done before */
 	u8 *inside;             /* per pc: between merged loads, where only our own code may be entered */
+	u32 *def_of;            /* per register: its only definition + 1; ~0: several */
 	struct jvn *vn;         /* per register */
 	u32 stamp, next_vn;
 	struct jmemo memo[JMEMOS];

@@ -295,9 +295,10 @@ static bool dp4a(struct jcomp *c, const struct insn *in)
 				u32 bias = j_lit32(c, 0x80808080u);
 
 				/* unsigned (a + 128) times b, less 128 times the sum of b */
+				if (!p)
+					ev(a, V_MOVA32, 5, 0, rm_lit(bias, 0));
 				ev(a, V_PXORD, 4, 4, rm_reg(4));
-				ev(a, V_PXORD, 3, x, rm_lit(bias, 0));
-				ev(a, V_MOVA32, 5, 0, rm_lit(bias, 0));
+				ev(a, V_PXORD, 3, x, rm_reg(5));
 				ev(a, V_PDPBUSD, 2, 3, rm_reg(y));
 				ev(a, V_PDPBUSD, 4, 5, rm_reg(y));
 				d = jv_dst(c, in->o[0], p, 2);
@@ -462,6 +463,13 @@ static void ex2(struct jcomp *c, int x)         /* zmm0 = 2^x, as math.inc does 
 	ev_k(a, V_BLENDMD, 0, 3, rm_reg(x), 7, 0);
 }
 
+static bool quiet(const struct jcomp *c, u32 o)
+{
+	struct jval v = jit_val(c, o, 0);
+
+	return o & OPND_CONST ? v.known && ((u32)v.k & 0x7fffffff) < 0x7f800000 : c->r[o].quiet;
+}
+
 static bool floats(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
@@ -539,6 +547,12 @@ static bool floats(struct jcomp *c, const struct insn *in)
 				return false;
 			x = jv_reg(c, in->o[1], 0, p, 0);
 			y = jv_reg(c, in->o[2], 0, p, 1);
+			if (quiet(c, in->o[1]) && quiet(c, in->o[2])) {
+				/* a number wins over a NaN, -0 is less than 0: IEEE 754-2008's, but for signalling NaNs */
+				d = jv_dst(c, in->o[0], p, 2);
+				ev_i(a, V_RANGEPS, d, x, rm_reg(y), 0, 0, in->lop == LOP_MIN ? 4 : 5);
+				break;
+			}
 			ev(a, in->lop == LOP_MIN ? V_MINPS : V_MAXPS, 2, x, rm_reg(y));
 			ev_i(a, V_CMPPS, 7, x, rm_reg(y), 0, 0, 0);
 			ev_k(a, in->lop == LOP_MIN ? V_PORD : V_PANDD, 2, x, rm_reg(y), 7, 0);
@@ -548,7 +562,7 @@ static bool floats(struct jcomp *c, const struct insn *in)
 			break;
 		case LOP_ABS:
 		case LOP_NEG:
-			x = jv_obs(c, in->o[1], w, p, 0);
+			x = in->lop == LOP_ABS && !w && c->r[in->o[0]].rawf ? jv_reg(c, in->o[1], w, p, 0) : jv_obs(c, in->o[1], w, p, 0);
 			d = jv_dst(c, in->o[0], p, 0);
 			if (in->lop == LOP_ABS)
 				ev(a, w ? V_PANDQ : V_PANDD, d, x, rm_lit(w ? j_lit64(c, ~0ull >> 1) : j_lit32(c, 0x7fffffff), 0));
@@ -558,7 +572,11 @@ static bool floats(struct jcomp *c, const struct insn *in)
 		case LOP_FLUSH:
 			if (w)
 				return false;
-			x = jv_obs(c, in->o[1], 0, p, 0);
+			x = c->r[in->o[0]].rawf ? jv_reg(c, in->o[1], 0, p, 0) : jv_obs(c, in->o[1], 0, p, 0);
+			if (!(in->o[1] & OPND_CONST) && c->r[in->o[1]].flushed) {
+				d = x;
+				break;
+			}
 			ev(a, V_PTESTMD, 7, x, rm_lit(j_lit32(c, 0x7f800000), 0));
 			ev(a, V_PANDD, 1, x, rm_lit(j_lit32(c, 1u << 31), 0));
 			ev_k(a, V_MOVA32, 1, 0, rm_reg(x), 7, 0);

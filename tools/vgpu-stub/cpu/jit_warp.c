@@ -42,8 +42,13 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 		}
 		ok |= good << l;
 	}
-	lo = jv_obs(c, in->o[3], 0, 0, 0);
-	hi = jv_obs(c, in->o[3], 0, 1, 1);
+	if (c->r[in->o[0]].rawf) {
+		lo = jv_reg(c, in->o[3], 0, 0, 0);
+		hi = jv_reg(c, in->o[3], 0, 1, 1);
+	} else {
+		lo = jv_obs(c, in->o[3], 0, 0, 0);
+		hi = jv_obs(c, in->o[3], 0, 1, 1);
+	}
 	for (p = 0; p < 2; p++) {
 		int t = 2 + (int)p;
 
@@ -51,10 +56,8 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 			ev_i(a, V_PSHUFD, t, 0, rm_reg(p ? hi : lo), 0, 0, (b.k & 31) == 1 ? 0xb1 : 0x4e);
 			continue;
 		}
-		if (b.known && in->sub == SHFL_BFLY && ok == ~0u && (b.k & 31) == 16) {
-			ev(a, V_MOVA32, t, 0, rm_reg(p ? lo : hi));
+		if (b.known && in->sub == SHFL_BFLY && ok == ~0u && (b.k & 31) == 16)
 			continue;
-		}
 		if (b.known) {
 			ev(a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx + 16 * p, 64), 0));
 		} else {
@@ -65,8 +68,17 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 		}
 		ev(a, V_PERMI2D, t, lo, rm_reg(hi));
 	}
-	for (p = 0; p < 2; p++)
-		jv_put(c, in->o[0], p, 2 + (int)p);
+	if (b.known && in->sub == SHFL_BFLY && ok == ~0u && (b.k & 31) == 16) {
+		if (in->o[0] == in->o[3]) {
+			ev(a, V_MOVA32, 2, 0, rm_reg(lo));
+			lo = 2;
+		}
+		jv_put(c, in->o[0], 0, hi);
+		jv_put(c, in->o[0], 1, lo);
+	} else {
+		for (p = 0; p < 2; p++)
+			jv_put(c, in->o[0], p, 2 + (int)p);
+	}
 	if (in->o[1] != OPND_NONE) {
 		g_movi(a, RAX, ok);
 		g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[1]].home), RAX);
