@@ -65,13 +65,27 @@ enum peer { PEER_UNIX, PEER_TCP, PEER_EVENTFD, PEER_FUTEX, PEERS };
 struct floors {
 	double clock;                   /* one read of the clock */
 	struct hist line;               /* cache line there and back, two threads on two CPUs */
-	double push[NPARAMS];           /* a record of as many slots into a live ring, bursts of half of it */
+	struct hist push[NPARAMS];      /* a record of as many slots into a live ring, means of bursts */
 	struct hist peer[PEERS];        /* 64 bytes there and back, two processes */
-	double futex_cold;              /* the same after 20 ms of sleep on the other side */
+	struct hist futex_cold;         /* the same after 20 ms of sleep on the other side */
 };
 extern const char *const peer_names[PEERS], *const peer_keys[PEERS];
 void measure_floors(struct floors *f);  /* what two CPUs are needed for stays empty on one */
 void measure_peers(struct floors *f);
+
+/*
+ * Floors that are measured in turn with ours, in one process, because what else the machine does changes by the second.
+ * Nothing happens where there is one CPU. The ring's reader and the peer's other side are on the other CPU, and asleep
+ * in between.
+ */
+void push_open(void);
+void push_bursts(unsigned slots, unsigned records, unsigned bursts, struct hist *h);
+void push_close(void);
+struct pair;
+struct pair *pair_open(enum peer kind); /* a child process, so before CUDA is there; NULL: none */
+/* cold: the other side has slept for 20 ms before each round. */
+void pair_rounds(struct pair *p, struct hist *h, int rounds, int cold);
+void pair_close(struct pair *p);
 
 /* ---- bench_rig.c ---- */
 

@@ -2,9 +2,10 @@
 /*
  * vgpu bench launch: what a launch costs its caller, and the way there and back.
  *
- * Floors (bench_floor.c), peers (bench_peer.c) and ours come from one run on the same two CPUs. What is faster than the
- * clock is timed in bursts of at most half the queue and of a stream's credits, drained in between: the cost of
- * submissions, not of a wait for room. Each measurement has a process of its own (bench_rig.c).
+ * Floors (bench_floor.c), peers (bench_peer.c) and ours come from one run on the same two CPUs; those that a ratio is of
+ * from one process, in turn. What is faster than the clock is timed in bursts of at most half the queue and of a
+ * stream's credits, drained in between: the cost of submissions, not of a wait for room. Each measurement has a process
+ * of its own (bench_rig.c).
  */
 #define _GNU_SOURCE
 #include "bench_launch.h"
@@ -22,7 +23,9 @@
 
 #define BURST 192               /* three quarters of a stream's credits: these it has, whatever was sent before */
 #define BURSTS 400
+#define TURNS 20                /* a floor and ours, in turn */
 #define SYNCS 4000
+#define TRIPS 3000              /* of the UNIX socket, in turn with them */
 #define FIRSTS 25
 #define STREAMED 200000
 #define IDLE_S 2
@@ -31,10 +34,15 @@ const char *const mode_names[MODES] = { "spin", "adaptive", "sleep" };
 
 /* ---- one client ------------------------------------------------------------------------------ */
 
-/* BURSTS x `call`, each burst timed as a whole; the stream is drained between them. */
-#define BURSTS_OF(hist, burst, call) do { \
-	for (int b_ = 0; b_ < BURSTS; b_++) { \
-		uint64_t t0_ = tsc(); \
+/*
+ * So many bursts of `call`, each timed as a whole; the stream is drained between them. One call goes before each: the
+ * reader is awake, as that of a bare ring is. What it costs to wake him is another figure (`first`).
+ */
+#define BURSTS_OF(hist, burst, call, bursts) do { \
+	for (int b_ = 0; b_ < (bursts); b_++) { \
+		uint64_t t0_; \
+		TRY((CUresult)(call)); \
+		t0_ = tsc(); \
 		for (int i = 0; i < (burst); i++) \
 			TRY((CUresult)(call)); \
 		hist_add(hist, tsc_ns(t0_, tsc()) / (burst)); \
@@ -58,11 +66,16 @@ static int submissions(void *arg)
 	for (volatile int i = 0; i < 100000; i++)
 		;
 	r->empty_loop = tsc_ns(t0, tsc()) / 100000;
+	push_open();
 	for (size_t k = 0; k < NPARAMS; k++) {
-		int room = (int)(VGPU_IOQ_SLOTS / 2 / launch_slots(counts[k])), burst = room < BURST ? room : BURST;
+		unsigned slots = launch_slots(counts[k]), room = VGPU_IOQ_SLOTS / 2 / slots - 1, burst = room < BURST ? room : BURST;
 
-		BURSTS_OF(&r->submit[k], burst, gpu_launch(&g, g.fn[k], g.stream));
+		for (int t = 0; t < TURNS; t++) {
+			push_bursts(slots, burst, BURSTS / TURNS, &r->floor.push[k]);
+			BURSTS_OF(&r->submit[k], (int)burst, gpu_launch(&g, g.fn[k], g.stream), BURSTS / TURNS);
+		}
 	}
+	push_close();
 	for (int i = 0; i < 20000; i++) {
 		t0 = tsc();
 		TRY(gpu_launch(&g, g.fn[P4], g.stream));
@@ -74,12 +87,12 @@ static int submissions(void *arg)
 	TRY(cu.cuEventCreate(&timed, 0));
 	TRY(cu.cuMemAlloc_v2(&d, 4096));
 	TRY(cu.cuMemAllocHost_v2(&h, 4096));
-	BURSTS_OF(&r->event, BURST, cu.cuEventRecord(plain, g.stream));
-	BURSTS_OF(&r->timed_event, BURST, cu.cuEventRecord(timed, g.stream));
-	BURSTS_OF(&r->copy, BURST, cu.cuMemcpyHtoDAsync_v2(d, h, 64, g.stream));
+	BURSTS_OF(&r->event, BURST, cu.cuEventRecord(plain, g.stream), BURSTS);
+	BURSTS_OF(&r->timed_event, BURST, cu.cuEventRecord(timed, g.stream), BURSTS);
+	BURSTS_OF(&r->copy, BURST, cu.cuMemcpyHtoDAsync_v2(d, h, 64, g.stream), BURSTS);
 	if (!cudart_open() && !cudart_launch(&g, g.stream)) {
 		TRY(cu.cuStreamSynchronize(g.stream));
-		BURSTS_OF(&r->runtime, BURST, cudart_launch(&g, g.stream));
+		BURSTS_OF(&r->runtime, BURST, cudart_launch(&g, g.stream), BURSTS);
 	}
 	return 0;
 }
@@ -128,31 +141,53 @@ static int noop_rate(double *per_s)
 	return 0;
 }
 
-static int completions(void *arg)
+static int complete_and_first(struct gpu *g, struct launch_result *r, struct pair *futex_pair)
 {
-	struct launch_result *r = arg;
-	struct gpu g;
-
-	if (gpu_open(&g, 0) || round_trips(&g, &r->sync, &r->wait, SYNCS))
-		return -1;
 	for (int i = 0; i < SYNCS; i++) {
 		uint64_t t0 = tsc();
 
-		TRY(cu.cuStreamSynchronize(g.stream));
+		TRY(cu.cuStreamSynchronize(g->stream));
 		hist_add(&r->complete, tsc_ns(t0, tsc()));
 	}
 	/* agent and device have gone to sleep; the client polls, so that its own sleep is not in the figure */
 	for (int i = 0; i < FIRSTS; i++) {
 		uint64_t t0;
 
+		pair_rounds(futex_pair, &r->floor.futex_cold, 1, 1);
 		nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
 		t0 = tsc();
-		TRY(gpu_launch(&g, g.fn[P4], g.stream));
-		while (cu.cuStreamQuery(g.stream) == CUDA_ERROR_NOT_READY)
+		TRY(gpu_launch(g, g->fn[P4], g->stream));
+		while (cu.cuStreamQuery(g->stream) == CUDA_ERROR_NOT_READY)
 			vgpu_cpu_relax();
 		hist_add(&r->first, tsc_ns(t0, tsc()));
 	}
-	return launch_rate(&g, &r->launch_per_s) || noop_rate(&r->noop_per_s);
+	return 0;
+}
+
+static int completions(void *arg)
+{
+	struct pair *unix_pair = pair_open(PEER_UNIX), *futex_pair = pair_open(PEER_FUTEX);
+	struct launch_result *r = arg;
+	static struct hist dummy;
+	struct gpu g;
+	int err = -1;
+
+	if (gpu_open(&g, 0))
+		goto out;
+	for (int t = 0; t < TURNS; t++) {
+		/* the first of each after the other are for the caches and the sleepers */
+		pair_rounds(unix_pair, &dummy, TRIPS / TURNS / 4, 0);
+		pair_rounds(unix_pair, &r->floor.peer[PEER_UNIX], TRIPS / TURNS, 0);
+		if (round_trips(&g, &dummy, NULL, SYNCS / TURNS / 4) || round_trips(&g, &r->sync, &r->wait, SYNCS / TURNS))
+			goto out;
+	}
+	if (complete_and_first(&g, r, futex_pair) || launch_rate(&g, &r->launch_per_s) || noop_rate(&r->noop_per_s))
+		goto out;
+	err = 0;
+out:
+	pair_close(unix_pair);
+	pair_close(futex_pair);
+	return err;
 }
 
 static int streams(void *arg)

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What others send a small request with, there and back between two processes on the same two CPUs, in the same run:
- * UNIX socket, TCP over loopback, a pair of eventfds, a pair of futexes (both with the 64 bytes in shared memory).
+ * UNIX socket (in turn with ours), TCP over loopback, a pair of eventfds, a pair of futexes (both with the 64 bytes in shared memory).
  */
 #define _GNU_SOURCE
 #include "bench.h"
 
 #include <limits.h>
 #include <linux/futex.h>
-#include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -25,7 +26,6 @@
 #include "../../fw-protocol/vgpu_ring.h"
 
 #define ROUNDS 3000
-#define COLD_ROUNDS 25
 #define COLD_NS 20000000
 #define BYTES 64
 
@@ -137,59 +137,82 @@ static int lines(enum peer kind, struct line *a, struct line *b)
 	return 0;
 }
 
-/* cold: the other side has slept for 20 ms before each round. */
-static void round_trips(enum peer kind, struct hist *h, int rounds, int cold)
+struct pair {
+	struct line a, b;
+	pid_t child;
+};
+
+struct pair *pair_open(enum peer kind)
 {
 	uint8_t msg[BYTES] = { 0 };
-	struct line a, b;
-	pid_t pid;
+	struct pair *p = cores()->other < 0 ? NULL : calloc(1, sizeof(*p));
+	pid_t parent = getpid();
 
-	if (lines(kind, &a, &b))
-		return;
-	pid = fork();
-	if (!pid) {
+	if (!p || lines(kind, &p->a, &p->b)) {
+		free(p);
+		return NULL;
+	}
+	p->child = fork();
+	if (!p->child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
 		pin_to(cores()->other);
-		if (a.rx == a.tx)
-			close(a.rx);    /* its end is our end */
-		while (!line_receive(&b, msg) && !line_send(&b, msg))
+		if (p->a.rx == p->a.tx)
+			close(p->a.rx); /* its end is our end */
+		while (!line_receive(&p->b, msg) && !line_send(&p->b, msg))
 			;
 		_exit(0);
 	}
-	if (pid > 0 && a.rx == a.tx)
-		close(b.rx);
-	for (int i = 0; pid > 0 && i < rounds; i++) {
+	if (p->child > 0 && p->a.rx == p->a.tx)
+		close(p->b.rx);
+	return p;
+}
+
+void pair_rounds(struct pair *p, struct hist *h, int rounds, int cold)
+{
+	uint8_t msg[BYTES] = { 0 };
+
+	for (int i = 0; p && p->child > 0 && i < rounds; i++) {
 		uint64_t t0;
 
 		if (cold)
 			nanosleep(&(struct timespec){ 0, COLD_NS }, NULL);
 		t0 = tsc();
-		if (line_send(&a, msg) || line_receive(&a, msg))
+		if (line_send(&p->a, msg) || line_receive(&p->a, msg))
 			break;
 		hist_add(h, tsc_ns(t0, tsc()));
 	}
-	if (pid > 0) {
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-	}
-	for (int i = 0; i < 2; i++)
-		if ((i ? a.tx : a.rx) >= 0 && (!i || a.tx != a.rx))
-			close(i ? a.tx : a.rx);
-	munmap(a.in, 4096);
 }
 
+void pair_close(struct pair *p)
+{
+	if (!p)
+		return;
+	if (p->child > 0) {
+		kill(p->child, SIGKILL);
+		waitpid(p->child, NULL, 0);
+	}
+	for (int i = 0; i < 2; i++)
+		if ((i ? p->a.tx : p->a.rx) >= 0 && (!i || p->a.tx != p->a.rx))
+			close(i ? p->a.tx : p->a.rx);
+	munmap(p->a.in, 4096);
+	free(p);
+}
+
+/* All but those that are measured in turn with ours. */
 void measure_peers(struct floors *f)
 {
-	static struct hist cold;
 	cpu_set_t was;
 
-	f->futex_cold = NAN;
-	if (cores()->other < 0)
-		return;
 	sched_getaffinity(0, sizeof(was), &was);
 	pin_to(cores()->client);
 	for (int k = 0; k < PEERS; k++)
-		round_trips((enum peer)k, &f->peer[k], ROUNDS, 0);
-	round_trips(PEER_FUTEX, &cold, COLD_ROUNDS, 1);
-	f->futex_cold = hist_quantile(&cold, 0.5);
+		if (k != PEER_UNIX) {
+			struct pair *p = pair_open((enum peer)k);
+
+			pair_rounds(p, &f->peer[k], ROUNDS, 0);
+			pair_close(p);
+		}
 	sched_setaffinity(0, sizeof(was), &was);
 }

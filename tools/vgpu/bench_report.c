@@ -54,12 +54,12 @@ void launch_table(const struct launch_result *r)
 	for (int k = 0; k < NPARAMS; k++) {
 		snprintf(name, sizeof(name), "ring push, %u slot%s (%u parameters)", launch_slots(params[k]),
 			 launch_slots(params[k]) > 1 ? "s" : "", params[k]);
-		figure(name, r->floor.push[k]);
+		row(name, &r->floor.push[k]);
 	}
 	puts("peers, 64 bytes there and back, two processes");
 	for (int k = 0; k < PEERS; k++)
 		row(peer_names[k], &r->floor.peer[k]);
-	figure("futex pair after 20 ms of sleep", r->floor.futex_cold);
+	row("futex pair after 20 ms of sleep", &r->floor.futex_cold);
 	puts("submission: what the caller pays (means of bursts)");
 	for (int k = 0; k < NPARAMS; k++) {
 		snprintf(name, sizeof(name), "cuLaunchKernel, %u parameters", params[k]);
@@ -105,11 +105,11 @@ void launch_table(const struct launch_result *r)
 	if (r->idle_wakeups >= 0)
 		printf("idle\n  %-46s %9ld\n", "wake-ups of the agent in 2 s, a client connected", r->idle_wakeups);
 	puts("ratios");
-	figure("launch, 4 parameters / push of 2 slots", median(&r->submit[P4]) / r->floor.push[P4]);
-	figure("launch, 64 parameters / push of 11 slots", median(&r->submit[P64]) / r->floor.push[P64]);
+	figure("launch, 4 parameters / push of 2 slots", median(&r->submit[P4]) / median(&r->floor.push[P4]));
+	figure("launch, 64 parameters / push of 11 slots", median(&r->submit[P64]) / median(&r->floor.push[P64]));
 	figure("launch + sync / UNIX socket", median(&r->sync) / median(&r->floor.peer[PEER_UNIX]));
 	figure("launch + sync / cache line (4 CPUs)", cores()->n >= 4 ? median(&r->sync) / median(&r->floor.line) : NAN);
-	figure("first launch after idle / futex pair, as cold", median(&r->first) / r->floor.futex_cold);
+	figure("first launch after idle / futex pair, as cold", median(&r->first) / median(&r->floor.futex_cold));
 }
 
 static void quantiles(struct json *j, const char *key, const struct hist *h)
@@ -149,12 +149,12 @@ void launch_json(const struct launch_result *r)
 	json_open(&j, "push_ns", '{');
 	for (int k = 0; k < NPARAMS; k++) {
 		snprintf(key, sizeof(key), "%u", launch_slots(params[k]));
-		json_f(&j, key, r->floor.push[k]);
+		json_f(&j, key, median(&r->floor.push[k]));
 	}
 	json_close(&j, '}');
 	for (int k = 0; k < PEERS; k++)
 		quantiles(&j, peer_keys[k], &r->floor.peer[k]);
-	json_f(&j, "futex_cold_ns", r->floor.futex_cold);
+	json_f(&j, "futex_cold_ns", median(&r->floor.futex_cold));
 	for (int k = 0; k < NPARAMS; k++) {
 		snprintf(key, sizeof(key), k == P4 ? "submit_ns" : "submit%u_ns", params[k]);
 		quantiles(&j, key, &r->submit[k]);
@@ -181,13 +181,13 @@ void launch_json(const struct launch_result *r)
 	json_f(&j, "noop_per_s", r->noop_per_s);
 	json_f(&j, "launch_per_s", r->launch_per_s);
 	json_f(&j, "idle_wakeups_per_s", r->idle_wakeups < 0 ? NAN : (double)r->idle_wakeups / r->idle_s);
-	json_f(&j, "submit_over_push", median(&r->submit[P4]) / r->floor.push[P4]);
-	json_f(&j, "submit64_over_push", median(&r->submit[P64]) / r->floor.push[P64]);
+	json_f(&j, "submit_over_push", median(&r->submit[P4]) / median(&r->floor.push[P4]));
+	json_f(&j, "submit64_over_push", median(&r->submit[P64]) / median(&r->floor.push[P64]));
 	json_f(&j, "sync_over_unix", median(&r->sync) / median(&r->floor.peer[PEER_UNIX]));
 	/* client, agent and device each want a CPU of their own before this ratio says anything */
 	json_f(&j, "sync_over_line", cores()->n >= 4 ? median(&r->sync) / median(&r->floor.line) : NAN);
 	json_f(&j, "first_over_futex", median(&r->first) / median(&r->floor.peer[PEER_FUTEX]));
-	json_f(&j, "first_over_futex_cold", median(&r->first) / r->floor.futex_cold);
+	json_f(&j, "first_over_futex_cold", median(&r->first) / median(&r->floor.futex_cold));
 	json_close(&j, '}');
 }
 
