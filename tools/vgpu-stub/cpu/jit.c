@@ -347,9 +347,10 @@ static void branch(struct jcomp *c, const struct insn *in, u32 pc)
 	struct as *a = &c->a;
 	struct rm p = ju_rm(c, in->guard);
 	const struct jregion *r;
-	u32 at, all, no;
+	u32 at = 0, all, no, i;
 
-	if (jit_val(c, in->guard, 2).cls == JC_UNI) {
+	if (c->decided) {
+	} else if (jit_val(c, in->guard, 2).cls == JC_UNI) {
 		g_alui(a, 0, G_CMP, p, 0);
 		at = g_jcc(a, in->gneg ? CC_NE : CC_E);
 	} else {
@@ -368,8 +369,15 @@ static void branch(struct jcomp *c, const struct insn *in, u32 pc)
 			j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, pc, 0));
 		}
 	}
+	for (i = 0; i < (in->gneg ? c->nno : c->nyes); i++)
+		g_here(a, in->gneg ? c->no[i] : c->yes[i]);
 	jump(c, pc, in->taken);
-	g_here(a, at);
+	if (at)
+		g_here(a, at);
+	for (i = 0; i < (in->gneg ? c->nyes : c->nno); i++)
+		g_here(a, in->gneg ? c->yes[i] : c->no[i]);
+	c->nyes = c->nno = 0;
+	c->decided = false;
 	jump(c, pc, in->fall);
 }
 
@@ -383,6 +391,17 @@ static bool keeps(const struct jcomp *c, const struct insn *in)
 		if ((in->def >> k & 1) && in->o[k] != OPND_NONE && (set[in->o[k] >> 6] >> (in->o[k] & 63) & 1))
 			return true;
 	return false;
+}
+
+/* Only the branch behind it wants what the comparison at pc says. */
+static bool for_branch(const struct jcomp *c, const struct insn *in, u32 pc)
+{
+	const struct jblock *b = &c->s->b[c->block];
+	const struct insn *next = in + 1;
+	u32 p = in->o[0];
+
+	return in->kind == K_SETP && in->guard == OPND_NONE && pc + 1 < b->end && next->kind == K_CBRA && next->guard == p &&
+	       c->merged[pc].kind != K_LD && !(c->s->live_out[(size_t)c->block * c->s->words + (p >> 6)] >> (p & 63) & 1) && !keeps(c, in);
 }
 
 /* ---- one instruction ------------------------------------------------------------------------ */
@@ -503,7 +522,10 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 			entry(c, pc + 1);
 		return;
 	}
-	straight(c, in, pc);
+	if (for_branch(c, in, pc))
+		jit_setp_ahead(c, in, !in[1].gneg);
+	if (!c->decided)
+		straight(c, in, pc);
 	jm_defines(c, in);
 }
 

@@ -200,6 +200,10 @@ struct jcomp {
 	u32 nmemo, memo_at;
 	struct jlate *late;
 	u32 nlate, late_cap;
+	/* jumps from a comparison straight to where the branch behind it goes if all lanes say yes, or no */
+	u32 yes[2], no[2];
+	u8 nyes, nno;
+	bool decided;           /* there is no other case */
 	u32 pc, mx;
 	u8 gk;                  /* write under a mask: 1: k5; 2: the group's, for others wait */
 	bool bad, guess, guessed;
@@ -250,6 +254,7 @@ bool jit_alloc(struct jcomp *c);
 /* instructions; false: not done natively. jit_scalar.c, where not said */
 bool jit_lane(struct jcomp *c, const struct insn *in);   /* jit_lane.c */
 bool jit_setp(struct jcomp *c, const struct insn *in);
+void jit_setp_ahead(struct jcomp *c, const struct insn *in, bool taken_if);
 bool jit_pred(struct jcomp *c, const struct insn *in);
 bool jit_scalar_op(struct jcomp *c, const struct insn *in);
 bool jit_sreg(struct jcomp *c, const struct insn *in);

@@ -547,18 +547,17 @@ static bool floats(struct jcomp *c, const struct insn *in)
 				return false;
 			x = jv_reg(c, in->o[1], 0, p, 0);
 			y = jv_reg(c, in->o[2], 0, p, 1);
-			if (quiet(c, in->o[1]) && quiet(c, in->o[2])) {
-				/* a number wins over a NaN, -0 is less than 0: IEEE 754-2008's, but for signalling NaNs */
-				d = jv_dst(c, in->o[0], p, 2);
-				ev_i(a, V_RANGEPS, d, x, rm_reg(y), 0, 0, in->lop == LOP_MIN ? 4 : 5);
-				break;
+			/* a number wins over a NaN and -0 is less than 0, as here, but a signalling NaN wins: adding -0 quiets it */
+			if (!quiet(c, in->o[1])) {
+				ev(a, V_ADDPS, 2, x, rm_lit(j_lit32(c, 1u << 31), 0));
+				x = 2;
 			}
-			ev(a, in->lop == LOP_MIN ? V_MINPS : V_MAXPS, 2, x, rm_reg(y));
-			ev_i(a, V_CMPPS, 7, x, rm_reg(y), 0, 0, 0);
-			ev_k(a, in->lop == LOP_MIN ? V_PORD : V_PANDD, 2, x, rm_reg(y), 7, 0);
-			ev_i(a, V_CMPPS, 7, y, rm_reg(y), 0, 0, 3);
-			ev_k(a, V_MOVA32, 2, 0, rm_reg(x), 7, 0);
-			d = 2;
+			if (!quiet(c, in->o[2])) {
+				ev(a, V_ADDPS, 3, y, rm_lit(j_lit32(c, 1u << 31), 0));
+				y = 3;
+			}
+			d = jv_dst(c, in->o[0], p, 2);
+			ev_i(a, V_RANGEPS, d, x, rm_reg(y), 0, 0, in->lop == LOP_MIN ? 4 : 5);
 			break;
 		case LOP_ABS:
 		case LOP_NEG:

@@ -560,11 +560,145 @@ static bool compare(struct jcomp *c, const struct insn *in, u32 part, int k)
 	return true;
 }
 
+/* A comparison of a pattern p with something uniform: in terms of u = scalar of p, b: p < b, p <= b, p == b, or the contrary. */
+static bool pattern_test(const struct jcomp *c, const struct insn *in, u32 *p, u32 *b, u32 *lop, bool *not)
+{
+	static const u8 mirror[CMP_GE + 1] = { [CMP_EQ] = CMP_EQ, [CMP_NE] = CMP_NE, [CMP_LT] = CMP_GT, [CMP_LE] = CMP_GE,
+					       [CMP_GT] = CMP_LT, [CMP_GE] = CMP_LE };
+	u8 w = is64(in->type);
+	struct jval x, y;
+	s32 lo, hi;
+
+	if ((!w && !is32(in->type)) || (w && !type_is_signed(in->type)) || in->lop > CMP_GE || in->sub || in->o[1] != OPND_NONE)
+		return false;
+	x = jit_val(c, in->o[2], w);
+	y = jit_val(c, in->o[3], w);
+	*lop = in->lop;
+	*p = in->o[2];
+	*b = in->o[3];
+	if (x.cls == JC_UNI && y.cls == JC_PAT) {
+		struct jval t = x;
+
+		x = y;
+		y = t;
+		*p = in->o[3];
+		*b = in->o[2];
+		*lop = mirror[in->lop];
+	}
+	if (x.cls != JC_PAT || y.cls != JC_UNI)
+		return false;
+	lane_range(c, x, &lo, &hi);
+	*not = *lop == CMP_GE || *lop == CMP_GT || *lop == CMP_NE;
+	*lop = *lop == CMP_GE ? CMP_LT : *lop == CMP_GT ? CMP_LE : *lop == CMP_NE ? CMP_EQ : *lop;
+	return lo == 0;
+}
+
+/*
+ * The branch behind it goes by what in says: where all lanes say the same, which scalars tell, we are there at once.
+ * taken_if: it jumps if in is true.
+ */
+void jit_setp_ahead(struct jcomp *c, const struct insn *in, bool taken_if)
+{
+	struct as *a = &c->a;
+	u8 w = is64(in->type);
+	bool sg = type_is_signed(in->type), not;
+	u32 p, b, lop, slow[3], nslow = 0, i, *yes = c->yes, *no = c->no;
+	u8 *nyes = &c->nyes, *nno = &c->nno;
+	s32 lo, hi;
+
+	if (jit_scalar(c, in) && (w || is32(in->type)) && in->lop <= CMP_GE && !in->sub && in->o[1] == OPND_NONE) {
+		u32 cc = int_cc[sg][in->lop];
+
+		ju_load(c, RAX, in->o[2], w);
+		u_alu(c, G_CMP, RAX, in->o[3], w);
+		if (taken_if)
+			no[(*nno)++] = g_jcc(a, cc ^ 1);
+		else
+			yes[(*nyes)++] = g_jcc(a, cc);
+		c->decided = true;
+		return;
+	}
+	if (jit_scalar(c, in) || !pattern_test(c, in, &p, &b, &lop, &not) || (jit_val(c, p, w).sk && jit_val(c, b, w).sk))
+		return;
+	lane_range(c, jit_val(c, p, w), &lo, &hi);
+	if (not) {
+		yes = c->no;
+		no = c->yes;
+		nyes = &c->nno;
+		nno = &c->nyes;
+	}
+	/* rax = u, rcx = b - u, in 64 bits */
+	ju_load(c, RAX, p, w);
+	ju_load(c, RCX, b, w);
+	if (!w && sg) {
+		g_movsxd(a, RAX, rm_reg(RAX));
+		g_movsxd(a, RCX, rm_reg(RCX));
+	} else if (!w) {
+		g_load(a, 0, RAX, rm_reg(RAX));
+		g_load(a, 0, RCX, rm_reg(RCX));
+	}
+	g_alu(a, 1, G_SUB, RCX, rm_reg(RAX));
+	if (w)
+		slow[nslow++] = g_jcc(a, CC_O);
+	g_alui(a, 1, G_CMP, rm_reg(RCX), hi);
+	if (lop == CMP_EQ)
+		no[(*nno)++] = g_jcc(a, CC_G);
+	else
+		yes[(*nyes)++] = g_jcc(a, lop == CMP_LT ? CC_G : CC_GE);
+	g_alui(a, 1, G_CMP, rm_reg(RCX), 0);
+	slow[nslow++] = g_jcc(a, lop == CMP_LT ? CC_G : CC_GE);
+	/* no lane is below, if none wraps */
+	if (jit_val(c, p, w).max >= (w ? 1ull << 63 : sg ? 1ull << 31 : 1ull << 32)) {
+		g_alui(a, w, G_ADD, rm_reg(RAX), hi);
+		slow[nslow++] = g_jcc(a, sg ? CC_O : CC_B);
+	}
+	no[(*nno)++] = g_jmp(a);
+	for (i = 0; i < nslow; i++)
+		g_here(a, slow[i]);
+}
+
+/* Both sides known: so is every lane's answer. */
+static bool known_answer(const struct jcomp *c, const struct insn *in, u32 *mask)
+{
+	u8 w = is64(in->type);
+	struct jval x, y;
+	u32 l;
+
+	if ((!w && !is32(in->type)) || in->lop > CMP_GE)
+		return false;
+	x = jit_val(c, in->o[2], w);
+	y = jit_val(c, in->o[3], w);
+	if (!x.sk || !y.sk || x.cls == JC_VARY || y.cls == JC_VARY)
+		return false;
+	*mask = 0;
+	for (l = 0; l < LANES; l++) {
+		u64 p = x.s + (u64)(s64)c->pats[x.pat][l], q = y.s + (u64)(s64)c->pats[y.pat][l];
+		bool eq, lt;
+
+		if (!w) {
+			p = type_is_signed(in->type) ? (u64)(s64)(s32)(u32)p : (u32)p;
+			q = type_is_signed(in->type) ? (u64)(s64)(s32)(u32)q : (u32)q;
+		}
+		eq = p == q;
+		lt = type_is_signed(in->type) ? (s64)p < (s64)q : p < q;
+		if (in->lop == CMP_EQ ? eq : in->lop == CMP_NE ? !eq : in->lop == CMP_LT ? lt : in->lop == CMP_LE ? lt || eq :
+		    in->lop == CMP_GT ? !lt && !eq : !lt)
+			*mask |= 1u << l;
+	}
+	return true;
+}
+
 bool jit_setp(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	u8 w = is64(in->type) || in->type == T_F64;
 	u32 h;
+
+	if (known_answer(c, in, &h)) {
+		g_movi(a, RAX, h);
+		setp_tail(c, in);
+		return true;
+	}
 
 	if (in->type == T_F32 || in->type == T_F64)
 		jit_mxcsr(c, in->mxcsr);

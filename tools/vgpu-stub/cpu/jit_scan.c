@@ -827,7 +827,7 @@ static bool makes_quiet(const struct jcomp *c, const struct insn *in, u32 k, boo
 	case LOP_ABS:
 		return quiet_source(c, in->o[1], flushed);
 	case LOP_MIN: case LOP_MAX:
-		return quiet_source(c, in->o[1], flushed) && quiet_source(c, in->o[2], flushed);
+		return !flushed || (quiet_source(c, in->o[1], true) && quiet_source(c, in->o[2], true));
 	}
 	return false;
 }
