@@ -63,8 +63,8 @@ static void ahead(struct jcomp *c, const struct acc *x, u32 ext)
 	l->at = g_jcc(a, CC_NE);
 	l->back = a->n;
 	g_load(a, 1, RCX, rm_mem(RBX, l->site + SITE_STRIDE));
-	for (i = 0; i < ext + 63; i += 64)      /* prefetcht0 */
-		g_op(a, 0, 0x118, 1, rm_idx(x->base, RCX, 0, x->disp + x->cmin + (s32)(i < ext ? i : ext - 1)), 0);
+	for (i = 0; i < ext; i += 64)           /* prefetcht0 */
+		g_op(a, 0, 0x118, 1, rm_idx(x->base, RCX, 0, x->disp + x->cmin + (s32)i), 0);
 }
 
 /* The first time in a block. */
