@@ -48,7 +48,7 @@ enum modclass {
 	MC_RND, MC_FTZ, MC_SAT, MC_APX, MC_HLW, MC_CMP, MC_BOOL, MC_SPACE, MC_VEC, MC_SEM, MC_CACHE,
 	MC_SCOPE, MC_CC, MC_SHF, MC_CLAMP, MC_PRMT, MC_SHFL, MC_SYNC, MC_VOTE, MC_ATOM, MC_TO,
 	MC_UNI, MC_ALIGNED, MC_BAR, MC_RED, MC_NOFTZ, MC_TESTP, MC_SHIFTAMT, MC_NAN, MC_IDX,
-	MC_RELU, MC_PACK, MC_GRIDDEP, MC_XORSIGN, MC_ABS, MC_COUNT
+	MC_RELU, MC_PACK, MC_GRIDDEP, MC_XORSIGN, MC_ABS, MC_MSHAPE, MC_ROW, MC_COL, MC_TRANS, MC_MNUM, MC_CP, MC_COUNT
 };
 
 enum { RND_RN = 1, RND_RZ, RND_RM, RND_RP, RND_RNA, RND_RNI, RND_RZI, RND_RMI, RND_RPI };
@@ -63,6 +63,8 @@ enum { ATOM_ADD = 1, ATOM_MIN, ATOM_MAX, ATOM_INC, ATOM_DEC, ATOM_AND, ATOM_OR, 
        ATOM_EXCH, ATOM_CAS };
 enum { VOTE_ALL = 1, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
 enum { SHFL_UP = 1, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
+enum { MSHAPE_M8N8 = 1, MSHAPE_M8N8K16, MSHAPE_M16N8K4, MSHAPE_M16N8K8, MSHAPE_M16N8K16, MSHAPE_M16N8K32 };
+enum { CP_ASYNC = 1, CP_COMMIT, CP_WAIT, CP_WAIT_ALL };
 
 enum opid {
 	OPID_NONE,
@@ -75,7 +77,7 @@ enum xclass {
 	X_NOP, X_LANE, X_ARITH, X_CARRY, X_BFI, X_DP, X_TESTP, X_SETP, X_SET, X_SLCT, X_LOGIC, X_LOP3,
 	X_SHF, X_PRMT, X_MOV, X_LD, X_ST, X_ISSPACEP, X_CVTA, X_CVT, X_BRA, X_BRX, X_CALL, X_RET,
 	X_EXIT, X_TRAP, X_BAR, X_MEMBAR, X_ATOM, X_VOTE, X_MATCH, X_ACTIVEMASK, X_ELECT, X_REDUX, X_SHFL,
-	X_NANOSLEEP
+	X_NANOSLEEP, X_MMA, X_LDMATRIX, X_MOVMATRIX, X_CPASYNC
 };
 
 struct opdesc {
@@ -215,11 +217,16 @@ typedef u32 mask_fn(const void *a, const void *b);
 enum kind {
 	K_LANE, K_SETP, K_PRED, K_SREG, K_LADDR, K_CARRY, K_BFI, K_LOP3, K_CVT, K_CVTA, K_ISSPACEP,
 	K_LD, K_LDPARAM, K_ST, K_ATOM, K_SHFL, K_VOTE, K_MATCH, K_REDUX, K_ACTIVEMASK, K_WARPSYNC,
-	K_BAR, K_MEMBAR, K_NANOSLEEP, K_JMP, K_CBRA, K_BRX, K_CALL, K_RET, K_EXIT, K_TRAP, K_NOP,
+	K_TENSOR, K_BAR, K_MEMBAR, K_NANOSLEEP, K_JMP, K_CBRA, K_BRX, K_CALL, K_RET, K_EXIT, K_TRAP, K_NOP,
 	K_MC_LD, K_MC_ST, K_MC_ATOM, K_MC_BAR   /* the same with memcheck.c in front */
 };
 
 enum { PRED_MOV, PRED_NOT, PRED_AND, PRED_OR, PRED_XOR };
+
+/* K_TENSOR, see tensor.c: the address that a lane loads from for matrix sub2 of ldmatrix; a transposed matrix; a product */
+enum { TENSOR_ROW, TENSOR_ROW_LO, TENSOR_ROW_HI, TENSOR_TRANS, TENSOR_MMA };
+#define TENSOR_ODD 1            /* sub2 of TENSOR_MMA: which columns of the result ... */
+#define TENSOR_BOTH 2           /* ... or, in halves of one word, both */
 
 struct insn {
 	union {
@@ -538,6 +545,7 @@ void warp_shfl(struct frame *f, const struct insn *in, u32 m);
 void warp_vote(struct frame *f, const struct insn *in, u32 m);
 void warp_match(struct frame *f, const struct insn *in, u32 m);
 void warp_redux(struct frame *f, const struct insn *in, u32 m);
+void warp_tensor(struct frame *f, const struct insn *in, u32 m);
 void lane_carry(struct frame *f, const struct insn *in, u32 m);
 void lane_bfi(struct frame *f, const struct insn *in, u32 m);
 void lane_lop3(struct frame *f, const struct insn *in, u32 m);

@@ -125,6 +125,9 @@ void lower_cvt(struct comp *c, struct stmt *st);
 void lower_mem(struct comp *c, struct stmt *st);
 void lower_control(struct comp *c, struct stmt *st);
 void lower_warp(struct comp *c, struct stmt *st);
+void lower_address(struct comp *c, struct stmt *st, const struct operand *o, struct insn *tmpl);
+/* lower_tensor.c: mma, ldmatrix, movmatrix, cp.async */
+void lower_tensor(struct comp *c, struct stmt *st);
 /* uniform.c */
 void uniform_hoist(struct comp *c);
 /* cfg.c */

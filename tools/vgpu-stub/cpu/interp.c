@@ -342,6 +342,9 @@ static inline __attribute__((always_inline)) void straight(struct tstate *ts, st
 	case K_REDUX:
 		warp_redux(f, in, e);
 		break;
+	case K_TENSOR:
+		warp_tensor(f, in, e);
+		break;
 	default:
 		break;
 	}

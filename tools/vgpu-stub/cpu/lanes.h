@@ -60,6 +60,8 @@ struct lane_table {
 	void (*splat64)(void *d, u64 v);
 	void (*blend32)(void *d, const void *s, u32 m);
 	void (*blend64)(void *d, const void *s, u32 m);
+	/* one register of a matrix product, see tensor.c; a[1] and b[1] may be NULL */
+	void (*mma)(u32 *d, const u32 *const a[2], const u32 *const b[2], const u32 *c, const struct insn *in);
 };
 
 extern const struct lane_table lanes_base, lanes_avx2, lanes_avx512;

@@ -656,6 +656,12 @@ void lower_stmt(struct comp *c, struct stmt *st)
 	case X_TRAP:
 		lower_control(c, st);
 		return;
+	case X_MMA:
+	case X_LDMATRIX:
+	case X_MOVMATRIX:
+	case X_CPASYNC:
+		lower_tensor(c, st);
+		return;
 	default:
 		lower_warp(c, st);
 	}

@@ -7,7 +7,7 @@
 #include "front.h"
 
 /* Address operand: register or constant into o[4], offset into imm. */
-static void address(struct comp *c, struct stmt *st, const struct operand *o, struct insn *tmpl)
+void lower_address(struct comp *c, struct stmt *st, const struct operand *o, struct insn *tmpl)
 {
 	struct operand base = *o;
 
@@ -53,7 +53,7 @@ static void lower_ldst(struct comp *c, struct stmt *st)
 	memset(&tmpl, 0, sizeof(tmpl));
 	for (i = 0; i < 6; i++)
 		tmpl.o[i] = OPND_NONE;
-	address(c, st, a, &tmpl);
+	lower_address(c, st, a, &tmpl);
 	if (!load && (tmpl.space == SPACE_PARAM || tmpl.space == SPACE_CONST))
 		FAIL_AT(c, st, "st: this state space is read-only");
 	for (i = 0; i < n; i++) {
@@ -119,7 +119,7 @@ static void lower_atom(struct comp *c, struct stmt *st)
 	memset(&tmpl, 0, sizeof(tmpl));
 	for (i = 0; i < 6; i++)
 		tmpl.o[i] = OPND_NONE;
-	address(c, st, &st->op[k], &tmpl);
+	lower_address(c, st, &st->op[k], &tmpl);
 	if (tmpl.space == SPACE_PARAM || tmpl.space == SPACE_CONST)
 		FAIL_AT(c, st, "%s: this state space is read-only", st->od->name);
 	b = src(c, st, &st->op[k + 1], t);

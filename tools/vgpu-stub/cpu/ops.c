@@ -97,6 +97,12 @@ int mod_find(const struct opdesc *od, const char *s, size_t n, enum modclass *cl
 #define CV_PACK(v) v
 #define CV_XORSIGN(v) v
 #define CV_ABS(v) v
+#define CV_MSHAPE(v) MSHAPE_##v
+#define CV_ROW(v) v
+#define CV_COL(v) v
+#define CV_TRANS(v) v
+#define CV_MNUM(v) v
+#define CV_CP(v) CP_##v
 #define CV_GRIDDEP(v) v
 #define MOD(name, cls, val) { name, MC_##cls, CV_##cls(val) },
 #include "ops.def"

@@ -422,7 +422,9 @@ static void parse_opcode(struct comp *c, struct stmt *st)
 		}
 		v = mod_find(st->od, lx->s, lx->n, &cls);
 		if (v < 0) {
-			if (op_known_unsupported(lx->s, lx->n) || lex_is(lx, "bulk") || lex_is(lx, "async"))
+			/* of these there are more shapes, types and kinds every year */
+			if (op_known_unsupported(lx->s, lx->n) || lex_is(lx, "bulk") || lex_is(lx, "async") ||
+			    (st->od->x >= X_MMA && st->od->x <= X_CPASYNC))
 				lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "'%s.%.*s' is not supported", st->od->name,
 					 (int)lx->n, lx->s);
 			FAIL(c, "'%s' does not take '.%.*s'", st->od->name, (int)(lx->n < 40 ? lx->n : 40),
