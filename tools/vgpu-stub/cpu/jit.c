@@ -187,6 +187,7 @@ static void entry(struct jcomp *c, u32 pc)
 		c->entry_at[pc] = c->nentries;
 	c->stamp++;
 	c->nmemo = 0;
+	c->all_here = false;
 }
 
 static bool stepped(const struct jcomp *c, u32 pc)
@@ -211,7 +212,7 @@ static void resume(struct jcomp *c, u32 pc)
 		if (c->exits[i].kind == JX_STEP && c->exits[i].pc + 1 == pc && !c->exits[i].resume)
 			c->exits[i].resume = c->nentries;
 	/* with nobody waiting, and nothing that code behind it relies on, it is an entry like others */
-	if (!c->keep[c->block] && !c->inside[pc] && !c->entry_at[pc] && !c->nmemo)
+	if (!c->keep[c->block] && !c->inside[pc] && !c->entry_at[pc] && !c->nmemo && !c->all_here)
 		c->entry_at[pc] = c->nentries;
 }
 
@@ -741,6 +742,7 @@ static struct jit *compile(struct func *fn, u32 spec)
 		c->mx = 0;
 		c->stamp++;
 		c->nmemo = 0;
+		c->all_here = false;
 		entry(c, jb->start);
 		for (i = jb->start; i < jb->end && !c->bad && !c->a.oom; i++)
 			emit_insn(c, &c->code[i], i);

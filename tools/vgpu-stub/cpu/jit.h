@@ -204,6 +204,7 @@ struct jcomp {
 	u32 yes[2], no[2];
 	u8 nyes, nno;
 	bool decided;           /* there is no other case */
+	bool all_here;          /* this block of code has seen that all living lanes run */
 	u32 pc, mx;
 	u8 gk;                  /* write under a mask: 1: k5; 2: the group's, for others wait */
 	bool bad, guess, guessed;

@@ -28,6 +28,10 @@ static void extend(struct jcomp *c, int d, int x, u32 bytes, bool sg)
 			ev(&c->a, V_MOVA32, d, 0, rm_reg(x));
 		return;
 	}
+	if (!sg) {
+		ev(&c->a, V_PANDD, d, x, rm_lit(j_lit32(c, (1u << 8 * bytes) - 1), 0));
+		return;
+	}
 	jl_shift(c, LOP_SHL, false, 0, d, x, 32 - 8 * bytes);
 	jl_shift(c, LOP_SHR, sg, 0, d, d, 32 - 8 * bytes);
 }
@@ -111,11 +115,13 @@ bool jit_cvt(struct jcomp *c, const struct insn *in)
 		else if ((c->s->mxcsr == 0x9fc0) != !!(in->flags & INF_FTZ) || !c->s->mxcsr)
 			return false;
 		for (p = 0; p < 2; p++) {
-			x = jv_obs(c, in->o[1], 0, p, 0);
-			ev_i(a, V_CMPPS, 7, x, rm_reg(x), 0, 0, 3);
-			ev_i(a, V_RNDSCALEPS, 1, 0, rm_reg(x), 0, 0, imm[in->sub]);
-			ev_k(a, V_MOVA32, 1, 0, rm_lit(j_lit32(c, 0x7fffffff), 0), 7, 0);
-			jv_put(c, in->o[0], p, 1);
+			int d = c->r[in->o[0]].rawf ? jv_dst(c, in->o[0], p, 1) : 1;
+
+			x = jv_reg(c, in->o[1], 0, p, 0);
+			ev_i(a, V_RNDSCALEPS, d, 0, rm_reg(x), 0, 0, imm[in->sub]);
+			if (!c->r[in->o[0]].rawf)
+				d = jv_canon(c, d, d);
+			jv_put(c, in->o[0], p, d);
 		}
 		return true;
 	}

@@ -361,6 +361,10 @@ static bool moves(struct jcomp *c, const struct insn *in)
 					ev(a, V_MOVA64, d, 0, rm_reg(0));
 			} else {
 				x = jv_obs(c, in->o[1], 0, p, 0);
+				if (in->type == T_U16) {
+					ev(a, V_PANDD, d, x, rm_lit(j_lit32(c, 0xffff), 0));
+					break;
+				}
 				jl_shift(c, LOP_SHL, false, 0, 0, x, 16);
 				jl_shift(c, LOP_SHR, in->type == T_S16, 0, d, 0, 16);
 			}
@@ -518,11 +522,25 @@ static bool floats(struct jcomp *c, const struct insn *in)
 				     bc ? (w ? 8 : 4) : 64, 0);
 				continue;
 			}
-			x = jv_reg(c, in->o[1], w, p, 0);
-			if (x != 0)
-				ev(a, V_MOVA32, 0, 0, rm_reg(x));
-			op2(c, w ? V_FMADD213PD : V_FMADD213PS, 0, y, in->o[3], w, p, 2, false);
-			d = 0;
+			d = sat ? 0 : jv_dst(c, in->o[0], p, 0);
+			z = !(in->o[1] & OPND_CONST) && c->r[in->o[1]].cls == JC_VARY && c->r[in->o[1]].loc == LOC_ZMM ?
+			    c->r[in->o[1]].reg + (int)p : 0;
+			if (d == y || (d && d == z)) {          /* the destination is a factor: it is overwritten last */
+				if (d == y && z) {
+					op2(c, w ? V_FMADD213PD : V_FMADD213PS, d, z, in->o[3], w, p, 2, false);
+					break;
+				}
+				if (d == z) {
+					op2(c, w ? V_FMADD213PD : V_FMADD213PS, d, y, in->o[3], w, p, 2, false);
+					break;
+				}
+				d = 0;
+			}
+			/* d = the addend, then plus the product, of which one factor may be in memory */
+			x = jv_reg(c, in->o[3], w, p, d);
+			if (x != d)
+				ev(a, V_MOVA32, d, 0, rm_reg(x));
+			op2(c, w ? V_FMADD231PD : V_FMADD231PS, d, y, in->o[1], w, p, 2, false);
 			break;
 		}
 		case LOP_RCP:

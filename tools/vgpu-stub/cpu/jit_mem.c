@@ -46,6 +46,14 @@ static void narrow(struct jcomp *c, int t, u32 size, bool sg, u32 from)
 
 	if (size == 4)
 		return;
+	if (!sg && !from) {
+		ev(a, V_PANDD, t, t, rm_lit(j_lit32(c, (1u << 8 * size) - 1), 0));
+		return;
+	}
+	if (!sg && from + size == 4) {
+		ev_i(a, V_PSHID, 2, t, rm_reg(t), 0, 0, 8 * from);
+		return;
+	}
 	if (from + size < 4)
 		ev_i(a, V_PSHID, 6, t, rm_reg(t), 0, 0, 32 - 8 * (size + from));
 	ev_i(a, V_PSHID, sg ? 4 : 2, t, rm_reg(t), 0, 0, 32 - 8 * size);

@@ -113,7 +113,10 @@ static void check_sign(struct jcomp *c, const struct insn *in, u8 w)
 
 	lane_range(c, v, &lo, &hi);
 	g_load(&c->a, w, RDX, rm_reg(RAX));
-	g_alui(&c->a, w, G_ADD, rm_reg(RDX), lo);
+	if (lo)
+		g_alui(&c->a, w, G_ADD, rm_reg(RDX), lo);
+	else
+		g_alu(&c->a, w, G_OR, RDX, rm_reg(RDX));
 	j_leave_if(c, CC_S, x);
 	g_load(&c->a, w, RDX, rm_reg(RAX));
 	g_alui(&c->a, w, G_ADD, rm_reg(RDX), hi);

@@ -377,7 +377,7 @@ static bool same_scalar(const struct jcomp *c, const struct insn *in, u32 bits)
 {
 	const struct insn *d;
 	struct jval m, v;
-	u32 at, x;
+	u32 at, x, need;
 	u64 low;
 
 	if (in < c->code || in >= c->code + c->n)
@@ -391,6 +391,8 @@ static bool same_scalar(const struct jcomp *c, const struct insn *in, u32 bits)
 	if (!m.known || (v.cls != JC_PAT && v.cls != JC_UNI))
 		return false;
 	low = bits == 32 ? (u32)~m.k : ~m.k;
+	if (jit_guess_align(c, d, &need))
+		v.ual = (u8)need;       /* the code of d has seen to that */
 	x = scalar_root(c, in->o[1], at);
 	return !(low & (low + 1)) && low < 1u << 30 && !(low >> v.ual) && !(x & OPND_CONST) && x == scalar_root(c, d->o[1], at);
 }
@@ -754,6 +756,18 @@ static bool raw_source(const struct jcomp *c, u32 o)
 	return v.known && ((u32)v.k & 0x7fffffffu) <= 0x7f800000u;
 }
 
+/* An f32 rounded to an integer; an f32 of one. */
+static bool rounds(const struct insn *in)
+{
+	return in->kind == K_CVT && in->type == T_F32 && in->stype == T_F32 && in->sub >= RND_RNI && in->sub <= RND_RPI &&
+	       !(in->flags & (INF_SAT | INF_RELU)) && !in->dw;
+}
+
+static bool from_int(const struct insn *in)
+{
+	return in->kind == K_CVT && in->type == T_F32 && !type_is_float(in->stype) && !in->dw;
+}
+
 /*
  * Registers that hold only what float operations made: their NaNs are made canonical when their bits
  * are looked at, not every time they are written.
@@ -783,6 +797,8 @@ static void find_raw(struct jcomp *c)
 					raw = raw_source(c, in->o[1]);
 				if (in->kind == K_SHFL)
 					raw = k == 0 && raw_source(c, in->o[3]);
+				if (in->kind == K_CVT)
+					raw = rounds(in) || from_int(in);
 				if (!raw) {
 					c->r[in->o[k]].rawf = false;
 					more = true;
@@ -811,6 +827,8 @@ static bool makes_quiet(const struct jcomp *c, const struct insn *in, u32 k, boo
 {
 	if (in->kind == K_SHFL)
 		return k == 0 && quiet_source(c, in->o[3], flushed);
+	if (rounds(in) || from_int(in))
+		return true;
 	if (in->kind != K_LANE)
 		return false;
 	if ((in->lop == LOP_MOV || in->lop == LOP_SELP) && !in->dw && in->type != T_F16 && in->type != T_BF16)

@@ -8,6 +8,9 @@
 /* These need all living lanes of the warp here; else the interpreter waits for them. */
 void j_need_all(struct jcomp *c)
 {
+	if (c->all_here)
+		return;
+	c->all_here = c->inside[c->pc] == 0;
 	g_load(&c->a, 0, RAX, PM(m));
 	g_alu(&c->a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
 	j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, c->pc, 0));
