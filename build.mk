@@ -326,6 +326,7 @@ src_dma     := tools/vgpu-stub/dma.c
 src_dma_msg := tools/vgpu-stub/dma_msg.c
 src_pidfile := agent/pidfile.c
 src_pool    := agent/pool.c agent/log.c
+src_wait    := agent/wait.c agent/cpu.c
 src_core_alloc := libcuda-lite/core/extents.c
 UNITS   := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 TSAN    := $(filter ring_tsan core_queue,$(UNITS))

@@ -25,17 +25,17 @@
 #define FEW_CPUS 4      /* below, agent, device and client share cores: pinning would only hinder */
 
 static char text[160] = "unknown processor";
-static int constant_tsc;
+static int constant_tsc, waitpkg;
 static cpu_set_t allowed;
 
 #if defined(__x86_64__)
 /* Intel SDM, CPUID: leaf 7 has what libcpuid's table lacks; 0x80000007 EDX bit 8 the invariant TSC. */
-static void leaves(int *waitpkg, int *invariant)
+static void leaves(int *invariant)
 {
 	unsigned a, b, c, d;
 
 	if (__get_cpuid_count(7, 0, &a, &b, &c, &d))
-		*waitpkg = c >> 5 & 1;
+		waitpkg = c >> 5 & 1;
 	if (__get_cpuid(0x80000007, &a, &b, &c, &d))
 		*invariant = d >> 8 & 1;
 }
@@ -57,14 +57,14 @@ static int clocksource_is_tsc(void)
 
 void cpu_init(void)
 {
-	int waitpkg = 0, invariant = 0;
+	int invariant = 0;
 	const char *brand = "processor";
 	int avx512 = 0;
 
 	CPU_ZERO(&allowed);
 	sched_getaffinity(0, sizeof(allowed), &allowed);
 #if defined(__x86_64__)
-	leaves(&waitpkg, &invariant);
+	leaves(&invariant);
 #endif
 #ifndef VGPU_NO_LIBCPUID
 	static struct cpu_raw_data_t raw;
@@ -84,6 +84,11 @@ void cpu_init(void)
 int cpu_constant_tsc(void)
 {
 	return constant_tsc;
+}
+
+int cpu_waitpkg(void)
+{
+	return waitpkg;
 }
 
 unsigned cpu_allowed(void)

@@ -7,6 +7,7 @@
 
 void cpu_init(void);                    /* identify, once */
 int cpu_constant_tsc(void);
+int cpu_waitpkg(void);                  /* umonitor, umwait, tpause */
 unsigned cpu_allowed(void);             /* CPUs that this process may run on */
 const char *cpu_text(void);             /* brand and the features that matter to us */
 /*

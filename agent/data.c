@@ -192,6 +192,8 @@ AGENT_HOT static unsigned io_turn(struct client *c, struct context *x)
 	if (index == first)
 		return (unsigned)more;
 	x->io_index = index;
+	data.idle.word = &x->ioq[index % VGPU_IOQ_SLOTS].cmd.seq;
+	data.idle.ready = (uint32_t)(index + 1);
 	count(&x->commands, commands);
 	vgpu_ring_consumed(&x->head->io_head, index);
 	wake_device(x);
@@ -468,6 +470,7 @@ static void mailbox(void)
 
 	if (!mailbox_take(&op, &object, &status))
 		return;
+	data.idle.word = NULL;          /* its memory may be about to go */
 	switch (op) {
 	case MAILBOX_ADD_CLIENT:
 		c = object;

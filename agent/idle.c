@@ -7,6 +7,7 @@
 
 #include "agent.h"
 #include "cpu.h"
+#include "wait.h"
 
 #define BURST 16u
 
@@ -58,12 +59,13 @@ void idle_init(struct idle *i, unsigned cores, unsigned spin_us)
 
 AGENT_HOT int idle_step(struct idle *i, enum idle_for what)
 {
-	uint64_t now = ticks(), after, limit = i->limit, patience = 10 * i->spin;
+	uint64_t now = ticks(), after, limit = i->limit, spin = i->spin, patience = 10 * spin;
 
 	if (what == IDLE_STALLED || (what == IDLE_IN_FLIGHT && !i->share)) {
 		limit = i->stall;
 	} else if (what == IDLE_IN_FLIGHT) {
 		limit *= 20;
+		spin = 0;               /* the core is what the device waits for */
 	} else if (i->share && i->turns >= BURST) {
 		limit *= 10;
 		patience *= 10;         /* a sleep and a wake-up cost both sides more than 30 us */
@@ -72,8 +74,8 @@ AGENT_HOT int idle_step(struct idle *i, enum idle_for what)
 		i->since = now;
 	if (now - i->since >= limit)
 		return 1;
-	if (now - i->since < i->spin || (now < i->no_yield_until && now - i->since < patience)) {
-		vgpu_cpu_relax();
+	if (now - i->since < spin || (now < i->no_yield_until && now - i->since < patience)) {
+		wait_moment(i->word, i->ready);
 		return 0;
 	}
 	if (now < i->no_yield_until && what != IDLE_STALLED)

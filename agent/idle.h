@@ -2,7 +2,7 @@
 /*
  * What the data thread does while nothing comes: spin, yield, then sleep (data.c sleeps).
  *
- * Enough cores for agent, device and a client: spin with pause for --spin-us. Fewer: spinning
+ * Enough cores for agent, device and a client: spin (pause or umwait: wait.h) for --spin-us. Fewer: spinning
  * keeps the one who would bring work off the core, so spin 0.3 us, yield until --spin-us, and when a
  * yield took long (the core has other work to do) do not yield for a while but spin 3 us and sleep.
  *
@@ -12,8 +12,8 @@
  * A full device ring is another matter: nobody wakes us when there is room again, and whoever makes
  * room needs the core. Then yielding goes on for 2 ms without progress, before the timer takes over. With cores
  * to spare the same while the device works on commands in flight: their end brings the next ones, and a sleep in
- * between costs client, device and us a system call or two each. Where cores are few it is twenty times --spin-us:
- * the core is the device's, and a kernel that takes longer than that does not notice a wake-up.
+ * between costs client, device and us a system call or two each. Where cores are few it yields at once, and for twenty
+ * times --spin-us: the core is the device's, and a kernel that takes longer than that does not notice a wake-up.
  */
 #ifndef AGENT_IDLE_H
 #define AGENT_IDLE_H
@@ -25,6 +25,8 @@ struct idle {
 	uint64_t spin, limit, slow, penalty, stall;
 	unsigned turns;                                 /* with work, since the last sleep */
 	int share;                                      /* more pollers than cores */
+	const uint32_t *word;                           /* where the next command is likeliest to come: it is `ready` then. Or NULL */
+	uint32_t ready;
 };
 
 void idle_init(struct idle *i, unsigned cores, unsigned spin_us);

@@ -18,6 +18,7 @@
 #include "pidfile.h"
 #include "seccomp.h"
 #include "vfio_pci.h"
+#include "wait.h"
 
 #include "../tools/service/notify.h"
 
@@ -40,6 +41,7 @@ static int serve(int argc, char **argv)
 	/* 1. This machine. */
 	cpu_init();
 	ticks_init();
+	wait_init(cpu_waitpkg() && cpu_constant_tsc());
 	agent.cores = cpu_allowed();
 	agent.cpu = cpu_choose(agent.opt.cpu, text, sizeof(text));
 	if (agent.cpu == -2) {

@@ -5,7 +5,7 @@
  *
  * Waiting is measured, not guessed: with processors to spare a spin of some microseconds is cheapest;
  * where agent, client and this process share two cores a spinner stops the one it waits for, so it
- * yields early and sleeps soon; and where a yield came back late, another process is using the core, and
+ * yields at once and sleeps soon; and where a yield came back late, another process is using the core, and
  * yielding stops for a while. After a burst of many commands it naps on a timer first: the client is
  * waking up from a lack of credits, and a doorbell for each such moment would cost the agent two syscalls.
  */
@@ -22,7 +22,6 @@
 
 #include "../../fw-protocol/vgpu_fence.h"
 
-#define SPIN_NS 300u
 #define SPIN_FREE_NS 10000u             /* with cores to spare */
 #define YIELD_NS 20000u
 #define YIELD_LATE_NS 50000u
@@ -188,7 +187,8 @@ static void idle(struct ctx *c, struct idle *w, uint64_t now)
 	uint64_t waited = now - w->since_ns;
 	int yields = now >= w->no_yield_until_ns;
 
-	if (waited < (w->spare ? SPIN_FREE_NS : yields ? SPIN_NS : SPIN_ALONE_NS)) {
+	/* Where processors are shared, who brings work or waits for its end may want this one: a yield at once. */
+	if (waited < (w->spare ? SPIN_FREE_NS : yields ? 0 : SPIN_ALONE_NS)) {
 		for (int i = 0; i < 4; i++)
 			vgpu_cpu_relax();
 		return;
