@@ -325,23 +325,28 @@ u8 jit_src_w(const struct insn *in, u32 i)
 	return w;
 }
 
-/* o's only definition, in the block of code of at and before that, whose sources are still what they were; NULL: no such. */
+/*
+ * o's only definition, whose sources are still what they were then at pc at: in the same block of code, or all of them
+ * outside loops. NULL: no such.
+ */
 static const struct insn *recent(const struct jcomp *c, u32 o, u32 at)
 {
 	const struct insn *d;
+	bool here;
 	u32 pc, k, q;
 
 	if (o == OPND_NONE || (o & OPND_CONST) || !c->def_of[o] || c->def_of[o] == ~0u)
 		return NULL;
 	pc = c->def_of[o] - 1;
 	d = &c->code[pc];
-	if (pc >= at || jit_block_at(c, pc) != jit_block_at(c, at) || d->kind != K_LANE || d->guard != OPND_NONE)
+	here = jit_block_at(c, pc) == jit_block_at(c, at);
+	if (pc >= at || (!here && jit_block_at(c, pc)->depth) || d->kind != K_LANE || d->guard != OPND_NONE)
 		return NULL;
 	for (k = 1; k < 4; k++) {
 		if (d->o[k] == OPND_NONE || (d->o[k] & OPND_CONST))
 			continue;
 		q = c->def_of[d->o[k]];
-		if (q == ~0u || (q && q - 1 >= pc && q - 1 < at))
+		if (q == ~0u || (q && (here ? q - 1 >= pc && q - 1 < at : jit_block_at(c, q - 1)->depth != 0)))
 			return NULL;
 	}
 	return d;
