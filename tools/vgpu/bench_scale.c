@@ -23,11 +23,13 @@
 #define CLIENT_NS 150000000ull
 #define READY_NS 30000000000ull
 #define IDLE 31
-#define PAIRS 7                 /* rounds with and without idle clients, in turn */
+#define PAIRS 9                 /* rounds with and without idle clients, in turn */
+#define PAIRS_QUICK 3
+#define LOOKS 3                 /* in each of them; their median */
 
 struct crowd {
 	uint32_t ready, go;
-	int streams;
+	int streams, pinned;
 	uint64_t launches[CLIENTS_MAX], ns[CLIENTS_MAX];
 	struct member {
 		struct crowd *crowd;
@@ -60,7 +62,8 @@ static int one_of_many(void *arg)
 	if (gpu_open(&g, 0))
 		return -1;
 	memset(&all, 0xff, sizeof(all));
-	sched_setaffinity(0, sizeof(all), &all);
+	if (!c->pinned)
+		sched_setaffinity(0, sizeof(all), &all);
 	for (int i = 0; i < c->streams; i++)
 		TRY(cu.cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING));
 	__atomic_add_fetch(&c->ready, 1, __ATOMIC_RELEASE);
@@ -78,15 +81,17 @@ static int one_of_many(void *arg)
 	return 0;
 }
 
-double crowd_rate(const struct rig *rig, int clients, int streams)
+static double rate(const struct rig *rig, int clients, int streams, int pinned)
 {
 	struct crowd *c = bench_shared(sizeof(*c));
 	uint64_t launches = 0, longest = 1, begin = now_ns();
 	pid_t pid[CLIENTS_MAX];
 	int n = 0, bad = !c;
 
-	if (c)
+	if (c) {
 		c->streams = streams;
+		c->pinned = pinned;
+	}
 	for (; c && n < clients; n++) {
 		c->member[n] = (struct member){ c, n };
 		pid[n] = rig_spawn(rig, one_of_many, &c->member[n]);
@@ -110,6 +115,11 @@ double crowd_rate(const struct rig *rig, int clients, int streams)
 	if (c)
 		munmap(c, sizeof(*c));
 	return bad ? NAN : (double)launches / (double)longest * 1e9;
+}
+
+double crowd_rate(const struct rig *rig, int clients, int streams)
+{
+	return rate(rig, clients, streams, 0);
 }
 
 static int idle_client(void *arg)
@@ -157,7 +167,7 @@ static const int client_counts[] = { 1, 2, 4, 8, 16, 32 }, stream_counts[] = { 1
 #define NS (sizeof(stream_counts) / sizeof(stream_counts[0]))
 
 struct scale {
-	double rate[NC][NS], alone, beside, idle_cost;
+	double rate[NC][NS], alone, beside, idle_cost, cost_low, cost_high;
 };
 
 static int less(const void *a, const void *b)
@@ -173,7 +183,20 @@ static double median(double *v, int n)
 	return v[n / 2];
 }
 
-/* In turn, so that what else the machine does meets both alike. */
+/* One client, where the bench's clients are: what others cost it is asked, not where the scheduler puts it. */
+static double one_rate(const struct rig *rig)
+{
+	double v[LOOKS];
+
+	for (int i = 0; i < LOOKS; i++) {
+		v[i] = rate(rig, 1, 1, 1);
+		if (!isfinite(v[i]))
+			return NAN;
+	}
+	return median(v, LOOKS);
+}
+
+/* In turn, and each first every other time, so that what else the machine does meets both alike. */
 static int measure_idle_cost(const struct rig *rig, struct scale *s, int pairs)
 {
 	double alone[PAIRS], beside[PAIRS], cost[PAIRS];
@@ -182,11 +205,14 @@ static int measure_idle_cost(const struct rig *rig, struct scale *s, int pairs)
 	for (int i = 0; i < pairs; i++) {
 		int err;
 
-		alone[i] = crowd_rate(rig, 1, 1);
+		if (i % 2 == 0)
+			alone[i] = one_rate(rig);
 		err = idle_clients(rig, child, IDLE);
 		if (!err)
-			beside[i] = crowd_rate(rig, 1, 1);
+			beside[i] = one_rate(rig);
 		idle_end(child, IDLE);
+		if (i % 2 == 1)
+			alone[i] = one_rate(rig);
 		if (err || !isfinite(alone[i]) || !isfinite(beside[i]))
 			return -1;
 		cost[i] = 1 - beside[i] / alone[i];
@@ -194,6 +220,8 @@ static int measure_idle_cost(const struct rig *rig, struct scale *s, int pairs)
 	s->alone = median(alone, pairs);
 	s->beside = median(beside, pairs);
 	s->idle_cost = median(cost, pairs);
+	s->cost_low = cost[0];
+	s->cost_high = cost[pairs - 1];
 	return 0;
 }
 
@@ -212,8 +240,8 @@ static void print_scale(const struct scale *s, int json)
 				printf("  %10.3f", s->rate[i][k] / 1e6);
 			putchar('\n');
 		}
-		printf("  one client alone %.3f, beside %d idle ones %.3f: they cost %.1f %%\n", s->alone / 1e6, IDLE,
-		       s->beside / 1e6, s->idle_cost * 100);
+		printf("  one client alone %.3f, beside %d idle ones %.3f: they cost %.1f %% (the median of rounds; %.1f to %.1f)\n",
+		       s->alone / 1e6, IDLE, s->beside / 1e6, s->idle_cost * 100, s->cost_low * 100, s->cost_high * 100);
 		return;
 	}
 	json_open(&j, NULL, '{');
@@ -232,6 +260,8 @@ static void print_scale(const struct scale *s, int json)
 	json_f(&j, "beside_idle_per_s", s->beside);
 	json_u64(&j, "idle_clients", IDLE);
 	json_f(&j, "idle_cost", s->idle_cost);
+	json_f(&j, "idle_cost_least", s->cost_low);
+	json_f(&j, "idle_cost_most", s->cost_high);
 	json_close(&j, '}');
 }
 
@@ -239,13 +269,13 @@ int bench_scale(int argc, char **argv)
 {
 	struct scale s;
 	struct rig rig;
-	int json = 0, pairs = PAIRS, opt, status = 1;
+	int json = 0, quick = 0, opt, status = 1;
 
 	while ((opt = getopt(argc, argv, "jq")) != -1) {
 		if (opt == 'j')
 			json = 1;
 		else if (opt == 'q')
-			pairs = 1;
+			quick = 1;
 		else
 			return 2;
 	}
@@ -258,11 +288,11 @@ int bench_scale(int argc, char **argv)
 	for (size_t i = 0; i < NC; i++)
 		for (size_t k = 0; k < NS; k++) {
 			/* quick: one client, with and without idle ones */
-			s.rate[i][k] = pairs == 1 ? NAN : crowd_rate(&rig, client_counts[i], stream_counts[k]);
-			if (pairs > 1 && !isfinite(s.rate[i][k]))
+			s.rate[i][k] = quick ? NAN : crowd_rate(&rig, client_counts[i], stream_counts[k]);
+			if (!quick && !isfinite(s.rate[i][k]))
 				goto out;
 		}
-	if (measure_idle_cost(&rig, &s, pairs))
+	if (measure_idle_cost(&rig, &s, quick ? PAIRS_QUICK : PAIRS))
 		goto out;
 	print_scale(&s, json);
 	status = 0;
