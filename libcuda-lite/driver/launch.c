@@ -225,6 +225,8 @@ static __attribute__((noinline, cold)) CUresult kicked(void)
 	return CUDA_SUCCESS;
 }
 
+#define DEFAULT_STREAMS 2u      /* NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD: no handle is so small */
+
 /* What cuLaunchKernel takes. */
 typedef CUresult launch_fn(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 			   unsigned shared, CUstream stream, void **params, void **extra);
@@ -237,7 +239,7 @@ struct on_stack {
 };
 
 /* A launch of f that is good: the next one like it needs not look closer. By the owner of the queue, and before f is ready. */
-static inline __attribute__((always_inline)) bool remember(struct vg_func *f, const struct vg_ctx *c, const struct vg_shape *k)
+static __attribute__((noinline)) bool remember(struct vg_func *f, const struct vg_ctx *c, const struct vg_shape *k)
 {
 	if (check_shape(f, c, k))
 		return false;
@@ -254,25 +256,42 @@ bool vg_func_first(struct vg_func *f)
 	return remember(f, f->ctx, &k);
 }
 
+static inline CUresult launch_as(launch_fn *how, CUfunction fn, const struct vg_shape *k, CUstream stream, void **params,
+				 void **extra)
+{
+	return how(fn, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], k->shared, stream, params, extra);
+}
+
 /*
- * What launch_owner() stumbles over, if it can be mended without waiting: another shape, that is good too; credits or
- * room. Then again.
+ * What launch_owner() stumbles over and can be mended without waiting: credits or room; a limit that has changed. Else
+ * the launch goes otherwise.
  */
-static __attribute__((noinline)) CUresult launch_again(CUfunction fn, const struct vg_shape *k, CUstream stream, void **params,
-						       void **extra, launch_fn *again, launch_fn *otherwise)
+static __attribute__((noinline)) CUresult launch_anew(CUfunction fn, const struct vg_shape *k, CUstream stream, void **params,
+						      void **extra, launch_fn *otherwise)
 {
 	struct vg_func *f = vg_get(VG_FUNCTION, (uint64_t)(uintptr_t)fn);
 	struct vg_stream *s = vg_get(VG_STREAM, (uint64_t)(uintptr_t)stream);
-	bool good = false;
+	union vgpu_slot *h;
+	struct vg_queue *q;
 	uint8_t *busy;
+	uint64_t i;
+	bool took;
 
-	if (f && s && params && !extra && __atomic_load_n(&f->ready, __ATOMIC_ACQUIRE) == s->ctx &&
-	    vg_enter(&s->ctx->queue, &busy)) {
-		good = remember(f, s->ctx, k) && vg_refill(&s->ctx->queue, s, f->nslots);
-		vg_leave(busy);
-	}
-	return (good ? again : otherwise)(fn, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2],
-					  k->shared, stream, params, extra);
+	if (!f || !s || !params || extra || __atomic_load_n(&f->ready, __ATOMIC_ACQUIRE) != s->ctx)
+		goto other;
+	q = &s->ctx->queue;
+	if (!vg_enter(q, &busy))
+		goto other;
+	took = !check_shape(f, s->ctx, k) && vg_refill(q, s, f->nslots) && vg_take(q, s, f->nslots, &i);
+	vg_leave(busy);
+	if (!took)
+		goto other;
+	h = &q->slots[i % VGPU_IOQ_SLOTS];
+	fill_head(h, s, i);
+	fill_body((uint64_t *)h->cmd.u.body, f, k);
+	return finish(f, s, q->slots, i, params);
+other:
+	return launch_as(otherwise, fn, k, stream, params, extra);
 }
 
 /*
@@ -285,9 +304,9 @@ static __attribute__((noinline)) CUresult launch_again(CUfunction fn, const stru
  */
 static inline __attribute__((always_inline)) CUresult launch_owner(CUfunction fn, unsigned gx, unsigned gy, unsigned gz,
 								   unsigned bx, unsigned by, const struct on_stack a,
-								   launch_fn *again, launch_fn *otherwise)
+								   launch_fn *otherwise)
 {
-	uint64_t i, at, ahead, stream;
+	uint64_t i, at, ahead, stream = (uint64_t)(uintptr_t)*a.stream;
 	union vgpu_slot *h, *slots;
 	struct vg_stream *s;
 	struct vg_queue *q;
@@ -301,7 +320,7 @@ static inline __attribute__((always_inline)) CUresult launch_owner(CUfunction fn
 	f = o;
 	/* Acquire; partner: the release in vg_func_load(). */
 	c = __atomic_load_n(&f->ready, __ATOMIC_ACQUIRE);
-	if (VG_UNLIKELY(!c || vg_ctx_failed(c)))
+	if (VG_UNLIKELY(!c || vg_ctx_failed(c) || stream <= DEFAULT_STREAMS))
 		goto other;
 	q = &c->queue;
 	if (VG_UNLIKELY(!vg_enter(q, &busy)))
@@ -311,13 +330,14 @@ static inline __attribute__((always_inline)) CUresult launch_owner(CUfunction fn
 			*a.bz != f->block[2] || *a.shared != (uint32_t)f->body[3])) {
 		const struct vg_shape k = { { gx, gy, gz }, { bx, by, *a.bz }, *a.shared, 0 };
 
-		vg_leave(busy);
-		return launch_again(fn, &k, *a.stream, *a.params, *a.extra, again, otherwise);
+		if (!remember(f, c, &k)) {
+			vg_leave(busy);
+			return launch_as(otherwise, (CUfunction)(uintptr_t)f->handle, &k, *a.stream, *a.params, *a.extra);
+		}
 	}
 	/* A stream of this context, or one that was: arenas stay, so its handle may be looked at, which is 0 then. */
 	s = q->last;
-	stream = (uint64_t)(uintptr_t)*a.stream;
-	if (VG_UNLIKELY(!stream || __atomic_load_n(&s->handle, __ATOMIC_ACQUIRE) != stream || s->ctx != c)) {
+	if (VG_UNLIKELY(__atomic_load_n(&s->handle, __ATOMIC_ACQUIRE) != stream || s->ctx != c)) {
 		if (!vg_is(VG_STREAM, stream, &o))
 			goto late;
 		s = o;
@@ -363,7 +383,7 @@ late:
 					    { f->block[0], f->block[1], f->block[2] }, (uint32_t)f->body[3], 0 };
 
 		vg_leave(busy);
-		return launch_again((CUfunction)(uintptr_t)f->handle, &k, *a.stream, *a.params, *a.extra, again, otherwise);
+		return launch_anew((CUfunction)(uintptr_t)f->handle, &k, *a.stream, *a.params, *a.extra, otherwise);
 	}
 other:
 	return otherwise(fn, gx, gy, gz, bx, by, *a.bz, *a.shared, *a.stream, *a.params, *a.extra);
@@ -410,8 +430,7 @@ static __attribute__((noinline)) CUresult launch_default(CUfunction fn, unsigned
 							 CUstream volatile stream, void **volatile params,
 							 void **volatile extra)
 {
-	return launch_owner(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, launch_default,
-			    launch_any);
+	return launch_owner(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, launch_any);
 }
 
 /* The handle of the default stream that is meant; 0 when none is, or it is not there yet, or something is wrong. */
@@ -420,7 +439,7 @@ static inline __attribute__((always_inline)) uint64_t default_stream(CUstream st
 	struct vg_thread *t;
 	struct vg_stream *s;
 
-	if ((uintptr_t)stream > 2 || !__atomic_load_n(vg_alive, __ATOMIC_RELAXED))
+	if ((uintptr_t)stream > DEFAULT_STREAMS || !__atomic_load_n(vg_alive, __ATOMIC_RELAXED))
 		return 0;
 	t = vg_self;
 	if (!t || !t->ctx || __atomic_load_n(&t->ctx->handle, __ATOMIC_RELAXED) != t->ctx_handle)
@@ -471,14 +490,12 @@ CUresult cuLaunchKernel(CUfunction fn, unsigned int gx, unsigned int gy, unsigne
 			volatile unsigned int bz, volatile unsigned int shared, CUstream volatile stream,
 			void **volatile params, void **volatile extra)
 {
-	return launch_owner(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, cuLaunchKernel,
-			    launch_legacy);
+	return launch_owner(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, launch_legacy);
 }
 
 CUresult cuLaunchKernel_ptsz(CUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
 			     unsigned int by, volatile unsigned int bz, volatile unsigned int shared, CUstream volatile stream,
 			     void **volatile params, void **volatile extra)
 {
-	return launch_owner(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra },
-			    cuLaunchKernel_ptsz, launch_per_thread);
+	return launch_owner(fn, gx, gy, gz, bx, by, (struct on_stack){ &bz, &shared, &stream, &params, &extra }, launch_per_thread);
 }
