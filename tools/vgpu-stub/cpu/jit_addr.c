@@ -39,19 +39,34 @@ static bool local_lanes(struct jcomp *c, struct acc *x, u32 ext)
  * Asks for what the next block will want from here, if it is as far from what this one reads as this is from the last:
  * processors' own prefetchers do not see that rows of a matrix, read in pieces by one warp after the other, follow each
  * other. In P stand the block's number, its first address and the stride; what stands there at first does not matter.
+ * Strides are short: what comes is to have room in the first cache beside what is there.
  */
 #define AHEAD_MIN 128u
 #define AHEAD_MAX 512u
-#define STRIDE_MAX 32768
+#define STRIDE_MAX 12288
 
 enum { SITE_BLOCK, SITE_FIRST = 8, SITE_STRIDE = 16, SITE_BYTES = 24 };
 
 static void ahead(struct jcomp *c, const struct acc *x, u32 ext)
 {
 	struct as *a = &c->a;
-	struct jlate *l = j_late(c);
+	struct jlate *l;
 	u32 i;
 
+	if (!c->s->b[c->block].depth) {         /* once a block */
+		struct rm last;
+
+		c->home_next = (c->home_next + 7) & ~7u;
+		last = rm_mem(RBX, (s32)c->home_next);
+		c->home_next += 8;
+		g_load(a, 1, RCX, rm_reg(x->base));
+		g_alu(a, 1, G_SUB, RCX, last);
+		g_store(a, 1, last, x->base);
+		for (i = 0; i < ext; i += 64)
+			g_op(a, 0, 0x118, 1, rm_idx(x->base, RCX, 0, x->disp + x->cmin + (s32)i), 0);
+		return;
+	}
+	l = j_late(c);
 	if (!l)
 		return;
 	c->home_next = (c->home_next + 7) & ~7u;
