@@ -16,6 +16,7 @@
 
 #define WARP_TURN (1 << 14)     /* budget of a warp's turn within a block's */
 #define FIRST_LOOK (1 << 12)    /* a block that needs more does not hold back those behind it */
+#define LOOK_BLOCKS 8           /* from one look at the clock to the next */
 #define SHARED_GUARD 65536
 
 /* ---- memory ------------------------------------------------------------------------------ */
@@ -258,8 +259,15 @@ static enum run block_run(struct tstate *ts, struct turn *t)
 	}
 	if (t->g->jit && !t->started) {
 		s64 budget = t->at < t->end && t->listed ? FIRST_LOOK : t->budget;
+		u64 left = t->end - t->at, row = t->g->dim[0] - 1 - t->c->id[0];
+		u32 more = t->row;
 
-		if (jit_block(ts, t->c, &budget) == RUN_DONE)
+		more = left < more ? (u32)left : more;
+		more = row < more ? (u32)row : more;
+		r = jit_block(ts, t->c, &budget, &more);
+		t->at += more;
+		t->done += more;
+		if (r == RUN_DONE)
 			return RUN_DONE;
 	}
 	if (t->at < t->end && t->listed) {
@@ -296,7 +304,7 @@ static bool next_block(struct turn *t, bool next)
 void turn_run(struct tstate *ts, struct turn *t)
 {
 	struct engine *e = t->e;
-	u64 start = __builtin_ia32_rdtsc();
+	u64 start = __builtin_ia32_rdtsc(), look = LOOK_BLOCKS;
 	int why;
 
 	t->r = RUN_FAULT;
@@ -334,8 +342,11 @@ void turn_run(struct tstate *ts, struct turn *t)
 		    __atomic_load_n(&t->g->status, __ATOMIC_RELAXED))
 			break;
 		/* the shortest blocks take little longer than to read the clock */
-		if (!(t->done & 7) && __builtin_ia32_rdtsc() - start > t->limit)
-			break;
+		if (t->done >= look) {
+			if (__builtin_ia32_rdtsc() - start > t->limit)
+				break;
+			look = t->done + LOOK_BLOCKS;
+		}
 		next_block(t, true);
 	}
 	t->ticks = __builtin_ia32_rdtsc() - start;

@@ -443,6 +443,11 @@ struct tstate {
 	u32 chain_exit;                 /* ... when one leaves by this exit, ... */
 	const u8 *chain_at;             /* ... and where */
 	u32 blocks;                     /* that ran here in code */
+	s32 row;                        /* further blocks that it starts by itself after the last warp ... */
+	s32 block_chain;                /* ... with chain, budget, first warp and its P set to these */
+	s64 block_budget;
+	struct frame *block_f;
+	char *block_p;
 	void *scratch;                  /* of native tiles */
 	size_t scratch_bytes;
 };
@@ -559,7 +564,7 @@ void lane_cvt(const struct insn *in, void *d, const void *a, const void *b);
 /* jit_run.c */
 void jit_fit(struct engine *e, struct warp *w);
 void jit_drop(struct warp *w);
-enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over);
+enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more);
 const u8 *jit_fault(const struct jit *j, const u8 *ip);
 
 /* uniform.c */
@@ -582,6 +587,7 @@ struct turn {
 	bool listed;                    /* other threads may take what is given back */
 	u64 at, end;                    /* blocks that the turn may start */
 	u64 done;                       /* blocks it has finished */
+	u32 row;                        /* further blocks that code may start without asking whether to go on */
 	u64 limit, ticks;               /* time to start blocks in; time spent */
 	s64 budget;                     /* of one block */
 	enum run r;                     /* how the last block fared */

@@ -609,11 +609,14 @@ static void transfer(struct jcomp *c, u32 live, u32 n, bool load)
 	}
 }
 
-/* A warp leaves by exit i: its end, or a barrier where all of it arrives. So may the next one, without leaving code. */
+/*
+ * A warp leaves by exit i: its end, or a barrier where all of it arrives. So may the next one, without leaving code, and
+ * after the last one's end the first one of the next block of the row.
+ */
 static void chain(struct jcomp *c, u32 i)
 {
 	struct as *a = &c->a;
-	u32 stride = ((c->fn->frame_bytes + 63) & ~63u) + ((c->home_next + 63) & ~63u), out[3], k;
+	u32 stride = ((c->fn->frame_bytes + 63) & ~63u) + ((c->home_next + 63) & ~63u), out[3], k, warp, block = 0;
 
 #define TS(f) rm_mem(R14, (s32)offsetof(struct tstate, f))
 	g_alui(a, 0, G_CMP, TS(chain_exit), (s32)i);
@@ -622,9 +625,29 @@ static void chain(struct jcomp *c, u32 i)
 	g_alu(a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
 	out[1] = g_jcc(a, CC_NE);
 	g_alui(a, 0, G_SUB, TS(chain), 1);
-	out[2] = g_jcc(a, CC_S);
+	if (c->exits[i].kind == JX_DONE) {
+		warp = g_jcc(a, CC_NS);
+		g_alui(a, 0, G_SUB, TS(row), 1);
+		out[2] = g_jcc(a, CC_S);
+		g_load(a, 0, RAX, TS(block_chain));
+		g_store(a, 0, TS(chain), RAX);
+		g_load(a, 1, RAX, TS(block_budget));
+		g_store(a, 1, TS(budget), RAX);
+		g_load(a, 1, RAX, rm_mem(R13, (s32)offsetof(struct warp, cta) - (s32)offsetof(struct warp, main)));
+		g_alui(a, 0, G_ADD, rm_mem(RAX, (s32)offsetof(struct cta, id)), 1);
+		g_alui(a, 1, G_ADD, rm_mem(RAX, (s32)offsetof(struct cta, linear)), 1);
+		g_load(a, 1, R13, TS(block_f));
+		g_load(a, 1, RBX, TS(block_p));
+		g_alui(a, 0, G_ADD, TS(blocks), 1);
+		block = g_jmp(a);
+		g_here(a, warp);
+	} else {
+		out[2] = g_jcc(a, CC_S);
+	}
 	g_alui(a, 1, G_ADD, rm_reg(RBX), (s32)stride);
 	g_alui(a, 1, G_ADD, rm_reg(R13), (s32)sizeof(struct warp));
+	if (block)
+		g_here(a, block);
 	g_load(a, 0, RAX, rm_mem(R13, (s32)offsetof(struct frame, mask)));
 	run_lanes(c, RAX);
 	g_op(a, 0, 0xff, 4, TS(chain_at), 0);

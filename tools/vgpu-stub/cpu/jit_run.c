@@ -251,8 +251,9 @@ static bool can_hold(const struct frame *f, u32 pc, u32 m)
 }
 
 /*
- * Warp *pw from entry n on, to an exit that is not a single instruction. P is filled. If it leaves by exit `expect`,
- * so do the next ones, up to `more` of them; *pw is the warp that came out.
+ * Warp *pw from entry n on, to an exit that is not a single instruction. P is filled. If it leaves by exit `expect`, the
+ * next one goes on, up to `more` of them, which are then all there are behind it; *pw is the warp that came out. Code may
+ * have started further blocks meanwhile: ts->row, says how many it has not.
  */
 static const struct jexit *go(struct tstate *ts, const struct jit *j, struct warp **pw, u32 n, u32 more, u32 expect)
 {
@@ -264,8 +265,6 @@ static const struct jexit *go(struct tstate *ts, const struct jit *j, struct war
 	ts->chain_exit = expect;
 	ts->chain_at = j->code + j->entries[n - 1].code;
 	for (;;) {
-		s32 before = ts->chain;
-
 		if (j->mxcsr && j->mxcsr != ~0u && ts->mxcsr != j->mxcsr) {
 			ts->mxcsr = j->mxcsr;
 			_mm_setcsr(j->mxcsr);
@@ -277,7 +276,10 @@ static const struct jexit *go(struct tstate *ts, const struct jit *j, struct war
 			ts->mxcsr = 0;
 		if (ts->chain < 0)
 			ts->chain = 0;
-		w += before - ts->chain;
+		if (ts->row < 0)
+			ts->row = 0;
+		if (expect != NO_PC)
+			w = &w->cta->warps[w->cta->nwarps - 1 - (u32)ts->chain];
 		*pw = w;
 		if (x->kind != JX_STEP && x->kind != JX_WALK)
 			return x;
@@ -387,16 +389,22 @@ static void apart(struct tstate *ts, struct cta *c, struct warp *w, const struct
 /*
  * A block from its first instruction: all of its warps up to the same exit, the end or a barrier, and again from
  * there, as long as all of them do the same. Nobody keeps account of such a barrier. RUN_DONE: the block has ended,
- * with nothing written into its warps; else every one of them stands where the interpreter goes on.
+ * with nothing written into its warps; else every one of them stands where the interpreter goes on. A block that ends
+ * as expected, without barriers, may have up to *more followed in its row: *more becomes how many, and what is said of
+ * the block is true of the last one.
  */
-enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over)
+enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more)
 {
 	const struct jit *j = c->g->jit;
-	u32 n = j->entry_at[0], i, k;
+	u32 n = j->entry_at[0], i, k, may = *more;
 
+	*more = 0;
 	if (!n)
 		return RUN_BUDGET;
 	ts->blocks++;
+	ts->block_f = &c->warps[0].main;
+	ts->block_p = c->warps[0].jp;
+	ts->block_chain = (s32)c->nwarps - 1;
 	for (;;) {
 		struct jentry *e = &j->entries[n - 1];
 		u32 expect = __atomic_load_n(&e->expect, __ATOMIC_RELAXED), way = NO_PC;        /* way: that all took so far */
@@ -409,10 +417,18 @@ enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over)
 		if (ts->budget > *left_over)
 			ts->budget = *left_over;
 		*left_over -= ts->budget + 16;
+		ts->block_budget = ts->budget;
+		ts->row = (s32)may;
 		for (i = 0; i < c->nwarps; i++) {
 			w = &c->warps[i];
 			x = go(ts, j, &w, n, c->nwarps - 1 - i, expect);
 			k = (u32)(w - c->warps);
+			if ((u32)ts->row != may) {   /* those before it have ended */
+				*more += may - (u32)ts->row;
+				may = (u32)ts->row;
+				way = NO_PC;
+				i = 0;
+			}
 			if (k > i)
 				way = expect;
 			i = k;
@@ -431,6 +447,7 @@ enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over)
 				return RUN_DONE;
 			}
 			if (*left_over > 0) {
+				may = 0;        /* the exit behind a barrier starts in the middle */
 				n = j->entry_at[j->exits[way].pc + 1];
 				continue;
 			}

@@ -23,6 +23,7 @@
 #define SLICE (1 << 18)         /* budget of a block's turn, about a millisecond or two */
 #define COOP_SLICE (1 << 14)    /* blocks of these wait for each other: short turns */
 #define TURN_TICKS 10000u       /* clock ticks of a turn of short blocks: some microseconds */
+#define ROW 16u                 /* blocks that code runs before it asks whether to go on */
 #define INLINE_BUDGET (1 << 15) /* of a block that launch() runs in place */
 #define INLINE_TICKS (1u << 17) /* of all of them together: what a hand-over to another thread may cost */
 #define INLINE_THREADS 2048     /* largest grid that is tried in place when nothing is known about its kernel */
@@ -119,6 +120,14 @@ static u64 chunk(const struct engine *e, const struct grid *g, u64 left)
 	return n ? n : 1;
 }
 
+/* How many blocks code may start behind one by itself: some microseconds, if they take as long as others did. */
+static u32 row(const struct grid *g)
+{
+	u64 n = g->est ? TURN_TICKS / g->est : 1;
+
+	return n > ROW ? ROW - 1 : n ? (u32)n - 1 : 0;
+}
+
 /* The next turn of g, if it has one. t->c is the block to go on with, or stays as it is. */
 static bool grid_pick(struct engine *e, struct grid *g, struct turn *t)
 {
@@ -146,6 +155,7 @@ static bool grid_pick(struct engine *e, struct grid *g, struct turn *t)
 	if (!more)
 		return false;
 	t->started = false;
+	t->row = row(g);
 	t->at = r.at;
 	t->end = r.at + chunk(e, g, r.end - r.at);
 	if (i == GRID_RESTS)
@@ -563,7 +573,7 @@ static bool is_small(const struct grid *g)
 static bool run_inline(struct engine *e, struct grid *g)
 {
 	struct turn t = { .e = e, .g = g, .c = e->home_cta, .end = g->nblocks, .limit = INLINE_TICKS,
-			  .budget = INLINE_BUDGET };
+			  .budget = INLINE_BUDGET, .row = row(g) };
 	struct tstate *ts = tstate_get(e);
 
 	if (!ts || !is_small(g))
