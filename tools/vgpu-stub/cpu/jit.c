@@ -27,15 +27,13 @@ static void *grow(struct jcomp *c, void *p, u32 *cap, u32 want, size_t elem)
 static u32 live_list(struct jcomp *c, u32 pc, u32 *n)
 {
 	const u64 *set = c->live_at + (size_t)pc * c->s->words;
-	u32 w, at = c->nlives, cnt = 0;
+	u32 w, at = c->nlives;
 
 	if (c->live_idx[2 * pc]) {
 		*n = c->live_idx[2 * pc + 1];
 		return c->live_idx[2 * pc] - 1;
 	}
-	for (w = 0; w < c->s->words; w++)
-		cnt += (u32)__builtin_popcountll(set[w]);
-	c->lives = grow(c, c->lives, &c->lives_cap, at + cnt + 1, sizeof(u32));
+	c->lives = grow(c, c->lives, &c->lives_cap, at + c->s->nregs + 1, sizeof(u32));
 	*n = 0;
 	if (c->bad)
 		return 0;
@@ -48,22 +46,20 @@ static u32 live_list(struct jcomp *c, u32 pc, u32 *n)
 		}
 	}
 	c->live_idx[2 * pc] = at + 1;
-	c->live_idx[2 * pc + 1] = *n = cnt;
+	c->live_idx[2 * pc + 1] = *n = c->nlives - at;
 	return at;
 }
 
 /* The same with what lanes will read that wait in the regions of block b. */
-static u32 live_all(struct jcomp *c, u32 pc, u32 b, u32 *n)
+u32 jit_live_all(struct jcomp *c, u32 pc, u32 b, u32 *n)
 {
 	const u64 *x = c->live_at + (size_t)pc * c->s->words, *y = c->keep[b];
-	u32 w, at = c->nlives, cnt = 0;
+	u32 w, at = c->nlives;
 
 	if (!y)
 		return live_list(c, pc, n);
 	*n = 0;
-	for (w = 0; w < c->s->words; w++)
-		cnt += (u32)__builtin_popcountll(x[w] | y[w]);
-	c->lives = grow(c, c->lives, &c->lives_cap, at + cnt + 1, sizeof(u32));
+	c->lives = grow(c, c->lives, &c->lives_cap, at + c->s->nregs + 1, sizeof(u32));
 	if (c->bad)
 		return 0;
 	for (w = 0; w < c->s->words; w++) {
@@ -72,7 +68,7 @@ static u32 live_all(struct jcomp *c, u32 pc, u32 b, u32 *n)
 		for (l = x[w] | y[w]; l; l &= l - 1)
 			c->lives[c->nlives++] = w * 64 + (u32)__builtin_ctzll(l);
 	}
-	*n = cnt;
+	*n = c->nlives - at;
 	return at;
 }
 
@@ -98,10 +94,8 @@ u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to)
 	x->rfirst = c->rfirst[b];
 	if (kind == JX_DONE)
 		c->done = c->nexits + 1;
-	if (kind != JX_DONE) {
+	if (kind != JX_DONE)
 		x->live = live_list(c, at, &x->nlive);
-		x->all = live_all(c, at, b, &x->nall);
-	}
 	if (kind == JX_STEP && c->merged && c->merged[pc].kind == K_LD && c->merged[pc].vec)
 		for (i = pc + 1; i < pc + 64 && i < c->n && x->nmore < sizeof(x->more); i++)
 			if (c->merged[i].kind == K_LD && !c->merged[i].vec && c->merged[i].imm == pc)
@@ -203,23 +197,25 @@ static bool stepped(const struct jcomp *c, u32 pc)
 /* The single instruction before pc was left to the interpreter: its exits come back here. */
 static void resume(struct jcomp *c, u32 pc)
 {
-	u32 i, live, n;
+	/* with nobody waiting, and nothing that code behind it relies on, it is an entry like others */
+	bool open = !c->keep[c->block] && !c->inside[pc] && !c->entry_at[pc] && !c->nmemo && !c->all_here;
+	u32 i, live = 0, n = 0;
 
-	live = live_all(c, pc, c->block, &n);
+	if (open)
+		live = live_list(c, pc, &n);
 	if (!new_entry(c, live, n))
 		return;
 	for (i = c->nexits; i-- > 0 && i + 8 > c->nexits;)
 		if (c->exits[i].kind == JX_STEP && c->exits[i].pc + 1 == pc && !c->exits[i].resume)
 			c->exits[i].resume = c->nentries;
-	/* with nobody waiting, and nothing that code behind it relies on, it is an entry like others */
-	if (!c->keep[c->block] && !c->inside[pc] && !c->entry_at[pc] && !c->nmemo && !c->all_here)
+	if (open)
 		c->entry_at[pc] = c->nentries;
 }
 
 /* ---- control flow --------------------------------------------------------------------------- */
 
 /* The lanes in gpr run now. */
-static void run_lanes(struct jcomp *c, int gpr)
+void j_run_lanes(struct jcomp *c, int gpr)
 {
 	struct as *a = &c->a;
 
@@ -298,7 +294,7 @@ static void jump(struct jcomp *c, u32 pc, u32 to)
 			g_store(a, 0, waiting(i), RCX);
 			g_movi(a, RCX, 0);
 			g_store(a, 0, others(i), RCX);
-			run_lanes(c, RAX);
+			j_run_lanes(c, RAX);
 			edge(c, pc, c->regions[i].second);
 		} else {
 			g_load(a, 0, RAX, waiting(i));
@@ -307,7 +303,7 @@ static void jump(struct jcomp *c, u32 pc, u32 to)
 			g_alu(a, 0, G_OR, RAX, PM(m));
 			g_movi(a, RCX, 0);
 			g_store(a, 0, waiting(i), RCX);
-			run_lanes(c, RAX);
+			j_run_lanes(c, RAX);
 		}
 		g_here(a, at);
 	}
@@ -339,7 +335,7 @@ static void part(struct jcomp *c, const struct insn *in, u32 pc, const struct jr
 		g_alu(a, 0, G_OR, RCX, waiting(no));
 		g_store(a, 0, waiting(no), RCX);
 	}
-	run_lanes(c, RAX);
+	j_run_lanes(c, RAX);
 	edge(c, pc, r->first);
 }
 
@@ -532,130 +528,6 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static void push(struct as *a, int r)
-{
-	as_room(a, 8);
-	if (r >= 8)
-		b1(a, 0x41);
-	b1(a, 0x50 | (u32)(r & 7));
-}
-
-static void pop(struct as *a, int r)
-{
-	as_room(a, 8);
-	if (r >= 8)
-		b1(a, 0x41);
-	b1(a, 0x58 | (u32)(r & 7));
-}
-
-/* u64 code(P, frame, tstate, pool, target) */
-static void prologue(struct jcomp *c)
-{
-	struct as *a = &c->a;
-
-	push(a, RBX);
-	push(a, RBP);
-	push(a, R12);
-	push(a, R13);
-	push(a, R14);
-	push(a, R15);
-	g_load(a, 1, RBX, rm_reg(RDI));
-	g_load(a, 1, R13, rm_reg(RSI));
-	g_load(a, 1, R14, rm_reg(RDX));
-	g_load(a, 1, R12, rm_reg(RCX));
-	g_load(a, 1, RAX, rm_reg(R8));
-	k_load(a, 1, PM(m));
-	k_shr(a, 2, 1, 8);
-	k_shr(a, 3, 1, 16);
-	k_shr(a, 4, 1, 24);
-	g_op(a, 0, 0xff, 4, rm_reg(RAX), 0);
-}
-
-static void epilogue(struct jcomp *c)
-{
-	struct as *a = &c->a;
-
-	as_room(a, 16);
-	b1(a, 0xc5);    /* vzeroupper */
-	b1(a, 0xf8);
-	b1(a, 0x77);
-	pop(a, R15);
-	pop(a, R14);
-	pop(a, R13);
-	pop(a, R12);
-	pop(a, RBP);
-	pop(a, RBX);
-	as_room(a, 8);
-	b1(a, 0xc3);
-}
-
-
-
-/* Registers of all live values, between P and where code keeps them. */
-static void transfer(struct jcomp *c, u32 live, u32 n, bool load)
-{
-	struct as *a = &c->a;
-	u32 i, k;
-
-	for (i = 0; i < n; i++) {
-		const struct jreg *r = &c->r[c->lives[live + i]];
-
-		if (r->loc == LOC_GPR && load)
-			g_load(a, 1, r->reg, rm_mem(RBX, (s32)r->home));
-		else if (r->loc == LOC_GPR)
-			g_store(a, 1, rm_mem(RBX, (s32)r->home), r->reg);
-		for (k = 0; r->loc == LOC_ZMM && k < (r->w ? 4u : 2u); k++)
-			ev(a, load ? V_MOVA32 : V_MOVA32_ST, r->reg + (int)k, 0, rm_mem(RBX, (s32)(r->home + 64 * k)));
-	}
-}
-
-/*
- * A warp leaves by exit i: its end, or a barrier where all of it arrives. So may the next one, without leaving code, and
- * after the last one's end the first one of the next block of the row.
- */
-static void chain(struct jcomp *c, u32 i)
-{
-	struct as *a = &c->a;
-	u32 stride = ((c->fn->frame_bytes + 63) & ~63u) + ((c->home_next + 63) & ~63u), out[3], k, warp, block = 0;
-
-#define TS(f) rm_mem(R14, (s32)offsetof(struct tstate, f))
-	g_alui(a, 0, G_CMP, TS(chain_exit), (s32)i);
-	out[0] = g_jcc(a, CC_NE);
-	g_load(a, 0, RAX, PM(m));
-	g_alu(a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
-	out[1] = g_jcc(a, CC_NE);
-	g_alui(a, 0, G_SUB, TS(chain), 1);
-	if (c->exits[i].kind == JX_DONE) {
-		warp = g_jcc(a, CC_NS);
-		g_alui(a, 0, G_SUB, TS(row), 1);
-		out[2] = g_jcc(a, CC_S);
-		g_load(a, 0, RAX, TS(block_chain));
-		g_store(a, 0, TS(chain), RAX);
-		g_load(a, 1, RAX, TS(block_budget));
-		g_store(a, 1, TS(budget), RAX);
-		g_load(a, 1, RAX, rm_mem(R13, (s32)offsetof(struct warp, cta) - (s32)offsetof(struct warp, main)));
-		g_alui(a, 0, G_ADD, rm_mem(RAX, (s32)offsetof(struct cta, id)), 1);
-		g_alui(a, 1, G_ADD, rm_mem(RAX, (s32)offsetof(struct cta, linear)), 1);
-		g_load(a, 1, R13, TS(block_f));
-		g_load(a, 1, RBX, TS(block_p));
-		g_alui(a, 0, G_ADD, TS(blocks), 1);
-		block = g_jmp(a);
-		g_here(a, warp);
-	} else {
-		out[2] = g_jcc(a, CC_S);
-	}
-	g_alui(a, 1, G_ADD, rm_reg(RBX), (s32)stride);
-	g_alui(a, 1, G_ADD, rm_reg(R13), (s32)sizeof(struct warp));
-	if (block)
-		g_here(a, block);
-	g_load(a, 0, RAX, rm_mem(R13, (s32)offsetof(struct frame, mask)));
-	run_lanes(c, RAX);
-	g_op(a, 0, 0xff, 4, TS(chain_at), 0);
-	for (k = 0; k < 3; k++)
-		g_here(a, out[k]);
-#undef TS
-}
-
 static void *put(u8 **at, const void *src, size_t bytes)
 {
 	void *p = *at;
@@ -731,7 +603,7 @@ static struct jit *compile(struct func *fn, u32 spec)
 {
 	struct jcomp *c = calloc(1, sizeof(*c));
 	struct jit *j = NULL;
-	u32 b, i, common, *stubs;
+	u32 b, i, *stubs;
 
 	if (!c)
 		return NULL;
@@ -756,7 +628,7 @@ static struct jit *compile(struct func *fn, u32 spec)
 	if (!jit_live_sets(c) || !jit_scan(c) || !jit_merge(c) || !jit_regions(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
 		goto out;
 	as_room(&c->a, 65536);
-	prologue(c);
+	jit_way_in(c);
 	for (b = 0; b < c->s->nb && !c->bad && !c->a.oom; b++) {
 		struct jblock *jb = &c->s->b[b];
 
@@ -788,24 +660,7 @@ static struct jit *compile(struct func *fn, u32 spec)
 	if (!stubs)
 		goto out;
 	jm_late(c);
-	common = c->a.n;
-	epilogue(c);
-	for (i = 0; i < c->nexits; i++) {
-		stubs[i] = c->a.n;
-		transfer(c, c->exits[i].all, c->exits[i].nall, false);
-		if (c->exits[i].kind == JX_DONE || (c->exits[i].kind == JX_LEAVE && jit_barrier(&c->code[c->exits[i].pc])))
-			chain(c, i);
-		g_movi(&c->a, RAX, i);
-		g_land(&c->a, g_jmp(&c->a), common);
-	}
-	for (i = 0; i < c->nentries; i++) {
-		u32 at = c->entries[i].code;
-
-		c->entries[i].code = c->a.n;
-		transfer(c, c->entries[i].live, c->entries[i].nlive, true);
-		g_land(&c->a, g_jmp(&c->a), at);
-	}
-	if (c->a.oom)
+	if (!jit_ways(c, stubs))
 		goto out;
 	for (i = 0; i < c->njx; i++)
 		g_land(&c->a, c->jx[i].at, stubs[c->jx[i].exit]);

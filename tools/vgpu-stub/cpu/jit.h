@@ -73,7 +73,6 @@ struct jexit {
 	u8 kind;
 	u32 pc, to;             /* JX_JUMP: from pc to to */
 	u32 live, nlive;        /* in lives[]: of the lanes that run */
-	u32 all, nall;          /* and of those that wait in the regions around it */
 	u32 resume;             /* JX_STEP: entry number */
 	u32 walk, nwalk;        /* JX_WALK: which, in lives[] */
 	u8 nmore;
@@ -251,6 +250,7 @@ bool jit_merge(struct jcomp *c);
 /* jit_region.c */
 bool jit_regions(struct jcomp *c);
 /* jit_alloc.c */
+extern const u8 jit_gprs[8];                                    /* place i is saved in jprivate.gpr[i] */
 bool jit_alloc(struct jcomp *c);
 /* instructions; false: not done natively. jit_scalar.c, where not said */
 bool jit_lane(struct jcomp *c, const struct insn *in);   /* jit_lane.c */
@@ -294,6 +294,11 @@ bool jit_st(struct jcomp *c, const struct insn *in);    /* jit_st.c */
 /* jit_warp.c */
 bool jit_shfl(struct jcomp *c, const struct insn *in);
 bool jit_vote(struct jcomp *c, const struct insn *in);
+/* jit_ways.c; jit_live_all and j_run_lanes: jit.c */
+void jit_way_in(struct jcomp *c);
+bool jit_ways(struct jcomp *c, u32 *stubs);                     /* false: no memory */
+u32 jit_live_all(struct jcomp *c, u32 pc, u32 b, u32 *n);       /* before pc of block b, for lanes that wait too: in lives[] */
+void j_run_lanes(struct jcomp *c, int gpr);                     /* those in gpr run now */
 /* jit_run.c */
 bool jit_barrier(const struct insn *in);       /* a whole warp's values may stay in P over it */
 enum { JR_REFUSED, JR_AT, JR_JUMP, JR_DONE };

@@ -7,7 +7,7 @@
  */
 #include "jit.h"
 
-static const u8 gprs[8] = { RSI, RDI, R8, R9, R10, R11, R15, RBP };
+const u8 jit_gprs[8] = { RSI, RDI, R8, R9, R10, R11, R15, RBP };
 #define PAIRS 12
 
 static void range(struct jcomp *c, u32 v, u32 pos)
@@ -216,7 +216,7 @@ static void place_gpr(struct jcomp *c, u32 v, struct active *act)
 		home(c, &c->r[act->gpr[best] - 1]);
 	act->gpr[best] = v + 1;
 	r->loc = LOC_GPR;
-	r->reg = gprs[best];
+	r->reg = jit_gprs[best];
 	r->home = PSZ(gpr) + best * 8;
 }
 
