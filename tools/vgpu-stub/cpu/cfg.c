@@ -216,8 +216,11 @@ static void liveness(struct cfg *g)
 {
 	struct comp *c = g->c;
 	u32 i, k, n, w;
+	u32 round = 1, *changed, *done; /* by block: the rounds in which live_in changed, in which it was computed */
 	bool again = true;
 
+	changed = alloc(g, g->nb * sizeof(u32));
+	done = alloc(g, g->nb * sizeof(u32));
 	g->words = (c->nregs + 63) / 64;
 	if ((u64)g->words * g->nb > 1u << 26)
 		lex_fail(&c->lx, VGPU_ST_NOT_SUPPORTED, "the function is too large");
@@ -235,22 +238,36 @@ static void liveness(struct cfg *g)
 			each_opnd(&c->code[k], note_sets, &s);
 		}
 	}
-	while (again) {
+	for (; again; round++) {
 		again = false;
 		for (i = g->nb; i-- > g->left;) {
 			u32 b = g->order[i];
-			u64 *in = g->live_in + b * g->words, *out = g->live_out + b * g->words;
+			u64 *in = g->live_in + (size_t)b * g->words, *out = g->live_out + (size_t)b * g->words, diff = 0;
+			const u64 *use = g->use + (size_t)b * g->words, *def = g->def + (size_t)b * g->words;
+			bool stale = !done[b];
 
-			for (k = 0; k < g->b[b].nsucc; k++)
+			for (k = 0; k < g->b[b].nsucc; k++) {
+				u32 s = g->b[b].succ[k];
+				const u64 *from = g->live_in + (size_t)s * g->words;
+
+				if (changed[s] < done[b] || !changed[s])
+					continue;
+				stale = true;
 				for (w = 0; w < g->words; w++)
-					out[w] |= g->live_in[g->b[b].succ[k] * g->words + w];
+					out[w] |= from[w];
+			}
+			if (!stale)
+				continue;
+			done[b] = round;
 			for (w = 0; w < g->words; w++) {
-				u64 v = g->use[b * g->words + w] | (out[w] & ~g->def[b * g->words + w]);
+				u64 v = use[w] | (out[w] & ~def[w]);
 
-				if (v != in[w]) {
-					in[w] = v;
-					again = true;
-				}
+				diff |= v ^ in[w];
+				in[w] = v;
+			}
+			if (diff) {
+				changed[b] = round;
+				again = true;
 			}
 		}
 	}

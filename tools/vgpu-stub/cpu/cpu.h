@@ -145,6 +145,10 @@ void pool_free(struct pool *p);
 struct map { struct map_ent **tab; u32 cap, n; struct pool *pool; };
 struct map_ent { struct map_ent *next; const char *s; u32 n; u32 hash; void *val; };
 struct map_ent *map_find(struct map *m, const char *s, size_t n);
+/* The same for a hash that was made byte by byte from MAP_HASH: that of every prefix comes by the way. */
+struct map_ent *map_find_hash(const struct map *m, const char *s, size_t n, u32 h);
+#define MAP_HASH 2166136261u
+static inline u32 map_hash(u32 h, char c) { return (h ^ (u8)c) * 16777619u; }
 int map_put(struct map *m, const char *s, size_t n, void *val);
 void map_free(struct map *m);
 

@@ -48,7 +48,7 @@ struct jreg {
 	u8 reg;                 /* first zmm, or general register */
 	u32 slot;               /* frame offset */
 	u32 first, last;
-	u64 weight;
+	u64 weight, density;
 };
 
 struct jblock { u32 start, end, nsucc, *succ; u32 depth; };

@@ -142,7 +142,6 @@ static bool homes(struct jcomp *c, const u32 *head, const u32 *next)
 	return true;
 }
 
-static u64 density(const struct jreg *r) { return r->weight * 64 / (r->last - r->first + 4); }
 
 struct active { u32 pair[PAIRS], gpr[8]; };     /* register + 1 */
 
@@ -150,7 +149,7 @@ static void place_zmm(struct jcomp *c, u32 v, struct active *act)
 {
 	struct jreg *r = &c->r[v];
 	u32 i, best = NO_PC, n = r->w ? 2 : 1, k;
-	u64 cost, low = density(r);
+	u64 cost, low = r->density;
 
 	for (i = 0; i + n <= PAIRS; i += n) {
 		u32 last = 0;
@@ -160,7 +159,7 @@ static void place_zmm(struct jcomp *c, u32 v, struct active *act)
 			u32 u = act->pair[i + k];
 
 			if (u && u != last)
-				cost += density(&c->r[u - 1]);
+				cost += c->r[u - 1].density;
 			last = u;
 			/* half of a quad would cost all of it, which the sum says */
 		}
@@ -196,10 +195,10 @@ static void place_gpr(struct jcomp *c, u32 v, struct active *act)
 {
 	struct jreg *r = &c->r[v];
 	u32 i, best = NO_PC;
-	u64 low = density(r);
+	u64 low = r->density;
 
 	for (i = 0; i < 8; i++) {
-		u64 cost = act->gpr[i] ? density(&c->r[act->gpr[i] - 1]) : 0;
+		u64 cost = act->gpr[i] ? c->r[act->gpr[i] - 1].density : 0;
 
 		if (!act->gpr[i] || cost < low) {
 			low = cost;
@@ -232,6 +231,7 @@ bool jit_alloc(struct jcomp *c)
 		return false;
 	for (v = c->s->nregs; v-- > 0;)
 		if (c->r[v].first != NO_PC) {
+			c->r[v].density = c->r[v].weight * 64 / (c->r[v].last - c->r[v].first + 4);
 			next[v] = head[c->r[v].first];
 			head[c->r[v].first] = v + 1;
 		}

@@ -139,10 +139,12 @@ bool jit_live_sets(struct jcomp *c)
 
 	if ((u64)words * (c->n + 1) > MAX_LIVE_WORDS)
 		return false;
-	c->live_at = calloc((size_t)words * (c->n + 1) + 1, 8);
+	/* the blocks cover the code: every set but the last is written below */
+	c->live_at = malloc(((size_t)words * (c->n + 1) + 1) * 8);
 	c->live_idx = calloc(2 * (c->n + 1), sizeof(u32));
 	if (!c->live_at || !c->live_idx)
 		return false;
+	memset(c->live_at + (size_t)words * c->n, 0, (words + 1) * sizeof(u64));
 #define BIT(set, v) (set)[(v) >> 6] |= 1ull << ((v) & 63)
 #define UNBIT(set, v) (set)[(v) >> 6] &= ~(1ull << ((v) & 63))
 	for (b = 0; b < c->s->nb; b++) {

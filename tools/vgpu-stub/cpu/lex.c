@@ -9,20 +9,14 @@
 
 #include "cpu.h"
 
-static bool is_id0(int c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '%';
-}
+/* 1: begins a name, 2: a digit */
+static const u8 class[256] = {
+	['a' ... 'z'] = 1, ['A' ... 'Z'] = 1, ['_'] = 1, ['$'] = 1, ['%'] = 1, ['0' ... '9'] = 2,
+};
 
-static bool is_digit(int c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_id(int c)
-{
-	return is_id0(c) || is_digit(c);
-}
+static bool is_id0(int c) { return class[(u8)c] == 1; }
+static bool is_digit(int c) { return class[(u8)c] == 2; }
+static bool is_id(int c) { return class[(u8)c] != 0; }
 
 static int hexval(int c)
 {

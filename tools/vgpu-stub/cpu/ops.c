@@ -2,6 +2,7 @@
 /*
  * ops.def made into tables, and the names of types and special registers.
  */
+#include <pthread.h>
 #include <string.h>
 
 #include "cpu.h"
@@ -35,14 +36,49 @@ static bool same(const char *word, const char *s, size_t n)
 	return strlen(word) == n && !memcmp(word, s, n);
 }
 
-/* Two dozen letters decide: an index by first letter would buy little over lex and check. */
+/*
+ * Look-ups by name are a good part of what compiling costs. Words of a table hang in chains by length and outer letters,
+ * in the order of the table; numbers are one more than the index, 0 ends a chain.
+ */
+#define CHAINS 128u
+struct chains { u16 head[CHAINS], next[256]; u8 len[256]; };
+static struct chains ops, mods_by, types_by;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static u32 chain_of(const char *s, size_t n)
+{
+	return ((u32)(u8)s[0] + (u32)(u8)s[n - 1] * 5 + (u32)(u8)s[n / 2] * 9 + (u32)n * 3) % CHAINS;
+}
+
+/* From the last word to the first. */
+static void chain_put(struct chains *c, u32 i, const char *word)
+{
+	size_t n = strlen(word);
+	u32 h;
+
+	if (!n)
+		return;
+	h = chain_of(word, n);
+	c->len[i] = (u8)n;
+	c->next[i] = c->head[h];
+	c->head[h] = (u16)(i + 1);
+}
+
+static u32 chain_first(const struct chains *c, const char *s, size_t n)
+{
+	return n ? c->head[chain_of(s, n)] : 0;
+}
+
+static void make_chains(void);
+
 const struct opdesc *op_find(const char *s, size_t n)
 {
 	u32 i;
 
-	for (i = 1; i < OPID_COUNT; i++)
-		if (op_table[i].name[0] == s[0] && same(op_table[i].name, s, n))
-			return &op_table[i];
+	pthread_once(&once, make_chains);
+	for (i = chain_first(&ops, s, n); i; i = ops.next[i - 1])
+		if (ops.len[i - 1] == n && !memcmp(op_table[i - 1].name, s, n))
+			return &op_table[i - 1];
 	return NULL;
 }
 
@@ -60,9 +96,7 @@ bool op_known_unsupported(const char *s, size_t n)
 	return false;
 }
 
-int mod_find(const struct opdesc *od, const char *s, size_t n, enum modclass *cls)
-{
-	static const struct { const char *name; u8 cls, val; } mods[] = {
+static const struct { const char *name; u8 cls, val; } mods[] = {
 #define CV_RND(v) RND_##v
 #define CV_HLW(v) HLW_##v
 #define CV_CMP(v) CMP_##v
@@ -106,13 +140,18 @@ int mod_find(const struct opdesc *od, const char *s, size_t n, enum modclass *cl
 #define CV_GRIDDEP(v) v
 #define MOD(name, cls, val) { name, MC_##cls, CV_##cls(val) },
 #include "ops.def"
-	};
+};
+_Static_assert(sizeof(mods) / sizeof(mods[0]) <= 256 && OPID_COUNT <= 256, "chains");
+
+int mod_find(const struct opdesc *od, const char *s, size_t n, enum modclass *cls)
+{
 	u32 i;
 
-	for (i = 0; i < sizeof(mods) / sizeof(mods[0]); i++)
-		if ((od->mods >> mods[i].cls & 1) && same(mods[i].name, s, n)) {
-			*cls = mods[i].cls;
-			return mods[i].val;
+	pthread_once(&once, make_chains);
+	for (i = chain_first(&mods_by, s, n); i; i = mods_by.next[i - 1])
+		if (mods_by.len[i - 1] == n && (od->mods >> mods[i - 1].cls & 1) && !memcmp(mods[i - 1].name, s, n)) {
+			*cls = mods[i - 1].cls;
+			return mods[i - 1].val;
 		}
 	return -1;
 }
@@ -140,12 +179,25 @@ const char *type_name(enum type t)
 
 enum type type_find(const char *s, size_t n)
 {
-	int t;
+	u32 i;
 
-	for (t = 1; t < T_COUNT; t++)
-		if (same(types[t].name, s, n))
-			return (enum type)t;
+	pthread_once(&once, make_chains);
+	for (i = chain_first(&types_by, s, n); i; i = types_by.next[i - 1])
+		if (types_by.len[i - 1] == n && !memcmp(types[i - 1].name, s, n))
+			return (enum type)(i - 1);
 	return T_NONE;
+}
+
+static void make_chains(void)
+{
+	u32 i;
+
+	for (i = OPID_COUNT; i-- > 1;)
+		chain_put(&ops, i, op_table[i].name);
+	for (i = sizeof(mods) / sizeof(mods[0]); i-- > 0;)
+		chain_put(&mods_by, i, mods[i].name);
+	for (i = T_COUNT; i-- > 1;)
+		chain_put(&types_by, i, types[i].name);
 }
 
 static const struct { const char *name; int sr; } sregs[] = {

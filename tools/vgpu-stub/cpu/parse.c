@@ -37,14 +37,23 @@ struct sym *declare(struct comp *c, const char *s, u32 n, u8 what)
 	return v;
 }
 
-static struct sym *lookup(struct comp *c, const char *s, u32 n)
+static struct sym *lookup_hash(struct comp *c, const char *s, u32 n, u32 h)
 {
-	struct map_ent *ent = map_find(&c->syms, s, n);
+	struct map_ent *ent = map_find_hash(&c->syms, s, n, h);
 
 	if (ent && ent->val)
 		return ent->val;
-	ent = map_find(&c->m->syms, s, n);
+	ent = map_find_hash(&c->m->syms, s, n, h);
 	return ent ? ent->val : NULL;
+}
+
+static struct sym *lookup(struct comp *c, const char *s, u32 n)
+{
+	u32 h = MAP_HASH, i;
+
+	for (i = 0; i < n; i++)
+		h = map_hash(h, s[i]);
+	return lookup_hash(c, s, n, h);
 }
 
 struct label *label_get(struct comp *c, const char *s, u32 n)
@@ -220,9 +229,15 @@ static void vector_reg(struct comp *c, const struct sym *v, struct operand *o)
 
 static bool find_reg(struct comp *c, const char *s, u32 n, struct operand *o)
 {
-	struct sym *v = lookup(c, s, n);
-	u32 i, idx = 0;
+	u32 i, idx = 0, h = MAP_HASH, prefix[9];        /* hashes of what may name a family */
+	struct sym *v;
 
+	for (i = 0; i < n; i++) {
+		if (n - i < 10)
+			prefix[9 - (n - i)] = h;
+		h = map_hash(h, s[i]);
+	}
+	v = lookup_hash(c, s, n, h);
 	if (v) {
 		if (v->what != V_REG || v->family)
 			return false;
@@ -234,7 +249,7 @@ static bool find_reg(struct comp *c, const char *s, u32 n, struct operand *o)
 			val += (u64)(s[i - 1] - '0') * mult;
 		/* a family may end in a digit itself: try every split, longest number first */
 		for (; i < n; i++) {
-			v = lookup(c, s, i);
+			v = lookup_hash(c, s, i, prefix[9 - (n - i)]);
 			if (v && v->what == V_REG && v->family && (s[i] != '0' || i == n - 1) &&
 			    val < v->family) {
 				idx = (u32)val;

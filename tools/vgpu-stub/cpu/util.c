@@ -70,16 +70,20 @@ void *xgrow(void *p, u32 *cap, u32 want, size_t elem)
 
 static u32 hash_of(const char *s, size_t n)
 {
-	u32 h = 2166136261u;
+	u32 h = MAP_HASH;
 
 	while (n--)
-		h = (h ^ (u8)*s++) * 16777619u;
+		h = map_hash(h, *s++);
 	return h;
 }
 
 struct map_ent *map_find(struct map *m, const char *s, size_t n)
 {
-	u32 h = hash_of(s, n);
+	return map_find_hash(m, s, n, hash_of(s, n));
+}
+
+struct map_ent *map_find_hash(const struct map *m, const char *s, size_t n, u32 h)
+{
 	struct map_ent *e;
 
 	if (!m->cap)
