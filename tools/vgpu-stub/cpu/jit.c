@@ -562,7 +562,7 @@ static struct jit *finish(struct jcomp *c, u32 *stubs)
 	}
 	sz = R64(sizeof(*j)) + R64((c->n + 1) * 4) + R64(c->nentries * sizeof(*c->entries)) +
 	     R64(c->nexits * sizeof(*c->exits)) + R64(c->nexits * 4) + R64(c->nsites * sizeof(*c->sites)) +
-	     R64(c->nlives * 4) + R64(c->s->nregs * sizeof(*c->r)) + R64(c->npats * sizeof(*c->pats)) +
+	     R64(c->nlives * 4) + R64(c->s->nregs * sizeof(*j->regs)) + R64(c->npats * sizeof(*c->pats)) +
 	     R64(c->nregions * sizeof(*c->regions));
 	mem = aligned_alloc(64, sz);
 	if (!mem)
@@ -586,7 +586,13 @@ static struct jit *finish(struct jcomp *c, u32 *stubs)
 	j->stubs = put(&dst, stubs, c->nexits * 4);
 	j->sites = put(&dst, c->sites, c->nsites * sizeof(*c->sites));
 	j->lives = put(&dst, c->lives, c->nlives * 4);
-	j->regs = put(&dst, c->r, c->s->nregs * sizeof(*c->r));
+	j->regs = (struct jplace *)dst;
+	dst += R64(c->s->nregs * sizeof(*j->regs));
+	for (i = 0; i < c->s->nregs; i++) {
+		const struct jreg *r = &c->r[i];
+
+		j->regs[i] = (struct jplace){ r->home, r->slot, r->pat, r->w, r->cls, r->rawf };
+	}
 	j->pats = put(&dst, c->pats, c->npats * sizeof(*c->pats));
 	j->regions = put(&dst, c->regions, c->nregions * sizeof(*c->regions));
 	memcpy(e->code_rw + off, a->p, a->n);

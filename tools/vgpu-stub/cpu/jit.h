@@ -51,6 +51,14 @@ struct jreg {
 	u64 weight, density;
 };
 
+/* What of it the finished code's other side needs. */
+struct jplace {
+	u32 home, slot;
+	u16 pat;
+	u8 w, cls;
+	bool rawf;
+};
+
 struct jblock { u32 start, end, nsucc, *succ; u32 depth; };
 
 /* What cfg.c leaves for the JIT: code with virtual registers, in its final order. One allocation. */
@@ -107,7 +115,7 @@ struct jit {
 	struct jsite *sites;
 	u32 nentries, nexits, nsites;
 	u32 *lives;
-	struct jreg *regs;
+	struct jplace *regs;
 	struct jregion *regions;
 	s32 (*pats)[LANES];
 	u32 mxcsr;

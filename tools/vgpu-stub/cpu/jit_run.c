@@ -37,7 +37,7 @@ static __m512i canon(__m512i v)
 /* Register v of the lanes m into its slot. */
 static void spill_one(const struct jit *j, const char *p, struct frame *f, u32 v, u32 m)
 {
-	const struct jreg *r = &j->regs[v];
+	const struct jplace *r = &j->regs[v];
 	char *slot = f->base[0] + r->slot;
 	const char *home = p + r->home;
 	u32 i;
@@ -87,7 +87,7 @@ static void spill(const struct jit *j, const char *p, struct frame *f, u32 live,
 /* The other way. False: not what the code was compiled for. */
 static bool fill_one(const struct jit *j, char *p, const struct frame *f, u32 v, u32 m)
 {
-	const struct jreg *r = &j->regs[v];
+	const struct jplace *r = &j->regs[v];
 	const char *slot = f->base[0] + r->slot;
 	char *home = p + r->home;
 	u32 i, l = (u32)__builtin_ctz(m);
@@ -139,7 +139,7 @@ static bool fill_one(const struct jit *j, char *p, const struct frame *f, u32 v,
 /* After an interpreted instruction: what it wrote for the lanes e, of whatever class. */
 static void fill_def(const struct jit *j, char *p, const struct frame *f, u32 v, u32 e)
 {
-	const struct jreg *r = &j->regs[v];
+	const struct jplace *r = &j->regs[v];
 	const char *slot = f->base[0] + r->slot;
 	char *home = p + r->home;
 	u32 i, l = (u32)__builtin_ctz(e);
