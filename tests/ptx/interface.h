@@ -209,6 +209,40 @@ static void check_reuse(struct rig *r)
 	WANT(!st, "load %d: status %u: %s", i, st, log);
 }
 
+/* So is room for code, while another module stays: what is compiled here fits 64 KiB, but not 500 times. */
+static void check_code_reuse(struct rig *r)
+{
+	struct engine_env env = r->env;
+	struct engine_func_info fi;
+	struct engine *e;
+	char log[128] = "";
+	uint32_t m, st = 0;
+
+	env.arena_bytes /= 2;
+	env.arena_base += env.arena_bytes;
+	env.code_bytes = 64 << 10;
+	env.mode = ENGINE_MODE_JIT;
+	if (engine_cpu.open(&env, &e)) {
+		WANT(0, "a second engine");
+		return;
+	}
+	for (int i = 0; i < 500 && !st && !log[0]; i++) {
+		struct engine_symbol s;
+
+		st = engine_cpu.module_load(e, one_kernel, strlen(one_kernel), &m, log, sizeof(log));
+		for (uint32_t k = 0; !st && !engine_cpu.module_symbol(e, m, k, &s); k++)
+			if (s.kind == ENGINE_SYM_FUNC)
+				st = engine_cpu.func_info(e, s.id, &fi, log, sizeof(log));
+		WANT(!st && !log[0], "load %d: status %u: %s", i, st, log);
+		if (i % 7)              /* some stay */
+			engine_cpu.module_unload(e, m);
+		if (i == 20)
+			for (m = 1; m < 20; m += 2)
+				engine_cpu.module_unload(e, m);
+	}
+	engine_cpu.close(e);
+}
+
 static unsigned check_interface(struct rig *r)
 {
 	uint32_t *cell = rig_alloc(r, 4096);
@@ -217,6 +251,7 @@ static unsigned check_interface(struct rig *r)
 	check_launch_errors(r, cell);
 	check_copies(r);
 	check_reuse(r);
+	check_code_reuse(r);
 	while (nimages)
 		free(images[--nimages]);
 	return interface_failures;

@@ -197,8 +197,11 @@ static void compile(struct comp *c)
 	cfg_finish(c);
 	build_cpool(c);
 	fn->prints |= fn->indirect || fn->cyclic;
-	for (i = 0; i < fn->ncallees; i++)
+	fn->anywhere = fn->calls_ptr || fn->cyclic;
+	for (i = 0; i < fn->ncallees; i++) {
 		fn->prints |= fn->callees[i]->prints;
+		fn->anywhere |= fn->callees[i]->anywhere;
+	}
 	fn->local_total = local_depth(fn);
 	if (fn->local_total > MAX_LOCAL)
 		fn->local_total = MAX_LOCAL;

@@ -177,6 +177,7 @@ struct sym {
 	bool defined;
 	u32 ref_line, ref_col;
 	bool used;              /* counted as shared memory of the function being read */
+	bool none;              /* name<0>: there is no such register */
 };
 
 struct fparam {
@@ -317,6 +318,7 @@ struct func {
 	u32 dyn_align, regs;
 	bool calls, calls_ptr, indirect, cyclic;
 	bool prints;            /* it or what it calls */
+	bool anywhere;          /* it or what it calls jumps to functions of any module */
 	u32 param_reg_base;     /* frame offsets of formal registers: parg[], pret[] */
 	u32 *parg, *pret;       /* of formals that are registers */
 	struct func **callees;
@@ -501,7 +503,9 @@ struct engine {
 	pthread_mutex_t heap_lock;
 	struct heap *heap;              /* heap.c; NULL until a kernel calls malloc */
 	u8 *code_rw, *code_rx;          /* compiled code, written and run; NULL: no JIT */
-	u64 code_used;
+	u64 code_used;          /* from here on it was never used, or is free again */
+	struct range *code_free;        /* below that, in order of address, no two touching */
+	u32 ncode_free, code_free_cap;
 };
 
 /* util.c */

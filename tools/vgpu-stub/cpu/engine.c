@@ -120,7 +120,7 @@ static u32 cpu_module_unload(struct engine *e, u32 id)
 		return VGPU_ST_BAD_HANDLE;
 	pthread_mutex_lock(&e->lock);
 	for (g = e->grids.next; g != &e->grids; g = g->next)
-		busy |= g->fn && g->fn->m == m;
+		busy |= g->fn && (g->fn->m == m || g->fn->anywhere);
 	pthread_mutex_unlock(&e->lock);
 	if (busy)
 		return VGPU_ST_BUSY;

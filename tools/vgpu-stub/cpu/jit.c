@@ -544,13 +544,13 @@ static struct jit *finish(struct jcomp *c, u32 *stubs)
 	struct engine *e = c->fn->m->e;
 	struct as *a = &c->a;
 	u32 code = (a->n + 63) & ~63u, i;
-	u64 total = code + (u64)a->nlit * 64, off = (e->code_used + 63) & ~63ull;
+	u64 total = code + (u64)a->nlit * 64, off;
 	struct jit *j;
 	u8 *mem, *dst;
 	size_t sz;
 #define R64(x) (((size_t)(x) + 63) & ~(size_t)63)
 
-	if (a->oom || c->bad || total > 1u << 26 || off + total > e->env.code_bytes)
+	if (a->oom || c->bad || total > 1u << 26)
 		return NULL;
 	for (i = 0; i < a->nfix; i++) {
 		struct fix *f = &a->fix[i];
@@ -567,6 +567,11 @@ static struct jit *finish(struct jcomp *c, u32 *stubs)
 	mem = aligned_alloc(64, sz);
 	if (!mem)
 		return NULL;
+	off = jit_code_take(e, total);
+	if (off == ~0ull) {
+		free(mem);
+		return NULL;
+	}
 	dst = mem;
 	j = (struct jit *)mem;
 	memset(j, 0, sizeof(*j));
@@ -600,8 +605,6 @@ static struct jit *finish(struct jcomp *c, u32 *stubs)
 		memcpy(e->code_rw + off + code, a->lit, (size_t)a->nlit * 64);
 	j->code = e->code_rx + off;
 	j->bytes = (u32)total;
-	e->code_used = off + total;
-	*(u64 *)e->code_rw += total;
 	return j;
 }
 
@@ -733,10 +736,7 @@ void jit_free(struct func *fn)
 		struct engine *e = fn->m->e;
 
 		fn->jits = j->next;
-		/* code goes back when nothing is left: modules come and go together */
-		*(u64 *)e->code_rw -= j->bytes;
-		if (!*(u64 *)e->code_rw)
-			e->code_used = 64;
+		jit_code_give(e, (u64)(j->code - e->code_rx), j->bytes);
 		free(j->mem);
 	}
 	jit_src_free(fn->jsrc);

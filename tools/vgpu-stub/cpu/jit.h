@@ -319,6 +319,8 @@ struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *r
 void jit_src_free(struct jit_src *s);
 void jit_loop_depths(struct jit_src *s);
 bool jit_live_sets(struct jcomp *c);
+u64 jit_code_take(struct engine *e, u64 bytes);
+void jit_code_give(struct engine *e, u64 at, u64 bytes);
 int jit_open(struct engine *e);
 void jit_close(struct engine *e);
 

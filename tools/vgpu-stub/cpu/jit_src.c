@@ -43,7 +43,7 @@ int jit_open(struct engine *e)
 	}
 	e->code_rw = rw;
 	e->code_rx = rx;
-	e->code_used = 64;      /* the first bytes count what is in use */
+	e->code_used = 0;
 	return 0;
 }
 
@@ -53,7 +53,62 @@ void jit_close(struct engine *e)
 		return;
 	munmap(e->code_rw, e->env.code_bytes);
 	munmap(e->code_rx, e->env.code_bytes);
+	free(e->code_free);
 	e->code_rw = e->code_rx = NULL;
+}
+
+/* Room for so many bytes of code, from where it fits first; ~0: none. On the dispatcher's thread, like what follows. */
+u64 jit_code_take(struct engine *e, u64 bytes)
+{
+	u64 at;
+	u32 i;
+
+	bytes = (bytes + 63) & ~63ull;
+	for (i = 0; i < e->ncode_free; i++) {
+		struct range *r = &e->code_free[i];
+
+		if (r->end - r->at < bytes)
+			continue;
+		at = r->at;
+		r->at += bytes;
+		if (r->at == r->end)
+			memmove(r, r + 1, (--e->ncode_free - i) * sizeof(*r));
+		return at;
+	}
+	if (bytes > e->env.code_bytes - e->code_used)
+		return ~0ull;
+	at = e->code_used;
+	e->code_used += bytes;
+	return at;
+}
+
+void jit_code_give(struct engine *e, u64 at, u64 bytes)
+{
+	u64 end = at + ((bytes + 63) & ~63ull);
+	struct range *r;
+	u32 i;
+
+	for (i = 0; i < e->ncode_free && e->code_free[i].at < at; i++)
+		;
+	r = e->code_free + i;
+	if (i && r[-1].end == at) {
+		r[-1].end = end;
+		if (i < e->ncode_free && r->at == end) {
+			r[-1].end = r->end;
+			memmove(r, r + 1, (--e->ncode_free - i) * sizeof(*r));
+		}
+	} else if (i < e->ncode_free && r->at == end) {
+		r->at = at;
+	} else {
+		r = xgrow(e->code_free, &e->code_free_cap, e->ncode_free + 1, sizeof(*r));
+		if (!r)
+			return;         /* lost until the engine is closed */
+		e->code_free = r;
+		memmove(r + i + 1, r + i, (e->ncode_free++ - i) * sizeof(*r));
+		r[i] = (struct range){ at, end };
+	}
+	if (e->ncode_free && e->code_free[e->ncode_free - 1].end == e->code_used)
+		e->code_used = e->code_free[--e->ncode_free].at;
 }
 
 /* ---- what cfg.c hands over ---------------------------------------------------------------- */

@@ -108,9 +108,16 @@ static int lex_number(struct lex *lx)
 				lex_fail(lx, VGPU_ST_INVALID_PTX, "integer constant too large");
 			v = v << 4 | (u64)h;
 		}
+		if (p == lx->p + 2)
+			lex_fail(lx, VGPU_ST_INVALID_PTX, "malformed number");
 	} else if (p[0] == '0' && p + 1 < end && (p[1] == 'b' || p[1] == 'B')) {
-		for (p += 2; p < end && (*p == '0' || *p == '1'); p++)
+		for (p += 2; p < end && (*p == '0' || *p == '1'); p++) {
+			if (v >> 63)
+				lex_fail(lx, VGPU_ST_INVALID_PTX, "integer constant too large");
 			v = v << 1 | (u64)(*p - '0');
+		}
+		if (p == lx->p + 2)
+			lex_fail(lx, VGPU_ST_INVALID_PTX, "malformed number");
 	} else {
 		const char *q = p;
 		u32 base;

@@ -368,6 +368,7 @@ static void parse_header(struct lex *lx, struct module *m)
 		if (lx->tok == TK_ID && lx->n > 3 && !memcmp(lx->s, "sm_", 3)) {
 			u32 i;
 
+			m->target = 0;
 			for (i = 3; i < lx->n && lx->s[i] >= '0' && lx->s[i] <= '9' && m->target < 1000; i++)
 				m->target = m->target * 10 + (u32)(lx->s[i] - '0');
 			/* sm_90a: code for one architecture only */

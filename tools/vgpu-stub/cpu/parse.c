@@ -153,6 +153,7 @@ static void decl_reg(struct comp *c)
 			if (lx->tok != TK_INT || lx->ival > MAX_REGS)
 				FAIL(c, "bad number of registers");
 			count = v->family = (u32)lx->ival;
+			v->none = !count;
 			lex_next(lx);
 			lex_expect(lx, '>');
 		}
@@ -239,7 +240,7 @@ static bool find_reg(struct comp *c, const char *s, u32 n, struct operand *o)
 	}
 	v = lookup_hash(c, s, n, h);
 	if (v) {
-		if (v->what != V_REG || v->family)
+		if (v->what != V_REG || v->family || v->none)
 			return false;
 		o->reg = v->reg;
 	} else {

@@ -304,12 +304,14 @@ static void *worker(void *arg)
 			}
 		}
 		if (grid_ended(e, g)) {
-			grid_unlink(g);
-			if (e->mc) {            /* print() may take its time */
+			if (e->mc) {            /* print() may take its time; while it does, the kernel's module stays */
+				g->running++;
 				pthread_mutex_unlock(&e->lock);
 				mc_grid_end(e, g);
 				pthread_mutex_lock(&e->lock);
+				g->running--;
 			}
+			grid_unlink(g);
 			st = grid_end(e, g, &cookie);
 			pthread_mutex_unlock(&e->lock);
 			e->env.done(e->env.owner, cookie, st);
