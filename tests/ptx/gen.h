@@ -52,6 +52,8 @@ struct gen {
 	int full_warps;                         /* block sizes are multiples of 32 */
 	int ftz;                                /* 0 never, 1 always, 2 as it comes */
 	int calls, local, approx, soa;
+	int rare;                               /* what is written seldom, often */
+	int mine;                               /* each thread has some shared memory of its own */
 	int common;                             /* mostly what compilers write, instructions that are translated as they are */
 	int quiet;                              /* nothing between threads: they may end anywhere */
 	unsigned longer;                        /* trips of a loop that is still to come */
@@ -194,6 +196,44 @@ static const char *const gen_plain_more[] = {
 	"selp.f32 $F, $f, $f, $p;", "setp.lt$Z.f32 $P, $f, $f;", "setp.geu$Z.f32 $P, $f, $f;", "cvt.rn.f32.s32 $F, $r;",
 	"cvt.rn.f32.u32 $F, $r;", "cvt.f32.f16 $F, $h;", "mov.b32 $F, $r;", "cvt.rzi$Z.s32.f32 $R, $f;",
 };
+/* what compilers write less often; halves are looked at as bits, so their NaNs are made one that is known */
+#define GEN_HALF(r) "setp.nan.f16 $O, " r ", " r ";\n\tselp.b16 " r ", 0x7fff, " r ", $O;\n\t"
+#define GEN_HALF_OP(op) op "\n\t" GEN_HALF("%hx") "mov.b16 $H, %hx;"
+#define GEN_HALVES_OP(op) op "\n\tmov.b32 {%hx, %hy}, $x;\n\t" GEN_HALF("%hx") GEN_HALF("%hy") "mov.b32 $R, {%hx, %hy};"
+static const char *const gen_rare[] = {
+	GEN_HALF_OP("add.f16 %hx, $h, $h;"), GEN_HALF_OP("sub.f16 %hx, $h, $h;"), GEN_HALF_OP("mul.f16 %hx, $h, $h;"),
+	GEN_HALF_OP("fma.rn.f16 %hx, $h, $h, $h;"), GEN_HALF_OP("min.f16 %hx, $h, $h;"), GEN_HALF_OP("max.f16 %hx, $h, $h;"),
+	GEN_HALF_OP("abs.f16 %hx, $h;"), GEN_HALF_OP("neg.f16 %hx, $h;"), GEN_HALF_OP("add.sat.f16 %hx, $h, $h;"),
+	GEN_HALF_OP("add.ftz.f16 %hx, $h, $h;"), GEN_HALF_OP("fma.rn.relu.f16 %hx, $h, $h, $h;"),
+	GEN_HALF_OP("cvt.rz.f16.f32 %hx, $f;"), GEN_HALF_OP("cvt.rn.f16.f64 %hx, $d;"), GEN_HALF_OP("cvt.rn.f16.s32 %hx, $r;"),
+	GEN_HALVES_OP("add.f16x2 $x, $r, $r;"), GEN_HALVES_OP("mul.f16x2 $x, $r, $r;"), GEN_HALVES_OP("fma.rn.f16x2 $x, $r, $r, $r;"),
+	GEN_HALVES_OP("sub.ftz.f16x2 $x, $r, $r;"), GEN_HALVES_OP("max.f16x2 $x, $r, $r;"), GEN_HALVES_OP("neg.f16x2 $x, $r;"),
+	GEN_HALVES_OP("cvt.rn.f16x2.f32 $x, $f, $f;"), "setp.$c.f16 $P, $h, $h;", "setp.$c.f16x2 $P|$O, $r, $r;",
+	"cvt.rzi.s32.f16 $R, $h;", "cvt.f64.f16 $D, $h;", "cvt.rni.s16.f32 $H, $f;", "cvt.rzi.u16.f32 $H, $f;",
+	"cvt.rzi.sat.u8.f32 $R, $f;", "cvt.rzi.u64.f64 $Q, $d;", "cvt.rmi.s64.f64 $Q, $d;", "cvt.rzi.u32.f64 $R, $d;",
+	"cvt.rn.f64.u64 $D, $q;", "cvt.rn.f32.u64 $F, $q;", "cvt.rp.f32.s64 $F, $q;", "cvt.rn.f32.s16 $F, $h;",
+	"cvt.rn.f32.u8 $F, $r;", "cvt.rni.f64.f64 $D, $d;", "cvt.rz.f32.f64 $F, $d;", "cvt.s8.s32 $R, $r;", "cvt.u16.u64 $H, $q;",
+	"cvt.sat.s8.s16 $R, $h;", "cvt.sat.u32.s64 $R, $q;", "cvt.sat.s32.u64 $R, $q;", "cvt.sat.u16.s32 $H, $r;",
+	"max.f64 $D, $d, $d;", "neg.f64 $D, $d;", "abs.f64 $D, $d;", "sqrt.rn.f64 $D, $d;", "rcp.rn.f64 $D, $d;",
+	"fma.rz.f64 $D, $d, $d, $d;", "setp.ltu.f64 $P, $d, $d;", "setp.nan.f64 $P, $d, $d;", "copysign.f32 $F, $f, $f;",
+	"setp.$c.and.s32 $P|$O, $r, $i, $p;\n\txor.pred $P, $P, $O;", "setp.ltu.xor.f32 $P|$O, $f, $f, !$p;", "or.pred $P, $p, $p;",
+	"set.ge.f32.s32 $F, $r, $i;", "set.lt.and.f32.f32 $F, $f, $f, $p;", "set.gtu.u32.f32 $R, $f, $f;", "slct.f32.f32 $F, $f, $f, $f;",
+	"slct.u64.s32 $Q, $q, $q, $r;", 
+	"mul24.hi.s32 $R, $r, $r;", "mad24.lo.s32 $R, $r, $r, $r;", "sad.u32 $R, $r, $r, $r;", "sub.sat.s32 $R, $r, $i;",
+	"dp2a.hi.u32.s32 $R, $r, $r, $r;", "dp4a.s32.u32 $R, $r, $r, $r;", "dp4a.u32.u32 $R, $r, $r, $i;", "mad.hi.s32 $R, $r, $i, $r;",
+	"mad.lo.s16 $H, $h, $h, $h;", "mul.hi.s16 $H, $h, $h;", "mul.hi.u16 $H, $h, $h;", "mad.wide.s16 $R, $h, $h, $r;",
+	"mad.wide.s32 $Q, $r, $i, $q;", "mad.hi.s64 $Q, $q, $q, $q;", "sad.s64 $Q, $q, $q, $q;", "abs.s64 $Q, $q;", "not.b64 $Q, $q;",
+	"cnot.b64 $Q, $q;", "bfi.b64 $Q, $q, $q, $n, $n;", "bfe.u64 $Q, $q, $r, $n;", "bfind.s64 $R, $q;", "bfind.shiftamt.u64 $R, $q;",
+	"bfind.shiftamt.u32 $R, $r;", "lop3.b32 $R, $r, $r, $r, $n;", "shf.l.clamp.b32 $R, $r, $r, $n;", "shf.r.wrap.b32 $R, $r, $r, $r;",
+	"prmt.b32.f4e $R, $r, $r, $r;", "prmt.b32.rc8 $R, $r, $r, $r;", "prmt.b32.ecl $R, $r, $r, $r;", "prmt.b32.ecr $R, $r, $r, $n;",
+	"prmt.b32.rc16 $R, $r, $r, $r;", "prmt.b32.b4e $R, $r, $r, $n;", "szext.wrap.s32 $R, $r, $n;", "bmsk.clamp.b32 $R, $r, $n;",
+	"or.b64 $X, $q, 1;\n\tand.b64 $X, $X, 0x7fffffffffffffff;\n\tdiv.s64 $Q, $q, $X;", "or.b32 $x, $r, 1;\n\tand.b32 $x, $x, 0x7fffffff;\n\trem.s32 $R, $r, $x;",
+	"or.b64 $X, $q, 1;\n\tand.b64 $X, $X, 0x7fffffffffffffff;\n\trem.s64 $Q, $q, $X;",
+	"sub.cc.u32 $x, $r, $r;\n\tsubc.u32 $R, $r, $x;", "mad.lo.cc.u32 $x, $r, $r, $r;\n\tmadc.hi.u32 $R, $r, $r, $x;",
+	"add.cc.u64 $X, $q, $q;\n\taddc.u64 $Q, $X, $q;", "sub.cc.u64 $X, $q, $q;\n\tsubc.u64 $Q, $q, $X;",
+	"mov.b32 {%hx, %hy}, $r;\n\tadd.s16 $H, %hx, %hy;", "mov.b64 $Q, {$h, $h, $h, $h};", "mov.b64 {%hx, %hy, _, _}, $q;\n\txor.b16 $H, %hx, %hy;",
+	"shl.b16 $H, $h, $n;", "shr.u16 $H, $h, $n;", "neg.s16 $H, $h;", "abs.s16 $H, $h;", "not.b16 $H, $h;", "set.lt.u32.s16 $R, $h, $h;",
+};
 /* within bounds only, so not compared unless asked for */
 static const char *const gen_approx[] = {
 	"ex2.approx$Z.f32 $F, $f;", "lg2.approx$Z.f32 $F, $f;", "rsqrt.approx$Z.f32 $F, $f;", "sqrt.approx$Z.f32 $F, $f;",
@@ -293,6 +333,8 @@ static void gen_arith(struct gen *g)
 		pattern = what < 6 ? gen_plain[gen_pick(g, GEN_COUNT(gen_plain))] :
 			  gen_plain_more[gen_pick(g, GEN_COUNT(gen_plain_more))];
 		uniform = what < 6 && g->ctx == TOGETHER && gen_one_in(g, 3);
+	} else if (g->rare && gen_one_in(g, 2)) {
+		pattern = gen_rare[gen_pick(g, GEN_COUNT(gen_rare))];
 	} else if (what < 5) {
 		pattern = gen_int[gen_pick(g, GEN_COUNT(gen_int))];
 		uniform = g->ctx == TOGETHER && gen_one_in(g, 4);
@@ -434,6 +476,8 @@ static void gen_own(struct gen *g)
 			 forms[f].into[0] == 'f' ? g->nf : g->nq;
 	unsigned first = gen_pick(g, limit), at = (forms[f].into[0] == 'f' ? 64 : 0) + gen_pick(g, 64 / bytes) * bytes;
 	int store = gen_one_in(g, 2), local = g->local && forms[f].into[0] != 'f' && gen_one_in(g, 3);
+	int shared = g->mine && !local && forms[f].into[0] != 'f' && gen_one_in(g, 2);
+	const char *space = local ? "local" : shared ? "shared" : "global", *base = local ? "%qx" : shared ? "%shm" : "%own";
 	char list[128] = "", text[1024] = "", guard[16] = "";
 
 	for (unsigned i = 0; i < count; i++)
@@ -449,6 +493,14 @@ static void gen_own(struct gen *g)
 		snprintf(text, sizeof(text), "\tand.b32 %%rx, %s, %u;\n\tcvt.u64.u32 %%qx, %%rx;\n\tadd.s64 %%qx, %%lo, %%qx;\n",
 			 r, 63u & ~(bytes - 1));
 	}
+	if (shared) {
+		at %= 16;
+		/* the same through a generic address */
+		if (gen_one_in(g, 3)) {
+			snprintf(text, sizeof(text), "\tcvt.u64.u32 %%qx, %%shm;\n\tcvta.shared.u64 %%qx, %%qx;\n");
+			base = "%qx";
+		}
+	}
 	if (count > 1) {
 		char inner[128];
 
@@ -456,11 +508,13 @@ static void gen_own(struct gen *g)
 		snprintf(list, sizeof(list), "{%.120s}", inner);
 	}
 	if (store)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\t%sst.%s.%s [%s+%u], %s;\n", guard,
-			 local ? "local" : "global", forms[f].type, local ? "%qx" : "%own", local ? 0 : at, list);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\t%sst%s%s.%s [%s+%u], %s;\n", guard,
+			 shared && base[1] == 'q' ? "" : ".", shared && base[1] == 'q' ? "" : space, forms[f].type, base,
+			 local ? 0 : at, list);
 	else
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\t%sld.%s.%s %s, [%s+%u];\n", guard,
-			 local ? "local" : "global", forms[f].type, list, local ? "%qx" : "%own", local ? 0 : at);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\t%sld%s%s.%s %s, [%s+%u];\n", guard,
+			 shared && base[1] == 'q' ? "" : ".", shared && base[1] == 'q' ? "" : space, forms[f].type, list, base,
+			 local ? 0 : at);
 	gen_add(g, 0, -1, text);
 }
 
@@ -473,7 +527,23 @@ static void gen_atomic(struct gen *g)
 	char r[32], text[512];
 
 	gen_r(g, 0, r, sizeof(r));
-	if (gen_one_in(g, 3))
+	if (gen_one_in(g, 2)) {
+		/* on the thread's own words: what was there before is known too */
+		static const char *const own[] = { "add.u32", "exch.b32", "min.s32", "max.u32", "and.b32", "inc.u32", "dec.u32", "xor.b32" };
+		int shared = g->mine && gen_one_in(g, 2);
+		unsigned at = 4 * gen_pick(g, shared ? 4 : 16);
+		const char *where = shared ? "shared" : "global", *base = shared ? "%shm" : "%own";
+
+		if (gen_one_in(g, 4))
+			snprintf(text, sizeof(text), "\tatom.%s.cas.b32 %%r%u, [%s+%u], %s, %%r%u;\n", where, gen_pick(g, g->nr), base, at, r,
+				 gen_pick(g, g->nr));
+		else if (gen_one_in(g, 4))
+			snprintf(text, sizeof(text), "\tatom.%s.add.u64 %%q%u, [%s+%u], %%q%u;\n", where, gen_pick(g, g->nq), base,
+				 at & ~7u, gen_pick(g, g->nq));
+		else
+			snprintf(text, sizeof(text), "\tatom.%s.%s %%r%u, [%s+%u], %s;\n", where, own[gen_pick(g, GEN_COUNT(own))],
+				 gen_pick(g, g->nr), base, at, r);
+	} else if (gen_one_in(g, 3))
 		snprintf(text, sizeof(text), "\tatom.global.%s %%rx, [%%acc+%u], %s;\n", ops[w], 4 * w, r);
 	else if (gen_one_in(g, 2))
 		snprintf(text, sizeof(text), "\t@%%p%u red.global.%s [%%acc+%u], %s;\n", gen_pick(g, g->np), ops[w], 4 * w, r);

@@ -17,7 +17,11 @@ static void gen_warp(struct gen *g)
 	unsigned d = gen_pick(g, g->nr), s = gen_pick(g, g->nr), mode = gen_pick(g, 4), width = 8u << gen_pick(g, 3);
 	char text[512];
 
-	switch (gen_pick(g, 6)) {
+	switch (gen_pick(g, 7)) {
+	case 6:
+		snprintf(text, sizeof(text), gen_one_in(g, 2) ? "\tredux.sync.add.u32 %%r%u, %%r%u, %%wm;\n" :
+			 "\tredux.sync.max.s32 %%r%u, %%r%u, %%wm;\n", d, s);
+		break;
 	case 0: case 1:
 		if (g->full_warps) {
 			unsigned clamp = ((32 - width) << 8) | (mode == 1 ? 0 : 31);
@@ -251,12 +255,14 @@ static void gen_switch(struct gen *g)
 	enum gen_ctx outer = g->ctx;
 	unsigned label = g->labels++, targets = g->ntargets, ways = 2 + gen_pick(g, 3);
 	int region = gen_region(g), mask = g->mask, together = outer == TOGETHER && gen_one_in(g, 3);
-	char list[128] = "";
+	char list[128] = "", guard[16] = "";
 
 	for (unsigned i = 0; i < ways; i++)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%sWAY%u_%u", i ? ", " : "", label, i);
-	gen_frame(g, region, "\trem.u32 %%rx, %%%c%u, %u;\nTAB%u: .branchtargets %s;\n\tbrx.idx %%rx, TAB%u;\n",
-		  together ? 'u' : 'r', gen_pick(g, together ? g->nu : g->nr), ways, label, list, label);
+	if (!together && gen_one_in(g, 5))
+		snprintf(guard, sizeof(guard), "@%s%%p%u ", gen_one_in(g, 2) ? "!" : "", gen_pick(g, g->np));
+	gen_frame(g, region, "\trem.u32 %%rx, %%%c%u, %u;\nTAB%u: .branchtargets %s;\n\t%sbrx.idx %%rx, TAB%u;\n",
+		  together ? 'u' : 'r', gen_pick(g, together ? g->nu : g->nr), ways, label, list, guard, label);
 	g->ctx = together ? TOGETHER : APART;
 	g->mask = -1;
 	if (!together && g->ntargets < 16)
@@ -280,6 +286,13 @@ static void gen_call(struct gen *g)
 {
 	char text[512];
 
+	if (gen_one_in(g, 3)) {
+		snprintf(text, sizeof(text), "\t{\n\t.param .b64 a0;\n\t.param .align 16 .b8 a1[16];\n\t.param .b64 rv;\n\tst.param.b64 [a0], %%q%u;\n"
+			 "\tst.param.b64 [a1], %%q%u;\n\tst.param.b64 [a1+8], %%q%u;\n\tcall%s (rv), wide, (a0, a1);\n\tld.param.b64 %%q%u, [rv];\n\t}\n",
+			 gen_pick(g, g->nq), gen_pick(g, g->nq), gen_pick(g, g->nq), g->ctx == TOGETHER ? ".uni" : "", gen_pick(g, g->nq));
+		gen_add(g, 0, -1, text);
+		return;
+	}
 	snprintf(text, sizeof(text), "\t{\n\t.param .b32 a0;\n\t.param .b32 a1;\n\t.param .b32 rv;\n\tst.param.b32 [a0], %%r%u;\n"
 		 "\tst.param.b32 [a1], %%r%u;\n\tcall%s (rv), helper, (a0, a1);\n\tld.param.b32 %%r%u, [rv];\n\t}\n",
 		 gen_pick(g, g->nr), gen_pick(g, g->nr), g->ctx == TOGETHER ? ".uni" : "", gen_pick(g, g->nr));
@@ -398,21 +411,28 @@ static void __attribute__((format(printf, 4, 5))) gen_first(struct gen *g, char 
 static void gen_prologue(struct gen *g)
 {
 	gen_frame(g, -1,
-		  ".version 7.0\n.target sm_70\n.address_size 64\n\n"
+		  ".version 7.6\n.target sm_80\n.address_size 64\n\n"
 		  ".func (.param .b32 r) helper(.param .b32 a, .param .b32 b)\n{\n\t.reg .b32 %%x<5>;\n\t.reg .pred %%q;\n"
 		  "\tld.param.b32 %%x0, [a];\n\tld.param.b32 %%x1, [b];\n\tand.b32 %%x2, %%x1, 3;\n"
 		  "MORE:\n\tmad.lo.u32 %%x0, %%x0, 5, %%x1;\n\tsetp.eq.u32 %%q, %%x2, 0;\n\t@%%q bra OUT;\n"
 		  "\tsub.u32 %%x2, %%x2, 1;\n\tbra MORE;\nOUT:\n\tst.param.b32 [r], %%x0;\n\tret;\n}\n\n"
+		  ".func (.param .b64 r) wide(.param .b64 a, .param .align 16 .b8 b[16])\n{\n\t.reg .b32 %%x<3>;\n\t.reg .b64 %%y<6>;\n"
+		  "\t.reg .pred %%q;\n\t.local .align 16 .b8 m[32];\n\tld.param.b64 %%y0, [a];\n\tld.param.v2.b64 {%%y1, %%y2}, [b];\n"
+		  "\tmov.u64 %%y3, m;\n\tst.local.v2.b64 [%%y3], {%%y1, %%y2};\n\tst.local.v2.b64 [%%y3+16], {%%y0, %%y1};\n"
+		  "\tcvt.u32.u64 %%x0, %%y0;\n\tand.b32 %%x0, %%x0, 24;\n\tcvt.u64.u32 %%y4, %%x0;\n\tadd.s64 %%y3, %%y3, %%y4;\n"
+		  "\tld.local.b64 %%y5, [%%y3];\n\tsetp.gt.s64 %%q, %%y0, %%y2;\n\t@%%q bra UP;\n\tadd.s64 %%y5, %%y5, %%y2;\n"
+		  "UP:\n\tst.param.b64 [r], %%y5;\n\tret;\n}\n\n"
 		  ".const .align 4 .b32 tab[16] = {1, 2, 4, 8, 1000, -1, 255, 65536, 0, 7, 36, 34, 18, 99, -77, 2147483647};\n\n"
 		  ".visible .entry k(.param .u64 in, .param .u64 own, .param .u64 dump, .param .u64 acc, .param .u32 pn, .param .u32 pm,"
 		  " .param .align 8 .b8 pb[48])\n{\n"
 		  "\t.reg .b32 %%r<%u>, %%u<%u>, %%tc<12>, %%lc<12>, %%mask<12>;\n\t.reg .b64 %%q<%u>;\n\t.reg .b16 %%h<%u>;\n"
 		  "\t.reg .f32 %%f<%u>;\n\t.reg .f64 %%d<%u>;\n\t.reg .pred %%p<%u>, %%v<4>, %%ip<12>;\n"
 		  "\t.reg .b32 %%rx, %%ry, %%ux, %%lin, %%lane, %%warp, %%tx, %%ty, %%tz, %%gtid, %%n, %%nx, %%ny, %%cx, %%pn, %%pm, %%wn, %%wm,"
-		  " %%total, %%sh4, %%sh8, %%shb;\n"
+		  " %%total, %%sh4, %%sh8, %%shb, %%shm;\n"
 		  "\t.reg .b64 %%qx, %%qy, %%in, %%own, %%dump, %%acc, %%lo;\n\t.reg .b16 %%hx, %%hy;\n\t.reg .f32 %%ft;\n\t.reg .pred %%po;\n"
-		  "\t.shared .align 16 .b8 sh[%u];\n%s",
+		  "\t.shared .align 16 .b8 sh[%u];\n%s%s",
 		  g->nr, g->nu, g->nq, g->nh, g->nf, g->nd, g->np, GEN_MAX_THREADS * 8,
+		  g->mine ? "\t.shared .align 16 .b8 sm[8192];\n" : "",
 		  g->local ? "\t.local .align 16 .b8 lo[64];\n" : "");
 	g->unit[g->units - 1].head = 1;
 	gen_frame(g, -1,
@@ -431,6 +451,9 @@ static void gen_prologue(struct gen *g)
 		  gen_one_in(g, 2) ? "\tmov.u32 %lane, %laneid;\n" : "\tand.b32 %lane, %lin, 31;\n", GEN_OWN_BYTES);
 	if (gen_one_in(g, 2))
 		gen_frame(g, -1, "\tcvta.to.global.u64 %%in, %%in;\n\tcvta.to.global.u64 %%own, %%own;\n\tcvta.to.global.u64 %%dump, %%dump;\n");
+	if (g->mine)
+		gen_frame(g, -1, "\tmov.u32 %%shm, sm;\n\tmad.lo.u32 %%shm, %%lin, 16, %%shm;\n"
+			  "\tst.shared.v4.u32 [%%shm], {%%lin, %%tx, %%gtid, %%n};\n");
 	if (g->local)
 		gen_frame(g, -1, "\tmov.u64 %%lo, lo;\n\tmov.u64 %%qx, 0;\n\tst.local.v2.u64 [%%lo], {%%qx, %%qx};\n"
 			  "\tst.local.v2.u64 [%%lo+16], {%%qx, %%qx};\n\tst.local.v2.u64 [%%lo+32], {%%qx, %%qx};\n"
@@ -486,8 +509,10 @@ static void gen_make(struct gen *g, uint64_t seed, int approx)
 	g->calls = gen_one_in(g, 8);
 	g->local = gen_one_in(g, 4);
 	g->approx = approx;
+	g->mine = gen_one_in(g, 3);
+	g->rare = gen_one_in(g, 3);
 	g->soa = gen_one_in(g, 2);
-	g->common = !gen_one_in(g, 3);
+	g->common = !g->rare && !gen_one_in(g, 3);
 	g->quiet = gen_one_in(g, 5);
 	g->faulty = gen_one_in(g, 25);
 	g->fault = g->faulty;

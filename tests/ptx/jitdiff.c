@@ -19,7 +19,7 @@
 #include "gen_kernel.h"
 #include "rig.h"
 
-#define LAUNCHES 2
+#define LAUNCHES 3              /* the last one as the one before: what was learned of its blocks is used */
 #define MAX_TOTAL 2048u         /* threads of a grid */
 #define SECONDS 5               /* that a launch may take */
 #define SHRINK_SECONDS 40
@@ -71,8 +71,10 @@ static void make_plan(struct plan *p, uint64_t seed, const struct gen *g)
 		uint32_t most = MAX_TOTAL / (b[0] * b[1] * b[2]);
 
 		memcpy(p->shape[i].block, b, sizeof(p->shape[i].block));
-		p->shape[i].grid[0] = 1 + gen_pick(&r, most < 9 ? most : 9);
+		p->shape[i].grid[0] = 1 + gen_pick(&r, most < 9 || gen_one_in(&r, 4) ? most : 9);
 		p->shape[i].grid[1] = p->shape[i].grid[0] * 2 <= most && gen_one_in(&r, 4) ? 2 : 1;
+		if (i == LAUNCHES - 1)
+			p->shape[i] = p->shape[i - 1];
 		if (g->fault)   /* one warp: which of several is told of first is open */
 			p->shape[i] = (struct shape){ { 1, 1 }, { 32, 1, 1 } };
 	}
@@ -146,6 +148,15 @@ static int start_and_wait(struct rig *r, const struct plan *p, int launch, uint3
 	return 0;
 }
 
+/* Status of the launch that did not end well, after which there are no others; 0: none. */
+static uint32_t first_bad(const struct outcome *o)
+{
+	for (int i = 0; i < LAUNCHES; i++)
+		if (o->status[i])
+			return o->status[i];
+	return 0;
+}
+
 /* Runs the text in one mode. -1: it did not get to its end, `why` says how far. */
 static int run_text(const char *text, const struct plan *p, uint32_t mode, struct outcome *out)
 {
@@ -188,7 +199,7 @@ static int run_text(const char *text, const struct plan *p, uint32_t mode, struc
 			break;
 	}
 	/* a grid that still runs keeps its engine open: the process ends soon */
-	if (out->status[0] != RIG_TIMEOUT && out->status[1] != RIG_TIMEOUT)
+	if (first_bad(out) != RIG_TIMEOUT)
 		rig_close(&rig);
 	return err;
 }
@@ -296,13 +307,13 @@ static int try_here(const char *text, const struct plan *p, int quiet)
 	struct outcome a, b;
 	int result;
 
-	if (run_text(text, p, ENGINE_MODE_INTERP, &a) && (!p->g->fault || a.status[0] == RIG_TIMEOUT)) {
+	if (run_text(text, p, ENGINE_MODE_INTERP, &a) && (!p->g->fault || first_bad(&a) == RIG_TIMEOUT)) {
 		if (!quiet)
 			printf("  the interpreter: %s\n", a.why);
 		return INVALID;
 	}
 	alarm(40 * SECONDS);
-	if (run_text(text, p, other_mode, &b) | a.status[0] | a.status[1]) {
+	if (run_text(text, p, other_mode, &b) || first_bad(&a)) {
 		/* a fault's report is a result as well: status, thread, address, line */
 		if (!strcmp(a.why, b.why))
 			return SAME;
