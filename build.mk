@@ -40,6 +40,7 @@ CORE    := $(wildcard libcuda-lite/core/*.c) $(wildcard libcuda-lite/driver/*.c)
 RT      := $(wildcard libcuda-lite/runtime/*.c)
 BLAS    := $(wildcard libcuda-lite/blas/*.c)
 NVML    := $(wildcard libcuda-lite/nvml/*.c)
+NCCL    := $(wildcard libcuda-lite/nccl/*.c)
 BLASLT  := $(wildcard libcuda-lite/blaslt/*.c)
 AGENT   := $(wildcard agent/*.c)
 
@@ -57,7 +58,7 @@ all: bins libs
 
 bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
-	$(B)/lib/libnvidia-ml.so.1 \
+	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnccl.so.2 \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v))
 
 # The two commands. Set-up may bring the compiler itself, so the build is a make of its own.
@@ -218,6 +219,9 @@ $(eval $(call traced,libnvidia-ml.so.1,$(call objs,lib,$(NVML)),nvml[A-Z],libcud
 $(B)/lib/libnvidia-ml.so.1: linker/libnvidia-ml.map
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SO) -Wl,-soname,libnvidia-ml.so.1 -Wl,--default-symver -Wl,--version-script=linker/libnvidia-ml.map -o $@ $(filter %.o,$^)
+$(B)/lib/libnccl.so.2: $(call objs,lib,$(NCCL)) linker/libnccl.map $(B)/lib/libcuda.so.1
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SO) -Wl,-soname,libnccl.so.2 -Wl,--version-script=linker/libnccl.map -o $@ $(filter %.o,$^) -L$(B)/lib -lcuda
 define blas_rule
 $(call traced,libcublas.so.$(1),$(call objs,blas$(1),$(BLAS)),cublas[A-Z],libcuda-lite/include/cublas_api.h,-DCUBLAS_MAJOR=$(1))
 $(B)/lib/libcublas.so.$(1): linker/libcublas.$(1).map $(B)/lib/libcuda.so.1
@@ -241,7 +245,7 @@ E2E     := $(addprefix $(E)/driver/,$(call flavour,driver)) \
 	   $(addprefix $(E)/rt12/,$(call flavour,rt12)) $(addprefix $(E)/rt13/,$(call flavour,rt13)) \
 	   $(addprefix $(E)/c12/,$(call flavour,c12)) $(addprefix $(E)/c13/,$(call flavour,c13)) \
 	   $(addprefix $(E)/blas12/,$(call flavour,blas12)) $(addprefix $(E)/blas13/,$(call flavour,blas13)) \
-	   $(addprefix $(E)/nvml/,$(call flavour,nvml))
+	   $(addprefix $(E)/nvml/,$(call flavour,nvml)) $(addprefix $(E)/nccl/,$(call flavour,nccl))
 EFLAGS  := $(CFLAGS) -std=gnu11 $(WARN) -Ilibcuda-lite/include
 ESHARED := $(wildcard tests/e2e/*.h tests/e2e/kernels/*)
 .PHONY: e2e
@@ -277,6 +281,9 @@ $(E)/blas12/%: tests/e2e/%.c $(ESHARED) | libs
 $(E)/blas13/%: tests/e2e/%.c $(ESHARED) | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -DCUDART_VERSION=13000 -o $@ $< $(addprefix $(B)/lib/,libcublas.so.13 libcudart.so.13 libcuda.so.1) -lm
+$(E)/nccl/%: tests/e2e/%.c $(ESHARED) | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -o $@ $< $(addprefix $(B)/lib/,libnccl.so.2 libcuda.so.1)
 $(E)/nvml/%: tests/e2e/%.c $(ESHARED) | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(addprefix $(B)/lib/,libnvidia-ml.so.1 libcuda.so.1)

@@ -65,6 +65,7 @@ many llm 700 tests/llm/run.sh "$B"
 many llm/node 600 tests/llm/node.sh "$B"
 many llm/trace 300 tests/llm/trace.sh "$B"
 many llm/cuda13 400 tests/llm/cuda13.sh "$B"
+many llm/strangers 700 tests/llm/strangers.sh "$B"
 many llm/whole 300 tests/llm/whole.sh "$B"
 
 # --- hostile clients and deaths

@@ -9,7 +9,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 B=$(cd "$1" && pwd)
 shift
-[ $# -gt 0 ] || set -- driver static static-musl rt12 rt13 c12 c13 blas12 blas13 nvml
+[ $# -gt 0 ] || set -- driver static static-musl rt12 rt13 c12 c13 blas12 blas13 nvml nccl
 if [ -z "${VGPU_AGENT:-}" ]; then
 	exec "$B/bin/vgpu" run --private -- "${BASH:-bash}" "$here/run.sh" "$B" "$@"
 fi

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The plain CUDA 13 package of llama.cpp on a device of compute capability 6.1: it has no PTX for that. It must be refused by
-# name, compute nothing, and vgpu doctor must say which package to take. Fetches 140 MB more than run.sh.
+# The plain CUDA 13 package of llama.cpp. On a device of compute capability 6.1 it has no PTX: it must be refused by name, compute
+# nothing, and vgpu doctor must say which package to take. On one of 7.5 or 8.0 its kernels are those for tensor cores, and it
+# must compute what its own CPU backend computes. Fetches 140 MB more than run.sh.
 #   cuda13.sh BUILD
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -28,3 +29,13 @@ if grep -A1 '^fail  GPU code of libggml-cuda.so: no PTX for this device, compute
 else
 	echo "FAIL cuda13_doctor_names_the_package: $(grep -A1 'GPU code' "$D/out" | tr '\n' ' ')"
 fi
+# head size 64, F16 and Q8_0 weights: flash attention, mul_mat_f and mul_mat_q, all with mma and ldmatrix
+for t in f16 q8_0; do
+	"$L/mkgguf" -o "$D/$t.gguf" -t $t -e 256 -l 2 -f 512 -v 512 -H 4 -k 2 || { echo "FAIL cuda13: mkgguf"; exit 1; }
+	for cc in 7.5 8.0; do
+		timeout 200 "$B/bin/vgpu" run --private --cc $cc -- "$L/llm" "$D" logits -p 1,8,9,33,64 -n 4 "$D/$t.gguf" >"$D/out" 2>"$D/err"; st=$?
+		sed -n "s#^\(ok\|FAIL\) #\1 cuda13 at $cc, $t: #p" "$D/out"
+		[ $st = 0 ] || grep -q ^FAIL "$D/out" || echo "FAIL cuda13 at $cc, $t: exit $st: $(tail -n 3 "$D/err" | tr '\n' ' ')"
+	done
+	rm -f "$D/$t.gguf"
+done

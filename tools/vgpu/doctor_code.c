@@ -42,8 +42,9 @@ static const char *arch_list(struct fatlist_arch *list, unsigned n, unsigned con
 	return text("%s", n ? out : "none");
 }
 
-/* From here on ggml launches kernels with mma and ldmatrix. */
+/* From here on ggml's kernels are for tensor cores, and it records its launches as a CUDA graph. */
 #define TENSOR_CC 70u
+#define NO_GRAPHS "GGML_CUDA_DISABLE_GRAPHS"
 
 /* Which --cc the code wants: the highest exact one at or below the device's, else the lowest that there is; 0: none. */
 static unsigned best_cc(const struct fatlist *f, unsigned cc)
@@ -68,7 +69,7 @@ static unsigned best_cc(const struct fatlist *f, unsigned cc)
 void check_code(struct doctor *d, const struct object *o)
 {
 	const char *name = base(o->path), *check = text("GPU code of %s", name), *has, *advice, *device;
-	int ggml = strstr(name, "ggml-cuda") != NULL;
+	int ggml = strstr(name, "ggml-cuda") || elf_find(&o->elf, NO_GRAPHS, strlen(NO_GRAPHS));
 	struct fatlist f;
 	unsigned cc;
 
@@ -89,10 +90,10 @@ void check_code(struct doctor *d, const struct object *o)
 	if (f.damaged)
 		report(d, FAIL, check, "reinstall the package", "%u damaged containers; %s", f.damaged, has);
 	cc = best_cc(&f, d->cc);
-	/* ggml's kernels for 7.0 and above use tensor cores, which the device has not: its older code is the way */
-	if (ggml && cc > d->cc && cc >= TENSOR_CC && d->cc < TENSOR_CC)
+	/* ggml's kernels for 7.0 and above use tensor cores, which the device computes, slowly: its older code is the better way */
+	if (strstr(name, "ggml-cuda") && cc > d->cc && cc >= TENSOR_CC && d->cc < TENSOR_CC)
 		advice = text("take the package built with CUDA 12, which has PTX for 6.1 (npm @node-llama-cpp/linux-x64-cuda-ext; Ollama: "
-			      "lib/ollama/cuda_v12). vgpu run --cc %u.%u -- CMD loads this one, but its kernels for tensor cores are refused",
+			      "lib/ollama/cuda_v12); or vgpu run --cc %u.%u -- CMD, slower: a service wants vgpu-stub with it and " NO_GRAPHS "=1",
 			      cc / 10, cc % 10);
 	else if (cc)
 		advice = text("vgpu run --cc %u.%u -- CMD (a service: restart vgpu-stub with --cc %u.%u)", cc / 10, cc % 10, cc / 10, cc % 10);
@@ -111,10 +112,10 @@ void check_code(struct doctor *d, const struct object *o)
 	else
 		report(d, GOOD, check, NULL, "%s for compute capability %s; %s", f.exact == f.containers ? "exact PTX" :
 		       "usable PTX below", device, has);
-	if (ggml && f.usable && d->cc >= TENSOR_CC)
-		report(d, WARN, text("kernels of %s", name), "restart the device with --cc 6.1 (vgpu run --cc 6.1 -- CMD), and take the package "
-		       "built with CUDA 12", "for compute capability %s ggml launches tensor-core kernels (mma, ldmatrix), which this device "
-		       "refuses by name", device);
+	if (ggml && f.usable && d->cc >= TENSOR_CC && !env_get(d->env, NO_GRAPHS))
+		report(d, WARN, text("CUDA graphs of %s", name), "export " NO_GRAPHS "=1 (vgpu run does it; systemd: Environment=)", "for compute "
+		       "capability %s ggml records its launches as a graph, and ends where that is refused: there is no stream capture here",
+		       device);
 }
 
 /* ---- ggml backends that a program would open ---- */

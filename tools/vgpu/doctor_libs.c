@@ -12,9 +12,9 @@
 
 /* Libraries that vgpu stands in for. */
 static const char *const cuda_names[] = { "libcuda.so", "libcudart.so", "libcublas.so", "libcublasLt.so",
-					  "libnvidia-ml.so" };
+					  "libnvidia-ml.so", "libnccl.so" };
 /* Libraries of the CUDA toolkit that it does not. */
-static const char *const other_names[] = { "libcufft", "libcurand", "libcusolver", "libcusparse", "libcudnn", "libnccl",
+static const char *const other_names[] = { "libcufft", "libcurand", "libcusolver", "libcusparse", "libcudnn",
 					   "libnvrtc", "libnvJitLink", "libnpp", "libcupti", "libnvjpeg" };
 /* What programs open by name. */
 static const char *const dlopen_names[] = { "libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libcublas.so.12",
