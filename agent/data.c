@@ -556,12 +556,12 @@ static int sleep_until_woken(void)
 }
 
 /*
- * Does a device still work on what we gave it? Then whoever waits for that brings the next command soon.
- * The device's word decides about nothing but how long we yield before a sleep.
+ * Does a device still work on what we gave it? Then whoever waits for that brings the next command soon; who has become
+ * quiet meanwhile waits for something longer. The device's word decides about nothing but how long we yield before a sleep.
  */
-static int in_flight(void)
+AGENT_HOT static int in_flight(void)
 {
-	for (unsigned i = 0; i < data.n; i++)
+	for (unsigned i = 0; i < data.lively; i++)
 		for (uint32_t left = data.live[i]->live; left; left &= left - 1) {
 			const struct context *x = &data.live[i]->ctx[__builtin_ctz(left)];
 
