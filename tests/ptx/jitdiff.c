@@ -21,7 +21,7 @@
 
 #define LAUNCHES 3              /* the last one as the one before: what was learned of its blocks is used */
 #define MAX_TOTAL 2048u         /* threads of a grid */
-#define SECONDS 5               /* that a launch may take */
+#define SECONDS 30              /* that a launch may take, on a machine that has other things to do */
 #define SHRINK_SECONDS 40
 #define FILE_BYTES (1u << 20)
 
@@ -68,10 +68,10 @@ static void make_plan(struct plan *p, uint64_t seed, const struct gen *g)
 	p->cores = 1 + gen_pick(&r, 2);
 	for (int i = 0; i < LAUNCHES; i++) {
 		const uint32_t *b = g->full_warps ? full[gen_pick(&r, GEN_COUNT(full))] : ragged[gen_pick(&r, GEN_COUNT(ragged))];
-		uint32_t most = MAX_TOTAL / (b[0] * b[1] * b[2]);
+		uint32_t threads = b[0] * b[1] * b[2], most = MAX_TOTAL / threads, many = MAX_TOTAL / 32 / ((threads + 31) / 32);
 
 		memcpy(p->shape[i].block, b, sizeof(p->shape[i].block));
-		p->shape[i].grid[0] = 1 + gen_pick(&r, most < 9 || gen_one_in(&r, 4) ? most : 9);
+		p->shape[i].grid[0] = 1 + gen_pick(&r, gen_one_in(&r, 4) ? many : most < 9 ? most : 9);
 		p->shape[i].grid[1] = p->shape[i].grid[0] * 2 <= most && gen_one_in(&r, 4) ? 2 : 1;
 		if (i == LAUNCHES - 1)
 			p->shape[i] = p->shape[i - 1];
