@@ -281,6 +281,16 @@ static void test_segments(struct dev *d)
 	CHECK(read(d->irq, &one, sizeof(one)) < 0);
 }
 
+/* The bits of timelines 64 to 127 are there, and the interrupt behind them: the value that they are about comes before both. */
+static int wait_fired(struct dev *d, uint64_t bits)
+{
+	struct pollfd p = { .fd = d->irq, .events = POLLIN };
+
+	for (unsigned i = 0; i < 5000 && (vgpu_load_relaxed64(&d->head->fired[1]) & bits) != bits; i++)
+		usleep(1000);
+	return poll(&p, 1, 5000) == 1;
+}
+
 /* Who waits for the last of three commands is not woken for the first two; of two sleepers the earlier one's ticket stands. */
 static void patient(struct dev *d)
 {
@@ -304,7 +314,7 @@ static void patient(struct dev *d)
 	CHECK(read(d->irq, &one, sizeof(one)) < 0);
 	EQUAL(nop(d, 70, 0), last);
 	CHECK(wait_ticket(d, 70, last, 2000));
-	usleep(2000);
+	CHECK(wait_fired(d, 1ull << 6));
 	EQUAL(tl->waiter, 0);
 	EQUAL(vgpu_exchange64(&d->head->fired[1], 0), 1ull << 6);
 	CHECK(read(d->irq, &one, sizeof(one)) == sizeof(one) && one == 1);
@@ -395,7 +405,7 @@ static void test_sleep(struct dev *d)
 	nop(d, 70, 0);
 	t = nop(d, 71, 0);
 	CHECK(wait_ticket(d, 71, t, 2000));
-	usleep(2000);
+	CHECK(wait_fired(d, 3ull << 6));
 	EQUAL(d->tl[70].waiter, 0);
 	EQUAL(vgpu_exchange64(&d->head->fired[1], 0), 3ull << 6);
 	CHECK(read(d->irq, &one, sizeof(one)) == sizeof(one) && one == 1);
