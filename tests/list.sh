@@ -15,6 +15,11 @@ for kind in plain asan; do
 	done
 	many "ptx/cases/memcheck/$kind" 300 "$T/ptx/$kind/ptxrun" -m memcheck -s tests/ptx/cases tests/ptx/memcheck
 done
+# processors without AVX-512: the interpreter's other builds
+for isa in base avx2; do
+	many "ptx/cases/$isa" 300 env VGPU_CPU_ISA=$isa "$T/ptx/plain/ptxrun" -m jit -s tests/ptx/cases
+	t "ptx/forms/$isa" 300 env VGPU_CPU_ISA=$isa "$T/ptx/plain/optest" -m jit
+done
 t ptx/random/plain 300 "$T/ptx/plain/jitdiff" -n 600 -o "$T/ptx"
 t ptx/random/asan 300 "$T/ptx/asan/jitdiff" -n 60 -s 10000 -o "$T/ptx"
 
