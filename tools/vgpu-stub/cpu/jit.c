@@ -433,7 +433,8 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 {
 	struct as *a = &c->a;
 	struct jmark mark;
-	u32 skip = 0, mx = c->mx;
+	struct jmemo memo[JMEMOS];
+	u32 skip = 0, mx = c->mx, nmemo;
 
 	c->gk = 0;
 	if (c->merged[pc].kind == K_LD) {
@@ -463,8 +464,12 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 	if (!c->gk && keeps(c, in))
 		c->gk = 2;
 	mark = j_mark(c);
+	nmemo = c->nmemo;
+	memcpy(memo, c->memo, nmemo * sizeof(memo[0]));
 	if (!native(c, in)) {
 		j_undo(c, mark);
+		c->nmemo = nmemo;
+		memcpy(c->memo, memo, nmemo * sizeof(memo[0]));
 		if (in->guard == OPND_NONE && (in->kind == K_SHFL || in->kind == K_VOTE || in->kind == K_MATCH || in->kind == K_REDUX))
 			j_need_all(c);
 		leave(c, JX_STEP, pc);

@@ -218,10 +218,10 @@ struct jcomp {
 };
 
 /* How far emission has come, to take back an attempt. */
-struct jmark { u32 n, nfix, nsites, njx, nlate, nmemo; };
+struct jmark { u32 n, nfix, nsites, njx, nlate; };
 static inline struct jmark j_mark(const struct jcomp *c)
 {
-	return (struct jmark){ c->a.n, c->a.nfix, c->nsites, c->njx, c->nlate, c->nmemo };
+	return (struct jmark){ c->a.n, c->a.nfix, c->nsites, c->njx, c->nlate };
 }
 static inline void j_undo(struct jcomp *c, struct jmark m)
 {
@@ -230,8 +230,6 @@ static inline void j_undo(struct jcomp *c, struct jmark m)
 	c->nsites = m.nsites;
 	c->njx = m.njx;
 	c->nlate = m.nlate;
-	if (c->nmemo != m.nmemo)
-		c->nmemo = 0;
 }
 
 #define JIT_SPIN 512                    /* back edges with others waiting, as SPIN_LIMIT of interp.c */
