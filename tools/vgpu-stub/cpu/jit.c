@@ -94,7 +94,8 @@ u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to)
 	x->rfirst = c->rfirst[b];
 	if (kind == JX_DONE)
 		c->done = c->nexits + 1;
-	if (kind != JX_DONE)
+	/* a step comes back with everything where it was */
+	if (kind != JX_DONE && kind != JX_STEP)
 		x->live = live_list(c, at, &x->nlive);
 	if (kind == JX_STEP && c->merged && c->merged[pc].kind == K_LD && c->merged[pc].vec)
 		for (i = pc + 1; i < pc + 64 && i < c->n && x->nmore < sizeof(x->more); i++)
