@@ -22,7 +22,8 @@
 
 #define SLICE (1 << 18)         /* budget of a block's turn, about a millisecond or two */
 #define COOP_SLICE (1 << 14)    /* blocks of these wait for each other: short turns */
-#define TURN_TICKS 10000u       /* clock ticks of a turn of short blocks: some microseconds */
+#define TURN_TICKS 60000u       /* clock ticks of a turn of short blocks: long beside taking the lock, which the others want too */
+#define ROW_TICKS 10000u        /* of a row of them */
 #define ROW 16u                 /* blocks that code runs before it asks whether to go on */
 #define INLINE_BUDGET (1 << 15) /* of a block that launch() runs in place */
 #define INLINE_TICKS (1u << 17) /* of all of them together: what a hand-over to another thread may cost */
@@ -109,7 +110,7 @@ static struct range unstarted(const struct grid *g, u32 *rest)
 	return r;
 }
 
-/* So many blocks that they take a few microseconds, and never so many that another thread has nothing. */
+/* So many blocks that they take some microseconds, and never so many that another thread has nothing. */
 static u64 chunk(const struct engine *e, const struct grid *g, u64 left)
 {
 	u64 n = left / (2 * e->nthreads), most = g->est ? TURN_TICKS / g->est : 1;
@@ -123,7 +124,7 @@ static u64 chunk(const struct engine *e, const struct grid *g, u64 left)
 /* How many blocks code may start behind one by itself: some microseconds, if they take as long as others did. */
 static u32 row(const struct grid *g)
 {
-	u64 n = g->est ? TURN_TICKS / g->est : 1;
+	u64 n = g->est ? ROW_TICKS / g->est : 1;
 
 	return n > ROW ? ROW - 1 : n ? (u32)n - 1 : 0;
 }
