@@ -246,11 +246,15 @@ static inline u32 jit_local_stride(const struct func *fn) { return (fn->local_to
 bool jit_scan(struct jcomp *c);
 bool jit_guess_align(const struct jcomp *c, const struct insn *in, u32 *need);
 bool jit_guess_sign(const struct jcomp *c, const struct insn *in);
-bool jit_makes_raw(const struct insn *in);
 struct jval jit_val(const struct jcomp *c, u32 o, u8 w);
 bool jit_scalar(const struct jcomp *c, const struct insn *in);  /* its results are uniform or patterns */
 u8 jit_src_w(const struct insn *in, u32 i);
 u32 jit_pat(struct jcomp *c, const s64 *v);                     /* ~0: does not fit */
+/* jit_root.c: in is x - (x & ~low bits), whose scalar is 0 */
+bool jit_same_scalar(const struct jcomp *c, const struct insn *in, u32 bits);
+/* jit_nan.c */
+void jit_nans(struct jcomp *c);
+bool jit_makes_raw(const struct insn *in);
 /* jit_merge.c */
 bool jit_merge(struct jcomp *c);
 /* jit_region.c */
@@ -260,6 +264,11 @@ extern const u8 jit_gprs[8];                                    /* place i is sa
 bool jit_alloc(struct jcomp *c);
 /* instructions; false: not done natively. jit_scalar.c, where not said */
 bool jit_lane(struct jcomp *c, const struct insn *in);   /* jit_lane.c */
+void ju_alu(struct jcomp *c, u32 op, int t, u32 o, u8 w);       /* t = t op o */
+void ju_float(struct jcomp *c, int x, u32 o);                   /* xmm x = o */
+void jit_range(const struct jcomp *c, struct jval v, s32 *lo, s32 *hi);
+/* jit_setp.c */
+bool jit_setp_scalar(struct jcomp *c, const struct insn *in);
 bool jit_setp(struct jcomp *c, const struct insn *in);
 void jit_setp_ahead(struct jcomp *c, const struct insn *in, bool taken_if);
 bool jit_pred(struct jcomp *c, const struct insn *in);

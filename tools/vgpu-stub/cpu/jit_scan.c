@@ -325,83 +325,6 @@ u8 jit_src_w(const struct insn *in, u32 i)
 	return w;
 }
 
-/*
- * o's only definition, whose sources are still what they were then at pc at: in the same block of code, or all of them
- * outside loops. NULL: no such.
- */
-static const struct insn *recent(const struct jcomp *c, u32 o, u32 at)
-{
-	const struct insn *d;
-	bool here;
-	u32 pc, k, q;
-
-	if (o == OPND_NONE || (o & OPND_CONST) || !c->def_of[o] || c->def_of[o] == ~0u)
-		return NULL;
-	pc = c->def_of[o] - 1;
-	d = &c->code[pc];
-	here = jit_block_at(c, pc) == jit_block_at(c, at);
-	if (pc >= at || (!here && jit_block_at(c, pc)->depth) || d->kind != K_LANE || d->guard != OPND_NONE)
-		return NULL;
-	for (k = 1; k < 4; k++) {
-		if (d->o[k] == OPND_NONE || (d->o[k] & OPND_CONST))
-			continue;
-		q = c->def_of[d->o[k]];
-		if (q == ~0u || (q && (here ? q - 1 >= pc && q - 1 < at : jit_block_at(c, q - 1)->depth != 0)))
-			return NULL;
-	}
-	return d;
-}
-
-/* The register whose scalar o's is at pc at, found through copies. */
-static u32 scalar_root(const struct jcomp *c, u32 o, u32 at)
-{
-	const struct insn *d;
-	u32 n;
-
-	for (n = 0; n < 8 && (d = recent(c, o, at)); n++) {
-		if (d->lop == LOP_ADD) {
-			struct jval x = jit_val(c, d->o[1], jit_src_w(d, 1)), y = jit_val(c, d->o[2], jit_src_w(d, 2));
-
-			if (y.sk && !y.s)
-				o = d->o[1];
-			else if (x.sk && !x.s)
-				o = d->o[2];
-			else
-				return o;
-		} else if (d->lop == LOP_MOV) {
-			o = d->o[1];
-		} else {
-			return o;
-		}
-	}
-	return o;
-}
-
-/* in: x - (x & ~low bits), x's scalar being such a multiple: the scalars are the same. */
-static bool same_scalar(const struct jcomp *c, const struct insn *in, u32 bits)
-{
-	const struct insn *d;
-	struct jval m, v;
-	u32 at, x, need;
-	u64 low;
-
-	if (in < c->code || in >= c->code + c->n)
-		return false;
-	at = (u32)(in - c->code);
-	d = recent(c, scalar_root(c, in->o[2], at), at);
-	if (!d || d->lop != LOP_AND)
-		return false;
-	m = jit_val(c, d->o[2], bits == 64);
-	v = jit_val(c, d->o[1], bits == 64);
-	if (!m.known || (v.cls != JC_PAT && v.cls != JC_UNI))
-		return false;
-	low = bits == 32 ? (u32)~m.k : ~m.k;
-	if (jit_guess_align(c, d, &need))
-		v.ual = (u8)need;       /* the code of d has seen to that */
-	x = scalar_root(c, in->o[1], at);
-	return !(low & (low + 1)) && low < 1u << 30 && !(low >> v.ual) && !(x & OPND_CONST) && x == scalar_root(c, d->o[1], at);
-}
-
 static struct jval lane_value(struct jcomp *c, const struct insn *in)
 {
 	struct jval a = jit_val(c, in->o[1], jit_src_w(in, 1)), b = jit_val(c, in->o[2], jit_src_w(in, 2));
@@ -446,7 +369,7 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 		if (!ints)
 			return vary();
 		a = v_add(c, a, b, -1, bits);
-		return same_scalar(c, in, bits) ? with_scalar(a, true, 0, bits) : a;
+		return jit_same_scalar(c, in, bits) ? with_scalar(a, true, 0, bits) : a;
 	case LOP_MUL:
 		if (in->type == T_F32)
 			return all_uni ? uni(0, JMAX_UNKNOWN) : vary();
@@ -739,158 +662,6 @@ static void scan_pool(struct jcomp *c)
 	}
 }
 
-/* The operation makes an f32 as the processor does, NaNs with it. */
-bool jit_makes_raw(const struct insn *in)
-{
-	if (in->kind != K_LANE || in->type != T_F32)
-		return false;
-	switch (in->lop) {
-	case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_MAD: case LOP_DIV: case LOP_RCP: case LOP_SQRT:
-	case LOP_RSQRT: case LOP_MIN: case LOP_MAX: case LOP_CVT_F_H: case LOP_EX2:
-		return true;
-	}
-	return false;
-}
-
-static bool raw_source(const struct jcomp *c, u32 o)
-{
-	struct jval v = jit_val(c, o, 0);
-
-	if (!(o & OPND_CONST))
-		return c->r[o].rawf;
-	return v.known && ((u32)v.k & 0x7fffffffu) <= 0x7f800000u;
-}
-
-/* An f32 rounded to an integer; an f32 of one. */
-static bool rounds(const struct insn *in)
-{
-	return in->kind == K_CVT && in->type == T_F32 && in->stype == T_F32 && in->sub >= RND_RNI && in->sub <= RND_RPI &&
-	       !(in->flags & (INF_SAT | INF_RELU)) && !in->dw;
-}
-
-static bool from_int(const struct insn *in)
-{
-	return in->kind == K_CVT && in->type == T_F32 && !type_is_float(in->stype) && !in->dw;
-}
-
-/*
- * Registers that hold only what float operations made: their NaNs are made canonical when their bits
- * are looked at, not every time they are written.
- */
-static void find_raw(struct jcomp *c)
-{
-	bool more = true;
-	u32 i, k;
-
-	for (i = 0; i < c->s->nregs; i++)
-		c->r[i].rawf = c->r[i].cls == JC_VARY && c->r[i].w == 0;
-	while (more) {
-		more = false;
-		for (i = 0; i < c->n; i++) {
-			const struct insn *in = &c->code[i];
-
-			for (k = 0; k < 6; k++) {
-				bool raw = jit_makes_raw(in);
-
-				if (!(in->def >> k & 1) || in->o[k] == OPND_NONE || !c->r[in->o[k]].rawf)
-					continue;
-				if (in->kind == K_LANE && in->lop == LOP_MOV && !in->dw)
-					raw = raw_source(c, in->o[1]);
-				if (in->kind == K_LANE && in->lop == LOP_SELP && !in->dw)
-					raw = raw_source(c, in->o[1]) && raw_source(c, in->o[2]);
-				if (in->kind == K_LANE && in->type == T_F32 && (in->lop == LOP_FLUSH || in->lop == LOP_ABS))
-					raw = raw_source(c, in->o[1]);
-				if (in->kind == K_SHFL)
-					raw = k == 0 && raw_source(c, in->o[3]);
-				if (in->kind == K_CVT)
-					raw = rounds(in) || from_int(in);
-				if (!raw) {
-					c->r[in->o[k]].rawf = false;
-					more = true;
-				}
-			}
-			if (in->kind == K_CALL)
-				for (k = 0; k < in->u.call->nrets; k++)
-					if (in->u.call->rets[k].is_reg)
-						c->r[in->u.call->rets[k].opnd].rawf = false;
-		}
-	}
-}
-
-static bool quiet_source(const struct jcomp *c, u32 o, bool flushed)
-{
-	struct jval v = jit_val(c, o, 0);
-	u32 e = (u32)v.k >> 23 & 255;
-
-	if (!(o & OPND_CONST))
-		return flushed ? c->r[o].flushed : c->r[o].quiet;
-	return v.known && e != 255 && (!flushed || e || !((u32)v.k << 1));
-}
-
-/* What in leaves is no signalling NaN; is no denormal. */
-static bool makes_quiet(const struct jcomp *c, const struct insn *in, u32 k, bool flushed)
-{
-	if (in->kind == K_SHFL)
-		return k == 0 && quiet_source(c, in->o[3], flushed);
-	if (rounds(in) || from_int(in))
-		return true;
-	if (in->kind != K_LANE)
-		return false;
-	if ((in->lop == LOP_MOV || in->lop == LOP_SELP) && !in->dw && in->type != T_F16 && in->type != T_BF16)
-		return quiet_source(c, in->o[1], flushed) && (in->lop == LOP_MOV || quiet_source(c, in->o[2], flushed));
-	if (in->type != T_F32)
-		return false;
-	switch (in->lop) {
-	case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_MAD: case LOP_DIV:
-		return !flushed || (in->mxcsr & 0x8000);
-	case LOP_CVT_F_S32: case LOP_CVT_F_U32:
-		return true;
-	case LOP_FLUSH:
-		return flushed || quiet_source(c, in->o[1], false);
-	case LOP_ABS:
-		return quiet_source(c, in->o[1], flushed);
-	case LOP_MIN: case LOP_MAX:
-		return !flushed || (quiet_source(c, in->o[1], true) && quiet_source(c, in->o[2], true));
-	}
-	return false;
-}
-
-static void find_quiet(struct jcomp *c)
-{
-	bool more = true;
-	u32 i, k;
-
-	for (i = 0; i < c->s->nregs; i++)
-		c->r[i].quiet = c->r[i].flushed = c->r[i].cls == JC_VARY && c->r[i].w == 0;
-	while (more) {
-		more = false;
-		for (i = 0; i < c->n; i++) {
-			const struct insn *in = &c->code[i];
-			struct jreg *r;
-
-			for (k = 0; k < 6; k++) {
-				if (!(in->def >> k & 1) || in->o[k] == OPND_NONE)
-					continue;
-				r = &c->r[in->o[k]];
-				if (r->quiet && !makes_quiet(c, in, k, false)) {
-					r->quiet = false;
-					more = true;
-				}
-				if (r->flushed && !makes_quiet(c, in, k, true)) {
-					r->flushed = false;
-					more = true;
-				}
-			}
-			for (k = 0; in->kind == K_CALL && k < in->u.call->nrets; k++)
-				if (in->u.call->rets[k].is_reg) {
-					r = &c->r[in->u.call->rets[k].opnd];
-					more |= r->quiet || r->flushed;
-					r->quiet = r->flushed = false;
-				}
-		}
-	}
-}
-
 bool jit_scan(struct jcomp *c)
 {
 	s64 zero[LANES] = { 0 };
@@ -945,8 +716,7 @@ bool jit_scan(struct jcomp *c)
 	for (i = 0; i < c->s->nregs; i++)
 		if (c->r[i].cls == JC_NONE)
 			c->r[i].cls = JC_VARY;
-	find_raw(c);
-	find_quiet(c);
+	jit_nans(c);
 	return true;
 }
 

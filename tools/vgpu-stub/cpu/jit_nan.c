@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is known of the f32 in registers: whether their NaNs have bits of the processor's making, which are made canonical
+ * when somebody looks at them; whether one may be a signalling NaN; whether one may be a denormal. Called by jit_scan.c.
+ */
+#include "jit.h"
+#include "lanes.h"
+
+/* The operation makes an f32 as the processor does, NaNs with it. */
+bool jit_makes_raw(const struct insn *in)
+{
+	if (in->kind != K_LANE || in->type != T_F32)
+		return false;
+	switch (in->lop) {
+	case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_MAD: case LOP_DIV: case LOP_RCP: case LOP_SQRT:
+	case LOP_RSQRT: case LOP_MIN: case LOP_MAX: case LOP_CVT_F_H: case LOP_EX2:
+		return true;
+	}
+	return false;
+}
+
+static bool raw_source(const struct jcomp *c, u32 o)
+{
+	struct jval v = jit_val(c, o, 0);
+
+	if (!(o & OPND_CONST))
+		return c->r[o].rawf;
+	return v.known && ((u32)v.k & 0x7fffffffu) <= 0x7f800000u;
+}
+
+/* An f32 rounded to an integer; an f32 of one. */
+static bool rounds(const struct insn *in)
+{
+	return in->kind == K_CVT && in->type == T_F32 && in->stype == T_F32 && in->sub >= RND_RNI && in->sub <= RND_RPI &&
+	       !(in->flags & (INF_SAT | INF_RELU)) && !in->dw;
+}
+
+static bool from_int(const struct insn *in)
+{
+	return in->kind == K_CVT && in->type == T_F32 && !type_is_float(in->stype) && !in->dw;
+}
+
+/*
+ * Registers that hold only what float operations made: their NaNs are made canonical when their bits
+ * are looked at, not every time they are written.
+ */
+static void find_raw(struct jcomp *c)
+{
+	bool more = true;
+	u32 i, k;
+
+	for (i = 0; i < c->s->nregs; i++)
+		c->r[i].rawf = c->r[i].cls == JC_VARY && c->r[i].w == 0;
+	while (more) {
+		more = false;
+		for (i = 0; i < c->n; i++) {
+			const struct insn *in = &c->code[i];
+
+			for (k = 0; k < 6; k++) {
+				bool raw = jit_makes_raw(in);
+
+				if (!(in->def >> k & 1) || in->o[k] == OPND_NONE || !c->r[in->o[k]].rawf)
+					continue;
+				if (in->kind == K_LANE && in->lop == LOP_MOV && !in->dw)
+					raw = raw_source(c, in->o[1]);
+				if (in->kind == K_LANE && in->lop == LOP_SELP && !in->dw)
+					raw = raw_source(c, in->o[1]) && raw_source(c, in->o[2]);
+				if (in->kind == K_LANE && in->type == T_F32 && (in->lop == LOP_FLUSH || in->lop == LOP_ABS))
+					raw = raw_source(c, in->o[1]);
+				if (in->kind == K_SHFL)
+					raw = k == 0 && raw_source(c, in->o[3]);
+				if (in->kind == K_CVT)
+					raw = rounds(in) || from_int(in);
+				if (!raw) {
+					c->r[in->o[k]].rawf = false;
+					more = true;
+				}
+			}
+			if (in->kind == K_CALL)
+				for (k = 0; k < in->u.call->nrets; k++)
+					if (in->u.call->rets[k].is_reg)
+						c->r[in->u.call->rets[k].opnd].rawf = false;
+		}
+	}
+}
+
+static bool quiet_source(const struct jcomp *c, u32 o, bool flushed)
+{
+	struct jval v = jit_val(c, o, 0);
+	u32 e = (u32)v.k >> 23 & 255;
+
+	if (!(o & OPND_CONST))
+		return flushed ? c->r[o].flushed : c->r[o].quiet;
+	return v.known && e != 255 && (!flushed || e || !((u32)v.k << 1));
+}
+
+/* What in leaves is no signalling NaN; is no denormal. */
+static bool makes_quiet(const struct jcomp *c, const struct insn *in, u32 k, bool flushed)
+{
+	if (in->kind == K_SHFL)
+		return k == 0 && quiet_source(c, in->o[3], flushed);
+	if (rounds(in) || from_int(in))
+		return true;
+	if (in->kind != K_LANE)
+		return false;
+	if ((in->lop == LOP_MOV || in->lop == LOP_SELP) && !in->dw && in->type != T_F16 && in->type != T_BF16)
+		return quiet_source(c, in->o[1], flushed) && (in->lop == LOP_MOV || quiet_source(c, in->o[2], flushed));
+	if (in->type != T_F32)
+		return false;
+	switch (in->lop) {
+	case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_MAD: case LOP_DIV:
+		return !flushed || (in->mxcsr & 0x8000);
+	case LOP_CVT_F_S32: case LOP_CVT_F_U32:
+		return true;
+	case LOP_FLUSH:
+		return flushed || quiet_source(c, in->o[1], false);
+	case LOP_ABS:
+		return quiet_source(c, in->o[1], flushed);
+	case LOP_MIN: case LOP_MAX:
+		return !flushed || (quiet_source(c, in->o[1], true) && quiet_source(c, in->o[2], true));
+	}
+	return false;
+}
+
+static void find_quiet(struct jcomp *c)
+{
+	bool more = true;
+	u32 i, k;
+
+	for (i = 0; i < c->s->nregs; i++)
+		c->r[i].quiet = c->r[i].flushed = c->r[i].cls == JC_VARY && c->r[i].w == 0;
+	while (more) {
+		more = false;
+		for (i = 0; i < c->n; i++) {
+			const struct insn *in = &c->code[i];
+			struct jreg *r;
+
+			for (k = 0; k < 6; k++) {
+				if (!(in->def >> k & 1) || in->o[k] == OPND_NONE)
+					continue;
+				r = &c->r[in->o[k]];
+				if (r->quiet && !makes_quiet(c, in, k, false)) {
+					r->quiet = false;
+					more = true;
+				}
+				if (r->flushed && !makes_quiet(c, in, k, true)) {
+					r->flushed = false;
+					more = true;
+				}
+			}
+			for (k = 0; in->kind == K_CALL && k < in->u.call->nrets; k++)
+				if (in->u.call->rets[k].is_reg) {
+					r = &c->r[in->u.call->rets[k].opnd];
+					more |= r->quiet || r->flushed;
+					r->quiet = r->flushed = false;
+				}
+		}
+	}
+}
+
+void jit_nans(struct jcomp *c)
+{
+	find_raw(c);
+	find_quiet(c);
+}
