@@ -20,6 +20,7 @@ for isa in base avx2; do
 	many "ptx/cases/$isa" 300 env VGPU_CPU_ISA=$isa "$T/ptx/plain/ptxrun" -m jit -s tests/ptx/cases
 	t "ptx/forms/$isa" 300 env VGPU_CPU_ISA=$isa "$T/ptx/plain/optest" -m jit
 done
+t ptx/ops 60 tests/ptx/ops.sh "$B"
 t ptx/random/plain 300 "$T/ptx/plain/jitdiff" -n 600 -o "$T/ptx"
 t ptx/random/asan 300 "$T/ptx/asan/jitdiff" -n 60 -s 10000 -o "$T/ptx"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vgpu check [-j] [-v] [--cc X.Y] FILE...: can this device run the CUDA code in these files?
+ * vgpu check --ops: the instructions it knows.
  *
  * A file is an ELF program or library (its .nv_fatbin), a fatbin, or PTX text. Nothing of it is run: the engine
  * compiles each kernel as a first launch would, in this process.
@@ -15,6 +16,7 @@
 #include <time.h>
 
 #include "../../fw-protocol/vgpu_status.h"
+#include "../vgpu-stub/cpu/ops_doc.h"
 #include "gpucode.h"
 #include "vgpu.h"
 
@@ -217,7 +219,7 @@ static void print_json(struct json *j, const char *path, const struct check *c)
 
 static int usage(void)
 {
-	fputs("usage: vgpu check [-j] [-v] [--cc X.Y] FILE...\n", stderr);
+	fputs("usage: vgpu check [-j] [-v] [--cc X.Y] FILE...\n       vgpu check --ops\n", stderr);
 	return 2;
 }
 
@@ -228,6 +230,10 @@ int cmd_check(int argc, char **argv)
 	int json = 0, all = 0, status = 0, i;
 	struct local l;
 
+	if (argc == 2 && !strcmp(argv[1], "--ops")) {
+		ops_print(stdout);
+		return 0;
+	}
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
 		char more;
 

@@ -7,6 +7,7 @@
 
 #include "cpu.h"
 #include "lanes.h"
+#include "ops_doc.h"
 
 #define M(c) (1ull << MC_##c)
 #define T(t) (1u << T_##t)
@@ -233,4 +234,24 @@ int sreg_find(const char *s, size_t n)
 			return SR_ENVREG0 + (int)v;
 	}
 	return -1;
+}
+
+void ops_print(FILE *out)
+{
+	u32 i, k;
+
+	fprintf(out, "| instruction | first types | modifiers |\n|---|---|---|\n");
+	for (i = 1; i < OPID_COUNT; i++) {
+		fprintf(out, "| `%s` |", op_table[i].name);
+		if (op_table[i].types & TNONE)
+			fprintf(out, " none");
+		for (k = 1; k < T_COUNT; k++)
+			if (op_table[i].types >> k & 1)
+				fprintf(out, " .%s", types[k].name);
+		fprintf(out, " |");
+		for (k = 0; k < sizeof(mods) / sizeof(mods[0]); k++)
+			if (op_table[i].mods >> mods[k].cls & 1)
+				fprintf(out, " .%s", mods[k].name);
+		fprintf(out, " |\n");
+	}
 }
