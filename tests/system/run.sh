@@ -42,3 +42,21 @@ PY
 "$V/vgpu" run --private -- "$V/vgpu" smi >"$dir/out" 2>&1 && grep -q 'VGPU-SMI' "$dir/out" && ok "smi prints its table" || fail "smi: $(cat "$dir/out")"
 VGPU_AGENT=$dir/nobody "$V/vgpu" smi >"$dir/out" 2>&1; st=$?
 [ $st = 1 ] && grep -q "$dir/nobody" "$dir/out" && ok "smi without an agent says where it looked" || fail "smi without agent: $st $(cat "$dir/out")"
+
+# CUDA_VISIBLE_DEVICES: indices and beginnings of UUIDs; what is not there hides it and all behind it
+cat >"$dir/visible.py" <<'PY'
+import ctypes, json, os, subprocess, sys
+
+uuid = json.loads(subprocess.check_output([sys.argv[1], "smi", "-j"]))["devices"][0]["uuid"]
+count = "import ctypes; c = ctypes.CDLL('libcuda.so.1'); n = ctypes.c_int(-1); c.cuInit(0); c.cuDeviceGetCount(ctypes.byref(n)); print(n.value)"
+for value, want in ((None, 1), ("0", 1), (uuid, 1), (uuid[:12], 1), ("0,7", 1), ("", 0), ("-1", 0), ("1", 0), ("7,0", 0), ("GPU-ffffffff-0000", 0)):
+    env = dict(os.environ)
+    env.pop("CUDA_VISIBLE_DEVICES", None)
+    if value is not None:
+        env["CUDA_VISIBLE_DEVICES"] = value
+    got = int(subprocess.check_output([sys.executable, "-c", count], env=env))
+    # a program that sees none gets an error from cuInit, and no count
+    assert max(got, 0) == want, f"{value!r}: {got} devices, want {want}"
+PY
+"$V/vgpu" run --private -- python3 "$dir/visible.py" "$V/vgpu" >"$dir/out" 2>&1 && ok "CUDA_VISIBLE_DEVICES by index and by UUID" ||
+	fail "CUDA_VISIBLE_DEVICES: $(tail -n 1 "$dir/out")"
