@@ -16,13 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #define MAX_FILES 512
 #define MAX_BYTES (64u << 10)
 #define MAX_WORDS 4096
-#define LIMIT_S 20              /* for one input */
+#define LIMIT_S 20              /* of processor time for one input: a busy machine is no fault of it ... */
+#define WAIT_S 300              /* ... and of the clock's, for what waits for ever */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
@@ -68,8 +70,7 @@ void __ubsan_on_report(void)
 
 static void too_long(int sig)
 {
-	(void)sig;
-	fprintf(stderr, "standalone: an input takes more than %d s\n", LIMIT_S);
+	fprintf(stderr, "standalone: an input takes more than %d s\n", sig == SIGALRM ? WAIT_S : LIMIT_S);
 	death();
 	_exit(1);
 }
@@ -205,15 +206,23 @@ static size_t mutate(uint8_t *b, size_t size)
 	}
 }
 
+static void limit(int seconds)
+{
+	struct itimerval t = { .it_value = { .tv_sec = seconds } };
+
+	setitimer(ITIMER_PROF, &t, NULL);
+	alarm(seconds ? WAIT_S : 0);
+}
+
 static void run(const uint8_t *data, size_t size)
 {
 	/* a block of exactly the size: one byte too far is seen */
 	uint8_t *copy = malloc(size ? size : 1);
 
 	memcpy(copy, data, size);
-	alarm(LIMIT_S);
+	limit(LIMIT_S);
 	LLVMFuzzerTestOneInput(copy, size);
-	alarm(0);
+	limit(0);
 	free(copy);
 }
 
@@ -251,6 +260,7 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	signal(SIGALRM, too_long);
+	signal(SIGPROF, too_long);
 	if (__sanitizer_set_death_callback)
 		__sanitizer_set_death_callback(death);
 	for (unsigned i = 0; !only && i < nfiles; i++) {
