@@ -32,6 +32,7 @@
 #define STALL_MS_MAX 16
 #define QUIET_TURNS 1024u       /* so many turns without work, and a client is looked at less often */
 #define QUIET_LOOKS 2u          /* of the quiet ones, in a turn that has other work */
+#define FEW_SLOTS 4u            /* forwarded in a turn: somebody waits for these, nobody streams */
 #define RING_AHEAD 16u          /* slots: the device has read that line, and comes back to it in a lap */
 
 static struct {
@@ -39,6 +40,7 @@ static struct {
 	unsigned n, lively, next_quiet;
 	struct idle idle;
 	unsigned stalled, waiting;      /* seen in the last turn: full rings, replies to come */
+	uint64_t forwarded;             /* in the last turn: slots */
 	int quit;
 	pthread_t thread;
 } data AGENT_STATE;
@@ -192,6 +194,7 @@ AGENT_HOT static unsigned io_turn(struct client *c, struct context *x)
 	if (index == first)
 		return (unsigned)more;
 	x->io_index = index;
+	data.forwarded += index - first;
 	data.idle.word = &x->ioq[index % VGPU_IOQ_SLOTS].cmd.seq;
 	data.idle.ready = (uint32_t)(index + 1);
 	count(&x->commands, commands);
@@ -408,6 +411,7 @@ AGENT_HOT static unsigned turn(void)
 	unsigned work = 0, quiet, looks;
 
 	data.stalled = data.waiting = 0;
+	data.forwarded = 0;
 	for (unsigned i = 0; i < data.lively;) {
 		struct client *c = data.live[i];
 		unsigned stuck = data.stalled + data.waiting, did = client_turn(c);
@@ -578,9 +582,12 @@ static void *data_loop(void *unused)
 		seccomp_data_thread();
 	while (!data.quit) {
 		mailbox();
-		if (turn())
+		if (turn()) {
 			idle_reset(&data.idle);
-		else if (idle_step(&data.idle, data.stalled ? IDLE_STALLED : in_flight() ? IDLE_IN_FLIGHT : IDLE_NOTHING) &&
+			/* where cores are shared it is the device that needs ours now: without another look */
+			if (data.idle.share && data.forwarded - 1 < FEW_SLOTS)
+				idle_step(&data.idle, IDLE_IN_FLIGHT);
+		} else if (idle_step(&data.idle, data.stalled ? IDLE_STALLED : in_flight() ? IDLE_IN_FLIGHT : IDLE_NOTHING) &&
 			 sleep_until_woken())
 			idle_slept(&data.idle);
 	}
