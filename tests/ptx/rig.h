@@ -175,22 +175,38 @@ RIG_CALL void rig_close(struct rig *r)
 	memset(r, 0, sizeof(*r));
 }
 
+static void *rig_map(struct rig *r, uint64_t at, size_t bytes, size_t whole)
+{
+	void *p = mmap((void *)at, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	if (r->engine)
+		engine_cpu.note_alloc(r->engine, (uint64_t)(uintptr_t)p, bytes, 1);
+	return p;
+}
+
+/* rig_alloc(), in the last pages of the span; once. */
+RIG_CALL void *rig_alloc_last(struct rig *r, size_t bytes)
+{
+	size_t whole = (bytes + 4095) & ~(size_t)4095;
+
+	return rig_map(r, RIG_SPAN_BASE + RIG_SPAN_BYTES - whole, bytes, whole);
+}
+
 /* Zeroed device memory with an unmapped gap behind it; NULL when there is none. */
 RIG_CALL void *rig_alloc(struct rig *r, size_t bytes)
 {
 	size_t whole = (bytes + 4095) & ~(size_t)4095;
-	void *at = (void *)r->next, *p;
+	void *p;
 
 	if (whole == 0)
 		whole = 4096;
 	if (whole < bytes || r->next + whole + RIG_GUARD > RIG_SPAN_BASE + RIG_SPAN_BYTES)
 		return NULL;
-	p = mmap(at, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	if (p == MAP_FAILED)
-		return NULL;
-	r->next += whole + RIG_GUARD;
-	if (r->engine)
-		engine_cpu.note_alloc(r->engine, (uint64_t)(uintptr_t)p, bytes, 1);
+	p = rig_map(r, r->next, bytes, whole);
+	if (p)
+		r->next += whole + RIG_GUARD;
 	return p;
 }
 
