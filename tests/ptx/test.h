@@ -195,13 +195,16 @@ static int make_buffer(struct test *t, const char *a, const char *colon, unsigne
 	const char *p = parse_type(colon + 1, &b->type), *stop;
 	char *end;
 	struct value *v;
+	int last;
 
 	if (!p || *p != '[' || t->nbuffers == MAX_BUFFERS || colon - a >= (int)sizeof(b->name))
 		return -1;
 	b->count = strtoul(p + 1, &end, 0);
 	if (*end != ']' || b->count > MAX_COUNT)
 		return -1;
-	b->at = rig_alloc(&t->rig, b->count * b->type.bytes);
+	last = !strncmp(end + 1, "@last", 5);
+	end += last ? 5 : 0;
+	b->at = (last ? rig_alloc_last : rig_alloc)(&t->rig, b->count * b->type.bytes);
 	if (!b->at)
 		return -1;
 	memcpy(b->name, a, (size_t)(colon - a));
