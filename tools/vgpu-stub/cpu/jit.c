@@ -134,6 +134,15 @@ struct jlate *j_late(struct jcomp *c)
 	return c->bad ? NULL : &c->late[c->nlate++];
 }
 
+/* Exit x, which came back after a step, lets the interpreter go on from there. */
+void j_leave(struct jcomp *c, u32 exit)
+{
+	struct jexit *x = &c->exits[exit];
+
+	x->kind = JX_LEAVE;
+	x->live = live_list(c, x->pc, &x->nlive);
+}
+
 /*
  * Exit x lets the interpreter go on, but what it has not yet loaded may be the other half of what was. It does
  * everything from there up to where that is over, except for what code has done, and leaves.

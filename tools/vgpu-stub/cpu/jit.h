@@ -295,6 +295,7 @@ u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to);
 void j_leave_if(struct jcomp *c, u32 cc, u32 exit);
 void j_need_all(struct jcomp *c);               /* leaves unless all living lanes are here */
 struct jlate *j_late(struct jcomp *c);
+void j_leave(struct jcomp *c, u32 exit);
 void j_walk(struct jcomp *c, u32 exit);
 void j_site(struct jcomp *c, u32 exit);                         /* the next instruction may fault */
 /* jit_lane.c: d = x shifted by a constant; eight 32-bit lanes of o as 64 bits */

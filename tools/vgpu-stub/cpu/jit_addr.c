@@ -171,10 +171,10 @@ static void rely_on(struct jcomp *c, u32 exit)
 
 	if (x->kind != JX_STEP)
 		return;
-	if (!c->inside[x->pc])
-		x->kind = JX_LEAVE;
-	else
+	if (c->inside[x->pc])
 		j_walk(c, exit);
+	else
+		j_leave(c, exit);
 }
 
 /* Checks a uniform or pattern address; x->base is lane 0's real address less disp. False: not this way. */
