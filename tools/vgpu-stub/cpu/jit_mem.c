@@ -163,9 +163,10 @@ static void split64(struct jcomp *c, const struct insn *in)
 		if (in->o[e] == OPND_NONE)
 			continue;
 		for (p = 0; p < 2; p++) {
-			even_odd(c, 4, (int)(2 * p), (int)(2 * p) + 1, at >= 4);
-			narrow(c, 4, in->size, in->flags & INF_SIGNED, at & 3);
-			jv_put(c, in->o[e], p, 4);
+			int t = even_odd(c, jv_dst(c, in->o[e], p, 4), (int)(2 * p), (int)(2 * p) + 1, at >= 4);
+
+			narrow(c, t, in->size, in->flags & INF_SIGNED, at & 3);
+			jv_put(c, in->o[e], p, t);
 		}
 	}
 }
@@ -244,6 +245,7 @@ static bool ld_quads(struct jcomp *c, const struct insn *in, const struct acc *x
 {
 	struct as *a = &c->a;
 	u32 p, e, i, idx[16];
+	int t;
 
 	for (p = 0; p < 2; p++) {
 		for (i = 0; i < 4; i++)
@@ -261,8 +263,9 @@ static bool ld_quads(struct jcomp *c, const struct insn *in, const struct acc *x
 			ev(a, V_MOVA32, 5, 0, rm_reg(4));
 			ev(a, V_PERMI2D, 4, 0, rm_reg(1));
 			ev(a, V_PERMI2D, 5, 2, rm_reg(3));
-			ev_i(a, V_INSERT64X4, 4, 4, rm_reg(5), 0, 0, 1);
-			jv_put(c, in->o[e], p, 4);
+			t = jv_dst(c, in->o[e], p, 4);
+			ev_i(a, V_INSERT64X4, t, 4, rm_reg(5), 0, 0, 1);
+			jv_put(c, in->o[e], p, t);
 		}
 	}
 	return true;
@@ -313,9 +316,9 @@ static void ld_picked(struct jcomp *c, const struct insn *in, const struct acc *
 			for (i = 0; i < 16 && idx[i] == i; i++)
 				;
 			if (i < 16) {
-				ev(a, V_MOVA32, 4, 0, rm_lit(j_lit(c, idx, 64), 0));
-				ev(a, V_PERMD, 4, 4, rm_reg(3));
-				t = 4;
+				t = jv_dst(c, in->o[e], p, 4);
+				ev(a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx, 64), 0));
+				ev(a, V_PERMD, t, t, rm_reg(3));
 			}
 			jv_put(c, in->o[e], p, t);
 		}
@@ -334,9 +337,11 @@ static bool ld_shapes(struct jcomp *c, const struct insn *in, const struct acc *
 	if (n <= (in->size == 4 ? 4u : 16u) && in->vec == 1) {
 		pick(c, in, x, 0, at, n);
 		for (p = 0; p < 2; p++) {
-			ev(a, V_MOVA32, 4, 0, rm_lit(j_lit(c, idx + 16 * p, 64), 0));
-			ev(a, V_PERMD, 4, 4, rm_reg(3));
-			jv_put(c, in->o[0], p, 4);
+			int t = jv_dst(c, in->o[0], p, 4);
+
+			ev(a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx + 16 * p, 64), 0));
+			ev(a, V_PERMD, t, t, rm_reg(3));
+			jv_put(c, in->o[0], p, t);
 		}
 		return true;
 	}
@@ -416,21 +421,22 @@ static bool ld_windows(struct jcomp *c, const struct insn *in, const struct acc 
 {
 	struct jmark save = j_mark(c);
 	u32 p, e;
+	int t;
 
 	for (e = 0; e < (x->bytes > 4 ? in->vec : 1u); e++)
 		for (p = 0; p < 2; p++) {
 			if (x->bytes > 4 && in->o[e] == OPND_NONE)
 				continue;
-			if (!windows(c, x, p, (s32)(e * in->size), 4)) {
+			t = in->vec > 1 && x->bytes <= 4 ? 0 : jv_dst(c, in->o[e], p, 4);
+			if (!windows(c, x, p, (s32)(e * in->size), t)) {
 				j_undo(c, save);
 				return false;
 			}
 			if (in->vec > 1 && x->bytes <= 4) {
-				ev(&c->a, V_MOVA32, 0, 0, rm_reg(4));
 				split32(c, in, p, 0);
 			} else {
-				narrow(c, 4, in->size, in->flags & INF_SIGNED, 0);
-				jv_put(c, in->o[e], p, 4);
+				narrow(c, t, in->size, in->flags & INF_SIGNED, 0);
+				jv_put(c, in->o[e], p, t);
 			}
 		}
 	return true;
@@ -462,7 +468,7 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 	}
 	if (in->dw || in->size > 4)
 		return false;
-	all = !c->gk;
+	all = !c->gk && (in->vec > 1 || in->o[0] != OPND_NONE);
 	if (all) {
 		slow = unless_full(c);
 		if (!(in->size == 4 && in->vec == 4 ? ld_quads(c, in, x) : ld_shapes(c, in, x)) &&

@@ -21,7 +21,7 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 	struct as *a = &c->a;
 	struct jval b = jit_val(c, in->o[4], 0), cc = jit_val(c, in->o[5], 0);
 	u32 idx[LANES], ok = 0, l, p, seg, clamp;
-	int lo, hi;
+	int lo, hi, to[2];
 
 	if (in->guard != OPND_NONE || !cc.known || (!b.known && in->sub != SHFL_IDX))
 		return false;
@@ -53,8 +53,9 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 		hi = jv_obs(c, in->o[3], 0, 1, 1);
 	}
 	for (p = 0; p < 2; p++) {
-		int t = 2 + (int)p;
+		int t = in->o[0] != in->o[3] && in->o[0] != in->o[4] ? jv_dst(c, in->o[0], p, 2 + (int)p) : 2 + (int)p;
 
+		to[p] = t;
 		if (b.known && in->sub == SHFL_BFLY && ok == ~0u && ((b.k & 31) == 1 || (b.k & 31) == 2)) {
 			ev_i(a, V_PSHUFD, t, 0, rm_reg(p ? hi : lo), 0, 0, (b.k & 31) == 1 ? 0xb1 : 0x4e);
 			continue;
@@ -80,7 +81,7 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 		jv_put(c, in->o[0], 1, lo);
 	} else {
 		for (p = 0; p < 2; p++)
-			jv_put(c, in->o[0], p, 2 + (int)p);
+			jv_put(c, in->o[0], p, to[p]);
 	}
 	if (in->o[1] != OPND_NONE) {
 		g_movi(a, RAX, ok);
