@@ -511,20 +511,26 @@ static bool floats(struct jcomp *c, const struct insn *in)
 			/* fall through */
 		case LOP_MAD: {
 			const struct jreg *r = &c->r[in->o[0]];
+			/* the factor that is not in a vector register may stay in memory; f64 keeps the order, by which a NaN is chosen */
+			u32 fa = in->o[1], fb = in->o[2];
 
-			y = jv_reg(c, in->o[2], w, p, 1);
+			if (!w && ((fb & OPND_CONST) || c->r[fb].cls != JC_VARY || c->r[fb].loc != LOC_ZMM)) {
+				fa = in->o[2];
+				fb = in->o[1];
+			}
+			y = jv_reg(c, fb, w, p, 1);
 			/* accumulators stay where they are */
 			if (!sat && raw && c->gk != 1 && in->o[3] == in->o[0] && r->loc == LOC_ZMM) {
 				int bc;
-				struct rm m = jv_rm(c, in->o[1], w, p, 0, &bc);
+				struct rm m = jv_rm(c, fa, w, p, 0, &bc);
 
 				ev_n(a, w ? V_FMADD231PD : V_FMADD231PS, r->reg + (int)p, y, m, c->gk ? jv_mask(c, w, p) : 0, 0, bc,
 				     bc ? (w ? 8 : 4) : 64, 0);
 				continue;
 			}
 			d = sat ? 0 : jv_dst(c, in->o[0], p, 0);
-			z = !(in->o[1] & OPND_CONST) && c->r[in->o[1]].cls == JC_VARY && c->r[in->o[1]].loc == LOC_ZMM ?
-			    c->r[in->o[1]].reg + (int)p : 0;
+			z = !(fa & OPND_CONST) && c->r[fa].cls == JC_VARY && c->r[fa].loc == LOC_ZMM ?
+			    c->r[fa].reg + (int)p : 0;
 			if (d == y || (d && d == z)) {          /* the destination is a factor: it is overwritten last */
 				if (d == y && z) {
 					op2(c, w ? V_FMADD213PD : V_FMADD213PS, d, z, in->o[3], w, p, 2, false);
@@ -540,7 +546,7 @@ static bool floats(struct jcomp *c, const struct insn *in)
 			x = jv_reg(c, in->o[3], w, p, d);
 			if (x != d)
 				ev(a, V_MOVA32, d, 0, rm_reg(x));
-			op2(c, w ? V_FMADD231PD : V_FMADD231PS, d, y, in->o[1], w, p, 2, false);
+			op2(c, w ? V_FMADD231PD : V_FMADD231PS, d, y, fa, w, p, 2, false);
 			break;
 		}
 		case LOP_RCP:
