@@ -178,6 +178,25 @@ static bool scalar_float(struct jcomp *c, const struct insn *in)
 	return true;
 }
 
+/* gpr = o, 32 bits extended to 64 */
+void ju_wide(struct jcomp *c, int gpr, u32 o, bool sg)
+{
+	bool held = (o & OPND_CONST) || c->r[o].loc == LOC_GPR || (c->r[o].loc == LOC_MEM && c->r[o].cls != JC_VARY);
+
+	if (held && !jit_val(c, o, 0).sk) {
+		if (sg)
+			g_movsxd(&c->a, gpr, ju_rm(c, o));
+		else
+			g_load(&c->a, 0, gpr, ju_rm(c, o));
+		return;
+	}
+	ju_load(c, gpr, o, 0);
+	if (sg)
+		g_movsxd(&c->a, gpr, rm_reg(gpr));
+	else
+		g_load(&c->a, 0, gpr, rm_reg(gpr));
+}
+
 /* 64 bits of the 32 in s */
 static void extend(struct jcomp *c, int d, int s, bool sg)
 {
@@ -328,9 +347,8 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 		if (v2.known && (u32)v2.k < 1u << 31) {
 			u32 k = (u32)v2.k;
 
-			ju_load(c, RAX, in->o[1], 0);
+			ju_wide(c, RAX, in->o[1], sg);
 			check_widen(c, in->o[1], sg);
-			extend(c, RAX, RAX, sg);
 			if (k && !(k & (k - 1)))
 				g_shi(a, 1, G_SHL, RAX, (u32)__builtin_ctz(k));
 			else
@@ -360,11 +378,11 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 		g_shi(a, 1, G_SHR, RAX, 32);
 		break;
 	case LOP_CVT_SEXT:
-		ju_load(c, RAX, in->o[1], 0);
 		if (is64(in->type)) {
+			ju_wide(c, RAX, in->o[1], sg);
 			check_widen(c, in->o[1], sg);
-			extend(c, RAX, RAX, sg);
 		} else {
+			ju_load(c, RAX, in->o[1], 0);
 			g_movx(a, 0, sg, 2, RAX, rm_reg(RAX));
 		}
 		break;
@@ -462,29 +480,30 @@ bool jit_sreg(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	u32 d = in->o[0], dim, part;
+	int t = c->r[d].cls != JC_VARY && in_gpr(c, d) >= 0 ? in_gpr(c, d) : RAX;
 
 	switch (in->sub) {
 	case SR_CTAID_X: case SR_CTAID_Y: case SR_CTAID_Z:
 		g_load(a, 1, RAX, rm_mem(R13, (s32)offsetof(struct warp, cta) - (s32)offsetof(struct warp, main)));
-		g_load(a, 0, RAX, rm_mem(RAX, (s32)offsetof(struct cta, id) + 4 * (in->sub - SR_CTAID_X)));
+		g_load(a, 0, t, rm_mem(RAX, (s32)offsetof(struct cta, id) + 4 * (in->sub - SR_CTAID_X)));
 		break;
 	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z:
-		g_load(a, 0, RAX, rm_mem(RBX, PSZ(dim) + 4 * (in->sub - SR_NCTAID_X)));
+		g_load(a, 0, t, rm_mem(RBX, PSZ(dim) + 4 * (in->sub - SR_NCTAID_X)));
 		break;
 	case SR_TID_X: case SR_TID_Y: case SR_TID_Z:
 		dim = in->sub - SR_TID_X;
 		if (c->r[d].cls != JC_VARY) {
-			g_load(a, 0, RAX, rm_mem(RBX, PSZ(tid) + 4 * (s32)dim));
+			g_load(a, 0, t, rm_mem(RBX, PSZ(tid) + 4 * (s32)dim));
 			break;
 		}
 		if (c->r[d].w)
 			return false;
 		g_load(a, 1, RAX, rm_mem(RBX, PSZ(tidv) + 8 * (s32)dim));
 		for (part = 0; part < 2; part++) {
-			int t = jv_dst(c, d, part, 0);
+			int z = jv_dst(c, d, part, 0);
 
-			ev(a, V_MOVU32, t, 0, rm_mem(RAX, (s32)(64 * part)));
-			jv_put(c, d, part, t);
+			ev(a, V_MOVU32, z, 0, rm_mem(RAX, (s32)(64 * part)));
+			jv_put(c, d, part, z);
 		}
 		return true;
 	default:
@@ -492,6 +511,6 @@ bool jit_sreg(struct jcomp *c, const struct insn *in)
 	}
 	if (c->r[d].cls == JC_VARY)
 		return false;
-	ju_store(c, d, RAX);
+	ju_store(c, d, t);
 	return true;
 }

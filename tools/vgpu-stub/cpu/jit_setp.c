@@ -182,14 +182,12 @@ void jit_setp_ahead(struct jcomp *c, const struct insn *in, bool taken_if)
 		nno = &c->nyes;
 	}
 	/* rax = u, rcx = b - u, in 64 bits */
-	ju_load(c, RAX, p, w);
-	ju_load(c, RCX, b, w);
-	if (!w && sg) {
-		g_movsxd(a, RAX, rm_reg(RAX));
-		g_movsxd(a, RCX, rm_reg(RCX));
-	} else if (!w) {
-		g_load(a, 0, RAX, rm_reg(RAX));
-		g_load(a, 0, RCX, rm_reg(RCX));
+	if (w) {
+		ju_load(c, RAX, p, 1);
+		ju_load(c, RCX, b, 1);
+	} else {
+		ju_wide(c, RAX, p, sg);
+		ju_wide(c, RCX, b, sg);
 	}
 	g_alu(a, 1, G_SUB, RCX, rm_reg(RAX));
 	if (w)
