@@ -174,6 +174,17 @@ static __attribute__((noinline)) CUresult finish(const struct vg_func *f, const 
 	return CUDA_SUCCESS;
 }
 
+/* A launch with the shape k, into slots that have been taken. */
+static inline CUresult fill_all(const struct vg_func *f, const struct vg_stream *s, const struct vg_shape *k,
+				union vgpu_slot *slots, uint64_t i, void *const *params)
+{
+	union vgpu_slot *h = &slots[i % VGPU_IOQ_SLOTS];
+
+	fill_head(h, s, i);
+	fill_body((uint64_t *)h->cmd.u.body, f, k);
+	return finish(f, s, slots, i, params);
+}
+
 /* Nothing here may fail: what is claimed is published. packed: parameters in one buffer instead. */
 static CUresult submit_launch(struct vg_stream *s, struct vg_func *f, const struct vg_shape *k, void *const *params,
 			      const uint8_t *packed)
@@ -271,7 +282,6 @@ static __attribute__((noinline)) CUresult launch_anew(CUfunction fn, const struc
 {
 	struct vg_func *f = vg_get(VG_FUNCTION, (uint64_t)(uintptr_t)fn);
 	struct vg_stream *s = vg_get(VG_STREAM, (uint64_t)(uintptr_t)stream);
-	union vgpu_slot *h;
 	struct vg_queue *q;
 	uint8_t *busy;
 	uint64_t i;
@@ -286,10 +296,7 @@ static __attribute__((noinline)) CUresult launch_anew(CUfunction fn, const struc
 	vg_leave(busy);
 	if (!took)
 		goto other;
-	h = &q->slots[i % VGPU_IOQ_SLOTS];
-	fill_head(h, s, i);
-	fill_body((uint64_t *)h->cmd.u.body, f, k);
-	return finish(f, s, q->slots, i, params);
+	return fill_all(f, s, k, q->slots, i, params);
 other:
 	return launch_as(otherwise, fn, k, stream, params, extra);
 }
@@ -395,7 +402,6 @@ static __attribute__((noinline)) CUresult launch_among(CUfunction fn, const stru
 {
 	struct vg_stream *s = vg_get(VG_STREAM, (uint64_t)(uintptr_t)stream);
 	struct vg_func *f = vg_get(VG_FUNCTION, (uint64_t)(uintptr_t)fn);
-	union vgpu_slot *h;
 	struct vg_queue *q;
 	uint64_t i;
 
@@ -407,10 +413,7 @@ static __attribute__((noinline)) CUresult launch_among(CUfunction fn, const stru
 		goto other;
 	if (VG_UNLIKELY(i + f->nslots > __atomic_load_n(&q->room, __ATOMIC_ACQUIRE)))
 		vg_wait_room(s->ctx, q, i, f->nslots);
-	h = &q->slots[i % VGPU_IOQ_SLOTS];
-	fill_head(h, s, i);
-	fill_body((uint64_t *)h->cmd.u.body, f, k);
-	return finish(f, s, q->slots, i, params);
+	return fill_all(f, s, k, q->slots, i, params);
 other:
 	return vg_launch(fn, stream, false, k, params, extra);
 }
