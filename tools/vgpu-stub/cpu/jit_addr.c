@@ -277,7 +277,7 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 		u32 exit = x->step;
 
 		if (m && in->guard == OPND_NONE) {
-			exit = j_exit(c, JX_STEP, c->pc, 1);
+			exit = j_exit(c, JX_STEP, c->pc, 1);    /* not x->step: rely_on() may change its kind */
 			m->exit = exit;
 			m->align = x->align;
 			m->lo = lo;
