@@ -297,9 +297,9 @@ static void jump(struct jcomp *c, u32 pc, u32 to)
 
 		if (c->rfirst[c->block] >> i & 1) {
 			/* the other side's turn, if there are any; these here wait */
-			g_load(a, 0, RAX, others(i));
-			g_alu(a, 0, G_OR, RAX, rm_reg(RAX));
+			g_alui(a, 0, G_CMP, others(i), 0);
 			at = g_jcc(a, CC_E);
+			g_load(a, 0, RAX, others(i));
 			g_load(a, 0, RCX, PM(m));
 			g_store(a, 0, waiting(i), RCX);
 			g_movi(a, RCX, 0);
@@ -307,9 +307,9 @@ static void jump(struct jcomp *c, u32 pc, u32 to)
 			j_run_lanes(c, RAX);
 			edge(c, pc, c->regions[i].second);
 		} else {
-			g_load(a, 0, RAX, waiting(i));
-			g_alu(a, 0, G_OR, RAX, rm_reg(RAX));
+			g_alui(a, 0, G_CMP, waiting(i), 0);
 			at = g_jcc(a, CC_E);
+			g_load(a, 0, RAX, waiting(i));
 			g_alu(a, 0, G_OR, RAX, PM(m));
 			g_movi(a, RCX, 0);
 			g_store(a, 0, waiting(i), RCX);

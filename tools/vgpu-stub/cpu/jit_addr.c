@@ -62,8 +62,9 @@ static void ahead(struct jcomp *c, const struct acc *x, u32 ext)
 		g_load(a, 1, RCX, rm_reg(x->base));
 		g_alu(a, 1, G_SUB, RCX, last);
 		g_store(a, 1, last, x->base);
+		/* two blocks on: these are short */
 		for (i = 0; i < ext; i += 64)
-			g_op(a, 0, 0x118, 1, rm_idx(x->base, RCX, 0, x->disp + x->cmin + (s32)i), 0);
+			g_op(a, 0, 0x118, 1, rm_idx(x->base, RCX, 1, x->disp + x->cmin + (s32)i), 0);
 		return;
 	}
 	l = j_late(c);

@@ -6,6 +6,7 @@
  * used less, has its home in P and is an instruction's memory operand.
  */
 #include "jit.h"
+#include "lanes.h"
 
 const u8 jit_gprs[8] = { RSI, RDI, R8, R9, R10, R11, R15, RBP };
 #define PAIRS 12
@@ -145,13 +146,56 @@ static bool homes(struct jcomp *c, const u32 *head, const u32 *next)
 
 struct active { u32 pair[PAIRS], gpr[8]; };     /* register + 1 */
 
-static void place_zmm(struct jcomp *c, u32 v, struct active *act)
+/*
+ * The source whose place the result of the instruction at pc may take, because it is wanted there for the last time; 0: none,
+ * else register + 1. Code for these operations has read all of a part before it writes that, and leaves before it writes.
+ */
+static u32 handed_on(const struct jcomp *c, u32 pc)
+{
+	const struct insn *in = &c->code[pc];
+	const struct jreg *d = &c->r[in->o[0]];
+	u32 k;
+
+	if (in->kind != K_LANE || in->guard != OPND_NONE || in->o[0] == OPND_NONE || d->first != pc)
+		return 0;
+	switch (in->lop) {
+	case LOP_MOV: case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_MAD: case LOP_AND: case LOP_OR: case LOP_XOR:
+	case LOP_SHL: case LOP_SHR: case LOP_MIN: case LOP_MAX:
+		break;
+	default:
+		return 0;
+	}
+	for (k = 1; k < 4; k++) {
+		u32 o = in->o[k];
+		const struct jreg *r;
+
+		if (!(in->use >> k & 1) || o == OPND_NONE || (o & OPND_CONST))
+			continue;
+		r = &c->r[o];
+		if (r->last != pc + 1 || r->first >= pc || r->w != d->w || (r->cls == JC_VARY) != (d->cls == JC_VARY))
+			continue;
+		/* scalar code computes from left to right */
+		if (d->cls != JC_VARY && k > 1 && !(k == 2 && in->lop == LOP_ADD))
+			continue;
+		if (r->loc == (d->cls == JC_VARY ? LOC_ZMM : LOC_GPR))
+			return o + 1;
+	}
+	return 0;
+}
+
+/* from: handed_on() */
+static void place_zmm(struct jcomp *c, u32 v, u32 from, struct active *act)
 {
 	struct jreg *r = &c->r[v];
 	u32 i, best = NO_PC, n = r->w ? 2 : 1, k;
 	u64 cost, low = r->density;
 
-	for (i = 0; i + n <= PAIRS; i += n) {
+	if (from) {
+		best = (c->r[from - 1].reg - JZ_FIRST) / 2;
+		for (k = 0; k < n; k++)
+			act->pair[best + k] = 0;
+	}
+	for (i = 0; !from && i + n <= PAIRS; i += n) {
 		u32 last = 0;
 
 		cost = 0;
@@ -191,13 +235,18 @@ static void place_zmm(struct jcomp *c, u32 v, struct active *act)
 	r->home = JP_ZMM + best * 128;
 }
 
-static void place_gpr(struct jcomp *c, u32 v, struct active *act)
+static void place_gpr(struct jcomp *c, u32 v, u32 from, struct active *act)
 {
 	struct jreg *r = &c->r[v];
 	u32 i, best = NO_PC;
 	u64 low = r->density;
 
-	for (i = 0; i < 8; i++) {
+	for (i = 0; from && i < 8; i++)
+		if (act->gpr[i] == from) {
+			act->gpr[i] = 0;
+			best = i;
+		}
+	for (i = 0; !from && i < 8; i++) {
 		u64 cost = act->gpr[i] ? c->r[act->gpr[i] - 1].density : 0;
 
 		if (!act->gpr[i] || cost < low) {
@@ -249,13 +298,14 @@ bool jit_alloc(struct jcomp *c)
 				act.gpr[k] = 0;
 		for (v = head[i]; v; v = next[v - 1]) {
 			struct jreg *r = &c->r[v - 1];
+			u32 from = v - 1 == c->code[i].o[0] ? handed_on(c, i) : 0;
 
 			if (r->w == 2)
 				home(c, r);
 			else if (r->cls == JC_VARY)
-				place_zmm(c, v - 1, &act);
+				place_zmm(c, v - 1, from, &act);
 			else
-				place_gpr(c, v - 1, &act);
+				place_gpr(c, v - 1, from, &act);
 		}
 	}
 	return homes(c, head, next);

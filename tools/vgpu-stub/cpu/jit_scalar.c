@@ -76,18 +76,27 @@ void jit_range(const struct jcomp *c, struct jval v, s32 *lo, s32 *hi)
 	}
 }
 
-/* Widening a pattern: no lane may wrap in 32 bits. rax holds lane 0's value. */
+/* Widening a pattern: may a lane wrap in 32 bits? */
+static bool may_wrap(const struct jcomp *c, struct jval v, bool sg)
+{
+	s32 lo, hi;
+
+	if (v.cls != JC_PAT || v.max < (sg ? 1ull << 31 : 1ull << 32))
+		return false;
+	jit_range(c, v, &lo, &hi);
+	return lo || (v.ual <= 30 && hi >> v.ual);      /* else no carry */
+}
+
+/* None may: rax holds lane 0's value. */
 static void check_widen(struct jcomp *c, u32 o, bool sg)
 {
 	struct jval v = jit_val(c, o, 0);
 	s32 lo, hi;
 	u32 x;
 
-	if (v.cls != JC_PAT || v.max < (sg ? 1ull << 31 : 1ull << 32))
+	if (!may_wrap(c, v, sg))
 		return;
 	jit_range(c, v, &lo, &hi);
-	if (!lo && (v.ual > 30 || !(hi >> v.ual)))
-		return;                 /* no carry */
 	x = j_exit(c, JX_LEAVE, c->pc, 0);
 	if (hi) {
 		g_load(&c->a, 0, RDX, rm_reg(RAX));
@@ -320,13 +329,16 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 			g_movi(a, RAX, 0);
 			break;
 		}
-		ju_load(c, RAX, in->o[1], w);
+		if (jit_guess_align(c, in, &need) || jit_guess_sign(c, in))
+			t = RAX;
+		ju_load(c, t, in->o[1], w);
 		check_align(c, in);
 		if (jit_guess_sign(c, in))
 			check_sign(c, in, w);
 		if (v2.k)
-			g_shi(a, w, in->lop == LOP_SHL ? G_SHL : sg ? G_SAR : G_SHR, RAX, (u32)v2.k);
-		break;
+			g_shi(a, w, in->lop == LOP_SHL ? G_SHL : sg ? G_SAR : G_SHR, t, (u32)v2.k);
+		ju_store(c, in->o[0], t);
+		return true;
 	case LOP_BFE:
 		ju_load(c, RAX, in->o[1], 0);
 		if (v2.k & 255)
@@ -347,15 +359,18 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 		if (v2.known && (u32)v2.k < 1u << 31) {
 			u32 k = (u32)v2.k;
 
-			ju_wide(c, RAX, in->o[1], sg);
+			if (may_wrap(c, jit_val(c, in->o[1], 0), sg))
+				t = RAX;
+			ju_wide(c, t, in->o[1], sg);
 			check_widen(c, in->o[1], sg);
 			if (k && !(k & (k - 1)))
-				g_shi(a, 1, G_SHL, RAX, (u32)__builtin_ctz(k));
+				g_shi(a, 1, G_SHL, t, (u32)__builtin_ctz(k));
 			else
-				g_imuli(a, 1, RAX, rm_reg(RAX), (s32)k);
+				g_imuli(a, 1, t, rm_reg(t), (s32)k);
 			if (in->lop == LOP_MADWIDE)
-				ju_alu(c, G_ADD, RAX, in->o[3], 1);
-			break;
+				ju_alu(c, G_ADD, t, in->o[3], 1);
+			ju_store(c, in->o[0], t);
+			return true;
 		}
 		ju_load(c, RAX, in->o[2], 0);
 		check_widen(c, in->o[2], sg);
@@ -378,14 +393,17 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 		g_shi(a, 1, G_SHR, RAX, 32);
 		break;
 	case LOP_CVT_SEXT:
-		if (is64(in->type)) {
-			ju_wide(c, RAX, in->o[1], sg);
-			check_widen(c, in->o[1], sg);
-		} else {
+		if (!is64(in->type)) {
 			ju_load(c, RAX, in->o[1], 0);
 			g_movx(a, 0, sg, 2, RAX, rm_reg(RAX));
+			break;
 		}
-		break;
+		if (may_wrap(c, jit_val(c, in->o[1], 0), sg))
+			t = RAX;
+		ju_wide(c, t, in->o[1], sg);
+		check_widen(c, in->o[1], sg);
+		ju_store(c, in->o[0], t);
+		return true;
 	case LOP_CVT_TRUNC:
 		ju_load(c, RAX, in->o[1], 1);
 		g_load(a, 0, RAX, rm_reg(RAX));

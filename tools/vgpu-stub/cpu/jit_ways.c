@@ -115,7 +115,7 @@ static void transfer_all(struct jcomp *c, bool load)
 static void chain(struct jcomp *c, u32 i)
 {
 	struct as *a = &c->a;
-	u32 stride = ((c->fn->frame_bytes + 63) & ~63u) + ((c->home_next + 63) & ~63u), out[3], k, warp, block = 0;
+	u32 stride = ((c->fn->frame_bytes + 63) & ~63u) + ((c->home_next + 63) & ~63u), out[3], k, warp, block = 0, same;
 
 #define TS(f) rm_mem(R14, (s32)offsetof(struct tstate, f))
 	g_alui(a, 0, G_CMP, TS(chain_exit), (s32)i);
@@ -128,13 +128,13 @@ static void chain(struct jcomp *c, u32 i)
 		warp = g_jcc(a, CC_NS);
 		g_alui(a, 0, G_SUB, TS(row), 1);
 		out[2] = g_jcc(a, CC_S);
-		g_load(a, 0, RAX, TS(block_chain));
-		g_store(a, 0, TS(chain), RAX);
-		g_load(a, 1, RAX, TS(block_budget));
-		g_store(a, 1, TS(budget), RAX);
-		g_load(a, 1, RAX, rm_mem(R13, (s32)offsetof(struct warp, cta) - (s32)offsetof(struct warp, main)));
-		g_alui(a, 0, G_ADD, rm_mem(RAX, (s32)offsetof(struct cta, id)), 1);
-		g_alui(a, 1, G_ADD, rm_mem(RAX, (s32)offsetof(struct cta, linear)), 1);
+		g_load(a, 0, RCX, TS(block_chain));
+		g_store(a, 0, TS(chain), RCX);
+		g_load(a, 1, RCX, TS(block_budget));
+		g_store(a, 1, TS(budget), RCX);
+		g_load(a, 1, RCX, rm_mem(R13, (s32)offsetof(struct warp, cta) - (s32)offsetof(struct warp, main)));
+		g_alui(a, 0, G_ADD, rm_mem(RCX, (s32)offsetof(struct cta, id)), 1);
+		g_alui(a, 1, G_ADD, rm_mem(RCX, (s32)offsetof(struct cta, linear)), 1);
 		g_load(a, 1, R13, TS(block_f));
 		g_load(a, 1, RBX, TS(block_p));
 		g_alui(a, 0, G_ADD, TS(blocks), 1);
@@ -147,8 +147,13 @@ static void chain(struct jcomp *c, u32 i)
 	g_alui(a, 1, G_ADD, rm_reg(R13), (s32)sizeof(struct warp));
 	if (block)
 		g_here(a, block);
+	/* most warps have as many lanes as the one before */
+	g_store(a, 0, PM(m), RAX);
+	g_alu(a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, mask)));
+	same = g_jcc(a, CC_E);
 	g_load(a, 0, RAX, rm_mem(R13, (s32)offsetof(struct frame, mask)));
 	j_run_lanes(c, RAX);
+	g_here(a, same);
 	g_op(a, 0, 0xff, 4, TS(chain_at), 0);
 	for (k = 0; k < 3; k++)
 		g_here(a, out[k]);
@@ -201,6 +206,8 @@ bool jit_ways(struct jcomp *c, u32 *stubs)
 	for (i = 0; i < c->nentries; i++) {
 		u32 at = c->entries[i].code;
 
+		if (busy[i] && !c->entries[i].nlive)
+			continue;       /* nothing to load: that is the place itself */
 		c->entries[i].code = a->n;
 		if (busy[i]) {
 			transfer(c, c->entries[i].live, c->entries[i].nlive, true);
