@@ -154,19 +154,20 @@ static u32 handed_on(const struct jcomp *c, u32 pc)
 {
 	const struct insn *in = &c->code[pc];
 	const struct jreg *d = &c->r[in->o[0]];
-	u32 k;
+	u32 i;
 
 	if (in->kind != K_LANE || in->guard != OPND_NONE || in->o[0] == OPND_NONE || d->first != pc)
 		return 0;
 	switch (in->lop) {
 	case LOP_MOV: case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_MAD: case LOP_AND: case LOP_OR: case LOP_XOR:
-	case LOP_SHL: case LOP_SHR: case LOP_MIN: case LOP_MAX:
+	case LOP_SHL: case LOP_SHR: case LOP_MIN: case LOP_MAX: case LOP_BFE: case LOP_XTR:
 		break;
 	default:
 		return 0;
 	}
-	for (k = 1; k < 4; k++) {
-		u32 o = in->o[k];
+	for (i = 0; i < 3; i++) {
+		/* a sum is added to where its addend is */
+		u32 k = in->lop == LOP_MAD && d->cls == JC_VARY ? 3 - i : 1 + i, o = in->o[k];
 		const struct jreg *r;
 
 		if (!(in->use >> k & 1) || o == OPND_NONE || (o & OPND_CONST))

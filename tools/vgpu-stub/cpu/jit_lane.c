@@ -540,6 +540,11 @@ static bool floats(struct jcomp *c, const struct insn *in)
 					op2(c, w ? V_FMADD213PD : V_FMADD213PS, d, y, in->o[3], w, p, 2, false);
 					break;
 				}
+				if (!w) {
+					x = jv_reg(c, in->o[3], 0, p, 2);
+					op2(c, V_FMADD132PS, d, x, fa, 0, p, 0, false);
+					break;
+				}
 				d = 0;
 			}
 			/* d = the addend, then plus the product, of which one factor may be in memory */

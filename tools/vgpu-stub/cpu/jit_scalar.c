@@ -46,8 +46,12 @@ static void u_mul(struct jcomp *c, int t, u32 o, u8 w)
 			g_imuli(&c->a, w, t, rm_reg(t), i);
 		return;
 	}
-	ju_load(c, RCX, o, w);
-	g_imul(&c->a, w, t, rm_reg(RCX));
+	if (v.sk || (!(o & OPND_CONST) && c->r[o].loc == LOC_ZMM)) {
+		ju_load(c, RCX, o, w);
+		g_imul(&c->a, w, t, rm_reg(RCX));
+	} else {
+		g_imul(&c->a, w, t, ju_rm(c, o));
+	}
 }
 
 /* Where in's scalar result may be computed: its own register, unless a later source is there. */
@@ -340,20 +344,22 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 		ju_store(c, in->o[0], t);
 		return true;
 	case LOP_BFE:
-		ju_load(c, RAX, in->o[1], 0);
+		ju_load(c, t, in->o[1], 0);
 		if (v2.k & 255)
-			g_shi(a, 0, G_SHR, RAX, (u32)v2.k & 31);
-		g_alui(a, 0, G_AND, rm_reg(RAX), (s32)((1ull << (v3.k & 255)) - 1));
-		break;
+			g_shi(a, 0, G_SHR, t, (u32)v2.k & 31);
+		g_alui(a, 0, G_AND, rm_reg(t), (s32)((1ull << (v3.k & 255)) - 1));
+		ju_store(c, in->o[0], t);
+		return true;
 	case LOP_XTR:
-		ju_load(c, RAX, in->o[1], w);
+		ju_load(c, t, in->o[1], w);
 		if (v2.k & (w ? 63 : 31))
-			g_shi(a, w, G_SHR, RAX, (u32)v2.k & (w ? 63 : 31));
+			g_shi(a, w, G_SHR, t, (u32)v2.k & (w ? 63 : 31));
 		if ((u32)v3.k != ~0u)
-			g_alui(a, 0, G_AND, rm_reg(RAX), (s32)(u32)v3.k);
-		else
-			g_load(a, 0, RAX, rm_reg(RAX));
-		break;
+			g_alui(a, 0, G_AND, rm_reg(t), (s32)(u32)v3.k);
+		else if (w)
+			g_load(a, 0, t, rm_reg(t));
+		ju_store(c, in->o[0], t);
+		return true;
 	case LOP_MULWIDE:
 	case LOP_MADWIDE:
 		if (v2.known && (u32)v2.k < 1u << 31) {
