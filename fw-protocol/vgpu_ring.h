@@ -124,17 +124,20 @@ static inline void vgpu_timeline_want(struct vgpu_timeline *t, uint64_t ticket)
 {
 	uint32_t mine = vgpu_timeline_word(ticket), w = vgpu_load_relaxed32(&t->waiter);
 
-	while ((!w || (int32_t)(w - mine) > 0) &&
+	while ((!w || (int32_t)(mine - w) < 0) &&
 	       !__atomic_compare_exchange_n(&t->waiter, &w, mine, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
 }
 
-/* Publisher, behind its fence: is a sleeper to be woken now that value is there? Tickets in flight span less than 2^31. */
+/*
+ * Publisher, behind its fence: is a sleeper to be woken now that value is there? Tickets in flight span less than 2^31, but
+ * the word may be as old as it likes: what a sleeper lets stand, vgpu_timeline_want(), is due when its own ticket is there.
+ */
 static inline int vgpu_timeline_due(const struct vgpu_timeline *t, uint64_t value)
 {
 	uint32_t w = vgpu_load_relaxed32(&t->waiter);
 
-	return w && (int32_t)((uint32_t)value - w) >= 0;
+	return w && (int32_t)(vgpu_timeline_word(value) - w) >= 0;
 }
 
 /* Payload bytes in and out of slots: 56 a slot, first slot behind the header. */

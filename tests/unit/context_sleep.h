@@ -48,6 +48,14 @@ static void patient(struct dev *d)
 	EQUAL(mine.waiter, ~0u);
 	CHECK(!vgpu_timeline_due(&mine, 0x1fffffffeull) && vgpu_timeline_due(&mine, 0x1ffffffffull) &&
 	      vgpu_timeline_due(&mine, 0x200000000ull));
+	/* a word that a sleeper left behind long ago, at any distance: what stands there then wakes this one */
+	for (unsigned i = 0; i < 128; i++) {
+		const uint64_t ticket = (7ull << 32) + (i < 64 ? 12345 : 0), ago = i % 64 < 32 ? 1ull << i % 32 : (1ull << i % 32) - 1;
+
+		mine.waiter = vgpu_timeline_word(ticket - ago);
+		vgpu_timeline_want(&mine, ticket);
+		CHECK(vgpu_timeline_due(&mine, ticket));
+	}
 }
 
 /*
