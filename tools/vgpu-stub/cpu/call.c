@@ -95,6 +95,9 @@ bool call_enter(struct tstate *ts, struct warp *w, const struct insn *in, u32 m)
 		if (fn->nparams != ci->nargs || fn->nrets != ci->nrets)
 			fault_raise(VGPU_ST_ILLEGAL_INSTRUCTION, __builtin_ctz(m), fn->unique_ptr,
 				    "call through a pointer of another type");
+	} else if (fn->state != FN_READY) {
+		/* one that calls its caller, which was reached by a pointer: it did not compile, the caller did */
+		fault_raise(VGPU_ST_ILLEGAL_INSTRUCTION, __builtin_ctz(m), fn->unique_ptr, "call of a function that does not compile");
 	}
 	if (w->depth >= MAX_CALLS || loff + fn->local_bytes > w->cta->g->local_stride)
 		fault_raise(VGPU_ST_ILLEGAL_ADDRESS, __builtin_ctz(m), 0, "call: stack overflow");
