@@ -333,6 +333,8 @@ src_dma     := tools/vgpu-stub/dma.c
 src_dma_msg := tools/vgpu-stub/dma_msg.c
 src_pidfile := agent/pidfile.c
 src_pool    := agent/pool.c agent/log.c
+src_bounds  := $(CPU)
+lib_bounds  := $(STUB_LIBS)
 src_wait    := agent/wait.c agent/cpu.c
 src_core_alloc := libcuda-lite/core/extents.c
 UNITS   := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
@@ -341,10 +343,10 @@ TSAN    := $(filter ring_tsan core_queue,$(UNITS))
 define unit_rule
 $(U)/plain/$(1): $(call objs,plain,tests/unit/test_$(1).c $(src_$(1)))
 	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) -o $$@ $$^ -lpthread
+	$$(CC) $$(CFLAGS) -o $$@ $$^ -lpthread $$(lib_$(1))
 $(U)/asan/$(1): $(call objs,asan,tests/unit/test_$(1).c $(src_$(1)))
 	@mkdir -p $$(@D)
-	$$(CC) $$(SAN) -o $$@ $$^ -lpthread
+	$$(CC) $$(SAN) -o $$@ $$^ -lpthread $$(lib_$(1))
 $(U)/tsan/$(1): $(call objs,tsan,tests/unit/test_$(1).c $(src_$(1)))
 	@mkdir -p $$(@D)
 	$$(CC) -g -fsanitize=thread -o $$@ $$^ -lpthread

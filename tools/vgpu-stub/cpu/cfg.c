@@ -246,6 +246,7 @@ static void liveness(struct cfg *g)
 			const u64 *use = g->use + (size_t)b * g->words, *def = g->def + (size_t)b * g->words;
 			bool stale = !done[b];
 
+			c->fn->work += g->b[b].nsucc + 1;
 			for (k = 0; k < g->b[b].nsucc; k++) {
 				u32 s = g->b[b].succ[k];
 				const u64 *from = g->live_in + (size_t)s * g->words;
@@ -253,11 +254,15 @@ static void liveness(struct cfg *g)
 				if (changed[s] < done[b] || !changed[s])
 					continue;
 				stale = true;
+				c->fn->work += g->words;
 				for (w = 0; w < g->words; w++)
 					out[w] |= from[w];
 			}
 			if (!stale)
 				continue;
+			c->fn->work += g->words;
+			if (c->fn->work > MAX_WORK)
+				lex_fail(&c->lx, VGPU_ST_NOT_SUPPORTED, "the function is too large: what lives where takes too many steps");
 			done[b] = round;
 			for (w = 0; w < g->words; w++) {
 				u64 v = use[w] | (out[w] & ~def[w]);

@@ -324,6 +324,7 @@ struct func {
 	struct func **callees;
 	u32 ncallees, callees_cap;
 
+	u64 work;               /* steps that hoisting and liveness took: for tests */
 	u64 est;                /* clock ticks of a block, as last seen; rt.c */
 	struct jit_src *jsrc;   /* what the JIT compiles from, NULL: nothing */
 	struct jit *jits;       /* one per shape of block */

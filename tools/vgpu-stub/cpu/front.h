@@ -78,6 +78,7 @@ struct comp {
 	u32 nest;               /* operands inside operands: one level */
 	u32 cc;                 /* carry flags, a predicate; OPND_NONE until used */
 	struct sym *pending_label;      /* label of .callprototype and .branchtargets */
+	u32 edges;                      /* of brx.idx: its lists may be named again and again */
 };
 
 #define FAIL(c, ...) lex_fail(&(c)->lx, VGPU_ST_INVALID_PTX, __VA_ARGS__)
@@ -93,6 +94,14 @@ static inline u8 type_w(enum type t)
 {
 	return t == T_PRED ? 2 : type_bytes(t) > 4 ? 1 : 0;
 }
+
+/*
+ * What may grow faster than the text does has a bound, whoever wrote the text; beyond it a function is refused as too
+ * large, or its code is less good.
+ */
+#define MAX_EDGES (1u << 18)    /* of all brx.idx of a function */
+#define MAX_WORK (1ull << 28)   /* steps of liveness: looks at a block's successors, words of sets */
+#define HOIST_ROUNDS 8u         /* of uniform_hoist(); one is enough where definitions come before uses */
 
 #define MAX_LOCAL (1u << 19)    /* bytes of .local a thread, calls included */
 

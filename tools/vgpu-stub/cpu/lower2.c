@@ -331,6 +331,9 @@ void lower_control(struct comp *c, struct stmt *st)
 		if (st->op[0].kind != O_REG || type_bytes(st->op[0].type) != 4 || st->op[0].type == T_PRED)
 			FAIL_AT(c, st, "brx.idx: the index must be a 32-bit register");
 		n = (u32)s->bytes;
+		if (n > MAX_EDGES - c->edges)
+			UNSUPPORTED(c, st, "brx.idx: the function is too large: more than %u ways", MAX_EDGES);
+		c->edges += n;
 		t = cneed(c, pool_alloc(&c->m->pool, (n + 1) * sizeof(u32)));
 		t[0] = n;
 		for (i = 0; i < n; i++)

@@ -76,11 +76,11 @@ static bool place(struct comp *c, struct insn *in, u32 *to)
 {
 	u32 i, bytes = in->dw ? LANES * 8 : LANES * 4;
 
+	if (c->cpool_bytes + (u32)__builtin_popcount(in->def) * bytes > MAX_POOL)
+		return false;
 	for (i = 0; i < 6; i++) {
 		if (!(in->def >> i & 1) || in->o[i] == OPND_NONE)
 			continue;
-		if (c->cpool_bytes + bytes > MAX_POOL)
-			return false;
 		to[in->o[i]] = OPND_CONST | c->cpool_bytes;
 		in->o[i] = to[in->o[i]];
 		c->cpool_bytes += bytes;
@@ -91,9 +91,9 @@ static bool place(struct comp *c, struct insn *in, u32 *to)
 void uniform_hoist(struct comp *c)
 {
 	struct func *fn = c->fn;
-	u32 i, k, n, *to, *at;
+	u32 i, k, n, round, *to, *at;
 	u8 *defs;
-	bool more = true;
+	bool more = true, full = false;
 
 	if (!fn->entry || !c->ncode)
 		return;
@@ -112,18 +112,22 @@ void uniform_hoist(struct comp *c)
 					count_def(defs, in->u.call->rets[k].opnd);
 	}
 	fn->pro = cneed(c, calloc(c->ncode, sizeof(*fn->pro)));
-	while (more) {
+	/* when no more may move, a round is still to be finished, and behind one that moved some another: all uses get their new names */
+	for (round = 0; more; round++) {
 		more = false;
+		fn->work += c->ncode;
 		for (i = 0; i < c->ncode; i++) {
 			struct insn *in = &c->code[i];
 
 			for (k = 0; k < 6; k++)
 				if (in->use >> k & 1)
 					rename_use(to, &in->o[k]);
-			if (at[i] || !can_move(in, defs))
+			if (at[i] || full || round == HOIST_ROUNDS || !can_move(in, defs))
 				continue;
-			if (!place(c, in, to))
-				break;
+			if (!place(c, in, to)) {
+				full = true;
+				continue;
+			}
 			fn->pro[fn->npro++] = *in;
 			at[i] = 1;
 			more = true;
