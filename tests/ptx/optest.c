@@ -2,7 +2,7 @@
 /*
  * Differential test: every form of the scalar ISA in forms.txt, run by the cpu engine on special
  * and random values and compared with the scalar reference of reference.h, bit for bit where
- * the ISA fixes the result. In front of that, checks of the engine's interface (interface.h).
+ * the ISA fixes the result. In front of that, checks of the engine's interface (interface.h) and of matrix instructions (tensor.h).
  *
  * Build: tests/ptx/optest.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
  * Usage: optest [-s SEED] [-d FOLDER] [-m MODE] [-k] [FORM...]   FOLDER holds forms.txt and cases/
@@ -21,6 +21,7 @@
 #include "reference_float.h"
 #include "memory_forms.h"
 #include "interface.h"
+#include "tensor.h"
 
 #define LANES 4000u
 #define BLOCK 200u              /* the last warp of a block has 8 lanes */
@@ -659,6 +660,7 @@ int main(int argc, char **argv)
 	if (rig_open(&rig, 2, 9, 0))
 		return 1;
 	mismatches += check_interface(&rig);
+	mismatches += check_tensor(&rig);
 	input = rig_alloc(&rig, LANES * AREA);
 	output = rig_alloc(&rig, LANES * AREA);
 	if (!input || !output)

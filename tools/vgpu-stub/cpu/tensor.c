@@ -51,6 +51,15 @@ static void transpose(struct frame *f, const struct insn *in, u32 m)
 	lanes_get()->row32(opnd(f, in->o[0]), to, m);
 }
 
+/* A NaN is the canonical one, as it is of other operations on .f32; halves are made so where they are packed. */
+static void one_nan(u32 *to)
+{
+	u32 l;
+
+	for (l = 0; l < LANES; l++)
+		to[l] = (to[l] & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : to[l];
+}
+
 void warp_tensor(struct frame *f, const struct insn *in, u32 m)
 {
 	_Alignas(64) u32 to[LANES];
@@ -66,6 +75,8 @@ void warp_tensor(struct frame *f, const struct insn *in, u32 m)
 		a[1] = in->o[2] == OPND_NONE ? NULL : opnd(f, in->o[2]);
 		b[1] = in->o[4] == OPND_NONE ? NULL : opnd(f, in->o[4]);
 		lanes_get()->mma(to, a, b, opnd(f, in->o[5]), in);
+		if (in->sub2 != TENSOR_BOTH && in->type != T_S8 && in->type != T_U8)
+			one_nan(to);
 		lanes_get()->row32(opnd(f, in->o[0]), to, m);
 		return;
 	default:
