@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random kernels for jitdiff.c: this file makes straight code and memory accesses, gen_kernel.h what goes on between lanes,
+ * Random kernels for jitdiff.c: this file makes straight code and memory accesses, gen_more.h rarer shapes, gen_kernel.h what goes on between lanes,
  * control flow and the whole. The same seed gives the same kernel, and a kernel's result does not depend on how it
  * is run: no races, no value that the ISA leaves open except the bits of a NaN, which therefore stay in float registers
  * and in memory that is compared as floats.
@@ -63,6 +63,7 @@ struct gen {
 	int mask;                               /* register with the lanes that are here, -1: none */
 	unsigned targets[16], ntargets;         /* labels that varying code may jump ahead to */
 	unsigned uniform_loops;                 /* around here */
+	unsigned int_places, float_places;      /* of gen_scatter() that are taken */
 };
 
 static uint64_t gen_rng(struct gen *g)
@@ -92,7 +93,7 @@ static void gen_add(struct gen *g, int fixed, int region, const char *text)
 
 static void __attribute__((format(printf, 3, 4))) gen_frame(struct gen *g, int region, const char *fmt, ...)
 {
-	char text[2048];
+	char text[6144];
 	va_list ap;
 
 	va_start(ap, fmt);

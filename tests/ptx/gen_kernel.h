@@ -6,7 +6,7 @@
 #ifndef TESTS_PTX_GEN_KERNEL_H
 #define TESTS_PTX_GEN_KERNEL_H
 
-#include "gen.h"
+#include "gen_more.h"
 
 /* ---- between lanes ----------------------------------------------------------------------------- */
 
@@ -17,11 +17,21 @@ static void gen_warp(struct gen *g)
 	unsigned d = gen_pick(g, g->nr), s = gen_pick(g, g->nr), mode = gen_pick(g, 4), width = 8u << gen_pick(g, 3);
 	char text[512];
 
-	switch (gen_pick(g, 7)) {
-	case 6:
-		snprintf(text, sizeof(text), gen_one_in(g, 2) ? "\tredux.sync.add.u32 %%r%u, %%r%u, %%wm;\n" :
-			 "\tredux.sync.max.s32 %%r%u, %%r%u, %%wm;\n", d, s);
+	if (g->full_warps && gen_one_in(g, 4)) {
+		gen_tensor(g);
+		return;
+	}
+	switch (gen_pick(g, 8)) {
+	case 7:
+		snprintf(text, sizeof(text), gen_one_in(g, 2) ? "\tmatch.all.sync.b32 %%r%u|%%p%u, %%r%u, %%wm;\n" :
+			 "\tmatch.any.sync.b64 %%r%u, %%q%u, %%wm;\n", d, gen_pick(g, g->nq < g->np ? g->nq : g->np), s);
 		break;
+	case 6: {
+		static const char *const ops[] = { "add.u32", "max.s32", "min.u32", "and.b32", "or.b32", "xor.b32", "add.s32" };
+
+		snprintf(text, sizeof(text), "\tredux.sync.%s %%r%u, %%r%u, %%wm;\n", ops[gen_pick(g, GEN_COUNT(ops))], d, s);
+		break;
+	}
 	case 0: case 1:
 		if (g->full_warps) {
 			unsigned clamp = ((32 - width) << 8) | (mode == 1 ? 0 : 31);
@@ -43,7 +53,7 @@ static void gen_warp(struct gen *g)
 		snprintf(text, sizeof(text), "\tvote.sync.ballot.b32 %%r%u, %%p%u, %%wm;\n", d, gen_pick(g, g->np));
 		break;
 	case 4:
-		snprintf(text, sizeof(text), "\tvote.sync.%s.pred %%p%u, %s%%p%u, %%wm;\n", gen_one_in(g, 2) ? "any" : "all",
+		snprintf(text, sizeof(text), "\tvote.sync.%s.pred %%p%u, %s%%p%u, %%wm;\n", gen_one_in(g, 3) ? "uni" : gen_one_in(g, 2) ? "any" : "all",
 			 gen_pick(g, g->np), gen_one_in(g, 2) ? "!" : "", gen_pick(g, g->np));
 		break;
 	default:
@@ -88,10 +98,13 @@ static void gen_exchange(struct gen *g)
 	gen_frame(g, region, "\tst.shared.%s [%%sh%s], %%%c%u;\n", wide ? "u64" : "u32", wide ? "8" : "4", wide ? 'q' : 'r', s);
 	if (gen_one_in(g, 2))
 		gen_list(g, 1 + gen_pick(g, 3));
-	gen_frame(g, region, "\tbar.sync 0;\n");
+	gen_frame(g, region, gen_one_in(g, 4) ? "\tbar.sync 1, %%bn;\n" : gen_one_in(g, 4) ? "\tbarrier.sync 3;\n" : "\tbar.sync 0;\n");
 	if (gen_one_in(g, 3))
 		gen_list(g, 1 + gen_pick(g, 3));
-	if (gen_one_in(g, 3))   /* the same of all */
+	if (!wide && g->full_warps && gen_one_in(g, 4))         /* eight rows of the first warp's */
+		gen_frame(g, region, "\tand.b32 %%rx, %%lane, 7;\n\tmad.lo.u32 %%rx, %%rx, 16, %%shb;\n\tldmatrix.sync.aligned.m8n8.x1%s.shared.b16 {%%r%u}, [%%rx];\n",
+			  gen_one_in(g, 2) ? ".trans" : "", d);
+	else if (gen_one_in(g, 3))   /* the same of all */
 		gen_frame(g, region, "\tld.shared.%s %%%c%u, [sh];\n", wide ? "u64" : "u32", wide ? 'q' : 'r', d);
 	else
 		gen_frame(g, region, "\tadd.u32 %%rx, %%lin, %u;\n\trem.u32 %%rx, %%rx, %%n;\n\tmul.lo.u32 %%rx, %%rx, %u;\n"
@@ -229,6 +242,13 @@ static void gen_loop(struct gen *g)
 		gen_add(g, 0, -1, text);
 	}
 	gen_list(g, 2 + gen_pick(g, 6));
+	if (inner == TOGETHER && gen_one_in(g, 3)) {    /* all of a block, or none */
+		char text[64];
+
+		snprintf(text, sizeof(text), "\t@%s%%v%u bra%s END%u;\n", gen_one_in(g, 2) ? "!" : "", gen_pick(g, 4), gen_one_in(g, 2) ? ".uni" : "", label);
+		gen_add(g, 0, -1, text);
+		gen_list(g, 1 + gen_pick(g, 4));
+	}
 	if (middle)
 		gen_frame(g, region, "MID%u:\n", label);
 	if (inner == APART && gen_one_in(g, 3)) {
@@ -306,11 +326,7 @@ static void gen_one(struct gen *g)
 
 	if (g->faulty && gen_one_in(g, 20)) {
 		g->faulty = 0;
-		snprintf(text, sizeof(text), "\tsetp.eq.u32 %%po, %%lane, %u;\n", gen_pick(g, 32));
-		gen_add(g, 0, -1, text);
-		g->unit[g->units - 1].text = realloc(g->unit[g->units - 1].text, 256);
-		strcat(g->unit[g->units - 1].text, gen_one_in(g, 2) ? "\t@%po ld.global.u32 %r0, [%in+-4096];\n" :
-		       gen_one_in(g, 2) ? "\t@%po st.global.u32 [%own+2], %r0;\n" : "\t@%po ld.global.v4.f32 {%ft, %ft, %ft, %f0}, [%acc+64];\n");
+		gen_wrong(g);
 	} else if (g->quiet && gen_one_in(g, 25)) {
 		snprintf(text, sizeof(text), "\t@%s%%p%u %s;\n", gen_one_in(g, 2) ? "!" : "", gen_pick(g, g->np),
 			 gen_one_in(g, 2) ? "ret" : "exit");
@@ -332,10 +348,22 @@ static void gen_one(struct gen *g)
 	} else if (x < 77) {
 		gen_own(g);
 	} else if (x < 79) {
-		gen_atomic(g);
-	} else if (x < 81 && g->calls) {
-		gen_call(g);
-	} else if (x < 84 && g->ntargets) {
+		if (gen_one_in(g, 4))
+			gen_atomic_more(g);
+		else
+			gen_atomic(g);
+	} else if (x < 82 && g->calls) {
+		if (gen_one_in(g, 2))
+			gen_call_more(g);
+		else
+			gen_call(g);
+	} else if (x < 80) {
+		gen_scatter(g);
+	} else if (x < 81 && g->mine) {
+		gen_async(g);
+	} else if (x < 82 && g->local) {
+		gen_local(g);
+	} else if (x < 85 && g->ntargets) {
 		/* ahead, out of what is around here */
 		snprintf(text, sizeof(text), "\t@%s%%p%u bra END%u;\n", gen_one_in(g, 2) ? "!" : "", gen_pick(g, g->np),
 			 g->targets[gen_pick(g, g->ntargets)]);
@@ -411,7 +439,7 @@ static void __attribute__((format(printf, 4, 5))) gen_first(struct gen *g, char 
 static void gen_prologue(struct gen *g)
 {
 	gen_frame(g, -1,
-		  ".version 7.6\n.target sm_80\n.address_size 64\n\n"
+		  ".version 7.8\n.target sm_80\n.address_size 64\n\n"
 		  ".func (.param .b32 r) helper(.param .b32 a, .param .b32 b)\n{\n\t.reg .b32 %%x<5>;\n\t.reg .pred %%q;\n"
 		  "\tld.param.b32 %%x0, [a];\n\tld.param.b32 %%x1, [b];\n\tand.b32 %%x2, %%x1, 3;\n"
 		  "MORE:\n\tmad.lo.u32 %%x0, %%x0, 5, %%x1;\n\tsetp.eq.u32 %%q, %%x2, 0;\n\t@%%q bra OUT;\n"
@@ -422,16 +450,16 @@ static void gen_prologue(struct gen *g)
 		  "\tcvt.u32.u64 %%x0, %%y0;\n\tand.b32 %%x0, %%x0, 24;\n\tcvt.u64.u32 %%y4, %%x0;\n\tadd.s64 %%y3, %%y3, %%y4;\n"
 		  "\tld.local.b64 %%y5, [%%y3];\n\tsetp.gt.s64 %%q, %%y0, %%y2;\n\t@%%q bra UP;\n\tadd.s64 %%y5, %%y5, %%y2;\n"
 		  "UP:\n\tst.param.b64 [r], %%y5;\n\tret;\n}\n\n"
-		  ".const .align 4 .b32 tab[16] = {1, 2, 4, 8, 1000, -1, 255, 65536, 0, 7, 36, 34, 18, 99, -77, 2147483647};\n\n"
+		  "%s.const .align 4 .b32 tab[16] = {1, 2, 4, 8, 1000, -1, 255, 65536, 0, 7, 36, 34, 18, 99, -77, 2147483647};\n\n"
 		  ".visible .entry k(.param .u64 in, .param .u64 own, .param .u64 dump, .param .u64 acc, .param .u32 pn, .param .u32 pm,"
-		  " .param .align 8 .b8 pb[48])\n{\n"
+		  " .param .align 8 .b8 pb[48], .param .u64 out)\n{\n"
 		  "\t.reg .b32 %%r<%u>, %%u<%u>, %%tc<12>, %%lc<12>, %%mask<12>;\n\t.reg .b64 %%q<%u>;\n\t.reg .b16 %%h<%u>;\n"
 		  "\t.reg .f32 %%f<%u>;\n\t.reg .f64 %%d<%u>;\n\t.reg .pred %%p<%u>, %%v<4>, %%ip<12>;\n"
 		  "\t.reg .b32 %%rx, %%ry, %%ux, %%lin, %%lane, %%warp, %%tx, %%ty, %%tz, %%gtid, %%n, %%nx, %%ny, %%cx, %%pn, %%pm, %%wn, %%wm,"
-		  " %%total, %%sh4, %%sh8, %%shb, %%shm;\n"
-		  "\t.reg .b64 %%qx, %%qy, %%in, %%own, %%dump, %%acc, %%lo;\n\t.reg .b16 %%hx, %%hy;\n\t.reg .f32 %%ft;\n\t.reg .pred %%po;\n"
+		  " %%total, %%sh4, %%sh8, %%shb, %%shm, %%bn;\n"
+		  "\t.reg .b64 %%qx, %%qy, %%in, %%own, %%dump, %%acc, %%lo, %%out;\n\t.reg .b16 %%hx, %%hy;\n\t.reg .f32 %%ft;\n\t.reg .pred %%po;\n"
 		  "\t.shared .align 16 .b8 sh[%u];\n%s%s",
-		  g->nr, g->nu, g->nq, g->nh, g->nf, g->nd, g->np, GEN_MAX_THREADS * 8,
+		  gen_functions, g->nr, g->nu, g->nq, g->nh, g->nf, g->nd, g->np, GEN_MAX_THREADS * 8,
 		  g->mine ? "\t.shared .align 16 .b8 sm[8192];\n" : "",
 		  g->local ? "\t.local .align 16 .b8 lo[64];\n" : "");
 	g->unit[g->units - 1].head = 1;
@@ -447,6 +475,7 @@ static void gen_prologue(struct gen *g)
 		  "\tmov.u32 %%wm, -1;\n\tsub.u32 %%ry, 32, %%wn;\n\tshr.u32 %%wm, %%wm, %%ry;\n"
 		  "\tmov.u32 %%shb, sh;\n\tmad.lo.u32 %%sh4, %%lin, 4, %%shb;\n\tmad.lo.u32 %%sh8, %%lin, 8, %%shb;\n"
 		  "\tld.param.u64 %%in, [in];\n\tld.param.u64 %%own, [own];\n\tld.param.u64 %%dump, [dump];\n\tld.param.u64 %%acc, [acc];\n"
+		  "\tld.param.u64 %%out, [out];\n\tadd.u32 %%bn, %%n, 31;\n\tand.b32 %%bn, %%bn, -32;\n"
 		  "\tld.param.u32 %%pn, [pn];\n\tld.param.u32 %%pm, [pm];\n\tmad.wide.u32 %%own, %%gtid, %u, %%own;\n",
 		  gen_one_in(g, 2) ? "\tmov.u32 %lane, %laneid;\n" : "\tand.b32 %lane, %lin, 31;\n", GEN_OWN_BYTES);
 	if (gen_one_in(g, 2))
@@ -506,7 +535,7 @@ static void gen_make(struct gen *g, uint64_t seed, int approx)
 	g->np = 3 + gen_pick(g, 4);
 	g->full_warps = gen_one_in(g, 2);
 	g->ftz = (int)gen_pick(g, 3);
-	g->calls = gen_one_in(g, 8);
+	g->calls = gen_one_in(g, 5);
 	g->local = gen_one_in(g, 4);
 	g->approx = approx;
 	g->mine = gen_one_in(g, 3);
@@ -514,7 +543,7 @@ static void gen_make(struct gen *g, uint64_t seed, int approx)
 	g->soa = gen_one_in(g, 2);
 	g->common = !g->rare && !gen_one_in(g, 3);
 	g->quiet = gen_one_in(g, 5);
-	g->faulty = gen_one_in(g, 25);
+	g->faulty = gen_one_in(g, 12);
 	g->fault = g->faulty;
 	g->longer = gen_one_in(g, 25) ? 200 + gen_pick(g, 1500) : 0;
 	g->mask = -1;

@@ -20,7 +20,8 @@
 #include "rig.h"
 
 #define LAUNCHES 3              /* the last one as the one before: what was learned of its blocks is used */
-#define MAX_TOTAL 2048u         /* threads of a grid */
+#define MAX_TOTAL GEN_MAX_TOTAL
+#define OUT_BYTES (GEN_PLACES * GEN_PLACE_BYTES)
 #define SECONDS 30              /* that a launch may take, on a machine that has other things to do */
 #define SHRINK_SECONDS 40
 #define FILE_BYTES (1u << 20)
@@ -38,12 +39,12 @@ struct plan {
 };
 
 struct memory {
-	unsigned char *in, *own, *dump, *acc;
+	unsigned char *in, *own, *dump, *acc, *out;
 };
 
 struct outcome {
 	uint32_t status[LAUNCHES];
-	unsigned char *bytes[LAUNCHES];         /* own, dump, acc */
+	unsigned char *bytes[LAUNCHES];         /* own, dump, acc, out */
 	char why[512];
 };
 
@@ -87,7 +88,7 @@ static uint32_t threads_of(const struct shape *s)
 
 static size_t result_bytes(const struct plan *p, int launch)
 {
-	return threads_of(&p->shape[launch]) * (GEN_OWN_BYTES + 8ull * gen_slots(p->g)) + GEN_ACC * 4;
+	return threads_of(&p->shape[launch]) * (GEN_OWN_BYTES + 8ull * gen_slots(p->g)) + GEN_ACC * 4 + OUT_BYTES;
 }
 
 /* First half: integers of all sizes; second: floats of all kinds. */
@@ -117,9 +118,9 @@ static int start_and_wait(struct rig *r, const struct plan *p, int launch, uint3
 			  struct outcome *out)
 {
 	const struct shape *s = &p->shape[launch];
-	struct { void *in, *own, *dump, *acc; uint32_t pn, pm, pb[12]; } args = { m->in, m->own, m->dump, m->acc,
-		threads_of(s), (uint32_t)p->seed * 7u + 3u, { 5, 6, 7, 0x80000000, 32, (uint32_t)launch, 0, 4, 36, 1000, 255, 1 } };
-	struct engine_launch l = { .fn = fn, .grid = { s->grid[0], s->grid[1], 1 }, .params = &args, .param_bytes = 88 };
+	struct { void *in, *own, *dump, *acc; uint32_t pn, pm, pb[12]; void *out; } args = { m->in, m->own, m->dump, m->acc,
+		threads_of(s), (uint32_t)p->seed * 7u + 3u, { 5, 6, 7, 0x80000000, 32, (uint32_t)launch, 0, 4, 36, 1000, 255, 1 }, m->out };
+	struct engine_launch l = { .fn = fn, .grid = { s->grid[0], s->grid[1], 1 }, .params = &args, .param_bytes = sizeof(args) };
 	uint32_t n = threads_of(s);
 	unsigned char *to = out->bytes[launch];
 	unsigned index = 0;
@@ -132,6 +133,7 @@ static int start_and_wait(struct rig *r, const struct plan *p, int launch, uint3
 			memcpy(m->own + i * GEN_OWN_BYTES + k, &(float){ (float)(i * k) }, 4);
 	memset(m->dump, 0x5a, 8ull * n * gen_slots(p->g));
 	memset(m->acc, 0, GEN_ACC * 4);
+	memset(m->out, 0x5a, OUT_BYTES);
 	st = rig_launch(r, &l, &index);
 	if (st == ENGINE_PENDING)
 		st = rig_wait(r, index, SECONDS);
@@ -145,6 +147,7 @@ static int start_and_wait(struct rig *r, const struct plan *p, int launch, uint3
 	memcpy(to, m->own, n * GEN_OWN_BYTES);
 	memcpy(to + n * GEN_OWN_BYTES, m->dump, 8ull * n * gen_slots(p->g));
 	memcpy(to + n * (GEN_OWN_BYTES + 8ull * gen_slots(p->g)), m->acc, GEN_ACC * 4);
+	memcpy(to + result_bytes(p, launch) - OUT_BYTES, m->out, OUT_BYTES);
 	return 0;
 }
 
@@ -177,6 +180,7 @@ static int run_text(const char *text, const struct plan *p, uint32_t mode, struc
 	m.own = p->seed % 4 == 2 ? rig_alloc_last(&rig, MAX_TOTAL * GEN_OWN_BYTES) : rig_alloc(&rig, MAX_TOTAL * GEN_OWN_BYTES);
 	m.dump = rig_alloc(&rig, 8ull * MAX_TOTAL * gen_slots(p->g));
 	m.acc = rig_alloc(&rig, GEN_ACC * 4);
+	m.out = p->seed % 4 == 3 ? rig_alloc_last(&rig, OUT_BYTES) : rig_alloc(&rig, OUT_BYTES);
 	fill_input(m.in, p->seed);
 	st = engine_cpu.module_load(rig.engine, text, strlen(text), &module, log, sizeof(log));
 	for (uint32_t i = 0; !st && !engine_cpu.module_symbol(rig.engine, module, i, &sym); i++)
@@ -288,6 +292,13 @@ static unsigned compare(const struct plan *p, const struct outcome *a, const str
 			if (!memcmp(x, y, 4))
 				continue;
 			snprintf(what, sizeof(what), "common word %u", k);
+			tell(p, l, 0, what, x, y, 4, &shown);
+			bad++;
+		}
+		for (unsigned k = 0; k < OUT_BYTES; k += 4, x += 4, y += 4) {
+			if (!cells_differ(x, y, 4, k / GEN_PLACE_BYTES >= GEN_FLOAT_PLACE))
+				continue;
+			snprintf(what, sizeof(what), "place %u +%u", k / GEN_PLACE_BYTES, k % GEN_PLACE_BYTES);
 			tell(p, l, 0, what, x, y, 4, &shown);
 			bad++;
 		}
