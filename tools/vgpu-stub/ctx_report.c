@@ -71,7 +71,9 @@ void ctx_fault(void *owner, const struct engine_fault *f)
 	n += (size_t)snprintf(c->fault_text + n, room - n, ", block (%u,%u,%u), thread (%u,%u,%u)",
 			      f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2]);
 	if (f->ptx_line)
-		snprintf(c->fault_text + n, room - n, ", PTX line %u", f->ptx_line);
+		n += (size_t)snprintf(c->fault_text + n, room - n, ", PTX line %u", f->ptx_line);
+	if (f->code)
+		snprintf(c->fault_text + n, room - n, ": %.160s", f->code);
 	plain(c->fault_text);
 	c->fault_status = f->status;
 	__atomic_store_n(&c->fault_state, 2, __ATOMIC_RELEASE);

@@ -32,6 +32,7 @@ struct engine_fault {
 	uint32_t block[3], thread[3];
 	uint64_t address;       /* faulting address, for ILLEGAL_ADDRESS / MISALIGNED */
 	uint32_t ptx_line;      /* 0 = unknown */
+	const char *code;       /* the instruction as the engine knows it, NULL = unknown */
 	const char *what;       /* "read of 4 bytes", "trap", ... never NULL */
 };
 
@@ -57,8 +58,11 @@ struct engine_env {
 	void (*print)(void *owner, const char *text, size_t bytes);
 };
 
-/* ENGINE_MODE_AUTO takes what $VGPU_ENGINE names (jit, interp, memcheck), else the fastest there is. */
-enum { ENGINE_MODE_AUTO, ENGINE_MODE_JIT, ENGINE_MODE_INTERP, ENGINE_MODE_MEMCHECK };
+/*
+ * ENGINE_MODE_AUTO takes what $VGPU_ENGINE names (jit, interp, memcheck, ops), else the fastest there is. OPS prints what
+ * one warp executes, the one that $VGPU_OPS names.
+ */
+enum { ENGINE_MODE_AUTO, ENGINE_MODE_JIT, ENGINE_MODE_INTERP, ENGINE_MODE_MEMCHECK, ENGINE_MODE_OPS };
 
 struct engine_launch {
 	uint32_t fn;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vgpu check [-j] [-v] [--cc X.Y] FILE...: can this device run the CUDA code in these files?
+ * vgpu check -d [-k KERNEL] [--cc X.Y] FILE...: and as what does it?
  * vgpu check --ops: the instructions it knows.
  *
  * A file is an ELF program or library (its .nv_fatbin), a fatbin, or PTX text. Nothing of it is run: the engine
@@ -10,12 +11,14 @@
 #include "check.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "../../fw-protocol/vgpu_status.h"
+#include "../vgpu-stub/cpu/disasm.h"
 #include "../vgpu-stub/cpu/ops_doc.h"
 #include "gpucode.h"
 #include "vgpu.h"
@@ -217,9 +220,63 @@ static void print_json(struct json *j, const char *path, const struct check *c)
 	json_close(j, '}');
 }
 
+/* ---- -d: kernels as the engine runs them -------------------------------------------------- */
+
+struct listing {
+	struct local *l;
+	const char *kernel;             /* which; NULL: all */
+	unsigned listed, failed;
+};
+
+static int list_image(void *owner, const void *image, size_t bytes)
+{
+	struct listing *w = owner;
+	struct engine_func_info info;
+	struct engine_symbol s;
+	char log[1024] = "";
+	uint32_t module, st;
+
+	st = image ? engine_cpu.module_load(w->l->e, image, bytes, &module, log, sizeof(log)) : VGPU_ST_INVALID_IMAGE;
+	if (st == VGPU_ST_NO_BINARY)
+		return 0;
+	if (st) {
+		complain("%s", log[0] ? log : vgpu_status_text(st));
+		w->failed++;
+		return 0;
+	}
+	for (uint32_t i = 0; engine_cpu.module_symbol(w->l->e, module, i, &s) == VGPU_ST_OK; i++) {
+		if (s.kind != ENGINE_SYM_FUNC || (w->kernel && fnmatch(w->kernel, s.name, 0)))
+			continue;
+		st = engine_cpu.func_info(w->l->e, s.id, &info, log, sizeof(log));
+		if (st) {
+			complain("%s: %s", s.name, log[0] ? log : vgpu_status_text(st));
+			w->failed++;
+			continue;
+		}
+		if (w->listed++)
+			putchar('\n');
+		disasm_list(w->l->e, s.id, stdout);
+	}
+	engine_cpu.module_unload(w->l->e, module);
+	return 0;
+}
+
+static int list_file(struct local *l, const char *path, const char *kernel)
+{
+	struct listing w = { .l = l, .kernel = kernel };
+	int err = gpucode_each(path, list_image, &w);
+
+	if (err)
+		complain("%s: %s", path, strerror(-err));
+	else if (!w.listed && !w.failed)
+		complain(kernel ? "%s: no kernel %s" : "%s: holds no GPU code for this device", path, kernel);
+	return err || w.failed || !w.listed;
+}
+
 static int usage(void)
 {
-	fputs("usage: vgpu check [-j] [-v] [--cc X.Y] FILE...\n       vgpu check --ops\n", stderr);
+	fputs("usage: vgpu check [-j] [-v] [--cc X.Y] FILE...\n       vgpu check -d [-k KERNEL] [--cc X.Y] FILE...\n"
+	      "       vgpu check --ops\n", stderr);
 	return 2;
 }
 
@@ -227,7 +284,8 @@ int cmd_check(int argc, char **argv)
 {
 	struct json j = { .out = stdout };
 	unsigned major = 6, minor = 1;
-	int json = 0, all = 0, status = 0, i;
+	int json = 0, all = 0, list = 0, status = 0, i;
+	const char *kernel = NULL;
 	struct local l;
 
 	if (argc == 2 && !strcmp(argv[1], "--ops")) {
@@ -241,16 +299,26 @@ int cmd_check(int argc, char **argv)
 			json = 1;
 		else if (!strcmp(argv[i], "-v"))
 			all = 1;
+		else if (!strcmp(argv[i], "-d"))
+			list = 1;
+		else if (!strcmp(argv[i], "-k") && i + 1 < argc)
+			kernel = argv[++i];
 		else if (strcmp(argv[i], "--cc") || i + 1 >= argc ||
 			 sscanf(argv[++i], "%u.%u%c", &major, &minor, &more) != 2 || major > 99 || minor > 9)
 			return usage();
 	}
-	if (i == argc)
+	if (i == argc || (kernel && !list))
 		return usage();
+	if (list && json) {
+		complain("check: a listing is text: -d and -j do not go together");
+		return 2;
+	}
 	if (local_open(&l, ENGINE_MODE_AUTO, 1, 10 * major + minor))
 		return 1;
 	if (json)
 		json_open(&j, NULL, '[');
+	for (; list && i < argc; i++)
+		status |= list_file(&l, argv[i], kernel);
 	for (; i < argc; i++) {
 		struct check c;
 

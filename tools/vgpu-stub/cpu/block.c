@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "disasm.h"
 #include "jit.h"
 #include "memcheck.h"
+#include "optrace.h"
 
 #define WARP_TURN (1 << 14)     /* budget of a warp's turn within a block's */
 #define FIRST_LOOK (1 << 12)    /* a block that needs more does not hold back those behind it */
@@ -183,6 +185,7 @@ static void report(struct tstate *ts, struct grid *g)
 {
 	struct warp *w = ts->w;
 	struct engine_fault *r = &ts->rep;
+	struct dtext d = { ts->code, sizeof(ts->code), 0 };
 	u32 t;
 
 	if (!r->what)
@@ -197,6 +200,11 @@ static void report(struct tstate *ts, struct grid *g)
 	r->thread[1] = g->tid[1][t];
 	r->thread[2] = g->tid[2][t];
 	r->ptx_line = ts->in ? ts->in->line : 0;
+	r->code = NULL;
+	if (ts->in && disasm_known(ts->f->fn, ts->in)) {
+		disasm(ts->f->fn, ts->in, &d);
+		r->code = ts->code;
+	}
 	tell(ts->e, g, r);
 }
 
@@ -206,6 +214,7 @@ static void report_native(struct tstate *ts, struct cta *c)
 	struct grid *g = c->g;
 
 	r->fn = r->ptx_line = 0;
+	r->code = NULL;
 	r->kernel = g->job.op == VGPU_OP_GEMM ? "matrix product" : "triangular solve";
 	memset(r->thread, 0, sizeof(r->thread));
 	r->block[0] = (u32)c->linear;
@@ -326,6 +335,8 @@ void turn_run(struct tstate *ts, struct turn *t)
 			report_native(ts, t->c);
 		else
 			report(ts, t->g);
+		if (__builtin_expect(e->ops != NULL, 0) && !t->g->native)
+			optrace_turn(ts, t->c, true);
 		t->r = RUN_FAULT;
 		return;
 	}
@@ -353,4 +364,6 @@ void turn_run(struct tstate *ts, struct turn *t)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	ts->armed = 0;
 	_mm_setcsr(0x1f80);
+	if (__builtin_expect(e->ops != NULL, 0) && !t->g->native)
+		optrace_turn(ts, t->c, false);
 }

@@ -448,6 +448,7 @@ void cfg_finish(struct comp *c)
 	c->guard = OPND_NONE;
 	c->gneg = false;
 	emit(c, K_RET);
+	c->konst_bytes = c->cpool_bytes;
 	uniform_hoist(c);
 	find_blocks(&g);
 	find_edges(&g);
@@ -493,6 +494,10 @@ void cfg_finish(struct comp *c)
 	liveness(&g);
 	if (c->fn->entry && c->m->e->code_rw)
 		hand_over(&g, code, n);
+	names_keep(c, code, n);
+	for (i = 0; i < c->nlabels && c->fn->names; i++)
+		if (!c->labels[i]->alias && g.b[block_of(&g, i)].order != NO_PC)
+			names_label(c->fn, c->labels[i], g.b[block_of(&g, i)].pc);
 	slot = assign_slots(&g, code, n);
 	if (c->fn->jsrc)
 		memcpy(c->fn->jsrc->slot, slot, c->nregs * sizeof(u32));

@@ -10,6 +10,7 @@
 #include "front.h"
 #include "jit.h"
 #include "memcheck.h"
+#include "optrace.h"
 
 static void declare_params(struct comp *c)
 {
@@ -33,6 +34,7 @@ static void declare_params(struct comp *c)
 				if (fn->entry)
 					FAIL(c, "a kernel parameter cannot be a register");
 				v->reg = c->nregs;
+				names_reg(c, v, p->name, (u32)strlen(p->name), 1);
 				c->regs = cneed(c, xgrow(c->regs, &c->regs_cap, c->nregs + 1, sizeof(*c->regs)));
 				c->regs[c->nregs++] = (struct vreg){ p->type, type_w(p->type) };
 				(k ? fn->pret : fn->parg)[i] = v->reg;
@@ -244,6 +246,8 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 		compile(c);
 		if (fn->m->e->mc)
 			mc_func(fn);
+		if (fn->m->e->ops)
+			optrace_func(fn);
 		fn->state = FN_READY;
 		st = VGPU_ST_OK;
 	} else {
@@ -257,6 +261,7 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 		free(fn->callees);
 		jit_free(fn);
 		fn->code = NULL;
+		fn->names = NULL;
 		fn->cpool = NULL;
 		fn->pro = NULL;
 		fn->npro = 0;
@@ -272,6 +277,8 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 	free(c->khash);
 	free(c->labels);
 	free(c->shared);
+	free(c->rnames);
+	free(c->unames);
 	free(c);
 	return st;
 }

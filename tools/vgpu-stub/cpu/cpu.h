@@ -95,6 +95,10 @@ bool op_known_unsupported(const char *s, size_t n);
 /* Value of modifier s in the first class that the op permits; -1 if there is none. */
 int mod_find(const struct opdesc *od, const char *s, size_t n, enum modclass *cls);
 enum type type_find(const char *s, size_t n);
+/* The other way round: how the table spells value val of the class, NULL: not at all; and all that the op permits. */
+const char *mod_name(enum modclass cls, u32 val);
+const char *mod_nth(const struct opdesc *od, u32 i);
+const char *sreg_name(u32 sr);
 
 /* ---- lexer (lex.c) --------------------------------------------------------------------- */
 
@@ -223,7 +227,8 @@ enum kind {
 	K_LANE, K_SETP, K_PRED, K_SREG, K_LADDR, K_CARRY, K_BFI, K_LOP3, K_CVT, K_CVTA, K_ISSPACEP,
 	K_LD, K_LDPARAM, K_ST, K_ATOM, K_SHFL, K_VOTE, K_MATCH, K_REDUX, K_ACTIVEMASK, K_WARPSYNC,
 	K_TENSOR, K_BAR, K_MEMBAR, K_NANOSLEEP, K_JMP, K_CBRA, K_BRX, K_CALL, K_RET, K_EXIT, K_TRAP, K_NOP,
-	K_MC_LD, K_MC_ST, K_MC_ATOM, K_MC_BAR   /* the same with memcheck.c in front */
+	K_MC_LD, K_MC_ST, K_MC_ATOM, K_MC_BAR,  /* the same with memcheck.c in front */
+	K_STEP                                  /* the next instruction is shown, see optrace.c */
 };
 
 enum { PRED_MOV, PRED_NOT, PRED_AND, PRED_OR, PRED_XOR };
@@ -280,6 +285,7 @@ struct callinfo {
 	struct arg *args, *rets;
 	u32 nargs, nrets;
 	u32 builtin;
+	const char *name;       /* of the function, NULL: indirect */
 };
 enum { BUILTIN_NONE, BUILTIN_VPRINTF, BUILTIN_ASSERTFAIL, BUILTIN_MALLOC, BUILTIN_FREE };
 
@@ -289,6 +295,7 @@ enum { FN_NEW, FN_PARSING, FN_READY, FN_BAD };
 
 struct jit;
 struct jit_src;
+struct fnames;
 
 struct func {
 	u32 id;
@@ -326,6 +333,8 @@ struct func {
 
 	u64 work;               /* steps that hoisting and liveness took: for tests */
 	u64 est;                /* clock ticks of a block, as last seen; rt.c */
+	struct fnames *names;   /* what people call its registers and labels; NULL: nobody knows */
+	bool stepped;           /* optrace.c: a K_STEP before every instruction */
 	struct jit_src *jsrc;   /* what the JIT compiles from, NULL: nothing */
 	struct jit *jits;       /* one per shape of block */
 	bool jit_failed;
@@ -444,7 +453,7 @@ struct tstate {
 	s64 budget;
 	struct engine_fault rep;        /* set by fault_raise */
 	int rep_lane;
-	char what[64];
+	char what[64], code[160];       /* of the report: what was done, the instruction */
 	const struct jit *jit;          /* whose code runs */
 	s32 chain;                      /* further warps that code goes on with by itself ... */
 	u32 chain_exit;                 /* ... when one leaves by this exit, ... */
@@ -468,6 +477,7 @@ struct engine {
 	struct engine_env env;
 	const struct lane_table *lanes;
 	struct memcheck *mc;            /* NULL unless accesses are checked */
+	struct optrace *ops;            /* NULL unless a warp is shown at work */
 	struct func **funcs;
 	u32 nfuncs;                     /* ids never come back; the table never moves */
 	u32 sticky;

@@ -10,6 +10,7 @@
 #include "jit.h"
 #include "lanes.h"
 #include "memcheck.h"
+#include "optrace.h"
 
 static void cpu_close(struct engine *e)
 {
@@ -25,6 +26,7 @@ static void cpu_close(struct engine *e)
 	for (i = 0; i < ARENA_CLASSES; i++)
 		arena_forget(e, i);
 	mc_close(e);
+	optrace_close(e);
 	heap_close(e);
 	pthread_mutex_destroy(&e->lock);
 	pthread_mutex_destroy(&e->arena_lock);
@@ -44,6 +46,8 @@ static u32 choose_mode(u32 mode)
 		return ENGINE_MODE_INTERP;
 	if (want && !strcmp(want, "memcheck"))
 		return ENGINE_MODE_MEMCHECK;
+	if (want && !strcmp(want, "ops"))
+		return ENGINE_MODE_OPS;
 	return ENGINE_MODE_JIT;
 }
 
@@ -74,7 +78,8 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 	fault_init();
 	/* untouched pages cost nothing; workers read it without a lock */
 	e->funcs = calloc(MAX_FUNCS, sizeof(*e->funcs));
-	if (!e->funcs || (e->mode == ENGINE_MODE_MEMCHECK && mc_open(e)) || !tstate_get(e) || rt_start(e) < 0) {
+	if (!e->funcs || (e->mode == ENGINE_MODE_MEMCHECK && mc_open(e)) || (e->mode == ENGINE_MODE_OPS && optrace_open(e)) ||
+	    !tstate_get(e) || rt_start(e) < 0) {
 		cpu_close(e);
 		return VGPU_ST_OUT_OF_MEMORY;
 	}
@@ -212,7 +217,7 @@ static void cpu_describe(char *text, size_t bytes)
 	if (mode == ENGINE_MODE_JIT && strcmp(isa, "avx512"))
 		mode = ENGINE_MODE_INTERP;      /* jit_open() says the same */
 	snprintf(text, bytes, "cpu: %s (%s)", mode == ENGINE_MODE_JIT ? "JIT" :
-		 mode == ENGINE_MODE_MEMCHECK ? "memory checker" : "interpreter",
+		 mode == ENGINE_MODE_MEMCHECK ? "memory checker" : mode == ENGINE_MODE_OPS ? "interpreter, traced" : "interpreter",
 		 !strcmp(isa, "avx512") ? "AVX-512" : !strcmp(isa, "avx2") ? "AVX2" : "SSE2");
 }
 

@@ -7,6 +7,7 @@
 #define VGPU_FRONT_H
 
 #include "cpu.h"
+#include "disasm.h"
 #include "lanes.h"
 
 enum okind { O_NONE, O_REG, O_INT, O_FLT, O_SYM, O_VEC, O_SREG, O_ADDR, O_SINK, O_LIST, O_LABEL };
@@ -44,6 +45,8 @@ struct label {
 	bool defined;
 	u32 ref_line, ref_col;
 	const char *name;
+	const char *text;       /* the same in the module's text, of ntext characters, once it is defined */
+	u32 ntext;
 	struct label *alias;    /* the label of an outer scope that it turned out to be */
 };
 
@@ -79,6 +82,11 @@ struct comp {
 	u32 cc;                 /* carry flags, a predicate; OPND_NONE until used */
 	struct sym *pending_label;      /* label of .callprototype and .branchtargets */
 	u32 edges;                      /* of brx.idx: its lists may be named again and again */
+	struct regname *rnames; /* registers as the text calls them */
+	u32 nrnames, rnames_cap;
+	u32 (*unames)[2];       /* values of the grid: place in the pool, register */
+	u32 nunames, unames_cap;
+	u32 konst_bytes;        /* of the pool, before these */
 };
 
 #define FAIL(c, ...) lex_fail(&(c)->lx, VGPU_ST_INVALID_PTX, __VA_ARGS__)

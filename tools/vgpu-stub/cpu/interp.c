@@ -16,6 +16,7 @@
 #include "jit.h"
 #include "lanes.h"
 #include "memcheck.h"
+#include "optrace.h"
 
 #define SPIN_LIMIT 512          /* back edges with others waiting before those get a turn */
 #define BOOST_JUMPS 64          /* jumps that turn lasts */
@@ -629,6 +630,9 @@ left:
 			ts->mask = e;
 			fault_raise(VGPU_ST_TRAP, __builtin_ctz(e), 0, in->sub ? "brkpt" : "trap");
 		case K_NOP:
+			break;
+		case K_STEP:
+			optrace_step(ts, f, in + 1, m);
 			break;
 		default:
 			ts->mxcsr = mx;

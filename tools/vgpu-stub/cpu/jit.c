@@ -600,6 +600,7 @@ static struct jit *finish(struct jcomp *c, u32 *stubs)
 	j->nentries = c->nentries;
 	j->nexits = c->nexits;
 	j->nsites = c->nsites;
+	j->nregions = c->nregions;
 	j->entry_at = put(&dst, c->entry_at, (c->n + 1) * 4);
 	j->entries = put(&dst, c->entries, c->nentries * sizeof(*c->entries));
 	j->exits = put(&dst, c->exits, c->nexits * sizeof(*c->exits));

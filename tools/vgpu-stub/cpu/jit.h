@@ -113,7 +113,7 @@ struct jit {
 	struct jexit *exits;
 	u32 *stubs;             /* per exit: its code */
 	struct jsite *sites;
-	u32 nentries, nexits, nsites;
+	u32 nentries, nexits, nsites, nregions;
 	u32 *lives;
 	struct jplace *regs;
 	struct jregion *regions;

@@ -262,6 +262,7 @@ static void lower_call(struct comp *c, struct stmt *st)
 		FAIL_AT(c, st, "call: a prototype is missing");
 	}
 	if (g) {
+		ci->name = g->name;
 		call_args(c, st, args, &ci->args, &ci->nargs, g->params, g->nparams, false);
 		call_args(c, st, rets, &ci->rets, &ci->nrets, g->rets, g->nrets, true);
 		if (!g->has_body) {

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "disasm.h"
 #include "memcheck.h"
 
 #define FREED 1024              /* freed allocations that are remembered */
@@ -205,11 +206,18 @@ static bool counts(struct grid *g)
 	return __atomic_fetch_add(&g->errors, 1, __ATOMIC_RELAXED) < SHOWN;
 }
 
-static void say_place(struct text *t, struct grid *g, const struct cta *c, u32 thread, u32 line)
+/* fn: whose instruction in is; NULL: nobody knows where. */
+static void say_place(struct text *t, struct grid *g, const struct cta *c, u32 thread, const struct func *fn,
+		      const struct insn *in)
 {
+	char code[160];
+	struct dtext d = { code, sizeof(code), 0 };
+
 	say(t, "=========     at %s", g->fn->name);
-	if (line)
-		say(t, ", PTX line %u", line);
+	if (in) {
+		disasm(fn, in, &d);
+		say(t, ", PTX line %u: %s", in->line, code);
+	}
 	say(t, "\n=========     by thread (%u,%u,%u) in block (%u,%u,%u)\n", g->tid[0][thread], g->tid[1][thread],
 	    g->tid[2][thread], c->id[0], c->id[1], c->id[2]);
 }
@@ -330,7 +338,7 @@ static void show_access(struct text *t, struct tstate *ts, const struct access *
 	if (!counts(c->g))
 		return;
 	say(t, "========= Invalid %s %s of size %u bytes\n", space_word(a->space), verb(a->in), a->bytes);
-	say_place(t, c->g, c, ts->w->index * LANES + lane, a->in->line);
+	say_place(t, c->g, c, ts->w->index * LANES + lane, ts->f->fn, a->in);
 	say(t, "=========     Address 0x%llx is %s\n", (unsigned long long)a->addr,
 	    v == MISALIGNED ? "misaligned" : v == FOREIGN_LOCAL ? "local memory of another thread" : "out of bounds");
 	if (v == OUTSIDE && a->space == SPACE_GLOBAL)
@@ -357,7 +365,7 @@ static void shadow(struct text *t, struct tstate *ts, const struct access *a, u3
 		if (v < in->vec && !(in->kind == K_MC_ATOM && in->sub == ATOM_EXCH && in->o[0] == OPND_NONE) &&
 		    counts(c->g)) {
 			say(t, "========= Uninitialized __shared__ memory read of size %u bytes\n", a->bytes);
-			say_place(t, c->g, c, ts->w->index * LANES + lane, in->line);
+			say_place(t, c->g, c, ts->w->index * LANES + lane, ts->f->fn, in);
 			say(t, "=========     Address 0x%llx was not written by any thread of the block\n",
 			    (unsigned long long)a->offset);
 				}
@@ -412,7 +420,8 @@ static u32 threads_of(const struct cta *c, u32 warp)
 	return n >= LANES ? ~0u : (1u << n) - 1;
 }
 
-static void show_bar(struct engine *e, struct cta *c, u32 thread, u32 line, const char *what)
+static void show_bar(struct engine *e, struct cta *c, u32 thread, const struct func *fn, const struct insn *in,
+		     const char *what)
 {
 	static __thread struct text t;
 
@@ -420,7 +429,7 @@ static void show_bar(struct engine *e, struct cta *c, u32 thread, u32 line, cons
 		return;
 	t.n = 0;
 	say(&t, "========= Barrier error detected. %s\n", what);
-	say_place(&t, c->g, c, thread, line);
+	say_place(&t, c->g, c, thread, fn, in);
 	tell(e, &t);
 }
 
@@ -452,14 +461,14 @@ void mc_bar(struct tstate *ts, const struct insn *in, u32 m)
 	u32 i, first = w->index * LANES + (u32)__builtin_ctz(m);
 
 	if ((in->flags & INF_ALIGNED) && apart(f, w->live & ~m, (u32)(in - f->fn->code))) {
-		show_bar(ts->e, c, first, in->line, "Divergent thread(s) in warp");
+		show_bar(ts->e, c, first, f->fn, in, "Divergent thread(s) in warp");
 		return;
 	}
 	if (in->o[2] != OPND_NONE)
 		return;         /* with a count: not a matter of all threads */
 	for (i = 0; i < c->nwarps; i++)
 		if (c->warps[i].live != threads_of(c, i)) {
-			show_bar(ts->e, c, first, in->line,
+			show_bar(ts->e, c, first, f->fn, in,
 				 "Divergent thread(s) in block: other threads have exited");
 			return;
 		}
@@ -474,7 +483,7 @@ void mc_bar_exited(struct cta *c, u32 id)
 		return;
 	for (i = 0; i < c->nwarps; i++)
 		if (c->bar[id].arrived[i]) {
-			show_bar(e, c, i * LANES + (u32)__builtin_ctz(c->bar[id].arrived[i]), 0,
+			show_bar(e, c, i * LANES + (u32)__builtin_ctz(c->bar[id].arrived[i]), NULL, NULL,
 				 "Divergent thread(s) in block: other threads exited while it waited");
 			return;
 		}

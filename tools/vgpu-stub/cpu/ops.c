@@ -157,6 +157,26 @@ int mod_find(const struct opdesc *od, const char *s, size_t n, enum modclass *cl
 	return -1;
 }
 
+const char *mod_name(enum modclass cls, u32 val)
+{
+	u32 i;
+
+	for (i = 0; i < sizeof(mods) / sizeof(mods[0]); i++)
+		if (mods[i].cls == cls && mods[i].val == val)
+			return mods[i].name;
+	return NULL;
+}
+
+const char *mod_nth(const struct opdesc *od, u32 i)
+{
+	u32 k;
+
+	for (k = 0; k < sizeof(mods) / sizeof(mods[0]); k++)
+		if ((od->mods >> mods[k].cls & 1) && !i--)
+			return mods[k].name;
+	return NULL;
+}
+
 static const struct { const char *name; u8 bytes; } types[T_COUNT] = {
 	[T_NONE] = { "", 0 }, [T_PRED] = { "pred", 1 },
 	[T_B8] = { "b8", 1 }, [T_B16] = { "b16", 2 }, [T_B32] = { "b32", 4 }, [T_B64] = { "b64", 8 },
@@ -234,6 +254,16 @@ int sreg_find(const char *s, size_t n)
 			return SR_ENVREG0 + (int)v;
 	}
 	return -1;
+}
+
+const char *sreg_name(u32 sr)
+{
+	u32 i;
+
+	for (i = 0; i < sizeof(sregs) / sizeof(sregs[0]); i++)
+		if (sregs[i].sr == (int)sr)
+			return sregs[i].name;
+	return sr == SR_COUNT ? "%dynamic_smem_offset" : "%envreg";
 }
 
 void ops_print(FILE *out)

@@ -86,6 +86,8 @@ static void define_label(struct comp *c, const char *s, u32 n)
 		FAIL(c, "label '%s' is defined twice", l->name);
 	l->defined = true;
 	l->at = c->ncode;
+	l->text = s;
+	l->ntext = n;
 }
 
 static void scope_leave(struct comp *c)
@@ -142,12 +144,15 @@ static void decl_reg(struct comp *c)
 		lex_fail(lx, VGPU_ST_NOT_SUPPORTED, ".b128 registers are not supported");
 	do {
 		struct sym *v;
-		u32 count = 1, i;
+		const char *name;
+		u32 count = 1, i, n;
 
 		lex_next(lx);
 		if (lx->tok != TK_ID)
 			FAIL(c, "expected a register name");
-		v = declare(c, lx->s, lx->n, V_REG);
+		name = lx->s;
+		n = lx->n;
+		v = declare(c, name, n, V_REG);
 		lex_next(lx);
 		if (lex_accept(lx, '<')) {
 			if (lx->tok != TK_INT || lx->ival > MAX_REGS)
@@ -161,6 +166,7 @@ static void decl_reg(struct comp *c)
 		v->reg = c->nregs;
 		v->vec = vec;
 		count *= vec ? vec : 1;
+		names_reg(c, v, name, n, count);
 		if (c->nregs + count > MAX_REGS)
 			FAIL(c, "too many registers");
 		c->regs = cneed(c, xgrow(c->regs, &c->regs_cap, c->nregs + count + 1, sizeof(*c->regs)));

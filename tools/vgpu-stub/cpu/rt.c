@@ -560,7 +560,7 @@ static bool is_small(const struct grid *g)
 	if (g->native)
 		return g->small;
 	/* what prints waits for its reader, and that may wait for the dispatcher */
-	if (g->fn->prints || g->e->mc)
+	if (g->fn->prints || g->e->mc || g->e->ops)
 		return false;
 	if (g->nblocks == 1)
 		return g->est < INLINE_TICKS;

@@ -81,6 +81,9 @@ static bool place(struct comp *c, struct insn *in, u32 *to)
 	for (i = 0; i < 6; i++) {
 		if (!(in->def >> i & 1) || in->o[i] == OPND_NONE)
 			continue;
+		c->unames = cneed(c, xgrow(c->unames, &c->unames_cap, c->nunames + 1, sizeof(*c->unames)));
+		c->unames[c->nunames][0] = OPND_CONST | c->cpool_bytes;
+		c->unames[c->nunames++][1] = in->o[i];
 		to[in->o[i]] = OPND_CONST | c->cpool_bytes;
 		in->o[i] = to[in->o[i]];
 		c->cpool_bytes += bytes;
