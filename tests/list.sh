@@ -14,6 +14,7 @@ for kind in plain asan; do
 		t "ptx/forms/$mode/$kind" 300 "$T/ptx/$kind/optest" -m $mode
 	done
 	many "ptx/cases/memcheck/$kind" 300 "$T/ptx/$kind/ptxrun" -m memcheck -s tests/ptx/cases tests/ptx/memcheck
+	many "ptx/cases/ops/$kind" 300 "$T/ptx/$kind/ptxrun" -m ops -s tests/ptx/cases tests/ptx/ops
 done
 # processors without AVX-512: the interpreter's other builds
 for isa in base avx2; do
@@ -21,6 +22,7 @@ for isa in base avx2; do
 	t "ptx/forms/$isa" 300 env VGPU_CPU_ISA=$isa "$T/ptx/plain/optest" -m jit
 done
 t ptx/ops 60 tests/ptx/ops.sh "$B"
+t ptx/disasm 60 tests/ptx/disasm.sh "$B"
 t ptx/random/plain 300 "$T/ptx/plain/jitdiff" -n 600 -o "$T/ptx"
 t ptx/random/asan 300 "$T/ptx/asan/jitdiff" -n 60 -s 10000 -o "$T/ptx"
 

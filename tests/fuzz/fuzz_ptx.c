@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzzer of the PTX front end: loads the bytes as a module image (text or fatbin), asks for
- * every symbol and for func_info of its kernels, which parses, checks and lowers their bodies.
+ * every symbol and for func_info of its kernels, which parses, checks and lowers their bodies, and for
+ * a listing of each.
  * Nothing is launched: that is fuzz_launch.c.
  *
  * Build: tests/fuzz/fuzz_ptx.c tests/fuzz/standalone.c tools/vgpu-stub/cpu/[all].c
@@ -9,6 +10,7 @@
  *        clang -fsanitize=fuzzer
  * Run:   fuzz_ptx [options of standalone.c] tests/fuzz/corpus/ptx
  */
+#include "../../tools/vgpu-stub/cpu/disasm.h"
 #include "../ptx/rig.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -16,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define MAX_SYMBOLS 256u
 
 static struct rig rig;
+static FILE *nowhere;           /* takes the listings */
 
 static void must(int condition, const char *what)
 {
@@ -56,6 +59,7 @@ static void look_at(uint32_t module)
 			must(fi.params[p].offset <= fi.param_bytes &&
 			     fi.params[p].bytes <= fi.param_bytes - fi.params[p].offset,
 			     "a parameter outside the block");
+		must(disasm_list(rig.engine, sym.id, nowhere) == VGPU_ST_OK, "no listing");
 	}
 }
 
@@ -64,8 +68,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char log[200];
 	uint32_t module, st;
 
-	if (!rig.engine)
+	if (!rig.engine) {
 		must(rig_open(&rig, 1, 9, 0) == 0, "no engine");
+		nowhere = fopen("/dev/null", "w");
+		must(nowhere != NULL, "no /dev/null");
+	}
 	memset(log, 'x', sizeof(log));
 	st = engine_cpu.module_load(rig.engine, data, size, &module, log, sizeof(log));
 	if (st) {

@@ -240,17 +240,14 @@ static void check_print(struct test *t, const char *want)
 	free(exp);
 }
 
-/*
- * "text" or "text*N": what the memory checker has told by now (in other modes: nothing to look at), in the order of the
- * directives; N: how often from there on.
- */
-static void do_memcheck(struct test *t, const char *s)
+/* "TEXT" or "TEXT*N": said (N times), behind what the last such line named. Of other modes nothing is asked. */
+static void do_told(struct test *t, const char *s, uint32_t mode)
 {
 	const char *star = strrchr(s, '*'), *p;
 	unsigned long want = star ? strtoul(star + 1, NULL, 10) : 0, got = 0;
 	char text[256];
 
-	if (rig_mode != ENGINE_MODE_MEMCHECK)
+	if (rig_mode != mode)
 		return;
 	settle(t);
 	t->checks++;
@@ -259,7 +256,7 @@ static void do_memcheck(struct test *t, const char *s)
 	rig_told[rig_told_bytes] = 0;
 	p = strstr(rig_told + t->told_seen, text);
 	if (!p) {
-		failed(t, "the checker did not say '%s' but:\n%s", text, rig_told + t->told_seen);
+		failed(t, "not said: '%s', but:\n%s", text, rig_told + t->told_seen);
 		return;
 	}
 	t->told_seen = (size_t)(p - rig_told);
@@ -270,16 +267,26 @@ static void do_memcheck(struct test *t, const char *s)
 	for (; p; p = strstr(p + strlen(text), text))
 		got++;
 	if (got != want)
-		failed(t, "the checker said '%s' %lu times", text, got);
+		failed(t, "said %lu times: '%s'", got, text);
 }
 
-/* Nothing is told that the file does not name or does not fault for. */
-static void check_memcheck(struct test *t)
+/* The checker tells nothing that the file does not name or does not fault for; what is shown is whole lines, all known. */
+static void check_told(struct test *t)
 {
-	if (rig_mode != ENGINE_MODE_MEMCHECK || t->told || t->faults || !rig_told_bytes)
-		return;
 	rig_told[rig_told_bytes] = 0;
-	failed(t, "the memory checker says:\n%s", rig_told);
+	if (rig_mode == ENGINE_MODE_MEMCHECK && !t->told && !t->faults && rig_told_bytes)
+		failed(t, "the memory checker says:\n%s", rig_told);
+	if (rig_mode != ENGINE_MODE_OPS)
+		return;
+	for (const char *p = rig_told, *end; *p; p = end + 1) {
+		end = strchr(p, '\n');
+		if (!end || strncmp(p, RIG_SHOWN, strlen(RIG_SHOWN)) || memchr(p, '?', (size_t)(end - p)) || end - p < 5) {
+			failed(t, "shown: '%.*s'", end ? (int)(end - p) : 100, p);
+			break;
+		}
+		if (end + 1 == rig_told + rig_told_bytes && rig_told_bytes + 1 == sizeof(rig_told))
+			break;
+	}
 }
 
 /* "kernel name=value...": the numbers of func_info; offsets=0,8,16 are the parameters'. */

@@ -6,7 +6,7 @@
  * Build: tests/ptx/ptxrun.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
  * Usage: ptxrun [-v] [-s] [-t SECONDS] [-c CORES] [-m MODE] FILE|FOLDER...    (default tests/ptx/cases)
  *        -s: a line "ok NAME", "FAIL NAME" or "skip NAME" for each file, for tests/run.sh;
- *        -m: jit, interp or memcheck; with memcheck every report has to be named by the file
+ *        -m: jit, interp, memcheck or ops; with memcheck every report has to be named by the file
  *        exit 0 all passed, 1 some failed, 77 nothing to run
  *
  * Every file runs in a child process of its own: a crash or an endless kernel fails that file.
@@ -52,7 +52,11 @@ static void directive(struct test *t, const char *s)
 	else if (IS("cc"))
 		sscanf(rest, "%u.%u", &t->cc_major, &t->cc_minor);
 	else if (IS("memcheck"))
-		do_memcheck(t, rest);
+		do_told(t, rest, ENGINE_MODE_MEMCHECK);
+	else if (IS("ops"))
+		do_told(t, rest, ENGINE_MODE_OPS);
+	else if (IS("show"))
+		setenv("VGPU_OPS", rest, 1);
 	else if (IS("optional"))
 		t->optional = 1;
 	else if (IS("timeout"))
@@ -110,7 +114,7 @@ static int run_file(const char *path, unsigned cores, double seconds)
 		check_print(&t, want);
 	settle(&t);
 	close_engine(&t);
-	check_memcheck(&t);
+	check_told(&t);
 	if (!t.checks)
 		failed(&t, "checks nothing");
 	if (verbose && !t.failures)

@@ -50,11 +50,11 @@ struct rig {
 /* How the engines that are opened from now on run kernels. */
 static uint32_t rig_mode = ENGINE_MODE_AUTO;
 
-/* Sets it by name: jit, interp, memcheck. */
+/* Sets it by name: jit, interp, memcheck, ops. */
 RIG_CALL int rig_set_mode(const char *name)
 {
 	static const char *const names[] = { [ENGINE_MODE_JIT] = "jit", [ENGINE_MODE_INTERP] = "interp",
-					     [ENGINE_MODE_MEMCHECK] = "memcheck" };
+					     [ENGINE_MODE_MEMCHECK] = "memcheck", [ENGINE_MODE_OPS] = "ops" };
 
 	for (uint32_t i = ENGINE_MODE_JIT; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(name, names[i]))
@@ -62,7 +62,7 @@ RIG_CALL int rig_set_mode(const char *name)
 		rig_mode = i;
 		return 0;
 	}
-	printf("rig: no mode '%s' (jit, interp, memcheck)\n", name);
+	printf("rig: no mode '%s' (jit, interp, memcheck, ops)\n", name);
 	return -1;
 }
 
@@ -96,10 +96,21 @@ static void rig_fault(void *owner, const struct engine_fault *f)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* What the memory checker told, of all engines of the process; its lines begin with this. */
+/*
+ * What the memory checker told, or was shown of a warp at work, of all engines of the process; their lines begin with
+ * these. Runs of blanks become one.
+ */
 #define RIG_TOLD "========="
+#define RIG_SHOWN "| "
 static char rig_told[1 << 20];
 static size_t rig_told_bytes;
+
+static int rig_tells(const char *text, size_t bytes)
+{
+	const char *word = rig_mode == ENGINE_MODE_MEMCHECK ? RIG_TOLD : rig_mode == ENGINE_MODE_OPS ? RIG_SHOWN : NULL;
+
+	return word && bytes > strlen(word) && !memcmp(text, word, strlen(word));
+}
 
 static void rig_print(void *owner, const char *text, size_t bytes)
 {
@@ -107,11 +118,10 @@ static void rig_print(void *owner, const char *text, size_t bytes)
 	char *p;
 
 	pthread_mutex_lock(&r->lock);
-	if (rig_mode == ENGINE_MODE_MEMCHECK && bytes > 9 && !memcmp(text, RIG_TOLD, 9)) {
-		if (bytes < sizeof(rig_told) - rig_told_bytes) {
-			memcpy(rig_told + rig_told_bytes, text, bytes);
-			rig_told_bytes += bytes;
-		}
+	if (rig_tells(text, bytes)) {
+		for (size_t i = 0; i < bytes && rig_told_bytes + 1 < sizeof(rig_told); i++)
+			if (text[i] != ' ' || !rig_told_bytes || rig_told[rig_told_bytes - 1] != ' ')
+				rig_told[rig_told_bytes++] = text[i];
 		pthread_mutex_unlock(&r->lock);
 		return;
 	}

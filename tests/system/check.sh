@@ -34,6 +34,11 @@ says "a program with GPU code" 0 'kernels run' "$B/e2e/rt12/rt_vecadd"
 says "a program without" 1 'holds no GPU code' /bin/sh
 says "a file that is not there" 1 'No such file' "$dir/nothing"
 says "no file" 2 usage
+says "a listing, with what is known of a value" 0 'mul.wide.s32 %rd10, %r5, 4' -d "$here/e2e/kernels/vecadd.ptx"
+says "a listing of a fatbin's kernels" 0 '^\.entry ' -d --cc 9.0 "$here/fatbin/zstd.fatbin"
+says "a listing without such a kernel" 1 'no kernel nothing' -d -k nothing "$here/e2e/kernels/vecadd.ptx"
+says "a listing of what does not compile" 1 'bad: 7:[0-9]*:.*frob' -d "$dir/half.ptx"
+says "a listing is no JSON" 2 'do not go together' -d -j "$here/e2e/kernels/vecadd.ptx"
 "$V/vgpu" check -j "$here/e2e/kernels/vecadd.ptx" "$dir/half.ptx" 2>/dev/null | python3 -c '
 import json, sys
 a, b = json.load(sys.stdin)

@@ -169,3 +169,23 @@ grep -v 'not supported' "$dir/err" | grep -q . && fail "an untraced program says
 grep -q 'vgpu-trace' "$dir/calls" && fail "an untraced program opens the trace" || ok "not traced: nothing is opened"
 timeout 60 "$V/vgpu" trace -c -- true 2>"$dir/out"
 has "no call: it says so" 'no call was seen' 1
+
+# --- instructions: of one warp of a known kernel, on the program's standard output; values, divergence, the cap
+unset VGPU_AGENT
+export XDG_RUNTIME_DIR=$dir
+timeout 60 "$V/vgpu" trace --ops -k 'vecad*' -l 2 -- "$B/e2e/driver/vecadd" >"$dir/all" 2>"$dir/err"; st=$?
+grep '^|' "$dir/all" >"$dir/out"
+[ $st = 0 ] && grep -q '^vecadd: ok' "$dir/all" && ok "instructions: the program's answer is its own" || fail "instructions: exit $st, $(tail -n 3 "$dir/all" "$dir/err")"
+has "instructions: one launch of those that match" '^\| vecadd, launch 2: grid 1,1,1 of blocks 256,1,1; block 0,0,0, warp 0$' 1
+has "instructions: no other" '^\| [a-z]+, launch ' 1
+has "instructions: what the launch computes" '^\| +[0-9]+ +launch  ld\.param\.u32 %r1, \[vecadd_param_3\] +%r1 = 31$' 1
+has "instructions: a branch at which lanes part" '^\| +[0-9]+ ffffffff  @%p1 bra LBB0_2 +lanes 80000000$' 1
+has "instructions: one side of it" '^\| +[0-9]+ 7fffffff  st\.global\.f32 \[%rd1\], %f3 +\[0x[0-9a-f]+ in lane 0\] <- -?[0-9.e+]+$' 1
+has "instructions: both again" '^\| +[0-9]+ ffffffff  ret$' 1
+timeout 60 "$V/vgpu" trace --ops -n 7 -b 1 -w 1 --cc 7.5 -- "$B/e2e/driver/scan" >"$dir/all" 2>"$dir/err"; st=$?
+grep '^|' "$dir/all" >"$dir/out"
+has "instructions: no more than asked for" '^\| +[0-9]+ [0-9a-f]{8}  ' 7
+has "instructions: and it says so" '^\| 7 instructions have been shown' 1
+grep -q '^scan: ok' "$dir/all" && [ $st = 0 ] && ok "instructions: nothing is held up by that" || fail "instructions: exit $st, $(tail -n 3 "$dir/all" "$dir/err")"
+"$V/vgpu" trace --ops -w 32 -- true 2>"$dir/err"; st=$?
+[ $st = 125 ] && grep -q 'none' "$dir/err" && ok "instructions: no such warp" || fail "instructions: warp 32: $st"

@@ -150,6 +150,7 @@ static int usage(FILE *to)
 	      "                   inside calls; errors: only calls that fail. Commas between: -f 'cudaMemcpy*,blas,top'\n"
 	      "  -o FILE          lines or table go there instead of standard error\n"
 	      "  --perfetto FILE  a trace for ui.perfetto.dev\n"
+	      "  --ops            instructions of a kernel instead of calls: vgpu trace --ops -h\n"
 	      "  Exit status: CMD's, or as vgpu run's.\n", to);
 	return to == stderr ? 125 : 0;
 }
@@ -192,6 +193,8 @@ int cmd_trace(int argc, char **argv)
 	unsigned processes = 0;
 	pid_t pid;
 
+	if (argc > 1 && !strcmp(argv[1], "--ops"))
+		return trace_ops(argc, argv);
 	if (first < argc && (!strcmp(argv[first], "-h") || !strcmp(argv[first], "--help")))
 		return usage(stdout);
 	if (first >= argc)

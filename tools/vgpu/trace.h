@@ -41,6 +41,8 @@ int trace_out_close(struct trace_out *o);
 /* ---- trace_count.c: the pages of all processes in a folder ---- */
 /* The table, or JSON where j; how many processes had a page. */
 unsigned trace_counts(const char *dir, FILE *to, int j);
+/* trace_ops.c: vgpu trace --ops */
+int trace_ops(int argc, char **argv);
 /* Calls that had not returned when their process ended, or that wait now. */
 void trace_in_flight(const char *dir, FILE *to, uint64_t now_ns);
 

@@ -229,7 +229,16 @@ void disasm_value(enum type type, u64 v, struct dtext *t)
 	case T_S8: dt_say(t, "%d", (s8)v); return;
 	case T_S16: dt_say(t, "%d", (s16)v); return;
 	case T_S32: dt_say(t, "%d", (s32)v); return;
-	case T_S64: dt_say(t, "%lld", (long long)v); return;
+	case T_S64:
+		/* far from 0 it is an address */
+		if (v + (1ull << 40) < 1ull << 41) {
+			dt_say(t, "%lld", (long long)v);
+			return;
+		}
+		break;
+	case T_U8: case T_U16: case T_U32:
+		dt_say(t, "%llu", (unsigned long long)v);
+		return;
 	default:
 		break;
 	}

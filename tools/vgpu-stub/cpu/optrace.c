@@ -140,6 +140,8 @@ static struct dtext *room(struct engine *e, struct optrace *o)
 
 static void end_line(struct dtext *t)
 {
+	while (t->n && t->s[t->n - 1] == ' ')
+		t->n--;
 	dt_say(t, "\n");
 	t->s[t->n - 1] = '\n';
 }
@@ -365,6 +367,8 @@ void optrace_turn(struct tstate *ts, const struct cta *c, bool fault)
 		results(o);
 	if (fault && o->w == ts->w && o->shown && !o->ended && c->g->gridid == o->gridid)
 		dt_say(room(ts->e, o), "| a fault: %.100s\n", ts->rep.what);
-	flush(ts->e, o);
+	/* while another thread is in the middle of a line it is left to that */
+	if (!o->in)
+		flush(ts->e, o);
 	pthread_mutex_unlock(&o->lock);
 }
