@@ -54,6 +54,16 @@ void disasm_value(enum type type, u64 bits, struct dtext *t);
 const struct insn *disasm_virtual(const struct func *fn, const struct insn *in);
 u32 disasm_pc(const struct func *fn, const struct insn *in);
 
+/* Between these files. A register; the one that a place in the pool was, or OPND_NONE; such a place or a constant. */
+const struct regname *disasm_regname(const struct func *fn, u32 reg);
+void disasm_reg(const struct func *fn, u32 reg, struct dtext *t);
+u32 disasm_pool_reg(const struct func *fn, u32 place);
+void disasm_pool(const struct func *fn, u32 place, enum type type, struct dtext *t);
+/* What it is called, with modifiers and types; a row of lanes.def, with the types that lanes are stored and loaded as. */
+struct lane_row { u8 lop, type, as[4]; };
+void disasm_op(const struct insn *in, struct dtext *t);
+const struct lane_row *disasm_lane(u32 lop, u32 type);
+
 /* disasm_list.c: all of a kernel with what it calls, as vgpu check -d prints it. */
 uint32_t disasm_list(struct engine *e, uint32_t fn, FILE *out);
 
