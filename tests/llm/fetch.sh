@@ -7,6 +7,7 @@
 #   cuda13: FOLDER/cuda13           as lib, with the CUDA 13 libggml-cuda.so
 #   node:   FOLDER/node             node-llama-cpp as npm installs it, but for that CUDA 13 libggml-cuda.so
 set -eu
+. "$(dirname "$0")/npm.sh"
 version=3.22.1
 mkdir -p "$1"
 cd "$1"
@@ -15,11 +16,7 @@ can() {
 	command -v git >/dev/null || { echo "git is not installed"; exit 77; }
 }
 fetch() { # PACKAGE FOLDER
-	timeout 240 npm pack --silent "$1@$version" >npm.log 2>&1 || { echo "npm cannot fetch $1: $(tail -n 1 npm.log)"; exit 77; }
-	rm -rf "$2"
-	mkdir -p "$2"
-	tar xzf "$(tail -n 1 npm.log)" -C "$2" --strip-components=1
-	rm -f "$(tail -n 1 npm.log)"
+	npm_pack "$1@$version" "$2" || { echo "npm cannot fetch $1: $(npm_why $?)"; exit 77; }
 }
 if ! [ -e done-$version-2 ]; then
 	can
@@ -53,8 +50,8 @@ if [ "${2:-}" = node ] && ! [ -e done-$version-npm ]; then
 	mkdir node
 	echo '{"private":true,"type":"module"}' >node/package.json
 	# its optional packages are for every system and GPU there is: the two that CUDA needs come by name
-	(cd node && timeout 240 npm install --silent --ignore-scripts --no-audit --no-fund --omit=optional "node-llama-cpp@$version" >../npm.log 2>&1) ||
-		{ echo "npm cannot install node-llama-cpp: $(tail -n 1 npm.log)"; exit 77; }
+	(cd node && timeout 240 npm install --loglevel=error --ignore-scripts --no-audit --no-fund --omit=optional "node-llama-cpp@$version" >../npm.log 2>&1) ||
+		{ echo "npm cannot install node-llama-cpp: $(npm_why $?)"; exit 77; }
 	mkdir -p node/node_modules/@node-llama-cpp
 	cp -al main13 node/node_modules/@node-llama-cpp/linux-x64-cuda
 	cp -al ext node/node_modules/@node-llama-cpp/linux-x64-cuda-ext

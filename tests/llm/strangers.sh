@@ -6,6 +6,7 @@
 #   strangers.sh BUILD
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/npm.sh"
 B=$(cd "$1" && pwd)
 S=$B/llm/strangers
 version=1.7.15
@@ -21,11 +22,9 @@ P=$S/node_modules/@fugood/node-llama-linux-x64-cuda/index.node
 if ! [ -e "done-$version" ]; then
 	echo '{"private":true,"type":"module"}' >package.json
 	# its optional packages are for every system there is: the one for CUDA comes by name
-	timeout 240 npm install --silent --ignore-scripts --no-audit --no-fund --omit=optional "@fugood/llama.node@$version" >npm.log 2>&1 &&
-		timeout 240 npm pack --silent "@fugood/node-llama-linux-x64-cuda@$version" >npm.log 2>&1 ||
-		skip "npm cannot fetch it: $(tail -n 1 npm.log)"
-	mkdir -p "${P%/*}" && tar xzf "$(tail -n 1 npm.log)" -C "${P%/*}" --strip-components=1 || skip "what npm fetched cannot be unpacked"
-	rm -f "$(tail -n 1 npm.log)"
+	timeout 240 npm install --loglevel=error --ignore-scripts --no-audit --no-fund --omit=optional "@fugood/llama.node@$version" >npm.log 2>&1 &&
+		npm_pack "@fugood/node-llama-linux-x64-cuda@$version" "${P%/*}" ||
+		skip "npm cannot fetch it: $(npm_why $?)"
 	touch "done-$version"
 fi
 model=$here/model/licences.gguf
