@@ -120,7 +120,7 @@ struct result {
 	double empty1, empty1000;               /* us */
 	struct check check;
 	int checked;
-	const char *only;               /* this kernel, nothing else */
+	const char *only;               /* this kernel (or "cores2"), nothing else */
 };
 
 static int wanted(const struct result *r, unsigned i)
@@ -552,20 +552,18 @@ static int measure(const char *binary, const char *only, double seconds, struct 
 	for (unsigned i = 0; i < out->kernels; i++)
 		if (wanted(out, i) && measure_kernel(r, i, seconds, out))
 			goto out;
-	if (only) {
-		err = 0;
-		goto out;
-	}
-	out->empty1 = measure_launch(&jit, 1);
-	out->empty1000 = measure_launch(&jit, 1000);
-	if (binary) {
-		if (check_file(&jit.l, binary, &out->check))
-			goto out;
-		out->checked = 1;
+	if (!only) {
+		out->empty1 = measure_launch(&jit, 1);
+		out->empty1000 = measure_launch(&jit, 1000);
+		if (binary) {
+			if (check_file(&jit.l, binary, &out->check))
+				goto out;
+			out->checked = 1;
+		}
 	}
 	out->cores2 = out->jit_scaling = out->c_scaling = NAN;
 	sched_setaffinity(0, sizeof(before), &before);
-	if (cpus >= 2 && CPU_COUNT(&before) >= 2) {
+	if ((!only || !strcmp(only, "cores2")) && cpus >= 2 && CPU_COUNT(&before) >= 2) {
 		if (runner_open(&both, ENGINE_MODE_JIT, 2) || measure_cores(&jit, &both, seconds, out))
 			goto out;
 	}
@@ -585,11 +583,11 @@ static void print_table(const struct result *r)
 			printf("  %-14s %10.1f %10.1f %10.1f   %6.2fx %9.2fx\n", kernels[i].key, r->ns[i][BY_C] / 1e3,
 			       r->ns[i][BY_INTERP] / 1e3, r->ns[i][BY_JIT] / 1e3, r->ns[i][BY_C] / r->ns[i][BY_JIT],
 			       r->ns[i][BY_INTERP] / r->ns[i][BY_JIT]);
-	if (r->only)
-		return;
 	if (isfinite(r->cores2))
 		printf("two cores, 1,000 blocks: %.2f times one; C %.2f: %.2f of C's\n", r->jit_scaling, r->c_scaling,
 		       r->cores2);
+	if (r->only)
+		return;
 	printf("launch and end of an empty kernel: %.2f us (one block), %.1f us (1,000 blocks of a warp)\n", r->empty1,
 	       r->empty1000);
 	if (r->checked)
@@ -657,6 +655,7 @@ int bench_engine(int argc, char **argv)
 			goto out;
 		}
 	}
+	known = only && !strcmp(only, "cores2");
 	for (unsigned i = 0; only && i < NKERNELS; i++)
 		known |= !strcmp(only, kernels[i].key);
 	if (only && (!known || json)) {

@@ -602,6 +602,43 @@ static bool run_inline(struct engine *e, struct grid *g)
 	return g->done_blocks == g->nblocks || g->status || e->sticky;
 }
 
+/*
+ * The workers sleep, and waking takes them longest where their core sleeps too: the grid's first turn may be had here
+ * meanwhile. Only if its blocks are known to be short and wait for nobody; one worker is as near as we are.
+ */
+static bool starts_here(const struct engine *e, const struct grid *g)
+{
+	return e->nthreads > 1 && e->sleepers && g->prev == &e->grids && !g->native && !g->cooperative && !e->mc &&
+	       !g->fn->prints && g->est && g->est < TURN_TICKS;
+}
+
+/* With the lock held, but for while blocks run. */
+static void first_turn(struct engine *e, struct grid *g)
+{
+	struct turn t = { .e = e, .listed = true, .limit = TURN_TICKS, .budget = INLINE_BUDGET };
+	struct tstate *ts = tstate_get(e);
+	u64 cookie;
+	u32 st;
+
+	if (!e->home_cta)
+		e->home_cta = cta_new();
+	t.c = e->home_cta;
+	if (!ts || !t.c || !grid_pick(e, g, &t))
+		return;
+	pthread_mutex_unlock(&e->lock);
+	turn_run(ts, &t);
+	pthread_mutex_lock(&e->lock);
+	if (!grid_put(e, &t))
+		e->home_cta = NULL;
+	if (grid_ended(e, g)) {
+		grid_unlink(g);
+		st = grid_end(e, g, &cookie);
+		pthread_mutex_unlock(&e->lock);
+		e->env.done(e->env.owner, cookie, st);
+		pthread_mutex_lock(&e->lock);
+	}
+}
+
 /* Runs it here or hands it to the workers. */
 static u32 grid_start(struct engine *e, struct grid *g)
 {
@@ -623,7 +660,13 @@ static u32 grid_start(struct engine *e, struct grid *g)
 	e->home = NULL;
 	pthread_mutex_lock(&e->lock);
 	grid_append(e, g);
-	wake(e, g->nblocks);
+	if (starts_here(e, g)) {
+		wake(e, e->sleepers - 1);
+		first_turn(e, g);
+		wake(e, 1);
+	} else {
+		wake(e, g->nblocks);
+	}
 	pthread_mutex_unlock(&e->lock);
 	return ENGINE_PENDING;
 }
