@@ -96,6 +96,10 @@ uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out)
 /* Forgets every object that the context owned; their handles are invalid from here on. */
 static void drop_objects(struct vg_ctx *c)
 {
+	/* Before any of them is gone: the legacy stream knows of the others' captures. */
+	for (unsigned i = 0; i < VGPU_MAX_STREAMS; i++)
+		if (c->streams[i] && c->streams[i]->capture)
+			vg_capture_drop(c->streams[i]);
 	for (unsigned i = 0; i < VGPU_MAX_STREAMS; i++)
 		if (c->streams[i]) {
 			struct vg_stream *s = c->streams[i];
@@ -193,6 +197,8 @@ void vg_stream_destroy(struct vg_stream *s)
 {
 	struct vg_ctx *c = s->ctx;
 
+	if (s->capture)
+		vg_capture_drop(s);
 	vg_unpublish(s);
 	vg_host_forget(s);
 	vg_lock(&c->lock);

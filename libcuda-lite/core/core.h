@@ -120,6 +120,7 @@ struct vg_stream {
 	uint32_t index;                 /* timeline number */
 	int32_t left;                   /* commands that may be submitted before the next batch of credits */
 	uint64_t last;                  /* ticket of the last command */
+	struct vg_capturing *capture;   /* driver/capture.c; NULL: what is submitted is done */
 	/* the second line: once in a batch */
 	_Alignas(64) uint64_t marks[VG_BATCHES]; /* of the last batches: the ticket before the first of each */
 	uint64_t batches;               /* ever */
@@ -163,6 +164,7 @@ struct vg_ctx {
 	struct vg_stream *streams[VGPU_MAX_STREAMS]; /* by timeline number */
 	uint64_t dying[VGPU_MAX_STREAMS]; /* last ticket of a destroyed stream: 0 free */
 	struct vg_module *modules;
+	uint32_t captures, captures_blocking; /* streams that capture; those of them that the legacy stream waits for */
 	struct vg_stream *host_stream;  /* internal: its commands wake the device after a host function */
 	struct vg_lock print_lock;
 };
@@ -185,6 +187,7 @@ uint64_t vg_stream_mark(struct vg_stream *s);
 uint32_t vg_stream_sync(struct vg_stream *s);
 /* Is all of that complete now? Submits nothing, so that polling comes to an end. */
 bool vg_stream_idle(struct vg_stream *s);
+void vg_capture_drop(struct vg_stream *s);       /* driver/capture.c: a stream that captures goes away */
 void vg_module_drop_ctx(struct vg_ctx *c);       /* driver/module.c */
 void vg_vmm_drop_ctx(struct vg_ctx *c);          /* driver/vmm.c */
 static inline uint64_t vg_stream_last(const struct vg_stream *s)
@@ -281,6 +284,7 @@ struct vg_mem {
 	struct vg_ctx *ctx;             /* owner; NULL: a reserved range belongs to nobody */
 	uint64_t id;
 	struct vg_pool *pool;
+	struct vg_graph_mem *graph;     /* of a graph's allocation node (driver/graph_mem.c) */
 	uint32_t sync_memops;
 };
 
@@ -322,6 +326,8 @@ struct vg_copy {                        /* depth slices of height rows of width 
 	uint64_t dst_pitch, dst_slice, src_pitch, src_slice;
 	bool dst_pageable, src_pageable;
 };
+/* The one command that such a copy is where the device sees both sides: operation, body, and bytes of payload. */
+uint8_t vg_copy_command(const struct vg_copy *k, uint64_t body[4], struct vgpu_copy3d *payload, unsigned *bytes);
 /* async: may return before the copy is done where both sides are memory the device sees. */
 uint32_t vg_copy(struct vg_stream *s, const struct vg_copy *k, bool async);
 
@@ -356,6 +362,7 @@ struct vg_event {
 	uint64_t mark;                  /* 1 << 63 | context << 58 | stream << 48 | ticket; 0: never recorded */
 	struct vgpu_event_record *record; /* NULL: no timing */
 	uint32_t cu_flags;
+	struct vg_captured *captured;   /* its last recording was in a capture (driver/capture.c) */
 };
 
 struct vg_piece {                       /* parameters in a row, or a part of one; all in one slot */
@@ -442,6 +449,65 @@ struct vg_pool {
 	uint64_t release_threshold, used, used_high, max_bytes;
 	int reuse[3];
 	struct vg_lock lock;
+};
+
+/* driver/graph.h has what these are for */
+struct vg_edges {
+	struct vg_node **to;
+	uint32_t n, room;
+};
+
+struct vg_node {
+	uint64_t handle, handle_next;
+	struct vg_graph *graph;
+	struct vg_work *work;
+	struct vg_edges before, after;  /* what it depends on, and what depends on it */
+	uint64_t origin;                /* in a copy of a graph: the handle of the node that this one was made from */
+	uint32_t at;                    /* place in its graph */
+	uint32_t mark;                  /* of whoever walks the graph */
+	bool disabled;                  /* in an exec only */
+};
+
+struct vg_graph {
+	uint64_t handle, handle_next;
+	struct vg_node **nodes;         /* in the order in which they came */
+	uint32_t n, room;
+	struct vg_node *owner;          /* of a child graph; NULL: the program's own */
+	uint64_t origin;                /* the graph that this one is a copy of */
+	bool capturing;                 /* a capture adds to it */
+	bool private;                   /* of an exec: no handle is one of it or of its nodes */
+	uint32_t mems;                  /* allocation and free nodes */
+	uint32_t execs;                 /* made of it, while it has such nodes */
+	struct vg_retained *retained;   /* user objects */
+};
+
+struct vg_exec {
+	uint64_t handle, handle_next;
+	struct vg_lock lock;            /* held while it is launched, also where that waits for the device */
+	bool dirty;                     /* the program below is not that of the graph any more */
+	struct vg_graph *graph;         /* a copy of its own */
+	struct vg_ctx *ctx;             /* of its work; NULL: has none */
+	uint64_t ctx_handle;
+	uint64_t flags;
+	uint64_t seen;                  /* vg_func_deaths when its functions were alive */
+	/* the program: commands in a row, and what cannot be one in between */
+	union vgpu_slot *image;
+	struct vg_step *steps;
+	uint32_t nsteps, nslots, image_room, steps_room;
+	struct vg_staged *staged;
+	/* its last launch */
+	uint64_t last;                  /* ticket; 0: none */
+	struct vg_ctx *last_ctx;
+	uint64_t last_ctx_handle;
+	uint16_t last_stream;
+	uint64_t source;                /* handle of the graph that it was made from */
+};
+
+struct vg_user_object {
+	uint64_t handle, handle_next;
+	vg_host_fn destroy;
+	void *user;
+	uint32_t refs;
 };
 
 struct vg_phys {

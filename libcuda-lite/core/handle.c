@@ -30,6 +30,10 @@ static const struct { uint32_t bytes, count; } sizes[VG_TYPES] = {
 	[VG_KERNEL] = { sizeof(struct vg_kernel), 1u << 20 },
 	[VG_POOL] = { sizeof(struct vg_pool), 4096 },
 	[VG_PHYS] = { sizeof(struct vg_phys), 1u << 18 },
+	[VG_GRAPH] = { sizeof(struct vg_graph), 1u << 18 },
+	[VG_NODE] = { sizeof(struct vg_node), 1u << 22 },
+	[VG_EXEC] = { sizeof(struct vg_exec), 1u << 18 },
+	[VG_USER_OBJECT] = { sizeof(struct vg_user_object), 1u << 18 },
 };
 
 /* Object plus one word of generation, in whole cache lines. */

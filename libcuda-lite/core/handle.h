@@ -31,6 +31,10 @@ enum vg_type {
 	VG_KERNEL,
 	VG_POOL,
 	VG_PHYS,
+	VG_GRAPH,
+	VG_NODE,
+	VG_EXEC,
+	VG_USER_OBJECT,
 	VG_TYPES
 };
 

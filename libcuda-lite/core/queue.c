@@ -87,6 +87,46 @@ bool vg_refill(struct vg_queue *q, struct vg_stream *s, unsigned n)
 	return true;
 }
 
+/* Nobody claims in the stream with plain loads and stores meanwhile: the calling thread owns the queue, or nobody does. */
+void vg_park(struct vg_stream *s)
+{
+	struct vg_queue *q = &s->ctx->queue;
+	uint8_t *busy;
+
+	for (;;) {
+		if (vg_enter(q, &busy)) {
+			s->left -= VG_PARKED;
+			vg_leave(busy);
+			return;
+		}
+		if (__atomic_load_n(&q->owner, __ATOMIC_ACQUIRE) == VG_QUEUE_SHARED) {
+			__atomic_fetch_sub(&s->left, VG_PARKED, __ATOMIC_RELAXED);
+			return;
+		}
+		vg_queue_own(q);
+	}
+}
+
+/* No claim changes a parked stream's credits but by locked instructions or its owner's; so this takes the queue too. */
+void vg_unpark(struct vg_stream *s)
+{
+	struct vg_queue *q = &s->ctx->queue;
+	uint8_t *busy;
+
+	for (;;) {
+		if (vg_enter(q, &busy)) {
+			s->left += VG_PARKED;
+			vg_leave(busy);
+			return;
+		}
+		if (__atomic_load_n(&q->owner, __ATOMIC_ACQUIRE) == VG_QUEUE_SHARED) {
+			__atomic_fetch_add(&s->left, VG_PARKED, __ATOMIC_RELAXED);
+			return;
+		}
+		vg_queue_own(q);
+	}
+}
+
 uint64_t vg_claim_slow(struct vg_ctx *c, struct vg_stream *s, unsigned n)
 {
 	struct vg_queue *q = &c->queue;
@@ -110,8 +150,13 @@ uint64_t vg_claim_slow(struct vg_ctx *c, struct vg_stream *s, unsigned n)
 				vg_lock(&s->credit_lock);
 				took = __atomic_load_n(&s->left, __ATOMIC_RELAXED) > 0 || next_batch(s, &until);
 				vg_unlock(&s->credit_lock);
-				if (took)
+				if (took && __atomic_load_n(&s->left, __ATOMIC_RELAXED) > -VG_PARKED / 2)
 					continue;
+				/* Somebody began to capture meanwhile, but the call came before that: the credit is there, and hidden. */
+				if (took) {
+					__atomic_fetch_sub(&s->left, 1, __ATOMIC_RELAXED);
+					vg_number_shared(q, s, n, &i);
+				}
 			}
 		} else {
 			vg_queue_own(q);
@@ -168,4 +213,83 @@ uint64_t vg_submit(struct vg_stream *s, uint8_t op, const void *body, const void
 uint64_t vg_submit_wait(struct vg_stream *s, uint32_t wait_tl, uint64_t value)
 {
 	return submit(s, VGPU_OP_NOP, wait_tl, value, NULL, NULL, 0);
+}
+
+/* What a run takes at once: the agent begins with the first while the next are filled, and nobody waits long for the queue. */
+#define RUN 16u
+
+/* The commands at the start of the image for which there are slots and credits, as one claim; 0: there are none. */
+static inline uint32_t take_run(struct vg_queue *q, struct vg_stream *s, const union vgpu_slot *image, uint32_t commands,
+				uint64_t *at)
+{
+	uint64_t i = q->tail, room = __atomic_load_n(&q->room, __ATOMIC_ACQUIRE);
+	uint32_t k = 0, n = 0, last = 0;
+
+	if (commands > RUN)
+		commands = RUN;
+	if (s->left < (int32_t)commands)
+		commands = s->left > 0 ? (uint32_t)s->left : 0;
+	/* The tail may lie behind room: somebody has claimed, and waits for it. */
+	for (; k < commands && i + n + image[n].cmd.slots <= room; k++) {
+		last = n;
+		n += image[n].cmd.slots;
+	}
+	if (!k)
+		return 0;
+	*at = i;
+	s->left -= (int32_t)k;
+	__atomic_store_n(&q->tail, i + n, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->last, i + last + 1, __ATOMIC_RELEASE);
+	return k;
+}
+
+/* One command into its slots, and published. Returns how many it has. */
+static inline unsigned put_command(union vgpu_slot *slots, const struct vg_stream *s, const union vgpu_slot *image, uint64_t i)
+{
+	union vgpu_slot *h = &slots[i % VGPU_IOQ_SLOTS];
+	unsigned n = image->cmd.slots;
+	uint64_t *w = (uint64_t *)h;
+
+	for (unsigned k = 1; k < n; k++) {
+		union vgpu_slot *p = &slots[(i + k) % VGPU_IOQ_SLOTS];
+
+		vg_payload_header(p, i + k);
+		memcpy(p->payload.bytes, image[k].payload.bytes, VGPU_SLOT_PAYLOAD);
+	}
+	w[1] = s->index;
+	w[2] = i + 1;
+	w[3] = 0;
+	memcpy(h->cmd.u.body, image->cmd.u.body, sizeof h->cmd.u.body);
+	vgpu_store_release64(w, (uint32_t)(i + 1) | (uint64_t)image->cmd.op << 32 | (uint64_t)n << 40 | s->flags_word);
+	vg_prefetch(slots, i, n);
+	return n;
+}
+
+void vg_submit_run(struct vg_stream *s, const union vgpu_slot *image, uint32_t commands)
+{
+	struct vg_ctx *c = s->ctx;
+	struct vg_queue *q = &c->queue;
+
+	while (commands) {
+		uint32_t took = 0;
+		uint8_t *busy;
+		uint64_t i;
+
+		if (VG_LIKELY(vg_enter(q, &busy))) {
+			took = take_run(q, s, image, commands, &i);
+			vg_leave(busy);
+		}
+		if (!took) {
+			i = vg_claim_slow(c, s, image->cmd.slots);
+			took = 1;
+		}
+		commands -= took;
+		while (took--) {
+			unsigned n = put_command(q->slots, s, image, i);
+
+			i += n;
+			image += n;
+		}
+		vg_kick();
+	}
 }

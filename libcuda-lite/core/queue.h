@@ -104,25 +104,40 @@ static inline __attribute__((always_inline)) bool vg_take(struct vg_queue *q, st
 	return true;
 }
 
+/*
+ * A stream that captures owes so many credits: no launch finds one, and asks why. The stream is nobody else's while
+ * it changes: see queue.c.
+ */
+#define VG_PARKED (1 << 20)
+void vg_park(struct vg_stream *s);
+void vg_unpark(struct vg_stream *s);
+
 /* What vg_take() missed, if it is to be had without waiting: then true, and the next try succeeds. The owner only. */
 bool vg_refill(struct vg_queue *q, struct vg_stream *s, unsigned n);
 
-/* vg_take() where the queue is shared, and false only for want of a credit: see that there is room. */
-static inline __attribute__((always_inline)) bool vg_take_shared(struct vg_queue *q, struct vg_stream *s, unsigned n,
-								 uint64_t *at)
+/* Slots and ticket, of a credit that the caller has. */
+static inline __attribute__((always_inline)) void vg_number_shared(struct vg_queue *q, struct vg_stream *s, unsigned n,
+								   uint64_t *at)
 {
 	uint64_t last;
 
-	if (VG_UNLIKELY(__atomic_fetch_sub(&s->left, 1, __ATOMIC_RELAXED) <= 0)) {
-		__atomic_fetch_add(&s->left, 1, __ATOMIC_RELAXED);
-		return false;
-	}
 	*at = __atomic_fetch_add(&q->tail, n, __ATOMIC_RELAXED);
 	/* Tickets may come in any order, and the largest stays. */
 	last = __atomic_load_n(&s->last, __ATOMIC_RELAXED);
 	while (last < *at + 1 &&
 	       !__atomic_compare_exchange_n(&s->last, &last, *at + 1, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
+}
+
+/* vg_take() where the queue is shared, and false only for want of a credit: see that there is room. */
+static inline __attribute__((always_inline)) bool vg_take_shared(struct vg_queue *q, struct vg_stream *s, unsigned n,
+								 uint64_t *at)
+{
+	if (VG_UNLIKELY(__atomic_fetch_sub(&s->left, 1, __ATOMIC_RELAXED) <= 0)) {
+		__atomic_fetch_add(&s->left, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	vg_number_shared(q, s, n, at);
 	return true;
 }
 
@@ -216,6 +231,11 @@ static inline __attribute__((always_inline)) bool vg_asleep(const struct vg_queu
  * ticket.
  */
 uint64_t vg_submit(struct vg_stream *s, uint8_t op, const void *body, const void *payload, unsigned bytes);
+/*
+ * Many commands that lie ready, header and payload slots one behind the other: in a header are op, slots and body, the rest
+ * is filled in on the way. Cheaper than one by one: credits and slots are taken for several at a time.
+ */
+void vg_submit_run(struct vg_stream *s, const union vgpu_slot *image, uint32_t commands);
 /* NOP that waits for another timeline of this client. */
 uint64_t vg_submit_wait(struct vg_stream *s, uint32_t wait_tl, uint64_t value);
 

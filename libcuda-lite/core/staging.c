@@ -77,25 +77,6 @@ static void leave_piece(unsigned p, struct vg_stream *s, uint64_t ticket)
 	vg_unlock(&lock);
 }
 
-static uint64_t submit_copy(struct vg_stream *s, uint64_t dst, uint64_t src, uint64_t bytes)
-{
-	struct vgpu_body_copy b = { .dst = dst, .src = src, .bytes = bytes };
-
-	return vg_submit(s, VGPU_OP_COPY, &b, NULL, 0);
-}
-
-static uint64_t submit_rows(struct vg_stream *s, const struct vg_copy *k)
-{
-	struct vgpu_body_copy b = { .dst = k->dst, .src = k->src, .bytes = k->width };
-	struct vgpu_copy3d p = { .height = k->height, .depth = k->depth,
-				 .dst_pitch = k->dst_pitch, .dst_slice = k->dst_slice,
-				 .src_pitch = k->src_pitch, .src_slice = k->src_slice };
-
-	if (k->height == 1 && k->depth == 1)
-		return submit_copy(s, k->dst, k->src, k->width);
-	return vg_submit(s, VGPU_OP_COPY3D, &b, &p, sizeof p);
-}
-
 /* Rows that lie without gaps on both sides are one long row. */
 static struct vg_copy flatten(struct vg_copy k)
 {
@@ -106,6 +87,39 @@ static struct vg_copy flatten(struct vg_copy k)
 	    !__builtin_mul_overflow(k.width, k.depth, &k.width))
 		k.depth = 1;
 	return k;
+}
+
+/* Of rows that were flattened. */
+static uint8_t command_of(const struct vg_copy *k, uint64_t body[4], struct vgpu_copy3d *payload, unsigned *bytes)
+{
+	const struct vgpu_body_copy b = { .dst = k->dst, .src = k->src, .bytes = k->width };
+
+	memcpy(body, &b, sizeof b);
+	*bytes = 0;
+	if (k->height == 1 && k->depth == 1)
+		return VGPU_OP_COPY;
+	*payload = (struct vgpu_copy3d){ .height = k->height, .depth = k->depth,
+					 .dst_pitch = k->dst_pitch, .dst_slice = k->dst_slice,
+					 .src_pitch = k->src_pitch, .src_slice = k->src_slice };
+	*bytes = sizeof *payload;
+	return VGPU_OP_COPY3D;
+}
+
+uint8_t vg_copy_command(const struct vg_copy *k, uint64_t body[4], struct vgpu_copy3d *payload, unsigned *bytes)
+{
+	struct vg_copy flat = flatten(*k);
+
+	return command_of(&flat, body, payload, bytes);
+}
+
+static uint64_t submit_rows(struct vg_stream *s, const struct vg_copy *k)
+{
+	struct vgpu_copy3d payload;
+	uint64_t body[4];
+	unsigned bytes;
+	uint8_t op = command_of(k, body, &payload, &bytes);
+
+	return vg_submit(s, op, body, &payload, bytes);
 }
 
 /* The copy piece by piece: chunk i of `total`, each a part of a row or some whole rows of a slice. */

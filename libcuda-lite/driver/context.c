@@ -423,6 +423,7 @@ CUresult cuCtxSynchronize(void)
 
 	VG_READY();
 	VG_TRY(vg_current(&c));
+	VG_TRY(vg_capture_refuse_ctx(c));
 	return vg_done(c, vg_ctx_sync(c));
 }
 
@@ -432,6 +433,7 @@ CUresult cuCtxSynchronize_v2(CUcontext h)
 
 	VG_READY();
 	VG_TRY(given_or_current(h, &c));
+	VG_TRY(vg_capture_refuse_ctx(c));
 	return vg_done(c, vg_ctx_sync(c));
 }
 

@@ -126,6 +126,15 @@ static CUresult run(CUstream h, bool pt, struct vg_copy *k, enum side dst, enum 
 	if (!box_bytes(k, k->src_pitch, k->src_slice, &bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(check_side(k->src, bytes, src, s->ctx, &k->src_pageable, &from, &waits));
+	if (VG_UNLIKELY(vg_capturing(s))) {
+		if (!async)
+			return vg_capture_refuse(s);
+		if ((to && to != s->ctx) || (from && from != s->ctx))
+			return vg_unsupported("capture of a copy between contexts");
+		return vg_capture_copy(s, k);
+	}
+	if (!async)
+		VG_SAFE();
 	if (VG_UNLIKELY((to && to != s->ctx) || (from && from != s->ctx)))
 		return vg_done(s->ctx, foreign(s, k, to, from));
 	/* Between two places of the device nobody waits, as CUDA has it, unless that was asked for. */
@@ -270,7 +279,7 @@ static CUresult place_box(const CUDA_MEMCPY3D *m, uint64_t x, uint64_t y, uint64
 	return CUDA_SUCCESS;
 }
 
-static CUresult box(CUstream h, bool pt, const CUDA_MEMCPY3D *m, bool async)
+static CUresult copy_of(const CUDA_MEMCPY3D *m, struct vg_copy *out, enum side *dst_side, enum side *src_side)
 {
 	struct vg_copy k = { .width = m->WidthInBytes, .height = m->Height, .depth = m->Depth,
 			     .dst_pitch = m->dstPitch, .src_pitch = m->srcPitch };
@@ -282,7 +291,40 @@ static CUresult box(CUstream h, bool pt, const CUDA_MEMCPY3D *m, bool async)
 	VG_TRY(end_of_box(m->srcMemoryType, m->srcHost, m->srcDevice, &k.src, &src));
 	VG_TRY(place_box(m, m->dstXInBytes, m->dstY, m->dstZ, m->dstHeight, &k.dst, &k.dst_pitch, &k.dst_slice));
 	VG_TRY(place_box(m, m->srcXInBytes, m->srcY, m->srcZ, m->srcHeight, &k.src, &k.src_pitch, &k.src_slice));
+	*out = k;
+	*dst_side = dst;
+	*src_side = src;
+	return CUDA_SUCCESS;
+}
+
+static CUresult box(CUstream h, bool pt, const CUDA_MEMCPY3D *m, bool async)
+{
+	enum side dst, src;
+	struct vg_copy k;
+
+	VG_TRY(copy_of(m, &k, &dst, &src));
 	return run(h, pt, &k, dst, src, async);
+}
+
+CUresult vg_copy_of_box(const CUDA_MEMCPY3D *m, struct vg_ctx *c, struct vg_copy *k)
+{
+	struct vg_ctx *to, *from;
+	enum side dst, src;
+	uint64_t bytes;
+	bool waits;
+
+	VG_TRY(copy_of(m, k, &dst, &src));
+	if (!k->width || !k->height || !k->depth)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!box_bytes(k, k->dst_pitch, k->dst_slice, &bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(check_side(k->dst, bytes, dst, c, &k->dst_pageable, &to, &waits));
+	if (!box_bytes(k, k->src_pitch, k->src_slice, &bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(check_side(k->src, bytes, src, c, &k->src_pageable, &from, &waits));
+	if ((to && to != c) || (from && from != c))
+		return vg_unsupported("a graph's copy between contexts");
+	return CUDA_SUCCESS;
 }
 
 static CUresult plane(CUstream h, bool pt, const CUDA_MEMCPY2D *m, bool async)
@@ -377,6 +419,16 @@ static CUresult fill(CUstream h, bool pt, bool async, uint64_t dst, uint64_t pit
 	    (height > 1 && pitch < k.width) || !box_bytes(&k, pitch, 0, &bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(check_side(dst, bytes, DEVICE, s->ctx, &pageable, &owner, &waits));
+	if (VG_UNLIKELY(vg_capturing(s))) {
+		const CUDA_MEMSET_NODE_PARAMS p = { .dst = dst, .pitch = pitch, .value = value, .elementSize = elem,
+						    .width = width, .height = height };
+
+		if (!async)
+			return vg_capture_refuse(s);
+		if (owner && owner != s->ctx)
+			return vg_unsupported("capture of a fill in another context");
+		return vg_capture_fill(s, &p);
+	}
 	if (VG_UNLIKELY(owner && owner != s->ctx)) {
 		/* Not this context's memory: the fill runs where it is, behind this stream. */
 		VG_TRY(vg_done(s->ctx, vg_stream_sync(s)));
@@ -393,6 +445,24 @@ static CUresult fill(CUstream h, bool pt, bool async, uint64_t dst, uint64_t pit
 	}
 	/* CUDA's synchronous fills of device memory do not wait either, unless that was asked for. */
 	return async || !waits ? CUDA_SUCCESS : vg_done(s->ctx, vg_wait_timeline(s->ctx, s->tl, ticket));
+}
+
+CUresult vg_check_fill(const CUDA_MEMSET_NODE_PARAMS *p, struct vg_ctx *c)
+{
+	struct vg_copy k = { .height = p->height, .depth = 1 };
+	bool pageable, waits;
+	struct vg_ctx *owner;
+	uint64_t bytes;
+
+	if ((p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) || !p->width || !p->height ||
+	    p->dst % p->elementSize || p->height > 0xffffffffu ||
+	    __builtin_mul_overflow(p->width, (uint64_t)p->elementSize, &k.width) ||
+	    (p->height > 1 && p->pitch < k.width) || !box_bytes(&k, p->pitch, 0, &bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(check_side(p->dst, bytes, DEVICE, c, &pageable, &owner, &waits));
+	if (owner && owner != c)
+		return vg_unsupported("a graph's fill in another context");
+	return CUDA_SUCCESS;
 }
 
 #define FILL(bits, type) \

@@ -94,6 +94,10 @@ struct vg_shape {
 	uint32_t shared, attrs;
 };
 CUresult vg_launch(CUfunction fn, CUstream stream, bool pt, const struct vg_shape *k, void **params, void **extra);
+/* All checks of a launch but those of its stream. *packed: the parameters in one buffer, where they came so. */
+CUresult vg_launch_check(struct vg_func *f, const struct vg_shape *k, void **params, void **extra, const uint8_t **packed);
+/* The command of a launch, f->nslots slots, for vg_submit_run(). packed: its parameters in one buffer. */
+unsigned vg_launch_image(const struct vg_func *f, const struct vg_shape *k, const uint8_t *packed, union vgpu_slot *to);
 /* Some launch of it that is good, to begin with: what launch_owner() may compare with. False: there is none. */
 bool vg_func_first(struct vg_func *f);
 
@@ -120,6 +124,62 @@ void vg_func_free(struct vg_func *f);
 bool vg_vmm_covers(uint64_t va, uint64_t bytes, struct vg_ctx **owner);
 /* false: nothing is mapped at va */
 bool vg_vmm_mapping(uint64_t va, uint64_t *start, uint64_t *bytes, bool *access);
+
+/* copy.c: copies and fills as the nodes of a graph have them. One side is device memory of c, or memory that all share. */
+CUresult vg_copy_of_box(const CUDA_MEMCPY3D *m, struct vg_ctx *c, struct vg_copy *k);
+CUresult vg_check_fill(const CUDA_MEMSET_NODE_PARAMS *p, struct vg_ctx *c);
+
+/* event.c: recording and waiting where nothing captures, the event and its context alive */
+CUresult vg_event(CUevent h, struct vg_event **e);
+void vg_event_record(struct vg_event *e, struct vg_stream *s);
+void vg_event_wait(struct vg_stream *s, struct vg_event *e);
+
+/*
+ * capture.c: what calls do in a stream that captures. Its word in the stream is looked at behind all checks of the
+ * arguments and before anything is done.
+ */
+static inline bool vg_capturing(const struct vg_stream *s)
+{
+	return __atomic_load_n(&s->capture, __ATOMIC_RELAXED) != NULL;
+}
+CUresult vg_capture_kernel(struct vg_stream *s, struct vg_func *f, const struct vg_shape *k, void *const *params,
+			   const uint8_t *packed);
+CUresult vg_capture_copy(struct vg_stream *s, const struct vg_copy *k);
+CUresult vg_capture_fill(struct vg_stream *s, const CUDA_MEMSET_NODE_PARAMS *p);
+CUresult vg_capture_host(struct vg_stream *s, CUhostFn fn, void *user);
+/* A command that no other node has; type: what the node is called. */
+CUresult vg_capture_command(struct vg_stream *s, CUgraphNodeType type, uint8_t op, const void *body, const void *payload,
+			    unsigned bytes);
+CUresult vg_capture_alloc(struct vg_stream *s, CUdeviceptr *ptr, size_t bytes);
+CUresult vg_capture_free(struct vg_stream *s, CUdeviceptr ptr);
+CUresult vg_capture_record(struct vg_stream *s, struct vg_event *e, unsigned int flags);
+CUresult vg_capture_wait(struct vg_stream *s, struct vg_event *e, unsigned int flags);
+/* What waits for the stream, or has no node: the error, and the capture is good for nothing afterwards. */
+CUresult vg_capture_refuse(struct vg_stream *s);
+/* The same for questions about an event whose last recording was captured, and for waiting for a whole context. */
+CUresult vg_capture_refuse_event(struct vg_event *e);
+CUresult vg_capture_refuse_ctx(struct vg_ctx *c);
+/* graph_mem.c: by cuMemFree (s NULL, everything is complete) or cuMemFreeAsync */
+CUresult vg_graph_mem_free_outside(uint64_t va, struct vg_stream *s);
+void vg_captured_forget(struct vg_event *e);    /* it was recorded otherwise, or is destroyed */
+
+#define VG_NO_CAPTURE(s) \
+	do { \
+		if (VG_UNLIKELY(vg_capturing(s))) \
+			return vg_capture_refuse(s); \
+	} while (0)
+
+/* First in calls that CUDA calls potentially unsafe while somebody captures: what is allowed depends on modes. */
+extern uint32_t vg_strict_captures;
+CUresult vg_unsafe(void);
+#define VG_SAFE() \
+	do { \
+		if (VG_UNLIKELY(__atomic_load_n(&vg_strict_captures, __ATOMIC_RELAXED))) \
+			VG_TRY(vg_unsafe()); \
+	} while (0)
+
+/* function.c: counts functions that are gone, so that whoever keeps some knows when to look again */
+extern uint64_t vg_func_deaths;
 
 /* pool.c */
 CUresult vg_pool_default(uint32_t ordinal, struct vg_pool **p);

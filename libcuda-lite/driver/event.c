@@ -46,7 +46,7 @@ CUresult cuEventCreate(CUevent *event, unsigned int flags)
 }
 
 /* The event and its context alive. */
-static CUresult event_of(CUevent h, struct vg_event **e)
+CUresult vg_event(CUevent h, struct vg_event **e)
 {
 	uint32_t status;
 
@@ -59,19 +59,10 @@ static CUresult event_of(CUevent h, struct vg_event **e)
 	return VG_LIKELY(!status) ? CUDA_SUCCESS : vg_fail((*e)->ctx, status);
 }
 
-static CUresult impl_cuEventRecordWithFlags(CUevent h, CUstream stream, unsigned int flags, bool pt)
+void vg_event_record(struct vg_event *e, struct vg_stream *s)
 {
-	struct vg_stream *s;
-	struct vg_event *e;
 	uint64_t ticket;
 
-	VG_READY();
-	if (flags)              /* documented: EXTERNAL is invalid outside of a capture */
-		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(event_of(h, &e));
-	VG_TRY(vg_stream(stream, pt, &s));
-	if (s->ctx != e->ctx)
-		return CUDA_ERROR_INVALID_HANDLE;
 	if (e->record) {
 		struct vgpu_body_event b = { .record = (uint64_t)(uintptr_t)e->record };
 
@@ -79,7 +70,28 @@ static CUresult impl_cuEventRecordWithFlags(CUevent h, CUstream stream, unsigned
 	} else {
 		ticket = vg_stream_mark(s);
 	}
+	if (VG_UNLIKELY(e->captured != NULL))
+		vg_captured_forget(e);
 	__atomic_store_n(&e->mark, mark_of(s, ticket), __ATOMIC_RELEASE);
+}
+
+static CUresult impl_cuEventRecordWithFlags(CUevent h, CUstream stream, unsigned int flags, bool pt)
+{
+	struct vg_stream *s;
+	struct vg_event *e;
+
+	VG_READY();
+	if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_event(h, &e));
+	VG_TRY(vg_stream(stream, pt, &s));
+	if (s->ctx != e->ctx)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (VG_UNLIKELY(vg_capturing(s)))
+		return vg_capture_record(s, e, flags);
+	if (flags)              /* documented: EXTERNAL is invalid outside of a capture */
+		return CUDA_ERROR_INVALID_VALUE;
+	vg_event_record(e, s);
 	return CUDA_SUCCESS;
 }
 VG_TWIN(cuEventRecordWithFlags, _ptsz, (CUevent event, CUstream stream, unsigned int flags), (event, stream, flags, pt))
@@ -101,7 +113,10 @@ CUresult cuEventQuery(CUevent h)
 	uint32_t status;
 
 	VG_READY();
-	VG_TRY(event_of(h, &e));
+	VG_TRY(vg_event(h, &e));
+	if (VG_UNLIKELY(e->captured != NULL))
+		return vg_capture_refuse_event(e);
+	VG_SAFE();
 	if (!complete(e, __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE))) {
 		vg_printf_drain(e->ctx);
 		return CUDA_ERROR_NOT_READY;
@@ -117,7 +132,9 @@ CUresult cuEventSynchronize(CUevent h)
 	uint64_t mark;
 
 	VG_READY();
-	VG_TRY(event_of(h, &e));
+	VG_TRY(vg_event(h, &e));
+	if (VG_UNLIKELY(e->captured != NULL))
+		return vg_capture_refuse_event(e);
 	mark = __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE);
 	if (!mark)
 		return CUDA_SUCCESS;
@@ -137,6 +154,8 @@ CUresult cuEventDestroy_v2(CUevent h)
 	if (!e)
 		return CUDA_ERROR_INVALID_HANDLE;
 	vg_unpublish(e);
+	if (e->captured)
+		vg_captured_forget(e);
 	mark = e->mark;
 	if (e->record) {
 		bool alive = e->ctx->handle == e->ctx_handle && !vg_ctx_error(e->ctx);
@@ -176,10 +195,12 @@ CUresult cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end)
 	VG_READY();
 	if (!ms)
 		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(event_of(start, &a));
-	VG_TRY(event_of(end, &b));
+	VG_TRY(vg_event(start, &a));
+	VG_TRY(vg_event(end, &b));
 	if (a->ctx != b->ctx)
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (a->captured || b->captured)
+		return vg_capture_refuse_event(a->captured ? a : b);
 	VG_TRY(stamp_of(a, &t0));
 	VG_TRY(stamp_of(b, &t1));
 	*ms = (float)((double)(int64_t)(t1 - t0) * 1e-6);
@@ -191,22 +212,31 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 	return cuEventElapsedTime_v2(ms, start, end);
 }
 
+void vg_event_wait(struct vg_stream *s, struct vg_event *e)
+{
+	uint64_t mark = __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE);
+
+	/* Never recorded, already there, or the same stream: nothing to wait for. */
+	if (complete(e, mark) || (s->ctx == e->ctx && s->index == MARK_STREAM(mark)))
+		return;
+	vg_submit_wait(s, VGPU_WAIT_TL(e->ctx->number, MARK_STREAM(mark)), MARK_TICKET(mark));
+}
+
 static CUresult impl_cuStreamWaitEvent(CUstream stream, CUevent h, unsigned int flags, bool pt)
 {
 	struct vg_stream *s;
 	struct vg_event *e;
-	uint64_t mark;
 
 	VG_READY();
+	if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_event(h, &e));
+	VG_TRY(vg_stream(stream, pt, &s));
+	if (VG_UNLIKELY(vg_capturing(s) || e->captured))
+		return vg_capture_wait(s, e, flags);
 	if (flags)              /* EXTERNAL: as for cuEventRecordWithFlags */
 		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(event_of(h, &e));
-	VG_TRY(vg_stream(stream, pt, &s));
-	mark = __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE);
-	/* Never recorded, already there, or the same stream: nothing to wait for. */
-	if (complete(e, mark) || (s->ctx == e->ctx && s->index == MARK_STREAM(mark)))
-		return CUDA_SUCCESS;
-	vg_submit_wait(s, VGPU_WAIT_TL(e->ctx->number, MARK_STREAM(mark)), MARK_TICKET(mark));
+	vg_event_wait(s, e);
 	return CUDA_SUCCESS;
 }
 VG_TWIN(cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned int flags), (stream, event, flags, pt))

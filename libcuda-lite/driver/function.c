@@ -134,8 +134,11 @@ uint32_t vg_func_load(struct vg_func *f)
 	return status;
 }
 
+uint64_t vg_func_deaths;
+
 void vg_func_free(struct vg_func *f)
 {
+	__atomic_add_fetch(&vg_func_deaths, 1, __ATOMIC_RELEASE);
 	free(f->pieces);
 	free(f->info);
 	free(f->legacy_params);

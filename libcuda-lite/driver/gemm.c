@@ -23,6 +23,8 @@ CUresult vgpuGemm(unsigned int op, const struct vgpu_body_gemm *b, const struct 
 	if ((op != VGPU_OP_GEMM && op != VGPU_OP_TRSM) || !b->batch || (b->flags & ~VGPU_GEMM_POINTERS) ||
 	    vgpu_check_gemm(&c, p, &env) != VGPU_ST_OK)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (VG_UNLIKELY(vg_capturing(s)))
+		return vg_capture_command(s, CU_GRAPH_NODE_TYPE_KERNEL, (uint8_t)op, b, p, sizeof *p);
 	vg_submit(s, (uint8_t)op, b, p, sizeof *p);
 	return CUDA_SUCCESS;
 }

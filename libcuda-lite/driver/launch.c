@@ -203,31 +203,57 @@ static CUresult submit_launch(struct vg_stream *s, struct vg_func *f, const stru
 	return CUDA_SUCCESS;
 }
 
+CUresult vg_launch_check(struct vg_func *f, const struct vg_shape *k, void **params, void **extra, const uint8_t **packed)
+{
+	uint32_t status = vg_func_load(f);
+
+	*packed = NULL;
+	if (status)
+		return vg_fail(f->ctx, status);
+	if (f->loaded != 1)
+		return vg_unsupported("a kernel with more than 4096 bytes of parameters");
+	if (params && extra)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (extra)
+		VG_TRY(parse_extra(f, extra, packed));
+	else if (f->npieces && !params)
+		return CUDA_ERROR_INVALID_VALUE;
+	return check_shape(f, f->ctx, k);
+}
+
 CUresult vg_launch(CUfunction fn, CUstream stream, bool pt, const struct vg_shape *k, void **params, void **extra)
 {
 	const uint8_t *packed = NULL;
 	struct vg_stream *s;
 	struct vg_func *f;
-	uint32_t status;
 
 	VG_READY();
 	VG_TRY(vg_stream(stream, pt, &s));
 	VG_TRY(vg_function(fn, &f));
 	if (f->ctx != s->ctx)
 		return CUDA_ERROR_INVALID_HANDLE;
-	status = vg_func_load(f);
-	if (status)
-		return vg_fail(s->ctx, status);
-	if (f->loaded != 1)
-		return vg_unsupported("a kernel with more than 4096 bytes of parameters");
-	if (params && extra)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (extra)
-		VG_TRY(parse_extra(f, extra, &packed));
-	else if (f->npieces && !params)
-		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(check_shape(f, s->ctx, k));
+	VG_TRY(vg_launch_check(f, k, params, extra, &packed));
+	if (VG_UNLIKELY(vg_capturing(s)))
+		return vg_capture_kernel(s, f, k, params, f->npieces ? packed : NULL);
 	return submit_launch(s, f, k, params, f->npieces ? packed : NULL);
+}
+
+unsigned vg_launch_image(const struct vg_func *f, const struct vg_shape *k, const uint8_t *packed, union vgpu_slot *to)
+{
+	uint32_t left = f->param_bytes;
+
+	memset(to, 0, f->nslots * sizeof *to);
+	to->cmd.op = VGPU_OP_LAUNCH;
+	to->cmd.slots = (uint8_t)f->nslots;
+	fill_body((uint64_t *)to->cmd.u.body, f, k);
+	for (unsigned i = 1; i < f->nslots; i++) {
+		uint32_t n = left < VGPU_SLOT_PAYLOAD ? left : VGPU_SLOT_PAYLOAD;
+
+		memcpy(to[i].payload.bytes, packed, n);
+		packed += n;
+		left -= n;
+	}
+	return f->nslots;
 }
 
 static __attribute__((noinline, cold)) CUresult kicked(void)
@@ -287,7 +313,8 @@ static __attribute__((noinline)) CUresult launch_anew(CUfunction fn, const struc
 	uint64_t i;
 	bool took;
 
-	if (!f || !s || !params || extra || __atomic_load_n(&f->ready, __ATOMIC_ACQUIRE) != s->ctx)
+	/* A stream that captures has no credits: vg_park(). */
+	if (!f || !s || !params || extra || vg_capturing(s) || __atomic_load_n(&f->ready, __ATOMIC_ACQUIRE) != s->ctx)
 		goto other;
 	q = &s->ctx->queue;
 	if (!vg_enter(q, &busy))
@@ -463,6 +490,8 @@ static inline __attribute__((always_inline)) CUresult launch_cold(CUfunction fn,
 
 	if (h)
 		stream = (CUstream)(uintptr_t)h;
+	if (VG_UNLIKELY(s && vg_capturing(s)))
+		return vg_launch(fn, stream, false, k, params, extra);
 	if (s && __atomic_load_n(&s->ctx->queue.owner, __ATOMIC_RELAXED) == VG_QUEUE_SHARED)
 		return launch_among(fn, k, stream, params, extra);
 	if (h)

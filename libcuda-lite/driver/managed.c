@@ -15,6 +15,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *ptr, size_t bytes, unsigned int flags)
 	VG_READY();
 	if (!ptr || !bytes || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
 		return CUDA_ERROR_INVALID_VALUE;
+	VG_SAFE();
 	VG_TRY(vg_current(&c));
 	VG_TRY(vg_done(c, vg_mem_alloc_host(c, bytes, VG_MEM_MANAGED, flags, &p)));
 	*ptr = (CUdeviceptr)(uintptr_t)p;
@@ -146,6 +147,7 @@ static CUresult impl_cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t bytes, CUmemL
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(location_ok(location));
 	VG_TRY(vg_stream(stream, pt, &s));
+	VG_NO_CAPTURE(s);
 	return note(&m, ptr, bytes, PREFETCHED, LOCATION(location));
 }
 VG_TWIN(cuMemPrefetchAsync_v2, _ptsz,

@@ -65,6 +65,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *ptr, size_t bytes)
 	VG_READY();
 	if (!ptr || !bytes)
 		return CUDA_ERROR_INVALID_VALUE;
+	VG_SAFE();
 	VG_TRY(vg_current(&c));
 	VG_TRY(vg_done(c, vg_mem_alloc(c, bytes, VG_MEM_DEVICE, &va)));
 	*ptr = va;
@@ -95,6 +96,7 @@ CUresult cuMemFree_v2(CUdeviceptr ptr)
 	VG_READY();
 	if (!ptr)
 		return CUDA_SUCCESS;
+	VG_SAFE();
 	VG_TRY(vg_current_any(&c));
 	if (!vg_mem_find(ptr, &m) || m.start != ptr || m.kind == VG_MEM_HOST || m.kind == VG_MEM_RESERVED ||
 	    (m.flags & VG_MEM_OF_MODULE))
@@ -103,6 +105,8 @@ CUresult cuMemFree_v2(CUdeviceptr ptr)
 	e = vg_ctx_sync(m.ctx);
 	if (e)
 		return vg_fail(m.ctx, e);
+	if (m.graph)
+		return vg_graph_mem_free_outside(ptr, NULL);
 	if (!vg_mem_take(ptr, 1u << VG_MEM_DEVICE | 1u << VG_MEM_MANAGED | 1u << VG_MEM_ASYNC, &m))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (m.pool)
@@ -137,6 +141,7 @@ CUresult cuMemHostAlloc(void **ptr, size_t bytes, unsigned int flags)
 		*ptr = NULL;
 		return CUDA_SUCCESS;
 	}
+	VG_SAFE();
 	VG_TRY(vg_current(&c));
 	return vg_done(c, vg_mem_alloc_host(c, bytes, VG_MEM_HOST, flags, ptr));
 }
@@ -159,6 +164,7 @@ CUresult cuMemFreeHost(void *ptr)
 	VG_READY();
 	if (!ptr)
 		return CUDA_SUCCESS;
+	VG_SAFE();
 	if (!vg_mem_find((uintptr_t)ptr, &m) || m.start != (uintptr_t)ptr || m.kind != VG_MEM_HOST)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* Any context may have been given the pointer. */

@@ -276,6 +276,8 @@ static CUresult impl_cuMemAllocAsync(CUdeviceptr *ptr, size_t bytes, CUstream h,
 	if (!ptr || !bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_stream(h, pt, &s));
+	if (VG_UNLIKELY(vg_capturing(s)))
+		return vg_capture_alloc(s, ptr, bytes);
 	VG_TRY(pool_current(s->ctx->ordinal, &p));
 	return alloc_from(p, ptr, bytes, s);
 }
@@ -292,6 +294,8 @@ static CUresult impl_cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t bytes, CUm
 	VG_TRY(vg_stream(h, pt, &s));
 	if (p->ordinal != s->ctx->ordinal)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (VG_UNLIKELY(vg_capturing(s)))
+		return vg_capture_alloc(s, ptr, bytes);
 	return alloc_from(p, ptr, bytes, s);
 }
 VG_TWIN(cuMemAllocFromPoolAsync, _ptsz, (CUdeviceptr *ptr, size_t bytes, CUmemoryPool pool, CUstream stream),
@@ -300,13 +304,17 @@ VG_TWIN(cuMemAllocFromPoolAsync, _ptsz, (CUdeviceptr *ptr, size_t bytes, CUmemor
 static CUresult impl_cuMemFreeAsync(CUdeviceptr ptr, CUstream h, bool pt)
 {
 	struct vg_stream *s;
-	struct vg_mem *m;
+	struct vg_mem *m, entry;
 	uint64_t mark;
 
 	VG_READY();
 	VG_TRY(vg_stream(h, pt, &s));
 	if (!ptr)
 		return CUDA_SUCCESS;
+	if (VG_UNLIKELY(vg_capturing(s)))
+		return vg_capture_free(s, ptr);
+	if (vg_mem_find(ptr, &entry) && entry.graph)
+		return vg_graph_mem_free_outside(ptr, s);
 	m = malloc(sizeof *m);
 	if (!m)
 		return CUDA_ERROR_OUT_OF_MEMORY;

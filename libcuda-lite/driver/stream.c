@@ -70,6 +70,7 @@ static CUresult impl_cuStreamQuery(CUstream h, bool pt)
 
 	VG_READY();
 	VG_TRY(vg_stream(h, pt, &s));
+	VG_NO_CAPTURE(s);
 	if (!vg_stream_idle(s)) {
 		vg_printf_drain(s->ctx);        /* what prints waits for its reader */
 		return CUDA_ERROR_NOT_READY;
@@ -89,6 +90,7 @@ static CUresult impl_cuStreamSynchronize(CUstream h, bool pt)
 
 	VG_READY();
 	VG_TRY(vg_stream(h, pt, &s));
+	VG_NO_CAPTURE(s);
 	return vg_done(s->ctx, vg_stream_sync(s));
 }
 VG_TWIN(cuStreamSynchronize, _ptsz, (CUstream stream), (stream, pt))
@@ -177,6 +179,8 @@ static CUresult impl_cuLaunchHostFunc(CUstream h, CUhostFn fn, void *user, bool 
 	if (!fn)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_stream(h, pt, &s));
+	if (VG_UNLIKELY(vg_capturing(s)))
+		return vg_capture_host(s, fn, user);
 	return vg_done(s->ctx, vg_host_call(s, 0, fn, NULL, user));
 }
 VG_TWIN(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn fn, void *user), (stream, fn, user, pt))
@@ -205,6 +209,7 @@ static CUresult impl_cuStreamAddCallback(CUstream h, CUstreamCallback fn, void *
 	if (!fn || flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_stream(h, pt, &s));
+	VG_NO_CAPTURE(s);       /* documented: only host functions have a node */
 	cb = malloc(sizeof *cb);
 	if (!cb)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -242,6 +247,8 @@ static CUresult stream_value(CUstream h, CUdeviceptr addr, uint64_t value, uint3
 	if (addr % bytes || !vg_mem_find(addr, &m) ||
 	    (m.kind == VG_MEM_RESERVED && !vg_vmm_covers(addr, bytes, &owner)))
 		return CUDA_ERROR_INVALID_VALUE;
+	if (VG_UNLIKELY(vg_capturing(s)))
+		return vg_capture_command(s, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, op, &b, NULL, 0);
 	vg_submit(s, op, &b, NULL, 0);
 	return CUDA_SUCCESS;
 }
@@ -270,6 +277,7 @@ static CUresult impl_cuStreamAttachMemAsync(CUstream h, CUdeviceptr ptr, size_t 
 	if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_stream(h, pt, &s));
+	VG_NO_CAPTURE(s);
 	/* The legacy stream means all of them. */
 	if (flags == CU_MEM_ATTACH_SINGLE && !s->index)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -395,106 +403,3 @@ static CUresult impl_cuStreamSetAttribute(CUstream h, CUstreamAttrID attr, const
 }
 VG_TWIN(cuStreamSetAttribute, _ptsz, (CUstream stream, CUstreamAttrID attr, const CUstreamAttrValue *value),
 	(stream, attr, value, pt))
-
-/* ---- capture: no stream ever captures ---- */
-
-static CUresult impl_cuStreamIsCapturing(CUstream h, CUstreamCaptureStatus *status, bool pt)
-{
-	struct vg_stream *s;
-
-	VG_READY();
-	if (!status)
-		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(vg_stream(h, pt, &s));
-	*status = CU_STREAM_CAPTURE_STATUS_NONE;
-	return CUDA_SUCCESS;
-}
-VG_TWIN(cuStreamIsCapturing, _ptsz, (CUstream stream, CUstreamCaptureStatus *status), (stream, status, pt))
-
-static CUresult impl_cuStreamGetCaptureInfo(CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id, bool pt)
-{
-	VG_TRY(impl_cuStreamIsCapturing(h, status, pt));
-	if (id)
-		*id = 0;
-	return CUDA_SUCCESS;
-}
-VG_TWIN(cuStreamGetCaptureInfo, _ptsz, (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id),
-	(stream, status, id, pt))
-
-static CUresult impl_cuStreamGetCaptureInfo_v3(CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id,
-					       CUgraph *graph, const CUgraphNode **deps,
-					       const CUgraphEdgeData **edges, size_t *n, bool pt)
-{
-	VG_TRY(impl_cuStreamGetCaptureInfo(h, status, id, pt));
-	if (graph)
-		*graph = NULL;
-	if (deps)
-		*deps = NULL;
-	if (edges)
-		*edges = NULL;
-	if (n)
-		*n = 0;
-	return CUDA_SUCCESS;
-}
-VG_TWIN(cuStreamGetCaptureInfo_v3, _ptsz,
-	(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph, const CUgraphNode **deps,
-	 const CUgraphEdgeData **edges, size_t *n),
-	(stream, status, id, graph, deps, edges, n, pt))
-
-static CUresult impl_cuStreamGetCaptureInfo_v2(CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id,
-					       CUgraph *graph, const CUgraphNode **deps, size_t *n, bool pt)
-{
-	return impl_cuStreamGetCaptureInfo_v3(h, status, id, graph, deps, NULL, n, pt);
-}
-VG_TWIN(cuStreamGetCaptureInfo_v2, _ptsz,
-	(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph, const CUgraphNode **deps,
-	 size_t *n),
-	(stream, status, id, graph, deps, n, pt))
-
-static CUresult impl_cuStreamBeginCapture_v2(CUstream h, CUstreamCaptureMode mode, bool pt)
-{
-	struct vg_stream *s;
-
-	VG_READY();
-	if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(vg_stream(h, pt, &s));
-	return vg_unsupported("stream capture (cuStreamBeginCapture)");
-}
-VG_TWIN(cuStreamBeginCapture_v2, _ptsz, (CUstream stream, CUstreamCaptureMode mode), (stream, mode, pt))
-
-static CUresult impl_cuStreamBeginCapture(CUstream h, bool pt)
-{
-	return impl_cuStreamBeginCapture_v2(h, CU_STREAM_CAPTURE_MODE_GLOBAL, pt);
-}
-VG_TWIN(cuStreamBeginCapture, _ptsz, (CUstream stream), (stream, pt))
-
-static CUresult impl_cuStreamEndCapture(CUstream h, CUgraph *graph, bool pt)
-{
-	struct vg_stream *s;
-
-	VG_READY();
-	if (!graph)
-		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(vg_stream(h, pt, &s));
-	*graph = NULL;
-	return CUDA_ERROR_ILLEGAL_STATE;        /* documented: the stream is not capturing */
-}
-VG_TWIN(cuStreamEndCapture, _ptsz, (CUstream stream, CUgraph *graph), (stream, graph, pt))
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-	struct vg_thread *t;
-	int old;
-
-	VG_READY();
-	if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-		return CUDA_ERROR_INVALID_VALUE;
-	t = vg_thread();
-	if (!t)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	old = t->capture_mode;
-	t->capture_mode = *mode;
-	*mode = (CUstreamCaptureMode)old;
-	return CUDA_SUCCESS;
-}

@@ -343,19 +343,6 @@ CUDA_LITE_PTSZ(cuStreamWriteValue32_v2, (CUstream stream, CUdeviceptr addr, cuui
 					 unsigned int flags));
 CUDA_LITE_PTSZ(cuStreamWriteValue64_v2, (CUstream stream, CUdeviceptr addr, cuuint64_t value,
 					 unsigned int flags));
-CUDA_LITE_PTSZ(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus *status));
-CUDA_LITE_PTSZ(cuStreamGetCaptureInfo, (CUstream stream, CUstreamCaptureStatus *status,
-					cuuint64_t *id));
-CUDA_LITE_PTSZ(cuStreamGetCaptureInfo_v2, (CUstream stream, CUstreamCaptureStatus *status,
-					   cuuint64_t *id, CUgraph *graph, const CUgraphNode **deps,
-					   size_t *n_deps));
-CUDA_LITE_PTSZ(cuStreamGetCaptureInfo_v3, (CUstream stream, CUstreamCaptureStatus *status,
-					   cuuint64_t *id, CUgraph *graph, const CUgraphNode **deps,
-					   const CUgraphEdgeData **edges, size_t *n_deps));
-CUDA_LITE_PTSZ(cuStreamBeginCapture, (CUstream stream));
-CUDA_LITE_PTSZ(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode));
-CUDA_LITE_PTSZ(cuStreamEndCapture, (CUstream stream, CUgraph *graph));
-CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
 
 /* Events */
 CUresult CUDAAPI cuEventCreate(CUevent *event, unsigned int flags);
@@ -374,6 +361,8 @@ CUresult CUDAAPI cuProfilerStop(void);
 #ifdef __cplusplus
 }
 #endif
+
+#include "cuda_lite_graph.h"
 
 #ifndef __CUDA_API_VERSION_INTERNAL
 #include "cuda_lite_aliases.h"

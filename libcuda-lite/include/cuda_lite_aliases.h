@@ -48,11 +48,19 @@
 #define cuMemAdvise cuMemAdvise_v2
 #define cuEventElapsedTime cuEventElapsedTime_v2
 #define cuStreamGetCaptureInfo __CUDA_API_PTSZ(cuStreamGetCaptureInfo_v3)
+#define cuStreamUpdateCaptureDependencies __CUDA_API_PTSZ(cuStreamUpdateCaptureDependencies_v2)
+#define cuGraphGetEdges cuGraphGetEdges_v2
+#define cuGraphNodeGetDependencies cuGraphNodeGetDependencies_v2
+#define cuGraphNodeGetDependentNodes cuGraphNodeGetDependentNodes_v2
+#define cuGraphAddDependencies cuGraphAddDependencies_v2
+#define cuGraphRemoveDependencies cuGraphRemoveDependencies_v2
+#define cuGraphAddNode cuGraphAddNode_v2
 #else
 #define cuDeviceGetUuid cuDeviceGetUuid_v2
 #define cuCtxCreate cuCtxCreate_v2
 #define cuMemPrefetchAsync __CUDA_API_PTSZ(cuMemPrefetchAsync)
 #define cuStreamGetCaptureInfo __CUDA_API_PTSZ(cuStreamGetCaptureInfo_v2)
+#define cuStreamUpdateCaptureDependencies __CUDA_API_PTSZ(cuStreamUpdateCaptureDependencies)
 #endif
 
 #define cuMemcpyHtoD __CUDA_API_PTDS(cuMemcpyHtoD_v2)
@@ -77,6 +85,12 @@
 #define cuStreamWriteValue32 __CUDA_API_PTSZ(cuStreamWriteValue32_v2)
 #define cuStreamWriteValue64 __CUDA_API_PTSZ(cuStreamWriteValue64_v2)
 #define cuStreamBeginCapture __CUDA_API_PTSZ(cuStreamBeginCapture_v2)
+#define cuGraphAddKernelNode cuGraphAddKernelNode_v2
+#define cuGraphKernelNodeGetParams cuGraphKernelNodeGetParams_v2
+#define cuGraphKernelNodeSetParams cuGraphKernelNodeSetParams_v2
+#define cuGraphExecKernelNodeSetParams cuGraphExecKernelNodeSetParams_v2
+#define cuGraphInstantiate cuGraphInstantiateWithFlags
+#define cuGraphExecUpdate cuGraphExecUpdate_v2
 
 #ifdef __CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define cuMemcpy cuMemcpy_ptds
@@ -115,6 +129,10 @@
 #define cuLaunchKernelEx cuLaunchKernelEx_ptsz
 #define cuLaunchCooperativeKernel cuLaunchCooperativeKernel_ptsz
 #define cuLaunchHostFunc cuLaunchHostFunc_ptsz
+#define cuStreamBeginCaptureToGraph cuStreamBeginCaptureToGraph_ptsz
+#define cuGraphInstantiateWithParams cuGraphInstantiateWithParams_ptsz
+#define cuGraphLaunch cuGraphLaunch_ptsz
+#define cuGraphUpload cuGraphUpload_ptsz
 #endif
 
 #endif
