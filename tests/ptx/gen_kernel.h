@@ -324,7 +324,7 @@ static void gen_one(struct gen *g)
 	unsigned x = gen_pick(g, 100);
 	char text[64];
 
-	if (g->faulty && gen_one_in(g, 20)) {
+	if (g->faulty && gen_one_in(g, 8)) {
 		g->faulty = 0;
 		gen_wrong(g);
 	} else if (g->quiet && gen_one_in(g, 25)) {
