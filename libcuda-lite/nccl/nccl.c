@@ -126,12 +126,13 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
 PUBLIC ncclResult_t ncclCommInitAll(ncclComm_t *comms, int n, const int *devices);
 ncclResult_t ncclCommInitAll(ncclComm_t *comms, int n, const int *devices)
 {
-	int have = 0, device = devices ? devices[0] : 0;
+	int have = 0, device;
 
 	if (!comms || n < 0)
 		return fail(ncclInvalidArgument, "no room for the communicators");
 	if (!n)
 		return ncclSuccess;
+	device = devices ? devices[0] : 0;
 	if (cuInit(0) != CUDA_SUCCESS || cuDeviceGetCount(&have) != CUDA_SUCCESS)
 		return fail(ncclUnhandledCudaError, "no device answers");
 	if (n > have || device < 0 || device >= have)

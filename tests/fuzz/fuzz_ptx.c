@@ -43,8 +43,10 @@ static void look_at(uint32_t module)
 		}
 		must(sym.name && sym.name[0], "a symbol without a name");
 		if (sym.kind != ENGINE_SYM_FUNC) {
-			must(sym.address >= rig.env.arena_base && sym.bytes <= rig.env.arena_bytes &&
-			     sym.address - rig.env.arena_base <= rig.env.arena_bytes - sym.bytes,
+			/* .extern and nowhere defined: a name */
+			must((!sym.address && !sym.bytes) ||
+			     (sym.address >= rig.env.arena_base && sym.bytes <= rig.env.arena_bytes &&
+			      sym.address - rig.env.arena_base <= rig.env.arena_bytes - sym.bytes),
 			     "a variable outside the arena");
 			continue;
 		}

@@ -75,6 +75,15 @@ static void too_long(int sig)
 	_exit(1);
 }
 
+/* A check of the harness's own failed: what it said may still be in the buffer. */
+static void aborted(int sig)
+{
+	signal(sig, SIG_DFL);
+	fflush(stdout);
+	death();
+	raise(sig);
+}
+
 static void add_file(const char *path)
 {
 	FILE *f = fopen(path, "rb");
@@ -261,6 +270,7 @@ int main(int argc, char **argv)
 	}
 	signal(SIGALRM, too_long);
 	signal(SIGPROF, too_long);
+	signal(SIGABRT, aborted);
 	if (__sanitizer_set_death_callback)
 		__sanitizer_set_death_callback(death);
 	for (unsigned i = 0; !only && i < nfiles; i++) {

@@ -155,7 +155,7 @@ static void gen_wrong(struct gen *g)
 	static const char *const ways[] = {
 		"@%po ld.global.u32 %r0, [%in+-4096];", "@%po st.global.u32 [%own+2], %r0;",
 		"@%po ld.global.v4.f32 {%ft, %ft, %ft, %f0}, [%acc+64];", "mov.u64 %qx, -16;\n\t@%po ld.global.v2.u64 {%q0, %q1}, [%qx];",
-		"mov.u64 %qx, -8;\n\t@%po ld.global.u64 %q0, [%qx+8];", "mov.u64 %qx, 0x208000000000;\n\t@%po ld.global.u64 %q0, [%qx+-4];",
+		"mov.u64 %qx, -8;\n\t@%po ld.global.u64 %q0, [%qx+8];", "mov.u64 %qx, 0x208000000000;\n\t@%po ld.global.u64 %q0, [%qx];",
 		"mov.u64 %qx, 0x208000000000;\n\t@%po st.global.u32 [%qx], %r0;", "mov.u64 %qx, 0x1fffffffffff;\n\t@%po ld.global.u8 %r0, [%qx];",
 		"add.u32 %rx, %shb, 0x40000;\n\t@%po st.shared.u32 [%rx], %r0;", "@%po ld.shared.u32 %r0, [%sh4+-262144];",
 		"@%po ld.shared.v2.u32 {%r0, %r1}, [%shb+4];", "@%po atom.global.add.u32 %r0, [%own+130], %r1;",

@@ -22,7 +22,7 @@ static u32 part(struct comp *c, struct stmt *st, const struct operand *o, u32 i,
 		return new_reg(c, t);
 	if (e->kind == O_REG && (e->type == T_PRED || type_bytes(e->type) != 4))
 		FAIL_AT(c, st, "%s: a .%s register where one of 32 bits is expected", st->od->name, type_name(e->type));
-	if (e->kind != O_REG && (dest || (e->kind != O_INT && e->kind != O_FLT)))
+	if (e->kind != O_REG && (dest || e->kind != (t == T_F32 ? O_FLT : O_INT)))
 		FAIL_AT(c, st, "%s: bad operand", st->od->name);
 	return src(c, st, e, t);
 }
@@ -123,6 +123,8 @@ static void lower_cp(struct comp *c, struct stmt *st)
 	default:
 		UNSUPPORTED(c, st, "cp without .async is not supported");
 	}
+	if (st->mod[MC_SPACE] != SPACE_GLOBAL)
+		FAIL_AT(c, st, "cp.async copies from .global to .shared");
 	if (st->nops != 3 || st->op[2].kind != O_INT)
 		UNSUPPORTED(c, st, "cp.async with a source size is not supported");
 	if (st->op[0].kind != O_ADDR || st->op[1].kind != O_ADDR)
