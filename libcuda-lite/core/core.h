@@ -232,6 +232,7 @@ void vg_wait_reply(struct vgpu_reply *r, uint32_t seq);
 uint64_t vg_now_ns(void);
 
 /* Pauses of growing length for words that have no futex: `turn` counts from 0. */
+void vg_asked_again(void);              /* the program polls, and was told: not yet */
 void vg_backoff(unsigned turn);
 
 static inline bool vg_ctx_failed(const struct vg_ctx *c)

@@ -4,7 +4,8 @@
  *
  * Spin a little, yield a little, then sleep on the futex that stands beside the word. With few cores
  * the one we wait for may need ours: spin 0.3 us, yield until 20 us; with enough, spin 8 us. When
- * one yield took longer than 50 us, somebody else uses the core: no more yields for a while. Every
+ * one yield took longer than 50 us, somebody else uses the core: no more yields for a while. Programs that
+ * poll (cuStreamQuery, cuEventQuery) yield by the same rule each time they are told to wait. Every
  * sleep ends after at most 500 ms and then looks whether the agent still lives.
  */
 #include "core.h"
@@ -67,6 +68,29 @@ bool vg_agent_lost(void)
 	return false;
 }
 
+/*
+ * One turn of the core for whoever is ready: with few cores that may be the agent or the device, woken where we run, which would
+ * otherwise wait for the scheduler's tick.
+ */
+static bool yield_core(uint64_t now)
+{
+	uint64_t took;
+
+	if (now <= __atomic_load_n(&no_yield_until_ns, __ATOMIC_RELAXED))
+		return false;
+	sched_yield();
+	took = vg_now_ns() - now;
+	if (took > YIELD_BAD_NS)
+		__atomic_store_n(&no_yield_until_ns, now + took + YIELD_PENALTY_NS, __ATOMIC_RELAXED);
+	return true;
+}
+
+void vg_asked_again(void)
+{
+	if (vg.cores < 4)
+		(void)yield_core(vg_now_ns());
+}
+
 /* State of one wait: 0 spin, 1 yield, then sleep. True while the caller should look again at once. */
 struct spin {
 	uint64_t start_ns;
@@ -89,15 +113,8 @@ static bool spin_again(struct spin *w)
 	waited = now - w->start_ns;
 	if (waited < (few ? SPIN_FEW_NS : SPIN_MANY_NS))
 		return true;
-	if (few && waited < YIELD_NS && now > __atomic_load_n(&no_yield_until_ns, __ATOMIC_RELAXED)) {
-		uint64_t took;
-
-		sched_yield();
-		took = vg_now_ns() - now;
-		if (took > YIELD_BAD_NS)
-			__atomic_store_n(&no_yield_until_ns, now + took + YIELD_PENALTY_NS, __ATOMIC_RELAXED);
+	if (few && waited < YIELD_NS && yield_core(now))
 		return true;
-	}
 	w->asleep = true;
 	return false;
 }

@@ -119,6 +119,7 @@ CUresult cuEventQuery(CUevent h)
 	VG_SAFE();
 	if (!complete(e, __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE))) {
 		vg_printf_drain(e->ctx);
+		vg_asked_again();
 		return CUDA_ERROR_NOT_READY;
 	}
 	status = vg_ctx_error(e->ctx);
