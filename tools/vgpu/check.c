@@ -19,6 +19,7 @@
 
 #include "../../fw-protocol/vgpu_status.h"
 #include "../vgpu-stub/cpu/disasm.h"
+#include "../vgpu-stub/cpu/fatbin.h"
 #include "../vgpu-stub/cpu/ops_doc.h"
 #include "gpucode.h"
 #include "vgpu.h"
@@ -70,6 +71,24 @@ static int note_time(struct check *c, double ms)
 	return 0;
 }
 
+/* What of the time to load it goes into decompression: done once more, for the clock. */
+static void note_load(struct walk *w, const void *image, size_t bytes, double ms)
+{
+	struct check *c = w->out;
+	double t0 = cpu_ms();
+	size_t text = bytes;
+	char *ptx = NULL;
+
+	if (fatbin_probe(image, bytes)) {
+		fatbin_select(image, bytes, w->l->cc / 10, w->l->cc % 10, &ptx, &text, NULL, 0);
+		c->unpack_ms += cpu_ms() - t0;
+		free(ptx);
+	}
+	c->text_bytes += text;
+	c->load_ms += ms;
+	c->load_max_ms = ms > c->load_max_ms ? ms : c->load_max_ms;
+}
+
 /* Compiles every kernel of one image. */
 static int check_image(void *owner, const void *image, size_t bytes)
 {
@@ -78,7 +97,7 @@ static int check_image(void *owner, const void *image, size_t bytes)
 	struct engine_func_info info;
 	struct engine_symbol s;
 	char log[1024] = "";
-	double slowest = 0;
+	double slowest = 0, begin;
 	uint32_t module, st;
 	int err = 0;
 
@@ -89,11 +108,14 @@ static int check_image(void *owner, const void *image, size_t bytes)
 	}
 	for (unsigned i = 0; i < c->nms; i++)
 		slowest = c->ms[i] > slowest ? c->ms[i] : slowest;
+	begin = cpu_ms();
 	st = engine_cpu.module_load(w->l->e, image, bytes, &module, log, sizeof(log));
 	if (st == VGPU_ST_NO_BINARY) {
 		c->no_ptx++;
 		return 0;
 	}
+	if (!st)
+		note_load(w, image, bytes, cpu_ms() - begin);
 	if (st) {
 		c->bad_containers++;
 		return note_failure(w, NULL, log[0] ? log : vgpu_status_text(st));
@@ -178,6 +200,9 @@ static void print_text(const char *path, const struct check *c, unsigned cc, int
 	if (c->no_ptx)
 		printf("  %u of %u containers have no PTX for it\n", c->no_ptx,
 		       c->no_ptx + c->containers + c->bad_containers);
+	if (c->containers)
+		printf("  CPU time to load %u containers, %.1f MB of PTX, ms: %.1f, decompression %.1f of it; longest %.2f\n", c->containers,
+		       (double)c->text_bytes / 1e6, c->load_ms, c->unpack_ms, c->load_max_ms);
 	if (c->nms)
 		printf("  CPU time to compile a kernel, ms: median %.2f, p99 %.2f, longest %.2f (%s)\n",
 		       check_quantile(c, 0.5), check_quantile(c, 0.99), check_quantile(c, 1), c->slowest);
@@ -202,6 +227,12 @@ static void print_json(struct json *j, const char *path, const struct check *c)
 	json_u64(j, "bad_containers", c->bad_containers);
 	json_u64(j, "entries", c->entries);
 	json_u64(j, "failed", c->failed);
+	json_u64(j, "ptx_bytes", c->text_bytes);
+	json_open(j, "load_ms", '{');
+	json_f(j, "all", c->load_ms);
+	json_f(j, "decompression", c->unpack_ms);
+	json_f(j, "max", c->load_max_ms);
+	json_close(j, '}');
 	json_open(j, "compile_ms", '{');
 	json_f(j, "p50", check_quantile(c, 0.5));
 	json_f(j, "p99", check_quantile(c, 0.99));

@@ -20,6 +20,9 @@ struct check {
 	unsigned entries, failed;
 	double *ms;                     /* of each entry that compiled, sorted */
 	unsigned nms, room;
+	double load_ms, load_max_ms;    /* of containers: decompression and the index, all and the longest */
+	double unpack_ms;               /* decompression alone, in all */
+	uint64_t text_bytes;            /* of PTX */
 	char slowest[512];              /* name of the entry that took longest */
 	struct check_failure *failures; /* in the order of the file */
 };

@@ -76,6 +76,7 @@ int local_open(struct local *l, uint32_t mode, unsigned cores, unsigned cc)
 	uint32_t st;
 
 	memset(l, 0, sizeof(*l));
+	l->cc = cc;
 	sem_init(&l->ended, 0, 0);
 	env.arena_base = span_take(ARENA_BYTES);
 	env.arena_bytes = ARENA_BYTES;

@@ -14,6 +14,7 @@
 struct local {
 	struct engine *e;
 	sem_t ended;
+	unsigned cc;
 	uint32_t status;                /* of the launch that ended last */
 	char fault[256];                /* of the first fault */
 };

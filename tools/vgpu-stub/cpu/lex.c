@@ -3,6 +3,7 @@
  * The PTX lexer: tokens out of a text that may be hostile and need not end with a NUL.
  * Used by module.c and parse.c; errors leave through lex_fail (longjmp to the caller's bail).
  */
+#include <emmintrin.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,14 +244,37 @@ bool lex_accept(struct lex *lx, int tok)
 
 /*
  * Bodies make up nearly all of a module, and most are never launched: this scan is what loading
- * costs, so it looks at bytes, not tokens.
+ * costs, so it looks at bytes, not tokens, and at the few that matter among many at a time.
  */
+static const char *skip_plain(struct lex *lx, const char *p)
+{
+	const __m128i open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}'), slash = _mm_set1_epi8('/'),
+		      quote = _mm_set1_epi8('"'), line = _mm_set1_epi8('\n');
+	u32 stop, nl, n;
+
+	for (; lx->end - p >= 16; p += 16) {
+		__m128i v = _mm_loadu_si128((const __m128i *)p);
+
+		stop = (u32)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, open), _mm_cmpeq_epi8(v, close)),
+							   _mm_or_si128(_mm_cmpeq_epi8(v, slash), _mm_cmpeq_epi8(v, quote))));
+		nl = (u32)_mm_movemask_epi8(_mm_cmpeq_epi8(v, line));
+		n = stop ? (u32)__builtin_ctz(stop) : 16;
+		for (nl &= (1u << n) - 1; nl; nl &= nl - 1) {
+			lx->line++;
+			lx->line_start = p + __builtin_ctz(nl) + 1;
+		}
+		if (stop)
+			return p + n;
+	}
+	return p;
+}
+
 void lex_skip_braces(struct lex *lx)
 {
 	const char *p = lx->p;
 	u32 depth = 1;
 
-	while (p < lx->end && depth) {
+	while (depth && (p = skip_plain(lx, p)) < lx->end) {
 		switch (*p++) {
 		case '{':
 			depth++;

@@ -204,7 +204,10 @@ static void module_var(struct lex *lx, struct module *m, bool ext)
 		in->elem = type_bytes(v->type);
 		in->next = m->inits;
 		m->inits = in;
-		for (lex_next(lx); lx->tok != TK_EOF && !(depth == 0 && lx->tok == ';'); lex_next(lx)) {
+		lex_next(lx);
+		if (lx->tok == '{' && !v->dyn)          /* fill_init() reads it */
+			lex_skip_braces(lx);
+		for (; lx->tok != TK_EOF && !(depth == 0 && lx->tok == ';'); lex_next(lx)) {
 			depth += lx->tok == '{';
 			if (lx->tok == '}' && depth)
 				depth--;
@@ -526,6 +529,12 @@ static u64 init_value(struct lex *lx, struct module *m, const struct sym *v)
 	s64 d;
 	bool neg, generic = false;
 
+	/* one number of a long list of them */
+	if (lx->tok == TK_INT && lx->p < lx->end && (*lx->p == ',' || *lx->p == '}')) {
+		r = lx->ival;
+		lex_next(lx);
+		return r;
+	}
 	if (lx->tok == TK_F32 || lx->tok == TK_F64 || (lx->tok == '-' && type_is_float(v->type))) {
 		double x;
 		float f;
