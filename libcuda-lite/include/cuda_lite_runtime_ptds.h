@@ -15,7 +15,9 @@
 #define cudaFreeAsync cudaFreeAsync_ptsz
 #define cudaGetDriverEntryPoint cudaGetDriverEntryPoint_ptsz
 #define cudaGetDriverEntryPointByVersion cudaGetDriverEntryPointByVersion_ptsz
+#define cudaGraphInstantiateWithParams cudaGraphInstantiateWithParams_ptsz
 #define cudaGraphLaunch cudaGraphLaunch_ptsz
+#define cudaGraphUpload cudaGraphUpload_ptsz
 #define cudaLaunchCooperativeKernel cudaLaunchCooperativeKernel_ptsz
 #define cudaLaunchHostFunc cudaLaunchHostFunc_ptsz
 #define cudaLaunchKernel cudaLaunchKernel_ptsz
@@ -45,6 +47,7 @@
 #define cudaStreamAddCallback cudaStreamAddCallback_ptsz
 #define cudaStreamAttachMemAsync cudaStreamAttachMemAsync_ptsz
 #define cudaStreamBeginCapture cudaStreamBeginCapture_ptsz
+#define cudaStreamBeginCaptureToGraph cudaStreamBeginCaptureToGraph_ptsz
 #define cudaStreamCopyAttributes cudaStreamCopyAttributes_ptsz
 #define cudaStreamEndCapture cudaStreamEndCapture_ptsz
 #define cudaStreamGetAttribute cudaStreamGetAttribute_ptsz
@@ -59,6 +62,8 @@
 #define cudaStreamQuery cudaStreamQuery_ptsz
 #define cudaStreamSetAttribute cudaStreamSetAttribute_ptsz
 #define cudaStreamSynchronize cudaStreamSynchronize_ptsz
+#define cudaStreamUpdateCaptureDependencies cudaStreamUpdateCaptureDependencies_ptsz
+#define cudaStreamUpdateCaptureDependencies_v2 cudaStreamUpdateCaptureDependencies_v2_ptsz
 #define cudaStreamWaitEvent cudaStreamWaitEvent_ptsz
 
 #endif

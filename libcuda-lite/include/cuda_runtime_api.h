@@ -205,32 +205,6 @@ CUDA_LITE_RT_PTSZ(cudaStreamGetAttribute, (cudaStream_t stream, cudaStreamAttrID
 					   cudaStreamAttrValue *value));
 CUDA_LITE_RT_PTSZ(cudaStreamSetAttribute, (cudaStream_t stream, cudaStreamAttrID attr,
 					   const cudaStreamAttrValue *value));
-CUDA_LITE_RT_PTSZ(cudaStreamIsCapturing, (cudaStream_t stream, enum cudaStreamCaptureStatus *status));
-#if CUDART_VERSION >= 13000
-CUDA_LITE_RT_PTSZ(cudaStreamGetCaptureInfo, (cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-					     unsigned long long *id, cudaGraph_t *graph,
-					     const cudaGraphNode_t **deps,
-					     const cudaGraphEdgeData **edges, size_t *n_deps));
-#else
-CUDA_LITE_RT_PTSZ(cudaStreamGetCaptureInfo, (cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-					     unsigned long long *id));
-CUDA_LITE_RT_PTSZ(cudaStreamGetCaptureInfo_v2, (cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-						unsigned long long *id, cudaGraph_t *graph,
-						const cudaGraphNode_t **deps, size_t *n_deps));
-CUDA_LITE_RT_PTSZ(cudaStreamGetCaptureInfo_v3, (cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-						unsigned long long *id, cudaGraph_t *graph,
-						const cudaGraphNode_t **deps,
-						const cudaGraphEdgeData **edges, size_t *n_deps));
-#endif
-CUDA_LITE_RT_PTSZ(cudaStreamBeginCapture, (cudaStream_t stream, enum cudaStreamCaptureMode mode));
-CUDA_LITE_RT_PTSZ(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t *graph));
-cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode);
-
-/* Graphs answer cudaErrorNotSupported for now. */
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags);
-CUDA_LITE_RT_PTSZ(cudaGraphLaunch, (cudaGraphExec_t exec, cudaStream_t stream));
-cudaError_t cudaGraphDestroy(cudaGraph_t graph);
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 
 /* Events */
 cudaError_t cudaEventCreate(cudaEvent_t *event);
@@ -346,6 +320,8 @@ static inline struct cudaExtent make_cudaExtent(size_t width, size_t height, siz
 #ifdef __cplusplus
 }
 #endif
+
+#include "cuda_lite_runtime_graph.h"
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #include "cuda_lite_runtime_ptds.h"

@@ -97,7 +97,7 @@ cudaError_t cudaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int 
 }
 
 /* The device side of a symbol copy, checked against the variable's size. */
-static cudaError_t rt_symbol_range(const void *symbol, size_t bytes, size_t offset, CUdeviceptr *ptr)
+cudaError_t rt_symbol_range(const void *symbol, size_t bytes, size_t offset, CUdeviceptr *ptr)
 {
 	size_t size;
 	cudaError_t error = rt_variable(symbol, ptr, &size);

@@ -99,23 +99,34 @@ static CUDA_MEMCPY3D rt_box(struct cudaPos from, struct cudaPitchedPtr src, stru
 	return c;
 }
 
-static cudaError_t rt_copy_3d(const struct cudaMemcpy3DParms *p, enum rt_mode mode, cudaStream_t stream)
+cudaError_t rt_copy_of(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *c)
 {
 	static atomic_uint said;
-	CUDA_MEMCPY3D c;
 
-	RT_ENTER();
 	if (!p)
-		return rt_set(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	if (p->srcArray || p->dstArray)
 		return rt_unsupported(&said, "cudaMemcpy3D with a CUDA array");
 	if ((unsigned int)p->kind > cudaMemcpyDefault)
-		return rt_set(cudaErrorInvalidMemcpyDirection);
-	if (!p->extent.width || !p->extent.height || !p->extent.depth)
+		return cudaErrorInvalidMemcpyDirection;
+	*c = RT_BOX(p);
+	if (p->extent.width && p->extent.height && p->extent.depth &&
+	    (p->extent.width > p->srcPtr.pitch || p->extent.width > p->dstPtr.pitch))
+		return cudaErrorInvalidPitchValue;
+	return cudaSuccess;
+}
+
+static cudaError_t rt_copy_3d(const struct cudaMemcpy3DParms *p, enum rt_mode mode, cudaStream_t stream)
+{
+	cudaError_t error;
+	CUDA_MEMCPY3D c;
+
+	RT_ENTER();
+	error = rt_copy_of(p, &c);
+	if (error != cudaSuccess)
+		return rt_set(error);
+	if (!c.WidthInBytes || !c.Height || !c.Depth)
 		return cudaSuccess;
-	if (p->extent.width > p->srcPtr.pitch || p->extent.width > p->dstPtr.pitch)
-		return rt_set(cudaErrorInvalidPitchValue);
-	c = RT_BOX(p);
 	if (mode == RT_ASYNC)
 		return rt_cu(cuMemcpy3DAsync_v2(&c, stream));
 	if (mode == RT_SYNC_PER_THREAD)

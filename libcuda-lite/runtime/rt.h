@@ -128,6 +128,13 @@ cudaError_t rt_kernel_slow(struct rt_symbol *sym, CUkernel *kernel);
 cudaError_t rt_function_slow(struct rt_symbol *sym, CUfunction *fn);
 cudaError_t rt_variable(const void *symbol, CUdeviceptr *ptr, size_t *size);
 
+/* symbols.c: what the program calls the kernel of this function; NULL: nothing */
+const void *rt_host_of(CUfunction fn);
+
+/* copy.c, copy_shaped.c */
+cudaError_t rt_symbol_range(const void *symbol, size_t bytes, size_t offset, CUdeviceptr *ptr);
+cudaError_t rt_copy_of(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *c);
+
 #pragma GCC visibility pop
 
 static inline void rt_lock(struct rt_lock *l)

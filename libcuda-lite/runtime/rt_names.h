@@ -11,6 +11,7 @@
 #define rt_adopt_kernel vgpu_rt_adopt_kernel
 #define rt_check_device vgpu_rt_check_device
 #define rt_complain vgpu_rt_complain
+#define rt_copy_of vgpu_rt_copy_of
 #define rt_cu vgpu_rt_cu
 #define rt_device_count vgpu_rt_device_count
 #define rt_devices vgpu_rt_devices
@@ -18,6 +19,7 @@
 #define rt_find vgpu_rt_find
 #define rt_forget_functions vgpu_rt_forget_functions
 #define rt_function_slow vgpu_rt_function_slow
+#define rt_host_of vgpu_rt_host_of
 #define rt_init vgpu_rt_init
 #define rt_kernel_slow vgpu_rt_kernel_slow
 #define rt_library vgpu_rt_library
@@ -25,6 +27,7 @@
 #define rt_primary vgpu_rt_primary
 #define rt_resets vgpu_rt_resets
 #define rt_set vgpu_rt_set
+#define rt_symbol_range vgpu_rt_symbol_range
 #define rt_thread vgpu_rt_thread
 #define rt_translate vgpu_rt_translate
 #define rt_unlock_slow vgpu_rt_unlock_slow

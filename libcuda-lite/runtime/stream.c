@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams, host functions and callbacks, capture queries.
+ * Streams, host functions and callbacks.
  *
  * Called by programs. cudaStream_t is CUstream, the special handles included. A body named rt_* serves
  * the plain entry point and its _ptsz twin; TWIN() writes the pair.
@@ -203,87 +203,3 @@ static cudaError_t rt_StreamAddCallback(cudaStream_t stream, cudaStreamCallback_
 }
 TWIN(StreamAddCallback, cudaStreamCallback_t callback COMMA void *user COMMA unsigned int flags,
      callback COMMA user COMMA flags)
-
-/* Capture */
-
-static cudaError_t rt_StreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
-{
-	CUstreamCaptureStatus s;
-	CUresult result;
-
-	if (!status)
-		return rt_set(cudaErrorInvalidValue);
-	RT_ENTER();
-	result = cuStreamIsCapturing(stream, &s);
-	if (result == CUDA_SUCCESS)
-		*status = (enum cudaStreamCaptureStatus)s;
-	return rt_cu(result);
-}
-TWIN(StreamIsCapturing, enum cudaStreamCaptureStatus *status, status)
-
-/* All forms of the question end here; the driver leaves NULL outputs alone. */
-static cudaError_t rt_capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-				   unsigned long long *id, cudaGraph_t *graph, const cudaGraphNode_t **deps,
-				   const cudaGraphEdgeData **edges, size_t *n_deps)
-{
-	CUstreamCaptureStatus s;
-	cuuint64_t sequence = 0;
-	CUresult result;
-
-	if (!status)
-		return rt_set(cudaErrorInvalidValue);
-	RT_ENTER();
-	result = cuStreamGetCaptureInfo_v3(stream, &s, &sequence, graph, deps,
-					   (const CUgraphEdgeData **)edges, n_deps);
-	if (result != CUDA_SUCCESS)
-		return rt_cu(result);
-	*status = (enum cudaStreamCaptureStatus)s;
-	if (id)
-		*id = sequence;
-	return cudaSuccess;
-}
-
-#if CUDART_MAJOR >= 13
-#define rt_StreamGetCaptureInfo rt_capture_info
-TWIN(StreamGetCaptureInfo, enum cudaStreamCaptureStatus *status COMMA unsigned long long *id COMMA
-     cudaGraph_t *graph COMMA const cudaGraphNode_t **deps COMMA const cudaGraphEdgeData **edges COMMA
-     size_t *n_deps, status COMMA id COMMA graph COMMA deps COMMA edges COMMA n_deps)
-#else
-#define rt_StreamGetCaptureInfo_v3 rt_capture_info
-TWIN(StreamGetCaptureInfo_v3, enum cudaStreamCaptureStatus *status COMMA unsigned long long *id COMMA
-     cudaGraph_t *graph COMMA const cudaGraphNode_t **deps COMMA const cudaGraphEdgeData **edges COMMA
-     size_t *n_deps, status COMMA id COMMA graph COMMA deps COMMA edges COMMA n_deps)
-
-static cudaError_t rt_StreamGetCaptureInfo_v2(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-					      unsigned long long *id, cudaGraph_t *graph,
-					      const cudaGraphNode_t **deps, size_t *n_deps)
-{
-	return rt_capture_info(stream, status, id, graph, deps, NULL, n_deps);
-}
-TWIN(StreamGetCaptureInfo_v2, enum cudaStreamCaptureStatus *status COMMA unsigned long long *id COMMA
-     cudaGraph_t *graph COMMA const cudaGraphNode_t **deps COMMA size_t *n_deps,
-     status COMMA id COMMA graph COMMA deps COMMA n_deps)
-
-static cudaError_t rt_StreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-					   unsigned long long *id)
-{
-	return rt_capture_info(stream, status, id, NULL, NULL, NULL, NULL);
-}
-TWIN(StreamGetCaptureInfo, enum cudaStreamCaptureStatus *status COMMA unsigned long long *id,
-     status COMMA id)
-#endif
-
-cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
-{
-	CUstreamCaptureMode m;
-	CUresult result;
-
-	if (!mode)
-		return rt_set(cudaErrorInvalidValue);
-	RT_ENTER();
-	m = (CUstreamCaptureMode)*mode;
-	result = cuThreadExchangeStreamCaptureMode(&m);
-	if (result == CUDA_SUCCESS)
-		*mode = (enum cudaStreamCaptureMode)m;
-	return rt_cu(result);
-}

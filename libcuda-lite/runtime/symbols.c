@@ -202,6 +202,33 @@ void rt_forget_functions(int device)
 	rt_unlock(&registry);
 }
 
+static const void *host_in(const struct rt_symbol_chunk *c, CUfunction fn)
+{
+	unsigned int i, d;
+
+	for (; c; c = c->next)
+		for (i = 0; i < c->used; i++)
+			for (d = 0; d < RT_FN_CACHED; d++)
+				if (atomic_load_explicit(&c->sym[i].fn[d], memory_order_relaxed) == fn)
+					return c->sym[i].host;
+	return NULL;
+}
+
+/* The way back, for who asks what a graph's node launches: a look at all of them. */
+const void *rt_host_of(CUfunction fn)
+{
+	const void *host = NULL;
+	struct rt_fatbin *f;
+
+	rt_lock(&registry);
+	for (f = fatbins; f && !host; f = f->next)
+		host = host_in(f->chunks, fn);
+	if (!host)
+		host = host_in(adopted, fn);
+	rt_unlock(&registry);
+	return host;
+}
+
 void **__cudaRegisterFatBinary(void *wrapper)
 {
 	struct rt_fatbin *f = calloc(1, sizeof(*f));
