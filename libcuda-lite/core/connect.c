@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "../../fw-protocol/vgpu_dial.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -31,26 +31,6 @@ struct vg_session vg;
 static const uint32_t never;
 const uint32_t *vg_alive = &never;
 
-static int connect_path(const char *path)
-{
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-	int fd;
-
-	if (strlen(path) >= sizeof sa.sun_path)
-		return -ENAMETOOLONG;
-	strcpy(sa.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	if (connect(fd, (struct sockaddr *)&sa, sizeof sa)) {
-		int e = errno;
-
-		close(fd);
-		return -e;
-	}
-	return fd;
-}
-
 /* The socket, or -1 after one line that says where we looked. */
 static int find_agent(void)
 {
@@ -60,7 +40,7 @@ static int find_agent(void)
 	int fd, e1, e2 = -ENOENT;
 
 	if (env && *env) {
-		fd = connect_path(env);
+		fd = vgpu_dial(env, 0);
 		if (fd >= 0)
 			return fd;
 		if (!said)
@@ -69,12 +49,12 @@ static int find_agent(void)
 		said = true;
 		return -1;
 	}
-	e1 = fd = connect_path(VGPU_AGENT_SOCKET_SYSTEM);
+	e1 = fd = vgpu_dial(VGPU_AGENT_SOCKET_SYSTEM, 0);
 	if (fd >= 0)
 		return fd;
 	user[0] = 0;
 	if (run && (size_t)snprintf(user, sizeof user, "%s/%s", run, VGPU_AGENT_SOCKET_USER) < sizeof user) {
-		e2 = fd = connect_path(user);
+		e2 = fd = vgpu_dial(user, 0);
 		if (fd >= 0)
 			return fd;
 	}

@@ -4,74 +4,12 @@
  * the agent is trusted no further.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "ml.h"
-
-#define ANSWER_TIMEOUT_S 3
-
-static int dial(const char *path)
-{
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	struct timeval tv = { .tv_sec = ANSWER_TIMEOUT_S };
-	int fd, err;
-
-	if (strlen(path) >= sizeof(a.sun_path))
-		return -ENAMETOOLONG;
-	memcpy(a.sun_path, path, strlen(path) + 1);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
-	if (!connect(fd, (struct sockaddr *)&a, sizeof(a)))
-		return fd;
-	err = -errno;
-	close(fd);
-	return err;
-}
-
-/* One request, one answer of exactly `bytes`. Of the descriptors that come along, number `keep` stays open. */
-static int call(int fd, const struct vgpu_msg_header *req, void *out, size_t bytes, int keep, int *kept)
-{
-	union {
-		struct cmsghdr h;
-		char room[CMSG_SPACE(8 * sizeof(int))];
-	} ctl;
-	struct iovec iov = { out, bytes };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &ctl, .msg_controllen = sizeof(ctl) };
-	const struct vgpu_msg_header *h = out;
-	int seen = 0, got;
-	ssize_t n;
-
-	if (send(fd, req, req->bytes, MSG_NOSIGNAL) != (ssize_t)req->bytes)
-		return errno ? -errno : -EIO;
-	n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
-	if (n < 0)
-		return -errno;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++, seen++) {
-			memcpy(&got, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-			if (kept && seen == keep)
-				*kept = got;
-			else
-				close(got);
-		}
-	}
-	if (!n)
-		return -ECONNRESET;
-	return (size_t)n == bytes && h->type == req->type ? 0 : -EPROTO;
-}
+#include "../../fw-protocol/vgpu_dial.h"
 
 /* The page tells what is used of each device's memory. */
 static int read_page(int fd, struct vgpu_agent_page *page)
@@ -89,11 +27,11 @@ static int hello(const char *path, struct vgpu_msg_hello_r *r, struct vgpu_agent
 {
 	struct vgpu_msg_hello h = { .h = { VGPU_MSG_HELLO, sizeof(h) }, .magic = VGPU_SESSION_MAGIC,
 				    .version = VGPU_PROTOCOL_VERSION, .command = "nvml" };
-	int fd = dial(path), page_fd = -1, err;
+	int fd = vgpu_dial(path, VGPU_ANSWER_S), page_fd = -1, err;
 
 	if (fd < 0)
 		return fd;
-	err = call(fd, &h.h, r, sizeof(*r), VGPU_HELLO_FD_AGENT_PAGE, &page_fd);
+	err = vgpu_ask(fd, &h.h, r, sizeof(*r), VGPU_HELLO_FD_AGENT_PAGE, &page_fd);
 	if (!err && r->status)
 		err = r->version != VGPU_PROTOCOL_VERSION ? -EPROTO : -ECONNREFUSED;
 	if (!err && page)
@@ -126,7 +64,7 @@ int ml_agent_device(int fd, unsigned int index, struct vgpu_device_info *info)
 {
 	struct vgpu_msg_index q = { .h = { VGPU_MSG_DEVICE, sizeof(q) }, .index = index };
 	struct vgpu_msg_device_r r;
-	int err = call(fd, &q.h, &r, sizeof(r), 0, NULL);
+	int err = vgpu_ask(fd, &q.h, &r, sizeof(r), 0, NULL);
 
 	if (err || r.status)
 		return err ? err : -ENODEV;
@@ -139,7 +77,7 @@ int ml_agent_device(int fd, unsigned int index, struct vgpu_device_info *info)
 int ml_agent_status(int fd, unsigned int first, struct vgpu_msg_status_r *r)
 {
 	struct vgpu_msg_index q = { .h = { VGPU_MSG_STATUS, sizeof(q) }, .index = first };
-	int err = call(fd, &q.h, r, sizeof(*r), 0, NULL);
+	int err = vgpu_ask(fd, &q.h, r, sizeof(*r), 0, NULL);
 
 	if (err || r->status)
 		return err ? err : -EPROTO;
