@@ -132,6 +132,8 @@ static void do_expect_fault(struct test *t, const char *s, int at_launch)
 	if (r->faults != 1 || r->fault.status != t->status || strcmp(r->fault_kernel, t->kernel))
 		failed(t, "%u reports of a fault, the first: %s in '%s'", r->faults,
 		       status_name(r->fault.status), r->fault_kernel);
+	if (r->fault.ptx_line && (!r->fault_code[0] || strchr(r->fault_code, '?')))
+		failed(t, "the instruction of the fault is '%s'", r->fault_code);
 	for (s += n; sscanf(s, " %127s%n", word, &n) == 1; s += n) {
 		const uint32_t *got = !strncmp(word, "block=", 6) ? r->fault.block :
 				      !strncmp(word, "thread=", 7) ? r->fault.thread : NULL;

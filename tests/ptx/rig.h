@@ -42,7 +42,7 @@ struct rig {
 	uint32_t status[RIG_MAX_LAUNCHES];      /* valid when ended */
 	unsigned faults;                        /* calls of fault() */
 	struct engine_fault fault;              /* the first one; its strings are the copies below */
-	char fault_kernel[128], fault_what[128];
+	char fault_kernel[128], fault_what[128], fault_code[200];
 	char *print;                            /* what kernels printed so far */
 	size_t print_bytes;
 };
@@ -92,6 +92,7 @@ static void rig_fault(void *owner, const struct engine_fault *f)
 		r->fault = *f;
 		snprintf(r->fault_kernel, sizeof(r->fault_kernel), "%s", f->kernel ? f->kernel : "");
 		snprintf(r->fault_what, sizeof(r->fault_what), "%s", f->what ? f->what : "(null)");
+		snprintf(r->fault_code, sizeof(r->fault_code), "%s", f->code ? f->code : "");
 	}
 	pthread_mutex_unlock(&r->lock);
 }

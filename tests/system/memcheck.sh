@@ -12,7 +12,7 @@ run --private -- "$B/test/system/memcheck" 25; st=$?
 run --memcheck -- "$B/test/system/memcheck" 24; st=$?
 [ $st = 0 ] && ! grep -q ===== "$dir/out" && ok "the last word of an allocation is fine" || fail "the last word: $st, $(cat "$dir/out" "$dir/err")"
 run --memcheck -- "$B/test/system/memcheck" 25; st=$?
-[ $st = 1 ] && grep -q 'Invalid __global__ write of size 4 bytes' "$dir/out" && grep -q 'at put, PTX line 12' "$dir/out" &&
+[ $st = 1 ] && grep -q 'Invalid __global__ write of size 4 bytes' "$dir/out" && grep -q 'at put, PTX line 12: st.global.u32 \[%q2\], %r0$' "$dir/out" &&
 	grep -q 'by thread (0,0,0) in block (0,0,0)' "$dir/out" &&
 	grep -q 'is 1 bytes after the nearest allocation at 0x[0-9a-f]* of size 100 bytes' "$dir/out" &&
 	ok "one word further is told, and ends with ILLEGAL_ADDRESS" || fail "one word further: $st, $(cat "$dir/out" "$dir/err")"

@@ -138,6 +138,8 @@ static void print_func(const struct func *fn, const struct jit *j, FILE *out)
 			fprintf(out, "%s:%s\n", s, m[i].meet ? "  // lanes meet" : "");
 			t.n = 0;
 		}
+		if (fn->code[i].kind == K_STEP)
+			continue;
 		s[0] = 0;
 		notes(fn, j, &m[i], i, &t);
 		print_insn(fn, &fn->code[i], s, out);
