@@ -13,6 +13,7 @@
  * belongs to its thread alone; launch() and what it keeps for itself belong to the dispatcher.
  */
 #define _GNU_SOURCE
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -326,10 +327,36 @@ static void *worker(void *arg)
 	return NULL;
 }
 
+/*
+ * A worker a core, where all cores that we may use are the device's: else the one that wakes another may get it beside itself,
+ * and half a grid waits for the other half while a core idles. Turns are short, so a core that others use, too, just gets fewer.
+ */
+static bool worker_start(struct engine *e, const cpu_set_t *own, u32 *cpu)
+{
+	pthread_attr_t attr;
+	cpu_set_t one;
+	bool ok;
+
+	if (pthread_attr_init(&attr))
+		return false;
+	if (own) {
+		while (!CPU_ISSET(*cpu, own))
+			++*cpu;
+		CPU_ZERO(&one);
+		CPU_SET((*cpu)++, &one);
+		pthread_attr_setaffinity_np(&attr, sizeof(one), &one);
+	}
+	ok = !pthread_create(&e->threads[e->nthreads], &attr, worker, e);
+	pthread_attr_destroy(&attr);
+	return ok;
+}
+
 int rt_start(struct engine *e)
 {
 	sigset_t all, old;
-	u32 i;
+	cpu_set_t may;
+	bool own;
+	u32 i, cpu = 0;
 
 	e->threads = calloc(e->env.cores, sizeof(*e->threads));
 	if (!e->threads)
@@ -342,8 +369,9 @@ int rt_start(struct engine *e)
 	sigdelset(&all, SIGILL);
 	sigdelset(&all, SIGSYS);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
+	own = e->env.cores > 1 && !sched_getaffinity(0, sizeof(may), &may) && (u32)CPU_COUNT(&may) == e->env.cores;
 	for (i = 0; i < e->env.cores; i++)
-		if (pthread_create(&e->threads[e->nthreads], NULL, worker, e) == 0)
+		if (worker_start(e, own ? &may : NULL, &cpu))
 			e->nthreads++;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return e->nthreads ? 0 : -1;
