@@ -3,6 +3,8 @@
  * Warp IR as text: an instruction with its guard and operands, its results. Mnemonics: disasm_op.c; names and values:
  * disasm_names.c.
  */
+#include <string.h>
+
 #include "disasm.h"
 #include "lanes.h"
 #include "memcheck.h"
@@ -85,14 +87,21 @@ static void address(struct dis *d)
 static void param(struct dis *d)
 {
 	const struct func *fn = d->fn;
+	size_t own = strlen(fn->name);
+	const char *name;
 	u32 i;
 
 	dt_say(d->t, ", [");
 	for (i = fn->nparams; i-- > 0;)
 		if (fn->params[i].off <= (u64)d->in->imm)
 			break;
-	if (i < fn->nparams)
-		dt_say(d->t, "%.80s", fn->params[i].name);
+	if (i < fn->nparams) {
+		name = fn->params[i].name;
+		/* compilers put the kernel's name in front, and of C++ that is long */
+		if (strlen(name) > 40 && !strncmp(name, fn->name, own) && name[own] == '_')
+			name += own + 1;
+		dt_say(d->t, "%.80s", name);
+	}
 	offset(d, d->in->imm - (i < fn->nparams ? fn->params[i].off : 0));
 	dt_say(d->t, "]");
 }
