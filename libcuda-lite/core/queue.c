@@ -243,24 +243,32 @@ static inline uint32_t take_run(struct vg_queue *q, struct vg_stream *s, const u
 	return k;
 }
 
+/* Two words in one store: what a burst waits for is how many stores its command takes (vg_publish_slot()). */
+typedef uint64_t pair __attribute__((vector_size(16), may_alias));
+
 /* One command into its slots, and published. Returns how many it has. */
 static inline unsigned put_command(union vgpu_slot *slots, const struct vg_stream *s, const union vgpu_slot *image, uint64_t i)
 {
 	union vgpu_slot *h = &slots[i % VGPU_IOQ_SLOTS];
+	const pair *from = (const pair *)image;
 	unsigned n = image->cmd.slots;
-	uint64_t *w = (uint64_t *)h;
+	pair *to = (pair *)h;
 
+	/* Payload: its first word is the sequence number, and nobody reads it before the header's. */
 	for (unsigned k = 1; k < n; k++) {
-		union vgpu_slot *p = &slots[(i + k) % VGPU_IOQ_SLOTS];
+		pair *p = (pair *)&slots[(i + k) % VGPU_IOQ_SLOTS];
+		const pair *f = from + 4 * k;
 
-		vg_payload_header(p, i + k);
-		memcpy(p->payload.bytes, image[k].payload.bytes, VGPU_SLOT_PAYLOAD);
+		p[0] = (pair){ (uint32_t)(i + k + 1), f[0][1] };
+		p[1] = f[1];
+		p[2] = f[2];
+		p[3] = f[3];
 	}
-	w[1] = s->index;
-	w[2] = i + 1;
-	w[3] = 0;
-	memcpy(h->cmd.u.body, image->cmd.u.body, sizeof h->cmd.u.body);
-	vgpu_store_release64(w, (uint32_t)(i + 1) | (uint64_t)image->cmd.op << 32 | (uint64_t)n << 40 | s->flags_word);
+	((uint64_t *)h)[1] = s->index;
+	to[1] = (pair){ i + 1, 0 };
+	to[2] = from[2];
+	to[3] = from[3];
+	vgpu_store_release64((uint64_t *)h, (uint32_t)(i + 1) | (uint64_t)image->cmd.op << 32 | (uint64_t)n << 40 | s->flags_word);
 	vg_prefetch(slots, i, n);
 	return n;
 }

@@ -37,6 +37,16 @@ for t in f16 q8_0; do
 		sed -n "s#^\(ok\|FAIL\) #\1 cuda13 at $cc, $t: #p" "$D/out"
 		[ $st = 0 ] || grep -q ^FAIL "$D/out" || echo "FAIL cuda13 at $cc, $t: exit $st: $(tail -n 3 "$D/err" | tr '\n' ' ')"
 	done
+	# decoding goes through graphs: the same tokens, and few launches by themselves
+	if [ $t = q8_0 ]; then
+		timeout 200 "$B/bin/vgpu" run --private --cc 8.0 -- "$B/bin/vgpu" trace -c -- "$L/llm" "$D" logits -p 1 -n 16 "$D/$t.gguf" >"$D/out" 2>"$D/err"
+		n=$(awk '$NF == "cudaGraphLaunch" {print $1}' "$D/err" "$D/out")
+		if [ "${n:-0}" -ge 10 ] && grep -q '^ok prompt 1' "$D/out"; then
+			echo "ok cuda13_decodes_through_graphs"
+		else
+			echo "FAIL cuda13_decodes_through_graphs: ${n:-no} launches of a graph; $(tail -n 3 "$D/out" "$D/err" | tr '\n' ' ')"
+		fi
+	fi
 	rm -f "$D/$t.gguf"
 done
 # the kernels for tensor cores subtract 8 from Q4_0's codes before the product: the error is near the CPU backend's own, unlike that of

@@ -24,7 +24,7 @@ PY
 import json, math, os, sys, xml.dom.minidom
 r = json.load(open(sys.argv[1]))
 cpus = len(os.sched_getaffinity(0))
-for k in "submit_ns", "submit64_ns", "submit0_ns", "submit16_ns", "submit_runtime_ns", "event_ns", "copy_submit_ns", "sync_ns", "complete_ns", "first_ns":
+for k in "submit_ns", "submit64_ns", "submit0_ns", "submit16_ns", "submit_runtime_ns", "graph_ns", "event_ns", "copy_submit_ns", "sync_ns", "complete_ns", "first_ns":
     assert 0 < r[k]["p50"] <= r[k]["p99"] <= r[k]["p999"], (k, r[k])
 for k in "noop_per_s", "launch_per_s", "tsc_ghz":
     assert r[k] > 0, (k, r[k])
@@ -32,7 +32,7 @@ assert all(v > 0 for v in r["clients_launch_per_s"].values()) and set(r["clients
 assert all(v > 0 for v in r["streams_launch_per_s"].values())
 assert r["mode_sync_ns"]["adaptive"]["p50"] > 0 and r["mode_sync_ns"]["sleep"]["p50"] > 0
 assert r["idle_wakeups_per_s"] >= 0
-for k in "submit_over_push", "submit64_over_push", "sync_over_unix", "first_over_futex":
+for k in "submit_over_push", "submit64_over_push", "graph_over_submit", "sync_over_unix", "first_over_futex":
     assert r[k] > 0 if cpus > 1 else r[k] is None, (k, r[k])
 assert "sync_over_line" in r
 # HdrHistogram's format: value, percentile, count, never smaller than the line before, and the last one is all

@@ -16,6 +16,8 @@
 	X(cuCtxSynchronize, (void)) X(cuModuleLoadData, (CUmodule *, const void *)) \
 	X(cuModuleGetFunction, (CUfunction *, CUmodule, const char *)) \
 	X(cuStreamCreate, (CUstream *, unsigned)) X(cuStreamSynchronize, (CUstream)) X(cuStreamQuery, (CUstream)) \
+	X(cuStreamBeginCapture_v2, (CUstream, CUstreamCaptureMode)) X(cuStreamEndCapture, (CUstream, CUgraph *)) \
+	X(cuGraphInstantiateWithFlags, (CUgraphExec *, CUgraph, unsigned long long)) X(cuGraphLaunch, (CUgraphExec, CUstream)) \
 	X(cuEventCreate, (CUevent *, unsigned)) X(cuEventRecord, (CUevent, CUstream)) \
 	X(cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
 			   unsigned, CUstream, void **, void **)) \

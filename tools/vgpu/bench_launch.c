@@ -50,6 +50,33 @@ const char *const mode_names[MODES] = { "spin", "adaptive", "sleep" };
 	} \
 } while (0)
 
+/* BURST launches as one graph, in turn with as many by themselves; what each of them costs. */
+static int graphs(struct gpu *g, struct launch_result *r)
+{
+	CUgraphExec exec;
+	CUgraph graph;
+
+	TRY(cu.cuStreamBeginCapture_v2(g->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	for (int i = 0; i < BURST; i++)
+		TRY(gpu_launch(g, g->fn[P4], g->stream));
+	TRY(cu.cuStreamEndCapture(g->stream, &graph));
+	TRY(cu.cuGraphInstantiateWithFlags(&exec, graph, 0));
+	for (int b = 0; b < BURSTS; b++)
+		for (int whole = 0; whole < 2; whole++) {
+			uint64_t t0;
+
+			TRY(gpu_launch(g, g->fn[P4], g->stream));
+			t0 = tsc();
+			if (whole)
+				TRY(cu.cuGraphLaunch(exec, g->stream));
+			for (int i = 0; i < BURST && !whole; i++)
+				TRY(gpu_launch(g, g->fn[P4], g->stream));
+			hist_add(whole ? &r->graph : &r->no_graph, tsc_ns(t0, tsc()) / BURST);
+			TRY(cu.cuStreamSynchronize(g->stream));
+		}
+	return 0;
+}
+
 static int submissions(void *arg)
 {
 	static const unsigned counts[NPARAMS] = PARAM_COUNTS;
@@ -76,6 +103,8 @@ static int submissions(void *arg)
 		}
 	}
 	push_close();
+	if (graphs(&g, r))
+		return -1;
 	for (int i = 0; i < 20000; i++) {
 		t0 = tsc();
 		TRY(gpu_launch(&g, g.fn[P4], g.stream));

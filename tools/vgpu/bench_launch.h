@@ -21,6 +21,7 @@ struct launch_result {
 	struct hist submit[NPARAMS];            /* means of bursts */
 	struct hist runtime;                    /* means of bursts of <<<>>> with 4 parameters */
 	struct hist event, timed_event, copy;   /* means of bursts */
+	struct hist graph, no_graph;            /* a launch of many of one graph; the same by themselves, in turn */
 	struct hist one;                        /* single launches, the clock's cost in it */
 	struct hist sync, wait, complete;       /* launch + sync; the sync of it; a sync that finds all done */
 	struct hist first;                      /* after 20 ms of idleness, polling */

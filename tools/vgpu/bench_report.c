@@ -66,6 +66,7 @@ void launch_table(const struct launch_result *r)
 		row(name, &r->submit[k]);
 	}
 	row("<<<>>> through cudart, 4 parameters", &r->runtime);
+	row("cuGraphLaunch of 192 such launches, each", &r->graph);
 	row("cuLaunchKernel one by one, clock included", &r->one);
 	row("cuMemcpyHtoDAsync, 64 bytes, pinned", &r->copy);
 	row("cuEventRecord", &r->event);
@@ -107,6 +108,7 @@ void launch_table(const struct launch_result *r)
 	puts("ratios");
 	figure("launch, 4 parameters / push of 2 slots", median(&r->submit[P4]) / median(&r->floor.push[P4]));
 	figure("launch, 64 parameters / push of 11 slots", median(&r->submit[P64]) / median(&r->floor.push[P64]));
+	figure("launch in a graph / launch, 4 parameters", median(&r->graph) / median(&r->no_graph));
 	figure("launch + sync / UNIX socket", median(&r->sync) / median(&r->floor.peer[PEER_UNIX]));
 	figure("launch + sync / cache line (4 CPUs)", cores()->n >= 4 ? median(&r->sync) / median(&r->floor.line) : NAN);
 	figure("first launch after idle / futex pair, as cold", median(&r->first) / median(&r->floor.futex_cold));
@@ -160,6 +162,7 @@ void launch_json(const struct launch_result *r)
 		quantiles(&j, key, &r->submit[k]);
 	}
 	quantiles(&j, "submit_runtime_ns", &r->runtime);
+	quantiles(&j, "graph_ns", &r->graph);
 	quantiles(&j, "submit_one_ns", &r->one);
 	quantiles(&j, "copy_submit_ns", &r->copy);
 	quantiles(&j, "event_ns", &r->event);
@@ -183,6 +186,7 @@ void launch_json(const struct launch_result *r)
 	json_f(&j, "idle_wakeups_per_s", r->idle_wakeups < 0 ? NAN : (double)r->idle_wakeups / r->idle_s);
 	json_f(&j, "submit_over_push", median(&r->submit[P4]) / median(&r->floor.push[P4]));
 	json_f(&j, "submit64_over_push", median(&r->submit[P64]) / median(&r->floor.push[P64]));
+	json_f(&j, "graph_over_submit", median(&r->graph) / median(&r->no_graph));
 	json_f(&j, "sync_over_unix", median(&r->sync) / median(&r->floor.peer[PEER_UNIX]));
 	/* client, agent and device each want a CPU of their own before this ratio says anything */
 	json_f(&j, "sync_over_line", cores()->n >= 4 ? median(&r->sync) / median(&r->floor.line) : NAN);

@@ -42,9 +42,10 @@ static const char *arch_list(struct fatlist_arch *list, unsigned n, unsigned con
 	return text("%s", n ? out : "none");
 }
 
-/* From here on ggml's kernels are for tensor cores, and it records its launches as a CUDA graph. */
+/* From here on ggml's kernels are for tensor cores. */
 #define TENSOR_CC 70u
-#define NO_GRAPHS "GGML_CUDA_DISABLE_GRAPHS"
+/* A name that its CUDA backend holds, whatever the file is called */
+#define GGML_MARK "GGML_CUDA_DISABLE_GRAPHS"
 
 /* Which --cc the code wants: the highest exact one at or below the device's, else the lowest that there is; 0: none. */
 static unsigned best_cc(const struct fatlist *f, unsigned cc)
@@ -69,7 +70,7 @@ static unsigned best_cc(const struct fatlist *f, unsigned cc)
 void check_code(struct doctor *d, const struct object *o)
 {
 	const char *name = base(o->path), *check = text("GPU code of %s", name), *has, *advice, *device;
-	int ggml = strstr(name, "ggml-cuda") || elf_find(&o->elf, NO_GRAPHS, strlen(NO_GRAPHS));
+	int ggml = strstr(name, "ggml-cuda") || elf_find(&o->elf, GGML_MARK, strlen(GGML_MARK));
 	struct fatlist f;
 	unsigned cc;
 
@@ -93,8 +94,7 @@ void check_code(struct doctor *d, const struct object *o)
 	/* ggml's kernels for 7.0 and above use tensor cores, which the device computes, slowly: its older code is the better way */
 	if (strstr(name, "ggml-cuda") && cc > d->cc && cc >= TENSOR_CC && d->cc < TENSOR_CC)
 		advice = text("take the package built with CUDA 12, which has PTX for 6.1 (npm @node-llama-cpp/linux-x64-cuda-ext; Ollama: "
-			      "lib/ollama/cuda_v12); or vgpu run --cc %u.%u -- CMD, slower: a service wants vgpu-stub with it and " NO_GRAPHS "=1",
-			      cc / 10, cc % 10);
+			      "lib/ollama/cuda_v12); or vgpu run --cc %u.%u -- CMD, slower (a service: vgpu-stub with it)", cc / 10, cc % 10);
 	else if (cc)
 		advice = text("vgpu run --cc %u.%u -- CMD (a service: restart vgpu-stub with --cc %u.%u)", cc / 10, cc % 10, cc / 10, cc % 10);
 	else
@@ -112,10 +112,6 @@ void check_code(struct doctor *d, const struct object *o)
 	else
 		report(d, GOOD, check, NULL, "%s for compute capability %s; %s", f.exact == f.containers ? "exact PTX" :
 		       "usable PTX below", device, has);
-	if (ggml && f.usable && d->cc >= TENSOR_CC && !env_get(d->env, NO_GRAPHS))
-		report(d, WARN, text("CUDA graphs of %s", name), "export " NO_GRAPHS "=1 (vgpu run does it; systemd: Environment=)", "for compute "
-		       "capability %s ggml records its launches as a graph, and ends where that is refused: there is no stream capture here",
-		       device);
 }
 
 /* ---- ggml backends that a program would open ---- */

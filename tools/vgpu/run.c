@@ -63,9 +63,6 @@ static int environment(const char *agent)
 	*strrchr(lib, '/') = 0;
 	if (prepend("LD_PRELOAD", list, ':') || prepend("LD_LIBRARY_PATH", lib, ':'))
 		return -1;
-	/* From compute capability 7.0 on ggml captures a stream into a graph, and ends when that is not supported. */
-	if (setenv("GGML_CUDA_DISABLE_GRAPHS", "1", 0))
-		return -1;
 	return setenv("VGPU_AGENT", agent, 1);
 }
 
