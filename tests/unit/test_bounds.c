@@ -176,6 +176,46 @@ static void backwards(uint32_t *cells, unsigned n, bool good)
 	engine_cpu.module_unload(rig.engine, m);
 }
 
+/* Functions that are called again and again, and by a pointer too, are each counted once. */
+static void callees(uint32_t *cells, unsigned n)
+{
+	char log[256];
+	uint32_t m, st;
+	struct engine_symbol s;
+	struct engine_func_info fi;
+	struct func *fn = NULL;
+
+	length = 0;
+	say(".version 7.0\n.target sm_70\n.address_size 64\n");
+	for (unsigned i = 0; i < n; i++) {
+		say(".func (.reg .b32 r) f%u(.reg .b32 a)\n{\n\tadd.u32 r, a, %u;\n", i, i);
+		if (i)
+			say("\tcall (r), f%u, (r);\n\tcall (r), f0, (r);\n", i - 1);
+		say("\tret;\n}\n");
+		if (i == 60)    /* chains of calls have a limit of their own */
+			break;
+	}
+	for (unsigned i = 61; i < n; i++)
+		say(".func (.reg .b32 r) f%u(.reg .b32 a)\n{\n\tadd.u32 r, a, %u;\n\tret;\n}\n", i, i);
+	say(".func g()\n{\n\tret;\n}\n.visible .entry k(.param .u64 out, .param .u32 v)\n{\n\t.reg .b32 %%r<2>;\n\t.reg .b64 %%q<2>;\n"
+	    "\tld.param.u64 %%q0, [out];\n\tld.param.u32 %%r0, [v];\n");
+	for (unsigned i = 0; i < 2 * (n - 61); i++)
+		say("\tcall (%%r0), f%u, (%%r0);\n", 61 + i % (n - 61));
+	say("\tmov.u64 %%q1, g;\nP: .callprototype _ ();\n\tcall %%q1, (), P;\n\tst.global.u32 [%%q0], %%r0;\n\tret;\n}\n");
+	st = engine_cpu.module_load(rig.engine, text, length, &m, log, sizeof(log));
+	for (uint32_t i = 0; !st && !engine_cpu.module_symbol(rig.engine, m, i, &s); i++)
+		if (s.kind == ENGINE_SYM_FUNC && !strcmp(s.name, "k"))
+			fn = rig.engine->funcs[s.id - 1];
+	st = fn ? engine_cpu.func_info(rig.engine, fn->id, &fi, log, sizeof(log)) : st;
+	CHECK(fn && !st, "%s", log);
+	if (!fn || st)
+		return;
+	CHECK(fn->ncallees == n + 1, "%u callees of %u", fn->ncallees, n + 1);
+	st = run(fn, cells, 1);
+	CHECK(!st && cells[0] == 1 + (n - 61) * (n + 60), "status %u: %u", st, cells[0]);
+	engine_cpu.module_unload(rig.engine, m);
+}
+
 int main(void)
 {
 	for (int jit = 0; jit < 2; jit++) {
@@ -188,6 +228,7 @@ int main(void)
 		many_constants(cells);
 		reversed(cells, 300);
 		reversed(cells, 3000);
+		callees(cells, 400);
 		ways(cells, 300, 300, true);
 		ways(cells, 700, 700, false);
 		backwards(cells, 2000, true);

@@ -149,18 +149,18 @@ static void compile_targets(struct comp *c)
 {
 	struct func *fn = c->fn;
 	char log[128];
-	u32 i, k;
+	u32 i, k, named = fn->ncallees;
 
 	for (i = 0; i < c->m->nfuncs; i++) {
 		struct func *g = c->m->funcs[i];
 
 		if (g->entry || !g->has_body || g->state == FN_PARSING || func_compile(g, log, sizeof(log)))
 			continue;
-		for (k = 0; k < fn->ncallees && fn->callees[k] != g; k++)
+		for (k = 0; k < named && fn->callees[k] != g; k++)
 			;
-		if (k < fn->ncallees)
+		if (k < named)
 			continue;
-		fn->callees = cneed(c, xgrow(fn->callees, &fn->callees_cap, k + 1, sizeof(*fn->callees)));
+		fn->callees = cneed(c, xgrow(fn->callees, &fn->callees_cap, fn->ncallees + 1, sizeof(*fn->callees)));
 		fn->callees[fn->ncallees++] = g;
 	}
 }
@@ -255,6 +255,8 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 		fn->state = st == VGPU_ST_OUT_OF_MEMORY ? FN_NEW : FN_BAD;
 		fn->status = st;
 		fn->why = log && log_bytes ? strdup(log) : NULL;
+		while (fn->ncallees)            /* it may be read once more */
+			fn->callees[--fn->ncallees]->called_by = 0;
 		free(fn->code);
 		free(fn->cpool);
 		free(fn->pro);
@@ -266,7 +268,7 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 		fn->pro = NULL;
 		fn->npro = 0;
 		fn->callees = NULL;
-		fn->ncallees = fn->callees_cap = 0;
+		fn->callees_cap = 0;
 	}
 	depth--;
 	map_free(&c->syms);

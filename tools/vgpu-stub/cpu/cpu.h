@@ -330,6 +330,7 @@ struct func {
 	u32 *parg, *pret;       /* of formals that are registers */
 	struct func **callees;
 	u32 ncallees, callees_cap;
+	u32 called_by;          /* id of the function whose body, the one that is read, has called it already */
 
 	u64 work;               /* steps that hoisting and liveness took: for tests */
 	u64 est;                /* clock ticks of a block, as last seen; rt.c */

@@ -285,12 +285,11 @@ static void lower_call(struct comp *c, struct stmt *st)
 				if (ci->rets[i].is_reg)
 					UNSUPPORTED(c, st, "call of '%s' with registers", g->name);
 		} else {
-			for (i = 0; i < c->fn->ncallees && c->fn->callees[i] != g; i++)
-				;
-			if (i == c->fn->ncallees) {
-				c->fn->callees = cneed(c, xgrow(c->fn->callees, &c->fn->callees_cap, i + 1,
+			if (g->called_by != c->fn->id) {
+				c->fn->callees = cneed(c, xgrow(c->fn->callees, &c->fn->callees_cap, c->fn->ncallees + 1,
 								sizeof(*c->fn->callees)));
 				c->fn->callees[c->fn->ncallees++] = g;
+				g->called_by = c->fn->id;
 			}
 			ci->fn = g;
 		}
