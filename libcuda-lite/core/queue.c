@@ -273,7 +273,7 @@ static inline unsigned put_command(union vgpu_slot *slots, const struct vg_strea
 	return n;
 }
 
-void vg_submit_run(struct vg_stream *s, const union vgpu_slot *image, uint32_t commands)
+const union vgpu_slot *vg_submit_run(struct vg_stream *s, const union vgpu_slot *image, uint32_t commands)
 {
 	struct vg_ctx *c = s->ctx;
 	struct vg_queue *q = &c->queue;
@@ -300,4 +300,5 @@ void vg_submit_run(struct vg_stream *s, const union vgpu_slot *image, uint32_t c
 		}
 		vg_kick();
 	}
+	return image;
 }

@@ -233,9 +233,10 @@ static inline __attribute__((always_inline)) bool vg_asleep(const struct vg_queu
 uint64_t vg_submit(struct vg_stream *s, uint8_t op, const void *body, const void *payload, unsigned bytes);
 /*
  * Many commands that lie ready, header and payload slots one behind the other: in a header are op, slots and body, the rest
- * is filled in on the way. Cheaper than one by one: credits and slots are taken for several at a time.
+ * is filled in on the way. Cheaper than one by one: credits and slots are taken for several at a time. Returns
+ * what lies behind them.
  */
-void vg_submit_run(struct vg_stream *s, const union vgpu_slot *image, uint32_t commands);
+const union vgpu_slot *vg_submit_run(struct vg_stream *s, const union vgpu_slot *image, uint32_t commands);
 /* NOP that waits for another timeline of this client. */
 uint64_t vg_submit_wait(struct vg_stream *s, uint32_t wait_tl, uint64_t value);
 

@@ -343,7 +343,7 @@ CUresult cuGraphInstantiate_v2(CUgraphExec *exec, CUgraph graph, CUgraphNode *er
 	r = instantiate(exec, graph, 0, &bad);
 	if (error_node)
 		*error_node = bad;
-	if (log && log_bytes)
+	if (r && log && log_bytes)
 		*log = 0;
 	return r;
 }

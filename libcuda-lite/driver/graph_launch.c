@@ -124,11 +124,7 @@ static CUresult launch(struct vg_exec *e, struct vg_stream *s)
 	for (uint32_t i = 0; i < e->nsteps && !r; i++) {
 		const struct vg_step *step = &e->steps[i];
 
-		if (step->commands) {
-			vg_submit_run(s, image, step->commands);
-			for (uint32_t k = 0; k < step->commands && e->nsteps > 1; k++)
-				image += image->cmd.slots;
-		}
+		image = vg_submit_run(s, image, step->commands);
 		if (step->call != VG_CALL_NONE)
 			r = call(s, step);
 	}

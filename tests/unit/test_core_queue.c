@@ -5,7 +5,7 @@
  *
  * Proved: no slot is lost or seen twice, payloads arrive whole, each thread's commands keep their
  * order within a stream, a stream has no more commands in flight than its credits (plus the
- * threads that passed the check at the same moment), and the last ticket is the largest. Every round begins with
+ * threads that passed the check at the same moment), and the last ticket is the largest; commands one by one and in runs. Every round begins with
  * a queue that nobody owns, so that its threads take it from each other until it is shared.
  *
  * Sources: tests/unit/test_core_queue.c; includes queue.c, wait.c and vgpu_check.c
@@ -70,6 +70,44 @@ struct payload {
 	uint8_t fill[300];
 };
 
+#define RUN_MAX 24u
+
+/* Command i of a thread, as it lies in the image of a run. Returns its slots. */
+static unsigned image_of(union vgpu_slot *to, const struct payload *p)
+{
+	struct vgpu_body_copy b = { .dst = VGPU_SPAN_BASE_DEFAULT, .bytes = p->bytes };
+	unsigned slots = 1 + vgpu_payload_slots(p->bytes);
+
+	memset(to, 0, slots * sizeof *to);
+	to->cmd.op = VGPU_OP_COPY_INLINE;
+	to->cmd.slots = (uint8_t)slots;
+	memcpy(to->cmd.u.body, &b, sizeof b);
+	for (unsigned k = 1; k < slots; k++) {
+		uint32_t at = (k - 1) * VGPU_SLOT_PAYLOAD, left = p->bytes - at;
+
+		memcpy(to[k].payload.bytes, (const uint8_t *)p + at, left < VGPU_SLOT_PAYLOAD ? left : VGPU_SLOT_PAYLOAD);
+	}
+	return slots;
+}
+
+/* Up to RUN_MAX commands at once, as a graph's launch has them. Returns how many. */
+static uint32_t produce_run(struct payload *p, uint32_t i, uint32_t end, uint32_t r)
+{
+	static _Thread_local union vgpu_slot image[RUN_MAX * 8];
+	uint32_t n = 1 + (r >> 4) % RUN_MAX, at = 0;
+
+	if (n > end - i)
+		n = end - i;
+	for (uint32_t k = 0; k < n; k++) {
+		p->n = i + k;
+		p->bytes = 12 + (r >> (k % 16)) % sizeof p->fill;
+		memset(p->fill, (int)(p->thread * 31 + p->n), sizeof p->fill);
+		at += image_of(image + at, p);
+	}
+	CHECK(vg_submit_run(&streams[(r >> 20) % STREAMS], image, n) == image + at);
+	return n;
+}
+
 static void *produce(void *arg)
 {
 	uint32_t me = (uint32_t)(uintptr_t)arg, r = me * 77 + 1;
@@ -83,6 +121,10 @@ static void *produce(void *arg)
 		uint64_t ticket;
 
 		r = r * 1664525 + 1013904223;
+		if (r >> 28 == 5) {
+			i += produce_run(&p, i, (round_no + 1) * PER_ROUND, r) - 1;
+			continue;
+		}
 		p.n = i;
 		p.bytes = 12 + (r >> 8) % sizeof p.fill;
 		memset(p.fill, (int)(me * 31 + i), sizeof p.fill);
