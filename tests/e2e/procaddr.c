@@ -44,8 +44,13 @@ static const struct row rows[] = {
 	{ "cuEventRecord", 7000, PTDS_, "cuEventRecord_ptsz", OK_ },
 	{ "cuGetProcAddress", 11030, 0, "cuGetProcAddress", OK_ },
 	{ "cuGetProcAddress", 12000, 0, "cuGetProcAddress_v2", OK_ },
-	/* Not implemented, but there: the caller hears NOT_SUPPORTED when it calls. */
 	{ "cuGraphInstantiateWithParams", 12000, 0, "cuGraphInstantiateWithParams", OK_ },
+	{ "cuGraphLaunch", 10000, PTDS_, "cuGraphLaunch_ptsz", OK_ },
+	{ "cuGraphKernelNodeGetParams", 11080, 0, "cuGraphKernelNodeGetParams", OK_ },
+	{ "cuGraphKernelNodeGetParams", 12000, 0, "cuGraphKernelNodeGetParams_v2", OK_ },
+	{ "cuStreamBeginCapture", 10010, LEGACY_, "cuStreamBeginCapture_v2", OK_ },
+	/* Not implemented, but there: the caller hears NOT_SUPPORTED when it calls. */
+	{ "cuGraphConditionalHandleCreate", 12030, 0, "cuGraphConditionalHandleCreate", OK_ },
 	{ "cuLibraryLoadData", 11080, 0, "", OLD_ },
 	{ "cuMemAllocAsync", 10000, 0, "", OLD_ },
 	{ "cuNoSuchFunction", 13000, 0, "", NONE_ },
@@ -62,6 +67,8 @@ E(cuInit); E(cuMemAlloc); E(cuMemAlloc_v2); E(cuCtxCreate); E(cuCtxCreate_v2); E
 E(cuCtxCreate_v4); E(cuStreamSynchronize); E(cuStreamSynchronize_ptsz); E(cuMemcpyHtoD_v2);
 E(cuMemcpyHtoD_v2_ptds); E(cuLaunchKernel_ptsz); E(cuEventRecord_ptsz); E(cuGetProcAddress);
 E(cuGetProcAddress_v2); E(cuGraphInstantiateWithParams);
+E(cuGraphLaunch_ptsz); E(cuGraphKernelNodeGetParams); E(cuGraphKernelNodeGetParams_v2); E(cuStreamBeginCapture_v2);
+E(cuGraphConditionalHandleCreate);
 #undef E
 
 int main(void)
@@ -72,6 +79,8 @@ int main(void)
 		E(cuCtxCreate_v3), E(cuCtxCreate_v4), E(cuStreamSynchronize), E(cuStreamSynchronize_ptsz),
 		E(cuMemcpyHtoD_v2), E(cuMemcpyHtoD_v2_ptds), E(cuLaunchKernel_ptsz), E(cuEventRecord_ptsz),
 		E(cuGetProcAddress), E(cuGetProcAddress_v2), E(cuGraphInstantiateWithParams),
+		E(cuGraphLaunch_ptsz), E(cuGraphKernelNodeGetParams), E(cuGraphKernelNodeGetParams_v2),
+		E(cuStreamBeginCapture_v2), E(cuGraphConditionalHandleCreate),
 	};
 #undef E
 	const unsigned n_rows = sizeof rows / sizeof rows[0];

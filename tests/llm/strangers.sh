@@ -33,15 +33,16 @@ run() {
 	timeout 120 "$B/bin/vgpu" trace -c -o "calls-$1-$2-$3" --private --cc "$1" -- \
 		node "$here/strangers.mjs" "$model" "$2" "$3" "You may copy and distribute" 2>"err-$1-$2-$3" | grep '^"'
 }
-launches() { awk '$NF == "cudaLaunchKernel" {print $1}' "$1"; }
+calls() { awk -v name="$2" '$NF == name {print $1}' "$1"; }
 want=$(run 8.9 0 off)
 [ ${#want} -gt 64 ] || echo "FAIL llama.node without layers on the device: ${want:-$(tail -n 3 err-8.9-0-off | tr '\n' ' ')}"
 for fa in on off; do
 	got=$(run 8.9 99 $fa)
-	n=$(launches calls-8.9-99-$fa)
-	[ -n "$got" ] && [ "$got" = "$want" ] && [ "${n:-0}" -gt 1000 ] &&
-		echo "ok llama.node at 8.9, flash attention $fa, $n launches: $got, the same without the device" ||
-		echo "FAIL llama.node at 8.9, flash attention $fa: ${got:-$(tail -n 3 err-8.9-99-$fa | tr '\n' ' ')}, without the device $want"
+	# the first tokens by launches, then a graph a token
+	n=$(calls calls-8.9-99-$fa cudaLaunchKernel) g=$(calls calls-8.9-99-$fa cudaGraphLaunch)
+	[ -n "$got" ] && [ "$got" = "$want" ] && [ "${n:-0}" -gt 100 ] && [ "${g:-0}" -gt 10 ] &&
+		echo "ok llama.node at 8.9, flash attention $fa, $n launches, $g of graphs: $got, the same without the device" ||
+		echo "FAIL llama.node at 8.9, flash attention $fa, ${n:-no} launches, ${g:-no} of graphs: ${got:-$(tail -n 3 err-8.9-99-$fa | tr '\n' ' ')}, without the device $want"
 done
 got=$(run 6.1 99 off)
 [ -z "$got" ] && grep -q 'no PTX for compute capability 6.1 or below; the image has PTX: 89' err-6.1-99-off && echo "ok llama.node at 6.1 is refused by name" ||
