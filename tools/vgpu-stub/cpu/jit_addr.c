@@ -51,7 +51,7 @@ static void ahead(struct jcomp *c, const struct acc *x, u32 ext)
 {
 	struct as *a = &c->a;
 	struct jlate *l;
-	u32 i;
+	u32 i, none;
 
 	if (!c->s->b[c->block].depth) {         /* once a block */
 		struct rm last;
@@ -79,8 +79,11 @@ static void ahead(struct jcomp *c, const struct acc *x, u32 ext)
 	l->at = g_jcc(a, CC_NE);
 	l->back = a->n;
 	g_load(a, 1, RCX, rm_mem(RBX, l->site + SITE_STRIDE));
+	g_alu(a, 1, G_OR, RCX, rm_reg(RCX));
+	none = g_jcc(a, CC_E);                  /* the next block reads the same: a vector that all rows are multiplied by */
 	for (i = 0; i < ext; i += 64)           /* prefetcht0 */
 		g_op(a, 0, 0x118, 1, rm_idx(x->base, RCX, 0, x->disp + x->cmin + (s32)i), 0);
+	g_here(a, none);
 }
 
 /* The first time in a block. */
