@@ -473,6 +473,15 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 	}
 	if (!c->gk && keeps(c, in))
 		c->gk = 2;
+	if (in->kind == K_LANE && in->def == 1 && !(c->live_at[(size_t)(pc + 1) * c->s->words + (in->o[0] >> 6)] >> (in->o[0] & 63) & 1)) {
+		c->gk = 0;
+		if (skip)
+			g_here(a, skip);
+		return;                         /* nobody wants it: the upper of two halves, say */
+	}
+	c->half = !c->gk && in->kind == K_LD ? jit_half(c, pc) : OPND_NONE;
+	if (c->half != OPND_NONE && keeps(c, in + 1))
+		c->half = OPND_NONE;
 	mark = j_mark(c);
 	nmemo = c->nmemo;
 	memcpy(memo, c->memo, nmemo * sizeof(memo[0]));
@@ -496,6 +505,8 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 
 static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 {
+	u32 behind;
+
 	c->pc = pc;
 	switch (in->kind) {
 	case K_NOP:
@@ -536,8 +547,12 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 	}
 	if (for_branch(c, in, pc))
 		jit_setp_ahead(c, in, !in[1].gneg);
+	behind = c->after_half;
+	c->after_half = 0;
 	if (!c->decided)
 		straight(c, in, pc);
+	if (behind)
+		g_here(&c->a, behind);
 	jm_defines(c, in);
 }
 

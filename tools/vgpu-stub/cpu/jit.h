@@ -211,6 +211,7 @@ struct jcomp {
 	u32 yes[2], no[2];
 	u8 nyes, nno;
 	bool decided;           /* there is no other case */
+	u32 half, after_half;   /* what the load that is emitted may fill (jit_half()); its jump behind the conversion, 0: none */
 	bool all_here;          /* this block of code has seen that all living lanes run */
 	u32 pc, mx;
 	u8 gk;                  /* write under a mask: 1: k5; 2: the group's, for others wait */
@@ -307,6 +308,7 @@ bool jit_lop3(struct jcomp *c, const struct insn *in);
 bool jit_cvt(struct jcomp *c, const struct insn *in);
 /* jit_mem.c */
 bool jit_ld(struct jcomp *c, const struct insn *in);
+u32 jit_half(const struct jcomp *c, u32 pc);
 bool jit_st(struct jcomp *c, const struct insn *in);    /* jit_st.c */
 /* jit_warp.c */
 bool jit_shfl(struct jcomp *c, const struct insn *in);

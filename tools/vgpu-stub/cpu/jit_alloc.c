@@ -60,6 +60,9 @@ static void ranges(struct jcomp *c)
 				if ((in->def | in->use) >> k & 1)
 					touch(c, in->o[k], i, w);
 			touch(c, in->guard, i, w);
+			k = jit_half(c, i);
+			if (k != OPND_NONE)
+				range(c, k, i);
 			for (k = 0; c->merged[i].kind == K_LD && k < c->merged[i].vec; k++)
 				range(c, c->merged[i].o[k], i);
 			if (in->kind == K_CALL)

@@ -191,7 +191,7 @@ static bool ld_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 	u32 p, total = x->bytes, op, n;
 
 	if (in->vec == 1) {
-		u32 d = in->o[0];
+		u32 d = c->half != OPND_NONE ? c->half : in->o[0];
 
 		if (in->dw && in->size == 8) {
 			op = V_MOVU64;
@@ -200,7 +200,7 @@ static bool ld_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 			op = sg ? V_PMOVSXDQ : V_PMOVZXDQ;
 			n = 32;
 		} else if (!in->dw && in->size <= 4) {
-			op = in->size == 4 ? V_MOVU32 : in->size == 2 ? (sg ? V_PMOVSXWD : V_PMOVZXWD) : sg ? V_PMOVSXBD : V_PMOVZXBD;
+			op = in->size == 4 ? V_MOVU32 : c->half != OPND_NONE ? V_CVTPH2PS : in->size == 2 ? (sg ? V_PMOVSXWD : V_PMOVZXWD) : sg ? V_PMOVSXBD : V_PMOVZXBD;
 			n = 16 * in->size;
 		} else {
 			return false;
@@ -213,6 +213,8 @@ static bool ld_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 			if (d != OPND_NONE)
 				jv_put(c, d, p, t);
 		}
+		if (c->half != OPND_NONE)
+			c->after_half = g_jmp(a);
 		return true;
 	}
 	if (in->dw)
@@ -272,7 +274,7 @@ static bool ld_quads(struct jcomp *c, const struct insn *in, const struct acc *x
 }
 
 /*
- * A few places into zmm 3, extended to 32 bits: one by one, for a gather takes as long as all of them and does not
+ * A few places into zmm 3, extended to 32 bits or converted (jcomp.half): one by one, for a gather takes as long as all of them and does not
  * overlap with anything (what microcode does against the sampling of its data).
  */
 static void pick(struct jcomp *c, const struct insn *in, const struct acc *x, u32 e, const s32 *at, u32 n)
@@ -294,6 +296,8 @@ static void pick(struct jcomp *c, const struct insn *in, const struct acc *x, u3
 	}
 	if (in->size == 1)
 		ev_n(a, sg ? V_PMOVSXBD : V_PMOVZXBD, 3, 0, rm_reg(3), 0, 0, 0, 16, 0);
+	else if (c->half != OPND_NONE)
+		ev(a, V_CVTPH2PS, 3, 0, rm_reg(3));
 	else if (in->size == 2)
 		ev_n(a, sg ? V_PMOVSXWD : V_PMOVZXWD, 3, 0, rm_reg(3), 0, 0, 0, 32, 0);
 }
@@ -307,20 +311,21 @@ static void ld_picked(struct jcomp *c, const struct insn *in, const struct acc *
 
 	for (e = 0; e < in->vec; e++)
 		for (p = 0; p < 2; p++) {
+			u32 d = c->half != OPND_NONE ? c->half : in->o[e];
 			int t = 3;
 
-			if (in->o[e] == OPND_NONE)
+			if (d == OPND_NONE)
 				continue;
 			n = distinct(x, 16 * p, 16, at, idx);
 			pick(c, in, x, e, at, n);
 			for (i = 0; i < 16 && idx[i] == i; i++)
 				;
 			if (i < 16) {
-				t = jv_dst(c, in->o[e], p, 4);
+				t = jv_dst(c, d, p, 4);
 				ev(a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx, 64), 0));
 				ev(a, V_PERMD, t, t, rm_reg(3));
 			}
-			jv_put(c, in->o[e], p, t);
+			jv_put(c, d, p, t);
 		}
 }
 
@@ -335,13 +340,15 @@ static bool ld_shapes(struct jcomp *c, const struct insn *in, const struct acc *
 		return false;
 	n = distinct(x, 0, LANES, at, idx);
 	if (n <= (in->size == 4 ? 4u : 16u) && in->vec == 1) {
+		u32 d = c->half != OPND_NONE ? c->half : in->o[0];
+
 		pick(c, in, x, 0, at, n);
 		for (p = 0; p < 2; p++) {
-			int t = jv_dst(c, in->o[0], p, 4);
+			int t = jv_dst(c, d, p, 4);
 
 			ev(a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx + 16 * p, 64), 0));
 			ev(a, V_PERMD, t, t, rm_reg(3));
-			jv_put(c, in->o[0], p, t);
+			jv_put(c, d, p, t);
 		}
 		return true;
 	}
@@ -471,15 +478,20 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 	all = !c->gk && (in->vec > 1 || in->o[0] != OPND_NONE);
 	if (all) {
 		slow = unless_full(c);
-		if (!(in->size == 4 && in->vec == 4 ? ld_quads(c, in, x) : ld_shapes(c, in, x)) &&
-		    !((x->bytes <= 4 || in->size == 4) && ld_windows(c, in, x)))
-			ld_picked(c, in, x);
+		if (!(in->size == 4 && in->vec == 4 ? ld_quads(c, in, x) : ld_shapes(c, in, x))) {
+			if ((x->bytes <= 4 || in->size == 4) && ld_windows(c, in, x))
+				c->half = OPND_NONE;    /* the lanes' halves lie in dwords here */
+			else
+				ld_picked(c, in, x);
+		}
 		done = g_jmp(a);
 		g_here(a, slow);
 	}
 	for (e = 0; e < in->vec; e++)
 		gather_known(c, in, x, e);
-	if (all)
+	if (all && c->half != OPND_NONE)
+		c->after_half = done;
+	else if (all)
 		g_here(a, done);
 	return true;
 }

@@ -244,3 +244,22 @@ bool jit_merge(struct jcomp *c)
 		}
 	return true;
 }
+
+/*
+ * The f32 register that the load at pc may fill by itself: the conversion of its half stands behind it and is all that the
+ * half is wanted for. It takes a third of the work of extending, narrowing and converting. OPND_NONE: there is none.
+ */
+u32 jit_half(const struct jcomp *c, u32 pc)
+{
+	const struct insn *in = &c->code[pc], *cvt = in + 1;
+	u32 d = in->o[0], e;
+
+	if (in->kind != K_LD || in->size != 2 || in->vec != 1 || in->dw || in->guard != OPND_NONE || d == OPND_NONE ||
+	    c->merged[pc].kind == K_LD || pc + 1 >= jit_block_at(c, pc)->end)
+		return OPND_NONE;
+	e = cvt->o[0];
+	if (cvt->kind != K_LANE || cvt->lop != LOP_CVT_F_H || cvt->guard != OPND_NONE || cvt->o[1] != d || e == d || e == OPND_NONE ||
+	    e == in->o[4] || c->r[d].cls != JC_VARY || c->r[e].cls != JC_VARY || c->r[e].w)
+		return OPND_NONE;
+	return c->live_at[(size_t)(pc + 2) * c->s->words + (d >> 6)] >> (d & 63) & 1 ? OPND_NONE : e;
+}
