@@ -432,6 +432,17 @@ static void gen_load(struct gen *g)
 		gen_add(g, 0, -1, text);
 		return;
 	}
+	if (gen_one_in(g, 5)) {
+		/* a half whose float alone is wanted; now and then somebody else does want it */
+		gen_offset(g, 2, 6, offset, sizeof(offset));
+		snprintf(text, sizeof(text), "%s\tcvt.u64.u32 %%qx, %%rx;\n\tadd.s64 %%qx, %%in, %%qx;\n"
+			 "\tld.global.u16 %%hx, [%%qx%+d];\n\tcvt.f32.f16 %%f%u, %%hx;\n", offset, gen_one_in(g, 2) ? 0 : 2 * (int)gen_pick(g, 3),
+			 gen_pick(g, g->nf));
+		if (gen_one_in(g, 4))
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "\tcvt.u32.u16 %%r%u, %%hx;\n", gen_pick(g, g->nr));
+		gen_add(g, 0, -1, text);
+		return;
+	}
 	gen_offset(g, align, 2 * align, offset, sizeof(offset));
 	for (unsigned i = 0; i < count; i++)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%%%s%u", i ? ", " : "", forms[f].into,
