@@ -440,7 +440,7 @@ enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more)
 		}
 		*left_over += ts->budget > 0 ? ts->budget : 0;
 		if (i == c->nwarps) {
-			if (e->expect != way)
+			if (__atomic_load_n(&e->expect, __ATOMIC_RELAXED) != way)
 				__atomic_store_n(&e->expect, way, __ATOMIC_RELAXED);
 			if (j->exits[way].kind == JX_DONE) {
 				c->pristine = true;

@@ -71,21 +71,40 @@ static struct cta *cta_pooled(struct engine *e)
 	return c;
 }
 
+/* Both are written by threads that fault, without the lock, and never become 0 again while anybody looks. */
+static u32 sticky(const struct engine *e)
+{
+	return __atomic_load_n(&e->sticky, __ATOMIC_RELAXED);
+}
+
+static u32 status_of(const struct grid *g)
+{
+	return __atomic_load_n(&g->status, __ATOMIC_RELAXED);
+}
+
+/* The first one stays. */
+static void fail_with(u32 *word, u32 status)
+{
+	u32 zero = 0;
+
+	__atomic_compare_exchange_n(word, &zero, status, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
 /* ---- grids, all with the lock held ------------------------------------------------------- */
 
 static bool grid_ended(struct engine *e, const struct grid *g)
 {
-	return !g->running && (g->done_blocks == g->nblocks || g->status || e->sticky);
+	return !g->running && (g->done_blocks == g->nblocks || status_of(g) || sticky(e));
 }
 
 /* Takes the grid out; returns its status. */
 static u32 grid_end(struct engine *e, struct grid *g, u64 *cookie)
 {
-	u32 st = g->status;
+	u32 st = status_of(g);
 	struct cta *c;
 
 	if (!st && g->done_blocks != g->nblocks)
-		st = e->sticky ? e->sticky : VGPU_ST_INTERNAL;
+		st = sticky(e) ? sticky(e) : VGPU_ST_INTERNAL;
 	while ((c = g->suspended)) {
 		g->suspended = c->next;
 		cta_put(e, c);
@@ -138,7 +157,7 @@ static bool grid_pick(struct engine *e, struct grid *g, struct turn *t)
 	bool more;
 	u32 i;
 
-	if (g->status || e->sticky)
+	if (status_of(g) || sticky(e))
 		return false;
 	r = unstarted(g, &i);
 	more = r.at < r.end && g->resident < g->max_resident;
@@ -294,7 +313,7 @@ static void *worker(void *arg)
 			}
 			pthread_mutex_lock(&e->lock);
 			if (!t.c)
-				g->status = VGPU_ST_OUT_OF_MEMORY;
+				fail_with(&g->status, VGPU_ST_OUT_OF_MEMORY);
 			if (!grid_put(e, &t)) {
 				if (!t.started)
 					own = NULL;
@@ -394,8 +413,7 @@ void rt_stop(struct engine *e)
 
 	pthread_mutex_lock(&e->lock);
 	e->stop = true;
-	if (!e->sticky)
-		e->sticky = VGPU_ST_CONTEXT_DEAD;       /* running blocks stop at their next turn */
+	fail_with(&e->sticky, VGPU_ST_CONTEXT_DEAD);    /* running blocks stop at their next turn */
 	pthread_cond_broadcast(&e->work);
 	pthread_mutex_unlock(&e->lock);
 	for (i = 0; i < e->nthreads; i++)
@@ -627,7 +645,7 @@ static bool run_inline(struct engine *e, struct grid *g)
 	} else if (t.done) {
 		learn(g, t.ticks, t.done);
 	}
-	return g->done_blocks == g->nblocks || g->status || e->sticky;
+	return g->done_blocks == g->nblocks || status_of(g) || sticky(e);
 }
 
 /*
@@ -675,7 +693,7 @@ static u32 grid_start(struct engine *e, struct grid *g)
 
 	if (run_inline(e, g)) {
 		mc_grid_end(e, g);
-		if (g->done_blocks == g->nblocks && !g->status)
+		if (g->done_blocks == g->nblocks && !status_of(g))
 			return VGPU_ST_OK;
 		/* it did start, so its end is told the same way as of any other */
 		e->home = NULL;
@@ -710,8 +728,8 @@ u32 rt_launch(struct engine *e, const struct engine_launch *l)
 	if (!l->fn || l->fn > e->nfuncs || !e->funcs[l->fn - 1] || !e->funcs[l->fn - 1]->entry)
 		return VGPU_ST_BAD_HANDLE;
 	fn = e->funcs[l->fn - 1];
-	if (e->sticky)
-		return e->sticky;
+	if (sticky(e))
+		return sticky(e);
 	st = func_compile(fn, log, sizeof(log));
 	if (!st)
 		st = check_launch(e, l, fn, &threads);
@@ -729,8 +747,8 @@ u32 rt_gemm(struct engine *e, u32 op, const struct vgpu_body_gemm *b, const stru
 	struct grid *g;
 	u64 tiles;
 
-	if (e->sticky)
-		return e->sticky;
+	if (sticky(e))
+		return sticky(e);
 	tiles = gemm_plan(&j, e->nthreads);
 	if (!tiles || tiles >> 48)      /* no memory holds so much; products of counts stay far from their limits */
 		return VGPU_ST_INVALID;
