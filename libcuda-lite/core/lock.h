@@ -2,7 +2,8 @@
 /*
  * A mutex of one word on raw futexes: no libpthread symbol, the same in glibc, musl and static
  * programs. 0 free, 1 held, 2 held and somebody may sleep. Cold paths only: nothing a launch
- * passes takes a lock. Never held across a wait for the device.
+ * passes takes a lock. Never held across a wait for the device, but for an exec's: who launches a graph may wait for
+ * credits with it.
  */
 #ifndef VG_LOCK_H
 #define VG_LOCK_H

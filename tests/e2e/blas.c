@@ -350,6 +350,62 @@ static void streams(void)
 	free(host);
 }
 
+/* In a stream that captures a product is a kernel's node that has no name; each launch adds it once more. */
+static void captured(void)
+{
+	enum { M = 5, N = 7, K = 11 };
+	float a[M * K], b[K * N], c[M * N] = { 0 }, want[M * N] = { 0 }, one = 1;
+	float *da, *db, *dc;
+	struct cudaKernelNodeParams params;
+	enum cudaGraphNodeType type;
+	cudaGraphNode_t node;
+	cudaGraphExec_t exec;
+	cudaGraph_t graph;
+	cudaStream_t s;
+	size_t n = 1;
+
+	for (int i = 0; i < M * K; i++)
+		put_random(a, (size_t)i, CUDA_R_32F);
+	for (int i = 0; i < K * N; i++)
+		put_random(b, (size_t)i, CUDA_R_32F);
+	CK(cudaMalloc((void **)&da, sizeof a));
+	CK(cudaMalloc((void **)&db, sizeof b));
+	CK(cudaMalloc((void **)&dc, sizeof c));
+	CK(cudaMemcpy(da, a, sizeof a, cudaMemcpyHostToDevice));
+	CK(cudaMemcpy(db, b, sizeof b, cudaMemcpyHostToDevice));
+	CK(cudaMemset(dc, 0, sizeof c));
+	CK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+	CK(cublasSetStream(handle, s));
+	CK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+	CK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, M, N, K, &one, da, M, db, K, &one, dc, M));
+	CK(cudaStreamEndCapture(s, &graph));
+	CK(cudaGraphGetNodes(graph, &node, &n));
+	EXPECT_EQ(n, 1);
+	CK(cudaGraphNodeGetType(node, &type));
+	EXPECT_EQ(type, cudaGraphNodeTypeKernel);
+	EXPECT_EQ(cudaGraphKernelNodeGetParams(node, &params), cudaErrorInvalidDeviceFunction);
+	cudaGetLastError();
+	CK(cudaGraphInstantiate(&exec, graph, 0));
+	for (int k = 0; k < 3; k++)
+		CK(cudaGraphLaunch(exec, s));
+	CK(cudaMemcpyAsync(c, dc, sizeof c, cudaMemcpyDeviceToHost, s));
+	CK(cudaStreamSynchronize(s));
+	for (int j = 0; j < N; j++)
+		for (int i = 0; i < M; i++)
+			for (int k = 0; k < 3 * K; k++)
+				want[i + j * M] += a[i + k % K * M] * b[k % K + j * K];
+	/* multiples of 2^-12 below 2^8: every sum is exact */
+	e2e_same_f32("captured product", c, want, M * N);
+	products++;
+	CK(cudaGraphExecDestroy(exec));
+	CK(cudaGraphDestroy(graph));
+	CK(cublasSetStream(handle, NULL));
+	CK(cudaStreamDestroy(s));
+	CK(cudaFree(da));
+	CK(cudaFree(db));
+	CK(cudaFree(dc));
+}
+
 static void refused(void)
 {
 	cublasHandle_t other = NULL;
@@ -420,6 +476,7 @@ int main(void)
 	for (int i = 0; i < 16; i++)
 		solve(i & 1, i >> 1 & 1, i >> 2 & 1, i >> 3, 17 + i, 40 - i);
 	streams();
+	captured();
 	refused();
 	t = e2e_now_s() - t;
 	if (!e2e_failures)
