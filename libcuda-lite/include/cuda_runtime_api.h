@@ -296,6 +296,8 @@ CUDA_LITE_RT_PTSZ(__cudaLaunchKernel, (cudaKernel_t kernel, dim3 grid, dim3 bloc
 				       size_t shared, cudaStream_t stream));
 #endif
 
+#include "cuda_lite_runtime_graph.h"
+
 static inline struct cudaPitchedPtr make_cudaPitchedPtr(void *ptr, size_t pitch, size_t xsize, size_t ysize)
 {
 	struct cudaPitchedPtr p = { ptr, pitch, xsize, ysize };
@@ -320,8 +322,6 @@ static inline struct cudaExtent make_cudaExtent(size_t width, size_t height, siz
 #ifdef __cplusplus
 }
 #endif
-
-#include "cuda_lite_runtime_graph.h"
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #include "cuda_lite_runtime_ptds.h"

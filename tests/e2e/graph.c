@@ -438,6 +438,48 @@ static void nested(void)
 	CK(cuGraphDestroy(outer));
 }
 
+/* Captured into a graph that is there, behind a node of it; then beside what came first. */
+static void to_graph(void)
+{
+	CUDA_MEMSET_NODE_PARAMS f = { .dst = d, .value = 6, .elementSize = 4, .width = N, .height = 1 };
+	CUdeviceptr b = drv_alloc(N * 4);
+	uint32_t x[N], y[N], got[N];
+	CUgraph g, seen, end;
+	CUgraphNode set;
+	CUgraphExec e;
+	size_t n = 0;
+
+	memset(y, 0, sizeof y);
+	CK(cuMemsetD32(b, 0, N));
+	CK(cuGraphCreate(&g, 0));
+	CK(cuGraphAddMemsetNode(&set, g, NULL, 0, &f, NULL));
+	CK(cuStreamBeginCaptureToGraph(s, g, &set, NULL, 1, CU_STREAM_CAPTURE_MODE_RELAXED));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuStreamBeginCaptureToGraph(s2, g, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
+	put(s, d, 2, 1);
+	CK(cuStreamUpdateCaptureDependencies(s, &set, NULL, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+	put(s, b, 3, 4);
+	CK(cuStreamGetCaptureInfo(s, &(CUstreamCaptureStatus){ 0 }, NULL, &seen, NULL, NULL, &n));
+	EXPECT(seen == g && n == 1);
+	CK(cuStreamEndCapture(s, &end));
+	EXPECT(end == g);
+	EXPECT_EQ(count(g), 3);
+	CK(cuGraphNodeGetDependentNodes(set, NULL, NULL, &n));
+	EXPECT_EQ(n, 2);
+	e = make(g);
+	CK(cuGraphLaunch(e, s));
+	CK(cuGraphLaunch(e, s));
+	for (int i = 0; i < N; i++)
+		x[i] = 13;
+	step(y, 3, 4);
+	step(y, 3, 4);
+	check("behind a node", x);
+	CK(cuMemcpyDtoH(got, b, sizeof got));
+	e2e_same_u32("beside it", got, y, N);
+	CK(cuGraphExecDestroy(e));
+	CK(cuGraphDestroy(g));
+	CK(cuMemFree(b));
+}
+
 /* More nodes than a stream has credits, many times: everything in order, and the queue goes round. */
 static void big(void)
 {
@@ -629,6 +671,7 @@ int main(void)
 	by_hand();
 	updates();
 	nested();
+	to_graph();
 	big();
 	memory();
 	objects();
