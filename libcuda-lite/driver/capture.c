@@ -13,33 +13,11 @@
  *
  * What may not be spoils the capture; its end says so, and gives no graph. All state is under vg_graphs.
  */
-#include "graph.h"
+#include "capture.h"
 #include "../core/queue.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct vg_capture {
-	struct vg_capture *next;
-	uint64_t id;
-	struct vg_graph *g;
-	bool own;                       /* the graph was made for it */
-	bool spoiled;
-	int mode;
-	uint32_t tid;                   /* of the thread that began it */
-	struct vg_stream *origin;
-	struct vg_capturing *streams;
-};
-
-struct vg_capturing {
-	struct vg_capturing *next;
-	struct vg_capture *c;
-	struct vg_stream *s;
-	struct vg_node **deps;
-	uint32_t n, room;
-	CUgraphNode *told;              /* what GetCaptureInfo has answered last */
-	CUgraphEdgeData *told_edges;
-};
 
 struct vg_captured {
 	uint64_t capture;
@@ -51,7 +29,7 @@ uint32_t vg_strict_captures;
 
 static struct vg_capture *captures;
 static uint64_t last_id;
-static struct vg_capturing implicit;    /* the legacy stream's mark */
+struct vg_capturing vg_capture_implicit;
 
 static bool is_blocking(const struct vg_stream *s) { return s->flags_word >> 48 & VGPU_CMD_BLOCKING; }
 
@@ -89,7 +67,7 @@ static bool join(struct vg_capture *c, struct vg_stream *s)
 	vg_park(s);
 	__atomic_store_n(&s->ctx->captures, s->ctx->captures + 1, __ATOMIC_RELAXED);
 	if (is_blocking(s) && !s->ctx->captures_blocking++)
-		__atomic_store_n(&s->ctx->legacy->capture, &implicit, __ATOMIC_RELEASE);
+		__atomic_store_n(&s->ctx->legacy->capture, &vg_capture_implicit, __ATOMIC_RELEASE);
 	return true;
 }
 
@@ -140,7 +118,7 @@ void vg_capture_drop(struct vg_stream *s)
 
 	vg_lock(&vg_graphs);
 	m = s->capture;
-	if (m && m != &implicit) {
+	if (m && m != &vg_capture_implicit) {
 		m->c->spoiled = true;
 		if (m->c->origin == s)
 			end(m->c, false);
@@ -150,7 +128,7 @@ void vg_capture_drop(struct vg_stream *s)
 	vg_unlock(&vg_graphs);
 }
 
-static bool depend(struct vg_capturing *m, struct vg_node *x)
+bool vg_capture_depend(struct vg_capturing *m, struct vg_node *x)
 {
 	for (uint32_t i = 0; i < m->n; i++)
 		if (m->deps[i] == x)
@@ -173,7 +151,7 @@ static bool depend(struct vg_capturing *m, struct vg_node *x)
 /* With the lock. m: the stream's; NULL where the capture has ended meanwhile. */
 static CUresult refuse(struct vg_stream *s, struct vg_capturing *m)
 {
-	if (m == &implicit) {
+	if (m == &vg_capture_implicit) {
 		spoil_in(s->ctx, true);
 		return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 	}
@@ -246,7 +224,7 @@ CUresult vg_unsafe(void)
 static CUresult open_stream(struct vg_stream *s, struct vg_capturing **m)
 {
 	*m = s->capture;
-	if (!*m || *m == &implicit)
+	if (!*m || *m == &vg_capture_implicit)
 		return refuse(s, *m);
 	return (*m)->c->spoiled ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
 }
@@ -259,7 +237,7 @@ static CUresult append(struct vg_capturing *m, struct vg_work *w, CUgraphNode *n
 	if (!x)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	m->n = 0;
-	if (!depend(m, x)) {
+	if (!vg_capture_depend(m, x)) {
 		m->c->spoiled = true;
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
@@ -453,7 +431,7 @@ static CUresult wait_captured(struct vg_stream *s, const struct vg_captured *k)
 	for (uint32_t i = 0; i < k->n; i++) {
 		struct vg_node *x = vg_get(VG_NODE, k->nodes[i]);
 
-		if (x && !depend(m, x))
+		if (x && !vg_capture_depend(m, x))
 			return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	return CUDA_SUCCESS;
@@ -464,7 +442,7 @@ static CUresult wait(struct vg_stream *s, struct vg_event *e, unsigned int flags
 	struct vg_capturing *m = s->capture;
 	struct vg_work *w;
 
-	if (m == &implicit)
+	if (m == &vg_capture_implicit)
 		return refuse(s, m);
 	if (flags & CU_EVENT_WAIT_EXTERNAL) {
 		if (!m)         /* documented: only in a capture */
@@ -535,7 +513,7 @@ static CUresult begin(struct vg_stream *s, struct vg_graph *g, const CUgraphNode
 	if (mode != CU_STREAM_CAPTURE_MODE_RELAXED)
 		__atomic_add_fetch(&vg_strict_captures, 1, __ATOMIC_RELAXED);
 	for (size_t i = 0; i < n; i++)
-		if (!depend(c->streams, vg_node_of(deps[i]))) {
+		if (!vg_capture_depend(c->streams, vg_node_of(deps[i]))) {
 			end(c, false);
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		}
@@ -625,7 +603,7 @@ static CUresult end_locked(struct vg_stream *s, CUgraph *graph, uint32_t tid)
 	struct vg_graph *g;
 	CUresult r;
 
-	if (!m || m == &implicit)
+	if (!m || m == &vg_capture_implicit)
 		return CUDA_ERROR_ILLEGAL_STATE;
 	if (m->c->origin != s) {
 		m->c->spoiled = true;
@@ -679,152 +657,3 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 	*mode = (CUstreamCaptureMode)old;
 	return CUDA_SUCCESS;
 }
-
-/* ---- questions ---- */
-
-/* The nodes that the stream's next one depends on, as an array that lasts until the stream is asked again. */
-static CUresult tell(struct vg_capturing *m, const CUgraphNode **deps, const CUgraphEdgeData **edges, size_t *n)
-{
-	void *p;
-
-	if (deps) {
-		p = realloc(m->told, (m->n + 1) * sizeof *m->told);
-		if (!p)
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		m->told = p;
-		for (uint32_t i = 0; i < m->n; i++)
-			m->told[i] = VG_HANDLE(CUgraphNode, m->deps[i]);
-		*deps = m->told;
-	}
-	if (edges) {
-		p = realloc(m->told_edges, (m->n + 1) * sizeof *m->told_edges);
-		if (!p)
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		m->told_edges = p;
-		memset(p, 0, (m->n + 1) * sizeof *m->told_edges);
-		*edges = m->told_edges;
-	}
-	if (n)
-		*n = m->n;
-	return CUDA_SUCCESS;
-}
-
-static CUresult info(struct vg_stream *s, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-		     const CUgraphNode **deps, const CUgraphEdgeData **edges, size_t *n)
-{
-	struct vg_capturing *m = s->capture;
-
-	if (m == &implicit)     /* documented: the capture stays good */
-		return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-	*status = !m ? CU_STREAM_CAPTURE_STATUS_NONE :
-		  m->c->spoiled ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
-	if (*status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
-		return CUDA_SUCCESS;
-	if (id)
-		*id = m->c->id;
-	if (graph)
-		*graph = VG_HANDLE(CUgraph, m->c->g);
-	return tell(m, deps, edges, n);
-}
-
-static CUresult impl_cuStreamGetCaptureInfo_v3(CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-					       const CUgraphNode **deps, const CUgraphEdgeData **edges, size_t *n, bool pt)
-{
-	struct vg_stream *s;
-	CUresult r;
-
-	VG_READY();
-	if (!status)
-		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(vg_stream(h, pt, &s));
-	if (id)
-		*id = 0;
-	if (graph)
-		*graph = NULL;
-	if (deps)
-		*deps = NULL;
-	if (edges)
-		*edges = NULL;
-	if (n)
-		*n = 0;
-	*status = CU_STREAM_CAPTURE_STATUS_NONE;
-	if (VG_LIKELY(!vg_capturing(s)))
-		return CUDA_SUCCESS;
-	vg_lock(&vg_graphs);
-	r = info(s, status, id, graph, deps, edges, n);
-	vg_unlock(&vg_graphs);
-	return r;
-}
-VG_TWIN(cuStreamGetCaptureInfo_v3, _ptsz,
-	(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph, const CUgraphNode **deps,
-	 const CUgraphEdgeData **edges, size_t *n),
-	(stream, status, id, graph, deps, edges, n, pt))
-
-static CUresult impl_cuStreamGetCaptureInfo_v2(CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-					       const CUgraphNode **deps, size_t *n, bool pt)
-{
-	return impl_cuStreamGetCaptureInfo_v3(h, status, id, graph, deps, NULL, n, pt);
-}
-VG_TWIN(cuStreamGetCaptureInfo_v2, _ptsz,
-	(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph, const CUgraphNode **deps,
-	 size_t *n),
-	(stream, status, id, graph, deps, n, pt))
-
-static CUresult impl_cuStreamGetCaptureInfo(CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id, bool pt)
-{
-	return impl_cuStreamGetCaptureInfo_v3(h, status, id, NULL, NULL, NULL, NULL, pt);
-}
-VG_TWIN(cuStreamGetCaptureInfo, _ptsz, (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id),
-	(stream, status, id, pt))
-
-static CUresult impl_cuStreamIsCapturing(CUstream h, CUstreamCaptureStatus *status, bool pt)
-{
-	return impl_cuStreamGetCaptureInfo_v3(h, status, NULL, NULL, NULL, NULL, NULL, pt);
-}
-VG_TWIN(cuStreamIsCapturing, _ptsz, (CUstream stream, CUstreamCaptureStatus *status), (stream, status, pt))
-
-static CUresult update(struct vg_stream *s, const CUgraphNode *deps, size_t n, unsigned int flags)
-{
-	struct vg_capturing *m = s->capture;
-
-	if (!m || m == &implicit)
-		return CUDA_ERROR_ILLEGAL_STATE;
-	if (m->c->spoiled)
-		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-	for (size_t i = 0; i < n; i++)
-		if (!vg_node_of(deps[i]) || vg_node_of(deps[i])->graph != m->c->g)
-			return CUDA_ERROR_INVALID_VALUE;
-	if (flags & CU_STREAM_SET_CAPTURE_DEPENDENCIES)
-		m->n = 0;
-	for (size_t i = 0; i < n; i++)
-		if (!depend(m, vg_node_of(deps[i])))
-			return CUDA_ERROR_OUT_OF_MEMORY;
-	return CUDA_SUCCESS;
-}
-
-static CUresult impl_cuStreamUpdateCaptureDependencies_v2(CUstream h, CUgraphNode *deps, const CUgraphEdgeData *edges,
-							  size_t n, unsigned int flags, bool pt)
-{
-	struct vg_stream *s;
-	CUresult r;
-
-	VG_READY();
-	if ((n && !deps) || flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES)
-		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(vg_plain_edges(edges, n));
-	VG_TRY(vg_stream(h, pt, &s));
-	vg_lock(&vg_graphs);
-	r = update(s, deps, n, flags);
-	vg_unlock(&vg_graphs);
-	return r;
-}
-VG_TWIN(cuStreamUpdateCaptureDependencies_v2, _ptsz,
-	(CUstream stream, CUgraphNode *deps, const CUgraphEdgeData *edges, size_t n, unsigned int flags),
-	(stream, deps, edges, n, flags, pt))
-
-static CUresult impl_cuStreamUpdateCaptureDependencies(CUstream h, CUgraphNode *deps, size_t n, unsigned int flags, bool pt)
-{
-	return impl_cuStreamUpdateCaptureDependencies_v2(h, deps, NULL, n, flags, pt);
-}
-VG_TWIN(cuStreamUpdateCaptureDependencies, _ptsz, (CUstream stream, CUgraphNode *deps, size_t n, unsigned int flags),
-	(stream, deps, n, flags, pt))
