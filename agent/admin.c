@@ -20,6 +20,7 @@
 #include "context.h"
 
 #define ASYNC_AGE 24            /* twice this and one more stay below VGPU_ADMIN_SLOTS */
+#define LOOK_MS 500             /* twice the time between two looks at a device that does not answer */
 unsigned admin_ms = 8000;               /* a CTX_CREATE starts a process and has a deadline of 5 s itself */
 
 static struct vgpu_admin_cmd *slot_at(struct device *d, uint64_t index)
@@ -103,9 +104,13 @@ uint64_t admin_post(struct device *d, const struct vgpu_admin_cmd *cmd)
 	return post(d, cmd);
 }
 
+/*
+ * The deadline is of time in which this process ran: one that was stopped has not seen the device be silent, so that
+ * between two looks no more than LOOK_MS count.
+ */
 int admin_wait(struct device *d, uint64_t index, struct vgpu_reply *out)
 {
-	uint64_t deadline = now_ns() + admin_ms * 1000000ull;
+	uint64_t left = admin_ms * 1000000ull, before = now_ns(), now, took, drain;
 	struct vgpu_reply *done = completion_at(d, index);
 	uint32_t status;
 
@@ -114,13 +119,16 @@ int admin_wait(struct device *d, uint64_t index, struct vgpu_reply *out)
 	while (vgpu_load_acquire32(&done->seq) != (uint32_t)(index + 1)) {
 		struct pollfd p[2] = { { .fd = d->irq_fd[0], .events = POLLIN },
 				       { .fd = d->ops->poll_fd(d->v), .events = POLLIN } };
-		uint64_t now = now_ns(), drain;
 
-		if (now >= deadline) {
+		now = now_ns();
+		took = now - before < LOOK_MS * 1000000ull ? now - before : LOOK_MS * 1000000ull;
+		before = now;
+		left -= took < left ? took : left;
+		if (!left) {
 			d->admin_given_up |= 1ull << index % VGPU_ADMIN_SLOTS;
 			return -ETIMEDOUT;
 		}
-		if (poll(p, 2, (int)((deadline - now) / 1000000) + 1) < 0 && errno != EINTR)
+		if (poll(p, 2, left / 1000000 < LOOK_MS / 2 ? (int)(left / 1000000) + 1 : LOOK_MS / 2) < 0 && errno != EINTR)
 			return -errno;
 		if (p[0].revents && read(d->irq_fd[0], &drain, 8) < 0 && errno != EAGAIN)
 			return -errno;

@@ -59,7 +59,7 @@ static inline int raw_recv(struct raw *r, void *msg, size_t bytes, int *fds, int
 	struct pollfd p = { .fd = r->sock, .events = POLLIN };
 	ssize_t n;
 
-	if (poll(&p, 1, 10000) <= 0)
+	if (poll(&p, 1, 60000) <= 0)
 		return -ETIMEDOUT;
 	n = recvmsg(r->sock, &m, MSG_CMSG_CLOEXEC);
 	if (n < 0)

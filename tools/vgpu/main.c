@@ -17,7 +17,7 @@ static const struct command commands[] = {
 	{ "doctor", cmd_doctor, "say why a program would not use the GPU: vgpu doctor [-j] [-p PID | -- CMD]" },
 	{ "check", cmd_check, "say which kernels of a file the device can run: vgpu check [-j] [-v] [-d] [--cc X.Y] FILE..." },
 	{ "bench", cmd_bench, "measure: vgpu bench launch|engine [-j]" },
-	{ "trace", cmd_trace, "every CUDA call of a program: vgpu trace [-c] [-f FILTER] [-o FILE] [--perfetto FILE] -- CMD" },
+	{ "trace", cmd_trace, "every CUDA call of a program: vgpu trace [-c] [-f FILTER] [-o FILE] [--perfetto FILE] -- CMD; --ops: instructions of a kernel" },
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 
