@@ -600,13 +600,18 @@ static struct grid *grid_make(struct engine *e, const struct engine_launch *l, s
 	return again || uniform_run(e, g) ? g : NULL;
 }
 
+/* What prints waits for its reader, and that may wait for the dispatcher. */
+static bool may_print(const struct grid *g)
+{
+	return g->fn->prints || g->e->mc || g->e->ops;
+}
+
 /* Is it worth while to run the grid here, before others hear of it? */
 static bool is_small(const struct grid *g)
 {
 	if (g->native)
 		return g->small;
-	/* what prints waits for its reader, and that may wait for the dispatcher */
-	if (g->fn->prints || g->e->mc || g->e->ops)
+	if (may_print(g))
 		return false;
 	if (g->nblocks == 1)
 		return g->est < INLINE_TICKS;
@@ -654,8 +659,8 @@ static bool run_inline(struct engine *e, struct grid *g)
  */
 static bool starts_here(const struct engine *e, const struct grid *g)
 {
-	return e->nthreads > 1 && e->sleepers && g->prev == &e->grids && !g->native && !g->cooperative && !e->mc &&
-	       !g->fn->prints && g->est && g->est < TURN_TICKS;
+	return e->nthreads > 1 && e->sleepers && g->prev == &e->grids && !g->native && !g->cooperative &&
+	       !may_print(g) && g->est && g->est < TURN_TICKS;
 }
 
 /* With the lock held, but for while blocks run. */
