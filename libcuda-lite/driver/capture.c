@@ -566,35 +566,35 @@ VG_TWIN(cuStreamBeginCaptureToGraph, _ptsz,
 	(stream, graph, deps, edges, n, mode, pt))
 
 /* Does all that any stream of the capture has come before what the first one ends with? */
-static bool joined(const struct vg_capture *c)
+static CUresult joined(const struct vg_capture *c)
 {
 	const struct vg_capturing *o = c->origin->capture;
-	struct vg_node **todo = malloc((c->g->n + 1) * sizeof *todo);
+	struct vg_node **reached = malloc((c->g->n + 1) * sizeof *reached);
 	uint32_t n = 0;
-	bool all = todo != NULL;
+	bool all = true;
 
-	if (!todo)
-		return false;
+	if (!reached)
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	for (uint32_t i = 0; i < c->g->n; i++)
 		c->g->nodes[i]->mark = 0;
 	for (uint32_t i = 0; i < o->n; i++) {
 		o->deps[i]->mark = 1;
-		todo[n++] = o->deps[i];
+		reached[n++] = o->deps[i];
 	}
 	while (n) {
-		const struct vg_edges *before = &todo[--n]->before;
+		const struct vg_edges *before = &reached[--n]->before;
 
 		for (uint32_t i = 0; i < before->n; i++)
 			if (!before->to[i]->mark) {
 				before->to[i]->mark = 1;
-				todo[n++] = before->to[i];
+				reached[n++] = before->to[i];
 			}
 	}
-	free(todo);
+	free(reached);
 	for (const struct vg_capturing *m = c->streams; m && all; m = m->next)
 		for (uint32_t i = 0; i < m->n && all; i++)
 			all = m->deps[i]->mark;
-	return all;
+	return all ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 
 static CUresult end_locked(struct vg_stream *s, CUgraph *graph, uint32_t tid)
@@ -611,8 +611,7 @@ static CUresult end_locked(struct vg_stream *s, CUgraph *graph, uint32_t tid)
 	}
 	if (m->c->mode != CU_STREAM_CAPTURE_MODE_RELAXED && m->c->tid != tid)
 		return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-	r = m->c->spoiled ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED :
-	    !joined(m->c) ? CUDA_ERROR_STREAM_CAPTURE_UNJOINED : CUDA_SUCCESS;
+	r = m->c->spoiled ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : joined(m->c);
 	g = end(m->c, r == CUDA_SUCCESS);
 	*graph = g ? VG_HANDLE(CUgraph, g) : NULL;
 	return r;

@@ -13,7 +13,7 @@ for k in "over_c", "jit_over_interp":
     assert keys <= set(r[k]), r[k]
     figures += r[k].values()
 if len(os.sched_getaffinity(0)) > 1:
-    figures.append(r["cores2_over_c2"])
+    figures += [r["cores2_over_c2"], *r["cores2_over_one"].values()]
 assert all(math.isfinite(f) and f > 0 for f in figures), figures
 assert r["compile_ms"]["entries"] == 11 and r["compile_ms"]["failed"] == 0, r["compile_ms"]
 PY

@@ -407,7 +407,7 @@ static double median(double *v, unsigned n)
 /*
  * How much faster are two cores than one, the engine's and C's, on 1,000 blocks (rows)? By each round, of some milliseconds, and
  * the median of them: a fastest round of one core only asks that its own neighbour, most often a hyperthread beside it, be still
- * for a moment, one of two cores that both be.
+ * for a moment, one of two cores that both be. Where C's own scaling is about 1 the host gives one core, and the ratio says nothing.
  */
 static int measure_cores(struct runner *one, struct runner *two, int helper_cpu, double seconds, struct result *out)
 {
@@ -640,6 +640,10 @@ static void print_json(const struct result *r)
 		json_f(&j, kernels[i].key, r->ns[i][BY_INTERP] / r->ns[i][BY_JIT]);
 	json_close(&j, '}');
 	json_f(&j, "cores2_over_c2", r->cores2);
+	json_open(&j, "cores2_over_one", '{');
+	json_f(&j, "c", r->c_scaling);
+	json_f(&j, "jit", r->jit_scaling);
+	json_close(&j, '}');
 	json_open(&j, "compile_ms", '{');
 	json_f(&j, "p50", r->checked ? check_quantile(&r->check, 0.5) : NAN);
 	json_f(&j, "p99", r->checked ? check_quantile(&r->check, 0.99) : NAN);

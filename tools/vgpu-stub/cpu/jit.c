@@ -473,7 +473,8 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 	}
 	if (!c->gk && keeps(c, in))
 		c->gk = 2;
-	if (in->kind == K_LANE && in->def == 1 && !(c->live_at[(size_t)(pc + 1) * c->s->words + (in->o[0] >> 6)] >> (in->o[0] & 63) & 1)) {
+	if (in->kind == K_LANE && in->def == 1 && in->o[0] != OPND_NONE &&
+	    !(c->live_at[(size_t)(pc + 1) * c->s->words + (in->o[0] >> 6)] >> (in->o[0] & 63) & 1)) {
 		c->gk = 0;
 		if (skip)
 			g_here(a, skip);

@@ -184,6 +184,12 @@ static void split32(struct jcomp *c, const struct insn *in, u32 p, int t)
 	}
 }
 
+/* Where element e goes: the half itself, or the float that it becomes. */
+static u32 into(const struct jcomp *c, const struct insn *in, u32 e)
+{
+	return c->half != OPND_NONE ? c->half : in->o[e];
+}
+
 static bool ld_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct as *a = &c->a;
@@ -191,7 +197,7 @@ static bool ld_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 	u32 p, total = x->bytes, op, n;
 
 	if (in->vec == 1) {
-		u32 d = c->half != OPND_NONE ? c->half : in->o[0];
+		u32 d = into(c, in, 0);
 
 		if (in->dw && in->size == 8) {
 			op = V_MOVU64;
@@ -200,7 +206,8 @@ static bool ld_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 			op = sg ? V_PMOVSXDQ : V_PMOVZXDQ;
 			n = 32;
 		} else if (!in->dw && in->size <= 4) {
-			op = in->size == 4 ? V_MOVU32 : c->half != OPND_NONE ? V_CVTPH2PS : in->size == 2 ? (sg ? V_PMOVSXWD : V_PMOVZXWD) : sg ? V_PMOVSXBD : V_PMOVZXBD;
+			op = in->size == 4 ? V_MOVU32 : c->half != OPND_NONE ? V_CVTPH2PS :
+			     in->size == 2 ? (sg ? V_PMOVSXWD : V_PMOVZXWD) : sg ? V_PMOVSXBD : V_PMOVZXBD;
 			n = 16 * in->size;
 		} else {
 			return false;
@@ -274,8 +281,8 @@ static bool ld_quads(struct jcomp *c, const struct insn *in, const struct acc *x
 }
 
 /*
- * A few places into zmm 3, extended to 32 bits or converted (jcomp.half): one by one, for a gather takes as long as all of them and does not
- * overlap with anything (what microcode does against the sampling of its data).
+ * A few places into zmm 3, extended to 32 bits or converted (jcomp.half): one by one, for a gather takes as long as all of
+ * them and does not overlap with anything (what microcode does against the sampling of its data).
  */
 static void pick(struct jcomp *c, const struct insn *in, const struct acc *x, u32 e, const s32 *at, u32 n)
 {
@@ -311,7 +318,7 @@ static void ld_picked(struct jcomp *c, const struct insn *in, const struct acc *
 
 	for (e = 0; e < in->vec; e++)
 		for (p = 0; p < 2; p++) {
-			u32 d = c->half != OPND_NONE ? c->half : in->o[e];
+			u32 d = into(c, in, e);
 			int t = 3;
 
 			if (d == OPND_NONE)
@@ -340,7 +347,7 @@ static bool ld_shapes(struct jcomp *c, const struct insn *in, const struct acc *
 		return false;
 	n = distinct(x, 0, LANES, at, idx);
 	if (n <= (in->size == 4 ? 4u : 16u) && in->vec == 1) {
-		u32 d = c->half != OPND_NONE ? c->half : in->o[0];
+		u32 d = into(c, in, 0);
 
 		pick(c, in, x, 0, at, n);
 		for (p = 0; p < 2; p++) {
