@@ -230,10 +230,12 @@ void j_run_lanes(struct jcomp *c, int gpr)
 	struct as *a = &c->a;
 
 	g_store(a, 0, PM(m), gpr);
+	a->k_held &= (u8)~JK_GROUP;
 	k_from(a, 1, gpr);
 	k_shr(a, 2, 1, 8);
 	k_shr(a, 3, 1, 16);
 	k_shr(a, 4, 1, 24);
+	a->k_held |= JK_GROUP;
 }
 
 /*
@@ -464,6 +466,7 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 				k_andn(a, 5, 5, 1);
 			else
 				k_and(a, 5, 5, 1);
+			k_hold(a, 5);
 			if (in->kind != K_LANE && in->kind != K_SETP && in->kind != K_PRED) {
 				k_ortest(a, 5, 5);
 				skip = g_jcc(a, CC_E);
@@ -476,6 +479,7 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 	if (in->kind == K_LANE && in->def == 1 && in->o[0] != OPND_NONE &&
 	    !(c->live_at[(size_t)(pc + 1) * c->s->words + (in->o[0] >> 6)] >> (in->o[0] & 63) & 1)) {
 		c->gk = 0;
+		k_let(a, 5);
 		if (skip)
 			g_here(a, skip);
 		return;                         /* nobody wants it: the upper of two halves, say */
@@ -495,6 +499,7 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 		leave(c, JX_STEP, pc);
 	}
 	c->gk = 0;
+	k_let(a, 5);
 	if (skip) {
 		g_here(a, skip);
 		if (c->mx != mx)

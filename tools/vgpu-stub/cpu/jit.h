@@ -12,6 +12,8 @@
  *
  *   r12 constant pool   r13 struct frame (of a struct warp)   r14 struct tstate   rbx P
  *   zmm0-7, rax, rcx, rdx, k5-k7 temporaries      k1-k4 the group's mask, shifted by 0, 8, 16, 24
+ *   k5 is a guarded instruction's mask. Fetching an operand may write k7 (jv_canon), asking for a mask k6 (jv_mask): a mask
+ *   that must outlive that is held (k_hold), which is checked when code is emitted
  *
  * Code leaves at numbered exits. P then holds every register; jit_run.c writes what is live into the
  * interpreter's frame (or keeps it in P across a barrier or a single interpreted instruction).
@@ -145,6 +147,7 @@ _Static_assert(sizeof(struct jprivate) <= JP_ZMM, "P");
 #define JP_HOMES (JP_LANES + 4 * 64)
 #define JIT_SLACK 65536u                /* no pattern access spans more */
 #define JZ_FIRST 8
+#define JK_GROUP 0x1eu           /* k1-k4 */
 
 /* block shapes */
 #define SPEC_LINEAR 1u          /* ntid.x a multiple of 32: tid.x = 32 * w + lane, tid.y and tid.z the same in a warp */

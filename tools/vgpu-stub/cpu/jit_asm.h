@@ -28,7 +28,25 @@ struct as {
 	u32 nfix, fix_cap;
 	u8 *lit;                        /* literals of 64 bytes */
 	u32 nlit, lit_cap;
+	u8 k_held;                      /* mask registers whose values are still wanted */
 };
+
+/*
+ * Mask registers have owners: who leaves a mask in one while other code is emitted holds it, and lets it go when it has been
+ * read for the last time. Code that would write over one that is held is not used: a build with sanitizers stops here, others
+ * give the kernel to the interpreter.
+ */
+static inline void k_hold(struct as *a, int k) { a->k_held |= (u8)(1u << k); }
+static inline void k_let(struct as *a, int k) { a->k_held &= (u8)~(1u << k); }
+static inline void k_writes(struct as *a, int k)
+{
+	if (!(a->k_held >> k & 1))
+		return;
+#ifdef __SANITIZE_ADDRESS__
+	abort();
+#endif
+	a->oom = true;
+}
 
 /* Operand in r/m position: a register, memory, or a literal. */
 struct rm {
@@ -278,6 +296,16 @@ enum vop {
 /* What a full vector's displacement counts in; broadcasts and scalars count in elements. */
 static inline u32 v_n(u32 op, int bc) { return bc ? (V_W(op) ? 8u : 4u) : 16u << (op >> 6 & 3); }
 
+/* Its result is a mask. */
+static inline bool v_to_mask(u32 op)
+{
+	switch (V_LL(op, 2)) {
+	case V_PCMPD: case V_PCMPUD: case V_PCMPQ: case V_PCMPUQ: case V_CMPPS: case V_CMPPD: case V_PTESTMD: case V_PMOVB2M:
+		return true;
+	}
+	return false;
+}
+
 /*
  * op{k}{z} reg, v, m. v: the second source, 0 where the form has none (with nov). bc: memory operand is
  * one element for all, or (register form) embedded rounding with LL as the mode. n: see as_modrm.
@@ -287,6 +315,10 @@ static inline void ev_n(struct as *a, u32 op, int reg, int v, struct rm m, int k
 	u32 x, b, vh = (u32)v >> 4 & 1;
 
 	as_room(a, 32);
+	if (v_to_mask(op))
+		k_writes(a, reg);
+	if (m.kind && m.index != 0xff && m.index >= 32)         /* gathers and scatters count down in their mask */
+		k_writes(a, k);
 	if (m.kind == 0) {
 		b = m.reg >> 3 & 1;
 		x = m.reg >> 4 & 1;
@@ -331,17 +363,17 @@ static inline void k_op(struct as *a, int w, int l, u32 pp, u32 map, u32 op, int
 	b1(a, op);
 	as_modrm(a, reg, m, 1, tail);
 }
-static inline void k_from(struct as *a, int k, int r) { k_op(a, 0, 0, 3, 1, 0x92, k, 0, rm_reg(r), 0); }        /* kmovd */
+static inline void k_from(struct as *a, int k, int r) { k_writes(a, k); k_op(a, 0, 0, 3, 1, 0x92, k, 0, rm_reg(r), 0); }        /* kmovd */
 static inline void k_to(struct as *a, int r, int k) { k_op(a, 0, 0, 3, 1, 0x93, r, 0, rm_reg(k), 0); }
-static inline void k_load(struct as *a, int k, struct rm m) { k_op(a, 1, 0, 1, 1, 0x90, k, 0, m, 0); }
+static inline void k_load(struct as *a, int k, struct rm m) { k_writes(a, k); k_op(a, 1, 0, 1, 1, 0x90, k, 0, m, 0); }
 static inline void k_store(struct as *a, struct rm m, int k) { k_op(a, 1, 0, 1, 1, 0x91, k, 0, m, 0); }
-static inline void k_mov(struct as *a, int d, int s) { k_op(a, 1, 0, 1, 1, 0x90, d, 0, rm_reg(s), 0); }
-static inline void k_shr(struct as *a, int d, int s, u32 n) { k_op(a, 0, 0, 1, 3, 0x31, d, 0, rm_reg(s), 1); b1(a, n); }
-static inline void k_and(struct as *a, int d, int x, int y) { k_op(a, 1, 1, 1, 1, 0x41, d, x, rm_reg(y), 0); }
-static inline void k_andn(struct as *a, int d, int x, int y) { k_op(a, 1, 1, 1, 1, 0x42, d, x, rm_reg(y), 0); }
+static inline void k_mov(struct as *a, int d, int s) { k_writes(a, d); k_op(a, 1, 0, 1, 1, 0x90, d, 0, rm_reg(s), 0); }
+static inline void k_shr(struct as *a, int d, int s, u32 n) { k_writes(a, d); k_op(a, 0, 0, 1, 3, 0x31, d, 0, rm_reg(s), 1); b1(a, n); }
+static inline void k_and(struct as *a, int d, int x, int y) { k_writes(a, d); k_op(a, 1, 1, 1, 1, 0x41, d, x, rm_reg(y), 0); }
+static inline void k_andn(struct as *a, int d, int x, int y) { k_writes(a, d); k_op(a, 1, 1, 1, 1, 0x42, d, x, rm_reg(y), 0); }
 static inline void k_ortest(struct as *a, int x, int y) { k_op(a, 1, 0, 1, 1, 0x98, x, 0, rm_reg(y), 0); }
 /* d = hi:lo, 16 bits each; 8 bits each */
-static inline void k_unpckwd(struct as *a, int d, int hi, int lo) { k_op(a, 0, 1, 0, 1, 0x4b, d, hi, rm_reg(lo), 0); }
-static inline void k_unpckbw(struct as *a, int d, int hi, int lo) { k_op(a, 0, 1, 1, 1, 0x4b, d, hi, rm_reg(lo), 0); }
+static inline void k_unpckwd(struct as *a, int d, int hi, int lo) { k_writes(a, d); k_op(a, 0, 1, 0, 1, 0x4b, d, hi, rm_reg(lo), 0); }
+static inline void k_unpckbw(struct as *a, int d, int hi, int lo) { k_writes(a, d); k_op(a, 0, 1, 1, 1, 0x4b, d, hi, rm_reg(lo), 0); }
 
 #endif

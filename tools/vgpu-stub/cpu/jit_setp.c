@@ -255,12 +255,17 @@ bool jit_setp(struct jcomp *c, const struct insn *in)
 	if (in->type == T_F32 || in->type == T_F64)
 		jit_mxcsr(c, in->mxcsr);
 	for (h = 0; h < (w ? 2u : 1u); h++) {
-		if (!compare(c, in, h * 2, 7) || !compare(c, in, h * 2 + 1, 6))
+		bool done = compare(c, in, h * 2, 6);
+
+		k_hold(a, 6);
+		done = done && compare(c, in, h * 2 + 1, 7);
+		k_let(a, 6);
+		if (!done)
 			return false;
 		if (w)
-			k_unpckbw(a, 7, 6, 7);
+			k_unpckbw(a, 7, 7, 6);
 		else
-			k_unpckwd(a, 7, 6, 7);
+			k_unpckwd(a, 7, 7, 6);
 		k_to(a, h ? RCX : RAX, 7);
 	}
 	if (w) {

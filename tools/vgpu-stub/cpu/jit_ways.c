@@ -43,6 +43,7 @@ void jit_way_in(struct jcomp *c)
 	k_shr(a, 2, 1, 8);
 	k_shr(a, 3, 1, 16);
 	k_shr(a, 4, 1, 24);
+	a->k_held |= JK_GROUP;
 	g_op(a, 0, 0xff, 4, rm_reg(RAX), 0);
 }
 
