@@ -64,11 +64,12 @@ static void child(const uint8_t *data, size_t size)
 	char log[200];
 	uint32_t module;
 
+	rig_watch_buffers = 0;
 	if (rig_open(&r, 1, 9, 0))
 		_exit(0);
 	if (engine_cpu.module_load(r.engine, data, size, &module, log, sizeof(log)) == VGPU_ST_OK)
 		launch_all(&r, module);
-	_exit(0);
+	_exit(canary_check(&r.canaries) != 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -46,6 +46,7 @@ struct outcome {
 	uint32_t status[LAUNCHES];
 	unsigned char *bytes[LAUNCHES];         /* own, dump, acc, out */
 	char why[512];
+	unsigned strays;
 };
 
 static uint32_t other_mode = ENGINE_MODE_JIT;
@@ -204,7 +205,7 @@ static int run_text(const char *text, const struct plan *p, uint32_t mode, struc
 	}
 	/* a grid that still runs keeps its engine open: the process ends soon */
 	if (first_bad(out) != RIG_TIMEOUT)
-		rig_close(&rig);
+		out->strays = rig_close(&rig);
 	return err;
 }
 
@@ -324,7 +325,7 @@ static int try_here(const char *text, const struct plan *p, int quiet)
 		return INVALID;
 	}
 	alarm(40 * SECONDS);
-	if (run_text(text, p, other_mode, &b) || first_bad(&a)) {
+	if ((run_text(text, p, other_mode, &b) || first_bad(&a)) && !b.strays) {
 		/* a fault's report is a result as well: status, thread, address, line */
 		if (!strcmp(a.why, b.why))
 			return SAME;
@@ -334,7 +335,7 @@ static int try_here(const char *text, const struct plan *p, int quiet)
 		return DIFFERENT;
 	}
 	alarm(0);
-	result = compare(p, &a, &b, quiet) ? DIFFERENT : SAME;
+	result = b.strays || compare(p, &a, &b, quiet) ? DIFFERENT : SAME;
 	outcome_free(&a);
 	outcome_free(&b);
 	return result;

@@ -692,7 +692,7 @@ int main(int argc, char **argv)
 	}
 	if (f)
 		fclose(f);
-	rig_close(&rig);
+	mismatches += rig_close(&rig);
 	printf("optest: forms covered %u of %u; %u results compared, %u mismatches in %u forms\n", covered,
 	       total, compared_results, mismatches, bad_forms);
 	return mismatches || covered != total;

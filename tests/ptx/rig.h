@@ -20,6 +20,7 @@
 
 #include "../../fw-protocol/vgpu_status.h"
 #include "../../tools/vgpu-stub/engine.h"
+#include "canary.h"
 
 #define RIG_SPAN_BASE 0x200000000000ull
 #define RIG_SPAN_BYTES (512ull << 30)
@@ -45,10 +46,14 @@ struct rig {
 	char fault_kernel[128], fault_what[128], fault_code[200];
 	char *print;                            /* what kernels printed so far */
 	size_t print_bytes;
+	struct canaries canaries;
 };
 
 /* How the engines that are opened from now on run kernels. */
 static uint32_t rig_mode = ENGINE_MODE_AUTO;
+
+/* Buffers' last pages are watched: not where kernels may write anywhere in the span. */
+static __attribute__((unused)) int rig_watch_buffers = 1;
 
 /* Sets it by name: jit, interp, memcheck, ops. */
 RIG_CALL int rig_set_mode(const char *name)
@@ -152,6 +157,10 @@ RIG_CALL int rig_open(struct rig *r, unsigned cores, unsigned cc_major, unsigned
 			munmap(got, RIG_SPAN_BYTES);
 		return -1;
 	}
+	if (canary_open(&r->canaries, RIG_SPAN_BASE, RIG_SPAN_BYTES)) {
+		munmap(want, RIG_SPAN_BYTES);
+		return -1;
+	}
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -169,21 +178,26 @@ RIG_CALL int rig_open(struct rig *r, unsigned cores, unsigned cc_major, unsigned
 	st = engine_cpu.open(&r->env, &r->engine);
 	if (st) {
 		printf("rig: engine open: %s\n", vgpu_status_text(st));
+		canary_close(&r->canaries);
 		munmap(want, RIG_SPAN_BYTES);
 		return -1;
 	}
 	return 0;
 }
 
-/* Only when every launch has ended. */
-RIG_CALL void rig_close(struct rig *r)
+/* Only when every launch has ended. How many bytes were written to that nobody may write to; there is a line of each place. */
+RIG_CALL unsigned rig_close(struct rig *r)
 {
+	unsigned strays = canary_check(&r->canaries);
+
 	engine_cpu.close(r->engine);
+	canary_close(&r->canaries);
 	munmap((void *)RIG_SPAN_BASE, RIG_SPAN_BYTES);
 	pthread_mutex_destroy(&r->lock);
 	pthread_cond_destroy(&r->changed);
 	free(r->print);
 	memset(r, 0, sizeof(*r));
+	return strays;
 }
 
 static void *rig_map(struct rig *r, uint64_t at, size_t bytes, size_t whole)
@@ -192,6 +206,8 @@ static void *rig_map(struct rig *r, uint64_t at, size_t bytes, size_t whole)
 
 	if (p == MAP_FAILED)
 		return NULL;
+	if (rig_watch_buffers)
+		canary_slack(&r->canaries, (unsigned char *)p + bytes, whole - bytes);
 	if (r->engine)
 		engine_cpu.note_alloc(r->engine, (uint64_t)(uintptr_t)p, bytes, 1);
 	return p;

@@ -167,7 +167,8 @@ static void close_engine(struct test *t)
 			fflush(stdout);
 			_exit(1);
 		}
-	rig_close(&t->rig);
+	if (rig_close(&t->rig))
+		failed(t, "memory was written that is no buffer");
 	t->open = t->loaded = 0;
 	t->nbuffers = 0;
 	t->print_seen = 0;
@@ -394,6 +395,7 @@ static void do_free(struct test *t, const char *s)
 		return;
 	}
 	engine_cpu.note_alloc(t->rig.engine, (uint64_t)(uintptr_t)b->at, b->count * b->type.bytes, 0);
+	canary_forget(&t->rig.canaries, b->at, b->count * b->type.bytes + 1);
 	mmap(b->at, b->count * b->type.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 

@@ -179,19 +179,20 @@ static bool new_entry(struct jcomp *c, u32 live, u32 n)
 	return true;
 }
 
-/* Code of pc begins here, and may be entered by the interpreter. */
+/* Code of pc begins here, and may be entered by the interpreter: nothing is known that was known before. */
 static void entry(struct jcomp *c, u32 pc)
 {
 	u32 live, n;
 
+	c->stamp++;
+	c->nmemo = 0;
+	c->all_here = false;
+	c->mx = 0;
 	if (c->entry_at[pc] || c->inside[pc])
 		return;
 	live = live_list(c, pc, &n);
 	if (new_entry(c, live, n))
 		c->entry_at[pc] = c->nentries;
-	c->stamp++;
-	c->nmemo = 0;
-	c->all_here = false;
 }
 
 static bool stepped(const struct jcomp *c, u32 pc)
@@ -218,8 +219,10 @@ static void resume(struct jcomp *c, u32 pc)
 	for (i = c->nexits; i-- > 0 && i + 8 > c->nexits;)
 		if (c->exits[i].kind == JX_STEP && c->exits[i].pc + 1 == pc && !c->exits[i].resume)
 			c->exits[i].resume = c->nentries;
-	if (open)
-		c->entry_at[pc] = c->nentries;
+	if (!open)
+		return;
+	c->entry_at[pc] = c->nentries;
+	c->stamp++;             /* the interpreter's values have not been numbered */
 }
 
 /* ---- control flow --------------------------------------------------------------------------- */
@@ -633,7 +636,7 @@ static struct jit *finish(struct jcomp *c, u32 *stubs)
 	for (i = 0; i < c->s->nregs; i++) {
 		const struct jreg *r = &c->r[i];
 
-		j->regs[i] = (struct jplace){ r->home, r->slot, r->pat, r->w, r->cls, r->rawf };
+		j->regs[i] = (struct jplace){ r->home, r->slot, r->pat, r->w, r->cls, r->rawf, r->sk, r->ual, r->max, r->s };
 	}
 	j->pats = put(&dst, c->pats, c->npats * sizeof(*c->pats));
 	j->regions = put(&dst, c->regions, c->nregions * sizeof(*c->regions));
@@ -680,10 +683,6 @@ static struct jit *compile(struct func *fn, u32 spec)
 
 		c->block = b;
 		c->code_at[jb->start] = c->a.n;
-		c->mx = 0;
-		c->stamp++;
-		c->nmemo = 0;
-		c->all_here = false;
 		entry(c, jb->start);
 		for (i = jb->start; i < jb->end && !c->bad && !c->a.oom; i++)
 			emit_insn(c, &c->code[i], i);

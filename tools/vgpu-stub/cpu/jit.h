@@ -59,6 +59,9 @@ struct jplace {
 	u16 pat;
 	u8 w, cls;
 	bool rawf;
+	bool sk;                /* as in struct jreg: what the code takes for granted of a scalar */
+	u8 ual;
+	u64 max, s;
 };
 
 struct jblock { u32 start, end, nsucc, *succ; u32 depth; };

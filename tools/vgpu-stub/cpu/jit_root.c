@@ -5,7 +5,8 @@
 
 /*
  * o's only definition, whose sources are still what they were then at pc at: in the same block of code, or all of them
- * outside loops. NULL: no such.
+ * outside loops and written before it (a source may be read before its only definition, in lanes that pass there: then it
+ * is another value that stands in it later). NULL: no such.
  */
 static const struct insn *recent(const struct jcomp *c, u32 o, u32 at)
 {
@@ -24,7 +25,7 @@ static const struct insn *recent(const struct jcomp *c, u32 o, u32 at)
 		if (d->o[k] == OPND_NONE || (d->o[k] & OPND_CONST))
 			continue;
 		q = c->def_of[d->o[k]];
-		if (q == ~0u || (q && (here ? q - 1 >= pc && q - 1 < at : jit_block_at(c, q - 1)->depth != 0)))
+		if (q == ~0u || (q && (here ? q - 1 >= pc && q - 1 < at : q - 1 >= pc || jit_block_at(c, q - 1)->depth != 0)))
 			return NULL;
 	}
 	return d;

@@ -84,6 +84,17 @@ static void spill(const struct jit *j, const char *p, struct frame *f, u32 live,
 		spill_one(j, p, f, j->lives[live++], m);
 }
 
+/*
+ * Lane 0's value is x: may code have it? Where a guess is behind what the code takes for granted, the interpreter's values
+ * need not obey that.
+ */
+static bool as_claimed(const struct jit *j, const struct jplace *r, u64 x)
+{
+	u64 top = r->w ? ~0ull : 0xffffffffu;
+
+	return (!r->sk || x == (r->s & top)) && (r->ual > 63 || !(x & ((1ull << r->ual) - 1) & top)) && (!j->guessed || x <= r->max);
+}
+
 /* The other way. False: not what the code was compiled for. */
 static bool fill_one(const struct jit *j, char *p, const struct frame *f, u32 v, u32 m)
 {
@@ -119,7 +130,7 @@ static bool fill_one(const struct jit *j, char *p, const struct frame *f, u32 v,
 							  _mm512_add_epi32(u, _mm512_loadu_si512(c + 16 * i))))
 				return false;
 		*(u64 *)home = x;
-		return true;
+		return as_claimed(j, r, x);
 	} else {
 		const s32 *c = j->pats[r->pat];
 		u64 x = ((const u64 *)slot)[l] - (u64)(s64)c[l];
@@ -132,7 +143,7 @@ static bool fill_one(const struct jit *j, char *p, const struct frame *f, u32 v,
 				return false;
 		}
 		*(u64 *)home = x;
-		return true;
+		return as_claimed(j, r, x);
 	}
 }
 
