@@ -150,6 +150,10 @@ static void check_one(struct comp *c, struct stmt *st, char letter, struct opera
 			FAIL_AT(c, st, "%s: an address register expected", st->od->name);
 		break;
 	case 'A':
+		if (o->kind == O_SYM && o->element) {   /* name[…] needs no brackets of its own */
+			o->second = O_SYM;
+			o->kind = O_ADDR;
+		}
 		if (o->kind != O_ADDR)
 			FAIL_AT(c, st, "%s: '[address]' expected", st->od->name);
 		if (o->second == O_REG && (o->type == T_PRED || type_bytes(o->type) < 4 ||

@@ -12,44 +12,53 @@
 #include "memcheck.h"
 #include "optrace.h"
 
+/* Each formal has its place, named or not: a caller fills it. Registers of a vector follow each other. */
+static void declare_formal(struct comp *c, struct fparam *p, u32 *reg)
+{
+	struct func *fn = c->fn;
+	bool named = strcmp(p->name, "_");
+	struct sym *v = NULL;
+
+	if (named) {
+		v = declare(c, p->name, (u32)strlen(p->name), p->is_reg ? V_REG : V_VAR);
+		v->type = p->type;
+		v->bytes = p->bytes;
+		v->align = p->align;
+		v->vec = p->vec;
+	}
+	if (p->is_reg) {
+		if (v) {
+			v->reg = c->nregs;
+			names_reg(c, v, p->name, (u32)strlen(p->name), p->vec ? p->vec : 1);
+		}
+		*reg = new_reg(c, p->type);
+		return;
+	}
+	if (!fn->entry) {               /* parameters and results open the local frame */
+		c->local_bytes = (c->local_bytes + p->align - 1) & ~(u64)(p->align - 1);
+		p->off = (u32)c->local_bytes;
+		c->local_bytes += p->bytes;
+	}
+	if (v) {
+		v->formal = fn->entry;
+		v->space = fn->entry ? SPACE_PARAM : SPACE_LOCAL;
+		v->addr = p->off;
+	}
+}
+
 static void declare_params(struct comp *c)
 {
 	struct func *fn = c->fn;
-	u32 i, k;
+	u32 i;
 
 	fn->parg = cneed(c, pool_alloc(&c->m->pool, (fn->nparams + 1) * sizeof(u32)));
 	fn->pret = cneed(c, pool_alloc(&c->m->pool, (fn->nrets + 1) * sizeof(u32)));
-	for (k = 0; k < 2; k++)
-		for (i = 0; i < (k ? fn->nrets : fn->nparams); i++) {
-			struct fparam *p = k ? &fn->rets[i] : &fn->params[i];
-			struct sym *v;
-
-			if (!strcmp(p->name, "_"))
-				continue;
-			v = declare(c, p->name, (u32)strlen(p->name), p->is_reg ? V_REG : V_VAR);
-			v->type = p->type;
-			v->bytes = p->bytes;
-			v->align = p->align;
-			if (p->is_reg) {
-				if (fn->entry)
-					FAIL(c, "a kernel parameter cannot be a register");
-				v->reg = c->nregs;
-				names_reg(c, v, p->name, (u32)strlen(p->name), 1);
-				c->regs = cneed(c, xgrow(c->regs, &c->regs_cap, c->nregs + 1, sizeof(*c->regs)));
-				c->regs[c->nregs++] = (struct vreg){ p->type, type_w(p->type) };
-				(k ? fn->pret : fn->parg)[i] = v->reg;
-				continue;
-			}
-			v->formal = fn->entry;
-			v->space = fn->entry ? SPACE_PARAM : SPACE_LOCAL;
-			if (fn->entry) {
-				v->addr = p->off;
-			} else {        /* parameters and results open the local frame */
-				c->local_bytes = (c->local_bytes + p->align - 1) & ~(u64)(p->align - 1);
-				v->addr = p->off = (u32)c->local_bytes;
-				c->local_bytes += p->bytes;
-			}
-		}
+	if (fn->entry)                  /* in front, where every function finds them */
+		c->local_bytes = c->m->local_bytes;
+	for (i = 0; i < fn->nparams; i++)
+		declare_formal(c, &fn->params[i], &fn->parg[i]);
+	for (i = 0; i < fn->nrets; i++)
+		declare_formal(c, &fn->rets[i], &fn->pret[i]);
 }
 
 /*
@@ -172,6 +181,8 @@ static void compile(struct comp *c)
 
 	if (!fn->has_body)
 		lex_fail(&c->lx, VGPU_ST_NOT_SUPPORTED, "'%s' is not defined in this module", fn->name);
+	if (fn->refused)
+		lex_fail(&c->lx, VGPU_ST_NOT_SUPPORTED, "'%s': %s", fn->name, fn->refused);
 	declare_params(c);
 	parse_body(c);
 	for (i = 0; i < c->nlabels; i++) {

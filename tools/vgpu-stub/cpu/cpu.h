@@ -99,6 +99,7 @@ enum type type_find(const char *s, size_t n);
 const char *mod_name(enum modclass cls, u32 val);
 const char *mod_nth(const struct opdesc *od, u32 i);
 const char *sreg_name(u32 sr);
+bool sreg_known_unsupported(const char *s, size_t n);
 
 /* ---- lexer (lex.c) --------------------------------------------------------------------- */
 
@@ -112,6 +113,7 @@ struct lex {
 	const char *s;          /* token text; TK_DIR without its dot */
 	u32 n;
 	u64 ival;               /* TK_INT value, TK_F32/TK_F64 bits */
+	bool is_unsigned;       /* TK_INT with a U */
 	u32 tline, tcol;
 	jmp_buf *bail;
 	u32 status;             /* set by lex_fail */
@@ -125,6 +127,7 @@ int lex_next(struct lex *lx);
 bool lex_suffix(struct lex *lx);        /* ".name" glued to the last token: s, n */
 _Noreturn void lex_fail(struct lex *lx, u32 status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+void lex_skip_to(struct lex *lx, int tok);      /* over everything up to it */
 static inline bool lex_is(const struct lex *lx, const char *word)
 {
 	size_t i;
@@ -136,7 +139,11 @@ static inline bool lex_is(const struct lex *lx, const char *word)
 }
 void lex_expect(struct lex *lx, int tok);
 bool lex_accept(struct lex *lx, int tok);
-s64 const_expr(struct lex *lx);         /* expr.c */
+/* expr.c: CV_F32 is a 0f constant, which stands alone */
+enum { CV_S64, CV_U64, CV_F64, CV_F32 };
+struct cval { u8 kind; u64 bits; };
+struct cval const_value(struct lex *lx);
+s64 const_expr(struct lex *lx);         /* an integer */
 void lex_skip_braces(struct lex *lx);   /* at '{': stops behind the matching '}' */
 
 /* ---- memory pools and symbol tables (util.c) ------------------------------------------- */
@@ -158,6 +165,10 @@ void map_free(struct map *m);
 
 /* ---- modules --------------------------------------------------------------------------- */
 
+#define MAX_VAR_BYTES (4ull << 30)      /* of a module, so that an image cannot eat the host */
+#define MAX_LOCAL (1u << 19)            /* bytes of .local a thread, calls included */
+#define VARIADIC_BYTES 1024u            /* of unnamed arguments that a function takes */
+enum { LINK_NONE, LINK_VISIBLE, LINK_EXTERN, LINK_WEAK, LINK_COMMON };
 enum { V_REG = 1, V_VAR, V_FUNC, V_LABEL, V_PROTO, V_TARGETS };
 
 struct sym {
@@ -166,6 +177,11 @@ struct sym {
 	u8 space;               /* of a variable */
 	bool ext, dyn;          /* .extern; extern .shared without a size */
 	bool managed;           /* .attribute(.managed): the host sees it too */
+	bool tex;               /* .texref, .surfref, .samplerref: known by name only */
+	bool fixed;             /* module's .local: one place in every kernel's frame */
+	u8 link;                /* LINK_* */
+	u32 ndims;              /* of the variable, a vector's elements last */
+	u64 *dims;
 	bool formal;            /* kernel parameter */
 	u32 family;             /* number of registers declared by name<n>, 0: a single one */
 	u32 reg;                /* first virtual register */
@@ -185,7 +201,8 @@ struct sym {
 };
 
 struct fparam {
-	u8 type, is_reg;
+	u8 type, is_reg, vec;   /* vec: the first of so many registers of a vector */
+	bool tex, open;         /* open: an incomplete array, which has VARIADIC_BYTES of room */
 	u32 align, off, bytes;
 	const char *name;
 };
@@ -202,14 +219,15 @@ struct module {
 	struct func **funcs;
 	u32 nfuncs, funcs_cap;
 	u32 version, target;    /* 84, 61 */
-	bool addr64;
 	u64 var_base, var_bytes, var_cap;
 	u64 const_lo, const_hi;         /* addresses of the .const variables */
 	u64 managed_va, managed_bytes;  /* where the managed ones are */
 	u8 *managed_image;              /* their first values, until the module is whole */
 	struct late { struct late *next; u64 addr, cap; } *late;        /* variables of functions */
 	struct init *inits;
+	struct alias *aliases;
 	u64 const_bytes;
+	u64 local_bytes;        /* of .local variables of the module */
 	u32 func_shared;        /* shared memory handed out to .func bodies */
 };
 
@@ -309,6 +327,8 @@ struct func {
 	u32 nparams, nrets, param_bytes;
 	struct engine_param *eparams;
 	u32 max_threads, reqntid[3];
+	const char *refused;    /* legal, but nothing that we can do: why */
+	u8 link;
 	u64 unique_ptr;         /* the number that stands for it in a function pointer */
 
 	/* after compilation */
@@ -527,10 +547,22 @@ void *xgrow(void *p, u32 *cap, u32 want, size_t elem);  /* NULL when out of memo
 u32 module_open(struct engine *e, const void *image, size_t bytes, struct module **out, char *log,
 		size_t log_bytes);
 void module_close(struct module *m);
-u32 parse_params(struct lex *lx, struct module *m, struct fparam **out, u32 *n, u32 *total);
-void parse_var_head(struct lex *lx, struct sym *v, struct pool *pool, const char **name, u32 *n);
 void module_late_var(struct lex *lx, struct module *m, struct sym *v);
-struct func *module_func_decl(struct lex *lx, struct module *m, bool entry);
+/* decl.c: each begins at the token that names it, or behind '(' or '=', and ends behind what it reads */
+void *lex_need(struct lex *lx, void *p);        /* p, which must not be NULL */
+#define PARAMS_ENTRY 1u
+#define PARAMS_RET 2u
+void parse_params(struct lex *lx, struct module *m, u32 flags, struct fparam **out, u32 *n, u32 *total);
+void parse_attribute(struct lex *lx, struct sym *v);
+void parse_var_type(struct lex *lx, struct sym *v);
+void parse_var_name(struct lex *lx, struct sym *v, struct pool *pool, u32 *n);
+void parse_init(struct lex *lx, struct module *m, const struct sym *v, char *mem);
+u64 skip_init(struct lex *lx);
+void parse_pragma(struct lex *lx);
+void parse_file(struct lex *lx);
+void parse_loc(struct lex *lx);
+void parse_section(struct lex *lx);
+void parse_func_directives(struct lex *lx, struct func *fn);
 
 /* compile.c: compiles a function and what it calls; log as in engine_ops.module_load */
 u32 func_compile(struct func *fn, char *log, size_t log_bytes);

@@ -1,15 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Constant expressions (PTX ISA 4.5.5): C's operators over 64-bit integers, evaluated while they
- * are read. Used for operands, sizes and initialisers.
+ * Constant expressions (PTX ISA 4.5: constants), evaluated while they are read: C's operators over .s64, .u64 and
+ * .f64 with the typing of the ISA's table of evaluation rules. Used for operands, sizes and initialisers.
+ *
+ * Where NVIDIA's assembler and that table part (the type of ?:), the table decides.
  */
+#include <string.h>
+
 #include "cpu.h"
 
 #define MAX_NEST 64
 
-static s64 ternary(struct lex *lx, u32 depth);
+static struct cval ternary(struct lex *lx, u32 depth);
 
-/* Two-character operators reach us as two tokens that touch. */
+static struct cval s64_val(s64 v) { return (struct cval){ CV_S64, (u64)v }; }
+static struct cval u64_val(u64 v) { return (struct cval){ CV_U64, v }; }
+
+static double as_f64(struct cval v)
+{
+	double d;
+
+	memcpy(&d, &v.bits, 8);
+	return d;
+}
+
+static struct cval f64_val(double d)
+{
+	struct cval v = { CV_F64, 0 };
+
+	memcpy(&v.bits, &d, 8);
+	return v;
+}
+
+/* 0f… stands alone: there is no arithmetic of single precision. */
+static bool is_int(struct cval v)
+{
+	return v.kind == CV_S64 || v.kind == CV_U64;
+}
+
+static u64 need_int(struct lex *lx, struct cval v)
+{
+	if (!is_int(v))
+		lex_fail(lx, VGPU_ST_INVALID_PTX, "an integer constant is expected");
+	return v.bits;
+}
+
+/* Two-character operators reach us as two tokens that touch. "7 %4" has a name behind the 7, "7 % 4" an operator. */
 static int op_at(const struct lex *lx, u32 *len)
 {
 	char a = lx->tok < 256 ? (char)lx->tok : 0, b = lx->p < lx->end ? *lx->p : 0;
@@ -44,64 +80,133 @@ static int level(int op)
 	return 0;
 }
 
-static s64 apply(struct lex *lx, int op, s64 a, s64 b)
+static struct cval apply_f64(struct lex *lx, int op, double a, double b)
 {
 	switch (op) {
-	case DBL('|'): return a || b;
-	case DBL('&'): return a && b;
-	case '|': return a | b;
-	case '^': return a ^ b;
-	case '&': return a & b;
-	case EQL('='): return a == b;
-	case EQL('!'): return a != b;
-	case '<': return a < b;
-	case '>': return a > b;
-	case EQL('<'): return a <= b;
-	case EQL('>'): return a >= b;
-	case DBL('<'): return (u64)b > 63 ? 0 : (s64)((u64)a << b);
-	case DBL('>'): return a >> ((u64)b > 63 ? 63 : b);
-	case '+': return (s64)((u64)a + (u64)b);
-	case '-': return (s64)((u64)a - (u64)b);
-	case '*': return (s64)((u64)a * (u64)b);
+	case EQL('='): return s64_val(a == b);
+	case EQL('!'): return s64_val(a != b);
+	case '<': return s64_val(a < b);
+	case '>': return s64_val(a > b);
+	case EQL('<'): return s64_val(a <= b);
+	case EQL('>'): return s64_val(a >= b);
+	case '+': return f64_val(a + b);
+	case '-': return f64_val(a - b);
+	case '*': return f64_val(a * b);
+	case '/': return f64_val(a / b);
 	}
-	if (!b || (b == -1 && a == INT64_MIN))
-		lex_fail(lx, VGPU_ST_INVALID_PTX, "division in a constant expression");
-	return op == '/' ? a / b : a % b;
+	lex_fail(lx, VGPU_ST_INVALID_PTX, "an integer constant is expected");
 }
 
-static s64 unary(struct lex *lx, u32 depth)
+static struct cval apply(struct lex *lx, int op, struct cval x, struct cval y)
 {
-	s64 v;
+	bool u = x.kind == CV_U64 || y.kind == CV_U64;  /* the usual conversions */
+	u64 a, b;
+	s64 c, d;
+
+	if (x.kind == CV_F64 && y.kind == CV_F64)
+		return apply_f64(lx, op, as_f64(x), as_f64(y));
+	a = need_int(lx, x);
+	b = need_int(lx, y);
+	c = (s64)a;
+	d = (s64)b;
+	switch (op) {
+	case DBL('|'): return s64_val(a || b);
+	case DBL('&'): return s64_val(a && b);
+	case '|': return u64_val(a | b);
+	case '^': return u64_val(a ^ b);
+	case '&': return u64_val(a & b);
+	case EQL('='): return s64_val(a == b);
+	case EQL('!'): return s64_val(a != b);
+	case '<': return s64_val(u ? a < b : c < d);
+	case '>': return s64_val(u ? a > b : c > d);
+	case EQL('<'): return s64_val(u ? a <= b : c <= d);
+	case EQL('>'): return s64_val(u ? a >= b : c >= d);
+	/* the ISA does not say what a shift beyond 63 is; NVIDIA's assembler takes six bits */
+	case DBL('<'): return (struct cval){ x.kind, a << (b & 63) };
+	case DBL('>'): return x.kind == CV_U64 ? u64_val(a >> (b & 63)) : s64_val(c >> (b & 63));
+	case '+': return (struct cval){ u ? CV_U64 : CV_S64, a + b };
+	case '-': return (struct cval){ u ? CV_U64 : CV_S64, a - b };
+	case '*': return (struct cval){ u ? CV_U64 : CV_S64, a * b };
+	}
+	if (!b)
+		lex_fail(lx, VGPU_ST_INVALID_PTX, "division by zero in a constant expression");
+	if (op == '%')                          /* of .u64, whatever they are */
+		return s64_val((s64)(a % b));
+	if (u)
+		return u64_val(a / b);
+	return s64_val(d == -1 ? (s64)(0 - a) : c / d);
+}
+
+static struct cval primary(struct lex *lx)
+{
+	struct cval v = { 0, lx->ival };
+
+	switch (lx->tok) {
+	case TK_INT:
+		v.kind = lx->is_unsigned || lx->ival >> 63 ? CV_U64 : CV_S64;
+		break;
+	case TK_F32:
+		v.kind = CV_F32;
+		break;
+	case TK_F64:
+		v.kind = CV_F64;
+		break;
+	case TK_ID:
+		if (lex_is(lx, "WARP_SZ")) {
+			v = s64_val(32);
+			break;
+		}
+		/* fall through */
+	default:
+		lex_fail(lx, VGPU_ST_INVALID_PTX, "expected a constant before '%.*s'",
+			 (int)(lx->n < 40 ? lx->n : 40), lx->s);
+	}
+	lex_next(lx);
+	return v;
+}
+
+static struct cval unary(struct lex *lx, u32 depth)
+{
+	int op = lx->tok;
+	struct cval v;
 
 	if (depth > MAX_NEST)
 		lex_fail(lx, VGPU_ST_INVALID_PTX, "constant expression nested too deeply");
-	switch (lx->tok) {
-	case '+': lex_next(lx); return unary(lx, depth + 1);
-	case '-': lex_next(lx); return (s64)(0 - (u64)unary(lx, depth + 1));
-	case '~': lex_next(lx); return ~unary(lx, depth + 1);
-	case '!': lex_next(lx); return !unary(lx, depth + 1);
+	switch (op) {
+	case '+':
+	case '-':
+		lex_next(lx);
+		v = unary(lx, depth + 1);
+		if (v.kind == CV_F64)
+			return op == '-' ? f64_val(-as_f64(v)) : v;
+		need_int(lx, v);
+		return (struct cval){ v.kind, op == '-' ? 0 - v.bits : v.bits };
+	case '~':
+		lex_next(lx);
+		return u64_val(~need_int(lx, unary(lx, depth + 1)));
+	case '!':
+		lex_next(lx);
+		return s64_val(!need_int(lx, unary(lx, depth + 1)));
 	case '(':
 		lex_next(lx);
 		if (lx->tok == TK_DIR && (lex_is(lx, "s64") || lex_is(lx, "u64"))) {
+			bool u = lex_is(lx, "u64");
+
 			lex_next(lx);
 			lex_expect(lx, ')');
-			return unary(lx, depth + 1);
+			v = (struct cval){ u ? CV_U64 : CV_S64, need_int(lx, unary(lx, depth + 1)) };
+			return v;
 		}
 		v = ternary(lx, depth + 1);
 		lex_expect(lx, ')');
 		return v;
-	case TK_INT:
-		v = (s64)lx->ival;
-		lex_next(lx);
-		return v;
 	}
-	lex_fail(lx, VGPU_ST_INVALID_PTX, "expected an integer before '%.*s'",
-		 (int)(lx->n < 40 ? lx->n : 40), lx->s);
+	return primary(lx);
 }
 
-static s64 binary(struct lex *lx, int min, u32 depth)
+static struct cval binary(struct lex *lx, int min, u32 depth)
 {
-	s64 a = unary(lx, depth), b;
+	struct cval a = unary(lx, depth), b;
 	u32 len;
 	int op, l;
 
@@ -115,21 +220,33 @@ static s64 binary(struct lex *lx, int min, u32 depth)
 	return a;
 }
 
-static s64 ternary(struct lex *lx, u32 depth)
+static struct cval ternary(struct lex *lx, u32 depth)
 {
-	s64 c = binary(lx, 1, depth), a, b;
+	struct cval c = binary(lx, 1, depth), a, b;
 
 	if (!lex_accept(lx, '?'))
 		return c;
 	if (depth > MAX_NEST)
 		lex_fail(lx, VGPU_ST_INVALID_PTX, "constant expression nested too deeply");
+	need_int(lx, c);
 	a = ternary(lx, depth + 1);
 	lex_expect(lx, ':');
 	b = ternary(lx, depth + 1);
-	return c ? a : b;
+	if (is_int(a) != is_int(b) || a.kind == CV_F32 || b.kind == CV_F32)
+		lex_fail(lx, VGPU_ST_INVALID_PTX, "a constant expression of two types");
+	if (is_int(a) && (a.kind == CV_U64 || b.kind == CV_U64))
+		a.kind = b.kind = CV_U64;
+	return c.bits ? a : b;
+}
+
+struct cval const_value(struct lex *lx)
+{
+	return ternary(lx, 0);
 }
 
 s64 const_expr(struct lex *lx)
 {
-	return ternary(lx, 0);
+	struct cval v = ternary(lx, 0);
+
+	return (s64)need_int(lx, v);
 }

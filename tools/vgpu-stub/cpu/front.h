@@ -23,6 +23,9 @@ struct operand {
 	u32 n;                  /* vector or list */
 	struct operand *elem;
 	u32 col;
+	bool element;           /* name[…]; index: of the register in it, OPND_NONE: imm says it all */
+	u8 index_type;
+	u32 index;
 };
 
 #define MAX_OPS 8
@@ -79,6 +82,7 @@ struct comp {
 	bool gneg;
 	bool in_call;           /* '(' opens a list, not an expression */
 	u32 nest;               /* operands inside operands: one level */
+	const char *op_name;    /* of the statement being read */
 	u32 cc;                 /* carry flags, a predicate; OPND_NONE until used */
 	struct sym *pending_label;      /* label of .callprototype and .branchtargets */
 	u32 edges;                      /* of brx.idx: its lists may be named again and again */
@@ -110,8 +114,6 @@ static inline u8 type_w(enum type t)
 #define MAX_EDGES (1u << 18)    /* of all brx.idx of a function */
 #define MAX_WORK (1ull << 28)   /* steps of liveness: looks at a block's successors, words of sets */
 #define HOIST_ROUNDS 8u         /* of uniform_hoist(); one is enough where definitions come before uses */
-
-#define MAX_LOCAL (1u << 19)    /* bytes of .local a thread, calls included */
 
 /* parse.c */
 struct sym *declare(struct comp *c, const char *s, u32 n, u8 what);

@@ -152,8 +152,8 @@ static int lex_number(struct lex *lx)
 			v = nv;
 		}
 	}
-	if (p < end && *p == 'U')
-		p++;
+	lx->is_unsigned = p < end && *p == 'U';
+	p += lx->is_unsigned;
 	if (p < end && is_id(*p))
 		lex_fail(lx, VGPU_ST_INVALID_PTX, "malformed number");
 	lx->p = p;
@@ -172,14 +172,14 @@ int lex_next(struct lex *lx)
 	lx->n = 0;
 	if (p >= lx->end || !*p)
 		return lx->tok = TK_EOF;
-	if (is_id0(*p)) {
+	if (is_id0(*p) && !(*p == '%' && (p + 1 >= lx->end || !is_id(p[1])))) {
 		while (p < lx->end && is_id(*p))
 			p++;
 		lx->n = (u32)(p - lx->s);
 		lx->p = p;
 		return lx->tok = TK_ID;
 	}
-	if (is_digit(*p))
+	if (is_digit(*p) || (*p == '.' && p + 1 < lx->end && is_digit(p[1])))
 		return lex_number(lx);
 	if (*p == '.' && p + 1 < lx->end && is_id0(p[1])) {
 		lx->s = ++p;

@@ -161,6 +161,8 @@ static u32 address_of(struct comp *c, const struct stmt *st, struct sym *s, s64 
 	}
 	if (s->what != V_VAR)
 		FAIL_AT(c, st, "'%s' has no address", s->name);
+	if (s->tex)
+		UNSUPPORTED(c, st, "'%s': textures are not supported", s->name);
 	if (s->space == SPACE_GLOBAL || s->space == SPACE_CONST) {
 		if (s->ext)
 			UNSUPPORTED(c, st, "'%s' is not defined in this module", s->name);
@@ -191,7 +193,7 @@ static u32 address_of(struct comp *c, const struct stmt *st, struct sym *s, s64 
 		}
 		return konst_sym(c, s, (u64)add, w);
 	}
-	if (c->fn->entry)
+	if (c->fn->entry || s->fixed)
 		return konst(c, s->addr + (u64)add, w);
 	r = new_reg(c, w ? T_B64 : T_B32);
 	in = emit(c, K_LADDR);
@@ -235,6 +237,8 @@ u32 src(struct comp *c, const struct stmt *st, const struct operand *o, enum typ
 			return konst(c, LANES, w);
 		return sreg(c, o->reg, w);
 	case O_SYM:
+		if (o->index != OPND_NONE && st->od->x == X_MOV)
+			UNSUPPORTED(c, st, "%s: the address of an element by register is not supported", st->od->name);
 		return address_of(c, st, o->sym, o->imm, w);
 	}
 	FAIL_AT(c, st, "%s: bad operand", st->od->name);

@@ -30,6 +30,8 @@ void lower_address(struct comp *c, struct stmt *st, const struct operand *o, str
 	}
 	if (base.sym->what != V_VAR)
 		FAIL_AT(c, st, "%s: '%s' is not a variable", st->od->name, base.sym->name);
+	if (base.sym->tex)
+		UNSUPPORTED(c, st, "%s: '%s': textures are not supported", st->od->name, base.sym->name);
 	if (tmpl->space == SPACE_GENERIC || (tmpl->space == SPACE_PARAM && !base.sym->formal))
 		tmpl->space = base.sym->space;
 	if (tmpl->space != base.sym->space && !(tmpl->space <= SPACE_GLOBAL && base.sym->space == SPACE_CONST))
@@ -37,6 +39,15 @@ void lower_address(struct comp *c, struct stmt *st, const struct operand *o, str
 	base.imm = 0;
 	base.kind = O_SYM;
 	tmpl->o[4] = src(c, st, &base, T_B64);
+	if (base.index != OPND_NONE) {          /* name[%r] */
+		const struct sym *v = base.sym;
+		u32 a = new_reg(c, T_B64);
+		bool w = type_bytes(base.index_type) == 8;
+
+		emit_lane(c, st, w ? LOP_MAD : LOP_MADWIDE, w ? T_U64 : type_is_signed(base.index_type) ? T_S32 : T_U32, 1, a,
+			  base.index, konst(c, type_bytes(v->type) * (v->vec ? v->vec : 1), w), tmpl->o[4]);
+		tmpl->o[4] = a;
+	}
 }
 
 static void lower_ldst(struct comp *c, struct stmt *st)
@@ -206,28 +217,46 @@ static void need_ops(struct comp *c, struct stmt *st, u32 lo, u32 hi)
 static void call_args(struct comp *c, struct stmt *st, struct operand *list, struct arg **out, u32 *n,
 		      const struct fparam *formal, u32 nformal, bool ret)
 {
-	u32 i;
+	struct operand *o;
+	u32 i, k, e;
 
-	*n = list ? list->n : 0;
+	*n = 0;
+	for (i = 0; list && i < list->n; i++)   /* of a vector each register is an argument */
+		*n += list->elem[i].kind == O_VEC ? list->elem[i].n : 1;
 	*out = cneed(c, pool_alloc(&c->m->pool, (*n + 1) * sizeof(**out)));
 	if (formal && *n != nformal)
 		FAIL_AT(c, st, "call: %u %s given, %u declared", *n, ret ? "results" : "arguments", nformal);
-	for (i = 0; i < *n; i++) {
-		struct operand *o = &list->elem[i];
+	for (i = 0, k = 0, e = 0; i < *n; i++) {
 		struct arg *a = &(*out)[i];
 
+		o = &list->elem[k];
+		if (o->kind == O_VEC) {
+			if (!e && formal && formal[i].vec != o->n)
+				FAIL_AT(c, st, "call: a vector of %u where none is declared", o->n);
+			o = &o->elem[e++];
+			if (e == list->elem[k].n) {
+				e = 0;
+				k++;
+			}
+		} else {
+			k++;
+			if (formal && formal[i].vec)
+				FAIL_AT(c, st, "call: a vector of %u is expected", formal[i].vec);
+		}
 		if (o->kind == O_SYM && o->sym->what == V_VAR && o->sym->space == SPACE_LOCAL) {
 			a->off = (u32)o->sym->addr;
 			a->bytes = (u32)o->sym->bytes;
-			if (formal && (formal[i].is_reg || formal[i].bytes > a->bytes))
+			if (formal && (formal[i].is_reg || (formal[i].open ? 0 : formal[i].bytes != a->bytes)))
 				FAIL_AT(c, st, "call: '%s' does not fit its parameter", o->sym->name);
+			if (formal && formal[i].open && a->bytes > VARIADIC_BYTES)
+				UNSUPPORTED(c, st, "call: more than %u bytes of unnamed arguments are not supported", VARIADIC_BYTES);
 			continue;
 		}
 		if (!formal || !formal[i].is_reg || (ret && o->kind != O_REG))
 			FAIL_AT(c, st, "call: bad argument");
 		a->is_reg = 1;
 		a->w = type_w(formal[i].type);
-		if (o->kind == O_REG && type_w(o->type) != a->w)
+		if (o->kind == O_REG && ((formal[i].type == T_PRED) != (o->type == T_PRED) || type_bytes(o->type) != type_bytes(formal[i].type)))
 			FAIL_AT(c, st, "call: register of the wrong width");
 		a->opnd = src(c, st, o, formal[i].type);
 	}
@@ -237,7 +266,7 @@ static void lower_call(struct comp *c, struct stmt *st)
 {
 	struct callinfo *ci = cneed(c, pool_alloc(&c->m->pool, sizeof(*ci)));
 	struct operand *o = st->op, *end = st->op + st->nops, *rets = NULL, *args = NULL, *target;
-	struct func *g = NULL;
+	struct func *g = NULL, *proto = NULL;
 	struct insn *in;
 	u32 i;
 
@@ -258,8 +287,10 @@ static void lower_call(struct comp *c, struct stmt *st)
 			FAIL_AT(c, st, "call: unknown function '%.*s'", (int)(target->n < 60 ? target->n : 60),
 				(char *)target->sym);
 		FAIL_AT(c, st, "call: bad function operand");
-	} else if (o + 1 != end || o->kind != O_SYM || o->sym->what != V_PROTO) {
+	} else if (o + 1 != end || o->kind != O_SYM || (o->sym->what != V_PROTO && o->sym->what != V_VAR)) {
 		FAIL_AT(c, st, "call: a prototype is missing");
+	} else {
+		proto = o->sym->fn;     /* of an array of functions nothing is known */
 	}
 	if (g) {
 		ci->name = g->name;
@@ -294,8 +325,8 @@ static void lower_call(struct comp *c, struct stmt *st)
 			ci->fn = g;
 		}
 	} else {
-		call_args(c, st, args, &ci->args, &ci->nargs, NULL, 0, false);
-		call_args(c, st, rets, &ci->rets, &ci->nrets, NULL, 0, true);
+		call_args(c, st, args, &ci->args, &ci->nargs, proto ? proto->params : NULL, proto ? proto->nparams : 0, false);
+		call_args(c, st, rets, &ci->rets, &ci->nrets, proto ? proto->rets : NULL, proto ? proto->nrets : 0, true);
 		c->fn->indirect = c->fn->calls_ptr = true;
 	}
 	in = emit(c, K_CALL);

@@ -13,7 +13,7 @@ static void unpack(struct comp *c, struct stmt *st)
 		if (v->elem[i].kind == O_SINK)
 			continue;
 		if (v->elem[i].kind != O_REG || type_bytes(v->elem[i].type) * 8 != bits ||
-		    v->elem[i].type == T_PRED)
+		    v->elem[i].type == T_PRED || bits == 64)
 			FAIL_AT(c, st, "mov: the parts do not add up");
 		emit_lane(c, st, LOP_XTR, type_bytes(st->type[0]) == 8 ? T_U64 : T_U32, 0, v->elem[i].reg, s,
 			  konst(c, i * bits, 0), konst(c, bits == 32 ? ~0u : (1u << bits) - 1, 0));
@@ -22,9 +22,25 @@ static void unpack(struct comp *c, struct stmt *st)
 
 static u32 pack(struct comp *c, struct stmt *st, const struct operand *e, u32 n, enum type t, u32 d)
 {
-	enum type part = n == 4 ? T_B32 : type_bytes(t) == 8 ? T_B32 : T_B16;
+	enum type part = type_bytes(t) / n == 4 ? T_B32 : type_bytes(t) / n == 2 ? T_B16 : T_B8;
 	u32 a, b;
 
+	if (part == T_B8) {
+		u32 i, sum = OPND_NONE, r;
+
+		for (i = 0; i < n; i++) {
+			if (e[i].kind != O_REG || type_bytes(e[i].type) != 1 || e[i].type == T_PRED)
+				FAIL_AT(c, st, "mov: the parts do not add up");
+			r = new_reg(c, T_B32);
+			emit_lane(c, st, LOP_AND, T_U32, 0, r, e[i].reg, konst(c, 0xff, 0), OPND_NONE);
+			if (i)
+				emit_lane(c, st, LOP_SHL, T_U32, 0, r, r, konst(c, 8 * i, 0), OPND_NONE);
+			if (i)
+				emit_lane(c, st, LOP_OR, T_U32, 0, i == n - 1 ? d : r, r, sum, OPND_NONE);
+			sum = r;
+		}
+		return d;
+	}
 	if (n == 4 && type_bytes(t) == 8) {
 		a = pack(c, st, e, 2, T_B32, new_reg(c, T_B32));
 		b = pack(c, st, e + 2, 2, T_B32, new_reg(c, T_B32));
@@ -42,6 +58,30 @@ static u32 pack(struct comp *c, struct stmt *st, const struct operand *e, u32 n,
 	return d;
 }
 
+/* mov.v2, mov.v4: element by element, all of them read before the first is written */
+static void move_vector(struct comp *c, struct stmt *st, enum type t)
+{
+	struct operand *d = &st->op[0], *s = &st->op[1];
+	u32 n = st->mod[MC_VEC], i, from[8];
+	u8 w = type_w(t);
+
+	if (n > 4 || d->kind != O_VEC || s->kind != O_VEC || d->n != n || s->n != n || t == T_PRED)
+		FAIL_AT(c, st, "mov.v%u: two vectors of %u are expected", n, n);
+	for (i = 0; i < n; i++) {
+		struct operand *e = &s->elem[i], *r = &d->elem[i];
+
+		if ((r->kind != O_REG && r->kind != O_SINK) ||
+		    (r->kind == O_REG && (r->type == T_PRED || type_bytes(r->type) != type_bytes(t))) ||
+		    (e->kind == O_REG && (e->type == T_PRED || type_bytes(e->type) != type_bytes(t))))
+			FAIL_AT(c, st, "mov.v%u: elements of .%s are expected", n, type_name(t));
+		from[i] = new_reg(c, t);
+		emit_lane(c, st, LOP_MOV, w ? T_U64 : T_U32, w, from[i], src(c, st, e, t), OPND_NONE, OPND_NONE);
+	}
+	for (i = 0; i < n; i++)
+		if (d->elem[i].kind == O_REG)
+			emit_lane(c, st, LOP_MOV, w ? T_U64 : T_U32, w, d->elem[i].reg, from[i], OPND_NONE, OPND_NONE);
+}
+
 void lower_mov(struct comp *c, struct stmt *st)
 {
 	enum type t = st->type[0];
@@ -51,11 +91,16 @@ void lower_mov(struct comp *c, struct stmt *st)
 		FAIL_AT(c, st, "mov takes two operands");
 	if (t == T_F16 || t == T_BF16)
 		t = T_B16;
+	if (st->mod[MC_VEC]) {
+		move_vector(c, st, t);
+		return;
+	}
 	if (d->kind == O_VEC || s->kind == O_VEC) {
 		struct operand *v = d->kind == O_VEC ? d : s, *r = d->kind == O_VEC ? s : d;
 
-		if ((v->n != 2 && v->n != 4) || type_bytes(t) / v->n < 2 || d->kind == s->kind)
-			UNSUPPORTED(c, st, "mov of these vector parts is not supported");
+		if ((v->n != 2 && v->n != 4) || type_bytes(t) % v->n || t < T_B8 || t > T_B64 || d->kind == s->kind ||
+		    (r->kind != O_REG && r->kind != O_SINK && v == s))
+			FAIL_AT(c, st, "mov: no vector of %u parts makes a .%s", v->n, type_name(t));
 		if (r->kind == O_REG && (type_bytes(r->type) != type_bytes(t) || r->type == T_PRED))
 			FAIL_AT(c, st, "mov: a .%s register where .%s is expected", type_name(r->type),
 				type_name(t));

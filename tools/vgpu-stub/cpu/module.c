@@ -12,409 +12,361 @@
 #include "memcheck.h"
 #include "fatbin.h"
 
-#define MAX_VAR_BYTES (4ull << 30)      /* of a module, so that an image cannot eat the host */
 #define MAX_CONST_BYTES 65536
-#define MAX_PARAM_BYTES 32764
 
 struct init {                           /* "= ..." of a variable, read when addresses are known */
 	struct init *next;
 	struct sym *v;
 	const char *p;
 	u32 line;
-	u32 elem;
+};
+
+struct alias {                          /* .alias name, target; resolved behind the last line */
+	struct alias *next;
+	struct sym *name;
+	const char *target;
+	u32 ntarget, line, col;
 };
 
 /* The number a function pointer holds: outside any span, so that a call checks it first. */
 #define FNPTR_TAG 0x00f0000000000000ull
-
-static void *need(struct lex *lx, void *p)
-{
-	if (!p)
-		lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "out of memory");
-	return p;
-}
-
-/* [.align n] [.vN] [.attribute(..)] .type [.ptr ..] name[dims]; the current token is behind the space word */
-void parse_var_head(struct lex *lx, struct sym *v, struct pool *pool, const char **name, u32 *n)
-{
-	u64 count = 1, vec = 1;
-	s64 dim;
-	bool have = false, ptr = false;
-
-	v->align = 0;
-	while (lx->tok == TK_DIR) {
-		if (lex_is(lx, "align")) {
-			lex_next(lx);
-			v->align = (u32)lx->ival;
-			if (lx->tok != TK_INT || !lx->ival || (lx->ival & (lx->ival - 1)) || lx->ival > 4096)
-				lex_fail(lx, VGPU_ST_INVALID_PTX, "alignment is not a power of two");
-			lex_next(lx);
-			if (ptr)                /* what the pointer points to, not the variable */
-				v->align = 0;
-			continue;
-		}
-		if (lex_is(lx, "attribute")) {
-			lex_next(lx);
-			lex_expect(lx, '(');
-			while (lx->tok != ')' && lx->tok != TK_EOF) {
-				v->managed |= lx->tok == TK_DIR && lex_is(lx, "managed");
-				lex_next(lx);
-			}
-			lex_expect(lx, ')');
-			continue;
-		}
-		if (lex_is(lx, "v2") || lex_is(lx, "v4")) {
-			vec = (u64)(lx->s[1] - '0');
-		} else if (lex_is(lx, "ptr")) {
-			ptr = true;
-		} else if (ptr && (lex_is(lx, "global") || lex_is(lx, "shared") || lex_is(lx, "const") ||
-				   lex_is(lx, "local"))) {
-			;
-		} else if (type_find(lx->s, lx->n)) {
-			if (have)
-				lex_fail(lx, VGPU_ST_INVALID_PTX, "two types for one variable");
-			v->type = (u8)type_find(lx->s, lx->n);
-			have = true;
-		} else if (lex_is(lx, "texref") || lex_is(lx, "samplerref") || lex_is(lx, "surfref")) {
-			lex_fail(lx, VGPU_ST_NOT_SUPPORTED, ".%.*s: textures are not supported",
-				 (int)lx->n, lx->s);
-		} else {
-			lex_fail(lx, VGPU_ST_INVALID_PTX, "unexpected '.%.*s' in a declaration",
-				 (int)(lx->n < 40 ? lx->n : 40), lx->s);
-		}
-		lex_next(lx);
-	}
-	if (!have)
-		lex_fail(lx, VGPU_ST_INVALID_PTX, "a declaration without a type");
-	*name = need(lx, pool_str(pool, lx->s, lx->n));
-	*n = lx->n;
-	lex_expect(lx, TK_ID);
-	v->dyn = false;
-	while (lex_accept(lx, '[')) {
-		if (lex_accept(lx, ']')) {
-			v->dyn = true;
-			continue;
-		}
-		dim = const_expr(lx);
-		if (dim < 0 || (dim && count > MAX_VAR_BYTES / (u64)dim))
-			lex_fail(lx, VGPU_ST_INVALID_PTX, "variable too large");
-		count *= (u64)dim;
-		lex_expect(lx, ']');
-	}
-	v->bytes = v->dyn ? 0 : count * vec * type_bytes(v->type);
-	if (!v->align)
-		v->align = (u32)vec * type_bytes(v->type);
-	if (v->bytes > MAX_VAR_BYTES)
-		lex_fail(lx, VGPU_ST_INVALID_PTX, "variable too large");
-	v->name = *name;
-}
-
-/* "(.param ..., .reg ...)"; the current token is behind '('. Returns with ')' consumed. */
-u32 parse_params(struct lex *lx, struct module *m, struct fparam **out, u32 *n, u32 *total)
-{
-	struct fparam *list = NULL;
-	u32 cap = 0;
-	u64 off = 0;
-
-	*n = 0;
-	*out = NULL;
-	while (lx->tok != ')') {
-		struct sym v = { 0 };
-		struct fparam *p, *grown;
-		const char *name;
-		u32 len;
-
-		if (*n && !lex_accept(lx, ','))
-			lex_fail(lx, VGPU_ST_INVALID_PTX, "expected ',' or ')' in a parameter list");
-		if (*n == cap) {        /* the pool keeps old copies: lists are short */
-			grown = need(lx, pool_alloc(&m->pool, (cap ? cap * 2 : 8) * sizeof(*grown)));
-			if (*n)
-				memcpy(grown, list, *n * sizeof(*grown));
-			list = grown;
-			cap = cap ? cap * 2 : 8;
-		}
-		p = &list[*n];
-		p->is_reg = lx->tok == TK_DIR && lex_is(lx, "reg");
-		if (!p->is_reg && !(lx->tok == TK_DIR && lex_is(lx, "param")))
-			lex_fail(lx, VGPU_ST_INVALID_PTX, "expected .param or .reg in a parameter list");
-		lex_next(lx);
-		parse_var_head(lx, &v, &m->pool, &name, &len);
-		if (v.dyn)
-			lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "variadic parameters are not supported");
-		p->type = v.type;
-		p->align = v.align;
-		p->name = name;
-		if (!p->is_reg) {
-			off = (off + v.align - 1) & ~(u64)(v.align - 1);
-			p->off = (u32)off;
-			p->bytes = (u32)v.bytes;
-			off += v.bytes;
-		}
-		if (off > MAX_PARAM_BYTES || ++*n > ENGINE_MAX_PARAMS)
-			lex_fail(lx, VGPU_ST_INVALID_PTX, "too many parameters");
-	}
-	lex_expect(lx, ')');
-	*out = list;
-	*total = (u32)off;
-	return 0;
-}
 
 static void add_sym(struct lex *lx, struct module *m, struct sym *s, size_t n, bool exported)
 {
 	if (map_put(&m->syms, s->name, n, s) < 0)
 		lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "out of memory");
 	if (exported) {
-		m->list = need(lx, xgrow(m->list, &m->list_cap, m->nlist + 1, sizeof(*m->list)));
+		m->list = lex_need(lx, xgrow(m->list, &m->list_cap, m->nlist + 1, sizeof(*m->list)));
 		m->list[m->nlist++] = s;
 	}
 }
 
-static void module_var(struct lex *lx, struct module *m, bool ext)
+static _Noreturn void twice(struct lex *lx, u32 line, u32 col, const char *name)
 {
-	u8 space = lex_is(lx, "global") ? SPACE_GLOBAL : lex_is(lx, "const") ? SPACE_CONST : SPACE_SHARED;
-	struct sym *v;
-	struct map_ent *old;
-	const char *name;
-	u32 n, line, col;
+	lx->tline = line;
+	lx->tcol = col;
+	lex_fail(lx, VGPU_ST_INVALID_PTX, "'%s' is declared twice", name);
+}
 
-	lex_next(lx);
-	/* .const[2] and the like: old banks */
-	if (space == SPACE_CONST && lex_accept(lx, '[')) {
-		lex_expect(lx, TK_INT);
-		lex_expect(lx, ']');
+static bool same_shape(const struct sym *a, const struct sym *b)
+{
+	u32 i;
+
+	if (a->type != b->type || a->ndims != b->ndims || a->vec != b->vec)
+		return false;
+	for (i = a->dyn || b->dyn ? 1 : 0; i < a->ndims; i++)
+		if (a->dims[i] != b->dims[i])
+			return false;
+	return true;
+}
+
+/* A second declaration: any number of .extern ones, one definition. */
+static void join_var(struct lex *lx, struct module *m, struct sym *o, struct sym *v, u32 line, u32 col)
+{
+	if (o->what != V_VAR || o->space != v->space || (!v->ext && !o->ext) || !same_shape(o, v))
+		twice(lx, line, col, v->name);
+	if (v->ext)
+		return;
+	if (v->link == LINK_NONE) {
+		lx->tline = line;
+		lx->tcol = col;
+		lex_fail(lx, VGPU_ST_INVALID_PTX, "'%s' is declared .extern and defined without .visible", v->name);
 	}
-	v = need(lx, pool_alloc(&m->pool, sizeof(*v)));
-	line = lx->tline;
-	col = lx->tcol;
-	parse_var_head(lx, v, &m->pool, &name, &n);
-	v->what = V_VAR;
-	v->space = space;
-	v->ext = ext;
-	old = map_find(&m->syms, name, n);
-	if (lx->tok == '=') {
-		struct init *in = need(lx, pool_alloc(&m->pool, sizeof(*in)));
-		u32 depth = 0;
-		u64 count = 1;
+	o->ext = false;
+	o->link = v->link;
+	o->bytes = v->bytes;
+	o->align = v->align;
+	o->dyn = v->dyn;
+	o->dims = v->dims;
+	if (m->inits && m->inits->v == v)
+		m->inits->v = o;
+}
 
-		if (space == SPACE_SHARED || ext)
-			lex_fail(lx, VGPU_ST_INVALID_PTX, "'%s' cannot have an initialiser", name);
+static void one_var(struct lex *lx, struct module *m, const struct sym *head)
+{
+	struct sym *v = lex_need(lx, pool_alloc(&m->pool, sizeof(*v)));
+	u32 n, line = lx->tline, col = lx->tcol;
+	struct map_ent *old;
+
+	*v = *head;
+	parse_var_name(lx, v, &m->pool, &n);
+	if (lx->tok == '=') {
+		struct init *in = lex_need(lx, pool_alloc(&m->pool, sizeof(*in)));
+
+		if ((v->space != SPACE_GLOBAL && v->space != SPACE_CONST) || v->ext)
+			lex_fail(lx, VGPU_ST_INVALID_PTX, "'%s' cannot have an initialiser", v->name);
 		in->v = v;
 		in->p = lx->p;
 		in->line = lx->line;
-		in->elem = type_bytes(v->type);
 		in->next = m->inits;
-		m->inits = in;
 		lex_next(lx);
-		if (lx->tok == '{' && !v->dyn)          /* fill_init() reads it */
-			lex_skip_braces(lx);
-		for (; lx->tok != TK_EOF && !(depth == 0 && lx->tok == ';'); lex_next(lx)) {
-			depth += lx->tok == '{';
-			if (lx->tok == '}' && depth)
-				depth--;
-			count += lx->tok == ',';
-		}
 		if (v->dyn) {           /* name[] = { ... }: counted */
-			v->bytes = count * in->elem;
-			v->dyn = false;
+			v->dims[0] = skip_init(lx);
+			v->bytes = type_bytes(v->type);
+			for (u32 i = 0; i < v->ndims; i++)
+				v->bytes *= v->dims[i];
+			v->dyn = !v->dims[0];
+		} else if (lx->tok == '{') {
+			lex_skip_braces(lx);
+		} else {
+			skip_init(lx);
 		}
+		if (!v->tex)            /* of a sampler: its modes */
+			m->inits = in;
 	}
-	lex_expect(lx, ';');
-	if (old) {
-		struct sym *o = old->val;
-
-		/* any number of .extern declarations, one definition */
-		if (o->what != V_VAR || o->space != v->space || (!ext && !o->ext)) {
-			lx->tline = line;
-			lx->tcol = col;
-			lex_fail(lx, VGPU_ST_INVALID_PTX, "'%s' is declared twice", name);
-		}
-		if (ext)
-			return;
-		o->ext = false;
-		o->bytes = v->bytes;
-		o->align = v->align;
-		o->dyn = v->dyn;
-		o->type = v->type;
-		if (m->inits && m->inits->v == v)
-			m->inits->v = o;
-		return;
+	if (v->dyn && !v->ext)
+		lex_fail(lx, VGPU_ST_INVALID_PTX, "'%s' has an incomplete type", v->name);
+	if (v->space == SPACE_LOCAL) {
+		m->local_bytes = (m->local_bytes + v->align - 1) & ~(u64)(v->align - 1);
+		v->addr = m->local_bytes;
+		m->local_bytes += v->bytes;
+		if (m->local_bytes > MAX_LOCAL)
+			lex_fail(lx, VGPU_ST_INVALID_PTX, "more than %u bytes of .local", MAX_LOCAL);
 	}
-	add_sym(lx, m, v, n, space != SPACE_SHARED);
+	old = map_find(&m->syms, v->name, n);
+	if (old)
+		join_var(lx, m, old->val, v, line, col);
+	else
+		add_sym(lx, m, v, n, (v->space == SPACE_GLOBAL || v->space == SPACE_CONST) && !v->tex);
 }
 
-static void func_directives(struct lex *lx, struct func *fn)
+static void module_var(struct lex *lx, struct module *m, u8 link, struct sym *head)
 {
-	while (lx->tok == TK_DIR) {
-		u64 v[3] = { 1, 1, 1 }, prod;
-		u32 n = 0;
-		bool maxn = lex_is(lx, "maxntid"), req = lex_is(lx, "reqntid");
-
-		if (lex_is(lx, "pragma")) {
-			while (lx->tok != ';' && lx->tok != TK_EOF)
-				lex_next(lx);
-			lex_expect(lx, ';');
-			continue;
-		}
-		lex_next(lx);
-		while (lx->tok == TK_INT) {
-			if (n < 3)
-				v[n++] = lx->ival;
-			lex_next(lx);
-			if (!lex_accept(lx, ','))
-				break;
-		}
-		if (!maxn && !req)
-			continue;
-		if (!n || !v[0] || !v[1] || !v[2] || v[0] > 1024 || v[1] > 1024 || v[2] > 1024)
-			lex_fail(lx, VGPU_ST_INVALID_PTX, "bad block size in a directive");
-		prod = v[0] * v[1] * v[2];
-		if (prod < fn->max_threads)
-			fn->max_threads = (u32)prod;
-		if (req)
-			for (n = 0; n < 3; n++)
-				fn->reqntid[n] = (u32)v[n];
-	}
-}
-
-struct func *module_func_decl(struct lex *lx, struct module *m, bool entry)
-{
-	struct func *fn = need(lx, pool_alloc(&m->pool, sizeof(*fn))), *old = NULL;
-	struct map_ent *ent;
-	struct sym *s;
-	u32 total, n, line, col;
-
-	fn->m = m;
-	fn->entry = entry;
-	fn->max_threads = 1024;
+	head->what = V_VAR;
+	head->space = lex_is(lx, "global") ? SPACE_GLOBAL : lex_is(lx, "const") ? SPACE_CONST :
+		      lex_is(lx, "local") ? SPACE_LOCAL : SPACE_SHARED;
+	head->fixed = head->space == SPACE_LOCAL;
+	head->link = link;
+	head->ext = link == LINK_EXTERN;
 	lex_next(lx);
-	if (!entry) {
-		if (lx->tok == TK_DIR)          /* .attribute(.unified(..)) */
-			lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "function attributes are not supported");
-		if (lex_accept(lx, '('))
-			parse_params(lx, m, &fn->rets, &fn->nrets, &total);
+	/* .const[2] and the like: old banks */
+	if (head->space == SPACE_CONST && lex_accept(lx, '[')) {
+		lex_expect(lx, TK_INT);
+		lex_expect(lx, ']');
 	}
-	n = lx->n;
-	line = lx->tline;
-	col = lx->tcol;
-	fn->name = need(lx, pool_str(&m->pool, lx->s, lx->n));
+	parse_var_type(lx, head);
+	if (head->type == T_PRED)
+		lex_fail(lx, VGPU_ST_INVALID_PTX, "a predicate is no variable");
+	if ((head->tex || head->managed || link == LINK_COMMON) && head->space != SPACE_GLOBAL)
+		lex_fail(lx, VGPU_ST_INVALID_PTX, "this is for .global variables");
+	do {
+		one_var(lx, m, head);
+	} while (lex_accept(lx, ','));
+	lex_expect(lx, ';');
+}
+
+static bool same_params(const struct fparam *a, u32 na, const struct fparam *b, u32 nb)
+{
+	u32 i;
+
+	for (i = 0; na == nb && i < na; i++)
+		if (a[i].type != b[i].type || a[i].is_reg != b[i].is_reg || a[i].bytes != b[i].bytes || a[i].vec != b[i].vec)
+			return false;
+	return na == nb;
+}
+
+static bool same_prototype(const struct func *a, const struct func *b)
+{
+	return a->entry == b->entry && same_params(a->params, a->nparams, b->params, b->nparams) &&
+	       same_params(a->rets, a->nrets, b->rets, b->nrets);
+}
+
+static void func_head(struct lex *lx, struct module *m, struct func *fn, u32 *n, u32 *line, u32 *col)
+{
+	struct sym ignored = { 0 };
+	u32 total, i;
+
+	lex_next(lx);
+	if (!fn->entry) {
+		while (lx->tok == TK_DIR && lex_is(lx, "attribute"))
+			parse_attribute(lx, &ignored);
+		if (lex_accept(lx, '('))
+			parse_params(lx, m, PARAMS_RET, &fn->rets, &fn->nrets, &total);
+	}
+	*n = lx->n;
+	*line = lx->tline;
+	*col = lx->tcol;
+	if (lx->n == 1 && *lx->s == '_')
+		lex_fail(lx, VGPU_ST_INVALID_PTX, "'_' is no name");
+	fn->name = lex_need(lx, pool_str(&m->pool, lx->s, lx->n));
 	lex_expect(lx, TK_ID);
 	if (lex_accept(lx, '('))
-		parse_params(lx, m, &fn->params, &fn->nparams, &fn->param_bytes);
-	func_directives(lx, fn);
+		parse_params(lx, m, fn->entry ? PARAMS_ENTRY : 0, &fn->params, &fn->nparams, &fn->param_bytes);
+	for (i = 0; i < fn->nparams; i++)
+		if (fn->params[i].tex)
+			fn->refused = "a texture as a parameter is not supported";
+	parse_func_directives(lx, fn);
+}
+
+static void module_func(struct lex *lx, struct module *m, u8 link)
+{
+	struct func *fn = lex_need(lx, pool_alloc(&m->pool, sizeof(*fn))), *old = NULL;
+	u32 n, line, col, i;
+	struct map_ent *ent;
+	struct sym *s;
+
+	fn->m = m;
+	fn->entry = lex_is(lx, "entry");
+	fn->max_threads = 1024;
+	fn->link = link;
+	if (link == LINK_COMMON)
+		lex_fail(lx, VGPU_ST_INVALID_PTX, ".common is for variables");
+	func_head(lx, m, fn, &n, &line, &col);
 	ent = map_find(&m->syms, fn->name, n);
 	if (ent) {
 		s = ent->val;
 		old = s->fn;
-		if (s->what != V_FUNC || (old->has_body && lx->tok == '{')) {
-			lx->tline = line;
-			lx->tcol = col;
-			lex_fail(lx, VGPU_ST_INVALID_PTX, "'%s' is declared twice", fn->name);
-		}
+		/* any number of prototypes, which agree, before one body */
+		if (s->what != V_FUNC || old->has_body || !same_prototype(old, fn))
+			twice(lx, line, col, fn->name);
 	} else {
-		s = need(lx, pool_alloc(&m->pool, sizeof(*s)));
+		s = lex_need(lx, pool_alloc(&m->pool, sizeof(*s)));
 		s->what = V_FUNC;
 		s->name = fn->name;
 		s->fn = fn;
-		add_sym(lx, m, s, n, entry);
-		m->funcs = need(lx, xgrow(m->funcs, &m->funcs_cap, m->nfuncs + 1, sizeof(*m->funcs)));
+		add_sym(lx, m, s, n, fn->entry);
+		m->funcs = lex_need(lx, xgrow(m->funcs, &m->funcs_cap, m->nfuncs + 1, sizeof(*m->funcs)));
 		m->funcs[m->nfuncs++] = fn;
 	}
 	fn->sym = s;
 	if (lx->tok == '{') {
+		if (link == LINK_EXTERN)
+			lex_fail(lx, VGPU_ST_INVALID_PTX, "'%s' is .extern and has a body", fn->name);
 		fn->has_body = true;
 		fn->body = lx->p;
 		fn->body_line = lx->tline;
 		fn->body_col = (u32)(lx->p - lx->line_start);
 		lex_skip_braces(lx);
-	} else {
-		lex_expect(lx, ';');
+	} else if (lx->tok != TK_DIR && lx->tok != TK_EOF) {
+		lex_expect(lx, ';');    /* which a prototype may go without */
 	}
 	if (old && fn->has_body) {      /* keep the object that earlier code may point to */
 		*old = *fn;
 		fn = old;
 	}
-	if (entry) {
-		u32 i;
-
-		fn->eparams = need(lx, pool_alloc(&m->pool, (fn->nparams + 1) * sizeof(*fn->eparams)));
+	if (fn->entry) {
+		fn->eparams = lex_need(lx, pool_alloc(&m->pool, (fn->nparams + 1) * sizeof(*fn->eparams)));
 		for (i = 0; i < fn->nparams; i++)
 			fn->eparams[i] = (struct engine_param){ fn->params[i].off, fn->params[i].bytes };
 	}
-	return old ? old : fn;
+}
+
+static void parse_alias(struct lex *lx, struct module *m)
+{
+	struct alias *a = lex_need(lx, pool_alloc(&m->pool, sizeof(*a)));
+	struct map_ent *ent;
+
+	lex_next(lx);
+	ent = lx->tok == TK_ID ? map_find(&m->syms, lx->s, lx->n) : NULL;
+	a->name = ent ? ent->val : NULL;
+	a->line = lx->tline;
+	a->col = lx->tcol;
+	if (!a->name || a->name->what != V_FUNC)
+		lex_fail(lx, VGPU_ST_INVALID_PTX, "an alias needs the prototype of a function before it");
+	lex_next(lx);
+	lex_expect(lx, ',');
+	a->target = lx->s;
+	a->ntarget = lx->n;
+	lex_expect(lx, TK_ID);
+	lex_expect(lx, ';');
+	a->next = m->aliases;
+	m->aliases = a;
+}
+
+/* A call of the one is a call of the other, and so is its address. */
+static void resolve_aliases(struct lex *lx, struct module *m)
+{
+	struct alias *a;
+
+	for (a = m->aliases; a; a = a->next) {
+		struct map_ent *ent = map_find(&m->syms, a->target, a->ntarget);
+		struct sym *t = ent ? ent->val : NULL;
+
+		lx->tline = a->line;
+		lx->tcol = a->col;
+		if (!t || t->what != V_FUNC || t->fn->entry || a->name->fn->has_body || !same_prototype(t->fn, a->name->fn))
+			lex_fail(lx, VGPU_ST_INVALID_PTX, "'%s' cannot be an alias of '%.*s'", a->name->name,
+				 (int)(a->ntarget < 60 ? a->ntarget : 60), a->target);
+		a->name->fn = t->fn;
+	}
+}
+
+static void parse_version(struct lex *lx, struct module *m)
+{
+	const char *p;
+
+	if (lx->tok != TK_DIR || !lex_is(lx, "version"))
+		lex_fail(lx, VGPU_ST_INVALID_PTX, "PTX must begin with .version");
+	lex_next(lx);
+	p = lx->s;
+	/* of the text: 9.10 is behind 9.9. No version is refused; what is missing of a later one is, by its name. */
+	if (lx->tok != TK_F64 || p + 2 >= lx->end)
+		lex_fail(lx, VGPU_ST_INVALID_PTX, "bad .version");
+	for (m->version = 0; p < lx->p && *p != '.' && m->version < 1000; p++)
+		m->version = m->version * 10 + (u32)(*p - '0');
+	m->version = m->version * 10 + (p + 2 < lx->p ? 9 : p + 1 < lx->p ? (u32)(p[1] - '0') : 0);
+	lex_next(lx);
+}
+
+static void parse_target(struct lex *lx, struct module *m, u32 cc)
+{
+	static const char *const options[] = { "texmode_unified", "texmode_independent", "debug", "map_f64_to_f32" };
+	u32 i, arch;
+
+	do {
+		lex_next(lx);
+		arch = lx->tok != TK_ID ? 0 : lx->n > 3 && !memcmp(lx->s, "sm_", 3) ? 3 :
+		       lx->n > 8 && !memcmp(lx->s, "compute_", 8) ? 8 : 0;
+		if (arch) {
+			m->target = 0;
+			for (i = arch; i < lx->n && lx->s[i] >= '0' && lx->s[i] <= '9' && m->target < 1000; i++)
+				m->target = m->target * 10 + (u32)(lx->s[i] - '0');
+			/* sm_90a: code for one architecture only */
+			if (i < lx->n && m->target != cc)
+				m->target = 1000;
+		} else if (lx->tok == TK_ID) {
+			for (i = 0; i < 4 && !lex_is(lx, options[i]); i++)
+				;
+			if (i == 4)
+				lex_fail(lx, VGPU_ST_INVALID_PTX, "unknown .target '%.*s'", (int)(lx->n < 40 ? lx->n : 40), lx->s);
+		}
+		lex_expect(lx, TK_ID);
+	} while (lx->tok == ',');
 }
 
 static void parse_header(struct lex *lx, struct module *m)
 {
 	u32 cc = m->e->env.cc_major * 10 + m->e->env.cc_minor;
 
-	if (lx->tok != TK_DIR || !lex_is(lx, "version"))
-		lex_fail(lx, VGPU_ST_INVALID_PTX, "PTX must begin with .version");
-	lex_next(lx);
-	if (lx->tok == TK_F64) {
-		double d;
-
-		memcpy(&d, &lx->ival, 8);
-		m->version = d < 100 ? (u32)(d * 10 + 0.5) : 1000;
-	} else if (lx->tok == TK_INT) {
-		m->version = lx->ival < 100 ? (u32)lx->ival * 10 : 1000;
-	} else {
-		lex_fail(lx, VGPU_ST_INVALID_PTX, "bad .version");
-	}
-	if (m->version > 91)
-		lex_fail(lx, VGPU_ST_PTX_VERSION, "PTX ISA %u.%u is newer than 9.1", m->version / 10,
-			 m->version % 10);
-	lex_next(lx);
+	parse_version(lx, m);
 	if (lx->tok != TK_DIR || !lex_is(lx, "target"))
 		lex_fail(lx, VGPU_ST_INVALID_PTX, "expected .target");
-	do {
-		lex_next(lx);
-		if (lx->tok == TK_ID && lx->n > 3 && !memcmp(lx->s, "sm_", 3)) {
-			u32 i;
-
-			m->target = 0;
-			for (i = 3; i < lx->n && lx->s[i] >= '0' && lx->s[i] <= '9' && m->target < 1000; i++)
-				m->target = m->target * 10 + (u32)(lx->s[i] - '0');
-			/* sm_90a: code for one architecture only */
-			if (i < lx->n && m->target != cc)
-				m->target = 1000;
-		}
-		lex_expect(lx, TK_ID);
-	} while (lx->tok == ',');
+	while (lx->tok == TK_DIR && lex_is(lx, "target"))
+		parse_target(lx, m, cc);
 	if (!m->target)
 		lex_fail(lx, VGPU_ST_INVALID_PTX, ".target names no sm_ architecture");
 	if (m->target > cc)
 		lex_fail(lx, VGPU_ST_NO_BINARY, "PTX for sm_%u, the device has compute capability %u.%u",
 			 m->target, m->e->env.cc_major, m->e->env.cc_minor);
-	m->addr64 = false;
+	/* without it the addresses are the machine's */
 	if (lx->tok == TK_DIR && lex_is(lx, "address_size")) {
 		lex_next(lx);
-		m->addr64 = lx->ival == 64;
+		if (lx->tok == TK_INT && lx->ival == 32)
+			lex_fail(lx, VGPU_ST_NOT_SUPPORTED, ".address_size 32 is not supported");
+		if (lx->tok == TK_INT && lx->ival != 64)
+			lex_fail(lx, VGPU_ST_INVALID_PTX, ".address_size is 32 or 64");
 		lex_expect(lx, TK_INT);
 	}
-	if (!m->addr64)
-		lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "only .address_size 64 is supported");
 }
 
-static void skip_directive(struct lex *lx)
+static u8 linkage(struct lex *lx)
 {
-	if (lex_is(lx, "section")) {
-		while (lx->tok != '{' && lx->tok != TK_EOF)
-			lex_next(lx);
-		lex_skip_braces(lx);
-	} else if (lex_is(lx, "pragma") || lex_is(lx, "alias")) {
-		while (lx->tok != ';' && lx->tok != TK_EOF)
-			lex_next(lx);
-		lex_expect(lx, ';');
-	} else if (lex_is(lx, "file") || lex_is(lx, "loc")) {
-		u32 line = lx->tline;
+	u8 link = lx->tok != TK_DIR ? LINK_NONE : lex_is(lx, "visible") ? LINK_VISIBLE : lex_is(lx, "extern") ? LINK_EXTERN :
+		  lex_is(lx, "weak") ? LINK_WEAK : lex_is(lx, "common") ? LINK_COMMON : LINK_NONE;
 
-		/* one line long, no terminator */
-		while (lx->tok != TK_EOF && lx->tline == line)
-			lex_next(lx);
-	} else {
-		lex_fail(lx, VGPU_ST_INVALID_PTX, "unknown directive '.%.*s'",
-			 (int)(lx->n < 40 ? lx->n : 40), lx->s);
-	}
+	if (link)
+		lex_next(lx);
+	return link;
 }
 
 static void index_text(struct lex *lx, struct module *m)
@@ -422,26 +374,45 @@ static void index_text(struct lex *lx, struct module *m)
 	lex_next(lx);
 	parse_header(lx, m);
 	while (lx->tok != TK_EOF) {
-		bool ext = false;
+		struct sym head = { 0 };
+		u8 link;
 
-		while (lx->tok == TK_DIR && (lex_is(lx, "visible") || lex_is(lx, "extern") ||
-					     lex_is(lx, "weak") || lex_is(lx, "common"))) {
-			ext |= lex_is(lx, "extern");
-			lex_next(lx);
+		/* "@@DWARF …": debug information of PTX 1.x, a line each */
+		if (lx->tok == '@') {
+			u32 line = lx->tline;
+
+			while (lx->tok != TK_EOF && lx->tline == line)
+				lex_next(lx);
+			continue;
 		}
-		if (lx->tok != TK_DIR) {
-			if (lex_accept(lx, ';'))
-				continue;
+		if (lx->tok == TK_DIR && lex_is(lx, "attribute"))
+			parse_attribute(lx, &head);
+		link = linkage(lx);
+		if (lx->tok != TK_DIR)
 			lex_fail(lx, VGPU_ST_INVALID_PTX, "expected a directive before '%.*s'",
 				 (int)(lx->n < 40 ? lx->n : 40), lx->s);
-		}
 		if (lex_is(lx, "entry") || lex_is(lx, "func"))
-			module_func_decl(lx, m, lex_is(lx, "entry"));
-		else if (lex_is(lx, "global") || lex_is(lx, "const") || lex_is(lx, "shared"))
-			module_var(lx, m, ext);
+			module_func(lx, m, link);
+		else if (lex_is(lx, "global") || lex_is(lx, "const") || lex_is(lx, "shared") || lex_is(lx, "local"))
+			module_var(lx, m, link, &head);
+		else if (link)
+			lex_fail(lx, VGPU_ST_INVALID_PTX, "expected a variable or a function before '.%.*s'",
+				 (int)(lx->n < 40 ? lx->n : 40), lx->s);
+		else if (lex_is(lx, "section"))
+			parse_section(lx);
+		else if (lex_is(lx, "pragma"))
+			parse_pragma(lx);
+		else if (lex_is(lx, "file"))
+			parse_file(lx);
+		else if (lex_is(lx, "alias"))
+			parse_alias(lx, m);
+		else if (lex_is(lx, "target"))
+			parse_target(lx, m, m->e->env.cc_major * 10 + m->e->env.cc_minor);
 		else
-			skip_directive(lx);
+			lex_fail(lx, VGPU_ST_INVALID_PTX, "unknown directive '.%.*s'",
+				 (int)(lx->n < 40 ? lx->n : 40), lx->s);
 	}
+	resolve_aliases(lx, m);
 }
 
 /* Managed variables: at the place that was named, in a private image until all of it is known. */
@@ -521,106 +492,16 @@ static void place_vars(struct lex *lx, struct module *m)
 			m->list[i]->addr += m->var_base;
 }
 
-static u64 init_value(struct lex *lx, struct module *m, const struct sym *v)
+static void fill_init(struct module *m, struct sym *v, struct lex *lx)
 {
-	struct map_ent *ent;
-	struct sym *s;
-	u64 r = 0;
-	s64 d;
-	bool neg, generic = false;
-
-	/* one number of a long list of them */
-	if (lx->tok == TK_INT && lx->p < lx->end && (*lx->p == ',' || *lx->p == '}')) {
-		r = lx->ival;
-		lex_next(lx);
-		return r;
-	}
-	if (lx->tok == TK_F32 || lx->tok == TK_F64 || (lx->tok == '-' && type_is_float(v->type))) {
-		double x;
-		float f;
-
-		neg = lex_accept(lx, '-');
-		r = lx->ival;
-		if (lx->tok == TK_F64) {
-			memcpy(&x, &r, 8);
-			x = neg ? -x : x;
-			memcpy(&r, &x, 8);
-			f = (float)x;
-			if (type_bytes(v->type) == 4) {
-				r = 0;
-				memcpy(&r, &f, 4);
-			}
-		} else if (neg) {
-			r ^= 0x80000000u;
-		}
-		lex_next(lx);
-		return r;
-	}
-	if (lx->tok == TK_ID) {
-		if (lex_is(lx, "generic")) {
-			lex_next(lx);
-			lex_expect(lx, '(');
-			generic = true;
-		}
-		ent = map_find(&m->syms, lx->s, lx->n);
-		s = ent ? ent->val : NULL;
-		if (!s || (s->what == V_VAR && s->space == SPACE_SHARED))
-			lex_fail(lx, VGPU_ST_INVALID_PTX, "'%.*s' cannot stand in an initialiser",
-				 (int)(lx->n < 60 ? lx->n : 60), lx->s);
-		if (s->what == V_VAR && s->ext)
-			lex_fail(lx, VGPU_ST_INVALID_PTX, "'%s' is not defined in this module", s->name);
-		r = s->what == V_FUNC ? s->fn->unique_ptr : s->addr;
-		lex_next(lx);
-		if (generic)
-			lex_expect(lx, ')');
-	} else {
-		r = (u64)const_expr(lx);
-	}
-	while (lx->tok == '+' || lx->tok == '-') {
-		neg = lx->tok == '-';
-		lex_next(lx);
-		d = const_expr(lx);
-		r += neg ? 0 - (u64)d : (u64)d;
-	}
-	return r;
-}
-
-static void fill_init(struct module *m, struct init *in, struct lex *lx)
-{
-	u32 depth = 0;
-	u64 at = 0;
-
 	lex_next(lx);
-	while (lx->tok != ';') {
-		u64 v;
-
-		if (lx->tok == '{') {
-			depth++;
-			lex_next(lx);
-			continue;
-		}
-		if (lx->tok == '}') {
-			if (!depth--)
-				lex_fail(lx, VGPU_ST_INVALID_PTX, "stray '}'");
-			lex_next(lx);
-			continue;
-		}
-		if (lex_accept(lx, ','))
-			continue;
-		v = init_value(lx, m, in->v);
-		if (at + in->elem > in->v->bytes)
-			lex_fail(lx, VGPU_ST_INVALID_PTX, "too many values for '%s'", in->v->name);
-		memcpy((in->v->managed ? (char *)m->managed_image + (in->v->addr - m->managed_va) : (char *)in->v->addr) + at, &v,
-		       in->elem > 8 ? 8 : in->elem);
-		at += in->elem;
-	}
+	parse_init(lx, m, v, v->managed ? (char *)m->managed_image + (v->addr - m->managed_va) : (char *)v->addr);
 }
 
 /* A .global or .const variable inside a function: memory of its own, at "= ..." or ";". */
 void module_late_var(struct lex *lx, struct module *m, struct sym *v)
 {
-	struct late *l = need(lx, pool_alloc(&m->pool, sizeof(*l)));
-	struct init in = { .v = v, .elem = type_bytes(v->type) };
+	struct late *l = lex_need(lx, pool_alloc(&m->pool, sizeof(*l)));
 
 	if (v->managed && m->e->managed_told)
 		lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "'%s': a managed variable inside a function", v->name);
@@ -633,7 +514,7 @@ void module_late_var(struct lex *lx, struct module *m, struct sym *v)
 		lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "no memory for '%s'", v->name);
 	mc_note(m->e, v->addr, v->bytes, true);
 	if (lx->tok == '=')
-		fill_init(m, &in, lx);
+		fill_init(m, v, lx);
 }
 
 static int register_funcs(struct engine *e, struct module *m)
@@ -669,7 +550,9 @@ static u32 read_module(struct engine *e, struct module *m, char *log, size_t log
 		lex_fail(&lx, VGPU_ST_LIMIT, "too many functions in this context");
 	for (in = m->inits; in; in = in->next) {
 		lex_init(&lx, in->p, m->end, in->line, &bail, log, log_bytes);
-		fill_init(m, in, &lx);
+		fill_init(m, in->v, &lx);
+		if (lx.tok != ';' && lx.tok != ',')
+			lex_expect(&lx, ';');
 	}
 	/* the client's memory: it may not be there */
 	if (m->managed_image && mem_copy(e, (void *)m->managed_va, m->managed_image, m->managed_bytes))

@@ -256,6 +256,21 @@ int sreg_find(const char *s, size_t n)
 	return -1;
 }
 
+/* The rest of PTX ISA 10, by what they begin with. */
+bool sreg_known_unsupported(const char *s, size_t n)
+{
+	static const char *const names[] = { "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid", "%cluster_ctarank",
+					     "%cluster_nctarank", "%is_explicit_cluster", "%reserved_smem_offset_begin",
+					     "%reserved_smem_offset_end", "%reserved_smem_offset_cap", "%reserved_smem_offset_",
+					     "%aggr_smem_size", "%current_graph_exec", "%pm", "%envreg" };
+	u32 i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (n >= strlen(names[i]) && !memcmp(s, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 const char *sreg_name(u32 sr)
 {
 	u32 i;

@@ -125,30 +125,24 @@ static void scope_leave(struct comp *c)
 static void decl_reg(struct comp *c)
 {
 	struct lex *lx = &c->lx;
-	u32 vec = 0;
+	struct sym head = { 0 };
 	enum type t;
+	u32 vec;
 
 	lex_next(lx);
-	while (lx->tok == TK_DIR && lex_is(lx, "align")) {
-		lex_next(lx);
-		lex_next(lx);
-	}
-	if (lx->tok == TK_DIR && (lex_is(lx, "v2") || lex_is(lx, "v4"))) {
-		vec = (u32)(lx->s[1] - '0');
-		lex_next(lx);
-	}
-	t = lx->tok == TK_DIR ? type_find(lx->s, lx->n) : T_NONE;
-	if (!t || (vec && t == T_PRED))
+	parse_var_type(lx, &head);
+	vec = head.vec;
+	t = head.type;
+	if (head.tex)
 		FAIL(c, "expected a register type");
 	if (t == T_B128)
 		lex_fail(lx, VGPU_ST_NOT_SUPPORTED, ".b128 registers are not supported");
-	do {
+	for (;; lex_next(lx)) {
 		struct sym *v;
 		const char *name;
 		u32 count = 1, i, n;
 
-		lex_next(lx);
-		if (lx->tok != TK_ID)
+		if (lx->tok != TK_ID || (lx->n == 1 && *lx->s == '_'))
 			FAIL(c, "expected a register name");
 		name = lx->s;
 		n = lx->n;
@@ -172,41 +166,73 @@ static void decl_reg(struct comp *c)
 		c->regs = cneed(c, xgrow(c->regs, &c->regs_cap, c->nregs + count + 1, sizeof(*c->regs)));
 		for (i = 0; i < count; i++)
 			c->regs[c->nregs++] = (struct vreg){ (u8)t, type_w(t) };
-	} while (lx->tok == ',');
+		if (lx->tok != ',')
+			break;
+	}
 	lex_expect(lx, ';');
 }
 
-static void decl_var(struct comp *c)
+static void decl_one(struct comp *c, const struct sym *head, bool param)
 {
 	struct lex *lx = &c->lx;
-	u8 space = lex_is(lx, "local") || lex_is(lx, "param") ? SPACE_LOCAL : SPACE_SHARED;
-	bool param = lex_is(lx, "param");
-	struct sym head = { 0 }, *v;
-	const char *name;
+	struct sym *v, one = *head;
+	const char *s = lx->s;
 	u32 n;
 
-	if (lex_is(lx, "global") || lex_is(lx, "const"))
-		space = lex_is(lx, "global") ? SPACE_GLOBAL : SPACE_CONST;
-	lex_next(lx);
-	parse_var_head(lx, &head, &c->pool, &name, &n);
-	v = declare(c, name, n, V_VAR);
-	v->type = head.type;
-	v->space = space;
-	v->align = head.align;
-	v->bytes = head.bytes;
-	v->dyn = head.dyn;
-	v->managed = head.managed;
-	if (head.dyn && (param || space != SPACE_SHARED))
-		FAIL(c, "'%s' needs a size", name);
-	if (space == SPACE_GLOBAL || space == SPACE_CONST)
+	parse_var_name(lx, &one, &c->pool, &n);
+	v = declare(c, s, n, V_VAR);
+	v->type = one.type;
+	v->vec = one.vec;
+	v->space = one.space;
+	v->align = one.align;
+	v->bytes = one.bytes;
+	v->dyn = one.dyn;
+	v->ndims = one.ndims;
+	v->dims = one.dims;
+	v->managed = one.managed;
+	if (one.space == SPACE_GLOBAL || one.space == SPACE_CONST) {
+		if (one.dyn && lx->tok == '=') {
+			struct lex ahead = *lx;
+
+			lex_next(&ahead);
+			v->dims[0] = skip_init(&ahead);
+			v->bytes = type_bytes(v->type);
+			for (u32 i = 0; i < v->ndims; i++)
+				v->bytes *= v->dims[i];
+			v->dyn = !v->dims[0];
+		}
+		if (v->dyn)
+			FAIL(c, "'%s' has an incomplete type", v->name);
 		module_late_var(lx, c->m, v);
-	if (space == SPACE_LOCAL) {
+		return;
+	}
+	if (v->dyn || (param && v->vec))
+		FAIL(c, "'%s' has an incomplete type", v->name);
+	if (one.space == SPACE_LOCAL) {
 		c->local_bytes = (c->local_bytes + v->align - 1) & ~(u64)(v->align - 1);
 		v->addr = c->local_bytes;
 		c->local_bytes += v->bytes;
 		if (c->local_bytes > MAX_LOCAL)
 			FAIL(c, "more than %u bytes of .local", MAX_LOCAL);
 	}
+}
+
+/* .extern .shared in a body is one of the module */
+static void decl_var(struct comp *c)
+{
+	struct lex *lx = &c->lx;
+	bool param = lex_is(lx, "param");
+	struct sym head = { 0 };
+
+	head.space = lex_is(lx, "local") || param ? SPACE_LOCAL : lex_is(lx, "global") ? SPACE_GLOBAL :
+		     lex_is(lx, "const") ? SPACE_CONST : SPACE_SHARED;
+	lex_next(lx);
+	parse_var_type(lx, &head);
+	if (head.type == T_PRED || head.tex)
+		FAIL(c, "no variable has this type here");
+	do {
+		decl_one(c, &head, param);
+	} while (lex_accept(lx, ','));
 	lex_expect(lx, ';');
 }
 
@@ -297,70 +323,164 @@ static void parse_list(struct comp *c, struct operand *o, int close)
 	memcpy(o->elem, tmp, n * sizeof(*tmp));
 }
 
-/* "-0f3F800000" is a float, "-1 + 2" an expression. */
-static bool float_follows(const struct lex *lx)
+/* A constant, or an expression of constants. */
+static void constant(struct comp *c, struct operand *o)
 {
-	struct lex ahead = *lx;
+	struct cval v = const_value(&c->lx);
 
-	lex_next(&ahead);
-	return ahead.tok == TK_F32 || ahead.tok == TK_F64;
+	o->kind = v.kind == CV_F32 || v.kind == CV_F64 ? O_FLT : O_INT;
+	o->type = v.kind == CV_F32 ? T_F32 : v.kind == CV_F64 ? T_F64 : 0;
+	o->imm = (s64)v.bits;
+}
+
+/* "name[n]", "name[%r]", "name[%r + n]": the address of an element; as an address operand it goes without brackets */
+static void element(struct comp *c, struct operand *o)
+{
+	struct lex *lx = &c->lx;
+	const struct sym *v = o->sym;
+	struct operand r = { 0 };
+	s64 size;
+
+	if (v->what != V_VAR || !v->ndims)
+		FAIL(c, "'%s' is no array", v->name);
+	size = type_bytes(v->type) * (v->vec ? v->vec : 1);
+	o->element = true;
+	lex_next(lx);
+	if (lx->tok == TK_ID && find_reg(c, lx->s, lx->n, &r)) {
+		if (r.kind != O_REG || r.type == T_PRED || type_is_float(r.type) || type_bytes(r.type) < 4)
+			FAIL(c, "'%s': the index must be a 32 or 64-bit register", v->name);
+		o->index = r.reg;
+		o->index_type = r.type;
+		lex_next(lx);
+		if (lex_accept(lx, '+'))
+			o->imm = const_expr(lx) * size;
+	} else {
+		o->imm = (s64)((u64)const_expr(lx) * (u64)size);
+	}
+	lex_expect(lx, ']');
+}
+
+/* %tid and its like are vectors of four; their elements have names of their own. */
+static bool sreg_vector(struct comp *c, struct operand *o, const char *s, u32 n)
+{
+	char name[16];
+	u32 i;
+
+	if (n + 3 > sizeof(name))
+		return false;
+	for (i = 0; i < 4; i++) {
+		int sr;
+
+		snprintf(name, sizeof(name), "%.*s.%c", (int)n, s, "xyzw"[i]);
+		sr = sreg_find(name, n + 2);
+		if (sr < 0)
+			return false;
+		if (!i) {
+			o->kind = O_VEC;
+			o->n = 4;
+			o->elem = cneed(c, pool_alloc(&c->pool, 4 * sizeof(*o->elem)));
+		}
+		o->elem[i] = (struct operand){ .kind = O_SREG, .reg = (u32)sr, .second = OPND_NONE, .index = OPND_NONE, .col = o->col };
+	}
+	return true;
+}
+
+/* What is no register: a special one, a variable or function, a label. */
+static void name_operand(struct comp *c, struct operand *o)
+{
+	struct lex *lx = &c->lx;
+	const char *s = lx->s, *at = lx->p;
+	u32 n = lx->n;
+	int sr = -1;
+
+	o->sym = lookup(c, s, n);
+	if (!o->sym) {
+		if (*s == '%' && lex_suffix(lx))
+			sr = sreg_find(s, (size_t)(lx->p - s));
+		else
+			sr = sreg_find(s, n);
+		if (sr < 0)
+			lx->p = at;
+	}
+	if (sr >= 0) {
+		o->kind = O_SREG;
+		o->reg = (u32)sr;
+	} else if (o->sym && o->sym->what != V_LABEL && o->sym->what != V_REG) {
+		o->kind = O_SYM;
+	} else if (o->sym && o->sym->what == V_REG) {
+		FAIL(c, "'%.*s' names no single register", (int)n, s);
+	} else if (*s == '%' && !o->sym && sreg_vector(c, o, s, n)) {
+		;
+	} else if (*s == '%') {
+		if (sreg_known_unsupported(s, n))
+			lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "special register '%.*s' is not supported", (int)n, s);
+		FAIL(c, "unknown register '%.*s'", (int)(n < 60 ? n : 60), s);
+	} else {
+		o->kind = O_LABEL;
+		o->sym = (struct sym *)s;       /* resolved by lower_control */
+		o->n = n;
+	}
+	lex_next(lx);
+	if (o->kind == O_SYM && lx->tok == '[')
+		element(c, o);
+	else if (o->kind == O_SYM && lex_accept(lx, '+'))
+		o->imm = const_expr(lx);
+}
+
+/* [register + n], [name + n], [n] */
+static void address_operand(struct comp *c, struct operand *o)
+{
+	struct lex *lx = &c->lx;
+
+	parse_operand(c, o);
+	if (o->kind == O_REG && lex_accept(lx, '+'))
+		o->imm = const_expr(lx);
+	else if (o->kind != O_REG && o->kind != O_INT && (o->kind != O_SYM || o->element))
+		FAIL(c, "not an address");
+	if (lx->tok == ',')
+		lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "'%s': coordinates in an address are not supported", c->op_name);
+	lex_expect(lx, ']');
+	/* a constant address is a symbol-less SYM: base 0 */
+	o->second = o->kind;
+	o->kind = O_ADDR;
 }
 
 static void parse_operand(struct comp *c, struct operand *o)
 {
 	struct lex *lx = &c->lx;
+	bool not = false;
 
 	o->col = lx->tcol;
 	o->second = OPND_NONE;
-	if (lex_accept(lx, '!'))
-		o->neg = true;
+	o->index = OPND_NONE;
+	if (lx->tok == '!') {           /* of a predicate; before a constant an operator */
+		struct lex ahead = *lx;
+
+		lex_next(&ahead);
+		not = ahead.tok == TK_ID && !lex_is(&ahead, "WARP_SZ");
+	}
+	o->neg = not;
+	if (not)
+		lex_next(lx);
 	if (lx->tok == '{' || lx->tok == '[' || (lx->tok == '(' && c->in_call)) {
 		if (c->nest)
 			FAIL(c, "'%c' inside another operand", lx->tok);
 		c->nest++;
-	}
-	if (lex_accept(lx, '{')) {
-		o->kind = O_VEC;
-		parse_list(c, o, '}');
+		if (lex_accept(lx, '{')) {
+			o->kind = O_VEC;
+			parse_list(c, o, '}');
+		} else if (lex_accept(lx, '(')) {
+			o->kind = O_LIST;
+			parse_list(c, o, ')');
+		} else {
+			lex_next(lx);
+			address_operand(c, o);
+		}
 		c->nest--;
 		return;
 	}
-	if (c->in_call && lex_accept(lx, '(')) {
-		o->kind = O_LIST;
-		parse_list(c, o, ')');
-		c->nest--;
-		return;
-	}
-	if (lex_accept(lx, '[')) {
-		parse_operand(c, o);
-		c->nest--;
-		if (o->kind == O_REG && (lx->tok == '+' || lx->tok == '-'))
-			o->imm = const_expr(lx);
-		else if (o->kind != O_REG && o->kind != O_INT && o->kind != O_SYM)
-			FAIL(c, "not an address");
-		if (lx->tok == ',')
-			lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "cache policies and texture coordinates are not supported");
-		lex_expect(lx, ']');
-		/* a constant address is a symbol-less SYM: base 0 */
-		o->second = o->kind;
-		o->kind = O_ADDR;
-		return;
-	}
-	if (lx->tok == TK_F32 || lx->tok == TK_F64 ||
-	    (lx->tok == '-' && float_follows(lx))) {
-		bool neg = lex_accept(lx, '-');
-
-		o->kind = O_FLT;
-		o->type = lx->tok == TK_F32 ? T_F32 : T_F64;
-		o->imm = (s64)lx->ival;
-		if (neg)
-			o->imm ^= (s64)(o->type == T_F32 ? 1ull << 31 : 1ull << 63);
-		lex_next(lx);
-		return;
-	}
-	if (lx->tok != TK_ID) {
-		o->kind = O_INT;
-		o->imm = const_expr(lx);
+	if (lx->tok != TK_ID || lex_is(lx, "WARP_SZ")) {
+		constant(c, o);
 		return;
 	}
 	if (lx->n == 1 && *lx->s == '_') {
@@ -369,38 +489,7 @@ static void parse_operand(struct comp *c, struct operand *o)
 	} else if (find_reg(c, lx->s, lx->n, o)) {
 		lex_next(lx);
 	} else {
-		const char *s = lx->s;
-		u32 n = lx->n;
-		int sr = -1;
-
-		o->sym = lookup(c, s, n);
-		if (!o->sym) {
-			const char *at = lx->p;
-
-			if (*s == '%' && lex_suffix(lx))
-				sr = sreg_find(s, (size_t)(lx->p - s));
-			else
-				sr = sreg_find(s, n);
-			if (sr < 0)
-				lx->p = at;
-		}
-		if (sr >= 0) {
-			o->kind = O_SREG;
-			o->reg = (u32)sr;
-		} else if (o->sym && o->sym->what != V_LABEL && o->sym->what != V_REG) {
-			o->kind = O_SYM;
-		} else if (o->sym && o->sym->what == V_REG) {
-			FAIL(c, "'%.*s' names no single register", (int)n, s);
-		} else if (*s == '%') {
-			FAIL(c, "unknown register '%.*s'", (int)(n < 60 ? n : 60), s);
-		} else {
-			o->kind = O_LABEL;
-			o->sym = (struct sym *)s;       /* resolved by lower_control */
-			o->n = n;
-		}
-		lex_next(lx);
-		if (o->kind == O_SYM && (lx->tok == '+' || lx->tok == '-'))
-			o->imm = const_expr(lx);
+		name_operand(c, o);
 	}
 	if (o->kind == O_REG || o->kind == O_SINK)
 		if (lex_accept(lx, '|')) {
@@ -434,6 +523,7 @@ static void parse_opcode(struct comp *c, struct stmt *st)
 				 lx->s);
 		FAIL(c, "unknown instruction '%.*s'", (int)(lx->n < 60 ? lx->n : 60), lx->s);
 	}
+	c->op_name = st->od->name;
 	while (lex_suffix(lx)) {
 		t = type_find(lx->s, lx->n);
 		if (t) {
@@ -501,6 +591,41 @@ static void parse_stmt(struct comp *c)
 	lex_next(lx);
 }
 
+/* .callprototype [(results)] _ [(parameters)] [.noreturn …] */
+static void call_prototype(struct comp *c, struct sym *v)
+{
+	struct func *p = cneed(c, pool_alloc(&c->pool, sizeof(*p)));
+	struct lex *lx = &c->lx;
+	u32 total;
+
+	v->fn = p;
+	p->name = v->name;
+	lex_next(lx);
+	if (lex_accept(lx, '('))
+		parse_params(lx, c->m, PARAMS_RET, &p->rets, &p->nrets, &total);
+	lex_expect(lx, TK_ID);
+	if (lex_accept(lx, '('))
+		parse_params(lx, c->m, 0, &p->params, &p->nparams, &total);
+	parse_func_directives(lx, p);
+}
+
+/* .calltargets f, g: all of one prototype */
+static void call_targets(struct comp *c, struct sym *v)
+{
+	struct lex *lx = &c->lx;
+
+	do {
+		struct sym *f;
+
+		lex_next(lx);
+		f = lx->tok == TK_ID ? lookup(c, lx->s, lx->n) : NULL;
+		if (!f || f->what != V_FUNC || f->fn->entry)
+			FAIL(c, "expected a function before '%.*s'", (int)(lx->n < 40 ? lx->n : 40), lx->s);
+		v->fn = f->fn;
+		lex_next(lx);
+	} while (lx->tok == ',');
+}
+
 /* "name: .callprototype ...;" and "name: .branchtargets a, b;" */
 static void parse_labelled(struct comp *c, const char *s, u32 n)
 {
@@ -508,9 +633,7 @@ static void parse_labelled(struct comp *c, const char *s, u32 n)
 	struct sym *v;
 
 	if (lx->tok == TK_DIR && lex_is(lx, "branchtargets")) {
-		struct operand *o = cneed(c, pool_alloc(&c->pool, sizeof(*o)));
-		u32 cap = 0, ids = 0;
-		u32 *list = NULL;
+		u32 cap = 0, ids = 0, *list = NULL;
 
 		v = declare(c, s, n, V_TARGETS);
 		do {
@@ -532,22 +655,12 @@ static void parse_labelled(struct comp *c, const char *s, u32 n)
 		lex_expect(lx, ';');
 		v->extra = list;
 		v->bytes = ids;
-		(void)o;
 	} else if (lx->tok == TK_DIR && (lex_is(lx, "callprototype") || lex_is(lx, "calltargets"))) {
 		v = declare(c, s, n, V_PROTO);
-		if (lex_is(lx, "callprototype")) {
-			struct fparam *rets, *args;
-			u32 nr = 0, na = 0, total;
-
-			lex_next(lx);
-			if (lex_accept(lx, '('))
-				parse_params(lx, c->m, &rets, &nr, &total);
-			lex_expect(lx, TK_ID);
-			if (lex_accept(lx, '('))
-				parse_params(lx, c->m, &args, &na, &total);
-		}
-		while (lx->tok != ';' && lx->tok != TK_EOF)
-			lex_next(lx);
+		if (lex_is(lx, "callprototype"))
+			call_prototype(c, v);
+		else
+			call_targets(c, v);
 		lex_expect(lx, ';');
 	} else {
 		define_label(c, s, n);
@@ -578,15 +691,10 @@ void parse_body(struct comp *c)
 			} else if (lex_is(lx, "local") || lex_is(lx, "shared") || lex_is(lx, "param") ||
 				   lex_is(lx, "global") || lex_is(lx, "const")) {
 				decl_var(c);
-			} else if (lex_is(lx, "loc") || lex_is(lx, "file")) {
-				u32 line = lx->tline;
-
-				while (lx->tok != TK_EOF && lx->tline == line)
-					lex_next(lx);
+			} else if (lex_is(lx, "loc")) {
+				parse_loc(lx);
 			} else if (lex_is(lx, "pragma")) {
-				while (lx->tok != ';' && lx->tok != TK_EOF)
-					lex_next(lx);
-				lex_expect(lx, ';');
+				parse_pragma(lx);
 			} else {
 				FAIL(c, "unknown directive '.%.*s'", (int)(lx->n < 40 ? lx->n : 40), lx->s);
 			}
