@@ -371,6 +371,9 @@ $(X)/$(1)/ptxrun: $(call objs,$(1),tests/ptx/ptxrun.c $(CPU))
 $(X)/$(1)/optest: $(call objs,$(1),tests/ptx/optest.c $(CPU))
 	@mkdir -p $$(@D)
 	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
+$(X)/$(1)/legal: $(call objs,$(1),tests/ptx/legal.c $(CPU))
+	@mkdir -p $$(@D)
+	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
 $(X)/$(1)/jitdiff: $(call objs,$(1),tests/ptx/jitdiff.c $(CPU))
 	@mkdir -p $$(@D)
 	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
@@ -402,7 +405,7 @@ $(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(FW) $(SERVICE))
 	$(CC) $(SAN) -o $@ $^ $(STUB_LIBS)
 
 test-bins: e2e $(SYSTEM) $(if $(OPENBLAS),$(addprefix $(B)/test/blas/,gemm native)) $(addprefix $(U)/plain/,$(filter-out ring_tsan,$(UNITS))) $(addprefix $(U)/asan/,$(filter-out ring_tsan,$(UNITS))) \
-	$(addprefix $(U)/tsan/,$(TSAN)) $(foreach k,plain asan,$(addprefix $(X)/$(k)/,ptxrun optest jitdiff fatbin_test)) \
+	$(addprefix $(U)/tsan/,$(TSAN)) $(foreach k,plain asan,$(addprefix $(X)/$(k)/,ptxrun optest jitdiff legal fatbin_test)) \
 	$(addprefix $(Z)/,$(FUZZ)) $(B)/test/san/bin/vgpu-stub $(B)/test/hostile/hostile \
 	$(B)/test/vm/outside $(B)/test/vm/edu
 

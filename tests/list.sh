@@ -21,6 +21,9 @@ for isa in base avx2; do
 	many "ptx/cases/$isa" 300 env VGPU_CPU_ISA=$isa "$T/ptx/plain/ptxrun" -m jit -s tests/ptx/cases
 	t "ptx/forms/$isa" 300 env VGPU_CPU_ISA=$isa "$T/ptx/plain/optest" -m jit
 done
+for kind in plain asan; do
+	t "ptx/legal/$kind" 60 "$T/ptx/$kind/legal" tests/ptx/legal/*.txt
+done
 t ptx/ops 60 tests/ptx/ops.sh "$B"
 t ptx/disasm 60 tests/ptx/disasm.sh "$B"
 t ptx/random/plain 300 "$T/ptx/plain/jitdiff" -n 600 -o "$T/ptx"

@@ -16,7 +16,10 @@ static bool same_class(enum type have, enum type want)
 		return true;
 	if (want >= T_B8 && want <= T_B64)
 		return true;
-	return type_is_float(have) == type_is_float(want);
+	if (type_is_float(have) != type_is_float(want))
+		return false;
+	/* .f32 is no pair of halves */
+	return !type_is_float(have) || type_bytes(have) != 4;
 }
 
 static void reg_fits(struct comp *c, const struct stmt *st, const struct operand *o, enum type t,
@@ -29,7 +32,8 @@ static void reg_fits(struct comp *c, const struct stmt *st, const struct operand
 			FAIL_AT(c, st, "%s: predicate and data registers cannot be mixed", st->od->name);
 		return;
 	}
-	if (type_bytes(have) != bytes && !(wider && type_bytes(have) > bytes))
+	/* narrow data widen in registers of integers and bits (9.4.1) */
+	if (type_bytes(have) != bytes && !(wider && type_bytes(have) > bytes && !type_is_float(have)))
 		FAIL_AT(c, st, "%s: a .%s register where .%s is expected", st->od->name, type_name(have),
 			type_name(t));
 	if (type_bytes(have) == bytes && type_bytes(t) == bytes && !same_class(have, t))
@@ -46,33 +50,34 @@ static void source(struct comp *c, const struct stmt *st, const struct operand *
 			FAIL_AT(c, st, "%s: '!' needs a predicate", st->od->name);
 		return;
 	case O_INT:
-		if (type_is_float(t) && type_bytes(t) > 2 && t != T_F16X2 && t != T_BF16X2)
+		if (type_is_float(t))
 			FAIL_AT(c, st, "%s: integer constant where .%s is expected", st->od->name,
 				type_name(t));
 		return;
 	case O_FLT:
-		if ((!type_is_float(t) && !(t >= T_B8 && t <= T_B64)) ||
-		    (o->type == T_F32 && bytes != 4) || (o->type == T_F64 && bytes < 4))
+		if ((!type_is_float(t) && !(t >= T_B8 && t <= T_B64)) || bytes < 4 ||
+		    (o->type == T_F64 && bytes == 4 && t != T_F32) || (o->type == T_F32 && t == T_B64) || t == T_F16X2 || t == T_BF16X2)
 			FAIL_AT(c, st, "%s: floating point constant where .%s is expected", st->od->name,
 				type_name(t));
 		return;
-	case O_SREG:
-		if (type_is_float(t) || t == T_PRED)
-			FAIL_AT(c, st, "%s: special register where .%s is expected", st->od->name,
-				type_name(t));
-		return;
-	case O_SYM:
-		if (type_bytes(t) < 4 || type_is_float(t))
-			FAIL_AT(c, st, "%s: an address where .%s is expected", st->od->name, type_name(t));
-		return;
+	case O_SREG:            /* mov reads them, cvt may */
+		FAIL_AT(c, st, "%s: a special register is no operand here", st->od->name);
+	case O_SYM:             /* mov takes addresses, and cvta */
+		FAIL_AT(c, st, "%s: the address of '%s' is no operand here", st->od->name, o->sym->name);
 	default:
 		FAIL_AT(c, st, "%s: bad source operand", st->od->name);
 	}
 }
 
+void check_source(struct comp *c, const struct stmt *st, const struct operand *o, enum type t)
+{
+	source(c, st, o, t, type_bytes(t));
+}
+
 static void dest(struct comp *c, const struct stmt *st, const struct operand *o, enum type t, u32 bytes)
 {
-	if (o->kind == O_SINK)
+	/* '_' stands where an instruction has something else to do than to compute it */
+	if (o->kind == O_SINK && (st->od->x == X_ATOM || st->od->x >= X_VOTE || st->od->x == X_SETP || st->od->x == X_TESTP))
 		return;
 	if (o->kind != O_REG || o->neg)
 		FAIL_AT(c, st, "%s: the destination must be a register", st->od->name);
@@ -156,8 +161,8 @@ static void check_one(struct comp *c, struct stmt *st, char letter, struct opera
 		}
 		if (o->kind != O_ADDR)
 			FAIL_AT(c, st, "%s: '[address]' expected", st->od->name);
-		if (o->second == O_REG && (o->type == T_PRED || type_bytes(o->type) < 4 ||
-					   type_is_float(o->type)))
+		if (o->second == O_REG && (o->type == T_PRED || type_is_float(o->type) ||
+					   type_bytes(o->type) < (st->mod[MC_SPACE] <= SPACE_GLOBAL ? 8 : 4)))
 			FAIL_AT(c, st, "%s: a .%s register cannot hold an address", st->od->name,
 				type_name(o->type));
 		break;
@@ -173,7 +178,7 @@ void check_stmt(struct comp *c, struct stmt *st)
 	const struct opdesc *od = st->od;
 	const char *s = od->shape;
 	bool optional = false;
-	u32 i = 0, first = 0;
+	u32 i = 0;
 
 	/* no letter of its own in the table for "the type is missing": bit 0 */
 	if (!(od->types >> st->type[0] & 1)) {
@@ -186,6 +191,7 @@ void check_stmt(struct comp *c, struct stmt *st)
 	if ((st->ntype > 2 && od->x != X_MMA) || (st->ntype == 2 && !strchr(s, 'x') && *s != '*' && od->x != X_DP &&
 			      !(od->x == X_ATOM)))
 		FAIL_AT(c, st, "%s: too many types", od->name);
+	check_rules(c, st);
 	if (*s == '*')
 		return;
 	if (st->mod[MC_HLW] == HLW_WIDE && type_bytes(st->type[0]) > 4)
@@ -201,11 +207,8 @@ void check_stmt(struct comp *c, struct stmt *st)
 			FAIL_AT(c, st, "%s: %u operands are too few", od->name, st->nops);
 		}
 		check_one(c, st, *s, &st->op[i]);
-		/* bmsk, dp4a and their like name one type and take registers of it */
-		first += *s == 'd';
 		i++;
 	}
-	(void)first;
 	if (i != st->nops)
 		FAIL_AT(c, st, "%s: %u operands are too many", od->name, st->nops);
 }

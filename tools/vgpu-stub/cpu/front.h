@@ -36,6 +36,7 @@ struct stmt {
 	u32 ntype;
 	u32 guard;              /* register, OPND_NONE */
 	bool gneg;
+	bool unsigned_cmp;      /* .lo, .ls, .hi, .hs */
 	u32 line, col;
 	u32 nops;
 	struct operand op[MAX_OPS];
@@ -55,6 +56,7 @@ struct label {
 
 struct konst { u64 bits; struct sym *sym; u32 off; u8 w; };
 
+#define MAX_MOVES 64
 struct comp {
 	struct lex lx;
 	jmp_buf bail;
@@ -81,6 +83,8 @@ struct comp {
 	u32 line, guard;        /* of the statement being lowered */
 	bool gneg;
 	bool in_call;           /* '(' opens a list, not an expression */
+	struct call_move { u32 reg, off; u8 type; bool load; } moves[MAX_MOVES];        /* behind the call being read */
+	u32 nmoves;
 	u32 nest;               /* operands inside operands: one level */
 	const char *op_name;    /* of the statement being read */
 	u32 cc;                 /* carry flags, a predicate; OPND_NONE until used */
@@ -122,6 +126,9 @@ void *cneed(struct comp *c, void *p);
 struct label *label_get(struct comp *c, const char *s, u32 n);
 /* check.c */
 void check_stmt(struct comp *c, struct stmt *st);
+void check_source(struct comp *c, const struct stmt *st, const struct operand *o, enum type t);
+/* rules.c */
+void check_rules(struct comp *c, struct stmt *st);
 /* lower.c */
 u32 new_reg(struct comp *c, enum type t);
 u32 konst(struct comp *c, u64 bits, u8 w);

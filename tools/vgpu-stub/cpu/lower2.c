@@ -34,7 +34,7 @@ void lower_address(struct comp *c, struct stmt *st, const struct operand *o, str
 		UNSUPPORTED(c, st, "%s: '%s': textures are not supported", st->od->name, base.sym->name);
 	if (tmpl->space == SPACE_GENERIC || (tmpl->space == SPACE_PARAM && !base.sym->formal))
 		tmpl->space = base.sym->space;
-	if (tmpl->space != base.sym->space && !(tmpl->space <= SPACE_GLOBAL && base.sym->space == SPACE_CONST))
+	if (tmpl->space != base.sym->space || (base.sym->formal && st->mod[MC_SPACE] != SPACE_PARAM))
 		FAIL_AT(c, st, "%s: '%s' is in another state space", st->od->name, base.sym->name);
 	base.imm = 0;
 	base.kind = O_SYM;
@@ -173,6 +173,8 @@ void lower_mem(struct comp *c, struct stmt *st)
 		d = dst(&st->op[0]);
 		if (!st->mod[MC_SPACE])
 			FAIL_AT(c, st, "cvta: a state space is missing");
+		if (!w && c->m->target >= 90)
+			FAIL_AT(c, st, "cvta.u32: there are no addresses of 32 bits");
 		if (st->mod[MC_SPACE] == SPACE_GLOBAL || st->mod[MC_SPACE] == SPACE_CONST) {
 			emit_lane(c, st, LOP_MOV, w ? T_U64 : T_U32, w, d, a, OPND_NONE, OPND_NONE);
 			return;
@@ -191,8 +193,10 @@ void lower_mem(struct comp *c, struct stmt *st)
 			in->space = SPACE_LOCAL;
 		return;
 	case X_ISSPACEP:
-		if (type_bytes(st->op[1].type) != 8 || !st->mod[MC_SPACE])
-			FAIL_AT(c, st, "isspacep takes a state space and a 64-bit address");
+		if (!st->mod[MC_SPACE])
+			FAIL_AT(c, st, "isspacep: a state space is missing");
+		if (type_bytes(st->op[1].type) != 8)
+			UNSUPPORTED(c, st, "'isspacep' of a 32-bit address is not supported");
 		in = emit(c, K_ISSPACEP);
 		in->o[0] = dst(&st->op[0]);
 		if (in->o[0] == OPND_NONE)
@@ -212,6 +216,84 @@ static void need_ops(struct comp *c, struct stmt *st, u32 lo, u32 hi)
 {
 	if (st->nops < lo || st->nops > hi)
 		FAIL_AT(c, st, "%s: wrong number of operands", st->od->name);
+}
+
+/*
+ * A register where the function has a .param, or the other way round: moved through a place in the local frame. What goes
+ * in is moved at once, what comes out behind the call (results_move()).
+ */
+static struct insn *move_local(struct comp *c, bool load, u32 reg, u32 off, enum type t)
+{
+	u32 a = OPND_NONE;
+	struct insn *in;
+
+	if (c->fn->entry) {
+		a = konst(c, off, 1);
+	} else {
+		a = new_reg(c, T_B64);
+		in = emit(c, K_LADDR);
+		in->guard = OPND_NONE;
+		in->dw = 1;
+		in->o[0] = a;
+		in->def = 1;
+		in->imm = off;
+	}
+	in = emit(c, load ? K_LD : K_ST);
+	in->o[0] = reg;
+	in->o[4] = a;
+	in->space = SPACE_LOCAL;
+	in->aw = 1;
+	in->vec = 1;
+	in->size = (u8)type_bytes(t);
+	in->type = (u8)t;
+	in->dw = type_w(t);
+	in->flags = type_is_signed(t) ? INF_SIGNED : 0;
+	in->def = load;
+	in->use = load ? 16 : 17;
+	return in;
+}
+
+static void result_move(struct comp *c, bool load, u32 reg, u32 off, enum type t)
+{
+	if (c->nmoves == MAX_MOVES)
+		lex_fail(&c->lx, VGPU_ST_NOT_SUPPORTED, "too many results in other places than declared");
+	c->moves[c->nmoves++] = (struct call_move){ reg, off, (u8)t, load };
+}
+
+static void results_move(struct comp *c)
+{
+	for (u32 i = 0; i < c->nmoves; i++)
+		move_local(c, c->moves[i].load, c->moves[i].reg, c->moves[i].off, c->moves[i].type);
+	c->nmoves = 0;
+}
+
+static u32 param_slot(struct comp *c, struct stmt *st, struct operand *o, const struct fparam *p, bool ret)
+{
+	u32 off;
+
+	if (o->kind == O_REG && (o->type == T_PRED || type_bytes(o->type) != p->bytes))
+		FAIL_AT(c, st, "call: register of the wrong width");
+	c->local_bytes = (c->local_bytes + 7) & ~7ull;
+	off = (u32)c->local_bytes;
+	c->local_bytes += 8;
+	if (!ret)
+		move_local(c, false, src(c, st, o, p->type), off, p->type);
+	else if (o->kind == O_REG)
+		result_move(c, true, o->reg, off, p->type);
+	return off;
+}
+
+static u32 slot_reg(struct comp *c, struct stmt *st, struct sym *v, const struct fparam *p, bool ret)
+{
+	u32 r = new_reg(c, p->type);
+
+	if (p->type == T_PRED)
+		FAIL_AT(c, st, "call: '%s' does not fit its parameter", v->name);
+	if (ret)
+		result_move(c, false, r, (u32)v->addr, p->type);
+	else
+		move_local(c, true, r, (u32)v->addr, p->type);
+	return r;
 }
 
 static void call_args(struct comp *c, struct stmt *st, struct operand *list, struct arg **out, u32 *n,
@@ -242,6 +324,20 @@ static void call_args(struct comp *c, struct stmt *st, struct operand *list, str
 			k++;
 			if (formal && formal[i].vec)
 				FAIL_AT(c, st, "call: a vector of %u is expected", formal[i].vec);
+		}
+		if (formal && !formal[i].is_reg && formal[i].type != T_PRED && !formal[i].open && formal[i].bytes <= 8 &&
+		    (o->kind == O_REG || o->kind == O_SINK || (!ret && (o->kind == O_INT || o->kind == O_FLT)))) {
+			*a = (struct arg){ .off = param_slot(c, st, o, &formal[i], ret), .bytes = formal[i].bytes };
+			continue;
+		}
+		if (formal && formal[i].is_reg && o->kind == O_SYM && o->sym->what == V_VAR && o->sym->space == SPACE_LOCAL &&
+		    o->sym->bytes == type_bytes(formal[i].type)) {
+			*a = (struct arg){ .is_reg = 1, .w = type_w(formal[i].type), .opnd = slot_reg(c, st, o->sym, &formal[i], ret) };
+			continue;
+		}
+		if (formal && formal[i].is_reg && ret && o->kind == O_SINK) {
+			*a = (struct arg){ .is_reg = 1, .w = type_w(formal[i].type), .opnd = new_reg(c, formal[i].type) };
+			continue;
 		}
 		if (o->kind == O_SYM && o->sym->what == V_VAR && o->sym->space == SPACE_LOCAL) {
 			a->off = (u32)o->sym->addr;
@@ -336,6 +432,7 @@ static void lower_call(struct comp *c, struct stmt *st)
 		in->use = 1;
 	}
 	c->fn->calls = true;
+	results_move(c);
 }
 
 void lower_control(struct comp *c, struct stmt *st)
@@ -407,6 +504,8 @@ static void lower_bar(struct comp *c, struct stmt *st)
 	bool neg = false;
 	struct insn *in;
 
+	if (st->mod[MC_SCOPE] > 1)
+		UNSUPPORTED(c, st, "'%s.cluster' is not supported", st->od->name);
 	if (!op)
 		FAIL_AT(c, st, "%s: .sync, .arrive, .red or .warp is missing", st->od->name);
 	if (op == BAR_RED) {

@@ -120,8 +120,11 @@ void lower_mov(struct comp *c, struct stmt *st)
 		emit_pred(c, PRED_MOV, d->reg, src(c, st, s, t), s->neg, OPND_NONE, false);
 		return;
 	}
-	if (s->kind == O_FLT && type_bytes(t) < 4)
-		FAIL_AT(c, st, "mov: constant too wide");
+	if (s->kind == O_INT || s->kind == O_FLT)
+		check_source(c, st, s, t);
+	/* those of 32 bits had 16 once */
+	if (s->kind == O_SREG && type_bytes(t) < sreg_bytes(s->reg) && (type_bytes(t) != 2 || sreg_bytes(s->reg) != 4))
+		FAIL_AT(c, st, "mov: '%s' has %u bytes", sreg_name(s->reg), sreg_bytes(s->reg));
 	emit_lane(c, st, LOP_MOV, type_w(t) ? T_U64 : T_U32, type_w(t), d->reg, src(c, st, s, t), OPND_NONE,
 		  OPND_NONE);
 }

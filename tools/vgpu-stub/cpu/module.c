@@ -229,6 +229,8 @@ static void module_func(struct lex *lx, struct module *m, u8 link)
 		m->funcs[m->nfuncs++] = fn;
 	}
 	fn->sym = s;
+	fn->body_line = line;
+	fn->body_col = col;
 	if (lx->tok == '{') {
 		if (link == LINK_EXTERN)
 			lex_fail(lx, VGPU_ST_INVALID_PTX, "'%s' is .extern and has a body", fn->name);
@@ -413,6 +415,15 @@ static void index_text(struct lex *lx, struct module *m)
 				 (int)(lx->n < 40 ? lx->n : 40), lx->s);
 	}
 	resolve_aliases(lx, m);
+	for (u32 i = 0; i < m->nfuncs; i++) {
+		struct func *fn = m->funcs[i];
+
+		if (!fn->has_body && fn->link != LINK_EXTERN && fn->link != LINK_WEAK && fn->sym->fn == fn) {
+			lx->tline = fn->body_line;
+			lx->tcol = fn->body_col;
+			lex_fail(lx, VGPU_ST_INVALID_PTX, "'%s' is neither .extern nor defined", fn->name);
+		}
+	}
 }
 
 /* Managed variables: at the place that was named, in a private image until all of it is known. */

@@ -23,7 +23,7 @@
 #define TH (T(F16) | T(F16X2) | T(BF16) | T(BF16X2))
 #define TB_16X2 (T(U16X2) | T(S16X2))
 #define TBALL (TB(16) | TB(32) | TB(64))
-#define TMEM (TB(8) | TBALL | TI8 | TI | TF | T(F16))
+#define TMEM (TB(8) | TBALL | TI8 | TI | TF)
 #define TATOM (TB(16) | TB(32) | TB(64) | TI32 | TI64 | TF | TH)
 
 const struct opdesc op_table[OPID_COUNT] = {
@@ -254,6 +254,31 @@ int sreg_find(const char *s, size_t n)
 			return SR_ENVREG0 + (int)v;
 	}
 	return -1;
+}
+
+u32 sreg_bytes(u32 sr)
+{
+	return sr == SR_CLOCK64 || sr == SR_GLOBALTIMER ? 8 : 4;
+}
+
+bool mod_known_unsupported(const struct opdesc *od, const char *s, size_t n)
+{
+	static const struct { const char *op, *mods; } rest[] = {
+#define UNMOD(op, mods) { op, " " mods " " },
+#include "ops.def"
+	};
+	char word[64];
+	u32 i;
+
+	if (n + 3 > sizeof(word))
+		return false;
+	word[0] = word[n + 1] = ' ';
+	memcpy(word + 1, s, n);
+	word[n + 2] = 0;
+	for (i = 0; i < sizeof(rest) / sizeof(rest[0]); i++)
+		if (!strcmp(rest[i].op, od->name) && strstr(rest[i].mods, word))
+			return true;
+	return false;
 }
 
 /* The rest of PTX ISA 10, by what they begin with. */

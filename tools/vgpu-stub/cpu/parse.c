@@ -12,6 +12,9 @@
 #define MAX_REGS (1u << 20)
 #define MAX_DEPTH 64
 
+static bool find_reg(struct comp *c, const char *s, u32 n, struct operand *o);
+static void parse_operand(struct comp *c, struct operand *o);
+
 void *cneed(struct comp *c, void *p)
 {
 	if (!p)
@@ -122,6 +125,25 @@ static void scope_leave(struct comp *c)
 
 /* ---- declarations ---------------------------------------------------------------------- */
 
+/* Is the name that of a register of a family of this scope? */
+static bool in_family(struct comp *c, const char *s, u32 n)
+{
+	struct operand o = { 0 };
+	struct map_ent *ent;
+	struct sym *v;
+	u32 i;
+
+	if (!n || s[n - 1] < '0' || s[n - 1] > '9' || !find_reg(c, s, n, &o))
+		return false;
+	for (i = n; i > 0 && s[i - 1] >= '0' && s[i - 1] <= '9'; i--) {
+		ent = map_find(&c->syms, s, i - 1);
+		v = ent ? ent->val : NULL;
+		if (v && v->what == V_REG && v->family && v->scope == c->depth)
+			return true;
+	}
+	return false;
+}
+
 static void decl_reg(struct comp *c)
 {
 	struct lex *lx = &c->lx;
@@ -146,6 +168,8 @@ static void decl_reg(struct comp *c)
 			FAIL(c, "expected a register name");
 		name = lx->s;
 		n = lx->n;
+		if (in_family(c, name, n))
+			FAIL(c, "'%.*s' is declared twice", (int)(n < 60 ? n : 60), name);
 		v = declare(c, name, n, V_REG);
 		lex_next(lx);
 		if (lex_accept(lx, '<')) {
@@ -301,8 +325,6 @@ static bool find_reg(struct comp *c, const char *s, u32 n, struct operand *o)
 		vector_reg(c, v, o);
 	return true;
 }
-
-static void parse_operand(struct comp *c, struct operand *o);
 
 static void parse_list(struct comp *c, struct operand *o, int close)
 {
@@ -524,7 +546,8 @@ static void parse_opcode(struct comp *c, struct stmt *st)
 		FAIL(c, "unknown instruction '%.*s'", (int)(lx->n < 60 ? lx->n : 60), lx->s);
 	}
 	c->op_name = st->od->name;
-	while (lex_suffix(lx)) {
+	/* blanks may stand before a modifier */
+	while (lex_suffix(lx) || lex_next(lx) == TK_DIR) {
 		t = type_find(lx->s, lx->n);
 		if (t) {
 			if (st->ntype == 4)
@@ -535,7 +558,7 @@ static void parse_opcode(struct comp *c, struct stmt *st)
 		v = mod_find(st->od, lx->s, lx->n, &cls);
 		if (v < 0) {
 			/* of these there are more shapes, types and kinds every year */
-			if (op_known_unsupported(lx->s, lx->n) || lex_is(lx, "bulk") || lex_is(lx, "async") ||
+			if (op_known_unsupported(lx->s, lx->n) || mod_known_unsupported(st->od, lx->s, lx->n) ||
 			    (st->od->x >= X_MMA && st->od->x <= X_CPASYNC))
 				lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "'%s.%.*s' is not supported", st->od->name,
 					 (int)lx->n, lx->s);
@@ -547,9 +570,10 @@ static void parse_opcode(struct comp *c, struct stmt *st)
 			FAIL(c, "two comparisons");
 		if (cls == MC_ROW && st->mod[MC_COL])
 			lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "'%s.col.row' is not supported", st->od->name);
+		if (cls == MC_CMP)
+			st->unsigned_cmp = lex_is(lx, "lo") || lex_is(lx, "ls") || lex_is(lx, "hi") || lex_is(lx, "hs");
 		st->mod[cls] = (u8)v;
 	}
-	lex_next(lx);
 }
 
 static void parse_stmt(struct comp *c)
@@ -683,8 +707,6 @@ void parse_body(struct comp *c)
 			scope_leave(c);
 			if (c->depth)
 				lex_next(lx);
-		} else if (lex_accept(lx, ';')) {
-			;
 		} else if (lx->tok == TK_DIR) {
 			if (lex_is(lx, "reg")) {
 				decl_reg(c);
