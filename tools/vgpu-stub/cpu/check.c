@@ -180,6 +180,14 @@ void check_stmt(struct comp *c, struct stmt *st)
 	bool optional = false;
 	u32 i = 0;
 
+	/* where a cache is told what to keep: there is none here, the policy is read by nobody */
+	if (st->mod[MC_HINT]) {
+		const struct operand *o = st->nops ? &st->op[st->nops - 1] : NULL;
+
+		if (!o || o->kind != O_REG || o->type == T_PRED || type_bytes(o->type) != 8)
+			FAIL_AT(c, st, "%s.L2::cache_hint: the policy must be a 64-bit register", od->name);
+		st->nops--;
+	}
 	/* no letter of its own in the table for "the type is missing": bit 0 */
 	if (!(od->types >> st->type[0] & 1)) {
 		if (!st->ntype)

@@ -33,7 +33,9 @@ typedef int64_t s64;
 
 enum type {
 	T_NONE, T_PRED, T_B8, T_B16, T_B32, T_B64, T_U8, T_U16, T_U32, T_U64, T_S8, T_S16, T_S32,
-	T_S64, T_F16, T_F16X2, T_BF16, T_BF16X2, T_F32, T_F64, T_U16X2, T_S16X2, T_B128, T_TF32, T_COUNT
+	T_S64, T_F16, T_F16X2, T_BF16, T_BF16X2, T_F32, T_F64, T_U16X2, T_S16X2, T_B128, T_TF32,
+	/* of operands only: parts of a register, see gen.h */
+	T_F32X2, T_E4M3X2, T_E5M2X2, T_E2M1X2, T_E2M3X2, T_E3M2X2, T_UE8M0X2, T_U4, T_S4, T_U2, T_S2, T_B1, T_COUNT
 };
 
 u32 type_bytes(enum type t);
@@ -48,7 +50,8 @@ enum modclass {
 	MC_RND, MC_FTZ, MC_SAT, MC_APX, MC_HLW, MC_CMP, MC_BOOL, MC_SPACE, MC_VEC, MC_SEM, MC_CACHE,
 	MC_SCOPE, MC_CC, MC_SHF, MC_CLAMP, MC_PRMT, MC_SHFL, MC_SYNC, MC_VOTE, MC_ATOM, MC_TO,
 	MC_UNI, MC_ALIGNED, MC_BAR, MC_RED, MC_NOFTZ, MC_TESTP, MC_SHIFTAMT, MC_NAN, MC_IDX,
-	MC_RELU, MC_PACK, MC_GRIDDEP, MC_XORSIGN, MC_ABS, MC_MSHAPE, MC_ROW, MC_COL, MC_TRANS, MC_MNUM, MC_CP, MC_COUNT
+	MC_RELU, MC_PACK, MC_GRIDDEP, MC_XORSIGN, MC_ABS, MC_MSHAPE, MC_ROW, MC_COL, MC_TRANS, MC_MNUM, MC_CP,
+	MC_HINT, MC_POLICY, MC_PROXY, MC_SATF, MC_FROM, MC_COUNT
 };
 
 enum { RND_RN = 1, RND_RZ, RND_RM, RND_RP, RND_RNA, RND_RNI, RND_RZI, RND_RMI, RND_RPI };
@@ -77,7 +80,7 @@ enum xclass {
 	X_NOP, X_LANE, X_ARITH, X_CARRY, X_BFI, X_DP, X_TESTP, X_SETP, X_SET, X_SLCT, X_LOGIC, X_LOP3,
 	X_SHF, X_PRMT, X_MOV, X_LD, X_ST, X_ISSPACEP, X_CVTA, X_CVT, X_BRA, X_BRX, X_CALL, X_RET,
 	X_EXIT, X_TRAP, X_BAR, X_MEMBAR, X_ATOM, X_VOTE, X_MATCH, X_ACTIVEMASK, X_ELECT, X_REDUX, X_SHFL,
-	X_NANOSLEEP, X_MMA, X_LDMATRIX, X_MOVMATRIX, X_CPASYNC
+	X_NANOSLEEP, X_MMA, X_LDMATRIX, X_MOVMATRIX, X_CPASYNC, X_POLICY
 };
 
 struct opdesc {
@@ -87,7 +90,7 @@ struct opdesc {
 	u16 lop;                /* enum lop */
 	const char *shape;
 	u64 mods;               /* bit per modclass */
-	u32 types;              /* bit per type; bit 0: no type at all */
+	u64 types;              /* bit per type; bit 0: no type at all */
 };
 extern const struct opdesc op_table[OPID_COUNT];
 const struct opdesc *op_find(const char *s, size_t n);
@@ -243,11 +246,16 @@ struct module {
 
 typedef void lane_fn(void *d, const void *a, const void *b, const void *c);
 typedef u32 mask_fn(const void *a, const void *b);
+struct insn;
+struct frame;
+struct tstate;
+/* One whole instruction for the lanes m, with MXCSR at its default: gen.h. */
+typedef void gen_fn(struct tstate *ts, struct frame *f, const struct insn *in, u32 m);
 
 enum kind {
 	K_LANE, K_SETP, K_PRED, K_SREG, K_LADDR, K_CARRY, K_BFI, K_LOP3, K_CVT, K_CVTA, K_ISSPACEP,
 	K_LD, K_LDPARAM, K_ST, K_ATOM, K_SHFL, K_VOTE, K_MATCH, K_REDUX, K_ACTIVEMASK, K_WARPSYNC,
-	K_TENSOR, K_BAR, K_MEMBAR, K_NANOSLEEP, K_JMP, K_CBRA, K_BRX, K_CALL, K_RET, K_EXIT, K_TRAP, K_NOP,
+	K_TENSOR, K_GEN, K_BAR, K_MEMBAR, K_NANOSLEEP, K_JMP, K_CBRA, K_BRX, K_CALL, K_RET, K_EXIT, K_TRAP, K_NOP,
 	K_MC_LD, K_MC_ST, K_MC_ATOM, K_MC_BAR,  /* the same with memcheck.c in front */
 	K_STEP                                  /* the next instruction is shown, see optrace.c */
 };
@@ -265,6 +273,7 @@ struct insn {
 		mask_fn *mask;
 		struct callinfo *call;
 		u32 *targets;           /* K_BRX: count, then pcs */
+		gen_fn *gen;            /* K_GEN: lop is its opid, imm and sub are its own */
 	} u;
 	u32 o[6];               /* virtual registers, after cfg.c frame offsets; destinations first */
 	u32 guard;              /* predicate, OPND_NONE: none */

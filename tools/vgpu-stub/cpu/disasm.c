@@ -304,6 +304,11 @@ static void operands(struct dis *d)
 		o(d, 5, T_B32);
 		dt_say(d->t, ", %u", in->sub2);
 		return;
+	case K_GEN:
+		for (i = 0; i < 6; i++)
+			if (((in->def | in->use) >> i & 1) && in->o[i] != OPND_NONE)
+				o(d, i, T_B32);
+		return;
 	case K_BAR:
 		if (in->sub == BAR_RED)
 			o(d, 0, T_U32);

@@ -302,6 +302,11 @@ void disasm_op(const struct insn *in, struct dtext *t)
 		if (in->sub == TENSOR_MMA)
 			say_type(t, in->stype);
 		return;
+	case K_GEN:
+		say_op(t, in->lop);
+		say_type(t, in->type);
+		say_type(t, in->stype);
+		return;
 	case K_BAR:
 		say_op(t, in->flags & INF_ALIGNED ? OPID_BAR : OPID_BARRIER);
 		say_mod(t, MC_BAR, in->sub);

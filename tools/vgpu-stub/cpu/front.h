@@ -140,6 +140,8 @@ u32 src(struct comp *c, const struct stmt *st, const struct operand *o, enum typ
 void lower_stmt(struct comp *c, struct stmt *st);
 u32 mxcsr_for(const struct stmt *st, enum type t);
 struct insn *emit_pred(struct comp *c, u8 op, u32 d, u32 a, bool aneg, u32 b, bool bneg);
+/* p = (a cmp b), and where more is not OPND_NONE, bool more; p is written under the guard that is set. */
+struct insn *emit_cmp(struct comp *c, const struct stmt *st, u32 cmp, enum type t, u32 p, u32 a, u32 b, u8 op, u32 more, bool neg);
 static inline u32 dst(const struct operand *o)
 {
 	return o->kind == O_REG ? o->reg : OPND_NONE;
@@ -152,7 +154,9 @@ void lower_mem(struct comp *c, struct stmt *st);
 void lower_control(struct comp *c, struct stmt *st);
 void lower_warp(struct comp *c, struct stmt *st);
 void lower_address(struct comp *c, struct stmt *st, const struct operand *o, struct insn *tmpl);
-/* lower_tensor.c: mma, ldmatrix, movmatrix, cp.async */
+/* lower_async.c: cp.async, createpolicy */
+void lower_async(struct comp *c, struct stmt *st);
+/* lower_tensor.c: mma, ldmatrix, movmatrix */
 void lower_tensor(struct comp *c, struct stmt *st);
 /* uniform.c */
 void uniform_hoist(struct comp *c);

@@ -346,6 +346,13 @@ static inline __attribute__((always_inline)) void straight(struct tstate *ts, st
 	case K_TENSOR:
 		warp_tensor(f, in, e);
 		break;
+	case K_GEN:
+		if (ts->mxcsr != 0x1f80)
+			_mm_setcsr(ts->mxcsr = 0x1f80);
+		ts->in = in;
+		ts->mask = e;
+		in->u.gen(ts, f, in, e);
+		break;
 	default:
 		break;
 	}

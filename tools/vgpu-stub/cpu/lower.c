@@ -477,6 +477,25 @@ static void emit_setp(struct comp *c, struct stmt *st, u32 cmp, enum type t, u32
 	in->flags = rneg ? INF_CNEG : 0;
 }
 
+struct insn *emit_cmp(struct comp *c, const struct stmt *st, u32 cmp, enum type t, u32 p, u32 a, u32 b, u8 op, u32 more, bool neg)
+{
+	struct insn *in = emit(c, K_SETP);
+
+	in->u.mask = cmp_find(c, st, cmp, t);
+	in->lop = (u8)cmp;
+	in->dw = 2;
+	in->type = (u8)t;
+	in->o[0] = p;
+	in->o[2] = a;
+	in->o[3] = b;
+	in->o[4] = more;
+	in->def = 1;
+	in->use = more == OPND_NONE ? 12 : 28;
+	in->sub = more == OPND_NONE ? 0 : op;
+	in->flags = neg ? INF_CNEG : 0;
+	return in;
+}
+
 /* The halves of f16x2 are compared one by one: p is the lower, q the upper result. */
 static void setp_pair(struct comp *c, struct stmt *st, enum type half, const u32 *s, u32 r)
 {
@@ -663,8 +682,11 @@ void lower_stmt(struct comp *c, struct stmt *st)
 	case X_MMA:
 	case X_LDMATRIX:
 	case X_MOVMATRIX:
-	case X_CPASYNC:
 		lower_tensor(c, st);
+		return;
+	case X_CPASYNC:
+	case X_POLICY:
+		lower_async(c, st);
 		return;
 	default:
 		lower_warp(c, st);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statements to warp IR: mma, ldmatrix, movmatrix and cp.async (PTX ISA 9.7.14, 9.7.9). Called by lower.c.
+ * Statements to warp IR: mma, ldmatrix and movmatrix (PTX ISA 9.7.14). Called by lower.c.
  *
- * Each is taken apart. A matrix of ldmatrix is an ordinary load behind an address that lanes hand each other; cp.async
- * is a load and a store, done at once, which nobody may tell from one that is done later; and a product becomes one
- * instruction for each register of its result, so that none has more operands than any other instruction.
+ * Each is taken apart. A matrix of ldmatrix is an ordinary load behind an address that lanes hand each other; a product
+ * becomes one instruction for each register of its result, so that none has more operands than any other instruction.
  */
 #include <string.h>
 
@@ -100,63 +99,6 @@ static void lower_ldmatrix(struct comp *c, struct stmt *st)
 	}
 }
 
-/* ---- cp.async --------------------------------------------------------------------------------- */
-
-static void lower_cp(struct comp *c, struct stmt *st)
-{
-	struct insn from, to, *in;
-	struct stmt half = *st;
-	u32 n, i;
-
-	switch (st->mod[MC_CP]) {
-	case CP_COMMIT:
-	case CP_WAIT_ALL:
-		if (st->nops)
-			FAIL_AT(c, st, "cp.async: no operands expected");
-		return;
-	case CP_WAIT:
-		if (st->nops != 1 || st->op[0].kind != O_INT)
-			FAIL_AT(c, st, "cp.async.wait_group takes a number");
-		return;
-	case CP_ASYNC:
-		break;
-	default:
-		UNSUPPORTED(c, st, "cp without .async is not supported");
-	}
-	if (st->mod[MC_SPACE] != SPACE_GLOBAL)
-		FAIL_AT(c, st, "cp.async copies from .global to .shared");
-	if (st->nops != 3 || st->op[2].kind != O_INT)
-		UNSUPPORTED(c, st, "cp.async with a source size is not supported");
-	if (st->op[0].kind != O_ADDR || st->op[1].kind != O_ADDR)
-		FAIL_AT(c, st, "cp.async: two addresses expected");
-	if (st->op[2].imm != 4 && st->op[2].imm != 8 && st->op[2].imm != 16)
-		FAIL_AT(c, st, "cp.async copies 4, 8 or 16 bytes");
-	n = (u32)st->op[2].imm / 4;
-	memset(&from, 0, sizeof(from));
-	memset(&to, 0, sizeof(to));
-	half.mod[MC_SPACE] = SPACE_GLOBAL;
-	lower_address(c, &half, &st->op[1], &from);
-	half.mod[MC_SPACE] = SPACE_SHARED;
-	lower_address(c, &half, &st->op[0], &to);
-	for (i = 0; i < 4; i++)
-		to.o[i] = from.o[i] = i < n ? new_reg(c, T_B32) : OPND_NONE;
-	to.o[5] = from.o[5] = OPND_NONE;
-	for (i = 0; i < 2; i++) {
-		const struct insn *t = i ? &to : &from;
-
-		in = emit(c, i ? K_ST : K_LD);
-		memcpy(in->o, t->o, sizeof(in->o));
-		in->space = t->space;
-		in->imm = t->imm;
-		in->aw = t->aw;
-		in->vec = (u8)n;
-		in->size = 4;
-		in->type = T_B32;
-		in->def = i ? 0 : (u8)((1u << n) - 1);
-		in->use = i ? (u8)(16 | ((1u << n) - 1)) : 16;
-	}
-}
-
 /* ---- mma --------------------------------------------------------------------------------------- */
 
 /*
@@ -232,9 +174,6 @@ void lower_tensor(struct comp *c, struct stmt *st)
 	switch (st->od->x) {
 	case X_LDMATRIX:
 		lower_ldmatrix(c, st);
-		return;
-	case X_CPASYNC:
-		lower_cp(c, st);
 		return;
 	case X_MMA:
 		lower_mma(c, st);

@@ -10,9 +10,9 @@
 #include "ops_doc.h"
 
 #define M(c) (1ull << MC_##c)
-#define T(t) (1u << T_##t)
-#define TB(n) (1u << T_B##n)
-#define TNONE 1u
+#define T(t) (1ull << T_##t)
+#define TB(n) (1ull << T_B##n)
+#define TNONE 1ull
 #define TI8 (T(U8) | T(S8))
 #define TI16 (T(U16) | T(S16))
 #define TI32 (T(U32) | T(S32))
@@ -139,6 +139,10 @@ static const struct { const char *name; u8 cls, val; } mods[] = {
 #define CV_MNUM(v) v
 #define CV_CP(v) CP_##v
 #define CV_GRIDDEP(v) v
+#define CV_HINT(v) v
+#define CV_POLICY(v) v
+#define CV_PROXY(v) v
+#define CV_SATF(v) v
 #define MOD(name, cls, val) { name, MC_##cls, CV_##cls(val) },
 #include "ops.def"
 };
@@ -185,7 +189,10 @@ static const struct { const char *name; u8 bytes; } types[T_COUNT] = {
 	[T_F16] = { "f16", 2 }, [T_F16X2] = { "f16x2", 4 }, [T_BF16] = { "bf16", 2 },
 	[T_BF16X2] = { "bf16x2", 4 }, [T_F32] = { "f32", 4 }, [T_F64] = { "f64", 8 },
 	[T_U16X2] = { "u16x2", 4 }, [T_S16X2] = { "s16x2", 4 }, [T_B128] = { "b128", 16 },
-	[T_TF32] = { "tf32", 4 },
+	[T_TF32] = { "tf32", 4 }, [T_F32X2] = { "f32x2", 8 },
+	[T_E4M3X2] = { "e4m3x2", 2 }, [T_E5M2X2] = { "e5m2x2", 2 }, [T_E2M1X2] = { "e2m1x2", 1 },
+	[T_E2M3X2] = { "e2m3x2", 2 }, [T_E3M2X2] = { "e3m2x2", 2 }, [T_UE8M0X2] = { "ue8m0x2", 2 },
+	[T_U4] = { "u4", 1 }, [T_S4] = { "s4", 1 }, [T_U2] = { "u2", 1 }, [T_S2] = { "s2", 1 }, [T_B1] = { "b1", 1 },
 };
 
 u32 type_bytes(enum type t)

@@ -572,6 +572,8 @@ static void parse_opcode(struct comp *c, struct stmt *st)
 			lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "'%s.col.row' is not supported", st->od->name);
 		if (cls == MC_CMP)
 			st->unsigned_cmp = lex_is(lx, "lo") || lex_is(lx, "ls") || lex_is(lx, "hi") || lex_is(lx, "hs");
+		if (cls == MC_SPACE && st->mod[cls])    /* of two, as copies have, the former */
+			st->mod[MC_FROM] = st->mod[cls];
 		st->mod[cls] = (u8)v;
 	}
 }
