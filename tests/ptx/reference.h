@@ -36,6 +36,7 @@ struct insn {
 	struct rtype d[2], s[5];
 	int nd, ns;
 	const char *body;               /* statements, with %d %e results, %a %b %c sources; or NULL */
+	int written;                    /* the body is that of the form, reference_more.h */
 };
 
 enum { R_EXACT, R_ANY, R_NAN, R_BOUND };

@@ -54,7 +54,7 @@ enum modclass {
 	MC_HINT, MC_POLICY, MC_PROXY, MC_SATF, MC_FROM, MC_COUNT
 };
 
-enum { RND_RN = 1, RND_RZ, RND_RM, RND_RP, RND_RNA, RND_RNI, RND_RZI, RND_RMI, RND_RPI };
+enum { RND_RN = 1, RND_RZ, RND_RM, RND_RP, RND_RNA, RND_RNI, RND_RZI, RND_RMI, RND_RPI, RND_RS };
 enum { HLW_LO = 1, HLW_HI, HLW_WIDE };
 enum { CMP_EQ = 1, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMP_EQU, CMP_NEU, CMP_LTU, CMP_LEU,
        CMP_GTU, CMP_GEU, CMP_NUM, CMP_NAN };
@@ -298,6 +298,7 @@ struct insn {
 #define INF_SAT 2
 #define INF_FTZ 4
 #define INF_COUNT 8             /* barrier with an explicit thread count */
+#define INF_SATFINITE 8         /* cvt: what is too large becomes the largest */
 #define INF_SIGNED 16
 #define INF_SYNC 32
 #define INF_ALIGNED 32          /* barrier: all lanes of a warp come together */

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "gen.h"
+#include "lanes.h"
 
 static u64 dbits(double d) { u64 u; memcpy(&u, &d, 8); return u; }
 static float bitsf(u32 u) { float f; memcpy(&f, &u, 4); return f; }
@@ -109,13 +111,12 @@ static double half_value(u32 h)
 
 static double load_float(const struct insn *in, const void *a, u32 l)
 {
-	u32 u;
+	u32 u = in->aw ? (u32)((const u64 *)a)[l] : ((const u32 *)a)[l];
 
 	switch (in->stype) {
 	case T_F64: return ((const double *)a)[l];
-	case T_F16: return half_value(((const u32 *)a)[l] & 0xffff);
-	case T_BF16: u = ((const u32 *)a)[l] << 16; break;
-	default: u = ((const u32 *)a)[l]; break;
+	case T_F16: return half_value(u & 0xffff);
+	case T_BF16: u <<= 16; break;
 	}
 	if ((in->flags & INF_FTZ) && in->stype == T_F32 && !(u & 0x7f800000u))
 		u &= 0x80000000u;
@@ -203,6 +204,14 @@ static u64 float_to_int(const struct insn *in, double v)
 	return v >= 9223372036854775808.0 ? (u64)(s64)(v - 9223372036854775808.0) | 1ull << 63 : (u64)(s64)v;
 }
 
+/* .satfinite: the largest number for an infinity, whose code is one above it; sign: the bit behind that of the exponent */
+static u64 short_finite(const struct insn *in, u64 r, u64 inf)
+{
+	u64 sign = 1ull << (64 - __builtin_clzll(inf));
+
+	return (in->flags & INF_SATFINITE) && (r & ~sign) == inf ? r - 1 : r;
+}
+
 static u64 to_float(const struct insn *in, enum type t, double v)
 {
 	u8 rnd = in->sub >= RND_RNI ? RND_RN : in->sub;
@@ -218,11 +227,11 @@ static u64 to_float(const struct insn *in, enum type t, double v)
 	case T_F64:
 		return dbits(v);
 	case T_F16:
-		return double_to(v, 11, 5, rnd, 0x7fff);
+		return short_finite(in, double_to(v, 11, 5, rnd, 0x7fff), 0x7c00);
 	case T_BF16:
-		return double_to(v, 8, 8, rnd, 0x7fff);
+		return short_finite(in, double_to(v, 8, 8, rnd, 0x7fff), 0x7f80);
 	case T_TF32:                    /* f32 with a short significand */
-		return double_to(v, 11, 8, rnd, 0x3ffff) << 13;
+		return short_finite(in, double_to(v, 11, 8, rnd, 0x3ffff), 0x3fc00) << 13;
 	default:
 		r = double_to(v, 24, 8, rnd, 0x7fffffff);
 		if ((in->flags & INF_FTZ) && !(r & 0x7f800000u))
@@ -278,4 +287,136 @@ void lane_cvt(const struct insn *in, void *d, const void *a, const void *b)
 		else
 			((u32 *)d)[l] = (u32)r;
 	}
+}
+
+/* ---- forms that only K_GEN has -------------------------------------------------------------------- */
+
+static void put(struct frame *f, const struct insn *in, const void *v, u32 m)
+{
+	if (in->dw)
+		lanes_get()->blend64(opnd(f, in->o[0]), v, m);
+	else
+		lanes_get()->blend32(opnd(f, in->o[0]), v, m);
+}
+
+void gen_cvt(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
+{
+	_Alignas(64) u64 tmp[LANES];
+
+	(void)ts;
+	lane_cvt(in, tmp, opnd(f, in->o[1]), opnd(f, in->o[2]));
+	put(f, in, tmp, m);
+}
+
+void gen_cvt_pack(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
+{
+	static const u8 widths[T_COUNT] = { [T_U16] = 16, [T_S16] = 16, [T_U8] = 8, [T_S8] = 8, [T_U4] = 4, [T_S4] = 4,
+					    [T_U2] = 2, [T_S2] = 2 };
+	u32 n = widths[in->type], l, mask = (1u << n) - 1;
+	bool sg = in->type == T_S16 || in->type == T_S8 || in->type == T_S4 || in->type == T_S2;
+	s32 max = (s32)(sg ? mask >> 1 : mask), min = sg ? -max - 1 : 0;
+	const s32 *a = opnd(f, in->o[1]), *b = opnd(f, in->o[2]);
+	const u32 *c = in->o[3] == OPND_NONE ? NULL : opnd(f, in->o[3]);
+	_Alignas(64) u32 tmp[LANES];
+
+	(void)ts;
+	for (l = 0; l < LANES; l++) {
+		s32 x = a[l] < min ? min : a[l] > max ? max : a[l], y = b[l] < min ? min : b[l] > max ? max : b[l];
+
+		tmp[l] = ((u32)x & mask) << n | ((u32)y & mask);
+		if (c)
+			tmp[l] |= c[l] << 2 * n;
+	}
+	put(f, in, tmp, m);
+}
+
+/*
+ * Formats of 8 bits and fewer: bits of fraction, exponent of the least normal number, the code of the largest one, and
+ * that of a NaN: those without one take the largest. There is a sign above the code, see sign.
+ */
+static const struct small { u8 frac, max, nan, sign; s8 emin; } smalls[] = {
+	[T_E4M3X2 - T_E4M3X2] = { 3, 0x7e, 0x7f, 0x80, -6 }, [T_E5M2X2 - T_E4M3X2] = { 2, 0x7b, 0x7f, 0x80, -14 },
+	[T_E2M1X2 - T_E4M3X2] = { 1, 0x07, 0x07, 0x08, 0 }, [T_E2M3X2 - T_E4M3X2] = { 3, 0x1f, 0x1f, 0x20, 0 },
+	[T_E3M2X2 - T_E4M3X2] = { 2, 0x1f, 0x1f, 0x20, -2 },
+};
+
+static u32 to_small(const struct insn *in, double v)
+{
+	const struct small *s = &smalls[in->type - T_E4M3X2];
+	double a = fabs(v);
+	int q;
+
+	if (v != v)
+		return s->nan;
+	if ((in->flags & INF_RELU) && v <= 0)
+		return 0;
+	if (a > 1e9) {
+		a = s->max;
+	} else if (a > 0) {
+		/* in units of the last place: to nearest even by the host; the code counts them from zero on */
+		q = ilogb(a) < s->emin ? s->emin : ilogb(a);
+		a = nearbyint(ldexp(a, s->frac - q)) + ldexp(q - s->emin, s->frac);
+	}
+	return (u32)(a < s->max ? a : s->max) | (signbit(v) ? s->sign : 0);
+}
+
+static double small_value(enum type t, u32 code)
+{
+	const struct small *s = &smalls[t - T_E4M3X2];
+	u32 a = code & (s->sign - 1u), e = a >> s->frac, m = a & ((1u << s->frac) - 1);
+	double v;
+
+	if (a > s->max)
+		return a == 0x7c && t == T_E5M2X2 ? (code & s->sign ? -INFINITY : INFINITY) : NAN;
+	v = ldexp(e ? m | 1u << s->frac : m, (int)(e ? e - 1 : 0) + s->emin - s->frac);
+	return code & s->sign ? -v : v;
+}
+
+/* .ue8m0: a power of two without sign, 2^(code - 127), and a NaN. */
+static u32 to_scale(const struct insn *in, double v)
+{
+	int e;
+	double a = frexp(fabs(v), &e);  /* in [0.5, 1): the power below is e - 1 */
+
+	if (v != v)
+		return 0xff;
+	if (isinf(v))
+		return in->flags & INF_SATFINITE ? 0xfe : 0xff;
+	if (a == 0)
+		return 0;
+	e += 126 + (in->sub == RND_RP && a > 0.5);
+	return e < 0 ? 0 : e < 0xff ? (u32)e : in->flags & INF_SATFINITE ? 0xfe : 0xff;
+}
+
+void gen_cvt_small(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
+{
+	const u32 *a = opnd(f, in->o[1]), *b = opnd(f, in->o[2]);
+	u32 l, i, bits = in->type == T_E2M1X2 ? 4 : 8;
+	_Alignas(64) u64 tmp[LANES];
+	struct insn one = *in;
+
+	(void)ts;
+	if (in->stype == T_F16X2 || in->stype == T_BF16X2)
+		one.stype = in->stype == T_F16X2 ? T_F16 : T_BF16;
+	for (l = 0; l < LANES; l++) {
+		u32 r = 0;
+
+		for (i = 0; i < 2; i++) {       /* the first operand, or the upper half, is the upper one */
+			if (in->stype >= T_E4M3X2 && in->stype <= T_UE8M0X2) {
+				u32 n = in->stype == T_E2M1X2 ? 4 : 8, code = a[l] >> n * i & ((1u << n) - 1);
+				enum type t = in->type == T_F16X2 ? T_F16 : T_BF16;
+				double v = in->stype != T_UE8M0X2 ? small_value(in->stype, code) : code == 0xff ? NAN :
+					   ldexp(1, (int)code - 127);
+
+				r |= (u32)to_float(in, t, v) << 16 * i;
+				continue;
+			}
+			u32 w = in->stype == T_F32 ? (i ? a[l] : b[l]) : a[l] >> 16 * i;
+			double v = load_float(&(struct insn){ .stype = one.stype }, &w, 0);
+
+			r |= (in->type == T_UE8M0X2 ? to_scale(in, v) : to_small(in, v)) << bits * i;
+		}
+		((u32 *)tmp)[l] = r;
+	}
+	put(f, in, tmp, m);
 }

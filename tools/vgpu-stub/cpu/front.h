@@ -148,6 +148,7 @@ static inline u32 dst(const struct operand *o)
 }
 /* lower_mov.c */
 void lower_mov(struct comp *c, struct stmt *st);
+/* lower_cvt.c */
 void lower_cvt(struct comp *c, struct stmt *st);
 /* lower2.c: memory, control, cross-lane */
 void lower_mem(struct comp *c, struct stmt *st);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statements to warp IR: mov (also of vectors of parts) and cvt. Called by lower.c.
+ * Statements to warp IR: mov, also of vectors of parts. Called by lower.c.
  */
 #include "front.h"
 
@@ -127,80 +127,4 @@ void lower_mov(struct comp *c, struct stmt *st)
 		FAIL_AT(c, st, "mov: '%s' has %u bytes", sreg_name(s->reg), sreg_bytes(s->reg));
 	emit_lane(c, st, LOP_MOV, type_w(t) ? T_U64 : T_U32, type_w(t), d->reg, src(c, st, s, t), OPND_NONE,
 		  OPND_NONE);
-}
-
-void lower_cvt(struct comp *c, struct stmt *st)
-{
-	enum type dt = st->type[0], at = st->type[1];
-	struct operand *d = &st->op[0], *s = &st->op[1];
-	u32 a, b = OPND_NONE, need = dt == T_F16X2 || dt == T_BF16X2 ? 3 : 2;
-	struct insn *in;
-	u8 rnd = st->mod[MC_RND];
-
-	if (st->ntype != 2 || st->mod[MC_PACK])
-		UNSUPPORTED(c, st, "this form of cvt is not supported");
-	if (st->nops != need)
-		FAIL_AT(c, st, "cvt takes %u operands here", need);
-	if (at == T_F16X2 || at == T_BF16X2 || (need == 3 && at != T_F32) || at == T_PRED ||
-	    (at >= T_B8 && at <= T_B64))
-		UNSUPPORTED(c, st, "cvt.%s.%s is not supported", type_name(dt), type_name(at));
-	if (dt == T_TF32 && (at != T_F32 || d->type != T_B32))
-		FAIL_AT(c, st, "cvt.tf32 takes .f32 into a .b32 register");
-	if (d->kind != O_REG || d->type == T_PRED || type_bytes(d->type) < type_bytes(dt) ||
-	    (type_is_float(dt) && type_bytes(d->type) != type_bytes(dt)))
-		FAIL_AT(c, st, "cvt: bad destination register");
-	if (s->kind == O_REG && (s->type == T_PRED || type_bytes(s->type) < type_bytes(at) ||
-				 (type_is_float(at) && type_bytes(s->type) != type_bytes(at))))
-		FAIL_AT(c, st, "cvt: bad source register");
-	if (s->kind != O_REG && s->kind != O_INT && s->kind != O_FLT && s->kind != O_SREG)
-		FAIL_AT(c, st, "cvt: bad source operand");
-	a = s->kind == O_REG ? s->reg : src(c, st, s, at);
-	if (need == 3)
-		b = src(c, st, &st->op[2], T_F32);
-	/* the common ones go straight to a lane operation */
-	if (!st->mod[MC_SAT] && !st->mod[MC_RELU] && need == 2) {
-		u8 sw = s->kind == O_REG ? type_w(s->type) : type_w(at), w = type_w(d->type);
-
-		if (w == 1 && sw == 0 && (at == T_S32 || at == T_U32) &&
-		    (type_bytes(dt) == 8 && !type_is_float(dt))) {
-			emit_lane(c, st, LOP_CVT_SEXT, at == T_S32 ? T_S64 : T_U64, 1, d->reg, a, OPND_NONE,
-				  OPND_NONE);
-			return;
-		}
-		if (w == 0 && sw == 1 && !type_is_float(at) && !type_is_float(dt) && type_bytes(dt) == 4) {
-			emit_lane(c, st, LOP_CVT_TRUNC, T_U64, 0, d->reg, a, OPND_NONE, OPND_NONE);
-			return;
-		}
-		if (w == 0 && sw == 0 && !type_is_float(dt) && (at == T_S16 || at == T_U16) &&
-		    type_bytes(dt) == 4) {
-			emit_lane(c, st, LOP_CVT_SEXT, at, 0, d->reg, a, OPND_NONE, OPND_NONE);
-			return;
-		}
-		if (dt == T_F32 && sw == 0 && (at == T_S32 || at == T_U32)) {
-			emit_lane(c, st, at == T_S32 ? LOP_CVT_F_S32 : LOP_CVT_F_U32, T_F32, 0, d->reg, a,
-				  OPND_NONE, OPND_NONE);
-			return;
-		}
-		if (dt == T_F32 && at == T_F16 && !rnd) {
-			emit_lane(c, st, LOP_CVT_F_H, T_F32, 0, d->reg, a, OPND_NONE, OPND_NONE);
-			return;
-		}
-		if (dt == T_F16 && at == T_F32 && rnd <= RND_RN && !st->mod[MC_FTZ]) {
-			emit_lane(c, st, LOP_CVT_H_F, T_F16, 0, d->reg, a, OPND_NONE, OPND_NONE);
-			return;
-		}
-	}
-	in = emit(c, K_CVT);
-	in->o[0] = d->reg;
-	in->o[1] = a;
-	in->o[2] = b == OPND_NONE ? a : b;
-	in->def = 1;
-	in->use = 6;
-	in->type = (u8)dt;
-	in->stype = (u8)at;
-	in->dw = type_w(d->type);
-	in->aw = s->kind == O_REG ? type_w(s->type) : type_w(at);
-	in->sub = rnd;
-	in->flags = (u8)((st->mod[MC_SAT] ? INF_SAT : 0) | (st->mod[MC_FTZ] ? INF_FTZ : 0) |
-			 (st->mod[MC_RELU] ? INF_RELU : 0));
 }

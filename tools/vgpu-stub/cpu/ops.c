@@ -14,6 +14,8 @@
 #define TB(n) (1ull << T_B##n)
 #define TNONE 1ull
 #define TI8 (T(U8) | T(S8))
+#define TI4 (T(U4) | T(S4) | T(U2) | T(S2))
+#define TSMALL (T(E4M3X2) | T(E5M2X2) | T(E2M1X2) | T(E2M3X2) | T(E3M2X2) | T(UE8M0X2))
 #define TI16 (T(U16) | T(S16))
 #define TI32 (T(U32) | T(S32))
 #define TI64 (T(U64) | T(S64))

@@ -559,7 +559,8 @@ static void parse_opcode(struct comp *c, struct stmt *st)
 		if (v < 0) {
 			/* of these there are more shapes, types and kinds every year */
 			if (op_known_unsupported(lx->s, lx->n) || mod_known_unsupported(st->od, lx->s, lx->n) ||
-			    (st->od->x >= X_MMA && st->od->x <= X_CPASYNC))
+			    lex_is(lx, "bulk") || lex_is(lx, "async") ||
+			    (st->od->x >= X_MMA && st->od->x <= X_CPASYNC) || st->od->x == X_CVT)
 				lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "'%s.%.*s' is not supported", st->od->name,
 					 (int)lx->n, lx->s);
 			FAIL(c, "'%s' does not take '.%.*s'", st->od->name, (int)(lx->n < 40 ? lx->n : 40),

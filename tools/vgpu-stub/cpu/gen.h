@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Executors of K_GEN: instructions that are one function of the lanes that run, by interp.c or, for the JIT, one step of
+ * it. o[], imm and sub are as the lowering says; results of lanes that do not run stay as they are.
+ */
+#ifndef VGPU_GEN_H
+#define VGPU_GEN_H
+
+#include "cpu.h"
+
+/* cvt.c: o[0] = o[1], o[2], o[3] */
+gen_fn gen_cvt, gen_cvt_pack, gen_cvt_small;
+
+#endif
