@@ -261,12 +261,115 @@ static int ref_cvt_more(const struct insn *in, const uint64_t *s, struct result 
 	return 0;
 }
 
+/* ---- arithmetic on parts, and with a third input ---------------------------------------------------- */
+
+/* Pairs of 16-bit integers: add, min and max (9.7.1), .relu clamps at 0. */
+static uint64_t ref_pair16(const struct insn *in, const uint64_t *s)
+{
+	struct rtype t = { has(in, "s16x2") ? 's' : 'u', 16 };
+	uint64_t d = 0;
+
+	for (int i = 0; i < 2; i++) {
+		__int128 x = number(s[0] >> 16 * i, t), y = number(s[1] >> 16 * i, t), z;
+
+		z = is(in, "add") ? x + y : is(in, "min") == (x < y) ? x : y;
+		if (has(in, "relu") && z < 0)
+			z = 0;
+		d |= ((uint64_t)z & 0xffff) << 16 * i;
+	}
+	return d;
+}
+
+/* min and max of three .f32 (9.7.3.11): as if one after the other. */
+static int ref_min3(const struct insn *in, const uint64_t *s, struct result *r)
+{
+	int ftz = has(in, "ftz");
+	struct insn two = *in;
+	struct sf v[3], m;
+	struct result first = { 0 };
+
+	for (int i = 0; i < 3; i++) {
+		v[i] = sf_unpack(SF_F32, s[i], ftz);
+		if (has(in, "abs"))
+			v[i].sign = 0;
+	}
+	ref_minmax(&two, v[0], v[1], SF_F32, ftz, &first);
+	m = first.mode == R_NAN ? (struct sf){ SF_NAN, 0, 0, 0 } : sf_unpack(SF_F32, first.bits, ftz);
+	ref_minmax(&two, m, v[2], SF_F32, ftz, r);
+	return 0;
+}
+
+/* Two .f32 in one register (9.7.3), each like the instruction on one; a NaN is the canonical one. */
+static int ref_pair32(const struct insn *in, const uint64_t *s, struct result *r)
+{
+	struct insn one = *in;
+	uint64_t d = 0, low = 0;
+
+	one.t[0] = (struct rtype){ 'f', 32 };
+	for (int i = 0; i < 2; i++) {
+		uint64_t half[3] = { s[0] >> 32 * i & 0xffffffff, s[1] >> 32 * i & 0xffffffff, s[2] >> 32 * i & 0xffffffff };
+		struct result q = { 0 };
+
+		if (ref_float(&one, half, &q))
+			return -1;
+		if (q.mode == R_NAN)
+			q.bits = q.alt = 0x7fffffff;
+		d |= q.bits << 32 * i;
+		low |= q.alt << 32 * i;
+	}
+	r->bits = d;
+	r->alt = low;
+	/* of two halves that may be either of two, three choices are not in bits and alt */
+	r->mode = (uint32_t)d != (uint32_t)low && d >> 32 != low >> 32 ? R_ANY : R_EXACT;
+	return 0;
+}
+
+/* add, sub, fma of .f32 with sources of 16 bits: 9.7.5 */
+static int ref_mixed(const struct insn *in, const uint64_t *s, struct result *r)
+{
+	struct sf_format h = format_of(in->t[1]);
+	struct sf a = sf_unpack(h, s[0], 0), b = sf_unpack(is(in, "fma") ? h : SF_F32, s[1], 0), c = sf_unpack(SF_F32, s[2], 0), v;
+	enum sf_round rnd = rounding_of(in);
+
+	v = is(in, "add") ? sf_add(a, b, rnd) : is(in, "sub") ? sf_add(a, sf_neg(b), rnd) : sf_add(sf_mul(a, b), c, rnd);
+	finish(in, v, SF_F32, 0, r);
+	return 0;
+}
+
+/* lop3.BoolOp: 9.7.8.6; the predicate of the body may stand inverted */
+static void ref_lop3_bool(const struct insn *in, const uint64_t *s, struct result *r)
+{
+	const char *table = strstr(in->body, "0x");
+	uint64_t v = 0;
+	int q = (s[3] & 1) ^ (strstr(in->body, "!%f") != NULL), p;
+
+	for (int i = 0; i < 32; i++)
+		v |= (strtoul(table, NULL, 16) >> ((s[0] >> i & 1) * 4 + (s[1] >> i & 1) * 2 + (s[2] >> i & 1)) & 1) << i;
+	p = has(in, "and") ? v && q : v || q;
+	r[0].bits = r[0].alt = strstr(in->body, "_|") ? 0 : v;
+	r[1].bits = r[1].alt = (uint64_t)p;
+}
+
 /* Results of a form with operands written out; 0, or -1: unknown. */
 static int evaluate_written(const struct insn *in, const uint64_t *s, struct result *r)
 {
 	memset(r, 0, 2 * sizeof(*r));
 	if (is(in, "cvt"))
 		return ref_cvt_more(in, s, r);
+	if (is(in, "lop3")) {
+		ref_lop3_bool(in, s, r);
+		return 0;
+	}
+	if (has(in, "f32x2"))
+		return ref_pair32(in, s, r);
+	if (one_of(in->tok[0], "add sub fma") && in->nt == 2 && has(in, "f32"))
+		return ref_mixed(in, s, r);
+	if (one_of(in->tok[0], "min max") && in->ns == 3)
+		return ref_min3(in, s, r);
+	if (has(in, "s16x2") || has(in, "u16x2")) {
+		r->bits = r->alt = ref_pair16(in, s);
+		return 0;
+	}
 	return -1;
 }
 

@@ -105,6 +105,13 @@ static void vec_elems(struct comp *c, const struct stmt *st, const struct operan
 	}
 }
 
+/* add, sub and fma of .f32 with factors or a first term of 16 bits */
+static bool mixed(const struct stmt *st)
+{
+	return st->ntype == 2 && st->type[0] == T_F32 && (st->type[1] == T_F16 || st->type[1] == T_BF16) &&
+	       (st->od->id == OPID_ADD || st->od->id == OPID_SUB || st->od->id == OPID_FMA);
+}
+
 static void check_one(struct comp *c, struct stmt *st, char letter, struct operand *o)
 {
 	enum type t = st->type[0];
@@ -197,7 +204,7 @@ void check_stmt(struct comp *c, struct stmt *st)
 	if (strchr(s, 'x') && st->ntype < 2)
 		FAIL_AT(c, st, "%s: a second type is missing", od->name);
 	if ((st->ntype > 2 && od->x != X_MMA && od->x != X_CVT) || (st->ntype == 2 && !strchr(s, 'x') && *s != '*' && od->x != X_DP &&
-			      !(od->x == X_ATOM)))
+			      od->x != X_ATOM && !mixed(st)))
 		FAIL_AT(c, st, "%s: too many types", od->name);
 	check_rules(c, st);
 	if (*s == '*')
@@ -214,7 +221,10 @@ void check_stmt(struct comp *c, struct stmt *st)
 				return;
 			FAIL_AT(c, st, "%s: %u operands are too few", od->name, st->nops);
 		}
-		check_one(c, st, *s, &st->op[i]);
+		if (mixed(st) && (i == 1 || (i == 2 && od->id == OPID_FMA)))
+			source(c, st, &st->op[i], st->type[1], 2);
+		else
+			check_one(c, st, *s, &st->op[i]);
 		i++;
 	}
 	if (i != st->nops)

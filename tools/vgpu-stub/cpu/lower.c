@@ -322,6 +322,57 @@ static void xorsign(struct comp *c, struct stmt *st, u32 lop, u32 *s, u32 d)
 	emit_lane(c, st, LOP_OR, T_U32, 0, d, r, x, OPND_NONE);
 }
 
+/* Two .f32 in one register: each half by itself, rounded and flushed as the statement says. */
+static void arith_pair(struct comp *c, struct stmt *st, u32 lop)
+{
+	u32 n = st->nops - 1, half[2], s[3] = { OPND_NONE, OPND_NONE, OPND_NONE }, i, k;
+
+	for (i = 0; i < 2; i++) {
+		for (k = 0; k < n; k++) {
+			s[k] = new_reg(c, T_B32);
+			emit_lane(c, st, LOP_XTR, T_U64, 0, s[k], src(c, st, &st->op[k + 1], T_B64), konst(c, 32 * i, 0),
+				  konst(c, ~0u, 0));
+		}
+		half[i] = new_reg(c, T_F32);
+		emit_lane(c, st, lop, T_F32, 0, half[i], s[0], s[1], s[2]);
+	}
+	emit_lane(c, st, LOP_PACK, T_U64, 1, dst(&st->op[0]), half[0], half[1], OPND_NONE);
+}
+
+/* The exact .f32 of a half. */
+static u32 widened(struct comp *c, struct stmt *st, const struct operand *o, enum type t)
+{
+	u32 r = new_reg(c, T_F32), s = src(c, st, o, t);
+
+	if (t == T_F16)
+		emit_lane(c, st, LOP_CVT_F_H, T_F32, 0, r, s, OPND_NONE, OPND_NONE);
+	else
+		emit_lane(c, st, LOP_SHL, T_U32, 0, r, s, konst(c, 16, 0), OPND_NONE);
+	return r;
+}
+
+/* The third input of min and max: .abs is of all of them. */
+static void min_of_three(struct comp *c, struct stmt *st, u32 lop)
+{
+	u32 s[3], i, r = new_reg(c, T_F32), q = new_reg(c, T_F32);
+
+	if (st->type[0] != T_F32 || st->mod[MC_XORSIGN] || st->mod[MC_RELU])
+		FAIL_AT(c, st, "%s of three is of .f32, without .xorsign", st->od->name);
+	for (i = 0; i < 3; i++) {
+		s[i] = src(c, st, &st->op[i + 1], T_F32);
+		if (st->mod[MC_ABS]) {
+			u32 a = new_reg(c, T_F32);
+
+			emit_lane(c, st, LOP_ABS, T_F32, 0, a, s[i], OPND_NONE, OPND_NONE);
+			s[i] = a;
+		}
+	}
+	emit_lane(c, st, lop, T_F32, 0, q, s[0], s[1], OPND_NONE);
+	emit_lane(c, st, lop, T_F32, 0, st->mod[MC_FTZ] ? r : dst(&st->op[0]), q, s[2], OPND_NONE);
+	if (st->mod[MC_FTZ])
+		emit_lane(c, st, LOP_FLUSH, T_F32, 0, dst(&st->op[0]), r, OPND_NONE, OPND_NONE);
+}
+
 static void lower_arith(struct comp *c, struct stmt *st)
 {
 	enum type t = st->type[0];
@@ -337,6 +388,14 @@ static void lower_arith(struct comp *c, struct stmt *st)
 	}
 	if (sat && !type_is_float(t) && t != T_S32)
 		FAIL_AT(c, st, "%s.sat does not take .%s", st->od->name, type_name(t));
+	if (st->mod[MC_OOB])
+		UNSUPPORTED(c, st, "%s.oob is not supported", st->od->name);
+	if (t == T_F32X2) {
+		if (hlw || sat || st->mod[MC_RELU])
+			FAIL_AT(c, st, "%s.f32x2 takes rounding and .ftz only", st->od->name);
+		arith_pair(c, st, lop);
+		return;
+	}
 	switch (lop) {
 	case LOP_MUL:
 	case LOP_MAD:
@@ -365,8 +424,14 @@ static void lower_arith(struct comp *c, struct stmt *st)
 	case LOP_BMSKC: lop = st->mod[MC_CLAMP] == 2 ? LOP_BMSKW : lop; break;
 	case LOP_SZEXTC: lop = st->mod[MC_CLAMP] == 2 ? LOP_SZEXTW : lop; break;
 	}
+	if (n == 3 && (st->od->lop == LOP_MIN || st->od->lop == LOP_MAX)) {
+		min_of_three(c, st, lop);
+		return;
+	}
 	for (i = 0; i < n && i < 3; i++)
-		s[i] = src(c, st, &st->op[i + 1], wide && i == 2 ? (dw ? T_B64 : T_B32) :
+		s[i] = st->ntype == 2 && (i == 0 || (i == 1 && st->od->lop == LOP_MAD)) ?
+			widened(c, st, &st->op[i + 1], st->type[1]) :
+			src(c, st, &st->op[i + 1], wide && i == 2 ? (dw ? T_B64 : T_B32) :
 			   lop == LOP_SZEXTC || lop == LOP_SZEXTW ? T_U32 : t);
 	half_flush(c, st, t, s, n < 3 ? n : 3);
 	d = dst(&st->op[0]);
@@ -382,13 +447,19 @@ static void lower_arith(struct comp *c, struct stmt *st)
 		emit_lane(c, st, LOP_FLUSH, t, dw, d, r, OPND_NONE, OPND_NONE);
 		return;
 	}
-	if ((st->mod[MC_FTZ] && (t == T_F16 || t == T_F16X2)) ||
-	    (st->mod[MC_RELU] && lop != LOP_MADRELU)) {
+	if (st->mod[MC_RELU] && lop != LOP_MADRELU) {
 		u32 r = new_reg(c, t);
 
 		emit_lane(c, st, lop, t, dw, r, s[0], s[1], s[2]);
-		emit_lane(c, st, st->mod[MC_RELU] ? LOP_RELU : LOP_FLUSH, t, dw, d, r, OPND_NONE,
-			  OPND_NONE);
+		s[0] = r;
+		s[1] = s[2] = OPND_NONE;
+		lop = LOP_RELU;
+	}
+	if (st->mod[MC_FTZ] && (t == T_F16 || t == T_F16X2)) {
+		u32 r = new_reg(c, t);
+
+		emit_lane(c, st, lop, t, dw, r, s[0], s[1], s[2]);
+		emit_lane(c, st, LOP_FLUSH, t, dw, d, r, OPND_NONE, OPND_NONE);
 		return;
 	}
 	emit_lane(c, st, lop, t, dw, d, s[0], s[1], s[2]);
@@ -656,6 +727,17 @@ void lower_stmt(struct comp *c, struct stmt *st)
 		in->type = (u8)t;
 		in->def = 1;
 		in->use = st->od->x == X_LOP3 ? 14 : 30;
+		if (st->od->x == X_LOP3 && (st->mod[MC_BOOL] || st->nops > 5 || st->op[0].second != OPND_NONE)) {
+			u32 r = in->o[0];
+
+			/* p = (d != 0) .and or .or q */
+			if (st->nops != 6 || st->mod[MC_BOOL] < BOOL_AND || st->mod[MC_BOOL] > BOOL_OR)
+				FAIL_AT(c, st, "lop3 with a predicate is lop3.and or lop3.or d|p, a, b, c, table, q");
+			e = src(c, st, &st->op[5], T_PRED);
+			if (st->op[0].second != OPND_NONE)
+				emit_cmp(c, st, CMP_NE, T_U32, st->op[0].second, r, konst(c, 0, 0), st->mod[MC_BOOL], e,
+					 st->op[5].neg);
+		}
 		return;
 	}
 	case X_MOV:

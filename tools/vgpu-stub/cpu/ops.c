@@ -142,6 +142,7 @@ static const struct { const char *name; u8 cls, val; } mods[] = {
 #define CV_CP(v) CP_##v
 #define CV_GRIDDEP(v) v
 #define CV_HINT(v) v
+#define CV_OOB(v) v
 #define CV_POLICY(v) v
 #define CV_PROXY(v) v
 #define CV_SATF(v) v
