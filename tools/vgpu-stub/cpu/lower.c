@@ -344,10 +344,13 @@ static u32 widened(struct comp *c, struct stmt *st, const struct operand *o, enu
 {
 	u32 r = new_reg(c, T_F32), s = src(c, st, o, t);
 
-	if (t == T_F16)
+	if (t == T_F16) {
 		emit_lane(c, st, LOP_CVT_F_H, T_F32, 0, r, s, OPND_NONE, OPND_NONE);
-	else
+		/* exact, but made with a subtraction, whose zero takes the sign from the rounding of the statement */
+		c->code[c->ncode - 1].mxcsr = MXCSR_BASE;
+	} else {
 		emit_lane(c, st, LOP_SHL, T_U32, 0, r, s, konst(c, 16, 0), OPND_NONE);
+	}
 	return r;
 }
 
