@@ -31,6 +31,7 @@ struct insn {
 	int ntok;
 	struct rtype t[2];              /* the types in it, in order */
 	int nt;
+	struct rtype vt;                /* the third type */
 	unsigned imm;                   /* table of lop3 */
 	/* operands */
 	struct rtype d[2], s[5];
@@ -96,8 +97,12 @@ static int split(struct insn *in, const char *text)
 		if (n >= sizeof(in->tok[0]))
 			return -1;
 		memcpy(in->tok[in->ntok], p, n);
-		if (in->ntok++ && in->nt < 2 && !parse_rtype(in->tok[in->ntok - 1], &t))
+		if (!in->ntok++)
+			;
+		else if (in->nt < 2 && !parse_rtype(in->tok[in->ntok - 1], &t))
 			in->t[in->nt++] = t;
+		else if (in->nt == 2 && !parse_rtype(in->tok[in->ntok - 1], &t))
+			in->vt = t;
 		p += n + (p[n] == '.');
 	}
 	return 0;

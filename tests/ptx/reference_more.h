@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-#include "reference_float.h"
+#include "reference_video.h"
 
 /* Fills in from a form with operands; 0, or -1. */
 static int describe_text(struct insn *in, const char *form)
@@ -360,6 +360,8 @@ static int evaluate_written(const struct insn *in, const uint64_t *s, struct res
 		ref_lop3_bool(in, s, r);
 		return 0;
 	}
+	if (in->tok[0][0] == 'v')
+		return ref_video(in, s, r);
 	if (has(in, "f32x2"))
 		return ref_pair32(in, s, r);
 	if (one_of(in->tok[0], "add sub fma") && in->nt == 2 && has(in, "f32"))

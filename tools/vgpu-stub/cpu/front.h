@@ -26,6 +26,10 @@ struct operand {
 	bool element;           /* name[…]; index: of the register in it, OPND_NONE: imm says it all */
 	u8 index_type;
 	u32 index;
+	/* of video instructions: "-r.b0" */
+	bool minus;
+	u32 nsel;
+	const char *sel;
 };
 
 #define MAX_OPS 8
@@ -85,6 +89,7 @@ struct comp {
 	bool in_call;           /* '(' opens a list, not an expression */
 	struct call_move { u32 reg, off; u8 type; bool load; } moves[MAX_MOVES];        /* behind the call being read */
 	u32 nmoves;
+	bool video;             /* registers have selectors and signs */
 	u32 nest;               /* operands inside operands: one level */
 	const char *op_name;    /* of the statement being read */
 	u32 cc;                 /* carry flags, a predicate; OPND_NONE until used */
@@ -155,6 +160,8 @@ void lower_mem(struct comp *c, struct stmt *st);
 void lower_control(struct comp *c, struct stmt *st);
 void lower_warp(struct comp *c, struct stmt *st);
 void lower_address(struct comp *c, struct stmt *st, const struct operand *o, struct insn *tmpl);
+/* video.c */
+void lower_video(struct comp *c, struct stmt *st);
 /* lower_async.c: cp.async, createpolicy */
 void lower_async(struct comp *c, struct stmt *st);
 /* lower_tensor.c: mma, ldmatrix, movmatrix */

@@ -10,5 +10,7 @@
 
 /* cvt.c: o[0] = o[1], o[2], o[3] */
 gen_fn gen_cvt, gen_cvt_pack, gen_cvt_small;
+/* video.c */
+gen_fn gen_video;
 
 #endif

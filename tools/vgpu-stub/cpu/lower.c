@@ -769,6 +769,9 @@ void lower_stmt(struct comp *c, struct stmt *st)
 	case X_MOVMATRIX:
 		lower_tensor(c, st);
 		return;
+	case X_VIDEO:
+		lower_video(c, st);
+		return;
 	case X_CPASYNC:
 	case X_POLICY:
 		lower_async(c, st);

@@ -28,6 +28,8 @@
 #define TMEM (TB(8) | TBALL | TI8 | TI | TF)
 #define TATOM (TB(16) | TB(32) | TB(64) | TI32 | TI64 | TF | TH)
 
+/* where the lane op stands for a number: of elements of a video instruction */
+enum { LOP_V1 = 1, LOP_V2 = 2, LOP_V4 = 4 };
 const struct opdesc op_table[OPID_COUNT] = {
 #define OP(id, name, x, lop, shape, mods, types) \
 	[OPID_##id] = { name, OPID_##id, X_##x, LOP_##lop, shape, mods, types },
@@ -143,6 +145,8 @@ static const struct { const char *name; u8 cls, val; } mods[] = {
 #define CV_GRIDDEP(v) v
 #define CV_HINT(v) v
 #define CV_OOB(v) v
+#define CV_SCALE(v) v
+#define CV_PO(v) v
 #define CV_POLICY(v) v
 #define CV_PROXY(v) v
 #define CV_SATF(v) v

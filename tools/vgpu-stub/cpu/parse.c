@@ -501,6 +501,14 @@ static void parse_operand(struct comp *c, struct operand *o)
 		c->nest--;
 		return;
 	}
+	if (c->video && lx->tok == '-') {
+		struct lex ahead = *lx;
+
+		if (lex_next(&ahead) == TK_ID) {
+			o->minus = true;
+			lex_next(lx);
+		}
+	}
 	if (lx->tok != TK_ID || lex_is(lx, "WARP_SZ")) {
 		constant(c, o);
 		return;
@@ -509,6 +517,10 @@ static void parse_operand(struct comp *c, struct operand *o)
 		o->kind = O_SINK;
 		lex_next(lx);
 	} else if (find_reg(c, lx->s, lx->n, o)) {
+		if (c->video && o->kind == O_REG && lex_suffix(lx)) {
+			o->sel = lx->s;
+			o->nsel = lx->n;
+		}
 		lex_next(lx);
 	} else {
 		name_operand(c, o);
@@ -603,6 +615,7 @@ static void parse_stmt(struct comp *c)
 	st.col = lx->tcol;
 	parse_opcode(c, &st);
 	c->in_call = st.od->x == X_CALL;
+	c->video = st.od->x == X_VIDEO;
 	while (lx->tok != ';') {
 		if (st.nops && !lex_accept(lx, ','))
 			FAIL(c, "expected ',' or ';' before '%.*s'", (int)(lx->n < 40 ? lx->n : 40), lx->s);
