@@ -77,7 +77,8 @@ void check_source(struct comp *c, const struct stmt *st, const struct operand *o
 static void dest(struct comp *c, const struct stmt *st, const struct operand *o, enum type t, u32 bytes)
 {
 	/* '_' stands where an instruction has something else to do than to compute it */
-	if (o->kind == O_SINK && (st->od->x == X_ATOM || st->od->x >= X_VOTE || st->od->x == X_SETP || st->od->x == X_TESTP))
+	if (o->kind == O_SINK && (st->od->x == X_ATOM || st->od->x >= X_VOTE || st->od->x == X_SETP || st->od->x == X_TESTP ||
+	    (st->od->id == OPID_LOP3 && st->mod[MC_BOOL])))
 		return;
 	if (o->kind != O_REG || o->neg)
 		FAIL_AT(c, st, "%s: the destination must be a register", st->od->name);

@@ -28,12 +28,12 @@ static void arithmetic(struct comp *c, struct stmt *st)
 	const char *name = st->od->name;
 	enum type t = st->type[0];
 	u8 rnd = st->mod[MC_RND], apx = st->mod[MC_APX];
-	bool single = t == T_F32 || t == T_F64, modern = c->m->version >= 14;
+	bool single = t == T_F32 || t == T_F64 || t == T_F32X2, modern = c->m->version >= 14;
 
 	switch (st->od->id) {
 	case OPID_ADD: case OPID_SUB: case OPID_MUL: case OPID_MAD: case OPID_FMA:
 		NEED(!rnd || rnd <= RND_RP, "%s: a rounding of conversions", name);
-		NEED(!rnd || type_is_float(t), "%s does not round .%s", name, type_name(t));
+		NEED(!rnd || type_is_float(t) || t == T_F32X2, "%s does not round .%s", name, type_name(t));
 		NEED(rnd <= RND_RN || single, "%s.%s rounds to nearest only", name, type_name(t));
 		NEED(!st->mod[MC_CC] || (is_int(t) && type_bytes(t) >= 4 && t != T_U16X2 && t != T_S16X2), "%s.cc does not take .%s", name,
 		     type_name(t));
@@ -57,7 +57,7 @@ static void arithmetic(struct comp *c, struct stmt *st)
 		NEED(!brain(t) || st->od->id != OPID_EX2 || st->mod[MC_FTZ], "ex2.%s needs .ftz", type_name(t));
 		break;
 	case OPID_MIN: case OPID_MAX:
-		NEED(!st->mod[MC_ABS] || st->mod[MC_XORSIGN], "%s: .abs goes with .xorsign", name);
+		NEED(!st->mod[MC_ABS] || st->mod[MC_XORSIGN] || st->nops == 4, "%s: .abs goes with .xorsign", name);
 		break;
 	case OPID_BMSK: case OPID_SZEXT: case OPID_SHF:
 		NEED(st->mod[MC_CLAMP], "%s needs .clamp or .wrap", name);
@@ -87,7 +87,7 @@ static void convert(struct comp *c, struct stmt *st)
 	u8 rnd = st->mod[MC_RND];
 	bool to_int = rnd >= RND_RNI, narrow;
 
-	if (st->ntype != 2 || st->mod[MC_PACK] || d == T_TF32 || st->nops != 2)
+	if (st->ntype != 2 || st->mod[MC_PACK] || d >= T_TF32 || s >= T_TF32 || st->nops != 2)
 		return;
 	if (is_int(d) && is_int(s)) {
 		NEED(!rnd, "cvt from integer to integer does not round");
@@ -139,10 +139,10 @@ static void others(struct comp *c, struct stmt *st)
 
 	switch (st->od->id) {
 	case OPID_MEMBAR:
-		NEED(st->mod[MC_SCOPE], "membar needs .cta, .gl or .sys");
+		NEED(st->mod[MC_SCOPE] || st->mod[MC_PROXY], "membar needs .cta, .gl or .sys");
 		break;
 	case OPID_FENCE:
-		NEED(st->mod[MC_SCOPE] && st->mod[MC_SEM] >= SEM_ACQUIRE && st->mod[MC_SEM] <= SEM_SC, "fence needs an order and a scope");
+		NEED(st->mod[MC_PROXY] || (st->mod[MC_SCOPE] && st->mod[MC_SEM] >= SEM_ACQUIRE && st->mod[MC_SEM] <= SEM_SC), "fence needs an order and a scope");
 		break;
 	case OPID_VOTE: case OPID_SHFL:
 		/* without .sync nobody says which lanes take part, and since sm_70 nothing else does */
