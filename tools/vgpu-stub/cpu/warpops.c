@@ -103,7 +103,10 @@ void warp_redux(struct frame *f, const struct insn *in, u32 m)
 			d[k] = r;
 }
 
-/* add.cc, addc, sub.cc, subc, mad.cc, madc: o[1] holds the carry (or borrow) flag of every lane. */
+/*
+ * add.cc, addc, sub.cc, subc, mad.cc, madc: o[1] holds CC.CF of every lane. A difference is a sum with the complement, so that CF
+ * after it means "no borrow", as on the hardware: programs chain sub.cc with addc, and ptxas takes one flag for both.
+ */
 void lane_carry(struct frame *f, const struct insn *in, u32 m)
 {
 	const void *a = opnd(f, in->o[2]), *b = opnd(f, in->o[3]);
@@ -118,7 +121,7 @@ void lane_carry(struct frame *f, const struct insn *in, u32 m)
 		u32 cin;
 
 		l = (u32)__builtin_ctz(k);
-		cin = in->sub2 & 1 ? old >> l & 1 : 0;
+		cin = in->sub2 & 1 ? old >> l & 1 : in->sub == 1;
 		x = in->dw ? ((const u64 *)a)[l] : ((const u32 *)a)[l];
 		y = in->dw ? ((const u64 *)b)[l] : ((const u32 *)b)[l];
 		if (in->sub >= 2) {
@@ -138,7 +141,9 @@ void lane_carry(struct frame *f, const struct insn *in, u32 m)
 			x = in->sub == 3 ? hi : lo;
 			y = in->dw ? ((const u64 *)c)[l] : ((const u32 *)c)[l];
 		}
-		r = in->sub == 1 ? x - y - cin : x + y + cin;
+		if (in->sub == 1)
+			y = in->dw ? (u64)~y : (u32)~y;
+		r = x + y + cin;
 		if (in->dw)
 			((u64 *)d)[l] = (u64)r;
 		else
