@@ -217,8 +217,8 @@ static int ref_testp(const struct insn *in, uint64_t v)
 		return a.cls != SF_NAN;
 	if (has(in, "notanumber"))
 		return a.cls == SF_NAN;
-	if (has(in, "normal"))
-		return a.cls == SF_FINITE && e != 0;
+	if (has(in, "normal"))          /* zeros are normal numbers */
+		return a.cls == SF_ZERO || (a.cls == SF_FINITE && e != 0);
 	return a.cls == SF_FINITE && e == 0;
 }
 
