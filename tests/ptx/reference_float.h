@@ -252,9 +252,9 @@ static int ref_cvt(const struct insn *in, uint64_t s, struct result *r)
 				  mask_of(d.bits - 1)) :
 			sf_to_int(v, rounding_of(in), 0, mask_of(d.bits));
 		r->alt = r->bits;
-		/* NaN gives 0 for 32 bits; where 64 bits are in play devices answer otherwise */
+		/* NaN: zero, but where .f64, .s64 or .u64 is in play the highest bit of the result's width */
 		if (v.cls == SF_NAN && (t.bits == 64 || d.bits == 64))
-			r->mode = R_ANY;
+			r->bits = r->alt = (uint64_t)sext(1ull << (d.bits - 1), d.kind == 's' ? d.bits : 64);
 		return 0;
 	}
 	if (is_float(d)) {

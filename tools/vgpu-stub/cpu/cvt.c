@@ -179,14 +179,17 @@ static double round_int(double v, u8 rnd)
 	return v;
 }
 
-/* Out of range saturates, a NaN is zero: what PTX asks of every float to integer conversion. */
+/*
+ * Out of range saturates. A NaN is zero between types of up to 32 bits; where .f64 or 64-bit integers are in play it is the
+ * highest bit alone, for any width of the result (PTX ISA 9.7.9, cvt).
+ */
 static u64 float_to_int(const struct insn *in, double v)
 {
 	u32 bits = type_bytes(in->type) * 8;
 	double lim;
 
 	if (v != v)
-		return 0;
+		return in->stype == T_F64 || bits == 64 ? 1ull << (bits - 1) : 0;
 	v = round_int(v, in->sub ? in->sub : RND_RZI);
 	if (type_is_signed(in->type)) {
 		lim = ldexp(1.0, (int)bits - 1);
