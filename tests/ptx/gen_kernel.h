@@ -10,11 +10,12 @@
 
 /* ---- between lanes ----------------------------------------------------------------------------- */
 
-/* All lanes of the warp are here. In a warp that is not full, no lane looks at one that does not exist. */
+/* All lanes of the warp are here; they name all of it, or their tile of eight. Lanes that do not exist lend 0. */
 static void gen_warp(struct gen *g)
 {
 	static const char *const modes[] = { "bfly", "up", "down", "idx" };
 	unsigned d = gen_pick(g, g->nr), s = gen_pick(g, g->nr), mode = gen_pick(g, 4), width = 8u << gen_pick(g, 3);
+	const char *wm = gen_one_in(g, 3) ? "%tm" : "%wm";
 	char text[512];
 
 	if (g->full_warps && gen_one_in(g, 4)) {
@@ -23,17 +24,19 @@ static void gen_warp(struct gen *g)
 	}
 	switch (gen_pick(g, 8)) {
 	case 7:
-		snprintf(text, sizeof(text), gen_one_in(g, 2) ? "\tmatch.all.sync.b32 %%r%u|%%p%u, %%r%u, %%wm;\n" :
-			 "\tmatch.any.sync.b64 %%r%u, %%q%u, %%wm;\n", d, gen_pick(g, g->nq < g->np ? g->nq : g->np), s);
+		if (gen_one_in(g, 2))
+			snprintf(text, sizeof(text), "\tmatch.all.sync.b32 %%r%u|%%p%u, %%r%u, %s;\n", d, gen_pick(g, g->np), s, wm);
+		else
+			snprintf(text, sizeof(text), "\tmatch.any.sync.b64 %%r%u, %%q%u, %s;\n", d, gen_pick(g, g->nq), wm);
 		break;
 	case 6: {
 		static const char *const ops[] = { "add.u32", "max.s32", "min.u32", "and.b32", "or.b32", "xor.b32", "add.s32" };
 
-		snprintf(text, sizeof(text), "\tredux.sync.%s %%r%u, %%r%u, %%wm;\n", ops[gen_pick(g, GEN_COUNT(ops))], d, s);
+		snprintf(text, sizeof(text), "\tredux.sync.%s %%r%u, %%r%u, %s;\n", ops[gen_pick(g, GEN_COUNT(ops))], d, s, wm);
 		break;
 	}
 	case 0: case 1:
-		if (g->full_warps) {
+		if (g->full_warps || gen_one_in(g, 2)) {
 			unsigned clamp = ((32 - width) << 8) | (mode == 1 ? 0 : 31);
 
 			if (gen_one_in(g, 3))
@@ -50,11 +53,11 @@ static void gen_warp(struct gen *g)
 			 gen_pick(g, g->nr), d, s, gen_one_in(g, 2) ? "-1" : "%wm");
 		break;
 	case 3:
-		snprintf(text, sizeof(text), "\tvote.sync.ballot.b32 %%r%u, %%p%u, %%wm;\n", d, gen_pick(g, g->np));
+		snprintf(text, sizeof(text), "\tvote.sync.ballot.b32 %%r%u, %%p%u, %s;\n", d, gen_pick(g, g->np), wm);
 		break;
 	case 4:
-		snprintf(text, sizeof(text), "\tvote.sync.%s.pred %%p%u, %s%%p%u, %%wm;\n", gen_one_in(g, 3) ? "uni" : gen_one_in(g, 2) ? "any" : "all",
-			 gen_pick(g, g->np), gen_one_in(g, 2) ? "!" : "", gen_pick(g, g->np));
+		snprintf(text, sizeof(text), "\tvote.sync.%s.pred %%p%u, %s%%p%u, %s;\n", gen_one_in(g, 3) ? "uni" : gen_one_in(g, 2) ? "any" : "all",
+			 gen_pick(g, g->np), gen_one_in(g, 2) ? "!" : "", gen_pick(g, g->np), wm);
 		break;
 	default:
 		if (g->full_warps) {
@@ -65,7 +68,7 @@ static void gen_warp(struct gen *g)
 				 "\tshfl.sync.bfly.b32 %%ft, %%f%u, 8, 31, -1;\n\tadd%s.f32 %%f%u, %%f%u, %%ft;\n", f, gen_ftz(g), f, f,
 				 f, gen_ftz(g), f, f);
 		} else {
-			snprintf(text, sizeof(text), "\tmatch.any.sync.b32 %%r%u, %%r%u, %%wm;\n", d, s);
+			snprintf(text, sizeof(text), "\tmatch.any.sync.b32 %%r%u, %%r%u, %s;\n", d, s, wm);
 		}
 	}
 	gen_add(g, 0, -1, text);
@@ -76,7 +79,13 @@ static void gen_masked(struct gen *g)
 {
 	char text[512];
 
-	if (gen_one_in(g, 2))
+	if (gen_one_in(g, 3))   /* those of the tile */
+		snprintf(text, sizeof(text), "\tand.b32 %%rx, %%mask%d, %%tm;\n\tvote.sync.ballot.b32 %%r%u, %%p%u, %%rx;\n", g->mask,
+			 gen_pick(g, g->nr), gen_pick(g, g->np));
+	else if (gen_one_in(g, 3))      /* from any, also from those that are not here */
+		snprintf(text, sizeof(text), "\tshfl.sync.%s.b32 %%r%u, %%r%u, %u, 31, %%mask%d;\n", gen_one_in(g, 2) ? "down" : "bfly",
+			 gen_pick(g, g->nr), gen_pick(g, g->nr), 1u << gen_pick(g, 5), g->mask);
+	else if (gen_one_in(g, 2))
 		snprintf(text, sizeof(text), "\tvote.sync.ballot.b32 %%r%u, %%p%u, %%mask%d;\n", gen_pick(g, g->nr),
 			 gen_pick(g, g->np), g->mask);
 	else    /* from the first of them */
@@ -455,7 +464,7 @@ static void gen_prologue(struct gen *g)
 		  " .param .align 8 .b8 pb[48], .param .u64 out)\n{\n"
 		  "\t.reg .b32 %%r<%u>, %%u<%u>, %%tc<12>, %%lc<12>, %%mask<12>;\n\t.reg .b64 %%q<%u>;\n\t.reg .b16 %%h<%u>;\n"
 		  "\t.reg .f32 %%f<%u>;\n\t.reg .f64 %%d<%u>;\n\t.reg .pred %%p<%u>, %%v<4>, %%ip<12>;\n"
-		  "\t.reg .b32 %%rx, %%ry, %%ux, %%lin, %%lane, %%warp, %%tx, %%ty, %%tz, %%gtid, %%n, %%nx, %%ny, %%cx, %%pn, %%pm, %%wn, %%wm,"
+		  "\t.reg .b32 %%rx, %%ry, %%ux, %%lin, %%lane, %%warp, %%tx, %%ty, %%tz, %%gtid, %%n, %%nx, %%ny, %%cx, %%pn, %%pm, %%wn, %%wm, %%tm,"
 		  " %%total, %%sh4, %%sh8, %%shb, %%shm, %%bn;\n"
 		  "\t.reg .b64 %%qx, %%qy, %%in, %%own, %%dump, %%acc, %%lo, %%out;\n\t.reg .b16 %%hx, %%hy;\n\t.reg .f32 %%ft;\n\t.reg .pred %%po;\n"
 		  "\t.shared .align 16 .b8 sh[%u];\n%s%s",
@@ -473,6 +482,7 @@ static void gen_prologue(struct gen *g)
 		  "\tmul.lo.u32 %%total, %%total, %%n;\n\tshr.u32 %%warp, %%lin, 5;\n%s"
 		  "\tand.b32 %%rx, %%lin, -32;\n\tsub.u32 %%wn, %%n, %%rx;\n\tmin.u32 %%wn, %%wn, 32;\n"
 		  "\tmov.u32 %%wm, -1;\n\tsub.u32 %%ry, 32, %%wn;\n\tshr.u32 %%wm, %%wm, %%ry;\n"
+		  "\tand.b32 %%rx, %%lane, 24;\n\tmov.u32 %%tm, 255;\n\tshl.b32 %%tm, %%tm, %%rx;\n\tand.b32 %%tm, %%tm, %%wm;\n"
 		  "\tmov.u32 %%shb, sh;\n\tmad.lo.u32 %%sh4, %%lin, 4, %%shb;\n\tmad.lo.u32 %%sh8, %%lin, 8, %%shb;\n"
 		  "\tld.param.u64 %%in, [in];\n\tld.param.u64 %%own, [own];\n\tld.param.u64 %%dump, [dump];\n\tld.param.u64 %%acc, [acc];\n"
 		  "\tld.param.u64 %%out, [out];\n\tadd.u32 %%bn, %%n, 31;\n\tand.b32 %%bn, %%bn, -32;\n"

@@ -98,47 +98,46 @@ static void boost(struct frame *f, u32 m, u32 pc)
 }
 
 /*
- * shfl.sync and its like need the lanes of the member mask together. True: all are here (m may
- * have grown by parked ones). False: m is parked and others run.
+ * shfl.sync and its like, at pc for the lanes e of m, wait for the other lanes of their member masks. Each lane for those of its
+ * own: tiles of a warp come and go by themselves. Lanes whose members are all here, or cannot come any more, are returned,
+ * with such that were parked earlier; the rest of e is parked, at pc. bar.warp.sync is served by any instance of it.
  */
-static bool gather_members(struct frame *f, u32 *m, u32 pc, const struct insn *in)
+static u32 gather(struct frame *f, u32 m, u32 e, u32 pc)
 {
-	u32 want, here = *m, w;
+	const struct insn *code = f->fn->code;
+	bool any = code[pc].kind == K_WARPSYNC;
+	u32 mask[LANES], here = e, go = 0, skip = m & ~e, w, l;
 
-	if (in->o[2] == OPND_NONE)
-		return true;
-	want = ((const u32 *)opnd(f, in->o[2]))[__builtin_ctz(*m)] & f->lanes;
-	for (w = f->parked; w; w &= w - 1)
-		if (f->lane_pc[__builtin_ctz(w)] == pc)
-			here |= w & (0 - w);
-	if (!(want & ~here) || !(f->waiting & want)) {
-		/* complete, or the missing ones cannot come (they sit at a barrier) */
-		f->parked &= ~here;
-		*m = here;
-		return true;
+	for (w = f->parked; w; w &= w - 1) {
+		l = (u32)__builtin_ctz(w);
+		if (f->lane_pc[l] == pc || (any && code[f->lane_pc[l]].kind == K_WARPSYNC))
+			here |= 1u << l;
 	}
-	f->parked |= *m;
-	for (w = *m; w; w &= w - 1)
+	for (w = e; w; w &= w - 1)
 		f->lane_pc[__builtin_ctz(w)] = pc;
-	return false;
+	for (w = here; w; w &= w - 1) {
+		l = (u32)__builtin_ctz(w);
+		mask[l] = ((const u32 *)opnd(f, code[f->lane_pc[l]].o[2]))[l];
+	}
+	for (w = here; w; w &= w - 1) {
+		u32 missing;
+
+		l = (u32)__builtin_ctz(w);
+		missing = mask[l] & f->lanes & ~here & ~skip;
+		/* at a barrier of the block, or all parked: they do not come */
+		if (!(missing & (f->waiting | f->parked)) || !(f->waiting | skip))
+			go |= 1u << l;
+	}
+	f->parked = (f->parked | e) & ~go;
+	return go;
 }
 
-/* bar.warp.sync: any instance of it serves; all parked members go on when the last one arrives. */
-static void warpsync(struct frame *f, u32 m, u32 pc, const struct insn *in)
+/* The lanes go on behind what they waited at. */
+static void step_over(struct frame *f, u32 m)
 {
-	u32 want = ((const u32 *)opnd(f, in->o[2]))[__builtin_ctz(m)] & f->lanes, w, at = 0;
-
-	for (w = f->parked; w; w &= w - 1)
-		if (f->fn->code[f->lane_pc[__builtin_ctz(w)] - 1].kind == K_WARPSYNC)
-			at |= w & (0 - w);
-	save_lanes(f, m, pc + 1);
-	if (!(want & ~(m | at)) || !(f->waiting & ~m & want)) {
-		f->parked &= ~at;
-		f->waiting |= at;
-	} else {
-		f->waiting &= ~m;
-		f->parked |= m;
-	}
+	f->waiting |= m;
+	for (; m; m &= m - 1)
+		f->lane_pc[__builtin_ctz(m)]++;
 }
 
 static void blend(const struct lane_table *lt, u8 dw, void *d, const void *s, u32 m)
@@ -383,10 +382,17 @@ static void brx(struct frame *f, const struct insn *in, u32 m, u32 off)
 		save_lanes(f, off, in->fall);
 }
 
-/* Lanes leave an activation; exit also leaves the kernel. */
+/* Lanes leave an activation; exit also leaves the kernel. Who waits for them there looks again. */
 static void lanes_gone(struct frame *f, u32 m)
 {
+	u32 w = f->parked;
+
 	f->lanes &= ~m;
+	f->waiting |= w;
+	f->parked = 0;
+	for (; w; w &= w - 1)
+		if (f->lane_pc[__builtin_ctz(w)] < f->next_wait)
+			f->next_wait = f->lane_pc[__builtin_ctz(w)];
 }
 
 static void exit_lanes(struct warp *w, u32 m)
@@ -528,21 +534,30 @@ left:
 		case K_VOTE:
 		case K_MATCH:
 		case K_REDUX:
-			if (in->guard == OPND_NONE && m != f->lanes && !gather_members(f, &m, (u32)(in - code), in)) {
-				f->mask = 0;
-				goto settle;
+			if (in->o[2] != OPND_NONE && e != f->lanes) {
+				pc = (u32)(in - code);
+				t = gather(f, m, e, pc);
+				if (t != e) {
+					/* some wait, or others have waited for these: all look where they are */
+					if (t)
+						straight(ts, f, in, t);
+					save_lanes(f, m & ~e, pc + 1);
+					step_over(f, t);
+					f->mask = 0;
+					goto settle;
+				}
 			}
-			if (in->guard == OPND_NONE)
-				e = m;          /* with lanes that had been parked here */
-			full = m == f->lanes;
 			straight(ts, f, in, e);
 			break;
 		case K_WARPSYNC:
 			if (e == f->lanes)
 				break;
 			pc = (u32)(in - code);
+			t = gather(f, m, e, pc);
+			if (t == e)
+				break;
 			save_lanes(f, m & ~e, pc + 1);
-			warpsync(f, e, pc, in);
+			step_over(f, t);
 			f->mask = 0;
 			goto settle;
 		case K_MC_BAR:

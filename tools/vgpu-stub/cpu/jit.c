@@ -444,6 +444,12 @@ static bool native(struct jcomp *c, const struct insn *in)
 	return false;
 }
 
+/* Lanes wait for each other here; the interpreter keeps account of that. */
+static bool together(const struct insn *in)
+{
+	return in->kind == K_SHFL || in->kind == K_VOTE || in->kind == K_MATCH || in->kind == K_REDUX;
+}
+
 static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 {
 	struct as *a = &c->a;
@@ -457,6 +463,8 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 			return;                 /* was loaded with one before it */
 		in = &c->merged[pc];
 	}
+	if (together(in))
+		j_need_all(c);          /* on every way: what is known of them holds behind it, too */
 	if (in->guard != OPND_NONE) {
 		struct rm p = ju_rm(c, in->guard);
 
@@ -497,8 +505,6 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 		j_undo(c, mark);
 		c->nmemo = nmemo;
 		memcpy(c->memo, memo, nmemo * sizeof(memo[0]));
-		if (in->guard == OPND_NONE && (in->kind == K_SHFL || in->kind == K_VOTE || in->kind == K_MATCH || in->kind == K_REDUX))
-			j_need_all(c);
 		leave(c, JX_STEP, pc);
 	}
 	c->gk = 0;

@@ -572,9 +572,15 @@ static struct jval value_of(struct jcomp *c, const struct insn *in, u32 k)
 			a.max = JMAX_UNKNOWN;
 		}
 		return a;
+	case K_ACTIVEMASK:
+		return uni(0, JMAX_UNKNOWN);
 	case K_VOTE:
 	case K_REDUX:
-		return uni(0, JMAX_UNKNOWN);
+		/* lanes that name different members get different answers */
+		if (in->o[2] == OPND_NONE)
+			return uni(0, JMAX_UNKNOWN);
+		a = jit_val(c, in->o[2], 0);
+		return a.cls == JC_NONE ? a : a.cls == JC_UNI ? uni(0, JMAX_UNKNOWN) : vary();
 	}
 	return vary();
 }

@@ -52,8 +52,13 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 		lo = jv_obs(c, in->o[3], 0, 0, 0);
 		hi = jv_obs(c, in->o[3], 0, 1, 1);
 	}
+	/* lanes that are not here lend 0 */
+	ev_k(a, V_MOVA32, 5, 0, rm_reg(lo), jv_mask(c, 0, 0), 1);
+	ev_k(a, V_MOVA32, 6, 0, rm_reg(hi), jv_mask(c, 0, 1), 1);
+	lo = 5;
+	hi = 6;
 	for (p = 0; p < 2; p++) {
-		int t = in->o[0] != in->o[3] && in->o[0] != in->o[4] ? jv_dst(c, in->o[0], p, 2 + (int)p) : 2 + (int)p;
+		int t = in->o[0] != in->o[4] ? jv_dst(c, in->o[0], p, 2 + (int)p) : 2 + (int)p;
 
 		to[p] = t;
 		if (b.known && in->sub == SHFL_BFLY && ok == ~0u && ((b.k & 31) == 1 || (b.k & 31) == 2)) {
@@ -73,10 +78,6 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 		ev(a, V_PERMI2D, t, lo, rm_reg(hi));
 	}
 	if (b.known && in->sub == SHFL_BFLY && ok == ~0u && (b.k & 31) == 16) {
-		if (in->o[0] == in->o[3]) {
-			ev(a, V_MOVA32, 2, 0, rm_reg(lo));
-			lo = 2;
-		}
 		jv_put(c, in->o[0], 0, hi);
 		jv_put(c, in->o[0], 1, lo);
 	} else {
@@ -92,31 +93,39 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 
 bool jit_vote(struct jcomp *c, const struct insn *in)
 {
+	struct jval mask = { .cls = JC_UNI, .known = true, .k = ~0u };
 	struct as *a = &c->a;
 
-	if (in->guard != OPND_NONE || c->r[in->o[0]].cls == JC_VARY)
+	if (in->o[2] != OPND_NONE)
+		mask = jit_val(c, in->o[2], 0);
+	if (in->guard != OPND_NONE || c->r[in->o[0]].cls == JC_VARY || mask.cls != JC_UNI)
 		return false;
 	j_need_all(c);
+	/* edx: the members, who are all here; eax: those that say yes */
+	g_load(a, 0, RDX, PM(m));
+	if (!mask.known || (u32)mask.k != ~0u) {
+		ju_load(c, RAX, in->o[2], 0);
+		g_alu(a, 0, G_AND, RDX, rm_reg(RAX));
+	}
 	g_load(a, 0, RAX, ju_rm(c, in->o[1]));
 	if (in->flags & INF_CNEG)
 		g_not(a, 0, RAX);
-	g_alu(a, 0, G_AND, RAX, PM(m));
+	g_alu(a, 0, G_AND, RAX, rm_reg(RDX));
 	if (in->sub == VOTE_BALLOT) {
 		ju_store(c, in->o[0], RAX);
 		return true;
 	}
 	g_movi(a, RCX, 0);
-	g_movi(a, RDX, ~0u);
-	if (in->sub == VOTE_ANY) {
-		g_alu(a, 0, G_OR, RAX, rm_reg(RAX));
-		g_cmov(a, 0, CC_NE, RCX, rm_reg(RDX));
-	} else {
-		g_alu(a, 0, G_CMP, RAX, PM(m));
+	if (in->sub != VOTE_ANY) {
+		g_alu(a, 0, G_CMP, RAX, rm_reg(RDX));
+		g_movi(a, RDX, ~0u);
 		g_cmov(a, 0, CC_E, RCX, rm_reg(RDX));
-		if (in->sub == VOTE_UNI) {
-			g_alu(a, 0, G_OR, RAX, rm_reg(RAX));
-			g_cmov(a, 0, CC_E, RCX, rm_reg(RDX));
-		}
+	} else {
+		g_movi(a, RDX, ~0u);
+	}
+	if (in->sub != VOTE_ALL) {
+		g_alu(a, 0, G_OR, RAX, rm_reg(RAX));
+		g_cmov(a, 0, in->sub == VOTE_ANY ? CC_NE : CC_E, RCX, rm_reg(RDX));
 	}
 	g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[0]].home), RCX);
 	return true;

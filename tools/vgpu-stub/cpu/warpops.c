@@ -17,13 +17,53 @@ static void put_pred(struct frame *f, u32 o, u32 v, u32 m)
 	*d = (*d & ~m) | (v & m);
 }
 
+/*
+ * One group of a .sync operation after the other. Lanes that are here together may name different members, half warps or
+ * tiles each their own; every lane's answer is its group's. The lanes that answer leaves *rest and is *who; returned: those
+ * of their members that are here. Without a mask, all are.
+ */
+static u32 next_group(const struct frame *f, const struct insn *in, u32 m, u32 *rest, u32 *who)
+{
+	const u32 *mask;
+	u32 same = 0, first = (u32)__builtin_ctz(*rest), l;
+
+	if (in->o[2] == OPND_NONE) {
+		*who = *rest;
+		*rest = 0;
+		return m;
+	}
+	mask = opnd(f, in->o[2]);
+	for (l = 0; l < LANES; l++)
+		same |= (u32)(mask[l] == mask[first]) << l;
+	*who = same & *rest;
+	*rest &= ~same;
+	return m & mask[first];
+}
+
+static void put_lanes(struct frame *f, u32 o, u32 v, u32 m)
+{
+	u32 *d = opnd(f, o);
+
+	for (; m; m &= m - 1)
+		d[__builtin_ctz(m)] = v;
+}
+
+/*
+ * Lanes that are not here lend nothing, be they elsewhere, gone or never born: their value is "unpredictable" by the ISA and
+ * 0 on the hardware, which programs add up (the last warp of NVIDIA's reduction sample).
+ */
 void warp_shfl(struct frame *f, const struct insn *in, u32 m)
 {
 	const struct lane_table *lt = lanes_get();
-	_Alignas(64) u32 tmp[LANES];
+	_Alignas(64) u32 tmp[LANES], from[LANES] = { 0 };
 	u32 *d = opnd(f, in->o[0]), p;
+	const u32 *a = opnd(f, in->o[3]);
 
-	p = lt->shfl(tmp, opnd(f, in->o[3]), opnd(f, in->o[4]), opnd(f, in->o[5]), in->sub);
+	if (m != ~0u) {
+		lt->row32(from, a, m);
+		a = from;
+	}
+	p = lt->shfl(tmp, a, opnd(f, in->o[4]), opnd(f, in->o[5]), in->sub);
 	lt->row32(d, tmp, m);
 	if (in->o[1] != OPND_NONE)
 		put_pred(f, in->o[1], p, m);
@@ -31,62 +71,74 @@ void warp_shfl(struct frame *f, const struct insn *in, u32 m)
 
 void warp_vote(struct frame *f, const struct insn *in, u32 m)
 {
-	u32 p = *(u32 *)opnd(f, in->o[1]), r = 0, l, *d;
+	u32 p = *(u32 *)opnd(f, in->o[1]), rest = m, who, g, v, r;
 
 	if (in->flags & INF_CNEG)
 		p = ~p;
-	p &= m;
-	switch (in->sub) {
-	case VOTE_ALL: r = p == m ? ~0u : 0; break;
-	case VOTE_ANY: r = p ? ~0u : 0; break;
-	case VOTE_UNI: r = p == m || !p ? ~0u : 0; break;
-	case VOTE_BALLOT:
-		d = opnd(f, in->o[0]);
-		for (l = 0; l < LANES; l++)
-			d[l] = m >> l & 1 ? p : d[l];
-		return;
+	while (rest) {
+		g = next_group(f, in, m, &rest, &who);
+		v = p & g;
+		r = 0;
+		switch (in->sub) {
+		case VOTE_ALL: r = v == g ? ~0u : 0; break;
+		case VOTE_ANY: r = v ? ~0u : 0; break;
+		case VOTE_UNI: r = v == g || !v ? ~0u : 0; break;
+		case VOTE_BALLOT:
+			put_lanes(f, in->o[0], v, who);
+			continue;
+		}
+		put_pred(f, in->o[0], r, who);
 	}
-	put_pred(f, in->o[0], r, m);
 }
 
+static void match_group(struct frame *f, const struct insn *in, const u64 *v, u32 g, u32 who)
+{
+	u32 all = g, k, j;
+
+	for (k = who; k; k &= k - 1) {
+		u32 l = (u32)__builtin_ctz(k), res = 0;
+
+		for (j = g; j; j &= j - 1)
+			if (v[__builtin_ctz(j)] == v[l])
+				res |= j & (0 - j);
+		all &= res;
+		if (in->sub == VOTE_ANY)
+			put_lanes(f, in->o[0], res, 1u << l);
+	}
+	if (in->sub == VOTE_ALL)
+		put_lanes(f, in->o[0], all == g ? g : 0, who);
+	if (in->o[1] != OPND_NONE)
+		put_pred(f, in->o[1], all == g ? ~0u : 0, who);
+}
+
+/* match, and elect (sub 0): the lowest of each group */
 void warp_match(struct frame *f, const struct insn *in, u32 m)
 {
 	const void *a = opnd(f, in->o[3]);
-	u32 *d = opnd(f, in->o[0]), k, j, all = 1, first = (u32)__builtin_ctz(m), res[LANES];
+	u32 rest = m, who, g, k;
 	u64 v[LANES];
 
-	if (!in->sub) {                 /* elect: the lowest one */
-		for (k = 0; k < LANES; k++)
-			if (m >> k & 1)
-				d[k] = first;
-		if (in->o[1] != OPND_NONE)
-			put_pred(f, in->o[1], 1u << first, m);
-		return;
-	}
 	for (k = 0; k < LANES; k++)
 		v[k] = in->aw ? ((const u64 *)a)[k] : ((const u32 *)a)[k];
-	for (k = 0; k < LANES; k++) {
-		res[k] = 0;
-		for (j = 0; j < LANES; j++)
-			if ((m >> j & 1) && v[j] == v[k])
-				res[k] |= 1u << j;
-		if ((m >> k & 1) && v[k] != v[first])
-			all = 0;
+	while (rest) {
+		g = next_group(f, in, m, &rest, &who);
+		if (in->sub) {
+			match_group(f, in, v, g, who);
+			continue;
+		}
+		g = g ? g : who;
+		put_lanes(f, in->o[0], (u32)__builtin_ctz(g), who);
+		if (in->o[1] != OPND_NONE)
+			put_pred(f, in->o[1], g & (0 - g), who);
 	}
-	for (k = 0; k < LANES; k++)
-		if (m >> k & 1)
-			d[k] = in->sub == VOTE_ANY ? res[k] : all ? m : 0;
-	if (in->o[1] != OPND_NONE)
-		put_pred(f, in->o[1], all ? ~0u : 0, m);
 }
 
-void warp_redux(struct frame *f, const struct insn *in, u32 m)
+static u32 redux(const struct insn *in, const u32 *a, u32 g)
 {
-	const u32 *a = opnd(f, in->o[1]);
-	u32 *d = opnd(f, in->o[0]), r = a[__builtin_ctz(m)], k;
+	u32 r = a[__builtin_ctz(g)], k;
 	bool sg = type_is_signed(in->type);
 
-	for (k = m & (m - 1); k; k &= k - 1) {
+	for (k = g & (g - 1); k; k &= k - 1) {
 		u32 v = a[__builtin_ctz(k)];
 
 		switch (in->sub) {
@@ -98,9 +150,22 @@ void warp_redux(struct frame *f, const struct insn *in, u32 m)
 		case ATOM_XOR: r ^= v; break;
 		}
 	}
-	for (k = 0; k < LANES; k++)
-		if (m >> k & 1)
-			d[k] = r;
+	return r;
+}
+
+void warp_redux(struct frame *f, const struct insn *in, u32 m)
+{
+	const u32 *a = opnd(f, in->o[1]);
+	u32 rest = m, who, g, i, n = 0, v[LANES], of[LANES];
+
+	/* the destination may be the source: all sums first */
+	while (rest) {
+		g = next_group(f, in, m, &rest, &who);
+		v[n] = redux(in, a, g ? g : who);
+		of[n++] = who;
+	}
+	for (i = 0; i < n; i++)
+		put_lanes(f, in->o[0], v[i], of[i]);
 }
 
 /*
