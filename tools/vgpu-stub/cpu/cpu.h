@@ -67,6 +67,7 @@ enum { ATOM_ADD = 1, ATOM_MIN, ATOM_MAX, ATOM_INC, ATOM_DEC, ATOM_AND, ATOM_OR, 
 enum { VOTE_ALL = 1, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
 enum { SHFL_UP = 1, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 enum { MSHAPE_M8N8 = 1, MSHAPE_M8N8K16, MSHAPE_M16N8K4, MSHAPE_M16N8K8, MSHAPE_M16N8K16, MSHAPE_M16N8K32 };
+enum { SEM_WEAK = 8 };
 enum { CP_ASYNC = 1, CP_COMMIT, CP_WAIT, CP_WAIT_ALL };
 
 enum opid {
@@ -300,7 +301,7 @@ struct insn {
 #define INF_COUNT 8             /* barrier with an explicit thread count */
 #define INF_SATFINITE 8         /* cvt: what is too large becomes the largest */
 #define INF_SIGNED 16
-#define INF_SYNC 32
+#define INF_SYNC 32              /* a load that others are ordered by: volatile, relaxed, acquire */
 #define INF_ALIGNED 32          /* barrier: all lanes of a warp come together */
 #define INF_BNEG 64
 #define INF_RELU 128

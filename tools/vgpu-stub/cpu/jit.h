@@ -142,12 +142,13 @@ struct jprivate {
 	u32 dim[3], pad;
 	u64 gpr[8];
 	u32 wait[JIT_REGIONS], other[JIT_REGIONS];      /* lanes that wait at a region's join, at its second side */
-	/* 24 zmm follow, room for a value's lanes, then homes */
+	/* 24 zmm follow, room for a value's lanes (or 32 addresses) and for 16 bytes of each lane, then homes */
 };
 #define JP_ZMM 832
 _Static_assert(sizeof(struct jprivate) <= JP_ZMM, "P");
 #define JP_LANES (JP_ZMM + 24 * 64)
-#define JP_HOMES (JP_LANES + 4 * 64)
+#define JP_WIDE (JP_LANES + 4 * 64)
+#define JP_HOMES (JP_WIDE + 8 * 64)
 #define JIT_SLACK 65536u                /* no pattern access spans more */
 #define JZ_FIRST 8
 #define JK_GROUP 0x1eu           /* k1-k4 */

@@ -286,6 +286,7 @@ enum vop {
 	V_PSHUFD = VOP(1, 1, 0, 0x70),
 	V_PINSRB = VOP(1, 3, 0, 0x20), V_PINSRW = VOP(1, 1, 0, 0xc4), V_PINSRD = VOP(1, 3, 0, 0x22),
 	V_RANGEPS = VOP(1, 3, 0, 0x50),
+	V_PEXTRD = VOP(1, 3, 0, 0x16), V_PEXTRQ = VOP(1, 3, 1, 0x16), V_MOVQ = VOP(1, 1, 1, 0x6e),
 	V_MOVD = VOP(1, 1, 0, 0x6e), V_MOVD_ST = VOP(1, 1, 0, 0x7e), V_MOVQ_ST = VOP(1, 1, 1, 0x7e),
 	/* scalar */
 	V_ADDSS = VOP(2, 1, 0, 0x58), V_MULSS = VOP(2, 1, 0, 0x59), V_SUBSS = VOP(2, 1, 0, 0x5c),

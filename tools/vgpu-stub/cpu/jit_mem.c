@@ -13,7 +13,7 @@ static u32 unless_full(struct jcomp *c)
 	return g_jcc(&c->a, CC_NE);
 }
 
-static void put_uniform(struct jcomp *c, u32 v, int gpr)
+void jm_put_uniform(struct jcomp *c, u32 v, int gpr)
 {
 	const struct jreg *r = &c->r[v];
 	u32 p;
@@ -153,7 +153,7 @@ static void gather_known(struct jcomp *c, const struct insn *in, const struct ac
 }
 
 /* Every lane's access is in zmm 0..3 as 64 bits (two elements of 32, four of 16 ...): takes them apart. */
-static void split64(struct jcomp *c, const struct insn *in)
+void jm_split64(struct jcomp *c, const struct insn *in)
 {
 	u32 e, p;
 
@@ -233,7 +233,7 @@ static bool ld_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 			j_site(c, x->step);
 			ev_n(a, V_MOVU64, (int)p, 0, rm_mem(x->base, x->disp + (s32)(64 * p)), k, 1, 0, 64, 0);
 		}
-		split64(c, in);
+		jm_split64(c, in);
 		return true;
 	}
 	if (total == 4) {
@@ -249,12 +249,32 @@ static bool ld_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 	return false;
 }
 
+/* Sixteen lanes' accesses of 16 bytes are in zmm 0..3: takes them apart. */
+void jm_split128(struct jcomp *c, const struct insn *in, u32 p)
+{
+	struct as *a = &c->a;
+	u32 e, i, idx[16];
+	int t;
+
+	for (e = 0; e < 4; e++) {
+		if (in->o[e] == OPND_NONE)
+			continue;
+		for (i = 0; i < 16; i++)
+			idx[i] = (i & 3) * 4 + e + (i & 4 ? 16 : 0);
+		ev(a, V_MOVA32, 4, 0, rm_lit(j_lit(c, idx, 64), 0));
+		ev(a, V_MOVA32, 5, 0, rm_reg(4));
+		ev(a, V_PERMI2D, 4, 0, rm_reg(1));
+		ev(a, V_PERMI2D, 5, 2, rm_reg(3));
+		t = jv_dst(c, in->o[e], p, 4);
+		ev_i(a, V_INSERT64X4, t, 4, rm_reg(5), 0, 0, 1);
+		jv_put(c, in->o[e], p, t);
+	}
+}
+
 /* 16 bytes a lane, as four elements of 32 bits; all lanes run. chunks are of 4 lanes. */
 static bool ld_quads(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
-	struct as *a = &c->a;
-	u32 p, e, i, idx[16];
-	int t;
+	u32 p, i;
 
 	for (p = 0; p < 2; p++) {
 		for (i = 0; i < 4; i++)
@@ -263,19 +283,7 @@ static bool ld_quads(struct jcomp *c, const struct insn *in, const struct acc *x
 					c->bad = true;  /* runs of 16 bytes always are */
 				return false;
 			}
-		for (e = 0; e < 4; e++) {
-			if (in->o[e] == OPND_NONE)
-				continue;
-			for (i = 0; i < 16; i++)
-				idx[i] = (i & 3) * 4 + e + (i & 4 ? 16 : 0);
-			ev(a, V_MOVA32, 4, 0, rm_lit(j_lit(c, idx, 64), 0));
-			ev(a, V_MOVA32, 5, 0, rm_reg(4));
-			ev(a, V_PERMI2D, 4, 0, rm_reg(1));
-			ev(a, V_PERMI2D, 5, 2, rm_reg(3));
-			t = jv_dst(c, in->o[e], p, 4);
-			ev_i(a, V_INSERT64X4, t, 4, rm_reg(5), 0, 0, 1);
-			jv_put(c, in->o[e], p, t);
-		}
+		jm_split128(c, in, p);
 	}
 	return true;
 }
@@ -367,7 +375,7 @@ static bool ld_shapes(struct jcomp *c, const struct insn *in, const struct acc *
 				j_undo(c, save);
 				return false;
 			}
-		split64(c, in);
+		jm_split64(c, in);
 		return true;
 	}
 	if (x->bytes == 4) {
@@ -456,6 +464,84 @@ static bool ld_windows(struct jcomp *c, const struct insn *in, const struct acc 
 	return true;
 }
 
+/* Two or four elements of a lane in one dword: a gather of these. */
+static void gather_dwords(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct as *a = &c->a;
+	u32 p;
+
+	for (p = 0; p < 2; p++) {
+		ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, x->pat + 16 * p, 64), 0));
+		k_mov(a, 7, jv_mask(c, 0, p));
+		ev(a, V_PXORD, 3, 3, rm_reg(3));
+		j_site(c, x->step);
+		ev_n(a, V_GATHERDD, 3, 0, rm_vidx(x->base, 2, 0, x->disp), 7, 0, 0, 4, 0);
+		split32(c, in, p, 3);
+	}
+}
+
+/* Eight lanes that read 8 bytes each in up to four windows of 32, as in windows(). */
+static bool windows64(struct jcomp *c, const struct acc *x, u32 q, int t)
+{
+	struct as *a = &c->a;
+	u32 n = 0, l, done = 0;
+	s32 start[4];
+	u64 idx[8];
+
+	while (done != 0xff) {
+		s32 low = INT32_MAX;
+
+		if (n == 4)
+			return false;
+		for (l = 0; l < 8; l++)
+			if (!(done >> l & 1) && x->pat[8 * q + l] < low)
+				low = x->pat[8 * q + l];
+		start[n] = low;
+		for (l = 0; l < 8; l++) {
+			s32 d = x->pat[8 * q + l] - low;
+
+			if ((done >> l & 1) || d > 24)
+				continue;
+			idx[l] = n * 4 + (u32)d / 8;
+			done |= 1u << l;
+		}
+		n++;
+	}
+	for (l = 0; l < n; l++) {
+		int w = 4 + (int)(l >> 1);
+
+		j_site(c, x->step);
+		if (l & 1) {
+			ev_n(a, V_INSERT64X4, w, w, rm_mem(x->base, x->disp + start[l]), 0, 0, 0, 32, 1);
+			b1(a, 1);
+		} else {
+			ev_n(a, V_LL(V_MOVU64, 1), w, 0, rm_mem(x->base, x->disp + start[l]), 0, 0, 0, 32, 0);
+		}
+	}
+	ev(a, V_MOVA64, t, 0, rm_lit(j_lit(c, idx, 64), 0));
+	ev(a, V_PERMI2Q, t, 4, rm_reg(5));
+	return true;
+}
+
+/* Vectors of a lane that are no runs, each in one piece. All lanes run. */
+static void ld_pieces(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct jmark save = j_mark(c);
+	u32 q;
+
+	if (x->bytes <= 4) {
+		gather_dwords(c, in, x);
+		return;
+	}
+	for (q = 0; q < 4; q++)
+		if (!windows64(c, x, q, (int)q)) {
+			j_undo(c, save);
+			jw_ld(c, in, x);
+			return;
+		}
+	jm_split64(c, in);
+}
+
 static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct as *a = &c->a;
@@ -480,12 +566,17 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 		}
 		return true;
 	}
+	if (in->dw && jw_wide(in))
+		return jw_ld(c, in, x);
 	if (in->dw || in->size > 4)
 		return false;
 	all = !c->gk && (in->vec > 1 || in->o[0] != OPND_NONE);
 	if (all) {
 		slow = unless_full(c);
-		if (!(in->size == 4 && in->vec == 4 ? ld_quads(c, in, x) : ld_shapes(c, in, x))) {
+		if (in->size == 4 && in->vec == 4 ? ld_quads(c, in, x) : ld_shapes(c, in, x)) {
+		} else if (jw_wide(in)) {
+			ld_pieces(c, in, x);
+		} else {
 			if ((x->bytes <= 4 || in->size == 4) && ld_windows(c, in, x))
 				c->half = OPND_NONE;    /* the lanes' halves lie in dwords here */
 			else
@@ -494,8 +585,13 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 		done = g_jmp(a);
 		g_here(a, slow);
 	}
-	for (e = 0; e < in->vec; e++)
-		gather_known(c, in, x, e);
+	if (jw_wide(in) && x->bytes > 4)
+		jw_ld(c, in, x);
+	else if (jw_wide(in))
+		gather_dwords(c, in, x);
+	else
+		for (e = 0; e < in->vec; e++)
+			gather_known(c, in, x, e);
 	if (all && c->half != OPND_NONE)
 		c->after_half = done;
 	else if (all)
@@ -514,6 +610,8 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 		return false;
 	if (!jm_window(in) && !in->aw)
 		return false;
+	if (jw_wide(in) && in->size * in->vec == 16)
+		return jw_ld(c, in, NULL);
 	if (in->vec > 1 && in->dw)
 		return false;
 	step = j_exit(c, JX_STEP, c->pc, 0);
@@ -577,6 +675,19 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 		}
 		return true;
 	}
+	if (in->vec > 1 && in->size * in->vec == 4) {
+		for (p = 0; p < 2; p++) {
+			for (q = 0; q < 2; q++) {
+				jm_vary64(c, in, 2 * p + q, step);
+				ev(a, V_PXORD, 3 + (int)q, 3 + (int)q, rm_reg(3 + (int)q));
+				j_site(c, step);
+				ev_n(a, V_GATHERQD, 3 + (int)q, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 4, 0);
+			}
+			ev_i(a, V_INSERT64X4, 3, 3, rm_reg(4), 0, 0, 1);
+			split32(c, in, p, 3);
+		}
+		return true;
+	}
 	/* eight lanes a gather; halves of the four elements gather in zmm 4..7 */
 	for (p = 0; p < 2; p++)
 		for (q = 0; q < 2; q++) {
@@ -615,7 +726,7 @@ bool jit_ld(struct jcomp *c, const struct insn *in)
 		for (e = 0; e < in->vec; e++)
 			if (in->o[e] != OPND_NONE) {
 				load_scalar(c, in, RCX, rm_mem(RAX, (s32)(in->imm + e * in->size)));
-				put_uniform(c, in->o[e], RCX);
+				jm_put_uniform(c, in->o[e], RCX);
 			}
 		return true;
 	}
@@ -627,12 +738,16 @@ bool jit_ld(struct jcomp *c, const struct insn *in)
 			return false;
 	if (!jm_addr(c, in, &x))
 		return jit_val(c, in->o[4], in->aw).cls == JC_VARY && ld_vary(c, in);
+	if (x.v.cls == JC_UNI && jw_wide(in)) {
+		jw_ld_one(c, in, &x);
+		return true;
+	}
 	if (x.v.cls == JC_UNI) {
 		for (e = 0; e < in->vec; e++) {
 			j_site(c, x.step);
 			load_scalar(c, in, RCX, rm_mem(x.base, x.disp + (s32)(e * in->size)));
 			if (in->o[e] != OPND_NONE)
-				put_uniform(c, in->o[e], RCX);
+				jm_put_uniform(c, in->o[e], RCX);
 		}
 		return true;
 	}

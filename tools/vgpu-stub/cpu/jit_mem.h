@@ -25,4 +25,18 @@ void jm_vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step);
 bool jm_window(const struct insn *in);         /* shared or local memory: addresses are offsets */
 bool jm_vary_base(struct jcomp *c, const struct insn *in, u32 step);
 
+/* jit_mem.c: every lane's access is in zmm 0..3 as 64 bits, or that of 16 lanes as 128: takes them apart */
+void jm_split64(struct jcomp *c, const struct insn *in);
+void jm_split128(struct jcomp *c, const struct insn *in, u32 p);
+void jm_put_uniform(struct jcomp *c, u32 v, int gpr);
+/* jit_st.c: unit u of the part's lanes; lanes 4g .. 4g+3 of four registers side by side */
+int jm_st_value(struct jcomp *c, const struct insn *in, u32 u, u32 part, int tmp);
+int jm_quad(struct jcomp *c, const int *r, u32 g);
+/* jit_wide.c: a thread's vector access of global memory is one access */
+bool jw_wide(const struct insn *in);
+bool jw_ld(struct jcomp *c, const struct insn *in, const struct acc *x);
+void jw_ld_one(struct jcomp *c, const struct insn *in, const struct acc *x);
+bool jw_st(struct jcomp *c, const struct insn *in, const struct acc *x);
+void jw_st_one(struct jcomp *c, const struct insn *in, const struct acc *x);
+
 #endif

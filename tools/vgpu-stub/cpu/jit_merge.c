@@ -14,7 +14,7 @@
 
 static bool alike(const struct insn *a, const struct insn *b)
 {
-	return b->kind == K_LD && b->vec == 1 && b->guard == OPND_NONE && !b->dw && b->o[4] == a->o[4] && b->space == a->space &&
+	return b->kind == K_LD && b->vec == 1 && !(b->flags & INF_SYNC) && b->guard == OPND_NONE && !b->dw && b->o[4] == a->o[4] && b->space == a->space &&
 	       b->size == a->size && b->aw == a->aw && !((a->flags ^ b->flags) & INF_SIGNED) && b->o[0] != OPND_NONE;
 }
 
@@ -42,8 +42,10 @@ static bool stops(const struct insn *in)
 {
 	switch (in->kind) {
 	case K_LANE: case K_SETP: case K_PRED: case K_SREG: case K_BFI: case K_LOP3: case K_CVT: case K_CVTA:
-	case K_LD: case K_LDPARAM: case K_NOP:
+	case K_LDPARAM: case K_NOP:
 		return false;
+	case K_LD:              /* nothing moves ahead of an acquire */
+		return in->flags & INF_SYNC;
 	}
 	return true;
 }

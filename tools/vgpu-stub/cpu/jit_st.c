@@ -18,7 +18,7 @@ static void st_word(struct as *a, struct rm m)
 }
 
 /* Unit u of the part's lanes; narrow elements side by side in it. */
-static int st_value(struct jcomp *c, const struct insn *in, u32 u, u32 part, int tmp)
+int jm_st_value(struct jcomp *c, const struct insn *in, u32 u, u32 part, int tmp)
 {
 	struct as *a = &c->a;
 	u32 per = 4 / in->size, e;
@@ -52,7 +52,7 @@ static bool st_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 		for (p = 0; p < (in->dw ? 4u : 2u); p++) {
 			int k;
 
-			s = st_value(c, in, 0, p, 0);
+			s = jm_st_value(c, in, 0, p, 0);
 			k = jv_mask(c, in->dw, p);
 			j_site(c, x->step);
 			ev_n(a, op, s, 0, rm_mem(x->base, x->disp + (s32)(n * p)), k, 0, 0, n, 0);
@@ -62,8 +62,8 @@ static bool st_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 	if (bytes != 4 || in->dw || units(in) != 2)
 		return false;
 	for (p = 0; p < 4; p++) {
-		s = st_value(c, in, 0, p / 2, 0);
-		t = st_value(c, in, 1, p / 2, 1);
+		s = jm_st_value(c, in, 0, p / 2, 0);
+		t = jm_st_value(c, in, 1, p / 2, 1);
 		for (i = 0; i < 16; i++)
 			idx[i] = (i & 1) * 16 + (p & 1) * 8 + i / 2;
 		ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, idx, 64), 0));
@@ -75,12 +75,32 @@ static bool st_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 	return true;
 }
 
+/* Lanes 4g .. 4g+3 of the 16 in r[0..3], four elements of each side by side. */
+int jm_quad(struct jcomp *c, const int *r, u32 g)
+{
+	struct as *a = &c->a;
+	u32 i, idx[16];
+	u64 qi[8];
+
+	/* a b a b ... and c d c d ..., then as pairs */
+	for (i = 0; i < 16; i++)
+		idx[i] = (i & 1) * 16 + g * 4 + (i / 2 & 3);
+	ev(a, V_MOVA32, 4, 0, rm_lit(j_lit(c, idx, 64), 0));
+	ev(a, V_MOVA32, 5, 0, rm_reg(4));
+	ev(a, V_PERMI2D, 4, r[0], rm_reg(r[1]));
+	ev(a, V_PERMI2D, 5, r[2], rm_reg(r[3]));
+	for (i = 0; i < 8; i++)
+		qi[i] = (i & 1) * 8 + i / 2;
+	ev(a, V_MOVA64, 6, 0, rm_lit(j_lit(c, qi, 64), 0));
+	ev(a, V_PERMI2Q, 6, 4, rm_reg(5));
+	return 6;
+}
+
 /* 16 bytes a lane in a row, all lanes running */
 static void st_quads(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct as *a = &c->a;
-	u32 p, i, g, idx[16];
-	u64 qi[8];
+	u32 p, i, g;
 
 	for (p = 0; p < 2; p++) {
 		int r[4];
@@ -88,19 +108,10 @@ static void st_quads(struct jcomp *c, const struct insn *in, const struct acc *x
 		for (i = 0; i < 4; i++)
 			r[i] = jv_obs(c, in->o[i], 0, p, (int)i);
 		for (g = 0; g < 4; g++) {
-			/* lanes 4g .. 4g+3: a b a b ... and c d c d ..., then as pairs */
-			for (i = 0; i < 16; i++)
-				idx[i] = (i & 1) * 16 + g * 4 + (i / 2 & 3);
-			ev(a, V_MOVA32, 4, 0, rm_lit(j_lit(c, idx, 64), 0));
-			ev(a, V_MOVA32, 5, 0, rm_reg(4));
-			ev(a, V_PERMI2D, 4, r[0], rm_reg(r[1]));
-			ev(a, V_PERMI2D, 5, r[2], rm_reg(r[3]));
-			for (i = 0; i < 8; i++)
-				qi[i] = (i & 1) * 8 + i / 2;
-			ev(a, V_MOVA64, 6, 0, rm_lit(j_lit(c, qi, 64), 0));
-			ev(a, V_PERMI2Q, 6, 4, rm_reg(5));
+			int t = jm_quad(c, r, g);
+
 			j_site(c, x->step);
-			ev_n(a, V_MOVU32_ST, 6, 0, rm_mem(x->base, x->disp + (s32)(256 * p + 64 * g)), 0, 0, 0, 64, 0);
+			ev_n(a, V_MOVU32_ST, t, 0, rm_mem(x->base, x->disp + (s32)(256 * p + 64 * g)), 0, 0, 0, 64, 0);
 		}
 	}
 }
@@ -112,11 +123,13 @@ static void st_quads(struct jcomp *c, const struct insn *in, const struct acc *x
 static void st_one(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct as *a = &c->a;
+	bool wide = jw_wide(in);
 	u32 e, p, at;
 
 	if (c->gk == 1)
 		k_to(a, RDX, 5);
 	for (e = 0; e < in->vec; e++) {
+		struct rm to = rm_mem(x->base, x->disp + (s32)(e * in->size));
 		u32 o = in->o[e];
 
 		if (jit_val(c, o, in->dw).cls == JC_UNI) {
@@ -138,14 +151,19 @@ static void st_one(struct jcomp *c, const struct insn *in, const struct acc *x)
 			g_movi(a, RCX, 0x7fffffff);
 			g_here(a, at);
 		}
-		j_site(c, x->step);
-		if (in->size == 1)
-			g_op(a, 0, 0x88, RCX, rm_mem(x->base, x->disp + (s32)e), 0);
-		else if (in->size == 2)
-			st_word(a, rm_mem(x->base, x->disp + (s32)(2 * e)));
+		if (wide)
+			to = rm_mem(RBX, (s32)(JP_WIDE + e * in->size));
 		else
-			g_store(a, in->size == 8, rm_mem(x->base, x->disp + (s32)(e * in->size)), RCX);
+			j_site(c, x->step);
+		if (in->size == 1)
+			g_op(a, 0, 0x88, RCX, to, 0);
+		else if (in->size == 2)
+			st_word(a, to);
+		else
+			g_store(a, in->size == 8, to, RCX);
 	}
+	if (wide)
+		jw_st_one(c, in, x);
 }
 
 /* Lanes in order: where several write one address, the last one wins; units one by one. */
@@ -161,7 +179,7 @@ static void st_scatter(struct jcomp *c, const struct insn *in, const struct acc 
 
 			memcpy(off, x->pat + (in->dw ? 8 : 16) * p, in->dw ? 32 : 64);
 			ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, off, 64), 0));
-			s = st_value(c, in, u, p, 0);
+			s = jm_st_value(c, in, u, p, 0);
 			k_mov(a, 7, jv_mask(c, in->dw, p));
 			j_site(c, x->step);
 			ev_n(a, in->dw ? V_SCATTERDQ : V_SCATTERDD, s, 0, rm_vidx(x->base, 2, 0, x->disp + (s32)(u * unit_bytes(in))), 7, 0, 0,
@@ -189,7 +207,7 @@ static bool st_vary(struct jcomp *c, const struct insn *in)
 			struct rm at = rm_vidx(RAX, 0, 0, (s32)(u * unit_bytes(in)));
 
 			if (in->aw && !in->dw) {
-				s = st_value(c, in, u, p / 2, 3);
+				s = jm_st_value(c, in, u, p / 2, 3);
 				if (p & 1) {
 					ev_i(a, V_EXTRACT64X4, s, 0, rm_reg(4), 0, 0, 1);
 					s = 4;
@@ -199,7 +217,7 @@ static bool st_vary(struct jcomp *c, const struct insn *in)
 				j_site(c, step);
 				ev_n(a, V_SCATTERQD, s, 0, at, 7, 0, 0, 4, 0);
 			} else {
-				s = st_value(c, in, u, p, 3);
+				s = jm_st_value(c, in, u, p, 3);
 				k_mov(a, 7, jv_mask(c, in->aw, p));
 				j_site(c, step);
 				ev_n(a, in->dw ? V_SCATTERQQ : V_SCATTERDD, s, 0, at, 7, 0, 0, in->dw ? 8 : 4, 0);
@@ -278,10 +296,14 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 		}
 		if (unit_bytes(in) < 4)
 			return false;
+		if (units(in) > 1 && jw_wide(in))
+			return jw_st(c, in, &x);
 		st_scatter(c, in, &x);
 		return true;
 	}
 	if (jit_val(c, in->o[4], in->aw).cls != JC_VARY)
 		return false;
+	if (units(in) > 1 && jw_wide(in))
+		return jw_st(c, in, NULL);
 	return unit_bytes(in) >= 4 ? st_vary(c, in) : in->aw && in->vec == 1 && !jm_window(in) && st_narrow(c, in);
 }

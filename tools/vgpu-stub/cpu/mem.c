@@ -4,6 +4,7 @@
  * alignment before it is used, lanes outside the mask are never touched, and a page that is not
  * there comes back through the signal handler of fault.c as a fault of this instruction.
  */
+#include <immintrin.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +30,58 @@ static inline void wr(u64 a, u8 size, u64 v)
 	case 4: *(volatile u32 *)a = (u32)v; break;
 	default: *(volatile u64 *)a = v; break;
 	}
+}
+
+/*
+ * A thread's vector access is one access of up to 16 bytes: the ISA does not say so, but all hardware does it, and look-back
+ * scans read {status, value} by it while another block writes them. Aligned moves of an SSE register are one access on
+ * processors with AVX.
+ */
+union whole { u64 q[2]; u32 d[4]; u16 w[8]; u8 b[16]; __m128i x; };
+
+static inline void rd_whole(union whole *v, u64 a, u32 bytes)
+{
+	if (bytes == 16)
+		v->x = *(const volatile __m128i *)a;
+	else
+		v->q[0] = rd(a, (u8)bytes);
+}
+
+static inline void wr_whole(const union whole *v, u64 a, u32 bytes)
+{
+	if (bytes == 16)
+		*(volatile __m128i *)a = v->x;
+	else
+		wr(a, (u8)bytes, v->q[0]);
+}
+
+static inline u64 element(const union whole *v, u32 i, u8 size)
+{
+	switch (size) {
+	case 1: return v->b[i];
+	case 2: return v->w[i];
+	case 4: return v->d[i];
+	default: return v->q[i];
+	}
+}
+
+static inline void set_element(union whole *v, u32 i, u8 size, u64 x)
+{
+	switch (size) {
+	case 1: v->b[i] = (u8)x; break;
+	case 2: v->w[i] = (u16)x; break;
+	case 4: v->d[i] = (u32)x; break;
+	default: v->q[i] = x; break;
+	}
+}
+
+/* n * 16 bytes, none of which tears */
+static inline void copy_row(void *d, u64 s, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		_mm_storeu_si128((__m128i *)d + i, _mm_loadu_si128((const __m128i *)s + i));
 }
 
 static inline u64 extend(u64 v, u8 size, bool is_signed)
@@ -150,7 +203,7 @@ static void load_row(const struct insn *in, u64 at, void *d)
 		switch (in->size) {
 		case 1: if (sg) ROW32(s8, s32); else ROW32(u8, u32); break;
 		case 2: if (sg) ROW32(s16, s32); else ROW32(u16, u32); break;
-		default: memcpy(d, (void *)at, 128); break;
+		default: copy_row(d, at, 8); break;
 		}
 		return;
 	}
@@ -158,7 +211,7 @@ static void load_row(const struct insn *in, u64 at, void *d)
 	case 1: if (sg) ROW64(s8, s64); else ROW64(u8, u64); break;
 	case 2: if (sg) ROW64(s16, s64); else ROW64(u16, u64); break;
 	case 4: if (sg) ROW64(s32, s64); else ROW64(u32, u64); break;
-	default: memcpy(d, (void *)at, 256); break;
+	default: copy_row(d, at, 16); break;
 	}
 }
 
@@ -166,10 +219,12 @@ static void load_same(struct tstate *ts, const struct insn *in, u64 at, u32 m)
 {
 	const struct lane_table *lt = ts->e->lanes;
 	_Alignas(64) u64 tmp[LANES];
+	union whole w;
 	u32 v;
 
+	rd_whole(&w, at, (u32)in->size * in->vec);
 	for (v = 0; v < in->vec; v++) {
-		u64 x = extend(rd(at + v * in->size, in->size), in->size, in->flags & INF_SIGNED);
+		u64 x = extend(element(&w, v, in->size), in->size, in->flags & INF_SIGNED);
 		void *d;
 
 		if (in->o[v] == OPND_NONE)
@@ -191,17 +246,17 @@ static void load_same(struct tstate *ts, const struct insn *in, u64 at, u32 m)
 	do { D *o_ = d; const u64 *a_ = addr; \
 	     if (m == ~0u) \
 		for (l = 0; l < LANES; l += 4) { \
-			D e0 = (D)(conv)*(const volatile T *)(a_[l] + off), e1 = (D)(conv)*(const volatile T *)(a_[l + 1] + off); \
-			D e2 = (D)(conv)*(const volatile T *)(a_[l + 2] + off), e3 = (D)(conv)*(const volatile T *)(a_[l + 3] + off); \
+			D e0 = (D)(conv)*(const volatile T *)a_[l], e1 = (D)(conv)*(const volatile T *)a_[l + 1]; \
+			D e2 = (D)(conv)*(const volatile T *)a_[l + 2], e3 = (D)(conv)*(const volatile T *)a_[l + 3]; \
 			o_[l] = e0; o_[l + 1] = e1; o_[l + 2] = e2; o_[l + 3] = e3; \
 		} \
 	     else \
 		for (k = m; k; k &= k - 1) { \
 			l = (u32)__builtin_ctz(k); \
-			o_[l] = (D)(conv)*(const volatile T *)(a_[l] + off); \
+			o_[l] = (D)(conv)*(const volatile T *)a_[l]; \
 		} } while (0)
 
-static void load_each(const struct insn *in, void *d, const u64 *addr, u64 off, u32 m)
+static void load_each(const struct insn *in, void *d, const u64 *addr, u32 m)
 {
 	u32 k, l;
 
@@ -223,6 +278,29 @@ static void load_each(const struct insn *in, void *d, const u64 *addr, u64 off, 
 			EACH(u64, u64, u64);
 		else
 			EACH(u32, u64, u32);
+	}
+}
+
+/* Vectors, a lane at a time */
+static void load_whole(struct tstate *ts, const struct insn *in, const u64 *addr, u32 m)
+{
+	bool sg = in->flags & INF_SIGNED;
+	u32 bytes = (u32)in->size * in->vec, k, l, v;
+	union whole w;
+
+	for (k = m; k; k &= k - 1) {
+		l = (u32)__builtin_ctz(k);
+		rd_whole(&w, addr[l], bytes);
+		for (v = 0; v < in->vec; v++) {
+			u64 x = extend(element(&w, v, in->size), in->size, sg);
+
+			if (in->o[v] == OPND_NONE)
+				continue;
+			if (in->dw)
+				((u64 *)opnd(ts->f, in->o[v]))[l] = x;
+			else
+				((u32 *)opnd(ts->f, in->o[v]))[l] = (u32)x;
+		}
 	}
 }
 
@@ -281,8 +359,9 @@ void mem_ld(struct tstate *ts, const struct insn *in, u32 m)
 		}
 	}
 	if (shape == SHAPE_ROW && m == ~0u && in->size == 4 && !in->dw) {
-		const u32 *p = (const u32 *)at;
+		_Alignas(64) u32 p[4 * LANES];
 
+		copy_row(p, at, 8 * in->vec);
 		for (v = 0; v < in->vec; v++) {
 			u32 *d = in->o[v] != OPND_NONE ? opnd(f, in->o[v]) : NULL;
 
@@ -299,10 +378,12 @@ void mem_ld(struct tstate *ts, const struct insn *in, u32 m)
 	    in->space == SPACE_SHARED && load_halves(ts, in))
 		return;
 	addresses(ts, in, m, addr);
-	for (v = 0; v < in->vec; v++) {
+	if (in->vec == 1) {
 		_Alignas(64) u64 none[LANES];   /* the sink still reads memory: it may fault */
 
-		load_each(in, in->o[v] != OPND_NONE ? opnd(f, in->o[v]) : none, addr, (u64)v * in->size, m);
+		load_each(in, in->o[0] != OPND_NONE ? opnd(f, in->o[0]) : none, addr, m);
+	} else {
+		load_whole(ts, in, addr, m);
 	}
 }
 
@@ -358,32 +439,16 @@ void mem_st(struct tstate *ts, const struct insn *in, u32 m)
 		}
 		return;
 	}
-	if (in->size == 4 && !in->dw) {
-		const u32 *s[4];
-
-		for (v = 0; v < 4; v++)
-			s[v] = opnd(f, in->o[v < in->vec ? v : 0]);
-		for (k = m; k; k &= k - 1) {
-			volatile u32 *p;
-
-			l = (u32)__builtin_ctz(k);
-			p = (volatile u32 *)addr[l];
-			p[0] = s[0][l];
-			p[1] = s[1][l];
-			if (in->vec == 4) {
-				p[2] = s[2][l];
-				p[3] = s[3][l];
-			}
-		}
-		return;
-	}
 	for (k = m; k; k &= k - 1) {
+		union whole w = { { 0 } };
+
 		l = (u32)__builtin_ctz(k);
 		for (v = 0; v < in->vec; v++) {
 			const void *s = opnd(f, in->o[v]);
 
-			wr(addr[l] + v * in->size, in->size, in->dw ? ((const u64 *)s)[l] : ((const u32 *)s)[l]);
+			set_element(&w, v, in->size, in->dw ? ((const u64 *)s)[l] : ((const u32 *)s)[l]);
 		}
+		wr_whole(&w, addr[l], (u32)in->size * in->vec);
 	}
 }
 
