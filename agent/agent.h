@@ -135,6 +135,13 @@ struct client {
 	uint64_t window_bytes;
 	uint32_t mapped_on;             /* bit per device that has the window in its DMA table */
 	uint64_t grow_bytes, grow_done; /* a WINDOW_GROW under way, in slices */
+	struct {                        /* an answer whose descriptors the kernel did not let go yet */
+		uint64_t since_ns, again_ns;    /* 0: there is none */
+		uint32_t bytes;
+		unsigned nfds;
+		int fds[VGPU_HELLO_FDS];        /* the client's or the agent's own: not to be closed */
+		union { struct vgpu_msg_hello_r hello; struct vgpu_msg_grow_r grow; } m;
+	} held;
 };
 
 struct device {

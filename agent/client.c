@@ -28,18 +28,18 @@
 #define HELLO_MS 5000
 #define UID_SLACK 8u
 #define SEG0_TRIES 12u
+#define HELD_AGAIN_NS 5000000ull
+#define HELD_NS 5000000000ull           /* the library waits twice that long */
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static int answer(struct client *c, void *message, size_t bytes, unsigned type, const int *fds, unsigned nfds)
+/* 0 or -errno */
+static int answer_now(struct client *c, const void *message, size_t bytes, const int *fds, unsigned nfds)
 {
 	union { struct cmsghdr align; char room[CMSG_SPACE(VGPU_HELLO_FDS * sizeof(int))]; } control;
-	struct vgpu_msg_header *h = message;
-	struct iovec iov = { message, bytes };
+	struct iovec iov = { (void *)(uintptr_t)message, bytes };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	h->type = type;
-	h->bytes = (uint32_t)bytes;
 	if (nfds) {
 		struct cmsghdr *cm;
 
@@ -52,9 +52,74 @@ static int answer(struct client *c, void *message, size_t bytes, unsigned type, 
 		cm->cmsg_len = CMSG_LEN(nfds * sizeof(int));
 		memcpy(CMSG_DATA(cm), fds, nfds * sizeof(int));
 	}
-	if (sendmsg(c->sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes)
+	return sendmsg(c->sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes ? 0 : -errno;
+}
+
+static int answer_failed(struct client *c, int rc)
+{
+	client_drop(c, rc == -EPIPE || rc == -ECONNRESET ? NULL : "it does not read its answers");
+	return -1;
+}
+
+/*
+ * Descriptors that nobody has read yet are counted against their sender's user, all his processes together; above
+ * RLIMIT_NOFILE the kernel lets no more go (ETOOMANYREFS). That passes: the answer is held, and the client not listened to,
+ * until it has gone or HELD_NS are over.
+ */
+static void hold(struct client *c, const void *message, size_t bytes, const int *fds, unsigned nfds)
+{
+	c->held.since_ns = now_ns();
+	c->held.again_ns = c->held.since_ns + HELD_AGAIN_NS;
+	c->held.bytes = (uint32_t)bytes;
+	c->held.nfds = nfds;
+	memcpy(c->held.fds, fds, nfds * sizeof(int));
+	memcpy(&c->held.m, message, bytes);
+	control_unwatch(c->sock);
+}
+
+static int answer(struct client *c, void *message, size_t bytes, unsigned type, const int *fds, unsigned nfds)
+{
+	struct vgpu_msg_header *h = message;
+	int rc;
+
+	h->type = type;
+	h->bytes = (uint32_t)bytes;
+	rc = answer_now(c, message, bytes, fds, nfds);
+	if (rc == -ETOOMANYREFS && nfds && bytes <= sizeof(c->held.m)) {
+		hold(c, message, bytes, fds, nfds);
 		return 0;
-	client_drop(c, errno == EPIPE || errno == ECONNRESET ? NULL : "it does not read its answers");
+	}
+	return rc ? answer_failed(c, rc) : 0;
+}
+
+/* Held answers whose time has come; ms until the next one is due, -1: none. */
+static int send_held(struct client *c, uint64_t now)
+{
+	int rc;
+
+	if (now < c->held.again_ns)
+		return (int)((c->held.again_ns - now) / 1000000) + 1;
+	rc = answer_now(c, &c->held.m, c->held.bytes, c->held.fds, c->held.nfds);
+	if (rc == -ETOOMANYREFS && now - c->held.since_ns < HELD_NS) {
+		c->held.again_ns = now + HELD_AGAIN_NS;
+		return HELD_AGAIN_NS / 1000000;
+	}
+	c->held.again_ns = 0;
+	if (rc == -ETOOMANYREFS) {
+		/* The same answer without them: the reason. What was made for this client stays his until he goes. */
+		uint32_t *status = &c->held.m.hello.status;
+
+		_Static_assert(offsetof(struct vgpu_msg_hello_r, status) == offsetof(struct vgpu_msg_grow_r, status), "one place");
+		log_client(LOG_WARN, "client %u (%s, pid %d): %s", c->id, c->command, c->pid, vgpu_status_text(VGPU_ST_IN_FLIGHT));
+		*status = VGPU_ST_IN_FLIGHT;
+		if (c->held.m.hello.h.type == VGPU_MSG_HELLO)
+			c->held.m.hello.text[0] = 0;
+		rc = answer_now(c, &c->held.m, c->held.bytes, NULL, 0);
+	}
+	if (rc)
+		answer_failed(c, rc);
+	else
+		control_watch(CONTROL_CLIENT, c->index, c->id, c->sock, EPOLLIN);
 	return -1;
 }
 
@@ -539,12 +604,18 @@ int client_expire(void)
 		struct client *c = &agent.client[i];
 		uint64_t age = (now - c->since_ns) / 1000000;
 
-		if (!c->in_use || c->greeted)
+		int due = -1;
+
+		if (!c->in_use)
 			continue;
-		if (age >= HELLO_MS)
+		if (c->held.again_ns)
+			due = send_held(c, now);
+		else if (!c->greeted && age >= HELLO_MS)
 			client_drop(c, "no HELLO within 5 s");
-		else if (next < 0 || (int)(HELLO_MS - age) < next)
-			next = (int)(HELLO_MS - age) + 1;
+		else if (!c->greeted)
+			due = (int)(HELLO_MS - age) + 1;
+		if (due >= 0 && (next < 0 || due < next))
+			next = due;
 	}
 	return next;
 }

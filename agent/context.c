@@ -23,6 +23,8 @@ static struct vgpu_ctx_head *head_of(const struct client *c, uint32_t n)
 /* Why a mapping failed: the device is gone, or it refuses. */
 static uint32_t map_failed(struct device *d, int rc)
 {
+	if (rc == -ETOOMANYREFS)
+		return VGPU_ST_IN_FLIGHT;
 	if (rc != -EPIPE && rc != -ETIMEDOUT && rc != -EPROTO)
 		return VGPU_ST_OUT_OF_MEMORY;
 	health_lost(d, "it does not answer");

@@ -25,6 +25,7 @@
 #define HELLO_MS 700                    /* the first answer: one that hangs must not hold up clients */
 #define MAX_FDS 253                     /* SCM_MAX_FD */
 #define MAX_MESSAGE 65536u
+#define REFS_NAP_MS 5
 
 enum { VU_VERSION = 1, VU_DMA_MAP, VU_DMA_UNMAP, VU_GET_INFO, VU_GET_REGION_INFO, VU_GET_REGION_IO_FDS,
        VU_GET_IRQ_INFO, VU_SET_IRQS, VU_REGION_READ, VU_REGION_WRITE, VU_DMA_READ, VU_DMA_WRITE,
@@ -129,6 +130,11 @@ static int send_all(struct vfio *v, const struct vu_header *h, const void *body,
 		r = sendmsg(v->sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (r > 0) {
 			sent += (size_t)r;
+		} else if (r < 0 && errno == ETOOMANYREFS && ms_now() < deadline) {
+			/* Others of this user leave theirs unread (unix(7)); no event says that they have been read. */
+			poll(NULL, 0, REFS_NAP_MS);
+		} else if (r < 0 && errno == ETOOMANYREFS) {
+			return -ETOOMANYREFS;   /* nothing of it has gone: the next message is still a message */
 		} else if (r < 0 && errno == EAGAIN) {
 			int rc = wait_for(v, POLLOUT, deadline);
 

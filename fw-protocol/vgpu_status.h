@@ -34,7 +34,8 @@
 	X(CONTEXT_DEAD,        21, 1, "the context's process died") \
 	X(DEVICE_LOST,         22, 1, "the device is gone") \
 	X(AGENT_LOST,          23, 1, "vgpu-agent is gone") \
-	X(INTERNAL,            24, 1, "internal error of the device")
+	X(INTERNAL,            24, 1, "internal error of the device") \
+	X(IN_FLIGHT,           25, 0, "a process of this user leaves too many descriptors unread in sockets (ETOOMANYREFS)")
 
 enum vgpu_status {
 #define VGPU_STATUS_ENUM(name, value, sticky, text) VGPU_ST_##name = (value),

@@ -55,6 +55,9 @@ uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out)
 	if (!status && r.context >= VGPU_MAX_CONTEXTS)
 		status = VGPU_ST_PROTOCOL;
 	if (status) {
+		/* The one reason that no CUresult has a name for, and that somebody else's process is. */
+		if (status == VGPU_ST_IN_FLIGHT)
+			vg_say("no context: %s", vgpu_status_text(status));
 		vg_delete(VG_CONTEXT, c);
 		return status;
 	}

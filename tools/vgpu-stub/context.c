@@ -16,12 +16,15 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../fw-protocol/vgpu_fence.h"
 
 #define HIGH_FD 64              /* received fds go above the fixed numbers until they are in place */
 #define BOOT_KEYS 16u           /* different files among the MAPs before START */
+#define REFS_NAP_NS 2000000
+#define REFS_WAIT_NS 4000000000ull      /* the parent waits STUB_DEADLINE_NS, from before our first instruction */
 #define QB_SPAN VGPU_HUGE       /* at CTX_QB_VA: where hugetlb forbids less, the block's whole page is mapped */
 
 /* ---- the socket -------------------------------------------------------------------------------- */
@@ -331,11 +334,31 @@ static int fail(struct ctx *c, const char *what, uint32_t status)
 	return 1;
 }
 
+/*
+ * READY with the listener. While the user's processes have more descriptors in flight than RLIMIT_NOFILE allows, the
+ * kernel refuses ours (unix(7), ETOOMANYREFS): that passes when somebody reads his, so it is tried until
+ * shortly before the parent's patience ends, which then hears the reason.
+ */
+static int send_ready(struct ctx *c, int listener)
+{
+	struct ctx_msg ready = { .type = CTX_READY };
+	struct timespec nap = { .tv_nsec = REFS_NAP_NS };
+	uint64_t until = ctx_now_ns() + REFS_WAIT_NS;
+
+	while (ctx_send(&ready, listener, 0)) {
+		if (errno != ETOOMANYREFS && errno != EINTR)
+			return 1;
+		if (ctx_now_ns() >= until)
+			return fail(c, vgpu_status_text(VGPU_ST_IN_FLIGHT), VGPU_ST_IN_FLIGHT);
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+	}
+	return 0;
+}
+
 int context_main(void)
 {
 	static struct ctx the_ctx;
 	struct ctx *c = &the_ctx;
-	struct ctx_msg ready = { .type = CTX_READY };
 	uint32_t status;
 	int listener;
 
@@ -366,7 +389,7 @@ int context_main(void)
 	if (listener < 0)
 		return fail(c, "the kernel refuses the sandbox (seccomp user notification, Linux >= 5.9)",
 			    VGPU_ST_NOT_SUPPORTED);
-	if (ctx_send(&ready, listener, 0))
+	if (send_ready(c, listener))
 		return 1;
 	c->messages_seen = vgpu_load_relaxed32(&c->run->messages) - 1;  /* look at once */
 	c->ns_per_tick = (double)(ctx_now_ns() - c->boot_ns) / (double)(ctx_ticks() - c->boot_ticks);

@@ -11,6 +11,8 @@
  *   MAP x n (queue block, segment 0)   --->  maps, no answer before START
  *   START                              --->  opens the engine (threads), drops everything, seccomp
  *                                      <---  READY + listener fd (seccomp user notification)
+ *   RLIMIT_NOFILE := CTX_FDS               (prlimit: lower before, and READY could not carry a descriptor while
+ *                                           others of the same user are in flight)
  *   MAP, no fd (segments added later)  --->  mmap of CTX_AT_MAP; the parent sees the call, compares, puts
  *                                      <---  ACK   the file there (NOTIF_ADDFD), lets it go on
  *   UNMAP                              --->  PROT_NONE again
@@ -48,6 +50,8 @@ enum { CTX_FD_KICK,     /* eventfd, the parent writes it when the doorbell rings
 /* Where the context keeps its fds once the sandbox is up. The listener is the next free one. */
 enum { CTX_AT_KICK = 4, CTX_AT_IRQ, CTX_AT_PHYS, CTX_AT_RUN, CTX_AT_OWN /* its own eventfd */,
        CTX_AT_MAP /* the file of the MAP sent last: placed there by the parent */, CTX_AT_END };
+
+#define CTX_FDS (CTX_AT_END + 2u)       /* RLIMIT_NOFILE from READY on: the parent sets it */
 
 struct ctx_run {
 	uint32_t run;           /* 0: take no new work from the rings (time slices, SET_RUN); set to 1: then kick */

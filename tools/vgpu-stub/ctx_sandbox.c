@@ -135,11 +135,15 @@ int ctx_sandbox(void)
 {
 	struct program p = { .n = 0 };
 	struct sock_fprog prog;
-	struct rlimit no_core = { 0, 0 }, few_fds = { CTX_AT_END + 2, CTX_AT_END + 2 };
+	struct rlimit no_core = { 0, 0 };
 	long fd;
 	int rc;
 
-	if (setrlimit(RLIMIT_CORE, &no_core) || setrlimit(RLIMIT_NOFILE, &few_fds))
+	/*
+	 * RLIMIT_NOFILE stays: it also bounds what all processes of the user have in flight in sockets, and READY still
+	 * has to carry the listener. The parent lowers it when it has that (ctxproc.c).
+	 */
+	if (setrlimit(RLIMIT_CORE, &no_core))
 		return -errno;
 	rc = drop_capabilities();
 	if (rc)

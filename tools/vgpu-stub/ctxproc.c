@@ -17,6 +17,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -26,6 +27,7 @@
 #include "stub.h"
 
 #define ENGINE_DATA_BYTES (16 * VGPU_GIB)
+#define RESEND_NS 5000000ull
 
 static void died(struct context *c);
 static void sock_ready(void *owner, uint32_t events);
@@ -112,17 +114,27 @@ static void announce(struct context *c)
 	kick(c);
 }
 
-/* Sends, or queues while the socket is full (fds are duplicated then). An error kills the context. */
+/*
+ * What is queued goes on when the socket has room. Descriptors that the kernel does not let go, because the user has
+ * too many in flight, have no such event: they are tried again by the clock, until the context's deadline.
+ */
+static void wait_to_send(struct context *c, int err)
+{
+	c->resend_ns = err == -ETOOMANYREFS ? clock_ns() + RESEND_NS : 0;
+	loop_change(&c->sock_src, err == -ETOOMANYREFS ? EPOLLIN : EPOLLIN | EPOLLOUT);
+}
+
+/* Sends, or queues while it cannot (fds are duplicated then). An error kills the context. */
 int ctxproc_send(struct context *c, const struct ctx_msg *m, const int *fds, int nfds)
 {
 	struct ctx_out *o;
-	int err = c->out_head ? -EAGAIN : send_now(c, m, fds, nfds);
+	int waits = c->out_head != NULL, err = waits ? -EAGAIN : send_now(c, m, fds, nfds);
 
 	if (!err) {
 		announce(c);
 		return 0;
 	}
-	if (err != -EAGAIN)
+	if (err != -EAGAIN && err != -ETOOMANYREFS)
 		goto fail;
 	o = calloc(1, sizeof(*o));
 	if (!o)
@@ -138,7 +150,8 @@ int ctxproc_send(struct context *c, const struct ctx_msg *m, const int *fds, int
 	}
 	*c->out_tail = o;
 	c->out_tail = &o->next;
-	loop_change(&c->sock_src, EPOLLIN | EPOLLOUT);
+	if (!waits)
+		wait_to_send(c, err);
 	return 0;
 fail:
 	log_verbose("context %u: cannot send to it", c->qid);
@@ -152,8 +165,10 @@ void ctxproc_pump(struct context *c)
 		struct ctx_out *o = c->out_head;
 		int err = send_now(c, &o->msg, o->fds, o->nfds);
 
-		if (err == -EAGAIN)
+		if (err == -EAGAIN || err == -ETOOMANYREFS) {
+			wait_to_send(c, err);
 			return;
+		}
 		if (err) {
 			ctxproc_kill(c, VGPU_ST_CONTEXT_DEAD);
 			return;
@@ -164,6 +179,7 @@ void ctxproc_pump(struct context *c)
 		free_out(o);
 		announce(c);
 	}
+	c->resend_ns = 0;
 	loop_change(&c->sock_src, EPOLLIN);
 }
 
@@ -305,7 +321,7 @@ static void release(struct context *c)
 	c->mirrored = 0;
 	c->wait_ack = 0;
 	c->map_allowed = c->irq_changed = c->irq_by_socket = 0;
-	c->deadline_ns = 0;
+	c->deadline_ns = c->resend_ns = 0;
 	c->pid = -1;
 }
 
@@ -407,6 +423,8 @@ static void deviate(struct context *c, const char *what)
 
 static void on_ready(struct context *c, const struct ctx_msg *m, int *fds, int nfds)
 {
+	const struct rlimit few_fds = { CTX_FDS, CTX_FDS };
+
 	if (c->state != CTX_STARTING || c->out_head) {
 		deviate(c, "READY at the wrong time");
 		return;
@@ -422,6 +440,12 @@ static void on_ready(struct context *c, const struct ctx_msg *m, int *fds, int n
 	}
 	c->listener = fds[0];
 	fds[0] = -1;
+	/* Its last descriptor is here, no client has been heard: from now on it needs no more (pid: not reaped yet). */
+	if (prlimit(c->pid, RLIMIT_NOFILE, &few_fds, NULL)) {
+		log_line("context %u: its open files cannot be limited: %s", c->qid, strerror(errno));
+		ctxproc_kill(c, VGPU_ST_INTERNAL);
+		return;
+	}
 	if (loop_add(&c->listen_src, c->listener, EPOLLIN)) {
 		ctxproc_kill(c, VGPU_ST_INTERNAL);
 		return;
@@ -555,7 +579,7 @@ void ctxproc_kill(struct context *c, uint32_t status)
 		return;
 	c->state = CTX_DYING;
 	c->death_status = status;
-	c->deadline_ns = 0;
+	c->deadline_ns = c->resend_ns = 0;
 	pidfd_send_signal(c->pidfd, SIGKILL, NULL, 0);
 	loop_remove(&c->sock_src);
 	loop_remove(&c->listen_src);
@@ -716,6 +740,8 @@ uint64_t ctxproc_next_deadline(struct device *d)
 	for (uint32_t q = 0; d->live && q < STUB_QUEUES; q++) {
 		uint64_t t = d->ctx[q].deadline_ns;
 
+		if (d->ctx[q].resend_ns && (!t || d->ctx[q].resend_ns < t))
+			t = d->ctx[q].resend_ns;
 		if (t && (!first || t < first))
 			first = t;
 	}
@@ -729,6 +755,13 @@ void ctxproc_deadlines(struct device *d)
 	for (uint32_t q = 0; d->live && q < STUB_QUEUES; q++) {
 		struct context *c = &d->ctx[q];
 
+		if (c->deadline_ns && now >= c->deadline_ns && c->resend_ns) {
+			log_line("context %u: %s: killed", q, vgpu_status_text(VGPU_ST_IN_FLIGHT));
+			ctxproc_kill(c, VGPU_ST_IN_FLIGHT);
+			continue;
+		}
+		if (c->resend_ns && now >= c->resend_ns)
+			ctxproc_pump(c);
 		if (!c->deadline_ns || now < c->deadline_ns)
 			continue;
 		log_line("context %u (pid %d) did not answer within %llu s: killed", q, c->pid,

@@ -86,7 +86,6 @@ static void child(int sock, pid_t parent, uint64_t data_limit, char *const argv[
 	if (syscall(SYS_close_range, CTX_SOCKET_FD + 1, ~0u, 0))
 		_exit(127);
 	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_NOFILE, 1024);
 #ifndef __SANITIZE_ADDRESS__            /* its shadow alone is terabytes */
 	limit(RLIMIT_DATA, data_limit);
 #else

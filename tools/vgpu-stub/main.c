@@ -107,9 +107,12 @@ static uint64_t watchdog(uint64_t deadline_ns)
 
 static uint64_t next_deadline(struct device *d)
 {
-	uint64_t a = ctxproc_next_deadline(d), b = mirror_next(d);
+	uint64_t first = 0, all[] = { ctxproc_next_deadline(d), mirror_next(d), vfu_next_resend() };
 
-	return !a || (b && b < a) ? b : a;
+	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i] && (!first || all[i] < first))
+			first = all[i];
+	return first;
 }
 
 int main(int argc, char **argv)
@@ -143,6 +146,7 @@ int main(int argc, char **argv)
 		ctxproc_deadlines(&device);
 		device_settle(&device);
 		mirror_turn(&device);
+		vfu_resend();
 		vfu_pump();
 	}
 	notify_send("STOPPING=1\nSTATUS=ending");

@@ -118,6 +118,7 @@ struct context {
 	int irq_by_socket;              /* it sends RAISE: its eventfd is an old one */
 	int irq_changed;                /* it is to be told IRQ once no ACK is awaited */
 	uint64_t deadline_ns;           /* 0: nothing is awaited */
+	uint64_t resend_ns;             /* descriptors could not go (ETOOMANYREFS): when to try again; 0: no need */
 
 	struct admin_token create_token, segment_token, destroy_token;
 	uint32_t death_status;          /* enum vgpu_status, why it died */
@@ -233,6 +234,8 @@ void ctxguard_ready(struct context *c);
 
 /* vfu.c */
 int vfu_listen(struct device *d, const char *path);
+uint64_t vfu_next_resend(void);         /* 0: none is due */
+void vfu_resend(void);
 void vfu_pump(void);                    /* between events: sends what is queued by dma_msg.c */
 void vfu_close(const char *path);
 

@@ -23,6 +23,8 @@
 
 #include "../service/notify.h"
 
+#define RESEND_NS 5000000ull
+
 static struct {
 	struct device *dev;
 	int listen_fd;
@@ -41,6 +43,7 @@ static struct {
 	uint32_t out_nfds;
 	int out_fds[VFU_REPLY_FDS];
 	int hang_up;                    /* after the answer */
+	uint64_t resend_ns;             /* descriptors of an answer could not go: when to try again; 0: no need */
 	int is_answer;                  /* the message in `in` answers one of dma_msg.c's */
 	uint8_t in[VFU_MAX_MESSAGE], out[VFU_MAX_MESSAGE];
 } srv = { .listen_fd = -1, .fd = -1 };
@@ -68,6 +71,7 @@ static void drop_owner(const char *why)
 	close_fds(srv.fds, &srv.nfds);
 	srv.have = 0;
 	srv.out_bytes = srv.out_sent = srv.out_nfds = 0;
+	srv.resend_ns = 0;
 	device_reset(d);
 	dma_msg_forget();
 	pci_reset(d);
@@ -79,7 +83,7 @@ static void drop_owner(const char *why)
 }
 
 /* ---- sending ------------------------------------------------------------------------------------ */
-/* 0 all sent, 1 the rest waits for EPOLLOUT, -errno. */
+/* 0 all sent, 1 the rest waits for EPOLLOUT, 2 for others' descriptors in flight to be read (ETOOMANYREFS), -errno. */
 static int flush_out(void)
 {
 	union {
@@ -108,6 +112,8 @@ static int flush_out(void)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return 1;
+		if (n < 0 && errno == ETOOMANYREFS)
+			return 2;
 		if (n < 0)
 			return -errno;
 		srv.out_nfds = 0;       /* they went with the first byte */
@@ -129,7 +135,20 @@ static void after_send(void)
 		drop_owner("it broke the protocol");
 		return;
 	}
-	loop_change(&srv.src, r ? EPOLLOUT : EPOLLIN);
+	/* No event tells that descriptors may go again: the clock then, as long as the owner has patience. */
+	srv.resend_ns = r == 2 ? clock_ns() + RESEND_NS : 0;
+	loop_change(&srv.src, r == 2 ? 0 : r ? EPOLLOUT : EPOLLIN);
+}
+
+uint64_t vfu_next_resend(void)
+{
+	return srv.resend_ns;
+}
+
+void vfu_resend(void)
+{
+	if (srv.resend_ns && clock_ns() >= srv.resend_ns)
+		after_send();
 }
 
 /* ---- a complete message ------------------------------------------------------------------------- */
