@@ -127,7 +127,7 @@ int control_listen(void)
 	}
 	agent.listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (agent.listen_fd < 0 || bind(agent.listen_fd, (struct sockaddr *)&a, sizeof(a)) < 0 ||
-	    chmod(a.sun_path, agent.opt.mode) < 0 || listen(agent.listen_fd, 128) < 0) {
+	    chmod(a.sun_path, agent.opt.mode) < 0 || listen(agent.listen_fd, SOMAXCONN) < 0) {
 		log_error("--listen %s: %s", a.sun_path, strerror(errno));
 		return -1;
 	}

@@ -34,11 +34,15 @@ static inline int vgpu_dial(const char *path, int timeout_s)
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
 	}
-	if (!connect(fd, (struct sockaddr *)&a, sizeof(a)))
+	/* While the queue of those who connect is full it waits; a signal of the program's is no answer. */
+	do
+		err = connect(fd, (struct sockaddr *)&a, sizeof(a)) ? -errno : 0;
+	while (err == -EINTR);
+	if (!err)
 		return fd;
-	err = -errno;
 	close(fd);
-	return err;
+	/* EAGAIN: somebody listens there and did not come to us within timeout_s. Not an absent agent: a busy one. */
+	return err == -EAGAIN ? -ETIMEDOUT : err;
 }
 
 /*

@@ -24,7 +24,8 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define ANSWER_MS 10000
+#define ANSWER_MS 10000         /* after that a line tells what is waited for */
+#define PATIENCE_MS 60000       /* a dead agent closes the socket: this is for one that is stopped or very busy */
 
 struct vg_session vg;
 
@@ -91,6 +92,33 @@ static uint64_t reserve_span(void)
 	return 0;
 }
 
+static int until_readable(uint64_t *left_ms, uint64_t ms)
+{
+	struct pollfd p = { .fd = vg.sock, .events = POLLIN };
+	uint64_t until = vg_now_ns() + ms * 1000000u, now;
+	int n;
+
+	do {
+		now = vg_now_ns();
+		n = now < until ? poll(&p, 1, (int)((until - now) / 1000000u) + 1) : 0;
+	} while (n < 0 && errno == EINTR);
+	*left_ms -= ms;
+	return n < 0 ? -errno : n;
+}
+
+/* 0: something is there. An agent that serves a crowd of others first is not a dead one. */
+static int await_answer(void)
+{
+	uint64_t left = PATIENCE_MS;
+	int n = until_readable(&left, ANSWER_MS);
+
+	if (n == 0) {
+		vg_say("vgpu-agent has not answered for %u s; waiting", ANSWER_MS / 1000);
+		n = until_readable(&left, left);
+	}
+	return n > 0 ? 0 : n ? n : -ETIMEDOUT;
+}
+
 /* Answer into buf with a deadline. Bytes, or -errno; more fds than asked for are closed. */
 static int receive(void *buf, size_t bytes, int *fds, unsigned nfds)
 {
@@ -101,15 +129,11 @@ static int receive(void *buf, size_t bytes, int *fds, unsigned nfds)
 	struct iovec io = { buf, bytes };
 	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1, .msg_control = u.space,
 			    .msg_controllen = sizeof u.space };
-	struct pollfd p = { .fd = vg.sock, .events = POLLIN };
 	unsigned got = 0;
-	ssize_t n;
+	ssize_t n = await_answer();
 
-	do {
-		n = poll(&p, 1, ANSWER_MS);
-	} while (n < 0 && errno == EINTR);
-	if (n <= 0)
-		return n ? -errno : -ETIMEDOUT;
+	if (n < 0)
+		return (int)n;
 	do {
 		n = recvmsg(vg.sock, &m, MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);
@@ -155,7 +179,11 @@ uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_byt
 		n = receive(answer, answer_bytes, fds, nfds);
 	vg_unlock(&vg.sock_lock);
 	if (n < 0 && n != -ENOMSG) {
-		vg_agent_lost();
+		/* One that lives may still answer, and that would be taken for the next answer: it is given up. */
+		if (n == -ETIMEDOUT)
+			vg_agent_silent();
+		else
+			vg_agent_lost();
 		return VGPU_ST_AGENT_LOST;
 	}
 	if (in->type != out->type || in->bytes > answer_bytes)
@@ -329,6 +357,7 @@ static int outcome;     /* 0 untried, 1 connected, else -CUresult */
 static int connect_once(void)
 {
 	vg.cores = count_cores();
+	vg.pidfd = -1;          /* comes with HELLO */
 	vg.sock = find_agent();
 	if (vg.sock < 0)
 		return -100;    /* NO_DEVICE */

@@ -79,6 +79,7 @@ uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_byt
 		    unsigned nfds);
 /* True if the agent's process is gone; then vg.lost is set. */
 bool vg_agent_lost(void);
+void vg_agent_silent(void);               /* a request was given up: no later answer can be trusted */
 
 /* ---- queue.h / queue.c ---------------------------------------------------------------------- */
 
@@ -232,7 +233,7 @@ void vg_wait_reply(struct vgpu_reply *r, uint32_t seq);
 uint64_t vg_now_ns(void);
 
 /* Pauses of growing length for words that have no futex: `turn` counts from 0. */
-void vg_asked_again(void);              /* the program polls, and was told: not yet */
+uint32_t vg_asked_again(struct vg_ctx *c); /* a poller is told to wait; or the error that ends its waiting */
 void vg_backoff(unsigned turn);
 
 static inline bool vg_ctx_failed(const struct vg_ctx *c)

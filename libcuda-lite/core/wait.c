@@ -6,7 +6,7 @@
  * the one we wait for may need ours: spin 0.3 us, yield until 20 us; with enough, spin 8 us. When
  * one yield took longer than 50 us, somebody else uses the core: no more yields for a while. Programs that
  * poll (cuStreamQuery, cuEventQuery) yield by the same rule each time they are told to wait. Every
- * sleep ends after at most 500 ms and then looks whether the agent still lives.
+ * sleep ends after at most 500 ms and then looks whether the agent still lives; pollers look as often.
  */
 #include "core.h"
 
@@ -25,6 +25,7 @@
 #define SLICE_FIRST_NS 100000000u
 #define SLICE_NS 500000000u
 #define SLICE_PRINT_NS 2000000u
+#define LOOK_NS 250000000u
 
 static uint64_t no_yield_until_ns;
 
@@ -68,6 +69,11 @@ bool vg_agent_lost(void)
 	return false;
 }
 
+void vg_agent_silent(void)
+{
+	(void)lose("vgpu-agent does not answer");
+}
+
 /*
  * One turn of the core for whoever is ready: with few cores that may be the agent or the device, woken where we run, which would
  * otherwise wait for the scheduler's tick.
@@ -85,10 +91,29 @@ static bool yield_core(uint64_t now)
 	return true;
 }
 
-void vg_asked_again(void)
+/*
+ * A program that polls waits as much as one that sleeps, so it hears of a dead context or agent as well: every LOOK_NS at the
+ * latest, by the clock that costs least.
+ */
+uint32_t vg_asked_again(struct vg_ctx *c)
 {
+	static uint64_t look_ns;
+	uint32_t e = vg_ctx_error(c);
+	struct timespec t;
+	uint64_t now;
+
+	if (VG_UNLIKELY(e != 0))
+		return e;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	if (VG_UNLIKELY(now >= __atomic_load_n(&look_ns, __ATOMIC_RELAXED))) {
+		__atomic_store_n(&look_ns, now + LOOK_NS, __ATOMIC_RELAXED);
+		if (vg_agent_lost())
+			return vg.lost;
+	}
 	if (vg.cores < 4)
 		(void)yield_core(vg_now_ns());
+	return 0;
 }
 
 /* State of one wait: 0 spin, 1 yield, then sleep. True while the caller should look again at once. */

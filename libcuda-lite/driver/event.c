@@ -119,8 +119,8 @@ CUresult cuEventQuery(CUevent h)
 	VG_SAFE();
 	if (!complete(e, __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE))) {
 		vg_printf_drain(e->ctx);
-		vg_asked_again();
-		return CUDA_ERROR_NOT_READY;
+		status = vg_asked_again(e->ctx);
+		return status ? vg_fail(e->ctx, status) : CUDA_ERROR_NOT_READY;
 	}
 	status = vg_ctx_error(e->ctx);
 	return vg_done(e->ctx, status);
@@ -179,11 +179,12 @@ static CUresult stamp_of(struct vg_event *e, uint64_t *ns)
 
 	if (!mark || !e->record)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (!complete(e, mark))
-		return CUDA_ERROR_NOT_READY;
 	/* Acquire: time_ns was written before ticket. */
-	if (vgpu_load_acquire64(&e->record->ticket) < MARK_TICKET(mark))
-		return CUDA_ERROR_NOT_READY;
+	if (!complete(e, mark) || vgpu_load_acquire64(&e->record->ticket) < MARK_TICKET(mark)) {
+		uint32_t status = vg_asked_again(e->ctx);
+
+		return status ? vg_fail(e->ctx, status) : CUDA_ERROR_NOT_READY;
+	}
 	*ns = vgpu_load_relaxed64(&e->record->time_ns);
 	return CUDA_SUCCESS;
 }

@@ -73,8 +73,8 @@ static CUresult impl_cuStreamQuery(CUstream h, bool pt)
 	VG_NO_CAPTURE(s);
 	if (!vg_stream_idle(s)) {
 		vg_printf_drain(s->ctx);        /* what prints waits for its reader */
-		vg_asked_again();
-		return CUDA_ERROR_NOT_READY;
+		e = vg_asked_again(s->ctx);
+		return e ? vg_fail(s->ctx, e) : CUDA_ERROR_NOT_READY;
 	}
 	/* Values move on when a context fails: look at the error behind them. */
 	e = vg_ctx_error(s->ctx);
