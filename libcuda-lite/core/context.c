@@ -179,7 +179,7 @@ uint32_t vg_stream_create(struct vg_ctx *c, uint16_t cmd_flags, struct vg_stream
 			if (i >= c->stream_top)
 				__atomic_store_n(&c->stream_top, i + 1u, __ATOMIC_RELEASE);
 			if (cmd_flags & VGPU_CMD_BLOCKING)
-				__atomic_add_fetch(&c->blocking_streams, 1, __ATOMIC_RELAXED);
+				__atomic_store_n(&c->blocking_ever, true, __ATOMIC_RELAXED);
 		}
 		vg_unlock(&c->lock);
 		if (s) {
@@ -206,9 +206,8 @@ void vg_stream_destroy(struct vg_stream *s)
 	vg_host_forget(s);
 	vg_lock(&c->lock);
 	c->dying[s->index] = vg_stream_last(s);
+	c->dying_blocks[s->index] = is_blocking(s);
 	c->streams[s->index] = NULL;
-	if (is_blocking(s))
-		__atomic_sub_fetch(&c->blocking_streams, 1, __ATOMIC_RELAXED);
 	vg_unlock(&c->lock);
 	vg_delete(VG_STREAM, s);
 }
@@ -218,10 +217,10 @@ uint64_t vg_stream_mark(struct vg_stream *s)
 	uint64_t last;
 
 	/*
-	 * Work of the legacy stream is also all earlier work of the blocking streams: a barrier of its
-	 * own is needed to have a ticket for it. Nothing else needs a command.
+	 * Work of the legacy stream is also all earlier work of the blocking streams, of destroyed ones too: a barrier of
+	 * its own is needed to have a ticket for it. Nothing else needs a command.
 	 */
-	if (s->index == 0 && __atomic_load_n(&s->ctx->blocking_streams, __ATOMIC_RELAXED))
+	if (s->index == 0 && __atomic_load_n(&s->ctx->blocking_ever, __ATOMIC_RELAXED))
 		return vg_submit(s, VGPU_OP_NOP, NULL, NULL, 0);
 	last = vg_stream_last(s);
 	/* And a place in a blocking stream lies behind all earlier legacy work. */
@@ -245,17 +244,24 @@ uint32_t vg_stream_sync(struct vg_stream *s)
 	return status;
 }
 
+uint32_t vg_stream_reach(struct vg_stream *s)
+{
+	return vg_wait_timeline_how(s->ctx, s->tl, vg_stream_mark(s), s->sleeps_at_once);
+}
+
 bool vg_stream_idle(struct vg_stream *s)
 {
 	struct vg_ctx *c = s->ctx;
 	bool done = vgpu_timeline_reached(s->tl, vg_stream_last(s));
 
-	if (!done || s->index || !__atomic_load_n(&c->blocking_streams, __ATOMIC_RELAXED))
+	if (!done || s->index || !__atomic_load_n(&c->blocking_ever, __ATOMIC_RELAXED))
 		return done;
 	vg_lock(&c->lock);
-	for (unsigned i = 1; i < c->stream_top && done; i++)
-		if (c->streams[i] && is_blocking(c->streams[i]))
-			done = vgpu_timeline_reached(&c->timelines[i], vg_stream_last(c->streams[i]));
+	for (unsigned i = 1; i < c->stream_top && done; i++) {
+		if (!c->streams[i] ? !c->dying_blocks[i] : !is_blocking(c->streams[i]))
+			continue;
+		done = vgpu_timeline_reached(&c->timelines[i], c->streams[i] ? vg_stream_last(c->streams[i]) : c->dying[i]);
+	}
 	vg_unlock(&c->lock);
 	return done;
 }

@@ -152,7 +152,7 @@ struct vg_ctx {
 	uint32_t ordinal;               /* of the device */
 	uint32_t cu_flags;
 	uint32_t stream_top;            /* numbers from here on were never used */
-	uint32_t blocking_streams;      /* created ones with VGPU_CMD_BLOCKING */
+	bool blocking_ever;             /* a stream with VGPU_CMD_BLOCKING was created */
 	bool sleeps_at_once;            /* waits do not spin: the application asked for it */
 	uint32_t reported;              /* the fault's text was printed */
 	uint64_t id;
@@ -164,6 +164,7 @@ struct vg_ctx {
 	uint64_t peers;                 /* peer access switched on, bit per context number */
 	struct vg_stream *streams[VGPU_MAX_STREAMS]; /* by timeline number */
 	uint64_t dying[VGPU_MAX_STREAMS]; /* last ticket of a destroyed stream: 0 free */
+	bool dying_blocks[VGPU_MAX_STREAMS]; /* ... and the legacy stream waits for it */
 	struct vg_module *modules;
 	uint32_t captures, captures_blocking; /* streams that capture; those of them that the legacy stream waits for */
 	struct vg_stream *host_stream;  /* internal: its commands wake the device after a host function */
@@ -186,6 +187,8 @@ void vg_stream_destroy(struct vg_stream *s);
 /* The ticket whose completion means: everything in the stream so far. 0: nothing to wait for. */
 uint64_t vg_stream_mark(struct vg_stream *s);
 uint32_t vg_stream_sync(struct vg_stream *s);
+/* Waits until it is the turn of what would be submitted now: behind the legacy barrier too, unlike vg_stream_sync(). */
+uint32_t vg_stream_reach(struct vg_stream *s);
 /* Is all of that complete now? Submits nothing, so that polling comes to an end. */
 bool vg_stream_idle(struct vg_stream *s);
 void vg_capture_drop(struct vg_stream *s);       /* driver/capture.c: a stream that captures goes away */

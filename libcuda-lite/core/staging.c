@@ -7,7 +7,7 @@
  *   from the device   COPY device -> piece | memcpy out of the piece  up to four COPYs ahead
  *
  * A stream that is stalled (a wait, a host function, an endless kernel) must not hold the pieces that
- * copies of other streams need. So a copy first waits until its stream is idle, unless it is small
+ * copies of other streams need. So a copy first waits until its turn in the stream has come, unless it is small
  * and more than half of the pieces are free.
  */
 #include "core.h"
@@ -249,7 +249,7 @@ uint32_t vg_copy(struct vg_stream *s, const struct vg_copy *arg, bool async)
 		return vg_ctx_error(s->ctx);
 	}
 	if (!(one_row && k.width <= PIECE && plenty()) || (k.dst_pageable && k.src_pageable)) {
-		uint32_t status = vg_stream_sync(s);
+		uint32_t status = vg_stream_reach(s);
 
 		if (status)
 			return status;

@@ -79,12 +79,13 @@ static uint32_t bounce(const struct vg_copy *k, struct vg_ctx *to, struct vg_ctx
 }
 
 /*
- * A copy whose memory is not the stream's context's: CUDA's unified addressing allows it. It waits for the
- * stream and for the owners' work, and is complete when it returns.
+ * A copy whose memory is not the stream's context's: CUDA's unified addressing allows it. It waits until its turn in
+ * the stream has come and for the owners' work, and is complete when it returns: what comes later in the stream lies in
+ * another queue.
  */
 static uint32_t foreign(struct vg_stream *s, const struct vg_copy *k, struct vg_ctx *dst, struct vg_ctx *src)
 {
-	uint32_t status = vg_stream_sync(s);
+	uint32_t status = vg_stream_reach(s);
 
 	if (!status && dst)
 		status = vg_ctx_sync(dst);
@@ -94,7 +95,9 @@ static uint32_t foreign(struct vg_stream *s, const struct vg_copy *k, struct vg_
 		return status;
 	if (dst && src && dst != src)
 		return bounce(k, dst, src);
-	return vg_copy((dst ? dst : src)->legacy, k, false);
+	status = vg_copy((dst ? dst : src)->legacy, k, false);
+	/* Out of ordinary memory it has only been staged. */
+	return status ? status : vg_stream_reach((dst ? dst : src)->legacy);
 }
 
 /* Bytes from the first to the last one that a pitched box covers. */
@@ -408,7 +411,7 @@ static CUresult fill(CUstream h, bool pt, bool async, uint64_t dst, uint64_t pit
 	struct vg_ctx *owner;
 	struct vg_stream *s;
 	uint64_t bytes, ticket = 0;
-	bool pageable, waits;
+	bool pageable, waits, elsewhere = false;
 
 	VG_READY();
 	VG_TRY(vg_stream(h, pt, &s));
@@ -430,9 +433,10 @@ static CUresult fill(CUstream h, bool pt, bool async, uint64_t dst, uint64_t pit
 		return vg_capture_fill(s, &p);
 	}
 	if (VG_UNLIKELY(owner && owner != s->ctx)) {
-		/* Not this context's memory: the fill runs where it is, behind this stream. */
-		VG_TRY(vg_done(s->ctx, vg_stream_sync(s)));
+		/* Not this context's memory: the fill runs where it is, behind this stream; what comes later waits for it here. */
+		VG_TRY(vg_done(s->ctx, vg_stream_reach(s)));
 		s = owner->legacy;
+		waits = elsewhere = true;
 	}
 	/* The wire's pitch has 32 bits; longer rows go one by one. */
 	if (height > 1 && pitch > 0xffffffffu) {
@@ -444,7 +448,7 @@ static CUresult fill(CUstream h, bool pt, bool async, uint64_t dst, uint64_t pit
 		ticket = vg_submit(s, VGPU_OP_FILL, &b, NULL, 0);
 	}
 	/* CUDA's synchronous fills of device memory do not wait either, unless that was asked for. */
-	return async || !waits ? CUDA_SUCCESS : vg_done(s->ctx, vg_wait_timeline(s->ctx, s->tl, ticket));
+	return (async && !elsewhere) || !waits ? CUDA_SUCCESS : vg_done(s->ctx, vg_wait_timeline(s->ctx, s->tl, ticket));
 }
 
 CUresult vg_check_fill(const CUDA_MEMSET_NODE_PARAMS *p, struct vg_ctx *c)
