@@ -4,6 +4,11 @@
  * register, as seen by a group of lanes that runs together. Control flow does not matter: lanes of a
  * group take every branch together, and a group that other lanes join is checked anew (jit_run.c).
  *
+ * Undefined is what a lane holds, not a register: a choice between a register that nobody wrote and one with a value is
+ * the value in some lanes. So the flow runs twice. At first whoever has an operand without a value waits for one, which
+ * loops need; those that wait in vain, on registers without definition, are varying then, and only a plain copy of what is
+ * undefined in all lanes is none at all: it fits whatever its register is.
+ *
  * A pattern is U + C[lane], U the value of lane 0 and C known now. Modulo 2^n that goes through add, sub
  * and multiplication by constants as it is; through shifts, masks and widening only where U is known to
  * be a multiple of a power of two, or the sum to be small (otherwise the code checks at run time).
@@ -127,11 +132,11 @@ static struct jval v_mul(struct jcomp *c, struct jval a, struct jval b, u32 bits
 	}
 	if (a.cls == JC_UNI && b.cls == JC_UNI)
 		return with_scalar(uni(add8(a.ual, b.ual), mul_max(a.max, b.max, bits)), a.sk && b.sk, a.s * b.s, bits);
-	if (!b.known || (s64)(s32)b.k != (s64)b.k || (s64)b.k > 1 << 28 || (s64)b.k < -(1 << 28)) {
-		if (!(b.known && b.k <= 0xffffffffu && (s64)(s32)(u32)b.k > -(1 << 28) && (s32)(u32)b.k < 1 << 28))
-			return vary();
+	/* modulo 2^32 a factor near that is a small negative one; modulo 2^64 it is not */
+	if (bits == 32)
 		b.k = (u64)(s64)(s32)(u32)b.k;
-	}
+	if (!b.known || (s64)b.k > 1 << 28 || (s64)b.k < -(1 << 28))
+		return vary();
 	for (l = 0; l < LANES; l++)
 		v[l] = (s64)c->pats[a.pat][l] * (s64)b.k;
 	return with_scalar(pattern(c, v, add8(a.ual, b.ual), (s64)b.k >= 0 ? mul_max(a.max, b.max, bits) : JMAX_UNKNOWN),
@@ -585,6 +590,12 @@ static struct jval value_of(struct jcomp *c, const struct insn *in, u32 k)
 	return vary();
 }
 
+/* A copy of what no lane has. */
+static bool copies_nothing(const struct jcomp *c, const struct insn *in)
+{
+	return in->kind == K_LANE && in->lop == LOP_MOV && jit_val(c, in->o[1], jit_src_w(in, 1)).cls == JC_NONE;
+}
+
 static bool join(struct jcomp *c, u32 v, struct jval n, u32 round)
 {
 	struct jreg *r = &c->r[v], old = *r;
@@ -672,7 +683,7 @@ bool jit_scan(struct jcomp *c)
 {
 	s64 zero[LANES] = { 0 };
 	u32 i, k, round;
-	bool more = true;
+	bool more = true, settled = false;      /* settled: who still waits for a value will have none */
 
 	c->pats = pool_alloc(&c->mem, JPATS * sizeof(*c->pats));
 	c->npool = c->fn->cpool_bytes / 128 + 2;
@@ -711,12 +722,16 @@ bool jit_scan(struct jcomp *c)
 					n = vary();
 				/* a guard not known yet: wait for it */
 				if (in->guard != OPND_NONE && jit_val(c, in->guard, 2).cls == JC_NONE)
-					n.cls = JC_NONE;
+					n = settled ? vary() : (struct jval){ 0 };
+				if (settled && n.cls == JC_NONE && !copies_nothing(c, in))
+					n = vary();
 				more |= join(c, in->o[k], n, round);
 			}
 		}
 		if (round > 200)
 			return false;
+		if (!more && !settled)
+			more = settled = true;
 	}
 	/* never written: any value will do */
 	for (i = 0; i < c->s->nregs; i++)
