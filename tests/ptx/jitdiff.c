@@ -4,8 +4,9 @@
  * the same memory. A kernel that does not is made smaller for as long as it does not, and written to a file.
  *
  * Build: tests/ptx/jitdiff.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
- * Usage: jitdiff [-n KERNELS] [-s FIRST_SEED] [-m MODE] [-a] [-o FOLDER] [-k] [FILE...]
+ * Usage: jitdiff [-n KERNELS] [-s FIRST_SEED] [-m MODE] [-a] [-x SEED] [-o FOLDER] [-k] [FILE...]
  *        -m: what the interpreter is compared with, jit by default; -a: with approximate operations, bit for bit too;
+ *        -x: the JIT's code is left to the interpreter and entered again, at other places in each kernel;
  *        -k prints the kernels; -o: where mismatches are written (.); FILE: one that was written, runs again
  *        exit 0 no mismatch, 1 some
  *
@@ -50,6 +51,7 @@ struct outcome {
 };
 
 static uint32_t other_mode = ENGINE_MODE_JIT;
+static uint32_t stress;         /* -x */
 static int approximate, show_kernels;
 static const char *folder = ".";
 
@@ -173,6 +175,7 @@ static int run_text(const char *text, const struct plan *p, uint32_t mode, struc
 	int err = -1;
 
 	rig_mode = mode;
+	jit_stress = stress ? stress * 0x9e3779b9u ^ (uint32_t)p->seed * 0x85ebca6bu : 0;
 	memset(out, 0, sizeof(*out));
 	if (rig_open(&rig, p->cores, 9, 0))
 		exit(INVALID);
@@ -589,13 +592,15 @@ int main(int argc, char **argv)
 	uint64_t first = 1;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "n:s:m:ao:k")) != -1) {
+	while ((opt = getopt(argc, argv, "n:s:m:ax:o:k")) != -1) {
 		if (opt == 'n')
 			kernels = (unsigned)strtoul(optarg, NULL, 0);
 		else if (opt == 's')
 			first = strtoull(optarg, NULL, 0);
 		else if (opt == 'm' && !rig_set_mode(optarg))
 			other_mode = rig_mode;
+		else if (opt == 'x')
+			stress = (uint32_t)strtoul(optarg, NULL, 0);
 		else if (opt == 'a')
 			approximate = 1;
 		else if (opt == 'o')

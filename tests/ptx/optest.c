@@ -646,11 +646,13 @@ int main(int argc, char **argv)
 	int opt;
 	FILE *f;
 
-	while ((opt = getopt(argc, argv, "s:d:m:k")) != -1) {
+	while ((opt = getopt(argc, argv, "s:d:m:kx:")) != -1) {
 		if (opt == 's')
 			seed = strtoull(optarg, NULL, 0);
 		else if (opt == 'd')
 			folder = optarg;
+		else if (opt == 'x')
+			jit_stress = (uint32_t)strtoul(optarg, NULL, 0);
 		else if (opt == 'm' && !rig_set_mode(optarg))
 			;
 		else if (opt == 'k')

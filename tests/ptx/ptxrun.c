@@ -4,9 +4,10 @@
  * memory, faults and output stand in its comments (README.md has the grammar).
  *
  * Build: tests/ptx/ptxrun.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
- * Usage: ptxrun [-v] [-s] [-t SECONDS] [-c CORES] [-m MODE] FILE|FOLDER...    (default tests/ptx/cases)
+ * Usage: ptxrun [-v] [-s] [-t SECONDS] [-c CORES] [-m MODE] [-x SEED] FILE|FOLDER...    (default tests/ptx/cases)
  *        -s: a line "ok NAME", "FAIL NAME" or "skip NAME" for each file, for tests/run.sh;
  *        -m: jit, interp, memcheck or ops; with memcheck every report has to be named by the file
+ *        -x: the JIT's code is left to the interpreter and entered again at places that SEED says
  *        exit 0 all passed, 1 some failed, 77 nothing to run
  *
  * Every file runs in a child process of its own: a crash or an endless kernel fails that file.
@@ -182,7 +183,7 @@ int main(int argc, char **argv)
 	double seconds = 60;
 	int opt, npaths;
 
-	while ((opt = getopt(argc, argv, "vst:c:m:")) != -1) {
+	while ((opt = getopt(argc, argv, "vst:c:m:x:")) != -1) {
 		if (opt == 'v')
 			verbose = 1;
 		else if (opt == 's')
@@ -191,6 +192,8 @@ int main(int argc, char **argv)
 			seconds = strtod(optarg, NULL);
 		else if (opt == 'c')
 			cores = (unsigned)atoi(optarg);
+		else if (opt == 'x')
+			jit_stress = (uint32_t)strtoul(optarg, NULL, 0);
 		else if (opt == 'm' && !rig_set_mode(optarg))
 			;
 		else

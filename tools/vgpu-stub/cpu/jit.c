@@ -501,7 +501,7 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 	mark = j_mark(c);
 	nmemo = c->nmemo;
 	memcpy(memo, c->memo, nmemo * sizeof(memo[0]));
-	if (!native(c, in)) {
+	if (jit_stressed(c, pc, JS_STEP) || !native(c, in)) {
 		j_undo(c, mark);
 		c->nmemo = nmemo;
 		memcpy(c->memo, memo, nmemo * sizeof(memo[0]));
@@ -523,6 +523,16 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 	u32 behind;
 
 	c->pc = pc;
+	if (jit_stress && !c->decided && !c->inside[pc] && in->kind != K_NOP) {
+		if (jit_stressed(c, pc, JS_ENTRY))
+			entry(c, pc);
+		if (jit_stressed(c, pc, JS_LEAVE) && !c->after_half && in->kind != K_JMP && in->kind != K_CBRA) {
+			leave(c, JX_LEAVE, pc);
+			if (pc + 1 < c->n)
+				entry(c, pc + 1);
+			return;
+		}
+	}
 	switch (in->kind) {
 	case K_NOP:
 		return;

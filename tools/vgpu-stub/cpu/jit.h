@@ -250,6 +250,14 @@ static inline u32 jit_local_stride(const struct func *fn) { return (fn->local_to
 #define PSZ(f) ((s32)offsetof(struct jprivate, f))
 #define PM(f) rm_mem(RBX, PSZ(f))
 
+/*
+ * For tests, which set it before a kernel is compiled: a seed of places where code hands an instruction to the interpreter,
+ * leaves, may be entered, so that every kernel has blocks that are partly interpreted; and whatever an operand's way may
+ * overwrite is overwritten. 0: none of it.
+ */
+extern u32 jit_stress;
+enum { JS_STEP, JS_LEAVE, JS_ENTRY };
+bool jit_stressed(const struct jcomp *c, u32 pc, u32 what);
 /* jit_scan.c */
 bool jit_scan(struct jcomp *c);
 bool jit_guess_align(const struct jcomp *c, const struct insn *in, u32 *need);

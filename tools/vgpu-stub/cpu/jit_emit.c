@@ -5,6 +5,19 @@
 #include "jit.h"
 #include "lanes.h"
 
+u32 jit_stress;
+
+/* Some seeds ask for much, some for little. */
+bool jit_stressed(const struct jcomp *c, u32 pc, u32 what)
+{
+	static const u8 often[3][4] = { { 3, 8, 40, 1 }, { 60, 20, 0, 7 }, { 2, 5, 1, 12 } };
+	u32 one_in = often[what][jit_stress >> 2 * what & 3];
+	u64 h = ((u64)jit_stress << 32 | pc << 2 | what) * 0x9e3779b97f4a7c15ull ^ c->n;
+
+	h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9ull;
+	return jit_stress && one_in && (h >> 33) % one_in == 0;
+}
+
 /* ---- literals --------------------------------------------------------------------------- */
 
 u32 j_lit(struct jcomp *c, const void *bytes, u32 n)
@@ -65,11 +78,22 @@ static u32 pat_lit(struct jcomp *c, u32 pat, u8 w, u32 part)
 
 /* ---- vector operands -------------------------------------------------------------------- */
 
+/* What fetching an operand may write. */
+static void spoil(struct jcomp *c, int tmp)
+{
+	if (!jit_stress)
+		return;
+	k_mov(&c->a, 7, 1);
+	if (tmp < JZ_FIRST)
+		ev_i(&c->a, V_PTERNLOGD, tmp, tmp, rm_reg(tmp), 0, 0, 0xff);
+}
+
 struct rm jv_rm(struct jcomp *c, u32 o, u8 w, u32 part, int tmp, int *bc)
 {
 	struct as *a = &c->a;
 	const struct jreg *r;
 
+	spoil(c, tmp);
 	if (bc)
 		*bc = 0;
 	if (o & OPND_CONST)
@@ -137,6 +161,8 @@ int jv_mask(struct jcomp *c, u8 w, u32 part)
 {
 	u32 s = part * (w ? 8 : 16);
 
+	if (jit_stress)
+		k_mov(&c->a, 6, 1);
 	if (c->gk != 1)
 		return s ? (w ? 1 + (int)part : 3) : 1;
 	if (!s)

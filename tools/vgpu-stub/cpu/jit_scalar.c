@@ -23,6 +23,8 @@ void ju_alu(struct jcomp *c, u32 op, int t, u32 o, u8 w)
 	struct jval v = jit_val(c, o, w);
 	s32 i;
 
+	if (jit_stress && t != RCX)     /* it may be needed for o */
+		g_movi(&c->a, RCX, 0x5a5a5a5a5a5a);
 	if (v.sk && small(v.s, w, &i)) {
 		if (i || (op != G_ADD && op != G_SUB && op != G_OR && op != G_XOR))
 			g_alui(&c->a, w, op, rm_reg(t), i);
