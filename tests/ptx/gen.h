@@ -29,6 +29,9 @@
 #define GEN_UNITS 2048u
 #define GEN_REGIONS 256u
 
+#define GEN_KINDS 6u            /* letters of destinations */
+#define GEN_FRESH 96u           /* registers of each width that have no value from the start */
+
 enum gen_ctx { TOGETHER, BY_WARP, APART };      /* all threads of a block, all of a warp, any */
 
 struct gen_unit {
@@ -58,13 +61,26 @@ struct gen {
 	int quiet;                              /* nothing between threads: they may end anywhere */
 	unsigned longer;                        /* trips of a loop that is still to come */
 	int fault;                              /* meant to */
+	int open;                               /* where it does is open */
 	int faulty;                             /* one lane goes wrong somewhere */
 	int exchanging;                         /* shared memory is in use around here */
 	int mask;                               /* register with the lanes that are here, -1: none */
 	unsigned targets[16], ntargets;         /* labels that varying code may jump ahead to */
 	unsigned uniform_loops;                 /* around here */
 	unsigned int_places, float_places;      /* of gen_scatter() that are taken */
+	/* gen_pair.h: one operand of a pattern is chosen, not taken at random */
+	const char *value;                      /* $V */
+	const char *to[GEN_KINDS];              /* destinations of each letter of gen_kinds; NULL: any */
+	const char *from;                       /* the source `from_at` of the letters in `from_of`; NULL: none */
+	const char *from_of;
+	unsigned from_at;
+	unsigned fresh;                         /* registers without a definition of their own that are taken */
+	unsigned pairs, pairs_wait;             /* units of pairs so far; pairs that wait for a place where they may stand */
+	struct { unsigned char from, to; } wait[16];
+	int paired;                             /* it has them at all */
 };
+
+static const char gen_kinds[GEN_KINDS + 1] = "RQHFDP";
 
 static uint64_t gen_rng(struct gen *g)
 {
@@ -246,7 +262,7 @@ static const char *const gen_approx[] = {
 static void gen_immediate(struct gen *g, char *out, size_t n)
 {
 	static const int64_t some[] = { 0, 1, 2, 3, 4, 7, 15, 31, 32, 33, 36, 127, 255, 0x0f0f0f0f, 0x7fffffff, -1, -2, -8,
-					0x5410, 0x3210, 65535, 65536, 1000000007 };
+					0x5410, 0x3210, 65535, 65536, 1000000007, 0x3f800000, 0x40400000 };
 
 	snprintf(out, n, "%lld", (long long)some[gen_pick(g, GEN_COUNT(some))]);
 }
@@ -272,21 +288,83 @@ static const char *gen_ftz(struct gen *g)
 	return g->ftz == 1 || (g->ftz == 2 && gen_one_in(g, 2)) ? ".ftz" : "";
 }
 
+static void gen_offset(struct gen *g, unsigned align, unsigned room, char *out, size_t n);
+
+/* The number of a register that nothing has defined, while there are any. */
+static unsigned gen_fresh(struct gen *g)
+{
+	return g->fresh < GEN_FRESH ? g->fresh++ : gen_pick(g, GEN_FRESH);
+}
+
+/* Letters of gen_pair.h's patterns. */
+static void gen_fill_more(struct gen *g, const char **p, unsigned label, char *at, size_t n)
+{
+	static const uint32_t nans[] = { 0x7fffffff, 0x7fc00000, 0xffc00001, 0x7f800001, 0xff812345, 0x7fc0ffee };
+	static const uint32_t bits[] = { 0, 1, 2, 3, 0x3f800000, 0x40400000, 0x40a00000, 0x40e00000, 0x80000000, 0xbf800000, 0x7f800000,
+					 0x7fffffff, 0x3c00, 0x3c003c00, 0xffff, 255, 31, 6, 77 };
+	unsigned align;
+
+	switch (**p) {
+	case 'V': snprintf(at, n, "%s", g->value); break;
+	case 'G':
+		align = (unsigned)strtoul(++*p, (char **)p, 10);
+		--*p;           /* the last digit, as for other letters */
+		gen_offset(g, align, 2 * align + 16, at, n);
+		snprintf(at + strlen(at), n - strlen(at), "\tcvt.u64.u32 %%qx, %%rx;\n\tadd.s64 %%qx, %%in, %%qx;\n\t");
+		break;
+	case 'L': snprintf(at, n, "%u", label); break;
+	case 'm': snprintf(at, n, "%u", 4 * gen_pick(g, 16)); break;
+	case 'M': snprintf(at, n, "%u", 8 * gen_pick(g, 8)); break;
+	case 'S': snprintf(at, n, "%u", 4 * gen_pick(g, 4)); break;     /* of the thread's shared memory */
+	case 'U': snprintf(at, n, "%%na%u", gen_fresh(g)); break;
+	case 'W': snprintf(at, n, "%%nb%u", gen_fresh(g)); break;
+	case 'T': snprintf(at, n, "%%np%u", gen_fresh(g)); break;
+	case 'u': snprintf(at, n, "%%u%u", gen_pick(g, g->nu)); break;
+	case 'v': snprintf(at, n, "%%v%u", gen_pick(g, 4)); break;
+	case 'B': snprintf(at, n, "%u", bits[gen_pick(g, sizeof(bits) / sizeof(bits[0]))]); break;
+	case 'N': snprintf(at, n, "%u", nans[gen_pick(g, sizeof(nans) / sizeof(nans[0]))]); break;
+	case 'e': snprintf(at, n, "%s", gen_one_in(g, 2) ? "eq" : "ne"); break;
+	case 'b': snprintf(at, n, "%u", gen_pick(g, 33)); break;
+	case 'k': snprintf(at, n, "%u", 1u << gen_pick(g, 5)); break;
+	default: abort();
+	}
+}
+
 /* Puts operands into a pattern. */
 static void gen_fill(struct gen *g, const char *pattern, int uniform, char *out, size_t bytes)
 {
 	static const char *const compare[] = { "eq", "ne", "lt", "le", "gt", "ge" };
-	unsigned same_f = gen_pick(g, g->nf);
+	unsigned same_f = gen_pick(g, g->nf), sources = 0, label = strstr(pattern, "$L") ? g->labels++ : 0;
+	int same_from = 0;
 	size_t n = 0;
 
 	for (const char *p = pattern; *p && n + 32 < bytes; p++) {
+		const char *kind;
 		char *at = out + n;
 
 		if (*p != '$') {
 			out[n++] = *p;
 			continue;
 		}
-		switch (*++p) {
+		kind = strchr(gen_kinds, *++p);
+		if (kind && g->to[kind - gen_kinds]) {
+			n += (size_t)snprintf(at, 32, "%s", g->to[kind - gen_kinds]);
+			continue;
+		}
+		if (g->from && strchr(g->from_of, *p)) {
+			int one = *p == 'f' && p[1] == '1', first = one && !same_from;
+
+			if (one ? same_from == 1 || (first && sources == g->from_at) : sources == g->from_at) {
+				n += (size_t)snprintf(at, 32, "%s", g->from);
+				same_from = one ? 1 : same_from;
+				sources += !one || first;
+				p += one;
+				continue;
+			}
+			sources += !one || first;
+			same_from = first ? 2 : same_from;
+		}
+		switch (*p) {
 		case 'R': snprintf(at, 32, uniform ? "%%u%u" : "%%r%u", gen_pick(g, uniform ? g->nu : g->nr)); break;
 		case 'r': gen_r(g, uniform, at, 32); break;
 		case 'i':
@@ -304,8 +382,7 @@ static void gen_fill(struct gen *g, const char *pattern, int uniform, char *out,
 			snprintf(at, 32, "%%f%u", p[1] == '1' ? same_f : gen_pick(g, g->nf));
 			p += p[1] == '1';
 			break;
-		case 'P': snprintf(at, 32, uniform ? "%%v%u" : "%%p%u", gen_pick(g, uniform ? 4 : g->np)); break;
-		case 'p': snprintf(at, 32, uniform ? "%%v%u" : "%%p%u", gen_pick(g, uniform ? 4 : g->np)); break;
+		case 'P': case 'p': snprintf(at, 32, uniform ? "%%v%u" : "%%p%u", gen_pick(g, uniform ? 4 : g->np)); break;
 		case 'Z': snprintf(at, 32, "%s", gen_ftz(g)); break;
 		case 'x': snprintf(at, 32, uniform ? "%%ux" : "%%rx"); break;
 		case 'y': snprintf(at, 32, "%%ry"); break;
@@ -313,7 +390,7 @@ static void gen_fill(struct gen *g, const char *pattern, int uniform, char *out,
 		case 'O': snprintf(at, 32, "%%po"); break;
 		case 'c': snprintf(at, 32, "%s", compare[gen_pick(g, GEN_COUNT(compare))]); break;
 		case 'n': snprintf(at, 32, "%u", gen_pick(g, gen_one_in(g, 4) ? 64 : 32)); break;
-		default: abort();
+		default: gen_fill_more(g, &p, label, at, bytes - n);
 		}
 		n += strlen(at);
 	}

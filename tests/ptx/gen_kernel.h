@@ -6,7 +6,7 @@
 #ifndef TESTS_PTX_GEN_KERNEL_H
 #define TESTS_PTX_GEN_KERNEL_H
 
-#include "gen_more.h"
+#include "gen_pair.h"
 
 /* ---- between lanes ----------------------------------------------------------------------------- */
 
@@ -333,7 +333,9 @@ static void gen_one(struct gen *g)
 	unsigned x = gen_pick(g, 100);
 	char text[64];
 
-	if (g->faulty && gen_one_in(g, 8)) {
+	if (g->pairs_wait && gen_one_in(g, g->depth ? 2 : 6) && gen_pair(g)) {
+		;
+	} else if (g->faulty && gen_one_in(g, 8)) {
 		g->faulty = 0;
 		gen_wrong(g);
 	} else if (g->quiet && gen_one_in(g, 25)) {
@@ -401,12 +403,12 @@ static void gen_list(struct gen *g, unsigned n)
 /* What a thread leaves at the end: 8 bytes for each register; integers, then floats, then doubles. */
 static unsigned gen_slots(const struct gen *g)
 {
-	return g->nr + g->nu + g->nq + g->nh + g->nf + g->nd + g->np + 4;
+	return g->nr + g->nu + g->nq + g->nh + g->nf + g->nd + g->np + 4 + (g->paired ? GEN_SUMS : 0);
 }
 
 static char gen_slot_kind(const struct gen *g, unsigned slot)
 {
-	unsigned ints = g->nr + g->nu + g->nq + g->nh + g->np + 4;
+	unsigned ints = gen_slots(g) - g->nf - g->nd;
 
 	return slot < ints ? 'i' : slot < ints + g->nf ? 'f' : 'd';
 }
@@ -467,8 +469,11 @@ static void gen_prologue(struct gen *g)
 		  "\t.reg .b32 %%rx, %%ry, %%ux, %%lin, %%lane, %%warp, %%tx, %%ty, %%tz, %%gtid, %%n, %%nx, %%ny, %%cx, %%pn, %%pm, %%wn, %%wm, %%tm,"
 		  " %%total, %%sh4, %%sh8, %%shb, %%shm, %%bn;\n"
 		  "\t.reg .b64 %%qx, %%qy, %%in, %%own, %%dump, %%acc, %%lo, %%out;\n\t.reg .b16 %%hx, %%hy;\n\t.reg .f32 %%ft;\n\t.reg .pred %%po;\n"
+		  "\t.reg .b32 %%zx, %%zy, %%zz, %%zu, %%zr, %%zf, %%k<%u>, %%wa<%u>, %%na<%u>;\n\t.reg .b64 %%zm, %%zn, %%zl, %%wb<%u>, %%nb<%u>, %%e<6>;\n"
+		  "\t.reg .b16 %%zc, %%zh, %%wh<%u>;\n\t.reg .pred %%zq, %%zo, %%zp, %%wp<%u>, %%np<%u>;\n"
 		  "\t.shared .align 16 .b8 sh[%u];\n%s%s",
-		  gen_functions, g->nr, g->nu, g->nq, g->nh, g->nf, g->nd, g->np, GEN_MAX_THREADS * 8,
+		  gen_functions, g->nr, g->nu, g->nq, g->nh, g->nf, g->nd, g->np, GEN_SUMS, GEN_VALUES, GEN_FRESH, GEN_VALUES,
+		  GEN_FRESH, GEN_VALUES, GEN_VALUES, GEN_FRESH, GEN_MAX_THREADS * 8,
 		  g->mine ? "\t.shared .align 16 .b8 sm[8192];\n" : "",
 		  g->local ? "\t.local .align 16 .b8 lo[64];\n" : "");
 	g->unit[g->units - 1].head = 1;
@@ -516,6 +521,8 @@ static void gen_prologue(struct gen *g)
 		gen_first(g, 'd', i, "\tcvt.f64.f32 %%d%u, %%f%u;\n", i, i % g->nf);
 	for (unsigned i = 0; i < g->np; i++)
 		gen_first(g, 'p', i, "\tand.b32 %%rx, %%r%u, %u;\n\tsetp.ne.u32 %%p%u, %%rx, 0;\n", i % g->nr, 1u << i, i);
+	for (unsigned i = 0; i < GEN_SUMS; i++)
+		gen_first(g, 'k', i, "\tadd.u32 %%k%u, %%lin, %u;\n", i, i);
 	for (unsigned i = 0; i < 8; i++) {      /* loops set it again; a loop that shrinking takes away does not */
 		gen_first(g, 'c', i, "\tmov.u32 %%lc%u, 0;\n", i);
 		snprintf(g->unit[g->units - 1].reg, sizeof(g->unit[0].reg), "%%lc%u", i);
@@ -543,23 +550,27 @@ static void gen_make(struct gen *g, uint64_t seed, int approx)
 	g->nf = (3 + gen_pick(g, 6)) * big;
 	g->nd = 1 + gen_pick(g, 2) * big;
 	g->np = 3 + gen_pick(g, 4);
-	g->full_warps = gen_one_in(g, 2);
+	g->full_warps = seed % 10 == 4 ? seed / 10 & 1 : seed & 1;
+	g->paired = seed % 10 != 0;
 	g->ftz = (int)gen_pick(g, 3);
 	g->calls = gen_one_in(g, 5);
-	g->local = gen_one_in(g, 4);
+	g->local = g->paired || gen_one_in(g, 4);
 	g->approx = approx;
-	g->mine = gen_one_in(g, 3);
+	g->mine = g->paired || gen_one_in(g, 3);
 	g->rare = gen_one_in(g, 3);
 	g->soa = gen_one_in(g, 2);
 	g->common = !g->rare && !gen_one_in(g, 3);
-	g->quiet = gen_one_in(g, 5);
-	g->faulty = gen_one_in(g, 12);
+	g->quiet = seed % 10 >= 8;
+	g->faulty = g->paired ? gen_one_in(g, 14) : (int)(seed / 10 & 1);
 	g->fault = g->faulty;
 	g->longer = gen_one_in(g, 25) ? 200 + gen_pick(g, 1500) : 0;
 	g->mask = -1;
 	g->budget = gen_one_in(g, 8) ? 200 : 8 + gen_pick(g, 60);
+	gen_pairs_of(g, seed);
 	gen_prologue(g);
 	gen_list(g, g->budget);
+	while (gen_pair(g))
+		;
 	/* some threads end before the others, or all go on */
 	if (gen_one_in(g, 4)) {
 		int region = gen_region(g);
@@ -585,6 +596,10 @@ static void gen_make(struct gen *g, uint64_t seed, int approx)
 	}
 	for (unsigned i = 0; i < g->np + 4; i++) {
 		snprintf(reg, sizeof(reg), "%%%c%u", i < g->np ? 'p' : 'v', i < g->np ? i : i - g->np);
+		gen_dump(g, &slot, "u32", reg);
+	}
+	for (unsigned i = 0; g->paired && i < GEN_SUMS; i++) {
+		snprintf(reg, sizeof(reg), "%%k%u", i);
 		gen_dump(g, &slot, "u32", reg);
 	}
 	for (unsigned i = 0; i < g->nf; i++) {

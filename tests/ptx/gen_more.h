@@ -149,33 +149,6 @@ static void gen_local(struct gen *g)
 	gen_add(g, 0, -1, text);
 }
 
-/* One lane goes wrong, or several: the first of them is told of. Addresses of all kinds that are none. */
-static void gen_wrong(struct gen *g)
-{
-	static const char *const ways[] = {
-		"@%po ld.global.u32 %r0, [%in+-4096];", "@%po st.global.u32 [%own+2], %r0;",
-		"@%po ld.global.v4.f32 {%ft, %ft, %ft, %f0}, [%acc+64];", "mov.u64 %qx, -16;\n\t@%po ld.global.v2.u64 {%q0, %q1}, [%qx];",
-		"mov.u64 %qx, -8;\n\t@%po ld.global.u64 %q0, [%qx+8];", "mov.u64 %qx, 0x208000000000;\n\t@%po ld.global.u64 %q0, [%qx];",
-		"mov.u64 %qx, 0x208000000000;\n\t@%po st.global.u32 [%qx], %r0;", "mov.u64 %qx, 0x1fffffffffff;\n\t@%po ld.global.u8 %r0, [%qx];",
-		"add.u32 %rx, %shb, 0x40000;\n\t@%po st.shared.u32 [%rx], %r0;", "@%po ld.shared.u32 %r0, [%sh4+-262144];",
-		"@%po ld.shared.v2.u32 {%r0, %r1}, [%shb+4];", "@%po atom.global.add.u32 %r0, [%own+130], %r1;",
-		"mov.u64 %qx, 8;\n\t@%po red.global.add.u32 [%qx], %r1;", "mul.wide.u32 %qx, %lane, 0x7fffff00;\n\tadd.s64 %qx, %in, %qx;\n\tld.global.u8 %r0, [%qx];",
-		"mul.wide.u32 %qx, %lane, 0x7fffff00;\n\tsub.s64 %qx, %own, %qx;\n\tst.global.u32 [%qx], %r0;",
-		"mov.u64 %qx, 64;\n\tld.global.u32 %r0, [%qx];", "mov.u64 %qx, 64;\n\tst.global.v2.u32 [%qx+8], {%r0, %r1};",
-		"cvt.u64.u32 %qx, %shb;\n\tcvta.shared.u64 %qx, %qx;\n\t@%po ld.u32 %r0, [%qx+1048576];",
-		"cvt.u64.u32 %qx, %shb;\n\tcvta.shared.u64 %qx, %qx;\n\t@%po st.u32 [%qx+-8], %r0;",
-		"mov.u64 %qx, tab;\n\t@%po ld.const.u32 %r0, [%qx+16777216];", "@%po ld.param.u32 %r0, [pb+44];",
-		"selp.b64 %qx, 0x7fffffffffffffff, %in, %po;\n\tld.global.u32 %r0, [%qx+1];", "shl.b64 %qx, %q0, 40;\n\t@%po ld.u16 %h0, [%qx];",
-		"mad.wide.u32 %qx, %lane, 4, %in;\n\tselp.b64 %qy, -4, 0, %po;\n\tadd.s64 %qx, %qx, %qy;\n\tadd.s64 %qx, %qx, -65536;\n\tld.global.u32 %r0, [%qx+65536];",
-		"@%po trap;",
-	};
-	unsigned way = gen_pick(g, GEN_COUNT(ways));
-	char text[512];
-
-	snprintf(text, sizeof(text), "\tsetp.%s.u32 %%po, %%lane, %u;\n\t%s\n", gen_one_in(g, 3) ? "ge" : "eq", gen_pick(g, 32), ways[way]);
-	gen_add(g, 0, -1, text);
-}
-
 /* What was in the thread's own words before, wider ones and floats. */
 static void gen_atomic_more(struct gen *g)
 {

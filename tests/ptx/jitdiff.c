@@ -4,11 +4,13 @@
  * the same memory. A kernel that does not is made smaller for as long as it does not, and written to a file.
  *
  * Build: tests/ptx/jitdiff.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
- * Usage: jitdiff [-n KERNELS] [-s FIRST_SEED] [-m MODE] [-a] [-x SEED] [-o FOLDER] [-k] [FILE...]
+ * Usage: jitdiff [-n KERNELS] [-s FIRST_SEED] [-m MODE] [-a] [-x SEED] [-o FOLDER] [-k] [-t] [-1] [FILE...]
  *        -m: what the interpreter is compared with, jit by default; -a: with approximate operations, bit for bit too;
  *        -x: the JIT's code is left to the interpreter and entered again, at other places in each kernel;
  *        -k prints the kernels; -o: where mismatches are written (.); FILE: one that was written, runs again
- *        exit 0 no mismatch, 1 some
+ *        -t prints what pairs of makers and users of values the kernels had (gen_pair.h); -1: the first mismatch is the last,
+ *        and is not made smaller
+ *        exit 0 no mismatch, 1 some, or a pair is missing in 600 kernels and more
  *
  * Every kernel runs in a child process: a crash or an endless loop is a mismatch like others.
  */
@@ -17,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gen_kernel.h"
+#include "gen_table.h"
 #include "rig.h"
 
 #define LAUNCHES 3              /* the last one as the one before: what was learned of its blocks is used */
@@ -26,6 +28,7 @@
 #define SECONDS 30              /* that a launch may take, on a machine that has other things to do */
 #define SHRINK_SECONDS 40
 #define FILE_BYTES (1u << 20)
+#define GEN_ALL_PAIRS 600       /* kernels that have every pair */
 
 enum { SAME = 0, DIFFERENT = 1, INVALID = 2, CRASH = 3 };       /* what became of a kernel; exit status of its child */
 
@@ -52,7 +55,7 @@ struct outcome {
 
 static uint32_t other_mode = ENGINE_MODE_JIT;
 static uint32_t stress;         /* -x */
-static int approximate, show_kernels;
+static int approximate, show_kernels, only_first;
 static const char *folder = ".";
 
 /* ---- what a kernel is run on ------------------------------------------------------------------- */
@@ -233,7 +236,7 @@ static int cells_differ(const unsigned char *a, const unsigned char *b, unsigned
 static void slot_name(const struct gen *g, unsigned slot, char *out, size_t n)
 {
 	struct { unsigned count; char letter; } classes[] = { { g->nr, 'r' }, { g->nu, 'u' }, { g->nq, 'q' }, { g->nh, 'h' },
-		{ g->np, 'p' }, { 4, 'v' }, { g->nf, 'f' }, { g->nd, 'd' } };
+		{ g->np, 'p' }, { 4, 'v' }, { g->paired ? GEN_SUMS : 0, 'k' }, { g->nf, 'f' }, { g->nd, 'd' } };
 
 	for (unsigned i = 0; i < GEN_COUNT(classes); i++) {
 		if (slot < classes[i].count) {
@@ -330,7 +333,7 @@ static int try_here(const char *text, const struct plan *p, int quiet)
 	alarm(40 * SECONDS);
 	if ((run_text(text, p, other_mode, &b) || first_bad(&a)) && !b.strays) {
 		/* a fault's report is a result as well: status, thread, address, line */
-		if (!strcmp(a.why, b.why))
+		if (!strcmp(a.why, b.why) || (p->g->open && first_bad(&a) && first_bad(&a) == first_bad(&b)))
 			return SAME;
 		if (!quiet)
 			printf("  interpreter: %s\n  other: %s\n", a.why[0] ? a.why : "comes to an end",
@@ -493,6 +496,8 @@ static int one_seed(uint64_t seed, unsigned *lines)
 
 	gen_make(&g, seed, approximate);
 	make_plan(&p, seed, &g);
+	for (int i = 0; i < LAUNCHES; i++)
+		gen_table_launch(p.shape[i].block);
 	text = text_of(&g, NULL);
 	for (const char *s = text; *s; s++)
 		*lines += *s == ';';
@@ -504,6 +509,8 @@ static int one_seed(uint64_t seed, unsigned *lines)
 
 		printf("seed %llu: %s\n", (unsigned long long)seed, result == INVALID ? "the kernel itself is wrong" :
 		       result == CRASH ? "a crash" : "a difference");
+		if (only_first)
+			exit(1);
 		if (result != INVALID)
 			shrink(&g, &p, out);
 		small = text_of(&g, out);
@@ -589,10 +596,11 @@ static int in_child(int (*test)(void))
 int main(int argc, char **argv)
 {
 	unsigned kernels = 300, bad = 0, done = 0, lines = 0;
+	int table = 0;
 	uint64_t first = 1;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "n:s:m:ax:o:k")) != -1) {
+	while ((opt = getopt(argc, argv, "n:s:m:ax:o:kt1")) != -1) {
 		if (opt == 'n')
 			kernels = (unsigned)strtoul(optarg, NULL, 0);
 		else if (opt == 's')
@@ -607,6 +615,10 @@ int main(int argc, char **argv)
 			folder = optarg;
 		else if (opt == 'k')
 			show_kernels = 1;
+		else if (opt == 't')
+			table = 1;
+		else if (opt == '1')
+			only_first = 1;
 		else
 			return 2;
 	}
@@ -623,5 +635,9 @@ int main(int argc, char **argv)
 		bad += one_seed(first + done, &lines) != SAME;
 	printf("jitdiff: %u kernels from seed %llu, %u launches, %u instructions: %u differ\n", done, (unsigned long long)first,
 	       done * LAUNCHES, lines, bad);
+	if (table)
+		gen_table_print();
+	if (done >= GEN_ALL_PAIRS)
+		bad += gen_table_missing();
 	return bad != 0;
 }

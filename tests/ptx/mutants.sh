@@ -1,0 +1,160 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What the tests of the engine are worth: small faults are built into it, one at a time, and each must be found by the
+# differential tests within what `make test` gives them.
+#
+# usage: mutants.sh [-b BUILD] [-j N] [-l] [-q] [-r] [ID...]
+#   BUILD: folder of a build whose ptxrun, optest and jitdiff are made (build); ID: only these, or those that begin so
+#   -l lists them, -q runs the few that `make test` has, -r runs the random kernels alone
+#
+# The faults stand in mutants/*.txt, one after the other:
+#
+#     == ID FILE comment        FILE below tools/vgpu-stub/cpu
+#     -- old                    these lines, or this piece of one, which must stand in FILE exactly once
+#     -- new                    become these
+#
+# Nothing that is built for users has any of them: a file is copied, changed, compiled, and linked with the objects of all
+# others. Tests run in the order of their price, up to the first that fails. A line for each fault says which, and how many
+# cases or kernels it took. Exit 0: all were found.
+set -u
+export LC_ALL=C
+root=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$root" || exit 2
+build=build jobs=2 list= quick= random=
+while getopts b:j:lqr o; do
+	case $o in
+	b) build=$OPTARG ;;
+	j) jobs=$OPTARG ;;
+	l) list=1 ;;
+	q) quick=1 ;;
+	r) random=1 ;;
+	*) exit 2 ;;
+	esac
+done
+shift $((OPTIND - 1))
+cpu=tools/vgpu-stub/cpu
+# by hand as few as tell that all of this works: one for each test
+few="setp-k7 resume-stamp interp-selp lower-neg"
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/mutants.XXXXXX") || exit 2
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+
+# one file a fault: $work/ID.file, .old, .new, .comment; in the order of $work/ids
+awk -v dir="$work" '
+	/^== / { id = $2; if (id in seen) { print "mutants: two are called " id; bad = 1 } seen[id] = 1
+		 print id >> (dir "/ids"); print $3 > (dir "/" id ".file")
+		 sub(/^== [^ ]+ [^ ]+ ?/, ""); print > (dir "/" id ".comment"); to = ""; next }
+	/^-- old$/ { to = dir "/" id ".old"; printf "" > to; next }
+	/^-- new$/ { to = dir "/" id ".new"; printf "" > to; next }
+	to != "" { print > to }
+	END { exit bad }' tests/ptx/mutants/*.txt || exit 2
+
+ids=()
+while read -r id; do
+	want=$((!$# && !${quick:-0}))
+	for w in "$@"; do [[ $id == "$w"* ]] && want=1; done
+	[ -n "$quick" ] && [[ " $few " == *" $id "* ]] && want=1
+	[ $want = 1 ] && ids+=("$id")
+done <"$work/ids"
+[ ${#ids[@]} -gt 0 ] || { echo "mutants: there is no such"; exit 2; }
+if [ -n "$list" ]; then
+	for id in "${ids[@]}"; do printf '%-24s %-14s %s\n' "$id" "$(cat "$work/$id.file")" "$(cat "$work/$id.comment")"; done
+	exit 0
+fi
+
+# The fault ID, put into a copy of its file. Text that stands there no more is an error of the list.
+plant() {
+	python3 - "$cpu" "$work" "$1" <<'EOF'
+import os, sys
+cpu, work, i = sys.argv[1:]
+read = lambda p: open(p).read()
+name = read(f"{work}/{i}.file").strip()
+text, old, new = read(f"{cpu}/{name}"), read(f"{work}/{i}.old")[:-1], read(f"{work}/{i}.new")[:-1]
+if not old or text.count(old) != 1:
+    sys.exit(f"the text stands {text.count(old) if old else 0} times in {name}")
+if old == new:
+    sys.exit("nothing is changed")
+os.makedirs(f"{work}/{i}/src")
+open(f"{work}/{i}/src/{name}", "w").write(text.replace(old, new))
+EOF
+}
+
+# Compiles what the fault is in, and links the three programs.
+make_programs() {
+	local id=$1 d=$work/$1 file srcs=() objs=() f o p
+	file=$(cat "$work/$id.file")
+	if [[ $file == *.c ]]; then
+		srcs=("$file")
+	else
+		# what includes it, in copies that find the changed one beside them
+		for f in $(grep -l "/$file\b" "$build"/obj/plain/$cpu/*.d); do
+			f=$(basename "$f" .d).c
+			cp $cpu/"$f" "$d/src/" && srcs+=("$f")
+		done
+	fi
+	for f in "${srcs[@]}"; do
+		gnu=; grep -q 'define _GNU_SOURCE' "$d/src/$f" || gnu=-D_GNU_SOURCE
+		# shellcheck disable=SC2086
+		${CC:-gcc} -O1 -std=gnu11 -w -fno-strict-aliasing -ffp-contract=off -frounding-math $gnu -DVGPU_NO_LIBCPUID \
+			-iquote $cpu -Ifw-protocol -Iagent -Ilibcuda-lite/include -I$cpu -c -o "$d/${f%.c}.o" "$d/src/$f" || return 1
+	done
+	for o in "$build"/obj/plain/$cpu/*.o; do
+		[ -e "$d/$(basename "$o")" ] || objs+=("$o")
+	done
+	for p in ptxrun optest jitdiff; do
+		${CC:-gcc} -o "$d/$p" "$build/obj/plain/tests/ptx/$p.o" "$d"/*.o "${objs[@]}" -llz4 -lzstd -lm -lpthread || return 1
+	done
+}
+
+# The tests, cheapest first: what make test runs, without the sanitizers. Prints which one failed, and after how much.
+first_failure() {
+	local d=$1 out
+	if [ -z "$random" ]; then
+		cases_and_forms "$d" && return
+	fi
+	out=$(ulimit -t 300; timeout 400 "$d/jitdiff" -n 600 -1 -o "$d" 2>&1) || { echo "random after $(grep -m1 -o '^seed [0-9]*' <<<"$out" | cut -c6-) kernels"; return; }
+	return 1
+}
+
+# The same of the tests that have no chance in them.
+cases_and_forms() {
+	local d=$1 out
+	out=$(ulimit -t 120; timeout 200 "$d/ptxrun" -m jit -s tests/ptx/cases 2>&1) ||
+		{ echo "cases (jit) $(grep -m1 -o 'cases/[a-z0-9_]*' <<<"$out")"; return; }
+	out=$(ulimit -t 120; timeout 200 "$d/ptxrun" -m interp -s tests/ptx/cases 2>&1) ||
+		{ echo "cases (interp) $(grep -m1 -o 'cases/[a-z0-9_]*' <<<"$out")"; return; }
+	out=$(ulimit -t 120; timeout 200 "$d/ptxrun" -m memcheck -s tests/ptx/cases tests/ptx/memcheck 2>&1) ||
+		{ echo "cases (memcheck) $(grep -m1 -o '\(cases\|memcheck\)/[a-z0-9_]*' <<<"$out")"; return; }
+	for m in jit interp; do
+		out=$(ulimit -t 120; timeout 200 "$d/optest" -m $m 2>&1) || { echo "forms ($m)"; return; }
+	done
+	return 1
+}
+
+one() {
+	local id=$1 d=$work/$1 why
+	if ! why=$(plant "$id" 2>&1); then
+		echo "error     $id: $why"
+	elif ! why=$(make_programs "$id" 2>&1); then
+		echo "error     $id: does not build: $(head -2 <<<"$why")"
+	elif why=$(first_failure "$d"); then
+		printf 'killed    %-24s %s\n' "$id" "$why"
+	else
+		printf 'SURVIVED  %-24s %s\n' "$id" "$(cat "$work/$id.comment")"
+	fi
+	rm -rf "$d"
+}
+
+# a fault's result is a line of $work/out, also printed
+touch "$work/out"
+n=0
+for id in "${ids[@]}"; do
+	one "$id" | tee -a "$work/out" &
+	n=$((n + 1))
+	[ $n -ge "$jobs" ] && { wait -n; n=$((n - 1)); }
+done
+wait
+killed=$(grep -c '^killed' "$work/out")
+echo "${#ids[@]} mutants, $killed killed"
+[ "$killed" = ${#ids[@]} ]
