@@ -384,6 +384,16 @@ endef
 $(eval $(call ptx_rule,plain,$(CFLAGS)))
 $(eval $(call ptx_rule,asan,$(SAN)))
 
+# CUDA's device library against references: __float128 is gcc's
+M       := $(B)/test/maths
+$(O)/maths/%.o: %.c
+	@mkdir -p $(@D)
+	gcc $(CFLAGS) $(HOST) -frounding-math -ffp-contract=off -c -o $@ $<
+$(M)/maths: $(O)/maths/tests/maths/maths.o $(call objs,plain,$(CPU))
+	@mkdir -p $(@D)
+	gcc $(CFLAGS) -o $@ $^ -lquadmath $(STUB_LIBS)
+test-bins: $(M)/maths
+
 Z       := $(B)/test/fuzz
 src_fuzz_fatbin := tools/vgpu-stub/cpu/fatbin.c
 src_fuzz_ptx    := $(CPU)

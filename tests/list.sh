@@ -29,6 +29,9 @@ t ptx/disasm 60 tests/ptx/disasm.sh "$B"
 t ptx/random/plain 300 "$T/ptx/plain/jitdiff" -n 600 -o "$T/ptx"
 t ptx/random/asan 300 "$T/ptx/asan/jitdiff" -n 60 -s 10000 -o "$T/ptx"
 
+# --- CUDA's device library, compiled by NVIDIA's nvcc where PyPI can be had
+many maths 300 tests/maths/run.sh "$B"
+
 # --- units: every binary that was built, in each of its builds (plain, asan, tsan)
 for kind in plain asan tsan; do
 	for p in "$T/unit/$kind"/*; do
