@@ -29,10 +29,10 @@ static u32 pack(struct comp *c, struct stmt *st, const struct operand *e, u32 n,
 		u32 i, sum = OPND_NONE, r;
 
 		for (i = 0; i < n; i++) {
-			if (e[i].kind != O_REG || type_bytes(e[i].type) != 1 || e[i].type == T_PRED)
+			if (e[i].kind == O_REG && (type_bytes(e[i].type) != 1 || e[i].type == T_PRED))
 				FAIL_AT(c, st, "mov: the parts do not add up");
 			r = new_reg(c, T_B32);
-			emit_lane(c, st, LOP_AND, T_U32, 0, r, e[i].reg, konst(c, 0xff, 0), OPND_NONE);
+			emit_lane(c, st, LOP_AND, T_U32, 0, r, src(c, st, &e[i], T_B8), konst(c, 0xff, 0), OPND_NONE);
 			if (i)
 				emit_lane(c, st, LOP_SHL, T_U32, 0, r, r, konst(c, 8 * i, 0), OPND_NONE);
 			if (i)
