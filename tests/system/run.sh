@@ -43,6 +43,22 @@ PY
 VGPU_AGENT=$dir/nobody "$V/vgpu" smi >"$dir/out" 2>&1; st=$?
 [ $st = 1 ] && grep -q "$dir/nobody" "$dir/out" && ok "smi without an agent says where it looked" || fail "smi without agent: $st $(cat "$dir/out")"
 
+# the newer compute capabilities: the limits that NVIDIA's tables and CCCL's arch_traits.h state
+# (threads and blocks per SM, shared memory per SM, per block by opt-in, reserved)
+cat >"$dir/limits.py" <<'PY'
+import ctypes
+c = ctypes.CDLL("libcuda.so.1")
+c.cuInit(0)
+v = ctypes.c_int()
+print(*[(c.cuDeviceGetAttribute(ctypes.byref(v), a, 0), v.value)[1] for a in (75, 76, 39, 106, 81, 97, 111)])
+PY
+for want in "8 7 1536 16 167936 166912 1024" "10 0 2048 32 233472 232448 1024" "10 3 2048 32 233472 232448 1024" \
+	"11 0 1536 24 233472 232448 1024" "12 0 1536 24 102400 101376 1024" "12 1 1536 24 102400 101376 1024"; do
+	cc=$(cut -d' ' -f1,2 --output-delimiter=. <<<"$want")
+	got=$("$V/vgpu" run --private --cc "$cc" -- python3 "$dir/limits.py" 2>&1)
+	[ "$got" = "$want" ] && ok "a device of $cc" || fail "a device of $cc: $got, want $want"
+done
+
 # CUDA_VISIBLE_DEVICES: indices and beginnings of UUIDs; what is not there hides it and all behind it
 cat >"$dir/visible.py" <<'PY'
 import ctypes, json, os, subprocess, sys

@@ -17,16 +17,10 @@ struct cc_limits {
 	uint32_t shared_per_sm_kib, optin_kib, reserved_bytes;
 };
 
-/* optin of 6.x is 64 KiB here: the engine has it, and some programs ask for more than 48. */
 static const struct cc_limits limits[] = {
-	{ 6, 0, 2048, 32,  64,  64,    0 },
-	{ 6, 1, 2048, 32,  96,  64,    0 },
-	{ 7, 0, 2048, 32,  96,  96,    0 },
-	{ 7, 5, 1024, 16,  64,  64,    0 },
-	{ 8, 0, 2048, 32, 164, 163, 1024 },
-	{ 8, 6, 1536, 16, 100,  99, 1024 },
-	{ 8, 9, 1536, 24, 100,  99, 1024 },
-	{ 9, 0, 2048, 32, 228, 227, 1024 },
+#define CC(major, minor, threads, blocks, shared, optin, reserved) { major, minor, threads, blocks, shared, optin, reserved },
+#include "cc.def"
+#undef CC
 };
 
 static const struct cc_limits *find(uint32_t major, uint32_t minor)

@@ -16,7 +16,11 @@
 #define MAX_BACKENDS 64u
 
 /* What vgpu-stub --cc takes. */
-static const unsigned known_cc[] = { 60, 61, 70, 75, 80, 86, 89, 90 };
+static const unsigned known_cc[] = {
+#define CC(major, minor, threads, blocks, shared, optin, reserved) 10 * major + minor,
+#include "../vgpu-stub/cc.def"
+#undef CC
+};
 
 static int by_arch(const void *a, const void *b)
 {
