@@ -8,11 +8,11 @@
 
 #include <limits.h>
 
+#include "choose.h"
 #include "ldso.h"
 #include "vgpu.h"
 
 #define OUR_DRIVER 13000                /* what our libcuda answers, when it cannot be asked */
-#define DEFAULT_CC 61                   /* vgpu-stub's, when no device answers */
 
 enum level { GOOD, WARN, FAIL };
 

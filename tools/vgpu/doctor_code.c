@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "doctor.h"
 #include "fatlist.h"
+#include "../vgpu-stub/cc.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -14,13 +15,6 @@
 #include <unistd.h>
 
 #define MAX_BACKENDS 64u
-
-/* What vgpu-stub --cc takes. */
-static const unsigned known_cc[] = {
-#define CC(major, minor, threads, blocks, shared, optin, reserved) 10 * major + minor,
-#include "../vgpu-stub/cc.def"
-#undef CC
-};
 
 static int by_arch(const void *a, const void *b)
 {
@@ -57,12 +51,10 @@ static unsigned best_cc(const struct fatlist *f, unsigned cc)
 	unsigned below = 0, above = 0;
 
 	for (unsigned i = 0; i < f->nptx; i++) {
-		unsigned a = f->ptx[i].arch, ok = 0;
+		unsigned a = f->ptx[i].arch, ok = (unsigned)cc_is_known(a);
 
 		if (f->ptx[i].suffix || f->ptx[i].containers < f->containers)
 			continue;
-		for (size_t k = 0; k < sizeof(known_cc) / sizeof(known_cc[0]); k++)
-			ok |= known_cc[k] == a;
 		if (ok && a <= cc && a > below)
 			below = a;
 		if (ok && a > cc && (!above || a < above))

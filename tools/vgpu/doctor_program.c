@@ -3,6 +3,7 @@
  * vgpu doctor -- CMD: finds the file behind CMD, says what it is, and has its libraries and GPU code looked at.
  */
 #define _GNU_SOURCE
+#include "command.h"
 #include "doctor.h"
 
 #include <errno.h>
@@ -19,55 +20,15 @@ static const unsigned char handshake[16] = { 0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6,
 
 /* ---- CMD to a file ---- */
 
-static int is_program(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISREG(st.st_mode);
-}
-
-static int find_command(struct doctor *d, const char *cmd, char *out)
-{
-	const char *path = env_get(d->env, "PATH");
-
-	if (strchr(cmd, '/')) {
-		snprintf(out, PATH_MAX, "%s", cmd);
-		return is_program(cmd) ? 0 : -1;
-	}
-	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path;) {
-		size_t n = strcspn(path, ":");
-
-		if ((size_t)snprintf(out, PATH_MAX, "%.*s/%s", n ? (int)n : 1, n ? path : ".", cmd) < PATH_MAX &&
-		    is_program(out) && !access(out, X_OK))
-			return 0;
-		path += n;
-		path += *path != 0;
-	}
-	return -1;
-}
-
-/* "#!/usr/bin/env -S node ..." and "#!/bin/sh -e": the interpreter's file in path. 1: it was a script. */
+/* The interpreter's file in path. 1: it was a script. */
 static int follow_script(struct doctor *d, char *path)
 {
-	char line[512], name[256] = "", script[PATH_MAX];
-	FILE *f = fopen(path, "re");
-	char *word, *save = NULL;
-	size_t n = f ? fread(line, 1, sizeof(line) - 1, f) : 0;
+	char name[256], script[PATH_MAX];
 
-	if (f)
-		fclose(f);
-	line[n] = 0;
-	if (n < 3 || line[0] != '#' || line[1] != '!')
+	if (!command_script(path, name, sizeof(name)))
 		return 0;
-	line[strcspn(line, "\n")] = 0;
-	word = strtok_r(line + 2, " \t\r", &save);
-	if (word && !strcmp(base(word), "env"))
-		do
-			word = strtok_r(NULL, " \t\r", &save);
-		while (word && (*word == '-' || strchr(word, '=')));
-	snprintf(name, sizeof(name), "%s", word ? word : "");
 	snprintf(script, sizeof(script), "%s", path);
-	if (!name[0] || find_command(d, name, path)) {
+	if (!name[0] || command_find(d->env, name, path)) {
 		report(d, FAIL, "script", text("install %s, or mend the first line of %s", name[0] ? name : "its interpreter", script),
 		       "%s wants \"%s\", which is not there", script, name);
 		return -1;
@@ -82,7 +43,7 @@ void check_program(struct doctor *d, char **cmd)
 	char path[PATH_MAX];
 	int script = 1;
 
-	if (find_command(d, cmd[0], path)) {
+	if (command_find(d->env, cmd[0], path)) {
 		report(d, FAIL, "program", "give its path, or mend PATH", "%s is not there, or not a program", cmd[0]);
 		return;
 	}

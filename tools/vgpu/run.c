@@ -8,6 +8,7 @@
  * linked against takes no symbol from the other.
  */
 #define _GNU_SOURCE
+#include "choose.h"
 #include "vgpu.h"
 
 #include <errno.h>
@@ -81,7 +82,8 @@ int cmd_run(int argc, char **argv)
 	struct private_gpu gpu = { .dir = "" };
 	char buf[128], *stub_args[16] = { NULL };
 	const char *agent = NULL;
-	int own = 0, verbose = 0, n = 0, i, st;
+	int own = 0, verbose = 0, n = 0, cc = 0, i, st;
+	char why[PATH_MAX + 80], chosen[16];
 	pid_t pid;
 
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
@@ -99,8 +101,9 @@ int cmd_run(int argc, char **argv)
 			own = 1;
 			setenv("VGPU_ENGINE", "memcheck", 1);
 		} else if ((!strcmp(argv[i], "--cc") || !strcmp(argv[i], "--memory") ||
-			    !strcmp(argv[i], "--sms") || !strcmp(argv[i], "--name")) && i + 1 < argc && n < 14) {
+			    !strcmp(argv[i], "--sms") || !strcmp(argv[i], "--name")) && i + 1 < argc && n < 12) {
 			own = 1;
+			cc |= !strcmp(argv[i], "--cc");
 			stub_args[n++] = argv[i++];
 			stub_args[n++] = argv[i];
 		} else {
@@ -117,6 +120,15 @@ int cmd_run(int argc, char **argv)
 
 		if (!own && named && *named)
 			complain("no agent answers at VGPU_AGENT=%s: starting a private one", named);
+		if (!cc) {
+			unsigned best = choose_cc(argv + i, environ, why, sizeof(why));
+
+			snprintf(chosen, sizeof(chosen), "%u.%u", best / 10, best % 10);
+			stub_args[n++] = (char *)"--cc";
+			stub_args[n++] = chosen;
+			if (verbose || best != DEFAULT_CC)
+				complain("device of compute capability %s, by %s; --cc overrides it", chosen, why);
+		}
 		if (private_start(&gpu, stub_args, verbose))
 			return 125;
 		agent = gpu.agent;

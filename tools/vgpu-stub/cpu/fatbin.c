@@ -5,6 +5,7 @@
  * Called by the cpu engine for images that clients sent. Invariant: `pos + n <= end` is checked
  * as `n <= end - pos` (no sum of two outside numbers is ever formed) before n bytes are read.
  */
+#include "../cc.h"
 #include "fatbin.h"
 
 #include <lz4.h>
@@ -201,6 +202,7 @@ struct choice {
 	uint32_t major, minor;
 	int rank;                       /* of best; 0 = none yet */
 	struct fatbin_entry best;
+	uint32_t wants;                 /* lowest device that would take PTX of the image; 0 = none */
 	char ptx[LIST_TEXT], elf[LIST_TEXT];
 };
 
@@ -247,6 +249,10 @@ static int consider(void *owner, const struct fatbin_entry *e)
 	if (e->kind != FATBIN_PTX)
 		return 0;
 	note_arch(c->ptx, e);
+	r = cc_for(e->arch);
+	/* code for one architecture or family has no other device */
+	if (r && (!c->wants || (uint32_t)r < c->wants) && (r == (int)e->arch || !(e->flags & (FATBIN_FLAG_SPECIFIC | FATBIN_FLAG_FAMILY))))
+		c->wants = (uint32_t)r;
 	r = rank(c, e);
 	if (r > c->rank) {
 		c->rank = r;
@@ -259,6 +265,7 @@ uint32_t fatbin_select(const void *image, size_t bytes, unsigned cc_major, unsig
 		       char **ptx_out, size_t *ptx_bytes, char *log, size_t log_bytes)
 {
 	struct choice c = { .major = cc_major, .minor = cc_minor };
+	char fix[80] = "";
 	uint32_t st;
 
 	*ptx_out = NULL;
@@ -268,10 +275,14 @@ uint32_t fatbin_select(const void *image, size_t bytes, unsigned cc_major, unsig
 	st = fatbin_list(image, bytes, consider, &c, log, log_bytes);
 	if (st)
 		return st;
-	if (!c.rank)
+	if (!c.rank) {
+		if (c.wants)
+			snprintf(fix, sizeof(fix), "; on a device of %u.%u it runs: vgpu run --cc %u.%u", c.wants / 10, c.wants % 10,
+				 c.wants / 10, c.wants % 10);
 		return fail(VGPU_ST_NO_BINARY, log, log_bytes,
-			    "no PTX for compute capability %u.%u or below; the image has PTX:%s; ELF:%s",
+			    "no PTX for compute capability %u.%u or below; the image has PTX:%s; ELF:%s%s",
 			    cc_major, cc_minor, c.ptx[0] ? c.ptx : " none",
-			    c.elf[0] ? c.elf : " none");
+			    c.elf[0] ? c.elf : " none", fix);
+	}
 	return fatbin_text(&c.best, ptx_out, ptx_bytes, log, log_bytes);
 }

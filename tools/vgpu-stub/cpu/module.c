@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../cc.h"
 #include "jit.h"
 #include "memcheck.h"
 #include "fatbin.h"
@@ -310,7 +311,8 @@ static void parse_version(struct lex *lx, struct module *m)
 	lex_next(lx);
 }
 
-static void parse_target(struct lex *lx, struct module *m, u32 cc)
+/* named, suffix: what the text says, for a person; m->target: 1000 where that is not for this device. */
+static void parse_target(struct lex *lx, struct module *m, u32 cc, u32 *named, char *suffix)
 {
 	static const char *const options[] = { "texmode_unified", "texmode_independent", "debug", "map_f64_to_f32" };
 	u32 i, arch;
@@ -323,8 +325,10 @@ static void parse_target(struct lex *lx, struct module *m, u32 cc)
 			m->target = 0;
 			for (i = arch; i < lx->n && lx->s[i] >= '0' && lx->s[i] <= '9' && m->target < 1000; i++)
 				m->target = m->target * 10 + (u32)(lx->s[i] - '0');
-			/* sm_90a: code for one architecture only */
-			if (i < lx->n && m->target != cc)
+			/* sm_90a: code for one architecture only; sm_100f: for its family, from there on */
+			*named = m->target;
+			*suffix = i < lx->n ? lx->s[i] : 0;
+			if (*suffix && m->target != cc && !(*suffix == 'f' && m->target < cc && m->target / 10 == cc / 10))
 				m->target = 1000;
 		} else if (lx->tok == TK_ID) {
 			for (i = 0; i < 4 && !lex_is(lx, options[i]); i++)
@@ -338,18 +342,26 @@ static void parse_target(struct lex *lx, struct module *m, u32 cc)
 
 static void parse_header(struct lex *lx, struct module *m)
 {
-	u32 cc = m->e->env.cc_major * 10 + m->e->env.cc_minor;
+	u32 cc = m->e->env.cc_major * 10 + m->e->env.cc_minor, arch = 0;
+	char suffix = 0;
 
 	parse_version(lx, m);
 	if (lx->tok != TK_DIR || !lex_is(lx, "target"))
 		lex_fail(lx, VGPU_ST_INVALID_PTX, "expected .target");
 	while (lx->tok == TK_DIR && lex_is(lx, "target"))
-		parse_target(lx, m, cc);
+		parse_target(lx, m, cc, &arch, &suffix);
 	if (!m->target)
 		lex_fail(lx, VGPU_ST_INVALID_PTX, ".target names no sm_ architecture");
-	if (m->target > cc)
-		lex_fail(lx, VGPU_ST_NO_BINARY, "PTX for sm_%u, the device has compute capability %u.%u",
-			 m->target, m->e->env.cc_major, m->e->env.cc_minor);
+	if (m->target > cc) {
+		u32 wants = cc_for(arch);
+
+		if (!wants || (suffix && wants != arch))
+			lex_fail(lx, VGPU_ST_NO_BINARY, "PTX for sm_%u%.1s, the device has compute capability %u.%u",
+				 arch, &suffix, m->e->env.cc_major, m->e->env.cc_minor);
+		lex_fail(lx, VGPU_ST_NO_BINARY, "PTX for sm_%u%.1s, the device has compute capability %u.%u; on one of %u.%u it "
+			 "runs: vgpu run --cc %u.%u", arch, &suffix, m->e->env.cc_major, m->e->env.cc_minor,
+			 wants / 10, wants % 10, wants / 10, wants % 10);
+	}
 	/* without it the addresses are the machine's */
 	if (lx->tok == TK_DIR && lex_is(lx, "address_size")) {
 		lex_next(lx);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Chooses the compute capability of a private device: see choose.h.
+ *
+ * PTX runs on its own architecture and above, so of all devices on which the most of a file's GPU code runs the lowest is
+ * taken, and of all files the highest of those. The default, 6.1, stays where it serves: programs such as ggml pick their
+ * kernels by what the device reports, and those for tensor cores (7.0 and above) are the slower ones here.
+ *
+ * Looked at: the command, what it is linked with, what stands beside it, ggml backends where Ollama keeps them, and
+ * arguments that are ELF files (so "timeout 9 ./program" is seen through). An interpreter says nothing about what it will
+ * load; Python gets 7.5, where NVRTC 13 and the compilers behind it (Triton, numba, CuPy, tinygrad) begin.
+ */
+#define _GNU_SOURCE
+#include "choose.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../vgpu-stub/cc.h"
+#include "command.h"
+#include "doctor.h"
+#include "fatlist.h"
+#include "ldso.h"
+
+#define PYTHON_CC 75u
+#define MAX_ARGS 64
+#define MAX_BESIDE 256
+#define MAX_SCRIPTS 4
+
+struct choice {
+	unsigned cc, files;             /* files with GPU code */
+	char why[PATH_MAX + 64];
+};
+
+/* The lowest device on which the most of the file's fat binaries run; 0: it has none with PTX. */
+static unsigned wants(const struct elf *e)
+{
+	unsigned best = 0, most = 0;
+	struct fatlist f;
+
+	fatlist_read(e, DEFAULT_CC, &f);
+	if (!f.nptx)
+		return 0;
+	if (f.usable == f.containers)
+		return DEFAULT_CC;
+	for (unsigned cc = cc_for(DEFAULT_CC); cc; cc = cc_for(cc + 1)) {
+		fatlist_read(e, cc, &f);
+		if (f.usable > most) {
+			most = f.usable;
+			best = cc;
+		}
+	}
+	return best;
+}
+
+static void look_at(struct choice *c, const struct elf *e, const char *path)
+{
+	unsigned cc = e->bits == 64 ? wants(e) : 0;
+
+	c->files += cc != 0;
+	if (cc > c->cc || (cc && c->files == 1)) {
+		c->cc = cc > c->cc ? cc : c->cc;
+		snprintf(c->why, sizeof(c->why), "the PTX in %s", path);
+	}
+}
+
+static void look_at_file(struct choice *c, const char *path)
+{
+	struct elf e;
+
+	if (elf_open(&e, path))
+		return;
+	look_at(c, &e, path);
+	elf_close(&e);
+}
+
+/* Libraries in the program's own folder, which it may open when it runs. */
+static void look_beside(struct choice *c, const char *program)
+{
+	char dir[PATH_MAX], path[PATH_MAX + 256];
+	struct dirent *e;
+	unsigned n = 0;
+	DIR *d;
+
+	if (!realpath(program, dir))
+		return;
+	*strrchr(dir, '/') = 0;
+	d = opendir(dir[0] ? dir : "/");
+	while (d && n < MAX_BESIDE && (e = readdir(d))) {
+		if (!strstr(e->d_name, ".so"))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		look_at_file(c, path);
+		n++;
+	}
+	if (d)
+		closedir(d);
+}
+
+static int is_python(const char *path)
+{
+	return !strncmp(base(path), "python", 6) || !strncmp(base(path), "pypy", 4);
+}
+
+static void look_at_program(struct choice *c, const char *path, char *const *env, int python)
+{
+	struct closure *l = ldso_load(path, env);
+
+	for (unsigned i = 0; i < l->n; i++)
+		if (l->o[i].path && !is_cuda(base(l->o[i].path)))
+			look_at(c, &l->o[i].elf, l->o[i].path);
+	if (!c->files && python) {
+		c->cc = PYTHON_CC;
+		snprintf(c->why, sizeof(c->why), "a Python program, where CUDA 13's compilers begin");
+	} else if (c->cc < PYTHON_CC && ldso_find(l, "libnvrtc.so.13")) {
+		c->cc = PYTHON_CC;
+		snprintf(c->why, sizeof(c->why), "NVRTC 13, which begins there");
+	}
+	ldso_free(l);
+}
+
+unsigned choose_cc(char **cmd, char *const *env, char *why, size_t bytes)
+{
+	struct choice c = { .cc = DEFAULT_CC, .why = "the default" };
+	char path[PATH_MAX], word[256], **backends;
+	int python = is_python(cmd[0]);         /* which may be a shell script that finds the right one */
+
+	if (!command_find(env, cmd[0], path)) {
+		for (int i = 0; i < MAX_SCRIPTS && command_script(path, word, sizeof(word)); i++)
+			if (!word[0] || command_find(env, word, path))
+				break;
+		look_at_program(&c, path, env, python || is_python(path));
+		look_beside(&c, path);
+		backends = find_backends(path, cmd + 1);
+		for (unsigned i = 0; backends[i]; i++)
+			look_at_file(&c, backends[i]);
+		free_strings(backends);
+		for (int i = 1; i < MAX_ARGS && cmd[i]; i++)
+			look_at_file(&c, cmd[i]);
+	}
+	snprintf(why, bytes, "%s", c.why);
+	return c.cc;
+}
