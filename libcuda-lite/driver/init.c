@@ -5,6 +5,7 @@
  */
 #include "driver.h"
 
+#include <stdio.h>
 #include <string.h>
 
 CUresult vg_fail(struct vg_ctx *c, uint32_t status)
@@ -55,22 +56,50 @@ CUresult cuGetErrorString(CUresult error, const char **string)
 	return CUDA_ERROR_INVALID_VALUE;
 }
 
+/* The file that the code at pc belongs to, as the kernel's list of mappings names it; "" where that cannot be told. */
+static void file_of(const void *pc, char *to, size_t bytes)
+{
+	unsigned long at = (unsigned long)pc, own = (unsigned long)file_of, first, end;
+	char line[4096 + 128], *path;
+	FILE *f = fopen("/proc/self/maps", "re");
+
+	*to = 0;
+	while (f && fgets(line, sizeof line, f)) {
+		if (sscanf(line, "%lx-%lx", &first, &end) != 2 || at < first || at >= end)
+			continue;
+		path = strchr(line, '/');
+		/* a traced call comes from our own entry point */
+		if (!path || (own >= first && own < end))
+			break;
+		path[strcspn(path, "\n")] = 0;
+		snprintf(to, bytes, "%s", path);
+		break;
+	}
+	if (f)
+		fclose(f);
+}
+
 /*
- * Export tables are NVIDIA's private interfaces between its own libraries. None exists here; a
- * success with an empty table would crash the caller.
+ * Export tables are NVIDIA's private interfaces between its own libraries, and none exists here: a success with an empty
+ * table would crash the caller. Whoever asks for one, under whatever key, was made for NVIDIA's driver only; mostly it
+ * is the stock cudart, linked in statically as nvcc does by default, and its user sees no more than error 500.
  */
 CUresult cuGetExportTable(const void **table, const CUuuid *id)
 {
-	static const unsigned char handshake[16] = { 0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b,
-						     0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1, 0xf2 };
 	static uint32_t said;
 
 	if (!table || !id)
 		return CUDA_ERROR_INVALID_VALUE;
 	*table = NULL;
-	if (!memcmp(id->bytes, handshake, sizeof handshake) && !__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
-		vg_say("this program carries NVIDIA's own cudart, which talks to NVIDIA's driver only; build it with "
-		       "`-cudart shared` and run it with `vgpu run`");
+	if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED)) {
+		char who[512];
+
+		file_of(__builtin_return_address(0), who, sizeof who);
+		vg_say("%s%sNVIDIA's own CUDA runtime (cudart) asks for private tables of NVIDIA's driver, which this libcuda has not: it "
+		       "cannot work here. What does: `vgpu run`, which puts our libcudart in its place, shared or inside a program that kept "
+		       "its symbols; `nvcc -cudart shared`; or libcuda-lite.a linked instead of libcudart_static.a",
+		       who, who[0] ? ": " : "");
+	}
 	return CUDA_ERROR_NOT_FOUND;
 }
 

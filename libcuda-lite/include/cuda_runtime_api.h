@@ -216,6 +216,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end);
+cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t start, cudaEvent_t end);
 
 /* Kernels */
 CUDA_LITE_RT_PTSZ(cudaLaunchKernel, (const void *func, dim3 grid, dim3 block, void **args, size_t shared,
@@ -290,11 +291,9 @@ char __cudaInitModule(void **handle);
 unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared CUDA_LITE_DEFAULT(0),
 					 struct CUstream_st *stream CUDA_LITE_DEFAULT(0));
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
-#if CUDART_VERSION >= 13000
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host_fn);
 CUDA_LITE_RT_PTSZ(__cudaLaunchKernel, (cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
 				       size_t shared, cudaStream_t stream));
-#endif
 
 #include "cuda_lite_runtime_graph.h"
 

@@ -66,3 +66,11 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 	RT_ENTER();
 	return rt_cu(cuEventElapsedTime(ms, start, end));
 }
+
+#if CUDART_MAJOR < 13
+/* The same again: 12.8 gave the call a second name for what cuEventElapsedTime_v2 does. */
+cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t start, cudaEvent_t end)
+{
+	return cudaEventElapsedTime(ms, start, end);
+}
+#endif

@@ -91,7 +91,6 @@ cudaError_t cudaLaunchKernel_ptsz(const void *func, dim3 grid, dim3 block, void 
 	return rt_launch(func, grid, block, args, shared, rt_per_thread(stream));
 }
 
-#if CUDART_MAJOR >= 13
 /*
  * nvcc 13's stubs ask for a handle once, keep it in a static whatever came back, and launch by it. So the
  * handle is our own record, which needs no driver and cannot fail early: what is wrong with the module or
@@ -123,7 +122,6 @@ cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, 
 {
 	return rt_launch(kernel, grid, block, args, shared, rt_per_thread(stream));
 }
-#endif
 
 static cudaError_t rt_launch_cooperative(const void *func, dim3 grid, dim3 block, void **args,
 					 size_t shared, cudaStream_t stream)

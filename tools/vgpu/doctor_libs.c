@@ -103,7 +103,7 @@ void run_env_free(char **env)
 static const char *foreign_why(const char *name)
 {
 	if (!strncmp(name, "libcudart", 9))
-		return "NVIDIA's own runtime, or somebody else's: it accepts no libcuda but NVIDIA's (error 103, integrity checks)";
+		return "NVIDIA's own runtime, or somebody else's: it accepts no libcuda but NVIDIA's (error 500, named symbol not found)";
 	if (!strncmp(name, "libcuda.so", 10))
 		return "a driver of somebody else's";
 	return "not ours: it wants NVIDIA's own libraries";
