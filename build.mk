@@ -42,6 +42,7 @@ BLAS    := $(wildcard libcuda-lite/blas/*.c)
 NVML    := $(wildcard libcuda-lite/nvml/*.c)
 NCCL    := $(wildcard libcuda-lite/nccl/*.c)
 BLASLT  := $(wildcard libcuda-lite/blaslt/*.c)
+TURN    := $(wildcard libcuda-lite/turn/*.c)
 AGENT   := $(wildcard agent/*.c)
 
 objs     = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
@@ -58,7 +59,7 @@ all: bins libs
 
 bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
-	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnccl.so.2 \
+	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/libvgpu-turn.so \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v))
 
 # The two commands. Set-up may bring the compiler itself, so the build is a make of its own.
@@ -233,6 +234,13 @@ $(B)/lib/libcublasLt.so.$(1): $(call objs,blas$(1),$(BLASLT)) linker/libcublasLt
 		$$(filter %.o,$$^)
 endef
 $(foreach v,12 13,$(eval $(call blas_rule,$(v))))
+# the audit library: a namespace of its own, without a libc or anything else in it
+$(O)/turn/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PIC) -ffreestanding -fno-stack-protector -U_FORTIFY_SOURCE -c -o $@ $<
+$(B)/lib/libvgpu-turn.so: $(call objs,turn,$(TURN)) linker/libvgpu-turn.map
+	@mkdir -p $(@D)
+	$(CC) -nostdlib $(SO) -Wl,-soname,libvgpu-turn.so -Wl,--version-script=linker/libvgpu-turn.map -o $@ $(filter %.o,$^)
 $(B)/lib/libcuda-lite.a: $(call objs,static,$(CORE) $(RT) $(FW))
 	@mkdir -p $(@D)
 	rm -f $@ && ar rcs $@ $^

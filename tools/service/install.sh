@@ -20,7 +20,7 @@ files() {
 	done
 	# a folder of our own: beside NVIDIA's libraries nothing is overwritten
 	for f in libcuda.so.1 libcudart.so.12 libcudart.so.13 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 \
-		 libnvidia-ml.so.1 libnccl.so.2 libcuda-lite.a; do
+		 libnvidia-ml.so.1 libnccl.so.2 libvgpu-turn.so libcuda-lite.a; do
 		echo "644 $B/lib/$f $PREFIX/lib/vgpu/$f"
 	done
 	for f in libcuda.so.1 libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libnvidia-ml.so.1; do

@@ -47,7 +47,7 @@ static int prepend(const char *name, const char *value, char sep)
 	return err;
 }
 
-static int environment(const char *agent)
+static int environment(const char *agent, int verbose)
 {
 	char lib[PATH_MAX], list[12 * PATH_MAX] = "";
 	size_t n = 0;
@@ -61,6 +61,15 @@ static int environment(const char *agent)
 		}
 		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ":" : "", lib);
 	}
+	/* programs that carry NVIDIA's runtime inside: see libcuda-lite/turn */
+	if (tool_path(lib, sizeof(lib), "lib", RUN_AUDIT))
+		return -1;
+	if (access(lib, R_OK)) {
+		complain("%s is missing: build it with 'make', or reinstall", lib);
+		return -1;
+	}
+	if (prepend("LD_AUDIT", lib, ':') || (verbose && setenv("VGPU_TURN", "1", 0)))
+		return -1;
 	*strrchr(lib, '/') = 0;
 	if (prepend("LD_PRELOAD", list, ':') || prepend("LD_LIBRARY_PATH", lib, ':'))
 		return -1;
@@ -133,7 +142,7 @@ int cmd_run(int argc, char **argv)
 			return 125;
 		agent = gpu.agent;
 	}
-	if (environment(agent)) {
+	if (environment(agent, verbose)) {
 		private_stop(&gpu);
 		return 125;
 	}

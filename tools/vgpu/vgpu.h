@@ -70,6 +70,7 @@ void private_stop(struct private_gpu *p);
 
 /* What vgpu run preloads: file names in our lib folder, NULL-terminated. */
 extern const char *const run_preload[];
+#define RUN_AUDIT "libvgpu-turn.so"     /* and its LD_AUDIT */
 
 /* Folders next to this binary: <prefix>/bin and <prefix>/lib; installed, <prefix>/lib/vgpu. */
 int tool_path(char *buf, size_t bytes, const char *folder, const char *name);

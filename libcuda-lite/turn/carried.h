@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Is NVIDIA's static cudart inside an object, and where are its entry points? Told from the symbol table that most
+ * programs keep. Pure: it reads the arrays given, calls nothing, allocates nothing. Used by the audit library
+ * (audit.c) and by vgpu doctor.
+ *
+ * libcudart_static.a is one object file: in .text its functions stand one after the other, the public ones under
+ * their names, all others as libcudart_static_<hash> (before 12.4: __cudart<number>). Such names are markers: a run of
+ * functions that begins and ends with a marker and holds nothing else but markers and public names is cudart, and a
+ * function of the user's own that is called cudaSomething is not in it.
+ */
+#ifndef VGPU_CARRIED_H
+#define VGPU_CARRIED_H
+
+#include <elf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CARRIED_MAX 8192u               /* markers and names; cudart 13.1 has some 4,200 */
+#define CARRIED_LEAST 200u              /* entry points; the smallest that was seen has 381 */
+
+struct carried_fn {
+	uint64_t addr, size;
+	uint64_t room;                  /* bytes up to the next function */
+	uint32_t name;                  /* in the string table */
+	uint8_t marker;                 /* not a public name */
+	uint8_t split;                  /* another function stands between this one and the next */
+	uint8_t entry;                  /* a public name inside a run */
+	uint8_t indirect;               /* GNU_IFUNC */
+};
+
+struct carried {
+	unsigned n;                     /* of fn, ascending by address */
+	unsigned entries;               /* 0: no cudart inside */
+	unsigned major;                 /* 12 or 13; 11: that one or an older one; 0: cannot be told */
+	struct carried_fn fn[CARRIED_MAX];
+};
+
+/* Could it be there at all? A look at the string table only. */
+int carried_hint(const char *str, size_t bytes);
+
+/* sym and str may be damaged. 0; -1: more functions than CARRIED_MAX. */
+int carried_find(struct carried *c, const Elf64_Sym *sym, size_t n, const char *str, size_t str_bytes);
+
+/* The function that begins at addr, or NULL. */
+const struct carried_fn *carried_at(const struct carried *c, uint64_t addr);
+
+#endif

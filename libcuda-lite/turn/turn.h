@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The audit library, between its files. It lives in a link-map namespace of its own without a libc: raw system calls only,
+ * no allocation but its own arrays, no TLS.
+ */
+#ifndef VGPU_TURN_H
+#define VGPU_TURN_H
+
+#include <link.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TURN_SLOTS 2048u                /* names of both majors together; some 900 are known */
+
+/* ---- system.c ---- */
+/* gcc makes calls of these four out of plain code, and there is no libc here. */
+void *memcpy(void *to, const void *from, size_t n);
+void *memmove(void *to, const void *from, size_t n);
+void *memset(void *to, int c, size_t n);
+int memcmp(const void *a, const void *b, size_t n);
+long sys_call(long number, long a, long b, long c, long d, long e, long f);
+int turn_is_error(long r);              /* of sys_call */
+size_t turn_len(const char *s);
+int turn_same(const char *a, const char *b);
+/* One line on stderr, "vgpu: " and the parts up to NULL. */
+void turn_say(const char *part, ...);
+/* Path of the file that is mapped at `at`, "" where that cannot be told. */
+void turn_file_of(const void *at, char *to, size_t bytes);
+/* VGPU_TURN of the environment: '0' leave all as it is, '1' say what is turned over, 0 not set. */
+char turn_setting(void);
+
+/* ---- resolve.c ---- */
+extern void *turn_slots[TURN_SLOTS];    /* where stub i jumps to */
+/* The stub for a name of libcudart.so.major, which loads that library when it is first called; NULL: no slot is left. */
+void *turn_stub(unsigned major, const char *name);
+/* Called by stub i: where the call goes, or an error number below 4096. */
+uintptr_t turn_resolve(uintptr_t i);
+/* Objects of the base namespace that have dlmopen and dlsym. */
+void turn_note(const struct link_map *map);
+
+/* ---- object.c ---- */
+/* Looks into an object that has just been mapped, and turns its cudart over if there is one. */
+void turn_object(const struct link_map *map);
+
+#endif
