@@ -87,19 +87,20 @@ static void file_of(const void *pc, char *to, size_t bytes)
 CUresult cuGetExportTable(const void **table, const CUuuid *id)
 {
 	static uint32_t said;
+	char who[512];
 
 	if (!table || !id)
 		return CUDA_ERROR_INVALID_VALUE;
 	*table = NULL;
-	if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED)) {
-		char who[512];
-
-		file_of(__builtin_return_address(0), who, sizeof who);
+	if (__atomic_load_n(&said, __ATOMIC_RELAXED))
+		return CUDA_ERROR_NOT_FOUND;
+	file_of(__builtin_return_address(0), who, sizeof who);
+	/* These ask too, and compile as well without an answer. */
+	if (!strstr(who, "/libnvrtc") && !strstr(who, "/libnvJitLink") && !__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
 		vg_say("%s%sNVIDIA's own CUDA runtime (cudart) asks for private tables of NVIDIA's driver, which this libcuda has not: it "
 		       "cannot work here. What does: `vgpu run`, which puts our libcudart in its place, shared or inside a program that kept "
 		       "its symbols; `nvcc -cudart shared`; or libcuda-lite.a linked instead of libcudart_static.a",
 		       who, who[0] ? ": " : "");
-	}
 	return CUDA_ERROR_NOT_FOUND;
 }
 
