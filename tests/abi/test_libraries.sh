@@ -10,7 +10,7 @@ bad=0
 seen=0
 fail() { echo "$*"; bad=1; }
 
-for so in "$B"/lib/*.so.*; do
+for so in "$B"/lib/*.so.* "$B/lib/libvgpu-turn.so"; do
 	[ -e "$so" ] || continue
 	seen=$((seen + 1))
 	name=$(basename "$so")
@@ -22,6 +22,7 @@ for so in "$B"/lib/*.so.*; do
 	[ -z "$other" ] || fail "$name needs $other"
 	for need in $(readelf -d "$so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
 		case $name:$need in
+		libvgpu-turn.so:*) fail "$name needs $need: it has a namespace to itself, where that would be another libc" ;;
 		*:libc.so.6 | *:ld-linux-x86-64.so.2) ;;
 		libcuda.so.1:*) fail "$name needs $need" ;;
 		*:libcuda.so.1) ;;

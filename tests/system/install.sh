@@ -46,6 +46,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/libcudart.so.12
 644 usr/lib/vgpu/libcudart.so.13
 644 usr/lib/vgpu/libnccl.so.2
+644 usr/lib/vgpu/libvgpu-turn.so
 644 usr/lib/vgpu/libnvidia-ml.so.1
 777 usr/lib/vgpu/libcublas.so -> libcublas.so.13
 777 usr/lib/vgpu/libcublasLt.so -> libcublasLt.so.13

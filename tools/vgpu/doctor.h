@@ -71,6 +71,10 @@ void check_symbols(struct doctor *d, const struct closure *c, unsigned i);
 /* Names out of a NULL-terminated list that our library lacks, " a b"; "" when it has all, NULL when it is not there. */
 const char *lacks(struct doctor *d, const char *lib, const char *const *names);
 
+/* doctor_carried.c: the major version of the cudart inside, 11 for older ones, 0 where it cannot be told, -1 for none */
+int carried_major(const struct elf *e);
+void check_carried(struct doctor *d, const struct object *o);
+
 /* doctor_code.c */
 void check_code(struct doctor *d, const struct object *o);
 /* ggml backends beside a program or named in its arguments; a NULL-terminated array to free. */

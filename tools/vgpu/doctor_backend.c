@@ -97,6 +97,7 @@ void check_backend(struct doctor *d, const char *program, const char *backend)
 		if (strstr(backend, "node-llama-cpp") || strstr(base(program), "node"))
 			check_node(d, &c->o[i]);
 		check_libraries_of(d, c, run, (unsigned)i, name);
+		check_carried(d, &c->o[i]);
 		check_code(d, &c->o[i]);
 	}
 	ldso_free(c);

@@ -14,10 +14,6 @@
 
 #define MAX_SCRIPTS 4
 
-/* The export table that NVIDIA's runtime asks its driver for before anything else. */
-static const unsigned char handshake[16] = { 0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b,
-					     0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1, 0xf2 };
-
 /* ---- CMD to a file ---- */
 
 /* The interpreter's file in path. 1: it was a script. */
@@ -66,7 +62,7 @@ static const char *kind_of(const struct elf *e)
 /* 1: go on with its libraries. */
 static int check_kind(struct doctor *d, const char *path, const struct elf *e)
 {
-	int nvidia, ours;
+	int ours;
 	struct stat st;
 
 #if defined(__aarch64__)
@@ -83,14 +79,10 @@ static int check_kind(struct doctor *d, const char *path, const struct elf *e)
 	if (!stat(path, &st) && st.st_mode & (S_ISUID | S_ISGID))
 		report(d, WARN, "set-user-ID", "run a copy of it without the bit", "the loader ignores LD_PRELOAD and LD_LIBRARY_PATH for it");
 	ours = has_marker(e);
-	nvidia = elf_find(e, handshake, sizeof(handshake)) || elf_find(e, "libcudart_static_", 17);
-	if (nvidia && !ours)
-		report(d, FAIL, "static cudart", "build it with 'nvcc -cudart shared' (or link libcuda-lite.a instead of libcudart_static.a)",
-		       "NVIDIA's own cudart is linked into %s: it accepts no libcuda but NVIDIA's (error 103, integrity checks)", base(path));
 	if (!strcmp(kind_of(e), "static program")) {
 		if (ours)
 			report(d, GOOD, "libcuda-lite.a", NULL, "linked into it: no library is looked for");
-		else if (!nvidia)
+		else if (carried_major(e) < 0)
 			report(d, WARN, "CUDA", "if it shall use the GPU: link libcuda-lite.a", "static, and no CUDA library of ours in it");
 		return 0;
 	}
@@ -143,8 +135,10 @@ void check_binary(struct doctor *d, const char *path, char **args)
 		run_env_free(env2);
 	}
 	for (unsigned i = 0; i < c->n; i++)
-		if (c->o[i].elf.bits == 64 && c->o[i].path && !is_cuda(base(c->o[i].path)) && !is_other(c->o[i].name))
+		if (c->o[i].elf.bits == 64 && c->o[i].path && !is_cuda(base(c->o[i].path)) && !is_other(c->o[i].name)) {
+			check_carried(d, &c->o[i]);
 			check_code(d, &c->o[i]);
+		}
 	ldso_free(c);
 	for (unsigned i = 0; backends[i]; i++)
 		if (!same_file(backends[i], path))

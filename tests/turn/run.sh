@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Programs that carry NVIDIA's cudart inside, built by nvcc with its defaults: under vgpu run, and by LD_AUDIT alone, they run on
+# our libcudart, and nothing of the one inside ever runs.
+. "$(dirname "$0")/../system/lib.sh"
+unset LD_LIBRARY_PATH VGPU_AGENT
+export XDG_RUNTIME_DIR=$dir
+here=$(cd "$(dirname "$0")" && pwd)
+nv=$B/nvcc
+why=$("$here/../nvcc/fetch.sh" "$nv" | tail -n 1) || { echo "${why:-no nvcc}"; exit 77; }
+w=$B/turn
+mkdir -p "$w"
+# built FILE SOURCE OPTION...: again only when the source is newer
+built() {
+	local out=$w/$1 src=$here/$2
+	shift 2
+	[ "$out" -nt "$src" ] || nice "$nv/bin/nvcc" -o "$out" "$src" "$@" >"$dir/nvcc.log" 2>&1 || { fail "nvcc: $(tail -n 3 "$dir/nvcc.log")"; exit 1; }
+}
+built work work.cu
+built fixed work.cu -Xcompiler -fno-pie -Xlinker -no-pie
+built hard work.cu -Xcompiler -fcf-protection=full -Xlinker -z,relro,-z,now
+built threads work.cu -default-stream per-thread
+built libwork.so work.cu -DLIBRARY -shared -Xcompiler -fPIC
+built lacks lacks.cu
+cc -O1 -o "$w/library" "$here/library.c" -ldl -lpthread || exit 1
+strip -o "$w/stripped" "$w/work"
+
+start_stub --cc 7.5
+start_agent
+right() {       # NAME COMMAND...
+	local name=$1 st
+	shift
+	"$@" >"$dir/out" 2>"$dir/err"; st=$?
+	[ $st = 0 ] && grep -q '^right$' "$dir/out" && [ "$(grep -c '^device says 4[01]$' "$dir/out")" -ge 2 ] && [ ! -s "$dir/err" ] && ok "$name" ||
+		fail "$name: status $st: $(cat "$dir/out" "$dir/err")"
+}
+run=("$V/vgpu" run --)
+right "nvcc's default" "${run[@]}" "$w/work"
+right "not position-independent" "${run[@]}" "$w/fixed"
+right "hardened: landing pads, RELRO, bound at once" "${run[@]}" "$w/hard"
+right "a default stream per thread" "${run[@]}" "$w/threads"
+right "started through the loader" "${run[@]}" /lib64/ld-linux-x86-64.so.2 "$w/work"
+right "bound at once by environment" env LD_BIND_NOW=1 "${run[@]}" "$w/work"
+right "a library of its own, opened, closed and opened again" "${run[@]}" "$w/library" "$w/libwork.so"
+right "by one line of environment, without vgpu run" env LD_AUDIT="$B/lib/libvgpu-turn.so" "$w/work"
+right "the same for a library" env LD_AUDIT="$B/lib/libvgpu-turn.so" "$w/library" "$w/libwork.so"
+# another auditor beside it
+printf 'unsigned la_version(unsigned v) { return v; }\n' >"$dir/la.c" && cc -shared -fPIC -o "$dir/la.so" "$dir/la.c"
+right "beside another audit library" env LD_AUDIT="$dir/la.so" "${run[@]}" "$w/work"
+
+# Nothing of it runs: in these copies every function of the static cudart is int3 throughout.
+for p in work fixed hard libwork.so; do
+	python3 "$here/trap.py" "$w/$p" "$dir/trap-$p" >"$dir/count" || { fail "trap.py $p"; continue; }
+	case $p in
+	lib*) right "nothing of the static cudart runs, $p: $(cat "$dir/count")" "${run[@]}" "$w/library" "$dir/trap-$p" ;;
+	*) right "nothing of the static cudart runs, $p: $(cat "$dir/count")" "${run[@]}" "$dir/trap-$p" ;;
+	esac
+done
+st=$(env VGPU_TURN=0 bash -c '"$@" >/dev/null 2>&1; echo $?' - "${run[@]}" "$dir/trap-work" 2>/dev/null)
+[ $st = 133 ] && ok "and would trap if it did" || fail "not turned over, the copy ends with $st"
+
+# Writable and executable at once: never, nor afterwards. 
+cat >"$dir/wx.py" <<'PY'
+import subprocess, sys
+out = subprocess.run(["strace", "-f", *sys.argv[1:]], capture_output=True, text=True)
+bad = [l for l in out.stderr.splitlines() if "PROT_WRITE|PROT_EXEC" in l]
+assert "right" in out.stdout, out.stdout + out.stderr[-2000:]
+assert not bad, bad
+PY
+if command -v strace >/dev/null; then
+	python3 "$dir/wx.py" -e trace=mprotect,mmap env LD_AUDIT="$B/lib/libvgpu-turn.so" "$w/work" 2>"$dir/err" &&
+		ok "no memory is writable and executable at once" || fail "writable code: $(tail -n 3 "$dir/err")"
+	python3 "$dir/wx.py" -e trace=mprotect,mmap -e inject=pwrite64:error=EPERM env LD_AUDIT="$B/lib/libvgpu-turn.so" "$w/library" "$w/libwork.so" \
+		2>"$dir/err" && ok "nor where the kernel refuses writes through /proc/self/mem" || fail "without /proc/self/mem: $(tail -n 3 "$dir/err")"
+else
+	skip "no memory is writable and executable at once: strace is not installed"
+fi
+# without /proc, in a mount namespace of its own
+if unshare -rm true 2>/dev/null; then
+	printf '#!/bin/sh\nmount -t tmpfs none /proc && exec "$@"\n' >"$dir/noproc" && chmod +x "$dir/noproc"
+	VGPU_AGENT=$dir/agent unshare -rm "$dir/noproc" env LD_AUDIT="$B/lib/libvgpu-turn.so" LD_PRELOAD="$B/lib/libcuda.so.1" "$w/work" >"$dir/out" 2>&1
+	# the program's own file cannot be told then: it is left alone, and says so
+	grep -q "^right$\|NVIDIA's own CUDA runtime" "$dir/out" && ok "without /proc: it runs, or it is told" || fail "without /proc: $(cat "$dir/out")"
+else
+	skip "without /proc: no mount namespace here"
+fi
+
+"${run[@]}" "$w/lacks" >"$dir/out" 2>"$dir/err"
+[ "$(cat "$dir/out")" = $'801 801\n801 801' ] && [ "$(grep -c 'cudaGraphExecGetId is not supported' "$dir/err")" = 1 ] &&
+	[ "$(grep -c 'cudaDeviceGetDevResource is not supported' "$dir/err")" = 1 ] && ok "what ours lacks answers NOT_SUPPORTED, named once" ||
+	fail "missing names: $(cat "$dir/out" "$dir/err")"
+"${run[@]}" "$w/stripped" >"$dir/out" 2>"$dir/err"
+grep -q '^right$' "$dir/out" && fail "a stripped program ran?" || { grep -q "$w/stripped: NVIDIA's own CUDA runtime .*cannot work here" "$dir/err" &&
+	ok "a program without symbols is told" || fail "stripped: $(cat "$dir/out" "$dir/err")"; }
+# a program without a runtime inside gets none: only what vgpu run preloads, and by LD_AUDIT alone nothing
+n=$(LD_AUDIT=$B/lib/libvgpu-turn.so cat /proc/self/maps | grep -c 'libcud')
+[ "$n" = 0 ] && ok "a program without one inside gets none" || fail "cat has $n mappings of CUDA libraries"
+# its cost: user and system time of a process that does nothing, least of many
+cat >"$dir/cost.py" <<'PY'
+import os, resource, sys
+def least(env):
+    best = 9e9
+    for _ in range(60):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        os.waitpid(os.posix_spawn("/bin/true", ["true"], env), 0)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return best
+plain = dict(os.environ)
+print(f"{(least(dict(plain, LD_AUDIT=sys.argv[1])) - least(plain)) * 1e3:.2f}")
+PY
+echo "a process that does nothing costs $(python3 "$dir/cost.py" "$B/lib/libvgpu-turn.so") ms more under the audit library"
+
+"$V/vgpu" trace -c -- "$w/work" >"$dir/out" 2>&1
+grep -q 'cudaMallocManaged' "$dir/out" && grep -q '__cudaLaunchKernel\|cudaLaunchKernel' "$dir/out" && ok "vgpu trace shows its runtime calls" ||
+	fail "trace: $(head -c 2000 "$dir/out")"
+"$V/vgpu" doctor -- "$w/work" >"$dir/out" 2>&1
+grep -q '^fail  static cudart: cudart 13 inside, .*turned over by vgpu run$' "$dir/out" && grep -q "fix: vgpu run -- .*LD_AUDIT=$B/lib/libvgpu-turn.so" "$dir/out" &&
+	ok "doctor knows it" || fail "doctor: $(cat "$dir/out")"
+"${run[@]}" "$V/vgpu" doctor -- "$w/work" >"$dir/out" 2>&1
+grep -q '^ok    static cudart: cudart 13 inside work, turned over to our libcudart.so.13' "$dir/out" && grep -q '^verdict: nothing found' "$dir/out" &&
+	ok "doctor under vgpu run" || fail "doctor under vgpu run: $(cat "$dir/out")"
+"$V/vgpu" doctor -- "$w/stripped" 2>&1 | grep -q '^fail  static cudart: .*without its symbols nothing can turn it over' && ok "doctor: without symbols" ||
+	fail "doctor: stripped"
+VGPU_TURN=1 "${run[@]}" "$w/work" 2>&1 | grep -q "^vgpu: $w/work: the CUDA runtime inside, 13, is turned over to our libcudart.so.13$" &&
+	ok "VGPU_TURN=1 says what is turned over" || fail "VGPU_TURN=1"
+
+# a file whose symbols lie: refused as a whole, told, and never a crash
+cat >"$dir/damage.py" <<'PY'
+import random, struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+shoff, = struct.unpack_from("<Q", data, 40)
+n, = struct.unpack_from("<H", data, 60)
+sections = [struct.unpack_from("<IIQQQQIIQQ", data, shoff + i * 64) for i in range(n)]
+sym = next(s for s in sections if s[1] == 2)
+r = random.Random(int(sys.argv[3]))
+for _ in range(40):
+    at = sym[4] + r.randrange(sym[5] // 24) * 24 + r.choice((0, 4, 8, 16))
+    struct.pack_into("<I", data, at, r.choice((0, 1, 0xffffffff, r.getrandbits(32))))
+open(sys.argv[2], "wb").write(data)
+PY
+bad=0
+for seed in $(seq 25); do
+	python3 "$dir/damage.py" "$w/work" "$dir/damaged" "$seed" && chmod +x "$dir/damaged"
+	"${run[@]}" "$dir/damaged" >"$dir/out" 2>&1; st=$?
+	# right, or refused and then told by libcuda: not killed
+	[ $st -lt 128 ] && grep -q "^right$\|cannot be turned over\|NVIDIA's own CUDA runtime" "$dir/out" || { bad=1; fail "damaged symbols, seed $seed: $st $(head -c 300 "$dir/out")"; }
+done
+[ $bad = 0 ] && ok "25 files with damaged symbols: right or refused, none killed"
