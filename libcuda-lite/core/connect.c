@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -326,6 +327,22 @@ static int ask_devices(void)
 	return 0;
 }
 
+/*
+ * Registering for membarrier(2) waits for a grace period of the kernel once a process has several threads: 30 ms, seen in
+ * llama-server. While there is one thread it is free, so it is done when the library is loaded; hello() asks again, which costs
+ * nothing then. A process with threads pays only if it uses the device.
+ */
+__attribute__((constructor)) static void register_early(void)
+{
+	struct stat tasks;
+
+	/* a folder has two links more than folders in it */
+	if (syscall(SYS_stat, "/proc/self/task", &tasks) || tasks.st_nlink != 3)
+		return;
+	vgpu_private_register();
+	vgpu_asym_register();
+}
+
 static unsigned count_cores(void)
 {
 	unsigned long mask[128];        /* 8192 CPUs */
@@ -353,6 +370,19 @@ static int make_alive(void)
 
 static struct vg_lock once;
 static int outcome;     /* 0 untried, 1 connected, else -CUresult */
+static uint32_t absent; /* VGPU_REQUIRED: cuInit has answered without an agent */
+
+/*
+ * VGPU_REQUIRED: this process is meant to compute on the device. "No device" would send it to the CPU without a word to its
+ * user; so a device there is, and whoever uses it is told DEVICE_UNAVAILABLE. CUDA_VISIBLE_DEVICES that names none is
+ * the user's own word for none.
+ */
+static bool required(void)
+{
+	const char *v = getenv("VGPU_REQUIRED"), *visible = getenv("CUDA_VISIBLE_DEVICES");
+
+	return v && *v && strcmp(v, "0") && !(visible && (!*visible || *visible == '-'));
+}
 
 static int connect_once(void)
 {
@@ -375,6 +405,8 @@ static int connect_once(void)
 
 int vg_connect(void)
 {
+	int r;
+
 	vg_lock(&once);
 	/* A child of an initialized process may not start over: its parent's span is gone from it. */
 	if (outcome == 1 && !*vg_alive)
@@ -384,11 +416,29 @@ int vg_connect(void)
 		/* Only a missing agent may appear later; a second try of the rest would leak. */
 		if (outcome == -100 && vg.sock < 0)
 			outcome = 0;
-		if (outcome != 1) {
-			vg_unlock(&once);
-			return outcome ? -outcome : 100;
-		}
+	}
+	r = outcome == 1 ? 0 : outcome ? -outcome : 100;
+	if (r == 100 && required()) {
+		__atomic_store_n(&absent, 1, __ATOMIC_RELAXED);
+		r = 0;
 	}
 	vg_unlock(&once);
-	return outcome == 1 ? 0 : -outcome;
+	return r;
+}
+
+bool vg_absent(void)
+{
+	return __atomic_load_n(&absent, __ATOMIC_RELAXED) && !__atomic_load_n(vg_alive, __ATOMIC_RELAXED);
+}
+
+int vg_not_ready(void)
+{
+	int r;
+
+	if (!vg_absent())
+		return 3;       /* NOT_INITIALIZED */
+	r = vg_connect();       /* an agent that is back is found */
+	if (r)
+		return r;
+	return __atomic_load_n(vg_alive, __ATOMIC_RELAXED) ? 0 : 46;    /* DEVICE_UNAVAILABLE */
 }

@@ -72,8 +72,12 @@ extern struct vg_session vg;
  */
 extern const uint32_t *vg_alive;
 
-/* cuInit: find the agent, HELLO, map. 0, or a CUresult as int (it has printed why). */
+/* cuInit: find the agent, HELLO, map. 0, or a CUresult as int (it has printed why). With VGPU_REQUIRED a missing agent is 0 too: */
 int vg_connect(void);
+/* ... then this is true: there is one device, and nothing of it can be had yet. */
+bool vg_absent(void);
+/* What a call answers while *vg_alive is 0, as CUresult; 0: there is a session now. */
+int vg_not_ready(void);
 /* One request and its answer on the socket; fds may be NULL. Returns a status. */
 uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_bytes, int *fds,
 		    unsigned nfds);

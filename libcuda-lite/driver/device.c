@@ -12,6 +12,12 @@
 
 CUresult cuDeviceGetCount(int *count)
 {
+	if (vg_absent() && vg_not_ready()) {
+		if (!count)
+			return CUDA_ERROR_INVALID_VALUE;
+		*count = 1;     /* VGPU_REQUIRED: one that cannot be used now; core/connect.c */
+		return CUDA_SUCCESS;
+	}
 	VG_READY();
 	if (!count)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -21,6 +27,14 @@ CUresult cuDeviceGetCount(int *count)
 
 CUresult cuDeviceGet(CUdevice *dev, int ordinal)
 {
+	if (vg_absent() && vg_not_ready()) {
+		if (!dev)
+			return CUDA_ERROR_INVALID_VALUE;
+		if (ordinal)
+			return CUDA_ERROR_INVALID_DEVICE;
+		*dev = ordinal;
+		return CUDA_SUCCESS;
+	}
 	VG_READY();
 	if (!dev)
 		return CUDA_ERROR_INVALID_VALUE;

@@ -22,8 +22,11 @@
 /* First line of every call but cuInit and the few that work without it. */
 #define VG_READY() \
 	do { \
-		if (VG_UNLIKELY(!__atomic_load_n(vg_alive, __ATOMIC_RELAXED))) \
-			return CUDA_ERROR_NOT_INITIALIZED; \
+		if (VG_UNLIKELY(!__atomic_load_n(vg_alive, __ATOMIC_RELAXED))) { \
+			int not_ready_ = vg_not_ready(); \
+			if (not_ready_) \
+				return (CUresult)not_ready_; \
+		} \
 	} while (0)
 
 #define VG_TRY(call) \

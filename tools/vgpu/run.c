@@ -73,6 +73,9 @@ static int environment(const char *agent, int verbose)
 	*strrchr(lib, '/') = 0;
 	if (prepend("LD_PRELOAD", list, ':') || prepend("LD_LIBRARY_PATH", lib, ':'))
 		return -1;
+	/* who asks for the device by name is not served by the CPU: an agent that dies later is an error, not "no device" */
+	if (setenv("VGPU_REQUIRED", "1", 0))
+		return -1;
 	return setenv("VGPU_AGENT", agent, 1);
 }
 
