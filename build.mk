@@ -5,6 +5,7 @@
 #   make            libraries, agent, device, vgpu          make CC=clang   the same with clang
 #   make demo       device table, example programs, launch latency
 #   make test       every test; ends with "N passed, N failed, N skipped"
+#   make demo-ollama    builds Ollama where it is not there yet (minutes, once) and has it write text on the device
 #   make vm         a guest with a CUDA device, on this terminal; make guest: only its initramfs
 #   make install    into PREFIX (/usr/local) below DESTDIR, with units and man pages; make uninstall
 #   make guest-kernel   a kernel for the tests in guests that has VFIO's cdev and iommufd (minutes, once)
@@ -53,7 +54,7 @@ ifeq ($(V),)
 .SILENT:
 endif
 .SUFFIXES:
-.PHONY: all demo test vm guest guest-kernel check pre-push install uninstall clean  setup libs bins test-bins
+.PHONY: all demo demo-ollama test vm guest guest-kernel check pre-push install uninstall clean  setup libs bins test-bins
 
 all: bins libs
 
@@ -69,6 +70,10 @@ demo: setup
 	@echo "building (V=1 shows the commands)"
 	@$(MAKE) --no-print-directory -j$(JOBS) all e2e
 	@tests/demo.sh $(B)
+demo-ollama: setup
+	@echo "building (V=1 shows the commands)"
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(B)/bin/vgpu run --private -- tests/ollama/demo.sh $(B) build
 test: setup
 	@echo "building (V=1 shows the commands)"
 	@$(MAKE) --no-print-directory -j$(JOBS) all test-bins

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # make demo: device table, the end-to-end programs against their references, an unmodified llama.cpp that writes text,
-# launch latency. All on a device and an agent of its own; needs no root.
+# Ollama where its parts are there, launch latency. All on a device and an agent of its own; needs no root.
 set -eu
 cd "$(dirname "$0")/.."
 B=$(cd "$1" && pwd)
@@ -42,6 +42,9 @@ else
 	bad=1
 	echo "FAIL: $why"
 fi
+echo
+echo "Ollama:"
+tests/ollama/demo.sh "$B" || bad=1
 echo
 "$B/bin/vgpu" bench launch -q
 exit $bad

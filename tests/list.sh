@@ -86,6 +86,10 @@ many llm/cuda13 400 tests/llm/cuda13.sh "$B"
 many llm/strangers 700 tests/llm/strangers.sh "$B"
 many llm/whole 300 tests/llm/whole.sh "$B"
 
+# --- Ollama: built once from the Go proxy's and npm's sources, where these can be had
+many ollama 1200 tests/ollama/run.sh "$B"
+many ollama/service 300 tests/ollama/service.sh "$B"
+
 # --- hostile clients and deaths
 many hostile 900 tests/hostile/run.sh "$B"
 many crowd 300 tests/hostile/crowd.sh "$B"

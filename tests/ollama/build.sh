@@ -3,10 +3,12 @@
 # Real Ollama, laid out as its releases are: `ollama` from the Go proxy, llama-server and llama-quantize compiled from the
 # sources that npm's node-llama-cpp carries, its own libllama and its unmodified CUDA 12 libggml-cuda.so.
 #   build.sh BUILD          exit 0: BUILD/ollama/release is there; 77: cannot be had (the last line says why)
+#   build.sh --there BUILD  exit 0: all that takes minutes or a network is there
 #
 # What takes minutes (some 500 s of processor time) is kept by version in VGPU_TEST_CACHE (~/.cache/vgpu-tests) and used again.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
+[ "$1" = --there ] && { there=1; shift; }
 B=$(cd "$1" && pwd)
 ollama=0.32.15
 go_wanted=1.26
@@ -41,6 +43,10 @@ go_command() {
 	echo "$go"
 }
 
+if [ -n "${there:-}" ]; then
+	[ -x "$C/bin/ollama" ] && [ -x "$C/bin/llama-server" ] && [ -x "$C/bin/llama-quantize" ] && [ -e "$B/llm/lib/libggml-cuda.so" ]
+	exit
+fi
 mkdir -p "$C" "$B/llm" || no "$C cannot be made"
 exec 9>"$C/lock"
 flock 9

@@ -31,6 +31,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/include/vgpu/vector_functions.h
 644 usr/include/vgpu/vector_types.h
 644 usr/lib/pkgconfig/libcuda-lite.pc
+644 usr/lib/systemd/system/ollama.service.d/vgpu-ollama.conf
 644 usr/lib/systemd/system/vgpu-agent.service
 644 usr/lib/systemd/system/vgpu-bind@.service
 644 usr/lib/systemd/system/vgpu-stub.service

@@ -37,6 +37,7 @@ files() {
 	for f in vgpu-agent.service vgpu-stub.service vgpu-bind@.service; do
 		echo "644 $here/$f.in $PREFIX/lib/systemd/system/$f in"
 	done
+	echo "644 $here/vgpu-ollama.conf.in $PREFIX/lib/systemd/system/ollama.service.d/vgpu-ollama.conf in"
 	echo "644 $here/vgpu.sysusers $PREFIX/lib/sysusers.d/vgpu.conf"
 	echo "644 $here/vgpu.tmpfiles $PREFIX/lib/tmpfiles.d/vgpu.conf"
 	echo "644 $here/70-vgpu.rules $PREFIX/lib/udev/rules.d/70-vgpu.rules"
@@ -89,7 +90,7 @@ install)
 uninstall)
 	files | while read -r mode source to _; do rm -f "$DESTDIR$to"; done
 	files | while read -r mode source to _; do
-		case ${to%/*} in */vgpu) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
+		case ${to%/*} in */vgpu | */ollama.service.d) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
 	done
 	;;
 *)
