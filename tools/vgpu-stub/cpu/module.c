@@ -311,11 +311,12 @@ static void parse_version(struct lex *lx, struct module *m)
 	lex_next(lx);
 }
 
-/* named, suffix: what the text says, for a person; m->target: 1000 where that is not for this device. */
-static void parse_target(struct lex *lx, struct module *m, u32 cc, u32 *named, char *suffix)
+/* Code for more than the device has is never loaded, wherever in the text that is said. */
+static void parse_target(struct lex *lx, struct module *m)
 {
 	static const char *const options[] = { "texmode_unified", "texmode_independent", "debug", "map_f64_to_f32" };
-	u32 i, arch;
+	u32 cc = m->e->env.cc_major * 10 + m->e->env.cc_minor, i, arch, named = 0, wants;
+	char suffix = 0;
 
 	do {
 		lex_next(lx);
@@ -326,9 +327,9 @@ static void parse_target(struct lex *lx, struct module *m, u32 cc, u32 *named, c
 			for (i = arch; i < lx->n && lx->s[i] >= '0' && lx->s[i] <= '9' && m->target < 1000; i++)
 				m->target = m->target * 10 + (u32)(lx->s[i] - '0');
 			/* sm_90a: code for one architecture only; sm_100f: for its family, from there on */
-			*named = m->target;
-			*suffix = i < lx->n ? lx->s[i] : 0;
-			if (*suffix && m->target != cc && !(*suffix == 'f' && m->target < cc && m->target / 10 == cc / 10))
+			named = m->target;
+			suffix = i < lx->n ? lx->s[i] : 0;
+			if (suffix && m->target != cc && !(suffix == 'f' && m->target < cc && m->target / 10 == cc / 10))
 				m->target = 1000;
 		} else if (lx->tok == TK_ID) {
 			for (i = 0; i < 4 && !lex_is(lx, options[i]); i++)
@@ -338,30 +339,26 @@ static void parse_target(struct lex *lx, struct module *m, u32 cc, u32 *named, c
 		}
 		lex_expect(lx, TK_ID);
 	} while (lx->tok == ',');
+	if (m->target <= cc)
+		return;
+	wants = cc_for(named);
+	if (!wants || (suffix && wants != named))
+		lex_fail(lx, VGPU_ST_NO_BINARY, "PTX for sm_%u%.1s, the device has compute capability %u.%u", named, &suffix,
+			 m->e->env.cc_major, m->e->env.cc_minor);
+	lex_fail(lx, VGPU_ST_NO_BINARY, "PTX for sm_%u%.1s, the device has compute capability %u.%u; on one of %u.%u it runs: "
+		 "vgpu run --cc %u.%u", named, &suffix, m->e->env.cc_major, m->e->env.cc_minor, wants / 10, wants % 10,
+		 wants / 10, wants % 10);
 }
 
 static void parse_header(struct lex *lx, struct module *m)
 {
-	u32 cc = m->e->env.cc_major * 10 + m->e->env.cc_minor, arch = 0;
-	char suffix = 0;
-
 	parse_version(lx, m);
 	if (lx->tok != TK_DIR || !lex_is(lx, "target"))
 		lex_fail(lx, VGPU_ST_INVALID_PTX, "expected .target");
 	while (lx->tok == TK_DIR && lex_is(lx, "target"))
-		parse_target(lx, m, cc, &arch, &suffix);
+		parse_target(lx, m);
 	if (!m->target)
 		lex_fail(lx, VGPU_ST_INVALID_PTX, ".target names no sm_ architecture");
-	if (m->target > cc) {
-		u32 wants = cc_for(arch);
-
-		if (!wants || (suffix && wants != arch))
-			lex_fail(lx, VGPU_ST_NO_BINARY, "PTX for sm_%u%.1s, the device has compute capability %u.%u",
-				 arch, &suffix, m->e->env.cc_major, m->e->env.cc_minor);
-		lex_fail(lx, VGPU_ST_NO_BINARY, "PTX for sm_%u%.1s, the device has compute capability %u.%u; on one of %u.%u it "
-			 "runs: vgpu run --cc %u.%u", arch, &suffix, m->e->env.cc_major, m->e->env.cc_minor,
-			 wants / 10, wants % 10, wants / 10, wants % 10);
-	}
 	/* without it the addresses are the machine's */
 	if (lx->tok == TK_DIR && lex_is(lx, "address_size")) {
 		lex_next(lx);
@@ -421,7 +418,7 @@ static void index_text(struct lex *lx, struct module *m)
 		else if (lex_is(lx, "alias"))
 			parse_alias(lx, m);
 		else if (lex_is(lx, "target"))
-			parse_target(lx, m, m->e->env.cc_major * 10 + m->e->env.cc_minor);
+			parse_target(lx, m);
 		else
 			lex_fail(lx, VGPU_ST_INVALID_PTX, "unknown directive '.%.*s'",
 				 (int)(lx->n < 40 ? lx->n : 40), lx->s);
