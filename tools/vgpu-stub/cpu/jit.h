@@ -42,6 +42,7 @@ struct jval {
 struct jreg {
 	u8 w, cls, ual, loc;
 	bool rawf;              /* f32 whose NaNs may not be canonical */
+	bool ghost;             /* on the way to what a merged load loads: only the interpreter ever has it */
 	bool quiet, flushed;    /* f32: never a signalling NaN; never a denormal */
 	bool sk;                /* the scalar is s, always */
 	u16 pat;

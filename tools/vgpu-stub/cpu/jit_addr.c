@@ -320,10 +320,10 @@ bool jm_is_row(const struct acc *x)
 }
 
 /*
- * Checks part q of a varying 64-bit address and leaves it in zmm 0, relative to the base in rax; the
- * mask of running lanes in k7.
+ * Part q of a varying 64-bit address: checked, left in zmm 0 relative to the base in rax with the mask of running lanes in
+ * k7, or both. What writes checks all of its parts before it begins: the slow way does all of it again.
  */
-void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step)
+void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step, u32 what)
 {
 	struct as *a = &c->a;
 	u32 sh = jm_align_log2(in);
@@ -333,21 +333,25 @@ void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step)
 		ev(a, V_PADDQ, 0, x, rm_lit(j_lit64(c, (u64)in->imm), 0));
 		x = 0;
 	}
-	if (!jm_window(in))
-		ev_n(a, V_PSUBQ, 1, x, PM(span_lo), 0, 0, 1, 8, 0);
-	else
-		ev(a, V_MOVA64, 1, 0, rm_reg(x));
-	if (sh)
-		ev_i(a, V_PSRAIQ, 0, 1, rm_reg(1), 0, 0, sh);   /* vprorq */
 	k = jv_mask(c, 1, q);
-	if (!jm_window(in)) {
-		ev_n(a, V_PCMPUQ, 7, 1, rm_mem(RBX, PSZ(lims) + 8 * (s32)sh), k, 0, 1, 8, 1);
-		b1(a, 5);
-	} else {
-		ev_i(a, V_PCMPUQ, 7, 1, rm_reg(2), k, 0, 5);
+	if (what & JM_CHECK) {
+		if (!jm_window(in))
+			ev_n(a, V_PSUBQ, 1, x, PM(span_lo), 0, 0, 1, 8, 0);
+		else
+			ev(a, V_MOVA64, 1, 0, rm_reg(x));
+		if (sh)
+			ev_i(a, V_PSRAIQ, 0, 1, rm_reg(1), 0, 0, sh);   /* vprorq */
+		if (!jm_window(in)) {
+			ev_n(a, V_PCMPUQ, 7, 1, rm_mem(RBX, PSZ(lims) + 8 * (s32)sh), k, 0, 1, 8, 1);
+			b1(a, 5);
+		} else {
+			ev_i(a, V_PCMPUQ, 7, 1, rm_reg(2), k, 0, 5);
+		}
+		k_ortest(a, 7, 7);
+		j_leave_if(c, CC_NE, step);
 	}
-	k_ortest(a, 7, 7);
-	j_leave_if(c, CC_NE, step);
+	if (!(what & JM_ADDRESS))
+		return;
 	k_mov(a, 7, k);
 	if (x)
 		ev(a, V_MOVA64, 0, 0, rm_reg(x));
@@ -362,7 +366,7 @@ void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step)
 }
 
 /* The same for 32-bit addresses of shared memory: 16 lanes. */
-void jm_vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step)
+void jm_vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step, u32 what)
 {
 	struct as *a = &c->a;
 	u32 sh = jm_align_log2(in);
@@ -372,15 +376,18 @@ void jm_vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step)
 		ev(a, V_PADDD, 0, x, rm_lit(j_lit32(c, (u32)in->imm), 0));
 		x = 0;
 	}
-	if (sh) {
-		ev_i(a, V_PSHID, 0, 1, rm_reg(x), 0, 0, sh);    /* vprord */
-	} else {
-		ev(a, V_MOVA32, 1, 0, rm_reg(x));
-	}
 	k = jv_mask(c, 0, p);
-	ev_i(a, V_PCMPUD, 7, 1, rm_reg(2), k, 0, 5);
-	k_ortest(a, 7, 7);
-	j_leave_if(c, CC_NE, step);
+	if (what & JM_CHECK) {
+		if (sh)
+			ev_i(a, V_PSHID, 0, 1, rm_reg(x), 0, 0, sh);    /* vprord */
+		else
+			ev(a, V_MOVA32, 1, 0, rm_reg(x));
+		ev_i(a, V_PCMPUD, 7, 1, rm_reg(2), k, 0, 5);
+		k_ortest(a, 7, 7);
+		j_leave_if(c, CC_NE, step);
+	}
+	if (!(what & JM_ADDRESS))
+		return;
 	k_mov(a, 7, k);
 	if (x)
 		ev(a, V_MOVA32, 0, 0, rm_reg(x));

@@ -65,6 +65,9 @@ static void ranges(struct jcomp *c)
 				range(c, k, i);
 			for (k = 0; c->merged[i].kind == K_LD && k < c->merged[i].vec; k++)
 				range(c, c->merged[i].o[k], i);
+			/* the slow way does all of it where it begins */
+			if (c->merged[i].kind == K_LD && !c->merged[i].vec)
+				range(c, in->o[0], (u32)c->merged[i].imm);
 			if (in->kind == K_CALL)
 				for (k = 0; k < in->u.call->nargs + in->u.call->nrets; k++) {
 					struct arg *a = k < in->u.call->nargs ? &in->u.call->args[k] :
@@ -304,7 +307,7 @@ bool jit_alloc(struct jcomp *c)
 			struct jreg *r = &c->r[v - 1];
 			u32 from = v - 1 == c->code[i].o[0] ? handed_on(c, i) : 0;
 
-			if (r->w == 2)
+			if (r->w == 2 || r->ghost)
 				home(c, r);
 			else if (r->cls == JC_VARY)
 				place_zmm(c, v - 1, from, &act);

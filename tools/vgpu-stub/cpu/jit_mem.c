@@ -601,6 +601,26 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 
 /* ---- varying addresses ------------------------------------------------------------------ */
 
+/*
+ * The result may be where the address is, which is still needed: by the parts that follow, and by the slow way, which does
+ * all of them again. Then all parts wait in zmm 4..7.
+ */
+static void vary_part(struct jcomp *c, const struct insn *in, u32 e, u32 part)
+{
+	if (in->o[e] == in->o[4])
+		ev(&c->a, V_MOVA32, 4 + (int)part, 0, rm_reg(3));
+	else
+		jv_put(c, in->o[e], part, 3);
+}
+
+static void vary_done(struct jcomp *c, const struct insn *in, u32 parts)
+{
+	u32 p;
+
+	for (p = 0; in->o[0] == in->o[4] && p < parts; p++)
+		jv_put(c, in->o[0], p, 4 + (int)p);
+}
+
 static bool ld_vary(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
@@ -621,7 +641,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 		if (in->dw)
 			return false;
 		for (p = 0; p < 2; p++) {
-			jm_vary32(c, in, p, step);
+			jm_vary32(c, in, p, step, JM_CHECK | JM_ADDRESS);
 			if (in->vec > 1 && in->size * in->vec == 4) {
 				ev(a, V_PXORD, 3, 3, rm_reg(3));
 				j_site(c, step);
@@ -638,27 +658,29 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 				j_site(c, step);
 				ev_n(a, V_GATHERDD, 3, 0, rm_vidx(RAX, 0, 0, (s32)(e * in->size)), 7, 0, 0, 4, 0);
 				narrow(c, 3, in->size, in->flags & INF_SIGNED, 0);
-				jv_put(c, in->o[e], p, 3);
+				vary_part(c, in, e, p);
 			}
 		}
+		vary_done(c, in, 2);
 		return true;
 	}
 	if (in->dw) {
 		if (in->o[0] == OPND_NONE)
 			return false;
 		for (q = 0; q < 4; q++) {
-			jm_vary64(c, in, q, step);
+			jm_vary64(c, in, q, step, JM_CHECK | JM_ADDRESS);
 			ev(a, V_PXORD, 3, 3, rm_reg(3));
 			j_site(c, step);
 			ev_n(a, V_GATHERQQ, 3, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 8, 0);
-			jv_put(c, in->o[0], q, 3);
+			vary_part(c, in, 0, q);
 		}
+		vary_done(c, in, 4);
 		return true;
 	}
 	if (in->vec > 1 && in->size * in->vec == 8) {
 		for (p = 0; p < 2; p++) {
 			for (q = 0; q < 2; q++) {
-				jm_vary64(c, in, 2 * p + q, step);
+				jm_vary64(c, in, 2 * p + q, step, JM_CHECK | JM_ADDRESS);
 				ev(a, V_PXORD, 3 + (int)q, 3 + (int)q, rm_reg(3 + (int)q));
 				j_site(c, step);
 				ev_n(a, V_GATHERQQ, 3 + (int)q, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 8, 0);
@@ -691,7 +713,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 	/* eight lanes a gather; halves of the four elements gather in zmm 4..7 */
 	for (p = 0; p < 2; p++)
 		for (q = 0; q < 2; q++) {
-			jm_vary64(c, in, 2 * p + q, step);
+			jm_vary64(c, in, 2 * p + q, step, JM_CHECK | JM_ADDRESS);
 			for (e = 0; e < in->vec; e++) {
 				int t = 4 + (int)e;
 

@@ -20,8 +20,9 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x);
 void jm_late(struct jcomp *c);
 void jm_defines(struct jcomp *c, const struct insn *in);
 bool jm_is_row(const struct acc *x);
-void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step);
-void jm_vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step);
+enum { JM_CHECK = 1, JM_ADDRESS = 2 };
+void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step, u32 what);
+void jm_vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step, u32 what);
 bool jm_window(const struct insn *in);         /* shared or local memory: addresses are offsets */
 bool jm_vary_base(struct jcomp *c, const struct insn *in, u32 step);
 

@@ -152,6 +152,11 @@ static u32 pairs(struct jcomp *c, u32 i, u32 end, struct insn *m, u32 last)
 	}
 	if (n == 2 && d[0] == d[1])
 		return last;
+	for (e = 0; e < m->vec; e++)
+		c->r[m->o[e]].ghost = true;
+	for (e = 0; e < n; e++)
+		for (k = 0; k + 1 < steps[e]; k++)
+			c->r[c->code[at[e][k]].o[0]].ghost = true;
 	m->size = 4;
 	m->vec = (u8)n;
 	m->type = T_U32;

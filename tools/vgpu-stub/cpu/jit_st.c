@@ -198,11 +198,13 @@ static bool st_vary(struct jcomp *c, const struct insn *in)
 	step = j_exit(c, JX_STEP, c->pc, 0);
 	if (!jm_vary_base(c, in, step))
 		return false;
+	for (p = 0; p < (in->aw ? 4u : 2u); p++)
+		in->aw ? jm_vary64(c, in, p, step, JM_CHECK) : jm_vary32(c, in, p, step, JM_CHECK);
 	for (p = 0; p < (in->aw ? 4u : 2u); p++) {
 		if (in->aw)
-			jm_vary64(c, in, p, step);
+			jm_vary64(c, in, p, step, JM_ADDRESS);
 		else
-			jm_vary32(c, in, p, step);
+			jm_vary32(c, in, p, step, JM_ADDRESS);
 		for (u = 0; u < units(in); u++) {
 			struct rm at = rm_vidx(RAX, 0, 0, (s32)(u * unit_bytes(in)));
 
@@ -212,7 +214,6 @@ static bool st_vary(struct jcomp *c, const struct insn *in)
 					ev_i(a, V_EXTRACT64X4, s, 0, rm_reg(4), 0, 0, 1);
 					s = 4;
 				}
-				/* jv_canon may have used k7 */
 				k_mov(a, 7, jv_mask(c, 1, p));
 				j_site(c, step);
 				ev_n(a, V_SCATTERQD, s, 0, at, 7, 0, 0, 4, 0);
