@@ -24,10 +24,17 @@ done
 for kind in plain asan; do
 	t "ptx/legal/$kind" 60 "$T/ptx/$kind/legal" tests/ptx/legal/*.txt
 done
+# the JIT's code left to the interpreter and entered again all over
+for x in 3 20; do
+	many "ptx/cases/partly/$x" 300 "$T/ptx/plain/ptxrun" -m jit -x $x -s tests/ptx/cases
+done
+t ptx/forms/partly 300 "$T/ptx/plain/optest" -m jit -x 5
 t ptx/ops 60 tests/ptx/ops.sh "$B"
 t ptx/disasm 60 tests/ptx/disasm.sh "$B"
 t ptx/random/plain 300 "$T/ptx/plain/jitdiff" -n 600 -o "$T/ptx"
 t ptx/random/asan 300 "$T/ptx/asan/jitdiff" -n 60 -s 10000 -o "$T/ptx"
+t ptx/random/partly 300 "$T/ptx/plain/jitdiff" -n 300 -s 20000 -x 1 -o "$T/ptx"
+t ptx/random/partly/asan 300 "$T/ptx/asan/jitdiff" -n 30 -s 30000 -x 1 -o "$T/ptx"
 
 # --- CUDA's device library, compiled by NVIDIA's nvcc where PyPI can be had
 many maths 300 tests/maths/run.sh "$B"

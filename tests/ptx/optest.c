@@ -5,7 +5,7 @@
  * the ISA fixes the result. In front of that, checks of the engine's interface (interface.h) and of matrix instructions (tensor.h).
  *
  * Build: tests/ptx/optest.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
- * Usage: optest [-s SEED] [-d FOLDER] [-m MODE] [-k] [FORM...]   FOLDER holds forms.txt and cases/
+ * Usage: optest [-s SEED] [-d FOLDER] [-m MODE] [-x SEED] [-k] [FORM...]   FOLDER holds forms.txt and cases/
  *        (default tests/ptx); -m: jit, interp or memcheck; -k prints the generated kernels; exit 0 or 1
  *
  * Each form runs as four kernels: registers under a varying predicate; a literal as one operand;

@@ -501,7 +501,7 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 	mark = j_mark(c);
 	nmemo = c->nmemo;
 	memcpy(memo, c->memo, nmemo * sizeof(memo[0]));
-	if (jit_stressed(c, pc, JS_STEP) || !native(c, in)) {
+	if ((jit_stressed(c, pc, JS_STEP) && !jit_guesses(c, in)) || !native(c, in)) {
 		j_undo(c, mark);
 		c->nmemo = nmemo;
 		memcpy(c->memo, memo, nmemo * sizeof(memo[0]));

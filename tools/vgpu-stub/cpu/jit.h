@@ -269,6 +269,7 @@ u8 jit_src_w(const struct insn *in, u32 i);
 u32 jit_pat(struct jcomp *c, const s64 *v);                     /* ~0: does not fit */
 /* jit_root.c: in is x - (x & ~low bits), whose scalar is 0 */
 bool jit_same_scalar(const struct jcomp *c, const struct insn *in, u32 bits);
+bool jit_guesses(const struct jcomp *c, const struct insn *in);
 /* jit_nan.c */
 void jit_nans(struct jcomp *c);
 bool jit_makes_raw(const struct insn *in);

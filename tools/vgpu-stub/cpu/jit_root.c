@@ -56,7 +56,10 @@ static u32 scalar_root(const struct jcomp *c, u32 o, u32 at)
 	return o;
 }
 
-/* in: x - (x & ~low bits), x's scalar being such a multiple: the scalars are the same. */
+/*
+ * in: x - (x & ~low bits), x's scalar being such a multiple: the scalars are the same. A guess like others, for the
+ * interpreter may have done the mask, of an x that is no such multiple: the code of in looks whether it is so.
+ */
 bool jit_same_scalar(const struct jcomp *c, const struct insn *in, u32 bits)
 {
 	const struct insn *d;
@@ -64,7 +67,7 @@ bool jit_same_scalar(const struct jcomp *c, const struct insn *in, u32 bits)
 	u32 at, x, need;
 	u64 low;
 
-	if (in < c->code || in >= c->code + c->n)
+	if (!c->guess || in < c->code || in >= c->code + c->n)
 		return false;
 	at = (u32)(in - c->code);
 	d = recent(c, scalar_root(c, in->o[2], at), at);
@@ -79,4 +82,13 @@ bool jit_same_scalar(const struct jcomp *c, const struct insn *in, u32 bits)
 		v.ual = (u8)need;       /* the code of d has seen to that */
 	x = scalar_root(c, in->o[1], at);
 	return !(low & (low + 1)) && low < 1u << 30 && !(low >> v.ual) && !(x & OPND_CONST) && x == scalar_root(c, d->o[1], at);
+}
+
+/* The code of in looks whether a guess is right; nobody else does. */
+bool jit_guesses(const struct jcomp *c, const struct insn *in)
+{
+	u32 need;
+
+	return in->kind == K_LANE && (jit_guess_sign(c, in) || jit_guess_align(c, in, &need) ||
+				      (in->lop == LOP_SUB && jit_same_scalar(c, in, type_bytes(in->type) * 8)));
 }

@@ -271,6 +271,7 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 	bool sg = type_is_signed(in->type);
 	struct jval v2 = jit_val(c, in->o[2], jit_src_w(in, 2));
 	struct jval v3 = jit_val(c, in->o[3], jit_src_w(in, 3));
+	bool none;
 	u32 need;
 	int t;
 
@@ -286,13 +287,18 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 		scalar_add(c, in->o[0], in->o[1], in->o[2], w);
 		return true;
 	case LOP_SUB: case LOP_AND: case LOP_OR: case LOP_XOR:
-		if (in->lop == LOP_AND && jit_guess_align(c, in, &need))
+		none = in->lop == LOP_SUB && c->r[in->o[0]].sk && jit_same_scalar(c, in, w ? 64 : 32);
+		if (none || (in->lop == LOP_AND && jit_guess_align(c, in, &need)))
 			t = RAX;
 		ju_load(c, t, in->o[1], w);
 		if (in->lop == LOP_AND)
 			check_align(c, in);
 		ju_alu(c, in->lop == LOP_SUB ? G_SUB : in->lop == LOP_AND ? G_AND :
 		      in->lop == LOP_OR ? G_OR : G_XOR, t, in->o[2], w);
+		if (none) {
+			g_alu(a, w, G_OR, RAX, rm_reg(RAX));
+			j_leave_if(c, CC_NE, j_exit(c, JX_QUIT, c->pc, 0));
+		}
 		ju_store(c, in->o[0], t);
 		return true;
 	case LOP_MUL:

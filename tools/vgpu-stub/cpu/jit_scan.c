@@ -374,7 +374,10 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 		if (!ints)
 			return vary();
 		a = v_add(c, a, b, -1, bits);
-		return jit_same_scalar(c, in, bits) ? with_scalar(a, true, 0, bits) : a;
+		if (!jit_same_scalar(c, in, bits))
+			return a;
+		c->guessed = true;
+		return with_scalar(a, true, 0, bits);
 	case LOP_MUL:
 		if (in->type == T_F32)
 			return all_uni ? uni(0, JMAX_UNKNOWN) : vary();
