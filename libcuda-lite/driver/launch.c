@@ -21,8 +21,8 @@ static inline __attribute__((always_inline)) CUresult check_block(const struct v
 	if (VG_UNLIKELY(block[0] - 1 >= c->max_block[0] || block[1] - 1 >= c->max_block[1] ||
 			block[2] - 1 >= c->max_block[2]))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (VG_UNLIKELY(threads > f->max_threads))
-		return threads > c->max_threads ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	if (VG_UNLIKELY(threads > f->max_threads))      /* the device's limit, or .maxntid */
+		return CUDA_ERROR_INVALID_VALUE;
 	if (VG_UNLIKELY(f->reqntid[0]))
 		for (int i = 0; i < 3; i++)
 			if (f->reqntid[i] && f->reqntid[i] != block[i])

@@ -11,6 +11,7 @@
 /* All blocks of a cooperative grid must be resident at once. */
 static CUresult cooperative_fits(CUfunction fn, const struct vg_shape *s, const struct vg_ctx *c)
 {
+	struct vg_func *f;
 	int per_sm = 0;
 	uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
 	uint64_t blocks;
@@ -18,6 +19,10 @@ static CUresult cooperative_fits(CUfunction fn, const struct vg_shape *s, const 
 	if (!(vg.info[c->ordinal].features & VGPU_DEV_FEATURE_COOPERATIVE))
 		return vg_unsupported("a cooperative launch on this device");
 	if (!threads || threads > c->max_threads)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_function(fn, &f));
+	VG_TRY(vg_done(f->ctx, vg_func_load(f)));
+	if (threads > f->max_threads)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(cuOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, fn, (int)threads, s->shared));
 	if (__builtin_mul_overflow((uint64_t)s->grid[0] * s->grid[1], (uint64_t)s->grid[2], &blocks) ||

@@ -6,7 +6,6 @@
 #include "driver.h"
 
 #define REG_UNIT 256u           /* registers are given to a warp in units of this many */
-#define SHARED_UNIT 256u
 
 static CUresult load(CUfunction fn, struct vg_func **f)
 {
@@ -14,6 +13,9 @@ static CUresult load(CUfunction fn, struct vg_func **f)
 	VG_TRY(vg_function(fn, f));
 	return vg_done((*f)->ctx, vg_func_load(*f));
 }
+
+/* What shared memory is given in: the occupancy calculator's table. */
+static uint64_t shared_unit(const struct vgpu_device_info *d) { return d->cc_major >= 3 && d->cc_major < 8 ? 256 : 128; }
 
 static uint64_t blocks_per_sm(const struct vg_func *f, uint32_t threads, uint64_t dynamic)
 {
@@ -29,7 +31,7 @@ static uint64_t blocks_per_sm(const struct vg_func *f, uint32_t threads, uint64_
 	n = by < n ? by : n;
 	by = regs ? d->regs_per_sm / regs : n;
 	n = by < n ? by : n;
-	shared = (shared + SHARED_UNIT - 1) / SHARED_UNIT * SHARED_UNIT;
+	shared = (shared + shared_unit(d) - 1) / shared_unit(d) * shared_unit(d);
 	by = shared ? d->shared_per_sm / shared : n;
 	return by < n ? by : n;
 }
@@ -98,7 +100,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction fn, i
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(load(fn, &f));
 	d = &vg.info[f->ctx->ordinal];
-	room = d->shared_per_sm / (uint64_t)blocks / SHARED_UNIT * SHARED_UNIT;
+	room = d->shared_per_sm / (uint64_t)blocks / shared_unit(d) * shared_unit(d);
 	taken = f->info->shared_static + d->shared_reserved;
 	room = room > taken ? room - taken : 0;
 	*bytes = room < f->max_dynamic ? room : f->max_dynamic;

@@ -60,7 +60,8 @@ static void directive(struct test *t, const char *s)
 		setenv("VGPU_OPS", rest, 1);
 	else if (IS("optional"))
 		t->optional = 1;
-	else if (IS("timeout"))
+	else if (IS("unless")) {
+	} else if (IS("timeout"))
 		t->seconds = strtod(rest, NULL);
 	else if (s[n] == ':' && (!strncmp(s, "expect", 6) || !strncmp(s, "launch", 6)))
 		failed(t, "unknown directive '%.*s'", (int)n, s);
@@ -107,6 +108,12 @@ static int run_file(const char *path, unsigned cores, double seconds)
 			check_print(&t, want);
 			want[0] = 0;
 			printing = 0;
+		}
+		if (is_directive(line, "unless") && rig_mode == ENGINE_MODE_MEMCHECK && strstr(line, "memcheck")) {
+			if (scenarios || verbose)
+				printf("%s: memcheck keeps to other rules\n", path);
+			free(t.text);
+			return 77;
 		}
 		if (!strncmp(line, "// ", 3))
 			directive(&t, line + 3);

@@ -504,6 +504,17 @@ struct tstate {
 };
 extern __thread struct tstate *cpu_ts;
 
+/*
+ * What a block's shared memory is rounded up to, static and dynamic together (%total_smem_size, PTX ISA 10; the table of the
+ * occupancy calculator): up to there accesses are well on hardware, and compilers' vector loads rely on it.
+ */
+static inline u32 shared_rounded(const struct engine_env *env, u32 bytes)
+{
+	u32 unit = env->cc_major >= 3 && env->cc_major < 8 ? 256 : 128;
+
+	return (bytes + unit - 1) & ~(unit - 1);
+}
+
 #define ARENA_CLASSES 40
 #define MAX_FUNCS (1u << 20)
 #define SHAPES 64

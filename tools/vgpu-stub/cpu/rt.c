@@ -457,8 +457,8 @@ static u32 check_launch(struct engine *e, const struct engine_launch *l, struct 
 	}
 	if (*threads > 1024)
 		return VGPU_ST_INVALID_CONFIG;
-	if (*threads > fn->max_threads)
-		return VGPU_ST_LAUNCH_RESOURCES;
+	if (*threads > fn->max_threads)         /* .maxntid: NVIDIA's driver answers INVALID_VALUE */
+		return VGPU_ST_INVALID_CONFIG;
 	if (fn->reqntid[0])
 		for (i = 0; i < 3; i++)
 			if (l->block[i] != fn->reqntid[i])
@@ -584,6 +584,8 @@ static struct grid *grid_make(struct engine *e, const struct engine_launch *l, s
 	g->shared_bytes = l->shared_bytes;
 	g->dyn_off = (fn->shared_bytes + fn->dyn_align - 1) & ~(fn->dyn_align - 1);
 	g->shared_total = l->shared_bytes ? g->dyn_off + l->shared_bytes : fn->shared_bytes;
+	if (!e->mc)             /* which keeps to what was asked for */
+		g->shared_total = shared_rounded(&e->env, g->shared_total);
 	g->local_stride = (fn->local_total + 15) & ~15u;        /* jit_local_stride() */
 	g->cooperative = l->flags & ENGINE_LAUNCH_COOPERATIVE;
 	if (g->cooperative)
