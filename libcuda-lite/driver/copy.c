@@ -110,6 +110,16 @@ static bool box_bytes(const struct vg_copy *k, uint64_t pitch, uint64_t slice, u
 	       !__builtin_add_overflow(rows, slices, bytes) && !__builtin_add_overflow(*bytes, k->width, bytes);
 }
 
+/* The process's own, or pinned; not managed, which may be anywhere. */
+static bool host_memory(uint64_t addr)
+{
+	struct vg_mem m;
+
+	if (vg_in_device(addr))
+		return false;
+	return !vg_in_window(addr) || (vg_mem_find(addr, &m) && m.kind == VG_MEM_HOST);
+}
+
 static CUresult run(CUstream h, bool pt, struct vg_copy *k, enum side dst, enum side src, bool async)
 {
 	struct vg_ctx *to, *from;
@@ -140,8 +150,12 @@ static CUresult run(CUstream h, bool pt, struct vg_copy *k, enum side dst, enum 
 		VG_SAFE();
 	if (VG_UNLIKELY((to && to != s->ctx) || (from && from != s->ctx)))
 		return vg_done(s->ctx, foreign(s, k, to, from));
-	/* Between two places of the device nobody waits, as CUDA has it, unless that was asked for. */
-	status = vg_copy(s, k, async || (!waits && vg_in_device(k->dst) && vg_in_device(k->src)));
+	/*
+	 * Between two places of the device nobody waits, as CUDA has it, unless that was asked for; between two of the host
+	 * everybody does, the asynchronous forms too ("API synchronization behavior").
+	 */
+	status = vg_copy(s, k, async ? !(host_memory(k->dst) && host_memory(k->src)) :
+			       !waits && vg_in_device(k->dst) && vg_in_device(k->src));
 	if (!async)
 		vg_printf_drain(s->ctx);
 	return vg_done(s->ctx, status);
@@ -447,8 +461,9 @@ static CUresult fill(CUstream h, bool pt, bool async, uint64_t dst, uint64_t pit
 		b.pitch = (uint32_t)pitch;
 		ticket = vg_submit(s, VGPU_OP_FILL, &b, NULL, 0);
 	}
-	/* CUDA's synchronous fills of device memory do not wait either, unless that was asked for. */
-	return (async && !elsewhere) || !waits ? CUDA_SUCCESS : vg_done(s->ctx, vg_wait_timeline(s->ctx, s->tl, ticket));
+	/* CUDA's synchronous fills of device memory do not wait either, unless that was asked for; those of the host's do. */
+	return (async && !elsewhere) || (!waits && !vg_in_window(dst)) ? CUDA_SUCCESS :
+	       vg_done(s->ctx, vg_wait_timeline(s->ctx, s->tl, ticket));
 }
 
 CUresult vg_check_fill(const CUDA_MEMSET_NODE_PARAMS *p, struct vg_ctx *c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is accepted is done, or remembered and answered back; what is not done is refused: flags of contexts, events,
- * streams and waits, advice on managed memory, places of boxes, mappings behind pointers, JIT options, limits.
+ * streams and waits, who waits for copies and fills, blocks beyond a kernel's bounds, advice on managed memory, places of boxes, mappings behind pointers, JIT options, limits.
  */
 #include "drv.h"
 
@@ -44,6 +44,85 @@ static void check_sync_memops(CUcontext ctx)
 	CK(cuMemFree(a));
 	CK(cuMemFree(b));
 	(void)ctx;
+}
+
+/* CUDA's "API synchronization behavior": who waits when a stream is busy. */
+static void check_host_memory(void)
+{
+	CUdeviceptr dev = drv_alloc(4096), other = drv_alloc(4096), managed;
+	unsigned char *a, *b, *own = malloc(4096);
+
+	CK(cuMemAllocHost((void **)&a, 4096));
+	CK(cuMemAllocHost((void **)&b, 4096));
+	CK(cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL));
+	/* fills of pinned and managed memory are synchronous */
+	CK(cuLaunchHostFunc(NULL, nap, NULL));
+	CK(cuMemsetD8((CUdeviceptr)(uintptr_t)a, 7, 4096));
+	EXPECT_EQ(a[4095], 7);
+	CK(cuLaunchHostFunc(NULL, nap, NULL));
+	CK(cuMemsetD2D32((CUdeviceptr)(uintptr_t)a, 64, 0x08080808, 8, 64));
+	EXPECT_EQ(a[63 * 64 + 31], 8);
+	EXPECT_EQ(a[63 * 64 + 32], 7);
+	CK(cuLaunchHostFunc(NULL, nap, NULL));
+	CK(cuMemsetD16(managed, 0x0909, 2048));
+	CK(cuStreamQuery(NULL));
+	EXPECT_EQ(*(unsigned char *)(uintptr_t)(managed + 4095), 9);
+	/* those of device memory are not, nor are the asynchronous forms anywhere */
+	CK(cuLaunchHostFunc(NULL, nap, NULL));
+	CK(cuMemsetD8(dev, 10, 4096));
+	WANT(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
+	CK(cuCtxSynchronize());
+	CK(cuLaunchHostFunc(NULL, nap, NULL));
+	CK(cuMemsetD8Async((CUdeviceptr)(uintptr_t)a, 11, 4096, NULL));
+	WANT(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
+	CK(cuCtxSynchronize());
+	/* from host to host even the asynchronous copy waits; with a device on one side it need not, between devices none does */
+	CK(cuLaunchHostFunc(NULL, nap, NULL));
+	CK(cuMemcpyAsync((CUdeviceptr)(uintptr_t)b, (CUdeviceptr)(uintptr_t)a, 4096, NULL));
+	EXPECT_EQ(b[4095], 11);
+	CK(cuLaunchHostFunc(NULL, nap, NULL));
+	CK(cuMemcpyAsync((CUdeviceptr)(uintptr_t)own, (CUdeviceptr)(uintptr_t)b, 4096, NULL));
+	EXPECT_EQ(own[4095], 11);
+	CK(cuLaunchHostFunc(NULL, nap, NULL));
+	CK(cuMemcpyDtoHAsync(b, dev, 4096, NULL));
+	WANT(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
+	CK(cuCtxSynchronize());
+	EXPECT_EQ(b[4095], 10);
+	CK(cuLaunchHostFunc(NULL, nap, NULL));
+	CK(cuMemcpyDtoD(other, dev, 4096));
+	WANT(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
+	CK(cuCtxSynchronize());
+	CK(cuLaunchHostFunc(NULL, nap, NULL));
+	CK(cuMemcpyDtoH(own, other, 4096));
+	CK(cuStreamQuery(NULL));
+	EXPECT_EQ(own[0], 10);
+	CK(cuMemFreeHost(a));
+	CK(cuMemFreeHost(b));
+	CK(cuMemFree(managed));
+	CK(cuMemFree(other));
+	CK(cuMemFree(dev));
+	free(own);
+}
+
+/* .maxntid and .reqntid are promises to the compiler: a launch with other blocks is an invalid value. */
+static void check_block_bounds(void)
+{
+	static const char ptx[] = ".version 6.4\n.target sm_61\n.address_size 64\n"
+		".visible .entry most() .maxntid 64, 1, 1 { ret; }\n.visible .entry just() .reqntid 32, 2, 1 { ret; }\n";
+	CUfunction most, just;
+	CUmodule m;
+
+	CK(cuModuleLoadData(&m, ptx));
+	CK(cuModuleGetFunction(&most, m, "most"));
+	CK(cuModuleGetFunction(&just, m, "just"));
+	CK(cuLaunchKernel(most, 1, 1, 1, 8, 8, 1, 0, NULL, NULL, NULL));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(most, 1, 1, 1, 65, 1, 1, 0, NULL, NULL, NULL));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuLaunchCooperativeKernel(most, 1, 1, 1, 128, 1, 1, 0, NULL, NULL));
+	CK(cuLaunchKernel(just, 1, 1, 1, 32, 2, 1, 0, NULL, NULL, NULL));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(just, 1, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(just, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+	CK(cuCtxSynchronize());
+	CK(cuModuleUnload(m));
 }
 
 static void check_flags(void)
@@ -271,6 +350,8 @@ int main(void)
 	CK(cuProfilerStart());
 	CK(cuProfilerStop());
 	check_sync_memops(ctx);
+	check_host_memory();
+	check_block_bounds();
 	check_flags();
 	check_stream_attributes();
 	check_advice();
