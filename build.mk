@@ -311,11 +311,16 @@ $(B)/test/system/rpath/libcudart.so.12: tests/system/rpath/cudart.c tests/system
 	$(CC) $(CFLAGS) -shared -fPIC -Wl,-soname,libcudart.so.12 -Wl,--version-script=tests/system/rpath/cudart.map -o $@ $<
 $(B)/test/system/rpath/program: tests/system/rpath/program.c $(B)/test/system/rpath/libcudart.so.12
 	$(CC) $(CFLAGS) -o $@ $< $(B)/test/system/rpath/libcudart.so.12 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN'
+# the model of the ordering rules, and what runs it
+$(B)/test/order/order: tests/order/run.c tests/order/model.c tests/order/model.h | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -o $@ $(filter %.c,$^) $(B)/lib/libcuda.so.1
 # benchmarks, not tests: tests/bench/plain.sh and tools/bench-compare.sh run them
 $(B)/test/bench/%: tests/bench/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
-SYSTEM  := $(B)/test/bench/launch_plain $(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/rpath/program
+SYSTEM  := $(B)/test/bench/launch_plain $(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/rpath/program \
+	   $(B)/test/order/order
 
 # ---- tests: units, PTX, fuzzers ---------------------------------------------------------------------
 # Sources are compiled again for glibc, plain and with ASan + UBSan (musl has no sanitizers), and

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -370,6 +371,8 @@ int context_main(void)
 	c->dispatcher = pthread_self();
 	c->boot_ns = ctx_now_ns();
 	c->boot_ticks = ctx_ticks();
+	if (getenv("VGPU_STUB_SHUFFLE"))
+		c->shuffle = strtoull(getenv("VGPU_STUB_SHUFFLE"), NULL, 0);
 
 	if (boot_init(c))
 		return fail(c, "INIT is not what this version expects", VGPU_ST_PROTOCOL);

@@ -140,6 +140,7 @@ struct ctx {
 	uint32_t phase_first, phase_last;
 	int phase_legacy;
 	struct ctx_pool nodes, mids, bigs;
+	uint64_t shuffle;               /* not 0: a test wants another order where there is a choice */
 
 	/* any thread: completed launches, newest first; `asleep` pairs with it (ctx_loop.c) */
 	struct ctx_stream *done_list __attribute__((aligned(64)));

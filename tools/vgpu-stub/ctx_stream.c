@@ -264,6 +264,20 @@ static void park(struct ctx *c, struct ctx_stream *s, const struct vgpu_cmd *cmd
 	}
 }
 
+/*
+ * For tests (VGPU_STUB_SHUFFLE): what may run now runs later all the same, by chance, behind all others. That is an order which
+ * the rules allow and a quick device seldom shows.
+ */
+static int put_off(struct ctx *c)
+{
+	if (__builtin_expect(!c->shuffle, 1))
+		return 0;
+	c->shuffle ^= c->shuffle << 13;
+	c->shuffle ^= c->shuffle >> 7;
+	c->shuffle ^= c->shuffle << 17;
+	return c->shuffle >> 40 & 1;
+}
+
 /* The stream is in no list. Runs its head, and more, and puts the stream where it belongs then. */
 static void step(struct ctx *c, struct ctx_stream *s)
 {
@@ -279,7 +293,7 @@ static void step(struct ctx *c, struct ctx_stream *s)
 			park(c, s, &n->cmd, where);
 			return;
 		}
-		if (!budget) {
+		if (!budget || put_off(c)) {
 			push(&c->ready, s, STREAM_READY);
 			return;
 		}
@@ -386,7 +400,7 @@ void ctx_stream_submit(struct ctx *c, const struct vgpu_cmd *cmd, uint64_t first
 	}
 	phase = phase_enter(c, cmd->flags);
 	where = s->where == STREAM_IDLE ? blocked(c, cmd, phase) : s->where;
-	direct = where == STREAM_READY && s->where == STREAM_IDLE;
+	direct = where == STREAM_READY && s->where == STREAM_IDLE && !put_off(c);
 	n = direct ? NULL : node_new(c, cmd, phase, bytes);
 	payload = n ? n->payload : c->scratch;
 	if (bytes && copy_payload(c, payload, first, cmd->slots - 1u, bytes) < 0) {
@@ -408,7 +422,9 @@ void ctx_stream_submit(struct ctx *c, const struct vgpu_cmd *cmd, uint64_t first
 	}
 	if (!direct) {
 		append(s, n);
-		if (s->where == STREAM_IDLE)
+		if (s->where == STREAM_IDLE && where == STREAM_READY)
+			push(&c->ready, s, where);
+		else if (s->where == STREAM_IDLE)
 			park(c, s, cmd, where);
 		return;
 	}
