@@ -65,6 +65,9 @@ apart
 t e2e/ptx_fresh 60 tests/e2e/ptx_fresh.sh
 many e2e 600 tests/e2e/run.sh "$B"
 
+# --- CUDA programs compiled by NVIDIA's nvcc where PyPI can be had: CUB, Thrust, warps
+many nvcc 900 tests/nvcc/run.sh "$B"
+
 # --- cuBLAS against OpenBLAS
 many blas 300 tests/blas/run.sh "$B"
 

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The programs of programs/, compiled by nvcc and run by the JIT and by the interpreter (smaller inputs), each on a device of its own.
+#   run.sh BUILD [PROGRAM]
+set -u
+cd "$(dirname "$0")/../.." || exit
+B=$1
+. tests/nvcc/lib.sh
+nvcc_get "$B"
+out=$B/nvcc-out/programs
+
+build() { # PROGRAM
+	nvcc_make "$out/$1" "tests/nvcc/programs/$1.cu tests/nvcc/programs/check.h" -std=c++17 -cudart shared \
+		-gencode arch=compute_75,code=compute_75 "tests/nvcc/programs/$1.cu" && return
+	echo "FAIL $1 does not compile"
+	rm -f "$out/$1"
+}
+# run ENGINE PROGRAM ARGUMENT...: its lines with the engine's name in them; an end without a FAIL of its own is one too
+run() {
+	local engine=$1 program=$2 st=0 log=$out/$1.$2.log
+	shift 2
+	VGPU_ENGINE=$engine timeout 200 "$B/bin/vgpu" run --private --cc 7.5 -- "$out/$program" "$@" >"$log" 2>&1 || st=$?
+	sed -E "s/^(ok|FAIL) /\1 $program\/$engine\//" "$log"
+	[ $st = 0 ] || grep -q '^FAIL ' "$log" || echo "FAIL $program/$engine ended with status $st"
+}
+programs=${2:-$(cd tests/nvcc/programs && echo *.cu)}
+for p in $programs; do
+	while [ "$(jobs -pr | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+	build "${p%.cu}" &
+done
+wait
+for p in $programs; do
+	p=${p%.cu}
+	[ -x "$out/$p" ] || continue
+	run jit "$p"
+	run interp "$p" 60000
+done
