@@ -90,6 +90,8 @@ static uint32_t check_ctl(const struct vgpu_cmd *c, const struct vgpu_check_env 
 		     inside(b->b, b->c, env->window_base, env->window_bytes);
 		break;
 	case VGPU_OP_MODULE_COMMIT:
+		ok = ok && !(b->c & ~(uint64_t)VGPU_MODULE_EAGER) && inside(b->a, b->b, env->window_base, env->window_bytes);
+		break;
 	case VGPU_OP_MODULE_TABLE:
 	case VGPU_OP_MODULE_MANAGED:
 		ok = ok && inside(b->a, b->b, env->window_base, env->window_bytes);

@@ -249,6 +249,9 @@ _Static_assert(sizeof(struct vgpu_device_info) == 512, "wire layout");
 #define VGPU_DEV_FEATURE_COOPERATIVE 1u
 #define VGPU_DEV_FEATURE_VMM 2u
 
+/* Of MODULE_COMMIT: every body is read now and the first error is the module's, instead of when a kernel is first used. */
+#define VGPU_MODULE_EAGER 1u
+
 /*
  * Managed variables of a module live in the client's window. MODULE_COMMIT of a module that has some answers NOT_SUPPORTED
  * with their bytes in v3, and the module stays as it is; MODULE_MANAGED names the place, and the second MODULE_COMMIT

@@ -186,13 +186,22 @@ static void forget(struct vg_module *m)
 	vg_delete(VG_MODULE, m);
 }
 
+/* CUDA_MODULE_LOADING, LAZY if it says nothing: errors of a container's kernels come when they are used, or at once. */
+static bool eager(void)
+{
+	const char *s = getenv("CUDA_MODULE_LOADING");
+
+	return s && !strcmp(s, "EAGER");
+}
+
 /*
  * Loads what was sent. A module with managed variables answers how much memory they take; they get some that
  * both sides see, and it is asked again.
  */
 static uint32_t commit(struct vg_ctx *c, struct vg_module *m, char *window, uint64_t v[5])
 {
-	uint32_t status = vg_ctl(c, VGPU_OP_MODULE_COMMIT, m->id, (uint64_t)(uintptr_t)window, LOG_BYTES, 0, v);
+	uint64_t flags = eager() ? VGPU_MODULE_EAGER : 0;
+	uint32_t status = vg_ctl(c, VGPU_OP_MODULE_COMMIT, m->id, (uint64_t)(uintptr_t)window, LOG_BYTES, flags, v);
 	uint64_t bytes = (v[3] + VGPU_PAGE - 1) & ~(VGPU_PAGE - 1ull);
 
 	if (status != VGPU_ST_NOT_SUPPORTED || !v[3] || v[3] > VGPU_GIB)
@@ -204,7 +213,7 @@ static uint32_t commit(struct vg_ctx *c, struct vg_module *m, char *window, uint
 	if (status)
 		return status;
 	memset(v, 0, 5 * sizeof *v);
-	return vg_ctl(c, VGPU_OP_MODULE_COMMIT, m->id, (uint64_t)(uintptr_t)window, LOG_BYTES, 0, v);
+	return vg_ctl(c, VGPU_OP_MODULE_COMMIT, m->id, (uint64_t)(uintptr_t)window, LOG_BYTES, flags, v);
 }
 
 /* log: what the device says about the image, good or bad; may be NULL. */
@@ -530,7 +539,7 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 	VG_READY();
 	if (!mode)
 		return CUDA_ERROR_INVALID_VALUE;
-	*mode = CU_MODULE_LAZY_LOADING;
+	*mode = eager() ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
 	return CUDA_SUCCESS;
 }
 

@@ -187,12 +187,15 @@ static void check_errors(void)
 		".global .frobnicate x;\n.visible .entry k()\n{\n\tret;\n}\n";
 	static const char body[] = ".version 6.3\n.target sm_61\n.address_size 64\n"
 		".visible .entry k()\n{\n\t.reg .b32 %r<2>;\n\tmov.u32 %r1, %nonsense;\n\tfrobnicate.u32 %r1;\n\tret;\n}\n";
+	static const char unsupported[] = ".version 7.3\n.target sm_61\n.visible .entry good()\n{\n\tret;\n}\n"
+		".visible .entry k()\n{\n\t.reg .b64 %r;\n\tstacksave.u64 %r;\n\tret;\n}\n";
 	static const char newer[] = ".version 6.3\n.target sm_99\n.address_size 64\n"
 		".visible .entry k()\n{\n\tret;\n}\n";
 	char log[1024] = "";
 	CUjit_option opt[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
 	void *val[] = { log, (void *)(uintptr_t)sizeof log };
 	char path[] = "/tmp/vgpu-e2e-module-XXXXXX";
+	CUmoduleLoadingMode mode;
 	CUfunction f;
 	CUmodule mod;
 	CUresult r;
@@ -201,17 +204,38 @@ static void check_errors(void)
 	WANT(CUDA_ERROR_INVALID_PTX, cuModuleLoadDataEx(&mod, broken, 2, opt, val));
 	if (!log[0] || !memchr(log, 0, sizeof log))
 		e2e_fail("the error log of broken PTX is empty");
-	/* A kernel's body may be read as late as when it is used, but then the error comes, before anything runs. */
-	r = cuModuleLoadData(&mod, body);
-	if (r == CUDA_SUCCESS) {
-		r = cuModuleGetFunction(&f, mod, "k");
-		if (r == CUDA_SUCCESS)
-			r = cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
-		CK(cuModuleUnload(mod));
-	}
+	/* Of a text every body is read when it is loaded; the log names the line. */
+	WANT(CUDA_ERROR_INVALID_PTX, cuModuleLoadDataEx(&mod, body, 2, opt, val));
+	if (strncmp(log, "7:", 2) || !strstr(log, "%nonsense"))
+		e2e_fail("the error log of a broken body: %s", log);
+	/* In a container it waits until the kernel is used, and the error comes before anything runs ... */
+	fat_begin();
+	fat_add(KIND_PTX, 61, body, sizeof body, 0, 0);
+	CK(cuModuleLoadData(&mod, image));
+	r = cuModuleGetFunction(&f, mod, "k");
+	if (r == CUDA_SUCCESS)
+		r = cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
 	if (r != CUDA_ERROR_INVALID_PTX)
 		e2e_fail("a kernel that does not parse gave %s", drv_err(r));
+	CK(cuModuleUnload(mod));
 	CK(cuCtxSynchronize());
+	/* ... unless the user will not wait. */
+	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+	log[0] = 0;
+	WANT(CUDA_ERROR_INVALID_PTX, cuModuleLoadDataEx(&mod, image, 2, opt, val));
+	if (strncmp(log, "7:", 2))
+		e2e_fail("the error log of an eager load: %s", log);
+	CK(cuModuleGetLoadingMode(&mode));
+	EXPECT(mode == CU_MODULE_EAGER_LOADING);
+	CK(cuModuleLoadData(&mod, unsupported));
+	CK(cuModuleUnload(mod));
+	unsetenv("CUDA_MODULE_LOADING");
+	/* What is legal and not here refuses the kernel, not the module. */
+	CK(cuModuleLoadData(&mod, unsupported));
+	CK(cuModuleGetFunction(&f, mod, "good"));
+	CK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	CK(cuCtxSynchronize());
+	CK(cuModuleUnload(mod));
 	WANT(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&mod, newer));
 	WANT(CUDA_ERROR_INVALID_IMAGE, cuModuleLoadData(&mod, "\1\2\3\4 this is no image"));
 	WANT(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad(&mod, "/nonexistent/module.ptx"));

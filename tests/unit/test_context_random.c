@@ -74,6 +74,8 @@ static int random_control(struct dev *d)
 		b->c = rnd(3000);
 		break;
 	case VGPU_OP_MODULE_COMMIT:
+		b->c = rnd(2);
+		/* fall through */
 	case VGPU_OP_MODULE_TABLE:
 		b->a = STAGING + rnd(2000);
 		b->b = rnd(2000);

@@ -153,6 +153,11 @@ static uint32_t module_commit(struct ctx *c, const struct vgpu_body_ctl *b, uint
 		v[3] = wanted;          /* the client names a place and commits again */
 		return st;
 	}
+	if (!st && (b->c & VGPU_MODULE_EAGER)) {
+		st = c->ops->module_check(c->engine, m->engine_id, log, sizeof(log));
+		if (st)
+			c->ops->module_unload(c->engine, m->engine_id);
+	}
 	v[2] = put_log(c, b->a, b->b, log);
 	if (st) {
 		forget(c, m);

@@ -125,6 +125,12 @@ struct engine_ops {
 	 * never told keeps them in its arena.
 	 */
 	uint64_t (*managed)(struct engine *e, uint64_t va, uint64_t bytes);
+	/*
+	 * Reads the bodies of a loaded module: INVALID_PTX with the first error in log, which is then as module_load leaves it.
+	 * What is legal and not supported refuses nothing here. module_load does it for PTX text, whose errors are a person's;
+	 * a container came out of a compiler, and its kernels are read when they are asked for.
+	 */
+	uint32_t (*module_check)(struct engine *e, uint32_t module, char *log, size_t log_bytes);
 	uint32_t (*module_unload)(struct engine *e, uint32_t module);
 	/* Iterates: symbol i of the module, NOT_FOUND behind the last one. */
 	uint32_t (*module_symbol)(struct engine *e, uint32_t module, uint32_t i,

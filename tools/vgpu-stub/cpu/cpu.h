@@ -571,6 +571,7 @@ void *xgrow(void *p, u32 *cap, u32 want, size_t elem);  /* NULL when out of memo
 /* module.c */
 u32 module_open(struct engine *e, const void *image, size_t bytes, struct module **out, char *log,
 		size_t log_bytes);
+u32 module_bodies(struct module *m, char *log, size_t log_bytes);       /* compiles all of them */
 void module_close(struct module *m);
 void module_late_var(struct lex *lx, struct module *m, struct sym *v);
 /* decl.c: each begins at the token that names it, or behind '(' or '=', and ends behind what it reads */

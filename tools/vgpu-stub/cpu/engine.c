@@ -115,6 +115,13 @@ static struct module *module_get(struct engine *e, u32 id)
 	return id && id <= e->nmodules ? e->modules[id - 1] : NULL;
 }
 
+static u32 cpu_module_check(struct engine *e, u32 id, char *log, size_t log_bytes)
+{
+	struct module *m = module_get(e, id);
+
+	return m ? module_bodies(m, log, log_bytes) : VGPU_ST_BAD_HANDLE;
+}
+
 static u32 cpu_module_unload(struct engine *e, u32 id)
 {
 	struct module *m = module_get(e, id);
@@ -232,6 +239,7 @@ const struct engine_ops engine_cpu = {
 	.open = cpu_open,
 	.close = cpu_close,
 	.module_load = cpu_module_load,
+	.module_check = cpu_module_check,
 	.module_unload = cpu_module_unload,
 	.managed = cpu_managed,
 	.module_symbol = cpu_module_symbol,

@@ -590,6 +590,22 @@ static bool looks_like_text(const char *p, const char *end)
 	return p < end && (*p == '.' || *p == '/');
 }
 
+u32 module_bodies(struct module *m, char *log, size_t log_bytes)
+{
+	u32 i, st;
+
+	for (i = 0; i < m->nfuncs; i++) {
+		if (!m->funcs[i]->has_body)
+			continue;
+		st = func_compile(m->funcs[i], log, log_bytes);
+		if (st == VGPU_ST_INVALID_PTX || st == VGPU_ST_OUT_OF_MEMORY)
+			return st;
+	}
+	if (log && log_bytes)
+		*log = 0;
+	return VGPU_ST_OK;
+}
+
 u32 module_open(struct engine *e, const void *image, size_t bytes, struct module **out, char *log,
 		size_t log_bytes)
 {
@@ -623,6 +639,8 @@ u32 module_open(struct engine *e, const void *image, size_t bytes, struct module
 		return VGPU_ST_INVALID_IMAGE;
 	}
 	st = read_module(e, m, log, log_bytes);
+	if (!st && !m->owned)
+		st = module_bodies(m, log, log_bytes);
 	if (st) {
 		module_close(m);
 	} else {
