@@ -163,12 +163,15 @@ static void check_one(struct comp *c, struct stmt *st, char letter, struct opera
 			FAIL_AT(c, st, "%s: an address register expected", st->od->name);
 		break;
 	case 'A':
-		if (o->kind == O_SYM && o->element) {   /* name[…] needs no brackets of its own */
+		/* name[…] of loads and stores needs no brackets of its own */
+		if (o->kind == O_SYM && o->element && (st->od->x == X_LD || st->od->x == X_ST)) {
 			o->second = O_SYM;
 			o->kind = O_ADDR;
 		}
 		if (o->kind != O_ADDR)
 			FAIL_AT(c, st, "%s: '[address]' expected", st->od->name);
+		if (o->second == O_REG && type_bytes(o->type) == 2 && !type_is_float(o->type) && st->mod[MC_SPACE] > SPACE_GLOBAL)
+			UNSUPPORTED(c, st, "'%s' through a register of 16 bits is not supported", st->od->name);
 		if (o->second == O_REG && (o->type == T_PRED || type_is_float(o->type) ||
 					   type_bytes(o->type) < (st->mod[MC_SPACE] <= SPACE_GLOBAL ? 8 : 4)))
 			FAIL_AT(c, st, "%s: a .%s register cannot hold an address", st->od->name,

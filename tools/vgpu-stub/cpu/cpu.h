@@ -103,7 +103,7 @@ enum type type_find(const char *s, size_t n);
 const char *mod_name(enum modclass cls, u32 val);
 const char *mod_nth(const struct opdesc *od, u32 i);
 const char *sreg_name(u32 sr);
-u32 sreg_bytes(u32 sr);
+u32 sreg_bytes(u32 sr);                 /* 0: %gridid, which had 32 bits and has 64 */
 /* A legal modifier of an instruction that we have, in a form that we have not. */
 bool mod_known_unsupported(const struct opdesc *od, const char *s, size_t n);
 bool sreg_known_unsupported(const char *s, size_t n);

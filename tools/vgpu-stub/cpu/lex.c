@@ -4,6 +4,7 @@
  * Used by module.c and parse.c; errors leave through lex_fail (longjmp to the caller's bail).
  */
 #include <emmintrin.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +138,7 @@ static int lex_number(struct lex *lx)
 				buf[n++] = *p++;
 			buf[n] = 0;
 			d = strtod(buf, &stop);
-			if (*stop)
+			if (*stop || isinf(d))
 				lex_fail(lx, VGPU_ST_INVALID_PTX, "malformed number");
 			memcpy(&lx->ival, &d, 8);
 			lx->p = p;

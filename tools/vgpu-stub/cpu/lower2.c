@@ -32,6 +32,8 @@ void lower_address(struct comp *c, struct stmt *st, const struct operand *o, str
 		FAIL_AT(c, st, "%s: '%s' is not a variable", st->od->name, base.sym->name);
 	if (base.sym->tex)
 		UNSUPPORTED(c, st, "%s: '%s': textures are not supported", st->od->name, base.sym->name);
+	if (tmpl->space == SPACE_GENERIC && base.sym->space == SPACE_CONST)
+		FAIL_AT(c, st, "%s: '%s' is in .const", st->od->name, base.sym->name);
 	if (tmpl->space == SPACE_GENERIC || (tmpl->space == SPACE_PARAM && !base.sym->formal))
 		tmpl->space = base.sym->space;
 	if (tmpl->space != base.sym->space || (base.sym->formal && st->mod[MC_SPACE] != SPACE_PARAM))
@@ -173,7 +175,7 @@ void lower_mem(struct comp *c, struct stmt *st)
 		d = dst(&st->op[0]);
 		if (!st->mod[MC_SPACE])
 			FAIL_AT(c, st, "cvta: a state space is missing");
-		if (!w && c->m->target >= 90)
+		if (!w)
 			FAIL_AT(c, st, "cvta.u32: there are no addresses of 32 bits");
 		if (st->mod[MC_SPACE] == SPACE_GLOBAL || st->mod[MC_SPACE] == SPACE_CONST) {
 			emit_lane(c, st, LOP_MOV, w ? T_U64 : T_U32, w, d, a, OPND_NONE, OPND_NONE);

@@ -9,6 +9,10 @@ static void unpack(struct comp *c, struct stmt *st)
 	const struct operand *v = &st->op[0];
 	u32 i, s = src(c, st, &st->op[1], st->type[0]), bits = type_bytes(st->type[0]) * 8 / v->n;
 
+	for (i = 0; i < v->n && v->elem[i].kind == O_SINK; i++)
+		;
+	if (i == v->n)
+		FAIL_AT(c, st, "mov: no part goes anywhere");
 	for (i = 0; i < v->n; i++) {
 		if (v->elem[i].kind == O_SINK)
 			continue;
@@ -89,8 +93,6 @@ void lower_mov(struct comp *c, struct stmt *st)
 
 	if (st->nops != 2)
 		FAIL_AT(c, st, "mov takes two operands");
-	if (t == T_F16 || t == T_BF16)
-		t = T_B16;
 	if (st->mod[MC_VEC]) {
 		move_vector(c, st, t);
 		return;
@@ -120,10 +122,13 @@ void lower_mov(struct comp *c, struct stmt *st)
 		emit_pred(c, PRED_MOV, d->reg, src(c, st, s, t), s->neg, OPND_NONE, false);
 		return;
 	}
+	if (s->kind == O_SYM && type_bytes(t) < 8 && (s->sym->what == V_FUNC || s->sym->space == SPACE_GLOBAL || s->sym->space == SPACE_CONST))
+		FAIL_AT(c, st, "mov: the address of '%s' has 64 bits", s->sym->name);
 	if (s->kind == O_INT || s->kind == O_FLT)
 		check_source(c, st, s, t);
 	/* those of 32 bits had 16 once */
-	if (s->kind == O_SREG && type_bytes(t) < sreg_bytes(s->reg) && (type_bytes(t) != 2 || sreg_bytes(s->reg) != 4))
+	if (s->kind == O_SREG && sreg_bytes(s->reg) && type_bytes(t) != sreg_bytes(s->reg) &&
+	    (type_bytes(t) != 2 || sreg_bytes(s->reg) != 4))
 		FAIL_AT(c, st, "mov: '%s' has %u bytes", sreg_name(s->reg), sreg_bytes(s->reg));
 	emit_lane(c, st, LOP_MOV, type_w(t) ? T_U64 : T_U32, type_w(t), d->reg, src(c, st, s, t), OPND_NONE,
 		  OPND_NONE);

@@ -272,7 +272,7 @@ int sreg_find(const char *s, size_t n)
 
 u32 sreg_bytes(u32 sr)
 {
-	return sr == SR_CLOCK64 || sr == SR_GLOBALTIMER ? 8 : 4;
+	return sr == SR_CLOCK64 || sr == SR_GLOBALTIMER ? 8 : sr == SR_GRIDID ? 0 : 4;
 }
 
 bool mod_known_unsupported(const struct opdesc *od, const char *s, size_t n)

@@ -369,6 +369,8 @@ static void element(struct comp *c, struct operand *o)
 	o->element = true;
 	lex_next(lx);
 	if (lx->tok == TK_ID && find_reg(c, lx->s, lx->n, &r)) {
+		if (r.kind == O_REG && type_bytes(r.type) == 2 && !type_is_float(r.type))
+			lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "'%s' by an index of 16 bits is not supported", v->name);
 		if (r.kind != O_REG || r.type == T_PRED || type_is_float(r.type) || type_bytes(r.type) < 4)
 			FAIL(c, "'%s': the index must be a 32 or 64-bit register", v->name);
 		o->index = r.reg;
