@@ -22,7 +22,7 @@
 #include "reference_more.h"
 #include "memory_forms.h"
 #include "interface.h"
-#include "tensor.h"
+#include "wmma.h"
 
 #define LANES 4000u
 #define BLOCK 200u              /* the last warp of a block has 8 lanes */
@@ -666,6 +666,7 @@ int main(int argc, char **argv)
 		return 1;
 	mismatches += check_interface(&rig);
 	mismatches += check_tensor(&rig);
+	mismatches += check_wmma(&rig);
 	input = rig_alloc(&rig, LANES * AREA);
 	output = rig_alloc(&rig, LANES * AREA);
 	if (!input || !output)

@@ -164,7 +164,18 @@ void lower_address(struct comp *c, struct stmt *st, const struct operand *o, str
 void lower_video(struct comp *c, struct stmt *st);
 /* lower_async.c: cp.async, createpolicy */
 void lower_async(struct comp *c, struct stmt *st);
-/* lower_tensor.c: mma, ldmatrix, movmatrix */
+/* lower_tensor.c: ldmatrix, stmatrix, movmatrix; and for lower_mma.c and lower_wmma.c: register i of n of an operand, all lanes
+ * together, one instruction of that kind */
+u32 tensor_part(struct comp *c, struct stmt *st, const struct operand *o, u32 i, u32 n, enum type t, bool dest);
+void tensor_together(struct comp *c, struct stmt *st);
+struct insn *tensor_insn(struct comp *c, u8 sub, u32 d, u32 a, u8 aw);
+/* lower_mma.c: a product of matrices whose blocks of 8 rows (of b: columns) lie in words of 4 lanes a row, see there */
+struct product { enum type d, a, b; u32 rows, cols, words; bool sat; u8 op; };
+void emit_product(struct comp *c, struct stmt *st, const struct product *p, const u32 *a, const u32 *b, const u32 *acc, const u32 *d);
+u32 product_results(const struct product *p);
+void lower_mma(struct comp *c, struct stmt *st);
+/* lower_wmma.c */
+void lower_wmma(struct comp *c, struct stmt *st);
 void lower_tensor(struct comp *c, struct stmt *st);
 /* uniform.c */
 void uniform_hoist(struct comp *c);

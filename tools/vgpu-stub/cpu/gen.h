@@ -10,6 +10,8 @@
 
 /* cvt.c: o[0] = o[1], o[2], o[3] */
 gen_fn gen_cvt, gen_cvt_pack, gen_cvt_small;
+/* tensor.c: one register of a product, as TENSOR_MMA has it, of types that have no fast way; sub2, size: see there */
+gen_fn gen_product;
 /* video.c */
 gen_fn gen_video;
 

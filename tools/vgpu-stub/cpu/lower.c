@@ -765,6 +765,8 @@ void lower_stmt(struct comp *c, struct stmt *st)
 		lower_control(c, st);
 		return;
 	case X_MMA:
+	case X_WMMA:
+	case X_STMATRIX:
 	case X_LDMATRIX:
 	case X_MOVMATRIX:
 		lower_tensor(c, st);

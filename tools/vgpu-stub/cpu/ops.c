@@ -147,6 +147,8 @@ static const struct { const char *name; u8 cls, val; } mods[] = {
 #define CV_OOB(v) v
 #define CV_SCALE(v) v
 #define CV_PO(v) v
+#define CV_WMMA(v) v
+#define CV_FRAG(v) v
 #define CV_POLICY(v) v
 #define CV_PROXY(v) v
 #define CV_SATF(v) v
@@ -200,6 +202,7 @@ static const struct { const char *name; u8 bytes; } types[T_COUNT] = {
 	[T_E4M3X2] = { "e4m3x2", 2 }, [T_E5M2X2] = { "e5m2x2", 2 }, [T_E2M1X2] = { "e2m1x2", 1 },
 	[T_E2M3X2] = { "e2m3x2", 2 }, [T_E3M2X2] = { "e3m2x2", 2 }, [T_UE8M0X2] = { "ue8m0x2", 2 },
 	[T_U4] = { "u4", 1 }, [T_S4] = { "s4", 1 }, [T_U2] = { "u2", 1 }, [T_S2] = { "s2", 1 }, [T_B1] = { "b1", 1 },
+	[T_E4M3] = { "e4m3", 1 }, [T_E5M2] = { "e5m2", 1 },
 };
 
 u32 type_bytes(enum type t)

@@ -583,7 +583,7 @@ static void parse_opcode(struct comp *c, struct stmt *st)
 		/* mul.lo and setp.lo, vote.sync and bar.sync: classes differ by op; repeats win last */
 		if (cls == MC_CMP && st->mod[MC_CMP] && st->od->mods >> MC_BOOL & 1)
 			FAIL(c, "two comparisons");
-		if (cls == MC_ROW && st->mod[MC_COL])
+		if (cls == MC_ROW && st->mod[MC_COL] && st->od->x == X_MMA)
 			lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "'%s.col.row' is not supported", st->od->name);
 		if (cls == MC_CMP)
 			st->unsigned_cmp = lex_is(lx, "lo") || lex_is(lx, "ls") || lex_is(lx, "hi") || lex_is(lx, "hs");

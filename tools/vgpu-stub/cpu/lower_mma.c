@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Statements to warp IR: mma (PTX ISA 9.7.14.5), and products for wmma. Called by lower_tensor.c.
+ *
+ * A product becomes one instruction for each register of its result, so that none has more operands than any other
+ * instruction. A word of a or b holds neighbours along k, and four lanes hold a row of a, a column of b: word i of a is
+ * rows 8 (i % rows) on, k from i / rows; of b columns 8 (i / words) on, k from i % words. So is that of the result in
+ * blocks of 8 by 8, but its columns are 2 t and 2 t + 1 of lane t: one register each, or both halves of one.
+ */
+#include "front.h"
+#include "gen.h"
+
+static u32 per_block(const struct product *p)
+{
+	return p->d == T_F16 ? 1 : 2;
+}
+
+u32 product_results(const struct product *p)
+{
+	return p->rows * p->cols * per_block(p);
+}
+
+static bool fast(const struct product *p)
+{
+	return !p->sat && (p->a == T_F16 || p->a == T_BF16 || p->a == T_TF32 || p->a == T_S8 || p->a == T_U8);
+}
+
+/* Columns i of a block from words k on, at most two. */
+static void emit_part(struct comp *c, const struct product *p, const u32 *a, const u32 *b, u32 k, u32 rb, u32 nb, u32 i,
+		      u32 acc, u32 d)
+{
+	bool two = k + 1 < p->words && p->a != T_F64;
+	struct insn *in = tensor_insn(c, TENSOR_MMA, d, a[k * p->rows + rb], 0);
+
+	in->o[2] = two ? a[(k + 1) * p->rows + rb] : OPND_NONE;
+	in->o[3] = b[nb * p->words + k];
+	in->o[4] = two ? b[nb * p->words + k + 1] : OPND_NONE;
+	in->o[5] = acc;
+	in->sub2 = p->d == T_F16 ? TENSOR_BOTH : i ? TENSOR_ODD : 0;
+	in->type = (u8)p->a;
+	in->stype = (u8)p->b;
+	in->mxcsr = 0x1f80;
+	in->use = two ? 62 : 42;
+	if (fast(p))
+		return;
+	in->kind = K_GEN;
+	in->u.gen = gen_product;
+	in->lop = OPID_MMA;
+	in->dw = p->a == T_F64;
+	in->sub = p->op;
+	in->flags = p->sat ? INF_SATFINITE : 0;
+}
+
+void emit_product(struct comp *c, struct stmt *st, const struct product *p, const u32 *a, const u32 *b, const u32 *acc, const u32 *d)
+{
+	u32 n = product_results(p), per = per_block(p), i, k, out[16];
+	enum type t = p->a == T_F64 ? T_F64 : T_B32;
+	bool apart = false;
+
+	/* a result that a later part still reads, as it may when registers are used again */
+	for (i = 0; i < n; i++) {
+		for (k = 0; k < p->rows * p->words; k++)
+			apart |= d[i] == a[k];
+		for (k = 0; k < p->cols * p->words; k++)
+			apart |= d[i] == b[k];
+		for (k = i + 1; k < n; k++)
+			apart |= d[i] == acc[k];
+	}
+	for (i = 0; i < n; i++) {
+		u32 sum = acc[i], step = p->a == T_F64 ? 1 : 2;
+
+		out[i] = apart ? new_reg(c, t) : d[i];
+		for (k = 0; k < p->words; k += step) {
+			u32 to = k + step < p->words ? new_reg(c, t) : out[i];
+
+			emit_part(c, p, a, b, k, i / per % p->rows, i / per / p->rows, i % per, sum, to);
+			sum = to;
+		}
+	}
+	for (i = 0; apart && i < n; i++)
+		emit_lane(c, st, LOP_MOV, t == T_F64 ? T_U64 : T_U32, t == T_F64, d[i], out[i], OPND_NONE, OPND_NONE);
+}
+
+/* What there is; integers are listed as the signed type. Rows: those of a in units of 8. */
+static const struct { u8 shape, a, rows, words; } products[] = {
+	{ MSHAPE_M16N8K8, T_F16, 2, 1 }, { MSHAPE_M16N8K16, T_F16, 2, 2 },
+	{ MSHAPE_M16N8K8, T_BF16, 2, 1 }, { MSHAPE_M16N8K16, T_BF16, 2, 2 },
+	{ MSHAPE_M16N8K4, T_TF32, 2, 1 }, { MSHAPE_M16N8K8, T_TF32, 2, 2 },
+	{ MSHAPE_M8N8K16, T_S8, 1, 1 }, { MSHAPE_M16N8K16, T_S8, 2, 1 }, { MSHAPE_M16N8K32, T_S8, 2, 2 },
+	{ MSHAPE_M8N8K32, T_S4, 1, 1 }, { MSHAPE_M16N8K32, T_S4, 2, 1 }, { MSHAPE_M16N8K64, T_S4, 2, 2 },
+	{ MSHAPE_M8N8K128, T_B1, 1, 1 }, { MSHAPE_M16N8K128, T_B1, 2, 1 }, { MSHAPE_M16N8K256, T_B1, 2, 2 },
+	{ MSHAPE_M8N8K4, T_F64, 1, 1 }, { MSHAPE_M16N8K4, T_F64, 2, 1 }, { MSHAPE_M16N8K8, T_F64, 2, 2 },
+	{ MSHAPE_M16N8K16, T_F64, 2, 4 }, { MSHAPE_M16N8K16, T_E4M3, 2, 1 }, { MSHAPE_M16N8K32, T_E4M3, 2, 2 },
+};
+
+static enum type kin(enum type t)
+{
+	return t == T_U8 ? T_S8 : t == T_U4 ? T_S4 : t == T_E5M2 ? T_E4M3 : t;
+}
+
+void lower_mma(struct comp *c, struct stmt *st)
+{
+	enum type dt = st->type[0], at = st->type[1], bt = st->type[2], like = kin(at), word = dt == T_F16 ? T_B32 : dt;
+	u32 i, n, a[8], b[4], acc[4], d[4];
+	struct product p = { .d = dt, .a = at, .b = bt, .cols = 1, .sat = st->mod[MC_SATF], .op = st->mod[MC_BOOL] };
+	bool ints = like == T_S8 || like == T_S4 || like == T_B1, ok;
+
+	if (st->nops != 4 || st->ntype != 4 || st->type[3] != dt)
+		FAIL_AT(c, st, "mma takes four operands and their types, the first and the last the same");
+	for (i = 0; i < sizeof(products) / sizeof(products[0]); i++)
+		if (products[i].shape == st->mod[MC_MSHAPE] && products[i].a == like)
+			break;
+	ok = i < sizeof(products) / sizeof(products[0]) && st->mod[MC_ROW] && st->mod[MC_COL] && kin(bt) == like;
+	ok = ok && (ints ? dt == T_S32 : like == T_F64 ? dt == T_F64 : dt == T_F32 || (dt == T_F16 && (at == T_F16 || like == T_E4M3)));
+	ok = ok && (!p.sat || like == T_S8 || like == T_S4) && (like == T_B1) == (st->mod[MC_RED] && p.op) && (like != T_B1 || p.op != BOOL_OR) &&
+	     (like == T_F64 ? st->mod[MC_RND] <= RND_RN : !st->mod[MC_RND]);
+	if (!ok)
+		UNSUPPORTED(c, st, "mma: this shape with .%s, .%s and .%s is not supported", type_name(dt), type_name(at),
+			    type_name(bt));
+	p.rows = products[i].rows;
+	p.words = products[i].words;
+	n = product_results(&p);
+	tensor_together(c, st);
+	for (i = 0; i < p.rows * p.words; i++)
+		a[i] = tensor_part(c, st, &st->op[1], i, p.rows * p.words, like == T_F64 ? T_F64 : T_B32, false);
+	for (i = 0; i < p.words; i++)
+		b[i] = tensor_part(c, st, &st->op[2], i, p.words, like == T_F64 ? T_F64 : T_B32, false);
+	for (i = 0; i < n; i++) {
+		acc[i] = tensor_part(c, st, &st->op[3], i, n, word, false);
+		d[i] = tensor_part(c, st, &st->op[0], i, n, word, true);
+	}
+	emit_product(c, st, &p, a, b, acc, d);
+}
