@@ -700,7 +700,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 	if (in->vec > 1 && in->size * in->vec == 4) {
 		for (p = 0; p < 2; p++) {
 			for (q = 0; q < 2; q++) {
-				jm_vary64(c, in, 2 * p + q, step);
+				jm_vary64(c, in, 2 * p + q, step, JM_CHECK | JM_ADDRESS);
 				ev(a, V_PXORD, 3 + (int)q, 3 + (int)q, rm_reg(3 + (int)q));
 				j_site(c, step);
 				ev_n(a, V_GATHERQD, 3 + (int)q, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 4, 0);

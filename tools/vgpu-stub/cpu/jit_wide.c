@@ -28,7 +28,7 @@ static bool addresses(struct jcomp *c, const struct insn *in, const struct acc *
 		if (!jm_vary_base(c, in, step))
 			return false;
 		for (q = 0; q < 4; q++) {
-			jm_vary64(c, in, q, step);
+			jm_vary64(c, in, q, step, JM_CHECK | JM_ADDRESS);
 			ev(a, V_MOVA64_ST, 0, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
 		}
 		return true;

@@ -104,7 +104,7 @@ static void convert(struct comp *c, struct stmt *st)
 }
 
 enum { CACHE_ST = 2, CACHE_NC };         /* operators of stores only; read-only data */
-enum { SEM_VOLATILE = 1, SEM_RELAXED, SEM_ACQUIRE, SEM_RELEASE, SEM_ACQ_REL, SEM_SC, SEM_MMIO, SEM_WEAK };
+enum { SEM_VOLATILE = 1, SEM_RELAXED, SEM_ACQUIRE, SEM_RELEASE, SEM_ACQ_REL, SEM_SC, SEM_MMIO };       /* SEM_WEAK: cpu.h */
 
 static void memory(struct comp *c, struct stmt *st)
 {
