@@ -130,7 +130,7 @@ void jw_ld_one(struct jcomp *c, const struct insn *in, const struct acc *x)
 
 	j_site(c, x->step);
 	if (bytes == 16)
-		ev_n(a, V_LL(V_MOVU32, 0), 0, 0, rm_mem(x->base, x->disp), 0, 0, 0, 16, 0);
+		ev_n(a, V_LL(V_MOVU32, 0), 5, 0, rm_mem(x->base, x->disp), 0, 0, 0, 16, 0);
 	else if (bytes == 2)
 		g_movx(a, 0, 0, 2, RCX, rm_mem(x->base, x->disp));
 	else
@@ -139,7 +139,7 @@ void jw_ld_one(struct jcomp *c, const struct insn *in, const struct acc *x)
 		if (in->o[e] == OPND_NONE)
 			continue;
 		if (bytes == 16) {
-			ev_n(a, V_LL(in->size == 8 ? V_PEXTRQ : V_PEXTRD, 0), 0, 0, rm_reg(RDX), 0, 0, 0, in->size, 1);
+			ev_n(a, V_LL(in->size == 8 ? V_PEXTRQ : V_PEXTRD, 0), 5, 0, rm_reg(RDX), 0, 0, 0, in->size, 1);
 			b1(a, e);
 		} else {
 			g_load(a, 1, RDX, rm_reg(RCX));
