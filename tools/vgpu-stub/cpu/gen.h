@@ -12,6 +12,8 @@
 gen_fn gen_cvt, gen_cvt_pack, gen_cvt_small;
 /* tensor.c: one register of a product, as TENSOR_MMA has it, of types that have no fast way; sub2, size: see there */
 gen_fn gen_product;
+/* mem.c: o[0], a predicate: does o[1], an mbarrier, stand in another phase than o[2] says? sub: MBAR_TEST or MBAR_TRY, sub2: by parity */
+gen_fn gen_mbar_phase;
 /* video.c */
 gen_fn gen_video;
 

@@ -774,6 +774,8 @@ void lower_stmt(struct comp *c, struct stmt *st)
 	case X_VIDEO:
 		lower_video(c, st);
 		return;
+	case X_MBAR:
+	case X_MAPA:
 	case X_CPASYNC:
 	case X_POLICY:
 		lower_async(c, st);

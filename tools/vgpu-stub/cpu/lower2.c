@@ -510,6 +510,8 @@ static void lower_bar(struct comp *c, struct stmt *st)
 		UNSUPPORTED(c, st, "'%s.cluster' is not supported", st->od->name);
 	if (!op)
 		FAIL_AT(c, st, "%s: .sync, .arrive, .red or .warp is missing", st->od->name);
+	if (op == BAR_WAIT)
+		FAIL_AT(c, st, "%s.wait is of clusters", st->od->name);
 	if (op == BAR_RED) {
 		enum type want = st->mod[MC_RED] == RED_POPC ? T_U32 : T_PRED;
 

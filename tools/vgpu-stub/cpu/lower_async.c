@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Statements to warp IR: copies that hardware makes behind the program's back, and what it is told about caches
- * (PTX ISA 9.7.9). Called by lower.c.
+ * (PTX ISA 9.7.9); mbarriers, by which it is waited for (9.7.13.15). Called by lower.c.
  *
  * cp.async is a load and a store, done at once, which nobody may tell from one that is done later. There is no cache to
  * tell anything: a policy is a number that is carried to where it is ignored.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "front.h"
+#include "gen.h"
 
 static struct insn *words(struct comp *c, const struct insn *t, u8 kind, const u32 *r, u32 n, s64 off)
 {
@@ -120,10 +122,300 @@ static void lower_policy(struct comp *c, struct stmt *st)
 		emit_lane(c, st, LOP_MOV, T_U64, 1, d->reg, konst(c, 1ull << 60, 1), OPND_NONE, OPND_NONE);
 }
 
+/* ---- mbarrier: one word of 64 bits, see mem.c ------------------------------------------------------- */
+
+static struct insn *word64(struct comp *c, const struct insn *at, u8 kind, u32 r)
+{
+	struct insn *in = emit(c, kind);
+
+	in->o[kind == K_ATOM ? 1 : 0] = r;
+	in->o[4] = at->o[4];
+	in->space = at->space;
+	in->imm = at->imm;
+	in->aw = at->aw;
+	in->vec = 1;
+	in->size = 8;
+	in->type = T_B64;
+	in->dw = 1;
+	in->def = kind == K_LD;
+	in->use = kind == K_LD ? 16 : kind == K_ST ? 17 : 18;
+	return in;
+}
+
+static u32 widen(struct comp *c, struct stmt *st, u32 r, u32 shift)
+{
+	u32 v = new_reg(c, T_B64), s = new_reg(c, T_B64);
+
+	emit_lane(c, st, LOP_CVT_SEXT, T_U64, 1, v, r, OPND_NONE, OPND_NONE);
+	if (!shift)
+		return v;
+	emit_lane(c, st, LOP_SHL, T_U64, 1, s, v, konst(c, shift, 0), OPND_NONE);
+	return s;
+}
+
+static u32 count_of(struct comp *c, struct stmt *st, u32 i)
+{
+	const struct operand *o = &st->op[i];
+
+	if (i >= st->nops)
+		FAIL_AT(c, st, "%s: %u operands are too few", st->od->name, st->nops);
+	if (o->kind != O_INT && (o->kind != O_REG || o->type == T_PRED || type_bytes(o->type) != 4))
+		FAIL_AT(c, st, "%s: a 32-bit register or a number expected", st->od->name);
+	return src(c, st, o, T_U32);
+}
+
+static void barrier_at(struct comp *c, struct stmt *st, u32 i, struct insn *at)
+{
+	struct stmt half = *st;
+
+	if (i >= st->nops || st->op[i].kind != O_ADDR)
+		FAIL_AT(c, st, "%s: the address of an mbarrier expected", st->od->name);
+	memset(at, 0, sizeof(*at));
+	if (st->od->x == X_CPASYNC)
+		half.mod[MC_SPACE] = st->mod[MC_BULK] == BULK_MBARRIER ? st->mod[MC_SPACE] : SPACE_SHARED;
+	else if (st->mod[MC_SPACE] && st->mod[MC_SPACE] != SPACE_SHARED)
+		FAIL_AT(c, st, "%s: an mbarrier lies in shared memory", st->od->name);
+	lower_address(c, &half, &st->op[i], at);
+}
+
+/* Waits: has the phase that the state names ended? */
+static void mbar_wait(struct comp *c, struct stmt *st, bool parity)
+{
+	const struct operand *d = &st->op[0], *s = &st->op[2];
+	u32 now = new_reg(c, T_B64), v;
+	struct insn at, *in;
+
+	if (st->nops < 3 || d->kind != O_REG || d->type != T_PRED)
+		FAIL_AT(c, st, "mbarrier: a wait takes a predicate, an address and a state or parity");
+	if (!parity && (s->kind != O_REG || s->type == T_PRED || type_bytes(s->type) != 8))
+		FAIL_AT(c, st, "mbarrier: the state must be a 64-bit register");
+	if (st->nops > 3 + (st->mod[MC_MBAR] == MBAR_TRY))
+		FAIL_AT(c, st, "mbarrier: too many operands");
+	barrier_at(c, st, 1, &at);
+	v = parity ? count_of(c, st, 2) : s->reg;
+	word64(c, &at, K_LD, now);
+	in = emit(c, K_GEN);
+	in->u.gen = gen_mbar_phase;
+	in->lop = OPID_MBARRIER;
+	in->o[0] = d->reg;
+	in->o[1] = now;
+	in->o[2] = v;
+	in->def = 1;
+	in->use = 6;
+	in->dw = 2;
+	in->sub = st->mod[MC_MBAR];
+	in->sub2 = parity;
+	emit(c, K_MEMBAR);
+}
+
+static void lower_mbar(struct comp *c, struct stmt *st)
+{
+	u8 op = st->mod[MC_MBAR], how = st->mod[MC_MBARM];
+	u32 d = OPND_NONE, n, old;
+	struct insn at, *in;
+
+	if (!op && how == MBARM_EXPECT) {
+		barrier_at(c, st, 0, &at);
+		n = widen(c, st, count_of(c, st, 1), 32);
+		word64(c, &at, K_ATOM, n)->sub = ATOM_MBAR_TX;
+		return;
+	}
+	switch (op) {
+	case MBAR_INIT:
+		barrier_at(c, st, 0, &at);
+		n = widen(c, st, count_of(c, st, 1), 0);
+		old = new_reg(c, T_B64);
+		emit_lane(c, st, LOP_MUL, T_U64, 1, old, n, konst(c, 1 | 1u << 20, 1), OPND_NONE);
+		word64(c, &at, K_ST, old);
+		return;
+	case MBAR_INVAL:
+		barrier_at(c, st, 0, &at);
+		word64(c, &at, K_ST, konst(c, 0, 1));
+		return;
+	case MBAR_COMPLETE:
+		barrier_at(c, st, 0, &at);
+		n = new_reg(c, T_B32);
+		emit_lane(c, st, LOP_NEG, T_S32, 0, n, count_of(c, st, 1), OPND_NONE, OPND_NONE);
+		n = widen(c, st, n, 32);
+		word64(c, &at, K_ATOM, n)->sub = ATOM_MBAR_TX;
+		return;
+	case MBAR_ARRIVE:
+	case MBAR_DROP:
+		barrier_at(c, st, 1, &at);
+		if (st->op[0].kind != O_SINK &&
+		    (st->op[0].kind != O_REG || st->op[0].type == T_PRED || type_bytes(st->op[0].type) != 8))
+			FAIL_AT(c, st, "mbarrier: the state must be a 64-bit register");
+		d = dst(&st->op[0]);
+		if (how == MBARM_EXPECT) {
+			n = new_reg(c, T_B64);
+			emit_lane(c, st, LOP_OR, T_U64, 1, n, widen(c, st, count_of(c, st, 2), 32), konst(c, 1, 1), OPND_NONE);
+		} else {
+			n = st->nops > 2 ? widen(c, st, count_of(c, st, 2), 0) : konst(c, 1, 1);
+		}
+		emit(c, K_MEMBAR);
+		in = word64(c, &at, K_ATOM, n);
+		in->sub = op == MBAR_DROP ? ATOM_MBAR_DROP : ATOM_MBAR_ARRIVE;
+		in->o[0] = d;
+		in->def = d != OPND_NONE;
+		return;
+	case MBAR_TEST:
+	case MBAR_TRY:
+		mbar_wait(c, st, how == MBARM_PARITY);
+		return;
+	case MBAR_PENDING:
+		if (st->nops != 2 || st->op[0].kind != O_REG || type_bytes(st->op[0].type) != 4 || st->op[1].kind != O_REG ||
+		    type_bytes(st->op[1].type) != 8)
+			FAIL_AT(c, st, "mbarrier.pending_count takes a 32-bit result and a state");
+		emit_lane(c, st, LOP_XTR, T_U64, 0, st->op[0].reg, st->op[1].reg, konst(c, 0, 0), konst(c, 0xfffff, 0));
+		return;
+	}
+	FAIL_AT(c, st, "mbarrier: an operation is missing");
+}
+
+/* ---- cp.async.bulk: a loop of 16 bytes a round; then the barrier learns of the bytes ------------------ */
+
+static struct label *here(struct comp *c, const char *name, bool now)
+{
+	char text[40];
+	struct label *l;
+	int n = snprintf(text, sizeof(text), "%%%s%u", name, c->nlabels);
+
+	l = label_get(c, text, (u32)n);
+	l->text = l->name;
+	l->ntext = (u32)n;
+	l->defined = true;
+	if (now)
+		l->at = c->ncode;
+	return l;
+}
+
+static u32 advanced(struct comp *c, struct stmt *st, const struct insn *at, u32 i)
+{
+	u32 r = new_reg(c, at->aw ? T_B64 : T_B32);
+
+	emit_lane(c, st, LOP_ADD, at->aw ? T_U64 : T_U32, at->aw, r, at->o[4], at->aw ? widen(c, st, i, 0) : i, OPND_NONE);
+	return r;
+}
+
+static void bulk_round(struct comp *c, struct stmt *st, const struct insn *at, u8 kind, u32 i, const u32 *t)
+{
+	struct insn *in, from = *at;
+
+	from.o[4] = advanced(c, st, at, i);
+	in = word64(c, &from, kind, t[0]);
+	in->o[1] = t[1];
+	in->vec = 2;
+	in->def = kind == K_LD ? 3 : 0;
+	in->use = kind == K_LD ? 16 : 19;
+}
+
+static void lower_bulk(struct comp *c, struct stmt *st)
+{
+	u8 to_space = st->mod[MC_FROM], from_space = st->mod[MC_SPACE], how = st->mod[MC_BULK];
+	u32 guard = c->guard, size, i, p, t[2], k, neg;
+	bool gneg = c->gneg, tx = how == BULK_TX, ok;
+	struct stmt half = *st;
+	struct label *end, *more;
+	struct insn from, to, at;
+
+	ok = tx ? to_space == SPACE_SHARED && (from_space == SPACE_GLOBAL || from_space == SPACE_SHARED) :
+	     how == BULK_GROUP && to_space == SPACE_GLOBAL && from_space == SPACE_SHARED;
+	if (!ok)
+		UNSUPPORTED(c, st, "cp.async.bulk between these state spaces is not supported");
+	if (st->nops != (tx ? 4u : 3u) || st->op[0].kind != O_ADDR || st->op[1].kind != O_ADDR)
+		FAIL_AT(c, st, "cp.async.bulk: two addresses, a size%s expected", tx ? " and an mbarrier" : "");
+	memset(&from, 0, sizeof(from));
+	memset(&to, 0, sizeof(to));
+	half.mod[MC_SPACE] = to_space;
+	lower_address(c, &half, &st->op[0], &to);
+	half.mod[MC_SPACE] = from_space;
+	lower_address(c, &half, &st->op[1], &from);
+	k = count_of(c, st, 2);
+	/* lanes that do not copy have nothing to copy */
+	c->guard = OPND_NONE;
+	size = new_reg(c, T_B32);
+	emit_lane(c, st, LOP_AND, T_U32, 0, size, k, konst(c, ~15u, 0), OPND_NONE);
+	if (guard != OPND_NONE) {
+		u32 zero = konst(c, 0, 0), some = new_reg(c, T_B32);
+
+		emit_lane(c, st, LOP_SELP, T_U32, 0, some, gneg ? zero : size, gneg ? size : zero, guard);
+		size = some;
+	}
+	i = new_reg(c, T_B32);
+	p = new_reg(c, T_PRED);
+	t[0] = new_reg(c, T_B64);
+	t[1] = new_reg(c, T_B64);
+	emit_lane(c, st, LOP_MOV, T_U32, 0, i, konst(c, 0, 0), OPND_NONE, OPND_NONE);
+	end = here(c, "copied", false);
+	emit_cmp(c, st, CMP_EQ, T_U32, p, size, konst(c, 0, 0), 0, OPND_NONE, false);
+	c->guard = p;
+	c->gneg = false;
+	emit(c, K_CBRA)->taken = end->id;
+	c->guard = OPND_NONE;
+	more = here(c, "copy", true);
+	bulk_round(c, st, &from, K_LD, i, t);
+	bulk_round(c, st, &to, K_ST, i, t);
+	emit_lane(c, st, LOP_ADD, T_U32, 0, i, i, konst(c, 16, 0), OPND_NONE);
+	emit_cmp(c, st, CMP_LT, T_U32, p, i, size, 0, OPND_NONE, false);
+	c->guard = p;
+	emit(c, K_CBRA)->taken = more->id;
+	end->at = c->ncode;
+	c->guard = guard;
+	c->gneg = gneg;
+	if (!tx)
+		return;
+	emit(c, K_MEMBAR);
+	barrier_at(c, st, 3, &at);
+	neg = new_reg(c, T_B32);
+	emit_lane(c, st, LOP_NEG, T_S32, 0, neg, k, OPND_NONE, OPND_NONE);
+	neg = widen(c, st, neg, 32);
+	word64(c, &at, K_ATOM, neg)->sub = ATOM_MBAR_TX;
+}
+
+/* A cluster is one block: every address is in it, and its rank is 0. */
+static void lower_mapa(struct comp *c, struct stmt *st)
+{
+	enum type t = st->type[0];
+	u8 w = type_w(t);
+
+	if (st->od->id == OPID_MAPA) {
+		emit_lane(c, st, LOP_MOV, w ? T_U64 : T_U32, w, dst(&st->op[0]), src(c, st, &st->op[1], t), OPND_NONE, OPND_NONE);
+		return;
+	}
+	if (st->nops != 2 || st->op[0].kind != O_REG || st->op[0].type == T_PRED || type_bytes(st->op[0].type) != 4)
+		FAIL_AT(c, st, "getctarank takes a 32-bit result and an address");
+	emit_lane(c, st, LOP_MOV, T_U32, 0, st->op[0].reg, konst(c, 0, 0), OPND_NONE, OPND_NONE);
+}
+
 void lower_async(struct comp *c, struct stmt *st)
 {
 	if (st->od->x == X_POLICY) {
 		lower_policy(c, st);
+		return;
+	}
+	if (st->od->x == X_MBAR) {
+		lower_mbar(c, st);
+		return;
+	}
+	if (st->od->x == X_MAPA) {
+		lower_mapa(c, st);
+		return;
+	}
+	if (st->mod[MC_CP] == CP_ASYNC && st->mod[MC_BULK]) {
+		struct insn at;
+
+		if (st->mod[MC_BULK] == BULK_PREFETCH)
+			return;
+		if (st->mod[MC_BULK] != BULK_MBARRIER) {
+			lower_bulk(c, st);
+			return;
+		}
+		/* all copies of the thread are done: without .noinc that is one arrival more and one less */
+		if (st->mod[MC_MBAR] != MBAR_ARRIVE || st->nops != 1)
+			FAIL_AT(c, st, "cp.async.mbarrier.arrive takes the address of an mbarrier");
+		barrier_at(c, st, 0, &at);
+		if (st->mod[MC_MBARM] == MBARM_NOINC)
+			word64(c, &at, K_ATOM, konst(c, 1, 1))->sub = ATOM_MBAR_ARRIVE;
 		return;
 	}
 	switch (st->mod[MC_CP]) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "gen.h"
 #include "lanes.h"
 #include "memcheck.h"
 
@@ -483,11 +484,50 @@ static u32 apply32(const struct insn *in, u32 old, u32 b, u32 c)
 	}
 }
 
+/*
+ * An mbarrier (PTX ISA 9.7.13.15), opaque to programs: 20 bits arrivals that the phase still waits for, 20 bits as many as the
+ * next one begins with, 21 bits bytes on their way, with a sign, and the parity of the phase on top. A phase that waits for
+ * nothing is over. b: arrivals in the low half, bytes in the high one.
+ */
+#define MBAR_PHASE (1ull << 63)
+static u64 mbar(u8 op, u64 s, u64 b)
+{
+	u32 pending = s & 0xfffff, expected = s >> 20 & 0xfffff, n = op == ATOM_MBAR_TX ? 0 : (u32)b & 0xfffff;
+	u32 tx = ((u32)(s >> 40) + (u32)(b >> 32)) & 0x1fffff;
+	u64 phase = s & MBAR_PHASE;
+
+	pending = (pending - n) & 0xfffff;
+	if (op == ATOM_MBAR_DROP)
+		expected = (expected - n) & 0xfffff;
+	if (!pending && !tx) {
+		phase ^= MBAR_PHASE;
+		pending = expected;
+	}
+	return phase | (u64)tx << 40 | (u64)expected << 20 | pending;
+}
+
+void gen_mbar_phase(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
+{
+	const u64 *now = opnd(f, in->o[1]), *state = opnd(f, in->o[2]);
+	const u32 *parity = opnd(f, in->o[2]);
+	u32 *d = opnd(f, in->o[0]), r = 0, l;
+
+	for (l = 0; l < LANES; l++)
+		if ((now[l] >> 63) != (in->sub2 ? parity[l] & 1 : state[l] >> 63))
+			r |= 1u << l;
+	*d = (*d & ~m) | (r & m);
+	if (in->sub == MBAR_TRY && (~r & m))
+		ts->budget -= 1000;     /* whoever waits gives its slice away */
+}
+
 static u64 apply64(const struct insn *in, u64 old, u64 b, u64 c)
 {
 	double x, y;
 
 	switch (in->sub) {
+	case ATOM_MBAR_ARRIVE:
+	case ATOM_MBAR_DROP:
+	case ATOM_MBAR_TX: return mbar(in->sub, old, b);
 	case ATOM_ADD:
 		if (in->type != T_F64)
 			return old + b;

@@ -148,6 +148,9 @@ static const struct { const char *name; u8 cls, val; } mods[] = {
 #define CV_SCALE(v) v
 #define CV_PO(v) v
 #define CV_WMMA(v) v
+#define CV_MBAR(v) MBAR_##v
+#define CV_MBARM(v) MBARM_##v
+#define CV_BULK(v) BULK_##v
 #define CV_FRAG(v) v
 #define CV_POLICY(v) v
 #define CV_PROXY(v) v
