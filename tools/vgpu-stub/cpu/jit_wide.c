@@ -121,7 +121,7 @@ bool jw_ld(struct jcomp *c, const struct insn *in, const struct acc *x)
 	return true;
 }
 
-/* A uniform address: one load, then its elements. */
+/* A uniform address: one load into zmm 3 or rcx, then its elements (jm_put_uniform() needs zmm 0). */
 void jw_ld_one(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct as *a = &c->a;
