@@ -469,7 +469,7 @@ static void gen_prologue(struct gen *g)
 		  "\t.reg .b32 %%rx, %%ry, %%ux, %%lin, %%lane, %%warp, %%tx, %%ty, %%tz, %%gtid, %%n, %%nx, %%ny, %%cx, %%pn, %%pm, %%wn, %%wm, %%tm,"
 		  " %%total, %%sh4, %%sh8, %%shb, %%shm, %%bn;\n"
 		  "\t.reg .b64 %%qx, %%qy, %%in, %%own, %%dump, %%acc, %%lo, %%out;\n\t.reg .b16 %%hx, %%hy;\n\t.reg .f32 %%ft;\n\t.reg .pred %%po;\n"
-		  "\t.reg .b32 %%zx, %%zy, %%zz, %%zu, %%zr, %%zf, %%k<%u>, %%wa<%u>, %%na<%u>;\n\t.reg .b64 %%zm, %%zn, %%zl, %%wb<%u>, %%nb<%u>, %%e<6>;\n"
+		  "\t.reg .b32 %%g<7>, %%zx, %%zy, %%zz, %%zu, %%zr, %%zf, %%k<%u>, %%wa<%u>, %%na<%u>;\n\t.reg .b64 %%zm, %%zn, %%zl, %%wb<%u>, %%nb<%u>, %%e<7>;\n"
 		  "\t.reg .b16 %%zc, %%zh, %%wh<%u>;\n\t.reg .pred %%zq, %%zo, %%zp, %%wp<%u>, %%np<%u>;\n"
 		  "\t.shared .align 16 .b8 sh[%u];\n%s%s",
 		  gen_functions, g->nr, g->nu, g->nq, g->nh, g->nf, g->nd, g->np, GEN_SUMS, GEN_VALUES, GEN_FRESH, GEN_VALUES,
@@ -561,7 +561,7 @@ static void gen_make(struct gen *g, uint64_t seed, int approx)
 	g->soa = gen_one_in(g, 2);
 	g->common = !g->rare && !gen_one_in(g, 3);
 	g->quiet = seed % 10 >= 8;
-	g->faulty = g->paired ? gen_one_in(g, 14) : (int)(seed / 10 & 1);
+	g->faulty = !g->paired || gen_one_in(g, 16);
 	g->fault = g->faulty;
 	g->longer = gen_one_in(g, 25) ? 200 + gen_pick(g, 1500) : 0;
 	g->mask = -1;

@@ -16,19 +16,29 @@
  */
 static void gen_far(struct gen *g)
 {
+	/* '#' is where lanes part. Registers of its own: what is written elsewhere too is not known to be a scalar. */
 	static const char *const makes[] = {
-		"sub.s32 %rx, $u, 1000000;\n\tcvt.s64.s32 %e0, %rx;\n\tcvt.u64.u32 %e1, %tx;\n\tadd.s64 %e2, %e0, %e1;\n\t#shr.s64 %e3, %e2, 63;\n"
+		"sub.s32 %g0, $u, 1000000;\n\tcvt.s64.s32 %e0, %g0;\n\tcvt.u64.u32 %e1, %tx;\n\tadd.s64 %e2, %e0, %e1;\n\t#shr.s64 %e3, %e2, 63;\n"
 		"\tmul.lo.s64 %e4, %e3, 0x12000000000;\n\tadd.s64 %e5, %in, %e4;\n\t",
-		"sub.s32 %rx, $u, 1000000;\n\tadd.s32 %rx, %rx, %tx;\n\t#shr.s32 %ry, %rx, 31;\n\tcvt.s64.s32 %e3, %ry;\n"
+		"ld.global.s32 %e0, [%in+$m];\n\tor.b64 %e0, %e0, 0x8000000000000000;\n\tcvt.u64.u32 %e1, %tx;\n\tadd.s64 %e2, %e0, %e1;\n\t"
+		"#shr.s64 %e3, %e2, 63;\n\tmul.lo.s64 %e4, %e3, 0x12000000000;\n\tadd.s64 %e5, %in, %e4;\n\t",
+		"sub.s32 %g0, $u, 1000000;\n\tadd.s32 %g1, %g0, %tx;\n\t#shr.s32 %g2, %g1, 31;\n\tcvt.s64.s32 %e3, %g2;\n"
 		"\tmul.lo.s64 %e4, %e3, 0x12000000000;\n\tadd.s64 %e5, %in, %e4;\n\t",
-		"and.b32 %rx, $u, 255;\n\tor.b32 %rx, %rx, 1;\n\tadd.s32 %ry, %rx, %tx;\n\t#shr.u32 %ry, %ry, 5;\n\tshr.u32 %rx, %rx, 5;\n"
-		"\tsub.s32 %ry, %ry, %rx;\n\tmul.wide.s32 %e3, %ry, -0x48000000;\n\tshl.b64 %e3, %e3, 10;\n\tadd.s64 %e5, %in, %e3;\n\t",
+		"and.b32 %g0, $u, 255;\n\tor.b32 %g1, %g0, 1;\n\tadd.s32 %g2, %g1, %tx;\n\t#shr.u32 %g3, %g2, 5;\n\tshr.u32 %g4, %g1, 5;\n"
+		"\tsub.s32 %g5, %g3, %g4;\n\tmul.wide.s32 %e3, %g5, -0x48000000;\n\tshl.b64 %e4, %e3, 10;\n\tadd.s64 %e5, %in, %e4;\n\t",
 		/* defined below where it is used: whatever it is, the address is none */
-		"and.b64 %e1, %e0, 4064;\n\tsetp.eq.u32 %po, %cx, 12345;\n\t@%po bra WD$L;\n\tcvt.u64.u32 %e2, %pn;\n\tadd.s64 %e2, %e2, 0x1f0000000000;\n\tsub.s64 %e2, %e2, %in;\n\t"
-		"shr.u64 %e2, %e2, 6;\n\tshl.b64 %e0, %e2, 6;\nWD$L:\n\t#sub.s64 %e3, %e0, %e1;\n\tadd.s64 %e5, %in, %e3;\n\t",
+		"and.b64 %e1, %e0, -32;\n\tsetp.eq.u32 %po, %cx, 12345;\n\t@%po bra WD$L;\n\tcvt.u64.u32 %e2, %pn;\n\tadd.s64 %e3, %e2, 0x1f0000000000;\n\t"
+		"sub.s64 %e2, %e3, %in;\n\tshr.u64 %e4, %e2, 6;\n\tshl.b64 %e0, %e4, 6;\nWD$L:\n\t#sub.s64 %e3, %e0, %e1;\n\tadd.s64 %e5, %in, %e3;\n\t",
+		"and.b64 %e1, %e0, -32;\n\tsetp.eq.u32 %po, %cx, 12345;\n\t@%po bra WD$L;\n\tld.global.u64 %e2, [%own];\n\tmov.u64 %e2, 0x1f0000000000;\n\t"
+		"sub.s64 %e3, %e2, %in;\n\tshr.u64 %e4, %e3, 6;\n\tshl.b64 %e0, %e4, 6;\nWD$L:\n\t#sub.s64 %e6, %e0, %e1;\n\tadd.s64 %e5, %in, %e6;\n\t",
 	};
-	static const char *const part = "setp.lt.u32 %po, %lane, 16;\n\t@%po bra WA$L;\n\tld.global.u32 %r0, [%in+32];\n\tbra WB$L;\nWA$L:\n\t"
-					"ld.global.u32 %r0, [%in+36];\nWB$L:\n\t";
+	/* not at all; in code; by the interpreter, as both sides leave a scalar */
+	static const char *const parts[][2] = {
+		{ "", "" },
+		{ "setp.lt.u32 %po, %lane, 16;\n\t@%po bra WA$L;\n\tld.global.u32 %r0, [%in+32];\n\tbra WB$L;\nWA$L:\n\tld.global.u32 %r0, [%in+36];\nWB$L:\n\t", "" },
+		{ "setp.lt.u32 %po, %lane, 16;\n\t@%po bra WA$L;\n\tld.global.u32 %g6, [%in+32];\n\tbra WB$L;\nWA$L:\n\tld.global.u32 %g6, [%in+36];\nWB$L:\n\t",
+		  "red.global.add.u32 [%own+4], %g6;\n\t" },
+	};
 	static const char *const leaves[] = {
 		"", "atom.global.add.u32 %r0, [%own+4], %r1;\n\t", "or.b32 %rx, %r1, 1;\n\tdiv.u32 %r0, %r0, %rx;\n\t", "bar.warp.sync -1;\n\t",
 		"match.any.sync.b32 %r0, %r1, %wm;\n\t", "call (%r0), byreg, (%r1, %f0);\n\t",
@@ -36,13 +46,13 @@ static void gen_far(struct gen *g)
 	static const char *const checked[] = { "ld.global.u64 %qy, [%in+16];\n\t", "ld.global.u32 %r1, [%in+24];\n\t", "st.global.u32 [%own+8], %r1;\n\t", "" };
 	static const char *const uses[] = { "ld.global.u64 %q0, [%e5+24];", "ld.global.u32 %r0, [%e5+8];", "st.global.u64 [%e5+24], %q0;", "ld.global.v2.u32 {%r0, %r1}, [%e5];",
 					    "red.global.add.u32 [%e5+16], %r0;", "ld.u8 %r0, [%e5+3];" };
-	unsigned way = gen_pick(g, GEN_COUNT(makes));
+	unsigned way = gen_pick(g, GEN_COUNT(makes)), part = gen_one_in(g, 2) ? 2 : gen_pick(g, 2);
 	char pattern[2048] = "", text[2048] = "\t";
 	const char *hole = strchr(makes[way], '#');
 
-	g->open = way == 3;
-	snprintf(pattern, sizeof(pattern), "%.*s%s%s%s%s%s", (int)(hole - makes[way]), makes[way], gen_one_in(g, 2) ? part : "", hole + 1,
-		 leaves[gen_pick(g, GEN_COUNT(leaves))], checked[gen_pick(g, GEN_COUNT(checked))], uses[gen_pick(g, GEN_COUNT(uses))]);
+	g->open = way >= 4;
+	snprintf(pattern, sizeof(pattern), "%.*s%s%s%s%s%s%s", (int)(hole - makes[way]), makes[way], parts[part][0], hole + 1,
+		 parts[part][1], leaves[gen_pick(g, GEN_COUNT(leaves))], checked[gen_pick(g, GEN_COUNT(checked))], uses[gen_pick(g, GEN_COUNT(uses))]);
 	gen_fill(g, pattern, 0, text + 1, sizeof(text) - 2);
 	strcat(text, "\n");
 	gen_add(g, 0, -1, text);
@@ -75,7 +85,7 @@ static void gen_wrong(struct gen *g)
 	unsigned way = gen_pick(g, GEN_COUNT(ways));
 	char text[512];
 
-	if (gen_one_in(g, g->paired ? 3 : 2) || gen_one_in(g, 3)) {
+	if (gen_one_in(g, 4) == g->paired) {
 		gen_far(g);
 		return;
 	}

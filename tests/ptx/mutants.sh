@@ -9,9 +9,9 @@
 #
 # The faults stand in mutants/*.txt, one after the other:
 #
-#     == ID FILE comment        FILE below tools/vgpu-stub/cpu
+#     == ID FILE comment        FILE in tools/vgpu-stub/cpu
 #     -- old                    these lines, or this piece of one, which must stand in FILE exactly once
-#     -- new                    become these
+#     -- new                    become these; more of both may follow, -- in FILE between them for another one
 #
 # Nothing that is built for users has any of them: a file is copied, changed, compiled, and linked with the objects of all
 # others. Tests run in the order of their price, up to the first that fails. A line for each fault says which, and how many
@@ -37,21 +37,17 @@ cpu=tools/vgpu-stub/cpu
 few="setp-k7 resume-stamp interp-selp lower-neg"
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/mutants.XXXXXX") || exit 2
-trap 'rm -rf "$work"' EXIT
+[ -n "${KEEP:-}" ] || trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 
-# one file a fault: $work/ID.file, .old, .new, .comment; in the order of $work/ids
-awk -v dir="$work" '
-	/^== / { id = $2; if (id in seen) { print "mutants: two are called " id; bad = 1 } seen[id] = 1
-		 print id >> (dir "/ids"); print $3 > (dir "/" id ".file")
-		 sub(/^== [^ ]+ [^ ]+ ?/, ""); print > (dir "/" id ".comment"); to = ""; next }
-	/^-- old$/ { to = dir "/" id ".old"; printf "" > to; next }
-	/^-- new$/ { to = dir "/" id ".new"; printf "" > to; next }
-	to != "" { print > to }
-	END { exit bad }' tests/ptx/mutants/*.txt || exit 2
+# $work/ids: ID FILE comment, in their order
+awk '/^== / { sub(/^== /, ""); if ($1 in seen) { print "mutants: two are called " $1 > "/dev/stderr"; exit 1 } seen[$1] = 1; print }' \
+	tests/ptx/mutants/*.txt >"$work/ids" || exit 2
 
 ids=()
-while read -r id; do
+declare -A file comment
+while read -r id f c; do
+	file[$id]=$f comment[$id]=$c
 	want=$((!$# && !${quick:-0}))
 	for w in "$@"; do [[ $id == "$w"* ]] && want=1; done
 	[ -n "$quick" ] && [[ " $few " == *" $id "* ]] && want=1
@@ -59,40 +55,59 @@ while read -r id; do
 done <"$work/ids"
 [ ${#ids[@]} -gt 0 ] || { echo "mutants: there is no such"; exit 2; }
 if [ -n "$list" ]; then
-	for id in "${ids[@]}"; do printf '%-24s %-14s %s\n' "$id" "$(cat "$work/$id.file")" "$(cat "$work/$id.comment")"; done
+	for id in "${ids[@]}"; do printf '%-24s %-14s %s\n' "$id" "${file[$id]}" "${comment[$id]}"; done
 	exit 0
 fi
 
-# The fault ID, put into a copy of its file. Text that stands there no more is an error of the list.
+# The fault ID, put into copies of its files. Text that stands there no more is an error of the list.
 plant() {
-	python3 - "$cpu" "$work" "$1" <<'EOF'
+	python3 - $cpu "$work/$1/src" "$1" tests/ptx/mutants/*.txt <<'EOF'
 import os, sys
-cpu, work, i = sys.argv[1:]
-read = lambda p: open(p).read()
-name = read(f"{work}/{i}.file").strip()
-text, old, new = read(f"{cpu}/{name}"), read(f"{work}/{i}.old")[:-1], read(f"{work}/{i}.new")[:-1]
-if not old or text.count(old) != 1:
-    sys.exit(f"the text stands {text.count(old) if old else 0} times in {name}")
-if old == new:
-    sys.exit("nothing is changed")
-os.makedirs(f"{work}/{i}/src")
-open(f"{work}/{i}/src/{name}", "w").write(text.replace(old, new))
+cpu, to, want, *lists = sys.argv[1:]
+edits, name, side = [], None, None
+for line in (l for path in lists for l in open(path)):
+    if line.startswith("== "):
+        _, i, first, *_ = line.split()
+        name, side = (first if i == want else None), None
+    elif name and line.startswith("-- in "):
+        name = line.split()[2]
+    elif name and line == "-- old\n":
+        edits.append([name, "", ""])
+        side = 1
+    elif name and line == "-- new\n":
+        side = 2
+    elif name and side:
+        edits[-1][side] += line
+if not edits:
+    sys.exit("it has no text")
+os.makedirs(to)
+for name, old, new in edits:
+    path = f"{to}/{name}"
+    text = open(path if os.path.exists(path) else f"{cpu}/{name}").read()
+    old, new = old[:-1], new.rstrip("\n")
+    if not old or text.count(old) != 1:
+        sys.exit(f"the text stands {text.count(old) if old else 0} times in {name}")
+    if old == new:
+        sys.exit("nothing is changed")
+    open(path, "w").write(text.replace(old, new))
 EOF
 }
 
 # Compiles what the fault is in, and links the three programs.
 make_programs() {
-	local id=$1 d=$work/$1 file srcs=() objs=() f o p
-	file=$(cat "$work/$id.file")
-	if [[ $file == *.c ]]; then
-		srcs=("$file")
-	else
+	local d=$work/$1 srcs=() objs=() f o p n
+	for f in "$d"/src/*; do
+		n=$(basename "$f")
+		if [[ $n == *.c ]]; then
+			srcs+=("$n")
+			continue
+		fi
 		# what includes it, in copies that find the changed one beside them
-		for f in $(grep -l "/$file\b" "$build"/obj/plain/$cpu/*.d); do
-			f=$(basename "$f" .d).c
-			cp $cpu/"$f" "$d/src/" && srcs+=("$f")
+		for o in $(grep -l "/$n\b" "$build"/obj/plain/$cpu/*.d); do
+			o=$(basename "$o" .d).c
+			[ -e "$d/src/$o" ] || { cp $cpu/"$o" "$d/src/" && srcs+=("$o"); }
 		done
-	fi
+	done
 	for f in "${srcs[@]}"; do
 		gnu=; grep -q 'define _GNU_SOURCE' "$d/src/$f" || gnu=-D_GNU_SOURCE
 		# shellcheck disable=SC2086
@@ -141,9 +156,9 @@ one() {
 	elif why=$(first_failure "$d"); then
 		printf 'killed    %-24s %s\n' "$id" "$why"
 	else
-		printf 'SURVIVED  %-24s %s\n' "$id" "$(cat "$work/$id.comment")"
+		printf 'SURVIVED  %-24s %s\n' "$id" "${comment[$id]}"
 	fi
-	rm -rf "$d"
+	[ -n "${KEEP:-}" ] || rm -rf "$d"
 }
 
 # a fault's result is a line of $work/out, also printed
