@@ -33,8 +33,8 @@ while getopts b:j:lqr o; do
 done
 shift $((OPTIND - 1))
 cpu=tools/vgpu-stub/cpu
-# by hand as few as tell that all of this works: one for each test
-few="setp-k7 resume-stamp interp-selp lower-neg"
+# one for each kind of test
+few="setp-k7 scan-guard-uniform carry-polarity expr-not"
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/mutants.XXXXXX") || exit 2
 [ -n "${KEEP:-}" ] || trap 'rm -rf "$work"' EXIT
