@@ -161,6 +161,14 @@ one() {
 	[ -n "${KEEP:-}" ] || rm -rf "$d"
 }
 
+# what finds a fault must be silent without it
+if [ -z "$quick" ]; then
+	for p in ptxrun optest jitdiff; do ln -s "$PWD/$build/test/ptx/plain/$p" "$work/$p"; done
+	if why=$(first_failure "$work"); then
+		echo "mutants: the engine as it is fails: $why"
+		exit 1
+	fi
+fi
 # a fault's result is a line of $work/out, also printed
 touch "$work/out"
 n=0
