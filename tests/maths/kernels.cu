@@ -105,6 +105,13 @@ static __device__ float fast_sincos_of(float x, float y) { float s, c; __sincosf
 #endif
 
 #ifdef GROUP_fp8
+typedef unsigned short h16;
+typedef unsigned h32;
+static __device__ __half_raw half_raw(h16 x) { __half_raw r; r.x = x; return r; }
+static __device__ __nv_bfloat16_raw bf16_raw(h16 x) { __nv_bfloat16_raw r; r.x = x; return r; }
+static __device__ h32 half_word(__half2_raw v) { return v.x | (h32)v.y << 16; }
+static __device__ u32 one_nan(u32 v, int k) { return (v & 0x7f) > (k == 3 ? 0x7e : 0x7c) ? 0x7f : v; }
+static __device__ u32 one_nan2(u32 v, int k) { return one_nan(v & 0xff, k) | one_nan(v >> 8, k) << 8; }
 #define X(name, R, A, B, C, device, reference) KERNEL(name, R, A, B, C, device)
 #include "fp8.def"
 #endif

@@ -90,6 +90,7 @@ static const struct module modules[] = {
 	{ "half.75", half_entries, &half_format, 75 }, { "half.90", half_entries, &half_format, 90 },
 	{ "bf16.75", bf16_75_entries, &bf16_format, 75 }, { "bf16.80", bf16_entries, &bf16_format, 80 },
 	{ "bf16.90", bf16_entries, &bf16_format, 90 },
+	{ "fp8.75", fp8_entries, &half_format, 75 }, { "fp8.90", fp8_entries, &half_format, 90 },
 };
 #define MODULES (sizeof(modules) / sizeof(modules[0]))
 

@@ -281,4 +281,38 @@ REFERENCE h16 format_clamp(const struct format *f, h16 x, int relu)
 		return v != v ? 0x7fff : v > 0 ? x : 0;
 	return v > 0 ? v < 1 ? x : (h16)(f->highest << f->fraction) : 0;
 }
+
+/* ---- 8-bit floats: 3 bits of fraction, codes up to 0x7e and one NaN; or 2, with infinities from 0x7c on ------------ */
+
+REFERENCE f64 fp8_value(int fraction, u32 x)
+{
+	int e = (int)(x & 0x7f) >> fraction, m = (int)x & ((1 << fraction) - 1), lowest = fraction == 3 ? -6 : -14;
+	f64 v = e ? ldexp(m + (1 << fraction), e - 1 + lowest - fraction) : ldexp(m, lowest - fraction);
+
+	if ((x & 0x7f) > (fraction == 3 ? 0x7e : 0x7c))
+		v = NAN;
+	else if (fraction == 2 && (x & 0x7f) == 0x7c)
+		v = INFINITY;
+	return x & 0x80 ? -v : v;
+}
+
+REFERENCE u32 to_fp8(int fraction, int saturate, quad x)
+{
+	int e, lowest = fraction == 3 ? -6 : -14;
+	u32 sign = signbitq(x) ? 0x80 : 0, most = fraction == 3 ? 0x7e : 0x7b, code;
+	quad v = fabsq(x);
+
+	if (v != v)
+		return 0x7f;
+	if (v == 0)
+		return sign;
+	if (v > 1e6Q)
+		v = 1e6Q;
+	e = ilogbq(v);
+	e = e < lowest ? lowest : e;
+	code = (u32)((e - lowest) << fraction) + (u32)rintq(scalbnq(v, fraction - e));
+	if (code > most)
+		return saturate ? sign | most : fraction == 3 ? 0x7f : sign | 0x7c;
+	return sign | code;
+}
 #endif

@@ -36,6 +36,8 @@ half 90 -DGROUP_half
 bf16 75 -DGROUP_bf16 -DBELOW_80
 bf16 80 -DGROUP_bf16
 bf16 90 -DGROUP_bf16
+fp8 75 -DGROUP_fp8
+fp8 90 -DGROUP_fp8
 END
 wait
 exec "$B/test/maths/maths" "$out" "$@"

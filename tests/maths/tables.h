@@ -51,6 +51,9 @@ OPEN(simd_entries)
 #include "intrin.def"
 #undef GROUP_simd
 CLOSE
+OPEN(fp8_entries)
+#include "fp8.def"
+CLOSE
 #undef X
 #undef Q
 
