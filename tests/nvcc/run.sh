@@ -9,9 +9,14 @@ B=$1
 nvcc_get "$B"
 out=$B/nvcc-out/programs
 
+# the compute capability that a program is compiled and run for
+cc() { [ "$1" = tile ] && echo 10.0 || echo 7.5; }
 build() { # PROGRAM
-	nvcc_make "$out/$1" "tests/nvcc/programs/$1.cu tests/nvcc/programs/check.h" -std=c++17 -cudart shared \
-		-gencode arch=compute_75,code=compute_75 "tests/nvcc/programs/$1.cu" && return
+	local arch sources="tests/nvcc/programs/$1.cu tests/nvcc/programs/check.h"
+	[ "$1" = tile ] && sources+=" tests/nvcc/programs/sort.cu"
+	arch=compute_$(cc "$1" | tr -d .)
+	nvcc_make "$out/$1" "$sources" -std=c++17 -cudart shared \
+		-gencode "arch=$arch,code=$arch" "tests/nvcc/programs/$1.cu" && return
 	echo "FAIL $1 does not compile"
 	rm -f "$out/$1"
 }
@@ -19,7 +24,7 @@ build() { # PROGRAM
 run() {
 	local engine=$1 program=$2 st=0 log=$out/$1.$2.log
 	shift 2
-	VGPU_ENGINE=$engine timeout 200 "$B/bin/vgpu" run --private --cc 7.5 -- "$out/$program" "$@" >"$log" 2>&1 || st=$?
+	VGPU_ENGINE=$engine timeout 200 "$B/bin/vgpu" run --private --cc "$(cc "$program")" -- "$out/$program" "$@" >"$log" 2>&1 || st=$?
 	sed -E "s/^(ok|FAIL) /\1 $program\/$engine\//" "$log"
 	[ $st = 0 ] || grep -q '^FAIL ' "$log" || echo "FAIL $program/$engine ended with status $st"
 }

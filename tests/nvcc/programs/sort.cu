@@ -131,6 +131,11 @@ static void merges()
 int main(int argc, char **argv)
 {
 	largest = argc > 1 ? atoi(argv[1]) : largest;
+#ifdef ONE_TILE
+	largest = 4000;
+	pairs<float, int, 1>("tile_f32", false);
+	pairs<uint16_t, int, 2>("tile_u16", true);
+#else
 	pairs<uint32_t, int, 1>("radix_u32", false);
 	pairs<uint8_t, int, 2>("radix_u8", false);
 	pairs<int64_t, int64_t, 2>("radix_s64", true);
@@ -139,5 +144,6 @@ int main(int argc, char **argv)
 	segments<float, false>("segmented_f32");
 	segments<float, true>("segmented_radix_f32");
 	merges();
+#endif
 	return failures != 0;
 }
