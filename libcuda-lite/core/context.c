@@ -102,7 +102,7 @@ static void drop_objects(struct vg_ctx *c)
 	/* Before any of them is gone: the legacy stream knows of the others' captures. */
 	for (unsigned i = 0; i < VGPU_MAX_STREAMS; i++)
 		if (c->streams[i] && c->streams[i]->capture)
-			vg_capture_drop(c->streams[i]);
+			vg_capture_drop(c->streams[i], true);
 	for (unsigned i = 0; i < VGPU_MAX_STREAMS; i++)
 		if (c->streams[i]) {
 			struct vg_stream *s = c->streams[i];
@@ -201,7 +201,7 @@ void vg_stream_destroy(struct vg_stream *s)
 	struct vg_ctx *c = s->ctx;
 
 	if (s->capture)
-		vg_capture_drop(s);
+		vg_capture_drop(s, false);
 	vg_unpublish(s);
 	vg_host_forget(s);
 	vg_lock(&c->lock);

@@ -195,7 +195,7 @@ uint32_t vg_stream_sync(struct vg_stream *s);
 uint32_t vg_stream_reach(struct vg_stream *s);
 /* Is all of that complete now? Submits nothing, so that polling comes to an end. */
 bool vg_stream_idle(struct vg_stream *s);
-void vg_capture_drop(struct vg_stream *s);       /* driver/capture.c: a stream that captures goes away */
+void vg_capture_drop(struct vg_stream *s, bool with_ctx);       /* driver/capture.c: a stream that captures goes away */
 void vg_module_drop_ctx(struct vg_ctx *c);       /* driver/module.c */
 void vg_vmm_drop_ctx(struct vg_ctx *c);          /* driver/vmm.c */
 static inline uint64_t vg_stream_last(const struct vg_stream *s)

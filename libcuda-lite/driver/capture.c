@@ -108,18 +108,37 @@ static struct vg_graph *end(struct vg_capture *c, bool good)
 		vg_graph_free(g);
 		g = NULL;
 	}
+	free(c->left);
 	free(c);
 	return good ? g : NULL;
 }
 
-void vg_capture_drop(struct vg_stream *s)
+/* What the stream has put into the graph stays there; whether it came back is asked at the end, as of the others. */
+static bool leave_behind(const struct vg_capturing *m)
+{
+	struct vg_capture *c = m->c;
+	void *p = m->n ? realloc(c->left, (c->nleft + m->n) * sizeof *c->left) : c->left;
+
+	if (m->n) {
+		if (!p)
+			return false;
+		c->left = p;
+		memcpy(c->left + c->nleft, m->deps, m->n * sizeof *c->left);
+		c->nleft += m->n;
+	}
+	return true;
+}
+
+/* The stream in which the capture began takes it along; a context takes all. */
+void vg_capture_drop(struct vg_stream *s, bool with_ctx)
 {
 	struct vg_capturing *m;
 
 	vg_lock(&vg_graphs);
 	m = s->capture;
 	if (m && m != &vg_capture_implicit) {
-		m->c->spoiled = true;
+		if (with_ctx || m->c->origin == s || !leave_behind(m))
+			m->c->spoiled = true;
 		if (m->c->origin == s)
 			end(m->c, false);
 		else
@@ -594,6 +613,8 @@ static CUresult joined(const struct vg_capture *c)
 	for (const struct vg_capturing *m = c->streams; m && all; m = m->next)
 		for (uint32_t i = 0; i < m->n && all; i++)
 			all = m->deps[i]->mark;
+	for (uint32_t i = 0; i < c->nleft && all; i++)
+		all = c->left[i]->mark;
 	return all ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 

@@ -18,6 +18,8 @@ struct vg_capture {
 	uint32_t tid;                   /* of the thread that began it */
 	struct vg_stream *origin;
 	struct vg_capturing *streams;
+	struct vg_node **left;          /* what streams ended with that were destroyed: must have come back as well */
+	uint32_t nleft;
 };
 
 struct vg_capturing {

@@ -248,6 +248,42 @@ static void events(void)
 	CK(cuStreamWaitEvent(s2, inside, 0));
 	work(s, CUDA_SUCCESS);
 	good(s, 2);
+	/* A stream and events that go as soon as they are not needed: what was captured stays. */
+	for (int back = 0; back < 2; back++) {
+		CUevent a, b;
+		CUstream t;
+
+		begin(s, CU_STREAM_CAPTURE_MODE_GLOBAL);
+		CK(cuStreamCreate(&t, back ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT));
+		CK(cuEventCreate(&a, 0));
+		CK(cuEventCreate(&b, 0));
+		work(s, CUDA_SUCCESS);
+		CK(cuEventRecord(a, s));
+		CK(cuStreamWaitEvent(t, a, 0));
+		CK(cuEventDestroy(a));
+		work(t, CUDA_SUCCESS);
+		CK(cuEventRecord(b, t));
+		if (back) {
+			CK(cuStreamWaitEvent(s, b, 0));
+			CK(cuStreamDestroy(t));
+			CK(cuEventDestroy(b));
+			work(s, CUDA_SUCCESS);
+			good(s, 3);
+			continue;
+		}
+		/* Its event brings its work back after its end; without that the branch is missed. */
+		CK(cuStreamDestroy(t));
+		CK(cuStreamWaitEvent(s, b, 0));
+		good(s, 2);
+		begin(s, CU_STREAM_CAPTURE_MODE_GLOBAL);
+		CK(cuStreamCreate(&t, CU_STREAM_DEFAULT));
+		CK(cuEventRecord(b, s));
+		CK(cuStreamWaitEvent(t, b, 0));
+		work(t, CUDA_SUCCESS);
+		CK(cuStreamDestroy(t));
+		WANT(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, cuStreamEndCapture(s, &g));
+		CK(cuEventDestroy(b));
+	}
 	/* Ended where it did not begin. */
 	begin(s, CU_STREAM_CAPTURE_MODE_RELAXED);
 	CK(cuEventRecord(inside, s));
@@ -304,7 +340,7 @@ static void others(void)
 	WANT(CUDA_ERROR_INVALID_VALUE, cuGraphDestroy(g));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuGraphInstantiateWithFlags(&(CUgraphExec){ NULL }, g, 0));
 	good(s, 0);
-	/* A stream that goes takes its capture along; one that had joined spoils it. */
+	/* A stream that goes takes its capture along; one that had only joined leaves it as it is. */
 	CK(cuStreamCreate(&gone, CU_STREAM_DEFAULT));
 	begin(gone, CU_STREAM_CAPTURE_MODE_GLOBAL);
 	CK(cuStreamDestroy(gone));
@@ -315,7 +351,7 @@ static void others(void)
 	CK(cuEventRecord(e, s));
 	CK(cuStreamWaitEvent(gone, e, 0));
 	CK(cuStreamDestroy(gone));
-	spoiled(s);
+	good(s, 0);
 	WANT(CUDA_ERROR_INVALID_VALUE, cuEventRecordWithFlags(e, s, CU_EVENT_RECORD_EXTERNAL));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuStreamWaitEvent(s, e, CU_EVENT_WAIT_EXTERNAL));
 	CK(cuEventDestroy(e));
