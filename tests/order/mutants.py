@@ -28,9 +28,9 @@ MUTANTS = [
      "if (!c->streams[i] ? !c->dying_blocks[i] : !is_blocking(c->streams[i]))", "if (!c->streams[i] || !is_blocking(c->streams[i]))"),
     ("a context's end of work ignores destroyed streams", CORE, "\t\t\tlast = c->dying[i];\n", "\t\t\tlast = 0;\n"),
     ("a wait ends one command early", STREAM,
-     "c->streams[VGPU_WAIT_STREAM(tl)].done >= cmd->wait_value", "c->streams[VGPU_WAIT_STREAM(tl)].done + 2 >= cmd->wait_value"),
+     "c->streams[VGPU_WAIT_STREAM(tl)].done >= cmd->wait_value", "c->streams[VGPU_WAIT_STREAM(tl)].done + 64 >= cmd->wait_value"),
     ("a wait for another context's stream is not kept", STREAM,
-     "return vgpu_timeline_reached(t, cmd->wait_value) ||", "return vgpu_timeline_reached(t, cmd->wait_value - 2) ||"),
+     "return vgpu_timeline_reached(t, cmd->wait_value) ||", "return vgpu_timeline_reached(t, cmd->wait_value - (cmd->wait_value < 64 ? cmd->wait_value : 64)) ||"),
     ("a wait for a value is always over", "tools/vgpu-stub/ctx_exec.c",
      "return *status || satisfied(b, v) ? CTX_DONE : CTX_POLL;", "return CTX_DONE;"),
     ("a host function comes before its turn", HOST,
@@ -57,9 +57,11 @@ elif sys.argv[1] == "name":
     print(MUTANTS[int(sys.argv[2])][0])
 else:                           # apply N, or revert N
     _, path, old, new = MUTANTS[int(sys.argv[2])]
-    if sys.argv[1] == "revert":
-        old, new = new, old
-    text = open(path).read()
-    if sys.argv[1] == "apply" and text.count(old) != 1:
-        sys.exit(f"{path}: the text is there {text.count(old)} times: {old!r}")
-    open(path, "w").write(text.replace(old, new, 1))
+    if sys.argv[1] == "apply":
+        text = open(path).read()
+        if text.count(old) != 1:
+            sys.exit(f"{path}: the text is there {text.count(old)} times: {old!r}")
+        open(path + ".kept", "w").write(text)
+        open(path, "w").write(text.replace(old, new))
+    else:
+        open(path, "w").write(open(path + ".kept").read())
