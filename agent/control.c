@@ -56,6 +56,27 @@ void control_unwatch_device(struct device *d)
 	control_unwatch(d->ops->poll_fd(d->v));
 }
 
+void control_signals(sigset_t *set)
+{
+	/* The default of these is an end without order. */
+	static const int no_use[] = { SIGPIPE, SIGUSR1, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR };
+
+	for (size_t i = 0; i < sizeof(no_use) / sizeof(no_use[0]); i++)
+		signal(no_use[i], SIG_IGN);
+	/* The others become an fd. As PID 1 SIGCHLD brings orphans to reap. */
+	sigemptyset(set);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGQUIT);
+	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGCHLD);
+	if (getpid() == 1)
+		sigaddset(set, SIGUSR2);        /* what poweroff sends to init */
+	else
+		signal(SIGUSR2, SIG_IGN);
+	sigprocmask(SIG_BLOCK, set, NULL);
+}
+
 int control_init(void)
 {
 	sigset_t set;
@@ -63,15 +84,7 @@ int control_init(void)
 	agent.listen_fd = -1;
 	agent.epoll_c = epoll_create1(EPOLL_CLOEXEC);
 	agent.wake_c = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	/* Signals become an fd. As PID 1 SIGCHLD brings orphans to reap. */
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGCHLD);
-	if (getpid() == 1)
-		sigaddset(&set, SIGUSR2);       /* what poweroff sends to init */
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
+	control_signals(&set);
 	signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (agent.epoll_c < 0 || agent.wake_c < 0 || signal_fd < 0 ||
 	    control_watch(CONTROL_WAKE, 0, 0, agent.wake_c, EPOLLIN) < 0 ||
@@ -156,7 +169,11 @@ static void signals(void)
 					vgpu_store_relaxed32(&agent.stop, 1);
 			continue;
 		}
-		log_info("%s: ending", s.ssi_signo == SIGTERM ? "SIGTERM" : s.ssi_signo == SIGINT ? "SIGINT" : "SIGUSR2");
+		if (s.ssi_signo == SIGHUP) {
+			log_info("SIGHUP: nothing is read again; options hold from the start on");
+			continue;
+		}
+		log_info("%s: ending", s.ssi_signo == SIGQUIT ? "SIGQUIT" : s.ssi_signo == SIGTERM ? "SIGTERM" : s.ssi_signo == SIGINT ? "SIGINT" : "SIGUSR2");
 		vgpu_store_relaxed32(&agent.stop, 1);
 	}
 }

@@ -11,6 +11,8 @@
 enum control_kind { CONTROL_LISTEN, CONTROL_WAKE, CONTROL_SIGNAL, CONTROL_CLIENT, CONTROL_PIDFD, CONTROL_IRQ,
 		    CONTROL_DEVICE };
 
+/* From here on no signal ends us without order; before anything is made that would stay behind. */
+void control_signals(sigset_t *set);
 int control_init(void);
 int control_listen(void);               /* opens the socket; says why not */
 void control_close(void);               /* removes it */

@@ -26,6 +26,7 @@ static int serve(int argc, char **argv)
 {
 	char text[300];
 	const char *unheard;
+	sigset_t signals;
 	int pidfile, rc = options_parse(&agent.opt, argc, argv);
 
 	if (rc)
@@ -50,7 +51,8 @@ static int serve(int argc, char **argv)
 	}
 	log_info("vgpu-agent %s, pid %d, on %s; data thread: %s", AGENT_VERSION, (int)getpid(), cpu_text(), text);
 
-	/* 2. Only one of us. */
+	/* 2. Only one of us; what says so is taken away again at the end, whatever signal brings it. */
+	control_signals(&signals);
 	pidfile = pidfile_take(agent.opt.pidfile, text, sizeof(text));
 	if (pidfile < 0) {
 		log_error("%s", text);

@@ -64,6 +64,23 @@ struct engine_env {
  */
 enum { ENGINE_MODE_AUTO, ENGINE_MODE_JIT, ENGINE_MODE_INTERP, ENGINE_MODE_MEMCHECK, ENGINE_MODE_OPS };
 
+/* The words of $VGPU_ENGINE, in the order of the modes. */
+#define ENGINE_MODE_WORDS "jit, interp, memcheck or ops"
+static inline uint32_t engine_mode_named(const char *word)
+{
+	static const char *const words[] = { "jit", "interp", "memcheck", "ops" };
+
+	for (uint32_t i = 0; i < 4; i++) {
+		const char *a = word, *b = words[i];
+
+		while (*a && *a == *b)
+			a++, b++;
+		if (*a == *b)
+			return ENGINE_MODE_JIT + i;
+	}
+	return ENGINE_MODE_AUTO;
+}
+
 struct engine_launch {
 	uint32_t fn;
 	uint32_t grid[3], block[3];     /* all >= 1; checked by the engine against its limits */

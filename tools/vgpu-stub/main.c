@@ -28,7 +28,11 @@ static void signal_ready(void *owner, uint32_t events)
 	struct signalfd_siginfo si;
 
 	(void)events;
-	if (read(s->fd, &si, sizeof(si)) == sizeof(si))
+	if (read(s->fd, &si, sizeof(si)) != sizeof(si))
+		return;
+	if (si.ssi_signo == SIGHUP)
+		log_line("SIGHUP: nothing is read again; options hold from the start on");
+	else
 		quit = 1;
 }
 
@@ -48,14 +52,19 @@ static int standard_fds(void)
 
 static int watch_signals(void)
 {
+	/* The default of these is an end without order. */
+	static const int no_use[] = { SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR };
 	static struct source src = { -1, signal_ready, &src };
 	sigset_t set;
 	int fd;
 
-	signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; i < sizeof(no_use) / sizeof(no_use[0]); i++)
+		signal(no_use[i], SIG_IGN);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? -errno : loop_add(&src, fd, EPOLLIN);

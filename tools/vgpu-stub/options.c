@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Command line of vgpu-stub: every value is checked, every error says what would be right. */
 #define _GNU_SOURCE
+#include "engine.h"
 #include "options.h"
 
 #include <ctype.h>
@@ -188,6 +189,7 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 		{ "version", no_argument, NULL, O_VERSION },
 		{ NULL, 0, NULL, 0 },
 	};
+	const char *engine = getenv("VGPU_ENGINE");
 	int o, err = 0;
 
 	*c = (struct stub_config){
@@ -195,6 +197,10 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 		.cc_minor = 1, .pci_vendor = VGPU_PCI_VENDOR, .pci_device = VGPU_PCI_DEVICE,
 	};
 	*status = 2;
+	if (engine && *engine && engine_mode_named(engine) == ENGINE_MODE_AUTO) {
+		fprintf(stderr, "vgpu-stub: VGPU_ENGINE=%s: there is no such engine; it is " ENGINE_MODE_WORDS "\n", engine);
+		return -1;
+	}
 	while (!err && (o = getopt_long(argc, argv, "", table, NULL)) != -1) {
 		switch (o) {
 		case O_SOCKET:

@@ -3,6 +3,7 @@
  * vgpu SUBCOMMAND [-j] ...: the table, and the few helpers that every subcommand uses.
  */
 #include "vgpu.h"
+#include "../vgpu-stub/engine.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -70,6 +71,8 @@ static int usage(FILE *to, int status)
 
 int main(int argc, char **argv)
 {
+	const char *engine = getenv("VGPU_ENGINE");
+
 	if (argc < 2)
 		return usage(stderr, 2);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
@@ -77,6 +80,10 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "--version")) {
 		puts("vgpu " VGPU_VERSION);
 		return 0;
+	}
+	if (engine && *engine && engine_mode_named(engine) == ENGINE_MODE_AUTO) {
+		complain("VGPU_ENGINE=%s: there is no such engine; it is " ENGINE_MODE_WORDS, engine);
+		return 125;
 	}
 	for (size_t i = 0; i < NCOMMANDS; i++)
 		if (!strcmp(argv[1], commands[i].name))

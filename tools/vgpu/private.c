@@ -30,12 +30,15 @@ static void nap_ms(long ms)
 static pid_t spawn(char *const argv[], const char *log)
 {
 	pid_t parent = getpid(), pid = fork();
+	sigset_t none;
 
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(1);
+	sigemptyset(&none);     /* what our caller blocks is his business */
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpgid(0, 0);          /* ^C is for the command; vgpu ends the daemons itself */
 	int null = open("/dev/null", O_RDWR);
 	if (null >= 0) {
@@ -74,6 +77,15 @@ static int ended(pid_t *pid)
 		return 1;
 	}
 	return *pid <= 0;
+}
+
+/* A caller that blocks the signals that end programs wants to see to them: the start stops for one. */
+static int told_to_end(void)
+{
+	sigset_t set;
+
+	return !sigpending(&set) && (sigismember(&set, SIGTERM) > 0 || sigismember(&set, SIGINT) > 0 ||
+				     sigismember(&set, SIGHUP) > 0 || sigismember(&set, SIGQUIT) > 0);
 }
 
 int private_start(struct private_gpu *p, char *const stub_args[], int verbose)
@@ -115,6 +127,8 @@ int private_start_with(struct private_gpu *p, char *const stub_args[], char *con
 	agent_argv[k] = NULL;
 	p->stub_pid = spawn(argv, verbose ? NULL : log);
 	for (waited = 0; access(sock, F_OK); waited += 2) {
+		if (told_to_end())
+			goto fail;
 		if (ended(&p->stub_pid) || waited > START_DEADLINE_MS) {
 			complain("vgpu-stub did not start:");
 			show_log(log);
@@ -124,6 +138,8 @@ int private_start_with(struct private_gpu *p, char *const stub_args[], char *con
 	}
 	p->agent_pid = spawn(agent_argv, verbose ? NULL : log);
 	for (; access(p->agent, F_OK) || !agent_answers(p->agent); waited += 2) {
+		if (told_to_end())
+			goto fail;
 		if (ended(&p->agent_pid) || waited > START_DEADLINE_MS) {
 			complain("vgpu-agent did not start:");
 			show_log(log);

@@ -24,12 +24,33 @@ const char *const run_preload[] = {
 	"libnvidia-ml.so.1", NULL,
 };
 
-static volatile sig_atomic_t child_pid;
-
-static void forward(int sig)
+/* What is passed on to CMD, but for what we ignore ourselves (nohup): CMD ignores that too. */
+static void passed_signals(sigset_t *set)
 {
-	if (child_pid > 0)
-		kill(child_pid, sig);
+	static const int all[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
+	struct sigaction sa;
+
+	sigemptyset(set);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (!sigaction(all[i], NULL, &sa) && sa.sa_handler != SIG_IGN)
+			sigaddset(set, all[i]);
+}
+
+/*
+ * Until CMD has ended; its wait status. The signals are blocked and taken here, so that none falls between two
+ * steps: what came before CMD was there has waited for it. The terminal's go to CMD by themselves.
+ */
+static int attend(pid_t pid, const sigset_t *set)
+{
+	siginfo_t si;
+	int st, sig;
+
+	while (waitpid(pid, &st, WNOHANG) != pid) {
+		sig = sigwaitinfo(set, &si);
+		if (sig > 0 && sig != SIGCHLD && si.si_code != SI_KERNEL)
+			kill(pid, sig);
+	}
+	return st;
 }
 
 static int prepend(const char *name, const char *value, char sep)
@@ -93,6 +114,7 @@ int cmd_run(int argc, char **argv)
 {
 	struct private_gpu gpu = { .dir = "" };
 	char buf[128], *stub_args[16] = { NULL };
+	sigset_t set, before;
 	const char *agent = NULL;
 	int own = 0, verbose = 0, n = 0, cc = 0, i, st;
 	char why[PATH_MAX + 80], chosen[16];
@@ -141,8 +163,14 @@ int cmd_run(int argc, char **argv)
 			if (verbose || best != DEFAULT_CC)
 				complain("device of compute capability %s, by %s; --cc overrides it", chosen, why);
 		}
-		if (private_start(&gpu, stub_args, verbose))
+		signal(SIGCHLD, SIG_DFL);
+		passed_signals(&set);
+		sigaddset(&set, SIGCHLD);
+		sigprocmask(SIG_BLOCK, &set, &before);
+		if (private_start(&gpu, stub_args, verbose)) {
+			sigprocmask(SIG_SETMASK, &before, NULL);        /* the signal that ended the start ends us */
 			return 125;
+		}
 		agent = gpu.agent;
 	}
 	if (environment(agent, verbose)) {
@@ -154,22 +182,19 @@ int cmd_run(int argc, char **argv)
 		complain("cannot run %s: %s", argv[i], strerror(errno));
 		return 126;
 	}
-	signal(SIGINT, forward);
-	signal(SIGTERM, forward);
-	signal(SIGHUP, forward);
 	pid = fork();
 	if (!pid) {
-		signal(SIGINT, SIG_DFL);
-		signal(SIGTERM, SIG_DFL);
-		signal(SIGHUP, SIG_DFL);
+		sigprocmask(SIG_SETMASK, &before, NULL);
 		execvp(argv[i], argv + i);
 		complain("cannot run %s: %s", argv[i], strerror(errno));
 		_exit(126);
 	}
-	child_pid = pid;
-	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
-		;
-	child_pid = 0;
+	if (pid < 0) {
+		complain("cannot run %s: %s", argv[i], strerror(errno));
+		private_stop(&gpu);
+		return 126;
+	}
+	st = attend(pid, &set);
 	private_stop(&gpu);
 	return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
 }

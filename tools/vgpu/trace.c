@@ -189,6 +189,7 @@ int cmd_trace(int argc, char **argv)
 	const char *base = getenv("TMPDIR");
 	char dir[80];
 	FILE *to = stderr;
+	sigset_t ours, before;
 	int first = parse(argc, argv, &o), listener = -1, st = 0, lines;
 	unsigned processes = 0;
 	pid_t pid;
@@ -228,14 +229,15 @@ int cmd_trace(int argc, char **argv)
 		remove_dir(dir);
 		return 125;
 	}
-	signal(SIGINT, forward);
-	signal(SIGTERM, forward);
-	signal(SIGHUP, forward);
+	/* Held back until there is somebody to pass them on to. */
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	sigprocmask(SIG_BLOCK, &ours, &before);
 	pid = fork();
 	if (!pid) {
-		signal(SIGINT, SIG_DFL);
-		signal(SIGTERM, SIG_DFL);
-		signal(SIGHUP, SIG_DFL);
+		sigprocmask(SIG_SETMASK, &before, NULL);
 		if (setenv("VGPU_TRACE", dir, 1) || (o.filter ? setenv("VGPU_TRACE_FILTER", o.filter, 1) : unsetenv("VGPU_TRACE_FILTER")))
 			_exit(125);
 		argv[first - 1] = argv[0];
@@ -244,6 +246,10 @@ int cmd_trace(int argc, char **argv)
 		_exit(st);
 	}
 	child_pid = pid;
+	signal(SIGINT, forward);
+	signal(SIGTERM, forward);
+	signal(SIGHUP, forward);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid > 0) {
 		st = follow(pid, listener, &out);
 		st = WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);

@@ -35,20 +35,14 @@ static void cpu_close(struct engine *e)
 	free(e);
 }
 
-/* What the opener wants, else the environment, else the JIT; a word that is none of ours is the JIT too. */
+/* What the opener wants, else the environment, else the JIT. AUTO: the environment has a word that is none of ours. */
 static u32 choose_mode(u32 mode)
 {
 	const char *want = getenv("VGPU_ENGINE");
 
 	if (mode != ENGINE_MODE_AUTO)
 		return mode;
-	if (want && !strcmp(want, "interp"))
-		return ENGINE_MODE_INTERP;
-	if (want && !strcmp(want, "memcheck"))
-		return ENGINE_MODE_MEMCHECK;
-	if (want && !strcmp(want, "ops"))
-		return ENGINE_MODE_OPS;
-	return ENGINE_MODE_JIT;
+	return want && *want ? engine_mode_named(want) : ENGINE_MODE_JIT;
 }
 
 static u32 cpu_open(const struct engine_env *env, struct engine **out)
@@ -57,7 +51,7 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 
 	if (!env->done || !env->fault || !env->print || !env->cores || env->cores > 1024 ||
 	    env->arena_base < env->span_base || env->arena_bytes > env->span_bytes ||
-	    env->arena_base - env->span_base > env->span_bytes - env->arena_bytes)
+	    env->arena_base - env->span_base > env->span_bytes - env->arena_bytes || choose_mode(env->mode) == ENGINE_MODE_AUTO)
 		return VGPU_ST_INVALID;
 	e = aligned_alloc(64, sizeof(*e));
 	if (!e)

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Signals: what ends agent and device in order, what does nothing, and that vgpu run passes on what it gets at any moment.
+. "$(dirname "$0")/lib.sh"
+export XDG_RUNTIME_DIR=$dir
+start_stub
+start_agent
+for s in HUP USR1 USR2 ALRM VTALRM PROF IO; do
+	kill -s $s "$stub" "$agent"
+done
+"$V/vgpu" smi -j >"$dir/out" 2>&1 && timeout 30 "$B/e2e/driver/vecadd" >"$dir/out" 2>&1 && ok "HUP, USR1, USR2, ALRM, VTALRM, PROF, IO end nothing" || fail "after HUP and others: $(tail -n 1 "$dir/out")"
+grep -q 'SIGHUP' "$dir/stub.log" && ok "the device says what HUP does" || fail "the device says nothing of HUP"
+kill "$agent" "$stub"; wait "$agent" "$stub" 2>/dev/null
+for s in TERM INT QUIT; do
+	start_stub
+	start_agent
+	kill -s $s "$agent"; wait "$agent"
+	kill -s $s "$stub"; wait "$stub"
+	[ ! -e "$dir/stub" ] && [ ! -e "$dir/agent" ] && [ ! -e "$dir/pid" ] && ok "$s: socket and pid file go" || fail "$s leaves $(ls "$dir" | tr '\n' ' ')"
+done 2>/dev/null
+# one at any moment of its start
+left=0
+for ms in 0 1 2 3 5 7 10 15 20 30; do
+	"$V/vgpu-agent" --device "vfio-user:$dir/none" --listen "$dir/a2" --pidfile "$dir/p2" >/dev/null 2>&1 & a=$!
+	sleep "$(printf '0.%03d' $ms)"
+	kill -TERM $a 2>/dev/null; wait $a 2>/dev/null
+	[ ! -e "$dir/a2" ] && [ ! -e "$dir/p2" ] || left=$((left + 1))
+	rm -f "$dir/a2" "$dir/p2"
+done
+[ $left = 0 ] && ok "TERM while the agent starts leaves nothing" || fail "TERM while the agent starts: something stayed $left times"
+
+# vgpu run: at any moment, TERM ends all of it
+for s in TERM INT HUP; do
+	bad=
+	for ms in 0 1 3 6 10 15 20 30 40 60 80 120; do
+		setsid timeout -s KILL 30 "$V/vgpu" run --private -- sleep 25 >/dev/null 2>&1 & t=$!
+		sleep "$(printf '0.%03d' $ms)"
+		p=$(pgrep -P $t 2>/dev/null | head -n 1)
+		[ -n "$p" ] && kill -s $s "$p"
+		[ -n "$p" ] || kill -s $s $t
+		wait $t 2>/dev/null; st=$?
+		[ $st != 137 ] || bad="$bad $ms"
+	done
+	[ -z "$bad" ] && ok "vgpu run ends by $s at any moment" || fail "vgpu run did not end by $s sent after (ms)$bad"
+done
+left=$(find "$dir" -mindepth 1 -maxdepth 1 -name 'vgpu-*' | wc -l)
+[ "$left" = 0 ] && ok "its folders go" || fail "$left folders of vgpu run stay"
+"$V/vgpu" run --private -- bash -c 'trap "exit 7" TERM; kill -TERM $PPID; sleep 5 & wait'; st=$?
+[ $st = 7 ] && ok "the program gets it and answers" || fail "the program got no TERM: $st"
+VGPU_ENGINE=fast timeout 10 "$V/vgpu" run --private -- true 2>"$dir/out"; st=$?
+[ $st = 125 ] && grep -q 'jit, interp, memcheck or ops' "$dir/out" && ok "an engine that is none" || fail "an engine that is none: $st"
+VGPU_ENGINE=fast timeout 10 "$V/vgpu-stub" --socket "$dir/s3" 2>"$dir/out"; st=$?
+[ $st = 2 ] && grep -q 'jit, interp, memcheck or ops' "$dir/out" && ok "a device of no engine" || fail "a device of no engine: $st"
