@@ -37,7 +37,7 @@ t ptx/random/partly 300 "$T/ptx/plain/jitdiff" -n 300 -s 20000 -x 1 -o "$T/ptx"
 t ptx/random/partly/asan 300 "$T/ptx/asan/jitdiff" -n 30 -s 30000 -x 1 -o "$T/ptx"
 
 # --- CUDA's device library, compiled by NVIDIA's nvcc where PyPI can be had
-many maths 300 tests/maths/run.sh "$B"
+many maths 600 tests/maths/run.sh "$B"
 
 # --- units: every binary that was built, in each of its builds (plain, asan, tsan)
 for kind in plain asan tsan; do
