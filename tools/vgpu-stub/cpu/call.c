@@ -129,7 +129,22 @@ bool call_enter(struct tstate *ts, struct warp *w, const struct insn *in, u32 m)
 	return true;
 }
 
-/* The top activation has no lanes left: results go back, the caller continues behind the call. */
+/*
+ * Lanes of m return from the top activation: what is in registers goes to the caller now. Others may go on here, and write
+ * whole registers, as the lanes that have gone are none of theirs.
+ */
+void call_return(struct warp *w, u32 m)
+{
+	struct frame *g = w->top, *f = g->up;
+	const struct callinfo *ci = f->fn->code[f->pc].u.call;
+	u32 i;
+
+	for (i = 0; i < ci->nrets; i++)
+		if (ci->rets[i].is_reg)
+			copy_reg(f, ci->rets[i].opnd, g, g->fn->pret[i], ci->rets[i].w, m);
+}
+
+/* The top activation has no lanes left: results in memory go back, the caller continues behind the call. */
 void call_leave(struct warp *w)
 {
 	struct frame *g = w->top, *f = g->up;
@@ -141,10 +156,8 @@ void call_leave(struct warp *w)
 		const struct arg *a = &ci->rets[i];
 		const struct fparam *p = &g->fn->rets[i];
 
-		if (a->is_reg) {
-			copy_reg(f, a->opnd, g, g->fn->pret[i], a->w, done);
+		if (a->is_reg)
 			continue;
-		}
 		for (k = done; k; k &= k - 1) {
 			l = (u32)__builtin_ctz(k);
 			memcpy(lane_local(w, l, f->loff + a->off), lane_local(w, l, g->loff + p->off),

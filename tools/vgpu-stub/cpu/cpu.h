@@ -657,6 +657,7 @@ bool uniform_run(struct engine *e, struct grid *g);
 
 /* call.c */
 bool call_enter(struct tstate *ts, struct warp *w, const struct insn *in, u32 m);
+void call_return(struct warp *w, u32 m);
 void call_leave(struct warp *w);
 
 /* printf.c */

@@ -627,6 +627,7 @@ left:
 			break;
 		case K_RET:
 			if (f->up) {
+				call_return(w, e);
 				lanes_gone(f, e);
 				f->mask = 0;
 				if (m & ~e) {
