@@ -16,11 +16,13 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "gen_table.h"
 #include "rig.h"
+#include "scalar_run.h"
 
 #define LAUNCHES 3              /* the last one as the one before: what was learned of its blocks is used */
 #define MAX_TOTAL GEN_MAX_TOTAL
@@ -40,6 +42,7 @@ struct plan {
 	const struct gen *g;    /* for the layout of its memory */
 	struct shape shape[LAUNCHES];
 	unsigned cores;
+	uint64_t most;          /* instructions that scalar threads may take */
 };
 
 struct memory {
@@ -51,12 +54,14 @@ struct outcome {
 	unsigned char *bytes[LAUNCHES];         /* own, dump, acc, out */
 	char why[512];
 	unsigned strays;
+	struct memory at;                       /* where it was */
 };
 
 static uint32_t other_mode = ENGINE_MODE_JIT;
 static uint32_t stress;         /* -x */
 static int approximate, show_kernels, only_first;
 static const char *folder = ".";
+static unsigned *judged;        /* kernels about which scalar threads had an opinion; of children too */
 
 /* ---- what a kernel is run on ------------------------------------------------------------------- */
 
@@ -73,6 +78,7 @@ static void make_plan(struct plan *p, uint64_t seed, const struct gen *g)
 	p->seed = seed;
 	p->g = g;
 	p->cores = 1 + gen_pick(&r, 2);
+	p->most = 400000;
 	for (int i = 0; i < LAUNCHES; i++) {
 		const uint32_t *b = g->full_warps ? full[gen_pick(&r, GEN_COUNT(full))] : ragged[gen_pick(&r, GEN_COUNT(ragged))];
 		uint32_t threads = b[0] * b[1] * b[2], most = MAX_TOTAL / threads, many = MAX_TOTAL / 32 / ((threads + 31) / 32);
@@ -120,19 +126,19 @@ static void fill_input(unsigned char *in, uint64_t seed)
 
 /* ---- one run ------------------------------------------------------------------------------------ */
 
-static int start_and_wait(struct rig *r, const struct plan *p, int launch, uint32_t fn, const struct memory *m,
-			  struct outcome *out)
-{
-	const struct shape *s = &p->shape[launch];
-	struct { void *in, *own, *dump, *acc; uint32_t pn, pm, pb[12]; void *out; } args = { m->in, m->own, m->dump, m->acc,
-		threads_of(s), (uint32_t)p->seed * 7u + 3u, { 5, 6, 7, 0x80000000, 32, (uint32_t)launch, 0, 4, 36, 1000, 255, 1 }, m->out };
-	struct engine_launch l = { .fn = fn, .grid = { s->grid[0], s->grid[1], 1 }, .params = &args, .param_bytes = sizeof(args) };
-	uint32_t n = threads_of(s);
-	unsigned char *to = out->bytes[launch];
-	unsigned index = 0;
-	uint32_t st;
+struct args { const void *in, *own, *dump, *acc; uint32_t pn, pm, pb[12]; const void *out; };
 
-	memcpy(l.block, s->block, sizeof(l.block));
+static struct args args_of(const struct plan *p, int launch, const struct memory *m)
+{
+	return (struct args){ m->in, m->own, m->dump, m->acc, threads_of(&p->shape[launch]), (uint32_t)p->seed * 7u + 3u,
+			      { 5, 6, 7, 0x80000000, 32, (uint32_t)launch, 0, 4, 36, 1000, 255, 1 }, m->out };
+}
+
+/* What a launch finds. */
+static void prepare(const struct plan *p, int launch, const struct memory *m)
+{
+	uint32_t n = threads_of(&p->shape[launch]);
+
 	memset(m->own, 0x5a, n * GEN_OWN_BYTES);
 	for (uint32_t i = 0; i < n; i++)        /* its float half: ordinary numbers */
 		for (unsigned k = 64; k < GEN_OWN_BYTES; k += 4)
@@ -140,6 +146,30 @@ static int start_and_wait(struct rig *r, const struct plan *p, int launch, uint3
 	memset(m->dump, 0x5a, 8ull * n * gen_slots(p->g));
 	memset(m->acc, 0, GEN_ACC * 4);
 	memset(m->out, 0x5a, OUT_BYTES);
+}
+
+/* What it leaves. */
+static void keep(const struct plan *p, int launch, const struct memory *m, unsigned char *to)
+{
+	uint32_t n = threads_of(&p->shape[launch]);
+
+	memcpy(to, m->own, n * GEN_OWN_BYTES);
+	memcpy(to + n * GEN_OWN_BYTES, m->dump, 8ull * n * gen_slots(p->g));
+	memcpy(to + n * (GEN_OWN_BYTES + 8ull * gen_slots(p->g)), m->acc, GEN_ACC * 4);
+	memcpy(to + result_bytes(p, launch) - OUT_BYTES, m->out, OUT_BYTES);
+}
+
+static int start_and_wait(struct rig *r, const struct plan *p, int launch, uint32_t fn, const struct memory *m,
+			  struct outcome *out)
+{
+	const struct shape *s = &p->shape[launch];
+	struct args args = args_of(p, launch, m);
+	struct engine_launch l = { .fn = fn, .grid = { s->grid[0], s->grid[1], 1 }, .params = &args, .param_bytes = sizeof(args) };
+	unsigned index = 0;
+	uint32_t st;
+
+	memcpy(l.block, s->block, sizeof(l.block));
+	prepare(p, launch, m);
 	st = rig_launch(r, &l, &index);
 	if (st == ENGINE_PENDING)
 		st = rig_wait(r, index, SECONDS);
@@ -150,10 +180,7 @@ static int start_and_wait(struct rig *r, const struct plan *p, int launch, uint3
 			 r->fault.thread[1], r->fault.thread[2], (unsigned long long)r->fault.address, r->fault.ptx_line);
 		return -1;
 	}
-	memcpy(to, m->own, n * GEN_OWN_BYTES);
-	memcpy(to + n * GEN_OWN_BYTES, m->dump, 8ull * n * gen_slots(p->g));
-	memcpy(to + n * (GEN_OWN_BYTES + 8ull * gen_slots(p->g)), m->acc, GEN_ACC * 4);
-	memcpy(to + result_bytes(p, launch) - OUT_BYTES, m->out, OUT_BYTES);
+	keep(p, launch, m, out->bytes[launch]);
 	return 0;
 }
 
@@ -188,6 +215,7 @@ static int run_text(const char *text, const struct plan *p, uint32_t mode, struc
 	m.dump = rig_alloc(&rig, 8ull * MAX_TOTAL * gen_slots(p->g));
 	m.acc = rig_alloc(&rig, GEN_ACC * 4);
 	m.out = p->seed % 4 == 3 ? rig_alloc_last(&rig, OUT_BYTES) : rig_alloc(&rig, OUT_BYTES);
+	out->at = m;
 	fill_input(m.in, p->seed);
 	st = engine_cpu.module_load(rig.engine, text, strlen(text), &module, log, sizeof(log));
 	for (uint32_t i = 0; !st && !engine_cpu.module_symbol(rig.engine, module, i, &sym); i++)
@@ -265,7 +293,7 @@ static void tell(const struct plan *p, int launch, uint32_t thread, const char *
 }
 
 /* Prints what differs unless quiet; how many places do. */
-static unsigned compare(const struct plan *p, const struct outcome *a, const struct outcome *b, int quiet)
+static unsigned differences(const struct plan *p, const struct outcome *a, const struct outcome *b, int quiet)
 {
 	unsigned slots = gen_slots(p->g), bad = 0, shown = quiet ? 1000 : 0;
 	char what[32];
@@ -274,7 +302,7 @@ static unsigned compare(const struct plan *p, const struct outcome *a, const str
 		uint32_t n = threads_of(&p->shape[l]);
 		const unsigned char *x = a->bytes[l], *y = b->bytes[l];
 
-		if (!memcmp(x, y, result_bytes(p, l)))
+		if (!x || !y || !memcmp(x, y, result_bytes(p, l)))
 			continue;
 		for (uint32_t t = 0; t < n; t++) {
 			for (unsigned k = 0; k < GEN_OWN_BYTES; k += 4, x += 4, y += 4) {
@@ -319,6 +347,54 @@ static void outcome_free(struct outcome *o)
 		free(o->bytes[i]);
 }
 
+/*
+ * The smallest launch once more, by scalar threads (scalar_run.h), which know nothing of the engine: what interpreter and
+ * JIT have in common could be wrong in both. 0: they agree, or have no opinion.
+ */
+static unsigned third_opinion(const char *text, const struct plan *p, const struct outcome *a, int quiet)
+{
+	static struct st_program prog;
+	static struct sr run;
+	struct memory m = { calloc(1, GEN_IN_BYTES), calloc(1, MAX_TOTAL * GEN_OWN_BYTES), calloc(1, 8ull * MAX_TOTAL * gen_slots(p->g)),
+			    calloc(1, GEN_ACC * 4), calloc(1, OUT_BYTES) };
+	struct outcome b = { .why = "" };
+	struct args args;
+	unsigned bad = 0;
+	int l = 0;
+
+	for (int i = 1; i < LAUNCHES; i++)
+		if (threads_of(&p->shape[i]) < threads_of(&p->shape[l]))
+			l = i;
+	b.bytes[l] = calloc(1, result_bytes(p, l));
+	if (!m.in || !m.own || !m.dump || !m.acc || !m.out || !b.bytes[l])
+		exit(INVALID);
+	args = args_of(p, l, &a->at);
+	fill_input(m.in, p->seed);
+	prepare(p, l, &m);
+	run = (struct sr){ .p = &prog, .most = p->most, .grid = { p->shape[l].grid[0], p->shape[l].grid[1] },
+		.mem = { { (uintptr_t)a->at.in, GEN_IN_BYTES, m.in }, { (uintptr_t)a->at.own, MAX_TOTAL * GEN_OWN_BYTES, m.own },
+			 { (uintptr_t)a->at.dump, 8ull * MAX_TOTAL * gen_slots(p->g), m.dump }, { (uintptr_t)a->at.acc, GEN_ACC * 4, m.acc },
+			 { (uintptr_t)a->at.out, OUT_BYTES, m.out } } };
+	memcpy(run.block, p->shape[l].block, sizeof(run.block));
+	if (!st_read(&prog, text) && !sr_grid(&run, &args, sizeof(args))) {
+		keep(p, l, &m, b.bytes[l]);
+		bad = differences(p, a, &b, quiet);
+		if (bad && !quiet)
+			printf("  (the other: scalar threads)\n");
+		++*judged;
+	} else if (getenv("JITDIFF_WHY")) {
+		printf("  no third opinion: %s%s\n", prog.why, run.why);
+	}
+	st_free(&prog);
+	free(m.in);
+	free(m.own);
+	free(m.dump);
+	free(m.acc);
+	free(m.out);
+	outcome_free(&b);
+	return bad;
+}
+
 /* In a process of its own, which a kernel without an end does not survive. */
 static int try_here(const char *text, const struct plan *p, int quiet)
 {
@@ -330,6 +406,8 @@ static int try_here(const char *text, const struct plan *p, int quiet)
 			printf("  the interpreter: %s\n", a.why);
 		return INVALID;
 	}
+	if (p->most && !first_bad(&a) && third_opinion(text, p, &a, quiet))
+		return DIFFERENT;
 	alarm(40 * SECONDS);
 	if ((run_text(text, p, other_mode, &b) || first_bad(&a)) && !b.strays) {
 		/* a fault's report is a result as well: status, thread, address, line */
@@ -341,7 +419,7 @@ static int try_here(const char *text, const struct plan *p, int quiet)
 		return DIFFERENT;
 	}
 	alarm(0);
-	result = b.strays || compare(p, &a, &b, quiet) ? DIFFERENT : SAME;
+	result = b.strays || differences(p, &a, &b, quiet) ? DIFFERENT : SAME;
 	outcome_free(&a);
 	outcome_free(&b);
 	return result;
@@ -574,7 +652,7 @@ static int self_test(void)
 			printf("seed %llu: %s%s\n", (unsigned long long)seed, a.why, b.why);
 			return -1;
 		}
-		seen += compare(&p, &a, &b, 1) != 0 && compare(&p, &a, &a, 1) == 0;
+		seen += differences(&p, &a, &b, 1) != 0 && differences(&p, &a, &a, 1) == 0;
 		outcome_free(&a);
 		outcome_free(&b);
 		free(text);
@@ -627,6 +705,9 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
+	judged = mmap(NULL, sizeof(*judged), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (judged == MAP_FAILED)
+		return 2;
 	if (optind < argc) {
 		for (int i = optind; i < argc; i++)
 			bad += one_file(argv[i]) != SAME;
@@ -638,8 +719,8 @@ int main(int argc, char **argv)
 		return 1;
 	for (; done < kernels && bad < 20; done++)
 		bad += one_seed(first + done, &lines) != SAME;
-	printf("jitdiff: %u kernels from seed %llu, %u launches, %u instructions: %u differ\n", done, (unsigned long long)first,
-	       done * LAUNCHES, lines, bad);
+	printf("jitdiff: %u kernels from seed %llu, %u launches, %u instructions, %u by scalar threads as well: %u differ\n", done, (unsigned long long)first,
+	       done * LAUNCHES, lines, *judged, bad);
 	if (table)
 		gen_table_print();
 	if (done >= GEN_ALL_PAIRS)
