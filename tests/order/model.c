@@ -234,6 +234,8 @@ static int may_look(const struct program *p, const int *context, int who, int wh
 {
 	enum op a = p->v[who].op, b = p->v[whose].op;
 
+	if (a == LOOK)
+		return b == FOREIGN_FILL || b == FOREIGN_UPLOAD;
 	if (!op_sets(b) || (a != KERNEL && a != HOST_FN) || (p->v[who].again && p->v[who].graph == p->v[whose].graph))
 		return 0;
 	if (b == HOST_TO_HOST)
@@ -276,4 +278,6 @@ void model_make(struct program *p, uint64_t seed)
 			context[i] = stream_kinds[t->stream].context;
 	}
 	choose_cells(p, context);
+	for (int i = 0; i < p->nv; i++)
+		p->v[i].context = context[i];
 }

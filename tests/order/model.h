@@ -35,6 +35,7 @@ static inline int op_sets(enum op o) { return o >= FILL; }
 struct vertex {
 	enum op op;
 	struct set before;              /* all that happens before it */
+	int context;
 	int graph;                      /* 1 + step of its graph; 0: none */
 	int again;                      /* the graph runs more than once: stamps are of the first begin and the last end */
 	unsigned delay;

@@ -264,8 +264,18 @@ static void renew(const struct step *t)
 	CK(cuStreamCreate(&stream[t->stream], stream_kinds[t->stream].kind == BLOCKING ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING));
 }
 
+/* A host that has waited finds in the other context's memory, by a stream of its own, what it knows to be there. */
 static void look(int i)
 {
+	for (int k = 0; k < p.v[i].nsees; k++) {
+		int f = p.v[i].sees[k], c = 1 - p.v[f].context;
+		uint32_t there;
+
+		CK(cuCtxSetCurrent(ctx[c]));
+		CK(cuMemcpyDtoHAsync(&there, far_cell[c] + 4u * (unsigned)f, 4, side[c][0]));
+		CK(cuStreamSynchronize(side[c][0]));
+		sh->record[i].early += there != 1;
+	}
 	sh->record[i].first = sh->record[i].last = tick();
 }
 

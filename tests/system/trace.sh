@@ -156,11 +156,11 @@ timeout -s KILL 60 "$V/vgpu" trace -o "$dir/out" -- timeout -s KILL 2 "$dir/ways
 has "a call that did not return" ' cuCtxSynchronize did not return: it began [0-9.]+ s before the end' 1
 
 # --- without the tool: a file per process, and a program with raised rights is left alone
-VGPU_TRACE=$dir/t.%p timeout 60 "$dir/ways" 2>/dev/null
+VGPU_TRACE=$dir/t.%p timeout 60 "$dir/ways" 2>/dev/null || fail "VGPU_TRACE: a file per process: the program ended with $?"
 cat "$dir"/t.* >"$dir/out"
 [ "$(ls "$dir"/t.* | wc -l)" = 2 ] && ok "VGPU_TRACE: a file per process" || { fail "VGPU_TRACE: a file per process"; ls "$dir"; }
 has "VGPU_TRACE: all lines" ' = (CUDA_[A-Z_]+) <' 18
-VGPU_TRACE=- timeout 60 "$dir/ways" 2>"$dir/out" >/dev/null
+VGPU_TRACE=- timeout 60 "$dir/ways" 2>"$dir/out" >/dev/null || fail "VGPU_TRACE: stderr: the program ended with $?"
 has "VGPU_TRACE: stderr" ' = (CUDA_[A-Z_]+) <' 18
 
 # --- not traced: nothing is opened, nothing said
