@@ -28,7 +28,7 @@ BASE    := -std=gnu11 $(WARN) -fno-strict-aliasing -MMD -MP
 # instructions, which costs a launch a fifth. gcc leaves it to the assembler, clang does it itself.
 JUMPS   := $(firstword $(foreach o,-Wa$(,)-mbranches-within-32B-boundaries -mbranches-within-32B-boundaries,$(shell \
 	echo 'int x;' | $(CC) $(o) -xc -c -o /dev/null - 2>/dev/null && echo $(o))))
-PIC     := $(BASE) -fPIC -fvisibility=hidden -ftls-model=global-dynamic $(JUMPS) -Ilibcuda-lite/include
+PIC     := $(BASE) -fPIC -fvisibility=hidden $(JUMPS) -Ilibcuda-lite/include
 SAN     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 # ---- sources ------------------------------------------------------------------------------------

@@ -25,16 +25,10 @@
 #include "../../fw-protocol/vgpu_ring.h"
 #include "handle.h"
 #include "lock.h"
+#include "tls.h"
 
 #define VG_LIKELY(x) __builtin_expect(!!(x), 1)
 #define VG_UNLIKELY(x) __builtin_expect(!!(x), 0)
-
-/*
- * Thread state is one pointer. In the .so it uses the default (global-dynamic) model: a library
- * that programs dlopen at any time may not count on room in the static TLS block. A launch on a
- * created stream never looks at it.
- */
-#define VG_TLS __thread
 
 /* ---- connect.c: the one session of the process --------------------------------------------- */
 
@@ -216,7 +210,9 @@ struct vg_thread {
 	int capture_mode;
 	struct vg_thread *next;
 };
-extern VG_TLS struct vg_thread *vg_self;
+/* Thread state is one pointer. A launch on a created stream never looks at it. */
+VGPU_TLS(struct vg_thread *, vg_self_slot);
+#define vg_self (*vg_self_slot_at())
 struct vg_thread *vg_thread_make(void);  /* never NULL but when memory is out */
 static inline struct vg_thread *vg_thread(void)
 {

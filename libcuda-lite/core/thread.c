@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-VG_TLS struct vg_thread *vg_self;
+VGPU_TLS_HERE(struct vg_thread *, vg_self_slot);
 
 static struct vg_lock lock;
 static struct vg_thread *threads;

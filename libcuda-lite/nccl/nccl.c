@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../core/tls.h"
 #include "cuda.h"
 
 #define PUBLIC __attribute__((visibility("default")))
@@ -29,11 +30,17 @@ struct comm {
 };
 typedef struct comm *ncclComm_t;
 
-static __thread char last[160];
+struct nccl_thread {
+	const char *last;               /* for ncclGetLastError */
+	unsigned groups;                /* open */
+};
+VGPU_TLS(struct nccl_thread, vgpu_nccl_self);
+VGPU_TLS_HERE(struct nccl_thread, vgpu_nccl_self);
 
-static ncclResult_t fail(ncclResult_t e, const char *why)
+#define fail(e, why) fail_with(e, "vgpu libnccl: " why)
+static ncclResult_t fail_with(ncclResult_t e, const char *last)
 {
-	snprintf(last, sizeof(last), "vgpu libnccl: %s", why);
+	vgpu_nccl_self_at()->last = last;
 	return e;
 }
 
@@ -43,7 +50,7 @@ static ncclResult_t one_rank(void)
 	static atomic_uint said;
 	ncclResult_t e = fail(ncclInvalidUsage, "communicators of more than one rank are not supported");
 	char line[192];
-	int n = snprintf(line, sizeof(line), "%s\n", last);
+	int n = snprintf(line, sizeof(line), "%s\n", vgpu_nccl_self_at()->last);
 
 	if (!atomic_exchange(&said, 1) && write(STDERR_FILENO, line, (size_t)n) < 0)
 		return e;
@@ -72,7 +79,7 @@ PUBLIC const char *ncclGetLastError(ncclComm_t comm);
 const char *ncclGetLastError(ncclComm_t comm)
 {
 	(void)comm;
-	return last;
+	return vgpu_nccl_self_at()->last ? vgpu_nccl_self_at()->last : "";
 }
 
 /* ---- communicators ---------------------------------------------------------------------------- */
@@ -189,20 +196,19 @@ GETTER(ncclCommGetAsyncError, ncclResult_t, ncclSuccess)
 
 PUBLIC ncclResult_t ncclGroupStart(void);
 PUBLIC ncclResult_t ncclGroupEnd(void);
-static __thread unsigned groups;
 
 ncclResult_t ncclGroupStart(void)
 {
-	groups++;
+	vgpu_nccl_self_at()->groups++;
 	return ncclSuccess;
 }
 
 /* Everything in a group was queued when it was called: with one rank nobody waits for anybody. */
 ncclResult_t ncclGroupEnd(void)
 {
-	if (!groups)
+	if (!vgpu_nccl_self_at()->groups)
 		return fail(ncclInvalidUsage, "ncclGroupEnd without ncclGroupStart");
-	groups--;
+	vgpu_nccl_self_at()->groups--;
 	return ncclSuccess;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Start-up, devices of threads, primary contexts: everything behind RT_ENTER().
  *
- * Called by every public function. Invariant: rt_thread.bound is the primary context that is current on this
+ * Called by every public function. Invariant: rt_self.bound is the primary context that is current on this
  * thread while the driver still has it current, else NULL (the program brought its own).
  */
 #include "rt.h"
@@ -88,8 +88,8 @@ static cudaError_t rt_bind(int device)
 	result = cuCtxSetCurrent(ctx);
 	if (result != CUDA_SUCCESS)
 		return rt_translate(result);
-	rt_thread.device = device;
-	rt_thread.bound = ctx;
+	rt_self.device = device;
+	rt_self.bound = ctx;
 	return cudaSuccess;
 }
 
@@ -125,7 +125,7 @@ static int rt_is_primary(int device, CUcontext current)
 /* Called with what cuCtxGetCurrent said. */
 cudaError_t rt_enter_slow(CUresult result, CUcontext current)
 {
-	struct rt_thread *t = &rt_thread;
+	struct rt_thread *t = &rt_self;
 	cudaError_t error;
 	CUdevice dev;
 	int i;
@@ -200,11 +200,11 @@ cudaError_t cudaGetDevice(int *device)
 		return rt_set(error);
 	/* Asking must not create a context, but must see one that the program made current. */
 	error = rt_translate(cuCtxGetCurrent(&current));
-	if (error == cudaSuccess && current && current != rt_thread.bound)
+	if (error == cudaSuccess && current && current != rt_self.bound)
 		error = rt_enter_slow(CUDA_SUCCESS, current);
 	if (error != cudaSuccess)
 		return rt_set(error);
-	*device = rt_thread.device;
+	*device = rt_self.device;
 	return cudaSuccess;
 }
 
@@ -250,7 +250,7 @@ cudaError_t cudaDeviceSynchronize(void)
  */
 cudaError_t cudaDeviceReset(void)
 {
-	struct rt_thread *t = &rt_thread;
+	struct rt_thread *t = &rt_self;
 	struct rt_device *d;
 	CUresult result;
 	CUcontext old;

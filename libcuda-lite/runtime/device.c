@@ -40,7 +40,7 @@ cudaError_t cudaGetDeviceFlags(unsigned int *flags)
 	error = rt_init();
 	if (error != cudaSuccess)
 		return rt_set(error);
-	result = cuDevicePrimaryCtxGetState(rt_devices[rt_thread.device].handle, &f, &active);
+	result = cuDevicePrimaryCtxGetState(rt_devices[rt_self.device].handle, &f, &active);
 	/* The runtime always maps host memory, and says so. */
 	if (result == CUDA_SUCCESS)
 		*flags = f | cudaDeviceMapHost;
@@ -56,7 +56,7 @@ cudaError_t cudaSetDeviceFlags(unsigned int flags)
 	if (flags & ~(unsigned int)cudaDeviceMask)
 		return rt_set(cudaErrorInvalidValue);
 	/* MapHost is implied and no flag of a primary context. */
-	return rt_cu(cuDevicePrimaryCtxSetFlags_v2(rt_devices[rt_thread.device].handle,
+	return rt_cu(cuDevicePrimaryCtxSetFlags_v2(rt_devices[rt_self.device].handle,
 						   flags & ~(unsigned int)cudaDeviceMapHost));
 }
 
@@ -151,7 +151,7 @@ static cudaError_t rt_peer(int peer, CUcontext *ctx)
 {
 	cudaError_t error = rt_check_device(peer);
 
-	if (error == cudaSuccess && peer == rt_thread.device)
+	if (error == cudaSuccess && peer == rt_self.device)
 		error = cudaErrorInvalidDevice;
 	if (error == cudaSuccess)
 		error = rt_primary(peer, ctx);

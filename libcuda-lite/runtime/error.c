@@ -11,7 +11,7 @@
 
 #include "rt.h"
 
-__thread struct rt_thread rt_thread;
+VGPU_TLS_HERE(struct rt_thread, vgpu_rt_self);
 atomic_uint rt_resets;
 
 cudaError_t rt_translate(CUresult result)
@@ -63,8 +63,8 @@ cudaError_t rt_set(cudaError_t error)
 {
 	/* The programming guide ("Error Checking"): NotReady is an answer and never the last error. */
 	if (__builtin_expect(error != cudaSuccess && error != cudaErrorNotReady, 0)) {
-		rt_thread.last = error;
-		rt_thread.last_reset = atomic_load_explicit(&rt_resets, memory_order_relaxed);
+		rt_self.last = error;
+		rt_self.last_reset = atomic_load_explicit(&rt_resets, memory_order_relaxed);
 	}
 	return error;
 }
@@ -78,7 +78,7 @@ cudaError_t rt_cu(CUresult result)
 
 cudaError_t cudaPeekAtLastError(void)
 {
-	struct rt_thread *t = &rt_thread;
+	struct rt_thread *t = &rt_self;
 
 	/* A reset of the device by any thread ends what was sticky before it. */
 	if (rt_sticky(t->last) && t->last_reset != atomic_load_explicit(&rt_resets, memory_order_relaxed))
@@ -91,7 +91,7 @@ cudaError_t cudaGetLastError(void)
 	cudaError_t error = cudaPeekAtLastError();
 
 	if (!rt_sticky(error))
-		rt_thread.last = cudaSuccess;
+		rt_self.last = cudaSuccess;
 	return error;
 }
 

@@ -9,7 +9,7 @@
 
 unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream)
 {
-	struct rt_thread *t = &rt_thread;
+	struct rt_thread *t = &rt_self;
 	struct rt_call_config *c;
 
 	/* Non-zero makes the emitted code skip the launch. */
@@ -25,7 +25,7 @@ unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, s
 
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream)
 {
-	struct rt_thread *t = &rt_thread;
+	struct rt_thread *t = &rt_self;
 	struct rt_call_config *c;
 
 	if (!t->n_pushed)
@@ -51,7 +51,7 @@ static __attribute__((noinline)) int rt_impossible(dim3 grid, dim3 block)
 	int i, most;
 
 	for (i = 0; i < 7; i++)
-		if (!asked[i] || (cuDeviceGetAttribute(&most, limit[i], rt_devices[rt_thread.device].handle) == CUDA_SUCCESS &&
+		if (!asked[i] || (cuDeviceGetAttribute(&most, limit[i], rt_devices[rt_self.device].handle) == CUDA_SUCCESS &&
 				  asked[i] > (uint64_t)most))
 			return 1;
 	return 0;

@@ -29,7 +29,7 @@ cudaError_t rt_kernel_slow(struct rt_symbol *sym, CUkernel *kernel)
 
 cudaError_t rt_function_slow(struct rt_symbol *sym, CUfunction *fn)
 {
-	struct rt_thread *t = &rt_thread;
+	struct rt_thread *t = &rt_self;
 	CUkernel kernel;
 	CUresult result;
 	cudaError_t error = rt_kernel_slow(sym, &kernel);

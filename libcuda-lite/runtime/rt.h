@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../core/tls.h"
 #include "rt_names.h"
 
 /* Entry points keep default visibility whatever the build's flags say; the version map decides. */
@@ -94,7 +95,8 @@ struct rt_symbol {
 	_Atomic(CUfunction) fn[RT_FN_CACHED];
 };
 
-extern __thread struct rt_thread rt_thread;
+VGPU_TLS(struct rt_thread, vgpu_rt_self);
+#define rt_self (*vgpu_rt_self_at())
 extern struct rt_device rt_devices[RT_MAX_DEVICES];
 extern atomic_uint rt_resets;
 
@@ -161,8 +163,8 @@ static inline cudaError_t rt_enter(void)
 	CUcontext current = NULL;
 	CUresult result = cuCtxGetCurrent(&current);
 
-	if (__builtin_expect(result == CUDA_SUCCESS && current && current == rt_thread.bound &&
-			     current == atomic_load_explicit(&rt_devices[rt_thread.device].primary,
+	if (__builtin_expect(result == CUDA_SUCCESS && current && current == rt_self.bound &&
+			     current == atomic_load_explicit(&rt_devices[rt_self.device].primary,
 							     memory_order_relaxed), 1))
 		return cudaSuccess;
 	return rt_enter_slow(result, current);
@@ -179,12 +181,12 @@ static inline cudaError_t rt_enter(void)
 static inline cudaError_t rt_function(const void *host, CUfunction *fn)
 {
 	struct rt_symbol *sym = rt_find(host);
-	int device = rt_thread.device;
+	int device = rt_self.device;
 
 	if (__builtin_expect(!sym || sym->kind != RT_SYMBOL_KERNEL, 0))
 		return cudaErrorInvalidDeviceFunction;
 	/* Acquire pairs with the release in rt_function_slow. In a foreign context .bound is NULL. */
-	if (__builtin_expect(device < RT_FN_CACHED && rt_thread.bound, 1)) {
+	if (__builtin_expect(device < RT_FN_CACHED && rt_self.bound, 1)) {
 		*fn = atomic_load_explicit(&sym->fn[device], memory_order_acquire);
 		if (__builtin_expect(*fn != NULL, 1))
 			return cudaSuccess;

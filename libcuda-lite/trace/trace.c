@@ -12,6 +12,7 @@
  */
 #define _GNU_SOURCE
 #include "trace.h"
+#include "../core/tls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,12 +92,9 @@ static int has_word(const char *filter, const char *word)
 	return 0;
 }
 
-static __thread struct trace_thread own_thread;
-static struct trace_thread *own_thread_get(void)
-{
-	return &own_thread;
-}
-static struct trace_shared own = { .version = TRACE_VERSION, .thread = own_thread_get, .fd = -1 };
+VGPU_TLS(struct trace_thread, vgpu_trace_self);
+VGPU_TLS_HERE(struct trace_thread, vgpu_trace_self);
+static struct trace_shared own = { .version = TRACE_VERSION, .thread = vgpu_trace_self_at, .fd = -1 };
 
 #ifdef TRACE_SHARED
 /* In libcuda: the one that the other libraries use too. */
