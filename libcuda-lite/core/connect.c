@@ -371,6 +371,7 @@ static int make_alive(void)
 static struct vg_lock once;
 static int outcome;     /* 0 untried, 1 connected, else -CUresult */
 static uint32_t absent; /* VGPU_REQUIRED: cuInit has answered without an agent */
+static bool hidden;     /* there are devices, and CUDA_VISIBLE_DEVICES names none of them */
 
 /*
  * VGPU_REQUIRED: this process is meant to compute on the device. "No device" would send it to the CPU without a word to its
@@ -396,8 +397,10 @@ static int connect_once(void)
 		return -2;      /* OUT_OF_MEMORY */
 	if (hello() || ask_devices())
 		return -100;
-	if (!vg.ndev)
+	if (!vg.ndev) {
+		hidden = true;
 		return -100;
+	}
 	if (make_alive())
 		return -2;
 	return 1;
@@ -418,7 +421,7 @@ int vg_connect(void)
 			outcome = 0;
 	}
 	r = outcome == 1 ? 0 : outcome ? -outcome : 100;
-	if (r == 100 && required()) {
+	if (r == 100 && !hidden && required()) {
 		__atomic_store_n(&absent, 1, __ATOMIC_RELAXED);
 		r = 0;
 	}

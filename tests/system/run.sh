@@ -76,3 +76,33 @@ for value, want in ((None, 1), ("0", 1), (uuid, 1), (uuid[:12], 1), ("0,7", 1), 
 PY
 "$V/vgpu" run --private -- python3 "$dir/visible.py" "$V/vgpu" >"$dir/out" 2>&1 && ok "CUDA_VISIBLE_DEVICES by index and by UUID" ||
 	fail "CUDA_VISIBLE_DEVICES: $(tail -n 1 "$dir/out")"
+
+# VGPU_REQUIRED: without an agent there is a device that cannot be used, until one answers
+cat >"$dir/required.py" <<'PY'
+import ctypes, os, subprocess, sys, time
+c = ctypes.CDLL("libcuda.so.1")
+n, d, ctx, m = ctypes.c_int(-1), ctypes.c_int(-1), ctypes.c_void_p(), ctypes.c_size_t()
+got = [c.cuInit(0), c.cuDeviceGetCount(ctypes.byref(n)), n.value, c.cuDeviceGet(ctypes.byref(d), 0), c.cuDeviceGet(ctypes.byref(d), 1),
+       c.cuDeviceTotalMem_v2(ctypes.byref(m), 0), c.cuDevicePrimaryCtxRetain(ctypes.byref(ctx), 0)]
+assert got == eval(sys.argv[1]), got
+if len(sys.argv) > 2:   # an agent comes: the same process goes on
+    os.rename(sys.argv[2], os.environ["VGPU_AGENT"])
+    got = [c.cuDeviceTotalMem_v2(ctypes.byref(m), 0), c.cuDeviceGetCount(ctypes.byref(n)), n.value, c.cuDevicePrimaryCtxRetain(ctypes.byref(ctx), 0)]
+    assert got == [0, 0, 1, 0] and m.value == 1 << 30, got
+PY
+required() { # required NAME EXPECTED VARIABLE=VALUE... [-- ARGUMENT]
+	local name=$1 want=$2
+	shift 2
+	env LD_LIBRARY_PATH="$B/lib" "$@" 2>"$dir/err" python3 "$dir/required.py" "$want" ${late:+"$late"} && ok "$name" || fail "$name: $(tail -n 1 "$dir/err")"
+}
+late=''
+required "no agent: no device" '[100, 3, -1, 3, 3, 3, 3]' VGPU_AGENT="$dir/nobody"
+required "VGPU_REQUIRED, no agent: a device, and DEVICE_UNAVAILABLE" '[0, 0, 1, 0, 101, 46, 46]' VGPU_AGENT="$dir/nobody" VGPU_REQUIRED=1
+[ "$(grep -c 'no vgpu-agent answers' "$dir/err")" = 1 ] && ok "its reason is said once" || fail "its reason: $(cat "$dir/err")"
+required "VGPU_REQUIRED=0 is as without" '[100, 3, -1, 3, 3, 3, 3]' VGPU_AGENT="$dir/nobody" VGPU_REQUIRED=0
+required "VGPU_REQUIRED, a user who wants none" '[100, 3, -1, 3, 3, 3, 3]' VGPU_AGENT="$dir/nobody" VGPU_REQUIRED=1 CUDA_VISIBLE_DEVICES=-1
+start_stub --memory 1G
+start_agent
+late=$dir/later
+mv "$dir/agent" "$late"
+required "VGPU_REQUIRED: an agent that comes later is found" '[0, 0, 1, 0, 101, 46, 46]' VGPU_AGENT="$dir/agent" VGPU_REQUIRED=1
