@@ -359,7 +359,7 @@ static int sr_step(struct sr *r, struct sr_thread *t, const struct st_func *f, s
 		return SD_NEXT;
 	if (!strcmp(op, "bar") || !strcmp(op, "barrier"))
 		return SD_BLOCK;
-	if (one_of(op, "shfl vote match redux"))
+	if (one_of(op, "shfl vote match redux movmatrix") || (is(m, "mma") && has(m, "m8n8k16") && has(m, "row")))
 		return SD_WARP;
 	if (!strcmp(op, "mov"))
 		return sr_mov(r, t, f, fr, in);
@@ -409,6 +409,53 @@ static int sr_function(struct sr *r, struct sr_thread *t, int no, struct sr_fram
 }
 
 /* ---- threads together --------------------------------------------------------------------------- */
+
+/* Whole warps. Who has which element: 9.7.14.5.9 (mma.m8n8k16), 9.7.14.5.16 (movmatrix) */
+static int sr_matrix(struct sr *r, const struct st_func *f, const struct st_insn *in, const uint32_t *who, unsigned n)
+{
+	const struct insn *m = &in->ref;
+	uint32_t x[4][32], d[2][32];
+
+	if (n != 32)
+		return sr_fail(r, "matrix", "of some lanes");
+	for (unsigned l = 0; l < 32; l++)
+		for (unsigned k = 0; k < 4; k++) {
+			const struct st_opnd *o = &in->o[k < 2 ? 1 + k : 3];
+			const struct sr_frame *fr = &r->t[who[l]].f;
+
+			if (is(m, "movmatrix"))
+				o = &in->o[1];
+			x[k][l] = (uint32_t)(o->kind == SO_VEC ? sr_elem(f, fr, o->elem[k < 2 ? 0 : k - 2]) : sr_get(f, fr, o));
+		}
+	for (unsigned l = 0; l < 32; l++)
+		for (unsigned i = 0; i < 2; i++) {
+			unsigned row = l / 4, col = l % 4 * 2 + i;
+			uint32_t sum = x[2 + i][l];
+
+			if (is(m, "movmatrix")) {
+				sum = x[0][col * 4 + row / 2] >> 16 * (row & 1) & 0xffff;
+				d[0][l] = i ? d[0][l] | sum << 16 : sum;
+				continue;
+			}
+			for (unsigned k = 0; k < 16; k++) {
+				uint64_t a = x[0][row * 4 + k / 4] >> 8 * (k % 4) & 255, b = x[1][col * 4 + k / 4] >> 8 * (k % 4) & 255;
+
+				a = m->tok[7][0] == 's' ? (uint64_t)sext(a, 8) : a;
+				b = m->tok[8][0] == 's' ? (uint64_t)sext(b, 8) : b;
+				sum += (uint32_t)(a * b);
+			}
+			d[i][l] = sum;
+		}
+	for (unsigned l = 0; l < 32; l++) {
+		struct sr_thread *t = &r->t[who[l]];
+
+		for (int i = 0; i < (in->o[0].kind == SO_VEC ? in->o[0].n : 1); i++)
+			sr_set(f, &t->f, in->o[0].kind == SO_VEC ? in->o[0].elem[i] : in->o[0].reg, d[i][l]);
+		t->pc++;
+		t->state = SR_RUN;
+	}
+	return SD_NEXT;
+}
 
 /* The threads `who` (indices, n of them: some lanes of one warp) do the instruction that they stand at. */
 static int sr_together(struct sr *r, const struct st_func *f, const struct st_insn *in, const uint32_t *who, unsigned n)
@@ -505,11 +552,12 @@ static int sr_warp(struct sr *r, const struct st_func *f, uint32_t first)
 		const struct st_insn *in = &f->code[r->t[i].pc];
 		uint32_t mask, who[32];
 		unsigned n = 0;
-		int all = 1;
+		int all = 1, whole;
 
 		if (r->t[i].state != SR_WARP)
 			continue;
-		mask = (uint32_t)sr_get(f, &r->t[i].f, &in->o[in->no - 1]);
+		whole = one_of(in->ref.tok[0], "mma movmatrix");
+		mask = whole ? ~0u : (uint32_t)sr_get(f, &r->t[i].f, &in->o[in->no - 1]);
 		for (uint32_t k = first; k < end; k++) {
 			if (!(mask >> (k - first) & 1) || r->t[k].state == SR_DONE)
 				continue;
@@ -517,7 +565,7 @@ static int sr_warp(struct sr *r, const struct st_func *f, uint32_t first)
 			who[n++] = k;
 		}
 		if (all)
-			return sr_together(r, f, in, who, n) == SD_NEXT ? 1 : -1;
+			return (whole ? sr_matrix : sr_together)(r, f, in, who, n) == SD_NEXT ? 1 : -1;
 	}
 	return 0;
 }
