@@ -155,7 +155,7 @@ static const char *const gen_int[] = {
 	"or.b32 $x, $r, 1;\n\tdiv.u32 $R, $r, $x;", "or.b32 $x, $r, 1;\n\trem.u32 $R, $r, $x;",
 	"and.b32 $x, $r, 0x7ffffffe;\n\tor.b32 $x, $x, 1;\n\tdiv.s32 $R, $r, $x;",
 	"setp.$c.s32 $P, $r, $i;", "setp.$c.u32 $P, $r, $i;", "setp.$c.s32 $P, $r, $r;", "setp.ne.and.b32 $P, $r, $i, $p;",
-	"and.pred $P, $p, $p;", "xor.pred $P, $p, $p;", "not.pred $P, $p;", "and.b32 $x, $r, $n;\n\tsetp.eq.u32 $P, $x, 0;",
+	"and.pred $P, $p, $p;", "xor.pred $P, $p, $p;", "not.pred $P, $p;", "mov.pred $P, !$p;", "or.pred $P, !$p, $p;", "and.b32 $x, $r, $n;\n\tsetp.eq.u32 $P, $x, 0;",
 };
 static const char *const gen_wide[] = {
 	"mul.wide.s32 $Q, $r, $i;", "mul.wide.u32 $Q, $r, $r;", "mad.wide.u32 $Q, $r, $r, $q;", "cvt.u64.u32 $Q, $r;",
@@ -179,7 +179,7 @@ static const char *const gen_float[] = {
 	"mul.rn$Z.sat.f32 $F, $f, $f;", "add$Z.sat.f32 $F, $f, $f;", "mul$Z.f32 $F, $f, 0f3F000000;",
 	"add$Z.f32 $F, $f, 0f3FC00000;", "min$Z.f32 $F, $f, $f;", "max$Z.f32 $F, $f, $f;", "max$Z.NaN.f32 $F, $f, $f;",
 	"abs$Z.f32 $F, $f;", "neg$Z.f32 $F, $f;", "div.rn$Z.f32 $F, $f, $f;", "sqrt.rn$Z.f32 $F, $f;", "rcp.rn$Z.f32 $F, $f;",
-	"selp.f32 $F, $f, $f, $p;", "slct$Z.f32.s32 $F, $f, $f, $r;", "mov.f32 $F, $f;",
+	"selp.f32 $F, $f, $f, $p;", "slct.f32.s32 $F, $f, $f, $r;", "mov.f32 $F, $f;",
 	"mov.f32 $F, 0f00000001;", "mov.b32 $F, $r;", "setp.lt$Z.f32 $P, $f, $f;", "setp.geu$Z.f32 $P, $f, $f;",
 	"setp.eq$Z.f32 $P, $f, 0f00000000;", "setp.num$Z.f32 $P, $f, $f;", "setp.gt.or$Z.f32 $P, $f, $f, $p;",
 	"testp.finite.f32 $P, $f;", "set.lt$Z.u32.f32 $R, $f, $f;", "cvt.rn.f32.s32 $F, $r;", "cvt.rn.f32.u32 $F, $r;",
@@ -234,7 +234,7 @@ static const char *const gen_rare[] = {
 	"max.f64 $D, $d, $d;", "neg.f64 $D, $d;", "abs.f64 $D, $d;", "sqrt.rn.f64 $D, $d;", "rcp.rn.f64 $D, $d;",
 	"fma.rz.f64 $D, $d, $d, $d;", "setp.ltu.f64 $P, $d, $d;", "setp.nan.f64 $P, $d, $d;", "copysign.f32 $F, $f, $f;",
 	"setp.$c.and.s32 $P|$O, $r, $i, $p;\n\txor.pred $P, $P, $O;", "setp.ltu.xor.f32 $P|$O, $f, $f, !$p;", "or.pred $P, $p, $p;",
-	"set.ge.f32.s32 $F, $r, $i;", "set.lt.and.f32.f32 $F, $f, $f, $p;", "set.gtu.u32.f32 $R, $f, $f;", "slct.f32.f32 $F, $f, $f, $f;",
+	"set.ge.f32.s32 $F, $r, $i;", "set.lt.and.f32.f32 $F, $f, $f, $p;", "set.gtu.u32.f32 $R, $f, $f;", "slct$Z.f32.f32 $F, $f, $f, $f;",
 	"slct.u64.s32 $Q, $q, $q, $r;", 
 	"mul24.hi.s32 $R, $r, $r;", "mad24.lo.s32 $R, $r, $r, $r;", "sad.u32 $R, $r, $r, $r;", "sub.sat.s32 $R, $r, $i;",
 	"dp2a.hi.u32.s32 $R, $r, $r, $r;", "dp4a.s32.u32 $R, $r, $r, $r;", "dp4a.u32.u32 $R, $r, $r, $i;", "mad.hi.s32 $R, $r, $i, $r;",

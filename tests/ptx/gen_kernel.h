@@ -113,6 +113,9 @@ static void gen_exchange(struct gen *g)
 	if (!wide && g->full_warps && gen_one_in(g, 4))         /* eight rows of the first warp's */
 		gen_frame(g, region, "\tand.b32 %%rx, %%lane, 7;\n\tmad.lo.u32 %%rx, %%rx, 16, %%shb;\n\tldmatrix.sync.aligned.m8n8.x1%s.shared.b16 {%%r%u}, [%%rx];\n",
 			  gen_one_in(g, 2) ? ".trans" : "", d);
+	else if (gen_one_in(g, 4))   /* of each row: two places in a warp of 16 by 2 */
+		gen_frame(g, region, "\tmul.lo.u32 %%rx, %%ty, %u;\n\tadd.u32 %%rx, %%rx, %%shb;\n\tld.shared.%s %%%c%u, [%%rx];\n", wide ? 8 : 4,
+			  wide ? "u64" : "u32", wide ? 'q' : 'r', d);
 	else if (gen_one_in(g, 3))   /* the same of all */
 		gen_frame(g, region, "\tld.shared.%s %%%c%u, [sh];\n", wide ? "u64" : "u32", wide ? 'q' : 'r', d);
 	else

@@ -4,7 +4,7 @@
 # differential tests within what `make test` gives them.
 #
 # usage: mutants.sh [-b BUILD] [-j N] [-l] [-q] [-r] [ID...]
-#   BUILD: folder of a build whose ptxrun, optest and jitdiff are made (build); ID: only these, or those that begin so
+#   BUILD: folder of a build whose ptxrun, optest, jitdiff and legal are made (build); ID: only these, or those that begin so
 #   -l lists them, -q runs the few that `make test` has, -r runs the random kernels alone
 #
 # The faults stand in mutants/*.txt, one after the other:
@@ -93,7 +93,7 @@ for name, old, new in edits:
 EOF
 }
 
-# Compiles what the fault is in, and links the three programs.
+# Compiles what the fault is in, and links the programs.
 make_programs() {
 	local d=$work/$1 srcs=() objs=() f o p n
 	for f in "$d"/src/*; do
@@ -117,7 +117,7 @@ make_programs() {
 	for o in "$build"/obj/plain/$cpu/*.o; do
 		[ -e "$d/$(basename "$o")" ] || objs+=("$o")
 	done
-	for p in ptxrun optest jitdiff; do
+	for p in ptxrun optest jitdiff legal; do
 		${CC:-gcc} -o "$d/$p" "$build/obj/plain/tests/ptx/$p.o" "$d"/*.o "${objs[@]}" -llz4 -lzstd -lm -lpthread || return 1
 	done
 }
@@ -141,6 +141,7 @@ cases_and_forms() {
 		{ echo "cases (interp) $(grep -m1 -o 'cases/[a-z0-9_]*' <<<"$out")"; return; }
 	out=$(ulimit -t 120; timeout 200 "$d/ptxrun" -m memcheck -s tests/ptx/cases tests/ptx/memcheck 2>&1) ||
 		{ echo "cases (memcheck) $(grep -m1 -o '\(cases\|memcheck\)/[a-z0-9_]*' <<<"$out")"; return; }
+	out=$(ulimit -t 60; timeout 100 "$d/legal" tests/ptx/legal/*.txt 2>&1) || { echo "legal text"; return; }
 	for m in jit interp; do
 		out=$(ulimit -t 120; timeout 200 "$d/optest" -m $m 2>&1) || { echo "forms ($m)"; return; }
 	done
@@ -163,7 +164,7 @@ one() {
 
 # what finds a fault must be silent without it
 if [ -z "$quick" ]; then
-	for p in ptxrun optest jitdiff; do ln -s "$PWD/$build/test/ptx/plain/$p" "$work/$p"; done
+	for p in ptxrun optest jitdiff legal; do ln -s "$PWD/$build/test/ptx/plain/$p" "$work/$p"; done
 	if why=$(first_failure "$work"); then
 		echo "mutants: the engine as it is fails: $why"
 		exit 1
