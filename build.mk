@@ -416,6 +416,7 @@ Z       := $(B)/test/fuzz
 src_fuzz_fatbin := tools/vgpu-stub/cpu/fatbin.c
 src_fuzz_ptx    := $(CPU)
 src_fuzz_elf    := tools/vgpu/elf.c tools/vgpu/fatlist.c
+src_fuzz_jit    := $(CPU)
 src_fuzz_launch := $(CPU)
 src_fuzz_vfu    := $(STUB_DEV) $(addprefix tools/vgpu-stub/,vfu_msg.c vfu_cmd.c admin.c)
 src_fuzz_agent_msg := $(HOST_AGENT) $(FW)
@@ -426,6 +427,21 @@ $(Z)/$(1): $(call objs,asan,tests/fuzz/$(1).c tests/fuzz/standalone.c $(src_$(1)
 	$$(CC) $$(SAN) -o $$@ $$^ $$(STUB_LIBS)
 endef
 $(foreach f,$(FUZZ),$(eval $(call fuzz_rule,$(f))))
+
+# the same, guided by coverage: clang's libFuzzer (tests/fuzz/run.sh). Lane operations have no branches to be guided by, and no
+# kernel reaches the GEMMs, which take minutes to compile so.
+FUZZ_SAN  := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FUZZ_TEXT := fuzz_jit fuzz_launch fuzz_ptx
+$(O)/guided/%.o: %.c
+	@mkdir -p $(@D)
+	clang $(if $(findstring /gemm,$<),-O1,$(FUZZ_SAN) $(if $(findstring /lanes_,$<),,-fsanitize=fuzzer-no-link)) $(HOST) $(call cpu,$<) $(call gnu,$<) -c -o $@ $<
+define guided_rule
+$(B)/guided/$(1): $(call objs,guided,tests/fuzz/$(1).c $(src_$(1)) $(if $(filter $(1),$(FUZZ_TEXT)),tests/fuzz/mutate.c))
+	@mkdir -p $$(@D)
+	clang $(FUZZ_SAN) -fsanitize=fuzzer -o $$@ $$^ $(STUB_LIBS)
+endef
+$(foreach f,$(FUZZ),$(eval $(call guided_rule,$(f))))
+fuzzers: $(addprefix $(B)/guided/,$(FUZZ))
 
 # the device itself under ASan and UBSan, for the end-to-end programs to run on
 $(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(FW) $(SERVICE))

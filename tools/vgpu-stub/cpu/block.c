@@ -99,9 +99,10 @@ static int cta_fit(struct engine *e, struct cta *c, struct grid *g)
 	c->local = c->win + shared + (local ? SHARED_GUARD : 0);
 	c->regs_bytes = (g->fn->frame_bytes + 63) & ~63u;
 	c->frame_bytes = c->regs_bytes + (g->jit ? g->jit->p_bytes : 0);
-	if ((size_t)c->frame_bytes * g->nwarps > c->mem_bytes) {
+	/* never NULL, though a kernel without registers needs none */
+	if (!c->mem || (size_t)c->frame_bytes * g->nwarps > c->mem_bytes) {
 		free(c->mem);
-		c->mem_bytes = (size_t)c->frame_bytes * g->nwarps;
+		c->mem_bytes = c->frame_bytes ? (size_t)c->frame_bytes * g->nwarps : 64;
 		c->mem = aligned_alloc(64, c->mem_bytes);
 		if (!c->mem) {
 			c->mem_bytes = 0;

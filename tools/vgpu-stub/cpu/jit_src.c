@@ -90,7 +90,7 @@ void jit_code_give(struct engine *e, u64 at, u64 bytes)
 
 	for (i = 0; i < e->ncode_free && e->code_free[i].at < at; i++)
 		;
-	r = e->code_free + i;
+	r = i ? e->code_free + i : e->code_free;     /* which may be NULL */
 	if (i && r[-1].end == at) {
 		r[-1].end = end;
 		if (i < e->ncode_free && r->at == end) {

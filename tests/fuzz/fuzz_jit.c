@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fuzzer of the whole engine: PTX text goes through the front end and the JIT and runs, by the interpreter and by the
+ * JIT, each with an engine of its own and the same memory. With one warp the outcome may not depend on who ran it:
+ * status, buffers and the module's variables must agree. With more, what is looked for is crashes, stray writes (canary.h)
+ * and endless code. A kernel that the interpreter does not finish in LIMIT_S is given up: closing an engine stops it.
+ *
+ * The first line of an input may say how to run it, for the mutator to change:
+ *
+ *     // fuzz: SHAPE SEED STRESS          row of shapes[]; of parameters and memory; jit_stress (jit.h), 0: none
+ *
+ * Registers are given values where they are declared, since a read of one without may see anything. SHAPE + 100: they are not,
+ * and memory is not compared.
+ *
+ * Build: as fuzz_ptx.c says. Run: fuzz_jit -n 0 tests/fuzz/corpus/jit; or tests/fuzz/run.sh
+ */
+#include <ctype.h>
+
+#include "../ptx/rig.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define LIMIT_S 0.05            /* of a launch by the interpreter; */
+#define JIT_LIMIT_S 5           /* by the JIT, of a kernel that the interpreter has finished */
+#define MAX_TEXT 20000u
+#define MAX_KERNELS 2u
+#define LAUNCHES 2u             /* the second one knows what was learned of blocks */
+#define BUFFERS 6u
+#define BUFFER_BYTES 4096u
+#define MAX_GLOBALS 65536u      /* bytes of variables that are compared */
+#define RAW 100u
+
+static const struct { uint32_t grid, block[3]; } shapes[] = {
+	{ 1, { 32, 1, 1 } }, { 1, { 1, 1, 1 } }, { 1, { 31, 1, 1 } }, { 1, { 16, 2, 1 } }, { 1, { 4, 4, 2 } }, { 1, { 7, 3, 1 } },
+	{ 1, { 1, 32, 1 } },
+	{ 1, { 64, 1, 1 } }, { 2, { 40, 1, 1 } }, { 5, { 32, 1, 1 } }, { 3, { 8, 8, 2 } }, { 1, { 256, 1, 1 } },
+};
+#define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
+
+struct how { unsigned shape, seed, stress; int raw; };
+
+struct outcome {
+	uint32_t status[MAX_KERNELS * LAUNCHES];
+	unsigned n;                     /* launches so far */
+	int ended;                      /* the engine came to the end of all of them */
+	int wide;                       /* some had more than one warp */
+	unsigned char *bytes;           /* of each launch that ended well: buffers, variables */
+	size_t used;
+};
+#define OUTCOME_BYTES (MAX_KERNELS * LAUNCHES * (BUFFERS * BUFFER_BYTES + MAX_GLOBALS))
+
+static struct rig rig;
+static unsigned char *buffer[BUFFERS];
+static struct outcome outcome[2];
+static const char *text_now;            /* for what is told of a finding */
+
+static void finding(const char *what)
+{
+	printf("fuzz_jit: %s\n---- the text\n%s\n----\n", what, text_now);
+	fflush(stdout);
+	abort();
+}
+
+/* ---- an engine for each run -------------------------------------------------------------------------------- */
+
+/* Leaves what the last one had in its arena behind: pages are fresh and addresses come again. */
+static void engine_again(uint32_t mode)
+{
+	void *arena = (void *)(uintptr_t)rig.env.arena_base;
+
+	engine_cpu.close(rig.engine);
+	rig.engine = NULL;
+	if (mmap(arena, rig.env.arena_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != arena)
+		abort();
+	rig.launches = rig.faults = 0;
+	memset(rig.ended, 0, sizeof(rig.ended));
+	free(rig.print);
+	rig.print = NULL;
+	rig.print_bytes = 0;
+	rig.env.mode = mode;
+	if (engine_cpu.open(&rig.env, &rig.engine))
+		abort();
+}
+
+static void set_up(void)
+{
+	if (rig.engine)
+		return;
+	if (rig_open(&rig, 1, 9, 0))
+		abort();
+	for (unsigned i = 0; i < BUFFERS; i++)
+		buffer[i] = rig_alloc(&rig, BUFFER_BYTES - 64);
+	for (unsigned i = 0; i < 2; i++)
+		outcome[i].bytes = malloc(OUTCOME_BYTES);
+}
+
+static uint32_t next(uint32_t *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state >> 8;
+}
+
+/* Small integers, floats, and bits of all kinds. */
+static void fill(uint32_t seed)
+{
+	static const uint32_t odd[] = { 0, 1, 31, 32, 0x7fffffff, 0x80000000, 0xffffffff, 0x3f800000, 0x40490fdb, 0x7f800000,
+					0x7fc00000, 0x00000123, 0x3c003c00, 0x7ff00000, 0x3ff00000 };
+	uint32_t state = seed * 2654435761u + 1;
+
+	for (unsigned i = 0; i < BUFFERS; i++)
+		for (unsigned k = 0; k < BUFFER_BYTES - 64; k += 4) {
+			uint32_t v = next(&state);
+
+			v = v % 3 == 0 ? odd[v / 3 % (sizeof(odd) / 4)] : v % 3 == 1 ? v % 61 : v * 257;
+			memcpy(buffer[i] + k, &v, 4);
+		}
+}
+
+/* ---- a run ---------------------------------------------------------------------------------------------------- */
+
+static void keep(struct outcome *o, const void *from, size_t bytes)
+{
+	memcpy(o->bytes + o->used, from, bytes);
+	o->used += bytes;
+}
+
+static void keep_memory(struct outcome *o, uint32_t module)
+{
+	struct engine_symbol sym;
+	size_t left = MAX_GLOBALS;
+
+	for (unsigned i = 0; i < BUFFERS; i++)
+		keep(o, buffer[i], BUFFER_BYTES);
+	for (uint32_t i = 0; !engine_cpu.module_symbol(rig.engine, module, i, &sym); i++) {
+		if (sym.kind == ENGINE_SYM_FUNC || !sym.address || sym.bytes > left)
+			continue;
+		left -= sym.bytes;
+		if (engine_cpu.copy(rig.engine, o->bytes + o->used, (void *)(uintptr_t)sym.address, sym.bytes) == VGPU_ST_OK)
+			o->used += sym.bytes;
+	}
+}
+
+/* False: no more launches. */
+static int launch(struct outcome *o, const struct how *how, const struct engine_func_info *fi, uint32_t module, double limit)
+{
+	static unsigned char params[4096];
+	struct engine_launch l = { .fn = fi->id, .grid = { shapes[how->shape].grid, 1, 1 }, .shared_bytes = 256, .params = params,
+				   .param_bytes = fi->param_bytes };
+	uint32_t state = how->seed, st;
+	unsigned index = 0;
+
+	memcpy(l.block, fi->reqntid[0] ? fi->reqntid : shapes[how->shape].block, sizeof(l.block));
+	o->wide |= l.grid[0] > 1 || (uint64_t)l.block[0] * l.block[1] * l.block[2] > 32;
+	for (uint32_t p = 0; p < fi->nparams; p++) {
+		uint64_t v = fi->params[p].bytes == 8 ? (uintptr_t)buffer[p % BUFFERS] : next(&state) % 40;
+
+		if (fi->params[p].bytes <= 8)
+			memcpy(params + fi->params[p].offset, &v, fi->params[p].bytes);
+		else
+			memset(params + fi->params[p].offset, 1, fi->params[p].bytes);
+	}
+	for (unsigned i = 0; i < LAUNCHES; i++) {
+		fill(how->seed);
+		st = rig_launch(&rig, &l, &index);
+		if (st == ENGINE_PENDING)
+			st = rig_wait(&rig, index, limit);
+		o->status[o->n++] = st;
+		if (st == RIG_TIMEOUT)
+			return 0;
+		if (st)         /* the context is lost, or the launch is refused, whoever runs it */
+			return !rig.faults;
+		keep_memory(o, module);
+	}
+	return 1;
+}
+
+/* -1: nothing in it runs. */
+static int run(const char *text, const struct how *how, uint32_t mode, struct outcome *o)
+{
+	struct engine_func_info fi;
+	struct engine_symbol sym;
+	uint32_t module, kernels = 0;
+	char log[200];
+
+	o->n = 0;
+	o->used = 0;
+	o->ended = 1;
+	o->wide = 0;
+	engine_again(mode);
+	if (engine_cpu.module_load(rig.engine, text, strlen(text), &module, log, sizeof(log)))
+		return -1;
+	for (uint32_t i = 0; kernels < MAX_KERNELS && !engine_cpu.module_symbol(rig.engine, module, i, &sym); i++) {
+		if (sym.kind != ENGINE_SYM_FUNC || engine_cpu.func_info(rig.engine, sym.id, &fi, log, sizeof(log)) ||
+		    fi.param_bytes > 4096)
+			continue;
+		kernels++;
+		if (!launch(o, how, &fi, module, mode == ENGINE_MODE_INTERP ? LIMIT_S : JIT_LIMIT_S))
+			break;
+	}
+	/* nor is a block that waits for threads that it does not have */
+	if (o->n && (o->status[o->n - 1] == RIG_TIMEOUT || o->status[o->n - 1] == VGPU_ST_TIMEOUT))
+		o->ended = 0;
+	return kernels ? 0 : -1;
+}
+
+static void canaries(const char *who)
+{
+	const struct canaries *c = &rig.canaries;
+	int bad = 0;
+
+	for (int i = 0; i < 3; i++)     /* every byte as its neighbour: the library's memcmp is fast */
+		bad |= c->area[i][0] != CANARY || memcmp(c->area[i], c->area[i] + 1, CANARY_BYTES - 1);
+	for (unsigned i = 0; i < c->slacks; i++)
+		bad |= c->slack[i].at[0] != CANARY || memcmp(c->slack[i].at, c->slack[i].at + 1, c->slack[i].bytes - 1);
+	if (bad) {
+		canary_check(c);
+		finding(who);
+	}
+}
+
+/* ---- comparison ------------------------------------------------------------------------------------------- */
+
+static int is_nan32(uint32_t v) { return (v & 0x7fffffff) > 0x7f800000; }
+static int is_nan64(uint64_t v) { return (v & INT64_MAX) > 0x7ff0000000000000; }
+
+/* NaNs have no bits of their own, of either width. */
+static int same(const unsigned char *a, const unsigned char *b, size_t bytes)
+{
+	for (size_t i = 0; i + 4 <= bytes; i += 4) {
+		uint32_t x, y;
+		uint64_t p = 0, q = 0;
+
+		if (!memcmp(a + i, b + i, 4))
+			continue;
+		memcpy(&x, a + i, 4);
+		memcpy(&y, b + i, 4);
+		if ((i & ~(size_t)7) + 8 <= bytes) {
+			memcpy(&p, a + (i & ~(size_t)7), 8);
+			memcpy(&q, b + (i & ~(size_t)7), 8);
+		}
+		if (!(is_nan32(x) && is_nan32(y)) && !(is_nan64(p) && is_nan64(q))) {
+			printf("fuzz_jit: place %zu: interpreter 0x%x, JIT 0x%x\n", i, x, y);
+			return 0;
+		}
+	}
+	return 1;
+}
+
+static void compare(const struct outcome *a, const struct outcome *b)
+{
+	for (unsigned i = 0; i < a->n && i < b->n; i++)
+		if (a->status[i] != b->status[i]) {
+			printf("fuzz_jit: launch %u: interpreter %u, JIT %u (%s)\n", i, a->status[i], b->status[i],
+			       rig.faults ? rig.fault_what : "");
+			finding("a launch ends otherwise");
+		}
+	if (a->n != b->n || a->used != b->used)
+		finding("not as many launches");
+	if (memcmp(a->bytes, b->bytes, a->used) && !same(a->bytes, b->bytes, a->used))
+		finding("other memory");
+}
+
+/* What tells of time, or is left open in a way that values in registers do not cure. */
+static int deterministic(const char *text, const struct how *how)
+{
+	static const char *const whole[] = { "matrix.", "mma." };       /* of a whole warp, else undefined */
+	static const char *const words[] = { "%clock", "%globaltimer", ".reg .v", ".b128", "mbarrier", "cp.async" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strstr(text, words[i]))
+			return 0;
+	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
+		if (strstr(text, whole[i]) && (how->shape || strchr(text, '@')))
+			return 0;
+	return 1;
+}
+
+/* ---- registers with values --------------------------------------------------------------------------------- */
+
+static char *put(char *to, char *end, const char *type, const char *name, size_t n, int number, unsigned *salt)
+{
+	unsigned bits = (unsigned)strtoul(type + 1, NULL, 10), k = ++*salt;
+	char reg[80], line[160];
+
+	snprintf(reg, sizeof(reg), number < 0 ? "%.*s" : "%.*s%d", (int)n, name, number);
+	if (type[0] == 'p')
+		snprintf(line, sizeof(line), " { .reg .u32 fzl; mov.u32 fzl, %%laneid; setp.lt.u32 %s, fzl, %u; }", reg, k * 7 % 40);
+	else if (bits == 8)
+		snprintf(line, sizeof(line), " cvt.u8.u32 %s, %u;", reg, k);
+	else if (bits == 32 && type[0] != 'f' && k % 3)
+		snprintf(line, sizeof(line), " mov.b32 %s, %s;", reg, k % 3 == 1 ? "%tid.x" : "%laneid");
+	else if (bits == 16 || bits == 32 || bits == 64)
+		snprintf(line, sizeof(line), " mov.b%u %s, %s;", bits, reg, type[0] != 'f' ? k % 2 ? "3" : "17" : bits == 32 ? "0x40400000" :
+			 bits == 64 ? "0x4008000000000000" : "0x4200");
+	else
+		return NULL;
+	if (to + strlen(line) + 1 > end)
+		return NULL;
+	return stpcpy(to, line);
+}
+
+/* Behind a declaration of registers from `from` to `to` (its semicolon): a first value for each. NULL: not of a kind it knows. */
+static char *give_values(char *out, char *end, const char *from, const char *to, unsigned *salt)
+{
+	char type[16];
+	size_t n = 0;
+
+	while (from < to && (isspace((unsigned char)*from) || *from == '.'))
+		from++;
+	while (from < to && isalnum((unsigned char)*from) && n < 15)
+		type[n++] = *from++;
+	type[n] = 0;
+	while (from < to) {
+		const char *name;
+		int count = -1;
+		size_t len;
+
+		while (from < to && (isspace((unsigned char)*from) || *from == ','))
+			from++;
+		name = from;
+		while (from < to && (isalnum((unsigned char)*from) || strchr("_$%", *from)))
+			from++;
+		len = (size_t)(from - name);
+		if (!len)
+			return from == to ? out : NULL;
+		if (*from == '<') {
+			count = atoi(from + 1);
+			from = memchr(from, '>', (size_t)(to - from));
+			if (!from || count < 1 || count > 200)
+				return NULL;
+			from++;
+		}
+		for (int i = 0; i < (count < 0 ? 1 : count); i++) {
+			out = put(out, end, type, name, len, count < 0 ? -1 : i, salt);
+			if (!out)
+				return NULL;
+		}
+	}
+	return out;
+}
+
+/* The text with every register given a value. NULL: cannot. To be freed. */
+static char *with_values(const char *text)
+{
+	size_t room = strlen(text) + 64 * 1024;
+	char *out = malloc(room), *o = out, *end = out ? out + room - strlen(text) : NULL;
+	unsigned salt = 0;
+
+	for (const char *s = text; out && *s;) {
+		const char *stop = strchr(s, ';');
+
+		if (strncmp(s, ".reg", 4) || !isspace((unsigned char)s[4]) || !stop || memchr(s, ')', (size_t)(stop - s))) {
+			*o++ = *s++;
+			if (o >= end)
+				break;
+			continue;
+		}
+		memcpy(o, s, (size_t)(stop - s) + 1);
+		o = give_values(o + (stop - s) + 1, end, s + 4, stop, &salt);
+		if (!o) {
+			free(out);
+			return NULL;
+		}
+		s = stop + 1;
+	}
+	if (out)
+		*o = 0;
+	return out;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct how how = { 0, 1, 0, 0 };
+	char *text, *ready;
+
+	if (size > MAX_TEXT || memchr(data, 0, size))
+		return 0;
+	text = malloc(size + 1);
+	memcpy(text, data, size);
+	text[size] = 0;
+	sscanf(text, "// fuzz: %9u %9u %9u", &how.shape, &how.seed, &how.stress);
+	how.raw = how.shape >= RAW;
+	how.shape = how.shape % RAW % SHAPES;
+	ready = how.raw ? NULL : with_values(text);
+	text_now = ready ? ready : text;
+	set_up();
+	jit_stress = 0;
+	if (run(text_now, &how, ENGINE_MODE_INTERP, &outcome[0]) == 0 && outcome[0].ended) {
+		canaries("interpreter: a stray write");
+		jit_stress = how.stress;
+		run(text_now, &how, ENGINE_MODE_JIT, &outcome[1]);
+		jit_stress = 0;
+		canaries("JIT: a stray write");
+		if (!outcome[0].wide && ready && deterministic(text_now, &how))
+			compare(&outcome[0], &outcome[1]);
+	}
+	text_now = "";
+	free(ready);
+	free(text);
+	return 0;
+}
