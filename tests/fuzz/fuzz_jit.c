@@ -277,12 +277,25 @@ static int deterministic(const char *text, const struct how *how)
 
 /* ---- registers with values --------------------------------------------------------------------------------- */
 
-static char *put(char *to, char *end, const char *type, const char *name, size_t n, int number, unsigned *salt)
+/* Does the text say it anywhere? Most of a family of registers is for nobody. */
+static int named(const char *text, const char *reg)
+{
+	size_t n = strlen(reg);
+
+	for (const char *s = strstr(text, reg); s; s = strstr(s + 1, reg))
+		if (!isalnum((unsigned char)s[n]))
+			return 1;
+	return 0;
+}
+
+static char *put(char *to, char *end, const char *text, const char *type, const char *name, size_t n, int number, unsigned *salt)
 {
 	unsigned bits = (unsigned)strtoul(type + 1, NULL, 10), k = ++*salt;
 	char reg[80], line[160];
 
 	snprintf(reg, sizeof(reg), number < 0 ? "%.*s" : "%.*s%d", (int)n, name, number);
+	if (!named(text, reg))
+		return to;
 	if (type[0] == 'p')
 		snprintf(line, sizeof(line), " { .reg .u32 fzl; mov.u32 fzl, %%laneid; setp.lt.u32 %s, fzl, %u; }", reg, k * 7 % 40);
 	else if (bits == 8)
@@ -300,7 +313,7 @@ static char *put(char *to, char *end, const char *type, const char *name, size_t
 }
 
 /* Behind a declaration of registers from `from` to `to` (its semicolon): a first value for each. NULL: not of a kind it knows. */
-static char *give_values(char *out, char *end, const char *from, const char *to, unsigned *salt)
+static char *give_values(char *out, char *end, const char *text, const char *from, const char *to, unsigned *salt)
 {
 	char type[16];
 	size_t n = 0;
@@ -331,7 +344,7 @@ static char *give_values(char *out, char *end, const char *from, const char *to,
 			from++;
 		}
 		for (int i = 0; i < (count < 0 ? 1 : count); i++) {
-			out = put(out, end, type, name, len, count < 0 ? -1 : i, salt);
+			out = put(out, end, text, type, name, len, count < 0 ? -1 : i, salt);
 			if (!out)
 				return NULL;
 		}
@@ -356,7 +369,7 @@ static char *with_values(const char *text)
 			continue;
 		}
 		memcpy(o, s, (size_t)(stop - s) + 1);
-		o = give_values(o + (stop - s) + 1, end, s + 4, stop, &salt);
+		o = give_values(o + (stop - s) + 1, end, text, s + 4, stop, &salt);
 		if (!o) {
 			free(out);
 			return NULL;
