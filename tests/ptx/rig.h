@@ -58,11 +58,12 @@ extern uint32_t jit_stress;
 /* Buffers' last pages are watched: not where kernels may write anywhere in the span. */
 static __attribute__((unused)) int rig_watch_buffers = 1;
 
-/* Sets it by name: jit, interp, memcheck, ops. */
+/* Sets it by name: jit, interp, memcheck, ops, verify. */
 RIG_CALL int rig_set_mode(const char *name)
 {
 	static const char *const names[] = { [ENGINE_MODE_JIT] = "jit", [ENGINE_MODE_INTERP] = "interp",
-					     [ENGINE_MODE_MEMCHECK] = "memcheck", [ENGINE_MODE_OPS] = "ops" };
+					     [ENGINE_MODE_MEMCHECK] = "memcheck", [ENGINE_MODE_OPS] = "ops",
+					     [ENGINE_MODE_VERIFY] = "verify" };
 
 	for (uint32_t i = ENGINE_MODE_JIT; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(name, names[i]))
@@ -70,7 +71,7 @@ RIG_CALL int rig_set_mode(const char *name)
 		rig_mode = i;
 		return 0;
 	}
-	printf("rig: no mode '%s' (jit, interp, memcheck, ops)\n", name);
+	printf("rig: no mode '%s' (jit, interp, memcheck, ops, verify)\n", name);
 	return -1;
 }
 
@@ -116,7 +117,7 @@ static size_t rig_told_bytes;
 
 static int rig_tells(const char *text, size_t bytes)
 {
-	const char *word = rig_mode == ENGINE_MODE_MEMCHECK ? RIG_TOLD : rig_mode == ENGINE_MODE_OPS ? RIG_SHOWN : NULL;
+	const char *word = rig_mode == ENGINE_MODE_MEMCHECK || rig_mode == ENGINE_MODE_VERIFY ? RIG_TOLD : rig_mode == ENGINE_MODE_OPS ? RIG_SHOWN : NULL;
 
 	return word && bytes > strlen(word) && !memcmp(text, word, strlen(word));
 }

@@ -151,7 +151,7 @@ static uint32_t map(struct ctx *c, const struct ctx_map *m, int fd)
 		segment_cut(c, m->va, m->bytes);
 		segment_add(c, m->va, m->bytes);
 		if (c->engine)
-			c->ops->note_alloc(c->engine, m->va, m->bytes, 1);
+			c->ops->note_alloc(c->engine, m->va, m->bytes, ENGINE_WINDOW);
 	}
 	return VGPU_ST_OK;
 }
@@ -322,7 +322,7 @@ static uint32_t boot_engine(struct ctx *c)
 	c->ops = &engine_cpu;
 	st = c->ops->open(&env, &c->engine);
 	for (uint32_t k = 0; !st && k < c->segments; k++)
-		c->ops->note_alloc(c->engine, c->segment[k].va, c->segment[k].bytes, 1);
+		c->ops->note_alloc(c->engine, c->segment[k].va, c->segment[k].bytes, ENGINE_WINDOW);
 	return st;
 }
 

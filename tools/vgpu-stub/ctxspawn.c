@@ -34,6 +34,7 @@ static void filter_environment(char *out[MAX_ENV + 1])
 		size_t name = strcspn(*e, "=");
 
 		if (!strncmp(*e, "VGPU_STUB_", 10) || !strncmp(*e, "VGPU_ENGINE=", 12) || !strncmp(*e, "VGPU_OPS=", 9) ||
+		    !strncmp(*e, "VGPU_VERIFY_COUNTS=", 19) ||
 		    (name >= 11 && !strncmp(*e + name - 11, "SAN_OPTIONS", 11)))
 			out[n++] = *e;
 	}

@@ -59,18 +59,26 @@ struct engine_env {
 };
 
 /*
- * ENGINE_MODE_AUTO takes what $VGPU_ENGINE names (jit, interp, memcheck, ops), else the fastest there is. OPS prints what
- * one warp executes, the one that $VGPU_OPS names.
+ * ENGINE_MODE_AUTO takes what $VGPU_ENGINE names (jit, interp, memcheck, ops, verify), else the fastest there is. OPS prints what
+ * one warp executes, the one that $VGPU_OPS names. VERIFY has each launch run on the interpreter and on the JIT and compares
+ * what they write; where there is no JIT it is INTERP. The file that $VGPU_VERIFY_COUNTS names, if any, begins with a
+ * struct verify_counts that all engines add to.
  */
-enum { ENGINE_MODE_AUTO, ENGINE_MODE_JIT, ENGINE_MODE_INTERP, ENGINE_MODE_MEMCHECK, ENGINE_MODE_OPS };
+enum { ENGINE_MODE_AUTO, ENGINE_MODE_JIT, ENGINE_MODE_INTERP, ENGINE_MODE_MEMCHECK, ENGINE_MODE_OPS, ENGINE_MODE_VERIFY };
+
+struct verify_counts {          /* launches */
+	uint64_t compared;      /* of these: */
+	uint64_t differ, order; /* another result; another only by the rounding of sums that atomics made */
+	uint64_t skipped;       /* not comparable */
+};
 
 /* The words of $VGPU_ENGINE, in the order of the modes. */
-#define ENGINE_MODE_WORDS "jit, interp, memcheck or ops"
+#define ENGINE_MODE_WORDS "jit, interp, memcheck, ops or verify"
 static inline uint32_t engine_mode_named(const char *word)
 {
-	static const char *const words[] = { "jit", "interp", "memcheck", "ops" };
+	static const char *const words[] = { "jit", "interp", "memcheck", "ops", "verify" };
 
-	for (uint32_t i = 0; i < 4; i++) {
+	for (uint32_t i = 0; i < 5; i++) {
 		const char *a = word, *b = words[i];
 
 		while (*a && *a == *b)
@@ -185,12 +193,13 @@ struct engine_ops {
 
 	/*
 	 * Memory of the context that kernels may touch from now on (an allocation with the bytes that the
-	 * program asked for, a mapping, a window segment), or no longer. For the memory checker: other modes do
-	 * nothing here.
+	 * program asked for, a mapping), or no longer (alive 0). ENGINE_WINDOW: a window segment, which the client writes to as well.
+	 * For the memory checker and verify: other modes do nothing here.
 	 */
 	void (*note_alloc)(struct engine *e, uint64_t addr, uint64_t bytes, int alive);
 };
 #define ENGINE_PENDING 0x10000u
+#define ENGINE_WINDOW 2
 
 extern const struct engine_ops engine_cpu;
 

@@ -9,9 +9,11 @@
  */
 #define _GNU_SOURCE
 #include "choose.h"
+#include "../vgpu-stub/engine.h"
 #include "vgpu.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -100,12 +102,51 @@ static int environment(const char *agent, int verbose)
 	return setenv("VGPU_AGENT", agent, 1);
 }
 
+/* The file in which the contexts of --verify count, an own one, named to them by the environment. 0 or -1. */
+static int counts_open(char *path, size_t bytes)
+{
+	static const struct verify_counts none;
+	const char *base = getenv("TMPDIR");
+	int fd;
+
+	if (!base || !*base || strlen(base) + 32 > bytes)
+		base = "/tmp";
+	snprintf(path, bytes, "%s/vgpu-verify-XXXXXX", base);
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0 || write(fd, &none, sizeof(none)) != sizeof(none)) {
+		complain("cannot make a file in %s: %s", base, strerror(errno));
+		if (fd < 0)
+			*path = 0;
+		else
+			close(fd);
+		return -1;
+	}
+	close(fd);
+	return setenv("VGPU_VERIFY_COUNTS", path, 1);
+}
+
+static void counts_close(const char *path, int tell)
+{
+	struct verify_counts c;
+	FILE *f = *path ? fopen(path, "r") : NULL;
+
+	if (f && tell && fread(&c, sizeof(c), 1, f) == 1)
+		fprintf(stderr, "verify: %llu launches compared, %llu differ, %llu only by the order of float atomics, %llu not comparable\n",
+			(unsigned long long)c.compared, (unsigned long long)c.differ, (unsigned long long)c.order,
+			(unsigned long long)c.skipped);
+	if (f)
+		fclose(f);
+	if (*path)
+		unlink(path);
+}
+
 static int usage(FILE *to)
 {
-	fputs("usage: vgpu run [-v] [--private] [--memcheck] [--cc X.Y] [--memory SIZE] [--sms N] [--name TEXT] [--] CMD [ARG...]\n"
+	fputs("usage: vgpu run [-v] [--private] [--memcheck | --verify] [--cc X.Y] [--memory SIZE] [--sms N] [--name TEXT] [--] CMD [ARG...]\n"
 	      "  Runs CMD with our CUDA libraries. If no agent answers, or with --private or a device\n"
 	      "  option, a vgpu-stub and a vgpu-agent of its own start first and end with CMD.\n"
 	      "  --memcheck: a private device that checks every memory access of every kernel.\n"
+	      "  --verify: a private device that runs every kernel on the interpreter and on the JIT, and compares what they write.\n"
 	      "  Exit status: CMD's; 126 when CMD cannot be run, 125 when there is no device.\n", to);
 	return to == stderr ? 125 : 0;
 }
@@ -116,8 +157,8 @@ int cmd_run(int argc, char **argv)
 	char buf[128], *stub_args[16] = { NULL };
 	sigset_t set, before;
 	const char *agent = NULL;
-	int own = 0, verbose = 0, n = 0, cc = 0, i, st;
-	char why[PATH_MAX + 80], chosen[16];
+	int own = 0, verify = 0, verbose = 0, n = 0, cc = 0, i, st;
+	char why[PATH_MAX + 80], chosen[16], counts[128] = "";
 	pid_t pid;
 
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
@@ -134,6 +175,9 @@ int cmd_run(int argc, char **argv)
 		} else if (!strcmp(argv[i], "--memcheck")) {
 			own = 1;
 			setenv("VGPU_ENGINE", "memcheck", 1);
+		} else if (!strcmp(argv[i], "--verify")) {
+			own = verify = 1;
+			setenv("VGPU_ENGINE", "verify", 1);
 		} else if ((!strcmp(argv[i], "--cc") || !strcmp(argv[i], "--memory") ||
 			    !strcmp(argv[i], "--sms") || !strcmp(argv[i], "--name")) && i + 1 < argc && n < 12) {
 			own = 1;
@@ -167,7 +211,8 @@ int cmd_run(int argc, char **argv)
 		passed_signals(&set);
 		sigaddset(&set, SIGCHLD);
 		sigprocmask(SIG_BLOCK, &set, &before);
-		if (private_start(&gpu, stub_args, verbose)) {
+		if ((verify && counts_open(counts, sizeof(counts))) || private_start(&gpu, stub_args, verbose)) {
+			counts_close(counts, 0);
 			sigprocmask(SIG_SETMASK, &before, NULL);        /* the signal that ended the start ends us */
 			return 125;
 		}
@@ -175,6 +220,7 @@ int cmd_run(int argc, char **argv)
 	}
 	if (environment(agent, verbose)) {
 		private_stop(&gpu);
+		counts_close(counts, 0);
 		return 125;
 	}
 	if (!gpu.dir[0]) {      /* nothing to clean up behind it: become CMD */
@@ -196,5 +242,6 @@ int cmd_run(int argc, char **argv)
 	}
 	st = attend(pid, &set);
 	private_stop(&gpu);
+	counts_close(counts, 1);
 	return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
 }

@@ -15,6 +15,7 @@
 #include "jit.h"
 #include "memcheck.h"
 #include "optrace.h"
+#include "verify.h"
 
 #define WARP_TURN (1 << 14)     /* budget of a warp's turn within a block's */
 #define FIRST_LOOK (1 << 12)    /* a block that needs more does not hold back those behind it */
@@ -143,6 +144,8 @@ static void cta_start(struct cta *c, u64 linear, bool next)
 		c->id[1] = (u32)(row % g->dim[1]);
 		c->id[2] = (u32)(row / g->dim[1]);
 	}
+	if (__builtin_expect(g->e->vf != NULL, 0))
+		vf_start(c);
 	if (c->pristine)
 		return;
 	if (c->bar_used)
@@ -173,6 +176,8 @@ static void cta_start(struct cta *c, u64 linear, bool next)
 /* One report per grid, and none for grids that die with it. */
 static void tell(struct engine *e, struct grid *g, const struct engine_fault *r)
 {
+	if (e->vf && vf_trial_fault(e, g, r))
+		return;
 	if (!__atomic_exchange_n(&g->status, r->status, __ATOMIC_SEQ_CST)) {
 		u32 zero = 0;
 

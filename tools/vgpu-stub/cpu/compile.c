@@ -10,6 +10,7 @@
 #include "front.h"
 #include "jit.h"
 #include "memcheck.h"
+#include "verify.h"
 #include "optrace.h"
 
 /* Each formal has its place, named or not: a caller fills it. Registers of a vector follow each other. */
@@ -257,6 +258,8 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 		compile(c);
 		if (fn->m->e->mc)
 			mc_func(fn);
+		if (fn->m->e->vf)
+			vf_func(fn);
 		if (fn->m->e->ops)
 			optrace_func(fn);
 		fn->state = FN_READY;

@@ -265,6 +265,7 @@ enum kind {
 	K_LD, K_LDPARAM, K_ST, K_ATOM, K_SHFL, K_VOTE, K_MATCH, K_REDUX, K_ACTIVEMASK, K_WARPSYNC,
 	K_TENSOR, K_GEN, K_BAR, K_MEMBAR, K_NANOSLEEP, K_JMP, K_CBRA, K_BRX, K_CALL, K_RET, K_EXIT, K_TRAP, K_NOP,
 	K_MC_LD, K_MC_ST, K_MC_ATOM, K_MC_BAR,  /* the same with memcheck.c in front */
+	K_VF_ST, K_VF_ATOM,                     /* with verify.c */
 	K_STEP                                  /* the next instruction is shown, see optrace.c */
 };
 
@@ -377,6 +378,7 @@ struct func {
 	u64 est;                /* clock ticks of a block, as last seen; rt.c */
 	struct fnames *names;   /* what people call its registers and labels; NULL: nobody knows */
 	bool stepped;           /* optrace.c: a K_STEP before every instruction */
+	bool vf_told;           /* verify.c has said that it cannot be compared */
 	struct jit_src *jsrc;   /* what the JIT compiles from, NULL: nothing */
 	struct jit *jits;       /* one per shape of block */
 	bool jit_failed;
@@ -460,6 +462,8 @@ struct grid {
 	bool cooperative;
 	bool native;                    /* no kernel: its blocks are tiles of the job */
 	bool small;                     /* native: runs in place */
+	bool over;                      /* all that is left to do is to print vtext */
+	struct vtext *vtext;            /* of verify.c, NULL: nothing */
 	u32 pool_bytes;
 	char *pool;                     /* constants and uniform values, if fn has a prologue */
 	u32 pool_fn;                    /* id of the function whose constants they are */
@@ -531,6 +535,7 @@ struct engine {
 	const struct lane_table *lanes;
 	struct memcheck *mc;            /* NULL unless accesses are checked */
 	struct optrace *ops;            /* NULL unless a warp is shown at work */
+	struct verify *vf;              /* NULL unless launches are compared */
 	struct func **funcs;
 	u32 nfuncs;                     /* ids never come back; the table never moves */
 	u32 sticky;
@@ -688,6 +693,14 @@ void heap_close(struct engine *e);
 
 /* rt.c */
 void rt_give_back(struct turn *t);      /* the blocks that t has not started; any thread */
+/* For who runs a grid by itself (verify.c): the first four with the lock held. */
+bool grid_ended(struct engine *e, const struct grid *g);
+bool grid_pick(struct engine *e, struct grid *g, struct turn *t);
+bool grid_put(struct engine *e, struct turn *t);
+void cta_put(struct engine *e, struct cta *c);
+u32 grid_start(struct engine *e, struct grid *g);       /* here or by the workers */
+u32 grid_hand_over(struct engine *e, struct grid *g);   /* the workers go on with it */
+u32 grid_finish(struct engine *e, struct grid *g);      /* it has ended here: tells that */
 u32 rt_launch(struct engine *e, const struct engine_launch *l);
 u32 rt_gemm(struct engine *e, u32 op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, u64 cookie);
 int rt_start(struct engine *e);

@@ -11,6 +11,7 @@
 #include "lanes.h"
 #include "memcheck.h"
 #include "optrace.h"
+#include "verify.h"
 
 static void cpu_close(struct engine *e)
 {
@@ -26,6 +27,7 @@ static void cpu_close(struct engine *e)
 	for (i = 0; i < ARENA_CLASSES; i++)
 		arena_forget(e, i);
 	mc_close(e);
+	vf_close(e);
 	optrace_close(e);
 	heap_close(e);
 	pthread_mutex_destroy(&e->lock);
@@ -48,6 +50,7 @@ static u32 choose_mode(u32 mode)
 static u32 cpu_open(const struct engine_env *env, struct engine **out)
 {
 	struct engine *e;
+	bool verify;
 
 	if (!env->done || !env->fault || !env->print || !env->cores || env->cores > 1024 ||
 	    env->arena_base < env->span_base || env->arena_bytes > env->span_bytes ||
@@ -61,8 +64,14 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 	e->grids.next = e->grids.prev = &e->grids;
 	e->lanes = lanes_get();
 	e->mode = choose_mode(env->mode);
-	if (e->mode == ENGINE_MODE_JIT && jit_open(e) < 0)
+	verify = e->mode == ENGINE_MODE_VERIFY;
+	if (verify)
+		e->mode = ENGINE_MODE_JIT;
+	/* without it there is nothing to compare */
+	if (e->mode == ENGINE_MODE_JIT && jit_open(e) < 0) {
 		e->mode = ENGINE_MODE_INTERP;
+		verify = false;
+	}
 	e->arena_next = (env->arena_base + 65535) & ~65535ull;
 	e->arena_end = env->arena_base + env->arena_bytes;
 	pthread_mutex_init(&e->lock, NULL);
@@ -73,7 +82,7 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 	/* untouched pages cost nothing; workers read it without a lock */
 	e->funcs = calloc(MAX_FUNCS, sizeof(*e->funcs));
 	if (!e->funcs || (e->mode == ENGINE_MODE_MEMCHECK && mc_open(e)) || (e->mode == ENGINE_MODE_OPS && optrace_open(e)) ||
-	    !tstate_get(e) || rt_start(e) < 0) {
+	    (verify && vf_open(e)) || !tstate_get(e) || rt_start(e) < 0) {
 		cpu_close(e);
 		return VGPU_ST_OUT_OF_MEMORY;
 	}
@@ -215,9 +224,9 @@ static void cpu_describe(char *text, size_t bytes)
 	const char *isa = lanes_get()->name;
 	u32 mode = choose_mode(ENGINE_MODE_AUTO);
 
-	if (mode == ENGINE_MODE_JIT && strcmp(isa, "avx512"))
+	if ((mode == ENGINE_MODE_JIT || mode == ENGINE_MODE_VERIFY) && strcmp(isa, "avx512"))
 		mode = ENGINE_MODE_INTERP;      /* jit_open() says the same */
-	snprintf(text, bytes, "cpu: %s (%s)", mode == ENGINE_MODE_JIT ? "JIT" :
+	snprintf(text, bytes, "cpu: %s (%s)", mode == ENGINE_MODE_JIT ? "JIT" : mode == ENGINE_MODE_VERIFY ? "JIT, verified" :
 		 mode == ENGINE_MODE_MEMCHECK ? "memory checker" : mode == ENGINE_MODE_OPS ? "interpreter, traced" : "interpreter",
 		 !strcmp(isa, "avx512") ? "AVX-512" : !strcmp(isa, "avx2") ? "AVX2" : "SSE2");
 }
@@ -225,6 +234,7 @@ static void cpu_describe(char *text, size_t bytes)
 static void cpu_note_alloc(struct engine *e, uint64_t addr, uint64_t bytes, int alive)
 {
 	mc_note(e, addr, bytes, alive != 0);
+	vf_note(e, addr, bytes, alive != 0, alive == ENGINE_WINDOW);
 }
 
 const struct engine_ops engine_cpu = {

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cpu.h"
+#include "verify.h"
 
 #define ALT_BYTES 65536
 #define ARENA_MIN 16            /* log2 of the smallest block */
@@ -27,6 +27,8 @@ static void on_fault(int sig, siginfo_t *si, void *uc)
 	u64 a = (u64)si->si_addr;
 	const struct sigaction *old = sig == SIGSEGV ? &old_segv : &old_bus;
 
+	if (ts && ts->armed && vf_page_fault(ts, a))
+		return;
 	if (ts && ts->armed && ts->jit) {
 		greg_t *ip = &((ucontext_t *)uc)->uc_mcontext.gregs[REG_RIP];
 		const u8 *to = jit_fault(ts->jit, (const u8 *)*ip);

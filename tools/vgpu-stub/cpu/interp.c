@@ -16,6 +16,7 @@
 #include "jit.h"
 #include "lanes.h"
 #include "memcheck.h"
+#include "verify.h"
 #include "optrace.h"
 
 #define SPIN_LIMIT 512          /* back edges with others waiting before those get a turn */
@@ -301,17 +302,25 @@ static inline __attribute__((always_inline)) void straight(struct tstate *ts, st
 	case K_LDPARAM:
 		mem_ldparam(ts, in, e);
 		break;
+	case K_VF_ST:
 	case K_MC_ST:
 		ts->in = in;
-		mc_access(ts, in, e);
+		if (in->kind == K_VF_ST)
+			vf_store(ts, in, e);
+		else
+			mc_access(ts, in, e);
 		/* fall through */
 	case K_ST:
 		ts->in = in;
 		mem_st(ts, in, e);
 		break;
+	case K_VF_ATOM:
 	case K_MC_ATOM:
 		ts->in = in;
-		mc_access(ts, in, e);
+		if (in->kind == K_VF_ATOM)
+			vf_store(ts, in, e);
+		else
+			mc_access(ts, in, e);
 		/* fall through */
 	case K_ATOM:
 		ts->in = in;

@@ -274,6 +274,7 @@ static void lower_mbar(struct comp *c, struct stmt *st)
 
 /* ---- cp.async.bulk: a loop of 16 bytes a round; then the barrier learns of the bytes ------------------ */
 
+/* name: a literal, since listings show it for as long as the module is there */
 static struct label *here(struct comp *c, const char *name, bool now)
 {
 	char text[40];
@@ -281,8 +282,8 @@ static struct label *here(struct comp *c, const char *name, bool now)
 	int n = snprintf(text, sizeof(text), "%%%s%u", name, c->nlabels);
 
 	l = label_get(c, text, (u32)n);
-	l->text = l->name;
-	l->ntext = (u32)n;
+	l->text = name;
+	l->ntext = (u32)strlen(name);
 	l->defined = true;
 	if (now)
 		l->at = c->ncode;

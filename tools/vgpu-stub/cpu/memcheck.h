@@ -32,8 +32,8 @@ static inline u8 mc_plain_kind(u8 kind)
 {
 	switch (kind) {
 	case K_MC_LD: return K_LD;
-	case K_MC_ST: return K_ST;
-	case K_MC_ATOM: return K_ATOM;
+	case K_MC_ST: case K_VF_ST: return K_ST;
+	case K_MC_ATOM: case K_VF_ATOM: return K_ATOM;
 	case K_MC_BAR: return K_BAR;
 	}
 	return kind;

@@ -11,6 +11,7 @@
 #include "../cc.h"
 #include "jit.h"
 #include "memcheck.h"
+#include "verify.h"
 #include "fatbin.h"
 
 #define MAX_CONST_BYTES 65536
@@ -533,6 +534,7 @@ void module_late_var(struct lex *lx, struct module *m, struct sym *v)
 	if (arena_commit(l->addr, v->bytes ? v->bytes : 1))
 		lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "no memory for '%s'", v->name);
 	mc_note(m->e, v->addr, v->bytes, true);
+	vf_note(m->e, v->addr, v->bytes, true, false);
 	if (lx->tok == '=')
 		fill_init(m, v, lx);
 }
@@ -645,6 +647,8 @@ u32 module_open(struct engine *e, const void *image, size_t bytes, struct module
 		module_close(m);
 	} else {
 		mc_module(m, true);
+		if (m->var_base)
+			vf_note(e, m->var_base, m->var_bytes, true, false);
 		*out = m;
 	}
 	return st;
@@ -667,8 +671,12 @@ void module_close(struct module *m)
 		free(fn->callees);
 	}
 	mc_module(m, false);
-	for (; m->late; m->late = m->late->next)
+	if (m->var_base)
+		vf_note(m->e, m->var_base, m->var_bytes, false, false);
+	for (; m->late; m->late = m->late->next) {
+		vf_note(m->e, m->late->addr, m->late->cap, false, false);
 		arena_release(m->e, m->late->addr, m->late->cap);
+	}
 	if (m->var_base)
 		arena_release(m->e, m->var_base, m->var_cap);
 	free(m->managed_image);

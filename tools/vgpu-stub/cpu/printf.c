@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cpu.h"
+#include "verify.h"
 
 #define FMT_MAX 2048
 #define OUT_MAX 8192
@@ -151,6 +151,12 @@ static void format(struct tstate *ts, u32 lane, const char *fmt, u64 args, struc
 	}
 }
 
+static void print(struct engine *e, const char *text, size_t bytes)
+{
+	if (!e->vf || !vf_keep(e, text, bytes))
+		e->env.print(e->env.owner, text, bytes);
+}
+
 void dev_printf(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32 m)
 {
 	static __thread struct out o;
@@ -163,7 +169,7 @@ void dev_printf(struct tstate *ts, struct frame *f, const struct callinfo *ci, u
 		mem_read_str(ts, (int)l, local_arg(w, f, l, &ci->args[0]), fmt, sizeof(fmt));
 		o.n = 0;
 		format(ts, l, fmt, local_arg(w, f, l, &ci->args[1]), &o);
-		ts->e->env.print(ts->e->env.owner, o.buf, o.n);
+		print(ts->e, o.buf, o.n);
 		ret = (u32)o.n;
 		if (ci->nrets)
 			memcpy((void *)(w->cta->local + (u64)(w->index * LANES + l) *
@@ -191,6 +197,6 @@ void dev_assertfail(struct tstate *ts, struct frame *f, const struct callinfo *c
 	n = snprintf(line, sizeof(line), "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
 		     text[1], (u32)local_arg(w, f, l, &ci->args[2]), text[3], w->cta->id[0], w->cta->id[1],
 		     w->cta->id[2], g->tid[0][t], g->tid[1][t], g->tid[2][t], text[0]);
-	ts->e->env.print(ts->e->env.owner, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+	print(ts->e, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
 	fault_raise(VGPU_ST_ASSERT, (int)l, 0, "device-side assertion");
 }

@@ -20,6 +20,7 @@
 
 #include "jit.h"
 #include "memcheck.h"
+#include "verify.h"
 
 #define SLICE (1 << 18)         /* budget of a block's turn, about a millisecond or two */
 #define COOP_SLICE (1 << 14)    /* blocks of these wait for each other: short turns */
@@ -49,7 +50,7 @@ static void grid_append(struct engine *e, struct grid *g)
 }
 
 /* With the lock held. */
-static void cta_put(struct engine *e, struct cta *c)
+void cta_put(struct engine *e, struct cta *c)
 {
 	if (e->ncta_pool >= CTA_POOL) {
 		cta_free(e, c);
@@ -92,7 +93,7 @@ static void fail_with(u32 *word, u32 status)
 
 /* ---- grids, all with the lock held ------------------------------------------------------- */
 
-static bool grid_ended(struct engine *e, const struct grid *g)
+bool grid_ended(struct engine *e, const struct grid *g)
 {
 	return !g->running && (g->done_blocks == g->nblocks || status_of(g) || sticky(e));
 }
@@ -150,7 +151,7 @@ static u32 row(const struct grid *g)
 }
 
 /* The next turn of g, if it has one. t->c is the block to go on with, or stays as it is. */
-static bool grid_pick(struct engine *e, struct grid *g, struct turn *t)
+bool grid_pick(struct engine *e, struct grid *g, struct turn *t)
 {
 	struct cta *c = g->suspended;
 	struct range r;
@@ -226,7 +227,7 @@ static void learn(struct grid *g, u64 ticks, u64 done)
 }
 
 /* Files what became of a turn. True: t->c is still the thread's, with nothing in it. */
-static bool grid_put(struct engine *e, struct turn *t)
+bool grid_put(struct engine *e, struct turn *t)
 {
 	struct grid *g = t->g;
 	struct cta *c = t->c;
@@ -325,10 +326,11 @@ static void *worker(void *arg)
 			}
 		}
 		if (grid_ended(e, g)) {
-			if (e->mc) {            /* print() may take its time; while it does, the kernel's module stays */
+			if (e->mc || g->vtext) {        /* print() may take its time; while it does, the kernel's module stays */
 				g->running++;
 				pthread_mutex_unlock(&e->lock);
 				mc_grid_end(e, g);
+				vf_grid_end(e, g);
 				pthread_mutex_lock(&e->lock);
 				g->running--;
 			}
@@ -549,7 +551,7 @@ static struct grid *grid_home(struct engine *e, u64 nblocks, u64 cookie)
 	g->tail = &g->suspended;
 	g->cookie = cookie;
 	g->gridid = ++e->next_gridid;
-	g->native = g->cooperative = false;
+	g->native = g->cooperative = g->over = false;
 	g->jit = NULL;
 	g->errors = 0;
 	g->max_resident = MAX_RESIDENT;
@@ -692,28 +694,40 @@ static void first_turn(struct engine *e, struct grid *g)
 	}
 }
 
-/* Runs it here or hands it to the workers. */
-static u32 grid_start(struct engine *e, struct grid *g)
+u32 grid_finish(struct engine *e, struct grid *g)
 {
 	u64 cookie;
 	u32 st;
 
-	if (run_inline(e, g)) {
-		mc_grid_end(e, g);
-		if (g->done_blocks == g->nblocks && !status_of(g))
-			return VGPU_ST_OK;
-		/* it did start, so its end is told the same way as of any other */
-		e->home = NULL;
-		pthread_mutex_lock(&e->lock);
-		st = grid_end(e, g, &cookie);
-		pthread_mutex_unlock(&e->lock);
-		e->env.done(e->env.owner, cookie, st);
-		return ENGINE_PENDING;
+	if (g->vtext) {         /* a worker may wait for its reader */
+		g->over = true;
+		return grid_hand_over(e, g);
 	}
+	if (g->done_blocks == g->nblocks && !status_of(g))
+		return VGPU_ST_OK;
+	/* it did start, so its end is told the same way as of any other */
+	e->home = NULL;
+	pthread_mutex_lock(&e->lock);
+	st = grid_end(e, g, &cookie);
+	pthread_mutex_unlock(&e->lock);
+	e->env.done(e->env.owner, cookie, st);
+	return ENGINE_PENDING;
+}
+
+u32 grid_start(struct engine *e, struct grid *g)
+{
+	if (!run_inline(e, g))
+		return grid_hand_over(e, g);
+	mc_grid_end(e, g);
+	return grid_finish(e, g);
+}
+
+u32 grid_hand_over(struct engine *e, struct grid *g)
+{
 	e->home = NULL;
 	pthread_mutex_lock(&e->lock);
 	grid_append(e, g);
-	if (starts_here(e, g)) {
+	if (!g->over && starts_here(e, g)) {
 		wake(e, e->sleepers - 1);
 		first_turn(e, g);
 		wake(e, 1);
@@ -745,7 +759,7 @@ u32 rt_launch(struct engine *e, const struct engine_launch *l)
 	g = grid_make(e, l, fn, (u32)threads);
 	if (!g)
 		return VGPU_ST_OUT_OF_MEMORY;
-	return grid_start(e, g);
+	return e->vf ? vf_launch(e, g) : grid_start(e, g);
 }
 
 u32 rt_gemm(struct engine *e, u32 op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, u64 cookie)
