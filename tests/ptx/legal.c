@@ -70,7 +70,7 @@ static uint32_t load(const char *text, uint64_t *value, char *log, size_t log_by
 	for (uint32_t i = 0; !st && engine_cpu.module_symbol(rig.engine, module, i, &sym) == VGPU_ST_OK; i++) {
 		if (sym.kind == ENGINE_SYM_FUNC)
 			st = engine_cpu.func_info(rig.engine, sym.id, &info, log, log_bytes);
-		else if (value && sym.bytes <= 8)
+		else if (value && sym.address && sym.bytes <= 8)
 			memcpy(value, (void *)(uintptr_t)sym.address, sym.bytes);
 	}
 	engine_cpu.module_unload(rig.engine, module);
