@@ -115,6 +115,12 @@ static int run_file(const char *path, unsigned cores, double seconds)
 			free(t.text);
 			return 77;
 		}
+		if (is_directive(line, "unless") && rig_mode == ENGINE_MODE_VERIFY && strstr(line, "verify")) {
+			if (scenarios || verbose)
+				printf("%s: its results are a matter of chance\n", path);
+			free(t.text);
+			return 77;
+		}
 		if (!strncmp(line, "// ", 3))
 			directive(&t, line + 3);
 	}

@@ -463,6 +463,7 @@ struct grid {
 	bool native;                    /* no kernel: its blocks are tiles of the job */
 	bool small;                     /* native: runs in place */
 	bool over;                      /* all that is left to do is to print vtext */
+	bool waits;                     /* for others, as it seems: verify.c */
 	struct vtext *vtext;            /* of verify.c, NULL: nothing */
 	u32 pool_bytes;
 	char *pool;                     /* constants and uniform values, if fn has a prologue */

@@ -29,8 +29,9 @@
 #define PAGE 4096u
 #define PAGES_MOST (1u << 17)   /* that a launch may write to and be compared: half a gigabyte, and as much again to watch it */
 #define WRITERS_MOST (1u << 22)
+#define RECENT 256u
 #define SPARE_MOST 4096u        /* pages of notes kept for the next launch */
-#define REAL_NS 10000000000ull  /* what takes longer waits for somebody whom we hold up, or may: the workers run it */
+#define REAL_NS 5000000000ull   /* what takes longer waits for somebody whom we hold up, or may: the workers run it */
 #define TRIAL_NS 5000000000ull  /* and four times the interpreter's */
 #define SHOWN 32                /* reports of a context in full */
 #define BUDGET (1 << 22)        /* of a block's turn: hardly any is interrupted, so both runs have one order */
@@ -58,7 +59,7 @@ struct verify {
 	struct vpage **tab, *last, *spare;      /* by address, open addressing */
 	u32 cap, n, nspare;
 	struct vwriter *writers;
-	u32 nwriters, writers_cap;
+	u32 nwriters, writers_cap, recent[RECENT];
 	struct vrange *r;
 	u32 nr, rcap, shown;
 	struct vtext text;      /* what is said of this launch, and what it printed */
@@ -105,6 +106,7 @@ static void forget(struct verify *v)
 		}
 	}
 	v->n = v->nwriters = 0;
+	memset(v->recent, 0, sizeof(v->recent));
 	v->last = NULL;
 	v->overflow = false;
 	v->fault[0] = 0;
@@ -132,7 +134,7 @@ void vf_close(struct engine *e)
 	e->vf = NULL;
 }
 
-static void count(u64 *what)
+static void count(uint64_t *what)
 {
 	__atomic_fetch_add(what, 1, __ATOMIC_RELAXED);
 }
@@ -236,16 +238,21 @@ static struct vpage *page_new(struct verify *v, u64 at)
 static u32 writer_new(struct tstate *ts, const struct insn *in)
 {
 	struct verify *v = ts->e->vf;
-	struct vwriter *w;
+	u64 block = ts->w->cta->linear;
+	u32 *recent = &v->recent[((u64)in >> 3 ^ ts->w->index * 37u) % RECENT];
+	struct vwriter *w = &v->writers[*recent];
 
+	/* loops write by few instructions */
+	if (*recent && w->in == in && w->block == block && w->warp == ts->w->index)
+		return *recent;
 	if (v->nwriters + 1 >= WRITERS_MOST)
 		return 0;
 	w = xgrow(v->writers, &v->writers_cap, v->nwriters + 2, sizeof(*w));
 	if (!w)
 		return 0;
 	v->writers = w;
-	w[++v->nwriters] = (struct vwriter){ ts->f->fn, in, ts->w->cta->linear, ts->w->index };
-	return v->nwriters;
+	w[++v->nwriters] = (struct vwriter){ ts->f->fn, in, block, ts->w->index };
+	return *recent = v->nwriters;
 }
 
 static void note_bytes(struct verify *v, u64 a, u32 bytes, u32 by)
@@ -303,9 +310,12 @@ void vf_store(struct tstate *ts, const struct insn *in, u32 m)
 void vf_start(struct cta *c)
 {
 	u64 local = (u64)c->g->local_stride * c->g->nwarps * LANES;
+	u32 i;
 
 	if (c->g != c->g->e->vf->g)
 		return;
+	for (i = 0; i < c->nwarps; i++)
+		memset(c->mem + (size_t)i * c->frame_bytes, 0, c->regs_bytes);
 	memset((void *)c->shared, 0, c->g->shared_total);
 	if (local)
 		memset((void *)c->local, 0, local);
@@ -811,13 +821,16 @@ static bool alone(struct engine *e)
 	struct grid *g;
 
 	for (;;) {
+		bool waits;
+
 		pthread_mutex_lock(&e->lock);
 		for (g = e->grids.next; g != &e->grids && g->over; g = g->next)
 			;
+		waits = g != &e->grids && g->waits;
 		pthread_mutex_unlock(&e->lock);
 		if (g == &e->grids)
 			return true;
-		if (now_ns() > until)
+		if (waits || now_ns() > until)
 			return false;
 		nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
 	}
@@ -890,6 +903,7 @@ u32 vf_launch(struct engine *e, struct grid *g)
 			return finish(e, g);
 		}
 		why = "it does not end soon; it may wait for somebody";
+		g->waits = true;
 	}
 	v->stage = IDLE;
 	v->g = NULL;
