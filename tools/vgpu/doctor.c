@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vgpu doctor [-j] [-p PID | [--] CMD [ARG...]]: why a program would not use the GPU. Every check prints
+ * vgpu doctor [-j] [-p PID | --ollama [URL] | [--] CMD [ARG...]]: why a program would not use the GPU. Every check prints
  * ok, warn or fail, what it saw, and the exact fix; the last line is the verdict. Exit status 0 without a
  * fail, 1 with one, 2 for usage.
  */
@@ -14,17 +14,36 @@
 
 static const char *const level_name[] = { "ok", "warn", "fail" };
 
+/* Every text stays until the end, for lines and verdict hold pointers to them: none is ever written over. */
+static struct kept {
+	struct kept *next;
+	char s[];
+} *kept;
+
 const char *text(const char *fmt, ...)
 {
-	static char ring[8][8192];
-	static unsigned next;
-	char *to = ring[next++ % 8];
-	va_list ap;
+	va_list ap, again;
+	struct kept *k;
+	int n;
 
 	va_start(ap, fmt);
-	vsnprintf(to, sizeof(ring[0]), fmt, ap);
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
-	return to;
+	k = n < 0 ? NULL : malloc(sizeof(*k) + (size_t)n + 1);
+	if (!k)
+		abort();
+	vsnprintf(k->s, (size_t)n + 1, fmt, again);
+	va_end(again);
+	k->next = kept;
+	kept = k;
+	return k->s;
+}
+
+static void forget_texts(void)
+{
+	for (struct kept *k; (k = kept); free(k))
+		kept = k->next;
 }
 
 const char *base(const char *path)
@@ -42,19 +61,8 @@ static void printable(char *s)
 			*s = '?';
 }
 
-void report(struct doctor *d, enum level l, const char *check, const char *fix, const char *fmt, ...)
+static void print(struct doctor *d, enum level l, const char *name, const char *seen, const char *advice)
 {
-	char seen[8192], advice[8192], name[256];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(seen, sizeof(seen), fmt, ap);
-	va_end(ap);
-	snprintf(advice, sizeof(advice), "%s", fix ? fix : "");
-	snprintf(name, sizeof(name), "%s", check);
-	printable(seen);
-	printable(advice);
-	printable(name);
 	d->count[l]++;
 	if (l == FAIL && !d->first[0])
 		snprintf(d->first, sizeof(d->first), "%.150s: %.350s", name, seen);
@@ -73,6 +81,54 @@ void report(struct doctor *d, enum level l, const char *check, const char *fix, 
 	fflush(stdout);
 }
 
+void report(struct doctor *d, enum level l, const char *check, const char *fix, const char *fmt, ...)
+{
+	char seen[8192], advice[8192], name[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(seen, sizeof(seen), fmt, ap);
+	va_end(ap);
+	snprintf(advice, sizeof(advice), "%s", fix ? fix : "");
+	snprintf(name, sizeof(name), "%s", check);
+	printable(seen);
+	printable(advice);
+	printable(name);
+	if (d->held) {
+		struct held *h = calloc(1, sizeof(*h));
+
+		if (!h || !(h->name = strdup(name)) || !(h->seen = strdup(seen)) || !(h->advice = strdup(advice)))
+			abort();
+		h->level = l;
+		*d->held->end = h;
+		d->held->end = &h->next;
+		d->held->failed |= l == FAIL;
+		return;
+	}
+	print(d, l, name, seen, advice);
+}
+
+void hold(struct doctor *d, struct holding *h)
+{
+	*h = (struct holding){ .end = &h->first };
+	d->held = h;
+}
+
+void let_go(struct doctor *d, struct holding *h, enum level worst)
+{
+	struct held *e;
+
+	d->held = NULL;
+	while ((e = h->first)) {
+		h->first = e->next;
+		print(d, e->level < worst ? e->level : worst, e->name, e->seen, e->advice);
+		free(e->name);
+		free(e->seen);
+		free(e->advice);
+		free(e);
+	}
+}
+
 static void verdict(struct doctor *d, const char *target)
 {
 	char line[1024];
@@ -82,6 +138,9 @@ static void verdict(struct doctor *d, const char *target)
 		snprintf(line, sizeof(line), "%u failure%s, %u warning%s: %s. First: %.600s", f, f == 1 ? "" : "s", w,
 			 w == 1 ? "" : "s", target ? "it would not use the GPU, or not rightly" :
 			 "programs would not use the GPU", d->first);
+	else if (d->doubt)
+		snprintf(line, sizeof(line), "no failure, but whether %.200s uses the GPU cannot be told: %.600s", target ? target : "it",
+			 d->doubt);
 	else
 		snprintf(line, sizeof(line), "nothing found that keeps %.200s from the GPU (%u warning%s)",
 			 target ? target : "a program", w, w == 1 ? "" : "s");
@@ -92,11 +151,29 @@ static void verdict(struct doctor *d, const char *target)
 		printf("verdict: %s\n", line);
 }
 
+/* "vgpu run -- CMD ARG...", so that it can be typed again; words that a shell would read otherwise in quotes. */
+void say_how(struct doctor *d, char *const *cmd)
+{
+	size_t n = (size_t)snprintf(d->how, sizeof(d->how), "vgpu run --%s", cmd && *cmd ? "" : " CMD");
+
+	for (; cmd && *cmd; cmd++) {
+		int plain = **cmd && !(*cmd)[strcspn(*cmd, " \t\n\"'$`\\*?;&|<>()[]{}~#")], quote = strchr(*cmd, '\'') != NULL;
+		size_t need = strlen(*cmd) + 4;
+
+		if (quote || n + need + 4 > sizeof(d->how)) {
+			snprintf(d->how + n, sizeof(d->how) - n, " ...");
+			return;
+		}
+		n += (size_t)snprintf(d->how + n, sizeof(d->how) - n, plain ? " %s" : " '%s'", *cmd);
+	}
+}
+
 static int usage(FILE *to)
 {
-	fputs("usage: vgpu doctor [-j] [-p PID | [--] CMD [ARG...]]\n"
+	fputs("usage: vgpu doctor [-j] [-p PID | --ollama [URL] | [--] CMD [ARG...]]\n"
 	      "  Says why a program would not use the GPU: system, then CMD (a program, a script, or a library such as\n"
 	      "  libggml-cuda.so), or the running process PID. Reads only; CMD is not run.\n"
+	      "  --ollama: asks the server there (OLLAMA_HOST, else http://127.0.0.1:11434) what it uses, and looks at its process.\n"
 	      "  Exit status: 0 nothing fails, 1 something fails, 2 usage.\n", to);
 	return to == stderr ? 2 : 0;
 }
@@ -105,8 +182,8 @@ int cmd_doctor(int argc, char **argv)
 {
 	static struct doctor d;
 	struct json j = { .out = stdout };
-	const char *target = NULL;
-	int i, json = 0;
+	const char *target = NULL, *url = NULL;
+	int i, json = 0, ollama = 0;
 
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
 		if (!strcmp(argv[i], "--")) {
@@ -126,12 +203,16 @@ int cmd_doctor(int argc, char **argv)
 				return 2;
 			}
 			d.pid = (int)pid;
+		} else if (!strcmp(argv[i], "--ollama")) {
+			ollama = 1;
+			if (i + 1 < argc && argv[i + 1][0] != '-')
+				url = argv[++i];
 		} else {
 			complain("doctor: unknown option %s", argv[i]);
 			return usage(stderr);
 		}
 	}
-	if (d.pid && i < argc)
+	if ((d.pid != 0) + ollama + (i < argc) > 1)
 		return usage(stderr);
 	d.env = environ;
 	d.cc = DEFAULT_CC;
@@ -141,14 +222,18 @@ int cmd_doctor(int argc, char **argv)
 		return 2;
 	}
 	d.lib[strlen(d.lib) - 1] = 0;   /* the slash */
-	snprintf(d.how, sizeof(d.how), "vgpu run -- %.200s", i < argc ? argv[i] : "CMD");
+	say_how(&d, i < argc ? argv + i : NULL);
 	if (json) {
 		d.json = &j;
 		json_open(&j, NULL, '{');
 		json_str(&j, "vgpu_version", VGPU_VERSION);
 		json_open(&j, "checks", '[');
 	}
-	if (d.pid) {
+	if (ollama) {
+		target = "Ollama";
+		if (check_server(&d, url))
+			return 2;
+	} else if (d.pid) {
 		target = text("process %d", d.pid);
 		check_process(&d);
 	} else {
@@ -169,5 +254,6 @@ int cmd_doctor(int argc, char **argv)
 	if (json)
 		json_close(&j, '}');
 	free(d.st.client);
+	forget_texts();
 	return d.count[FAIL] != 0;
 }

@@ -15,13 +15,31 @@
 #define OUR_DRIVER 13000                /* what our libcuda answers, when it cannot be asked */
 
 enum level { GOOD, WARN, FAIL };
+enum shape { NOT_OLLAMA, OLD_OLLAMA, NEW_OLLAMA };      /* new: llama-server as runner, 0.30 and later */
+
+/* Lines that wait until others are known, for how bad they are depends on those. */
+struct held {
+	struct held *next;
+	enum level level;
+	char *name, *seen, *advice;
+};
+struct holding {
+	struct held *first, **end;
+	int failed;
+};
 
 struct doctor {
 	struct json *json;              /* NULL: lines for people */
 	unsigned count[3];
 	char first[512];                /* the first failure, for the verdict */
+	const char *doubt;              /* what keeps the verdict from being sure, or NULL */
+	struct holding *held;           /* where reports go now, or NULL */
 	char *const *env;               /* of the program, not always ours */
 	int pid;                        /* -p, or 0 */
+	enum shape shape;               /* of Ollama, if the program is one */
+	int runner;                     /* the program is llama-server, not its daemon */
+	unsigned before_backends;       /* failures that were counted before them */
+	int proof;                      /* a runner of it computes on the device now */
 	char lib[PATH_MAX];             /* folder of our libraries */
 	char how[PATH_MAX];             /* "vgpu run -- CMD", as a fix can say it */
 	const char *agent;              /* socket that answers, or NULL */
@@ -33,7 +51,12 @@ struct doctor {
 /* One line, and for WARN and FAIL the fix below it. */
 void report(struct doctor *d, enum level l, const char *check, const char *fix, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
-/* A formatted text that lives until seven more were made. */
+/* From here on reports wait in h ... */
+void hold(struct doctor *d, struct holding *h);
+/* ... until they are printed, none as more than `worst`. */
+void let_go(struct doctor *d, struct holding *h, enum level worst);
+void say_how(struct doctor *d, char *const *cmd);
+/* A formatted text; it lives until the end. */
 const char *text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const char *base(const char *path);
 
@@ -64,7 +87,8 @@ void check_libraries_of(struct doctor *d, struct closure *c, struct closure *run
 void check_run(struct doctor *d, const struct closure *c, const struct closure *run);
 
 /* doctor_backend.c */
-void check_backend(struct doctor *d, const char *program, const char *backend);
+/* All of them, judged together: a program that finds one that works uses it. */
+void check_backends(struct doctor *d, const char *program, char **backends, unsigned *usable);
 
 /* doctor_symbols.c */
 void check_symbols(struct doctor *d, const struct closure *c, unsigned i);
@@ -77,12 +101,34 @@ void check_carried(struct doctor *d, const struct object *o);
 
 /* doctor_code.c */
 void check_code(struct doctor *d, const struct object *o);
+/* "500,610,...": what a ggml backend was built for; 0 where it does not say */
+int ggml_archs(const struct elf *e, char *out, size_t bytes);
 /* ggml backends beside a program or named in its arguments; a NULL-terminated array to free. */
 char **find_backends(const char *program, char **args);
 void free_strings(char **list);
 
 /* doctor_process.c */
+#define MAX_ENVIRON (4u << 20)
 int check_process(struct doctor *d);
-void check_ollama(struct doctor *d, const char *path);
+/* A file of /proc, with two NULs behind it; NULL with errno set. */
+char *slurp(const char *path, size_t *bytes);
+/* Its strings, NULL-terminated; to free. */
+char **split(char *p, size_t n);
+int parent_of(int pid);
+/* When it started, in clock ticks since the boot; 0: not known. */
+unsigned long long started(int pid);
+
+/* doctor_ollama.c */
+enum shape ollama_shape(const char *program);
+/* Would an Ollama of the new shape look into this backend's folder? */
+int ollama_skips(struct doctor *d, const char *backend);
+/* usable: how many of the backends that were looked at work */
+void check_ollama(struct doctor *d, const char *path, unsigned usable);
+void check_relatives(struct doctor *d);
+
+/* doctor_server.c */
+/* GET url/path: the body in a buffer to free, *status the server's; NULL with why. */
+char *http_get(const char *host, const char *port, const char *path, int *status, char *why, size_t bytes);
+int check_server(struct doctor *d, const char *url);    /* -1: not a URL */
 
 #endif

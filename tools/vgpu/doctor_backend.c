@@ -67,7 +67,27 @@ static void check_node(struct doctor *d, const struct object *backend)
 		report(d, GOOD, "node-llama-cpp", NULL, "the files that it looks for are in the library folders");
 }
 
-void check_backend(struct doctor *d, const char *program, const char *backend)
+/*
+ * The new Ollama leaves out a device whose capability is not in the backend's "CUDA : ARCHS = " line, to the digit: ggml
+ * makes it of a text "500,610,..." in the file (__CUDA_ARCH_LIST__).
+ */
+static void check_archs(struct doctor *d, const struct object *o)
+{
+	char list[512], want[16];
+
+	if (!ggml_archs(&o->elf, list, sizeof(list)))
+		return;
+	snprintf(want, sizeof(want), ",%u,", d->cc * 10);
+	if (strstr(text(",%s,", list), want))
+		report(d, GOOD, "ollama's list", NULL, "%s has %u: the device is not left out", list, d->cc * 10);
+	else
+		report(d, FAIL, "ollama's list", text("a device of one of these: vgpu run --cc X.Y -- CMD (a service: restart vgpu-stub with --cc X.Y); "
+		       "or another backend's folder (cuda_v12, cuda_v13)"),
+		       "the backend was built for %s; this device, %u.%u, is %u: Ollama leaves a device out that is not in the list", list,
+		       d->cc / 10, d->cc % 10, d->cc * 10);
+}
+
+static void check_backend(struct doctor *d, const char *program, const char *backend)
 {
 	char **env = backend_env(d->env, backend), **env2 = run_env(d, env);
 	struct closure *c = ldso_load(program, env), *run = ldso_load(program, env2);
@@ -99,10 +119,41 @@ void check_backend(struct doctor *d, const char *program, const char *backend)
 		check_libraries_of(d, c, run, (unsigned)i, name);
 		check_carried(d, &c->o[i]);
 		check_code(d, &c->o[i]);
+		if (d->shape == NEW_OLLAMA)
+			check_archs(d, &c->o[i]);
 	}
 	ldso_free(c);
 	ldso_free(run);
 	run_env_free(env2);
 	free(env[0]);
 	free(env);
+}
+
+void check_backends(struct doctor *d, const char *program, char **backends, unsigned *usable)
+{
+	struct holding *h;
+	unsigned n = 0, good = 0;
+
+	d->before_backends = d->count[FAIL];
+	while (backends[n])
+		n++;
+	h = calloc(n + 1, sizeof(*h));
+	if (!h)
+		abort();
+	for (unsigned i = 0; i < n; i++) {
+		hold(d, &h[i]);
+		if (same_file(backends[i], program))
+			h[i].failed = 1;
+		else
+			check_backend(d, program, backends[i]);
+		d->held = NULL;
+		good += !h[i].failed && !ollama_skips(d, backends[i]);
+	}
+	/* with one that works the others are notes; so are those that Ollama was told to pass over */
+	for (unsigned i = 0; i < n; i++)
+		let_go(d, &h[i], good || ollama_skips(d, backends[i]) ? WARN : FAIL);
+	if (n > 1 && good)
+		report(d, GOOD, "ggml backends", NULL, "%u of %u can be used: one is enough", good, n);
+	free(h);
+	*usable = good;
 }

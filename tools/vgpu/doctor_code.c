@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define MAX_BACKENDS 64u
+#define MAX_RODATA (64ull << 20)
 
 static int by_arch(const void *a, const void *b)
 {
@@ -108,6 +109,27 @@ void check_code(struct doctor *d, const struct object *o)
 	else
 		report(d, GOOD, check, NULL, "%s for compute capability %s; %s", f.exact == f.containers ? "exact PTX" :
 		       "usable PTX below", device, has);
+}
+
+int ggml_archs(const struct elf *e, char *out, size_t bytes)
+{
+	const Elf64_Shdr *s = elf_section(e, ".rodata");
+	char *p;
+	int found = 0;
+
+	if (!s || s->sh_type != SHT_PROGBITS || s->sh_size < 8 || s->sh_size > MAX_RODATA || !(p = malloc(s->sh_size + 1)))
+		return 0;
+	if (!elf_read(e, s->sh_offset, p, s->sh_size)) {
+		p[s->sh_size] = 0;
+		for (size_t at = 0, n; at < s->sh_size && !found; at += n + 1) {
+			n = strlen(p + at);
+			found = n > 6 && n < bytes && strspn(p + at, "0123456789,") == n && p[at] != ',' && p[at + 3] == ',';
+			if (found)
+				memcpy(out, p + at, n + 1);
+		}
+	}
+	free(p);
+	return found;
 }
 
 /* ---- ggml backends that a program would open ---- */

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vgpu doctor -p PID: a process that runs, by its /proc files; and what is particular to Ollama, whose
- * runners inherit the environment of the daemon.
+ * vgpu doctor -p PID: a process that runs, by its /proc files.
  */
 #define _GNU_SOURCE
 #include "doctor.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_ENVIRON (4u << 20)
-
-/* A file of /proc, with two NULs behind it; NULL with errno set. */
-static char *slurp(const char *path, size_t *bytes)
+char *slurp(const char *path, size_t *bytes)
 {
 	FILE *f = fopen(path, "re");
 	char *p;
@@ -43,7 +40,7 @@ static char *slurp(const char *path, size_t *bytes)
 	return p;
 }
 
-static char **split(char *p, size_t n)
+char **split(char *p, size_t n)
 {
 	size_t count = 0;
 	char **out;
@@ -97,14 +94,16 @@ static unsigned check_maps(struct doctor *d)
 		}
 	}
 	fclose(f);
-	if (!n)
+	if (!n && d->shape == NEW_OLLAMA)
+		report(d, GOOD, "mapped libraries", NULL, "none: Ollama itself calls no CUDA, its llama-server does");
+	else if (!n)
 		report(d, WARN, "mapped libraries", "none needed while it has not come to its CUDA part; else see the lines below",
 		       "no CUDA library in process %d: it has not tried, or could not load one", d->pid);
 	free(line_of_ours);
 	return ours;
 }
 
-static int parent_of(int pid)
+int parent_of(int pid)
 {
 	char line[256];
 	int parent = 0;
@@ -117,67 +116,81 @@ static int parent_of(int pid)
 	return parent;
 }
 
-static int is_ollama(const char *exe)
+unsigned long long started(int pid)
 {
-	return strstr(exe, "ollama") || strstr(exe, "llama-server");
+	char line[1024];
+	unsigned long long ticks = 0;
+	FILE *f = fopen(text("/proc/%d/stat", pid), "re");
+	size_t n = f ? fread(line, 1, sizeof(line) - 1, f) : 0;
+	char *at;
+
+	if (f)
+		fclose(f);
+	line[n] = 0;
+	at = strrchr(line, ')');        /* the name before it may hold anything; field 22, proc(5) */
+	if (!at || sscanf(at + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &ticks) != 1)
+		return 0;
+	return ticks;
 }
 
-/* One of an Ollama process's relatives, if it is one: does its environment name our libraries and an agent? */
-static int check_relative(struct doctor *d, int pid, const char *role)
-{
-	char exe[PATH_MAX], *env, **list;
-	const char *preload, *agent, *check;
-	char *line;
-	size_t bytes;
-	ssize_t n = readlink(text("/proc/%d/exe", pid), exe, sizeof(exe) - 1);
+/*
+ * Root can open what the process cannot: a socket of mode 0600, libraries below somebody's home. So files are judged with
+ * the process's user and groups, and /proc, which asks for more, is read with our own before and after.
+ */
+struct identity {
+	gid_t gid, groups[256];
+	uid_t uid;
+	int n;
+};
 
-	if (n <= 0)
-		return 0;
-	exe[n] = 0;
-	if (!is_ollama(base(exe)))
-		return 0;
-	check = text("%s %d", role, pid);
-	env = slurp(text("/proc/%d/environ", pid), &bytes);
-	if (!env) {
-		report(d, WARN, check, "run vgpu doctor as root, or as the user of that process", "its environment cannot be read: %s",
-		       strerror(errno));
-		return 1;
+static int identity_of(int pid, struct identity *id)
+{
+	size_t bytes;
+	char *status = slurp(text("/proc/%d/status", pid), &bytes), *at;
+	int known = 0;
+
+	if (!status)
+		return -1;
+	if ((at = strstr(status, "\nUid:")))
+		known += sscanf(at + 5, "%*u %u", &id->uid);
+	if ((at = strstr(status, "\nGid:")))
+		known += sscanf(at + 5, "%*u %u", &id->gid);
+	id->n = 0;
+	if ((at = strstr(status, "\nGroups:"))) {
+		char *end;
+
+		for (at += 8; id->n < 256 && *at != '\n' && *at; at = end) {
+			unsigned long g = strtoul(at, &end, 10);
+
+			if (end == at)
+				break;
+			id->groups[id->n++] = (gid_t)g;
+			end += strspn(end, " \t");
+		}
 	}
-	list = split(env, bytes);
-	preload = env_get(list, "LD_PRELOAD");
-	agent = env_get(list, "VGPU_AGENT");
-	line = preload_line(d);
-	if (preload && strstr(preload, "libcuda.so.1") && strstr(preload, "libcudart"))
-		report(d, GOOD, check, NULL, "LD_PRELOAD has our libraries; VGPU_AGENT %s", agent ? agent : "is not set: the usual places");
-	else
-		report(d, FAIL, check, text("systemctl edit ollama, add: [Service] Environment=\"LD_PRELOAD=%s\"; then systemctl restart ollama",
-		       line), "LD_PRELOAD %s: %s", preload ? "names other libraries" : "is not set",
-		       strcmp(role, "daemon") ? "it takes the stock libraries beside it" : "its runners inherit that");
-	free(line);
-	free(list);
-	free(env);
+	free(status);
+	return known == 2 ? 0 : -1;
+}
+
+/* 1: from now on with its rights; undone by act_as_root */
+static int act_as(int pid)
+{
+	struct identity id;
+
+	if (geteuid() || identity_of(pid, &id) || !id.uid)
+		return 0;
+	if (setgroups((size_t)id.n, id.groups) || setegid(id.gid) || seteuid(id.uid)) {
+		if (setegid(0) || setgroups(0, NULL))
+			complain("doctor: cannot change groups: %s", strerror(errno));
+		return 0;
+	}
 	return 1;
 }
 
-/* The daemon of a runner, the runners of a daemon. */
-static void check_relatives(struct doctor *d)
+static void act_as_root(void)
 {
-	unsigned found = 0;
-	struct dirent *e;
-	DIR *proc;
-
-	found += (unsigned)check_relative(d, parent_of(d->pid), "daemon");
-	proc = opendir("/proc");
-	while (proc && (e = readdir(proc))) {
-		int pid = atoi(e->d_name);
-
-		if (pid > 0 && pid != d->pid && parent_of(pid) == d->pid)
-			found += (unsigned)check_relative(d, pid, "runner");
-	}
-	if (proc)
-		closedir(proc);
-	if (!found)
-		report(d, GOOD, "ollama", NULL, "no runner of it runs now; one inherits the environment of the daemon: variables belong there");
+	if (seteuid(0) || setegid(0) || setgroups(0, NULL))
+		complain("doctor: cannot be root again: %s", strerror(errno));
 }
 
 int check_process(struct doctor *d)
@@ -185,6 +198,7 @@ int check_process(struct doctor *d)
 	static char *none[] = { NULL };
 	char exe[PATH_MAX], *env, *cmd, **args, mine[256], theirs[256];
 	size_t env_bytes, cmd_bytes;
+	int none_mapped, changed;
 	ssize_t n = readlink(text("/proc/%d/exe", d->pid), exe, sizeof(exe) - 1), a, b;
 
 	if (n < 0) {
@@ -207,79 +221,27 @@ int check_process(struct doctor *d)
 	       parent_of(d->pid));
 	d->env = split(env, env_bytes);
 	args = split(cmd, cmd_bytes);
-	snprintf(d->how, sizeof(d->how), "vgpu run -- %.200s", base(exe));
+	say_how(d, *args ? args : (char *[]){ exe, NULL });
+	d->shape = ollama_shape(exe);
 	a = readlink("/proc/self/ns/mnt", mine, sizeof(mine));
 	b = readlink(text("/proc/%d/ns/mnt", d->pid), theirs, sizeof(theirs));
 	if (a > 0 && b > 0 && (a != b || memcmp(mine, theirs, (size_t)a)))
 		report(d, WARN, "container", text("make the agent's socket and %s visible in it (bind mounts)", d->lib),
 		       "process %d has a file system of its own: paths below are judged from here", d->pid);
+	none_mapped = !check_maps(d);
+	changed = act_as(d->pid);
 	check_system(d);
-	check_environment(d, !check_maps(d));
+	check_environment(d, none_mapped && d->shape != NEW_OLLAMA);
 	if (access(exe, R_OK))
 		report(d, WARN, "program", "restart it", "%s cannot be read (replaced since the start?)", exe);
 	else
 		check_binary(d, exe, *args ? args + 1 : none);
-	if (is_ollama(base(exe)))
+	if (changed)
+		act_as_root();
+	if (d->shape || strstr(base(exe), "ollama") || strstr(base(exe), "llama-server"))
 		check_relatives(d);
 	free(args);
 	free(cmd);
 	/* d->env stays: the verdict does not need it, but nobody else may free it before */
 	return 0;
-}
-
-/* ---- Ollama ---- */
-
-/* What Ollama looks up by name; one that is missing ends its discovery. */
-static const char *const ollama_cuda[] = { "cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet",
-	"cuDeviceGetAttribute", "cuDeviceGetUuid", "cuDeviceGetName", "cuCtxCreate_v3", "cuMemGetInfo_v2", "cuCtxDestroy",
-	"cuDeviceTotalMem_v2", "cuDeviceGetPCIBusId", NULL };
-static const char *const ollama_nvml[] = { "nvmlInit_v2", "nvmlShutdown", "nvmlDeviceGetHandleByUUID",
-	"nvmlDeviceGetMemoryInfo", "nvmlDeviceGetName", "nvmlErrorString", "nvmlSystemGetDriverVersion", NULL };
-
-static void check_lookups(struct doctor *d, const char *lib, const char *const *names)
-{
-	const char *missing = lacks(d, lib, names);
-
-	if (!missing)
-		report(d, WARN, text("ollama's look-ups in %s", lib), text("build %s/%s ('make')", d->lib, lib), "it is not there");
-	else if (*missing)
-		report(d, FAIL, text("ollama's look-ups in %s", lib), text("a vgpu whose %s has them", lib), "missing:%s", missing);
-	else
-		report(d, GOOD, text("ollama's look-ups in %s", lib), NULL, "all there");
-}
-
-void check_ollama(struct doctor *d, const char *path)
-{
-	int ollama = strstr(path, "ollama") != NULL;
-	const char *debug = env_get(d->env, "OLLAMA_DEBUG"), *library = env_get(d->env, "OLLAMA_LLM_LIBRARY");
-	const char *preload = env_get(d->env, "LD_PRELOAD"), *agent = env_get(d->env, "VGPU_AGENT");
-	char *line = preload_line(d);
-
-	if (!ollama) {
-		report(d, GOOD, "ggml's log", NULL, "when no device is found ggml says so on stderr at the start (\"no CUDA devices "
-		       "found\", or ggml_cuda_init: failed) and goes on with the CPU: zero devices is no error for it");
-		free(line);
-		return;
-	}
-	check_lookups(d, "libcuda.so.1", ollama_cuda);
-	check_lookups(d, "libnvidia-ml.so.1", ollama_nvml);
-	if (!preload || !strstr(preload, "libcuda"))
-		report(d, d->pid ? FAIL : WARN, "ollama daemon", text("systemctl edit ollama, add: [Service] Environment=\"LD_PRELOAD=%s\" "
-		       "Environment=\"VGPU_AGENT=%s\"; then systemctl restart ollama", line,
-		       d->agent ? d->agent : VGPU_AGENT_SOCKET_SYSTEM),
-		       "LD_PRELOAD is not set in its environment; runners inherit the daemon's environment, and their folder "
-		       "(lib/ollama/cuda_v12, cuda_v13) with the stock libcudart and libcublas comes before LD_LIBRARY_PATH");
-	else
-		report(d, GOOD, "ollama daemon", NULL, "LD_PRELOAD=%.300s; runners inherit it%s%s", preload, agent ? "; VGPU_AGENT=" : "",
-		       agent ? agent : "");
-	if (library && *library && strstr(library, "cpu"))
-		report(d, FAIL, "OLLAMA_LLM_LIBRARY", "unset OLLAMA_LLM_LIBRARY", "\"%.100s\" forces the CPU", library);
-	if (!debug || atoi(debug) < 2)
-		report(d, WARN, "ollama's log", "OLLAMA_DEBUG=2 ollama serve (systemd: Environment=\"OLLAMA_DEBUG=2\"), then look for "
-		       "\"ggml_cuda_init\" and \"CUDA0\" (journalctl -u ollama)",
-		       "OLLAMA_DEBUG=%s: ggml does say why it falls back to the CPU, but Ollama discards its runner's log below trace "
-		       "level. \"cuDeviceGet is never called\" only means that cudaGetDeviceCount failed before", debug ? debug : "(not set)");
-	else
-		report(d, GOOD, "ollama's log", NULL, "OLLAMA_DEBUG=%s: the runner's log is kept", debug);
-	free(line);
 }

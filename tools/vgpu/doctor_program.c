@@ -102,7 +102,7 @@ void check_binary(struct doctor *d, const char *path, char **args)
 {
 	char **backends = find_backends(path, args), **env2;
 	struct closure *c, *run;
-	unsigned cuda = 0, code;
+	unsigned cuda = 0, code, usable = 0;
 	struct elf e;
 	int err = elf_open(&e, path), differ;
 
@@ -114,6 +114,7 @@ void check_binary(struct doctor *d, const char *path, char **args)
 	}
 	code = (unsigned)check_kind(d, path, &e);
 	elf_close(&e);
+	d->shape = ollama_shape(path);
 	c = ldso_load(path, d->env);
 	if (code) {
 		env2 = run_env(d, d->env);
@@ -128,7 +129,8 @@ void check_binary(struct doctor *d, const char *path, char **args)
 		check_run(d, c, run);
 		for (unsigned i = 1; i < c->n; i++)
 			cuda += is_cuda(base(c->o[i].name)) && (c->o[i].how != BY_PRELOAD || is_wanted(c, &c->o[i]));
-		if (!cuda && !*backends)
+		/* the new Ollama itself calls no CUDA but by its runner */
+		if (!cuda && !*backends && d->shape != NEW_OLLAMA)
 			report(d, WARN, "CUDA", "name the library that does, as in: vgpu doctor -- PROGRAM /path/libggml-cuda.so",
 			       "%s neither needs nor names a CUDA library; it may open one that it finds when it runs", base(path));
 		ldso_free(run);
@@ -140,10 +142,8 @@ void check_binary(struct doctor *d, const char *path, char **args)
 			check_code(d, &c->o[i]);
 		}
 	ldso_free(c);
-	for (unsigned i = 0; backends[i]; i++)
-		if (!same_file(backends[i], path))
-			check_backend(d, path, backends[i]);
+	check_backends(d, path, backends, &usable);
 	if (*backends || strstr(base(path), "ollama"))
-		check_ollama(d, path);
+		check_ollama(d, path, usable);
 	free_strings(backends);
 }

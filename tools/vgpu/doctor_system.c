@@ -377,6 +377,16 @@ static int names_ours(struct doctor *d, const char *list, int folders)
 	return 0;
 }
 
+/* Does the loader find ours where no variable names them, as "make install" leaves it? */
+static int found_anyway(struct doctor *d)
+{
+	struct closure *c = ldso_load("/proc/self/exe", d->env);
+	int i = ldso_dlopen(c, "libcuda.so.1", 0), yes = i >= 0 && c->o[i].path && is_ours(d, c->o[i].path);
+
+	ldso_free(c);
+	return yes;
+}
+
 /* daemon: a process that runs and has none of our libraries mapped */
 void check_environment(struct doctor *d, int daemon)
 {
@@ -389,6 +399,8 @@ void check_environment(struct doctor *d, int daemon)
 	else if (folder)
 		report(d, WARN, "LD_LIBRARY_PATH", text("%s (or: export LD_PRELOAD=%s)", d->how, line),
 		       "has %s, LD_PRELOAD has nothing of ours: enough only for programs without RPATH that carry no CUDA library", d->lib);
+	else if (daemon && found_anyway(d))
+		report(d, GOOD, "ld.so.cache", NULL, "has our libcuda.so.1: no variable is needed for a program without an RPATH of its own");
 	else if (daemon)
 		report(d, FAIL, "LD_PRELOAD", text("set LD_PRELOAD=%s in the environment of the daemon that starts it "
 		       "(systemd: Environment=\"LD_PRELOAD=%s\"), and restart it", line, line),
