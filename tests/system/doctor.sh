@@ -96,6 +96,13 @@ echo 'int none(void); int none(void) { return 0; }' >"$w/none.c"
 	cp "$(command -v sleep)" "$w/ollama/bin/ollama"
 } || { echo "FAIL the worlds do not compile"; exit 1; }
 rm -f "$w/libnothere.so"
+# a release with two backends, of which one has code for the device: nothing stands beside them
+printf '.version 6.4\n.target sm_61\n.address_size 64\n.visible .entry k() { ret; }\n' >"$w/k61.ptx"
+"$B/e2e/mkfatbin" -o "$w/k61" 61:"$w/k61.ptx" && sed "s/k75/k61/" "$w/fatbin.S" >"$w/fatbin61.S" && mkdir -p "$w"/two/{bin,lib/ollama/{cuda_v12,cuda_v13}} &&
+	cp "$w/ollama2/ollama" "$w/two/bin/" || exit 1
+for v in 12:61 13:; do
+	$CC -shared -fPIC -Wl,--no-as-needed -o "$w/two/lib/ollama/cuda_v${v%:*}/libggml-cuda.so" "$w/prog.c" "$w/fatbin${v#*:}.S" "$w/beside/libcudart.so.12" || exit 1
+done
 printf '#!/usr/bin/env -S sh -e\nexit 0\n' >"$w/script"; chmod +x "$w/script"
 
 # --- no agent
@@ -178,6 +185,13 @@ says "Ollama's own libcudart is named" fail "libcudart.so.12 .cuda_v12/libggml-c
 says "the daemon's environment is named" warn "ollama daemon: LD_PRELOAD is not set.*runners inherit" "systemctl edit ollama.*Environment=.LD_PRELOAD=.*VGPU_AGENT="
 says "ggml's hidden log is named" warn "ollama's log: .*discards its runner's log" "OLLAMA_DEBUG=2"
 says "a backend without PTX for the device is named" fail "GPU code of libggml-cuda.so: no PTX for this device" "CUDA 12.*cuda_v12.*--cc 7.5 "
+says "the fix keeps the arguments" fail "libcudart.so.12 .cuda_v12/libggml-cuda.so." "vgpu run -- $w/ollama/bin/ollama serve "
+LD_LIBRARY_PATH=$B/lib doctor 0 -- "$w/two/bin/ollama" serve
+silent "one usable backend of two is enough"
+says "the other one is a note" warn "GPU code of libggml-cuda.so: no PTX for this device" "cuda_v12"
+rm "$w/two/lib/ollama/cuda_v12/libggml-cuda.so"
+LD_LIBRARY_PATH=$B/lib doctor 1 -- "$w/two/bin/ollama" serve
+says "the other one alone is a failure" fail "GPU code of libggml-cuda.so: no PTX for this device" "cuda_v12"
 doctor 1 -- "$w/ours" "$w/ollama/lib/ollama/cuda_v12/libggml-cuda.so"
 says "a backend given as an argument is examined" fail "GPU code of libggml-cuda.so" "--cc 7.5"
 
@@ -205,6 +219,7 @@ kill $sleeper; wait $sleeper 2>/dev/null
 until_true sh -c "grep -q libcudart /proc/$sleeper/maps && grep -q ours /proc/$sleeper/cmdline"
 doctor 0 -p $sleeper
 silent "a process under vgpu run: no fail"
+tail -n 1 "$dir/out" | grep -q "^verdict: nothing found that keeps process $sleeper from the GPU" && ok "the verdict names the process" || fail "verdict: $(tail -n 1 "$dir/out")"
 grep -q '^ok    mapped libcudart.so.12: .*ours' "$dir/out" && ok "its libraries are listed" || fail "-p: $(cat "$dir/out")"
 kill $sleeper; wait $sleeper 2>/dev/null; sleeper=
 "$w/ollama/bin/ollama" 60 & sleeper=$!

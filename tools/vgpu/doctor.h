@@ -120,6 +120,8 @@ unsigned long long started(int pid);
 
 /* doctor_ollama.c */
 enum shape ollama_shape(const char *program);
+/* Where it takes its parts from, in out[PATH_MAX]; 0: there is no such folder, then beside the program. */
+int ollama_lib(struct doctor *d, const char *program, char *out);
 /* Would an Ollama of the new shape look into this backend's folder? */
 int ollama_skips(struct doctor *d, const char *backend);
 /* usable: how many of the backends that were looked at work */

@@ -36,7 +36,7 @@ enum shape ollama_shape(const char *program)
 /* ---- its folders ---- */
 
 /* Where it takes its parts from: the first of these that is a folder, else beside the program. 1: one of them is there. */
-static int lib_folder(struct doctor *d, const char *program, char *out)
+int ollama_lib(struct doctor *d, const char *program, char *out)
 {
 	static const char *const beside[] = { "../lib/ollama", "lib/ollama", "build/lib/ollama", "dist/linux-amd64/lib/ollama",
 					      "dist/linux_amd64/lib/ollama", "dist/linux-arm64/lib/ollama", "dist/linux_arm64/lib/ollama" };
@@ -47,6 +47,10 @@ static int lib_folder(struct doctor *d, const char *program, char *out)
 	if (!realpath(program, dir))
 		return 0;
 	*strrchr(dir, '/') = 0;
+	if (!strcmp(base(program), "llama-server")) {
+		snprintf(out, PATH_MAX, "%s", dir);
+		return 1;
+	}
 	n = readlink(d->pid ? text("/proc/%d/cwd", d->pid) : "/proc/self/cwd", cwd, sizeof(cwd) - 1);
 	cwd[n > 0 ? n : 0] = 0;
 	for (int from = 0; from < 2; from++)
@@ -105,7 +109,7 @@ static void check_folders(struct doctor *d, const char *program, unsigned usable
 {
 	const char *only = env_get(d->env, "OLLAMA_LLM_LIBRARY"), *server;
 	char lib[PATH_MAX] = "", list[512];
-	int there = lib_folder(d, program, lib), has;
+	int there = ollama_lib(d, program, lib), has;
 	unsigned n;
 
 	server = text("%s/llama-server", lib);
@@ -142,7 +146,7 @@ static void check_settings(struct doctor *d)
 {
 	const char *device = env_get(d->env, "LLAMA_ARG_DEVICE"), *layers = env_get(d->env, "LLAMA_ARG_N_GPU_LAYERS");
 	const char *fit = env_get(d->env, "LLAMA_ARG_FIT"), *target = env_get(d->env, "LLAMA_ARG_FIT_TARGET");
-	const char *load = env_get(d->env, "OLLAMA_LOAD_TIMEOUT"), *path = env_get(d->env, "GGML_BACKEND_PATH");
+	const char *load = env_get(d->env, "OLLAMA_LOAD_TIMEOUT");
 	static const char *const partly[] = { "LLAMA_ARG_N_CPU_MOE", "LLAMA_ARG_CPU_MOE", "LLAMA_ARG_OVERRIDE_TENSOR", "LLAMA_ARG_NO_KV_OFFLOAD",
 					      "LLAMA_ARG_NO_OP_OFFLOAD" };
 	unsigned long long mib = 0;
@@ -169,8 +173,6 @@ static void check_settings(struct doctor *d)
 	for (size_t i = 0; i < sizeof(partly) / sizeof(partly[0]); i++)
 		if (env_get(d->env, partly[i]) && !says_no(env_get(d->env, partly[i])))
 			report(d, WARN, partly[i], text("unset %s", partly[i]), "\"%.60s\" keeps parts of a model on the CPU", env_get(d->env, partly[i]));
-	if (path && *path)
-		report(d, WARN, "GGML_BACKEND_PATH", "unset GGML_BACKEND_PATH", "\"%.200s\" is loaded besides Ollama's own backends", path);
 	if (load && strtol(load, NULL, 10) > 0 && strtol(load, NULL, 10) < 60 && !strpbrk(load, "mh"))
 		report(d, WARN, "OLLAMA_LOAD_TIMEOUT", "unset OLLAMA_LOAD_TIMEOUT (5m)", "\"%.20s\": a load that makes no progress for that long is given up, "
 		       "and a large backend's first one can take longer", load);

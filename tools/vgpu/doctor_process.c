@@ -221,7 +221,10 @@ int check_process(struct doctor *d)
 	       parent_of(d->pid));
 	d->env = split(env, env_bytes);
 	args = split(cmd, cmd_bytes);
-	say_how(d, *args ? args : (char *[]){ exe, NULL });
+	if (!strcmp(base(exe), "llama-server") && strstr(exe, "ollama"))       /* nobody starts that by hand */
+		say_how(d, (char *[]){ (char *)"ollama", (char *)"serve", NULL });
+	else
+		say_how(d, *args ? args : (char *[]){ exe, NULL });
 	d->shape = ollama_shape(exe);
 	a = readlink("/proc/self/ns/mnt", mine, sizeof(mine));
 	b = readlink(text("/proc/%d/ns/mnt", d->pid), theirs, sizeof(theirs));

@@ -100,12 +100,19 @@ static int check_kind(struct doctor *d, const char *path, const struct elf *e)
 
 void check_binary(struct doctor *d, const char *path, char **args)
 {
-	char **backends = find_backends(path, args), **env2;
+	char **backends, **env2, lib[PATH_MAX];
 	struct closure *c, *run;
 	unsigned cuda = 0, code, usable = 0;
 	struct elf e;
 	int err = elf_open(&e, path), differ;
 
+	d->shape = ollama_shape(path);
+	if (d->shape == NEW_OLLAMA) {   /* one folder, wherever it finds that, and no other */
+		ollama_lib(d, path, lib);
+		backends = find_backends("", (char *[]){ lib, NULL });
+	} else {
+		backends = find_backends(path, args);
+	}
 	if (err) {
 		report(d, FAIL, "program", "name an ELF program, a script, or a library", "%s: %s", path,
 		       err == -ENOEXEC ? "not an ELF file" : err == -EINVAL ? "a damaged ELF file" : strerror(-err));
@@ -114,7 +121,6 @@ void check_binary(struct doctor *d, const char *path, char **args)
 	}
 	code = (unsigned)check_kind(d, path, &e);
 	elf_close(&e);
-	d->shape = ollama_shape(path);
 	c = ldso_load(path, d->env);
 	if (code) {
 		env2 = run_env(d, d->env);
