@@ -311,11 +311,11 @@ static void check_model(struct doctor *d, const char *model)
 	if (p)
 		read_string(p, name, sizeof(name));
 	snprintf(check, sizeof(check), "model %s", name);
-	share = size ? (unsigned long long)(100.0 * (double)vram / (double)size) : 0;
 	if (size && vram >= size) {
 		report(d, GOOD, check, NULL, "%llu MiB, 100 %% of it on the GPU", size >> 20);
 		return;
 	}
+	share = size ? (unsigned long long)(100.0 * (double)vram / (double)size) : 0;
 	report(d, FAIL, check, text("remove what keeps it from the GPU (%s), then: ollama stop %s, and ask again", d->first[0] ?
 	       "the failures above" : "free memory of the device, vgpu-stub --memory, num_gpu, num_ctx", name),
 	       "%s; %s", !size ? "Ollama counts nothing of it on the GPU: it is on the CPU" :
