@@ -105,7 +105,7 @@ many llm/whole 300 tests/llm/whole.sh "$B"
 
 # --- Ollama: built once from the Go proxy's and npm's sources, where these can be had
 many ollama 1200 tests/ollama/run.sh "$B"
-many ollama/doctor 600 tests/ollama/doctor.sh "$B"
+many ollama/doctor 900 tests/ollama/doctor.sh "$B"
 many ollama/service 300 tests/ollama/service.sh "$B"
 
 # --- hostile clients and deaths
