@@ -46,6 +46,9 @@ BLASLT  := $(wildcard libcuda-lite/blaslt/*.c)
 TURN    := $(wildcard libcuda-lite/turn/*.c)
 AGENT   := $(wildcard agent/*.c)
 
+# the last two are empty: ours need no such part, and kernels that launch kernels are not supported
+ARCHIVES := libcuda-lite libcuda libcudart_static libcublas_static libcublasLt_static libnvidia-ml libnccl_static libculibos libcudadevrt
+
 objs     = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
 
 .DELETE_ON_ERROR:
@@ -61,7 +64,8 @@ all: bins libs
 bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
 	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/libvgpu-turn.so \
-	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v))
+	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v)) \
+	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES))))
 
 # The two commands. Set-up may bring the compiler itself, so the build is a make of its own.
 setup:
@@ -166,10 +170,11 @@ $(O)/rt12/%.o: %.c
 $(O)/rt13/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PIC) -DCUDART_MAJOR=13 -c -o $@ $<
-# the archive: position-independent, so that static-pie programs take it; no glibc-only call
+# the archives: position-independent, so that static-pie programs take them; no glibc-only call
+STATIC  := -DVGPU_STATIC -U_FORTIFY_SOURCE -fno-stack-protector
 $(O)/static/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(PIC) -DVGPU_STATIC -DCUDART_MAJOR=12 -U_FORTIFY_SOURCE -fno-stack-protector -c -o $@ $<
+	$(CC) $(CFLAGS) $(PIC) $(STATIC) -c -o $@ $<
 
 # The traced side of a library (libcuda-lite/trace): its objects become one, whose public names get inner ones; gen.awk
 # writes an entry point for each, and the wrapper that tracing turns it to. Arguments of traced: library, objects, their
@@ -246,9 +251,41 @@ $(O)/turn/%.o: %.c
 $(B)/lib/libvgpu-turn.so: $(call objs,turn,$(TURN)) linker/libvgpu-turn.map
 	@mkdir -p $(@D)
 	$(CC) -nostdlib $(SO) -Wl,-soname,libvgpu-turn.so -Wl,--version-script=linker/libvgpu-turn.map -o $@ $(filter %.o,$^)
-$(B)/lib/libcuda-lite.a: $(call objs,static,$(CORE) $(RT) $(FW))
-	@mkdir -p $(@D)
-	rm -f $@ && ar rcs $@ $^
+# Archives, those of a major in a folder (libcuda-lite/README.md, "Linked statically"). A library is one object with its public
+# names global and no other: archives have no hidden names. What calls the driver brings its object along, the same in
+# every archive, so that one is linked whatever the order.
+AR_     := $(O)/archive
+define archive_object
+$(AR_)/$(1).o: $(2)
+	@mkdir -p $$(@D)
+	ld -r -o $$@.all $$^
+	objcopy -w $(foreach n,$(3),--keep-global-symbol='$(n)') $$@.all $$@
+	rm -f $$@.all
+endef
+$(eval $(call archive_object,driver,$(call objs,static,$(CORE) $(FW)),cu[A-Z]* vgpuGemm))
+$(eval $(call archive_object,nvml,$(call objs,static,$(NVML)),nvml[A-Z]*))
+$(eval $(call archive_object,nccl,$(call objs,static,$(NCCL)),nccl[A-Z]*))
+define archives
+$(O)/static$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(PIC) $(STATIC) -DCUDART_MAJOR=$(1) -DCUBLAS_MAJOR=$(1) -c -o $$@ $$<
+$(call archive_object,runtime$(1),$(call objs,static$(1),$(RT)),cuda[A-Z]* __cuda*)
+$(call archive_object,cublas$(1),$(call objs,static$(1),$(BLAS)),cublas[A-Z]*)
+$(call archive_object,cublasLt$(1),$(call objs,static$(1),$(BLASLT)),cublas[A-Z]*)
+$(foreach a,$(ARCHIVES),$(B)/lib/cuda-$(1)/$(a).a): $(B)/lib/cuda-$(1)/%.a:
+	@mkdir -p $$(@D)
+	rm -f $$@ && ar rcsD $$@ $$(filter %.o,$$^)
+$(B)/lib/cuda-$(1)/libcuda.a: $(AR_)/driver.o
+$(B)/lib/cuda-$(1)/libcudart_static.a: $(AR_)/runtime$(1).o $(AR_)/driver.o
+$(B)/lib/cuda-$(1)/libcublas_static.a: $(AR_)/cublas$(1).o $(AR_)/driver.o
+$(B)/lib/cuda-$(1)/libcublasLt_static.a: $(AR_)/cublasLt$(1).o
+$(B)/lib/cuda-$(1)/libnvidia-ml.a: $(AR_)/nvml.o
+$(B)/lib/cuda-$(1)/libnccl_static.a: $(AR_)/nccl.o $(AR_)/driver.o
+$(B)/lib/cuda-$(1)/libcuda-lite.a: $(addprefix $(AR_)/,runtime$(1).o cublas$(1).o cublasLt$(1).o nvml.o nccl.o driver.o)
+endef
+$(foreach v,12 13,$(eval $(call archives,$(v))))
+$(B)/lib/libcuda-lite.a: $(B)/lib/cuda-12/libcuda-lite.a
+	cp $< $@
 
 # ---- tests: end-to-end programs (tests/e2e/programs.txt says which, in which flavours) -----------------
 flavour  = $(shell awk '!/^\#/ && NF && (","$$2",") ~ /,$(1),/ {print $$1}' tests/e2e/programs.txt)

@@ -9,6 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* libraryPropertyType and cudaDataType are library_types.h's in the toolkit, __half cuda_fp16.h's: in its folder they come from there */
+#ifdef __has_include
+#if __has_include("library_types.h")
+#include "library_types.h"
+#define VGPU_LIBRARY_TYPES
+#endif
+#if __has_include("cuda_fp16.h")
+#include "cuda_fp16.h"
+#endif
+#endif
+
 #if defined(__cplusplus)
 extern "C" {
 #endif
@@ -16,7 +27,7 @@ extern "C" {
 typedef struct CUstream_st *cudaStream_t;
 typedef struct cublasContext *cublasHandle_t;
 
-/* libraryPropertyType and cudaDataType are library_types.h's in the toolkit */
+#ifndef VGPU_LIBRARY_TYPES
 typedef enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL } libraryPropertyType;
 
 typedef enum cudaDataType_t {
@@ -24,6 +35,7 @@ typedef enum cudaDataType_t {
 	CUDA_C_8I = 7, CUDA_R_8U = 8, CUDA_C_8U = 9, CUDA_R_32I = 10, CUDA_C_32I = 11, CUDA_R_32U = 12, CUDA_C_32U = 13,
 	CUDA_R_16BF = 14, CUDA_C_16BF = 15
 } cudaDataType;
+#endif
 typedef cudaDataType cublasDataType_t;
 
 typedef enum {
@@ -54,7 +66,7 @@ typedef enum {
 	CUBLAS_COMPUTE_64F = 70, CUBLAS_COMPUTE_64F_PEDANTIC = 71, CUBLAS_COMPUTE_32I = 72, CUBLAS_COMPUTE_32I_PEDANTIC = 73
 } cublasComputeType_t;
 
-/* Half precision values pass as bits. A toolkit's cuda_fp16.h has the type; we only name it. */
+/* Half precision values pass as bits. */
 #ifndef __CUDA_FP16_H__
 typedef struct { uint16_t bits; } __half;
 #endif

@@ -4,9 +4,9 @@
 #   cu.sh MAJOR PACKING LIBDIR MKFATBIN SRC.cu OUT [EXTRA_CFLAGS...]
 #     MAJOR    12 or 13: which libcudart OUT needs
 #     PACKING  none, lz4 or zstd: how its fat binary is packed
-#     LIBDIR   holds libcudart.so.12, libcudart.so.13 and libcuda.so.1
+#     LIBDIR   holds libcudart.so.12, libcudart.so.13 and libcuda.so.1; or an archive's name: nothing else is linked
 # Device side to PTX, PTX into a container, host side with the container inside, link.
-# Run from the repository's root.
+# CU_LINK: more for the link, with an archive. Run from the repository's root.
 set -eu
 major=$1 packing=$2 libdir=$3 mkfatbin=$4 src=$5 out=$6
 shift 6
@@ -24,5 +24,11 @@ common="-x cuda --cuda-path=/dev/null -Xclang -target-sdk-version=11.5 -nocudain
 "$clang" $common --cuda-host-only -Xclang -fcuda-include-gpubinary -Xclang "$tmp/dev.fatbin" \
 	"$@" -c -o "$tmp/host.o" "$src"
 # C linker driver: the programs use no C++ library.
+case $libdir in
+*.a)
+	# shellcheck disable=SC2086
+	"$clang" -o "$out" "$tmp/host.o" "$libdir" ${CU_LINK:-} -lpthread -lm
+	exit ;;
+esac
 "$clang" -o "$out" "$tmp/host.o" "$libdir/libcudart.so.$major" -Wl,--as-needed -L"$libdir" \
 	-Wl,-rpath-link,"$libdir" -lcuda -lpthread -lm
