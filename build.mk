@@ -7,6 +7,7 @@
 #   make test       every test; ends with "N passed, N failed, N skipped"
 #   make demo-ollama    builds Ollama where it is not there yet (minutes, once) and has it write text on the device
 #   make vm         a guest with a CUDA device, on this terminal; make guest: only its initramfs
+#   make toolkit    a CUDA toolkit's folder, TOOLKIT (build/toolkit): nvcc from PyPI, our libraries and archives; for CMake
 #   make install    into PREFIX (/usr/local) below DESTDIR, with units and man pages; make uninstall
 #   make guest-kernel   a kernel for the tests in guests that has VFIO's cdev and iommufd (minutes, once)
 #   make pre-push   exactly what CI does: make test in a fresh clone
@@ -57,7 +58,7 @@ ifeq ($(V),)
 .SILENT:
 endif
 .SUFFIXES:
-.PHONY: all demo demo-ollama test vm guest guest-kernel check pre-push install uninstall clean  setup libs bins test-bins
+.PHONY: all demo demo-ollama toolkit test vm guest guest-kernel check pre-push install uninstall clean  setup libs bins test-bins
 
 all: bins libs
 
@@ -78,6 +79,10 @@ demo-ollama: setup
 	@echo "building (V=1 shows the commands)"
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@$(B)/bin/vgpu run --private -- tests/ollama/demo.sh $(B) build
+toolkit:
+	@$(MAKE) --no-print-directory -j$(JOBS) libs
+	@tools/toolkit/toolkit.sh $(B) $(or $(TOOLKIT),$(B)/toolkit)
+	@t=$$(cd $(or $(TOOLKIT),$(B)/toolkit) && pwd); echo "cmake -DCMAKE_CUDA_COMPILER=$$t/bin/nvcc -DCUDAToolkit_ROOT=$$t ..."
 test: setup
 	@echo "building (V=1 shows the commands)"
 	@$(MAKE) --no-print-directory -j$(JOBS) all test-bins

@@ -6,7 +6,7 @@
 nvcc_get() {
 	local why
 
-	if ! why=$(tests/nvcc/fetch.sh "$1/nvcc"); then
+	if ! why=$(tools/toolkit/fetch.sh "$1/nvcc"); then
 		echo "skip nvcc: $(tail -n 1 <<<"$why")"
 		exit 0
 	fi
@@ -17,7 +17,7 @@ nvcc_make() {
 	local out=$1 sources=$2 key st=0
 	shift 2
 	# shellcheck disable=SC2086
-	key=$(cat tests/nvcc/fetch.sh $sources | sha256sum)$*
+	key=$(cat tools/toolkit/fetch.sh $sources | sha256sum)$*
 	[ -e "$out" ] && [ "$(cat "$out.key" 2>/dev/null)" = "$key" ] && return 0
 	mkdir -p "$(dirname "$out")"
 	rm -f "$out.key"

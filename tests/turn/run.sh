@@ -7,7 +7,7 @@ unset LD_LIBRARY_PATH VGPU_AGENT
 export XDG_RUNTIME_DIR=$dir
 here=$(cd "$(dirname "$0")" && pwd)
 nv=$B/nvcc
-why=$("$here/../nvcc/fetch.sh" "$nv" | tail -n 1) || { echo "${why:-no nvcc}"; exit 77; }
+why=$("$here/../../tools/toolkit/fetch.sh" "$nv" | tail -n 1) || { echo "${why:-no nvcc}"; exit 77; }
 w=$B/turn
 mkdir -p "$w"
 # built FILE SOURCE OPTION...: again only when the source is newer
