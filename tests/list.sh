@@ -30,6 +30,7 @@ for x in 3 20; do
 done
 t ptx/forms/partly 300 "$T/ptx/plain/optest" -m jit -x 5
 many ptx/cases/verify 300 "$T/ptx/plain/ptxrun" -m verify -s tests/ptx/cases
+t ptx/verify 120 tests/ptx/verify.sh "$B"
 t ptx/ops 60 tests/ptx/ops.sh "$B"
 t ptx/disasm 60 tests/ptx/disasm.sh "$B"
 t ptx/random/plain 300 "$T/ptx/plain/jitdiff" -n 600 -o "$T/ptx"
