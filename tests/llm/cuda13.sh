@@ -15,7 +15,7 @@ why=$("$here/build.sh" "$B" 2>&1 && "$here/fetch.sh" "$L" cuda13 2>&1); st=$?
 model=$here/model/licences.gguf
 export LD_LIBRARY_PATH=$D
 # ggml calls a debugger when it aborts, if there is one
-GGML_NO_BACKTRACE=1 timeout 120 "$B/bin/vgpu" run --private -- "$L/llm" "$D" logits -p 8 -n 2 "$model" >"$D/out" 2>"$D/err"; st=$?
+GGML_NO_BACKTRACE=1 timeout 120 "$B/bin/vgpu" run --private --cc 6.1 -- "$L/llm" "$D" logits -p 8 -n 2 "$model" >"$D/out" 2>"$D/err"; st=$?
 if [ $st != 0 ] && [ $st != 124 ] && ! grep -q nmse "$D/out"; then
 	echo "ok cuda13_computes_nothing exit $st"
 else
@@ -23,11 +23,17 @@ else
 fi
 grep -q 'no PTX for compute capability 6.1 or below; the image has PTX: 75 80 90' "$D/err" && grep -q 'no kernel image is available' "$D/err" &&
 	echo "ok cuda13_refused_by_name" || echo "FAIL cuda13_refused_by_name: $(tail -n 5 "$D/err" | tr '\n' ' ')"
-"$B/bin/vgpu" run --private -- "$B/bin/vgpu" doctor -- "$L/llm" "$D/libggml-cuda.so" "$model" >"$D/out" 2>&1
+"$B/bin/vgpu" run --private --cc 6.1 -- "$B/bin/vgpu" doctor -- "$L/llm" "$D/libggml-cuda.so" "$model" >"$D/out" 2>&1
 if grep -A1 '^fail  GPU code of libggml-cuda.so: no PTX for this device, compute capability 6.1;' "$D/out" | grep -q 'fix: .*CUDA 12.*linux-x64-cuda-ext.*--cc 7.5'; then
 	echo "ok cuda13_doctor_names_the_package"
 else
 	echo "FAIL cuda13_doctor_names_the_package: $(grep -A1 'GPU code' "$D/out" | tr '\n' ' ')"
+fi
+timeout 120 "$B/bin/vgpu" run --private -- "$L/llm" "$D" logits -p 8 -n 2 "$model" >"$D/out" 2>"$D/err"; st=$?
+if [ $st = 0 ] && grep -q 'device of compute capability 7.5, by the PTX in .*libggml-cuda.so' "$D/err" && grep -q '^ok' "$D/out"; then
+	echo "ok cuda13_device_is_chosen"
+else
+	echo "FAIL cuda13_device_is_chosen: exit $st: $(tail -n 3 "$D/out" "$D/err" | tr '\n' ' ')"
 fi
 # head size 64, F16 and Q8_0 weights: flash attention, mul_mat_f and mul_mat_q, all with mma and ldmatrix
 for t in f16 q8_0; do
