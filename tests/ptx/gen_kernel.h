@@ -474,9 +474,13 @@ static void gen_prologue(struct gen *g)
 		  "\t.reg .b64 %%qx, %%qy, %%in, %%own, %%dump, %%acc, %%lo, %%out;\n\t.reg .b16 %%hx, %%hy;\n\t.reg .f32 %%ft;\n\t.reg .pred %%po;\n"
 		  "\t.reg .b32 %%g<7>, %%zx, %%zy, %%zz, %%zu, %%zr, %%zf, %%k<%u>, %%wa<%u>, %%na<%u>;\n\t.reg .b64 %%zm, %%zn, %%zl, %%wb<%u>, %%nb<%u>, %%e<7>;\n"
 		  "\t.reg .b16 %%zc, %%zh, %%wh<%u>;\n\t.reg .pred %%zq, %%zo, %%zp, %%wp<%u>, %%np<%u>;\n"
+		  "\t.reg .b32 %%szx<%u>, %%szy<%u>, %%szz<%u>, %%szu<%u>, %%szr<%u>, %%szf<%u>, %%srx<%u>, %%sry<%u>;\n"
+		  "\t.reg .b64 %%szm<%u>, %%szn<%u>, %%szl<%u>, %%sqx<%u>;\n\t.reg .b16 %%szc<%u>, %%szh<%u>, %%shx<%u>, %%shy<%u>;\n"
+		  "\t.reg .pred %%szq<%u>, %%szo<%u>, %%szp<%u>;\n"
 		  "\t.shared .align 16 .b8 sh[%u];\n%s%s",
 		  gen_functions, g->nr, g->nu, g->nq, g->nh, g->nf, g->nd, g->np, GEN_SUMS, GEN_VALUES, GEN_FRESH, GEN_VALUES,
-		  GEN_FRESH, GEN_VALUES, GEN_VALUES, GEN_FRESH, GEN_MAX_THREADS * 8,
+		  GEN_FRESH, GEN_VALUES, GEN_VALUES, GEN_FRESH, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS,
+		  GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_MAX_THREADS * 8,
 		  g->mine ? "\t.shared .align 16 .b8 sm[8192];\n" : "",
 		  g->local ? "\t.local .align 16 .b8 lo[64];\n" : "");
 	g->unit[g->units - 1].head = 1;

@@ -15,6 +15,7 @@
 
 #define GEN_PER_KERNEL 14u      /* pairs */
 #define GEN_SUMS 4u             /* registers %k */
+#define GEN_TEMPS 20u           /* registers of each kind for what pairs need on the way */
 #define GEN_VALUES 24u          /* registers of each width for the values of pairs */
 
 /* A pattern in one of its parts: what it makes, or source `at` of the letters in `of`. */
@@ -300,6 +301,36 @@ static void gen_sum(struct gen *g, char *text, size_t n, char kind, const char *
 		snprintf(text + at, n - at, "\tmad.lo.u32 %%k%u, %%k%u, 31, %s;\n", k, k, reg);
 }
 
+/*
+ * What a pair needs on the way is written here and nowhere else, as in a compiler's code: lives are short, and what is known of
+ * a value is not what is known of all that ever had its name. In some pairs names are shared after all.
+ */
+static const char *const gen_temps[] = { "%zx", "%zy", "%zz", "%zu", "%zr", "%zf", "%zm", "%zn", "%zl", "%zc", "%zh", "%zq", "%zo", "%zp",
+					 "%rx", "%ry", "%qx", "%hx", "%hy" };
+
+static void gen_rename(char *text, size_t n, unsigned number)
+{
+	char out[8192];
+	size_t k = 0;
+
+	for (const char *s = text; *s && k + 16 < sizeof(out);) {
+		unsigned i = 0;
+
+		while (i < GEN_COUNT(gen_temps) && (strncmp(s, gen_temps[i], 3) || (s[3] >= '0' && s[3] <= '9') || (s[3] >= 'a' && s[3] <= 'z')))
+			i++;
+		if (i == GEN_COUNT(gen_temps)) {
+			out[k++] = *s++;
+			continue;
+		}
+		k += (size_t)snprintf(out + k, sizeof(out) - k, "%%s%s%u", gen_temps[i] + 1, number % GEN_TEMPS);
+		s += 3;
+	}
+	out[k] = 0;
+	if (k >= n)
+		abort();
+	memcpy(text, out, k + 1);
+}
+
 static void gen_pair_unit(struct gen *g, const struct gen_part *make, const struct gen_part *take)
 {
 	static const char *const results[GEN_KINDS] = { "%zr", "%zl", "%zh", "%zf", NULL, "%zp" };
@@ -307,7 +338,8 @@ static void gen_pair_unit(struct gen *g, const struct gen_part *make, const stru
 	unsigned number = gen_one_in(g, 2) ? g->pairs % GEN_VALUES : gen_pick(g, 4), k;
 	unsigned w = make->width == '4' ? 0 : make->width == '2' ? 2 : make->width == 'p' ? 3 : 1;
 	enum gen_guard kind;
-	char value[16], guard[16], body[3072], text[4096], first[64] = "";
+	char value[16], guard[16], body[3072], text[6144], first[64] = "";
+	int own = !gen_one_in(g, 4);
 	int region = gen_region(g), pool = (take->flags & GF_POOL) || gen_one_in(g, 4), single;
 
 	snprintf(value, sizeof(value), "%%w%c%u", "abhp"[w], number);
@@ -327,6 +359,8 @@ static void gen_pair_unit(struct gen *g, const struct gen_part *make, const stru
 		gen_fill(g, text, 0, first, sizeof(first));
 	}
 	snprintf(text, sizeof(text), "%s%s%s\t%s%s\n", first[0] ? "\t" : "", first, first[0] ? "\n" : "", guard, body);
+	if (own)
+		gen_rename(text, sizeof(text), g->pairs);
 	gen_add(g, 1, region, text);
 	gen_count.make[make->cls][kind]++;
 	gen_count.make_at[make->cls][gen_where(g)]++;
@@ -356,6 +390,8 @@ static void gen_pair_unit(struct gen *g, const struct gen_part *make, const stru
 	if (gen_one_in(g, 3))
 		gen_sum(g, text, sizeof(text), make->width, value);
 	g->value = NULL;
+	if (own)
+		gen_rename(text, sizeof(text), g->pairs);
 	gen_add(g, 1, region, text);
 	gen_region_end(g, region);
 	gen_count.pair[make->cls][take->cls]++;
