@@ -254,7 +254,8 @@ bool jit_merge(struct jcomp *c)
 
 /*
  * The f32 register that the load at pc may fill by itself: the conversion of its half stands behind it and is all that the
- * half is wanted for. It takes a third of the work of extending, narrowing and converting. OPND_NONE: there is none.
+ * half is wanted for. It takes a third of the work of extending, narrowing and converting, and leaves a NaN as the processor
+ * makes it: a register that holds other things at other times is not filled so. OPND_NONE: there is none.
  */
 u32 jit_half(const struct jcomp *c, u32 pc)
 {
@@ -266,7 +267,7 @@ u32 jit_half(const struct jcomp *c, u32 pc)
 		return OPND_NONE;
 	e = cvt->o[0];
 	if (cvt->kind != K_LANE || cvt->lop != LOP_CVT_F_H || cvt->guard != OPND_NONE || cvt->o[1] != d || e == d || e == OPND_NONE ||
-	    e == in->o[4] || c->r[d].cls != JC_VARY || c->r[e].cls != JC_VARY || c->r[e].w)
+	    e == in->o[4] || c->r[d].cls != JC_VARY || c->r[e].cls != JC_VARY || c->r[e].w || !c->r[e].rawf)
 		return OPND_NONE;
 	return c->live_at[(size_t)(pc + 2) * c->s->words + (d >> 6)] >> (d & 63) & 1 ? OPND_NONE : e;
 }
