@@ -285,6 +285,8 @@ bool jit_lane(struct jcomp *c, const struct insn *in);   /* jit_lane.c */
 void ju_alu(struct jcomp *c, u32 op, int t, u32 o, u8 w);       /* t = t op o */
 void ju_wide(struct jcomp *c, int gpr, u32 o, bool sg);          /* gpr = o, 32 bits extended to 64 */
 void ju_float(struct jcomp *c, int x, u32 o);                   /* xmm x = o */
+/* A pattern is widened to 64 bits, and a lane of it may wrap in 32: the code of in leaves then. */
+bool jit_guess_wide(const struct jcomp *c, const struct insn *in);
 void jit_range(const struct jcomp *c, struct jval v, s32 *lo, s32 *hi);
 /* jit_setp.c */
 bool jit_setp_scalar(struct jcomp *c, const struct insn *in);

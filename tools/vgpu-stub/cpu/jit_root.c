@@ -89,6 +89,6 @@ bool jit_guesses(const struct jcomp *c, const struct insn *in)
 {
 	u32 need;
 
-	return in->kind == K_LANE && (jit_guess_sign(c, in) || jit_guess_align(c, in, &need) ||
+	return in->kind == K_LANE && (jit_guess_sign(c, in) || jit_guess_align(c, in, &need) || jit_guess_wide(c, in) ||
 				      (in->lop == LOP_SUB && jit_same_scalar(c, in, type_bytes(in->type) * 8)));
 }

@@ -93,6 +93,20 @@ static bool may_wrap(const struct jcomp *c, struct jval v, bool sg)
 	return lo || (v.ual <= 30 && hi >> v.ual);      /* else no carry */
 }
 
+bool jit_guess_wide(const struct jcomp *c, const struct insn *in)
+{
+	bool sg = type_is_signed(in->type);
+
+	switch (in->lop) {
+	case LOP_MULWIDE: case LOP_MADWIDE:
+		return may_wrap(c, jit_val(c, in->o[1], 0), sg) || may_wrap(c, jit_val(c, in->o[2], 0), sg);
+	case LOP_CVT_SEXT:
+		return may_wrap(c, jit_val(c, in->o[1], 0), sg);
+	default:
+		return false;
+	}
+}
+
 /* None may: rax holds lane 0's value. */
 static void check_widen(struct jcomp *c, u32 o, bool sg)
 {
