@@ -32,24 +32,7 @@ Environment="PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 WantedBy=default.target
 END
 cat >"$dir/inside.sh" <<'END'
-exec >/mnt/out 2>&1
-set -u
-echo started
-judge() { # judge NAME COMMAND...
-	local name=$1
-	shift
-	if "$@"; then echo "ok $name" >>/mnt/verdicts; else echo "FAIL $name ($*)" >>/mnt/verdicts; fi
-	echo "--- $name"
-}
-soon() {
-	local until=$((SECONDS + 60))
-	until "$@"; do
-		[ $SECONDS -lt $until ] || return 1
-		sleep 0.1
-	done
-}
-not() { ! "$@"; }
-state() { [ "$(systemctl show -P ActiveState "$1")" = "$2" ]; }
+. /opt/tests/verdicts.sh
 # the loopback device of the new network; a small system has no ip(8)
 python3 -c 'import fcntl, socket, struct; fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sh14x", b"lo", 1))'
 useradd -r -m -d /tmp/ollama ollama

@@ -1,31 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The steps of an administrator, and what users see. Verdicts go to /mnt/verdicts, all that is said to /mnt/out.
-exec >/mnt/out 2>&1
-set -u
-echo started
-judge() { # judge NAME COMMAND...
-	local name=$1
-	shift
-	if "$@"; then echo "ok $name" >>/mnt/verdicts; else echo "FAIL $name ($*)" >>/mnt/verdicts; fi
-	echo "--- $name"
-}
+# The steps of an administrator, and what users see.
+. /opt/tests/verdicts.sh
 as() { # as USER COMMAND...
 	local user=$1
 	shift
 	setpriv --reuid="$user" --regid="$user" --init-groups timeout 100 "$@"
 }
-property() { systemctl show -P "$2" "$1"; }
-soon() { # soon COMMAND...: within a minute, however busy this machine is
-	local until=$((SECONDS + 60))
-	until "$@"; do
-		[ $SECONDS -lt $until ] || return 1
-		sleep 0.1
-	done
-}
-not() { ! "$@"; }
-is() { [ "$1" = "$2" ]; }
-state() { is "$(property "$1" ActiveState)" "$2"; }
 programs() {
 	local p
 	for p in vecadd threads vmm pool hostfn printf managed; do as member /opt/tests/$p >/tmp/program 2>&1 || { echo "$p:"; cat /tmp/program; return 1; }; done

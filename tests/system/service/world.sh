@@ -19,6 +19,7 @@ world_needs() {
 world() {
 	local name=vgpu-test-$$
 	cp "$3" "$dir/stage/opt/tests/inside.sh"
+	cp "$world/verdicts.sh" "$dir/stage/opt/tests/"
 	# a cgroup of its own, so that what systemd makes there goes with it
 	cat >"$dir/run" <<'END'
 set -e
