@@ -7,7 +7,7 @@
 #   make test       every test; ends with "N passed, N failed, N skipped"
 #   make demo-ollama    builds Ollama where it is not there yet (minutes, once) and has it write text on the device
 #   make vm         a guest with a CUDA device, on this terminal; make guest: only its initramfs
-#   make toolkit    a CUDA toolkit's folder, TOOLKIT (build/toolkit): nvcc from PyPI, our libraries and archives; for CMake
+#   make toolkit    a CUDA toolkit's folder, TOOLKIT (build/toolkit), by vgpu toolkit
 #   make install    into PREFIX (/usr/local) below DESTDIR, with units and man pages; make uninstall
 #   make guest-kernel   a kernel for the tests in guests that has VFIO's cdev and iommufd (minutes, once)
 #   make pre-push   exactly what CI does: make test in a fresh clone
@@ -48,7 +48,7 @@ TURN    := $(wildcard libcuda-lite/turn/*.c)
 AGENT   := $(wildcard agent/*.c)
 
 # the last two are empty: ours need no such part, and kernels that launch kernels are not supported
-ARCHIVES := libcuda-lite libcuda libcudart_static libcublas_static libcublasLt_static libnvidia-ml libnccl_static libculibos libcudadevrt
+ARCHIVES := libcuda-lite libcuda libcudart_static libcublas_static libcublasLt_static libnvidia-ml libnccl_static libvgpu-dl libculibos libcudadevrt
 
 objs     = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
 
@@ -66,7 +66,11 @@ bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
 	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/libvgpu-turn.so \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v)) \
-	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES))))
+	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu
+# as they lie when installed: vgpu toolkit finds them by its own place
+$(B)/lib/toolkit $(B)/include/vgpu:
+	@mkdir -p $(@D)
+	ln -sfn $(CURDIR)/$(if $(filter %toolkit,$@),tools/toolkit,libcuda-lite/include) $@
 
 # The two commands. Set-up may bring the compiler itself, so the build is a make of its own.
 setup:
@@ -80,9 +84,8 @@ demo-ollama: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@$(B)/bin/vgpu run --private -- tests/ollama/demo.sh $(B) build
 toolkit:
-	@$(MAKE) --no-print-directory -j$(JOBS) libs
-	@tools/toolkit/toolkit.sh $(B) $(or $(TOOLKIT),$(B)/toolkit)
-	@t=$$(cd $(or $(TOOLKIT),$(B)/toolkit) && pwd); echo "cmake -DCMAKE_CUDA_COMPILER=$$t/bin/nvcc -DCUDAToolkit_ROOT=$$t ..."
+	@$(MAKE) --no-print-directory -j$(JOBS) bins libs
+	@$(B)/bin/vgpu toolkit --nvcc $(B)/nvcc $(or $(TOOLKIT),$(B)/toolkit)
 test: setup
 	@echo "building (V=1 shows the commands)"
 	@$(MAKE) --no-print-directory -j$(JOBS) all test-bins
@@ -258,7 +261,8 @@ $(B)/lib/libvgpu-turn.so: $(call objs,turn,$(TURN)) linker/libvgpu-turn.map
 	$(CC) -nostdlib $(SO) -Wl,-soname,libvgpu-turn.so -Wl,--version-script=linker/libvgpu-turn.map -o $@ $(filter %.o,$^)
 # Archives, those of a major in a folder (libcuda-lite/README.md, "Linked statically"). A library is one object with its public
 # names global and no other: archives have no hidden names. What calls the driver brings its object along, the same in
-# every archive, so that one is linked whatever the order.
+# every archive, so that one is linked whatever the order. CUDA 11's calls are not there: the audit library alone calls them,
+# in libcudart.so.12.
 AR_     := $(O)/archive
 define archive_object
 $(AR_)/$(1).o: $(2)
@@ -270,11 +274,16 @@ endef
 $(eval $(call archive_object,driver,$(call objs,static,$(CORE) $(FW)),cu[A-Z]* vgpuGemm))
 $(eval $(call archive_object,nvml,$(call objs,static,$(NVML)),nvml[A-Z]*))
 $(eval $(call archive_object,nccl,$(call objs,static,$(NCCL)),nccl[A-Z]*))
+# dlopen and its like in static programs: each public name of the driver and NVML, with its address
+$(AR_)/dlopen_%.def: $(AR_)/%.o
+	nm -g --defined-only $< | awk '$$2 == "T" {print "VG_NAME(" $$3 ")"}' >$@
+$(AR_)/dlopen.o: libcuda-lite/dlopen/dlopen.c $(AR_)/dlopen_driver.def $(AR_)/dlopen_nvml.def
+	$(CC) $(CFLAGS) $(PIC) $(STATIC) -fvisibility=default -I$(AR_) -c -o $@ $<
 define archives
 $(O)/static$(1)/%.o: %.c
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS) $$(PIC) $(STATIC) -DCUDART_MAJOR=$(1) -DCUBLAS_MAJOR=$(1) -c -o $$@ $$<
-$(call archive_object,runtime$(1),$(call objs,static$(1),$(RT)),cuda[A-Z]* __cuda*)
+$(call archive_object,runtime$(1),$(call objs,static$(1),$(filter-out %/eleven.c,$(RT))),cuda[A-Z]* __cuda[A-Z]*)
 $(call archive_object,cublas$(1),$(call objs,static$(1),$(BLAS)),cublas[A-Z]*)
 $(call archive_object,cublasLt$(1),$(call objs,static$(1),$(BLASLT)),cublas[A-Z]*)
 $(foreach a,$(ARCHIVES),$(B)/lib/cuda-$(1)/$(a).a): $(B)/lib/cuda-$(1)/%.a:
@@ -286,6 +295,7 @@ $(B)/lib/cuda-$(1)/libcublas_static.a: $(AR_)/cublas$(1).o $(AR_)/driver.o
 $(B)/lib/cuda-$(1)/libcublasLt_static.a: $(AR_)/cublasLt$(1).o
 $(B)/lib/cuda-$(1)/libnvidia-ml.a: $(AR_)/nvml.o
 $(B)/lib/cuda-$(1)/libnccl_static.a: $(AR_)/nccl.o $(AR_)/driver.o
+$(B)/lib/cuda-$(1)/libvgpu-dl.a: $(addprefix $(AR_)/,dlopen.o nvml.o driver.o)
 $(B)/lib/cuda-$(1)/libcuda-lite.a: $(addprefix $(AR_)/,runtime$(1).o cublas$(1).o cublasLt$(1).o nvml.o nccl.o driver.o)
 endef
 $(foreach v,12 13,$(eval $(call archives,$(v))))
@@ -387,7 +397,7 @@ STUB_DEV   := $(addprefix tools/vgpu-stub/,dma.c dma_msg.c irq.c log.c loop.c pc
 src_agent_loopback := $(HOST_AGENT) $(FW)
 src_check   := $(FW)
 src_context := $(FW)
-src_ctxproc := $(STUB_DEV) $(addprefix tools/vgpu-stub/,admin.c ctxguard.c ctxmirror.c ctxpieces.c ctxproc.c ctxspawn.c)
+src_ctxproc := $(STUB_DEV) $(addprefix tools/vgpu-stub/,admin.c ctxguard.c ctxmirror.c ctxpieces.c ctxproc.c ctxspawn.c ctxwords.c cgroup.c)
 src_gemm    := $(addprefix tools/vgpu-stub/cpu/,gemm_isa.c gemm_avx512.c)
 src_dma     := tools/vgpu-stub/dma.c
 src_dma_msg := tools/vgpu-stub/dma_msg.c
@@ -395,6 +405,8 @@ src_pidfile := agent/pidfile.c
 src_pool    := agent/pool.c agent/log.c
 src_bounds  := $(CPU)
 lib_bounds  := $(STUB_LIBS)
+src_modules := $(CPU)
+lib_modules := $(STUB_LIBS)
 src_wait    := agent/wait.c agent/cpu.c
 src_core_alloc := libcuda-lite/core/extents.c
 UNITS   := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
@@ -419,7 +431,7 @@ OPENLIBS := -L/usr/lib/x86_64-linux-gnu/openblas-pthread -lopenblas -lm
 $(B)/test/blas/gemm: tests/blas/gemm.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -DCUDART_VERSION=12000 -isystem $(OPENBLAS) -o $@ $< $(addprefix $(B)/lib/,libcublas.so.12 libcudart.so.12 libcuda.so.1) $(OPENLIBS)
-$(B)/test/blas/native: tests/blas/native.c $(call objs,plain,$(addprefix tools/vgpu-stub/cpu/,gemm.c gemm_isa.c gemm_avx512.c))
+$(B)/test/blas/native: tests/blas/native.c $(call objs,plain,$(addprefix tools/vgpu-stub/cpu/,gemm.c gemm_bytes.c gemm_isa.c gemm_avx512.c))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(HOST) -isystem $(OPENBLAS) -o $@ $^ $(OPENLIBS)
 
@@ -460,6 +472,8 @@ src_fuzz_ptx    := $(CPU)
 src_fuzz_elf    := tools/vgpu/elf.c tools/vgpu/fatlist.c
 src_fuzz_jit    := $(CPU)
 src_fuzz_launch := $(CPU)
+src_fuzz_dma    := tools/vgpu-stub/dma.c
+src_fuzz_ctx    := $(addprefix tools/vgpu-stub/,ctxpieces.c ctxwords.c dma.c irq.c log.c loop.c) $(FW)
 src_fuzz_vfu    := $(STUB_DEV) $(addprefix tools/vgpu-stub/,vfu_msg.c vfu_cmd.c admin.c)
 src_fuzz_agent_msg := $(HOST_AGENT) $(FW)
 FUZZ    := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -474,9 +488,11 @@ $(foreach f,$(FUZZ),$(eval $(call fuzz_rule,$(f))))
 # kernel reaches the GEMMs, which take minutes to compile so.
 FUZZ_SAN  := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_TEXT := fuzz_jit fuzz_launch fuzz_ptx
+# what is text has a dictionary and mutations of its own: constants that comparisons saw are of no use to it
+nocmp     = $(if $(filter-out %/fatbin.c,$(filter tools/vgpu-stub/cpu/% $(FUZZ_TEXT:%=tests/fuzz/%.c) tests/fuzz/mutate.c,$(1))),-fno-sanitize-coverage=trace-cmp)
 $(O)/guided/%.o: %.c
 	@mkdir -p $(@D)
-	clang $(if $(findstring /gemm,$<),-O1,$(FUZZ_SAN) $(if $(findstring /lanes_,$<),,-fsanitize=fuzzer-no-link)) $(HOST) $(call cpu,$<) $(call gnu,$<) -c -o $@ $<
+	clang $(if $(findstring /gemm,$<),-O1,$(FUZZ_SAN) $(if $(findstring /lanes_,$<),,-fsanitize=fuzzer-no-link $(call nocmp,$<))) $(HOST) $(call cpu,$<) $(call gnu,$<) -c -o $@ $<
 define guided_rule
 $(B)/guided/$(1): $(call objs,guided,tests/fuzz/$(1).c $(src_$(1)) $(if $(filter $(1),$(FUZZ_TEXT)),tests/fuzz/mutate.c))
 	@mkdir -p $$(@D)
@@ -492,7 +508,7 @@ $(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(FW) $(SERVICE))
 
 test-bins: e2e $(SYSTEM) $(if $(OPENBLAS),$(addprefix $(B)/test/blas/,gemm native)) $(addprefix $(U)/plain/,$(filter-out ring_tsan,$(UNITS))) $(addprefix $(U)/asan/,$(filter-out ring_tsan,$(UNITS))) \
 	$(addprefix $(U)/tsan/,$(TSAN)) $(foreach k,plain asan,$(addprefix $(X)/$(k)/,ptxrun optest jitdiff legal fatbin_test)) \
-	$(addprefix $(Z)/,$(FUZZ)) $(B)/test/san/bin/vgpu-stub $(B)/test/hostile/hostile \
+	$(addprefix $(Z)/,$(FUZZ)) $(B)/test/san/bin/vgpu-stub $(addprefix $(B)/test/hostile/,hostile native bin/vgpu-stub) $(B)/test/soak/worker \
 	$(B)/test/vm/outside $(B)/test/vm/edu
 
 # programs of the guest: static, the second one on the agent's own transport
@@ -504,9 +520,20 @@ $(B)/test/vm/edu: $(call objs,agent,tests/vm/edu.c $(addprefix agent/,vfio.c vfi
 	@mkdir -p $(@D)
 	musl-gcc -static -o $@ $^
 
-$(B)/test/hostile/hostile: $(call objs,plain,$(wildcard tests/hostile/*.c))
+$(B)/test/soak/worker: tests/soak/worker.c | libs
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(WARN) -std=gnu11 -D_GNU_SOURCE -Ilibcuda-lite/include -o $@ $< $(B)/lib/libcuda.so.1 -lpthread
+
+$(B)/test/hostile/hostile: $(call objs,plain,$(filter-out tests/hostile/native%,$(wildcard tests/hostile/*.c)))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $^ -lpthread
+# a device whose contexts do what a client says as native code would: the installed device's own objects, and one more
+$(B)/test/hostile/bin/vgpu-stub: $(call objs,stub,$(STUB) $(CPU) $(FW) $(SERVICE)) $(O)/plain/tests/hostile/native_ctx.o
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Wl,-z,relro,-z,now -Wl,--wrap=ctx_exec -Wl,--wrap=ctx_sandbox -o $@ $^ $(STUB_LIBS)
+$(B)/test/hostile/native: tests/hostile/native.c tests/hostile/native.h | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
 
 clean:
 	rm -rf $(B)

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The admin queue of a device (vgpu_device.h): synchronous, with a deadline; only the contexts of a
- * client that goes are ended together. The one exception is ASYNC_EVENT, which stays posted and completes when a context dies. Its place in
- * the ring of completions must not be taken by a later command, so it is posted anew every
- * ASYNC_AGE commands: the device then forgets the older one. It may have completed just before, so
- * that place is looked at too.
+ * The admin queue of a device (vgpu_device.h). A command is posted and the control thread goes on; its completion, or the
+ * end of its time, is found by admin_turn(), which calls whoever asked. Nothing here waits, but for bring-up (admin_call).
+ *
+ * The ring's places are taken in order, whoever still waits for what: a context that is stopped may keep its place
+ * for seconds, and two completions in one place could hide each other. So a place that somebody waits on is passed
+ * over, with an ASYNC_EVENT in it: that command completes only when a context dies, and gives way to the next of its kind.
+ *
+ * ASYNC_EVENT stays posted and completes when a context dies; it is posted anew every ASYNC_AGE commands, before its
+ * place comes round. The device then forgets the older one, which may have completed just before: all places that
+ * hold one are looked at, until they are used again.
  *
  * A command about one context that is not answered in time costs that context, not the device: its end is asked for, and
- * only a device that does not answer that either is lost. What was given up may still complete; its place in the
- * ring comes round after 64 commands, and if it has not by then, the device is lost after all.
+ * only a device that does not answer that either is lost, or one that has left GIVEN_UP_MAX places unanswered.
  */
 #include "device.h"
 
@@ -19,8 +23,12 @@
 
 #include "context.h"
 
-#define ASYNC_AGE 24            /* twice this and one more stay below VGPU_ADMIN_SLOTS */
-#define LOOK_MS 500             /* twice the time between two looks at a device that does not answer */
+#define ASYNC_AGE 24u
+#define LOOK_MS 500u            /* twice the time between two looks at a device that does not answer */
+#define WAITING_MAX 40u         /* commands that may wait for a context's word at once, and of one user: */
+#define WAITING_USER 20u
+#define ENDING_MAX 56u          /* with the ends that are asked for */
+#define GIVEN_UP_MAX 16u
 unsigned admin_ms = 8000;               /* a CTX_CREATE starts a process and has a deadline of 5 s itself */
 
 static struct vgpu_admin_cmd *slot_at(struct device *d, uint64_t index)
@@ -33,90 +41,159 @@ static struct vgpu_reply *completion_at(struct device *d, uint64_t index)
 	return (struct vgpu_reply *)(d->admin_va + ADMIN_ACQ + index % VGPU_ADMIN_SLOTS * 64);
 }
 
-static void ring(struct device *d)
-{
-	device_ring(d, 0, d->doorbell_fd[0]);
-}
-
-static uint64_t post(struct device *d, const struct vgpu_admin_cmd *cmd)
-{
-	uint64_t index = d->admin_tail++, place = 1ull << index % VGPU_ADMIN_SLOTS;
-	struct vgpu_admin_cmd *s = slot_at(d, index);
-	uint32_t before = s->seq;
-
-	/* The completion that was given up a lap ago would overwrite this one's: no answer can be trusted then. */
-	if (d->admin_given_up & place &&
-	    vgpu_load_acquire32(&completion_at(d, index)->seq) != (uint32_t)(index + 1 - VGPU_ADMIN_SLOTS))
-		d->admin_hangs = 1;
-	d->admin_given_up &= ~place;
-	*s = *cmd;
-	s->seq = before;        /* not valid yet: the release below publishes */
-	vgpu_store_release32(&s->seq, (uint32_t)(index + 1));
-	ring(d);
-	return index;
-}
-
 void admin_start(struct device *d)
 {
-	d->admin_tail = d->admin_given_up = 0;
-	d->admin_hangs = 0;
-	d->async_seq[0] = d->async_seq[1] = 0;
+	d->admin_tail = d->async_newest = 0;
+	memset(d->asked, 0, sizeof(d->asked));
+	memset(d->async_at, 0, sizeof(d->async_at));
 	memset(d->died, 0, sizeof(d->died));
 	memset(d->admin_va, 0, ADMIN_BYTES);
 }
 
-/* Takes in what the posted events say, without acting on it. */
+/* Is the completion of `index` there? Its status, read once: device memory may change under us. */
+static int completed(struct device *d, uint64_t index, uint32_t *status)
+{
+	struct vgpu_reply *r = completion_at(d, index);
+
+	if (vgpu_load_acquire32(&r->seq) != (uint32_t)(index + 1))
+		return 0;
+	*status = vgpu_load_relaxed32(&r->status);
+	if (*status >= VGPU_ST_COUNT)
+		*status = VGPU_ST_INTERNAL;
+	return 1;
+}
+
+static uint64_t publish(struct device *d, const struct vgpu_admin_cmd *cmd)
+{
+	uint64_t index = d->admin_tail++;
+	struct vgpu_admin_cmd *s = slot_at(d, index);
+	uint32_t before = s->seq;
+
+	*s = *cmd;
+	s->seq = before;        /* not valid yet: the release below publishes */
+	vgpu_store_release32(&s->seq, (uint32_t)(index + 1));
+	return index;
+}
+
+/* What the event in this place says, if it has completed. Without acting on it. */
+static void harvest_one(struct device *d, unsigned place)
+{
+	uint64_t index = d->async_at[place] - 1;
+	struct vgpu_reply *r = completion_at(d, index);
+	uint32_t status;
+	uint64_t qid, why;
+
+	if (!d->async_at[place] || !completed(d, index, &status))
+		return;
+	d->async_at[place] = 0;
+	if (d->async_newest == index + 1)
+		d->async_newest = 0;
+	qid = vgpu_load_relaxed64(&r->v[0]);
+	why = vgpu_load_relaxed64(&r->v[1]);
+	if (status == VGPU_ST_OK && qid < d->queues)
+		d->died[qid] = why && why < VGPU_ST_COUNT ? (uint8_t)why : VGPU_ST_CONTEXT_DEAD;
+}
+
 static void harvest(struct device *d)
 {
-	for (unsigned i = 0; i < 2; i++) {
-		struct vgpu_reply *r;
-		uint64_t qid, why;
-
-		if (!d->async_seq[i])
-			continue;
-		r = completion_at(d, d->async_seq[i] - 1);
-		if (vgpu_load_acquire32(&r->seq) != (uint32_t)d->async_seq[i])
-			continue;
-		d->async_seq[i] = 0;
-		qid = vgpu_load_relaxed64(&r->v[0]);
-		why = vgpu_load_relaxed64(&r->v[1]);
-		if (vgpu_load_relaxed32(&r->status) == VGPU_ST_OK && qid < d->queues)
-			d->died[qid] = why && why < VGPU_ST_COUNT ? (uint8_t)why : VGPU_ST_CONTEXT_DEAD;
-	}
+	for (unsigned i = 0; i < VGPU_ADMIN_SLOTS; i++)
+		if (d->async_at[i])
+			harvest_one(d, i);
 }
 
-static void keep_posted(struct device *d)
+static void post_event(struct device *d)
 {
 	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_ASYNC_EVENT };
+	unsigned place = d->admin_tail % VGPU_ADMIN_SLOTS;
 
-	if (d->async_seq[0] && d->admin_tail - d->async_seq[0] < ASYNC_AGE)
-		return;
-	d->async_seq[1] = d->async_seq[0];
-	d->async_seq[0] = post(d, &cmd) + 1;
+	harvest_one(d, place);
+	d->async_newest = d->async_at[place] = publish(d, &cmd) + 1;
 }
 
-uint64_t admin_post(struct device *d, const struct vgpu_admin_cmd *cmd)
+/* The next place is one that nobody waits on. There is one: admin_room() keeps some free. */
+static void pass_over(struct device *d)
 {
-	if (d->ready) {
-		harvest(d);
-		keep_posted(d);
+	for (unsigned i = 0; i < VGPU_ADMIN_SLOTS && d->asked[d->admin_tail % VGPU_ADMIN_SLOTS].index; i++)
+		post_event(d);
+}
+
+/* One that was posted in passing may not be what tells of deaths: its completion would stand in somebody's place. */
+static void keep_posted(struct device *d)
+{
+	if (d->async_newest && d->admin_tail - d->async_newest < ASYNC_AGE &&
+	    !d->asked[(d->async_newest - 1) % VGPU_ADMIN_SLOTS].index)
+		return;
+	pass_over(d);
+	post_event(d);
+	device_ring(d, 0, d->doorbell_fd[0]);
+}
+
+static int anybody_waits(const struct device *d)
+{
+	for (unsigned i = 0; i < VGPU_ADMIN_SLOTS; i++)
+		if (d->asked[i].index)
+			return 1;
+	return 0;
+}
+
+int admin_room(const struct device *d, const struct client *c)
+{
+	unsigned all = 0, user = 0;
+
+	for (unsigned i = 0; i < VGPU_ADMIN_SLOTS; i++) {
+		const struct context *x = d->asked[i].x;
+
+		all += d->asked[i].index != 0;
+		user += c && d->asked[i].index && x && tenant_same(x->client, c);
 	}
-	return post(d, cmd);
+	return c ? all < WAITING_MAX && user < WAITING_USER : all < ENDING_MAX;
+}
+
+/* A command's own 128 bytes for what does not fit into it: the device reads them when it comes to the command. */
+struct vgpu_ctx_create *admin_create_at(struct device *d, uint64_t *offset)
+{
+	pass_over(d);
+	*offset = ADMIN_CREATE + d->admin_tail % VGPU_ADMIN_SLOTS * sizeof(struct vgpu_ctx_create);
+	return (struct vgpu_ctx_create *)(d->admin_va + *offset);
+}
+
+void admin_post(struct device *d, const struct vgpu_admin_cmd *cmd, struct context *x, admin_done *done)
+{
+	struct admin_asked *a;
+
+	if (!anybody_waits(d))
+		d->asked_ns = now_ns();
+	pass_over(d);
+	harvest_one(d, d->admin_tail % VGPU_ADMIN_SLOTS);
+	d->async_at[d->admin_tail % VGPU_ADMIN_SLOTS] = 0;
+	a = &d->asked[d->admin_tail % VGPU_ADMIN_SLOTS];
+	*a = (struct admin_asked){ .x = x, .done = done, .left_ns = admin_ms * 1000000ull };
+	a->index = publish(d, cmd) + 1;
+	keep_posted(d);
+	device_ring(d, 0, d->doorbell_fd[0]);
+}
+
+void admin_abandon(struct device *d, const struct context *x)
+{
+	for (unsigned i = 0; i < VGPU_ADMIN_SLOTS; i++)
+		if (d->asked[i].x == x)
+			d->asked[i].x = NULL;
 }
 
 /*
- * The deadline is of time in which this process ran: one that was stopped has not seen the device be silent, so that
- * between two looks no more than LOOK_MS count.
+ * Bring-up: the one command that is waited for. The deadline is of time in which this process ran: one that was stopped has
+ * not seen the device be silent, so that between two looks no more than LOOK_MS count. The same holds for admin_turn().
  */
-int admin_wait(struct device *d, uint64_t index, struct vgpu_reply *out)
+int admin_call(struct device *d, const struct vgpu_admin_cmd *cmd)
 {
-	uint64_t left = admin_ms * 1000000ull, before = now_ns(), now, took, drain;
-	struct vgpu_reply *done = completion_at(d, index);
+	uint64_t left = admin_ms * 1000000ull, before = now_ns(), now, took, drain, index;
 	uint32_t status;
 
-	if (d->admin_hangs)
-		return -ETIMEDOUT;
-	while (vgpu_load_acquire32(&done->seq) != (uint32_t)(index + 1)) {
+	if (!d->v)
+		return -EPIPE;
+	index = publish(d, cmd);
+	device_ring(d, 0, d->doorbell_fd[0]);
+	while (!completed(d, index, &status)) {
 		struct pollfd p[2] = { { .fd = d->irq_fd[0], .events = POLLIN },
 				       { .fd = d->ops->poll_fd(d->v), .events = POLLIN } };
 
@@ -124,39 +201,16 @@ int admin_wait(struct device *d, uint64_t index, struct vgpu_reply *out)
 		took = now - before < LOOK_MS * 1000000ull ? now - before : LOOK_MS * 1000000ull;
 		before = now;
 		left -= took < left ? took : left;
-		if (!left) {
-			d->admin_given_up |= 1ull << index % VGPU_ADMIN_SLOTS;
+		if (!left)
 			return -ETIMEDOUT;
-		}
-		if (poll(p, 2, left / 1000000 < LOOK_MS / 2 ? (int)(left / 1000000) + 1 : LOOK_MS / 2) < 0 && errno != EINTR)
+		if (poll(p, 2, left / 1000000 < LOOK_MS / 2 ? (int)(left / 1000000) + 1 : (int)LOOK_MS / 2) < 0 && errno != EINTR)
 			return -errno;
 		if (p[0].revents && read(d->irq_fd[0], &drain, 8) < 0 && errno != EAGAIN)
 			return -errno;
-		if (p[1].revents && (d->ops->event(d->v) < 0 || device_trouble(d)))
+		if (p[1].revents && d->ops->event(d->v) < 0)
 			return -EPIPE;
 	}
-	if (out)
-		memcpy(out, done, sizeof(*out));
-	/* Read once into a local: device memory may change under us. */
-	status = vgpu_load_relaxed32(&done->status);
-	return status < VGPU_ST_COUNT ? (int)status : VGPU_ST_INTERNAL;
-}
-
-int admin_call(struct device *d, const struct vgpu_admin_cmd *cmd, struct vgpu_reply *out)
-{
-	return d->v ? admin_wait(d, admin_post(d, cmd), out) : -EPIPE;
-}
-
-int admin_call_context(struct device *d, const struct vgpu_admin_cmd *cmd, const char *what)
-{
-	struct vgpu_admin_cmd end = { .op = VGPU_ADMIN_CTX_DESTROY, .q = cmd->q };
-	int rc = admin_call(d, cmd, NULL);
-
-	if (rc != -ETIMEDOUT || d->admin_hangs)
-		return rc;
-	log_warn("device %u: %s of queue %u got no answer in %u ms: that context ends", d->index, what, cmd->q, admin_ms);
-	rc = admin_call(d, &end, NULL);
-	return rc < 0 ? rc : VGPU_ST_CONTEXT_DEAD;
+	return (int)status;
 }
 
 void admin_forget(struct device *d, uint32_t qid)
@@ -165,18 +219,61 @@ void admin_forget(struct device *d, uint32_t qid)
 	d->died[qid] = 0;
 }
 
-void admin_async(struct device *d)
+/* One command: has it completed, or is its time over? */
+static void look(struct device *d, struct admin_asked *a, uint64_t took)
 {
-	if (!d->ready)
+	struct admin_asked was = *a;
+	uint32_t status;
+
+	if (completed(d, was.index - 1, &status)) {
+		a->index = 0;
+		if (was.x)
+			was.done(was.x, (int)status);
 		return;
+	}
+	a->left_ns -= took < a->left_ns ? took : a->left_ns;
+	if (a->left_ns || a->given_up)
+		return;
+	/* Its place stays taken: the completion may come yet. */
+	a->given_up = 1;
+	a->x = NULL;
+	if (was.x)
+		was.done(was.x, -ETIMEDOUT);
+}
+
+int admin_turn(struct device *d)
+{
+	uint64_t now = now_ns(), took = now - d->asked_ns, next = ~0ull;
+	unsigned given_up = 0;
+
+	if (!d->ready)
+		return -1;
+	if (took > LOOK_MS * 1000000ull)
+		took = LOOK_MS * 1000000ull;
+	d->asked_ns = now;
+	for (unsigned i = 0; i < VGPU_ADMIN_SLOTS; i++)
+		if (d->asked[i].index)
+			look(d, &d->asked[i], took);
 	harvest(d);
-	for (unsigned q = 0; d->ready && q < d->queues; q++) {
+	for (unsigned q = 0; q < d->queues; q++) {
 		uint32_t status = d->died[q];
 
 		d->died[q] = 0;
 		if (status && d->owner[q])
-			context_died(d->owner[q], status, NULL);        /* may lose the device */
+			context_died(d->owner[q], status, NULL);
 	}
-	if (d->ready)
-		keep_posted(d);
+	context_pump(d);
+	keep_posted(d);
+	for (unsigned i = 0; i < VGPU_ADMIN_SLOTS; i++) {
+		const struct admin_asked *a = &d->asked[i];
+
+		given_up += a->index && a->given_up;
+		if (a->index && !a->given_up && a->left_ns < next)
+			next = a->left_ns;
+	}
+	if (given_up > GIVEN_UP_MAX)
+		d->trouble = "it leaves commands unanswered";
+	if (next == ~0ull)
+		return -1;
+	return next / 1000000 < LOOK_MS / 2 ? (int)(next / 1000000) + 1 : (int)LOOK_MS / 2;
 }

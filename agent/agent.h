@@ -21,6 +21,7 @@
 #include "drr.h"
 #include "log.h"
 #include "pool.h"
+#include "tenant.h"
 #include "vfio.h"
 
 #define AGENT_VERSION "0.1"
@@ -35,22 +36,28 @@ struct options {
 	unsigned devices;
 	char listen[108];               /* sun_path */
 	char pidfile[256];
-	unsigned mode;                  /* of the socket */
+	unsigned mode;                  /* of the socket, or MODE_DEFAULT */
 	int cpu;                        /* >= 0, or CPU_AUTO, CPU_NONE */
 	unsigned max_contexts;          /* of one client */
-	unsigned max_clients, uid_clients;
+	unsigned max_clients, uid_clients, container_clients;
 	uint64_t client_memory;         /* 0: as much as the device has */
+	uint64_t uid_memory, container_memory;  /* 0: the same */
 	uint64_t client_window;
 	uint64_t windows;               /* of all clients together; 0: half of the machine's memory */
+	uint64_t uid_windows, container_windows;        /* 0: 7/8 of that */
+	const char *limits;             /* a file with limits, read now and at SIGHUP */
+	enum log_level log_level;
 	unsigned spin_us;
 	int huge;                       /* 0: --no-hugepages */
 	int sandbox;                    /* 0: --no-seccomp */
 	enum { VFIO_WAY_AUTO, VFIO_WAY_GROUP, VFIO_WAY_CDEV } vfio;
+	int replace;                    /* take over from the agent that listens there */
 	int unsafe_noiommu;             /* a device may be used that no IOMMU confines */
 	const char *bind, *unbind;      /* do that and end */
 	const char *modules;            /* folder of kernel modules to load first */
 	const char *run;                /* program to start when ready; its end is ours */
 };
+#define MODE_DEFAULT ~0u        /* 0660, as root for a group of our name */
 #define CPU_AUTO (-1)
 #define CPU_NONE (-2)
 
@@ -91,8 +98,15 @@ struct context {
 
 	/* Cold, C. */
 	struct client *client;
-	enum { CONTEXT_FREE, CONTEXT_LIVE, CONTEXT_DEAD } state;
+	/* STARTING: CTX_CREATE, then a SEGMENT for each. ENDING: CTX_DESTROY; it becomes `after` then. */
+	enum { CONTEXT_FREE, CONTEXT_STARTING, CONTEXT_LIVE, CONTEXT_ENDING, CONTEXT_DEAD } state, after;
 	uint32_t number;                /* in the client */
+	uint32_t weight;
+	int created, ending;            /* CTX_CREATE, CTX_DESTROY were posted */
+	int asked;                      /* a CTX_CREATE or SEGMENT of it is not answered yet */
+	unsigned segs;                  /* of the client's segments, that it has */
+	uint64_t seg_done, seg_asked;   /* bytes of the next one */
+	uint32_t result;                /* enum vgpu_status: why it does not start */
 	struct pool_mem qb_mem;
 	void *qb_va;
 	uint32_t kill;                  /* D asks C: enum vgpu_status, why the context must die */
@@ -113,6 +127,7 @@ struct client {
 	uint64_t memory_bytes;          /* charged, all contexts */
 	uint64_t memory_quota;
 	uint64_t commands;
+	struct tenant *tenant[TENANT_KINDS];    /* who answers for it; the second may be NULL */
 	uint32_t index;                 /* place in clients[] */
 	struct context ctx[VGPU_MAX_CONTEXTS];
 
@@ -121,6 +136,12 @@ struct client {
 	uint32_t drop;                  /* D asks C: drop_text says why */
 	char drop_text[160];
 	int in_use, greeted, window;
+	int leaving;                    /* its connection is closed, its contexts are ending */
+	enum { ASKED_NOTHING, ASKED_HELLO, ASKED_CREATE, ASKED_DESTROY, ASKED_GROW } asked;  /* not answered yet: not listened to meanwhile */
+	struct vgpu_msg_hello ask_hello;        /* of ASKED_HELLO: it waits for memory that comes back */
+	struct vgpu_msg_ctx ask;        /* of ASKED_CREATE; of ASKED_DESTROY */
+	uint64_t ask_grow;              /* of ASKED_GROW, while it waits for memory that comes back; else 0 */
+	struct context *ask_ctx;        /* of ASKED_CREATE: NULL while it waits for a queue */
 	int sock, pidfd, kick_fd;
 	pid_t pid;
 	uid_t uid;
@@ -163,9 +184,18 @@ struct device {
 	struct pool_mem admin_mem;
 	uint8_t *admin_va;
 	uint64_t admin_tail;
-	uint64_t admin_given_up;        /* bit per place: a command that was not answered in time */
-	int admin_hangs;                /* ... and not within a lap of the ring either */
-	uint64_t async_seq[2];          /* index + 1 of the event that is posted, and of the one before */
+	struct admin_asked {
+		uint64_t index;         /* + 1; 0: nobody waits on this place */
+		struct context *x;      /* whom done() is about; NULL: nobody is told */
+		void (*done)(struct context *x, int rc);        /* enum vgpu_status, or -ETIMEDOUT */
+		uint64_t left_ns;
+		int given_up;
+	} asked[VGPU_ADMIN_SLOTS];
+	uint64_t asked_ns;              /* when their time was last counted */
+	uint64_t async_at[VGPU_ADMIN_SLOTS];    /* index + 1 of the event in that place */
+	uint64_t async_newest;          /* index + 1 */
+	unsigned pump;                  /* who is served first */
+	const char *trouble;            /* it is lost: seen where that may not be acted on yet */
 	uint8_t died[VGPU_MAX_QUEUES];  /* by queue: status of a death that was reported */
 	uint64_t retry_ns;
 	char last_error[160];           /* so that a retry that fails alike is said once */
@@ -194,6 +224,9 @@ struct agent {
 	int asym;                       /* this process is registered for membarrier */
 	uint64_t sleeps, wakes_sent;    /* D */
 	uint32_t stop;
+	int draining;                   /* another agent has the socket: we end with our last client */
+	int pidfile_fd;
+	int socket_given;               /* by the service manager: not ours to remove */
 	int serving;                    /* boot is over: nothing may make clients wait */
 };
 

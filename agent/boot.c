@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "context.h"
 #include "control.h"
 #include "device.h"
 #include "mailbox.h"
@@ -58,9 +59,18 @@ static void spare_us(void)
 	close(fd);
 }
 
+uint64_t boot_windows(void)
+{
+	static uint64_t bytes;          /* asked once: later the filters let nobody ask */
+	struct sysinfo info;
+
+	if (!bytes)
+		bytes = sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit / 2 : VGPU_GIB;
+	return bytes;
+}
+
 int boot_memory(void)
 {
-	struct sysinfo info;
 	struct rlimit r;
 
 	agent.start_ns = now_ns();
@@ -72,8 +82,8 @@ int boot_memory(void)
 		r.rlim_cur = r.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &r);
 	}
-	if (!agent.opt.windows && sysinfo(&info) == 0)
-		agent.opt.windows = (uint64_t)info.totalram * info.mem_unit / 2;
+	if (!agent.opt.windows)
+		agent.opt.windows = boot_windows();
 	spare_us();
 	pool_init(agent.opt.huge, agent.opt.unsafe_noiommu);
 	return agent.opt.unsafe_noiommu ? noiommu_init() : 0;
@@ -120,7 +130,10 @@ int boot_devices(void)
 void boot_undo(void)
 {
 	client_drop_all();
-	for (unsigned i = 0; i < agent.opt.devices; i++)
+	/* That ends the contexts which are left: they need not be asked one by one. */
+	for (unsigned i = 0; i < agent.opt.devices; i++) {
 		device_detach(&agent.dev[i]);
+		context_device_gone(&agent.dev[i]);
+	}
 	control_close();
 }

@@ -124,11 +124,72 @@ static int send_held(struct client *c, uint64_t now)
 	return -1;
 }
 
-static void answer_status(struct client *c, unsigned type, uint32_t status)
+static int answer_status(struct client *c, unsigned type, uint32_t status)
 {
 	struct vgpu_msg_status m = { .status = status };
 
-	answer(c, &m, sizeof(m), type, NULL, 0);
+	return answer(c, &m, sizeof(m), type, NULL, 0);
+}
+
+/*
+ * One whose connection is closed: what its contexts still use goes when they have ended. Until then its place is taken
+ * and its memory is its own.
+ */
+static int unfinished;          /* there is more of that to be done, or somebody to be told: another round */
+
+static void leave(struct client *c)
+{
+	uint64_t budget = POOL_NOW;
+
+	unfinished = 1;
+	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++)
+		if (c->ctx[n].state != CONTEXT_FREE)
+			return;
+	if (c->sock >= 0)
+		return;         /* client_drop() has not come so far yet */
+	if (c->grow_bytes) {            /* it never had this one */
+		tenant_charge(c, -(int64_t)c->seg[c->segs].bytes);
+		pool_free(&c->seg[c->segs]);
+		c->grow_bytes = 0;
+	}
+	if (c->window && c->seg0) {
+		context_unmap_window(c);
+		sigbus_release(c->index);
+		c->seg0 = NULL;
+	}
+	/*
+	 * He may have kept the descriptors, or sent them to others: each file is punched whole, in slices. Only then its memory is
+	 * no longer charged to him here; what somebody touches of it later is charged to that one, by the kernel. An agent that
+	 * ends takes nobody's memory away.
+	 */
+	while (c->segs) {
+		struct pool_mem *m = &c->seg[c->segs - 1];
+		uint64_t gone = agent.stop ? m->bytes : pool_punch(m, budget);
+
+		tenant_charge(c, -(int64_t)gone);
+		c->window_bytes -= gone;
+		budget -= agent.stop ? 0 : gone;
+		if (m->bytes && !agent.stop)
+			return;
+		pool_free(m);
+		c->segs--;
+	}
+	tenant_drop(c);
+	c->in_use = c->window = c->greeted = 0;
+}
+
+/* A request that is answered later: until then the client is not listened to. */
+static void take_time(struct client *c, int what)
+{
+	c->asked = what;
+	control_unwatch(c->sock);
+}
+
+static void listen_again(struct client *c)
+{
+	c->asked = ASKED_NOTHING;
+	if (!c->held.again_ns)          /* else send_held() does it */
+		control_watch(CONTROL_CLIENT, c->index, c->id, c->sock, EPOLLIN);
 }
 
 /* ---- HELLO --------------------------------------------------------------------------------- */
@@ -142,10 +203,13 @@ static void refuse_hello(struct client *c, uint32_t status, const char *text)
 		client_drop(c, text);
 }
 
-/* One user's processes must not take all of the machine's memory through us. */
-static int windows_full(uint64_t more)
+/* Does memory come back soon that is still charged to somebody who left? */
+static int comes_back(void)
 {
-	return more > agent.opt.windows || agent.window_bytes > agent.opt.windows - more;
+	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
+		if (agent.client[i].in_use && agent.client[i].leaving && agent.client[i].window)
+			return 1;
+	return 0;
 }
 
 /* Segment 0. Without an IOMMU it must lie in one piece of the machine's memory: tried some times. */
@@ -173,7 +237,7 @@ static int segment0(struct pool_mem *m)
 
 static int window_open(struct client *c)
 {
-	int rc = windows_full(VGPU_SEG0_BYTES) ? -ENOMEM : segment0(&c->seg[0]);
+	int rc = tenant_may_have(c, VGPU_SEG0_BYTES) ? segment0(&c->seg[0]) : comes_back() ? -EAGAIN : -ENOMEM;
 
 	if (rc < 0)
 		return rc;
@@ -186,7 +250,7 @@ static int window_open(struct client *c)
 	c->seg_offset[0] = 0;
 	c->segs = 1;
 	c->window_bytes = VGPU_SEG0_BYTES;
-	agent.window_bytes += VGPU_SEG0_BYTES;
+	tenant_charge(c, VGPU_SEG0_BYTES);
 	c->session = (struct vgpu_session *)c->seg0;
 	c->ctlq = (union vgpu_slot *)(c->seg0 + VGPU_CTLQ_OFFSET);
 	c->replies = (struct vgpu_reply *)(c->seg0 + VGPU_REPLY_OFFSET);
@@ -211,23 +275,10 @@ static uint64_t all_memory(void)
 	return most;
 }
 
-/* Connections that said HELLO; of one user, or of all. */
-static unsigned greeted_clients(const uid_t *uid)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
-		const struct client *c = &agent.client[i];
-
-		n += c->in_use && c->greeted && (!uid || c->uid == *uid);
-	}
-	return n;
-}
-
 static void hello(struct client *c, const struct vgpu_msg_hello *m)
 {
 	struct vgpu_msg_hello_r r = { .version = VGPU_PROTOCOL_VERSION };
-	int fds[VGPU_HELLO_FDS];
+	int fds[VGPU_HELLO_FDS], rc;
 	char text[96];
 
 	if (c->greeted) {
@@ -245,14 +296,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 		refuse_hello(c, VGPU_ST_NOT_SUPPORTED, "client requires a feature that this vgpu-agent does not know");
 		return;
 	}
-	if (greeted_clients(&c->uid) >= agent.opt.uid_clients) {
-		snprintf(text, sizeof(text), "user %u has %u connections already (--uid-clients)", c->uid,
-			 agent.opt.uid_clients);
-		refuse_hello(c, VGPU_ST_LIMIT, text);
-		return;
-	}
-	if (greeted_clients(NULL) >= agent.opt.max_clients) {
-		snprintf(text, sizeof(text), "vgpu-agent serves %u clients already (--max-clients)", agent.opt.max_clients);
+	if (m->span_base && tenant_full(c, text, sizeof(text))) {
 		refuse_hello(c, VGPU_ST_LIMIT, text);
 		return;
 	}
@@ -260,7 +304,14 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 		refuse_hello(c, VGPU_ST_INVALID, "the address span must start at a multiple of 1 GiB from 0x200000000000 on");
 		return;
 	}
-	if (m->span_base && window_open(c) < 0) {
+	rc = m->span_base ? window_open(c) : 0;
+	if (rc == -EAGAIN) {
+		c->ask_hello = *m;
+		if (!c->asked)
+			take_time(c, ASKED_HELLO);
+		return;
+	}
+	if (rc < 0) {
 		refuse_hello(c, VGPU_ST_OUT_OF_MEMORY, "no memory for the client's window");
 		return;
 	}
@@ -291,9 +342,13 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 			.device_bytes = VGPU_MAX_DEVICES * VGPU_DEVICE_SPAN, .arena_bytes = VGPU_ARENA_BYTES };
 		mailbox_call(MAILBOX_ADD_CLIENT, c, 0);
 	}
-	if (answer(c, &r, sizeof(r), VGPU_MSG_HELLO, fds, c->window ? VGPU_HELLO_FDS : VGPU_HELLO_FD_AGENT_PAGE + 1) == 0 &&
-	    c->window)
-		log_debug("client %u: %s, pid %d, uid %u", c->id, c->command, c->pid, c->uid);
+	if (answer(c, &r, sizeof(r), VGPU_MSG_HELLO, fds, c->window ? VGPU_HELLO_FDS : VGPU_HELLO_FD_AGENT_PAGE + 1))
+		return;
+	if (c->window)
+		log_debug("client %u: %s, pid %d, uid %u, container %s", c->id, c->command, c->pid, c->uid,
+			  c->tenant[TENANT_CONTAINER] ? c->tenant[TENANT_CONTAINER]->box : "none");
+	if (c->asked == ASKED_HELLO)
+		listen_again(c);
 }
 
 /* ---- the other messages ---------------------------------------------------------------------- */
@@ -311,64 +366,128 @@ static void device_info(struct client *c, uint32_t index)
 	answer(c, &r, sizeof(r), VGPU_MSG_DEVICE, NULL, 0);
 }
 
-static void context_ask(struct client *c, const struct vgpu_msg_ctx *m)
+/* ---- requests that take their time: the client is not listened to until they are answered ------------------- */
+
+static void create_progress(struct client *c)
 {
 	struct vgpu_msg_ctx_r r = { .status = VGPU_ST_INVALID };
+	struct context *x = c->ask_ctx;
 
-	if (c->window)
-		r.status = context_create(c, m->device, m->weight, &r.context);
-	answer(c, &r, sizeof(r), VGPU_MSG_CTX_CREATE, NULL, 0);
-}
-
-static void context_end(struct client *c, uint32_t n)
-{
-	uint32_t status = VGPU_ST_BAD_HANDLE;
-
-	if (n < VGPU_MAX_CONTEXTS && c->ctx[n].state != CONTEXT_FREE) {
-		context_destroy(&c->ctx[n]);
-		status = VGPU_ST_OK;
-	}
-	answer_status(c, VGPU_MSG_CTX_DESTROY, status);
-}
-
-static void grow_answer(struct client *c, uint32_t status)
-{
-	struct vgpu_msg_grow_r r = { .status = status };
-	unsigned s = c->segs;
-
-	if (status == VGPU_ST_OK) {
-		c->seg_offset[s] = c->window_bytes;
-		c->window_bytes += c->seg[s].bytes;
-		agent.window_bytes += c->seg[s].bytes;
-		c->segs = s + 1;
-		status = r.status = context_add_segment(c, s);
-		r.offset = c->seg_offset[s];
-		r.bytes = c->seg[s].bytes;
-	} else {
-		pool_free(&c->seg[s]);
-	}
-	if (!c->in_use)
+	if (!x && c->window)
+		r.status = context_begin(c, c->ask.device, c->ask.weight, &c->ask_ctx);
+	if (!x && (r.status == VGPU_ST_OK || r.status == VGPU_ST_BUSY))
 		return;
-	answer(c, &r, sizeof(r), VGPU_MSG_WINDOW_GROW, &c->seg[s].fd, status == VGPU_ST_OK);
+	if (x && (x->state == CONTEXT_STARTING || (x->state == CONTEXT_ENDING && x->result)))
+		return;
+	if (x) {
+		r.status = x->result;
+		r.context = x->number;
+	}
+	if (answer(c, &r, sizeof(r), VGPU_MSG_CTX_CREATE, NULL, 0) == 0)
+		listen_again(c);
+}
+
+static void destroy_progress(struct client *c)
+{
+	struct context *x = &c->ctx[c->ask.context % VGPU_MAX_CONTEXTS];
+
+	if (x->state == CONTEXT_FREE && answer_status(c, VGPU_MSG_CTX_DESTROY, VGPU_ST_OK) == 0)
+		listen_again(c);
+}
+
+/* The segment is there when every context that lives has it. */
+static void grow(struct client *c, uint64_t bytes);
+
+static void grow_progress(struct client *c)
+{
+	unsigned s = c->segs - 1;
+	struct vgpu_msg_grow_r r = { .status = VGPU_ST_OK, .offset = c->seg_offset[s], .bytes = c->seg[s].bytes };
+
+	if (c->grow_bytes)
+		return;
+	if (c->ask_grow) {
+		grow(c, c->ask_grow);
+		return;
+	}
+	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++)
+		if (c->ctx[n].state == CONTEXT_LIVE && c->ctx[n].segs < c->segs)
+			return;
+	if (answer(c, &r, sizeof(r), VGPU_MSG_WINDOW_GROW, &c->seg[s].fd, 1) == 0)
+		listen_again(c);
+}
+
+void client_progress(struct client *c)
+{
+	if (c->leaving) {
+		leave(c);
+		return;
+	}
+	switch (c->asked) {
+	case ASKED_HELLO:
+		hello(c, &c->ask_hello);
+		break;
+	case ASKED_CREATE:
+		create_progress(c);
+		break;
+	case ASKED_DESTROY:
+		destroy_progress(c);
+		break;
+	case ASKED_GROW:
+		grow_progress(c);
+		break;
+	case ASKED_NOTHING:
+		break;
+	}
+}
+
+static void context_ask(struct client *c, const struct vgpu_msg_ctx *m)
+{
+	c->ask = *m;
+	c->ask_ctx = NULL;
+	take_time(c, ASKED_CREATE);
+	client_progress(c);
+}
+
+static void context_drop(struct client *c, const struct vgpu_msg_ctx *m)
+{
+	if (m->context >= VGPU_MAX_CONTEXTS || c->ctx[m->context].state == CONTEXT_FREE) {
+		answer_status(c, VGPU_MSG_CTX_DESTROY, VGPU_ST_BAD_HANDLE);
+		return;
+	}
+	c->ask = *m;
+	take_time(c, ASKED_DESTROY);
+	context_end(&c->ctx[m->context]);
+	if (c->asked == ASKED_DESTROY)
+		client_progress(c);
 }
 
 static void grow_refuse(struct client *c, uint32_t status)
 {
 	struct vgpu_msg_grow_r r = { .status = status };
 
-	answer(c, &r, sizeof(r), VGPU_MSG_WINDOW_GROW, NULL, 0);
+	if (answer(c, &r, sizeof(r), VGPU_MSG_WINDOW_GROW, NULL, 0) == 0 && c->asked == ASKED_GROW)
+		listen_again(c);
 }
 
 static void grow(struct client *c, uint64_t bytes)
 {
 	struct pool_mem *m = &c->seg[c->segs % AGENT_SEGMENTS];
+	uint64_t whole;
 
 	if (!c->window || !bytes) {
 		grow_refuse(c, VGPU_ST_INVALID);
 		return;
 	}
-	if (bytes > agent.opt.client_window ||
-	    ((bytes + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1)) > agent.opt.client_window - c->window_bytes || windows_full(bytes)) {
+	whole = (bytes + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1);
+	c->ask_grow = 0;
+	if (bytes <= agent.opt.client_window && whole <= agent.opt.client_window - c->window_bytes && !tenant_may_have(c, whole) &&
+	    comes_back()) {
+		c->ask_grow = bytes;
+		if (!c->asked)
+			take_time(c, ASKED_GROW);
+		return;
+	}
+	if (bytes > agent.opt.client_window || whole > agent.opt.client_window - c->window_bytes || !tenant_may_have(c, whole)) {
 		grow_refuse(c, VGPU_ST_OUT_OF_MEMORY);
 		return;
 	}
@@ -380,10 +499,33 @@ static void grow(struct client *c, uint64_t bytes)
 		grow_refuse(c, VGPU_ST_OUT_OF_MEMORY);
 		return;
 	}
+	if (!c->asked)
+		take_time(c, ASKED_GROW);
+	tenant_charge(c, (int64_t)m->bytes);    /* before it is there: nobody else may have it */
 	/* A large one takes a second to commit: in slices, so that others are served meanwhile. */
 	c->grow_bytes = m->bytes;
 	c->grow_done = m->hugetlb ? m->bytes : m->bytes < POOL_NOW ? m->bytes : POOL_NOW;
 	client_grow_step(c);
+}
+
+/* Its memory is there: now devices and contexts are to have it. */
+static void grown(struct client *c, uint32_t status)
+{
+	unsigned s = c->segs;
+
+	if (status == VGPU_ST_OK) {
+		c->seg_offset[s] = c->window_bytes;
+		status = context_map_segment(c, s);
+	}
+	if (status != VGPU_ST_OK) {
+		tenant_charge(c, -(int64_t)c->seg[s].bytes);
+		pool_free(&c->seg[s]);
+		grow_refuse(c, status);
+		return;
+	}
+	c->window_bytes += c->seg[s].bytes;
+	c->segs = s + 1;
+	client_progress(c);
 }
 
 void client_grow_step(struct client *c)
@@ -397,7 +539,7 @@ void client_grow_step(struct client *c)
 	if (rc == 0 && c->grow_done < c->grow_bytes)
 		return;
 	c->grow_bytes = c->grow_done = 0;
-	grow_answer(c, rc < 0 ? VGPU_ST_OUT_OF_MEMORY : VGPU_ST_OK);
+	grown(c, rc < 0 ? VGPU_ST_OUT_OF_MEMORY : VGPU_ST_OK);
 }
 
 void client_readable(struct client *c)
@@ -409,8 +551,6 @@ void client_readable(struct client *c)
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	ssize_t n;
 
-	if (c->grow_bytes)
-		return;         /* one request at a time; the loop comes back */
 	/* No room for control data: fds that a client sends are closed by the kernel. */
 	n = recvmsg(c->sock, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -438,7 +578,7 @@ void client_readable(struct client *c)
 		context_ask(c, &m.ctx);
 		break;
 	case VGPU_MSG_CTX_DESTROY:
-		context_end(c, m.ctx.context);
+		context_drop(c, &m.ctx);
 		break;
 	case VGPU_MSG_WINDOW_GROW:
 		grow(c, m.grow.bytes);
@@ -488,7 +628,7 @@ static void accept_one(int sock)
 		return;
 	}
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		of_uid += agent.client[i].in_use && agent.client[i].uid == cred.uid;
+		of_uid += agent.client[i].in_use && !agent.client[i].leaving && agent.client[i].uid == cred.uid;
 	/* A few more than allowed may stay to hear why not; the rest just finds the door shut. */
 	if (of_uid >= agent.opt.uid_clients + UID_SLACK) {
 		log_client(LOG_WARN, "a connection of user %u was refused: %u are open (--uid-clients)", cred.uid, of_uid);
@@ -511,6 +651,7 @@ static void accept_one(int sock)
 	c->id = ++agent.next_id;
 	c->since_ns = now_ns();
 	c->pidfd = peer_pidfd(sock, cred.pid);
+	tenant_take(c);
 	if (c->pidfd >= 0)
 		control_watch(CONTROL_PIDFD, c->index, c->id, c->pidfd, EPOLLIN);
 	else
@@ -534,27 +675,23 @@ void client_accept(void)
 
 void client_drop(struct client *c, const char *why)
 {
-	if (!c->in_use)
+	if (!c->in_use || c->leaving)
 		return;
-	c->in_use = 0;          /* first: health_lost() below us must not come back here */
+	c->leaving = 1;
+	c->asked = ASKED_NOTHING;
+	c->held.again_ns = 0;
 	if (why)
 		log_client(LOG_WARN, "client %u (%s, pid %d) is dropped: %s", c->id, c->command[0] ? c->command : "?", c->pid, why);
 	else if (c->window)
 		log_debug("client %u (%s, pid %d) is gone", c->id, c->command, c->pid);
 	/* One that lives but misbehaved learns it from its contexts. */
-	for (unsigned n = 0; why && n < VGPU_MAX_CONTEXTS; n++)
-		if (c->ctx[n].state == CONTEXT_LIVE)
+	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++) {
+		if (why && c->ctx[n].state == CONTEXT_LIVE)
 			context_died(&c->ctx[n], VGPU_ST_PROTOCOL, why);
-	context_destroy_all(c);
+		context_end(&c->ctx[n]);
+	}
 	if (c->window) {
 		mailbox_call(MAILBOX_DEL_CLIENT, c, 0);
-		context_unmap_window(c);
-		agent.window_bytes -= c->window_bytes;
-		sigbus_release(c->index);
-		if (c->grow_bytes)
-			pool_free(&c->seg[c->segs]);
-		for (unsigned s = 0; s < c->segs; s++)
-			pool_free(&c->seg[s]);
 		close(c->kick_fd);
 	}
 	if (c->pidfd >= 0) {
@@ -563,13 +700,22 @@ void client_drop(struct client *c, const char *why)
 	}
 	control_unwatch(c->sock);
 	close(c->sock);
-	c->window = c->greeted = 0;
+	c->sock = c->pidfd = c->kick_fd = -1;
+	leave(c);
 }
 
 void client_drop_all(void)
 {
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
 		client_drop(&agent.client[i], NULL);
+}
+
+int client_any(void)
+{
+	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
+		if (agent.client[i].in_use && (agent.client[i].window || !agent.client[i].greeted))
+			return 1;
+	return 0;
 }
 
 void client_attention(void)
@@ -580,7 +726,7 @@ void client_attention(void)
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
 		struct client *c = &agent.client[i];
 
-		if (!c->in_use)
+		if (!c->in_use || c->leaving)
 			continue;
 		if (vgpu_load_acquire32(&c->drop)) {
 			client_drop(c, c->drop_text);
@@ -604,6 +750,14 @@ static int waits_for_us(const struct client *c)
 	return poll(&p, 1, 0) == 1 && p.revents & POLLIN && !(p.revents & (POLLHUP | POLLERR));
 }
 
+int client_unfinished(void)
+{
+	int yes = unfinished;
+
+	unfinished = 0;
+	return yes;
+}
+
 int client_expire(void)
 {
 	uint64_t now = now_ns();
@@ -615,11 +769,19 @@ int client_expire(void)
 
 		int due = -1;
 
+		if (c->in_use && c->leaving) {
+			if (!c->seg0)           /* contexts that end bring events */
+				leave(c);
+			continue;
+		}
 		if (!c->in_use)
 			continue;
+		/* it waits for a queue, or memory, that comes back soon */
+		if ((c->asked == ASKED_CREATE && !c->ask_ctx) || c->asked == ASKED_HELLO || (c->asked == ASKED_GROW && c->ask_grow))
+			client_progress(c);
 		if (c->held.again_ns)
 			due = send_held(c, now);
-		else if (!c->greeted && age >= HELLO_MS && !waits_for_us(c))
+		else if (!c->greeted && age >= HELLO_MS && !c->asked && !waits_for_us(c))
 			client_drop(c, "no HELLO within 5 s");
 		else if (!c->greeted)
 			due = age < HELLO_MS ? (int)(HELLO_MS - age) + 1 : 0;

@@ -7,13 +7,21 @@
 
 void client_accept(void);               /* all that wait on the listening socket */
 void client_readable(struct client *c); /* one message, or its hang-up */
-/* Ends it: contexts, then DMA, then memory, then fds. why NULL: it left in good order. */
+/*
+ * Ends it: its connection and its part in the data thread now; then contexts, DMA, memory, as the device answers.
+ * why NULL: it left in good order.
+ */
 void client_drop(struct client *c, const char *why);
 void client_drop_all(void);
+int client_any(void);                   /* is somebody served? Who only looks does not count */
 /* What the data thread asked for: kill and drop words. */
 void client_attention(void);
+/* Something that it waits for has happened: a context of its own has changed its state. */
+void client_progress(struct client *c);
 /* A slice of a WINDOW_GROW under way. */
 void client_grow_step(struct client *c);
+/* 1: memory is being given back: another round at once. */
+int client_unfinished(void);
 /* Connections that never said HELLO. Milliseconds until the next one is due, -1: none. */
 int client_expire(void);
 

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See context.h. Order at the end of a context, always: the data thread lets go, the device kills
+ * See context.h. What a context needs of its device is written in its state; context_pump() posts what is due, one
+ * command about a context at a time, and their ends (created, mapped, destroyed) move it on:
+ *
+ *   FREE -> STARTING -> LIVE -> ENDING -> FREE
+ *               \________________^  \-> DEAD (it died; the client has not given its number back)
+ *
+ * Order at the end of a context, always: the data thread lets go, the device kills
  * the process, then memory is unmapped from the device, then it is freed.
  */
 #include "context.h"
@@ -9,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "client.h"
 #include "device.h"
 #include "mailbox.h"
 #include "status.h"
@@ -27,7 +34,7 @@ static uint32_t map_failed(struct device *d, int rc)
 		return VGPU_ST_IN_FLIGHT;
 	if (rc != -EPIPE && rc != -ETIMEDOUT && rc != -EPROTO)
 		return VGPU_ST_OUT_OF_MEMORY;
-	health_lost(d, "it does not answer");
+	d->trouble = "it does not answer";
 	return VGPU_ST_DEVICE_LOST;
 }
 
@@ -63,31 +70,7 @@ void context_unmap_window(struct client *c)
 	c->mapped_on = 0;
 }
 
-/* One command where the device sees IOVAs; else one for each part of the segment that is contiguous for it. */
-static uint32_t admin_segment(struct context *x, unsigned s)
-{
-	struct client *c = x->client;
-	uint64_t done = 0, n;
-	int rc = VGPU_ST_OK;
-
-	for (; done < c->seg[s].bytes && rc == VGPU_ST_OK; done += n) {
-		uint64_t at = c->seg_offset[s] + done, left = c->seg[s].bytes - done;
-		struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_SEGMENT, .q = (uint16_t)x->qid, .c = c->span_base + at };
-
-		cmd.a = device_bus(x->device, client_iova(c).v + at, &n);
-		cmd.b = n = n < left ? n : left;
-		if (!n)
-			return VGPU_ST_INTERNAL;
-		rc = admin_call_context(x->device, &cmd, "SEGMENT");
-	}
-	if (rc < 0) {
-		health_lost(x->device, "it does not answer");
-		return VGPU_ST_DEVICE_LOST;
-	}
-	return (uint32_t)rc;
-}
-
-uint32_t context_add_segment(struct client *c, unsigned s)
+uint32_t context_map_segment(struct client *c, unsigned s)
 {
 	for (unsigned i = 0; i < agent.opt.devices; i++) {
 		struct device *d = &agent.dev[i];
@@ -99,14 +82,6 @@ uint32_t context_add_segment(struct client *c, unsigned s)
 		rc = d->ops->dma_map(d->v, at, c->seg[s].bytes, c->seg[s].fd, 0, NULL);
 		if (rc < 0)
 			return map_failed(d, rc);
-	}
-	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++) {
-		struct context *x = &c->ctx[n];
-		uint32_t st = x->state == CONTEXT_LIVE ? admin_segment(x, s) : VGPU_ST_OK;
-
-		/* a context that cannot see all of the window would fault on good pointers later */
-		if (st != VGPU_ST_OK && x->state == CONTEXT_LIVE)
-			context_died(x, st, "a window segment could not be mapped in the context");
 	}
 	return VGPU_ST_OK;
 }
@@ -174,29 +149,225 @@ static void point_at_memory(struct context *x)
 		.arena_bytes = VGPU_ARENA_BYTES };
 }
 
-/* A few queues of a device stay for other users, whatever one of them does. */
-static int user_has_enough(const struct device *d, uid_t uid)
-{
-	unsigned have = 0;
+/* ---- the end ---------------------------------------------------------------------------------- */
 
-	for (unsigned q = 0; q < d->info.max_contexts; q++)
-		have += d->owner[q] && d->owner[q]->client->uid == uid;
-	return have >= d->info.max_contexts - d->info.max_contexts / 8;
+/* The device has let go of it. */
+static void finished(struct context *x)
+{
+	struct device *d = x->device;
+
+	if (x->memory_bytes)
+		mailbox_call(MAILBOX_REFUND, x, 0);
+	d->owner[x->qid] = NULL;
+	free_queue_block(x);
+	x->state = x->after;
+	client_progress(x->client);
 }
 
-uint32_t context_create(struct client *c, uint32_t device, uint32_t weight, uint32_t *number)
+static void destroyed(struct context *x, int rc)
+{
+	if (rc == -ETIMEDOUT)
+		x->device->trouble = "it does not answer";      /* which ends all that it has */
+	else
+		finished(x);
+}
+
+/* Nobody forwards to it any more. The device still has it. */
+static void retire(struct context *x, uint32_t status)
+{
+	if (x->state == CONTEXT_LIVE) {
+		mailbox_call(MAILBOX_DEL_CONTEXT, x, status);
+		status_past(x);
+	}
+	x->state = CONTEXT_ENDING;
+	x->asked = 0;
+	admin_abandon(x->device, x);
+}
+
+static void end(struct context *x)
+{
+	if (!x->device->ready || !x->created)
+		finished(x);
+}
+
+void context_end(struct context *x)
+{
+	x->after = CONTEXT_FREE;
+	switch (x->state) {
+	case CONTEXT_STARTING:
+	case CONTEXT_LIVE:
+		retire(x, VGPU_ST_CONTEXT_DEAD);
+		log_debug("client %u: context %u ends", x->client->id, x->number);
+		end(x);
+		break;
+	case CONTEXT_DEAD:
+		x->state = CONTEXT_FREE;
+		break;
+	case CONTEXT_FREE:
+	case CONTEXT_ENDING:
+		break;
+	}
+}
+
+void context_device_gone(struct device *d)
+{
+	for (unsigned q = 0; q < d->queues; q++) {
+		struct context *x = d->owner[q];
+
+		if (x && x->state == CONTEXT_ENDING)
+			finished(x);
+		else if (x)
+			context_died(x, VGPU_ST_DEVICE_LOST, "the device is gone");
+	}
+}
+
+/* ---- birth -------------------------------------------------------------------------------------- */
+
+static void not_started(struct context *x, uint32_t status)
+{
+	x->result = status;
+	x->after = CONTEXT_FREE;
+	retire(x, status);
+	end(x);
+}
+
+static void no_answer(const struct context *x, const char *what)
+{
+	log_client(LOG_WARN, "device %u: %s of queue %u got no answer in %u ms: that context ends", x->device->index, what, x->qid,
+		   admin_ms);
+}
+
+/* It has another segment, or was born with the first one. */
+static void has_segment(struct context *x)
+{
+	struct client *c = x->client;
+
+	x->segs++;
+	x->seg_done = 0;
+	if (x->segs < c->segs)
+		return;
+	if (x->state == CONTEXT_STARTING) {
+		x->state = CONTEXT_LIVE;
+		mailbox_call(MAILBOX_ADD_CONTEXT, x, 0);
+		log_debug("client %u: context %u on device %u (queue %u)", c->id, x->number, x->device->index, x->qid);
+	}
+	client_progress(c);
+}
+
+static void created(struct context *x, int rc)
+{
+	x->asked = 0;
+	if (rc == VGPU_ST_OK) {
+		has_segment(x);
+		return;
+	}
+	if (rc == -ETIMEDOUT)
+		no_answer(x, "CTX_CREATE");
+	else
+		x->created = 0;         /* the device has none: nothing to end */
+	not_started(x, rc < 0 ? (uint32_t)VGPU_ST_CONTEXT_DEAD : (uint32_t)rc);
+}
+
+static void mapped(struct context *x, int rc)
+{
+	x->asked = 0;
+	if (rc == VGPU_ST_OK) {
+		x->seg_done += x->seg_asked;
+		if (x->seg_done == x->client->seg[x->segs].bytes)
+			has_segment(x);
+		return;
+	}
+	if (rc == -ETIMEDOUT)
+		no_answer(x, "SEGMENT");
+	rc = rc < 0 ? VGPU_ST_CONTEXT_DEAD : rc;
+	/* a context that cannot see all of the window would fault on good pointers later */
+	context_died(x, (uint32_t)rc, "a window segment could not be mapped in the context");
+}
+
+static void ask_create(struct context *x)
+{
+	struct device *d = x->device;
+	struct client *c = x->client;
+	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_CTX_CREATE, .q = (uint16_t)x->qid };
+	uint64_t whole, at;
+	struct vgpu_ctx_create *create = admin_create_at(d, &at);
+
+	cmd.a = device_bus(d, POOL_IOVA_ADMIN + at, &whole);
+	*create = (struct vgpu_ctx_create){
+		.queue_iova = device_bus(d, pool_queue_iova(x->qid).v, &whole),
+		.seg0_iova = device_bus(d, client_iova(c).v, &whole),
+		.span_base = c->span_base, .span_bytes = VGPU_SPAN_BYTES, .device_base = x->env.device_base,
+		.memory_limit = c->memory_quota < d->info.memory_bytes ? c->memory_quota : d->info.memory_bytes,
+		.context = x->number, .weight = x->weight,
+		.flags = d->asym && c->asym ? VGPU_CTX_CLIENT_ASYM : 0 };
+	admin_forget(d, x->qid);
+	x->asked = x->created = 1;
+	admin_post(d, &cmd, x, created);
+}
+
+/* One command where the device sees IOVAs; else one for each part of the segment that is contiguous for it. */
+static void ask_segment(struct context *x)
+{
+	struct client *c = x->client;
+	uint64_t at = c->seg_offset[x->segs] + x->seg_done, left = c->seg[x->segs].bytes - x->seg_done, n;
+	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_SEGMENT, .q = (uint16_t)x->qid, .c = c->span_base + at };
+
+	cmd.a = device_bus(x->device, client_iova(c).v + at, &n);
+	cmd.b = x->seg_asked = n < left ? n : left;
+	if (!n) {
+		context_died(x, VGPU_ST_INTERNAL, "a window segment could not be mapped in the context");
+		return;
+	}
+	x->asked = 1;
+	admin_post(x->device, &cmd, x, mapped);
+}
+
+void context_pump(struct device *d)
+{
+	d->pump++;
+	for (unsigned i = 0; i < d->queues; i++) {
+		struct context *x = d->owner[(d->pump + i) % d->queues];
+
+		if (!x || x->asked || x->ending)
+			continue;
+		if (x->state == CONTEXT_ENDING) {
+			struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_CTX_DESTROY, .q = (uint16_t)x->qid };
+
+			if (!admin_room(d, NULL))
+				return;
+			x->ending = 1;
+			admin_post(d, &cmd, x, destroyed);
+		} else if (x->segs < x->client->segs && admin_room(d, x->client)) {
+			if (x->created)
+				ask_segment(x);
+			else
+				ask_create(x);
+		}
+	}
+}
+
+/* 1: what is missing, a queue or one of this tenant's, comes back in a moment. */
+static int some_ends(const struct client *c, const struct device *d, int of_tenant)
+{
+	for (unsigned q = 0; q < d->info.max_contexts; q++) {
+		const struct context *x = d->owner[q];
+
+		if (x && x->state == CONTEXT_ENDING && x->after == CONTEXT_FREE && (!of_tenant || tenant_same(x->client, c)))
+			return 1;
+	}
+	return 0;
+}
+
+uint32_t context_begin(struct client *c, uint32_t device, uint32_t weight, struct context **out)
 {
 	struct device *d = &agent.dev[device < VGPU_MAX_DEVICES ? device : 0];
-	struct vgpu_ctx_create *create;
-	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_CTX_CREATE };
 	struct context *x = NULL;
-	uint64_t whole;
 	uint32_t n, st, used = 0;
-	int rc, q;
+	int q;
 
 	if (device >= agent.opt.devices)
 		return VGPU_ST_INVALID;
-	if (!d->ready)
+	if (!d->ready || d->trouble)
 		return VGPU_ST_DEVICE_LOST;
 	for (n = 0; n < VGPU_MAX_CONTEXTS; n++) {
 		if (c->ctx[n].state != CONTEXT_FREE)
@@ -204,9 +375,11 @@ uint32_t context_create(struct client *c, uint32_t device, uint32_t weight, uint
 		else if (!x)
 			x = &c->ctx[n];
 	}
-	q = device_free_queue(d);
-	if (!x || used >= agent.opt.max_contexts || q < 0 || user_has_enough(d, c->uid))
+	if (!x || used >= agent.opt.max_contexts)
 		return VGPU_ST_LIMIT;
+	q = device_free_queue(d);
+	if (q < 0 || tenant_has_enough(c, d))
+		return some_ends(c, d, q >= 0) ? VGPU_ST_BUSY : VGPU_ST_LIMIT;
 	st = context_map_window(c, d);
 	if (st != VGPU_ST_OK)
 		return st;
@@ -220,110 +393,20 @@ uint32_t context_create(struct client *c, uint32_t device, uint32_t weight, uint
 	if (st != VGPU_ST_OK)
 		return st;
 	point_at_memory(x);
-	drr_init(&x->share, weight ? weight : WEIGHT_DEFAULT);
+	x->weight = weight ? weight : WEIGHT_DEFAULT;
+	drr_init(&x->share, x->weight);
 	clear_segment0(c, n);
-
-	cmd.a = device_bus(d, POOL_IOVA_ADMIN + ADMIN_CREATE, &whole);
-	create = (struct vgpu_ctx_create *)(d->admin_va + ADMIN_CREATE);
-	*create = (struct vgpu_ctx_create){
-		.queue_iova = device_bus(d, pool_queue_iova(x->qid).v, &whole),
-		.seg0_iova = device_bus(d, client_iova(c).v, &whole),
-		.span_base = c->span_base, .span_bytes = VGPU_SPAN_BYTES, .device_base = x->env.device_base,
-		.memory_limit = c->memory_quota < d->info.memory_bytes ? c->memory_quota : d->info.memory_bytes,
-		.context = n, .weight = weight ? weight : WEIGHT_DEFAULT,
-		.flags = d->asym && c->asym ? VGPU_CTX_CLIENT_ASYM : 0 };
-	cmd.q = (uint16_t)q;
-	admin_forget(d, x->qid);
+	x->created = x->ending = x->asked = 0;
+	x->segs = 0;
+	x->seg_done = 0;
+	x->result = VGPU_ST_OK;
+	x->state = CONTEXT_STARTING;
 	d->owner[q] = x;
-	rc = admin_call_context(d, &cmd, "CTX_CREATE");
-	if (rc < 0) {
-		d->owner[q] = NULL;
-		health_lost(d, "it does not answer");
-		free_queue_block(x);
-		return VGPU_ST_DEVICE_LOST;
-	}
-	if (rc != VGPU_ST_OK) {
-		d->owner[q] = NULL;
-		free_queue_block(x);
-		return (uint32_t)rc;
-	}
-	x->state = CONTEXT_LIVE;
-	mailbox_call(MAILBOX_ADD_CONTEXT, x, 0);
-	for (unsigned s = 1; s < c->segs && x->state == CONTEXT_LIVE; s++) {
-		st = admin_segment(x, s);
-		if (st != VGPU_ST_OK) {
-			context_destroy(x);
-			return st;
-		}
-	}
-	if (x->state != CONTEXT_LIVE) {         /* the device went meanwhile */
-		context_destroy(x);
-		return VGPU_ST_DEVICE_LOST;
-	}
-	*number = n;
-	log_debug("client %u: context %u on device %u (queue %u)", c->id, n, device, x->qid);
+	*out = x;
 	return VGPU_ST_OK;
 }
 
-/* Data thread, then device, then memory. Leaves state and number to the caller. */
-static void take_down(struct context *x, uint32_t status)
-{
-	struct device *d = x->device;
-
-	mailbox_call(MAILBOX_DEL_CONTEXT, x, status);
-	status_past(x);
-	x->state = CONTEXT_DEAD;
-	if (d->ready) {
-		struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_CTX_DESTROY, .q = (uint16_t)x->qid };
-
-		if (admin_call(d, &cmd, NULL) < 0)
-			health_lost(d, "it does not answer");
-	}
-	d->owner[x->qid] = NULL;
-	free_queue_block(x);
-}
-
-void context_destroy(struct context *x)
-{
-	if (x->state == CONTEXT_LIVE) {
-		take_down(x, VGPU_ST_CONTEXT_DEAD);
-		log_debug("client %u: context %u destroyed", x->client->id, x->number);
-	}
-	x->state = CONTEXT_FREE;
-}
-
-_Static_assert(VGPU_MAX_CONTEXTS <= ADMIN_TOGETHER, "all contexts of a client are ended together");
-
-void context_destroy_all(struct client *c)
-{
-	uint64_t index[VGPU_MAX_CONTEXTS];
-	uint32_t ending = 0;
-
-	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++) {
-		struct context *x = &c->ctx[n];
-		struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_CTX_DESTROY, .q = (uint16_t)x->qid };
-
-		if (x->state == CONTEXT_LIVE) {
-			mailbox_call(MAILBOX_DEL_CONTEXT, x, VGPU_ST_CONTEXT_DEAD);
-			status_past(x);
-			ending |= 1u << n;
-			if (x->device->ready)
-				index[n] = admin_post(x->device, &cmd);
-		}
-		x->state = CONTEXT_FREE;
-	}
-	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++) {
-		struct context *x = &c->ctx[n];
-
-		if (!(ending >> n & 1))
-			continue;
-		/* not ready: it was lost since, by one of the waits before this one or earlier */
-		if (x->device->ready && admin_wait(x->device, index[n], NULL) < 0)
-			health_lost(x->device, "it does not answer");
-		x->device->owner[x->qid] = NULL;
-		free_queue_block(x);
-	}
-}
+/* ---- death -------------------------------------------------------------------------------------- */
 
 void context_died(struct context *x, uint32_t status, const char *report)
 {
@@ -333,9 +416,12 @@ void context_died(struct context *x, uint32_t status, const char *report)
 	char text[160];
 	int n;
 
+	if (x->state == CONTEXT_STARTING)
+		not_started(x, status);
 	if (x->state != CONTEXT_LIVE)
 		return;
-	take_down(x, status);
+	x->after = CONTEXT_DEAD;
+	retire(x, status);
 	n = snprintf(text, sizeof(text), "%s", report ? report : vgpu_status_text(status));
 	if (n >= (int)sizeof(text))
 		n = sizeof(text) - 1;
@@ -358,4 +444,5 @@ void context_died(struct context *x, uint32_t status, const char *report)
 			vgpu_store_relaxed32(&t[s].waiter, 0);
 			futex_wake(&t[s].wake);
 		}
+	end(x);
 }

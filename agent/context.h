@@ -5,19 +5,26 @@
 
 #include "agent.h"
 
-/* enum vgpu_status; on OK *number is the context's place in the client. */
-uint32_t context_create(struct client *c, uint32_t device, uint32_t weight, uint32_t *number);
-/* Ends it whatever its state; its number is free afterwards. */
-void context_destroy(struct context *x);
-/* All of a client's, at once: killing a process takes milliseconds each. */
-void context_destroy_all(struct client *c);
+/*
+ * Nothing here waits for the device: context_begin() and context_end() say what is wanted, client_progress() is called when
+ * it has come about, or has not: then x->result says why.
+ *
+ * OK: *out is STARTING. BUSY: all queues are taken, and one comes back soon: ask again. Else why not.
+ */
+uint32_t context_begin(struct client *c, uint32_t device, uint32_t weight, struct context **out);
+/* Ends it whatever its state; FREE at once or later. */
+void context_end(struct context *x);
 /*
  * It lives no more: its process died, it broke the protocol, its device went. Tells the client
  * through segment 0 (report may be NULL) and wakes whoever waits. The number stays taken.
  */
 void context_died(struct context *x, uint32_t status, const char *report);
-/* Segment s of the client's window, for all contexts it has. enum vgpu_status. */
-uint32_t context_add_segment(struct client *c, unsigned s);
+/* Posts what the contexts of d need. From admin_turn(). */
+void context_pump(struct device *d);
+/* The device is lost: all contexts that it had are over. */
+void context_device_gone(struct device *d);
+/* Segment s of the client's window, for all devices that have the window. enum vgpu_status. */
+uint32_t context_map_segment(struct client *c, unsigned s);
 /* The client's window in d's DMA table, if it is not there yet; and out of all tables. */
 uint32_t context_map_window(struct client *c, struct device *d);
 void context_unmap_window(struct client *c);

@@ -3,8 +3,11 @@
 #include "control.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -13,14 +16,21 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "boot.h"
 #include "client.h"
 #include "device.h"
 #include "init.h"
 #include "mailbox.h"
+#include "options.h"
+#include "pidfile.h"
 
 #include "../tools/service/notify.h"
+
+#define DRAIN 40                /* a real-time signal, so that nobody sends it by chance */
+#define DRAIN_MS 10000
 
 static int signal_fd = -1;
 
@@ -56,6 +66,33 @@ void control_unwatch_device(struct device *d)
 	control_unwatch(d->ops->poll_fd(d->v));
 }
 
+int control_limits(char *why, size_t n)
+{
+	static struct options given;
+	static int called;
+	struct options o, *now = &agent.opt;
+
+	if (!called++)
+		given = agent.opt;
+	o = given;
+	if (options_limits(&o, why, n) < 0)
+		return -1;
+	now->max_contexts = o.max_contexts;
+	now->max_clients = o.max_clients;
+	now->uid_clients = o.uid_clients;
+	now->container_clients = o.container_clients;
+	now->client_memory = o.client_memory;
+	now->windows = o.windows ? o.windows : boot_windows();
+	now->uid_windows = o.uid_windows;
+	now->container_windows = o.container_windows;
+	/* partner: the data thread's look at each allocation */
+	vgpu_store_relaxed64(&now->uid_memory, o.uid_memory);
+	vgpu_store_relaxed64(&now->container_memory, o.container_memory);
+	now->log_level = o.log_level;
+	log_level = (int)o.log_level;
+	return 0;
+}
+
 void control_signals(sigset_t *set)
 {
 	/* The default of these is an end without order. */
@@ -70,6 +107,7 @@ void control_signals(sigset_t *set)
 	sigaddset(set, SIGQUIT);
 	sigaddset(set, SIGHUP);
 	sigaddset(set, SIGCHLD);
+	sigaddset(set, DRAIN);
 	if (getpid() == 1)
 		sigaddset(set, SIGUSR2);        /* what poweroff sends to init */
 	else
@@ -120,28 +158,136 @@ static int answers(const struct sockaddr_un *a)
 	return yes;
 }
 
+/*
+ * Who may use the device is for the administrator to say: without his word it is root, or the agent's own user, and the
+ * group vgpu where there is one. As PID 1 nobody else is there to be kept out.
+ */
+static int set_mode(const char *path)
+{
+	unsigned mode = agent.opt.mode;
+	const struct group *g = NULL;
+
+	if (mode == MODE_DEFAULT) {
+		mode = getpid() == 1 ? 0666 : 0660;
+		g = geteuid() == 0 && mode == 0660 ? getgrnam("vgpu") : NULL;
+		if (geteuid() == 0 && mode == 0660 && !g)
+			log_info("there is no group vgpu: only root may use %s; --mode 0666 lets everybody", path);
+	}
+	if (g && chown(path, (uid_t)-1, g->gr_gid) < 0)
+		return -1;
+	return chmod(path, mode);
+}
+
+/* sd_listen_fds(3): one listening socket of ours, as descriptor 3. */
+static int socket_given(void)
+{
+	const char *pid = getenv("LISTEN_PID"), *n = getenv("LISTEN_FDS");
+	int type = 0, listens = 0;
+	socklen_t size = sizeof(type);
+
+	if (!pid || !n || atoi(pid) != getpid() || atoi(n) < 1)
+		return 0;
+	if (getsockopt(3, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || getsockopt(3, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) < 0 ||
+	    type != SOCK_SEQPACKET || !listens) {
+		log_warn("the service manager's descriptor 3 is no listening SOCK_SEQPACKET socket (ListenSequentialPacket=): not used");
+		return 0;
+	}
+	fcntl(3, F_SETFD, FD_CLOEXEC);
+	fcntl(3, F_SETFL, fcntl(3, F_GETFL) | O_NONBLOCK);
+	agent.listen_fd = 3;
+	return 1;
+}
+
+/* Who came before the name was another's is served; nobody comes after. */
+static void drain(void)
+{
+	if (agent.draining || agent.listen_fd < 0)
+		return;
+	client_accept();
+	control_unwatch(agent.listen_fd);
+	close(agent.listen_fd);
+	agent.listen_fd = -1;
+	agent.draining = 1;
+	/* the lock goes to the next one, and the file with it */
+	if (agent.pidfile_fd >= 0)
+		close(agent.pidfile_fd);
+	agent.pidfile_fd = -1;
+	log_say("another vgpu-agent has taken over: ending with the last client");
+	notify_send("STATUS=another vgpu-agent has taken over, ending with the last client");
+}
+
+/* Only while the file is locked: then who wrote the number is the one who holds it. */
+static pid_t tell_to_drain(char *why, size_t n)
+{
+	char text[32] = "";
+	int fd = open(agent.opt.pidfile, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	ssize_t got = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	pid_t pid = got > 0 ? (pid_t)atoi(text) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (pid > 1 && kill(pid, DRAIN) < 0 && errno != ESRCH) {
+		snprintf(why, n, "--replace: pid %d: %s", (int)pid, strerror(errno));
+		return -1;
+	}
+	return pid;
+}
+
+int control_replace(char *why, size_t n)
+{
+	uint64_t until = now_ns() + DRAIN_MS * 1000000ull;
+	pid_t before = 0;
+
+	while ((agent.pidfile_fd = pidfile_take(agent.opt.pidfile, why, n)) < 0) {
+		struct timespec nap = { 0, 5000000 };
+
+		if (now_ns() > until || (before <= 1 && (before = tell_to_drain(why, n)) < 0))
+			return -1;
+		nanosleep(&nap, NULL);
+	}
+	if (before > 1)
+		log_say("took over from pid %d, which ends with its last client", (int)before);
+	return 0;
+}
+
 int control_listen(void)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	struct stat st;
 
+	if (socket_given()) {
+		agent.socket_given = 1;
+		return control_watch(CONTROL_LISTEN, 0, 0, agent.listen_fd, EPOLLIN);
+	}
 	snprintf(a.sun_path, sizeof(a.sun_path), "%s", agent.opt.listen);
 	make_folder(a.sun_path);
-	if (lstat(a.sun_path, &st) == 0) {
+	if (agent.opt.replace) {
+		/* Under another name first: at no moment is there a name that nobody answers. */
+		if (snprintf(a.sun_path, sizeof(a.sun_path), "%s.new", agent.opt.listen) >= (int)sizeof(a.sun_path)) {
+			log_error("--listen %s: with --replace there must be room for 4 characters more", agent.opt.listen);
+			return -1;
+		}
+		unlink(a.sun_path);
+	} else if (lstat(a.sun_path, &st) == 0) {
 		if (!S_ISSOCK(st.st_mode)) {
 			log_error("--listen %s: there is a file of that name, and it is no socket", a.sun_path);
 			return -1;
 		}
 		if (answers(&a)) {
-			log_error("--listen %s: another vgpu-agent listens there", a.sun_path);
+			log_error("--listen %s: another vgpu-agent listens there; --replace takes over from it", a.sun_path);
 			return -1;
 		}
 		unlink(a.sun_path);
 	}
 	agent.listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (agent.listen_fd < 0 || bind(agent.listen_fd, (struct sockaddr *)&a, sizeof(a)) < 0 ||
-	    chmod(a.sun_path, agent.opt.mode) < 0 || listen(agent.listen_fd, SOMAXCONN) < 0) {
+	    set_mode(a.sun_path) < 0 || listen(agent.listen_fd, SOMAXCONN) < 0) {
 		log_error("--listen %s: %s", a.sun_path, strerror(errno));
+		return -1;
+	}
+	if (agent.opt.replace && rename(a.sun_path, agent.opt.listen) < 0) {
+		log_error("--listen %s: %s", agent.opt.listen, strerror(errno));
+		unlink(a.sun_path);
 		return -1;
 	}
 	return control_watch(CONTROL_LISTEN, 0, 0, agent.listen_fd, EPOLLIN);
@@ -151,7 +297,8 @@ void control_close(void)
 {
 	if (agent.listen_fd < 0)
 		return;
-	unlink(agent.opt.listen);
+	if (!agent.socket_given)
+		unlink(agent.opt.listen);
 	close(agent.listen_fd);
 	agent.listen_fd = -1;
 }
@@ -170,7 +317,19 @@ static void signals(void)
 			continue;
 		}
 		if (s.ssi_signo == SIGHUP) {
-			log_info("SIGHUP: nothing is read again; options hold from the start on");
+			char text[500];
+			int rc = control_limits(text, sizeof(text));
+
+			if (rc < 0)
+				log_warn("SIGHUP: nothing changes: %s", text);
+			else if (agent.opt.limits)
+				options_say(&agent.opt, text, sizeof(text));
+			if (rc == 0)
+				log_say("SIGHUP: %s", agent.opt.limits ? text : "there is no --limits file to be read again");
+			continue;
+		}
+		if (s.ssi_signo == DRAIN) {
+			drain();
 			continue;
 		}
 		log_info("%s: ending", s.ssi_signo == SIGQUIT ? "SIGQUIT" : s.ssi_signo == SIGTERM ? "SIGTERM" : s.ssi_signo == SIGINT ? "SIGINT" : "SIGUSR2");
@@ -198,7 +357,7 @@ static void event(uint64_t data, uint32_t events)
 		signals();
 		break;
 	case CONTROL_CLIENT:
-		if (!c->in_use || c->id != (uint32_t)data)
+		if (!c->in_use || c->leaving || c->id != (uint32_t)data)
 			break;
 		client_readable(c);
 		if (c->in_use && c->id == (uint32_t)data && vgpu_load_relaxed32(&c->poisoned))
@@ -211,24 +370,12 @@ static void event(uint64_t data, uint32_t events)
 	case CONTROL_IRQ:
 		if (d->v && read(d->irq_fd[0], &drain, 8) < 0)
 			break;
-		break;          /* admin_async() looks every round */
+		break;          /* admin_turn() looks every round */
 	case CONTROL_DEVICE:
 		if (d->v && (d->ops->event(d->v) < 0 || (events & (EPOLLHUP | EPOLLERR)) || (why = device_trouble(d))))
-			health_lost(d, why);
+			d->trouble = why;
 		break;
 	}
-}
-
-void control_round(int timeout_ms)
-{
-	struct epoll_event e[32];
-	int n = epoll_wait(agent.epoll_c, e, 32, timeout_ms);
-
-	for (int i = 0; i < n; i++)
-		event(e[i].data.u64, e[i].events);
-	client_attention();
-	for (unsigned i = 0; i < agent.opt.devices; i++)
-		admin_async(&agent.dev[i]);
 }
 
 static int sooner(int a, int b)
@@ -248,16 +395,37 @@ static int watchdog(void)
 	return notify_watchdog_ns() ? (int)((notify_watchdog_ns() - now) / 1000000) + 1 : -1;
 }
 
+/* Clients and devices, as far as they have come; milliseconds until the next look, -1: when something happens. */
+static int turns(void)
+{
+	int next = sooner(client_expire(), health_retry());
+
+	client_attention();
+	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
+		if (agent.client[i].in_use && agent.client[i].grow_bytes) {
+			client_grow_step(&agent.client[i]);
+			next = 0;
+		}
+	for (unsigned i = 0; i < agent.opt.devices; i++) {
+		struct device *d = &agent.dev[i];
+
+		next = sooner(next, admin_turn(d));
+		if (!d->trouble)
+			continue;
+		health_lost(d, d->trouble);
+		next = 0;
+	}
+	return client_unfinished() ? 0 : next;
+}
+
 void control_run(void)
 {
-	while (!vgpu_load_relaxed32(&agent.stop)) {
-		int timeout = sooner(sooner(client_expire(), health_retry()), watchdog());
+	while (!vgpu_load_relaxed32(&agent.stop) && !(agent.draining && !client_any())) {
+		struct epoll_event e[32];
+		int timeout = sooner(turns(), watchdog());
+		int n = epoll_wait(agent.epoll_c, e, 32, timeout);
 
-		for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-			if (agent.client[i].in_use && agent.client[i].grow_bytes) {
-				client_grow_step(&agent.client[i]);
-				timeout = 0;
-			}
-		control_round(timeout);
+		for (int i = 0; i < n; i++)
+			event(e[i].data.u64, e[i].events);
 	}
 }

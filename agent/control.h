@@ -13,17 +13,21 @@ enum control_kind { CONTROL_LISTEN, CONTROL_WAKE, CONTROL_SIGNAL, CONTROL_CLIENT
 
 /* From here on no signal ends us without order; before anything is made that would stay behind. */
 void control_signals(sigset_t *set);
+/* The limits of the command line and those of --limits FILE on top of them: now, and at SIGHUP again. -1 and why: nothing changed. */
+int control_limits(char *why, size_t n);
 int control_init(void);
-int control_listen(void);               /* opens the socket; says why not */
+/* Opens the socket, takes it from the service manager (LISTEN_FDS), or, with --replace, puts its own in another's place; says why not. */
+int control_listen(void);
+/* --replace: the agent before us is told to accept nobody more, and its pid file becomes ours. -1 and why. */
+int control_replace(char *why, size_t n);
 void control_close(void);               /* removes it */
+void described_write(void);             /* what there is, in a file beside it that stays (described.c) */
 int control_watch(enum control_kind kind, unsigned index, uint32_t serial, int fd, uint32_t events);
 void control_unwatch(int fd);
 void control_watch_device(struct device *d);
 void control_unwatch_device(struct device *d);
 /* Runs until agent.stop or SIGTERM/SIGINT. */
 void control_run(void);
-/* One round: waits at most timeout_ms (-1: until something happens). */
-void control_round(int timeout_ms);
 
 int page_init(void);
 void page_device(const struct device *d);

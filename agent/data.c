@@ -226,6 +226,9 @@ static void charge(struct client *c, struct context *x, uint64_t bytes)
 {
 	x->memory_bytes += bytes;
 	count(&c->memory_bytes, bytes);
+	for (unsigned k = 0; k < TENANT_KINDS; k++)
+		if (c->tenant[k])
+			c->tenant[k]->memory_bytes += bytes;
 	x->device->memory_used += bytes;
 	vgpu_store_relaxed64(&agent.page->device[x->device->index].memory_used, x->device->memory_used);
 }
@@ -237,12 +240,23 @@ static void refund(struct client *c, struct context *x, uint64_t bytes)
 	charge(c, x, 0 - bytes);
 }
 
+static inline int more(uint64_t have, uint64_t bytes, uint64_t limit)
+{
+	return bytes > limit || have > limit - bytes;
+}
+
+static int tenant_over(const struct tenant *t, uint64_t bytes, uint64_t limit)
+{
+	return limit && t && more(t->memory_bytes, bytes, limit);
+}
+
 static int over_quota(const struct client *c, const struct context *x, uint64_t bytes)
 {
 	uint64_t device = x->device->info.memory_bytes;
 
-	return bytes > c->memory_quota || c->memory_bytes > c->memory_quota - bytes || bytes > device ||
-	       x->device->memory_used > device - bytes;
+	return more(c->memory_bytes, bytes, c->memory_quota) || more(x->device->memory_used, bytes, device) ||
+	       tenant_over(c->tenant[TENANT_USER], bytes, vgpu_load_relaxed64(&agent.opt.uid_memory)) ||
+	       tenant_over(c->tenant[TENANT_CONTAINER], bytes, vgpu_load_relaxed64(&agent.opt.container_memory));
 }
 
 /* Into the context's control ring. 0: no room until it answers. */
@@ -450,7 +464,6 @@ static void end_context(struct client *c, struct context *x, uint32_t status)
 		reply_client(c, p->reply, p->client_seq, status, NULL);
 	}
 	x->outstanding = 0;
-	refund(c, x, x->memory_bytes);
 	count(&c->commands, x->commands);
 	vgpu_store_relaxed64(&x->commands, 0);
 }
@@ -506,6 +519,10 @@ static void mailbox(void)
 		x = object;
 		watch(x->device->irq_fd[1 + x->qid], 0);
 		end_context(x->client, x, status);
+		break;
+	case MAILBOX_REFUND:            /* its process is gone, and the memory with it */
+		x = object;
+		refund(x->client, x, x->memory_bytes);
 		break;
 	case MAILBOX_QUIT:
 		data.quit = 1;

@@ -148,7 +148,7 @@ static int identify(struct device *d, char *why, size_t why_bytes)
 {
 	uint64_t bytes;
 	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_IDENTIFY, .a = device_bus(d, POOL_IOVA_ADMIN + ADMIN_INFO, &bytes) };
-	int rc = admin_call(d, &cmd, NULL);
+	int rc = admin_call(d, &cmd);
 
 	if (rc != VGPU_ST_OK)
 		FAIL(rc < 0 ? rc : -EIO, "%s: IDENTIFY failed: %s", d->spec, rc < 0 ? strerror(-rc) : vgpu_status_text((unsigned)rc));
@@ -195,8 +195,9 @@ int device_attach(struct device *d, char *why, size_t why_bytes)
 	    (rc = identify(d, why, why_bytes)) < 0)
 		goto fail;
 	d->ready = 1;
+	d->trouble = NULL;
 	control_watch_device(d);
-	admin_async(d);
+	admin_turn(d);
 	page_device(d);
 	return 0;
 fail:

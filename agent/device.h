@@ -45,24 +45,25 @@ static inline void device_ring(struct device *d, unsigned bell, int fd)
 /* A free queue of the device, or -1. */
 int device_free_queue(const struct device *d);
 
-/*
- * One admin command, waited for. The status of its completion, or -EPIPE/-ETIMEDOUT: the device
- * is gone (the caller goes to health_lost()). `out` may be NULL.
- */
-int admin_call(struct device *d, const struct vgpu_admin_cmd *cmd, struct vgpu_reply *out);
-/*
- * A command about one context, CTX_CREATE or SEGMENT. When it is not answered the context is ended instead:
- * CONTEXT_DEAD; only a device that does not do that either is gone. `what` names it in the log.
- */
-int admin_call_context(struct device *d, const struct vgpu_admin_cmd *cmd, const char *what);
+/* Bring-up only: one admin command, waited for. The status of its completion, or -EPIPE, -ETIMEDOUT. */
+int admin_call(struct device *d, const struct vgpu_admin_cmd *cmd);
 extern unsigned admin_ms;               /* how long an answer may take; tests make it shorter */
-/* The same in two steps, for up to ADMIN_TOGETHER commands at once. Only while d->ready. */
-#define ADMIN_TOGETHER 8u
-uint64_t admin_post(struct device *d, const struct vgpu_admin_cmd *cmd);
-int admin_wait(struct device *d, uint64_t index, struct vgpu_reply *out);
+
+/*
+ * Admin commands about a context: posted, and done() is called by admin_turn() when it has completed, or was not in time.
+ * Room is looked for first: with c NULL for the end of a context, else for what may have to wait for the context,
+ * of which one user gets only a share.
+ */
+typedef void admin_done(struct context *x, int rc);
+int admin_room(const struct device *d, const struct client *c);
+void admin_post(struct device *d, const struct vgpu_admin_cmd *cmd, struct context *x, admin_done *done);
+/* Where the next command's struct vgpu_ctx_create goes; *offset in the admin area. */
+struct vgpu_ctx_create *admin_create_at(struct device *d, uint64_t *offset);
+/* Nobody waits any more for what was asked about x. */
+void admin_abandon(struct device *d, const struct context *x);
 void admin_start(struct device *d);
-/* Looks for a context's death; keeps ASYNC_EVENT posted. Never waits. */
-void admin_async(struct device *d);
+/* Completions, deadlines, deaths; keeps ASYNC_EVENT posted. Never waits. Milliseconds until it must look again, -1: none. */
+int admin_turn(struct device *d);
 /* Reports about this queue's last owner are not about its next one. */
 void admin_forget(struct device *d, uint32_t qid);
 
@@ -70,9 +71,10 @@ void admin_forget(struct device *d, uint32_t qid);
 #define ADMIN_ASQ    0x0000u
 #define ADMIN_ACQ    0x1000u
 #define ADMIN_INFO   0x2000u
-#define ADMIN_CREATE 0x3000u
+#define ADMIN_CREATE 0x4000u    /* a struct vgpu_ctx_create for each place of the ring */
+_Static_assert(ADMIN_CREATE + VGPU_ADMIN_SLOTS * sizeof(struct vgpu_ctx_create) <= ADMIN_BYTES, "they fit");
 
-/* The device does not answer any more: errors to all its contexts, then retries. */
+/* The device does not answer any more: errors to all its contexts, then retries. Only from the control thread's loop. */
 void health_lost(struct device *d, const char *why);
 /* Retries what is due. Milliseconds until the next try, -1: nothing to do. */
 int health_retry(void);

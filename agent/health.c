@@ -21,18 +21,13 @@ void health_lost(struct device *d, const char *why)
 {
 	unsigned contexts = 0;
 
+	d->trouble = NULL;
 	if (!d->ready)
 		return;
 	d->ready = 0;           /* first: nothing below talks to it any more */
-	for (unsigned q = 0; q < d->queues; q++) {
-		struct context *x = d->owner[q];
-
-		if (x && x->state == CONTEXT_LIVE) {
-			contexts++;
-			context_died(x, VGPU_ST_DEVICE_LOST, "the device is gone");
-		}
-	}
-	/* Contexts whose end is under way further up the stack keep their owner entry until they return. */
+	for (unsigned q = 0; q < d->queues; q++)
+		contexts += d->owner[q] && d->owner[q]->state == CONTEXT_LIVE;
+	context_device_gone(d);
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
 		agent.client[i].mapped_on &= ~(1u << d->index);
 	log_error("device %u (%s) is lost: %s; %u context%s ended; trying to attach again every second", d->index, d->spec, why,

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum mailbox_op { MAILBOX_NONE, MAILBOX_ADD_CLIENT, MAILBOX_DEL_CLIENT, MAILBOX_ADD_CONTEXT, MAILBOX_DEL_CONTEXT,
-		  MAILBOX_QUIT };
+		  MAILBOX_REFUND, MAILBOX_QUIT };
 
 int mailbox_init(void);
 /* Control thread. Afterwards the data thread has (or has let go of) the object. */

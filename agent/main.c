@@ -27,10 +27,14 @@ static int serve(int argc, char **argv)
 	char text[300];
 	const char *unheard;
 	sigset_t signals;
-	int pidfile, rc = options_parse(&agent.opt, argc, argv);
+	int rc = options_parse(&agent.opt, argc, argv);
 
 	if (rc)
 		return rc > 0 ? 0 : 2;
+	if (control_limits(text, sizeof(text)) < 0) {
+		log_error("%s", text);
+		return 2;
+	}
 	if (agent.opt.bind || agent.opt.unbind)
 		return (agent.opt.bind ? pci_bind(agent.opt.bind) : pci_unbind(agent.opt.unbind)) < 0;
 	unheard = notify_init();
@@ -53,8 +57,8 @@ static int serve(int argc, char **argv)
 
 	/* 2. Only one of us; what says so is taken away again at the end, whatever signal brings it. */
 	control_signals(&signals);
-	pidfile = pidfile_take(agent.opt.pidfile, text, sizeof(text));
-	if (pidfile < 0) {
+	agent.pidfile_fd = agent.opt.replace ? -1 : pidfile_take(agent.opt.pidfile, text, sizeof(text));
+	if (agent.pidfile_fd < 0 && !agent.opt.replace) {
 		log_error("%s", text);
 		return 1;
 	}
@@ -72,6 +76,11 @@ static int serve(int argc, char **argv)
 	}
 	if (boot_devices() < 0 || control_listen() < 0)
 		goto stop;
+	if (agent.opt.replace && control_replace(text, sizeof(text)) < 0) {
+		log_error("%s", text);
+		goto stop;
+	}
+	described_write();
 	if (agent.opt.sandbox)
 		seccomp_control_thread();
 
@@ -89,7 +98,7 @@ stop:
 	boot_undo();
 	data_stop();
 out:
-	pidfile_drop(agent.opt.pidfile, pidfile);
+	pidfile_drop(agent.opt.pidfile, agent.pidfile_fd);
 	return rc;
 }
 

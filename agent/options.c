@@ -3,15 +3,18 @@
 #include "options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { OPT_DEVICE = 256, OPT_LISTEN, OPT_PIDFILE, OPT_CPU, OPT_MODE, OPT_MAX_CONTEXTS, OPT_MAX_CLIENTS,
        OPT_CLIENT_MEMORY, OPT_CLIENT_WINDOW, OPT_WINDOWS, OPT_UID_CLIENTS, OPT_SPIN_US, OPT_NO_HUGE, OPT_NO_SECCOMP,
-       OPT_VFIO, OPT_NOIOMMU, OPT_BIND, OPT_UNBIND, OPT_MODULES, OPT_RUN, OPT_HELP, OPT_VERSION };
+       OPT_VFIO, OPT_NOIOMMU, OPT_UID_WINDOWS, OPT_UID_MEMORY, OPT_BOX_CLIENTS, OPT_BOX_WINDOWS, OPT_BOX_MEMORY, OPT_LIMITS,
+       OPT_LOG_LEVEL, OPT_REPLACE, OPT_BIND, OPT_UNBIND, OPT_MODULES, OPT_RUN, OPT_HELP, OPT_VERSION };
 
 static const struct option table[] = {
 	{ "device", 1, NULL, OPT_DEVICE },
@@ -25,6 +28,14 @@ static const struct option table[] = {
 	{ "client-memory", 1, NULL, OPT_CLIENT_MEMORY },
 	{ "client-window", 1, NULL, OPT_CLIENT_WINDOW },
 	{ "windows", 1, NULL, OPT_WINDOWS },
+	{ "uid-windows", 1, NULL, OPT_UID_WINDOWS },
+	{ "uid-memory", 1, NULL, OPT_UID_MEMORY },
+	{ "container-clients", 1, NULL, OPT_BOX_CLIENTS },
+	{ "container-windows", 1, NULL, OPT_BOX_WINDOWS },
+	{ "container-memory", 1, NULL, OPT_BOX_MEMORY },
+	{ "limits", 1, NULL, OPT_LIMITS },
+	{ "log-level", 1, NULL, OPT_LOG_LEVEL },
+	{ "replace", 0, NULL, OPT_REPLACE },
 	{ "spin-us", 1, NULL, OPT_SPIN_US },
 	{ "no-hugepages", 0, NULL, OPT_NO_HUGE },
 	{ "no-seccomp", 0, NULL, OPT_NO_SECCOMP },
@@ -58,16 +69,22 @@ static const char help[] =
 	"  --unbind A          takes it back\n"
 	"  --listen A          socket for clients [/run/vgpu/agent.sock as root,\n"
 	"                      else $XDG_RUNTIME_DIR/vgpu/agent.sock]\n"
-	"  --mode OCTAL        permissions of that socket [0666]\n"
+	"  --mode OCTAL        permissions of that socket [0660, as root for the group vgpu]\n"
+	"  --replace           take the socket over from the agent that listens there, which serves its\n"
+	"                      clients to their end; this one needs a device of its own\n"
 	"  --pidfile P         locked while it runs [the socket's name with .pid]\n"
 	"  --cpu N|auto|none   where the data thread runs [auto: the last core of NUMA node 0,\n"
 	"                      none on machines with fewer than 4 CPUs]\n"
 	"  --max-clients N     processes at once [128, at most 224]\n"
-	"  --uid-clients N     of one user [96]\n"
+	"  --uid-clients N, --container-clients N  of one user [96], out of one container [96]\n"
 	"  --max-contexts N    of one process [8, at most 8]\n"
 	"  --client-memory S   device memory of one process, K M G T [all of the device]\n"
 	"  --client-window S   shared and pinned memory of one process [4G, at most 256G]\n"
+	"  --uid-memory S, --container-memory S    of one user, of one container [all of the device]\n"
 	"  --windows S         of all processes together [half of this machine's memory]\n"
+	"  --uid-windows S, --container-windows S  of one user, of one container [7/8 of that]\n"
+	"  --limits FILE       more of these limits, one \"NAME VALUE\" a line; read again at SIGHUP\n"
+	"  --log-level L       error, warning, info or debug [info]\n"
 	"  --spin-us N         how long to look for work before sleeping [20]\n"
 	"  --no-hugepages      do not use hugetlb pages\n"
 	"  --no-seccomp        do not restrict system calls after start (for debuggers)\n"
@@ -87,20 +104,23 @@ void options_default(struct options *o)
 		snprintf(o->listen, sizeof(o->listen), "%s", VGPU_AGENT_SOCKET_SYSTEM);
 	else if (run && *run && strlen(run) + 1 + strlen(VGPU_AGENT_SOCKET_USER) < sizeof(o->listen))
 		snprintf(o->listen, sizeof(o->listen), "%s/%s", run, VGPU_AGENT_SOCKET_USER);
-	o->mode = 0666;
+	o->mode = MODE_DEFAULT;
 	o->cpu = CPU_AUTO;
 	o->max_contexts = VGPU_MAX_CONTEXTS;
 	o->max_clients = 128;
-	o->uid_clients = 96;
+	o->uid_clients = o->container_clients = 96;
+	o->log_level = LOG_INFO;
 	o->client_window = 4 * VGPU_GIB;
 	o->spin_us = 20;
 	o->huge = 1;
 	o->sandbox = 1;
 }
 
+static char complaint[300];
+
 static int bad(const char *name, const char *value, const char *expected)
 {
-	fprintf(stderr, "vgpu-agent: --%s %s: %s\n", name, value, expected);
+	snprintf(complaint, sizeof(complaint), "%s %s: %s", name, value, expected);
 	return -1;
 }
 
@@ -139,6 +159,8 @@ static int size(const char *s, uint64_t max, uint64_t *out)
 	*out = v << shift;
 	return 0;
 }
+
+static const char *const levels[] = { "error", "warning", "info", "debug" };
 
 static int option(struct options *o, int opt, const char *name, const char *arg)
 {
@@ -182,6 +204,26 @@ static int option(struct options *o, int opt, const char *name, const char *arg)
 		return number(arg, 1, AGENT_CLIENTS, &o->uid_clients) ? bad(name, arg, "1 to 256") : 0;
 	case OPT_CLIENT_MEMORY:
 		return size(arg, VGPU_TIB, &o->client_memory) ? bad(name, arg, "a size up to 1T is needed, like 8G") : 0;
+	case OPT_BOX_CLIENTS:
+		return number(arg, 1, AGENT_CLIENTS, &o->container_clients) ? bad(name, arg, "1 to 256") : 0;
+	case OPT_UID_MEMORY:
+		return size(arg, VGPU_TIB, &o->uid_memory) ? bad(name, arg, "a size up to 1T is needed, like 8G") : 0;
+	case OPT_BOX_MEMORY:
+		return size(arg, VGPU_TIB, &o->container_memory) ? bad(name, arg, "a size up to 1T is needed, like 8G") : 0;
+	case OPT_UID_WINDOWS:
+		return size(arg, 64 * VGPU_TIB, &o->uid_windows) ? bad(name, arg, "a size is needed, like 16G") : 0;
+	case OPT_BOX_WINDOWS:
+		return size(arg, 64 * VGPU_TIB, &o->container_windows) ? bad(name, arg, "a size is needed, like 16G") : 0;
+	case OPT_LIMITS:
+		o->limits = arg;
+		return 0;
+	case OPT_LOG_LEVEL:
+		for (n = 0; n < sizeof(levels) / sizeof(levels[0]); n++)
+			if (!strcmp(arg, levels[n])) {
+				o->log_level = (enum log_level)n;
+				return 0;
+			}
+		return bad(name, arg, "error, warning, info or debug is needed");
 	case OPT_CLIENT_WINDOW:
 		if (size(arg, 256 * VGPU_GIB, &o->client_window) || o->client_window < VGPU_SEG0_BYTES)
 			return bad(name, arg, "a size from 4M to 256G is needed");
@@ -206,6 +248,9 @@ static int option(struct options *o, int opt, const char *name, const char *arg)
 		else
 			return bad(name, arg, "auto, cdev or group is needed");
 		return 0;
+	case OPT_REPLACE:
+		o->replace = 1;
+		return 0;
 	case OPT_NOIOMMU:
 		o->unsafe_noiommu = 1;
 		return 0;
@@ -222,10 +267,10 @@ static int option(struct options *o, int opt, const char *name, const char *arg)
 		o->run = arg;
 		return 0;
 	case 'v':
-		log_level = LOG_DEBUG;
+		o->log_level = LOG_DEBUG;
 		return 0;
 	case 'q':
-		log_level = LOG_WARN;
+		o->log_level = LOG_WARN;
 		return 0;
 	case 'h':
 		fputs(help, stdout);
@@ -234,8 +279,83 @@ static int option(struct options *o, int opt, const char *name, const char *arg)
 		printf("vgpu-agent %s (protocol %u)\n", AGENT_VERSION, VGPU_PROTOCOL_VERSION);
 		return 1;
 	}
-	fprintf(stderr, "vgpu-agent: see vgpu-agent --help\n");
-	return -1;
+	return bad("an option", "that is not known", "see vgpu-agent --help");
+}
+
+/* What may change while clients are served. The rest says how memory is laid out, or is done once. */
+static int may_change(int opt)
+{
+	switch (opt) {
+	case OPT_MAX_CONTEXTS: case OPT_MAX_CLIENTS: case OPT_UID_CLIENTS: case OPT_BOX_CLIENTS:
+	case OPT_CLIENT_MEMORY: case OPT_UID_MEMORY: case OPT_BOX_MEMORY:
+	case OPT_WINDOWS: case OPT_UID_WINDOWS: case OPT_BOX_WINDOWS: case OPT_LOG_LEVEL:
+		return 1;
+	}
+	return 0;
+}
+
+static int one_limit(struct options *o, char *line)
+{
+	char *name = line + strspn(line, " \t"), *value, *end;
+	const struct option *t = table;
+
+	if (!*name || *name == '#')
+		return 0;
+	value = name + strcspn(name, " \t=");
+	if (*value)
+		*value++ = 0;
+	value += strspn(value, " \t=");
+	end = value + strcspn(value, " \t#");
+	if (end[strspn(end, " \t")] && end[strspn(end, " \t")] != '#')
+		return bad(name, value, "one value is needed");
+	*end = 0;
+	while (t->name && strcmp(t->name, name))
+		t++;
+	if (!t->name || !may_change(t->val))
+		return bad(name, value, "that is no limit; max-contexts, max-clients, uid-, container- and client- ones, windows and log-level are");
+	return option(o, t->val, name, value);
+}
+
+int options_limits(struct options *o, char *why, size_t n)
+{
+	char text[4097], *line = text, *next;
+	struct options with = *o;
+	int fd = o->limits ? (int)syscall(SYS_openat, AT_FDCWD, o->limits, O_RDONLY | O_CLOEXEC) : -1;
+	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
+
+	why[0] = 0;
+	if (!o->limits)
+		return 0;
+	if (got < 0 || got == sizeof(text))
+		snprintf(why, n, "--limits %s: %s", o->limits, got < 0 ? strerror(errno) : "longer than 4096 bytes");
+	if (fd >= 0)
+		close(fd);
+	if (why[0])
+		return -1;
+	text[got] = 0;
+	for (unsigned number = 1; line; line = next, number++) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = 0;
+		if (one_limit(&with, line) < 0) {
+			snprintf(why, n, "--limits %s, line %u: %s", o->limits, number, complaint);
+			return -1;
+		}
+	}
+	*o = with;
+	return 0;
+}
+
+void options_say(const struct options *o, char *text, size_t n)
+{
+	const uint64_t mib[] = { o->client_memory >> 20, o->uid_memory >> 20, o->container_memory >> 20, o->windows >> 20,
+				 o->uid_windows >> 20, o->container_windows >> 20 };
+
+	snprintf(text, n, "max-contexts %u, max-clients %u, uid-clients %u, container-clients %u, MiB (0: all there is, or 7/8): "
+		 "client-memory %llu, uid-memory %llu, container-memory %llu, windows %llu, uid-windows %llu, "
+		 "container-windows %llu; log-level %s", o->max_contexts, o->max_clients, o->uid_clients, o->container_clients,
+		 (unsigned long long)mib[0], (unsigned long long)mib[1], (unsigned long long)mib[2], (unsigned long long)mib[3],
+		 (unsigned long long)mib[4], (unsigned long long)mib[5], levels[o->log_level]);
 }
 
 /* The pid file stands beside the socket: A.sock and A.pid. One agent per socket, then. */
@@ -257,6 +377,8 @@ int options_parse(struct options *o, int argc, char **argv)
 	while ((opt = getopt_long(argc, argv, "hvq", table, &index)) != -1) {
 		int rc = option(o, opt, opt >= OPT_DEVICE ? table[index].name : "", optarg ? optarg : "");
 
+		if (rc < 0)
+			fprintf(stderr, "vgpu-agent: %s%s\n", opt >= OPT_DEVICE ? "--" : "", complaint);
 		if (rc)
 			return rc;
 	}

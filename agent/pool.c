@@ -27,6 +27,7 @@
 #define POOL_MADV_COLLAPSE 25
 #define POOL_ADD_SEALS 1033
 #define POOL_SEALS (0x1 | 0x2 | 0x4)    /* F_SEAL_SEAL, SHRINK, GROW */
+#define POOL_PUNCH (0x1 | 0x2)          /* FALLOC_FL_KEEP_SIZE, PUNCH_HOLE */
 
 static int use_hugetlb = 1, only_hugetlb;
 static int said_small, said_collapse;
@@ -191,6 +192,16 @@ int pool_alloc(struct pool_mem *m, uint64_t bytes, const char *name)
 		return -ENOMEM;
 	}
 	return alloc_plain(m, name);
+}
+
+uint64_t pool_punch(struct pool_mem *m, uint64_t bytes)
+{
+	if (bytes > m->bytes)
+		bytes = m->bytes;
+	if (fallocate(m->fd, POOL_PUNCH, (off_t)(m->bytes - bytes), (off_t)bytes) < 0 && errno == EINTR)
+		return 0;
+	m->bytes -= bytes;
+	return bytes;
 }
 
 int pool_alloc_small(struct pool_mem *m, uint64_t bytes, const char *name)

@@ -45,6 +45,12 @@ int pool_alloc(struct pool_mem *m, uint64_t bytes, const char *name);
 int pool_commit(const struct pool_mem *m, uint64_t offset, uint64_t bytes);
 void pool_free(struct pool_mem *m);
 
+/*
+ * Takes so many bytes at most out of the end of a file, whoever has it still; m->bytes is what is left. How many; 0: try again.
+ * Who touches them afterwards has new pages, which the kernel charges to him.
+ */
+uint64_t pool_punch(struct pool_mem *m, uint64_t bytes);
+
 /* Plain pages, page-granular, for small things that no hot path touches. */
 int pool_alloc_small(struct pool_mem *m, uint64_t bytes, const char *name);
 

@@ -3,11 +3,12 @@
  * Allow-lists, one per thread (seccomp(2)). A call outside its list ends the agent with a line that
  * names it: that is a mistake of ours or somebody else's code in our process.
  *
- * What neither list has: execve, ptrace, fork, open for writing (but for the thread that opens PCI functions), kill, setuid, mount, bpf.
+ * What neither list has: execve, ptrace, fork, open but for reading (but for the thread that opens PCI functions), kill, setuid, mount, bpf.
  */
 #include "seccomp.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -69,9 +70,9 @@ void seccomp_init(void)
 	sigaction(SIGSYS, &sa, NULL);
 }
 
-static void install(const int *calls, unsigned n, const char *who)
+static void install(const int *calls, unsigned n, int reads, const char *who)
 {
-	struct sock_filter f[MAX_CALLS + 8];
+	struct sock_filter f[MAX_CALLS + 12];
 	struct sock_fprog prog = { .filter = f };
 	unsigned i = 0;
 
@@ -79,6 +80,12 @@ static void install(const int *calls, unsigned n, const char *who)
 	f[i++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
 	f[i++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
 	f[i++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	if (reads) {                    /* files may be opened to be read: /proc/PID/cgroup, the limits */
+		f[i++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3);
+		f[i++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 2 * sizeof(uint64_t));
+		f[i++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, O_RDONLY | O_CLOEXEC, (uint8_t)(n + 2), 0);
+		f[i++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	}
 	for (unsigned k = 0; k < n && k < MAX_CALLS; k++)
 		f[i++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[k], (uint8_t)(n - k), 0);
 	f[i++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
@@ -91,15 +98,15 @@ static void install(const int *calls, unsigned n, const char *who)
 
 void seccomp_data_thread(void)
 {
-	install(data_calls, sizeof(data_calls) / sizeof(data_calls[0]), "data");
+	install(data_calls, sizeof(data_calls) / sizeof(data_calls[0]), 0, "data");
 }
 
 void seccomp_control_thread(void)
 {
-	install(control_calls, sizeof(control_calls) / sizeof(control_calls[0]) - (getpid() != 1), "control");
+	install(control_calls, sizeof(control_calls) / sizeof(control_calls[0]) - (getpid() != 1), 1, "control");
 }
 
 void seccomp_vfio_thread(void)
 {
-	install(vfio_calls, sizeof(vfio_calls) / sizeof(vfio_calls[0]), "vfio");
+	install(vfio_calls, sizeof(vfio_calls) / sizeof(vfio_calls[0]), 0, "vfio");
 }

@@ -70,6 +70,7 @@ static uint32_t check_ctl(const struct vgpu_cmd *c, const struct vgpu_check_env 
 	switch (c->op) {
 	case VGPU_OP_MEM_ALLOC:
 	case VGPU_OP_MEM_FREE:
+	case VGPU_OP_DEVICE_HEAP:
 		ok = ok && client_pages(b->a, b->b, VGPU_PAGE, env);
 		break;
 	case VGPU_OP_PHYS_ALLOC:
@@ -220,12 +221,15 @@ static int scalar(uint64_t addr, uint32_t type, const struct vgpu_check_env *env
 	return !addr || (!(addr % vgpu_gemm_bytes(type)) && vgpu_check_range(addr, vgpu_gemm_bytes(type), env));
 }
 
-/* All of it, or nothing, is double. */
+/* All of it, or nothing, is double; bytes come in pairs, and what they become is their factors' type. */
 static int gemm_types(const struct vgpu_gemm *p)
 {
 	const uint8_t t[] = { p->type_a, p->type_b, p->type_c, p->type_scalar };
 	unsigned doubles = 0;
 
+	if (p->type_a == VGPU_GEMM_I8)
+		return p->type_b == VGPU_GEMM_I8 && p->type_c == p->type_scalar &&
+		       (p->type_c == VGPU_GEMM_I32 || p->type_c == VGPU_GEMM_F32);
 	for (unsigned i = 0; i < sizeof(t); i++) {
 		if (t[i] < VGPU_GEMM_F32 || t[i] > VGPU_GEMM_F64)
 			return 0;

@@ -140,6 +140,19 @@ enum vgpu_msg_type {
 	VGPU_MSG_STATUS,        /* vgpu_msg_index (start) -> vgpu_msg_status_r, clients page by page */
 };
 
+/*
+ * What the agent had when it began to serve, as a file beside its socket: SOCKET VGPU_DESCRIBED_SUFFIX. It stays when the agent goes,
+ * for programs that are meant to compute on the device and nowhere else (VGPU_REQUIRED): it tells them what there is, not that it can
+ * be used. Replaced as a whole, by rename.
+ */
+#define VGPU_DESCRIBED_SUFFIX ".devices"
+struct vgpu_described {
+	uint32_t magic, version;        /* VGPU_SESSION_MAGIC, VGPU_PROTOCOL_VERSION */
+	uint32_t devices, rsvd;
+	struct vgpu_device_info info[VGPU_MAX_DEVICES]; /* the first `devices` of them; zeros behind */
+};
+_Static_assert(sizeof(struct vgpu_described) == 16 + 512 * VGPU_MAX_DEVICES, "file layout");
+
 enum { VGPU_HELLO_FD_PIDFD, VGPU_HELLO_FD_AGENT_PAGE, VGPU_HELLO_FD_KICK, VGPU_HELLO_FD_SEG0,
        VGPU_HELLO_FDS };
 

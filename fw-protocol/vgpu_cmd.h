@@ -46,7 +46,7 @@
 
 #define VGPU_MAX_STREAMS 1024u          /* per context; 0 is the legacy default stream */
 #define VGPU_MAX_CONTEXTS 8u            /* per client, over all devices */
-#define VGPU_DEVICE_HEAP_BYTES (64u << 20) /* what device malloc has in a context */
+#define VGPU_DEVICE_HEAP_BYTES (8u << 20) /* what device malloc has in a context when nobody asks for more */
 #define VGPU_STREAM_CREDITS 256u        /* commands of one stream in flight, kept by the client */
 
 struct vgpu_cmd {
@@ -133,7 +133,8 @@ _Static_assert(sizeof(struct vgpu_copy3d) == VGPU_SLOT_PAYLOAD, "fills one slot"
 /*
  * GEMM and TRSM, their two payload slots. Matrices are column-major: element (i, j) of a matrix with
  * leading dimension ld stands at i + j * ld. op(x) is x or its transpose; op(a) is m x k, op(b) k x n, c m x n.
- * Sums are kept in F32, or in F64 when everything is F64.
+ * Sums are kept in F32, or in F64 when everything is F64. Of I8 they are exact, modulo 2^32: into I32 with factors of I32, or
+ * rounded into F32 with factors of F32.
  */
 struct vgpu_gemm {
 	double alpha, beta;             /* beta 0: c is not read. k 0: a and b are not read */
@@ -148,10 +149,10 @@ struct vgpu_gemm {
 };
 _Static_assert(sizeof(struct vgpu_gemm) == 2 * VGPU_SLOT_PAYLOAD, "fills two slots");
 #define VGPU_GEMM_POINTERS 0x1u
-enum vgpu_gemm_type { VGPU_GEMM_F32 = 1, VGPU_GEMM_F16, VGPU_GEMM_BF16, VGPU_GEMM_F64 };
+enum vgpu_gemm_type { VGPU_GEMM_F32 = 1, VGPU_GEMM_F16, VGPU_GEMM_BF16, VGPU_GEMM_F64, VGPU_GEMM_I8, VGPU_GEMM_I32 };
 static inline uint32_t vgpu_gemm_bytes(uint32_t type)
 {
-	return type == VGPU_GEMM_F64 ? 8 : type == VGPU_GEMM_F32 ? 4 : 2;
+	return type == VGPU_GEMM_F64 ? 8 : type == VGPU_GEMM_F32 || type == VGPU_GEMM_I32 ? 4 : type == VGPU_GEMM_I8 ? 1 : 2;
 }
 
 /* Written by EVENT when all earlier work of the stream is complete; 16-byte aligned. */
@@ -243,9 +244,30 @@ struct vgpu_device_info {
 	uint64_t features;              /* VGPU_DEV_FEATURE_* */
 	uint32_t max_contexts;          /* of the device, over all clients */
 	uint32_t cores;                 /* processors the engine may use */
-	uint8_t rsvd[224];
+	uint32_t walls;                 /* VGPU_WALL_*: what stands around each context */
+	uint8_t rsvd[220];
 };
 _Static_assert(sizeof(struct vgpu_device_info) == 512, "wire layout");
+/*
+ * Walls around a context, for people: bit i is the i-th word. A device that says nothing of them has 0 in `walls`.
+ *   seccomp   the system call filter                       user pid mount net ipc   namespaces; the root is empty
+ *   uid       a user of its own                            landlock  no file, no port, no signal to others
+ *   cgroup    memory, processes and share, by the kernel
+ */
+#define VGPU_WALLS(X) X(SECCOMP, "seccomp") X(USER, "user") X(PID, "pid") X(MOUNT, "mount") X(NET, "net") X(IPC, "ipc") \
+	X(UID, "uid") X(LANDLOCK, "landlock") X(CGROUP, "cgroup")
+enum {
+#define X(name, word) VGPU_WALL_##name##_BIT,
+	VGPU_WALLS(X)
+#undef X
+	VGPU_WALL_COUNT
+};
+enum {
+#define X(name, word) VGPU_WALL_##name = 1 << VGPU_WALL_##name##_BIT,
+	VGPU_WALLS(X)
+#undef X
+	VGPU_WALLS_ALL = (1 << VGPU_WALL_COUNT) - 1
+};
 #define VGPU_DEV_FEATURE_COOPERATIVE 1u
 #define VGPU_DEV_FEATURE_VMM 2u
 
@@ -286,9 +308,12 @@ struct vgpu_fn_info {
 	uint32_t regs;
 	uint32_t shared_static, local_bytes, const_bytes;
 	uint32_t ptx_version, binary_version;
-	uint32_t rsvd[3];
+	uint32_t uses;                  /* VGPU_FN_USES_* */
+	uint32_t rsvd[2];
 	struct vgpu_fn_param { uint32_t offset, bytes; } params[];
 };
 _Static_assert(sizeof(struct vgpu_fn_info) == 64, "wire layout");
+#define VGPU_FN_USES_HEAP 1u            /* device malloc or free: DEVICE_HEAP comes before its launch */
+#define VGPU_FN_USES_PRINTF 2u
 
 #endif

@@ -28,6 +28,8 @@ static double host_scalar(const void *p, unsigned int type)
 		return (double)*(const float *)p;
 	if (type == VGPU_GEMM_F64)
 		return *(const double *)p;
+	if (type == VGPU_GEMM_I32)
+		return (double)*(const int32_t *)p;
 	h = *(const uint16_t *)p;
 	e = h >> 10 & 31;
 	v = (h & 0x3ff) + (e ? 1024.0 : 0.0);
@@ -170,6 +172,8 @@ static unsigned int type_of(cudaDataType t)
 	case CUDA_R_16F: return VGPU_GEMM_F16;
 	case CUDA_R_16BF: return VGPU_GEMM_BF16;
 	case CUDA_R_64F: return VGPU_GEMM_F64;
+	case CUDA_R_8I: return VGPU_GEMM_I8;
+	case CUDA_R_32I: return VGPU_GEMM_I32;
 	}
 	return 0;
 }
@@ -180,7 +184,7 @@ static bool types(struct call *q, cudaDataType a, cudaDataType b, cudaDataType c
 	unsigned int t = q->type_a = type_of(a), o = q->type_c = type_of(c);
 
 	q->type_b = t;
-	if (!t || a != b)
+	if (!t || a != b || t == VGPU_GEMM_I32)
 		return false;
 	switch ((int)compute) {
 	case CUBLAS_COMPUTE_16F:
@@ -194,7 +198,11 @@ static bool types(struct call *q, cudaDataType a, cudaDataType b, cudaDataType c
 	case CUBLAS_COMPUTE_32F:
 	case CUBLAS_COMPUTE_32F_PEDANTIC:
 		q->type_scalar = VGPU_GEMM_F32;
-		return t != VGPU_GEMM_F64 && (o == t || o == VGPU_GEMM_F32);
+		return t != VGPU_GEMM_F64 && ((o == t && t != VGPU_GEMM_I8) || o == VGPU_GEMM_F32);
+	case CUBLAS_COMPUTE_32I:
+	case CUBLAS_COMPUTE_32I_PEDANTIC:
+		q->type_scalar = VGPU_GEMM_I32;
+		return t == VGPU_GEMM_I8 && o == VGPU_GEMM_I32;
 	case CUBLAS_COMPUTE_32F_FAST_16F:
 	case CUBLAS_COMPUTE_32F_FAST_16BF:
 	case CUBLAS_COMPUTE_32F_FAST_TF32:

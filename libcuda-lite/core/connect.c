@@ -6,6 +6,7 @@
  */
 #include "core.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -36,7 +37,7 @@ const uint32_t *vg_alive = &never;
 /* The socket, or -1 after one line that says where we looked. */
 static int find_agent(void)
 {
-	const char *env = getenv("VGPU_AGENT"), *run = getenv("XDG_RUNTIME_DIR");
+	const char *env = vgpu_env("VGPU_AGENT"), *run = vgpu_env("XDG_RUNTIME_DIR");
 	char user[sizeof ((struct sockaddr_un *)0)->sun_path];
 	static bool said;       /* programs that probe call cuInit again and again */
 	int fd, e1, e2 = -ENOENT;
@@ -229,7 +230,9 @@ static int hello(void)
 	}
 	vg.pidfd = fds[VGPU_HELLO_FD_PIDFD];
 	vg.kick = fds[VGPU_HELLO_FD_KICK];
-	p = mmap(NULL, VGPU_PAGE, PROT_READ, MAP_SHARED, fds[VGPU_HELLO_FD_AGENT_PAGE], 0);
+	/* A later session's page takes the place of the one before. */
+	p = mmap((void *)(uintptr_t)vg.agent, VGPU_PAGE, PROT_READ, MAP_SHARED | (vg.agent ? MAP_FIXED : 0),
+		 fds[VGPU_HELLO_FD_AGENT_PAGE], 0);
 	if (p == MAP_FAILED)
 		goto unmappable;
 	madvise(p, VGPU_PAGE, MADV_DONTFORK);
@@ -263,19 +266,19 @@ static void hex_uuid(char out[41], const uint8_t *u)
 
 /*
  * CUDA_VISIBLE_DEVICES: indices or beginnings of "GPU-<uuid>", in the order the program shall see
- * them; the first entry that names no device (or one twice) ends the list.
+ * them; the first entry that names no device (or one twice) ends the list. How many, and which, of `devices`.
  */
-static void choose_devices(const struct vgpu_device_info *all)
+static uint32_t visible(const struct vgpu_device_info *all, uint32_t devices, uint32_t map[VGPU_MAX_DEVICES])
 {
 	const char *s = getenv("CUDA_VISIBLE_DEVICES");
-	uint32_t taken = 0;
+	uint32_t taken = 0, count = 0;
 
 	if (!s) {
-		for (uint32_t d = 0; d < vg.agent_devices; d++)
-			vg.map[vg.ndev++] = d;
-		return;
+		for (; count < devices; count++)
+			map[count] = count;
+		return count;
 	}
-	while (*s && vg.ndev < VGPU_MAX_DEVICES) {
+	while (*s && count < VGPU_MAX_DEVICES) {
 		size_t n = strcspn(s, ",");
 		uint32_t found = VGPU_MAX_DEVICES;
 		char uuid[41];
@@ -287,19 +290,41 @@ static void choose_devices(const struct vgpu_device_info *all)
 		if (n && strspn(s, "0123456789") == n && n < 4) {
 			found = (uint32_t)atoi(s);
 		} else if (n > 4) {
-			for (uint32_t d = 0; d < vg.agent_devices; d++) {
+			for (uint32_t d = 0; d < devices; d++) {
 				hex_uuid(uuid, all[d].uuid);
 				if (n < sizeof uuid && !strncmp(s, uuid, n) && found == VGPU_MAX_DEVICES)
 					found = d;
 			}
 		}
-		if (found >= vg.agent_devices || taken & 1u << found)
-			return;
+		if (found >= devices || taken & 1u << found)
+			break;
 		taken |= 1u << found;
-		vg.map[vg.ndev++] = found;
+		map[count++] = found;
 		s += strcspn(s, ",");
 		s += *s == ',';
 	}
+	return count;
+}
+
+/*
+ * The program's devices from the agent's. Where a description stood before (VGPU_REQUIRED), other threads may be reading it: it is
+ * overwritten in place and the count never passes through 0.
+ */
+static void take_devices(struct vgpu_device_info *all, uint32_t devices)
+{
+	uint32_t map[VGPU_MAX_DEVICES] = { 0 }, count;
+
+	for (uint32_t d = 0; d < devices; d++) {
+		all[d].name[sizeof all[d].name - 1] = 0;
+		all[d].engine[sizeof all[d].engine - 1] = 0;
+		all[d].bus_id[sizeof all[d].bus_id - 1] = 0;
+	}
+	count = visible(all, devices, map);
+	for (uint32_t o = 0; o < count; o++) {
+		vg.info[o] = all[map[o]];
+		vg.map[o] = map[o];
+	}
+	vg.ndev = count;
 }
 
 static int ask_devices(void)
@@ -317,13 +342,8 @@ static int ask_devices(void)
 			return -1;
 		}
 		all[d] = r.info;
-		all[d].name[sizeof all[d].name - 1] = 0;
-		all[d].engine[sizeof all[d].engine - 1] = 0;
-		all[d].bus_id[sizeof all[d].bus_id - 1] = 0;
 	}
-	choose_devices(all);
-	for (uint32_t o = 0; o < vg.ndev; o++)
-		vg.info[o] = all[vg.map[o]];
+	take_devices(all, vg.agent_devices);
 	return 0;
 }
 
@@ -371,18 +391,55 @@ static int make_alive(void)
 static struct vg_lock once;
 static int outcome;     /* 0 untried, 1 connected, else -CUresult */
 static uint32_t absent; /* VGPU_REQUIRED: cuInit has answered without an agent */
+static uint32_t described; /* ... and an agent that is gone has left a description: vg.info */
 static bool hidden;     /* there are devices, and CUDA_VISIBLE_DEVICES names none of them */
 
 /*
  * VGPU_REQUIRED: this process is meant to compute on the device. "No device" would send it to the CPU without a word to its
  * user; so a device there is, and whoever uses it is told DEVICE_UNAVAILABLE. CUDA_VISIBLE_DEVICES that names none is
- * the user's own word for none.
+ * the user's own word for none. What it is like is asked before it is used: an agent leaves that beside its socket (described.c).
  */
 static bool required(void)
 {
-	const char *v = getenv("VGPU_REQUIRED"), *visible = getenv("CUDA_VISIBLE_DEVICES");
+	const char *v = vgpu_env("VGPU_REQUIRED"), *visible = getenv("CUDA_VISIBLE_DEVICES");
 
 	return v && *v && strcmp(v, "0") && !(visible && (!*visible || *visible == '-'));
+}
+
+/* True: a description lies beside that socket, and is whole. */
+static bool read_described(const char *socket_path)
+{
+	static struct vgpu_described d;         /* 4 KiB; under `once` */
+	char path[sizeof ((struct sockaddr_un *)0)->sun_path + sizeof VGPU_DESCRIBED_SUFFIX];
+	struct stat st;
+	ssize_t n = -1;
+	int fd;
+
+	if ((size_t)snprintf(path, sizeof path, "%s%s", socket_path, VGPU_DESCRIBED_SUFFIX) >= sizeof path)
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	if (syscall(SYS_fstat, fd, &st) == 0 && S_ISREG(st.st_mode))
+		n = read(fd, &d, sizeof d);
+	close(fd);
+	if (n != (ssize_t)sizeof d || d.magic != VGPU_SESSION_MAGIC || d.version != VGPU_PROTOCOL_VERSION || !d.devices ||
+	    d.devices > VGPU_MAX_DEVICES)
+		return false;
+	take_devices(d.info, d.devices);
+	return true;
+}
+
+/* The same places in the same order as find_agent() */
+static bool find_described(void)
+{
+	const char *env = vgpu_env("VGPU_AGENT"), *run = vgpu_env("XDG_RUNTIME_DIR");
+	char user[sizeof ((struct sockaddr_un *)0)->sun_path];
+
+	if (env && *env)
+		return read_described(env);
+	return read_described(VGPU_AGENT_SOCKET_SYSTEM) ||
+	       (run && (size_t)snprintf(user, sizeof user, "%s/%s", run, VGPU_AGENT_SOCKET_USER) < sizeof user && read_described(user));
 }
 
 static int connect_once(void)
@@ -422,16 +479,107 @@ int vg_connect(void)
 	}
 	r = outcome == 1 ? 0 : outcome ? -outcome : 100;
 	if (r == 100 && !hidden && required()) {
-		__atomic_store_n(&absent, 1, __ATOMIC_RELAXED);
-		r = 0;
+		if (!absent && find_described()) {
+			if (vg.ndev) {
+				__atomic_store_n(&described, 1, __ATOMIC_RELEASE);
+				vg_say("VGPU_REQUIRED: %s is told of as that agent left it; its use is an error until an agent is there", vg.info[0].name);
+			} else {
+				hidden = true;
+			}
+		}
+		if (!hidden) {
+			__atomic_store_n(&absent, 1, __ATOMIC_RELEASE);
+			r = 0;
+		}
 	}
 	vg_unlock(&once);
 	return r;
 }
 
+/* ---- a session after the first ------------------------------------------------------------------ */
+
+#define SPANS 4u
+static uint64_t left_spans[SPANS];      /* of sessions that are over, oldest first */
+static unsigned left_n;
+
+/*
+ * Addresses of the old session may still be in the program's hands (pinned memory, events): they stay addresses, of zeroes, and
+ * are no other object's until there is no room for another span.
+ */
+static void leave_span(uint64_t span, uint64_t window)
+{
+	if (!span)
+		return;
+	if (mmap((void *)(uintptr_t)span, window, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED)
+		madvise((void *)(uintptr_t)span, window, MADV_DONTFORK);
+	if (left_n == SPANS) {
+		munmap((void *)(uintptr_t)left_spans[0], VGPU_SPAN_BYTES);
+		memmove(left_spans, left_spans + 1, --left_n * sizeof left_spans[0]);
+	}
+	left_spans[left_n++] = span;
+}
+
+/* Under `once`, no context lives. 0: there is a session again. */
+static int connect_again(void)
+{
+	int sock = find_agent(), old_sock = vg.sock, old_pidfd = vg.pidfd, old_kick = vg.kick;
+	uint64_t old = vg.span, window = VGPU_SEG0_BYTES + vg_window_bytes();
+	uint32_t had = vg.ndev;
+
+	if (sock < 0)
+		return -1;
+	/* Calls that were under way return now, since the session is lost; the last one out leaves its slot. */
+	for (unsigned turn = 0; __atomic_load_n(&vg.replies_busy, __ATOMIC_ACQUIRE); vg_backoff(turn++))
+		;
+	vg_lock(&vg.sock_lock);
+	vg.sock = sock;
+	vg.pidfd = vg.kick = -1;
+	vg_unlock(&vg.sock_lock);
+	if (old_sock >= 0)
+		close(old_sock);
+	if (old_pidfd >= 0)
+		close(old_pidfd);
+	if (old_kick >= 0)
+		close(old_kick);
+	leave_span(old, window);
+	vg_mem_forget_all();
+	vg_window_forget();
+	vg.ctl_tail = 0;
+	vg.seg0 = NULL;
+	vg.span = reserve_span();
+	if (!vg.span || hello() || ask_devices())
+		return -1;
+	if (vg.ndev >= had)
+		return 0;
+	vg_say("vgpu-agent has fewer devices than before: %u of %u", vg.ndev, had);
+	vg.ndev = had;          /* the program knows them by number */
+	return -1;
+}
+
+bool vg_reconnect(void)
+{
+	bool ok;
+
+	vg_lock(&once);
+	ok = !__atomic_load_n(&vg.lost, __ATOMIC_ACQUIRE);
+	if (!ok && outcome == 1 && *vg_alive && !vg_ctx_any() && connect_again() == 0) {
+		__atomic_store_n(&vg.lost, 0, __ATOMIC_RELEASE);
+		vg_say("connected to vgpu-agent anew");
+		ok = true;
+	}
+	vg_unlock(&once);
+	return ok;
+}
+
 bool vg_absent(void)
 {
 	return __atomic_load_n(&absent, __ATOMIC_RELAXED) && !__atomic_load_n(vg_alive, __ATOMIC_RELAXED);
+}
+
+bool vg_described(void)
+{
+	return __atomic_load_n(&described, __ATOMIC_ACQUIRE);
 }
 
 int vg_not_ready(void)

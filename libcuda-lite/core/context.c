@@ -41,9 +41,30 @@ static struct vg_stream *stream_new(struct vg_ctx *c, uint16_t index, uint16_t f
 	return s;
 }
 
-uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out)
+bool vg_ctx_any(void)
+{
+	bool any = false;
+
+	vg_lock(&table_lock);
+	for (unsigned i = 0; i < VGPU_MAX_CONTEXTS; i++)
+		any |= by_number[i] != NULL;
+	vg_unlock(&table_lock);
+	return any;
+}
+
+static uint32_t ask_for_one(uint32_t ordinal, struct vgpu_msg_ctx_r *r)
 {
 	struct vgpu_msg_ctx m = { .h = { VGPU_MSG_CTX_CREATE, 0 }, .device = vg.map[ordinal] };
+	uint32_t status = vg_agent_lost() ? (uint32_t)VGPU_ST_AGENT_LOST : vg_request(&m, sizeof m, r, sizeof *r, NULL, 0);
+
+	if (status != VGPU_ST_AGENT_LOST || !vg_reconnect())
+		return status;
+	m = (struct vgpu_msg_ctx){ .h = { VGPU_MSG_CTX_CREATE, 0 }, .device = vg.map[ordinal] };
+	return vg_request(&m, sizeof m, r, sizeof *r, NULL, 0);
+}
+
+uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out)
+{
 	struct vgpu_msg_ctx_r r;
 	struct vg_ctx *c = vg_new(VG_CONTEXT);
 	uint32_t status;
@@ -51,7 +72,7 @@ uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out)
 
 	if (!c)
 		return VGPU_ST_OUT_OF_MEMORY;
-	status = vg_request(&m, sizeof m, &r, sizeof r, NULL, 0);
+	status = ask_for_one(ordinal, &r);
 	if (!status && r.context >= VGPU_MAX_CONTEXTS)
 		status = VGPU_ST_PROTOCOL;
 	if (status) {
@@ -96,7 +117,7 @@ uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out)
 	return VGPU_ST_OK;
 }
 
-/* Forgets every object that the context owned; their handles are invalid from here on. */
+/* Forgets every object that the context owned; their handles are invalid from here on. Memory is not among them. */
 static void drop_objects(struct vg_ctx *c)
 {
 	/* Before any of them is gone: the legacy stream knows of the others' captures. */
@@ -108,12 +129,11 @@ static void drop_objects(struct vg_ctx *c)
 			struct vg_stream *s = c->streams[i];
 
 			c->streams[i] = NULL;
+			vg_host_forget(s);
 			vg_delete(VG_STREAM, s);
 		}
 	vg_module_drop_ctx(c);
 	vg_vmm_drop_ctx(c);
-	vg_deferred_drop_ctx(c);
-	vg_mem_drop_ctx(c);
 }
 
 void vg_ctx_destroy(struct vg_ctx *c)
@@ -133,6 +153,9 @@ void vg_ctx_destroy(struct vg_ctx *c)
 	/* The objects first: the number may be somebody else's context as soon as the agent has answered. */
 	drop_objects(c);
 	vg_request(&m, sizeof m, &r, sizeof r, NULL, 0);
+	/* The memory behind it: until then a kernel without an end may write to the window, whoever has that part by now. */
+	vg_deferred_drop_ctx(c);
+	vg_mem_drop_ctx(c);
 	vg_delete(VG_CONTEXT, c);
 }
 

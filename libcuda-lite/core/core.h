@@ -68,8 +68,10 @@ extern const uint32_t *vg_alive;
 
 /* cuInit: find the agent, HELLO, map. 0, or a CUresult as int (it has printed why). With VGPU_REQUIRED a missing agent is 0 too: */
 int vg_connect(void);
-/* ... then this is true: there is one device, and nothing of it can be had yet. */
+/* ... then this is true: there is a device, and nothing of it can be had yet. */
 bool vg_absent(void);
+/* What it is like is known, from an agent that is gone: vg.ndev and vg.info hold it. */
+bool vg_described(void);
 /* What a call answers while *vg_alive is 0, as CUresult; 0: there is a session now. */
 int vg_not_ready(void);
 /* One request and its answer on the socket; fds may be NULL. Returns a status. */
@@ -77,6 +79,12 @@ uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_byt
 		    unsigned nfds);
 /* True if the agent's process is gone; then vg.lost is set. */
 bool vg_agent_lost(void);
+/*
+ * After the agent was lost and every context of that session is destroyed: finds an agent anew. Called when a context is to be
+ * created; true: there is a session. What the program still holds of the old one names nothing any more.
+ */
+bool vg_reconnect(void);
+bool vg_ctx_any(void);                    /* a context lives (context.c) */
 void vg_agent_silent(void);               /* a request was given up: no later answer can be trusted */
 
 /* ---- queue.h / queue.c ---------------------------------------------------------------------- */
@@ -158,7 +166,10 @@ struct vg_ctx {
 	bool primary;
 	uint32_t api_version;
 	uint32_t cache_config, shared_config;
-	uint64_t limits[8];
+	struct vg_lock limits_lock;
+	uint64_t limits[8];             /* 0: nobody has asked */
+	uint64_t heap;                  /* device malloc's memory, 0: no kernel that calls it is here yet */
+	bool prints;                    /* a kernel that calls printf is here */
 	uint64_t peers;                 /* peer access switched on, bit per context number */
 	struct vg_stream *streams[VGPU_MAX_STREAMS]; /* by timeline number */
 	uint64_t dying[VGPU_MAX_STREAMS]; /* last ticket of a destroyed stream: 0 free */
@@ -272,12 +283,15 @@ bool vg_extents_give(struct vg_extents *e, uint64_t start, uint64_t bytes);
 /* Memory both sides see. NULL: quota, pool or address space is exhausted. align: a power of two. */
 void *vg_window_alloc(uint64_t bytes, uint64_t align);
 void vg_window_free(void *p, uint64_t bytes);
+uint64_t vg_window_bytes(void);         /* mapped behind segment 0 */
+void vg_window_forget(void);            /* the session is over, and with it all of this */
 static inline bool vg_in_window(uint64_t a) { return a - vg.span < VGPU_WINDOW_SPAN; }
 
 /* ---- devmem.c -------------------------------------------------------------------------------------------- */
 
 #define VG_MEM_OF_MODULE (1u << 31)     /* in flags: managed variables, which only their module frees */
-enum vg_mem_kind { VG_MEM_DEVICE = 1, VG_MEM_HOST, VG_MEM_MANAGED, VG_MEM_RESERVED, VG_MEM_ASYNC };
+enum vg_mem_kind { VG_MEM_DEVICE = 1, VG_MEM_HOST, VG_MEM_MANAGED, VG_MEM_RESERVED, VG_MEM_ASYNC,
+		   VG_MEM_HEAP /* of device malloc: no host call takes it */ };
 
 struct vg_mem {
 	uint64_t start, bytes;          /* as asked for */
@@ -306,6 +320,7 @@ uint32_t vg_mem_release(const struct vg_mem *m);
 /* The same where the owner's process is gone, and the memory with it. */
 void vg_mem_forget(const struct vg_mem *m);
 void vg_mem_drop_ctx(struct vg_ctx *c);
+void vg_mem_forget_all(void);           /* the session is over */
 extern uint64_t vg_committed;           /* bytes of device memory that this process holds; atomic */
 bool vg_phys_take(uint32_t ordinal, uint64_t bytes, uint64_t *offset);
 void vg_phys_give(uint32_t ordinal, uint64_t offset, uint64_t bytes);

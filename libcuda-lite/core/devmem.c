@@ -135,6 +135,8 @@ bool vg_mem_take(uint64_t start, unsigned kinds, struct vg_mem *out)
 
 static void give_va(uint32_t ordinal, uint64_t start, uint64_t bytes)
 {
+	if (!vg_in_device(start))
+		return;         /* of a session that is over */
 	vg_lock(&lock);
 	(void)vg_extents_give(&device[ordinal].va, start, bytes);
 	vg_unlock(&lock);
@@ -236,6 +238,7 @@ uint32_t vg_mem_release(const struct vg_mem *m)
 		return VGPU_ST_OK;
 	case VG_MEM_DEVICE:
 	case VG_MEM_ASYNC:
+	case VG_MEM_HEAP:
 		status = vg_ctl(m->ctx, VGPU_OP_MEM_FREE, 0, m->start, m->mapped_bytes, 0, NULL);
 		if (!status)
 			__atomic_sub_fetch(&vg_committed, m->mapped_bytes, __ATOMIC_RELAXED);
@@ -279,6 +282,20 @@ void vg_mem_drop_ctx(struct vg_ctx *c)
 			vg_mem_forget(e);
 		free(e);
 	} while (e);
+}
+
+/* Ranges that no context owned, and numbers of a device that is gone. */
+void vg_mem_forget_all(void)
+{
+	vg_lock(&lock);
+	while (entries)
+		free(table[--entries]);
+	for (uint32_t i = 0; i < VGPU_MAX_DEVICES; i++) {
+		device[i].va.n = device[i].phys.n = 0;
+		device[i].ready = false;
+	}
+	__atomic_store_n(&vg_committed, 0, __ATOMIC_RELAXED);
+	vg_unlock(&lock);
 }
 
 bool vg_phys_take(uint32_t ordinal, uint64_t bytes, uint64_t *offset)

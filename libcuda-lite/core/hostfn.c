@@ -8,6 +8,8 @@
  * One thread runs them all, in the order of the stream and one at a time, so a function may not
  * wait for another one (CUDA forbids it too). The gate is a word of the window; a command on an
  * internal stream follows the store, so that a device that sleeps looks at its waits again.
+ * A destroyed stream's work goes on, and the device may look at its gate long after the function
+ * has run: the word is free when both are done, the last function here and the last command there.
  */
 #include "core.h"
 #include "queue.h"
@@ -31,7 +33,10 @@ struct vg_gate {
 	uint64_t *word;         /* in the window */
 	uint64_t done;          /* what is in it */
 	uint32_t pending;
-	bool orphan;            /* the stream is destroyed */
+	bool orphan;            /* the stream is destroyed; these say what its last command was */
+	struct vg_ctx *ctx;
+	uint64_t last;
+	uint16_t stream;
 };
 
 struct job {
@@ -59,12 +64,15 @@ bool vg_on_executor(void)
 	return executor_tid && (uint32_t)syscall(SYS_gettid) == executor_tid;
 }
 
-/* Lock held. */
+/* Lock held before; not after. */
 static void put_gate(struct vg_gate *g)
 {
-	if (g->pending || !g->orphan)
+	bool over = !g->pending && g->orphan;
+
+	vg_unlock(&lock);
+	if (!over)
 		return;
-	vg_window_free(g->word, GATE_BYTES);
+	vg_defer(VG_DEFER_WINDOW, g->ctx, g->stream, g->last, g->word, GATE_BYTES);
 	free(g);
 }
 
@@ -122,6 +130,8 @@ static void *executor(void *arg)
 			j->gate->done = j->n;
 			j->gate->pending--;
 			put_gate(j->gate);
+			/* The context stays until nothing of it runs here, what is put off for it included. */
+			vg_lock(&lock);
 			running = NULL;
 			vg_unlock(&lock);
 			free(j);
@@ -230,8 +240,10 @@ void vg_host_forget(struct vg_stream *s)
 		return;
 	vg_lock(&lock);
 	g->orphan = true;
+	g->ctx = s->ctx;
+	g->stream = s->index;
+	g->last = vg_stream_last(s);
 	put_gate(g);
-	vg_unlock(&lock);
 	s->gate = NULL;
 }
 

@@ -50,7 +50,7 @@ static bool lose(const char *why)
 			__atomic_compare_exchange_n(&c->error, &none, VGPU_ST_AGENT_LOST, 0, __ATOMIC_RELEASE,
 						    __ATOMIC_RELAXED);
 	}
-	vg_say("%s; every call fails from now on", why);
+	vg_say("%s; every call fails from now on, until cudaDeviceReset or the end of the last context", why);
 	return true;
 }
 

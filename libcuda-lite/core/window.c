@@ -73,9 +73,23 @@ void *vg_window_alloc(uint64_t bytes, uint64_t align)
 	return ok ? (void *)(uintptr_t)at : NULL;
 }
 
+uint64_t vg_window_bytes(void)
+{
+	return mapped;
+}
+
+void vg_window_forget(void)
+{
+	vg_lock(&lock);
+	heap.n = 0;
+	mapped = 0;
+	vg_unlock(&lock);
+}
+
 void vg_window_free(void *p, uint64_t bytes)
 {
-	if (!p)
+	/* not of this session's window: what a session that is over has left */
+	if (!p || !vg_in_window((uint64_t)(uintptr_t)p))
 		return;
 	bytes = (bytes + ALIGN_MIN - 1) & ~(uint64_t)(ALIGN_MIN - 1);
 	vg_lock(&lock);

@@ -125,7 +125,7 @@ CUresult cuCtxSetCurrent(CUcontext h)
 
 CUresult cuCtxGetCurrent(CUcontext *ctx)
 {
-	VG_READY();
+	VG_KNOWN();     /* none is current is an answer, too */
 	if (!ctx)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ctx = vg_self ? (CUcontext)(uintptr_t)vg_self->ctx_handle : NULL;
@@ -439,59 +439,109 @@ CUresult cuCtxSynchronize_v2(CUcontext h)
 
 /* ---- limits and preferences ---- */
 
-/* NULL: there is no such thing here (launches from the device), so no limit of it. */
-static uint64_t *limit_of(struct vg_ctx *c, CUlimit limit)
+#define MAX_STACK (512u << 10)          /* .local memory of a thread, CUDA guide, table of technical specifications */
+#define MAX_FETCH 128u                  /* bytes, as documented */
+
+/* What the device does when nobody asks; 0: there is no such thing here (launches from the device, an L2 cache to set aside). */
+static uint64_t default_limit(CUlimit limit)
 {
 	switch ((int)limit) {
-	case CU_LIMIT_STACK_SIZE:
-	case CU_LIMIT_PRINTF_FIFO_SIZE:
-	case CU_LIMIT_MALLOC_HEAP_SIZE:
-	case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
-		return &c->limits[limit];
+	case CU_LIMIT_STACK_SIZE: return 1024;
+	case CU_LIMIT_PRINTF_FIFO_SIZE: return VGPU_CTX_PRINTF_BYTES;
+	case CU_LIMIT_MALLOC_HEAP_SIZE: return VGPU_DEVICE_HEAP_BYTES;
+	case CU_LIMIT_MAX_L2_FETCH_GRANULARITY: return 64;
 	}
-	return NULL;
+	return 0;
 }
 
 CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 {
-	/* What the device does when nobody asks: 60 KiB of printf text; the rest as CUDA documents. */
-	static const uint64_t defaults[8] = { [CU_LIMIT_STACK_SIZE] = 1024, [CU_LIMIT_PRINTF_FIFO_SIZE] = VGPU_CTX_PRINTF_BYTES,
-					      [CU_LIMIT_MALLOC_HEAP_SIZE] = VGPU_DEVICE_HEAP_BYTES,
-					      [CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64 };
 	struct vg_ctx *c;
-	uint64_t *at;
 
 	VG_TRY(ask(value, &c));
 	if (limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE) {
 		*value = 0;
 		return CUDA_SUCCESS;
 	}
-	at = limit_of(c, limit);
-	if (!at)
+	if (!default_limit(limit))
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
-	*value = *at ? *at : defaults[limit];
+	vg_lock(&c->limits_lock);
+	*value = c->limits[limit] ? c->limits[limit] : default_limit(limit);
+	vg_unlock(&c->limits_lock);
 	return CUDA_SUCCESS;
 }
 
 /*
- * The device's stacks are as large as a kernel needs, whatever is asked for. The printf ring has one size,
- * and so has the device heap: a wish that it satisfies is adjusted to it, as CUDA allows, and cuCtxGetLimit tells.
+ * The device's stacks are as large as a kernel needs, whatever is asked for, and the printf ring has one size: a wish that
+ * it satisfies is adjusted to it, as CUDA allows, and cuCtxGetLimit tells. What kernels use already keeps its size
+ * (documented: INVALID_VALUE).
  */
 CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
+	CUresult r = CUDA_SUCCESS;
 	struct vg_ctx *c;
-	uint64_t *at;
 
 	VG_READY();
 	VG_TRY(vg_current(&c));
-	at = limit_of(c, limit);
-	if (!at)
+	if (!default_limit(limit))
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
-	if (limit == CU_LIMIT_MALLOC_HEAP_SIZE && value > VGPU_DEVICE_HEAP_BYTES)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	*at = limit == CU_LIMIT_PRINTF_FIFO_SIZE ? VGPU_CTX_PRINTF_BYTES :
-	      limit == CU_LIMIT_MALLOC_HEAP_SIZE ? VGPU_DEVICE_HEAP_BYTES : value;
-	return CUDA_SUCCESS;
+	vg_lock(&c->limits_lock);
+	switch ((int)limit) {
+	case CU_LIMIT_STACK_SIZE:
+		r = value > MAX_STACK ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+		break;
+	case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
+		r = value > MAX_FETCH ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+		break;
+	case CU_LIMIT_PRINTF_FIFO_SIZE:
+		r = c->prints ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+		value = VGPU_CTX_PRINTF_BYTES;
+		break;
+	case CU_LIMIT_MALLOC_HEAP_SIZE:
+		if (c->heap)
+			r = CUDA_ERROR_INVALID_VALUE;
+		else if (value > vg.info[c->ordinal].memory_bytes || (vg.memory_quota && value > vg.memory_quota))
+			r = CUDA_ERROR_OUT_OF_MEMORY;
+		else
+			value = value ? (value + VGPU_PAGE - 1) & ~(size_t)(VGPU_PAGE - 1) : VGPU_PAGE;
+		break;
+	}
+	if (r == CUDA_SUCCESS)
+		c->limits[limit] = value;
+	vg_unlock(&c->limits_lock);
+	return r;
+}
+
+/* The heap is an allocation like any other, so it is counted like one; the context is told to give it out in parts. */
+static uint32_t make_heap(struct vg_ctx *c)
+{
+	uint64_t limit = c->limits[CU_LIMIT_MALLOC_HEAP_SIZE], bytes = limit ? limit : VGPU_DEVICE_HEAP_BYTES, va;
+	uint32_t status = vg_mem_alloc(c, bytes, VG_MEM_HEAP, &va);
+	struct vg_mem m;
+
+	if (status)
+		return status;
+	status = vg_ctl(c, VGPU_OP_DEVICE_HEAP, 0, va, bytes, 0, NULL);
+	if (!status)
+		c->heap = va;
+	else if (vg_mem_take(va, 1u << VG_MEM_HEAP, &m))
+		vg_mem_release(&m);
+	return status;
+}
+
+uint32_t vg_ctx_uses(struct vg_ctx *c, uint32_t uses)
+{
+	uint32_t status = VGPU_ST_OK;
+
+	if (!uses)
+		return VGPU_ST_OK;
+	vg_lock(&c->limits_lock);
+	if ((uses & VGPU_FN_USES_HEAP) && !c->heap)
+		status = make_heap(c);
+	if (!status && (uses & VGPU_FN_USES_PRINTF))
+		c->prints = true;
+	vg_unlock(&c->limits_lock);
+	return status;
 }
 
 CUresult cuCtxGetCacheConfig(CUfunc_cache *config)

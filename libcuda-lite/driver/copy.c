@@ -36,7 +36,7 @@ static CUresult check_side(uint64_t addr, uint64_t bytes, enum side want, struct
 		return addr - arena < VGPU_ARENA_BYTES && bytes <= VGPU_ARENA_BYTES - (addr - arena) ?
 		       CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	}
-	if (bytes > m.bytes - (addr - m.start))
+	if (bytes > m.bytes - (addr - m.start) || m.kind == VG_MEM_HEAP)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (m.sync_memops)
 		*waits = true;

@@ -12,13 +12,13 @@
 
 CUresult cuDeviceGetCount(int *count)
 {
-	if (vg_absent() && vg_not_ready()) {
+	if (vg_absent() && vg_not_ready() && !vg_described()) {
 		if (!count)
 			return CUDA_ERROR_INVALID_VALUE;
 		*count = 1;     /* VGPU_REQUIRED: one that cannot be used now; core/connect.c */
 		return CUDA_SUCCESS;
 	}
-	VG_READY();
+	VG_KNOWN();
 	if (!count)
 		return CUDA_ERROR_INVALID_VALUE;
 	*count = (int)vg.ndev;
@@ -27,7 +27,7 @@ CUresult cuDeviceGetCount(int *count)
 
 CUresult cuDeviceGet(CUdevice *dev, int ordinal)
 {
-	if (vg_absent() && vg_not_ready()) {
+	if (vg_absent() && vg_not_ready() && !vg_described()) {
 		if (!dev)
 			return CUDA_ERROR_INVALID_VALUE;
 		if (ordinal)
@@ -35,7 +35,7 @@ CUresult cuDeviceGet(CUdevice *dev, int ordinal)
 		*dev = ordinal;
 		return CUDA_SUCCESS;
 	}
-	VG_READY();
+	VG_KNOWN();
 	if (!dev)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!vg_device_ok(ordinal))
@@ -47,7 +47,7 @@ CUresult cuDeviceGet(CUdevice *dev, int ordinal)
 /* Checks that most calls share: device, then a place for the answer. */
 static CUresult info_of(CUdevice dev, const void *out, const struct vgpu_device_info **i)
 {
-	VG_READY();
+	VG_KNOWN();
 	if (!out)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!vg_device_ok(dev))
@@ -149,7 +149,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *id)
 {
 	unsigned want[3], have[3];
 
-	VG_READY();
+	VG_KNOWN();
 	if (!dev || !id || !pci_of(id, &want[0], &want[1], &want[2]))
 		return CUDA_ERROR_INVALID_VALUE;
 	for (uint32_t o = 0; o < vg.ndev; o++)

@@ -29,6 +29,16 @@
 		} \
 	} while (0)
 
+/* The same for calls that only ask what a device is like (VGPU_REQUIRED without an agent; core/connect.c). */
+#define VG_KNOWN() \
+	do { \
+		if (VG_UNLIKELY(!__atomic_load_n(vg_alive, __ATOMIC_RELAXED))) { \
+			int not_ready_ = vg_not_ready(); \
+			if (not_ready_ && !(vg_absent() && vg_described())) \
+				return (CUresult)not_ready_; \
+		} \
+	} while (0)
+
 #define VG_TRY(call) \
 	do { \
 		CUresult r_ = (call); \
@@ -116,6 +126,8 @@ const struct vgpu_symbol *vg_module_find(struct vg_module *m, const char *name, 
 const char *vg_symbol_name(const struct vg_module *m, const struct vgpu_symbol *s);
 struct vg_func *vg_module_func(struct vg_module *m, uint32_t index);
 uint32_t vg_func_load(struct vg_func *f);
+/* context.c: before a function with these VGPU_FN_USES_* can run; what it needs is there from then on, of the size that was set. */
+uint32_t vg_ctx_uses(struct vg_ctx *c, uint32_t uses);
 /* A CUfunction, or a CUkernel in its place, seen from the current context. */
 CUresult vg_function(CUfunction h, struct vg_func **f);
 CUresult vg_kernel_function(struct vg_kernel *k, struct vg_ctx *c, struct vg_func **f);

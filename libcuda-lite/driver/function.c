@@ -86,6 +86,9 @@ static uint32_t describe(struct vg_func *f)
 	for (uint32_t k = 0; k < i->nparams; k++)
 		if (i->params[k].offset > i->param_bytes || i->params[k].bytes > i->param_bytes - i->params[k].offset)
 			goto out;
+	status = vg_ctx_uses(f->ctx, i->uses);
+	if (status)
+		goto out;
 	f->info = i;
 	i = NULL;
 	status = cut_params(f);

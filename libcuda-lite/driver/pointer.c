@@ -15,7 +15,8 @@ static bool find(CUdeviceptr ptr, struct vg_mem *m)
 
 static bool is_device(const struct vg_mem *m)
 {
-	return m->kind == VG_MEM_DEVICE || m->kind == VG_MEM_ASYNC || m->kind == VG_MEM_RESERVED;
+	return m->kind == VG_MEM_DEVICE || m->kind == VG_MEM_ASYNC || m->kind == VG_MEM_RESERVED ||
+	       m->kind == VG_MEM_HEAP;
 }
 
 /* The mapping that a pointer lies in: in a reserved range one of its own or none, elsewhere the allocation. */

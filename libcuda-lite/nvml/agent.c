@@ -47,7 +47,7 @@ static int hello(const char *path, struct vgpu_msg_hello_r *r, struct vgpu_agent
 /* $VGPU_AGENT alone if it is set, else the system's agent, else the user's. */
 int ml_agent_open(struct vgpu_msg_hello_r *r, struct vgpu_agent_page *page)
 {
-	const char *env = getenv("VGPU_AGENT"), *run = getenv("XDG_RUNTIME_DIR");
+	const char *env = vgpu_env("VGPU_AGENT"), *run = vgpu_env("XDG_RUNTIME_DIR");
 	char path[128];
 	int fd;
 

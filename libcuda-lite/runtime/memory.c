@@ -7,6 +7,9 @@
  */
 #include "rt.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 cudaError_t cudaMalloc(void **ptr, size_t bytes)
 {
 	CUdeviceptr d = 0;
@@ -130,13 +133,31 @@ cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned int flags)
 	return rt_give(ptr, d, cuMemAllocManaged(&d, bytes, flags));
 }
 
+/*
+ * VGPU_REQUIRED, and the device cannot be used now (core/connect.c): programs that choose by free memory what they compute where
+ * ask this first, and would take an error, or nothing free, as leave to use the CPU. It is one of the questions what the device is
+ * like, then: all that it has. Whoever allocates is told.
+ */
+static CUresult described_memory(size_t *free_bytes, size_t *total)
+{
+	const char *v = getenv("VGPU_REQUIRED");
+	CUresult result = CUDA_ERROR_DEVICE_UNAVAILABLE;
+
+	if (v && *v && strcmp(v, "0"))
+		result = cuDeviceTotalMem_v2(total, rt_devices[rt_self.device].handle);
+	*free_bytes = *total;
+	return result;
+}
+
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 {
-	size_t f, t;
+	size_t f = 0, t = 0;
 	CUresult result;
+	cudaError_t error = rt_enter();
 
-	RT_ENTER();
-	result = cuMemGetInfo_v2(&f, &t);
+	if (error != cudaSuccess && error != cudaErrorDevicesUnavailable)
+		return rt_set(error);
+	result = error == cudaSuccess ? cuMemGetInfo_v2(&f, &t) : described_memory(&f, &t);
 	if (result != CUDA_SUCCESS)
 		return rt_cu(result);
 	if (free_bytes)

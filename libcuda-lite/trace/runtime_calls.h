@@ -2,3 +2,6 @@
 /* Prototypes of what libcudart exports and supports, for gen.awk. */
 #include "../runtime/rt_version.h"
 #include "cuda_runtime_api.h"
+#if CUDART_MAJOR == 12
+#include "../runtime/eleven.h"
+#endif

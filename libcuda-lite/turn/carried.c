@@ -149,11 +149,11 @@ static void run(struct carried *c, unsigned from, unsigned to)
 
 /*
  * What only one major has: 12 renamed cudaGetDeviceProperties and kept the calls of old; 13 has neither; its launches go
- * through __cudaGetKernel, as 12.8's may.
+ * through __cudaGetKernel, as 12.8's may. 11 is the first with a part of L2 set aside, and the last with texture references.
  */
 static unsigned major_of(const struct carried *c, const char *str, size_t bytes)
 {
-	int renamed = 0, exit_of_old = 0, kernel = 0;
+	int renamed = 0, exit_of_old = 0, kernel = 0, persisting = 0, reference = 0;
 
 	for (unsigned i = 0; i < c->n; i++) {
 		if (!c->fn[i].entry)
@@ -161,11 +161,13 @@ static unsigned major_of(const struct carried *c, const char *str, size_t bytes)
 		renamed |= same(str, bytes, c->fn[i].name, "cudaGetDeviceProperties_v2");
 		exit_of_old |= same(str, bytes, c->fn[i].name, "cudaThreadExit");
 		kernel |= same(str, bytes, c->fn[i].name, "__cudaGetKernel");
+		persisting |= same(str, bytes, c->fn[i].name, "cudaCtxResetPersistingL2Cache");
+		reference |= same(str, bytes, c->fn[i].name, "cudaGetTextureReference");
 	}
 	if (renamed && exit_of_old)
 		return 12;
 	if (exit_of_old)
-		return 11;
+		return persisting && reference ? 11 : CARRIED_OLD;
 	return kernel && !renamed ? 13 : 0;
 }
 

@@ -18,6 +18,7 @@
 
 #define CARRIED_MAX 8192u               /* markers and names; cudart 13.1 has some 4,200 */
 #define CARRIED_LEAST 200u              /* entry points; the smallest that was seen has 381 */
+#define CARRIED_OLD 10u
 
 struct carried_fn {
 	uint64_t addr, size;
@@ -32,7 +33,7 @@ struct carried_fn {
 struct carried {
 	unsigned n;                     /* of fn, ascending by address */
 	unsigned entries;               /* 0: no cudart inside */
-	unsigned major;                 /* 12 or 13; 11: that one or an older one; 0: cannot be told */
+	unsigned major;                 /* 11 to 13; CARRIED_OLD: older; 0: cannot be told */
 	struct carried_fn fn[CARRIED_MAX];
 };
 

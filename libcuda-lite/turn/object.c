@@ -290,8 +290,8 @@ static int turn(struct object *o, const struct link_map *map)
 	uint64_t islands = 0, end = 0;
 
 	nchanges = 0;
-	if (found.major != 12 && found.major != 13) {
-		o->why = found.major ? "it is older than 12" : "its version cannot be told";
+	if (found.major < 11) {
+		o->why = found.major ? "it is older than 11" : "its version cannot be told";
 		return -1;
 	}
 	for (unsigned i = 0; i < found.n; i++) {
@@ -333,7 +333,7 @@ static void look(struct object *o, const struct link_map *map)
 {
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)o->file;
 	const Elf64_Shdr *str = NULL, *sym = symbols(o, &str);
-	char number[2] = { 0 }, setting;
+	char number[2] = { 0 }, ours[2] = { 0 }, setting;
 
 	if (!sym)
 		return;
@@ -350,10 +350,11 @@ static void look(struct object *o, const struct link_map *map)
 	o->ph = (const Elf64_Phdr *)(o->file + h->e_phoff);
 	o->nph = h->e_phnum;
 	number[0] = (char)('0' + found.major % 10);
+	ours[0] = (char)('0' + turn_library(found.major) % 10);
 	if (turn(o, map))
 		turn_say(o->path, ": NVIDIA's CUDA runtime is inside and cannot be turned over to ours: ", o->why, NULL);
 	else if (setting == '1')
-		turn_say(o->path, ": the CUDA runtime inside, 1", number, ", is turned over to our libcudart.so.1", number, NULL);
+		turn_say(o->path, ": the CUDA runtime inside, 1", number, ", is turned over to our libcudart.so.1", ours, NULL);
 }
 
 /* Its section headers, to see whether it kept a symbol table: most system libraries did not, and cost no more than this. */

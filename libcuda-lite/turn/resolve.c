@@ -181,11 +181,29 @@ static void *function(const char *name)
 	return f ? f : in_object(libdl_map, name);      /* a library of its own before glibc 2.34 */
 }
 
+/* A call of ours for a name of a runtime of that major. */
+static void *call_of(dlsym_fn find, void *h, unsigned major, const char *name)
+{
+	static const char prefix[] = "__cuda11_";
+	char other[sizeof(prefix) + 128];
+	size_t n = turn_len(name) + 1;
+	void *f = NULL;
+
+	if (major == 11 && n <= sizeof(other) - sizeof(prefix) + 1) {
+		for (size_t i = 0; i < sizeof(prefix) - 1; i++)
+			other[i] = prefix[i];
+		for (size_t i = 0; i < n; i++)
+			other[sizeof(prefix) - 1 + i] = name[i];
+		f = find(h, other);
+	}
+	return f ? f : find(h, name);
+}
+
 static void *load(unsigned major, const char **why)
 {
 	dlmopen_fn open = (dlmopen_fn)function("dlmopen");
 	dlerror_fn error = (dlerror_fn)function("dlerror");
-	const char *name = major == 12 ? "libcudart.so.12" : "libcudart.so.13";
+	const char *name = turn_library(major) == 12 ? "libcudart.so.12" : "libcudart.so.13";
 	char path[4096 + 32];
 	size_t n, slash = 0;
 	void *h;
@@ -241,7 +259,7 @@ __attribute__((used)) uintptr_t turn_resolve(uintptr_t i)
 
 		if (slots[k].major != s->major || slots[k].missing || __atomic_load_n(&turn_slots[k], __ATOMIC_RELAXED) != (void *)lazy)
 			continue;
-		f = find(h, slots[k].name);
+		f = call_of(find, h, s->major, slots[k].name);
 		if (f)
 			__atomic_store_n(&turn_slots[k], f, __ATOMIC_RELEASE);
 		else

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TURN_SLOTS 2048u                /* names of both majors together; some 900 are known */
+#define TURN_SLOTS 2048u                /* names of all majors together; some 1,300 are known */
 
 /* ---- system.c ---- */
 /* gcc makes calls of these four out of plain code, and there is no libc here. */
@@ -31,7 +31,13 @@ char turn_setting(void);
 
 /* ---- resolve.c ---- */
 extern void *turn_slots[TURN_SLOTS];    /* where stub i jumps to */
-/* The stub for a name of libcudart.so.major, which loads that library when it is first called; NULL: no slot is left. */
+/* Whose libcudart serves a runtime of that major: 12's has the calls of 11 that differ, as __cuda11_NAME. */
+static inline unsigned turn_library(unsigned major)
+{
+	return major == 13 ? 13 : 12;
+}
+
+/* The stub for a name of a runtime of that major, which loads our library when it is first called; NULL: no slot is left. */
 void *turn_stub(unsigned major, const char *name);
 /* Called by stub i: where the call goes, or an error number below 4096. */
 uintptr_t turn_resolve(uintptr_t i);

@@ -18,10 +18,13 @@ files() {
 	for f in vgpu vgpu-agent vgpu-stub; do
 		echo "755 $B/bin/$f $PREFIX/bin/$f"
 	done
-	for f in libcuda-lite libcuda libcudart_static libcublas_static libcublasLt_static libnvidia-ml libnccl_static libculibos libcudadevrt; do
+	for f in libcuda-lite libcuda libcudart_static libcublas_static libcublasLt_static libnvidia-ml libnccl_static libvgpu-dl libculibos libcudadevrt; do
 		for v in 12 13; do
 			echo "644 $B/lib/cuda-$v/$f.a $PREFIX/lib/vgpu/cuda-$v/$f.a"
 		done
+	done
+	for f in toolkit fetch; do
+		echo "755 tools/toolkit/$f.sh $PREFIX/lib/vgpu/toolkit/$f.sh"
 	done
 	# a folder of our own: beside NVIDIA's libraries nothing is overwritten
 	for f in libcuda.so.1 libcudart.so.12 libcudart.so.13 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 \
@@ -95,7 +98,7 @@ install)
 uninstall)
 	files | while read -r mode source to _; do rm -f "$DESTDIR$to"; done
 	files | while read -r mode source to _; do
-		case ${to%/*} in */vgpu | */vgpu/cuda-1? | */ollama.service.d) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
+		case ${to%/*} in */vgpu | */vgpu/cuda-1? | */vgpu/toolkit | */ollama.service.d) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
 	done
 	;;
 *)

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -356,6 +357,20 @@ static int send_ready(struct ctx *c, int listener)
 	return 0;
 }
 
+/* The file of vgpu verify's counts, which the parent opened, makes room for the fixed numbers. */
+static void keep_counts(void)
+{
+	int high;
+	char name[16];
+
+	if (!getenv("VGPU_VERIFY_COUNTS"))
+		return;
+	high = fcntl(CTX_COUNTS_FD, F_DUPFD_CLOEXEC, HIGH_FD + 40);
+	close(CTX_COUNTS_FD);
+	snprintf(name, sizeof(name), "fd:%d", high);
+	setenv("VGPU_VERIFY_COUNTS", name, 1);
+}
+
 int context_main(void)
 {
 	static struct ctx the_ctx;
@@ -374,8 +389,12 @@ int context_main(void)
 	if (getenv("VGPU_STUB_SHUFFLE"))
 		c->shuffle = strtoull(getenv("VGPU_STUB_SHUFFLE"), NULL, 0);
 
+	keep_counts();
 	if (boot_init(c))
 		return fail(c, "INIT is not what this version expects", VGPU_ST_PROTOCOL);
+	if (ctx_walls(c->init.walls, c->init.uid, c->why, sizeof(c->why)))
+		return fail(c, c->why, VGPU_ST_NOT_SUPPORTED);
+	c->why[0] = 0;
 	if (boot_reserve(c))
 		return fail(c, "the client's address span is not free in this process", VGPU_ST_OUT_OF_MEMORY);
 	if (boot_maps(c))

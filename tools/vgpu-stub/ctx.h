@@ -9,6 +9,7 @@
  *   ctx_ctl.c      control ops and modules
  *   ctx_mem.c      device memory, VMM, guarded access to single words
  *   ctx_report.c   faults, error words, printf ring, log lines
+ *   ctx_walls.c    an empty root, a user of its own, no rights: before threads
  *   ctx_sandbox.c  limits and the seccomp filter
  *
  * Threads: everything here belongs to the dispatcher, except what stands under "any thread".
@@ -41,7 +42,6 @@
 #define CTX_PIECE (256u << 10)          /* bytes copied at one go before others get a look */
 #define CTX_SEGMENTS 1024u
 #define CTX_MODULES 16384u
-#define CTX_IMAGE_BYTES (4 * VGPU_GIB)  /* images of all modules together */
 #define CTX_RANGES (1u << 20)
 
 /* How far a copy or fill has come. */
@@ -161,12 +161,16 @@ struct ctx {
 	char why[512];                  /* text for the error that is about to be found */
 	uint64_t memory_bytes;
 	struct ctx_ranges mem, phys;
+	uint32_t phys_blocks;           /* of the file, VGPU_HUGE each */
+	uint8_t *phys_used;             /* of each block: somebody's */
+	uint32_t *phys_at;              /* of each huge page of offsets: its block */
 	struct ctx_commit commit;
 	struct ctx_segment { uint64_t va, bytes; } segment[CTX_SEGMENTS];
 	uint32_t segments;
 	struct ctx_module *modules;
 	uint32_t modules_used, module_generation;
-	uint64_t image_bytes;
+	uint64_t image_bytes;           /* of all modules */
+	uint64_t engine_bytes;          /* code, and what the engine has allocated, at the last look */
 	uint32_t logged;
 	int irq_by_parent, phys_by_parent;
 	/* time: ticks are TSC where there is one */
@@ -223,11 +227,15 @@ int ctx_mem_init(struct ctx *c);
 uint32_t ctx_commit_step(struct ctx *c);
 uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t asked);
 uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes);
+uint32_t ctx_mem_heap(struct ctx *c, uint64_t va, uint64_t bytes);
 uint32_t ctx_phys_alloc(struct ctx *c, uint64_t offset, uint64_t bytes);
 uint32_t ctx_phys_free(struct ctx *c, uint64_t offset, uint64_t bytes);
 uint32_t ctx_vmm_map(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t offset);
 uint32_t ctx_vmm_unmap(struct ctx *c, uint64_t va, uint64_t bytes);
 void ctx_account(struct ctx *c, int64_t bytes);
+int ctx_account_engine(struct ctx *c);                          /* asks the engine; is the grant exceeded? */
+int ctx_over_limit(const struct ctx *c, uint64_t bytes);        /* with so much more */
+int ctx_image_room(const struct ctx *c, uint64_t bytes);
 int ctx_none(uint64_t va, uint64_t bytes);                      /* back to PROT_NONE; 0 or -errno */
 /* One aligned word of 4 or 8 bytes, atomically where the memory is known to be there. */
 uint32_t ctx_store(struct ctx *c, uint64_t addr, uint64_t value, unsigned bytes);
@@ -240,6 +248,10 @@ void ctx_why(struct ctx *c, const char *fmt, ...) __attribute__((format(printf, 
 void ctx_die(struct ctx *c, uint32_t status);
 void ctx_fault(void *owner, const struct engine_fault *f);      /* any thread */
 void ctx_print(void *owner, const char *text, size_t bytes);    /* any thread */
+
+/* ctx_walls.c: before threads. 0, or the VGPU_WALL_* that does not stand, with the reason. */
+uint32_t ctx_walls(uint32_t walls, uint32_t uid, char *why, size_t room);
+int ctx_walls_trial(uint32_t walls, uint32_t uid);
 
 /* ctx_sandbox.c */
 /* Closes the sandbox over all threads. Returns the listener's fd, or -errno. */

@@ -64,8 +64,7 @@ static void forget(struct ctx *c, struct ctx_module *m)
 {
 	munmap(m->image, m->bytes);
 	c->image_bytes -= m->bytes;
-	if (m->variables)
-		ctx_account(c, -(int64_t)m->variables);
+	ctx_account(c, -(int64_t)m->variables);
 	*m = (struct ctx_module){ 0 };
 }
 
@@ -74,8 +73,8 @@ static uint32_t module_begin(struct ctx *c, uint64_t bytes, uint64_t *v)
 	uint32_t i = 0;
 	struct ctx_module *m;
 
-	if (bytes > CTX_IMAGE_BYTES - c->image_bytes)
-		return VGPU_ST_LIMIT;
+	if (!ctx_image_room(c, bytes))
+		return VGPU_ST_OUT_OF_MEMORY;
 	while (i < c->modules_used && c->modules[i].image)
 		i++;
 	if (i == CTX_MODULES)
@@ -89,6 +88,7 @@ static uint32_t module_begin(struct ctx *c, uint64_t bytes, uint64_t *v)
 	m->bytes = bytes;
 	m->id = ++c->module_generation << INDEX_BITS | i;
 	c->image_bytes += bytes;
+	ctx_account(c, 0);
 	v[0] = m->id;
 	return VGPU_ST_OK;
 }
@@ -165,7 +165,7 @@ static uint32_t module_commit(struct ctx *c, const struct vgpu_body_ctl *b, uint
 	}
 	m->variables = c->ops->module_bytes(c->engine, m->engine_id);
 	ctx_account(c, (int64_t)m->variables);
-	st = c->memory_bytes > c->init.create.memory_limit ? (uint32_t)VGPU_ST_OUT_OF_MEMORY : measure(c, m, &t);
+	st = ctx_account_engine(c) ? (uint32_t)VGPU_ST_OUT_OF_MEMORY : measure(c, m, &t);
 	if (st) {
 		c->ops->module_unload(c->engine, m->engine_id);
 		forget(c, m);
@@ -238,6 +238,8 @@ static uint32_t module_table(struct ctx *c, const struct vgpu_body_ctl *b, uint6
 _Static_assert(VGPU_SYM_FUNC == ENGINE_SYM_FUNC && VGPU_SYM_GLOBAL == ENGINE_SYM_GLOBAL &&
 	       VGPU_SYM_CONST == ENGINE_SYM_CONST && VGPU_SYM_MANAGED == ENGINE_SYM_MANAGED, "one numbering");
 
+_Static_assert(VGPU_FN_USES_HEAP == ENGINE_USES_HEAP && VGPU_FN_USES_PRINTF == ENGINE_USES_PRINTF, "one numbering");
+
 static uint32_t module_unload(struct ctx *c, const struct vgpu_body_ctl *b)
 {
 	struct ctx_module *m = module(c, b->id);
@@ -280,7 +282,7 @@ static uint32_t func_info(struct ctx *c, const struct vgpu_body_ctl *b, uint64_t
 		.id = f.id, .nparams = f.nparams, .param_bytes = f.param_bytes, .max_threads = f.max_threads,
 		.reqntid = { f.reqntid[0], f.reqntid[1], f.reqntid[2] }, .regs = f.regs,
 		.shared_static = f.shared_static, .local_bytes = f.local_bytes, .const_bytes = f.const_bytes,
-		.ptx_version = f.ptx_version, .binary_version = f.binary_version,
+		.ptx_version = f.ptx_version, .binary_version = f.binary_version, .uses = f.uses,
 	};
 	for (uint32_t i = 0; i < f.nparams; i++)
 		out->params[i] = (struct vgpu_fn_param){ f.params[i].offset, f.params[i].bytes };
@@ -315,6 +317,9 @@ void ctx_control(struct ctx *c, const struct vgpu_cmd *cmd)
 		break;
 	case VGPU_OP_MEM_FREE:
 		st = ctx_mem_free(c, b->a, b->b);
+		break;
+	case VGPU_OP_DEVICE_HEAP:
+		st = ctx_mem_heap(c, b->a, b->b);
 		break;
 	case VGPU_OP_PHYS_ALLOC:
 		st = ctx_phys_alloc(c, b->a, b->b);

@@ -4,8 +4,9 @@
  *
  * The client chooses addresses, the context keeps them apart: a range is given out once, freed
  * exactly as it was allocated, and PROT_NONE otherwise. Memory is committed before OK is said, and counted
- * against memory_limit. Physical memory of the VMM is the memfd CTX_AT_PHYS; it may be mapped only
- * where PHYS_ALLOC has committed it, since touching more would grow the file past the limit.
+ * against memory_limit. Physical memory of the VMM is the memfd CTX_AT_PHYS, whose size is the limit: what lies
+ * behind its end is nobody's. The offsets that the client chooses are names, each huge page of them lies in the
+ * block of the file that was free; it may be mapped only where PHYS_ALLOC has committed it.
  */
 #define _GNU_SOURCE
 #include "ctx.h"
@@ -39,22 +40,52 @@ int ctx_none(uint64_t va, uint64_t bytes)
 
 int ctx_mem_init(struct ctx *c)
 {
+	c->phys_blocks = (uint32_t)(c->init.create.memory_limit / VGPU_HUGE);
+	c->phys_used = ctx_anon(c->phys_blocks + 1);
+	c->phys_at = ctx_anon(sizeof(*c->phys_at) * (VGPU_PHYS_SPAN / VGPU_HUGE));
+	if (!c->phys_used || !c->phys_at)
+		return -1;
 	c->mem.r = ctx_anon(sizeof(struct ctx_range) * CTX_RANGES);
 	c->phys.r = ctx_anon(sizeof(struct ctx_range) * CTX_RANGES);
 	return c->mem.r && c->phys.r ? 0 : -1;
 }
 
+/*
+ * Images, code and what the engine allocates are the context's own overhead, which the device states; what goes beyond is
+ * charged to the grant like memory that the client asked for.
+ */
+static uint64_t charged(const struct ctx *c)
+{
+	uint64_t own = c->image_bytes + c->engine_bytes;
+
+	return c->memory_bytes + (own > c->init.overhead ? own - c->init.overhead : 0);
+}
+
 void ctx_account(struct ctx *c, int64_t bytes)
 {
 	c->memory_bytes += (uint64_t)bytes;
-	vgpu_store_relaxed64(&c->qb->memory_bytes, c->memory_bytes);
+	vgpu_store_relaxed64(&c->qb->memory_bytes, charged(c));
 }
 
-static int over_limit(const struct ctx *c, uint64_t bytes)
+int ctx_account_engine(struct ctx *c)
 {
-	uint64_t limit = c->init.create.memory_limit;
+	c->engine_bytes = c->ops->own_bytes(c->engine);
+	ctx_account(c, 0);
+	return ctx_over_limit(c, 0);
+}
 
-	return c->memory_bytes > limit || bytes > limit - c->memory_bytes;
+int ctx_over_limit(const struct ctx *c, uint64_t bytes)
+{
+	uint64_t limit = c->init.create.memory_limit, now = charged(c);
+
+	return now > limit || bytes > limit - now;
+}
+
+int ctx_image_room(const struct ctx *c, uint64_t bytes)
+{
+	uint64_t own = c->image_bytes + c->engine_bytes, spare = c->init.overhead > own ? c->init.overhead - own : 0;
+
+	return bytes <= spare || !ctx_over_limit(c, bytes - spare);
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
@@ -120,18 +151,84 @@ static int populate(uint8_t *p, uint64_t bytes)
 	return 0;
 }
 
-static void punch(uint64_t offset, uint64_t bytes)
+/* ---- blocks of physical memory ------------------------------------------------------------------ */
+
+static int find_run(const struct ctx *c, uint32_t n, uint32_t *first)
 {
-	while (fallocate(CTX_AT_PHYS, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) &&
-	       errno == EINTR)
-		;
+	uint32_t run = 0;
+
+	for (uint32_t b = 0; b < c->phys_blocks; b++) {
+		run = c->phys_used[b] ? 0 : run + 1;
+		if (run == n) {
+			*first = b + 1 - n;
+			return 1;
+		}
+	}
+	return 0;
 }
 
-static int allocate(uint64_t offset, uint64_t bytes)
+/* One behind the other where there is such a place, else wherever they are free. 0, or -1: too few. */
+static int take_blocks(struct ctx *c, uint64_t offset, uint64_t bytes)
 {
-	while (fallocate(CTX_AT_PHYS, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes))
-		if (errno != EINTR)
-			return -errno;
+	uint32_t *at = c->phys_at + offset / VGPU_HUGE, n = (uint32_t)(bytes / VGPU_HUGE), got = 0, b = 0;
+
+	if (n > c->phys_blocks)
+		return -1;
+	find_run(c, n, &b);
+	for (; got < n && b < c->phys_blocks; b++)
+		if (!c->phys_used[b]) {
+			c->phys_used[b] = 1;
+			at[got++] = b;
+		}
+	if (got == n)
+		return 0;
+	while (got--)
+		c->phys_used[at[got]] = 0;
+	return -1;
+}
+
+static void give_blocks(struct ctx *c, uint64_t offset, uint64_t bytes)
+{
+	const uint32_t *at = c->phys_at + offset / VGPU_HUGE;
+
+	for (uint64_t i = 0; i < bytes / VGPU_HUGE; i++)
+		c->phys_used[at[i]] = 0;
+}
+
+/* Where offset lies in the file, and how many bytes from there on are one behind the other. */
+static uint64_t file_run(const struct ctx *c, uint64_t offset, uint64_t bytes, uint64_t *file)
+{
+	const uint32_t *at = c->phys_at + offset / VGPU_HUGE;
+	uint64_t n = 1;
+
+	while (n < bytes / VGPU_HUGE && at[n] == at[0] + n)
+		n++;
+	*file = at[0] * VGPU_HUGE;
+	return n * VGPU_HUGE;
+}
+
+static void punch(struct ctx *c, uint64_t offset, uint64_t bytes)
+{
+	uint64_t file, n;
+
+	for (uint64_t i = 0; i < bytes; i += n) {
+		n = file_run(c, offset + i, bytes - i, &file);
+		while (fallocate(CTX_AT_PHYS, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)file, (off_t)n) && errno == EINTR)
+			;
+	}
+	give_blocks(c, offset, bytes);
+}
+
+static int allocate(const struct ctx *c, uint64_t offset, uint64_t bytes)
+{
+	uint64_t file, n;
+
+	for (uint64_t i = 0; i < bytes; i += n) {
+		n = file_run(c, offset + i, bytes - i, &file);
+		while (fallocate(CTX_AT_PHYS, FALLOC_FL_KEEP_SIZE, (off_t)file, (off_t)n))
+			if (errno != EINTR)
+				return -errno;
+	}
 	return 0;
 }
 
@@ -144,14 +241,14 @@ uint32_t ctx_commit_step(struct ctx *c)
 	struct ctx_commit *k = &c->commit;
 	uint64_t n = k->bytes - k->at < COMMIT_STEP ? k->bytes - k->at : COMMIT_STEP;
 	int phys = k->kind == CTX_PHYSICAL;
-	int rc = c->error ? -ECANCELED : phys ? allocate(k->va + k->at, n) :
+	int rc = c->error ? -ECANCELED : phys ? allocate(c, k->va + k->at, n) :
 		 populate((uint8_t *)(uintptr_t)k->va + k->at, n);
 
 	k->at += n;
 	if (!rc && k->at < k->bytes)
 		return CTX_COMMITTING;
 	if (rc && phys)
-		punch(k->va, k->bytes);
+		punch(c, k->va, k->bytes);
 	else if (rc)
 		ctx_none(k->va, k->bytes);
 	else
@@ -181,7 +278,7 @@ uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t aske
 		return VGPU_ST_INVALID;
 	if (c->mem.n == CTX_RANGES)
 		return VGPU_ST_LIMIT;
-	if (over_limit(c, bytes))
+	if (ctx_over_limit(c, bytes))
 		return VGPU_ST_OUT_OF_MEMORY;
 	p = mmap((void *)(uintptr_t)va, bytes, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
@@ -208,6 +305,14 @@ uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes)
 	return VGPU_ST_OK;
 }
 
+/* The heap of device malloc is an allocation like any other, charged and committed; the engine gives it out in parts. */
+uint32_t ctx_mem_heap(struct ctx *c, uint64_t va, uint64_t bytes)
+{
+	struct ctx_range *r = exact(&c->mem, va, bytes);
+
+	return r && r->kind == CTX_ALLOC ? c->ops->heap(c->engine, va, bytes) : (uint32_t)VGPU_ST_INVALID;
+}
+
 /* ---- virtual memory management ----------------------------------------------------------------- */
 
 uint32_t ctx_phys_alloc(struct ctx *c, uint64_t offset, uint64_t bytes)
@@ -216,7 +321,9 @@ uint32_t ctx_phys_alloc(struct ctx *c, uint64_t offset, uint64_t bytes)
 		return VGPU_ST_INVALID;
 	if (c->phys.n == CTX_RANGES)
 		return VGPU_ST_LIMIT;
-	if (over_limit(c, bytes))
+	if (ctx_over_limit(c, bytes))
+		return VGPU_ST_OUT_OF_MEMORY;
+	if (take_blocks(c, offset, bytes))
 		return VGPU_ST_OUT_OF_MEMORY;
 	return commit(c, offset, bytes, bytes, CTX_PHYSICAL);
 }
@@ -233,7 +340,7 @@ uint32_t ctx_phys_free(struct ctx *c, uint64_t offset, uint64_t bytes)
 		if (m->kind == CTX_VMM && m->offset < offset + bytes && offset < m->offset + m->bytes)
 			return VGPU_ST_BUSY;
 	}
-	punch(offset, bytes);
+	punch(c, offset, bytes);
 	drop(&c->phys, (uint32_t)(r - c->phys.r), 1);
 	ctx_account(c, -(int64_t)bytes);
 	return VGPU_ST_OK;
@@ -242,22 +349,24 @@ uint32_t ctx_phys_free(struct ctx *c, uint64_t offset, uint64_t bytes)
 uint32_t ctx_vmm_map(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t offset)
 {
 	uint32_t i = find(&c->phys, offset);
-	void *p;
+	uint64_t file, n;
 
 	if (i == c->phys.n || c->phys.r[i].va > offset ||
 	    c->phys.r[i].va + c->phys.r[i].bytes < offset + bytes || !is_free(&c->mem, va, bytes))
 		return VGPU_ST_INVALID;
 	if (c->mem.n == CTX_RANGES)
 		return VGPU_ST_LIMIT;
-	p = mmap((void *)(uintptr_t)va, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		 CTX_AT_PHYS, (off_t)offset);
-	if (p == MAP_FAILED) {
-		int rc = errno;
+	for (uint64_t k = 0; k < bytes; k += n) {
+		n = file_run(c, offset + k, bytes - k, &file);
+		if (mmap((void *)(uintptr_t)(va + k), n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, CTX_AT_PHYS,
+			 (off_t)file) == MAP_FAILED) {
+			int rc = errno;
 
-		ctx_none(va, bytes);
-		ctx_log(c, "VMM_MAP of %llu bytes at 0x%llx: %s", (unsigned long long)bytes,
-			(unsigned long long)va, strerror(rc));
-		return rc == ENOMEM ? VGPU_ST_OUT_OF_MEMORY : VGPU_ST_INTERNAL;
+			ctx_none(va, bytes);
+			ctx_log(c, "VMM_MAP of %llu bytes at 0x%llx: %s", (unsigned long long)bytes,
+				(unsigned long long)va, strerror(rc));
+			return rc == ENOMEM ? VGPU_ST_OUT_OF_MEMORY : VGPU_ST_INTERNAL;
+		}
 	}
 	insert(&c->mem, &(struct ctx_range){ .va = va, .bytes = bytes, .offset = offset, .kind = CTX_VMM });
 	c->ops->note_alloc(c->engine, va, bytes, 1);

@@ -4,10 +4,10 @@
  *
  * The parent (server side: registers, DMA table, admin queue) spawns one process per context:
  * fork + exec of its own binary, argv {"vgpu-stub", "--context"}, fd 3 = SOCK_SEQPACKET to the
- * parent, nothing else open but 0..2 (null, null, stderr). exec gives it an address space of its own.
+ * parent, nothing else open but 0..2 (null, null, a pipe to the parent). exec gives it an address space of its own.
  *
  *   parent                                   context
- *   INIT + fds {kick, irq, phys, run}  --->  reserves the span PROT_NONE
+ *   INIT + fds {kick, irq, phys, run}  --->  puts its walls up (ctx_walls.c), reserves the span PROT_NONE
  *   MAP x n (queue block, segment 0)   --->  maps, no answer before START
  *   START                              --->  opens the engine (threads), drops everything, seccomp
  *                                      <---  READY + listener fd (seccomp user notification)
@@ -36,6 +36,7 @@
 #include "../../fw-protocol/vgpu_device.h"
 
 #define CTX_SOCKET_FD 3
+#define CTX_COUNTS_FD 4                 /* at the start only, and only for vgpu verify: the file of its counts */
 #define CTX_QB_VA 0x1f0000000000ull     /* the queue block in the context: below every span */
 
 enum ctx_msg_type { CTX_INIT = 1, CTX_MAP, CTX_UNMAP, CTX_START, CTX_IRQ,      /* parent -> context */
@@ -43,13 +44,17 @@ enum ctx_msg_type { CTX_INIT = 1, CTX_MAP, CTX_UNMAP, CTX_START, CTX_IRQ,      /
 
 enum { CTX_FD_KICK,     /* eventfd, the parent writes it when the doorbell rings; context sleeps on it */
        CTX_FD_IRQ,      /* eventfd of this queue's MSI-X vector: the context writes 8 bytes of 1 */
-       CTX_FD_PHYS,     /* memfd, VMM physical memory: offsets of PHYS_ALLOC, size VGPU_PHYS_SPAN */
+       CTX_FD_PHYS,     /* memfd, VMM physical memory: its size is the grant in whole huge pages */
        CTX_FD_RUN,      /* memfd, one page, mapped read-only: struct ctx_run */
        CTX_INIT_FDS };
 
 /* Where the context keeps its fds once the sandbox is up. The listener is the next free one. */
 enum { CTX_AT_KICK = 4, CTX_AT_IRQ, CTX_AT_PHYS, CTX_AT_RUN, CTX_AT_OWN /* its own eventfd */,
        CTX_AT_MAP /* the file of the MAP sent last: placed there by the parent */, CTX_AT_END };
+
+/* Tables of a context, mapped before it hears a client: the stream nodes and payload blocks are most of it (ctx.h). */
+#define CTX_TABLE_BYTES (288ull << 20)
+#define CTX_THREAD_BYTES (10ull << 20)  /* stacks of an engine thread */
 
 #define CTX_FDS (CTX_AT_END + 2u)       /* RLIMIT_NOFILE from READY on: the parent sets it */
 
@@ -70,6 +75,8 @@ struct ctx_msg {
 			uint32_t cores;                 /* engine threads */
 			uint32_t qid;
 			uint32_t verbose;
+			uint32_t walls, uid;            /* VGPU_WALL_* that must stand; whom to become, 0: stays */
+			uint64_t overhead;              /* bytes beside the grant, see struct stub_config */
 		} init;
 		struct ctx_map {
 			uint64_t va, bytes, offset;     /* page-aligned; mmap(va, MAP_SHARED|MAP_FIXED) */

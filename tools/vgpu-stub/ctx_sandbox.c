@@ -8,9 +8,13 @@
  *     and an RX view, in open(), before this);
  *   - no new memory of others: mmap of a file is asked of the parent (USER_NOTIF), and there is no mremap or
  *     remap_file_pages, which would grow one allowed page to all of the file;
+ *   - no memory beside the grant: private mappings only, which RLIMIT_DATA counts (shared, growing, locked and huge ones
+ *     it does not), and physical memory is a file of the granted size;
+ *   - no hole in memory that the agent reads: of madvise only what gives back or populates;
+ *   - futexes that wait and wake, and nothing with owners or two words;
  *   - fd numbers keep their meaning: no close, no dup, no open, no fd received, and every call that
  *     takes an fd works on the numbers of ctx_proto.h alone: write(2) on a window memfd would be a mapping by
- *     another name;
+ *     another name; stderr is a pipe that the parent reads (ctxwords.c);
  *   - no processes, no threads, no signals to others, no ptrace.
  * Everything else kills the process.
  */
@@ -19,7 +23,9 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
+#include <linux/falloc.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -27,6 +33,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "../../fw-protocol/vgpu_fence.h"
 
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
@@ -40,7 +48,15 @@
 #define SECCOMP_FILTER_FLAG_TSYNC_ESRCH (1UL << 4)      /* since 5.7 */
 #endif
 
-#define MAX_INSNS 256
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23          /* since 5.14 */
+#endif
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+#define MAX_INSNS 320
+#define ALL_BITS 0xffffffffu
 #define ARG(i) ((uint32_t)offsetof(struct seccomp_data, args) + 8u * (i))      /* low word */
 
 struct program {
@@ -68,21 +84,61 @@ static void ret_if_bits(struct program *p, uint32_t bits, uint32_t action)
 	ret(p, action);
 }
 
-/* nr: argument 0 must be one of these words; else death. */
-static void only(struct program *p, uint32_t nr, const uint32_t *words, unsigned n)
+/* With the argument's low word in the accumulator: one of these words under the mask, or death. */
+static void one_of(struct program *p, unsigned arg, uint32_t mask, const uint32_t *words, unsigned n, uint32_t action)
 {
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 2 + 2 * n);
-	load(p, ARG(0));
+	load(p, ARG(arg));
+	emit(p, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
 	for (unsigned i = 0; i < n; i++)
-		ret_if_equal(p, words[i], SECCOMP_RET_ALLOW);
+		ret_if_equal(p, words[i], action);
 	ret(p, SECCOMP_RET_KILL_PROCESS);
+}
+
+/* nr: that argument must be one of these words; else death. */
+static void only(struct program *p, uint32_t nr, unsigned arg, uint32_t mask, const uint32_t *words, unsigned n)
+{
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 3 + 2 * n);
+	one_of(p, arg, mask, words, n, SECCOMP_RET_ALLOW);
+}
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define ONLY(p, nr, arg, words) only(p, nr, arg, ALL_BITS, words, COUNT(words))
+
+/* fallocate: physical memory alone, to commit it or to give it back. */
+static void build_fallocate(struct program *p)
+{
+	static const uint32_t modes[] = { FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE };
+
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_fallocate, 0, 3 + 3 + 2 * COUNT(modes));
+	load(p, ARG(0));
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, CTX_AT_PHYS, 1, 0);
+	ret(p, SECCOMP_RET_KILL_PROCESS);
+	one_of(p, 1, ALL_BITS, modes, COUNT(modes), SECCOMP_RET_ALLOW);
+}
+
+/*
+ * mmap: never executable. Of a file: the parent says. Anonymous: private, at a place or not. What of the flags changes
+ * whom the memory is charged to (shared, growing down, locked, huge) is none of ours.
+ */
+static void build_mmap(struct program *p)
+{
+	static const uint32_t types[] = { MAP_PRIVATE | MAP_ANONYMOUS };
+	const uint32_t plain = MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_NORESERVE | MAP_POPULATE | MAP_STACK | MAP_DENYWRITE;
+
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 9 + 2 * COUNT(types));
+	load(p, ARG(2));
+	ret_if_bits(p, ~(uint32_t)(PROT_READ | PROT_WRITE), SECCOMP_RET_KILL_PROCESS);
+	load(p, ARG(3));
+	emit(p, BPF_JMP | BPF_JSET | BPF_K, MAP_ANONYMOUS, 1, 0);
+	ret(p, SECCOMP_RET_USER_NOTIF);
+	one_of(p, 3, ~plain, types, COUNT(types), SECCOMP_RET_ALLOW);
 }
 
 static void build(struct program *p)
 {
 	static const uint32_t free_calls[] = {
-		SYS_futex, SYS_ppoll, SYS_sched_yield, SYS_clock_gettime, SYS_nanosleep, SYS_clock_nanosleep,
-		SYS_restart_syscall, SYS_madvise, SYS_munmap, SYS_membarrier, SYS_rt_sigreturn,
+		SYS_ppoll, SYS_sched_yield, SYS_clock_gettime, SYS_nanosleep, SYS_clock_nanosleep,
+		SYS_restart_syscall, SYS_munmap, SYS_rt_sigreturn,
 		SYS_rt_sigprocmask, SYS_sigaltstack, SYS_exit, SYS_exit_group, SYS_getpid, SYS_gettid,
 		/* what malloc and qsort of the C library use: memory, processor count, entropy */
 		SYS_brk, SYS_sched_getaffinity, SYS_sysinfo, SYS_getrandom,
@@ -91,34 +147,40 @@ static void build(struct program *p)
 	};
 	static const uint32_t read_fds[] = { CTX_AT_KICK, CTX_AT_OWN };
 	static const uint32_t write_fds[] = { CTX_AT_IRQ, CTX_AT_OWN, STDERR_FILENO };
-	static const uint32_t socket_fds[] = { CTX_SOCKET_FD }, phys_fds[] = { CTX_AT_PHYS };
+	static const uint32_t socket_fds[] = { CTX_SOCKET_FD };
 	static const uint32_t thread_name[] = { PR_SET_NAME };
+	static const uint32_t advice[] = {
+		MADV_DONTNEED, MADV_FREE, MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_POPULATE_WRITE,
+#ifdef __SANITIZE_ADDRESS__             /* of its own maps */
+		MADV_DONTDUMP,
+#endif
+	};
+	static const uint32_t futexes[] = { FUTEX_WAIT, FUTEX_WAKE, FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET };
+	static const uint32_t barriers[] = { VGPU_MEMBARRIER_GLOBAL_EXPEDITED };
 	const uint32_t self[] = { (uint32_t)getpid() };
 
 	load(p, offsetof(struct seccomp_data, arch));
 	emit(p, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
 	ret(p, SECCOMP_RET_KILL_PROCESS);
 	load(p, offsetof(struct seccomp_data, nr));
-	for (unsigned i = 0; i < sizeof(free_calls) / sizeof(free_calls[0]); i++)
+	only(p, SYS_futex, 1, ~(uint32_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME), futexes, COUNT(futexes));
+	for (unsigned i = 0; i < COUNT(free_calls); i++)
 		ret_if_equal(p, free_calls[i], SECCOMP_RET_ALLOW);
-	only(p, SYS_read, read_fds, 2);
-	only(p, SYS_write, write_fds, 3);
-	only(p, SYS_recvmsg, socket_fds, 1);
-	only(p, SYS_sendmsg, socket_fds, 1);
-	only(p, SYS_fallocate, phys_fds, 1);
-	only(p, SYS_prctl, thread_name, 1);
-	only(p, SYS_tgkill, self, 1);           /* abort(): a failure of our own stays visible as SIGABRT */
+	ONLY(p, SYS_read, 0, read_fds);
+	ONLY(p, SYS_write, 0, write_fds);
+	ONLY(p, SYS_recvmsg, 0, socket_fds);
+	ONLY(p, SYS_sendmsg, 0, socket_fds);
+	ONLY(p, SYS_prctl, 0, thread_name);
+	ONLY(p, SYS_madvise, 2, advice);
+	ONLY(p, SYS_membarrier, 0, barriers);
+	ONLY(p, SYS_tgkill, 0, self);           /* abort(): a failure of our own stays visible as SIGABRT */
+	build_fallocate(p);
 	/* realloc() tries it, and copies when it is refused */
 	ret_if_equal(p, SYS_mremap, SECCOMP_RET_ERRNO | ENOMEM);
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 7);
-	load(p, ARG(2));
-	ret_if_bits(p, PROT_EXEC, SECCOMP_RET_KILL_PROCESS);
-	load(p, ARG(3));
-	ret_if_bits(p, MAP_ANONYMOUS, SECCOMP_RET_ALLOW);
-	ret(p, SECCOMP_RET_USER_NOTIF);
+	build_mmap(p);
 	emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 4);
 	load(p, ARG(2));
-	ret_if_bits(p, PROT_EXEC, SECCOMP_RET_KILL_PROCESS);
+	ret_if_bits(p, ~(uint32_t)(PROT_READ | PROT_WRITE), SECCOMP_RET_KILL_PROCESS);
 	ret(p, SECCOMP_RET_ALLOW);
 	ret(p, SECCOMP_RET_KILL_PROCESS);
 }

@@ -26,7 +26,6 @@
 
 #include "stub.h"
 
-#define ENGINE_DATA_BYTES (16 * VGPU_GIB)
 #define RESEND_NS 5000000ull
 
 static void died(struct context *c);
@@ -42,7 +41,7 @@ void ctxproc_init(struct device *d)
 		memset(c, 0, sizeof(*c));
 		c->dev = d;
 		c->qid = q;
-		c->pid = c->pidfd = c->sock = c->run_fd = c->phys_fd = c->listener = -1;
+		c->pid = c->pidfd = c->sock = c->run_fd = c->phys_fd = c->listener = c->err_fd = -1;
 		c->sock_src = (struct source){ -1, sock_ready, c };
 		c->pid_src = (struct source){ -1, pid_ready, c };
 		c->listen_src = (struct source){ -1, listen_ready, c };
@@ -289,7 +288,8 @@ static int make_memfds(struct context *c)
 	if (fcntl(c->run_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return -errno;
 	c->phys_fd = memfd_create("vgpu-phys", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (c->phys_fd < 0 || ftruncate(c->phys_fd, (off_t)VGPU_PHYS_SPAN) ||
+	/* Its size is the grant: the seals see to it that fallocate() and a mapping end there. */
+	if (c->phys_fd < 0 || ftruncate(c->phys_fd, (off_t)(c->create.memory_limit & ~(VGPU_HUGE - 1))) ||
 	    fcntl(c->phys_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return -errno;
 	return 0;
@@ -301,6 +301,7 @@ static void release(struct context *c)
 	loop_remove(&c->sock_src);
 	loop_remove(&c->pid_src);
 	loop_remove(&c->listen_src);
+	ctxwords_end(c);
 	close_fd(&c->sock);
 	close_fd(&c->listener);
 	close_fd(&c->pidfd);
@@ -309,6 +310,7 @@ static void release(struct context *c)
 	if (c->run)
 		munmap(c->run, VGPU_PAGE);
 	c->run = NULL;
+	cgroup_leave(c);
 	drop_out(c);
 	ctxpieces_drop(c, 0);
 	free(c->pieces);
@@ -335,6 +337,9 @@ static void send_init(struct context *c)
 	m.u.init.device = d->info;
 	m.u.init.asym_fence = (d->cc & VGPU_CC_ASYM_FENCE) != 0;
 	m.u.init.cores = d->config.cores;
+	m.u.init.walls = c->walls;
+	m.u.init.uid = ctxspawn_uid(c);
+	m.u.init.overhead = d->config.overhead_bytes;
 	m.u.init.qid = c->qid;
 	m.u.init.verbose = (uint32_t)d->config.verbose;
 	fds[CTX_FD_KICK] = d->doorbell[1 + c->qid];
@@ -372,9 +377,10 @@ uint32_t ctxproc_create(struct device *d, uint32_t qid, const struct vgpu_ctx_cr
 		st = ctxpieces_add(c, create->seg0_iova, VGPU_SEG0_BYTES, create->span_base);
 	if (st)
 		goto fail;
+	c->walls = d->walls;
 	err = make_memfds(c);
 	if (!err)
-		err = ctxspawn(create->memory_limit + ENGINE_DATA_BYTES, &c->sock, &c->pid, &c->pidfd);
+		err = ctxspawn(c);
 	if (err) {
 		log_line("cannot start a context process: %s", strerror(-err));
 		st = err == -ENOMEM ? VGPU_ST_OUT_OF_MEMORY : VGPU_ST_INTERNAL;
@@ -386,7 +392,7 @@ uint32_t ctxproc_create(struct device *d, uint32_t qid, const struct vgpu_ctx_cr
 	c->create_token = *token;
 	c->deadline_ns = clock_ns() + STUB_DEADLINE_NS;
 	d->live++;
-	if (loop_add(&c->pid_src, c->pidfd, EPOLLIN) || loop_add(&c->sock_src, c->sock, EPOLLIN)) {
+	if (loop_add(&c->pid_src, c->pidfd, EPOLLIN) || loop_add(&c->sock_src, c->sock, EPOLLIN) || ctxwords_listen(c)) {
 		log_line("context %u: epoll: %s", qid, strerror(errno));
 		ctxproc_kill(c, VGPU_ST_INTERNAL);
 		return VGPU_ST_OK;
@@ -491,21 +497,6 @@ static void on_ack(struct context *c, const struct ctx_msg *m)
 	next_request(c);
 }
 
-static void on_log(struct context *c, const struct ctx_msg *m)
-{
-	char line[sizeof(m->u.log)];
-
-	if (c->logged >= 100)
-		return;
-	c->logged++;
-	memcpy(line, m->u.log, sizeof(line));
-	line[sizeof(line) - 1] = 0;
-	for (char *p = line; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
-	log_line("context %u: %s%s", c->qid, line, c->logged == 100 ? " (it is not heard any more)" : "");
-}
-
 static void receive(struct context *c)
 {
 	union {
@@ -546,7 +537,7 @@ static void receive(struct context *c)
 	else if (m.type == CTX_ACK)
 		on_ack(c, &m);
 	else if (m.type == CTX_LOG)
-		on_log(c, &m);
+		ctxwords_log(c, &m);
 	else if (m.type == CTX_RAISE)
 		irq_raise(c->dev, 1 + c->qid);
 	else
@@ -742,6 +733,8 @@ uint64_t ctxproc_next_deadline(struct device *d)
 
 		if (d->ctx[q].resend_ns && (!t || d->ctx[q].resend_ns < t))
 			t = d->ctx[q].resend_ns;
+		if (d->ctx[q].words_ns && (!t || d->ctx[q].words_ns < t))
+			t = d->ctx[q].words_ns;
 		if (t && (!first || t < first))
 			first = t;
 	}
@@ -755,6 +748,8 @@ void ctxproc_deadlines(struct device *d)
 	for (uint32_t q = 0; d->live && q < STUB_QUEUES; q++) {
 		struct context *c = &d->ctx[q];
 
+		if (c->words_ns && now >= c->words_ns)
+			ctxwords_again(c);
 		if (c->deadline_ns && now >= c->deadline_ns && c->resend_ns) {
 			log_line("context %u: %s: killed", q, vgpu_status_text(VGPU_ST_IN_FLIGHT));
 			ctxproc_kill(c, VGPU_ST_IN_FLIGHT);

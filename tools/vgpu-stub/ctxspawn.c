@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starts a context process: fork, limits, exec of our own binary with "--context".
+ * Starts a context process: fork into its namespaces (walls.c knows which), limits, exec of our own binary with "--context".
  *
  * exec gives it an address space without anything of the parent's (other windows, guest RAM); what it
- * inherits is fd 3 and nothing else. It dies with the parent and cannot gain privileges.
+ * inherits is fd 3, a pipe as stderr and nothing else. It dies with the parent and cannot gain privileges.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -24,17 +26,20 @@
 extern char **environ;
 
 #define MAX_ENV 16
+#define COUNTS_TEXT "4"                 /* CTX_COUNTS_FD */
 
-/* Only what a person sets to debug a context: our own switches and the sanitizers'. */
-static void filter_environment(char *out[MAX_ENV + 1])
+/* Only what a person sets to debug a context: our own switches and the sanitizers'; and where the counts of vgpu verify are. */
+static void filter_environment(char *out[MAX_ENV + 2], int counts)
 {
+	static char counts_at[] = "VGPU_VERIFY_COUNTS=fd:" COUNTS_TEXT;
 	int n = 0;
 
+	if (counts >= 0)
+		out[n++] = counts_at;
 	for (char **e = environ; *e && n < MAX_ENV; e++) {
 		size_t name = strcspn(*e, "=");
 
 		if (!strncmp(*e, "VGPU_STUB_", 10) || !strncmp(*e, "VGPU_ENGINE=", 12) || !strncmp(*e, "VGPU_OPS=", 9) ||
-		    !strncmp(*e, "VGPU_VERIFY_COUNTS=", 19) ||
 		    (name >= 11 && !strncmp(*e + name - 11, "SAN_OPTIONS", 11)))
 			out[n++] = *e;
 	}
@@ -54,13 +59,22 @@ static void limit(int what, rlim_t value)
 		_exit(127);
 }
 
+struct cage {
+	int sock, peer, err;            /* its end, the parent's end, the pipe for its stderr */
+	int counts;                     /* file of vgpu verify, which a context could not open: not its files, not its user's; -1 */
+	pid_t parent;
+	uint32_t walls;
+	uint64_t data_limit;
+};
+
 /* In the child, between fork and exec: async-signal-safe calls only. */
-static void child(int sock, pid_t parent, uint64_t data_limit, char *const argv[], char *const envp[])
+static void child(const struct cage *k, char *const argv[], char *const envp[])
 {
 	static const char oom[] = "1000";
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
 	sigset_t none;
 	int null, fd;
+	char go;
 
 	/* Signals: the parent's handlers and mask are not the context's. */
 	for (int s = 1; s < 32; s++)
@@ -68,7 +82,8 @@ static void child(int sock, pid_t parent, uint64_t data_limit, char *const argv[
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 
-	if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent ||
+	/* In its own pid namespace nobody is its parent; that ours lives, the byte below says. */
+	if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) || (!(k->walls & VGPU_WALL_PID) && getppid() != k->parent) ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		_exit(127);
 	/* When memory runs out contexts go first. Where the file is not writable, so be it. */
@@ -80,54 +95,195 @@ static void child(int sock, pid_t parent, uint64_t data_limit, char *const argv[
 		close(fd);
 	}
 	null = open("/dev/null", O_RDWR);
-	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0)
+	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(k->err, 2) < 0)
 		_exit(127);
-	if (sock == CTX_SOCKET_FD ? fcntl(sock, F_SETFD, 0) : dup2(sock, CTX_SOCKET_FD) < 0)
+	/* The parent says who root of the user namespace is; exec keeps that root's rights, until ctx_walls.c drops them. */
+	close(k->peer);
+	if (k->walls & VGPU_WALL_USER) {
+		if (read(k->sock, &go, 1) != 1)
+			_exit(127);
+		syscall(SYS_setgroups, 0, NULL);        /* not root: not ours to say, the groups stay */
+		if (syscall(SYS_setresgid, 0, 0, 0) || syscall(SYS_setresuid, 0, 0, 0))
+			_exit(126);
+	}
+	if (k->sock == CTX_SOCKET_FD ? fcntl(k->sock, F_SETFD, 0) : dup2(k->sock, CTX_SOCKET_FD) < 0)
 		_exit(127);
-	if (syscall(SYS_close_range, CTX_SOCKET_FD + 1, ~0u, 0))
+	if ((k->counts >= 0 && dup2(k->counts, CTX_COUNTS_FD) < 0) ||
+	    syscall(SYS_close_range, k->counts >= 0 ? CTX_COUNTS_FD + 1 : CTX_SOCKET_FD + 1, ~0u, 0))
 		_exit(127);
 	limit(RLIMIT_CORE, 0);
 #ifndef __SANITIZE_ADDRESS__            /* its shadow alone is terabytes */
-	limit(RLIMIT_DATA, data_limit);
-#else
-	(void)data_limit;
+	limit(RLIMIT_DATA, k->data_limit);
 #endif
 	execve("/proc/self/exe", argv, envp);
 	_exit(127);
 }
 
-int ctxspawn(uint64_t data_limit, int *sock, int *pid, int *pidfd)
+/* fork() with namespaces and a cgroup; this process has one thread. */
+static pid_t start(uint32_t walls, int cgroup)
 {
-	char *argv[] = { (char *)"vgpu-stub", (char *)"--context", NULL };
-	char *envp[MAX_ENV + 1];
-	pid_t parent = getpid(), p;
-	int s[2], fd, err;
+	struct clone_args a = { .exit_signal = SIGCHLD };
 
-	filter_environment(envp);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s))
+	a.flags = (walls & VGPU_WALL_USER ? CLONE_NEWUSER : 0) | (walls & VGPU_WALL_PID ? CLONE_NEWPID : 0) |
+		  (walls & VGPU_WALL_MOUNT ? CLONE_NEWNS : 0) | (walls & VGPU_WALL_IPC ? CLONE_NEWIPC : 0);
+	if (cgroup >= 0) {
+		a.flags |= CLONE_INTO_CGROUP;
+		a.cgroup = (uint64_t)cgroup;
+		return (pid_t)syscall(SYS_clone3, &a, sizeof(a));
+	}
+	if (a.flags)
+		return (pid_t)syscall(SYS_clone, (unsigned long)(a.flags | SIGCHLD), 0, 0, 0, 0);
+	return fork();
+}
+
+/* One file of /proc/PID. 0 or -errno. */
+static int put_proc(pid_t pid, const char *file, const char *text)
+{
+	char path[64];
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
 		return -errno;
-	p = fork();
+	if (write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/* Root of its user namespace is `uid` outside, and nobody else is there. */
+static int put_maps(pid_t pid, uint32_t uid, uint32_t gid, int other)
+{
+	char map[40];
+	int err;
+
+	snprintf(map, sizeof(map), "0 %u 1", uid);
+	err = put_proc(pid, "uid_map", map);
+	if (!err && !other)
+		err = put_proc(pid, "setgroups", "deny");       /* without it the map of groups is not ours to write */
+	snprintf(map, sizeof(map), "0 %u 1", gid);
+	return err ? err : put_proc(pid, "gid_map", map);
+}
+
+uint32_t ctxspawn_uid(const struct context *c)
+{
+	return c->walls & VGPU_WALL_UID ? c->dev->config.context_uids + c->qid : 0;
+}
+
+/*
+ * Private memory of a context: its grant, the overhead, and what it maps before it hears a client.
+ */
+static uint64_t data_limit(const struct context *c)
+{
+	return c->create.memory_limit + c->dev->config.overhead_bytes + CTX_TABLE_BYTES + c->dev->config.cores * CTX_THREAD_BYTES;
+}
+
+/* Above every number that the child puts something at. */
+static int open_counts(void)
+{
+	const char *path = getenv("VGPU_VERIFY_COUNTS");
+	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1, high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 64);
+
+	if (fd >= 0)
+		close(fd);
+	return high;
+}
+
+int ctxspawn(struct context *c)
+{
+	uint32_t uid = ctxspawn_uid(c);
+	char walls[16], user[16];
+	char *as_context[] = { (char *)"vgpu-stub", (char *)"--context", NULL };
+	char *as_trial[] = { (char *)"vgpu-stub", (char *)"--context-walls", walls, user, NULL };
+	char *envp[MAX_ENV + 2];
+	struct cage k = { .parent = getpid(), .walls = c->walls, .data_limit = data_limit(c) };
+	int s[2], e[2], fd = -1, cgroup = -1, err;
+	pid_t p;
+
+	snprintf(walls, sizeof(walls), "%u", c->walls);
+	snprintf(user, sizeof(user), "%u", uid);
+	k.counts = open_counts();
+	filter_environment(envp, k.counts);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s)) {
+		err = -errno;
+		goto close_counts;
+	}
+	if (pipe2(e, O_CLOEXEC)) {
+		err = -errno;
+		goto close_socket;
+	}
+	if (fcntl(e[0], F_SETFL, O_NONBLOCK)) {
+		err = -errno;
+		goto close_pipe;
+	}
+	c->failed_wall = 0;
+	if (c->walls & VGPU_WALL_CGROUP) {
+		cgroup = cgroup_enter(c);
+		if (cgroup < 0) {
+			err = cgroup;
+			c->failed_wall = VGPU_WALL_CGROUP;
+			c->failed_at = "its cgroup";
+			goto close_pipe;
+		}
+	}
+	k.sock = s[1];
+	k.peer = s[0];
+	k.err = e[1];
+	p = start(c->walls, cgroup);
 	if (p < 0) {
 		err = -errno;
-		goto fail;
+		c->failed_wall = c->walls & VGPU_WALL_USER ? VGPU_WALL_USER : c->walls & (VGPU_WALL_PID | VGPU_WALL_MOUNT | VGPU_WALL_IPC);
+		c->failed_at = "clone";
+		goto close_cgroup;
 	}
 	if (!p)
-		child(s[1], parent, data_limit, argv, envp);
+		child(&k, c->trial ? as_trial : as_context, envp);
 	/* Not reaped by anyone but us, so the number cannot have been reused. */
 	fd = pidfd_open(p, 0);
 	if (fd < 0) {
 		err = -errno;
-		kill(p, SIGKILL);
-		waitpid(p, NULL, 0);
-		goto fail;
+		goto kill;
+	}
+	if (c->walls & VGPU_WALL_USER) {
+		err = put_maps(p, uid ? uid : geteuid(), uid ? uid : getegid(), geteuid() == 0);
+		if (!err && write(s[0], "g", 1) != 1)
+			err = -errno;
+		if (err) {
+			c->failed_wall = uid ? VGPU_WALL_UID : VGPU_WALL_USER;
+			c->failed_at = "the map of its user namespace";
+			goto kill;
+		}
 	}
 	close(s[1]);
-	*sock = s[0];
-	*pid = p;
-	*pidfd = fd;
+	close(e[1]);
+	if (cgroup >= 0)
+		close(cgroup);
+	if (k.counts >= 0)
+		close(k.counts);
+	c->sock = s[0];
+	c->err_fd = e[0];
+	c->pid = p;
+	c->pidfd = fd;
 	return 0;
-fail:
+kill:
+	kill(p, SIGKILL);
+	waitpid(p, NULL, 0);
+	if (fd >= 0)
+		close(fd);
+close_cgroup:
+	if (cgroup >= 0) {
+		close(cgroup);
+		cgroup_leave(c);
+	}
+close_pipe:
+	close(e[0]);
+	close(e[1]);
+close_socket:
 	close(s[0]);
 	close(s[1]);
+close_counts:
+	if (k.counts >= 0)
+		close(k.counts);
 	return err;
 }

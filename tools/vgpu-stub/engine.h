@@ -119,7 +119,10 @@ struct engine_func_info {               /* the numbers behind cuFuncGetAttribute
 	uint32_t const_bytes;
 	uint32_t ptx_version;           /* 84 for .version 8.4 */
 	uint32_t binary_version;        /* 61 for sm_61 */
+	uint32_t uses;                  /* ENGINE_USES_*: of it or of what it may call */
 };
+#define ENGINE_USES_HEAP 1u             /* device malloc or free */
+#define ENGINE_USES_PRINTF 2u
 
 struct engine_symbol {
 	enum { ENGINE_SYM_FUNC = 1, ENGINE_SYM_GLOBAL, ENGINE_SYM_CONST, ENGINE_SYM_MANAGED } kind;
@@ -163,6 +166,9 @@ struct engine_ops {
 	/* Bytes of arena memory that the module's variables take (for accounting). */
 	uint64_t (*module_bytes)(struct engine *e, uint32_t module);
 
+	/* Bytes that the engine has taken for itself: code, and what it has allocated in the process (for accounting). */
+	uint64_t (*own_bytes)(struct engine *e);
+
 	/* Parses (and compiles) the kernel if that has not happened; log as in module_load. */
 	uint32_t (*func_info)(struct engine *e, uint32_t fn, struct engine_func_info *out,
 			      char *log, size_t log_bytes);
@@ -197,6 +203,12 @@ struct engine_ops {
 	 * For the memory checker and verify: other modes do nothing here.
 	 */
 	void (*note_alloc)(struct engine *e, uint64_t addr, uint64_t bytes, int alive);
+
+	/*
+	 * Where device malloc takes its memory: committed memory of the span, once (BUSY: there is a heap already, or a kernel
+	 * has called malloc). An engine that was never told has VGPU_DEVICE_HEAP_BYTES in its arena.
+	 */
+	uint32_t (*heap)(struct engine *e, uint64_t va, uint64_t bytes);
 };
 #define ENGINE_PENDING 0x10000u
 #define ENGINE_WINDOW 2

@@ -85,7 +85,6 @@ static int start(struct device *d)
 {
 	int err;
 
-	info_fill(&d->info, &d->config);
 	dma_init(&d->dma);
 	pci_init(d);
 	ctxproc_init(d);
@@ -131,6 +130,8 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "--context"))
 		return context_main();
+	if (argc == 4 && !strcmp(argv[1], "--context-walls"))
+		return ctx_walls_trial((uint32_t)strtoul(argv[2], NULL, 10), (uint32_t)strtoul(argv[3], NULL, 10));
 	if (standard_fds())
 		return 1;
 	if (options_parse(argc, argv, &device.config, &status))
@@ -140,6 +141,13 @@ int main(int argc, char **argv)
 	if (unheard)
 		log_line("warning: %s: the service manager will not hear of us", unheard);
 	raise_fd_limit();
+	info_fill(&device.info, &device.config);
+	walls_find(&device);
+	if (device.config.require_walls & ~device.walls) {
+		log_line("--require-walls: not all of them stand (%s is missing): the device does not start",
+			 walls_text(device.config.require_walls & ~device.walls));
+		return 1;
+	}
 	if (start(&device))
 		return 1;
 	if (device.config.memory_bytes > (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE))

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #define MIN_MEMORY (16ull << 20)
+#define MIN_OVERHEAD (64ull << 20)
+#define DEFAULT_UIDS 2000000000u        /* above every range that distributions and systemd give out */
 #define MAX_MEMORY (VGPU_DEVICE_SPAN - VGPU_ARENA_BYTES)
 #define DEFAULT_MAX_MEMORY (16 * VGPU_GIB)
 
@@ -26,6 +28,7 @@ static void usage(FILE *f)
 		"\n"
 		"  --socket PATH      vfio-user socket to listen on (required)\n"
 		"  --memory SIZE      device memory, like 512M or 4G (default: half of RAM, at most 16G)\n"
+		"  --overhead SIZE    memory of a context beside what it is granted: images, code, the engine (default 2G)\n"
 		"  --cc X.Y           compute capability (default 6.1); one of %s\n"
 		"  --sms N            multiprocessors reported, 1..1024 (default: 4 per core, at least 8)\n"
 		"  --cores N          engine threads of a context, 1..256 (default: the processors it may use)\n"
@@ -35,9 +38,14 @@ static void usage(FILE *f)
 		"  --dma MODE         fd: the owner's memory is mapped (default); message: every access is asked of\n"
 		"                     the owner, through its IOMMU; slow, for tests of owners\n"
 		"  --seed-uuid TEXT   the UUID is made from this text (default: from the machine's id)\n"
+		"  --walls LIST       what to put around contexts, as far as the machine has it: all (default), none, or some of\n"
+		"                     seccomp,user,pid,mount,net,ipc,uid,landlock,cgroup; seccomp always stands\n"
+		"  --require-walls[=LIST]  do not start without them (all)\n"
+		"  --context-uids N   as root: contexts are users N to N+%u (default %u)\n"
+		"  --cgroup PATH      an empty cgroup v2 directory for contexts (default: our own, if it is delegated)\n"
 		"  --verbose          log what happens\n"
 		"  --help, --version\n",
-		info_cc_list(), VGPU_PCI_VENDOR, VGPU_PCI_DEVICE);
+		info_cc_list(), VGPU_PCI_VENDOR, VGPU_PCI_DEVICE, STUB_QUEUES, DEFAULT_UIDS);
 }
 
 static int bad(const char *option, const char *value, const char *want)
@@ -171,11 +179,12 @@ static const char *default_seed(void)
 
 int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 {
-	enum { O_SOCKET = 1, O_MEMORY, O_CC, O_SMS, O_CORES, O_NAME, O_PCI_ID, O_BUS_ID, O_DMA, O_SEED,
+	enum { O_SOCKET = 1, O_MEMORY, O_OVERHEAD, O_CC, O_SMS, O_CORES, O_NAME, O_PCI_ID, O_BUS_ID, O_DMA, O_SEED, O_WALLS, O_REQUIRE, O_UIDS, O_CGROUP,
 	       O_VERBOSE, O_HELP, O_VERSION };
 	static const struct option table[] = {
 		{ "socket", required_argument, NULL, O_SOCKET },
 		{ "memory", required_argument, NULL, O_MEMORY },
+		{ "overhead", required_argument, NULL, O_OVERHEAD },
 		{ "cc", required_argument, NULL, O_CC },
 		{ "sms", required_argument, NULL, O_SMS },
 		{ "cores", required_argument, NULL, O_CORES },
@@ -184,6 +193,10 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 		{ "bus-id", required_argument, NULL, O_BUS_ID },
 		{ "dma", required_argument, NULL, O_DMA },
 		{ "seed-uuid", required_argument, NULL, O_SEED },
+		{ "walls", required_argument, NULL, O_WALLS },
+		{ "require-walls", optional_argument, NULL, O_REQUIRE },
+		{ "context-uids", required_argument, NULL, O_UIDS },
+		{ "cgroup", required_argument, NULL, O_CGROUP },
 		{ "verbose", no_argument, NULL, O_VERBOSE },
 		{ "help", no_argument, NULL, O_HELP },
 		{ "version", no_argument, NULL, O_VERSION },
@@ -193,7 +206,7 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 	int o, err = 0;
 
 	*c = (struct stub_config){
-		.name = "VGPU-STUB (cpu)", .bus_id = "", .memory_bytes = default_memory(), .cc_major = 6,
+		.name = "VGPU-STUB (cpu)", .bus_id = "", .memory_bytes = default_memory(), .overhead_bytes = 2 * VGPU_GIB, .walls = VGPU_WALLS_ALL, .context_uids = DEFAULT_UIDS, .cc_major = 6,
 		.cc_minor = 1, .pci_vendor = VGPU_PCI_VENDOR, .pci_device = VGPU_PCI_DEVICE,
 	};
 	*status = 2;
@@ -210,6 +223,10 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 			if (parse_size(optarg, &c->memory_bytes) || c->memory_bytes < MIN_MEMORY ||
 			    c->memory_bytes > MAX_MEMORY || c->memory_bytes % VGPU_HUGE)
 				err = bad("memory", optarg, "give a multiple of 2M between 16M and 960G, like 4G");
+			break;
+		case O_OVERHEAD:
+			if (parse_size(optarg, &c->overhead_bytes) || c->overhead_bytes < MIN_OVERHEAD || c->overhead_bytes > MAX_MEMORY)
+				err = bad("overhead", optarg, "give at least 64M, like 2G");
 			break;
 		case O_CC:
 			if (parse_cc(optarg, c)) {
@@ -248,6 +265,21 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 			c->seed = optarg;
 			if (!*optarg)
 				err = bad("seed-uuid", "\"\"", "give some text");
+			break;
+		case O_WALLS:
+			if (walls_named(optarg, &c->walls))
+				err = bad("walls", optarg, "give all, none, or words of --help with commas between them");
+			break;
+		case O_REQUIRE:
+			if (walls_named(optarg ? optarg : "all", &c->require_walls))
+				err = bad("require-walls", optarg, "give all, or words of --help with commas between them");
+			break;
+		case O_UIDS:
+			if (parse_number(optarg, 1, 0xfffffff0u - STUB_QUEUES, &c->context_uids))
+				err = bad("context-uids", optarg, "give the first of the user numbers, above 0");
+			break;
+		case O_CGROUP:
+			c->cgroup = optarg;
 			break;
 		case O_VERBOSE:
 			c->verbose = 1;

@@ -9,7 +9,7 @@
  *    |- pci.c    config space            |- irq.c   MSI-X vectors = eventfds of the owner
  *    |- regs.c   BAR0, enable and reset  `- dma.c   IOVA -> file and offset
  *        `- admin.c    the admin queue               dma_msg.c, ctxmirror.c  the same by message
- *            `- ctxproc.c, ctxpieces.c, ctxspawn.c, ctxguard.c   one sandboxed process per context
+ *            `- ctxproc.c, ctxpieces.c, ctxspawn.c, ctxguard.c, ctxwords.c   one sandboxed process per context
  *
  * Invariant: a context exists only while EN is set and the bus-master bit is on; a reset returns only
  * when every context process is reaped, so no DMA happens after it.
@@ -35,10 +35,14 @@ struct stub_config {
 	const char *socket_path;
 	const char *name, *bus_id, *seed;
 	uint64_t memory_bytes;
+	uint64_t overhead_bytes;        /* of a context beside its grant: images, code, the engine's own memory */
 	uint32_t cc_major, cc_minor;
 	uint32_t sms, cores;
 	uint32_t pci_vendor, pci_device;
 	int by_message;                 /* --dma message: dma_msg.h */
+	uint32_t walls, require_walls;  /* VGPU_WALL_*: to try; without which not to start */
+	uint32_t context_uids;          /* as root: the first of STUB_QUEUES + 1 users */
+	const char *cgroup;             /* NULL: our own, if it is delegated */
 	int verbose;
 };
 
@@ -101,6 +105,12 @@ struct context {
 	int sock;
 	struct source sock_src, pid_src, listen_src;
 	int run_fd, phys_fd, listener;
+	int err_fd;                     /* its stderr (ctxwords.c) */
+	struct source err_src;
+	uint64_t words_until, words_ns; /* its lines' bucket; when its pipe is looked at again, 0: as it comes */
+	int words_held;                 /* a line has been let through that is not there yet */
+	uint32_t line_bytes;
+	char line[256];
 	struct ctx_run *run;
 
 	struct vgpu_ctx_create create;
@@ -119,6 +129,11 @@ struct context {
 	int irq_changed;                /* it is to be told IRQ once no ACK is awaited */
 	uint64_t deadline_ns;           /* 0: nothing is awaited */
 	uint64_t resend_ns;             /* descriptors could not go (ETOOMANYREFS): when to try again; 0: no need */
+
+	uint32_t walls;                 /* VGPU_WALL_*, of its process */
+	int trial, in_cgroup;           /* a process that only tries its walls; cgroup.c counts it */
+	uint32_t failed_wall;           /* ctxspawn() failed: because of it, and at what */
+	const char *failed_at;
 
 	struct admin_token create_token, segment_token, destroy_token;
 	uint32_t death_status;          /* enum vgpu_status, why it died */
@@ -149,6 +164,7 @@ struct device {
 	uint64_t irqs_admin, irqs_queues; /* sent to this owner; of contexts as they say, once they are reaped */
 
 	struct context ctx[STUB_QUEUES];
+	uint32_t walls;                 /* VGPU_WALL_*, around every context */
 	uint32_t live;                  /* contexts with a process */
 	uint32_t next_ack;              /* ids of MAP and IRQ messages */
 };
@@ -225,8 +241,25 @@ uint64_t mirror_next(const struct device *d);
 void mirror_turn(struct device *d);
 void ctxproc_mirrored(struct context *c);
 
-/* ctxspawn.c: fork, limits, exec */
-int ctxspawn(uint64_t data_limit, int *sock, int *pid, int *pidfd);
+/* ctxspawn.c: fork, limits, exec; fills in sock, pid, pidfd and err_fd */
+int ctxspawn(struct context *c);
+uint32_t ctxspawn_uid(const struct context *c);         /* its user; 0: ours */
+
+/* walls.c: what can stand around a context */
+void walls_find(struct device *d);
+int walls_named(const char *list, uint32_t *out);       /* "all", "none", or words with commas */
+const char *walls_text(uint32_t walls);
+
+/* cgroup.c: a group for each client's contexts */
+int cgroup_open(struct device *d, char *why, size_t room);
+int cgroup_enter(struct context *c);                    /* the group's fd, or -errno */
+void cgroup_leave(struct context *c);
+
+/* ctxwords.c: LOG and stderr */
+int ctxwords_listen(struct context *c);
+void ctxwords_log(struct context *c, const struct ctx_msg *m);
+void ctxwords_again(struct context *c);
+void ctxwords_end(struct context *c);
 
 /* ctxguard.c: mmap calls that the context's seccomp filter asks us about */
 int ctxguard_is_listener(int fd);
@@ -244,7 +277,8 @@ void log_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_set_verbose(int level);        /* -1 silent (fuzzer), 0, 1 */
 
-/* context.c, the other process */
+/* context.c, the other process; ctx_walls.c, one that tries its walls and ends */
 int context_main(void);
+int ctx_walls_trial(uint32_t walls, uint32_t uid);
 
 #endif

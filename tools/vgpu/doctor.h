@@ -95,11 +95,12 @@ void check_symbols(struct doctor *d, const struct closure *c, unsigned i);
 /* Names out of a NULL-terminated list that our library lacks, " a b"; "" when it has all, NULL when it is not there. */
 const char *lacks(struct doctor *d, const char *lib, const char *const *names);
 
-/* doctor_carried.c: the major version of the cudart inside, 11 for older ones, 0 where it cannot be told, -1 for none */
+/* doctor_carried.c: the major version of the cudart inside, 10 for older ones, 0 where it cannot be told, -1 for none */
 int carried_major(const struct elf *e);
 void check_carried(struct doctor *d, const struct object *o);
 
 /* doctor_code.c */
+int has_ggml(const struct elf *e);      /* by a name that ggml's CUDA backend holds, whatever the file is called */
 void check_code(struct doctor *d, const struct object *o);
 /* "500,610,...": what a ggml backend was built for; 0 where it does not say */
 int ggml_archs(const struct elf *e, char *out, size_t bytes);

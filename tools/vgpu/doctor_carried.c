@@ -64,10 +64,10 @@ void check_carried(struct doctor *d, const struct object *o)
 
 	if (major < 0 || has_marker(&o->elf))
 		return;
-	if ((major == 12 || major == 13) && !is_static) {
+	if (major >= 11 && !is_static) {
 		if (audit && strstr(audit, RUN_AUDIT))
 			report(d, GOOD, "static cudart", NULL, "cudart %d inside %s, turned over to our libcudart.so.%d by LD_AUDIT", major, name,
-			       major);
+			       major == 11 ? 12 : major);
 		else
 			report(d, FAIL, "static cudart", text("%s, or LD_AUDIT=%s/" RUN_AUDIT " in its environment", d->how, d->lib),
 			       "cudart %d inside, linked into %s: it accepts no libcuda but NVIDIA's (error 500, named symbol not found); "
@@ -77,5 +77,5 @@ void check_carried(struct doctor *d, const struct object *o)
 	report(d, FAIL, "static cudart", "build it with 'nvcc -cudart shared' (or link libcuda-lite.a instead of libcudart_static.a)",
 	       "NVIDIA's own cudart is linked into %s: it accepts no libcuda but NVIDIA's (error 500, named symbol not found)%s", name,
 	       is_static ? ", and a static program has no loader that would turn it over" :
-	       major ? "; it is older than CUDA 12" : "; without its symbols nothing can turn it over");
+	       major ? "; it is older than CUDA 11" : "; without its symbols nothing can turn it over");
 }

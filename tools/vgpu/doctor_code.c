@@ -43,8 +43,6 @@ static const char *arch_list(struct fatlist_arch *list, unsigned n, unsigned con
 
 /* From here on ggml's kernels are for tensor cores. */
 #define TENSOR_CC 70u
-/* A name that its CUDA backend holds, whatever the file is called */
-#define GGML_MARK "GGML_CUDA_DISABLE_GRAPHS"
 
 /* Which --cc the code wants: the highest exact one at or below the device's, else the lowest that there is; 0: none. */
 static unsigned best_cc(const struct fatlist *f, unsigned cc)
@@ -64,10 +62,15 @@ static unsigned best_cc(const struct fatlist *f, unsigned cc)
 	return below ? below : above;
 }
 
+int has_ggml(const struct elf *e)
+{
+	return elf_find(e, "GGML_CUDA_DISABLE_GRAPHS", 24);
+}
+
 void check_code(struct doctor *d, const struct object *o)
 {
 	const char *name = base(o->path), *check = text("GPU code of %s", name), *has, *advice, *device;
-	int ggml = strstr(name, "ggml-cuda") || elf_find(&o->elf, GGML_MARK, strlen(GGML_MARK));
+	int ggml = strstr(name, "ggml-cuda") || has_ggml(&o->elf);
 	struct fatlist f;
 	unsigned cc;
 

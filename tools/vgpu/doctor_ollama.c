@@ -135,6 +135,38 @@ static void check_folders(struct doctor *d, const char *program, unsigned usable
 		       "in %s or its folders%s%s", lib, n ? ":" : "", list);
 }
 
+/* A llama-server that has its CUDA backend linked in: 1 where that works. */
+static unsigned check_inside(struct doctor *d, const char *program)
+{
+	unsigned failed = d->count[FAIL], usable;
+	char lib[PATH_MAX] = "", path[PATH_MAX + 16];
+	struct object server = { .name = (char *)"llama-server", .path = path };
+
+	ollama_lib(d, program, lib);
+	snprintf(path, sizeof(path), "%s/llama-server", lib);
+	if (elf_open(&server.elf, path))
+		return 0;
+	usable = (unsigned)has_ggml(&server.elf);
+	if (usable && has_marker(&server.elf)) {
+		report(d, GOOD, "ggml backend", NULL, "inside %s, with our driver: nothing is preloaded, and no library looked for", path);
+	} else if (usable) {
+		check_carried(d, &server);
+		if (server.elf.interp) {
+			char **env = run_env(d, d->env);
+			struct closure *c = ldso_load(path, d->env), *run = ldso_load(path, env);
+
+			check_libraries_of(d, c, run, 0, server.name);
+			ldso_free(c);
+			ldso_free(run);
+			run_env_free(env);
+		}
+	}
+	if (usable)
+		check_code(d, &server);
+	elf_close(&server.elf);
+	return usable && d->count[FAIL] == failed;
+}
+
 /* ---- settings that its llama-server takes from the environment ---- */
 
 static int says_no(const char *v)
@@ -461,6 +493,7 @@ void check_ollama(struct doctor *d, const char *path, unsigned usable)
 		check_settings(d);
 		if (d->runner)
 			return;
+		usable += check_inside(d, path);
 		check_folders(d, path, usable);
 		check_daemon(d, usable);
 		report(d, GOOD, "ollama's log", NULL, "a model's is on its stderr (journalctl -u ollama): \"inference compute\", \"offloaded\"; discovery's own "

@@ -313,7 +313,8 @@ int elf_find(const struct elf *e, const void *what, size_t n)
 	for (unsigned i = 1; i < e->nsh; i++) {
 		const Elf64_Shdr *s = &e->sh[i];
 
-		if (s->sh_type != SHT_PROGBITS || !(s->sh_flags & SHF_ALLOC) || s->sh_size > budget ||
+		/* texts and tables lie beside the code, which is the most of many programs */
+		if (s->sh_type != SHT_PROGBITS || !(s->sh_flags & SHF_ALLOC) || (s->sh_flags & SHF_EXECINSTR) || s->sh_size > budget ||
 		    (s->sh_name < e->shstr_bytes && strstr(e->shstr + s->sh_name, "fatbin")))
 			continue;
 		budget -= s->sh_size;

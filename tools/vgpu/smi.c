@@ -10,6 +10,12 @@
 
 #define MIB(x) ((uint64_t)(x) >> 20)
 
+static const char *const walls[] = {
+#define X(name, word) word,
+	VGPU_WALLS(X)
+#undef X
+};
+
 static void uuid_text(char *out, const uint8_t u[16])
 {
 	char *p = out + sprintf(out, "GPU-");
@@ -64,6 +70,16 @@ static void print_json(const char *path, const struct agent_status *s)
 		json_u64(&j, "cores", d->cores);
 		json_u64(&j, "memory_total_bytes", d->memory_bytes);
 		json_u64(&j, "memory_used_bytes", used_bytes(s));
+		json_open(&j, "walls", '[');
+		for (unsigned w = 0; w < VGPU_WALL_COUNT; w++)
+			if (d->walls >> w & 1)
+				json_str(&j, NULL, walls[w]);
+		json_close(&j, ']');
+		json_open(&j, "walls_missing", '[');
+		for (unsigned w = 0; d->walls && w < VGPU_WALL_COUNT; w++)
+			if (!(d->walls >> w & 1))
+				json_str(&j, NULL, walls[w]);
+		json_close(&j, ']');
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');
@@ -93,6 +109,25 @@ static void rule(const char *s)
 
 #define LINE "------------------------------------------------------------------------------"
 
+/* Around each context; the reasons of those that are missing are in the device's log. */
+static void print_walls(uint32_t have)
+{
+	char text[80];
+	size_t n = (size_t)snprintf(text, sizeof(text), "walls");
+
+	for (unsigned w = 0; w < VGPU_WALL_COUNT; w++)
+		if (have >> w & 1)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, " %s", walls[w]);
+	if (have)
+		printf("|    %-73s |\n", text);
+	n = (size_t)snprintf(text, sizeof(text), "no wall");
+	for (unsigned w = 0; w < VGPU_WALL_COUNT; w++)
+		if (!(have >> w & 1))
+			n += (size_t)snprintf(text + n, sizeof(text) - n, " %s", walls[w]);
+	if (have && have != VGPU_WALLS_ALL)
+		printf("|    %-73s |\n", text);
+}
+
 static void print_table(const char *path, const struct agent_status *s)
 {
 	char uuid[64], left[80], right[64];
@@ -115,6 +150,7 @@ static void print_table(const char *path, const struct agent_status *s)
 		snprintf(left, sizeof(left), "engine %.48s", d->engine);
 		snprintf(right, sizeof(right), "%u SMs on %u cores", d->sm_count, d->cores);
 		printf("|    %-51s %21s |\n", left, right);
+		print_walls(d->walls);
 		rule(LINE);
 	}
 	printf("| %-8s %-8s %-26s %4s %12s %13s |\n", "PID", "UID", "Command", "Ctx", "Memory MiB", "Window MiB");

@@ -100,7 +100,7 @@ void bar_arrive(struct tstate *ts, struct warp *w, const struct insn *in, u32 m,
 	struct barrier *b;
 
 	ts->mask = m;
-	if (id >= CTA_BARRIERS)
+	if (id >= CTA_BARRIERS && !(in->flags & INF_CLUSTER))
 		fault_raise(VGPU_ST_ILLEGAL_INSTRUCTION, (int)first, id, "barrier number beyond 15");
 	c->bar_used = true;
 	b = &c->bar[id];
@@ -129,12 +129,32 @@ void bar_arrive(struct tstate *ts, struct warp *w, const struct insn *in, u32 m,
 		release(c, id);
 }
 
+/*
+ * barrier.cluster.wait, of a cluster that is one block (PTX ISA 9.7.13.4): the lanes of m whose arrival the barrier still counts
+ * wait for its completion; where it does not, the phase that they arrived in is over. Returned: those that wait.
+ */
+u32 bar_wait(struct warp *w, u32 m, u32 pc)
+{
+	struct frame *f = w->top;
+	u32 k, l;
+
+	m &= w->cta->bar[CLUSTER_BARRIER].arrived[w->index];
+	f->barred |= m;
+	f->bar_all = m == f->lanes;
+	for (k = m; k; k &= k - 1) {
+		l = (u32)__builtin_ctz(k);
+		f->lane_pc[l] = pc;
+		w->bar_id[l] = CLUSTER_BARRIER;
+	}
+	return m;
+}
+
 /* Threads have exited: barriers may not need to wait for them any more. */
 void bar_exited(struct cta *c)
 {
 	u32 id, i, used;
 
-	for (id = 0; id < CTA_BARRIERS; id++) {
+	for (id = 0; id <= CLUSTER_BARRIER; id++) {
 		for (i = used = 0; i < c->nwarps; i++)
 			used |= c->bar[id].arrived[i];
 		if (used && complete(c, &c->bar[id])) {

@@ -54,8 +54,8 @@ static struct func *indirect_target(struct tstate *ts, struct frame *f, const st
 	struct func *fn = NULL;
 	u64 id = p[lane] & 0xffffffffu;
 
-	if (p[lane] >> 32 == 0x00f00000u && id && id <= e->nfuncs)
-		fn = e->funcs[id - 1];
+	if (p[lane] >> 32 == 0x00f00000u && id)
+		fn = func_get(e, (u32)id);
 	if (!fn || fn->entry || fn->state != FN_READY)
 		fault_raise(VGPU_ST_ILLEGAL_INSTRUCTION, (int)lane, p[lane], "call of no function");
 	return fn;

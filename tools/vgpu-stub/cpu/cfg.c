@@ -261,7 +261,7 @@ static void liveness(struct cfg *g)
 			if (!stale)
 				continue;
 			c->fn->work += g->words;
-			if (c->fn->work > MAX_WORK)
+			if (compile_too_much(c->fn))
 				lex_fail(&c->lx, VGPU_ST_NOT_SUPPORTED, "the function is too large: what lives where takes too many steps");
 			done[b] = round;
 			for (w = 0; w < g->words; w++) {

@@ -85,6 +85,22 @@ static void dest(struct comp *c, const struct stmt *st, const struct operand *o,
 	reg_fits(c, st, o, t, bytes, false);
 }
 
+/* Of an atomic each element is exactly of the type. */
+static void atom_vector(struct comp *c, const struct stmt *st, const struct operand *o, bool is_dest)
+{
+	u32 i;
+
+	if (is_dest && o->kind == O_SINK)
+		return;
+	if (o->kind != O_VEC || o->n != st->mod[MC_VEC])
+		FAIL_AT(c, st, "%s: %u registers expected", st->od->name, st->mod[MC_VEC]);
+	for (i = 0; i < o->n; i++)
+		if (is_dest)
+			dest(c, st, &o->elem[i], st->type[0], type_bytes(st->type[0]));
+		else
+			source(c, st, &o->elem[i], st->type[0], type_bytes(st->type[0]));
+}
+
 static void vec_elems(struct comp *c, const struct stmt *st, const struct operand *o, bool is_dest)
 {
 	u32 n = st->mod[MC_VEC] ? st->mod[MC_VEC] : 1, i;
@@ -120,6 +136,10 @@ static void check_one(struct comp *c, struct stmt *st, char letter, struct opera
 
 	if (o->second != OPND_NONE && o->kind != O_ADDR && !strchr("DmPb", letter))
 		FAIL_AT(c, st, "%s: '|' is not permitted here", st->od->name);
+	if (st->od->x == X_ATOM && st->mod[MC_VEC] && letter != 'A') {
+		atom_vector(c, st, o, letter == 'd');
+		return;
+	}
 	switch (letter) {
 	case 'd':
 	case 'D':
@@ -184,6 +204,34 @@ static void check_one(struct comp *c, struct stmt *st, char letter, struct opera
 	}
 }
 
+/*
+ * A register of .b128 is two of .b64, so what moves, loads, stores or exchanges one is that of a vector of two (5.2.3, 9.7.9). It
+ * stands nowhere else.
+ */
+static void quads(struct comp *c, struct stmt *st)
+{
+	enum type t = st->type[0];
+	u32 i, n = 0, data = 0;
+
+	for (i = 0; i < st->nops; i++) {
+		if (st->op[i].kind == O_VEC && st->op[i].type == T_B128)
+			n++;
+		if (st->op[i].kind != O_ADDR && st->op[i].kind != O_SYM)
+			data++;
+	}
+	if (t != T_B128) {
+		if (n)
+			FAIL_AT(c, st, "%s: a .b128 register where .%s is expected", st->od->name, type_name(t));
+		return;
+	}
+	if (st->mod[MC_VEC])
+		FAIL_AT(c, st, "%s: there are no vectors of .b128", st->od->name);
+	if (!n || (n < data && st->od->x != X_MOV && !(n == data - 1 && st->mod[MC_HINT])))
+		FAIL_AT(c, st, "%s: .b128 registers are expected", st->od->name);
+	st->type[0] = T_B64;
+	st->mod[MC_VEC] = 2;
+}
+
 void check_stmt(struct comp *c, struct stmt *st)
 {
 	const struct opdesc *od = st->od;
@@ -199,12 +247,15 @@ void check_stmt(struct comp *c, struct stmt *st)
 			FAIL_AT(c, st, "%s.L2::cache_hint: the policy must be a 64-bit register", od->name);
 		st->nops--;
 	}
+	if (od->id == OPID_ST && st->mod[MC_BULK] && !st->mod[MC_CP])
+		UNSUPPORTED(c, st, "'st.bulk' is not supported");
 	/* no letter of its own in the table for "the type is missing": bit 0 */
 	if (!(od->types >> st->type[0] & 1)) {
 		if (!st->ntype)
 			FAIL_AT(c, st, "%s: a type is missing", od->name);
 		FAIL_AT(c, st, "%s does not take .%s", od->name, type_name(st->type[0]));
 	}
+	quads(c, st);
 	if (strchr(s, 'x') && st->ntype < 2)
 		FAIL_AT(c, st, "%s: a second type is missing", od->name);
 	if ((st->ntype > 2 && od->x != X_MMA && od->x != X_CVT && od->x != X_VIDEO && od->x != X_WMMA) || (st->ntype == 2 && !strchr(s, 'x') && *s != '*' && od->x != X_DP &&

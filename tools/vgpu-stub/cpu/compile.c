@@ -201,8 +201,8 @@ static void compile(struct comp *c)
 		u32 st = g->state == FN_PARSING ? 0 : func_compile(g, c->lx.log, c->lx.log_bytes);
 
 		if (st) {
-			c->lx.status = st;
-			longjmp(c->bail, 1);
+			c->bail.status = st;
+			longjmp(c->bail.at, 1);
 		}
 	}
 	if (fn->calls_ptr)
@@ -212,7 +212,12 @@ static void compile(struct comp *c)
 	build_cpool(c);
 	fn->prints |= fn->indirect || fn->cyclic;
 	fn->anywhere = fn->calls_ptr || fn->cyclic;
+	/* through a pointer it may get at what any function of its module calls */
+	if (fn->indirect || fn->cyclic)
+		fn->uses |= (map_find(&fn->m->syms, "malloc", 6) || map_find(&fn->m->syms, "free", 4) ? ENGINE_USES_HEAP : 0) |
+			    (map_find(&fn->m->syms, "vprintf", 7) ? ENGINE_USES_PRINTF : 0);
 	for (i = 0; i < fn->ncallees; i++) {
+		fn->uses |= fn->callees[i]->uses;
 		fn->prints |= fn->callees[i]->prints;
 		fn->anywhere |= fn->callees[i]->anywhere;
 	}
@@ -222,6 +227,28 @@ static void compile(struct comp *c)
 }
 
 #define MAX_COMPILE_DEPTH 128   /* a function compiles its callees first, on the C stack */
+
+/* What those have taken that are compiled already for the function, or the module, that was asked for. */
+static __thread u64 tree_work;
+static __thread bool tree_full, tree_batch;
+
+void compile_batch(bool on)
+{
+	tree_batch = on;
+	tree_work = 0;
+	tree_full = false;
+}
+
+bool compile_full(void)
+{
+	return tree_full;
+}
+
+bool compile_too_much(const struct func *fn)
+{
+	tree_full |= tree_work + fn->work > MAX_TREE_WORK;
+	return tree_full || fn->work > MAX_WORK;
+}
 
 u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 {
@@ -253,8 +280,12 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 		 &c->bail, log, log_bytes);
 	c->lx.tline = c->lx.line;
 	c->lx.line_start -= fn->body_col;
-	depth++;
-	if (!setjmp(c->bail)) {
+	fn->work = 0;
+	if (!depth++ && !tree_batch) {
+		tree_work = 0;
+		tree_full = false;
+	}
+	if (!setjmp(c->bail.at)) {
 		compile(c);
 		if (fn->m->e->mc)
 			mc_func(fn);
@@ -265,9 +296,11 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 		fn->state = FN_READY;
 		st = VGPU_ST_OK;
 	} else {
-		st = c->lx.status;
-		fn->state = st == VGPU_ST_OUT_OF_MEMORY ? FN_NEW : FN_BAD;
+		st = c->bail.status;
+		/* What came too late in a large tree or module is no worse for it: alone it may have room. */
+		fn->state = st == VGPU_ST_OUT_OF_MEMORY || (tree_full && (tree_batch || depth > 1)) ? FN_NEW : FN_BAD;
 		fn->status = st;
+		free(fn->why);
 		fn->why = log && log_bytes ? strdup(log) : NULL;
 		while (fn->ncallees)            /* it may be read once more */
 			fn->callees[--fn->ncallees]->called_by = 0;
@@ -285,6 +318,7 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 		fn->callees_cap = 0;
 	}
 	depth--;
+	tree_work += fn->work;
 	map_free(&c->syms);
 	pool_free(&c->pool);
 	free(c->code);

@@ -73,7 +73,9 @@ enum { SHFL_UP = 1, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 enum { MSHAPE_M8N8 = 1, MSHAPE_M8N8K16, MSHAPE_M16N8K4, MSHAPE_M16N8K8, MSHAPE_M16N8K16, MSHAPE_M16N8K32,
        MSHAPE_M16N8K64, MSHAPE_M16N8K128, MSHAPE_M16N8K256, MSHAPE_M8N8K4, MSHAPE_M8N8K32, MSHAPE_M8N8K128, MSHAPE_M16N16K16,
        MSHAPE_M8N32K16, MSHAPE_M32N8K16, MSHAPE_M16N16K8 };
-enum { SEM_WEAK = 8 };
+enum { SEM_VOLATILE = 1, SEM_RELAXED, SEM_ACQUIRE, SEM_RELEASE, SEM_ACQ_REL, SEM_SC, SEM_MMIO, SEM_WEAK };
+enum { SCOPE_CTA = 1, SCOPE_GPU, SCOPE_SYS, SCOPE_CLUSTER };
+enum { LAYOUT_A = 1, LAYOUT_B };         /* of mma: by bits in .row and .col which matrix lies so */
 enum { CP_ASYNC = 1, CP_COMMIT, CP_WAIT, CP_WAIT_ALL };
 
 enum opid {
@@ -113,11 +115,16 @@ const char *sreg_name(u32 sr);
 u32 sreg_bytes(u32 sr);                 /* 0: %gridid, which had 32 bits and has 64 */
 /* A legal modifier of an instruction that we have, in a form that we have not. */
 bool mod_known_unsupported(const struct opdesc *od, const char *s, size_t n);
-bool sreg_known_unsupported(const char *s, size_t n);
 
 /* ---- lexer (lex.c) --------------------------------------------------------------------- */
 
 enum { TK_EOF = 256, TK_ID, TK_DIR, TK_INT, TK_F32, TK_F64, TK_STR };
+
+/* Where an error leaves to, and with what status. Of all copies of a lexer that look ahead: one of them may meet the error. */
+struct bail {
+	jmp_buf at;
+	u32 status;             /* set by lex_fail */
+};
 
 struct lex {
 	const char *p, *end;    /* p: just behind the current token */
@@ -129,13 +136,12 @@ struct lex {
 	u64 ival;               /* TK_INT value, TK_F32/TK_F64 bits */
 	bool is_unsigned;       /* TK_INT with a U */
 	u32 tline, tcol;
-	jmp_buf *bail;
-	u32 status;             /* set by lex_fail */
+	struct bail *bail;
 	char *log;
 	size_t log_bytes;
 };
 
-void lex_init(struct lex *lx, const char *p, const char *end, u32 line, jmp_buf *bail,
+void lex_init(struct lex *lx, const char *p, const char *end, u32 line, struct bail *bail,
 	      char *log, size_t log_bytes);
 int lex_next(struct lex *lx);
 bool lex_suffix(struct lex *lx);        /* ".name" glued to the last token: s, n */
@@ -199,7 +205,8 @@ struct sym {
 	bool formal;            /* kernel parameter */
 	u32 family;             /* number of registers declared by name<n>, 0: a single one */
 	u32 reg;                /* first virtual register */
-	u32 vec;                /* elements of a .v2 or .v4 register, 0: a scalar */
+	u32 vec;                /* elements of a .v2 or .v4 register, 0: a scalar; two of .b64 are a .b128 */
+	bool quad;              /* that */
 	u32 align;
 	u64 addr;               /* absolute (global, const) or offset in its space */
 	u64 bytes;
@@ -274,6 +281,7 @@ enum { PRED_MOV, PRED_NOT, PRED_AND, PRED_OR, PRED_XOR };
 /* K_TENSOR, see tensor.c: the address that a lane loads from for matrix sub2 of ldmatrix; a transposed matrix; a product */
 enum { TENSOR_ROW, TENSOR_ROW_LO, TENSOR_ROW_HI, TENSOR_TRANS, TENSOR_MMA };
 #define TENSOR_ODD 1            /* sub2 of TENSOR_MMA: which columns of the result ... */
+enum { QUARTER_PAIRS = 1, QUARTER_A_COL = 2, QUARTER_B_ROW = 4 };        /* sub2 of gen_quarter */
 #define TENSOR_BOTH 2           /* ... or, in halves of one word, both */
 
 struct insn {
@@ -303,8 +311,10 @@ struct insn {
 	u32 taken, fall;        /* block numbers, after cfg.c pcs */
 };
 
+enum { REDUX_NAN = 1, REDUX_ABS };       /* sub2 of K_REDUX of .f32 */
 #define INF_CNEG 1              /* predicate operand c (or a) is inverted */
 #define INF_SAT 2
+#define INF_CLUSTER 2           /* barrier: that of the cluster */
 #define INF_FTZ 4
 #define INF_COUNT 8             /* barrier with an explicit thread count */
 #define INF_SATFINITE 8         /* cvt: what is too large becomes the largest */
@@ -366,7 +376,8 @@ struct func {
 	u32 shared_bytes, local_bytes, local_total;
 	u32 dyn_align, regs;
 	bool calls, calls_ptr, indirect, cyclic;
-	bool prints;            /* it or what it calls */
+	bool prints;            /* it or what it calls, or may call */
+	u32 uses;               /* ENGINE_USES_*: the same */
 	bool anywhere;          /* it or what it calls jumps to functions of any module */
 	u32 param_reg_base;     /* frame offsets of formal registers: parg[], pret[] */
 	u32 *parg, *pret;       /* of formals that are registers */
@@ -374,7 +385,7 @@ struct func {
 	u32 ncallees, callees_cap;
 	u32 called_by;          /* id of the function whose body, the one that is read, has called it already */
 
-	u64 work;               /* steps that hoisting and liveness took: for tests */
+	u64 work;               /* steps that hoisting, liveness and regions took */
 	u64 est;                /* clock ticks of a block, as last seen; rt.c */
 	struct fnames *names;   /* what people call its registers and labels; NULL: nobody knows */
 	bool stepped;           /* optrace.c: a K_STEP before every instruction */
@@ -418,6 +429,7 @@ struct warp {
 };
 
 #define CTA_BARRIERS 16
+#define CLUSTER_BARRIER 16      /* that of barrier.cluster, behind the numbered ones */
 struct barrier { u32 arrived[32]; u32 first, count, any, popc, all_bad; };  /* first: all warps below it are there */
 
 struct cta {                            /* a block; between blocks of a grid it keeps its memory */
@@ -435,7 +447,7 @@ struct cta {                            /* a block; between blocks of a grid it 
 	char *mem;                      /* register frames */
 	size_t mem_bytes;
 	struct warp warps[32];
-	struct barrier bar[CTA_BARRIERS];
+	struct barrier bar[CTA_BARRIERS + 1];
 	bool bar_used;
 	bool pristine;                  /* the last block left its warps as it found them */
 	u8 *shadow;                     /* memcheck.c: shared bytes that have been written */
@@ -500,6 +512,7 @@ struct tstate {
 	s64 budget;
 	struct engine_fault rep;        /* set by fault_raise */
 	int rep_lane;
+	u64 quad[LANES][2];             /* what an atomic compare of 16 bytes compares with */
 	char what[64], code[160];       /* of the report: what was done, the instruction */
 	const struct jit *jit;          /* whose code runs */
 	s32 chain;                      /* further warps that code goes on with by itself ... */
@@ -528,7 +541,13 @@ static inline u32 shared_rounded(const struct engine_env *env, u32 bytes)
 }
 
 #define ARENA_CLASSES 40
+/*
+ * Functions by id: its low bits are the place in a table that never moves, the high ones say whose life there it is, so that an
+ * id comes back after millions of functions only.
+ */
 #define MAX_FUNCS (1u << 20)
+#define FUNC_LIVES (1u << 12)
+#define FUNCS_SPAN 4096u                /* places that are gone through before one is used again, at least */
 #define SHAPES 64
 struct engine {
 	/* read by everybody, hardly ever written */
@@ -537,8 +556,7 @@ struct engine {
 	struct memcheck *mc;            /* NULL unless accesses are checked */
 	struct optrace *ops;            /* NULL unless a warp is shown at work */
 	struct verify *vf;              /* NULL unless launches are compared */
-	struct func **funcs;
-	u32 nfuncs;                     /* ids never come back; the table never moves */
+	struct func **funcs;            /* MAX_FUNCS, by func_get() */
 	u32 sticky;
 	u32 nthreads;
 	bool stop;
@@ -547,8 +565,10 @@ struct engine {
 	/* the dispatcher's own */
 	_Alignas(64) struct grid *home; /* the grid of the next launch, with nothing started */
 	struct cta *home_cta;           /* runs blocks in place */
-	struct module **modules;
+	struct module **modules;        /* by id - 1; NULL: free */
 	u32 nmodules;
+	u32 funcs_span, funcs_next, funcs_live;         /* the part of funcs in use: module.c, register_funcs() */
+	u16 *funcs_life;
 	u32 nshapes;
 	bool managed_told;              /* engine_ops.managed was called: */
 	u64 managed_va, managed_bytes;  /* for the next module */
@@ -571,12 +591,15 @@ struct engine {
 	struct arena_free *arena_free[ARENA_CLASSES];
 	u32 mode;                       /* ENGINE_MODE_*, not AUTO */
 	pthread_mutex_t heap_lock;
-	struct heap *heap;              /* heap.c; NULL until a kernel calls malloc */
+	struct heap *heap;              /* heap.c; NULL until it has its place, or a kernel calls malloc */
 	u8 *code_rw, *code_rx;          /* compiled code, written and run; NULL: no JIT */
 	u64 code_used;          /* from here on it was never used, or is free again */
 	struct range *code_free;        /* below that, in order of address, no two touching */
 	u32 ncode_free, code_free_cap;
 };
+
+/* The function of that id, NULL when there is none (any more). Any thread. */
+struct func *func_get(const struct engine *e, u32 id);
 
 /* util.c */
 void *xgrow(void *p, u32 *cap, u32 want, size_t elem);  /* NULL when out of memory */
@@ -647,6 +670,7 @@ void lane_bfi(struct frame *f, const struct insn *in, u32 m);
 void lane_lop3(struct frame *f, const struct insn *in, u32 m);
 void lane_sreg(struct tstate *ts, struct frame *f, const struct insn *in, u32 m);
 void bar_arrive(struct tstate *ts, struct warp *w, const struct insn *in, u32 m, u32 pc);
+u32 bar_wait(struct warp *w, u32 m, u32 pc);
 void bar_exited(struct cta *c);
 
 /* cvt.c */
@@ -691,6 +715,7 @@ void cta_free(struct engine *e, struct cta *c);
 /* heap.c */
 void dev_heap(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32 m);
 void heap_close(struct engine *e);
+u32 heap_place(struct engine *e, u64 va, u64 bytes);
 
 /* rt.c */
 void rt_give_back(struct turn *t);      /* the blocks that t has not started; any thread */
@@ -714,7 +739,7 @@ enum sreg {
 	SR_LANEMASK_EQ, SR_LANEMASK_LE, SR_LANEMASK_LT, SR_LANEMASK_GE, SR_LANEMASK_GT, SR_SMID,
 	SR_NSMID, SR_GRIDID, SR_CLOCK, SR_CLOCK_HI, SR_CLOCK64, SR_GLOBALTIMER, SR_GLOBALTIMER_LO,
 	SR_GLOBALTIMER_HI, SR_DYNAMIC_SMEM, SR_TOTAL_SMEM, SR_ENVREG0, SR_WARPSZ = SR_ENVREG0 + 32,
-	SR_ZERO32, SR_COUNT
+	SR_ZERO32, SR_ZERO64, SR_ONE32, SR_COUNT
 };
 int sreg_find(const char *s, size_t n);
 

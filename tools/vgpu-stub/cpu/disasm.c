@@ -386,7 +386,7 @@ bool disasm_result(const struct func *fn, const struct insn *in, u32 i, struct d
 		*type = in->type;
 		break;
 	default:
-		*type = in->dw ? T_U64 : T_U32;
+		*type = in->dw == 2 ? T_PRED : in->dw ? T_U64 : T_U32;
 	}
 	/* bits, or a register of floats: as it was declared */
 	if (r && *type != T_PRED && !type_is_float(*type) && type_is_float(r->type) && type_bytes(r->type) == type_bytes(*type))

@@ -152,11 +152,11 @@ uint32_t disasm_list(struct engine *e, uint32_t id, FILE *out)
 	const struct func *list[256];   /* it and what it calls, each once */
 	u32 n = 1, i, k, q;
 
-	if (!id || id > e->nfuncs || !e->funcs[id - 1] || e->funcs[id - 1]->state != FN_READY)
+	if (!func_get(e, id) || func_get(e, id)->state != FN_READY)
 		return VGPU_ST_BAD_HANDLE;
-	list[0] = e->funcs[id - 1];
+	list[0] = func_get(e, id);
 	for (i = 0; i < n; i++) {
-		print_func(list[i], i || e->mode != ENGINE_MODE_JIT ? NULL : jit_get(e->funcs[id - 1], SPEC_LINEAR), out);
+		print_func(list[i], i || e->mode != ENGINE_MODE_JIT ? NULL : jit_get(func_get(e, id), SPEC_LINEAR), out);
 		for (k = 0; k < list[i]->ncallees; k++) {
 			for (q = 0; q < n && list[q] != list[i]->callees[k]; q++)
 				;

@@ -2,9 +2,11 @@
 /*
  * The engine's face: struct engine_ops. Called by the context's dispatcher only (see engine.h).
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cpu.h"
 #include "jit.h"
@@ -12,6 +14,9 @@
 #include "memcheck.h"
 #include "optrace.h"
 #include "verify.h"
+
+/* the table of functions, and the lives of its places */
+#define FUNCS_BYTES (MAX_FUNCS * (sizeof(struct func *) + sizeof(u16)))
 
 static void cpu_close(struct engine *e)
 {
@@ -22,7 +27,8 @@ static void cpu_close(struct engine *e)
 		if (e->modules[i])
 			module_close(e->modules[i]);
 	free(e->modules);
-	free(e->funcs);
+	if (e->funcs)
+		munmap(e->funcs, FUNCS_BYTES);
 	jit_close(e);
 	for (i = 0; i < ARENA_CLASSES; i++)
 		arena_forget(e, i);
@@ -50,6 +56,7 @@ static u32 choose_mode(u32 mode)
 static u32 cpu_open(const struct engine_env *env, struct engine **out)
 {
 	struct engine *e;
+	void *funcs;
 	bool verify;
 
 	if (!env->done || !env->fault || !env->print || !env->cores || env->cores > 1024 ||
@@ -79,8 +86,10 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 	pthread_mutex_init(&e->heap_lock, NULL);
 	pthread_cond_init(&e->work, NULL);
 	fault_init();
-	/* untouched pages cost nothing; workers read it without a lock */
-	e->funcs = calloc(MAX_FUNCS, sizeof(*e->funcs));
+	/* untouched pages cost nothing, whatever malloc() keeps account of; workers read it without a lock */
+	funcs = mmap(NULL, FUNCS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	e->funcs = funcs == MAP_FAILED ? NULL : funcs;
+	e->funcs_life = e->funcs ? (u16 *)(e->funcs + MAX_FUNCS) : NULL;
 	if (!e->funcs || (e->mode == ENGINE_MODE_MEMCHECK && mc_open(e)) || (e->mode == ENGINE_MODE_OPS && optrace_open(e)) ||
 	    (verify && vf_open(e)) || !tstate_get(e) || rt_start(e) < 0) {
 		cpu_close(e);
@@ -94,21 +103,28 @@ static u32 cpu_module_load(struct engine *e, const void *image, size_t bytes, u3
 			   size_t log_bytes)
 {
 	struct module *m, **grown;
-	u32 st, cap = e->nmodules;
+	u32 st, at = 0;
 
-	pthread_mutex_lock(&e->lock);
-	/* an array of pointers, grown by one: modules are few and loaded rarely */
-	grown = realloc(e->modules, (cap + 1) * sizeof(*grown));
-	if (grown)
-		e->modules = grown;
-	pthread_mutex_unlock(&e->lock);
-	if (!grown)
-		return VGPU_ST_OUT_OF_MEMORY;
+	while (at < e->nmodules && e->modules[at])
+		at++;
+	if (at == e->nmodules) {
+		pthread_mutex_lock(&e->lock);
+		/* an array of pointers, grown by one: modules are few and loaded rarely */
+		grown = realloc(e->modules, (at + 1) * sizeof(*grown));
+		if (grown) {
+			grown[at] = NULL;
+			e->modules = grown;
+			e->nmodules++;
+		}
+		pthread_mutex_unlock(&e->lock);
+		if (!grown)
+			return VGPU_ST_OUT_OF_MEMORY;
+	}
 	st = module_open(e, image, bytes, &m, log, log_bytes);
 	if (st)
 		return st;
-	m->id = e->nmodules + 1;
-	e->modules[e->nmodules++] = m;
+	m->id = at + 1;
+	e->modules[at] = m;
 	*module = m->id;
 	return VGPU_ST_OK;
 }
@@ -183,6 +199,13 @@ static u64 cpu_module_bytes(struct engine *e, u32 id)
 	return m ? m->var_bytes : 0;
 }
 
+static u64 cpu_own_bytes(struct engine *e)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return e->code_used + m.uordblks + m.hblkhd;
+}
+
 static u32 cpu_func_info(struct engine *e, u32 id, struct engine_func_info *out, char *log,
 			 size_t log_bytes)
 {
@@ -192,9 +215,9 @@ static u32 cpu_func_info(struct engine *e, u32 id, struct engine_func_info *out,
 
 	if (log && log_bytes)
 		*log = 0;
-	if (!id || id > e->nfuncs || !e->funcs[id - 1] || !e->funcs[id - 1]->entry)
+	fn = func_get(e, id);
+	if (!fn || !fn->entry)
 		return VGPU_ST_BAD_HANDLE;
-	fn = e->funcs[id - 1];
 	/* the reason is kept for later callers, so there is always a buffer */
 	st = func_compile(fn, log && log_bytes ? log : own, log && log_bytes ? log_bytes : sizeof(own));
 	if (st)
@@ -214,6 +237,7 @@ static u32 cpu_func_info(struct engine *e, u32 id, struct engine_func_info *out,
 	out->shared_static = fn->shared_bytes;
 	out->local_bytes = fn->local_total;
 	out->const_bytes = (u32)fn->m->const_bytes;
+	out->uses = fn->uses;
 	out->ptx_version = fn->m->version;
 	out->binary_version = fn->m->target;
 	return VGPU_ST_OK;
@@ -248,10 +272,12 @@ const struct engine_ops engine_cpu = {
 	.managed = cpu_managed,
 	.module_symbol = cpu_module_symbol,
 	.module_bytes = cpu_module_bytes,
+	.own_bytes = cpu_own_bytes,
 	.func_info = cpu_func_info,
 	.launch = rt_launch,
 	.gemm = rt_gemm,
 	.copy = mem_copy,
 	.fill = mem_fill,
 	.note_alloc = cpu_note_alloc,
+	.heap = heap_place,
 };

@@ -63,7 +63,7 @@ struct konst { u64 bits; struct sym *sym; u32 off; u8 w; };
 #define MAX_MOVES 64
 struct comp {
 	struct lex lx;
-	jmp_buf bail;
+	struct bail bail;
 	struct func *fn;
 	struct module *m;
 	struct pool pool;
@@ -121,6 +121,7 @@ static inline u8 type_w(enum type t)
  * large, or its code is less good.
  */
 #define MAX_EDGES (1u << 18)    /* of all brx.idx of a function */
+#define MAX_TREE_WORK (1ull << 29)      /* the same, of a function and all that it calls, or of a module that is read */
 #define MAX_WORK (1ull << 28)   /* steps of liveness: looks at a block's successors, words of sets */
 #define HOIST_ROUNDS 8u         /* of uniform_hoist(); one is enough where definitions come before uses */
 
@@ -160,10 +161,14 @@ void lower_mem(struct comp *c, struct stmt *st);
 void lower_control(struct comp *c, struct stmt *st);
 void lower_warp(struct comp *c, struct stmt *st);
 void lower_address(struct comp *c, struct stmt *st, const struct operand *o, struct insn *tmpl);
+/* lower_atom.c */
+void lower_atom(struct comp *c, struct stmt *st);
 /* video.c */
 void lower_video(struct comp *c, struct stmt *st);
 /* lower_async.c: cp.async, createpolicy */
 void lower_async(struct comp *c, struct stmt *st);
+/* st.async, red.async: false for a plain one; else what they write is written by `write`, and the mbarrier is told */
+bool lower_behind(struct comp *c, struct stmt *st, void (*write)(struct comp *c, struct stmt *st));
 /* lower_tensor.c: ldmatrix, stmatrix, movmatrix; and for lower_mma.c and lower_wmma.c: register i of n of an operand, all lanes
  * together, one instruction of that kind */
 u32 tensor_part(struct comp *c, struct stmt *st, const struct operand *o, u32 i, u32 n, enum type t, bool dest);
@@ -181,5 +186,11 @@ void lower_tensor(struct comp *c, struct stmt *st);
 void uniform_hoist(struct comp *c);
 /* cfg.c */
 void cfg_finish(struct comp *c);
+
+/* compile.c: more steps than a function, or all that is compiled for one request, may take */
+bool compile_too_much(const struct func *fn);
+/* From here on what is compiled counts as one request; is its bound reached? */
+void compile_batch(bool on);
+bool compile_full(void);
 
 #endif

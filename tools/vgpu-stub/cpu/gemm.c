@@ -101,12 +101,14 @@ static double scalar(struct tstate *ts, u64 at, double value, u32 type)
 	reach(ts, at, elem, elem, "read of a matrix product's factor");
 	if (type == VGPU_GEMM_F64)
 		return *(volatile const double *)at;
+	if (type == VGPU_GEMM_I32)
+		return (double)*(volatile const int32_t *)at;
 	gemm_isa_get()->load(&f, (const void *)at, 1, type);
 	return (double)f;
 }
 
 /* Room that the thread keeps; a fault in the middle of a tile loses nothing. */
-static void *scratch(struct tstate *ts, size_t bytes)
+void *gemm_scratch(struct tstate *ts, size_t bytes)
 {
 	if (ts->scratch_bytes < bytes) {
 		free(ts->scratch);
@@ -138,20 +140,12 @@ static void finish(const struct gemm_isa *g, char *c, const float *sums, u32 n, 
 	g->store(c, v, n, type);
 }
 
-struct tile {
-	const char *a, *b;      /* of the whole matrices; not set where k is 0 */
-	char *c;
-	u32 i0, j0, m, n;       /* the tile's part of c */
-	u32 k;                  /* 0 also where alpha is: a and b are not read */
-	double alpha, beta;
-};
-
 /* Doubles are rare: one column at a time, sums in a row of the scratch. */
-static void tile_f64(struct tstate *ts, const struct gemm_job *job, const struct tile *t)
+static void tile_f64(struct tstate *ts, const struct gemm_job *job, const struct gemm_part *t)
 {
 	const struct vgpu_gemm *p = &job->p;
 	const double *a = (const double *)(const void *)t->a, *b = (const double *)(const void *)t->b;
-	double *sums = scratch(ts, GEMM_TILE * sizeof(*sums));
+	double *sums = gemm_scratch(ts, GEMM_TILE * sizeof(*sums));
 	u32 i, j, l;
 
 	for (j = t->j0; j < t->j0 + t->n; j++) {
@@ -195,7 +189,7 @@ static void edge(const struct gemm_isa *g, u32 k, const float *a, const float *b
 		}
 }
 
-static void many_columns(struct tstate *ts, const struct gemm_isa *g, const struct vgpu_gemm *p, const struct tile *t,
+static void many_columns(struct tstate *ts, const struct gemm_isa *g, const struct vgpu_gemm *p, const struct gemm_part *t,
 			 const struct sums *s, float *room)
 {
 	u64 ea = vgpu_gemm_bytes(p->type_a), eb = vgpu_gemm_bytes(p->type_b);
@@ -228,7 +222,7 @@ static void many_columns(struct tstate *ts, const struct gemm_isa *g, const stru
 	}
 }
 
-static void few_columns(struct tstate *ts, const struct gemm_isa *g, const struct vgpu_gemm *p, const struct tile *t,
+static void few_columns(struct tstate *ts, const struct gemm_isa *g, const struct vgpu_gemm *p, const struct gemm_part *t,
 			const struct sums *s, float *b)
 {
 	u64 ea = vgpu_gemm_bytes(p->type_a), eb = vgpu_gemm_bytes(p->type_b);
@@ -245,7 +239,7 @@ static void few_columns(struct tstate *ts, const struct gemm_isa *g, const struc
 	}
 }
 
-static void tile_f32(struct tstate *ts, const struct gemm_job *job, const struct tile *t)
+static void tile_f32(struct tstate *ts, const struct gemm_job *job, const struct gemm_part *t)
 {
 	const struct vgpu_gemm *p = &job->p;
 	const struct gemm_isa *g = gemm_isa_get();
@@ -256,7 +250,7 @@ static void tile_f32(struct tstate *ts, const struct gemm_job *job, const struct
 
 	s.direct = p->type_c == VGPU_GEMM_F32 && t->k && t->alpha == 1 && (t->beta == 0 || t->beta == 1);
 	s.add = s.direct && t->beta == 1;
-	room = scratch(ts, (packed + (s.direct ? 0 : (size_t)s.ld * t->n)) * sizeof(float));
+	room = gemm_scratch(ts, (packed + (s.direct ? 0 : (size_t)s.ld * t->n)) * sizeof(float));
 	s.at = room + packed;
 	if (s.direct) {
 		s.at = (float *)(void *)t->c + t->i0 + (u64)t->j0 * p->ldc;
@@ -279,7 +273,7 @@ static void product(struct tstate *ts, const struct gemm_job *j, u64 tile)
 {
 	const struct vgpu_gemm *p = &j->p;
 	u64 i = tile / ((u64)j->tiles_m * j->tiles_n);
-	struct tile t = { .alpha = scalar(ts, p->alpha_at, p->alpha, p->type_scalar),
+	struct gemm_part t = { .alpha = scalar(ts, p->alpha_at, p->alpha, p->type_scalar),
 			  .beta = scalar(ts, p->beta_at, p->beta, p->type_scalar) };
 
 	tile %= (u64)j->tiles_m * j->tiles_n;
@@ -295,7 +289,9 @@ static void product(struct tstate *ts, const struct gemm_job *j, u64 tile)
 			     p->type_b, "read of a matrix product's second operand");
 	}
 	t.c = matrix(ts, j, j->b.c, p->stride_c, i, p->m, p->n, p->ldc, p->type_c, "write of a matrix product");
-	if (p->type_c == VGPU_GEMM_F64)
+	if (p->type_a == VGPU_GEMM_I8)
+		gemm_bytes_tile(ts, j, &t);
+	else if (p->type_c == VGPU_GEMM_F64)
 		tile_f64(ts, j, &t);
 	else
 		tile_f32(ts, j, &t);
@@ -327,7 +323,7 @@ static void solve(struct tstate *ts, const struct gemm_job *j, u64 tile)
 	u64 si = mirrored ? p->lda : 1, sq = mirrored ? 1 : p->lda;
 	bool forward = !(p->upper ^ mirrored);
 	double alpha = scalar(ts, p->alpha_at, p->alpha, p->type_scalar);
-	double *x = scratch(ts, order * sizeof(*x));
+	double *x = gemm_scratch(ts, order * sizeof(*x));
 	char *a = matrix(ts, j, j->b.a, p->stride_a, i, order, order, p->lda, p->type_a, "read of a triangular matrix");
 	char *c = matrix(ts, j, j->b.c, p->stride_c, i, p->m, p->n, p->ldc, p->type_c, "write of a triangular solve");
 	u32 first = (u32)(tile % j->tiles_n) * j->tile_n;

@@ -70,6 +70,19 @@ const struct gemm_isa *gemm_isa_get(void);
 /* All that this processor has, best first; NULL behind the last. For tests. */
 const struct gemm_isa *gemm_isa_list(unsigned i);
 
+/* A tile's part of one product. */
+struct gemm_part {
+	const char *a, *b;      /* of the whole matrices; not set where k is 0 */
+	char *c;
+	uint32_t i0, j0, m, n;  /* the tile's part of c */
+	uint32_t k;             /* 0 also where alpha is: a and b are not read */
+	double alpha, beta;
+};
+/* gemm_bytes.c: a tile of a product of bytes */
+void gemm_bytes_tile(struct tstate *ts, const struct gemm_job *job, const struct gemm_part *t);
+/* Of the thread, at least so many bytes, aligned for vectors; the next call takes it back. */
+void *gemm_scratch(struct tstate *ts, size_t bytes);
+
 /* Splits the job for `workers` threads; returns the number of tiles, 0 when it has no name. */
 uint64_t gemm_plan(struct gemm_job *j, unsigned workers);
 /* A rough count of multiply-adds; saturates. */

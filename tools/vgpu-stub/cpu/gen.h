@@ -12,8 +12,14 @@
 gen_fn gen_cvt, gen_cvt_pack, gen_cvt_small;
 /* tensor.c: one register of a product, as TENSOR_MMA has it, of types that have no fast way; sub2, size: see there */
 gen_fn gen_product;
+/* tensor.c: one register of mma.m8n8k4 of .f16; sub, sub2: see there */
+gen_fn gen_quarter, gen_quarter_acc;
+/* tensor.c: o[0], a predicate: is the lane there that has the row of matrix sub that TENSOR_ROW… sub2 takes? */
+gen_fn gen_rows;
 /* mem.c: o[0], a predicate: does o[1], an mbarrier, stand in another phase than o[2] says? sub: MBAR_TEST or MBAR_TRY, sub2: by parity */
 gen_fn gen_mbar_phase;
+/* mem.c: what the next atomic of 16 bytes compares with: o[1], o[2] */
+gen_fn gen_quad;
 /* video.c */
 gen_fn gen_video;
 

@@ -1,30 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Device malloc and free: one heap a context, VGPU_DEVICE_HEAP_BYTES of the arena, a buddy allocator.
+ * Device malloc and free: one heap a context, of the size that the program asked for (cuCtxSetLimit), a buddy allocator
+ * that keeps no more of a block than was asked for.
  *
  * Called by interp.c for calls of the .extern functions of these names, for each running lane in turn. What the
  * allocator knows lies in the engine's own memory, where no kernel reaches it: free() believes only what malloc()
- * has noted there. Pages are committed as blocks reach them; a block lives until free() or the context's end.
+ * has noted there. The heap is memory that the context has charged and committed (engine_ops.heap); an engine that was told
+ * of none takes the default size from its arena. A block lives until free() or the context's end.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "memcheck.h"
 
-#define UNIT 16u                /* smallest block, and the alignment CUDA promises */
-#define ORDERS 23               /* UNIT << 22 is the whole heap */
+#define UNIT 32u                /* smallest block; CUDA promises an alignment of 16 */
+#define ORDERS 32
 #define COMMIT (1u << 20)
 #define NONE 0xffffffffu
-#define UNITS (VGPU_DEVICE_HEAP_BYTES / UNIT)
-_Static_assert((u64)UNIT << (ORDERS - 1) == VGPU_DEVICE_HEAP_BYTES, "the heap is one block at first");
 
 enum { INSIDE, USED, FREE };    /* a unit: not the first of a block, the first of one */
 
+/*
+ * Units are numbered from the heap's base. Free ones lie in blocks of a power of two, each at a multiple of its size; what is in
+ * use is a run of any length, so what a block has too much goes back as the powers of two that it is made of.
+ */
 struct heap {
 	u64 base, committed;
+	u32 units;
+	u32 no_run;             /* there is no run of more free units than that, since the last free(); NONE: nobody looked */
 	u32 first[ORDERS];      /* free blocks of each order, doubly linked by unit number */
-	u32 next[UNITS], prev[UNITS];
-	u8 what[UNITS], order[UNITS];
+	u32 *next, *prev;
+	u32 *len;               /* units of a block in use */
+	u8 *what, *order;
+	u8 *tail;               /* at the last unit of a free block: its order + 1 */
 };
 
 static void push(struct heap *h, u32 u, u32 order)
@@ -36,6 +44,7 @@ static void push(struct heap *h, u32 u, u32 order)
 	if (h->next[u] != NONE)
 		h->prev[h->next[u]] = u;
 	h->first[order] = u;
+	h->tail[u + (1u << order) - 1] = (u8)(order + 1);
 }
 
 static void unlink_block(struct heap *h, u32 u)
@@ -47,69 +56,166 @@ static void unlink_block(struct heap *h, u32 u)
 	if (h->next[u] != NONE)
 		h->prev[h->next[u]] = h->prev[u];
 	h->what[u] = INSIDE;
+	h->tail[u + (1u << h->order[u]) - 1] = 0;
+}
+
+/* n units from u on are free: as blocks, each together with its other half where that is free too. */
+static void give_units(struct heap *h, u32 u, u32 n)
+{
+	while (n) {
+		u32 k = 31 - (u32)__builtin_clz(n), at = u, buddy;
+
+		if (u && (u32)__builtin_ctz(u) < k)
+			k = (u32)__builtin_ctz(u);
+		u += 1u << k;
+		n -= 1u << k;
+		for (; k < ORDERS - 1; k++) {
+			buddy = at ^ 1u << k;
+			if (buddy >= h->units || h->what[buddy] != FREE || h->order[buddy] != k)
+				break;
+			unlink_block(h, buddy);
+			at &= ~(1u << k);
+		}
+		push(h, at, k);
+	}
+}
+
+/* The first run of n free units that blocks of several sizes make together. NONE: there is none. */
+static u32 find_run(struct heap *h, u32 n)
+{
+	u32 u, from = 0, longest = 0;
+
+	for (u = 0; u < h->units;) {
+		if (h->what[u] != FREE) {
+			u += h->len[u];
+			from = u;
+			continue;
+		}
+		u += 1u << h->order[u];
+		if (u - from >= n)
+			return from;
+		longest = u - from > longest ? u - from : longest;
+	}
+	h->no_run = longest;
+	return NONE;
+}
+
+static u32 take_units(struct heap *h, u32 n)
+{
+	u32 k = n > 1 ? 32 - (u32)__builtin_clz(n - 1) : 0, u, at;
+
+	while (k < ORDERS && h->first[k] == NONE)
+		k++;
+	u = k < ORDERS ? h->first[k] : n > h->no_run ? NONE : find_run(h, n);
+	if (u == NONE)
+		return NONE;
+	/* from the beginning of the run: what lies before it would be too small for the next block of this size */
+	while (u && h->tail[u - 1])
+		u -= 1u << (h->tail[u - 1] - 1);
+	for (at = u; at < u + n;) {
+		u32 units = 1u << h->order[at];
+
+		unlink_block(h, at);
+		at += units;
+	}
+	h->what[u] = USED;
+	h->len[u] = n;
+	give_units(h, u + n, at - (u + n));
+	return u;
+}
+
+static void drop(struct heap *h)
+{
+	if (!h)
+		return;
+	free(h->next);
+	free(h->prev);
+	free(h->len);
+	free(h->what);
+	free(h->order);
+	free(h->tail);
+	free(h);
 }
 
 /* With the lock held. Untouched pages of the tables cost nothing. */
-static struct heap *heap_of(struct engine *e)
+static u32 create(struct engine *e, u64 base, u64 bytes, u64 committed)
 {
-	struct heap *h = e->heap;
-	u64 got;
+	struct heap *h = calloc(1, sizeof(*h));
+	size_t n = (size_t)(bytes / UNIT);
 	u32 i;
 
-	if (h)
-		return h;
-	h = calloc(1, sizeof(*h));
 	if (!h)
-		return NULL;
-	h->base = arena_alloc(e, VGPU_DEVICE_HEAP_BYTES, &got);
-	if (!h->base) {
-		free(h);
-		return NULL;
+		return VGPU_ST_OUT_OF_MEMORY;
+	h->base = base;
+	h->committed = committed;
+	h->units = (u32)n;
+	h->no_run = NONE;
+	h->next = calloc(n, sizeof(*h->next));
+	h->prev = calloc(n, sizeof(*h->prev));
+	h->len = calloc(n, sizeof(*h->len));
+	h->what = calloc(n, 1);
+	h->order = calloc(n, 1);
+	h->tail = calloc(n, 1);
+	if (!h->next || !h->prev || !h->len || !h->what || !h->order || !h->tail) {
+		drop(h);
+		return VGPU_ST_OUT_OF_MEMORY;
 	}
 	for (i = 0; i < ORDERS; i++)
 		h->first[i] = NONE;
-	push(h, 0, ORDERS - 1);
+	give_units(h, 0, h->units);
 	e->heap = h;
-	return h;
+	return VGPU_ST_OK;
+}
+
+u32 heap_place(struct engine *e, u64 va, u64 bytes)
+{
+	u32 st;
+
+	if (va % UNIT || bytes < UNIT || bytes / UNIT >= 1u << (ORDERS - 1))
+		return VGPU_ST_INVALID;
+	pthread_mutex_lock(&e->heap_lock);
+	st = e->heap ? (u32)VGPU_ST_BUSY : create(e, va, bytes, bytes);
+	/* what malloc has not given is nobody's */
+	if (!st)
+		mc_hide(e, va, bytes);
+	pthread_mutex_unlock(&e->heap_lock);
+	return st;
 }
 
 void heap_close(struct engine *e)
 {
-	free(e->heap);          /* the arena goes with the context */
+	drop(e->heap);          /* its memory goes with the context */
 }
 
 /* 0: there is no room. */
 static u64 take(struct engine *e, u64 bytes)
 {
-	struct heap *h = heap_of(e);
-	u32 want = 0, k, u;
-	u64 end;
+	struct heap *h;
+	u64 end, got, base;
+	u32 n, u;
 
-	if (!h || bytes > VGPU_DEVICE_HEAP_BYTES)
-		return 0;
-	while ((u64)UNIT << want < bytes)
-		want++;
-	for (k = want; k < ORDERS && h->first[k] == NONE; k++)
-		;
-	if (k == ORDERS)
-		return 0;
-	u = h->first[k];
-	unlink_block(h, u);
-	while (k > want) {      /* the lower half is split on: low addresses first */
-		k--;
-		push(h, u + (1u << k), k);
+	if (!e->heap) {
+		base = arena_alloc(e, VGPU_DEVICE_HEAP_BYTES, &got);
+		if (!base || create(e, base, VGPU_DEVICE_HEAP_BYTES, 0))
+			return 0;
 	}
-	end = ((u64)u + (1u << want)) * UNIT;
+	h = e->heap;
+	if (bytes > (u64)h->units * UNIT)
+		return 0;
+	n = (u32)((bytes + UNIT - 1) / UNIT);
+	u = take_units(h, n);
+	if (u == NONE)
+		return 0;
+	end = ((u64)u + n) * UNIT;
 	if (end > h->committed) {
 		end = (end + COMMIT - 1) & ~(u64)(COMMIT - 1);
 		if (arena_commit(h->base + h->committed, end - h->committed)) {
-			push(h, u, want);
+			h->what[u] = INSIDE;
+			give_units(h, u, n);
 			return 0;
 		}
 		h->committed = end;
 	}
-	h->what[u] = USED;
-	h->order[u] = (u8)want;
 	return h->base + (u64)u * UNIT;
 }
 
@@ -117,25 +223,17 @@ static u64 take(struct engine *e, u64 bytes)
 static u64 give(struct engine *e, u64 addr)
 {
 	struct heap *h = e->heap;
-	u64 bytes;
-	u32 u, k, buddy;
+	u32 u;
 
-	if (!h || addr < h->base || addr - h->base >= VGPU_DEVICE_HEAP_BYTES || (addr - h->base) % UNIT)
+	if (!h || addr < h->base || addr - h->base >= (u64)h->units * UNIT || (addr - h->base) % UNIT)
 		return 0;
 	u = (u32)((addr - h->base) / UNIT);
 	if (h->what[u] != USED)
 		return 0;
-	bytes = (u64)UNIT << h->order[u];
-	for (k = h->order[u]; k < ORDERS - 1; k++) {
-		buddy = u ^ 1u << k;
-		if (h->what[buddy] != FREE || h->order[buddy] != k)
-			break;
-		unlink_block(h, buddy);
-		h->what[u] = INSIDE;
-		u &= ~(1u << k);
-	}
-	push(h, u, k);
-	return bytes;
+	h->what[u] = INSIDE;
+	h->no_run = NONE;
+	give_units(h, u, h->len[u]);
+	return (u64)h->len[u] * UNIT;
 }
 
 void dev_heap(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32 m)

@@ -19,7 +19,6 @@
 #include "verify.h"
 #include "optrace.h"
 
-#define SPIN_LIMIT 512          /* back edges with others waiting before those get a turn */
 #define BOOST_JUMPS 64          /* jumps that turn lasts */
 
 void frame_start(struct frame *f, struct func *fn, char *regs, u32 lanes)
@@ -455,6 +454,8 @@ static enum run settle(struct tstate *ts, struct warp *w)
 	}
 }
 
+u32 interp_spin = JIT_SPIN;
+
 #define PTR(o) ((void *)(base[(o) >> 31] + ((o) & ~OPND_CONST)))
 
 enum run warp_run(struct tstate *ts, struct warp *w)
@@ -580,6 +581,14 @@ left:
 				bar_arrive(ts, w, in, e, pc);
 				break;
 			}
+			if (in->sub == BAR_WAIT) {
+				t = bar_wait(w, e, pc);
+				if (!t)
+					break;
+				save_lanes(f, m & ~t, pc + 1);
+				f->mask = 0;
+				goto settle;
+			}
 			save_lanes(f, m & ~e, pc + 1);
 			f->mask = 0;
 			bar_arrive(ts, w, in, e, pc);
@@ -683,7 +692,7 @@ jump:
 		pc = (u32)(in - code);
 		if (to <= pc) {
 			ts->budget -= (s64)(pc - to) + 1;
-			if (f->waiting && ++f->spin > SPIN_LIMIT) {
+			if (f->waiting && ++f->spin > interp_spin) {
 				boost(f, m, to);
 				goto reload;
 			}

@@ -423,7 +423,7 @@ static bool native(struct jcomp *c, const struct insn *in)
 	if (jit_scalar(c, in) && !c->gk && (in->kind == K_LANE || in->kind == K_SETP || in->kind == K_CVTA))
 		return jit_scalar_op(c, in);
 	switch (in->kind) {
-	case K_LANE: return jit_lane(c, in);
+	case K_LANE: return jit_halves(in) ? jit_half_op(c, in) : jit_lane(c, in);
 	case K_SETP: return jit_setp(c, in);
 	case K_PRED: return jit_pred(c, in);
 	case K_SREG: return jit_sreg(c, in);
@@ -432,6 +432,7 @@ static bool native(struct jcomp *c, const struct insn *in)
 	case K_LD:
 	case K_LDPARAM: return jit_ld(c, in);
 	case K_ST: return jit_st(c, in);
+	case K_ATOM: return jit_atom(c, in);
 	case K_SHFL: return jit_shfl(c, in);
 	case K_VOTE: return jit_vote(c, in);
 	case K_MEMBAR:

@@ -95,6 +95,8 @@ struct jexit {
 };
 
 #define JIT_REGIONS 64          /* a function; a bit each */
+#define JIT_REGION_STEPS (1ull << 23)   /* instructions looked at, all branches of a function together */
+#define JIT_REGION_LEAST 4096u          /* of a branch, however many there are */
 
 /* Lanes that part at a branch and meet again, see jit_region.c. */
 struct jregion {
@@ -142,6 +144,7 @@ struct jprivate {
 	u64 lims[5];                    /* of the span, by log2 of the size of an access */
 	u32 dim[3], pad;
 	u64 gpr[8];
+	u64 value;                      /* of the lane whose atomic is at work */
 	u32 wait[JIT_REGIONS], other[JIT_REGIONS];      /* lanes that wait at a region's join, at its second side */
 	/* 24 zmm follow, room for a value's lanes (or 32 addresses) and for 16 bytes of each lane, then homes */
 };
@@ -241,7 +244,7 @@ static inline void j_undo(struct jcomp *c, struct jmark m)
 	c->nlate = m.nlate;
 }
 
-#define JIT_SPIN 512                    /* back edges with others waiting, as SPIN_LIMIT of interp.c */
+#define JIT_SPIN 512                    /* back edges with others waiting before those get a turn */
 const struct jblock *jit_block_at(const struct jcomp *c, u32 pc);
 static inline u32 block_no(const struct jcomp *c, u32 pc) { return (u32)(jit_block_at(c, pc) - c->s->b); }
 
@@ -250,6 +253,9 @@ static inline u32 jit_local_stride(const struct func *fn) { return (fn->local_to
 
 #define PSZ(f) ((s32)offsetof(struct jprivate, f))
 #define PM(f) rm_mem(RBX, PSZ(f))
+
+/* JIT_SPIN, for tests: what comes out otherwise with fewer is up to the order of lanes. The interpreter alone looks at it. */
+extern u32 interp_spin;
 
 /*
  * For tests, which set it before a kernel is compiled: a seed of places where code hands an instruction to the interpreter,
@@ -297,6 +303,9 @@ bool jit_scalar_op(struct jcomp *c, const struct insn *in);
 bool jit_sreg(struct jcomp *c, const struct insn *in);
 /* jit_emit.c */
 void jit_mxcsr(struct jcomp *c, u32 want);
+/* To nearest, nothing flushed, for one instruction; true: jit_mxcsr_back() has to follow it. */
+bool jit_mxcsr_plain(struct jcomp *c);
+void jit_mxcsr_back(struct jcomp *c);
 /* operands; part: 16 lanes of 32 bits or 8 of 64 */
 int jv_reg(struct jcomp *c, u32 o, u8 w, u32 part, int tmp);
 int jv_canon(struct jcomp *c, int r, int tmp);
@@ -325,10 +334,16 @@ void jl_widen(struct jcomp *c, u32 o, u32 part, int d, bool sg, bool obs);
 /* jit_cvt.c */
 bool jit_lop3(struct jcomp *c, const struct insn *in);
 bool jit_cvt(struct jcomp *c, const struct insn *in);
+void jl_extend(struct jcomp *c, int d, int x, enum type t);
+bool jit_cvt_float(struct jcomp *c, const struct insn *in);     /* jit_cvtf.c */
+void jit_to_half(struct jcomp *c, bool bf, int d, int x, bool cut);
+bool jit_halves(const struct insn *in);         /* jit_half.c: arithmetic of f16 and bf16 */
+bool jit_half_op(struct jcomp *c, const struct insn *in);
 /* jit_mem.c */
 bool jit_ld(struct jcomp *c, const struct insn *in);
 u32 jit_half(const struct jcomp *c, u32 pc);
 bool jit_st(struct jcomp *c, const struct insn *in);    /* jit_st.c */
+bool jit_atom(struct jcomp *c, const struct insn *in);  /* jit_atom.c */
 /* jit_warp.c */
 bool jit_shfl(struct jcomp *c, const struct insn *in);
 bool jit_vote(struct jcomp *c, const struct insn *in);

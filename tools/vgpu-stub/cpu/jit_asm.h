@@ -210,6 +210,12 @@ static inline void g_movx(struct as *a, int w, int sign, int size, int r, struct
 }
 static inline void g_testi(struct as *a, int r, u32 i) { g_op(a, 0, 0xf7, 0, rm_reg(r), 4); b4(a, i); }
 static inline void g_bsr(struct as *a, int r, struct rm m) { g_op(a, 0, 0x1bd, r, m, 0); }
+static inline void g_tzcnt(struct as *a, int r, struct rm m)
+{
+	as_room(a, 16);
+	b1(a, 0xf3);
+	g_op(a, 0, 0x1bc, r, m, 0);
+}
 static inline u32 g_jcc(struct as *a, u32 cc)   /* returns where its displacement is */
 {
 	as_room(a, 16);
@@ -265,6 +271,11 @@ enum vop {
 	V_CVTTPS2UDQ = VOP(0, 1, 0, 0x78), V_CVTPS2DQ = VOP(1, 1, 0, 0x5b), V_CVTPH2PS = VOP(1, 2, 0, 0x13),
 	V_CVTUDQ2PD = VOP(2, 1, 0, 0x7a), V_CVTDQ2PD = VOP(2, 1, 0, 0xe6), V_CVTTPD2UDQ = VOP(0, 1, 1, 0x78),
 	V_CVTTPD2DQ = VOP(1, 1, 1, 0xe6), V_CVTPS2PH = VOP(1, 3, 0, 0x1d), V_RNDSCALEPS = VOP(1, 3, 0, 0x08),
+	V_CVTPS2PD = VOP(0, 1, 0, 0x5a), V_CVTPD2PS = VOP(1, 1, 1, 0x5a), V_CVTQQ2PD = VOP(2, 1, 1, 0xe6),
+	V_CVTUQQ2PD = VOP(2, 1, 1, 0x7a), V_CVTQQ2PS = VOP(0, 1, 1, 0x5b), V_CVTUQQ2PS = VOP(3, 1, 1, 0x7a),
+	V_CVTPD2QQ = VOP(1, 1, 1, 0x7b), V_CVTPD2UQQ = VOP(1, 1, 1, 0x79), V_CVTPD2DQ = VOP(3, 1, 1, 0xe6),
+	V_CVTPD2UDQ = VOP(0, 1, 1, 0x79), V_CVTPS2UDQ = VOP(0, 1, 0, 0x79), V_RNDSCALEPD = VOP(1, 3, 1, 0x09),
+	V_MINPD = VOP(1, 1, 1, 0x5d), V_MAXPD = VOP(1, 1, 1, 0x5f),
 	V_PMOVDW = VOP(2, 2, 0, 0x33), V_PMOVDB = VOP(2, 2, 0, 0x31),
 	V_PMOVSXDQ = VOP(1, 2, 0, 0x25), V_PMOVZXDQ = VOP(1, 2, 0, 0x35), V_PMOVZXWD = VOP(1, 2, 0, 0x33),
 	V_PMOVSXWD = VOP(1, 2, 0, 0x23), V_PMOVZXBD = VOP(1, 2, 0, 0x31), V_PMOVSXBD = VOP(1, 2, 0, 0x21),
@@ -283,13 +294,13 @@ enum vop {
 	V_PDPBUSD = VOP(1, 2, 0, 0x50), V_PMADDWD = VOP(1, 1, 0, 0xf5),
 	V_PMOVB2M = VOP(2, 2, 0, 0x29), V_PMOVM2B = VOP(2, 2, 0, 0x28), V_PSHUFB = VOP(1, 2, 0, 0x00),
 	V_PLZCNTD = VOP(1, 2, 0, 0x44), V_PTESTMD = VOP(1, 2, 0, 0x27),
-	V_PSHUFD = VOP(1, 1, 0, 0x70),
+	V_PSHUFD = VOP(1, 1, 0, 0x70), V_SHUF32X4 = VOP(1, 3, 0, 0x43),
 	V_PINSRB = VOP(1, 3, 0, 0x20), V_PINSRW = VOP(1, 1, 0, 0xc4), V_PINSRD = VOP(1, 3, 0, 0x22),
 	V_RANGEPS = VOP(1, 3, 0, 0x50),
 	V_PEXTRD = VOP(1, 3, 0, 0x16), V_PEXTRQ = VOP(1, 3, 1, 0x16), V_MOVQ = VOP(1, 1, 1, 0x6e),
 	V_MOVD = VOP(1, 1, 0, 0x6e), V_MOVD_ST = VOP(1, 1, 0, 0x7e), V_MOVQ_ST = VOP(1, 1, 1, 0x7e),
 	/* scalar */
-	V_ADDSS = VOP(2, 1, 0, 0x58), V_MULSS = VOP(2, 1, 0, 0x59), V_SUBSS = VOP(2, 1, 0, 0x5c),
+	V_ADDSS = VOP(2, 1, 0, 0x58), V_ADDSD = VOP(3, 1, 1, 0x58), V_MULSS = VOP(2, 1, 0, 0x59), V_SUBSS = VOP(2, 1, 0, 0x5c),
 	V_FMADD213SS = VOP(1, 2, 0, 0xa9), V_UCOMISS = VOP(0, 1, 0, 0x2e), V_CVTSI2SS = VOP(2, 1, 0, 0x2a),
 	V_CVTUSI2SS = VOP(2, 1, 0, 0x7b),
 };

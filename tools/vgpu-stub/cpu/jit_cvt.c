@@ -20,9 +20,12 @@ bool jit_lop3(struct jcomp *c, const struct insn *in)
 	return true;
 }
 
-/* Low bytes of a 32-bit register, extended. */
-static void extend(struct jcomp *c, int d, int x, u32 bytes, bool sg)
+/* What a 32-bit register holds as a value of type t, of up to 32 bits, extended. */
+void jl_extend(struct jcomp *c, int d, int x, enum type t)
 {
+	u32 bytes = type_bytes(t);
+	bool sg = type_is_signed(t);
+
 	if (bytes == 4) {
 		if (d != x)
 			ev(&c->a, V_MOVA32, d, 0, rm_reg(x));
@@ -45,7 +48,7 @@ bool jit_cvt(struct jcomp *c, const struct insn *in)
 	int x;
 
 	if ((in->flags & (INF_SAT | INF_RELU)) || in->aw)
-		return false;
+		return jit_cvt_float(c, in);
 	if (di && ai) {
 		if (in->dw && type_bytes(dt) != 8)
 			return false;
@@ -61,20 +64,20 @@ bool jit_cvt(struct jcomp *c, const struct insn *in)
 				continue;
 			}
 			x = jv_obs(c, in->o[1], 0, p, 0);
-			extend(c, 0, x, type_bytes(at), type_is_signed(at));
+			jl_extend(c, 0, x, at);
 			if (type_bytes(dt) < type_bytes(at) || type_is_signed(dt) != type_is_signed(at))
-				extend(c, 0, 0, type_bytes(dt), type_is_signed(dt));
+				jl_extend(c, 0, 0, dt);
 			jv_put(c, in->o[0], p, 0);
 		}
 		return true;
 	}
 	if (in->dw)
-		return false;
+		return jit_cvt_float(c, in);
 	if (dt == T_F32 && ai && in->sub <= RND_RN && type_bytes(at) < 4) {
 		/* exact: no rounding at all */
 		for (p = 0; p < 2; p++) {
 			x = jv_obs(c, in->o[1], 0, p, 0);
-			extend(c, 0, x, type_bytes(at), type_is_signed(at));
+			jl_extend(c, 0, x, at);
 			ev(a, V_CVTDQ2PS, 0, 0, rm_reg(0));
 			jv_put(c, in->o[0], p, 0);
 		}
@@ -113,7 +116,7 @@ bool jit_cvt(struct jcomp *c, const struct insn *in)
 		if (c->s->mxcsr == ~0u)
 			jit_mxcsr(c, in->flags & INF_FTZ ? 0x9fc0 : 0x1f80);
 		else if ((c->s->mxcsr == 0x9fc0) != !!(in->flags & INF_FTZ) || !c->s->mxcsr)
-			return false;
+			return jit_cvt_float(c, in);
 		for (p = 0; p < 2; p++) {
 			int d = c->r[in->o[0]].rawf ? jv_dst(c, in->o[0], p, 1) : 1;
 
@@ -125,5 +128,5 @@ bool jit_cvt(struct jcomp *c, const struct insn *in)
 		}
 		return true;
 	}
-	return false;
+	return jit_cvt_float(c, in);
 }

@@ -34,6 +34,7 @@ void jm_put_uniform(struct jcomp *c, u32 v, int gpr);
 int jm_st_value(struct jcomp *c, const struct insn *in, u32 u, u32 part, int tmp);
 int jm_quad(struct jcomp *c, const int *r, u32 g);
 /* jit_wide.c: a thread's vector access of global memory is one access */
+void jw_addresses(struct jcomp *c, const struct acc *x);        /* of all lanes into P */
 bool jw_wide(const struct insn *in);
 bool jw_ld(struct jcomp *c, const struct insn *in, const struct acc *x);
 void jw_ld_one(struct jcomp *c, const struct insn *in, const struct acc *x);

@@ -137,26 +137,59 @@ static u32 leads_to(const struct jcomp *c, u32 pc)
 	return c->code[pc].kind == K_JMP ? c->code[pc].taken : pc;
 }
 
+/* A search for what lies between a branch and its join, both sides: blocks that are marked, and how much there is of them. */
+struct search {
+	u8 *mark;
+	u32 *stack, *list;
+	u32 nlist;
+	u64 left;               /* instructions that may still be looked at; ~0: all */
+	bool cut;               /* there are more */
+};
+
+/*
+ * Regions lie in one another, so that what all branches together look at would grow with the square of their number: each
+ * gets its share of JIT_REGION_STEPS, and one whose region is larger stays with the interpreter.
+ */
+
+static void forget(struct search *s, u64 left)
+{
+	while (s->nlist)
+		s->mark[s->list[--s->nlist]] = 0;
+	s->left = left;
+	s->cut = false;
+}
+
 /* Marks what is reached from b without passing join; counts it. */
-static u32 reach(const struct jcomp *c, u32 b, u32 join, u8 *mark, u8 bit, u32 *stack)
+static u32 reach(struct jcomp *c, struct search *s, u32 b, u32 join, u8 bit)
 {
 	u32 top = 0, n = 0, k;
 
 	if (b == join)
 		return 0;
-	mark[b] |= bit;
-	stack[top++] = b;
+	s->stack[top++] = b;
+	if (!s->mark[b])
+		s->list[s->nlist++] = b;
+	s->mark[b] |= bit;
 	while (top) {
-		const struct jblock *jb = &c->s->b[b = stack[--top]];
+		const struct jblock *jb = &c->s->b[b = s->stack[--top]];
+		u64 work = jb->end - jb->start + 1;
 
 		n++;
+		c->fn->work += work;
+		if (s->left < work) {
+			s->cut = true;
+			return n;
+		}
+		s->left -= work;
 		for (k = 0; k < jb->nsucc; k++) {
-			u32 s = jb->succ[k];
+			u32 to = jb->succ[k];
 
-			if (s != join && !(mark[s] & bit)) {
-				mark[s] |= bit;
-				stack[top++] = s;
-			}
+			if (to == join || (s->mark[to] & bit))
+				continue;
+			if (!s->mark[to])
+				s->list[s->nlist++] = to;
+			s->mark[to] |= bit;
+			s->stack[top++] = to;
 		}
 	}
 	return n;
@@ -182,7 +215,7 @@ static bool scalar_outlives(const struct jcomp *c, u32 b, const u64 *waiting)
 }
 
 /* The region of the branch that ends block b, if it is one that code can do. */
-static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *r, u8 *mark, u32 *stack)
+static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *r, struct search *s, u64 share)
 {
 	const struct insn *in = &c->code[c->s->b[b].end - 1];
 	u32 join = g->ipdom[b], t, f, i;
@@ -194,31 +227,37 @@ static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *
 	r->join = c->s->b[join].start;
 	r->first = in->taken;
 	r->second = NO_PC;
-	memset(mark, 0, g->n);
-	t = leads_to(c, in->taken) == r->join ? 0 : reach(c, block_no(c, in->taken), join, mark, 1, stack);
-	f = leads_to(c, in->fall) == r->join ? 0 : reach(c, block_no(c, in->fall), join, mark, 2, stack);
-	if (!t && !f)
+	forget(s, share);
+	t = leads_to(c, in->taken) == r->join ? 0 : reach(c, s, block_no(c, in->taken), join, 1);
+	f = leads_to(c, in->fall) == r->join ? 0 : reach(c, s, block_no(c, in->fall), join, 2);
+	if ((!t && !f) || s->cut)
 		return false;
 	if (t && f) {
-		for (i = 0; i < g->n; i++)
-			if (mark[i] == 3)
+		for (i = 0; i < s->nlist; i++)
+			if (s->mark[s->list[i]] == 3)
 				return false;
-		if (mark[b])
+		if (s->mark[b])
 			return false;
 		r->second = in->fall;
 	}
 	if (!t || (f && in->fall < in->taken)) {
 		r->first = in->fall;
 		r->second = t ? in->taken : NO_PC;
-		for (i = 0; i < g->n; i++)      /* 1: the side that runs first */
-			mark[i] = (u8)((mark[i] >> 1 | mark[i] << 1) & 3);
+		for (i = 0; i < s->nlist; i++) {        /* 1: the side that runs first */
+			u8 *m = &s->mark[s->list[i]];
+
+			*m = (u8)((*m >> 1 | *m << 1) & 3);
+		}
 	}
 	r->size = t + f;
 	r->depth = c->s->b[b].depth;
-	for (i = 0; i < g->n; i++)
-		if ((mark[i] && scalar_outlives(c, i, live_before(c, r->join))) ||
-		    (mark[i] == 1 && r->second != NO_PC && scalar_outlives(c, i, live_before(c, r->second))))
+	for (i = 0; i < s->nlist; i++) {
+		u32 k = s->list[i];
+
+		if (scalar_outlives(c, k, live_before(c, r->join)) ||
+		    (s->mark[k] == 1 && r->second != NO_PC && scalar_outlives(c, k, live_before(c, r->second))))
 			return false;
+	}
 	return true;
 }
 
@@ -252,10 +291,11 @@ static bool keep(struct jcomp *c, u32 b, u32 pc)
 
 bool jit_regions(struct jcomp *c)
 {
-	u32 n = c->s->nb, b, i, most = 0, *stack;
+	u32 n = c->s->nb, b, i, k, most = 0;
 	struct jregion *all;
+	struct search s = { .nlist = 0 };
 	struct graph g;
-	u8 *mark;
+	u64 share;
 
 	c->rin = pool_alloc(&c->mem, (n + 1) * sizeof(u64));
 	c->rfirst = pool_alloc(&c->mem, (n + 1) * sizeof(u64));
@@ -270,15 +310,17 @@ bool jit_regions(struct jcomp *c)
 	if (!most)
 		return true;
 	all = pool_alloc(&c->mem, (most + 1) * sizeof(*all));
-	mark = pool_alloc(&c->mem, n + 1);
-	stack = pool_alloc(&c->mem, (n + 2) * sizeof(u32));
-	if (!all || !mark || !stack || !make_graph(c, &g) || !postdominators(c, &g))
+	s.mark = pool_alloc(&c->mem, n + 1);
+	s.stack = pool_alloc(&c->mem, (n + 2) * sizeof(u32));
+	s.list = pool_alloc(&c->mem, (n + 2) * sizeof(u32));
+	share = JIT_REGION_STEPS / most > JIT_REGION_LEAST ? JIT_REGION_STEPS / most : JIT_REGION_LEAST;
+	if (!all || !s.mark || !s.stack || !s.list || !make_graph(c, &g) || !postdominators(c, &g))
 		return false;
 	for (b = 0; b < n; b++) {
 		const struct insn *in = &c->code[c->s->b[b].end - 1];
 
 		if (c->s->b[b].end > c->s->b[b].start && in->kind == K_CBRA && jit_val(c, in->guard, 2).cls == JC_VARY &&
-		    find(c, &g, b, &all[c->nregions], mark, stack))
+		    find(c, &g, b, &all[c->nregions], &s, share))
 			c->nregions++;
 	}
 	qsort(all, c->nregions, sizeof(*all), by_worth);
@@ -289,18 +331,17 @@ bool jit_regions(struct jcomp *c)
 	for (i = 0; i < c->nregions; i++) {
 		struct jregion *r = &all[i];
 
-		memset(mark, 0, n);
-		reach(c, block_no(c, r->first), block_no(c, r->join), mark, 1, stack);
+		forget(&s, ~0ull);
+		reach(c, &s, block_no(c, r->first), block_no(c, r->join), 1);
 		if (r->second != NO_PC)
-			reach(c, block_no(c, r->second), block_no(c, r->join), mark, 2, stack);
+			reach(c, &s, block_no(c, r->second), block_no(c, r->join), 2);
 		r->lo = NO_PC;
-		for (b = 0; b < n; b++) {
-			if (!mark[b])
-				continue;
+		for (k = 0; k < s.nlist; k++) {
+			b = s.list[k];
 			c->rin[b] |= 1ull << i;
-			if (r->second != NO_PC && mark[b] == 1)
+			if (r->second != NO_PC && s.mark[b] == 1)
 				c->rfirst[b] |= 1ull << i;
-			if (!keep(c, b, r->join) || (r->second != NO_PC && mark[b] == 1 && !keep(c, b, r->second)))
+			if (!keep(c, b, r->join) || (r->second != NO_PC && s.mark[b] == 1 && !keep(c, b, r->second)))
 				return false;
 			r->lo = c->s->b[b].start < r->lo ? c->s->b[b].start : r->lo;
 			r->hi = c->s->b[b].end > r->hi ? c->s->b[b].end : r->hi;

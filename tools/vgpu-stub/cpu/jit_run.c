@@ -256,6 +256,17 @@ bool jit_barrier(const struct insn *in)
 	       (in->o[2] == OPND_NONE || (in->o[2] & OPND_CONST));
 }
 
+/*
+ * Is the barrier complete when each warp has come to it once, so that nobody needs to keep account? With a count that does not
+ * go into the warps there are, some wait for ever, and the interpreter says so.
+ */
+static bool meets(const struct cta *c, const struct insn *in)
+{
+	u32 count = in->o[2] == OPND_NONE ? 0 : *(const u32 *)opnd(&c->warps[0].main, in->o[2]);
+
+	return !count || !(c->nwarps * LANES % count);
+}
+
 static bool can_hold(const struct frame *f, u32 pc, u32 m)
 {
 	return m == f->lanes && jit_barrier(&f->fn->jsrc->code[pc]);
@@ -445,7 +456,8 @@ enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more)
 			i = k;
 			k = (u32)(x - j->exits);
 			if ((way != NO_PC && way != k) || ((struct jprivate *)w->jp)->m != w->main.lanes ||
-			    (x->kind != JX_DONE && !(x->kind == JX_LEAVE && jit_barrier(&j->fn->jsrc->code[x->pc]))))
+			    (x->kind != JX_DONE && !(x->kind == JX_LEAVE && jit_barrier(&j->fn->jsrc->code[x->pc]) &&
+						     meets(c, &j->fn->jsrc->code[x->pc]))))
 				break;
 			way = expect = k;
 		}

@@ -15,11 +15,28 @@ bool jw_wide(const struct insn *in)
 	return in->vec > 1 && !jm_window(in) && !(in->kind == K_LD && in->sub2);
 }
 
+/* Of a uniform or a pattern, which has been checked. */
+void jw_addresses(struct jcomp *c, const struct acc *x)
+{
+	struct as *a = &c->a;
+	u32 q, i;
+
+	ev(a, V_PBCASTQ_R, 1, 0, rm_reg(x->base));
+	for (q = 0; q < 4; q++) {
+		u64 off[8];
+
+		for (i = 0; i < 8; i++)
+			off[i] = (u64)(s64)(x->disp + x->pat[8 * q + i]);
+		ev(a, V_PADDQ, 0, 1, rm_lit(j_lit(c, off, 64), 0));
+		ev(a, V_MOVA64_ST, 0, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
+	}
+}
+
 /* Addresses into P: of a pattern, or (x NULL) varying ones, which are checked. False: not this way. */
 static bool addresses(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct as *a = &c->a;
-	u32 q, i, step;
+	u32 q, step;
 
 	if (!x) {
 		if (!in->aw)
@@ -33,15 +50,7 @@ static bool addresses(struct jcomp *c, const struct insn *in, const struct acc *
 		}
 		return true;
 	}
-	ev(a, V_PBCASTQ_R, 1, 0, rm_reg(x->base));
-	for (q = 0; q < 4; q++) {
-		u64 off[8];
-
-		for (i = 0; i < 8; i++)
-			off[i] = (u64)(s64)(x->disp + x->pat[8 * q + i]);
-		ev(a, V_PADDQ, 0, 1, rm_lit(j_lit(c, off, 64), 0));
-		ev(a, V_MOVA64_ST, 0, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
-	}
+	jw_addresses(c, x);
 	return true;
 }
 
@@ -57,9 +66,7 @@ static void each_lane(struct jcomp *c, bool store, u32 bytes, u32 step)
 	else
 		g_load(a, 0, RDX, PM(m));
 	top = a->n;
-	as_room(a, 16);
-	b1(a, 0xf3);                            /* tzcnt */
-	g_op(a, 0, 0x1bc, RCX, rm_reg(RDX), 0);
+	g_tzcnt(a, RCX, rm_reg(RDX));
 	g_load(a, 1, RAX, rm_idx(RBX, RCX, 3, JP_LANES));
 	if (bytes == 16)
 		g_shi(a, 0, G_SHL, RCX, 4);

@@ -31,7 +31,7 @@ static int hexval(int c)
 	return -1;
 }
 
-void lex_init(struct lex *lx, const char *p, const char *end, u32 line, jmp_buf *bail, char *log,
+void lex_init(struct lex *lx, const char *p, const char *end, u32 line, struct bail *bail, char *log,
 	      size_t log_bytes)
 {
 	memset(lx, 0, sizeof(*lx));
@@ -53,8 +53,8 @@ void lex_fail(struct lex *lx, u32 status, const char *fmt, ...)
 	va_end(ap);
 	if (lx->log && lx->log_bytes)
 		snprintf(lx->log, lx->log_bytes, "%u:%u: %s", lx->tline, lx->tcol, msg);
-	lx->status = status;
-	longjmp(*lx->bail, 1);
+	lx->bail->status = status;
+	longjmp(lx->bail->at, 1);
 }
 
 static void skip_space(struct lex *lx)

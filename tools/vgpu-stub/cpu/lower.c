@@ -233,8 +233,8 @@ u32 src(struct comp *c, const struct stmt *st, const struct operand *o, enum typ
 			v = (u16)v;
 		return konst(c, v, w);
 	case O_SREG:
-		if (o->reg == SR_WARPSZ)
-			return konst(c, LANES, w);
+		if (o->reg == SR_WARPSZ || o->reg == SR_ZERO32 || o->reg == SR_ONE32 || o->reg == SR_ZERO64)
+			return konst(c, o->reg == SR_WARPSZ ? LANES : o->reg == SR_ONE32, w);
 		return sreg(c, o->reg, w);
 	case O_SYM:
 		if (o->index != OPND_NONE && st->od->x == X_MOV)

@@ -52,6 +52,39 @@ void lower_address(struct comp *c, struct stmt *st, const struct operand *o, str
 	}
 }
 
+static void lower_ldst(struct comp *c, struct stmt *st);
+
+/* 256 bits (9.7.9.8): two accesses of half the elements, the first into places of its own, since it may hold the address. */
+static void wide_ldst(struct comp *c, struct stmt *st, bool load)
+{
+	struct operand *a = &st->op[load ? 1 : 0], *v = &st->op[load ? 0 : 1], all = *v, first;
+	u32 n = st->mod[MC_VEC], i, half = n / 2;
+	enum type t = st->type[0];
+
+	if (n * type_bytes(t) != 32 || type_bytes(t) < 4 || v->kind != O_VEC || st->mod[MC_SPACE] > SPACE_GLOBAL || st->od->id == OPID_LDU)
+		FAIL_AT(c, st, "%s: a vector is of 16 bytes at most, or 32 of words in global memory", st->od->name);
+	st->mod[MC_VEC] = (u8)half;
+	first = all;
+	first.n = half;
+	if (load) {
+		first.elem = cneed(c, pool_alloc(&c->pool, half * sizeof(*first.elem)));
+		for (i = 0; i < half; i++) {
+			first.elem[i] = all.elem[i];
+			if (all.elem[i].kind == O_REG)
+				first.elem[i].reg = new_reg(c, all.elem[i].type);
+		}
+	}
+	*v = first;
+	lower_ldst(c, st);
+	v->elem = all.elem + half;
+	a->imm += 16;
+	lower_ldst(c, st);
+	for (i = 0; load && i < half; i++)
+		if (all.elem[i].kind == O_REG)
+			emit_lane(c, st, LOP_MOV, type_w(all.elem[i].type) ? T_U64 : T_U32, type_w(all.elem[i].type), all.elem[i].reg,
+				  first.elem[i].reg, OPND_NONE, OPND_NONE);
+}
+
 static void lower_ldst(struct comp *c, struct stmt *st)
 {
 	bool load = st->od->x == X_LD;
@@ -61,8 +94,12 @@ static void lower_ldst(struct comp *c, struct stmt *st)
 	struct insn tmpl, *in;
 	int w = -1;
 
-	if (n > 4 || n * type_bytes(t) > 16)
-		UNSUPPORTED(c, st, "%s: vectors beyond 4 elements or 16 bytes are not supported", st->od->name);
+	if (!load && lower_behind(c, st, lower_ldst))
+		return;
+	if (n > 4 || n * type_bytes(t) > 16) {
+		wide_ldst(c, st, load);
+		return;
+	}
 	memset(&tmpl, 0, sizeof(tmpl));
 	for (i = 0; i < 6; i++)
 		tmpl.o[i] = OPND_NONE;
@@ -101,58 +138,6 @@ static void lower_ldst(struct comp *c, struct stmt *st)
 		if (in->imm < 0 || (u64)in->imm + n * in->size > c->fn->param_bytes)
 			FAIL_AT(c, st, "ld.param: outside the parameters");
 	}
-}
-
-static void lower_atom(struct comp *c, struct stmt *st)
-{
-	bool red = st->od->id == OPID_RED;
-	u32 k = red ? 0 : 1, b, cc = OPND_NONE, i;
-	u8 op = st->mod[MC_ATOM];
-	enum type t = st->type[0];
-	bool bits = t >= T_B8 && t <= T_B64, fl = type_is_float(t), ok;
-	struct insn tmpl, *in;
-
-	switch (op) {
-	case ATOM_ADD: ok = !bits; break;
-	case ATOM_MIN:
-	case ATOM_MAX: ok = !bits && !fl; break;
-	case ATOM_INC:
-	case ATOM_DEC: ok = t == T_U32; break;
-	case ATOM_AND:
-	case ATOM_OR:
-	case ATOM_XOR: ok = t == T_B32 || t == T_B64; break;
-	case ATOM_EXCH:
-	case ATOM_CAS: ok = !fl && !red; break;
-	default: ok = false;
-	}
-	if (!ok)
-		UNSUPPORTED(c, st, "%s: this operation on .%s is not supported", st->od->name, type_name(t));
-	if (st->nops != k + 2u + (op == ATOM_CAS))
-		FAIL_AT(c, st, "%s: wrong number of operands", st->od->name);
-	memset(&tmpl, 0, sizeof(tmpl));
-	for (i = 0; i < 6; i++)
-		tmpl.o[i] = OPND_NONE;
-	lower_address(c, st, &st->op[k], &tmpl);
-	if (tmpl.space == SPACE_PARAM || tmpl.space == SPACE_CONST)
-		FAIL_AT(c, st, "%s: this state space is read-only", st->od->name);
-	b = src(c, st, &st->op[k + 1], t);
-	if (op == ATOM_CAS)
-		cc = src(c, st, &st->op[k + 2], t);
-	in = emit(c, K_ATOM);
-	memcpy(in->o, tmpl.o, sizeof(in->o));
-	in->o[0] = red ? OPND_NONE : dst(&st->op[0]);
-	in->o[1] = b;
-	in->o[2] = cc;
-	in->space = tmpl.space;
-	in->imm = tmpl.imm;
-	in->aw = tmpl.aw;
-	in->vec = 1;
-	in->size = (u8)type_bytes(t);
-	in->type = (u8)t;
-	in->dw = type_w(t);
-	in->sub = op;
-	in->def = in->o[0] != OPND_NONE;
-	in->use = cc == OPND_NONE ? 18 : 22;
 }
 
 void lower_mem(struct comp *c, struct stmt *st)
@@ -407,6 +392,8 @@ static void lower_call(struct comp *c, struct stmt *st)
 			else
 				UNSUPPORTED(c, st, "calls '%s', which is not defined in this module", g->name);
 			c->fn->prints |= ci->builtin == BUILTIN_VPRINTF || ci->builtin == BUILTIN_ASSERTFAIL;
+			c->fn->uses |= ci->builtin == BUILTIN_VPRINTF ? ENGINE_USES_PRINTF :
+				       ci->builtin == BUILTIN_MALLOC || ci->builtin == BUILTIN_FREE ? ENGINE_USES_HEAP : 0;
 			for (i = 0; i < ci->nargs; i++)
 				if (ci->args[i].is_reg)
 					UNSUPPORTED(c, st, "call of '%s' with registers", g->name);
@@ -498,6 +485,23 @@ static u32 src32(struct comp *c, struct stmt *st, struct operand *o)
 	return src(c, st, o, T_B32);
 }
 
+/* barrier.cluster.arrive and .wait: a barrier of the block, since a cluster is one. */
+static void lower_cluster_bar(struct comp *c, struct stmt *st)
+{
+	u8 op = st->mod[MC_BAR], sem = st->mod[MC_SEM];
+	struct insn *in;
+
+	if (st->od->id != OPID_BARRIER || (op != BAR_ARRIVE && op != BAR_WAIT) || st->nops || st->ntype || st->mod[MC_RED])
+		FAIL_AT(c, st, "barrier.cluster needs .arrive or .wait and takes no operand");
+	if (op == BAR_ARRIVE ? sem && sem != SEM_RELEASE && sem != SEM_RELAXED : sem && sem != SEM_ACQUIRE)
+		FAIL_AT(c, st, "barrier.cluster: this order is not permitted");
+	in = emit(c, K_BAR);
+	in->o[1] = konst(c, CLUSTER_BARRIER, 0);
+	in->sub = op;
+	in->flags = INF_CLUSTER | (st->mod[MC_ALIGNED] == 1 ? INF_ALIGNED : 0);
+	in->use = 2;
+}
+
 static void lower_bar(struct comp *c, struct stmt *st)
 {
 	u8 op = st->mod[MC_BAR];
@@ -506,8 +510,12 @@ static void lower_bar(struct comp *c, struct stmt *st)
 	bool neg = false;
 	struct insn *in;
 
-	if (st->mod[MC_SCOPE] > 1)
-		UNSUPPORTED(c, st, "'%s.cluster' is not supported", st->od->name);
+	if (st->mod[MC_SCOPE] == SCOPE_CLUSTER) {
+		lower_cluster_bar(c, st);
+		return;
+	}
+	if (st->mod[MC_SCOPE] > SCOPE_CTA || st->mod[MC_SEM])
+		FAIL_AT(c, st, "%s: .cta or .cluster is expected", st->od->name);
 	if (!op)
 		FAIL_AT(c, st, "%s: .sync, .arrive, .red or .warp is missing", st->od->name);
 	if (op == BAR_WAIT)
@@ -640,10 +648,11 @@ void lower_warp(struct comp *c, struct stmt *st)
 		return;
 	case X_REDUX:
 		mode = st->mod[MC_ATOM];
-		if ((mode >= ATOM_AND && mode <= ATOM_XOR) != (st->type[0] == T_B32) ||
+		if ((st->type[0] == T_F32 ? mode != ATOM_MIN && mode != ATOM_MAX : st->mod[MC_NAN] || st->mod[MC_ABS]) ||
+		    (mode >= ATOM_AND && mode <= ATOM_XOR) != (st->type[0] == T_B32) ||
 		    (mode != ATOM_ADD && mode != ATOM_MIN && mode != ATOM_MAX && st->type[0] != T_B32))
 			FAIL_AT(c, st, "redux: bad operation for .%s", type_name(st->type[0]));
-		s[0] = src(c, st, &o[1], T_B32);
+		s[0] = src(c, st, &o[1], st->type[0] == T_F32 ? T_F32 : T_B32);
 		s[1] = src(c, st, &o[2], T_B32);
 		in = emit(c, K_REDUX);
 		in->o[0] = dst(&o[0]);
@@ -652,6 +661,7 @@ void lower_warp(struct comp *c, struct stmt *st)
 		in->o[1] = s[0];
 		in->o[2] = s[1];
 		in->sub = mode;
+		in->sub2 = (u8)((st->mod[MC_NAN] ? REDUX_NAN : 0) | (st->mod[MC_ABS] ? REDUX_ABS : 0));
 		in->type = st->type[0];
 		in->def = 1;
 		in->use = 6;

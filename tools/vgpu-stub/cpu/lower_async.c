@@ -310,6 +310,81 @@ static void bulk_round(struct comp *c, struct stmt *st, const struct insn *at, u
 	in->use = kind == K_LD ? 16 : 19;
 }
 
+/* Which reductions there are of what (9.7.9.25.4): halves by pairs */
+static bool reduce_known(const struct stmt *st)
+{
+	enum type t = st->type[0];
+	bool half = t == T_F16 || t == T_BF16, group = st->mod[MC_BULK] == BULK_GROUP, word = t == T_U32 || t == T_S32;
+
+	switch (st->mod[MC_ATOM]) {
+	case ATOM_ADD: return word || t == T_U64 || (group && ((half && st->mod[MC_NOFTZ]) || t == T_F32 || t == T_F64));
+	case ATOM_MIN:
+	case ATOM_MAX: return word || (group && (half || t == T_U64 || t == T_S64));
+	case ATOM_INC:
+	case ATOM_DEC: return t == T_U32;
+	case ATOM_AND:
+	case ATOM_OR:
+	case ATOM_XOR: return t == T_B32 || (group && t == T_B64);
+	}
+	return false;
+}
+
+/* What bulk_round stores, as atomics: each element by itself. */
+static void reduce_round(struct comp *c, struct stmt *st, const struct insn *at, u32 i, const u32 *t)
+{
+	enum type type = st->type[0] == T_F16 ? T_F16X2 : st->type[0] == T_BF16 ? T_BF16X2 : (enum type)st->type[0];
+	u32 size = type_bytes(type), n = 16 / size, k, base = advanced(c, st, at, i), r;
+	struct insn *in;
+
+	for (k = 0; k < n; k++) {
+		r = t[k * size / 8];
+		if (size == 4) {
+			r = new_reg(c, T_B32);
+			emit_lane(c, st, LOP_XTR, T_U64, 0, r, t[k / 2], konst(c, k % 2 * 32, 0), konst(c, ~0u, 0));
+		}
+		in = word64(c, at, K_ATOM, r);
+		in->o[4] = base;
+		in->imm += k * size;
+		in->size = (u8)size;
+		in->type = (u8)type;
+		in->dw = size == 8;
+		in->sub = st->mod[MC_ATOM];
+	}
+}
+
+static void tell(struct comp *c, struct stmt *st, u32 i, u32 minus)
+{
+	struct insn at;
+
+	emit(c, K_MEMBAR);
+	barrier_at(c, st, i, &at);
+	word64(c, &at, K_ATOM, minus)->sub = ATOM_MBAR_TX;
+}
+
+bool lower_behind(struct comp *c, struct stmt *st, void (*write)(struct comp *c, struct stmt *st))
+{
+	u32 bytes = type_bytes(st->type[0]) * (st->mod[MC_VEC] ? st->mod[MC_VEC] : 1);
+	struct stmt plain = *st;
+
+	if (!st->mod[MC_CP] && !st->mod[MC_BULK]) {
+		if (st->nops > 2)
+			FAIL_AT(c, st, "%s: %u operands are too many", st->od->name, st->nops);
+		return false;
+	}
+	if (st->mod[MC_CP] != CP_ASYNC || st->mod[MC_BULK] != BULK_TX || bytes < 4)
+		UNSUPPORTED(c, st, "'%s%s' without an mbarrier, or of less than a word, is not supported", st->od->name,
+			    st->mod[MC_CP] == CP_ASYNC ? ".async" : st->mod[MC_BULK] == BULK_COPY ? ".bulk" : "");
+	if (st->nops != 3)
+		UNSUPPORTED(c, st, "'%s.async' without an mbarrier is not supported", st->od->name);
+	if (st->mod[MC_SPACE] > SPACE_SHARED || st->mod[MC_SPACE] == SPACE_GLOBAL || (st->od->id == OPID_RED && type_is_float(st->type[0])))
+		FAIL_AT(c, st, "%s.async takes an address in .shared::cluster, a value and an mbarrier", st->od->name);
+	plain.mod[MC_CP] = plain.mod[MC_BULK] = 0;
+	plain.nops = 2;
+	write(c, &plain);
+	tell(c, st, 2, konst(c, (u64)(0u - bytes) << 32, 1));
+	return true;
+}
+
 static void lower_bulk(struct comp *c, struct stmt *st)
 {
 	u8 to_space = st->mod[MC_FROM], from_space = st->mod[MC_SPACE], how = st->mod[MC_BULK];
@@ -317,8 +392,11 @@ static void lower_bulk(struct comp *c, struct stmt *st)
 	bool gneg = c->gneg, tx = how == BULK_TX, ok;
 	struct stmt half = *st;
 	struct label *end, *more;
-	struct insn from, to, at;
+	struct insn from, to;
 
+	if (st->mod[MC_PO] ? !reduce_known(st) || (tx && from_space != SPACE_SHARED) : st->ntype || st->mod[MC_ATOM])
+		UNSUPPORTED(c, st, "cp%s.async.bulk: this operation on .%s is not supported", st->mod[MC_PO] ? ".reduce" : "",
+			    type_name(st->type[0]));
 	ok = tx ? to_space == SPACE_SHARED && (from_space == SPACE_GLOBAL || from_space == SPACE_SHARED) :
 	     how == BULK_GROUP && to_space == SPACE_GLOBAL && from_space == SPACE_SHARED;
 	if (!ok)
@@ -355,7 +433,10 @@ static void lower_bulk(struct comp *c, struct stmt *st)
 	c->guard = OPND_NONE;
 	more = here(c, "copy", true);
 	bulk_round(c, st, &from, K_LD, i, t);
-	bulk_round(c, st, &to, K_ST, i, t);
+	if (st->mod[MC_PO])
+		reduce_round(c, st, &to, i, t);
+	else
+		bulk_round(c, st, &to, K_ST, i, t);
 	emit_lane(c, st, LOP_ADD, T_U32, 0, i, i, konst(c, 16, 0), OPND_NONE);
 	emit_cmp(c, st, CMP_LT, T_U32, p, i, size, 0, OPND_NONE, false);
 	c->guard = p;
@@ -365,12 +446,9 @@ static void lower_bulk(struct comp *c, struct stmt *st)
 	c->gneg = gneg;
 	if (!tx)
 		return;
-	emit(c, K_MEMBAR);
-	barrier_at(c, st, 3, &at);
 	neg = new_reg(c, T_B32);
 	emit_lane(c, st, LOP_NEG, T_S32, 0, neg, k, OPND_NONE, OPND_NONE);
-	neg = widen(c, st, neg, 32);
-	word64(c, &at, K_ATOM, neg)->sub = ATOM_MBAR_TX;
+	tell(c, st, 3, widen(c, st, neg, 32));
 }
 
 /* A cluster is one block: every address is in it, and its rank is 0. */
@@ -402,6 +480,9 @@ void lower_async(struct comp *c, struct stmt *st)
 		lower_mapa(c, st);
 		return;
 	}
+	if (st->mod[MC_PO] ? st->mod[MC_PO] != 2 || (st->mod[MC_BULK] != BULK_GROUP && st->mod[MC_BULK] != BULK_TX) :
+	    st->mod[MC_ATOM] || st->mod[MC_NOFTZ])
+		UNSUPPORTED(c, st, "'cp' with this operation is not supported");
 	if (st->mod[MC_CP] == CP_ASYNC && st->mod[MC_BULK]) {
 		struct insn at;
 

@@ -98,6 +98,68 @@ static enum type kin(enum type t)
 	return t == T_U8 ? T_S8 : t == T_U4 ? T_S4 : t == T_E5M2 ? T_E4M3 : t;
 }
 
+static struct insn *quarter(struct comp *c, gen_fn *gen, u32 d, u32 i)
+{
+	struct insn *in = emit(c, K_GEN);
+
+	in->u.gen = gen;
+	in->lop = OPID_MMA;
+	in->type = in->stype = T_F16;
+	in->mxcsr = 0x1f80;
+	in->o[0] = d;
+	in->def = 1;
+	in->sub = (u8)i;
+	return in;
+}
+
+/* .m8n8k4 of .f16: each register of the result is one instruction (tensor.c) */
+static void lower_quarters(struct comp *c, struct stmt *st)
+{
+	bool pairs = st->type[0] == T_F16;
+	u32 n = pairs ? 4 : 8, i, k, a[2], b[2], acc[8], d[8], out[8];
+	struct insn *in;
+
+	if (st->type[1] != T_F16 || st->type[2] != T_F16 || (st->type[3] != T_F16 && (st->type[3] != T_F32 || pairs)) || st->mod[MC_SATF] ||
+	    st->mod[MC_RND] || (st->type[0] != T_F16 && st->type[0] != T_F32))
+		UNSUPPORTED(c, st, "mma.m8n8k4 with .%s, .%s and .%s is not supported", type_name(st->type[0]), type_name(st->type[1]),
+			    type_name(st->type[3]));
+	tensor_together(c, st);
+	for (i = 0; i < 2; i++) {
+		a[i] = tensor_part(c, st, &st->op[1], i, 2, T_B32, false);
+		b[i] = tensor_part(c, st, &st->op[2], i, 2, T_B32, false);
+	}
+	for (i = 0; i < n; i++) {
+		d[i] = tensor_part(c, st, &st->op[0], i, n, T_B32, true);
+		out[i] = new_reg(c, T_B32);
+	}
+	for (i = 0; i < (st->type[3] == T_F16 ? 4u : 8u); i++)
+		acc[i] = tensor_part(c, st, &st->op[3], i, st->type[3] == T_F16 ? 4 : 8, T_B32, false);
+	for (i = 0; i < n; i++) {
+		u32 sum = acc[i & 3];
+
+		if (!pairs && st->type[3] == T_F16) {
+			sum = new_reg(c, T_B32);
+			in = quarter(c, gen_quarter_acc, sum, i);
+			for (k = 0; k < 4; k++)
+				in->o[1 + k] = acc[k];
+			in->use = 30;
+		} else {
+			sum = acc[i];
+		}
+		in = quarter(c, gen_quarter, out[i], i);
+		in->o[1] = a[0];
+		in->o[2] = a[1];
+		in->o[3] = b[0];
+		in->o[4] = b[1];
+		in->o[5] = sum;
+		in->use = 62;
+		in->sub2 = (u8)((pairs ? QUARTER_PAIRS : 0) | (st->mod[MC_ROW] & LAYOUT_A ? 0 : QUARTER_A_COL) |
+				(st->mod[MC_ROW] & LAYOUT_B ? QUARTER_B_ROW : 0));
+	}
+	for (i = 0; i < n; i++)
+		emit_lane(c, st, LOP_MOV, T_U32, 0, d[i], out[i], OPND_NONE, OPND_NONE);
+}
+
 void lower_mma(struct comp *c, struct stmt *st)
 {
 	enum type dt = st->type[0], at = st->type[1], bt = st->type[2], like = kin(at), word = dt == T_F16 ? T_B32 : dt;
@@ -105,12 +167,20 @@ void lower_mma(struct comp *c, struct stmt *st)
 	struct product p = { .d = dt, .a = at, .b = bt, .cols = 1, .sat = st->mod[MC_SATF], .op = st->mod[MC_BOOL] };
 	bool ints = like == T_S8 || like == T_S4 || like == T_B1, ok;
 
+	if (st->mod[MC_MSHAPE] == MSHAPE_M8N8K4 && at == T_F16 && st->nops == 4 && st->ntype == 4 &&
+	    (st->mod[MC_ROW] | st->mod[MC_COL]) == (LAYOUT_A | LAYOUT_B)) {
+		lower_quarters(c, st);
+		return;
+	}
+	if (st->mod[MC_COL] & LAYOUT_A || st->mod[MC_ROW] & LAYOUT_B)
+		UNSUPPORTED(c, st, "'mma%s%s' is not supported", st->mod[MC_COL] & LAYOUT_A ? ".col" : ".row",
+			    st->mod[MC_ROW] & LAYOUT_B ? ".row" : ".col");
 	if (st->nops != 4 || st->ntype != 4 || st->type[3] != dt)
 		FAIL_AT(c, st, "mma takes four operands and their types, the first and the last the same");
 	for (i = 0; i < sizeof(products) / sizeof(products[0]); i++)
 		if (products[i].shape == st->mod[MC_MSHAPE] && products[i].a == like)
 			break;
-	ok = i < sizeof(products) / sizeof(products[0]) && st->mod[MC_ROW] && st->mod[MC_COL] && kin(bt) == like;
+	ok = i < sizeof(products) / sizeof(products[0]) && st->mod[MC_ROW] == LAYOUT_A && st->mod[MC_COL] == LAYOUT_B && kin(bt) == like;
 	ok = ok && (ints ? dt == T_S32 : like == T_F64 ? dt == T_F64 : dt == T_F32 || (dt == T_F16 && (at == T_F16 || like == T_E4M3)));
 	ok = ok && (!p.sat || like == T_S8 || like == T_S4) && (like == T_B1) == (st->mod[MC_RED] && p.op) && (like != T_B1 || p.op != BOOL_OR) &&
 	     (like == T_F64 ? st->mod[MC_RND] <= RND_RN : !st->mod[MC_RND]);

@@ -62,6 +62,33 @@ static u32 pack(struct comp *c, struct stmt *st, const struct operand *e, u32 n,
 	return d;
 }
 
+/* mov.b128 and four words: each half by itself, all of them read before the first is written */
+static void move_quarters(struct comp *c, struct stmt *st)
+{
+	struct operand *d = &st->op[0], *s = &st->op[1];
+	u32 i, half[2];
+
+	for (i = 0; i < 2; i++) {
+		half[i] = new_reg(c, T_B64);
+		if (s->n == 4)
+			pack(c, st, &s->elem[2 * i], 2, T_B64, half[i]);
+		else
+			emit_lane(c, st, LOP_MOV, T_U64, 1, half[i], s->elem[i].reg, OPND_NONE, OPND_NONE);
+	}
+	for (i = 0; i < d->n; i++) {
+		const struct operand *e = &d->elem[i];
+
+		if (e->kind == O_SINK)
+			continue;
+		if (e->kind != O_REG || e->type == T_PRED || type_bytes(e->type) != 16 / d->n)
+			FAIL_AT(c, st, "mov: the parts do not add up");
+		if (d->n == 2)
+			emit_lane(c, st, LOP_MOV, T_U64, 1, e->reg, half[i], OPND_NONE, OPND_NONE);
+		else
+			emit_lane(c, st, LOP_XTR, T_U64, 0, e->reg, half[i / 2], konst(c, i % 2 * 32, 0), konst(c, ~0u, 0));
+	}
+}
+
 /* mov.v2, mov.v4: element by element, all of them read before the first is written */
 static void move_vector(struct comp *c, struct stmt *st, enum type t)
 {
@@ -69,7 +96,12 @@ static void move_vector(struct comp *c, struct stmt *st, enum type t)
 	u32 n = st->mod[MC_VEC], i, from[8];
 	u8 w = type_w(t);
 
-	if (n > 4 || d->kind != O_VEC || s->kind != O_VEC || d->n != n || s->n != n || t == T_PRED)
+	if ((d->kind == O_VEC && d->type == T_B128 && s->kind == O_VEC && s->n == 4) ||
+	    (s->kind == O_VEC && s->type == T_B128 && d->kind == O_VEC && d->n == 4)) {
+		move_quarters(c, st);
+		return;
+	}
+	if (n > 4 || n * type_bytes(t) > 16 || d->kind != O_VEC || s->kind != O_VEC || d->n != n || s->n != n || t == T_PRED)
 		FAIL_AT(c, st, "mov.v%u: two vectors of %u are expected", n, n);
 	for (i = 0; i < n; i++) {
 		struct operand *e = &s->elem[i], *r = &d->elem[i];
@@ -118,6 +150,11 @@ void lower_mov(struct comp *c, struct stmt *st)
 		FAIL_AT(c, st, "mov: unknown name '%.*s'", (int)(s->n < 60 ? s->n : 60), (char *)s->sym);
 	if (s->kind == O_REG && ((s->type == T_PRED) != (t == T_PRED) || type_bytes(s->type) != type_bytes(t)))
 		FAIL_AT(c, st, "mov: the source is not a .%s register", type_name(t));
+	if (t == T_PRED && s->kind == O_SREG) { /* %is_explicit_cluster: none is */
+		if (s->reg != SR_ZERO32)
+			FAIL_AT(c, st, "mov: '%s' is no predicate", sreg_name(s->reg));
+		*s = (struct operand){ .kind = O_INT, .second = OPND_NONE, .index = OPND_NONE, .col = s->col };
+	}
 	if (t == T_PRED) {
 		emit_pred(c, PRED_MOV, d->reg, src(c, st, s, t), s->neg, OPND_NONE, false);
 		return;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "front.h"
+#include "gen.h"
 
 u32 tensor_part(struct comp *c, struct stmt *st, const struct operand *o, u32 i, u32 n, enum type t, bool dest)
 {
@@ -102,9 +103,33 @@ static void lower_ldmatrix(struct comp *c, struct stmt *st)
 
 /* ---- stmatrix: the way back, to the rows whose addresses lanes have ------------------------------ */
 
+/* The guard of a store of matrix i: the statement's own, and that the lane whose row it is is there. */
+static void guard_row(struct comp *c, u32 i, u8 way)
+{
+	u32 own = c->guard, here = new_reg(c, T_PRED), both;
+	struct insn *in = emit(c, K_GEN);
+
+	in->u.gen = gen_rows;
+	in->lop = OPID_STMATRIX;
+	in->o[0] = here;
+	in->def = 1;
+	in->dw = 2;
+	in->sub = (u8)i;
+	in->sub2 = way;
+	if (own != OPND_NONE) {
+		both = new_reg(c, T_PRED);
+		c->guard = OPND_NONE;
+		emit_pred(c, PRED_AND, both, own, c->gneg, here, false);
+		here = both;
+	}
+	c->guard = here;
+	c->gneg = false;
+}
+
 static void lower_stmatrix(struct comp *c, struct stmt *st)
 {
-	u32 n = st->mod[MC_MNUM], v, at, i, k, ways = st->mod[MC_TRANS] ? 2 : 1;
+	u32 n = st->mod[MC_MNUM], v, at, i, k, ways = st->mod[MC_TRANS] ? 2 : 1, own = c->guard;
+	bool own_neg = c->gneg;
 	struct insn tmpl, *in;
 
 	if (st->nops != 2 || st->mod[MC_MSHAPE] != MSHAPE_M8N8 || !n)
@@ -126,6 +151,7 @@ static void lower_stmatrix(struct comp *c, struct stmt *st)
 				emit_lane(c, st, LOP_SHR, T_U32, 0, high, v, konst(c, 16, 0), OPND_NONE);
 				v = high;
 			}
+			guard_row(c, i, (u8)(ways == 1 ? TENSOR_ROW : k ? TENSOR_ROW_HI : TENSOR_ROW_LO));
 			in = emit(c, K_ST);
 			in->o[0] = v;
 			in->o[4] = at;
@@ -136,6 +162,8 @@ static void lower_stmatrix(struct comp *c, struct stmt *st)
 			in->size = ways == 1 ? 4 : 2;
 			in->type = ways == 1 ? T_B32 : T_B16;
 			in->use = 17;
+			c->guard = own;
+			c->gneg = own_neg;
 		}
 	}
 }

@@ -462,14 +462,28 @@ static u32 add_f(enum type t, u32 a, u32 b)
 {
 	u32 va[LANES] = { a }, vb[LANES] = { b }, r[LANES];
 
-	if (t == T_F32)
-		return u_of(f_of(a) + f_of(b));
+	if (t == T_F32) {
+		float s = f_of(a) + f_of(b);
+
+		return s != s ? 0x7fffffff : u_of(s);   /* NVIDIA's one NaN, whatever came in */
+	}
 	lanes_get()->fn[LOP_ADD][t](r, va, vb, vb);
+	return r[0];
+}
+
+/* Halves: a NaN is passed over, as min and max do it. */
+static u32 pick_half(const struct insn *in, u32 a, u32 b)
+{
+	u32 va[LANES] = { a }, vb[LANES] = { b }, r[LANES];
+
+	lanes_get()->fn[in->sub == ATOM_MIN ? LOP_MIN : LOP_MAX][in->type](r, va, vb, vb);
 	return r[0];
 }
 
 static u32 apply32(const struct insn *in, u32 old, u32 b, u32 c)
 {
+	if (type_is_float(in->type) && (in->sub == ATOM_MIN || in->sub == ATOM_MAX))
+		return pick_half(in, old, b);
 	switch (in->sub) {
 	case ATOM_ADD: return type_is_float(in->type) ? add_f(in->type, old, b) : old + b;
 	case ATOM_MIN: return type_is_signed(in->type) ? ((s32)b < (s32)old ? b : old) : b < old ? b : old;
@@ -533,6 +547,9 @@ static u64 apply64(const struct insn *in, u64 old, u64 b, u64 c)
 			return old + b;
 		memcpy(&x, &old, 8);
 		memcpy(&y, &b, 8);
+		/* of two NaNs the one in memory: a sum whose sides a compiler may exchange would leave that open */
+		if (x != x)
+			return old | 1ull << 51;
 		x += y;
 		memcpy(&old, &x, 8);
 		return old;
@@ -585,6 +602,47 @@ static u64 atom64(const struct insn *in, u64 a, u64 b, u64 c)
 	return old;
 }
 
+void gen_quad(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
+{
+	const u64 *lo = opnd(f, in->o[1]), *hi = opnd(f, in->o[2]);
+
+	for (; m; m &= m - 1) {
+		u32 l = (u32)__builtin_ctz(m);
+
+		ts->quad[l][0] = lo[l];
+		ts->quad[l][1] = hi[l];
+	}
+}
+
+/* now: what is expected there, and what was there afterwards. All processors with AVX2 have the instruction. */
+static bool swap16(u64 a, u64 now[2], u64 lo, u64 hi)
+{
+	bool done;
+
+	__asm__ volatile("lock cmpxchg16b %1" : "=@ccz"(done), "+m"(*(unsigned __int128 *)a), "+a"(now[0]), "+d"(now[1])
+			 : "b"(lo), "c"(hi) : "memory");
+	return done;
+}
+
+static void atom128(struct tstate *ts, const struct insn *in, u32 m, const u64 *addr)
+{
+	u64 *dlo = opnd(ts->f, in->o[0]), *dhi = opnd(ts->f, in->o[1]);
+	const u64 *lo = opnd(ts->f, in->o[2]), *hi = opnd(ts->f, in->o[3]);
+
+	for (; m; m &= m - 1) {
+		u32 l = (u32)__builtin_ctz(m);
+		u64 now[2] = { ts->quad[l][0], ts->quad[l][1] };
+
+		if (in->sub == ATOM_CAS)
+			swap16(addr[l], now, lo[l], hi[l]);
+		else
+			while (!swap16(addr[l], now, lo[l], hi[l]))
+				;
+		dlo[l] = now[0];
+		dhi[l] = now[1];
+	}
+}
+
 void mem_atom(struct tstate *ts, const struct insn *in, u32 m)
 {
 	struct frame *f = ts->f;
@@ -594,6 +652,10 @@ void mem_atom(struct tstate *ts, const struct insn *in, u32 m)
 	u32 k, l;
 
 	addresses(ts, in, m, addr);
+	if (in->size == 16) {
+		atom128(ts, in, m, addr);
+		return;
+	}
 	for (k = m; k; k &= k - 1) {
 		l = (u32)__builtin_ctz(k);
 		if (in->size == 8) {

@@ -128,6 +128,15 @@ void mc_note(struct engine *e, u64 addr, u64 bytes, bool alive)
 	pthread_rwlock_unlock(&mc->lock);
 }
 
+void mc_hide(struct engine *e, u64 addr, u64 bytes)
+{
+	if (!e->mc)
+		return;
+	pthread_rwlock_wrlock(&e->mc->lock);
+	cut(e->mc, addr, bytes, false);
+	pthread_rwlock_unlock(&e->mc->lock);
+}
+
 void mc_module(struct module *m, bool alive)
 {
 	struct late *l;
@@ -464,8 +473,8 @@ void mc_bar(struct tstate *ts, const struct insn *in, u32 m)
 		show_bar(ts->e, c, first, f->fn, in, "Divergent thread(s) in warp");
 		return;
 	}
-	if (in->o[2] != OPND_NONE)
-		return;         /* with a count: not a matter of all threads */
+	if (in->o[2] != OPND_NONE || (in->flags & INF_CLUSTER))
+		return;         /* with a count, or of those that have not exited: not a matter of all threads */
 	for (i = 0; i < c->nwarps; i++)
 		if (c->warps[i].live != threads_of(c, i)) {
 			show_bar(ts->e, c, first, f->fn, in,
@@ -479,7 +488,7 @@ void mc_bar_exited(struct cta *c, u32 id)
 	struct engine *e = c->g->e;
 	u32 i;
 
-	if (!e->mc || c->bar[id].count)
+	if (!e->mc || c->bar[id].count || id == CLUSTER_BARRIER)
 		return;
 	for (i = 0; i < c->nwarps; i++)
 		if (c->bar[id].arrived[i]) {

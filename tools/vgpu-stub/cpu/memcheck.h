@@ -12,6 +12,8 @@ int mc_open(struct engine *e);
 void mc_close(struct engine *e);
 /* Memory that kernels may touch from now on, or no longer. */
 void mc_note(struct engine *e, u64 addr, u64 bytes, bool alive);
+/* The same memory is no allocation any more, and never was one: parts of it will be. */
+void mc_hide(struct engine *e, u64 addr, u64 bytes);
 /* The module's variables, one by one. */
 void mc_module(struct module *m, bool alive);
 /* After compilation: memory operations and barriers get their checked kinds. */

@@ -13,6 +13,7 @@
 #include "memcheck.h"
 #include "verify.h"
 #include "fatbin.h"
+#include "front.h"
 
 #define MAX_CONST_BYTES 65536
 
@@ -539,19 +540,35 @@ void module_late_var(struct lex *lx, struct module *m, struct sym *v)
 		fill_init(m, v, lx);
 }
 
+struct func *func_get(const struct engine *e, u32 id)
+{
+	struct func *fn = id ? __atomic_load_n(&e->funcs[(id - 1) % MAX_FUNCS], __ATOMIC_ACQUIRE) : NULL;
+
+	return fn && fn->id == id ? fn : NULL;
+}
+
+/* Places go round within a span that is at least twice what is in use: each is left alone as long as possible. */
 static int register_funcs(struct engine *e, struct module *m)
 {
 	u32 i;
 
-	if (m->nfuncs > MAX_FUNCS - e->nfuncs)
+	if (m->nfuncs > MAX_FUNCS / 2 - e->funcs_live)
 		return -1;
+	while (e->funcs_span < FUNCS_SPAN || e->funcs_span / 2 < e->funcs_live + m->nfuncs)
+		e->funcs_span = e->funcs_span ? e->funcs_span * 2 : FUNCS_SPAN;
 	for (i = 0; i < m->nfuncs; i++) {
 		struct func *fn = m->funcs[i];
+		u32 at = e->funcs_next;
 
-		fn->id = e->nfuncs + 1;
+		while (at >= e->funcs_span || e->funcs[at])
+			at = at >= e->funcs_span ? 0 : at + 1;
+		e->funcs_next = at + 1;
+		e->funcs_live++;
+		fn->id = e->funcs_life[at]++ % FUNC_LIVES * MAX_FUNCS + at + 1;
+		if (!fn->id)            /* the last place of the last life: 2^32 */
+			fn->id = at + 1;
 		fn->unique_ptr = FNPTR_TAG | fn->id;
-		__atomic_store_n(&e->funcs[e->nfuncs], fn, __ATOMIC_RELEASE);
-		__atomic_store_n(&e->nfuncs, e->nfuncs + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&e->funcs[at], fn, __ATOMIC_RELEASE);
 	}
 	return 0;
 }
@@ -560,11 +577,11 @@ static u32 read_module(struct engine *e, struct module *m, char *log, size_t log
 {
 	struct init *in;
 	struct lex lx;
-	jmp_buf bail;
+	struct bail bail;
 
 	lex_init(&lx, m->text, m->end, 1, &bail, log, log_bytes);
-	if (setjmp(bail))
-		return lx.status;
+	if (setjmp(bail.at))
+		return bail.status;
 	index_text(&lx, m);
 	place_managed(&lx, m);
 	place_vars(&lx, m);
@@ -594,18 +611,22 @@ static bool looks_like_text(const char *p, const char *end)
 
 u32 module_bodies(struct module *m, char *log, size_t log_bytes)
 {
-	u32 i, st;
+	u32 i, st = VGPU_ST_OK;
 
-	for (i = 0; i < m->nfuncs; i++) {
+	compile_batch(true);
+	/* Those behind the bound are read when they are asked for. */
+	for (i = 0; i < m->nfuncs && !compile_full(); i++) {
 		if (!m->funcs[i]->has_body)
 			continue;
 		st = func_compile(m->funcs[i], log, log_bytes);
 		if (st == VGPU_ST_INVALID_PTX || st == VGPU_ST_OUT_OF_MEMORY)
-			return st;
+			break;
+		st = VGPU_ST_OK;
 	}
-	if (log && log_bytes)
+	compile_batch(false);
+	if (!st && log && log_bytes)
 		*log = 0;
-	return VGPU_ST_OK;
+	return st;
 }
 
 u32 module_open(struct engine *e, const void *image, size_t bytes, struct module **out, char *log,
@@ -661,8 +682,10 @@ void module_close(struct module *m)
 	for (i = 0; i < m->nfuncs; i++) {
 		struct func *fn = m->funcs[i];
 
-		if (fn->id && fn->id <= m->e->nfuncs)
-			m->e->funcs[fn->id - 1] = NULL;
+		if (fn->id) {
+			__atomic_store_n(&m->e->funcs[(fn->id - 1) % MAX_FUNCS], NULL, __ATOMIC_RELEASE);
+			m->e->funcs_live--;
+		}
 		jit_free(fn);
 		free(fn->code);
 		free(fn->cpool);

@@ -255,6 +255,21 @@ static const struct { const char *name; int sr; } sregs[] = {
 	{ "%globaltimer", SR_GLOBALTIMER }, { "%globaltimer_lo", SR_GLOBALTIMER_LO },
 	{ "%globaltimer_hi", SR_GLOBALTIMER_HI }, { "%dynamic_smem_size", SR_DYNAMIC_SMEM },
 	{ "%total_smem_size", SR_TOTAL_SMEM }, { "WARP_SZ", SR_WARPSZ },
+	/* a cluster is one block */
+	{ "%clusterid.x", SR_CTAID_X }, { "%clusterid.y", SR_CTAID_Y }, { "%clusterid.z", SR_CTAID_Z }, { "%clusterid.w", SR_ZERO32 },
+	{ "%nclusterid.x", SR_NCTAID_X }, { "%nclusterid.y", SR_NCTAID_Y }, { "%nclusterid.z", SR_NCTAID_Z }, { "%nclusterid.w", SR_ONE32 },
+	{ "%cluster_ctaid.x", SR_ZERO32 }, { "%cluster_ctaid.y", SR_ZERO32 }, { "%cluster_ctaid.z", SR_ZERO32 },
+	{ "%cluster_ctaid.w", SR_ZERO32 }, { "%cluster_nctaid.x", SR_ONE32 }, { "%cluster_nctaid.y", SR_ONE32 },
+	{ "%cluster_nctaid.z", SR_ONE32 }, { "%cluster_nctaid.w", SR_ONE32 }, { "%cluster_ctarank", SR_ZERO32 },
+	{ "%cluster_nctarank", SR_ONE32 }, { "%is_explicit_cluster", SR_ZERO32 },
+	/* nothing of a block's shared memory is the system's, no graph is launched from the device, no counter was ever started */
+	{ "%aggr_smem_size", SR_TOTAL_SMEM }, { "%reserved_smem_offset_begin", SR_ZERO32 }, { "%reserved_smem_offset_end", SR_ZERO32 },
+	{ "%reserved_smem_offset_cap", SR_ZERO32 }, { "%reserved_smem_offset_0", SR_ZERO32 }, { "%reserved_smem_offset_1", SR_ZERO32 },
+	{ "%current_graph_exec", SR_ZERO64 },
+	{ "%pm0", SR_ZERO32 }, { "%pm1", SR_ZERO32 }, { "%pm2", SR_ZERO32 }, { "%pm3", SR_ZERO32 }, { "%pm4", SR_ZERO32 },
+	{ "%pm5", SR_ZERO32 }, { "%pm6", SR_ZERO32 }, { "%pm7", SR_ZERO32 }, { "%pm0_64", SR_ZERO64 }, { "%pm1_64", SR_ZERO64 },
+	{ "%pm2_64", SR_ZERO64 }, { "%pm3_64", SR_ZERO64 }, { "%pm4_64", SR_ZERO64 }, { "%pm5_64", SR_ZERO64 },
+	{ "%pm6_64", SR_ZERO64 }, { "%pm7_64", SR_ZERO64 },
 };
 
 int sreg_find(const char *s, size_t n)
@@ -278,7 +293,7 @@ int sreg_find(const char *s, size_t n)
 
 u32 sreg_bytes(u32 sr)
 {
-	return sr == SR_CLOCK64 || sr == SR_GLOBALTIMER ? 8 : sr == SR_GRIDID ? 0 : 4;
+	return sr == SR_CLOCK64 || sr == SR_GLOBALTIMER || sr == SR_ZERO64 ? 8 : sr == SR_GRIDID ? 0 : 4;
 }
 
 bool mod_known_unsupported(const struct opdesc *od, const char *s, size_t n)
@@ -297,21 +312,6 @@ bool mod_known_unsupported(const struct opdesc *od, const char *s, size_t n)
 	word[n + 2] = 0;
 	for (i = 0; i < sizeof(rest) / sizeof(rest[0]); i++)
 		if (!strcmp(rest[i].op, od->name) && strstr(rest[i].mods, word))
-			return true;
-	return false;
-}
-
-/* The rest of PTX ISA 10, by what they begin with. */
-bool sreg_known_unsupported(const char *s, size_t n)
-{
-	static const char *const names[] = { "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid", "%cluster_ctarank",
-					     "%cluster_nctarank", "%is_explicit_cluster", "%reserved_smem_offset_begin",
-					     "%reserved_smem_offset_end", "%reserved_smem_offset_cap", "%reserved_smem_offset_",
-					     "%aggr_smem_size", "%current_graph_exec", "%pm", "%envreg" };
-	u32 i;
-
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (n >= strlen(names[i]) && !memcmp(s, names[i], strlen(names[i])))
 			return true;
 	return false;
 }

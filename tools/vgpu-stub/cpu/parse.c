@@ -157,8 +157,12 @@ static void decl_reg(struct comp *c)
 	t = head.type;
 	if (head.tex)
 		FAIL(c, "expected a register type");
-	if (t == T_B128)
-		lex_fail(lx, VGPU_ST_NOT_SUPPORTED, ".b128 registers are not supported");
+	if (t == T_B128) {
+		if (vec)
+			FAIL(c, "there are no vectors of .b128");
+		t = T_B64;
+		vec = 2;
+	}
 	for (;; lex_next(lx)) {
 		struct sym *v;
 		const char *name;
@@ -183,6 +187,7 @@ static void decl_reg(struct comp *c)
 		v->type = (u8)t;
 		v->reg = c->nregs;
 		v->vec = vec;
+		v->quad = head.type == T_B128;
 		count *= vec ? vec : 1;
 		names_reg(c, v, name, n, count);
 		if (c->nregs + count > MAX_REGS)
@@ -270,6 +275,8 @@ static void vector_reg(struct comp *c, const struct sym *v, struct operand *o)
 	u32 i;
 
 	if (lex_suffix(&c->lx)) {
+		if (v->quad)
+			FAIL(c, "'%s' is no vector", v->name);
 		p = c->lx.n == 1 ? memchr(names, c->lx.s[0], 8) : NULL;
 		if (!p || (u32)(p - names) % 4 >= v->vec)
 			FAIL(c, "'%s' has no element '.%.*s'", v->name, (int)(c->lx.n < 20 ? c->lx.n : 20), c->lx.s);
@@ -278,6 +285,7 @@ static void vector_reg(struct comp *c, const struct sym *v, struct operand *o)
 	}
 	o->kind = O_VEC;
 	o->n = v->vec;
+	o->type = v->quad ? T_B128 : T_NONE;
 	o->elem = cneed(c, pool_alloc(&c->pool, v->vec * sizeof(*o->elem)));
 	for (i = 0; i < v->vec; i++)
 		o->elem[i] = (struct operand){ .kind = O_REG, .type = v->type, .reg = o->reg + i,
@@ -387,7 +395,7 @@ static void element(struct comp *c, struct operand *o)
 /* %tid and its like are vectors of four; their elements have names of their own. */
 static bool sreg_vector(struct comp *c, struct operand *o, const char *s, u32 n)
 {
-	char name[16];
+	char name[32];
 	u32 i;
 
 	if (n + 3 > sizeof(name))
@@ -436,8 +444,6 @@ static void name_operand(struct comp *c, struct operand *o)
 	} else if (*s == '%' && !o->sym && sreg_vector(c, o, s, n)) {
 		;
 	} else if (*s == '%') {
-		if (sreg_known_unsupported(s, n))
-			lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "special register '%.*s' is not supported", (int)n, s);
 		FAIL(c, "unknown register '%.*s'", (int)(n < 60 ? n : 60), s);
 	} else {
 		o->kind = O_LABEL;
@@ -583,8 +589,13 @@ static void parse_opcode(struct comp *c, struct stmt *st)
 		/* mul.lo and setp.lo, vote.sync and bar.sync: classes differ by op; repeats win last */
 		if (cls == MC_CMP && st->mod[MC_CMP] && st->od->mods >> MC_BOOL & 1)
 			FAIL(c, "two comparisons");
-		if (cls == MC_ROW && st->mod[MC_COL] && st->od->x == X_MMA)
-			lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "'%s.col.row' is not supported", st->od->name);
+		if ((cls == MC_ROW || cls == MC_COL) && st->od->x == X_MMA) {
+			u8 seen = st->mod[MC_ROW] | st->mod[MC_COL];
+
+			if (seen & LAYOUT_B)
+				FAIL(c, "mma takes two layouts");
+			v = st->mod[cls] | (seen ? LAYOUT_B : LAYOUT_A);
+		}
 		if (cls == MC_CMP)
 			st->unsigned_cmp = lex_is(lx, "lo") || lex_is(lx, "ls") || lex_is(lx, "hi") || lex_is(lx, "hs");
 		if (cls == MC_SPACE && st->mod[cls])    /* of two, as copies have, the former */

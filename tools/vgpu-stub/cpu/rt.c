@@ -746,9 +746,9 @@ u32 rt_launch(struct engine *e, const struct engine_launch *l)
 	u32 st;
 	char log[256];
 
-	if (!l->fn || l->fn > e->nfuncs || !e->funcs[l->fn - 1] || !e->funcs[l->fn - 1]->entry)
+	fn = func_get(e, l->fn);
+	if (!fn || !fn->entry)
 		return VGPU_ST_BAD_HANDLE;
-	fn = e->funcs[l->fn - 1];
 	if (sticky(e))
 		return sticky(e);
 	st = func_compile(fn, log, sizeof(log));

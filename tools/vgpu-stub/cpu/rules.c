@@ -8,7 +8,7 @@
 
 static bool is_int(enum type t)
 {
-	return t != T_NONE && t != T_PRED && !type_is_float(t) && t != T_TF32;
+	return t != T_NONE && t != T_PRED && !type_is_float(t) && t != T_TF32 && t != T_F32X2;
 }
 
 static bool is_half(enum type t)
@@ -35,6 +35,7 @@ static void arithmetic(struct comp *c, struct stmt *st)
 		NEED(!rnd || rnd <= RND_RP, "%s: a rounding of conversions", name);
 		NEED(!rnd || type_is_float(t) || t == T_F32X2, "%s does not round .%s", name, type_name(t));
 		NEED(rnd <= RND_RN || single, "%s.%s rounds to nearest only", name, type_name(t));
+		NEED(!st->mod[MC_SAT] || !brain(t), "%s.sat does not take .%s", name, type_name(t));
 		NEED(!st->mod[MC_CC] || (is_int(t) && type_bytes(t) >= 4 && t != T_U16X2 && t != T_S16X2), "%s.cc does not take .%s", name,
 		     type_name(t));
 		NEED(rnd || !single || c->m->target < 20 || (st->od->id != OPID_MAD && st->od->id != OPID_FMA), "%s.%s needs a rounding", name,
@@ -55,19 +56,35 @@ static void arithmetic(struct comp *c, struct stmt *st)
 	case OPID_RSQRT: case OPID_SIN: case OPID_COS: case OPID_LG2: case OPID_EX2: case OPID_TANH:
 		NEED(apx == 1 || (!apx && !modern), "%s needs .approx", name);
 		NEED(!brain(t) || st->od->id != OPID_EX2 || st->mod[MC_FTZ], "ex2.%s needs .ftz", type_name(t));
+		NEED(!is_half(t) || brain(t) || !st->mod[MC_FTZ], "%s.ftz does not take .%s", name, type_name(t));
 		break;
 	case OPID_MIN: case OPID_MAX:
 		NEED(!st->mod[MC_ABS] || st->mod[MC_XORSIGN] || st->nops == 4, "%s: .abs goes with .xorsign", name);
+		NEED(!st->mod[MC_RELU] || !is_half(t), "%s.relu does not take .%s", name, type_name(t));
 		break;
 	case OPID_BMSK: case OPID_SZEXT: case OPID_SHF:
 		NEED(st->mod[MC_CLAMP], "%s needs .clamp or .wrap", name);
 		NEED(st->od->id != OPID_SHF || st->mod[MC_SHF], "shf needs .l or .r");
 		break;
 	}
+	NEED(!st->mod[MC_FTZ] || !is_int(t) || st->od->x == X_SLCT || st->od->x == X_SET || st->od->x == X_CVT, "%s.ftz does not take .%s", name,
+	     type_name(t));
 	NEED(!st->mod[MC_FTZ] || (t != T_F64 && !(brain(t) && st->od->id != OPID_EX2)) || apx == 1 || st->od->x == X_SET ||
 	     st->od->x == X_CVT || st->od->x == X_SLCT, "%s.ftz does not take .%s", name, type_name(t));
 	if (st->od->x == X_DP)
 		NEED(st->ntype == 2, "%s: a second type is missing", name);
+}
+
+/* set: pairs make pairs or integers, integers of 16 bits come from halves only (9.7.6.1, 9.7.7.1) */
+static bool set_types(enum type d, enum type s)
+{
+	bool pair = s == T_F16X2 || s == T_BF16X2;
+
+	if (d == T_F16X2 || d == T_BF16X2)
+		return d == s;
+	if (type_bytes(d) == 4)
+		return pair ? is_int(d) : d != T_F32 || s != T_F16;
+	return !pair && (is_half(d) || is_half(s));
 }
 
 static void compare(struct comp *c, struct stmt *st)
@@ -75,6 +92,8 @@ static void compare(struct comp *c, struct stmt *st)
 	enum type t = st->od->x == X_SET ? st->type[1] : st->type[0];
 	u8 cmp = st->mod[MC_CMP];
 
+	NEED(st->od->x != X_SET || set_types(st->type[0], t), "set does not take .%s and .%s", type_name(st->type[0]), type_name(t));
+	NEED((t != T_F16 && t != T_BF16) || st->op[0].second == OPND_NONE, "%s.%s has one predicate", st->od->name, type_name(t));
 	NEED(!st->mod[MC_BOOL] || st->nops == 4, "%s: the predicate of .and, .or or .xor is missing", st->od->name);
 	NEED(!(t >= T_B8 && t <= T_B64) || cmp == CMP_EQ || cmp == CMP_NE || !cmp, "%s: .%s is equal or not", st->od->name, type_name(t));
 	NEED(!st->unsigned_cmp || (t >= T_U8 && t <= T_U64), "%s: this comparison is of unsigned numbers", st->od->name);
@@ -98,13 +117,16 @@ static void convert(struct comp *c, struct stmt *st)
 	} else {
 		narrow = type_bytes(d) < type_bytes(s) || (type_bytes(d) == type_bytes(s) && d != s);
 		NEED(!narrow || (rnd && !to_int), "cvt from .%s to .%s needs .rn, .rz, .rm or .rp", type_name(s), type_name(d));
+		/* that of a .bf16 to a wider type may be said, and changes nothing */
+		if (s == T_BF16 && !narrow && d != s && rnd <= RND_RP)
+			rnd = st->mod[MC_RND] = 0;
 		NEED(!rnd || narrow || (d == s && to_int), "cvt from .%s to .%s does not round so", type_name(s), type_name(d));
 	}
-	NEED(!st->mod[MC_FTZ] || d == T_F32 || s == T_F32 || is_half(d) || is_half(s), "cvt.ftz is of .f32");
+	NEED(!st->mod[MC_FTZ] || d == T_F32 || s == T_F32, "cvt.ftz is of .f32");
+	NEED(!st->mod[MC_SAT] || (!brain(d) && !brain(s)), "cvt.sat does not take .bf16");
 }
 
 enum { CACHE_ST = 2, CACHE_NC };         /* operators of stores only; read-only data */
-enum { SEM_VOLATILE = 1, SEM_RELAXED, SEM_ACQUIRE, SEM_RELEASE, SEM_ACQ_REL, SEM_SC, SEM_MMIO };       /* SEM_WEAK: cpu.h */
 
 static void memory(struct comp *c, struct stmt *st)
 {
@@ -114,11 +136,15 @@ static void memory(struct comp *c, struct stmt *st)
 	enum type t = st->type[0];
 
 	if (st->od->x == X_ATOM) {
+		NEED(!st->mod[MC_CP] || st->mod[MC_BULK] != BULK_TX || (sem == SEM_RELAXED && st->mod[MC_SCOPE] == SCOPE_CLUSTER),
+		     "%s.async is .relaxed.cluster", name);
 		NEED(sem != SEM_SC && (st->od->id == OPID_ATOM || (sem != SEM_ACQUIRE && sem != SEM_ACQ_REL)), "%s: this order is not permitted", name);
 		NEED(!sem || sem == SEM_RELAXED || ordered || sem == SEM_ACQ_REL, "%s: this order is not permitted", name);
 		NEED(space <= SPACE_SHARED, "%s is of global and shared memory", name);
-		NEED(op != ATOM_ADD || t != T_S64, "%s.add takes .u64", name);
-		NEED(op != ATOM_ADD || !is_half(t) || st->mod[MC_NOFTZ], "%s.add.%s needs .noftz", name, type_name(t));
+		NEED(op != ATOM_ADD || t != T_S64 || st->mod[MC_CP], "%s.add takes .u64", name);
+		NEED(!st->mod[MC_NOFTZ] || is_half(t), "%s.noftz does not take .%s", name, type_name(t));
+		NEED(op != ATOM_EXCH || t != T_B16, "%s.exch does not take .b16", name);
+		NEED(!is_half(t) || st->mod[MC_NOFTZ], "%s.%s needs .noftz", name, type_name(t));
 		NEED((op != ATOM_CAS && op != ATOM_EXCH) || (t >= T_B8 && t <= T_B64) || t == T_B128, "%s: exchanges take .b32 and the like", name);
 		return;
 	}
@@ -126,6 +152,7 @@ static void memory(struct comp *c, struct stmt *st)
 	NEED(!scope || ordered || sem == SEM_MMIO, "%s: a scope without an order", name);
 	NEED(load ? sem != SEM_RELEASE : sem != SEM_ACQUIRE, "%s: this order is not permitted", name);
 	NEED(sem != SEM_ACQ_REL && sem != SEM_SC, "%s: this order is not permitted", name);
+	NEED(!ordered || space <= SPACE_SHARED, "%s: nobody else sees .local memory", name);
 	NEED(!sem || sem == SEM_WEAK || space <= SPACE_LOCAL, "%s: there is no order in this state space", name);
 	NEED(st->mod[MC_CACHE] != CACHE_ST || !load, "ld takes no .wb or .wt");
 	NEED(st->mod[MC_CACHE] != CACHE_NC || (load && space == SPACE_GLOBAL), "%s: .nc is for loads of global memory", name);
@@ -136,13 +163,29 @@ static void others(struct comp *c, struct stmt *st)
 {
 	const char *name = st->od->name;
 	bool new_target = c->m->target >= 70;
+	u8 space = st->mod[MC_SPACE];
 
 	switch (st->od->id) {
+	case OPID_DISCARD:
+		NEED(!space || space == SPACE_GLOBAL, "%s is of global memory", name);
+		break;
+	case OPID_APPLYPRIORITY:
+		NEED(!space || space == SPACE_GLOBAL, "%s is of global memory", name);
+		break;
+	case OPID_PREFETCH:
+		NEED(space != SPACE_SHARED && st->mod[MC_CACHE], "prefetch is of a cache level, and not of shared memory");
+		break;
+	case OPID_MAPA: case OPID_GETCTARANK:
+		NEED(!space || space == SPACE_SHARED, "%s is of shared memory", name);
+		break;
 	case OPID_MEMBAR:
+		NEED(st->mod[MC_SCOPE] != SCOPE_CLUSTER, "membar needs .cta, .gl or .sys");
 		NEED(st->mod[MC_SCOPE] || st->mod[MC_PROXY], "membar needs .cta, .gl or .sys");
 		break;
 	case OPID_FENCE:
-		NEED(st->mod[MC_PROXY] || (st->mod[MC_SCOPE] && st->mod[MC_SEM] >= SEM_ACQUIRE && st->mod[MC_SEM] <= SEM_SC), "fence needs an order and a scope");
+		/* without an order it is .acq_rel */
+		NEED(st->mod[MC_PROXY] || (st->mod[MC_SCOPE] && (!st->mod[MC_SEM] || (st->mod[MC_SEM] >= SEM_ACQUIRE && st->mod[MC_SEM] <= SEM_SC))),
+		     "fence needs a scope");
 		break;
 	case OPID_VOTE: case OPID_SHFL:
 		/* without .sync nobody says which lanes take part, and since sm_70 nothing else does */
@@ -155,6 +198,7 @@ static void others(struct comp *c, struct stmt *st)
 		NEED(st->op[0].second != OPND_NONE || st->nops < 2, "elect needs a predicate behind '|'");
 		break;
 	case OPID_BAR: case OPID_BARRIER:
+		NEED(st->od->id != OPID_BAR || st->mod[MC_ALIGNED] != 1, "bar takes no .aligned, it is");
 		if (st->nops == 2 && st->op[1].kind == O_INT && st->mod[MC_BAR] != BAR_RED)
 			NEED(st->op[1].imm > 0 && st->op[1].imm % LANES == 0, "%s: threads come by warps, of %u", name, LANES);
 		break;

@@ -2,8 +2,8 @@
 /*
  * K_TENSOR: what lanes of a warp hand each other for the matrix instructions, as lower_tensor.c takes them apart. Called by
  * interp.c, for the JIT as well. An 8 x 8 matrix lies in a register like this: lane l has row l / 4, and there the
- * l % 4th word. Every lane takes part, in a block that ends in the middle of a warp those that are not there with what
- * their registers hold: .aligned leaves that undefined.
+ * l % 4th word. Every lane takes part, in a block that ends in the middle of a warp those that are not there with the values
+ * that their registers hold: .aligned leaves that undefined. Addresses are another matter, see row_address().
  */
 #include <math.h>
 #include <string.h>
@@ -12,24 +12,26 @@
 #include "gen.h"
 #include "lanes.h"
 
-/* The address that lane l loads from, given that lane 8 i + r has that of row r of matrix i. */
+/* The lane whose address lane l takes for its part of matrix i, given that lane 8 i + r has that of row r. */
+static u32 row_lane(u32 sub, u32 i, u32 l)
+{
+	return (8 * i + (sub == TENSOR_ROW ? l >> 2 : 2 * (l & 3) + (sub == TENSOR_ROW_HI))) & (LANES - 1);
+}
+
+/*
+ * In a block that ends in the middle of a warp some of these are not there, and the instruction is undefined. What their
+ * registers hold is no address: a load takes the row of the first lane that is there, a store leaves out such rows (gen_rows).
+ */
 static void row_address(struct frame *f, const struct insn *in, u32 m)
 {
 	const void *a = opnd(f, in->o[1]);
 	_Alignas(64) u64 to[LANES];
-	u32 l;
+	u32 l, first = (u32)__builtin_ctz(m);
 
 	for (l = 0; l < LANES; l++) {
-		u32 g = l >> 2, t = l & 3, from = 8u * in->sub2, add;
+		u32 from = row_lane(in->sub, in->sub2, l), add = in->sub == TENSOR_ROW ? 4 * (l & 3) : 2 * (l >> 2);
 
-		if (in->sub == TENSOR_ROW) {
-			from += g;
-			add = 4 * t;
-		} else {
-			from += 2 * t + (in->sub == TENSOR_ROW_HI);
-			add = 2 * g;
-		}
-		from &= LANES - 1;
+		from = m >> from & 1 ? from : first;
 		if (in->aw)
 			to[l] = ((const u64 *)a)[from] + add;
 		else
@@ -39,6 +41,16 @@ static void row_address(struct frame *f, const struct insn *in, u32 m)
 		lanes_get()->row64(opnd(f, in->o[0]), to, m);
 	else
 		lanes_get()->row32(opnd(f, in->o[0]), to, m);
+}
+
+void gen_rows(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
+{
+	u32 *d = opnd(f, in->o[0]), r = 0, l;
+
+	(void)ts;
+	for (l = 0; l < LANES; l++)
+		r |= (m >> row_lane(in->sub2, in->sub, l) & 1) << l;
+	*d = (*d & ~m) | (r & m);
 }
 
 static void transpose(struct frame *f, const struct insn *in, u32 m)
@@ -189,4 +201,83 @@ void gen_product(struct tstate *ts, struct frame *f, const struct insn *in, u32 
 		lanes_get()->row64(opnd(f, in->o[0]), &to, m);
 	else
 		lanes_get()->row32(opnd(f, in->o[0]), &to, m);
+}
+
+/* ---- mma.m8n8k4 of .f16: four products at once, of lanes 4 q on and 16 + 4 q on each (9.7.14.5.1) ------------------- */
+
+/* Row and column of element i of a result, of .f16 in pairs and of .f32, in the lane's product. */
+static u32 quarter_row(u32 l, u32 i, bool pairs)
+{
+	return (pairs ? l & 3 : (l & 1) + (i & 2)) + (l >= 16 ? 4 : 0);
+}
+
+static u32 quarter_col(u32 l, u32 i, bool pairs)
+{
+	return pairs ? i : (i & 4) + (l & 2) + (i & 1);
+}
+
+/* Element `at` of what lane `far` of four in the product of l has, in its lower or upper lanes. */
+static double quarter_half(const u32 *const r[2], u32 l, u32 far, bool upper, u32 at)
+{
+	return half_number(r[at / 2][(l & 12) + far + (upper ? 16 : 0)] >> 16 * (at & 1));
+}
+
+/*
+ * o[1], o[2]: a, o[3], o[4]: b, o[5]: register sub of what is added to, of the result's type. sub2: QUARTER_*. a by rows: a lane has
+ * one, low lanes the first four; by columns: one column's half. b by columns: a lane has one; by rows: a row's half.
+ */
+void gen_quarter(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
+{
+	const u32 *a[2] = { opnd(f, in->o[1]), opnd(f, in->o[2]) }, *b[2] = { opnd(f, in->o[3]), opnd(f, in->o[4]) }, *c = opnd(f, in->o[5]);
+	bool pairs = in->sub2 & QUARTER_PAIRS;
+	_Alignas(64) u32 to[LANES];
+	u32 l, p, k;
+
+	(void)ts;
+	for (l = 0; l < LANES; l++) {
+		u32 both[2] = { 0, 0 };
+
+		for (p = 0; p < (pairs ? 2u : 1u); p++) {
+			u32 i = pairs ? 2u * in->sub + p : in->sub, row = quarter_row(l, i, pairs), col = quarter_col(l, i, pairs);
+			float sum;
+
+			memcpy(&sum, &c[l], 4);
+			if (pairs)
+				sum = (float)half_number(c[l] >> 16 * p);
+			for (k = 0; k < 4; k++) {
+				double x = in->sub2 & QUARTER_A_COL ? quarter_half(a, l, k, row >= 4, row & 3) : quarter_half(a, l, row & 3, row >= 4, k);
+				double y = in->sub2 & QUARTER_B_ROW ? quarter_half(b, l, k, col >= 4, col & 3) : quarter_half(b, l, col & 3, col >= 4, k);
+
+				sum += (float)(x * y);
+			}
+			memcpy(&both[p], &sum, 4);
+			if (pairs) {
+				u32 one[LANES] = { both[p] }, h[LANES];
+
+				lanes_get()->fn[LOP_CVT_H_F][T_F16](h, one, one, one);
+				both[p] = h[0] & 0xffff;
+			} else if (sum != sum) {
+				both[p] = 0x7fffffff;
+			}
+		}
+		to[l] = both[0] | both[1] << 16;
+	}
+	lanes_get()->row32(opnd(f, in->o[0]), to, m);
+}
+
+/* Register sub of what is added to a result of .f32, out of o[1] to o[4], the pairs of .f16 that were given. */
+void gen_quarter_acc(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
+{
+	_Alignas(64) u32 to[LANES];
+	u32 l;
+
+	(void)ts;
+	for (l = 0; l < LANES; l++) {
+		u32 row = quarter_row(l, in->sub, false), col = quarter_col(l, in->sub, false);
+		const u32 *c = opnd(f, in->o[1 + col / 2]);
+		float x = (float)half_number(c[(l & 12) + (row & 3) + (row >= 4 ? 16 : 0)] >> 16 * (col & 1));
+
+		memcpy(&to[l], &x, 4);
+	}
+	lanes_get()->row32(opnd(f, in->o[0]), to, m);
 }

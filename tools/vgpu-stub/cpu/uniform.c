@@ -178,7 +178,7 @@ bool uniform_run(struct engine *e, struct grid *g)
 			return false;
 		}
 	}
-	if (g->pool_fn != fn->id)       /* ids never come back */
+	if (g->pool_fn != fn->id)       /* ids hardly ever come back (cpu.h) */
 		memcpy(g->pool, fn->cpool, fn->cpool_bytes);
 	g->pool_fn = fn->id;
 	/* a warp with all lanes, as far as these instructions look at it */

@@ -133,10 +133,37 @@ void warp_match(struct frame *f, const struct insn *in, u32 m)
 	}
 }
 
+/* .f32: NaNs are passed over, or with .NaN are the answer; -0 is less than +0 (PTX ISA 9.7.13.10, and min and max there) */
+static u32 redux_float(const struct insn *in, const u32 *a, u32 g)
+{
+	bool nan = in->sub2 & REDUX_NAN, none = true;
+	u32 r = 0x7fffffff, best = 0, v, key;
+
+	for (; g; g &= g - 1) {
+		v = a[__builtin_ctz(g)] & (in->sub2 & REDUX_ABS ? 0x7fffffffu : ~0u);
+		if ((v & 0x7fffffff) > 0x7f800000) {
+			if (nan)
+				return 0x7fffffff;
+			continue;
+		}
+		/* ordered like the numbers that they stand for */
+		key = v >> 31 ? ~v : v | 0x80000000u;
+		if (none || (in->sub == ATOM_MIN ? key < best : key > best)) {
+			best = key;
+			r = v;
+		}
+		none = false;
+	}
+	return r;
+}
+
 static u32 redux(const struct insn *in, const u32 *a, u32 g)
 {
 	u32 r = a[__builtin_ctz(g)], k;
 	bool sg = type_is_signed(in->type);
+
+	if (in->type == T_F32)
+		return redux_float(in, a, g);
 
 	for (k = g & (g - 1); k; k &= k - 1) {
 		u32 v = a[__builtin_ctz(k)];

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calls of CUDA 11 whose names mean something else in 12, each as __cuda11_NAME: the audit library turns a runtime 11 inside a
+ * program over to these, and to the calls of 12 for all other names (libcuda-lite/turn).
+ */
+#ifndef RT_ELEVEN_H
+#define RT_ELEVEN_H
+
+#include "cuda_runtime_api.h"
+
+/* 11's structure ends before the clusters; its values of attributes had 32 bytes until 11.8, and none has more in it */
+#define ELEVEN_FUNC_BYTES offsetof(struct cudaFuncAttributes, clusterDimMustBeSet)
+#define ELEVEN_VALUE_BYTES 32
+
+cudaError_t __cuda11_cudaRuntimeGetVersion(int *version);
+cudaError_t __cuda11_cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func);
+cudaError_t __cuda11_cudaGetDriverEntryPoint(const char *symbol, void **fn, unsigned long long flags);
+cudaError_t __cuda11_cudaGetDriverEntryPoint_ptsz(const char *symbol, void **fn, unsigned long long flags);
+cudaError_t __cuda11_cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphNode_t *error_node, char *log, size_t log_bytes);
+cudaError_t __cuda11_cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t *error_node,
+					 enum cudaGraphExecUpdateResult *result);
+cudaError_t __cuda11_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node, cudaKernelNodeAttrID attr, void *value);
+cudaError_t __cuda11_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, cudaKernelNodeAttrID attr, const void *value);
+cudaError_t __cuda11_cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID attr, void *value);
+cudaError_t __cuda11_cudaStreamGetAttribute_ptsz(cudaStream_t stream, cudaStreamAttrID attr, void *value);
+cudaError_t __cuda11_cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attr, const void *value);
+cudaError_t __cuda11_cudaStreamSetAttribute_ptsz(cudaStream_t stream, cudaStreamAttrID attr, const void *value);
+
+#endif

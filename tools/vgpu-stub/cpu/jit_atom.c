@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Atomics and reductions, as mem.c does them: lane by lane, in order, each with one instruction of the processor or a loop
+ * around its compare-and-exchange. Addresses (all checked before the first lane begins) and values stand in P. A block has one
+ * worker, so its shared memory needs no lock. When all lanes reduce into one place by an integer operation, the
+ * order is nobody's business: values come together in registers first.
+ *
+ * A lane that meets a missing page ends the grid; the interpreter does the instruction again for the report, and what
+ * lanes before it have added twice then, no program sees. Called by jit.c.
+ */
+#include "jit_mem.h"
+#include "lanes.h"
+
+#define AT_VALUE JP_WIDE
+#define AT_OTHER (JP_WIDE + 4 * 64)     /* what compare-and-swap stores */
+
+/* Where a lane's part is: lane l, or the one in rcx. */
+struct place { s32 l; u8 w; };
+
+static struct rm at(struct place p, s32 base)
+{
+	return p.l < 0 ? rm_idx(RBX, RCX, p.w ? 3 : 2, base) : rm_mem(RBX, base + (p.w ? 8 : 4) * p.l);
+}
+
+static struct rm address(struct place p)
+{
+	return p.l < 0 ? rm_idx(RBX, RCX, 3, JP_LANES) : rm_mem(RBX, JP_LANES + 8 * p.l);
+}
+
+/* rcx = the lowest lane of k7, which is the one at work. */
+static void lane_again(struct as *a)
+{
+	k_to(a, RCX, 7);
+	g_tzcnt(a, RCX, rm_reg(RCX));
+}
+
+static bool is_float_add(const struct insn *in) { return in->type == T_F32 || in->type == T_F64; }
+
+/* One instruction with memory serves: no result is wanted, or it is that of xadd or xchg. */
+static bool direct(const struct insn *in)
+{
+	switch (in->sub) {
+	case ATOM_ADD: return !is_float_add(in);
+	case ATOM_AND: case ATOM_OR: case ATOM_XOR: return in->o[0] == OPND_NONE;
+	case ATOM_EXCH: return true;
+	}
+	return false;
+}
+
+static bool known(const struct insn *in)
+{
+	if (in->size != 4 && in->size != 8)
+		return false;
+	if (type_is_float(in->type))
+		return is_float_add(in) && in->sub == ATOM_ADD;
+	switch (in->sub) {
+	case ATOM_INC: case ATOM_DEC: return in->size == 4;
+	case ATOM_ADD: case ATOM_MIN: case ATOM_MAX: case ATOM_AND: case ATOM_OR: case ATOM_XOR: case ATOM_EXCH: case ATOM_CAS: return true;
+	}
+	return false;
+}
+
+/* An access that may fault, with a lock where other workers come to that memory too. */
+static void touch(struct jcomp *c, const struct insn *in, u32 step, bool lock)
+{
+	as_room(&c->a, 16);
+	j_site(c, step);
+	if (lock && in->space != SPACE_SHARED)
+		b1(&c->a, 0xf0);
+}
+
+/* rcx = what becomes of rax by the value at v. */
+static void apply(struct jcomp *c, const struct insn *in, struct rm v)
+{
+	struct as *a = &c->a;
+	bool sg = type_is_signed(in->type);
+	u8 w = in->size == 8;
+	u32 op, ok;
+
+	switch (in->sub) {
+	case ATOM_MIN:
+	case ATOM_MAX:
+		g_load(a, w, RCX, rm_reg(RAX));
+		g_alu(a, w, G_CMP, RAX, v);
+		op = in->sub == ATOM_MIN ? (sg ? CC_G : CC_A) : sg ? CC_L : CC_B;
+		g_cmov(a, w, op, RCX, v);
+		return;
+	case ATOM_INC:          /* old >= v ? 0 : old + 1 */
+		g_lea(a, 0, RCX, rm_mem(RAX, 1));
+		g_alu(a, 0, G_CMP, RAX, v);
+		g_cmov(a, 0, CC_AE, RCX, rm_lit(j_lit32(c, 0), 0));
+		return;
+	case ATOM_DEC:          /* old == 0 || old > v ? v : old - 1 */
+		g_lea(a, 0, RCX, rm_mem(RAX, -1));
+		g_alu(a, 0, G_CMP, RAX, v);
+		g_cmov(a, 0, CC_A, RCX, v);
+		g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
+		g_cmov(a, 0, CC_E, RCX, v);
+		return;
+	case ATOM_AND:
+	case ATOM_OR:
+	case ATOM_XOR:
+		op = in->sub == ATOM_AND ? G_AND : in->sub == ATOM_OR ? G_OR : G_XOR;
+		g_load(a, w, RCX, rm_reg(RAX));
+		g_alu(a, w, op, RCX, v);
+		return;
+	}
+	/* a sum of floats */
+	ev_n(a, V_LL(w ? V_MOVQ : V_MOVD, 0), 0, 0, rm_reg(RAX), 0, 0, 0, in->size, 0);
+	ev_n(a, V_LL(w ? V_ADDSD : V_ADDSS, 0), 0, 0, v, 0, 0, 0, in->size, 0);
+	ev_n(a, V_LL(w ? V_MOVQ_ST : V_MOVD_ST, 0), 0, 0, rm_reg(RCX), 0, 0, 0, in->size, 0);
+	if (w)
+		return;
+	ev_n(a, V_LL(V_UCOMISS, 0), 0, 0, rm_reg(0), 0, 0, 0, 4, 0);
+	ok = g_jcc(a, CC_NP);
+	g_movi(a, RCX, 0x7fffffff);
+	g_here(a, ok);
+}
+
+/* One lane, whose result takes its value's place. Wants rax, rcx, rdx. */
+static void one(struct jcomp *c, const struct insn *in, struct place p, u32 step)
+{
+	struct as *a = &c->a;
+	u8 w = in->size == 8;
+	bool result = in->o[0] != OPND_NONE;
+	struct rm v = at(p, AT_VALUE), mem = rm_mem(RAX, 0);
+	u32 again, op;
+
+	if (direct(in)) {
+		g_load(a, 1, RAX, address(p));
+		g_load(a, w, RDX, v);
+		touch(c, in, step, in->sub != ATOM_EXCH);       /* xchg locks by itself */
+		op = in->sub == ATOM_AND ? G_AND : in->sub == ATOM_OR ? G_OR : in->sub == ATOM_XOR ? G_XOR : G_ADD;
+		if (in->sub == ATOM_EXCH)
+			g_op(a, w, 0x87, RDX, mem, 0);
+		else if (result)
+			g_op(a, w, 0x1c1, RDX, mem, 0);         /* xadd */
+		else
+			g_op(a, w, op * 8 + 1, RDX, mem, 0);
+		if (result)
+			g_store(a, w, v, RDX);
+		return;
+	}
+	mem = rm_mem(RDX, 0);
+	g_load(a, 1, RDX, address(p));
+	g_load(a, w, RAX, v);
+	if (in->sub == ATOM_CAS) {
+		g_load(a, w, RCX, at(p, AT_OTHER));
+		touch(c, in, step, true);
+		g_op(a, w, 0x1b1, RCX, mem, 0);                 /* cmpxchg */
+	} else {
+		g_store(a, w, PM(value), RAX);
+		touch(c, in, step, false);
+		g_load(a, w, RAX, mem);
+		again = a->n;
+		apply(c, in, PM(value));
+		touch(c, in, step, true);
+		if (in->space == SPACE_SHARED) {
+			g_store(a, w, mem, RCX);
+		} else {
+			g_op(a, w, 0x1b1, RCX, mem, 0);
+			g_land(a, g_jcc(a, CC_NE), again);
+		}
+	}
+	if (!result)
+		return;
+	if (p.l < 0)
+		lane_again(a);
+	g_store(a, w, v, RAX);
+}
+
+/* For each lane that runs, in order; all of them without a loop where that is short. */
+static void lanes(struct jcomp *c, const struct insn *in, u32 step)
+{
+	struct as *a = &c->a;
+	struct place p = { .l = -1, .w = in->size == 8 };
+	u32 some = 0, done = 0, top;
+
+	if (c->gk == 1)
+		k_to(a, RDX, 5);
+	else
+		g_load(a, 0, RDX, PM(m));
+	if (direct(in)) {
+		g_alui(a, 0, G_CMP, rm_reg(RDX), -1);
+		some = g_jcc(a, CC_NE);
+		for (p.l = 0; p.l < LANES; p.l++)
+			one(c, in, p, step);
+		done = g_jmp(a);
+		g_here(a, some);
+		p.l = -1;
+	}
+	k_from(a, 7, RDX);
+	top = a->n;
+	lane_again(a);
+	one(c, in, p, step);
+	k_to(a, RDX, 7);
+	g_lea(a, 1, RCX, rm_mem(RDX, -1));
+	g_alu(a, 0, G_AND, RDX, rm_reg(RCX));
+	k_from(a, 7, RDX);
+	k_ortest(a, 7, 7);
+	g_land(a, g_jcc(a, CC_NE), top);
+	if (done)
+		g_here(a, done);
+}
+
+/* Addresses of all lanes into P: of a uniform or a pattern, or (x NULL) varying ones, which are checked. */
+static bool addresses(struct jcomp *c, const struct insn *in, const struct acc *x, u32 step)
+{
+	struct as *a = &c->a;
+	u32 q, p;
+
+	if (x) {
+		jw_addresses(c, x);
+		return true;
+	}
+	if (!jm_vary_base(c, in, step))
+		return false;
+	for (q = 0; in->aw && q < 4; q++) {
+		jm_vary64(c, in, q, step, JM_CHECK | JM_ADDRESS);
+		if (in->space == SPACE_SHARED) {
+			ev(a, V_PBCASTQ_R, 1, 0, rm_reg(RAX));
+			ev(a, V_PADDQ, 0, 0, rm_reg(1));
+		}
+		ev(a, V_MOVA64_ST, 0, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
+	}
+	for (p = 0; !in->aw && p < 2; p++) {
+		jm_vary32(c, in, p, step, JM_CHECK | JM_ADDRESS);
+		ev(a, V_PBCASTQ_R, 1, 0, rm_reg(RAX));
+		for (q = 0; q < 2; q++) {
+			ev_n(a, V_PMOVZXDQ, 3, 0, rm_reg(0), 0, 0, 0, 32, 0);
+			ev(a, V_PADDQ, 3, 3, rm_reg(1));
+			ev(a, V_MOVA64_ST, 3, 0, rm_mem(RBX, (s32)(JP_LANES + 128 * p + 64 * q)));
+			if (!q)
+				ev_i(a, V_EXTRACT64X4, 0, 0, rm_reg(0), 0, 0, 1);
+		}
+	}
+	return true;
+}
+
+static void values(struct jcomp *c, const struct insn *in, u32 o, s32 to)
+{
+	u32 p;
+
+	for (p = 0; p < (in->dw ? 4u : 2u); p++)
+		ev(&c->a, in->dw ? V_MOVA64_ST : V_MOVA32_ST, jv_obs(c, o, in->dw, p, 0), 0, rm_mem(RBX, to + 64 * (s32)p));
+}
+
+/* 0: none, or one whose order counts. */
+static u32 vector_op(const struct insn *in)
+{
+	bool w = in->size == 8, sg = type_is_signed(in->type);
+
+	if (type_is_float(in->type))
+		return 0;
+	switch (in->sub) {
+	case ATOM_ADD: return w ? V_PADDQ : V_PADDD;
+	case ATOM_AND: return w ? V_PANDQ : V_PANDD;
+	case ATOM_OR: return w ? V_PORQ : V_PORD;
+	case ATOM_XOR: return w ? V_PXORQ : V_PXORD;
+	case ATOM_MIN: return w ? (sg ? V_PMINSQ : V_PMINUQ) : sg ? V_PMINSD : V_PMINUD;
+	case ATOM_MAX: return w ? (sg ? V_PMAXSQ : V_PMAXUQ) : sg ? V_PMAXSD : V_PMAXUD;
+	}
+	return 0;
+}
+
+/* What the operation leaves others as they are with. */
+static u64 neutral(const struct insn *in)
+{
+	u64 top = in->size == 8 ? 1ull << 63 : 1u << 31, all = in->size == 8 ? ~0ull : ~0u;
+	bool sg = type_is_signed(in->type);
+
+	switch (in->sub) {
+	case ATOM_AND: return all;
+	case ATOM_MIN: return sg ? top - 1 : all;
+	case ATOM_MAX: return sg ? top : 0;
+	}
+	return 0;
+}
+
+/* The values of all lanes that run come together in lane 0's place. */
+static void together(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 op = vector_op(in), n = in->dw ? 4 : 2, p;
+	u32 none = in->dw ? j_lit64(c, neutral(in)) : j_lit32(c, (u32)neutral(in));
+
+	for (p = 0; p < n; p++) {
+		int x = jv_obs(c, in->o[1], in->dw, p, 1), t = p ? 2 : 0;
+
+		ev(a, in->dw ? V_MOVA64 : V_MOVA32, t, 0, rm_lit(none, 0));
+		ev_k(a, in->dw ? V_MOVA64 : V_MOVA32, t, 0, rm_reg(x), jv_mask(c, in->dw, p), 0);
+		if (p)
+			ev(a, op, 0, 0, rm_reg(2));
+	}
+	ev_i(a, V_SHUF32X4, 1, 0, rm_reg(0), 0, 0, 0x4e);
+	ev(a, op, 0, 0, rm_reg(1));
+	ev_i(a, V_SHUF32X4, 1, 0, rm_reg(0), 0, 0, 0xb1);
+	ev(a, op, 0, 0, rm_reg(1));
+	ev_i(a, V_PSHUFD, 1, 0, rm_reg(0), 0, 0, 0x4e);
+	ev(a, op, 0, 0, rm_reg(1));
+	if (!in->dw) {
+		ev_i(a, V_PSHUFD, 1, 0, rm_reg(0), 0, 0, 0xb1);
+		ev(a, op, 0, 0, rm_reg(1));
+	}
+	ev(a, V_MOVA32_ST, 0, 0, rm_mem(RBX, AT_VALUE));
+}
+
+bool jit_atom(struct jcomp *c, const struct insn *in)
+{
+	struct acc x, *px = NULL;
+	u32 p, step;
+	bool back;
+
+	if (!known(in) || in->space == SPACE_LOCAL || in->dw != (in->size == 8))
+		return false;
+	if (jm_addr(c, in, &x))
+		px = &x;
+	else if (jit_val(c, in->o[4], in->aw).cls != JC_VARY || (!in->aw && in->space != SPACE_SHARED))
+		return false;
+	step = px ? x.step : j_exit(c, JX_STEP, c->pc, 0);
+	if (!addresses(c, in, px, step))
+		return false;
+	if (px && x.v.cls == JC_UNI && in->o[0] == OPND_NONE && vector_op(in)) {
+		together(c, in);
+		one(c, in, (struct place){ 0, in->size == 8 }, step);
+		return true;
+	}
+	values(c, in, in->o[1], AT_VALUE);
+	if (in->sub == ATOM_CAS)
+		values(c, in, in->o[2], AT_OTHER);
+	/* sums of floats round to nearest and keep denormals, as mem.c does them */
+	back = is_float_add(in) && jit_mxcsr_plain(c);
+	lanes(c, in, step);
+	if (back)
+		jit_mxcsr_back(c);
+	for (p = 0; in->o[0] != OPND_NONE && p < (in->dw ? 4u : 2u); p++) {
+		int t = jv_dst(c, in->o[0], p, 0);
+
+		ev(&c->a, in->dw ? V_MOVA64 : V_MOVA32, t, 0, rm_mem(RBX, AT_VALUE + 64 * (s32)p));
+		jv_put(c, in->o[0], p, t);
+	}
+	return true;
+}
