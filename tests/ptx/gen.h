@@ -10,8 +10,9 @@
  * is what jitdiff.c's shrinking relies on.
  *
  * Registers: r varying 32-bit, u 32-bit and the same in a whole block (written where all threads are, from their
- * like only), q 64-bit, h 16-bit, f f32, d f64, p and v predicates (varying, of a block). Fixed ones have names
- * of their own. Where threads are together is known while the text is made: `ctx`.
+ * like only), q 64-bit, h 16-bit, f f32, d f64, p and v predicates (varying, of a block). Of u and v the first ones are *plain*:
+ * only instructions that keep what is one for all a scalar write them, from their like, so that a compiler can know them to be
+ * one for all. Fixed registers have names of their own. Where threads are together is known while the text is made: `ctx`.
  */
 #ifndef TESTS_PTX_GEN_H
 #define TESTS_PTX_GEN_H
@@ -30,9 +31,15 @@
 #define GEN_REGIONS 256u
 
 #define GEN_KINDS 6u            /* letters of destinations */
+#define GEN_TEMPS 64u           /* registers of each kind for what units need on the way */
 #define GEN_FRESH 96u           /* registers of each width that have no value from the start */
+#define GEN_FORKS 96u           /* conditions and loops that have registers of their own */
+#define GEN_PLAIN_V 2u          /* predicates of a block that are plain */
+
+#define GEN_COUNT(a) ((unsigned)(sizeof(a) / sizeof((a)[0])))
 
 enum gen_ctx { TOGETHER, BY_WARP, APART };      /* all threads of a block, all of a warp, any */
+enum gen_uniform { GEN_VARYING, GEN_OF_BLOCK, GEN_PLAIN };
 
 struct gen_unit {
 	char *text;
@@ -49,12 +56,16 @@ struct gen {
 	struct { unsigned first, last; } region[GEN_REGIONS];
 	unsigned regions, labels;
 	unsigned nr, nu, nq, nh, nf, nd, np;    /* registers of each class */
+	unsigned plain;                         /* of nu: these are plain */
+	unsigned forks;                         /* conditions and loops so far */
+	unsigned counters;                      /* the unit that gives loops' counters a value, for those that lose their loop */
 	unsigned budget;                        /* units still to make */
-	unsigned depth, loops, loop_depth;      /* loop_depth: of the innermost loop */
+	unsigned depth, loops, loop;            /* loop: number of the innermost one */
 	enum gen_ctx ctx;
 	int full_warps;                         /* block sizes are multiples of 32 */
 	int ftz;                                /* 0 never, 1 always, 2 as it comes */
 	int calls, local, approx, soa;
+	int judged;                             /* by scalar threads: only what these know, where there is a choice */
 	int rare;                               /* what is written seldom, often */
 	int mine;                               /* each thread has some shared memory of its own */
 	int common;                             /* mostly what compilers write, instructions that are translated as they are */
@@ -62,6 +73,7 @@ struct gen {
 	unsigned longer;                        /* trips of a loop that is still to come */
 	int fault;                              /* meant to */
 	int open;                               /* where it does is open */
+	int low;                                /* buffers begin where the span does, behind memory of nobody */
 	int faulty;                             /* one lane goes wrong somewhere */
 	int exchanging;                         /* shared memory is in use around here */
 	int mask;                               /* register with the lanes that are here, -1: none */
@@ -78,6 +90,8 @@ struct gen {
 	unsigned pairs, pairs_wait;             /* units of pairs so far; pairs that wait for a place where they may stand */
 	struct { unsigned char from, to; } wait[16];
 	int paired;                             /* it has them at all */
+	int chained;                            /* gen_chain.h's chain is made */
+	unsigned turn;                          /* tens of seeds before this one */
 };
 
 static const char gen_kinds[GEN_KINDS + 1] = "RQHFDP";
@@ -90,6 +104,12 @@ static uint64_t gen_rng(struct gen *g)
 	return g->state * 0x2545f4914f6cdd1dull >> 11;
 }
 
+/* Are scalar threads to run kernel `seed` too? They are slow. */
+static int gen_is_judged(uint64_t seed)
+{
+	return seed % 5 < 3;
+}
+
 static unsigned gen_pick(struct gen *g, unsigned n)
 {
 	return (unsigned)(gen_rng(g) % n);
@@ -100,10 +120,47 @@ static int gen_one_in(struct gen *g, unsigned n)
 	return gen_pick(g, n) == 0;
 }
 
+/*
+ * What a unit needs on the way is written there and nowhere else, as in a compiler's code: lives are short, and what is known of
+ * a value is not what is known of all that ever had its name. Some units share names after all.
+ */
+static const char *const gen_temps[] = { "%zx", "%zy", "%zz", "%zu", "%zr", "%zf", "%zm", "%zn", "%zl", "%zc", "%zh", "%zq", "%zo", "%zp",
+					 "%rx", "%ry", "%qx", "%qy", "%hx", "%hy", "%ft", "%po", "%ux" };
+
+static void gen_rename(char *text, size_t n, unsigned number)
+{
+	char out[8192];
+	size_t k = 0;
+
+	for (const char *s = text; *s && k + 16 < sizeof(out);) {
+		unsigned i = 0;
+
+		while (i < GEN_COUNT(gen_temps) && (strncmp(s, gen_temps[i], 3) || (s[3] >= '0' && s[3] <= '9') || (s[3] >= 'a' && s[3] <= 'z')))
+			i++;
+		if (i == GEN_COUNT(gen_temps)) {
+			out[k++] = *s++;
+			continue;
+		}
+		k += (size_t)snprintf(out + k, sizeof(out) - k, "%%s%s%u", gen_temps[i] + 1, number % GEN_TEMPS);
+		s += 3;
+	}
+	out[k] = 0;
+	if (k >= n)
+		abort();
+	memcpy(text, out, k + 1);
+}
+
 static void gen_add(struct gen *g, int fixed, int region, const char *text)
 {
+	char own[8192];
+
 	if (g->units == GEN_UNITS)
 		abort();
+	if (!fixed && !gen_one_in(g, 3)) {
+		snprintf(own, sizeof(own), "%s", text);
+		gen_rename(own, sizeof(own), g->units);
+		text = own;
+	}
 	g->unit[g->units++] = (struct gen_unit){ .text = strdup(text), .fixed = fixed, .region = region };
 }
 
@@ -257,7 +314,6 @@ static const char *const gen_approx[] = {
 	"rcp.approx$Z.f32 $F, $f;", "div.approx$Z.f32 $F, $f, $f;", "div.full$Z.f32 $F, $f, $f;", "sin.approx$Z.f32 $F, $f;",
 	"cos.approx$Z.f32 $F, $f;", "tanh.approx.f32 $F, $f;",
 };
-#define GEN_COUNT(a) ((unsigned)(sizeof(a) / sizeof((a)[0])))
 
 static void gen_immediate(struct gen *g, char *out, size_t n)
 {
@@ -267,8 +323,31 @@ static void gen_immediate(struct gen *g, char *out, size_t n)
 	snprintf(out, n, "%lld", (long long)some[gen_pick(g, GEN_COUNT(some))]);
 }
 
+/* Does a pattern of the uniform kind keep a scalar? */
+static int gen_keeps_scalar(const char *pattern)
+{
+	static const char *const ops[] = { "add.s32 ", "sub.s32 ", "sub.u32 ", "mul.lo.", "mul.hi.", "mad.lo.s32 ", "min.", "max.", "and.", "or.", "xor.", "not.",
+					   "shl.", "shr.", "neg.", "selp.", "mov.", "setp." };
+
+	for (unsigned i = 0; i < GEN_COUNT(ops); i++)
+		if (!strncmp(pattern, ops[i], strlen(ops[i])))
+			return 1;
+	return 0;
+}
+
+/* Numbers of a register of a block: a plain one or not, to be written; any, to be read. */
+static unsigned gen_u(struct gen *g, enum gen_uniform kind)
+{
+	return kind == GEN_PLAIN ? gen_pick(g, g->plain) : kind == GEN_OF_BLOCK ? g->plain + gen_pick(g, g->nu - g->plain) : gen_pick(g, g->nu);
+}
+
+static unsigned gen_v(struct gen *g, enum gen_uniform kind)
+{
+	return kind == GEN_PLAIN ? gen_pick(g, GEN_PLAIN_V) : kind == GEN_OF_BLOCK ? GEN_PLAIN_V + gen_pick(g, 4 - GEN_PLAIN_V) : gen_pick(g, 4);
+}
+
 /* A source of 32 bits: mostly varying, now and then of the block, or a special register's copy. */
-static void gen_r(struct gen *g, int uniform, char *out, size_t n)
+static void gen_r(struct gen *g, enum gen_uniform uniform, char *out, size_t n)
 {
 	static const char *const fixed[] = { "%lin", "%lane", "%tx", "%ty", "%gtid" };
 	static const char *const same[] = { "%cx", "%n", "%pn", "%pm", "%nx" };
@@ -276,7 +355,7 @@ static void gen_r(struct gen *g, int uniform, char *out, size_t n)
 	if (uniform ? gen_one_in(g, 4) : gen_one_in(g, 8))
 		snprintf(out, n, "%s", same[gen_pick(g, GEN_COUNT(same))]);
 	else if (uniform || gen_one_in(g, 8))
-		snprintf(out, n, "%%u%u", gen_pick(g, g->nu));
+		snprintf(out, n, "%%u%u", gen_u(g, uniform == GEN_PLAIN ? GEN_PLAIN : GEN_VARYING));
 	else if (gen_one_in(g, 8))
 		snprintf(out, n, "%s", fixed[gen_pick(g, GEN_COUNT(fixed))]);
 	else
@@ -319,8 +398,8 @@ static void gen_fill_more(struct gen *g, const char **p, unsigned label, char *a
 	case 'U': snprintf(at, n, "%%na%u", gen_fresh(g)); break;
 	case 'W': snprintf(at, n, "%%nb%u", gen_fresh(g)); break;
 	case 'T': snprintf(at, n, "%%np%u", gen_fresh(g)); break;
-	case 'u': snprintf(at, n, "%%u%u", gen_pick(g, g->nu)); break;
-	case 'v': snprintf(at, n, "%%v%u", gen_pick(g, 4)); break;
+	case 'u': snprintf(at, n, "%%u%u", gen_u(g, gen_one_in(g, 2) ? GEN_PLAIN : GEN_VARYING)); break;
+	case 'v': snprintf(at, n, "%%v%u", gen_v(g, gen_one_in(g, 2) ? GEN_PLAIN : GEN_VARYING)); break;
 	case 'B': snprintf(at, n, "%u", bits[gen_pick(g, sizeof(bits) / sizeof(bits[0]))]); break;
 	case 'N': snprintf(at, n, "%u", nans[gen_pick(g, sizeof(nans) / sizeof(nans[0]))]); break;
 	case 'e': snprintf(at, n, "%s", gen_one_in(g, 2) ? "eq" : "ne"); break;
@@ -331,7 +410,7 @@ static void gen_fill_more(struct gen *g, const char **p, unsigned label, char *a
 }
 
 /* Puts operands into a pattern. */
-static void gen_fill(struct gen *g, const char *pattern, int uniform, char *out, size_t bytes)
+static void gen_fill(struct gen *g, const char *pattern, enum gen_uniform uniform, char *out, size_t bytes)
 {
 	static const char *const compare[] = { "eq", "ne", "lt", "le", "gt", "ge" };
 	unsigned same_f = gen_pick(g, g->nf), sources = 0, label = strstr(pattern, "$L") ? g->labels++ : 0;
@@ -365,7 +444,7 @@ static void gen_fill(struct gen *g, const char *pattern, int uniform, char *out,
 			same_from = first ? 2 : same_from;
 		}
 		switch (*p) {
-		case 'R': snprintf(at, 32, uniform ? "%%u%u" : "%%r%u", gen_pick(g, uniform ? g->nu : g->nr)); break;
+		case 'R': snprintf(at, 32, uniform ? "%%u%u" : "%%r%u", uniform ? gen_u(g, uniform) : gen_pick(g, g->nr)); break;
 		case 'r': gen_r(g, uniform, at, 32); break;
 		case 'i':
 			if (gen_one_in(g, 3))
@@ -382,7 +461,10 @@ static void gen_fill(struct gen *g, const char *pattern, int uniform, char *out,
 			snprintf(at, 32, "%%f%u", p[1] == '1' ? same_f : gen_pick(g, g->nf));
 			p += p[1] == '1';
 			break;
-		case 'P': case 'p': snprintf(at, 32, uniform ? "%%v%u" : "%%p%u", gen_pick(g, uniform ? 4 : g->np)); break;
+		case 'P': snprintf(at, 32, uniform ? "%%v%u" : "%%p%u", uniform ? gen_v(g, uniform) : gen_pick(g, g->np)); break;
+		case 'p':
+			snprintf(at, 32, uniform ? "%%v%u" : "%%p%u", uniform ? gen_v(g, uniform == GEN_PLAIN ? GEN_PLAIN : GEN_VARYING) : gen_pick(g, g->np));
+			break;
 		case 'Z': snprintf(at, 32, "%s", gen_ftz(g)); break;
 		case 'x': snprintf(at, 32, uniform ? "%%ux" : "%%rx"); break;
 		case 'y': snprintf(at, 32, "%%ry"); break;
@@ -403,28 +485,30 @@ static void gen_arith(struct gen *g)
 	char body[512], text[600], guard[16] = "";
 	unsigned what = gen_pick(g, 12);
 	const char *pattern;
-	int uniform = 0;
+	enum gen_uniform uniform = GEN_VARYING;
 
 	if (g->approx && gen_one_in(g, 10)) {
 		pattern = gen_approx[gen_pick(g, GEN_COUNT(gen_approx))];
 	} else if (g->common && !gen_one_in(g, 16)) {
 		pattern = what < 6 ? gen_plain[gen_pick(g, GEN_COUNT(gen_plain))] :
 			  gen_plain_more[gen_pick(g, GEN_COUNT(gen_plain_more))];
-		uniform = what < 6 && g->ctx == TOGETHER && gen_one_in(g, 3);
+		uniform = what < 6 && g->ctx == TOGETHER && gen_one_in(g, 3) ? GEN_OF_BLOCK : GEN_VARYING;
 	} else if (g->rare && gen_one_in(g, 2)) {
 		pattern = gen_rare[gen_pick(g, GEN_COUNT(gen_rare))];
 	} else if (what < 5) {
 		pattern = gen_int[gen_pick(g, GEN_COUNT(gen_int))];
-		uniform = g->ctx == TOGETHER && gen_one_in(g, 4);
+		uniform = g->ctx == TOGETHER && gen_one_in(g, 4) ? GEN_OF_BLOCK : GEN_VARYING;
 	} else if (what < 8) {
 		pattern = gen_wide[gen_pick(g, GEN_COUNT(gen_wide))];
 	} else {
 		pattern = gen_float[gen_pick(g, GEN_COUNT(gen_float))];
 	}
+	if (uniform && gen_keeps_scalar(pattern) && !gen_one_in(g, 4))
+		uniform = GEN_PLAIN;
 	gen_fill(g, pattern, uniform, body, sizeof(body));
 	if (!strchr(pattern, '\n') && gen_one_in(g, 4))
 		snprintf(guard, sizeof(guard), uniform ? "@%s%%v%u " : "@%s%%p%u ", gen_one_in(g, 2) ? "!" : "",
-			 gen_pick(g, uniform ? 4 : g->np));
+			 uniform ? gen_v(g, uniform == GEN_PLAIN ? GEN_PLAIN : GEN_VARYING) : gen_pick(g, g->np));
 	snprintf(text, sizeof(text), "\t%s%s\n", guard, body);
 	gen_add(g, 0, -1, text);
 }
@@ -453,7 +537,7 @@ static void gen_offset(struct gen *g, unsigned align, unsigned room, char *out, 
 	case 10: /* a loop goes along the rows */
 		if (g->loops) {
 			snprintf(out, n, "\tmad.lo.u32 %%rx, %%lc%u, %u, %u;\n\tmad.lo.u32 %%rx, %%lin, %u, %%rx;\n\tand.b32 %%rx, %%rx, %u;\n",
-				 g->loop_depth, 4 * align * gen_pick(g, 40), base, stride, 0xffffu & ~(align - 1));
+				 g->loop, 4 * align * gen_pick(g, 40), base, stride, 0xffffu & ~(align - 1));
 			break;
 		}
 		/* fall through */
@@ -510,12 +594,14 @@ static void gen_load(struct gen *g)
 		return;
 	}
 	if (gen_one_in(g, 5)) {
+		unsigned f32 = gen_pick(g, g->nf), own = gen_one_in(g, 2);
+
 		/* a half whose float alone is wanted; now and then somebody else does want it */
 		gen_offset(g, 2, 6, offset, sizeof(offset));
 		snprintf(text, sizeof(text), "%s\tcvt.u64.u32 %%qx, %%rx;\n\tadd.s64 %%qx, %%in, %%qx;\n"
-			 "\tld.global.u16 %%hx, [%%qx%+d];\n\tcvt.f32.f16 %%f%u, %%hx;\n", offset, gen_one_in(g, 2) ? 0 : 2 * (int)gen_pick(g, 3),
-			 gen_pick(g, g->nf));
-		if (gen_one_in(g, 4))
+			 "\tld.global.u16 %%hx, [%%qx%+d];\n\tcvt.f32.f16 ", offset, gen_one_in(g, 2) ? 0 : 2 * (int)gen_pick(g, 3));
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), own ? "%%ft, %%hx;\n\tadd.f32 %%f%u, %%f%u, %%ft;\n" : "%%f%u, %%hx;\n", f32, f32);
+		if (gen_one_in(g, 2))
 			snprintf(text + strlen(text), sizeof(text) - strlen(text), "\tcvt.u32.u16 %%r%u, %%hx;\n", gen_pick(g, g->nr));
 		gen_add(g, 0, -1, text);
 		return;

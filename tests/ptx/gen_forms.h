@@ -42,6 +42,7 @@ static const char *const gen_use_names[GEN_USES] = {
 #define GF_FULL 2u              /* in warps that are full */
 #define GF_BLOCK 4u             /* all threads of the block */
 #define GF_POOL 8u              /* its destination has a value already */
+#define GF_UNJUDGED 16u         /* scalar threads do not know it */
 
 /* One pattern. width of $V: '4' '8' '2' bytes, 'p' a predicate; 'a': 8 bytes that are an address with 64 bytes behind it. */
 struct gen_form {
@@ -169,7 +170,8 @@ static const struct gen_form gen_makes[] = {
 	{ GP_LDHALVES, '4', 0, "$G2ld.global.u16 %hx, [%qx];\n\tld.global.u16 %hy, [%qx+2];\n\tcvt.u32.u16 %zx, %hx;\n\tcvt.u32.u16 %zy, %hy;\n"
 	  "\tshl.b32 %zy, %zy, 16;\n\tor.b32 $V, %zy, %zx;" },
 	{ GP_LDHALVES, '4', 0, "$G2ld.global.u16 %hx, [%qx];\n\tcvt.f32.f16 $V, %hx;" },
-	{ GP_LDHALVES, '4', 0, "$G2ld.global.u16 %hx, [%qx];\n\tcvt.f32.f16 $V, %hx;\n\tcvt.u32.u16 %zx, %hx;\n\txor.b32 $V, $V, %zx;" },
+	{ GP_LDHALVES, '4', 0, "$G2ld.global.u16 %hx, [%qx];\n\tcvt.f32.f16 %zy, %hx;\n\tcvt.u32.u16 %zx, %hx;\n\txor.b32 $V, %zy, %zx;" },
+	{ GP_LDHALVES, '4', 0, "$G2ld.global.u16 %hx, [%qx];\n\tcvt.f32.f16 %zy, %hx;\n\tadd.f32 $V, %zy, %zy;" },
 	{ GP_LDHALVES, '4', 0, "$G2ld.global.u16 %hx, [%qx];\n\tld.global.u16 %hy, [%qx+2];\n\tmov.b32 $V, {%hy, %hx};" },
 	{ GP_LDHALVES, '4', 0, "$G2mov.b16 %hy, $h;\n\tld.global.u16 %hx, [%qx];\n\tcvt.u32.u16 %zy, %hy;\n\tld.global.u16 %hy, [%qx+2];\n\tmov.b32 %zx, {%hx, %hy};\n"
 	  "\txor.b32 $V, %zx, %zy;" },
@@ -194,6 +196,12 @@ static const struct gen_form gen_makes[] = {
 	{ GP_ATOM, '4', 0, "atom.shared.max.u32 $V, [%shm+$S], $r;" },
 	{ GP_ATOM, '4', 0, "atom.global.cas.b32 $V, [%own+$m], $r, $r;" },
 	{ GP_ATOM, '4', 0, "mov.b32 $V, $r;\n\t@$p atom.global.and.b32 $V, [%own+$m], $r;" },
+	{ GP_ATOM, '4', 0, "atom.global.add.f32 %ft, [%own+$m], $f;\n\tmov.b32 $V, %ft;" },
+	{ GP_ATOM, '4', 0, "mov.b32 $V, $r;\n\t@$p atom.shared.min.s32 $V, [%shm+$S], $r;" },
+	{ GP_ATOM, '4', 0, "atom.global.inc.u32 $V, [%own+$m], $r;" },
+	{ GP_ATOM, '4', 0, "atom.shared.dec.u32 $V, [%shm+$S], $r;" },
+	{ GP_ATOM, '8', 0, "atom.global.max.s64 $V, [%own+$M], $q;" },
+	{ GP_ATOM, '8', 0, "mov.b64 $V, $q;\n\t@$p atom.global.cas.b64 $V, [%own+$M], $q, $q;" },
 	{ GP_ATOM, '8', 0, "atom.global.add.u64 $V, [%own+$M], $q;" },
 	{ GP_ATOM, '8', 0, "atom.shared.exch.b64 $V, [%shm+8], $q;" },
 	{ GP_ATOM, 'a', 0, "st.global.u64 [%own+16], %in;\n\tatom.global.exch.b64 $V, [%own+16], $q;" },
@@ -223,7 +231,7 @@ static const struct gen_form gen_makes[] = {
 	{ GP_MMA, '4', GF_WARP | GF_FULL, "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {$V, %zx}, {$r}, {$r}, {$r, $r};" },
 	{ GP_MMA, '4', GF_WARP | GF_FULL, "mma.sync.aligned.m8n8k16.row.col.s32.u8.s8.s32 {%zx, $V}, {$r}, {$r}, {$r, $r};" },
 	{ GP_MMA, '4', GF_WARP | GF_FULL, "movmatrix.sync.aligned.m8n8.trans.b16 $V, $r;" },
-	{ GP_MMA, '4', GF_WARP | GF_FULL, "and.b32 %zx, $r, 0x3fff3fff;\n\tmma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {$V, %zy, %zz, %zx}, {%zx, %zx},"
+	{ GP_MMA, '4', GF_WARP | GF_FULL | GF_UNJUDGED, "and.b32 %zx, $r, 0x3fff3fff;\n\tmma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {$V, %zy, %zz, %zx}, {%zx, %zx},"
 	  " {%zx}, {0f3F800000, 0f00000000, 0f00000000, 0f40000000};" },
 	/* two sides of a branch; values that go around */
 	{ GP_PHI, '4', 0, "@$p bra GA$L;\n\tmov.b32 $V, $i;\n\tbra GB$L;\nGA$L:\n\tadd.s32 $V, $r, $r;\nGB$L:" },
@@ -383,7 +391,12 @@ static const struct gen_form gen_takes[] = {
 	{ GU_STSHARED, '4', 0, "st.shared.u32 [%shm+$S], $V;\n\tld.shared.u64 $Q, [%shm+8];" },
 	{ GU_STSHARED, '4', 0, "@$p st.shared.u8 [%shm+$S], $V;\n\tld.shared.u32 $R, [%shm+$S];" },
 	{ GU_STSHARED, '4', GF_WARP | GF_FULL, "shfl.sync.idx.b32 %zx, $V, 0, 31, -1;\n\tmul.f32 %zu, %zx, %zx;\n\tshl.b32 %zy, %lane, 4;\n\tsub.u32 %zz, %shm, %zy;\n"
-	  "\tst.shared.f32 [%zz], %zu;\n\tvote.sync.any.pred %zq, $p, %wm;\n\tld.shared.u32 $R, [%zz];" },
+	  "\tst.shared.f32 [%zz], %zu;\n\tvote.sync.any.pred %zq, $p, %wm;\n\tld.shared.u32 $R, [%zz];\n\tvote.sync.any.pred %zq, %zq, %wm;" },
+	/* one place for a warp, which the lane whose it is leaves alone until all have read it; most often a NaN that has just been made */
+	{ GU_STSHARED, '4', GF_WARP | GF_FULL, "shfl.sync.idx.b32 %zx, $V, 0, 31, -1;\n\tfma.rn.f32 %zu, %zx, 0f7F800000, 0fFF800000;\n\tshl.b32 %zy, %lane, 4;\n"
+	  "\tsub.u32 %zz, %shm, %zy;\n\tst.shared.f32 [%zz], %zu;\n\tvote.sync.any.pred %zq, $p, %wm;\n\tld.shared.u32 $R, [%zz];\n\tvote.sync.any.pred %zq, %zq, %wm;" },
+	{ GU_ST32, '4', GF_WARP | GF_FULL, "shfl.sync.idx.b32 %zx, $V, 0, 31, -1;\n\tfma.rn.f32 %zu, %zx, 0f7F800000, 0fFF800000;\n\tmul.wide.u32 %zm, %lane, 128;\n"
+	  "\tsub.s64 %zl, %own, %zm;\n\tst.global.f32 [%zl+$m], %zu;\n\tvote.sync.any.pred %zq, $p, %wm;\n\tld.global.u32 $R, [%zl+$m];\n\tvote.sync.any.pred %zq, %zq, %wm;" },
 	{ GU_STSHARED, '8', 0, "st.shared.u64 [%shm+8], $V;\n\tld.shared.u32 $R, [%shm+$S];" },
 	{ GU_STSHARED, '2', 0, "st.shared.u16 [%shm+$S], $V;\n\tld.shared.u32 $R, [%shm+$S];" },
 	{ GU_STLOCAL, '4', 0, "st.local.u32 [%lo+$m], $V;\n\tld.local.u64 $Q, [%lo+$M];" },
@@ -437,6 +450,9 @@ static const struct gen_form gen_takes[] = {
 	{ GU_ATOM, '4', 0, "atom.global.cas.b32 $R, [%own+$m], $V, $r;" },
 	{ GU_ATOM, '4', 0, "@$p atom.shared.exch.b32 %zx, [%shm+$S], $V;\n\tld.shared.u32 $R, [%shm+$S];" },
 	{ GU_ATOM, '4', 0, "red.global.add.u32 [%acc], $V;" },
+	{ GU_ATOM, '4', 0, "red.shared.or.b32 [%shm+$S], $V;\n\tld.shared.u32 $R, [%shm+$S];" },
+	{ GU_ATOM, '4', 0, "and.b32 %zx, $V, 12;\n\tadd.u32 %zx, %zx, %shm;\n\tatom.shared.xor.b32 $R, [%zx], $r;" },
+	{ GU_ATOM, '4', 0, "and.b32 %zx, $V, 28;\n\tcvt.u64.u32 %zm, %zx;\n\tadd.u64 %zm, %own, %zm;\n\tatom.global.max.u32 $R, [%zm], $r;" },
 	{ GU_ATOM, '8', 0, "atom.global.add.u64 $Q, [%own+$M], $V;" },
 	{ GU_CALL, '4', 0, GEN_CALL("$V", "$r", "$R") },
 	{ GU_CALL, '4', 0, GEN_CALL("$r", "$V", "$R") },

@@ -6,7 +6,7 @@
 #ifndef TESTS_PTX_GEN_KERNEL_H
 #define TESTS_PTX_GEN_KERNEL_H
 
-#include "gen_pair.h"
+#include "gen_chain.h"
 
 /* ---- between lanes ----------------------------------------------------------------------------- */
 
@@ -110,7 +110,7 @@ static void gen_exchange(struct gen *g)
 	gen_frame(g, region, gen_one_in(g, 4) ? "\tbar.sync 1, %%bn;\n" : gen_one_in(g, 4) ? "\tbarrier.sync 3;\n" : "\tbar.sync 0;\n");
 	if (gen_one_in(g, 3))
 		gen_list(g, 1 + gen_pick(g, 3));
-	if (!wide && g->full_warps && gen_one_in(g, 4))         /* eight rows of the first warp's */
+	if (!wide && g->full_warps && !g->judged && gen_one_in(g, 4))         /* eight rows of the first warp's */
 		gen_frame(g, region, "\tand.b32 %%rx, %%lane, 7;\n\tmad.lo.u32 %%rx, %%rx, 16, %%shb;\n\tldmatrix.sync.aligned.m8n8.x1%s.shared.b16 {%%r%u}, [%%rx];\n",
 			  gen_one_in(g, 2) ? ".trans" : "", d);
 	else if (gen_one_in(g, 4))   /* of each row: two places in a warp of 16 by 2 */
@@ -133,34 +133,34 @@ static void gen_bar_red(struct gen *g)
 	char text[256];
 
 	if (gen_one_in(g, 2))
-		snprintf(text, sizeof(text), "\tbar.red.popc.u32 %%u%u, 0, %%p%u;\n", gen_pick(g, g->nu), gen_pick(g, g->np));
+		snprintf(text, sizeof(text), "\tbar.red.popc.u32 %%u%u, 0, %%p%u;\n", gen_u(g, GEN_OF_BLOCK), gen_pick(g, g->np));
 	else
 		snprintf(text, sizeof(text), "\tbar.red.%s.pred %%v%u, 0, %%p%u;\n", gen_one_in(g, 2) ? "and" : "or",
-			 gen_pick(g, 4), gen_pick(g, g->np));
+			 gen_v(g, GEN_OF_BLOCK), gen_pick(g, g->np));
 	gen_add(g, 0, -1, text);
 }
 
 /* ---- control flow ------------------------------------------------------------------------------ */
 
-/* Sets %ip<depth> to a condition that keeps `ctx` threads together. */
-static void gen_condition(struct gen *g, int region, enum gen_ctx ctx)
+/* Sets %ip<fork> to a condition that keeps `ctx` threads together. */
+static void gen_condition(struct gen *g, int region, enum gen_ctx ctx, unsigned fork)
 {
 	char r[32];
 
 	if (ctx == TOGETHER)
-		gen_frame(g, region, "\tand.b32 %%ux, %%u%u, %u;\n\tsetp.eq.u32 %%ip%u, %%ux, 0;\n", gen_pick(g, g->nu),
-			  1u << gen_pick(g, 3), g->depth);
+		gen_frame(g, region, "\tand.b32 %%tc%u, %%u%u, %u;\n\tsetp.eq.u32 %%ip%u, %%tc%u, 0;\n", fork, gen_u(g, gen_one_in(g, 2) ? GEN_PLAIN : GEN_VARYING),
+			  1u << gen_pick(g, 3), fork, fork);
 	else if (ctx == BY_WARP)
-		gen_frame(g, region, "\tand.b32 %%rx, %%warp, 1;\n\tsetp.eq.u32 %%ip%u, %%rx, %u;\n", g->depth, gen_pick(g, 2));
+		gen_frame(g, region, "\tand.b32 %%rx, %%warp, 1;\n\tsetp.eq.u32 %%ip%u, %%rx, %u;\n", fork, gen_pick(g, 2));
 	else if (gen_one_in(g, 3))
-		gen_frame(g, region, "\tmov.pred %%ip%u, %%p%u;\n", g->depth, gen_pick(g, g->np));
+		gen_frame(g, region, "\tmov.pred %%ip%u, %%p%u;\n", fork, gen_pick(g, g->np));
 	else if (gen_one_in(g, 3))
-		gen_frame(g, region, "\tsetp.lt.u32 %%ip%u, %%lane, %u;\n", g->depth, gen_pick(g, 33));
+		gen_frame(g, region, "\tsetp.lt.u32 %%ip%u, %%lane, %u;\n", fork, gen_pick(g, 33));
 	else if (gen_one_in(g, 3))
-		gen_frame(g, region, "\tsetp.gtu.f32 %%ip%u, %%f%u, %%f%u;\n", g->depth, gen_pick(g, g->nf), gen_pick(g, g->nf));
+		gen_frame(g, region, "\tsetp.gtu.f32 %%ip%u, %%f%u, %%f%u;\n", fork, gen_pick(g, g->nf), gen_pick(g, g->nf));
 	else {
 		gen_r(g, 0, r, sizeof(r));
-		gen_frame(g, region, "\tand.b32 %%rx, %s, %u;\n\tsetp.ne.u32 %%ip%u, %%rx, 0;\n", r, 1 + gen_pick(g, 7), g->depth);
+		gen_frame(g, region, "\tand.b32 %%rx, %s, %u;\n\tsetp.ne.u32 %%ip%u, %%rx, 0;\n", r, 1 + gen_pick(g, 7), fork);
 	}
 }
 
@@ -175,16 +175,16 @@ static enum gen_ctx gen_split(struct gen *g)
 static void gen_if(struct gen *g)
 {
 	enum gen_ctx outer = g->ctx, inner = gen_split(g);
-	unsigned label = g->labels++, n = 1 + gen_pick(g, 6), targets = g->ntargets;
+	unsigned label = g->labels++, n = 1 + gen_pick(g, 6), targets = g->ntargets, fork = g->forks++;
 	int region = gen_region(g), other = gen_one_in(g, 2), mask = g->mask;
 	/* the condition keeps together who it can; threads that were apart before may still agree */
 	enum gen_ctx split = inner == outer && outer == APART && gen_one_in(g, 4) ? TOGETHER : inner;
 	int masked = !g->quiet && inner == APART && outer <= BY_WARP && gen_one_in(g, 3);
 
-	gen_condition(g, region, split);
+	gen_condition(g, region, split, fork);
 	if (masked)
-		gen_frame(g, region, "\tvote.sync.ballot.b32 %%mask%u, %%ip%u, %%wm;\n", g->depth, g->depth);
-	gen_frame(g, region, "\t@!%%ip%u bra%s %s%u;\n", g->depth, split == TOGETHER && gen_one_in(g, 2) && inner == TOGETHER ?
+		gen_frame(g, region, "\tvote.sync.ballot.b32 %%mask%u, %%ip%u, %%wm;\n", g->depth, fork);
+	gen_frame(g, region, "\t@!%%ip%u bra%s %s%u;\n", fork, split == TOGETHER && gen_one_in(g, 2) && inner == TOGETHER ?
 		  ".uni" : "", other ? "ELSE" : "END", label);
 	g->ctx = inner;
 	g->depth++;
@@ -210,8 +210,9 @@ static void gen_if(struct gen *g)
 static void gen_loop(struct gen *g)
 {
 	enum gen_ctx outer = g->ctx, inner = gen_split(g);
-	unsigned label = g->labels++, targets = g->ntargets, depth = g->depth, outer_loop = g->loop_depth, was_longer = 0;
+	unsigned label = g->labels++, targets = g->ntargets, fork = g->forks++, outer_loop = g->loop, was_longer = 0;
 	int region = gen_region(g), mask = g->mask, middle = inner == APART && gen_one_in(g, 6);
+	enum gen_uniform counts = gen_one_in(g, 2) ? GEN_PLAIN : GEN_OF_BLOCK;
 	char r[32];
 
 	if (inner == BY_WARP)
@@ -219,28 +220,28 @@ static void gen_loop(struct gen *g)
 	/* %tc: how often. A block's own number, or each thread's, perhaps none at all. */
 	if (g->longer && !g->loops) {
 		/* more than a warp's turn, or a block's */
-		gen_frame(g, region, "\tmov.u32 %%tc%u, %u;\n", depth, g->longer);
+		gen_frame(g, region, "\tmov.u32 %%tc%u, %u;\n", fork, g->longer);
 		g->longer = 0;
 		g->loops = 3;   /* none inside of it */
 		was_longer = 1;
 	} else if (inner == TOGETHER)
-		gen_frame(g, region, "\tand.b32 %%tc%u, %%u%u, 3;\n\tadd.u32 %%tc%u, %%tc%u, %u;\n", depth, gen_pick(g, g->nu),
-			  depth, depth, gen_pick(g, 2));
+		gen_frame(g, region, "\tand.b32 %%tc%u, %%u%u, 3;\n\tadd.u32 %%tc%u, %%tc%u, %u;\n", fork, gen_u(g, counts),
+			  fork, fork, gen_pick(g, 2));
 	else if (gen_one_in(g, 3))
-		gen_frame(g, region, "\tmov.u32 %%tc%u, %u;\n", depth, 1 + gen_pick(g, 5));
+		gen_frame(g, region, "\tmov.u32 %%tc%u, %u;\n", fork, 1 + gen_pick(g, 5));
 	else {
 		gen_r(g, 0, r, sizeof(r));
-		gen_frame(g, region, "\tand.b32 %%tc%u, %s, %u;\n", depth, r, 1 + gen_pick(g, 7));
+		gen_frame(g, region, "\tand.b32 %%tc%u, %s, %u;\n", fork, r, 1 + gen_pick(g, 7));
 	}
-	gen_frame(g, region, "\tmov.u32 %%lc%u, 0;\n", depth);
+	gen_frame(g, region, "\tmov.u32 %%lc%u, 0;\n", fork);
 	if (middle)     /* some enter in the middle */
 		gen_frame(g, region, "\t@%%p%u bra MID%u;\n", gen_pick(g, g->np), label);
-	gen_frame(g, region, "\tsetp.ge.u32 %%ip%u, %%lc%u, %%tc%u;\n\t@%%ip%u bra END%u;\nLOOP%u:\n", depth, depth, depth, depth,
+	gen_frame(g, region, "\tsetp.ge.u32 %%ip%u, %%lc%u, %%tc%u;\n\t@%%ip%u bra END%u;\nLOOP%u:\n", fork, fork, fork, fork,
 		  label, label);
 	g->ctx = inner;
 	g->depth++;
 	g->loops++;
-	g->loop_depth = depth;
+	g->loop = fork;
 	g->mask = -1;
 	g->uniform_loops += inner == TOGETHER;
 	if (inner == APART && g->ntargets < 16)
@@ -250,7 +251,7 @@ static void gen_loop(struct gen *g)
 		char text[128];
 
 		snprintf(text, sizeof(text), "\tmad.lo.u32 %%%c%u, %%lc%u, %u, %%%c0;\n", inner == TOGETHER ? 'u' : 'r',
-			 gen_pick(g, inner == TOGETHER ? g->nu : g->nr), depth, 4 * gen_pick(g, 40), inner == TOGETHER ? 'u' : 'r');
+			 inner == TOGETHER ? gen_u(g, counts) : gen_pick(g, g->nr), fork, 4 * gen_pick(g, 40), inner == TOGETHER ? 'u' : 'r');
 		gen_add(g, 0, -1, text);
 	}
 	gen_list(g, 2 + gen_pick(g, 6));
@@ -271,11 +272,11 @@ static void gen_loop(struct gen *g)
 	}
 	gen_list(g, 1 + gen_pick(g, 4));
 	gen_frame(g, region, "CONT%u:\n\tadd.u32 %%lc%u, %%lc%u, 1;\n\tsetp.lt.u32 %%ip%u, %%lc%u, %%tc%u;\n"
-		  "\t@%%ip%u bra LOOP%u;\nEND%u:\n", label, depth, depth, depth, depth, depth, depth, label, label);
+		  "\t@%%ip%u bra LOOP%u;\nEND%u:\n", label, fork, fork, fork, fork, fork, fork, label, label);
 	gen_region_end(g, region);
 	g->uniform_loops -= inner == TOGETHER;
 	g->loops -= was_longer ? 4 : 1;
-	g->loop_depth = outer_loop;
+	g->loop = outer_loop;
 	g->depth--;
 	g->ctx = outer;
 	g->mask = mask;
@@ -338,6 +339,8 @@ static void gen_one(struct gen *g)
 
 	if (g->pairs_wait && gen_one_in(g, g->depth ? 2 : 6) && gen_pair(g)) {
 		;
+	} else if (g->paired && !g->chained && gen_one_in(g, 12)) {
+		gen_chain(g);
 	} else if (g->faulty && gen_one_in(g, 8)) {
 		g->faulty = 0;
 		gen_wrong(g);
@@ -382,9 +385,9 @@ static void gen_one(struct gen *g)
 		snprintf(text, sizeof(text), "\t@%s%%p%u bra END%u;\n", gen_one_in(g, 2) ? "!" : "", gen_pick(g, g->np),
 			 g->targets[gen_pick(g, g->ntargets)]);
 		gen_add(g, 0, -1, text);
-	} else if (x < 91 && g->budget > 4) {
+	} else if (x < 91 && g->budget > 4 && g->forks < GEN_FORKS) {
 		gen_if(g);
-	} else if (x < 96 && g->loops < 3 && g->budget > 6) {
+	} else if (x < 96 && g->loops < 3 && g->budget > 6 && g->forks < GEN_FORKS) {
 		gen_loop(g);
 	} else if (x < 97 && g->budget > 6) {
 		gen_switch(g);
@@ -450,8 +453,24 @@ static void __attribute__((format(printf, 4, 5))) gen_first(struct gen *g, char 
 	snprintf(g->unit[g->units - 1].reg, sizeof(g->unit[0].reg), "%%%c%u", letter, i % 1000);
 }
 
+/* The declarations of what gen_rename() makes. */
+static void gen_declare_temps(char *out, size_t n)
+{
+	size_t k = 0;
+
+	for (unsigned i = 0; i < GEN_COUNT(gen_temps); i++) {
+		const char *name = gen_temps[i] + 1;
+
+		k += (size_t)snprintf(out + k, n - k, "\t.reg .%s %%s%s<%u>;\n", strstr("zc zh hx hy", name) ? "b16" : strstr("zm zn zl qx qy", name) ? "b64" :
+				      strstr("zq zo zp po", name) ? "pred" : "b32", name, GEN_TEMPS);
+	}
+}
+
 static void gen_prologue(struct gen *g)
 {
+	char temps[1024];
+
+	gen_declare_temps(temps, sizeof(temps));
 	gen_frame(g, -1,
 		  ".version 7.8\n.target sm_80\n.address_size 64\n\n"
 		  ".func (.param .b32 r) helper(.param .b32 a, .param .b32 b)\n{\n\t.reg .b32 %%x<5>;\n\t.reg .pred %%q;\n"
@@ -467,43 +486,39 @@ static void gen_prologue(struct gen *g)
 		  "%s.const .align 4 .b32 tab[16] = {1, 2, 4, 8, 1000, -1, 255, 65536, 0, 7, 36, 34, 18, 99, -77, 2147483647};\n\n"
 		  ".visible .entry k(.param .u64 in, .param .u64 own, .param .u64 dump, .param .u64 acc, .param .u32 pn, .param .u32 pm,"
 		  " .param .align 8 .b8 pb[48], .param .u64 out)\n{\n"
-		  "\t.reg .b32 %%r<%u>, %%u<%u>, %%tc<12>, %%lc<12>, %%mask<12>;\n\t.reg .b64 %%q<%u>;\n\t.reg .b16 %%h<%u>;\n"
-		  "\t.reg .f32 %%f<%u>;\n\t.reg .f64 %%d<%u>;\n\t.reg .pred %%p<%u>, %%v<4>, %%ip<12>;\n"
-		  "\t.reg .b32 %%rx, %%ry, %%ux, %%lin, %%lane, %%warp, %%tx, %%ty, %%tz, %%gtid, %%n, %%nx, %%ny, %%cx, %%pn, %%pm, %%wn, %%wm, %%tm,"
-		  " %%total, %%sh4, %%sh8, %%shb, %%shm, %%bn;\n"
-		  "\t.reg .b64 %%qx, %%qy, %%in, %%own, %%dump, %%acc, %%lo, %%out;\n\t.reg .b16 %%hx, %%hy;\n\t.reg .f32 %%ft;\n\t.reg .pred %%po;\n"
-		  "\t.reg .b32 %%g<7>, %%zx, %%zy, %%zz, %%zu, %%zr, %%zf, %%k<%u>, %%wa<%u>, %%na<%u>;\n\t.reg .b64 %%zm, %%zn, %%zl, %%wb<%u>, %%nb<%u>, %%e<7>;\n"
-		  "\t.reg .b16 %%zc, %%zh, %%wh<%u>;\n\t.reg .pred %%zq, %%zo, %%zp, %%wp<%u>, %%np<%u>;\n"
-		  "\t.reg .b32 %%szx<%u>, %%szy<%u>, %%szz<%u>, %%szu<%u>, %%szr<%u>, %%szf<%u>, %%srx<%u>, %%sry<%u>;\n"
-		  "\t.reg .b64 %%szm<%u>, %%szn<%u>, %%szl<%u>, %%sqx<%u>;\n\t.reg .b16 %%szc<%u>, %%szh<%u>, %%shx<%u>, %%shy<%u>;\n"
-		  "\t.reg .pred %%szq<%u>, %%szo<%u>, %%szp<%u>;\n"
-		  "\t.shared .align 16 .b8 sh[%u];\n%s%s",
-		  gen_functions, g->nr, g->nu, g->nq, g->nh, g->nf, g->nd, g->np, GEN_SUMS, GEN_VALUES, GEN_FRESH, GEN_VALUES,
-		  GEN_FRESH, GEN_VALUES, GEN_VALUES, GEN_FRESH, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS,
-		  GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_TEMPS, GEN_MAX_THREADS * 8,
+		  "\t.reg .b32 %%r<%u>, %%u<%u>, %%tc<%u>, %%lc<%u>, %%uv<4>, %%mask<12>;\n\t.reg .b64 %%q<%u>;\n\t.reg .b16 %%h<%u>;\n"
+		  "\t.reg .f32 %%f<%u>;\n\t.reg .f64 %%d<%u>;\n\t.reg .pred %%p<%u>, %%v<4>, %%ip<%u>;\n"
+		  "\t.reg .b32 %%rx, %%ry, %%ux, %%lin, %%lin0, %%shm0, %%lane, %%warp, %%tx, %%ty, %%tz, %%gtid, %%n, %%nx, %%ny, %%cx, %%pn, %%pm, %%wn, %%wm, %%tm,"
+		  " %%total, %%ctay, %%nctax, %%sh4, %%sh8, %%shb, %%shm, %%bn;\n"
+		  "\t.reg .b64 %%qx, %%qy, %%in, %%own, %%own0, %%dump, %%acc, %%lo, %%out;\n\t.reg .b16 %%hx, %%hy;\n\t.reg .f32 %%ft;\n\t.reg .pred %%po;\n"
+		  "\t.reg .b32 %%g<7>, %%ca<%u>, %%cf<%u>, %%zx, %%zy, %%zz, %%zu, %%zr, %%zf, %%k<%u>, %%wa<%u>, %%na<%u>;\n\t.reg .b64 %%ce, %%cb<%u>, %%zm, %%zn, %%zl, %%wb<%u>, %%nb<%u>, %%e<7>;\n"
+		  "\t.reg .b16 %%zc, %%zh, %%wh<%u>;\n\t.reg .pred %%cp<%u>, %%zq, %%zo, %%zp, %%wp<%u>, %%np<%u>;\n"
+		  "%s\t.shared .align 16 .b8 sh[%u];\n%s%s",
+		  gen_functions, g->nr, g->nu, GEN_FORKS, GEN_FORKS, g->nq, g->nh, g->nf, g->nd, g->np, GEN_FORKS, GEN_CHAIN, GEN_CHAIN, GEN_SUMS, GEN_VALUES, GEN_FRESH, GEN_CHAIN, GEN_VALUES,
+		  GEN_FRESH, GEN_VALUES, GEN_CHAIN, GEN_VALUES, GEN_FRESH, temps, GEN_MAX_THREADS * 8,
 		  g->mine ? "\t.shared .align 16 .b8 sm[8192];\n" : "",
 		  g->local ? "\t.local .align 16 .b8 lo[64];\n" : "");
 	g->unit[g->units - 1].head = 1;
 	gen_frame(g, -1,
 		  "\tmov.u32 %%tx, %%tid.x;\n\tmov.u32 %%ty, %%tid.y;\n\tmov.u32 %%tz, %%tid.z;\n\tmov.u32 %%nx, %%ntid.x;\n"
 		  "\tmov.u32 %%ny, %%ntid.y;\n"
-		  "\tmov.u32 %%rx, %%ctaid.y;\n\tmov.u32 %%ry, %%nctaid.x;\n\tmov.u32 %%cx, %%ctaid.x;\n\tmad.lo.u32 %%cx, %%rx, %%ry, %%cx;\n"
-		  "\tmad.lo.u32 %%lin, %%tz, %%ny, %%ty;\n"
-		  "\tmad.lo.u32 %%lin, %%lin, %%nx, %%tx;\n\tmov.u32 %%n, %%ntid.z;\n\tmul.lo.u32 %%n, %%n, %%ny;\n"
-		  "\tmul.lo.u32 %%n, %%n, %%nx;\n\tmad.lo.u32 %%gtid, %%cx, %%n, %%lin;\n\tmov.u32 %%total, %%nctaid.y;\n\tmul.lo.u32 %%total, %%total, %%ry;\n"
+		  "\tmov.u32 %%ctay, %%ctaid.y;\n\tmov.u32 %%nctax, %%nctaid.x;\n\tmov.u32 %%cx, %%ctaid.x;\n\tmad.lo.u32 %%cx, %%ctay, %%nctax, %%cx;\n"
+		  "\tmad.lo.u32 %%lin0, %%tz, %%ny, %%ty;\n"
+		  "\tmad.lo.u32 %%lin, %%lin0, %%nx, %%tx;\n\tmov.u32 %%n, %%ntid.z;\n\tmul.lo.u32 %%n, %%n, %%ny;\n"
+		  "\tmul.lo.u32 %%n, %%n, %%nx;\n\tmad.lo.u32 %%gtid, %%cx, %%n, %%lin;\n\tmov.u32 %%total, %%nctaid.y;\n\tmul.lo.u32 %%total, %%total, %%nctax;\n"
 		  "\tmul.lo.u32 %%total, %%total, %%n;\n\tshr.u32 %%warp, %%lin, 5;\n%s"
 		  "\tand.b32 %%rx, %%lin, -32;\n\tsub.u32 %%wn, %%n, %%rx;\n\tmin.u32 %%wn, %%wn, 32;\n"
 		  "\tmov.u32 %%wm, -1;\n\tsub.u32 %%ry, 32, %%wn;\n\tshr.u32 %%wm, %%wm, %%ry;\n"
 		  "\tand.b32 %%rx, %%lane, 24;\n\tmov.u32 %%tm, 255;\n\tshl.b32 %%tm, %%tm, %%rx;\n\tand.b32 %%tm, %%tm, %%wm;\n"
 		  "\tmov.u32 %%shb, sh;\n\tmad.lo.u32 %%sh4, %%lin, 4, %%shb;\n\tmad.lo.u32 %%sh8, %%lin, 8, %%shb;\n"
-		  "\tld.param.u64 %%in, [in];\n\tld.param.u64 %%own, [own];\n\tld.param.u64 %%dump, [dump];\n\tld.param.u64 %%acc, [acc];\n"
+		  "\tld.param.u64 %%in, [in];\n\tld.param.u64 %%own0, [own];\n\tld.param.u64 %%dump, [dump];\n\tld.param.u64 %%acc, [acc];\n"
 		  "\tld.param.u64 %%out, [out];\n\tadd.u32 %%bn, %%n, 31;\n\tand.b32 %%bn, %%bn, -32;\n"
-		  "\tld.param.u32 %%pn, [pn];\n\tld.param.u32 %%pm, [pm];\n\tmad.wide.u32 %%own, %%gtid, %u, %%own;\n",
+		  "\tld.param.u32 %%pn, [pn];\n\tld.param.u32 %%pm, [pm];\n\tmad.wide.u32 %%own, %%gtid, %u, %%own0;\n",
 		  gen_one_in(g, 2) ? "\tmov.u32 %lane, %laneid;\n" : "\tand.b32 %lane, %lin, 31;\n", GEN_OWN_BYTES);
 	if (gen_one_in(g, 2))
-		gen_frame(g, -1, "\tcvta.to.global.u64 %%in, %%in;\n\tcvta.to.global.u64 %%own, %%own;\n\tcvta.to.global.u64 %%dump, %%dump;\n");
+		gen_frame(g, -1, "\tcvta.to.global.u64 %%in, %%in;\n\tcvta.to.global.u64 %%dump, %%dump;\n");
 	if (g->mine)
-		gen_frame(g, -1, "\tmov.u32 %%shm, sm;\n\tmad.lo.u32 %%shm, %%lin, 16, %%shm;\n"
+		gen_frame(g, -1, "\tmov.u32 %%shm0, sm;\n\tmad.lo.u32 %%shm, %%lin, 16, %%shm0;\n"
 			  "\tst.shared.v4.u32 [%%shm], {%%lin, %%tx, %%gtid, %%n};\n");
 	if (g->local)
 		gen_frame(g, -1, "\tmov.u64 %%lo, lo;\n\tmov.u64 %%qx, 0;\n\tst.local.v2.u64 [%%lo], {%%qx, %%qx};\n"
@@ -530,12 +545,22 @@ static void gen_prologue(struct gen *g)
 		gen_first(g, 'p', i, "\tand.b32 %%rx, %%r%u, %u;\n\tsetp.ne.u32 %%p%u, %%rx, 0;\n", i % g->nr, 1u << i, i);
 	for (unsigned i = 0; i < GEN_SUMS; i++)
 		gen_first(g, 'k', i, "\tadd.u32 %%k%u, %%lin, %u;\n", i, i);
-	for (unsigned i = 0; i < 8; i++) {      /* loops set it again; a loop that shrinking takes away does not */
-		gen_first(g, 'c', i, "\tmov.u32 %%lc%u, 0;\n", i);
-		snprintf(g->unit[g->units - 1].reg, sizeof(g->unit[0].reg), "%%lc%u", i);
-	}
+	g->counters = g->units;
+	gen_frame(g, -1, "\n");
 	for (unsigned i = 0; i < 4; i++)
-		gen_first(g, 'v', i, "\tand.b32 %%ux, %%u%u, %u;\n\tsetp.eq.u32 %%v%u, %%ux, 0;\n", i % g->nu, 1u << i, i);
+		gen_first(g, 'v', i, "\tand.b32 %%uv%u, %%u%u, %u;\n\tsetp.eq.u32 %%v%u, %%uv%u, 0;\n", i, i % g->nu, 1u << i, i, i);
+}
+
+/* Loops set their counter again; a loop that shrinking takes away does not, and what is inside may name it. */
+static void gen_counters(struct gen *g)
+{
+	char text[GEN_FORKS * 24] = "";
+	size_t n = 0;
+
+	for (unsigned i = 0; i < g->forks; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "\tmov.u32 %%lc%u, 0;\n", i);
+	free(g->unit[g->counters].text);
+	g->unit[g->counters].text = strdup(text);
 }
 
 /* The units of kernel `seed`; gen_free afterwards. */
@@ -551,7 +576,8 @@ static void gen_make(struct gen *g, uint64_t seed, int approx)
 		gen_rng(g);
 	big = gen_one_in(g, 4) ? 4 : 1;
 	g->nr = (4 + gen_pick(g, 8)) * big;
-	g->nu = 3 + gen_pick(g, 4);
+	g->nu = 4 + gen_pick(g, 4);
+	g->plain = g->nu - 2;
 	g->nq = (2 + gen_pick(g, 3)) * big;
 	g->nh = 2 + gen_pick(g, 3);
 	g->nf = (3 + gen_pick(g, 6)) * big;
@@ -559,6 +585,8 @@ static void gen_make(struct gen *g, uint64_t seed, int approx)
 	g->np = 3 + gen_pick(g, 4);
 	g->full_warps = seed % 10 == 4 ? seed / 10 & 1 : seed & 1;
 	g->paired = seed % 10 != 0;
+	g->turn = (unsigned)(seed / 10);
+	g->judged = gen_is_judged(seed);
 	g->ftz = (int)gen_pick(g, 3);
 	g->calls = gen_one_in(g, 5);
 	g->local = g->paired || gen_one_in(g, 4);
@@ -570,14 +598,19 @@ static void gen_make(struct gen *g, uint64_t seed, int approx)
 	g->quiet = seed % 10 >= 8;
 	g->faulty = !g->paired || gen_one_in(g, 16);
 	g->fault = g->faulty;
-	g->longer = gen_one_in(g, 25) ? 200 + gen_pick(g, 1500) : 0;
+	g->longer = gen_one_in(g, g->judged ? 100 : 15) ? 200 + gen_pick(g, 1500) : 0;
 	g->mask = -1;
 	g->budget = gen_one_in(g, 8) ? 200 : 8 + gen_pick(g, 60);
 	gen_pairs_of(g, seed);
 	gen_prologue(g);
 	gen_list(g, g->budget);
+	if (g->faulty)
+		gen_wrong(g);
 	while (gen_pair(g))
 		;
+	if (g->paired && !g->chained)
+		gen_chain(g);
+	gen_counters(g);
 	/* some threads end before the others, or all go on */
 	if (gen_one_in(g, 4)) {
 		int region = gen_region(g);

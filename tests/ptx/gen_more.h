@@ -87,7 +87,7 @@ static const char gen_functions[] =
 /* All lanes are here, in warps that are full. */
 static void gen_tensor(struct gen *g)
 {
-	unsigned x = gen_pick(g, 8), d = gen_pick(g, g->nr), e = (d + 1) % g->nr, f = gen_pick(g, g->nf);
+	unsigned x = g->judged ? (gen_one_in(g, 2) ? gen_pick(g, 2) : 7) : gen_pick(g, 8), d = gen_pick(g, g->nr), e = (d + 1) % g->nr, f = gen_pick(g, g->nf);
 	char s[12][32], text[768];
 
 	for (unsigned i = 0; i < 12; i++)

@@ -15,7 +15,6 @@
 
 #define GEN_PER_KERNEL 14u      /* pairs */
 #define GEN_SUMS 4u             /* registers %k */
-#define GEN_TEMPS 20u           /* registers of each kind for what pairs need on the way */
 #define GEN_VALUES 24u          /* registers of each width for the values of pairs */
 
 /* A pattern in one of its parts: what it makes, or source `at` of the letters in `of`. */
@@ -235,7 +234,7 @@ static void gen_index_all(void)
 static int gen_allowed(const struct gen *g, unsigned flags)
 {
 	return !(((flags & GF_WARP) && (g->quiet || g->ctx > BY_WARP)) || ((flags & GF_FULL) && !g->full_warps) ||
-		 ((flags & GF_BLOCK) && (g->quiet || g->ctx != TOGETHER || g->exchanging)));
+		 ((flags & GF_BLOCK) && (g->quiet || g->ctx != TOGETHER || g->exchanging)) || ((flags & GF_UNJUDGED) && g->judged));
 }
 
 /* Two parts that fit and may stand here. 0: there are none. */
@@ -251,11 +250,11 @@ static int gen_choose(struct gen *g, unsigned from, unsigned to, const struct ge
 		for (unsigned b = 0; b < gen_index.takes; b++) {
 			const struct gen_part *y = &gen_index.take[b];
 
-			/* a form that was written for this is taken four times as often as one of the tables */
+			/* forms that were written for this are few, those of the tables many */
 			if (y->cls != to || !gen_fits(x, y) || !gen_allowed(g, y->flags))
 				continue;
-			n += y->of ? 1 : 4;
-			if (gen_pick(g, n) < (y->of ? 1u : 4u)) {
+			n += y->of ? 1 : 16;
+			if (gen_pick(g, n) < (y->of ? 1u : 16u)) {
 				*make = x;
 				*take = y;
 			}
@@ -299,36 +298,6 @@ static void gen_sum(struct gen *g, char *text, size_t n, char kind, const char *
 		snprintf(text + at, n - at, "\tselp.u32 %%zx, 3, 1, %s;\n\tmad.lo.u32 %%k%u, %%k%u, 31, %%zx;\n", reg, k, k);
 	else
 		snprintf(text + at, n - at, "\tmad.lo.u32 %%k%u, %%k%u, 31, %s;\n", k, k, reg);
-}
-
-/*
- * What a pair needs on the way is written here and nowhere else, as in a compiler's code: lives are short, and what is known of
- * a value is not what is known of all that ever had its name. In some pairs names are shared after all.
- */
-static const char *const gen_temps[] = { "%zx", "%zy", "%zz", "%zu", "%zr", "%zf", "%zm", "%zn", "%zl", "%zc", "%zh", "%zq", "%zo", "%zp",
-					 "%rx", "%ry", "%qx", "%hx", "%hy" };
-
-static void gen_rename(char *text, size_t n, unsigned number)
-{
-	char out[8192];
-	size_t k = 0;
-
-	for (const char *s = text; *s && k + 16 < sizeof(out);) {
-		unsigned i = 0;
-
-		while (i < GEN_COUNT(gen_temps) && (strncmp(s, gen_temps[i], 3) || (s[3] >= '0' && s[3] <= '9') || (s[3] >= 'a' && s[3] <= 'z')))
-			i++;
-		if (i == GEN_COUNT(gen_temps)) {
-			out[k++] = *s++;
-			continue;
-		}
-		k += (size_t)snprintf(out + k, sizeof(out) - k, "%%s%s%u", gen_temps[i] + 1, number % GEN_TEMPS);
-		s += 3;
-	}
-	out[k] = 0;
-	if (k >= n)
-		abort();
-	memcpy(text, out, k + 1);
 }
 
 static void gen_pair_unit(struct gen *g, const struct gen_part *make, const struct gen_part *take)

@@ -40,7 +40,7 @@ static void gen_far(struct gen *g)
 		  "red.global.add.u32 [%own+4], %g6;\n\t" },
 	};
 	static const char *const leaves[] = {
-		"", "atom.global.add.u32 %r0, [%own+4], %r1;\n\t", "or.b32 %rx, %r1, 1;\n\tdiv.u32 %r0, %r0, %rx;\n\t", "bar.warp.sync -1;\n\t",
+		"", "atom.global.add.noftz.f16x2 %r0, [%own+4], %r1;\n\t", "or.b32 %rx, %r1, 1;\n\tdiv.u32 %r0, %r0, %rx;\n\t", "bar.warp.sync -1;\n\t",
 		"match.any.sync.b32 %r0, %r1, %wm;\n\t", "call (%r0), byreg, (%r1, %f0);\n\t",
 	};
 	static const char *const checked[] = { "ld.global.u64 %qy, [%in+16];\n\t", "ld.global.u32 %r1, [%in+24];\n\t", "st.global.u32 [%own+8], %r1;\n\t", "" };
@@ -82,7 +82,8 @@ static void gen_ride(struct gen *g)
 	};
 	char text[512];
 
-	snprintf(text, sizeof(text), "\t%s\n", ways[gen_pick(g, GEN_COUNT(ways))]);
+	g->low = 1;
+	snprintf(text, sizeof(text), "\t%s\n", ways[g->paired ? gen_pick(g, GEN_COUNT(ways)) : g->turn / 2 % GEN_COUNT(ways)]);
 	gen_add(g, 0, -1, text);
 }
 
@@ -113,12 +114,13 @@ static void gen_wrong(struct gen *g)
 	unsigned way = gen_pick(g, GEN_COUNT(ways));
 	char text[512];
 
-	/* most kernels that are meant to fault have no pairs */
-	if (gen_one_in(g, 3)) {
+	g->faulty = 0;
+	/* most kernels that are meant to fault have no pairs: of these, every other one rides, in each way in turn */
+	if (g->paired ? gen_one_in(g, 3) : (int)(g->turn % 2)) {
 		gen_ride(g);
 		return;
 	}
-	if (gen_one_in(g, 5) == g->paired) {
+	if (!gen_one_in(g, 4)) {
 		gen_far(g);
 		return;
 	}

@@ -78,7 +78,7 @@ static void make_plan(struct plan *p, uint64_t seed, const struct gen *g)
 	p->seed = seed;
 	p->g = g;
 	p->cores = 1 + gen_pick(&r, 2);
-	p->most = 400000;
+	p->most = gen_is_judged(seed) ? 300000 : 0;
 	for (int i = 0; i < LAUNCHES; i++) {
 		const uint32_t *b = g->full_warps ? full[gen_pick(&r, GEN_COUNT(full))] : ragged[gen_pick(&r, GEN_COUNT(ragged))];
 		uint32_t threads = b[0] * b[1] * b[2], most = MAX_TOTAL / threads, many = MAX_TOTAL / 32 / ((threads + 31) / 32);
@@ -86,6 +86,8 @@ static void make_plan(struct plan *p, uint64_t seed, const struct gen *g)
 		memcpy(p->shape[i].block, b, sizeof(p->shape[i].block));
 		p->shape[i].grid[0] = 1 + gen_pick(&r, gen_one_in(&r, 4) ? many : most < 9 ? most : 9);
 		p->shape[i].grid[1] = p->shape[i].grid[0] * 2 <= most && gen_one_in(&r, 4) ? 2 : 1;
+		if (i == 0 && p->most)  /* the one that scalar threads run */
+			p->shape[i].grid[0] = p->shape[i].grid[1] = 1;
 		if (i == LAUNCHES - 1)
 			p->shape[i] = p->shape[i - 1];
 		if (g->fault)   /* one warp: which of several is told of first is open */
@@ -205,6 +207,7 @@ static int run_text(const char *text, const struct plan *p, uint32_t mode, struc
 	int err = -1;
 
 	rig_mode = mode;
+	rig_low = p->g->low;
 	jit_stress = stress ? stress * 0x9e3779b9u ^ (uint32_t)p->seed * 0x85ebca6bu : 0;
 	memset(out, 0, sizeof(*out));
 	if (rig_open(&rig, p->cores, 9, 0))
@@ -360,7 +363,7 @@ static unsigned third_opinion(const char *text, const struct plan *p, const stru
 	struct outcome b = { .why = "" };
 	struct args args;
 	unsigned bad = 0;
-	int l = 0;
+	int l = 0, err;
 
 	for (int i = 1; i < LAUNCHES; i++)
 		if (threads_of(&p->shape[i]) < threads_of(&p->shape[l]))
@@ -370,20 +373,37 @@ static unsigned third_opinion(const char *text, const struct plan *p, const stru
 		exit(INVALID);
 	args = args_of(p, l, &a->at);
 	fill_input(m.in, p->seed);
-	prepare(p, l, &m);
 	run = (struct sr){ .p = &prog, .most = p->most, .grid = { p->shape[l].grid[0], p->shape[l].grid[1] },
 		.mem = { { (uintptr_t)a->at.in, GEN_IN_BYTES, m.in }, { (uintptr_t)a->at.own, MAX_TOTAL * GEN_OWN_BYTES, m.own },
 			 { (uintptr_t)a->at.dump, 8ull * MAX_TOTAL * gen_slots(p->g), m.dump }, { (uintptr_t)a->at.acc, GEN_ACC * 4, m.acc },
 			 { (uintptr_t)a->at.out, OUT_BYTES, m.out } } };
 	memcpy(run.block, p->shape[l].block, sizeof(run.block));
-	if (!st_read(&prog, text) && !sr_grid(&run, &args, sizeof(args))) {
+	err = st_read(&prog, text);
+	/* where results lay at the edge of what .ftz flushes, either rule will do */
+	for (unsigned flush = 0; !err && flush < SR_EDGES; flush++) {
+		if (flush & ~run.edge)
+			continue;
+		run.flush = flush;
+		run.steps = 0;
+		prepare(p, l, &m);
+		err = sr_grid(&run, &args, sizeof(args));
+		if (err)
+			break;
 		keep(p, l, &m, b.bytes[l]);
-		bad = differences(p, a, &b, quiet);
-		if (bad && !quiet)
+		bad = differences(p, a, &b, 1);
+		if (!bad)
+			break;
+	}
+	if (!err) {
+		if (bad && !quiet) {
+			differences(p, a, &b, 0);
 			printf("  (the other: scalar threads)\n");
+		}
 		++*judged;
-	} else if (getenv("JITDIFF_WHY")) {
-		printf("  no third opinion: %s%s\n", prog.why, run.why);
+	} else {
+		bad = 0;
+		if (getenv("JITDIFF_WHY"))
+			printf("  no third opinion: %s%s\n", prog.why, run.why);
 	}
 	st_free(&prog);
 	free(m.in);
@@ -406,7 +426,8 @@ static int try_here(const char *text, const struct plan *p, int quiet)
 			printf("  the interpreter: %s\n", a.why);
 		return INVALID;
 	}
-	if (p->most && !first_bad(&a) && third_opinion(text, p, &a, quiet))
+	/* where nothing has gone wrong after all, what was meant to has written where others read: in which order is open */
+	if (p->most && !p->g->fault && third_opinion(text, p, &a, quiet))
 		return DIFFERENT;
 	alarm(40 * SECONDS);
 	if ((run_text(text, p, other_mode, &b) || first_bad(&a)) && !b.strays) {
@@ -633,7 +654,7 @@ static int self_test(void)
 	static struct gen g;
 	unsigned seen = 0, tried = 0;
 
-	for (uint64_t seed = 1; tried < 4; seed++) {
+	for (uint64_t seed = 1; tried < 8; seed++) {        /* one whose threads all end early leaves nothing */
 		struct outcome a, b;
 		struct plan p, q;
 		char *text;
@@ -658,9 +679,9 @@ static int self_test(void)
 		free(text);
 		gen_free(&g);
 	}
-	if (seen != 4)
+	if (seen < 6)
 		printf("jitdiff: a difference is not seen\n");
-	return seen == 4 ? 0 : -1;
+	return seen < 6 ? -1 : 0;
 }
 
 static int in_child(int (*test)(void))

@@ -65,7 +65,7 @@ plant() {
 import os, sys
 cpu, to, want, *lists = sys.argv[1:]
 edits, name, side = [], None, None
-for line in (l for path in lists for l in open(path)):
+for line in (l for path in lists for l in ["== - -\n", *open(path)]):
     if line.startswith("== "):
         _, i, first, *_ = line.split()
         name, side = (first if i == want else None), None
@@ -90,13 +90,18 @@ for name, old, new in edits:
     if old == new:
         sys.exit("nothing is changed")
     open(path, "w").write(text.replace(old, new))
+open(f"{to}/../changed", "w").write("".join(f"{n}\n" for n in dict.fromkeys(e[0] for e in edits)))
 EOF
 }
 
-# Compiles what the fault is in, and links the programs.
-make_programs() {
-	local d=$work/$1 srcs=() objs=() f o p n
-	for f in "$d"/src/*; do
+# Compiles what the fault is in.
+compile() {
+	local d=$work/$1 srcs=() f o n gnu
+	for f in "$d"/src/*.[hdi]*; do  # what they include in turn is to find it too
+		[ -e "$f" ] && cp -n $cpu/*.h $cpu/*.inc $cpu/*.def "$d/src/" && break
+	done
+	for f in $(cut -d" " -f1 "$d/changed"); do
+		f=$d/src/$f
 		n=$(basename "$f")
 		if [[ $n == *.c ]]; then
 			srcs+=("$n")
@@ -114,36 +119,62 @@ make_programs() {
 		${CC:-gcc} -O1 -std=gnu11 -w -fno-strict-aliasing -ffp-contract=off -frounding-math $gnu -DVGPU_NO_LIBCPUID \
 			-iquote $cpu -Ifw-protocol -Iagent -Ilibcuda-lite/include -I$cpu -c -o "$d/${f%.c}.o" "$d/src/$f" || return 1
 	done
+}
+
+# Links a program of $1 when it is to be run.
+program() {
+	local d=$1 p=$2 o objs=()
+	[ -e "$d/$p" ] && return
 	for o in "$build"/obj/plain/$cpu/*.o; do
 		[ -e "$d/$(basename "$o")" ] || objs+=("$o")
 	done
-	for p in ptxrun optest jitdiff legal; do
-		${CC:-gcc} -o "$d/$p" "$build/obj/plain/tests/ptx/$p.o" "$d"/*.o "${objs[@]}" -llz4 -lzstd -lm -lpthread || return 1
-	done
+	${CC:-gcc} -o "$d/$p" "$build/obj/plain/tests/ptx/$p.o" "$d"/*.o "${objs[@]}" -llz4 -lzstd -lm -lpthread ||
+		{ touch "$d/unlinked"; return 1; }
 }
 
-# The tests, cheapest first: what make test runs, without the sanitizers. Prints which one failed, and after how much.
+# The tests, cheapest first: what make test runs, without the sanitizers. Prints which one failed, and after how much. What takes
+# no time at all is ended after a quarter of an hour: on a busy machine, others take minutes.
 first_failure() {
+	local d=$1 jit=0
+	# what the JIT alone does, only its runs can find
+	[ -e "$d/changed" ] && ! grep -qv '^jit' "$d/changed" && jit=1
+	kernels "$d" 1 30 && return
+	[ -z "$random" ] && cases "$d" $jit && return
+	kernels "$d" 31 150 && return
+	[ -z "$random" ] && forms "$d" $jit && return
+	kernels "$d" 151 600
+}
+
+# Random kernels FIRST to LAST; whole, every pair of classes must be among them.
+kernels() {
 	local d=$1 out
-	if [ -z "$random" ]; then
-		cases_and_forms "$d" && return
-	fi
-	out=$(ulimit -t 300; timeout 400 "$d/jitdiff" -n 600 -1 -o "$d" 2>&1) || { echo "random after $(grep -m1 -o '^seed [0-9]*' <<<"$out" | cut -c6-) kernels"; return; }
+	program "$d" jitdiff
+	out=$(ulimit -t 300; timeout 900 "$d/jitdiff" -s "$2" -n $(($3 - $2 + 1)) -1 -o "$d" 2>&1) ||
+		{ echo "random after $(grep -m1 -o '^seed [0-9]*' <<<"$out" | cut -c6-) kernels"; return; }
 	return 1
 }
 
-# The same of the tests that have no chance in them.
-cases_and_forms() {
+cases() {
 	local d=$1 out
-	out=$(ulimit -t 120; timeout 200 "$d/ptxrun" -m jit -s tests/ptx/cases 2>&1) ||
+	program "$d" ptxrun
+	out=$(ulimit -t 120; timeout 900 "$d/ptxrun" -m jit -s tests/ptx/cases 2>&1) ||
 		{ echo "cases (jit) $(grep -m1 -o 'cases/[a-z0-9_]*' <<<"$out")"; return; }
-	out=$(ulimit -t 120; timeout 200 "$d/ptxrun" -m interp -s tests/ptx/cases 2>&1) ||
+	[ "$2" = 0 ] || return 1
+	out=$(ulimit -t 120; timeout 900 "$d/ptxrun" -m interp -s tests/ptx/cases 2>&1) ||
 		{ echo "cases (interp) $(grep -m1 -o 'cases/[a-z0-9_]*' <<<"$out")"; return; }
-	out=$(ulimit -t 120; timeout 200 "$d/ptxrun" -m memcheck -s tests/ptx/cases tests/ptx/memcheck 2>&1) ||
+	out=$(ulimit -t 120; timeout 900 "$d/ptxrun" -m memcheck -s tests/ptx/cases tests/ptx/memcheck 2>&1) ||
 		{ echo "cases (memcheck) $(grep -m1 -o '\(cases\|memcheck\)/[a-z0-9_]*' <<<"$out")"; return; }
-	out=$(ulimit -t 60; timeout 100 "$d/legal" tests/ptx/legal/*.txt 2>&1) || { echo "legal text"; return; }
+	program "$d" legal
+	out=$(ulimit -t 60; timeout 900 "$d/legal" tests/ptx/legal/*.txt 2>&1) || { echo "legal text"; return; }
+	return 1
+}
+
+forms() {
+	local d=$1 out m
+	program "$d" optest
 	for m in jit interp; do
-		out=$(ulimit -t 120; timeout 200 "$d/optest" -m $m 2>&1) || { echo "forms ($m)"; return; }
+		[ $m = jit ] || [ "$2" = 0 ] || break
+		out=$(ulimit -t 120; timeout 900 "$d/optest" -m $m 2>&1) || { echo "forms ($m)"; return; }
 	done
 	return 1
 }
@@ -152,10 +183,12 @@ one() {
 	local id=$1 d=$work/$1 why
 	if ! why=$(plant "$id" 2>&1); then
 		echo "error     $id: $why"
-	elif ! why=$(make_programs "$id" 2>&1); then
+	elif ! why=$(compile "$id" 2>&1); then
 		echo "error     $id: does not build: $(head -2 <<<"$why")"
-	elif why=$(first_failure "$d"); then
+	elif why=$(first_failure "$d" 2>&1) && [ ! -e "$d/unlinked" ]; then
 		printf 'killed    %-24s %s\n' "$id" "$why"
+	elif [ -e "$d/unlinked" ]; then
+		echo "error     $id: does not link: $(head -2 <<<"$why")"
 	else
 		printf 'SURVIVED  %-24s %s\n' "$id" "${comment[$id]}"
 	fi

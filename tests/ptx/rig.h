@@ -57,6 +57,8 @@ extern uint32_t jit_stress;
 
 /* Buffers' last pages are watched: not where kernels may write anywhere in the span. */
 static __attribute__((unused)) int rig_watch_buffers = 1;
+/* the first buffer lies where the span begins, and the arena behind all buffers */
+static __attribute__((unused)) int rig_low;
 
 /* Sets it by name: jit, interp, memcheck, ops, verify. */
 RIG_CALL int rig_set_mode(const char *name)
@@ -170,10 +172,10 @@ RIG_CALL int rig_open(struct rig *r, unsigned cores, unsigned cc_major, unsigned
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&r->changed, &attr);
 	pthread_condattr_destroy(&attr);
-	r->next = RIG_SPAN_BASE + RIG_ARENA_BYTES;
+	r->next = RIG_SPAN_BASE + (rig_low ? 0 : RIG_ARENA_BYTES);
 	r->env = (struct engine_env){
 		.span_base = RIG_SPAN_BASE, .span_bytes = RIG_SPAN_BYTES,
-		.arena_base = RIG_SPAN_BASE, .arena_bytes = RIG_ARENA_BYTES,
+		.arena_base = RIG_SPAN_BASE + (rig_low ? RIG_SPAN_BYTES / 2 : 0), .arena_bytes = RIG_ARENA_BYTES,
 		.cores = cores, .cc_major = cc_major, .cc_minor = cc_minor,
 		.sm_count = 2, .shared_per_block_optin = 99u << 10, .memory_limit = RIG_MEMORY,
 		.code_bytes = RIG_CODE, .mode = rig_mode,

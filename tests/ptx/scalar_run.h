@@ -46,8 +46,11 @@ struct sr {
 	uint32_t n;
 	unsigned char shared[SR_SHARED_BYTES];
 	uint64_t steps, most;
+	unsigned flush, edge;           /* results that round up to the smallest normal number are flushed; there were some (SR_EDGE_*) */
 	char why[128];
 };
+
+enum { SR_EDGE_F16 = 1, SR_EDGE_F32 = 2, SR_EDGES = 4 };
 
 static int sr_fail(struct sr *r, const char *what, const char *name)
 {
@@ -196,6 +199,10 @@ static int sr_atomic(struct sr *r, const struct st_func *f, struct sr_frame *fr,
 /*
  * NaNs of .f16 and .f32 are all one, as NVIDIA's devices have it; of the sign bit's operations the ISA leaves it open, and the
  * engine changes that bit alone.
+ *
+ * .ftz makes subnormal results zero (PTX ISA 9.7.3); whether one is subnormal that lies below the smallest normal number and is
+ * rounded up to it, ISA and guides leave open (IEEE 754 7.5 has both for its underflow), and processors differ: x86 flushes what
+ * is below when rounded to 24 bits of any exponent, ARM what is before rounding. A run takes one of the two throughout, `flush`.
  */
 static uint64_t sr_value(struct sr *r, const struct insn *m, const struct result *x, unsigned bits, uint64_t source)
 {
@@ -207,6 +214,12 @@ static uint64_t sr_value(struct sr *r, const struct insn *m, const struct result
 		return (is(m, "neg") ? source ^ sign : source & ~sign) & mask_of(bits);
 	if (x->mode == R_NAN)
 		return bits == 16 ? 0x7fff : bits == 32 ? 0x7fffffff : 0x7ff8000000000000ull;
+	if (has(m, "ftz") && !(x->alt & ~sign) && (x->bits & ~sign) == (bits == 16 ? 0x400u : 0x800000u)) {
+		unsigned edge = bits == 16 ? SR_EDGE_F16 : SR_EDGE_F32;
+
+		r->edge |= edge;
+		return (r->flush & edge ? x->alt : x->bits) & mask_of(bits);
+	}
 	return x->bits & mask_of(bits);
 }
 
@@ -488,14 +501,11 @@ static int sr_together(struct sr *r, const struct st_func *f, const struct st_in
 				j = (l & seg) | (b & ~seg), ok = (int32_t)j <= (int32_t)max;
 			if (!ok)
 				j = l;
-			d[i] = ~0ull;
+			/* of a lane that is not here: undefined in the ISA, 0 on NVIDIA's devices */
+			d[i] = 0;
 			for (unsigned k = 0; k < n; k++)
-				if (lane[k] == j) {
+				if (lane[k] == j)
 					d[i] = a[k];
-					break;
-				} else if (k + 1 == n) {
-					return sr_fail(r, "shfl", "from nowhere");
-				}
 			p[i] = (uint64_t)ok;
 			continue;
 		}

@@ -9,7 +9,8 @@
 
 #include "reference_float.h"
 
-#define ST_REGS 1024            /* of a function */
+#define ST_REGS 3200            /* of a function */
+#define ST_SLOTS 8192
 #define ST_CODE 4096
 #define ST_FUNCS 6
 #define ST_VARS 256
@@ -46,6 +47,7 @@ struct st_func {
 	char name[ST_TEXT];
 	struct { char name[ST_TEXT]; int bits; } reg[ST_REGS];
 	int nregs;
+	short slot[ST_SLOTS];           /* hash of names: registers + 1 */
 	struct st_var var[ST_VARS];
 	int nvars;
 	struct st_insn *code;
@@ -76,12 +78,23 @@ static int st_fail(struct st_program *p, const char *what, const char *name)
 	return -1;
 }
 
-static int st_reg(struct st_func *f, const char *name)
+static unsigned st_hash(const char *name)
 {
-	for (int i = f->nregs; i-- > 0;)
-		if (!strcmp(f->reg[i].name, name))
-			return i;
-	return -1;
+	unsigned h = 2166136261u;
+
+	while (*name)
+		h = (h ^ (unsigned char)*name++) * 16777619u;
+	return h;
+}
+
+static int st_reg(const struct st_func *f, const char *name)
+{
+	for (unsigned h = st_hash(name);; h++) {
+		int i = f->slot[h % ST_SLOTS];
+
+		if (!i || !strcmp(f->reg[i - 1].name, name))
+			return i - 1;
+	}
 }
 
 static int st_var(struct st_func *f, const char *name)
@@ -242,8 +255,16 @@ static int st_operand(struct st_program *p, struct st_func *f, const char **s, s
 
 static int st_declare_reg(struct st_program *p, struct st_func *f, const char *name, int bits)
 {
+	unsigned h;
+
 	if (f->nregs == ST_REGS)
 		return st_fail(p, "registers", name);
+	/* a name of an inner block is that of the outer one: they are of one type here */
+	if (st_reg(f, name) >= 0)
+		return 0;
+	for (h = st_hash(name); f->slot[h % ST_SLOTS]; h++)
+		;
+	f->slot[h % ST_SLOTS] = (short)(f->nregs + 1);
 	snprintf(f->reg[f->nregs].name, ST_TEXT, "%.60s", name);
 	f->reg[f->nregs++].bits = bits;
 	return 0;
