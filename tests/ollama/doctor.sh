@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # vgpu doctor against real Ollama: worlds, each started for real. What Ollama says of its device (its "inference compute" line,
 # /api/ps) is the truth that doctor is held against: where the GPU is used it names no failure, where it is not it names the cause.
+# Worlds have servers, ports and folders of their own, so as many run at once as there are processors.
 #   doctor.sh BUILD [PATTERN]      PATTERN: only worlds whose name matches it
 . "$(dirname "$0")/../system/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,14 +14,42 @@ why=$("$here/build.sh" "$B" 2>&1); st=$?
 R=$B/ollama/release
 model=$here/../llm/model/licences.gguf
 server='' more=()
+stop_mine() {
+	for p in $server "${more[@]+${more[@]}}"; do kill "$p"; done
+	for p in $server "${more[@]+${more[@]}}"; do wait "$p"; done
+} 2>/dev/null
 end() {
-	for p in $server "${more[@]+${more[@]}}"; do kill "$p" 2>/dev/null; done
-	wait
+	for p in "${running[@]+${running[@]}}"; do kill "$p" 2>/dev/null; done
+	together
+	stop_mine
 	cleanup
 }
 trap end EXIT
+trap 'exit 1' INT TERM
 client() { python3 "$here/client.py" "$@"; }
-worlds=0
+
+# job COMMAND...: in a process of its own, beside others; what it says comes in the order of the starts. $W is its folder.
+jobs=0 lanes=$((2 * $(nproc))) running=()
+W=$dir/w0
+job() {
+	jobs=$((jobs + 1))
+	W=$dir/w$jobs
+	mkdir -p "$W/home" && chmod 777 "$W/home"
+	while [ "$(jobs -pr | wc -l)" -ge $((lanes + ${#more[@]})) ]; do wait -n; done
+	(
+		trap stop_mine EXIT
+		trap 'exit 1' INT TERM
+		port=$((port + jobs)) more=() server=''
+		"$@"
+		echo "#ended"
+	) >"$W.out" 2>&1 &
+	running+=($!)
+}
+# all that was started has ended
+together() {
+	for p in "${running[@]+${running[@]}}"; do wait "$p"; done
+	running=()
+} 2>/dev/null
 
 # --- devices: three, each with an agent
 device() { # device CC
@@ -73,72 +102,109 @@ echo 'libcudart.so.12 { global: *; };' >"$dir/stock.map"
 	"$dir/stock.c" || fail "the cudart that is not ours does not compile"
 
 # --- one world: serve, ask, stop
-port=$((20000 + $$ % 20000))
-cwd=$dir log=pipe prefix=() cc=6.1 bin=$R/bin/ollama
-answered() { grep -q 'inference compute' "$dir/log" || ! kill -0 "$server"; }
+port=$((20000 + $$ % 20000))     # a hundred further for each server of a job
+cwd=$dir log=pipe prefix=() cc=6.1 bin=$R/bin/ollama models=$dir/models
+answered() { grep -q 'inference compute' "$W/log" || ! kill -0 "$server"; }
 begin() { # begin ENV=VALUE...: a server in this world; truth: GPU or CPU, by its own words
-	port=$((port + 1))
-	mkdir -p "$dir/home"
-	chmod 777 "$dir/home"
-	: >"$dir/log"
-	asked=(env HOME="$dir/home" OLLAMA_HOST=127.0.0.1:$port OLLAMA_MODELS="$dir/models" OLLAMA_NO_CLOUD=1 VGPU_AGENT="$dir/agent$cc" "$@")
+	port=$((port + 100))
+	: >"$W/log"
+	echo "#world"
+	asked=(env HOME="$W/home" OLLAMA_HOST=127.0.0.1:$port OLLAMA_MODELS="$models" OLLAMA_NO_CLOUD=1 GGML_NO_BACKTRACE=1 VGPU_AGENT="$dir/agent$cc" "$@")
 	# a log that is no file is one that doctor cannot read: then it has to see the cause itself
 	if [ $log = pipe ]; then
-		(cd "$cwd" && exec "${prefix[@]+${prefix[@]}}" "${asked[@]}" "$bin" serve) > >(cat >"$dir/log") 2>&1 &
+		(cd "$cwd" && exec "${prefix[@]+${prefix[@]}}" "${asked[@]}" "$bin" serve) > >(cat >"$W/log") 2>&1 &
 	else
-		(cd "$cwd" && exec "${prefix[@]+${prefix[@]}}" "${asked[@]}" "$bin" serve) >>"$dir/log" 2>&1 &
+		(cd "$cwd" && exec "${prefix[@]+${prefix[@]}}" "${asked[@]}" "$bin" serve) >>"$W/log" 2>&1 &
 	fi
 	server=$!
 	until_true answered || true
-	grep -q 'inference compute' "$dir/log" || { fail "$name: ollama serve does not answer: $(tail -n 3 "$dir/log")"; return 1; }
-	grep 'inference compute' "$dir/log" | grep -q 'library=CUDA' && truth=GPU || truth=CPU
+	grep -q 'inference compute' "$W/log" || { fail "$name: ollama serve does not answer: $(tail -n 3 "$W/log")"; return 1; }
+	grep 'inference compute' "$W/log" | grep -q 'library=CUDA' && truth=GPU || truth=CPU
 }
 finish() {
 	{ kill "$server" && wait "$server"; } 2>/dev/null
 	server=''
 	cwd=$dir log=pipe prefix=() cc=6.1 bin=$R/bin/ollama
 }
-load() { client say "http://127.0.0.1:$port" licences "You may copy" 2 >"$dir/say" 2>&1 || fail "$name: $(tail -n 1 "$dir/say")"; }
+load() { client say "http://127.0.0.1:$port" licences "You may copy" 2 >"$W/say" 2>&1 || fail "$name: $(tail -n 1 "$W/say")"; }
 
 # judge WANTED CAUSE ARGS...: doctor's report against the truth; CAUSE: the failure that it has to name ("-": none)
 judge() {
 	local wanted=$1 cause=$2 st
 	shift 2
-	[ "$truth" = "$wanted" ] || { fail "$name: Ollama uses the $truth, $wanted was expected: $(grep 'inference compute' "$dir/log")"; return; }
-	timeout 60 "$@" >"$dir/out" 2>"$dir/err"
+	[ "$truth" = "$wanted" ] || { fail "$name: Ollama uses the $truth, $wanted was expected: $(grep 'inference compute' "$W/log")"; return; }
+	timeout 60 "$@" >"$W/out" 2>"$W/err"
 	st=$?
 	if [ "$wanted" = GPU ]; then
-		[ $st = 0 ] && ! grep -q '^fail' "$dir/out" && grep -q "^verdict: nothing found" "$dir/out"
+		[ $st = 0 ] && ! grep -q '^fail' "$W/out" && grep -q "^verdict: nothing found" "$W/out"
 	elif [[ $cause == doubt:* ]]; then
-		[ $st = 0 ] && grep '^verdict: no failure, but' "$dir/out" | grep -qE "${cause#doubt:}"
+		[ $st = 0 ] && grep '^verdict: no failure, but' "$W/out" | grep -qE "${cause#doubt:}"
 	else
-		[ $st = 1 ] && awk -v c="$cause" '/^fail/ && $0 ~ c {getline f; if (f ~ "^ +fix: .") hit = 1} END {exit !hit}' "$dir/out" &&
-			grep -q '^verdict: [0-9]* failure' "$dir/out"
-	fi && [ ! -s "$dir/err" ]
+		[ $st = 1 ] && awk -v c="$cause" '/^fail/ && $0 ~ c {getline f; if (f ~ "^ +fix: .") hit = 1} END {exit !hit}' "$W/out" &&
+			grep -q '^verdict: [0-9]* failure' "$W/out"
+	fi && [ ! -s "$W/err" ]
 }
 # world NAME GPU|CPU CAUSE ENV=VALUE...: as a process, and as a command before it is started
 world() {
 	name=$1
+	! [[ $name =~ $only ]] || job one_world "$@"
+	cwd=$dir log=pipe prefix=() cc=6.1 bin=$R/bin/ollama
+}
+one_world() {
 	local wanted=$2 cause=$3
 	shift 3
-	if ! [[ $name =~ $only ]]; then
-		finish
-		return
-	fi
-	worlds=$((worlds + 1))
 	if begin "$@"; then
 		if ! judge "$wanted" "$cause" "$V/vgpu" doctor -p "$server"; then
-			fail "$name, -p: $(grep -vE '^ok' "$dir/out" "$dir/err")"
+			fail "$name, -p: $(grep -vE '^ok' "$W/out" "$W/err")"
 		elif [ "${command:-1}" = 1 ] && ! (cd "$cwd" && judge "$wanted" "$cause" "${prefix[@]+${prefix[@]}}" "${asked[@]}" "$V/vgpu" doctor -- "$bin" serve); then
-			fail "$name, before its start: $(grep -vE '^ok' "$dir/out" "$dir/err")"
+			fail "$name, before its start: $(grep -vE '^ok' "$W/out" "$W/err")"
 		else
-			ok "$name: $wanted$([ "$wanted" = CPU ] && echo ", $(grep -m 1 -E "^fail.*($cause)" "$dir/out" | cut -c 1-110)")"
+			ok "$name: $wanted$([ "$wanted" = CPU ] && echo ", $(grep -m 1 -E "^fail.*($cause)" "$W/out" | cut -c 1-110)")"
 		fi
 	fi
 	finish
 }
 run=(LD_PRELOAD="$(printf '%s:' "$B"/lib/lib{cuda.so.1,cudart.so.12,cudart.so.13,cublas.so.12,cublas.so.13,nvidia-ml.so.1})" LD_LIBRARY_PATH="$B/lib")
 path=(LD_LIBRARY_PATH="$B/lib")
+
+# --- models loaded: what the server says of them, and what its runner holds. ask WANTED CAUSE: the whole by --ollama
+ask() {
+	judge "$1" "$2" "$V/vgpu" doctor --ollama "http://127.0.0.1:$port"
+}
+share() { client ps "http://127.0.0.1:$port" | awk '{print $2}'; }
+loaded() {
+	name="a loaded model" models=$dir/loaded
+	begin "${path[@]}"
+	echo "FROM $model" >"$W/Modelfile"
+	OLLAMA_HOST=127.0.0.1:$port HOME=$W/home "$R/bin/ollama" create licences -f "$W/Modelfile" >"$W/create.log" 2>&1 || fail "ollama create: $(tail -n 2 "$W/create.log")"
+	ask GPU - && grep -q '^warn  loaded models: none' "$W/out" && ok "a server without a model: said" || fail "$name: $(grep -v ^ok "$W/out")"
+	load
+	ask GPU - && grep -qE "^ok    model licences:latest: .*100 %" "$W/out" && grep -qE '^ok    runner [0-9]+: on the device: 1 context' "$W/out" && [ "$(share)" = 100 ] &&
+		ok "$name: GPU, by the server's and the runner's words" || fail "$name: $(share) $(cat "$W/out")"
+	runner=$(pgrep -P "$server" llama-server)
+	judge GPU - "$V/vgpu" doctor -p "$runner" && grep -q "^ok    runner $runner: on the device" "$W/out" && ok "its runner by -p" || fail "-p runner: $(grep -v ^ok "$W/out")"
+	timeout 60 "$V/vgpu" doctor -j --ollama "127.0.0.1:$port" | python3 -c 'import json, sys; o = json.load(sys.stdin); sys.exit(o["fail"] != 0 or not any(c["name"].startswith("model ") for c in o["checks"]))' &&
+		ok "--ollama -j" || fail "--ollama -j"
+	finish
+}
+kept_off() { # kept_off VARIABLE=VALUE, that keeps a model off the device
+	local w=$1
+	name="$w, a loaded model" models=$dir/loaded cc=7.5
+	begin "${path[@]}" "$w"
+	load
+	# its discovery says CUDA all the same: the share is the truth
+	[ "$(share)" = 100 ] && fail "$name: on the GPU"
+	truth=CPU
+	ask CPU "^fail +${w%%=*}:" && grep -qE "^fail  model licences:latest: .*${w%%=*}" "$W/out" && ok "$name: $(grep -m 1 '^fail  model' "$W/out" | cut -c 1-110)" ||
+		fail "$name: $(grep -v ^ok "$W/out")"
+	[ ${w##*=} != none ] || grep -qE '^fail  runner [0-9]+: its model is loaded, and it holds nothing' "$W/out" || fail "$name: its runner: $(cat "$W/out")"
+	finish
+}
+first=''
+if [[ loaded =~ $only || order =~ $only ]]; then
+	job loaded              # the model that others ask for is created there
+	first=${running[-1]}
+fi
 
 # --- worlds in which the device is used
 world "as by vgpu run" GPU - "${run[@]}"
@@ -189,59 +255,34 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 
 	mkdir -p "$dir/models" && chmod 777 "$dir/models"
 	prefix=("${user[@]}"); world "another user" GPU - "${path[@]}"
 	prefix=("${user[@]}"); cwd=$dir/closed world "another user, a current folder that it cannot read" GPU - "${path[@]}"
+	together
 	chmod 600 "$dir/agent6.1"
 	prefix=("${user[@]}"); world "another user, a socket without permission" CPU 'agent: .*Permission denied' "${path[@]}"
+	together
 	chmod 666 "$dir/agent6.1"
 	mkdir -p "$dir/closed/lib" && cp -al "$B"/lib/*.so.1* "$dir/closed/lib/"
 	prefix=("${user[@]}"); world "another user, libraries that it cannot read" CPU 'libcudart.so.12 .cuda_v12.*not found' LD_LIBRARY_PATH="$dir/closed/lib"
 else
 	skip "another user: needs root"
 fi
-mkdir "$dir/gone"
-name="a current folder that was removed"
-if [[ $name =~ $only ]]; then
-	worlds=$((worlds + 1)) cwd=$dir/gone
+gone() {
+	mkdir "$dir/gone"
+	cwd=$dir/gone
 	begin "${path[@]}"
 	rmdir "$dir/gone"
-	judge GPU - "$V/vgpu" doctor -p "$server" && ok "$name: GPU" || fail "$name: $(cat "$dir/out")"
+	judge GPU - "$V/vgpu" doctor -p "$server" && ok "$name: GPU" || fail "$name: $(cat "$W/out")"
 	finish
-fi
-# --- models loaded: what the server says of them, and what its runner holds. ask WANTED CAUSE: the whole by --ollama
-ask() {
-	judge "$1" "$2" "$V/vgpu" doctor --ollama "http://127.0.0.1:$port"
 }
-share() { client ps "http://127.0.0.1:$port" | awk '{print $2}'; }
+name="a current folder that was removed"
+! [[ $name =~ $only ]] || job gone
+# --- models loaded
 if [[ loaded =~ $only ]]; then
-	name="a loaded model" worlds=$((worlds + 1))
-	chmod 777 "$dir/models" 2>/dev/null
-	begin "${path[@]}"
-	echo "FROM $model" >"$dir/Modelfile"
-	OLLAMA_HOST=127.0.0.1:$port HOME=$dir/home "$R/bin/ollama" create licences -f "$dir/Modelfile" >"$dir/create.log" 2>&1 || fail "ollama create: $(tail -n 2 "$dir/create.log")"
-	ask GPU - && grep -q '^warn  loaded models: none' "$dir/out" && ok "a server without a model: said" || fail "$name: $(grep -v ^ok "$dir/out")"
-	load
-	ask GPU - && grep -qE "^ok    model licences:latest: .*100 %" "$dir/out" && grep -qE '^ok    runner [0-9]+: on the device: 1 context' "$dir/out" && [ "$(share)" = 100 ] &&
-		ok "$name: GPU, by the server's and the runner's words" || fail "$name: $(share) $(cat "$dir/out")"
-	runner=$(pgrep -P "$server" llama-server)
-	judge GPU - "$V/vgpu" doctor -p "$runner" && grep -q "^ok    runner $runner: on the device" "$dir/out" && ok "its runner by -p" || fail "-p runner: $(grep -v ^ok "$dir/out")"
-	timeout 60 "$V/vgpu" doctor -j --ollama "127.0.0.1:$port" | python3 -c 'import json, sys; o = json.load(sys.stdin); sys.exit(o["fail"] != 0 or not any(c["name"].startswith("model ") for c in o["checks"]))' &&
-		ok "--ollama -j" || fail "--ollama -j"
-	finish
-	for w in LLAMA_ARG_DEVICE=none LLAMA_ARG_N_GPU_LAYERS=0 LLAMA_ARG_FIT_TARGET=100000; do
-		name="$w, a loaded model" worlds=$((worlds + 1)) cc=7.5
-		begin "${path[@]}" $w
-		load
-		# its discovery says CUDA all the same: the share is the truth
-		[ "$(share)" = 100 ] && fail "$name: on the GPU"
-		truth=CPU
-		ask CPU "^fail +${w%%=*}:" && grep -qE "^fail  model licences:latest: .*${w%%=*}" "$dir/out" && ok "$name: $(grep -m 1 '^fail  model' "$dir/out" | cut -c 1-110)" ||
-			fail "$name: $(grep -v ^ok "$dir/out")"
-		[ ${w##*=} != none ] || grep -qE '^fail  runner [0-9]+: its model is loaded, and it holds nothing' "$dir/out" || fail "$name: its runner: $(cat "$dir/out")"
-		finish
-	done
+	wait "$first"
+	for w in LLAMA_ARG_DEVICE=none LLAMA_ARG_N_GPU_LAYERS=0 LLAMA_ARG_FIT_TARGET=100000; do job kept_off $w; done
 fi
 
 # --- started before the agent
-if [[ order =~ $only ]]; then
+started() {
 	"$V/vgpu-stub" --socket "$dir/late" --memory 2G 2>>"$dir/stub.log" &
 	more+=($!)
 	until_true test -S "$dir/late"
@@ -252,27 +293,42 @@ if [[ order =~ $only ]]; then
 		until_true env VGPU_AGENT="$dir/agentlate" "$V/vgpu" smi -j
 	}
 	for log in pipe file; do
-		name="started before the agent, its log a $log" worlds=$((worlds + 1)) cc=late
+		name="started before the agent, its log a $log" cc=late
 		begin "${path[@]}"
 		sleep 0.05      # start times are in hundredths
 		late
 		if [ $log = pipe ]; then judge CPU 'doubt:started before the agent' "$V/vgpu" doctor -p "$server"; else judge CPU 'discovery: .*library=cpu.*started before the agent' "$V/vgpu" doctor -p "$server"; fi &&
-			ok "$name: $(tail -n 1 "$dir/out" | cut -c 1-110)" || fail "$name: $(grep -v ^ok "$dir/out")"
+			ok "$name: $(tail -n 1 "$W/out" | cut -c 1-110)" || fail "$name: $(grep -v ^ok "$W/out")"
 		kill $late; wait $late 2>/dev/null
 		finish
 	done
 	late
-	name="another agent since" worlds=$((worlds + 1)) cc=late log=file
+	kill $late; wait $late 2>/dev/null
+	name="the agent gone before it started, VGPU_REQUIRED" cc=late models=$dir/loaded
+	begin "${path[@]}" VGPU_REQUIRED=1
+	# its discovery says CUDA by what the agent left behind; no model can be loaded
+	for _ in 1 2 3; do              # on a busy machine the first request may end by the clock
+		[ $truth = GPU ] && ! client say "http://127.0.0.1:$port" licences "You may" 1 >"$W/say" 2>&1 && grep -q 'busy or unavailable' "$W/say" && truth=CPU
+	done
+	[ $truth = CPU ] || cat "$W/say"
+	judge CPU 'agent: no agent answers' "$V/vgpu" doctor -p "$server" && ok "$name: $(grep -m 1 '^fail' "$W/out" | cut -c 1-110)" || fail "$name: $(cat "$W/out")"
+	finish
+	late
+	name="another agent since" cc=late log=file
 	begin "${path[@]}"
 	kill $late; wait $late 2>/dev/null
 	sleep 0.05
 	late
-	judge GPU - "$V/vgpu" doctor -p "$server" && ok "$name: GPU" || fail "$name: $(grep -v ^ok "$dir/out")"
+	judge GPU - "$V/vgpu" doctor -p "$server" && ok "$name: GPU" || fail "$name: $(grep -v ^ok "$W/out")"
 	finish
+}
+if [[ order =~ $only ]]; then
+	wait "$first"
+	job started
 fi
 
 # --- what answers at a URL may be anything
-if [[ hostile =~ $only ]]; then
+hostile() {
 	cat >"$dir/hostile.py" <<'PY'
 import socket, sys
 s = socket.socket()
@@ -294,21 +350,29 @@ while True:
     c.close()
 PY
 	for w in garbage nohead deep cut notollama long empty error badps deepps; do
-		python3 "$dir/hostile.py" $w >"$dir/port" &
+		python3 "$dir/hostile.py" $w >"$W/port" &
 		p=$!
-		until_true test -s "$dir/port"
-		VGPU_AGENT=$dir/agent7.5 timeout 60 "$V/vgpu" doctor --ollama "http://127.0.0.1:$(cat "$dir/port")/" >"$dir/out" 2>"$dir/err"; st=$?
+		until_true test -s "$W/port"
+		VGPU_AGENT=$dir/agent7.5 timeout 60 "$V/vgpu" doctor --ollama "http://127.0.0.1:$(cat "$W/port")/" >"$W/out" 2>"$W/err"; st=$?
 		{ kill $p; wait $p; } 2>/dev/null
-		[ $st -le 1 ] && ! grep -q $'\x1b' "$dir/out" && { grep -qE '^fail  (ollama server|loaded models|model )' "$dir/out" || grep -q '^warn  loaded models: the answer' "$dir/out"; } &&
-			ok "an answer that is $w" || fail "an answer that is $w: exit $st $(cat "$dir/out" "$dir/err")"
-		: >"$dir/port"
+		[ $st -le 1 ] && ! grep -q $'\x1b' "$W/out" && { grep -qE '^fail  (ollama server|loaded models|model )' "$W/out" || grep -q '^warn  loaded models: the answer' "$W/out"; } &&
+			ok "an answer that is $w" || fail "an answer that is $w: exit $st $(cat "$W/out" "$W/err")"
+		: >"$W/port"
 	done
-	VGPU_AGENT=$dir/agent7.5 "$V/vgpu" doctor --ollama http://127.0.0.1:1 >"$dir/out" 2>&1; st=$?
-	[ $st = 1 ] && grep -q '^fail  ollama server: .*Connection refused' "$dir/out" && ok "nobody at the address" || fail "nobody at the address: $st $(cat "$dir/out")"
+	VGPU_AGENT=$dir/agent7.5 "$V/vgpu" doctor --ollama http://127.0.0.1:1 >"$W/out" 2>&1; st=$?
+	[ $st = 1 ] && grep -q '^fail  ollama server: .*Connection refused' "$W/out" && ok "nobody at the address" || fail "nobody at the address: $st $(cat "$W/out")"
 	for u in https://127.0.0.1 http://:x ftp://a http://a:99999; do
 		"$V/vgpu" doctor --ollama "$u" >/dev/null 2>&1; [ $? = 2 ] || fail "--ollama $u is taken"
 	done
 	"$V/vgpu" doctor --ollama -p 1 >/dev/null 2>&1; [ $? = 2 ] && ok "URLs and options that are none" || fail "--ollama -p"
-fi
-[ -n "$only" ] || [ $worlds -ge 25 ] || skip "only $worlds worlds"
+}
+! [[ hostile =~ $only ]] || job hostile
+
+together
+for n in $(seq $jobs); do
+	grep -v '^#' "$dir/w$n.out"
+	grep -qx '#ended' "$dir/w$n.out" || fail "world $n came to no end"
+done
+worlds=$(cat "$dir"/w*.out | grep -cx '#world')
+[ -n "$only" ] || [ "$worlds" -ge 25 ] || skip "only $worlds worlds"
 echo "worlds $worlds"

@@ -12,13 +12,7 @@ why=$("$here/build.sh" "$B" 2>&1); st=$?
 [ $st = 0 ] || { fail "ollama: $why"; exit 1; }
 R=$B/ollama/release
 model=$here/../llm/model/licences.gguf
-servers=()
-stop_all() {
-	for p in "${servers[@]+${servers[@]}}"; do kill "$p"; done
-	for p in "${servers[@]+${servers[@]}}"; do wait "$p"; done
-	servers=()
-} 2>/dev/null
-trap 'stop_all; cleanup' EXIT
+. "$here/servers.sh"
 group() { [[ $1 =~ $only ]]; }
 client() { python3 "$here/client.py" "$@"; }
 judge() { # judge NAME COMMAND...: its last line goes with the name
@@ -35,6 +29,7 @@ serve() {
 	port=$((port + 1)) log=$name
 	url=http://127.0.0.1:$port
 	mkdir -p "$dir/$name.home"
+	: >"$dir/$name.log"     # of a server of the same name before
 	env HOME="$dir/$name.home" OLLAMA_HOST=127.0.0.1:$port OLLAMA_MODELS="$dir/models" OLLAMA_NO_CLOUD=1 OLLAMA_DEBUG=1 "$@" >"$dir/$name.log" 2>&1 &
 	servers+=($!)
 	server=$!
@@ -139,6 +134,22 @@ if group deaths; then
 	back "the one after that: on the GPU"
 fi
 quit "$device_server"
+
+# --- the agent gone before Ollama starts: what it left behind keeps Ollama from the CPU. The same world without VGPU_REQUIRED goes there.
+if group required; then
+	kill "$agent"; wait "$agent" 2>/dev/null
+	serve silent LD_LIBRARY_PATH="$B/lib" "$R/bin/ollama" serve
+	found "no agent, VGPU_REQUIRED not set: the CPU" 'library=cpu'
+	quit "$server"
+	serve required LD_LIBRARY_PATH="$B/lib" VGPU_REQUIRED=1 GGML_NO_BACKTRACE=1 "$R/bin/ollama" serve
+	found "no agent at Ollama's start, VGPU_REQUIRED: its device all the same" 'library=CUDA compute=6\.1 .*VGPU-STUB.*pci_id=[0-9a-f]{4}:'
+	out=$(client say "$url" licences "You may copy" 4 2>&1) && fail "without an agent it was computed somewhere: $out, $(client ps "$url")" ||
+		ok "a model is an error: $(tail -c 160 <<<"$out" | tr '\n' ' ')"
+	grep -q 'no vgpu-agent answers at VGPU_AGENT=' "$dir/required.log" && ok "its log has the reason" || fail "its log has no reason"
+	start_agent
+	back "the agent there, Ollama not restarted: on the GPU"
+	quit "$server"
+fi
 
 # --- layouts, and ways to be started
 layout() { # layout NAME CC REGEXP COMMAND...: a release folder $dir/NAME, laid out already

@@ -49,6 +49,13 @@ url=http://127.0.0.1:11434
 say() { python3 /opt/tests/client.py say $url m "You may copy" 4; }
 on_gpu() { say && [ "$(python3 /opt/tests/client.py ps $url)" = "m:latest 100" ]; }
 
+# no agent since the boot: not started on the CPU, and with the agent it comes by itself
+systemctl mask --runtime vgpu-agent
+judge no_agent_since_the_boot_no_start not systemctl start ollama
+judge its_reason_is_said grep -q 'no agent' /mnt/ollama.log
+judge not_on_the_cpu not grep -q 'inference compute' /mnt/ollama.log
+systemctl unmask --runtime vgpu-agent
+systemctl stop ollama
 judge starting_ollama_starts_the_agent systemctl start ollama
 judge agent_is_up state vgpu-agent active
 judge discovers_the_device soon grep -q 'inference compute.*library=CUDA.*VGPU-STUB.*driver=13' /mnt/ollama.log
@@ -61,6 +68,17 @@ systemctl stop vgpu-agent
 judge without_the_agent_an_error not say
 systemctl start vgpu-agent
 judge agent_back_ollama_untouched on_gpu
+# started while the agent is away: it knows the device from what that left, and says an error
+env HOME=/tmp /opt/tests/bin/ollama stop m
+systemctl stop ollama vgpu-agent
+systemctl mask --runtime vgpu-agent
+: >/mnt/ollama.log
+judge starts_without_the_agent systemctl start ollama
+judge knows_the_device soon grep -q 'inference compute.*library=CUDA.*VGPU-STUB' /mnt/ollama.log
+judge its_models_are_errors not say
+systemctl unmask --runtime vgpu-agent
+systemctl start vgpu-agent
+judge then_on_the_device on_gpu
 judge stop systemctl stop ollama vgpu-agent vgpu-stub
 cat /mnt/*.log
 echo end

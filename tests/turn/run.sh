@@ -25,6 +25,19 @@ built lacks lacks.cu
 cc -O1 -o "$w/library" "$here/library.c" -ldl -lpthread || exit 1
 strip -o "$w/stripped" "$w/work"
 
+# A runtime 11, which PyPI's nvcc does not bring: its names, each a function that traps, between two of the names that only the static
+# library has. 11's are those of 12 without the renamed one, and with the references to textures.
+{
+	printf '.text\n.balign 16\n'
+	for f in __cudart1 $(grep -vx cudaGetDeviceProperties_v2 "$here/../abi/cudart12.txt") cudaGetTextureReference cudaBindTexture __cudart2; do
+		printf '.globl %s\n.type %s, @function\n%s: .fill 64, 1, 0xcc\n.size %s, 64\n' "$f" "$f" "$f" "$f"
+	done
+	printf '.section .note.GNU-stack, "", @progbits\n'
+} >"$w/eleven.s"
+cc -std=gnu11 -O1 -Wall -Wextra -o "$w/eleven" "$here/eleven.c" "$w/eleven.s" || exit 1
+grep -v 'cudaCtxResetPersistingL2Cache' "$w/eleven.s" >"$w/ten.s"
+cc -std=gnu11 -O1 -o "$w/ten" "$here/eleven.c" "$w/ten.s" || exit 1
+
 start_stub --cc 7.5
 start_agent
 right() {       # NAME COMMAND...
@@ -47,6 +60,19 @@ right "the same for a library" env LD_AUDIT="$B/lib/libvgpu-turn.so" "$w/library
 # another auditor beside it
 printf 'unsigned la_version(unsigned v) { return v; }\n' >"$dir/la.c" && cc -shared -fPIC -o "$dir/la.so" "$dir/la.c"
 right "beside another audit library" env LD_AUDIT="$dir/la.so" "${run[@]}" "$w/work"
+
+for how in "vgpu run" LD_AUDIT; do
+	[ "$how" = LD_AUDIT ] && start=(env LD_AUDIT="$B/lib/libvgpu-turn.so") || start=("${run[@]}")
+	"${start[@]}" "$w/eleven" >"$dir/out" 2>"$dir/err"; st=$?
+	[ $st = 0 ] && [ "$(cat "$dir/out")" = right ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'cudaGetTextureReference is not supported' "$dir/err" &&
+		ok "a runtime 11: what 12 changed is as it was, by $how" || fail "a runtime 11, by $how: status $st: $(cat "$dir/out" "$dir/err")"
+done
+VGPU_TURN=1 "${run[@]}" "$w/eleven" 2>&1 | grep -q "the CUDA runtime inside, 11, is turned over to our libcudart.so.12$" && ok "VGPU_TURN=1 says that 12's serves 11" ||
+	fail "VGPU_TURN=1 and 11"
+"$V/vgpu" trace -c -- "$w/eleven" 2>&1 | grep -q '__cuda11_cudaGraphInstantiate' && ok "vgpu trace shows 11's calls" || fail "trace and 11"
+"$V/vgpu" doctor -- "$w/eleven" 2>&1 | grep -q '^fail  static cudart: cudart 11 inside, .*turned over by vgpu run$' && ok "doctor knows 11" || fail "doctor and 11"
+"${run[@]}" "$w/ten" >"$dir/out" 2>&1; st=$?
+[ $st = 133 ] && grep -q 'cannot be turned over to ours: it is older than 11$' "$dir/out" && ok "an older one is left alone, and told" || fail "older: $st $(cat "$dir/out")"
 
 # Nothing of it runs: in these copies every function of the static cudart is int3 throughout.
 for p in work fixed hard libwork.so; do

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes an initramfs (cpio "newc", gzip): mkinitramfs.py OUT PATH=FILE... PATH@TARGET...
+"""Writes an initramfs (cpio "newc"): mkinitramfs.py OUT PATH=FILE... PATH@TARGET...
 
 PATH=FILE puts FILE at PATH, PATH=FOLDER all that is in FOLDER under PATH, PATH@TARGET a symbolic link. Parent folders come
-by themselves, all belongs to root. The same input gives the same bytes.
+by themselves, all belongs to root. The same input gives the same bytes. OUT is compressed if it ends in .gz: of half a gigabyte
+an emulated machine unpacks nothing.
 """
 import gzip
 import os
@@ -66,9 +67,12 @@ def main():
         entry(number, name, *entries[name])
     entry(0, "TRAILER!!!", 0, b"", 0, 0)
     with open(out + ".tmp", "wb") as f:
-        # of a whole system: what is saved is not worth the time
-        with gzip.GzipFile("", "wb", 6 if len(image) < 32 << 20 else 1, f, mtime=0) as z:
-            z.write(bytes(image))
+        if out.endswith(".gz"):
+            # of a whole system: what is saved is not worth the time
+            with gzip.GzipFile("", "wb", 6 if len(image) < 32 << 20 else 1, f, mtime=0) as z:
+                z.write(bytes(image))
+        else:
+            f.write(image)
     os.rename(out + ".tmp", out)
 
 
