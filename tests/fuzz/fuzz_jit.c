@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzzer of the whole engine: PTX text goes through the front end and the JIT and runs, by the interpreter and by the
- * JIT, each with an engine of its own and the same memory. With one warp the outcome may not depend on who ran it:
- * status, buffers and the module's variables must agree. With more, what is looked for is crashes, stray writes (canary.h)
+ * JIT, each with an engine of its own and the same memory. With one warp whose lanes do not race the outcome may not depend on who
+ * ran it: status, buffers and the module's variables must agree. With more warps, what is looked for is crashes, stray writes (canary.h)
  * and endless code. A kernel that the interpreter does not finish in LIMIT_S is given up: closing an engine stops it.
  *
  * The first line of an input may say how to run it, for the mutator to change:
@@ -20,8 +20,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define LIMIT_S 0.05            /* of a launch by the interpreter; */
+#define LIMIT_S 0.02            /* of a launch by the interpreter; */
 #define JIT_LIMIT_S 5           /* by the JIT, of a kernel that the interpreter has finished */
+#define OTHER_LIMIT_S 0.1       /* and one that may do something else each time, and no end of it */
 #define MAX_TEXT 20000u
 #define MAX_KERNELS 2u
 #define LAUNCHES 2u             /* the second one knows what was learned of blocks */
@@ -53,9 +54,24 @@ static struct rig rig;
 static unsigned char *buffer[BUFFERS];
 static struct outcome outcome[2];
 static const char *text_now;            /* for what is told of a finding */
+static char found[200];
+static uint32_t spin;                   /* as the engine has it */
+
+extern uint32_t interp_spin;             /* jit.h */
+
+/* What became of inputs; told from time to time, for run.sh. */
+static struct { unsigned long all, ran, endless, both, compared, racing; } seen;
+#define TELL 20000u
+
+static void tell(void)
+{
+	fprintf(stderr, "fuzz_jit: %lu inputs, %lu ran, %lu of them without end, %lu by both, %lu compared, %lu racing\n", seen.all, seen.ran,
+		seen.endless, seen.both, seen.compared, seen.racing);
+}
 
 static void finding(const char *what)
 {
+	tell();
 	printf("fuzz_jit: %s\n---- the text\n%s\n----\n", what, text_now);
 	fflush(stdout);
 	abort();
@@ -82,16 +98,48 @@ static void engine_again(uint32_t mode)
 		abort();
 }
 
+/*
+ * Most of what mutations make is no program: that is found out by an engine that stays, in a part of the span that no other
+ * uses, before any is opened for it.
+ */
+#define READER_BASE (RIG_SPAN_BASE + RIG_SPAN_BYTES / 2)
+#define READER_LOADS 50000u     /* functions have numbers, which end */
+
+static int legal(const char *text)
+{
+	static struct engine *reader;
+	static unsigned loads;
+	struct engine_env env = rig.env;
+	uint32_t module, st;
+	char log[200];
+
+	if (reader && ++loads % READER_LOADS == 0) {
+		engine_cpu.close(reader);
+		reader = NULL;
+	}
+	env.mode = ENGINE_MODE_INTERP;
+	env.arena_base = READER_BASE;
+	if (!reader && engine_cpu.open(&env, &reader))
+		abort();
+	st = engine_cpu.module_load(reader, text, strlen(text), &module, log, sizeof(log));
+	if (!st && engine_cpu.module_unload(reader, module))
+		finding("a module is not unloaded");
+	return !st;
+}
+
 static void set_up(void)
 {
 	if (rig.engine)
 		return;
+	spin = interp_spin;
+	rig_watch_buffers = 0;          /* a kernel may well write behind its buffer: that is compared, as what is in it */
 	if (rig_open(&rig, 1, 9, 0))
 		abort();
 	for (unsigned i = 0; i < BUFFERS; i++)
 		buffer[i] = rig_alloc(&rig, BUFFER_BYTES - 64);
 	for (unsigned i = 0; i < 2; i++)
 		outcome[i].bytes = malloc(OUTCOME_BYTES);
+	atexit(tell);
 }
 
 static uint32_t next(uint32_t *state)
@@ -114,6 +162,8 @@ static void fill(uint32_t seed)
 			v = v % 3 == 0 ? odd[v / 3 % (sizeof(odd) / 4)] : v % 3 == 1 ? v % 61 : v * 257;
 			memcpy(buffer[i] + k, &v, 4);
 		}
+	for (unsigned i = 0; i < BUFFERS; i++)
+		memset(buffer[i] + BUFFER_BYTES - 64, CANARY, 64);
 }
 
 /* ---- a run ---------------------------------------------------------------------------------------------------- */
@@ -140,6 +190,27 @@ static void keep_memory(struct outcome *o, uint32_t module)
 	}
 }
 
+/*
+ * What a launch left in shared and local memory, the next one would find there, or not, by which of the blocks' windows it gets:
+ * all of the arena but the variables is zero again.
+ */
+static void forget(uint32_t module)
+{
+	uint64_t low = UINT64_MAX, high = 0, base = rig.env.arena_base, end = base + rig.env.arena_bytes;
+	struct engine_symbol sym;
+
+	for (uint32_t i = 0; !engine_cpu.module_symbol(rig.engine, module, i, &sym); i++) {
+		if (sym.kind == ENGINE_SYM_FUNC || sym.address - base >= rig.env.arena_bytes)
+			continue;
+		low = sym.address < low ? sym.address : low;
+		high = sym.address + sym.bytes > high ? sym.address + sym.bytes : high;
+	}
+	low = low == UINT64_MAX ? base : low & ~4095ull;
+	high = high ? (high + 4095) & ~4095ull : base;
+	madvise((void *)(uintptr_t)base, low - base, MADV_DONTNEED);
+	madvise((void *)(uintptr_t)high, end - high, MADV_DONTNEED);
+}
+
 /* False: no more launches. */
 static int launch(struct outcome *o, const struct how *how, const struct engine_func_info *fi, uint32_t module, double limit)
 {
@@ -161,6 +232,8 @@ static int launch(struct outcome *o, const struct how *how, const struct engine_
 	}
 	for (unsigned i = 0; i < LAUNCHES; i++) {
 		fill(how->seed);
+		if (i)
+			forget(module);
 		st = rig_launch(&rig, &l, &index);
 		if (st == ENGINE_PENDING)
 			st = rig_wait(&rig, index, limit);
@@ -175,7 +248,7 @@ static int launch(struct outcome *o, const struct how *how, const struct engine_
 }
 
 /* -1: nothing in it runs. */
-static int run(const char *text, const struct how *how, uint32_t mode, struct outcome *o)
+static int run(const char *text, const struct how *how, uint32_t mode, double limit, struct outcome *o)
 {
 	struct engine_func_info fi;
 	struct engine_symbol sym;
@@ -194,7 +267,7 @@ static int run(const char *text, const struct how *how, uint32_t mode, struct ou
 		    fi.param_bytes > 4096)
 			continue;
 		kernels++;
-		if (!launch(o, how, &fi, module, mode == ENGINE_MODE_INTERP ? LIMIT_S : JIT_LIMIT_S))
+		if (!launch(o, how, &fi, module, limit))
 			break;
 	}
 	/* nor is a block that waits for threads that it does not have */
@@ -239,25 +312,48 @@ static int same(const unsigned char *a, const unsigned char *b, size_t bytes)
 			memcpy(&q, b + (i & ~(size_t)7), 8);
 		}
 		if (!(is_nan32(x) && is_nan32(y)) && !(is_nan64(p) && is_nan64(q))) {
-			printf("fuzz_jit: place %zu: interpreter 0x%x, JIT 0x%x\n", i, x, y);
+			snprintf(found, sizeof(found), "other memory: place %zu: interpreter 0x%x, JIT 0x%x", i, x, y);
 			return 0;
 		}
 	}
 	return 1;
 }
 
-static void compare(const struct outcome *a, const struct outcome *b)
+/* What differs, in found[]. */
+static int differ(const struct outcome *a, const struct outcome *b)
 {
 	for (unsigned i = 0; i < a->n && i < b->n; i++)
 		if (a->status[i] != b->status[i]) {
-			printf("fuzz_jit: launch %u: interpreter %u, JIT %u (%s)\n", i, a->status[i], b->status[i],
-			       rig.faults ? rig.fault_what : "");
-			finding("a launch ends otherwise");
+			snprintf(found, sizeof(found), "launch %u ends otherwise: interpreter %u, JIT %u (%s)", i, a->status[i], b->status[i],
+				 rig.faults ? rig.fault_what : "");
+			return 1;
 		}
-	if (a->n != b->n || a->used != b->used)
-		finding("not as many launches");
-	if (memcmp(a->bytes, b->bytes, a->used) && !same(a->bytes, b->bytes, a->used))
-		finding("other memory");
+	if (a->n != b->n || a->used != b->used) {
+		strcpy(found, "not as many launches");
+		return 1;
+	}
+	return memcmp(a->bytes, b->bytes, a->used) && !same(a->bytes, b->bytes, a->used);
+}
+
+/*
+ * Lanes that wait behind a loop get a turn after some rounds of it, and code that is left in the middle counts them otherwise. A
+ * kernel whose outcome on the interpreter depends on that number is about lanes that race, and has no right one.
+ */
+static int races(const char *text, const struct how *how)
+{
+	static const uint32_t spins[] = { 0, 1, 2, 3, 5, 8, 16, 40, 100, 250, 700, 1500, UINT32_MAX };
+	char kept[sizeof(found)];
+	int other = 0;
+
+	memcpy(kept, found, sizeof(found));
+	for (size_t i = 0; !other && i < sizeof(spins) / sizeof(spins[0]); i++) {
+		interp_spin = spins[i];
+		run(text, how, ENGINE_MODE_INTERP, OTHER_LIMIT_S, &outcome[1]);
+		other = differ(&outcome[0], &outcome[1]);
+	}
+	interp_spin = spin;
+	memcpy(found, kept, sizeof(found));
+	return other;
 }
 
 /* What tells of time, or is left open in a way that values in registers do not cure. */
@@ -352,9 +448,18 @@ static char *give_values(char *out, char *end, const char *text, const char *fro
 	return out;
 }
 
+/* The carry of addc and its like is a register that nobody declares. */
+static int carries(const char *text)
+{
+	return strstr(text, "addc") || strstr(text, "subc") || strstr(text, "madc");
+}
+
 /* The text with every register given a value. NULL: cannot. To be freed. */
 static char *with_values(const char *text)
 {
+	static const char carry[] = " { .reg .u32 fzc; add.cc.u32 fzc, 0, 0; }";
+	unsigned char jumps[64] = { 0 };        /* blocks around here: does something in them jump, and maybe over what follows? */
+	unsigned depth = 0;
 	size_t room = strlen(text) + 64 * 1024;
 	char *out = malloc(room), *o = out, *end = out ? out + room - strlen(text) : NULL;
 	unsigned salt = 0;
@@ -362,14 +467,26 @@ static char *with_values(const char *text)
 	for (const char *s = text; out && *s;) {
 		const char *stop = strchr(s, ';');
 
+		if (*s == '{' && ++depth < sizeof(jumps))
+			jumps[depth] = 0;
+		if (*s == '}' && depth && --depth + 1 < sizeof(jumps))
+			jumps[depth] |= jumps[depth + 1];
+		if (!strncmp(s, "bra", 3) || !strncmp(s, "brx", 3))
+			jumps[depth < sizeof(jumps) ? depth : 0] = 1;
 		if (strncmp(s, ".reg", 4) || !isspace((unsigned char)s[4]) || !stop || memchr(s, ')', (size_t)(stop - s))) {
 			*o++ = *s++;
 			if (o >= end)
 				break;
 			continue;
 		}
+		if (depth >= sizeof(jumps) || jumps[depth]) {   /* the value would be jumped over as well */
+			free(out);
+			return NULL;
+		}
 		memcpy(o, s, (size_t)(stop - s) + 1);
 		o = give_values(o + (stop - s) + 1, end, text, s + 4, stop, &salt);
+		if (o && carries(text) && o + sizeof(carry) < end)
+			o = stpcpy(o, carry);
 		if (!o) {
 			free(out);
 			return NULL;
@@ -385,6 +502,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct how how = { 0, 1, 0, 0 };
 	char *text, *ready;
+	int runs, same_again;
 
 	if (size > MAX_TEXT || memchr(data, 0, size))
 		return 0;
@@ -398,15 +516,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text_now = ready ? ready : text;
 	set_up();
 	jit_stress = 0;
-	if (run(text_now, &how, ENGINE_MODE_INTERP, &outcome[0]) == 0 && outcome[0].ended) {
+	runs = legal(text_now) && run(text_now, &how, ENGINE_MODE_INTERP, LIMIT_S, &outcome[0]) == 0 && outcome[0].n;
+	seen.ran += runs;
+	seen.endless += runs && !outcome[0].ended;
+	if (runs && outcome[0].ended) {
 		canaries("interpreter: a stray write");
+		seen.both++;
+		same_again = !outcome[0].wide && ready && deterministic(text_now, &how);
 		jit_stress = how.stress;
-		run(text_now, &how, ENGINE_MODE_JIT, &outcome[1]);
+		run(text_now, &how, ENGINE_MODE_JIT, same_again ? JIT_LIMIT_S : OTHER_LIMIT_S, &outcome[1]);
 		jit_stress = 0;
 		canaries("JIT: a stray write");
-		if (!outcome[0].wide && ready && deterministic(text_now, &how))
-			compare(&outcome[0], &outcome[1]);
+		if (same_again) {
+			seen.compared++;
+			if (differ(&outcome[0], &outcome[1])) {
+				if (!races(text_now, &how))
+					finding(found);
+				seen.racing++;
+			}
+		}
 	}
+	if (++seen.all % TELL == 0)
+		tell();
 	text_now = "";
 	free(ready);
 	free(text);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A peer's bytes against the device: parser, dispatch, configuration space, registers, vectors, map
- * table and admin queue. Context processes are stand-ins here (nothing forks); the socket is not there.
+ * table and admin queue. Context processes are stand-ins here (nothing forks); the socket is not there. A model (vfu_model.h)
+ * says what each message must be answered and what the tables must be afterwards.
  *
  * Sources: tests/fuzz/fuzz_vfu.c tools/vgpu-stub/vfu_msg.c tools/vgpu-stub/vfu_cmd.c tools/vgpu-stub/pci.c
  *          tools/vgpu-stub/regs.c tools/vgpu-stub/irq.c tools/vgpu-stub/dma.c tools/vgpu-stub/admin.c
@@ -21,12 +22,14 @@
 #include <unistd.h>
 
 #include "../../tools/vgpu-stub/vfu.h"
+#include "vfu_model.h"
 
 #define FILE_BYTES 0x40000u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct device dev;
+static struct model model;
 static int memory_fd, event_fd;
 static uint8_t *memory;
 
@@ -89,9 +92,10 @@ void ctxproc_kill_wait(struct context *c, uint32_t status)
 
 int ctxproc_kill_range(struct device *d, uint64_t iova, uint64_t bytes)
 {
+	/* before the table changes, and only for what the message says */
+	NEED(model.kills == 1 && model.kill_iova == iova && model.kill_bytes == bytes);
+	model.kills = 2;
 	(void)d;
-	(void)iova;
-	(void)bytes;
 	return 0;
 }
 
@@ -152,24 +156,35 @@ static void one_message(const uint8_t *msg, size_t bytes, unsigned control, stru
 	static uint8_t out[VFU_MAX_MESSAGE];
 	struct vfu_reply reply = { .data = out };
 	struct vfu_request r;
-	int fds[4];
+	enum model_fd kinds[4];
+	int fds[4], malformed = model_malformed(msg, bytes), want;
 	uint32_t nfds = 0;
 
-	if (vfu_parse(msg, bytes, &r))
+	if (vfu_parse(msg, bytes, &r)) {
+		NEED(malformed);
 		return;
-	if (control & 1)
+	}
+	NEED(malformed != 1);
+	if (control & 1) {
+		kinds[nfds] = MODEL_MEMORY;
 		fds[nfds++] = dup(memory_fd);
-	for (unsigned i = 0; i < (control >> 1 & 3); i++)
+	}
+	for (unsigned i = 0; i < (control >> 1 & 3); i++) {
+		kinds[nfds] = MODEL_EVENTFD;
 		fds[nfds++] = dup(event_fd);
+	}
 	if (control & 8)
 		s->negotiated = 1;
+	want = model_message(&model, msg, bytes, s->negotiated, kinds, nfds);
 	vfu_execute(&dev, s, &r, fds, nfds, &reply);
+	NEED((want == NOT_SAID || reply.error == want) && model.kills != 1);
 	if (reply.bytes > VFU_MAX_MESSAGE - 16 || reply.nfds > VFU_REPLY_FDS || reply.error > 0)
 		abort();
 	for (uint32_t i = 0; i < nfds; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	device_settle(&dev);
+	model_compare(&model, &dev);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -178,6 +193,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint8_t *p = data, *end = data + size;
 
 	set_up();
+	memset(&model, 0, sizeof(model));
+	model.file_bytes = FILE_BYTES;
 	plant_commands(data, size);
 	while (end - p > 17) {
 		unsigned control = *p++;
