@@ -75,6 +75,7 @@ many e2e 600 tests/e2e/run.sh "$B"
 many nvcc 900 tests/nvcc/run.sh "$B"
 many nvcc/archives 300 tests/nvcc/archives.sh "$B"
 many nvcc/toolkit 300 tests/nvcc/toolkit.sh "$B"
+many nvcc/ggml 900 tests/nvcc/ggml.sh "$B"
 
 # --- cuBLAS against OpenBLAS
 many blas 300 tests/blas/run.sh "$B"
@@ -105,15 +106,24 @@ many llm/trace 300 tests/llm/trace.sh "$B"
 many llm/cuda13 400 tests/llm/cuda13.sh "$B"
 many llm/strangers 700 tests/llm/strangers.sh "$B"
 many llm/whole 300 tests/llm/whole.sh "$B"
+many llm/ops 900 tests/llm/ops.sh "$B"
 
 # --- Ollama: built once from the Go proxy's and npm's sources, where these can be had
 many ollama 1200 tests/ollama/run.sh "$B"
 many ollama/doctor 900 tests/ollama/doctor.sh "$B"
+many ollama/static 600 tests/ollama/static.sh "$B"
 many ollama/service 300 tests/ollama/service.sh "$B"
+many ollama/guest 600 tests/ollama/guest.sh "$B"
 
 # --- hostile clients and deaths
 many hostile 900 tests/hostile/run.sh "$B"
+many native 600 tests/hostile/native.sh "$B"
 many crowd 300 tests/hostile/crowd.sh "$B"
+many soak/beside 300 tests/soak/beside.sh "$B"
+many soak/again 300 tests/soak/again.sh "$B"
+many soak/replace 300 tests/soak/replace.sh "$B"
+many soak/storm 300 tests/soak/storm.sh "$B" 40
+many soak/leaks 300 tests/soak/leaks.sh "$B" 1
 
 # --- a guest with a stock kernel: the agent over kernel VFIO, the device outside
 many vm 1200 tests/vm/run.sh "$B"

@@ -25,7 +25,10 @@ static unsigned products;
 
 /* ---- elements of each type, on the host ------------------------------------------------------- */
 
-static size_t bytes_of(cudaDataType t) { return t == CUDA_R_64F ? 8 : t == CUDA_R_32F ? 4 : 2; }
+static size_t bytes_of(cudaDataType t)
+{
+	return t == CUDA_R_64F ? 8 : t == CUDA_R_32F || t == CUDA_R_32I ? 4 : t == CUDA_R_8I ? 1 : 2;
+}
 
 static double half_value(uint16_t h)
 {
@@ -44,6 +47,8 @@ static double get(const void *p, size_t i, cudaDataType t)
 	case CUDA_R_64F: return ((const double *)p)[i];
 	case CUDA_R_32F: return (double)((const float *)p)[i];
 	case CUDA_R_16F: return half_value(((const uint16_t *)p)[i]);
+	case CUDA_R_8I: return ((const int8_t *)p)[i];
+	case CUDA_R_32I: return ((const int32_t *)p)[i];
 	}
 	bits = (uint32_t)((const uint16_t *)p)[i] << 16;
 	memcpy(&f, &bits, 4);
@@ -60,6 +65,8 @@ static void put_random(void *p, size_t i, cudaDataType t)
 	switch ((int)t) {
 	case CUDA_R_64F: ((double *)p)[i] = (double)f; return;
 	case CUDA_R_32F: ((float *)p)[i] = f; return;
+	case CUDA_R_8I: ((int8_t *)p)[i] = (int8_t)(v == 127 ? -128 : v); return;
+	case CUDA_R_32I: ((int32_t *)p)[i] = v * 1000; return;
 	case CUDA_R_16F:
 		for (; m && m < 1024; e++)
 			m *= 2;         /* m * 2^-e / 64 = 1.x * 2^(10 - e - 6) */
@@ -116,6 +123,8 @@ static void put_scalar(void *p, double v, cublasComputeType_t c)
 		*(double *)p = v;
 	else if (c == CUBLAS_COMPUTE_32F)
 		*(float *)p = (float)v;
+	else if (c == CUBLAS_COMPUTE_32I)
+		*(int32_t *)p = (int32_t)v;
 	else            /* the few that the table uses */
 		*(uint16_t *)p = v == 0 ? 0 : v == 1 ? 0x3c00 : v == -0.5 ? 0xb800 : 0x4000;
 }
@@ -123,7 +132,7 @@ static void put_scalar(void *p, double v, cublasComputeType_t c)
 static void compare(const struct shape *s, const struct operand *a, const struct operand *b, const struct operand *c,
 		    const void *old)
 {
-	double eps = s->out == CUDA_R_64F ? 1e-14 : s->out == CUDA_R_32F ? 1e-5 : s->out == CUDA_R_16F ? 1.0 / 1024 : 1.0 / 128;
+	double eps = s->out == CUDA_R_32I ? 0 : s->out == CUDA_R_64F ? 1e-14 : s->out == CUDA_R_32F ? 1e-5 : s->out == CUDA_R_16F ? 1.0 / 1024 : 1.0 / 128;
 
 	for (int q = 0; q < s->count; q++)
 		for (int j = 0; j < c->cols; j++)
@@ -216,7 +225,8 @@ static void many(void)
 		{ CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F }, { CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_16F },
 		{ CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F }, { CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F },
 		{ CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F }, { CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F },
-		{ CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F },
+		{ CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F }, { CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I },
+		{ CUDA_R_8I, CUDA_R_32F, CUBLAS_COMPUTE_32F },
 	};
 	static const int sizes[][3] = { { 1, 1, 1 }, { 3, 5, 7 }, { 16, 8, 16 }, { 33, 9, 17 }, { 65, 31, 193 }, { 300, 7, 40 },
 					{ 31, 270, 33 }, { 12, 12, 0 } };
@@ -233,11 +243,18 @@ static void many(void)
 
 				s.alpha = factors[f][0];
 				s.beta = factors[f][1];
+				if (s.out == CUDA_R_32I) {
+					s.alpha = trunc(s.alpha);
+					s.beta = trunc(s.beta);
+				}
 				s.gap = (int)(e2e_rand(&pick) % 6);
 				s.form = e2e_rand(&pick) % 3;
 				s.device_scalars = e2e_rand(&pick) % 4 == 0;
 				one(s);
 			}
+	/* of bytes as deep as several passes */
+	one((struct shape){ .ta = 1, .m = 70, .n = 45, .k = 2500, .in = CUDA_R_8I, .out = CUDA_R_32I,
+			    .compute = CUBLAS_COMPUTE_32I, .alpha = 1, .form = PLAIN });
 	/* one that no cache holds */
 	one((struct shape){ .ta = 1, .m = 520, .n = 300, .k = 400, .in = CUDA_R_16F, .out = CUDA_R_32F,
 			    .compute = CUBLAS_COMPUTE_32F, .alpha = 1, .form = PLAIN });
@@ -430,7 +447,7 @@ static void refused(void)
 	EXPECT_EQ(cublasSgemm(handle, (cublasOperation_t)7, CUBLAS_OP_N, 1, 1, 1, &alpha, d, 1, d, 1, &beta, d, 1),
 		  CUBLAS_STATUS_INVALID_VALUE);
 	EXPECT_EQ(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, NULL, d, 1, d, 1, &beta, d, 1), CUBLAS_STATUS_INVALID_VALUE);
-	EXPECT_EQ(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 4, 4, 4, &v, d, CUDA_R_8I, 4, d, CUDA_R_8I, 4, &v, d, CUDA_R_32I, 4,
+	EXPECT_EQ(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 4, 4, 4, &v, d, CUDA_R_8U, 4, d, CUDA_R_8U, 4, &v, d, CUDA_R_32I, 4,
 			       CUBLAS_COMPUTE_32I, CUBLAS_GEMM_DEFAULT), CUBLAS_STATUS_NOT_SUPPORTED);
 	CK(cublasCreate(&other));
 	CK(cublasSetMathMode(other, CUBLAS_TF32_TENSOR_OP_MATH));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Host functions and stream callbacks: called once each, in stream order, after the work before and before
- * the work behind them; and a slow one in one stream stops no other stream.
+ * the work behind them; and a slow one in one stream stops no other stream. Streams that are destroyed with
+ * functions pending run them all the same, and come to their ends: nothing that one waits for is the next one's.
  */
 #include "drv.h"
 
@@ -33,6 +34,31 @@ static void CUDA_CB slow(void *arg)
 	(void)arg;
 	e2e_sleep_ms(100);
 	__atomic_store_n(&slow_done, 1, __ATOMIC_RELEASE);
+}
+
+static int quick_calls;
+
+static void CUDA_CB quick(void *arg)
+{
+	(void)arg;
+	__atomic_fetch_add(&quick_calls, 1, __ATOMIC_RELEASE);
+}
+
+#define SHORT_LIVES 3000
+
+static void short_lives(void)
+{
+	for (int i = 0; i < SHORT_LIVES; i++) {
+		CUstream s;
+
+		CK(cuStreamCreate(&s, i % 2 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT));
+		CK(cuLaunchHostFunc(s, quick, NULL));
+		if (i % 3)
+			CK(cuLaunchHostFunc(s, quick, NULL));
+		CK(cuStreamDestroy(s));
+	}
+	CK(cuCtxSynchronize());
+	EXPECT_EQ(__atomic_load_n(&quick_calls, __ATOMIC_ACQUIRE), SHORT_LIVES + SHORT_LIVES / 3 * 2);
 }
 
 int main(void)
@@ -74,6 +100,7 @@ int main(void)
 	EXPECT(__atomic_load_n(&slow_done, __ATOMIC_ACQUIRE));
 	CK(cuStreamDestroy(s));
 	CK(cuStreamDestroy(other));
+	short_lives();
 	CK(cuMemFreeHost(pinned));
 	CK(cuMemFree(d));
 	CK(cuCtxDestroy(ctx));

@@ -37,7 +37,6 @@ int main(void)
 	const void *table = NULL;
 	CUdeviceptr d = drv_alloc(64);
 	uint64_t junk[64] = { 0 };
-	size_t heap = 0;
 	CUstream s;
 	ssize_t got;
 
@@ -45,12 +44,6 @@ int main(void)
 		e2e_skip("no temporary file");
 	unlink(path);
 	CK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
-	/* the device heap has one size: less is given, more is not promised */
-	WANT(CUDA_SUCCESS, cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 1 << 20));
-	WANT(CUDA_ERROR_OUT_OF_MEMORY, cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, (size_t)1 << 40));
-	WANT(CUDA_SUCCESS, cuCtxGetLimit(&heap, CU_LIMIT_MALLOC_HEAP_SIZE));
-	if (heap < 8 << 20)
-		e2e_fail("the device heap has %zu bytes", heap);
 	keep = dup(2);
 	dup2(fd, 2);
 	for (int round = 0; round < 2; round++)

@@ -37,6 +37,8 @@ MUTANTS = [
      "if (vgpu_timeline_reached(j->tl, j->ticket) || vg_ctx_error(j->ctx)) {", "if (1) {"),
     ("a stream does not wait for its host function", HOST,
      "vg_submit(s, VGPU_OP_WAIT_VALUE, &b, NULL, 0);", "vg_submit(s, VGPU_OP_NOP, NULL, NULL, 0);"),
+    ("a destroyed stream's gate is the next stream's at once", HOST,
+     "vg_defer(VG_DEFER_WINDOW, g->ctx, g->stream, g->last, g->word, GATE_BYTES);", "vg_window_free(g->word, GATE_BYTES);"),
     ("a graph ends without its last step", GRAPH,
      "\t\timage = vg_submit_run(s, image, step->commands);\n",
      "\t\timage = vg_submit_run(i + 1 == e->nsteps && i ? s->ctx->host_stream : s, image, step->commands);\n"),

@@ -45,6 +45,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/cuda-12/libcublasLt_static.a
 644 usr/lib/vgpu/cuda-12/libnvidia-ml.a
 644 usr/lib/vgpu/cuda-12/libnccl_static.a
+644 usr/lib/vgpu/cuda-12/libvgpu-dl.a
 644 usr/lib/vgpu/cuda-12/libculibos.a
 644 usr/lib/vgpu/cuda-12/libcudadevrt.a
 644 usr/lib/vgpu/cuda-13/libcuda-lite.a
@@ -54,6 +55,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/cuda-13/libcublasLt_static.a
 644 usr/lib/vgpu/cuda-13/libnvidia-ml.a
 644 usr/lib/vgpu/cuda-13/libnccl_static.a
+644 usr/lib/vgpu/cuda-13/libvgpu-dl.a
 644 usr/lib/vgpu/cuda-13/libculibos.a
 644 usr/lib/vgpu/cuda-13/libcudadevrt.a
 644 usr/lib/vgpu/libcublas.so.12
@@ -67,6 +69,8 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/libnccl.so.2
 644 usr/lib/vgpu/libvgpu-turn.so
 644 usr/lib/vgpu/libnvidia-ml.so.1
+755 usr/lib/vgpu/toolkit/fetch.sh
+755 usr/lib/vgpu/toolkit/toolkit.sh
 777 usr/lib/vgpu/libcublas.so -> libcublas.so.13
 777 usr/lib/vgpu/libcublasLt.so -> libcublasLt.so.13
 777 usr/lib/vgpu/libcuda.so -> libcuda.so.1
@@ -158,10 +162,13 @@ if command -v systemd-analyze >/dev/null; then
 	else
 		fail "systemd-analyze verify: $(cat "$dir/out")"
 	fi
-	for u in vgpu-agent vgpu-stub; do
-		systemd-analyze security --no-pager --offline=yes --threshold=15 "$units/$u.service" >"$dir/out" 2>&1 &&
+	# The device's may make namespaces, mount and delegate its cgroup, so that its contexts have less than any unit could take away:
+	# they are alone behind those walls, while the agent, which has none to put up, may do none of it.
+	for u in vgpu-agent:15 vgpu-stub:16; do
+		most=${u#*:} u=${u%:*}
+		systemd-analyze security --no-pager --offline=yes --threshold="$most" "$units/$u.service" >"$dir/out" 2>&1 &&
 			ok "systemd-analyze security of $u: $(sed -n 's/.*exposure level for [^ ]* \([0-9.]*\).*/\1/p' "$dir/out") of 10" ||
-			fail "$u is more exposed than 1.5: $(grep -E '✗|→|rror' "$dir/out")"
+			fail "$u is more exposed than ${most:0:1}.${most:1}: $(grep -E '✗|→|rror' "$dir/out")"
 	done
 	PREFIX=$dir/prefix SYSCONFDIR=$dir/prefix/etc tools/service/install.sh uninstall
 	left=$(find "$dir/prefix" -type f -o -type l)

@@ -105,4 +105,29 @@ start_stub --memory 1G
 start_agent
 late=$dir/later
 mv "$dir/agent" "$late"
+mv "$dir/agent.devices" "$dir/described"
 required "VGPU_REQUIRED: an agent that comes later is found" '[0, 0, 1, 0, 101, 46, 46]' VGPU_AGENT="$dir/agent" VGPU_REQUIRED=1
+# what the agent left beside its socket answers the questions, and no more than these
+mv "$dir/agent" "$late"
+cp "$dir/described" "$dir/agent.devices"
+required "VGPU_REQUIRED, described by an agent that is gone; then it is back" '[0, 0, 1, 0, 101, 0, 46]' VGPU_AGENT="$dir/agent" VGPU_REQUIRED=1
+mv "$dir/agent" "$late"
+late=''
+required "a description changes nothing without VGPU_REQUIRED" '[100, 3, -1, 3, 3, 3, 3]' VGPU_AGENT="$dir/agent" VGPU_REQUIRED=0
+required "described, and CUDA_VISIBLE_DEVICES names none of it" '[100, 3, -1, 3, 3, 3, 3]' VGPU_AGENT="$dir/agent" VGPU_REQUIRED=1 CUDA_VISIBLE_DEVICES=5
+damaged() { # damaged NAME COMMAND...: makes another description; it is as if there were none
+	rm -rf "$dir/agent.devices"
+	"${@:2}"
+	required "a description that is $1" '[0, 0, 1, 0, 101, 46, 46]' VGPU_AGENT="$dir/agent" VGPU_REQUIRED=1
+}
+patched() { python3 -c 'import sys; d = bytearray(open(sys.argv[1], "rb").read()); d[int(sys.argv[3]):int(sys.argv[3]) + 4] = int(sys.argv[4]).to_bytes(4, "little"); open(sys.argv[2], "wb").write(d)' "$dir/described" "$dir/agent.devices" "$@"; }
+damaged "cut off" sh -c "head -c 4000 '$dir/described' >'$dir/agent.devices'"
+damaged "empty" touch "$dir/agent.devices"
+damaged "no file" mkdir "$dir/agent.devices"
+damaged "a pipe that nobody fills" mkfifo "$dir/agent.devices"
+damaged "a link" ln -s "$dir/described" "$dir/agent.devices"
+damaged "of another protocol" patched 4 9999
+damaged "of no devices" patched 8 0
+damaged "of too many devices" patched 8 9
+rm -rf "$dir/agent.devices"
+mv "$dir/later" "$dir/agent"

@@ -45,6 +45,9 @@ static struct fake {
 	int die;                        /* queue + 1: that context's process dies */
 	int fail_create;                /* enum vgpu_status */
 	int silent;                     /* enum vgpu_admin_op: is never answered */
+	int mute;                       /* bit per queue: a SEGMENT of that context is answered when this is 0 again */
+	uint64_t muted[64];             /* ... index + 1 by place */
+	unsigned mutes;
 	int old_cap;                    /* offers no features in CAP */
 	int no_doorbell_fds;
 	int lost_page;                  /* of doorbells: can be mapped, and faults */
@@ -141,6 +144,10 @@ static void fake_admin(void)
 			x->live = 0;
 			break;
 		case VGPU_ADMIN_SEGMENT:
+			if (fake.mute & 1 << s->q % FAKE_QUEUES) {
+				fake.muted[fake.mutes++ % 64] = index + 1;
+				continue;
+			}
 			st = x->live && fake_at(s->a, s->b) ? VGPU_ST_OK : VGPU_ST_INVALID;
 			x->segments++;
 			break;
@@ -150,6 +157,8 @@ static void fake_admin(void)
 		}
 		fake_complete(index, st, 0, 0);
 	}
+	while (!fake.mute && fake.mutes)
+		fake_complete(fake.muted[--fake.mutes % 64] - 1, VGPU_ST_OK, 0, 0);
 	if (fake.die && fake.async) {
 		fake.ctx[fake.die - 1].live = 0;
 		fake_complete(fake.async - 1, VGPU_ST_OK, (uint64_t)fake.die - 1, VGPU_ST_CONTEXT_DEAD);

@@ -221,6 +221,7 @@ static void dev_start(struct dev *d, const char *binary, uint64_t limit)
 	m.u.init.device.warp_size = 32;
 	m.u.init.device.shared_per_block = m.u.init.device.shared_per_block_optin = 48 << 10;
 	m.u.init.cores = 2;
+	m.u.init.overhead = 2 * VGPU_GIB;
 	m.u.init.asym_fence = vgpu_asym_register() == 0;
 	fds[CTX_FD_KICK] = d->kick;
 	fds[CTX_FD_IRQ] = d->irq;

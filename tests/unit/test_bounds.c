@@ -11,8 +11,12 @@
 #include "../ptx/rig.h"
 
 #include "../../tools/vgpu-stub/cpu/front.h"
+#include "../../tools/vgpu-stub/cpu/jit.h"
 
-#define TEXT (8u << 20)
+#define TEXT (16u << 20)
+#define TREE_FUNCTIONS 10u
+#define TREE_BLOCKS 6000u
+#define TREE_FILLER 6100u
 
 static struct rig rig;
 static char text[TEXT];
@@ -176,6 +180,78 @@ static void backwards(uint32_t *cells, unsigned n, bool good)
 	engine_cpu.module_unload(rig.engine, m);
 }
 
+/* Branches in one another, at which lanes part: what lies between each and its join is the square of their number. */
+static void nested(uint32_t *cells, unsigned n)
+{
+	char log[256];
+	uint32_t m, st;
+	struct func *fn;
+
+	kernel(4);
+	say("\tmov.u32 %%r1, %%tid.x;\n\tmov.u32 %%r2, 0;\n");
+	for (unsigned i = 0; i < n; i++)
+		say("\tsetp.eq.u32 %%p, %%r1, %u;\n\t@%%p bra L%u;\n\tadd.u32 %%r2, %%r2, 1;\n", i + 1, i);
+	for (unsigned i = n; i-- > 0;)
+		say("L%u:\n\tadd.u32 %%r2, %%r2, %%r0;\n", i);
+	say("\tsetp.ne.u32 %%p, %%r1, 0;\n\t@%%p bra END;\n\tst.global.u32 [%%q0], %%r2;\nEND:\n\tret;\n}\n");
+	fn = compiled(&m, &st, log, sizeof(log));
+	CHECK(!st, "%s", log);
+	if (!st)
+		st = run(fn, cells, 3);
+	CHECK(!st && cells[0] == 4 * n, "status %u: %u", st, cells[0]);
+	CHECK(fn && fn->work <= 2 * JIT_REGION_STEPS + 8ull * JIT_REGION_LEAST * n, "%llu steps for %u branches",
+	      (unsigned long long)(fn ? fn->work : 0), n);
+	engine_cpu.module_unload(rig.engine, m);
+}
+
+/* Each function is within its bound; all that a kernel calls together is not, and each of them is still good alone. */
+static void tree(uint32_t *cells, unsigned functions, unsigned blocks)
+{
+	struct engine_func_info fi;
+	struct engine_symbol s;
+	char log[256] = "";
+	uint32_t m, st, id[2] = { 0, 0 };
+	uint64_t work = 0;
+
+	length = 0;
+	say(".version 7.0\n.target sm_70\n.address_size 64\n");
+	for (unsigned f = 0; f < functions; f++) {
+		/* %r2 is read at the end, which each block before that hears of one round later; more blocks than are put in order */
+		say(".func (.reg .u32 %%o) f%u(.reg .u32 %%i)\n{\n\t.reg .b32 %%r<3>;\n\t.reg .pred %%p;\n\tmov.u32 %%r1, 0;\n"
+		    "\tmov.u32 %%r2, %%i;\n\tadd.u32 %%r2, %%r2, 1;\n", f);
+		for (unsigned i = 0; i <= TREE_FILLER; i++)
+			say("\tsetp.eq.u32 %%p, %%r1, %u;\n\t@%%p bra B%u;\n", i + 1, blocks);
+		say("\tbra B%u;\nEND:\n\tadd.u32 %%o, %%r1, %%r2;\n\tret;\n", blocks);
+		for (unsigned i = 1; i <= blocks; i++)
+			say("B%u:\n\tadd.u32 %%r1, %%r1, %%i;\n\t%s%u;\n", i, i == 1 ? "bra END;//" : "bra B", i - 1);
+		say("}\n");
+	}
+	for (unsigned k = 0; k < 2; k++) {
+		say(".visible .entry k%u(.param .u64 out, .param .u32 v)\n{\n\t.reg .b32 %%r<2>;\n\t.reg .b64 %%q<2>;\n"
+		    "\tld.param.u64 %%q0, [out];\n\tld.param.u32 %%r0, [v];\n", k);
+		for (unsigned f = k ? functions - 1 : 0; f < functions; f++)
+			say("\tcall (%%r1), f%u, (%%r0);\n", f);
+		say("\tst.global.u32 [%%q0], %%r1;\n\tret;\n}\n");
+	}
+	st = engine_cpu.module_load(rig.engine, text, length, &m, log, sizeof(log));
+	CHECK(!st, "%s", log);
+	for (uint32_t i = 0; !st && !engine_cpu.module_symbol(rig.engine, m, i, &s); i++)
+		if (s.kind == ENGINE_SYM_FUNC && s.name[0] == 'k')
+			id[s.name[1] - '0'] = s.id;
+	st = engine_cpu.func_info(rig.engine, id[0], &fi, log, sizeof(log));
+	CHECK(st == VGPU_ST_NOT_SUPPORTED && strstr(log, "too large"), "%u functions of %u blocks: status %u: %s", functions, blocks, st, log);
+	for (unsigned f = 0; f < rig.engine->funcs_span; f++)
+		work += rig.engine->funcs[f] ? rig.engine->funcs[f]->work : 0;
+	/* once for the module, once for the kernel */
+	CHECK(work <= 2 * MAX_TREE_WORK + (64ull << 20), "%llu steps", (unsigned long long)work);
+	st = engine_cpu.func_info(rig.engine, id[1], &fi, log, sizeof(log));
+	CHECK(!st, "the last one alone: %s", log);
+	if (!st)
+		st = run(func_get(rig.engine, id[1]), cells, 2);
+	CHECK(!st && cells[0] == 2 * blocks + 3, "status %u: %u", st, cells[0]);
+	engine_cpu.module_unload(rig.engine, m);
+}
+
 /* Functions that are called again and again, and by a pointer too, are each counted once. */
 static void callees(uint32_t *cells, unsigned n)
 {
@@ -231,7 +307,10 @@ int main(void)
 		callees(cells, 400);
 		ways(cells, 300, 300, true);
 		ways(cells, 700, 700, false);
+		nested(cells, 3000);
 		backwards(cells, 2000, true);
+		if (!jit)
+			tree(cells, TREE_FUNCTIONS, TREE_BLOCKS);
 		if (!jit)
 			backwards(cells, 60000, false);
 		rig_close(&rig);

@@ -83,7 +83,7 @@ static int model_ctl(const struct vgpu_cmd *c)
 	if (c->flags || c->stream || c->wait_tl || c->wait_value || b->reply >= 64 || b->context >= 8)
 		return 0;
 	switch (c->op) {
-	case VGPU_OP_MEM_ALLOC: case VGPU_OP_MEM_FREE: return heap(b->a, b->b, 4096);
+	case VGPU_OP_MEM_ALLOC: case VGPU_OP_MEM_FREE: case VGPU_OP_DEVICE_HEAP: return heap(b->a, b->b, 4096);
 	case VGPU_OP_PHYS_ALLOC: case VGPU_OP_PHYS_FREE: return phys(b->a, b->b);
 	case VGPU_OP_VMM_MAP: return heap(b->a, b->b, VGPU_HUGE) && phys(b->c, b->b);
 	case VGPU_OP_VMM_UNMAP: return heap(b->a, b->b, VGPU_HUGE);
@@ -364,7 +364,18 @@ static int gemm_operand(uint64_t addr, uint32_t rows, uint32_t cols, uint32_t ld
 	return addr % elem == 0 && slice >> 64 == 0 && box(addr, (wide)rows * elem, cols, b->batch, (wide)ld * elem, slice);
 }
 
-static wide size_of(uint8_t type) { return type == VGPU_GEMM_F64 ? 8 : type == VGPU_GEMM_F32 ? 4 : 2; }
+static wide size_of(uint8_t type)
+{
+	static const uint8_t sizes[] = { 0, 4, 2, 2, 8, 1, 4 };
+
+	return sizes[type];
+}
+
+/* Bytes by bytes into a whole number, or into a float, whose factors are of that type */
+static int bytes_by_bytes(const uint8_t t[4])
+{
+	return t[0] == 5 && t[1] == 5 && ((t[2] == 6 && t[3] == 6) || (t[2] == 1 && t[3] == 1));
+}
 
 static int model_gemm(const struct vgpu_cmd *c, const struct vgpu_gemm *p)
 {
@@ -374,7 +385,7 @@ static int model_gemm(const struct vgpu_cmd *c, const struct vgpu_gemm *p)
 	uint64_t at[2] = { p->alpha_at, p->beta_at };
 	int doubles = 0;
 
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 4 && !bytes_by_bytes(t); i++) {
 		if (t[i] < 1 || t[i] > 4)
 			return 0;
 		doubles += t[i] == 4;
@@ -425,6 +436,10 @@ static void random_gemms(unsigned n)
 		p.type_c = c.op == VGPU_OP_TRSM ? p.type_a : (uint8_t)(1 + rnd() % 3);
 		if (rnd() % 8 == 0)
 			p.type_a = p.type_b = p.type_c = p.type_scalar = VGPU_GEMM_F64;
+		if (rnd() % 8 == 0) {
+			p.type_a = p.type_b = VGPU_GEMM_I8;
+			p.type_c = p.type_scalar = rnd() % 2 ? VGPU_GEMM_I32 : VGPU_GEMM_F32;
+		}
 		p.trans_a = rnd() & 1;
 		if (c.op == VGPU_OP_TRSM) {
 			p.right = rnd() & 1;
@@ -433,7 +448,7 @@ static void random_gemms(unsigned n)
 		switch (rnd() % 8) {
 		case 0: *a[rnd() % 8] = number(); break;
 		case 1: *w[rnd() % 7] = (uint32_t)(rnd() % 4 ? rnd() % 300 : rnd()); break;
-		case 2: *t[rnd() % 11] = (uint8_t)(rnd() % 6); break;
+		case 2: *t[rnd() % 11] = (uint8_t)(rnd() % 8); break;
 		case 3: *a[5 + rnd() % 3] = rnd() % 20000; break;
 		}
 		expect = model_gemm(&c, &p);

@@ -48,7 +48,7 @@ static const struct vgpu_check_env env = {
 /* Only what an agent would let through. Returns 0 when the context did not answer. */
 static int random_control(struct dev *d)
 {
-	struct vgpu_cmd c = { .op = (uint8_t)(VGPU_OP_MEM_ALLOC + rnd(14)), .slots = 1, .ticket = 1, .seq = 1 };
+	struct vgpu_cmd c = { .op = (uint8_t)(VGPU_OP_MEM_ALLOC + rnd(16)), .slots = 1, .ticket = 1, .seq = 1 };
 	struct vgpu_body_ctl *b = &c.u.ctl;
 
 	*b = (struct vgpu_body_ctl){ .id = rnd(4) ? rnd(5) << 14 | rnd(3) : rnd(9), .a = address(),

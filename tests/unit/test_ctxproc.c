@@ -344,7 +344,7 @@ static int create(const char *mode)
 	struct vgpu_ctx_create c = {
 		.queue_iova = IOVA + AT_BLOCK, .seg0_iova = IOVA + AT_SEG0, .span_base = VGPU_SPAN_BASE_DEFAULT,
 		.span_bytes = VGPU_SPAN_BYTES, .device_base = VGPU_DEVICE_BASE(VGPU_SPAN_BASE_DEFAULT, 0),
-		.memory_limit = 1 << 20, .weight = 1,
+		.memory_limit = 64 << 20, .weight = 1,
 	};
 
 	now_testing = mode;

@@ -35,6 +35,8 @@ judge users is "$(ps -o user:20= -p "$(property vgpu-agent MainPID),$(property v
 judge status is "$(property vgpu-agent StatusText)" '1 device, listening on /run/vgpu/agent.sock'
 judge options_reach_the_device grep -q '/ 1024 MiB' <(as member vgpu smi)
 judge programs_of_a_member programs
+judge walls grep -q '"walls":\["seccomp","user","pid","mount","net","ipc",.*"landlock"' <(as member vgpu smi -j | tr -d ' \n')
+judge device_is_in_a_group_of_its_own grep -q '/vgpu-stub.service/device$' "/proc/$(property vgpu-stub MainPID)/cgroup"
 judge member_is_known grep -q '"clients":\[\]' <(as member vgpu smi -j)
 judge stranger_is_refused not as stranger /opt/tests/vecadd
 judge device_is_the_agents not as member test -e /run/vgpu-stub/stub.sock
@@ -59,7 +61,7 @@ judge program_after_that_too soon as member /opt/tests/vecadd
 
 judge stop systemctl stop vgpu-agent vgpu-stub
 judge stop_is_clean is "$(property vgpu-agent Result) $(property vgpu-stub Result)" 'success success'
-judge sockets_are_gone is "$(ls -A /run/vgpu /run/vgpu-stub | tr '\n' ' ')" '/run/vgpu:  /run/vgpu-stub: '
+judge sockets_are_gone is "$(ls -A /run/vgpu /run/vgpu-stub | tr "\n" " ")" "/run/vgpu: agent.sock.devices  /run/vgpu-stub: "
 judge folders_stay test -d /run/vgpu -a -d /run/vgpu-stub
 cat /mnt/*.log
 echo end

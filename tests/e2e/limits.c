@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Limits of a context as CUDA documents them: the heap of device malloc has the size that was set before a kernel that uses it is
+ * there, is charged like other memory, gives NULL beyond, and keeps its size from then on; so does what printf uses.
+ */
+#include "drv.h"
+
+static const char ptx[] =
+	".version 7.0\n.target sm_61\n.address_size 64\n"
+	".extern .func (.param .b64 r) malloc (.param .b64 n);\n"
+	".extern .func free (.param .b64 p);\n"
+	".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n"
+	".global .align 1 .b8 text[4] = {46, 10, 0, 0};\n"
+	/* each thread asks for `bytes`, writes the first and the last of them, and counts what it got; `at`: where */
+	".visible .entry take(.param .u64 count, .param .u64 bytes, .param .u64 at)\n"
+	"{\n"
+	".reg .pred %p; .reg .b64 %rd<8>; .reg .b32 %r<4>;\n"
+	"ld.param.u64 %rd1, [count]; ld.param.u64 %rd2, [bytes]; ld.param.u64 %rd3, [at];\n"
+	"{ .param .b64 n; .param .b64 q; st.param.b64 [n], %rd2; call.uni (q), malloc, (n); ld.param.b64 %rd4, [q]; }\n"
+	"setp.eq.u64 %p, %rd4, 0;\n"
+	"@%p bra E;\n"
+	"mov.u32 %r1, 7; st.u8 [%rd4], %r1; add.u64 %rd5, %rd4, %rd2; st.u8 [%rd5+-1], %r1;\n"
+	"atom.global.add.u32 %r2, [%rd1], 1;\n"
+	"st.global.u64 [%rd3], %rd4;\n"
+	"E: ret;\n"
+	"}\n"
+	".visible .entry give(.param .u64 at)\n"
+	"{\n"
+	".reg .b64 %rd<4>;\n"
+	"ld.param.u64 %rd1, [at];\n"
+	"{ .param .b64 n; st.param.b64 [n], %rd1; call.uni free, (n); }\n"
+	"ret;\n"
+	"}\n"
+	".visible .entry says()\n"
+	"{\n"
+	".reg .b64 %rd<4>; .reg .b32 %r<4>;\n"
+	"mov.u64 %rd1, text; cvta.global.u64 %rd1, %rd1; mov.u64 %rd2, 0;\n"
+	"{ .param .b64 f; .param .b64 a; .param .b32 q; st.param.b64 [f], %rd1; st.param.b64 [a], %rd2; call.uni (q), vprintf, (f, a); }\n"
+	"ret;\n"
+	"}\n";
+
+static CUdeviceptr count, at;
+
+static unsigned take(CUfunction f, unsigned threads, uint64_t bytes)
+{
+	void *params[] = { &count, &bytes, &at };
+	unsigned n = 0;
+
+	CK(cuMemsetD32(count, 0, 1));
+	CK(cuLaunchKernel(f, 1, 1, 1, threads, 1, 1, 0, NULL, params, NULL));
+	CK(cuMemcpyDtoH(&n, count, 4));
+	return n;
+}
+
+static size_t limit(CUlimit which)
+{
+	size_t v = 0;
+
+	CK(cuCtxGetLimit(&v, which));
+	return v;
+}
+
+static void same(const char *what, size_t got, size_t want)
+{
+	if (got != want)
+		e2e_fail("%s: %zu, want %zu", what, got, want);
+}
+
+static void check_heap(size_t heap)
+{
+	size_t before, after, total;
+	CUfunction k, f;
+	CUmodule mod;
+	uint64_t p = 0;
+	void *params[] = { &p };
+	char byte;
+
+	CK(cuMemAlloc(&count, 4096));
+	at = count + 64;
+	CK(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, heap));
+	same("heap that was asked for", limit(CU_LIMIT_MALLOC_HEAP_SIZE), heap);
+	mod = drv_module(ptx);
+	CK(cuMemGetInfo(&before, &total));
+	k = drv_kernel(mod, "take");
+	f = drv_kernel(mod, "give");
+	/* one block that nearly fills it; no second one beside it; again when the first is gone */
+	same("large blocks", take(k, 1, heap / 8 * 7), 1);
+	CK(cuMemGetInfo(&after, &total));
+	/* where nobody else takes and gives meanwhile */
+	if (!getenv("E2E_SHARED") && (before < after || before - after < heap || before - after > heap + heap / 4))
+		e2e_fail("a heap of %zu bytes was charged as %zu", heap, before - after);
+	same("a second one", take(k, 1, heap / 8 * 7), 0);
+	CK(cuMemcpyDtoH(&p, at, 8));
+	CK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+	same("one of an odd size", take(k, 1, heap / 8 * 5 + 1001), 1);
+	same("more than there is", take(k, 1, heap + 1), 0);
+	/* what is left is a little less than 3/8, which 1,000 threads share */
+	total = take(k, 1000, heap / 4000);
+	if (total < 900)
+		e2e_fail("%zu of 1000 small blocks", total);
+	total = take(k, 1000, heap / 4000);
+	if (total > 500)
+		e2e_fail("%zu small blocks more than fit", total);
+	same("none is left", take(k, 1, heap / 4), 0);
+	/* its size is what it is from now on, and no call of the host takes its memory */
+	WANT(CUDA_ERROR_INVALID_VALUE, cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 2 * heap));
+	same("heap in use", limit(CU_LIMIT_MALLOC_HEAP_SIZE), heap);
+	CK(cuMemcpyDtoH(&p, at, 8));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH(&byte, p, 1));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemFree(p));
+	CK(cuCtxSynchronize());
+}
+
+int main(void)
+{
+	CUcontext first = drv_start("limits"), second;
+	size_t v, free, total;
+	CUdevice dev;
+
+	same("heap", limit(CU_LIMIT_MALLOC_HEAP_SIZE), 8 << 20);
+	same("stack", limit(CU_LIMIT_STACK_SIZE), 1024);
+	CK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 4096));
+	same("stack", limit(CU_LIMIT_STACK_SIZE), 4096);
+	WANT(CUDA_ERROR_INVALID_VALUE, cuCtxSetLimit(CU_LIMIT_STACK_SIZE, (size_t)1 << 30));
+	CK(cuCtxSetLimit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 128));
+	same("fetch granularity", limit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY), 128);
+	WANT(CUDA_ERROR_INVALID_VALUE, cuCtxSetLimit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 129));
+	same("fetch granularity", limit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY), 128);
+	/* no part of an L2 cache can be set aside, and nothing is launched from the device */
+	same("persisting L2", limit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE), 0);
+	WANT(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 4096));
+	WANT(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxGetLimit(&v, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH));
+	WANT(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 64));
+	/* more than the device has; nothing changes */
+	WANT(CUDA_ERROR_OUT_OF_MEMORY, cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, (size_t)1 << 40));
+	same("heap", limit(CU_LIMIT_MALLOC_HEAP_SIZE), 8 << 20);
+	CK(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 1 << 20));
+	if (!limit(CU_LIMIT_PRINTF_FIFO_SIZE))
+		e2e_fail("no room for printf");
+
+	CK(cuMemGetInfo(&free, &total));
+	check_heap(free > (size_t)3 << 30 ? (size_t)1 << 30 : (size_t)64 << 20);
+	CK(cuCtxDestroy(first));
+
+	/* a context of its own has a heap of its own, and one smaller than usual; the other's memory is back */
+	CK(cuDeviceGet(&dev, 0));
+	CK(cuCtxCreate_v2(&second, 0, dev));
+	if (!drv_free_again(free))
+		e2e_fail("the first context's heap did not come back");
+	same("heap", limit(CU_LIMIT_MALLOC_HEAP_SIZE), 8 << 20);
+	check_heap(3 << 20);
+	CK(cuLaunchKernel(drv_kernel(drv_module(ptx), "says"), 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	CK(cuCtxSynchronize());
+	WANT(CUDA_ERROR_INVALID_VALUE, cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 1 << 20));
+	CK(cuCtxDestroy(second));
+	return e2e_end("device heap, stack, printf, L2");
+}

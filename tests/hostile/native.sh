@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Native code in a context, behind the real sandbox, beside an honest client (native.h). One line an attack:
+#   ok native/NAME (what came of it) | FAIL native/NAME reason | skip NAME reason
+#
+#   native.sh BUILD [PATTERN]       the device is BUILD/test/hostile/bin/vgpu-stub; $NATIVE_STUB, $NATIVE_AGENT: others
+set -u
+B=$(cd "$1" && pwd)
+only=${2:-}
+S=${NATIVE_STUB:-$B/test/hostile/bin/vgpu-stub} A=${NATIVE_AGENT:-$B/bin/vgpu-agent}
+N=$B/test/hostile/native vecadd=$B/e2e/driver/vecadd
+T=$(mktemp -d /tmp/vgpu-native.XXXXXX)
+export VGPU_AGENT=$T/agent.sock LD_LIBRARY_PATH=$B/lib
+MEMORY=$((256 << 20)) OVERHEAD=$((512 << 20))
+options=${NATIVE_OPTIONS-"--overhead 512M"}
+stub='' agent='' honest='' nr_was=''
+export VGPU_STUB_NATIVE_AGENT=$VGPU_AGENT VGPU_STUB_NATIVE_ABSTRACT=vgpu-native-$$
+
+for f in "$S" "$A" "$N" "$vecadd"; do
+	[ -x "$f" ] || { echo "FAIL start $f is not built"; exit 1; }
+done
+alive() { [ -n "$1" ] && kill -0 "$1" 2>/dev/null; }
+within() { # SECONDS COMMAND...
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.05
+	done
+}
+smi() { timeout 5 "$B/bin/vgpu" smi -j 2>/dev/null; }
+stop() {
+	for p in $honest $agent $stub; do kill "$p" 2>/dev/null; done
+	sleep 0.1
+	for p in $honest $agent $stub; do kill -9 "$p" 2>/dev/null; wait "$p" 2>/dev/null; done
+	stub='' agent='' honest=''
+	rm -f "$T"/*.sock "$T/pid"
+}
+cleanup() {
+	stop
+	[ -z "$nr_was" ] || echo "$nr_was" >/proc/sys/vm/nr_hugepages
+	rm -rf "$T"
+}
+trap cleanup EXIT
+start() {
+	alive "$stub" && alive "$agent" && return 0
+	stop
+	# exec: the number is the device's
+	sh -c 'export VGPU_STUB_NATIVE_PID=$$; exec "$@"' sh "$S" --socket "$T/stub.sock" --memory 256M $options 2>>"$T/stub.log" &
+	stub=$!
+	within 20 test -S "$T/stub.sock" || { echo "FAIL start $(tail -n 1 "$T/stub.log")"; exit 1; }
+	"$A" --device "vfio-user:$T/stub.sock" --listen "$VGPU_AGENT" --pidfile "$T/pid" 2>>"$T/agent.log" &
+	agent=$!
+	within 20 smi || { echo "FAIL start $(tail -n 1 "$T/agent.log")"; exit 1; }
+}
+honest_client() {
+	alive "$honest" && return 0
+	"$vecadd" loop 600 >"$T/honest.out" 2>&1 &
+	honest=$!
+	within 20 grep -q running "$T/honest.out"
+}
+
+# the log of the device says nothing in a context's words: no control byte, no line that is not the device's own, a bounded size
+clean_log() {
+	local bytes
+	bytes=$(stat -c %s "$T/stub.log")
+	[ "$bytes" -le 300000 ] || { echo "$bytes bytes of log"; return 1; }
+	! LC_ALL=C grep -qP '[^\x20-\x7e]' "$T/stub.log" || { echo "control bytes in the log"; return 1; }
+	! grep -qvE '^(vgpu-stub: |ready: vgpu-stub [0-9.]+: "VGPU-STUB)' "$T/stub.log" || { echo "forged lines in the log"; return 1; }
+	! grep -q '^vgpu-stub: context 0: forged' "$T/stub.log" || { echo "forged lines in the log"; return 1; }
+}
+
+attack() { # NAME WANT
+	local name=$1 want=$2 out bytes why=
+	[ -z "$only" ] || [[ $name =~ $only ]] || return 0
+	start
+	honest_client || { echo "FAIL native/$name the honest client does not start: $(tail -n 1 "$T/honest.out")"; return; }
+	: >"$T/stub.log"
+	out=$(timeout -k 1 40 "$N" "$name" 2>"$T/err") || why="$out $(head -c 200 "$T/err")"
+	if [ -z "$why" ]; then
+		case $want:$out in
+		died:died | refused:refused* | stopped:died | stopped:refused* | harmless:*) ;;
+		bounded:refused*) ;;
+		bounded:done*)
+			bytes=${out#done }
+			[ "$bytes" -le $((MEMORY + OVERHEAD + (64 << 20))) ] || why="had $((bytes >> 20)) MiB" ;;
+		*) why="$out, wanted: $want" ;;
+		esac
+	fi
+	alive "$stub" || why="${why:+$why; }the device is dead"
+	alive "$agent" || why="${why:+$why; }the agent is dead"
+	if [ -z "$why" ]; then
+		alive "$honest" || why="the honest client ended: $(grep -m 1 FAIL "$T/honest.out" || tail -n 1 "$T/honest.out")"
+		within 5 served || why="${why:+$why; }nobody is served any more"
+	fi
+	log=$(clean_log) || why="${why:+$why; }$log"
+	[ -z "$why" ] && echo "ok native/$name ($out)" || echo "FAIL native/$name $why"
+}
+served() { timeout 4 "$vecadd"; }
+
+# What is installed has none of it: the objects are the same, the hook is the linker's.
+installed() {
+	[ -z "$only" ] || [[ installed =~ $only ]] || return 0
+	if grep -qa "__wrap_ctx_exec\|vgpu-stub 9.9: forged" "$B/bin/vgpu-stub"; then
+		echo "FAIL native/installed the installed device has the tests' hook in it"
+	elif ! grep -qa "vgpu-stub 9.9: forged" "$B/test/hostile/bin/vgpu-stub"; then
+		echo "FAIL native/installed the tests' device has no hook: this looks at nothing"
+	else
+		echo "ok native/installed"
+	fi
+}
+
+huge() { # on real huge pages, of which there are few
+	local n=/proc/sys/vm/nr_hugepages
+	nr_was=$(cat $n 2>/dev/null) || { echo "skip native/huge no hugetlb in this kernel"; return; }
+	if ! { echo $((nr_was + 24)) >$n; } 2>/dev/null || [ "$(cat $n)" -lt $((nr_was + 24)) ]; then
+		{ echo "$nr_was" >$n; } 2>/dev/null
+		nr_was=
+		echo "skip native/huge cannot reserve hugepages here (not root, or no contiguous memory)"
+		return
+	fi
+	stop
+	attack hugetlb_punch died
+	stop
+	export VGPU_STUB_NATIVE_BEYOND=1
+	attack beyond_queue harmless
+	if [ -z "$only" ] || [[ beyond_queue =~ $only ]]; then
+		grep -q "queue block was taken away" "$T/agent.log" && echo "ok native/beyond_queue/found" ||
+			echo "FAIL native/beyond_queue/found the agent never met the hole: this proved nothing"
+	fi
+	unset VGPU_STUB_NATIVE_BEYOND
+	stop
+	echo "$nr_was" >$n
+	nr_was=
+}
+
+# What stands behind the filter depends on the machine: without namespaces it is said, and not looked for.
+beyond() {
+	local have
+	[ -z "$only" ] || [[ beyond =~ $only ]] || [[ $only == beyond* ]] || return 0
+	stop
+	export VGPU_STUB_NATIVE_BEYOND=1
+	start
+	have=$(smi | tr -d ' \n' | grep -o '"walls":\[[^]]*\]')
+	if [[ $have != *'"user","pid","mount","net","ipc"'*landlock* ]]; then
+		echo "skip native/beyond this machine has only $have"
+		return
+	fi
+	python3 -c 'import socket,sys,time; s=socket.socket(socket.AF_UNIX); s.bind("\0"+sys.argv[1]); s.listen(); time.sleep(300)' \
+		"$VGPU_STUB_NATIVE_ABSTRACT" &
+	listener=$!
+	VGPU_STUB_NATIVE_SHM=$(ipcmk -M 4096 >"$T/shm" && ipcs -m | awk -v id="$(grep -o '[0-9]*$' "$T/shm")" '$2 == id {print $1}')
+	export VGPU_STUB_NATIVE_SHM=$((VGPU_STUB_NATIVE_SHM))
+	stop
+	while IFS=$'\t' read -r name want _; do
+		[[ $name == beyond_* && $name != beyond_queue ]] && attack "$name" "$want"
+	done < <("$N" --list)
+	kill $listener
+	ipcrm -m "$(grep -o '[0-9]*$' "$T/shm")"
+	stop
+	unset VGPU_STUB_NATIVE_BEYOND
+}
+
+installed
+while IFS=$'\t' read -r name want _; do
+	[[ $name == hugetlb_punch || $name == beyond_* ]] || attack "$name" "$want"
+done < <("$N" --list)
+beyond
+huge

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Agent and device end where they began: memory and descriptors after many allocations, module loads, contexts and clients, against
+# what they were after a tenth as many. One line each.
+#   leaks.sh BUILD [PERCENT]    100: 100,000 allocations, 10,000 modules, 2,000 contexts, 5,000 clients; 1 by default
+. "$(dirname "$0")/../system/lib.sh"
+percent=${2:-1}
+W=$B/test/soak/worker
+start_stub --memory 512M
+start_agent
+
+fds() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
+# private memory: windows and queues of clients are files, and none is there now
+memory() { awk '/^Private_(Clean|Dirty)/ { n += $2 } END { print n }' "/proc/$1/smaps_rollup"; }
+quiet() { "$V/vgpu" smi -j | grep -q '"memory_used_bytes": *0,*.*"clients": *\[\]' && ! pgrep -P "$stub" -x vgpu-context; }
+many() { # NAME HOW_MANY: as one client, or as so many
+	local n=$(($2 * percent / 100))
+	[ $n -ge 10 ] || n=10
+	times $1 $((n / 10)) || return 1
+	until_true quiet || { fail "$1: something stays"; return; }
+	local am=$(memory "$agent") sm=$(memory "$stub") af=$(fds "$agent") sf=$(fds "$stub")
+	times $1 $n || return 1
+	until_true quiet || { fail "$1: something stays"; return; }
+	am=$(($(memory "$agent") - am)) sm=$(($(memory "$stub") - sm)) af=$(($(fds "$agent") - af)) sf=$(($(fds "$stub") - sf))
+	local text="$n $1: agent $am KiB, $af descriptors; device $sm KiB, $sf descriptors"
+	# a page of the heap here and there is not a leak; of 10,000 a byte each would be one
+	[ $am -le 64 ] && [ $sm -le 64 ] && [ $af -le 0 ] && [ $sf -le 0 ] && ok "$text" || fail "$text"
+}
+times() {
+	if [ "$1" != clients ]; then
+		"$W" "$1" "$2" >"$dir/out" 2>&1 || { fail "$1: $(cat "$dir/out")"; return 1; }
+		return
+	fi
+	for _ in $(seq "$2"); do
+		"$W" first >"$dir/out" 2>&1 || { fail "a client: $(cat "$dir/out")"; return 1; }
+	done
+}
+many allocs 100000
+many modules 10000
+many contexts 2000
+many clients 5000
+"$W" live 30000 >"$dir/out" 2>&1 && ok "$(cat "$dir/out")" || fail "30000 allocations that live at once: $(cat "$dir/out")"
+for i in $(seq 64); do "$W" first >"$dir/crowd.$i" 2>&1 & done
+wait $(jobs -p | grep -v -x -e "$stub" -e "$agent")
+n=$(grep -l ' ms$' "$dir"/crowd.* | wc -l)
+[ "$n" = 64 ] && ok "64 clients that come at once are all served (the last in $(sort -n "$dir"/crowd.* | tail -n 1))" || fail "of 64 clients that come at once $n are served: $(grep -hv ' ms$' "$dir"/crowd.* | sort | uniq -c | head -n 3)"

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A kill storm: clients, agent, device and contexts are killed or stopped at random moments, beside honest clients that check
+# every result and go on after each fault. One line of figures, and a verdict on each of them.
+#   storm.sh BUILD [EVENTS [SEED]]      60 events in half a minute; 10000 by hand
+. "$(dirname "$0")/../system/lib.sh"
+events=${2:-60} seed=${3:-$(date +%N)}
+RANDOM=$((10#$seed % 32768))
+W=$B/test/soak/worker
+honest=() victim='' n=0
+declare -A count
+count=()
+
+back() { # what is not there any more comes back, as a service manager would bring it
+	if ! kill -0 "$stub" 2>/dev/null; then
+		wait "$stub" 2>/dev/null
+		rm -f "$dir/stub"
+		start_stub --memory 512M
+	fi
+	if ! kill -0 "$agent" 2>/dev/null; then
+		wait "$agent" 2>/dev/null
+		start_agent
+	fi
+}
+context() { pgrep -P "$stub" -x vgpu-context | shuf -n 1 --random-source=<(yes $RANDOM); }
+# STATUS: how an honest client ended, and what it says
+nap() { sleep "0.$(printf '%03d' $((RANDOM % ${1:-300})))"; }
+fds() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
+rss() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
+quiet() { "$V/vgpu" smi -j | grep -q '"memory_used_bytes": *0,*.*"clients": *\[\]'; }
+
+start_stub --memory 512M
+start_agent
+"$W" first >/dev/null || fail "the first client"
+until_true quiet
+for i in 1 2 3; do
+	"$W" on 100000 >"$dir/honest.$i" 2>&1 &
+	honest+=($!)
+done
+t0=$SECONDS
+while [ $n -lt "$events" ]; do
+	n=$((n + 1))
+	kill -0 "$victim" 2>/dev/null || { "$W" on 100 >/dev/null 2>&1 & victim=$!; }
+	nap 400
+	case $((RANDOM % 12)) in
+	0 | 1 | 2) what=client; kill -9 "$victim" 2>/dev/null ;;
+	3 | 4) what=context; c=$(context); [ -n "$c" ] && kill -9 "$c" 2>/dev/null ;;
+	5 | 6) what=context-stopped; c=$(context); [ -n "$c" ] && kill -STOP "$c" 2>/dev/null && nap && kill -CONT "$c" 2>/dev/null ;;
+	7) what=agent; kill -9 "$agent" ;;
+	8) what=agent-ended; kill "$agent" ;;
+	9) what=agent-stopped; kill -STOP "$agent"; nap; kill -CONT "$agent" ;;
+	10) what=device; kill -9 "$stub" ;;
+	11) what=device-stopped; kill -STOP "$stub"; nap; kill -CONT "$stub" ;;
+	esac
+	count[$what]=$((${count[$what]:-0} + 1))
+	sleep 0.02
+	back
+done
+took=$((SECONDS - t0))
+kill -9 "$victim" 2>/dev/null; wait "$victim" 2>/dev/null
+hangs=0 checked=0 bad=0 faults=0 slowest=0
+kill "${honest[@]}" 2>/dev/null
+for i in 1 2 3; do
+	gone() { ! kill -0 "${honest[$((i - 1))]}" 2>/dev/null; }
+	if ! until_true gone; then
+		hangs=$((hangs + 1))
+		kill -9 "${honest[$((i - 1))]}"
+	fi
+	wait "${honest[$((i - 1))]}" || bad=$((bad + 1))
+	read -r c w f s < <(sed -n 's/^checked \([0-9]*\) wrong \([0-9]*\) faults \([0-9]*\) slowest_ms \([0-9]*\)/\1 \2 \3 \4/p' "$dir/honest.$i")
+	checked=$((checked + ${c:-0})) bad=$((bad + ${w:-1})) faults=$((faults + ${f:-0}))
+	[ "${s:-0}" -gt $slowest ] && slowest=$s
+done
+# what is left when all have gone: against a device and an agent that have served one client
+until_true quiet && left=0 || left=1
+contexts() { ! pgrep -P "$stub" -x vgpu-context; }
+until_true contexts || left=$((left + 1))
+agent_fds=$(fds "$agent") stub_fds=$(fds "$stub")
+kill "$agent" "$stub"; wait "$agent" "$stub" 2>/dev/null
+start_stub --memory 512M
+start_agent
+"$W" first >/dev/null
+until_true quiet
+agent_fds=$((agent_fds - $(fds "$agent"))) stub_fds=$((stub_fds - $(fds "$stub")))
+what=
+for k in "${!count[@]}"; do what="$what $k ${count[$k]}"; done
+echo "seed $seed: $n events in $took s ($what ): $checked results checked, $bad wrong, $hangs hangs, $faults faults survived, slowest $slowest ms;" \
+	"left: $left clients or processes, $agent_fds descriptors of the agent, $stub_fds of the device"
+[ $checked -gt 0 ] && [ $bad = 0 ] && ok "$checked results are right ($faults faults survived)" || fail "$bad of $checked results: $(tail -qn 2 "$dir"/honest.* | tr '\n' ' ')"
+[ $hangs = 0 ] && ok "nothing hangs" || fail "$hangs clients hang"
+[ $left = 0 ] && [ $agent_fds -le 0 ] && [ $stub_fds -le 0 ] && ok "nothing is left" ||
+	fail "left: $left clients or processes, $agent_fds descriptors of the agent, $stub_fds of the device: $("$V/vgpu" smi -j)"

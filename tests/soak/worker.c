@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * worker MODE [N]: a program that uses CUDA's driver API in one of the ways that the tests of this folder need. All of them
+ * are honest, or as honest as a slow neighbour may be; what is not is in tests/hostile.
+ *
+ *   first          from cuInit to a checked result, prints the milliseconds
+ *   grow           has a context, says "running PID"; at a line on stdin asks for pinned memory, says "answered CODE"
+ *   windows N      has N MiB of pinned memory, and goes
+ *   on SECONDS     works and checks, through whatever happens: resets its context after a fault, and goes on
+ *   compile N      says "running"; one thread compiles a kernel of N blocks, "compiled CODE"; another asks for pinned memory as soon
+ *                  as that has begun, "answered CODE"
+ *   allocs N       N allocations, as many frees
+ *   live N         N allocations that live at once, freed in an order of no order
+ *   modules N      N modules loaded, looked into and unloaded
+ *   contexts N     N contexts made, used and destroyed
+ *
+ * Exit status: 0, 1 with a line that says what was wrong, 3 no device.
+ */
+#include <cuda.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char add_ptx[] =
+	".version 7.0\n.target sm_52\n.address_size 64\n"
+	".visible .entry add(.param .u64 p, .param .u32 k, .param .u32 n)\n{\n"
+	".reg .pred q;\n.reg .b32 r<6>;\n.reg .b64 d<4>;\n"
+	"ld.param.u64 d1, [p];\nld.param.u32 r1, [k];\nld.param.u32 r2, [n];\n"
+	"mov.u32 r3, %ctaid.x;\nmov.u32 r4, %ntid.x;\nmov.u32 r5, %tid.x;\nmad.lo.u32 r3, r3, r4, r5;\n"
+	"setp.ge.u32 q, r3, r2;\n@q bra END;\n"
+	"mul.wide.u32 d2, r3, 4;\nadd.u64 d3, d1, d2;\nld.global.u32 r4, [d3];\nadd.u32 r4, r4, r1;\nst.global.u32 [d3], r4;\n"
+	"END:\nret;\n}\n";
+
+static int wrong(const char *what, int code)
+{
+	const char *name = "?";
+
+	cuGetErrorName((CUresult)code, &name);
+	printf("%s: %s\n", what, name);
+	return code == CUDA_ERROR_NO_DEVICE ? 3 : 1;
+}
+
+#define DO(call) do { CUresult r_ = (call); if (r_) return wrong(#call, r_); } while (0)
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int open_context(CUcontext *c)
+{
+	DO(cuInit(0));
+	DO(cuDevicePrimaryCtxRetain(c, 0));
+	DO(cuCtxSetCurrent(*c));
+	return 0;
+}
+
+/* n words, plus k, on the device; checked. */
+static int compute(CUfunction f, unsigned n, unsigned k)
+{
+	uint32_t *host = malloc(n * sizeof *host);
+	CUdeviceptr p;
+	void *args[] = { &p, &k, &n };
+	unsigned bad = 0;
+
+	DO(cuMemAlloc(&p, n * sizeof *host));
+	for (unsigned i = 0; i < n; i++)
+		host[i] = i * 2654435761u;
+	DO(cuMemcpyHtoD(p, host, n * sizeof *host));
+	DO(cuLaunchKernel(f, (n + 255) / 256, 1, 1, 256, 1, 1, 0, NULL, args, NULL));
+	DO(cuMemcpyDtoH(host, p, n * sizeof *host));
+	for (unsigned i = 0; i < n; i++)
+		bad += host[i] != i * 2654435761u + k;
+	free(host);
+	DO(cuMemFree(p));
+	if (bad)
+		printf("%u words of %u are wrong\n", bad, n);
+	return bad ? 1 : 0;
+}
+
+static int first(void)
+{
+	double t0 = now_ms();
+	CUcontext c;
+	CUmodule m;
+	CUfunction f;
+	int rc = open_context(&c);
+
+	if (rc)
+		return rc;
+	DO(cuModuleLoadData(&m, add_ptx));
+	DO(cuModuleGetFunction(&f, m, "add"));
+	rc = compute(f, 5000, 77);
+	if (!rc)
+		printf("%.2f ms\n", now_ms() - t0);
+	return rc;
+}
+
+/* ---- slow neighbours ------------------------------------------------------------------------------ */
+
+static int grow(void)
+{
+	char line[16];
+	CUcontext c;
+	void *p;
+	int rc = open_context(&c);
+
+	if (rc)
+		return rc;
+	printf("running %d\n", (int)getpid());
+	fflush(stdout);
+	if (!fgets(line, sizeof line, stdin))
+		return 1;
+	rc = cuMemAllocHost(&p, 8 << 20);
+	printf("answered %d\n", rc);
+	return 0;
+}
+
+static int windows(unsigned mib)
+{
+	CUcontext c;
+	void *p;
+	int rc = open_context(&c);
+
+	if (!rc)
+		DO(cuMemAllocHost(&p, (size_t)mib << 20));
+	if (!rc)
+		printf("had %u MiB\n", mib);
+	return rc;
+}
+
+/* A kernel that is slow to compile: a value lives through all of its blocks, each of which may go to another. */
+static char *blocks_ptx(unsigned blocks)
+{
+	size_t room = (size_t)blocks * 200 + 1000;
+	char *s = malloc(room), *p = s;
+
+	p += sprintf(p, ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry slow(.param .u64 a, .param .u32 b)\n{\n"
+			".reg .pred q<%u>;\n.reg .b32 r<%u>;\n.reg .b64 d;\nld.param.u64 d, [a];\nld.param.u32 r0, [b];\n", blocks + 1, blocks + 2);
+	for (unsigned i = 0; i < blocks; i++)
+		p += sprintf(p, "B%u:\nld.global.u32 r%u, [d+%u];\nsetp.gt.u32 q%u, r%u, r%u;\n@q%u bra B%u;\n", i, i + 1, i % 64 * 4, i, i + 1,
+			     i * 7 / 8, i, (i * 7919u + 13) % blocks);
+	for (unsigned i = 0; i < blocks; i += 5)
+		p += sprintf(p, "st.global.u32 [d+%u], r%u;\n", i % 64 * 4, i + 1);
+	sprintf(p, "ret;\n}\n");
+	return s;
+}
+
+static CUcontext shared;
+
+static void *ask_for_memory(void *unused)
+{
+	void *p;
+	int rc;
+
+	(void)unused;
+	usleep(50000);
+	cuCtxSetCurrent(shared);
+	rc = cuMemAllocHost(&p, 8 << 20);
+	printf("answered %d\n", rc);
+	fflush(stdout);
+	return NULL;
+}
+
+static int compile(unsigned blocks)
+{
+	char *ptx = blocks_ptx(blocks);
+	pthread_t t;
+	CUmodule m;
+	CUfunction f;
+	double t0;
+	int rc = open_context(&shared);
+
+	if (rc)
+		return rc;
+	printf("running %d\n", (int)getpid());
+	fflush(stdout);
+	pthread_create(&t, NULL, ask_for_memory, NULL);
+	t0 = now_ms();
+	rc = cuModuleLoadData(&m, ptx);
+	if (!rc)
+		rc = cuModuleGetFunction(&f, m, "slow");
+	printf("compiled %d in %.0f ms\n", rc, now_ms() - t0);
+	fflush(stdout);
+	pthread_join(t, NULL);
+	free(ptx);
+	return 0;
+}
+
+/* ---- going on after a fault ------------------------------------------------------------------------------- */
+
+struct life {
+	unsigned checked, wrong, faults;
+	double fault, slowest_ms;       /* since when it is one; 0: all is well */
+};
+
+static void is_well(struct life *l)
+{
+	double took = now_ms() - l->fault;
+
+	l->slowest_ms = took > l->slowest_ms ? took : l->slowest_ms;
+	l->fault = 0;
+	l->faults++;
+	printf("again\n");
+	fflush(stdout);
+}
+
+static volatile sig_atomic_t enough;
+
+static void on_term(int sig)
+{
+	(void)sig;
+	enough = 1;
+}
+
+/* Work with checked results until something fails, or the time is over: then 0. */
+static CUresult live_once(double until, struct life *l)
+{
+	unsigned n = 20000, blocks = (n + 255) / 256;
+	uint32_t *host = malloc(n * sizeof *host), *pinned = NULL;
+	CUdeviceptr p = 0;
+	CUcontext c;
+	CUmodule m;
+	CUfunction f;
+	CUstream s;
+	CUevent e;
+	CUresult r = cuDevicePrimaryCtxRetain(&c, 0);
+
+	if (r || (r = cuCtxSetCurrent(c)) || (r = cuModuleLoadData(&m, add_ptx)) || (r = cuModuleGetFunction(&f, m, "add")) ||
+	    (r = cuStreamCreate(&s, CU_STREAM_NON_BLOCKING)) || (r = cuEventCreate(&e, 0)) || (r = cuMemAlloc(&p, n * sizeof *host)) ||
+	    (r = cuMemAllocHost((void **)&pinned, n * sizeof *host)))
+		goto out;
+	for (unsigned k = 1; !r && now_ms() < until && (!enough || k < 3); k++) {
+		void *args[] = { &p, &k, &n };
+
+		for (unsigned i = 0; i < n; i++)
+			pinned[i] = i * 2654435761u + k;
+		if ((r = cuMemcpyHtoDAsync(p, pinned, n * sizeof *host, s)) ||
+		    (r = cuLaunchKernel(f, blocks, 1, 1, 256, 1, 1, 0, s, args, NULL)) || (r = cuEventRecord(e, s)))
+			break;
+		/* both ways of waiting */
+		if (k % 2)
+			r = cuEventSynchronize(e);
+		else
+			while ((r = cuEventQuery(e)) == CUDA_ERROR_NOT_READY)
+				;
+		if (r || (r = cuMemcpyDtoH(host, p, n * sizeof *host)))
+			break;
+		for (unsigned i = 0; i < n; i++)
+			l->wrong += host[i] != i * 2654435761u + 2 * k;
+		l->checked++;
+		if (l->fault > 0)
+			is_well(l);
+		usleep(k % 8 ? 0 : 1000);
+	}
+out:
+	free(host);
+	return r;
+}
+
+/* What CUDA has for it: the context is reset, and held no more; the next one is new. */
+static void start_over(void)
+{
+	cuDevicePrimaryCtxReset(0);
+	cuCtxSetCurrent(NULL);
+	cuDevicePrimaryCtxRelease(0);
+}
+
+/*
+ * Works for `seconds`, or until SIGTERM, whatever happens to agent, device and context; checks every result. One line for each fault that is over.
+ * The last one may not be: a minute is waited for its end.
+ */
+static int live_on(unsigned seconds)
+{
+	double until = now_ms() + seconds * 1e3;
+	struct life l = { 0 };
+	CUresult r;
+
+	signal(SIGTERM, on_term);
+	DO(cuInit(0));
+	for (;;) {
+		if (enough && now_ms() < until)
+			until = now_ms();
+		r = live_once(l.fault > 0 && now_ms() >= until ? now_ms() + 300 : until, &l);
+		if (!r && l.fault <= 0)
+			break;
+		if (l.fault <= 0)
+			l.fault = now_ms();
+		if (now_ms() > until + 60000)
+			return wrong("it does not come back", r);
+		start_over();
+		usleep(20000);
+	}
+	start_over();
+	printf("checked %u wrong %u faults %u slowest_ms %.0f\n", l.checked, l.wrong, l.faults, l.slowest_ms);
+	return l.wrong ? 1 : 0;
+}
+
+/* ---- many of something ------------------------------------------------------------------------------- */
+
+static int allocs(unsigned n)
+{
+	CUcontext c;
+	int rc = open_context(&c);
+
+	for (unsigned i = 0; i < n && !rc; i++) {
+		CUdeviceptr p;
+
+		DO(cuMemAlloc(&p, 4096 + i % 7 * 4096));
+		DO(cuMemFree(p));
+	}
+	return rc;
+}
+
+static int live(unsigned n)
+{
+	CUdeviceptr *p = calloc(n, sizeof *p);
+	uint32_t seed = 1;
+	CUcontext c;
+	double t0 = now_ms(), t1;
+	int rc = open_context(&c);
+
+	if (rc)
+		return rc;
+	for (unsigned i = 0; i < n; i++) {
+		DO(cuMemAlloc(&p[i], 256 + i % 3 * 4096));
+		DO(cuMemsetD32Async(p[i], i, 64, NULL));
+	}
+	t1 = now_ms();
+	for (unsigned i = n; i > 1; i--) {
+		unsigned k = (seed = seed * 1664525u + 1013904223u) % i;
+		CUdeviceptr q = p[k];
+
+		p[k] = p[i - 1];
+		p[i - 1] = q;
+	}
+	for (unsigned i = 0; i < n; i++)
+		DO(cuMemFree(p[i]));
+	printf("%u live allocations: %.0f ms, freed in %.0f ms\n", n, t1 - t0, now_ms() - t1);
+	free(p);
+	return 0;
+}
+
+static int modules(unsigned n)
+{
+	CUcontext c;
+	int rc = open_context(&c);
+
+	for (unsigned i = 0; i < n && !rc; i++) {
+		CUmodule m;
+		CUfunction f;
+
+		DO(cuModuleLoadData(&m, add_ptx));
+		DO(cuModuleGetFunction(&f, m, "add"));
+		DO(cuModuleUnload(m));
+	}
+	return rc;
+}
+
+static int contexts(unsigned n)
+{
+	DO(cuInit(0));
+	for (unsigned i = 0; i < n; i++) {
+		CUcontext c;
+		CUdeviceptr p;
+
+		DO(cuCtxCreate_v2(&c, 0, 0));
+		DO(cuMemAlloc(&p, 1 << 20));
+		DO(cuMemsetD8(p, 1, 1 << 20));
+		DO(cuCtxDestroy(c));
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+	unsigned n = argc > 2 ? (unsigned)atoi(argv[2]) : 1000;
+
+	if (!strcmp(mode, "first"))
+		return first();
+	if (!strcmp(mode, "grow"))
+		return grow();
+	if (!strcmp(mode, "on"))
+		return live_on(n);
+	if (!strcmp(mode, "windows"))
+		return windows(n);
+	if (!strcmp(mode, "compile"))
+		return compile(n);
+	if (!strcmp(mode, "allocs"))
+		return allocs(n);
+	if (!strcmp(mode, "live"))
+		return live(n);
+	if (!strcmp(mode, "modules"))
+		return modules(n);
+	if (!strcmp(mode, "contexts"))
+		return contexts(n);
+	fprintf(stderr, "usage: worker first | grow | windows N | on SECONDS | compile N | allocs N | live N | modules N | contexts N\n");
+	return 2;
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Who may come, and how much of everything he gets: limits at run time, by user and by container; the socket's mode; set-uid programs.
+. "$(dirname "$0")/lib.sh"
+W=$B/test/soak/worker
+start_stub --memory 512M
+printf '# a comment\nuid-clients 3\n\nlog-level debug\n' >"$dir/limits"
+start_agent --limits "$dir/limits"
+
+# holds N: clients that hold a context, until `enough`
+until_true() { # as in lib.sh, for less long
+	local until=$((SECONDS + 20))
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $until ] || return 1
+		sleep 0.05
+	done
+}
+held=()
+mkfifo "$dir/go"
+exec 4<>"$dir/go"
+holds() {
+	for _ in $(seq "$1"); do
+		"$W" grow <&4 >"$dir/held.${#held[@]}" 2>&1 &
+		held+=($!)
+		until_true grep -q . "$dir/held.$((${#held[@]} - 1))"
+	done
+}
+enough() {
+	kill "${held[@]}" 2>/dev/null
+	wait "${held[@]}" 2>/dev/null
+	held=()
+	rm -f "$dir"/held.*
+}
+refused() { "$W" first >"$dir/out" 2>&1; grep -q "$1" "$dir/out"; }
+said() { grep -q "$1" "$dir/agent.log"; }
+
+holds 3
+refused '(--uid-clients)' && ok "a limit of the file holds" || fail "a fourth of three: $(tail -n 1 "$dir/out")"
+"$V/vgpu" smi -j >"$dir/out" 2>&1 && "$V/vgpu" smi -j >/dev/null && ok "who only looks is no client" || fail "smi is refused: $(cat "$dir/out")"
+echo "uid-clients 4" >"$dir/limits"
+kill -HUP "$agent"
+until_true said 'SIGHUP: .*uid-clients 4,.*log-level info' && "$W" first >"$dir/out" 2>&1 && ok "SIGHUP reads it again, and says what holds" || fail "after HUP: $(tail -n 1 "$dir/out" "$dir/agent.log")"
+for bad in 'uid-clients none' 'client-window 1G' 'listen /tmp/x' 'uid-clients 2 3' 'what 3'; do
+	echo "$bad" >"$dir/limits"
+	: >"$dir/agent.log"
+	kill -HUP "$agent"
+	until_true said 'SIGHUP: nothing changes: .*line 1' && "$W" first >"$dir/out" 2>&1 && ok "\"$bad\" is refused, and what held holds" || fail "$bad: $(cat "$dir/agent.log")"
+done
+rm "$dir/limits"
+kill -HUP "$agent"
+until_true said 'SIGHUP: nothing changes: .*No such file' && ok "so is a file that is gone" || fail "no file: $(cat "$dir/agent.log")"
+enough
+echo "windows 64M" >"$dir/limits"
+kill -HUP "$agent"
+until_true said 'windows 64,'
+"$W" windows 70 >"$dir/out" 2>&1 && fail "70 MiB of 64" || ok "a limit of windows holds at once"
+for _ in 1 2 3 4 5 6; do "$W" windows 30 >"$dir/out" 2>&1 || break; done
+grep -q 'had' "$dir/out" && ok "one after the other all get theirs" || fail "windows do not come back: $(cat "$dir/out")"
+
+# by container: two of this user's processes in one group, whatever user ids there are below it
+cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+if [ "$(id -u)" = 0 ] && [ -n "$cgroups" ] && group=$(mktemp -d "$cgroups/vgpu-test-XXXXXX" 2>/dev/null) &&
+   mkdir "$group/mine" "$group/mine/a" "$group/mine/b" 2>/dev/null && [ -e "$group/mine/a/cgroup.procs" ]; then
+	printf 'container-clients 2\nlog-level debug\n' >"$dir/limits"
+	kill -HUP "$agent"
+	until_true said 'container-clients 2'
+	in_group() { echo "$BASHPID" >"$group/mine/$1/cgroup.procs" && shift && exec setpriv --reuid="$1" --clear-groups "${@:2}"; }
+	chmod 666 "$dir/agent"; chmod 755 "$dir"
+	for n in 0 1; do
+		(in_group "$([ $n = 0 ] && echo a || echo b)" $((100000 + n)) env LD_LIBRARY_PATH="$LD_LIBRARY_PATH" VGPU_AGENT="$VGPU_AGENT" "$W" grow <&4) >"$dir/held.$n" 2>&1 &
+		held+=($!)
+		until_true grep -q . "$dir/held.$n"
+	done
+	(in_group a 100002 env LD_LIBRARY_PATH="$LD_LIBRARY_PATH" VGPU_AGENT="$VGPU_AGENT" "$W" first) >"$dir/out" 2>&1
+	if ! grep -q running "$dir/held.0"; then
+		skip "user ids of a container: $(cat "$dir/held.0")"
+	elif grep -q 'this container has 2 connections' "$dir/out" && "$W" first >"$dir/out" 2>&1; then
+		ok "more user ids and more groups of a container are no larger share"
+	else
+		fail "three users of one container: $(cat "$dir/out")"
+	fi
+	enough
+	until_true rmdir "$group/mine/a" "$group/mine/b" "$group/mine" "$group"
+else
+	[ -z "${group:-}" ] || rmdir "$group/mine/a" "$group/mine/b" "$group/mine" "$group" 2>/dev/null
+	skip "containers: no groups can be made here"
+fi
+
+# the socket by hand
+mode=$(stat -c %a "$dir/agent.mode" 2>/dev/null; "$V/vgpu-agent" --help | grep -c '0660, as root')
+kill "$agent"; wait "$agent" 2>/dev/null
+start_agent
+[ "$(stat -c %a "$dir/agent")" = 660 ] && [ "$mode" = 1 ] && ok "without --mode the socket is not everybody's" || fail "its mode is $(stat -c %a "$dir/agent")"
+
+# a set-uid program goes where its owner says, not where its caller does
+if [ "$(id -u)" = 0 ]; then
+	cp "$W" "$dir/setuid"
+	mkdir "$dir/lib" && cp "$B/lib/libcuda.so.1" "$dir/lib/"
+	chown 65534 "$dir/setuid" && chmod 4755 "$dir/setuid" && chmod -R a+rX "$dir/lib" "$dir" && chmod 666 "$dir/agent"
+	# its library by an absolute path in the program itself: LD_LIBRARY_PATH is not heard either
+	if command -v patchelf >/dev/null; then patchelf --set-rpath "$dir/lib" "$dir/setuid"; else
+		"${CC:-cc}" -O1 -I"$(dirname "$0")/../../libcuda-lite/include" -D_GNU_SOURCE -o "$dir/setuid" "$(dirname "$0")/../soak/worker.c" \
+			"$dir/lib/libcuda.so.1" -Wl,-rpath,"$dir/lib" -lpthread 2>"$dir/err" && chown 65534 "$dir/setuid" && chmod 4755 "$dir/setuid"
+	fi
+	setpriv --reuid=65533 --clear-groups env VGPU_AGENT="$dir/agent" "$dir/setuid" first >"$dir/out" 2>&1
+	if setpriv --reuid=65533 --clear-groups "$dir/setuid" 2>&1 | grep -q usage && ! grep -q "$dir/agent" "$dir/out" && grep -q 'VGPU_AGENT is not set' "$dir/out"; then
+		ok "a set-uid program does not follow VGPU_AGENT"
+	else
+		fail "a set-uid program follows VGPU_AGENT: $(cat "$dir/out")"
+	fi
+	chmod 755 "$dir/setuid"
+	setpriv --reuid=65533 --clear-groups env VGPU_AGENT="$dir/agent" "$dir/setuid" first >"$dir/out" 2>&1 && ok "the same program without the bit does" || fail "without the bit: $(cat "$dir/out")"
+else
+	skip "set-uid programs: not root"
+fi
