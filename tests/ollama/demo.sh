@@ -14,7 +14,7 @@ else
 fi
 R=$B/ollama/release
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-ollama-XXXXXX")
-export HOME=$tmp OLLAMA_MODELS=$tmp/models OLLAMA_HOST=127.0.0.1:$((20000 + $$ % 20000)) OLLAMA_NO_CLOUD=1
+export HOME=$tmp OLLAMA_MODELS=$tmp/models OLLAMA_HOST=127.0.0.1:$(python3 "$here/../system/port.py") OLLAMA_NO_CLOUD=1
 "$R/bin/ollama" serve >"$tmp/log" 2>&1 &
 server=$!
 trap 'kill $server; wait $server; rm -rf "$tmp"' EXIT 2>/dev/null

@@ -39,7 +39,7 @@ job() {
 	(
 		trap stop_mine EXIT
 		trap 'exit 1' INT TERM
-		port=$((port + jobs)) more=() server=''
+		more=() server=''
 		"$@"
 		echo "#ended"
 	) >"$W.out" 2>&1 &
@@ -102,11 +102,10 @@ echo 'libcudart.so.12 { global: *; };' >"$dir/stock.map"
 	"$dir/stock.c" || fail "the cudart that is not ours does not compile"
 
 # --- one world: serve, ask, stop
-port=$((20000 + $$ % 20000))     # a hundred further for each server of a job
 cwd=$dir log=pipe prefix=() cc=6.1 bin=$R/bin/ollama models=$dir/models
 answered() { grep -q 'inference compute' "$W/log" || ! kill -0 "$server"; }
 begin() { # begin ENV=VALUE...: a server in this world; truth: GPU or CPU, by its own words
-	port=$((port + 100))
+	port=$(python3 "$here/../system/port.py")
 	: >"$W/log"
 	echo "#world"
 	asked=(env HOME="$W/home" OLLAMA_HOST=127.0.0.1:$port OLLAMA_MODELS="$models" OLLAMA_NO_CLOUD=1 GGML_NO_BACKTRACE=1 VGPU_AGENT="$dir/agent$cc" "$@")

@@ -24,7 +24,7 @@ memory=2560
 free=$(awk '/^MemAvailable/ {print int($2 / 1024)}' /proc/meminfo)
 [ "$free" -gt $((memory + 2048)) ] || { skip "ollama in a guest: it needs $((memory + 2048)) MiB of memory, $free are there"; exit 0; }
 R=$B/ollama/release
-export OLLAMA_HOST=127.0.0.1:$((20000 + $$ % 20000)) OLLAMA_MODELS=$dir/models OLLAMA_NO_CLOUD=1 HOME=$dir/home
+export OLLAMA_HOST=127.0.0.1:$(python3 "$here/../system/port.py") OLLAMA_MODELS=$dir/models OLLAMA_NO_CLOUD=1 HOME=$dir/home
 mkdir -p "$dir/home"
 
 # --- out here

@@ -22,11 +22,10 @@ judge() { # judge NAME COMMAND...: its last line goes with the name
 }
 
 # serve NAME COMMAND...: an `ollama serve` with a port, home and log of its own; `url` is where it answers
-port=$((20000 + $$ % 20000))
 serve() {
 	local name=$1
 	shift
-	port=$((port + 1)) log=$name
+	port=$(python3 "$here/../system/port.py") log=$name
 	url=http://127.0.0.1:$port
 	mkdir -p "$dir/$name.home"
 	: >"$dir/$name.log"     # of a server of the same name before

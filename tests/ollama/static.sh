@@ -88,11 +88,11 @@ stop_all() {
 } 2>/dev/null
 trap 'stop_all; cleanup' EXIT
 client() { python3 "$here/client.py" "$@"; }
-port=$((20000 + $$ % 20000))
 serve() { # serve NAME ENVIRONMENT...: url is where it answers
 	local name=$1
 	shift
-	port=$((port + 1)) url=http://127.0.0.1:$((port))
+	port=$(python3 "$here/../system/port.py")
+	url=http://127.0.0.1:$port
 	mkdir -p "$dir/$name.home"
 	env "$@" HOME="$dir/$name.home" OLLAMA_HOST=127.0.0.1:$port OLLAMA_MODELS="$dir/models" OLLAMA_NO_CLOUD=1 OLLAMA_DEBUG=1 "$R/bin/ollama" serve >"$dir/$name.log" 2>&1 &
 	servers+=($!)

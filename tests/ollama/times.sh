@@ -14,11 +14,10 @@ why=$("$here/build.sh" "$B" 2>&1) || { echo "Ollama cannot be had: $(tail -n 1 <
 R=$B/ollama/release
 . "$here/servers.sh"
 trap 'exit 1' INT TERM
-port=$((20000 + $$ % 20000))
 serve() { # serve NAME COMMAND...
 	local name=$1
 	shift
-	port=$((port + 1))
+	port=$(python3 "$here/../system/port.py")
 	mkdir -p "$dir/$name.home"
 	: >"$dir/$name.log"     # of a server of the same name before
 	env HOME="$dir/$name.home" OLLAMA_HOST=127.0.0.1:$port OLLAMA_MODELS="$dir/models" OLLAMA_NO_CLOUD=1 OLLAMA_DEBUG=1 GGML_NO_BACKTRACE=1 "$@" "$R/bin/ollama" serve >"$dir/$name.log" 2>&1 &
