@@ -45,7 +45,7 @@ if ! [ -x "$C/bin/llama-server" ] || ! [ -x "$C/bin/llama-quantize" ]; then
 	cmake -S "$S" -B "$S/o" -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="-O1 -DNDEBUG" -DCMAKE_CXX_FLAGS="-O1 -DNDEBUG" -DBUILD_SHARED_LIBS=ON \
 		-DGGML_BACKEND_DL=ON -DGGML_NATIVE=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_UI=OFF \
 		-DLLAMA_USE_PREBUILT_UI=OFF -DLLAMA_OPENSSL=OFF >>"$C/log" 2>&1 || fail "cmake refuses the sources"
-	objects=$(ninja -C "$S/o" -t targets all | sed -n 's/: .*//p' | grep -E '^(tools/(server|mtmd|ui|quantize)|vendor)/.*\.o$')
+	objects=$(ninja -C "$S/o" -t targets all | sed -n 's/: .*//p' | grep -E '^(tools/(server|ui|quantize)/|tools/mtmd/CMakeFiles/mtmd\.dir/|vendor/).*\.o$')
 	# shellcheck disable=SC2086
 	nice ninja -C "$S/o" $objects >>"$C/log" 2>&1 || fail "llama-server does not build"
 	link() { # NAME FOLDERS...: an executable that finds its libraries beside it
