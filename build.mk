@@ -36,7 +36,7 @@ SAN     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-om
 FW      := fw-protocol/vgpu_check.c
 SERVICE := tools/service/notify.c
 STUB    := $(wildcard tools/vgpu-stub/*.c)
-CPU     := $(wildcard tools/vgpu-stub/cpu/*.c)
+CPU     := $(wildcard tools/vgpu-stub/cpu/*.c tools/vgpu-stub/cpu/strip/*.c)
 TOOL    := $(wildcard tools/vgpu/*.c) libcuda-lite/turn/carried.c
 CORE    := $(wildcard libcuda-lite/core/*.c) $(wildcard libcuda-lite/driver/*.c)
 RT      := $(wildcard libcuda-lite/runtime/*.c)

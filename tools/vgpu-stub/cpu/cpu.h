@@ -425,6 +425,7 @@ struct warp {
 	u32 jheld, jheld_mask;          /* pc and lanes whose values are still there, 0: none */
 	u32 jto;
 	u8 jresume;                     /* JR_*: how warp_run goes on, once */
+	u32 jended;
 	struct frame main;
 };
 

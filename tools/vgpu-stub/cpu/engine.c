@@ -248,7 +248,7 @@ static void cpu_describe(char *text, size_t bytes)
 	const char *isa = lanes_get()->name;
 	u32 mode = choose_mode(ENGINE_MODE_AUTO);
 
-	if ((mode == ENGINE_MODE_JIT || mode == ENGINE_MODE_VERIFY) && strcmp(isa, "avx512"))
+	if ((mode == ENGINE_MODE_JIT || mode == ENGINE_MODE_VERIFY) && !strcmp(isa, "sse2"))
 		mode = ENGINE_MODE_INTERP;      /* jit_open() says the same */
 	snprintf(text, bytes, "cpu: %s (%s)", mode == ENGINE_MODE_JIT ? "JIT" : mode == ENGINE_MODE_VERIFY ? "JIT, verified" :
 		 mode == ENGINE_MODE_MEMCHECK ? "memory checker" : mode == ENGINE_MODE_OPS ? "interpreter, traced" : "interpreter",

@@ -503,6 +503,18 @@ left:
 			}
 			goto settle;
 		}
+		if (t == JR_LANES) {
+			if (w->jended) {
+				exit_lanes(w, w->jended);
+				if (w->cta->bar_used)
+					bar_exited(w->cta);
+				if (!w->live) {
+					ts->mxcsr = mx;
+					return RUN_DONE;
+				}
+			}
+			goto settle;
+		}
 		if (t == JR_JUMP) {
 			m = f->mask;
 			in = code + f->pc;

@@ -9,6 +9,7 @@
 
 #include "jit_mem.h"
 #include "lanes.h"
+#include "strip/strip.h"
 
 #define MAX_PRIVATE (192u << 10)
 
@@ -771,7 +772,7 @@ struct jit *jit_get(struct func *fn, u32 spec)
 			return j;
 	if (!fn->jsrc || !fn->m->e->code_rw || fn->jit_failed)
 		return NULL;
-	j = compile(fn, spec);
+	j = fn->m->e->lanes == &lanes_avx512 ? compile(fn, spec) : strip_compile(fn, spec);
 	if (!j) {
 		fn->jit_failed = true;
 		return NULL;

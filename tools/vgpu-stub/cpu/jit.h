@@ -129,6 +129,7 @@ struct jit {
 	u32 mxcsr;
 	bool guessed;           /* about alignment or sign */
 	u32 quits;              /* wrong guesses */
+	const struct strip_code *strip; /* made by the strip compiler (strip/), NULL: by this one */
 	void *mem;
 };
 
@@ -354,7 +355,8 @@ u32 jit_live_all(struct jcomp *c, u32 pc, u32 b, u32 *n);       /* before pc of 
 void j_run_lanes(struct jcomp *c, int gpr);                     /* those in gpr run now */
 /* jit_run.c */
 bool jit_barrier(const struct insn *in);       /* a whole warp's values may stay in P over it */
-enum { JR_REFUSED, JR_AT, JR_JUMP, JR_DONE };
+/* LANES: the frame says who stands where; those of warp.jended have ended */
+enum { JR_REFUSED, JR_AT, JR_JUMP, JR_DONE, JR_LANES };
 int jit_run(struct tstate *ts, struct warp *w, struct frame *f);
 /* jit.c, jit_src.c */
 struct jit *jit_get(struct func *fn, u32 spec);

@@ -12,6 +12,7 @@
 
 #include "jit.h"
 #include "lanes.h"
+#include "strip/strip.h"
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))), apply_to = function)
@@ -179,6 +180,10 @@ void jit_fit(struct engine *e, struct warp *w)
 	const struct engine_env *env = &e->env;
 	u32 i, t = w->index * LANES;
 
+	if (g->jit->strip) {
+		strip_fit(e, w);
+		return;
+	}
 	p->span_lo = env->span_base;
 	p->span_lim = env->span_bytes > JIT_SLACK ? env->span_bytes - JIT_SLACK : 0;
 	memset(p->wait, 0, sizeof(p->wait));
@@ -380,6 +385,8 @@ int jit_run(struct tstate *ts, struct warp *w, struct frame *f)
 	u32 m = f->mask, n = j->entry_at[f->pc], i;
 	const struct jentry *e = &j->entries[n - 1];
 
+	if (j->strip)
+		return strip_run(ts, w, f);
 	if (w->jheld)
 		w->jheld = 0;           /* warp_run has seen that it is this one */
 	else
@@ -421,6 +428,8 @@ enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more)
 	u32 n = j->entry_at[0], i, k, may = *more;
 
 	*more = 0;
+	if (j->strip)
+		return strip_block(ts, c, left_over);
 	if (!n)
 		return RUN_BUDGET;
 	ts->blocks++;

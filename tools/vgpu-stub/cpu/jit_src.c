@@ -22,7 +22,7 @@ int jit_open(struct engine *e)
 	void *rw, *rx;
 	int fd;
 
-	if (!n || strcmp(e->lanes->name, "avx512"))
+	if (!n || e->lanes == &lanes_base || !__builtin_cpu_supports("f16c"))
 		return -1;
 	fd = memfd_create("vgpu-jit", MFD_CLOEXEC);
 	if (fd < 0)

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A function's code for strips: blocks in their order, branches, lanes that part and meet.
+ *
+ * At a block's start r12 is who runs it, all who waited for it included. A jump looks first at the blocks before its target
+ * where lanes may wait (facts.c): the lowest runs next. Where lanes part, those of the lower target go on and the others' bits are
+ * added to the other target's word.
+ */
+#include "strip.h"
+#include "vex.h"
+
+static void *grow(struct scomp *c, void *p, u32 *cap, u32 want, size_t elem)
+{
+	void *q = xgrow(p, cap, want, elem);
+
+	if (!q) {
+		c->bad = true;
+		return p;
+	}
+	return q;
+}
+
+static void block_jump(struct scomp *c, u32 at, u32 block)
+{
+	c->jumps = grow(c, c->jumps, &c->jumps_cap, c->njumps + 1, sizeof(*c->jumps));
+	if (!c->bad)
+		c->jumps[c->njumps++] = (struct sjump){ at, block };
+}
+
+static u32 number(const struct scomp *c, const struct sblock *b) { return (u32)(b - c->b); }
+
+static u32 block_at(const struct scomp *c, u32 pc)
+{
+	u32 lo = 0, hi = c->nb;
+
+	while (hi - lo > 1) {
+		u32 mid = (lo + hi) / 2;
+
+		if (c->b[mid].start <= pc)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void new_mask(struct scomp *c)
+{
+	g_load(&c->a, 0, RAX, rm_reg(R12));
+	s_mask_vector(c, 15, RAX);
+}
+
+/* Those that wait for w run now. */
+static void take(struct scomp *c, u32 w)
+{
+	struct as *a = &c->a;
+
+	g_load(a, 0, R12, stack_rm(c->b[w].word));
+	g_movi(a, RAX, 0);
+	g_store(a, 0, stack_rm(c->b[w].word), RAX);
+	new_mask(c);
+	block_jump(c, g_jmp(a), w);
+}
+
+static void go_to(struct scomp *c, u32 t, bool next)
+{
+	struct as *a = &c->a;
+	u32 self = number(c, c->cur), w, over;
+
+	if (t <= self) {
+		g_alui(a, 1, G_SUB, rm_mem(R14, (s32)offsetof(struct tstate, budget)), (s32)(c->cur->end - c->b[t].start) + 1);
+		s_leave_if(c, CC_S, c->b[t].start);
+	}
+	for (w = 0; w < t && w < c->nb; w++) {
+		if (!bit_of(c->cur->wait, w))
+			continue;
+		g_alui(a, 0, G_CMP, stack_rm(c->b[w].word), 0);
+		over = g_jcc(a, CC_E);
+		if (c->b[t].word < 0) {
+			c->bad = true;
+			return;
+		}
+		g_op(a, 0, 0x09, R12, stack_rm(c->b[t].word), 0);       /* or */
+		take(c, w);
+		g_here(a, over);
+	}
+	if (bit_of(c->cur->wait, t)) {
+		g_alu(a, 0, G_OR, R12, stack_rm(c->b[t].word));
+		g_movi(a, RAX, 0);
+		g_store(a, 0, stack_rm(c->b[t].word), RAX);
+		new_mask(c);
+	}
+	if (!(next && t == self + 1))
+		block_jump(c, g_jmp(a), t);
+}
+
+/* Nobody is left here: those who wait, from the lowest on, and then the way out. */
+static void ended(struct scomp *c)
+{
+	struct as *a = &c->a;
+	u32 w, over;
+
+	for (w = 0; w < c->nb; w++) {
+		if (!bit_of(c->cur->wait, w))
+			continue;
+		g_alui(a, 0, G_CMP, stack_rm(c->b[w].word), 0);
+		over = g_jcc(a, CC_E);
+		take(c, w);
+		g_here(a, over);
+	}
+	s_leave(c, NO_PC);
+}
+
+static void branch(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 t = block_at(c, in->taken), f = block_at(c, in->fall), lo = t < f ? t : f, hi = t < f ? f : t, to_hi, to_lo;
+	int p;
+
+	if (t == f) {
+		go_to(c, t, true);
+		return;
+	}
+	if (!c->cur->split) {
+		bool near = f == number(c, c->cur) + 1;         /* it comes last, and needs no jump */
+
+		s_to_gpr(c, in->guard, 0, RAX);
+		g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
+		to_hi = g_jcc(a, (in->gneg ^ near) ? CC_E : CC_NE);
+		go_to(c, near ? t : f, false);
+		g_here(a, to_hi);
+		go_to(c, near ? f : t, true);
+		return;
+	}
+	p = sv(c, in->guard, 2, 0, 0);
+	vr(a, X_MOVMSKPS, RAX, 0, p);
+	if (in->gneg)
+		g_not(a, 0, RAX);
+	g_alu(a, 0, G_AND, RAX, rm_reg(R12));           /* taken */
+	g_load(a, 0, RDX, rm_reg(R12));
+	g_alu(a, 0, G_XOR, RDX, rm_reg(RAX));           /* not; flags of that */
+	to_lo = g_jcc(a, CC_E);
+	g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
+	to_hi = g_jcc(a, CC_E);
+	if (c->b[hi].word < 0) {
+		c->bad = true;
+		return;
+	}
+	g_op(a, 0, 0x09, t == hi ? RAX : RDX, stack_rm(c->b[hi].word), 0);
+	g_load(a, 0, R12, rm_reg(t == lo ? RAX : RDX));
+	new_mask(c);
+	/* to_lo: all take the branch; to_hi: none does */
+	g_here(a, t == lo ? to_lo : to_hi);
+	go_to(c, lo, false);
+	g_here(a, t == lo ? to_hi : to_lo);
+	go_to(c, hi, true);
+}
+
+/* Lanes end here, all or those of a guard. */
+static void leave_lanes(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 some;
+
+	if (in->guard == OPND_NONE) {
+		g_op(a, 0, 0x09, R12, SPM(done), 0);
+		ended(c);
+		return;
+	}
+	if (s_val(c, in->guard, 2).cls == SC_SCALAR)
+		s_to_gpr(c, in->guard, 0, RAX);
+	else
+		vr(a, X_MOVMSKPS, RAX, 0, sv(c, in->guard, 2, 0, 0));
+	if (in->gneg)
+		g_not(a, 0, RAX);
+	g_alu(a, 0, G_AND, RAX, rm_reg(R12));
+	g_op(a, 0, 0x09, RAX, SPM(done), 0);
+	g_alu(a, 0, G_XOR, R12, rm_reg(RAX));
+	some = g_jcc(a, CC_NE);
+	ended(c);
+	g_here(a, some);
+	new_mask(c);
+}
+
+static bool native(struct scomp *c, const struct insn *in)
+{
+	switch ((enum kind)in->kind) {
+	case K_LANE:
+		return s_scalar(c, in) || s_lane(c, in);
+	case K_SREG: case K_LDPARAM: case K_LADDR: case K_CVTA:
+		return s_scalar(c, in);
+	case K_SETP:
+		return s_setp(c, in);
+	case K_PRED:
+		return s_pred(c, in);
+	case K_CVT:
+		return s_cvt(c, in);
+	case K_LOP3:
+		return s_lop3(c, in);
+	case K_LD:
+		return s_ld(c, in);
+	case K_ST:
+		return s_st(c, in);
+	case K_MEMBAR:
+		as_room(&c->a, 16);
+		b1(&c->a, 0x0f);
+		b1(&c->a, 0xae);
+		b1(&c->a, 0xf0);
+		return true;
+	case K_NOP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void insn(struct scomp *c, const struct insn *in, u32 pc)
+{
+	struct as *a = &c->a;
+	u32 skip = 0, skip2 = 0, n, nfix, nslow, nsites, nexits, nxjumps, mx;
+
+	c->pc = pc;
+	c->guarded = false;
+	if (in->guard != OPND_NONE) {
+		if (s_val(c, in->guard, 2).cls == SC_SCALAR) {
+			s_to_gpr(c, in->guard, 0, RAX);
+			g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
+			skip = g_jcc(a, in->gneg ? CC_NE : CC_E);
+		} else {
+			int p = sv(c, in->guard, 2, 0, 14);
+
+			vr(a, in->gneg ? X_PANDN : X_PAND, 14, p, 15);
+			vr(a, X_MOVMSKPS, RAX, 0, 14);
+			g_store(a, 0, stack_rm(c->gbits), RAX);
+			c->guarded = true;
+			if (in->kind != K_LANE && in->kind != K_SETP && in->kind != K_PRED) {
+				g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
+				skip2 = g_jcc(a, CC_E);
+			}
+		}
+	}
+	n = a->n;
+	nfix = a->nfix;
+	nslow = c->nslow;
+	nsites = c->nsites;
+	nexits = c->nexits;
+	nxjumps = c->nxjumps;
+	mx = c->mx;
+	if (!native(c, in) && !c->bad) {
+		a->n = n;
+		a->nfix = nfix;
+		c->nslow = nslow;
+		c->nsites = nsites;
+		c->nexits = nexits;
+		c->nxjumps = nxjumps;
+		c->mx = mx;
+		s_call(c, pc);
+	}
+	if (c->nslow && c->slow[c->nslow - 1].pc == pc) {
+		c->slow[c->nslow - 1].back = a->n;
+		c->mx = 0;
+	}
+	if (skip)
+		g_here(a, skip);
+	if (skip2)
+		g_here(a, skip2);
+	if (skip || skip2)
+		c->mx = 0;
+	c->guarded = false;
+}
+
+static void block(struct scomp *c, struct sblock *b)
+{
+	u32 i;
+
+	c->cur = b;
+	c->mx = 0;
+	b->at = c->a.n;
+	for (i = b->start; i < b->end && !c->bad && !c->a.oom; i++) {
+		const struct insn *in = &c->code[i];
+
+		if (s_sync(in)) {
+			s_leave(c, i);
+			return;
+		}
+		switch (in->kind) {
+		case K_JMP:
+			go_to(c, block_at(c, in->taken), true);
+			return;
+		case K_CBRA:
+			branch(c, in);
+			return;
+		case K_RET:
+		case K_EXIT:
+			leave_lanes(c, in);
+			if (in->guard == OPND_NONE)
+				return;
+			break;
+		default:
+			insn(c, in, i);
+		}
+	}
+	if (b->nsucc)
+		go_to(c, b->succ[0], true);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct jsite *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Everything in its last place; one allocation for what stays. */
+static struct jit *finish(struct scomp *c)
+{
+	struct as *a = &c->a;
+	u32 code = (a->n + 63) & ~63u, total = code + a->nlit * 64, i, k, nw = 0;
+	u64 off = jit_code_take(c->fn->m->e, total);
+	struct engine *e = c->fn->m->e;
+	struct strip_code *s;
+	struct jit *j;
+	size_t bytes;
+	char *p;
+	u32 *waits;
+
+	if (off == ~0ull)
+		return NULL;
+	for (i = 0; i < a->nfix; i++) {
+		s32 d = (s32)(code + a->fix[i].lit * 64) - (s32)(a->fix[i].at + 4 + a->fix[i].tail), old;
+
+		memcpy(&old, a->p + a->fix[i].at, 4);
+		d += old;
+		memcpy(a->p + a->fix[i].at, &d, 4);
+	}
+	for (i = 0; i < c->nexits; i++)
+		nw += c->exits[i].nwaits;
+	bytes = sizeof(*j) + sizeof(*s) + (c->nexits + 1) * sizeof(*c->exits) + (nw + 1) * sizeof(u32) + (c->n + 2) * sizeof(u32) +
+		(c->nentries + 1) * sizeof(*c->entries) + (c->nsites + 1) * sizeof(*c->sites) + (c->nslow + 1) * sizeof(u32) +
+		(c->nlives + 1) * sizeof(u32) + (c->s->nregs + 1) * sizeof(struct jplace) + 64;
+	p = calloc(1, bytes);
+	if (!p) {
+		jit_code_give(e, off, total);
+		return NULL;
+	}
+#define TAKE(n) (p += (n), p - (n))
+	j = (struct jit *)TAKE(sizeof(*j));
+	s = (struct strip_code *)TAKE(sizeof(*s));
+	j->mem = j;
+	j->strip = s;
+	s->exits = (struct sexit *)TAKE((c->nexits + 1) * sizeof(*c->exits));
+	j->entries = (struct jentry *)TAKE((c->nentries + 1) * sizeof(*c->entries));
+	j->regs = (struct jplace *)TAKE((c->s->nregs + 1) * sizeof(struct jplace));
+	j->sites = (struct jsite *)TAKE((c->nsites + 1) * sizeof(*c->sites));
+	j->stubs = (u32 *)TAKE((c->nslow + 1) * sizeof(u32));
+	j->lives = (u32 *)TAKE((c->nlives + 1) * sizeof(u32));
+	waits = (u32 *)TAKE((nw + 1) * sizeof(u32));
+	j->entry_at = (u32 *)TAKE((c->n + 2) * sizeof(u32));
+#undef TAKE
+	j->spec = c->spec;
+	j->fn = c->fn;
+	j->mxcsr = c->s->mxcsr;
+	j->p_bytes = (sizeof(struct sprivate) + 63) & ~63u;
+	s->code = c->code;
+	s->nexits = c->nexits;
+	for (i = 0; i < c->nexits; i++) {
+		s->exits[i] = c->exits[i];
+		s->exits[i].waits = waits;
+		for (k = 0; k < c->exits[i].nwaits; k++)
+			*waits++ = c->b[c->exits[i].waits[k]].start;
+	}
+	j->nexits = c->nexits;
+	j->nentries = c->nentries;
+	if (c->nentries)
+		memcpy(j->entries, c->entries, c->nentries * sizeof(*c->entries));
+	memcpy(j->entry_at, c->entry_at, (c->n + 2) * sizeof(u32));
+	if (c->nsites) {
+		qsort(c->sites, c->nsites, sizeof(*c->sites), by_place);
+		memcpy(j->sites, c->sites, c->nsites * sizeof(*c->sites));
+	}
+	j->nsites = c->nsites;
+	for (i = 0; i < c->nslow; i++)
+		j->stubs[i] = c->slow[i].at;
+	if (c->nlives)
+		memcpy(j->lives, c->lives, c->nlives * sizeof(u32));
+	for (i = 0; i < c->s->nregs; i++)
+		j->regs[i] = (struct jplace){ .slot = c->r[i].slot, .w = c->r[i].w, .s = (u64)(s64)c->r[i].v.step, .ual = c->r[i].v.ual };
+	memcpy(e->code_rw + off, a->p, a->n);
+	if (a->nlit)
+		memcpy(e->code_rw + off + code, a->lit, (size_t)a->nlit * 64);
+	j->code = e->code_rx + off;
+	j->bytes = total;
+	return j;
+}
+
+struct jit *strip_compile(struct func *fn, u32 spec)
+{
+	struct scomp *c = calloc(1, sizeof(*c));
+	struct jit *j = NULL;
+	u32 i;
+
+	if (!c)
+		return NULL;
+	c->fn = fn;
+	c->s = fn->jsrc;
+	c->code = c->s->code;
+	c->n = c->s->n;
+	c->spec = spec;
+	c->r = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->r));
+	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
+	if (!c->r || !c->entry_at)
+		goto out;
+	for (i = 0; i < c->s->nregs; i++) {
+		c->r[i].w = c->s->regs[i].w;
+		c->r[i].slot = c->s->slot[i];
+	}
+	if (!s_blocks(c) || !s_facts(c) || !s_place(c))
+		goto out;
+	as_room(&c->a, 1 << 16);
+	s_way_in(c);
+	for (i = 0; i < c->nb && !c->bad && !c->a.oom && c->a.n < S_MAX_CODE; i++)
+		block(c, &c->b[i]);
+	if (c->bad || c->a.oom || c->a.n >= S_MAX_CODE)
+		goto out;
+	for (i = 0; i < c->njumps; i++)
+		g_land(&c->a, c->jumps[i].at, c->b[c->jumps[i].block].at);
+	s_slow_ways(c);
+	if (c->bad || !s_ways(c) || c->bad || c->a.oom)
+		goto out;
+	j = finish(c);
+out:
+	free(c->jumps);
+	free(c->xjumps);
+	free(c->exits);
+	free(c->entries);
+	free(c->sites);
+	free(c->slow);
+	free(c->lives);
+	free(c->a.p);
+	free(c->a.fix);
+	free(c->a.lit);
+	pool_free(&c->mem);
+	free(c);
+	return j;
+}

@@ -1,0 +1,684 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is known before a strip's code is made: its blocks, which registers are one scalar for eight lanes, where lanes
+ * may wait while others run.
+ *
+ * In: code with virtual registers, blocks and what lives between them (cfg.c). Out: scomp.b with sync instructions at the ends
+ * of blocks; a class for each register. The classes are an optimistic data flow over all definitions, of lanes that are together.
+ * Lanes part at a branch whose predicate varies, and from then on some may wait at a block's start while others run. What those that
+ * wait will read, and a block that runs meanwhile writes, cannot be a scalar: it is written under a mask. So classes and
+ * places to wait are found in turns until nothing changes.
+ */
+#include "strip.h"
+
+bool s_sync(const struct insn *in)
+{
+	switch ((enum kind)in->kind) {
+	case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_WARPSYNC: case K_ACTIVEMASK: case K_TENSOR: case K_GEN:
+	case K_BAR: case K_CALL: case K_BRX: case K_TRAP: case K_STEP:
+	case K_MC_LD: case K_MC_ST: case K_MC_ATOM: case K_MC_BAR: case K_VF_ST: case K_VF_ATOM:
+		return true;
+	case K_LD: case K_ST:
+		/* code without __syncwarp() counts on a warp's volatile accesses to shared memory being in step */
+		return in->flags & INF_SYNC;
+	default:
+		return false;
+	}
+}
+
+static void use(u64 *set, u32 o)
+{
+	if (o != OPND_NONE && !(o & OPND_CONST))
+		set[o >> 6] |= 1ull << (o & 63);
+}
+
+void s_before(u64 *set, const struct insn *in)
+{
+	bool all = in->guard == OPND_NONE;
+	u32 k;
+
+	for (k = 0; k < 6; k++)
+		if ((in->def >> k & 1) && in->o[k] != OPND_NONE) {
+			if (all)
+				set[in->o[k] >> 6] &= ~(1ull << (in->o[k] & 63));
+			else
+				use(set, in->o[k]);
+		}
+	if (in->kind == K_CALL)
+		for (k = 0; k < in->u.call->nrets; k++)
+			if (in->u.call->rets[k].is_reg) {
+				u32 o = in->u.call->rets[k].opnd;
+
+				if (all)
+					set[o >> 6] &= ~(1ull << (o & 63));
+				else
+					use(set, o);
+			}
+	for (k = 0; k < 6; k++)
+		if (in->use >> k & 1)
+			use(set, in->o[k]);
+	use(set, in->guard);
+	if (in->kind == K_CALL)
+		for (k = 0; k < in->u.call->nargs; k++)
+			if (in->u.call->args[k].is_reg)
+				use(set, in->u.call->args[k].opnd);
+}
+
+bool s_blocks(struct scomp *c)
+{
+	const struct jit_src *s = c->s;
+	u32 b, i, k, n = 0, *first;
+
+	for (b = 0, k = s->nb; b < s->nb; b++)
+		for (i = s->b[b].start; i + 1 < s->b[b].end; i++)
+			k += s_sync(&c->code[i]);
+	c->words = s->words;
+	c->bwords = (k + 63) / 64;
+	if (k > S_MAX_BLOCKS || (u64)k * c->words > 1u << 22)
+		return false;
+	c->b = pool_alloc(&c->mem, (k + 1) * sizeof(*c->b));
+	first = pool_alloc(&c->mem, (s->nb + 1) * sizeof(u32));
+	if (!c->b || !first)
+		return false;
+	for (b = 0; b < s->nb; b++) {
+		const struct jblock *jb = &s->b[b];
+
+		first[b] = n;
+		c->b[n].start = jb->start;
+		for (i = jb->start; i < jb->end; i++)
+			if (s_sync(&c->code[i]) && i + 1 < jb->end) {
+				c->b[n].end = i + 1;
+				c->b[n].sync = true;
+				c->b[n++].depth = jb->depth;
+				c->b[n].start = i + 1;
+			}
+		c->b[n].end = jb->end;
+		c->b[n].sync = jb->end > jb->start && s_sync(&c->code[jb->end - 1]);
+		c->b[n++].depth = jb->depth;
+	}
+	first[s->nb] = c->nb = n;
+	for (b = 0; b < s->nb; b++) {
+		const struct jblock *jb = &s->b[b];
+		const u64 *out = s->live_out + (size_t)b * s->words;
+
+		for (k = first[b + 1]; k-- > first[b];) {
+			struct sblock *sb = &c->b[k];
+
+			sb->live_out = pool_alloc(&c->mem, (s->words + 1) * 8);
+			sb->live_in = pool_alloc(&c->mem, (s->words + 1) * 8);
+			sb->wait = pool_alloc(&c->mem, (c->bwords + 1) * 8);
+			sb->word = -1;
+			if (!sb->live_out || !sb->live_in || !sb->wait)
+				return false;
+			memcpy(sb->live_out, out, s->words * 8);
+			memcpy(sb->live_in, out, s->words * 8);
+			for (i = sb->end; i-- > sb->start;)
+				s_before(sb->live_in, &c->code[i]);
+			out = sb->live_in;
+			if (sb->sync)
+				continue;
+			sb->nsucc = jb->nsucc;
+			sb->succ = pool_alloc(&c->mem, (jb->nsucc + 1) * sizeof(u32));
+			if (!sb->succ)
+				return false;
+			for (i = 0; i < jb->nsucc; i++)
+				sb->succ[i] = first[jb->succ[i]];
+		}
+	}
+	return true;
+}
+
+/* ---- classes -------------------------------------------------------------------------------- */
+
+#define MAX_STEP (1 << 20)
+
+static struct sval vary(u8 ual) { return (struct sval){ .cls = SC_VARY, .ual = ual }; }
+
+static struct sval scalar(s64 step, u8 ual)
+{
+	if (step > MAX_STEP || step < -MAX_STEP)
+		return vary(0);
+	return (struct sval){ .cls = SC_SCALAR, .step = (s32)step, .ual = ual > 63 ? 63 : ual };
+}
+
+static struct sval konst(u64 k)
+{
+	return (struct sval){ .cls = SC_SCALAR, .known = true, .k = k, .ual = (u8)(k ? __builtin_ctzll(k) : 63) };
+}
+
+struct sval s_val(const struct scomp *c, u32 o, u8 w)
+{
+	const struct sval *p;
+	const void *at;
+
+	if (o == OPND_NONE)
+		return konst(0);
+	if (!(o & OPND_CONST))
+		return c->r[o].v;
+	p = &c->pool[(o & ~OPND_CONST) / 128];
+	at = c->fn->cpool + (o & ~OPND_CONST);
+	return p->known ? konst(w == 1 ? *(const u64 *)at : *(const u32 *)at) : *p;
+}
+
+u32 s_lane_ops(u32 lop)
+{
+	switch (lop) {
+	case LOP_MOV: case LOP_NOT: case LOP_NEG: case LOP_ABS: case LOP_CVT_SEXT: case LOP_CVT_TRUNC:
+		return 1;
+	case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_SHL: case LOP_SHR: case LOP_AND: case LOP_OR: case LOP_XOR:
+	case LOP_MULWIDE: case LOP_MIN: case LOP_MAX: case LOP_PACK: case LOP_DIV: case LOP_REM:
+		return 2;
+	case LOP_MAD: case LOP_MADWIDE: case LOP_SELP: case LOP_XTR:
+		return 3;
+	}
+	return 0;
+}
+
+static bool is32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
+static bool is64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
+static u8 low(u8 a, u8 b) { return a < b ? a : b; }
+
+bool s_disjoint(struct sval v)
+{
+	return v.step > 0 && v.ual < 31 && (u64)v.step * (STRIP - 1) < 1ull << v.ual;
+}
+
+/* f of each lane's part, if those are steps again */
+static struct sval of_steps(struct sval v, u32 lop, u32 k, u8 ual)
+{
+	s64 step = 0;
+	u32 l, x;
+
+	if (!s_disjoint(v))
+		return vary(0);
+	for (l = 0; l < STRIP; l++) {
+		x = (u32)v.step * l;
+		x = lop == LOP_SHR ? x >> k : lop == LOP_AND ? x & k : lop == LOP_OR ? x | k : x ^ k;
+		if (lop == LOP_OR || lop == LOP_XOR)
+			x -= lop == LOP_OR ? 0 | k : 0 ^ k;
+		if (l == 1)
+			step = (s32)x;
+		else if ((s64)(s32)x != step * (s64)l)
+			return vary(0);
+	}
+	return scalar(step, ual);
+}
+
+static struct sval product(struct sval a, struct sval b, bool w, bool sg)
+{
+	s64 ka = w ? (s64)a.k : sg ? (s64)(s32)a.k : (s64)(u32)a.k, kb = w ? (s64)b.k : sg ? (s64)(s32)b.k : (s64)(u32)b.k;
+	u32 ual = a.ual + b.ual;
+
+	if (!a.step && !b.step)
+		return scalar(0, (u8)(ual > 63 ? 63 : ual));
+	if (b.known && kb <= MAX_STEP && kb >= -MAX_STEP)
+		return scalar(a.step * kb, (u8)(ual > 63 ? 63 : ual));
+	if (a.known && ka <= MAX_STEP && ka >= -MAX_STEP)
+		return scalar(b.step * ka, (u8)(ual > 63 ? 63 : ual));
+	return vary(0);
+}
+
+static struct sval sum(struct sval a, struct sval b, s64 sign)
+{
+	return scalar(a.step + sign * b.step, low(a.ual, b.ual));
+}
+
+/* What a varying result is a multiple of, as far as addresses need it. */
+static u8 varying_ual(const struct insn *in, struct sval a, struct sval b, struct sval d)
+{
+	u32 u = 0;
+
+	if (!is32(in->type) && !is64(in->type))
+		return 0;
+	switch (in->lop) {
+	case LOP_MOV: case LOP_CVT_SEXT: u = a.ual; break;
+	case LOP_ADD: case LOP_SUB: u = low(a.ual, b.ual); break;
+	case LOP_MUL: case LOP_MULWIDE: u = a.ual + b.ual; break;
+	case LOP_MAD: case LOP_MADWIDE: u = a.ual + b.ual; u = u < d.ual ? u : d.ual; break;
+	case LOP_SHL: u = b.known ? a.ual + (u32)(b.k & 63) : a.ual; break;
+	case LOP_AND: u = a.ual > b.ual ? a.ual : b.ual; break;
+	}
+	return (u8)(u > 16 ? 16 : u);
+}
+
+static u8 lane_ual(struct sval v)
+{
+	u8 s = v.step ? (u8)__builtin_ctz((u32)v.step) : 63;
+
+	return v.cls == SC_SCALAR ? low(v.ual, s) : v.ual;
+}
+
+static struct sval lane_value(const struct scomp *c, const struct insn *in)
+{
+	u32 n = s_lane_ops(in->lop);
+	struct sval a = s_val(c, in->o[1], jit_src_w(in, 1)), b = s_val(c, in->o[2], jit_src_w(in, 2));
+	struct sval d = s_val(c, in->o[3], jit_src_w(in, 3));
+	bool w = is64(in->type), ints = is32(in->type) || w, flat, sg = type_is_signed(in->type);
+	u32 bits = w ? 64 : 32;
+
+	if (!n || in->dw == 2)
+		return vary(0);
+	if (a.cls == SC_NONE || (n > 1 && b.cls == SC_NONE) || (n > 2 && d.cls == SC_NONE))
+		return (struct sval){ 0 };
+	if (a.cls == SC_VARY || (n > 1 && b.cls == SC_VARY) || (n > 2 && d.cls == SC_VARY)) {
+		a.ual = lane_ual(a);
+		b.ual = lane_ual(b);
+		d.ual = lane_ual(d);
+		return vary(varying_ual(in, a, b, d));
+	}
+	flat = !a.step && (n < 2 || !b.step) && (n < 3 || !d.step);
+	switch (in->lop) {
+	case LOP_MOV:
+		return a;
+	case LOP_CVT_TRUNC:
+		return scalar(a.step, low(a.ual, 31));
+	case LOP_PACK: case LOP_XTR:
+		return flat && (in->lop == LOP_PACK ? in->dw == 1 : b.known && d.known) ? scalar(0, 0) : vary(0);
+	case LOP_SELP:
+		return !d.step && a.step == b.step && (ints || in->type == T_B32 || in->type == T_B64) ? scalar(a.step, low(a.ual, b.ual)) :
+			vary(0);
+	}
+	if (!ints)
+		return vary(0);
+	switch (in->lop) {
+	case LOP_CVT_SEXT:
+		return w ? scalar(a.step, low(a.ual, 31)) : vary(0);
+	case LOP_ADD: return sum(a, b, 1);
+	case LOP_SUB: return sum(a, b, -1);
+	case LOP_MUL: return product(a, b, w, sg);
+	case LOP_MULWIDE: return w ? vary(0) : product(a, b, false, sg);
+	case LOP_MAD: case LOP_MADWIDE:
+		if (in->lop == LOP_MADWIDE && w)
+			return vary(0);
+		a = product(a, b, w, sg || in->lop == LOP_MAD);
+		return a.cls == SC_VARY ? a : sum(a, d, 1);
+	case LOP_NEG: case LOP_NOT:
+		return scalar(-(s64)a.step, in->lop == LOP_NEG ? a.ual : 0);
+	case LOP_SHL:
+		if (b.known)
+			return (u32)b.k >= bits ? konst(0) : (u32)b.k > 20 && a.step ? vary(0) :
+				scalar(a.step ? a.step * (s64)(1ull << ((u32)b.k & 31)) : 0, (u8)(a.ual + (u32)b.k > 63 ? 63 : a.ual + (u32)b.k));
+		return flat ? scalar(0, a.ual) : vary(0);
+	case LOP_SHR:
+		if (flat)
+			return scalar(0, b.known && a.ual > (u32)b.k ? (u8)(a.ual - (u32)b.k) : 0);
+		return b.known && (u32)b.k < bits && !b.step ?
+			of_steps(a, LOP_SHR, (u32)b.k > 31 ? 31 : (u32)b.k, a.ual > (u32)b.k ? (u8)(a.ual - (u32)b.k) : 0) : vary(0);
+	case LOP_AND: case LOP_OR: case LOP_XOR: {
+		struct sval k = b.known ? b : a, v = b.known ? a : b;
+		u8 ual = in->lop == LOP_AND ? (v.ual > k.ual ? v.ual : k.ual) : low(v.ual, k.ual);
+
+		if (flat)
+			return scalar(0, ual);
+		if (!k.known)
+			return vary(0);
+		/* what of the scalar is left below its zeros is the constant's */
+		return of_steps(v, in->lop, (u32)k.k & (u32)((1ull << v.ual) - 1), ual);
+	}
+	case LOP_MIN: case LOP_MAX:
+		return flat ? scalar(0, low(a.ual, b.ual)) : vary(0);
+	case LOP_DIV: case LOP_REM:
+		if (w)
+			return vary(0);
+		if (flat)
+			return scalar(0, 0);
+		if (sg || !b.known || !(u32)b.k || ((u32)b.k & ((u32)b.k - 1)))
+			return vary(0);
+		return in->lop == LOP_DIV ? of_steps(a, LOP_SHR, (u32)__builtin_ctz((u32)b.k), 0) :
+					    of_steps(a, LOP_AND, (u32)b.k - 1, a.ual);
+	}
+	return vary(0);
+}
+
+static struct sval sreg_value(const struct scomp *c, u8 sr)
+{
+	u32 shape = c->spec & 255, x = 1u << (c->spec >> 8);
+
+	switch (sr) {
+	case SR_TID_X:
+		return shape == SPEC_LINEAR || shape == SPEC_LINE || (shape == SPEC_POW2 && x >= STRIP) ? scalar(1, 3) : vary(0);
+	case SR_TID_Y: case SR_TID_Z:
+		return shape == SPEC_LINEAR || shape == SPEC_LINE || (shape == SPEC_POW2 && x >= STRIP) ? scalar(0, 0) : vary(0);
+	case SR_LANEID:
+		return scalar(1, 3);
+	case SR_NTID_X: case SR_NTID_Y: case SR_NTID_Z: case SR_CTAID_X: case SR_CTAID_Y: case SR_CTAID_Z:
+	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z: case SR_WARPID: case SR_NWARPID: case SR_DYNAMIC_SMEM:
+	case SR_TOTAL_SMEM: case SR_COUNT:
+		return scalar(0, 0);
+	}
+	return vary(0);
+}
+
+static struct sval value(const struct scomp *c, const struct insn *in)
+{
+	struct sval a, b;
+
+	switch ((enum kind)in->kind) {
+	case K_LANE:
+		return lane_value(c, in);
+	case K_SREG:
+		return sreg_value(c, in->sub);
+	case K_LADDR:
+		return scalar(0, in->imm ? (u8)__builtin_ctzll((u64)in->imm) : 63);
+	case K_LDPARAM:
+		return type_is_float(in->type) || in->vec > 4 ? vary(0) : scalar(0, 0);
+	case K_CVTA:
+		a = s_val(c, in->o[1], 1);
+		if (a.cls != SC_SCALAR)
+			return a;
+		if (in->space == SPACE_SHARED || in->space == SPACE_PARAM)
+			return scalar(a.step, low(a.ual, 7));
+		return scalar(a.step + (in->sub ? -1 : 1) * (s64)jit_local_stride(c->fn), low(a.ual, 4));
+	case K_LD:
+		a = s_val(c, in->o[4], in->aw);
+		if (a.cls == SC_NONE)
+			return a;
+		if (a.cls == SC_SCALAR && !a.step && !(in->flags & INF_SYNC) && !type_is_float(in->type) && in->vec == 1 && in->space != SPACE_LOCAL && in->space != SPACE_PARAM)
+			return scalar(0, 0);
+		return vary(0);
+	case K_SETP:
+		if (!is32(in->type) && !is64(in->type))
+			return vary(0);
+		a = s_val(c, in->o[2], is64(in->type));
+		b = s_val(c, in->o[3], is64(in->type));
+		if (a.cls == SC_NONE || b.cls == SC_NONE)
+			return (struct sval){ 0 };
+		if (a.cls == SC_VARY || b.cls == SC_VARY || a.step || b.step)
+			return vary(0);
+		if (in->sub) {
+			a = s_val(c, in->o[4], 2);
+			return a.cls == SC_SCALAR ? scalar(0, 0) : a;
+		}
+		return scalar(0, 0);
+	case K_PRED:
+		a = s_val(c, in->o[1], 2);
+		b = in->sub >= PRED_AND ? s_val(c, in->o[2], 2) : a;
+		if (a.cls == SC_NONE || b.cls == SC_NONE)
+			return (struct sval){ 0 };
+		return a.cls == SC_VARY || b.cls == SC_VARY ? vary(0) : scalar(0, 0);
+	default:
+		return vary(0);
+	}
+}
+
+static bool join(struct sregister *r, struct sval n)
+{
+	struct sval old = r->v;
+
+	if (n.cls == SC_NONE)
+		return false;
+	if (r->must_vary || r->w > 2)
+		n = vary(n.cls == SC_SCALAR ? lane_ual(n) : n.ual);
+	if (r->v.cls == SC_NONE) {
+		r->v = n;
+		return true;
+	}
+	if (old.cls == SC_SCALAR && n.cls == SC_SCALAR && old.step == n.step) {
+		r->v.ual = low(old.ual, n.ual);
+		r->v.known = old.known && n.known && old.k == n.k;
+		return r->v.ual != old.ual || r->v.known != old.known;
+	}
+	r->v = vary(low(lane_ual(old), lane_ual(n)));
+	return old.cls != SC_VARY || r->v.ual != old.ual;
+}
+
+static void flow(struct scomp *c)
+{
+	bool more = true;
+	u32 i, k;
+
+	while (more) {
+		more = false;
+		for (i = 0; i < c->n; i++) {
+			const struct insn *in = &c->code[i];
+			struct sval n = value(c, in), g = s_val(c, in->guard, 2);
+
+			if (in->guard != OPND_NONE && in->kind != K_CBRA) {
+				if (g.cls == SC_NONE)
+					continue;
+				if (g.cls == SC_VARY)
+					n = vary(n.cls == SC_SCALAR ? lane_ual(n) : n.ual);
+			}
+			for (k = 0; k < 6; k++)
+				if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST))
+					more |= join(&c->r[in->o[k]], n);
+			if (in->kind == K_CALL)
+				for (k = 0; k < in->u.call->nrets; k++)
+					if (in->u.call->rets[k].is_reg)
+						more |= join(&c->r[in->u.call->rets[k].opnd], vary(0));
+		}
+	}
+}
+
+/* Everything of the pool lies there as vectors; these are the scalars behind them. */
+static bool pool_values(struct scomp *c)
+{
+	const struct func *fn = c->fn;
+	u32 i, k;
+
+	c->npool = fn->cpool_bytes / 128 + 2;
+	c->pool = pool_alloc(&c->mem, c->npool * sizeof(*c->pool));
+	if (!c->pool)
+		return false;
+	for (i = 0; i < c->npool; i++) {
+		c->pool[i] = konst(0);
+		c->pool[i].all = true;
+	}
+	for (i = 0; i < fn->npro; i++)
+		for (k = 0; k < 6; k++)
+			if ((fn->pro[i].def >> k & 1) && fn->pro[i].o[k] != OPND_NONE)
+				c->pool[(fn->pro[i].o[k] & ~OPND_CONST) / 128] = vary(0);
+	for (i = 0; i < fn->npro; i++) {
+		const struct insn *in = &fn->pro[i];
+		struct sval n = value(c, in);
+
+		/* one scalar in memory serves whoever reads it, a float too */
+		if (in->kind == K_LDPARAM)
+			n = scalar(0, 0);
+		else if (in->kind == K_LANE && s_lane_ops(in->lop) && n.cls == SC_VARY) {
+			struct sval a = s_val(c, in->o[1], jit_src_w(in, 1)), b = s_val(c, in->o[2], jit_src_w(in, 2)),
+				    d = s_val(c, in->o[3], jit_src_w(in, 3));
+
+			if (!a.step && !b.step && !d.step && a.cls == SC_SCALAR && b.cls == SC_SCALAR && d.cls == SC_SCALAR)
+				n = scalar(0, 0);
+		}
+		n.known = false;
+		n.all = in->kind != K_SREG || sreg_value(c, in->sub).cls == SC_SCALAR;
+		if (in->kind == K_SREG && in->sub == SR_LANEID)
+			n.all = false;
+		for (k = 0; k < 6; k++)
+			if ((in->use >> k & 1) && in->o[k] != OPND_NONE && !c->pool[(in->o[k] & ~OPND_CONST) / 128].all)
+				n.all = false;
+		for (k = 0; k < 6; k++)
+			if ((in->def >> k & 1) && in->o[k] != OPND_NONE)
+				c->pool[(in->o[k] & ~OPND_CONST) / 128] = n;
+	}
+	return true;
+}
+
+/* ---- lanes that wait ------------------------------------------------------------------------ */
+
+static bool add_waits(struct sblock *n, const u64 *p, u32 from, u32 words)
+{
+	bool more = false;
+	u32 w;
+
+	for (w = from >> 6; w < words; w++) {
+		u64 x = p[w];
+
+		if (w == from >> 6)
+			x &= (from & 63) == 63 ? 0 : ~0ull << ((from & 63) + 1);
+		more |= (x & ~n->wait[w]) != 0;
+		n->wait[w] |= x;
+	}
+	return more;
+}
+
+/* Those in p are where lanes may stand now: any of them may be the lowest, then the others wait. */
+static bool next_of(struct scomp *c, const u64 *p, u32 max)
+{
+	bool more = false;
+	u32 w, b;
+
+	for (w = 0; w < c->bwords; w++) {
+		u64 x;
+
+		for (x = p[w]; x; x &= x - 1) {
+			b = w * 64 + (u32)__builtin_ctzll(x);
+			if (b > max)
+				return more;
+			more |= add_waits(&c->b[b], p, b, c->bwords);
+		}
+	}
+	return more;
+}
+
+static void waits(struct scomp *c)
+{
+	u64 p[S_MAX_BLOCKS / 64];
+	bool more = true;
+	u32 b, i, max;
+
+	for (b = 0; b < c->nb; b++) {
+		const struct insn *last = &c->code[c->b[b].end - 1];
+
+		memset(c->b[b].wait, 0, c->bwords * 8);
+		c->b[b].split = !c->b[b].sync && last->kind == K_CBRA && s_val(c, last->guard, 2).cls != SC_SCALAR;
+	}
+	while (more) {
+		more = false;
+		for (b = 0; b < c->nb; b++) {
+			struct sblock *sb = &c->b[b];
+
+			memcpy(p, sb->wait, c->bwords * 8);
+			if (!sb->nsucc) {       /* ended, or gone with all that wait */
+				if (!sb->sync)
+					more |= next_of(c, p, c->nb);
+				continue;
+			}
+			for (i = 0; i < sb->nsucc; i++) {
+				u64 saved[S_MAX_BLOCKS / 64];
+
+				memcpy(saved, p, c->bwords * 8);
+				if (sb->split) {
+					u32 k;
+
+					for (k = 0; k < sb->nsucc; k++)
+						p[sb->succ[k] >> 6] |= 1ull << (sb->succ[k] & 63);
+				} else {
+					p[sb->succ[i] >> 6] |= 1ull << (sb->succ[i] & 63);
+				}
+				max = sb->succ[i];
+				more |= next_of(c, p, max);
+				memcpy(p, saved, c->bwords * 8);
+			}
+		}
+	}
+}
+
+/* A scalar that lanes who wait will read, and those who run write: it is none. */
+static bool torn(struct scomp *c)
+{
+	bool found = false;
+	u32 b, i, k, w;
+
+	for (b = 0; b < c->nb; b++) {
+		struct sblock *sb = &c->b[b];
+
+		sb->keep = NULL;
+		for (w = 0; w < c->bwords; w++) {
+			u64 x;
+
+			for (x = sb->wait[w]; x; x &= x - 1) {
+				const struct sblock *n = &c->b[w * 64 + (u32)__builtin_ctzll(x)];
+
+				if (!sb->keep)
+					sb->keep = pool_alloc(&c->mem, (c->words + 1) * 8);
+				if (!sb->keep) {
+					c->bad = true;
+					return false;
+				}
+				for (k = 0; k < c->words; k++)
+					sb->keep[k] |= n->live_in[k];
+			}
+		}
+		for (i = sb->start; sb->keep && i < sb->end; i++) {
+			const struct insn *in = &c->code[i];
+
+			for (k = 0; k < 6; k++)
+				if ((in->def >> k & 1) && in->o[k] != OPND_NONE && c->r[in->o[k]].v.cls == SC_SCALAR &&
+				    bit_of(sb->keep, in->o[k])) {
+					c->r[in->o[k]].must_vary = true;
+					found = true;
+				}
+		}
+	}
+	return found;
+}
+
+/* ---- floats whose NaNs are the processor's --------------------------------------------------- */
+
+bool s_makes_raw(const struct insn *in)
+{
+	if (in->kind != K_LANE || in->type != T_F32)
+		return false;
+	switch (in->lop) {
+	case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_MAD: case LOP_DIV: case LOP_RCP: case LOP_SQRT: case LOP_RSQRT:
+		return true;
+	}
+	return false;
+}
+
+static void raw_floats(struct scomp *c)
+{
+	bool more = true;
+	u32 i, k;
+
+	for (i = 0; i < c->s->nregs; i++)
+		c->r[i].rawf = c->r[i].v.cls == SC_VARY && c->r[i].w == 0;
+	while (more) {
+		more = false;
+		for (i = 0; i < c->n; i++) {
+			const struct insn *in = &c->code[i];
+			bool raw = s_makes_raw(in);
+
+			if (in->kind == K_LANE && !in->dw && (in->lop == LOP_MOV || (in->lop == LOP_SELP && in->type == T_F32)))
+				raw = s_is_raw(c, in->o[1]) && (in->lop == LOP_MOV || s_is_raw(c, in->o[2]));
+			for (k = 0; k < 6 && !raw; k++)
+				if ((in->def >> k & 1) && in->o[k] != OPND_NONE && c->r[in->o[k]].rawf) {
+					c->r[in->o[k]].rawf = false;
+					more = true;
+				}
+			if (in->kind == K_CALL)
+				for (k = 0; k < in->u.call->nrets; k++)
+					if (in->u.call->rets[k].is_reg)
+						c->r[in->u.call->rets[k].opnd].rawf = false;
+		}
+	}
+}
+
+bool s_facts(struct scomp *c)
+{
+	u32 i;
+	bool none;
+
+	if (!pool_values(c))
+		return false;
+	do {
+		for (i = 0; i < c->s->nregs; i++)
+			c->r[i].v = (struct sval){ 0 };
+		do {
+			flow(c);
+			/* registers without a definition, and those that wait for one in vain */
+			none = false;
+			for (i = 0; i < c->s->nregs; i++)
+				if (c->r[i].v.cls == SC_NONE) {
+					c->r[i].v = vary(0);
+					none = true;
+				}
+		} while (none);
+		waits(c);
+	} while (torn(c) && !c->bad);
+	raw_floats(c);
+	return !c->bad;
+}

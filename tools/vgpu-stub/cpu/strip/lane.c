@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: MIT */
+/* Lane operations of a strip on vectors: 32-bit and packed integers, moves, conversions. lanes.def says what each computes. */
+#include "strip.h"
+#include "vex.h"
+
+static bool is32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
+static bool is64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
+static bool is16(u8 t) { return t == T_U16 || t == T_S16 || t == T_B16; }
+
+static void shift_imm(struct scomp *c, u32 how, bool w, int d, int x, u32 n)
+{
+	if (n)
+		vyi(&c->a, w ? X_SHIQ : X_SHID, (int)how, d, rm_reg(x), n);
+	else if (d != x)
+		vr(&c->a, X_MOVU, d, 0, x);
+}
+
+/* The value of type t in a 32-bit register, extended. */
+static void extend(struct scomp *c, int d, int x, enum type t)
+{
+	u32 bytes = type_bytes(t);
+
+	if (bytes >= 4) {
+		if (d != x)
+			vr(&c->a, X_MOVU, d, 0, x);
+	} else if (!type_is_signed(t)) {
+		vy(&c->a, X_PAND, d, x, s_splat32(c, (1u << 8 * bytes) - 1));
+	} else {
+		shift_imm(c, SH_LEFT, false, d, x, 32 - 8 * bytes);
+		shift_imm(c, SH_SAR, false, d, d, 32 - 8 * bytes);
+	}
+}
+
+static u32 simple(const struct insn *in)
+{
+	bool sg = type_is_signed(in->type);
+
+	switch (in->lop) {
+	case LOP_ADD: return X_PADDD;
+	case LOP_SUB: return X_PSUBD;
+	case LOP_AND: return X_PAND;
+	case LOP_OR: return X_POR;
+	case LOP_XOR: return X_PXOR;
+	case LOP_MUL: return X_PMULLD;
+	case LOP_MIN: return is16(in->type) ? 0 : sg ? X_PMINSD : X_PMINUD;
+	case LOP_MAX: return is16(in->type) ? 0 : sg ? X_PMAXSD : X_PMAXUD;
+	}
+	return 0;
+}
+
+static bool shifts(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	struct sval k = s_val(c, in->o[2], 0);
+	bool sg = type_is_signed(in->type) && in->lop == LOP_SHR, half = is16(in->type);
+	u32 bits = half ? 16 : 32, how = in->lop == LOP_SHL ? SH_LEFT : sg ? SH_SAR : SH_RIGHT, n;
+	int x = sv_obs(c, in->o[1], 0, 0, 0), d = sdst(c, in->o[0], 0, 0);
+
+	if (half && in->lop == LOP_SHR) {
+		extend(c, 0, x, sg ? T_S16 : T_U16);
+		x = 0;
+	}
+	if (k.known) {
+		n = (u32)k.k;
+		if (n >= bits && sg)
+			n = bits - 1;
+		if (n >= bits)
+			vr(a, X_PXOR, d, d, d);
+		else
+			shift_imm(c, how, false, d, x, n);
+	} else {
+		/* counts of 32 and more give what is wanted: zeros, or the sign */
+		struct rm m = sv_rm_obs(c, in->o[2], 0, 0, 1);
+
+		if (half && in->lop == LOP_SHL)
+			return false;
+		vy(a, in->lop == LOP_SHL ? X_PSLLVD : sg ? X_PSRAVD : X_PSRLVD, d, x, m);
+	}
+	sput(c, in->o[0], 0, d);
+	return true;
+}
+
+static bool mul_high(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 op = type_is_signed(in->type) ? X_PMULDQ : X_PMULUDQ;
+	int x = sv_obs(c, in->o[1], 0, 0, 0), y = sv_obs(c, in->o[2], 0, 0, 1);
+
+	vr(a, op, 2, x, y);
+	shift_imm(c, SH_RIGHT, true, 0, x, 32);
+	shift_imm(c, SH_RIGHT, true, 1, y, 32);
+	vr(a, op, 3, 0, 1);
+	shift_imm(c, SH_RIGHT, true, 2, 2, 32);
+	vyi(a, X_PBLENDD, 2, 2, rm_reg(3), 0xaa);
+	if (in->lop == LOP_MADHI)
+		vy(a, X_PADDD, 2, 2, sv_rm_obs(c, in->o[3], 0, 0, 0));
+	sput(c, in->o[0], 0, 2);
+	return true;
+}
+
+/*
+ * Quotients of doubles, truncated, are exact (jit_lane.c). Unsigned ones go through the signed conversion, moved by 2^31.
+ * By 0: all ones, and the dividend as remainder.
+ */
+static bool divide(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	bool sg = type_is_signed(in->type);
+	u32 half;
+	int x = sv_obs(c, in->o[1], 0, 0, 0), y = sv_obs(c, in->o[2], 0, 0, 1);
+
+	vy(a, X_MOVU_ST, x, 0, SPM(lanes));
+	vy(a, X_MOVU_ST, y, 0, rm_mem(R15, (s32)offsetof(struct sprivate, lanes) + 32));
+	for (half = 0; half < 2; half++) {
+		u32 k;
+
+		for (k = 0; k < 2; k++) {
+			struct rm m = rm_mem(R15, (s32)offsetof(struct sprivate, lanes) + 32 * (s32)k + 16 * (s32)half);
+			int d = k ? 3 : 2;
+
+			if (sg) {
+				vy(a, X_CVTDQ2PD, d, 0, m);
+				continue;
+			}
+			vx_x(a, X_MOVU, d, 0, m);
+			vx(a, X_PXOR, 0, d, d, s_splat32(c, 1u << 31), 0);
+			vr(a, X_CVTDQ2PD, d, 0, d);
+			vy(a, X_ADDPD, d, d, s_splat64(c, 0x41e0000000000000ull));
+		}
+		vr(a, X_DIVPD, 2, 2, 3);
+		if (!sg) {
+			vyi(a, X_ROUNDPD, 2, 0, rm_reg(2), 11);
+			vy(a, X_SUBPD, 2, 2, s_splat64(c, 0x41e0000000000000ull));
+		}
+		vr(a, X_CVTTPD2DQ, half ? 2 : 1, 0, 2);
+	}
+	vyi(a, X_INSERT, 1, 1, rm_reg(2), 1);
+	if (!sg)
+		vy(a, X_PXOR, 1, 1, s_splat32(c, 1u << 31));
+	vy(a, X_MOVU, 3, 0, rm_mem(R15, (s32)offsetof(struct sprivate, lanes) + 32));
+	vr(a, X_PXOR, 2, 2, 2);
+	vr(a, X_PCMPEQD, 2, 2, 3);
+	vr(a, X_POR, 1, 1, 2);
+	if (in->lop == LOP_REM) {
+		vr(a, X_PMULLD, 1, 1, 3);
+		vy(a, X_MOVU, 2, 0, SPM(lanes));
+		vr(a, X_PSUBD, 1, 2, 1);
+	}
+	sput(c, in->o[0], 0, 1);
+	return true;
+}
+
+/* (b:a) shifted by c, one half of it */
+static bool funnel(struct scomp *c, const struct insn *in)
+{
+	bool left = in->lop == LOP_SHFLW || in->lop == LOP_SHFLC, wrap = in->lop == LOP_SHFLW || in->lop == LOP_SHFRW;
+	struct sval k = s_val(c, in->o[3], 0);
+	u32 n = wrap ? (u32)k.k & 31 : (u32)k.k;
+	int x, y;
+
+	if (!k.known)
+		return false;
+	x = sv_obs(c, in->o[1], 0, 0, 0);
+	y = sv_obs(c, in->o[2], 0, 0, 1);
+	if (n == 0 || n > 31) {
+		sput(c, in->o[0], 0, (n == 0) == left ? y : x);
+		return true;
+	}
+	shift_imm(c, SH_LEFT, false, 2, y, left ? n : 32 - n);
+	shift_imm(c, SH_RIGHT, false, 3, x, left ? 32 - n : n);
+	vr(&c->a, X_POR, 2, 2, 3);
+	sput(c, in->o[0], 0, 2);
+	return true;
+}
+
+static bool bfe(struct scomp *c, const struct insn *in)
+{
+	struct sval pos = s_val(c, in->o[2], 0), len = s_val(c, in->o[3], 0);
+	u32 ps = (u32)pos.k & 255, n = (u32)len.k & 255;
+	int x;
+
+	if (!pos.known || !len.known || !is32(in->type) || n == 0 || ps > 31)
+		return false;
+	if (n > 32 - ps)
+		n = 32 - ps;
+	x = sv_obs(c, in->o[1], 0, 0, 0);
+	shift_imm(c, SH_LEFT, false, 0, x, 32 - ps - n);
+	shift_imm(c, type_is_signed(in->type) ? SH_SAR : SH_RIGHT, false, 0, 0, 32 - n);
+	sput(c, in->o[0], 0, 0);
+	return true;
+}
+
+static bool prmt(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	struct sval s = s_val(c, in->o[3], 0);
+	u32 i, ua = 0, ub = 0;
+	u8 m[2][32];
+	int x, y;
+
+	if (!s.known || (s.k & 0x8888))
+		return false;
+	for (i = 0; i < 32; i++) {
+		u32 q = (u32)(s.k >> (i & 3) * 4) & 7, l = q >> 2;
+
+		m[l][i] = (u8)((i & 12) + (q & 3));
+		m[!l][i] = 0x80;
+		*(l ? &ub : &ua) = 1;
+	}
+	x = sv_obs(c, in->o[1], 0, 0, 0);
+	y = sv_obs(c, in->o[2], 0, 0, 1);
+	if (ua)
+		vy(a, X_PSHUFB, 0, x, rm_lit(s_lit(c, m[0], 32), 0));
+	if (ub)
+		vy(a, X_PSHUFB, 1, y, rm_lit(s_lit(c, m[1], 32), 0));
+	if (ua && ub)
+		vr(a, X_POR, 0, 0, 1);
+	sput(c, in->o[0], 0, ua ? 0 : 1);
+	return true;
+}
+
+/* Bytes as 16-bit numbers, the even and the odd ones apart. */
+static bool dp4a(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 sa = in->lop == LOP_DP4ASU || in->lop == LOP_DP4ASS ? SH_SAR : SH_RIGHT;
+	u32 sb = in->lop == LOP_DP4AUS || in->lop == LOP_DP4ASS ? SH_SAR : SH_RIGHT;
+	int x = sv_obs(c, in->o[1], 0, 0, 0), y = sv_obs(c, in->o[2], 0, 0, 1), d;
+
+	vyi(a, X_SHIW, SH_LEFT, 2, rm_reg(x), 8);
+	vyi(a, X_SHIW, (int)sa, 2, rm_reg(2), 8);
+	vyi(a, X_SHIW, SH_LEFT, 3, rm_reg(y), 8);
+	vyi(a, X_SHIW, (int)sb, 3, rm_reg(3), 8);
+	vr(a, X_PMADDWD, 2, 2, 3);
+	vyi(a, X_SHIW, (int)sa, 0, rm_reg(x), 8);
+	vyi(a, X_SHIW, (int)sb, 3, rm_reg(y), 8);
+	vr(a, X_PMADDWD, 0, 0, 3);
+	vr(a, X_PADDD, 2, 2, 0);
+	{
+		struct rm z = sv_rm_obs(c, in->o[3], 0, 0, 0);
+
+		d = sdst(c, in->o[0], 0, 2);
+		vy(a, X_PADDD, d, 2, z);
+	}
+	sput(c, in->o[0], 0, d);
+	return true;
+}
+
+static bool mul_wide16(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	int x = sv_obs(c, in->o[1], 0, 0, 0), y = sv_obs(c, in->o[2], 0, 0, 1);
+
+	extend(c, 0, x, in->type == T_S16 ? T_S16 : T_U16);
+	extend(c, 1, y, in->type == T_S16 ? T_S16 : T_U16);
+	vr(a, X_PMULLD, 0, 0, 1);
+	if (in->lop == LOP_MADWIDE)
+		vy(a, X_PADDD, 0, 0, sv_rm_obs(c, in->o[3], 0, 0, 1));
+	sput(c, in->o[0], 0, 0);
+	return true;
+}
+
+/* Of 32 bits, and what makes 32 of 64. */
+static bool moves(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	struct sval s = s_val(c, in->o[2], 0), k = s_val(c, in->o[3], 0);
+	bool raw = c->r[in->o[0]].rawf;
+	u32 n;
+	int x, y, d;
+
+	switch (in->lop) {
+	case LOP_MOV:
+		sput(c, in->o[0], 0, raw ? sv(c, in->o[1], 0, 0, 0) : sv_obs(c, in->o[1], 0, 0, 0));
+		return true;
+	case LOP_SELP:
+		y = raw ? sv(c, in->o[2], 0, 0, 0) : sv_obs(c, in->o[2], 0, 0, 0);
+		x = raw ? sv(c, in->o[1], 0, 0, 1) : sv_obs(c, in->o[1], 0, 0, 1);
+		n = (u32)sv(c, in->o[3], 2, 0, 2);
+		d = sdst(c, in->o[0], 0, 0);
+		vyi(a, X_BLENDVPS, d, y, rm_reg(x), n << 4);
+		sput(c, in->o[0], 0, d);
+		return true;
+	case LOP_CVT_SEXT:
+		x = sv_obs(c, in->o[1], 0, 0, 0);
+		extend(c, 0, x, in->type == T_S16 ? T_S16 : T_U16);
+		sput(c, in->o[0], 0, 0);
+		return true;
+	case LOP_XTR:
+		if (!s.known || !k.known)
+			return false;
+		if (jit_src_w(in, 1) == 0) {
+			x = sv_obs(c, in->o[1], 0, 0, 0);
+			shift_imm(c, SH_RIGHT, false, 0, x, (u32)s.k & 31);
+			if ((u32)k.k != ~0u)
+				vy(a, X_PAND, 0, 0, s_splat32(c, (u32)k.k));
+			sput(c, in->o[0], 0, 0);
+			return true;
+		}
+		/* fall through */
+	case LOP_CVT_TRUNC:
+		x = sv(c, in->o[1], 1, 0, 0);
+		y = sv(c, in->o[1], 1, 1, 1);
+		n = in->lop == LOP_XTR ? (u32)s.k & 63 : 0;
+		if (n & 31) {
+			shift_imm(c, SH_RIGHT, true, 0, x, n);
+			shift_imm(c, SH_RIGHT, true, 1, y, n);
+			x = 0;
+			y = 1;
+			n = 0;
+		}
+		vyi(a, X_SHUFPS, 0, x, rm_reg(y), n ? 0xdd : 0x88);
+		vyi(a, X_PERMQ, 0, 0, rm_reg(0), 0xd8);
+		if (in->lop == LOP_XTR && (u32)k.k != ~0u)
+			vy(a, X_PAND, 0, 0, s_splat32(c, (u32)k.k));
+		sput(c, in->o[0], 0, 0);
+		return true;
+	case LOP_PACK:
+		x = sv_obs(c, in->o[1], 0, 0, 0);
+		y = sv_obs(c, in->o[2], 0, 0, 1);
+		vy(a, X_PAND, 0, x, s_splat32(c, 0xffff));
+		shift_imm(c, SH_LEFT, false, 1, y, 16);
+		vr(a, X_POR, 0, 0, 1);
+		sput(c, in->o[0], 0, 0);
+		return true;
+	}
+	return false;
+}
+
+bool s_lane(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 op;
+	int x, d;
+
+	if (in->dw == 2 || c->r[in->o[0]].v.cls != SC_VARY)
+		return false;
+	if (in->dw == 1 || type_is_float(in->type))
+		return s_wide(c, in);
+	if (in->lop == LOP_XTR || in->lop == LOP_CVT_TRUNC || in->lop == LOP_PACK || in->lop == LOP_MOV || in->lop == LOP_SELP ||
+	    in->lop == LOP_CVT_SEXT)
+		return !(in->lop == LOP_SELP && is64(in->type)) && moves(c, in);
+	if ((in->lop == LOP_MULWIDE || in->lop == LOP_MADWIDE) && is16(in->type))
+		return mul_wide16(c, in);
+	if (!is32(in->type) && !is16(in->type))
+		return false;
+	op = simple(in);
+	if (op) {
+		x = sv_obs(c, in->o[1], 0, 0, 0);
+		{
+			struct rm m = sv_rm_obs(c, in->o[2], 0, 0, 1);
+
+			d = sdst(c, in->o[0], 0, 0);
+			vy(a, op, d, x, m);
+		}
+		sput(c, in->o[0], 0, d);
+		return true;
+	}
+	switch (in->lop) {
+	case LOP_MAD:
+		x = sv_obs(c, in->o[1], 0, 0, 0);
+		vy(a, X_PMULLD, 0, x, sv_rm_obs(c, in->o[2], 0, 0, 1));
+		{
+			struct rm m = sv_rm_obs(c, in->o[3], 0, 0, 1);
+
+			d = sdst(c, in->o[0], 0, 0);
+			vy(a, X_PADDD, d, 0, m);
+		}
+		sput(c, in->o[0], 0, d);
+		return true;
+	case LOP_SHL:
+	case LOP_SHR:
+		return shifts(c, in);
+	case LOP_NOT:
+		x = sv_obs(c, in->o[1], 0, 0, 0);
+		vr(a, X_PCMPEQD, 1, 1, 1);
+		vr(a, X_PXOR, 0, x, 1);
+		sput(c, in->o[0], 0, 0);
+		return true;
+	case LOP_NEG:
+	case LOP_ABS:
+		if (!is32(in->type))
+			return false;
+		x = sv_obs(c, in->o[1], 0, 0, 0);
+		if (in->lop == LOP_ABS) {
+			vr(a, X_PABSD, 0, 0, x);
+		} else {
+			vr(a, X_PXOR, 1, 1, 1);
+			vr(a, X_PSUBD, 0, 1, x);
+		}
+		sput(c, in->o[0], 0, 0);
+		return true;
+	case LOP_MULHI:
+	case LOP_MADHI:
+		return is32(in->type) && mul_high(c, in);
+	case LOP_DIV:
+	case LOP_REM:
+		return is32(in->type) && divide(c, in);
+	case LOP_SHFLW: case LOP_SHFLC: case LOP_SHFRW: case LOP_SHFRC:
+		return funnel(c, in);
+	case LOP_BFE:
+		return bfe(c, in);
+	case LOP_PRMT:
+		return prmt(c, in);
+	case LOP_DP4AUU: case LOP_DP4AUS: case LOP_DP4ASU: case LOP_DP4ASS:
+		return dp4a(c, in);
+	}
+	return false;
+}
+
+/* ---- lop3: by the third operand, two functions of the others ------------------------------------- */
+
+/* d = f(x, y), bit 2 * x + y of f; false: a constant, all ones if f is not 0 */
+static bool logic2(struct scomp *c, u32 f, int d, int x, int y, int ones)
+{
+	struct as *a = &c->a;
+
+	switch (f) {
+	case 0: case 15: return false;
+	case 8: vr(a, X_PAND, d, x, y); return true;
+	case 14: vr(a, X_POR, d, x, y); return true;
+	case 6: vr(a, X_PXOR, d, x, y); return true;
+	case 2: vr(a, X_PANDN, d, x, y); return true;        /* ~x & y: x 0, y 1 is bit 1 */
+	case 4: vr(a, X_PANDN, d, y, x); return true;
+	case 12: vr(a, X_MOVU, d, 0, x); return true;
+	case 10: vr(a, X_MOVU, d, 0, y); return true;
+	default:
+		logic2(c, 15 & ~f, d, x, y, ones);
+		vr(a, X_PXOR, d, d, ones);
+		return true;
+	}
+}
+
+bool s_lop3(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 lut = (u32)in->imm & 255, f[2] = { 0, 0 }, i;
+	int x, y, z;
+
+	if (in->dw || c->r[in->o[0]].v.cls != SC_VARY)
+		return false;
+	/* bit 4 * a + 2 * b + c; f[c] over a and b */
+	for (i = 0; i < 8; i++)
+		if (lut >> i & 1)
+			f[i & 1] |= 1u << (i >> 1);
+	f[0] = (f[0] & 1) | (f[0] & 2) | (f[0] & 4) | (f[0] & 8);
+	x = sv_obs(c, in->o[1], 0, 0, 0);
+	vy(a, X_MOVU_ST, x, 0, SPM(lanes));
+	y = sv_obs(c, in->o[2], 0, 0, 1);
+	/* ymm2: f[1], ymm3: f[0]; ones are made where they are wanted */
+	z = sv_obs(c, in->o[3], 0, 0, 2);
+	vy(a, X_MOVU_ST, z, 0, rm_mem(R15, (s32)offsetof(struct sprivate, lanes) + 32));
+	vr(a, X_PCMPEQD, 3, 3, 3);
+	if (!logic2(c, f[1], 2, x, y, 3))
+		vr(a, f[1] ? X_PCMPEQD : X_PXOR, 2, 2, 2);
+	vy(a, X_PAND, 2, 2, rm_mem(R15, (s32)offsetof(struct sprivate, lanes) + 32));
+	if (!logic2(c, f[0], 0, x, y, 3))
+		vr(a, f[0] ? X_PCMPEQD : X_PXOR, 0, 0, 0);
+	vy(a, X_MOVU, 1, 0, rm_mem(R15, (s32)offsetof(struct sprivate, lanes) + 32));
+	vr(a, X_PANDN, 0, 1, 0);
+	vr(a, X_POR, 0, 0, 2);
+	sput(c, in->o[0], 0, 0);
+	return true;
+}
+
+/* ---- conversions --------------------------------------------------------------------------------- */
+
+static bool float_to_int(struct scomp *c, const struct insn *in)
+{
+	static const u8 imm[] = { [RND_RNI] = 8, [RND_RMI] = 9, [RND_RPI] = 10, [RND_RZI] = 11 };
+	struct as *a = &c->a;
+	int x;
+
+	if (in->sub < RND_RNI || in->sub > RND_RPI)
+		return false;
+	/* what lanes.def says of subnormals that are flushed is so here by the direction alone, but for up and down */
+	if (in->sub != RND_RZI && in->sub != RND_RNI)
+		return false;
+	x = sv(c, in->o[1], 0, 0, 0);
+	if (in->sub == RND_RZI)
+		vr(a, X_MOVU, 1, 0, x);
+	else
+		vyi(a, X_ROUNDPS, 1, 0, rm_reg(x), imm[in->sub]);
+	if (in->type == T_S32) {
+		vr(a, X_CVTTPS2DQ, 2, 0, 1);
+		vyi(a, X_CMPPS, 3, 1, s_splat32(c, 0x4f000000), 0x1d);
+		vyi(a, X_BLENDVPS, 2, 2, s_splat32(c, 0x7fffffff), 3u << 4);
+		vyi(a, X_CMPPS, 3, 1, rm_reg(1), 7);
+		vr(a, X_PAND, 2, 2, 3);
+		sput(c, in->o[0], 0, 2);
+		return true;
+	}
+	vr(a, X_PXOR, 2, 2, 2);
+	vr(a, X_MAXPS, 1, 1, 2);                /* a NaN: 0 */
+	vyi(a, X_CMPPS, 3, 1, s_splat32(c, 0x4f000000), 0x1d);
+	vy(a, X_SUBPS, 2, 1, s_splat32(c, 0x4f000000));
+	vr(a, X_CVTTPS2DQ, 2, 0, 2);
+	vy(a, X_PXOR, 2, 2, s_splat32(c, 1u << 31));
+	vr(a, X_CVTTPS2DQ, 0, 0, 1);
+	vyi(a, X_BLENDVPS, 0, 0, rm_reg(2), 3u << 4);
+	vyi(a, X_CMPPS, 3, 1, s_splat32(c, 0x4f800000), 0x1d);
+	vr(a, X_POR, 0, 0, 3);
+	sput(c, in->o[0], 0, 0);
+	return true;
+}
+
+bool s_cvt(struct scomp *c, const struct insn *in)
+{
+	static const u8 imm[] = { [RND_RNI] = 8, [RND_RMI] = 9, [RND_RPI] = 10, [RND_RZI] = 11 };
+	enum type dt = in->type, at = in->stype;
+	bool di = !type_is_float(dt) && dt != T_TF32, ai = !type_is_float(at) && at != T_TF32;
+	struct as *a = &c->a;
+	int x;
+
+	if ((in->flags & (INF_SAT | INF_RELU)) || in->aw || in->dw || c->r[in->o[0]].v.cls != SC_VARY)
+		return false;
+	if (type_bytes(at) > 4 || type_bytes(dt) > 4 || dt > T_F64 || at > T_F64)
+		return false;
+	if (di && ai) {
+		x = sv_obs(c, in->o[1], 0, 0, 0);
+		extend(c, 0, x, at);
+		if (type_bytes(dt) < type_bytes(at) || type_is_signed(dt) != type_is_signed(at))
+			extend(c, 0, 0, dt);
+		sput(c, in->o[0], 0, 0);
+		return true;
+	}
+	if (dt == T_F32 && ai && in->sub <= RND_RN && type_bytes(at) < 4) {
+		x = sv_obs(c, in->o[1], 0, 0, 0);
+		extend(c, 0, x, at);
+		vr(a, X_CVTDQ2PS, 0, 0, 0);
+		sput(c, in->o[0], 0, 0);
+		return true;
+	}
+	if (di && at == T_F32 && type_bytes(dt) == 4)
+		return float_to_int(c, in);
+	if (dt == T_F32 && at == T_F32 && in->sub >= RND_RNI && in->sub <= RND_RPI) {
+		if (c->s->mxcsr == ~0u)
+			s_mxcsr(c, in->flags & INF_FTZ ? 0x9fc0 : 0x1f80);
+		else if ((c->s->mxcsr == 0x9fc0) != !!(in->flags & INF_FTZ))
+			return false;
+		x = sv(c, in->o[1], 0, 0, 0);
+		vyi(a, X_ROUNDPS, 0, 0, rm_reg(x), imm[in->sub]);
+		s_canon(c, 0, 0, 1);
+		sput(c, in->o[0], 0, 0);
+		return true;
+	}
+	return false;
+}

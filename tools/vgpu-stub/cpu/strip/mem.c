@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loads and stores of a strip. Addresses that are a scalar with a step are checked by one comparison (the limit lies JIT_SLACK
+ * below the end of the span); others lane by lane, all before the first access. What is not within, not aligned or not
+ * mapped goes to the interpreter, which begins the instruction anew: nothing is written before that is known, and a thread's
+ * vector is one access.
+ */
+#include "strip.h"
+#include "vex.h"
+
+#define L_ADDR 0                /* places in sprivate.lanes: addresses, rows of 16 bytes or elements, columns */
+#define L_ROWS 64
+#define L_COLS 192
+
+static struct rm lanes_at(u32 off) { return rm_mem(R15, (s32)(offsetof(struct sprivate, lanes) + off)); }
+static struct rm lanes_of(u32 off, int index, u8 scale)
+{
+	return rm_idx(R15, index, scale, (s32)(offsetof(struct sprivate, lanes) + off));
+}
+
+static u32 log2_of(u32 n) { return (u32)__builtin_ctz(n); }
+
+/* Results in two vectors at once: sput() may use every temporary. */
+static void put2(struct scomp *c, u32 v, int r0, int r1)
+{
+	if (c->guarded || s_blends(c, v)) {
+		vy(&c->a, X_MOVU_ST, r1, 0, lanes_at(L_COLS));
+		sput(c, v, 0, r0);
+		vy(&c->a, X_MOVU, 1, 0, lanes_at(L_COLS));
+		r1 = 1;
+	} else {
+		sput(c, v, 0, r0);
+	}
+	sput(c, v, 1, r1);
+}
+
+/* ---- addresses that are one scalar --------------------------------------------------------------- */
+
+/* Can the row be checked as one, and is its step one that lanes are aligned with? */
+static bool row(const struct scomp *c, const struct insn *in, struct sval *v)
+{
+	u32 bytes = (u32)in->size * in->vec, far;
+
+	*v = s_val(c, in->o[4], in->aw);
+	if (v->cls != SC_SCALAR || (!in->aw && in->space != SPACE_SHARED))
+		return false;
+	far = (u32)(v->step < 0 ? -v->step : v->step) * (STRIP - 1) + bytes;
+	return far < JIT_SLACK / 2 && v->step % (s32)bytes == 0 && in->imm == (s32)in->imm;
+}
+
+/* rax = the address of lane 0, checked for all of them */
+static void row_address(struct scomp *c, const struct insn *in, struct sval v)
+{
+	struct as *a = &c->a;
+	u32 bytes = (u32)in->size * in->vec, far = (u32)(v.step < 0 ? -v.step : v.step) * (STRIP - 1) + bytes, ual = v.ual;
+	int low = RAX;
+
+	s_to_gpr(c, in->o[4], in->aw, RAX);
+	if (in->imm)
+		g_alui(a, 1, G_ADD, rm_reg(RAX), (s32)in->imm);
+	if (in->imm && (u32)__builtin_ctzll((u64)in->imm) < ual)
+		ual = (u32)__builtin_ctzll((u64)in->imm);
+	if (v.step < 0) {
+		g_lea(a, 1, RDX, rm_mem(RAX, v.step * (s32)(STRIP - 1)));
+		low = RDX;
+	}
+	if (in->space == SPACE_SHARED) {
+		g_load(a, 1, RCX, SPM(shared_total));
+		g_alui(a, 1, G_SUB, rm_reg(RCX), (s32)far);
+		s_slow_if(c, CC_B);
+		g_alu(a, 1, G_CMP, low, rm_reg(RCX));
+		s_slow_if(c, CC_A);
+	} else {
+		g_load(a, 1, RCX, rm_reg(low));
+		g_alu(a, 1, G_SUB, RCX, SPM(span_lo));
+		g_alu(a, 1, G_CMP, RCX, SPM(span_lim));
+		s_slow_if(c, CC_A);
+	}
+	if (bytes > 1 && ual < log2_of(bytes)) {
+		g_testi(a, RAX, bytes - 1);
+		s_slow_if(c, CC_NE);
+	}
+	if (in->space == SPACE_SHARED)
+		g_alu(a, 1, G_ADD, RAX, SPM(shared));
+}
+
+/* ---- addresses lane by lane ---------------------------------------------------------------------- */
+
+/* Addresses in ymm0 and ymm1, checked for the lanes that run. */
+static void lane_addresses(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 bytes = (u32)in->size * in->vec, k = log2_of(bytes), p;
+	struct sval v = s_val(c, in->o[4], in->aw);
+	u32 ual = v.cls == SC_SCALAR && v.step && (u32)__builtin_ctz((u32)v.step) < v.ual ? (u32)__builtin_ctz((u32)v.step) : v.ual;
+	bool shared = in->space == SPACE_SHARED;
+	s32 ends = (s32)(shared ? offsetof(struct sprivate, shared_ends) : offsetof(struct sprivate, ends)) + 8 * (s32)k;
+
+	if (in->imm && (u32)__builtin_ctzll((u64)in->imm) < ual)
+		ual = (u32)__builtin_ctzll((u64)in->imm);
+	for (p = 0; p < 2; p++) {
+		int d = (int)p, x;
+
+		if (in->aw) {
+			x = sv(c, in->o[4], 1, p, d);
+		} else {
+			x = sv_obs(c, in->o[4], 0, 0, d);
+			if (p) {
+				vyi(a, X_EXTRACT, x, 0, rm_reg(d), 1);
+				x = d;
+			}
+			vr(a, X_PMOVZXDQ, d, 0, x);
+			x = d;
+		}
+		if (in->imm)
+			vy(a, X_PADDQ, d, x, s_splat64(c, (u64)in->imm));
+		else if (x != d)
+			vr(a, X_MOVU, d, 0, x);
+		/* as signed numbers: below 0, or above the last place */
+		x = d;
+		if (!shared) {
+			vy(a, X_PBCASTQ, 2, 0, SPM(span_lo));
+			vr(a, X_PSUBQ, 2, d, 2);
+			x = 2;
+		}
+		vy(a, X_PBCASTQ, 3, 0, rm_mem(R15, ends));
+		vr(a, X_PCMPGTQ, 3, x, 3);
+		vr(a, X_POR, 3, 3, x);
+		vr(a, X_MOVMSKPD, p ? RCX : RDX, 0, 3);
+		if (ual < k) {
+			vy(a, X_PAND, 2, d, s_splat64(c, bytes - 1));
+			vr(a, X_PXOR, 3, 3, 3);
+			vr(a, X_PCMPEQQ, 2, 2, 3);
+			vr(a, X_MOVMSKPD, RAX, 0, 2);
+			g_alui(a, 0, G_XOR, rm_reg(RAX), 15);
+			g_alu(a, 0, G_OR, p ? RCX : RDX, rm_reg(RAX));
+		}
+		if (shared) {
+			vy(a, X_PBCASTQ, 2, 0, SPM(shared));
+			vr(a, X_PADDQ, d, d, 2);
+		}
+	}
+	g_shi(a, 0, G_SHL, RCX, 4);
+	g_alu(a, 0, G_OR, RDX, rm_reg(RCX));
+	s_mask_bits(c, RAX);
+	g_op(a, 0, 0x85, RAX, rm_reg(RDX), 0);          /* test */
+	s_slow_if(c, CC_NE);
+}
+
+static void store_addresses(struct scomp *c)
+{
+	vy(&c->a, X_MOVU_ST, 0, 0, lanes_at(L_ADDR));
+	vy(&c->a, X_MOVU_ST, 1, 0, lanes_at(L_ADDR + 32));
+}
+
+/* For each lane that runs: rcx its number, rax its address. Returns where the next round begins. */
+static u32 each_lane(struct scomp *c)
+{
+	struct as *a = &c->a;
+	u32 top;
+
+	s_mask_bits(c, RDX);
+	top = a->n;
+	g_tzcnt(a, RCX, rm_reg(RDX));
+	g_load(a, 1, RAX, lanes_of(L_ADDR, RCX, 3));
+	return top;
+}
+
+static void next_lane(struct scomp *c, u32 top)
+{
+	struct as *a = &c->a;
+
+	g_lea(a, 0, RAX, rm_mem(RDX, -1));
+	g_alu(a, 0, G_AND, RDX, rm_reg(RAX));
+	g_land(a, g_jcc(a, CC_NE), top);
+}
+
+/* ---- loads --------------------------------------------------------------------------------------- */
+
+/* r11 = what lies at m, extended */
+static void load_gpr(struct scomp *c, const struct insn *in, int gpr, struct rm m)
+{
+	struct as *a = &c->a;
+	bool sg = in->flags & INF_SIGNED;
+
+	if (in->size == 8)
+		g_load(a, 1, gpr, m);
+	else if (in->size == 4 && sg && in->dw)
+		g_movsxd(a, gpr, m);
+	else if (in->size == 4)
+		g_load(a, 0, gpr, m);
+	else
+		g_movx(a, in->dw, sg, in->size, gpr, m);
+}
+
+static void put_scalar(struct scomp *c, const struct insn *in, u32 v, int gpr)
+{
+	u32 p;
+
+	if (c->r[v].v.cls == SC_SCALAR) {
+		sg_put(c, v, gpr);
+		return;
+	}
+	for (p = 0; p < (in->dw ? 2u : 1u); p++) {
+		vx_x(&c->a, in->dw ? X_MOVQ : X_MOVD, 0, 0, rm_reg(gpr));
+		vy(&c->a, in->dw ? X_PBCASTQ : X_PBCASTD, 0, 0, rm_reg(0));
+		sput(c, v, p, 0);
+	}
+}
+
+static void load_one(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 bytes = (u32)in->size * in->vec, v;
+
+	if (in->vec == 1) {
+		s_site(c);
+		if (in->size == 4 && !in->dw && in->o[0] != OPND_NONE && c->r[in->o[0]].v.cls == SC_VARY) {
+			int d = sdst(c, in->o[0], 0, 0);
+
+			vy(a, X_PBCASTD, d, 0, rm_mem(RAX, 0));
+			sput(c, in->o[0], 0, d);
+			return;
+		}
+		load_gpr(c, in, RAX, rm_mem(RAX, 0));
+		if (in->o[0] != OPND_NONE)
+			put_scalar(c, in, in->o[0], RAX);
+		return;
+	}
+	s_site(c);
+	if (bytes == 16) {
+		vx_x(a, X_MOVU, 0, 0, rm_mem(RAX, 0));
+		vx_x(a, X_MOVU_ST, 0, 0, lanes_at(L_ROWS));
+	} else {
+		if (bytes == 8)
+			g_load(a, 1, RAX, rm_mem(RAX, 0));
+		else if (bytes == 4)
+			g_load(a, 0, RAX, rm_mem(RAX, 0));
+		else
+			g_movx(a, 0, 0, 2, RAX, rm_mem(RAX, 0));
+		g_store(a, 1, lanes_at(L_ROWS), RAX);
+	}
+	for (v = 0; v < in->vec; v++)
+		if (in->o[v] != OPND_NONE) {
+			load_gpr(c, in, RAX, lanes_at(L_ROWS + v * in->size));
+			put_scalar(c, in, in->o[v], RAX);
+		}
+}
+
+/* Columns of 32 bits out of rows of 8 or 16 bytes at m, a lane each. */
+static void columns(struct scomp *c, const struct insn *in, struct rm m, bool sites)
+{
+	struct as *a = &c->a;
+	u32 i, v;
+
+#define AT(off) (m.disp = base + (s32)(off), m)
+	s32 base = m.disp;
+
+	if (in->vec == 2) {
+		for (i = 0; i < 2; i++) {
+			if (sites)
+				s_site(c);
+			vy(a, X_MOVU, (int)i, 0, AT(32 * i));
+		}
+		vyi(a, X_SHUFPS, 2, 0, rm_reg(1), 0x88);
+		vyi(a, X_PERMQ, 2, 0, rm_reg(2), 0xd8);
+		vyi(a, X_SHUFPS, 3, 0, rm_reg(1), 0xdd);
+		vyi(a, X_PERMQ, 3, 0, rm_reg(3), 0xd8);
+		vy(a, X_MOVU_ST, 2, 0, lanes_at(L_COLS));
+		vy(a, X_MOVU_ST, 3, 0, lanes_at(L_COLS + 32));
+	} else {
+		/* lanes i and i + 4 side by side */
+		for (i = 0; i < 4; i++) {
+			if (sites)
+				s_site(c);
+			vx_x(a, X_MOVU, (int)i, 0, AT(16 * i));
+			if (sites)
+				s_site(c);
+			vyi(a, X_INSERT, (int)i, (int)i, AT(64 + 16 * i), 1);
+		}
+		vy(a, X_MOVU_ST, 0, 0, lanes_at(L_COLS));
+		vr(a, X_PUNPCKLDQ, 0, 0, 1);            /* x and y of lanes 0, 1; of 2, 3 */
+		vy(a, X_MOVU_ST, 2, 0, lanes_at(L_COLS + 64));
+		vr(a, X_PUNPCKLDQ, 2, 2, 3);
+		vy(a, X_MOVU_ST, 1, 0, lanes_at(L_COLS + 32));
+		vr(a, X_PUNPCKLQDQ, 1, 0, 2);           /* all x */
+		vr(a, X_PUNPCKHQDQ, 0, 0, 2);           /* all y */
+		vy(a, X_MOVU, 2, 0, lanes_at(L_COLS));
+		vy(a, X_PUNPCKHDQ, 2, 2, lanes_at(L_COLS + 32));
+		vy(a, X_MOVU_ST, 1, 0, lanes_at(L_COLS));
+		vy(a, X_MOVU, 1, 0, lanes_at(L_COLS + 64));
+		vr(a, X_PUNPCKHDQ, 1, 1, 3);
+		vy(a, X_MOVU_ST, 0, 0, lanes_at(L_COLS + 32));
+		vr(a, X_PUNPCKLQDQ, 3, 2, 1);
+		vr(a, X_PUNPCKHQDQ, 2, 2, 1);
+		vy(a, X_MOVU_ST, 3, 0, lanes_at(L_COLS + 64));
+		vy(a, X_MOVU_ST, 2, 0, lanes_at(L_COLS + 96));
+	}
+#undef AT
+	for (v = 0; v < in->vec; v++)
+		if (in->o[v] != OPND_NONE) {
+			vy(a, X_MOVU, 0, 0, lanes_at(L_COLS + 32 * v));
+			sput(c, in->o[v], 0, 0);
+		}
+}
+
+/* Two columns of 64 bits out of rows of 16 bytes. */
+static void wide_columns(struct scomp *c, const struct insn *in, struct rm m, bool sites)
+{
+	struct as *a = &c->a;
+	s32 base = m.disp;
+	u32 i, v;
+
+	for (i = 0; i < 4; i++) {
+		m.disp = base + 32 * (s32)i;
+		if (sites)
+			s_site(c);
+		vy(a, X_MOVU, (int)i, 0, m);
+	}
+	for (i = 0; i < 4; i++)
+		vy(a, X_MOVU_ST, (int)i, 0, lanes_at(L_COLS + 32 * i));
+	for (v = 0; v < 2; v++) {
+		if (in->o[v] == OPND_NONE)
+			continue;
+		for (i = 0; i < 2; i++) {
+			vy(a, X_MOVU, 0, 0, lanes_at(L_COLS + 64 * i));
+			vy(a, v ? X_PUNPCKHQDQ : X_PUNPCKLQDQ, 0, 0, lanes_at(L_COLS + 64 * i + 32));
+			vyi(a, X_PERMQ, 0, 0, rm_reg(0), 0xd8);
+			sput(c, in->o[v], i, 0);
+		}
+	}
+}
+
+/* Lanes next to each other at rax; false: not of a kind that is done so */
+static bool load_row(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	bool sg = in->flags & INF_SIGNED;
+	struct rm m = rm_mem(RAX, 0);
+	u32 op;
+	int d;
+
+	if (in->vec > 1) {
+		if (in->size == 4 && !in->dw)
+			columns(c, in, m, true);
+		else if (in->size == 8 && in->vec == 2)
+			wide_columns(c, in, m, true);
+		else
+			return false;
+		return true;
+	}
+	if (in->o[0] == OPND_NONE)
+		return false;
+	if (!in->dw) {
+		d = sdst(c, in->o[0], 0, 0);
+		op = in->size == 4 ? X_MOVU : in->size == 2 ? (sg ? X_PMOVSXWD : X_PMOVZXWD) : sg ? X_PMOVSXBD : X_PMOVZXBD;
+		s_site(c);
+		vy(a, op, d, 0, m);
+		sput(c, in->o[0], 0, d);
+		return true;
+	}
+	switch (in->size) {
+	case 8: op = X_MOVU; break;
+	case 4: op = sg ? X_PMOVSXDQ : X_PMOVZXDQ; break;
+	case 2: op = sg ? X_PMOVSXWQ : X_PMOVZXWQ; break;
+	default: op = sg ? X_PMOVSXBQ : X_PMOVZXBQ;
+	}
+	s_site(c);
+	vy(a, op, 0, 0, m);
+	s_site(c);
+	vy(a, op, 1, 0, rm_mem(RAX, 4 * in->size));
+	put2(c, in->o[0], 0, 1);
+	return true;
+}
+
+/* ymm0 and ymm1 hold the addresses: 32-bit elements in ymm2, 64-bit ones in ymm2 and ymm0 */
+static void gather(struct scomp *c, bool wide)
+{
+	struct as *a = &c->a;
+	int m = s_mask(c);
+
+	g_movi(a, RCX, 0);
+	if (!wide)
+		vr(a, X_MOVU, 3, 0, m);
+	else
+		s_wide_mask(c, m, 3, -1);
+	s_site(c);
+	vy(a, wide ? X_GATHERQQ : X_GATHERQD, 2, 3, rm_idx(RCX, 0, 0, 0));
+	if (!wide)
+		vyi(a, X_EXTRACT, m, 0, rm_reg(3), 1);
+	else
+		s_wide_mask(c, m, -1, 3);
+	s_site(c);
+	vy(a, wide ? X_GATHERQQ : X_GATHERQD, 0, 3, rm_idx(RCX, 1, 0, 0));
+	if (!wide)
+		vyi(a, X_INSERT, 2, 2, rm_reg(0), 1);
+}
+
+static bool load_lanes(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	bool sg = in->flags & INF_SIGNED;
+	u32 bytes = (u32)in->size * in->vec, top, v;
+
+	if (in->vec == 1 && in->o[0] == OPND_NONE)
+		return false;
+	if (in->vec > 1 && !(in->size == 4 && !in->dw) && !(in->size == 8 && in->vec == 2) && (in->dw || bytes > 8))
+		return false;
+	lane_addresses(c, in);
+	if (in->vec == 1 && in->size == 4 && !in->dw) {
+		gather(c, false);
+		sput(c, in->o[0], 0, 2);
+		return true;
+	}
+	if (in->vec == 1 && in->size == 4) {
+		gather(c, false);
+		vyi(a, X_EXTRACT, 2, 0, rm_reg(1), 1);
+		vr(a, sg ? X_PMOVSXDQ : X_PMOVZXDQ, 1, 0, 1);
+		vr(a, sg ? X_PMOVSXDQ : X_PMOVZXDQ, 0, 0, 2);
+		put2(c, in->o[0], 0, 1);
+		return true;
+	}
+	if (in->vec == 1 && in->size == 8) {
+		if (!in->dw)
+			return false;
+		gather(c, true);
+		put2(c, in->o[0], 2, 0);
+		return true;
+	}
+	store_addresses(c);
+	top = each_lane(c);
+	if (bytes == 16) {
+		s_site(c);
+		vx_x(a, X_MOVU, 0, 0, rm_mem(RAX, 0));
+		g_lea(a, 0, R11, rm_idx(RCX, RCX, 0, 0));
+		vx_x(a, X_MOVU_ST, 0, 0, lanes_of(L_ROWS, R11, 3));
+	} else if (in->vec == 1) {
+		s_site(c);
+		load_gpr(c, in, R11, rm_mem(RAX, 0));
+		g_store(a, in->dw, lanes_of(L_ROWS, RCX, in->dw ? 3 : 2), R11);
+	} else {
+		s_site(c);
+		if (bytes == 8)
+			g_load(a, 1, R11, rm_mem(RAX, 0));
+		else if (bytes == 4)
+			g_load(a, 0, R11, rm_mem(RAX, 0));
+		else
+			g_movx(a, 0, 0, 2, R11, rm_mem(RAX, 0));
+		g_store(a, 1, lanes_of(L_ROWS, RCX, 3), R11);
+	}
+	next_lane(c, top);
+	if (in->vec == 1) {
+		vy(a, X_MOVU, 0, 0, lanes_at(L_ROWS));
+		if (!in->dw) {
+			sput(c, in->o[0], 0, 0);
+			return true;
+		}
+		vy(a, X_MOVU, 1, 0, lanes_at(L_ROWS + 32));
+		put2(c, in->o[0], 0, 1);
+		return true;
+	}
+	if (in->size == 4) {
+		columns(c, in, lanes_at(L_ROWS), false);
+		return true;
+	}
+	if (in->size == 8) {
+		wide_columns(c, in, lanes_at(L_ROWS), false);
+		return true;
+	}
+	/* bytes and halves: each out of the row's 64 bits */
+	for (v = 0; v < in->vec; v++) {
+		if (in->o[v] == OPND_NONE)
+			continue;
+		vy(a, X_MOVU, 0, 0, lanes_at(L_ROWS));
+		vy(a, X_MOVU, 1, 0, lanes_at(L_ROWS + 32));
+		if (v) {
+			vyi(a, X_SHIQ, SH_RIGHT, 0, rm_reg(0), 8 * v * in->size);
+			vyi(a, X_SHIQ, SH_RIGHT, 1, rm_reg(1), 8 * v * in->size);
+		}
+		vyi(a, X_SHUFPS, 0, 0, rm_reg(1), 0x88);
+		vyi(a, X_PERMQ, 0, 0, rm_reg(0), 0xd8);
+		vyi(a, X_SHID, SH_LEFT, 0, rm_reg(0), 32 - 8 * in->size);
+		vyi(a, X_SHID, sg ? SH_SAR : SH_RIGHT, 0, rm_reg(0), 32 - 8 * in->size);
+		sput(c, in->o[v], 0, 0);
+	}
+	return true;
+}
+
+bool s_ld(struct scomp *c, const struct insn *in)
+{
+	struct sval v;
+	u32 k;
+
+	if (in->space == SPACE_PARAM || in->space == SPACE_LOCAL || in->vec > 4 || in->imm != (s32)in->imm || (!in->aw && in->space != SPACE_SHARED))
+		return false;
+	if (row(c, in, &v) && (!v.step || v.step == (s32)(in->size * in->vec))) {
+		if (v.step) {
+			if (in->vec > 1 && !(in->size == 4 && !in->dw) && !(in->size == 8 && in->vec == 2))
+				goto lanes;
+			if (in->vec == 1 && in->o[0] == OPND_NONE)
+				return false;
+			row_address(c, in, v);
+			return load_row(c, in);
+		}
+		row_address(c, in, v);
+		load_one(c, in);
+		return true;
+	}
+lanes:
+	for (k = 0; k < in->vec; k++)
+		if (in->o[k] != OPND_NONE && c->r[in->o[k]].v.cls == SC_SCALAR)
+			return false;
+	return load_lanes(c, in);
+}
+
+/* ---- stores -------------------------------------------------------------------------------------- */
+
+static void store_gpr(struct scomp *c, const struct insn *in, struct rm m, int gpr)
+{
+	struct as *a = &c->a;
+
+	if (in->size == 2) {
+		as_room(a, 16);
+		b1(a, 0x66);
+	}
+	g_op(a, in->size == 8, in->size == 1 ? 0x88 : 0x89, gpr, m, 0);
+}
+
+/* Lanes next to each other; false: not of a kind that is done so */
+static bool store_row(struct scomp *c, const struct insn *in, struct sval v)
+{
+	struct as *a = &c->a;
+	u32 part, over;
+	int x, y;
+
+	if (in->vec > 1 || (in->size == 8) != in->dw)
+		return false;
+	if (in->size == 8) {
+		x = sv(c, in->o[0], 1, 0, 0);
+		y = sv(c, in->o[0], 1, 1, 1);
+		row_address(c, in, v);
+		s_mask_bits(c, RDX);
+		g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
+		part = g_jcc(a, CC_NE);
+		s_site(c);
+		vy(a, X_MOVU_ST, x, 0, rm_mem(RAX, 0));
+		s_site(c);
+		vy(a, X_MOVU_ST, y, 0, rm_mem(RAX, 32));
+		over = g_jmp(a);
+		g_here(a, part);
+		s_wide_mask(c, s_mask(c), 2, 3);
+		s_site(c);
+		vy(a, X_MASKMOVQ_ST, x, 2, rm_mem(RAX, 0));
+		s_site(c);
+		vy(a, X_MASKMOVQ_ST, y, 3, rm_mem(RAX, 32));
+		g_here(a, over);
+		return true;
+	}
+	x = sv_obs(c, in->o[0], 0, 0, 0);
+	if (in->size == 4) {
+		row_address(c, in, v);
+		s_mask_bits(c, RDX);
+		g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
+		part = g_jcc(a, CC_NE);
+		s_site(c);
+		vy(a, X_MOVU_ST, x, 0, rm_mem(RAX, 0));
+		over = g_jmp(a);
+		g_here(a, part);
+		s_site(c);
+		vy(a, X_MASKMOVD_ST, x, s_mask(c), rm_mem(RAX, 0));
+		g_here(a, over);
+		return true;
+	}
+	vy(a, X_PAND, 0, x, s_splat32(c, in->size == 2 ? 0xffff : 0xff));
+	vr(a, X_PACKUSDW, 0, 0, 0);
+	vyi(a, X_PERMQ, 0, 0, rm_reg(0), 0x08);
+	row_address(c, in, v);
+	s_mask_bits(c, RDX);
+	g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
+	s_slow_if(c, CC_NE);
+	if (in->size == 1) {
+		vx_x(a, X_PACKUSWB, 0, 0, rm_reg(0));
+		s_site(c);
+		vx_x(a, VOP(1, 1, 0, 0xd6), 0, 0, rm_mem(RAX, 0));      /* vmovq */
+	} else {
+		s_site(c);
+		vx_x(a, X_MOVU_ST, 0, 0, rm_mem(RAX, 0));
+	}
+	return true;
+}
+
+static bool store_lanes(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 bytes = (u32)in->size * in->vec, top, v, p;
+
+	if (in->vec > 1 && !(in->size == 4 && !in->dw) && !(in->size == 8 && in->vec == 2 && in->dw))
+		return false;
+	if (in->vec == 1 && in->size == 8 && !in->dw)
+		return false;
+	lane_addresses(c, in);
+	store_addresses(c);
+	for (v = 0; v < in->vec; v++)
+		for (p = 0; p < (in->dw ? 2u : 1u); p++) {
+			int x = in->dw ? sv(c, in->o[v], 1, p, 0) : sv_obs(c, in->o[v], 0, 0, 0);
+
+			vy(a, X_MOVU_ST, x, 0, lanes_at(L_ROWS + (in->dw ? 64 : 32) * v + 32 * p));
+		}
+	top = each_lane(c);
+	if (in->vec == 1) {
+		g_load(a, in->dw, R11, lanes_of(L_ROWS, RCX, in->dw ? 3 : 2));
+		s_site(c);
+		store_gpr(c, in, rm_mem(RAX, 0), R11);
+	} else if (in->size == 8) {
+		vx_x(a, VOP(2, 1, 0, 0x7e), 0, 0, lanes_of(L_ROWS, RCX, 3));     /* vmovq */
+		vx(a, X_PINSRQ, 0, 0, 0, lanes_of(L_ROWS + 64, RCX, 3), 1);
+		b1(a, 1);
+		s_site(c);
+		vx_x(a, X_MOVU_ST, 0, 0, rm_mem(RAX, 0));
+	} else {
+		vx_x(a, X_MOVD, 0, 0, lanes_of(L_ROWS, RCX, 2));
+		for (v = 1; v < in->vec; v++) {
+			vx(a, X_PINSRD, 0, 0, 0, lanes_of(L_ROWS + 32 * v, RCX, 2), 1);
+			b1(a, v);
+		}
+		s_site(c);
+		if (bytes == 16)
+			vx_x(a, X_MOVU_ST, 0, 0, rm_mem(RAX, 0));
+		else
+			vx_x(a, VOP(1, 1, 0, 0xd6), 0, 0, rm_mem(RAX, 0));
+	}
+	next_lane(c, top);
+	return true;
+}
+
+bool s_st(struct scomp *c, const struct insn *in)
+{
+	struct sval v, x;
+
+	if (in->space == SPACE_PARAM || in->space == SPACE_LOCAL || in->vec > 4 || in->imm != (s32)in->imm || (!in->aw && in->space != SPACE_SHARED))
+		return false;
+	if (row(c, in, &v) && v.step == (s32)(in->size * in->vec) && in->vec == 1 && (in->size == 8) == in->dw)
+		return store_row(c, in, v);
+	x = s_val(c, in->o[0], in->dw);
+	if (row(c, in, &v) && !v.step && in->vec == 1 && x.cls == SC_SCALAR && !x.step) {
+		row_address(c, in, v);
+		s_to_gpr(c, in->o[0], in->dw, R11);
+		s_site(c);
+		store_gpr(c, in, rm_mem(RAX, 0), R11);
+		return true;
+	}
+	return store_lanes(c, in);
+}

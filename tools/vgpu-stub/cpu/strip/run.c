@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs strip code: the strips of a warp one after the other to where lanes look at each other, what is done there by the whole
+ * warp, and on. Everything that is alive lies in the interpreter's frame in between.
+ *
+ * Called by interp.c (strip_run), block.c (strip_block) and by code (strip_step).
+ */
+#include <immintrin.h>
+
+#include "strip.h"
+
+typedef u64 strip_fn(struct sprivate *p, struct frame *f, struct tstate *ts, const char *pool, const u8 *at, u32 strip);
+
+static u32 masks[256][8] __attribute__((aligned(64)));
+
+static void make_masks(void)
+{
+	u32 i, l;
+
+	for (i = 0; i < 256; i++)
+		for (l = 0; l < 8; l++)
+			masks[i][l] = i >> l & 1 ? ~0u : 0;
+}
+
+void strip_fit(struct engine *e, struct warp *w)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct sprivate *p = (struct sprivate *)w->jp;
+	struct cta *c = w->cta;
+	struct grid *g = c->g;
+	const struct engine_env *env = &e->env;
+	u32 i, t = w->index * LANES;
+
+	pthread_once(&once, make_masks);
+	p->table = (u64)(uintptr_t)masks;
+	p->span_lo = env->span_base;
+	p->span_lim = env->span_bytes > JIT_SLACK ? env->span_bytes - JIT_SLACK : 0;
+	p->shared = c->shared;
+	p->shared_total = g->shared_total;
+	p->pwin = g->pwin;
+	p->local = c->local + (u64)t * g->local_stride;
+	p->frame = (u64)(uintptr_t)&w->main;
+	p->ctaid = (u64)(uintptr_t)c->id;
+	p->warp = w->index;
+	for (i = 0; i < 5; i++) {
+		p->ends[i] = env->span_bytes - (1u << i);
+		p->shared_ends[i] = (u64)g->shared_total - (1u << i);
+	}
+	for (i = 0; i < 3; i++) {
+		p->dim[i] = g->dim[i];
+		p->tid[i] = g->tid[i][t];
+		p->tidv[i] = (u64)(uintptr_t)&g->tid[i][t];
+	}
+}
+
+void strip_step(struct tstate *ts, struct sprivate *p, u32 pc, u32 strip)
+{
+	struct frame *f = (struct frame *)(uintptr_t)p->frame;
+	const struct jit *j = ts->jit;
+
+	if (j->mxcsr == ~0u)
+		ts->mxcsr = 0;          /* code has changed it */
+	ts->in = &f->fn->code[pc];
+	exec_one(ts, f, ts->in, p->step << STRIP * strip);
+	if (j->mxcsr != ~0u && ts->mxcsr != j->mxcsr) {
+		ts->mxcsr = j->mxcsr;
+		_mm_setcsr(j->mxcsr);
+	}
+}
+
+/* Are the scalars that entry e takes for granted so in all strips of m? */
+static bool as_claimed(const struct jit *j, const struct jentry *e, const struct frame *f, u32 m)
+{
+	u32 i, s, l;
+
+	for (i = 0; i < e->nlive; i++) {
+		const struct jplace *r = &j->regs[j->lives[e->live + i]];
+		const char *slot = f->base[0] + r->slot;
+		u64 top = r->w ? ~0ull : 0xffffffffu;
+
+		for (s = 0; s < STRIPS; s++) {
+			u32 sm = m >> STRIP * s & 255, first;
+			u64 u;
+
+			if (!sm)
+				continue;
+			if (r->w == 2) {
+				u32 x = *(const u32 *)slot >> STRIP * s & 255;
+
+				if ((x & sm) && (x & sm) != sm)
+					return false;
+				continue;
+			}
+#define LANE(n) (r->w ? ((const u64 *)slot)[STRIP * s + (n)] : ((const u32 *)slot)[STRIP * s + (n)])
+			first = (u32)__builtin_ctz(sm);
+			u = (LANE(first) - first * r->s) & top;
+			if (r->ual && (u & ((1ull << (r->ual > 63 ? 63 : r->ual)) - 1) & top))
+				return false;
+			for (l = first + 1; l < STRIP; l++)
+				if ((sm >> l & 1) && ((LANE(l) - l * r->s) & top) != u)
+					return false;
+#undef LANE
+		}
+	}
+	return true;
+}
+
+/* Is it done by the whole warp at once, and nothing else? */
+static bool together(const struct insn *in)
+{
+	if (in->guard != OPND_NONE)
+		return false;
+	switch ((enum kind)in->kind) {
+	case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_WARPSYNC: case K_ACTIVEMASK: case K_TENSOR: case K_GEN:
+	case K_LD: case K_ST:
+		return true;
+	default:
+		return false;
+	}
+}
+
+enum { AT_ONE, APART, ENDED };
+
+/*
+ * The warp from entry n on, all of whose lanes stand there. AT_ONE: at f->pc, which code does not do; APART: its lanes wait at several
+ * places; ENDED: there are none. *done: lanes that have ended on the way, with frame.lanes still as it was.
+ */
+static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 n, u32 *done)
+{
+	struct frame *f = &w->main;
+	struct sprivate *p = (struct sprivate *)w->jp;
+	const struct strip_code *sc = j->strip;
+	u32 m = f->mask, s, k, l, pc, here, apart;
+
+	*done = 0;
+	ts->w = w;
+	ts->f = f;
+	for (;;) {
+		pc = NO_PC;
+		here = 0;
+		apart = 0;
+		if (j->mxcsr != ~0u && ts->mxcsr != j->mxcsr) {
+			ts->mxcsr = j->mxcsr;
+			_mm_setcsr(j->mxcsr);
+		}
+		for (s = 0; s < STRIPS; s++) {
+			const struct sexit *x;
+
+			p->m = m >> STRIP * s & 255;
+			if (!p->m)
+				continue;
+			p->first = (u32)__builtin_ctz(p->m);
+			p->done = 0;
+			ts->jit = j;
+			x = &sc->exits[((strip_fn *)(uintptr_t)j->code)(p, f, ts, f->base[1], j->code + j->entries[n - 1].code, s)];
+			ts->jit = NULL;
+			*done |= p->done << STRIP * s;
+			if (x->pc == NO_PC)
+				continue;
+			if (!x->nwaits && (pc == x->pc || pc == NO_PC) && !apart) {
+				pc = x->pc;
+				here |= p->m << STRIP * s;
+				continue;
+			}
+			/* places by lane from now on */
+			for (l = here; l; l &= l - 1)
+				f->lane_pc[__builtin_ctz(l)] = pc;
+			apart |= here;
+			here = 0;
+			for (l = p->m; l; l &= l - 1)
+				f->lane_pc[STRIP * s + (u32)__builtin_ctz(l)] = x->pc;
+			apart |= p->m << STRIP * s;
+			for (k = 0; k < x->nwaits; k++) {
+				for (l = p->wait[k]; l; l &= l - 1)
+					f->lane_pc[STRIP * s + (u32)__builtin_ctz(l)] = x->waits[k];
+				apart |= p->wait[k] << STRIP * s;
+			}
+		}
+		if (j->mxcsr == ~0u)
+			ts->mxcsr = 0;
+		if (apart) {
+			f->waiting = apart;
+			frame_resched(f);
+			if (f->waiting)
+				return APART;
+			here = f->mask;
+			pc = f->pc;
+		}
+		if (!here) {
+			f->mask = 0;
+			return ENDED;
+		}
+		f->mask = m = here;
+		f->pc = pc;
+		if (m != (f->lanes & ~*done) || *done || ts->budget < 0 || !together(&f->fn->code[pc]) || !j->entry_at[pc + 1])
+			return AT_ONE;
+		ts->in = &f->fn->code[pc];
+		exec_one(ts, f, ts->in, m);
+		f->pc = pc + 1;
+		n = j->entry_at[pc + 1];
+	}
+}
+
+int strip_run(struct tstate *ts, struct warp *w, struct frame *f)
+{
+	const struct jit *j = f->jit;
+	u32 n = j->entry_at[f->pc];
+
+	if (f->mask != f->lanes || f != &w->main || !as_claimed(j, &j->entries[n - 1], f, f->mask))
+		return JR_REFUSED;
+	switch (run_warp(ts, j, w, n, &w->jended)) {
+	case AT_ONE:
+		return w->jended || ts->budget < 0 ? JR_LANES : JR_AT;
+	default:
+		return JR_LANES;
+	}
+}
+
+static bool meets(const struct cta *c, const struct insn *in)
+{
+	u32 count = in->o[2] == OPND_NONE ? 0 : *(const u32 *)opnd(&c->warps[0].main, in->o[2]);
+
+	return !count || !(c->nwarps * LANES % count);
+}
+
+/* The interpreter goes on with a warp as run_warp() left it. */
+static void hand_over(struct cta *c, struct warp *w, u32 done)
+{
+	struct frame *f = &w->main;
+
+	f->lanes &= ~done;
+	w->live &= ~done;
+	if (!w->live) {
+		f->mask = 0;
+		c->done_warps++;
+	}
+}
+
+/* As jit_block() does: in phases between barriers that all warps come to whole. */
+enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over)
+{
+	const struct jit *j = c->g->jit;
+	u32 n = j->entry_at[0], i, k, done, pc = NO_PC;
+
+	if (!n)
+		return RUN_BUDGET;
+	ts->blocks++;
+	for (;;) {
+		u32 way = 0;
+
+		ts->budget = (s64)c->nwarps << 14;
+		if (ts->budget > *left_over)
+			ts->budget = *left_over;
+		*left_over -= ts->budget + 16;
+		for (i = 0; i < c->nwarps; i++) {
+			struct warp *w = &c->warps[i];
+			u32 lanes = w->main.lanes, r = (u32)run_warp(ts, j, w, n, &done);
+
+			if (r == ENDED && done == lanes) {
+				w->main.mask = lanes;
+				w->main.pc = 0;
+			}
+			if (!i) {
+				way = r;
+				pc = w->main.pc;
+			}
+			if (r != way || (r == AT_ONE && (w->main.pc != pc || done || w->main.mask != lanes)) || r == APART ||
+			    (r == ENDED && done != lanes) || (r == AT_ONE && !(jit_barrier(&j->strip->code[pc]) && meets(c, &j->strip->code[pc]))))
+				break;
+		}
+		*left_over += ts->budget > 0 ? ts->budget : 0;
+		if (i == c->nwarps) {
+			if (way == ENDED) {
+				c->pristine = true;
+				return RUN_DONE;
+			}
+			if (*left_over > 0 && j->entry_at[pc + 1]) {
+				for (k = 0; k < c->nwarps; k++)
+					c->warps[k].main.pc = pc + 1;
+				n = j->entry_at[pc + 1];
+				continue;
+			}
+		}
+		/* they part here; those behind warp i have not run, and stand where the phase began */
+		c->pristine = false;
+		for (k = 0; k < i && way == ENDED; k++)
+			hand_over(c, &c->warps[k], c->warps[k].main.lanes);
+		if (i < c->nwarps)
+			hand_over(c, &c->warps[i], done);
+		return c->done_warps == c->nwarps ? RUN_DONE : RUN_BUDGET;
+	}
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Instructions whose result is one scalar for the strip: what lane 0 of it has (facts.c says that the others follow). The exits
+ * here are for what facts.c supposes of additions in 32 bits that are widened: that no lane of the strip wraps.
+ */
+#include "strip.h"
+#include "vex.h"
+
+static bool is32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
+static bool is64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
+
+/* gpr = o, 32 bits widened; leaves the code before this instruction when a lane's value is beyond them. */
+static void widened(struct scomp *c, int gpr, u32 o, bool sg)
+{
+	struct as *a = &c->a;
+	struct sval v = s_val(c, o, 0);
+
+	s_to_gpr(c, o, 0, gpr);
+	if (v.step && !v.known) {
+		g_load(a, 0, R11, rm_reg(gpr));
+		g_alui(a, 0, sg || v.step > 0 ? G_ADD : G_SUB, rm_reg(R11), (s32)(STRIP - 1) * (sg || v.step > 0 ? v.step : -v.step));
+		s_leave_if(c, sg ? CC_O : CC_B, c->pc);
+	}
+	if (sg)
+		g_movsxd(a, gpr, rm_reg(gpr));
+}
+
+static void shift(struct scomp *c, const struct insn *in, u8 w)
+{
+	struct as *a = &c->a;
+	struct sval n = s_val(c, in->o[2], 0);
+	u32 bits = w ? 64 : 32, op = in->lop == LOP_SHL ? G_SHL : type_is_signed(in->type) ? G_SAR : G_SHR;
+
+	s_to_gpr(c, in->o[1], w, RAX);
+	if (n.known) {
+		u32 k = (u32)n.k;
+
+		if (k >= bits && op == G_SAR)
+			k = bits - 1;
+		if (k >= bits)
+			g_movi(a, RAX, 0);
+		else if (k)
+			g_shi(a, w, op, RAX, k);
+		return;
+	}
+	s_to_gpr(c, in->o[2], 0, RCX);
+	g_movi(a, RDX, op == G_SAR ? bits - 1 : 0);
+	g_alui(a, 0, G_CMP, rm_reg(RCX), (s32)bits);
+	if (op == G_SAR) {
+		g_cmov(a, 0, CC_AE, RCX, rm_reg(RDX));
+		g_shcl(a, w, op, RAX);
+		return;
+	}
+	/* flags survive only where the count is 0: the choice comes first */
+	g_cmov(a, 1, CC_AE, RAX, rm_reg(RDX));
+	g_shcl(a, w, op, RAX);
+}
+
+/* Quotients by way of 64 bits, where nothing overflows. By 0: all ones, and the dividend. */
+static void divide(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	bool sg = type_is_signed(in->type), rem = in->lop == LOP_REM;
+	u32 zero, over;
+
+	s_to_gpr(c, in->o[1], 0, RAX);
+	s_to_gpr(c, in->o[2], 0, RCX);
+	if (sg) {
+		g_movsxd(a, RAX, rm_reg(RAX));
+		g_movsxd(a, RCX, rm_reg(RCX));
+	}
+	g_alui(a, 0, G_CMP, rm_reg(RCX), 0);
+	zero = g_jcc(a, CC_E);
+	if (sg) {
+		as_room(a, 8);
+		b1(a, 0x48);    /* cqo */
+		b1(a, 0x99);
+	} else {
+		g_movi(a, RDX, 0);
+	}
+	g_op(a, 1, 0xf7, sg ? 7 : 6, rm_reg(RCX), 0);
+	if (rem)
+		g_load(a, 0, RAX, rm_reg(RDX));
+	over = g_jmp(a);
+	g_here(a, zero);
+	if (!rem)
+		g_movi(a, RAX, 0xffffffffu);
+	g_here(a, over);
+	g_load(a, 0, RAX, rm_reg(RAX));
+}
+
+/* rax = the result; false: not done */
+static bool lane(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u8 w = is64(in->type);
+	bool sg = type_is_signed(in->type);
+	u32 op;
+
+	switch (in->lop) {
+	case LOP_MOV:
+		s_to_gpr(c, in->o[1], w || in->dw == 1, RAX);
+		return true;
+	case LOP_CVT_TRUNC:
+		s_to_gpr(c, in->o[1], 1, RAX);
+		g_load(a, 0, RAX, rm_reg(RAX));
+		return true;
+	case LOP_PACK:
+		s_to_gpr(c, in->o[2], 0, RAX);
+		g_shi(a, 1, G_SHL, RAX, 32);
+		s_to_gpr(c, in->o[1], 0, RCX);
+		g_alu(a, 1, G_OR, RAX, rm_reg(RCX));
+		return true;
+	case LOP_XTR:
+		w = jit_src_w(in, 1);
+		s_to_gpr(c, in->o[1], w, RAX);
+		op = (u32)s_val(c, in->o[2], 0).k & (w ? 63 : 31);
+		if (op)
+			g_shi(a, w, G_SHR, RAX, op);
+		g_alui(a, 0, G_AND, rm_reg(RAX), (s32)s_val(c, in->o[3], 0).k);
+		return true;
+	case LOP_SELP:
+		s_to_gpr(c, in->o[3], 0, RCX);
+		s_to_gpr(c, in->o[2], w, RAX);
+		s_to_gpr(c, in->o[1], w, RDX);
+		g_alui(a, 0, G_CMP, rm_reg(RCX), 0);
+		g_cmov(a, w, CC_NE, RAX, rm_reg(RDX));
+		return true;
+	}
+	if (!w && !is32(in->type))
+		return false;
+	switch (in->lop) {
+	case LOP_ADD: op = G_ADD; break;
+	case LOP_SUB: op = G_SUB; break;
+	case LOP_AND: op = G_AND; break;
+	case LOP_OR: op = G_OR; break;
+	case LOP_XOR: op = G_XOR; break;
+	case LOP_CVT_SEXT:
+		if (!w)
+			return false;
+		widened(c, RAX, in->o[1], in->type == T_S64);
+		return true;
+	case LOP_MULWIDE:
+	case LOP_MADWIDE:
+		widened(c, RAX, in->o[1], sg);
+		widened(c, RCX, in->o[2], sg);
+		g_imul(a, 1, RAX, rm_reg(RCX));
+		if (in->lop == LOP_MADWIDE)
+			g_alu(a, 1, G_ADD, RAX, sg_rm(c, in->o[3], 1, RCX));
+		return true;
+	case LOP_MUL:
+	case LOP_MAD:
+		s_to_gpr(c, in->o[1], w, RAX);
+		g_imul(a, w, RAX, sg_rm(c, in->o[2], w, RCX));
+		if (in->lop == LOP_MAD)
+			g_alu(a, w, G_ADD, RAX, sg_rm(c, in->o[3], w, RCX));
+		return true;
+	case LOP_NEG:
+	case LOP_NOT:
+		s_to_gpr(c, in->o[1], w, RAX);
+		if (in->lop == LOP_NEG)
+			g_neg(a, w, RAX);
+		else
+			g_not(a, w, RAX);
+		return true;
+	case LOP_SHL:
+	case LOP_SHR:
+		shift(c, in, w);
+		return true;
+	case LOP_MIN:
+	case LOP_MAX:
+		s_to_gpr(c, in->o[1], w, RAX);
+		s_to_gpr(c, in->o[2], w, RCX);
+		g_alu(a, w, G_CMP, RAX, rm_reg(RCX));
+		g_cmov(a, w, in->lop == LOP_MIN ? (sg ? CC_G : CC_A) : sg ? CC_L : CC_B, RAX, rm_reg(RCX));
+		return true;
+	case LOP_DIV:
+	case LOP_REM:
+		if (w)
+			return false;
+		divide(c, in);
+		return true;
+	default:
+		return false;
+	}
+	s_to_gpr(c, in->o[1], w, RAX);
+	g_alu(a, w, op, RAX, sg_rm(c, in->o[2], w, RCX));
+	return true;
+}
+
+/* A scalar in rax as the result, whatever its register is. */
+static void result(struct scomp *c, u32 v, u8 w)
+{
+	u32 p;
+
+	if (c->r[v].v.cls == SC_SCALAR) {
+		sg_put(c, v, RAX);
+		return;
+	}
+	for (p = 0; p < (w == 1 ? 2u : 1u); p++) {
+		vx_x(&c->a, w == 1 ? X_MOVQ : X_MOVD, 0, 0, rm_reg(RAX));
+		vy(&c->a, w == 1 ? X_PBCASTQ : X_PBCASTD, 0, 0, rm_reg(0));
+		sput(c, v, p, 0);
+	}
+}
+
+static bool params(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 v;
+
+	if (in->vec > 4)
+		return false;
+	for (v = 0; v < in->vec; v++) {
+		s32 off = (s32)in->imm + (s32)(v * in->size);
+		struct rm m = rm_mem(RCX, off);
+		bool sg = in->flags & INF_SIGNED;
+
+		if (in->o[v] == OPND_NONE)
+			continue;
+		g_load(a, 1, RCX, SPM(pwin));
+		if (in->size == 8)
+			g_load(a, 1, RAX, m);
+		else if (in->size == 4 && sg && in->dw)
+			g_movsxd(a, RAX, m);
+		else if (in->size == 4)
+			g_load(a, 0, RAX, m);
+		else
+			g_movx(a, in->dw, sg, in->size, RAX, m);
+		result(c, in->o[v], in->dw);
+	}
+	return true;
+}
+
+bool s_sreg(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	bool scalar = c->r[in->o[0]].v.cls == SC_SCALAR;
+
+	if (in->dw)
+		return false;
+	switch (in->sub) {
+	case SR_TID_X: case SR_TID_Y: case SR_TID_Z:
+		g_load(a, 1, RCX, rm_mem(R15, (s32)offsetof(struct sprivate, tidv) + 8 * (in->sub - SR_TID_X)));
+		if (!scalar) {
+			vy(a, X_MOVU, 0, 0, rm_idx(RCX, RBP, 0, 0));
+			sput(c, in->o[0], 0, 0);
+			return true;
+		}
+		g_load(a, 0, RAX, rm_idx(RCX, RBP, 0, 0));
+		break;
+	case SR_LANEID:
+		if (!scalar)
+			return false;
+		g_load(a, 0, RAX, rm_reg(RBP));
+		g_shi(a, 0, G_SHR, RAX, 2);
+		break;
+	case SR_CTAID_X: case SR_CTAID_Y: case SR_CTAID_Z:
+		g_load(a, 1, RCX, SPM(ctaid));
+		g_load(a, 0, RAX, rm_mem(RCX, 4 * (in->sub - SR_CTAID_X)));
+		break;
+	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z:
+		g_load(a, 0, RAX, rm_mem(R15, (s32)offsetof(struct sprivate, dim) + 4 * (in->sub - SR_NCTAID_X)));
+		break;
+	case SR_WARPID:
+		g_load(a, 0, RAX, SPM(warp));
+		break;
+	default:
+		return false;
+	}
+	result(c, in->o[0], 0);
+	return true;
+}
+
+static bool cvta(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	struct sval v = s_val(c, in->o[1], 1);
+	u32 p;
+
+	if (in->space != SPACE_SHARED && in->space != SPACE_PARAM && in->space != SPACE_LOCAL)
+		return false;
+	if (c->r[in->o[0]].v.cls == SC_SCALAR && v.cls == SC_SCALAR) {
+		if (in->space == SPACE_LOCAL) {
+			g_load(a, 0, RCX, rm_reg(RBP));
+			g_shi(a, 0, G_SHR, RCX, 2);
+			g_imuli(a, 1, RCX, rm_reg(RCX), (s32)jit_local_stride(c->fn));
+			g_alu(a, 1, G_ADD, RCX, SPM(local));
+		} else {
+			g_load(a, 1, RCX, in->space == SPACE_SHARED ? SPM(shared) : SPM(pwin));
+		}
+		s_to_gpr(c, in->o[1], 1, RAX);
+		g_alu(a, 1, in->sub ? G_SUB : G_ADD, RAX, rm_reg(RCX));
+		sg_put(c, in->o[0], RAX);
+		return true;
+	}
+	if (in->space == SPACE_LOCAL)
+		return false;
+	for (p = 0; p < 2; p++) {
+		int x = sv(c, in->o[1], 1, p, 0), d = sdst(c, in->o[0], p, 0);
+
+		vy(a, X_PBCASTQ, 1, 0, in->space == SPACE_SHARED ? SPM(shared) : SPM(pwin));
+		vr(a, in->sub ? X_PSUBQ : X_PADDQ, d, x, 1);
+		sput(c, in->o[0], p, d);
+	}
+	return true;
+}
+
+bool s_scalar(struct scomp *c, const struct insn *in)
+{
+	u32 k;
+
+	switch ((enum kind)in->kind) {
+	case K_LANE:
+		if (c->r[in->o[0]].v.cls != SC_SCALAR || in->dw == 2)
+			return false;
+		for (k = 1; k <= s_lane_ops(in->lop); k++)
+			if (s_val(c, in->o[k], jit_src_w(in, k)).cls != SC_SCALAR)
+				return false;
+		if (!lane(c, in))
+			return false;
+		sg_put(c, in->o[0], RAX);
+		return true;
+	case K_LDPARAM:
+		return params(c, in);
+	case K_SREG:
+		return s_sreg(c, in);
+	case K_LADDR:
+		g_movi(&c->a, RAX, in->dw ? (u64)in->imm : (u32)in->imm);
+		result(c, in->o[0], in->dw);
+		return true;
+	case K_CVTA:
+		return cvta(c, in);
+	default:
+		return false;
+	}
+}

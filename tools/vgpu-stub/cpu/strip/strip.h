@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The strip compiler: machine code for processors with AVX2 (and no AVX-512, for which there is jit*.c).
+ *
+ * A strip is eight neighbouring lanes of a warp. Between two places where lanes of a warp or a block look at each other (barriers,
+ * shuffles, votes, volatile accesses: `sync`), each strip runs by itself, start to end, with its values in registers; run.c takes the
+ * strips of a warp and the warps of a block there one after the other. At such a place, and wherever code is left, every value that is
+ * still wanted lies in its slot of the interpreter's frame, so the interpreter can go on from any of them.
+ *
+ *   facts.c   one scalar for the strip (and a step from lane to lane), or eight lanes; where lanes may wait while others run
+ *   place.c   registers and homes
+ *   code.c    blocks, branches, lanes that part and meet, the finished code
+ *   ways.c    in and out, and one instruction by the interpreter in between
+ *   value.c   operands and results; lane.c, wide.c, half.c, setp.c, scalar.c, mem.c: instructions
+ *   run.c     the other side: strips, warps, blocks
+ *
+ * Values: a scalar u stands for u + lane * step. Vectors of 32 bits are one ymm, of 64 bits two (lanes 0-3, 4-7), predicates one ymm of
+ * ones and zeros. Lanes that are at one place are the strip's current mask (r12 as bits, ymm15 as a vector); others wait at block
+ * starts, a word on the stack for each block where some may. The lowest block runs first, as in interp.c.
+ *
+ *   rbx frame slots   rbp 32 * strip   r12 mask   r13 constant pool   r14 struct tstate   r15 struct sprivate
+ *   rax rcx rdx r11, ymm0-3 temporaries; ymm14 a guarded instruction's mask, ymm15 the current one
+ */
+#ifndef VGPU_STRIP_H
+#define VGPU_STRIP_H
+
+#include "../jit.h"
+#include "../lanes.h"
+
+#define STRIP 8u
+#define STRIPS (LANES / STRIP)
+#define S_MAX_BLOCKS 1024u              /* of a function: where lanes may wait takes blocks * blocks bits */
+#define S_MAX_WAITS 64u                 /* blocks where lanes wait at one exit */
+#define S_MAX_CODE (1u << 20)
+
+enum { SC_NONE, SC_SCALAR, SC_VARY };
+
+struct sval {
+	u8 cls;
+	u8 ual;                         /* the scalar is a multiple of 1 << ual */
+	bool known;                     /* step 0 and the value k */
+	bool all;                       /* of the pool: the same for all strips */
+	s32 step;
+	u64 k;
+};
+
+struct sregister {
+	struct sval v;
+	u8 w, loc, reg, reg2;           /* loc: LOC_ZMM (ymm), LOC_GPR, LOC_MEM */
+	bool must_vary, rawf, live;
+	s32 home;                       /* on the stack */
+	u32 slot, first, last;
+	u64 weight;
+};
+
+struct sblock {
+	u32 start, end;
+	u32 nsucc, *succ;
+	bool sync;                      /* its last instruction is one, and it has no successors */
+	bool split;                     /* lanes may part at its end */
+	u32 depth, at;                  /* at: its code */
+	u64 *live_in, *live_out;
+	u64 *wait;                      /* blocks where lanes may wait while it runs */
+	u64 *keep;                      /* registers that those will read; NULL: none wait */
+	s32 word;                       /* of the lanes that wait for it, on the stack; -1: none ever do */
+};
+
+struct sexit { u32 pc, nwaits, *waits; };       /* pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait */
+
+/* What the finished code's other side needs beyond struct jit. */
+struct strip_code {
+	struct sexit *exits;
+	const struct insn *code;        /* with virtual registers */
+	u32 nexits;
+};
+
+/* A warp's private area. */
+struct sprivate {
+	u64 table;                      /* 256 vectors of masks */
+	u64 span_lo, span_lim, span_end;        /* lim: span_bytes - JIT_SLACK, for rows; end: span_bytes */
+	u64 shared, shared_total, pwin, local;  /* local: of lane 0 of the warp */
+	u64 frame;
+	u64 ends[5], shared_ends[5];    /* last places, by log2 of the size of an access */
+	u64 tidv[3], ctaid;             /* addresses */
+	u32 tid[3], dim[3], warp;
+	u32 m, first, done;             /* lanes of the strip that enter; the lowest; those that have ended */
+	u32 step;                       /* lanes of an instruction that the interpreter does */
+	u32 wait[S_MAX_WAITS];
+	_Alignas(32) u8 lanes[8 * 64];
+};
+
+struct sslow { u32 pc, back, njump, jump[6], at; bool guarded; struct sblock *block; };
+
+struct sjump { u32 at, block; };
+
+struct scomp {
+	struct as a;
+	struct func *fn;
+	struct jit_src *s;
+	struct insn *code;
+	struct pool mem;
+	u32 n, spec, nb, words, bwords;
+	struct sblock *b;
+	struct sregister *r;
+	struct sval *pool;              /* by pool offset / 128 */
+	u32 npool;
+	struct sexit *exits;
+	u32 nexits, exits_cap;
+	u32 *lives, nlives, lives_cap;  /* of entries: scalars */
+	struct sjump *jumps, *xjumps;   /* to blocks, to exits */
+	u32 njumps, jumps_cap, nxjumps, xjumps_cap;
+	struct sslow *slow;
+	u32 nslow, slow_cap;
+	u32 *entry_at;
+	struct jentry *entries;
+	u32 nentries, entries_cap;
+	struct jsite *sites;
+	u32 nsites, sites_cap;
+	s32 stack, save_ymm, save_gpr, gbits, old_rsp;
+	u32 mx;                         /* MXCSR now, 0: unknown */
+	struct sblock *cur;
+	u32 pc;
+	bool guarded;                   /* by a mask in ymm14, its bits in the stack word gbits */
+	bool bad;
+};
+
+/* facts.c */
+bool s_blocks(struct scomp *c);
+bool s_facts(struct scomp *c);
+bool s_sync(const struct insn *in);
+void s_before(u64 *set, const struct insn *in);  /* what is alive behind it becomes what is before */
+struct sval s_val(const struct scomp *c, u32 o, u8 w);
+static inline bool s_varies(struct sval v) { return v.cls != SC_SCALAR; }
+static inline bool bit_of(const u64 *set, u32 i) { return set[i >> 6] >> (i & 63) & 1; }
+bool s_disjoint(struct sval v);                 /* its steps lie in bits that the scalar has as zeros */
+bool s_makes_raw(const struct insn *in);
+u32 s_lane_ops(u32 lop);                        /* how many operands */
+
+/* place.c */
+bool s_place(struct scomp *c);
+
+/* value.c */
+#define SPM(f) rm_mem(R15, (s32)offsetof(struct sprivate, f))
+static inline struct rm stack_rm(s32 off) { return rm_mem(RSP, off); }
+void vx(struct as *a, u32 op, int L, int reg, int v, struct rm m, u32 tail);
+static inline void vy(struct as *a, u32 op, int reg, int v, struct rm m) { vx(a, op, 1, reg, v, m, 0); }
+static inline void vr(struct as *a, u32 op, int reg, int v, int m) { vx(a, op, 1, reg, v, rm_reg(m), 0); }
+static inline void vyi(struct as *a, u32 op, int reg, int v, struct rm m, u32 imm) { vx(a, op, 1, reg, v, m, 1); b1(a, imm); }
+static inline void vx_x(struct as *a, u32 op, int reg, int v, struct rm m) { vx(a, op, 0, reg, v, m, 0); }
+u32 s_lit(struct scomp *c, const void *bytes, u32 n);
+struct rm s_splat32(struct scomp *c, u32 v);
+struct rm s_splat64(struct scomp *c, u64 v);
+int sv(struct scomp *c, u32 o, u8 w, u32 part, int tmp);        /* the ymm that holds it: tmp or its own */
+int sv_obs(struct scomp *c, u32 o, u8 w, u32 part, int tmp);    /* the bits of a float, NaNs made canonical */
+struct rm sv_rm(struct scomp *c, u32 o, u8 w, u32 part, int tmp);
+struct rm sv_rm_obs(struct scomp *c, u32 o, u8 w, u32 part, int tmp);
+bool s_is_raw(const struct scomp *c, u32 o);
+void s_canon(struct scomp *c, int d, int s, int tmp);           /* d = s, tmp is lost */
+int sdst(struct scomp *c, u32 v, u32 part, int tmp);            /* where to compute it */
+void sput(struct scomp *c, u32 v, u32 part, int r);             /* r is its value for those that run; ymm3 may be lost */
+int sg(struct scomp *c, u32 o, u8 w, int tmp);                  /* the scalar, in a general register */
+struct rm sg_rm(struct scomp *c, u32 o, u8 w, int tmp);
+void sg_put(struct scomp *c, u32 v, int gpr);
+void s_to_gpr(struct scomp *c, u32 o, u8 w, int gpr);           /* the scalar, in this register */
+void s_wide_mask(struct scomp *c, int mask, int lo, int hi);    /* 32-bit lanes to 64 */
+void s_mask_vector(struct scomp *c, int ymm, int gpr);          /* bits in gpr, which is lost, with rcx */
+bool s_blends(const struct scomp *c, u32 v);                    /* lanes that do not run keep what they have in it */
+int s_mask(const struct scomp *c);                              /* ymm of those that execute this instruction */
+void s_mask_bits(struct scomp *c, int gpr);
+
+/* ways.c */
+bool s_ways(struct scomp *c);
+u32 s_exit(struct scomp *c, u32 pc);
+void s_leave(struct scomp *c, u32 pc);
+void s_leave_if(struct scomp *c, u32 cc, u32 pc);
+void s_slow_if(struct scomp *c, u32 cc);        /* the instruction that is emitted goes to the interpreter */
+void s_site(struct scomp *c);                   /* what is emitted next may fault */
+void s_call(struct scomp *c, u32 pc);
+void s_way_in(struct scomp *c);
+void s_slow_ways(struct scomp *c);
+struct sslow *s_slow_now(struct scomp *c);
+void s_mxcsr(struct scomp *c, u32 want);
+
+/* instructions; false: not done */
+bool s_lane(struct scomp *c, const struct insn *in);
+bool s_wide(struct scomp *c, const struct insn *in);
+bool s_setp(struct scomp *c, const struct insn *in);
+bool s_pred(struct scomp *c, const struct insn *in);
+bool s_scalar(struct scomp *c, const struct insn *in);
+bool s_sreg(struct scomp *c, const struct insn *in);
+bool s_cvt(struct scomp *c, const struct insn *in);
+bool s_lop3(struct scomp *c, const struct insn *in);
+bool s_ld(struct scomp *c, const struct insn *in);
+bool s_st(struct scomp *c, const struct insn *in);
+
+/* run.c */
+void strip_step(struct tstate *ts, struct sprivate *p, u32 pc, u32 strip);       /* called by code */
+void strip_fit(struct engine *e, struct warp *w);
+int strip_run(struct tstate *ts, struct warp *w, struct frame *f);
+enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over);
+/* code.c */
+struct jit *strip_compile(struct func *fn, u32 spec);
+
+#endif

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/* Lane operations of a strip on 64-bit integers, in two halves, and on floats. */
+#include "strip.h"
+#include "vex.h"
+
+static bool is32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
+static bool is64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
+
+/* d = four 32-bit lanes of o as 64 bits */
+static void widen(struct scomp *c, u32 o, u32 part, int d, bool sg)
+{
+	struct as *a = &c->a;
+	int x = sv_obs(c, o, 0, 0, d);
+
+	if (part) {
+		vyi(a, X_EXTRACT, x, 0, rm_reg(d), 1);
+		x = d;
+	}
+	vr(a, sg ? X_PMOVSXDQ : X_PMOVZXDQ, d, 0, x);
+}
+
+static void add3(struct scomp *c, const struct insn *in, u32 p, u32 op, int r, u32 i)
+{
+	struct rm m = sv_rm(c, in->o[i], 1, p, 1);
+	int d = sdst(c, in->o[0], p, 0);
+
+	vy(&c->a, op, d, r, m);
+	sput(c, in->o[0], p, d);
+}
+
+/* ymm0 = x * y, the low halves */
+static void multiply(struct scomp *c, int x, int y)
+{
+	struct as *a = &c->a;
+
+	vyi(a, X_SHIQ, SH_RIGHT, 2, rm_reg(x), 32);
+	vr(a, X_PMULUDQ, 2, 2, y);
+	vyi(a, X_SHIQ, SH_RIGHT, 3, rm_reg(y), 32);
+	vr(a, X_PMULUDQ, 3, 3, x);
+	vr(a, X_PADDQ, 2, 2, 3);
+	vyi(a, X_SHIQ, SH_LEFT, 2, rm_reg(2), 32);
+	vr(a, X_PMULUDQ, 0, x, y);
+	vr(a, X_PADDQ, 0, 0, 2);
+}
+
+static bool shift64(struct scomp *c, const struct insn *in, u32 p)
+{
+	struct as *a = &c->a;
+	bool left = in->lop == LOP_SHL, sg = !left && type_is_signed(in->type);
+	struct sval k = s_val(c, in->o[2], 0);
+	u32 n = (u32)k.k;
+	int x;
+
+	if (sg && !(k.known && n >= 63))
+		return false;
+	if (sg) {       /* the sign everywhere */
+		x = sv(c, in->o[1], 1, p, 0);
+		vr(a, X_PXOR, 1, 1, 1);
+		vr(a, X_PCMPGTQ, 0, 1, x);
+		sput(c, in->o[0], p, 0);
+		return true;
+	}
+	if (k.known) {
+		x = sv(c, in->o[1], 1, p, 0);
+		if (n > 63)
+			vr(a, X_PXOR, 0, 0, 0);
+		else
+			vyi(a, X_SHIQ, left ? SH_LEFT : SH_RIGHT, 0, rm_reg(x), n);
+		sput(c, in->o[0], p, 0);
+		return true;
+	}
+	widen(c, in->o[2], p, 1, false);
+	x = sv(c, in->o[1], 1, p, 0);
+	vr(a, left ? X_PSLLVQ : X_PSRLVQ, 0, x, 1);
+	sput(c, in->o[0], p, 0);
+	return true;
+}
+
+static bool ints(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	bool sg = type_is_signed(in->type);
+	u32 p, op = 0;
+	int x, y, d;
+
+	switch (in->lop) {
+	case LOP_ADD: op = X_PADDQ; break;
+	case LOP_SUB: op = X_PSUBQ; break;
+	case LOP_AND: op = X_PAND; break;
+	case LOP_OR: op = X_POR; break;
+	case LOP_XOR: op = X_PXOR; break;
+	}
+	if (!is64(in->type) && in->lop != LOP_MULWIDE && in->lop != LOP_MADWIDE && in->lop != LOP_PACK && in->lop != LOP_CVT_SEXT &&
+	    in->lop != LOP_MOV)
+		return false;
+	for (p = 0; p < 2; p++) {
+		if (op) {
+			x = sv(c, in->o[1], 1, p, 0);
+			add3(c, in, p, op, x, 2);
+			continue;
+		}
+		switch (in->lop) {
+		case LOP_MOV:
+			sput(c, in->o[0], p, sv(c, in->o[1], 1, p, 0));
+			break;
+		case LOP_NOT:
+			x = sv(c, in->o[1], 1, p, 0);
+			vr(a, X_PCMPEQD, 1, 1, 1);
+			vr(a, X_PXOR, 0, x, 1);
+			sput(c, in->o[0], p, 0);
+			break;
+		case LOP_NEG:
+			x = sv(c, in->o[1], 1, p, 0);
+			vr(a, X_PXOR, 1, 1, 1);
+			vr(a, X_PSUBQ, 0, 1, x);
+			sput(c, in->o[0], p, 0);
+			break;
+		case LOP_SHL:
+		case LOP_SHR:
+			if (!shift64(c, in, p))
+				return false;
+			break;
+		case LOP_MUL:
+		case LOP_MAD:
+			x = sv(c, in->o[1], 1, p, 0);
+			y = sv(c, in->o[2], 1, p, 1);
+			multiply(c, x, y);
+			if (in->lop == LOP_MAD)
+				add3(c, in, p, X_PADDQ, 0, 3);
+			else
+				sput(c, in->o[0], p, 0);
+			break;
+		case LOP_MULWIDE:
+		case LOP_MADWIDE:
+			if (!is32(in->type))
+				return false;
+			widen(c, in->o[1], p, 0, sg);
+			widen(c, in->o[2], p, 1, sg);
+			vr(a, sg ? X_PMULDQ : X_PMULUDQ, 0, 0, 1);
+			if (in->lop == LOP_MADWIDE)
+				add3(c, in, p, X_PADDQ, 0, 3);
+			else
+				sput(c, in->o[0], p, 0);
+			break;
+		case LOP_CVT_SEXT:
+			widen(c, in->o[1], p, 0, in->type == T_S64);
+			sput(c, in->o[0], p, 0);
+			break;
+		case LOP_PACK:
+			widen(c, in->o[2], p, 1, false);
+			vyi(a, X_SHIQ, SH_LEFT, 2, rm_reg(1), 32);
+			widen(c, in->o[1], p, 0, false);
+			vr(a, X_POR, 0, 0, 2);
+			sput(c, in->o[0], p, 0);
+			break;
+		case LOP_SELP: {
+			int m = sv(c, in->o[3], 2, 0, 2);
+
+			s_wide_mask(c, m, p ? -1 : 3, p ? 3 : -1);
+			y = sv(c, in->o[2], 1, p, 0);
+			x = sv(c, in->o[1], 1, p, 1);
+			d = sdst(c, in->o[0], p, 0);
+			vyi(a, X_BLENDVPS, d, y, rm_reg(x), 3u << 4);
+			sput(c, in->o[0], p, d);
+			break;
+		}
+		case LOP_MIN:
+		case LOP_MAX:
+			x = sv(c, in->o[1], 1, p, 0);
+			y = sv(c, in->o[2], 1, p, 1);
+			if (sg) {
+				vr(a, X_PCMPGTQ, 2, x, y);
+			} else {
+				struct rm top = s_splat64(c, 1ull << 63);
+
+				vy(a, X_PXOR, 2, x, top);
+				vy(a, X_PXOR, 3, y, top);
+				vr(a, X_PCMPGTQ, 2, 2, 3);
+			}
+			vyi(a, X_BLENDVPS, 0, in->lop == LOP_MIN ? x : y, rm_reg(in->lop == LOP_MIN ? y : x), 2u << 4);
+			sput(c, in->o[0], p, 0);
+			break;
+		default:
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- floats --------------------------------------------------------------------------------------- */
+
+/* ymm3 = 2^x as math.inc does it step by step; x is read again at the end */
+static void ex2(struct scomp *c, u32 o)
+{
+	struct as *a = &c->a;
+	static const float co[8] = { 1.5252734e-5f, 1.5403530e-4f, 1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f,
+			6.9314718e-1f, 1.0f };
+	u32 i, u;
+	int x = sv(c, o, 0, 0, 0);
+
+	vy(a, X_MOVU, 1, 0, s_splat32(c, 0x43480000u));         /* 200, -200; a NaN stays */
+	vr(a, X_MINPS, 1, 1, x);
+	vy(a, X_MOVU, 2, 0, s_splat32(c, 0xc3480000u));
+	vr(a, X_MAXPS, 1, 2, 1);
+	vyi(a, X_ROUNDPS, 2, 0, rm_reg(1), 0x0c);
+	vr(a, X_SUBPS, 1, 1, 2);
+	vr(a, X_CVTTPS2DQ, 2, 0, 2);
+	memcpy(&u, &co[0], 4);
+	vy(a, X_MOVU, 3, 0, s_splat32(c, u));
+	for (i = 1; i < 8; i++) {
+		memcpy(&u, &co[i], 4);
+		vr(a, X_MULPS, 3, 3, 1);
+		vy(a, X_ADDPS, 3, 3, s_splat32(c, u));
+	}
+	vyi(a, X_SHID, SH_SAR, 0, rm_reg(2), 1);
+	vr(a, X_PSUBD, 2, 2, 0);
+	vy(a, X_PADDD, 0, 0, s_splat32(c, 127));
+	vy(a, X_PADDD, 2, 2, s_splat32(c, 127));
+	vyi(a, X_SHID, SH_LEFT, 0, rm_reg(0), 23);
+	vyi(a, X_SHID, SH_LEFT, 2, rm_reg(2), 23);
+	vr(a, X_MULPS, 3, 3, 0);
+	vr(a, X_MULPS, 3, 3, 2);
+	x = sv(c, o, 0, 0, 0);
+	vyi(a, X_CMPPS, 1, x, rm_reg(x), 3);
+	vyi(a, X_BLENDVPS, 3, 3, rm_reg(x), 1u << 4);
+}
+
+/* A number wins over a NaN, and -0 is less than 0: the lesser, or greater, of both orders together. */
+static void min_max(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 op = in->lop == LOP_MIN ? X_MINPS : X_MAXPS;
+	int x = sv(c, in->o[1], 0, 0, 0), y = sv(c, in->o[2], 0, 0, 1);
+
+	vr(a, op, 2, x, y);
+	vr(a, op, 3, y, x);
+	vr(a, in->lop == LOP_MIN ? X_POR : X_PAND, 2, 2, 3);
+	vyi(a, X_CMPPS, 3, x, rm_reg(x), 3);
+	vyi(a, X_BLENDVPS, 2, 2, rm_reg(y), 3u << 4);
+	vyi(a, X_CMPPS, 3, y, rm_reg(y), 3);
+	vyi(a, X_BLENDVPS, 2, 2, rm_reg(x), 3u << 4);
+	s_canon(c, 2, 2, 3);
+	sput(c, in->o[0], 0, 2);
+}
+
+static void fused(struct scomp *c, const struct insn *in, bool w, u32 p)
+{
+	struct as *a = &c->a;
+	bool canon = !w && !c->r[in->o[0]].rawf;
+	int y = sv(c, in->o[2], w, p, 1), d = canon ? 2 : sdst(c, in->o[0], p, 2), z;
+	struct rm x = sv_rm(c, in->o[1], w, p, 0);
+
+	if (d == y || (!x.kind && d == x.reg))
+		d = 2;
+	z = sv(c, in->o[3], w, p, d);
+	if (z != d)
+		vr(a, X_MOVU, d, 0, z);
+	vy(a, w ? X_FMA231PD : X_FMA231PS, d, y, x);
+	if (canon)
+		s_canon(c, d, d, 0);
+	sput(c, in->o[0], p, d);
+}
+
+static bool floats(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	bool w = in->type == T_F64, raw = w || c->r[in->o[0]].rawf;
+	struct rm one = w ? s_splat64(c, 0x3ff0000000000000ull) : s_splat32(c, 0x3f800000);
+	u32 p, op;
+	int x, y, d;
+
+	switch (in->lop) {
+	case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_DIV: case LOP_MAD: case LOP_RCP: case LOP_SQRT: case LOP_RSQRT:
+		s_mxcsr(c, in->mxcsr);
+		break;
+	case LOP_MIN: case LOP_MAX:
+		if (w)
+			return false;
+		s_mxcsr(c, in->mxcsr);
+		min_max(c, in);
+		return true;
+	case LOP_EX2:
+		if (w)
+			return false;
+		s_mxcsr(c, in->mxcsr);
+		ex2(c, in->o[1]);
+		s_canon(c, 3, 3, 0);
+		sput(c, in->o[0], 0, 3);
+		return true;
+	}
+	for (p = 0; p < (w ? 2u : 1u); p++) {
+		switch (in->lop) {
+		case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_DIV:
+			op = in->lop == LOP_ADD ? (w ? X_ADDPD : X_ADDPS) : in->lop == LOP_SUB ? (w ? X_SUBPD : X_SUBPS) :
+			     in->lop == LOP_MUL ? (w ? X_MULPD : X_MULPS) : w ? X_DIVPD : X_DIVPS;
+			x = sv(c, in->o[1], w, p, 0);
+			{
+				struct rm m = sv_rm(c, in->o[2], w, p, 1);
+
+				d = raw ? sdst(c, in->o[0], p, 0) : 0;
+				vy(a, op, d, x, m);
+			}
+			break;
+		case LOP_MAD:
+			fused(c, in, w, p);
+			continue;
+		case LOP_RCP:
+			x = sv(c, in->o[1], w, p, 0);
+			vy(a, X_MOVU, 1, 0, one);
+			d = raw ? sdst(c, in->o[0], p, 0) : 0;
+			vr(a, w ? X_DIVPD : X_DIVPS, d, 1, x);
+			break;
+		case LOP_SQRT:
+		case LOP_RSQRT:
+			x = sv(c, in->o[1], w, p, 0);
+			d = 0;
+			vr(a, w ? X_SQRTPD : X_SQRTPS, 0, 0, x);
+			if (in->lop == LOP_RSQRT) {
+				vy(a, X_MOVU, 1, 0, one);
+				vr(a, w ? X_DIVPD : X_DIVPS, 0, 1, 0);
+			}
+			break;
+		case LOP_ABS:
+		case LOP_NEG:
+			x = sv_obs(c, in->o[1], w, p, 0);
+			if (in->lop == LOP_ABS)
+				vy(a, X_PAND, 0, x, w ? s_splat64(c, ~0ull >> 1) : s_splat32(c, 0x7fffffff));
+			else
+				vy(a, X_PXOR, 0, x, w ? s_splat64(c, 1ull << 63) : s_splat32(c, 1u << 31));
+			sput(c, in->o[0], p, 0);
+			continue;
+		case LOP_FLUSH:
+			if (w)
+				return false;
+			x = sv_obs(c, in->o[1], 0, 0, 0);
+			vy(a, X_PAND, 1, x, s_splat32(c, 0x7f800000));
+			vr(a, X_PXOR, 2, 2, 2);
+			vr(a, X_PCMPEQD, 1, 1, 2);
+			vy(a, X_PAND, 2, x, s_splat32(c, 1u << 31));
+			vyi(a, X_BLENDVPS, 0, x, rm_reg(2), 1u << 4);
+			sput(c, in->o[0], 0, 0);
+			return true;
+		case LOP_CVT_F_S32:
+			s_mxcsr(c, in->mxcsr);
+			x = sv_obs(c, in->o[1], 0, 0, 0);
+			vr(a, X_CVTDQ2PS, 0, 0, x);
+			sput(c, in->o[0], 0, 0);
+			return true;
+		case LOP_CVT_F_U32:
+			s_mxcsr(c, in->mxcsr);
+			x = sv_obs(c, in->o[1], 0, 0, 0);
+			/* both halves are exact; one rounding */
+			vyi(a, X_SHID, SH_RIGHT, 1, rm_reg(x), 16);
+			vy(a, X_PAND, 0, x, s_splat32(c, 0xffff));
+			vr(a, X_CVTDQ2PS, 1, 0, 1);
+			vr(a, X_CVTDQ2PS, 0, 0, 0);
+			vy(a, X_FMA231PS, 0, 1, s_splat32(c, 0x47800000));
+			sput(c, in->o[0], 0, 0);
+			return true;
+		case LOP_CVT_F_H:
+			x = sv(c, in->o[1], 0, 0, 0);
+			vy(a, X_PAND, 0, x, s_splat32(c, 0xffff));
+			vr(a, X_PACKUSDW, 0, 0, 0);
+			vyi(a, X_PERMQ, 0, 0, rm_reg(0), 0x08);
+			vr(a, X_CVTPH2PS, 0, 0, 0);
+			s_canon(c, 0, 0, 1);
+			sput(c, in->o[0], 0, 0);
+			return true;
+		case LOP_MOV:
+			y = w ? sv(c, in->o[1], 1, p, 0) : raw ? sv(c, in->o[1], 0, 0, 0) : sv_obs(c, in->o[1], 0, 0, 0);
+			sput(c, in->o[0], p, y);
+			continue;
+		case LOP_SELP:
+			x = sv(c, in->o[3], 2, 0, 2);
+			if (w) {
+				s_wide_mask(c, x, p ? -1 : 2, p ? 2 : -1);
+				x = 2;
+			}
+			{
+				int t = raw ? sv(c, in->o[2], w, p, 0) : sv_obs(c, in->o[2], 0, 0, 0);
+
+				y = raw ? sv(c, in->o[1], w, p, 1) : sv_obs(c, in->o[1], 0, 0, 1);
+				vyi(a, X_BLENDVPS, 0, t, rm_reg(y), (u32)x << 4);
+			}
+			sput(c, in->o[0], p, 0);
+			continue;
+		default:
+			return false;
+		}
+		if (!raw) {
+			s_canon(c, 0, d, 1);
+			d = 0;
+		}
+		sput(c, in->o[0], p, d);
+	}
+	return true;
+}
+
+bool s_wide(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	int x;
+
+	if (in->lop == LOP_CVT_H_F) {
+		x = sv(c, in->o[1], 0, 0, 0);
+		s_canon(c, 0, x, 1);
+		vyi(a, X_CVTPS2PH, 0, 0, rm_reg(0), 0);
+		vr(a, X_PMOVZXWD, 0, 0, 0);
+		sput(c, in->o[0], 0, 0);
+		return true;
+	}
+	if (in->type == T_F32 || in->type == T_F64)
+		return floats(c, in);
+	return in->dw == 1 && ints(c, in);
+}
