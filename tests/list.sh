@@ -16,11 +16,13 @@ for kind in plain asan; do
 	many "ptx/cases/memcheck/$kind" 300 "$T/ptx/$kind/ptxrun" -m memcheck -s tests/ptx/cases tests/ptx/memcheck
 	many "ptx/cases/ops/$kind" 300 "$T/ptx/$kind/ptxrun" -m ops -s tests/ptx/cases tests/ptx/ops
 done
-# processors without AVX-512: the interpreter's other builds
+# processors without AVX-512: strips, and below AVX2 the interpreter
 for isa in base avx2; do
 	many "ptx/cases/$isa" 300 env VGPU_CPU_ISA=$isa "$T/ptx/plain/ptxrun" -m jit -s tests/ptx/cases
 	t "ptx/forms/$isa" 300 env VGPU_CPU_ISA=$isa "$T/ptx/plain/optest" -m jit
 done
+many ptx/cases/avx2/asan 300 env VGPU_CPU_ISA=avx2 "$T/ptx/asan/ptxrun" -m jit -s tests/ptx/cases
+many ptx/cases/avx2/verify 300 env VGPU_CPU_ISA=avx2 "$T/ptx/plain/ptxrun" -m verify -s tests/ptx/cases
 for kind in plain asan; do
 	t "ptx/legal/$kind" 60 "$T/ptx/$kind/legal" tests/ptx/legal/*.txt
 done
@@ -34,6 +36,8 @@ t ptx/verify 120 tests/ptx/verify.sh "$B"
 t ptx/ops 60 tests/ptx/ops.sh "$B"
 t ptx/disasm 60 tests/ptx/disasm.sh "$B"
 t ptx/random/plain 300 "$T/ptx/plain/jitdiff" -n 600 -o "$T/ptx"
+t ptx/random/avx2 300 env VGPU_CPU_ISA=avx2 "$T/ptx/plain/jitdiff" -n 600 -s 40000 -o "$T/ptx"
+t ptx/random/avx2/asan 300 env VGPU_CPU_ISA=avx2 "$T/ptx/asan/jitdiff" -n 60 -s 50000 -o "$T/ptx"
 t ptx/random/asan 300 "$T/ptx/asan/jitdiff" -n 60 -s 10000 -o "$T/ptx"
 t ptx/random/partly 300 "$T/ptx/plain/jitdiff" -n 300 -s 20000 -x 1 -o "$T/ptx"
 t ptx/mutants 300 tests/ptx/mutants.sh -b "$B" -q

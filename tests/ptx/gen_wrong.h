@@ -108,7 +108,7 @@ static void gen_wrong(struct gen *g)
 		"@%po trap;",
 		/* the address lies where the value goes */
 		"selp.b64 %qx, 64, %own, %po;\n\tld.global.u64 %qx, [%qx];", "selp.b64 %qx, 64, %in, %po;\n\tld.global.v2.u64 {%qx, %qy}, [%qx];",
-		"selp.b32 %rx, 0x40000, %shb, %po;\n\tld.shared.u32 %rx, [%rx];", "selp.b64 %qx, %in, 64, %po;\n\tatom.global.exch.b64 %qx, [%qx], %qx;",
+		"selp.b32 %rx, 0x40000, %shb, %po;\n\tld.shared.u32 %rx, [%rx];", "selp.b64 %qx, %own, 64, %po;\n\tatom.global.exch.b64 %qx, [%qx], %qx;",
 		"selp.b64 %qx, 64, %own, %po;\n\tld.global.u8 %qx, [%qx];", "selp.b64 %qx, 80, %in, %po;\n\tld.global.v4.u32 {%r0, %rx, %ry, %r1}, [%qx];",
 	};
 	unsigned way = gen_pick(g, GEN_COUNT(ways));
