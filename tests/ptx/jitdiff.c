@@ -20,7 +20,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../tools/vgpu-stub/cpu/lanes.h"
 #include "gen_table.h"
 #include "rig.h"
 #include "scalar_run.h"
@@ -416,6 +415,14 @@ static unsigned third_opinion(const char *text, const struct plan *p, const stru
 	return bad;
 }
 
+/* The engine's choice on processors without AVX-512, and where that is asked for. */
+static int by_strips(void)
+{
+	const char *isa = getenv("VGPU_CPU_ISA");
+
+	return (isa && !strcmp(isa, "avx2")) || !__builtin_cpu_supports("avx512f");
+}
+
 /* In a process of its own, which a kernel without an end does not survive. */
 static int try_here(const char *text, const struct plan *p, int quiet)
 {
@@ -436,7 +443,7 @@ static int try_here(const char *text, const struct plan *p, int quiet)
 		if (!strcmp(a.why, b.why) || (p->g->open && first_bad(&a) && first_bad(&a) == first_bad(&b)))
 			return SAME;
 		/* code for strips of a warp runs one to its end before the next: which lane's fault is the first is open */
-		if (other_mode == ENGINE_MODE_JIT && lanes_get() == &lanes_avx2 && first_bad(&a) && first_bad(&b) &&
+		if (other_mode == ENGINE_MODE_JIT && by_strips() && first_bad(&a) && first_bad(&b) &&
 		    first_bad(&a) != RIG_TIMEOUT && first_bad(&b) != RIG_TIMEOUT)
 			return SAME;
 		if (!quiet)
