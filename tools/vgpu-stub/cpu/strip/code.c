@@ -337,7 +337,7 @@ static struct jit *finish(struct scomp *c)
 		nw += c->exits[i].nwaits;
 	bytes = sizeof(*j) + sizeof(*s) + (c->nexits + 1) * sizeof(*c->exits) + (nw + 1) * sizeof(u32) + (c->n + 2) * sizeof(u32) +
 		(c->nentries + 1) * sizeof(*c->entries) + (c->nsites + 1) * sizeof(*c->sites) + (c->nslow + 1) * sizeof(u32) +
-		(c->nlives + 1) * sizeof(u32) + (c->s->nregs + 1) * sizeof(struct jplace) + 64;
+		(c->nlives + 1) * sizeof(u32) + (c->s->nregs + 1) * sizeof(struct jplace) + c->npats * sizeof(*c->pats) + 64;
 	p = calloc(1, bytes);
 	if (!p) {
 		jit_code_give(e, off, total);
@@ -354,6 +354,8 @@ static struct jit *finish(struct scomp *c)
 	j->sites = (struct jsite *)TAKE((c->nsites + 1) * sizeof(*c->sites));
 	j->stubs = (u32 *)TAKE((c->nslow + 1) * sizeof(u32));
 	j->lives = (u32 *)TAKE((c->nlives + 1) * sizeof(u32));
+	s->pats = (s32 (*)[STRIP])TAKE(c->npats * sizeof(*c->pats));
+	memcpy(s->pats, c->pats, c->npats * sizeof(*c->pats));
 	waits = (u32 *)TAKE((nw + 1) * sizeof(u32));
 	j->entry_at = (u32 *)TAKE((c->n + 2) * sizeof(u32));
 #undef TAKE
@@ -384,7 +386,7 @@ static struct jit *finish(struct scomp *c)
 	if (c->nlives)
 		memcpy(j->lives, c->lives, c->nlives * sizeof(u32));
 	for (i = 0; i < c->s->nregs; i++)
-		j->regs[i] = (struct jplace){ .slot = c->r[i].slot, .w = c->r[i].w, .s = (u64)(s64)c->r[i].v.step, .ual = c->r[i].v.ual };
+		j->regs[i] = (struct jplace){ .slot = c->r[i].slot, .w = c->r[i].w, .pat = c->r[i].v.pat, .ual = c->r[i].v.ual };
 	memcpy(e->code_rw + off, a->p, a->n);
 	if (a->nlit)
 		memcpy(e->code_rw + off + code, a->lit, (size_t)a->nlit * 64);

@@ -130,15 +130,70 @@ bool s_blocks(struct scomp *c)
 
 /* ---- classes -------------------------------------------------------------------------------- */
 
-#define MAX_STEP (1 << 20)
+static u8 low(u8 a, u8 b) { return a < b ? a : b; }
+
+#define MAX_PATTERN 0x1fffffff
 
 static struct sval vary(u8 ual) { return (struct sval){ .cls = SC_VARY, .ual = ual }; }
+static struct sval uni(u32 ual) { return (struct sval){ .cls = SC_SCALAR, .ual = (u8)(ual > 63 ? 63 : ual) }; }
 
-static struct sval scalar(s64 step, u8 ual)
+/* The scalar keeps its alignment, v says how the lanes differ. */
+static struct sval pattern(struct scomp *c, const s64 *v, u32 ual)
 {
-	if (step > MAX_STEP || step < -MAX_STEP)
+	struct sval r = uni(ual);
+	u32 i, l;
+
+	for (l = 0; l < STRIP; l++)
+		if (v[l] - v[0] > MAX_PATTERN || v[l] - v[0] < -MAX_PATTERN)
+			return vary(0);
+	for (i = 0; i < c->npats; i++) {
+		for (l = 0; l < STRIP && c->pats[i][l] == v[l] - v[0]; l++)
+			;
+		if (l == STRIP) {
+			r.pat = (u16)i;
+			return r;
+		}
+	}
+	if (i == S_MAX_PATS)
 		return vary(0);
-	return (struct sval){ .cls = SC_SCALAR, .step = (s32)step, .ual = ual > 63 ? 63 : ual };
+	for (l = 0; l < STRIP; l++)
+		c->pats[i][l] = (s32)(v[l] - v[0]);
+	c->npats++;
+	r.pat = (u16)i;
+	return r;
+}
+
+static struct sval row_of(struct scomp *c, s64 step, u32 ual)
+{
+	s64 v[STRIP];
+	u32 l;
+
+	for (l = 0; l < STRIP; l++)
+		v[l] = step * (s64)l;
+	return pattern(c, v, ual);
+}
+
+void s_range(const struct scomp *c, struct sval v, s32 *lo, s32 *hi)
+{
+	u32 l;
+
+	*lo = *hi = 0;
+	for (l = 1; l < STRIP; l++) {
+		s32 x = c->pats[v.pat][l];
+
+		*lo = x < *lo ? x : *lo;
+		*hi = x > *hi ? x : *hi;
+	}
+}
+
+bool s_linear(const struct scomp *c, struct sval v, s32 step)
+{
+	u32 l;
+
+	for (l = 0; l < STRIP; l++)
+		if (c->pats[v.pat][l] != step * (s32)l)
+			return false;
+	return true;
 }
 
 static struct sval konst(u64 k)
@@ -176,51 +231,58 @@ u32 s_lane_ops(u32 lop)
 
 static bool is32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
 static bool is64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
-static u8 low(u8 a, u8 b) { return a < b ? a : b; }
 
-bool s_disjoint(struct sval v)
+/* f of each lane's part, where those lie in bits that the scalar has as zeros */
+static struct sval of_parts(struct scomp *c, struct sval v, u32 lop, u32 k, u32 ual)
 {
-	return v.step > 0 && v.ual < 31 && (u64)v.step * (STRIP - 1) < 1ull << v.ual;
-}
-
-/* f of each lane's part, if those are steps again */
-static struct sval of_steps(struct sval v, u32 lop, u32 k, u8 ual)
-{
-	s64 step = 0;
+	s64 out[STRIP];
+	s32 lo, hi;
 	u32 l, x;
 
-	if (!s_disjoint(v))
+	s_range(c, v, &lo, &hi);
+	if (lo < 0 || v.ual > 63 || (v.ual < 31 && hi >= 1 << v.ual))
 		return vary(0);
 	for (l = 0; l < STRIP; l++) {
-		x = (u32)v.step * l;
-		x = lop == LOP_SHR ? x >> k : lop == LOP_AND ? x & k : lop == LOP_OR ? x | k : x ^ k;
-		if (lop == LOP_OR || lop == LOP_XOR)
-			x -= lop == LOP_OR ? 0 | k : 0 ^ k;
-		if (l == 1)
-			step = (s32)x;
-		else if ((s64)(s32)x != step * (s64)l)
-			return vary(0);
+		x = (u32)c->pats[v.pat][l];
+		out[l] = lop == LOP_SHR ? x >> k : lop == LOP_AND ? x & k : lop == LOP_OR ? (s64)(x | k) - k : (s64)(x ^ k) - k;
 	}
-	return scalar(step, ual);
+	return pattern(c, out, ual);
 }
 
-static struct sval product(struct sval a, struct sval b, bool w, bool sg)
+static struct sval times(struct scomp *c, struct sval v, s64 k, u32 ual)
+{
+	s64 out[STRIP];
+	u32 l;
+
+	if (k > 1 << 30 || k < -(1 << 30))
+		return v.pat ? vary(0) : uni(ual);
+	for (l = 0; l < STRIP; l++)
+		out[l] = c->pats[v.pat][l] * k;
+	return pattern(c, out, ual);
+}
+
+static struct sval product(struct scomp *c, struct sval a, struct sval b, bool w, bool sg)
 {
 	s64 ka = w ? (s64)a.k : sg ? (s64)(s32)a.k : (s64)(u32)a.k, kb = w ? (s64)b.k : sg ? (s64)(s32)b.k : (s64)(u32)b.k;
-	u32 ual = a.ual + b.ual;
+	u32 ual = (u32)a.ual + b.ual;
 
-	if (!a.step && !b.step)
-		return scalar(0, (u8)(ual > 63 ? 63 : ual));
-	if (b.known && kb <= MAX_STEP && kb >= -MAX_STEP)
-		return scalar(a.step * kb, (u8)(ual > 63 ? 63 : ual));
-	if (a.known && ka <= MAX_STEP && ka >= -MAX_STEP)
-		return scalar(b.step * ka, (u8)(ual > 63 ? 63 : ual));
+	if (!a.pat && !b.pat)
+		return uni(ual);
+	if (b.known)
+		return times(c, a, kb, ual);
+	if (a.known)
+		return times(c, b, ka, ual);
 	return vary(0);
 }
 
-static struct sval sum(struct sval a, struct sval b, s64 sign)
+static struct sval sum(struct scomp *c, struct sval a, struct sval b, s64 sign)
 {
-	return scalar(a.step + sign * b.step, low(a.ual, b.ual));
+	s64 v[STRIP];
+	u32 l;
+
+	for (l = 0; l < STRIP; l++)
+		v[l] = c->pats[a.pat][l] + sign * c->pats[b.pat][l];
+	return pattern(c, v, low(a.ual, b.ual));
 }
 
 /* What a varying result is a multiple of, as far as addresses need it. */
@@ -241,14 +303,18 @@ static u8 varying_ual(const struct insn *in, struct sval a, struct sval b, struc
 	return (u8)(u > 16 ? 16 : u);
 }
 
-static u8 lane_ual(struct sval v)
+static u8 lane_ual(const struct scomp *c, struct sval v)
 {
-	u8 s = v.step ? (u8)__builtin_ctz((u32)v.step) : 63;
+	u8 u = v.ual;
+	u32 l;
 
-	return v.cls == SC_SCALAR ? low(v.ual, s) : v.ual;
+	for (l = 1; v.cls == SC_SCALAR && l < STRIP; l++)
+		if (c->pats[v.pat][l])
+			u = low(u, (u8)__builtin_ctz((u32)c->pats[v.pat][l]));
+	return u;
 }
 
-static struct sval lane_value(const struct scomp *c, const struct insn *in)
+static struct sval lane_value(struct scomp *c, const struct insn *in)
 {
 	u32 n = s_lane_ops(in->lop);
 	struct sval a = s_val(c, in->o[1], jit_src_w(in, 1)), b = s_val(c, in->o[2], jit_src_w(in, 2));
@@ -261,95 +327,109 @@ static struct sval lane_value(const struct scomp *c, const struct insn *in)
 	if (a.cls == SC_NONE || (n > 1 && b.cls == SC_NONE) || (n > 2 && d.cls == SC_NONE))
 		return (struct sval){ 0 };
 	if (a.cls == SC_VARY || (n > 1 && b.cls == SC_VARY) || (n > 2 && d.cls == SC_VARY)) {
-		a.ual = lane_ual(a);
-		b.ual = lane_ual(b);
-		d.ual = lane_ual(d);
+		a.ual = lane_ual(c, a);
+		b.ual = lane_ual(c, b);
+		d.ual = lane_ual(c, d);
 		return vary(varying_ual(in, a, b, d));
 	}
-	flat = !a.step && (n < 2 || !b.step) && (n < 3 || !d.step);
+	flat = !a.pat && (n < 2 || !b.pat) && (n < 3 || !d.pat);
 	switch (in->lop) {
 	case LOP_MOV:
 		return a;
 	case LOP_CVT_TRUNC:
-		return scalar(a.step, low(a.ual, 31));
+		return times(c, a, 1, low(a.ual, 31));
 	case LOP_PACK: case LOP_XTR:
-		return flat && (in->lop == LOP_PACK ? in->dw == 1 : b.known && d.known) ? scalar(0, 0) : vary(0);
+		return flat && (in->lop == LOP_PACK ? in->dw == 1 : b.known && d.known) ? uni(0) : vary(0);
 	case LOP_SELP:
-		return !d.step && a.step == b.step && (ints || in->type == T_B32 || in->type == T_B64) ? scalar(a.step, low(a.ual, b.ual)) :
-			vary(0);
+		if (d.pat || a.pat != b.pat || type_is_float(in->type))
+			return vary(0);
+		return times(c, a, 1, low(a.ual, b.ual));
 	}
 	if (!ints)
 		return vary(0);
 	switch (in->lop) {
 	case LOP_CVT_SEXT:
-		return w ? scalar(a.step, low(a.ual, 31)) : vary(0);
-	case LOP_ADD: return sum(a, b, 1);
-	case LOP_SUB: return sum(a, b, -1);
-	case LOP_MUL: return product(a, b, w, sg);
-	case LOP_MULWIDE: return w ? vary(0) : product(a, b, false, sg);
+		return w ? times(c, a, 1, low(a.ual, 31)) : vary(0);
+	case LOP_ADD: return sum(c, a, b, 1);
+	case LOP_SUB: return sum(c, a, b, -1);
+	case LOP_MUL: return product(c, a, b, w, sg);
+	case LOP_MULWIDE: return w ? vary(0) : product(c, a, b, false, sg);
 	case LOP_MAD: case LOP_MADWIDE:
 		if (in->lop == LOP_MADWIDE && w)
 			return vary(0);
-		a = product(a, b, w, sg || in->lop == LOP_MAD);
-		return a.cls == SC_VARY ? a : sum(a, d, 1);
+		a = product(c, a, b, w, sg || in->lop == LOP_MAD);
+		return a.cls == SC_VARY ? a : sum(c, a, d, 1);
 	case LOP_NEG: case LOP_NOT:
-		return scalar(-(s64)a.step, in->lop == LOP_NEG ? a.ual : 0);
+		return times(c, a, -1, in->lop == LOP_NEG ? a.ual : 0);
 	case LOP_SHL:
 		if (b.known)
-			return (u32)b.k >= bits ? konst(0) : (u32)b.k > 20 && a.step ? vary(0) :
-				scalar(a.step ? a.step * (s64)(1ull << ((u32)b.k & 31)) : 0, (u8)(a.ual + (u32)b.k > 63 ? 63 : a.ual + (u32)b.k));
-		return flat ? scalar(0, a.ual) : vary(0);
+			return (u32)b.k >= bits ? konst(0) : (u32)b.k > 30 && a.pat ? vary(0) :
+				times(c, a, 1ll << ((u32)b.k & 31), a.ual + (u32)b.k);
+		return flat ? uni(a.ual) : vary(0);
 	case LOP_SHR:
 		if (flat)
-			return scalar(0, b.known && a.ual > (u32)b.k ? (u8)(a.ual - (u32)b.k) : 0);
-		return b.known && (u32)b.k < bits && !b.step ?
-			of_steps(a, LOP_SHR, (u32)b.k > 31 ? 31 : (u32)b.k, a.ual > (u32)b.k ? (u8)(a.ual - (u32)b.k) : 0) : vary(0);
+			return uni(b.known && a.ual > (u32)b.k ? a.ual - (u32)b.k : 0);
+		return b.known && (u32)b.k < 32 ? of_parts(c, a, LOP_SHR, (u32)b.k, a.ual > (u32)b.k ? a.ual - (u32)b.k : 0) : vary(0);
 	case LOP_AND: case LOP_OR: case LOP_XOR: {
 		struct sval k = b.known ? b : a, v = b.known ? a : b;
 		u8 ual = in->lop == LOP_AND ? (v.ual > k.ual ? v.ual : k.ual) : low(v.ual, k.ual);
 
 		if (flat)
-			return scalar(0, ual);
+			return uni(ual);
 		if (!k.known)
 			return vary(0);
 		/* what of the scalar is left below its zeros is the constant's */
-		return of_steps(v, in->lop, (u32)k.k & (u32)((1ull << v.ual) - 1), ual);
+		return of_parts(c, v, in->lop, (u32)k.k & (u32)((1ull << v.ual) - 1), ual);
 	}
 	case LOP_MIN: case LOP_MAX:
-		return flat ? scalar(0, low(a.ual, b.ual)) : vary(0);
+		return flat ? uni(low(a.ual, b.ual)) : vary(0);
 	case LOP_DIV: case LOP_REM:
 		if (w)
 			return vary(0);
 		if (flat)
-			return scalar(0, 0);
+			return uni(0);
 		if (sg || !b.known || !(u32)b.k || ((u32)b.k & ((u32)b.k - 1)))
 			return vary(0);
-		return in->lop == LOP_DIV ? of_steps(a, LOP_SHR, (u32)__builtin_ctz((u32)b.k), 0) :
-					    of_steps(a, LOP_AND, (u32)b.k - 1, a.ual);
+		return in->lop == LOP_DIV ? of_parts(c, a, LOP_SHR, (u32)__builtin_ctz((u32)b.k), 0) :
+					    of_parts(c, a, LOP_AND, (u32)b.k - 1, a.ual);
 	}
 	return vary(0);
 }
 
-static struct sval sreg_value(const struct scomp *c, u8 sr)
+/* What SPEC_POW2 says of a row that is shorter than a strip: several rows of a block lie in one. */
+static struct sval short_row(struct scomp *c, u32 x, bool of_x)
+{
+	s64 v[STRIP];
+	u32 l;
+
+	for (l = 0; l < STRIP; l++)
+		v[l] = of_x ? l % x : l / x;
+	return pattern(c, v, of_x ? 20 : (u32)__builtin_ctz(STRIP / x));
+}
+
+static struct sval sreg_value(struct scomp *c, u8 sr)
 {
 	u32 shape = c->spec & 255, x = 1u << (c->spec >> 8);
+	bool whole = shape == SPEC_LINEAR || shape == SPEC_LINE || (shape == SPEC_POW2 && x >= STRIP);
 
 	switch (sr) {
 	case SR_TID_X:
-		return shape == SPEC_LINEAR || shape == SPEC_LINE || (shape == SPEC_POW2 && x >= STRIP) ? scalar(1, 3) : vary(0);
-	case SR_TID_Y: case SR_TID_Z:
-		return shape == SPEC_LINEAR || shape == SPEC_LINE || (shape == SPEC_POW2 && x >= STRIP) ? scalar(0, 0) : vary(0);
+		return whole ? row_of(c, 1, 3) : shape == SPEC_POW2 ? short_row(c, x, true) : vary(0);
+	case SR_TID_Y:
+		return whole ? uni(0) : shape == SPEC_POW2 ? short_row(c, x, false) : vary(0);
+	case SR_TID_Z:
+		return whole || shape == SPEC_POW2 ? uni(0) : vary(0);
 	case SR_LANEID:
-		return scalar(1, 3);
+		return row_of(c, 1, 3);
 	case SR_NTID_X: case SR_NTID_Y: case SR_NTID_Z: case SR_CTAID_X: case SR_CTAID_Y: case SR_CTAID_Z:
 	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z: case SR_WARPID: case SR_NWARPID: case SR_DYNAMIC_SMEM:
 	case SR_TOTAL_SMEM: case SR_COUNT:
-		return scalar(0, 0);
+		return uni(0);
 	}
 	return vary(0);
 }
 
-static struct sval value(const struct scomp *c, const struct insn *in)
+static struct sval value(struct scomp *c, const struct insn *in)
 {
 	struct sval a, b;
 
@@ -359,22 +439,22 @@ static struct sval value(const struct scomp *c, const struct insn *in)
 	case K_SREG:
 		return sreg_value(c, in->sub);
 	case K_LADDR:
-		return scalar(0, in->imm ? (u8)__builtin_ctzll((u64)in->imm) : 63);
+		return uni(in->imm ? (u32)__builtin_ctzll((u64)in->imm) : 63);
 	case K_LDPARAM:
-		return type_is_float(in->type) || in->vec > 4 ? vary(0) : scalar(0, 0);
+		return type_is_float(in->type) || in->vec > 4 ? vary(0) : uni(0);
 	case K_CVTA:
 		a = s_val(c, in->o[1], 1);
 		if (a.cls != SC_SCALAR)
 			return a;
 		if (in->space == SPACE_SHARED || in->space == SPACE_PARAM)
-			return scalar(a.step, low(a.ual, 7));
-		return scalar(a.step + (in->sub ? -1 : 1) * (s64)jit_local_stride(c->fn), low(a.ual, 4));
+			return times(c, a, 1, low(a.ual, 7));
+		return sum(c, a, row_of(c, (in->sub ? -1 : 1) * (s64)jit_local_stride(c->fn), 4), 1);
 	case K_LD:
 		a = s_val(c, in->o[4], in->aw);
 		if (a.cls == SC_NONE)
 			return a;
-		if (a.cls == SC_SCALAR && !a.step && !(in->flags & INF_SYNC) && !type_is_float(in->type) && in->vec == 1 && in->space != SPACE_LOCAL && in->space != SPACE_PARAM)
-			return scalar(0, 0);
+		if (a.cls == SC_SCALAR && !a.pat && !(in->flags & INF_SYNC) && !type_is_float(in->type) && in->vec == 1 && in->space != SPACE_LOCAL && in->space != SPACE_PARAM)
+			return uni(0);
 		return vary(0);
 	case K_SETP:
 		if (!is32(in->type) && !is64(in->type))
@@ -383,42 +463,42 @@ static struct sval value(const struct scomp *c, const struct insn *in)
 		b = s_val(c, in->o[3], is64(in->type));
 		if (a.cls == SC_NONE || b.cls == SC_NONE)
 			return (struct sval){ 0 };
-		if (a.cls == SC_VARY || b.cls == SC_VARY || a.step || b.step)
+		if (a.cls == SC_VARY || b.cls == SC_VARY || a.pat || b.pat)
 			return vary(0);
 		if (in->sub) {
 			a = s_val(c, in->o[4], 2);
-			return a.cls == SC_SCALAR ? scalar(0, 0) : a;
+			return a.cls == SC_SCALAR ? uni(0) : a;
 		}
-		return scalar(0, 0);
+		return uni(0);
 	case K_PRED:
 		a = s_val(c, in->o[1], 2);
 		b = in->sub >= PRED_AND ? s_val(c, in->o[2], 2) : a;
 		if (a.cls == SC_NONE || b.cls == SC_NONE)
 			return (struct sval){ 0 };
-		return a.cls == SC_VARY || b.cls == SC_VARY ? vary(0) : scalar(0, 0);
+		return a.cls == SC_VARY || b.cls == SC_VARY ? vary(0) : uni(0);
 	default:
 		return vary(0);
 	}
 }
 
-static bool join(struct sregister *r, struct sval n)
+static bool join(const struct scomp *c, struct sregister *r, struct sval n)
 {
 	struct sval old = r->v;
 
 	if (n.cls == SC_NONE)
 		return false;
 	if (r->must_vary || r->w > 2)
-		n = vary(n.cls == SC_SCALAR ? lane_ual(n) : n.ual);
+		n = vary(n.cls == SC_SCALAR ? lane_ual(c, n) : n.ual);
 	if (r->v.cls == SC_NONE) {
 		r->v = n;
 		return true;
 	}
-	if (old.cls == SC_SCALAR && n.cls == SC_SCALAR && old.step == n.step) {
+	if (old.cls == SC_SCALAR && n.cls == SC_SCALAR && old.pat == n.pat) {
 		r->v.ual = low(old.ual, n.ual);
 		r->v.known = old.known && n.known && old.k == n.k;
 		return r->v.ual != old.ual || r->v.known != old.known;
 	}
-	r->v = vary(low(lane_ual(old), lane_ual(n)));
+	r->v = vary(low(lane_ual(c, old), lane_ual(c, n)));
 	return old.cls != SC_VARY || r->v.ual != old.ual;
 }
 
@@ -437,15 +517,15 @@ static void flow(struct scomp *c)
 				if (g.cls == SC_NONE)
 					continue;
 				if (g.cls == SC_VARY)
-					n = vary(n.cls == SC_SCALAR ? lane_ual(n) : n.ual);
+					n = vary(n.cls == SC_SCALAR ? lane_ual(c, n) : n.ual);
 			}
 			for (k = 0; k < 6; k++)
 				if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST))
-					more |= join(&c->r[in->o[k]], n);
+					more |= join(c, &c->r[in->o[k]], n);
 			if (in->kind == K_CALL)
 				for (k = 0; k < in->u.call->nrets; k++)
 					if (in->u.call->rets[k].is_reg)
-						more |= join(&c->r[in->u.call->rets[k].opnd], vary(0));
+						more |= join(c, &c->r[in->u.call->rets[k].opnd], vary(0));
 		}
 	}
 }
@@ -474,13 +554,13 @@ static bool pool_values(struct scomp *c)
 
 		/* one scalar in memory serves whoever reads it, a float too */
 		if (in->kind == K_LDPARAM)
-			n = scalar(0, 0);
+			n = uni(0);
 		else if (in->kind == K_LANE && s_lane_ops(in->lop) && n.cls == SC_VARY) {
 			struct sval a = s_val(c, in->o[1], jit_src_w(in, 1)), b = s_val(c, in->o[2], jit_src_w(in, 2)),
 				    d = s_val(c, in->o[3], jit_src_w(in, 3));
 
-			if (!a.step && !b.step && !d.step && a.cls == SC_SCALAR && b.cls == SC_SCALAR && d.cls == SC_SCALAR)
-				n = scalar(0, 0);
+			if (!a.pat && !b.pat && !d.pat && a.cls == SC_SCALAR && b.cls == SC_SCALAR && d.cls == SC_SCALAR)
+				n = uni(0);
 		}
 		n.known = false;
 		n.all = in->kind != K_SREG || sreg_value(c, in->sub).cls == SC_SCALAR;
@@ -662,6 +742,10 @@ bool s_facts(struct scomp *c)
 	u32 i;
 	bool none;
 
+	c->pats = pool_alloc(&c->mem, S_MAX_PATS * sizeof(*c->pats));
+	if (!c->pats)
+		return false;
+	c->npats = 1;           /* none: all zeros */
 	if (!pool_values(c))
 		return false;
 	do {

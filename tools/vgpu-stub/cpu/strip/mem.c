@@ -36,42 +36,48 @@ static void put2(struct scomp *c, u32 v, int r0, int r1)
 
 /* ---- addresses that are one scalar --------------------------------------------------------------- */
 
-/* Can the row be checked as one, and is its step one that lanes are aligned with? */
+/* Can the lanes' addresses be checked as one, and is each aligned if the scalar is? */
 static bool row(const struct scomp *c, const struct insn *in, struct sval *v)
 {
-	u32 bytes = (u32)in->size * in->vec, far;
+	u32 bytes = (u32)in->size * in->vec, l;
+	s32 lo, hi;
 
 	*v = s_val(c, in->o[4], in->aw);
 	if (v->cls != SC_SCALAR || (!in->aw && in->space != SPACE_SHARED))
 		return false;
-	far = (u32)(v->step < 0 ? -v->step : v->step) * (STRIP - 1) + bytes;
-	return far < JIT_SLACK / 2 && v->step % (s32)bytes == 0 && in->imm == (s32)in->imm;
+	s_range(c, *v, &lo, &hi);
+	for (l = 0; l < STRIP; l++)
+		if (c->pats[v->pat][l] % (s32)bytes)
+			return false;
+	return (s64)hi - lo + bytes < JIT_SLACK / 2 && in->imm == (s32)in->imm;
 }
 
 /* rax = the address of lane 0, checked for all of them */
 static void row_address(struct scomp *c, const struct insn *in, struct sval v)
 {
 	struct as *a = &c->a;
-	u32 bytes = (u32)in->size * in->vec, far = (u32)(v.step < 0 ? -v.step : v.step) * (STRIP - 1) + bytes, ual = v.ual;
-	int low = RAX;
+	u32 bytes = (u32)in->size * in->vec, ual = v.ual;
+	int first = RAX;
+	s32 lo, hi;
 
+	s_range(c, v, &lo, &hi);
 	s_to_gpr(c, in->o[4], in->aw, RAX);
 	if (in->imm)
 		g_alui(a, 1, G_ADD, rm_reg(RAX), (s32)in->imm);
 	if (in->imm && (u32)__builtin_ctzll((u64)in->imm) < ual)
 		ual = (u32)__builtin_ctzll((u64)in->imm);
-	if (v.step < 0) {
-		g_lea(a, 1, RDX, rm_mem(RAX, v.step * (s32)(STRIP - 1)));
-		low = RDX;
+	if (lo) {
+		g_lea(a, 1, RDX, rm_mem(RAX, lo));
+		first = RDX;
 	}
 	if (in->space == SPACE_SHARED) {
 		g_load(a, 1, RCX, SPM(shared_total));
-		g_alui(a, 1, G_SUB, rm_reg(RCX), (s32)far);
+		g_alui(a, 1, G_SUB, rm_reg(RCX), hi - lo + (s32)bytes);
 		s_slow_if(c, CC_B);
-		g_alu(a, 1, G_CMP, low, rm_reg(RCX));
+		g_alu(a, 1, G_CMP, first, rm_reg(RCX));
 		s_slow_if(c, CC_A);
 	} else {
-		g_load(a, 1, RCX, rm_reg(low));
+		g_load(a, 1, RCX, rm_reg(first));
 		g_alu(a, 1, G_SUB, RCX, SPM(span_lo));
 		g_alu(a, 1, G_CMP, RCX, SPM(span_lim));
 		s_slow_if(c, CC_A);
@@ -92,10 +98,13 @@ static void lane_addresses(struct scomp *c, const struct insn *in)
 	struct as *a = &c->a;
 	u32 bytes = (u32)in->size * in->vec, k = log2_of(bytes), p;
 	struct sval v = s_val(c, in->o[4], in->aw);
-	u32 ual = v.cls == SC_SCALAR && v.step && (u32)__builtin_ctz((u32)v.step) < v.ual ? (u32)__builtin_ctz((u32)v.step) : v.ual;
+	u32 ual = v.ual, l;
 	bool shared = in->space == SPACE_SHARED;
 	s32 ends = (s32)(shared ? offsetof(struct sprivate, shared_ends) : offsetof(struct sprivate, ends)) + 8 * (s32)k;
 
+	for (l = 1; v.cls == SC_SCALAR && l < STRIP; l++)
+		if (c->pats[v.pat][l] && (u32)__builtin_ctz((u32)c->pats[v.pat][l]) < ual)
+			ual = (u32)__builtin_ctz((u32)c->pats[v.pat][l]);
 	if (in->imm && (u32)__builtin_ctzll((u64)in->imm) < ual)
 		ual = (u32)__builtin_ctzll((u64)in->imm);
 	for (p = 0; p < 2; p++) {
@@ -247,21 +256,45 @@ static void load_one(struct scomp *c, const struct insn *in)
 		}
 }
 
-/* Columns of 32 bits out of rows of 8 or 16 bytes at m, a lane each. */
-static void columns(struct scomp *c, const struct insn *in, struct rm m, bool sites)
+/* Four rows of 8 bytes in ymm r, ymm tmp is lost. */
+static void four_rows(struct scomp *c, struct rm m, const s32 *at, int r, int tmp, bool sites)
+{
+	struct as *a = &c->a;
+	s32 base = m.disp;
+	u32 i;
+
+	if (at[1] - at[0] == 8 && at[2] - at[0] == 16 && at[3] - at[0] == 24) {
+		m.disp = base + at[0];
+		if (sites)
+			s_site(c);
+		vy(a, X_MOVU, r, 0, m);
+		return;
+	}
+	for (i = 0; i < 4; i++) {
+		int d = i < 2 ? r : tmp;
+
+		m.disp = base + at[i];
+		if (sites)
+			s_site(c);
+		if (i & 1)
+			vx(a, X_MOVHPS, 0, d, d, m, 0);
+		else
+			vx_x(a, X_MOVQ_LD, d, 0, m);
+	}
+	vyi(a, X_INSERT, r, r, rm_reg(tmp), 1);
+}
+
+/* Columns of 32 bits out of rows of 8 or 16 bytes, lane l's at[l] behind m. */
+static void columns(struct scomp *c, const struct insn *in, struct rm m, const s32 *at, bool sites)
 {
 	struct as *a = &c->a;
 	u32 i, v;
-
-#define AT(off) (m.disp = base + (s32)(off), m)
 	s32 base = m.disp;
 
+#define AT(l) (m.disp = base + at[l], m)
 	if (in->vec == 2) {
-		for (i = 0; i < 2; i++) {
-			if (sites)
-				s_site(c);
-			vy(a, X_MOVU, (int)i, 0, AT(32 * i));
-		}
+		four_rows(c, m, at, 0, 2, sites);
+		four_rows(c, m, at + 4, 1, 2, sites);
 		vyi(a, X_SHUFPS, 2, 0, rm_reg(1), 0x88);
 		vyi(a, X_PERMQ, 2, 0, rm_reg(2), 0xd8);
 		vyi(a, X_SHUFPS, 3, 0, rm_reg(1), 0xdd);
@@ -273,10 +306,10 @@ static void columns(struct scomp *c, const struct insn *in, struct rm m, bool si
 		for (i = 0; i < 4; i++) {
 			if (sites)
 				s_site(c);
-			vx_x(a, X_MOVU, (int)i, 0, AT(16 * i));
+			vx_x(a, X_MOVU, (int)i, 0, AT(i));
 			if (sites)
 				s_site(c);
-			vyi(a, X_INSERT, (int)i, (int)i, AT(64 + 16 * i), 1);
+			vyi(a, X_INSERT, (int)i, (int)i, AT(i + 4), 1);
 		}
 		vy(a, X_MOVU_ST, 0, 0, lanes_at(L_COLS));
 		vr(a, X_PUNPCKLDQ, 0, 0, 1);            /* x and y of lanes 0, 1; of 2, 3 */
@@ -305,30 +338,99 @@ static void columns(struct scomp *c, const struct insn *in, struct rm m, bool si
 }
 
 /* Two columns of 64 bits out of rows of 16 bytes. */
-static void wide_columns(struct scomp *c, const struct insn *in, struct rm m, bool sites)
+static void wide_columns(struct scomp *c, const struct insn *in, struct rm m, const s32 *at, bool sites)
 {
 	struct as *a = &c->a;
 	s32 base = m.disp;
 	u32 i, v;
 
-	for (i = 0; i < 4; i++) {
-		m.disp = base + 32 * (s32)i;
+	for (i = 0; i < 8; i++) {
+		m.disp = base + at[i];
 		if (sites)
 			s_site(c);
-		vy(a, X_MOVU, (int)i, 0, m);
+		vx_x(a, X_MOVU, 0, 0, m);
+		vx_x(a, X_MOVU_ST, 0, 0, lanes_at(L_COLS + 16 * i));
 	}
-	for (i = 0; i < 4; i++)
-		vy(a, X_MOVU_ST, (int)i, 0, lanes_at(L_COLS + 32 * i));
 	for (v = 0; v < 2; v++) {
 		if (in->o[v] == OPND_NONE)
 			continue;
 		for (i = 0; i < 2; i++) {
 			vy(a, X_MOVU, 0, 0, lanes_at(L_COLS + 64 * i));
-			vy(a, v ? X_PUNPCKHQDQ : X_PUNPCKLQDQ, 0, 0, lanes_at(L_COLS + 64 * i + 32));
+			vy(a, X_MOVU, 1, 0, lanes_at(L_COLS + 64 * i + 32));
+			vr(a, v ? X_PUNPCKHQDQ : X_PUNPCKLQDQ, 0, 0, 1);
 			vyi(a, X_PERMQ, 0, 0, rm_reg(0), 0xd8);
 			sput(c, in->o[v], i, 0);
 		}
 	}
+}
+
+static const s32 apart8[STRIP] = { 0, 8, 16, 24, 32, 40, 48, 56 }, apart16[STRIP] = { 0, 16, 32, 48, 64, 80, 96, 112 };
+
+static bool same4(const s32 *p, s32 step) { return p[1] - p[0] == step && p[2] - p[0] == 2 * step && p[3] - p[0] == 3 * step; }
+
+/* xmm d = four 32-bit elements */
+static void four(struct scomp *c, int d, const s32 *p)
+{
+	struct as *a = &c->a;
+	u32 i;
+
+	if (same4(p, 4)) {
+		s_site(c);
+		vx_x(a, X_MOVU, d, 0, rm_mem(RAX, p[0]));
+		return;
+	}
+	if (same4(p, 0)) {
+		s_site(c);
+		vx_x(a, X_PBCASTD, d, 0, rm_mem(RAX, p[0]));
+		return;
+	}
+	s_site(c);
+	vx_x(a, X_MOVD, d, 0, rm_mem(RAX, p[0]));
+	for (i = 1; i < 4; i++) {
+		s_site(c);
+		vx(a, X_PINSRD, 0, d, d, rm_mem(RAX, p[i]), 1);
+		b1(a, i);
+	}
+}
+
+/* Lanes at known distances from rax; false: not of a kind that is done so */
+static bool load_pattern(struct scomp *c, const struct insn *in, const s32 *p)
+{
+	struct as *a = &c->a;
+	bool sg = in->flags & INF_SIGNED;
+	struct rm m = rm_mem(RAX, 0);
+	u32 i;
+
+	if (in->vec > 1) {
+		if (in->size == 4 && !in->dw)
+			columns(c, in, m, p, true);
+		else
+			wide_columns(c, in, m, p, true);
+		return true;
+	}
+	if (in->dw) {
+		/* each half is complete before the next one's register is used */
+		four_rows(c, m, p, 0, 2, true);
+		four_rows(c, m, p + 4, 1, 2, true);
+		put2(c, in->o[0], 0, 1);
+		return true;
+	}
+	if (in->size == 4) {
+		four(c, 0, p);
+		four(c, 1, p + 4);
+		vyi(a, X_INSERT, 0, 0, rm_reg(1), 1);
+		sput(c, in->o[0], 0, 0);
+		return true;
+	}
+	vx_x(a, X_PXOR, 0, 0, rm_reg(0));
+	for (i = 0; i < STRIP; i++) {
+		s_site(c);
+		vx(a, in->size == 2 ? X_PINSRW : X_PINSRB, 0, 0, 0, rm_mem(RAX, p[i]), 1);
+		b1(a, i);
+	}
+	vr(a, in->size == 2 ? (sg ? X_PMOVSXWD : X_PMOVZXWD) : sg ? X_PMOVSXBD : X_PMOVZXBD, 0, 0, 0);
+	sput(c, in->o[0], 0, 0);
+	return true;
 }
 
 /* Lanes next to each other at rax; false: not of a kind that is done so */
@@ -342,9 +444,9 @@ static bool load_row(struct scomp *c, const struct insn *in)
 
 	if (in->vec > 1) {
 		if (in->size == 4 && !in->dw)
-			columns(c, in, m, true);
+			columns(c, in, m, in->vec == 2 ? apart8 : apart16, true);
 		else if (in->size == 8 && in->vec == 2)
-			wide_columns(c, in, m, true);
+			wide_columns(c, in, m, apart16, true);
 		else
 			return false;
 		return true;
@@ -460,11 +562,11 @@ static bool load_lanes(struct scomp *c, const struct insn *in)
 		return true;
 	}
 	if (in->size == 4) {
-		columns(c, in, lanes_at(L_ROWS), false);
+		columns(c, in, lanes_at(L_ROWS), in->vec == 2 ? apart8 : apart16, false);
 		return true;
 	}
 	if (in->size == 8) {
-		wide_columns(c, in, lanes_at(L_ROWS), false);
+		wide_columns(c, in, lanes_at(L_ROWS), apart16, false);
 		return true;
 	}
 	/* bytes and halves: each out of the row's 64 bits */
@@ -493,19 +595,25 @@ bool s_ld(struct scomp *c, const struct insn *in)
 
 	if (in->space == SPACE_PARAM || in->space == SPACE_LOCAL || in->vec > 4 || in->imm != (s32)in->imm || (!in->aw && in->space != SPACE_SHARED))
 		return false;
-	if (row(c, in, &v) && (!v.step || v.step == (s32)(in->size * in->vec))) {
-		if (v.step) {
-			if (in->vec > 1 && !(in->size == 4 && !in->dw) && !(in->size == 8 && in->vec == 2))
-				goto lanes;
-			if (in->vec == 1 && in->o[0] == OPND_NONE)
-				return false;
-			row_address(c, in, v);
-			return load_row(c, in);
-		}
+	if (!row(c, in, &v))
+		goto lanes;
+	if (!v.pat) {
 		row_address(c, in, v);
 		load_one(c, in);
 		return true;
 	}
+	if (in->vec > 1 && !(in->size == 4 && !in->dw) && !(in->size == 8 && in->vec == 2))
+		goto lanes;
+	if (in->vec == 1 && in->o[0] == OPND_NONE)
+		return false;
+	if (s_linear(c, v, (s32)(in->size * in->vec))) {
+		row_address(c, in, v);
+		return load_row(c, in);
+	}
+	if (in->vec == 1 && (in->size == 8) != in->dw)
+		goto lanes;
+	row_address(c, in, v);
+	return load_pattern(c, in, c->pats[v.pat]);
 lanes:
 	for (k = 0; k < in->vec; k++)
 		if (in->o[k] != OPND_NONE && c->r[in->o[k]].v.cls == SC_SCALAR)
@@ -639,10 +747,10 @@ bool s_st(struct scomp *c, const struct insn *in)
 
 	if (in->space == SPACE_PARAM || in->space == SPACE_LOCAL || in->vec > 4 || in->imm != (s32)in->imm || (!in->aw && in->space != SPACE_SHARED))
 		return false;
-	if (row(c, in, &v) && v.step == (s32)(in->size * in->vec) && in->vec == 1 && (in->size == 8) == in->dw)
+	if (row(c, in, &v) && v.pat && s_linear(c, v, (s32)in->size) && in->vec == 1 && (in->size == 8) == in->dw)
 		return store_row(c, in, v);
 	x = s_val(c, in->o[0], in->dw);
-	if (row(c, in, &v) && !v.step && in->vec == 1 && x.cls == SC_SCALAR && !x.step) {
+	if (row(c, in, &v) && !v.pat && in->vec == 1 && x.cls == SC_SCALAR && !x.pat) {
 		row_address(c, in, v);
 		s_to_gpr(c, in->o[0], in->dw, R11);
 		s_site(c);

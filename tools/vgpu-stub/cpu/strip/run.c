@@ -77,6 +77,7 @@ static bool as_claimed(const struct jit *j, const struct jentry *e, const struct
 		const struct jplace *r = &j->regs[j->lives[e->live + i]];
 		const char *slot = f->base[0] + r->slot;
 		u64 top = r->w ? ~0ull : 0xffffffffu;
+		const s32 *pat = j->strip->pats[r->pat];
 
 		for (s = 0; s < STRIPS; s++) {
 			u32 sm = m >> STRIP * s & 255, first;
@@ -93,11 +94,11 @@ static bool as_claimed(const struct jit *j, const struct jentry *e, const struct
 			}
 #define LANE(n) (r->w ? ((const u64 *)slot)[STRIP * s + (n)] : ((const u32 *)slot)[STRIP * s + (n)])
 			first = (u32)__builtin_ctz(sm);
-			u = (LANE(first) - first * r->s) & top;
+			u = (LANE(first) - (u64)(s64)pat[first]) & top;
 			if (r->ual && (u & ((1ull << (r->ual > 63 ? 63 : r->ual)) - 1) & top))
 				return false;
 			for (l = first + 1; l < STRIP; l++)
-				if ((sm >> l & 1) && ((LANE(l) - l * r->s) & top) != u)
+				if ((sm >> l & 1) && ((LANE(l) - (u64)(s64)pat[l]) & top) != u)
 					return false;
 #undef LANE
 		}

@@ -14,11 +14,18 @@ static void widened(struct scomp *c, int gpr, u32 o, bool sg)
 {
 	struct as *a = &c->a;
 	struct sval v = s_val(c, o, 0);
+	s32 lo, hi;
 
 	s_to_gpr(c, o, 0, gpr);
-	if (v.step && !v.known) {
+	s_range(c, v, &lo, &hi);
+	if (hi) {
 		g_load(a, 0, R11, rm_reg(gpr));
-		g_alui(a, 0, sg || v.step > 0 ? G_ADD : G_SUB, rm_reg(R11), (s32)(STRIP - 1) * (sg || v.step > 0 ? v.step : -v.step));
+		g_alui(a, 0, G_ADD, rm_reg(R11), hi);
+		s_leave_if(c, sg ? CC_O : CC_B, c->pc);
+	}
+	if (lo) {
+		g_load(a, 0, R11, rm_reg(gpr));
+		g_alui(a, 0, sg ? G_ADD : G_SUB, rm_reg(R11), sg ? lo : -lo);
 		s_leave_if(c, sg ? CC_O : CC_B, c->pc);
 	}
 	if (sg)

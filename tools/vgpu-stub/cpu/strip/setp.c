@@ -141,7 +141,7 @@ bool s_setp(struct scomp *c, const struct insn *in)
 	bool ints = is32(in->type) || w, third = in->sub && s_val(c, in->o[4], 2).cls != SC_SCALAR;
 	u32 i;
 
-	if (ints && x.cls == SC_SCALAR && y.cls == SC_SCALAR && !x.step && !y.step && !third && scalar_compare(c, in))
+	if (ints && x.cls == SC_SCALAR && y.cls == SC_SCALAR && !x.pat && !y.pat && !third && scalar_compare(c, in))
 		return true;
 	for (i = 0; i < 2; i++)
 		if (in->o[i] != OPND_NONE && c->r[in->o[i]].v.cls == SC_SCALAR)

@@ -14,7 +14,7 @@
  *   value.c   operands and results; lane.c, wide.c, half.c, setp.c, scalar.c, mem.c: instructions
  *   run.c     the other side: strips, warps, blocks
  *
- * Values: a scalar u stands for u + lane * step. Vectors of 32 bits are one ymm, of 64 bits two (lanes 0-3, 4-7), predicates one ymm of
+ * Values: a scalar u stands for u + C[lane], a pattern of eight numbers that is known now. Vectors of 32 bits are one ymm, of 64 bits two (lanes 0-3, 4-7), predicates one ymm of
  * ones and zeros. Lanes that are at one place are the strip's current mask (r12 as bits, ymm15 as a vector); others wait at block
  * starts, a word on the stack for each block where some may. The lowest block runs first, as in interp.c.
  *
@@ -38,11 +38,13 @@ enum { SC_NONE, SC_SCALAR, SC_VARY };
 struct sval {
 	u8 cls;
 	u8 ual;                         /* the scalar is a multiple of 1 << ual */
-	bool known;                     /* step 0 and the value k */
+	bool known;                     /* without a pattern, and the value k */
 	bool all;                       /* of the pool: the same for all strips */
-	s32 step;
+	u16 pat;                        /* scomp.pats; 0: the same in all lanes */
 	u64 k;
 };
+
+#define S_MAX_PATS 1024u
 
 struct sregister {
 	struct sval v;
@@ -72,6 +74,7 @@ struct strip_code {
 	struct sexit *exits;
 	const struct insn *code;        /* with virtual registers */
 	u32 nexits;
+	s32 (*pats)[STRIP];
 };
 
 /* A warp's private area. */
@@ -104,6 +107,8 @@ struct scomp {
 	struct sregister *r;
 	struct sval *pool;              /* by pool offset / 128 */
 	u32 npool;
+	s32 (*pats)[STRIP];             /* the first lane has 0 */
+	u32 npats;
 	struct sexit *exits;
 	u32 nexits, exits_cap;
 	u32 *lives, nlives, lives_cap;  /* of entries: scalars */
@@ -132,7 +137,8 @@ void s_before(u64 *set, const struct insn *in);  /* what is alive behind it beco
 struct sval s_val(const struct scomp *c, u32 o, u8 w);
 static inline bool s_varies(struct sval v) { return v.cls != SC_SCALAR; }
 static inline bool bit_of(const u64 *set, u32 i) { return set[i >> 6] >> (i & 63) & 1; }
-bool s_disjoint(struct sval v);                 /* its steps lie in bits that the scalar has as zeros */
+void s_range(const struct scomp *c, struct sval v, s32 *lo, s32 *hi);   /* of the pattern */
+bool s_linear(const struct scomp *c, struct sval v, s32 step);
 bool s_makes_raw(const struct insn *in);
 u32 s_lane_ops(u32 lop);                        /* how many operands */
 

@@ -75,7 +75,7 @@ static struct rm pool_rm(u32 o, struct sval v, u8 w, u32 part)
 {
 	s32 off = (s32)(o & ~OPND_CONST);
 
-	if (v.cls == SC_SCALAR && !v.step && v.all)
+	if (v.cls == SC_SCALAR && !v.pat && v.all)
 		return rm_mem(R13, off);
 	return rm_idx(R13, RBP, w == 1, off + 32 * (s32)part);
 }
@@ -125,16 +125,16 @@ void sg_put(struct scomp *c, u32 v, int gpr)
 
 /* ---- vectors ---------------------------------------------------------------------------------- */
 
-static struct rm steps(struct scomp *c, s32 step, u8 w, u32 part)
+static struct rm lanes_of(struct scomp *c, u16 pat, u8 w, u32 part)
 {
-	u32 x[8], i;
-	u64 y[4];
+	s64 y[4];
+	u32 i;
 
-	for (i = 0; i < 8; i++)
-		x[i] = (u32)step * i;
+	if (w != 1)
+		return rm_lit(s_lit(c, c->pats[pat], 32), 0);
 	for (i = 0; i < 4; i++)
-		y[i] = (u64)((s64)step * (s64)(i + 4 * part));
-	return rm_lit(w == 1 ? s_lit(c, y, 32) : s_lit(c, x, 32), 0);
+		y[i] = c->pats[pat][i + 4 * part];
+	return rm_lit(s_lit(c, y, 32), 0);
 }
 
 static void splat(struct scomp *c, u32 o, struct sval v, u8 w, u32 part, int d)
@@ -153,8 +153,8 @@ static void splat(struct scomp *c, u32 o, struct sval v, u8 w, u32 part, int d)
 		m = rm_reg(d);
 	}
 	vy(a, w == 1 ? X_PBCASTQ : X_PBCASTD, d, 0, m);
-	if (v.step)
-		vy(a, w == 1 ? X_PADDQ : X_PADDD, d, d, steps(c, v.step, w, part));
+	if (v.pat)
+		vy(a, w == 1 ? X_PADDQ : X_PADDD, d, d, lanes_of(c, v.pat, w, part));
 }
 
 struct rm sv_rm(struct scomp *c, u32 o, u8 w, u32 part, int tmp)

@@ -153,8 +153,12 @@ static void fill_scalar(struct scomp *c, u32 v)
 		g_lea(a, 1, RAX, rm_idx(RBX, RBP, 0, (s32)r->slot));
 		g_load(a, 0, d, rm_idx(RAX, RCX, 2, 0));
 	}
-	if (r->v.step) {
-		g_imuli(a, r->w == 1, RAX, rm_reg(RCX), r->v.step);
+	if (r->v.pat) {
+		g_lea(a, 1, RAX, rm_lit(s_lit(c, c->pats[r->v.pat], 32), 0));
+		if (r->w == 1)
+			g_movsxd(a, RAX, rm_idx(RAX, RCX, 2, 0));
+		else
+			g_load(a, 0, RAX, rm_idx(RAX, RCX, 2, 0));
 		g_alu(a, r->w == 1, G_SUB, d, rm_reg(RAX));
 	}
 	if (r->loc == LOC_MEM)
