@@ -676,6 +676,7 @@ void bar_exited(struct cta *c);
 
 /* cvt.c */
 void lane_cvt(const struct insn *in, void *d, const void *a, const void *b);
+void lane_cvt_n(const struct insn *in, void *d, const void *a, const void *b, u32 lanes);      /* of that many */
 
 /* jit_run.c */
 void jit_fit(struct engine *e, struct warp *w);

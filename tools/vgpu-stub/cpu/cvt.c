@@ -260,10 +260,15 @@ static u64 int_to_float(const struct insn *in, u64 v)
 
 void lane_cvt(const struct insn *in, void *d, const void *a, const void *b)
 {
+	lane_cvt_n(in, d, a, b, LANES);
+}
+
+void lane_cvt_n(const struct insn *in, void *d, const void *a, const void *b, u32 n)
+{
 	bool fs = type_is_float(in->stype), fd = type_is_float(in->type) || in->type == T_TF32;
 	u32 l;
 
-	for (l = 0; l < LANES; l++) {
+	for (l = 0; l < n; l++) {
 		u64 r;
 
 		if (in->type == T_F16X2 || in->type == T_BF16X2) {

@@ -64,6 +64,13 @@ struct lane_table {
 	void (*mma)(u32 *d, const u32 *const a[2], const u32 *const b[2], const u32 *c, const struct insn *in);
 };
 
+/* The same functions for the eight lanes of a strip, by the same numbers. */
+struct strip_lanes {
+	lane_fn *fn[LOP_COUNT][T_COUNT];
+	mask_fn *cmp[MOP_COUNT][T_COUNT];
+};
+extern const struct strip_lanes lanes_strip;
+
 extern const struct lane_table lanes_base, lanes_avx2, lanes_avx512;
 const struct lane_table *lanes_get(void);
 

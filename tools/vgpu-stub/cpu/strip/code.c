@@ -214,10 +214,24 @@ static bool native(struct scomp *c, const struct insn *in)
 	}
 }
 
+static bool called(struct scomp *c, const struct insn *in)
+{
+	switch ((enum kind)in->kind) {
+	case K_LANE:
+		return s_lane_call(c, in);
+	case K_SETP:
+		return s_setp_call(c, in);
+	case K_CVT:
+		return s_cvt_call(c, in);
+	default:
+		return false;
+	}
+}
+
 static void insn(struct scomp *c, const struct insn *in, u32 pc)
 {
 	struct as *a = &c->a;
-	u32 skip = 0, skip2 = 0, n, nfix, nslow, nsites, nexits, nxjumps, mx;
+	u32 skip = 0, skip2 = 0, n, nfix, nslow, nsites, nexits, nxjumps, mx, i;
 
 	c->pc = pc;
 	c->guarded = false;
@@ -246,7 +260,9 @@ static void insn(struct scomp *c, const struct insn *in, u32 pc)
 	nexits = c->nexits;
 	nxjumps = c->nxjumps;
 	mx = c->mx;
-	if (!native(c, in) && !c->bad) {
+	for (i = 0; i < 2 && !c->bad; i++) {
+		if (i ? called(c, in) : native(c, in))
+			break;
 		a->n = n;
 		a->nfix = nfix;
 		c->nslow = nslow;
@@ -254,8 +270,9 @@ static void insn(struct scomp *c, const struct insn *in, u32 pc)
 		c->nexits = nexits;
 		c->nxjumps = nxjumps;
 		c->mx = mx;
-		s_call(c, pc);
 	}
+	if (i == 2 && !c->bad)
+		s_call(c, pc);
 	if (c->nslow && c->slow[c->nslow - 1].pc == pc) {
 		c->slow[c->nslow - 1].back = a->n;
 		c->mx = 0;

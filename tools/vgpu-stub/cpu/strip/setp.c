@@ -133,21 +133,11 @@ static bool scalar_compare(struct scomp *c, const struct insn *in)
 	return true;
 }
 
-bool s_setp(struct scomp *c, const struct insn *in)
+/* ymm2 is the comparison: with the third predicate, into both results */
+static void tail(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
-	u8 w = is64(in->type);
-	struct sval x = s_val(c, in->o[2], w), y = s_val(c, in->o[3], w);
-	bool ints = is32(in->type) || w, third = in->sub && s_val(c, in->o[4], 2).cls != SC_SCALAR;
-	u32 i;
 
-	if (ints && x.cls == SC_SCALAR && y.cls == SC_SCALAR && !x.pat && !y.pat && !third && scalar_compare(c, in))
-		return true;
-	for (i = 0; i < 2; i++)
-		if (in->o[i] != OPND_NONE && c->r[in->o[i]].v.cls == SC_SCALAR)
-			return false;
-	if (!compare(c, in))
-		return false;
 	if (in->o[1] != OPND_NONE) {
 		vr(a, X_PCMPEQD, 1, 1, 1);
 		vr(a, X_PXOR, 1, 1, 2);
@@ -170,9 +160,40 @@ bool s_setp(struct scomp *c, const struct insn *in)
 		sput(c, in->o[0], 0, 2);
 		vy(a, X_MOVU, 1, 0, SPM(lanes));
 		sput(c, in->o[1], 0, 1);
-		return true;
+		return;
 	}
 	sput(c, in->o[0], 0, 2);
+}
+
+bool s_setp(struct scomp *c, const struct insn *in)
+{
+	u8 w = is64(in->type);
+	struct sval x = s_val(c, in->o[2], w), y = s_val(c, in->o[3], w);
+	bool ints = is32(in->type) || w, third = in->sub && s_val(c, in->o[4], 2).cls != SC_SCALAR;
+	u32 i;
+
+	if (ints && x.cls == SC_SCALAR && y.cls == SC_SCALAR && !x.pat && !y.pat && !third && scalar_compare(c, in))
+		return true;
+	for (i = 0; i < 2; i++)
+		if (in->o[i] != OPND_NONE && c->r[in->o[i]].v.cls == SC_SCALAR)
+			return false;
+	if (!compare(c, in))
+		return false;
+	tail(c, in);
+	return true;
+}
+
+/* By a function. */
+bool s_setp_call(struct scomp *c, const struct insn *in)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		if (in->o[i] != OPND_NONE && c->r[in->o[i]].v.cls == SC_SCALAR)
+			return false;
+	if (!s_compare_call(c, in))
+		return false;
+	tail(c, in);
 	return true;
 }
 

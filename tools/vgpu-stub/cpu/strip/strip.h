@@ -11,7 +11,8 @@
  *   place.c   registers and homes
  *   code.c    blocks, branches, lanes that part and meet, the finished code
  *   ways.c    in and out, and one instruction by the interpreter in between
- *   value.c   operands and results; lane.c, wide.c, half.c, setp.c, scalar.c, mem.c: instructions
+ *   call8.c   instructions by C functions of eight lanes
+ *   value.c   operands and results; lane.c, wide.c, approx.c, setp.c, scalar.c, mem.c: instructions
  *   run.c     the other side: strips, warps, blocks
  *
  * Values: a scalar u stands for u + C[lane], a pattern of eight numbers that is known now. Vectors of 32 bits are one ymm, of 64 bits two (lanes 0-3, 4-7), predicates one ymm of
@@ -186,11 +187,18 @@ void s_way_in(struct scomp *c);
 void s_slow_ways(struct scomp *c);
 struct sslow *s_slow_now(struct scomp *c);
 void s_mxcsr(struct scomp *c, u32 want);
+void s_saved(struct scomp *c, u32 pc, bool load);        /* registers that are alive around pc, on the stack */
+/* call8.c */
+bool s_lane_call(struct scomp *c, const struct insn *in);
+bool s_compare_call(struct scomp *c, const struct insn *in);
+bool s_cvt_call(struct scomp *c, const struct insn *in);
 
 /* instructions; false: not done */
 bool s_lane(struct scomp *c, const struct insn *in);
 bool s_wide(struct scomp *c, const struct insn *in);
+bool s_approx(struct scomp *c, const struct insn *in);
 bool s_setp(struct scomp *c, const struct insn *in);
+bool s_setp_call(struct scomp *c, const struct insn *in);
 bool s_pred(struct scomp *c, const struct insn *in);
 bool s_scalar(struct scomp *c, const struct insn *in);
 bool s_sreg(struct scomp *c, const struct insn *in);

@@ -391,7 +391,7 @@ void s_mxcsr(struct scomp *c, u32 want)
 	c->mx = want;
 }
 
-static void each_saved(struct scomp *c, u32 pc, bool load)
+void s_saved(struct scomp *c, u32 pc, bool load)
 {
 	struct as *a = &c->a;
 	u32 v, p, ymm = 0, gpr = 0, k;
@@ -445,7 +445,7 @@ void s_call(struct scomp *c, u32 pc)
 	g_here(a, part);
 	spill_set(c, set, s_mask(c), false);
 	g_here(a, over);
-	each_saved(c, pc, false);
+	s_saved(c, pc, false);
 	g_load(a, 1, RDI, rm_reg(R14));
 	g_load(a, 1, RSI, rm_reg(R15));
 	g_movi(a, RDX, pc);
@@ -457,7 +457,7 @@ void s_call(struct scomp *c, u32 pc)
 	b1(a, 0x77);
 	g_movi(a, RAX, (u64)(uintptr_t)strip_step);
 	g_op(a, 0, 0xff, 2, rm_reg(RAX), 0);
-	each_saved(c, pc, true);
+	s_saved(c, pc, true);
 	g_load(a, 0, RAX, rm_reg(R12));
 	s_mask_vector(c, 15, RAX);
 	if (c->guarded) {

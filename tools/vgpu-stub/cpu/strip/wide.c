@@ -189,42 +189,6 @@ static bool ints(struct scomp *c, const struct insn *in)
 
 /* ---- floats --------------------------------------------------------------------------------------- */
 
-/* ymm3 = 2^x as math.inc does it step by step; x is read again at the end */
-static void ex2(struct scomp *c, u32 o)
-{
-	struct as *a = &c->a;
-	static const float co[8] = { 1.5252734e-5f, 1.5403530e-4f, 1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f,
-			6.9314718e-1f, 1.0f };
-	u32 i, u;
-	int x = sv(c, o, 0, 0, 0);
-
-	vy(a, X_MOVU, 1, 0, s_splat32(c, 0x43480000u));         /* 200, -200; a NaN stays */
-	vr(a, X_MINPS, 1, 1, x);
-	vy(a, X_MOVU, 2, 0, s_splat32(c, 0xc3480000u));
-	vr(a, X_MAXPS, 1, 2, 1);
-	vyi(a, X_ROUNDPS, 2, 0, rm_reg(1), 0x0c);
-	vr(a, X_SUBPS, 1, 1, 2);
-	vr(a, X_CVTTPS2DQ, 2, 0, 2);
-	memcpy(&u, &co[0], 4);
-	vy(a, X_MOVU, 3, 0, s_splat32(c, u));
-	for (i = 1; i < 8; i++) {
-		memcpy(&u, &co[i], 4);
-		vr(a, X_MULPS, 3, 3, 1);
-		vy(a, X_ADDPS, 3, 3, s_splat32(c, u));
-	}
-	vyi(a, X_SHID, SH_SAR, 0, rm_reg(2), 1);
-	vr(a, X_PSUBD, 2, 2, 0);
-	vy(a, X_PADDD, 0, 0, s_splat32(c, 127));
-	vy(a, X_PADDD, 2, 2, s_splat32(c, 127));
-	vyi(a, X_SHID, SH_LEFT, 0, rm_reg(0), 23);
-	vyi(a, X_SHID, SH_LEFT, 2, rm_reg(2), 23);
-	vr(a, X_MULPS, 3, 3, 0);
-	vr(a, X_MULPS, 3, 3, 2);
-	x = sv(c, o, 0, 0, 0);
-	vyi(a, X_CMPPS, 1, x, rm_reg(x), 3);
-	vyi(a, X_BLENDVPS, 3, 3, rm_reg(x), 1u << 4);
-}
-
 /* A number wins over a NaN, and -0 is less than 0: the lesser, or greater, of both orders together. */
 static void min_max(struct scomp *c, const struct insn *in)
 {
@@ -279,14 +243,8 @@ static bool floats(struct scomp *c, const struct insn *in)
 		s_mxcsr(c, in->mxcsr);
 		min_max(c, in);
 		return true;
-	case LOP_EX2:
-		if (w)
-			return false;
-		s_mxcsr(c, in->mxcsr);
-		ex2(c, in->o[1]);
-		s_canon(c, 3, 3, 0);
-		sput(c, in->o[0], 0, 3);
-		return true;
+	case LOP_EX2: case LOP_LG2: case LOP_SIN: case LOP_COS: case LOP_TANH:
+		return s_approx(c, in);
 	}
 	for (p = 0; p < (w ? 2u : 1u); p++) {
 		switch (in->lop) {

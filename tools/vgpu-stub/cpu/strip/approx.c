@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The approximate functions on a strip, as math.inc computes them: the same operations in the same order, so that results are
+ * the interpreter's bit for bit.
+ */
+#include "strip.h"
+#include "vex.h"
+
+static struct rm at(u32 off) { return rm_mem(R15, (s32)(offsetof(struct sprivate, lanes) + off)); }
+
+static struct rm lit32(struct scomp *c, float f)
+{
+	u32 u;
+
+	memcpy(&u, &f, 4);
+	return s_splat32(c, u);
+}
+
+static struct rm lit64(struct scomp *c, double d)
+{
+	u64 u;
+
+	memcpy(&u, &d, 8);
+	return s_splat64(c, u);
+}
+
+/* d = (...(k[0] * x + k[1]) * x + ...) + k[n - 1], floats or doubles */
+static void poly(struct scomp *c, bool w, int d, int x, const double *k, u32 n)
+{
+	u32 mul = w ? X_MULPD : X_MULPS, add = w ? X_ADDPD : X_ADDPS, i;
+
+	vy(&c->a, X_MOVU, d, 0, w ? lit64(c, k[0]) : lit32(c, (float)k[0]));
+	for (i = 1; i < n; i++) {
+		vr(&c->a, mul, d, d, x);
+		vy(&c->a, add, d, d, w ? lit64(c, k[i]) : lit32(c, (float)k[i]));
+	}
+}
+
+/* ymm d = 2^x for x in ymm1, which is lost with ymm2 and ymm0; what x is when it is no number comes out as something */
+static void ex2_core(struct scomp *c, int d)
+{
+	struct as *a = &c->a;
+	static const double co[8] = { 1.5252734e-5f, 1.5403530e-4f, 1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f,
+				      6.9314718e-1f, 1.0f };
+
+	vy(a, X_MOVU, 2, 0, lit32(c, 200.0f));
+	vr(a, X_MINPS, 1, 2, 1);
+	vy(a, X_MOVU, 2, 0, lit32(c, -200.0f));
+	vr(a, X_MAXPS, 1, 2, 1);
+	vyi(a, X_ROUNDPS, 2, 0, rm_reg(1), 0x0c);
+	vr(a, X_SUBPS, 1, 1, 2);
+	vr(a, X_CVTTPS2DQ, 2, 0, 2);
+	poly(c, false, d, 1, co, 8);
+	vyi(a, X_SHID, SH_SAR, 0, rm_reg(2), 1);
+	vr(a, X_PSUBD, 2, 2, 0);
+	vy(a, X_PADDD, 0, 0, s_splat32(c, 127));
+	vy(a, X_PADDD, 2, 2, s_splat32(c, 127));
+	vyi(a, X_SHID, SH_LEFT, 0, rm_reg(0), 23);
+	vyi(a, X_SHID, SH_LEFT, 2, rm_reg(2), 23);
+	vr(a, X_MULPS, d, d, 0);
+	vr(a, X_MULPS, d, d, 2);
+}
+
+static void ex2(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	int x = sv(c, in->o[1], 0, 0, 1);
+
+	if (x != 1)
+		vr(a, X_MOVU, 1, 0, x);
+	ex2_core(c, 3);
+	x = sv(c, in->o[1], 0, 0, 0);
+	vyi(a, X_CMPPS, 1, x, rm_reg(x), 3);
+	vyi(a, X_BLENDVPS, 3, 3, rm_reg(x), 1u << 4);
+	s_canon(c, 3, 3, 0);
+	sput(c, in->o[0], 0, 3);
+}
+
+static void lg2(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	static const double co[6] = { 0.26230819f, 0.32059890f, 0.41219859f, 0.57707802f, 0.96179669f, 2.8853901f };
+	int x = sv(c, in->o[1], 0, 0, 0);
+
+	/* subnormals times 2^23: y; the places: x, y, e0 */
+	vy(a, X_MOVU_ST, x, 0, at(0));
+	vyi(a, X_CMPPS, 1, x, lit32(c, 1.17549435e-38f), 0x11);
+	vy(a, X_MULPS, 2, x, lit32(c, 8388608.0f));
+	vyi(a, X_BLENDVPS, 2, x, rm_reg(2), 1u << 4);
+	vy(a, X_PAND, 1, 1, lit32(c, -23.0f));
+	vy(a, X_MOVU_ST, 2, 0, at(32));
+	vy(a, X_MOVU_ST, 1, 0, at(64));
+	vy(a, X_PSUBD, 0, 2, s_splat32(c, 0x3f3504f3u));        /* u */
+	vyi(a, X_SHID, SH_SAR, 1, rm_reg(0), 23);               /* e */
+	vr(a, X_CVTDQ2PS, 1, 0, 1);
+	vy(a, X_ADDPS, 1, 1, at(64));
+	vy(a, X_MOVU_ST, 1, 0, at(64));
+	vy(a, X_PAND, 0, 0, s_splat32(c, 0x7fffffu));
+	vy(a, X_PADDD, 0, 0, s_splat32(c, 0x3f3504f3u));        /* m */
+	vy(a, X_ADDPS, 1, 0, lit32(c, 1.0f));
+	vy(a, X_SUBPS, 0, 0, lit32(c, 1.0f));
+	vr(a, X_DIVPS, 0, 0, 1);                                /* s */
+	vr(a, X_MULPS, 1, 0, 0);
+	poly(c, false, 2, 1, co, 6);
+	vr(a, X_MULPS, 2, 2, 0);
+	vy(a, X_ADDPS, 2, 2, at(64));
+	vy(a, X_MOVU, 0, 0, at(0));
+	vyi(a, X_CMPPS, 1, 0, s_splat32(c, 0x7f800000u), 0);
+	vyi(a, X_BLENDVPS, 2, 2, rm_reg(0), 1u << 4);
+	vr(a, X_PXOR, 3, 3, 3);
+	vyi(a, X_CMPPS, 1, 0, rm_reg(3), 0x11);
+	vyi(a, X_BLENDVPS, 2, 2, s_splat32(c, 0x7fffffffu), 1u << 4);
+	vy(a, X_MOVU, 1, 0, at(32));
+	vyi(a, X_CMPPS, 1, 1, rm_reg(3), 0);
+	vyi(a, X_BLENDVPS, 2, 2, s_splat32(c, 0xff800000u), 1u << 4);
+	vyi(a, X_CMPPS, 1, 0, rm_reg(0), 3);
+	vyi(a, X_BLENDVPS, 2, 2, rm_reg(0), 1u << 4);
+	s_canon(c, 2, 2, 1);
+	sput(c, in->o[0], 0, 2);
+}
+
+static void sine(struct scomp *c, const struct insn *in, bool cosine)
+{
+	struct as *a = &c->a;
+	static const double si[4] = { 2.75255614e-6, -1.98408743e-4, 8.33333072e-3, -1.66666666e-1 };
+	static const double co[4] = { 4.16666667e-2, -0.5, 1.0, 0 };
+	u32 p;
+	int x = sv(c, in->o[1], 0, 0, 0);
+
+	vy(a, X_MOVU_ST, x, 0, at(0));
+	for (p = 0; p < 2; p++) {
+		vy(a, X_CVTPS2PD, 0, 0, at(16 * p));
+		vy(a, X_MULPD, 1, 0, lit64(c, 0.63661977236758134308));
+		vyi(a, X_ROUNDPD, 1, 0, rm_reg(1), 0x0c);               /* n */
+		vy(a, X_MULPD, 2, 1, lit64(c, 1.57079632679489655800));
+		vr(a, X_SUBPD, 0, 0, 2);
+		vy(a, X_MULPD, 2, 1, lit64(c, 6.12323399573676603587e-17));
+		vr(a, X_SUBPD, 0, 0, 2);                                /* r */
+		vy(a, X_MOVU, 2, 0, lit64(c, 1e9));
+		vr(a, X_MINPD, 2, 2, 1);
+		vy(a, X_MOVU, 3, 0, lit64(c, -1e9));
+		vr(a, X_MAXPD, 2, 3, 2);
+		vr(a, X_CVTTPD2DQ, 2, 0, 2);
+		if (cosine)
+			vx_x(a, X_PADDD, 2, 2, s_splat32(c, 1));
+		vr(a, X_PMOVSXDQ, 2, 0, 2);
+		vy(a, X_MOVU_ST, 2, 0, at(64));                         /* i */
+		vy(a, X_PAND, 2, 0, s_splat64(c, ~0ull >> 1));
+		vyi(a, X_CMPPD, 2, 2, lit64(c, 0.8), 0x1e);
+		vr(a, X_PANDN, 0, 2, 0);
+		vr(a, X_MULPD, 1, 0, 0);                                /* z */
+		poly(c, true, 2, 1, si, 4);
+		vr(a, X_MULPD, 3, 0, 1);
+		vr(a, X_MULPD, 2, 3, 2);
+		vr(a, X_ADDPD, 2, 0, 2);                                /* s */
+		vy(a, X_MULPD, 3, 1, lit64(c, 2.75573192e-7));
+		vy(a, X_MOVU, 0, 0, lit64(c, 2.48015873e-5));
+		vr(a, X_SUBPD, 3, 0, 3);
+		vr(a, X_MULPD, 3, 3, 1);
+		vy(a, X_ADDPD, 3, 3, lit64(c, -1.38888889e-3));
+		vr(a, X_MULPD, 3, 3, 1);
+		vy(a, X_ADDPD, 3, 3, lit64(c, co[0]));
+		vr(a, X_MULPD, 3, 3, 1);
+		vy(a, X_ADDPD, 3, 3, lit64(c, co[1]));
+		vr(a, X_MULPD, 3, 3, 1);
+		vy(a, X_ADDPD, 3, 3, lit64(c, co[2]));                  /* c */
+		vy(a, X_MOVU, 0, 0, at(64));
+		vyi(a, X_SHIQ, SH_LEFT, 1, rm_reg(0), 63);
+		vyi(a, X_BLENDVPD, 2, 2, rm_reg(3), 1u << 4);
+		vyi(a, X_SHIQ, SH_LEFT, 0, rm_reg(0), 62);
+		vy(a, X_PAND, 0, 0, s_splat64(c, 1ull << 63));
+		vr(a, X_PXOR, 2, 2, 0);
+		vr(a, X_CVTPD2PS, 2, 0, 2);
+		vx_x(a, X_MOVU_ST, 2, 0, at(32 + 16 * p));
+	}
+	/* where x is a number and not infinite */
+	vy(a, X_MOVU, 0, 0, at(0));
+	vr(a, X_SUBPS, 0, 0, 0);
+	vr(a, X_PXOR, 1, 1, 1);
+	vyi(a, X_CMPPS, 0, 0, rm_reg(1), 0);
+	vy(a, X_MOVU, 1, 0, s_splat32(c, 0x7fffffffu));
+	vyi(a, X_BLENDVPS, 1, 1, at(32), 0u << 4);
+	sput(c, in->o[0], 0, 1);
+}
+
+static void tanh_(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	int x = sv(c, in->o[1], 0, 0, 0);
+
+	/* places: x, |x|, t */
+	vy(a, X_MOVU_ST, x, 0, at(0));
+	vy(a, X_PAND, 1, x, s_splat32(c, 0x7fffffffu));
+	vy(a, X_MOVU_ST, 1, 0, at(32));
+	vy(a, X_MOVU, 2, 0, lit32(c, 16.0f));
+	vr(a, X_MINPS, 1, 2, 1);                /* a NaN stays */
+	vy(a, X_MULPS, 1, 1, lit32(c, 2.8853901f));
+	ex2_core(c, 3);
+	vy(a, X_ADDPS, 3, 3, lit32(c, 1.0f));
+	vy(a, X_MOVU, 2, 0, lit32(c, 2.0f));
+	vr(a, X_DIVPS, 2, 2, 3);
+	vy(a, X_MOVU, 3, 0, lit32(c, 1.0f));
+	vr(a, X_SUBPS, 3, 3, 2);                /* t */
+	vy(a, X_MOVU, 0, 0, at(0));
+	vr(a, X_MULPS, 1, 0, 0);                /* s */
+	vy(a, X_MULPS, 2, 1, lit32(c, 0.13333333f));
+	vy(a, X_MOVU, 0, 0, lit32(c, 0.33333333f));
+	vr(a, X_SUBPS, 2, 0, 2);
+	vy(a, X_MOVU, 0, 0, at(32));
+	vr(a, X_MULPS, 1, 0, 1);                /* a * s */
+	vr(a, X_MULPS, 1, 1, 2);
+	vr(a, X_SUBPS, 1, 0, 1);
+	vyi(a, X_CMPPS, 2, 0, lit32(c, 0.125f), 0x11);
+	vyi(a, X_BLENDVPS, 3, 3, rm_reg(1), 2u << 4);
+	vy(a, X_MOVU, 0, 0, at(0));
+	vy(a, X_PAND, 1, 0, s_splat32(c, 1u << 31));
+	vr(a, X_POR, 3, 3, 1);
+	vyi(a, X_CMPPS, 1, 0, rm_reg(0), 3);
+	vyi(a, X_BLENDVPS, 3, 3, rm_reg(0), 1u << 4);
+	s_canon(c, 3, 3, 1);
+	sput(c, in->o[0], 0, 3);
+}
+
+bool s_approx(struct scomp *c, const struct insn *in)
+{
+	if (in->type != T_F32)
+		return false;
+	s_mxcsr(c, in->mxcsr);
+	switch (in->lop) {
+	case LOP_EX2: ex2(c, in); return true;
+	case LOP_LG2: lg2(c, in); return true;
+	case LOP_SIN: sine(c, in, false); return true;
+	case LOP_COS: sine(c, in, true); return true;
+	case LOP_TANH: tanh_(c, in); return true;
+	}
+	return false;
+}
