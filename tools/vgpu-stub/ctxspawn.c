@@ -39,7 +39,7 @@ static void filter_environment(char *out[MAX_ENV + 2], int counts)
 	for (char **e = environ; *e && n < MAX_ENV; e++) {
 		size_t name = strcspn(*e, "=");
 
-		if (!strncmp(*e, "VGPU_STUB_", 10) || !strncmp(*e, "VGPU_ENGINE=", 12) || !strncmp(*e, "VGPU_OPS=", 9) ||
+		if (!strncmp(*e, "VGPU_STUB_", 10) || !strncmp(*e, "VGPU_ENGINE=", 12) || !strncmp(*e, "VGPU_OPS=", 9) || !strncmp(*e, "VGPU_CPU_ISA=", 13) ||
 		    (name >= 11 && !strncmp(*e + name - 11, "SAN_OPTIONS", 11)))
 			out[n++] = *e;
 	}

@@ -68,7 +68,7 @@ static void go_to(struct scomp *c, u32 t, bool next)
 	u32 self = number(c, c->cur), w, over;
 
 	if (t <= self) {
-		g_alui(a, 1, G_SUB, rm_mem(R14, (s32)offsetof(struct tstate, budget)), (s32)(c->cur->end - c->b[t].start) + 1);
+		g_alui(a, 1, G_SUB, rm_mem(R14, (s32)offsetof(struct tstate, budget)), (s32)((c->cur->end - c->b[t].start) / STRIPS) + 1);
 		s_leave_if(c, CC_S, c->b[t].start);
 	}
 	for (w = 0; w < t && w < c->nb; w++) {
@@ -115,6 +115,7 @@ static void branch(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	u32 t = block_at(c, in->taken), f = block_at(c, in->fall), lo = t < f ? t : f, hi = t < f ? f : t, to_hi, to_lo;
+	u64 waited;
 	int p;
 
 	if (t == f) {
@@ -151,7 +152,11 @@ static void branch(struct scomp *c, const struct insn *in)
 	new_mask(c);
 	/* to_lo: all take the branch; to_hi: none does */
 	g_here(a, t == lo ? to_lo : to_hi);
+	/* who leaves code on this way takes along those that wait for the other one since just now */
+	waited = c->cur->wait[hi >> 6];
+	c->cur->wait[hi >> 6] |= 1ull << (hi & 63);
 	go_to(c, lo, false);
+	c->cur->wait[hi >> 6] = waited;
 	g_here(a, t == lo ? to_hi : to_lo);
 	go_to(c, hi, true);
 }

@@ -120,10 +120,14 @@ static bool together(const struct insn *in)
 	}
 }
 
+/* with lanes waiting: how often code is entered before they get a turn, and for how long each time */
+#define SPIN_ENTRIES 64
+#define SPIN_BUDGET 256
+
 enum { AT_ONE, APART, ENDED };
 
 /*
- * The warp from entry n on, all of whose lanes stand there. AT_ONE: at f->pc, which code does not do; APART: its lanes wait at several
+ * The warp's running lanes from entry n on; others may wait, where the frame says. AT_ONE: at f->pc, which code does not do; APART: its lanes wait at several
  * places; ENDED: there are none. *done: lanes that have ended on the way, with frame.lanes still as it was.
  */
 static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 n, u32 *done)
@@ -139,7 +143,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 
 	for (;;) {
 		pc = NO_PC;
 		here = 0;
-		apart = 0;
+		apart = f->waiting;
 		if (j->mxcsr != ~0u && ts->mxcsr != j->mxcsr) {
 			ts->mxcsr = j->mxcsr;
 			_mm_setcsr(j->mxcsr);
@@ -158,7 +162,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 
 			*done |= p->done << STRIP * s;
 			if (x->pc == NO_PC)
 				continue;
-			if (!x->nwaits && (pc == x->pc || pc == NO_PC) && !apart) {
+			if (!x->nwaits && (pc == x->pc || pc == NO_PC) && apart == f->waiting) {
 				pc = x->pc;
 				here |= p->m << STRIP * s;
 				continue;
@@ -180,7 +184,9 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 
 		if (j->mxcsr == ~0u)
 			ts->mxcsr = 0;
 		if (apart) {
-			f->waiting = apart;
+			for (l = here; l; l &= l - 1)
+				f->lane_pc[__builtin_ctz(l)] = pc;
+			f->waiting = apart | here;
 			frame_resched(f);
 			if (f->waiting)
 				return APART;
@@ -193,7 +199,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 
 		}
 		f->mask = m = here;
 		f->pc = pc;
-		if (m != (f->lanes & ~*done) || *done || ts->budget < 0 || !together(&f->fn->code[pc]) || !j->entry_at[pc + 1])
+		if (m != f->lanes || *done || ts->budget < 0 || !together(&f->fn->code[pc]) || !j->entry_at[pc + 1])
 			return AT_ONE;
 		ts->in = &f->fn->code[pc];
 		exec_one(ts, f, ts->in, m);
@@ -202,19 +208,60 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 
 	}
 }
 
+/*
+ * Lanes of strips that are ahead stand before a barrier, with others of their warp behind them: they arrive at it, so that those
+ * who wait for a turn are only such as need one.
+ */
+static void arrive(struct tstate *ts, struct warp *w, struct frame *f)
+{
+	u32 m = f->waiting, l, k, same, pc;
+
+	ts->w = w;
+	ts->f = f;
+	while (m) {
+		const struct insn *in;
+
+		pc = f->lane_pc[__builtin_ctz(m)];
+		in = &f->fn->code[pc];
+		for (same = 0, k = m; k; k &= k - 1)
+			if (f->lane_pc[l = (u32)__builtin_ctz(k)] == pc)
+				same |= 1u << l;
+		m &= ~same;
+		if (in->kind != K_BAR || in->sub != BAR_SYNC || in->guard != OPND_NONE)
+			continue;
+		f->waiting &= ~same;
+		ts->in = in;
+		bar_arrive(ts, w, in, same, pc);
+	}
+	f->next_wait = NO_PC;
+	for (k = f->waiting; k; k &= k - 1)
+		if (f->lane_pc[l = (u32)__builtin_ctz(k)] < f->next_wait)
+			f->next_wait = f->lane_pc[l];
+}
+
 int strip_run(struct tstate *ts, struct warp *w, struct frame *f)
 {
 	const struct jit *j = f->jit;
 	u32 n = j->entry_at[f->pc];
+	s64 budget = ts->budget, most = budget;
+	int r;
 
-	if (f->mask != f->lanes || f != &w->main || !as_claimed(j, &j->entries[n - 1], f, f->mask))
+	if (f != &w->main)
 		return JR_REFUSED;
-	switch (run_warp(ts, j, w, n, &w->jended)) {
-	case AT_ONE:
-		return w->jended || ts->budget < 0 ? JR_LANES : JR_AT;
-	default:
-		return JR_LANES;
+	if (f->waiting)
+		arrive(ts, w, f);
+	/* who spins while others wait for a turn gets little, and is then the interpreter's, which gives them theirs */
+	if (f->waiting) {
+		if (++f->spin > SPIN_ENTRIES)
+			return JR_REFUSED;
+		most = budget < SPIN_BUDGET ? budget : SPIN_BUDGET;
 	}
+	if (!as_claimed(j, &j->entries[n - 1], f, f->mask))
+		return JR_REFUSED;
+	ts->budget = most;
+	r = run_warp(ts, j, w, n, &w->jended);
+	ts->budget += budget - most;
+	return r == AT_ONE && !w->jended && ts->budget >= 0 ? JR_AT : JR_LANES;
 }
 
 static bool meets(const struct cta *c, const struct insn *in)
