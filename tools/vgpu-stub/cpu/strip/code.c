@@ -206,6 +206,8 @@ static bool native(struct scomp *c, const struct insn *in)
 		return s_ld(c, in);
 	case K_ST:
 		return s_st(c, in);
+	case K_ATOM:
+		return s_atom(c, in);
 	case K_MEMBAR:
 		as_room(&c->a, 16);
 		b1(&c->a, 0x0f);

@@ -285,6 +285,11 @@ static struct sval sum(struct scomp *c, struct sval a, struct sval b, s64 sign)
 	return pattern(c, v, low(a.ual, b.ual));
 }
 
+struct sval s_with_step(struct scomp *c, struct sval v, u32 step)
+{
+	return sum(c, v, row_of(c, step, 63), 1);
+}
+
 /* What a varying result is a multiple of, as far as addresses need it. */
 static u8 varying_ual(const struct insn *in, struct sval a, struct sval b, struct sval d)
 {

@@ -512,6 +512,20 @@ bool s_cvt(struct scomp *c, const struct insn *in)
 	struct as *a = &c->a;
 	int x;
 
+	if (dt == T_F64 && at == T_S32 && in->dw == 1 && !in->aw && !in->flags && c->r[in->o[0]].v.cls == SC_VARY) {
+		u32 p;
+
+		for (p = 0; p < 2; p++) {       /* exact */
+			x = sv_obs(c, in->o[1], 0, 0, 0);
+			if (p) {
+				vyi(a, X_EXTRACT, x, 0, rm_reg(0), 1);
+				x = 0;
+			}
+			vr(a, X_CVTDQ2PD, 0, 0, x);
+			sput(c, in->o[0], p, 0);
+		}
+		return true;
+	}
 	if ((in->flags & (INF_SAT | INF_RELU)) || in->aw || in->dw || c->r[in->o[0]].v.cls != SC_VARY)
 		return false;
 	if (type_bytes(at) > 4 || type_bytes(dt) > 4 || dt > T_F64 || at > T_F64)

@@ -34,6 +34,18 @@ static void put2(struct scomp *c, u32 v, int r0, int r1)
 	sput(c, v, 1, r1);
 }
 
+/* Is the address of a kind that is done here? */
+static bool can_be(const struct scomp *c, const struct insn *in)
+{
+	s32 bytes = (s32)in->size * in->vec;
+
+	if (in->space == SPACE_PARAM || in->vec > 4 || in->imm != (s32)in->imm)
+		return false;
+	if (in->space == SPACE_LOCAL)
+		return (s32)jit_local_stride(c->fn) >= bytes;
+	return in->aw || in->space == SPACE_SHARED;
+}
+
 /* ---- addresses that are one scalar --------------------------------------------------------------- */
 
 /* Can the lanes' addresses be checked as one, and is each aligned if the scalar is? */
@@ -43,13 +55,26 @@ static bool row(const struct scomp *c, const struct insn *in, struct sval *v)
 	s32 lo, hi;
 
 	*v = s_val(c, in->o[4], in->aw);
-	if (v->cls != SC_SCALAR || (!in->aw && in->space != SPACE_SHARED))
+	if (v->cls != SC_SCALAR)
 		return false;
 	s_range(c, *v, &lo, &hi);
+	if (in->space == SPACE_LOCAL && (s64)hi - lo + bytes > jit_local_stride(c->fn))
+		return false;
 	for (l = 0; l < STRIP; l++)
 		if (c->pats[v->pat][l] % (s32)bytes)
 			return false;
 	return (s64)hi - lo + bytes < JIT_SLACK / 2 && in->imm == (s32)in->imm;
+}
+
+/* rcx = where the local memory of the strip's first thread begins */
+static void local_base(struct scomp *c)
+{
+	struct as *a = &c->a;
+
+	g_load(a, 0, RCX, rm_reg(RBP));
+	g_shi(a, 0, G_SHR, RCX, 2);
+	g_imuli(a, 1, RCX, rm_reg(RCX), (s32)jit_local_stride(c->fn));
+	g_alu(a, 1, G_ADD, RCX, SPM(local));
 }
 
 /* rax = the address of lane 0, checked for all of them */
@@ -70,7 +95,11 @@ static void row_address(struct scomp *c, const struct insn *in, struct sval v)
 		g_lea(a, 1, RDX, rm_mem(RAX, lo));
 		first = RDX;
 	}
-	if (in->space == SPACE_SHARED) {
+	if (in->space == SPACE_LOCAL) {
+		/* each thread has its own, as far as its bytes are */
+		g_alui(a, 1, G_CMP, rm_reg(first), (s32)jit_local_stride(c->fn) - (hi - lo + (s32)bytes));
+		s_slow_if(c, CC_A);
+	} else if (in->space == SPACE_SHARED) {
 		g_load(a, 1, RCX, SPM(shared_total));
 		g_alui(a, 1, G_SUB, rm_reg(RCX), hi - lo + (s32)bytes);
 		s_slow_if(c, CC_B);
@@ -88,6 +117,10 @@ static void row_address(struct scomp *c, const struct insn *in, struct sval v)
 	}
 	if (in->space == SPACE_SHARED)
 		g_alu(a, 1, G_ADD, RAX, SPM(shared));
+	if (in->space == SPACE_LOCAL) {
+		local_base(c);
+		g_alu(a, 1, G_ADD, RAX, rm_reg(RCX));
+	}
 }
 
 /* ---- addresses lane by lane ---------------------------------------------------------------------- */
@@ -99,7 +132,8 @@ static void lane_addresses(struct scomp *c, const struct insn *in)
 	u32 bytes = (u32)in->size * in->vec, k = log2_of(bytes), p;
 	struct sval v = s_val(c, in->o[4], in->aw);
 	u32 ual = v.ual, l;
-	bool shared = in->space == SPACE_SHARED;
+	bool shared = in->space == SPACE_SHARED, local = in->space == SPACE_LOCAL;
+	u64 apart[4];
 	s32 ends = (s32)(shared ? offsetof(struct sprivate, shared_ends) : offsetof(struct sprivate, ends)) + 8 * (s32)k;
 
 	for (l = 1; v.cls == SC_SCALAR && l < STRIP; l++)
@@ -127,12 +161,15 @@ static void lane_addresses(struct scomp *c, const struct insn *in)
 			vr(a, X_MOVU, d, 0, x);
 		/* as signed numbers: below 0, or above the last place */
 		x = d;
-		if (!shared) {
+		if (!shared && !local) {
 			vy(a, X_PBCASTQ, 2, 0, SPM(span_lo));
 			vr(a, X_PSUBQ, 2, d, 2);
 			x = 2;
 		}
-		vy(a, X_PBCASTQ, 3, 0, rm_mem(R15, ends));
+		if (local)
+			vy(a, X_MOVU, 3, 0, s_splat64(c, jit_local_stride(c->fn) - bytes));
+		else
+			vy(a, X_PBCASTQ, 3, 0, rm_mem(R15, ends));
 		vr(a, X_PCMPGTQ, 3, x, 3);
 		vr(a, X_POR, 3, 3, x);
 		vr(a, X_MOVMSKPD, p ? RCX : RDX, 0, 3);
@@ -149,6 +186,20 @@ static void lane_addresses(struct scomp *c, const struct insn *in)
 			vr(a, X_PADDQ, d, d, 2);
 		}
 	}
+	if (local) {
+		/* rcx holds what was found of the upper lanes */
+		g_load(a, 0, R11, rm_reg(RCX));
+		local_base(c);
+		vx_x(a, X_MOVQ, 2, 0, rm_reg(RCX));
+		g_load(a, 0, RCX, rm_reg(R11));
+		vy(a, X_PBCASTQ, 2, 0, rm_reg(2));
+		for (p = 0; p < 2; p++) {
+			for (l = 0; l < 4; l++)
+				apart[l] = (u64)jit_local_stride(c->fn) * (l + 4 * p);
+			vr(a, X_PADDQ, (int)p, (int)p, 2);
+			vy(a, X_PADDQ, (int)p, (int)p, rm_lit(s_lit(c, apart, 32), 0));
+		}
+	}
 	g_shi(a, 0, G_SHL, RCX, 4);
 	g_alu(a, 0, G_OR, RDX, rm_reg(RCX));
 	s_mask_bits(c, RAX);
@@ -162,8 +213,18 @@ static void store_addresses(struct scomp *c)
 	vy(&c->a, X_MOVU_ST, 1, 0, lanes_at(L_ADDR + 32));
 }
 
+/* The addresses of the lanes that run, checked, in sprivate.lanes. */
+bool s_addresses(struct scomp *c, const struct insn *in)
+{
+	if (!can_be(c, in))
+		return false;
+	lane_addresses(c, in);
+	store_addresses(c);
+	return true;
+}
+
 /* For each lane that runs: rcx its number, rax its address. Returns where the next round begins. */
-static u32 each_lane(struct scomp *c)
+u32 s_each_lane(struct scomp *c)
 {
 	struct as *a = &c->a;
 	u32 top;
@@ -175,7 +236,7 @@ static u32 each_lane(struct scomp *c)
 	return top;
 }
 
-static void next_lane(struct scomp *c, u32 top)
+void s_next_lane(struct scomp *c, u32 top)
 {
 	struct as *a = &c->a;
 
@@ -530,7 +591,7 @@ static bool load_lanes(struct scomp *c, const struct insn *in)
 		return true;
 	}
 	store_addresses(c);
-	top = each_lane(c);
+	top = s_each_lane(c);
 	if (bytes == 16) {
 		s_site(c);
 		vx_x(a, X_MOVU, 0, 0, rm_mem(RAX, 0));
@@ -550,7 +611,7 @@ static bool load_lanes(struct scomp *c, const struct insn *in)
 			g_movx(a, 0, 0, 2, R11, rm_mem(RAX, 0));
 		g_store(a, 1, lanes_of(L_ROWS, RCX, 3), R11);
 	}
-	next_lane(c, top);
+	s_next_lane(c, top);
 	if (in->vec == 1) {
 		vy(a, X_MOVU, 0, 0, lanes_at(L_ROWS));
 		if (!in->dw) {
@@ -590,14 +651,18 @@ static bool load_lanes(struct scomp *c, const struct insn *in)
 
 bool s_ld(struct scomp *c, const struct insn *in)
 {
-	struct sval v;
+	struct sval v, x;
 	u32 k;
 
-	if (in->space == SPACE_PARAM || in->space == SPACE_LOCAL || in->vec > 4 || in->imm != (s32)in->imm || (!in->aw && in->space != SPACE_SHARED))
+	if (!can_be(c, in))
 		return false;
 	if (!row(c, in, &v))
 		goto lanes;
-	if (!v.pat) {
+	/* where the lanes' bytes are: those of local memory lie a thread's share apart */
+	x = in->space == SPACE_LOCAL ? s_with_step(c, v, jit_local_stride(c->fn)) : v;
+	if (x.cls != SC_SCALAR)
+		goto lanes;
+	if (!x.pat) {
 		row_address(c, in, v);
 		load_one(c, in);
 		return true;
@@ -606,14 +671,14 @@ bool s_ld(struct scomp *c, const struct insn *in)
 		goto lanes;
 	if (in->vec == 1 && in->o[0] == OPND_NONE)
 		return false;
-	if (s_linear(c, v, (s32)(in->size * in->vec))) {
+	if (s_linear(c, x, (s32)(in->size * in->vec))) {
 		row_address(c, in, v);
 		return load_row(c, in);
 	}
 	if (in->vec == 1 && (in->size == 8) != in->dw)
 		goto lanes;
 	row_address(c, in, v);
-	return load_pattern(c, in, c->pats[v.pat]);
+	return load_pattern(c, in, c->pats[x.pat]);
 lanes:
 	for (k = 0; k < in->vec; k++)
 		if (in->o[k] != OPND_NONE && c->r[in->o[k]].v.cls == SC_SCALAR)
@@ -714,7 +779,7 @@ static bool store_lanes(struct scomp *c, const struct insn *in)
 
 			vy(a, X_MOVU_ST, x, 0, lanes_at(L_ROWS + (in->dw ? 64 : 32) * v + 32 * p));
 		}
-	top = each_lane(c);
+	top = s_each_lane(c);
 	if (in->vec == 1) {
 		g_load(a, in->dw, R11, lanes_of(L_ROWS, RCX, in->dw ? 3 : 2));
 		s_site(c);
@@ -737,7 +802,7 @@ static bool store_lanes(struct scomp *c, const struct insn *in)
 		else
 			vx_x(a, VOP(1, 1, 0, 0xd6), 0, 0, rm_mem(RAX, 0));
 	}
-	next_lane(c, top);
+	s_next_lane(c, top);
 	return true;
 }
 
@@ -745,8 +810,10 @@ bool s_st(struct scomp *c, const struct insn *in)
 {
 	struct sval v, x;
 
-	if (in->space == SPACE_PARAM || in->space == SPACE_LOCAL || in->vec > 4 || in->imm != (s32)in->imm || (!in->aw && in->space != SPACE_SHARED))
+	if (!can_be(c, in))
 		return false;
+	if (in->space == SPACE_LOCAL)
+		return store_lanes(c, in);
 	if (row(c, in, &v) && v.pat && s_linear(c, v, (s32)in->size) && in->vec == 1 && (in->size == 8) == in->dw)
 		return store_row(c, in, v);
 	x = s_val(c, in->o[0], in->dw);

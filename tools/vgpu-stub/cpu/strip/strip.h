@@ -12,7 +12,7 @@
  *   code.c    blocks, branches, lanes that part and meet, the finished code
  *   ways.c    in and out, and one instruction by the interpreter in between
  *   call8.c   instructions by C functions of eight lanes
- *   value.c   operands and results; lane.c, wide.c, approx.c, setp.c, scalar.c, mem.c: instructions
+ *   value.c   operands and results; lane.c, wide.c, approx.c, setp.c, scalar.c, mem.c, atom.c: instructions
  *   run.c     the other side: strips, warps, blocks
  *
  * Values: a scalar u stands for u + C[lane], a pattern of eight numbers that is known now. Vectors of 32 bits are one ymm, of 64 bits two (lanes 0-3, 4-7), predicates one ymm of
@@ -140,6 +140,7 @@ static inline bool s_varies(struct sval v) { return v.cls != SC_SCALAR; }
 static inline bool bit_of(const u64 *set, u32 i) { return set[i >> 6] >> (i & 63) & 1; }
 void s_range(const struct scomp *c, struct sval v, s32 *lo, s32 *hi);   /* of the pattern */
 bool s_linear(const struct scomp *c, struct sval v, s32 step);
+struct sval s_with_step(struct scomp *c, struct sval v, u32 step);
 bool s_makes_raw(const struct insn *in);
 u32 s_lane_ops(u32 lop);                        /* how many operands */
 
@@ -206,6 +207,10 @@ bool s_cvt(struct scomp *c, const struct insn *in);
 bool s_lop3(struct scomp *c, const struct insn *in);
 bool s_ld(struct scomp *c, const struct insn *in);
 bool s_st(struct scomp *c, const struct insn *in);
+bool s_atom(struct scomp *c, const struct insn *in);
+bool s_addresses(struct scomp *c, const struct insn *in);
+u32 s_each_lane(struct scomp *c);
+void s_next_lane(struct scomp *c, u32 top);
 
 /* run.c */
 void strip_step(struct tstate *ts, struct sprivate *p, u32 pc, u32 strip);       /* called by code */

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Atomics and reductions of a strip, lane by lane in order, as mem.c does them: one instruction of the processor, or a loop around
+ * its compare-and-exchange. All addresses are checked before the first lane begins. A block has one worker, so its
+ * shared memory needs no lock.
+ */
+#include "strip.h"
+#include "vex.h"
+
+#define AT_VALUES 64            /* in sprivate.lanes, behind the addresses */
+#define AT_OTHERS 128           /* what compare-and-swap stores */
+#define AT_RESULTS 192
+
+static struct rm lane_rm(u32 off, bool w) { return rm_idx(R15, RCX, w ? 3 : 2, (s32)(offsetof(struct sprivate, lanes) + off)); }
+static struct rm place_rm(u32 off) { return rm_mem(R15, (s32)(offsetof(struct sprivate, lanes) + off)); }
+
+/* What one instruction does: its opcode, 0: none. */
+static u32 direct(const struct insn *in)
+{
+	bool result = in->o[0] != OPND_NONE;
+
+	switch (in->sub) {
+	case ATOM_ADD: return type_is_float(in->type) ? 0 : result ? 0x1c1 : 0x01;
+	case ATOM_AND: return result ? 0 : 0x21;
+	case ATOM_OR: return result ? 0 : 0x09;
+	case ATOM_XOR: return result ? 0 : 0x31;
+	case ATOM_EXCH: return 0x87;
+	}
+	return 0;
+}
+
+static bool known(const struct scomp *c, const struct insn *in)
+{
+	if ((in->size != 4 && in->size != 8) || in->space == SPACE_PARAM || in->space == SPACE_LOCAL)
+		return false;
+	if (type_is_float(in->type))
+		return in->sub == ATOM_EXCH || (in->sub == ATOM_ADD && (in->type == T_F32 || in->type == T_F64) && c->s->mxcsr == 0x1f80);
+	switch (in->sub) {
+	case ATOM_ADD: case ATOM_MIN: case ATOM_MAX: case ATOM_AND: case ATOM_OR: case ATOM_XOR: case ATOM_EXCH: case ATOM_CAS:
+		return true;
+	}
+	return false;
+}
+
+/* rdx = what becomes of rax */
+static void apply(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	bool sg = type_is_signed(in->type);
+	u8 w = in->size == 8;
+	struct rm v = lane_rm(AT_VALUES, w);
+	u32 ok;
+
+	g_load(a, w, RDX, rm_reg(RAX));
+	switch (in->sub) {
+	case ATOM_MIN:
+	case ATOM_MAX:
+		g_alu(a, w, G_CMP, RAX, v);
+		g_cmov(a, w, in->sub == ATOM_MIN ? (sg ? CC_G : CC_A) : sg ? CC_L : CC_B, RDX, v);
+		return;
+	case ATOM_AND: g_alu(a, w, G_AND, RDX, v); return;
+	case ATOM_OR: g_alu(a, w, G_OR, RDX, v); return;
+	case ATOM_XOR: g_alu(a, w, G_XOR, RDX, v); return;
+	}
+	vx_x(a, w ? X_MOVQ : X_MOVD, 0, 0, rm_reg(RAX));
+	vx_x(a, w ? VOP(3, 1, 0, 0x58) : VOP(2, 1, 0, 0x58), 0, 0, v);   /* vaddsd, vaddss */
+	vx_x(a, w ? X_MOVQ_ST : X_MOVD_ST, 0, 0, rm_reg(RDX));
+	if (w)
+		return;
+	vx_x(a, VOP(0, 1, 0, 0x2e), 0, 0, rm_reg(0));                   /* vucomiss */
+	ok = g_jcc(a, CC_NP);
+	g_movi(a, RDX, 0x7fffffff);
+	g_here(a, ok);
+}
+
+static void access(struct scomp *c, const struct insn *in, bool lock)
+{
+	as_room(&c->a, 16);
+	s_site(c);
+	if (lock && in->space != SPACE_SHARED)
+		b1(&c->a, 0xf0);
+}
+
+static void values(struct scomp *c, u32 o, u8 w, u32 off)
+{
+	u32 p;
+
+	for (p = 0; p < (w ? 2u : 1u); p++)
+		vy(&c->a, X_MOVU_ST, sv_obs(c, o, w, p, 0), 0, place_rm(off + 32 * p));
+}
+
+bool s_atom(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u8 w = in->size == 8;
+	bool result = in->o[0] != OPND_NONE;
+	u32 op = direct(in), top, again, p;
+
+	if (!known(c, in) || !s_addresses(c, in))
+		return false;
+	values(c, in->o[1], w, AT_VALUES);
+	if (in->sub == ATOM_CAS)
+		values(c, in->o[2], w, AT_OTHERS);
+	top = s_each_lane(c);
+	if (op) {
+		g_load(a, w, R11, lane_rm(AT_VALUES, w));
+		access(c, in, op != 0x87);
+		g_op(a, w, op, R11, rm_mem(RAX, 0), 0);
+		if (result)
+			g_store(a, w, lane_rm(AT_RESULTS, w), R11);
+	} else {
+		g_store(a, 0, SPM(step), RDX);
+		g_load(a, 1, R11, rm_reg(RAX));
+		if (in->sub == ATOM_CAS) {
+			g_load(a, w, RAX, lane_rm(AT_VALUES, w));
+			g_load(a, w, RDX, lane_rm(AT_OTHERS, w));
+			access(c, in, true);
+			g_op(a, w, 0x1b1, RDX, rm_mem(R11, 0), 0);
+		} else {
+			access(c, in, false);
+			g_load(a, w, RAX, rm_mem(R11, 0));
+			again = a->n;
+			apply(c, in);
+			access(c, in, true);
+			g_op(a, w, 0x1b1, RDX, rm_mem(R11, 0), 0);
+			g_land(a, g_jcc(a, CC_NE), again);
+		}
+		if (result)
+			g_store(a, w, lane_rm(AT_RESULTS, w), RAX);
+		g_load(a, 0, RDX, SPM(step));
+	}
+	s_next_lane(c, top);
+	for (p = 0; result && p < (w ? 2u : 1u); p++) {
+		vy(a, X_MOVU, 0, 0, place_rm(AT_RESULTS + 32 * p));
+		sput(c, in->o[0], p, 0);
+	}
+	return true;
+}
