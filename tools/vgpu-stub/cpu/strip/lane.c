@@ -512,6 +512,34 @@ bool s_cvt(struct scomp *c, const struct insn *in)
 	struct as *a = &c->a;
 	int x;
 
+	if (dt == T_F64 && at == T_F32 && in->dw == 1 && !in->aw && !in->flags && (c->s->mxcsr == 0x1f80 || c->s->mxcsr == ~0u) &&
+	    c->r[in->o[0]].v.cls == SC_VARY) {
+		u32 p;
+
+		s_mxcsr(c, 0x1f80);     /* subnormals count */
+		for (p = 0; p < 2; p++) {
+			x = sv_obs(c, in->o[1], 0, 0, 0);
+			if (p) {
+				vyi(a, X_EXTRACT, x, 0, rm_reg(0), 1);
+				x = 0;
+			}
+			vr(a, X_CVTPS2PD, 0, 0, x);
+			sput(c, in->o[0], p, 0);
+		}
+		return true;
+	}
+	if (dt == T_F32 && at == T_F64 && !in->dw && !in->flags && in->sub <= RND_RN && c->r[in->o[0]].v.cls == SC_VARY &&
+	    (c->s->mxcsr == 0x1f80 || c->s->mxcsr == ~0u)) {
+		s_mxcsr(c, 0x1f80);
+		x = sv(c, in->o[1], 1, 0, 0);
+		vr(a, X_CVTPD2PS, 0, 0, x);
+		x = sv(c, in->o[1], 1, 1, 1);
+		vr(a, X_CVTPD2PS, 1, 0, x);
+		vyi(a, X_INSERT, 0, 0, rm_reg(1), 1);
+		s_canon(c, 0, 0, 1);
+		sput(c, in->o[0], 0, 0);
+		return true;
+	}
 	if (dt == T_F64 && at == T_S32 && in->dw == 1 && !in->aw && !in->flags && c->r[in->o[0]].v.cls == SC_VARY) {
 		u32 p;
 
