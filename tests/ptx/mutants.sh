@@ -34,7 +34,7 @@ done
 shift $((OPTIND - 1))
 cpu=tools/vgpu-stub/cpu
 # one for each kind of test
-few="setp-k7 scan-guard-uniform carry-polarity expr-not"
+few="setp-k7 scan-guard-uniform carry-polarity expr-not strip-torn"
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/mutants.XXXXXX") || exit 2
 [ -n "${KEEP:-}" ] || trap 'rm -rf "$work"' EXIT
@@ -80,9 +80,10 @@ for line in (l for path in lists for l in ["== - -\n", *open(path)]):
         edits[-1][side] += line
 if not edits:
     sys.exit("it has no text")
-os.makedirs(to)
+os.makedirs(to, exist_ok=True)
 for name, old, new in edits:
     path = f"{to}/{name}"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     text = open(path if os.path.exists(path) else f"{cpu}/{name}").read()
     old, new = old[:-1], new.rstrip("\n")
     if not old or text.count(old) != 1:
@@ -101,8 +102,12 @@ compile() {
 		[ -e "$f" ] && cp -n $cpu/*.h $cpu/*.inc $cpu/*.def "$d/src/" && break
 	done
 	for f in $(cut -d" " -f1 "$d/changed"); do
-		f=$d/src/$f
 		n=$(basename "$f")
+		if [[ $f == strip/*.c ]]; then
+			srcs+=("$f")
+			continue
+		fi
+		f=$d/src/$f
 		if [[ $n == *.c ]]; then
 			srcs+=("$n")
 			continue
@@ -117,7 +122,7 @@ compile() {
 		gnu=; grep -q 'define _GNU_SOURCE' "$d/src/$f" || gnu=-D_GNU_SOURCE
 		# shellcheck disable=SC2086
 		${CC:-gcc} -O1 -std=gnu11 -w -fno-strict-aliasing -ffp-contract=off -frounding-math $gnu -DVGPU_NO_LIBCPUID \
-			-iquote $cpu -Ifw-protocol -Iagent -Ilibcuda-lite/include -I$cpu -c -o "$d/${f%.c}.o" "$d/src/$f" || return 1
+			-iquote $cpu -iquote $cpu/strip -Ifw-protocol -Iagent -Ilibcuda-lite/include -I$cpu -c -o "$d/$(tr / _ <<<"${f%.c}").o" "$d/src/$f" || return 1
 	done
 }
 
@@ -127,6 +132,9 @@ program() {
 	[ -e "$d/$p" ] && return
 	for o in "$build"/obj/plain/$cpu/*.o; do
 		[ -e "$d/$(basename "$o")" ] || objs+=("$o")
+	done
+	for o in "$build"/obj/plain/$cpu/strip/*.o; do
+		[ -e "$d/strip_$(basename "$o")" ] || objs+=("$o")
 	done
 	${CC:-gcc} -o "$d/$p" "$build/obj/plain/tests/ptx/$p.o" "$d"/*.o "${objs[@]}" -llz4 -lzstd -lm -lpthread ||
 		{ touch "$d/unlinked"; return 1; }
@@ -138,6 +146,7 @@ first_failure() {
 	local d=$1 jit=0
 	# what the JIT alone does, only its runs can find
 	[ -e "$d/changed" ] && ! grep -qv '^jit' "$d/changed" && jit=1
+	[ -e "$d/changed" ] && grep -q '^strip/' "$d/changed" && jit=1 && export VGPU_CPU_ISA=avx2
 	kernels "$d" 1 30 && return
 	[ -z "$random" ] && cases "$d" $jit && return
 	kernels "$d" 31 150 && return
