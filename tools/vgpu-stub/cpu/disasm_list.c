@@ -156,7 +156,9 @@ uint32_t disasm_list(struct engine *e, uint32_t id, FILE *out)
 		return VGPU_ST_BAD_HANDLE;
 	list[0] = func_get(e, id);
 	for (i = 0; i < n; i++) {
-		print_func(list[i], i || e->mode != ENGINE_MODE_JIT ? NULL : jit_get(func_get(e, id), SPEC_LINEAR), out);
+		const struct jit *j = i || e->mode != ENGINE_MODE_JIT ? NULL : jit_get(func_get(e, id), SPEC_LINEAR);
+
+		print_func(list[i], j && j->strip ? NULL : j, out);     /* strips keep other facts */
 		for (k = 0; k < list[i]->ncallees; k++) {
 			for (q = 0; q < n && list[q] != list[i]->callees[k]; q++)
 				;
