@@ -19,6 +19,7 @@
 #include "vgpu_fence.h"
 
 #include "drr.h"
+#include "load.h"
 #include "log.h"
 #include "pool.h"
 #include "tenant.h"
@@ -107,6 +108,8 @@ struct context {
 	unsigned segs;                  /* of the client's segments, that it has */
 	uint64_t seg_done, seg_asked;   /* bytes of the next one */
 	uint32_t result;                /* enum vgpu_status: why it does not start */
+	uint64_t since_ns;
+	struct load load;
 	struct pool_mem qb_mem;
 	void *qb_va;
 	uint32_t kill;                  /* D asks C: enum vgpu_status, why the context must die */
@@ -202,6 +205,9 @@ struct device {
 
 	uint64_t memory_used;           /* D */
 	uint64_t busy_past;             /* of contexts that are gone, C */
+	uint64_t busy_told;             /* the most that was said: a claim may shrink, time does not */
+	uint64_t faults, losses;        /* C */
+	struct load load;
 };
 
 struct agent {
@@ -218,6 +224,7 @@ struct agent {
 	uint64_t window_bytes;          /* of all clients, C */
 	uint32_t next_id;
 	uint32_t attention;             /* D: some kill or drop word is set */
+	uint32_t load_rests;            /* C: nothing works, so no samples are taken; D clears it when it wakes (load.h) */
 	uint64_t start_ns;
 	uint32_t cores;                 /* that may run us */
 	int cpu;                        /* data thread's, -1: not pinned */

@@ -324,7 +324,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 	r.devices = agent.opt.devices;
 	r.memory_quota = c->memory_quota;
 	snprintf(r.text, sizeof(r.text), "%s", AGENT_VERSION);
-	status_work();
+	load_page();
 	fds[VGPU_HELLO_FD_PIDFD] = agent.pidfd;
 	fds[VGPU_HELLO_FD_AGENT_PAGE] = agent.page_fd;
 	if (c->window) {
@@ -361,7 +361,7 @@ static void device_info(struct client *c, uint32_t index)
 		r.status = VGPU_ST_INVALID;
 	else if (!agent.dev[index].ready)
 		r.status = VGPU_ST_DEVICE_LOST;
-	else
+	if (index < agent.opt.devices)          /* of one that is lost: what it was */
 		r.info = agent.dev[index].info;
 	answer(c, &r, sizeof(r), VGPU_MSG_DEVICE, NULL, 0);
 }
@@ -588,6 +588,20 @@ void client_readable(struct client *c)
 
 		status_fill(&r, m.index.index);
 		answer(c, &r, sizeof(r), VGPU_MSG_STATUS, NULL, 0);
+		break;
+	}
+	case VGPU_MSG_LOAD: {
+		static struct vgpu_msg_load_r r;
+
+		load_fill(&r);
+		answer(c, &r, sizeof(r), VGPU_MSG_LOAD, NULL, 0);
+		break;
+	}
+	case VGPU_MSG_CONTEXTS: {
+		static struct vgpu_msg_contexts_r r;
+
+		load_contexts(&r, m.index.index);
+		answer(c, &r, sizeof(r), VGPU_MSG_CONTEXTS, NULL, 0);
 		break;
 	}
 	}

@@ -18,7 +18,6 @@
 #include "client.h"
 #include "device.h"
 #include "mailbox.h"
-#include "status.h"
 
 #define WEIGHT_DEFAULT 100u
 
@@ -177,7 +176,7 @@ static void retire(struct context *x, uint32_t status)
 {
 	if (x->state == CONTEXT_LIVE) {
 		mailbox_call(MAILBOX_DEL_CONTEXT, x, status);
-		status_past(x);
+		load_past(x);
 	}
 	x->state = CONTEXT_ENDING;
 	x->asked = 0;
@@ -247,6 +246,7 @@ static void has_segment(struct context *x)
 	if (x->segs < c->segs)
 		return;
 	if (x->state == CONTEXT_STARTING) {
+		load_begin(x);
 		x->state = CONTEXT_LIVE;
 		mailbox_call(MAILBOX_ADD_CONTEXT, x, 0);
 		log_debug("client %u: context %u on device %u (queue %u)", c->id, x->number, x->device->index, x->qid);
@@ -421,6 +421,7 @@ void context_died(struct context *x, uint32_t status, const char *report)
 	if (x->state != CONTEXT_LIVE)
 		return;
 	x->after = CONTEXT_DEAD;
+	x->device->faults++;
 	retire(x, status);
 	n = snprintf(text, sizeof(text), "%s", report ? report : vgpu_status_text(status));
 	if (n >= (int)sizeof(text))

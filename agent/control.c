@@ -398,7 +398,7 @@ static int watchdog(void)
 /* Clients and devices, as far as they have come; milliseconds until the next look, -1: when something happens. */
 static int turns(void)
 {
-	int next = sooner(client_expire(), health_retry());
+	int next = sooner(sooner(client_expire(), health_retry()), load_turn());
 
 	client_attention();
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++)

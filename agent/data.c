@@ -24,6 +24,7 @@
 
 #include "device.h"
 #include "idle.h"
+#include "load.h"
 #include "mailbox.h"
 #include "seccomp.h"
 #include "sigbus.h"
@@ -569,6 +570,8 @@ static int sleep_until_woken(void)
 		}
 		count(&agent.sleeps, 1);
 		woken = epoll_wait(agent.epoll_d, e, 16, timeout) != 0;
+		if (woken)
+			load_works();
 	}
 	if (!data.stalled)
 		stall_ms = 1;

@@ -24,6 +24,7 @@ void health_lost(struct device *d, const char *why)
 	d->trouble = NULL;
 	if (!d->ready)
 		return;
+	d->losses++;
 	d->ready = 0;           /* first: nothing below talks to it any more */
 	for (unsigned q = 0; q < d->queues; q++)
 		contexts += d->owner[q] && d->owner[q]->state == CONTEXT_LIVE;

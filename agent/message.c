@@ -29,6 +29,8 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 		[VGPU_MSG_CTX_DESTROY] = sizeof(struct vgpu_msg_ctx),
 		[VGPU_MSG_WINDOW_GROW] = sizeof(struct vgpu_msg_grow),
 		[VGPU_MSG_STATUS] = sizeof(struct vgpu_msg_index),
+		[VGPU_MSG_LOAD] = sizeof(struct vgpu_msg_index),
+		[VGPU_MSG_CONTEXTS] = sizeof(struct vgpu_msg_index),
 	};
 
 	memset(m, 0, sizeof(*m));
@@ -38,7 +40,7 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 		return -1;
 	}
 	memcpy(&m->h, bytes, sizeof(m->h));
-	if (!m->h.type || m->h.type > VGPU_MSG_STATUS) {
+	if (!m->h.type || m->h.type > VGPU_MSG_CONTEXTS) {
 		*why = "unknown message type";
 		return -1;
 	}
@@ -55,6 +57,8 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 		break;
 	case VGPU_MSG_DEVICE:
 	case VGPU_MSG_STATUS:
+	case VGPU_MSG_LOAD:
+	case VGPU_MSG_CONTEXTS:
 		if (m->index.rsvd)
 			*why = "reserved field set";
 		break;

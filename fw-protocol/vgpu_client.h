@@ -138,6 +138,8 @@ enum vgpu_msg_type {
 	VGPU_MSG_CTX_DESTROY,   /* vgpu_msg_ctx -> vgpu_msg_status; kills what still runs in it */
 	VGPU_MSG_WINDOW_GROW,   /* vgpu_msg_grow -> vgpu_msg_grow_r + 1 fd */
 	VGPU_MSG_STATUS,        /* vgpu_msg_index (start) -> vgpu_msg_status_r, clients page by page */
+	VGPU_MSG_LOAD,          /* vgpu_msg_index (0) -> vgpu_msg_load_r: how busy devices are */
+	VGPU_MSG_CONTEXTS,      /* vgpu_msg_index (start) -> vgpu_msg_contexts_r, page by page */
 };
 
 /*
@@ -228,6 +230,48 @@ struct vgpu_msg_status_r {
 	char agent_version[32];
 	char transport[32];             /* "vfio-user" */
 	struct vgpu_msg_client client[VGPU_STATUS_PAGE];
+};
+
+/*
+ * How busy: of the last second, or since it is there. Samples are the counter at some moments (CLOCK_MONOTONIC), oldest first; none is
+ * taken while nothing has worked for a second, so between two that are far apart the counter stood still until the later one.
+ */
+#define VGPU_LOAD_SAMPLES 16u
+struct vgpu_load_sample {
+	uint64_t at_ns, busy_ns;
+};
+struct vgpu_msg_load_r {
+	struct vgpu_msg_header h;
+	uint32_t status, devices;
+	uint64_t now_ns;
+	struct vgpu_load {
+		uint32_t state;         /* 0 lost, 1 ready */
+		uint32_t permille;
+		uint32_t in_flight;     /* contexts whose commands are not all done */
+		uint32_t contexts, clients;     /* that have one here */
+		uint32_t samples;
+		uint64_t memory_bytes, memory_used, busy_ns;
+		uint64_t faults;        /* contexts that died of an error, since the agent started */
+		uint64_t losses;        /* of the device */
+		uint64_t rsvd[2];
+		struct vgpu_load_sample sample[VGPU_LOAD_SAMPLES];
+	} device[VGPU_MAX_DEVICES];
+};
+struct vgpu_msg_context {
+	uint32_t client_id, pid, uid, context, device, weight;
+	uint32_t permille, rsvd;
+	uint64_t memory_bytes, busy_ns;
+	uint64_t commands, commands_done, launches_done;
+	uint64_t since_ns;              /* age */
+	char command[32];
+};
+#define VGPU_CONTEXTS_PAGE 32u
+struct vgpu_msg_contexts_r {
+	struct vgpu_msg_header h;
+	uint32_t status, contexts;      /* all that live */
+	uint32_t first, count;          /* in this page */
+	uint64_t now_ns;
+	struct vgpu_msg_context context[VGPU_CONTEXTS_PAGE];
 };
 
 /* Where clients look, in this order (vgpu.7): $VGPU_AGENT, then these. */

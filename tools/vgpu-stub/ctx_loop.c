@@ -36,6 +36,7 @@
 #define LOOK_BUSY_NS 20000u             /* memory waits beside other work */
 #define SOCKET_NS 2000000u
 #define NAP_NS 500000000u               /* a bound on every sleep, whatever was missed */
+#define NAP_WORK_NS 60000000u           /* ... while a launch is out: the counter of work goes on meanwhile */
 
 uint64_t ctx_now_ns(void)
 {
@@ -205,7 +206,7 @@ static void idle(struct ctx *c, struct idle *w, uint64_t now)
 	else if (c->poll.head && running(c))
 		nap(c, now - w->moved_ns < LOOK_SETTLE_NS ? LOOK_NS : LOOK_LONG_NS, 1);
 	else
-		nap(c, NAP_NS, 1);
+		nap(c, c->launches_out ? NAP_WORK_NS : NAP_NS, 1);
 }
 
 /* busy_ns: time with a launch out or something to do. Counted when it ends, and now and then before. */
@@ -267,7 +268,6 @@ int ctx_loop(struct ctx *c)
 			continue;
 		}
 		now = ctx_now_ns();
-		c->last_tick = ctx_ticks();
 		if (!w.since_ns) {
 			w.since_ns = w.moved_ns = now;
 			w.burst = c->commands_done - w.seen;
@@ -275,5 +275,7 @@ int ctx_loop(struct ctx *c)
 		}
 		count_busy(c, c->launches_out != 0);
 		idle(c, &w, now);
+		/* what is found now has begun since: a sleep is no work */
+		c->last_tick = ctx_ticks();
 	}
 }
