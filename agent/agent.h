@@ -182,6 +182,7 @@ struct device {
 	uint32_t doorbells_gone;        /* SIGBUS handler: that page leads nowhere any more */
 	struct context *owner[VGPU_MAX_QUEUES];
 	struct vgpu_device_info info;
+	char place[16];                 /* where it has none on a bus: its bus id */
 
 	/* admin queue, C */
 	struct pool_mem admin_mem;

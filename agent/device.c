@@ -144,6 +144,22 @@ fail:
 	return rc;
 }
 
+/*
+ * A bus that the machine does not have, from e0 on: whoever looks the address up in sysfs finds nothing, and not somebody else's
+ * device. Chosen once, before the sandbox closes; a device that comes back keeps it.
+ */
+static const char *free_place(struct device *d)
+{
+	char path[64];
+
+	for (unsigned bus = 0xe0 + d->index; !d->place[0] && bus < 0x100; bus += VGPU_MAX_DEVICES) {
+		snprintf(path, sizeof(path), "/sys/class/pci_bus/0000:%02x", bus);
+		if (access(path, F_OK) < 0 || bus + VGPU_MAX_DEVICES >= 0x100)
+			snprintf(d->place, sizeof(d->place), "0000:%02x:00.0", bus);
+	}
+	return d->place;
+}
+
 static int identify(struct device *d, char *why, size_t why_bytes)
 {
 	uint64_t bytes;
@@ -155,11 +171,15 @@ static int identify(struct device *d, char *why, size_t why_bytes)
 	memcpy(&d->info, d->admin_va + ADMIN_INFO, sizeof(d->info));
 	d->info.name[sizeof(d->info.name) - 1] = 0;
 	d->info.engine[sizeof(d->info.engine) - 1] = 0;
-	/* A vfio-user device sits on no bus of ours: it gets the place a guest would show. */
+	for (unsigned i = 0; i < agent.opt.devices; i++)
+		if (i != d->index && agent.dev[i].info.memory_bytes && !memcmp(agent.dev[i].info.uuid, d->info.uuid, sizeof(d->info.uuid)))
+			FAIL(-EEXIST, "%s: it has the UUID of device %u (%s), and programs choose devices by it: start one of them with another "
+			     "vgpu-stub --uuid", d->spec, i, agent.dev[i].spec);
+	/* A vfio-user device sits on no bus of ours: it gets a place that no device of this machine has. */
 	if (d->ops->address)
 		snprintf(d->info.bus_id, sizeof(d->info.bus_id), "%s", d->ops->address(d->v));
 	if (!d->info.bus_id[0])
-		snprintf(d->info.bus_id, sizeof(d->info.bus_id), "0000:00:%02x.0", (5 + d->index) & 0x1f);
+		snprintf(d->info.bus_id, sizeof(d->info.bus_id), "%s", free_place(d));
 	d->info.bus_id[sizeof(d->info.bus_id) - 1] = 0;
 	if (!d->info.max_contexts || d->info.max_contexts > d->queues)
 		d->info.max_contexts = d->queues;

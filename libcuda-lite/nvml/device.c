@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Devices: found by index, UUID and bus id; what they are, what of their memory is used, and by whom.
+ * Devices: found by index, UUID and bus id; what they are. A device that is lost stays in the list, and is still what it was.
  */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "ml.h"
 
@@ -43,6 +41,23 @@ static void uuid_text(char out[64], const uint8_t u[16])
 
 	for (int i = 0; i < 16; i++)
 		p += sprintf(p, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByUUIDV(const nvmlUUID_t *uuid, nvmlDevice_t *device)
+{
+	char text[64];
+
+	if (!ml_ready())
+		return NVML_ERROR_UNINITIALIZED;
+	if (!uuid || !device || uuid->type < 1 || uuid->type > 2)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	if (uuid->version != NVML_VERSION_OF(nvmlUUID_t, 1))
+		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+	if (uuid->type == 2)
+		uuid_text(text, uuid->value.bytes);
+	else
+		snprintf(text, sizeof(text), "%.40s", uuid->value.str);
+	return nvmlDeviceGetHandleByUUID(text, device);
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *device)
@@ -164,6 +179,46 @@ nvmlReturn_t nvmlDeviceGetArchitecture(nvmlDevice_t device, nvmlDeviceArchitectu
 	return NVML_SUCCESS;
 }
 
+/* Before version 3 the bus id was the short one alone. */
+nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_v2_t *pci)
+{
+	nvmlPciInfo_t p;
+	nvmlReturn_t r;
+
+	ML_DEVICE(device, pci);
+	r = nvmlDeviceGetPciInfo_v3(device, &p);
+	if (r != NVML_SUCCESS)
+		return r;
+	*pci = (nvmlPciInfo_v2_t){ .domain = p.domain, .bus = p.bus, .device = p.device, .pciDeviceId = p.pciDeviceId };
+	memcpy(pci->busId, p.busIdLegacy, sizeof(pci->busId));
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_v2_t *pci) { return nvmlDeviceGetPciInfo_v2(device, pci); }
+
+/* Base class 12h: processing accelerators (PCI Code and ID Assignment). */
+nvmlReturn_t nvmlDeviceGetPciInfoExt(nvmlDevice_t device, nvmlPciInfoExt_t *pci)
+{
+	nvmlPciInfo_t p;
+	nvmlReturn_t r;
+
+	ML_DEVICE(device, pci);
+	if (pci->version != NVML_VERSION_OF(nvmlPciInfoExt_t, 1))
+		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+	r = nvmlDeviceGetPciInfo_v3(device, &p);
+	if (r != NVML_SUCCESS)
+		return r;
+	pci->domain = p.domain;
+	pci->bus = p.bus;
+	pci->device = p.device;
+	pci->pciDeviceId = p.pciDeviceId;
+	pci->pciSubSystemId = 0;
+	pci->baseClass = 0x12;
+	pci->subClass = 0;
+	memcpy(pci->busId, p.busId, sizeof(pci->busId));
+	return NVML_SUCCESS;
+}
+
 nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci)
 {
 	struct place p;
@@ -181,147 +236,3 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci)
 	snprintf(pci->busId, sizeof(pci->busId), "%08X:%02X:%02X.%X", p.domain, p.bus & 0xff, p.device & 0xff, p.function & 7);
 	return NVML_SUCCESS;
 }
-
-/* ---- what happens on it now ---- */
-
-static nvmlReturn_t memory(nvmlDevice_t device, unsigned long long *total, unsigned long long *used)
-{
-	struct vgpu_msg_hello_r hello;
-	struct vgpu_agent_page page;
-	int fd = ml_agent_open(&hello, &page);
-
-	if (fd < 0)
-		return ml_error(fd);
-	close(fd);
-	if (page.device[device->index].state != 1)
-		return NVML_ERROR_GPU_IS_LOST;
-	*total = device->info.memory_bytes;
-	*used = page.device[device->index].memory_used;
-	if (*used > *total)
-		*used = *total;
-	return NVML_SUCCESS;
-}
-
-#define SAMPLE_MS 100
-
-static nvmlReturn_t work(nvmlDevice_t device, struct vgpu_agent_device *d, unsigned long long *ns)
-{
-	struct vgpu_msg_hello_r hello;
-	struct vgpu_agent_page page;
-	struct timespec t;
-	int fd = ml_agent_open(&hello, &page);
-
-	if (fd < 0)
-		return ml_error(fd);
-	close(fd);
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	*ns = (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec;
-	*d = page.device[device->index];
-	return d->state == 1 ? NVML_SUCCESS : NVML_ERROR_GPU_IS_LOST;
-}
-
-/*
- * Of a sample of SAMPLE_MS, which the call waits for: how much of it the device worked on kernels and copies. Its
- * counter moves at the latest when it has nothing more to do: one that stands still beside work in flight means
- * 100 %. Memory is said to be busy as long: kernels and copies are what reads and writes it.
- */
-nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *u)
-{
-	struct vgpu_agent_device a, b;
-	unsigned long long t0, t1, percent;
-	nvmlReturn_t r;
-
-	ML_DEVICE(device, u);
-	if ((r = work(device, &a, &t0)) != NVML_SUCCESS)
-		return r;
-	nanosleep(&(struct timespec){ 0, SAMPLE_MS * 1000000 }, NULL);
-	if ((r = work(device, &b, &t1)) != NVML_SUCCESS)
-		return r;
-	percent = t1 > t0 && b.busy_ns > a.busy_ns ? (b.busy_ns - a.busy_ns) * 100 / (t1 - t0) : 0;
-	if (percent > 100 || (a.in_flight && b.in_flight && a.busy_ns == b.busy_ns))
-		percent = 100;
-	u->gpu = u->memory = (unsigned int)percent;
-	return NVML_SUCCESS;
-}
-
-nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *m)
-{
-	nvmlReturn_t r;
-
-	ML_DEVICE(device, m);
-	r = memory(device, &m->total, &m->used);
-	if (r == NVML_SUCCESS)
-		m->free = m->total - m->used;
-	return r;
-}
-
-nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *m)
-{
-	nvmlReturn_t r;
-
-	ML_DEVICE(device, m);
-	if (m->version != nvmlMemory_v2)
-		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-	r = memory(device, &m->total, &m->used);
-	if (r != NVML_SUCCESS)
-		return r;
-	m->reserved = 0;
-	m->free = m->total - m->used;
-	return NVML_SUCCESS;
-}
-
-/*
- * Clients that have a context, with what they use; the agent's list says it per client, not per device. `put` stores
- * entry i. *count: room in, number out; too little room is INSUFFICIENT_SIZE with the number needed.
- */
-static nvmlReturn_t processes(unsigned int *count, void *infos, void (*put)(void *infos, unsigned int i,
-			      const struct vgpu_msg_client *c))
-{
-	struct vgpu_msg_hello_r hello;
-	struct vgpu_msg_status_r r;
-	unsigned int first = 0, n = 0;
-	int fd = ml_agent_open(&hello, NULL), err;
-
-	if (fd < 0)
-		return ml_error(fd);
-	do {
-		err = ml_agent_status(fd, first, &r);
-		for (unsigned int i = 0; !err && i < r.count; i++)
-			if (r.client[i].contexts) {
-				if (n < *count && infos)
-					put(infos, n, &r.client[i]);
-				n++;
-			}
-		first += err ? 0 : r.count;
-	} while (!err && r.count && first < r.clients);
-	close(fd);
-	if (err)
-		return ml_error(err);
-	err = n > *count || (n && !infos);
-	*count = n;
-	return err ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
-}
-
-static void put_v1(void *infos, unsigned int i, const struct vgpu_msg_client *c)
-{
-	((nvmlProcessInfo_v1_t *)infos)[i] = (nvmlProcessInfo_v1_t){ c->pid, c->memory_bytes };
-}
-
-/* No GPU instances: their ids are what NVML says where there are none. */
-static void put_v2(void *infos, unsigned int i, const struct vgpu_msg_client *c)
-{
-	((nvmlProcessInfo_t *)infos)[i] = (nvmlProcessInfo_t){ c->pid, c->memory_bytes, 0xffffffffu, 0xffffffffu };
-}
-
-#define PROCESSES(name, type, put) \
-	nvmlReturn_t name(nvmlDevice_t device, unsigned int *count, type *infos) \
-	{ \
-		static atomic_uint said; \
-		ML_DEVICE(device, count); \
-		if (ml_devices() > 1) \
-			return ml_unsupported(&said, #name, ": the agent does not say which of several devices a client uses"); \
-		return processes(count, infos, put); \
-	}
-PROCESSES(nvmlDeviceGetComputeRunningProcesses, nvmlProcessInfo_v1_t, put_v1)
-PROCESSES(nvmlDeviceGetComputeRunningProcesses_v2, nvmlProcessInfo_v2_t, put_v2)
-PROCESSES(nvmlDeviceGetComputeRunningProcesses_v3, nvmlProcessInfo_t, put_v2)

@@ -11,7 +11,8 @@
 
 #include "ml.h"
 
-#define DRIVER_VERSION "580.00" /* the driver that CUDA 13.0 came with, and nothing beyond it */
+#define DRIVER_VERSION "580.65.06"      /* the driver that CUDA 13.0 came with; tools want three parts */
+#define DRIVER_BRANCH "r580_65"
 #define CUDA_VERSION 13000
 
 static struct nvmlDevice_st devices[VGPU_MAX_DEVICES];
@@ -45,7 +46,7 @@ static void unlock(void)
 static int load_devices(void)
 {
 	struct vgpu_msg_hello_r hello;
-	int fd = ml_agent_open(&hello, NULL), err = 0;
+	int fd = ml_agent_open(&hello), err = 0;
 	unsigned int n = 0;
 
 	if (fd < 0)
@@ -54,8 +55,6 @@ static int load_devices(void)
 		err = ml_agent_device(fd, i, &devices[n].info);
 		if (!err)
 			devices[n++].index = i;
-		else if (ml_error(err) == NVML_ERROR_GPU_IS_LOST)
-			err = 0;        /* the others are still there */
 	}
 	close(fd);
 	if (!err)
@@ -119,19 +118,6 @@ nvmlReturn_t ml_text(char *out, unsigned int length, const char *text)
 	return NVML_SUCCESS;
 }
 
-nvmlReturn_t ml_unsupported(atomic_uint *said, const char *name, const char *why)
-{
-	char line[200];
-	int n;
-
-	if (!atomic_exchange_explicit(said, 1, memory_order_relaxed)) {
-		n = snprintf(line, sizeof(line), "vgpu libnvidia-ml: %s is not supported%s\n", name, why);
-		if (n > 0 && write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1) < 0)
-			return NVML_ERROR_NOT_SUPPORTED;
-	}
-	return NVML_ERROR_NOT_SUPPORTED;
-}
-
 /* ---- the system ---- */
 
 nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length)
@@ -139,6 +125,17 @@ nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length)
 	if (!ml_ready())
 		return NVML_ERROR_UNINITIALIZED;
 	return version ? ml_text(version, length, DRIVER_VERSION) : NVML_ERROR_INVALID_ARGUMENT;
+}
+
+nvmlReturn_t nvmlSystemGetDriverBranch(nvmlSystemDriverBranchInfo_t *info, unsigned int length)
+{
+	if (!ml_ready())
+		return NVML_ERROR_UNINITIALIZED;
+	if (!info || !length)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	if (info->version != NVML_VERSION_OF(nvmlSystemDriverBranchInfo_t, 1))
+		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+	return ml_text(info->branch, length < sizeof(info->branch) ? length : sizeof(info->branch), DRIVER_BRANCH);
 }
 
 nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned int length)

@@ -26,9 +26,10 @@ struct nvmlDevice_st {
 
 /* Everything here answers 0 or -errno; ml_error() translates, and nothing else does. */
 nvmlReturn_t ml_error(int err);
-int ml_agent_open(struct vgpu_msg_hello_r *r, struct vgpu_agent_page *page);     /* a socket; page may be NULL */
+int ml_agent_open(struct vgpu_msg_hello_r *r);  /* a socket */
 int ml_agent_device(int fd, unsigned int index, struct vgpu_device_info *info);
-int ml_agent_status(int fd, unsigned int first, struct vgpu_msg_status_r *r);
+int ml_agent_load(int fd, struct vgpu_msg_load_r *r);
+int ml_agent_contexts(int fd, unsigned int first, struct vgpu_msg_contexts_r *r);
 
 /* init.c */
 bool ml_ready(void);
@@ -39,7 +40,6 @@ bool ml_known(nvmlDevice_t device);
 
 /* Copies with the NUL, or INSUFFICIENT_SIZE. */
 nvmlReturn_t ml_text(char *out, unsigned int length, const char *text);
-nvmlReturn_t ml_unsupported(atomic_uint *said, const char *name, const char *why);
 
 #pragma GCC visibility pop
 

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names that exist and answer NVML_ERROR_NOT_SUPPORTED, the documented answer of a GPU that lacks a sensor; each says
- * its name once. Declared without parameters: the C calling convention lets the caller pass any.
+ * Names that exist and answer NVML_ERROR_NOT_SUPPORTED, the documented answer of a GPU that lacks a sensor or a feature. Nothing is
+ * said: monitors ask for all of them, and show what they get. Declared without parameters: the C calling convention lets the
+ * caller pass any.
  */
-#include <stdatomic.h>
-
-__attribute__((visibility("hidden"))) int ml_unsupported(atomic_uint *said, const char *name, const char *why);
+#define NOT_SUPPORTED 3         /* NVML_ERROR_NOT_SUPPORTED: nvml.h has prototypes of some of these names */
 
 #define UNSUPPORTED(fn) \
 	__attribute__((visibility("default"))) int fn(void); \
-	int fn(void) \
-	{ \
-		static atomic_uint said; \
-		return ml_unsupported(&said, #fn, ""); \
-	}
+	int fn(void) { return NOT_SUPPORTED; }
 
 #include "unsupported.def"

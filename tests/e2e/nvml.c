@@ -83,6 +83,69 @@ static void on_device(CUdevice dev, nvmlDevice_t d)
 	EXPECT_EQ(nvmlDeviceGetMemoryInfo_v2(d, &m2), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
 }
 
+/* What NVML 13's reference says of a device without MIG, display and board. */
+static void facts(nvmlDevice_t d)
+{
+	nvmlDeviceAddressingMode_t a = { NVML_VERSION_OF(nvmlDeviceAddressingMode_t, 1), 7 };
+	unsigned int v, w, count = 0;
+	unsigned long set[16], cpus = 0;
+	unsigned long long types;
+	nvmlEventSet_t events;
+	nvmlEventData_t e;
+	nvmlPciInfoExt_t x = { .version = NVML_VERSION_OF(nvmlPciInfoExt_t, 1) };
+	nvmlPciInfo_t pci;
+	nvmlDevice_t other;
+
+	NK(nvmlDeviceGetMigMode(d, &v, &w));
+	EXPECT(!v && !w);
+	EXPECT_EQ(nvmlDeviceGetMigDeviceHandleByIndex(d, 0, &other), NVML_ERROR_NOT_FOUND);
+	NK(nvmlDeviceGetComputeMode(d, &v));
+	EXPECT_EQ(v, 0);
+	NK(nvmlDeviceGetPersistenceMode(d, &v));
+	EXPECT_EQ(v, 1);
+	NK(nvmlDeviceGetAddressingMode(d, &a));
+	EXPECT_EQ(a.value, 0);
+	a.version = 3;
+	EXPECT_EQ(nvmlDeviceGetAddressingMode(d, &a), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+	NK(nvmlDeviceGetCpuAffinity(d, 16, set));
+	for (int i = 0; i < 16; i++)
+		cpus += (unsigned long)__builtin_popcountl(set[i]);
+	EXPECT_EQ(cpus, (unsigned long)sysconf(_SC_NPROCESSORS_ONLN));
+	NK(nvmlDeviceGetPciInfo_v3(d, &pci));
+	NK(nvmlDeviceGetPciInfoExt(d, &x));
+	EXPECT(!strcmp(x.busId, pci.busId));
+	NK(nvmlDeviceGetGraphicsRunningProcesses_v3(d, &count, NULL));
+	EXPECT_EQ(count, 0);
+	NK(nvmlDeviceGetTopologyCommonAncestor(d, d, &v));
+	EXPECT_EQ(v, NVML_TOPOLOGY_INTERNAL);
+	NK(nvmlDeviceGetSupportedEventTypes(d, &types));
+	EXPECT(types & nvmlEventTypeXidCriticalError);
+	NK(nvmlEventSetCreate(&events));
+	EXPECT_EQ(nvmlDeviceRegisterEvents(d, 1ull << 40, events), NVML_ERROR_NOT_SUPPORTED);
+	NK(nvmlDeviceRegisterEvents(d, nvmlEventTypeXidCriticalError, events));
+	(void)e;
+	NK(nvmlEventSetFree(events));
+}
+
+/* This process among those that work, with some of the device's time; samples go forwards. */
+static int works(nvmlDevice_t d)
+{
+	static nvmlProcessUtilizationSample_t list[1024];
+	nvmlSample_t s[64];
+	nvmlValueType_t type;
+	unsigned int n = 1024, m = 64;
+
+	NK(nvmlDeviceGetProcessUtilization(d, list, &n, 0));
+	NK(nvmlDeviceGetSamples(d, NVML_GPU_UTILIZATION_SAMPLES, 0, &type, &m, s));
+	EXPECT_EQ(type, NVML_VALUE_TYPE_UNSIGNED_INT);
+	for (unsigned int i = 0; i < m; i++)
+		EXPECT(s[i].sampleValue.uiVal <= 100 && (!i || s[i].timeStamp > s[i - 1].timeStamp));
+	for (unsigned int i = 0; i < n; i++)
+		if (list[i].pid == (unsigned int)getpid())
+			return list[i].smUtil <= 100;
+	return 0;
+}
+
 int main(void)
 {
 	enum { BYTES = 64 << 20 };
@@ -125,14 +188,17 @@ int main(void)
 	NK(nvmlDeviceGetMemoryInfo(d, &with));
 	/* neighbours take and give meanwhile: only what is ours is sure */
 	EXPECT(with.used >= BYTES && with.total == before.total);
-	if (n == 1) {
-		EXPECT(listed(d, &used));
-		EXPECT(used >= BYTES);
-	}
+	EXPECT(listed(d, &used));
+	EXPECT(used >= BYTES);
+	facts(d);
 	/* some seconds of work: it is in sight while it lasts, whatever neighbours do */
 	for (int i = 0; i < 400; i++)
 		CK(cuMemsetD32Async(p, (unsigned)i, BYTES / 4, NULL));
-	NK(nvmlDeviceGetUtilizationRates(d, &u));
+	/* not at once: of the last second */
+	do
+		NK(nvmlDeviceGetUtilizationRates(d, &u));
+	while (!u.gpu && cuStreamQuery(NULL) == CUDA_ERROR_NOT_READY);
+	EXPECT(works(d));
 	EXPECT_EQ(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
 	EXPECT(u.gpu > 0 && u.gpu <= 100 && u.memory <= 100);
 	EXPECT_EQ(nvmlDeviceGetUtilizationRates(d, NULL), NVML_ERROR_INVALID_ARGUMENT);

@@ -90,7 +90,10 @@ void info_fill(struct vgpu_device_info *info, const struct stub_config *c)
 	memset(info, 0, sizeof(*info));
 	snprintf(info->name, sizeof(info->name), "%s", c->name);
 	engine_cpu.describe(info->engine, sizeof(info->engine));
-	make_uuid(info->uuid, c->seed);
+	if (c->has_uuid)
+		memcpy(info->uuid, c->uuid, sizeof(info->uuid));
+	else
+		make_uuid(info->uuid, c->seed);
 	info->cc_major = c->cc_major;
 	info->cc_minor = c->cc_minor;
 	info->sm_count = c->sms;

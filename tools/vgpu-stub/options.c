@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@ static void usage(FILE *f)
 		"  --bus-id ID        PCI address that CUDA reports, like 0000:00:05.0 (default: the agent's choice)\n"
 		"  --dma MODE         fd: the owner's memory is mapped (default); message: every access is asked of\n"
 		"                     the owner, through its IOMMU; slow, for tests of owners\n"
-		"  --seed-uuid TEXT   the UUID is made from this text (default: from the machine's id)\n"
+		"  --uuid UUID        GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx (default: from the machine's id and --socket)\n"
+		"  --seed-uuid TEXT   the UUID is made from this text\n"
 		"  --walls LIST       what to put around contexts, as far as the machine has it: all (default), none, or some of\n"
 		"                     seccomp,user,pid,mount,net,ipc,uid,landlock,cgroup; seccomp always stands\n"
 		"  --require-walls[=LIST]  do not start without them (all)\n"
@@ -161,25 +163,54 @@ static uint32_t default_cores(void)
 	return n < 1 ? 1 : n > 256 ? 256 : (uint32_t)n;
 }
 
-static const char *default_seed(void)
+/* "GPU-" may be left out. */
+static int parse_uuid(const char *s, uint8_t out[16])
 {
-	static char text[80];
+	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+	unsigned any = 0, n = 0;
+
+	s += strncasecmp(s, "GPU-", 4) ? 0 : 4;
+	if (strlen(s) != sizeof(form) - 1)
+		return -EINVAL;
+	for (size_t i = 0; form[i]; i++) {
+		if (form[i] == '-' ? s[i] != '-' : !isxdigit((unsigned char)s[i]))
+			return -EINVAL;
+		if (form[i] == '-')
+			continue;
+		if (n % 2 == 0)
+			out[n / 2] = 0;
+		out[n / 2] = (uint8_t)(out[n / 2] << 4 | (unsigned)strtoul((char[]){ s[i], 0 }, NULL, 16));
+		any |= out[n++ / 2];
+	}
+	return any ? 0 : -EINVAL;
+}
+
+/* The machine, and which of its devices: two cannot serve one socket. The socket's folder is there, itself it is not yet. */
+static const char *default_seed(const char *socket_path)
+{
+	static char text[80 + PATH_MAX + 108];
+	char folder[PATH_MAX], real[PATH_MAX];
+	const char *name = strrchr(socket_path, '/');
 	FILE *f = fopen("/etc/machine-id", "re");
+	size_t n;
 
 	if (f) {
-		if (!fgets(text, sizeof(text), f))
+		if (!fgets(text, 80, f))
 			text[0] = 0;
 		fclose(f);
 		text[strcspn(text, "\n")] = 0;
 	}
 	if (!text[0])
-		gethostname(text, sizeof(text) - 1);
+		gethostname(text, 79);
+	snprintf(folder, sizeof(folder), "%.*s/", name ? (int)(name - socket_path) : 1, name ? socket_path : ".");
+	n = strlen(text);
+	snprintf(text + n, sizeof(text) - n, " %s/%s", realpath(folder, real) ? real : folder, name ? name + 1 : socket_path);
 	return text;
 }
 
 int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 {
-	enum { O_SOCKET = 1, O_MEMORY, O_OVERHEAD, O_CC, O_SMS, O_CORES, O_NAME, O_PCI_ID, O_BUS_ID, O_DMA, O_SEED, O_WALLS, O_REQUIRE, O_UIDS, O_CGROUP,
+	enum { O_SOCKET = 1, O_MEMORY, O_OVERHEAD, O_CC, O_SMS, O_CORES, O_NAME, O_PCI_ID, O_BUS_ID, O_DMA, O_SEED, O_UUID, O_WALLS, O_REQUIRE, O_UIDS, O_CGROUP,
 	       O_VERBOSE, O_HELP, O_VERSION };
 	static const struct option table[] = {
 		{ "socket", required_argument, NULL, O_SOCKET },
@@ -193,6 +224,7 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 		{ "bus-id", required_argument, NULL, O_BUS_ID },
 		{ "dma", required_argument, NULL, O_DMA },
 		{ "seed-uuid", required_argument, NULL, O_SEED },
+		{ "uuid", required_argument, NULL, O_UUID },
 		{ "walls", required_argument, NULL, O_WALLS },
 		{ "require-walls", optional_argument, NULL, O_REQUIRE },
 		{ "context-uids", required_argument, NULL, O_UIDS },
@@ -266,6 +298,11 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 			if (!*optarg)
 				err = bad("seed-uuid", "\"\"", "give some text");
 			break;
+		case O_UUID:
+			c->has_uuid = 1;
+			if (parse_uuid(optarg, c->uuid))
+				err = bad("uuid", optarg, "give GPU- and 32 hexadecimal digits as 8-4-4-4-12, not all of them 0");
+			break;
 		case O_WALLS:
 			if (walls_named(optarg, &c->walls))
 				err = bad("walls", optarg, "give all, none, or words of --help with commas between them");
@@ -313,6 +350,6 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 	if (!c->sms)
 		c->sms = c->cores * 4 < 8 ? 8 : c->cores * 4;
 	if (!c->seed)
-		c->seed = default_seed();
+		c->seed = default_seed(c->socket_path);
 	return 0;
 }

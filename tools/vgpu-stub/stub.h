@@ -34,6 +34,8 @@
 struct stub_config {
 	const char *socket_path;
 	const char *name, *bus_id, *seed;
+	uint8_t uuid[16];               /* where has_uuid: else made from the seed */
+	int has_uuid;
 	uint64_t memory_bytes;
 	uint64_t overhead_bytes;        /* of a context beside its grant: images, code, the engine's own memory */
 	uint32_t cc_major, cc_minor;

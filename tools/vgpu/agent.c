@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent's socket as a monitor sees it: HELLO without a span, then DEVICE and STATUS.
+ * The agent's socket as a monitor sees it: HELLO without a span, then DEVICE, LOAD, STATUS and CONTEXTS.
  */
 #define _GNU_SOURCE
 #include "vgpu.h"
@@ -59,6 +59,56 @@ const char *agent_find(char *buf, size_t bytes)
 	return NULL;
 }
 
+static int load(int fd, struct agent_status *out)
+{
+	struct vgpu_msg_index q = { .h = { VGPU_MSG_LOAD, sizeof(q) } };
+	int err = vgpu_ask(fd, &q.h, &out->load, sizeof(out->load), 0, NULL);
+
+	for (unsigned i = 0; !err && i < VGPU_MAX_DEVICES; i++)
+		if (out->load.device[i].samples > VGPU_LOAD_SAMPLES)
+			err = -EPROTO;
+	return err;
+}
+
+static int contexts(int fd, struct agent_status *out)
+{
+	struct vgpu_msg_contexts_r r;
+
+	do {
+		struct vgpu_msg_index q = { .h = { VGPU_MSG_CONTEXTS, sizeof(q) }, .index = out->contexts };
+		struct vgpu_msg_context *more;
+		int err = vgpu_ask(fd, &q.h, &r, sizeof(r), 0, NULL);
+
+		if (err)
+			return err;
+		if (!r.count || r.count > VGPU_CONTEXTS_PAGE)
+			break;
+		more = realloc(out->context, (out->contexts + r.count) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		out->context = more;
+		memcpy(more + out->contexts, r.context, r.count * sizeof(*more));
+		out->contexts += r.count;
+	} while (out->contexts < r.contexts);
+	return 0;
+}
+
+/* A peer's text: make sure it ends. */
+static void end_texts(struct agent_status *s)
+{
+	for (unsigned i = 0; i < s->devices; i++) {
+		s->device[i].name[sizeof(s->device[i].name) - 1] = 0;
+		s->device[i].engine[sizeof(s->device[i].engine) - 1] = 0;
+		s->device[i].bus_id[sizeof(s->device[i].bus_id) - 1] = 0;
+	}
+	for (unsigned i = 0; i < s->clients; i++)
+		s->client[i].command[sizeof(s->client[i].command) - 1] = 0;
+	for (unsigned i = 0; i < s->contexts; i++)
+		s->context[i].command[sizeof(s->context[i].command) - 1] = 0;
+	s->status.agent_version[sizeof(s->status.agent_version) - 1] = 0;
+	s->status.transport[sizeof(s->status.transport) - 1] = 0;
+}
+
 int agent_status(const char *path, struct agent_status *out)
 {
 	int fd = vgpu_dial(path, VGPU_ANSWER_S), err;
@@ -82,10 +132,13 @@ int agent_status(const char *path, struct agent_status *out)
 		err = vgpu_ask(fd, &q.h, &r, sizeof(r), 0, NULL);
 		if (err)
 			goto out;
-		if (r.status)
+		if (r.status && r.status != VGPU_ST_DEVICE_LOST)
 			continue;
 		out->device[out->devices++] = r.info;
 	}
+	err = load(fd, out);
+	if (err)
+		goto out;
 	do {
 		struct vgpu_msg_index q = { .h = { VGPU_MSG_STATUS, sizeof(q) }, .index = out->clients };
 		struct vgpu_msg_client *more;
@@ -104,11 +157,29 @@ int agent_status(const char *path, struct agent_status *out)
 		memcpy(more + out->clients, out->status.client, out->status.count * sizeof(*more));
 		out->clients += out->status.count;
 	} while (out->clients < out->status.clients);
+	err = contexts(fd, out);
 out:
 	close(fd);
-	if (err) {
-		free(out->client);
-		out->client = NULL;
-	}
+	if (err)
+		agent_status_free(out);
+	else
+		end_texts(out);
 	return err;
+}
+
+void agent_status_free(struct agent_status *s)
+{
+	free(s->client);
+	free(s->context);
+	s->client = NULL;
+	s->context = NULL;
+}
+
+unsigned agent_ready(const struct agent_status *s)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < s->devices; i++)
+		n += s->load.device[i].state != 0;
+	return n;
 }

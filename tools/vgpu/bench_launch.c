@@ -328,7 +328,7 @@ static void measure_idle(const struct rig *rig, struct launch_result *r)
 	r->idle_s = IDLE_S;
 	if (!idle_clients(rig, &child, 1) && !agent_status(rig->agent, &st)) {
 		agent = (pid_t)st.status.agent_pid;
-		free(st.client);
+		agent_status_free(&st);
 	}
 	nanosleep(&(struct timespec){ 0, 100000000 }, NULL);
 	before = agent > 0 ? switches(agent) : -1;

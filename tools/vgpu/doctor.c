@@ -253,7 +253,7 @@ int cmd_doctor(int argc, char **argv)
 	verdict(&d, target);
 	if (json)
 		json_close(&j, '}');
-	free(d.st.client);
+	agent_status_free(&d.st);
 	forget_texts();
 	return d.count[FAIL] != 0;
 }

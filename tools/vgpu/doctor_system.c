@@ -185,16 +185,22 @@ static void check_agent(struct doctor *d)
 
 static void check_devices(struct doctor *d)
 {
+	unsigned seen = 0;
+
 	if (!d->agent)
 		return;
-	if (!d->st.devices)
+	if (!agent_ready(&d->st))
 		report(d, FAIL, "device", "start vgpu-stub again, then vgpu-agent --device vfio-user:SOCKET",
 		       "the agent (pid %u) has none: its vgpu-stub ended or was killed", d->st.status.agent_pid);
 	for (unsigned i = 0; i < d->st.devices; i++) {
 		struct vgpu_device_info *v = &d->st.device[i];
 
-		v->name[sizeof(v->name) - 1] = v->engine[sizeof(v->engine) - 1] = 0;
-		if (!i)
+		if (!d->st.load.device[i].state) {
+			report(d, WARN, text("device %u", i), "start its vgpu-stub again: the agent tries to attach it every second",
+			       "%s is lost: its vgpu-stub ended, was killed or hangs", v->name);
+			continue;
+		}
+		if (!seen++)
 			d->cc = v->cc_major * 10 + v->cc_minor;
 		if (!v->memory_bytes)
 			report(d, FAIL, "device memory", "restart vgpu-stub with --memory 4G or more",
@@ -319,19 +325,19 @@ static void check_probe(struct doctor *d)
 		return;
 	}
 	d->driver_version = p.version;
-	if (visible && d->agent && d->st.devices && p.devices <= 0)
+	if (visible && d->agent && agent_ready(&d->st) && p.devices <= 0)
 		report(d, FAIL, "CUDA_VISIBLE_DEVICES", "unset CUDA_VISIBLE_DEVICES, or set it to 0",
-		       "\"%.100s\" hides every device (%u there)", visible, d->st.devices);
+		       "\"%.100s\" hides every device (%u there)", visible, agent_ready(&d->st));
 	else if (visible && (!*visible || *visible == '-'))
 		report(d, FAIL, "CUDA_VISIBLE_DEVICES", "unset CUDA_VISIBLE_DEVICES, or set it to 0",
 		       "\"%.100s\" hides every device", visible);
 	else if (visible && d->agent)
 		report(d, GOOD, "CUDA_VISIBLE_DEVICES", NULL, "\"%.100s\": %d of %u devices visible", visible, p.devices,
-		       d->st.devices);
+		       agent_ready(&d->st));
 	if (d->agent && p.devices > 0)
 		report(d, GOOD, "libcuda", NULL, "driver version %d, cuInit 0, %d device%s", p.version, p.devices,
 		       p.devices == 1 ? "" : "s");
-	else if (d->agent && d->st.devices && !visible)
+	else if (d->agent && agent_ready(&d->st) && !visible)
 		report(d, FAIL, "libcuda", "run any program with our libcuda.so.1: it says why on stderr; then restart the agent",
 		       "cuInit answers %d, %d devices", p.init, p.devices);
 	if (p.nvml[0]) {

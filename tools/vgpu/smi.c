@@ -24,16 +24,6 @@ static void uuid_text(char *out, const uint8_t u[16])
 		p += sprintf(p, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
 }
 
-/* Device memory is accounted per client; a client has its contexts on one device in most lives. */
-static uint64_t used_bytes(const struct agent_status *s)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < s->clients; i++)
-		sum += s->client[i].memory_bytes;
-	return sum;
-}
-
 static void print_json(const char *path, const struct agent_status *s)
 {
 	struct json j = { .out = stdout };
@@ -69,7 +59,12 @@ static void print_json(const char *path, const struct agent_status *s)
 		json_u64(&j, "sm_count", d->sm_count);
 		json_u64(&j, "cores", d->cores);
 		json_u64(&j, "memory_total_bytes", d->memory_bytes);
-		json_u64(&j, "memory_used_bytes", used_bytes(s));
+		json_u64(&j, "memory_used_bytes", s->load.device[i].memory_used);
+		json_str(&j, "state", s->load.device[i].state ? "ready" : "lost");
+		json_f(&j, "utilization", s->load.device[i].permille / 1000.0);
+		json_u64(&j, "contexts", s->load.device[i].contexts);
+		json_u64(&j, "faults", s->load.device[i].faults);
+		json_u64(&j, "losses", s->load.device[i].losses);
 		json_open(&j, "walls", '[');
 		for (unsigned w = 0; w < VGPU_WALL_COUNT; w++)
 			if (d->walls >> w & 1)
@@ -145,7 +140,10 @@ static void print_table(const char *path, const struct agent_status *s)
 		snprintf(left, sizeof(left), "%u  %.44s", i, d->name);
 		snprintf(right, sizeof(right), "%s  CC %u.%u", d->bus_id, d->cc_major, d->cc_minor);
 		printf("| %-50s %25s |\n", left, right);
-		snprintf(right, sizeof(right), "%" PRIu64 " / %" PRIu64 " MiB", MIB(used_bytes(s)), MIB(d->memory_bytes));
+		if (s->load.device[i].state)
+			snprintf(right, sizeof(right), "%" PRIu64 " / %" PRIu64 " MiB", MIB(s->load.device[i].memory_used), MIB(d->memory_bytes));
+		else
+			snprintf(right, sizeof(right), "LOST");
 		printf("|    %-50s %22s |\n", uuid, right);
 		snprintf(left, sizeof(left), "engine %.48s", d->engine);
 		snprintf(right, sizeof(right), "%u SMs on %u cores", d->sm_count, d->cores);
@@ -193,19 +191,10 @@ int cmd_smi(int argc, char **argv)
 		complain("the agent at %s does not answer as expected: %s", path, strerror(-err));
 		return 1;
 	}
-	for (unsigned i = 0; i < s.devices; i++) {      /* peers' text: make sure it ends */
-		s.device[i].name[sizeof(s.device[i].name) - 1] = 0;
-		s.device[i].engine[sizeof(s.device[i].engine) - 1] = 0;
-		s.device[i].bus_id[sizeof(s.device[i].bus_id) - 1] = 0;
-	}
-	for (unsigned i = 0; i < s.clients; i++)
-		s.client[i].command[sizeof(s.client[i].command) - 1] = 0;
-	s.status.agent_version[sizeof(s.status.agent_version) - 1] = 0;
-	s.status.transport[sizeof(s.status.transport) - 1] = 0;
 	if (json)
 		print_json(path, &s);
 	else
 		print_table(path, &s);
-	free(s.client);
+	agent_status_free(&s);
 	return 0;
 }

@@ -52,12 +52,16 @@ int agent_try(const char *path, char *why, size_t bytes);
 struct agent_status {
 	struct vgpu_msg_hello_r hello;
 	struct vgpu_msg_status_r status;        /* totals; its client array is not used */
-	struct vgpu_device_info device[VGPU_MAX_DEVICES];
-	unsigned devices, clients;
-	struct vgpu_msg_client *client;         /* malloc'ed */
+	struct vgpu_device_info device[VGPU_MAX_DEVICES];       /* lost ones too: load.device[i].state says it */
+	struct vgpu_msg_load_r load;
+	unsigned devices, clients, contexts;
+	struct vgpu_msg_client *client;         /* malloc'ed, as the next */
+	struct vgpu_msg_context *context;
 };
-/* 0 or -errno; says what went wrong. Free status->client afterwards. */
+/* 0 or -errno; says what went wrong. agent_status_free() afterwards. Texts in it end within their fields. */
 int agent_status(const char *path, struct agent_status *out);
+void agent_status_free(struct agent_status *s);
+unsigned agent_ready(const struct agent_status *s);     /* devices that are not lost */
 
 /* ---- private.c: a vgpu-stub and a vgpu-agent that live as long as one command ---- */
 struct private_gpu {

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What the device is said to be, and to do: how busy, by whom, one UUID each, a place on no bus of the machine, lost and back.
+. "$(dirname "$0")/lib.sh"
+cd "$(dirname "$0")/../.." || exit 1
+CC=${CC:-cc}
+
+$CC -O1 -Ilibcuda-lite/include -o "$dir/load" tests/system/load.c "$B/lib/libcuda.so.1" || { fail "the load does not build"; exit 1; }
+cat >"$dir/ask.c" <<'C'
+#include <nvml.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#define NK(c) do { nvmlReturn_t r_ = (c); if (r_) { printf("%s: %d\n", #c, r_); exit(1); } } while (0)
+int main(int argc, char **argv)
+{
+	nvmlUtilization_t u;
+	nvmlEventData_t e;
+	nvmlEventSet_t set;
+	nvmlMemory_t m;
+	nvmlDevice_t d;
+	unsigned n;
+	char uuid[96];
+	struct timespec a, b;
+
+	NK(nvmlInit_v2());
+	NK(nvmlDeviceGetCount_v2(&n));
+	NK(nvmlDeviceGetHandleByIndex_v2(0, &d));
+	NK(nvmlDeviceGetUUID(d, uuid, sizeof uuid));
+	if (!strcmp(argv[1], "share")) {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+		NK(nvmlDeviceGetUtilizationRates(d, &u));
+		printf("%u\n", u.gpu);
+	} else if (!strcmp(argv[1], "events")) {
+		NK(nvmlEventSetCreate(&set));
+		NK(nvmlDeviceRegisterEvents(d, nvmlEventTypeXidCriticalError, set));
+		puts("waiting");
+		fflush(stdout);
+		NK(nvmlEventSetWait_v2(set, &e, 60000));
+		printf("xid %llu\n", e.eventData);
+	} else {
+		printf("%u %s %d\n", n, uuid, nvmlDeviceGetMemoryInfo(d, &m));
+	}
+	return 0;
+}
+C
+$CC -O1 -Wno-unused -Ilibcuda-lite/include -o "$dir/ask" "$dir/ask.c" "$B/lib/libnvidia-ml.so.1" || { fail "the monitor does not build"; exit 1; }
+
+start_stub
+start_agent
+
+# --- how busy: the last three looks, each beside what the program itself measured
+shares() {
+	"$dir/load" "$1" 4 >"$dir/worked" & load=$!
+	sleep 2.5
+	"$dir/ask" share >"$dir/share" 2>"$dir/err"
+	tail -n 1 "$dir/worked" >"$dir/truth"
+	wait $load || fail "the load: $?"
+	[ -s "$dir/err" ] && fail "NVML says something on stderr: $(head -n 2 "$dir/err")"
+	share=$(($(cat "$dir/share") * 10)) truth=$(cat "$dir/truth")
+}
+shares COPY
+[ "$share" -le 150 ] && ok "a copy of 4 KiB every 100 ms: $share permille" || fail "a copy of 4 KiB every 100 ms reads as $share permille"
+shares KERNEL
+diff=$((share - truth))
+[ "$share" -gt 0 ] && [ "${diff#-}" -le 200 ] && ok "kernels with sleep between: $share permille, by events $truth" ||
+	fail "kernels with sleep between: $share permille, by events $truth"
+sleep 1.3
+[ "$("$dir/ask" share)" = 0 ] && ok "nothing runs: 0 %" || fail "nothing runs, and it is busy"
+# a minute of rest would look the same: no samples are taken, and the first work after it counts
+shares KERNEL
+[ "$share" -gt 0 ] && ok "work after a rest is seen" || fail "work after a rest is not seen"
+
+# --- place and name
+id=$("$V/vgpu" smi -j | sed 's/.*"bus_id":"\([^"]*\)".*/\1/')
+[ -n "$id" ] && [ ! -e "/sys/bus/pci/devices/$id" ] && ok "its bus id $id is nobody's here" || fail "bus id '$id' is a device of this machine"
+uuid=$("$V/vgpu" smi -j | sed 's/.*"uuid":"\([^"]*\)".*/\1/')
+"$V/vgpu-stub" --socket "$dir/stub2" 2>"$dir/stub2.log" & second=$!
+until_true test -S "$dir/stub2"
+"$V/vgpu-agent" --device "vfio-user:$dir/stub2" --listen "$dir/agent2" --pidfile "$dir/pid2" 2>"$dir/agent2.log" & other=$!
+until_true env VGPU_AGENT="$dir/agent2" "$V/vgpu" smi -j
+uuid2=$(VGPU_AGENT=$dir/agent2 "$V/vgpu" smi -j | sed 's/.*"uuid":"\([^"]*\)".*/\1/')
+[ -n "$uuid2" ] && [ "$uuid" != "$uuid2" ] && ok "two devices of a machine have two UUIDs" || fail "UUIDs $uuid and $uuid2"
+kill $other $second; wait $other $second 2>/dev/null
+for n in 3 4; do
+	"$V/vgpu-stub" --socket "$dir/stub$n" --uuid GPU-01234567-89ab-cdef-0123-456789abcdef 2>"$dir/stub$n.log" &
+	eval "s$n=\$!"
+	until_true test -S "$dir/stub$n"
+done
+out=$(timeout 20 "$V/vgpu-agent" --device "vfio-user:$dir/stub3" --device "vfio-user:$dir/stub4" --listen "$dir/agent3" --pidfile "$dir/pid3" 2>&1)
+st=$?
+[ $st = 1 ] && grep -q 'UUID of device 0' <<<"$out" && ok "two devices of one UUID are refused: both are named" || fail "two devices of one UUID: exit $st: $out"
+"$V/vgpu-agent" --device "vfio-user:$dir/stub3" --listen "$dir/agent3" --pidfile "$dir/pid3" 2>/dev/null & other=$!
+until_true env VGPU_AGENT="$dir/agent3" "$V/vgpu" smi -j
+VGPU_AGENT=$dir/agent3 "$V/vgpu" smi -j | grep -q GPU-01234567-89ab-cdef-0123-456789abcdef && ok "--uuid names the device" || fail "--uuid is not what smi says"
+kill $other $s3 $s4; wait $other $s3 $s4 2>/dev/null
+for bad in GPU-1 GPU-00000000-0000-0000-0000-000000000000 GPU-01234567-89ab-cdef-0123-456789abcdeg; do
+	"$V/vgpu-stub" --socket "$dir/no" --uuid $bad 2>/dev/null && fail "--uuid $bad was taken" || ok "--uuid $bad is refused"
+done
+
+# --- lost, and seen as lost
+"$dir/ask" events >"$dir/events" & ev=$!
+until_true grep -q waiting "$dir/events"
+kill -KILL "$stub"; wait "$stub" 2>/dev/null; stub=
+wait $ev
+grep -q '^xid 79$' "$dir/events" && ok "who waits for events hears that the device is lost" || fail "events of a lost device: $(cat "$dir/events")"
+out=$("$dir/ask" list)
+[ "$out" = "1 $uuid 15" ] && ok "NVML counts a lost device, by its UUID, and says that it is lost" || fail "NVML of a lost device: $out"
+out=$("$V/vgpu" smi)
+grep -q 'LOST' <<<"$out" && grep -q "$uuid" <<<"$out" && ok "smi shows a lost device as lost" || fail "smi of a lost device: $out"
+"$V/vgpu" smi -j | grep -q '"state":"lost"' && ok "smi -j: state lost" || fail "smi -j of a lost device: $("$V/vgpu" smi -j)"
+rm -f "$dir/stub"
+start_stub
+until_true sh -c "'$V/vgpu' smi -j | grep -q '\"state\":\"ready\"'" && ok "it is back" || fail "it does not come back"
+"$V/vgpu" smi -j | grep -q "$uuid" && ok "with the same UUID" || fail "it came back as another"
