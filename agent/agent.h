@@ -27,6 +27,7 @@
 
 #define AGENT_VERSION "0.1"
 #define AGENT_CLIENTS 256u              /* connections at most, whatever --max-clients says */
+#define AGENT_ALSO 16u
 #define AGENT_SEGMENTS 128u             /* of one client's window */
 
 #define AGENT_HOT __attribute__((section(".agent_hot")))
@@ -36,6 +37,8 @@ struct options {
 	const char *device[VGPU_MAX_DEVICES];
 	unsigned devices;
 	char listen[108];               /* sun_path */
+	const char *also[AGENT_ALSO];   /* more sockets, for those who may search their folder */
+	unsigned alsos;
 	char pidfile[256];
 	unsigned mode;                  /* of the socket, or MODE_DEFAULT */
 	int cpu;                        /* >= 0, or CPU_AUTO, CPU_NONE */
@@ -218,7 +221,7 @@ struct agent {
 	struct vgpu_agent_page *page;
 	int page_fd;
 	int pidfd;
-	int listen_fd;
+	int listen_fd, also_fd[AGENT_ALSO];
 	int epoll_c, epoll_d;
 	int wake_c;                     /* eventfd: D wants C to look at kill and drop words */
 	uint8_t *windows;               /* reserved: AGENT_CLIENTS x VGPU_SEG0_BYTES */

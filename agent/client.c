@@ -673,10 +673,10 @@ static void accept_one(int sock)
 	control_watch(CONTROL_CLIENT, c->index, c->id, sock, EPOLLIN);
 }
 
-void client_accept(void)
+void client_accept(int listen_fd)
 {
 	for (int i = 0; i < 16; i++) {
-		int sock = accept4(agent.listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int sock = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (sock < 0) {
 			if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)

@@ -5,7 +5,7 @@
 
 #include "agent.h"
 
-void client_accept(void);               /* all that wait on the listening socket */
+void client_accept(int listen_fd);      /* all that wait on a listening socket */
 void client_readable(struct client *c); /* one message, or its hang-up */
 /*
  * Ends it: its connection and its part in the data thread now; then contexts, DMA, memory, as the device answers.

@@ -120,6 +120,8 @@ int control_init(void)
 	sigset_t set;
 
 	agent.listen_fd = -1;
+	for (unsigned i = 0; i < AGENT_ALSO; i++)
+		agent.also_fd[i] = -1;
 	agent.epoll_c = epoll_create1(EPOLL_CLOEXEC);
 	agent.wake_c = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	control_signals(&set);
@@ -198,12 +200,57 @@ static int socket_given(void)
 	return 1;
 }
 
+/*
+ * Whoever may search the folder may connect. The folder may be that user's own: the mode is right from the beginning, and nothing is
+ * done by a name that he can turn elsewhere.
+ */
+static int also_listen(unsigned i)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct stat st;
+	mode_t before;
+	int fd, rc;
+
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", agent.opt.also[i]);
+	if (lstat(a.sun_path, &st) == 0 && S_ISSOCK(st.st_mode) && (agent.opt.replace || !answers(&a)))
+		unlink(a.sun_path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	before = umask(0111);
+	rc = fd < 0 ? -1 : bind(fd, (struct sockaddr *)&a, sizeof(a));
+	umask(before);
+	if (rc < 0 || listen(fd, SOMAXCONN) < 0) {
+		log_error("--also-listen %s: %s", a.sun_path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	agent.also_fd[i] = fd;
+	return control_watch(CONTROL_LISTEN, 1 + i, 0, fd, EPOLLIN);
+}
+
+/* gone: the names too; else another agent has them. */
+static void also_close(int gone)
+{
+	for (unsigned i = 0; i < agent.opt.alsos; i++) {
+		if (agent.also_fd[i] < 0)
+			continue;
+		if (gone)
+			unlink(agent.opt.also[i]);
+		else
+			client_accept(agent.also_fd[i]);
+		control_unwatch(agent.also_fd[i]);
+		close(agent.also_fd[i]);
+		agent.also_fd[i] = -1;
+	}
+}
+
 /* Who came before the name was another's is served; nobody comes after. */
 static void drain(void)
 {
 	if (agent.draining || agent.listen_fd < 0)
 		return;
-	client_accept();
+	client_accept(agent.listen_fd);
+	also_close(0);
 	control_unwatch(agent.listen_fd);
 	close(agent.listen_fd);
 	agent.listen_fd = -1;
@@ -250,7 +297,7 @@ int control_replace(char *why, size_t n)
 	return 0;
 }
 
-int control_listen(void)
+static int listen_first(void)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	struct stat st;
@@ -293,8 +340,19 @@ int control_listen(void)
 	return control_watch(CONTROL_LISTEN, 0, 0, agent.listen_fd, EPOLLIN);
 }
 
+int control_listen(void)
+{
+	if (listen_first() < 0)
+		return -1;
+	for (unsigned i = 0; i < agent.opt.alsos; i++)
+		if (also_listen(i) < 0)
+			return -1;
+	return 0;
+}
+
 void control_close(void)
 {
+	also_close(1);
 	if (agent.listen_fd < 0)
 		return;
 	if (!agent.socket_given)
@@ -347,7 +405,7 @@ static void event(uint64_t data, uint32_t events)
 
 	switch ((enum control_kind)(data >> 56)) {
 	case CONTROL_LISTEN:
-		client_accept();
+		client_accept(index ? agent.also_fd[(index - 1) % AGENT_ALSO] : agent.listen_fd);
 		break;
 	case CONTROL_WAKE:
 		if (read(agent.wake_c, &drain, 8) < 0)

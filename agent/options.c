@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { OPT_DEVICE = 256, OPT_LISTEN, OPT_PIDFILE, OPT_CPU, OPT_MODE, OPT_MAX_CONTEXTS, OPT_MAX_CLIENTS,
+enum { OPT_DEVICE = 256, OPT_LISTEN, OPT_ALSO, OPT_PIDFILE, OPT_CPU, OPT_MODE, OPT_MAX_CONTEXTS, OPT_MAX_CLIENTS,
        OPT_CLIENT_MEMORY, OPT_CLIENT_WINDOW, OPT_WINDOWS, OPT_UID_CLIENTS, OPT_SPIN_US, OPT_NO_HUGE, OPT_NO_SECCOMP,
        OPT_VFIO, OPT_NOIOMMU, OPT_UID_WINDOWS, OPT_UID_MEMORY, OPT_BOX_CLIENTS, OPT_BOX_WINDOWS, OPT_BOX_MEMORY, OPT_LIMITS,
        OPT_LOG_LEVEL, OPT_REPLACE, OPT_BIND, OPT_UNBIND, OPT_MODULES, OPT_RUN, OPT_HELP, OPT_VERSION };
@@ -19,6 +19,7 @@ enum { OPT_DEVICE = 256, OPT_LISTEN, OPT_PIDFILE, OPT_CPU, OPT_MODE, OPT_MAX_CON
 static const struct option table[] = {
 	{ "device", 1, NULL, OPT_DEVICE },
 	{ "listen", 1, NULL, OPT_LISTEN },
+	{ "also-listen", 1, NULL, OPT_ALSO },
 	{ "mode", 1, NULL, OPT_MODE },
 	{ "pidfile", 1, NULL, OPT_PIDFILE },
 	{ "cpu", 1, NULL, OPT_CPU },
@@ -70,6 +71,8 @@ static const char help[] =
 	"  --listen A          socket for clients [/run/vgpu/agent.sock as root,\n"
 	"                      else $XDG_RUNTIME_DIR/vgpu/agent.sock]\n"
 	"  --mode OCTAL        permissions of that socket [0660, as root for the group vgpu]\n"
+	"  --also-listen A     another socket, for whoever may search its folder (a container's user):\n"
+	"                      up to 16 times\n"
 	"  --replace           take the socket over from the agent that listens there, which serves its\n"
 	"                      clients to their end; this one needs a device of its own\n"
 	"  --pidfile P         locked while it runs [the socket's name with .pid]\n"
@@ -177,6 +180,13 @@ static int option(struct options *o, int opt, const char *name, const char *arg)
 		if (!*arg || strlen(arg) >= sizeof(o->listen))
 			return bad(name, arg, "a path of 1 to 107 characters is needed");
 		strcpy(o->listen, arg);
+		return 0;
+	case OPT_ALSO:
+		if (o->alsos == AGENT_ALSO)
+			return bad(name, arg, "at most 16 more sockets");
+		if (!*arg || strlen(arg) >= sizeof(o->listen))
+			return bad(name, arg, "a path of 1 to 107 characters is needed");
+		o->also[o->alsos++] = arg;
 		return 0;
 	case OPT_PIDFILE:
 		if (!*arg || strlen(arg) >= sizeof(o->pidfile))

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../fw-protocol/vgpu_dial.h"
+#include "../../fw-protocol/vgpu_reach.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -34,38 +34,48 @@ struct vg_session vg;
 static const uint32_t never;
 const uint32_t *vg_alive = &never;
 
+/* Once: programs that probe call cuInit again and again. */
+static void unreachable(const char *label, const char *path, int err, const char *nor)
+{
+	static bool said;
+	char why[400], fix[400];
+
+	if (said)
+		return;
+	said = true;
+	vgpu_reach_words(path, err, -1, NULL, why, sizeof why, fix, sizeof fix);
+	vg_say("%s %s%s%s%s; %s", err == -EACCES || err == -EPERM ? "vgpu-agent cannot be used at" : "no vgpu-agent answers at", label, why,
+	       nor ? ", nor " : "", nor ? nor : "", fix);
+}
+
 /* The socket, or -1 after one line that says where we looked. */
 static int find_agent(void)
 {
 	const char *env = vgpu_env("VGPU_AGENT"), *run = vgpu_env("XDG_RUNTIME_DIR");
 	char user[sizeof ((struct sockaddr_un *)0)->sun_path];
-	static bool said;       /* programs that probe call cuInit again and again */
-	int fd, e1, e2 = -ENOENT;
+	int fd, err;
 
 	if (env && *env) {
 		fd = vgpu_dial(env, 0);
-		if (fd >= 0)
-			return fd;
-		if (!said)
-			vg_say("no vgpu-agent answers at VGPU_AGENT=%s (%s): start vgpu-agent --listen %s, or unset VGPU_AGENT, or "
-			       "run the program as: vgpu run -- CMD", env, strerror(-fd), env);
-		said = true;
-		return -1;
+		if (fd < 0)
+			unreachable("VGPU_AGENT=", env, fd, NULL);
+		return fd < 0 ? -1 : fd;
 	}
-	e1 = fd = vgpu_dial(VGPU_AGENT_SOCKET_SYSTEM, 0);
+	err = fd = vgpu_dial(VGPU_AGENT_SOCKET_SYSTEM, 0);
 	if (fd >= 0)
 		return fd;
 	user[0] = 0;
 	if (run && (size_t)snprintf(user, sizeof user, "%s/%s", run, VGPU_AGENT_SOCKET_USER) < sizeof user) {
-		e2 = fd = vgpu_dial(user, 0);
+		fd = vgpu_dial(user, 0);
 		if (fd >= 0)
 			return fd;
+		/* a socket that is there tells more than one that is not */
+		if (err == -ENOENT && fd != -ENOENT) {
+			unreachable("", user, fd, NULL);
+			return -1;
+		}
 	}
-	if (!said)
-		vg_say("no vgpu-agent: VGPU_AGENT is not set, %s: %s%s%s%s%s; start vgpu-agent, or run the program as: "
-		       "vgpu run -- CMD", VGPU_AGENT_SOCKET_SYSTEM, strerror(-e1), user[0] ? ", " : "", user,
-		       user[0] ? ": " : "", user[0] ? strerror(-e2) : "");
-	said = true;
+	unreachable("", VGPU_AGENT_SOCKET_SYSTEM, err, user[0] ? user : NULL);
 	return -1;
 }
 
@@ -215,6 +225,7 @@ static int hello(void)
 				    .version = VGPU_PROTOCOL_VERSION, .span_base = vg.span };
 	struct vgpu_msg_hello_r r;
 	int fds[VGPU_HELLO_FDS] = { -1, -1, -1, -1 };
+	char why[400], fix[400] = "";
 	uint32_t status;
 	void *p;
 
@@ -225,7 +236,10 @@ static int hello(void)
 	status = vg_request(&m, sizeof m, &r, sizeof r, fds, VGPU_HELLO_FDS);
 	if (status) {
 		r.text[sizeof r.text - 1] = 0;
-		vg_say("vgpu-agent refuses this process: %s%s%s", vgpu_status_text(status), r.text[0] ? ": " : "", r.text);
+		if (status != VGPU_ST_AGENT_LOST)
+			vgpu_reach_words("", 0, -1, &r, why, sizeof why, fix, sizeof fix);
+		vg_say("vgpu-agent refuses this process: %s%s%s%s%s", vgpu_status_text(status), r.text[0] ? ": " : "", r.text,
+		       fix[0] ? "; " : "", fix);
 		return -1;
 	}
 	vg.pidfd = fds[VGPU_HELLO_FD_PIDFD];

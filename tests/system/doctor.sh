@@ -113,7 +113,7 @@ else
 	says "agent down is named" fail "agent: no agent answers: .*run/vgpu/agent.sock" "vgpu run -- CMD"
 fi
 VGPU_AGENT=$dir/nobody doctor 1
-says "a dead VGPU_AGENT is named" fail "agent: .*VGPU_AGENT=$dir/nobody: No such file" "unset VGPU_AGENT"
+says "a dead VGPU_AGENT is named" fail "agent: .*VGPU_AGENT=$dir/nobody: there is no such socket" "unset VGPU_AGENT"
 python3 -c "import socket,sys; s=socket.socket(socket.AF_UNIX,socket.SOCK_SEQPACKET); s.bind(sys.argv[1])" "$dir/left"
 VGPU_AGENT=$dir/left doctor 1
 says "a socket that an agent left behind is named" fail "agent: .*nobody listens" "vgpu-agent"
@@ -262,11 +262,34 @@ fi
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod 755 "$dir" && chmod 600 "$A" &&
    setpriv --reuid=65534 --regid=65534 --clear-groups "$V/vgpu" --version >/dev/null 2>&1; then
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$V/vgpu" doctor >"$dir/out" 2>&1
-	says "a socket without permission is named" fail "agent: .*Permission denied .mode 600" "--mode 0666"
+	says "a socket without permission is named" fail "agent: .*permission denied: its mode is 600" "--mode 0666"
+	chmod 660 "$A"; chgrp 12345 "$A"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$V/vgpu" doctor >"$dir/out" 2>&1
+	says "the group that may use it is named" fail "agent: .*for group 12345, and user 65534 is not in it" "adduser NAME 12345"
+	out=$(VGPU_AGENT=$A setpriv --reuid=65534 --regid=65534 --clear-groups "$V/vgpu" smi 2>&1)
+	grep -q 'for group 12345' <<<"$out" && ok "smi says the same" || fail "smi without permission: $out"
+	out=$(VGPU_AGENT=$A LD_LIBRARY_PATH=$B/lib setpriv --reuid=65534 --regid=65534 --clear-groups "$B/e2e/driver/vecadd" 2>&1)
+	grep -q 'for group 12345' <<<"$out" && ok "the library says the same" || fail "the library without permission: $out"
+	chmod 700 "$dir"
+	out=$(VGPU_AGENT=$A setpriv --reuid=65534 --regid=65534 --clear-groups "$V/vgpu" smi 2>&1)
+	grep -q "may not search the folder $dir" <<<"$out" && ok "a folder in the way is named" || skip "a folder in the way: ${out:0:100}"
+	chmod 755 "$dir"
+	if out=$(VGPU_AGENT=$A setpriv --reuid=65534 --regid=65534 --clear-groups unshare -Ur "$V/vgpu" smi 2>&1); then
+		fail "a user namespace gives permission"
+	elif grep -q 'user namespace' <<<"$out"; then
+		grep -q -e --also-listen <<<"$out" && ok "a user namespace is named, with the way out" || fail "in a user namespace: $out"
+	else
+		skip "no user namespace here: ${out:0:100}"
+	fi
 	chmod 666 "$A"
 else
 	skip "socket permissions: not root, or the build cannot be read by others"
 fi
+kill -STOP "$agent"
+doctor 1
+says "a stopped agent is named, and nobody is to be killed" fail "agent: .*pid $agent. is stopped" "kill -CONT $agent"
+out=$(VGPU_AGENT=$A "$V/vgpu" smi 2>&1); grep -q "pid $agent) is stopped" <<<"$out" && ok "smi says that too" || fail "smi of a stopped agent: $out"
+kill -CONT "$agent"
 timeout 60 "$V/vgpu" doctor -j -- "$w/ollama/bin/ollama" >"$dir/out" 2>&1
 python3 - "$dir/out" <<'PY' && ok "-j is one JSON object" || fail "-j: $(cat "$dir/out")"
 import json, sys

@@ -47,8 +47,27 @@ int main(int argc, char **argv)
 C
 $CC -O1 -Wno-unused -Ilibcuda-lite/include -o "$dir/ask" "$dir/ask.c" "$B/lib/libnvidia-ml.so.1" || { fail "the monitor does not build"; exit 1; }
 
+# a user whose container has no number for the agent's group: a socket in a folder of his own
+also=
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	chmod 711 "$dir"
+	install -d -o 65534 -g root -m 0770 "$dir/also"
+	also="--also-listen $dir/also/agent.sock"
+fi
 start_stub
-start_agent
+# shellcheck disable=SC2086
+start_agent $also
+if [ -z "$also" ]; then
+	skip "--also-listen: not root"
+elif as=$(VGPU_AGENT=$dir/also/agent.sock setpriv --reuid=65534 --regid=65534 --clear-groups unshare -Ur "$V/vgpu" smi -j 2>&1); then
+	grep -q '"state":"ready"' <<<"$as" && ok "--also-listen: reached from a user namespace" || fail "--also-listen: $as"
+	VGPU_AGENT=$dir/also/agent.sock setpriv --reuid=65533 --regid=65533 --clear-groups "$V/vgpu" smi >"$dir/out" 2>&1 &&
+		fail "--also-listen: another user gets in" || { grep -q 'may not search the folder' "$dir/out" && ok "--also-listen: not by another user"; }
+elif grep -qi unshare <<<"$as"; then
+	skip "--also-listen from a user namespace: $as"
+else
+	fail "--also-listen: $as"
+fi
 
 # --- how busy: the last three looks, each beside what the program itself measured
 shares() {

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 
-#include "../../fw-protocol/vgpu_dial.h"
 
 static int hello(int fd, struct vgpu_msg_hello_r *r)
 {
@@ -20,43 +19,50 @@ static int hello(int fd, struct vgpu_msg_hello_r *r)
 	return vgpu_ask(fd, &h.h, r, sizeof(*r), 0, NULL);
 }
 
-int agent_try(const char *path, char *why, size_t bytes)
+enum vgpu_reach agent_reach(const char *path, struct agent_reach *out)
 {
 	struct vgpu_msg_hello_r r;
-	int fd = vgpu_dial(path, VGPU_ANSWER_S), err;
+	int fd = vgpu_dial(path, VGPU_ANSWER_S), err = fd < 0 ? fd : hello(fd, &r);
 
-	if (bytes)
-		why[0] = 0;
-	if (fd < 0)
-		return fd;
-	err = hello(fd, &r);
-	close(fd);
-	if (err || r.status == VGPU_ST_OK)
-		return err;
-	r.text[sizeof(r.text) - 1] = 0;
-	snprintf(why, bytes, "it refuses: %s", r.text);
-	return -ECONNREFUSED;
+	out->is = vgpu_reach_words(path, err, fd, fd >= 0 && !err ? &r : NULL, out->why, sizeof(out->why), out->fix, sizeof(out->fix));
+	if (fd >= 0)
+		close(fd);
+	return out->is;
 }
 
 int agent_answers(const char *path)
 {
-	char why[128];
+	struct agent_reach r;
 
-	return !agent_try(path, why, sizeof(why));
+	return agent_reach(path, &r) == VGPU_REACH_OK;
+}
+
+enum vgpu_reach agent_search(char *buf, size_t bytes, struct agent_reach *r)
+{
+	const char *env = getenv("VGPU_AGENT"), *run = getenv("XDG_RUNTIME_DIR");
+	struct agent_reach user;
+
+	if (env && *env) {      /* a named agent is the only one that counts */
+		snprintf(buf, bytes, "%s", env);
+		return agent_reach(env, r);
+	}
+	snprintf(buf, bytes, "%s", VGPU_AGENT_SOCKET_SYSTEM);
+	if (agent_reach(buf, r) == VGPU_REACH_OK)
+		return r->is;
+	if (!run || !*run || (size_t)snprintf(buf, bytes, "%s/" VGPU_AGENT_SOCKET_USER, run) >= bytes)
+		return r->is;
+	/* a socket that is there tells more than one that is not */
+	agent_reach(buf, &user);
+	if (user.is == VGPU_REACH_OK || (user.is != VGPU_REACH_NO_SOCKET && r->is == VGPU_REACH_NO_SOCKET))
+		*r = user;
+	return r->is;
 }
 
 const char *agent_find(char *buf, size_t bytes)
 {
-	const char *env = getenv("VGPU_AGENT"), *run = getenv("XDG_RUNTIME_DIR");
+	struct agent_reach r;
 
-	if (env && *env)        /* a named agent is the only one that counts */
-		return agent_answers(env) ? env : NULL;
-	if (agent_answers(VGPU_AGENT_SOCKET_SYSTEM))
-		return VGPU_AGENT_SOCKET_SYSTEM;
-	if (run && *run && (size_t)snprintf(buf, bytes, "%s/" VGPU_AGENT_SOCKET_USER, run) < bytes &&
-	    agent_answers(buf))
-		return buf;
-	return NULL;
+	return agent_search(buf, bytes, &r) == VGPU_REACH_OK ? buf : NULL;
 }
 
 static int load(int fd, struct agent_status *out)

@@ -74,6 +74,29 @@ static int daemon_socket(int pid, const char *name, const char *option, char *ou
 	return 0;
 }
 
+/* One of a vgpu run of somebody else, or of another mount namespace: not for this program, whatever it answers. */
+static int others_private(int pid, const char *sock)
+{
+	const char *at = strstr(sock, "/vgpu-");
+	struct stat own, its;
+
+	/* private.c's folders */
+	if (at && strlen(at) > 13 && strspn(at + 6, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == 6 && at[12] == '/')
+		return 1;
+	return !stat("/proc/self/ns/mnt", &own) && !stat(text("/proc/%d/ns/mnt", pid), &its) && own.st_ino != its.st_ino;
+}
+
+static void elsewhere(struct doctor *d, int pid, const char *sock)
+{
+	struct agent_reach r;
+
+	if (agent_reach(sock, &r) == VGPU_REACH_OK)
+		report(d, WARN, "agent elsewhere", text("export VGPU_AGENT=%s", sock),
+		       "vgpu-agent (pid %d) answers at %s, where the program does not look", pid, sock);
+	else
+		report(d, WARN, "agent elsewhere", r.fix, "vgpu-agent (pid %d) runs, and cannot be used: %s", pid, r.why);
+}
+
 /* Daemons that run, though nobody answers where the program looks. */
 static void check_daemons(struct doctor *d)
 {
@@ -90,14 +113,8 @@ static void check_daemons(struct doctor *d)
 		if (daemon_socket(pid, "vgpu-agent", "--listen", sock, sizeof(sock))) {
 			if (agents++ >= 16)
 				continue;
-			if (agent_answers(sock))
-				report(d, WARN, "agent elsewhere", text("export VGPU_AGENT=%s", sock),
-				       "vgpu-agent (pid %d) answers at %s, where the program does not look", pid, sock);
-			else
-				report(d, WARN, "agent unreachable", text("restart it: kill %d, then vgpu-agent "
-				       "--device vfio-user:SOCKET --listen %s", pid, sock),
-				       "vgpu-agent (pid %d) runs, but at %s it does not answer: %s", pid, sock,
-				       access(sock, F_OK) ? "the socket is gone" : "no permission, or it hangs");
+			if (!others_private(pid, sock))
+				elsewhere(d, pid, sock);
 		} else if (daemon_socket(pid, "vgpu-stub", "--socket", sock, sizeof(sock)) && !stub_pid) {
 			stub_pid = pid;
 			snprintf(stub, sizeof(stub), "%s", sock);
@@ -110,56 +127,39 @@ static void check_daemons(struct doctor *d)
 		       "vgpu-stub (pid %d) serves %s, but no vgpu-agent runs", stub_pid, stub);
 }
 
-static const char *modes(const char *path)
+/* Tries one place; appends to `seen` what happened, and keeps the most telling answer. */
+static enum vgpu_reach try_place(struct doctor *d, const char *label, const char *path, char *seen, size_t bytes, struct agent_reach *most)
 {
-	struct stat st;
-
-	if (stat(path, &st))
-		return "";
-	return text(" (mode %03o, owner uid %u)", (unsigned)st.st_mode & 0777, (unsigned)st.st_uid);
-}
-
-/* Tries one place; appends to `seen` what happened. */
-static int try_place(struct doctor *d, const char *label, const char *path, char *seen, size_t bytes)
-{
-	char why[160] = "";
-	int err = agent_try(path, why, sizeof(why));
+	struct agent_reach r;
 	size_t n = strlen(seen);
 
-	if (!err) {
-		snprintf(seen + n, bytes - n, "%s%s%s answers", n ? "; " : "", label, path);
+	agent_reach(path, &r);
+	snprintf(seen + n, bytes - n, "%s%s%s%s", n ? "; " : "", label, r.is ? r.why : path, r.is ? "" : " answers");
+	if (!r.is)
 		d->agent = strdup(path);
-		return 0;
-	}
-	snprintf(seen + n, bytes - n, "%s%s%s: %s%s", n ? "; " : "", label, path,
-		 err == -ECONNREFUSED && !why[0] ? "nobody listens (its agent died)" :
-		 why[0] ? why : strerror(-err), err == -EACCES ? modes(path) : "");
-	return err;
+	if (!r.is || most->is == VGPU_REACH_OK || most->is == VGPU_REACH_NO_SOCKET)
+		*most = r;
+	return r.is;
 }
 
 static void check_agent(struct doctor *d)
 {
 	const char *env = env_get(d->env, "VGPU_AGENT"), *run = env_get(d->env, "XDG_RUNTIME_DIR");
-	char seen[1024] = "", user[512] = "", why[160];
+	struct agent_reach most = { .is = VGPU_REACH_OK };
+	char seen[1400] = "", user[512] = "";
 	const char *fix;
-	int err;
+	int no_agent;
 
 	if (run && *run)
 		snprintf(user, sizeof(user), "%s/" VGPU_AGENT_SOCKET_USER, run);
 	if (env && *env) {
-		err = try_place(d, "VGPU_AGENT=", env, seen, sizeof(seen));
+		try_place(d, "VGPU_AGENT=", env, seen, sizeof(seen), &most);
 	} else {
 		snprintf(seen, sizeof(seen), "VGPU_AGENT not set");
-		err = try_place(d, "", VGPU_AGENT_SOCKET_SYSTEM, seen, sizeof(seen));
-		if (err && user[0]) {
-			int e = try_place(d, "", user, seen, sizeof(seen));
-
-			err = !e || err == -ENOENT ? e : err;
-		}
+		if (try_place(d, "", VGPU_AGENT_SOCKET_SYSTEM, seen, sizeof(seen), &most) && user[0])
+			try_place(d, "", user, seen, sizeof(seen), &most);
 	}
-	if (!err && !agent_status(d->agent, &d->st)) {
-		d->st.status.agent_version[sizeof(d->st.status.agent_version) - 1] = 0;
-		d->st.status.transport[sizeof(d->st.status.transport) - 1] = 0;
+	if (!most.is && !agent_status(d->agent, &d->st)) {
 		report(d, GOOD, "agent", NULL, "%s: version %s, pid %u, transport %s, %u client%s", seen,
 		       d->st.status.agent_version, d->st.status.agent_pid, d->st.status.transport, d->st.clients,
 		       d->st.clients == 1 ? "" : "s");
@@ -170,17 +170,18 @@ static void check_agent(struct doctor *d)
 		return;
 	}
 	d->agent = NULL;
-	if (err == -EACCES)
-		fix = text("start the agent with --mode 0666, or run as a user whom the socket admits");
-	else if (env && *env && (!agent_try(VGPU_AGENT_SOCKET_SYSTEM, why, sizeof(why)) ||
-				 (user[0] && !agent_try(user, why, sizeof(why)))))
+	no_agent = !most.is || most.is == VGPU_REACH_NO_SOCKET || most.is == VGPU_REACH_NOBODY;
+	if (!no_agent)
+		fix = most.fix;
+	else if (env && *env && (agent_answers(VGPU_AGENT_SOCKET_SYSTEM) || (user[0] && agent_answers(user))))
 		fix = text("unset VGPU_AGENT (an agent answers at a standard place), or start vgpu-agent --listen %s", env);
 	else
 		fix = text("%s (starts a private device), or as services: vgpu-stub --socket /run/vgpu/stub.sock & "
 			   "vgpu-agent --device vfio-user:/run/vgpu/stub.sock --listen %s &%s", d->how,
 			   env && *env ? env : VGPU_AGENT_SOCKET_SYSTEM, env && *env ? "; or unset VGPU_AGENT" : "");
-	report(d, FAIL, "agent", fix, "no agent answers: %s", seen);
-	check_daemons(d);
+	report(d, FAIL, "agent", fix, "%s: %s", no_agent ? "no agent answers" : "there is one, and it cannot be used", seen);
+	if (no_agent)
+		check_daemons(d);
 }
 
 static void check_devices(struct doctor *d)

@@ -156,6 +156,7 @@ int cmd_run(int argc, char **argv)
 	struct private_gpu gpu = { .dir = "" };
 	char buf[128], *stub_args[16] = { NULL };
 	sigset_t set, before;
+	struct agent_reach reach;
 	const char *agent = NULL;
 	int own = 0, verify = 0, verbose = 0, n = 0, cc = 0, i, st;
 	char why[PATH_MAX + 80], chosen[16], counts[128] = "";
@@ -191,13 +192,14 @@ int cmd_run(int argc, char **argv)
 	}
 	if (i >= argc)
 		return usage(stderr);
-	if (!own)
-		agent = agent_find(buf, sizeof(buf));
+	if (!own && agent_search(buf, sizeof(buf), &reach) == VGPU_REACH_OK)
+		agent = buf;
 	if (!agent) {
 		const char *named = getenv("VGPU_AGENT");
 
-		if (!own && named && *named)
-			complain("no agent answers at VGPU_AGENT=%s: starting a private one", named);
+		/* one that is there and cannot be used is worth a word: the program gets another device than its user thinks */
+		if (!own && ((named && *named) || reach.is != VGPU_REACH_NO_SOCKET))
+			complain("%s (%s): starting a private one", reach.why, reach.fix);
 		if (!cc) {
 			unsigned best = choose_cc(argv + i, environ, why, sizeof(why));
 

@@ -166,8 +166,8 @@ static void print_table(const char *path, const struct agent_status *s)
 int cmd_smi(int argc, char **argv)
 {
 	struct agent_status s;
-	char buf[128];
-	const char *path;
+	struct agent_reach reach;
+	char path[128];
 	int json = 0, err;
 
 	for (int i = 1; i < argc; i++) {
@@ -180,10 +180,8 @@ int cmd_smi(int argc, char **argv)
 			return to == stderr ? 2 : 0;
 		}
 	}
-	path = agent_find(buf, sizeof(buf));
-	if (!path) {
-		complain("no agent answers at %s. Start vgpu-stub and vgpu-agent, or use 'vgpu run -- CMD'",
-			 getenv("VGPU_AGENT") ? getenv("VGPU_AGENT") : VGPU_AGENT_SOCKET_SYSTEM);
+	if (agent_search(path, sizeof(path), &reach) != VGPU_REACH_OK) {
+		complain("%s; %s", reach.why, reach.fix);
 		return 1;
 	}
 	err = agent_status(path, &s);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "../../fw-protocol/vgpu_client.h"
+#include "../../fw-protocol/vgpu_reach.h"
 
 #define VGPU_VERSION "0.1.0"
 
@@ -47,8 +47,14 @@ void json_f(struct json *j, const char *key, double v);         /* NaN becomes n
 /* Path of the socket an agent answers on, by the clients' search order; NULL if none answers. */
 const char *agent_find(char *buf, size_t bytes);
 int agent_answers(const char *path);
-/* 0; -errno; -ECONNREFUSED with words in `why` when the agent is there and refuses. */
-int agent_try(const char *path, char *why, size_t bytes);
+/* Whether that agent can be used; if not, why (it begins with the path) and what mends it. */
+struct agent_reach {
+	enum vgpu_reach is;
+	char why[400], fix[400];
+};
+enum vgpu_reach agent_reach(const char *path, struct agent_reach *r);
+/* Of all places where clients look, the most telling answer; OK with the path in buf. */
+enum vgpu_reach agent_search(char *buf, size_t bytes, struct agent_reach *r);
 struct agent_status {
 	struct vgpu_msg_hello_r hello;
 	struct vgpu_msg_status_r status;        /* totals; its client array is not used */
