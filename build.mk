@@ -66,7 +66,12 @@ bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
 	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/libvgpu-turn.so \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v)) \
-	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu
+	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so
+# development links, those of a major in a folder: -L there, and -lcuda -lcudart -lcublas -lcublasLt -lnvidia-ml -lnccl
+$(B)/lib/dev-%/libcuda.so:
+	@mkdir -p $(@D)
+	for f in libcudart.so.$* libcublas.so.$* libcublasLt.so.$* libnvidia-ml.so.1 libnccl.so.2 libcuda.so.1; do \
+		ln -sfn ../$$f $(@D)/$${f%.*}; done; ln -sfn ../libcuda.so.1 $(@D)/
 # as they lie when installed: vgpu toolkit finds them by its own place
 $(B)/lib/toolkit $(B)/include/vgpu:
 	@mkdir -p $(@D)
@@ -168,6 +173,8 @@ $(B)/bin/vgpu: $(call objs,tool,$(TOOL)) $(call objs,stub,$(CPU))
 # ---- libcuda-lite -------------------------------------------------------------------------------
 # Every library is loadable alone (-z defs) and needs libc only (libcudart: libcuda too).
 SO := -shared -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,-z,relro,-z,now -Wl,-z,nodelete -Wl,--as-needed
+# those that need libcuda.so.1 find it in their own folder: the loader does, and the linker of who links with them
+BESIDE := -Wl,--enable-new-dtags,-rpath,'$$ORIGIN'
 
 $(O)/lib/%.o: %.c
 	@mkdir -p $(@D)
@@ -225,7 +232,7 @@ $(B)/lib/libcuda.so.1: $(APART) linker/libcuda.map
 	ln -sf libcuda.so.1 $(B)/lib/libcuda.so
 $(foreach v,12 13,$(eval $(call traced,libcudart.so.$(v),$(call objs,rt$(v),$(RT)),cuda[A-Z]|__cuda,libcuda-lite/trace/runtime_calls.h,-DCUDART_MAJOR=$(v),libcuda-lite/trace/runtime.c)))
 $(B)/lib/libcudart.so.%: linker/libcudart.%.map $(B)/lib/libcuda.so.1
-	$(CC) $(CFLAGS) $(SO) -Wl,-soname,libcudart.so.$* -Wl,--version-script=$< -o $@ \
+	$(CC) $(CFLAGS) $(SO) $(BESIDE) -Wl,-soname,libcudart.so.$* -Wl,--version-script=$< -o $@ \
 		$(filter %.o,$^) -L$(B)/lib -lcuda
 	ln -sf $(@F) $(B)/lib/libcudart.so
 $(O)/blas12/%.o: %.c
@@ -240,11 +247,11 @@ $(B)/lib/libnvidia-ml.so.1: linker/libnvidia-ml.map
 	$(CC) $(CFLAGS) $(SO) -Wl,-soname,libnvidia-ml.so.1 -Wl,--default-symver -Wl,--version-script=linker/libnvidia-ml.map -o $@ $(filter %.o,$^)
 $(B)/lib/libnccl.so.2: $(call objs,lib,$(NCCL)) linker/libnccl.map $(B)/lib/libcuda.so.1
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SO) -Wl,-soname,libnccl.so.2 -Wl,--version-script=linker/libnccl.map -o $@ $(filter %.o,$^) -L$(B)/lib -lcuda
+	$(CC) $(CFLAGS) $(SO) $(BESIDE) -Wl,-soname,libnccl.so.2 -Wl,--version-script=linker/libnccl.map -o $@ $(filter %.o,$^) -L$(B)/lib -lcuda
 define blas_rule
 $(call traced,libcublas.so.$(1),$(call objs,blas$(1),$(BLAS)),cublas[A-Z],libcuda-lite/include/cublas_api.h,-DCUBLAS_MAJOR=$(1))
 $(B)/lib/libcublas.so.$(1): linker/libcublas.$(1).map $(B)/lib/libcuda.so.1
-	$$(CC) $$(CFLAGS) $$(SO) -Wl,-soname,libcublas.so.$(1) -Wl,--version-script=linker/libcublas.$(1).map -o $$@ \
+	$$(CC) $$(CFLAGS) $$(SO) $$(BESIDE) -Wl,-soname,libcublas.so.$(1) -Wl,--version-script=linker/libcublas.$(1).map -o $$@ \
 		$$(filter %.o,$$^) -L$(B)/lib -lcuda
 $(B)/lib/libcublasLt.so.$(1): $(call objs,blas$(1),$(BLASLT)) linker/libcublasLt.$(1).map
 	@mkdir -p $$(@D)

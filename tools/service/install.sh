@@ -34,11 +34,20 @@ files() {
 	for f in libcuda.so.1 libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libnvidia-ml.so.1; do
 		echo "link $f $PREFIX/lib/vgpu/${f%.*}"
 	done
+	for v in 12 13; do
+		for f in libcuda.so.1 libcudart.so.$v libcublas.so.$v libcublasLt.so.$v libnvidia-ml.so.1 libnccl.so.2; do
+			echo "link ../$f $PREFIX/lib/vgpu/dev-$v/${f%.*}"
+		done
+		# where the linker looks for what libcudart needs
+		echo "link ../libcuda.so.1 $PREFIX/lib/vgpu/dev-$v/libcuda.so.1"
+	done
 	for f in libcuda-lite/include/*.h; do
 		# this one is between our own libraries
 		[ "${f##*/}" = vgpu_gemm.h ] || echo "644 $f $PREFIX/include/vgpu/${f##*/}"
 	done
-	echo "644 $here/libcuda-lite.pc.in $PREFIX/lib/pkgconfig/libcuda-lite.pc in"
+	for f in libcuda-lite cuda cudart; do
+		echo "644 $here/$f.pc.in $PREFIX/lib/pkgconfig/$f.pc in"
+	done
 	echo "644 tools/vgpu/vgpu.1 $PREFIX/share/man/man1/vgpu.1"
 	echo "644 agent/vgpu-agent.8 $PREFIX/share/man/man8/vgpu-agent.8"
 	echo "644 tools/vgpu-stub/vgpu-stub.8 $PREFIX/share/man/man8/vgpu-stub.8"
@@ -63,7 +72,7 @@ put() {
 	if [ "$1" = link ]; then
 		ln -sfn "$2" "$to"
 	elif [ "${4:-}" = in ]; then
-		sed -e "s|@BINDIR@|$PREFIX/bin|g" -e "s|@LIBDIR@|$PREFIX/lib/vgpu|g" -e "s|@VERSION@|$(version)|g" "$2" >"$to.new"
+		sed -e "s|@BINDIR@|$PREFIX/bin|g" -e "s|@PREFIX@|$PREFIX|g" -e "s|@LIBDIR@|$PREFIX/lib/vgpu|g" -e "s|@VERSION@|$(version)|g" "$2" >"$to.new"
 		chmod "$1" "$to.new"
 		mv "$to.new" "$to"
 	else
@@ -98,7 +107,7 @@ install)
 uninstall)
 	files | while read -r mode source to _; do rm -f "$DESTDIR$to"; done
 	files | while read -r mode source to _; do
-		case ${to%/*} in */vgpu | */vgpu/cuda-1? | */vgpu/toolkit | */ollama.service.d) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
+		case ${to%/*} in */vgpu | */vgpu/cuda-1? | */vgpu/dev-1? | */vgpu/toolkit | */ollama.service.d) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
 	done
 	;;
 *)
