@@ -58,7 +58,7 @@ ifeq ($(V),)
 .SILENT:
 endif
 .SUFFIXES:
-.PHONY: all demo demo-ollama toolkit test vm guest guest-kernel check pre-push install uninstall clean  setup libs bins test-bins
+.PHONY: help all demo demo-ollama toolkit test vm guest guest-kernel check pre-push install uninstall clean  setup libs bins test-bins
 
 all: bins libs
 
@@ -76,6 +76,9 @@ $(B)/lib/dev-%/libcuda.so:
 $(B)/lib/toolkit $(B)/include/vgpu:
 	@mkdir -p $(@D)
 	ln -sfn $(CURDIR)/$(if $(filter %toolkit,$@),tools/toolkit,libcuda-lite/include) $@
+
+help:
+	@sed -n '2,/^$$/s/^# \{0,1\}//p' build.mk
 
 # The two commands. Set-up may bring the compiler itself, so the build is a make of its own.
 setup:

@@ -30,6 +30,8 @@ sort >"$dir/want" <<'LIST'
 644 usr/include/vgpu/nvml.h
 644 usr/include/vgpu/vector_functions.h
 644 usr/include/vgpu/vector_types.h
+644 usr/lib/pkgconfig/cuda.pc
+644 usr/lib/pkgconfig/cudart.pc
 644 usr/lib/pkgconfig/libcuda-lite.pc
 644 usr/lib/systemd/system/ollama.service.d/vgpu-ollama.conf
 644 usr/lib/systemd/system/vgpu-agent.service
@@ -76,6 +78,22 @@ sort >"$dir/want" <<'LIST'
 777 usr/lib/vgpu/libcuda.so -> libcuda.so.1
 777 usr/lib/vgpu/libcudart.so -> libcudart.so.13
 777 usr/lib/vgpu/libnvidia-ml.so -> libnvidia-ml.so.1
+777 usr/lib/vgpu/dev-12/libcuda.so -> ../libcuda.so.1
+777 usr/lib/vgpu/dev-12/libcudart.so -> ../libcudart.so.12
+777 usr/lib/vgpu/dev-12/libcublas.so -> ../libcublas.so.12
+777 usr/lib/vgpu/dev-12/libcublasLt.so -> ../libcublasLt.so.12
+777 usr/lib/vgpu/dev-12/libnvidia-ml.so -> ../libnvidia-ml.so.1
+777 usr/lib/vgpu/dev-12/libnccl.so -> ../libnccl.so.2
+777 usr/lib/vgpu/dev-12/libcuda.so.1 -> ../libcuda.so.1
+777 usr/lib/vgpu/dev-13/libcuda.so -> ../libcuda.so.1
+777 usr/lib/vgpu/dev-13/libcudart.so -> ../libcudart.so.13
+777 usr/lib/vgpu/dev-13/libcublas.so -> ../libcublas.so.13
+777 usr/lib/vgpu/dev-13/libcublasLt.so -> ../libcublasLt.so.13
+777 usr/lib/vgpu/dev-13/libnvidia-ml.so -> ../libnvidia-ml.so.1
+777 usr/lib/vgpu/dev-13/libnccl.so -> ../libnccl.so.2
+777 usr/lib/vgpu/dev-13/libcuda.so.1 -> ../libcuda.so.1
+777 usr/share/bash-completion/completions/vgpu-agent -> vgpu
+777 usr/share/bash-completion/completions/vgpu-stub -> vgpu
 644 usr/share/bash-completion/completions/vgpu
 644 usr/share/doc/vgpu/LICENSE
 644 usr/share/doc/vgpu/README.md

@@ -13,6 +13,12 @@ case $PREFIX$SYSCONFDIR in
 *[!A-Za-z0-9/._+-]*|[!/]*) echo "install: PREFIX and SYSCONFDIR are absolute paths without blanks" >&2; exit 2 ;;
 esac
 
+# A user's own prefix: what only a machine's administrator can use is left out, and said.
+system=1
+if [ "$(id -u)" != 0 ] && [ -z "$DESTDIR" ]; then
+	system=0
+fi
+
 # MODE SOURCE DESTINATION; "in": SOURCE has names of folders to fill in; "link": SOURCE is a symbolic link's text
 files() {
 	for f in vgpu vgpu-agent vgpu-stub; do
@@ -51,6 +57,13 @@ files() {
 	echo "644 tools/vgpu/vgpu.1 $PREFIX/share/man/man1/vgpu.1"
 	echo "644 agent/vgpu-agent.8 $PREFIX/share/man/man8/vgpu-agent.8"
 	echo "644 tools/vgpu-stub/vgpu-stub.8 $PREFIX/share/man/man8/vgpu-stub.8"
+	echo "644 $here/vgpu.bash $PREFIX/share/bash-completion/completions/vgpu"
+	for f in vgpu-agent vgpu-stub; do
+		echo "link vgpu $PREFIX/share/bash-completion/completions/$f"
+	done
+	echo "644 README.md $PREFIX/share/doc/vgpu/README.md"
+	echo "644 LICENSE $PREFIX/share/doc/vgpu/LICENSE"
+	[ $system = 1 ] || return 0
 	for f in vgpu-agent.service vgpu-stub.service vgpu-bind@.service; do
 		echo "644 $here/$f.in $PREFIX/lib/systemd/system/$f in"
 	done
@@ -58,10 +71,7 @@ files() {
 	echo "644 $here/vgpu.sysusers $PREFIX/lib/sysusers.d/vgpu.conf"
 	echo "644 $here/vgpu.tmpfiles $PREFIX/lib/tmpfiles.d/vgpu.conf"
 	echo "644 $here/70-vgpu.rules $PREFIX/lib/udev/rules.d/70-vgpu.rules"
-	echo "644 $here/vgpu.bash $PREFIX/share/bash-completion/completions/vgpu"
 	echo "644 $here/ld.so.conf.in $SYSCONFDIR/ld.so.conf.d/zz-vgpu.conf in"
-	echo "644 README.md $PREFIX/share/doc/vgpu/README.md"
-	echo "644 LICENSE $PREFIX/share/doc/vgpu/LICENSE"
 }
 
 version() { sed -n 's/^#define VGPU_VERSION "\(.*\)"/\1/p' tools/vgpu/vgpu.h; }
@@ -96,8 +106,17 @@ list)
 	files | while read -r mode source to _; do echo "$mode $to"; done
 	;;
 install)
+	# at once, and not after half of it
+	at=$DESTDIR$PREFIX
+	while [ ! -e "$at" ]; do at=${at%/*}; [ -n "$at" ] || at=/; done
+	[ -d "$at" ] && [ -w "$at" ] || { echo "install: $at cannot be written by user $(id -u): run it as root, or with PREFIX=\$HOME/.local" >&2; exit 1; }
 	files | while read -r mode source to in; do put "$mode" "$source" "$to" "$in"; done
-	[ -n "$DESTDIR" ] || cat <<-END
+	[ $system = 1 ] || cat <<-END
+	installed into $PREFIX, for you alone: no services, no ld.so.conf. Programs run by
+	  $PREFIX/bin/vgpu run -- CMD
+	which starts a device of its own, or with LD_LIBRARY_PATH=$PREFIX/lib/vgpu beside an agent.
+	END
+	[ -n "$DESTDIR" ] || [ $system = 0 ] || cat <<-END
 	installed into $PREFIX. The libraries are found after ldconfig. To serve all users of this machine:
 	  systemd-sysusers && systemd-tmpfiles --create && ldconfig && systemctl daemon-reload
 	  systemctl enable --now vgpu-stub vgpu-agent
@@ -105,6 +124,10 @@ install)
 	END
 	;;
 uninstall)
+	# at once, and not after half of it
+	at=$DESTDIR$PREFIX
+	while [ ! -e "$at" ]; do at=${at%/*}; [ -n "$at" ] || at=/; done
+	[ -d "$at" ] && [ -w "$at" ] || { echo "install: $at cannot be written by user $(id -u): run it as root, or with PREFIX=\$HOME/.local" >&2; exit 1; }
 	files | while read -r mode source to _; do rm -f "$DESTDIR$to"; done
 	files | while read -r mode source to _; do
 		case ${to%/*} in */vgpu | */vgpu/cuda-1? | */vgpu/dev-1? | */vgpu/toolkit | */ollama.service.d) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac

@@ -28,3 +28,18 @@ _vgpu() {
 	esac
 }
 complete -o filenames -F _vgpu vgpu
+
+# The daemons' options, as they name them; files behind most of them.
+_vgpu_daemon() {
+	local word=${COMP_WORDS[COMP_CWORD]} words
+	case $word in
+	-*)
+		words=$("${COMP_WORDS[0]}" --help 2>/dev/null | grep -oE -e '(^|[[ ,])--?[a-z][a-z-]*' | tr -d '[ ,' | sort -u)
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+		;;
+	*)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		;;
+	esac
+}
+complete -o filenames -F _vgpu_daemon vgpu-agent vgpu-stub

@@ -72,12 +72,14 @@ const struct cores *cores(void)
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
-	const char *usage;
+	const char *usage, *help;
 } benches[] = {
-	{ "launch", bench_launch, "[-jq] [-d DIR]" },
-	{ "copy", bench_copy, "[-j] [-m SIZE]" },
-	{ "scale", bench_scale, "[-jq]" },
-	{ "engine", bench_engine, "[-j] [-t SECONDS] [--binary FILE]" },
+	{ "launch", bench_launch, "[-jq] [-d DIR]", "  What a launch costs its caller, launch and wait, streams, clients, sleep, beside the floors of the machine.\n"
+	  "  -j JSON   -q the costs alone, in seconds   -d DIR: histograms and curves as files there\n" },
+	{ "copy", bench_copy, "[-j] [-m SIZE]", "  Copies by size and kind of memory.\n  -j JSON   -m SIZE: the largest, like 64M\n" },
+	{ "scale", bench_scale, "[-jq]", "  Clients and threads beside each other.\n  -j JSON   -q fewer\n" },
+	{ "engine", bench_engine, "[-j] [-t SECONDS] [-k KERNEL] [--binary FILE]", "  Kernels on the engine beside the same in C.\n"
+	  "  -j JSON   -t how long each   -k only this one   --binary FILE: run launches from there\n" },
 };
 
 int cmd_bench(int argc, char **argv)
@@ -85,9 +87,14 @@ int cmd_bench(int argc, char **argv)
 	int help = argc >= 2 && !strcmp(argv[1], "--help");
 	FILE *to = help ? stdout : stderr;
 
-	for (size_t i = 0; argc >= 2 && i < sizeof(benches) / sizeof(benches[0]); i++)
-		if (!strcmp(argv[1], benches[i].name))
+	for (size_t i = 0; argc >= 2 && i < sizeof(benches) / sizeof(benches[0]); i++) {
+		if (strcmp(argv[1], benches[i].name))
+			continue;
+		if (argc == 2 || (strcmp(argv[2], "--help") && strcmp(argv[2], "-h")))
 			return benches[i].run(argc - 1, argv + 1);
+		printf("usage: vgpu bench %s %s\n%s", benches[i].name, benches[i].usage, benches[i].help);
+		return 0;
+	}
 	for (size_t i = 0; i < sizeof(benches) / sizeof(benches[0]); i++)
 		fprintf(to, "%s vgpu bench %s %s\n", i ? "      " : "usage:", benches[i].name, benches[i].usage);
 	return help ? 0 : 2;

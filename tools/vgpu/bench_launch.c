@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <dirent.h>
+#include <errno.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -360,6 +361,10 @@ int bench_launch(int argc, char **argv)
 	if (optind < argc) {
 		complain("bench launch: %s: no such argument", argv[optind]);
 		return 2;
+	}
+	if (dir && access(dir, W_OK | X_OK)) {  /* minutes before it would be written to */
+		complain("bench launch: -d %s: %s", dir, strerror(errno));
+		return 1;
 	}
 	r = bench_shared(sizeof(*r));
 	if (!r)

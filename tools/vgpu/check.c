@@ -304,11 +304,11 @@ static int list_file(struct local *l, const char *path, const char *kernel)
 	return err || w.failed || !w.listed;
 }
 
-static int usage(void)
+static int usage(FILE *to)
 {
 	fputs("usage: vgpu check [-j] [-v] [--cc X.Y] FILE...\n       vgpu check -d [-k KERNEL] [--cc X.Y] FILE...\n"
-	      "       vgpu check --ops\n", stderr);
-	return 2;
+	      "       vgpu check --ops\n", to);
+	return to == stderr ? 2 : 0;
 }
 
 int cmd_check(int argc, char **argv)
@@ -323,6 +323,8 @@ int cmd_check(int argc, char **argv)
 		ops_print(stdout);
 		return 0;
 	}
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+		return usage(stdout);
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
 		char more;
 
@@ -336,10 +338,10 @@ int cmd_check(int argc, char **argv)
 			kernel = argv[++i];
 		else if (strcmp(argv[i], "--cc") || i + 1 >= argc ||
 			 sscanf(argv[++i], "%u.%u%c", &major, &minor, &more) != 2 || major > 99 || minor > 9)
-			return usage();
+			return usage(stderr);
 	}
 	if (i == argc || (kernel && !list))
-		return usage();
+		return usage(stderr);
 	if (list && json) {
 		complain("check: a listing is text: -d and -j do not go together");
 		return 2;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,23 @@ int tool_path(char *buf, size_t bytes, const char *folder, const char *name)
 	return len > 0 && (size_t)len < bytes ? 0 : -ENAMETOOLONG;
 }
 
+static void (*sigpipe_was)(int);
+
+void sigpipe_as_before(void)
+{
+	signal(SIGPIPE, sigpipe_was);
+}
+
+/* What was written has arrived, or the exit status says so. */
+static int written(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	if (errno != EPIPE)
+		complain("standard output: %s", errno ? strerror(errno) : "not all of it could be written");
+	return status ? status : 1;
+}
+
 static int usage(FILE *to, int status)
 {
 	fputs("usage: vgpu SUBCOMMAND [options]\n\n", to);
@@ -74,13 +92,14 @@ int main(int argc, char **argv)
 {
 	const char *engine = getenv("VGPU_ENGINE");
 
+	sigpipe_was = signal(SIGPIPE, SIG_IGN);
 	if (argc < 2)
 		return usage(stderr, 2);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
-		return usage(stdout, 0);
+		return written(usage(stdout, 0));
 	if (!strcmp(argv[1], "--version")) {
 		puts("vgpu " VGPU_VERSION);
-		return 0;
+		return written(0);
 	}
 	if (engine && *engine && engine_mode_named(engine) == ENGINE_MODE_AUTO) {
 		complain("VGPU_ENGINE=%s: there is no such engine; it is " ENGINE_MODE_WORDS, engine);
@@ -88,7 +107,7 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < NCOMMANDS; i++)
 		if (!strcmp(argv[1], commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
+			return written(commands[i].run(argc - 1, argv + 1));
 	complain("no subcommand '%s'", argv[1]);
 	return usage(stderr, 2);
 }

@@ -226,6 +226,7 @@ int cmd_run(int argc, char **argv)
 		return 125;
 	}
 	if (!gpu.dir[0]) {      /* nothing to clean up behind it: become CMD */
+		sigpipe_as_before();
 		execvp(argv[i], argv + i);
 		complain("cannot run %s: %s", argv[i], strerror(errno));
 		return 126;
@@ -233,6 +234,7 @@ int cmd_run(int argc, char **argv)
 	pid = fork();
 	if (!pid) {
 		sigprocmask(SIG_SETMASK, &before, NULL);
+		sigpipe_as_before();
 		execvp(argv[i], argv + i);
 		complain("cannot run %s: %s", argv[i], strerror(errno));
 		_exit(126);

@@ -37,6 +37,7 @@ int cmd_toolkit(int argc, char **argv)
 	}
 	err = tool_path(script, sizeof(script), "lib", "toolkit/toolkit.sh");
 	if (!err) {
+		sigpipe_as_before();
 		execl(script, script, dir, nvcc, (char *)NULL);
 		err = -errno;
 	}

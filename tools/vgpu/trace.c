@@ -145,7 +145,7 @@ static int usage(FILE *to)
 	      "  Runs CMD as vgpu run does and shows every CUDA driver, runtime, cuBLAS and NVML call of it and its children:\n"
 	      "  arguments, result, time. Calls inside a call are indented by dots.\n"
 	      "  -c               counts, errors and times per function at the end, instead of lines\n"
-	      "  -j               the same as one JSON object on standard output\n"
+	      "  -j               the same as one JSON object, on standard output or in the file of -o, and nothing else there\n"
 	      "  -f FILTER        names with * and ?, or driver, runtime, blas, nvml; ! before one leaves it out; top: no calls\n"
 	      "                   inside calls; errors: only calls that fail. Commas between: -f 'cudaMemcpy*,blas,top'\n"
 	      "  -o FILE          lines or table go there instead of standard error\n"
@@ -190,7 +190,7 @@ int cmd_trace(int argc, char **argv)
 	char dir[80];
 	FILE *to = stderr;
 	sigset_t ours, before;
-	int first = parse(argc, argv, &o), listener = -1, st = 0, lines;
+	int first = parse(argc, argv, &o), listener = -1, st = 0, unwritten = 0, lines;
 	unsigned processes = 0;
 	pid_t pid;
 
@@ -240,6 +240,9 @@ int cmd_trace(int argc, char **argv)
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		if (setenv("VGPU_TRACE", dir, 1) || (o.filter ? setenv("VGPU_TRACE_FILTER", o.filter, 1) : unsetenv("VGPU_TRACE_FILTER")))
 			_exit(125);
+		/* JSON alone on standard output: what CMD says there goes beside it */
+		if (o.json && !o.file && dup2(2, 1) < 0)
+			_exit(125);
 		argv[first - 1] = argv[0];
 		st = cmd_run(argc - first + 1, argv + first - 1);
 		fflush(stdout);         /* not the files that the parent writes */
@@ -259,20 +262,25 @@ int cmd_trace(int argc, char **argv)
 	}
 	child_pid = 0;
 	if (o.count)
-		processes = trace_counts(dir, o.json ? stdout : to, o.json);
+		processes = trace_counts(dir, o.json && !o.file ? stdout : to, o.json);
 	else
 		processes = trace_counts(dir, NULL, 0);
 	if (!o.json)
 		trace_in_flight(dir, to, now_ns());
-	if (trace_out_close(&out))
+	if (trace_out_close(&out)) {
 		complain("trace: %s is not whole: %s", o.perfetto, strerror(errno));
+		unwritten = 1;
+	}
 	if (!processes && st != 125 && st != 126)
 		complain("trace: no call was seen: the program does not use our shared libraries (vgpu doctor -- CMD says why), "
 			 "or the filter left out all that it called");
 	if (listener >= 0)
 		close(listener);
 	remove_dir(dir);
-	if (to != stderr && fclose(to))
+	unwritten |= ferror(to);
+	if (to != stderr && (ferror(to) | fclose(to))) {
 		complain("trace: %s is not whole: %s", o.file, strerror(errno));
-	return st;
+		unwritten = 1;
+	}
+	return st ? st : unwritten;
 }

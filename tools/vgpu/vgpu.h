@@ -28,6 +28,9 @@ int cmd_check(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_toolkit(int argc, char **argv);
 
+/* A pipe that nobody reads is a write error to us; what we start gets the signal as it was. Before every exec. */
+void sigpipe_as_before(void);
+
 /* "vgpu: ..." on stderr. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
