@@ -345,8 +345,8 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 	if (answer(c, &r, sizeof(r), VGPU_MSG_HELLO, fds, c->window ? VGPU_HELLO_FDS : VGPU_HELLO_FD_AGENT_PAGE + 1))
 		return;
 	if (c->window)
-		log_debug("client %u: %s, pid %d, uid %u, container %s", c->id, c->command, c->pid, c->uid,
-			  c->tenant[TENANT_CONTAINER] ? c->tenant[TENANT_CONTAINER]->box : "none");
+		log_client(LOG_INFO, "client %u comes: %s, pid %d, uid %u, container %s", c->id, c->command, c->pid, c->uid,
+			   c->tenant[TENANT_CONTAINER] ? c->tenant[TENANT_CONTAINER]->box : "none");
 	if (c->asked == ASKED_HELLO)
 		listen_again(c);
 }
@@ -687,6 +687,16 @@ void client_accept(int listen_fd)
 	}
 }
 
+static unsigned long long commands(const struct client *c)
+{
+	uint64_t n = vgpu_load_relaxed64(&c->commands);
+
+	for (unsigned i = 0; i < VGPU_MAX_CONTEXTS; i++)
+		if (c->ctx[i].state == CONTEXT_LIVE)
+			n += vgpu_load_relaxed64(&c->ctx[i].commands);
+	return n;
+}
+
 void client_drop(struct client *c, const char *why)
 {
 	if (!c->in_use || c->leaving)
@@ -697,7 +707,8 @@ void client_drop(struct client *c, const char *why)
 	if (why)
 		log_client(LOG_WARN, "client %u (%s, pid %d) is dropped: %s", c->id, c->command[0] ? c->command : "?", c->pid, why);
 	else if (c->window)
-		log_debug("client %u (%s, pid %d) is gone", c->id, c->command, c->pid);
+		log_client(LOG_INFO, "client %u goes: %s, pid %d, uid %u, after %llu s, %llu commands", c->id, c->command, c->pid, c->uid,
+			   (unsigned long long)((now_ns() - c->since_ns) / 1000000000u), commands(c));
 	/* One that lives but misbehaved learns it from its contexts. */
 	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++) {
 		if (why && c->ctx[n].state == CONTEXT_LIVE)

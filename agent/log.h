@@ -7,6 +7,9 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 extern int log_level;
 
+/* First of all: whether stderr is the journal, which wants a line's priority before it and has the time itself. */
+void log_init(void);
+
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Said because of what a client did: at most a few a second, so that nobody can flood the log. */
 void log_client(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -14,6 +14,7 @@
 #include "data.h"
 #include "idle.h"
 #include "init.h"
+#include "log.h"
 #include "options.h"
 #include "pidfile.h"
 #include "seccomp.h"
@@ -104,6 +105,7 @@ out:
 
 int main(int argc, char **argv)
 {
+	log_init();
 	init_begin();
 	return init_end(serve(argc, argv));
 }

@@ -32,6 +32,13 @@ files() {
 	for f in toolkit fetch; do
 		echo "755 tools/toolkit/$f.sh $PREFIX/lib/vgpu/toolkit/$f.sh"
 	done
+	for v in 12 13; do
+		for f in libcuda.so.1 libcudart.so.$v libcublas.so.$v libcublasLt.so.$v libnvidia-ml.so.1 libnccl.so.2; do
+			echo "link ../$f $PREFIX/lib/vgpu/dev-$v/${f%.*}"
+		done
+		# where the linker looks for what libcudart needs
+		echo "link ../libcuda.so.1 $PREFIX/lib/vgpu/dev-$v/libcuda.so.1"
+	done
 	# a folder of our own: beside NVIDIA's libraries nothing is overwritten
 	for f in libcuda.so.1 libcudart.so.12 libcudart.so.13 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 \
 		 libnvidia-ml.so.1 libnccl.so.2 libvgpu-turn.so libcuda-lite.a; do
@@ -39,13 +46,6 @@ files() {
 	done
 	for f in libcuda.so.1 libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libnvidia-ml.so.1; do
 		echo "link $f $PREFIX/lib/vgpu/${f%.*}"
-	done
-	for v in 12 13; do
-		for f in libcuda.so.1 libcudart.so.$v libcublas.so.$v libcublasLt.so.$v libnvidia-ml.so.1 libnccl.so.2; do
-			echo "link ../$f $PREFIX/lib/vgpu/dev-$v/${f%.*}"
-		done
-		# where the linker looks for what libcudart needs
-		echo "link ../libcuda.so.1 $PREFIX/lib/vgpu/dev-$v/libcuda.so.1"
 	done
 	for f in libcuda-lite/include/*.h; do
 		# this one is between our own libraries

@@ -137,6 +137,7 @@ int main(int argc, char **argv)
 	if (options_parse(argc, argv, &device.config, &status))
 		return status;
 	log_set_verbose(device.config.verbose);
+	log_init();
 	unheard = notify_init();
 	if (unheard)
 		log_line("warning: %s: the service manager will not hear of us", unheard);

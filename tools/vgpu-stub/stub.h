@@ -277,6 +277,7 @@ void vfu_close(const char *path);
 /* log.c: one line each on stderr */
 void log_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_init(void);                    /* is stderr the journal? */
 void log_set_verbose(int level);        /* -1 silent (fuzzer), 0, 1 */
 
 /* context.c, the other process; ctx_walls.c, one that tries its walls and ends */
