@@ -121,7 +121,9 @@ pre-push:
 # ---- the device: dynamic glibc, lz4 and zstd for fatbins -----------------------------------------
 STUB_FLAGS :=
 CPU_FLAGS  := -ffp-contract=off -frounding-math
-STUB_LIBS  := -llz4 -lzstd -lm -lpthread
+# the two that an image without packages lacks go in, where their archives are
+ARCHIVED   := $(foreach l,lz4 zstd,$(if $(findstring /,$(shell $(CC) -print-file-name=lib$(l).a)),-Wl$(,)-Bstatic -l$(l) -Wl$(,)-Bdynamic,-l$(l)))
+STUB_LIBS  := $(ARCHIVED) -lm -lpthread
 
 $(O)/stub/tools/vgpu-stub/cpu/%.o: tools/vgpu-stub/cpu/%.c
 	@mkdir -p $(@D)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -79,11 +80,45 @@ static int find_agent(void)
 	return -1;
 }
 
+/* Why there is none: a limit, or who has that part of the address space. */
+static void no_span(int e)
+{
+	const char *who = "";
+	char line[512], taken[64] = "";
+	unsigned long a, b;
+	struct rlimit r;
+	FILE *f = fopen("/proc/self/maps", "re");
+
+	while (f && fgets(line, sizeof line, f)) {
+		if (strstr(line, "libtsan"))
+			who = "; ThreadSanitizer takes it: run without it";
+		if (!taken[0] && sscanf(line, "%lx-%lx", &a, &b) == 2 && b > VGPU_SPAN_BASE_DEFAULT && a < VGPU_SPAN_BASE_DEFAULT + VGPU_SPAN_BYTES)
+			snprintf(taken, sizeof taken, " (%lx-%lx is taken)", a, b);
+	}
+	if (f)
+		fclose(f);
+	if (!getrlimit(RLIMIT_AS, &r) && r.rlim_cur != RLIM_INFINITY)
+		vg_say("cannot reserve %llu TiB of address space: the limit is %llu MiB; ulimit -v unlimited (systemd: LimitAS=infinity). "
+		       "It is address space alone, without memory behind it",
+		       (unsigned long long)(VGPU_SPAN_BYTES / VGPU_TIB), (unsigned long long)r.rlim_cur >> 20);
+	else
+		vg_say("cannot reserve %llu TiB of address space from %llx on: %s%s%s", (unsigned long long)(VGPU_SPAN_BYTES / VGPU_TIB),
+		       (unsigned long long)VGPU_SPAN_BASE_DEFAULT, strerror(e), taken, *who ? who :
+		       taken[0] ? "; a sanitizer that lays out the address space (ThreadSanitizer)? run without it" : "");
+}
+
 /* A free place for the whole span. The context's queue block lies below all of these. */
 static uint64_t reserve_span(void)
 {
+	const char *preload = getenv("LD_PRELOAD");
 	int e = 0;
 
+	/* It marks every byte of a reservation: of this one for hours. */
+	if (preload && strstr(preload, "vgpreload_")) {
+		vg_say("not under Valgrind: it would mark each byte of the %llu TiB of address space that devices have, for hours; vgpu run "
+		       "--memcheck checks kernels, -fsanitize=address the host's side", (unsigned long long)(VGPU_SPAN_BYTES / VGPU_TIB));
+		return 0;
+	}
 	for (uint64_t base = VGPU_SPAN_BASE_DEFAULT; base + VGPU_SPAN_BYTES < 0x700000000000ull;
 	     base += 4 * VGPU_TIB) {
 		void *p = mmap((void *)(uintptr_t)base, VGPU_SPAN_BYTES, PROT_NONE,
@@ -99,8 +134,7 @@ static uint64_t reserve_span(void)
 		else
 			e = errno;
 	}
-	vg_say("cannot reserve %llu TiB of address space (%s): is there a limit (ulimit -v)?",
-	       (unsigned long long)(VGPU_SPAN_BYTES / VGPU_TIB), strerror(e ? e : EEXIST));
+	no_span(e ? e : EEXIST);
 	return 0;
 }
 
@@ -282,9 +316,8 @@ static void hex_uuid(char out[41], const uint8_t *u)
  * CUDA_VISIBLE_DEVICES: indices or beginnings of "GPU-<uuid>", in the order the program shall see
  * them; the first entry that names no device (or one twice) ends the list. How many, and which, of `devices`.
  */
-static uint32_t visible(const struct vgpu_device_info *all, uint32_t devices, uint32_t map[VGPU_MAX_DEVICES])
+static uint32_t visible(const char *s, const struct vgpu_device_info *all, uint32_t devices, uint32_t map[VGPU_MAX_DEVICES])
 {
-	const char *s = getenv("CUDA_VISIBLE_DEVICES");
 	uint32_t taken = 0, count = 0;
 
 	if (!s) {
@@ -321,22 +354,54 @@ static uint32_t visible(const struct vgpu_device_info *all, uint32_t devices, ui
 }
 
 /*
+ * What a container was given, by NVIDIA's convention: indices, UUIDs, none. "all" is all; "void" and nothing are what CDI and images
+ * without a device leave, and say nothing here: the socket is there, so the device was given.
+ */
+static const char *container_devices(void)
+{
+	const char *s = getenv("NVIDIA_VISIBLE_DEVICES");
+
+	return s && *s && strcmp(s, "all") && strcmp(s, "void") ? strcmp(s, "none") ? s : "" : NULL;
+}
+
+/* CUDA_DEVICE_ORDER=PCI_BUS_ID; else as the agent has them, which are of one speed. */
+static void in_order(const struct vgpu_device_info *all, uint32_t *map, uint32_t n)
+{
+	const char *order = getenv("CUDA_DEVICE_ORDER");
+
+	if (!order || strcmp(order, "PCI_BUS_ID"))
+		return;
+	for (uint32_t i = 1; i < n; i++)
+		for (uint32_t k = i; k && strcmp(all[map[k]].bus_id, all[map[k - 1]].bus_id) < 0; k--) {
+			uint32_t t = map[k];
+
+			map[k] = map[k - 1];
+			map[k - 1] = t;
+		}
+}
+
+/*
  * The program's devices from the agent's. Where a description stood before (VGPU_REQUIRED), other threads may be reading it: it is
  * overwritten in place and the count never passes through 0.
  */
 static void take_devices(struct vgpu_device_info *all, uint32_t devices)
 {
-	uint32_t map[VGPU_MAX_DEVICES] = { 0 }, count;
+	uint32_t map[VGPU_MAX_DEVICES] = { 0 }, given[VGPU_MAX_DEVICES], count;
+	struct vgpu_device_info seen[VGPU_MAX_DEVICES];
 
 	for (uint32_t d = 0; d < devices; d++) {
 		all[d].name[sizeof all[d].name - 1] = 0;
 		all[d].engine[sizeof all[d].engine - 1] = 0;
 		all[d].bus_id[sizeof all[d].bus_id - 1] = 0;
 	}
-	count = visible(all, devices, map);
+	count = visible(container_devices(), all, devices, given);
+	in_order(all, given, count);
+	for (uint32_t o = 0; o < count; o++)
+		seen[o] = all[given[o]];
+	count = visible(getenv("CUDA_VISIBLE_DEVICES"), seen, count, map);
 	for (uint32_t o = 0; o < count; o++) {
-		vg.info[o] = all[map[o]];
-		vg.map[o] = map[o];
+		vg.info[o] = seen[map[o]];
+		vg.map[o] = given[map[o]];
 	}
 	vg.ndev = count;
 }
@@ -456,9 +521,17 @@ static bool find_described(void)
 	       (run && (size_t)snprintf(user, sizeof user, "%s/%s", run, VGPU_AGENT_SOCKET_USER) < sizeof user && read_described(user));
 }
 
+static bool launches_block(void)
+{
+	const char *s = getenv("CUDA_LAUNCH_BLOCKING");
+
+	return s && *s && strcmp(s, "0");
+}
+
 static int connect_once(void)
 {
 	vg.cores = count_cores();
+	vg.blocking = launches_block();
 	vg.pidfd = -1;          /* comes with HELLO */
 	vg.sock = find_agent();
 	if (vg.sock < 0)

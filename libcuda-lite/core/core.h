@@ -57,6 +57,7 @@ struct vg_session {
 	struct vgpu_device_info info[VGPU_MAX_DEVICES]; /* by ordinal */
 	char agent_version[96];
 	unsigned cores;                 /* this process may run on */
+	bool blocking;                  /* CUDA_LAUNCH_BLOCKING: a launch returns when its kernel has ended */
 };
 extern struct vg_session vg;
 

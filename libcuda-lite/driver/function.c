@@ -129,7 +129,8 @@ uint32_t vg_func_load(struct vg_func *f)
 			bool fits = f->param_bytes <= VGPU_MAX_PARAM_BYTES;
 
 			__atomic_store_n(&f->loaded, fits ? 1 : TOO_MANY, __ATOMIC_RELEASE);
-			if (fits && vg_func_first(f))
+			/* launches that wait all go through vg_launch() */
+			if (fits && !vg.blocking && vg_func_first(f))
 				__atomic_store_n(&f->ready, f->ctx, __ATOMIC_RELEASE);
 		}
 	}

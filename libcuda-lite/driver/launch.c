@@ -235,7 +235,10 @@ CUresult vg_launch(CUfunction fn, CUstream stream, bool pt, const struct vg_shap
 	VG_TRY(vg_launch_check(f, k, params, extra, &packed));
 	if (VG_UNLIKELY(vg_capturing(s)))
 		return vg_capture_kernel(s, f, k, params, f->npieces ? packed : NULL);
-	return submit_launch(s, f, k, params, f->npieces ? packed : NULL);
+	if (VG_LIKELY(!vg.blocking))
+		return submit_launch(s, f, k, params, f->npieces ? packed : NULL);
+	VG_TRY(submit_launch(s, f, k, params, f->npieces ? packed : NULL));
+	return vg_done(s->ctx, vg_stream_sync(s));
 }
 
 unsigned vg_launch_image(const struct vg_func *f, const struct vg_shape *k, const uint8_t *packed, union vgpu_slot *to)

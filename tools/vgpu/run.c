@@ -9,6 +9,8 @@
  */
 #define _GNU_SOURCE
 #include "choose.h"
+#include "command.h"
+#include "ldso.h"
 #include "../vgpu-stub/engine.h"
 #include "vgpu.h"
 
@@ -70,7 +72,33 @@ static int prepend(const char *name, const char *value, char sep)
 	return err;
 }
 
-static int environment(const char *agent, int verbose)
+/*
+ * A sanitizer's shared runtime wants to be the first library of the process, and some of them much static TLS, of which the audit
+ * library leaves little: it is named first, and room is asked for (glibc 2.32). Programs that carry it inside need nothing.
+ */
+static int sanitizer(const char *cmd)
+{
+	static const char *const names[] = { "libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so", "libclang_rt." };
+	char path[PATH_MAX];
+	struct closure *c;
+	int err = 0;
+
+	if (command_find(environ, cmd, path))
+		return 0;
+	c = ldso_load(path, environ);
+	for (unsigned i = 1; i < c->n && !err; i++)
+		for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+			if (c->o[i].path && !strncmp(c->o[i].name, names[k], strlen(names[k]))) {
+				/* which wants more than there can be room for: programs with a cudart inside have to go without */
+				if (!strncmp(names[k], "libtsan", 7))
+					unsetenv("LD_AUDIT");
+				err = prepend("LD_PRELOAD", c->o[i].path, ':') || prepend("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=262144", ':');
+			}
+	ldso_free(c);
+	return err;
+}
+
+static int environment(const char *agent, const char *cmd, int verbose)
 {
 	char lib[PATH_MAX], list[12 * PATH_MAX] = "";
 	size_t n = 0;
@@ -94,7 +122,7 @@ static int environment(const char *agent, int verbose)
 	if (prepend("LD_AUDIT", lib, ':') || (verbose && setenv("VGPU_TURN", "1", 0)))
 		return -1;
 	*strrchr(lib, '/') = 0;
-	if (prepend("LD_PRELOAD", list, ':') || prepend("LD_LIBRARY_PATH", lib, ':'))
+	if (prepend("LD_PRELOAD", list, ':') || sanitizer(cmd) || prepend("LD_LIBRARY_PATH", lib, ':'))
 		return -1;
 	/* who asks for the device by name is not served by the CPU: an agent that dies later is an error, not "no device" */
 	if (setenv("VGPU_REQUIRED", "1", 0))
@@ -220,7 +248,7 @@ int cmd_run(int argc, char **argv)
 		}
 		agent = gpu.agent;
 	}
-	if (environment(agent, verbose)) {
+	if (environment(agent, argv[i], verbose)) {
 		private_stop(&gpu);
 		counts_close(counts, 0);
 		return 125;
