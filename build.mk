@@ -66,7 +66,11 @@ bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
 	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/libvgpu-turn.so \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v)) \
-	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so
+	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so $(B)/lib/nvidia-smi
+# vgpu smi by the name that scripts look for
+$(B)/lib/nvidia-smi:
+	@mkdir -p $(@D)
+	ln -sfn ../bin/vgpu $@
 # development links, those of a major in a folder: -L there, and -lcuda -lcudart -lcublas -lcublasLt -lnvidia-ml -lnccl
 $(B)/lib/dev-%/libcuda.so:
 	@mkdir -p $(@D)

@@ -274,6 +274,10 @@ struct vgpu_msg_contexts_r {
 	struct vgpu_msg_context context[VGPU_CONTEXTS_PAGE];
 };
 
+/* The driver that NVIDIA's CUDA 13.0 came with: what NVML and nvidia-smi say, and tools compare with. Three parts. */
+#define VGPU_NVIDIA_DRIVER "580.65.06"
+#define VGPU_NVIDIA_CUDA   "13.0"
+
 /* Where clients look, in this order (vgpu.7): $VGPU_AGENT, then these. */
 #define VGPU_AGENT_SOCKET_SYSTEM "/run/vgpu/agent.sock"
 #define VGPU_AGENT_SOCKET_USER   "vgpu/agent.sock"       /* under $XDG_RUNTIME_DIR */

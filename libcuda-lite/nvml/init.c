@@ -11,7 +11,7 @@
 
 #include "ml.h"
 
-#define DRIVER_VERSION "580.65.06"      /* the driver that CUDA 13.0 came with; tools want three parts */
+#define DRIVER_VERSION VGPU_NVIDIA_DRIVER
 #define DRIVER_BRANCH "r580_65"
 #define CUDA_VERSION 13000
 

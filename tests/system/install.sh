@@ -78,6 +78,7 @@ sort >"$dir/want" <<'LIST'
 777 usr/lib/vgpu/libcuda.so -> libcuda.so.1
 777 usr/lib/vgpu/libcudart.so -> libcudart.so.13
 777 usr/lib/vgpu/libnvidia-ml.so -> libnvidia-ml.so.1
+777 usr/lib/vgpu/nvidia-smi -> ../../bin/vgpu
 777 usr/lib/vgpu/dev-12/libcuda.so -> ../libcuda.so.1
 777 usr/lib/vgpu/dev-12/libcudart.so -> ../libcudart.so.12
 777 usr/lib/vgpu/dev-12/libcublas.so -> ../libcublas.so.12

@@ -47,6 +47,7 @@ files() {
 	for f in libcuda.so.1 libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libnvidia-ml.so.1; do
 		echo "link $f $PREFIX/lib/vgpu/${f%.*}"
 	done
+	echo "link ../../bin/vgpu $PREFIX/lib/vgpu/nvidia-smi"
 	for f in libcuda-lite/include/*.h; do
 		# this one is between our own libraries
 		[ "${f##*/}" = vgpu_gemm.h ] || echo "644 $f $PREFIX/include/vgpu/${f##*/}"

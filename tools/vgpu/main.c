@@ -93,6 +93,9 @@ int main(int argc, char **argv)
 	const char *engine = getenv("VGPU_ENGINE");
 
 	sigpipe_was = signal(SIGPIPE, SIG_IGN);
+	/* lib/vgpu/nvidia-smi, for scripts and containers that look for that name */
+	if (argc > 0 && !strcmp(strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0], "nvidia-smi"))
+		return written(cmd_smi(argc, argv));
 	if (argc < 2)
 		return usage(stderr, 2);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))

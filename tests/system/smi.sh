@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# vgpu smi in nvidia-smi's habits, also by that name; and programs from PyPI that read it or NVML, which are right about a known client.
+. "$(dirname "$0")/lib.sh"
+cd "$(dirname "$0")/../.." || exit 1
+CC=${CC:-cc}
+NS=$B/lib/nvidia-smi
+
+# a client that holds 100 MiB and works
+cat >"$dir/hold.c" <<'C'
+#include <cuda.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	CUdevice d; CUcontext c; CUdeviceptr p;
+	if (cuInit(0) || cuDeviceGet(&d, 0) || (cuCtxCreate)(&c, NULL, 0, d) || cuMemAlloc(&p, 100 << 20))
+		return 1;
+	puts("holds");
+	fflush(stdout);
+	for (;;)
+		if (cuMemsetD32(p, 1, 25 << 20) || cuCtxSynchronize())
+			return 1;
+}
+C
+$CC -w -Ilibcuda-lite/include -o "$dir/hold" "$dir/hold.c" "$B/lib/libcuda.so.1" || { fail "the client does not build"; exit 1; }
+start_stub --memory 1G --bus-id 0000:f3:00.0
+start_agent
+"$dir/hold" with words >"$dir/held" & hold=$!
+trap 'kill $hold 2>/dev/null; cleanup' EXIT
+until_true grep -q holds "$dir/held"
+sleep 1.2
+uuid=$("$V/vgpu" smi -j | sed 's/.*"uuid":"\([^"]*\)".*/\1/')
+name=$("$V/vgpu" smi -j | python3 -c 'import json,sys; print(json.load(sys.stdin)["devices"][0]["name"])')
+
+is() { [ "$2" = "$3" ] && ok "$1" || fail "$1: '$2', '$3' expected"; }
+like() { grep -qE -e "$3" <<<"$2" && ok "$1" || fail "$1: '$2' is not like '$3'"; }
+is "-L" "$("$NS" -L)" "GPU 0: $name (UUID: $uuid)"
+is "--query-gpu, no header, no units" "$("$NS" --query-gpu=index,uuid,name,memory.total,driver_version,pci.bus_id,compute_cap --format=csv,noheader,nounits)" \
+	"0, $uuid, $name, 1024, 580.65.06, 00000000:F3:00.0, 6.1"
+out=$("$NS" --query-gpu=memory.used,memory.total,utilization.gpu,power.draw --format=csv)
+is "the header has units" "$(head -n 1 <<<"$out")" "memory.used [MiB], memory.total [MiB], utilization.gpu [%], power.draw [W]"
+like "values have them too" "$(tail -n 1 <<<"$out")" '^1[0-9][0-9] MiB, 1024 MiB, [0-9]+ %, \[N/A\]$'
+like "an unknown field is refused by name" "$("$NS" --query-gpu=name,nonsense --format=csv 2>&1)" 'Field "nonsense" is not a valid field'
+like "processes, with the words that they were called by" "$("$NS" --query-compute-apps=pid,process_name,used_memory,gpu_uuid --format=csv,noheader)" \
+	"^$hold, $dir/hold, 100 MiB, $uuid\$"
+is "-i by UUID" "$("$NS" -i "$uuid" --query-gpu=index --format=csv,noheader)" 0
+is "-i by bus id" "$("$NS" -i 0000:f3:00.0 --query-gpu=index --format=csv,noheader)" 0
+"$NS" -i 7 -L >"$dir/out" 2>&1; is "-i of none: nvidia-smi's exit status" $? 6
+VGPU_AGENT=$dir/nobody "$NS" >"$dir/out" 2>&1; is "no agent: nvidia-smi's exit status" $? 9
+"$NS" -q -x >"$dir/x"
+python3 - "$dir/x" "$uuid" $hold <<'PY' && ok "-q -x is XML, and right" || fail "-q -x: $(head -n 5 "$dir/x")"
+import sys, xml.etree.ElementTree as E
+r = E.parse(sys.argv[1]).getroot()
+g = r.find("gpu")
+assert r.tag == "nvidia_smi_log" and r.find("attached_gpus").text == "1" and g.get("id") == "00000000:F3:00.0", r
+assert g.find("uuid").text == sys.argv[2] and g.find("fb_memory_usage/total").text == "1024 MiB"
+used = int(g.find("fb_memory_usage/used").text.split()[0])
+assert 100 <= used < 200, used
+assert 0 < int(g.find("utilization/gpu_util").text.split()[0]) <= 100
+p = g.find("processes/process_info")
+assert p.find("pid").text == sys.argv[3] and p.find("used_memory").text == "100 MiB"
+PY
+like "-q -d MEMORY alone" "$("$NS" -q -d MEMORY)" 'FB Memory Usage'
+"$NS" -q -d MEMORY | grep -q 'Product Name' && fail "-d MEMORY shows more" || ok "-d MEMORY shows nothing else"
+is "-lms: again and again" "$(timeout 60 "$NS" --query-gpu=index --format=csv,noheader -lms 50 | head -n 3 | tr -d '\n')" 000
+like "dmon" "$("$NS" dmon -c 1 -s um | tail -n 1)" '^ +0 +[0-9]+ +[0-9]+ +- +- +- +- +1[0-9][0-9] +- +- *$'
+like "pmon" "$("$NS" pmon -c 1 | tail -n 1)" "^ +0 +$hold +C +[0-9]+ +[0-9]+ .* hold *\$"
+like "topo -m" "$("$NS" topo -m)" "^GPU0	 X 	$(cat /sys/devices/system/cpu/online)	"
+like "the table has utilisation and the versions" "$("$NS")" 'Driver Version: 580.65.06 +CUDA Version: 13.0'
+like "a wide terminal: the whole command line" "$(COLUMNS=200 "$NS")" "$dir/hold with words"
+
+# --- programs from PyPI, whose words about the same client
+P=$B/monitors
+if (
+	flock 9
+	[ -e "$P/done-1" ] && exit 0
+	rm -rf "$P/lib"
+	timeout 200 python3 -m pip install -q --disable-pip-version-check --retries 1 --timeout 30 --target "$P/lib" \
+		nvidia-ml-py==13.580.65 nvitop==1.7.2 gpustat==1.1.1 'setuptools<80' >"$P/pip.log" 2>&1 &&
+	timeout 100 python3 -m pip install -q --disable-pip-version-check --retries 1 --timeout 30 --no-deps --target "$P/lib" \
+		GPUtil==1.4.0 py3nvml==0.2.7 xmltodict >>"$P/pip.log" 2>&1 && touch "$P/done-1"
+) 9>"$(mkdir -p "$P" && echo "$P/lock")"; then
+	cat >"$dir/monitors.py" <<'PY'
+import os, sys, warnings
+warnings.simplefilter("ignore")
+pid, uuid, what = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+if what == "pynvml":
+    import pynvml as n
+    n.nvmlInit()
+    h = n.nvmlDeviceGetHandleByIndex(0)
+    assert n.nvmlDeviceGetUUID(h) == uuid and n.nvmlDeviceGetUtilizationRates(h).gpu > 0
+    p = n.nvmlDeviceGetComputeRunningProcesses(h)
+    assert [(x.pid, x.usedGpuMemory) for x in p] == [(pid, 100 << 20)], p
+    assert [x.pid for x in n.nvmlDeviceGetProcessUtilization(h, 0)] == [pid]
+    assert n.nvmlDeviceGetMigMode(h) == [0, 0]
+elif what == "py3nvml":
+    from py3nvml import py3nvml as n
+    n.nvmlInit()
+    h = n.nvmlDeviceGetHandleByIndex(0)
+    m = n.nvmlDeviceGetMemoryInfo(h)
+    assert n.nvmlDeviceGetUUID(h) == uuid and m.total == 1 << 30 and 100 << 20 <= m.used < 200 << 20
+    assert [x.pid for x in n.nvmlDeviceGetComputeRunningProcesses(h)] == [pid]
+elif what == "GPUtil":
+    import GPUtil
+    g = GPUtil.getGPUs()
+    assert len(g) == 1 and g[0].uuid == uuid and g[0].memoryTotal == 1024 and 100 <= g[0].memoryUsed < 200 and 0 < g[0].load <= 1, vars(g[0])
+    assert g[0].driver == "580.65.06"
+elif what == "gpustat":
+    import gpustat
+    g = gpustat.new_query()[0]
+    assert g.uuid == uuid and g.memory_total == 1024 and g.utilization > 0, g.entry
+    assert [(p["pid"], p["gpu_memory_usage"]) for p in g.processes] == [(pid, 100)], g.processes
+elif what == "nvitop":
+    from nvitop import Device
+    d = Device.all()[0]
+    assert d.uuid() == uuid and d.memory_total() == 1 << 30 and d.gpu_utilization() > 0
+    p = d.processes()
+    assert list(p) == [pid] and p[pid].gpu_memory() == 100 << 20, p
+    assert p[pid].command().endswith("with words")
+PY
+	for m in pynvml py3nvml GPUtil gpustat nvitop; do
+		PATH=$B/lib:$PATH PYTHONPATH=$P/lib timeout 100 python3 "$dir/monitors.py" $hold "$uuid" $m >"$dir/out" 2>"$dir/err" && ok "$m" || fail "$m: $(tail -n 3 "$dir/err")"
+		grep -q 'vgpu' "$dir/err" && fail "$m: our library speaks: $(grep -m 1 vgpu "$dir/err")"
+	done
+	# as people call them
+	PATH=$B/lib:$PATH PYTHONPATH=$P/lib timeout 100 python3 -m gpustat --no-color -p >"$dir/out" 2>&1 && grep -q "100M" "$dir/out" && ok "gpustat's line" || fail "gpustat: $(tail -n 2 "$dir/out")"
+	PYTHONPATH=$P/lib TERM=xterm timeout 100 python3 -m nvitop -1 >"$dir/out" 2>&1 && grep -q "$hold" "$dir/out" && ok "nvitop's screen" || fail "nvitop: $(tail -n 3 "$dir/out")"
+else
+	skip "monitors from PyPI: $(tail -n 1 "$P/pip.log")"
+fi

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* vgpu smi dmon, pmon and topo: lines as nvidia-smi has them; "-" for what a device does not have. */
+#include "smi.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define HEADER_EVERY 30u
+
+struct watch {
+	struct smi o;
+	int processes;
+	unsigned count, delay_s;
+	const char *select;
+};
+
+static void dashes(unsigned n)
+{
+	while (n--)
+		printf(" %6s", "-");
+}
+
+static void device_header(const struct watch *w)
+{
+	printf("# gpu ");
+	for (const char *s = w->select; *s; s++)
+		fputs(*s == 'p' ? "    pwr  gtemp  mtemp" : *s == 'u' ? "     sm    mem    enc    dec    jpg    ofa" : *s == 'c' ? "   mclk   pclk" :
+		      "     fb   bar1   ccpm", stdout);
+	printf(" \n# Idx ");
+	for (const char *s = w->select; *s; s++)
+		fputs(*s == 'p' ? "      W      C      C" : *s == 'u' ? "      %      %      %      %      %      %" : *s == 'c' ? "    MHz    MHz" :
+		      "     MB     MB     MB", stdout);
+	printf(" \n");
+}
+
+static void device_lines(const struct watch *w)
+{
+	for (unsigned i = 0; i < w->o.s.devices; i++) {
+		const struct vgpu_load *l = &w->o.s.load.device[i];
+
+		if (!w->o.chosen[i])
+			continue;
+		printf("%5u ", i);
+		for (const char *s = w->select; *s; s++) {
+			if (*s == 'u' && l->state) {
+				printf(" %6u %6u", smi_percent(l->permille), smi_percent(l->permille));
+				dashes(4);
+			} else if (*s == 'm' && l->state) {
+				printf(" %6" PRIu64, l->memory_used >> 20);
+				dashes(2);
+			} else {
+				dashes(*s == 'p' || *s == 'm' ? 3 : *s == 'u' ? 6 : 2);
+			}
+		}
+		printf(" \n");
+	}
+}
+
+static void process_header(const struct watch *w)
+{
+	int u = strchr(w->select, 'u') != NULL, m = strchr(w->select, 'm') != NULL;
+
+	printf("# gpu         pid   type %s%s   command \n", u ? "    sm    mem    enc    dec    jpg    ofa " : "", m ? "    fb   ccpm " : "");
+	printf("# Idx           #    C/G %s%s   name \n", u ? "     %      %      %      %      %      % " : "", m ? "    MB     MB " : "");
+}
+
+static void process_lines(const struct watch *w)
+{
+	char name[512];
+	unsigned n, any;
+	struct smi_process *p = smi_processes(&w->o, &n);
+
+	for (unsigned d = 0; d < w->o.s.devices; d++) {
+		any = 0;
+		for (unsigned i = 0; i < n; i++) {
+			const char *base;
+
+			if (p[i].device != d)
+				continue;
+			any = 1;
+			printf("%5u %11u %6s ", d, p[i].pid, "C");
+			if (strchr(w->select, 'u'))
+				printf("%6u %6u      -      -      -      - ", smi_percent(p[i].permille), smi_percent(p[i].permille));
+			if (strchr(w->select, 'm'))
+				printf("%6" PRIu64 "      - ", p[i].memory >> 20);
+			smi_process(p[i].pid, p[i].comm, name, sizeof(name));
+			base = strrchr(name, '/');
+			printf("   %s \n", base ? base + 1 : name);
+		}
+		if (!any && w->o.chosen[d]) {
+			printf("%5u %11s %6s ", d, "-", "-");
+			if (strchr(w->select, 'u'))
+				printf("     -      -      -      -      -      - ");
+			if (strchr(w->select, 'm'))
+				printf("     -      - ");
+			printf("   - \n");
+		}
+	}
+	free(p);
+}
+
+static int refuse(const char *which, const char *what)
+{
+	complain("smi %s: %s: not understood; vgpu smi --help", which, what);
+	return 2;
+}
+
+int smi_watch(int argc, char **argv)
+{
+	struct watch w = { .processes = argv[0][0] == 'p', .delay_s = 1 };
+	int st;
+
+	w.select = w.processes ? "u" : "puc";
+	for (int i = 1; i < argc; i++) {
+		char *end = argv[i];
+
+		if (i + 1 == argc || argv[i][0] != '-' || !argv[i][1] || argv[i][2])
+			return refuse(argv[0], argv[i]);
+		switch (argv[i++][1]) {
+		case 'c': w.count = (unsigned)strtoul(argv[i], &end, 10); break;
+		case 'd': w.delay_s = (unsigned)strtoul(argv[i], &end, 10); break;
+		case 'i': w.o.ids = argv[i]; break;
+		case 's': w.select = argv[i]; break;
+		}
+		if ((argv[i - 1][1] == 'c' || argv[i - 1][1] == 'd') && (*end || end == argv[i] || !strtoul(argv[i], NULL, 10)))
+			return refuse(argv[0], argv[i]);
+	}
+	if (!*w.select || w.select[strspn(w.select, w.processes ? "um" : "pucm")])
+		return refuse(argv[0], w.select);
+	for (unsigned n = 0;; n++) {
+		st = smi_ask(&w.o);
+		st = st ? st : smi_choose(&w.o);
+		if (st)
+			return st;
+		if (n % HEADER_EVERY == 0)
+			(w.processes ? process_header : device_header)(&w);
+		(w.processes ? process_lines : device_lines)(&w);
+		agent_status_free(&w.o.s);
+		if (fflush(stdout) || (w.count && n + 1 == w.count))
+			return 0;
+		nanosleep(&(struct timespec){ w.delay_s, 0 }, NULL);
+	}
+}
+
+static void first_line(const char *path, char *out, size_t n)
+{
+	FILE *f = fopen(path, "re");
+
+	snprintf(out, n, "N/A");
+	if (f) {
+		if (fgets(out, (int)n, f))
+			out[strcspn(out, "\n")] = 0;
+		fclose(f);
+	}
+}
+
+int smi_topo(int argc, char **argv)
+{
+	struct smi o = { .what = SMI_TABLE };
+	char cpus[256], nodes[64];
+	int st;
+
+	if (argc != 2 || (strcmp(argv[1], "-m") && strcmp(argv[1], "--matrix")))
+		return refuse("topo", argc > 1 ? argv[1] : "-m is missing");
+	st = smi_ask(&o);
+	if (st)
+		return st;
+	first_line("/sys/devices/system/cpu/online", cpus, sizeof(cpus));
+	first_line("/sys/devices/system/node/has_memory", nodes, sizeof(nodes));
+	for (unsigned i = 0; i < o.s.devices; i++)
+		printf("\tGPU%u", i);
+	printf("\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n");
+	for (unsigned i = 0; i < o.s.devices; i++) {
+		printf("GPU%u", i);
+		for (unsigned k = 0; k < o.s.devices; k++)
+			printf("\t%s", i == k ? " X " : "SYS");
+		printf("\t%s\t%s\t\tN/A\n", cpus, nodes);
+	}
+	printf("\nLegend:\n\n  X    = Self\n  SYS  = Connection traversing the machine's memory: there is no link between these devices\n");
+	agent_status_free(&o.s);
+	return 0;
+}
