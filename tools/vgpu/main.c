@@ -15,11 +15,12 @@
 
 static const struct command commands[] = {
 	{ "run",   cmd_run,   "run a CUDA program on VGPU-STUB: vgpu run [options] -- CMD [ARG...]" },
-	{ "smi",   cmd_smi,   "show device, memory and clients, like nvidia-smi" },
+	{ "smi",   cmd_smi,   "show device, memory and clients, as nvidia-smi: -L, -q, --query-gpu, dmon, pmon, topo" },
 	{ "doctor", cmd_doctor, "say why a program would not use the GPU: vgpu doctor [-j] [-p PID | -- CMD]" },
 	{ "check", cmd_check, "say which kernels of a file the device can run: vgpu check [-j] [-v] [-d] [--cc X.Y] FILE..." },
 	{ "bench", cmd_bench, "measure: vgpu bench launch|engine [-j]" },
 	{ "trace", cmd_trace, "every CUDA call of a program: vgpu trace [-c] [-f FILTER] [-o FILE] [--perfetto FILE] -- CMD; --ops: instructions of a kernel" },
+	{ "metrics", cmd_metrics, "for Prometheus: vgpu metrics [--listen ADDRESS]" },
 	{ "toolkit", cmd_toolkit, "lay out a CUDA toolkit's folder, compiler included: vgpu toolkit [--nvcc FOLDER] DIR" },
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
