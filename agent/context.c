@@ -421,7 +421,7 @@ void context_died(struct context *x, uint32_t status, const char *report)
 	if (x->state != CONTEXT_LIVE)
 		return;
 	x->after = CONTEXT_DEAD;
-	x->device->faults++;
+	x->device->faults += !vgpu_load_relaxed32(&x->qb->error);       /* else load_past() counts it */
 	retire(x, status);
 	n = snprintf(text, sizeof(text), "%s", report ? report : vgpu_status_text(status));
 	if (n >= (int)sizeof(text))

@@ -29,6 +29,12 @@ static uint32_t in_flight(const struct context *x)
 	return vgpu_load_relaxed64(&x->qb->commands_done) < vgpu_load_relaxed64(&x->commands);
 }
 
+/* It has its sticky error: its process says so, while it lives. */
+static uint64_t failed(const struct context *x)
+{
+	return vgpu_load_relaxed32(&x->qb->error) != 0;
+}
+
 static uint64_t device_busy(struct device *d, uint32_t *flying)
 {
 	uint64_t ns = d->busy_past;
@@ -90,6 +96,7 @@ void load_begin(struct context *x)
 void load_past(const struct context *x)
 {
 	x->device->busy_past += busy_of(x);
+	x->device->faults += failed(x);
 }
 
 static void sample(uint64_t now)
@@ -171,6 +178,7 @@ static void fill_one(struct vgpu_load *l, struct device *d, uint64_t now)
 			if (x->state != CONTEXT_LIVE || x->device != d)
 				continue;
 			l->contexts++;
+			l->faults += failed(x);
 			l->clients += last != x->client;
 			last = x->client;
 		}

@@ -73,6 +73,7 @@ struct ctx_stream {
 	struct ctx_node *head, *tail;
 	uint64_t taken, done;           /* last ticket taken from the ring; last one complete */
 	uint64_t running;               /* ticket of the launch the engine has, 0 = none */
+	uint64_t began;                 /* ticks, of that launch */
 	uint32_t phase;                 /* of that launch */
 	uint32_t error;
 	enum ctx_where where;

@@ -42,6 +42,7 @@ static enum ctx_result launch(struct ctx *c, struct ctx_stream *s, const struct 
 
 	/* A pending launch may end before the call returns: all that drain needs is set first. */
 	s->running = cmd->ticket;
+	s->began = c->init.kernel_timeout_s ? ctx_ticks() : 0;
 	c->launches_out++;
 	st = c->ops->launch(c->engine, &l);
 	if (st != ENGINE_PENDING && st != VGPU_ST_OK && !c->why[0])
@@ -57,6 +58,7 @@ static enum ctx_result gemm(struct ctx *c, struct ctx_stream *s, const struct vg
 
 	memcpy(&p, payload, sizeof(p));
 	s->running = cmd->ticket;
+	s->began = c->init.kernel_timeout_s ? ctx_ticks() : 0;
 	c->launches_out++;
 	st = c->ops->gemm(c->engine, cmd->op, &cmd->u.gemm, &p, cmd->stream);
 	if (st != ENGINE_PENDING && st != VGPU_ST_OK && !c->why[0])

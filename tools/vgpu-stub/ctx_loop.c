@@ -228,6 +228,27 @@ static int processors(void)
 	return sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
 }
 
+/*
+ * --kernel-timeout. Nothing can stop a kernel but the end of its process: its client has the error before that, and what the agent
+ * says of a dead process comes behind it.
+ */
+static int overdue(struct ctx *c)
+{
+	uint64_t now = ctx_ticks();
+
+	for (unsigned i = 0; i < c->streams_used; i++) {
+		const struct ctx_stream *s = &c->streams[i];
+
+		if (s->where != STREAM_RUNNING || !s->running ||
+		    (double)(now - s->began) * c->ns_per_tick < (double)c->init.kernel_timeout_s * 1e9)
+			continue;
+		ctx_why(c, "a kernel of stream %u takes longer than %u s (vgpu-stub --kernel-timeout)", i, c->init.kernel_timeout_s);
+		ctx_die(c, VGPU_ST_TIMEOUT);
+		return 1;
+	}
+	return 0;
+}
+
 int ctx_loop(struct ctx *c)
 {
 	struct idle w = { .spare = processors() >= 4, .moved_ns = ctx_now_ns() };
@@ -264,6 +285,8 @@ int ctx_loop(struct ctx *c)
 				socket_due = ctx_ticks() + SOCKET_NS / 1000 * ticks_per_us;
 				count_busy(c, 1);
 				c->messages_seen--;
+				if (c->init.kernel_timeout_s && overdue(c))
+					return 0;
 			}
 			continue;
 		}
@@ -274,6 +297,8 @@ int ctx_loop(struct ctx *c)
 			w.seen = c->commands_done;
 		}
 		count_busy(c, c->launches_out != 0);
+		if (c->init.kernel_timeout_s && c->launches_out && overdue(c))
+			return 0;
 		idle(c, &w, now);
 		/* what is found now has begun since: a sleep is no work */
 		c->last_tick = ctx_ticks();

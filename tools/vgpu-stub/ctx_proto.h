@@ -76,6 +76,7 @@ struct ctx_msg {
 			uint32_t qid;
 			uint32_t verbose;
 			uint32_t walls, uid;            /* VGPU_WALL_* that must stand; whom to become, 0: stays */
+			uint32_t kernel_timeout_s, rsvd;        /* 0: none */
 			uint64_t overhead;              /* bytes beside the grant, see struct stub_config */
 		} init;
 		struct ctx_map {

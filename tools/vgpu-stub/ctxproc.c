@@ -340,6 +340,7 @@ static void send_init(struct context *c)
 	m.u.init.walls = c->walls;
 	m.u.init.uid = ctxspawn_uid(c);
 	m.u.init.overhead = d->config.overhead_bytes;
+	m.u.init.kernel_timeout_s = d->config.kernel_timeout_s;
 	m.u.init.qid = c->qid;
 	m.u.init.verbose = (uint32_t)d->config.verbose;
 	fds[CTX_FD_KICK] = d->doorbell[1 + c->qid];

@@ -36,6 +36,7 @@ static void usage(FILE *f)
 		"  --name TEXT        device name (default \"VGPU-STUB (cpu)\")\n"
 		"  --pci-id VVVV:DDDD PCI vendor and device, hexadecimal (default %04x:%04x)\n"
 		"  --bus-id ID        PCI address that CUDA reports, like 0000:00:05.0 (default: the agent's choice)\n"
+		"  --kernel-timeout N a kernel that takes longer than N seconds ends its context: CUDA_ERROR_LAUNCH_TIMEOUT (default: none)\n"
 		"  --dma MODE         fd: the owner's memory is mapped (default); message: every access is asked of\n"
 		"                     the owner, through its IOMMU; slow, for tests of owners\n"
 		"  --uuid UUID        GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx (default: from the machine's id and --socket)\n"
@@ -210,7 +211,7 @@ static const char *default_seed(const char *socket_path)
 
 int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 {
-	enum { O_SOCKET = 1, O_MEMORY, O_OVERHEAD, O_CC, O_SMS, O_CORES, O_NAME, O_PCI_ID, O_BUS_ID, O_DMA, O_SEED, O_UUID, O_WALLS, O_REQUIRE, O_UIDS, O_CGROUP,
+	enum { O_SOCKET = 1, O_MEMORY, O_OVERHEAD, O_CC, O_SMS, O_CORES, O_NAME, O_PCI_ID, O_BUS_ID, O_DMA, O_SEED, O_UUID, O_TIMEOUT, O_WALLS, O_REQUIRE, O_UIDS, O_CGROUP,
 	       O_VERBOSE, O_HELP, O_VERSION };
 	static const struct option table[] = {
 		{ "socket", required_argument, NULL, O_SOCKET },
@@ -223,6 +224,7 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 		{ "pci-id", required_argument, NULL, O_PCI_ID },
 		{ "bus-id", required_argument, NULL, O_BUS_ID },
 		{ "dma", required_argument, NULL, O_DMA },
+		{ "kernel-timeout", required_argument, NULL, O_TIMEOUT },
 		{ "seed-uuid", required_argument, NULL, O_SEED },
 		{ "uuid", required_argument, NULL, O_UUID },
 		{ "walls", required_argument, NULL, O_WALLS },
@@ -297,6 +299,10 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 			c->seed = optarg;
 			if (!*optarg)
 				err = bad("seed-uuid", "\"\"", "give some text");
+			break;
+		case O_TIMEOUT:
+			if (parse_number(optarg, 1, 86400, &c->kernel_timeout_s))
+				err = bad("kernel-timeout", optarg, "give seconds from 1 to 86400");
 			break;
 		case O_UUID:
 			c->has_uuid = 1;

@@ -34,6 +34,7 @@
 struct stub_config {
 	const char *socket_path;
 	const char *name, *bus_id, *seed;
+	uint32_t kernel_timeout_s;      /* 0: none */
 	uint8_t uuid[16];               /* where has_uuid: else made from the seed */
 	int has_uuid;
 	uint64_t memory_bytes;

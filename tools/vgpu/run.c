@@ -170,7 +170,7 @@ static void counts_close(const char *path, int tell)
 
 static int usage(FILE *to)
 {
-	fputs("usage: vgpu run [-v] [--private] [--memcheck | --verify] [--cc X.Y] [--memory SIZE] [--sms N] [--name TEXT] [--] CMD [ARG...]\n"
+	fputs("usage: vgpu run [-v] [--private] [--memcheck | --verify] [--cc X.Y] [--memory SIZE] [--sms N] [--name TEXT] [--kernel-timeout S]\n                [--] CMD [ARG...]\n"
 	      "  Runs CMD with our CUDA libraries. If no agent answers, or with --private or a device\n"
 	      "  option, a vgpu-stub and a vgpu-agent of its own start first and end with CMD.\n"
 	      "  --memcheck: a private device that checks every memory access of every kernel.\n"
@@ -208,7 +208,7 @@ int cmd_run(int argc, char **argv)
 			own = verify = 1;
 			setenv("VGPU_ENGINE", "verify", 1);
 		} else if ((!strcmp(argv[i], "--cc") || !strcmp(argv[i], "--memory") ||
-			    !strcmp(argv[i], "--sms") || !strcmp(argv[i], "--name")) && i + 1 < argc && n < 12) {
+			    !strcmp(argv[i], "--sms") || !strcmp(argv[i], "--name") || !strcmp(argv[i], "--kernel-timeout")) && i + 1 < argc && n < 12) {
 			own = 1;
 			cc |= !strcmp(argv[i], "--cc");
 			stub_args[n++] = argv[i++];
