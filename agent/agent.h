@@ -106,6 +106,7 @@ struct context {
 	enum { CONTEXT_FREE, CONTEXT_STARTING, CONTEXT_LIVE, CONTEXT_ENDING, CONTEXT_DEAD } state, after;
 	uint32_t number;                /* in the client */
 	uint32_t weight;
+	int stopped;                    /* as its process was told */
 	int created, ending;            /* CTX_CREATE, CTX_DESTROY were posted */
 	int asked;                      /* a CTX_CREATE or SEGMENT of it is not answered yet */
 	unsigned segs;                  /* of the client's segments, that it has */
@@ -142,6 +143,7 @@ struct client {
 	uint32_t drop;                  /* D asks C: drop_text says why */
 	char drop_text[160];
 	int in_use, greeted, window;
+	int stopped;                    /* by the administrator: its contexts take no work */
 	int leaving;                    /* its connection is closed, its contexts are ending */
 	enum { ASKED_NOTHING, ASKED_HELLO, ASKED_CREATE, ASKED_DESTROY, ASKED_GROW } asked;  /* not answered yet: not listened to meanwhile */
 	struct vgpu_msg_hello ask_hello;        /* of ASKED_HELLO: it waits for memory that comes back */
@@ -185,6 +187,7 @@ struct device {
 	uint32_t doorbells_gone;        /* SIGBUS handler: that page leads nowhere any more */
 	struct context *owner[VGPU_MAX_QUEUES];
 	struct vgpu_device_info info;
+	int drained;                    /* no new contexts */
 	char place[16];                 /* where it has none on a bus: its bus id */
 
 	/* admin queue, C */
@@ -237,6 +240,7 @@ struct agent {
 	uint32_t stop;
 	int draining;                   /* another agent has the socket: we end with our last client */
 	int pidfile_fd;
+	uid_t uid;                      /* ours: asked at boot, later the filters let nobody ask */
 	int socket_given;               /* by the service manager: not ours to remove */
 	int serving;                    /* boot is over: nothing may make clients wait */
 };

@@ -92,6 +92,7 @@ int boot_memory(void)
 int boot_identity(void)
 {
 	agent.asym = vgpu_asym_register() == 0;
+	agent.uid = geteuid();
 	if (!agent.asym)
 		log_debug("no membarrier(GLOBAL_EXPEDITED): full fences everywhere");
 	/* Clients learn of our death by it. */

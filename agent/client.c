@@ -19,6 +19,7 @@
 
 #include "context.h"
 #include "control.h"
+#include "ctl.h"
 #include "mailbox.h"
 #include "message.h"
 #include "sigbus.h"
@@ -595,6 +596,16 @@ void client_readable(struct client *c)
 
 		load_fill(&r);
 		answer(c, &r, sizeof(r), VGPU_MSG_LOAD, NULL, 0);
+		break;
+	}
+	case VGPU_MSG_CTL: {
+		struct vgpu_msg_ctl_r r;
+		uint32_t id = c->id;
+
+		ctl_do(c, &m.ctl, &r);
+		/* he may have ended himself */
+		if (c->in_use && !c->leaving && c->id == id)
+			answer(c, &r, sizeof(r), VGPU_MSG_CTL, NULL, 0);
 		break;
 	}
 	case VGPU_MSG_CONTEXTS: {

@@ -322,6 +322,25 @@ static void ask_segment(struct context *x)
 	admin_post(x->device, &cmd, x, mapped);
 }
 
+static void run_told(struct context *x, int rc)
+{
+	x->asked = 0;
+	if (rc == -ETIMEDOUT) {
+		no_answer(x, "SET_RUN");
+		context_died(x, VGPU_ST_CONTEXT_DEAD, "it could not be stopped or let go on");
+	} else if (rc == VGPU_ST_OK) {
+		x->stopped = !x->stopped;
+	}
+}
+
+static void ask_run(struct context *x, int run)
+{
+	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_SET_RUN, .q = (uint16_t)x->qid, .a = (uint64_t)run };
+
+	x->asked = 1;
+	admin_post(x->device, &cmd, x, run_told);
+}
+
 void context_pump(struct device *d)
 {
 	d->pump++;
@@ -342,6 +361,8 @@ void context_pump(struct device *d)
 				ask_segment(x);
 			else
 				ask_create(x);
+		} else if (x->state == CONTEXT_LIVE && x->stopped != x->client->stopped && admin_room(d, x->client)) {
+			ask_run(x, !x->client->stopped);
 		}
 	}
 }
@@ -367,7 +388,7 @@ uint32_t context_begin(struct client *c, uint32_t device, uint32_t weight, struc
 
 	if (device >= agent.opt.devices)
 		return VGPU_ST_INVALID;
-	if (!d->ready || d->trouble)
+	if (!d->ready || d->trouble || d->drained)
 		return VGPU_ST_DEVICE_LOST;
 	for (n = 0; n < VGPU_MAX_CONTEXTS; n++) {
 		if (c->ctx[n].state != CONTEXT_FREE)
@@ -396,7 +417,7 @@ uint32_t context_begin(struct client *c, uint32_t device, uint32_t weight, struc
 	x->weight = weight ? weight : WEIGHT_DEFAULT;
 	drr_init(&x->share, x->weight);
 	clear_segment0(c, n);
-	x->created = x->ending = x->asked = 0;
+	x->created = x->ending = x->asked = x->stopped = 0;
 	x->segs = 0;
 	x->seg_done = 0;
 	x->result = VGPU_ST_OK;

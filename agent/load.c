@@ -171,6 +171,7 @@ static void fill_one(struct vgpu_load *l, struct device *d, uint64_t now)
 	l->permille = permille(&d->load, now, l->busy_ns);
 	l->faults = d->faults;
 	l->losses = d->losses;
+	l->flags = d->drained ? VGPU_LOAD_DRAINED : 0;
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
 		for (unsigned n = 0; agent.client[i].in_use && n < VGPU_MAX_CONTEXTS; n++) {
 			const struct context *x = &agent.client[i].ctx[n];
@@ -207,6 +208,7 @@ static void describe(struct vgpu_msg_context *m, const struct context *x, uint64
 	m->context = x->number;
 	m->device = x->device->index;
 	m->weight = x->weight;
+	m->flags = x->stopped ? VGPU_CONTEXT_STOPPED : 0;
 	m->memory_bytes = vgpu_load_relaxed64(&x->memory_bytes);
 	m->busy_ns = busy_of(x);
 	m->permille = permille(&x->load, now, m->busy_ns);

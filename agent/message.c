@@ -31,6 +31,7 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 		[VGPU_MSG_STATUS] = sizeof(struct vgpu_msg_index),
 		[VGPU_MSG_LOAD] = sizeof(struct vgpu_msg_index),
 		[VGPU_MSG_CONTEXTS] = sizeof(struct vgpu_msg_index),
+		[VGPU_MSG_CTL] = sizeof(struct vgpu_msg_ctl),
 	};
 
 	memset(m, 0, sizeof(*m));
@@ -40,7 +41,7 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 		return -1;
 	}
 	memcpy(&m->h, bytes, sizeof(m->h));
-	if (!m->h.type || m->h.type > VGPU_MSG_CONTEXTS) {
+	if (!m->h.type || m->h.type > VGPU_MSG_CTL) {
 		*why = "unknown message type";
 		return -1;
 	}
@@ -61,6 +62,10 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 	case VGPU_MSG_CONTEXTS:
 		if (m->index.rsvd)
 			*why = "reserved field set";
+		break;
+	case VGPU_MSG_CTL:
+		if (m->ctl.rsvd || !m->ctl.op || m->ctl.op > VGPU_CTL_UNDRAIN)
+			*why = "CTL of an unknown kind, or a reserved field set";
 		break;
 	case VGPU_MSG_CTX_CREATE:
 		if (m->ctx.rsvd || m->ctx.context || m->ctx.weight > 1000)

@@ -14,6 +14,7 @@ union message {
 	struct vgpu_msg_hello hello;
 	struct vgpu_msg_index index;
 	struct vgpu_msg_ctx ctx;
+	struct vgpu_msg_ctl ctl;
 	struct vgpu_msg_grow grow;
 };
 

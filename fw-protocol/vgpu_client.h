@@ -140,6 +140,7 @@ enum vgpu_msg_type {
 	VGPU_MSG_STATUS,        /* vgpu_msg_index (start) -> vgpu_msg_status_r, clients page by page */
 	VGPU_MSG_LOAD,          /* vgpu_msg_index (0) -> vgpu_msg_load_r: how busy devices are */
 	VGPU_MSG_CONTEXTS,      /* vgpu_msg_index (start) -> vgpu_msg_contexts_r, page by page */
+	VGPU_MSG_CTL,           /* vgpu_msg_ctl -> vgpu_msg_ctl_r: for the administrator */
 };
 
 /*
@@ -237,6 +238,8 @@ struct vgpu_msg_status_r {
  * taken while nothing has worked for a second, so between two that are far apart the counter stood still until the later one.
  */
 #define VGPU_LOAD_SAMPLES 16u
+#define VGPU_LOAD_DRAINED 1u            /* flag: no new contexts */
+#define VGPU_CONTEXT_STOPPED 1u         /* flag: it takes no new work */
 struct vgpu_load_sample {
 	uint64_t at_ns, busy_ns;
 };
@@ -253,13 +256,14 @@ struct vgpu_msg_load_r {
 		uint64_t memory_bytes, memory_used, busy_ns;
 		uint64_t faults;        /* contexts that died of an error, since the agent started */
 		uint64_t losses;        /* of the device */
-		uint64_t rsvd[2];
+		uint32_t flags, rsvd;
+		uint64_t rsvd1;
 		struct vgpu_load_sample sample[VGPU_LOAD_SAMPLES];
 	} device[VGPU_MAX_DEVICES];
 };
 struct vgpu_msg_context {
 	uint32_t client_id, pid, uid, context, device, weight;
-	uint32_t permille, rsvd;
+	uint32_t permille, flags;
 	uint64_t memory_bytes, busy_ns;
 	uint64_t commands, commands_done, launches_done;
 	uint64_t since_ns;              /* age */
@@ -272,6 +276,18 @@ struct vgpu_msg_contexts_r {
 	uint32_t first, count;          /* in this page */
 	uint64_t now_ns;
 	struct vgpu_msg_context context[VGPU_CONTEXTS_PAGE];
+};
+
+enum vgpu_ctl_op { VGPU_CTL_END = 1, VGPU_CTL_STOP, VGPU_CTL_GO, VGPU_CTL_DRAIN, VGPU_CTL_UNDRAIN };
+struct vgpu_msg_ctl {
+	struct vgpu_msg_header h;
+	uint32_t op, target;            /* a client's id; of DRAIN and UNDRAIN a device */
+	uint64_t rsvd;
+};
+struct vgpu_msg_ctl_r {
+	struct vgpu_msg_header h;
+	uint32_t status, count;         /* DRAIN: contexts that are left */
+	char text[96];                  /* why not */
 };
 
 /* The driver that NVIDIA's CUDA 13.0 came with: what NVML and nvidia-smi say, and tools compare with. Three parts. */

@@ -19,6 +19,19 @@ static int hello(int fd, struct vgpu_msg_hello_r *r)
 	return vgpu_ask(fd, &h.h, r, sizeof(*r), 0, NULL);
 }
 
+int agent_connect(const char *path)
+{
+	struct vgpu_msg_hello_r r;
+	int fd = vgpu_dial(path, VGPU_ANSWER_S), err = fd < 0 ? fd : hello(fd, &r);
+
+	if (!err && r.status)
+		err = -ECONNREFUSED;
+	if (!err || fd < 0)
+		return fd;
+	close(fd);
+	return err;
+}
+
 enum vgpu_reach agent_reach(const char *path, struct agent_reach *out)
 {
 	struct vgpu_msg_hello_r r;

@@ -20,6 +20,7 @@ static const struct command commands[] = {
 	{ "check", cmd_check, "say which kernels of a file the device can run: vgpu check [-j] [-v] [-d] [--cc X.Y] FILE..." },
 	{ "bench", cmd_bench, "measure: vgpu bench launch|engine [-j]" },
 	{ "trace", cmd_trace, "every CUDA call of a program: vgpu trace [-c] [-f FILTER] [-o FILE] [--perfetto FILE] -- CMD; --ops: instructions of a kernel" },
+	{ "ctl",   cmd_ctl,   "for the administrator: vgpu ctl list | end|stop|go CLIENT | drain|undrain DEVICE" },
 	{ "metrics", cmd_metrics, "for Prometheus: vgpu metrics [--listen ADDRESS]" },
 	{ "toolkit", cmd_toolkit, "lay out a CUDA toolkit's folder, compiler included: vgpu toolkit [--nvcc FOLDER] DIR" },
 };

@@ -28,6 +28,7 @@ int cmd_check(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_toolkit(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
+int cmd_ctl(int argc, char **argv);
 int cmd_cdi(int argc, char **argv);
 
 /* A pipe that nobody reads is a write error to us; what we start gets the signal as it was. Before every exec. */
@@ -71,6 +72,8 @@ struct agent_status {
 };
 /* 0 or -errno; says what went wrong. agent_status_free() afterwards. Texts in it end within their fields. */
 int agent_status(const char *path, struct agent_status *out);
+/* A monitor's connection, HELLO said; or -errno. */
+int agent_connect(const char *path);
 void agent_status_free(struct agent_status *s);
 unsigned agent_ready(const struct agent_status *s);     /* devices that are not lost */
 

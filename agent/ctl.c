@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an administrator may do to others' clients, and to devices: vgpu ctl. He is root, or the user whom the agent runs as; the
+ * kernel says so (SO_PEERCRED). Every change is a line in the log. Control thread.
+ */
+#include "ctl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "client.h"
+#include "context.h"
+
+static struct client *find(uint32_t id)
+{
+	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
+		struct client *c = &agent.client[i];
+
+		if (c->in_use && !c->leaving && c->window && c->id == id)
+			return c;
+	}
+	return NULL;
+}
+
+static unsigned live(const struct device *d)
+{
+	unsigned n = 0;
+
+	for (unsigned q = 0; q < d->queues; q++)
+		n += d->owner[q] && d->owner[q]->state == CONTEXT_LIVE;
+	return n;
+}
+
+static void end(struct client *c, const struct client *by)
+{
+	static const char why[] = "ended by the administrator (vgpu ctl end)";
+
+	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++)
+		if (c->ctx[n].state == CONTEXT_LIVE)
+			context_died(&c->ctx[n], VGPU_ST_CONTEXT_DEAD, why);
+	log_say("user %u ends client %u (%s, pid %d, uid %u)", by->uid, c->id, c->command, c->pid, c->uid);
+	client_drop(c, why);
+}
+
+static void drain(struct device *d, int on, const struct client *by, struct vgpu_msg_ctl_r *r)
+{
+	d->drained = on;
+	r->count = live(d);
+	log_say(on ? "user %u drains device %u: no new contexts, %u are left" : "user %u takes device %u out of drain, %u contexts", by->uid, d->index,
+		r->count);
+}
+
+void ctl_do(const struct client *by, const struct vgpu_msg_ctl *m, struct vgpu_msg_ctl_r *r)
+{
+	struct client *c = NULL;
+
+	memset(r, 0, sizeof(*r));
+	r->status = VGPU_ST_OK;
+	if (by->uid != 0 && by->uid != agent.uid) {
+		r->status = VGPU_ST_NOT_SUPPORTED;
+		snprintf(r->text, sizeof(r->text), "only root and the agent's own user (%u) may do that; this is user %u", agent.uid, by->uid);
+		log_client(LOG_WARN, "user %u, pid %d, asked for vgpu ctl and may not", by->uid, by->pid);
+		return;
+	}
+	if (m->op == VGPU_CTL_DRAIN || m->op == VGPU_CTL_UNDRAIN) {
+		if (m->target < agent.opt.devices) {
+			drain(&agent.dev[m->target], m->op == VGPU_CTL_DRAIN, by, r);
+			return;
+		}
+		r->status = VGPU_ST_NOT_FOUND;
+		snprintf(r->text, sizeof(r->text), "there is no device %u", m->target);
+		return;
+	}
+	c = find(m->target);
+	if (!c) {
+		r->status = VGPU_ST_NOT_FOUND;
+		snprintf(r->text, sizeof(r->text), "there is no client %u", m->target);
+		return;
+	}
+	if (m->op == VGPU_CTL_END) {
+		end(c, by);
+		return;
+	}
+	/* context_pump() tells its contexts, those to come too */
+	c->stopped = m->op == VGPU_CTL_STOP;
+	log_say("user %u %s client %u (%s, pid %d, uid %u)", by->uid, c->stopped ? "stops" : "lets go on", c->id, c->command, c->pid, c->uid);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* The answer to CTL: see ctl.c. */
+#ifndef AGENT_CTL_H
+#define AGENT_CTL_H
+
+#include "agent.h"
+
+void ctl_do(const struct client *by, const struct vgpu_msg_ctl *m, struct vgpu_msg_ctl_r *r);
+
+#endif

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# vgpu ctl: list, end, stop and go, drain; who may; each a line in the log; neighbours notice nothing.
+. "$(dirname "$0")/lib.sh"
+cd "$(dirname "$0")/../.." || exit 1
+CC=${CC:-cc}
+# prints a count of rounds, each waited for, until it fails
+cat >"$dir/work.c" <<'C'
+#include <cuda.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	CUdevice d; CUcontext c; CUdeviceptr p; CUresult r;
+	if (cuInit(0) || cuDeviceGet(&d, 0) || (cuCtxCreate)(&c, NULL, 0, d) || cuMemAlloc(&p, 1 << 20))
+		return 1;
+	for (int i = 0;; i++) {
+		if ((r = cuMemsetD32(p, 1, 1 << 18)) || (r = cuCtxSynchronize()))
+			return printf("failed %d\n", r) < 0;
+		printf("%d\n", i);
+		fflush(stdout);
+		usleep(1000);
+	}
+}
+C
+$CC -w -Ilibcuda-lite/include -o "$dir/work" "$dir/work.c" "$B/lib/libcuda.so.1" || { fail "does not build"; exit 1; }
+chmod 711 "$dir"
+start_stub
+start_agent --mode 0666
+"$dir/work" >"$dir/a" 2>"$dir/a.err" & a=$!
+"$dir/work" >"$dir/b" 2>/dev/null & b=$!
+trap 'kill $a $b 2>/dev/null; cleanup' EXIT
+until_true grep -q '^5$' "$dir/a"; until_true grep -q '^5$' "$dir/b"
+field() { "$V/vgpu" ctl list -j | python3 -c 'import json,sys
+for c in json.load(sys.stdin)["contexts"]:
+    if c["pid"] == int(sys.argv[1]): print(c[sys.argv[2]])' "$1" "$2"; }
+id=$(field $a client)
+[ -n "$id" ] && [ "$(field $a command)" = work ] && [ "$(field $a state)" = running ] && ok "list" || fail "list: $("$V/vgpu" ctl list)"
+"$V/vgpu" ctl list | grep -qE "^$id +$a +$(id -u) +work +0 +0 +running " && ok "list for people" || fail "list for people: $("$V/vgpu" ctl list)"
+
+rounds() { wc -l <"$1"; }
+"$V/vgpu" ctl stop "$id" && ok "stop" || fail "stop"
+stopped() { [ "$(field $a state)" = stopped ]; }
+until_true stopped && ok "it is stopped" || fail "state: $(field $a state)"
+n=$(rounds "$dir/a") m=$(rounds "$dir/b")
+on() { [ "$(rounds "$dir/b")" -gt $((m + 50)) ]; }
+until_true on && ok "a neighbour works on" || fail "a neighbour of a stopped client"
+[ "$(rounds "$dir/a")" -le $((n + 1)) ] && ok "and the stopped one does not" || fail "a stopped client works on: $n, $(rounds "$dir/a")"
+"$V/vgpu" ctl go "$id" && ok "go" || fail "go"
+again() { [ "$(rounds "$dir/a")" -gt $((n + 5)) ]; }
+until_true again && ok "it goes on where it was" || fail "it does not go on"
+
+"$V/vgpu" ctl drain 0 >"$dir/out" && grep -q '2 live on it' "$dir/out" && ok "drain" || fail "drain: $(cat "$dir/out")"
+"$B/e2e/driver/vecadd" >"$dir/out" 2>&1; grep -q '(46)' "$dir/out" && ok "no new context: DEVICE_UNAVAILABLE" || fail "a drained device: $(cat "$dir/out")"
+n=$(rounds "$dir/a"); until_true again && ok "those that are there live on" || fail "a client of a drained device"
+"$V/vgpu" ctl undrain 0 && "$B/e2e/driver/vecadd" >"$dir/out" 2>&1 && ok "undrain" || fail "undrain: $(cat "$dir/out")"
+
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	out=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$V/vgpu" ctl end "$id" 2>&1); st=$?
+	[ $st = 1 ] && grep -q 'only root' <<<"$out" && kill -0 $a && ok "another user may not" || fail "another user: exit $st: $out"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$V/vgpu" ctl list >"$dir/out" 2>&1 && ok "but may look" || fail "list as another user: $(cat "$dir/out")"
+else
+	skip "another user: not root"
+fi
+"$V/vgpu" ctl end "$id" && ok "end" || fail "end"
+wait $a
+grep -q '^failed 719$' "$dir/a" && ok "its calls fail with LAUNCH_FAILED" || fail "an ended client: $(tail -n 1 "$dir/a")"
+grep -q 'ended by the administrator' "$dir/a.err" && ok "and it is told by whom" || fail "it is told: $(cat "$dir/a.err")"
+m=$(rounds "$dir/b"); until_true on && ok "its neighbour works on" || fail "the neighbour of an ended client"
+out=$("$V/vgpu" ctl end "$id" 2>&1); st=$?
+[ $st = 1 ] && grep -q "there is no client $id" <<<"$out" && ok "a client that is gone: said so" || fail "end again: exit $st: $out"
+for line in "stops client $id" "lets go on client $id" "drains device 0" "takes device 0 out of drain" "ends client $id"; do
+	grep -q "user 0 $line\|user $(id -u) $line" "$dir/agent.log" && ok "in the log: $line" || fail "not in the log: $line"
+done
