@@ -22,6 +22,7 @@ static const struct command commands[] = {
 	{ "trace", cmd_trace, "every CUDA call of a program: vgpu trace [-c] [-f FILTER] [-o FILE] [--perfetto FILE] -- CMD; --ops: instructions of a kernel" },
 	{ "ctl",   cmd_ctl,   "for the administrator: vgpu ctl list | end|stop|go CLIENT | drain|undrain DEVICE" },
 	{ "metrics", cmd_metrics, "for Prometheus: vgpu metrics [--listen ADDRESS]" },
+	{ "cdi",   cmd_cdi,   "for containers: vgpu cdi generate [--output FILE]" },
 	{ "toolkit", cmd_toolkit, "lay out a CUDA toolkit's folder, compiler included: vgpu toolkit [--nvcc FOLDER] DIR" },
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
