@@ -7,7 +7,43 @@
  */
 #include "core.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../fw-protocol/vgpu_dial.h"
+
+/* $VGPU_MEMCHECK_LOG: the memory checker's lines go into that file, the kernel's own stay where they are. NULL: there is none. */
+static FILE *checker_log(void)
+{
+	static FILE *f;
+	static bool tried;
+	const char *path;
+
+	if (!tried) {
+		tried = true;
+		path = vgpu_env("VGPU_MEMCHECK_LOG");
+		f = path && *path ? fopen(path, "ae") : NULL;
+		if (path && *path && !f)
+			vg_say("VGPU_MEMCHECK_LOG=%s: %s; its lines stay on standard output", path, strerror(errno));
+	}
+	return f;
+}
+
+/* Whole lines, but for the last one: what the device printed at one time is there as a whole. */
+static void put_apart(FILE *log, const char *p, size_t n)
+{
+	while (n) {
+		const char *end = memchr(p, '\n', n);
+		size_t k = end ? (size_t)(end - p) + 1 : n;
+
+		fwrite(p, 1, k, k > 9 && !memcmp(p, "=========", 9) ? log : stdout);
+		p += k;
+		n -= k;
+	}
+	fflush(log);
+}
 
 void vg_printf_drain(struct vg_ctx *c)
 {
@@ -23,6 +59,19 @@ void vg_printf_drain(struct vg_ctx *c)
 	/* A position that makes no sense is not followed: at most one ring's worth is printed. */
 	if (head - tail > VGPU_CTX_PRINTF_BYTES)
 		tail = head;
+	if (VG_UNLIKELY(checker_log() != NULL) && head - tail) {
+		size_t n = (size_t)(head - tail), first = VGPU_CTX_PRINTF_BYTES - tail % VGPU_CTX_PRINTF_BYTES;
+		char *all = malloc(n);
+
+		if (all) {
+			first = first < n ? first : n;
+			memcpy(all, ring + tail % VGPU_CTX_PRINTF_BYTES, first);
+			memcpy(all + first, ring, n - first);
+			put_apart(checker_log(), all, n);
+			free(all);
+			tail = head;
+		}
+	}
 	while (tail < head) {
 		uint64_t at = tail % VGPU_CTX_PRINTF_BYTES, n = VGPU_CTX_PRINTF_BYTES - at;
 

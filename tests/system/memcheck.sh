@@ -20,6 +20,19 @@ run --memcheck -- "$B/test/system/memcheck" 3 freed; st=$?
 [ $st = 1 ] && grep -q 'is 12 bytes inside the freed allocation at 0x[0-9a-f]* of size 100 bytes' "$dir/out" &&
 	ok "use after free" || fail "use after free: $st, $(cat "$dir/out" "$dir/err")"
 
+grep -q '^========= ERROR SUMMARY: 1 error in [0-9]* launch' "$dir/err" && ok "the end sums up" || fail "no summary: $(cat "$dir/err")"
+run --memcheck --error-exitcode 42 -- "$B/test/system/memcheck" 25; st=$?
+[ $st = 42 ] && ok "--error-exitcode" || fail "--error-exitcode: $st"
+run --memcheck --error-exitcode 42 -- "$B/test/system/memcheck" 24; st=$?
+[ $st = 0 ] && grep -q '^========= ERROR SUMMARY: 0 errors in 1 launches' "$dir/err" && ok "--error-exitcode where nothing is wrong, and a summary" ||
+	fail "clean: $st, $(cat "$dir/err")"
+run --memcheck --log-file "$dir/log" -- "$B/test/system/memcheck" 25
+grep -q 'Invalid __global__ write' "$dir/log" && grep -q '^========= ERROR SUMMARY: 1 error' "$dir/log" && ! grep -q ===== "$dir/out" "$dir/err" && grep -q '^synchronize' "$dir/out" &&
+	ok "--log-file has the report, and nobody else" || fail "--log-file: $(cat "$dir/log"); $(cat "$dir/out" "$dir/err")"
+run --memcheck --log-file "$dir/log2" -- "$B/e2e/driver/printf"; st=$?
+[ $st = 0 ] && grep -q '^printf: ok' "$dir/out" && ok "a kernel's own printf stays on standard output" || fail "printf beside --log-file: $st, $(tail -n 3 "$dir/out" "$dir/err")"
+run --log-file "$dir/log" -- true; [ $? = 125 ] && ok "--log-file without --memcheck is refused" || fail "--log-file alone"
+
 # nothing is said about programs that do nothing wrong
 for p in vecadd reduce matmul hist scan globals managed vmm; do
 	run --memcheck -- "$B/e2e/driver/$p"; st=$?

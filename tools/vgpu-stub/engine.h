@@ -62,7 +62,7 @@ struct engine_env {
  * ENGINE_MODE_AUTO takes what $VGPU_ENGINE names (jit, interp, memcheck, ops, verify), else the fastest there is. OPS prints what
  * one warp executes, the one that $VGPU_OPS names. VERIFY has each launch run on the interpreter and on the JIT and compares
  * what they write; where there is no JIT it is INTERP. The file that $VGPU_VERIFY_COUNTS names, if any, begins with a
- * struct verify_counts that all engines add to.
+ * struct verify_counts that all engines of VERIFY and MEMCHECK add to.
  */
 enum { ENGINE_MODE_AUTO, ENGINE_MODE_JIT, ENGINE_MODE_INTERP, ENGINE_MODE_MEMCHECK, ENGINE_MODE_OPS, ENGINE_MODE_VERIFY };
 
@@ -70,6 +70,7 @@ struct verify_counts {          /* launches */
 	uint64_t compared;      /* of these: */
 	uint64_t differ, order; /* another result; another only by the rounding of sums that atomics made */
 	uint64_t skipped;       /* not comparable */
+	uint64_t checked, errors;       /* of the memory checker */
 };
 
 /* The words of $VGPU_ENGINE, in the order of the modes. */

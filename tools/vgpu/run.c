@@ -153,19 +153,28 @@ static int counts_open(char *path, size_t bytes)
 	return setenv("VGPU_VERIFY_COUNTS", path, 1);
 }
 
-static void counts_close(const char *path, int tell)
+/* How many errors the checker has told. tell: 'v' of verify, 'm' of the checker, 0 nothing. */
+static unsigned long long counts_close(const char *path, int tell, const char *log)
 {
-	struct verify_counts c;
-	FILE *f = *path ? fopen(path, "r") : NULL;
+	struct verify_counts c = { .errors = 0 };
+	FILE *f = *path ? fopen(path, "r") : NULL, *to;
 
-	if (f && tell && fread(&c, sizeof(c), 1, f) == 1)
+	if (f && fread(&c, sizeof(c), 1, f) == 1 && tell == 'v')
 		fprintf(stderr, "verify: %llu launches compared, %llu differ, %llu only by the order of float atomics, %llu not comparable\n",
 			(unsigned long long)c.compared, (unsigned long long)c.differ, (unsigned long long)c.order,
 			(unsigned long long)c.skipped);
+	else if (f && tell == 'm') {
+		to = log ? fopen(log, "ae") : NULL;
+		fprintf(to ? to : stderr, "========= ERROR SUMMARY: %llu error%s in %llu launches\n", (unsigned long long)c.errors,
+			c.errors == 1 ? "" : "s", (unsigned long long)c.checked);
+		if (to)
+			fclose(to);
+	}
 	if (f)
 		fclose(f);
 	if (*path)
 		unlink(path);
+	return c.errors;
 }
 
 static int usage(FILE *to)
@@ -173,7 +182,8 @@ static int usage(FILE *to)
 	fputs("usage: vgpu run [-v] [--private] [--memcheck | --verify] [--cc X.Y] [--memory SIZE] [--sms N] [--name TEXT] [--kernel-timeout S]\n                [--] CMD [ARG...]\n"
 	      "  Runs CMD with our CUDA libraries. If no agent answers, or with --private or a device\n"
 	      "  option, a vgpu-stub and a vgpu-agent of its own start first and end with CMD.\n"
-	      "  --memcheck: a private device that checks every memory access of every kernel.\n"
+	      "  --memcheck: a private device that checks every memory access of every kernel; [--error-exitcode N] where it\n"
+	      "  found something; [--log-file FILE] for what it says.\n"
 	      "  --verify: a private device that runs every kernel on the interpreter and on the JIT, and compares what they write.\n"
 	      "  Exit status: CMD's; 126 when CMD cannot be run, 125 when there is no device.\n", to);
 	return to == stderr ? 125 : 0;
@@ -186,7 +196,9 @@ int cmd_run(int argc, char **argv)
 	sigset_t set, before;
 	struct agent_reach reach;
 	const char *agent = NULL;
-	int own = 0, verify = 0, verbose = 0, n = 0, cc = 0, i, st;
+	const char *log = NULL;
+	unsigned long long errors;
+	int own = 0, check = 0, error_exit = -1, verify = 0, verbose = 0, n = 0, cc = 0, i, st;
 	char why[PATH_MAX + 80], chosen[16], counts[128] = "";
 	pid_t pid;
 
@@ -202,8 +214,16 @@ int cmd_run(int argc, char **argv)
 		} else if (!strcmp(argv[i], "--private")) {
 			own = 1;
 		} else if (!strcmp(argv[i], "--memcheck")) {
-			own = 1;
+			own = check = 1;
 			setenv("VGPU_ENGINE", "memcheck", 1);
+		} else if (!strcmp(argv[i], "--error-exitcode") && i + 1 < argc) {
+			char *end;
+
+			error_exit = (int)strtol(argv[++i], &end, 10);
+			if (*end || end == argv[i] || error_exit < 0 || error_exit > 255)
+				return usage(stderr);
+		} else if (!strcmp(argv[i], "--log-file") && i + 1 < argc) {
+			log = argv[++i];
 		} else if (!strcmp(argv[i], "--verify")) {
 			own = verify = 1;
 			setenv("VGPU_ENGINE", "verify", 1);
@@ -220,6 +240,21 @@ int cmd_run(int argc, char **argv)
 	}
 	if (i >= argc)
 		return usage(stderr);
+	if ((log || error_exit >= 0) && !check) {
+		complain("run: --log-file and --error-exitcode are of --memcheck");
+		return 125;
+	}
+	/* a new file, which CMD and its children add to */
+	if (log) {
+		FILE *f = fopen(log, "we");
+		char *whole = f ? realpath(log, NULL) : NULL;
+
+		if (!whole || fclose(f) || setenv("VGPU_MEMCHECK_LOG", whole, 1)) {
+			complain("run: --log-file %s: %s", log, strerror(errno));
+			return 125;
+		}
+		free(whole);
+	}
 	if (!own && agent_search(buf, sizeof(buf), &reach) == VGPU_REACH_OK)
 		agent = buf;
 	if (!agent) {
@@ -241,8 +276,8 @@ int cmd_run(int argc, char **argv)
 		passed_signals(&set);
 		sigaddset(&set, SIGCHLD);
 		sigprocmask(SIG_BLOCK, &set, &before);
-		if ((verify && counts_open(counts, sizeof(counts))) || private_start(&gpu, stub_args, verbose)) {
-			counts_close(counts, 0);
+		if (((verify || check) && counts_open(counts, sizeof(counts))) || private_start(&gpu, stub_args, verbose)) {
+			counts_close(counts, 0, NULL);
 			sigprocmask(SIG_SETMASK, &before, NULL);        /* the signal that ended the start ends us */
 			return 125;
 		}
@@ -250,7 +285,7 @@ int cmd_run(int argc, char **argv)
 	}
 	if (environment(agent, argv[i], verbose)) {
 		private_stop(&gpu);
-		counts_close(counts, 0);
+		counts_close(counts, 0, NULL);
 		return 125;
 	}
 	if (!gpu.dir[0]) {      /* nothing to clean up behind it: become CMD */
@@ -274,6 +309,8 @@ int cmd_run(int argc, char **argv)
 	}
 	st = attend(pid, &set);
 	private_stop(&gpu);
-	counts_close(counts, 1);
+	errors = counts_close(counts, verify ? 'v' : check ? 'm' : 0, log);
+	if (errors && error_exit >= 0)
+		return error_exit;
 	return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
 }

@@ -14,9 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "disasm.h"
 #include "memcheck.h"
+#include "verify.h"
 
 #define FREED 1024              /* freed allocations that are remembered */
 #define SHOWN 32                /* errors of a grid that are told in full */
@@ -29,6 +31,7 @@ struct memcheck {
 	u32 n, cap;
 	struct region freed[FREED];
 	u32 nfreed;             /* ever; the ring holds the last ones */
+	struct verify_counts own, *counts;      /* for who started all this: vgpu run */
 };
 
 int mc_open(struct engine *e)
@@ -37,6 +40,7 @@ int mc_open(struct engine *e)
 	if (!e->mc)
 		return -1;
 	pthread_rwlock_init(&e->mc->lock, NULL);
+	e->mc->counts = vf_counts(&e->mc->own);
 	return 0;
 }
 
@@ -44,6 +48,8 @@ void mc_close(struct engine *e)
 {
 	if (!e->mc)
 		return;
+	if (e->mc->counts != &e->mc->own)
+		munmap(e->mc->counts, sizeof(*e->mc->counts));
 	pthread_rwlock_destroy(&e->mc->lock);
 	free(e->mc->r);
 	free(e->mc);
@@ -503,8 +509,12 @@ void mc_grid_end(struct engine *e, struct grid *g)
 	static __thread struct text t;
 	u32 n = __atomic_load_n(&g->errors, __ATOMIC_RELAXED);
 
-	if (!e->mc || !n)
+	if (!e->mc)
 		return;
+	__atomic_fetch_add(&e->mc->counts->checked, 1, __ATOMIC_RELAXED);
+	if (!n)
+		return;
+	__atomic_fetch_add(&e->mc->counts->errors, n, __ATOMIC_RELAXED);
 	t.n = 0;
 	say(&t, "========= ERROR SUMMARY: %u errors in %s", n, g->fn ? g->fn->name : "a matrix product");
 	if (n > SHOWN)

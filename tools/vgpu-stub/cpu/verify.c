@@ -26,23 +26,27 @@
 #include "jit.h"
 #include "verify_own.h"
 
-int vf_open(struct engine *e)
+struct verify_counts *vf_counts(struct verify_counts *own)
 {
-	struct verify *v = calloc(1, sizeof(*v));
 	const char *path = getenv("VGPU_VERIFY_COUNTS");
 	/* "fd:N": a context opens it while it has files */
 	int fd = !path ? -1 : !strncmp(path, "fd:", 3) ? atoi(path + 3) : open(path, O_RDWR | O_CLOEXEC);
-	void *p;
+	void *p = MAP_FAILED;
+
+	if (fd >= 0) {
+		p = mmap(NULL, sizeof(*own), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		close(fd);
+	}
+	return p != MAP_FAILED ? p : own;
+}
+
+int vf_open(struct engine *e)
+{
+	struct verify *v = calloc(1, sizeof(*v));
 
 	if (!v)
 		return -1;
-	v->counts = &v->own;
-	if (fd >= 0) {
-		p = mmap(NULL, sizeof(v->own), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		if (p != MAP_FAILED)
-			v->counts = p;
-		close(fd);
-	}
+	v->counts = vf_counts(&v->own);
 	e->vf = v;
 	return 0;
 }

@@ -8,6 +8,8 @@
 
 #include "cpu.h"
 
+/* The counts that $VGPU_VERIFY_COUNTS names, mapped; else own. */
+struct verify_counts *vf_counts(struct verify_counts *own);
 int vf_open(struct engine *e);
 void vf_close(struct engine *e);
 /* Memory that kernels may touch from now on, or no longer; a window is shared with the client, who writes to it at any time. */
