@@ -45,8 +45,8 @@ static void unreachable(const char *label, const char *path, int err, const char
 		return;
 	said = true;
 	vgpu_reach_words(path, err, -1, NULL, why, sizeof why, fix, sizeof fix);
-	vg_say("%s %s%s%s%s; %s", err == -EACCES || err == -EPERM ? "vgpu-agent cannot be used at" : "no vgpu-agent answers at", label, why,
-	       nor ? ", nor " : "", nor ? nor : "", fix);
+	vg_say("%s %s%s%s%s%s; %s", err == -EACCES || err == -EPERM ? "vgpu-agent cannot be used at" : "no vgpu-agent answers at", label, why,
+	       nor ? ", nor at " : "", nor ? nor : "", *label ? "" : " (VGPU_AGENT is not set)", fix);
 }
 
 /* The socket, or -1 after one line that says where we looked. */
