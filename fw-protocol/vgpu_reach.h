@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "vgpu_dial.h"
 
@@ -106,7 +107,7 @@ static inline void vgpu_why_not_permitted(const char *path, char *why, size_t n,
 		snprintf(fix, m, "chmod o+x %s, or run as a user who may", folder);
 		return;
 	}
-	if (stat(path, &st)) {
+	if (syscall(SYS_stat, path, &st)) {     /* the C library's stat() is a newer symbol than our libraries may need */
 		snprintf(why, n, "%s: permission denied", path);
 		snprintf(fix, m, "run as a user whom it admits");
 		return;
