@@ -150,7 +150,9 @@ static inline void vgpu_why_hung(int fd, const char *path, char *why, size_t n, 
 		snprintf(fix, m, "let it go on: kill -CONT %d", (int)cred.pid);
 		return;
 	}
-	snprintf(name, sizeof(name), cred.pid > 0 ? " (pid %d)" : "", (int)cred.pid);
+	name[0] = 0;
+	if (cred.pid > 0)
+		snprintf(name, sizeof(name), " (pid %d)", (int)cred.pid);
 	snprintf(why, n, "%s: the agent%s takes the connection and does not answer within %d s", path, name, VGPU_ANSWER_S);
 	snprintf(fix, m, "try again; its log (journalctl -u vgpu-agent) says what it waits for");
 }
