@@ -384,7 +384,7 @@ static void in_order(const struct vgpu_device_info *all, uint32_t *map, uint32_t
  * The program's devices from the agent's. Where a description stood before (VGPU_REQUIRED), other threads may be reading it: it is
  * overwritten in place and the count never passes through 0.
  */
-static void take_devices(struct vgpu_device_info *all, uint32_t devices)
+static void take_devices(struct vgpu_device_info *all, const uint32_t *number, uint32_t devices)
 {
 	uint32_t map[VGPU_MAX_DEVICES] = { 0 }, given[VGPU_MAX_DEVICES], count;
 	struct vgpu_device_info seen[VGPU_MAX_DEVICES];
@@ -401,7 +401,7 @@ static void take_devices(struct vgpu_device_info *all, uint32_t devices)
 	count = visible(getenv("CUDA_VISIBLE_DEVICES"), seen, count, map);
 	for (uint32_t o = 0; o < count; o++) {
 		vg.info[o] = seen[map[o]];
-		vg.map[o] = given[map[o]];
+		vg.map[o] = number[given[map[o]]];
 	}
 	vg.ndev = count;
 }
@@ -409,6 +409,7 @@ static void take_devices(struct vgpu_device_info *all, uint32_t devices)
 static int ask_devices(void)
 {
 	struct vgpu_device_info all[VGPU_MAX_DEVICES];
+	uint32_t number[VGPU_MAX_DEVICES], n = 0;
 
 	memset(all, 0, sizeof all);
 	for (uint32_t d = 0; d < vg.agent_devices; d++) {
@@ -416,13 +417,23 @@ static int ask_devices(void)
 		struct vgpu_msg_device_r r;
 		uint32_t status = vg_request(&m, sizeof m, &r, sizeof r, NULL, 0);
 
+		/* the others are there; alone it is a device that cannot be used */
+		if (status == VGPU_ST_DEVICE_LOST && vg.agent_devices > 1) {
+			vg_say("device %u is lost, and left out: vgpu smi shows it", d);
+			continue;
+		}
 		if (status) {
 			vg_say("vgpu-agent does not describe device %u: %s", d, vgpu_status_text(status));
 			return -1;
 		}
-		all[d] = r.info;
+		all[n] = r.info;
+		number[n++] = d;
 	}
-	take_devices(all, vg.agent_devices);
+	if (!n) {
+		vg_say("all %u devices are lost", vg.agent_devices);
+		return -1;
+	}
+	take_devices(all, number, n);
 	return 0;
 }
 
@@ -488,6 +499,7 @@ static bool required(void)
 /* True: a description lies beside that socket, and is whole. */
 static bool read_described(const char *socket_path)
 {
+	static const uint32_t same[VGPU_MAX_DEVICES] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	static struct vgpu_described d;         /* 4 KiB; under `once` */
 	char path[sizeof ((struct sockaddr_un *)0)->sun_path + sizeof VGPU_DESCRIBED_SUFFIX];
 	struct stat st;
@@ -505,7 +517,7 @@ static bool read_described(const char *socket_path)
 	if (n != (ssize_t)sizeof d || d.magic != VGPU_SESSION_MAGIC || d.version != VGPU_PROTOCOL_VERSION || !d.devices ||
 	    d.devices > VGPU_MAX_DEVICES)
 		return false;
-	take_devices(d.info, d.devices);
+	take_devices(d.info, same, d.devices);
 	return true;
 }
 

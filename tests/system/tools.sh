@@ -75,6 +75,10 @@ order "0000:f1:00.0" NVIDIA_VISIBLE_DEVICES=1 CUDA_VISIBLE_DEVICES=0
 order "0000:f5:00.0 0000:f1:00.0" NVIDIA_VISIBLE_DEVICES=all
 order "0000:f5:00.0 0000:f1:00.0" NVIDIA_VISIBLE_DEVICES=void
 order none NVIDIA_VISIBLE_DEVICES=none
+kill -KILL $stub; wait $stub 2>/dev/null; stub=
+until_true sh -c "'$V/vgpu' smi -j | grep -q '\"state\":\"lost\"'"
+order "0000:f1:00.0" VGPU_AGENT="$VGPU_AGENT"
+"$B/e2e/driver/vecadd" >"$dir/out" 2>&1 && ok "of two devices one is lost: programs use the other" || fail "of two devices one is lost: $(cat "$dir/out")"
 kill $s2; wait $s2 2>/dev/null
 
 # --- a bare image has glibc and nothing else

@@ -48,6 +48,10 @@ files() {
 		echo "link $f $PREFIX/lib/vgpu/${f%.*}"
 	done
 	echo "link ../../bin/vgpu $PREFIX/lib/vgpu/nvidia-smi"
+	# by the driver's version nvidia-ctk looks for them
+	for f in libcuda libnvidia-ml; do
+		echo "link $f.so.1 $PREFIX/lib/vgpu/$f.so.$(sed -n 's/^.define VGPU_NVIDIA_DRIVER "\(.*\)"/\1/p' fw-protocol/vgpu_client.h)"
+	done
 	for f in libcuda-lite/include/*.h; do
 		# this one is between our own libraries
 		[ "${f##*/}" = vgpu_gemm.h ] || echo "644 $f $PREFIX/include/vgpu/${f##*/}"
