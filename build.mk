@@ -50,9 +50,6 @@ AGENT   := $(wildcard agent/*.c)
 # the last two are empty: ours need no such part, and kernels that launch kernels are not supported
 ARCHIVES := libcuda-lite libcuda libcudart_static libcublas_static libcublasLt_static libnvidia-ml libnccl_static libvgpu-dl libculibos libcudadevrt
 
-# NVIDIA's driver version, as NVML says it
-DRIVER  := $(shell sed -n 's/^.define VGPU_NVIDIA_DRIVER "\(.*\)"/\1/p' fw-protocol/vgpu_client.h)
-
 objs     = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
 
 .DELETE_ON_ERROR:
@@ -69,11 +66,7 @@ bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
 	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/libvgpu-turn.so \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v)) \
-	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so $(B)/lib/nvidia-smi $(B)/lib/libcuda.so.$(DRIVER)
-# by the driver's version nvidia-ctk looks for them
-$(B)/lib/libcuda.so.$(DRIVER):
-	@mkdir -p $(@D)
-	ln -sfn libcuda.so.1 $@ && ln -sfn libnvidia-ml.so.1 $(@D)/libnvidia-ml.so.$(DRIVER)
+	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so $(B)/lib/nvidia-smi
 # vgpu smi by the name that scripts look for
 $(B)/lib/nvidia-smi:
 	@mkdir -p $(@D)

@@ -65,12 +65,12 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/libcublasLt.so.12
 644 usr/lib/vgpu/libcublasLt.so.13
 644 usr/lib/vgpu/libcuda-lite.a
-644 usr/lib/vgpu/libcuda.so.1
+644 usr/lib/vgpu/libcuda.so.580.65.06
 644 usr/lib/vgpu/libcudart.so.12
 644 usr/lib/vgpu/libcudart.so.13
 644 usr/lib/vgpu/libnccl.so.2
 644 usr/lib/vgpu/libvgpu-turn.so
-644 usr/lib/vgpu/libnvidia-ml.so.1
+644 usr/lib/vgpu/libnvidia-ml.so.580.65.06
 755 usr/lib/vgpu/toolkit/fetch.sh
 755 usr/lib/vgpu/toolkit/toolkit.sh
 777 usr/lib/vgpu/libcublas.so -> libcublas.so.13
@@ -78,8 +78,8 @@ sort >"$dir/want" <<'LIST'
 777 usr/lib/vgpu/libcuda.so -> libcuda.so.1
 777 usr/lib/vgpu/libcudart.so -> libcudart.so.13
 777 usr/lib/vgpu/libnvidia-ml.so -> libnvidia-ml.so.1
-777 usr/lib/vgpu/libcuda.so.580.65.06 -> libcuda.so.1
-777 usr/lib/vgpu/libnvidia-ml.so.580.65.06 -> libnvidia-ml.so.1
+777 usr/lib/vgpu/libcuda.so.1 -> libcuda.so.580.65.06
+777 usr/lib/vgpu/libnvidia-ml.so.1 -> libnvidia-ml.so.580.65.06
 777 usr/lib/vgpu/nvidia-smi -> ../../bin/vgpu
 777 usr/lib/vgpu/dev-12/libcuda.so -> ../libcuda.so.1
 777 usr/lib/vgpu/dev-12/libcudart.so -> ../libcudart.so.12

@@ -40,18 +40,19 @@ files() {
 		echo "link ../libcuda.so.1 $PREFIX/lib/vgpu/dev-$v/libcuda.so.1"
 	done
 	# a folder of our own: beside NVIDIA's libraries nothing is overwritten
-	for f in libcuda.so.1 libcudart.so.12 libcudart.so.13 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 \
-		 libnvidia-ml.so.1 libnccl.so.2 libvgpu-turn.so libcuda-lite.a; do
+	for f in libcudart.so.12 libcudart.so.13 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 \
+		 libnccl.so.2 libvgpu-turn.so libcuda-lite.a; do
 		echo "644 $B/lib/$f $PREFIX/lib/vgpu/$f"
+	done
+	# the files of the driver have its version in their names, which NVIDIA's tools look for
+	for f in libcuda.so libnvidia-ml.so; do
+		echo "644 $B/lib/$f.1 $PREFIX/lib/vgpu/$f.$(driver)"
+		echo "link $f.$(driver) $PREFIX/lib/vgpu/$f.1"
 	done
 	for f in libcuda.so.1 libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libnvidia-ml.so.1; do
 		echo "link $f $PREFIX/lib/vgpu/${f%.*}"
 	done
 	echo "link ../../bin/vgpu $PREFIX/lib/vgpu/nvidia-smi"
-	# by the driver's version nvidia-ctk looks for them
-	for f in libcuda libnvidia-ml; do
-		echo "link $f.so.1 $PREFIX/lib/vgpu/$f.so.$(sed -n 's/^.define VGPU_NVIDIA_DRIVER "\(.*\)"/\1/p' fw-protocol/vgpu_client.h)"
-	done
 	for f in libcuda-lite/include/*.h; do
 		# this one is between our own libraries
 		[ "${f##*/}" = vgpu_gemm.h ] || echo "644 $f $PREFIX/include/vgpu/${f##*/}"
@@ -79,13 +80,16 @@ files() {
 	echo "644 $here/ld.so.conf.in $SYSCONFDIR/ld.so.conf.d/zz-vgpu.conf in"
 }
 
+driver() { sed -n 's/^#define VGPU_NVIDIA_DRIVER "\(.*\)"/\1/p' fw-protocol/vgpu_client.h; }
 version() { sed -n 's/^#define VGPU_VERSION "\(.*\)"/\1/p' tools/vgpu/vgpu.h; }
 
 put() {
 	to=$DESTDIR$3
 	mkdir -p "${to%/*}"
 	if [ "$1" = link ]; then
-		ln -sfn "$2" "$to"
+		# by another name first: at no moment is there none
+		ln -sfn "$2" "$to.new"
+		mv -T "$to.new" "$to"
 	elif [ "${4:-}" = in ]; then
 		sed -e "s|@BINDIR@|$PREFIX/bin|g" -e "s|@PREFIX@|$PREFIX|g" -e "s|@LIBDIR@|$PREFIX/lib/vgpu|g" -e "s|@VERSION@|$(version)|g" "$2" >"$to.new"
 		chmod "$1" "$to.new"
