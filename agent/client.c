@@ -19,7 +19,6 @@
 
 #include "context.h"
 #include "control.h"
-#include "ctl.h"
 #include "mailbox.h"
 #include "message.h"
 #include "sigbus.h"
@@ -352,21 +351,6 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 		listen_again(c);
 }
 
-/* ---- the other messages ---------------------------------------------------------------------- */
-
-static void device_info(struct client *c, uint32_t index)
-{
-	struct vgpu_msg_device_r r = { .status = VGPU_ST_OK };
-
-	if (index >= agent.opt.devices)
-		r.status = VGPU_ST_INVALID;
-	else if (!agent.dev[index].ready)
-		r.status = VGPU_ST_DEVICE_LOST;
-	if (index < agent.opt.devices)          /* of one that is lost: what it was */
-		r.info = agent.dev[index].info;
-	answer(c, &r, sizeof(r), VGPU_MSG_DEVICE, NULL, 0);
-}
-
 /* ---- requests that take their time: the client is not listened to until they are answered ------------------- */
 
 static void create_progress(struct client *c)
@@ -543,6 +527,18 @@ void client_grow_step(struct client *c)
 	grown(c, rc < 0 ? VGPU_ST_OUT_OF_MEMORY : VGPU_ST_OK);
 }
 
+/* What monitors and the administrator ask. */
+static void asked(struct client *c, const union message *m)
+{
+	uint32_t id = c->id;
+	void *reply;
+	size_t bytes = status_answer(c, m, &reply);
+
+	/* he may have ended himself */
+	if (c->in_use && !c->leaving && c->id == id)
+		answer(c, reply, bytes, m->h.type, NULL, 0);
+}
+
 void client_readable(struct client *c)
 {
 	uint8_t bytes[MESSAGE_MAX];
@@ -572,9 +568,6 @@ void client_readable(struct client *c)
 	case VGPU_MSG_HELLO:
 		hello(c, &m.hello);
 		break;
-	case VGPU_MSG_DEVICE:
-		device_info(c, m.index.index);
-		break;
 	case VGPU_MSG_CTX_CREATE:
 		context_ask(c, &m.ctx);
 		break;
@@ -584,37 +577,13 @@ void client_readable(struct client *c)
 	case VGPU_MSG_WINDOW_GROW:
 		grow(c, m.grow.bytes);
 		break;
-	case VGPU_MSG_STATUS: {
-		static struct vgpu_msg_status_r r;      /* 4 KiB, off the stack */
-
-		status_fill(&r, m.index.index);
-		answer(c, &r, sizeof(r), VGPU_MSG_STATUS, NULL, 0);
+	case VGPU_MSG_DEVICE:
+	case VGPU_MSG_STATUS:
+	case VGPU_MSG_LOAD:
+	case VGPU_MSG_CONTEXTS:
+	case VGPU_MSG_CTL:
+		asked(c, &m);
 		break;
-	}
-	case VGPU_MSG_LOAD: {
-		static struct vgpu_msg_load_r r;
-
-		load_fill(&r);
-		answer(c, &r, sizeof(r), VGPU_MSG_LOAD, NULL, 0);
-		break;
-	}
-	case VGPU_MSG_CTL: {
-		struct vgpu_msg_ctl_r r;
-		uint32_t id = c->id;
-
-		ctl_do(c, &m.ctl, &r);
-		/* he may have ended himself */
-		if (c->in_use && !c->leaving && c->id == id)
-			answer(c, &r, sizeof(r), VGPU_MSG_CTL, NULL, 0);
-		break;
-	}
-	case VGPU_MSG_CONTEXTS: {
-		static struct vgpu_msg_contexts_r r;
-
-		load_contexts(&r, m.index.index);
-		answer(c, &r, sizeof(r), VGPU_MSG_CONTEXTS, NULL, 0);
-		break;
-	}
 	}
 }
 
@@ -698,16 +667,6 @@ void client_accept(int listen_fd)
 	}
 }
 
-static unsigned long long commands(const struct client *c)
-{
-	uint64_t n = vgpu_load_relaxed64(&c->commands);
-
-	for (unsigned i = 0; i < VGPU_MAX_CONTEXTS; i++)
-		if (c->ctx[i].state == CONTEXT_LIVE)
-			n += vgpu_load_relaxed64(&c->ctx[i].commands);
-	return n;
-}
-
 void client_drop(struct client *c, const char *why)
 {
 	if (!c->in_use || c->leaving)
@@ -719,7 +678,7 @@ void client_drop(struct client *c, const char *why)
 		log_client(LOG_WARN, "client %u (%s, pid %d) is dropped: %s", c->id, c->command[0] ? c->command : "?", c->pid, why);
 	else if (c->window)
 		log_client(LOG_INFO, "client %u goes: %s, pid %d, uid %u, after %llu s, %llu commands", c->id, c->command, c->pid, c->uid,
-			   (unsigned long long)((now_ns() - c->since_ns) / 1000000000u), commands(c));
+			   (unsigned long long)((now_ns() - c->since_ns) / 1000000000u), (unsigned long long)status_commands(c));
 	/* One that lives but misbehaved learns it from its contexts. */
 	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++) {
 		if (why && c->ctx[n].state == CONTEXT_LIVE)

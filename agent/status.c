@@ -9,6 +9,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ctl.h"
+
+uint64_t status_commands(const struct client *c)
+{
+	uint64_t sum = vgpu_load_relaxed64(&c->commands);
+
+	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++)
+		if (c->ctx[n].state == CONTEXT_LIVE)
+			sum += vgpu_load_relaxed64(&c->ctx[n].commands);
+	return sum;
+}
+
 static void one(struct vgpu_msg_client *m, const struct client *c)
 {
 	m->client_id = c->id;
@@ -16,12 +28,9 @@ static void one(struct vgpu_msg_client *m, const struct client *c)
 	m->uid = c->uid;
 	m->memory_bytes = vgpu_load_relaxed64(&c->memory_bytes);
 	m->window_bytes = c->window_bytes;
-	m->commands = vgpu_load_relaxed64(&c->commands);
-	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++) {
+	m->commands = status_commands(c);
+	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++)
 		m->contexts += c->ctx[n].state == CONTEXT_LIVE;
-		if (c->ctx[n].state == CONTEXT_LIVE)
-			m->commands += vgpu_load_relaxed64(&c->ctx[n].commands);
-	}
 	m->connected_ns = now_ns() - c->since_ns;
 	memcpy(m->command, c->command, sizeof(m->command));
 }
@@ -47,4 +56,43 @@ void status_fill(struct vgpu_msg_status_r *r, uint32_t first)
 			continue;
 		one(&r->client[r->count++], c);
 	}
+}
+
+static void device_info(struct vgpu_msg_device_r *r, uint32_t index)
+{
+	memset(r, 0, sizeof(*r));
+	r->status = VGPU_ST_INVALID;
+	if (index >= agent.opt.devices)
+		return;
+	r->status = agent.dev[index].ready ? VGPU_ST_OK : VGPU_ST_DEVICE_LOST;
+	r->info = agent.dev[index].info;        /* of one that is lost: what it was */
+}
+
+size_t status_answer(const struct client *c, const union message *m, void **reply)
+{
+	static union {                  /* some KiB, off the stack */
+		struct vgpu_msg_device_r device;
+		struct vgpu_msg_status_r status;
+		struct vgpu_msg_load_r load;
+		struct vgpu_msg_contexts_r contexts;
+		struct vgpu_msg_ctl_r ctl;
+	} r;
+
+	*reply = &r;
+	switch (m->h.type) {
+	case VGPU_MSG_DEVICE:
+		device_info(&r.device, m->index.index);
+		return sizeof(r.device);
+	case VGPU_MSG_STATUS:
+		status_fill(&r.status, m->index.index);
+		return sizeof(r.status);
+	case VGPU_MSG_LOAD:
+		load_fill(&r.load);
+		return sizeof(r.load);
+	case VGPU_MSG_CONTEXTS:
+		load_contexts(&r.contexts, m->index.index);
+		return sizeof(r.contexts);
+	}
+	ctl_do(c, &m->ctl, &r.ctl);
+	return sizeof(r.ctl);
 }
