@@ -36,9 +36,11 @@ SAN     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-om
 FW      := fw-protocol/vgpu_check.c
 SERVICE := tools/service/notify.c
 STUB    := $(wildcard tools/vgpu-stub/*.c)
-CPU     := $(wildcard tools/vgpu-stub/cpu/*.c tools/vgpu-stub/cpu/strip/*.c)
+# PTX in a cubin's place: engine, tool and libraries read it
+CUBIN   := fw-protocol/vgpu_cubin.c
+CPU     := $(wildcard tools/vgpu-stub/cpu/*.c tools/vgpu-stub/cpu/strip/*.c) $(CUBIN)
 TOOL    := $(wildcard tools/vgpu/*.c) libcuda-lite/turn/carried.c
-CORE    := $(wildcard libcuda-lite/core/*.c) $(wildcard libcuda-lite/driver/*.c)
+CORE    := $(wildcard libcuda-lite/core/*.c) $(wildcard libcuda-lite/driver/*.c) $(CUBIN)
 RT      := $(wildcard libcuda-lite/runtime/*.c)
 BLAS    := $(wildcard libcuda-lite/blas/*.c)
 NVML    := $(wildcard libcuda-lite/nvml/*.c)
@@ -62,7 +64,7 @@ endif
 
 all: bins libs
 
-bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent
+bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent $(B)/lib/vgpu/bin/ptxas
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
 	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/libvgpu-turn.so \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v)) \
@@ -83,6 +85,11 @@ $(B)/lib/toolkit $(B)/include/vgpu:
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' build.mk
+
+# the toolkit's programs by their names: vgpu itself
+$(B)/lib/vgpu/bin/ptxas:
+	@mkdir -p $(@D)
+	ln -sf ../../../bin/vgpu $@
 
 # The two commands. Set-up may bring the compiler itself, so the build is a make of its own.
 setup:
@@ -465,7 +472,7 @@ $(X)/$(1)/legal: $(call objs,$(1),tests/ptx/legal.c $(CPU))
 $(X)/$(1)/jitdiff: $(call objs,$(1),tests/ptx/jitdiff.c $(CPU))
 	@mkdir -p $$(@D)
 	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
-$(X)/$(1)/fatbin_test: $(call objs,$(1),tests/fatbin/fatbin_test.c tools/vgpu-stub/cpu/fatbin.c)
+$(X)/$(1)/fatbin_test: $(call objs,$(1),tests/fatbin/fatbin_test.c tools/vgpu-stub/cpu/fatbin.c $(CUBIN))
 	@mkdir -p $$(@D)
 	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
 endef
@@ -483,7 +490,7 @@ $(M)/maths: $(O)/maths/tests/maths/maths.o $(call objs,plain,$(CPU))
 test-bins: $(M)/maths
 
 Z       := $(B)/test/fuzz
-src_fuzz_fatbin := tools/vgpu-stub/cpu/fatbin.c
+src_fuzz_fatbin := tools/vgpu-stub/cpu/fatbin.c $(CUBIN)
 src_fuzz_ptx    := $(CPU)
 src_fuzz_elf    := tools/vgpu/elf.c tools/vgpu/fatlist.c
 src_fuzz_jit    := $(CPU)

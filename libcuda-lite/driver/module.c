@@ -5,6 +5,7 @@
  * first used, so loading a library of thousands of kernels compiles none of them.
  */
 #include "driver.h"
+#include "../../fw-protocol/vgpu_cubin.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -60,6 +61,14 @@ CUresult vg_image_size(const void **image, uint64_t *bytes)
 		return CUDA_SUCCESS;
 	}
 	if (p[0] == 0x7f && p[1] == 'E' && p[2] == 'L' && p[3] == 'F') {
+		struct vgpu_cubin cubin;
+
+		if (!vgpu_cubin_read(p, UINT64_MAX, &cubin)) {
+			*bytes = cubin.bytes;
+			return CUDA_SUCCESS;
+		}
+		if (vgpu_cubin_ours(p, UINT64_MAX))
+			return CUDA_ERROR_INVALID_IMAGE;
 		vg_say("the module is a cubin (machine code of one GPU); this device needs PTX: compile with "
 		       "-gencode arch=compute_XX,code=compute_XX");
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
@@ -476,10 +485,13 @@ CUresult vg_read_image(const char *name, char **out)
 		r = at == size ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
 		/* A container says its length itself; it may not promise more than the file has. */
 		if (r == CUDA_SUCCESS && (size_t)size >= sizeof(struct container)) {
+			struct vgpu_cubin cubin;
 			struct container c;
 
 			memcpy(&c, p, sizeof c);
 			if (c.magic == FATBIN_MAGIC && (c.bytes > (uint64_t)size || c.header_bytes + c.bytes > (uint64_t)size))
+				r = CUDA_ERROR_INVALID_IMAGE;
+			if (vgpu_cubin_ours(p, (uint64_t)size) && vgpu_cubin_read(p, (uint64_t)size, &cubin))
 				r = CUDA_ERROR_INVALID_IMAGE;
 			if (c.magic == WRAPPER_MAGIC)   /* holds pointers: nothing a file can carry */
 				r = CUDA_ERROR_INVALID_IMAGE;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../fw-protocol/vgpu_cubin.h"
 #include "../vgpu-stub/cpu/fatbin.h"
 #include "elf.h"
 
@@ -88,6 +89,10 @@ int gpucode_each(const char *path, each_fn each, void *owner)
 		return plain(path, each, owner);
 	if (err)
 		return err;
+	if (e.machine == VGPU_CUBIN_MACHINE) {  /* ours holds PTX; what NVIDIA's holds the engine says */
+		elf_close(&e);
+		return plain(path, each, owner);
+	}
 	for (int i = 0; i < 2 && !err; i++) {
 		const Elf64_Shdr *s = elf_section(&e, sections[i]);
 

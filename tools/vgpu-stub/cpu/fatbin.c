@@ -15,11 +15,13 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "../../../fw-protocol/vgpu_cubin.h"
 #include "../../../fw-protocol/vgpu_status.h"
 
 #define CONTAINER_HEADER 16u
 #define ENTRY_HEADER 64u
 #define LIST_TEXT 160
+#define OURS_MAX ((uint64_t)64 << 20)           /* compressed ELF entries above this are not looked into */
 
 static uint16_t get16(const unsigned char *p)
 {
@@ -146,8 +148,9 @@ uint32_t fatbin_list(const void *image, size_t bytes,
 	return VGPU_ST_OK;
 }
 
-uint32_t fatbin_text(const struct fatbin_entry *e, char **text, size_t *text_bytes,
-		     char *log, size_t log_bytes)
+/* What an entry holds, decompressed, with a NUL behind it. */
+static uint32_t fatbin_bytes(const struct fatbin_entry *e, char **text, size_t *text_bytes,
+			     char *log, size_t log_bytes)
 {
 	uint64_t n = e->text_bytes;
 	uint32_t st;
@@ -191,11 +194,31 @@ uint32_t fatbin_text(const struct fatbin_entry *e, char **text, size_t *text_byt
 	}
 	out[n] = 0;
 	*text = out;
-	*text_bytes = strlen(out);
+	*text_bytes = n;
 	return VGPU_ST_OK;
 err:
 	free(out);
 	return st;
+}
+
+uint32_t fatbin_text(const struct fatbin_entry *e, char **text, size_t *text_bytes,
+		     char *log, size_t log_bytes)
+{
+	uint32_t st = fatbin_bytes(e, text, text_bytes, log, log_bytes);
+	struct vgpu_cubin c;
+
+	if (st)
+		return st;
+	if (e->kind == FATBIN_ELF) {
+		if (vgpu_cubin_read(*text, *text_bytes, &c)) {
+			free(*text);
+			*text = NULL;
+			return fail(VGPU_ST_NO_BINARY, log, log_bytes, "fatbin: the ELF for sm_%u holds no PTX", e->arch);
+		}
+		memmove(*text, c.ptx, c.ptx_bytes + 1);
+	}
+	*text_bytes = strlen(*text);
+	return VGPU_ST_OK;
 }
 
 struct choice {
@@ -239,14 +262,36 @@ static int rank(const struct choice *c, const struct fatbin_entry *e)
 	return (int)e->arch * 4 + 1;
 }
 
+/*
+ * An ELF entry that our own compilers wrote. nvcc compresses none of those that are for linking; of a compressed one the
+ * text has to be seen.
+ */
+static int holds_ptx(const struct fatbin_entry *e)
+{
+	struct vgpu_cubin c;
+	size_t n;
+	char *p;
+	int is;
+
+	if (e->compression == FATBIN_PLAIN)
+		return !vgpu_cubin_read(e->payload, e->payload_bytes, &c);
+	if (e->text_bytes > OURS_MAX || fatbin_bytes(e, &p, &n, NULL, 0))
+		return 0;
+	is = !vgpu_cubin_read(p, n, &c);
+	free(p);
+	return is;
+}
+
 static int consider(void *owner, const struct fatbin_entry *e)
 {
 	struct choice *c = owner;
 	int r;
 
-	if (e->kind == FATBIN_ELF)
+	if (e->kind == FATBIN_ELF && !holds_ptx(e)) {
 		note_arch(c->elf, e);
-	if (e->kind != FATBIN_PTX)
+		return 0;
+	}
+	if (e->kind != FATBIN_PTX && e->kind != FATBIN_ELF)
 		return 0;
 	note_arch(c->ptx, e);
 	r = cc_for(e->arch);

@@ -70,7 +70,7 @@ uint32_t fatbin_text(const struct fatbin_entry *e, char **text, size_t *text_byt
 		     char *log, size_t log_bytes);
 
 /*
- * The PTX of the highest arch that does not exceed the device's, exact if there is one.
+ * The PTX (of an entry of kind PTX, or ELF where that is our own container, vgpu_cubin.h) of the highest arch that does not exceed the device's, exact if there is one.
  * OK with *ptx_out malloc'ed as fatbin_text does; NO_BINARY with a log that names the archs in
  * the image; INVALID_IMAGE; OUT_OF_MEMORY. On failure *ptx_out is NULL.
  */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../fw-protocol/vgpu_cubin.h"
 #include "../cc.h"
 #include "jit.h"
 #include "memcheck.h"
@@ -634,6 +635,7 @@ u32 module_open(struct engine *e, const void *image, size_t bytes, struct module
 {
 	struct module *m = calloc(1, sizeof(struct module));
 	const u8 *b = image;
+	struct vgpu_cubin c;
 	u32 st;
 
 	if (log && log_bytes)
@@ -655,6 +657,9 @@ u32 module_open(struct engine *e, const void *image, size_t bytes, struct module
 		}
 		m->text = m->owned;
 		m->end = m->owned + n;
+	} else if (!vgpu_cubin_read(image, bytes, &c)) {
+		m->text = c.ptx;
+		m->end = c.ptx + c.ptx_bytes;
 	} else if (!looks_like_text(m->text, m->end)) {
 		free(m);
 		if (log && log_bytes)
