@@ -39,6 +39,7 @@ files() {
 		# where the linker looks for what libcudart needs
 		echo "link ../libcuda.so.1 $PREFIX/lib/vgpu/dev-$v/libcuda.so.1"
 	done
+	echo "link ../../../bin/vgpu $PREFIX/lib/vgpu/bin/ptxas"
 	# a folder of our own: beside NVIDIA's libraries nothing is overwritten
 	for f in libcudart.so.12 libcudart.so.13 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 \
 		 libnccl.so.2 libvgpu-turn.so libcuda-lite.a; do
@@ -139,7 +140,7 @@ uninstall)
 	[ -d "$at" ] && [ -w "$at" ] || { echo "install: $at cannot be written by user $(id -u): run it as root, or with PREFIX=\$HOME/.local" >&2; exit 1; }
 	files | while read -r mode source to _; do rm -f "$DESTDIR$to"; done
 	files | while read -r mode source to _; do
-		case ${to%/*} in */vgpu | */vgpu/cuda-1? | */vgpu/dev-1? | */vgpu/toolkit | */ollama.service.d) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
+		case ${to%/*} in */vgpu | */vgpu/cuda-1? | */vgpu/dev-1? | */vgpu/toolkit | */vgpu/bin | */ollama.service.d) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
 	done
 	;;
 *)

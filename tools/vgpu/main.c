@@ -2,6 +2,7 @@
 /*
  * vgpu SUBCOMMAND [-j] ...: the table, and the few helpers that every subcommand uses.
  */
+#include "doctor.h"
 #include "vgpu.h"
 #include "../vgpu-stub/engine.h"
 
@@ -23,9 +24,13 @@ static const struct command commands[] = {
 	{ "ctl",   cmd_ctl,   "for the administrator: vgpu ctl list | end|stop|go CLIENT | drain|undrain DEVICE" },
 	{ "metrics", cmd_metrics, "for Prometheus: vgpu metrics [--listen ADDRESS]" },
 	{ "cdi",   cmd_cdi,   "for containers: vgpu cdi generate [--output FILE]" },
+	{ "ptxas", cmd_ptxas, "in the place of NVIDIA's: PTX that the device runs, in a cubin's place: vgpu ptxas -arch=sm_80 -o FILE FILE.ptx" },
 	{ "toolkit", cmd_toolkit, "lay out a CUDA toolkit's folder, compiler included: vgpu toolkit [--nvcc FOLDER] DIR" },
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+/* Found by these names in lib/vgpu/bin, as the toolkit's programs. */
+static const char *const as_programs[] = { "ptxas", "ptxas-blackwell" };
 
 void complain(const char *fmt, ...)
 {
@@ -55,11 +60,11 @@ int tool_path(char *buf, size_t bytes, const char *folder, const char *name)
 		*slash = 0;
 	}
 	/* installed, the libraries have a folder of their own */
-	len = snprintf(buf, bytes, "%s/%s/vgpu/", exe, folder);
+	len = snprintf(buf, bytes, "%s/%s/vgpu/%s", exe, folder, *name ? name : "libcuda.so.1");
 	if (strcmp(folder, "lib") || len <= 0 || (size_t)len >= bytes || access(buf, F_OK))
-		len = snprintf(buf, bytes, "%s/%s/", exe, folder);
-	if (len > 0 && (size_t)len < bytes)
-		len += snprintf(buf + len, bytes - (size_t)len, "%s", name);
+		len = snprintf(buf, bytes, "%s/%s/%s", exe, folder, name);
+	else if (!*name)
+		*(strrchr(buf, '/') + 1) = 0;
 	return len > 0 && (size_t)len < bytes ? 0 : -ENAMETOOLONG;
 }
 
@@ -99,6 +104,9 @@ int main(int argc, char **argv)
 	/* lib/vgpu/nvidia-smi, for scripts and containers that look for that name */
 	if (argc > 0 && !strcmp(strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0], "nvidia-smi"))
 		return written(cmd_smi(argc, argv));
+	for (size_t i = 0; argc && i < sizeof(as_programs) / sizeof(as_programs[0]); i++)
+		if (!strcmp(base(argv[0]), as_programs[i]))
+			return cmd_ptxas(argc, argv);
 	if (argc < 2)
 		return usage(stderr, 2);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
