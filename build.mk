@@ -47,6 +47,8 @@ NVML    := $(wildcard libcuda-lite/nvml/*.c)
 NCCL    := $(wildcard libcuda-lite/nccl/*.c)
 BLASLT  := $(wildcard libcuda-lite/blaslt/*.c)
 TURN    := $(wildcard libcuda-lite/turn/*.c)
+LINK    := $(wildcard libcuda-lite/link/*.c) $(CUBIN)
+FRONT   := libcuda-lite/front/front.c
 AGENT   := $(wildcard agent/*.c)
 
 # the last two are empty: ours need no such part, and kernels that launch kernels are not supported
@@ -67,7 +69,7 @@ all: bins libs
 bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent $(B)/lib/vgpu/bin/ptxas
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
 	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/libvgpu-turn.so \
-	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v)) \
+	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v) $(B)/lib/libnvrtc.so.$(v) $(B)/lib/libnvJitLink.so.$(v)) \
 	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so $(B)/lib/nvidia-smi
 # vgpu smi by the name that scripts look for
 $(B)/lib/nvidia-smi:
@@ -275,6 +277,19 @@ $(B)/lib/libcublasLt.so.$(1): $(call objs,blas$(1),$(BLASLT)) linker/libcublasLt
 		$$(filter %.o,$$^)
 endef
 $(foreach v,12 13,$(eval $(call blas_rule,$(v))))
+# In front of NVIDIA's compilers. dlopen is libdl's until glibc 2.34; the audit library finds vgpu_front_path by DT_HASH.
+define front_rule
+$(O)/front$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(PIC) -DFRONT_MAJOR=$(1) -c -o $$@ $$<
+$(B)/lib/libnvrtc.so.$(1): $(call objs,front$(1),libcuda-lite/front/nvrtc.c $(FRONT) $(CUBIN))
+$(B)/lib/libnvJitLink.so.$(1): $(call objs,front$(1),libcuda-lite/front/nvjitlink.c $(FRONT) $(LINK))
+$(foreach n,nvrtc nvJitLink,$(B)/lib/lib$(n).so.$(1)): $(B)/lib/lib%.so.$(1): linker/lib%.$(1).map
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(SO) -Wl,--hash-style=both -Wl,-soname,$$(@F) -Wl,--version-script=$$< -o $$@ $$(filter %.o,$$^) \
+		-Wl,--no-as-needed -l:libdl.so.2
+endef
+$(foreach v,12 13,$(eval $(call front_rule,$(v))))
 # the audit library: a namespace of its own, without a libc or anything else in it
 $(O)/turn/%.o: %.c
 	@mkdir -p $(@D)

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libnvrtc.so.12 and .13 in front of NVIDIA's own, which compiles CUDA C++. A real architecture (sm_80) becomes the virtual
+ * one (compute_80), so NVIDIA's stops at PTX, and GetCUBIN gives that PTX in a cubin's place (vgpu_cubin.h). LTO-IR is left as
+ * it is. The ABI is that of NVRTC's public header.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../fw-protocol/vgpu_cubin.h"
+#include "front.h"
+
+#define PUBLIC __attribute__((visibility("default")))
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+#define SONAME "libnvrtc.so." TEXT(FRONT_MAJOR)
+#define PACKAGE (FRONT_MAJOR == 13 ? "nvidia-cuda-nvrtc" : "nvidia-cuda-nvrtc-cu12")
+
+/* nvrtcResult */
+enum { SUCCESS, OUT_OF_MEMORY, CREATION_FAILURE, INVALID_INPUT, INVALID_PROGRAM, INVALID_OPTION, COMPILATION, INTERNAL_ERROR = 11 };
+
+#define ALIVE 0x6374726eu
+struct program {
+	uint32_t alive;
+	unsigned target, maxrregcount, relocatable;     /* target 0: virtual, there is no cubin */
+	char suffix;
+	void *own;                                      /* NVIDIA's */
+	char *name, *ptx;
+	size_t ptx_bytes;
+};
+
+typedef int (*call_fn)(void *a, void *b, void *c, void *d, void *e, void *f);
+
+static void *library(void)
+{
+	static void *lib;
+	static int tried;
+
+	if (!__atomic_load_n(&tried, __ATOMIC_ACQUIRE)) {       /* twice at once is harmless: dlopen counts */
+		lib = front_open(SONAME, "VGPU_NVRTC", PACKAGE);
+		__atomic_store_n(&tried, 1, __ATOMIC_RELEASE);
+	}
+	return lib;
+}
+
+static call_fn find(const char *name)
+{
+	void *lib = library(), *p = lib ? front_symbol(lib, name) : NULL;
+	call_fn f = NULL;
+
+	if (lib && !p)
+		front_say("%s: the %s that is installed does not have it", name, SONAME);
+	memcpy(&f, &p, sizeof(f));
+	return f;
+}
+/* A call of theirs; extra arguments are ignored by the callee in the C calling convention. */
+#define THEIRS(name, a, b, c, d, e, g) ({ \
+	call_fn f_ = find(name); \
+	f_ ? f_((void *)(uintptr_t)(a), (void *)(uintptr_t)(b), (void *)(uintptr_t)(c), (void *)(uintptr_t)(d), (void *)(uintptr_t)(e), \
+		(void *)(uintptr_t)(g)) : INTERNAL_ERROR; })
+
+static struct program *of(void *prog)
+{
+	struct program *p = prog;
+
+	return p && p->alive == ALIVE ? p : NULL;
+}
+
+/* ---- calls that name no program, and those that are theirs with our program taken off ---- */
+
+#define PLAIN(name) PUBLIC int name(void *a, void *b, void *c, void *d, void *e, void *f); \
+	PUBLIC int name(void *a, void *b, void *c, void *d, void *e, void *f) { return THEIRS(#name, a, b, c, d, e, f); }
+#define FORWARD(name) PUBLIC int name(void *prog, void *b, void *c); \
+	PUBLIC int name(void *prog, void *b, void *c) \
+	{ \
+		struct program *p = of(prog); \
+		return p ? THEIRS(#name, p->own, b, c, 0, 0, 0) : INVALID_PROGRAM; \
+	}
+PLAIN(nvrtcVersion)
+PLAIN(nvrtcGetNumSupportedArchs)
+PLAIN(nvrtcGetSupportedArchs)
+PLAIN(nvrtcGetPCHHeapSize)
+PLAIN(nvrtcSetPCHHeapSize)
+PLAIN(nvrtcGetBundledHeadersInfo)
+PLAIN(nvrtcInstallBundledHeaders)
+PLAIN(nvrtcRemoveBundledHeaders)
+FORWARD(nvrtcGetPTXSize)
+FORWARD(nvrtcGetPTX)
+FORWARD(nvrtcGetLTOIRSize)
+FORWARD(nvrtcGetLTOIR)
+FORWARD(nvrtcGetOptiXIRSize)
+FORWARD(nvrtcGetOptiXIR)
+FORWARD(nvrtcGetNVVMSize)
+FORWARD(nvrtcGetNVVM)
+FORWARD(nvrtcGetTileIRSize)
+FORWARD(nvrtcGetTileIR)
+FORWARD(nvrtcGetProgramLogSize)
+FORWARD(nvrtcGetProgramLog)
+FORWARD(nvrtcAddNameExpression)
+FORWARD(nvrtcGetLoweredName)
+FORWARD(nvrtcGetPCHCreateStatus)
+FORWARD(nvrtcGetPCHHeapSizeRequired)
+FORWARD(nvrtcSetFlowCallback)
+
+PUBLIC const char *nvrtcGetErrorString(int result);
+PUBLIC const char *nvrtcGetErrorString(int result)
+{
+	const char *(*f)(int) = NULL;
+	void *lib = library(), *p = lib ? front_symbol(lib, "nvrtcGetErrorString") : NULL;
+
+	memcpy(&f, &p, sizeof(f));
+	return f ? f(result) : result ? "NVRTC_ERROR_INTERNAL_ERROR: NVIDIA's NVRTC is not there" : "NVRTC_SUCCESS";
+}
+
+/* ---- a program's life ---- */
+
+PUBLIC int nvrtcCreateProgram(void **prog, const char *src, const char *name, int n, const char *const *headers, const char *const *names);
+PUBLIC int nvrtcCreateProgram(void **prog, const char *src, const char *name, int n, const char *const *headers, const char *const *names)
+{
+	struct program *p;
+	int err;
+
+	if (!prog)
+		return INVALID_INPUT;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return OUT_OF_MEMORY;
+	err = THEIRS("nvrtcCreateProgram", &p->own, src, name, n, headers, names);
+	if (err) {
+		free(p);
+		return err;
+	}
+	p->alive = ALIVE;
+	p->name = strdup(name && *name ? name : "default_program");
+	*prog = p;
+	return SUCCESS;
+}
+
+PUBLIC int nvrtcDestroyProgram(void **prog);
+PUBLIC int nvrtcDestroyProgram(void **prog)
+{
+	struct program *p = prog ? of(*prog) : NULL;
+	int err;
+
+	if (!p)
+		return INVALID_PROGRAM;
+	err = THEIRS("nvrtcDestroyProgram", &p->own, 0, 0, 0, 0, 0);
+	p->alive = 0;
+	free(p->name);
+	free(p->ptx);
+	free(p);
+	*prog = NULL;
+	return err;
+}
+
+/* What stands behind "--name=" or, in a word of its own, behind "--name"; NULL: another option. */
+static const char *value_of(const char *const *o, int n, int *i, const char *name, const char *brief)
+{
+	const char *const names[] = { name, brief };
+
+	for (int k = 0; k < 2; k++) {
+		size_t len = names[k] ? strlen(names[k]) : 0;
+
+		if (!len || strncmp(o[*i], names[k], len))
+			continue;
+		if (o[*i][len] == '=')
+			return o[*i] + len + 1;
+		if (!o[*i][len] && *i + 1 < n)
+			return o[++*i];
+	}
+	return NULL;
+}
+
+static int is(const char *o, const char *a, const char *b)
+{
+	return !strcmp(o, a) || !strcmp(o, b);
+}
+
+static int yes(const char *v)
+{
+	return v && strcmp(v, "false");
+}
+
+PUBLIC int nvrtcCompileProgram(void *prog, int n, const char *const *options);
+PUBLIC int nvrtcCompileProgram(void *prog, int n, const char *const *options)
+{
+	struct program *p = of(prog);
+	const char **o, *v;
+	char arch[64] = "";
+	int lto = 0, k = 0, err;
+
+	if (!p)
+		return INVALID_PROGRAM;
+	if (n < 0 || (n && !options))
+		return INVALID_INPUT;
+	o = calloc((size_t)n + 1, sizeof(*o));
+	if (!o)
+		return OUT_OF_MEMORY;
+	free(p->ptx);
+	p->ptx = NULL;
+	p->target = p->maxrregcount = p->relocatable = 0;
+	for (int i = 0; i < n; i++)
+		lto |= options[i] && (is(options[i], "-dlto", "--dlink-time-opt") || !strncmp(options[i], "--gen-opt-lto", 13));
+	for (int i = 0; i < n; i++) {
+		int first = i;
+
+		if (!options[i])
+			continue;
+		v = value_of(options, n, &i, "--gpu-architecture", "-arch");
+		if (v && !strncmp(v, "sm_", 3) && !lto) {
+			p->target = front_arch(v, &p->suffix);
+			snprintf(arch, sizeof(arch), "--gpu-architecture=compute_%.32s", v + 3);
+			o[k++] = arch;
+			continue;
+		}
+		if (!v && (v = value_of(options, n, &i, "--maxrregcount", "-maxrregcount")) != NULL)
+			p->maxrregcount = (unsigned)strtoul(v, NULL, 10);
+		if (is(options[first], "-dc", "--device-c") || (!v && yes(value_of(options, n, &i, "--relocatable-device-code", "-rdc"))))
+			p->relocatable = 1;
+		while (first <= i)
+			o[k++] = options[first++];
+	}
+	err = THEIRS("nvrtcCompileProgram", p->own, k, o, 0, 0, 0);
+	free(o);
+	if (err || !p->target)
+		return err;
+	err = THEIRS("nvrtcGetPTXSize", p->own, &p->ptx_bytes, 0, 0, 0, 0);
+	if (err)
+		return err;
+	p->ptx = malloc(p->ptx_bytes + 1);
+	if (!p->ptx)
+		return OUT_OF_MEMORY;
+	err = THEIRS("nvrtcGetPTX", p->own, p->ptx, 0, 0, 0, 0);
+	p->ptx[p->ptx_bytes] = 0;
+	p->ptx_bytes = strlen(p->ptx);
+	return err;
+}
+
+static uint64_t cubin(const struct program *p, void *to, uint64_t room)
+{
+	struct vgpu_cubin c = { .target = p->target, .suffix = p->suffix, .maxrregcount = p->maxrregcount, .relocatable = p->relocatable,
+				.name = p->name, .ptx = p->ptx, .ptx_bytes = p->ptx_bytes };
+
+	return vgpu_cubin_write(&c, to, room);
+}
+
+PUBLIC int nvrtcGetCUBINSize(void *prog, size_t *size);
+PUBLIC int nvrtcGetCUBINSize(void *prog, size_t *size)
+{
+	struct program *p = of(prog);
+
+	if (!p)
+		return INVALID_PROGRAM;
+	if (!size)
+		return INVALID_INPUT;
+	*size = p->ptx ? cubin(p, NULL, 0) : 0;
+	return SUCCESS;
+}
+
+PUBLIC int nvrtcGetCUBIN(void *prog, char *to);
+PUBLIC int nvrtcGetCUBIN(void *prog, char *to)
+{
+	struct program *p = of(prog);
+
+	if (!p)
+		return INVALID_PROGRAM;
+	if (!to || !p->ptx)
+		return INVALID_INPUT;
+	cubin(p, to, UINT64_MAX);
+	return SUCCESS;
+}
