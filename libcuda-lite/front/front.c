@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "front.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,11 +47,34 @@ unsigned front_arch(const char *w, char *suffix)
 	return v;
 }
 
+/* NVRTC asks for its builtins by name, and some wheels' own has no RPATH: what is loaded already is found. */
+static void open_builtins(const char *path)
+{
+	static const char start[] = "libnvrtc-builtins.so.";
+	char file[FRONT_PATH];
+	size_t n = (size_t)(strrchr(path, '/') - path) + 1;
+	struct dirent *e;
+	DIR *d;
+
+	memcpy(file, path, n);
+	file[n] = 0;
+	d = opendir(file);
+	while (d && (e = readdir(d)))
+		if (!strncmp(e->d_name, start, sizeof(start) - 1) && n + strlen(e->d_name) < sizeof(file)) {
+			strcpy(file + n, e->d_name);
+			dlopen(file, RTLD_NOW | RTLD_LOCAL);
+		}
+	if (d)
+		closedir(d);
+}
+
 /* A library of ours, this one too, has the name as well: it is none that is looked for. */
 static void *try_file(const char *path)
 {
-	void *h = *path && !access(path, R_OK) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	void *h = strchr(path, '/') && !access(path, R_OK) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 
+	if (h && strstr(path, "libnvrtc.so"))
+		open_builtins(path);
 	if (h && dlsym(h, "vgpu_front_path")) {
 		dlclose(h);
 		h = NULL;

@@ -21,9 +21,17 @@ EXPORT unsigned int la_version(unsigned int version)
 
 EXPORT unsigned int la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *cookie)
 {
-	(void)cookie;
-	if (lmid == LM_ID_BASE)
+	(void)cookie;           /* the loader's default: the map */
+	if (lmid == LM_ID_BASE) {
 		turn_note(map);
+		place_opened(map);
+	}
 	turn_object(map);
 	return 0;               /* no symbol binding is of interest: the loader binds as ever */
+}
+
+/* Asked for each name as it was given, then for each file that a search comes to. */
+EXPORT char *la_objsearch(const char *name, uintptr_t *cookie, unsigned int flag)
+{
+	return place_instead(name, (const struct link_map *)*cookie, flag);
 }

@@ -48,4 +48,10 @@ void turn_note(const struct link_map *map);
 /* Looks into an object that has just been mapped, and turns its cudart over if there is one. */
 void turn_object(const struct link_map *map);
 
+/* ---- place.c ---- */
+/* Has an object been mapped that stands in front of one of NVIDIA's? Then it is told where that is. */
+void place_opened(const struct link_map *map);
+/* What the loader shall open for `name`, which map asks for: name, or one of ours. */
+char *place_instead(const char *name, const struct link_map *asks, unsigned flag);
+
 #endif

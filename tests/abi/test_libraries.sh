@@ -27,6 +27,7 @@ for so in "$B"/lib/*.so.* "$B/lib/libvgpu-turn.so"; do
 		libcuda.so.1:*) fail "$name needs $need" ;;
 		*:libcuda.so.1) ;;
 		libcublas.so.*:libcublasLt.so.*) ;;
+		libnvrtc.so.*:libdl.so.2 | libnvJitLink.so.*:libdl.so.2) ;;     # dlopen, before glibc 2.34
 		*) fail "$name needs $need" ;;
 		esac
 	done

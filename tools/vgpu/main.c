@@ -16,6 +16,7 @@
 
 static const struct command commands[] = {
 	{ "run",   cmd_run,   "run a CUDA program on VGPU-STUB: vgpu run [options] -- CMD [ARG...]" },
+	{ "env",   cmd_env,   "what vgpu run sets around a program, for a shell: eval \"$(vgpu env)\"" },
 	{ "smi",   cmd_smi,   "show device, memory and clients, as nvidia-smi: -L, -q, --query-gpu, dmon, pmon, topo" },
 	{ "doctor", cmd_doctor, "say why a program would not use the GPU: vgpu doctor [-j] [-p PID | -- CMD]" },
 	{ "check", cmd_check, "say which kernels of a file the device can run: vgpu check [-j] [-v] [-d] [--cc X.Y] FILE..." },

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vgpu run -- CMD: CMD's loader takes our libraries, whatever the program carries beside it.
- *
- * A program with RPATH $ORIGIN (every Ollama release) finds its own libcudart before anything on
- * LD_LIBRARY_PATH. LD_PRELOAD comes before RPATH: a library that is loaded already satisfies NEEDED by
- * SONAME, and since both libcudarts carry their version node, the one that a program was not
- * linked against takes no symbol from the other.
+ * What is set for it: surround.c.
  */
 #define _GNU_SOURCE
 #include "choose.h"
 #include "command.h"
 #include "ldso.h"
 #include "../vgpu-stub/engine.h"
+#include "surround.h"
 #include "vgpu.h"
 
 #include <errno.h>
@@ -22,11 +19,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-const char *const run_preload[] = {
-	"libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libcublas.so.12", "libcublas.so.13",
-	"libnvidia-ml.so.1", NULL,
-};
 
 /* What is passed on to CMD, but for what we ignore ourselves (nohup): CMD ignores that too. */
 static void passed_signals(sigset_t *set)
@@ -57,18 +49,13 @@ static int attend(pid_t pid, const sigset_t *set)
 	return st;
 }
 
-static int prepend(const char *name, const char *value, char sep)
+static int before(const char *name, const char *value)
 {
-	const char *old = getenv(name);
-	char *joined;
-	int err;
+	char *v = strdup(value);
+	struct surround row = { name, v, ':', "sanitizers" };
+	int err = v ? surround_set(&row) : -1;
 
-	if (!old || !*old)
-		return setenv(name, value, 1);
-	if (asprintf(&joined, "%s%c%s", value, sep, old) < 0)
-		return -1;
-	err = setenv(name, joined, 1);
-	free(joined);
+	free(v);
 	return err;
 }
 
@@ -92,42 +79,24 @@ static int sanitizer(const char *cmd)
 				/* which wants more than there can be room for: programs with a cudart inside have to go without */
 				if (!strncmp(names[k], "libtsan", 7))
 					unsetenv("LD_AUDIT");
-				err = prepend("LD_PRELOAD", c->o[i].path, ':') || prepend("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=262144", ':');
+				err = before("LD_PRELOAD", c->o[i].path) || before("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=262144");
 			}
 	ldso_free(c);
 	return err;
 }
 
-static int environment(const char *agent, const char *cmd, int verbose)
+static int environment(char **cmd, const char *agent, int verbose)
 {
-	char lib[PATH_MAX], list[12 * PATH_MAX] = "";
-	size_t n = 0;
+	struct surround rows[SURROUND_MAX];
+	int n = surround(rows, cmd, agent, verbose), err = n < 0 ? -1 : 0;
 
-	for (size_t i = 0; run_preload[i]; i++) {
-		if (tool_path(lib, sizeof(lib), "lib", run_preload[i]))
-			return -1;
-		if (access(lib, R_OK)) {
-			complain("%s is missing: build it with 'make', or reinstall", lib);
-			return -1;
-		}
-		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ":" : "", lib);
+	for (int i = 0; i < n && !err; i++) {
+		if (verbose)
+			fprintf(stderr, "vgpu: %s=%s%s   for %s\n", rows[i].name, rows[i].value, rows[i].separator > 1 ? ":..." : "", rows[i].whom);
+		err = surround_set(&rows[i]);
 	}
-	/* programs that carry NVIDIA's runtime inside: see libcuda-lite/turn */
-	if (tool_path(lib, sizeof(lib), "lib", RUN_AUDIT))
-		return -1;
-	if (access(lib, R_OK)) {
-		complain("%s is missing: build it with 'make', or reinstall", lib);
-		return -1;
-	}
-	if (prepend("LD_AUDIT", lib, ':') || (verbose && setenv("VGPU_TURN", "1", 0)))
-		return -1;
-	*strrchr(lib, '/') = 0;
-	if (prepend("LD_PRELOAD", list, ':') || sanitizer(cmd) || prepend("LD_LIBRARY_PATH", lib, ':'))
-		return -1;
-	/* who asks for the device by name is not served by the CPU: an agent that dies later is an error, not "no device" */
-	if (setenv("VGPU_REQUIRED", "1", 0))
-		return -1;
-	return setenv("VGPU_AGENT", agent, 1);
+	surround_free(rows, n);
+	return err ? err : sanitizer(cmd[0]);
 }
 
 /* The file in which the contexts of --verify count, an own one, named to them by the environment. 0 or -1. */
@@ -283,7 +252,7 @@ int cmd_run(int argc, char **argv)
 		}
 		agent = gpu.agent;
 	}
-	if (environment(agent, argv[i], verbose)) {
+	if (environment(argv + i, agent, verbose)) {
 		private_stop(&gpu);
 		counts_close(counts, 0, NULL);
 		return 125;

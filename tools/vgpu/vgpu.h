@@ -33,6 +33,7 @@ int cmd_cdi(int argc, char **argv);
 
 /* A pipe that nobody reads is a write error to us; what we start gets the signal as it was. Before every exec. */
 void sigpipe_as_before(void);
+int cmd_env(int argc, char **argv);
 int cmd_ptxas(int argc, char **argv);
 
 /* "vgpu: ..." on stderr. */

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * NVIDIA's compilers as libraries, NVRTC and nvJitLink, make machine code; ours stand in front of them and stop at PTX
+ * (libcuda-lite/front). Python opens them by absolute paths in wheels, where neither a preload nor LD_LIBRARY_PATH reaches. So
+ * where the loader is about to open such a file that exists, it gets ours, which is told the file's path; what is not there
+ * stays not there. What ours asks for itself is left alone. Without effect when hot: only dlopen and program start come here.
+ */
+#define _GNU_SOURCE
+#include "turn.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PATH_BYTES 4096
+
+static struct place {
+	const char *name;
+	char own[PATH_BYTES];           /* ours; "": not beside this library */
+	char theirs[PATH_BYTES];
+	char *told;                     /* vgpu_front_path in ours, once it is mapped */
+	const struct link_map *map;     /* ours */
+} places[] = {
+	{ .name = "libnvrtc.so.12" }, { .name = "libnvrtc.so.13" }, { .name = "libnvJitLink.so.12" }, { .name = "libnvJitLink.so.13" },
+};
+#define NPLACES (sizeof(places) / sizeof(places[0]))
+
+static int state;                       /* 0 not looked yet, 1 at work, -1 off (VGPU_TURN=0) */
+
+static int readable(const char *path)
+{
+	return !turn_is_error(sys_call(SYS_access, (long)path, R_OK, 0, 0, 0, 0));
+}
+
+static const char *base_of(const char *path)
+{
+	const char *base = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			base = path + 1;
+	return base;
+}
+
+static struct place *place_named(const char *path)
+{
+	const char *base = base_of(path);
+
+	for (size_t i = 0; i < NPLACES; i++)
+		if (turn_same(base, places[i].name))
+			return &places[i];
+	return NULL;
+}
+
+/* Ours lie beside this library. */
+static void begin(void)
+{
+	char here[PATH_BYTES];
+	size_t n;
+
+	state = turn_setting() == '0' ? -1 : 1;
+	turn_file_of(&places, here, sizeof(here));
+	n = (size_t)(base_of(here) - here);
+	for (size_t i = 0; i < NPLACES && state > 0; i++) {
+		size_t k = turn_len(places[i].name);
+
+		if (!n || n + k >= PATH_BYTES)
+			continue;
+		memcpy(places[i].own, here, n);
+		memcpy(places[i].own + n, places[i].name, k + 1);
+		if (!readable(places[i].own))
+			places[i].own[0] = 0;
+	}
+}
+
+/* With a "./" before the last name: where the loader knows ours by that path, the file itself still has another. */
+static void tell(struct place *p)
+{
+	size_t n = (size_t)(base_of(p->theirs) - p->theirs), k = turn_len(p->theirs);
+
+	if (!p->told || !p->theirs[0] || k + 2 >= PATH_BYTES)
+		return;
+	memcpy(p->told, p->theirs, n);
+	memcpy(p->told + n, "./", 2);
+	memcpy(p->told + n + 2, p->theirs + n, k - n + 1);
+}
+
+char *place_instead(const char *name, const struct link_map *asks, unsigned flag)
+{
+	struct place *p = place_named(name);
+
+	if (!p)
+		return (char *)(uintptr_t)name;
+	if (!state)
+		begin();
+	for (size_t i = 0; i < NPLACES; i++)
+		if (places[i].map && places[i].map == asks)
+			return (char *)(uintptr_t)name;
+	if (state < 0 || !p->own[0] || turn_same(name, p->own) || base_of(name) == name || !readable(name) ||
+	    turn_len(name) >= PATH_BYTES)
+		return (char *)(uintptr_t)name;
+	(void)flag;
+	memcpy(p->theirs, name, turn_len(name) + 1);
+	tell(p);
+	return p->own;
+}
+
+/* The loader may have added the object's base to such an address already. */
+static const void *address(const struct link_map *map, uint64_t v)
+{
+	return (const void *)(uintptr_t)(v < map->l_addr ? v + map->l_addr : v);
+}
+
+void place_opened(const struct link_map *map)
+{
+	const ElfW(Sym) *symbols = NULL;
+	const uint32_t *hash = NULL;
+	const char *names = NULL;
+	struct place *p = map->l_name && *map->l_name ? place_named(map->l_name) : NULL;
+
+	if (!p || p->told)
+		return;
+	for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_SYMTAB)
+			symbols = address(map, d->d_un.d_ptr);
+		else if (d->d_tag == DT_STRTAB)
+			names = address(map, d->d_un.d_ptr);
+		else if (d->d_tag == DT_HASH)
+			hash = address(map, d->d_un.d_ptr);
+	}
+	for (uint32_t i = 0; symbols && names && hash && i < hash[1]; i++) {
+		if (!symbols[i].st_shndx || symbols[i].st_size < PATH_BYTES || !turn_same(names + symbols[i].st_name, "vgpu_front_path"))
+			continue;
+		p->told = (char *)(uintptr_t)(map->l_addr + symbols[i].st_value);
+		p->map = map;
+		tell(p);
+	}
+}

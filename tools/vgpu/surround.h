@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What vgpu run puts around a program, one table: the variable, its value, and for whom it is. vgpu run sets them, vgpu run -v
+ * prints them, vgpu env prints them for a shell.
+ */
+#ifndef VGPU_SURROUND_H
+#define VGPU_SURROUND_H
+
+#define SURROUND_MAX 24
+
+struct surround {
+	const char *name;
+	char *value;            /* malloc'ed */
+	char separator;         /* put in front of what there is; 0: what a user has set already stays */
+	const char *whom;
+};
+
+/*
+ * cmd: the command, for what depends on the Python packages that it would import; NULL: a shell, which may start any.
+ * The number of rows, or -1 after a message.
+ */
+int surround(struct surround *rows, char **cmd, const char *agent, int verbose);
+/* Puts a row into the environment; 0 or -1. */
+int surround_set(const struct surround *row);
+/* What it will be: the row's value, joined with what there is. malloc'ed. */
+char *surround_value(const struct surround *row);
+void surround_free(struct surround *rows, int n);
+
+#endif
