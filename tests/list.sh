@@ -100,6 +100,8 @@ done
 # --- programs that carry NVIDIA's cudart inside, by nvcc from PyPI where that can be had
 many turn 400 tests/turn/run.sh "$B"
 many turn/wheels 1200 tests/turn/wheels.sh "$B"
+# --- the linker of PTX behind cuLink* and libnvJitLink
+many link 120 tests/link/run.sh "$B"
 # --- what is ordered, by a model of CUDA's rules
 many order 300 tests/order/run.sh "$B"
 

@@ -453,6 +453,24 @@ struct vg_library {
 	struct vg_kernel *kernels;
 };
 
+struct vg_jit {                         /* a caller's JIT options, as far as they are looked at */
+	char *info, *error;
+	size_t info_bytes, error_bytes;
+	int info_size_at, error_size_at, wall_at;      /* where the answers go, -1: not wanted */
+};
+
+struct ptxlink;
+struct vg_link {
+	uint64_t handle, handle_next;
+	struct vg_lock lock;
+	unsigned cc;
+	struct ptxlink *linker;
+	struct vg_jit jit;
+	void **values;
+	void *image;                    /* the result, once there is one */
+	uint64_t bytes;
+};
+
 struct vg_kernel {
 	uint64_t handle, handle_next;
 	struct vg_library *library;

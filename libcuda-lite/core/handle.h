@@ -35,6 +35,7 @@ enum vg_type {
 	VG_NODE,
 	VG_EXEC,
 	VG_USER_OBJECT,
+	VG_LINK,
 	VG_TYPES
 };
 

@@ -62,6 +62,9 @@ static inline CUresult vg_done(struct vg_ctx *c, uint32_t status)
 }
 
 /* The calling thread's context, alive and without error. */
+CUresult vg_jit_parse(struct vg_jit *j, unsigned int n, const CUjit_option *o, void **v);
+/* Into a caller's buffer, cut to its size; its length goes to v[size_at]. */
+void vg_jit_log(char *to, size_t room, const char *text, uint32_t n, int size_at, void **v);
 CUresult vg_current(struct vg_ctx **c);
 /* The same, but a sticky error does not matter (queries, destruction). */
 CUresult vg_current_any(struct vg_ctx **c);

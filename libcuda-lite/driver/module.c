@@ -337,15 +337,9 @@ bool vg_module_variable(uint64_t addr, struct vg_mem *out)
 
 /* ---- JIT options ---- */
 
-struct jit {
-	char *info, *error;
-	size_t info_bytes, error_bytes;
-	int info_size_at, error_size_at, wall_at;      /* where the answers go, -1: not wanted */
-};
-
-static CUresult parse_options(struct jit *j, unsigned int n, const CUjit_option *o, void **v)
+CUresult vg_jit_parse(struct vg_jit *j, unsigned int n, const CUjit_option *o, void **v)
 {
-	*j = (struct jit){ .info_size_at = -1, .error_size_at = -1, .wall_at = -1 };
+	*j = (struct vg_jit){ .info_size_at = -1, .error_size_at = -1, .wall_at = -1 };
 	if (n && (!o || !v))
 		return CUDA_ERROR_INVALID_VALUE;
 	for (unsigned int i = 0; i < n; i++) {
@@ -386,9 +380,9 @@ static CUresult parse_options(struct jit *j, unsigned int n, const CUjit_option 
 /* A library compiles when it is first used, so its options are looked at, and what they ask to be told is nothing yet. */
 CUresult vg_check_jit_options(unsigned int n, const CUjit_option *options, void **values)
 {
-	struct jit j;
+	struct vg_jit j;
 
-	VG_TRY(parse_options(&j, n, options, values));
+	VG_TRY(vg_jit_parse(&j, n, options, values));
 	if (j.info && j.info_bytes)
 		j.info[0] = 0;
 	if (j.error && j.error_bytes)
@@ -402,7 +396,7 @@ CUresult vg_check_jit_options(unsigned int n, const CUjit_option *options, void 
 	return CUDA_SUCCESS;
 }
 
-static void put_log(char *to, size_t room, const char *text, uint32_t n, int size_at, void **v)
+void vg_jit_log(char *to, size_t room, const char *text, uint32_t n, int size_at, void **v)
 {
 	if (to && room) {
 		if (n >= room)
@@ -421,18 +415,18 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int n,
 	struct vg_module *m;
 	struct vg_ctx *c;
 	uint64_t bytes, start;
-	struct jit j;
+	struct vg_jit j;
 
 	VG_READY();
 	if (!module || !image)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_current(&c));
-	VG_TRY(parse_options(&j, n, options, values));
+	VG_TRY(vg_jit_parse(&j, n, options, values));
 	VG_TRY(vg_image_size(&image, &bytes));
 	start = vg_now_ns();
 	status = vg_module_make(c, image, bytes, log, sizeof log, &used, &m);
-	put_log(j.info, j.info_bytes, log, status ? 0 : used, j.info_size_at, values);
-	put_log(j.error, j.error_bytes, log, status ? used : 0, j.error_size_at, values);
+	vg_jit_log(j.info, j.info_bytes, log, status ? 0 : used, j.info_size_at, values);
+	vg_jit_log(j.error, j.error_bytes, log, status ? used : 0, j.error_size_at, values);
 	if (j.wall_at >= 0) {
 		float ms = (float)(vg_now_ns() - start) * 1e-6f;
 

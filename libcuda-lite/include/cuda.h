@@ -119,6 +119,13 @@ CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *fname);
 CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image);
 CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int n_options,
 				    CUjit_option *options, void **values);
+CUresult CUDAAPI cuLinkCreate_v2(unsigned int n_options, CUjit_option *options, void **values, CUlinkState *state);
+CUresult CUDAAPI cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name,
+				  unsigned int n_options, CUjit_option *options, void **values);
+CUresult CUDAAPI cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path, unsigned int n_options,
+				  CUjit_option *options, void **values);
+CUresult CUDAAPI cuLinkComplete(CUlinkState state, void **cubin, size_t *size);
+CUresult CUDAAPI cuLinkDestroy(CUlinkState state);
 CUresult CUDAAPI cuModuleLoadFatBinary(CUmodule *module, const void *fatbin);
 CUresult CUDAAPI cuModuleUnload(CUmodule module);
 CUresult CUDAAPI cuModuleGetLoadingMode(CUmoduleLoadingMode *mode);

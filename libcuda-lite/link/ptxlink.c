@@ -193,6 +193,11 @@ static int strength(const struct item *it)
 	return it->link == ITEM_VISIBLE ? 3 : it->link == ITEM_WEAK ? 2 : it->link == ITEM_COMMON ? 1 : 0;
 }
 
+static int same(struct slice a, struct slice b)
+{
+	return a.n == b.n && !memcmp(a.p, b.p, a.n);
+}
+
 /* One definition for all files: the other is dropped, or two are too many. */
 static int define(struct ptxlink *l, struct file *f, struct item *it)
 {
@@ -206,7 +211,7 @@ static int define(struct ptxlink *l, struct file *f, struct item *it)
 		*d = (struct def){ f, it };
 		return PTXLINK_OK;
 	}
-	if (strength(it) == 3 && strength(d->item) == 3) {
+	if (strength(it) == 3 && strength(d->item) == 3 && !(same(it->head, d->item->head) && same(it->text, d->item->text))) {
 		link_say(l, "error   : Multiple definition of '%.*s' in '%s', first defined in '%s'", (int)it->name.n, it->name.p,
 			 f->name, d->file->name);
 		return PTXLINK_ERROR;

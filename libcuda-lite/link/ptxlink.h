@@ -3,8 +3,8 @@
  * The linker of PTX: several texts become one. It stands behind cuLinkCreate, libnvJitLink and vgpu nvlink. Plain C over
  * malloc; nothing of a device is asked.
  *
- * By nvlink's rules: a strong definition wins over .weak and .common, two strong ones of one name are an error, of weak ones
- * the first stays, of common ones the largest; a name without linkage is its file's own and gets another where two files have
+ * By nvlink's rules: a strong definition wins over .weak and .common, two strong ones of one name are an error where they
+ * differ (nvJitLink says so too, and goes on: what it makes of them is chance), of weak ones the first stays, of common ones the largest; a name without linkage is its file's own and gets another where two files have
  * it; a name that is used and nowhere defined is an error, but for those that the device has itself (vprintf, malloc, ...).
  * Members of archives come in as far as they define what is missing. Texts come out in this order: prototypes, variables,
  * functions, aliases; .version and .target are the highest. Line tables (.file, .loc, .section) stay where one text comes
