@@ -68,6 +68,9 @@ void link_say(struct ptxlink *l, const char *fmt, ...) __attribute__((format(pri
 /* Takes over text, which is malloc'ed with a NUL behind it. */
 int add_text(struct ptxlink *l, char *text, size_t bytes, const char *name, int lazy);
 
+/* devrt.c: a text that comes in when it is needed, before archives */
+extern const char link_devrt[];
+
 /* unpack.c */
 /* PTX of a fatbin for the linker's target, malloc'ed. */
 int fatbin_ptx(struct ptxlink *l, const uint8_t *p, size_t bytes, const char *name, int lazy);

@@ -442,6 +442,23 @@ static void write_out(struct ptxlink *l)
 	table_free(&once, 0);
 }
 
+/* In front of all others, so that it is taken before an archive's. */
+static int add_devrt(struct ptxlink *l)
+{
+	struct file *first = l->files, **tail = l->tail;
+	char *text = strdup(link_devrt);
+	int err;
+
+	if (!text)
+		return PTXLINK_NO_MEMORY;
+	l->files = NULL;
+	l->tail = &l->files;
+	err = add_text(l, text, strlen(text), "libcudadevrt of vgpu", 1);
+	*l->tail = first;
+	l->tail = tail;
+	return err;
+}
+
 int ptxlink_complete(struct ptxlink *l, const char **text, size_t *bytes)
 {
 	struct file *only = NULL;
@@ -452,7 +469,9 @@ int ptxlink_complete(struct ptxlink *l, const char **text, size_t *bytes)
 		link_say(l, "error   : no input holds PTX");
 		return PTXLINK_NO_PTX;
 	}
-	err = l->no_memory ? PTXLINK_NO_MEMORY : resolve(l);
+	err = l->no_memory ? PTXLINK_NO_MEMORY : add_devrt(l);
+	if (!err)
+		err = resolve(l);
 	if (err)
 		return err;
 	for (struct file *f = l->files; f; f = f->next)

@@ -225,10 +225,15 @@ static int from_archive(struct ptxlink *l, const uint8_t *p, size_t bytes, const
 			return PTXLINK_ERROR;
 		}
 		if (n > sizeof(Elf64_Ehdr) && !memcmp(p + at + 60, ELFMAG, SELFMAG)) {
+			size_t said = l->log_used;
 			int one = vgpu_cubin_elf(p + at + 60, n) ? from_cubin(l, p + at + 60, n, name, 1) :
 				  from_object(l, p + at + 60, n, name, 1);
 
-			err = one == PTXLINK_NO_PTX ? 0 : one;  /* which matters where nothing else defines it */
+			if (one == PTXLINK_NO_PTX && l->log) {  /* which matters where nothing else defines what is missing */
+				l->log_used = said;
+				l->log[said] = 0;
+			}
+			err = one == PTXLINK_NO_PTX ? 0 : one;
 		}
 		at += 60 + n + (n & 1);
 		if (at > bytes)

@@ -68,5 +68,14 @@ CASES = [
     ("chain", [kernel(call("f"), proto("f")), HEAD + proto("g") + func("f", 0, ".visible", call("g", "%r2")).replace("mov.u32 %r1, 0", "add.u32 %r1, %r2, 1"),
                HEAD + func("g", 20)], 21),
     ("versions", [kernel(call("f"), proto("f")).replace("7.8", "6.4"), HEAD.replace("7.8", "8.0") + func("f", 7)], 7),
+    ("devrt", [kernel("""	.param .b32 s; .param .b64 h; .param .b64 a; .param .b32 b; .param .b32 c; .reg .b64 %q<2>;
+	st.param.b32 [s], 1;
+	call.uni (h), cudaCGGetIntrinsicHandle, (s);
+	ld.param.b64 %q1, [h];
+	st.param.b64 [a], %q1;
+	st.param.b32 [b], 0;
+	call.uni (c), cudaCGSynchronize, (a, b);
+	ld.param.b32 %r1, [c];""", ".extern .func (.param .b64 r) cudaCGGetIntrinsicHandle(.param .b32 a);\n"
+        ".extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 a, .param .b32 b);\n")], 1, "that is in an archive; not launched cooperatively"),
     ("comments", [kernel(call("f"), "// .extern .func f {\n/* } */\n" + proto("f")), HEAD + "/* { */" + func("f", 7) + "// }"], 7),
 ]
