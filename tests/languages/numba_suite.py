@@ -8,20 +8,6 @@ import unittest
 import warnings
 
 warnings.simplefilter("ignore")
-word = ""
-args = sys.argv[1:]
-if args[:1] == ["-k"]:
-    word, args = args[1], args[2:]
-suite, unread = unittest.TestSuite(), []
-for package in args or ["numba.cuda.tests.cudapy", "numba.cuda.tests.cudadrv"]:
-    p = importlib.import_module(package)
-    for m in sorted(x.name for x in pkgutil.iter_modules(p.__path__) if x.name.startswith("test_") and word in x.name):
-        try:
-            suite.addTests(unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(f"{package}.{m}")))
-        except BaseException as e:      # pytest's Skipped is no Exception
-            if isinstance(e, KeyboardInterrupt):
-                raise
-            unread.append(f"{package}.{m}: {e}")
 
 
 class Result(unittest.TestResult):
@@ -37,9 +23,26 @@ class Result(unittest.TestResult):
         print(f"not {test.id()}: {err[0].__name__}: {' '.join(str(err[1]).split())[-200:]}", flush=True)
 
 
-result = Result()
-suite.run(result)
-for line in unread:
-    print("module left out,", line)
-bad = len(result.failures) + len(result.errors)
-print(f"ran {result.testsRun} failed {bad} skipped {len(result.skipped)} expected {len(result.expectedFailures)}")
+if __name__ == "__main__":      # tests spawn processes, which import this again
+    word = ""
+    args = sys.argv[1:]
+    if args[:1] == ["-k"]:
+        word, args = args[1], args[2:]
+    suite, unread = unittest.TestSuite(), []
+    for package in args or ["numba.cuda.tests.cudapy", "numba.cuda.tests.cudadrv"]:
+        p = importlib.import_module(package)
+        for m in sorted(x.name for x in pkgutil.iter_modules(p.__path__) if x.name.startswith("test_") and word in x.name):
+            try:
+                suite.addTests(unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(f"{package}.{m}")))
+            except BaseException as e:      # pytest's Skipped is no Exception
+                if isinstance(e, KeyboardInterrupt):
+                    raise
+                unread.append(f"{package}.{m}: {e}")
+
+
+    result = Result()
+    suite.run(result)
+    for line in unread:
+        print("module left out,", line)
+    bad = len(result.failures) + len(result.errors)
+    print(f"ran {result.testsRun} failed {bad} skipped {len(result.skipped)} expected {len(result.expectedFailures)}")

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Languages and frameworks as PyPI has them, unmodified, on the device: vgpu run -- python, nothing else set.
+#   tests/languages/run.sh BUILD [NAME...]         default: triton numba tinygrad cupy
+# Each has a virtual environment of its own in BUILD/languages, with the versions below. "numba-suite" is numba-cuda's own tests,
+# some twenty minutes: by name only.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+B=$(cd "$1" && pwd)
+shift
+bad=0
+
+packages() {
+	case $1 in
+	triton) echo triton==3.6.0 numpy==2.2.6 ;;
+	numba | numba-suite) echo 'numba-cuda[cu13]==0.30.4' filecheck==1.0.3 ;;
+	tinygrad) echo tinygrad==0.12.0 numpy==2.2.6 nvidia-cuda-nvrtc==13.0.88 ;;
+	cupy) echo cupy-cuda12x==14.2.0 numpy==2.2.6 nvidia-cuda-nvrtc-cu12==12.9.86 nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-cccl-cu12==12.9.27 ;;
+	*) return 1 ;;
+	esac
+}
+# The environment, made once; whole when it has its list in it.
+environment() {
+	local want
+	want=$(packages "$1") || return 1
+	venv=$B/languages/${1%-suite}
+	[ "$(cat "$venv/have" 2>/dev/null)" = "$want" ] && return 0
+	mkdir -p "$B/languages"
+	# shellcheck disable=SC2086
+	python3 -m venv "$venv" >"$venv.log" 2>&1 && timeout 900 "$venv/bin/pip" -q --disable-pip-version-check install $want >>"$venv.log" 2>&1 &&
+		echo "$want" >"$venv/have"
+}
+# program NAME CC FILE ARGUMENTS...: its own "ok" and "FAIL" lines
+program() {
+	local name=$1 cc=$2 said
+	shift 2
+	said=$(timeout 900 "$B/bin/vgpu" run --cc "$cc" -- "$venv/bin/python" -W ignore "$@" 2>"$venv.err" | tr -d "\\0")
+	st=$?
+	sed -En "s#^(ok|FAIL|skip) #\1 $name/$cc/#p" <<<"$said"
+	if [ $st != 0 ] && ! grep -q '^FAIL' <<<"$said"; then
+		echo "FAIL $name/$cc status $st: $(tail -1 "$venv.err")"
+	fi
+	[ $st = 0 ] || bad=1
+}
+
+for name in "${@:-triton numba tinygrad cupy}"; do
+for name in $name; do
+	if ! environment "$name"; then
+		echo "skip $name its packages cannot be had: $(tail -1 "$B/languages/${name%-suite}.log" 2>/dev/null)"
+		continue
+	fi
+	case $name in
+	triton)
+		# an empty cache: what is looked at is compiled by ptxas of ours
+		TRITON_CACHE_DIR=$(mktemp -d) && export TRITON_CACHE_DIR
+		for cc in 7.5 8.0; do
+			program "$name" $cc "$here/triton_kernels.py"
+		done
+		rm -rf "$TRITON_CACHE_DIR"
+		unset TRITON_CACHE_DIR
+		;;
+	numba)
+		for cc in 7.5 8.0; do
+			program "$name" $cc "$here/numba_kernels.py"
+		done
+		;;
+	numba-suite)
+		timeout 3600 "$B/bin/vgpu" run --cc 8.0 -- "$venv/bin/python" "$here/numba_suite.py" 2>"$venv.err" | tee "$venv.txt" | grep -v '^not '
+		read -r ran failed < <(sed -n 's/^ran \([0-9]*\) failed \([0-9]*\) .*/\1 \2/p' "$venv.txt")
+		if [ -n "${ran:-}" ] && [ $((failed * 100)) -le $((ran * 2)) ]; then
+			echo "ok $name $failed of $ran fail, two of a hundred may"
+		else
+			echo "FAIL $name ${failed:-all} of ${ran:-?} fail: $venv.txt"
+			bad=1
+		fi
+		;;
+	tinygrad)
+		program "$name" 7.5 "$here/tinygrad_ops.py"
+		CUDA_PTX=1 program "$name-ptx" 8.0 "$here/tinygrad_ops.py"
+		;;
+	cupy)
+		# its CUB and thrust kernels are for 10.0 at least
+		program "$name" 10.0 "$here/cupy_ops.py"
+		;;
+	esac
+done
+done
+exit $bad
