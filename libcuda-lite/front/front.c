@@ -15,6 +15,7 @@
 __asm__(".symver dlopen,dlopen@GLIBC_2.2.5\n.symver dlsym,dlsym@GLIBC_2.2.5\n.symver dlclose,dlclose@GLIBC_2.2.5");
 
 char vgpu_front_path[FRONT_PATH];
+static char headers[FRONT_PATH];
 
 void front_say(const char *fmt, ...)
 {
@@ -68,6 +69,19 @@ static void open_builtins(const char *path)
 		closedir(d);
 }
 
+static void note_headers(const char *path)
+{
+	int n = snprintf(headers, sizeof(headers), "%.*s../include", (int)(strrchr(path, '/') - path) + 1, path);
+
+	if (n >= (int)sizeof(headers) || access(headers, X_OK))
+		headers[0] = 0;
+}
+
+const char *front_headers(void)
+{
+	return headers[0] ? headers : NULL;
+}
+
 /* A library of ours, this one too, has the name as well: it is none that is looked for. */
 static void *try_file(const char *path)
 {
@@ -79,6 +93,8 @@ static void *try_file(const char *path)
 		dlclose(h);
 		h = NULL;
 	}
+	if (h)
+		note_headers(path);
 	return h;
 }
 

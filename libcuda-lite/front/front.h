@@ -13,6 +13,8 @@ extern __attribute__((visibility("default"))) char vgpu_front_path[FRONT_PATH];
 
 /* NVIDIA's library of that name, or NULL after one line that says what to install. variable: names its file. */
 void *front_open(const char *soname, const char *variable, const char *package);
+/* The folder of headers beside the library that front_open found, in wheels and toolkits; NULL: there is none. */
+const char *front_headers(void);
 void *front_symbol(void *library, const char *name);
 void front_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "sm_80", "compute_90a": 80, suffix; 0: neither. */

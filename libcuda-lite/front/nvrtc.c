@@ -188,14 +188,14 @@ PUBLIC int nvrtcCompileProgram(void *prog, int n, const char *const *options)
 {
 	struct program *p = of(prog);
 	const char **o, *v;
-	char arch[64] = "";
+	char arch[64] = "", include[FRONT_PATH + 16];
 	int lto = 0, k = 0, err;
 
 	if (!p)
 		return INVALID_PROGRAM;
 	if (n < 0 || (n && !options))
 		return INVALID_INPUT;
-	o = calloc((size_t)n + 1, sizeof(*o));
+	o = calloc((size_t)n + 2, sizeof(*o));
 	if (!o)
 		return OUT_OF_MEMORY;
 	free(p->ptx);
@@ -221,6 +221,11 @@ PUBLIC int nvrtcCompileProgram(void *prog, int n, const char *const *options)
 			p->relocatable = 1;
 		while (first <= i)
 			o[k++] = options[first++];
+	}
+	/* last: where a program names folders of its own, those come first; many know of no wheel's */
+	if (front_headers()) {
+		snprintf(include, sizeof(include), "--include-path=%s", front_headers());
+		o[k++] = include;
 	}
 	err = THEIRS("nvrtcCompileProgram", p->own, k, o, 0, 0, 0);
 	free(o);

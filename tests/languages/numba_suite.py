@@ -16,6 +16,8 @@ class Result(unittest.TestResult):
         self.say(test, err)
 
     def addError(self, test, err):
+        if err[0].__name__ == "Skipped":        # pytest's, in a unittest
+            return self.addSkip(test, str(err[1]))
         super().addError(test, err)
         self.say(test, err)
 

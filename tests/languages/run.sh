@@ -14,7 +14,7 @@ packages() {
 	case $1 in
 	triton) echo triton==3.6.0 numpy==2.2.6 ;;
 	numba | numba-suite) echo 'numba-cuda[cu13]==0.30.4' filecheck==1.0.3 ;;
-	tinygrad) echo tinygrad==0.12.0 numpy==2.2.6 nvidia-cuda-nvrtc==13.0.88 ;;
+	tinygrad) echo tinygrad==0.12.0 numpy==2.2.6 nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 ;;
 	cupy) echo cupy-cuda12x==14.2.0 numpy==2.2.6 nvidia-cuda-nvrtc-cu12==12.9.86 nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-cccl-cu12==12.9.27 ;;
 	*) return 1 ;;
 	esac

@@ -70,9 +70,14 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/libcudart.so.13
 644 usr/lib/vgpu/libnccl.so.2
 644 usr/lib/vgpu/libvgpu-turn.so
+644 usr/lib/vgpu/libnvJitLink.so.12
+644 usr/lib/vgpu/libnvJitLink.so.13
 644 usr/lib/vgpu/libnvidia-ml.so.580.65.06
+644 usr/lib/vgpu/libnvrtc.so.12
+644 usr/lib/vgpu/libnvrtc.so.13
 755 usr/lib/vgpu/toolkit/fetch.sh
 755 usr/lib/vgpu/toolkit/toolkit.sh
+777 usr/lib/vgpu/bin/ptxas -> ../../../bin/vgpu
 777 usr/lib/vgpu/libcublas.so -> libcublas.so.13
 777 usr/lib/vgpu/libcublasLt.so -> libcublasLt.so.13
 777 usr/lib/vgpu/libcuda.so -> libcuda.so.1

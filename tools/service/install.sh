@@ -42,7 +42,7 @@ files() {
 	echo "link ../../../bin/vgpu $PREFIX/lib/vgpu/bin/ptxas"
 	# a folder of our own: beside NVIDIA's libraries nothing is overwritten
 	for f in libcudart.so.12 libcudart.so.13 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 \
-		 libnccl.so.2 libvgpu-turn.so libcuda-lite.a; do
+		 libnvrtc.so.12 libnvrtc.so.13 libnvJitLink.so.12 libnvJitLink.so.13 libnccl.so.2 libvgpu-turn.so libcuda-lite.a; do
 		echo "644 $B/lib/$f $PREFIX/lib/vgpu/$f"
 	done
 	# the files of the driver have its version in their names, which NVIDIA's tools look for
