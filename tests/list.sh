@@ -77,6 +77,7 @@ many e2e 600 tests/e2e/run.sh "$B"
 
 # --- CUDA programs compiled by NVIDIA's nvcc where PyPI can be had: CUB, Thrust, warps
 many nvcc 900 tests/nvcc/run.sh "$B"
+many nvcc/rdc 300 tests/nvcc/rdc.sh "$B"
 many nvcc/archives 300 tests/nvcc/archives.sh "$B"
 many nvcc/toolkit 300 tests/nvcc/toolkit.sh "$B"
 many nvcc/ggml 900 tests/nvcc/ggml.sh "$B"

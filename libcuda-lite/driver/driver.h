@@ -62,6 +62,12 @@ static inline CUresult vg_done(struct vg_ctx *c, uint32_t status)
 }
 
 /* The calling thread's context, alive and without error. */
+/*
+ * nvcc -rdc=true: the wrapper names each file's device code, which is linked here for the first device. *own gets the result,
+ * for the caller to free, and *image is it; NULL where the image is no such wrapper, or none of its files has PTX.
+ */
+CUresult vg_link_files(const void **image, void **own);
+CUresult vg_check_wrapper(const void **image, void **linked, uint64_t *bytes);
 CUresult vg_jit_parse(struct vg_jit *j, unsigned int n, const CUjit_option *o, void **v);
 /* Into a caller's buffer, cut to its size; its length goes to v[size_at]. */
 void vg_jit_log(char *to, size_t room, const char *text, uint32_t n, int size_at, void **v);

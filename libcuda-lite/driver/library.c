@@ -72,6 +72,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
 {
 	struct vg_library *l;
 	bool preserved = false;
+	void *linked = NULL;
 	uint64_t bytes;
 
 	VG_READY();
@@ -85,13 +86,17 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
 			return CUDA_ERROR_INVALID_VALUE;
 	}
 	VG_TRY(vg_check_jit_options(n_jit, jit_options, jit_values));
-	VG_TRY(vg_image_size(&code, &bytes));
+	VG_TRY(vg_check_wrapper(&code, &linked, &bytes));
 	l = vg_new(VG_LIBRARY);
-	if (!l)
+	if (!l) {
+		free(linked);
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
 	l->bytes = bytes;
 	l->image = (void *)(uintptr_t)code;
-	if (!preserved) {
+	if (linked) {
+		l->own = true;
+	} else if (!preserved) {
 		/* The text's NUL is not part of it, but costs nothing. */
 		l->image = malloc(bytes + 1);
 		if (!l->image) {

@@ -7,6 +7,7 @@
 #include "../../fw-protocol/vgpu_cubin.h"
 #include "../link/ptxlink.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,6 +122,58 @@ static CUresult complete(struct vg_link *l)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	vgpu_cubin_write(&c, l->image, l->bytes);
 	return CUDA_SUCCESS;
+}
+
+/* What nvcc's device linker registers (crt/link.stub): version 2 of the wrapper, with each file's container behind `more`. */
+struct linked_wrapper {
+	uint32_t magic, version;
+	const void *data;
+	const void *const *more;        /* up to a NULL */
+};
+
+static CUresult link_files(struct vg_link *l, const struct linked_wrapper *w)
+{
+	char name[32];
+	int err = PTXLINK_OK;
+
+	for (unsigned i = 0; w->more[i] && !err; i++) {
+		const void *image = w->more[i];
+		uint64_t bytes;
+
+		VG_TRY(vg_image_size(&image, &bytes));
+		snprintf(name, sizeof(name), "device code %u", i);
+		err = ptxlink_add(l->linker, PTXLINK_FATBIN, image, bytes, name);
+		/* libcudadevrt has it for other architectures only, and is there whether it is used or not */
+		if (err == PTXLINK_NO_PTX)
+			err = PTXLINK_OK;
+	}
+	if (err)
+		return told(l, err, CUDA_ERROR_INVALID_IMAGE);
+	return ptxlink_count(l->linker) ? complete(l) : CUDA_SUCCESS;
+}
+
+CUresult vg_link_files(const void **image, void **own)
+{
+	struct linked_wrapper w;
+	struct vg_link l = { .cc = vg.info[0].cc_major * 10 + vg.info[0].cc_minor };
+	CUresult r;
+
+	*own = NULL;
+	memcpy(&w, *image, 4);
+	if (w.magic != 0x466243b1u)
+		return CUDA_SUCCESS;
+	memcpy(&w, *image, sizeof w);
+	if (w.version != 2 || !w.more || !w.more[0])
+		return CUDA_SUCCESS;
+	l.linker = ptxlink_new(l.cc);
+	if (!l.linker)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	l.jit.error_size_at = -1;
+	r = link_files(&l, &w);
+	ptxlink_free(l.linker);
+	if (l.image)
+		*image = *own = l.image;
+	return r;
 }
 
 CUresult cuLinkComplete(CUlinkState state, void **cubin, size_t *size)

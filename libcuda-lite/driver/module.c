@@ -77,6 +77,18 @@ CUresult vg_image_size(const void **image, uint64_t *bytes)
 	return *bytes <= VGPU_GIB ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
 }
 
+/* The image to load and its length; where the files of a wrapper had to be linked, *linked is it, and the caller's. */
+CUresult vg_check_wrapper(const void **image, void **linked, uint64_t *bytes)
+{
+	const unsigned char *p = *image;
+
+	*linked = NULL;
+	/* as above: no more is read of a short text */
+	if (p && p[0] && p[1] && p[2] && p[3])
+		VG_TRY(vg_link_files(image, linked));
+	return vg_image_size(image, bytes);
+}
+
 static uint32_t hash_name(const char *s)
 {
 	uint32_t h = 2166136261u;
@@ -415,6 +427,7 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int n,
 	struct vg_module *m;
 	struct vg_ctx *c;
 	uint64_t bytes, start;
+	void *linked;
 	struct vg_jit j;
 
 	VG_READY();
@@ -422,9 +435,10 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int n,
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_current(&c));
 	VG_TRY(vg_jit_parse(&j, n, options, values));
-	VG_TRY(vg_image_size(&image, &bytes));
+	VG_TRY(vg_check_wrapper(&image, &linked, &bytes));
 	start = vg_now_ns();
 	status = vg_module_make(c, image, bytes, log, sizeof log, &used, &m);
+	free(linked);
 	vg_jit_log(j.info, j.info_bytes, log, status ? 0 : used, j.info_size_at, values);
 	vg_jit_log(j.error, j.error_bytes, log, status ? used : 0, j.error_size_at, values);
 	if (j.wall_at >= 0) {

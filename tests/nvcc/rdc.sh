@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Separate compilation, nvcc -rdc=true: PTX alone, and nvcc's own -arch=sm_XX, which embeds machine code with it; cudart shared
+# and linked in.
+#   rdc.sh BUILD
+set -u
+cd "$(dirname "$0")/../.." || exit
+B=$1
+. tests/nvcc/lib.sh
+nvcc_get "$B"
+out=$B/nvcc-out/rdc
+src=tests/nvcc/rdc
+
+one() { # NAME FLAG...
+	local name=$1
+	shift
+	if ! nvcc_make "$out/$name" "$src/main.cu $src/other.cu $src/other.h" -rdc=true "$@" "$src/main.cu" "$src/other.cu"; then
+		echo "FAIL $name does not compile"
+		return
+	fi
+	timeout 200 "$B/bin/vgpu" run --private --cc 8.0 -- "$out/$name" >"$out/$name.said" 2>&1 ||
+		echo "FAIL $name ended with status $?: $(grep -v agent "$out/$name.said" | tail -1)"
+	sed -En "s/^(ok|FAIL) /\1 $name\//p" "$out/$name.said"
+}
+one ptx -cudart shared -gencode arch=compute_75,code=compute_75
+one arch -cudart shared -arch=sm_80
+one static -arch=sm_80
