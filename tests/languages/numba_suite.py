@@ -21,6 +21,11 @@ class Result(unittest.TestResult):
         super().addError(test, err)
         self.say(test, err)
 
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err:
+            self.say(subtest, err)
+
     def say(self, test, err):
         print(f"not {test.id()}: {err[0].__name__}: {' '.join(str(err[1]).split())[-200:]}", flush=True)
 

@@ -43,7 +43,7 @@ version() { "$P" --version >"$dir/v" && has 'release 12.8, V12.8' "$dir/v" && "$
 	VGPU_PTXAS_RELEASE=11.8 "$P" -V >"$dir/v" && has 'release 11.8, V11.8' "$dir/v"; }
 say version version
 # an input without suffix; options in all their forms
-options() { "$P" -v -m64 -O3 --gpu-name=sm_61 --maxrregcount 20 -lineinfo --fmad=false "$dir/k" -o "$dir/k.cubin" 2>"$dir/e" &&
+options() { "$P" -v -m64 -O3 --gpu-name=sm_61 --maxrregcount 14 -lineinfo --fmad=false "$dir/k" -o "$dir/k.cubin" 2>"$dir/e" &&
 	has "Compiling entry function 'three' for 'sm_61'" "$dir/e" && has 'bytes stack frame, 0 bytes spill stores' "$dir/e" &&
 	has 'Used [0-9]* registers, 160 bytes smem' "$dir/e" && has '8 bytes gmem' "$dir/e"; }
 say options options
@@ -115,6 +115,13 @@ def fatbin(kind, payload, arch):
     head = struct.pack("<HHIQIIHHIIIQQQ", kind, 0x101, 64, len(payload), 0, 0, 4, 8, arch, 0, 0, 0x11, 0, 0)
     return struct.pack("<IHHQ", 0xba55ed50, 1, 16, 64 + len(payload)) + head + payload
 N = None
+def registers(what, image, most):
+    m, f, v = c(), c(), ctypes.c_int()
+    ok(cu.cuModuleLoadData(ctypes.byref(m), image), what); ok(cu.cuModuleGetFunction(ctypes.byref(f), m, b"three"), what)
+    ok(cu.cuFuncGetAttribute(ctypes.byref(v), 4, f), what)
+    print("ok" if 0 < v.value <= most else "FAIL", what, "" if v.value <= most else v.value)
+registers("maxrregcount", data, 14)
+registers("maxnreg", open(sys.argv[2], "rb").read().replace(b"three(.param .u64 out)", b"three(.param .u64 out) .maxnreg 15") + b"\0", 15)
 module("load_file", lambda m: cu.cuModuleLoad(m, path.encode()))
 module("load_data", lambda m: cu.cuModuleLoadData(m, data))
 module("load_data_ex", lambda m: cu.cuModuleLoadDataEx(m, data, 0, N, N))
@@ -135,6 +142,6 @@ open(path + ".cut", "wb").write(data[:-100])
 r = cu.cuModuleLoad(ctypes.byref(m), (path + ".cut").encode())
 print("ok" if r == 200 else "FAIL", "cut_file_refused", "" if r == 200 else r)
 P
-"$V/vgpu" run --private -- python3 "$dir/load.py" "$dir/k.cubin" 2>"$dir/e" || failed=1
+"$V/vgpu" run --private -- python3 "$dir/load.py" "$dir/k.cubin" "$dir/k" 2>"$dir/e" || failed=1
 say cubin_named has 'cubin (machine code of one GPU)' "$dir/e"
 exit $failed

@@ -240,6 +240,7 @@ struct module {
 	struct func **funcs;
 	u32 nfuncs, funcs_cap;
 	u32 version, target;    /* 84, 61 */
+	u32 max_regs;           /* ptxas's -maxrregcount, by our container; 0: not given */
 	u64 var_base, var_bytes, var_cap;
 	u64 const_lo, const_hi;         /* addresses of the .const variables */
 	u64 managed_va, managed_bytes;  /* where the managed ones are */
@@ -359,6 +360,7 @@ struct func {
 	u32 nparams, nrets, param_bytes;
 	struct engine_param *eparams;
 	u32 max_threads, reqntid[3];
+	u32 max_regs;           /* .maxnreg; 0: none */
 	const char *refused;    /* legal, but nothing that we can do: why */
 	u8 link;
 	u64 unique_ptr;         /* the number that stands for it in a function pointer */

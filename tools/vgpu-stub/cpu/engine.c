@@ -211,7 +211,7 @@ static u32 cpu_func_info(struct engine *e, u32 id, struct engine_func_info *out,
 {
 	struct func *fn;
 	char own[256];
-	u32 st;
+	u32 st, cap;
 
 	if (log && log_bytes)
 		*log = 0;
@@ -233,7 +233,9 @@ static u32 cpu_func_info(struct engine *e, u32 id, struct engine_func_info *out,
 	out->params = fn->eparams;
 	out->max_threads = fn->max_threads;
 	memcpy(out->reqntid, fn->reqntid, sizeof(out->reqntid));
-	out->regs = fn->regs;
+	/* nothing depends on it here but what programs are told: a bound that was asked for holds */
+	cap = fn->max_regs ? fn->max_regs : fn->m->max_regs;
+	out->regs = cap && cap < fn->regs ? cap : fn->regs;
 	out->shared_static = fn->shared_bytes;
 	out->local_bytes = fn->local_total;
 	out->const_bytes = (u32)fn->m->const_bytes;

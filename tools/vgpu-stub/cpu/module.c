@@ -659,6 +659,7 @@ u32 module_open(struct engine *e, const void *image, size_t bytes, struct module
 		m->end = m->owned + n;
 	} else if (!vgpu_cubin_read(image, bytes, &c)) {
 		m->text = c.ptx;
+		m->max_regs = c.maxrregcount;
 		m->end = c.ptx + c.ptx_bytes;
 	} else if (!looks_like_text(m->text, m->end)) {
 		free(m);
