@@ -476,7 +476,8 @@ static u32 check_launch(struct engine *e, const struct engine_launch *l, struct 
 	if (l->flags & ENGINE_LAUNCH_COOPERATIVE) {
 		u64 per_sm = 2048 / *threads, blocks = (u64)l->grid[0] * l->grid[1] * l->grid[2];
 
-		per_sm = per_sm > 16 ? 16 : per_sm;
+		/* the most that any compute capability has; the client asks the occupancy of its own before */
+		per_sm = per_sm > 32 ? 32 : per_sm;
 		if (blocks > per_sm * e->env.sm_count || blocks > COOP_RESIDENT)
 			return VGPU_ST_LAUNCH_RESOURCES;
 	}
