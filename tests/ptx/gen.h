@@ -704,7 +704,7 @@ static void gen_atomic(struct gen *g)
 	gen_r(g, 0, r, sizeof(r));
 	if (gen_one_in(g, 2)) {
 		/* on the thread's own words: what was there before is known too */
-		static const char *const own[] = { "add.u32", "exch.b32", "min.s32", "max.u32", "and.b32", "inc.u32", "dec.u32", "xor.b32" };
+		static const char *const own[] = { "add.u32", "exch.b32", "min.s32", "max.u32", "and.b32", "inc.u32", "dec.u32", "xor.b32", "add.f32" };
 		int shared = g->mine && gen_one_in(g, 2);
 		unsigned at = 4 * gen_pick(g, shared ? 4 : 16);
 		const char *where = shared ? "shared" : "global", *base = shared ? "%shm" : "%own";

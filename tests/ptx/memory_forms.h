@@ -157,6 +157,9 @@ static uint64_t atomic(const struct memory_form *m, uint64_t old, uint64_t b, ui
 	memset(&in, 0, sizeof(in));
 	strcpy(in.tok[0], m->what);
 	in.ntok = in.nt = 1;
+	/* sums of .f32 flush in global memory, and do not in shared memory (9.7.13.5) */
+	if (t.kind == 'f' && t.bits == 32 && m->space != S_SHARED)
+		strcpy(in.tok[in.ntok++], "ftz");
 	in.t[0] = t;
 	if (evaluate(&in, s, r))
 		return 0;
@@ -203,7 +206,7 @@ static void memory_reference(const struct memory_form *m, const uint64_t *in, co
 	}
 }
 
-/* Bytes, but a NaN that an atomic made may be any NaN, and f32 atomics may flush (9.7.13.4). */
+/* Bytes, but a NaN that an atomic made may be any NaN (9.7.13.4). */
 static int memory_matches(const struct memory_form *m, const unsigned char *want, const void *got)
 {
 	uint64_t w, g;
@@ -222,8 +225,7 @@ static int memory_matches(const struct memory_form *m, const unsigned char *want
 		return 0;
 	f = format_of(m->t);
 	for (unsigned i = 0; i < n; i++) {
-		struct sf x = sf_unpack(f, w >> 16 * i, f.mbits == 23), y = sf_unpack(f, g >> 16 * i,
-										     f.mbits == 23);
+		struct sf x = sf_unpack(f, w >> 16 * i, 0), y = sf_unpack(f, g >> 16 * i, 0);
 
 		if (x.cls == SF_NAN && y.cls == SF_NAN)
 			continue;

@@ -182,11 +182,13 @@ static int sr_atomic(struct sr *r, const struct st_func *f, struct sr_frame *fr,
 		static const char *const ops[] = { "add", "min", "max", "and", "or", "xor" };
 		struct insn op;
 		char text[32];
+		/* sums of .f32 flush in global memory, and do not in shared memory (9.7.13.5) */
+		int flush = t.kind == 'f' && t.bits == 32 && !(host >= r->shared && host < r->shared + SR_SHARED_BYTES);
 
 		text[0] = 0;
 		for (unsigned i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
 			if (has(m, ops[i]))
-				snprintf(text, sizeof(text), "%s.%s", ops[i], m->tok[m->ntok - 1]);
+				snprintf(text, sizeof(text), "%s%s.%s", ops[i], flush ? ".ftz" : "", m->tok[m->ntok - 1]);
 		if (!text[0] || split(&op, text) || describe(&op) || sr_arith(r, &op, (uint64_t[]){ old, b, 0, 0, 0 }, &v, t))
 			return sr_fail(r, "atomic", m->text);
 	}

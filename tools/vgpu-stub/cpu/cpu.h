@@ -59,6 +59,8 @@ enum { HLW_LO = 1, HLW_HI, HLW_WIDE };
 enum { CMP_EQ = 1, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMP_EQU, CMP_NEU, CMP_LTU, CMP_LEU,
        CMP_GTU, CMP_GEU, CMP_NUM, CMP_NAN };
 enum { BOOL_AND = 1, BOOL_OR, BOOL_XOR };
+#define MXCSR_BASE 0x1f80u      /* all exceptions masked, to nearest even */
+#define MXCSR_FLUSH 0x8040u     /* FTZ and DAZ */
 enum { SPACE_GENERIC, SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_CONST, SPACE_PARAM };
 enum { BAR_SYNC = 1, BAR_ARRIVE, BAR_RED, BAR_WAIT };     /* the last of clusters only */
 enum { RED_POPC = 1, RED_AND, RED_OR };

@@ -304,9 +304,10 @@ bool jit_scalar_op(struct jcomp *c, const struct insn *in);
 bool jit_sreg(struct jcomp *c, const struct insn *in);
 /* jit_emit.c */
 void jit_mxcsr(struct jcomp *c, u32 want);
-/* To nearest, nothing flushed, for one instruction; true: jit_mxcsr_back() has to follow it. */
-bool jit_mxcsr_plain(struct jcomp *c);
+/* That (MXCSR_BASE: to nearest, nothing flushed) for one instruction; true: jit_mxcsr_back() has to follow it. */
+bool jit_mxcsr_for(struct jcomp *c, u32 want);
 void jit_mxcsr_back(struct jcomp *c);
+void jit_ldmxcsr(struct jcomp *c, u32 v);
 /* operands; part: 16 lanes of 32 bits or 8 of 64 */
 int jv_reg(struct jcomp *c, u32 o, u8 w, u32 part, int tmp);
 int jv_canon(struct jcomp *c, int r, int tmp);

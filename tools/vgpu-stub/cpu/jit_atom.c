@@ -36,6 +36,12 @@ static void lane_again(struct as *a)
 
 static bool is_float_add(const struct insn *in) { return in->type == T_F32 || in->type == T_F64; }
 
+/* Sums of floats round to nearest; those of .f32 in global memory flush, as in mem.c. */
+static u32 sum_csr(const struct insn *in)
+{
+	return in->type == T_F32 && in->space != SPACE_SHARED ? MXCSR_BASE | MXCSR_FLUSH : MXCSR_BASE;
+}
+
 /* One instruction with memory serves: no result is wanted, or it is that of xadd or xchg. */
 static bool direct(const struct insn *in)
 {
@@ -75,7 +81,7 @@ static void apply(struct jcomp *c, const struct insn *in, struct rm v)
 	struct as *a = &c->a;
 	bool sg = type_is_signed(in->type);
 	u8 w = in->size == 8;
-	u32 op, ok;
+	u32 op, ok, far, done = 0;
 
 	switch (in->sub) {
 	case ATOM_MIN:
@@ -105,9 +111,22 @@ static void apply(struct jcomp *c, const struct insn *in, struct rm v)
 		g_alu(a, w, op, RCX, v);
 		return;
 	}
-	/* a sum of floats */
+	/* a sum of floats: in shared memory subnormals count (the address is in rdx) */
 	ev_n(a, V_LL(w ? V_MOVQ : V_MOVD, 0), 0, 0, rm_reg(RAX), 0, 0, 0, in->size, 0);
+	if (sum_csr(in) != MXCSR_BASE && in->space == SPACE_GENERIC) {
+		g_load(a, 1, RCX, rm_reg(RDX));
+		g_alu(a, 1, G_SUB, RCX, PM(shared));
+		g_alu(a, 1, G_CMP, RCX, PM(shared_total));
+		far = g_jcc(a, CC_AE);
+		jit_ldmxcsr(c, MXCSR_BASE);
+		ev_n(a, V_LL(V_ADDSS, 0), 0, 0, v, 0, 0, 0, 4, 0);
+		jit_ldmxcsr(c, sum_csr(in));
+		done = g_jmp(a);
+		g_here(a, far);
+	}
 	ev_n(a, V_LL(w ? V_ADDSD : V_ADDSS, 0), 0, 0, v, 0, 0, 0, in->size, 0);
+	if (done)
+		g_here(a, done);
 	ev_n(a, V_LL(w ? V_MOVQ_ST : V_MOVD_ST, 0), 0, 0, rm_reg(RCX), 0, 0, 0, in->size, 0);
 	if (w)
 		return;
@@ -328,8 +347,7 @@ bool jit_atom(struct jcomp *c, const struct insn *in)
 	values(c, in, in->o[1], AT_VALUE);
 	if (in->sub == ATOM_CAS)
 		values(c, in, in->o[2], AT_OTHER);
-	/* sums of floats round to nearest and keep denormals, as mem.c does them */
-	back = is_float_add(in) && jit_mxcsr_plain(c);
+	back = is_float_add(in) && jit_mxcsr_for(c, sum_csr(in));
 	lanes(c, in, step);
 	if (back)
 		jit_mxcsr_back(c);

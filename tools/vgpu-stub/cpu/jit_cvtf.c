@@ -313,7 +313,7 @@ bool jit_cvt_float(struct jcomp *c, const struct insn *in)
 	if ((in->flags & INF_SAT) && !(is_int(dt) || (dt == T_F32 && (at == T_F32 || at == T_F64))))
 		return false;
 	/* a denormal that is to be rounded, or to stay */
-	back = is_float(at) && !(is_int(dt) && (!in->sub || in->sub == RND_RZI || in->sub == RND_RNI)) && jit_mxcsr_plain(c);
+	back = is_float(at) && !(is_int(dt) && (!in->sub || in->sub == RND_RZI || in->sub == RND_RNI)) && jit_mxcsr_for(c, MXCSR_BASE);
 	if (is_int(dt))
 		ok = in->dw ? to_int64(c, in) : to_int32(c, in);
 	else

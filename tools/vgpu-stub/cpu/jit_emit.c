@@ -224,7 +224,7 @@ void ju_store(struct jcomp *c, u32 v, int gpr)
 		g_store(&c->a, r->w == 1, rm_mem(RBX, (s32)r->home), gpr);
 }
 
-static void ldmxcsr(struct jcomp *c, u32 v) { g_op(&c->a, 0, 0x1ae, 2, rm_lit(j_lit32(c, v), 0), 0); }
+void jit_ldmxcsr(struct jcomp *c, u32 v) { g_op(&c->a, 0, 0x1ae, 2, rm_lit(j_lit32(c, v), 0), 0); }
 
 void jit_mxcsr(struct jcomp *c, u32 want)
 {
@@ -232,17 +232,17 @@ void jit_mxcsr(struct jcomp *c, u32 want)
 	if (!want || c->s->mxcsr != ~0u || c->mx == want)
 		return;
 	c->mx = want;
-	ldmxcsr(c, want);
+	jit_ldmxcsr(c, want);
 }
 
-bool jit_mxcsr_plain(struct jcomp *c)
+bool jit_mxcsr_for(struct jcomp *c, u32 want)
 {
 	if (c->s->mxcsr == ~0u)
-		jit_mxcsr(c, 0x1f80);
-	if (c->s->mxcsr == ~0u || c->s->mxcsr == 0x1f80)
+		jit_mxcsr(c, want);
+	if (c->s->mxcsr == ~0u || c->s->mxcsr == want)
 		return false;
-	ldmxcsr(c, 0x1f80);
+	jit_ldmxcsr(c, want);
 	return true;
 }
 
-void jit_mxcsr_back(struct jcomp *c) { ldmxcsr(c, c->s->mxcsr); }
+void jit_mxcsr_back(struct jcomp *c) { jit_ldmxcsr(c, c->s->mxcsr); }

@@ -8,9 +8,6 @@
 
 #include "front.h"
 
-#define MXCSR_BASE 0x1f80u      /* all exceptions masked, to nearest even */
-#define MXCSR_FLUSH 0x8040u     /* FTZ and DAZ */
-
 u32 new_reg(struct comp *c, enum type t)
 {
 	c->regs = cneed(c, xgrow(c->regs, &c->regs_cap, c->nregs + 1, sizeof(*c->regs)));
@@ -263,7 +260,7 @@ static void lower_cc(struct comp *c, struct stmt *st)
 {
 	struct insn *in;
 	enum type t = st->type[0];
-	bool mad = st->od->id == OPID_MAD || st->od->id == OPID_MADC;
+	bool mad = st->od->id == OPID_MAD || st->od->id == OPID_MADC, half = type_bytes(t) == 2;
 	u32 i;
 
 	if (c->cc == OPND_NONE)
@@ -279,16 +276,19 @@ static void lower_cc(struct comp *c, struct stmt *st)
 		for (i = 0; i < 3; i++)
 			in->o[2 + i] = s[i];
 	}
-	if (in->o[0] == OPND_NONE)
-		in->o[0] = new_reg(c, t);
+	if (in->o[0] == OPND_NONE || half)
+		in->o[0] = new_reg(c, half ? T_B32 : t);
 	in->dw = type_w(t);
-	in->type = (u8)t;
+	in->type = (u8)(half ? T_U32 : t);
 	in->sub = (u8)(st->od->id == OPID_ADD || st->od->id == OPID_ADDC ? 0 :
 		       st->od->id == OPID_SUB || st->od->id == OPID_SUBC ? 1 :
 		       st->mod[MC_HLW] == HLW_HI ? 3 : 2);
 	in->sub2 = (u8)((st->od->x == X_CARRY ? 1 : 0) | (st->mod[MC_CC] ? 2 : 0));
 	in->def = st->mod[MC_CC] ? 3 : 1;
 	in->use = (u8)(0x0e + (mad ? 0x10 : 0));
+	/* of 16 bits (which the ISA does not list, and NVIDIA's assembler takes): the low half of that */
+	if (half)
+		emit_lane(c, st, LOP_AND, T_U32, 0, dst(&st->op[0]), in->o[0], konst(c, 0xffff, 0), OPND_NONE);
 }
 
 /* min.xorsign.abs: of the magnitudes, with the product's sign */

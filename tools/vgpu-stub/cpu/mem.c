@@ -458,14 +458,19 @@ void mem_st(struct tstate *ts, const struct insn *in, u32 m)
 static float f_of(u32 u) { float f; memcpy(&f, &u, 4); return f; }
 static u32 u_of(float f) { u32 u; memcpy(&u, &f, 4); return f != f ? 0x7fffffffu : u; }
 
-static u32 add_f(enum type t, u32 a, u32 b)
+/* A subnormal becomes zero of its sign. */
+static u32 flushed(u32 u) { return u & 0x7f800000u ? u : u & 0x80000000u; }
+
+static u32 add_f(enum type t, u32 a, u32 b, bool flush)
 {
 	u32 va[LANES] = { a }, vb[LANES] = { b }, r[LANES];
 
 	if (t == T_F32) {
-		float s = f_of(a) + f_of(b);
+		float s = flush ? f_of(flushed(a)) + f_of(flushed(b)) : f_of(a) + f_of(b);
 
-		return s != s ? 0x7fffffff : u_of(s);   /* NVIDIA's one NaN, whatever came in */
+		if (s != s)
+			return 0x7fffffff;      /* NVIDIA's one NaN, whatever came in */
+		return flush ? flushed(u_of(s)) : u_of(s);
 	}
 	lanes_get()->fn[LOP_ADD][t](r, va, vb, vb);
 	return r[0];
@@ -480,12 +485,12 @@ static u32 pick_half(const struct insn *in, u32 a, u32 b)
 	return r[0];
 }
 
-static u32 apply32(const struct insn *in, u32 old, u32 b, u32 c)
+static u32 apply32(const struct insn *in, u32 old, u32 b, u32 c, bool flush)
 {
 	if (type_is_float(in->type) && (in->sub == ATOM_MIN || in->sub == ATOM_MAX))
 		return pick_half(in, old, b);
 	switch (in->sub) {
-	case ATOM_ADD: return type_is_float(in->type) ? add_f(in->type, old, b) : old + b;
+	case ATOM_ADD: return type_is_float(in->type) ? add_f(in->type, old, b, flush) : old + b;
 	case ATOM_MIN: return type_is_signed(in->type) ? ((s32)b < (s32)old ? b : old) : b < old ? b : old;
 	case ATOM_MAX: return type_is_signed(in->type) ? ((s32)b > (s32)old ? b : old) : b > old ? b : old;
 	case ATOM_INC: return old >= b ? 0 : old + 1;
@@ -568,12 +573,12 @@ static u32 atom16(const struct insn *in, u64 a, u32 b, u32 c)
 	u16 old = __atomic_load_n((u16 *)a, __ATOMIC_SEQ_CST), nv;
 
 	do {
-		nv = (u16)apply32(in, old, b & 0xffff, c & 0xffff);
+		nv = (u16)apply32(in, old, b & 0xffff, c & 0xffff, false);
 	} while (!__atomic_compare_exchange_n((u16 *)a, &old, nv, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 	return old;
 }
 
-static u32 atom32(const struct insn *in, u64 a, u32 b, u32 c)
+static u32 atom32(const struct insn *in, u64 a, u32 b, u32 c, bool flush)
 {
 	u32 *p = (u32 *)a, old, nv;
 
@@ -587,7 +592,7 @@ static u32 atom32(const struct insn *in, u64 a, u32 b, u32 c)
 	}
 	old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
 	do {
-		nv = apply32(in, old, b, c);
+		nv = apply32(in, old, b, c, flush);
 	} while (!__atomic_compare_exchange_n(p, &old, nv, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 	return old;
 }
@@ -643,6 +648,14 @@ static void atom128(struct tstate *ts, const struct insn *in, u32 m, const u64 *
 	}
 }
 
+/* Sums of .f32 flush in global memory and keep subnormals in shared memory (9.7.13.5), whichever way it is addressed. */
+static bool flushes(const struct tstate *ts, const struct insn *in, u64 a)
+{
+	const struct cta *c = ts->w->cta;
+
+	return in->space == SPACE_GLOBAL || (in->space == SPACE_GENERIC && a - c->shared >= c->g->shared_total);
+}
+
 void mem_atom(struct tstate *ts, const struct insn *in, u32 m)
 {
 	struct frame *f = ts->f;
@@ -665,7 +678,7 @@ void mem_atom(struct tstate *ts, const struct insn *in, u32 m)
 				((u64 *)d)[l] = r;
 		} else {
 			u32 r = in->size == 4 ?
-				atom32(in, addr[l], ((const u32 *)b)[l], ((const u32 *)c)[l]) :
+				atom32(in, addr[l], ((const u32 *)b)[l], ((const u32 *)c)[l], flushes(ts, in, addr[l])) :
 				atom16(in, addr[l], ((const u32 *)b)[l], ((const u32 *)c)[l]);
 
 			if (d)

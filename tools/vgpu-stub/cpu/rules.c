@@ -34,6 +34,9 @@ static void arithmetic(struct comp *c, struct stmt *st)
 	case OPID_ADD: case OPID_SUB: case OPID_MUL: case OPID_MAD: case OPID_FMA:
 		NEED(!rnd || rnd <= RND_RP, "%s: a rounding of conversions", name);
 		NEED(!rnd || type_is_float(t) || t == T_F32X2, "%s does not round .%s", name, type_name(t));
+		/* the ISA has .rn alone; NVIDIA's assembler takes the others of .bf16, and makes arithmetic of .f16 of them */
+		if (rnd > RND_RN && brain(t) && st->od->id == OPID_FMA)
+			UNSUPPORTED(c, st, "a rounding of %s.%s other than .rn is not supported", name, type_name(t));
 		NEED(rnd <= RND_RN || single, "%s.%s rounds to nearest only", name, type_name(t));
 		NEED(!st->mod[MC_SAT] || !brain(t), "%s.sat does not take .%s", name, type_name(t));
 		NEED(!st->mod[MC_CC] || (is_int(t) && type_bytes(t) >= 4 && t != T_U16X2 && t != T_S16X2), "%s.cc does not take .%s", name,
@@ -41,6 +44,13 @@ static void arithmetic(struct comp *c, struct stmt *st)
 		NEED(rnd || !single || c->m->target < 20 || (st->od->id != OPID_MAD && st->od->id != OPID_FMA), "%s.%s needs a rounding", name,
 		     type_name(t));
 		NEED(rnd || st->od->id != OPID_FMA || !is_half(t), "%s.%s needs a rounding", name, type_name(t));
+		break;
+	case OPID_ADDC: case OPID_SUBC: case OPID_MADC:
+		NEED(!st->mod[MC_CC] || type_bytes(t) >= 4, "%s.cc does not take .%s", name, type_name(t));
+		NEED(st->od->id != OPID_MADC || st->mod[MC_HLW] == HLW_LO || st->mod[MC_HLW] == HLW_HI, "%s needs .lo or .hi", name);
+		/* not in the ISA either; what NVIDIA's assembler makes of it is the upper half of another product */
+		if (st->mod[MC_HLW] == HLW_HI && type_bytes(t) == 2)
+			UNSUPPORTED(c, st, "%s.hi.%s is not supported", name, type_name(t));
 		break;
 	case OPID_MUL24: case OPID_MAD24: case OPID_DP2A:
 		NEED(st->mod[MC_HLW] == HLW_LO || st->mod[MC_HLW] == HLW_HI, "%s needs .lo or .hi", name);
@@ -69,8 +79,9 @@ static void arithmetic(struct comp *c, struct stmt *st)
 	}
 	NEED(!st->mod[MC_FTZ] || !is_int(t) || st->od->x == X_SLCT || st->od->x == X_SET || st->od->x == X_CVT, "%s.ftz does not take .%s", name,
 	     type_name(t));
-	NEED(!st->mod[MC_FTZ] || (t != T_F64 && !(brain(t) && st->od->id != OPID_EX2)) || apx == 1 || st->od->x == X_SET ||
-	     st->od->x == X_CVT || st->od->x == X_SLCT, "%s.ftz does not take .%s", name, type_name(t));
+	/* of rcp.f64, which rounds, it says nothing: the assembler's code is the same */
+	NEED(!st->mod[MC_FTZ] || (t != T_F64 && !(brain(t) && st->od->id != OPID_EX2)) || apx == 1 || (st->od->id == OPID_RCP && t == T_F64) ||
+	     st->od->x == X_SET || st->od->x == X_CVT || st->od->x == X_SLCT, "%s.ftz does not take .%s", name, type_name(t));
 	if (st->od->x == X_DP)
 		NEED(st->ntype == 2, "%s: a second type is missing", name);
 }
@@ -116,6 +127,9 @@ static void convert(struct comp *c, struct stmt *st)
 		NEED(rnd && !to_int, "cvt from .%s to .%s needs .rn, .rz, .rm or .rp", type_name(s), type_name(d));
 	} else {
 		narrow = type_bytes(d) < type_bytes(s) || (type_bytes(d) == type_bytes(s) && d != s);
+		/* of the two formats of 16 bits to nearest where nothing is said, as NVIDIA's assembler has it */
+		if (narrow && !rnd && type_bytes(s) == 2)
+			rnd = st->mod[MC_RND] = RND_RN;
 		NEED(!narrow || (rnd && !to_int), "cvt from .%s to .%s needs .rn, .rz, .rm or .rp", type_name(s), type_name(d));
 		/* that of a .bf16 to a wider type may be said, and changes nothing */
 		if (s == T_BF16 && !narrow && d != s && rnd <= RND_RP)
@@ -211,7 +225,7 @@ static void others(struct comp *c, struct stmt *st)
 void check_rules(struct comp *c, struct stmt *st)
 {
 	switch (st->od->x) {
-	case X_LANE: case X_ARITH: case X_SHF: case X_DP:
+	case X_LANE: case X_ARITH: case X_CARRY: case X_SHF: case X_DP:
 		arithmetic(c, st);
 		break;
 	case X_SETP: case X_SET:
