@@ -7,6 +7,12 @@
 #   tests/run.sh BUILD [PATTERN]        PATTERN: only tests whose name matches it
 set -u
 cd "$(dirname "$0")/.." || exit
+usage() { sed -n 's/^#   \(tests\/run.sh .*\)/usage: \1/p' tests/run.sh; }
+case ${1:-} in
+-h|--help) usage; exit 0 ;;
+''|-*) usage >&2; exit 2 ;;
+esac
+[ -d "$1" ] || { echo "run.sh: there is no build folder $1 (make makes it)" >&2; usage >&2; exit 2; }
 B=$(cd "$1" && pwd)
 only=${2:-}
 log=$B/test-logs

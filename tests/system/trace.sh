@@ -155,6 +155,19 @@ timeout 60 "$V/vgpu" trace -f blas -o "$dir/out" -- "$B/e2e/blas12/blas" >/dev/n
 timeout -s KILL 60 "$V/vgpu" trace -o "$dir/out" -- timeout -s KILL 2 "$dir/ways" stuck >/dev/null 2>&1
 has "a call that did not return" ' cuCtxSynchronize did not return: it began [0-9.]+ s before the end' 1
 
+# --- killed outright, the tool leaves neither command nor (where it started one) device and agent behind
+for own in "$VGPU_AGENT" ''; do
+	rm -f "$dir/went"
+	env -u VGPU_AGENT ${own:+VGPU_AGENT="$own"} XDG_RUNTIME_DIR="$dir" TMPDIR="$dir" "$V/vgpu" trace -o "$dir/out" -- sh -c 'echo $$ >"$0.new"; mv "$0.new" "$0"; exec sleep 300' "$dir/went" &
+	tracer=$!
+	until_true test -s "$dir/went"
+	kill -KILL $tracer
+	wait $tracer 2>/dev/null
+	gone() { ! kill -0 "$(cat "$dir/went")"; }
+	until_true gone && ok "killed outright, nothing is left${own:+ (an agent of others)}" ||
+		{ fail "killed outright: the command still runs"; kill -KILL "$(cat "$dir/went")"; }
+done
+
 # --- without the tool: a file per process, and a program with raised rights is left alone
 VGPU_TRACE=$dir/t.%p timeout 60 "$dir/ways" 2>/dev/null || fail "VGPU_TRACE: a file per process: the program ended with $?"
 cat "$dir"/t.* >"$dir/out"

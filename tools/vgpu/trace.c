@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -192,7 +193,7 @@ int cmd_trace(int argc, char **argv)
 	sigset_t ours, before;
 	int first = parse(argc, argv, &o), listener = -1, st = 0, unwritten = 0, lines;
 	unsigned processes = 0;
-	pid_t pid;
+	pid_t pid, self;
 
 	if (argc > 1 && !strcmp(argv[1], "--ops"))
 		return trace_ops(argc, argv);
@@ -235,8 +236,13 @@ int cmd_trace(int argc, char **argv)
 	sigaddset(&ours, SIGTERM);
 	sigaddset(&ours, SIGHUP);
 	sigprocmask(SIG_BLOCK, &ours, &before);
+	self = getpid();
 	pid = fork();
 	if (!pid) {
+		/* Killed outright, we pass nothing on: the command ends as with TERM to us, a private agent and device with it. */
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != self)
+			_exit(125);
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		if (setenv("VGPU_TRACE", dir, 1) || (o.filter ? setenv("VGPU_TRACE_FILTER", o.filter, 1) : unsetenv("VGPU_TRACE_FILTER")))
 			_exit(125);
