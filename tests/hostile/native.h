@@ -64,6 +64,9 @@ struct native_outcome {
 	X(send_fds,        stopped,     "descriptors sent to the parent without end") \
 	X(forge_ack,       died,     "an ACK that nobody asked for") \
 	X(forge_ready,     died,     "READY again") \
+	X(grant_all,       bounded,  "more device memory asked for than there is") \
+	X(grant_lie,       refused,  "says that memory was given back, and has it still") \
+	X(grant_storm,     harmless, "asks for device memory without end") \
 	X(send_short,      died,     "a message of the wrong size") \
 	X(raise_storm,     harmless, "RAISE messages without end") \
 	X(int80,           died,     "a system call by the 32-bit door") \

@@ -347,6 +347,59 @@ static int64_t forge(uint32_t type)
 static int64_t forge_ack(struct ctx *c) { (void)c; return forge(CTX_ACK); }
 static int64_t forge_ready(struct ctx *c) { (void)c; return forge(CTX_READY); }
 
+/* What the parent has set aside for us after it was asked. */
+static int64_t grant(struct ctx *c, uint64_t bytes)
+{
+	struct ctx_msg m = { .type = CTX_GRANT };
+
+	m.u.grant.bytes = bytes;
+	m.u.grant.id = ++c->grant_id;
+	if (ctx_send(&m, -1, 0))
+		return -errno;
+	while (__atomic_load_n(&c->run->answered, __ATOMIC_ACQUIRE) != c->grant_id)
+		usleep(100);
+	return (int64_t)c->run->granted;
+}
+
+static int64_t grant_all(struct ctx *c)
+{
+	int64_t most = 0;
+
+	for (unsigned shift = 20; shift < 64; shift++) {
+		int64_t got = grant(c, shift == 63 ? ~0ull : 1ull << shift);
+
+		most = got > most ? got : most;
+	}
+	grant(c, 0);
+	return most;
+}
+
+/* More private memory than without a grant; then the grant is given back, and the memory is not. */
+static int64_t grant_lie(struct ctx *c)
+{
+	int64_t had = grant(c, 3 * STEP);
+
+	if (had != (int64_t)(3 * STEP))
+		return 0;
+	while (anon(STEP / 4, RW, ANON) != MAP_FAILED)
+		;
+	return grant(c, STEP) < had ? 0 : -EBUSY;
+}
+
+static int64_t grant_storm(struct ctx *c)
+{
+	struct ctx_msg m = { .type = CTX_GRANT };
+	int64_t n = 0;
+
+	(void)c;
+	for (uint64_t until = ctx_now_ns() + STORM_NS; ctx_now_ns() < until; n++) {
+		m.u.grant.bytes = n % 2 ? 0 : 3 * STEP;
+		if (ctx_send(&m, -1, 0))
+			return -errno;
+	}
+	return n;
+}
+
 static int64_t send_short(struct ctx *c)
 {
 	struct iovec iov = { c->scratch, 7 };

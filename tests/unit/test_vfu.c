@@ -492,6 +492,75 @@ static void test_fragments(void)
 	close(s);
 }
 
+/* ---- device memory: an owner that adds nothing up ------------------------------------------------- */
+/* One control command of a context whose queue block that is: its status, -1 if none comes. */
+static int control(int s, unsigned q, uint8_t *block, uint64_t ticket, unsigned op, uint64_t a, uint64_t b)
+{
+	struct vgpu_cmd *slot = (struct vgpu_cmd *)(void *)(block + VGPU_QB_CTL) + (ticket - 1) % VGPU_DEV_CTL_SLOTS;
+	struct vgpu_reply *r = (struct vgpu_reply *)(void *)(block + VGPU_QB_REPLIES) + (ticket - 1) % VGPU_DEV_CTL_SLOTS;
+	struct vgpu_cmd cmd = { .op = (uint8_t)op, .slots = 1, .ticket = ticket };
+
+	cmd.u.ctl.a = a;
+	cmd.u.ctl.b = b;
+	cmd.seq = slot->seq;
+	*slot = cmd;
+	__atomic_store_n(&slot->seq, (uint32_t)ticket, __ATOMIC_RELEASE);
+	CHECK(write32(s, 0, VGPU_DOORBELL(1 + q), 1) == 0);
+	for (int i = 0; i < 20000; i++, sleep_ms(1))
+		if (__atomic_load_n(&r->seq, __ATOMIC_ACQUIRE) == (uint32_t)ticket)
+			return (int)r->status;
+	return -1;
+}
+
+/* Three contexts of 256 MiB each on a device of 256 MiB: together they get what it has, whoever says what they may have. */
+static void test_memory_account(void)
+{
+	struct vgpu_ctx_create c = good_create();
+	uint64_t va = c.device_base + VGPU_ARENA_BYTES, ticket[3] = { 0 };
+	const uint64_t big = 200 << 20, small = 8 << 20, rest = 40 << 20;
+	uint8_t *block[3];
+	int fd[3], s = attach();
+
+	enable(s);
+	c.memory_limit = 256 << 20;
+	for (unsigned q = 0; q < 3; q++) {
+		int seg = make_memory("window", VGPU_SEG0_BYTES);
+
+		fd[q] = make_memory("block", VGPU_QB_BYTES);
+		block[q] = mmap(NULL, VGPU_QB_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd[q], 0);
+		c.queue_iova = IOVA_BLOCK + q * VGPU_GIB;
+		c.seg0_iova = IOVA_SEG0 + q * VGPU_GIB;
+		CHECK(map_dma(s, c.queue_iova, VGPU_QB_BYTES, 0, fd[q]) == 0);
+		CHECK(map_dma(s, c.seg0_iova, VGPU_SEG0_BYTES, 0, seg) == 0);
+		close(seg);
+		if (!CHECK(create(s, q, &c) == VGPU_ST_OK))
+			goto out;
+	}
+#define CTL(q, op, at, bytes) control(s, q, block[q], ++ticket[q], op, at, bytes)
+	CHECK(CTL(0, VGPU_OP_MEM_ALLOC, va, big) == VGPU_ST_OK);
+	CHECK(CTL(1, VGPU_OP_MEM_ALLOC, va, big) == VGPU_ST_OUT_OF_MEMORY);
+	CHECK(CTL(1, VGPU_OP_PHYS_ALLOC, 0, big) == VGPU_ST_OUT_OF_MEMORY);
+	/* what is left, and what anybody may have */
+	CHECK(CTL(1, VGPU_OP_MEM_ALLOC, va, rest) == VGPU_ST_OK);
+	CHECK(CTL(2, VGPU_OP_MEM_ALLOC, va, small) == VGPU_ST_OK);
+	CHECK(CTL(2, VGPU_OP_MEM_ALLOC, va + big, 2 * rest) == VGPU_ST_OUT_OF_MEMORY);
+	/* what one has given back, another gets: private and physical memory, and what a dead one had */
+	CHECK(CTL(0, VGPU_OP_MEM_FREE, va, big) == VGPU_ST_OK);
+	CHECK(CTL(2, VGPU_OP_PHYS_ALLOC, 0, big) == VGPU_ST_OK);
+	CHECK(CTL(0, VGPU_OP_MEM_ALLOC, va, big) == VGPU_ST_OUT_OF_MEMORY);
+	CHECK(CTL(2, VGPU_OP_PHYS_FREE, 0, big) == VGPU_ST_OK);
+	CHECK(CTL(0, VGPU_OP_MEM_ALLOC, va, big) == VGPU_ST_OK);
+	CHECK(admin_do(s, VGPU_ADMIN_CTX_DESTROY, 0, 0, 0, 0, NULL) == VGPU_ST_OK);
+	CHECK(CTL(2, VGPU_OP_MEM_ALLOC, va + big, big) == VGPU_ST_OK);
+#undef CTL
+out:
+	for (unsigned q = 0; q < 3; q++) {
+		munmap(block[q], VGPU_QB_BYTES);
+		close(fd[q]);
+	}
+	close(s);
+}
+
 /* A queue block may have a huge page to itself; two in one page would see each other. */
 static void test_huge_block(void)
 {
@@ -688,6 +757,7 @@ int main(void)
 	test_create_errors();
 	test_context();
 	test_fragments();
+	test_memory_account();
 	test_huge_block();
 	test_stops();
 	test_socket_file();

@@ -161,6 +161,7 @@ struct ctx {
 	uint8_t *seg0;
 	char why[512];                  /* text for the error that is about to be found */
 	uint64_t memory_bytes;
+	uint32_t grant_id;              /* of the GRANT sent last */
 	struct ctx_ranges mem, phys;
 	uint32_t phys_blocks;           /* of the file, VGPU_HUGE each */
 	uint8_t *phys_used;             /* of each block: somebody's */
@@ -235,8 +236,8 @@ uint32_t ctx_vmm_map(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t offset
 uint32_t ctx_vmm_unmap(struct ctx *c, uint64_t va, uint64_t bytes);
 void ctx_account(struct ctx *c, int64_t bytes);
 int ctx_account_engine(struct ctx *c);                          /* asks the engine; is the grant exceeded? */
-int ctx_over_limit(const struct ctx *c, uint64_t bytes);        /* with so much more */
-int ctx_image_room(const struct ctx *c, uint64_t bytes);
+int ctx_over_limit(struct ctx *c, uint64_t bytes);              /* with so much more, and has the device that? */
+int ctx_image_room(struct ctx *c, uint64_t bytes);
 int ctx_none(uint64_t va, uint64_t bytes);                      /* back to PROT_NONE; 0 or -errno */
 /* One aligned word of 4 or 8 bytes, atomically where the memory is known to be there. */
 uint32_t ctx_store(struct ctx *c, uint64_t addr, uint64_t value, unsigned bytes);

@@ -16,12 +16,14 @@
 #include <linux/falloc.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23          /* asm-generic/mman-common.h, since 5.14 */
 #endif
 
 #define COMMIT_STEP (32ull << 20)
+#define GRANT_WAIT_NS 5000000000ull     /* the parent is one thread that never waits: this is for its being stopped */
 
 void *ctx_anon(uint64_t bytes)
 {
@@ -61,10 +63,33 @@ static uint64_t charged(const struct ctx *c)
 	return c->memory_bytes + (own > c->init.overhead ? own - c->init.overhead : 0);
 }
 
+/* Sends what is to be ours from now on. Nobody waits for less; of more, the run page says when it is answered, and how. */
+static void send_grant(uint64_t bytes, uint32_t id)
+{
+	struct ctx_msg m = { .type = CTX_GRANT };
+
+	m.u.grant.bytes = bytes;
+	m.u.grant.id = id;
+	ctx_send(&m, -1, 0);
+}
+
+/* The grant for so much memory: a little less, so that small steps up and down are nobody's business. */
+static uint64_t grant_for(uint64_t bytes)
+{
+	return bytes > CTX_SLACK / 2 ? bytes - CTX_SLACK / 2 : 0;
+}
+
+static uint64_t granted(const struct ctx *c)
+{
+	return __atomic_load_n(&c->run->granted, __ATOMIC_RELAXED);
+}
+
 void ctx_account(struct ctx *c, int64_t bytes)
 {
 	c->memory_bytes += (uint64_t)bytes;
 	vgpu_store_relaxed64(&c->qb->memory_bytes, charged(c));
+	if (bytes < 0 && granted(c) > charged(c) && granted(c) <= c->init.create.memory_limit)
+		send_grant(grant_for(charged(c)), 0);
 }
 
 int ctx_account_engine(struct ctx *c)
@@ -74,14 +99,30 @@ int ctx_account_engine(struct ctx *c)
 	return ctx_over_limit(c, 0);
 }
 
-int ctx_over_limit(const struct ctx *c, uint64_t bytes)
+/* The device's parent keeps the account of all contexts (ctxgrant.c): so much, or what it says instead. */
+static int ask(struct ctx *c, uint64_t bytes)
+{
+	struct timespec pause = { .tv_nsec = 20000 };
+	uint64_t until = ctx_now_ns() + GRANT_WAIT_NS;
+	uint32_t id = ++c->grant_id ? c->grant_id : ++c->grant_id;
+
+	if (bytes <= granted(c) + CTX_SLACK)
+		return 0;
+	send_grant(grant_for(bytes), id);
+	/* Acquire: what is granted is there before it; partner: ctxgrant_asked(). */
+	while (vgpu_load_acquire32(&c->run->answered) != id && ctx_now_ns() < until)
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	return bytes <= granted(c) + CTX_SLACK ? 0 : -1;
+}
+
+int ctx_over_limit(struct ctx *c, uint64_t bytes)
 {
 	uint64_t limit = c->init.create.memory_limit, now = charged(c);
 
-	return now > limit || bytes > limit - now;
+	return now > limit || bytes > limit - now || ask(c, now + bytes);
 }
 
-int ctx_image_room(const struct ctx *c, uint64_t bytes)
+int ctx_image_room(struct ctx *c, uint64_t bytes)
 {
 	uint64_t own = c->image_bytes + c->engine_bytes, spare = c->init.overhead > own ? c->init.overhead - own : 0;
 

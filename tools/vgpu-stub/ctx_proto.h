@@ -17,6 +17,7 @@
  *                                      <---  ACK   the file there (NOTIF_ADDFD), lets it go on
  *   UNMAP                              --->  PROT_NONE again
  *                                      <---  ACK
+ *                                      <---  GRANT (device memory it needs, or needs no more), answered in the run page
  *   IRQ, no fd (vector re-programmed)  --->  from now on RAISE instead of a write to CTX_AT_IRQ
  *
  * After START an fd number never changes its meaning: no close, no dup, no fd comes in, and
@@ -40,7 +41,7 @@
 #define CTX_QB_VA 0x1f0000000000ull     /* the queue block in the context: below every span */
 
 enum ctx_msg_type { CTX_INIT = 1, CTX_MAP, CTX_UNMAP, CTX_START, CTX_IRQ,      /* parent -> context */
-		    CTX_READY = 100, CTX_ACK, CTX_LOG, CTX_RAISE };            /* context -> parent */
+		    CTX_READY = 100, CTX_ACK, CTX_LOG, CTX_RAISE, CTX_GRANT }; /* context -> parent */
 
 enum { CTX_FD_KICK,     /* eventfd, the parent writes it when the doorbell rings; context sleeps on it */
        CTX_FD_IRQ,      /* eventfd of this queue's MSI-X vector: the context writes 8 bytes of 1 */
@@ -56,13 +57,19 @@ enum { CTX_AT_KICK = 4, CTX_AT_IRQ, CTX_AT_PHYS, CTX_AT_RUN, CTX_AT_OWN /* its o
 #define CTX_TABLE_BYTES (288ull << 20)
 #define CTX_THREAD_BYTES (10ull << 20)  /* stacks of an engine thread */
 
+/* What a context may have beyond what it was granted: small ones never ask, and not every allocation does. */
+#define CTX_SLACK (16ull << 20)
+
 #define CTX_FDS (CTX_AT_END + 2u)       /* RLIMIT_NOFILE from READY on: the parent sets it */
 
 struct ctx_run {
 	uint32_t run;           /* 0: take no new work from the rings (time slices, SET_RUN); set to 1: then kick */
 	uint32_t messages;      /* incremented after each message sent after START: saves a busy context the recvmsg */
-	uint32_t rsvd[14];
+	uint64_t granted;       /* device memory that the parent has set aside for it, CTX_SLACK not counted */
+	uint32_t answered;      /* id of the GRANT answered last; granted says how */
+	uint32_t rsvd[11];
 };
+_Static_assert(sizeof(struct ctx_run) == 64, "one line");
 
 struct ctx_msg {
 	uint32_t type;
@@ -84,6 +91,10 @@ struct ctx_msg {
 			uint32_t fd_key;                /* a new key comes with its fd; a known one reuses it */
 			uint32_t id;                    /* repeated in ACK */
 		} map;
+		struct ctx_grant {
+			uint64_t bytes;                 /* all in all */
+			uint32_t id;                    /* 0: less than before, nobody waits for an answer */
+		} grant;
 		char log[512];          /* LOG: one line, NUL-terminated */
 	} u;
 };

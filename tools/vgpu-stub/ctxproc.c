@@ -302,6 +302,7 @@ static void release(struct context *c)
 	loop_remove(&c->pid_src);
 	loop_remove(&c->listen_src);
 	ctxwords_end(c);
+	ctxgrant_end(c);
 	close_fd(&c->sock);
 	close_fd(&c->listener);
 	close_fd(&c->pidfd);
@@ -354,8 +355,7 @@ static void send_init(struct context *c)
 			return;
 	m = (struct ctx_msg){ .type = CTX_START };
 	ctxproc_send(c, &m, NULL, 0);
-	/* Sent (or duplicated for sending): the memory now lives as long as the context. */
-	close_fd(&c->phys_fd);
+	/* Sent (or duplicated for sending). How full the physical memory is, is ours to know (ctxgrant.c). */
 	close_fd(&c->run_fd);
 }
 
@@ -541,6 +541,8 @@ static void receive(struct context *c)
 		ctxwords_log(c, &m);
 	else if (m.type == CTX_RAISE)
 		irq_raise(c->dev, 1 + c->qid);
+	else if (m.type == CTX_GRANT)
+		ctxgrant_asked(c, m.u.grant.bytes, m.u.grant.id);
 	else
 		deviate(c, "message of an unknown type");
 	for (int i = 0; i < nfds; i++)

@@ -64,7 +64,7 @@ struct cage {
 	int counts;                     /* file of vgpu verify, which a context could not open: not its files, not its user's; -1 */
 	pid_t parent;
 	uint32_t walls;
-	uint64_t data_limit;
+	uint64_t data_limit, data_most;
 };
 
 /* In the child, between fork and exec: async-signal-safe calls only. */
@@ -113,7 +113,8 @@ static void child(const struct cage *k, char *const argv[], char *const envp[])
 		_exit(127);
 	limit(RLIMIT_CORE, 0);
 #ifndef __SANITIZE_ADDRESS__            /* its shadow alone is terabytes */
-	limit(RLIMIT_DATA, k->data_limit);
+	/* The hard limit stays above the soft one, which the parent moves and the sandbox does not let it touch itself. */
+	setrlimit(RLIMIT_DATA, &(struct rlimit){ k->data_limit, k->data_most });
 #endif
 	execve("/proc/self/exe", argv, envp);
 	_exit(127);
@@ -171,14 +172,6 @@ uint32_t ctxspawn_uid(const struct context *c)
 	return c->walls & VGPU_WALL_UID ? c->dev->config.context_uids + c->qid : 0;
 }
 
-/*
- * Private memory of a context: its grant, the overhead, and what it maps before it hears a client.
- */
-static uint64_t data_limit(const struct context *c)
-{
-	return c->create.memory_limit + c->dev->config.overhead_bytes + CTX_TABLE_BYTES + c->dev->config.cores * CTX_THREAD_BYTES;
-}
-
 /* Above every number that the child puts something at. */
 static int open_counts(void)
 {
@@ -197,7 +190,7 @@ int ctxspawn(struct context *c)
 	char *as_context[] = { (char *)"vgpu-stub", (char *)"--context", NULL };
 	char *as_trial[] = { (char *)"vgpu-stub", (char *)"--context-walls", walls, user, NULL };
 	char *envp[MAX_ENV + 2];
-	struct cage k = { .parent = getpid(), .walls = c->walls, .data_limit = data_limit(c) };
+	struct cage k = { .parent = getpid(), .walls = c->walls, .data_limit = ctxgrant_least(c), .data_most = ctxgrant_most(c) };
 	int s[2], e[2], fd = -1, cgroup = -1, err;
 	pid_t p;
 

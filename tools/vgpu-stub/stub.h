@@ -9,7 +9,7 @@
  *    |- pci.c    config space            |- irq.c   MSI-X vectors = eventfds of the owner
  *    |- regs.c   BAR0, enable and reset  `- dma.c   IOVA -> file and offset
  *        `- admin.c    the admin queue               dma_msg.c, ctxmirror.c  the same by message
- *            `- ctxproc.c, ctxpieces.c, ctxspawn.c, ctxguard.c, ctxwords.c   one sandboxed process per context
+ *            `- ctxproc.c, ctxpieces.c, ctxspawn.c, ctxguard.c, ctxgrant.c, ctxwords.c   one sandboxed process per context
  *
  * Invariant: a context exists only while EN is set and the bus-master bit is on; a reset returns only
  * when every context process is reaped, so no DMA happens after it.
@@ -109,6 +109,7 @@ struct context {
 	struct source sock_src, pid_src, listen_src;
 	int run_fd, phys_fd, listener;
 	int err_fd;                     /* its stderr (ctxwords.c) */
+	uint64_t granted;               /* device memory, CTX_SLACK not counted */
 	struct source err_src;
 	uint64_t words_until, words_ns; /* its lines' bucket; when its pipe is looked at again, 0: as it comes */
 	int words_held;                 /* a line has been let through that is not there yet */
@@ -169,6 +170,7 @@ struct device {
 	struct context ctx[STUB_QUEUES];
 	uint32_t walls;                 /* VGPU_WALL_*, around every context */
 	uint32_t live;                  /* contexts with a process */
+	uint64_t granted;               /* device memory, to all of them (ctxgrant.c) */
 	uint32_t next_ack;              /* ids of MAP and IRQ messages */
 };
 
@@ -243,6 +245,12 @@ void ctxpieces_drop(struct context *c, uint32_t from);
 uint64_t mirror_next(const struct device *d);
 void mirror_turn(struct device *d);
 void ctxproc_mirrored(struct context *c);
+
+/* ctxgrant.c: device memory of all contexts together */
+void ctxgrant_asked(struct context *c, uint64_t bytes, uint32_t id);
+void ctxgrant_end(struct context *c);                   /* it is reaped */
+uint64_t ctxgrant_least(const struct context *c);       /* its private memory with no grant at all, with the largest one */
+uint64_t ctxgrant_most(const struct context *c);
 
 /* ctxspawn.c: fork, limits, exec; fills in sock, pid, pidfd and err_fd */
 int ctxspawn(struct context *c);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The device's own account of its memory. The agent adds up what its clients have; an agent that does not, or behind QEMU a
+ * guest's root in its place, could otherwise have contexts of the device's whole size side by side.
+ *
+ * A context asks before it has more than CTX_SLACK (GRANT); all grants together are no more than the device has. What it
+ * then really has is the kernel's word, not its own: RLIMIT_DATA follows the grant for private memory, and the blocks of its
+ * physical memory are counted. Called by ctxproc.c.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stub.h"
+
+/* Private memory that is none of the device's: what it maps before it hears a client, and the stated overhead. */
+static uint64_t own_bytes(const struct context *c)
+{
+	return c->dev->config.overhead_bytes + CTX_TABLE_BYTES + c->dev->config.cores * CTX_THREAD_BYTES;
+}
+
+uint64_t ctxgrant_most(const struct context *c) { return own_bytes(c) + c->create.memory_limit + CTX_SLACK; }
+uint64_t ctxgrant_least(const struct context *c) { return own_bytes(c) + CTX_SLACK; }
+
+/* Private memory as RLIMIT_DATA counts it; 0 where the kernel does not say. */
+static uint64_t private_bytes(const struct context *c)
+{
+	unsigned long long pages = 0;
+	char path[40];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", c->pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%*u %*u %*u %*u %*u %llu", &pages) != 1)
+		pages = 0;
+	fclose(f);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t physical_bytes(const struct context *c)
+{
+	struct stat st;
+
+	return c->phys_fd < 0 || fstat(c->phys_fd, &st) ? 0 : (uint64_t)st.st_blocks * 512;
+}
+
+static int limit(const struct context *c, uint64_t granted)
+{
+#ifdef __SANITIZE_ADDRESS__             /* its shadow alone is terabytes */
+	(void)c;
+	(void)granted;
+	return 0;
+#else
+	const struct rlimit r = { ctxgrant_least(c) + granted, ctxgrant_most(c) };
+
+	return prlimit(c->pid, RLIMIT_DATA, &r, NULL);
+#endif
+}
+
+/* Nobody can forbid it to fill its file: whoever has more of that than it was granted is found when memory is asked for. */
+static void find_greedy(struct device *d)
+{
+	for (uint32_t q = 0; q < STUB_QUEUES; q++) {
+		struct context *c = &d->ctx[q];
+		uint64_t has;
+
+		if (c->state != CTX_RUNNING)
+			continue;
+		has = physical_bytes(c);
+		if (has <= c->granted + CTX_SLACK)
+			continue;
+		log_line("context %u (pid %d) has %" PRIu64 " MiB of physical memory and was granted %" PRIu64 "; killed", q, c->pid, has >> 20,
+			 (uint64_t)(c->granted + CTX_SLACK) >> 20);
+		ctxproc_kill(c, VGPU_ST_PROTOCOL);
+	}
+}
+
+/* Is it true that it has no more than that? The limit is there first, so that nothing grows behind our look. */
+static int has_given_back(struct context *c, uint64_t granted)
+{
+	uint64_t has;
+
+	if (limit(c, granted))
+		return 0;
+	has = private_bytes(c);
+#ifdef __SANITIZE_ADDRESS__
+	has = 0;
+#endif
+	if (has + physical_bytes(c) <= ctxgrant_least(c) + granted)
+		return 1;
+	limit(c, c->granted);
+	return 0;
+}
+
+static void set(struct context *c, uint64_t granted)
+{
+	c->dev->granted += granted - c->granted;
+	c->granted = granted;
+	__atomic_store_n(&c->run->granted, granted, __ATOMIC_RELAXED);
+}
+
+void ctxgrant_asked(struct context *c, uint64_t bytes, uint32_t id)
+{
+	struct device *d = c->dev;
+	uint64_t others = d->granted - c->granted;
+
+	find_greedy(d);
+	if (c->state != CTX_RUNNING)
+		return;
+	if (bytes < c->granted && has_given_back(c, bytes))
+		set(c, bytes);
+	else if (bytes > c->granted && bytes <= c->create.memory_limit && others <= d->info.memory_bytes &&
+		 bytes <= d->info.memory_bytes - others && !limit(c, bytes))
+		set(c, bytes);
+	else
+		log_verbose("context %u: %" PRIu64 " MiB are not granted, %" PRIu64 " of %" PRIu64 " are others'", c->qid, bytes >> 20, others >> 20,
+			    d->info.memory_bytes >> 20);
+	/* Release: the context's acquire of its id is the partner. */
+	if (id)
+		__atomic_store_n(&c->run->answered, id, __ATOMIC_RELEASE);
+}
+
+void ctxgrant_end(struct context *c)
+{
+	c->dev->granted -= c->granted;
+	c->granted = 0;
+}
