@@ -132,6 +132,7 @@ many soak/beside 300 tests/soak/beside.sh "$B"
 many soak/again 300 tests/soak/again.sh "$B"
 many soak/replace 300 tests/soak/replace.sh "$B"
 many soak/storm 300 tests/soak/storm.sh "$B" 40
+many soak/crowd 300 tests/soak/crowd.sh "$B"
 many soak/leaks 300 tests/soak/leaks.sh "$B" 1
 
 # --- a guest with a stock kernel: the agent over kernel VFIO, the device outside
