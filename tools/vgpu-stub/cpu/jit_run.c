@@ -263,13 +263,14 @@ bool jit_barrier(const struct insn *in)
 
 /*
  * Is the barrier complete when each warp has come to it once, so that nobody needs to keep account? With a count that does not
- * go into the warps there are, some wait for ever, and the interpreter says so.
+ * go into the warps there are, some wait for ever, and the interpreter says so; as it does of a number that no barrier has.
  */
 static bool meets(const struct cta *c, const struct insn *in)
 {
+	u32 id = *(const u32 *)opnd(&c->warps[0].main, in->o[1]);
 	u32 count = in->o[2] == OPND_NONE ? 0 : *(const u32 *)opnd(&c->warps[0].main, in->o[2]);
 
-	return !count || !(c->nwarps * LANES % count);
+	return id < CTA_BARRIERS && (!count || !(c->nwarps * LANES % count));
 }
 
 static bool can_hold(const struct frame *f, u32 pc, u32 m)

@@ -480,7 +480,7 @@ void lower_control(struct comp *c, struct stmt *st)
 
 static u32 src32(struct comp *c, struct stmt *st, struct operand *o)
 {
-	if (o->kind == O_REG ? (o->type == T_PRED || type_bytes(o->type) != 4) : o->kind != O_INT)
+	if (o->kind == O_REG ? (o->type == T_PRED || type_is_float(o->type) || type_bytes(o->type) != 4) : o->kind != O_INT)
 		FAIL_AT(c, st, "%s: a 32-bit register or a constant expected", st->od->name);
 	return src(c, st, o, T_B32);
 }

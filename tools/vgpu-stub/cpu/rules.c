@@ -119,6 +119,7 @@ static void convert(struct comp *c, struct stmt *st)
 
 	if (st->ntype != 2 || st->mod[MC_PACK] || d >= T_TF32 || s >= T_TF32 || st->nops != 2)
 		return;
+	NEED(rnd != RND_RNA, "cvt.rna is to .tf32");
 	if (is_int(d) && is_int(s)) {
 		NEED(!rnd, "cvt from integer to integer does not round");
 	} else if (is_int(d)) {
