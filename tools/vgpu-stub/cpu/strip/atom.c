@@ -34,7 +34,8 @@ static bool known(const struct scomp *c, const struct insn *in)
 	if ((in->size != 4 && in->size != 8) || in->space == SPACE_PARAM || in->space == SPACE_LOCAL)
 		return false;
 	if (type_is_float(in->type))
-		return in->sub == ATOM_EXCH || (in->sub == ATOM_ADD && (in->type == T_F32 || in->type == T_F64) && c->s->mxcsr == 0x1f80);
+		return in->sub == ATOM_EXCH || (in->sub == ATOM_ADD && c->s->mxcsr == 0x1f80 &&
+		       (in->type == T_F64 || (in->type == T_F32 && in->space == SPACE_SHARED)));        /* others flush, see mem.c */
 	switch (in->sub) {
 	case ATOM_ADD: case ATOM_MIN: case ATOM_MAX: case ATOM_AND: case ATOM_OR: case ATOM_XOR: case ATOM_EXCH: case ATOM_CAS:
 		return true;
