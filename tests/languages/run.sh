@@ -9,6 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 B=$(cd "$1" && pwd)
 shift
 bad=0
+[ $# -gt 0 ] || [ "${VGPU_TEST_LANGUAGES:-}" = 1 ] || { echo "skip languages: 2 GB of wheels from PyPI: VGPU_TEST_LANGUAGES=1 asks for them, or tests/languages/run.sh BUILD NAME"; exit 0; }
 
 packages() {
 	case $1 in
