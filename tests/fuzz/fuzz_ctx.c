@@ -412,7 +412,7 @@ static void say(struct fake *f, const void *m, size_t bytes, const int *fds, uns
 /* A message, and what it must come to. */
 static void message(unsigned q, const uint8_t *p)
 {
-	static const uint32_t types[] = { CTX_READY, CTX_ACK, CTX_LOG, CTX_RAISE, CTX_INIT, 0, 99, 104 };
+	static const uint32_t types[] = { CTX_READY, CTX_ACK, CTX_LOG, CTX_RAISE, CTX_INIT, 0, 99, 105 };
 	static const size_t sizes[] = { sizeof(struct ctx_msg) - 1, 0, 8, 1, sizeof(struct ctx_msg) + 1 };
 	const int all[] = { listener_fd, event_fd, listener_fd, event_fd, event_fd, event_fd };
 	struct { struct ctx_msg m; char more[8]; } out = { .m = { .type = types[p[2] & 7], .status = p[3] & 1 ? p[3] : 0 } };
