@@ -39,6 +39,7 @@ STUB    := $(wildcard tools/vgpu-stub/*.c)
 # PTX in a cubin's place: engine, tool and libraries read it
 CUBIN   := fw-protocol/vgpu_cubin.c
 CPU     := $(wildcard tools/vgpu-stub/cpu/*.c tools/vgpu-stub/cpu/strip/*.c) $(CUBIN)
+CUDA    := $(wildcard tools/vgpu-stub/cuda/*.c)
 TOOL    := $(wildcard tools/vgpu/*.c) libcuda-lite/turn/carried.c
 CORE    := $(wildcard libcuda-lite/core/*.c) $(wildcard libcuda-lite/driver/*.c) $(wildcard libcuda-lite/link/*.c) $(CUBIN)
 RT      := $(wildcard libcuda-lite/runtime/*.c)
@@ -136,7 +137,7 @@ STUB_FLAGS :=
 CPU_FLAGS  := -ffp-contract=off -frounding-math
 # the two that an image without packages lacks go in, where their archives are
 ARCHIVED   := $(foreach l,lz4 zstd,$(if $(findstring /,$(shell $(CC) -print-file-name=lib$(l).a)),-Wl$(,)-Bstatic -l$(l) -Wl$(,)-Bdynamic,-l$(l)))
-STUB_LIBS  := $(ARCHIVED) -lm -lpthread
+STUB_LIBS  := $(ARCHIVED) -lm -lpthread -ldl
 
 $(O)/stub/tools/vgpu-stub/cpu/%.o: tools/vgpu-stub/cpu/%.c
 	@mkdir -p $(@D)
@@ -144,7 +145,7 @@ $(O)/stub/tools/vgpu-stub/cpu/%.o: tools/vgpu-stub/cpu/%.c
 $(O)/stub/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(BASE) $(STUB_FLAGS) -c -o $@ $<
-$(B)/bin/vgpu-stub: $(call objs,stub,$(STUB) $(CPU) $(FW) $(SERVICE))
+$(B)/bin/vgpu-stub: $(call objs,stub,$(STUB) $(CPU) $(CUDA) $(FW) $(SERVICE))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Wl,-z,relro,-z,now -o $@ $^ $(STUB_LIBS)
 
@@ -540,7 +541,7 @@ $(foreach f,$(FUZZ),$(eval $(call guided_rule,$(f))))
 fuzzers: $(addprefix $(B)/guided/,$(FUZZ))
 
 # the device itself under ASan and UBSan, for the end-to-end programs to run on
-$(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(FW) $(SERVICE))
+$(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(CUDA) $(FW) $(SERVICE))
 	@mkdir -p $(@D)
 	$(CC) $(SAN) -o $@ $^ $(STUB_LIBS)
 
@@ -566,7 +567,7 @@ $(B)/test/hostile/hostile: $(call objs,plain,$(filter-out tests/hostile/native%,
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $^ -lpthread
 # a device whose contexts do what a client says as native code would: the installed device's own objects, and one more
-$(B)/test/hostile/bin/vgpu-stub: $(call objs,stub,$(STUB) $(CPU) $(FW) $(SERVICE)) $(O)/plain/tests/hostile/native_ctx.o
+$(B)/test/hostile/bin/vgpu-stub: $(call objs,stub,$(STUB) $(CPU) $(CUDA) $(FW) $(SERVICE)) $(O)/plain/tests/hostile/native_ctx.o
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Wl,-z,relro,-z,now -Wl,--wrap=ctx_exec -Wl,--wrap=ctx_sandbox -o $@ $^ $(STUB_LIBS)
 $(B)/test/hostile/native: tests/hostile/native.c tests/hostile/native.h | libs

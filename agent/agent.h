@@ -107,6 +107,7 @@ struct context {
 	uint32_t number;                /* in the client */
 	uint32_t weight;
 	int stopped;                    /* as its process was told */
+	uint32_t place;                 /* of its device's memory in the client's span */
 	int created, ending;            /* CTX_CREATE, CTX_DESTROY were posted */
 	int asked;                      /* a CTX_CREATE or SEGMENT of it is not answered yet */
 	unsigned segs;                  /* of the client's segments, that it has */

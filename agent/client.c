@@ -359,7 +359,7 @@ static void create_progress(struct client *c)
 	struct context *x = c->ask_ctx;
 
 	if (!x && c->window)
-		r.status = context_begin(c, c->ask.device, c->ask.weight, &c->ask_ctx);
+		r.status = context_begin(c, c->ask.device, c->ask.weight, c->ask.place, &c->ask_ctx);
 	if (!x && (r.status == VGPU_ST_OK || r.status == VGPU_ST_BUSY))
 		return;
 	if (x && (x->state == CONTEXT_STARTING || (x->state == CONTEXT_ENDING && x->result)))

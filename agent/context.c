@@ -144,7 +144,7 @@ static void point_at_memory(struct context *x)
 	x->doorbell_fd = x->device->doorbell_fd[1 + x->qid];
 	x->env = (struct vgpu_check_env){
 		.window_base = c->span_base, .window_bytes = VGPU_WINDOW_SPAN,
-		.device_base = VGPU_DEVICE_BASE(c->span_base, x->device->index), .device_bytes = VGPU_DEVICE_SPAN,
+		.device_base = VGPU_DEVICE_BASE(c->span_base, x->place), .device_bytes = VGPU_DEVICE_SPAN,
 		.arena_bytes = VGPU_ARENA_BYTES };
 }
 
@@ -379,7 +379,7 @@ static int some_ends(const struct client *c, const struct device *d, int of_tena
 	return 0;
 }
 
-uint32_t context_begin(struct client *c, uint32_t device, uint32_t weight, struct context **out)
+uint32_t context_begin(struct client *c, uint32_t device, uint32_t weight, uint32_t place, struct context **out)
 {
 	struct device *d = &agent.dev[device < VGPU_MAX_DEVICES ? device : 0];
 	struct context *x = NULL;
@@ -409,6 +409,7 @@ uint32_t context_begin(struct client *c, uint32_t device, uint32_t weight, struc
 	x->client = c;
 	x->number = n;
 	x->device = d;
+	x->place = place ? place - 1 : d->index;
 	x->qid = (uint32_t)q;
 	st = queue_block(x);
 	if (st != VGPU_ST_OK)

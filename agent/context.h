@@ -11,7 +11,7 @@
  *
  * OK: *out is STARTING. BUSY: all queues are taken, and one comes back soon: ask again. Else why not.
  */
-uint32_t context_begin(struct client *c, uint32_t device, uint32_t weight, struct context **out);
+uint32_t context_begin(struct client *c, uint32_t device, uint32_t weight, uint32_t place, struct context **out);
 /* Ends it whatever its state; FREE at once or later. */
 void context_end(struct context *x);
 /*

@@ -8,7 +8,7 @@
 
 int message_span_ok(uint64_t base)
 {
-	return base >= VGPU_SPAN_BASE_DEFAULT && !(base % VGPU_GIB) && base <= SPAN_LAST - VGPU_SPAN_BYTES;
+	return base >= VGPU_SPAN_BASE_MIN && !(base % VGPU_GIB) && base <= SPAN_LAST - VGPU_SPAN_BYTES;
 }
 
 /* What people will read in logs and in `vgpu smi`. */
@@ -68,11 +68,11 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 			*why = "CTL of an unknown kind, or a reserved field set";
 		break;
 	case VGPU_MSG_CTX_CREATE:
-		if (m->ctx.rsvd || m->ctx.context || m->ctx.weight > 1000)
-			*why = "CTX_CREATE with a weight above 1000 or a reserved field set";
+		if (m->ctx.place > VGPU_MAX_DEVICES || m->ctx.context || m->ctx.weight > 1000)
+			*why = "CTX_CREATE with a weight above 1000, a place that is none, or a reserved field set";
 		break;
 	case VGPU_MSG_CTX_DESTROY:
-		if (m->ctx.rsvd)
+		if (m->ctx.place)
 			*why = "reserved field set";
 		break;
 	}

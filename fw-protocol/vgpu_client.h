@@ -41,6 +41,7 @@
 /* ---- the span ---------------------------------------------------------------------------- */
 #define VGPU_TIB (1ull << 40)
 #define VGPU_GIB (1ull << 30)
+#define VGPU_SPAN_BASE_MIN     0x1c0000000000ull /* the lowest: a client's stand-in has its window below the client's */
 #define VGPU_SPAN_BASE_DEFAULT 0x200000000000ull /* free in glibc, musl, ASan and TSan layouts */
 #define VGPU_MAX_DEVICES 8u
 #define VGPU_WINDOW_SPAN VGPU_TIB
@@ -193,7 +194,8 @@ struct vgpu_msg_ctx {
 	struct vgpu_msg_header h;
 	uint32_t device;                /* CTX_CREATE */
 	uint32_t context;               /* CTX_DESTROY */
-	uint32_t weight, rsvd;          /* 0 = default */
+	uint32_t weight;                /* 0 = default */
+	uint32_t place;                 /* CTX_CREATE: 0, the device's own; n: VGPU_DEVICE_BASE(span, n - 1) */
 };
 struct vgpu_msg_ctx_r {
 	struct vgpu_msg_header h;

@@ -107,10 +107,37 @@ static void no_span(int e)
 		       taken[0] ? "; a sanitizer that lays out the address space (ThreadSanitizer)? run without it" : "");
 }
 
+/*
+ * VGPU_SPAN=BASE:PLACE, for a process that stands in for a client (vgpu-stub's cuda engine over this library): the first device's
+ * memory lies at that place of the span. Only the window is reserved: behind it, the addresses are the caller's already.
+ */
+static uint64_t named_span(const char *text)
+{
+	char *end;
+	uint64_t base = strtoull(text, &end, 0), place = *end == ':' ? strtoull(end + 1, &end, 10) : 0;
+	void *p;
+
+	if (*end || !base || base % VGPU_TIB || !place || place >= VGPU_MAX_DEVICES || base >= 0x700000000000ull) {
+		vg_say("VGPU_SPAN=%s: give BASE:PLACE, a multiple of 0x10000000000 and a number from 1 to %u", text, VGPU_MAX_DEVICES - 1);
+		return 0;
+	}
+	p = mmap((void *)(uintptr_t)base, VGPU_WINDOW_SPAN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if (p != (void *)(uintptr_t)base) {
+		if (p != MAP_FAILED)
+			munmap(p, VGPU_WINDOW_SPAN);
+		vg_say("VGPU_SPAN=%s: the addresses of the window are in use", text);
+		return 0;
+	}
+	madvise(p, VGPU_WINDOW_SPAN, MADV_DONTFORK);
+	vg.place = (uint32_t)place;
+	return base;
+}
+
 /* A free place for the whole span. The context's queue block lies below all of these. */
 static uint64_t reserve_span(void)
 {
 	const char *preload = getenv("LD_PRELOAD");
+	const char *named = vgpu_env("VGPU_SPAN");
 	int e = 0;
 
 	/* It marks every byte of a reservation: of this one for hours. */
@@ -119,6 +146,8 @@ static uint64_t reserve_span(void)
 		       "--memcheck checks kernels, -fsanitize=address the host's side", (unsigned long long)(VGPU_SPAN_BYTES / VGPU_TIB));
 		return 0;
 	}
+	if (named && *named)
+		return named_span(named);
 	for (uint64_t base = VGPU_SPAN_BASE_DEFAULT; base + VGPU_SPAN_BYTES < 0x700000000000ull;
 	     base += 4 * VGPU_TIB) {
 		void *p = mmap((void *)(uintptr_t)base, VGPU_SPAN_BYTES, PROT_NONE,

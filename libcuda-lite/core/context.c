@@ -54,12 +54,14 @@ bool vg_ctx_any(void)
 
 static uint32_t ask_for_one(uint32_t ordinal, struct vgpu_msg_ctx_r *r)
 {
-	struct vgpu_msg_ctx m = { .h = { VGPU_MSG_CTX_CREATE, 0 }, .device = vg.map[ordinal] };
+	struct vgpu_msg_ctx m = { .h = { VGPU_MSG_CTX_CREATE, 0 }, .device = vg.map[ordinal],
+				  .place = vg.place ? vg.place + vg.map[ordinal] + 1 : 0 };
 	uint32_t status = vg_agent_lost() ? (uint32_t)VGPU_ST_AGENT_LOST : vg_request(&m, sizeof m, r, sizeof *r, NULL, 0);
 
 	if (status != VGPU_ST_AGENT_LOST || !vg_reconnect())
 		return status;
-	m = (struct vgpu_msg_ctx){ .h = { VGPU_MSG_CTX_CREATE, 0 }, .device = vg.map[ordinal] };
+	m = (struct vgpu_msg_ctx){ .h = { VGPU_MSG_CTX_CREATE, 0 }, .device = vg.map[ordinal],
+				  .place = vg.place ? vg.place + vg.map[ordinal] + 1 : 0 };
 	return vg_request(&m, sizeof m, r, sizeof *r, NULL, 0);
 }
 

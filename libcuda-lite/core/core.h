@@ -54,6 +54,7 @@ struct vg_session {
 	uint32_t agent_devices;         /* all there are */
 	uint32_t ndev;                  /* CUDA_VISIBLE_DEVICES */
 	uint32_t map[VGPU_MAX_DEVICES]; /* ordinal -> device */
+	uint32_t place;                 /* VGPU_SPAN: of device 0 in the span */
 	struct vgpu_device_info info[VGPU_MAX_DEVICES]; /* by ordinal */
 	char agent_version[96];
 	unsigned cores;                 /* this process may run on */
@@ -325,9 +326,13 @@ void vg_mem_forget_all(void);           /* the session is over */
 extern uint64_t vg_committed;           /* bytes of device memory that this process holds; atomic */
 bool vg_phys_take(uint32_t ordinal, uint64_t bytes, uint64_t *offset);
 void vg_phys_give(uint32_t ordinal, uint64_t offset, uint64_t bytes);
+static inline uint64_t vg_device_base(uint32_t ordinal)
+{
+	return VGPU_DEVICE_BASE(vg.span, vg.map[ordinal] + vg.place);
+}
 static inline bool vg_in_device(uint64_t a)
 {
-	return a - (vg.span + VGPU_WINDOW_SPAN) < VGPU_MAX_DEVICES * VGPU_DEVICE_SPAN;
+	return a - VGPU_DEVICE_BASE(vg.span, vg.place) < (VGPU_MAX_DEVICES - vg.place) * VGPU_DEVICE_SPAN;
 }
 
 /* ---- deferred.c: things to give back when a stream has come so far ------------------------------------------ */

@@ -25,7 +25,7 @@ static struct {
 /* Lock held. */
 static bool device_ready(uint32_t ordinal)
 {
-	uint64_t base = VGPU_DEVICE_BASE(vg.span, vg.map[ordinal]);
+	uint64_t base = vg_device_base(ordinal);
 
 	if (device[ordinal].ready)
 		return true;

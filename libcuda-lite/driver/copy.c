@@ -30,7 +30,7 @@ static CUresult check_side(uint64_t addr, uint64_t bytes, enum side want, struct
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!vg_mem_find(addr, &m)) {
 		/* Variables of modules live in the engine's part of the device span. */
-		uint64_t arena = VGPU_DEVICE_BASE(vg.span, vg.map[c->ordinal]);
+		uint64_t arena = vg_device_base(c->ordinal);
 
 		*owner = c;
 		return addr - arena < VGPU_ARENA_BYTES && bytes <= VGPU_ARENA_BYTES - (addr - arena) ?

@@ -18,7 +18,7 @@ CUresult vgpuGemm(unsigned int op, const struct vgpu_body_gemm *b, const struct 
 
 	VG_READY();
 	VG_TRY(vg_stream(stream, false, &s));
-	env.device_base = VGPU_DEVICE_BASE(vg.span, vg.map[s->ctx->ordinal]);
+	env.device_base = vg_device_base(s->ctx->ordinal);
 	/* What the agent would take for an attack is a mistake of the program when it is said here. */
 	if ((op != VGPU_OP_GEMM && op != VGPU_OP_TRSM) || !b->batch || (b->flags & ~VGPU_GEMM_POINTERS) ||
 	    vgpu_check_gemm(&c, p, &env) != VGPU_ST_OK)

@@ -116,7 +116,7 @@ static void indexes(void)
 		for (unsigned type = VGPU_MSG_DEVICE; type <= VGPU_MSG_STATUS + 1; type++)
 			for (unsigned i = 0; i < 7 && raw_time_left(0.2); i++) {
 				struct vgpu_msg_ctx q = { .h = { type, sizeof q }, .device = evil[i],
-					.context = evil[i], .weight = evil[i], .rsvd = evil[i] };
+					.context = evil[i], .weight = evil[i], .place = evil[i] };
 				struct raw r;
 				int sock;
 

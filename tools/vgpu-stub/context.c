@@ -214,11 +214,14 @@ static int boot_init(struct ctx *c)
 	own = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (own < 0 || dup2(own, HIGH_FD + 32) < 0)
 		return -1;
-	own = HIGH_FD + 32;
+	own = HIGH_FD + 32;             /* the number it came with is a fixed one, taken below */
 	if (dup2(fd[CTX_FD_KICK], CTX_AT_KICK) < 0 || dup2(fd[CTX_FD_IRQ], CTX_AT_IRQ) < 0 ||
 	    dup2(fd[CTX_FD_PHYS], CTX_AT_PHYS) < 0 || dup2(fd[CTX_FD_RUN], CTX_AT_RUN) < 0 ||
 	    dup2(own, CTX_AT_OWN) < 0 || dup2(own, CTX_AT_MAP) < 0)
 		return -1;
+	for (unsigned i = 0; i < CTX_INIT_FDS; i++)
+		close(fd[i]);
+	close(own);
 	c->run = mmap(NULL, VGPU_PAGE, PROT_READ, MAP_SHARED, CTX_AT_RUN, 0);
 	return c->run == MAP_FAILED ? -1 : 0;
 }
@@ -267,6 +270,8 @@ static int boot_maps(struct ctx *c)
 		if (m.u.map.va >= CTX_QB_VA && m.u.map.va < CTX_QB_VA + VGPU_QB_BYTES)
 			qb += m.u.map.bytes;
 	}
+	for (i = 0; i < keys; i++)
+		close(known[i].fd);
 	for (i = 0; i < c->segments; i++)
 		if (c->segment[i].va == c->init.create.span_base && c->segment[i].bytes >= VGPU_SEG0_BYTES)
 			break;
@@ -298,6 +303,29 @@ static int boot_layout(struct ctx *c)
 	return c->modules && !ctx_mem_init(c) && !ctx_stream_init(c) ? 0 : -1;
 }
 
+/*
+ * The driver's library, its device and what it loads later need files: before the walls. Its descriptors lie above the place that
+ * the listener takes (send_ready).
+ */
+static int boot_driver(struct ctx *c)
+{
+	const struct ctx_init *i = &c->init;
+	char span[64];
+
+	if (!i->cuda)
+		return 0;
+	if (dup2(CTX_AT_OWN, CTX_AT_END) < 0) {
+		snprintf(c->why, sizeof(c->why), "no descriptor left");
+		return -1;
+	}
+	/* Where the host's driver is ours: its window below the client's, its device's memory where the client has it. */
+	snprintf(span, sizeof(span), "0x%llx:%llu", (unsigned long long)(i->create.span_base - VGPU_TIB),
+		 (unsigned long long)((i->create.device_base - i->create.span_base) / VGPU_DEVICE_SPAN));
+	setenv("VGPU_SPAN", span, 1);
+	return cuda_open_library(i->cuda_library, (int)i->cuda_device, c->why, sizeof(c->why)) ||
+	       cuda_open_context(i->create.device_base, c->why, sizeof(c->why)) ? -1 : 0;
+}
+
 #define CODE_BYTES (512ull << 20)       /* address space for compiled kernels; pages come with use */
 
 static uint32_t boot_engine(struct ctx *c)
@@ -320,7 +348,7 @@ static uint32_t boot_engine(struct ctx *c)
 
 	uint32_t st;
 
-	c->ops = &engine_cpu;
+	c->ops = i->cuda ? &engine_cuda : &engine_cpu;
 	st = c->ops->open(&env, &c->engine);
 	for (uint32_t k = 0; !st && k < c->segments; k++)
 		c->ops->note_alloc(c->engine, c->segment[k].va, c->segment[k].bytes, ENGINE_WINDOW);
@@ -392,11 +420,13 @@ int context_main(void)
 	keep_counts();
 	if (boot_init(c))
 		return fail(c, "INIT is not what this version expects", VGPU_ST_PROTOCOL);
+	if (boot_reserve(c))
+		return fail(c, "the client's address span is not free in this process", VGPU_ST_OUT_OF_MEMORY);
+	if (boot_driver(c))
+		return fail(c, c->why, VGPU_ST_DEVICE_LOST);
 	if (ctx_walls(c->init.walls, c->init.uid, c->why, sizeof(c->why)))
 		return fail(c, c->why, VGPU_ST_NOT_SUPPORTED);
 	c->why[0] = 0;
-	if (boot_reserve(c))
-		return fail(c, "the client's address span is not free in this process", VGPU_ST_OUT_OF_MEMORY);
 	if (boot_maps(c))
 		return fail(c, "queue block or window segment 0 are not mapped", VGPU_ST_PROTOCOL);
 	if (boot_layout(c))
@@ -405,9 +435,9 @@ int context_main(void)
 	if (status)
 		return fail(c, "the engine did not open", status);
 	/* fd numbers are final from here on: the listener takes the first free one. */
-	if (syscall(SYS_close_range, CTX_AT_END, ~0u, 0))
+	if (c->init.cuda ? close(CTX_AT_END) : syscall(SYS_close_range, CTX_AT_END, ~0u, 0))
 		return fail(c, "close_range", VGPU_ST_NOT_SUPPORTED);
-	listener = ctx_sandbox();
+	listener = ctx_sandbox(c->init.cuda);
 	if (listener < 0)
 		return fail(c, "the kernel refuses the sandbox (seccomp user notification, Linux >= 5.9)",
 			    VGPU_ST_NOT_SUPPORTED);

@@ -257,6 +257,6 @@ int ctx_walls_trial(uint32_t walls, uint32_t uid);
 
 /* ctx_sandbox.c */
 /* Closes the sandbox over all threads. Returns the listener's fd, or -errno. */
-int ctx_sandbox(void);
+int ctx_sandbox(uint32_t driver);                               /* driver: the host's runs in here */
 
 #endif

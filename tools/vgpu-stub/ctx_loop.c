@@ -185,7 +185,7 @@ struct idle {
 
 static void idle(struct ctx *c, struct idle *w, uint64_t now)
 {
-	uint64_t waited = now - w->since_ns;
+	uint64_t waited = now - w->since_ns, bound = NAP_NS;
 	int yields = now >= w->no_yield_until_ns;
 
 	/* Where processors are shared, who brings work or waits for its end may want this one: a yield at once. */
@@ -200,13 +200,18 @@ static void idle(struct ctx *c, struct idle *w, uint64_t now)
 			w->no_yield_until_ns = now + YIELD_OFF_NS;
 		return;
 	}
+	if (c->ops->poll && c->launches_out) {
+		if (c->ops->poll(c->engine))
+			return;
+		bound = ENGINE_POLL_NS;
+	}
 	/* A client that streams and has run out of credits comes back soon: no doorbell for that. */
 	if (w->burst >= STREAM_BURST && waited < STREAM_NS)
 		nap(c, STREAM_NAP_NS, 0);
 	else if (c->poll.head && running(c))
 		nap(c, now - w->moved_ns < LOOK_SETTLE_NS ? LOOK_NS : LOOK_LONG_NS, 1);
 	else
-		nap(c, c->launches_out ? NAP_WORK_NS : NAP_NS, 1);
+		nap(c, bound == NAP_NS && c->launches_out ? NAP_WORK_NS : bound, 1);
 }
 
 /* busy_ns: time with a launch out or something to do. Counted when it ends, and now and then before. */

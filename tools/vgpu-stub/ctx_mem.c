@@ -310,6 +310,17 @@ static uint32_t commit(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t aske
 	return ctx_commit_step(c);
 }
 
+/* The engine has the memory itself: it is there when it says so. */
+static uint32_t have(struct ctx *c, struct ctx_ranges *t, const struct ctx_range *r, uint32_t st)
+{
+	if (st)
+		return st;
+	insert(t, r);
+	if (r->kind != CTX_VMM)
+		ctx_account(c, (int64_t)r->bytes);
+	return VGPU_ST_OK;
+}
+
 /* asked is the client's word, for the memory checker only: nonsense is the whole range. */
 uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t asked)
 {
@@ -321,6 +332,9 @@ uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t aske
 		return VGPU_ST_LIMIT;
 	if (ctx_over_limit(c, bytes))
 		return VGPU_ST_OUT_OF_MEMORY;
+	if (c->ops->memory)
+		return have(c, &c->mem, &(struct ctx_range){ .va = va, .bytes = bytes, .kind = CTX_ALLOC },
+			    c->ops->memory(c->engine, va, bytes, 1));
 	p = mmap((void *)(uintptr_t)va, bytes, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	if (p == MAP_FAILED) {
@@ -338,7 +352,7 @@ uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes)
 
 	if (!r || r->kind != CTX_ALLOC)
 		return VGPU_ST_INVALID;
-	if (ctx_none(va, bytes))
+	if (c->ops->memory ? c->ops->memory(c->engine, va, bytes, 0) != VGPU_ST_OK : ctx_none(va, bytes) != 0)
 		return VGPU_ST_OUT_OF_MEMORY;   /* of mappings; the range stays allocated */
 	drop(&c->mem, (uint32_t)(r - c->mem.r), 1);
 	c->ops->note_alloc(c->engine, va, bytes, 0);
@@ -364,6 +378,9 @@ uint32_t ctx_phys_alloc(struct ctx *c, uint64_t offset, uint64_t bytes)
 		return VGPU_ST_LIMIT;
 	if (ctx_over_limit(c, bytes))
 		return VGPU_ST_OUT_OF_MEMORY;
+	if (c->ops->physical)
+		return have(c, &c->phys, &(struct ctx_range){ .va = offset, .bytes = bytes, .kind = CTX_PHYSICAL },
+			    c->ops->physical(c->engine, offset, bytes, 1));
 	if (take_blocks(c, offset, bytes))
 		return VGPU_ST_OUT_OF_MEMORY;
 	return commit(c, offset, bytes, bytes, CTX_PHYSICAL);
@@ -381,7 +398,14 @@ uint32_t ctx_phys_free(struct ctx *c, uint64_t offset, uint64_t bytes)
 		if (m->kind == CTX_VMM && m->offset < offset + bytes && offset < m->offset + m->bytes)
 			return VGPU_ST_BUSY;
 	}
-	punch(c, offset, bytes);
+	if (c->ops->physical) {
+		uint32_t st = c->ops->physical(c->engine, offset, bytes, 0);
+
+		if (st)
+			return st;
+	} else {
+		punch(c, offset, bytes);
+	}
 	drop(&c->phys, (uint32_t)(r - c->phys.r), 1);
 	ctx_account(c, -(int64_t)bytes);
 	return VGPU_ST_OK;
@@ -397,6 +421,9 @@ uint32_t ctx_vmm_map(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t offset
 		return VGPU_ST_INVALID;
 	if (c->mem.n == CTX_RANGES)
 		return VGPU_ST_LIMIT;
+	if (c->ops->mapping)
+		return have(c, &c->mem, &(struct ctx_range){ .va = va, .bytes = bytes, .offset = offset, .kind = CTX_VMM },
+			    c->ops->mapping(c->engine, va, bytes, offset, 1));
 	for (uint64_t k = 0; k < bytes; k += n) {
 		n = file_run(c, offset + k, bytes - k, &file);
 		if (mmap((void *)(uintptr_t)(va + k), n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, CTX_AT_PHYS,
@@ -427,8 +454,14 @@ uint32_t ctx_vmm_unmap(struct ctx *c, uint64_t va, uint64_t bytes)
 	}
 	if (at != va + bytes)
 		return VGPU_ST_INVALID;
-	if (ctx_none(va, bytes))
+	if (c->ops->mapping) {
+		uint32_t st = c->ops->mapping(c->engine, va, bytes, 0, 0);
+
+		if (st)
+			return st;
+	} else if (ctx_none(va, bytes)) {
 		return VGPU_ST_OUT_OF_MEMORY;
+	}
 	drop(&c->mem, first, i - first);
 	c->ops->note_alloc(c->engine, va, bytes, 0);
 	return VGPU_ST_OK;
@@ -447,6 +480,8 @@ static void *direct(struct ctx *c, uint64_t addr, unsigned bytes)
 	for (i = 0; i < c->segments; i++)
 		if (addr >= c->segment[i].va && addr - c->segment[i].va + bytes <= c->segment[i].bytes)
 			return (void *)(uintptr_t)addr;
+	if (c->ops->memory)
+		return NULL;            /* the device's memory is not this process's */
 	i = find(&c->mem, addr);
 	return i < c->mem.n && addr >= c->mem.r[i].va ? (void *)(uintptr_t)addr : NULL;
 }

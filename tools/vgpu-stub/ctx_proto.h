@@ -36,9 +36,10 @@
 #include "../../fw-protocol/vgpu_client.h"
 #include "../../fw-protocol/vgpu_device.h"
 
+#define CTX_LIBRARY_BYTES 256u          /* path of the host's libcuda, with its NUL */
 #define CTX_SOCKET_FD 3
 #define CTX_COUNTS_FD 4                 /* at the start only, and only for vgpu verify: the file of its counts */
-#define CTX_QB_VA 0x1f0000000000ull     /* the queue block in the context: below every span */
+#define CTX_QB_VA 0x180000000000ull     /* the queue block in the context: below every span */
 
 enum ctx_msg_type { CTX_INIT = 1, CTX_MAP, CTX_UNMAP, CTX_START, CTX_IRQ,      /* parent -> context */
 		    CTX_READY = 100, CTX_ACK, CTX_LOG, CTX_RAISE, CTX_GRANT }; /* context -> parent */
@@ -61,6 +62,7 @@ enum { CTX_AT_KICK = 4, CTX_AT_IRQ, CTX_AT_PHYS, CTX_AT_RUN, CTX_AT_OWN /* its o
 #define CTX_SLACK (16ull << 20)
 
 #define CTX_FDS (CTX_AT_END + 2u)       /* RLIMIT_NOFILE from READY on: the parent sets it */
+#define CTX_CUDA_FDS 1024u              /* with a driver, which has its own: all above CTX_AT_END, where the listener is */
 
 struct ctx_run {
 	uint32_t run;           /* 0: take no new work from the rings (time slices, SET_RUN); set to 1: then kick */
@@ -85,6 +87,8 @@ struct ctx_msg {
 			uint32_t walls, uid;            /* VGPU_WALL_* that must stand; whom to become, 0: stays */
 			uint32_t kernel_timeout_s, rsvd;        /* 0: none */
 			uint64_t overhead;              /* bytes beside the grant, see struct stub_config */
+			uint32_t cuda, cuda_device;     /* the engine: 0 cpu, 1 cuda on that device of the library's */
+			char cuda_library[CTX_LIBRARY_BYTES];
 		} init;
 		struct ctx_map {
 			uint64_t va, bytes, offset;     /* page-aligned; mmap(va, MAP_SHARED|MAP_FIXED) */

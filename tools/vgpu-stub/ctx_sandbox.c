@@ -18,6 +18,7 @@
  *   - no processes, no threads, no signals to others, no ptrace.
  * Everything else kills the process.
  */
+#define _GNU_SOURCE
 #include "ctx.h"
 
 #include <errno.h>
@@ -27,6 +28,7 @@
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -55,7 +57,7 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-#define MAX_INSNS 320
+#define MAX_INSNS 640
 #define ALL_BITS 0xffffffffu
 #define ARG(i) ((uint32_t)offsetof(struct seccomp_data, args) + 8u * (i))      /* low word */
 
@@ -120,21 +122,72 @@ static void build_fallocate(struct program *p)
  * mmap: never executable. Of a file: the parent says. Anonymous: private, at a place or not. What of the flags changes
  * whom the memory is charged to (shared, growing down, locked, huge) is none of ours.
  */
-static void build_mmap(struct program *p)
+static void build_mmap(struct program *p, uint32_t driver)
 {
 	static const uint32_t types[] = { MAP_PRIVATE | MAP_ANONYMOUS };
 	const uint32_t plain = MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_NORESERVE | MAP_POPULATE | MAP_STACK | MAP_DENYWRITE;
 
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 9 + 2 * COUNT(types));
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 9 + (driver ? 3 : 0) + 2 * COUNT(types));
 	load(p, ARG(2));
 	ret_if_bits(p, ~(uint32_t)(PROT_READ | PROT_WRITE), SECCOMP_RET_KILL_PROCESS);
 	load(p, ARG(3));
-	emit(p, BPF_JMP | BPF_JSET | BPF_K, MAP_ANONYMOUS, 1, 0);
+	emit(p, BPF_JMP | BPF_JSET | BPF_K, MAP_ANONYMOUS, driver ? 4 : 1, 0);
+	if (driver) {
+		load(p, ARG(4));
+		emit(p, BPF_JMP | BPF_JGT | BPF_K, CTX_AT_END, 0, 1);
+		ret(p, SECCOMP_RET_ALLOW);
+	}
 	ret(p, SECCOMP_RET_USER_NOTIF);
 	one_of(p, 3, ~plain, types, COUNT(types), SECCOMP_RET_ALLOW);
 }
 
-static void build(struct program *p)
+/* nr on one of the driver's own descriptors is the driver's business; on a number that is fixed the other rules say. */
+static void own_fd(struct program *p, uint32_t nr)
+{
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 4);
+	load(p, ARG(0));
+	emit(p, BPF_JMP | BPF_JGT | BPF_K, CTX_AT_END, 0, 1);
+	ret(p, SECCOMP_RET_ALLOW);
+	load(p, offsetof(struct seccomp_data, nr));
+}
+
+/*
+ * With the host's driver inside: its descriptors (above CTX_AT_END, where the listener is) may be read, written, controlled,
+ * mapped and closed, and it may make pipes and events, and threads of this process. Files cannot be opened: there are none left, and
+ * it is told so instead of killed.
+ */
+static void build_driver(struct program *p)
+{
+	static const uint32_t fd_calls[] = {
+		SYS_ioctl, SYS_read, SYS_write, SYS_close, SYS_recvmsg, SYS_sendmsg, SYS_sendto, SYS_recvfrom, SYS_fcntl, SYS_fstat, SYS_dup,
+		SYS_readv, SYS_writev, SYS_epoll_ctl, SYS_epoll_wait, SYS_ftruncate, SYS_lseek,
+	};
+	static const uint32_t calls[] = {
+		SYS_poll, SYS_eventfd2, SYS_pipe2, SYS_epoll_create1, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_uname, SYS_getcpu,
+		SYS_sched_getparam, SYS_sched_getscheduler, SYS_gettimeofday, SYS_membarrier, SYS_rt_sigaction, SYS_prlimit64, SYS_getrusage,
+		SYS_mlock, SYS_munlock, SYS_sched_setaffinity, SYS_set_robust_list, SYS_rseq, SYS_memfd_create, SYS_get_mempolicy,
+	};
+	static const uint32_t files[] = { SYS_open, SYS_openat, SYS_access, SYS_faccessat, SYS_stat, SYS_newfstatat, SYS_readlink, SYS_statx };
+	const uint32_t thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+
+	for (unsigned i = 0; i < COUNT(fd_calls); i++)
+		own_fd(p, fd_calls[i]);
+	for (unsigned i = 0; i < COUNT(calls); i++)
+		ret_if_equal(p, calls[i], SECCOMP_RET_ALLOW);
+	for (unsigned i = 0; i < COUNT(files); i++)
+		ret_if_equal(p, files[i], SECCOMP_RET_ERRNO | ENOENT);
+	/* its arguments lie in memory: the C library then takes clone, whose flags can be seen */
+	ret_if_equal(p, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 6);
+	load(p, ARG(0));
+	emit(p, BPF_ALU | BPF_AND | BPF_K, thread | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC, 0, 0);
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, thread, 0, 1);
+	ret(p, SECCOMP_RET_ALLOW);
+	ret(p, SECCOMP_RET_KILL_PROCESS);
+	ret(p, SECCOMP_RET_KILL_PROCESS);
+}
+
+static void build(struct program *p, uint32_t driver)
 {
 	static const uint32_t free_calls[] = {
 		SYS_ppoll, SYS_sched_yield, SYS_clock_gettime, SYS_nanosleep, SYS_clock_nanosleep,
@@ -155,6 +208,8 @@ static void build(struct program *p)
 		MADV_DONTDUMP,
 #endif
 	};
+	static const uint32_t driver_advice[] = { MADV_DONTNEED, MADV_FREE, MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_DONTFORK, MADV_DOFORK, MADV_DONTDUMP,
+						  MADV_WIPEONFORK };
 	static const uint32_t futexes[] = { FUTEX_WAIT, FUTEX_WAKE, FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET };
 	static const uint32_t barriers[] = { VGPU_MEMBARRIER_GLOBAL_EXPEDITED };
 	const uint32_t self[] = { (uint32_t)getpid() };
@@ -163,6 +218,8 @@ static void build(struct program *p)
 	emit(p, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
 	ret(p, SECCOMP_RET_KILL_PROCESS);
 	load(p, offsetof(struct seccomp_data, nr));
+	if (driver)
+		build_driver(p);
 	only(p, SYS_futex, 1, ~(uint32_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME), futexes, COUNT(futexes));
 	for (unsigned i = 0; i < COUNT(free_calls); i++)
 		ret_if_equal(p, free_calls[i], SECCOMP_RET_ALLOW);
@@ -171,13 +228,16 @@ static void build(struct program *p)
 	ONLY(p, SYS_recvmsg, 0, socket_fds);
 	ONLY(p, SYS_sendmsg, 0, socket_fds);
 	ONLY(p, SYS_prctl, 0, thread_name);
-	ONLY(p, SYS_madvise, 2, advice);
+	if (driver)
+		ONLY(p, SYS_madvise, 2, driver_advice);
+	else
+		ONLY(p, SYS_madvise, 2, advice);
 	ONLY(p, SYS_membarrier, 0, barriers);
 	ONLY(p, SYS_tgkill, 0, self);           /* abort(): a failure of our own stays visible as SIGABRT */
 	build_fallocate(p);
 	/* realloc() tries it, and copies when it is refused */
 	ret_if_equal(p, SYS_mremap, SECCOMP_RET_ERRNO | ENOMEM);
-	build_mmap(p);
+	build_mmap(p, driver);
 	emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 4);
 	load(p, ARG(2));
 	ret_if_bits(p, ~(uint32_t)(PROT_READ | PROT_WRITE), SECCOMP_RET_KILL_PROCESS);
@@ -193,7 +253,7 @@ static int drop_capabilities(void)
 	return syscall(SYS_capset, &h, none) ? -errno : 0;
 }
 
-int ctx_sandbox(void)
+int ctx_sandbox(uint32_t driver)
 {
 	struct program p = { .n = 0 };
 	struct sock_fprog prog;
@@ -212,7 +272,7 @@ int ctx_sandbox(void)
 		return rc;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return -errno;
-	build(&p);
+	build(&p, driver);
 	prog = (struct sock_fprog){ .len = p.n, .filter = p.insn };
 	/* NEW_LISTENER and TSYNC exclude each other unless a failure is reported as ESRCH. */
 	fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC |

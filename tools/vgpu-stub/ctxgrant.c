@@ -59,6 +59,9 @@ static int limit(const struct context *c, uint64_t granted)
 #else
 	const struct rlimit r = { ctxgrant_least(c) + granted, ctxgrant_most(c) };
 
+	if (c->dev->config.cuda_library)        /* the driver's own, which it does not tell */
+		return 0;
+
 	return prlimit(c->pid, RLIMIT_DATA, &r, NULL);
 #endif
 }

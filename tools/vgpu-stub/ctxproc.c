@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -343,6 +344,10 @@ static void send_init(struct context *c)
 	m.u.init.overhead = d->config.overhead_bytes;
 	m.u.init.kernel_timeout_s = d->config.kernel_timeout_s;
 	m.u.init.qid = c->qid;
+	m.u.init.cuda = d->config.cuda_library != NULL;
+	m.u.init.cuda_device = d->config.cuda_device;
+	if (d->config.cuda_library)
+		snprintf(m.u.init.cuda_library, sizeof(m.u.init.cuda_library), "%s", d->config.cuda_library);
 	m.u.init.verbose = (uint32_t)d->config.verbose;
 	fds[CTX_FD_KICK] = d->doorbell[1 + c->qid];
 	fds[CTX_FD_IRQ] = irq_context_fd(d, c->qid);
@@ -430,7 +435,8 @@ static void deviate(struct context *c, const char *what)
 
 static void on_ready(struct context *c, const struct ctx_msg *m, int *fds, int nfds)
 {
-	const struct rlimit few_fds = { CTX_FDS, CTX_FDS };
+	rlim_t most = c->dev->config.cuda_library ? CTX_CUDA_FDS : CTX_FDS;
+	const struct rlimit few_fds = { most, most };
 
 	if (c->state != CTX_STARTING || c->out_head) {
 		deviate(c, "READY at the wrong time");

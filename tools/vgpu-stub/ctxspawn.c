@@ -29,7 +29,15 @@ extern char **environ;
 #define COUNTS_TEXT "4"                 /* CTX_COUNTS_FD */
 
 /* Only what a person sets to debug a context: our own switches and the sanitizers'; and where the counts of vgpu verify are. */
-static void filter_environment(char *out[MAX_ENV + 2], int counts)
+static char *host_agent(const char *e)
+{
+	static char text[192];
+
+	snprintf(text, sizeof(text), "VGPU_AGENT=%s", e + strlen("VGPU_HOST_AGENT="));
+	return text;
+}
+
+static void filter_environment(char *out[MAX_ENV + 2], int counts, int driver)
 {
 	static char counts_at[] = "VGPU_VERIFY_COUNTS=fd:" COUNTS_TEXT;
 	int n = 0;
@@ -39,6 +47,11 @@ static void filter_environment(char *out[MAX_ENV + 2], int counts)
 	for (char **e = environ; *e && n < MAX_ENV; e++) {
 		size_t name = strcspn(*e, "=");
 
+		/* for the host's driver: which devices it shows, and where the agent is when it is ours */
+		if (driver && (!strncmp(*e, "CUDA_VISIBLE_DEVICES=", 21) || !strncmp(*e, "VGPU_HOST_AGENT=", 16))) {
+			out[n++] = strncmp(*e, "VGPU_HOST_", 10) ? *e : host_agent(*e);
+			continue;
+		}
 		if (!strncmp(*e, "VGPU_STUB_", 10) || !strncmp(*e, "VGPU_ENGINE=", 12) || !strncmp(*e, "VGPU_OPS=", 9) || !strncmp(*e, "VGPU_CPU_ISA=", 13) ||
 		    (name >= 11 && !strncmp(*e + name - 11, "SAN_OPTIONS", 11)))
 			out[n++] = *e;
@@ -191,13 +204,16 @@ int ctxspawn(struct context *c)
 	char *as_trial[] = { (char *)"vgpu-stub", (char *)"--context-walls", walls, user, NULL };
 	char *envp[MAX_ENV + 2];
 	struct cage k = { .parent = getpid(), .walls = c->walls, .data_limit = ctxgrant_least(c), .data_most = ctxgrant_most(c) };
+
+	if (c->dev->config.cuda_library)        /* the driver's own memory, which it does not tell */
+		k.data_limit = k.data_most = UINT64_MAX;
 	int s[2], e[2], fd = -1, cgroup = -1, err;
 	pid_t p;
 
 	snprintf(walls, sizeof(walls), "%u", c->walls);
 	snprintf(user, sizeof(user), "%u", uid);
 	k.counts = open_counts();
-	filter_environment(envp, k.counts);
+	filter_environment(envp, k.counts, c->dev->config.cuda_library != NULL);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s)) {
 		err = -errno;
 		goto close_counts;

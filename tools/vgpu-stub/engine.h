@@ -210,10 +210,31 @@ struct engine_ops {
 	 * has called malloc). An engine that was never told has VGPU_DEVICE_HEAP_BYTES in its arena.
 	 */
 	uint32_t (*heap)(struct engine *e, uint64_t va, uint64_t bytes);
+
+	/*
+	 * Device memory where the engine has it and not this process: all NULL in an engine whose device memory is this process's.
+	 * An allocation at va; physical memory under the client's name for it, offset; a mapping of it. Alive 0: away with it.
+	 */
+	uint32_t (*memory)(struct engine *e, uint64_t va, uint64_t bytes, int alive);
+	uint32_t (*physical)(struct engine *e, uint64_t offset, uint64_t bytes, int alive);
+	uint32_t (*mapping)(struct engine *e, uint64_t va, uint64_t bytes, uint64_t offset, int alive);
+
+	/* Launches whose end nobody else will tell: looked for at least every ENGINE_POLL_NS while launches are out. NULL: there are none. */
+	unsigned (*poll)(struct engine *e);
 };
+#define ENGINE_POLL_NS 2000000u
 #define ENGINE_PENDING 0x10000u
 #define ENGINE_WINDOW 2
 
-extern const struct engine_ops engine_cpu;
+extern const struct engine_ops engine_cpu, engine_cuda;
+
+/*
+ * cuda/ before its engine opens, in order; each 0, or -1 with the reason. The first two in any process; the context is of the client
+ * whose device memory begins at device_base.
+ */
+struct vgpu_device_info;
+int cuda_open_library(const char *path, int ordinal, char *why, size_t room);
+int cuda_identify(struct vgpu_device_info *info, char *why, size_t room);
+int cuda_open_context(uint64_t device_base, char *why, size_t room);
 
 #endif

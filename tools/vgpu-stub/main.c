@@ -132,6 +132,8 @@ int main(int argc, char **argv)
 		return context_main();
 	if (argc == 4 && !strcmp(argv[1], "--context-walls"))
 		return ctx_walls_trial((uint32_t)strtoul(argv[2], NULL, 10), (uint32_t)strtoul(argv[3], NULL, 10));
+	if (argc == 4 && !strcmp(argv[1], "--cuda-info"))
+		return info_cuda_print(argv[2], atoi(argv[3]));
 	if (standard_fds())
 		return 1;
 	if (options_parse(argc, argv, &device.config, &status))
@@ -143,6 +145,8 @@ int main(int argc, char **argv)
 		log_line("warning: %s: the service manager will not hear of us", unheard);
 	raise_fd_limit();
 	info_fill(&device.info, &device.config);
+	if (device.config.cuda_library && info_cuda(&device.info, &device.config))
+		return 1;
 	walls_find(&device);
 	if (device.config.require_walls & ~device.walls) {
 		log_line("--require-walls: not all of them stand (%s is missing): the device does not start",

@@ -30,6 +30,9 @@ static void usage(FILE *f)
 		"  --socket PATH      vfio-user socket to listen on (required)\n"
 		"  --memory SIZE      device memory, like 512M or 4G (default: half of RAM, at most 16G)\n"
 		"  --overhead SIZE    memory of a context beside what it is granted: images, code, the engine (default 2G)\n"
+		"  --engine ENGINE    cpu (default): compiles PTX for the processor; cuda: an NVIDIA GPU of this host\n"
+		"  --cuda-library PATH  cuda: the host's driver (default libcuda.so.1)\n"
+		"  --cuda-device N    cuda: which of its devices (default 0)\n"
 		"  --cc X.Y           compute capability (default 6.1); one of %s\n"
 		"  --sms N            multiprocessors reported, 1..1024 (default: 4 per core, at least 8)\n"
 		"  --cores N          engine threads of a context, 1..256 (default: the processors it may use)\n"
@@ -212,7 +215,7 @@ static const char *default_seed(const char *socket_path)
 int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 {
 	enum { O_SOCKET = 1, O_MEMORY, O_OVERHEAD, O_CC, O_SMS, O_CORES, O_NAME, O_PCI_ID, O_BUS_ID, O_DMA, O_SEED, O_UUID, O_TIMEOUT, O_WALLS, O_REQUIRE, O_UIDS, O_CGROUP,
-	       O_VERBOSE, O_HELP, O_VERSION };
+	       O_VERBOSE, O_HELP, O_VERSION, O_ENGINE, O_LIBRARY, O_CUDA_DEVICE };
 	static const struct option table[] = {
 		{ "socket", required_argument, NULL, O_SOCKET },
 		{ "memory", required_argument, NULL, O_MEMORY },
@@ -231,13 +234,17 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 		{ "require-walls", optional_argument, NULL, O_REQUIRE },
 		{ "context-uids", required_argument, NULL, O_UIDS },
 		{ "cgroup", required_argument, NULL, O_CGROUP },
+		{ "engine", required_argument, NULL, O_ENGINE },
+		{ "cuda-library", required_argument, NULL, O_LIBRARY },
+		{ "cuda-device", required_argument, NULL, O_CUDA_DEVICE },
 		{ "verbose", no_argument, NULL, O_VERBOSE },
 		{ "help", no_argument, NULL, O_HELP },
 		{ "version", no_argument, NULL, O_VERSION },
 		{ NULL, 0, NULL, 0 },
 	};
 	const char *engine = getenv("VGPU_ENGINE");
-	int o, err = 0;
+	const char *library = NULL;
+	int o, err = 0, cuda = 0;
 
 	*c = (struct stub_config){
 		.name = "VGPU-STUB (cpu)", .bus_id = "", .memory_bytes = default_memory(), .overhead_bytes = 2 * VGPU_GIB, .walls = VGPU_WALLS_ALL, .context_uids = DEFAULT_UIDS, .cc_major = 6,
@@ -254,6 +261,7 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 			c->socket_path = optarg;
 			break;
 		case O_MEMORY:
+			c->memory_set = 1;
 			if (parse_size(optarg, &c->memory_bytes) || c->memory_bytes < MIN_MEMORY ||
 			    c->memory_bytes > MAX_MEMORY || c->memory_bytes % VGPU_HUGE)
 				err = bad("memory", optarg, "give a multiple of 2M between 16M and 960G, like 4G");
@@ -324,6 +332,20 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 		case O_CGROUP:
 			c->cgroup = optarg;
 			break;
+		case O_ENGINE:
+			cuda = !strcmp(optarg, "cuda");
+			if (!cuda && strcmp(optarg, "cpu"))
+				err = bad("engine", optarg, "give cpu or cuda");
+			break;
+		case O_LIBRARY:
+			library = optarg;
+			if (!*optarg || strlen(optarg) >= CTX_LIBRARY_BYTES)
+				err = bad("cuda-library", optarg, "give the path of libcuda.so.1, below 256 bytes");
+			break;
+		case O_CUDA_DEVICE:
+			if (parse_number(optarg, 0, 63, &c->cuda_device))
+				err = bad("cuda-device", optarg, "give a number from 0 to 63");
+			break;
 		case O_VERBOSE:
 			c->verbose = 1;
 			break;
@@ -347,6 +369,12 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 			argv[optind]);
 		return -1;
 	}
+	if (library && !cuda) {
+		fprintf(stderr, "vgpu-stub: --cuda-library is for --engine cuda\n");
+		return -1;
+	}
+	if (cuda)
+		c->cuda_library = library ? library : "libcuda.so.1";
 	if (!c->socket_path || !*c->socket_path) {
 		fprintf(stderr, "vgpu-stub: --socket PATH is required; try: vgpu-stub --help\n");
 		return -1;

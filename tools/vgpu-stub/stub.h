@@ -38,10 +38,13 @@ struct stub_config {
 	uint8_t uuid[16];               /* where has_uuid: else made from the seed */
 	int has_uuid;
 	uint64_t memory_bytes;
+	int memory_set;                 /* by --memory: a share of the GPU's */
 	uint64_t overhead_bytes;        /* of a context beside its grant: images, code, the engine's own memory */
 	uint32_t cc_major, cc_minor;
 	uint32_t sms, cores;
 	uint32_t pci_vendor, pci_device;
+	const char *cuda_library;       /* the host's libcuda: engine cuda; NULL: engine cpu */
+	uint32_t cuda_device;           /* number in that library */
 	int by_message;                 /* --dma message: dma_msg.h */
 	uint32_t walls, require_walls;  /* VGPU_WALL_*: to try; without which not to start */
 	uint32_t context_uids;          /* as root: the first of STUB_QUEUES + 1 users */
@@ -176,6 +179,8 @@ struct device {
 
 /* info.c: the numbers that IDENTIFY answers, from the configuration and this machine */
 void info_fill(struct vgpu_device_info *info, const struct stub_config *c);
+int info_cuda(struct vgpu_device_info *info, const struct stub_config *c);      /* over it: the driver's word; 0 or -1 */
+int info_cuda_print(const char *library, int device);   /* the process that asks */
 int info_cc_known(uint32_t major, uint32_t minor);
 const char *info_cc_list(void);
 

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine on NVIDIA's driver, private to cuda/: one context process, one CUDA context of the host's libcuda.
+ *
+ *   driver.c   the library, opened at run time; what its errors mean; the context, before the sandbox closes
+ *   engine.c   the ops table; what the device looks like
+ *   memory.c   device memory at the client's addresses, copies, fills
+ *   module.c   modules, their functions and variables
+ *   launch.c   launches and their ends
+ *
+ * The driver is trusted with this process's life and no more: it runs inside the context's walls, and what it answers is
+ * told to this client alone.
+ */
+#ifndef VGPU_CUDA_H
+#define VGPU_CUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define __CUDA_API_VERSION_INTERNAL
+#include "../../../libcuda-lite/include/cuda.h"
+#include "../../../fw-protocol/vgpu_client.h"
+#include "../../../fw-protocol/vgpu_device.h"
+#include "../../../fw-protocol/vgpu_status.h"
+#include "../engine.h"
+
+/* What is asked of the driver, by the names that libcuda.so.1 exports. */
+#define CUDA_CALLS(X) \
+	X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuDeviceGet) X(cuDeviceGetCount) X(cuDeviceGetName) X(cuDeviceGetUuid) \
+	X(cuDeviceTotalMem_v2) X(cuDeviceGetAttribute) X(cuDeviceGetPCIBusId) \
+	X(cuCtxCreate_v2) X(cuCtxSetCurrent) X(cuCtxSetLimit) \
+	X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions) X(cuModuleGetGlobal_v2) \
+	X(cuFuncGetName) X(cuFuncGetParamInfo) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernel) X(cuLaunchCooperativeKernel) X(cuLaunchHostFunc) \
+	X(cuStreamCreate) X(cuStreamQuery) X(cuStreamSynchronize) \
+	X(cuMemcpyHtoDAsync_v2) X(cuMemcpyDtoHAsync_v2) X(cuMemcpyDtoDAsync_v2) X(cuMemsetD8Async) X(cuMemsetD16Async) X(cuMemsetD32Async) \
+	X(cuMemHostRegister_v2) X(cuMemHostUnregister) X(cuMemHostGetDevicePointer_v2) \
+	X(cuMemAddressReserve) X(cuMemCreate) X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)
+
+struct cuda_driver {
+#define CUDA_POINTER(name) __typeof__(&name) name;
+	CUDA_CALLS(CUDA_POINTER)
+#undef CUDA_POINTER
+};
+extern struct cuda_driver cu;
+
+#define CUDA_PAGE VGPU_HUGE             /* the driver's granularity of physical memory */
+#define CUDA_VA_BYTES (VGPU_DEVICE_SPAN - 2 * VGPU_ARENA_BYTES)  /* behind the arena; the end of the span is left to the driver */
+#define CUDA_STREAMS VGPU_MAX_STREAMS
+#define CUDA_PHYS 4096u                 /* pieces of physical memory of a client, at once */
+
+/* A launch that is out: who takes `out` back says done(), the driver's thread or the dispatcher that saw an error. */
+struct cuda_stream {
+	CUstream stream;
+	struct engine *e;
+	uint64_t cookie;
+	uint32_t out, fn;
+};
+
+struct cuda_func {
+	CUfunction fn;
+	struct cuda_module *m;
+	const char *name;
+	uint32_t nparams, param_bytes;
+	struct engine_param *params;    /* NULL: not asked yet */
+	uint32_t shared_optin;          /* dynamic shared memory that it was allowed so far */
+};
+
+struct cuda_symbol {
+	char *name;
+	uint64_t address, bytes;
+	uint32_t kind;
+};
+
+struct cuda_module {
+	CUmodule m;
+	uint32_t first, nfuncs;         /* function ids first .. first + nfuncs - 1 */
+	struct cuda_symbol *var;
+	uint32_t nvars;
+	uint64_t var_bytes;
+};
+
+struct cuda_phys {
+	uint64_t offset, bytes;         /* bytes 0: free */
+	CUmemGenericAllocationHandle h;
+};
+
+struct engine {
+	struct engine_env env;
+	CUcontext ctx;
+	CUdevice dev;
+	uint64_t device_base;           /* of the client's span for this device, VGPU_DEVICE_SPAN */
+	CUstream copies;                /* of copies and fills: no kernel of the client's is in it */
+	uint32_t died;                  /* sticky status, once the driver said so */
+	uint32_t launches;              /* out */
+	struct cuda_stream stream[CUDA_STREAMS];
+	struct cuda_module **modules;
+	uint32_t nmodules;
+	struct cuda_func *funcs;
+	uint32_t nfuncs, funcs_room;
+	uint32_t *users;                /* of each page behind the arena: allocations in it */
+	uint32_t *run;                  /* pages of the mapping that begins here; 0: none does */
+	CUmemGenericAllocationHandle *handle; /* of it */
+	struct cuda_phys *phys;
+};
+
+/* driver.c */
+CUcontext cuda_context(void);
+CUdevice cuda_device(void);
+uint32_t cuda_status(CUresult r);
+const char *cuda_error_name(CUresult r);
+
+/* memory.c */
+uint32_t cuda_memory_open(struct engine *e);
+uint32_t cuda_mem(struct engine *e, uint64_t va, uint64_t bytes, int alive);
+uint32_t cuda_phys(struct engine *e, uint64_t offset, uint64_t bytes, int alive);
+uint32_t cuda_map(struct engine *e, uint64_t va, uint64_t bytes, uint64_t offset, int alive);
+uint32_t cuda_copy(struct engine *e, void *dst, const void *src, size_t bytes);
+uint32_t cuda_fill(struct engine *e, void *dst, uint32_t value, unsigned elem_bytes, size_t count);
+void cuda_note(struct engine *e, uint64_t addr, uint64_t bytes, int alive);
+/* A call failed: its status; a sticky one is kept, for the launches that are out. */
+uint32_t cuda_failed(struct engine *e, CUresult r);
+
+/* module.c */
+uint32_t cuda_module_load(struct engine *e, const void *image, size_t bytes, uint32_t *module, char *log, size_t log_bytes);
+uint32_t cuda_module_check(struct engine *e, uint32_t module, char *log, size_t log_bytes);
+uint32_t cuda_module_unload(struct engine *e, uint32_t module);
+uint32_t cuda_module_symbol(struct engine *e, uint32_t module, uint32_t i, struct engine_symbol *out);
+uint64_t cuda_module_bytes(struct engine *e, uint32_t module);
+uint32_t cuda_func_info(struct engine *e, uint32_t fn, struct engine_func_info *out, char *log, size_t log_bytes);
+struct cuda_func *cuda_func(struct engine *e, uint32_t id);
+uint32_t cuda_params(struct engine *e, struct cuda_func *f);
+
+/* launch.c */
+uint32_t cuda_launch(struct engine *e, const struct engine_launch *l);
+unsigned cuda_poll(struct engine *e);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The host's libcuda: opened by name at run time, never linked, so that the device builds and runs where there is none.
+ *
+ * Everything that needs a file happens here, before the context's walls stand and its sandbox closes: the library and its
+ * device nodes, the CUDA context, and the compiler of PTX, which the driver loads when it first meets some.
+ */
+#include "cuda.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct cuda_driver cu;
+static CUcontext the_context;
+static CUdevice the_device;
+
+CUcontext cuda_context(void) { return the_context; }
+CUdevice cuda_device(void) { return the_device; }
+
+const char *cuda_error_name(CUresult r)
+{
+	const char *s = NULL;
+
+	return cu.cuGetErrorName && cu.cuGetErrorName(r, &s) == CUDA_SUCCESS && s ? s : "an unknown error";
+}
+
+/* CUresult to what the wire knows. Errors of the context are sticky there as here. */
+uint32_t cuda_status(CUresult r)
+{
+	switch (r) {
+	case CUDA_SUCCESS: return VGPU_ST_OK;
+	case CUDA_ERROR_OUT_OF_MEMORY: return VGPU_ST_OUT_OF_MEMORY;
+	case CUDA_ERROR_INVALID_VALUE: return VGPU_ST_INVALID;
+	case CUDA_ERROR_NOT_FOUND: return VGPU_ST_NOT_FOUND;
+	case CUDA_ERROR_NOT_SUPPORTED: return VGPU_ST_NOT_SUPPORTED;
+	case CUDA_ERROR_INVALID_IMAGE: return VGPU_ST_INVALID_IMAGE;
+	case CUDA_ERROR_INVALID_PTX: return VGPU_ST_INVALID_PTX;
+	case CUDA_ERROR_NO_BINARY_FOR_GPU: return VGPU_ST_NO_BINARY;
+	case CUDA_ERROR_UNSUPPORTED_PTX_VERSION: return VGPU_ST_PTX_VERSION;
+	case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: return VGPU_ST_LAUNCH_RESOURCES;
+	case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: return VGPU_ST_LAUNCH_RESOURCES;
+	case CUDA_ERROR_ILLEGAL_ADDRESS:
+	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+	case CUDA_ERROR_INVALID_PC:
+	case CUDA_ERROR_HARDWARE_STACK_ERROR: return VGPU_ST_ILLEGAL_ADDRESS;
+	case CUDA_ERROR_MISALIGNED_ADDRESS: return VGPU_ST_MISALIGNED;
+	case CUDA_ERROR_ILLEGAL_INSTRUCTION: return VGPU_ST_ILLEGAL_INSTRUCTION;
+	case CUDA_ERROR_LAUNCH_FAILED: return VGPU_ST_TRAP;
+	case CUDA_ERROR_ASSERT: return VGPU_ST_ASSERT;
+	case CUDA_ERROR_LAUNCH_TIMEOUT: return VGPU_ST_TIMEOUT;
+	case CUDA_ERROR_DEVICE_UNAVAILABLE:
+	case CUDA_ERROR_DEINITIALIZED:
+	case CUDA_ERROR_NO_DEVICE: return VGPU_ST_DEVICE_LOST;
+	default: return VGPU_ST_INTERNAL;
+	}
+}
+
+int cuda_open_library(const char *path, int ordinal, char *why, size_t room)
+{
+	static const struct { const char *name; size_t at; } calls[] = {
+#define CUDA_NAME(name) { #name, offsetof(struct cuda_driver, name) },
+		CUDA_CALLS(CUDA_NAME)
+#undef CUDA_NAME
+	};
+	void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	CUresult r;
+	int n = 0;
+
+	if (!lib) {
+		snprintf(why, room, "the CUDA driver cannot be opened: %s", dlerror());
+		return -1;
+	}
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		void *p = dlsym(lib, calls[i].name);
+
+		if (!p) {
+			snprintf(why, room, "%s has no %s: a driver of CUDA 12.4 or later is needed", path, calls[i].name);
+			return -1;
+		}
+		memcpy((char *)&cu + calls[i].at, &p, sizeof(p));
+	}
+	r = cu.cuInit(0);
+	if (!r)
+		r = cu.cuDeviceGetCount(&n);
+	if (!r && ordinal >= n) {
+		snprintf(why, room, "%s has %d device%s, there is no number %d", path, n, n == 1 ? "" : "s", ordinal);
+		return -1;
+	}
+	if (!r)
+		r = cu.cuDeviceGet(&the_device, ordinal);
+	if (r) {
+		snprintf(why, room, "%s: %s", path, cuda_error_name(r));
+		return -1;
+	}
+	return 0;
+}
+
+static int host_function_ran;
+static void CUDA_CB ran(void *user) { (void)user; __atomic_store_n(&host_function_ran, 1, __ATOMIC_RELEASE); }
+
+int cuda_open_context(uint64_t device_base, char *why, size_t room)
+{
+	/* Any PTX: the driver's compiler is a library of its own, and there are no files later. */
+	static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry vgpu_first()\n{\n\tret;\n}\n";
+	CUdeviceptr at = 0, want = device_base + VGPU_ARENA_BYTES;
+	const char *call = "cuCtxCreate";
+	CUfunction f;
+	CUmodule m;
+	CUresult r = cu.cuCtxCreate_v2(&the_context, CU_CTX_SCHED_BLOCKING_SYNC, the_device);
+
+	if (!r && (call = "cuMemAddressReserve", r = cu.cuMemAddressReserve(&at, CUDA_VA_BYTES, CUDA_PAGE, want, 0)) == CUDA_SUCCESS &&
+	    at != want) {
+		snprintf(why, room, "the driver does not place memory at 0x%llx, where the client has its own",
+			 (unsigned long long)want);
+		return -1;
+	}
+	if (!r && (call = "cuModuleLoadDataEx", r = cu.cuModuleLoadDataEx(&m, ptx, 0, NULL, NULL)) == CUDA_SUCCESS &&
+	    (call = "cuModuleEnumerateFunctions", r = cu.cuModuleEnumerateFunctions(&f, 1, m)) == CUDA_SUCCESS &&
+	    (call = "cuLaunchKernel", r = cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL)) == CUDA_SUCCESS &&
+	    /* the thread of host functions starts with the first one */
+	    (call = "cuLaunchHostFunc", r = cu.cuLaunchHostFunc(NULL, ran, NULL)) == CUDA_SUCCESS &&
+	    (call = "cuStreamSynchronize", r = cu.cuStreamSynchronize(NULL)) == CUDA_SUCCESS)
+		r = cu.cuModuleUnload(m);
+	if (!r && !__atomic_load_n(&host_function_ran, __ATOMIC_ACQUIRE)) {
+		snprintf(why, room, "cuLaunchHostFunc: the stream ended before its host function ran");
+		return -1;
+	}
+	if (r) {
+		snprintf(why, room, "%s: %s", call, cuda_error_name(r));
+		return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Device memory at the client's addresses. The span was reserved by hint when the context began (driver.c); an allocation maps
+ * physical memory into it, in the driver's pages of 2 MiB. A page that several small allocations share is mapped by the
+ * first of them and let go with the last; the whole pages inside one allocation are one piece of memory.
+ *
+ * The client's window is memory of this process. The driver reads and writes it in copies; kernels see it where the driver
+ * can register it at its own address.
+ */
+#include "cuda.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGES (CUDA_VA_BYTES / CUDA_PAGE)
+
+static void *anon(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* ---- memory of the client that may vanish ---------------------------------------------------------- */
+
+static __thread sigjmp_buf *guard;
+
+static void on_fault(int sig, siginfo_t *si, void *uc)
+{
+	(void)si, (void)uc;
+	if (guard)
+		siglongjmp(*guard, 1);
+	signal(sig, SIG_DFL);           /* not ours: it happens again, and ends the process */
+}
+
+/* Every page of it is there (and, to write, writable) at this moment. */
+static int there(const void *p, size_t bytes, int write)
+{
+	volatile uint8_t *b = (volatile uint8_t *)(uintptr_t)p;
+	sigjmp_buf back;
+	int ok = 0;
+
+	if (!bytes)
+		return 1;
+	if (!sigsetjmp(back, 1)) {
+		guard = &back;
+		for (size_t i = 0; i < bytes; i += VGPU_PAGE - ((uintptr_t)(b + i) & (VGPU_PAGE - 1)))
+			if (write)
+				__atomic_fetch_or(b + i, 0, __ATOMIC_RELAXED);
+			else
+				(void)b[i];
+		ok = 1;
+	}
+	guard = NULL;
+	return ok;
+}
+
+static uint32_t host_copy(void *dst, const void *src, size_t bytes)
+{
+	sigjmp_buf back;
+	uint32_t st = VGPU_ST_ILLEGAL_ADDRESS;
+
+	if (!sigsetjmp(back, 1)) {
+		guard = &back;
+		memmove(dst, src, bytes);
+		st = VGPU_ST_OK;
+	}
+	guard = NULL;
+	return st;
+}
+
+uint32_t cuda_memory_open(struct engine *e)
+{
+	struct sigaction sa = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER };
+
+	sigaction(SIGSEGV, &sa, NULL);
+	sigaction(SIGBUS, &sa, NULL);
+	e->users = anon(PAGES * sizeof(*e->users));
+	e->run = anon(PAGES * sizeof(*e->run));
+	e->handle = anon(PAGES * sizeof(*e->handle));
+	e->phys = anon(CUDA_PHYS * sizeof(*e->phys));
+	return e->users && e->run && e->handle && e->phys ? VGPU_ST_OK : VGPU_ST_OUT_OF_MEMORY;
+}
+
+uint32_t cuda_failed(struct engine *e, CUresult r)
+{
+	uint32_t st = cuda_status(r);
+
+	if (vgpu_status_sticky(st) && !e->died)
+		e->died = st;
+	return st;
+}
+
+/* ---- pages ------------------------------------------------------------------------------------------ */
+
+static CUresult create(struct engine *e, uint64_t bytes, CUmemGenericAllocationHandle *h)
+{
+	CUmemAllocationProp prop;
+
+	memset(&prop, 0, sizeof(prop));
+	prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+	prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+	prop.location.id = e->dev;
+	return cu.cuMemCreate(h, bytes, &prop, 0);
+}
+
+static CUresult map(struct engine *e, uint64_t va, uint64_t bytes, uint64_t offset, CUmemGenericAllocationHandle h)
+{
+	CUmemAccessDesc all = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = e->dev }, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUresult r = cu.cuMemMap(va, bytes, offset, h, 0);
+
+	if (r)
+		return r;
+	r = cu.cuMemSetAccess(va, bytes, &all, 1);
+	if (r)
+		cu.cuMemUnmap(va, bytes);
+	return r;
+}
+
+static uint64_t page_va(const struct engine *e, uint64_t page)
+{
+	return e->device_base + VGPU_ARENA_BYTES + page * CUDA_PAGE;
+}
+
+static CUresult map_run(struct engine *e, uint64_t page, uint32_t n)
+{
+	CUmemGenericAllocationHandle h;
+	CUresult r = create(e, n * CUDA_PAGE, &h);
+
+	if (r)
+		return r;
+	r = map(e, page_va(e, page), n * CUDA_PAGE, 0, h);
+	if (r) {
+		cu.cuMemRelease(h);
+		return r;
+	}
+	e->run[page] = n;
+	e->handle[page] = h;
+	return CUDA_SUCCESS;
+}
+
+static CUresult unmap_run(struct engine *e, uint64_t page)
+{
+	CUresult r = cu.cuMemUnmap(page_va(e, page), e->run[page] * CUDA_PAGE);
+
+	if (!r)
+		r = cu.cuMemRelease(e->handle[page]);
+	if (!r)
+		e->run[page] = 0;
+	return r;
+}
+
+/* The pages first..last of an allocation: those at its ends may be others' as well, each is a run of its own. */
+static CUresult leave(struct engine *e, uint64_t first, uint64_t last)
+{
+	CUresult r = CUDA_SUCCESS, one;
+
+	for (uint64_t p = first; p <= last; p++) {
+		if (--e->users[p] || !e->run[p])
+			continue;
+		one = unmap_run(e, p);
+		r = r ? r : one;
+	}
+	return r;
+}
+
+static uint32_t enter(struct engine *e, uint64_t va, uint64_t bytes)
+{
+	uint64_t first = (va - page_va(e, 0)) / CUDA_PAGE, last = (va + bytes - 1 - page_va(e, 0)) / CUDA_PAGE, p = first;
+	CUresult r = CUDA_SUCCESS;
+
+	while (p <= last && !r) {
+		uint64_t n = p == first || p == last ? 1 : last - p;
+
+		if (!e->users[p])
+			r = map_run(e, p, (uint32_t)n);
+		for (uint64_t k = 0; !r && k < n; k++)
+			e->users[p + k]++;
+		p += r ? 0 : n;
+	}
+	if (r && p > first)
+		leave(e, first, p - 1);
+	return r ? cuda_failed(e, r) : VGPU_ST_OK;
+}
+
+static int behind_arena(const struct engine *e, uint64_t va, uint64_t bytes)
+{
+	return va - page_va(e, 0) < CUDA_VA_BYTES && bytes <= CUDA_VA_BYTES - (va - page_va(e, 0));
+}
+
+uint32_t cuda_mem(struct engine *e, uint64_t va, uint64_t bytes, int alive)
+{
+	uint64_t first = (va - page_va(e, 0)) / CUDA_PAGE, last = (va + bytes - 1 - page_va(e, 0)) / CUDA_PAGE;
+
+	if (!bytes || !behind_arena(e, va, bytes))
+		return VGPU_ST_OUT_OF_MEMORY;   /* addresses that were left to the driver */
+	return alive ? enter(e, va, bytes) : cuda_failed(e, leave(e, first, last));
+}
+
+/* ---- what the client maps itself ------------------------------------------------------------------- */
+
+static struct cuda_phys *phys_at(struct engine *e, uint64_t offset)
+{
+	for (uint32_t i = 0; i < CUDA_PHYS; i++)
+		if (e->phys[i].bytes && offset - e->phys[i].offset < e->phys[i].bytes)
+			return &e->phys[i];
+	return NULL;
+}
+
+uint32_t cuda_phys(struct engine *e, uint64_t offset, uint64_t bytes, int alive)
+{
+	struct cuda_phys *p = alive ? e->phys : phys_at(e, offset);
+	CUresult r;
+
+	if (!alive) {
+		r = p ? cu.cuMemRelease(p->h) : CUDA_ERROR_INVALID_VALUE;
+		if (!r)
+			*p = (struct cuda_phys){ 0 };
+		return cuda_failed(e, r);
+	}
+	while (p < e->phys + CUDA_PHYS && p->bytes)
+		p++;
+	if (p == e->phys + CUDA_PHYS)
+		return VGPU_ST_LIMIT;
+	r = create(e, bytes, &p->h);
+	if (!r) {
+		p->offset = offset;
+		p->bytes = bytes;
+	}
+	return cuda_failed(e, r);
+}
+
+uint32_t cuda_map(struct engine *e, uint64_t va, uint64_t bytes, uint64_t offset, int alive)
+{
+	struct cuda_phys *p = alive ? phys_at(e, offset) : NULL;
+
+	if (!behind_arena(e, va, bytes) || (alive && !p))
+		return alive ? VGPU_ST_OUT_OF_MEMORY : VGPU_ST_INVALID;
+	return cuda_failed(e, alive ? map(e, va, bytes, offset - p->offset, p->h) : cu.cuMemUnmap(va, bytes));
+}
+
+/* ---- copies ----------------------------------------------------------------------------------------- */
+
+static int on_device(const struct engine *e, const void *p)
+{
+	return (uintptr_t)p - e->device_base < VGPU_DEVICE_SPAN;
+}
+
+/*
+ * Called in the turn of one stream, whose earlier commands have ended: a stream of its own is order enough. An address that the
+ * driver refuses is nobody's memory.
+ */
+static uint32_t finish(struct engine *e, CUresult r)
+{
+	if (!r)
+		r = cu.cuStreamSynchronize(e->copies);
+	return r == CUDA_ERROR_INVALID_VALUE ? (uint32_t)VGPU_ST_ILLEGAL_ADDRESS : cuda_failed(e, r);
+}
+
+uint32_t cuda_copy(struct engine *e, void *dst, const void *src, size_t bytes)
+{
+	int to = on_device(e, dst), from = on_device(e, src);
+
+	if (!bytes)
+		return VGPU_ST_OK;
+	if (!to && !from)
+		return host_copy(dst, src, bytes);
+	if ((!to && !there(dst, bytes, 1)) || (!from && !there(src, bytes, 0)))
+		return VGPU_ST_ILLEGAL_ADDRESS;
+	if (to && from)
+		return finish(e, cu.cuMemcpyDtoDAsync_v2((uintptr_t)dst, (uintptr_t)src, bytes, e->copies));
+	return finish(e, to ? cu.cuMemcpyHtoDAsync_v2((uintptr_t)dst, src, bytes, e->copies) :
+		      cu.cuMemcpyDtoHAsync_v2(dst, (uintptr_t)src, bytes, e->copies));
+}
+
+uint32_t cuda_fill(struct engine *e, void *dst, uint32_t value, unsigned elem_bytes, size_t count)
+{
+	CUdeviceptr at = (uintptr_t)dst;
+
+	if (!count)
+		return VGPU_ST_OK;
+	if (!on_device(e, dst)) {
+		if (!there(dst, count * elem_bytes, 1))
+			return VGPU_ST_ILLEGAL_ADDRESS;
+		for (size_t i = 0; i < count; i++)
+			memcpy((uint8_t *)dst + i * elem_bytes, &value, elem_bytes);
+		return VGPU_ST_OK;
+	}
+	return finish(e, elem_bytes == 1 ? cu.cuMemsetD8Async(at, (unsigned char)value, count, e->copies) :
+		      elem_bytes == 2 ? cu.cuMemsetD16Async(at, (unsigned short)value, count, e->copies) :
+		      cu.cuMemsetD32Async(at, value, count, e->copies));
+}
+
+/* A driver that cannot register it still copies from it and to it; kernels that touch it fault. */
+void cuda_note(struct engine *e, uint64_t addr, uint64_t bytes, int alive)
+{
+	CUdeviceptr seen = 0;
+
+	if (alive != ENGINE_WINDOW && addr - e->env.span_base >= VGPU_WINDOW_SPAN)
+		return;
+	if (!alive) {
+		cu.cuMemHostUnregister((void *)(uintptr_t)addr);
+		return;
+	}
+	if (cu.cuMemHostRegister_v2((void *)(uintptr_t)addr, bytes, CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE) == CUDA_SUCCESS &&
+	    (cu.cuMemHostGetDevicePointer_v2(&seen, (void *)(uintptr_t)addr, 0) || seen != addr))
+		cu.cuMemHostUnregister((void *)(uintptr_t)addr);
+}

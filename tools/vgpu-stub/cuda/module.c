@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Modules. Images go to the driver as they are; it chooses and compiles.
+ *
+ * The driver lists a module's functions, and not its variables, which it only finds by name. So every name that the image has at
+ * its outermost level is asked for: a wrong guess is answered NOT_FOUND and costs nothing else.
+ */
+#include "cuda.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../cpu/fatbin.h"
+
+struct names {
+	struct engine *e;
+	struct cuda_module *m;
+	char *log;
+	size_t room;
+	uint32_t status;
+};
+
+static int known(const struct cuda_module *m, const char *name)
+{
+	for (uint32_t i = 0; i < m->nvars; i++)
+		if (!strcmp(m->var[i].name, name))
+			return 1;
+	return 0;
+}
+
+/*
+ * Variables have to lie where the client's program may point: in the arena of its span. A driver that puts them elsewhere (and
+ * managed ones, which the program's own side reads) is not of use for this module.
+ */
+static void variable(struct names *n, const char *name, uint32_t kind)
+{
+	const struct engine_env *env = &n->e->env;
+	struct cuda_module *m = n->m;
+	struct cuda_symbol *grown;
+	CUdeviceptr at;
+	size_t bytes;
+
+	if (n->status || known(m, name) || cu.cuModuleGetGlobal_v2(&at, &bytes, m->m, name))
+		return;
+	if (at - env->arena_base >= env->arena_bytes || bytes > env->arena_bytes - (at - env->arena_base)) {
+		snprintf(n->log, n->room, "%s %.200s: the driver has it at 0x%llx, outside what the client's program can name",
+			 kind == ENGINE_SYM_MANAGED ? "managed variable" : "variable", name, (unsigned long long)at);
+		n->status = VGPU_ST_NOT_SUPPORTED;
+		return;
+	}
+	grown = realloc(m->var, (m->nvars + 1) * sizeof(*grown));
+	if (grown)
+		m->var = grown;
+	if (!grown || !(grown[m->nvars].name = strdup(name))) {
+		n->status = VGPU_ST_OUT_OF_MEMORY;
+		return;
+	}
+	grown[m->nvars].address = at;
+	grown[m->nvars].bytes = bytes;
+	grown[m->nvars++].kind = kind;
+	m->var_bytes += bytes;
+}
+
+/* ---- names in PTX text --------------------------------------------------------------------------------- */
+
+static int in_name(int c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%';
+}
+
+/* Statements outside of braces and parentheses, up to their '=': directives begin with a dot, what is left may be a name. */
+static void scan_ptx(struct names *n, const char *s, const char *end)
+{
+	uint32_t kind = 0;
+	int depth = 0, value = 0;
+
+	while (s < end) {
+		char name[1024];
+		size_t len = 0;
+
+		if (end - s > 1 && s[0] == '/' && s[1] == '/') {
+			while (s < end && *s != '\n')
+				s++;
+		} else if (end - s > 1 && s[0] == '/' && s[1] == '*') {
+			for (s += 2; s < end && !(s[-1] == '*' && s[0] == '/'); s++)
+				;
+			s += s < end;
+		} else if (*s == '"') {
+			for (s++; s < end && *s != '"'; s++)
+				;
+			s += s < end;
+		} else if (*s == '.') {
+			while (s + 1 + len < end && in_name(s[1 + len]))
+				len++;
+			if (!depth && !value && len == 6 && !memcmp(s + 1, "global", 6))
+				kind = ENGINE_SYM_GLOBAL;
+			if (!depth && !value && len == 5 && !memcmp(s + 1, "const", 5))
+				kind = ENGINE_SYM_CONST;
+			if (!depth && kind && len == 7 && !memcmp(s + 1, "managed", 7))
+				kind = ENGINE_SYM_MANAGED;
+			s += 1 + len;
+		} else if (in_name(*s)) {
+			while (s + len < end && in_name(s[len]))
+				len++;
+			if (!depth && kind && !value && len < sizeof(name)) {
+				memcpy(name, s, len);
+				name[len] = 0;
+				variable(n, name, kind);
+			}
+			s += len;
+		} else {
+			depth += *s == '{' || *s == '(' || *s == '[';
+			depth -= depth && (*s == '}' || *s == ')' || *s == ']');
+			value = !depth && *s == '=' ? 1 : *s == ';' && !depth ? 0 : value;
+			if (!depth && (*s == ';' || *s == '}') && !value)
+				kind = *s == ';' ? 0 : kind;
+			s++;
+		}
+	}
+}
+
+/* Symbols of a cubin. Nothing outside the image is read. */
+static void scan_elf(struct names *n, const uint8_t *p, size_t bytes)
+{
+	Elf64_Ehdr h;
+	Elf64_Shdr s, strings;
+	Elf64_Sym y;
+
+	if (bytes < sizeof(h))
+		return;
+	memcpy(&h, p, sizeof(h));
+	if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_shoff > bytes || h.e_shnum > (bytes - h.e_shoff) / sizeof(s))
+		return;
+	for (unsigned i = 0; i < h.e_shnum; i++) {
+		memcpy(&s, p + h.e_shoff + i * sizeof(s), sizeof(s));
+		if (s.sh_type != SHT_SYMTAB || s.sh_link >= h.e_shnum || s.sh_offset > bytes || s.sh_size > bytes - s.sh_offset)
+			continue;
+		memcpy(&strings, p + h.e_shoff + s.sh_link * sizeof(s), sizeof(s));
+		if (strings.sh_offset > bytes || strings.sh_size > bytes - strings.sh_offset)
+			continue;
+		for (size_t k = 0; k < s.sh_size / sizeof(y); k++) {
+			const char *name;
+
+			memcpy(&y, p + s.sh_offset + k * sizeof(y), sizeof(y));
+			if (ELF64_ST_TYPE(y.st_info) != STT_OBJECT || y.st_name >= strings.sh_size)
+				continue;
+			name = (const char *)p + strings.sh_offset + y.st_name;
+			if (memchr(name, 0, strings.sh_size - y.st_name))
+				variable(n, name, ENGINE_SYM_GLOBAL);
+		}
+	}
+}
+
+static int each(void *owner, const struct fatbin_entry *f)
+{
+	struct names *n = owner;
+	char why[128], *text;
+	size_t bytes;
+
+	if ((f->kind != FATBIN_PTX && f->kind != FATBIN_ELF) || fatbin_text(f, &text, &bytes, why, sizeof(why)))
+		return 0;
+	if (f->kind == FATBIN_PTX)
+		scan_ptx(n, text, text + bytes);
+	else
+		scan_elf(n, (const uint8_t *)text, bytes);
+	free(text);
+	return n->status != 0;
+}
+
+static void scan(struct names *n, const void *image, size_t bytes)
+{
+	char why[128];
+
+	if (fatbin_probe(image, bytes))
+		fatbin_list(image, bytes, each, n, why, sizeof(why));
+	else if (bytes > SELFMAG && !memcmp(image, ELFMAG, SELFMAG))
+		scan_elf(n, image, bytes);
+	else
+		scan_ptx(n, image, (const char *)image + bytes);
+}
+
+/* ---- functions ------------------------------------------------------------------------------------------- */
+
+struct cuda_func *cuda_func(struct engine *e, uint32_t id)
+{
+	return id && id <= e->nfuncs && e->funcs[id - 1].m ? &e->funcs[id - 1] : NULL;
+}
+
+/* n free places in a row; their number, or ~0u. */
+static uint32_t places(struct engine *e, uint32_t n)
+{
+	uint32_t run = 0;
+
+	for (uint32_t i = 0; i < e->nfuncs; i++) {
+		run = e->funcs[i].m ? 0 : run + 1;
+		if (n && run == n)
+			return i + 1 - n;
+	}
+	if (e->nfuncs + n > e->funcs_room) {
+		uint32_t room = (e->nfuncs + n) * 2;
+		struct cuda_func *grown = realloc(e->funcs, room * sizeof(*grown));
+
+		if (!grown)
+			return ~0u;
+		e->funcs = grown;
+		e->funcs_room = room;
+	}
+	memset(e->funcs + e->nfuncs, 0, n * sizeof(*e->funcs));
+	e->nfuncs += n;
+	return e->nfuncs - n;
+}
+
+static uint32_t functions(struct engine *e, struct cuda_module *m)
+{
+	CUfunction *list;
+	unsigned n = 0;
+	CUresult r = cu.cuModuleGetFunctionCount(&n, m->m);
+	uint32_t at;
+
+	if (r || !n)
+		return cuda_failed(e, r);
+	list = calloc(n, sizeof(*list));
+	at = list ? places(e, n) : ~0u;
+	if (at == ~0u) {
+		free(list);
+		return VGPU_ST_OUT_OF_MEMORY;
+	}
+	r = cu.cuModuleEnumerateFunctions(list, n, m->m);
+	m->first = at + 1;
+	m->nfuncs = n;
+	for (unsigned i = 0; i < n; i++) {
+		struct cuda_func *f = &e->funcs[at + i];
+
+		*f = (struct cuda_func){ .fn = list[i], .m = m };
+		if (!r)
+			r = cu.cuFuncGetName(&f->name, f->fn);
+	}
+	free(list);
+	return cuda_failed(e, r);
+}
+
+uint32_t cuda_params(struct engine *e, struct cuda_func *f)
+{
+	struct engine_param *p;
+	size_t offset, bytes;
+	uint32_t n = 0;
+	CUresult r;
+
+	(void)e;
+	if (f->params)
+		return VGPU_ST_OK;
+	p = calloc(ENGINE_MAX_PARAMS + 1, sizeof(*p));
+	if (!p)
+		return VGPU_ST_OUT_OF_MEMORY;
+	/* behind the last one: INVALID_VALUE */
+	while ((r = cu.cuFuncGetParamInfo(f->fn, n, &offset, &bytes)) == CUDA_SUCCESS && n < ENGINE_MAX_PARAMS) {
+		p[n++] = (struct engine_param){ (uint32_t)offset, (uint32_t)bytes };
+		f->param_bytes = (uint32_t)(offset + bytes);
+	}
+	if (r != CUDA_ERROR_INVALID_VALUE) {
+		free(p);
+		return r ? cuda_failed(e, r) : (uint32_t)VGPU_ST_LIMIT;
+	}
+	f->nparams = n;
+	f->params = p;
+	return VGPU_ST_OK;
+}
+
+static uint32_t attribute(const struct cuda_func *f, CUfunction_attribute a, CUresult *r)
+{
+	int v = 0;
+
+	if (!*r)
+		*r = cu.cuFuncGetAttribute(&v, a, f->fn);
+	return v > 0 ? (uint32_t)v : 0;
+}
+
+uint32_t cuda_func_info(struct engine *e, uint32_t id, struct engine_func_info *out, char *log, size_t log_bytes)
+{
+	struct cuda_func *f = cuda_func(e, id);
+	CUresult r = CUDA_SUCCESS;
+	uint32_t st;
+
+	if (!f)
+		return VGPU_ST_BAD_HANDLE;
+	st = cuda_params(e, f);
+	if (st)
+		return st;
+	*out = (struct engine_func_info){
+		.id = id, .name = f->name, .nparams = f->nparams, .param_bytes = f->param_bytes, .params = f->params,
+		.max_threads = attribute(f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &r),
+		.regs = attribute(f, CU_FUNC_ATTRIBUTE_NUM_REGS, &r),
+		.shared_static = attribute(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &r),
+		.local_bytes = attribute(f, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &r),
+		.const_bytes = attribute(f, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &r),
+		.ptx_version = attribute(f, CU_FUNC_ATTRIBUTE_PTX_VERSION, &r),
+		.binary_version = attribute(f, CU_FUNC_ATTRIBUTE_BINARY_VERSION, &r),
+	};
+	if (r && log_bytes)
+		snprintf(log, log_bytes, "%.200s: cuFuncGetAttribute: %s", f->name, cuda_error_name(r));
+	return cuda_failed(e, r);
+}
+
+/* ---- modules ----------------------------------------------------------------------------------------------- */
+
+static struct cuda_module *get(struct engine *e, uint32_t id)
+{
+	return id && id <= e->nmodules ? e->modules[id - 1] : NULL;
+}
+
+static CUresult forget(struct engine *e, struct cuda_module *m)
+{
+	CUresult r = m->m ? cu.cuModuleUnload(m->m) : CUDA_SUCCESS;
+
+	for (uint32_t i = 0; i < m->nfuncs; i++) {
+		free(e->funcs[m->first - 1 + i].params);
+		e->funcs[m->first - 1 + i] = (struct cuda_func){ 0 };
+	}
+	while (e->nfuncs && !e->funcs[e->nfuncs - 1].m)
+		e->nfuncs--;
+	for (uint32_t i = 0; i < m->nvars; i++)
+		free(m->var[i].name);
+	free(m->var);
+	free(m);
+	return r;
+}
+
+static CUresult load(struct cuda_module *m, const void *image, size_t bytes, char *log, size_t log_bytes)
+{
+	CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
+	void *values[] = { log, (void *)(uintptr_t)log_bytes };
+	char *text = NULL;
+	CUresult r;
+
+	/* Text ends with a NUL, or the driver would read on behind the client's bytes. */
+	if (((const char *)image)[bytes - 1]) {
+		text = malloc(bytes + 1);
+		if (!text)
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		memcpy(text, image, bytes);
+		text[bytes] = 0;
+	}
+	r = cu.cuModuleLoadDataEx(&m->m, text ? text : image, 2, options, values);
+	free(text);
+	if (r)
+		m->m = NULL;
+	if (r && !log[0])
+		snprintf(log, log_bytes, "cuModuleLoadDataEx: %s", cuda_error_name(r));
+	return r;
+}
+
+uint32_t cuda_module_load(struct engine *e, const void *image, size_t bytes, uint32_t *module, char *log, size_t log_bytes)
+{
+	struct cuda_module *m = calloc(1, sizeof(*m)), **grown;
+	struct names n = { .e = e, .m = m, .log = log, .room = log_bytes };
+	uint32_t at = 0, st;
+
+	if (!m)
+		return VGPU_ST_OUT_OF_MEMORY;
+	log[0] = 0;
+	while (at < e->nmodules && e->modules[at])
+		at++;
+	if (at == e->nmodules) {
+		grown = realloc(e->modules, (at + 1) * sizeof(*grown));
+		if (!grown) {
+			free(m);
+			return VGPU_ST_OUT_OF_MEMORY;
+		}
+		grown[at] = NULL;
+		e->modules = grown;
+		e->nmodules++;
+	}
+	st = bytes ? cuda_failed(e, load(m, image, bytes, log, log_bytes)) : (uint32_t)VGPU_ST_INVALID_IMAGE;
+	if (!st)
+		st = functions(e, m);
+	if (!st) {
+		scan(&n, image, bytes);
+		st = n.status;
+	}
+	if (st) {
+		forget(e, m);
+		return st;
+	}
+	e->modules[at] = m;
+	*module = at + 1;
+	return VGPU_ST_OK;
+}
+
+/* The driver reads what it compiles, and the bodies with it. */
+uint32_t cuda_module_check(struct engine *e, uint32_t id, char *log, size_t log_bytes)
+{
+	(void)log, (void)log_bytes;
+	return get(e, id) ? VGPU_ST_OK : VGPU_ST_BAD_HANDLE;
+}
+
+uint32_t cuda_module_unload(struct engine *e, uint32_t id)
+{
+	struct cuda_module *m = get(e, id);
+
+	if (!m)
+		return VGPU_ST_BAD_HANDLE;
+	for (uint32_t i = 0; i < CUDA_STREAMS; i++)
+		if (__atomic_load_n(&e->stream[i].out, __ATOMIC_ACQUIRE) && e->stream[i].fn - m->first < m->nfuncs)
+			return VGPU_ST_BUSY;
+	e->modules[id - 1] = NULL;
+	return cuda_failed(e, forget(e, m));
+}
+
+uint32_t cuda_module_symbol(struct engine *e, uint32_t id, uint32_t i, struct engine_symbol *out)
+{
+	struct cuda_module *m = get(e, id);
+
+	if (!m)
+		return VGPU_ST_BAD_HANDLE;
+	memset(out, 0, sizeof(*out));
+	if (i < m->nfuncs) {
+		out->kind = ENGINE_SYM_FUNC;
+		out->id = m->first + i;
+		out->name = e->funcs[out->id - 1].name;
+		return VGPU_ST_OK;
+	}
+	i -= m->nfuncs;
+	if (i >= m->nvars)
+		return VGPU_ST_NOT_FOUND;
+	*out = (struct engine_symbol){ .kind = m->var[i].kind, .name = m->var[i].name, .address = m->var[i].address, .bytes = m->var[i].bytes };
+	return VGPU_ST_OK;
+}
+
+uint64_t cuda_module_bytes(struct engine *e, uint32_t id)
+{
+	struct cuda_module *m = get(e, id);
+
+	return m ? m->var_bytes : 0;
+}
