@@ -75,6 +75,9 @@ apart
 t e2e/ptx_fresh 60 tests/e2e/ptx_fresh.sh
 many e2e 600 tests/e2e/run.sh "$B"
 
+# --- the engine on a CUDA driver: ours, over a second agent and device
+many cuda/nested 300 tests/cuda/nested.sh "$B"
+
 # --- CUDA programs compiled by NVIDIA's nvcc where PyPI can be had: CUB, Thrust, warps
 many nvcc 900 tests/nvcc/run.sh "$B"
 many nvcc/rdc 300 tests/nvcc/rdc.sh "$B"

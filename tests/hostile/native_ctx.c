@@ -43,8 +43,8 @@
 #define STORM_NS 300000000ull
 #define FORGED "\nready: vgpu-stub 9.9: forged\nvgpu-stub: context 0: forged\n\033[2J\033]0;owned\007\x9b" "31m\x85\r"
 
-int __real_ctx_sandbox(void);
-int __wrap_ctx_sandbox(void);
+int __real_ctx_sandbox(uint32_t driver);
+int __wrap_ctx_sandbox(uint32_t driver);
 enum ctx_result __real_ctx_exec(struct ctx *c, struct ctx_stream *s, const struct vgpu_cmd *cmd, const uint8_t *payload,
 				struct ctx_progress *at, uint32_t *status);
 enum ctx_result __wrap_ctx_exec(struct ctx *c, struct ctx_stream *s, const struct vgpu_cmd *cmd, const uint8_t *payload,
@@ -534,7 +534,7 @@ static struct helper {
 	int64_t value;
 } *helper;
 
-int __wrap_ctx_sandbox(void)
+int __wrap_ctx_sandbox(uint32_t driver)
 {
 	struct ctx *none = NULL;
 
@@ -551,7 +551,7 @@ int __wrap_ctx_sandbox(void)
 			__atomic_store_n(&helper->answered, n, __ATOMIC_RELEASE);
 		}
 	}
-	return __real_ctx_sandbox();
+	return __real_ctx_sandbox(driver);
 }
 
 static int64_t ask_helper(uint32_t n)

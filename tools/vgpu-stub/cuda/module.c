@@ -388,11 +388,22 @@ uint32_t cuda_module_load(struct engine *e, const void *image, size_t bytes, uin
 	return VGPU_ST_OK;
 }
 
-/* The driver reads what it compiles, and the bodies with it. */
+/* A driver that loads lazily reads a body when its function is asked about. */
 uint32_t cuda_module_check(struct engine *e, uint32_t id, char *log, size_t log_bytes)
 {
-	(void)log, (void)log_bytes;
-	return get(e, id) ? VGPU_ST_OK : VGPU_ST_BAD_HANDLE;
+	struct cuda_module *m = get(e, id);
+	int regs;
+
+	for (uint32_t i = 0; m && i < m->nfuncs; i++) {
+		struct cuda_func *f = &e->funcs[m->first - 1 + i];
+		CUresult r = cu.cuFuncGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, f->fn);
+
+		if (!r)
+			continue;
+		snprintf(log, log_bytes, "%.200s: %s", f->name, cuda_error_name(r));
+		return cuda_failed(e, r);
+	}
+	return m ? VGPU_ST_OK : VGPU_ST_BAD_HANDLE;
 }
 
 uint32_t cuda_module_unload(struct engine *e, uint32_t id)

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The engine on a CUDA driver, without a GPU: the host's driver is our own libcuda.so.1, over a second agent and device whose engine is
+# the processor. A program's launch goes client, agent, context (cuda), libcuda-lite, agent, context (cpu).
+#
+#   nested.sh BUILD [FLAVOUR/NAME...]
+set -u
+B=$(cd "$1" && pwd)
+shift
+dir=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-nested-XXXXXX")
+pids=''
+cleanup() {
+	for p in $pids; do kill "$p" 2>/dev/null; done
+	for p in $pids; do wait "$p" 2>/dev/null; done
+	rm -rf "$dir"
+}
+trap cleanup EXIT
+export LD_LIBRARY_PATH=$B/lib
+# the context is a user of its own, who has to reach the inner agent
+chmod 711 "$dir"
+bad=0
+
+until_true() {
+	local until=$((SECONDS + 60))
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $until ] || return 1
+		sleep 0.05
+	done
+}
+# device N OPTIONS...: a device and its agent
+device() {
+	local n=$1
+	shift
+	"$B/bin/vgpu-stub" --socket "$dir/stub$n" "$@" 2>>"$dir/stub$n.log" &
+	pids="$! $pids"
+	until_true test -S "$dir/stub$n" || { echo "FAIL cuda/nested stub $n did not start"; cat "$dir/stub$n.log"; exit 1; }
+	"$B/bin/vgpu-agent" --device "vfio-user:$dir/stub$n" --mode 666 --listen "$dir/agent$n" --pidfile "$dir/pid$n" 2>>"$dir/agent$n.log" &
+	pids="$! $pids"
+	until_true env VGPU_AGENT="$dir/agent$n" "$B/bin/vgpu" smi -j || { echo "FAIL cuda/nested agent $n did not start"; cat "$dir/agent$n.log"; exit 1; }
+}
+say() { if [ "$1" = 0 ]; then echo "ok cuda/nested/$2"; else bad=1; echo "FAIL cuda/nested/$2 ${3:-}"; fi; }
+
+# what cannot be is said before the device listens
+out=$("$B/bin/vgpu-stub" --socket "$dir/none" --engine cuda --cuda-library "$dir/no-such.so" 2>&1)
+[ $? = 1 ] && [[ $out == *"cannot be opened"*no-such.so* ]]; say $? "no library" "$out"
+out=$("$B/bin/vgpu-stub" --socket "$dir/none" --engine cuda --cuda-library "$B/lib/libnvidia-ml.so.1" 2>&1)
+[ $? = 1 ] && [[ $out == *"has no cuInit"* ]]; say $? "another library" "$out"
+
+device 1 --memory 2G --name "VGPU-STUB (inner)" --cc 7.5
+out=$(VGPU_HOST_AGENT="$dir/agent1" "$B/bin/vgpu-stub" --socket "$dir/none" --engine cuda --cuda-library "$B/lib/libcuda.so.1" --cuda-device 3 2>&1)
+[ $? = 1 ] && [[ $out == *"there is no number 3"* ]]; say $? "no such device" "$out"
+VGPU_HOST_AGENT="$dir/agent1" device 2 --engine cuda --cuda-library "$B/lib/libcuda.so.1"
+# name, memory and UUID are the driver's
+VGPU_AGENT="$dir/agent1" "$B/bin/vgpu" smi -j >"$dir/inner"
+VGPU_AGENT="$dir/agent2" "$B/bin/vgpu" smi -j >"$dir/outer"
+python3 - "$dir/inner" "$dir/outer" <<'P'
+import json, sys
+a, b = (json.load(open(f)) for f in sys.argv[1:])
+def find(o, k):
+	if isinstance(o, dict):
+		if k in o: return o[k]
+		o = list(o.values())
+	if isinstance(o, list):
+		for x in o:
+			r = find(x, k)
+			if r is not None: return r
+for k in ("name", "uuid"):
+	assert find(a, k) and find(a, k) == find(b, k), (k, find(a, k), find(b, k))
+P
+say $? "identity of the driver's device"
+
+# Programs whose kernels reach into pinned memory are not among them: our driver cannot register the window (cuMemHostRegister).
+[ $# -gt 0 ] || set -- driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,globals,hostfn,vmm,pool,contexts,fault} \
+	static/vecadd static-musl/reduce rt12/rt_vecadd rt12/rt_reduce rt13/rt_scan c12/byhand
+for p; do
+	[ -x "$B/e2e/$p" ] || { say 1 "$p" "not built"; continue; }
+	out=$(VGPU_AGENT="$dir/agent2" timeout -k 2 60 "$B/e2e/$p" 2>&1 </dev/null)
+	st=$?
+	if [ $st = 77 ]; then echo "skip cuda/nested/$p $(tail -n 1 <<<"$out")"; else say $st "$p" "(exit $st) $(tail -n 1 <<<"$out")"; fi
+done
+# the sandbox of the context let everything through that was right
+! grep -q "forbids\|mapping that it was not given" "$dir/stub2.log"; say $? "sandbox" "$(grep -m1 "forbids\|not given" "$dir/stub2.log")"
+exit $bad
