@@ -204,12 +204,11 @@ int ctxspawn(struct context *c)
 	char *as_trial[] = { (char *)"vgpu-stub", (char *)"--context-walls", walls, user, NULL };
 	char *envp[MAX_ENV + 2];
 	struct cage k = { .parent = getpid(), .walls = c->walls, .data_limit = ctxgrant_least(c), .data_most = ctxgrant_most(c) };
-
-	if (c->dev->config.cuda_library)        /* the driver's own memory, which it does not tell */
-		k.data_limit = k.data_most = UINT64_MAX;
 	int s[2], e[2], fd = -1, cgroup = -1, err;
 	pid_t p;
 
+	if (c->dev->config.cuda_library)        /* the driver's own memory, which it does not tell */
+		k.data_limit = k.data_most = UINT64_MAX;
 	snprintf(walls, sizeof(walls), "%u", c->walls);
 	snprintf(user, sizeof(user), "%u", uid);
 	k.counts = open_counts();
