@@ -74,6 +74,7 @@ apart
 # --- end to end, each flavour against one device and agent
 t e2e/ptx_fresh 60 tests/e2e/ptx_fresh.sh
 many e2e 600 tests/e2e/run.sh "$B"
+many e2e/avx2 600 env VGPU_CPU_ISA=avx2 tests/e2e/run.sh "$B"
 
 # --- the engine on a CUDA driver: ours, over a second agent and device
 many cuda/nested 300 tests/cuda/nested.sh "$B"

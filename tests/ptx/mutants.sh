@@ -136,7 +136,7 @@ program() {
 	for o in "$build"/obj/plain/$cpu/strip/*.o; do
 		[ -e "$d/strip_$(basename "$o")" ] || objs+=("$o")
 	done
-	${CC:-gcc} -o "$d/$p" "$build/obj/plain/tests/ptx/$p.o" "$d"/*.o "${objs[@]}" -llz4 -lzstd -lm -lpthread ||
+	${CC:-gcc} -o "$d/$p" "$build/obj/plain/tests/ptx/$p.o" "$build/obj/plain/fw-protocol/vgpu_cubin.o" "$d"/*.o "${objs[@]}" -llz4 -lzstd -lm -lpthread ||
 		{ touch "$d/unlinked"; return 1; }
 }
 

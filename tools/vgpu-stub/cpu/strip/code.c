@@ -386,6 +386,7 @@ static struct jit *finish(struct scomp *c)
 	j->spec = c->spec;
 	j->fn = c->fn;
 	j->mxcsr = c->s->mxcsr;
+	j->guessed = c->guessed;
 	j->p_bytes = (sizeof(struct sprivate) + 63) & ~63u;
 	s->code = c->code;
 	s->nexits = c->nexits;
@@ -410,7 +411,7 @@ static struct jit *finish(struct scomp *c)
 	if (c->nlives)
 		memcpy(j->lives, c->lives, c->nlives * sizeof(u32));
 	for (i = 0; i < c->s->nregs; i++)
-		j->regs[i] = (struct jplace){ .slot = c->r[i].slot, .w = c->r[i].w, .pat = c->r[i].v.pat, .ual = c->r[i].v.ual };
+		j->regs[i] = (struct jplace){ .slot = c->r[i].slot, .w = c->r[i].w, .pat = c->r[i].v.pat, .sk = c->r[i].v.known, .s = c->r[i].v.k, .ual = c->r[i].v.ual };
 	memcpy(e->code_rw + off, a->p, a->n);
 	if (a->nlit)
 		memcpy(e->code_rw + off + code, a->lit, (size_t)a->nlit * 64);
@@ -432,6 +433,7 @@ struct jit *strip_compile(struct func *fn, u32 spec)
 	c->code = c->s->code;
 	c->n = c->s->n;
 	c->spec = spec;
+	c->guess = !fn->jsrc->noguess;
 	c->r = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->r));
 	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
 	if (!c->r || !c->entry_at)

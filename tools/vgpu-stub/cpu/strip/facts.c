@@ -319,6 +319,18 @@ static u8 lane_ual(const struct scomp *c, struct sval v)
 	return u;
 }
 
+bool s_guess_sign(const struct scomp *c, const struct insn *in)
+{
+	struct sval a = s_val(c, in->o[1], in->type == T_S64), b = s_val(c, in->o[2], 0);
+	s32 lo, hi;
+
+	if (!c->guess || in->kind != K_LANE || in->lop != LOP_SHR || (in->type != T_S32 && in->type != T_S64) || in->guard != OPND_NONE ||
+	    a.cls != SC_SCALAR || a.known || !b.known || (u32)b.k != (in->type == T_S64 ? 63u : 31u))
+		return false;
+	s_range(c, a, &lo, &hi);
+	return lo >= 0 && a.ual < 31 && hi < 1 << a.ual;        /* one sign for all lanes */
+}
+
 static struct sval lane_value(struct scomp *c, const struct insn *in)
 {
 	u32 n = s_lane_ops(in->lop);
@@ -372,6 +384,10 @@ static struct sval lane_value(struct scomp *c, const struct insn *in)
 				times(c, a, 1ll << ((u32)b.k & 31), a.ual + (u32)b.k);
 		return flat ? uni(a.ual) : vary(0);
 	case LOP_SHR:
+		if (s_guess_sign(c, in)) {
+			c->guessed = true;
+			return konst(0);
+		}
 		if (flat)
 			return uni(b.known && a.ual > (u32)b.k ? a.ual - (u32)b.k : 0);
 		return b.known && (u32)b.k < 32 ? of_parts(c, a, LOP_SHR, (u32)b.k, a.ual > (u32)b.k ? a.ual - (u32)b.k : 0) : vary(0);

@@ -95,6 +95,8 @@ static bool as_claimed(const struct jit *j, const struct jentry *e, const struct
 #define LANE(n) (r->w ? ((const u64 *)slot)[STRIP * s + (n)] : ((const u32 *)slot)[STRIP * s + (n)])
 			first = (u32)__builtin_ctz(sm);
 			u = (LANE(first) - (u64)(s64)pat[first]) & top;
+			if (r->sk && u != (r->s & top))
+				return false;
 			if (r->ual && (u & ((1ull << (r->ual > 63 ? 63 : r->ual)) - 1) & top))
 				return false;
 			for (l = first + 1; l < STRIP; l++)
@@ -160,6 +162,9 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 
 			x = &sc->exits[((strip_fn *)(uintptr_t)j->code)(p, f, ts, f->base[1], j->code + j->entries[n - 1].code, s)];
 			ts->jit = NULL;
 			*done |= p->done << STRIP * s;
+			/* guesses that are wrong that often are not made again */
+			if (x->wrong && __atomic_add_fetch(&((struct jit *)j)->quits, 1, __ATOMIC_RELAXED) == 16)
+				f->fn->jsrc->noguess = true;
 			if (x->pc == NO_PC)
 				continue;
 			if (!x->nwaits && (pc == x->pc || pc == NO_PC) && apart == f->waiting) {

@@ -136,6 +136,13 @@ static bool lane(struct scomp *c, const struct insn *in)
 	}
 	if (!w && !is32(in->type))
 		return false;
+	if (s_guess_sign(c, in)) {
+		s_to_gpr(c, in->o[1], w, RAX);
+		g_alui(a, w, G_CMP, rm_reg(RAX), 0);
+		s_wrong_if(c, CC_S);
+		g_movi(a, RAX, 0);
+		return true;
+	}
 	switch (in->lop) {
 	case LOP_ADD: op = G_ADD; break;
 	case LOP_SUB: op = G_SUB; break;
@@ -319,14 +326,14 @@ bool s_scalar(struct scomp *c, const struct insn *in)
 
 	switch ((enum kind)in->kind) {
 	case K_LANE:
-		if (c->r[in->o[0]].v.cls != SC_SCALAR || in->dw == 2)
+		if (in->dw == 2 || (c->r[in->o[0]].v.cls != SC_SCALAR && !s_guess_sign(c, in)))
 			return false;
 		for (k = 1; k <= s_lane_ops(in->lop); k++)
 			if (s_val(c, in->o[k], jit_src_w(in, k)).cls != SC_SCALAR)
 				return false;
 		if (!lane(c, in))
 			return false;
-		sg_put(c, in->o[0], RAX);
+		result(c, in->o[0], c->r[in->o[0]].w);
 		return true;
 	case K_LDPARAM:
 		return params(c, in);

@@ -68,7 +68,8 @@ struct sblock {
 	s32 word;                       /* of the lanes that wait for it, on the stack; -1: none ever do */
 };
 
-struct sexit { u32 pc, nwaits, *waits; };       /* pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait */
+struct sexit { u32 pc, nwaits, *waits; bool wrong; };       /* pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait;
+						   wrong: a guess was */
 
 /* What the finished code's other side needs beyond struct jit. */
 struct strip_code {
@@ -126,6 +127,7 @@ struct scomp {
 	u32 mx;                         /* MXCSR now, 0: unknown */
 	struct sblock *cur;
 	u32 pc;
+	bool guess, guessed;            /* indices are not negative: facts.c may suppose it, and has */
 	bool guarded;                   /* by a mask in ymm14, its bits in the stack word gbits */
 	bool bad;
 };
@@ -142,6 +144,7 @@ void s_range(const struct scomp *c, struct sval v, s32 *lo, s32 *hi);   /* of th
 bool s_linear(const struct scomp *c, struct sval v, s32 step);
 struct sval s_with_step(struct scomp *c, struct sval v, u32 step);
 bool s_makes_raw(const struct insn *in);
+bool s_guess_sign(const struct scomp *c, const struct insn *in);        /* the sign of a scalar, spread, is taken for 0 */
 u32 s_lane_ops(u32 lop);                        /* how many operands */
 
 /* place.c */
@@ -181,6 +184,7 @@ bool s_ways(struct scomp *c);
 u32 s_exit(struct scomp *c, u32 pc);
 void s_leave(struct scomp *c, u32 pc);
 void s_leave_if(struct scomp *c, u32 cc, u32 pc);
+void s_wrong_if(struct scomp *c, u32 cc);       /* what was guessed of the instruction that is emitted is not so */
 void s_slow_if(struct scomp *c, u32 cc);        /* the instruction that is emitted goes to the interpreter */
 void s_site(struct scomp *c);                   /* what is emitted next may fault */
 void s_call(struct scomp *c, u32 pc);
