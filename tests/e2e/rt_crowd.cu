@@ -8,7 +8,7 @@
 
 #include "rt.h"
 
-#include "kernels/crowd.cu"
+#include "crowd.h"
 
 #define MOST 5000
 #define BINS 64

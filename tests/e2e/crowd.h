@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What CuPy does for a.max() of complex numbers and for bincount(): a reduction in which NaNs win, and counts by atomics. */
-#include "device.h"
+#include "kernels/device.h"
 
 struct pair { float re, im; };
 
