@@ -54,8 +54,8 @@ sh -c "'$V/vgpu' run -- sh -c 'kill -PIPE \$\$'"; st=$?
 
 # --- bench: what cannot be written is said before minutes of work
 s=$SECONDS
-"$V/vgpu" bench launch -d "$dir/nope" >"$dir/out" 2>"$dir/err"; st=$?
-[ $st = 1 ] && grep -q "$dir/nope" "$dir/err" && [ ! -s "$dir/out" ] && ok "bench -d of no folder fails first" || fail "bench -d of no folder: exit $st after $((SECONDS - s)) s"
+"$V/vgpu" bench launch -d "$dir/nope/nope" >"$dir/out" 2>"$dir/err"; st=$?
+[ $st = 1 ] && grep -q "$dir/nope/nope" "$dir/err" && [ ! -s "$dir/out" ] && ok "bench -d of no folder fails first" || fail "bench -d of no folder: exit $st after $((SECONDS - s)) s"
 
 # --- a user's own prefix
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 --regid=65534 --clear-groups test -r "$V/vgpu" -a -r tools/service/install.sh 2>/dev/null; then

@@ -362,7 +362,8 @@ int bench_launch(int argc, char **argv)
 		complain("bench launch: %s: no such argument", argv[optind]);
 		return 2;
 	}
-	if (dir && access(dir, W_OK | X_OK)) {  /* minutes before it would be written to */
+	/* minutes before it would be written to */
+	if (dir && ((mkdir(dir, 0777) && errno != EEXIST) || access(dir, W_OK | X_OK))) {
 		complain("bench launch: -d %s: %s", dir, strerror(errno));
 		return 1;
 	}
