@@ -256,7 +256,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 
 	prefix=("${user[@]}"); cwd=$dir/closed world "another user, a current folder that it cannot read" GPU - "${path[@]}"
 	together
 	chmod 600 "$dir/agent6.1"
-	prefix=("${user[@]}"); world "another user, a socket without permission" CPU 'agent: .*Permission denied' "${path[@]}"
+	prefix=("${user[@]}"); world "another user, a socket without permission" CPU 'agent: .*[Pp]ermission denied' "${path[@]}"
 	together
 	chmod 666 "$dir/agent6.1"
 	mkdir -p "$dir/closed/lib" && cp -al "$B"/lib/*.so.1* "$dir/closed/lib/"

@@ -52,7 +52,7 @@ on_gpu() { say && [ "$(python3 /opt/tests/client.py ps $url)" = "m:latest 100" ]
 # no agent since the boot: not started on the CPU, and with the agent it comes by itself
 systemctl mask --runtime vgpu-agent
 judge no_agent_since_the_boot_no_start not systemctl start ollama
-judge its_reason_is_said grep -q 'no agent' /mnt/ollama.log
+judge its_reason_is_said grep -q 'there is no such socket' /mnt/ollama.log
 judge not_on_the_cpu not grep -q 'inference compute' /mnt/ollama.log
 systemctl unmask --runtime vgpu-agent
 systemctl stop ollama
