@@ -667,7 +667,21 @@ void client_accept(int listen_fd)
 	}
 }
 
+/* Its window is taken back: what its contexts say there may be gone before it looks. */
+static void say_bye(struct client *c, uint32_t status, const char *why)
+{
+	struct vgpu_msg_bye m = { .h = { VGPU_MSG_BYE, sizeof(m) }, .status = status };
+
+	snprintf(m.text, sizeof(m.text), "%s", why);
+	(void)answer_now(c, &m, sizeof(m), NULL, 0);    /* one that reads nothing is told nothing */
+}
+
 void client_drop(struct client *c, const char *why)
+{
+	client_end(c, VGPU_ST_PROTOCOL, why);
+}
+
+void client_end(struct client *c, uint32_t status, const char *why)
 {
 	if (!c->in_use || c->leaving)
 		return;
@@ -679,10 +693,12 @@ void client_drop(struct client *c, const char *why)
 	else if (c->window)
 		log_client(LOG_INFO, "client %u goes: %s, pid %d, uid %u, after %llu s, %llu commands", c->id, c->command, c->pid, c->uid,
 			   (unsigned long long)((now_ns() - c->since_ns) / 1000000000u), (unsigned long long)status_commands(c));
-	/* One that lives but misbehaved learns it from its contexts. */
+	/* One that lives but misbehaved learns it from its contexts, or from this. */
+	if (why && c->window)
+		say_bye(c, status, why);
 	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++) {
 		if (why && c->ctx[n].state == CONTEXT_LIVE)
-			context_died(&c->ctx[n], VGPU_ST_PROTOCOL, why);
+			context_died(&c->ctx[n], status, why);
 		context_end(&c->ctx[n]);
 	}
 	if (c->window) {

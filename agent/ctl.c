@@ -35,11 +35,8 @@ static void end(struct client *c, const struct client *by)
 {
 	static const char why[] = "ended by the administrator (vgpu ctl end)";
 
-	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++)
-		if (c->ctx[n].state == CONTEXT_LIVE)
-			context_died(&c->ctx[n], VGPU_ST_CONTEXT_DEAD, why);
 	log_say("user %u ends client %u (%s, pid %d, uid %u)", by->uid, c->id, c->command, c->pid, c->uid);
-	client_drop(c, why);
+	client_end(c, VGPU_ST_CONTEXT_DEAD, why);
 }
 
 static void drain(struct device *d, int on, const struct client *by, struct vgpu_msg_ctl_r *r)

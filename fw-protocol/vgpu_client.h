@@ -142,6 +142,7 @@ enum vgpu_msg_type {
 	VGPU_MSG_LOAD,          /* vgpu_msg_index (0) -> vgpu_msg_load_r: how busy devices are */
 	VGPU_MSG_CONTEXTS,      /* vgpu_msg_index (start) -> vgpu_msg_contexts_r, page by page */
 	VGPU_MSG_CTL,           /* vgpu_msg_ctl -> vgpu_msg_ctl_r: for the administrator */
+	VGPU_MSG_BYE,           /* the agent's last word to a client that it drops: vgpu_msg_bye, unasked; then it closes */
 };
 
 /*
@@ -205,6 +206,15 @@ struct vgpu_msg_ctx_r {
 struct vgpu_msg_status {
 	struct vgpu_msg_header h;
 	uint32_t status, rsvd;
+};
+/*
+ * What the shared memory says of a context's end may be gone when the client looks: a dropped client's window is taken back at once.
+ * status is what calls answer from then on, where the context's head says nothing; text is printable, one line.
+ */
+struct vgpu_msg_bye {
+	struct vgpu_msg_header h;
+	uint32_t status, rsvd;
+	char text[160];
 };
 struct vgpu_msg_grow {
 	struct vgpu_msg_header h;

@@ -194,7 +194,13 @@ static int await_answer(void)
 	return n > 0 ? 0 : n ? n : -ETIMEDOUT;
 }
 
-/* Answer into buf with a deadline. Bytes, or -errno; more fds than asked for are closed. */
+/* The agent's last word comes unasked, in an answer's place. */
+static bool is_bye(struct vgpu_msg_bye *m)
+{
+	return recv(vg.sock, m, sizeof *m, MSG_PEEK | MSG_DONTWAIT) == sizeof *m && m->h.type == VGPU_MSG_BYE;
+}
+
+/* The answer that is there, into buf. Bytes, or -errno; more fds than asked for are closed. */
 static int receive(void *buf, size_t bytes, int *fds, unsigned nfds)
 {
 	union {
@@ -205,10 +211,8 @@ static int receive(void *buf, size_t bytes, int *fds, unsigned nfds)
 	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1, .msg_control = u.space,
 			    .msg_controllen = sizeof u.space };
 	unsigned got = 0;
-	ssize_t n = await_answer();
+	ssize_t n;
 
-	if (n < 0)
-		return (int)n;
 	do {
 		n = recvmsg(vg.sock, &m, MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);
@@ -241,6 +245,7 @@ static int receive(void *buf, size_t bytes, int *fds, unsigned nfds)
 uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_bytes, int *fds, unsigned nfds)
 {
 	struct vgpu_msg_header *out = msg, *in = answer;
+	struct vgpu_msg_bye bye;
 	uint32_t status;
 	int n;
 
@@ -251,8 +256,15 @@ uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_byt
 		n = send(vg.sock, msg, bytes, MSG_NOSIGNAL) == (ssize_t)bytes ? 0 : -errno;
 	} while (n == -EINTR);
 	if (!n)
+		n = await_answer();
+	memset(&bye, 0, sizeof bye);
+	if (!n && is_bye(&bye))
+		n = -ECONNRESET;
+	if (!n)
 		n = receive(answer, answer_bytes, fds, nfds);
 	vg_unlock(&vg.sock_lock);
+	if (bye.h.type == VGPU_MSG_BYE)
+		vg_bye(&bye);
 	if (n < 0 && n != -ENOMSG) {
 		/* One that lives may still answer, and that would be taken for the next answer: it is given up. */
 		if (n == -ETIMEDOUT)

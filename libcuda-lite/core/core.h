@@ -79,6 +79,11 @@ int vg_not_ready(void);
 /* One request and its answer on the socket; fds may be NULL. Returns a status. */
 uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_bytes, int *fds,
 		    unsigned nfds);
+/* The agent's last word, read in an answer's place: vg.lost is set. */
+struct vgpu_msg_bye;
+void vg_bye(struct vgpu_msg_bye *m);
+/* Foreign bytes for a terminal, in place: printable ones only, one line, ended by 0. text has n + 1 bytes; the new n. */
+uint32_t vg_printable(char *text, uint32_t n);
 /* True if the agent's process is gone; then vg.lost is set. */
 bool vg_agent_lost(void);
 /*
@@ -261,6 +266,14 @@ static inline bool vg_ctx_failed(const struct vg_ctx *c)
 static inline uint32_t vg_ctx_error(const struct vg_ctx *c)
 {
 	return VG_LIKELY(!vg_ctx_failed(c)) ? 0 : c->error ? c->error : vgpu_load_acquire32(&c->head->error);
+}
+
+/* What a call of c (NULL: of none) answers once the agent is lost: c's own end, when that came first. */
+static inline uint32_t vg_lost_status(const struct vg_ctx *c)
+{
+	uint32_t e = c ? vg_ctx_error(c) : 0;
+
+	return e ? e : VGPU_ST_AGENT_LOST;
 }
 
 /* ---- ctl.c ------------------------------------------------------------------------------------------ */

@@ -38,7 +38,7 @@ uint32_t vg_ctl(struct vg_ctx *c, uint8_t op, uint32_t id, uint64_t a, uint64_t 
 	uint64_t i;
 
 	if (vg.lost)
-		return vg.lost;
+		return vg_lost_status(c);
 	r = take_reply();
 	reply = (struct vgpu_reply *)(vg.seg0 + VGPU_REPLY_OFFSET) + r;
 	i = __atomic_fetch_add(&vg.ctl_tail, 1, __ATOMIC_RELAXED);
@@ -70,5 +70,5 @@ uint32_t vg_ctl(struct vg_ctx *c, uint8_t op, uint32_t id, uint64_t a, uint64_t 
 	return status < VGPU_ST_COUNT ? status : VGPU_ST_INTERNAL;
 lost:
 	__atomic_fetch_and(&vg.replies_busy, ~(1ull << r), __ATOMIC_RELEASE);
-	return vg.lost;
+	return vg_lost_status(c);
 }

@@ -8,6 +8,17 @@
 
 #include <string.h>
 
+uint32_t vg_printable(char *text, uint32_t n)
+{
+	while (n && (text[n - 1] == '\n' || text[n - 1] == 0))
+		n--;
+	for (uint32_t i = 0; i < n; i++)
+		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+			text[i] = text[i] == '\n' ? ' ' : '?';
+	text[n] = 0;
+	return n;
+}
+
 void vg_report(struct vg_ctx *c)
 {
 	char text[sizeof c->head->report + 1];
@@ -23,13 +34,7 @@ void vg_report(struct vg_ctx *c)
 	if (n > sizeof c->head->report)
 		n = sizeof c->head->report;
 	memcpy(text, c->head->report, n);
-	/* Foreign bytes go to a terminal: printable ones only, and one line. */
-	while (n && (text[n - 1] == '\n' || text[n - 1] == 0))
-		n--;
-	for (uint32_t i = 0; i < n; i++)
-		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-			text[i] = text[i] == '\n' ? ' ' : '?';
-	text[n] = 0;
+	n = vg_printable(text, n);
 	/* The device signs its reports; one signature is enough. */
 	if (n)
 		vg_say("%s", !strncmp(text, "vgpu: ", 6) ? text + 6 : text);

@@ -12,6 +12,9 @@
 
 #include <poll.h>
 #include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,21 +40,71 @@ uint64_t vg_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Every context fails with it, so that launches, which look at nothing else, answer it too. */
-static bool lose(const char *why)
+/*
+ * Every context fails with it, so that launches, which look at nothing else, answer it too. One that the agent ended before it
+ * closed the connection keeps the reason it was given: that was stored before the hangup we saw.
+ */
+static bool lose_for(uint32_t status, const char *why)
 {
+	unsigned told = 0, contexts = 0;
+
 	if (__atomic_exchange_n(&vg.lost, VGPU_ST_AGENT_LOST, __ATOMIC_ACQ_REL))
 		return true;
 	for (uint32_t i = 0; i < VGPU_MAX_CONTEXTS; i++) {
 		struct vg_ctx *c = vg_ctx_by_number(i);
 		uint32_t none = 0;
 
-		if (c)
-			__atomic_compare_exchange_n(&c->error, &none, VGPU_ST_AGENT_LOST, 0, __ATOMIC_RELEASE,
+		if (!c)
+			continue;
+		contexts++;
+		if (vgpu_load_acquire32(&c->head->error))
+			told++;
+		else
+			__atomic_compare_exchange_n(&c->error, &none, status, 0, __ATOMIC_RELEASE,
 						    __ATOMIC_RELAXED);
 	}
+	if (told && told == contexts)
+		return true;            /* vg_report() says it for each */
 	vg_say("%s; every call fails from now on, until cudaDeviceReset or the end of the last context", why);
 	return true;
+}
+
+static bool lose(const char *why)
+{
+	return lose_for(VGPU_ST_AGENT_LOST, why);
+}
+
+/* The connection has ended: with a word of farewell, perhaps. */
+static bool left_us(void)
+{
+	struct vgpu_msg_bye m;
+	bool told = false;
+
+	vg_lock(&vg.sock_lock);         /* one that waits for an answer has got this instead, and lets go */
+	for (int tries = 0; tries < 4 && !told; tries++) {
+		ssize_t n = recv(vg.sock, &m, sizeof m, MSG_DONTWAIT);
+
+		/* An error comes first when the agent left requests of ours unread (unix(7)); what it sent is still there. */
+		if (n == 0 || (n < 0 && errno != ECONNRESET && errno != EINTR))
+			break;
+		told = n == sizeof m && m.h.type == VGPU_MSG_BYE;
+	}
+	vg_unlock(&vg.sock_lock);
+	if (told)
+		vg_bye(&m);
+	else
+		lose("vgpu-agent closed the connection (its log says why)");
+	return true;
+}
+
+void vg_bye(struct vgpu_msg_bye *m)
+{
+	char why[sizeof m->text + 64];
+
+	m->text[sizeof m->text - 1] = 0;
+	(void)vg_printable(m->text, (uint32_t)strlen(m->text));
+	snprintf(why, sizeof why, "vgpu-agent closed the connection: %s", m->text);
+	(void)lose_for(m->status && m->status < VGPU_ST_COUNT ? m->status : VGPU_ST_AGENT_LOST, why);
 }
 
 bool vg_agent_lost(void)
@@ -65,7 +118,7 @@ bool vg_agent_lost(void)
 	/* A client that broke the protocol is dropped: the socket is closed while the agent lives on. */
 	p = (struct pollfd){ .fd = vg.sock, .events = 0 };
 	if (poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLNVAL | POLLERR)))
-		return lose("vgpu-agent closed the connection (its log says why)");
+		return left_us();
 	return false;
 }
 
@@ -109,7 +162,7 @@ uint32_t vg_asked_again(struct vg_ctx *c)
 	if (VG_UNLIKELY(now >= __atomic_load_n(&look_ns, __ATOMIC_RELAXED))) {
 		__atomic_store_n(&look_ns, now + LOOK_NS, __ATOMIC_RELAXED);
 		if (vg_agent_lost())
-			return vg.lost;
+			return vg_lost_status(c);
 	}
 	if (vg.cores < 4)
 		(void)yield_core(vg_now_ns());
@@ -177,7 +230,7 @@ static uint32_t wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_
 			vg_printf_drain(c);
 			slice = SLICE_PRINT_NS;
 			if (++prints % 50 == 0 && vg_agent_lost())
-				return vg.lost;
+				return vg_lost_status(c);
 		}
 		if (limit_ns != ~0ull) {
 			uint64_t now = vg_now_ns();
@@ -203,7 +256,7 @@ static uint32_t wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_
 		if (vg_futex(&t->wake, FUTEX_WAIT, wake, &ts) < 0 && errno == ETIMEDOUT) {
 			slice = SLICE_NS;
 			if (vg_agent_lost())
-				return vg.lost;
+				return vg_lost_status(c);
 		}
 	}
 	/* Values move on when a context fails, to free its waiters: the error decides. */

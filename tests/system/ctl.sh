@@ -62,7 +62,11 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 else
 	skip "another user: not root"
 fi
+# asleep meanwhile: what the agent said in shared memory is taken back before it looks
+kill -STOP $a
 "$V/vgpu" ctl end "$id" && ok "end" || fail "end"
+sleep 0.3
+kill -CONT $a
 wait $a
 grep -q '^failed 719$' "$dir/a" && ok "its calls fail with LAUNCH_FAILED" || fail "an ended client: $(tail -n 1 "$dir/a")"
 grep -q 'ended by the administrator' "$dir/a.err" && ok "and it is told by whom" || fail "it is told: $(cat "$dir/a.err")"
