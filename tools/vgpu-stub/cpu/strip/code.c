@@ -29,7 +29,7 @@ static void block_jump(struct scomp *c, u32 at, u32 block)
 
 static u32 number(const struct scomp *c, const struct sblock *b) { return (u32)(b - c->b); }
 
-static u32 block_at(const struct scomp *c, u32 pc)
+u32 s_block_at(const struct scomp *c, u32 pc)
 {
 	u32 lo = 0, hi = c->nb;
 
@@ -108,13 +108,13 @@ static void ended(struct scomp *c)
 		take(c, w);
 		g_here(a, over);
 	}
-	s_leave(c, NO_PC);
+	s_meet_end(c);
 }
 
 static void branch(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
-	u32 t = block_at(c, in->taken), f = block_at(c, in->fall), lo = t < f ? t : f, hi = t < f ? f : t, to_hi, to_lo;
+	u32 t = s_block_at(c, in->taken), f = s_block_at(c, in->fall), lo = t < f ? t : f, hi = t < f ? f : t, to_hi, to_lo;
 	u64 waited;
 	int p;
 
@@ -304,12 +304,12 @@ static void block(struct scomp *c, struct sblock *b)
 		const struct insn *in = &c->code[i];
 
 		if (s_sync(in)) {
-			s_leave(c, i);
+			s_meet(c, i);
 			return;
 		}
 		switch (in->kind) {
 		case K_JMP:
-			go_to(c, block_at(c, in->taken), true);
+			go_to(c, s_block_at(c, in->taken), true);
 			return;
 		case K_CBRA:
 			branch(c, in);
@@ -361,7 +361,7 @@ static struct jit *finish(struct scomp *c)
 		nw += c->exits[i].nwaits;
 	bytes = sizeof(*j) + sizeof(*s) + (c->nexits + 1) * sizeof(*c->exits) + (nw + 1) * sizeof(u32) + (c->n + 2) * sizeof(u32) +
 		(c->nentries + 1) * sizeof(*c->entries) + (c->nsites + 1) * sizeof(*c->sites) + (c->nslow + 1) * sizeof(u32) +
-		(c->nlives + 1) * sizeof(u32) + (c->s->nregs + 1) * sizeof(struct jplace) + c->npats * sizeof(*c->pats) + 64;
+		(c->nlives + 1) * sizeof(u32) + (c->nentries + 1) * sizeof(u32) + (c->s->nregs + 1) * sizeof(struct jplace) + c->npats * sizeof(*c->pats) + 64;
 	p = calloc(1, bytes);
 	if (!p) {
 		jit_code_give(e, off, total);
@@ -380,6 +380,9 @@ static struct jit *finish(struct scomp *c)
 	j->lives = (u32 *)TAKE((c->nlives + 1) * sizeof(u32));
 	s->pats = (s32 (*)[STRIP])TAKE(c->npats * sizeof(*c->pats));
 	memcpy(s->pats, c->pats, c->npats * sizeof(*c->pats));
+	s->next = (u32 *)TAKE((c->nentries + 1) * sizeof(u32));
+	if (c->nentries)
+		memcpy((u32 *)(uintptr_t)s->next, c->next, c->nentries * sizeof(u32));
 	waits = (u32 *)TAKE((nw + 1) * sizeof(u32));
 	j->entry_at = (u32 *)TAKE((c->n + 2) * sizeof(u32));
 #undef TAKE
@@ -442,7 +445,7 @@ struct jit *strip_compile(struct func *fn, u32 spec)
 		c->r[i].w = c->s->regs[i].w;
 		c->r[i].slot = c->s->slot[i];
 	}
-	if (!s_blocks(c) || !s_facts(c) || !s_place(c))
+	if (!s_blocks(c) || !s_facts(c) || !s_place(c) || !s_clean(c))
 		goto out;
 	as_room(&c->a, 1 << 16);
 	s_way_in(c);
@@ -459,6 +462,8 @@ struct jit *strip_compile(struct func *fn, u32 spec)
 out:
 	free(c->jumps);
 	free(c->xjumps);
+	free(c->sjumps);
+	free(c->next);
 	free(c->exits);
 	free(c->entries);
 	free(c->sites);

@@ -68,6 +68,21 @@ void strip_step(struct tstate *ts, struct sprivate *p, u32 pc, u32 strip)
 	}
 }
 
+void strip_meet(struct tstate *ts, struct sprivate *p, u32 pc)
+{
+	struct frame *f = (struct frame *)(uintptr_t)p->frame;
+	const struct jit *j = ts->jit;
+
+	if (j->mxcsr == ~0u)
+		ts->mxcsr = 0;
+	ts->in = &f->fn->code[pc];
+	exec_one(ts, f, ts->in, ~0u);
+	if (j->mxcsr != ~0u && ts->mxcsr != j->mxcsr) {
+		ts->mxcsr = j->mxcsr;
+		_mm_setcsr(j->mxcsr);
+	}
+}
+
 /* Are the scalars that entry e takes for granted so in all strips of m? */
 static bool as_claimed(const struct jit *j, const struct jentry *e, const struct frame *f, u32 m)
 {
@@ -108,8 +123,7 @@ static bool as_claimed(const struct jit *j, const struct jentry *e, const struct
 	return true;
 }
 
-/* Is it done by the whole warp at once, and nothing else? */
-static bool together(const struct insn *in)
+bool s_together(const struct insn *in)
 {
 	if (in->guard != OPND_NONE)
 		return false;
@@ -138,6 +152,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 
 	struct sprivate *p = (struct sprivate *)w->jp;
 	const struct strip_code *sc = j->strip;
 	u32 m = f->mask, s, k, l, pc, here, apart;
+	bool many;
 
 	*done = 0;
 	ts->w = w;
@@ -158,9 +173,24 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 
 				continue;
 			p->first = (u32)__builtin_ctz(p->m);
 			p->done = 0;
+			p->seg = !s && m == ~0u && f->lanes == ~0u ? (u64)(uintptr_t)(j->code + sc->next[n - 1]) : 0;
+			p->seg_pc = NO_PC;
+			many = p->seg != 0;
 			ts->jit = j;
 			x = &sc->exits[((strip_fn *)(uintptr_t)j->code)(p, f, ts, f->base[1], j->code + j->entries[n - 1].code, s)];
 			ts->jit = NULL;
+			if (many && p->at) {
+				/* code has run those before this one */
+				s = p->at / 32;
+				if (p->spc == S_ENDED) {
+					*done |= (1u << STRIP * s) - 1;
+				} else {
+					pc = p->spc;
+					here = (1u << STRIP * s) - 1;
+				}
+			}
+			if (many && p->seg_pc != NO_PC)
+				n = j->entry_at[p->seg_pc];
 			*done |= p->done << STRIP * s;
 			/* guesses that are wrong that often are not made again */
 			if (x->wrong && __atomic_add_fetch(&((struct jit *)j)->quits, 1, __ATOMIC_RELAXED) == 16)
@@ -204,7 +234,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 
 		}
 		f->mask = m = here;
 		f->pc = pc;
-		if (m != f->lanes || *done || ts->budget < 0 || !together(&f->fn->code[pc]) || !j->entry_at[pc + 1])
+		if (m != f->lanes || *done || ts->budget < 0 || !s_together(&f->fn->code[pc]) || !j->entry_at[pc + 1])
 			return AT_ONE;
 		ts->in = &f->fn->code[pc];
 		exec_one(ts, f, ts->in, m);

@@ -11,6 +11,7 @@
  *   place.c   registers and homes
  *   code.c    blocks, branches, lanes that part and meet, the finished code
  *   ways.c    in and out, and one instruction by the interpreter in between
+ *   meet.c    where the strips of a warp look at each other, without leaving code
  *   call8.c   instructions by C functions of eight lanes
  *   value.c   operands and results; lane.c, wide.c, approx.c, setp.c, scalar.c, mem.c, atom.c: instructions
  *   run.c     the other side: strips, warps, blocks
@@ -61,12 +62,15 @@ struct sblock {
 	u32 nsucc, *succ;
 	bool sync;                      /* its last instruction is one, and it has no successors */
 	bool split;                     /* lanes may part at its end */
-	u32 depth, at;                  /* at: its code */
+	u32 depth, at, in;              /* at: its code; in: the way into it */
 	u64 *live_in, *live_out;
 	u64 *wait;                      /* blocks where lanes may wait while it runs */
 	u64 *keep;                      /* registers that those will read; NULL: none wait */
+	u64 *clean;                     /* registers whose slots hold them, at its start */
 	s32 word;                       /* of the lanes that wait for it, on the stack; -1: none ever do */
 };
+
+#define S_ENDED 0xfffffffeu             /* sprivate.spc: their lanes have ended */
 
 struct sexit { u32 pc, nwaits, *waits; bool wrong; };       /* pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait;
 						   wrong: a guess was */
@@ -77,6 +81,7 @@ struct strip_code {
 	const struct insn *code;        /* with virtual registers */
 	u32 nexits;
 	s32 (*pats)[STRIP];
+	const u32 *next;                /* per entry: where a strip enters behind another one */
 };
 
 /* A warp's private area. */
@@ -88,6 +93,8 @@ struct sprivate {
 	u64 ends[5], shared_ends[5];    /* last places, by log2 of the size of an access */
 	u64 tidv[3], ctaid;             /* addresses */
 	u32 tid[3], dim[3], warp;
+	u64 seg;                        /* meet.c */
+	u32 seg_pc, spc, at;            /* at: 32 * the strip that left code */
 	u32 m, first, done;             /* lanes of the strip that enter; the lowest; those that have ended */
 	u32 step;                       /* lanes of an instruction that the interpreter does */
 	u32 wait[S_MAX_WAITS];
@@ -97,6 +104,7 @@ struct sprivate {
 struct sslow { u32 pc, back, njump, jump[6], at; bool guarded; struct sblock *block; };
 
 struct sjump { u32 at, block; };
+struct sstub_jump { u32 at, block; bool next; };
 
 struct scomp {
 	struct as a;
@@ -116,6 +124,8 @@ struct scomp {
 	u32 *lives, nlives, lives_cap;  /* of entries: scalars */
 	struct sjump *jumps, *xjumps;   /* to blocks, to exits */
 	u32 njumps, jumps_cap, nxjumps, xjumps_cap;
+	struct sstub_jump *sjumps;      /* to the ways in */
+	u32 nsjumps, sjumps_cap, *next, next_cap;
 	struct sslow *slow;
 	u32 nslow, slow_cap;
 	u32 *entry_at;
@@ -182,6 +192,10 @@ void s_mask_bits(struct scomp *c, int gpr);
 /* ways.c */
 bool s_ways(struct scomp *c);
 u32 s_exit(struct scomp *c, u32 pc);
+void s_exit_jump(struct scomp *c, u32 at, u32 exit);
+void s_stub_jump(struct scomp *c, u32 at, u32 block, bool next);      /* next: of a strip behind another */
+const u64 *s_live_before(struct scomp *c, u32 pc);
+void s_spill_set(struct scomp *c, const u64 *set, int mask, bool all);
 void s_leave(struct scomp *c, u32 pc);
 void s_leave_if(struct scomp *c, u32 cc, u32 pc);
 void s_wrong_if(struct scomp *c, u32 cc);       /* what was guessed of the instruction that is emitted is not so */
@@ -193,6 +207,12 @@ void s_slow_ways(struct scomp *c);
 struct sslow *s_slow_now(struct scomp *c);
 void s_mxcsr(struct scomp *c, u32 want);
 void s_saved(struct scomp *c, u32 pc, bool load);        /* registers that are alive around pc, on the stack */
+/* meet.c */
+bool s_clean(struct scomp *c);
+void s_clean_before(const struct scomp *c, u32 pc, u64 *set);
+bool s_enters(const struct scomp *c, u32 block);         /* has it a way in? */
+void s_meet(struct scomp *c, u32 pc);
+void s_meet_end(struct scomp *c);
 /* call8.c */
 bool s_lane_call(struct scomp *c, const struct insn *in);
 bool s_compare_call(struct scomp *c, const struct insn *in);
@@ -218,10 +238,13 @@ void s_next_lane(struct scomp *c, u32 top);
 
 /* run.c */
 void strip_step(struct tstate *ts, struct sprivate *p, u32 pc, u32 strip);       /* called by code */
+void strip_meet(struct tstate *ts, struct sprivate *p, u32 pc);  /* called by code: by all lanes of the warp */
+bool s_together(const struct insn *in);         /* is it done by the whole warp at once, and nothing else? */
 void strip_fit(struct engine *e, struct warp *w);
 int strip_run(struct tstate *ts, struct warp *w, struct frame *f);
 enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over);
 /* code.c */
+u32 s_block_at(const struct scomp *c, u32 pc);
 struct jit *strip_compile(struct func *fn, u32 spec);
 
 #endif

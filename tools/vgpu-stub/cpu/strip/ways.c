@@ -117,7 +117,7 @@ static void spill(struct scomp *c, u32 v, int mask, bool all)
 	}
 }
 
-static void spill_set(struct scomp *c, const u64 *set, int mask, bool all)
+void s_spill_set(struct scomp *c, const u64 *set, int mask, bool all)
 {
 	bool wide = false;
 	u32 w;
@@ -240,7 +240,7 @@ u32 s_exit(struct scomp *c, u32 pc)
 	return c->nexits++;
 }
 
-static void exit_jump(struct scomp *c, u32 at, u32 exit)
+void s_exit_jump(struct scomp *c, u32 at, u32 exit)
 {
 	u32 *p = new_jump(c, &c->xjumps, &c->nxjumps, &c->xjumps_cap);
 
@@ -250,14 +250,26 @@ static void exit_jump(struct scomp *c, u32 at, u32 exit)
 	}
 }
 
+void s_stub_jump(struct scomp *c, u32 at, u32 block, bool next)
+{
+	struct sstub_jump *j = xgrow(c->sjumps, &c->sjumps_cap, c->nsjumps + 1, sizeof(*j));
+
+	if (!j) {
+		c->bad = true;
+		return;
+	}
+	c->sjumps = j;
+	j[c->nsjumps++] = (struct sstub_jump){ at, block, next };
+}
+
 void s_leave(struct scomp *c, u32 pc)
 {
-	exit_jump(c, g_jmp(&c->a), s_exit(c, pc));
+	s_exit_jump(c, g_jmp(&c->a), s_exit(c, pc));
 }
 
 void s_leave_if(struct scomp *c, u32 cc, u32 pc)
 {
-	exit_jump(c, g_jcc(&c->a, cc), s_exit(c, pc));
+	s_exit_jump(c, g_jcc(&c->a, cc), s_exit(c, pc));
 }
 
 void s_wrong_if(struct scomp *c, u32 cc)
@@ -266,11 +278,11 @@ void s_wrong_if(struct scomp *c, u32 cc)
 
 	if (!c->bad)
 		c->exits[x].wrong = true;
-	exit_jump(c, at, x);
+	s_exit_jump(c, at, x);
 }
 
 /* What is alive before pc. */
-static const u64 *live_before(struct scomp *c, u32 pc)
+const u64 *s_live_before(struct scomp *c, u32 pc)
 {
 	u32 lo = 0, hi = c->nb, i;
 	u64 *set;
@@ -303,15 +315,22 @@ static void exit_stub(struct scomp *c, u32 i)
 	u32 k, part, over;
 
 	if (x->pc != NO_PC) {
-		const u64 *live = live_before(c, x->pc);
+		u64 *live = pool_alloc(&c->mem, (c->words + 1) * 8);
 
+		if (!live) {
+			c->bad = true;
+			return;
+		}
+		s_clean_before(c, x->pc, live);
+		for (k = 0; k < c->words; k++)
+			live[k] = s_live_before(c, x->pc)[k] & ~live[k];
 		g_load(a, 0, RDX, rm_reg(R12));
 		g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
 		part = g_jcc(a, CC_NE);
-		spill_set(c, live, 15, true);
+		s_spill_set(c, live, 15, true);
 		over = g_jmp(a);
 		g_here(a, part);
-		spill_set(c, live, 15, false);
+		s_spill_set(c, live, 15, false);
 		g_here(a, over);
 	}
 	for (k = 0; k < x->nwaits; k++) {
@@ -324,10 +343,11 @@ static void exit_stub(struct scomp *c, u32 i)
 		over = g_jcc(a, CC_E);
 		g_load(a, 0, RAX, rm_reg(RDX));
 		s_mask_vector(c, 14, RAX);
-		spill_set(c, w->live_in, 14, false);
+		s_spill_set(c, w->live_in, 14, false);
 		g_here(a, over);
 	}
 	g_store(a, 0, SPM(m), R12);
+	g_store(a, 0, SPM(at), RBP);
 	g_movi(a, RAX, i);
 	way_out(c);
 }
@@ -363,10 +383,11 @@ bool s_ways(struct scomp *c)
 		u64 x;
 
 		/* code that does nothing but leave is not entered */
-		if (c->b[b].sync && c->b[b].end == c->b[b].start + 1)
+		if (!s_enters(c, b))
 			continue;
 		c->entries = xgrow(c->entries, &c->entries_cap, c->nentries + 1, sizeof(*c->entries));
-		if (!c->entries)
+		c->next = xgrow(c->next, &c->next_cap, c->nentries + 1, sizeof(*c->next));
+		if (!c->entries || !c->next)
 			return false;
 		at = c->nlives;
 		for (w = 0; w < c->words; w++)
@@ -381,12 +402,16 @@ bool s_ways(struct scomp *c)
 				c->lives[c->nlives++] = v;
 				n++;
 			}
+		c->next[c->nentries] = c->a.n;
+		c->b[b].in = c->a.n;
 		c->entries[c->nentries++] = (struct jentry){ c->a.n, at, n, NO_PC };
 		c->entry_at[c->b[b].start] = c->nentries;
 		entry_stub(c, b);
 		if (c->a.n > S_MAX_CODE)
 			return false;
 	}
+	for (i = 0; i < c->nsjumps; i++)
+		g_land(&c->a, c->sjumps[i].at, c->b[c->sjumps[i].block].in);
 	return !c->bad && !c->a.oom;
 }
 
@@ -449,10 +474,10 @@ void s_call(struct scomp *c, u32 pc)
 	g_store(a, 0, SPM(step), RDX);
 	g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
 	part = g_jcc(a, CC_NE);
-	spill_set(c, set, s_mask(c), true);
+	s_spill_set(c, set, s_mask(c), true);
 	over = g_jmp(a);
 	g_here(a, part);
-	spill_set(c, set, s_mask(c), false);
+	s_spill_set(c, set, s_mask(c), false);
 	g_here(a, over);
 	s_saved(c, pc, false);
 	g_load(a, 1, RDI, rm_reg(R14));

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the strips of a warp look at each other, in code: a strip that comes to such a place whole puts what is alive into the frame
+ * and goes on as the next strip, from where this one began; the last one does what is done there, and begins the next piece as the
+ * first. What comes there otherwise (lanes that wait elsewhere, a guard, strips at different places) leaves code, and run.c sorts it out.
+ *
+ * sprivate.seg is where the next strip begins, 0: strips are run one by one from outside; seg_pc the instruction there; spc where the
+ * strips before this one stand.
+ *
+ * Most values that are alive there lie in their slots already. s_clean() finds for each block which do: a data flow over what has
+ * been written since code was entered or strips met.
+ */
+#include "strip.h"
+#include "vex.h"
+
+/* Does code behind pc, the place where strips met, begin there? */
+static bool goes_on(const struct scomp *c, u32 pc)
+{
+	u32 b = s_block_at(c, pc + 1);
+
+	return pc + 1 < c->n && c->b[b].start == pc + 1 && s_enters(c, b);
+}
+
+/* Is it a place that strips meet at in code? b ends with it. */
+static bool meets(const struct scomp *c, const struct sblock *b)
+{
+	u32 w;
+
+	if (!b->sync || c->code[b->end - 1].guard != OPND_NONE)
+		return false;
+	for (w = 0; w < c->bwords; w++)
+		if (b->wait[w])
+			return false;
+	return true;
+}
+
+bool s_enters(const struct scomp *c, u32 b)
+{
+	const struct sblock *sb = &c->b[b];
+
+	return !sb->sync || sb->end > sb->start + 1 || (meets(c, sb) && s_together(&c->code[sb->start]));
+}
+
+/* ---- what lies in its slot ---------------------------------------------------------------------- */
+
+static void dirty(u64 *set, u32 o)
+{
+	if (o != OPND_NONE && !(o & OPND_CONST))
+		set[o >> 6] &= ~(1ull << (o & 63));
+}
+
+static void written(u64 *set, const struct insn *in)
+{
+	u32 k;
+
+	for (k = 0; k < 6; k++)
+		if (in->def >> k & 1)
+			dirty(set, in->o[k]);
+	if (in->kind == K_CALL)
+		for (k = 0; k < in->u.call->nrets; k++)
+			if (in->u.call->rets[k].is_reg)
+				dirty(set, in->u.call->rets[k].opnd);
+}
+
+static void clean_in(const struct scomp *c, const struct sblock *b, u32 pc, u64 *set)
+{
+	u32 i;
+
+	memcpy(set, b->clean, c->words * 8);
+	for (i = b->start; i < pc; i++)
+		written(set, &c->code[i]);
+}
+
+void s_clean_before(const struct scomp *c, u32 pc, u64 *set)
+{
+	clean_in(c, &c->b[s_block_at(c, pc)], pc, set);
+}
+
+bool s_clean(struct scomp *c)
+{
+	u64 *set = pool_alloc(&c->mem, (c->words + 1) * 8);
+	bool more = true;
+	u32 b, i, w;
+
+	if (!set)
+		return false;
+	for (b = 0; b < c->nb; b++) {
+		c->b[b].clean = pool_alloc(&c->mem, (c->words + 1) * 8);
+		if (!c->b[b].clean)
+			return false;
+		memset(c->b[b].clean, b ? 255 : 0, c->words * 8);
+	}
+	while (more) {
+		more = false;
+		for (b = 0; b < c->nb; b++) {
+			struct sblock *sb = &c->b[b];
+
+			clean_in(c, sb, sb->end, set);
+			for (i = 0; i < sb->nsucc; i++) {
+				u64 *to = c->b[sb->succ[i]].clean;
+
+				for (w = 0; w < c->words; w++) {
+					more |= (to[w] & ~set[w]) != 0;
+					to[w] &= set[w];
+				}
+			}
+		}
+	}
+	return true;
+}
+
+/* ---- what is done by all ------------------------------------------------------------------------ */
+
+/* Operand o of strip s, in memory. */
+static struct rm of_strip(const struct scomp *c, u32 o, u32 s)
+{
+	struct sval v = s_val(c, o, 0);
+
+	if (!(o & OPND_CONST))
+		return rm_mem(RBX, (s32)(c->r[o].slot + 32 * s));
+	return rm_mem(R13, (s32)(o & ~OPND_CONST) + (v.cls == SC_SCALAR && !v.pat && v.all && v.known ? 0 : (s32)(32 * s)));
+}
+
+static bool constant(const struct scomp *c, u32 o, u32 *k)
+{
+	struct sval v = s_val(c, o, 0);
+
+	*k = (u32)v.k;
+	return v.known;
+}
+
+/* Lanes at known distances: from whom each lane gets it is known now. */
+static bool shuffle(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	_Alignas(64) u32 from[LANES], self[LANES], bs[LANES], cs[LANES];
+	u32 b, clamp, l, s, q, p, have = ~0u, used = 0;
+
+	if (!constant(c, in->o[4], &b) || !constant(c, in->o[5], &clamp))
+		return false;
+	for (l = 0; l < LANES; l++) {
+		self[l] = l;
+		bs[l] = b;
+		cs[l] = clamp;
+	}
+	p = lanes_get()->shfl(from, self, bs, cs, in->sub);
+	for (l = 0; l < LANES; l++)
+		used |= 1u << from[l] / STRIP;
+	for (q = 0; q < STRIPS; q++)
+		if (used >> q & 1)
+			vy(a, X_MOVU, (int)q, 0, of_strip(c, in->o[3], q));
+	for (s = 0; s < STRIPS; s++) {
+		int r = -1;
+
+		for (q = 0; q < STRIPS; q++) {
+			u32 lanes = 0, idx[STRIP], lit;
+			bool own = true;
+			int x = (int)q;
+
+			for (l = 0; l < STRIP; l++) {
+				u32 f = from[STRIP * s + l];
+
+				idx[l] = f % STRIP;
+				lanes |= (u32)(f / STRIP == q) << l;
+				own &= f % STRIP == l;
+			}
+			if (!lanes)
+				continue;
+			if (!own) {
+				lit = s_lit(c, idx, 32);
+				if (lit != have)
+					vy(a, X_MOVU, 7, 0, rm_lit(lit, 0));
+				have = lit;
+				x = r < 0 ? 4 : 5;
+				vy(a, X_PERMD, x, 7, rm_reg((int)q));
+			}
+			if (r < 0) {
+				r = x;
+				continue;
+			}
+			vyi(a, X_PBLENDD, 6, r, rm_reg(x), lanes);
+			r = 6;
+		}
+		vy(a, X_MOVU_ST, r, 0, rm_mem(RBX, (s32)(c->r[in->o[0]].slot + 32 * s)));
+	}
+	if (in->o[1] != OPND_NONE) {
+		g_movi(a, RAX, p);
+		g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[1]].slot), RAX);
+	}
+	return true;
+}
+
+/* One predicate of 32 bits, whose members are all lanes. */
+static bool vote(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 members, s;
+
+	if ((in->o[2] != OPND_NONE && (!constant(c, in->o[2], &members) || members != ~0u)) || (in->o[1] & OPND_CONST))
+		return false;
+	g_load(a, 0, RAX, rm_mem(RBX, (s32)c->r[in->o[1]].slot));
+	if (in->flags & INF_CNEG)
+		g_not(a, 0, RAX);
+	switch (in->sub) {
+	case VOTE_BALLOT:
+		vx_x(a, X_MOVD, 0, 0, rm_reg(RAX));
+		vy(a, X_PBCASTD, 0, 0, rm_reg(0));
+		for (s = 0; s < STRIPS; s++)
+			vy(a, X_MOVU_ST, 0, 0, rm_mem(RBX, (s32)(c->r[in->o[0]].slot + 32 * s)));
+		return true;
+	case VOTE_ANY:          /* carry: not 0 */
+		g_neg(a, 0, RAX);
+		break;
+	case VOTE_ALL:          /* carry: not all ones */
+		g_not(a, 0, RAX);
+		g_neg(a, 0, RAX);
+		break;
+	default:
+		return false;
+	}
+	g_alu(a, 0, G_SBB, RAX, rm_reg(RAX));
+	if (in->sub == VOTE_ALL)
+		g_not(a, 0, RAX);
+	g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[0]].slot), RAX);
+	return true;
+}
+
+static void by_interpreter(struct scomp *c, u32 pc)
+{
+	struct as *a = &c->a;
+
+	g_load(a, 1, RDI, rm_reg(R14));
+	g_load(a, 1, RSI, rm_reg(R15));
+	g_movi(a, RDX, pc);
+	as_room(a, 16);
+	b1(a, 0xc5);    /* vzeroupper */
+	b1(a, 0xf8);
+	b1(a, 0x77);
+	g_movi(a, RAX, (u64)(uintptr_t)strip_meet);
+	g_op(a, 0, 0xff, 2, rm_reg(RAX), 0);
+}
+
+/* ---- from strip to strip ------------------------------------------------------------------------ */
+
+/* Strip after strip as far as here; what follows is for the last of them. at: where they stand. */
+static void next_strip(struct scomp *c, u32 at, u32 exit)
+{
+	struct as *a = &c->a;
+	u32 first, last, next;
+
+	g_alui(a, 0, G_CMP, rm_reg(RBP), 0);
+	first = g_jcc(a, CC_E);
+	g_alui(a, 0, G_CMP, SPM(spc), (s32)at);
+	s_exit_jump(c, g_jcc(a, CC_NE), exit);
+	g_alui(a, 0, G_CMP, rm_reg(RBP), 32 * (STRIPS - 1));
+	last = g_jcc(a, CC_E);
+	next = g_jmp(a);
+	g_here(a, first);
+	g_movi(a, RAX, at);
+	g_store(a, 0, SPM(spc), RAX);
+	g_here(a, next);
+	g_alui(a, 0, G_ADD, rm_reg(RBP), 32);
+	g_op(a, 0, 0xff, 4, SPM(seg), 0);
+	g_here(a, last);
+}
+
+void s_meet(struct scomp *c, u32 pc)
+{
+	struct as *a = &c->a;
+	const struct insn *in = &c->code[pc];
+	u32 exit = s_exit(c, pc), w, n, nfix;
+	u64 *set;
+
+	if (!meets(c, c->cur) || c->bad) {
+		s_exit_jump(c, g_jmp(a), exit);
+		return;
+	}
+	g_alui(a, 1, G_CMP, SPM(seg), 0);
+	s_exit_jump(c, g_jcc(a, CC_E), exit);
+	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
+	s_exit_jump(c, g_jcc(a, CC_NE), exit);
+	set = pool_alloc(&c->mem, (c->words + 1) * 8);
+	if (!set) {
+		c->bad = true;
+		return;
+	}
+	s_clean_before(c, pc, set);
+	for (w = 0; w < c->words; w++)
+		set[w] = s_live_before(c, pc)[w] & ~set[w];
+	s_spill_set(c, set, 15, true);
+	next_strip(c, pc, exit);
+	if (!s_together(in) || !goes_on(c, pc)) {
+		s_exit_jump(c, g_jmp(a), exit);
+		return;
+	}
+	n = a->n;
+	nfix = a->nfix;
+	if (!(in->kind == K_SHFL ? shuffle(c, in) : in->kind == K_VOTE ? vote(c, in) : in->kind == K_WARPSYNC)) {
+		a->n = n;
+		a->nfix = nfix;
+		by_interpreter(c, pc);
+		g_movi(a, RAX, 255);
+		s_mask_vector(c, 15, RAX);
+	}
+	g_movi(a, RBP, 0);
+	g_movi(a, RAX, pc + 1);
+	g_store(a, 0, SPM(seg_pc), RAX);
+	as_room(a, 16);
+	b1(a, 0x48);            /* lea rax, [rip + ...] */
+	b1(a, 0x8d);
+	b1(a, 0x05);
+	b4(a, 0);
+	s_stub_jump(c, a->n - 4, s_block_at(c, pc + 1), true);
+	g_store(a, 1, SPM(seg), RAX);
+	s_stub_jump(c, g_jmp(a), s_block_at(c, pc + 1), false);
+}
+
+/* A strip's lanes have all ended, and none wait: the next one, where code runs them one after the other. */
+void s_meet_end(struct scomp *c)
+{
+	struct as *a = &c->a;
+	u32 exit = s_exit(c, NO_PC), first, next;
+
+	g_alui(a, 1, G_CMP, SPM(seg), 0);
+	s_exit_jump(c, g_jcc(a, CC_E), exit);
+	g_alui(a, 0, G_CMP, SPM(done), 255);
+	s_exit_jump(c, g_jcc(a, CC_NE), exit);
+	g_alui(a, 0, G_CMP, rm_reg(RBP), 0);
+	first = g_jcc(a, CC_E);
+	g_alui(a, 0, G_CMP, SPM(spc), (s32)S_ENDED);
+	s_exit_jump(c, g_jcc(a, CC_NE), exit);
+	g_alui(a, 0, G_CMP, rm_reg(RBP), 32 * (STRIPS - 1));
+	s_exit_jump(c, g_jcc(a, CC_E), exit);
+	next = g_jmp(a);
+	g_here(a, first);
+	g_movi(a, RAX, S_ENDED);
+	g_store(a, 0, SPM(spc), RAX);
+	g_here(a, next);
+	g_movi(a, RAX, 0);
+	g_store(a, 0, SPM(done), RAX);
+	g_movi(a, R12, 255);
+	vr(a, X_PCMPEQD, 15, 15, 15);
+	g_alui(a, 0, G_ADD, rm_reg(RBP), 32);
+	g_op(a, 0, 0xff, 4, SPM(seg), 0);
+}
