@@ -468,6 +468,7 @@ struct grid {
 	struct func *fn;
 	u32 dim[3], block[3], threads, nwarps;
 	struct jit *jit;        /* code for this shape of block, or NULL */
+	u32 parted;             /* branches that lanes were guessed to take together, and did not */
 	u32 shared_bytes, dyn_off, shared_total, local_stride;
 	u32 param_bytes, status;
 	u32 errors;                     /* found by memcheck.c */

@@ -790,6 +790,7 @@ void jit_free(struct func *fn)
 		struct engine *e = fn->m->e;
 
 		fn->jits = j->next;
+		strip_free(j);
 		jit_code_give(e, (u64)(j->code - e->code_rx), j->bytes);
 		free(j->mem);
 	}

@@ -78,6 +78,7 @@ struct jit_src {
 	u32 *slot;
 	u32 mxcsr;              /* the one value wanted, 0: none; ~0: several */
 	bool noguess;           /* guesses have been wrong */
+	u8 *parted;             /* branches where lanes of a strip did not stay together; strips */
 };
 
 /* QUIT: what was guessed is not so; WALK: some instructions one by one, then to */
@@ -129,6 +130,8 @@ struct jit {
 	u32 mxcsr;
 	bool guessed;           /* about alignment or sign */
 	u32 quits;              /* wrong guesses */
+	struct jit *newer;      /* strips: code that knows more; of this launch on */
+	u8 age;                 /* how many came before it */
 	const struct strip_code *strip; /* made by the strip compiler (strip/), NULL: by this one */
 	void *mem;
 };

@@ -58,7 +58,10 @@ void jit_close(struct engine *e)
 }
 
 /* Room for so many bytes of code, from where it fits first; ~0: none. On the dispatcher's thread, like what follows. */
-u64 jit_code_take(struct engine *e, u64 bytes)
+/* A worker compiles too, when a guess was wrong (strip/run.c). */
+static pthread_mutex_t room = PTHREAD_MUTEX_INITIALIZER;
+
+static u64 take(struct engine *e, u64 bytes)
 {
 	u64 at;
 	u32 i;
@@ -82,7 +85,17 @@ u64 jit_code_take(struct engine *e, u64 bytes)
 	return at;
 }
 
-void jit_code_give(struct engine *e, u64 at, u64 bytes)
+u64 jit_code_take(struct engine *e, u64 bytes)
+{
+	u64 at;
+
+	pthread_mutex_lock(&room);
+	at = take(e, bytes);
+	pthread_mutex_unlock(&room);
+	return at;
+}
+
+static void give(struct engine *e, u64 at, u64 bytes)
 {
 	u64 end = at + ((bytes + 63) & ~63ull);
 	struct range *r;
@@ -109,6 +122,13 @@ void jit_code_give(struct engine *e, u64 at, u64 bytes)
 	}
 	if (e->ncode_free && e->code_free[e->ncode_free - 1].end == e->code_used)
 		e->code_used = e->code_free[--e->ncode_free].at;
+}
+
+void jit_code_give(struct engine *e, u64 at, u64 bytes)
+{
+	pthread_mutex_lock(&room);
+	give(e, at, bytes);
+	pthread_mutex_unlock(&room);
 }
 
 /* ---- what cfg.c hands over ---------------------------------------------------------------- */

@@ -579,6 +579,7 @@ static struct grid *grid_make(struct engine *e, const struct engine_launch *l, s
 	}
 	g->fn = fn;
 	g->jit = e->mode == ENGINE_MODE_JIT ? jit_get(fn, jit_spec(l->block)) : NULL;
+	g->parted = 0;
 	g->est = __atomic_load_n(&fn->est, __ATOMIC_RELAXED);
 	memcpy(g->dim, l->grid, sizeof(g->dim));
 	memcpy(g->block, l->block, sizeof(g->block));

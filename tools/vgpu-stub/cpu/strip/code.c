@@ -118,6 +118,7 @@ static void branch(struct scomp *c, const struct insn *in)
 	u64 waited;
 	int p;
 
+	c->pc = c->cur->end - 1;
 	if (t == f) {
 		go_to(c, t, true);
 		return;
@@ -125,9 +126,27 @@ static void branch(struct scomp *c, const struct insn *in)
 	if (!c->cur->split) {
 		bool near = f == number(c, c->cur) + 1;         /* it comes last, and needs no jump */
 
-		s_to_gpr(c, in->guard, 0, RAX);
-		g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
-		to_hi = g_jcc(a, (in->gneg ^ near) ? CC_E : CC_NE);
+		if (s_val(c, in->guard, 2).cls == SC_SCALAR) {
+			s_to_gpr(c, in->guard, 0, RAX);
+			g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
+			to_hi = g_jcc(a, (in->gneg ^ near) ? CC_E : CC_NE);
+		} else {
+			/* all or none: guess.c */
+			vr(a, X_MOVMSKPS, RAX, 0, sv(c, in->guard, 2, 0, 0));
+			g_alu(a, 0, G_AND, RAX, rm_reg(R12));
+			if (in->gneg != near) {
+				/* the way that does not come next is that of no lane */
+				to_hi = g_jcc(a, CC_E);
+				g_alu(a, 0, G_CMP, RAX, rm_reg(R12));
+				s_parted_if(c, CC_NE);
+			} else {
+				to_lo = g_jcc(a, CC_E);
+				g_alu(a, 0, G_CMP, RAX, rm_reg(R12));
+				s_parted_if(c, CC_NE);
+				to_hi = g_jmp(a);
+				g_here(a, to_lo);
+			}
+		}
 		go_to(c, near ? t : f, false);
 		g_here(a, to_hi);
 		go_to(c, near ? f : t, true);
@@ -437,6 +456,8 @@ struct jit *strip_compile(struct func *fn, u32 spec)
 	c->n = c->s->n;
 	c->spec = spec;
 	c->guess = !fn->jsrc->noguess;
+	if (!fn->jsrc->parted)
+		fn->jsrc->parted = pool_alloc(&fn->jsrc->pool, c->n + 1);
 	c->r = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->r));
 	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
 	if (!c->r || !c->entry_at)

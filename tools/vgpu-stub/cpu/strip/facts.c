@@ -221,9 +221,9 @@ u32 s_lane_ops(u32 lop)
 	case LOP_MOV: case LOP_NOT: case LOP_NEG: case LOP_ABS: case LOP_CVT_SEXT: case LOP_CVT_TRUNC:
 		return 1;
 	case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_SHL: case LOP_SHR: case LOP_AND: case LOP_OR: case LOP_XOR:
-	case LOP_MULWIDE: case LOP_MIN: case LOP_MAX: case LOP_PACK: case LOP_DIV: case LOP_REM:
+	case LOP_MULHI: case LOP_MULWIDE: case LOP_MIN: case LOP_MAX: case LOP_PACK: case LOP_DIV: case LOP_REM:
 		return 2;
-	case LOP_MAD: case LOP_MADWIDE: case LOP_SELP: case LOP_XTR:
+	case LOP_MAD: case LOP_MADWIDE: case LOP_SELP: case LOP_XTR: case LOP_BFE:
 		return 3;
 	}
 	return 0;
@@ -376,6 +376,10 @@ static struct sval lane_value(struct scomp *c, const struct insn *in)
 			return vary(0);
 		a = product(c, a, b, w, sg || in->lop == LOP_MAD);
 		return a.cls == SC_VARY ? a : sum(c, a, d, 1);
+	case LOP_MULHI:
+		return flat ? uni(0) : vary(0);
+	case LOP_BFE:
+		return flat && b.known && d.known && (u32)b.k < 32 && (u32)d.k && (u32)b.k + (u32)d.k <= 32 && !w ? uni(0) : vary(0);
 	case LOP_NEG: case LOP_NOT:
 		return times(c, a, -1, in->lop == LOP_NEG ? a.ual : 0);
 	case LOP_SHL:
@@ -640,12 +644,8 @@ static void waits(struct scomp *c)
 	bool more = true;
 	u32 b, i, max;
 
-	for (b = 0; b < c->nb; b++) {
-		const struct insn *last = &c->code[c->b[b].end - 1];
-
+	for (b = 0; b < c->nb; b++)
 		memset(c->b[b].wait, 0, c->bwords * 8);
-		c->b[b].split = !c->b[b].sync && last->kind == K_CBRA && s_val(c, last->guard, 2).cls != SC_SCALAR;
-	}
 	while (more) {
 		more = false;
 		for (b = 0; b < c->nb; b++) {
@@ -782,6 +782,7 @@ bool s_facts(struct scomp *c)
 					none = true;
 				}
 		} while (none);
+		s_splits(c);
 		waits(c);
 	} while (torn(c) && !c->bad);
 	raw_floats(c);

@@ -123,6 +123,60 @@ static bool as_claimed(const struct jit *j, const struct jentry *e, const struct
 	return true;
 }
 
+static const struct jit *newest(const struct jit *j)
+{
+	const struct jit *n;
+
+	while ((n = __atomic_load_n(&j->newer, __ATOMIC_ACQUIRE)))
+		j = n;
+	return j;
+}
+
+/* wrong guesses of one grid that are worth compiling anew; how often for one function, the last time without guesses */
+#define PARTED 8
+#define AGES 3
+
+static void parted(const struct jit *j, struct grid *g, u32 pc)
+{
+	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+	struct jit_src *s = j->fn->jsrc;
+	struct jit *old, *n;
+	u32 i, csr;
+
+	__atomic_store_n(&s->parted[pc], 1, __ATOMIC_RELAXED);
+	if (__atomic_add_fetch(&g->parted, 1, __ATOMIC_RELAXED) < PARTED || pthread_mutex_trylock(&one))
+		return;
+	old = (struct jit *)(uintptr_t)newest(j);
+	if (old == j && old->age < AGES) {
+		for (i = 0; old->age == AGES - 1 && i < s->n; i++)
+			__atomic_store_n(&s->parted[i], 1, __ATOMIC_RELAXED);
+		csr = _mm_getcsr();
+		_mm_setcsr(0x1f80);
+		n = strip_compile(old->fn, old->spec);
+		_mm_setcsr(csr);
+		if (!n) {
+			old->age = AGES;
+		} else {
+			n->age = (u8)(old->age + 1);
+			__atomic_store_n(&old->newer, n, __ATOMIC_RELEASE);
+		}
+		__atomic_store_n(&g->parted, 0, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&one);
+}
+
+void strip_free(struct jit *j)
+{
+	struct engine *e = j->fn->m->e;
+	struct jit *n, *next;
+
+	for (n = j->newer; n; n = next) {
+		next = n->newer;
+		jit_code_give(e, (u64)(n->code - e->code_rx), n->bytes);
+		free(n->mem);
+	}
+}
+
 bool s_together(const struct insn *in)
 {
 	if (in->guard != OPND_NONE)
@@ -195,6 +249,8 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 
 			/* guesses that are wrong that often are not made again */
 			if (x->wrong && __atomic_add_fetch(&((struct jit *)j)->quits, 1, __ATOMIC_RELAXED) == 16)
 				f->fn->jsrc->noguess = true;
+			if (x->parted)
+				parted(j, w->cta->g, x->pc);
 			if (x->pc == NO_PC)
 				continue;
 			if (!x->nwaits && (pc == x->pc || pc == NO_PC) && apart == f->waiting) {
@@ -276,12 +332,12 @@ static void arrive(struct tstate *ts, struct warp *w, struct frame *f)
 
 int strip_run(struct tstate *ts, struct warp *w, struct frame *f)
 {
-	const struct jit *j = f->jit;
+	const struct jit *j = newest(f->jit);
 	u32 n = j->entry_at[f->pc];
 	s64 budget = ts->budget, most = budget;
 	int r;
 
-	if (f != &w->main)
+	if (f != &w->main || !n)
 		return JR_REFUSED;
 	if (f->waiting)
 		arrive(ts, w, f);
@@ -322,7 +378,7 @@ static void hand_over(struct cta *c, struct warp *w, u32 done)
 /* As jit_block() does: in phases between barriers that all warps come to whole. */
 enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over)
 {
-	const struct jit *j = c->g->jit;
+	const struct jit *j = newest(c->g->jit);
 	u32 n = j->entry_at[0], i, k, done, pc = NO_PC;
 
 	if (!n)

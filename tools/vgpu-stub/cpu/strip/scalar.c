@@ -169,6 +169,31 @@ static bool lane(struct scomp *c, const struct insn *in)
 		if (in->lop == LOP_MAD)
 			g_alu(a, w, G_ADD, RAX, sg_rm(c, in->o[3], w, RCX));
 		return true;
+	case LOP_MULHI:
+		s_to_gpr(c, in->o[1], w, RAX);
+		s_to_gpr(c, in->o[2], w, RCX);
+		if (w) {
+			g_op(a, 1, 0xf7, sg ? 5 : 4, rm_reg(RCX), 0);   /* imul, mul */
+			g_load(a, 1, RAX, rm_reg(RDX));
+			return true;
+		}
+		if (sg) {
+			g_movsxd(a, RAX, rm_reg(RAX));
+			g_movsxd(a, RCX, rm_reg(RCX));
+		}
+		g_imul(a, 1, RAX, rm_reg(RCX));
+		g_shi(a, 1, G_SHR, RAX, 32);
+		return true;
+	case LOP_BFE: {
+		u32 at = (u32)s_val(c, in->o[2], 0).k, n = (u32)s_val(c, in->o[3], 0).k;
+
+		s_to_gpr(c, in->o[1], 0, RAX);
+		if (at + n < 32)
+			g_shi(a, 0, G_SHL, RAX, 32 - at - n);
+		if (n < 32)
+			g_shi(a, 0, sg ? G_SAR : G_SHR, RAX, 32 - n);
+		return true;
+	}
 	case LOP_NEG:
 	case LOP_NOT:
 		s_to_gpr(c, in->o[1], w, RAX);

@@ -8,6 +8,7 @@
  * still wanted lies in its slot of the interpreter's frame, so the interpreter can go on from any of them.
  *
  *   facts.c   one scalar for the strip (and a step from lane to lane), or eight lanes; where lanes may wait while others run
+ *   guess.c   branches that lanes take together
  *   place.c   registers and homes
  *   code.c    blocks, branches, lanes that part and meet, the finished code
  *   ways.c    in and out, and one instruction by the interpreter in between
@@ -51,7 +52,7 @@ struct sval {
 struct sregister {
 	struct sval v;
 	u8 w, loc, reg, reg2;           /* loc: LOC_ZMM (ymm), LOC_GPR, LOC_MEM */
-	bool must_vary, rawf, live;
+	bool must_vary, rawf, live, wild;        /* wild: of loaded values or floats */
 	s32 home;                       /* on the stack */
 	u32 slot, first, last;
 	u64 weight;
@@ -72,8 +73,8 @@ struct sblock {
 
 #define S_ENDED 0xfffffffeu             /* sprivate.spc: their lanes have ended */
 
-struct sexit { u32 pc, nwaits, *waits; bool wrong; };       /* pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait;
-						   wrong: a guess was */
+struct sexit { u32 pc, nwaits, *waits; bool wrong, parted; };       /* pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait;
+						   wrong: a guess was; parted: that lanes stay together */
 
 /* What the finished code's other side needs beyond struct jit. */
 struct strip_code {
@@ -157,6 +158,9 @@ bool s_makes_raw(const struct insn *in);
 bool s_guess_sign(const struct scomp *c, const struct insn *in);        /* the sign of a scalar, spread, is taken for 0 */
 u32 s_lane_ops(u32 lop);                        /* how many operands */
 
+/* guess.c */
+void s_splits(struct scomp *c);
+
 /* place.c */
 bool s_place(struct scomp *c);
 
@@ -198,6 +202,7 @@ const u64 *s_live_before(struct scomp *c, u32 pc);
 void s_spill_set(struct scomp *c, const u64 *set, int mask, bool all);
 void s_leave(struct scomp *c, u32 pc);
 void s_leave_if(struct scomp *c, u32 cc, u32 pc);
+void s_parted_if(struct scomp *c, u32 cc);       /* lanes do not stay together at the branch that is emitted */
 void s_wrong_if(struct scomp *c, u32 cc);       /* what was guessed of the instruction that is emitted is not so */
 void s_slow_if(struct scomp *c, u32 cc);        /* the instruction that is emitted goes to the interpreter */
 void s_site(struct scomp *c);                   /* what is emitted next may fault */
@@ -241,6 +246,7 @@ void strip_step(struct tstate *ts, struct sprivate *p, u32 pc, u32 strip);      
 void strip_meet(struct tstate *ts, struct sprivate *p, u32 pc);  /* called by code: by all lanes of the warp */
 bool s_together(const struct insn *in);         /* is it done by the whole warp at once, and nothing else? */
 void strip_fit(struct engine *e, struct warp *w);
+void strip_free(struct jit *j);                  /* what came after it */
 int strip_run(struct tstate *ts, struct warp *w, struct frame *f);
 enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over);
 /* code.c */

@@ -221,7 +221,7 @@ u32 s_exit(struct scomp *c, u32 pc)
 	}
 	c->exits = x;
 	x += c->nexits;
-	*x = (struct sexit){ pc, 0, NULL, false };
+	*x = (struct sexit){ .pc = pc };
 	if (pc != NO_PC)
 		for (w = 0; w < c->bwords; w++)
 			n += (u32)__builtin_popcountll(c->cur->wait[w]);
@@ -270,6 +270,15 @@ void s_leave(struct scomp *c, u32 pc)
 void s_leave_if(struct scomp *c, u32 cc, u32 pc)
 {
 	s_exit_jump(c, g_jcc(&c->a, cc), s_exit(c, pc));
+}
+
+void s_parted_if(struct scomp *c, u32 cc)
+{
+	u32 at = g_jcc(&c->a, cc), x = s_exit(c, c->pc);
+
+	if (!c->bad)
+		c->exits[x].parted = true;
+	s_exit_jump(c, at, x);
 }
 
 void s_wrong_if(struct scomp *c, u32 cc)

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Branches that are taken by all lanes of a strip or by none, as far as one can guess: those whose predicate is made of thread
+ * numbers, parameters and constants alone, and not of what was loaded or of floats, nor by comparing a thread's number for equality.
+ * Such a loop ends for all lanes at once but for the rows at an edge. Code does not let lanes part there, so nobody waits, and values stay scalars.
+ *
+ * A wrong guess leaves code before the branch. Branches that were wrong are noted in jit_src.parted; a grid that finds eight
+ * wrong ones has the function compiled anew (run.c), and the code that follows lets lanes part at those.
+ *
+ * In: classes. Out: scomp.b[].split of blocks that end with a branch.
+ */
+#include "strip.h"
+
+static bool tame(const struct scomp *c, u32 o) { return o == OPND_NONE || (o & OPND_CONST) || !c->r[o].wild; }
+
+static bool one_each(const struct scomp *c, u32 o, u8 type)
+{
+	struct sval v = s_val(c, o, type_bytes(type) == 8);
+
+	return v.cls == SC_SCALAR && v.pat;
+}
+
+static bool makes_wild(const struct scomp *c, const struct insn *in)
+{
+	u32 k;
+
+	if (!tame(c, in->guard))
+		return true;
+	switch ((enum kind)in->kind) {
+	case K_LANE: case K_SETP: case K_CVT:
+		if (type_is_float(in->type) || (in->kind == K_CVT && type_is_float(in->stype)))
+			return true;
+		/* one thread of many */
+		if (in->kind == K_SETP && (in->lop == CMP_EQ || in->lop == CMP_NE) &&
+		    (one_each(c, in->o[2], in->type) || one_each(c, in->o[3], in->type)))
+			return true;
+		break;
+	case K_LD:
+		/* what all lanes load from one place is the same for all */
+		return s_val(c, in->o[4], in->aw).cls != SC_SCALAR || s_val(c, in->o[4], in->aw).pat;
+	case K_PRED: case K_LOP3: case K_SREG: case K_LDPARAM: case K_LADDR: case K_CVTA:
+		break;
+	default:
+		return true;
+	}
+	for (k = 0; k < 6; k++)
+		if ((in->use >> k & 1) && !tame(c, in->o[k]))
+			return true;
+	return false;
+}
+
+static void wild(struct scomp *c)
+{
+	bool more = true;
+	u32 i, k;
+
+	for (i = 0; i < c->s->nregs; i++)
+		c->r[i].wild = false;
+	while (more) {
+		more = false;
+		for (i = 0; i < c->n; i++) {
+			const struct insn *in = &c->code[i];
+
+			if (!makes_wild(c, in))
+				continue;
+			for (k = 0; k < 6; k++)
+				if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST) && !c->r[in->o[k]].wild &&
+				    c->r[in->o[k]].v.cls != SC_SCALAR) {
+					c->r[in->o[k]].wild = true;
+					more = true;
+				}
+			if (in->kind == K_CALL)
+				for (k = 0; k < in->u.call->nrets; k++)
+					if (in->u.call->rets[k].is_reg && !c->r[in->u.call->rets[k].opnd].wild) {
+						c->r[in->u.call->rets[k].opnd].wild = true;
+						more = true;
+					}
+		}
+	}
+}
+
+void s_splits(struct scomp *c)
+{
+	const u8 *parted = c->s->parted;
+	u32 b;
+
+	wild(c);
+	for (b = 0; b < c->nb; b++) {
+		struct sblock *sb = &c->b[b];
+		const struct insn *last = &c->code[sb->end - 1];
+
+		sb->split = !sb->sync && last->kind == K_CBRA && s_val(c, last->guard, 2).cls != SC_SCALAR &&
+			    !(parted && !parted[sb->end - 1] && tame(c, last->guard));
+	}
+}
