@@ -210,7 +210,7 @@ static bool native(struct scomp *c, const struct insn *in)
 {
 	switch ((enum kind)in->kind) {
 	case K_LANE:
-		return s_scalar(c, in) || s_lane(c, in);
+		return s_scalar(c, in) || s_pair(c, c->pc) || s_lane(c, in);
 	case K_SREG: case K_LDPARAM: case K_LADDR: case K_CVTA:
 		return s_scalar(c, in);
 	case K_SETP:
@@ -222,7 +222,7 @@ static bool native(struct scomp *c, const struct insn *in)
 	case K_LOP3:
 		return s_lop3(c, in);
 	case K_LD:
-		return s_ld(c, in);
+		return s_pair(c, c->pc) || s_ld(c, in);
 	case K_ST:
 		return s_st(c, in);
 	case K_ATOM:
@@ -252,6 +252,22 @@ static bool called(struct scomp *c, const struct insn *in)
 	default:
 		return false;
 	}
+}
+
+/* Registers that have changed are no longer what was checked. */
+static void forget(struct scomp *c, const struct insn *in)
+{
+	u32 i, k, n = 0;
+
+	for (i = 0; i < c->nnear; i++) {
+		bool gone = false;
+
+		for (k = 0; k < 6; k++)
+			gone |= (in->def >> k & 1) && in->o[k] == c->near[i].o;
+		if (!gone)
+			c->near[n++] = c->near[i];
+	}
+	c->nnear = n;
 }
 
 static void insn(struct scomp *c, const struct insn *in, u32 pc)
@@ -292,6 +308,7 @@ static void insn(struct scomp *c, const struct insn *in, u32 pc)
 		a->n = n;
 		a->nfix = nfix;
 		c->nslow = nslow;
+		c->nnear = 0;
 		c->nsites = nsites;
 		c->nexits = nexits;
 		c->nxjumps = nxjumps;
@@ -309,6 +326,7 @@ static void insn(struct scomp *c, const struct insn *in, u32 pc)
 		g_here(a, skip2);
 	if (skip || skip2)
 		c->mx = 0;
+	forget(c, in);
 	c->guarded = false;
 }
 
@@ -318,6 +336,7 @@ static void block(struct scomp *c, struct sblock *b)
 
 	c->cur = b;
 	c->mx = 0;
+	c->nnear = 0;
 	b->at = c->a.n;
 	for (i = b->start; i < b->end && !c->bad && !c->a.oom; i++) {
 		const struct insn *in = &c->code[i];
@@ -468,6 +487,7 @@ struct jit *strip_compile(struct func *fn, u32 spec)
 	}
 	if (!s_blocks(c) || !s_facts(c) || !s_place(c) || !s_clean(c))
 		goto out;
+	s_pairs(c);
 	as_room(&c->a, 1 << 16);
 	s_way_in(c);
 	for (i = 0; i < c->nb && !c->bad && !c->a.oom && c->a.n < S_MAX_CODE; i++)

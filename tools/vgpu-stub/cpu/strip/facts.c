@@ -321,11 +321,12 @@ static u8 lane_ual(const struct scomp *c, struct sval v)
 
 bool s_guess_sign(const struct scomp *c, const struct insn *in)
 {
-	struct sval a = s_val(c, in->o[1], in->type == T_S64), b = s_val(c, in->o[2], 0);
+	bool w = is64(in->type);
+	struct sval a = s_val(c, in->o[1], w), b = s_val(c, in->o[2], 0);
 	s32 lo, hi;
 
-	if (!c->guess || in->kind != K_LANE || in->lop != LOP_SHR || (in->type != T_S32 && in->type != T_S64) || in->guard != OPND_NONE ||
-	    a.cls != SC_SCALAR || a.known || !b.known || (u32)b.k != (in->type == T_S64 ? 63u : 31u))
+	if (!c->guess || in->kind != K_LANE || in->lop != LOP_SHR || (!is32(in->type) && !w) || in->guard != OPND_NONE ||
+	    a.cls != SC_SCALAR || a.known || !b.known || (u32)b.k != (w ? 63u : 31u))
 		return false;
 	s_range(c, a, &lo, &hi);
 	return lo >= 0 && a.ual < 31 && hi < 1 << a.ual;        /* one sign for all lanes */

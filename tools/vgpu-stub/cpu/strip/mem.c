@@ -6,17 +6,8 @@
  * vector is one access.
  */
 #include "strip.h"
+#include "mem.h"
 #include "vex.h"
-
-#define L_ADDR 0                /* places in sprivate.lanes: addresses, rows of 16 bytes or elements, columns */
-#define L_ROWS 64
-#define L_COLS 192
-
-static struct rm lanes_at(u32 off) { return rm_mem(R15, (s32)(offsetof(struct sprivate, lanes) + off)); }
-static struct rm lanes_of(u32 off, int index, u8 scale)
-{
-	return rm_idx(R15, index, scale, (s32)(offsetof(struct sprivate, lanes) + off));
-}
 
 static u32 log2_of(u32 n) { return (u32)__builtin_ctz(n); }
 
@@ -24,9 +15,9 @@ static u32 log2_of(u32 n) { return (u32)__builtin_ctz(n); }
 static void put2(struct scomp *c, u32 v, int r0, int r1)
 {
 	if (c->guarded || s_blends(c, v)) {
-		vy(&c->a, X_MOVU_ST, r1, 0, lanes_at(L_COLS));
+		vy(&c->a, X_MOVU_ST, r1, 0, s_mem_lanes_at(L_COLS));
 		sput(c, v, 0, r0);
-		vy(&c->a, X_MOVU, 1, 0, lanes_at(L_COLS));
+		vy(&c->a, X_MOVU, 1, 0, s_mem_lanes_at(L_COLS));
 		r1 = 1;
 	} else {
 		sput(c, v, 0, r0);
@@ -35,7 +26,7 @@ static void put2(struct scomp *c, u32 v, int r0, int r1)
 }
 
 /* Is the address of a kind that is done here? */
-static bool can_be(const struct scomp *c, const struct insn *in)
+bool s_can_be(const struct scomp *c, const struct insn *in)
 {
 	s32 bytes = (s32)in->size * in->vec;
 
@@ -49,7 +40,7 @@ static bool can_be(const struct scomp *c, const struct insn *in)
 /* ---- addresses that are one scalar --------------------------------------------------------------- */
 
 /* Can the lanes' addresses be checked as one, and is each aligned if the scalar is? */
-static bool row(const struct scomp *c, const struct insn *in, struct sval *v)
+bool s_mem_row(const struct scomp *c, const struct insn *in, struct sval *v)
 {
 	u32 bytes = (u32)in->size * in->vec, l;
 	s32 lo, hi;
@@ -77,11 +68,41 @@ static void local_base(struct scomp *c)
 	g_alu(a, 1, G_ADD, RCX, SPM(local));
 }
 
+/* What is known of an address since an access in this block that was checked; a scalar is not changed meanwhile (s_forget). */
+static const struct snear *near_of(const struct scomp *c, const struct insn *in)
+{
+	u32 i;
+
+	if (in->space == SPACE_SHARED || in->space == SPACE_LOCAL)
+		return NULL;
+	for (i = 0; i < c->nnear; i++)
+		if (c->near[i].o == in->o[4])
+			return &c->near[i];
+	return NULL;
+}
+
+/* Later accesses rely on it: then this one's other way leaves code (s_slow_ways). */
+static void keep_near(struct scomp *c, const struct insn *in, s32 from, u8 ual)
+{
+	u32 i;
+
+	if (in->space == SPACE_SHARED || in->space == SPACE_LOCAL || in->guard != OPND_NONE || !c->nslow || c->pc + 1 >= c->cur->end)
+		return;
+	for (i = 0; i < c->nnear && c->near[i].o != in->o[4]; i++)
+		;
+	if (i == S_NEAR)
+		memmove(c->near, c->near + 1, --i * sizeof(*c->near));
+	else if (i == c->nnear)
+		c->nnear++;
+	c->near[i] = (struct snear){ in->o[4], c->nslow - 1, from, (s32)in->imm, ual };
+}
+
 /* rax = the address of lane 0, checked for all of them */
-static void row_address(struct scomp *c, const struct insn *in, struct sval v)
+void s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 {
 	struct as *a = &c->a;
 	u32 bytes = (u32)in->size * in->vec, ual = v.ual;
+	const struct snear *near;
 	int first = RAX;
 	s32 lo, hi;
 
@@ -89,6 +110,12 @@ static void row_address(struct scomp *c, const struct insn *in, struct sval v)
 	s_to_gpr(c, in->o[4], in->aw, RAX);
 	if (in->imm)
 		g_alui(a, 1, G_ADD, rm_reg(RAX), (s32)in->imm);
+	near = near_of(c, in);
+	if (near && in->imm + lo >= near->from && in->imm + hi + (s64)bytes <= near->from + (s64)JIT_SLACK &&
+	    (ual >= log2_of(bytes) || bytes == 1 || (near->ual >= log2_of(bytes) && !((in->imm - near->at) & (bytes - 1))))) {
+		c->slow[near->slow].leaves = true;
+		return;
+	}
 	if (in->imm && (u32)__builtin_ctzll((u64)in->imm) < ual)
 		ual = (u32)__builtin_ctzll((u64)in->imm);
 	if (lo) {
@@ -115,6 +142,7 @@ static void row_address(struct scomp *c, const struct insn *in, struct sval v)
 		g_testi(a, RAX, bytes - 1);
 		s_slow_if(c, CC_NE);
 	}
+	keep_near(c, in, (s32)in->imm + lo, (u8)(log2_of(bytes) > v.ual ? log2_of(bytes) : 0));
 	if (in->space == SPACE_SHARED)
 		g_alu(a, 1, G_ADD, RAX, SPM(shared));
 	if (in->space == SPACE_LOCAL) {
@@ -126,7 +154,7 @@ static void row_address(struct scomp *c, const struct insn *in, struct sval v)
 /* ---- addresses lane by lane ---------------------------------------------------------------------- */
 
 /* Addresses in ymm0 and ymm1, checked for the lanes that run. */
-static void lane_addresses(struct scomp *c, const struct insn *in)
+void s_lane_addresses(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	u32 bytes = (u32)in->size * in->vec, k = log2_of(bytes), p;
@@ -207,19 +235,19 @@ static void lane_addresses(struct scomp *c, const struct insn *in)
 	s_slow_if(c, CC_NE);
 }
 
-static void store_addresses(struct scomp *c)
+void s_store_addresses(struct scomp *c)
 {
-	vy(&c->a, X_MOVU_ST, 0, 0, lanes_at(L_ADDR));
-	vy(&c->a, X_MOVU_ST, 1, 0, lanes_at(L_ADDR + 32));
+	vy(&c->a, X_MOVU_ST, 0, 0, s_mem_lanes_at(L_ADDR));
+	vy(&c->a, X_MOVU_ST, 1, 0, s_mem_lanes_at(L_ADDR + 32));
 }
 
 /* The addresses of the lanes that run, checked, in sprivate.lanes. */
 bool s_addresses(struct scomp *c, const struct insn *in)
 {
-	if (!can_be(c, in))
+	if (!s_can_be(c, in))
 		return false;
-	lane_addresses(c, in);
-	store_addresses(c);
+	s_lane_addresses(c, in);
+	s_store_addresses(c);
 	return true;
 }
 
@@ -232,7 +260,7 @@ u32 s_each_lane(struct scomp *c)
 	s_mask_bits(c, RDX);
 	top = a->n;
 	g_tzcnt(a, RCX, rm_reg(RDX));
-	g_load(a, 1, RAX, lanes_of(L_ADDR, RCX, 3));
+	g_load(a, 1, RAX, s_mem_lanes_of(L_ADDR, RCX, 3));
 	return top;
 }
 
@@ -300,7 +328,7 @@ static void load_one(struct scomp *c, const struct insn *in)
 	s_site(c);
 	if (bytes == 16) {
 		vx_x(a, X_MOVU, 0, 0, rm_mem(RAX, 0));
-		vx_x(a, X_MOVU_ST, 0, 0, lanes_at(L_ROWS));
+		vx_x(a, X_MOVU_ST, 0, 0, s_mem_lanes_at(L_ROWS));
 	} else {
 		if (bytes == 8)
 			g_load(a, 1, RAX, rm_mem(RAX, 0));
@@ -308,11 +336,11 @@ static void load_one(struct scomp *c, const struct insn *in)
 			g_load(a, 0, RAX, rm_mem(RAX, 0));
 		else
 			g_movx(a, 0, 0, 2, RAX, rm_mem(RAX, 0));
-		g_store(a, 1, lanes_at(L_ROWS), RAX);
+		g_store(a, 1, s_mem_lanes_at(L_ROWS), RAX);
 	}
 	for (v = 0; v < in->vec; v++)
 		if (in->o[v] != OPND_NONE) {
-			load_gpr(c, in, RAX, lanes_at(L_ROWS + v * in->size));
+			load_gpr(c, in, RAX, s_mem_lanes_at(L_ROWS + v * in->size));
 			put_scalar(c, in, in->o[v], RAX);
 		}
 }
@@ -360,8 +388,8 @@ static void columns(struct scomp *c, const struct insn *in, struct rm m, const s
 		vyi(a, X_PERMQ, 2, 0, rm_reg(2), 0xd8);
 		vyi(a, X_SHUFPS, 3, 0, rm_reg(1), 0xdd);
 		vyi(a, X_PERMQ, 3, 0, rm_reg(3), 0xd8);
-		vy(a, X_MOVU_ST, 2, 0, lanes_at(L_COLS));
-		vy(a, X_MOVU_ST, 3, 0, lanes_at(L_COLS + 32));
+		vy(a, X_MOVU_ST, 2, 0, s_mem_lanes_at(L_COLS));
+		vy(a, X_MOVU_ST, 3, 0, s_mem_lanes_at(L_COLS + 32));
 	} else {
 		/* lanes i and i + 4 side by side */
 		for (i = 0; i < 4; i++) {
@@ -372,28 +400,28 @@ static void columns(struct scomp *c, const struct insn *in, struct rm m, const s
 				s_site(c);
 			vyi(a, X_INSERT, (int)i, (int)i, AT(i + 4), 1);
 		}
-		vy(a, X_MOVU_ST, 0, 0, lanes_at(L_COLS));
+		vy(a, X_MOVU_ST, 0, 0, s_mem_lanes_at(L_COLS));
 		vr(a, X_PUNPCKLDQ, 0, 0, 1);            /* x and y of lanes 0, 1; of 2, 3 */
-		vy(a, X_MOVU_ST, 2, 0, lanes_at(L_COLS + 64));
+		vy(a, X_MOVU_ST, 2, 0, s_mem_lanes_at(L_COLS + 64));
 		vr(a, X_PUNPCKLDQ, 2, 2, 3);
-		vy(a, X_MOVU_ST, 1, 0, lanes_at(L_COLS + 32));
+		vy(a, X_MOVU_ST, 1, 0, s_mem_lanes_at(L_COLS + 32));
 		vr(a, X_PUNPCKLQDQ, 1, 0, 2);           /* all x */
 		vr(a, X_PUNPCKHQDQ, 0, 0, 2);           /* all y */
-		vy(a, X_MOVU, 2, 0, lanes_at(L_COLS));
-		vy(a, X_PUNPCKHDQ, 2, 2, lanes_at(L_COLS + 32));
-		vy(a, X_MOVU_ST, 1, 0, lanes_at(L_COLS));
-		vy(a, X_MOVU, 1, 0, lanes_at(L_COLS + 64));
+		vy(a, X_MOVU, 2, 0, s_mem_lanes_at(L_COLS));
+		vy(a, X_PUNPCKHDQ, 2, 2, s_mem_lanes_at(L_COLS + 32));
+		vy(a, X_MOVU_ST, 1, 0, s_mem_lanes_at(L_COLS));
+		vy(a, X_MOVU, 1, 0, s_mem_lanes_at(L_COLS + 64));
 		vr(a, X_PUNPCKHDQ, 1, 1, 3);
-		vy(a, X_MOVU_ST, 0, 0, lanes_at(L_COLS + 32));
+		vy(a, X_MOVU_ST, 0, 0, s_mem_lanes_at(L_COLS + 32));
 		vr(a, X_PUNPCKLQDQ, 3, 2, 1);
 		vr(a, X_PUNPCKHQDQ, 2, 2, 1);
-		vy(a, X_MOVU_ST, 3, 0, lanes_at(L_COLS + 64));
-		vy(a, X_MOVU_ST, 2, 0, lanes_at(L_COLS + 96));
+		vy(a, X_MOVU_ST, 3, 0, s_mem_lanes_at(L_COLS + 64));
+		vy(a, X_MOVU_ST, 2, 0, s_mem_lanes_at(L_COLS + 96));
 	}
 #undef AT
 	for (v = 0; v < in->vec; v++)
 		if (in->o[v] != OPND_NONE) {
-			vy(a, X_MOVU, 0, 0, lanes_at(L_COLS + 32 * v));
+			vy(a, X_MOVU, 0, 0, s_mem_lanes_at(L_COLS + 32 * v));
 			sput(c, in->o[v], 0, 0);
 		}
 }
@@ -410,14 +438,14 @@ static void wide_columns(struct scomp *c, const struct insn *in, struct rm m, co
 		if (sites)
 			s_site(c);
 		vx_x(a, X_MOVU, 0, 0, m);
-		vx_x(a, X_MOVU_ST, 0, 0, lanes_at(L_COLS + 16 * i));
+		vx_x(a, X_MOVU_ST, 0, 0, s_mem_lanes_at(L_COLS + 16 * i));
 	}
 	for (v = 0; v < 2; v++) {
 		if (in->o[v] == OPND_NONE)
 			continue;
 		for (i = 0; i < 2; i++) {
-			vy(a, X_MOVU, 0, 0, lanes_at(L_COLS + 64 * i));
-			vy(a, X_MOVU, 1, 0, lanes_at(L_COLS + 64 * i + 32));
+			vy(a, X_MOVU, 0, 0, s_mem_lanes_at(L_COLS + 64 * i));
+			vy(a, X_MOVU, 1, 0, s_mem_lanes_at(L_COLS + 64 * i + 32));
 			vr(a, v ? X_PUNPCKHQDQ : X_PUNPCKLQDQ, 0, 0, 1);
 			vyi(a, X_PERMQ, 0, 0, rm_reg(0), 0xd8);
 			sput(c, in->o[v], i, 0);
@@ -430,7 +458,7 @@ static const s32 apart8[STRIP] = { 0, 8, 16, 24, 32, 40, 48, 56 }, apart16[STRIP
 static bool same4(const s32 *p, s32 step) { return p[1] - p[0] == step && p[2] - p[0] == 2 * step && p[3] - p[0] == 3 * step; }
 
 /* xmm d = four 32-bit elements */
-static void four(struct scomp *c, int d, const s32 *p)
+void s_mem_four(struct scomp *c, int d, const s32 *p)
 {
 	struct as *a = &c->a;
 	u32 i;
@@ -477,8 +505,8 @@ static bool load_pattern(struct scomp *c, const struct insn *in, const s32 *p)
 		return true;
 	}
 	if (in->size == 4) {
-		four(c, 0, p);
-		four(c, 1, p + 4);
+		s_mem_four(c, 0, p);
+		s_mem_four(c, 1, p + 4);
 		vyi(a, X_INSERT, 0, 0, rm_reg(1), 1);
 		sput(c, in->o[0], 0, 0);
 		return true;
@@ -569,7 +597,7 @@ static bool load_lanes(struct scomp *c, const struct insn *in)
 		return false;
 	if (in->vec > 1 && !(in->size == 4 && !in->dw) && !(in->size == 8 && in->vec == 2) && (in->dw || bytes > 8))
 		return false;
-	lane_addresses(c, in);
+	s_lane_addresses(c, in);
 	if (in->vec == 1 && in->size == 4 && !in->dw) {
 		gather(c, false);
 		sput(c, in->o[0], 0, 2);
@@ -590,17 +618,17 @@ static bool load_lanes(struct scomp *c, const struct insn *in)
 		put2(c, in->o[0], 2, 0);
 		return true;
 	}
-	store_addresses(c);
+	s_store_addresses(c);
 	top = s_each_lane(c);
 	if (bytes == 16) {
 		s_site(c);
 		vx_x(a, X_MOVU, 0, 0, rm_mem(RAX, 0));
 		g_lea(a, 0, R11, rm_idx(RCX, RCX, 0, 0));
-		vx_x(a, X_MOVU_ST, 0, 0, lanes_of(L_ROWS, R11, 3));
+		vx_x(a, X_MOVU_ST, 0, 0, s_mem_lanes_of(L_ROWS, R11, 3));
 	} else if (in->vec == 1) {
 		s_site(c);
 		load_gpr(c, in, R11, rm_mem(RAX, 0));
-		g_store(a, in->dw, lanes_of(L_ROWS, RCX, in->dw ? 3 : 2), R11);
+		g_store(a, in->dw, s_mem_lanes_of(L_ROWS, RCX, in->dw ? 3 : 2), R11);
 	} else {
 		s_site(c);
 		if (bytes == 8)
@@ -609,33 +637,33 @@ static bool load_lanes(struct scomp *c, const struct insn *in)
 			g_load(a, 0, R11, rm_mem(RAX, 0));
 		else
 			g_movx(a, 0, 0, 2, R11, rm_mem(RAX, 0));
-		g_store(a, 1, lanes_of(L_ROWS, RCX, 3), R11);
+		g_store(a, 1, s_mem_lanes_of(L_ROWS, RCX, 3), R11);
 	}
 	s_next_lane(c, top);
 	if (in->vec == 1) {
-		vy(a, X_MOVU, 0, 0, lanes_at(L_ROWS));
+		vy(a, X_MOVU, 0, 0, s_mem_lanes_at(L_ROWS));
 		if (!in->dw) {
 			sput(c, in->o[0], 0, 0);
 			return true;
 		}
-		vy(a, X_MOVU, 1, 0, lanes_at(L_ROWS + 32));
+		vy(a, X_MOVU, 1, 0, s_mem_lanes_at(L_ROWS + 32));
 		put2(c, in->o[0], 0, 1);
 		return true;
 	}
 	if (in->size == 4) {
-		columns(c, in, lanes_at(L_ROWS), in->vec == 2 ? apart8 : apart16, false);
+		columns(c, in, s_mem_lanes_at(L_ROWS), in->vec == 2 ? apart8 : apart16, false);
 		return true;
 	}
 	if (in->size == 8) {
-		wide_columns(c, in, lanes_at(L_ROWS), apart16, false);
+		wide_columns(c, in, s_mem_lanes_at(L_ROWS), apart16, false);
 		return true;
 	}
 	/* bytes and halves: each out of the row's 64 bits */
 	for (v = 0; v < in->vec; v++) {
 		if (in->o[v] == OPND_NONE)
 			continue;
-		vy(a, X_MOVU, 0, 0, lanes_at(L_ROWS));
-		vy(a, X_MOVU, 1, 0, lanes_at(L_ROWS + 32));
+		vy(a, X_MOVU, 0, 0, s_mem_lanes_at(L_ROWS));
+		vy(a, X_MOVU, 1, 0, s_mem_lanes_at(L_ROWS + 32));
 		if (v) {
 			vyi(a, X_SHIQ, SH_RIGHT, 0, rm_reg(0), 8 * v * in->size);
 			vyi(a, X_SHIQ, SH_RIGHT, 1, rm_reg(1), 8 * v * in->size);
@@ -654,16 +682,16 @@ bool s_ld(struct scomp *c, const struct insn *in)
 	struct sval v, x;
 	u32 k;
 
-	if (!can_be(c, in))
+	if (!s_can_be(c, in))
 		return false;
-	if (!row(c, in, &v))
+	if (!s_mem_row(c, in, &v))
 		goto lanes;
 	/* where the lanes' bytes are: those of local memory lie a thread's share apart */
 	x = in->space == SPACE_LOCAL ? s_with_step(c, v, jit_local_stride(c->fn)) : v;
 	if (x.cls != SC_SCALAR)
 		goto lanes;
 	if (!x.pat) {
-		row_address(c, in, v);
+		s_row_address(c, in, v);
 		load_one(c, in);
 		return true;
 	}
@@ -672,157 +700,16 @@ bool s_ld(struct scomp *c, const struct insn *in)
 	if (in->vec == 1 && in->o[0] == OPND_NONE)
 		return false;
 	if (s_linear(c, x, (s32)(in->size * in->vec))) {
-		row_address(c, in, v);
+		s_row_address(c, in, v);
 		return load_row(c, in);
 	}
 	if (in->vec == 1 && (in->size == 8) != in->dw)
 		goto lanes;
-	row_address(c, in, v);
+	s_row_address(c, in, v);
 	return load_pattern(c, in, c->pats[x.pat]);
 lanes:
 	for (k = 0; k < in->vec; k++)
 		if (in->o[k] != OPND_NONE && c->r[in->o[k]].v.cls == SC_SCALAR)
 			return false;
 	return load_lanes(c, in);
-}
-
-/* ---- stores -------------------------------------------------------------------------------------- */
-
-static void store_gpr(struct scomp *c, const struct insn *in, struct rm m, int gpr)
-{
-	struct as *a = &c->a;
-
-	if (in->size == 2) {
-		as_room(a, 16);
-		b1(a, 0x66);
-	}
-	g_op(a, in->size == 8, in->size == 1 ? 0x88 : 0x89, gpr, m, 0);
-}
-
-/* Lanes next to each other; false: not of a kind that is done so */
-static bool store_row(struct scomp *c, const struct insn *in, struct sval v)
-{
-	struct as *a = &c->a;
-	u32 part, over;
-	int x, y;
-
-	if (in->vec > 1 || (in->size == 8) != in->dw)
-		return false;
-	if (in->size == 8) {
-		x = sv(c, in->o[0], 1, 0, 0);
-		y = sv(c, in->o[0], 1, 1, 1);
-		row_address(c, in, v);
-		s_mask_bits(c, RDX);
-		g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
-		part = g_jcc(a, CC_NE);
-		s_site(c);
-		vy(a, X_MOVU_ST, x, 0, rm_mem(RAX, 0));
-		s_site(c);
-		vy(a, X_MOVU_ST, y, 0, rm_mem(RAX, 32));
-		over = g_jmp(a);
-		g_here(a, part);
-		s_wide_mask(c, s_mask(c), 2, 3);
-		s_site(c);
-		vy(a, X_MASKMOVQ_ST, x, 2, rm_mem(RAX, 0));
-		s_site(c);
-		vy(a, X_MASKMOVQ_ST, y, 3, rm_mem(RAX, 32));
-		g_here(a, over);
-		return true;
-	}
-	x = sv_obs(c, in->o[0], 0, 0, 0);
-	if (in->size == 4) {
-		row_address(c, in, v);
-		s_mask_bits(c, RDX);
-		g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
-		part = g_jcc(a, CC_NE);
-		s_site(c);
-		vy(a, X_MOVU_ST, x, 0, rm_mem(RAX, 0));
-		over = g_jmp(a);
-		g_here(a, part);
-		s_site(c);
-		vy(a, X_MASKMOVD_ST, x, s_mask(c), rm_mem(RAX, 0));
-		g_here(a, over);
-		return true;
-	}
-	vy(a, X_PAND, 0, x, s_splat32(c, in->size == 2 ? 0xffff : 0xff));
-	vr(a, X_PACKUSDW, 0, 0, 0);
-	vyi(a, X_PERMQ, 0, 0, rm_reg(0), 0x08);
-	row_address(c, in, v);
-	s_mask_bits(c, RDX);
-	g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
-	s_slow_if(c, CC_NE);
-	if (in->size == 1) {
-		vx_x(a, X_PACKUSWB, 0, 0, rm_reg(0));
-		s_site(c);
-		vx_x(a, VOP(1, 1, 0, 0xd6), 0, 0, rm_mem(RAX, 0));      /* vmovq */
-	} else {
-		s_site(c);
-		vx_x(a, X_MOVU_ST, 0, 0, rm_mem(RAX, 0));
-	}
-	return true;
-}
-
-static bool store_lanes(struct scomp *c, const struct insn *in)
-{
-	struct as *a = &c->a;
-	u32 bytes = (u32)in->size * in->vec, top, v, p;
-
-	if (in->vec > 1 && !(in->size == 4 && !in->dw) && !(in->size == 8 && in->vec == 2 && in->dw))
-		return false;
-	if (in->vec == 1 && in->size == 8 && !in->dw)
-		return false;
-	lane_addresses(c, in);
-	store_addresses(c);
-	for (v = 0; v < in->vec; v++)
-		for (p = 0; p < (in->dw ? 2u : 1u); p++) {
-			int x = in->dw ? sv(c, in->o[v], 1, p, 0) : sv_obs(c, in->o[v], 0, 0, 0);
-
-			vy(a, X_MOVU_ST, x, 0, lanes_at(L_ROWS + (in->dw ? 64 : 32) * v + 32 * p));
-		}
-	top = s_each_lane(c);
-	if (in->vec == 1) {
-		g_load(a, in->dw, R11, lanes_of(L_ROWS, RCX, in->dw ? 3 : 2));
-		s_site(c);
-		store_gpr(c, in, rm_mem(RAX, 0), R11);
-	} else if (in->size == 8) {
-		vx_x(a, VOP(2, 1, 0, 0x7e), 0, 0, lanes_of(L_ROWS, RCX, 3));     /* vmovq */
-		vx(a, X_PINSRQ, 0, 0, 0, lanes_of(L_ROWS + 64, RCX, 3), 1);
-		b1(a, 1);
-		s_site(c);
-		vx_x(a, X_MOVU_ST, 0, 0, rm_mem(RAX, 0));
-	} else {
-		vx_x(a, X_MOVD, 0, 0, lanes_of(L_ROWS, RCX, 2));
-		for (v = 1; v < in->vec; v++) {
-			vx(a, X_PINSRD, 0, 0, 0, lanes_of(L_ROWS + 32 * v, RCX, 2), 1);
-			b1(a, v);
-		}
-		s_site(c);
-		if (bytes == 16)
-			vx_x(a, X_MOVU_ST, 0, 0, rm_mem(RAX, 0));
-		else
-			vx_x(a, VOP(1, 1, 0, 0xd6), 0, 0, rm_mem(RAX, 0));
-	}
-	s_next_lane(c, top);
-	return true;
-}
-
-bool s_st(struct scomp *c, const struct insn *in)
-{
-	struct sval v, x;
-
-	if (!can_be(c, in))
-		return false;
-	if (in->space == SPACE_LOCAL)
-		return store_lanes(c, in);
-	if (row(c, in, &v) && v.pat && s_linear(c, v, (s32)in->size) && in->vec == 1 && (in->size == 8) == in->dw)
-		return store_row(c, in, v);
-	x = s_val(c, in->o[0], in->dw);
-	if (row(c, in, &v) && !v.pat && in->vec == 1 && x.cls == SC_SCALAR && !x.pat) {
-		row_address(c, in, v);
-		s_to_gpr(c, in->o[0], in->dw, R11);
-		s_site(c);
-		store_gpr(c, in, rm_mem(RAX, 0), R11);
-		return true;
-	}
-	return store_lanes(c, in);
 }

@@ -96,6 +96,69 @@ static void divide(struct scomp *c, const struct insn *in)
 	g_load(a, 0, RAX, rm_reg(RAX));
 }
 
+/* Where a scalar may be computed at once: its own register, if no operand but the first is there. */
+static int target(const struct scomp *c, const struct insn *in)
+{
+	const struct sregister *r = &c->r[in->o[0]];
+	u32 k;
+
+	if (r->v.cls != SC_SCALAR || r->loc != LOC_GPR || !r->live)
+		return RAX;
+	for (k = 2; k < 4; k++)
+		if (in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST) && c->r[in->o[k]].loc == LOC_GPR && c->r[in->o[k]].reg == r->reg)
+			return RAX;
+	return r->reg;
+}
+
+/* Sums, products and the like, by constants where one is; the register, -1: not of these. */
+static int simple(struct scomp *c, const struct insn *in, u8 w)
+{
+	struct as *a = &c->a;
+	struct sval x = s_val(c, in->o[1], w), k = s_val(c, in->o[2], w);
+	s64 v = w ? (s64)k.k : (s32)k.k;
+	bool imm = k.known && v == (s32)v && !x.known;
+	int d = target(c, in), r;
+	struct rm m;
+	u32 op;
+
+	switch (in->lop) {
+	case LOP_ADD: op = G_ADD; break;
+	case LOP_SUB: op = G_SUB; break;
+	case LOP_AND: op = G_AND; break;
+	case LOP_OR: op = G_OR; break;
+	case LOP_XOR: op = G_XOR; break;
+	case LOP_MUL:
+		if (!imm)
+			return -1;
+		g_imuli(a, w, d, sg_rm(c, in->o[1], w, RAX), (s32)v);
+		return d;
+	default:
+		return -1;
+	}
+	if (imm) {
+		if (in->lop == LOP_SUB && v == INT32_MIN)
+			return -1;
+		m = sg_rm(c, in->o[1], w, d);
+		if (!m.kind && m.reg != d && (in->lop == LOP_ADD || in->lop == LOP_SUB)) {
+			g_lea(a, w, d, rm_mem(m.reg, (s32)(in->lop == LOP_ADD ? v : -v)));
+			return d;
+		}
+		if (m.kind || m.reg != d)
+			g_load(a, w, d, m);
+		g_alui(a, w, op, rm_reg(d), (s32)v);
+		return d;
+	}
+	r = in->lop == LOP_ADD ? d : -1;
+	if (r >= 0 && !x.known && !k.known && !(in->o[1] & OPND_CONST) && !(in->o[2] & OPND_CONST) && c->r[in->o[1]].loc == LOC_GPR &&
+	    c->r[in->o[2]].loc == LOC_GPR) {
+		g_lea(a, w, d, rm_idx(c->r[in->o[1]].reg, c->r[in->o[2]].reg, 0, 0));
+		return d;
+	}
+	s_to_gpr(c, in->o[1], w, d);
+	g_alu(a, w, op, d, sg_rm(c, in->o[2], w, RCX));
+	return d;
+}
+
 /* rax = the result; false: not done */
 static bool lane(struct scomp *c, const struct insn *in)
 {
@@ -157,8 +220,12 @@ static bool lane(struct scomp *c, const struct insn *in)
 	case LOP_MULWIDE:
 	case LOP_MADWIDE:
 		widened(c, RAX, in->o[1], sg);
-		widened(c, RCX, in->o[2], sg);
-		g_imul(a, 1, RAX, rm_reg(RCX));
+		if (s_val(c, in->o[2], 0).known && (s32)s_val(c, in->o[2], 0).k >= 0) {
+			g_imuli(a, 1, RAX, rm_reg(RAX), (s32)s_val(c, in->o[2], 0).k);
+		} else {
+			widened(c, RCX, in->o[2], sg);
+			g_imul(a, 1, RAX, rm_reg(RCX));
+		}
 		if (in->lop == LOP_MADWIDE)
 			g_alu(a, 1, G_ADD, RAX, sg_rm(c, in->o[3], 1, RCX));
 		return true;
@@ -356,6 +423,14 @@ bool s_scalar(struct scomp *c, const struct insn *in)
 		for (k = 1; k <= s_lane_ops(in->lop); k++)
 			if (s_val(c, in->o[k], jit_src_w(in, k)).cls != SC_SCALAR)
 				return false;
+		if (c->r[in->o[0]].v.cls == SC_SCALAR && !s_guess_sign(c, in) && (is32(in->type) || is64(in->type))) {
+			int d = simple(c, in, is64(in->type));
+
+			if (d >= 0) {
+				sg_put(c, in->o[0], d);
+				return true;
+			}
+		}
 		if (!lane(c, in))
 			return false;
 		result(c, in->o[0], c->r[in->o[0]].w);

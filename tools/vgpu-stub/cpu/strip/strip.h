@@ -102,7 +102,11 @@ struct sprivate {
 	_Alignas(32) u8 lanes[8 * 64];
 };
 
-struct sslow { u32 pc, back, njump, jump[6], at; bool guarded; struct sblock *block; };
+struct sslow { u32 pc, back, njump, jump[6], at; bool guarded, leaves, pair; struct sblock *block; };
+
+/* Register o and from more lie in the span, with JIT_SLACK behind it; o and at more is a multiple of 1 << ual. */
+struct snear { u32 o, slow; s32 from, at; u8 ual; };
+#define S_NEAR 6u
 
 struct sjump { u32 at, block; };
 struct sstub_jump { u32 at, block; bool next; };
@@ -129,12 +133,15 @@ struct scomp {
 	u32 nsjumps, sjumps_cap, *next, next_cap;
 	struct sslow *slow;
 	u32 nslow, slow_cap;
+	u8 *pair;                       /* per pc: PAIR_ */
 	u32 *entry_at;
 	struct jentry *entries;
 	u32 nentries, entries_cap;
 	struct jsite *sites;
 	u32 nsites, sites_cap;
 	s32 stack, save_ymm, save_gpr, gbits, old_rsp;
+	struct snear near[S_NEAR];      /* what this block has checked */
+	u32 nnear;
 	u32 mx;                         /* MXCSR now, 0: unknown */
 	struct sblock *cur;
 	u32 pc;
@@ -207,6 +214,7 @@ void s_wrong_if(struct scomp *c, u32 cc);       /* what was guessed of the instr
 void s_slow_if(struct scomp *c, u32 cc);        /* the instruction that is emitted goes to the interpreter */
 void s_site(struct scomp *c);                   /* what is emitted next may fault */
 void s_call(struct scomp *c, u32 pc);
+void s_call_at(struct scomp *c, u32 pc, u32 at);         /* instruction pc where at is emitted */
 void s_way_in(struct scomp *c);
 void s_slow_ways(struct scomp *c);
 struct sslow *s_slow_now(struct scomp *c);
@@ -223,6 +231,10 @@ bool s_lane_call(struct scomp *c, const struct insn *in);
 bool s_compare_call(struct scomp *c, const struct insn *in);
 bool s_cvt_call(struct scomp *c, const struct insn *in);
 
+/* pair.c: two halves of a word, loaded one by one and packed, are one load */
+void s_pairs(struct scomp *c);
+bool s_pair(struct scomp *c, u32 pc);
+void s_pair_slow(struct scomp *c, u32 pc);
 /* instructions; false: not done */
 bool s_lane(struct scomp *c, const struct insn *in);
 bool s_wide(struct scomp *c, const struct insn *in);

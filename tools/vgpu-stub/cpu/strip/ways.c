@@ -463,7 +463,9 @@ void s_saved(struct scomp *c, u32 pc, bool load)
 	}
 }
 
-void s_call(struct scomp *c, u32 pc)
+void s_call(struct scomp *c, u32 pc) { s_call_at(c, pc, pc); }
+
+void s_call_at(struct scomp *c, u32 pc, u32 where)
 {
 	struct as *a = &c->a;
 	const struct insn *in = &c->code[pc];
@@ -488,7 +490,7 @@ void s_call(struct scomp *c, u32 pc)
 	g_here(a, part);
 	s_spill_set(c, set, s_mask(c), false);
 	g_here(a, over);
-	s_saved(c, pc, false);
+	s_saved(c, where, false);
 	g_load(a, 1, RDI, rm_reg(R14));
 	g_load(a, 1, RSI, rm_reg(R15));
 	g_movi(a, RDX, pc);
@@ -500,7 +502,7 @@ void s_call(struct scomp *c, u32 pc)
 	b1(a, 0x77);
 	g_movi(a, RAX, (u64)(uintptr_t)strip_step);
 	g_op(a, 0, 0xff, 2, rm_reg(RAX), 0);
-	s_saved(c, pc, true);
+	s_saved(c, where, true);
 	g_load(a, 0, RAX, rm_reg(R12));
 	s_mask_vector(c, 15, RAX);
 	if (c->guarded) {
@@ -595,8 +597,15 @@ void s_slow_ways(struct scomp *c)
 		c->pc = s->pc;
 		c->guarded = s->guarded;
 		c->cur = s->block;
-		s_call(c, s->pc);
-		g_land(&c->a, g_jmp(&c->a), s->back);
+		if (s->pair)
+			s_pair_slow(c, s->pc);
+		else
+			s_call(c, s->pc);
+		/* what follows takes for granted that the quick way was good */
+		if (s->leaves)
+			s_leave(c, s->pc + 1);
+		else
+			g_land(&c->a, g_jmp(&c->a), s->back);
 	}
 	c->guarded = false;
 }

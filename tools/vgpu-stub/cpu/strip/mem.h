@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the files that load and store: mem.c, store.c, pair.c. */
+#ifndef VGPU_STRIP_MEM_H
+#define VGPU_STRIP_MEM_H
+
+#include "strip.h"
+
+#define L_ADDR 0                /* places in sprivate.lanes: addresses, rows of 16 bytes or elements, columns */
+#define L_ROWS 64
+#define L_COLS 192
+
+static inline struct rm s_mem_lanes_at(u32 off) { return rm_mem(R15, (s32)(offsetof(struct sprivate, lanes) + off)); }
+static inline struct rm s_mem_lanes_of(u32 off, int index, u8 scale)
+{
+	return rm_idx(R15, index, scale, (s32)(offsetof(struct sprivate, lanes) + off));
+}
+
+bool s_can_be(const struct scomp *c, const struct insn *in);     /* is the address of a kind that is done here? */
+/* Can the lanes' addresses be checked as one, and is each aligned if the scalar is? */
+bool s_mem_row(const struct scomp *c, const struct insn *in, struct sval *v);
+void s_row_address(struct scomp *c, const struct insn *in, struct sval v);       /* rax = that of lane 0, checked for all of them */
+void s_lane_addresses(struct scomp *c, const struct insn *in);   /* in ymm0 and ymm1, checked for the lanes that run */
+void s_store_addresses(struct scomp *c);                         /* of ymm0 and ymm1, in sprivate.lanes */
+void s_mem_four(struct scomp *c, int d, const s32 *p);           /* xmm d = four 32-bit elements at those distances from rax */
+
+#endif
