@@ -49,6 +49,15 @@ void vg_say(const char *fmt, ...)
 	__atomic_add_fetch(&failed, 1, __ATOMIC_RELAXED);
 }
 
+/* nobody says farewell here */
+uint32_t vg_printable(char *text, uint32_t n)
+{
+	(void)text;
+	printf("FAIL the agent was taken for gone\n");
+	__atomic_add_fetch(&failed, 1, __ATOMIC_RELAXED);
+	return n;
+}
+
 struct vg_ctx *vg_ctx_by_number(uint32_t number)
 {
 	return number ? NULL : &ctx;
