@@ -16,7 +16,7 @@ again() { # NAME: one more fault of the worker is over
 	n=$((n + 1))
 	until_true says '^again' $n && ok "$1" || fail "$1: $(tail -n 2 "$dir/on" | tr '\n' ' ')"
 }
-sleep 0.5
+until_true says '^running' 1
 kill -9 "$agent"; wait "$agent" 2>/dev/null
 start_agent
 again "the agent is killed and comes back: the driver API goes on after a reset"

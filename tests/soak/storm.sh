@@ -36,6 +36,7 @@ until_true quiet
 for i in 1 2 3; do
 	"$W" on 100000 >"$dir/honest.$i" 2>&1 &
 	honest+=($!)
+	until_true grep -q running "$dir/honest.$i" || fail "honest client $i: $(tail -n 1 "$dir/honest.$i")"
 done
 t0=$SECONDS
 while [ $n -lt "$events" ]; do

@@ -6,7 +6,8 @@
  *   first          from cuInit to a checked result, prints the milliseconds
  *   grow           has a context, says "running PID"; at a line on stdin asks for pinned memory, says "answered CODE"
  *   windows N      has N MiB of pinned memory, and goes
- *   on SECONDS     works and checks, through whatever happens: resets its context after a fault, and goes on
+ *   on SECONDS     works and checks, through whatever happens: resets its context after a fault, and goes on; "running" after the
+ *                  first result, "again" after each fault
  *   compile N      says "running"; one thread compiles a kernel of N blocks, "compiled CODE"; another asks for pinned memory as soon
  *                  as that has begun, "answered CODE"
  *   allocs N       N allocations, as many frees
@@ -256,7 +257,10 @@ static CUresult live_once(double until, struct life *l)
 			break;
 		for (unsigned i = 0; i < n; i++)
 			l->wrong += host[i] != i * 2654435761u + 2 * k;
-		l->checked++;
+		if (!l->checked++) {
+			puts("running");
+			fflush(stdout);
+		}
 		if (l->fault > 0)
 			is_well(l);
 		usleep(k % 8 ? 0 : 1000);

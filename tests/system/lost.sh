@@ -40,6 +40,7 @@ int main(int argc, char **argv)
 	CK(cuEventRecord(first, s));
 	CK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, p, NULL));
 	CK(cuEventRecord(e, s));
+	write(3, "-", 1);       /* who waits says nothing more */
 	do {
 		q = argc < 2 || !strcmp(argv[1], "stream") ? cuStreamQuery(s) : !strcmp(argv[1], "event") ? cuEventQuery(e) :
 		    !strcmp(argv[1], "elapsed") ? cuEventElapsedTime(&ms, first, e) : cuStreamSynchronize(s);
@@ -62,8 +63,8 @@ ends() {
 	rm -f "$dir/turns"
 	start_stub
 	start_agent
-	timeout -s KILL 20 "$dir/poll" "$@" >"$dir/out" 2>"$dir/err" 3>"$dir/turns" & pid=$!
-	if [ "$1" = wait ]; then sleep 0.7; else until_true test -s "$dir/turns"; fi
+	timeout -s KILL 120 "$dir/poll" "$@" >"$dir/out" 2>"$dir/err" 3>"$dir/turns" & pid=$!
+	until_true test -s "$dir/turns"
 	kill -s "$sig" "${!who}"
 	wait "$pid"
 	grep -qE '^(46|719|700|999)$' "$dir/out" && ok "$who ends by $sig: $* hears it" || fail "$who ends by $sig: $* got '$(cat "$dir/out")'"
