@@ -80,6 +80,22 @@ static inline int raw_recv(struct raw *r, void *msg, size_t bytes, int *fds, int
 	return (int)n;
 }
 
+/* The agent's last word, with its reason, and then the end; who never had a window hears the end alone. 1, or 0 with what came. */
+static inline int raw_dropped(struct raw *r, int had_window)
+{
+	struct vgpu_msg_bye m;
+	int n = had_window ? raw_recv(r, &m, sizeof(m), NULL, 0) : 0;
+
+	if (had_window && (n != sizeof(m) || m.h.type != VGPU_MSG_BYE || !m.status || !m.text[0] || !memchr(m.text, 0, sizeof(m.text)))) {
+		printf("no farewell: %d\n", n);
+		return 0;
+	}
+	n = raw_recv(r, &m, sizeof(m), NULL, 0);
+	if (n)
+		printf("no end: %d\n", n);
+	return !n;
+}
+
 static inline int raw_connect(struct raw *r, const char *path)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };

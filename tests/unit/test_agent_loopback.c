@@ -126,14 +126,13 @@ static void test_hello(void)
 static void expect_dropped(void *msg, unsigned type, size_t bytes, int greet, const char *what)
 {
 	struct raw r;
-	char answer[4096];
 
 	if (!greet)
 		CHECK(raw_connect(&r, path) == 0);
 	else
 		CHECK(raw_open(&r, path, SPAN(0), 0) == 0);
 	raw_send(&r, msg, type, bytes);
-	if (raw_recv(&r, answer, sizeof(answer), NULL, 0) != 0 && ++failed)
+	if (!raw_dropped(&r, greet) && ++failed)
 		printf("FAIL not dropped: %s\n", what);
 	checks++;
 	if (greet)
@@ -238,8 +237,7 @@ static void test_control(void)
 	raw_ctl_ms = 500;
 	CHECK(raw_ctl(&r, VGPU_OP_MEM_ALLOC, n, 0, 4096, 4096, 0, v) == -ETIMEDOUT || 1);
 	raw_ctl_ms = LONG_MS;
-	char end[64];
-	CHECK(raw_recv(&r, end, sizeof(end), NULL, 0) == 0);
+	CHECK(raw_dropped(&r, 1));
 	raw_close(&r);
 }
 
@@ -540,7 +538,7 @@ static void test_silence(void)
 
 	/* what was given up and never came keeps its place, and no other is lost by that; a device that leaves many is */
 	CHECK(raw_open(&a, path, SPAN(0), 0) == 0);
-	admin_ms = 100;
+	admin_ms = 1000;        /* a busy machine's device answers what comes between in that time */
 	for (unsigned i = 0; i < 40 && vgpu_load_relaxed32(&a.page->device[0].state); i++) {
 		FAKE_SET(silent, VGPU_ADMIN_CTX_CREATE);
 		CHECK(raw_ctx_create(&a, 0, &na) == (i <= 16 ? VGPU_ST_CONTEXT_DEAD : VGPU_ST_DEVICE_LOST) || i == 16);
@@ -548,7 +546,7 @@ static void test_silence(void)
 		admin_ms = 3000;
 		for (unsigned k = 0; k < 20 && i < 3; k++)
 			CHECK(raw_ctx_create(&a, 0, &na) == 0 && raw_ctx_destroy(&a, na) == 0);
-		admin_ms = 100;
+		admin_ms = 1000;
 	}
 	admin_ms = 3000;
 	SOON(vgpu_load_relaxed32(&a.page->device[0].state) == 0);
@@ -602,7 +600,6 @@ static void test_drained(void)
 	struct statfs fs;
 	uint64_t one = 1, t, at = 0;
 	uint32_t na = 0, nb = 0;
-	char end[8];
 	int hoard;
 
 	if (geteuid() == 0 && before >= 0)
@@ -627,7 +624,7 @@ static void test_drained(void)
 			at += 2 << 20;
 		CHECK(write(a.fds[VGPU_HELLO_FD_KICK], &one, 8) == 8);
 	}
-	CHECK(raw_recv(&a, end, sizeof(end), NULL, 0) == 0);
+	CHECK(raw_dropped(&a, 1));
 	for (unsigned i = 0; i < 20; i++) {
 		t = raw_io(&b, nb, nop, NULL, 0);
 		CHECK(raw_wait(&b, nb, 0, t, LONG_MS) == 0);
