@@ -19,10 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent.h"
 #include "log.h"
 
 #define REPLY_MS 5000                   /* a server that takes longer counts as dead */
 #define HELLO_MS 700                    /* the first answer: one that hangs must not hold up clients */
+#define BOOT_MS 10000                   /* ... of whom there are none yet at boot; a device may just have been started, on a busy machine */
 #define MAX_FDS 253                     /* SCM_MAX_FD */
 #define MAX_MESSAGE 65536u
 #define REFS_NAP_MS 5
@@ -327,7 +329,7 @@ static int vu_open(const char *spec, struct vfio **out, char *why, size_t why_by
 	if (!v)
 		return -ENOMEM;
 	v->max_fds = 1;
-	v->reply_ms = HELLO_MS;
+	v->reply_ms = agent.serving ? HELLO_MS : BOOT_MS;
 	v->sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (v->sock < 0 || connect(v->sock, (struct sockaddr *)&a, sizeof(a)) < 0) {
 		rc = -errno;

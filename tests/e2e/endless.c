@@ -58,12 +58,17 @@ static int victim(const char *how)
 	CK(cuMemsetD8Async(d, 1, 1 << 20, CU_STREAM_PER_THREAD));
 	if (!strcmp(how, "exit"))
 		exit(e2e_failures ? 1 : 0);	/* leaves by exit() with the kernel running */
-	if (!strcmp(how, "fork") && fork() == 0) {
-		/* Holds what a child inherits: the socket, the memory files, stdout not. */
-		close(1);
-		close(2);
-		sleep(4);
-		_exit(0);
+	if (!strcmp(how, "fork")) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			/* Holds what a child inherits: the socket, the memory files, stdout not. Until it is killed. */
+			close(1);
+			close(2);
+			sleep(120);
+			_exit(0);
+		}
+		printf("child %d\n", (int)child);
 	}
 	printf("running\n");
 	if (!strcmp(how, "wait")) {
@@ -91,8 +96,8 @@ int main(int argc, char **argv)
 	t = e2e_now_s();
 	CK(cuCtxDestroy(ctx));
 	t = e2e_now_s() - t;
-	/* What a normal kernel would still have to say may be waited for, but not for long. */
-	if (t > 3)
+	/* What a normal kernel would still have to say may be waited for, but not for long: on a busy machine too. */
+	if (t > 20)
 		e2e_fail("cuCtxDestroy took %.1f s", t);
 	CK(cuCtxCreate_v2(&next, 0, 0));
 	check_works();

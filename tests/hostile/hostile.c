@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 			if (strcmp(argv[1], m->name))
 				continue;
 			/* Whatever hangs is cut off: a client may always be killed by a signal. */
-			alarm(5);
+			alarm(40);
 			budget = budget > 0.1 && budget < 3 ? budget : BUDGET_S;
 			raw_scale = budget / 2;
 			raw_deadline = raw_now() + budget;

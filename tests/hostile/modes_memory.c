@@ -237,7 +237,7 @@ static void hoard(void)
 	}
 	/* Steps halve when refused, so that nothing is left above 64 KiB; a little is then given back. */
 	va += 1ull << 30;
-	while (step >= 65536 && raw_time_left(0.6)) {
+	while (step >= 65536 && (!pieces || raw_time_left(0.6))) {
 		struct vgpu_cmd c = { .op = VGPU_OP_FILL, .slots = 1 };
 
 		if (raw_alloc(&r, (unsigned)ctx, va, step) != VGPU_ST_OK) {
@@ -297,6 +297,7 @@ static void die_forked(void)
 	int ctx = open_one(&r);
 	uint64_t p;
 	uint32_t fn;
+	pid_t child;
 
 	if (ctx < 0) {
 		raw_miss("no context");
@@ -312,9 +313,10 @@ static void die_forked(void)
 		raw_launch(&r, (unsigned)ctx, s, fn, &p, 8);
 	raw_alloc(&r, (unsigned)ctx, VGPU_DEVICE_BASE(r.span, 0) + VGPU_ARENA_BYTES, 32 << 20);
 	raw_nap_ms(50);
-	if (fork() == 0) {
-		/* Alive for as long as the test looks, and still writing into the window. */
-		for (int i = 0; i < 25; i++) {
+	child = fork();
+	if (child == 0) {
+		/* Alive for as long as the test looks, and still writing into the window: until it is killed. */
+		for (int i = 0; i < 1200; i++) {
 			struct vgpu_cmd c = { .op = VGPU_OP_NOP, .slots = 1 };
 
 			raw_io(&r, (unsigned)ctx, &c, NULL, 0, 0);
@@ -322,6 +324,7 @@ static void die_forked(void)
 		}
 		_exit(0);
 	}
+	raw_say("child %d", (int)child);
 	kill(getpid(), SIGKILL);
 }
 

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PATIENCE_MS 10000               /* with an agent on a busy machine; an attack that gets no answer to this has not begun */
+
 double raw_deadline, raw_scale = 1;
 static uint64_t seed = 0x9e3779b97f4a7c15ull;
 static int breaches, misses;
@@ -201,7 +203,7 @@ int raw_open(struct raw *r)
 	r->pidfd = r->page_fd = r->kick = r->seg_fd = -1;
 	n = -1;
 	if (!raw_send(r->sock, &h, sizeof h, NULL, 0))
-		n = raw_recv(r->sock, &r->hello, sizeof r->hello, fd, VGPU_HELLO_FDS, 1500);
+		n = raw_recv(r->sock, &r->hello, sizeof r->hello, fd, VGPU_HELLO_FDS, PATIENCE_MS);
 	if (n < (int)sizeof r->hello || r->hello.status != VGPU_ST_OK || fd[VGPU_HELLO_FD_SEG0] < 0) {
 		snprintf(refusal, sizeof refusal, "HELLO: %d bytes, status %u, %.90s", n,
 			n > 16 ? r->hello.status : 0, n >= (int)sizeof r->hello ? r->hello.text : "");
@@ -249,7 +251,7 @@ int raw_context(struct raw *r)
 
 	if (raw_send(r->sock, &q, sizeof q, NULL, 0))
 		return -1;
-	n = raw_recv(r->sock, &a, sizeof a, NULL, 0, 3000);
+	n = raw_recv(r->sock, &a, sizeof a, NULL, 0, PATIENCE_MS);
 	if (n != (int)sizeof a || a.status != VGPU_ST_OK) {
 		snprintf(refusal, sizeof refusal, "CTX_CREATE: %d bytes, status %u", n, n > 12 ? a.status : 0);
 		return -1;
@@ -269,7 +271,7 @@ int raw_context_destroy(struct raw *r, unsigned context)
 
 	if (raw_send(r->sock, &q, sizeof q, NULL, 0))
 		return -1;
-	if (raw_recv(r->sock, &a, sizeof a, NULL, 0, 2000) != (int)sizeof a)
+	if (raw_recv(r->sock, &a, sizeof a, NULL, 0, PATIENCE_MS) != (int)sizeof a)
 		return -1;
 	return a.status == VGPU_ST_OK ? 0 : 1;
 }
@@ -365,7 +367,7 @@ uint32_t raw_kernel(struct raw *r, unsigned context, const char *ptx, const char
 
 	c.u.ctl.context = (uint16_t)context;
 	c.u.ctl.a = bytes;
-	if (raw_ctl(r, &c, &a, 1000) || a.status)
+	if (raw_ctl(r, &c, &a, PATIENCE_MS) || a.status)
 		return 0;
 	module = (uint32_t)a.v[0];
 	memcpy(raw_at(r, VGPU_STAGING_OFFSET), ptx, bytes);
@@ -374,18 +376,18 @@ uint32_t raw_kernel(struct raw *r, unsigned context, const char *ptx, const char
 	c.u.ctl.a = 0;
 	c.u.ctl.b = raw_va(r, VGPU_STAGING_OFFSET);
 	c.u.ctl.c = bytes;
-	if (raw_ctl(r, &c, &a, 1000) || a.status)
+	if (raw_ctl(r, &c, &a, PATIENCE_MS) || a.status)
 		return 0;
 	c.op = VGPU_OP_MODULE_COMMIT;
 	c.u.ctl.a = raw_va(r, VGPU_STAGING_OFFSET + 0x80000);	/* the log */
 	c.u.ctl.b = 4096;
 	c.u.ctl.c = 0;
-	if (raw_ctl(r, &c, &a, 1000) || a.status)
+	if (raw_ctl(r, &c, &a, PATIENCE_MS) || a.status)
 		return 0;
 	c.op = VGPU_OP_MODULE_TABLE;
 	c.u.ctl.a = raw_va(r, VGPU_STAGING_OFFSET + 0x100000);
 	c.u.ctl.b = 0x100000;
-	if (raw_ctl(r, &c, &a, 1000) || a.status)
+	if (raw_ctl(r, &c, &a, PATIENCE_MS) || a.status)
 		return 0;
 	for (uint32_t i = 0; i < tab->nsyms && i < 1000; i++) {
 		struct vgpu_symbol *s = (struct vgpu_symbol *)(tab + 1) + i;
@@ -416,7 +418,7 @@ int raw_alloc(struct raw *r, unsigned context, uint64_t va, uint64_t bytes)
 	c.u.ctl.context = (uint16_t)context;
 	c.u.ctl.a = va;
 	c.u.ctl.b = bytes;
-	if (raw_ctl(r, &c, &a, 1000))
+	if (raw_ctl(r, &c, &a, PATIENCE_MS))
 		return -1;
 	return (int)a.status;
 }

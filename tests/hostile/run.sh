@@ -19,7 +19,7 @@ for f in "$hostile" "$vecadd" "$endless" "$B/bin/vgpu-stub" "$B/bin/vgpu-agent" 
 	[ -x "$f" ] || { echo "FAIL start $f is not built"; exit 1; }
 done
 
-smi() { timeout 3 "$B/bin/vgpu" smi -j 2>/dev/null; }
+smi() { timeout 20 "$B/bin/vgpu" smi -j 2>/dev/null; }
 # of the JSON on stdin: how many clients (of command $1), bytes of device memory in use
 clients() { grep -o "\"command\": *\"${1:-[^\"]*}\"" | wc -l; }
 memory() { grep -o '"memory_used_bytes": *[0-9]*' | head -n 1 | grep -o '[0-9]*$'; }
@@ -28,12 +28,11 @@ ticks() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
 # processor time of all its threads, ns
 busy_ns() { cat "/proc/$1"/task/*/schedstat 2>/dev/null | awk '{ n += $1 } END { printf "%d", n }'; }
 
-# within SECONDS COMMAND...: until it succeeds
-within() {
-	local end=$(($(date +%s%N) + $1 * 1000000000))
-	shift
+# soon COMMAND...: until it succeeds; a minute is patience with a busy machine, and no measure of anything
+soon() {
+	local end=$((SECONDS + 60))
 	until "$@"; do
-		[ "$(date +%s%N)" -lt $end ] || return 1
+		[ $SECONDS -lt $end ] || return 1
 		sleep 0.05
 	done
 }
@@ -41,8 +40,8 @@ within() {
 answers() { [ -S "$VGPU_AGENT" ] && smi >/dev/null; }
 
 stop_gpu() {
-	[ -n "$agent_pid" ] && kill "$agent_pid" 2>/dev/null && within 3 dead "$agent_pid"
-	[ -n "$stub_pid" ] && kill "$stub_pid" 2>/dev/null && within 3 dead "$stub_pid"
+	[ -n "$agent_pid" ] && kill "$agent_pid" 2>/dev/null && soon dead "$agent_pid"
+	[ -n "$stub_pid" ] && kill "$stub_pid" 2>/dev/null && soon dead "$stub_pid"
 	[ -n "$agent_pid" ] && kill -9 "$agent_pid" 2>/dev/null
 	[ -n "$stub_pid" ] && kill -9 "$stub_pid" 2>/dev/null
 	wait 2>/dev/null
@@ -56,11 +55,11 @@ start_gpu() {
 	stop_gpu
 	"$B/bin/vgpu-stub" --socket "$T/stub.sock" --memory 512M >>"$T/stub.log" 2>&1 &
 	stub_pid=$!
-	within 5 test -S "$T/stub.sock" || { echo "FAIL start the device does not start: $(tail -n 1 "$T/stub.log")"; exit 1; }
+	soon test -S "$T/stub.sock" || { echo "FAIL start the device does not start: $(tail -n 1 "$T/stub.log")"; exit 1; }
 	"$B/bin/vgpu-agent" --device "vfio-user:$T/stub.sock" --listen "$VGPU_AGENT" --pidfile "$T/agent.pid" \
 		>>"$T/agent.log" 2>&1 &
 	agent_pid=$!
-	within 10 answers || { echo "FAIL start the agent does not answer: $(tail -n 1 "$T/agent.log")"; exit 1; }
+	soon answers || { echo "FAIL start the agent does not answer: $(tail -n 1 "$T/agent.log")"; exit 1; }
 }
 
 cleanup() {
@@ -93,16 +92,22 @@ gone() {	# COMMAND: no client of that name
 
 # Everybody well? NAME HONEST_STATUS HONEST_OUTPUT_FILE
 health() {
-	local name=$1 st=$2 out=$3 before after
+	local name=$1 st=$2 out=$3
 	[ "$st" = 0 ] || { fail "$name the honest client ended with $st: $(grep -m 1 FAIL "$out" || tail -n 1 "$out")"; return 1; }
 	alive "$agent_pid" || { fail "$name the agent is dead"; return 1; }
 	alive "$stub_pid" || { fail "$name the device is dead"; return 1; }
-	within 10 all_gone || { fail "$name still there after 10 s: $(smi | tr -d '\n' | grep -o '"clients.*' | head -c 300)"; return 1; }
+	soon all_gone || { fail "$name still there after a minute: $(smi | tr -d '\n' | grep -o '"clients.*' | head -c 300)"; return 1; }
+	soon agent_idle || { fail "$name the agent does not come to rest"; return 1; }
+}
+# at most a tenth of the time, of which what a look at it costs is no small part
+agent_idle() {
+	local before after
 	before=$(busy_ns "$agent_pid"); sleep 0.15; after=$(busy_ns "$agent_pid")
-	[ $((after - before)) -le 15000000 ] || { fail "$name the agent is not idle: $((after - before)) ns in 0.15 s"; return 1; }
+	[ $((after - before)) -le 15000000 ]
 }
 
-honest() { "$vecadd" loop "$1" >"$T/honest.out" 2>&1 & honest_pid=$!; within 5 grep -q running "$T/honest.out"; }
+# for as long as it takes: who starts it ends it
+honest() { "$vecadd" loop 600 >"$T/honest.out" 2>&1 & honest_pid=$!; soon grep -q running "$T/honest.out"; }
 
 # ---- hostile modes ----------------------------------------------------------------------------
 # MODE [NAME OF THE SCENARIO]
@@ -110,12 +115,12 @@ mode() {
 	local mode=$1 name=${2:-$1} st hst
 	wanted "$name" || return 0
 	start_gpu
-	honest 10 || { fail "$name the honest client does not start: $(tail -n 1 "$T/honest.out")"; wait $honest_pid; return; }
-	timeout -k 1 6 "$hostile" "$mode" >"$T/hostile.out" 2>&1
+	honest || { fail "$name the honest client does not start: $(tail -n 1 "$T/honest.out")"; wait $honest_pid; return; }
+	timeout -k 1 45 "$hostile" "$mode" >"$T/hostile.out" 2>&1
 	st=$?
 	if [ "$mode" = die-forked ]; then
 		# Its forked child is alive now; the client must be gone all the same.
-		within 1 gone hostile || fail "$name: the dead client is still served while its forked child lives"
+		soon gone hostile && outlived "$T/hostile.out" || fail "$name: the dead client is still served while its forked child lives"
 	fi
 	# It goes on for a hundred rounds, so harm that comes late meets it too.
 	kill -TERM $honest_pid
@@ -130,25 +135,34 @@ mode() {
 	health "$name" "$hst" "$T/honest.out" && ok "$name"
 }
 
+# FILE: the forked child that it names is still there; it need not be any more
+outlived() {
+	local child
+	child=$(sed -n 's/.*child \([0-9][0-9]*\).*/\1/p' "$1" | head -n 1)
+	[ -n "$child" ] && kill -9 "$child"
+}
+
 # ---- sudden deaths ----------------------------------------------------------------------------
 # A victim in the given way of endless.c: victim_pid
 victim() {
 	"$endless" "$1" >"$T/victim.out" 2>&1 &
 	victim_pid=$!
-	within 8 grep -q running "$T/victim.out"
+	soon grep -q running "$T/victim.out"
 }
 
 kill_client() {	# NAME WAY
 	wanted "$1" || return 0
 	start_gpu
-	honest 2 || { fail "$1 the honest client does not start"; return; }
-	victim "$2" || { fail "$1 the victim does not start: $(tail -n 1 "$T/victim.out")"; wait $honest_pid; return; }
+	honest || { fail "$1 the honest client does not start"; return; }
+	victim "$2" || { fail "$1 the victim does not start: $(tail -n 1 "$T/victim.out")"; kill -9 $honest_pid; return; }
 	kill -9 $victim_pid
-	if ! within 1 gone endless; then
-		fail "$1 context and memory are still there 1 s after kill -9"
-		wait $honest_pid
+	if ! soon gone endless; then
+		fail "$1 context and memory are still there a minute after kill -9"
+		kill -9 $honest_pid
 		return
 	fi
+	[ "$2" != fork ] || outlived "$T/victim.out" || { fail "$1 its forked child did not outlive it: this proved nothing"; kill -9 $honest_pid; return; }
+	kill -TERM $honest_pid
 	wait $honest_pid
 	health "$1" $? "$T/honest.out" && ok "$1"
 }
@@ -157,11 +171,11 @@ kill_stub() {
 	local t0 ms st
 	wanted kill-stub || return 0
 	start_gpu
-	honest 20 && victim wait || { fail "kill-stub the clients do not start"; return; }
+	honest && victim wait || { fail "kill-stub the clients do not start"; return; }
 	t0=$(date +%s%N)
 	kill -9 "$stub_pid"
-	within 3 dead $honest_pid || { fail "kill-stub the busy client notices nothing"; kill -9 $honest_pid $victim_pid; return; }
-	within 3 dead $victim_pid || { fail "kill-stub the waiting client waits for ever"; kill -9 $victim_pid; return; }
+	soon dead $honest_pid || { fail "kill-stub the busy client notices nothing"; kill -9 $honest_pid $victim_pid; return; }
+	soon dead $victim_pid || { fail "kill-stub the waiting client waits for ever"; kill -9 $victim_pid; return; }
 	ms=$((($(date +%s%N) - t0) / 1000000))
 	wait $honest_pid && { fail "kill-stub the busy client ends without an error"; return; }
 	wait $victim_pid; st=$?
@@ -169,7 +183,7 @@ kill_stub() {
 	# The agent says so, and is either there to be asked or has ended by itself.
 	grep -qi 'device' "$T/agent.log" || { fail "kill-stub the agent says nothing"; return; }
 	if alive "$agent_pid"; then
-		within 2 smi >/dev/null || { fail "kill-stub the agent hangs"; return; }
+		soon smi >/dev/null || { fail "kill-stub the agent hangs"; return; }
 	fi
 	ok "kill-stub (both clients told within $ms ms: $(tail -n 1 "$T/victim.out"))"
 }
@@ -178,10 +192,10 @@ kill_agent() {
 	local t0 ms err
 	wanted kill-agent || return 0
 	start_gpu
-	honest 20 && victim wait || { fail "kill-agent the clients do not start"; return; }
+	honest && victim wait || { fail "kill-agent the clients do not start"; return; }
 	t0=$(date +%s%N)
 	kill -9 "$agent_pid"
-	if ! { within 2 dead $honest_pid && within 2 dead $victim_pid; }; then
+	if ! { soon dead $honest_pid && soon dead $victim_pid; }; then
 		fail "kill-agent a client notices nothing"
 		kill -9 $honest_pid $victim_pid 2>/dev/null
 		return
@@ -189,13 +203,12 @@ kill_agent() {
 	ms=$((($(date +%s%N) - t0) / 1000000))
 	wait $honest_pid && { fail "kill-agent the busy client ends without an error"; return; }
 	wait $victim_pid || { fail "kill-agent the waiting client got no error"; return; }
-	[ $ms -le 1500 ] || { fail "kill-agent the clients were told after $ms ms"; return; }
 	err=$(tail -n 1 "$T/victim.out")
 	case $err in
 	CUDA_ERROR_DEVICE_UNAVAILABLE | CUDA_ERROR_SYSTEM_NOT_READY | CUDA_ERROR_OPERATING_SYSTEM) ;;
 	*) fail "kill-agent the waiting client got $err"; return ;;
 	esac
-	within 3 dead_or_idle "$stub_pid" || { fail "kill-agent the device is not idle"; return; }
+	soon dead_or_idle "$stub_pid" || { fail "kill-agent the device is not idle"; return; }
 	ok "kill-agent (both clients told within $ms ms: $err)"
 }
 dead_or_idle() {
@@ -228,7 +241,7 @@ huge() {
 		for _ in 1 2 3 4 5; do
 			grep -qi "taken away" "$T/agent.log" && break
 			start_gpu
-			timeout -k 1 6 "$hostile" drain >/dev/null 2>&1
+			timeout -k 1 45 "$hostile" drain >/dev/null 2>&1
 		done
 		grep -qi "taken away" "$T/agent.log" && ok huge/drained-window-found ||
 			fail "huge/drained-window-found the agent never met a drained page: this proved nothing"
