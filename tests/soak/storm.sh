@@ -47,12 +47,12 @@ while [ $n -lt "$events" ]; do
 	0 | 1 | 2) what=client; kill -9 "$victim" 2>/dev/null ;;
 	3 | 4) what=context; c=$(context); [ -n "$c" ] && kill -9 "$c" 2>/dev/null ;;
 	5 | 6) what=context-stopped; c=$(context); [ -n "$c" ] && kill -STOP "$c" 2>/dev/null && nap && kill -CONT "$c" 2>/dev/null ;;
-	7) what=agent; kill -9 "$agent" ;;
-	8) what=agent-ended; kill "$agent" ;;
+	7) what=agent; kill -9 "$agent"; wait "$agent" ;;
+	8) what=agent-ended; kill "$agent"; wait "$agent" ;;
 	9) what=agent-stopped; kill -STOP "$agent"; nap; kill -CONT "$agent" ;;
-	10) what=device; kill -9 "$stub" ;;
+	10) what=device; kill -9 "$stub"; wait "$stub" ;;
 	11) what=device-stopped; kill -STOP "$stub"; nap; kill -CONT "$stub" ;;
-	esac
+	esac 2>/dev/null
 	count[$what]=$((${count[$what]:-0} + 1))
 	sleep 0.02
 	back
@@ -63,7 +63,8 @@ hangs=0 checked=0 bad=0 faults=0 slowest=0
 kill "${honest[@]}" 2>/dev/null
 for i in 1 2 3; do
 	gone() { ! kill -0 "${honest[$((i - 1))]}" 2>/dev/null; }
-	if ! until_true gone; then
+	# it gives up by itself when a minute has not brought its device back
+	if ! until_true gone && ! until_true gone; then
 		hangs=$((hangs + 1))
 		kill -9 "${honest[$((i - 1))]}"
 	fi
