@@ -8,6 +8,7 @@ events=${2:-60} seed=${3:-$(date +%N)}
 RANDOM=$((10#$seed % 32768))
 W=$B/test/soak/worker
 honest=() victim='' n=0
+trap 'kill -9 "${honest[@]}" "$victim" 2>/dev/null; cleanup' EXIT
 declare -A count
 count=()
 

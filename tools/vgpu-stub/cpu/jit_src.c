@@ -4,6 +4,7 @@
  * what is alive before every instruction of it. Called by cfg.c, engine.c and jit.c.
  */
 #define _GNU_SOURCE
+#include <cpuid.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,13 +17,21 @@
 
 /* ---- the arena for code: one memory, a view to write and one to run ------------------------ */
 
+/* vcvtph2ps and its like, which every processor with AVX2 has; __builtin_cpu_supports() of clang 14 has no name for it. */
+static bool have_f16c(void)
+{
+	unsigned a, b, c, d;
+
+	return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+}
+
 int jit_open(struct engine *e)
 {
 	u64 n = e->env.code_bytes;
 	void *rw, *rx;
 	int fd;
 
-	if (!n || e->lanes == &lanes_base || !__builtin_cpu_supports("f16c"))
+	if (!n || e->lanes == &lanes_base || !have_f16c())
 		return -1;
 	fd = memfd_create("vgpu-jit", MFD_CLOEXEC);
 	if (fd < 0)
