@@ -185,7 +185,16 @@ $(O)/tool/tools/vgpu/bench_engine_c.o: tools/vgpu/bench_engine_c.c
 	@mkdir -p $(@D)
 	gcc -O3 -march=native -ffast-math -g $(BASE) -c -o $@ $<
 $(O)/tool/tools/vgpu/bench_ptx.o: tools/vgpu/kernels/bench.ptx
-$(B)/bin/vgpu: $(call objs,tool,$(TOOL)) $(call objs,stub,$(CPU))
+# and the everyday kernels' algorithms, once more for AVX2
+EVERYDAY := $(wildcard tools/vgpu/kernels/everyday/*.c)
+define everyday
+$(O)/tool/$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	gcc -O3 -march=$(1) -ffast-math -g $(BASE) -DTABLE=c_$$(basename $$(@F))_$(1) -c -o $$@ $$<
+endef
+$(foreach m,native haswell,$(eval $(call everyday,$(m))))
+$(O)/tool/tools/vgpu/bench_kernels_ptx.o: $(wildcard tools/vgpu/kernels/everyday/*.ptx)
+$(B)/bin/vgpu: $(call objs,tool,$(TOOL)) $(call objs,tool/native,$(EVERYDAY)) $(call objs,tool/haswell,$(EVERYDAY)) $(call objs,stub,$(CPU))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Wl,-z,relro,-z,now -o $@ $^ -ldl $(STUB_LIBS)
 

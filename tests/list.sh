@@ -30,6 +30,10 @@ done
 for x in 3 20; do
 	many "ptx/cases/partly/$x" 300 "$T/ptx/plain/ptxrun" -m jit -x $x -s tests/ptx/cases
 done
+# the everyday kernels' results against C's
+t ptx/everyday/jit 120 "$B/bin/vgpu" bench kernels -n
+t ptx/everyday/avx2 120 env VGPU_CPU_ISA=avx2 "$B/bin/vgpu" bench kernels -n
+t ptx/everyday/interp 120 env VGPU_ENGINE=interp "$B/bin/vgpu" bench kernels -n
 t ptx/forms/partly 300 "$T/ptx/plain/optest" -m jit -x 5
 many ptx/cases/verify 300 "$T/ptx/plain/ptxrun" -m verify -s tests/ptx/cases
 t ptx/verify 120 tests/ptx/verify.sh "$B"

@@ -11,14 +11,15 @@ v=$("$clang" --version | sed -n 's/.*clang version \([0-9]*\)\..*/\1/p')
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 bench=$here/../../tools/vgpu/kernels
-mkdir "$tmp/e2e" "$tmp/bench"
+mkdir "$tmp/e2e" "$tmp/bench" "$tmp/everyday"
 CLANG=$clang "$here/kernels/regen.sh" -o "$tmp/e2e"
 CLANG=$clang "$bench/regen.sh" -o "$tmp/bench"
+CLANG=$clang "$bench/everyday/regen.sh" -o "$tmp/everyday"
 plain() { sed -e 's,//.*,,' -e 's/[ \t]*$//' "$1" | grep -v '^$'; }
 bad=0
-for f in "$tmp"/e2e/*.ptx "$tmp"/bench/*.ptx; do
+for f in "$tmp"/e2e/*.ptx "$tmp"/bench/*.ptx "$tmp"/everyday/*.ptx; do
 	name=$(basename "$f")
-	case $f in */bench/*) committed=$bench ;; *) committed=$here/kernels ;; esac
+	case $f in */bench/*) committed=$bench ;; */everyday/*) committed=$bench/everyday ;; *) committed=$here/kernels ;; esac
 	plain "$f" >"$tmp/new"
 	plain "$committed/$name" >"$tmp/old"
 	if ! cmp -s "$tmp/new" "$tmp/old"; then

@@ -7,7 +7,7 @@ unset VGPU_AGENT
 export TMPDIR=$dir/tmp XDG_RUNTIME_DIR=$dir
 mkdir "$TMPDIR"
 
-for c in run smi bench "bench launch" "bench copy" "bench scale" "bench engine" doctor check trace "trace --ops" toolkit; do
+for c in run smi bench "bench launch" "bench copy" "bench scale" "bench engine" "bench kernels" doctor check trace "trace --ops" toolkit; do
 	# shellcheck disable=SC2086
 	timeout 20 "$V/vgpu" $c --help >"$dir/out" 2>"$dir/err" </dev/null && grep -q "usage: vgpu ${c%% *}" "$dir/out" && [ ! -s "$dir/err" ] &&
 		ok "$c --help" || fail "$c --help: exit $?: $(cat "$dir/err")"

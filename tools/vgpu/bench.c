@@ -80,6 +80,8 @@ static const struct {
 	{ "scale", bench_scale, "[-jq]", "  Clients and threads beside each other.\n  -j JSON   -q fewer\n" },
 	{ "engine", bench_engine, "[-j] [-t SECONDS] [-k KERNEL] [--binary FILE]", "  Kernels on the engine beside the same in C.\n"
 	  "  -j JSON   -t how long each   -k only this one   --binary FILE: run launches from there\n" },
+	{ "kernels", bench_kernels, "[-jn] [-c CORES] [-t SECONDS] [-k KERNEL]", "  Everyday kernels on the engine beside the same algorithms in C.\n"
+	  "  -j JSON   -n compare results only   -c on so many cores   -t how long each   -k those whose name has this in it\n" },
 };
 
 int cmd_bench(int argc, char **argv)

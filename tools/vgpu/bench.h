@@ -127,5 +127,6 @@ int bench_launch(int argc, char **argv);
 int bench_copy(int argc, char **argv);
 int bench_scale(int argc, char **argv);
 int bench_engine(int argc, char **argv);
+int bench_kernels(int argc, char **argv);
 
 #endif
