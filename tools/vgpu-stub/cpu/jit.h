@@ -359,6 +359,7 @@ u32 jit_live_all(struct jcomp *c, u32 pc, u32 b, u32 *n);       /* before pc of 
 void j_run_lanes(struct jcomp *c, int gpr);                     /* those in gpr run now */
 /* jit_run.c */
 bool jit_barrier(const struct insn *in);       /* a whole warp's values may stay in P over it */
+bool jit_meets(const struct cta *c, const struct insn *in);        /* complete when each warp has come once */
 /* LANES: the frame says who stands where; those of warp.jended have ended */
 enum { JR_REFUSED, JR_AT, JR_JUMP, JR_DONE, JR_LANES };
 int jit_run(struct tstate *ts, struct warp *w, struct frame *f);

@@ -265,7 +265,7 @@ bool jit_barrier(const struct insn *in)
  * Is the barrier complete when each warp has come to it once, so that nobody needs to keep account? With a count that does not
  * go into the warps there are, some wait for ever, and the interpreter says so; as it does of a number that no barrier has.
  */
-static bool meets(const struct cta *c, const struct insn *in)
+bool jit_meets(const struct cta *c, const struct insn *in)
 {
 	u32 id = *(const u32 *)opnd(&c->warps[0].main, in->o[1]);
 	u32 count = in->o[2] == OPND_NONE ? 0 : *(const u32 *)opnd(&c->warps[0].main, in->o[2]);
@@ -467,7 +467,7 @@ enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more)
 			k = (u32)(x - j->exits);
 			if ((way != NO_PC && way != k) || ((struct jprivate *)w->jp)->m != w->main.lanes ||
 			    (x->kind != JX_DONE && !(x->kind == JX_LEAVE && jit_barrier(&j->fn->jsrc->code[x->pc]) &&
-						     meets(c, &j->fn->jsrc->code[x->pc]))))
+						     jit_meets(c, &j->fn->jsrc->code[x->pc]))))
 				break;
 			way = expect = k;
 		}

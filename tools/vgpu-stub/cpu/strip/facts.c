@@ -447,7 +447,9 @@ static struct sval sreg_value(struct scomp *c, u8 sr)
 		return whole || shape == SPEC_POW2 ? uni(0) : vary(0);
 	case SR_LANEID:
 		return row_of(c, 1, 3);
-	case SR_NTID_X: case SR_NTID_Y: case SR_NTID_Z: case SR_CTAID_X: case SR_CTAID_Y: case SR_CTAID_Z:
+	case SR_NTID_X:
+		return uni(shape == SPEC_LINEAR ? 5 : shape == SPEC_POW2 ? c->spec >> 8 : 0);
+	case SR_NTID_Y: case SR_NTID_Z: case SR_CTAID_X: case SR_CTAID_Y: case SR_CTAID_Z:
 	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z: case SR_WARPID: case SR_NWARPID: case SR_DYNAMIC_SMEM:
 	case SR_TOTAL_SMEM: case SR_COUNT:
 		return uni(0);

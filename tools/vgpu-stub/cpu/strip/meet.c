@@ -38,7 +38,7 @@ bool s_enters(const struct scomp *c, u32 b)
 {
 	const struct sblock *sb = &c->b[b];
 
-	return !sb->sync || sb->end > sb->start + 1 || (meets(c, sb) && s_together(&c->code[sb->start]));
+	return !sb->sync || sb->end > sb->start + 1 || meets(c, sb);
 }
 
 /* ---- what lies in its slot ---------------------------------------------------------------------- */

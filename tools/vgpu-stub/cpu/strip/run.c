@@ -194,6 +194,34 @@ bool s_together(const struct insn *in)
 #define SPIN_ENTRIES 64
 #define SPIN_BUDGET 256
 
+/* lanes of a warp that are apart: how often code goes on with the lowest */
+#define TURNS 64
+
+/*
+ * Lanes wait at several places: where code is entered with the lowest of them, 0: not by code. A shuffle or vote that names no others is
+ * done here.
+ */
+static u32 next_turn(struct tstate *ts, const struct jit *j, struct frame *f, u32 done)
+{
+	const struct insn *in = &f->fn->code[f->pc];
+	u32 n;
+
+	switch ((enum kind)in->kind) {
+	case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_WARPSYNC:
+		if (in->guard != OPND_NONE || in->o[2] == OPND_NONE || !(in->o[2] & OPND_CONST) ||
+		    (*(const u32 *)opnd(f, in->o[2]) & f->lanes & ~done & ~f->mask))
+			return 0;
+		ts->in = in;
+		exec_one(ts, f, in, f->mask);
+		f->pc++;
+		break;
+	default:
+		break;
+	}
+	n = j->entry_at[f->pc];
+	return n && as_claimed(j, &j->entries[n - 1], f, f->mask) ? n : 0;
+}
+
 enum { AT_ONE, APART, ENDED };
 
 /*
@@ -205,7 +233,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 
 	struct frame *f = &w->main;
 	struct sprivate *p = (struct sprivate *)w->jp;
 	const struct strip_code *sc = j->strip;
-	u32 m = f->mask, s, k, l, pc, here, apart;
+	u32 m = f->mask, turns = 0, s, k, l, pc, here, apart;
 	bool many;
 
 	*done = 0;
@@ -279,8 +307,13 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 
 				f->lane_pc[__builtin_ctz(l)] = pc;
 			f->waiting = apart | here;
 			frame_resched(f);
-			if (f->waiting)
-				return APART;
+			if (f->waiting) {
+				n = turns++ < TURNS && ts->budget >= 0 ? next_turn(ts, j, f, *done) : 0;
+				if (!n)
+					return APART;
+				m = f->mask;
+				continue;
+			}
 			here = f->mask;
 			pc = f->pc;
 		}
@@ -290,12 +323,14 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 
 		}
 		f->mask = m = here;
 		f->pc = pc;
-		if (m != f->lanes || *done || ts->budget < 0 || !s_together(&f->fn->code[pc]) || !j->entry_at[pc + 1])
+		if (m != f->lanes || *done || ts->budget < 0 || !s_together(&f->fn->code[pc]))
 			return AT_ONE;
 		ts->in = &f->fn->code[pc];
 		exec_one(ts, f, ts->in, m);
 		f->pc = pc + 1;
 		n = j->entry_at[pc + 1];
+		if (!n)
+			return AT_ONE;
 	}
 }
 
@@ -355,13 +390,6 @@ int strip_run(struct tstate *ts, struct warp *w, struct frame *f)
 	return r == AT_ONE && !w->jended && ts->budget >= 0 ? JR_AT : JR_LANES;
 }
 
-static bool meets(const struct cta *c, const struct insn *in)
-{
-	u32 count = in->o[2] == OPND_NONE ? 0 : *(const u32 *)opnd(&c->warps[0].main, in->o[2]);
-
-	return !count || !(c->nwarps * LANES % count);
-}
-
 /* The interpreter goes on with a warp as run_warp() left it. */
 static void hand_over(struct cta *c, struct warp *w, u32 done)
 {
@@ -404,7 +432,7 @@ enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over)
 				pc = w->main.pc;
 			}
 			if (r != way || (r == AT_ONE && (w->main.pc != pc || done || w->main.mask != lanes)) || r == APART ||
-			    (r == ENDED && done != lanes) || (r == AT_ONE && !(jit_barrier(&j->strip->code[pc]) && meets(c, &j->strip->code[pc]))))
+			    (r == ENDED && done != lanes) || (r == AT_ONE && !(jit_barrier(&j->strip->code[pc]) && jit_meets(c, &j->strip->code[pc]))))
 				break;
 		}
 		*left_over += ts->budget > 0 ? ts->budget : 0;
