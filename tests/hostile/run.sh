@@ -225,6 +225,7 @@ huge() {
 		wanted "huge/$m" && any=1
 	done
 	[ -n "$any" ] || return 0
+	exec 9>/tmp/vgpu-test-hugepages.lock; flock 9      # one for the whole machine: whoever changes them is alone
 	nr_was=$(cat $n 2>/dev/null) || { echo "skip huge no hugetlb in this kernel"; return; }
 	if ! { echo $((nr_was + 24)) >$n; } 2>/dev/null || [ "$(cat $n)" -lt $((nr_was + 24)) ]; then
 		{ echo "$nr_was" >$n; } 2>/dev/null

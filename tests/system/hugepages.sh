@@ -3,6 +3,7 @@
 # The DMA pool on real 2 MiB hugetlb pages, then without any: reserves some as root and gives them back.
 . "$(dirname "$0")/lib.sh"
 
+exec 9>/tmp/vgpu-test-hugepages.lock; flock 9     # one for the whole machine: whoever changes them is alone
 n=/proc/sys/vm/nr_hugepages
 was=$(cat $n 2>/dev/null) || { skip "no hugetlb in this kernel"; exit 0; }
 if [ "$(id -u)" != 0 ] || ! { echo $((was + 64)) >$n; } 2>/dev/null || [ "$(cat $n)" -lt $((was + 32)) ]; then

@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 
 #include "agent_raw.h"
+#include "huge_alone.h"
 
 #include "../../agent/boot.h"
 #include "../../agent/control.h"
@@ -595,13 +596,14 @@ static long hugepages(long set)
  */
 static void test_drained(void)
 {
-	long before = hugepages(-1);
+	long before;
 	struct raw a, b;
 	struct statfs fs;
 	uint64_t one = 1, t, at = 0;
 	uint32_t na = 0, nb = 0;
-	int hoard;
+	int hoard, alone = huge_alone();
 
+	before = hugepages(-1);
 	if (geteuid() == 0 && before >= 0)
 		hugepages(before + 16);
 	if (geteuid() != 0 || before < 0 || hugepages(-1) < before + 16) {
@@ -636,6 +638,7 @@ static void test_drained(void)
 restore:
 	if (geteuid() == 0 && before >= 0)
 		hugepages(before);
+	huge_shared(alone);
 }
 
 static void *control_thread(void *unused)

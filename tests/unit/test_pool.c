@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../../agent/log.h"
+#include "huge_alone.h"
 
 #define NR "/proc/sys/vm/nr_hugepages"
 #define MIB (1ull << 20)
@@ -137,6 +138,7 @@ static void test_iova(void)
 int main(void)
 {
 	struct pool_mem m;
+	int alone;
 
 	log_level = LOG_ERROR;
 	pool_init(0, 0);
@@ -150,7 +152,9 @@ int main(void)
 	CHECK(ftruncate(m.fd, 0) < 0);
 	pool_free(&m);
 	test_iova();
+	alone = huge_alone();
 	test_hugetlb();
+	huge_shared(alone);
 	printf("test_pool: %u checks, %u failed\n", checks, failed);
 	return failed ? 1 : 0;
 }
