@@ -169,7 +169,7 @@ static void test_io_fds(void)
 {
 	struct vfu_region_io_fds q = { .argsz = 16 }, head;
 	struct vfu_io_fd e;
-	int s = attach();
+	int s = attach(), bell[6];
 
 	CHECK(request(s, VFU_GET_REGION_IO_FDS, &q, sizeof(q), NULL, 0, NULL, 0) == 0 && ans.bytes == 16 && !ans.nfds);
 	memcpy(&head, ans.body, 16);
@@ -179,7 +179,17 @@ static void test_io_fds(void)
 	memcpy(&e, ans.body + 16 + 5 * 40, sizeof(e));
 	CHECK(e.offset == VGPU_DOORBELL(5) && e.bytes == 4 && e.fd_index == 5 && e.type == 0);
 	/* a doorbell write through the register is seen in the eventfd: nobody else reads queue 5's */
-	CHECK(write32(s, 0, VGPU_DOORBELL(5), 1) == 0 && event_count(ans.nfds ? ans.fds[5] : -1, 0) == 0);
+	for (int i = 0; i < 6; i++)
+		CHECK((bell[i] = fcntl(ans.nfds > i ? ans.fds[i] : -1, F_DUPFD_CLOEXEC, 3)) >= 0);
+	CHECK(write32(s, 0, VGPU_DOORBELL(5), 1) == 0 && event_count(bell[5], 1000) == 1);
+	/* the eventfds are ours as well: one that waits makes nobody wait who serves us, neither at a ring nor at a reset */
+	for (unsigned i = 0; i < 6; i++)
+		CHECK(fcntl(bell[i], F_SETFL, 0) == 0);
+	CHECK(write(bell[0], &(uint64_t){ 1 }, 8) == 8);
+	CHECK(read32(s, 0, VGPU_REG_CSTS) == 0);
+	CHECK(request(s, VFU_DEVICE_RESET, NULL, 0, NULL, 0, NULL, 0) == 0 && read32(s, 0, VGPU_REG_CSTS) == 0);
+	for (unsigned i = 0; i < 6; i++)
+		close(bell[i]);
 	close(s);
 	s = raw_connect();
 	CHECK(version(s, "{\"capabilities\" : { \"max_msg_fds\" : 3 } }") == 0);

@@ -17,11 +17,9 @@
 static void doorbell_ready(void *owner, uint32_t events)
 {
 	struct device *d = owner;
-	uint64_t n;
 
 	(void)events;
-	while (read(d->doorbell[0], &n, 8) == 8)
-		;
+	bell_drain(d->doorbell[0]);
 	admin_doorbell(d);
 }
 

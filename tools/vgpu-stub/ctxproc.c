@@ -83,10 +83,7 @@ static int send_now(struct context *c, const struct ctx_msg *m, const int *fds, 
 /* It sleeps on this eventfd. */
 static void kick(struct context *c)
 {
-	uint64_t one = 1;
-
-	if (write(c->dev->doorbell[1 + c->qid], &one, 8) != 8)
-		log_verbose("context %u: kick failed", c->qid);
+	bell_ring(c->dev->doorbell[1 + c->qid]);
 }
 
 static void free_out(struct ctx_out *o)
@@ -368,7 +365,6 @@ uint32_t ctxproc_create(struct device *d, uint32_t qid, const struct vgpu_ctx_cr
 			const struct admin_token *token)
 {
 	struct context *c = &d->ctx[qid];
-	uint64_t drain;
 	uint32_t st;
 	int err;
 
@@ -392,8 +388,7 @@ uint32_t ctxproc_create(struct device *d, uint32_t qid, const struct vgpu_ctx_cr
 		st = err == -ENOMEM ? VGPU_ST_OUT_OF_MEMORY : VGPU_ST_INTERNAL;
 		goto fail;
 	}
-	while (read(d->doorbell[1 + qid], &drain, 8) == 8)
-		;
+	bell_drain(d->doorbell[1 + qid]);
 	c->state = CTX_STARTING;
 	c->create_token = *token;
 	c->deadline_ns = clock_ns() + STUB_DEADLINE_NS;

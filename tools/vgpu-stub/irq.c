@@ -8,12 +8,14 @@
  * vector is raised once, for whatever went into the old eventfd. Masks in the MSI-X table are not looked at: whoever owns the eventfds (kernel
  * VFIO, QEMU) does the masking.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <linux/vfio.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "stub.h"
@@ -150,8 +152,6 @@ void irq_release(struct device *d)
 void irq_raise(struct device *d, uint32_t vector)
 {
 	int fd = d->vector[vector];
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	uint64_t one = 1;
 
 	if (fd < 0) {
 		d->msix[STUB_PBA_OFFSET + vector / 8] |= (uint8_t)(1u << vector % 8);
@@ -159,9 +159,27 @@ void irq_raise(struct device *d, uint32_t vector)
 	}
 	if (vector == 0)
 		d->irqs_admin++;
-	/* A counter filled to the brim would block us; it is pending anyway then. */
-	if (poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) && write(fd, &one, 8) != 8)
-		log_verbose("vector %u: eventfd write failed", vector);
+	bell_ring(fd);
+}
+
+/* O_NONBLOCK belongs to the open file, which is the owner's as well: that this read does not wait is said with it. */
+void bell_drain(int fd)
+{
+	uint64_t n;
+	struct iovec v = { &n, sizeof(n) };
+
+	while (preadv2(fd, &v, 1, -1, RWF_NOWAIT) == sizeof(n))
+		;
+}
+
+/* A counter filled to the brim would block us; it is rung anyway then. */
+void bell_ring(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	uint64_t one = 1;
+
+	if (poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) && write(fd, &one, sizeof(one)) < 0)
+		log_verbose("eventfd %d: %s", fd, strerror(errno));
 }
 
 int irq_context_fd(struct device *d, uint32_t qid)

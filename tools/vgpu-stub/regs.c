@@ -127,8 +127,6 @@ static int write_cc(struct device *d, uint32_t cc)
 
 static int write32(struct device *d, uint64_t offset, uint32_t v)
 {
-	uint64_t one = 1;
-
 	if (offset >= VGPU_DOORBELL(0)) {
 		uint64_t q = (offset - VGPU_DOORBELL(0)) / 4;
 
@@ -136,8 +134,8 @@ static int write32(struct device *d, uint64_t offset, uint32_t v)
 			return -EINVAL;
 		if (q == 0)
 			admin_doorbell(d);
-		else if (write(d->doorbell[q], &one, 8) != 8 && errno != EAGAIN)
-			return -EIO;
+		else
+			bell_ring(d->doorbell[q]);
 		return 0;
 	}
 	switch (offset) {
@@ -180,7 +178,6 @@ int regs_write(struct device *d, uint64_t offset, const void *buf, uint32_t byte
 
 void device_reset(struct device *d)
 {
-	uint64_t drain;
 
 	stop(d);
 	d->cc = 0;
@@ -189,8 +186,7 @@ void device_reset(struct device *d)
 	d->acq = 0;
 	memset(d->msix, 0, sizeof(d->msix));
 	for (uint32_t q = 0; q <= STUB_QUEUES; q++)
-		while (read(d->doorbell[q], &drain, 8) == 8)
-			;
+		bell_drain(d->doorbell[q]);
 }
 
 /*

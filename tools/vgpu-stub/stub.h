@@ -206,6 +206,9 @@ int irq_set(struct device *d, uint32_t index, uint32_t flags, uint32_t start, ui
 	    const uint8_t *bools, uint32_t nbools, int *fds, uint32_t nfds);
 void irq_release(struct device *d);     /* closes every eventfd of the owner */
 void irq_raise(struct device *d, uint32_t vector);
+/* Eventfds that the owner has too, and may have made blocking: these never wait. */
+void bell_drain(int fd);
+void bell_ring(int fd);
 int irq_context_fd(struct device *d, uint32_t qid);
 int msix_read(struct device *d, uint64_t offset, void *buf, uint32_t bytes);
 int msix_write(struct device *d, uint64_t offset, const void *buf, uint32_t bytes);
