@@ -13,7 +13,7 @@ shift
 if [ -z "${VGPU_AGENT:-}" ]; then
 	exec "$B/bin/vgpu" run --private -- "${BASH:-bash}" "$here/run.sh" "$B" "$@"
 fi
-limit=${E2E_TIMEOUT:-30}
+limit=${E2E_TIMEOUT:-120}
 bad=0
 
 # one FLAVOUR NAME ARGS...

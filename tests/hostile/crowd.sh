@@ -12,11 +12,11 @@ fi
 T=$(mktemp -d /tmp/vgpu-crowd.XXXXXX)
 trap 'rm -rf "$T"' EXIT
 bad=0
-export E2E_TIMEOUT=60
+export E2E_TIMEOUT=240
 export E2E_SHARED=1                      # what one takes the other sees
 "$here/../e2e/run.sh" "$B" >"$T/1" 2>&1 & one=$!
 "$here/../e2e/run.sh" "$B" >"$T/2" 2>&1 & two=$!
-if out=$(timeout -k 2 120 "$B/e2e/driver/crowd" 16 4 6 2>&1); then
+if out=$(timeout -k 2 280 "$B/e2e/driver/crowd" 16 4 6 2>&1); then
 	echo "ok crowd $(tail -n 1 <<<"$out")"
 else
 	bad=1

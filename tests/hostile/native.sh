@@ -28,7 +28,7 @@ within() { # SECONDS COMMAND...
 		sleep 0.05
 	done
 }
-smi() { timeout 5 "$B/bin/vgpu" smi -j 2>/dev/null; }
+smi() { timeout 20 "$B/bin/vgpu" smi -j 2>/dev/null; }
 stop() {
 	for p in $honest $agent $stub; do kill "$p" 2>/dev/null; done
 	sleep 0.1
@@ -48,16 +48,16 @@ start() {
 	# exec: the number is the device's
 	sh -c 'export VGPU_STUB_NATIVE_PID=$$; exec "$@"' sh "$S" --socket "$T/stub.sock" --memory 256M $options 2>>"$T/stub.log" &
 	stub=$!
-	within 20 test -S "$T/stub.sock" || { echo "FAIL start $(tail -n 1 "$T/stub.log")"; exit 1; }
+	within 60 test -S "$T/stub.sock" || { echo "FAIL start $(tail -n 1 "$T/stub.log")"; exit 1; }
 	"$A" --device "vfio-user:$T/stub.sock" --listen "$VGPU_AGENT" --pidfile "$T/pid" 2>>"$T/agent.log" &
 	agent=$!
-	within 20 smi || { echo "FAIL start $(tail -n 1 "$T/agent.log")"; exit 1; }
+	within 60 smi || { echo "FAIL start $(tail -n 1 "$T/agent.log")"; exit 1; }
 }
 honest_client() {
 	alive "$honest" && return 0
 	"$vecadd" loop 600 >"$T/honest.out" 2>&1 &
 	honest=$!
-	within 20 grep -q running "$T/honest.out"
+	within 60 grep -q running "$T/honest.out"
 }
 
 # the log of the device says nothing in a context's words: no control byte, no line that is not the device's own, a bounded size
@@ -76,7 +76,7 @@ attack() { # NAME WANT
 	start
 	honest_client || { echo "FAIL native/$name the honest client does not start: $(tail -n 1 "$T/honest.out")"; return; }
 	: >"$T/stub.log"
-	out=$(timeout -k 1 40 "$N" "$name" 2>"$T/err") || why="$out $(head -c 200 "$T/err")"
+	out=$(timeout -k 1 120 "$N" "$name" 2>"$T/err") || why="$out $(head -c 200 "$T/err")"
 	if [ -z "$why" ]; then
 		case $want:$out in
 		died:died | refused:refused* | stopped:died | stopped:refused* | harmless:*) ;;
@@ -91,12 +91,12 @@ attack() { # NAME WANT
 	alive "$agent" || why="${why:+$why; }the agent is dead"
 	if [ -z "$why" ]; then
 		alive "$honest" || why="the honest client ended: $(grep -m 1 FAIL "$T/honest.out" || tail -n 1 "$T/honest.out")"
-		within 5 served || why="${why:+$why; }nobody is served any more"
+		within 60 served || why="${why:+$why; }nobody is served any more"
 	fi
 	log=$(clean_log) || why="${why:+$why; }$log"
 	[ -z "$why" ] && echo "ok native/$name ($out)" || echo "FAIL native/$name $why"
 }
-served() { timeout 4 "$vecadd"; }
+served() { timeout 30 "$vecadd"; }
 
 # What is installed has none of it: the objects are the same, the hook is the linker's.
 installed() {
