@@ -9,7 +9,7 @@
  *   on SECONDS     works and checks, through whatever happens: resets its context after a fault, and goes on; "running" after the
  *                  first result, "again" after each fault
  *   compile N      says "running"; one thread compiles a kernel of N blocks, "compiled CODE"; another asks for pinned memory as soon
- *                  as that has begun, "answered CODE"
+ *                  as that has begun, and launches until it is over: "beside: ..." says which of both it did meanwhile
  *   allocs N       N allocations, as many frees
  *   live N         N allocations that live at once, freed in an order of no order
  *   modules N      N modules loaded, looked into and unloaded
@@ -155,19 +155,42 @@ static char *blocks_ptx(unsigned blocks)
 	return s;
 }
 
-static CUcontext shared;
-
-static void *ask_for_memory(void *unused)
-{
-	void *p;
+/* A context's other thread while its first one compiles: it asks for pinned memory, and launches all the time. */
+static struct {
+	CUcontext c;
+	CUfunction f;
+	int over;                       /* the first thread sets it */
+	unsigned launches;
+	double answered_ms, longest_ms; /* between the end of a launch and that of the next */
 	int rc;
+} beside;
+
+static void *work_beside(void *unused)
+{
+	double last, now;
+	uint32_t *p = NULL;
+	unsigned n = 1000, k = 1;
+	void *args[] = { &p, &k, &n };
 
 	(void)unused;
 	usleep(50000);
-	cuCtxSetCurrent(shared);
-	rc = cuMemAllocHost(&p, 8 << 20);
-	printf("answered %d\n", rc);
-	fflush(stdout);
+	beside.rc = cuCtxSetCurrent(beside.c);
+	if (!beside.rc)
+		beside.rc = cuMemAllocHost((void **)&p, 8 << 20);
+	beside.answered_ms = last = now_ms();
+	if (!beside.rc)
+		memset(p, 0, n * sizeof *p);
+	while (!beside.rc && !__atomic_load_n(&beside.over, __ATOMIC_ACQUIRE)) {
+		beside.rc = cuLaunchKernel(beside.f, 4, 1, 1, 256, 1, 1, 0, CU_STREAM_PER_THREAD, args, NULL);
+		if (!beside.rc)
+			beside.rc = cuStreamSynchronize(CU_STREAM_PER_THREAD);
+		if (!beside.rc && p[n - 1] != ++beside.launches)
+			beside.rc = 1;
+		now = now_ms();
+		beside.longest_ms = now - last > beside.longest_ms ? now - last : beside.longest_ms;
+		last = now;
+		usleep(100);
+	}
 	return NULL;
 }
 
@@ -175,23 +198,33 @@ static int compile(unsigned blocks)
 {
 	char *ptx = blocks_ptx(blocks);
 	pthread_t t;
-	CUmodule m;
+	CUmodule m, add;
 	CUfunction f;
-	double t0;
-	int rc = open_context(&shared);
+	double t0, t1;
+	int rc = open_context(&beside.c);
 
+	if (rc)
+		return rc;
+	DO(cuModuleLoadData(&add, add_ptx));
+	DO(cuModuleGetFunction(&beside.f, add, "add"));
+	rc = compute(beside.f, 1000, 1);
 	if (rc)
 		return rc;
 	printf("running %d\n", (int)getpid());
 	fflush(stdout);
-	pthread_create(&t, NULL, ask_for_memory, NULL);
+	pthread_create(&t, NULL, work_beside, NULL);
 	t0 = now_ms();
 	rc = cuModuleLoadData(&m, ptx);
 	if (!rc)
 		rc = cuModuleGetFunction(&f, m, "slow");
-	printf("compiled %d in %.0f ms\n", rc, now_ms() - t0);
+	t1 = now_ms();
+	__atomic_store_n(&beside.over, 1, __ATOMIC_RELEASE);
+	printf("compiled %d in %.0f ms\n", rc, t1 - t0);
 	fflush(stdout);
 	pthread_join(t, NULL);
+	printf("beside: code %d, memory %s, %u launches, the longest for %.0f ms, %s\n", beside.rc,
+	       beside.answered_ms < t1 ? "meanwhile" : "afterwards", beside.launches, beside.longest_ms,
+	       beside.launches > 20 && beside.longest_ms < (t1 - t0) / 2 ? "meanwhile" : "afterwards");
 	free(ptx);
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -417,6 +418,8 @@ int context_main(void)
 	if (getenv("VGPU_STUB_SHUFFLE"))
 		c->shuffle = strtoull(getenv("VGPU_STUB_SHUFFLE"), NULL, 0);
 
+	/* One heap for all threads: before glibc shrinks another thread's it reads a file, which the sandbox forbids. */
+	mallopt(M_ARENA_MAX, 1);
 	keep_counts();
 	if (boot_init(c))
 		return fail(c, "INIT is not what this version expects", VGPU_ST_PROTOCOL);
@@ -434,6 +437,7 @@ int context_main(void)
 	status = boot_engine(c);
 	if (status)
 		return fail(c, "the engine did not open", status);
+	ctx_job_init(c);
 	/* fd numbers are final from here on: the listener takes the first free one. */
 	if (c->init.cuda ? close(CTX_AT_END) : syscall(SYS_close_range, CTX_AT_END, ~0u, 0))
 		return fail(c, "close_range", VGPU_ST_NOT_SUPPORTED);

@@ -7,6 +7,7 @@
  *   ctx_stream.c   per-stream lists, waits, the legacy barrier, completion
  *   ctx_exec.c     what each I/O command does
  *   ctx_ctl.c      control ops and modules
+ *   ctx_job.c      the compiler thread, for those that take long
  *   ctx_mem.c      device memory, VMM, guarded access to single words
  *   ctx_report.c   faults, error words, printf ring, log lines
  *   ctx_walls.c    an empty root, a user of its own, no rights: before threads
@@ -42,6 +43,7 @@
 #define CTX_PIECE (256u << 10)          /* bytes copied at one go before others get a look */
 #define CTX_SEGMENTS 1024u
 #define CTX_MODULES 16384u
+#define CTX_LOG_BYTES 16384u
 #define CTX_RANGES (1u << 20)
 
 /* How far a copy or fill has come. */
@@ -116,6 +118,20 @@ struct ctx_module {
 	int committed;
 };
 
+/* A control command that takes long: the dispatcher's, but while the compiler thread has it (ctx_job.c). */
+struct ctx_job {
+	struct vgpu_cmd cmd;
+	struct ctx_module *m;           /* MODULE_COMMIT */
+	uint32_t status;                /* of loading, of describing */
+	uint32_t check;                 /* of reading all bodies, where that was asked for */
+	struct engine_func_info info;
+	char log[CTX_LOG_BYTES];
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t given;
+	int state;
+};
+
 struct ctx {
 	/* hot: looked at in every round */
 	const struct engine_ops *ops;
@@ -167,6 +183,7 @@ struct ctx {
 	uint8_t *phys_used;             /* of each block: somebody's */
 	uint32_t *phys_at;              /* of each huge page of offsets: its block */
 	struct ctx_commit commit;
+	struct ctx_job job;
 	struct ctx_segment { uint64_t va, bytes; } segment[CTX_SEGMENTS];
 	uint32_t segments;
 	struct ctx_module *modules;
@@ -222,6 +239,16 @@ enum ctx_result ctx_exec(struct ctx *c, struct ctx_stream *s, const struct vgpu_
 /* ctx_ctl.c */
 void ctx_control(struct ctx *c, const struct vgpu_cmd *cmd);
 void ctx_control_go_on(struct ctx *c);                          /* the next step of c->commit */
+
+void ctx_control_work(struct ctx *c);                           /* the engine's part of c->job: any thread */
+void ctx_control_end(struct ctx *c);                            /* the rest of it, and the reply */
+
+/* ctx_job.c */
+void ctx_job_init(struct ctx *c);                               /* before the sandbox */
+int ctx_job_give(struct ctx *c);                                /* 0: there is no thread, it is the caller's to do */
+int ctx_job_busy(const struct ctx *c);
+int ctx_job_done(struct ctx *c);
+void ctx_job_end(struct ctx *c);                                /* taken note of: the next one may come */
 
 /* ctx_mem.c */
 int ctx_mem_init(struct ctx *c);

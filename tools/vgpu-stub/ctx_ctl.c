@@ -14,7 +14,7 @@
 
 #define INDEX_BITS 14
 _Static_assert(1u << INDEX_BITS == CTX_MODULES, "module ids");
-#define LOG_BYTES 16384u
+#define SMALL_BYTES 4096u               /* an image that costs less to load than to hand to another thread */
 #define MAX_SYMBOLS (1u << 20)
 #define NAME_BYTES 4096u                /* longest name that goes into a table */
 
@@ -130,35 +130,49 @@ static uint64_t table_bytes(const struct table *t)
 	return sizeof(struct vgpu_symtab) + t->nsyms * sizeof(struct vgpu_symbol) + t->names;
 }
 
-static uint32_t module_commit(struct ctx *c, const struct vgpu_body_ctl *b, uint64_t *v)
+static uint32_t commit_begin(struct ctx *c, const struct vgpu_body_ctl *b)
 {
-	static char log[LOG_BYTES];
 	struct ctx_module *m = module(c, b->id);
-	struct table t;
-	uint64_t wanted;
-	uint32_t st;
 
 	if (!m)
 		return VGPU_ST_BAD_HANDLE;
 	if (m->committed)
 		return VGPU_ST_INVALID;
-	log[0] = 0;
+	c->job.m = m;
 	/* The engine indexes the image in place: nobody changes it any more. */
 	mprotect(m->image, m->bytes, PROT_READ);
 	c->ops->managed(c->engine, m->managed_va, m->managed_bytes);
-	st = c->ops->module_load(c->engine, m->image, m->bytes, &m->engine_id, log, sizeof(log));
-	log[sizeof(log) - 1] = 0;
+	return VGPU_ST_OK;
+}
+
+static void commit_work(struct ctx *c, struct ctx_job *j)
+{
+	struct ctx_module *m = j->m;
+
+	j->check = VGPU_ST_OK;
+	j->status = c->ops->module_load(c->engine, m->image, m->bytes, &m->engine_id, j->log, sizeof(j->log));
+	if (!j->status && (j->cmd.u.ctl.c & VGPU_MODULE_EAGER))
+		j->check = c->ops->module_check(c->engine, m->engine_id, j->log, sizeof(j->log));
+}
+
+static uint32_t commit_end(struct ctx *c, struct ctx_job *j, uint64_t *v)
+{
+	const struct vgpu_body_ctl *b = &j->cmd.u.ctl;
+	struct ctx_module *m = j->m;
+	struct table t;
+	uint64_t wanted;
+	uint32_t st = j->status;
+
 	wanted = c->ops->managed(c->engine, 0, 0);
 	if (st == VGPU_ST_NOT_SUPPORTED && wanted > m->managed_bytes) {
 		v[3] = wanted;          /* the client names a place and commits again */
 		return st;
 	}
-	if (!st && (b->c & VGPU_MODULE_EAGER)) {
-		st = c->ops->module_check(c->engine, m->engine_id, log, sizeof(log));
-		if (st)
-			c->ops->module_unload(c->engine, m->engine_id);
+	if (!st && j->check) {
+		st = j->check;
+		c->ops->module_unload(c->engine, m->engine_id);
 	}
-	v[2] = put_log(c, b->a, b->b, log);
+	v[2] = put_log(c, b->a, b->b, j->log);
 	if (st) {
 		forget(c, m);
 		return st;
@@ -254,19 +268,15 @@ static uint32_t module_unload(struct ctx *c, const struct vgpu_body_ctl *b)
 	return st;
 }
 
-static uint32_t func_info(struct ctx *c, const struct vgpu_body_ctl *b, uint64_t *v)
+static uint32_t func_info_end(struct ctx *c, struct ctx_job *j, uint64_t *v)
 {
-	static char log[LOG_BYTES];
-	struct engine_func_info f;
+	const struct vgpu_body_ctl *b = &j->cmd.u.ctl;
+	const struct engine_func_info f = j->info;
 	struct vgpu_fn_info *out;
 	uint64_t bytes;
-	uint32_t st;
+	uint32_t st = j->status;
 
-	log[0] = 0;
-	memset(&f, 0, sizeof(f));
-	st = c->ops->func_info(c->engine, b->id, &f, log, sizeof(log));
-	log[sizeof(log) - 1] = 0;
-	v[1] = put_log(c, b->a + b->b, b->c, log);
+	v[1] = put_log(c, b->a + b->b, b->c, j->log);
 	if (st)
 		return st;
 	if (f.nparams > ENGINE_MAX_PARAMS)
@@ -289,6 +299,51 @@ static uint32_t func_info(struct ctx *c, const struct vgpu_body_ctl *b, uint64_t
 	st = put(c, b->a, out, bytes);
 	free(out);
 	return st;
+}
+
+/* ---- what takes long ------------------------------------------------------------------------------ */
+
+void ctx_control_work(struct ctx *c)
+{
+	struct ctx_job *j = &c->job;
+
+	j->log[0] = 0;
+	if (j->cmd.op == VGPU_OP_MODULE_COMMIT) {
+		commit_work(c, j);
+	} else {
+		memset(&j->info, 0, sizeof(j->info));
+		j->status = c->ops->func_info(c->engine, j->cmd.u.ctl.id, &j->info, j->log, sizeof(j->log));
+	}
+	j->log[sizeof(j->log) - 1] = 0;
+}
+
+/* ILLEGAL_ADDRESS: as in ctx_control(). A context that has died meanwhile says so. */
+void ctx_control_end(struct ctx *c)
+{
+	struct ctx_job *j = &c->job;
+	uint64_t v[5] = { 0 };
+	uint32_t st = j->cmd.op == VGPU_OP_MODULE_COMMIT ? commit_end(c, j, v) : func_info_end(c, j, v);
+
+	ctx_job_end(c);
+	st = c->error ? c->error : st;
+	reply(c, j->cmd.ticket, st == VGPU_ST_ILLEGAL_ADDRESS && !c->error ? (uint32_t)VGPU_ST_INVALID : st, v);
+}
+
+/* Which is handed over, unless it is known to be short. OK: it is under way, or answered already. */
+static uint32_t control_long(struct ctx *c, const struct vgpu_cmd *cmd)
+{
+	int brief, commit = cmd->op == VGPU_OP_MODULE_COMMIT;
+	uint32_t st = commit ? commit_begin(c, &cmd->u.ctl) : (uint32_t)VGPU_ST_OK;
+
+	if (st)
+		return st;
+	c->job.cmd = *cmd;
+	brief = commit ? c->job.m->bytes <= SMALL_BYTES : c->ops->described && c->ops->described(c->engine, cmd->u.ctl.id);
+	if (brief || !ctx_job_give(c)) {
+		ctx_control_work(c);
+		ctx_control_end(c);
+	}
+	return VGPU_ST_OK;
 }
 
 void ctx_control_go_on(struct ctx *c)
@@ -340,7 +395,10 @@ void ctx_control(struct ctx *c, const struct vgpu_cmd *cmd)
 		st = module_data(c, b);
 		break;
 	case VGPU_OP_MODULE_COMMIT:
-		st = module_commit(c, b, v);
+	case VGPU_OP_FUNC_INFO:
+		st = control_long(c, cmd);
+		if (!st)
+			return;
 		break;
 	case VGPU_OP_MODULE_MANAGED:
 		st = module_managed(c, b);
@@ -350,9 +408,6 @@ void ctx_control(struct ctx *c, const struct vgpu_cmd *cmd)
 		break;
 	case VGPU_OP_MODULE_UNLOAD:
 		st = module_unload(c, b);
-		break;
-	case VGPU_OP_FUNC_INFO:
-		st = func_info(c, b, v);
 		break;
 	case VGPU_OP_PING:
 		v[0] = ctx_now_ns();

@@ -83,7 +83,7 @@ static int io_ready(const struct ctx *c)
 
 static int ctl_ready(const struct ctx *c)
 {
-	return vgpu_slot_ready(&c->ctl_ring[c->ctl_index % VGPU_DEV_CTL_SLOTS], c->ctl_index);
+	return !ctx_job_busy(c) && vgpu_slot_ready(&c->ctl_ring[c->ctl_index % VGPU_DEV_CTL_SLOTS], c->ctl_index);
 }
 
 static int running(const struct ctx *c)
@@ -120,6 +120,10 @@ static unsigned take_ctl(struct ctx *c)
 
 	if (c->commit.bytes) {
 		ctx_control_go_on(c);
+		return 1;
+	}
+	if (ctx_job_done(c)) {
+		ctx_control_end(c);
 		return 1;
 	}
 	if (!ctl_ready(c))
@@ -161,7 +165,7 @@ static void nap(struct ctx *c, uint64_t ns, int bell)
 	vgpu_store_relaxed32(&c->qb->need_wakeup, (uint32_t)bell);
 	vgpu_store_relaxed32(&c->asleep, 1);
 	vgpu_sleeper_fence(bell && c->asym_sleep);
-	if (!(running(c) && (io_ready(c) || ctl_ready(c))) &&
+	if (!(running(c) && (io_ready(c) || ctl_ready(c) || ctx_job_done(c))) &&
 	    !__atomic_load_n(&c->done_list, __ATOMIC_ACQUIRE) &&
 	    ppoll(p, 3, &t, NULL) > 0) {
 		if (p[0].revents & POLLIN)
@@ -301,7 +305,7 @@ int ctx_loop(struct ctx *c)
 			w.burst = c->commands_done - w.seen;
 			w.seen = c->commands_done;
 		}
-		count_busy(c, c->launches_out != 0);
+		count_busy(c, c->launches_out != 0 || ctx_job_busy(c));
 		if (c->init.kernel_timeout_s && c->launches_out && overdue(c))
 			return 0;
 		idle(c, &w, now);

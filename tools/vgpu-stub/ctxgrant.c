@@ -20,7 +20,7 @@
 /* Private memory that is none of the device's: what it maps before it hears a client, and the stated overhead. */
 static uint64_t own_bytes(const struct context *c)
 {
-	return c->dev->config.overhead_bytes + CTX_TABLE_BYTES + c->dev->config.cores * CTX_THREAD_BYTES;
+	return c->dev->config.overhead_bytes + CTX_TABLE_BYTES + (c->dev->config.cores + 1) * CTX_THREAD_BYTES;
 }
 
 uint64_t ctxgrant_most(const struct context *c) { return own_bytes(c) + c->create.memory_limit + CTX_SLACK; }

@@ -174,6 +174,14 @@ struct engine_ops {
 	uint32_t (*func_info)(struct engine *e, uint32_t fn, struct engine_func_info *out,
 			      char *log, size_t log_bytes);
 
+	/* Has that happened, so that func_info only looks it up? NULL: nobody knows. */
+	int (*described)(struct engine *e, uint32_t fn);
+	/*
+	 * May module_load, module_check and func_info run on a thread of their own, one call at a time, while launch, gemm, copy, fill and
+	 * note_alloc are called beside them? NULL: no.
+	 */
+	int (*apart)(struct engine *e);
+
 	/*
 	 * Starts a grid. OK: it is complete already (small grids run in place, within a budget: a
 	 * kernel that does not end soon is handed to the workers). PENDING: done() will come.

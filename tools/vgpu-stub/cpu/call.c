@@ -56,7 +56,7 @@ static struct func *indirect_target(struct tstate *ts, struct frame *f, const st
 
 	if (p[lane] >> 32 == 0x00f00000u && id)
 		fn = func_get(e, (u32)id);
-	if (!fn || fn->entry || fn->state != FN_READY)
+	if (!fn || fn->entry || !func_is_ready(fn))
 		fault_raise(VGPU_ST_ILLEGAL_INSTRUCTION, (int)lane, p[lane], "call of no function");
 	return fn;
 }
@@ -95,7 +95,7 @@ bool call_enter(struct tstate *ts, struct warp *w, const struct insn *in, u32 m)
 		if (fn->nparams != ci->nargs || fn->nrets != ci->nrets)
 			fault_raise(VGPU_ST_ILLEGAL_INSTRUCTION, __builtin_ctz(m), fn->unique_ptr,
 				    "call through a pointer of another type");
-	} else if (fn->state != FN_READY) {
+	} else if (!func_is_ready(fn)) {
 		/* one that calls its caller, which was reached by a pointer: it did not compile, the caller did */
 		fault_raise(VGPU_ST_ILLEGAL_INSTRUCTION, __builtin_ctz(m), fn->unique_ptr, "call of a function that does not compile");
 	}

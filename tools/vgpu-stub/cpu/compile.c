@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compiles one function with what it calls: parameters, body (parse.c), shared memory layout, code
- * (cfg.c), constants. Runs on first use (func_info or launch), on the dispatcher's thread.
+ * (cfg.c), constants. Runs on first use, one at a time (compile_lock): asked for by func_info or a module's load, on the context's
+ * compiler thread while others launch what is ready; by a launch that nobody has asked about, on the dispatcher's.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -293,7 +294,8 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 			vf_func(fn);
 		if (fn->m->e->ops)
 			optrace_func(fn);
-		fn->state = FN_READY;
+		/* Release: all of it before the word. Partner: func_is_ready() */
+		__atomic_store_n(&fn->state, FN_READY, __ATOMIC_RELEASE);
 		st = VGPU_ST_OK;
 	} else {
 		st = c->bail.status;
@@ -330,5 +332,17 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 	free(c->rnames);
 	free(c->unames);
 	free(c);
+	return st;
+}
+
+u32 func_ready(struct func *fn, char *log, size_t log_bytes)
+{
+	u32 st;
+
+	if (func_is_ready(fn))
+		return VGPU_ST_OK;
+	pthread_mutex_lock(&fn->m->e->compile_lock);
+	st = func_compile(fn, log, log_bytes);
+	pthread_mutex_unlock(&fn->m->e->compile_lock);
 	return st;
 }

@@ -595,6 +595,7 @@ struct engine {
 	_Alignas(64) pthread_mutex_t arena_lock;
 	u64 arena_next, arena_end;
 	struct arena_free *arena_free[ARENA_CLASSES];
+	pthread_mutex_t compile_lock;   /* over the functions of all modules that are not ready yet */
 	u32 mode;                       /* ENGINE_MODE_*, not AUTO */
 	pthread_mutex_t heap_lock;
 	struct heap *heap;              /* heap.c; NULL until it has its place, or a kernel calls malloc */
@@ -633,7 +634,13 @@ void parse_section(struct lex *lx);
 void parse_func_directives(struct lex *lx, struct func *fn);
 
 /* compile.c: compiles a function and what it calls; log as in engine_ops.module_load */
-u32 func_compile(struct func *fn, char *log, size_t log_bytes);
+u32 func_compile(struct func *fn, char *log, size_t log_bytes);        /* with compile_lock held */
+u32 func_ready(struct func *fn, char *log, size_t log_bytes);          /* any thread: compiles it if need be */
+/* Acquire: what compilation left is there to be read. Partner: the store of FN_READY. */
+static inline bool func_is_ready(const struct func *fn)
+{
+	return __atomic_load_n(&fn->state, __ATOMIC_ACQUIRE) == FN_READY;
+}
 
 /* mem.c */
 u64 arena_alloc(struct engine *e, u64 bytes, u64 *got);  /* 0: no space */

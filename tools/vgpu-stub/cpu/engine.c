@@ -37,6 +37,7 @@ static void cpu_close(struct engine *e)
 	optrace_close(e);
 	heap_close(e);
 	pthread_mutex_destroy(&e->lock);
+	pthread_mutex_destroy(&e->compile_lock);
 	pthread_mutex_destroy(&e->arena_lock);
 	pthread_mutex_destroy(&e->heap_lock);
 	pthread_cond_destroy(&e->work);
@@ -82,6 +83,7 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 	e->arena_next = (env->arena_base + 65535) & ~65535ull;
 	e->arena_end = env->arena_base + env->arena_bytes;
 	pthread_mutex_init(&e->lock, NULL);
+	pthread_mutex_init(&e->compile_lock, NULL);
 	pthread_mutex_init(&e->arena_lock, NULL);
 	pthread_mutex_init(&e->heap_lock, NULL);
 	pthread_cond_init(&e->work, NULL);
@@ -219,7 +221,7 @@ static u32 cpu_func_info(struct engine *e, u32 id, struct engine_func_info *out,
 	if (!fn || !fn->entry)
 		return VGPU_ST_BAD_HANDLE;
 	/* the reason is kept for later callers, so there is always a buffer */
-	st = func_compile(fn, log && log_bytes ? log : own, log && log_bytes ? log_bytes : sizeof(own));
+	st = func_ready(fn, log && log_bytes ? log : own, log && log_bytes ? log_bytes : sizeof(own));
 	if (st)
 		return st;
 	/* whoever asked for the JIT by name wants to know now; a reason in the log of a success is a warning */
@@ -243,6 +245,19 @@ static u32 cpu_func_info(struct engine *e, u32 id, struct engine_func_info *out,
 	out->ptx_version = fn->m->version;
 	out->binary_version = fn->m->target;
 	return VGPU_ST_OK;
+}
+
+static int cpu_described(struct engine *e, u32 id)
+{
+	const struct func *fn = func_get(e, id);
+
+	return !fn || func_is_ready(fn);
+}
+
+/* These look at modules and memory while grids run. */
+static int cpu_apart(struct engine *e)
+{
+	return !e->mc && !e->vf && !e->ops;
 }
 
 static void cpu_describe(char *text, size_t bytes)
@@ -276,6 +291,8 @@ const struct engine_ops engine_cpu = {
 	.module_bytes = cpu_module_bytes,
 	.own_bytes = cpu_own_bytes,
 	.func_info = cpu_func_info,
+	.described = cpu_described,
+	.apart = cpu_apart,
 	.launch = rt_launch,
 	.gemm = rt_gemm,
 	.copy = mem_copy,

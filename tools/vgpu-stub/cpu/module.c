@@ -614,6 +614,7 @@ u32 module_bodies(struct module *m, char *log, size_t log_bytes)
 {
 	u32 i, st = VGPU_ST_OK;
 
+	pthread_mutex_lock(&m->e->compile_lock);
 	compile_batch(true);
 	/* Those behind the bound are read when they are asked for. */
 	for (i = 0; i < m->nfuncs && !compile_full(); i++) {
@@ -625,6 +626,7 @@ u32 module_bodies(struct module *m, char *log, size_t log_bytes)
 		st = VGPU_ST_OK;
 	}
 	compile_batch(false);
+	pthread_mutex_unlock(&m->e->compile_lock);
 	if (!st && log && log_bytes)
 		*log = 0;
 	return st;

@@ -753,7 +753,7 @@ u32 rt_launch(struct engine *e, const struct engine_launch *l)
 		return VGPU_ST_BAD_HANDLE;
 	if (sticky(e))
 		return sticky(e);
-	st = func_compile(fn, log, sizeof(log));
+	st = func_ready(fn, log, sizeof(log));
 	if (!st)
 		st = check_launch(e, l, fn, &threads);
 	if (st)
