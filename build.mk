@@ -455,6 +455,8 @@ src_bounds  := $(CPU)
 lib_bounds  := $(STUB_LIBS)
 src_modules := $(CPU)
 lib_modules := $(STUB_LIBS)
+src_apart   := $(CPU)
+lib_apart   := $(STUB_LIBS)
 src_wait    := agent/wait.c agent/cpu.c
 src_core_alloc := libcuda-lite/core/extents.c
 UNITS   := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
@@ -469,7 +471,7 @@ $(U)/asan/$(1): $(call objs,asan,tests/unit/test_$(1).c $(src_$(1)))
 	$$(CC) $$(SAN) -o $$@ $$^ -lpthread $$(lib_$(1))
 $(U)/tsan/$(1): $(call objs,tsan,tests/unit/test_$(1).c $(src_$(1)))
 	@mkdir -p $$(@D)
-	$$(CC) -g -fsanitize=thread -o $$@ $$^ -lpthread
+	$$(CC) -g -fsanitize=thread -o $$@ $$^ -lpthread $$(lib_$(1))
 endef
 $(foreach u,$(UNITS),$(eval $(call unit_rule,$(u))))
 
