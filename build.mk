@@ -471,7 +471,7 @@ $(U)/asan/$(1): $(call objs,asan,tests/unit/test_$(1).c $(src_$(1)))
 	$$(CC) $$(SAN) -o $$@ $$^ -lpthread $$(lib_$(1))
 $(U)/tsan/$(1): $(call objs,tsan,tests/unit/test_$(1).c $(src_$(1)))
 	@mkdir -p $$(@D)
-	$$(CC) -g -fsanitize=thread -o $$@ $$^ -lpthread $$(lib_$(1))
+	$$(CC) -g -fsanitize=thread -o $$@ $$^ -lpthread
 endef
 $(foreach u,$(UNITS),$(eval $(call unit_rule,$(u))))
 

@@ -4,9 +4,6 @@
  * what is ready; now and then it launches the very kernel that is being compiled. Every result is right, and no launch waits for a
  * compilation that is not its own: in the whole run some are had while one is under way.
  *
- * By hand under ThreadSanitizer, which wants the engine built for it:
- *   make build/test/unit/tsan/apart && setarch -R build/test/unit/tsan/apart
- *
  * Sources: tests/unit/test_apart.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
  */
 #include <pthread.h>
