@@ -17,7 +17,8 @@
 
 #include "vgpu_client.h"
 
-#define VGPU_ANSWER_S 3         /* that a monitor waits; an agent answers at once */
+#define VGPU_ANSWER_S 3         /* that who looks at a monitor waits: an agent answers at once */
+#define VGPU_LATE_S   30        /* that a program waits, which takes no answer for no GPU: an agent may itself wait 5 s for a device */
 
 /* An environment's word about where we go and what we do is the caller's: a set-uid program does not listen to him (AT_SECURE). */
 static inline const char *vgpu_env(const char *name)

@@ -14,7 +14,7 @@ static int hello(const char *path, struct vgpu_msg_hello_r *r)
 {
 	struct vgpu_msg_hello h = { .h = { VGPU_MSG_HELLO, sizeof(h) }, .magic = VGPU_SESSION_MAGIC,
 				    .version = VGPU_PROTOCOL_VERSION, .command = "nvml" };
-	int fd = vgpu_dial(path, VGPU_ANSWER_S), err;
+	int fd = vgpu_dial(path, VGPU_LATE_S), err;
 
 	if (fd < 0)
 		return fd;
@@ -95,7 +95,8 @@ nvmlReturn_t ml_error(int err)
 		return NVML_ERROR_NO_PERMISSION;
 	case EPROTO:
 		return NVML_ERROR_LIB_RM_VERSION_MISMATCH;
-	case EAGAIN:
+	case EAGAIN:            /* of an answer; of the connection */
+	case ETIMEDOUT:
 		return NVML_ERROR_TIMEOUT;
 	case ENODEV:
 		return NVML_ERROR_GPU_IS_LOST;

@@ -49,10 +49,10 @@ run() {
 	local out
 	if readelf -d "$2" | grep -E 'NEEDED.*(cuda|cublas|nvidia|nccl)'; then
 		fail "$1 needs libraries of CUDA"
-	elif out=$(timeout 60 $device "$2" 2>&1); then
+	elif out=$(timeout 150 $device "$2" 2>&1); then
 		ok "$1"
 	else
-		fail "$1 (status $?) $(tail -n 1 <<<"$out")"
+		fail "$1 (status $?) $(grep FAIL <<<"$out") $(tail -n 3 <<<"$out" | tr '\n' ' ')"
 	fi
 }
 # link NAME COMMAND...: the command makes the program, called by the end of its name (NVML tells it), which is run

@@ -122,6 +122,8 @@ exec 4>&-
 until_true "$V/vgpu" smi -j                     # the device is back
 kill -STOP "$agent"
 timeout 60 "$B/e2e/driver/vecadd" >"$dir/out" 2>&1 </dev/null & first=$!
+timeout 200 "$B/e2e/nvml/nvml" >"$dir/nvml" 2>&1 </dev/null & second=$!
 sleep 11
 kill -CONT "$agent"
+wait "$second" && ok "NVML waits for it too" || fail "NVML of an agent that answers after eleven seconds: $(tail -n 2 "$dir/nvml")"
 wait "$first" && ok "an agent that answers after eleven seconds is no missing device" || fail "an agent that answers after eleven seconds: $(head -n 2 "$dir/out")"
