@@ -86,7 +86,7 @@ many cuda/nested 300 tests/cuda/nested.sh "$B"
 # --- CUDA programs compiled by NVIDIA's nvcc where PyPI can be had: CUB, Thrust, warps
 many nvcc 900 tests/nvcc/run.sh "$B"
 many nvcc/rdc 300 tests/nvcc/rdc.sh "$B"
-many nvcc/archives 300 tests/nvcc/archives.sh "$B"
+many nvcc/archives 900 tests/nvcc/archives.sh "$B"
 many nvcc/toolkit 300 tests/nvcc/toolkit.sh "$B"
 many nvcc/ggml 900 tests/nvcc/ggml.sh "$B"
 
@@ -124,6 +124,7 @@ many llm/cuda13 400 tests/llm/cuda13.sh "$B"
 many llm/strangers 700 tests/llm/strangers.sh "$B"
 many llm/whole 300 tests/llm/whole.sh "$B"
 many llm/ops 900 tests/llm/ops.sh "$B"
+many llm/archs 900 tests/llm/archs.sh "$B"
 
 # --- Ollama: built once from the Go proxy's and npm's sources, where these can be had
 many ollama 1200 tests/ollama/run.sh "$B"
