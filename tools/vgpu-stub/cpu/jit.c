@@ -419,7 +419,7 @@ static bool for_branch(const struct jcomp *c, const struct insn *in, u32 pc)
 
 /* ---- one instruction ------------------------------------------------------------------------ */
 
-static bool native(struct jcomp *c, const struct insn *in)
+static bool by_code(struct jcomp *c, const struct insn *in)
 {
 	if (jit_scalar(c, in) && !c->gk && (in->kind == K_LANE || in->kind == K_SETP || in->kind == K_CVTA))
 		return jit_scalar_op(c, in);
@@ -444,6 +444,21 @@ static bool native(struct jcomp *c, const struct insn *in)
 		return true;
 	}
 	return false;
+}
+
+/* Code of our own, or else a call of the interpreter's function where there is one. */
+static bool native(struct jcomp *c, const struct insn *in)
+{
+	struct jmark mark = j_mark(c);
+	u32 mx = c->mx;
+
+	if (by_code(c, in))
+		return true;
+	if (in->kind != K_LANE && in->kind != K_CVT)
+		return false;
+	j_undo(c, mark);
+	c->mx = mx;
+	return in->kind == K_LANE ? jit_lane_call(c, in) : jit_cvt_call(c, in);
 }
 
 /* Lanes wait for each other here; the interpreter keeps account of that. */

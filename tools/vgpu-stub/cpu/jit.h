@@ -143,7 +143,7 @@ struct jprivate {
 	u64 shared, shared_total;
 	u64 pwin;
 	u64 local;              /* of lane 0 of this warp */
-	u32 tid[3], pad1;               /* tid of lane 0 */
+	u32 tid[3], guard;              /* tid of lane 0; k5 over a call */
 	u64 tidv[3];                    /* addresses of the tids of this warp */
 	u64 lims[5];                    /* of the span, by log2 of the size of an access */
 	u32 dim[3], pad;
@@ -156,7 +156,8 @@ struct jprivate {
 _Static_assert(sizeof(struct jprivate) <= JP_ZMM, "P");
 #define JP_LANES (JP_ZMM + 24 * 64)
 #define JP_WIDE (JP_LANES + 4 * 64)
-#define JP_HOMES (JP_WIDE + 8 * 64)
+#define JP_RESULT (JP_WIDE + 8 * 64)   /* a call's; its operands in the two before */
+#define JP_HOMES (JP_RESULT + 4 * 64)
 #define JIT_SLACK 65536u                /* no pattern access spans more */
 #define JZ_FIRST 8
 #define JK_GROUP 0x1eu           /* k1-k4 */
@@ -344,6 +345,9 @@ bool jit_cvt_float(struct jcomp *c, const struct insn *in);     /* jit_cvtf.c */
 void jit_to_half(struct jcomp *c, bool bf, int d, int x, bool cut);
 bool jit_halves(const struct insn *in);         /* jit_half.c: arithmetic of f16 and bf16 */
 bool jit_half_op(struct jcomp *c, const struct insn *in);
+/* jit_call.c: by C functions */
+bool jit_lane_call(struct jcomp *c, const struct insn *in);
+bool jit_cvt_call(struct jcomp *c, const struct insn *in);
 /* jit_mem.c */
 bool jit_ld(struct jcomp *c, const struct insn *in);
 u32 jit_half(const struct jcomp *c, u32 pc);
