@@ -46,7 +46,8 @@ RT      := $(wildcard libcuda-lite/runtime/*.c)
 BLAS    := $(wildcard libcuda-lite/blas/*.c)
 NVML    := $(wildcard libcuda-lite/nvml/*.c)
 NCCL    := $(wildcard libcuda-lite/nccl/*.c)
-BLASLT  := $(wildcard libcuda-lite/blaslt/*.c)
+BLASLT  := $(wildcard libcuda-lite/blaslt/*.c) libcuda-lite/blas/module.c libcuda-lite/blas/types.c
+CUDNN   := $(wildcard libcuda-lite/cudnn/*.c)
 TURN    := $(wildcard libcuda-lite/turn/*.c)
 LINK    := $(wildcard libcuda-lite/link/*.c) $(CUBIN)
 FRONT   := libcuda-lite/front/front.c
@@ -67,9 +68,9 @@ endif
 
 all: bins libs
 
-bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent $(B)/lib/vgpu/bin/ptxas
+bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent $(B)/lib/vgpu/bin/ptxas $(B)/lib/vgpu/python
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
-	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/libvgpu-turn.so \
+	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/vgpu/xla/libcudnn.so.9 $(B)/lib/libvgpu-turn.so \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v) $(B)/lib/libnvrtc.so.$(v) $(B)/lib/libnvJitLink.so.$(v)) \
 	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so $(B)/lib/nvidia-smi
 # vgpu smi by the name that scripts look for
@@ -89,6 +90,10 @@ $(B)/lib/toolkit $(B)/include/vgpu:
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' build.mk
 
+# what Python programs find by PYTHONPATH
+$(B)/lib/vgpu/python:
+	@mkdir -p $(@D)
+	ln -sfn $(CURDIR)/tools/python $@
 # the toolkit's programs by their names: vgpu itself
 $(B)/lib/vgpu/bin/ptxas:
 	@mkdir -p $(@D)
@@ -269,6 +274,8 @@ $(O)/blas12/%.o: %.c
 $(O)/blas13/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PIC) -DCUBLAS_MAJOR=13 -c -o $@ $<
+# their kernels, as text
+$(foreach o,blas12 blas13 static12 static13,$(eval $(O)/$(o)/libcuda-lite/blaslt/matmul.o: libcuda-lite/blas/kernels/epilogue.ptx))
 $(eval $(call traced,libnvidia-ml.so.1,$(call objs,lib,$(NVML)),nvml[A-Z],libcuda-lite/include/nvml.h))
 $(B)/lib/libnvidia-ml.so.1: linker/libnvidia-ml.map
 	@mkdir -p $(@D)
@@ -276,15 +283,18 @@ $(B)/lib/libnvidia-ml.so.1: linker/libnvidia-ml.map
 $(B)/lib/libnccl.so.2: $(call objs,lib,$(NCCL)) linker/libnccl.map $(B)/lib/libcuda.so.1
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SO) $(BESIDE) -Wl,-soname,libnccl.so.2 -Wl,--version-script=linker/libnccl.map -o $@ $(filter %.o,$^) -L$(B)/lib -lcuda
+$(B)/lib/vgpu/xla/libcudnn.so.9: $(call objs,lib,$(CUDNN)) linker/libcudnn.map $(B)/lib/libcuda.so.1
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SO) -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -Wl,-soname,libcudnn.so.9 -Wl,--version-script=linker/libcudnn.map -o $@ $(filter %.o,$^) -L$(B)/lib -lcuda
 define blas_rule
 $(call traced,libcublas.so.$(1),$(call objs,blas$(1),$(BLAS)),cublas[A-Z],libcuda-lite/include/cublas_api.h,-DCUBLAS_MAJOR=$(1))
 $(B)/lib/libcublas.so.$(1): linker/libcublas.$(1).map $(B)/lib/libcuda.so.1
 	$$(CC) $$(CFLAGS) $$(SO) $$(BESIDE) -Wl,-soname,libcublas.so.$(1) -Wl,--version-script=linker/libcublas.$(1).map -o $$@ \
 		$$(filter %.o,$$^) -L$(B)/lib -lcuda
-$(B)/lib/libcublasLt.so.$(1): $(call objs,blas$(1),$(BLASLT)) linker/libcublasLt.$(1).map
+$(B)/lib/libcublasLt.so.$(1): $(call objs,blas$(1),$(BLASLT)) linker/libcublasLt.$(1).map $(B)/lib/libcuda.so.1
 	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) $$(SO) -Wl,-soname,libcublasLt.so.$(1) -Wl,--version-script=linker/libcublasLt.$(1).map -o $$@ \
-		$$(filter %.o,$$^)
+	$$(CC) $$(CFLAGS) $$(SO) $$(BESIDE) -Wl,-soname,libcublasLt.so.$(1) -Wl,--version-script=linker/libcublasLt.$(1).map -o $$@ \
+		$$(filter %.o,$$^) -L$(B)/lib -lcuda
 endef
 $(foreach v,12 13,$(eval $(call blas_rule,$(v))))
 # In front of NVIDIA's compilers. dlopen is libdl's until glibc 2.34; the audit library finds vgpu_front_path by DT_HASH.
@@ -340,7 +350,7 @@ $(foreach a,$(ARCHIVES),$(B)/lib/cuda-$(1)/$(a).a): $(B)/lib/cuda-$(1)/%.a:
 $(B)/lib/cuda-$(1)/libcuda.a: $(AR_)/driver.o
 $(B)/lib/cuda-$(1)/libcudart_static.a: $(AR_)/runtime$(1).o $(AR_)/driver.o
 $(B)/lib/cuda-$(1)/libcublas_static.a: $(AR_)/cublas$(1).o $(AR_)/driver.o
-$(B)/lib/cuda-$(1)/libcublasLt_static.a: $(AR_)/cublasLt$(1).o
+$(B)/lib/cuda-$(1)/libcublasLt_static.a: $(AR_)/cublasLt$(1).o $(AR_)/driver.o
 $(B)/lib/cuda-$(1)/libnvidia-ml.a: $(AR_)/nvml.o
 $(B)/lib/cuda-$(1)/libnccl_static.a: $(AR_)/nccl.o $(AR_)/driver.o
 $(B)/lib/cuda-$(1)/libvgpu-dl.a: $(addprefix $(AR_)/,dlopen.o nvml.o driver.o)
@@ -390,13 +400,13 @@ $(E)/c13/%: tests/e2e/%.c $(ESHARED) | libs
 	$(CC) $(EFLAGS) -DCUDART_VERSION=13000 -o $@ $< $(B)/lib/libcudart.so.13 $(B)/lib/libcuda.so.1 -lpthread -lm
 $(E)/blas12/%: tests/e2e/%.c $(ESHARED) | libs
 	@mkdir -p $(@D)
-	$(CC) $(EFLAGS) -DCUDART_VERSION=12000 -o $@ $< $(addprefix $(B)/lib/,libcublas.so.12 libcudart.so.12 libcuda.so.1) -lm
+	$(CC) $(EFLAGS) -DCUDART_VERSION=12000 -o $@ $< $(addprefix $(B)/lib/,libcublas.so.12 libcublasLt.so.12 libcudart.so.12 libcuda.so.1) -lm
 $(E)/blas13/%: tests/e2e/%.c $(ESHARED) | libs
 	@mkdir -p $(@D)
-	$(CC) $(EFLAGS) -DCUDART_VERSION=13000 -o $@ $< $(addprefix $(B)/lib/,libcublas.so.13 libcudart.so.13 libcuda.so.1) -lm
+	$(CC) $(EFLAGS) -DCUDART_VERSION=13000 -o $@ $< $(addprefix $(B)/lib/,libcublas.so.13 libcublasLt.so.13 libcudart.so.13 libcuda.so.1) -lm
 $(E)/nccl/%: tests/e2e/%.c $(ESHARED) | libs
 	@mkdir -p $(@D)
-	$(CC) $(EFLAGS) -o $@ $< $(addprefix $(B)/lib/,libnccl.so.2 libcuda.so.1)
+	$(CC) $(EFLAGS) -o $@ $< $(addprefix $(B)/lib/,libnccl.so.2 vgpu/xla/libcudnn.so.9 libcuda.so.1) -Wl,-rpath,$(abspath $(B)/lib/vgpu/xla)
 $(E)/nvml/%: tests/e2e/%.c $(ESHARED) | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(addprefix $(B)/lib/,libnvidia-ml.so.1 libcuda.so.1)

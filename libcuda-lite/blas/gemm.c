@@ -3,6 +3,7 @@
  * Products and triangular solves: every entry point becomes one struct call, which check() turns into one command.
  */
 #include "blas.h"
+#include "types.h"
 
 struct call {
 	cublasHandle_t handle;
@@ -17,30 +18,6 @@ struct call {
 	void *c;
 	unsigned int type_a, type_b, type_c, type_scalar; /* enum vgpu_gemm_type */
 };
-
-static double host_scalar(const void *p, unsigned int type)
-{
-	uint16_t h;
-	int e;
-	double v;
-
-	if (type == VGPU_GEMM_F32)
-		return (double)*(const float *)p;
-	if (type == VGPU_GEMM_F64)
-		return *(const double *)p;
-	if (type == VGPU_GEMM_I32)
-		return (double)*(const int32_t *)p;
-	h = *(const uint16_t *)p;
-	e = h >> 10 & 31;
-	v = (h & 0x3ff) + (e ? 1024.0 : 0.0);
-	if (e == 31)
-		v = h & 0x3ff ? __builtin_nan("") : __builtin_inf();
-	for (e = e ? e - 25 : -24; e > 0 && e < 6; e--)
-		v *= 2;
-	for (; e < 0; e++)
-		v /= 2;
-	return h & 0x8000 ? -v : v;
-}
 
 static bool ld_ok(int ld, int rows)
 {
@@ -88,8 +65,8 @@ static cublasStatus_t submit(const struct call *q)
 		p.alpha_at = (uintptr_t)q->alpha;
 		p.beta_at = (uintptr_t)q->beta;
 	} else {
-		p.alpha = host_scalar(q->alpha, q->type_scalar);
-		p.beta = q->beta ? host_scalar(q->beta, q->type_scalar) : 0;
+		p.alpha = blas_host_scalar(q->alpha, q->type_scalar);
+		p.beta = q->beta ? blas_host_scalar(q->beta, q->type_scalar) : 0;
 	}
 	if (q->op == VGPU_OP_TRSM) {
 		p.right = q->side == CUBLAS_SIDE_RIGHT;
@@ -165,59 +142,13 @@ TRSM(D, double, VGPU_GEMM_F64)
 
 /* ---- types by number ---- */
 
-static unsigned int type_of(cudaDataType t)
-{
-	switch ((int)t) {
-	case CUDA_R_32F: return VGPU_GEMM_F32;
-	case CUDA_R_16F: return VGPU_GEMM_F16;
-	case CUDA_R_16BF: return VGPU_GEMM_BF16;
-	case CUDA_R_64F: return VGPU_GEMM_F64;
-	case CUDA_R_8I: return VGPU_GEMM_I8;
-	case CUDA_R_32I: return VGPU_GEMM_I32;
-	}
-	return 0;
-}
-
-/* The combinations of cuBLAS's table that we compute. False: none of them. */
-static bool types(struct call *q, cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute)
-{
-	unsigned int t = q->type_a = type_of(a), o = q->type_c = type_of(c);
-
-	q->type_b = t;
-	if (!t || a != b || t == VGPU_GEMM_I32)
-		return false;
-	switch ((int)compute) {
-	case CUBLAS_COMPUTE_16F:
-	case CUBLAS_COMPUTE_16F_PEDANTIC:
-		q->type_scalar = VGPU_GEMM_F16;
-		return t == VGPU_GEMM_F16 && o == t;
-	case CUBLAS_COMPUTE_64F:
-	case CUBLAS_COMPUTE_64F_PEDANTIC:
-		q->type_scalar = VGPU_GEMM_F64;
-		return t == VGPU_GEMM_F64 && o == t;
-	case CUBLAS_COMPUTE_32F:
-	case CUBLAS_COMPUTE_32F_PEDANTIC:
-		q->type_scalar = VGPU_GEMM_F32;
-		return t != VGPU_GEMM_F64 && ((o == t && t != VGPU_GEMM_I8) || o == VGPU_GEMM_F32);
-	case CUBLAS_COMPUTE_32I:
-	case CUBLAS_COMPUTE_32I_PEDANTIC:
-		q->type_scalar = VGPU_GEMM_I32;
-		return t == VGPU_GEMM_I8 && o == VGPU_GEMM_I32;
-	case CUBLAS_COMPUTE_32F_FAST_16F:
-	case CUBLAS_COMPUTE_32F_FAST_16BF:
-	case CUBLAS_COMPUTE_32F_FAST_TF32:
-		q->type_scalar = VGPU_GEMM_F32;
-		return t == VGPU_GEMM_F32 && o == t;
-	}
-	return false;
-}
-
 static cublasStatus_t submit_ex(struct call q, cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute)
 {
 	if (!blas_handle(q.handle))
 		return CUBLAS_STATUS_NOT_INITIALIZED;
-	if (!types(&q, a, b, c, compute))
+	if (!blas_types(a, b, c, compute, &q.type_a, &q.type_c, &q.type_scalar))
 		BLAS_UNSUPPORTED("cublasGemmEx and its batched forms with these data and compute types");
+	q.type_b = q.type_a;
 	return submit(&q);
 }
 

@@ -213,13 +213,22 @@ fail:
 	return NULL;
 }
 
+/*
+ * A programmatic edge lets a kernel begin before the one in front of it ends: leave, not duty. It becomes a full edge, which orders
+ * all that it would, and is told as one by the calls that list edges.
+ */
 CUresult vg_plain_edges(const CUgraphEdgeData *edges, size_t n)
 {
 	static const CUgraphEdgeData plain;
 
-	for (size_t i = 0; edges && i < n; i++)
-		if (memcmp(&edges[i], &plain, sizeof plain))
+	for (size_t i = 0; edges && i < n; i++) {
+		CUgraphEdgeData e = edges[i];
+
+		if (e.type == 1 && (e.from_port == 1 || e.from_port == 2))      /* programmatic; ports PROGRAMMATIC, LAUNCH_ORDER */
+			e.type = e.from_port = 0;
+		if (memcmp(&e, &plain, sizeof plain))
 			return vg_unsupported("an edge of a graph with a port or a type");
+	}
 	return CUDA_SUCCESS;
 }
 

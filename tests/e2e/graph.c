@@ -258,8 +258,10 @@ static void by_hand(void)
 	CK(cuGraphAddMemsetNode(&set, g, NULL, 0, &f, NULL));
 	CK(cuGraphAddEmptyNode(&empty, g, NULL, 0));
 	/* set, empty, 2, 0, 1 */
+	/* of kernels also by programmatic edges, which order here as all do */
 	CK(cuGraphAddDependencies(g, (CUgraphNode[]){ set, empty, k[2], k[0] }, (CUgraphNode[]){ empty, k[2], k[0], k[1] },
-				  NULL, 4));
+				  (CUgraphEdgeData[]){ { .type = 0 }, { .type = 0 }, { .from_port = 1, .type = 1 }, { .from_port = 2, .type = 1 } }, 4));
+	WANT(CUDA_ERROR_NOT_SUPPORTED, cuGraphAddDependencies(g, &k[1], &empty, &(CUgraphEdgeData){ .type = 9 }, 1));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuGraphAddDependencies(g, &set, &empty, NULL, 1));	/* it is there */
 	m = 8;
 	CK(cuGraphGetEdges(g, from, to, NULL, &m));

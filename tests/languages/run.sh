@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Languages and frameworks as PyPI has them, unmodified, on the device: vgpu run -- python, nothing else set.
-#   tests/languages/run.sh BUILD [NAME...]         default: triton numba tinygrad cupy
+#   tests/languages/run.sh BUILD [NAME...]         default: triton numba tinygrad cupy jax
 # Each has a virtual environment of its own in BUILD/languages, with the versions below. "numba-suite" is numba-cuda's own tests,
 # some twenty minutes: by name only.
 set -uo pipefail
@@ -17,6 +17,7 @@ packages() {
 	numba | numba-suite) echo 'numba-cuda[cu13]==0.30.4' filecheck==1.0.3 cffi==2.0.0 ml_dtypes==0.5.4 pytest==8.4.2 ;;
 	tinygrad) echo tinygrad==0.12.0 numpy==2.2.6 nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 ;;
 	cupy) echo cupy-cuda12x==14.2.0 numpy==2.2.6 nvidia-cuda-nvrtc-cu12==12.9.86 nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-cccl-cu12==12.9.27 ;;
+	jax) echo jax==0.10.2 jaxlib==0.10.2 jax-cuda12-plugin==0.10.2 jax-cuda12-pjrt==0.10.2 nvidia-cuda-nvcc-cu12==12.9.86 numpy==2.2.6 ;;
 	*) return 1 ;;
 	esac
 }
@@ -44,7 +45,7 @@ program() {
 	[ $st = 0 ] || bad=1
 }
 
-for name in "${@:-triton numba tinygrad cupy}"; do
+for name in "${@:-triton numba tinygrad cupy jax}"; do
 for name in $name; do
 	if ! environment "$name"; then
 		echo "skip $name its packages cannot be had: $(tail -1 "$B/languages/${name%-suite}.log" 2>/dev/null)"
@@ -82,6 +83,10 @@ for name in $name; do
 	cupy)
 		# its CUB and thrust kernels are for 10.0 at least
 		program "$name" 10.0 "$here/cupy_ops.py"
+		;;
+	jax)
+		# its plugin's own kernels are for 12.0
+		program "$name" 12.0 "$here/jax_ops.py"
 		;;
 	esac
 done

@@ -77,6 +77,9 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/libnvrtc.so.13
 755 usr/lib/vgpu/toolkit/fetch.sh
 755 usr/lib/vgpu/toolkit/toolkit.sh
+644 usr/lib/vgpu/xla/libcudnn.so.9
+644 usr/lib/vgpu/python/jax_plugins/vgpu/__init__.py
+644 usr/lib/vgpu/python/torch/sitecustomize.py
 777 usr/lib/vgpu/bin/ptxas -> ../../../bin/vgpu
 777 usr/lib/vgpu/libcublas.so -> libcublas.so.13
 777 usr/lib/vgpu/libcublasLt.so -> libcublasLt.so.13

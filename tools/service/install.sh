@@ -40,6 +40,10 @@ files() {
 		echo "link ../libcuda.so.1 $PREFIX/lib/vgpu/dev-$v/libcuda.so.1"
 	done
 	echo "link ../../../bin/vgpu $PREFIX/lib/vgpu/bin/ptxas"
+	# not where the loader looks: for those alone whom vgpu run gives it
+	echo "644 $B/lib/vgpu/xla/libcudnn.so.9 $PREFIX/lib/vgpu/xla/libcudnn.so.9"
+	echo "644 tools/python/jax_plugins/vgpu/__init__.py $PREFIX/lib/vgpu/python/jax_plugins/vgpu/__init__.py"
+	echo "644 tools/python/torch/sitecustomize.py $PREFIX/lib/vgpu/python/torch/sitecustomize.py"
 	# a folder of our own: beside NVIDIA's libraries nothing is overwritten
 	for f in libcudart.so.12 libcudart.so.13 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 \
 		 libnvrtc.so.12 libnvrtc.so.13 libnvJitLink.so.12 libnvJitLink.so.13 libnccl.so.2 libvgpu-turn.so libcuda-lite.a; do

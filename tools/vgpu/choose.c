@@ -8,7 +8,8 @@
  *
  * Looked at: the command, what it is linked with, what stands beside it, ggml backends where Ollama keeps them, and
  * arguments that are ELF files (so "timeout 9 ./program" is seen through). An interpreter says nothing about what it will
- * load; Python gets 7.5, where NVRTC 13 and the compilers behind it (Triton, numba, CuPy, tinygrad) begin.
+ * load; Python gets 7.5, where NVRTC 13 and the compilers behind it (Triton, numba, tinygrad) begin, or
+ * what packages beside it want (packages[]).
  */
 #define _GNU_SOURCE
 #include "choose.h"
@@ -24,11 +25,20 @@
 #include "doctor.h"
 #include "fatlist.h"
 #include "ldso.h"
+#include "surround.h"
 
 #define PYTHON_CC 75u
 #define MAX_ARGS 64
 #define MAX_BESIDE 256
 #define MAX_SCRIPTS 4
+
+static const struct {
+	const char *pattern, *name;
+	unsigned cc;
+} packages[] = {
+	{ "jax_plugins/xla_cuda1[23]", "JAX's CUDA plugin", 120 },
+	{ "cupy/_core", "CuPy's sorts and scans", 100 },
+};
 
 struct choice {
 	unsigned cc, files;             /* files with GPU code */
@@ -141,6 +151,12 @@ unsigned choose_cc(char **cmd, char *const *env, char *why, size_t bytes)
 		for (int i = 1; i < MAX_ARGS && cmd[i]; i++)
 			look_at_file(&c, cmd[i]);
 	}
+	/* packages whose own kernels are PTX for a later device only */
+	for (unsigned i = 0; i < sizeof(packages) / sizeof(packages[0]); i++)
+		if (c.cc < packages[i].cc && !surround_in_site(cmd, packages[i].pattern, NULL)) {
+			c.cc = packages[i].cc;
+			snprintf(c.why, sizeof(c.why), "the PTX in %s", packages[i].name);
+		}
 	snprintf(why, bytes, "%s", c.why);
 	return c.cc;
 }

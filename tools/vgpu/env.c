@@ -34,7 +34,7 @@ int cmd_env(int argc, char **argv)
 		complain("env: no agent answers: start the services, or use vgpu run, which starts its own");
 		return 125;
 	}
-	n = surround(rows, argc > 1 ? argv + 1 : NULL, agent, 0);
+	n = surround(rows, argc > 1 ? argv + 1 : NULL, agent, 0, 0);
 	if (n < 0)
 		return 125;
 	for (int i = 0; i < n; i++) {

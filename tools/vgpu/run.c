@@ -85,10 +85,10 @@ static int sanitizer(const char *cmd)
 	return err;
 }
 
-static int environment(char **cmd, const char *agent, int verbose)
+static int environment(char **cmd, const char *agent, int verbose, int torch)
 {
 	struct surround rows[SURROUND_MAX];
-	int n = surround(rows, cmd, agent, verbose), err = n < 0 ? -1 : 0;
+	int n = surround(rows, cmd, agent, verbose, torch), err = n < 0 ? -1 : 0;
 
 	for (int i = 0; i < n && !err; i++) {
 		if (verbose)
@@ -148,12 +148,13 @@ static unsigned long long counts_close(const char *path, int tell, const char *l
 
 static int usage(FILE *to)
 {
-	fputs("usage: vgpu run [-v] [--private] [--memcheck | --verify] [--cc X.Y] [--memory SIZE] [--sms N] [--name TEXT] [--kernel-timeout S]\n                [--] CMD [ARG...]\n"
+	fputs("usage: vgpu run [-v] [--torch] [--private] [--memcheck | --verify] [--cc X.Y] [--memory SIZE] [--sms N] [--name TEXT] [--kernel-timeout S]\n                [--] CMD [ARG...]\n"
 	      "  Runs CMD with our CUDA libraries. If no agent answers, or with --private or a device\n"
 	      "  option, a vgpu-stub and a vgpu-agent of its own start first and end with CMD.\n"
 	      "  --memcheck: a private device that checks every memory access of every kernel; [--error-exitcode N] where it\n"
 	      "  found something; [--log-file FILE] for what it says.\n"
 	      "  --verify: a private device that runs every kernel on the interpreter and on the JIT, and compares what they write.\n"
+	      "  --torch: eager PyTorch by FlagGems (pip install flag_gems==5.0.2); torch.compile and copies need it not.\n"
 	      "  Exit status: CMD's; 126 when CMD cannot be run, 125 when there is no device.\n", to);
 	return to == stderr ? 125 : 0;
 }
@@ -167,7 +168,7 @@ int cmd_run(int argc, char **argv)
 	const char *agent = NULL;
 	const char *log = NULL;
 	unsigned long long errors;
-	int own = 0, check = 0, error_exit = -1, verify = 0, verbose = 0, n = 0, cc = 0, i, st;
+	int own = 0, check = 0, error_exit = -1, verify = 0, verbose = 0, torch = 0, n = 0, cc = 0, i, st;
 	char why[PATH_MAX + 80], chosen[16], counts[128] = "";
 	pid_t pid;
 
@@ -180,6 +181,8 @@ int cmd_run(int argc, char **argv)
 			return usage(stdout);
 		if (!strcmp(argv[i], "-v")) {
 			verbose = 1;
+		} else if (!strcmp(argv[i], "--torch")) {
+			torch = 1;
 		} else if (!strcmp(argv[i], "--private")) {
 			own = 1;
 		} else if (!strcmp(argv[i], "--memcheck")) {
@@ -235,6 +238,12 @@ int cmd_run(int argc, char **argv)
 		if (!cc) {
 			unsigned best = choose_cc(argv + i, environ, why, sizeof(why));
 
+			/* where bfloat16 begins */
+			if (torch && best < 80) {
+				best = 80;
+				snprintf(why, sizeof(why), "--torch");
+			}
+
 			snprintf(chosen, sizeof(chosen), "%u.%u", best / 10, best % 10);
 			stub_args[n++] = (char *)"--cc";
 			stub_args[n++] = chosen;
@@ -252,7 +261,7 @@ int cmd_run(int argc, char **argv)
 		}
 		agent = gpu.agent;
 	}
-	if (environment(argv + i, agent, verbose)) {
+	if (environment(argv + i, agent, verbose, torch)) {
 		private_stop(&gpu);
 		counts_close(counts, 0, NULL);
 		return 125;

@@ -32,7 +32,7 @@ static int is_python(const char *path)
 }
 
 /* The file of the first match of a pattern below the site-packages of the Python that cmd runs; 0: there is one. */
-static int in_site(char **cmd, const char *pattern, char *found)
+int surround_in_site(char **cmd, const char *pattern, char *found)
 {
 	char path[PATH_MAX], word[256], all[2 * PATH_MAX];
 	glob_t g;
@@ -79,27 +79,35 @@ static void add(struct list *l, const char *name, const char *value, char separa
 	l->n = l->rows[l->n].value ? l->n + 1 : -1;
 }
 
-static int preload(char *list, size_t room)
+static int preload_one(char *list, size_t room, size_t *n, const char *name)
 {
 	char path[PATH_MAX];
-	size_t n = 0;
 
-	for (size_t i = 0; run_preload[i]; i++) {
-		if (library(run_preload[i], path))
-			return -1;
-		n += (size_t)snprintf(list + n, room - n, "%s%s", n ? ":" : "", path);
-		if (n >= room)
-			return -1;
-	}
-	return 0;
+	if (library(name, path))
+		return -1;
+	*n += (size_t)snprintf(list + *n, room - *n, "%s%s", *n ? ":" : "", path);
+	return *n < room ? 0 : -1;
 }
 
-int surround(struct surround *rows, char **cmd, const char *agent, int verbose)
+/* extra: one library more, or NULL */
+static int preload(char *list, size_t room, const char *extra)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; run_preload[i]; i++)
+		if (preload_one(list, room, &n, run_preload[i]))
+			return -1;
+	return extra ? preload_one(list, room, &n, extra) : 0;
+}
+
+int surround(struct surround *rows, char **cmd, const char *agent, int verbose, int torch)
 {
 	char text[12 * PATH_MAX] = "", path[PATH_MAX], folder[PATH_MAX], found[PATH_MAX];
 	struct list l = { rows, 0 };
+	int jax = !surround_in_site(cmd, "jax_plugins/xla_cuda1[23]", NULL);
 
-	if (preload(text, sizeof(text)) || library(RUN_AUDIT, path))
+	/* XLA compiles nothing without a cuDNN handle: ours has handles, and refuses the rest by name */
+	if (preload(text, sizeof(text), jax ? "xla/libcudnn.so.9" : NULL) || library(RUN_AUDIT, path))
 		return -1;
 	add(&l, "LD_AUDIT", path, ':', "programs with NVIDIA's cudart inside; NVRTC and nvJitLink, wherever they are opened");
 	if (verbose)
@@ -120,11 +128,30 @@ int surround(struct surround *rows, char **cmd, const char *agent, int verbose)
 	add(&l, "TRITON_PTXAS_BLACKWELL_PATH", path, 0, "Triton, from 10.0 on");
 	*strrchr(path, '/') = 0;
 	add(&l, "PATH", path, ':', "XLA (JAX, TensorFlow): ptxas");
-	if (!in_site(cmd, "tinygrad/runtime", NULL)) {
+	if (library("python", path))
+		return -1;
+	add(&l, "PYTHONPATH", path, ':', "JAX: the agent's socket is a sign of a device, as /dev/nvidia0 is");
+	if (torch) {
+		strcat(path, "/torch");
+		add(&l, "PYTHONPATH", path, ':', "--torch: a sitecustomize that has FlagGems' operators in the places of torch's");
+		*strrchr(path, '/') = 0;
+		add(&l, "VGPU_TORCH", "1", 0, "--torch: the same");
+		add(&l, "GEMS_VENDOR", "nvidia", 0, "FlagGems: whose device it is, which it asks nvidia-smi else");
+	}
+	if (jax) {
+		/* before the ptxas of a wheel; JAX hands it to XLA as its data dir */
+		*strrchr(path, '/') = 0;
+		add(&l, "CUDA_ROOT", path, 0, "JAX: ptxas");
+		/* of the libraries that its check wants, only the ones that it uses need to be there */
+		add(&l, "JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1", 0, "JAX: NVIDIA's cuSPARSE, cuFFT and so on need not be installed");
+		/* its search runs tens of Triton's kernels for each product, in seconds each */
+		add(&l, "XLA_FLAGS", "--xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false", 0, "JAX: products by cuBLAS, no search");
+	}
+	if (!surround_in_site(cmd, "tinygrad/runtime", NULL)) {
 		/* files, by tinygrad's own rule for these two names: it looks into no LD_LIBRARY_PATH and no wheel */
-		if (in_site(cmd, "cupy/_core", NULL) && !library("libcuda.so.1", found))
+		if (surround_in_site(cmd, "cupy/_core", NULL) && !library("libcuda.so.1", found))
 			add(&l, "CUDA_PATH", found, 0, "tinygrad");
-		if (!in_site(cmd, "nvidia/*/lib/libnvrtc.so.1[23]", found))
+		if (!surround_in_site(cmd, "nvidia/*/lib/libnvrtc.so.1[23]", found))
 			add(&l, "NVRTC_PATH", found, 0, "tinygrad");
 	}
 	return l.n;

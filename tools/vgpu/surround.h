@@ -17,13 +17,15 @@ struct surround {
 
 /*
  * cmd: the command, for what depends on the Python packages that it would import; NULL: a shell, which may start any.
- * The number of rows, or -1 after a message.
+ * torch: eager PyTorch by FlagGems. The number of rows, or -1 after a message.
  */
-int surround(struct surround *rows, char **cmd, const char *agent, int verbose);
+int surround(struct surround *rows, char **cmd, const char *agent, int verbose, int torch);
 /* Puts a row into the environment; 0 or -1. */
 int surround_set(const struct surround *row);
 /* What it will be: the row's value, joined with what there is. malloc'ed. */
 char *surround_value(const struct surround *row);
+/* The file of the first match of a pattern below the site-packages of the Python that cmd runs; 0: there is one. found: PATH_MAX bytes, or NULL */
+int surround_in_site(char **cmd, const char *pattern, char *found);
 void surround_free(struct surround *rows, int n);
 
 #endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cublasLtMatmul: D = epilogue(alpha op(A) op(B) + beta C). C is brought to where the product goes, one GEMM command (vgpuGemm) adds
+ * the product to it, and a kernel of ours (../blas/kernels/epilogue.cu) does the rest. Where D has 16 bits and an epilogue, the
+ * product is F32 in memory of its own, so that the epilogue sees what hardware's sees, and D is rounded once.
+ *
+ * A matrix in row order is the transpose of one in column order: such an A or B turns its transposition over, and a D in row order is
+ * computed as op(B)' op(A)'.
+ */
+#include "lt.h"
+#include "vgpu_gemm.h"
+
+#include "../blas/kernels/epilogue.h"
+
+#define STRIDES(p, l) .p##_rs = (l)->order == LT_ORDER_ROW ? (l)->ld : 1, .p##_cs = (l)->order == LT_ORDER_ROW ? 1 : (l)->ld, \
+	.p##_bs = (l)->batch_stride
+
+__asm__(".section .rodata\n"
+	"vgpu_lt_ptx:\n"
+	"\t.incbin \"libcuda-lite/blas/kernels/epilogue.ptx\"\n"
+	"\t.byte 0\n"
+	".previous\n");
+__attribute__((visibility("hidden"))) extern const char vgpu_lt_ptx[];
+
+enum { EACH, SUMS, MOVE, KERNELS };
+static const char *const names[KERNELS] = { "epilogue_each", "epilogue_sums", "epilogue_move" };
+static CUkernel kernels[KERNELS];
+static struct blas_module module = { .ptx = vgpu_lt_ptx, .names = names, .kernels = kernels, .count = KERNELS };
+
+static bool order_ok(const struct lt_layout *l)
+{
+	uint64_t lead = l->order == LT_ORDER_ROW ? l->cols : l->rows;
+
+	return l->rows <= INT32_MAX && l->cols <= INT32_MAX && l->ld <= INT32_MAX && l->ld >= (int64_t)(lead ? lead : 1);
+}
+
+static bool floats(unsigned int type)
+{
+	return type == VGPU_GEMM_F32 || type == VGPU_GEMM_F16 || type == VGPU_GEMM_BF16;
+}
+
+cublasStatus_t lt_check(const struct lt_product *p, const struct lt_layout *a, const struct lt_layout *b, const struct lt_layout *c,
+			const struct lt_layout *d)
+{
+	const struct lt_layout *all[] = { a, b, c, d };
+	uint64_t k = p->trans_a ? a->rows : a->cols;
+	unsigned int in, out, scalar, does = p->epilogue & ~1u;
+
+	for (int i = 0; i < 4; i++) {
+		if (all[i]->order != LT_ORDER_COL && all[i]->order != LT_ORDER_ROW)
+			LT_UNSUPPORTED("an order of elements other than by columns or by rows");
+		if (!order_ok(all[i]) || all[i]->batch_count < 1)
+			return CUBLAS_STATUS_INVALID_VALUE;
+		if (all[i]->batch_count != d->batch_count)
+			return CUBLAS_STATUS_INVALID_VALUE;
+	}
+	if ((unsigned)p->trans_a > CUBLAS_OP_C || (unsigned)p->trans_b > CUBLAS_OP_C || (p->trans_a ? a->cols : a->rows) != d->rows ||
+	    (p->trans_b ? b->cols : b->rows) != k || (p->trans_b ? b->rows : b->cols) != d->cols || c->rows != d->rows || c->cols != d->cols)
+		return CUBLAS_STATUS_INVALID_VALUE;
+	if (p->trans_c || p->fill != CUBLAS_FILL_MODE_FULL || p->pointer_mode > LT_POINTER_DEVICE)
+		LT_UNSUPPORTED("cublasLtMatmul with a transposed or triangular result, or a vector of factors");
+	if (c->type != d->type || !blas_types((cudaDataType)a->type, (cudaDataType)b->type, (cudaDataType)d->type,
+					      (cublasComputeType_t)p->compute, &in, &out, &scalar) || blas_type((cudaDataType)p->scale) != scalar)
+		LT_UNSUPPORTED("cublasLtMatmul with these data, compute and scale types");
+	if (p->scale_a || p->scale_b || p->scale_c || p->scale_d || p->amax_d)
+		LT_UNSUPPORTED("cublasLtMatmul with scales for 8-bit floats");
+	if (does & ~(unsigned)(EPI_RELU | EPI_BIAS | EPI_DRELU | EPI_BGRAD | EPI_GELU | EPI_DGELU | EPI_AUX | EPI_BGRADA | EPI_BGRADB))
+		return CUBLAS_STATUS_INVALID_VALUE;
+	if (does && (!floats(in) || !floats(out) || d->batch_count > 65535))
+		LT_UNSUPPORTED("an epilogue of cublasLtMatmul in F64 or in integers");
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+static CUresult each(unsigned int kernel, struct epilogue_call *q, int batch, CUstream s)
+{
+	unsigned long long work = kernel == SUMS ? (unsigned long long)q->m : kernel == EACH ? (unsigned long long)(q->m + 7) / 8 * (unsigned long long)q->n :
+				  (unsigned long long)q->m * (unsigned long long)q->n;
+
+	return work ? blas_launch(&module, kernel, blas_blocks(work, EPILOGUE_THREADS), (unsigned int)batch, EPILOGUE_THREADS, s, q) : CUDA_SUCCESS;
+}
+
+/* D, and where the product goes: D itself, or F32 of the same order. */
+struct target {
+	const struct lt_layout *d;
+	struct lt_layout to;
+	CUdeviceptr at;
+	unsigned int type;
+	bool apart;
+};
+
+static CUresult product(const struct lt_product *p, const struct target *t, unsigned int in, unsigned int scalar, double alpha, double beta,
+			const void *alpha_at, const void *beta_at, const void *a, const struct lt_layout *la, const void *b,
+			const struct lt_layout *lb, CUstream s)
+{
+	bool rows = t->to.order == LT_ORDER_ROW;
+	const struct lt_layout *x = rows ? lb : la, *y = rows ? la : lb;
+	int tx = (rows ? p->trans_b : p->trans_a) != 0, ty = (rows ? p->trans_a : p->trans_b) != 0;
+	struct vgpu_body_gemm body = { .a = (uintptr_t)(rows ? b : a), .b = (uintptr_t)(rows ? a : b), .c = t->at,
+				       .batch = (uint32_t)t->to.batch_count };
+	struct vgpu_gemm g = {
+		.m = (uint32_t)(rows ? t->to.cols : t->to.rows), .n = (uint32_t)(rows ? t->to.rows : t->to.cols),
+		.k = (uint32_t)(p->trans_a ? la->rows : la->cols), .lda = (uint32_t)x->ld, .ldb = (uint32_t)y->ld, .ldc = (uint32_t)t->to.ld,
+		.stride_a = (uint64_t)x->batch_stride, .stride_b = (uint64_t)y->batch_stride, .stride_c = (uint64_t)t->to.batch_stride,
+		.type_a = (uint8_t)in, .type_b = (uint8_t)in, .type_c = (uint8_t)t->type, .type_scalar = (uint8_t)scalar,
+		.trans_a = tx ^ rows ^ (x->order == LT_ORDER_ROW), .trans_b = ty ^ rows ^ (y->order == LT_ORDER_ROW),
+		.alpha = alpha, .beta = beta, .alpha_at = (uintptr_t)alpha_at, .beta_at = (uintptr_t)beta_at,
+	};
+
+	if (!alpha_at && alpha == 0)
+		g.k = 0;
+	if (!g.k)
+		body.a = body.b = 0;
+	return vgpuGemm(VGPU_OP_GEMM, &body, &g, s);
+}
+
+/* A current context, as the runtime would have it: the first device's primary one. */
+static CUresult enter(void)
+{
+	CUcontext c = NULL;
+	CUdevice dev;
+	CUresult r = cuCtxGetCurrent(&c);
+
+	if (r != CUDA_SUCCESS || c)
+		return r;
+	r = cuDeviceGet(&dev, 0);
+	if (r == CUDA_SUCCESS)
+		r = cuDevicePrimaryCtxRetain(&c, dev);
+	return r == CUDA_SUCCESS ? cuCtxSetCurrent(c) : r;
+}
+
+PUBLIC cublasStatus_t cublasLtMatmul(void *handle, const struct lt_product *p, const void *alpha, const void *A, const struct lt_layout *a,
+	const void *B, const struct lt_layout *b, const void *beta, const void *C, const struct lt_layout *c, void *D,
+	const struct lt_layout *d, const struct lt_algo *algo, void *workspace, size_t bytes, CUstream stream);
+
+cublasStatus_t cublasLtMatmul(void *handle, const struct lt_product *p, const void *alpha, const void *A, const struct lt_layout *a,
+	const void *B, const struct lt_layout *b, const void *beta, const void *C, const struct lt_layout *c, void *D,
+	const struct lt_layout *d, const struct lt_algo *algo, void *workspace, size_t bytes, CUstream stream)
+{
+	static const unsigned int elementwise = EPI_RELU | EPI_BIAS | EPI_DRELU | EPI_GELU | EPI_DGELU;
+	unsigned int in, out, scalar, does;
+	const void *alpha_at = NULL, *beta_at = NULL;
+	double av = 0, bv = 0;
+	struct target t;
+	cublasStatus_t st;
+	CUresult r;
+
+	(void)algo;
+	(void)workspace;
+	(void)bytes;
+	if (!handle)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	if (!p || !a || !b || !c || !d || !alpha || !beta || !D)
+		return CUBLAS_STATUS_INVALID_VALUE;
+	st = lt_check(p, a, b, c, d);
+	if (st != CUBLAS_STATUS_SUCCESS)
+		return st;
+	if (!d->rows || !d->cols)
+		return CUBLAS_STATUS_SUCCESS;
+	(void)blas_types((cudaDataType)a->type, (cudaDataType)b->type, (cudaDataType)d->type, (cublasComputeType_t)p->compute, &in, &out, &scalar);
+	does = p->epilogue & ~1u;
+	if (p->pointer_mode == LT_POINTER_DEVICE) {
+		alpha_at = alpha;
+		beta_at = beta;
+	} else {
+		av = blas_host_scalar(alpha, scalar);
+		bv = blas_host_scalar(beta, scalar);
+	}
+	if (((does & (EPI_BIAS | EPI_BGRAD | EPI_BGRADA | EPI_BGRADB)) && !p->bias) ||
+	    ((does & EPI_AUX) && (!p->aux || p->aux_ld < (int64_t)d->rows || ((does & (EPI_RELU | EPI_DRELU)) && p->aux_ld % 128))) ||
+	    ((beta_at || bv != 0) && !C))
+		return CUBLAS_STATUS_INVALID_VALUE;
+	r = enter();
+	if (r != CUDA_SUCCESS)
+		return lt_status(r);
+
+	t = (struct target){ .d = d, .to = *d, .at = (CUdeviceptr)D, .type = out, .apart = (does & elementwise) && out != VGPU_GEMM_F32 };
+	if (t.apart) {
+		/* hardware's factors are F32 too where its sums are; those of 16-bit sums stand on the host here */
+		if (scalar == VGPU_GEMM_F16 && alpha_at)
+			LT_UNSUPPORTED("an epilogue of cublasLtMatmul in F16 with factors in device memory");
+		scalar = VGPU_GEMM_F32;
+		t.to.ld = (int64_t)(d->order == LT_ORDER_ROW ? d->cols : d->rows);
+		t.to.batch_stride = (int64_t)(d->rows * d->cols);
+		t.type = VGPU_GEMM_F32;
+		r = cuMemAllocAsync(&t.at, (size_t)t.to.batch_stride * (size_t)d->batch_count * 4, stream);
+		if (r != CUDA_SUCCESS)
+			return lt_status(r);
+	}
+	if ((beta_at || bv != 0) && (t.apart || C != D || c->ld != d->ld || c->order != d->order || c->batch_stride != d->batch_stride)) {
+		struct epilogue_call q = { .in = (uintptr_t)C, .out = t.at, .m = (long long)d->rows, .n = (long long)d->cols, STRIDES(in, c),
+					   STRIDES(out, &t.to), .type_in = out, .type_out = t.type };
+		unsigned int kernel = EACH;
+
+		if (!t.apart) {
+			q.type_in = vgpu_gemm_bytes(out);
+			kernel = MOVE;
+		}
+		r = each(kernel, &q, d->batch_count, stream);
+	}
+	if (r == CUDA_SUCCESS)
+		r = product(p, &t, in, scalar, av, bv, alpha_at, beta_at, A, a, B, b, stream);
+	if (r == CUDA_SUCCESS && (does & elementwise)) {
+		struct epilogue_call q = { .in = t.at, .out = (uintptr_t)D, .bias = p->bias, .aux = p->aux, .m = (long long)d->rows,
+					   .n = (long long)d->cols, STRIDES(in, &t.to), STRIDES(out, d), .bias_bs = p->bias_stride,
+					   .aux_ld = p->aux_ld, .aux_bs = p->aux_stride, .does = does, .type_in = t.type, .type_out = out,
+					   .type_bias = p->bias_type < 0 ? out : blas_type((cudaDataType)p->bias_type),
+					   .type_aux = p->aux_type < 0 ? out : blas_type((cudaDataType)p->aux_type) };
+
+		r = each(EACH, &q, d->batch_count, stream);
+	}
+	if (r == CUDA_SUCCESS && (does & (EPI_BGRAD | EPI_BGRADA | EPI_BGRADB))) {
+		/* along the rows of D, of op(A), or the columns of op(B) */
+		const struct lt_layout *l = does & EPI_BGRADA ? a : does & EPI_BGRADB ? b : d;
+		struct epilogue_call q = { .in = (uintptr_t)(l == a ? A : l == b ? B : D), .bias = p->bias, .m = (long long)l->rows,
+					   .n = (long long)l->cols, STRIDES(in, l), .bias_bs = p->bias_stride, .type_in = l == d ? out : in,
+					   .type_bias = p->bias_type < 0 ? out : blas_type((cudaDataType)p->bias_type) };
+
+		if ((does & EPI_BGRADA) ? p->trans_a : (does & EPI_BGRADB) ? !p->trans_b : 0) {
+			q.m = (long long)l->cols;
+			q.n = (long long)l->rows;
+			q.in_rs = l->order == LT_ORDER_ROW ? 1 : l->ld;
+			q.in_cs = l->order == LT_ORDER_ROW ? l->ld : 1;
+		}
+		r = each(SUMS, &q, d->batch_count, stream);
+	}
+	if (t.apart) {
+		CUresult freed = cuMemFreeAsync(t.at, stream);
+
+		if (r == CUDA_SUCCESS)
+			r = freed;
+	}
+	return lt_status(r);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cublasLtMatmul against loops in double precision: types, orders, transpositions, batches, C apart from D, every epilogue forwards and
+ * backwards with its auxiliary output, factors in device memory, and what must be refused. Sizes and forms are drawn, the same each run.
+ */
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <math.h>
+
+#include "common.h"
+
+/* cublasLt.h, what is used of it */
+typedef struct lt *lt_t;
+int cublasLtCreate(lt_t *h);
+int cublasLtDestroy(lt_t h);
+int cublasLtMatmulDescCreate(void **d, int compute, int scale);
+int cublasLtMatmulDescInit_internal(void *d, size_t bytes, int compute, int scale);
+int cublasLtMatmulDescSetAttribute(void *d, int number, const void *v, size_t bytes);
+int cublasLtMatmulDescGetAttribute(void *d, int number, void *v, size_t bytes, size_t *written);
+int cublasLtMatmulDescDestroy(void *d);
+int cublasLtMatrixLayoutCreate(void **l, int type, uint64_t rows, uint64_t cols, int64_t ld);
+int cublasLtMatrixLayoutSetAttribute(void *l, int number, const void *v, size_t bytes);
+int cublasLtMatrixLayoutDestroy(void *l);
+int cublasLtMatmulPreferenceCreate(void **p);
+int cublasLtMatmulPreferenceSetAttribute(void *p, int number, const void *v, size_t bytes);
+int cublasLtMatmulPreferenceDestroy(void *p);
+int cublasLtMatmulAlgoGetHeuristic(lt_t h, void *d, void *a, void *b, void *c, void *dd, void *p, int wanted, void *results, int *found);
+int cublasLtMatmul(lt_t h, void *desc, const void *alpha, const void *A, void *a, const void *B, void *b, const void *beta, const void *C,
+		   void *c, void *D, void *d, const void *algo, void *workspace, size_t bytes, cudaStream_t s);
+
+enum { RELU = 2, BIAS = 4, DRELU = 8, BGRAD = 16, GELU = 32, DGELU = 64, AUX = 128, BGRADA = 256, BGRADB = 512 };
+
+#define CK(call) \
+	do { \
+		int r_ = (int)(call); \
+		if (r_) { \
+			printf("blaslt: FAIL %s:%d: %s gave %d\n", __FILE__, __LINE__, #call, r_); \
+			exit(1); \
+		} \
+	} while (0)
+
+static lt_t handle;
+static uint32_t seed = 4711;
+static unsigned products;
+
+static double value(const void *p, long long i, int type)
+{
+	uint32_t bits;
+	uint16_t h;
+	float f;
+
+	if (type == CUDA_R_32F)
+		return (double)((const float *)p)[i];
+	h = ((const uint16_t *)p)[i];
+	if (type == CUDA_R_16F) {
+		int e = h >> 10 & 31, m = h & 0x3ff;
+		double v = e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);
+
+		return h & 0x8000 ? -v : v;
+	}
+	bits = (uint32_t)h << 16;
+	memcpy(&f, &bits, 4);
+	return (double)f;
+}
+
+/* Eighths below 2 in size: exact in every type here. */
+static void put(void *p, long long i, int type)
+{
+	int v = (int)(e2e_rand(&seed) % 31) - 15, e = 0, m = abs(v);
+	float f = (float)v / 8;
+	uint32_t bits;
+
+	memcpy(&bits, &f, 4);
+	if (type == CUDA_R_32F) {
+		((float *)p)[i] = f;
+	} else if (type == CUDA_R_16BF) {
+		((uint16_t *)p)[i] = (uint16_t)(bits >> 16);
+	} else {
+		for (; m && m < 1024; e++)
+			m *= 2;
+		((uint16_t *)p)[i] = (uint16_t)((v < 0 ? 0x8000 : 0) | (m ? (22 - e) << 10 | (m & 0x3ff) : 0));
+	}
+}
+
+struct matrix {
+	int rows, cols, row_order, type, batch;
+	long long ld, stride, n;
+	void *host, *dev, *layout;
+};
+
+static size_t bytes_of(int type) { return type == CUDA_R_32F ? 4 : 2; }
+
+static long long at(const struct matrix *m, int i, int j, int b)
+{
+	return b * m->stride + (m->row_order ? (long long)i * m->ld + j : i + (long long)j * m->ld);
+}
+
+static struct matrix matrix(int rows, int cols, int row_order, int type, int batch)
+{
+	struct matrix m = { .rows = rows, .cols = cols, .row_order = row_order, .type = type, .batch = batch };
+	int32_t order = row_order;
+
+	m.ld = (row_order ? cols : rows) + (int)(e2e_rand(&seed) % 4);
+	m.stride = m.ld * (row_order ? rows : cols) + 3;
+	m.n = m.stride * batch;
+	m.host = e2e_malloc((size_t)m.n * bytes_of(type));
+	for (long long i = 0; i < m.n; i++)
+		put(m.host, i, type);
+	CK(cudaMalloc(&m.dev, (size_t)m.n * bytes_of(type)));
+	CK(cudaMemcpy(m.dev, m.host, (size_t)m.n * bytes_of(type), cudaMemcpyHostToDevice));
+	CK(cublasLtMatrixLayoutCreate(&m.layout, type, (uint64_t)rows, (uint64_t)cols, m.ld));
+	CK(cublasLtMatrixLayoutSetAttribute(m.layout, 1, &order, 4));
+	CK(cublasLtMatrixLayoutSetAttribute(m.layout, 5, &batch, 4));
+	CK(cublasLtMatrixLayoutSetAttribute(m.layout, 6, &m.stride, 8));
+	return m;
+}
+
+static void gone(struct matrix *m)
+{
+	CK(cublasLtMatrixLayoutDestroy(m->layout));
+	CK(cudaFree(m->dev));
+	free(m->host);
+}
+
+static double gelu(double x)
+{
+	return 0.5 * x * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+
+static double slope(double x)
+{
+	double h = 1e-5;
+
+	return (gelu(x + h) - gelu(x - h)) / (2 * h);
+}
+
+static void near(double got, double want, double size, int type, const char *what, unsigned epilogue, int i, int j)
+{
+	double eps = type == CUDA_R_32F ? 1e-5 : type == CUDA_R_16F ? 1.0 / 1000 : 1.0 / 120;
+
+	if (!(fabs(got - want) <= eps * (fabs(want) + 0.05 * size + 0.05)))
+		e2e_fail("%s, epilogue %u, type %d (%d, %d): %.9g, want %.9g", what, epilogue, type, i, j, got, want);
+}
+
+static void one(int m, int n, int k, int type, int out, int batch, unsigned epilogue, float alpha, float beta)
+{
+	int ta = e2e_rand(&seed) % 2, tb = e2e_rand(&seed) % 2, apart = e2e_rand(&seed) % 2, on_device = e2e_rand(&seed) % 4 == 0;
+	struct matrix a = matrix(ta ? k : m, ta ? m : k, (int)(e2e_rand(&seed) % 3 == 0), type, batch);
+	struct matrix b = matrix(tb ? n : k, tb ? k : n, (int)(e2e_rand(&seed) % 3 == 0), type, batch);
+	struct matrix d = matrix(m, n, (int)(e2e_rand(&seed) % 3 == 0), out, batch), c = apart ? matrix(m, n, d.row_order, out, batch) : d;
+	long long aux_ld = (m + 127) / 128 * 128, aux_stride = aux_ld * n, bias_stride = (m > n ? m : n) + 1;
+	size_t aux_bytes = (size_t)(aux_stride * batch) * 4, bias_bytes = (size_t)(bias_stride * batch) * bytes_of(out);
+	unsigned char *aux = e2e_malloc(aux_bytes);
+	void *bias = e2e_malloc(bias_bytes), *aux_at, *bias_at, *desc, *preference, *was = e2e_malloc((size_t)c.n * bytes_of(out));
+	float *factors, host_factors[2] = { alpha, beta };
+	uint64_t heuristic[12];
+	int found = 0, one_mode = 1;
+	uint64_t opaque[32];
+	int local = e2e_rand(&seed) % 2;
+
+	memcpy(was, c.host, (size_t)c.n * bytes_of(out));
+	for (size_t i = 0; i < aux_bytes; i++)
+		aux[i] = (unsigned char)(e2e_rand(&seed) >> 8);
+	if (epilogue & DGELU)
+		for (long long i = 0; i < aux_stride * batch; i++)
+			put(aux, i, out);
+	for (long long i = 0; i < bias_stride * batch; i++)
+		put(bias, i, out);
+	CK(cudaMalloc(&aux_at, aux_bytes));
+	CK(cudaMalloc(&bias_at, bias_bytes));
+	CK(cudaMalloc((void **)&factors, sizeof host_factors));
+	CK(cudaMemcpy(aux_at, aux, aux_bytes, cudaMemcpyHostToDevice));
+	CK(cudaMemcpy(bias_at, bias, bias_bytes, cudaMemcpyHostToDevice));
+	CK(cudaMemcpy(factors, host_factors, sizeof host_factors, cudaMemcpyHostToDevice));
+
+	if (local) {
+		desc = opaque;
+		CK(cublasLtMatmulDescInit_internal(desc, sizeof opaque, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+	} else {
+		CK(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+	}
+	CK(cublasLtMatmulDescSetAttribute(desc, 3, &ta, 4));
+	CK(cublasLtMatmulDescSetAttribute(desc, 4, &tb, 4));
+	CK(cublasLtMatmulDescSetAttribute(desc, 7, &epilogue, 4));
+	CK(cublasLtMatmulDescSetAttribute(desc, 8, &bias_at, 8));
+	CK(cublasLtMatmulDescSetAttribute(desc, 10, &bias_stride, 8));
+	CK(cublasLtMatmulDescSetAttribute(desc, 11, &aux_at, 8));
+	CK(cublasLtMatmulDescSetAttribute(desc, 12, &aux_ld, 8));
+	CK(cublasLtMatmulDescSetAttribute(desc, 13, &aux_stride, 8));
+	if (on_device)
+		CK(cublasLtMatmulDescSetAttribute(desc, 2, &one_mode, 4));
+	CK(cublasLtMatmulPreferenceCreate(&preference));
+	CK(cublasLtMatmulAlgoGetHeuristic(handle, desc, a.layout, b.layout, c.layout, d.layout, preference, 1, heuristic, &found));
+	EXPECT_EQ(found, 1);
+	CK(cublasLtMatmul(handle, desc, on_device ? factors : host_factors, a.dev, a.layout, b.dev, b.layout,
+			  on_device ? factors + 1 : host_factors + 1, c.dev, c.layout, d.dev, d.layout, heuristic, NULL, 0, 0));
+	CK(cublasLtMatmulPreferenceDestroy(preference));
+	if (!local)
+		CK(cublasLtMatmulDescDestroy(desc));
+	CK(cudaMemcpy(d.host, d.dev, (size_t)d.n * bytes_of(out), cudaMemcpyDeviceToHost));
+
+	for (int q = 0; q < batch; q++) {
+		unsigned char *new_aux = e2e_malloc(aux_bytes);
+		void *new_bias = e2e_malloc(bias_bytes);
+
+		CK(cudaMemcpy(new_aux, aux_at, aux_bytes, cudaMemcpyDeviceToHost));
+		CK(cudaMemcpy(new_bias, bias_at, bias_bytes, cudaMemcpyDeviceToHost));
+		for (int i = 0; i < m; i++) {
+			double row = 0;
+
+			for (int j = 0; j < n; j++) {
+				long long x = q * aux_stride + i + j * aux_ld;
+				double v = 0, size = 0;
+
+				for (int l = 0; l < k; l++) {
+					double w = value(a.host, ta ? at(&a, l, i, q) : at(&a, i, l, q), type) *
+						   value(b.host, tb ? at(&b, j, l, q) : at(&b, l, j, q), type);
+
+					v += w;
+					size += fabs(w);
+				}
+				v *= (double)alpha;
+				if (beta != 0)
+					v += (double)beta * value(was, at(&c, i, j, q), out);
+				if (epilogue & BIAS)
+					v += value(bias, q * bias_stride + i, out);
+				if ((epilogue & RELU) && (epilogue & AUX) && fabs(v) > 1e-4 && (new_aux[x / 8] >> (x % 8) & 1) != (v > 0))
+					e2e_fail("mask of relu (%d, %d)", i, j);
+				if (epilogue & RELU)
+					v = v > 0 ? v : 0;
+				if ((epilogue & GELU) && (epilogue & AUX))
+					near(value(new_aux, x, out), v, size, out, "aux", epilogue, i, j);
+				if (epilogue & GELU)
+					v = gelu(v);
+				if (epilogue & DRELU)
+					v = aux[x / 8] >> (x % 8) & 1 ? v : 0;
+				if (epilogue & DGELU)
+					v *= slope(value(aux, x, out));
+				near(value(d.host, at(&d, i, j, q), out), v, size, out, "D", epilogue, i, j);
+				row += value(d.host, at(&d, i, j, q), out);
+			}
+			if (epilogue & BGRAD)
+				near(value(new_bias, q * bias_stride + i, out), row, 4 * n, out, "bias gradient", epilogue, i, 0);
+		}
+		for (int i = 0; i < ((epilogue & BGRADA) ? m : (epilogue & BGRADB) ? n : 0); i++) {
+			double sum = 0;
+
+			for (int l = 0; l < k; l++)
+				sum += epilogue & BGRADA ? value(a.host, ta ? at(&a, l, i, q) : at(&a, i, l, q), type) :
+							   value(b.host, tb ? at(&b, i, l, q) : at(&b, l, i, q), type);
+			near(value(new_bias, q * bias_stride + i, out), sum, k, out, "bias gradient of an input", epilogue, i, 0);
+		}
+		free(new_aux);
+		free(new_bias);
+	}
+	gone(&a);
+	gone(&b);
+	gone(&d);
+	if (apart)
+		gone(&c);
+	CK(cudaFree(aux_at)); CK(cudaFree(bias_at)); CK(cudaFree(factors));
+	free(aux); free(bias); free(was);
+	products++;
+}
+
+static void refusals(void)
+{
+	void *desc, *l8, *l, *small, *preference;
+	uint64_t heuristic[12];
+	float f = 1;
+	size_t written = 0;
+	uint32_t epilogue = 0;
+	int found = 7;
+
+	CK(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+	CK(cublasLtMatmulPreferenceCreate(&preference));
+	CK(cublasLtMatrixLayoutCreate(&l, CUDA_R_32F, 4, 4, 4));
+	CK(cublasLtMatrixLayoutCreate(&small, CUDA_R_32F, 4, 4, 3));
+	CK(cublasLtMatrixLayoutCreate(&l8, 28, 4, 4, 4));       /* an 8-bit float */
+	CK(cublasLtMatmulDescGetAttribute(desc, 7, NULL, 0, &written));
+	EXPECT_EQ(written, 4);
+	CK(cublasLtMatmulDescGetAttribute(desc, 7, &epilogue, 4, &written));
+	EXPECT_EQ(epilogue, 1);
+	EXPECT_EQ(cublasLtMatmulDescSetAttribute(desc, 7, &epilogue, 8), CUBLAS_STATUS_INVALID_VALUE);
+	EXPECT_EQ(cublasLtMatmulDescSetAttribute(desc, 999, &epilogue, 4), CUBLAS_STATUS_INVALID_VALUE);
+	EXPECT_EQ(cublasLtMatmulAlgoGetHeuristic(handle, desc, l8, l8, l, l, preference, 1, heuristic, &found), CUBLAS_STATUS_NOT_SUPPORTED);
+	EXPECT_EQ(found, 0);
+	EXPECT_EQ(cublasLtMatmulAlgoGetHeuristic(handle, desc, small, l, l, l, preference, 1, heuristic, &found), CUBLAS_STATUS_INVALID_VALUE);
+	EXPECT_EQ(cublasLtMatmul(NULL, desc, &f, &f, l, &f, l, &f, &f, l, &f, l, NULL, NULL, 0, 0), CUBLAS_STATUS_NOT_INITIALIZED);
+	EXPECT_EQ(cublasLtMatmul(handle, desc, &f, &f, l8, &f, l8, &f, &f, l, &f, l, NULL, NULL, 0, 0), CUBLAS_STATUS_NOT_SUPPORTED);
+	epilogue = BIAS;                                        /* without one */
+	CK(cublasLtMatmulDescSetAttribute(desc, 7, &epilogue, 4));
+	EXPECT_EQ(cublasLtMatmul(handle, desc, &f, &f, l, &f, l, &f, &f, l, &f, l, NULL, NULL, 0, 0), CUBLAS_STATUS_INVALID_VALUE);
+	CK(cublasLtMatrixLayoutDestroy(l8));
+	CK(cublasLtMatrixLayoutDestroy(small));
+	CK(cublasLtMatrixLayoutDestroy(l));
+	CK(cublasLtMatmulPreferenceDestroy(preference));
+	CK(cublasLtMatmulDescDestroy(desc));
+}
+
+int main(void)
+{
+	static const unsigned epilogues[] = { 1, RELU, RELU | AUX, BIAS, RELU | BIAS, RELU | AUX | BIAS, DRELU | AUX, DRELU | AUX | BGRAD, GELU,
+					      GELU | AUX, GELU | BIAS, GELU | AUX | BIAS, DGELU | AUX, DGELU | AUX | BGRAD, BGRADA, BGRADB };
+	static const int types[][2] = { { CUDA_R_32F, CUDA_R_32F }, { CUDA_R_16F, CUDA_R_16F }, { CUDA_R_16BF, CUDA_R_16BF }, { CUDA_R_16F, CUDA_R_32F } };
+	static const int sizes[][3] = { { 1, 1, 1 }, { 5, 3, 7 }, { 33, 18, 20 }, { 130, 9, 12 } };
+	cublasHandle_t blas;
+
+	CK(cublasLtCreate(&handle));
+	for (unsigned e = 0; e < sizeof epilogues / sizeof epilogues[0]; e++)
+		for (unsigned t = 0; t < 4; t++)
+			for (unsigned z = 0; z < 4; z++)
+				one(sizes[z][0], sizes[z][1], sizes[z][2], types[t][0], types[t][1], 1 + (int)(e2e_rand(&seed) % 3), epilogues[e],
+				    e2e_rand(&seed) % 2 ? 1 : -0.5f, e2e_rand(&seed) % 2 ? 0 : 0.5f);
+	refusals();
+	CK(cublasLtDestroy(handle));
+	/* cuBLAS's handle is one of Lt's too */
+	CK(cublasCreate(&blas));
+	handle = (lt_t)blas;
+	one(8, 8, 8, CUDA_R_32F, CUDA_R_32F, 1, RELU | BIAS, 1, 0);
+	CK(cublasDestroy(blas));
+	printf("blaslt: ok, %u products\n", products);
+	return 0;
+}

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""Eager PyTorch by FlagGems (vgpu run --torch) against the CPU: operators, a small GPT, training by SGD and Adam. ok and FAIL lines."""
+import copy
+import io
+import sys
+import torch
+import torch.nn.functional as F
+
+bad = 0
+torch.manual_seed(5)
+
+
+def check(name, got, want, tol=2e-5):
+    global bad
+    try:
+        got = got() if callable(got) else got
+        got, want = torch.as_tensor(got).detach().cpu(), torch.as_tensor(want).detach()
+        assert got.shape == want.shape, f"shape {tuple(got.shape)}, not {tuple(want.shape)}"
+        if want.is_floating_point():
+            err = ((got.double() - want.double()).abs().max() / (want.double().abs().max() + 1e-30)).item()
+            assert err <= tol, f"off by {err:.2g}"
+        else:
+            assert torch.equal(got, want), "differs"
+        print("ok", name)
+    except Exception as e:      # the next case may still be right
+        bad = 1
+        print("FAIL", name, " ".join(str(e).split())[:200])
+    sys.stdout.flush()
+
+
+x, y, w, b = torch.randn(24, 40), torch.randn(24, 40), torch.randn(30, 40), torch.randn(30)
+n = torch.randint(0, 50, (77,))
+X, Y, W, B, N = (t.cuda() for t in (x, y, w, b, n))
+CASES = {
+    "add": lambda x, y, w, b, n: x + y * 2 + 1, "compare": lambda x, y, w, b, n: x > y, "where": lambda x, y, w, b, n: torch.where(x > 0, x, y),
+    "exp": lambda x, y, w, b, n: x.exp(), "tanh": lambda x, y, w, b, n: x.tanh(), "sqrt": lambda x, y, w, b, n: x.abs().sqrt(),
+    "pow": lambda x, y, w, b, n: x.pow(2), "div": lambda x, y, w, b, n: x / (y.abs() + 1), "neg": lambda x, y, w, b, n: -x,
+    "sum": lambda x, y, w, b, n: x.sum(), "sum of rows": lambda x, y, w, b, n: x.sum(1), "mean": lambda x, y, w, b, n: x.mean(),
+    "max": lambda x, y, w, b, n: x.max(), "argmax": lambda x, y, w, b, n: x.argmax(1), "softmax": lambda x, y, w, b, n: x.softmax(-1),
+    "log_softmax": lambda x, y, w, b, n: x.log_softmax(-1), "layer_norm": lambda x, y, w, b, n: F.layer_norm(x, (40,)),
+    "gelu": lambda x, y, w, b, n: F.gelu(x), "relu": lambda x, y, w, b, n: F.relu(x), "silu": lambda x, y, w, b, n: F.silu(x),
+    "mm": lambda x, y, w, b, n: x @ y.T, "linear with bias": lambda x, y, w, b, n: F.linear(x, w, b), "cat": lambda x, y, w, b, n: torch.cat([x, y]),
+    "embedding": lambda x, y, w, b, n: F.embedding(n % 30, w), "cumsum": lambda x, y, w, b, n: x.cumsum(1),
+    "triu": lambda x, y, w, b, n: x.triu(), "masked_fill": lambda x, y, w, b, n: x.masked_fill(x > 0, -1.0),
+    "index_select": lambda x, y, w, b, n: x.index_select(0, n % 24), "gather": lambda x, y, w, b, n: x.gather(1, (n[:24] % 40).reshape(24, 1)),
+    "contiguous": lambda x, y, w, b, n: x.t().contiguous(), "to float64": lambda x, y, w, b, n: x.double(), "to half": lambda x, y, w, b, n: x.half().float(),
+    "cross_entropy": lambda x, y, w, b, n: F.cross_entropy(x, n[:24] % 40), "mse_loss": lambda x, y, w, b, n: F.mse_loss(x, y),
+    "arange": lambda x, y, w, b, n: torch.arange(9, device=x.device), "zeros": lambda x, y, w, b, n: torch.zeros(5, device=x.device),
+    "topk": lambda x, y, w, b, n: x.topk(3)[0], "sort": lambda x, y, w, b, n: x.sort(1)[0], "norm": lambda x, y, w, b, n: torch.linalg.vector_norm(x),
+}
+for name, f in CASES.items():
+    check(name, lambda f=f: f(X, Y, W, B, N), f(x, y, w, b, n))
+check("printing", lambda: torch.tensor("3.5000" in str(torch.full((3,), 3.5, device="cuda"))), torch.tensor(True))
+
+
+class Block(torch.nn.Module):
+    def __init__(self, d=32, heads=4):
+        super().__init__()
+        self.heads, self.norm1, self.norm2 = heads, torch.nn.LayerNorm(d), torch.nn.LayerNorm(d)
+        self.qkv, self.out = torch.nn.Linear(d, 3 * d), torch.nn.Linear(d, d)
+        self.up, self.down = torch.nn.Linear(d, 4 * d), torch.nn.Linear(4 * d, d)
+
+    def forward(self, x):
+        s, t, d = x.shape
+        q, k, v = self.qkv(self.norm1(x)).reshape(s, t, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
+        a = q @ k.transpose(-1, -2) * (d // self.heads) ** -0.5
+        a = a.masked_fill(torch.ones(t, t, device=x.device).triu(1) > 0, -1e9).softmax(-1)
+        x = x + self.out((a @ v).transpose(1, 2).reshape(s, t, d))
+        return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+
+class GPT(torch.nn.Module):
+    def __init__(self, words=40, d=32, length=12):
+        super().__init__()
+        self.word, self.place = torch.nn.Embedding(words, d), torch.nn.Embedding(length, d)
+        self.blocks, self.norm = torch.nn.ModuleList(Block(d) for _ in range(2)), torch.nn.LayerNorm(d)
+        self.head = torch.nn.Linear(d, words)
+
+    def forward(self, n):
+        x = self.word(n) + self.place(torch.arange(n.shape[1], device=n.device))
+        for b in self.blocks:
+            x = b(x)
+        return self.head(self.norm(x))
+
+
+text = torch.randint(0, 40, (3, 12))
+model = GPT()
+there = copy.deepcopy(model).cuda()
+check("GPT forwards", lambda: there(text.cuda()), model(text), 1e-4)
+
+
+def train(m, text, make, steps=3):
+    o = make(m.parameters())
+    losses = []
+    for _ in range(steps):
+        o.zero_grad()
+        out = m(text)
+        loss = F.cross_entropy(out[:, :-1].reshape(-1, 40), text[:, 1:].reshape(-1))
+        loss.backward()
+        o.step()
+        losses.append(loss.item())
+    return torch.tensor(losses)
+
+
+for name, make in (("SGD", lambda p: torch.optim.SGD(p, lr=0.1)), ("Adam", lambda p: torch.optim.Adam(p, lr=1e-3))):
+    a, c = copy.deepcopy(model), copy.deepcopy(model).cuda()
+    want = train(a, text, make)
+    check(f"GPT, 3 steps of {name}: losses", lambda: train(c, text.cuda(), make), want, 1e-4)
+    check(f"GPT, 3 steps of {name}: weights", lambda: torch.cat([p.detach().flatten().cpu() for p in c.parameters()]),
+          torch.cat([p.detach().flatten() for p in a.parameters()]), 1e-3)
+f = io.BytesIO()
+
+
+def saved():
+    torch.save(there.state_dict(), f)
+    f.seek(0)
+    return torch.load(f, map_location="cuda")["head.weight"]
+
+
+check("save and load", saved, model.head.weight)
+sys.exit(bad)
