@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include "bench_engine.h"
+
 #define SIZE(large, small) (b->quick ? (small) : (large))
 #define IN(k) P(b->in[k])
 #define OUT(k) P(b->r[k].gpu)
@@ -21,7 +23,7 @@ static void share(struct kb *b, long n0, long n1)
 }
 #define SETUP(name) static void set_##name(struct kb *b)
 #define GPU(name) static void gpu_##name(struct kb *b)
-#define C(name) static void c_##name(struct kb *b)
+#define C(name) static void by_c_##name(struct kb *b)
 #define N b->n[0]
 #define M b->n[1]
 
@@ -498,10 +500,10 @@ SETUP(flash_attn)
 	long n = SIZE(512, 128), heads = SIZE(4, 2);
 
 	for (int k = 0; k < 3; k++) {
-		_Float16 *h = take(b, n * heads * 128);
+		uint16_t *h = take(b, n * heads * 128);
 
 		for (long i = 0; i < n * heads * 64; i++)
-			h[i] = (_Float16)any_float(-1, 1);
+			h[i] = c_half(any_float(-1, 1));
 		b->in[k] = h;
 	}
 	results(b, 'f', n * heads * 64);
@@ -528,7 +530,7 @@ GPU(ssm_scan)
 }
 C(ssm_scan) { par(b, "ssm_scan", M / 16); }
 
-#define CASE(key, module, setup, by_c, tolerance, in_place) { #key, module, set_##setup, gpu_##key, c_##by_c, tolerance, in_place }
+#define CASE(key, module, setup, by_c, tolerance, in_place) { #key, module, set_##setup, gpu_##key, by_c_##by_c, tolerance, in_place }
 const struct kcase everyday_cases[] = {
 	CASE(saxpy, "linear", saxpy, saxpy, 1e-6, 1),
 	CASE(sgemm_tiled, "linear", sgemm, sgemm_tiled, 1e-5, 0),
