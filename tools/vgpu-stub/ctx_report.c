@@ -70,6 +70,11 @@ void ctx_fault(void *owner, const struct engine_fault *f)
 		n += (size_t)snprintf(c->fault_text + n, room - n, " in kernel %.300s", f->kernel);
 	n += (size_t)snprintf(c->fault_text + n, room - n, ", block (%u,%u,%u), thread (%u,%u,%u)",
 			      f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2]);
+	if (f->source) {
+		size_t len = strlen(f->source);       /* of a long path, its end */
+
+		n += (size_t)snprintf(c->fault_text + n, room - n, ", %s", f->source + (len > 100 ? len - 100 : 0));
+	}
 	if (f->ptx_line)
 		n += (size_t)snprintf(c->fault_text + n, room - n, ", PTX line %u", f->ptx_line);
 	if (f->code)

@@ -33,6 +33,7 @@ struct engine_fault {
 	uint64_t address;       /* faulting address, for ILLEGAL_ADDRESS / MISALIGNED */
 	uint32_t ptx_line;      /* 0 = unknown */
 	const char *code;       /* the instruction as the engine knows it, NULL = unknown */
+	const char *source;     /* "FILE:LINE" that the compiler left in the PTX, NULL = unknown */
 	const char *what;       /* "read of 4 bytes", "trap", ... never NULL */
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "memcheck.h"
+#include "race.h"
 
 static bool complete(const struct cta *c, struct barrier *b)
 {
@@ -85,6 +86,7 @@ static void release(struct cta *c, u32 id)
 	struct frame *f;
 	u32 i;
 
+	race_phase(c);
 	for (i = 0; i < c->nwarps; i++)
 		for (f = c->warps[i].top; f; f = f->up)
 			if (f->barred)

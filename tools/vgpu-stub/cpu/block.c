@@ -14,6 +14,7 @@
 #include "disasm.h"
 #include "jit.h"
 #include "memcheck.h"
+#include "srcline.h"
 #include "optrace.h"
 #include "verify.h"
 
@@ -206,7 +207,9 @@ static void report(struct tstate *ts, struct grid *g)
 	r->thread[1] = g->tid[1][t];
 	r->thread[2] = g->tid[2][t];
 	r->ptx_line = ts->in ? ts->in->line : 0;
-	r->code = NULL;
+	r->code = r->source = NULL;
+	if (r->ptx_line && src_line(ts->f->fn, r->ptx_line, ts->source, sizeof(ts->source)))
+		r->source = ts->source;
 	if (ts->in && disasm_known(ts->f->fn, ts->in)) {
 		disasm(ts->f->fn, ts->in, &d);
 		r->code = ts->code;
@@ -220,7 +223,7 @@ static void report_native(struct tstate *ts, struct cta *c)
 	struct grid *g = c->g;
 
 	r->fn = r->ptx_line = 0;
-	r->code = NULL;
+	r->code = r->source = NULL;
 	r->kernel = g->job.op == VGPU_OP_GEMM ? "matrix product" : "triangular solve";
 	memset(r->thread, 0, sizeof(r->thread));
 	r->block[0] = (u32)c->linear;

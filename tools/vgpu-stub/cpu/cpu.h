@@ -322,7 +322,7 @@ enum { REDUX_NAN = 1, REDUX_ABS };       /* sub2 of K_REDUX of .f32 */
 #define INF_COUNT 8             /* barrier with an explicit thread count */
 #define INF_SATFINITE 8         /* cvt: what is too large becomes the largest */
 #define INF_SIGNED 16
-#define INF_SYNC 32              /* a load that others are ordered by: volatile, relaxed, acquire */
+#define INF_SYNC 32              /* a load or store that others are ordered by: volatile, relaxed, acquire, release */
 #define INF_ALIGNED 32          /* barrier: all lanes of a warp come together */
 #define INF_BNEG 64
 #define INF_RELU 128
@@ -455,8 +455,9 @@ struct cta {                            /* a block; between blocks of a grid it 
 	struct barrier bar[CTA_BARRIERS + 1];
 	bool bar_used;
 	bool pristine;                  /* the last block left its warps as it found them */
-	u8 *shadow;                     /* memcheck.c: shared bytes that have been written */
+	struct race_cell *shadow;       /* memcheck.c: one for each byte of shared memory; race.h */
 	u32 shadow_bytes;
+	u64 phase, phase_first;         /* now, and at the block's start; never 0 */
 };
 
 struct range { u64 at, end; };
@@ -471,7 +472,7 @@ struct grid {
 	u32 parted;             /* branches that lanes were guessed to take together, and did not */
 	u32 shared_bytes, dyn_off, shared_total, local_stride;
 	u32 param_bytes, status;
-	u32 errors;                     /* found by memcheck.c */
+	u32 errors, races;              /* found by memcheck.c; races are errors too */
 	u64 pwin;                       /* arena block that holds the parameters */
 	u64 coop_win;                   /* workspace behind %envreg1/2, 0 unless cooperative */
 	const u32 (*tid)[1024];         /* of the block's shape, see shape_tids() */
@@ -519,7 +520,7 @@ struct tstate {
 	struct engine_fault rep;        /* set by fault_raise */
 	int rep_lane;
 	u64 quad[LANES][2];             /* what an atomic compare of 16 bytes compares with */
-	char what[64], code[160];       /* of the report: what was done, the instruction */
+	char what[64], code[160], source[256];  /* of the report: what was done, the instruction, its line in the program */
 	const struct jit *jit;          /* whose code runs */
 	s32 chain;                      /* further warps that code goes on with by itself ... */
 	u32 chain_exit;                 /* ... when one leaves by this exit, ... */

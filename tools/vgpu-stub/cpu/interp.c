@@ -16,6 +16,7 @@
 #include "jit.h"
 #include "lanes.h"
 #include "memcheck.h"
+#include "race.h"
 #include "verify.h"
 #include "optrace.h"
 
@@ -333,6 +334,8 @@ static inline __attribute__((always_inline)) void straight(struct tstate *ts, st
 		lt->blend32(opnd(f, in->o[0]), tmp, e);
 		break;
 	case K_MEMBAR:
+		if (ts->e->mc)
+			race_phase(ts->w->cta);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		break;
 	case K_NANOSLEEP:

@@ -8,7 +8,7 @@
  *
  * Checked: bounds of global memory by allocation and variable, and use after free; bounds of shared, local and
  * parameter memory, also through generic addresses; alignment; bytes of shared memory read before they are
- * written (one shadow byte each); barriers that part of a warp reaches, or that end because threads have exited.
+ * written, or at the same time (race.c); barriers that part of a warp reaches, or that end because threads have exited.
  * Invalid and misaligned accesses end the grid; the rest is told and the kernel goes on.
  */
 #include <stdio.h>
@@ -18,6 +18,8 @@
 
 #include "disasm.h"
 #include "memcheck.h"
+#include "race.h"
+#include "srcline.h"
 #include "verify.h"
 
 #define FREED 1024              /* freed allocations that are remembered */
@@ -186,15 +188,14 @@ int mc_fit(struct cta *c)
 	if (n <= c->shadow_bytes)
 		return 0;
 	free(c->shadow);
-	c->shadow = malloc(n);
+	c->shadow = calloc(n, sizeof(*c->shadow));
 	c->shadow_bytes = c->shadow ? n : 0;
 	return c->shadow ? 0 : -1;
 }
 
 void mc_start(struct cta *c)
 {
-	if (c->g->shared_total)
-		memset(c->shadow, 0, c->g->shared_total);
+	c->phase_first = ++c->phase;
 }
 
 /* ---- reports ----------------------------------------------------------------------------- */
@@ -215,23 +216,25 @@ static void say(struct text *t, const char *fmt, ...)
 		t->n += (size_t)n < room ? (size_t)n : room - 1;
 }
 
-/* Counts an error of the grid. False: enough have been shown. */
+/* Counts an error of the grid that is no race. False: enough have been shown. */
 static bool counts(struct grid *g)
 {
-	return __atomic_fetch_add(&g->errors, 1, __ATOMIC_RELAXED) < SHOWN;
+	return __atomic_fetch_add(&g->errors, 1, __ATOMIC_RELAXED) - __atomic_load_n(&g->races, __ATOMIC_RELAXED) < SHOWN;
 }
 
 /* fn: whose instruction in is; NULL: nobody knows where. */
 static void say_place(struct text *t, struct grid *g, const struct cta *c, u32 thread, const struct func *fn,
 		      const struct insn *in)
 {
-	char code[160];
+	char code[160], source[512];
 	struct dtext d = { code, sizeof(code), 0 };
 
 	say(t, "=========     at %s", g->fn->name);
 	if (in) {
 		disasm(fn, in, &d);
 		say(t, ", PTX line %u: %s", in->line, code);
+		if (src_line(fn, in->line, source, sizeof(source)))
+			say(t, "\n=========     in %s", source);
 	}
 	say(t, "\n=========     by thread (%u,%u,%u) in block (%u,%u,%u)\n", g->tid[0][thread], g->tid[1][thread],
 	    g->tid[2][thread], c->id[0], c->id[1], c->id[2]);
@@ -364,29 +367,84 @@ static void show_access(struct text *t, struct tstate *ts, const struct access *
 		say(t, "=========     and the thread has %u bytes of local memory\n", c->g->fn->local_total);
 }
 
-/* Shared memory: reads must find every byte written, writes write them. */
-static void shadow(struct text *t, struct tstate *ts, const struct access *a, u32 lane)
+static void show_race(struct text *t, struct tstate *ts, const struct access *a, u32 lane, enum race kind,
+		      const struct touch *with)
+{
+	struct cta *c = ts->w->cta;
+	const u32 (*tid)[1024] = c->g->tid;
+	char source[512];
+
+	/* an allowance of its own: a race explains the bytes that nobody had written */
+	__atomic_fetch_add(&c->g->errors, 1, __ATOMIC_RELAXED);
+	if (__atomic_fetch_add(&c->g->races, 1, __ATOMIC_RELAXED) >= SHOWN)
+		return;
+	say(t, "========= Race reported between %s access and %s access to __shared__ memory (%s): no barrier between them\n",
+	    kind == RACE_WAR ? "Read" : "Write", kind == RACE_RAW ? "Read" : "Write",
+	    kind == RACE_RAW ? "RAW" : kind == RACE_WAW ? "WAW" : "WAR");
+	say(t, "=========     first at PTX line %u", with->line);
+	if (src_line(ts->f->fn, with->line, source, sizeof(source)))
+		say(t, ", in %s", source);
+	say(t, ", by thread (%u,%u,%u), then\n", tid[0][with->thread], tid[1][with->thread], tid[2][with->thread]);
+	say_place(t, c->g, c, ts->w->index * LANES + lane, ts->f->fn, a->in);
+	say(t, "=========     Address 0x%llx\n", (unsigned long long)a->offset);
+}
+
+/* Bytes of a store, as memory would have them. */
+static void stored(const struct tstate *ts, const struct insn *in, u32 lane, u8 *to)
+{
+	u32 v;
+
+	for (v = 0; v < in->vec; v++) {
+		const void *s = opnd(ts->f, in->o[v]);
+		u64 x = in->dw ? ((const u64 *)s)[lane] : ((const u32 *)s)[lane];
+
+		memcpy(to + v * in->size, &x, in->size);
+	}
+}
+
+/* Shared memory: reads must find every byte written, writes write them; neither beside another warp's. True: a race is told. */
+static bool shadow(struct text *t, struct tstate *ts, const struct access *a, u32 lane, bool races)
 {
 	const struct insn *in = a->in;
 	struct cta *c = ts->w->cta;
-	u8 *s = c->shadow + a->offset;
-	u32 v;
+	struct race_cell *s = c->shadow + a->offset;
+	const u8 *now = (const u8 *)c->shared + a->offset;
+	struct touch by = { in->line, (u16)(ts->w->index * LANES + lane), in->kind == K_MC_ATOM || (in->flags & INF_SYNC) },
+		     with = { 0, 0, false };
+	enum race r = RACE_NONE, here;
+	u8 bytes[64] = { 0 };
+	bool missing = false, known = in->kind == K_MC_ST && in->size <= 8 && a->bytes <= sizeof(bytes);
+	u32 i;
 
-	if (in->kind != K_MC_ST) {
-		for (v = 0; v < in->vec; v++)
-			if ((in->kind == K_MC_ATOM || in->o[v] != OPND_NONE) && memchr(s + v * in->size, 0, in->size))
-				break;
-		/* an exchange does not look at what was there, unless its result is used */
-		if (v < in->vec && !(in->kind == K_MC_ATOM && in->sub == ATOM_EXCH && in->o[0] == OPND_NONE) &&
-		    counts(c->g)) {
-			say(t, "========= Uninitialized __shared__ memory read of size %u bytes\n", a->bytes);
-			say_place(t, c->g, c, ts->w->index * LANES + lane, ts->f->fn, in);
-			say(t, "=========     Address 0x%llx was not written by any thread of the block\n",
-			    (unsigned long long)a->offset);
-				}
+	/* an exchange does not look at what was there, unless its result is used */
+	if (in->kind == K_MC_LD || (in->kind == K_MC_ATOM && (in->sub != ATOM_EXCH || in->o[0] != OPND_NONE)))
+		for (i = 0; i < a->bytes; i++) {
+			if (in->kind == K_MC_LD && in->o[i / in->size] == OPND_NONE)
+				continue;
+			missing |= !race_written(c, &s[i]);
+			here = race_read(c, &s[i], &by, &with);
+			r = r ? r : here;
+		}
+	if (missing && counts(c->g)) {
+		say(t, "========= Uninitialized __shared__ memory read of size %u bytes\n", a->bytes);
+		say_place(t, c->g, c, ts->w->index * LANES + lane, ts->f->fn, in);
+		say(t, "=========     Address 0x%llx was not written by any thread of the block\n",
+		    (unsigned long long)a->offset);
 	}
-	if (in->kind != K_MC_LD)
-		memset(s, 1, a->bytes);
+	if (known)
+		stored(ts, in, lane, bytes);
+	for (i = 0; in->kind != K_MC_LD && i < a->bytes; i++) {
+		struct touch other;
+
+		here = race_write(c, &s[i], &by, known && bytes[i] == now[i], &other);
+		if (!r && here) {
+			r = here;
+			with = other;
+		}
+	}
+	if (r && races)
+		show_race(t, ts, a, lane, r, &with);
+	return r;
 }
 
 void mc_access(struct tstate *ts, const struct insn *in, u32 m)
@@ -394,6 +452,7 @@ void mc_access(struct tstate *ts, const struct insn *in, u32 m)
 	const void *base = opnd(ts->f, in->o[4]);
 	u32 k, l, bytes = (u32)in->size * in->vec, bad = 0;
 	enum verdict v, first = FINE;
+	bool raced = false;             /* the lanes of one instruction race as one */
 	static __thread struct text t;
 	struct access a;
 	u64 at = 0;
@@ -408,7 +467,7 @@ void mc_access(struct tstate *ts, const struct insn *in, u32 m)
 		v = judge(ts, &a, l);
 		if (v == FINE) {
 			if (a.space == SPACE_SHARED)
-				shadow(&t, ts, &a, l);
+				raced |= shadow(&t, ts, &a, l, !raced);
 			continue;
 		}
 		show_access(&t, ts, &a, l, v);
@@ -507,7 +566,8 @@ void mc_bar_exited(struct cta *c, u32 id)
 void mc_grid_end(struct engine *e, struct grid *g)
 {
 	static __thread struct text t;
-	u32 n = __atomic_load_n(&g->errors, __ATOMIC_RELAXED);
+	u32 n = __atomic_load_n(&g->errors, __ATOMIC_RELAXED), races = __atomic_load_n(&g->races, __ATOMIC_RELAXED);
+	u32 shown = (races < SHOWN ? races : SHOWN) + (n - races < SHOWN ? n - races : SHOWN);
 
 	if (!e->mc)
 		return;
@@ -517,8 +577,8 @@ void mc_grid_end(struct engine *e, struct grid *g)
 	__atomic_fetch_add(&e->mc->counts->errors, n, __ATOMIC_RELAXED);
 	t.n = 0;
 	say(&t, "========= ERROR SUMMARY: %u errors in %s", n, g->fn ? g->fn->name : "a matrix product");
-	if (n > SHOWN)
-		say(&t, ", %u of them not shown", n - SHOWN);
+	if (n > shown)
+		say(&t, ", %u of them not shown", n - shown);
 	say(&t, "\n");
 	tell(e, &t);
 }

@@ -554,7 +554,7 @@ static struct grid *grid_home(struct engine *e, u64 nblocks, u64 cookie)
 	g->gridid = ++e->next_gridid;
 	g->native = g->cooperative = g->over = g->waits = false;
 	g->jit = NULL;
-	g->errors = 0;
+	g->errors = g->races = 0;
 	g->max_resident = MAX_RESIDENT;
 	return g;
 }
