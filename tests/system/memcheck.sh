@@ -41,3 +41,36 @@ done
 
 run --memcheck -- "$V/vgpu" smi && grep -q 'engine cpu: memory checker' "$dir/out" && ok "vgpu smi names the engine" ||
 	fail "vgpu smi: $(cat "$dir/out" "$dir/err")"
+
+# a missing __syncthreads, as clang compiles it: both sides by the lines of the program
+cat >"$dir/rev.cu" <<'END'
+#define __device__ __attribute__((device))
+#define __global__ __attribute__((global))
+#define __shared__ __attribute__((shared))
+__device__ static inline void put(int *p, int v)
+{
+	*p = v;
+}
+extern "C" __global__ void k(int *out)
+{
+	__shared__ int sh[64];
+	int t = __nvvm_read_ptx_sreg_tid_x();
+	put(&sh[t], t);
+	__syncthreads();
+	put(&sh[t], t + 1);
+	BARRIER;
+	out[t] = sh[63 - t];
+}
+END
+race() {
+	clang -x cuda --cuda-device-only --cuda-gpu-arch=sm_60 -nocudainc -nocudalib -O1 -gline-tables-only "-DBARRIER=$1" -S "$dir/rev.cu" -o "$dir/rev.ptx" &&
+		{ cat "$dir/rev.ptx" && printf '// launch: k grid=1 block=64 args=out:u32[64]\n%s\n' "$2"; } >"$dir/race.ptx" &&
+		"$B/test/ptx/plain/ptxrun" -m memcheck "$dir/race.ptx" >"$dir/out" 2>&1
+}
+if ! command -v clang >/dev/null; then
+	skip "races by source line: no clang"
+else
+	race '(void)0' "$(printf '// memcheck: %s\n' 'Race reported between' "in $dir/rev.cu:16, by thread" "in $dir/rev.cu:6" 'Race reported between' 'ERROR SUMMARY: 2 errors')" &&
+		ok "a missing __syncthreads is a race, with the lines of both sides" || fail "a race: $(tail -n 14 "$dir/out")"
+	race '__syncthreads()' '// expect: out[0] = 64' && ! grep -q Race "$dir/out" && ok "with it, none" || fail "no race: $(tail -n 5 "$dir/out")"
+fi
