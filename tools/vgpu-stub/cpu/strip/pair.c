@@ -81,9 +81,16 @@ void s_pairs(struct scomp *c)
 	for (i = 0; i < c->n; i++) {
 		const struct insn *in = &c->code[i];
 
-		for (k = 0; k < 6; k++)
-			if (((in->use | in->def) >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST) && uses[in->o[k]] < 9)
-				uses[in->o[k]]++;
+		for (k = 0; k < 6; k++) {
+			u32 o = in->o[k], j;
+
+			if (!((in->use | in->def) >> k & 1) || o == OPND_NONE || (o & OPND_CONST) || uses[o] == 9)
+				continue;
+			/* operands that an operation lacks are its first one again */
+			for (j = 0; j < k && !(((in->use | in->def) >> j & 1) && in->o[j] == o); j++)
+				;
+			uses[o] += j == k;
+		}
 		if (in->kind == K_CALL)
 			for (k = 0; k < in->u.call->nargs + in->u.call->nrets; k++) {
 				const struct arg *a = k < in->u.call->nargs ? &in->u.call->args[k] : &in->u.call->rets[k - in->u.call->nargs];
