@@ -221,7 +221,12 @@ static bool lane(struct scomp *c, const struct insn *in)
 	case LOP_MADWIDE:
 		widened(c, RAX, in->o[1], sg);
 		if (s_val(c, in->o[2], 0).known && (s32)s_val(c, in->o[2], 0).k >= 0) {
-			g_imuli(a, 1, RAX, rm_reg(RAX), (s32)s_val(c, in->o[2], 0).k);
+			u32 k = (u32)s_val(c, in->o[2], 0).k;
+
+			if (k && !(k & (k - 1)))
+				g_shi(a, 1, G_SHL, RAX, (u32)__builtin_ctz(k));
+			else
+				g_imuli(a, 1, RAX, rm_reg(RAX), (s32)k);
 		} else {
 			widened(c, RCX, in->o[2], sg);
 			g_imul(a, 1, RAX, rm_reg(RCX));

@@ -165,20 +165,13 @@ static void fill_scalar(struct scomp *c, u32 v)
 		g_store(a, 1, stack_rm(r->home), d);
 }
 
-/* Fills v from its slot, whatever lanes it is alive in. */
+/* Fills v, which is no scalar, from its slot, whatever lanes it is alive in. */
 static void fill(struct scomp *c, u32 v)
 {
 	struct as *a = &c->a;
 	struct sregister *r = &c->r[v];
 	u32 p;
 
-	if (!r->live)
-		return;
-	if (r->v.cls == SC_SCALAR) {
-		g_load(a, 0, RCX, SPM(first));
-		fill_scalar(c, v);
-		return;
-	}
 	for (p = 0; p < (r->w == 1 ? 2u : 1u); p++) {
 		int d = r->loc == LOC_ZMM ? (p ? r->reg2 : r->reg) : 0;
 
@@ -364,12 +357,25 @@ static void exit_stub(struct scomp *c, u32 i)
 static void entry_stub(struct scomp *c, u32 b)
 {
 	const u64 *live = c->b[b].live_in;
-	u32 w;
+	u32 w, pass, some = 0;
 	u64 x;
 
-	for (w = 0; w < c->words; w++)
-		for (x = live[w]; x; x &= x - 1)
-			fill(c, w * 64 + (u32)__builtin_ctzll(x));
+	/* scalars first: ecx is what says which lane they are read of */
+	for (pass = 0; pass < 2; pass++)
+		for (w = 0; w < c->words; w++)
+			for (x = live[w]; x; x &= x - 1) {
+				u32 v = w * 64 + (u32)__builtin_ctzll(x);
+
+				if (!c->r[v].live || (c->r[v].v.cls == SC_SCALAR) != !pass)
+					continue;
+				if (pass) {
+					fill(c, v);
+					continue;
+				}
+				if (!some++)
+					g_load(&c->a, 0, RCX, SPM(first));
+				fill_scalar(c, v);
+			}
 	g_land(&c->a, g_jmp(&c->a), c->b[b].at);
 }
 

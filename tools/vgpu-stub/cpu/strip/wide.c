@@ -76,6 +76,24 @@ static bool shift64(struct scomp *c, const struct insn *in, u32 p)
 	return true;
 }
 
+/* ymm0, widened, times o: by a shift where it is known to be a power of 2 */
+static void times_wide(struct scomp *c, u32 o, u32 part, bool sg)
+{
+	struct as *a = &c->a;
+	struct sval v = s_val(c, o, 0);
+	u32 k = (u32)v.k, op = sg ? X_PMULDQ : X_PMULUDQ;
+
+	if (!v.known) {
+		widen(c, o, part, 1, sg);
+		vr(a, op, 0, 0, 1);
+	} else if (k && !(k & (k - 1)) && !(sg && k >> 31)) {
+		if (k > 1)
+			vyi(a, X_SHIQ, SH_LEFT, 0, rm_reg(0), (u32)__builtin_ctz(k));
+	} else {
+		vy(a, op, 0, 0, s_splat64(c, k));
+	}
+}
+
 static bool ints(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
@@ -135,8 +153,7 @@ static bool ints(struct scomp *c, const struct insn *in)
 			if (!is32(in->type))
 				return false;
 			widen(c, in->o[1], p, 0, sg);
-			widen(c, in->o[2], p, 1, sg);
-			vr(a, sg ? X_PMULDQ : X_PMULUDQ, 0, 0, 1);
+			times_wide(c, in->o[2], p, sg);
 			if (in->lop == LOP_MADWIDE)
 				add3(c, in, p, X_PADDQ, 0, 3);
 			else
