@@ -126,9 +126,11 @@ static void branch(struct scomp *c, const struct insn *in)
 	if (!c->cur->split) {
 		bool near = f == number(c, c->cur) + 1;         /* it comes last, and needs no jump */
 
-		if (s_val(c, in->guard, 2).cls == SC_SCALAR) {
-			s_to_gpr(c, in->guard, 0, RAX);
-			g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
+		if (c->fused) {
+			/* the comparison just before: its flags */
+			to_hi = g_jcc(a, (u32)(c->fused & 15) ^ (in->gneg ^ near));
+		} else if (s_val(c, in->guard, 2).cls == SC_SCALAR) {
+			g_alui(a, 0, G_CMP, sg_rm(c, in->guard, 0, RAX), 0);
 			to_hi = g_jcc(a, (in->gneg ^ near) ? CC_E : CC_NE);
 		} else {
 			/* all or none: guess.c */
@@ -336,6 +338,7 @@ static void block(struct scomp *c, struct sblock *b)
 
 	c->cur = b;
 	c->mx = 0;
+	c->fused = 0;
 	c->nnear = 0;
 	b->at = c->a.n;
 	for (i = b->start; i < b->end && !c->bad && !c->a.oom; i++) {

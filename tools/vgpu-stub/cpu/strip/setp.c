@@ -105,27 +105,50 @@ static bool compare(struct scomp *c, const struct insn *in)
 	return true;
 }
 
+/* Only the branch behind it, at the end of the block, wants to know: it takes the flags. */
+static bool for_the_branch(const struct scomp *c, const struct insn *in)
+{
+	const struct insn *b = in + 1;
+
+	return c->r[in->o[0]].v.cls == SC_SCALAR && !in->sub && in->o[1] == OPND_NONE && in->guard == OPND_NONE && c->pc + 2 == c->cur->end && b->kind == K_CBRA &&
+	       b->guard == in->o[0] && b->taken != b->fall && !bit_of(c->cur->live_out, in->o[0]);
+}
+
 static bool scalar_compare(struct scomp *c, const struct insn *in)
 {
+	struct sval k;
 	struct as *a = &c->a;
 	u8 w = is64(in->type);
 	u32 op = in->sub == BOOL_AND ? G_AND : in->sub == BOOL_OR ? G_OR : G_XOR;
 
 	if (in->lop > CMP_GE)
 		return false;
-	s_to_gpr(c, in->o[2], w, RAX);
-	g_alu(a, w, G_CMP, RAX, sg_rm(c, in->o[3], w, RCX));
+	k = s_val(c, in->o[3], w);
+	if (k.known && (w ? (s64)k.k : (s32)k.k) == (w ? (s64)(s32)k.k : (s32)k.k)) {
+		g_alui(a, w, G_CMP, sg_rm(c, in->o[2], w, RAX), (s32)k.k);
+	} else {
+		int x = sg(c, in->o[2], w, RAX);
+
+		g_alu(a, w, G_CMP, x, sg_rm(c, in->o[3], w, RCX));
+	}
+	if (for_the_branch(c, in)) {
+		c->fused = (u8)(0x10 | int_cc[type_is_signed(in->type)][in->lop]);
+		return true;
+	}
 	g_op(a, 0, 0x190u | int_cc[type_is_signed(in->type)][in->lop], 0, rm_reg(RAX), 0);
 	g_movx(a, 0, 0, 1, RAX, rm_reg(RAX));
 	g_neg(a, 0, RAX);
-	g_load(a, 0, RDX, rm_reg(RAX));
-	g_not(a, 0, RDX);
+	if (in->o[1] != OPND_NONE) {
+		g_load(a, 0, RDX, rm_reg(RAX));
+		g_not(a, 0, RDX);
+	}
 	if (in->sub) {
 		s_to_gpr(c, in->o[4], 0, RCX);
 		if (in->flags & INF_CNEG)
 			g_not(a, 0, RCX);
 		g_alu(a, 0, op, RAX, rm_reg(RCX));
-		g_alu(a, 0, op, RDX, rm_reg(RCX));
+		if (in->o[1] != OPND_NONE)
+			g_alu(a, 0, op, RDX, rm_reg(RCX));
 	}
 	put_scalar(c, in->o[0], RAX);
 	if (in->o[1] != OPND_NONE)

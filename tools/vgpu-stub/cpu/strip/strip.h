@@ -145,6 +145,7 @@ struct scomp {
 	u32 mx;                         /* MXCSR now, 0: unknown */
 	struct sblock *cur;
 	u32 pc;
+	u8 fused;                       /* 16 and a condition: of the branch that ends the block */
 	bool guess, guessed;            /* indices are not negative: facts.c may suppose it, and has */
 	bool guarded;                   /* by a mask in ymm14, its bits in the stack word gbits */
 	bool bad;
