@@ -77,5 +77,6 @@ int ctx_job_done(struct ctx *c)
 
 void ctx_job_end(struct ctx *c)
 {
-	__atomic_store_n(&c->job.state, IDLE, __ATOMIC_RELAXED);
+	if (c->job.state != NONE)       /* without a thread there never is one */
+		__atomic_store_n(&c->job.state, IDLE, __ATOMIC_RELAXED);
 }
