@@ -3,12 +3,12 @@
 # Languages and frameworks as PyPI has them, unmodified, on the device: vgpu run -- python, nothing else set.
 #   tests/languages/run.sh BUILD [NAME...]         default: triton numba tinygrad cupy jax
 # Each has a virtual environment of its own in BUILD/languages, with the versions below. "numba-suite" is numba-cuda's own tests,
-# some twenty minutes: by name only.
+# some twenty minutes: by name only; so is torch (7 GB).
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 B=$(cd "$1" && pwd)
 shift
-bad=0
+bad=0 option=
 [ $# -gt 0 ] || [ "${VGPU_TEST_LANGUAGES:-}" = 1 ] || { echo "skip languages: 2 GB of wheels from PyPI: VGPU_TEST_LANGUAGES=1 asks for them, or tests/languages/run.sh BUILD NAME"; exit 0; }
 
 packages() {
@@ -18,6 +18,7 @@ packages() {
 	tinygrad) echo tinygrad==0.12.0 numpy==2.2.6 nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 ;;
 	cupy) echo cupy-cuda12x==14.2.0 numpy==2.2.6 nvidia-cuda-nvrtc-cu12==12.9.86 nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-cccl-cu12==12.9.27 ;;
 	jax) echo jax==0.10.2 jaxlib==0.10.2 jax-cuda12-plugin==0.10.2 jax-cuda12-pjrt==0.10.2 nvidia-cuda-nvcc-cu12==12.9.86 numpy==2.2.6 ;;
+	torch) echo torch==2.9.1 flag_gems==5.0.2 numpy==2.2.6 ;;
 	*) return 1 ;;
 	esac
 }
@@ -29,14 +30,14 @@ environment() {
 	[ "$(cat "$venv/have" 2>/dev/null)" = "$want" ] && return 0
 	mkdir -p "$B/languages"
 	# shellcheck disable=SC2086
-	python3 -m venv "$venv" >"$venv.log" 2>&1 && timeout 900 "$venv/bin/pip" -q --disable-pip-version-check install $want >>"$venv.log" 2>&1 &&
+	python3 -m venv "$venv" >"$venv.log" 2>&1 && timeout 1800 "$venv/bin/pip" -q --disable-pip-version-check install $want >>"$venv.log" 2>&1 &&
 		echo "$want" >"$venv/have"
 }
 # program NAME CC FILE ARGUMENTS...: its own "ok" and "FAIL" lines
 program() {
 	local name=$1 cc=$2 said
 	shift 2
-	said=$(timeout 900 "$B/bin/vgpu" run --cc "$cc" -- "$venv/bin/python" -W ignore "$@" 2>"$venv.err" | tr -d "\\0")
+	said=$(timeout 1500 "$B/bin/vgpu" run $option --cc "$cc" -- "$venv/bin/python" -W ignore "$@" 2>"$venv.err" | tr -d "\\0")
 	st=$?
 	sed -En "s#^(ok|FAIL|skip) #\1 $name/$cc/#p" <<<"$said"
 	if [ $st != 0 ] && ! grep -q '^FAIL' <<<"$said"; then
@@ -83,6 +84,12 @@ for name in $name; do
 	cupy)
 		# its CUB and thrust kernels are for 10.0 at least
 		program "$name" 10.0 "$here/cupy_ops.py"
+		;;
+	torch)
+		option=--torch
+		program "$name" 8.0 "$here/torch_eager.py"
+		program "$name-compile" 8.0 "$here/torch_compile.py"
+		option=
 		;;
 	jax)
 		# its plugin's own kernels are for 12.0

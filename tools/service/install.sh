@@ -110,8 +110,8 @@ put() {
 drop_folders() {
 	dir=$1
 	while [ -n "$dir" ] && rmdir "$DESTDIR$dir" 2>/dev/null; do
-		[ -n "$DESTDIR" ] || break
 		dir=${dir%/*}
+		case $dir in */vgpu | */vgpu/*) ;; *) [ -n "$DESTDIR" ] || break ;; esac
 	done
 }
 
@@ -144,7 +144,7 @@ uninstall)
 	[ -d "$at" ] && [ -w "$at" ] || { echo "install: $at cannot be written by user $(id -u): run it as root, or with PREFIX=\$HOME/.local" >&2; exit 1; }
 	files | while read -r mode source to _; do rm -f "$DESTDIR$to"; done
 	files | while read -r mode source to _; do
-		case ${to%/*} in */vgpu | */vgpu/cuda-1? | */vgpu/dev-1? | */vgpu/toolkit | */vgpu/bin | */ollama.service.d) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
+		case ${to%/*} in */vgpu | */vgpu/cuda-1? | */vgpu/dev-1? | */vgpu/toolkit | */vgpu/bin | */vgpu/xla | */vgpu/python/* | */ollama.service.d) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
 	done
 	;;
 *)

@@ -5,9 +5,17 @@ PyTorch's own kernels are machine code in every wheel, so not one of them runs o
 has the same operators in Triton; when a program has imported torch they are registered in their places, by its own flag_gems.enable().
 Nothing of torch is changed on disk. Python imports this file by itself when its folder is on PYTHONPATH.
 """
+import importlib
 import importlib.machinery
 import os
 import sys
+
+
+# Products that torch has from cuBLAS, which needs no kernel of torch's and is faster than a search among Triton's.
+CUBLAS = ["mm", "mm_out", "bmm", "bmm_out", "addmm", "addmm_out", "baddbmm"]
+
+
+_kept = []      # registrations last as long as their library object
 
 
 def _enable():
@@ -17,7 +25,35 @@ def _enable():
         print(f"vgpu run --torch: eager operators need FlagGems, and it cannot be imported ({e}): pip install flag_gems==5.0.2",
               file=sys.stderr)
         return
-    flag_gems.enable()
+    flag_gems.enable(unused=CUBLAS)
+    _in_place(flag_gems)
+    _one_by_one()
+
+
+def _in_place(flag_gems):
+    """Where FlagGems has an operator and not its form that writes to its first argument, that is the operator and a copy."""
+    import torch
+    have = {entry[0] for entry in getattr(flag_gems, "_FULL_CONFIG", ())}
+    library = torch.library.Library("aten", "IMPL")
+    for entry in sorted(have):
+        name, _, overload = entry.partition(".")
+        form = f"{name}_.{overload}" if overload else f"{name}_"
+        packet = getattr(torch.ops.aten, name + "_", None)
+        if name.startswith("_") or name in CUBLAS or form in have or packet is None or (overload or "default") not in packet.overloads() or \
+           not torch._C._dispatch_has_kernel_for_dispatch_key("aten::" + form, "CUDA"):
+            continue
+        operator = getattr(getattr(torch.ops.aten, name), overload or "default")
+        library.impl(form, lambda first, *a, operator=operator, **k: first.copy_(operator(first, *a, **k)), "CUDA")
+    _kept.append(library)
+
+
+def _one_by_one():
+    """Optimisers and gradient clipping take parameters one by one: the kernels that take lists of them are torch's own only."""
+    for name in ("torch.utils._foreach_utils", "torch.optim.optimizer"):
+        module = importlib.import_module(name)
+        ask = getattr(module, "_get_foreach_kernels_supported_devices", None)
+        if ask:
+            module._get_foreach_kernels_supported_devices = lambda ask=ask: [d for d in ask() if d != "cuda"]
 
 
 class _AfterTorch:
