@@ -10,7 +10,7 @@ bad=0
 seen=0
 fail() { echo "$*"; bad=1; }
 
-for so in "$B"/lib/*.so.* "$B/lib/libvgpu-turn.so"; do
+for so in "$B"/lib/*.so.* "$B"/lib/vgpu/xla/*.so.* "$B/lib/libvgpu-turn.so"; do
 	[ -e "$so" ] || continue
 	seen=$((seen + 1))
 	name=$(basename "$so")

@@ -32,7 +32,7 @@ for v in 12 13; do
 	names $v libcuda libcuda.so.1
 	names $v libcudart_static libcudart.so.$v libcuda.so.1
 	names $v libcublas_static libcublas.so.$v libcuda.so.1
-	names $v libcublasLt_static libcublasLt.so.$v
+	names $v libcublasLt_static libcublasLt.so.$v libcuda.so.1
 	names $v libnvidia-ml libnvidia-ml.so.1
 	names $v libnccl_static libnccl.so.2 libcuda.so.1
 	names $v libcuda-lite libcudart.so.$v libcublas.so.$v libcublasLt.so.$v libnvidia-ml.so.1 libnccl.so.2 libcuda.so.1
