@@ -25,8 +25,9 @@ def _enable():
         print(f"vgpu run --torch: eager operators need FlagGems, and it cannot be imported ({e}): pip install flag_gems==5.0.2",
               file=sys.stderr)
         return
-    flag_gems.enable(unused=CUBLAS)
+    flag_gems.enable(unused=CUBLAS + ["layer_norm_backward"])
     _in_place(flag_gems)
+    _layer_norm_by_rows()
     _one_by_one()
 
 
@@ -44,6 +45,23 @@ def _in_place(flag_gems):
             continue
         operator = getattr(getattr(torch.ops.aten, name), overload or "default")
         library.impl(form, lambda first, *a, operator=operator, **k: first.copy_(operator(first, *a, **k)), "CUDA")
+    _kept.append(library)
+
+
+def _layer_norm_by_rows():
+    """FlagGems 5.0.2 takes the first dimension for the rows in layer_norm's backward step: wrong where there are three or more."""
+    import math
+    import torch
+    from flag_gems.ops.layernorm import layer_norm_backward
+
+    def backward(grad, x, shape, mean, rstd, weight=None, bias=None, mask=None):
+        rows = (-1, math.prod(shape))
+        flat = [t if t is None else t.reshape(-1) for t in (weight, bias)]
+        gx, gw, gb = layer_norm_backward(grad.reshape(rows), x.reshape(rows), shape, mean.reshape(-1), rstd.reshape(-1), *flat, mask)
+        return (gx if gx is None else gx.reshape(x.shape), *(g if g is None else g.reshape(shape) for g in (gw, gb)))
+
+    library = torch.library.Library("aten", "IMPL")
+    library.impl("native_layer_norm_backward", backward, "CUDA")
     _kept.append(library)
 
 
