@@ -195,11 +195,16 @@ EVERYDAY := $(wildcard tools/vgpu/kernels/everyday/*.c)
 define everyday
 $(O)/tool/$(1)/%.o: %.c
 	@mkdir -p $$(@D)
-	gcc -O3 -march=$(1) -ffast-math -g $(BASE) -DTABLE=c_$$(basename $$(@F))_$(1) -c -o $$@ $$<
+	gcc -O3 -march=$(1) -ffast-math -fPIC -g $(BASE) -DTABLE=c_$$(basename $$(@F))_$(1) -c -o $$@ $$<
 endef
 $(foreach m,native haswell,$(eval $(call everyday,$(m))))
+# an object of its own, held as bytes: gcc calls libmvec in it, which vgpu does without where somebody has nothing but libc
+$(O)/tool/everyday.so: $(call objs,tool/native,$(EVERYDAY)) $(call objs,tool/haswell,$(EVERYDAY))
+	gcc -shared -o $@ $^ -lm
+$(O)/tool/tools/vgpu/bench_kernels_c.o: $(O)/tool/everyday.so
+$(O)/tool/tools/vgpu/bench_kernels_c.o: override CFLAGS += -DEVERYDAY_SO='"$(O)/tool/everyday.so"'
 $(O)/tool/tools/vgpu/bench_kernels_ptx.o: $(wildcard tools/vgpu/kernels/everyday/*.ptx)
-$(B)/bin/vgpu: $(call objs,tool,$(TOOL)) $(call objs,tool/native,$(EVERYDAY)) $(call objs,tool/haswell,$(EVERYDAY)) $(call objs,stub,$(CPU))
+$(B)/bin/vgpu: $(call objs,tool,$(TOOL)) $(call objs,stub,$(CPU))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Wl,-z,relro,-z,now -o $@ $^ -ldl $(STUB_LIBS)
 

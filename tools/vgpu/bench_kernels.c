@@ -510,8 +510,10 @@ int bench_kernels(int argc, char **argv)
 		complain("bench: this process may use %d processors, not %d", CPU_COUNT(&before), o.cores);
 		return 2;
 	}
-	c_lists[0] = isa && !strcmp(isa, "avx2") ? c_everyday_haswell : c_everyday_native;
-	c_lists[1] = isa && !strcmp(isa, "avx2") ? c_array_haswell : c_array_native;
+	c_lists[0] = c_functions(isa && !strcmp(isa, "avx2") ? "c_everyday_haswell" : "c_everyday_native");
+	c_lists[1] = c_functions(isa && !strcmp(isa, "avx2") ? "c_array_haswell" : "c_array_native");
+	if (!c_lists[0] || !c_lists[1])
+		return 1;
 	/* as many processors as cores; threads inherit that */
 	CPU_ZERO(&some);
 	for (int i = CPU_SETSIZE - 1; i >= 0 && CPU_COUNT(&some) < o.cores; i--)

@@ -21,7 +21,8 @@ struct work {
 typedef void (*c_part)(const struct work *w, long from, long to);
 struct c_function { const char *name; c_part run; };
 /* ends with a NULL name */
-extern const struct c_function c_everyday_native[], c_everyday_haswell[], c_array_native[], c_array_haswell[];
+/* "c_everyday_native", c_array_, _haswell; NULL: they cannot be loaded, which has been said */
+const struct c_function *c_functions(const char *table);
 
 /* Two results of as many values, the engine's and C's. */
 struct result_pair {
