@@ -344,7 +344,7 @@ static void block(struct scomp *c, struct sblock *b)
 	for (i = b->start; i < b->end && !c->bad && !c->a.oom; i++) {
 		const struct insn *in = &c->code[i];
 
-		if (s_sync(in)) {
+		if (s_sync_at(c, i)) {
 			s_meet(c, i);
 			return;
 		}
@@ -488,7 +488,7 @@ struct jit *strip_compile(struct func *fn, u32 spec)
 		c->r[i].w = c->s->regs[i].w;
 		c->r[i].slot = c->s->slot[i];
 	}
-	if (!s_blocks(c) || !s_facts(c) || !s_place(c) || !s_clean(c))
+	if (!s_pool(c) || !s_order(c) || !s_blocks(c) || !s_facts(c) || !s_place(c) || !s_clean(c))
 		goto out;
 	s_pairs(c);
 	as_room(&c->a, 1 << 16);

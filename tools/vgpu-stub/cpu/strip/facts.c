@@ -71,7 +71,7 @@ bool s_blocks(struct scomp *c)
 
 	for (b = 0, k = s->nb; b < s->nb; b++)
 		for (i = s->b[b].start; i + 1 < s->b[b].end; i++)
-			k += s_sync(&c->code[i]);
+			k += s_sync_at(c, i);
 	c->words = s->words;
 	c->bwords = (k + 63) / 64;
 	if (k > S_MAX_BLOCKS || (u64)k * c->words > 1u << 22)
@@ -86,14 +86,14 @@ bool s_blocks(struct scomp *c)
 		first[b] = n;
 		c->b[n].start = jb->start;
 		for (i = jb->start; i < jb->end; i++)
-			if (s_sync(&c->code[i]) && i + 1 < jb->end) {
+			if (s_sync_at(c, i) && i + 1 < jb->end) {
 				c->b[n].end = i + 1;
 				c->b[n].sync = true;
 				c->b[n++].depth = jb->depth;
 				c->b[n].start = i + 1;
 			}
 		c->b[n].end = jb->end;
-		c->b[n].sync = jb->end > jb->start && s_sync(&c->code[jb->end - 1]);
+		c->b[n].sync = jb->end > jb->start && s_sync_at(c, jb->end - 1);
 		c->b[n++].depth = jb->depth;
 	}
 	first[s->nb] = c->nb = n;
@@ -761,17 +761,21 @@ static void raw_floats(struct scomp *c)
 	}
 }
 
+/* Constants, before anything else. */
+bool s_pool(struct scomp *c)
+{
+	c->pats = pool_alloc(&c->mem, S_MAX_PATS * sizeof(*c->pats));
+	if (!c->pats)
+		return false;
+	c->npats = 1;           /* none: all zeros */
+	return pool_values(c);
+}
+
 bool s_facts(struct scomp *c)
 {
 	u32 i;
 	bool none;
 
-	c->pats = pool_alloc(&c->mem, S_MAX_PATS * sizeof(*c->pats));
-	if (!c->pats)
-		return false;
-	c->npats = 1;           /* none: all zeros */
-	if (!pool_values(c))
-		return false;
 	do {
 		for (i = 0; i < c->s->nregs; i++)
 			c->r[i].v = (struct sval){ 0 };

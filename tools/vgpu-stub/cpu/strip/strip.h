@@ -8,6 +8,7 @@
  * still wanted lies in its slot of the interpreter's frame, so the interpreter can go on from any of them.
  *
  *   facts.c   one scalar for the strip (and a step from lane to lane), or eight lanes; where lanes may wait while others run
+ *   order.c   stores that are everybody's before the next
  *   guess.c   branches that lanes take together
  *   place.c   registers and homes
  *   code.c    blocks, branches, lanes that part and meet, the finished code
@@ -134,6 +135,7 @@ struct scomp {
 	struct sslow *slow;
 	u32 nslow, slow_cap;
 	u8 *pair;                       /* per pc: PAIR_ */
+	u8 *whole;                      /* per pc: a store of all lanes at once */
 	u32 *entry_at;
 	struct jentry *entries;
 	u32 nentries, entries_cap;
@@ -154,6 +156,7 @@ struct scomp {
 /* facts.c */
 bool s_blocks(struct scomp *c);
 bool s_facts(struct scomp *c);
+bool s_pool(struct scomp *c);
 bool s_sync(const struct insn *in);
 void s_before(u64 *set, const struct insn *in);  /* what is alive behind it becomes what is before */
 struct sval s_val(const struct scomp *c, u32 o, u8 w);
@@ -165,6 +168,10 @@ struct sval s_with_step(struct scomp *c, struct sval v, u32 step);
 bool s_makes_raw(const struct insn *in);
 bool s_guess_sign(const struct scomp *c, const struct insn *in);        /* the sign of a scalar, spread, is taken for 0 */
 u32 s_lane_ops(u32 lop);                        /* how many operands */
+
+/* order.c */
+bool s_order(struct scomp *c);
+static inline bool s_sync_at(const struct scomp *c, u32 pc) { return s_sync(&c->code[pc]) || c->whole[pc]; }
 
 /* guess.c */
 void s_splits(struct scomp *c);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stores to shared memory that are done by all lanes of a warp at once. Strips run ahead of one another, a warp of the hardware does not:
+ * where a thread's second store overwrites what another thread's first one left (ggml's quantization of Q for flash attention:
+ * lanes that have nothing to store store it where others put the scales next), the first has to be everybody's before the second
+ * is anybody's. So a store is such a place itself, if another one to the same variable that not all lanes come to may follow before
+ * lanes look at each other. Loops are left alone: what fills a tile there would pay for it, and hardware orders no more than this either.
+ *
+ * Out: scomp.whole, a byte for each instruction. Before blocks are made.
+ */
+#include "strip.h"
+
+#define STEPS 4u
+#define NOWHERE ~0ull
+
+static bool candidate(const struct insn *in)
+{
+	return in->kind == K_ST && in->space == SPACE_SHARED && !s_sync(in);
+}
+
+/* The one instruction that defines o; NULL: there are more, or none. */
+static const struct insn *definition(const struct scomp *c, const u32 *def, u32 o)
+{
+	return o == OPND_NONE || (o & OPND_CONST) || def[o] >= c->n ? NULL : &c->code[def[o]];
+}
+
+/* Where an address begins: the constant in the sum that it is. */
+static u64 root(const struct scomp *c, const u32 *def, u32 o, u32 steps)
+{
+	const struct insn *in;
+	struct sval v;
+	u64 a;
+	u32 k;
+
+	if (o != OPND_NONE && (o & OPND_CONST)) {
+		v = s_val(c, o, 0);
+		return v.known ? (u32)v.k : NOWHERE;
+	}
+	in = definition(c, def, o);
+	if (!in || !steps)
+		return NOWHERE;
+	if (in->kind == K_LADDR)
+		return (u64)in->imm;
+	if (in->kind != K_LANE || (in->lop != LOP_ADD && in->lop != LOP_MOV && in->lop != LOP_MAD && in->lop != LOP_CVT_SEXT))
+		return NOWHERE;
+	for (k = in->lop == LOP_MAD ? 3 : 1; k <= (in->lop == LOP_MAD ? 3u : in->lop == LOP_ADD ? 2u : 1u); k++) {
+		a = root(c, def, in->o[k], steps - 1);
+		if (a != NOWHERE)
+			return a;
+	}
+	return NOWHERE;
+}
+
+/* Is there a way from block b to where lanes look at each other, or to an end, that does not lead through `past`? */
+static bool avoids(const struct scomp *c, u32 b, u32 past, u8 *seen, u32 *stack)
+{
+	const struct jit_src *s = c->s;
+	u32 n = 0, i;
+
+	memset(seen, 0, s->nb);
+	for (stack[n++] = b; n;) {
+		const struct jblock *x = &s->b[stack[--n]];
+
+		for (i = x->start; i < x->end && (x == &s->b[b] || !s_sync(&c->code[i])); i++)
+			;
+		if (i < x->end || !x->nsucc)
+			return true;
+		for (i = 0; i < x->nsucc; i++)
+			if (x->succ[i] != past && !seen[x->succ[i]]) {
+				seen[x->succ[i]] = 1;
+				stack[n++] = x->succ[i];
+			}
+	}
+	return false;
+}
+
+/*
+ * May a store to the same variable, that not all lanes come to, follow pc, in block b, before lanes look at each other? seen and
+ * stack are for two.
+ */
+static bool another(const struct scomp *c, const u32 *def, u32 b, u32 pc, u64 mine, u8 *seen, u32 *stack)
+{
+	const struct jit_src *s = c->s;
+	u32 n = 0, first = b, i, k;
+
+	memset(seen, 0, s->nb);
+	for (i = pc + 1;; i = s->b[b].start) {
+		for (; i < s->b[b].end && !s_sync(&c->code[i]); i++) {
+			u64 a;
+
+			if (!candidate(&c->code[i]) || i == pc)
+				continue;
+			a = root(c, def, c->code[i].o[4], STEPS);
+			if ((a == NOWHERE || mine == NOWHERE || a == mine) && b != first && avoids(c, first, b, seen + s->nb, stack + s->nb))
+				return true;
+		}
+		if (i == s->b[b].end)
+			for (k = 0; k < s->b[b].nsucc; k++)
+				if (!seen[s->b[b].succ[k]]) {
+					seen[s->b[b].succ[k]] = 1;
+					stack[n++] = s->b[b].succ[k];
+				}
+		if (!n)
+			return false;
+		b = stack[--n];
+	}
+}
+
+bool s_order(struct scomp *c)
+{
+	const struct jit_src *s = c->s;
+	u32 *def = pool_alloc(&c->mem, (s->nregs + 1) * sizeof(*def)), *stack = pool_alloc(&c->mem, 2 * (s->nb + 1) * sizeof(*stack));
+	u8 *seen = pool_alloc(&c->mem, 2 * (s->nb + 1));
+	u32 b, i, k, stores = 0;
+
+	c->whole = pool_alloc(&c->mem, c->n + 1);
+	if (!def || !stack || !seen || !c->whole)
+		return false;
+	for (i = 0; i < s->nregs; i++)
+		def[i] = NO_PC;
+	for (i = 0; i < c->n; i++) {
+		const struct insn *in = &c->code[i];
+
+		stores += candidate(in);
+		for (k = 0; k < 6; k++)
+			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST))
+				def[in->o[k]] = def[in->o[k]] == NO_PC && in->guard == OPND_NONE ? i : NO_PC - 1;
+	}
+	if (stores < 2 || stores > 64)
+		return true;
+	for (b = 0; b < s->nb; b++)
+		for (i = s->b[b].start; i < s->b[b].end; i++)
+			if (candidate(&c->code[i]) && c->code[i].guard == OPND_NONE && !s->b[b].depth)
+				c->whole[i] = another(c, def, b, i, root(c, def, c->code[i].o[4], STEPS), seen, stack);
+	return true;
+}
