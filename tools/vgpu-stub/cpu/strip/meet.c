@@ -269,6 +269,7 @@ void s_meet(struct scomp *c, u32 pc)
 	struct as *a = &c->a;
 	const struct insn *in = &c->code[pc];
 	u32 exit = s_exit(c, pc), w, n, nfix;
+	const u64 *live;
 	u64 *set;
 
 	if (!meets(c, c->cur) || c->bad) {
@@ -285,8 +286,9 @@ void s_meet(struct scomp *c, u32 pc)
 		return;
 	}
 	s_clean_before(c, pc, set);
+	live = s_live_before(c, pc);
 	for (w = 0; w < c->words; w++)
-		set[w] = s_live_before(c, pc)[w] & ~set[w];
+		set[w] = live[w] & ~set[w];
 	s_spill_set(c, set, 15, true);
 	next_strip(c, pc, exit);
 	if (!s_together(in) || !goes_on(c, pc)) {

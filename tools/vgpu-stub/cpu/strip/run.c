@@ -53,7 +53,8 @@ void strip_fit(struct engine *e, struct warp *w)
 	}
 }
 
-void strip_step(struct tstate *ts, struct sprivate *p, u32 pc, u32 strip)
+/* An instruction that code leaves to the interpreter, for the lanes m. */
+static void by_interpreter(struct tstate *ts, struct sprivate *p, u32 pc, u32 m)
 {
 	struct frame *f = (struct frame *)(uintptr_t)p->frame;
 	const struct jit *j = ts->jit;
@@ -61,27 +62,15 @@ void strip_step(struct tstate *ts, struct sprivate *p, u32 pc, u32 strip)
 	if (j->mxcsr == ~0u)
 		ts->mxcsr = 0;          /* code has changed it */
 	ts->in = &f->fn->code[pc];
-	exec_one(ts, f, ts->in, p->step << STRIP * strip);
+	exec_one(ts, f, ts->in, m);
 	if (j->mxcsr != ~0u && ts->mxcsr != j->mxcsr) {
 		ts->mxcsr = j->mxcsr;
 		_mm_setcsr(j->mxcsr);
 	}
 }
 
-void strip_meet(struct tstate *ts, struct sprivate *p, u32 pc)
-{
-	struct frame *f = (struct frame *)(uintptr_t)p->frame;
-	const struct jit *j = ts->jit;
-
-	if (j->mxcsr == ~0u)
-		ts->mxcsr = 0;
-	ts->in = &f->fn->code[pc];
-	exec_one(ts, f, ts->in, ~0u);
-	if (j->mxcsr != ~0u && ts->mxcsr != j->mxcsr) {
-		ts->mxcsr = j->mxcsr;
-		_mm_setcsr(j->mxcsr);
-	}
-}
+void strip_step(struct tstate *ts, struct sprivate *p, u32 pc, u32 strip) { by_interpreter(ts, p, pc, p->step << STRIP * strip); }
+void strip_meet(struct tstate *ts, struct sprivate *p, u32 pc) { by_interpreter(ts, p, pc, ~0u); }
 
 /* Are the scalars that entry e takes for granted so in all strips of m? */
 static bool as_claimed(const struct jit *j, const struct jentry *e, const struct frame *f, u32 m)

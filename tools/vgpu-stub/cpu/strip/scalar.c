@@ -117,7 +117,7 @@ static int simple(struct scomp *c, const struct insn *in, u8 w)
 	struct sval x = s_val(c, in->o[1], w), k = s_val(c, in->o[2], w);
 	s64 v = w ? (s64)k.k : (s32)k.k;
 	bool imm = k.known && v == (s32)v && !x.known;
-	int d = target(c, in), r;
+	int d = target(c, in);
 	struct rm m;
 	u32 op;
 
@@ -136,10 +136,8 @@ static int simple(struct scomp *c, const struct insn *in, u8 w)
 		return -1;
 	}
 	if (imm) {
-		if (in->lop == LOP_SUB && v == INT32_MIN)
-			return -1;
 		m = sg_rm(c, in->o[1], w, d);
-		if (!m.kind && m.reg != d && (in->lop == LOP_ADD || in->lop == LOP_SUB)) {
+		if (!m.kind && m.reg != d && (in->lop == LOP_ADD || (in->lop == LOP_SUB && v != INT32_MIN))) {
 			g_lea(a, w, d, rm_mem(m.reg, (s32)(in->lop == LOP_ADD ? v : -v)));
 			return d;
 		}
@@ -148,8 +146,7 @@ static int simple(struct scomp *c, const struct insn *in, u8 w)
 		g_alui(a, w, op, rm_reg(d), (s32)v);
 		return d;
 	}
-	r = in->lop == LOP_ADD ? d : -1;
-	if (r >= 0 && !x.known && !k.known && !(in->o[1] & OPND_CONST) && !(in->o[2] & OPND_CONST) && c->r[in->o[1]].loc == LOC_GPR &&
+	if (in->lop == LOP_ADD && !x.known && !k.known && !(in->o[1] & OPND_CONST) && !(in->o[2] & OPND_CONST) && c->r[in->o[1]].loc == LOC_GPR &&
 	    c->r[in->o[2]].loc == LOC_GPR) {
 		g_lea(a, w, d, rm_idx(c->r[in->o[1]].reg, c->r[in->o[2]].reg, 0, 0));
 		return d;
@@ -207,11 +204,6 @@ static bool lane(struct scomp *c, const struct insn *in)
 		return true;
 	}
 	switch (in->lop) {
-	case LOP_ADD: op = G_ADD; break;
-	case LOP_SUB: op = G_SUB; break;
-	case LOP_AND: op = G_AND; break;
-	case LOP_OR: op = G_OR; break;
-	case LOP_XOR: op = G_XOR; break;
 	case LOP_CVT_SEXT:
 		if (!w)
 			return false;
@@ -291,12 +283,8 @@ static bool lane(struct scomp *c, const struct insn *in)
 			return false;
 		divide(c, in);
 		return true;
-	default:
-		return false;
 	}
-	s_to_gpr(c, in->o[1], w, RAX);
-	g_alu(a, w, op, RAX, sg_rm(c, in->o[2], w, RCX));
-	return true;
+	return false;
 }
 
 /* A scalar in rax as the result, whatever its register is. */

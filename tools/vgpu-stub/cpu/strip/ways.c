@@ -317,6 +317,7 @@ static void exit_stub(struct scomp *c, u32 i)
 	u32 k, part, over;
 
 	if (x->pc != NO_PC) {
+		const u64 *all = s_live_before(c, x->pc);
 		u64 *live = pool_alloc(&c->mem, (c->words + 1) * 8);
 
 		if (!live) {
@@ -325,7 +326,7 @@ static void exit_stub(struct scomp *c, u32 i)
 		}
 		s_clean_before(c, x->pc, live);
 		for (k = 0; k < c->words; k++)
-			live[k] = s_live_before(c, x->pc)[k] & ~live[k];
+			live[k] = all[k] & ~live[k];
 		g_load(a, 0, RDX, rm_reg(R12));
 		g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
 		part = g_jcc(a, CC_NE);
