@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "answer.h"
 #include "context.h"
 #include "control.h"
 #include "mailbox.h"
@@ -29,107 +30,6 @@
 #define HELLO_MS 5000
 #define UID_SLACK 8u
 #define SEG0_TRIES 12u
-#define HELD_AGAIN_NS 5000000ull
-#define HELD_NS 5000000000ull           /* the library waits twice that long */
-
-/* ---- answers --------------------------------------------------------------------------------- */
-
-/* 0 or -errno */
-static int answer_now(struct client *c, const void *message, size_t bytes, const int *fds, unsigned nfds)
-{
-	union { struct cmsghdr align; char room[CMSG_SPACE(VGPU_HELLO_FDS * sizeof(int))]; } control;
-	struct iovec iov = { (void *)(uintptr_t)message, bytes };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	if (nfds) {
-		struct cmsghdr *cm;
-
-		memset(&control, 0, sizeof(control));
-		m.msg_control = control.room;
-		m.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
-		cm = CMSG_FIRSTHDR(&m);
-		cm->cmsg_level = SOL_SOCKET;
-		cm->cmsg_type = SCM_RIGHTS;
-		cm->cmsg_len = CMSG_LEN(nfds * sizeof(int));
-		memcpy(CMSG_DATA(cm), fds, nfds * sizeof(int));
-	}
-	return sendmsg(c->sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes ? 0 : -errno;
-}
-
-static int answer_failed(struct client *c, int rc)
-{
-	client_drop(c, rc == -EPIPE || rc == -ECONNRESET ? NULL : "it does not read its answers");
-	return -1;
-}
-
-/*
- * Descriptors that nobody has read yet are counted against their sender's user, all his processes together; above
- * RLIMIT_NOFILE the kernel lets no more go (ETOOMANYREFS). That passes: the answer is held, and the client not listened to,
- * until it has gone or HELD_NS are over.
- */
-static void hold(struct client *c, const void *message, size_t bytes, const int *fds, unsigned nfds)
-{
-	c->held.since_ns = now_ns();
-	c->held.again_ns = c->held.since_ns + HELD_AGAIN_NS;
-	c->held.bytes = (uint32_t)bytes;
-	c->held.nfds = nfds;
-	memcpy(c->held.fds, fds, nfds * sizeof(int));
-	memcpy(&c->held.m, message, bytes);
-	control_unwatch(c->sock);
-}
-
-static int answer(struct client *c, void *message, size_t bytes, unsigned type, const int *fds, unsigned nfds)
-{
-	struct vgpu_msg_header *h = message;
-	int rc;
-
-	h->type = type;
-	h->bytes = (uint32_t)bytes;
-	rc = answer_now(c, message, bytes, fds, nfds);
-	if (rc == -ETOOMANYREFS && nfds && bytes <= sizeof(c->held.m)) {
-		hold(c, message, bytes, fds, nfds);
-		return 0;
-	}
-	return rc ? answer_failed(c, rc) : 0;
-}
-
-/* Held answers whose time has come; ms until the next one is due, -1: none. */
-static int send_held(struct client *c, uint64_t now)
-{
-	int rc;
-
-	if (now < c->held.again_ns)
-		return (int)((c->held.again_ns - now) / 1000000) + 1;
-	rc = answer_now(c, &c->held.m, c->held.bytes, c->held.fds, c->held.nfds);
-	if (rc == -ETOOMANYREFS && now - c->held.since_ns < HELD_NS) {
-		c->held.again_ns = now + HELD_AGAIN_NS;
-		return HELD_AGAIN_NS / 1000000;
-	}
-	c->held.again_ns = 0;
-	if (rc == -ETOOMANYREFS) {
-		/* The same answer without them: the reason. What was made for this client stays his until he goes. */
-		uint32_t *status = &c->held.m.hello.status;
-
-		_Static_assert(offsetof(struct vgpu_msg_hello_r, status) == offsetof(struct vgpu_msg_grow_r, status), "one place");
-		log_client(LOG_WARN, "client %u (%s, pid %d): %s", c->id, c->command, c->pid, vgpu_status_text(VGPU_ST_IN_FLIGHT));
-		*status = VGPU_ST_IN_FLIGHT;
-		if (c->held.m.hello.h.type == VGPU_MSG_HELLO)
-			c->held.m.hello.text[0] = 0;
-		rc = answer_now(c, &c->held.m, c->held.bytes, NULL, 0);
-	}
-	if (rc)
-		answer_failed(c, rc);
-	else
-		control_watch(CONTROL_CLIENT, c->index, c->id, c->sock, EPOLLIN);
-	return -1;
-}
-
-static int answer_status(struct client *c, unsigned type, uint32_t status)
-{
-	struct vgpu_msg_status m = { .status = status };
-
-	return answer(c, &m, sizeof(m), type, NULL, 0);
-}
 
 /*
  * One whose connection is closed: what its contexts still use goes when they have ended. Until then its place is taken
@@ -188,7 +88,7 @@ static void take_time(struct client *c, int what)
 static void listen_again(struct client *c)
 {
 	c->asked = ASKED_NOTHING;
-	if (!c->held.again_ns)          /* else send_held() does it */
+	if (!c->held.again_ns)          /* else answer_held() does it */
 		control_watch(CONTROL_CLIENT, c->index, c->id, c->sock, EPOLLIN);
 }
 
@@ -199,7 +99,7 @@ static void refuse_hello(struct client *c, uint32_t status, const char *text)
 	struct vgpu_msg_hello_r r = { .status = status, .version = VGPU_PROTOCOL_VERSION };
 
 	snprintf(r.text, sizeof(r.text), "%s", text);
-	if (answer(c, &r, sizeof(r), VGPU_MSG_HELLO, NULL, 0) == 0)
+	if (answer_send(c, &r, sizeof(r), VGPU_MSG_HELLO, NULL, 0) == 0)
 		client_drop(c, text);
 }
 
@@ -342,7 +242,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 			.device_bytes = VGPU_MAX_DEVICES * VGPU_DEVICE_SPAN, .arena_bytes = VGPU_ARENA_BYTES };
 		mailbox_call(MAILBOX_ADD_CLIENT, c, 0);
 	}
-	if (answer(c, &r, sizeof(r), VGPU_MSG_HELLO, fds, c->window ? VGPU_HELLO_FDS : VGPU_HELLO_FD_AGENT_PAGE + 1))
+	if (answer_send(c, &r, sizeof(r), VGPU_MSG_HELLO, fds, c->window ? VGPU_HELLO_FDS : VGPU_HELLO_FD_AGENT_PAGE + 1))
 		return;
 	if (c->window)
 		log_client(LOG_INFO, "client %u comes: %s, pid %d, uid %u, container %s", c->id, c->command, c->pid, c->uid,
@@ -368,7 +268,7 @@ static void create_progress(struct client *c)
 		r.status = x->result;
 		r.context = x->number;
 	}
-	if (answer(c, &r, sizeof(r), VGPU_MSG_CTX_CREATE, NULL, 0) == 0)
+	if (answer_send(c, &r, sizeof(r), VGPU_MSG_CTX_CREATE, NULL, 0) == 0)
 		listen_again(c);
 }
 
@@ -397,7 +297,7 @@ static void grow_progress(struct client *c)
 	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++)
 		if (c->ctx[n].state == CONTEXT_LIVE && c->ctx[n].segs < c->segs)
 			return;
-	if (answer(c, &r, sizeof(r), VGPU_MSG_WINDOW_GROW, &c->seg[s].fd, 1) == 0)
+	if (answer_send(c, &r, sizeof(r), VGPU_MSG_WINDOW_GROW, &c->seg[s].fd, 1) == 0)
 		listen_again(c);
 }
 
@@ -450,7 +350,7 @@ static void grow_refuse(struct client *c, uint32_t status)
 {
 	struct vgpu_msg_grow_r r = { .status = status };
 
-	if (answer(c, &r, sizeof(r), VGPU_MSG_WINDOW_GROW, NULL, 0) == 0 && c->asked == ASKED_GROW)
+	if (answer_send(c, &r, sizeof(r), VGPU_MSG_WINDOW_GROW, NULL, 0) == 0 && c->asked == ASKED_GROW)
 		listen_again(c);
 }
 
@@ -536,7 +436,7 @@ static void asked(struct client *c, const union message *m)
 
 	/* he may have ended himself */
 	if (c->in_use && !c->leaving && c->id == id)
-		answer(c, reply, bytes, m->h.type, NULL, 0);
+		answer_send(c, reply, bytes, m->h.type, NULL, 0);
 }
 
 void client_readable(struct client *c)
@@ -791,7 +691,7 @@ int client_expire(void)
 		if ((c->asked == ASKED_CREATE && !c->ask_ctx) || c->asked == ASKED_HELLO || (c->asked == ASKED_GROW && c->ask_grow))
 			client_progress(c);
 		if (c->held.again_ns)
-			due = send_held(c, now);
+			due = answer_held(c, now);
 		else if (!c->greeted && age >= HELLO_MS && !c->asked && !waits_for_us(c))
 			client_drop(c, "no HELLO within 5 s");
 		else if (!c->greeted)

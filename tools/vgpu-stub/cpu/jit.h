@@ -368,6 +368,7 @@ bool jit_meets(const struct cta *c, const struct insn *in);        /* complete w
 enum { JR_REFUSED, JR_AT, JR_JUMP, JR_DONE, JR_LANES };
 int jit_run(struct tstate *ts, struct warp *w, struct frame *f);
 /* jit.c, jit_src.c */
+struct jit *jit_compile(struct func *fn, u32 spec);         /* for AVX-512 (jit.c) */
 struct jit *jit_get(struct func *fn, u32 spec);
 u32 jit_spec(const u32 *block);
 void jit_free(struct func *fn);
