@@ -305,9 +305,11 @@ started() {
 	kill $late; wait $late 2>/dev/null
 	name="the agent gone before it started, VGPU_REQUIRED" cc=late models=$dir/loaded
 	begin "${path[@]}" VGPU_REQUIRED=1
-	# its discovery says CUDA by what the agent left behind; no model can be loaded
-	for _ in 1 2 3; do              # on a busy machine the first request may end by the clock
-		[ $truth = GPU ] && ! client say "http://127.0.0.1:$port" licences "You may" 1 >"$W/say" 2>&1 && grep -q 'busy or unavailable' "$W/say" && truth=CPU
+	# its discovery says CUDA by what the agent left behind; no model can be loaded. Of its runner's lines on stderr Ollama sends the
+	# last that it has read when the runner ends, which is now the error's name, now its text; on a busy machine the first request may
+	# end by the clock
+	for _ in 1 2 3; do
+		[ $truth = GPU ] && ! client say "http://127.0.0.1:$port" licences "You may" 1 >"$W/say" 2>&1 && grep -qE 'CUDA error|has terminated' "$W/say" && truth=CPU
 	done
 	[ $truth = CPU ] || cat "$W/say"
 	judge CPU 'agent: no agent answers' "$V/vgpu" doctor -p "$server" && ok "$name: $(grep -m 1 '^fail' "$W/out" | cut -c 1-110)" || fail "$name: $(cat "$W/out")"
