@@ -402,7 +402,7 @@ static struct jit *finish(struct scomp *c)
 		nw += c->exits[i].nwaits;
 	bytes = sizeof(*j) + sizeof(*s) + (c->nexits + 1) * sizeof(*c->exits) + (nw + 1) * sizeof(u32) + (c->n + 2) * sizeof(u32) +
 		(c->nentries + 1) * sizeof(*c->entries) + (c->nsites + 1) * sizeof(*c->sites) + (c->nslow + 1) * sizeof(u32) +
-		(c->nlives + 1) * sizeof(u32) + (c->nentries + 1) * sizeof(u32) + (c->s->nregs + 1) * sizeof(struct jplace) + c->npats * sizeof(*c->pats) + 64;
+		(c->nparks + 1) * sizeof(*c->parks) + (c->nlives + 1) * sizeof(u32) + (c->nentries + 1) * sizeof(u32) + (c->s->nregs + 1) * sizeof(struct jplace) + c->npats * sizeof(*c->pats) + 64;
 	p = calloc(1, bytes);
 	if (!p) {
 		jit_code_give(e, off, total);
@@ -424,6 +424,10 @@ static struct jit *finish(struct scomp *c)
 	s->next = (u32 *)TAKE((c->nentries + 1) * sizeof(u32));
 	if (c->nentries)
 		memcpy((u32 *)(uintptr_t)s->next, c->next, c->nentries * sizeof(u32));
+	s->parks = (struct spark *)TAKE((c->nparks + 1) * sizeof(*c->parks));
+	s->nparks = c->nparks;
+	if (c->nparks)
+		memcpy((struct spark *)(uintptr_t)s->parks, c->parks, c->nparks * sizeof(*c->parks));
 	waits = (u32 *)TAKE((nw + 1) * sizeof(u32));
 	j->entry_at = (u32 *)TAKE((c->n + 2) * sizeof(u32));
 #undef TAKE
@@ -431,7 +435,7 @@ static struct jit *finish(struct scomp *c)
 	j->fn = c->fn;
 	j->mxcsr = c->s->mxcsr;
 	j->guessed = c->guessed;
-	j->p_bytes = (sizeof(struct sprivate) + 63) & ~63u;
+	j->p_bytes = (c->p_bytes + 63) & ~63u;
 	s->code = c->code;
 	s->nexits = c->nexits;
 	for (i = 0; i < c->nexits; i++) {
@@ -455,7 +459,7 @@ static struct jit *finish(struct scomp *c)
 	if (c->nlives)
 		memcpy(j->lives, c->lives, c->nlives * sizeof(u32));
 	for (i = 0; i < c->s->nregs; i++)
-		j->regs[i] = (struct jplace){ .slot = c->r[i].slot, .w = c->r[i].w, .pat = c->r[i].v.pat, .sk = c->r[i].v.known, .s = c->r[i].v.k, .ual = c->r[i].v.ual };
+		j->regs[i] = (struct jplace){ .home = (u32)c->r[i].home, .slot = c->r[i].slot, .w = c->r[i].w, .pat = c->r[i].v.pat, .sk = c->r[i].v.known, .s = c->r[i].v.k, .ual = c->r[i].v.ual };
 	memcpy(e->code_rw + off, a->p, a->n);
 	if (a->nlit)
 		memcpy(e->code_rw + off + code, a->lit, (size_t)a->nlit * 64);
@@ -508,6 +512,7 @@ out:
 	free(c->xjumps);
 	free(c->sjumps);
 	free(c->next);
+	free(c->parks);
 	free(c->exits);
 	free(c->entries);
 	free(c->sites);

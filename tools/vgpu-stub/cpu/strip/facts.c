@@ -212,7 +212,7 @@ struct sval s_val(const struct scomp *c, u32 o, u8 w)
 		return c->r[o].v;
 	p = &c->pool[(o & ~OPND_CONST) / 128];
 	at = c->fn->cpool + (o & ~OPND_CONST);
-	return p->known ? konst(w == 1 ? *(const u64 *)at : *(const u32 *)at) : *p;
+	return p->known && !p->made ? konst(w == 1 ? *(const u64 *)at : *(const u32 *)at) : *p;
 }
 
 u32 s_lane_ops(u32 lop)
@@ -590,7 +590,7 @@ static bool pool_values(struct scomp *c)
 			if (!a.pat && !b.pat && !d.pat && a.cls == SC_SCALAR && b.cls == SC_SCALAR && d.cls == SC_SCALAR)
 				n = uni(0);
 		}
-		n.known = false;
+		n.made = n.known;
 		n.all = in->kind != K_SREG || sreg_value(c, in->sub).cls == SC_SCALAR;
 		if (in->kind == K_SREG && in->sub == SR_LANEID)
 			n.all = false;

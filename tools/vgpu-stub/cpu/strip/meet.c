@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the strips of a warp look at each other, in code: a strip that comes to such a place whole puts what is alive into the frame
- * and goes on as the next strip, from where this one began; the last one does what is done there, and begins the next piece as the
- * first. What comes there otherwise (lanes that wait elsewhere, a guard, strips at different places) leaves code, and run.c sorts it out.
+ * Where the strips of a warp look at each other, in code: a strip that comes to such a place whole puts away what is alive (vectors
+ * into the frame, scalars as park.c says) and goes on as the next strip, from where this one began; the last one does what is done
+ * there, and begins the next piece as the first. At a barrier of the block, or where its lanes end, the last one goes on as the first
+ * strip of the next warp; that of the last warp begins the next phase with the first one. What comes there otherwise (lanes that
+ * wait elsewhere, a guard, strips or warps at different places) leaves code, and run.c sorts it out.
  *
  * sprivate.seg is where the next strip begins, 0: strips are run one by one from outside; seg_pc the instruction there; spc where the
- * strips before this one stand.
+ * strips before this one stand. struct sphase says the same of warps.
  *
- * Most values that are alive there lie in their slots already. s_clean() finds for each block which do: a data flow over what has
+ * Most vectors that are alive there lie in their slots already. s_clean() finds for each block which do: a data flow over what has
  * been written since code was entered or strips met.
  */
 #include "strip.h"
@@ -264,13 +266,111 @@ static void next_strip(struct scomp *c, u32 at, u32 exit)
 	g_here(a, last);
 }
 
+/* rax = where block b begins behind another strip */
+static void lea_next(struct scomp *c, u32 b)
+{
+	struct as *a = &c->a;
+
+	as_room(a, 16);
+	b1(a, 0x48);            /* lea rax, [rip + ...] */
+	b1(a, 0x8d);
+	b1(a, 0x05);
+	b4(a, 0);
+	s_stub_jump(c, a->n - 4, b, true);
+}
+
+/* The first strip of the warp whose area is r15; where it begins is in rdx. */
+static void start_warp(struct scomp *c)
+{
+	struct as *a = &c->a;
+
+	g_load(a, 1, RBX, SPM(slots));
+	g_load(a, 1, RAX, SPM(warp_at));
+	g_store(a, 1, rm_mem(R14, (s32)offsetof(struct tstate, w)), RAX);
+	g_alui(a, 1, G_ADD, rm_reg(RAX), (s32)offsetof(struct warp, main));
+	g_store(a, 1, rm_mem(R14, (s32)offsetof(struct tstate, f)), RAX);
+	g_store(a, 1, SPM(seg), RDX);
+	g_movi(a, RAX, NO_PC);
+	g_store(a, 0, SPM(seg_pc), RAX);
+	g_movi(a, RAX, 0);
+	g_store(a, 0, SPM(done), RAX);
+	g_movi(a, RBP, 0);
+}
+
+#define PHASE(f) rm_mem(RCX, (s32)offsetof(struct sphase, f))
+
+/* The warp's last strip stands at `at`, as the others do: on with the next warp; what follows is for the last of them, rcx is the phase. */
+static void next_warp(struct scomp *c, u32 at, u32 exit)
+{
+	struct as *a = &c->a;
+	u32 same, last;
+
+	g_load(a, 1, RCX, SPM(phase));
+	g_op(a, 1, 0x85, RCX, rm_reg(RCX), 0);          /* test */
+	s_exit_jump(c, g_jcc(a, CC_E), exit);
+	g_load(a, 0, RAX, PHASE(at));
+	g_alui(a, 0, G_CMP, rm_reg(RAX), (s32)at);
+	same = g_jcc(a, CC_E);
+	g_alui(a, 0, G_CMP, rm_reg(RAX), (s32)NO_PC);
+	s_exit_jump(c, g_jcc(a, CC_NE), exit);
+	g_here(a, same);
+	g_load(a, 1, RDX, SPM(next));
+	g_alui(a, 1, G_CMP, rm_reg(RDX), ALL_WARPS);
+	s_exit_jump(c, g_jcc(a, CC_B), exit);
+	last = g_jcc(a, CC_E);
+	g_movi(a, RAX, at);
+	g_store(a, 0, PHASE(at), RAX);
+	g_store(a, 1, rm_mem(RDX, (s32)offsetof(struct sprivate, phase)), RCX);
+	g_load(a, 1, R15, rm_reg(RDX));
+	g_load(a, 1, RDX, PHASE(seg));
+	start_warp(c);
+	if (at == S_ENDED) {
+		g_movi(a, R12, 255);
+		vr(a, X_PCMPEQD, 15, 15, 15);
+	}
+	g_op(a, 0, 0xff, 4, SPM(seg), 0);
+	g_here(a, last);
+}
+
+/* A barrier that all threads of the block come to: is the number known? */
+static bool whole_block(const struct scomp *c, const struct insn *in)
+{
+	u32 id;
+
+	return jit_barrier(in) && in->o[2] == OPND_NONE && constant(c, in->o[1], &id) && id < CTA_BARRIERS;
+}
+
+static void operands(struct scomp *c, const struct insn *in, u64 *set)
+{
+	u32 w;
+	u64 x;
+
+	memset(set, 0, c->words * 8);
+	s_before(set, in);
+	for (w = 0; w < c->words; w++)
+		for (x = set[w]; x; x &= x - 1)
+			if (c->r[w * 64 + (u32)__builtin_ctzll(x)].v.cls != SC_SCALAR)
+				set[w] &= ~(x & -x);
+}
+
+/* What is done there lies in slots then; facts.c makes no scalar of it. */
+static bool vectors_only(const struct scomp *c, const struct insn *in)
+{
+	u32 k;
+
+	for (k = 0; k < 6; k++)
+		if ((in->def >> k & 1) && in->o[k] != OPND_NONE && c->r[in->o[k]].live && c->r[in->o[k]].v.cls == SC_SCALAR)
+			return false;
+	return true;
+}
+
 void s_meet(struct scomp *c, u32 pc)
 {
 	struct as *a = &c->a;
 	const struct insn *in = &c->code[pc];
-	u32 exit = s_exit(c, pc), w, n, nfix;
+	u32 exit = s_exit(c, pc), w, n, nfix, b;
 	const u64 *live;
-	u64 *set;
+	u64 *set, x;
 
 	if (!meets(c, c->cur) || c->bad) {
 		s_exit_jump(c, g_jmp(a), exit);
@@ -285,13 +385,47 @@ void s_meet(struct scomp *c, u32 pc)
 		c->bad = true;
 		return;
 	}
+	s_park_list(c, pc);
 	s_clean_before(c, pc, set);
 	live = s_live_before(c, pc);
-	for (w = 0; w < c->words; w++)
+	for (w = 0; w < c->words; w++) {
 		set[w] = live[w] & ~set[w];
+		for (x = set[w]; x; x &= x - 1) {
+			u32 v = w * 64 + (u32)__builtin_ctzll(x);
+
+			if (c->r[v].v.cls != SC_SCALAR)
+				continue;
+			s_park(c, v);
+			set[w] &= ~(x & -x);
+		}
+	}
 	s_spill_set(c, set, 15, true);
+	if (s_together(in) && goes_on(c, pc)) {
+		/* what is done there finds it in the slots */
+		operands(c, in, set);
+		s_spill_set(c, set, 15, true);
+	}
 	next_strip(c, pc, exit);
-	if (!s_together(in) || !goes_on(c, pc)) {
+	b = s_block_at(c, pc + 1);
+	if (goes_on(c, pc) && whole_block(c, in)) {
+		next_warp(c, pc, exit);
+		g_load(a, 1, RAX, PHASE(least));
+		g_alu(a, 1, G_CMP, RAX, rm_mem(R14, (s32)offsetof(struct tstate, budget)));
+		s_exit_jump(c, g_jcc(a, CC_G), exit);
+		lea_next(c, b);
+		g_store(a, 1, PHASE(seg), RAX);
+		g_load(a, 1, RDX, rm_reg(RAX));
+		g_movi(a, RAX, pc + 1);
+		g_store(a, 0, PHASE(start), RAX);
+		g_movi(a, RAX, NO_PC);
+		g_store(a, 0, PHASE(at), RAX);
+		g_load(a, 1, R15, PHASE(first));
+		g_store(a, 1, SPM(phase), RCX);
+		start_warp(c);
+		s_stub_jump(c, g_jmp(a), b, true);
+		return;
+	}
+	if (!s_together(in) || !goes_on(c, pc) || !vectors_only(c, in)) {
 		s_exit_jump(c, g_jmp(a), exit);
 		return;
 	}
@@ -307,21 +441,16 @@ void s_meet(struct scomp *c, u32 pc)
 	g_movi(a, RBP, 0);
 	g_movi(a, RAX, pc + 1);
 	g_store(a, 0, SPM(seg_pc), RAX);
-	as_room(a, 16);
-	b1(a, 0x48);            /* lea rax, [rip + ...] */
-	b1(a, 0x8d);
-	b1(a, 0x05);
-	b4(a, 0);
-	s_stub_jump(c, a->n - 4, s_block_at(c, pc + 1), true);
+	lea_next(c, b);
 	g_store(a, 1, SPM(seg), RAX);
-	s_stub_jump(c, g_jmp(a), s_block_at(c, pc + 1), false);
+	s_stub_jump(c, g_jmp(a), b, true);
 }
 
 /* A strip's lanes have all ended, and none wait: the next one, where code runs them one after the other. */
 void s_meet_end(struct scomp *c)
 {
 	struct as *a = &c->a;
-	u32 exit = s_exit(c, NO_PC), first, next;
+	u32 exit = s_exit(c, NO_PC), first, next, last;
 
 	g_alui(a, 1, G_CMP, SPM(seg), 0);
 	s_exit_jump(c, g_jcc(a, CC_E), exit);
@@ -332,7 +461,7 @@ void s_meet_end(struct scomp *c)
 	g_alui(a, 0, G_CMP, SPM(spc), (s32)S_ENDED);
 	s_exit_jump(c, g_jcc(a, CC_NE), exit);
 	g_alui(a, 0, G_CMP, rm_reg(RBP), 32 * (STRIPS - 1));
-	s_exit_jump(c, g_jcc(a, CC_E), exit);
+	last = g_jcc(a, CC_E);
 	next = g_jmp(a);
 	g_here(a, first);
 	g_movi(a, RAX, S_ENDED);
@@ -344,4 +473,7 @@ void s_meet_end(struct scomp *c)
 	vr(a, X_PCMPEQD, 15, 15, 15);
 	g_alui(a, 0, G_ADD, rm_reg(RBP), 32);
 	g_op(a, 0, 0xff, 4, SPM(seg), 0);
+	g_here(a, last);
+	next_warp(c, S_ENDED, exit);
+	s_exit_jump(c, g_jmp(a), exit);
 }

@@ -68,87 +68,145 @@ static void local_base(struct scomp *c)
 	g_alu(a, 1, G_ADD, RCX, SPM(local));
 }
 
-/* What is known of an address since an access in this block that was checked; a scalar is not changed meanwhile (s_forget). */
+/* What is known of an address since an access in this block that was checked; a scalar is not changed meanwhile (forget() in code.c). */
 static const struct snear *near_of(const struct scomp *c, const struct insn *in)
 {
 	u32 i;
 
-	if (in->space == SPACE_SHARED || in->space == SPACE_LOCAL)
-		return NULL;
 	for (i = 0; i < c->nnear; i++)
-		if (c->near[i].o == in->o[4])
+		if (c->near[i].o == in->o[4] && c->near[i].shared == (in->space == SPACE_SHARED))
 			return &c->near[i];
 	return NULL;
 }
 
 /* Later accesses rely on it: then this one's other way leaves code (s_slow_ways). */
-static void keep_near(struct scomp *c, const struct insn *in, s32 from, u8 ual)
+static void keep_near(struct scomp *c, const struct insn *in, struct snear n)
 {
 	u32 i;
 
-	if (in->space == SPACE_SHARED || in->space == SPACE_LOCAL || in->guard != OPND_NONE || !c->nslow || c->pc + 1 >= c->cur->end)
+	if (in->space == SPACE_LOCAL || in->guard != OPND_NONE || !c->nslow || c->pc + 1 >= c->cur->end)
 		return;
-	for (i = 0; i < c->nnear && c->near[i].o != in->o[4]; i++)
+	for (i = 0; i < c->nnear && !(c->near[i].o == in->o[4] && c->near[i].shared == n.shared); i++)
 		;
 	if (i == S_NEAR)
 		memmove(c->near, c->near + 1, --i * sizeof(*c->near));
 	else if (i == c->nnear)
 		c->nnear++;
-	c->near[i] = (struct snear){ in->o[4], c->nslow - 1, from, (s32)in->imm, ual };
+	n.o = in->o[4];
+	n.slow = c->nslow - 1;
+	n.at = (s32)in->imm;
+	c->near[i] = n;
 }
 
-/* rax = the address of lane 0, checked for all of them */
-void s_row_address(struct scomp *c, const struct insn *in, struct sval v)
+/*
+ * From *from to *to lie, as distances from the scalar, what the access at c->pc touches and what the others in shared memory by the
+ * same register do that follow in this block: checked at once, for a block runs to its end or one of them faults.
+ */
+static void reach(const struct scomp *c, const struct insn *in, s32 *from, s32 *to)
+{
+	u32 pc, k;
+
+	for (pc = c->pc + 1; pc < c->cur->end; pc++) {
+		const struct insn *n = &c->code[pc];
+		struct sval v;
+		s32 lo, hi;
+
+		for (k = 0; k < 6; k++)
+			if ((n[-1].def >> k & 1) && n[-1].o[k] == in->o[4])
+				return;
+		if ((n->kind == K_EXIT || n->kind == K_RET) || s_sync_at(c, pc))
+			return;
+		if ((n->kind != K_LD && n->kind != K_ST) || n->space != SPACE_SHARED || n->guard != OPND_NONE || n->o[4] != in->o[4] || n->aw != in->aw ||
+		    !s_mem_row(c, n, &v) || n->imm > 1 << 24 || n->imm < -(1 << 24))
+			continue;
+		s_range(c, v, &lo, &hi);
+		lo += (s32)n->imm;
+		hi += (s32)n->imm + (s32)(n->size * n->vec);
+		*from = lo < *from ? lo : *from;
+		*to = hi > *to ? hi : *to;
+	}
+}
+
+/* Is it a place in shared memory that is known now, within what the function has for itself? */
+static bool in_static(const struct scomp *c, const struct insn *in, struct sval v, s32 from, s32 to)
+{
+	return in->space == SPACE_SHARED && v.known && v.k < 1u << 24 && (s64)v.k + from >= 0 && (s64)v.k + to <= (s64)c->fn->shared_bytes;
+}
+
+/* Where lane 0 finds it, checked for all of them: an operand of registers that nothing but rax, rcx and rdx changes (and rax). */
+struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 {
 	struct as *a = &c->a;
-	u32 bytes = (u32)in->size * in->vec, ual = v.ual;
-	const struct snear *near;
-	int first = RAX;
-	s32 lo, hi;
+	u32 bytes = (u32)in->size * in->vec, ual = v.ual, k = log2_of(bytes);
+	bool shared = in->space == SPACE_SHARED, local = in->space == SPACE_LOCAL, aligned;
+	const struct snear *near = local ? NULL : near_of(c, in);
+	s32 imm = (s32)in->imm, lo, hi, from, to;
+	int base, first;
 
 	s_range(c, v, &lo, &hi);
-	s_to_gpr(c, in->o[4], in->aw, RAX);
-	if (in->imm)
-		g_alui(a, 1, G_ADD, rm_reg(RAX), (s32)in->imm);
-	near = near_of(c, in);
-	if (near && in->imm + lo >= near->from && in->imm + hi + (s64)bytes <= near->from + (s64)JIT_SLACK &&
-	    (ual >= log2_of(bytes) || bytes == 1 || (near->ual >= log2_of(bytes) && !((in->imm - near->at) & (bytes - 1))))) {
-		c->slow[near->slow].leaves = true;
-		return;
+	if (imm > 1 << 24 || imm < -(1 << 24) || local) {
+		s_to_gpr(c, in->o[4], in->aw, RAX);
+		if (imm)
+			g_alui(a, 1, G_ADD, rm_reg(RAX), imm);
+		base = RAX;
+		imm = 0;
+	} else {
+		base = sg(c, in->o[4], in->aw, RAX);
 	}
+	from = (s32)in->imm + lo;
+	to = (s32)in->imm + hi + (s32)bytes;
 	if (in->imm && (u32)__builtin_ctzll((u64)in->imm) < ual)
 		ual = (u32)__builtin_ctzll((u64)in->imm);
-	if (lo) {
-		g_lea(a, 1, RDX, rm_mem(RAX, lo));
-		first = RDX;
+	aligned = bytes == 1 || ual >= k || (near && near->ual >= k && !((in->imm - near->at) & (bytes - 1)));
+	if (near && aligned && from >= near->from && to <= near->to) {
+		c->slow[near->slow].leaves = true;
+	} else if (!(in_static(c, in, v, from, to) && aligned)) {
+		if (shared && (s32)in->imm == imm)
+			reach(c, in, &from, &to);
+		first = base;
+		if (from != (s32)in->imm - imm) {
+			first = shared || local ? RDX : RCX;
+			g_lea(a, 1, first, rm_mem(base, from - ((s32)in->imm - imm)));
+		}
+		if (local) {
+			/* each thread has its own, as far as its bytes are */
+			g_alui(a, 1, G_CMP, rm_reg(first), (s32)jit_local_stride(c->fn) - (to - from));
+			s_slow_if(c, CC_A);
+		} else if (shared) {
+			g_load(a, 1, RCX, SPM(shared_total));
+			g_alui(a, 1, G_SUB, rm_reg(RCX), to - from);
+			s_slow_if(c, CC_B);
+			g_alu(a, 1, G_CMP, first, rm_reg(RCX));
+			s_slow_if(c, CC_A);
+		} else {
+			if (first != RCX)
+				g_load(a, 1, RCX, rm_reg(first));
+			g_alu(a, 1, G_SUB, RCX, SPM(span_lo));
+			g_alu(a, 1, G_CMP, RCX, SPM(span_lim));
+			s_slow_if(c, CC_A);
+			to = from + (s32)JIT_SLACK;
+		}
+		if (bytes > 1 && ual < k) {
+			if (imm)
+				g_lea(a, 0, RDX, rm_mem(base, imm));
+			g_testi(a, imm ? RDX : base, bytes - 1);
+			s_slow_if(c, CC_NE);
+		}
+		keep_near(c, in, (struct snear){ .from = from, .to = to, .ual = (u8)(k > v.ual ? k : 0), .shared = shared });
 	}
-	if (in->space == SPACE_LOCAL) {
-		/* each thread has its own, as far as its bytes are */
-		g_alui(a, 1, G_CMP, rm_reg(first), (s32)jit_local_stride(c->fn) - (hi - lo + (s32)bytes));
-		s_slow_if(c, CC_A);
-	} else if (in->space == SPACE_SHARED) {
-		g_load(a, 1, RCX, SPM(shared_total));
-		g_alui(a, 1, G_SUB, rm_reg(RCX), hi - lo + (s32)bytes);
-		s_slow_if(c, CC_B);
-		g_alu(a, 1, G_CMP, first, rm_reg(RCX));
-		s_slow_if(c, CC_A);
-	} else {
-		g_load(a, 1, RCX, rm_reg(first));
-		g_alu(a, 1, G_SUB, RCX, SPM(span_lo));
-		g_alu(a, 1, G_CMP, RCX, SPM(span_lim));
-		s_slow_if(c, CC_A);
+	if (shared) {
+		if (base == RAX) {
+			g_alu(a, 1, G_ADD, RAX, SPM(shared));
+			return rm_mem(RAX, imm);
+		}
+		g_load(a, 1, RAX, SPM(shared));
+		return rm_idx(RAX, base, 0, imm);
 	}
-	if (bytes > 1 && ual < log2_of(bytes)) {
-		g_testi(a, RAX, bytes - 1);
-		s_slow_if(c, CC_NE);
-	}
-	keep_near(c, in, (s32)in->imm + lo, (u8)(log2_of(bytes) > v.ual ? log2_of(bytes) : 0));
-	if (in->space == SPACE_SHARED)
-		g_alu(a, 1, G_ADD, RAX, SPM(shared));
-	if (in->space == SPACE_LOCAL) {
+	if (local) {
 		local_base(c);
 		g_alu(a, 1, G_ADD, RAX, rm_reg(RCX));
 	}
+	return rm_mem(base, imm);
 }
 
 /* ---- addresses lane by lane ---------------------------------------------------------------------- */
@@ -306,7 +364,7 @@ static void put_scalar(struct scomp *c, const struct insn *in, u32 v, int gpr)
 	}
 }
 
-static void load_one(struct scomp *c, const struct insn *in)
+static void load_one(struct scomp *c, const struct insn *in, struct rm m)
 {
 	struct as *a = &c->a;
 	u32 bytes = (u32)in->size * in->vec, v;
@@ -316,26 +374,26 @@ static void load_one(struct scomp *c, const struct insn *in)
 		if (in->size == 4 && !in->dw && in->o[0] != OPND_NONE && c->r[in->o[0]].v.cls == SC_VARY) {
 			int d = sdst(c, in->o[0], 0, 0);
 
-			vy(a, X_PBCASTD, d, 0, rm_mem(RAX, 0));
+			vy(a, X_PBCASTD, d, 0, m);
 			sput(c, in->o[0], 0, d);
 			return;
 		}
-		load_gpr(c, in, RAX, rm_mem(RAX, 0));
+		load_gpr(c, in, RAX, m);
 		if (in->o[0] != OPND_NONE)
 			put_scalar(c, in, in->o[0], RAX);
 		return;
 	}
 	s_site(c);
 	if (bytes == 16) {
-		vx_x(a, X_MOVU, 0, 0, rm_mem(RAX, 0));
+		vx_x(a, X_MOVU, 0, 0, m);
 		vx_x(a, X_MOVU_ST, 0, 0, s_mem_lanes_at(L_ROWS));
 	} else {
 		if (bytes == 8)
-			g_load(a, 1, RAX, rm_mem(RAX, 0));
+			g_load(a, 1, RAX, m);
 		else if (bytes == 4)
-			g_load(a, 0, RAX, rm_mem(RAX, 0));
+			g_load(a, 0, RAX, m);
 		else
-			g_movx(a, 0, 0, 2, RAX, rm_mem(RAX, 0));
+			g_movx(a, 0, 0, 2, RAX, m);
 		g_store(a, 1, s_mem_lanes_at(L_ROWS), RAX);
 	}
 	for (v = 0; v < in->vec; v++)
@@ -458,36 +516,35 @@ static const s32 apart8[STRIP] = { 0, 8, 16, 24, 32, 40, 48, 56 }, apart16[STRIP
 static bool same4(const s32 *p, s32 step) { return p[1] - p[0] == step && p[2] - p[0] == 2 * step && p[3] - p[0] == 3 * step; }
 
 /* xmm d = four 32-bit elements */
-void s_mem_four(struct scomp *c, int d, const s32 *p)
+void s_mem_four(struct scomp *c, int d, struct rm m, const s32 *p)
 {
 	struct as *a = &c->a;
 	u32 i;
 
 	if (same4(p, 4)) {
 		s_site(c);
-		vx_x(a, X_MOVU, d, 0, rm_mem(RAX, p[0]));
+		vx_x(a, X_MOVU, d, 0, s_off(m, p[0]));
 		return;
 	}
 	if (same4(p, 0)) {
 		s_site(c);
-		vx_x(a, X_PBCASTD, d, 0, rm_mem(RAX, p[0]));
+		vx_x(a, X_PBCASTD, d, 0, s_off(m, p[0]));
 		return;
 	}
 	s_site(c);
-	vx_x(a, X_MOVD, d, 0, rm_mem(RAX, p[0]));
+	vx_x(a, X_MOVD, d, 0, s_off(m, p[0]));
 	for (i = 1; i < 4; i++) {
 		s_site(c);
-		vx(a, X_PINSRD, 0, d, d, rm_mem(RAX, p[i]), 1);
+		vx(a, X_PINSRD, 0, d, d, s_off(m, p[i]), 1);
 		b1(a, i);
 	}
 }
 
-/* Lanes at known distances from rax; false: not of a kind that is done so */
-static bool load_pattern(struct scomp *c, const struct insn *in, const s32 *p)
+/* Lanes at known distances from m; false: not of a kind that is done so */
+static bool load_pattern(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
 {
 	struct as *a = &c->a;
 	bool sg = in->flags & INF_SIGNED;
-	struct rm m = rm_mem(RAX, 0);
 	u32 i;
 
 	if (in->vec > 1) {
@@ -505,8 +562,8 @@ static bool load_pattern(struct scomp *c, const struct insn *in, const s32 *p)
 		return true;
 	}
 	if (in->size == 4) {
-		s_mem_four(c, 0, p);
-		s_mem_four(c, 1, p + 4);
+		s_mem_four(c, 0, m, p);
+		s_mem_four(c, 1, m, p + 4);
 		vyi(a, X_INSERT, 0, 0, rm_reg(1), 1);
 		sput(c, in->o[0], 0, 0);
 		return true;
@@ -514,7 +571,7 @@ static bool load_pattern(struct scomp *c, const struct insn *in, const s32 *p)
 	vx_x(a, X_PXOR, 0, 0, rm_reg(0));
 	for (i = 0; i < STRIP; i++) {
 		s_site(c);
-		vx(a, in->size == 2 ? X_PINSRW : X_PINSRB, 0, 0, 0, rm_mem(RAX, p[i]), 1);
+		vx(a, in->size == 2 ? X_PINSRW : X_PINSRB, 0, 0, 0, s_off(m, p[i]), 1);
 		b1(a, i);
 	}
 	vr(a, in->size == 2 ? (sg ? X_PMOVSXWD : X_PMOVZXWD) : sg ? X_PMOVSXBD : X_PMOVZXBD, 0, 0, 0);
@@ -522,12 +579,11 @@ static bool load_pattern(struct scomp *c, const struct insn *in, const s32 *p)
 	return true;
 }
 
-/* Lanes next to each other at rax; false: not of a kind that is done so */
-static bool load_row(struct scomp *c, const struct insn *in)
+/* Lanes next to each other at m; false: not of a kind that is done so */
+static bool load_row(struct scomp *c, const struct insn *in, struct rm m)
 {
 	struct as *a = &c->a;
 	bool sg = in->flags & INF_SIGNED;
-	struct rm m = rm_mem(RAX, 0);
 	u32 op;
 	int d;
 
@@ -559,7 +615,7 @@ static bool load_row(struct scomp *c, const struct insn *in)
 	s_site(c);
 	vy(a, op, 0, 0, m);
 	s_site(c);
-	vy(a, op, 1, 0, rm_mem(RAX, 4 * in->size));
+	vy(a, op, 1, 0, s_off(m, 4 * in->size));
 	put2(c, in->o[0], 0, 1);
 	return true;
 }
@@ -691,22 +747,18 @@ bool s_ld(struct scomp *c, const struct insn *in)
 	if (x.cls != SC_SCALAR)
 		goto lanes;
 	if (!x.pat) {
-		s_row_address(c, in, v);
-		load_one(c, in);
+		load_one(c, in, s_row_address(c, in, v));
 		return true;
 	}
 	if (in->vec > 1 && !(in->size == 4 && !in->dw) && !(in->size == 8 && in->vec == 2))
 		goto lanes;
 	if (in->vec == 1 && in->o[0] == OPND_NONE)
 		return false;
-	if (s_linear(c, x, (s32)(in->size * in->vec))) {
-		s_row_address(c, in, v);
-		return load_row(c, in);
-	}
+	if (s_linear(c, x, (s32)(in->size * in->vec)))
+		return load_row(c, in, s_row_address(c, in, v));
 	if (in->vec == 1 && (in->size == 8) != in->dw)
 		goto lanes;
-	s_row_address(c, in, v);
-	return load_pattern(c, in, c->pats[x.pat]);
+	return load_pattern(c, in, s_row_address(c, in, v), c->pats[x.pat]);
 lanes:
 	for (k = 0; k < in->vec; k++)
 		if (in->o[k] != OPND_NONE && c->r[in->o[k]].v.cls == SC_SCALAR)

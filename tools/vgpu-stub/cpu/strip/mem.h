@@ -18,9 +18,10 @@ static inline struct rm s_mem_lanes_of(u32 off, int index, u8 scale)
 bool s_can_be(const struct scomp *c, const struct insn *in);     /* is the address of a kind that is done here? */
 /* Can the lanes' addresses be checked as one, and is each aligned if the scalar is? */
 bool s_mem_row(const struct scomp *c, const struct insn *in, struct sval *v);
-void s_row_address(struct scomp *c, const struct insn *in, struct sval v);       /* rax = that of lane 0, checked for all of them */
+struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v);  /* that of lane 0, checked for all of them */
+static inline struct rm s_off(struct rm m, s32 by) { m.disp += by; return m; }
 void s_lane_addresses(struct scomp *c, const struct insn *in);   /* in ymm0 and ymm1, checked for the lanes that run */
 void s_store_addresses(struct scomp *c);                         /* of ymm0 and ymm1, in sprivate.lanes */
-void s_mem_four(struct scomp *c, int d, const s32 *p);           /* xmm d = four 32-bit elements at those distances from rax */
+void s_mem_four(struct scomp *c, int d, struct rm m, const s32 *p);      /* xmm d = four 32-bit elements at those distances from m */
 
 #endif

@@ -148,6 +148,7 @@ bool s_pair(struct scomp *c, u32 pc)
 	struct insn word;
 	struct sval v;
 	const s32 *p;
+	struct rm m;
 	u32 lo;
 
 	if (c->pair[pc] == PAIR_NONE)
@@ -160,14 +161,14 @@ bool s_pair(struct scomp *c, u32 pc)
 		return true;
 	}
 	word = c->code[lo];
-	s_row_address(c, &word, v);
+	m = s_row_address(c, &word, v);
 	slow = s_slow_now(c);
 	if (!slow)
 		return true;
 	slow->pair = true;
 	p = c->pats[v.pat];
-	s_mem_four(c, 0, p);
-	s_mem_four(c, 1, p + 4);
+	s_mem_four(c, 0, m, p);
+	s_mem_four(c, 1, m, p + 4);
 	vyi(a, X_INSERT, 0, 0, rm_reg(1), 1);
 	sput(c, in->o[0], 0, 0);
 	return true;

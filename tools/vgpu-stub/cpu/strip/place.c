@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Places for a strip's values: one for a register's whole life, so that no edge needs moves. Those that are used most for
- * their length get machine registers (ten ymm, five general ones), the others a home on the stack, from where instructions take
- * them as memory operands.
+ * their length get machine registers (ten ymm, five general ones), the others a home, vectors on the stack and scalars in the private
+ * area (park.c), from where instructions take them as memory operands.
  *
  * In: classes (facts.c). Out: sreg.loc, reg, reg2, home; the stack's layout.
  */
@@ -185,11 +185,12 @@ bool s_place(struct scomp *c)
 	for (i = 0; i < c->s->nregs; i++) {
 		struct sregister *r = &c->r[i];
 
-		if (!r->live || r->loc != LOC_MEM)
+		if (!r->live || r->loc != LOC_MEM || r->v.cls == SC_SCALAR)
 			continue;
 		r->home = at;
-		at += r->v.cls == SC_VARY && r->w == 1 ? 64 : 32;
+		at += r->w == 1 ? 64 : 32;
 	}
+	s_parks(c);
 	c->save_ymm = at;
 	at += 16 * 32;
 	c->save_gpr = at;

@@ -42,6 +42,14 @@ void strip_fit(struct engine *e, struct warp *w)
 	p->frame = (u64)(uintptr_t)&w->main;
 	p->ctaid = (u64)(uintptr_t)c->id;
 	p->warp = w->index;
+	p->warp_at = (u64)(uintptr_t)w;
+	p->slots = (u64)(uintptr_t)(w->jp - c->regs_bytes);
+	/* code goes on to whole warps only */
+	p->next = 0;
+	if (w->index + 1 == g->nwarps)
+		p->next = ALL_WARPS;
+	else if (g->threads >= (w->index + 2) * LANES)
+		p->next = (u64)(uintptr_t)(w->jp + c->frame_bytes);
 	for (i = 0; i < 5; i++) {
 		p->ends[i] = env->span_bytes - (1u << i);
 		p->shared_ends[i] = (u64)g->shared_total - (1u << i);
@@ -143,6 +151,12 @@ static void parted(const struct jit *j, struct grid *g, u32 pc)
 		_mm_setcsr(0x1f80);
 		n = strip_compile(old->fn, old->spec);
 		_mm_setcsr(csr);
+		/* the private areas that there are have to do */
+		if (n && n->p_bytes > old->p_bytes) {
+			jit_code_give(n->fn->m->e, (u64)(n->code - n->fn->m->e->code_rx), n->bytes);
+			free(n->mem);
+			n = NULL;
+		}
 		if (!n) {
 			old->age = AGES;
 		} else {
@@ -213,16 +227,47 @@ static u32 next_turn(struct tstate *ts, const struct jit *j, struct frame *f, u3
 
 enum { AT_ONE, APART, ENDED };
 
+/* Warps of a block, where they are all whole: ran is the one that code was entered with. */
+struct chain { struct sphase *phase; struct warp *warps; u32 n, ran; bool moved; };
+
+/*
+ * Code was entered with the first strip of warp k->ran and left in w, whose strip s did not get further. What other strips have put away goes where the interpreter
+ * looks for it. Returns the entry at which w's strips behind s stand.
+ */
+static u32 put_back(const struct jit *j, struct warp *w, u32 s, u32 n, struct chain *k)
+{
+	struct sprivate *p = (struct sprivate *)w->jp;
+	u32 i, start = n;
+
+	if (k && (k->phase->start != NO_PC)) {
+		start = j->entry_at[k->phase->start];
+		k->moved = true;
+		k->ran = 0;
+		for (i = w->index + 1; i < k->n; i++)
+			strip_unpark(j, &k->warps[i], ~0u, start);
+	}
+	for (i = k ? k->ran : 0; k && i < w->index && k->phase->at != S_ENDED; i++)
+		strip_unpark_at(j, &k->warps[i], ~0u, k->phase->at);
+	if (p->seg_pc != NO_PC)
+		start = j->entry_at[p->seg_pc];
+	if (s && p->spc != S_ENDED)
+		strip_unpark_at(j, w, (1u << s) - 1, p->spc);
+	strip_unpark(j, w, ~((2u << s) - 1), start);
+	return start;
+}
+
 /*
  * The warp's running lanes from entry n on; others may wait, where the frame says. AT_ONE: at f->pc, which code does not do; APART: its lanes wait at several
- * places; ENDED: there are none. *done: lanes that have ended on the way, with frame.lanes still as it was.
+ * places; ENDED: there are none. *done: lanes that have ended on the way, with frame.lanes still as it was. With k code may go on with the warps behind it and with
+ * further phases: *pw is then another, and k says where the others stand.
  */
-static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 n, u32 *done)
+static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u32 n, u32 *done, struct chain *k)
 {
+	struct warp *w = *pw;
 	struct frame *f = &w->main;
 	struct sprivate *p = (struct sprivate *)w->jp;
 	const struct strip_code *sc = j->strip;
-	u32 m = f->mask, turns = 0, s, k, l, pc, here, apart;
+	u32 m = f->mask, turns = 0, s, i, l, pc, here, apart;
 	bool many;
 
 	*done = 0;
@@ -244,24 +289,44 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 
 				continue;
 			p->first = (u32)__builtin_ctz(p->m);
 			p->done = 0;
-			p->seg = !s && m == ~0u && f->lanes == ~0u ? (u64)(uintptr_t)(j->code + sc->next[n - 1]) : 0;
 			p->seg_pc = NO_PC;
-			many = p->seg != 0;
+			p->seg = p->phase = 0;
+			many = !s && m == ~0u && f->lanes == ~0u;
+			if (many) {
+				if (!k || !k->moved)
+					strip_park(j, w, n);
+				p->seg = (u64)(uintptr_t)(j->code + sc->next[n - 1]);
+				if (k && !turns) {
+					p->phase = (u64)(uintptr_t)k->phase;
+					k->phase->seg = p->seg;
+					k->phase->start = NO_PC;
+					k->ran = w->index;
+				}
+			}
 			ts->jit = j;
-			x = &sc->exits[((strip_fn *)(uintptr_t)j->code)(p, f, ts, f->base[1], j->code + j->entries[n - 1].code, s)];
+			x = &sc->exits[((strip_fn *)(uintptr_t)j->code)(p, f, ts, f->base[1], many ? (const u8 *)(uintptr_t)p->seg : j->code + j->entries[n - 1].code, s)];
 			ts->jit = NULL;
-			if (many && p->at) {
-				/* code has run those before this one */
+			if (many) {
+				if (!p->phase)
+					k = NULL;
+				if (ts->w != w || (k && k->phase->start != NO_PC)) {
+					w = *pw = ts->w;
+					f = &w->main;
+					p = (struct sprivate *)w->jp;
+					m = ~0u;
+					apart = 0;
+				}
 				s = p->at / 32;
-				if (p->spc == S_ENDED) {
+				n = put_back(j, w, s, n, k);
+				/* code has run those before this one */
+				if (s && p->spc == S_ENDED) {
 					*done |= (1u << STRIP * s) - 1;
-				} else {
+				} else if (s) {
 					pc = p->spc;
 					here = (1u << STRIP * s) - 1;
 				}
+				k = NULL;
 			}
-			if (many && p->seg_pc != NO_PC)
-				n = j->entry_at[p->seg_pc];
 			*done |= p->done << STRIP * s;
 			/* guesses that are wrong that often are not made again */
 			if (x->wrong && __atomic_add_fetch(&((struct jit *)j)->quits, 1, __ATOMIC_RELAXED) == 16)
@@ -283,10 +348,10 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp *w, u32 
 			for (l = p->m; l; l &= l - 1)
 				f->lane_pc[STRIP * s + (u32)__builtin_ctz(l)] = x->pc;
 			apart |= p->m << STRIP * s;
-			for (k = 0; k < x->nwaits; k++) {
-				for (l = p->wait[k]; l; l &= l - 1)
-					f->lane_pc[STRIP * s + (u32)__builtin_ctz(l)] = x->waits[k];
-				apart |= p->wait[k] << STRIP * s;
+			for (i = 0; i < x->nwaits; i++) {
+				for (l = p->wait[i]; l; l &= l - 1)
+					f->lane_pc[STRIP * s + (u32)__builtin_ctz(l)] = x->waits[i];
+				apart |= p->wait[i] << STRIP * s;
 			}
 		}
 		if (j->mxcsr == ~0u)
@@ -374,7 +439,7 @@ int strip_run(struct tstate *ts, struct warp *w, struct frame *f)
 	if (!as_claimed(j, &j->entries[n - 1], f, f->mask))
 		return JR_REFUSED;
 	ts->budget = most;
-	r = run_warp(ts, j, w, n, &w->jended);
+	r = run_warp(ts, j, &w, n, &w->jended, NULL);
 	ts->budget += budget - most;
 	return r == AT_ONE && !w->jended && ts->budget >= 0 ? JR_AT : JR_LANES;
 }
@@ -392,55 +457,88 @@ static void hand_over(struct cta *c, struct warp *w, u32 done)
 	}
 }
 
+/* A warp that stands at pc whole, for who goes on with it. */
+static void stands(struct warp *w, u32 pc)
+{
+	w->main.mask = w->main.lanes;
+	w->main.pc = pc;
+}
+
 /* As jit_block() does: in phases between barriers that all warps come to whole. */
 enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over)
 {
 	const struct jit *j = newest(c->g->jit);
-	u32 n = j->entry_at[0], i, k, done, pc = NO_PC;
+	u32 start = 0, i = 0, k, done, n = j->entry_at[0];
+	struct sphase ph = { .at = NO_PC };
+	struct chain chain;
 
 	if (!n)
 		return RUN_BUDGET;
 	ts->blocks++;
+	ph.first = (struct sprivate *)c->warps[0].jp;
 	for (;;) {
-		u32 way = 0;
-
 		ts->budget = (s64)c->nwarps << 14;
 		if (ts->budget > *left_over)
 			ts->budget = *left_over;
 		*left_over -= ts->budget + 16;
-		for (i = 0; i < c->nwarps; i++) {
+		ph.least = ts->budget / 2;
+		for (k = 0; k < c->nwarps && n != j->entry_at[0]; k++)
+			if (c->warps[k].main.lanes == ~0u)
+				strip_park(j, &c->warps[k], n);
+		while (i < c->nwarps) {
 			struct warp *w = &c->warps[i];
-			u32 lanes = w->main.lanes, r = (u32)run_warp(ts, j, w, n, &done);
+			u32 lanes, pc, stand;
+			int r;
 
-			if (r == ENDED && done == lanes) {
-				w->main.mask = lanes;
-				w->main.pc = 0;
+			chain = (struct chain){ .phase = &ph, .warps = c->warps, .n = c->g->threads / LANES };
+			r = run_warp(ts, j, &w, n, &done, &chain);
+			if (chain.moved) {
+				/* the others stand behind another barrier now */
+				start = ph.start;
+				n = j->entry_at[start];
+				for (k = 0; k < c->nwarps; k++)
+					if (&c->warps[k] != w)
+						stands(&c->warps[k], start);
 			}
-			if (!i) {
-				way = r;
-				pc = w->main.pc;
-			}
-			if (r != way || (r == AT_ONE && (w->main.pc != pc || done || w->main.mask != lanes)) || r == APART ||
-			    (r == ENDED && done != lanes) || (r == AT_ONE && !(jit_barrier(&j->strip->code[pc]) && jit_meets(c, &j->strip->code[pc]))))
+			i = w->index;
+			lanes = w->main.lanes;
+			pc = w->main.pc;
+			stand = NO_PC;
+			if (r == ENDED && done == lanes)
+				stand = S_ENDED;
+			else if (r == AT_ONE && !done && w->main.mask == lanes && jit_barrier(&j->strip->code[pc]) && jit_meets(c, &j->strip->code[pc]))
+				stand = pc;
+			if (stand == NO_PC || (ph.at != NO_PC && ph.at != stand))
 				break;
+			ph.at = stand;
+			i++;
 		}
 		*left_over += ts->budget > 0 ? ts->budget : 0;
 		if (i == c->nwarps) {
-			if (way == ENDED) {
+			if (ph.at == S_ENDED) {
+				for (k = 0; k < c->nwarps; k++)
+					stands(&c->warps[k], 0);
 				c->pristine = true;
 				return RUN_DONE;
 			}
-			if (*left_over > 0 && j->entry_at[pc + 1]) {
+			start = ph.at + 1;
+			n = j->entry_at[start];
+			if (*left_over > 0 && n) {
 				for (k = 0; k < c->nwarps; k++)
-					c->warps[k].main.pc = pc + 1;
-				n = j->entry_at[pc + 1];
+					stands(&c->warps[k], start);
+				ph.at = NO_PC;
+				i = 0;
 				continue;
 			}
 		}
 		/* they part here; those behind warp i have not run, and stand where the phase began */
 		c->pristine = false;
-		for (k = 0; k < i && way == ENDED; k++)
-			hand_over(c, &c->warps[k], c->warps[k].main.lanes);
+		for (k = 0; k < i; k++) {
+			if (ph.at == S_ENDED)
+				hand_over(c, &c->warps[k], c->warps[k].main.lanes);
+			else
+				stands(&c->warps[k], ph.at);
+		}
 		if (i < c->nwarps)
 			hand_over(c, &c->warps[i], done);
 		return c->done_warps == c->nwarps ? RUN_DONE : RUN_BUDGET;

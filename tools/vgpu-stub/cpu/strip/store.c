@@ -19,6 +19,7 @@ static bool store_row(struct scomp *c, const struct insn *in, struct sval v)
 {
 	struct as *a = &c->a;
 	u32 part, over;
+	struct rm m;
 	int x, y;
 
 	if (in->vec > 1 || (in->size == 8) != in->dw)
@@ -26,53 +27,53 @@ static bool store_row(struct scomp *c, const struct insn *in, struct sval v)
 	if (in->size == 8) {
 		x = sv(c, in->o[0], 1, 0, 0);
 		y = sv(c, in->o[0], 1, 1, 1);
-		s_row_address(c, in, v);
+		m = s_row_address(c, in, v);
 		s_mask_bits(c, RDX);
 		g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
 		part = g_jcc(a, CC_NE);
 		s_site(c);
-		vy(a, X_MOVU_ST, x, 0, rm_mem(RAX, 0));
+		vy(a, X_MOVU_ST, x, 0, m);
 		s_site(c);
-		vy(a, X_MOVU_ST, y, 0, rm_mem(RAX, 32));
+		vy(a, X_MOVU_ST, y, 0, s_off(m, 32));
 		over = g_jmp(a);
 		g_here(a, part);
 		s_wide_mask(c, s_mask(c), 2, 3);
 		s_site(c);
-		vy(a, X_MASKMOVQ_ST, x, 2, rm_mem(RAX, 0));
+		vy(a, X_MASKMOVQ_ST, x, 2, m);
 		s_site(c);
-		vy(a, X_MASKMOVQ_ST, y, 3, rm_mem(RAX, 32));
+		vy(a, X_MASKMOVQ_ST, y, 3, s_off(m, 32));
 		g_here(a, over);
 		return true;
 	}
 	x = sv_obs(c, in->o[0], 0, 0, 0);
 	if (in->size == 4) {
-		s_row_address(c, in, v);
+		m = s_row_address(c, in, v);
 		s_mask_bits(c, RDX);
 		g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
 		part = g_jcc(a, CC_NE);
 		s_site(c);
-		vy(a, X_MOVU_ST, x, 0, rm_mem(RAX, 0));
+		vy(a, X_MOVU_ST, x, 0, m);
 		over = g_jmp(a);
 		g_here(a, part);
 		s_site(c);
-		vy(a, X_MASKMOVD_ST, x, s_mask(c), rm_mem(RAX, 0));
+		vy(a, X_MASKMOVD_ST, x, s_mask(c), m);
 		g_here(a, over);
 		return true;
 	}
 	vy(a, X_PAND, 0, x, s_splat32(c, in->size == 2 ? 0xffff : 0xff));
 	vr(a, X_PACKUSDW, 0, 0, 0);
 	vyi(a, X_PERMQ, 0, 0, rm_reg(0), 0x08);
-	s_row_address(c, in, v);
+	m = s_row_address(c, in, v);
 	s_mask_bits(c, RDX);
 	g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
 	s_slow_if(c, CC_NE);
 	if (in->size == 1) {
 		vx_x(a, X_PACKUSWB, 0, 0, rm_reg(0));
 		s_site(c);
-		vx_x(a, VOP(1, 1, 0, 0xd6), 0, 0, rm_mem(RAX, 0));      /* vmovq */
+		vx_x(a, VOP(1, 1, 0, 0xd6), 0, 0, m);      /* vmovq */
 	} else {
 		s_site(c);
-		vx_x(a, X_MOVU_ST, 0, 0, rm_mem(RAX, 0));
+		vx_x(a, X_MOVU_ST, 0, 0, m);
 	}
 	return true;
 }
@@ -133,10 +134,11 @@ bool s_st(struct scomp *c, const struct insn *in)
 		return store_row(c, in, v);
 	x = s_val(c, in->o[0], in->dw);
 	if (s_mem_row(c, in, &v) && !v.pat && in->vec == 1 && x.cls == SC_SCALAR && !x.pat) {
-		s_row_address(c, in, v);
+		struct rm m = s_row_address(c, in, v);
+
 		s_to_gpr(c, in->o[0], in->dw, R11);
 		s_site(c);
-		store_gpr(c, in, rm_mem(RAX, 0), R11);
+		store_gpr(c, in, m, R11);
 		return true;
 	}
 	return store_lanes(c, in);

@@ -13,7 +13,8 @@
  *   place.c   registers and homes
  *   code.c    blocks, branches, lanes that part and meet, the finished code
  *   ways.c    in and out, and one instruction by the interpreter in between
- *   meet.c    where the strips of a warp look at each other, without leaving code
+ *   meet.c    where the strips of a warp or the warps of a block look at each other, without leaving code
+ *   park.c    scalars of strips that are not running
  *   call8.c   instructions by C functions of eight lanes
  *   value.c   operands and results; lane.c, wide.c, approx.c, setp.c, scalar.c, mem.c, atom.c: instructions
  *   run.c     the other side: strips, warps, blocks
@@ -44,6 +45,7 @@ struct sval {
 	u8 ual;                         /* the scalar is a multiple of 1 << ual */
 	bool known;                     /* without a pattern, and the value k */
 	bool all;                       /* of the pool: the same for all strips */
+	bool made;                      /* of the pool: known, and not as a constant of the program */
 	u16 pat;                        /* scomp.pats; 0: the same in all lanes */
 	u64 k;
 };
@@ -54,7 +56,7 @@ struct sregister {
 	struct sval v;
 	u8 w, loc, reg, reg2;           /* loc: LOC_ZMM (ymm), LOC_GPR, LOC_MEM */
 	bool must_vary, rawf, live, wild;        /* wild: of loaded values or floats */
-	s32 home;                       /* on the stack */
+	s32 home;                       /* of a vector: on the stack; of a scalar: in the private area, a place for each strip (park.c) */
 	u32 slot, first, last;
 	u64 weight;
 };
@@ -64,7 +66,7 @@ struct sblock {
 	u32 nsucc, *succ;
 	bool sync;                      /* its last instruction is one, and it has no successors */
 	bool split;                     /* lanes may part at its end */
-	u32 depth, at, in;              /* at: its code; in: the way into it */
+	u32 depth, at, in, next;        /* at: its code; in: the way into it; next: that of a strip behind another */
 	u64 *live_in, *live_out;
 	u64 *wait;                      /* blocks where lanes may wait while it runs */
 	u64 *keep;                      /* registers that those will read; NULL: none wait */
@@ -72,7 +74,8 @@ struct sblock {
 	s32 word;                       /* of the lanes that wait for it, on the stack; -1: none ever do */
 };
 
-#define S_ENDED 0xfffffffeu             /* sprivate.spc: their lanes have ended */
+#define S_ENDED 0xfffffffeu             /* sprivate.spc, sphase.at: their lanes have ended */
+#define ALL_WARPS 1u
 
 struct sexit { u32 pc, nwaits, *waits; bool wrong, parted; };       /* pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait;
 						   wrong: a guess was; parted: that lanes stay together */
@@ -84,6 +87,19 @@ struct strip_code {
 	u32 nexits;
 	s32 (*pats)[STRIP];
 	const u32 *next;                /* per entry: where a strip enters behind another one */
+	const struct spark *parks;      /* by pc */
+	u32 nparks;
+};
+
+/* Scalars that are alive before pc, where strips meet: jit.lives. */
+struct spark { u32 pc, live, n; };
+
+/* A block's warps in one phase between barriers, run by code one after the other. */
+struct sphase {
+	u64 seg;                        /* where a warp's first strip begins it */
+	u32 start, at;                  /* the instruction there; where the warps before this one stand, NO_PC: it is the first */
+	s64 least;                      /* of the budget, to go on with another phase */
+	struct sprivate *first;
 };
 
 /* A warp's private area. */
@@ -95,6 +111,8 @@ struct sprivate {
 	u64 ends[5], shared_ends[5];    /* last places, by log2 of the size of an access */
 	u64 tidv[3], ctaid;             /* addresses */
 	u32 tid[3], dim[3], warp;
+	u64 warp_at, slots;             /* struct warp; its registers' slots */
+	u64 next, phase;                /* the next warp's area, ALL_WARPS: this is the last one, 0: code does not go on to it; struct sphase, 0: none */
 	u64 seg;                        /* meet.c */
 	u32 seg_pc, spc, at;            /* at: 32 * the strip that left code */
 	u32 m, first, done;             /* lanes of the strip that enter; the lowest; those that have ended */
@@ -105,8 +123,11 @@ struct sprivate {
 
 struct sslow { u32 pc, back, njump, jump[6], at; bool guarded, leaves, pair; struct sblock *block; };
 
-/* Register o and from more lie in the span, with JIT_SLACK behind it; o and at more is a multiple of 1 << ual. */
-struct snear { u32 o, slow; s32 from, at; u8 ual; };
+/*
+ * What lies from from to to behind register o is in the span, or in shared memory; o and at more is a multiple of 1 << ual. In
+ * the span what is checked has JIT_SLACK behind it.
+ */
+struct snear { u32 o, slow; s32 from, to, at; u8 ual; bool shared; };
 #define S_NEAR 6u
 
 struct sjump { u32 at, block; };
@@ -142,6 +163,9 @@ struct scomp {
 	struct jsite *sites;
 	u32 nsites, sites_cap;
 	s32 stack, save_ymm, save_gpr, gbits, old_rsp;
+	u32 p_bytes;
+	struct spark *parks;
+	u32 nparks, parks_cap;
 	struct snear near[S_NEAR];      /* what this block has checked */
 	u32 nnear;
 	u32 mx;                         /* MXCSR now, 0: unknown */
@@ -215,6 +239,7 @@ void s_exit_jump(struct scomp *c, u32 at, u32 exit);
 void s_stub_jump(struct scomp *c, u32 at, u32 block, bool next);      /* next: of a strip behind another */
 const u64 *s_live_before(struct scomp *c, u32 pc);
 void s_spill_set(struct scomp *c, const u64 *set, int mask, bool all);
+u32 s_lives(struct scomp *c, const u64 *set, u32 *n);    /* the scalars of a set, in scomp.lives */
 void s_leave(struct scomp *c, u32 pc);
 void s_leave_if(struct scomp *c, u32 cc, u32 pc);
 void s_parted_if(struct scomp *c, u32 cc);       /* lanes do not stay together at the branch that is emitted */
@@ -234,6 +259,16 @@ void s_clean_before(const struct scomp *c, u32 pc, u64 *set);
 bool s_enters(const struct scomp *c, u32 block);         /* has it a way in? */
 void s_meet(struct scomp *c, u32 pc);
 void s_meet_end(struct scomp *c);
+/* park.c: scalars of strips that are not running */
+void s_parks(struct scomp *c);                           /* gives them places; behind place.c */
+struct rm s_home(const struct sregister *r);             /* of the running strip */
+void s_park(struct scomp *c, u32 v);
+void s_unpark(struct scomp *c, u32 v);
+void s_park_list(struct scomp *c, u32 pc);               /* what is alive before pc */
+void strip_park(const struct jit *j, struct warp *w, u32 n);    /* what entry n takes for granted, of all strips */
+void strip_unpark(const struct jit *j, struct warp *w, u32 strips, u32 n);       /* into the slots again */
+void strip_unpark_at(const struct jit *j, struct warp *w, u32 strips, u32 pc);   /* ... of strips that stand at pc */
+
 /* call8.c */
 bool s_lane_call(struct scomp *c, const struct insn *in);
 bool s_compare_call(struct scomp *c, const struct insn *in);

@@ -90,7 +90,7 @@ struct rm sg_rm(struct scomp *c, u32 o, u8 w, int tmp)
 	}
 	if (o & OPND_CONST)
 		return pool_rm(o, v, w, 0);
-	return c->r[o].loc == LOC_GPR ? rm_reg(c->r[o].reg) : stack_rm(c->r[o].home);
+	return c->r[o].loc == LOC_GPR ? rm_reg(c->r[o].reg) : s_home(&c->r[o]);
 }
 
 void s_to_gpr(struct scomp *c, u32 o, u8 w, int gpr)
@@ -118,7 +118,7 @@ void sg_put(struct scomp *c, u32 v, int gpr)
 	if (!r->live)
 		return;
 	if (r->loc == LOC_MEM)
-		g_store(&c->a, 1, stack_rm(r->home), gpr);
+		g_store(&c->a, 1, s_home(r), gpr);
 	else if (r->reg != gpr)
 		g_load(&c->a, r->w == 1, r->reg, rm_reg(gpr));
 }

@@ -162,7 +162,7 @@ static void fill_scalar(struct scomp *c, u32 v)
 		g_alu(a, r->w == 1, G_SUB, d, rm_reg(RAX));
 	}
 	if (r->loc == LOC_MEM)
-		g_store(a, 1, stack_rm(r->home), d);
+		g_store(a, 1, s_home(r), d);
 }
 
 /* Fills v, which is no scalar, from its slot, whatever lanes it is alive in. */
@@ -325,8 +325,15 @@ static void exit_stub(struct scomp *c, u32 i)
 			return;
 		}
 		s_clean_before(c, x->pc, live);
-		for (k = 0; k < c->words; k++)
+		for (k = 0; k < c->words; k++) {
+			u64 clean;
+
+			/* those of scalars are not up to date */
+			for (clean = all[k] & live[k]; clean; clean &= clean - 1)
+				if (c->r[k * 64 + (u32)__builtin_ctzll(clean)].v.cls == SC_SCALAR)
+					live[k] &= ~(clean & -clean);
 			live[k] = all[k] & ~live[k];
+		}
 		g_load(a, 0, RDX, rm_reg(R12));
 		g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
 		part = g_jcc(a, CC_NE);
@@ -355,7 +362,8 @@ static void exit_stub(struct scomp *c, u32 i)
 	way_out(c);
 }
 
-static void entry_stub(struct scomp *c, u32 b)
+/* From the interpreter's frame; next: behind another strip. */
+static void entry_stub(struct scomp *c, u32 b, bool next)
 {
 	const u64 *live = c->b[b].live_in;
 	u32 w, pass, some = 0;
@@ -373,11 +381,40 @@ static void entry_stub(struct scomp *c, u32 b)
 					fill(c, v);
 					continue;
 				}
+				if (next) {
+					s_unpark(c, v);
+					continue;
+				}
 				if (!some++)
 					g_load(&c->a, 0, RCX, SPM(first));
 				fill_scalar(c, v);
+				s_park(c, v);
 			}
 	g_land(&c->a, g_jmp(&c->a), c->b[b].at);
+}
+
+u32 s_lives(struct scomp *c, const u64 *set, u32 *n)
+{
+	u32 at = c->nlives, w;
+	u64 x;
+
+	*n = 0;
+	for (w = 0; w < c->words; w++)
+		for (x = set[w]; x; x &= x - 1) {
+			u32 v = w * 64 + (u32)__builtin_ctzll(x), *p;
+
+			if (c->r[v].v.cls != SC_SCALAR)
+				continue;
+			p = xgrow(c->lives, &c->lives_cap, c->nlives + 1, sizeof(u32));
+			if (!p) {
+				c->bad = true;
+				return at;
+			}
+			c->lives = p;
+			c->lives[c->nlives++] = v;
+			++*n;
+		}
+	return at;
 }
 
 bool s_ways(struct scomp *c)
@@ -395,8 +432,7 @@ bool s_ways(struct scomp *c)
 	for (i = 0; i < c->nxjumps; i++)
 		g_land(&c->a, c->xjumps[i].at, stub[c->xjumps[i].block]);
 	for (b = 0; b < c->nb && !c->bad && !c->a.oom; b++) {
-		u32 n = 0, at, w;
-		u64 x;
+		u32 n, at;
 
 		/* code that does nothing but leave is not entered */
 		if (!s_enters(c, b))
@@ -405,29 +441,18 @@ bool s_ways(struct scomp *c)
 		c->next = xgrow(c->next, &c->next_cap, c->nentries + 1, sizeof(*c->next));
 		if (!c->entries || !c->next)
 			return false;
-		at = c->nlives;
-		for (w = 0; w < c->words; w++)
-			for (x = c->b[b].live_in[w]; x; x &= x - 1) {
-				u32 v = w * 64 + (u32)__builtin_ctzll(x);
-
-				if (c->r[v].v.cls != SC_SCALAR)
-					continue;
-				c->lives = xgrow(c->lives, &c->lives_cap, c->nlives + 1, sizeof(u32));
-				if (!c->lives)
-					return false;
-				c->lives[c->nlives++] = v;
-				n++;
-			}
-		c->next[c->nentries] = c->a.n;
+		at = s_lives(c, c->b[b].live_in, &n);
+		c->next[c->nentries] = c->b[b].next = c->a.n;
+		entry_stub(c, b, true);
 		c->b[b].in = c->a.n;
 		c->entries[c->nentries++] = (struct jentry){ c->a.n, at, n, NO_PC };
 		c->entry_at[c->b[b].start] = c->nentries;
-		entry_stub(c, b);
+		entry_stub(c, b, false);
 		if (c->a.n > S_MAX_CODE)
 			return false;
 	}
 	for (i = 0; i < c->nsjumps; i++)
-		g_land(&c->a, c->sjumps[i].at, c->b[c->sjumps[i].block].in);
+		g_land(&c->a, c->sjumps[i].at, c->sjumps[i].next ? c->b[c->sjumps[i].block].next : c->b[c->sjumps[i].block].in);
 	return !c->bad && !c->a.oom;
 }
 
