@@ -70,6 +70,8 @@ static void go_to(struct scomp *c, u32 t, bool next)
 	if (t <= self) {
 		g_alui(a, 1, G_SUB, rm_mem(R14, (s32)offsetof(struct tstate, budget)), (s32)((c->cur->end - c->b[t].start) / STRIPS) + 1);
 		s_leave_if(c, CC_S, c->b[t].start);
+		if (c->b[t].turn)
+			s_turn(c, t);
 	}
 	for (w = 0; w < t && w < c->nb; w++) {
 		if (!bit_of(c->cur->wait, w))
@@ -435,7 +437,7 @@ static struct jit *finish(struct scomp *c)
 	j->fn = c->fn;
 	j->mxcsr = c->s->mxcsr;
 	j->guessed = c->guessed;
-	j->p_bytes = (c->p_bytes + 63) & ~63u;
+	j->p_bytes = ((c->p_bytes ? c->p_bytes : (u32)sizeof(struct sprivate)) + 63) & ~63u;
 	s->code = c->code;
 	s->nexits = c->nexits;
 	for (i = 0; i < c->nexits; i++) {
@@ -495,6 +497,7 @@ struct jit *strip_compile(struct func *fn, u32 spec)
 	if (!s_pool(c) || !s_order(c) || !s_blocks(c) || !s_facts(c) || !s_place(c) || !s_clean(c))
 		goto out;
 	s_pairs(c);
+	s_steps(c);
 	as_room(&c->a, 1 << 16);
 	s_way_in(c);
 	for (i = 0; i < c->nb && !c->bad && !c->a.oom && c->a.n < S_MAX_CODE; i++)

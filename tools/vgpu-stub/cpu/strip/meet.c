@@ -317,9 +317,9 @@ static void next_warp(struct scomp *c, u32 at, u32 exit)
 	g_load(a, 1, RDX, SPM(next));
 	g_alui(a, 1, G_CMP, rm_reg(RDX), ALL_WARPS);
 	s_exit_jump(c, g_jcc(a, CC_B), exit);
-	last = g_jcc(a, CC_E);
 	g_movi(a, RAX, at);
 	g_store(a, 0, PHASE(at), RAX);
+	last = g_jcc(a, CC_E);
 	g_store(a, 1, rm_mem(RDX, (s32)offsetof(struct sprivate, phase)), RCX);
 	g_load(a, 1, R15, rm_reg(RDX));
 	g_load(a, 1, RDX, PHASE(seg));
@@ -364,13 +364,53 @@ static bool vectors_only(const struct scomp *c, const struct insn *in)
 	return true;
 }
 
+/* What is alive and has been written since is put away. */
+static void put_away(struct scomp *c, const u64 *live, u64 *set)
+{
+	u32 w;
+	u64 x;
+
+	for (w = 0; w < c->words; w++) {
+		set[w] = live[w] & ~set[w];
+		for (x = set[w]; x; x &= x - 1) {
+			u32 v = w * 64 + (u32)__builtin_ctzll(x);
+
+			if (c->r[v].v.cls != SC_SCALAR)
+				continue;
+			s_park(c, v);
+			set[w] &= ~(x & -x);
+		}
+	}
+	s_spill_set(c, set, 15, true);
+}
+
+/* All warps stand there: the first one begins at block b. */
+static void next_phase(struct scomp *c, u32 b, u32 exit)
+{
+	struct as *a = &c->a;
+
+	g_load(a, 1, RAX, PHASE(least));
+	g_alu(a, 1, G_CMP, RAX, rm_mem(R14, (s32)offsetof(struct tstate, budget)));
+	s_exit_jump(c, g_jcc(a, CC_G), exit);
+	lea_next(c, b);
+	g_store(a, 1, PHASE(seg), RAX);
+	g_load(a, 1, RDX, rm_reg(RAX));
+	g_movi(a, RAX, c->b[b].start);
+	g_store(a, 0, PHASE(start), RAX);
+	g_movi(a, RAX, NO_PC);
+	g_store(a, 0, PHASE(at), RAX);
+	g_load(a, 1, R15, PHASE(first));
+	g_store(a, 1, SPM(phase), RCX);
+	start_warp(c);
+	s_stub_jump(c, g_jmp(a), b, true);
+}
+
 void s_meet(struct scomp *c, u32 pc)
 {
 	struct as *a = &c->a;
 	const struct insn *in = &c->code[pc];
-	u32 exit = s_exit(c, pc), w, n, nfix, b;
-	const u64 *live;
-	u64 *set, x;
+	u32 exit = s_exit(c, pc), n, nfix, b;
+	u64 *set;
 
 	if (!meets(c, c->cur) || c->bad) {
 		s_exit_jump(c, g_jmp(a), exit);
@@ -385,21 +425,9 @@ void s_meet(struct scomp *c, u32 pc)
 		c->bad = true;
 		return;
 	}
-	s_park_list(c, pc);
+	s_park_list(c, pc, s_live_before(c, pc));
 	s_clean_before(c, pc, set);
-	live = s_live_before(c, pc);
-	for (w = 0; w < c->words; w++) {
-		set[w] = live[w] & ~set[w];
-		for (x = set[w]; x; x &= x - 1) {
-			u32 v = w * 64 + (u32)__builtin_ctzll(x);
-
-			if (c->r[v].v.cls != SC_SCALAR)
-				continue;
-			s_park(c, v);
-			set[w] &= ~(x & -x);
-		}
-	}
-	s_spill_set(c, set, 15, true);
+	put_away(c, s_live_before(c, pc), set);
 	if (s_together(in) && goes_on(c, pc)) {
 		/* what is done there finds it in the slots */
 		operands(c, in, set);
@@ -409,20 +437,7 @@ void s_meet(struct scomp *c, u32 pc)
 	b = s_block_at(c, pc + 1);
 	if (goes_on(c, pc) && whole_block(c, in)) {
 		next_warp(c, pc, exit);
-		g_load(a, 1, RAX, PHASE(least));
-		g_alu(a, 1, G_CMP, RAX, rm_mem(R14, (s32)offsetof(struct tstate, budget)));
-		s_exit_jump(c, g_jcc(a, CC_G), exit);
-		lea_next(c, b);
-		g_store(a, 1, PHASE(seg), RAX);
-		g_load(a, 1, RDX, rm_reg(RAX));
-		g_movi(a, RAX, pc + 1);
-		g_store(a, 0, PHASE(start), RAX);
-		g_movi(a, RAX, NO_PC);
-		g_store(a, 0, PHASE(at), RAX);
-		g_load(a, 1, R15, PHASE(first));
-		g_store(a, 1, SPM(phase), RCX);
-		start_warp(c);
-		s_stub_jump(c, g_jmp(a), b, true);
+		next_phase(c, b, exit);
 		return;
 	}
 	if (!s_together(in) || !goes_on(c, pc) || !vectors_only(c, in)) {
@@ -444,6 +459,52 @@ void s_meet(struct scomp *c, u32 pc)
 	lea_next(c, b);
 	g_store(a, 1, SPM(seg), RAX);
 	s_stub_jump(c, g_jmp(a), b, true);
+}
+
+/*
+ * On the way back to block t, where the strips of the block take turns (step.c): the first one stops here, and so do the others if they come; who comes when
+ * those before stand elsewhere goes on.
+ */
+void s_turn(struct scomp *c, u32 t)
+{
+	struct as *a = &c->a;
+	u32 at = c->b[t].start | S_TURN, exit, alone[4], look, first, w, i;
+	u64 *set;
+
+	for (w = 0; w < c->bwords; w++)
+		if (c->cur->wait[w])
+			return;
+	set = pool_alloc(&c->mem, (c->words + 1) * 8);
+	if (!set || !s_enters(c, t))
+		return;
+	exit = s_exit(c, c->b[t].start);
+	g_load(a, 1, RCX, SPM(phase));
+	g_op(a, 1, 0x85, RCX, rm_reg(RCX), 0);          /* test */
+	alone[0] = g_jcc(a, CC_E);
+	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
+	alone[1] = g_jcc(a, CC_NE);
+	g_alui(a, 0, G_CMP, rm_reg(RBP), 0);
+	g_load(a, 0, RAX, SPM(spc));
+	look = g_jcc(a, CC_NE);
+	g_load(a, 0, RAX, PHASE(at));
+	g_alui(a, 0, G_CMP, rm_reg(RAX), (s32)NO_PC);
+	first = g_jcc(a, CC_E);
+	g_here(a, look);
+	g_alui(a, 0, G_CMP, rm_reg(RAX), (s32)at);
+	alone[2] = g_jcc(a, CC_NE);
+	g_here(a, first);
+	/* shuffles since the block's phase began have made others of the warp stand apart from it */
+	g_load(a, 1, RAX, SPM(seg));
+	g_alu(a, 1, G_CMP, RAX, PHASE(seg));
+	alone[3] = g_jcc(a, CC_NE);
+	s_park_list(c, at, c->b[t].live_in);
+	clean_in(c, c->cur, c->cur->end, set);
+	put_away(c, c->b[t].live_in, set);
+	next_strip(c, at, exit);
+	next_warp(c, at, exit);
+	next_phase(c, t, exit);
+	for (i = 0; i < 4; i++)
+		g_here(a, alone[i]);
 }
 
 /* A strip's lanes have all ended, and none wait: the next one, where code runs them one after the other. */

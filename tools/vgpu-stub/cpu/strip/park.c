@@ -14,15 +14,20 @@ static s32 place(u32 k) { return (s32)(((sizeof(struct sprivate) + 63) & ~63u) +
 
 void s_parks(struct scomp *c)
 {
-	u32 v, k = 0;
+	u32 v;
 
 	for (v = 0; v < c->s->nregs; v++) {
 		struct sregister *r = &c->r[v];
 
 		if (r->live && r->v.cls == SC_SCALAR)
-			r->home = place(k++);
+			r->home = s_new_home(c);
 	}
-	c->p_bytes = (u32)place((k + 3) & ~3u);
+}
+
+s32 s_new_home(struct scomp *c)
+{
+	c->p_bytes = (u32)place((c->nhomes | 3) + 1);
+	return place(c->nhomes++);
 }
 
 struct rm s_home(const struct sregister *r) { return rm_idx(R15, RBP, 0, r->home); }
@@ -43,7 +48,7 @@ void s_unpark(struct scomp *c, u32 v)
 		g_load(&c->a, 1, r->reg, s_home(r));
 }
 
-void s_park_list(struct scomp *c, u32 pc)
+void s_park_list(struct scomp *c, u32 pc, const u64 *live)
 {
 	struct spark *p = xgrow(c->parks, &c->parks_cap, c->nparks + 1, sizeof(*p));
 	u32 n, at;
@@ -53,7 +58,7 @@ void s_park_list(struct scomp *c, u32 pc)
 		return;
 	}
 	c->parks = p;
-	at = s_lives(c, s_live_before(c, pc), &n);
+	at = s_lives(c, live, &n);
 	p[c->nparks++] = (struct spark){ pc, at, n };
 }
 

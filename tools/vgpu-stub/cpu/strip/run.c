@@ -133,20 +133,20 @@ static const struct jit *newest(const struct jit *j)
 #define PARTED 8
 #define AGES 3
 
-static void parted(const struct jit *j, struct grid *g, u32 pc)
+static void learn(const struct jit *j, struct grid *g, u32 pc, u8 what)
 {
 	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
 	struct jit_src *s = j->fn->jsrc;
 	struct jit *old, *n;
 	u32 i, csr;
 
-	__atomic_store_n(&s->parted[pc], 1, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&s->parted[pc], what, __ATOMIC_RELAXED);
 	if (__atomic_add_fetch(&g->parted, 1, __ATOMIC_RELAXED) < PARTED || pthread_mutex_trylock(&one))
 		return;
 	old = (struct jit *)(uintptr_t)newest(j);
 	if (old == j && old->age < AGES) {
 		for (i = 0; old->age == AGES - 1 && i < s->n; i++)
-			__atomic_store_n(&s->parted[i], 1, __ATOMIC_RELAXED);
+			__atomic_store_n(&s->parted[i], PARTED_LANES | PARTED_TURNS, __ATOMIC_RELAXED);
 		csr = _mm_getcsr();
 		_mm_setcsr(0x1f80);
 		n = strip_compile(old->fn, old->spec);
@@ -223,6 +223,13 @@ static u32 next_turn(struct tstate *ts, const struct jit *j, struct frame *f, u3
 	}
 	n = j->entry_at[f->pc];
 	return n && as_claimed(j, &j->entries[n - 1], f, f->mask) ? n : 0;
+}
+
+/* Strips that take turns in a loop did not go round it equally often: code was left at pc, where others stood at. */
+static void ragged(const struct jit *j, struct grid *g, u32 at, u32 pc)
+{
+	if (at != NO_PC && at != S_ENDED && (at & S_TURN) && pc != (at & ~S_TURN))
+		learn(j, g, at & ~S_TURN, PARTED_TURNS);
 }
 
 enum { AT_ONE, APART, ENDED };
@@ -317,12 +324,14 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 					apart = 0;
 				}
 				s = p->at / 32;
+				if (!x->wrong && !x->parted)
+					ragged(j, w->cta->g, s ? p->spc : k ? k->phase->at : NO_PC, x->pc);
 				n = put_back(j, w, s, n, k);
 				/* code has run those before this one */
 				if (s && p->spc == S_ENDED) {
 					*done |= (1u << STRIP * s) - 1;
 				} else if (s) {
-					pc = p->spc;
+					pc = p->spc & ~S_TURN;
 					here = (1u << STRIP * s) - 1;
 				}
 				k = NULL;
@@ -332,7 +341,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 			if (x->wrong && __atomic_add_fetch(&((struct jit *)j)->quits, 1, __ATOMIC_RELAXED) == 16)
 				f->fn->jsrc->noguess = true;
 			if (x->parted)
-				parted(j, w->cta->g, x->pc);
+				learn(j, w->cta->g, x->pc, PARTED_LANES);
 			if (x->pc == NO_PC)
 				continue;
 			if (!x->nwaits && (pc == x->pc || pc == NO_PC) && apart == f->waiting) {
@@ -506,6 +515,8 @@ enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over)
 			stand = NO_PC;
 			if (r == ENDED && done == lanes)
 				stand = S_ENDED;
+			else if (r == AT_ONE && !done && w->main.mask == lanes && ph.at == (pc | S_TURN))
+				stand = ph.at;
 			else if (r == AT_ONE && !done && w->main.mask == lanes && jit_barrier(&j->strip->code[pc]) && jit_meets(c, &j->strip->code[pc]))
 				stand = pc;
 			if (stand == NO_PC || (ph.at != NO_PC && ph.at != stand))
@@ -521,7 +532,7 @@ enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over)
 				c->pristine = true;
 				return RUN_DONE;
 			}
-			start = ph.at + 1;
+			start = ph.at & S_TURN ? ph.at & ~S_TURN : ph.at + 1;
 			n = j->entry_at[start];
 			if (*left_over > 0 && n) {
 				for (k = 0; k < c->nwarps; k++)
@@ -537,7 +548,7 @@ enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over)
 			if (ph.at == S_ENDED)
 				hand_over(c, &c->warps[k], c->warps[k].main.lanes);
 			else
-				stands(&c->warps[k], ph.at);
+				stands(&c->warps[k], ph.at & ~S_TURN);
 		}
 		if (i < c->nwarps)
 			hand_over(c, &c->warps[i], done);

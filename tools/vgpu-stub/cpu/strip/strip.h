@@ -10,6 +10,7 @@
  *   facts.c   one scalar for the strip (and a step from lane to lane), or eight lanes; where lanes may wait while others run
  *   order.c   stores that are everybody's before the next
  *   guess.c   branches that lanes take together
+ *   step.c    loops in which strips take turns
  *   place.c   registers and homes
  *   code.c    blocks, branches, lanes that part and meet, the finished code
  *   ways.c    in and out, and one instruction by the interpreter in between
@@ -66,6 +67,7 @@ struct sblock {
 	u32 nsucc, *succ;
 	bool sync;                      /* its last instruction is one, and it has no successors */
 	bool split;                     /* lanes may part at its end */
+	bool turn, within;              /* strips take turns at it: step.c; within: in a loop where they do */
 	u32 depth, at, in, next;        /* at: its code; in: the way into it; next: that of a strip behind another */
 	u64 *live_in, *live_out;
 	u64 *wait;                      /* blocks where lanes may wait while it runs */
@@ -75,7 +77,11 @@ struct sblock {
 };
 
 #define S_ENDED 0xfffffffeu             /* sprivate.spc, sphase.at: their lanes have ended */
+#define S_TURN 0x80000000u              /* in spc and at: before the block that begins there, where strips take turns */
 #define ALL_WARPS 1u
+
+/* jit_src.parted, per pc: of a branch whose lanes part; of the first instruction of a loop that some strips leave before others */
+enum { PARTED_LANES = 1, PARTED_TURNS = 2 };
 
 struct sexit { u32 pc, nwaits, *waits; bool wrong, parted; };       /* pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait;
 						   wrong: a guess was; parted: that lanes stay together */
@@ -91,7 +97,7 @@ struct strip_code {
 	u32 nparks;
 };
 
-/* Scalars that are alive before pc, where strips meet: jit.lives. */
+/* Scalars that are alive where strips stand, a value of spc: jit.lives. */
 struct spark { u32 pc, live, n; };
 
 /* A block's warps in one phase between barriers, run by code one after the other. */
@@ -163,7 +169,7 @@ struct scomp {
 	struct jsite *sites;
 	u32 nsites, sites_cap;
 	s32 stack, save_ymm, save_gpr, gbits, old_rsp;
-	u32 p_bytes;
+	u32 p_bytes, nhomes;
 	struct spark *parks;
 	u32 nparks, parks_cap;
 	struct snear near[S_NEAR];      /* what this block has checked */
@@ -199,6 +205,9 @@ static inline bool s_sync_at(const struct scomp *c, u32 pc) { return s_sync(&c->
 
 /* guess.c */
 void s_splits(struct scomp *c);
+
+/* step.c */
+void s_steps(struct scomp *c);
 
 /* place.c */
 bool s_place(struct scomp *c);
@@ -259,12 +268,14 @@ void s_clean_before(const struct scomp *c, u32 pc, u64 *set);
 bool s_enters(const struct scomp *c, u32 block);         /* has it a way in? */
 void s_meet(struct scomp *c, u32 pc);
 void s_meet_end(struct scomp *c);
+void s_turn(struct scomp *c, u32 t);
 /* park.c: scalars of strips that are not running */
 void s_parks(struct scomp *c);                           /* gives them places; behind place.c */
+s32 s_new_home(struct scomp *c);
 struct rm s_home(const struct sregister *r);             /* of the running strip */
 void s_park(struct scomp *c, u32 v);
 void s_unpark(struct scomp *c, u32 v);
-void s_park_list(struct scomp *c, u32 pc);               /* what is alive before pc */
+void s_park_list(struct scomp *c, u32 pc, const u64 *live);      /* what is alive at that place */
 void strip_park(const struct jit *j, struct warp *w, u32 n);    /* what entry n takes for granted, of all strips */
 void strip_unpark(const struct jit *j, struct warp *w, u32 strips, u32 n);       /* into the slots again */
 void strip_unpark_at(const struct jit *j, struct warp *w, u32 strips, u32 pc);   /* ... of strips that stand at pc */

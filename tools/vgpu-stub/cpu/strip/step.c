@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loops in which the strips of a block take turns. A strip by itself goes through all of a loop before the next one begins it;
+ * where the loop steps far in memory (by the size of a grid or of a row), each of its loads then touches a page and half a line that
+ * the next strip touches again much later. Taken in turns, an iteration's loads lie side by side.
+ *
+ * Of the loops without loops, barriers or calls in them, those that load from memory at addresses that differ from lane to lane, and
+ * carry a number from iteration to iteration to which they add something unknown, or FAR and more.
+ *
+ * A loop that some strips leave before others is no gain: who comes to a barrier with others still in it leaves code. That is noted as a branch that parts lanes
+ * is (guess.c), and the function compiled anew.
+ *
+ * In: classes, blocks. Out: sblock.turn of such a loop's first block, sblock.within of all of its. What comes of it: s_turn() in meet.c.
+ */
+#include "strip.h"
+
+#define FAR 512
+
+static bool far_step(const struct scomp *c, const struct insn *in)
+{
+	struct sval v;
+	u32 other;
+
+	if (in->kind != K_LANE || (in->lop != LOP_ADD && in->lop != LOP_SUB) || type_is_float(in->type) || in->guard != OPND_NONE)
+		return false;
+	other = in->o[1] == in->o[0] ? in->o[2] : in->o[2] == in->o[0] ? in->o[1] : OPND_NONE;
+	if (other == OPND_NONE)
+		return false;
+	v = s_val(c, other, type_bytes(in->type) == 8);
+	if (v.cls != SC_SCALAR || v.pat)
+		return false;
+	return !v.known || (s32)v.k >= FAR || (s32)v.k <= -FAR;
+}
+
+static bool spread_load(const struct scomp *c, const struct insn *in)
+{
+	struct sval v;
+
+	if (in->kind != K_LD || in->space == SPACE_SHARED || in->space == SPACE_LOCAL || in->space == SPACE_PARAM)
+		return false;
+	v = s_val(c, in->o[4], in->aw);
+	return v.cls != SC_SCALAR || v.pat;
+}
+
+/* Is r the register that in adds to, by way of a copy? x = r + step, later r = x */
+static bool copied_step(const struct scomp *c, u32 t, u32 self, const struct insn *in)
+{
+	u32 pc, x = in->o[0], k;
+
+	if (in->kind != K_LANE || in->lop != LOP_ADD || type_is_float(in->type) || in->guard != OPND_NONE)
+		return false;
+	for (pc = c->b[t].start; pc < c->b[self].end; pc++) {
+		const struct insn *m = &c->code[pc];
+		struct insn as = *in;
+
+		if (m->kind != K_LANE || m->lop != LOP_MOV || m->o[1] != x)
+			continue;
+		for (k = 1; k < 3; k++)
+			if (in->o[k] == m->o[0]) {
+				as.o[0] = m->o[0];
+				return far_step(c, &as);
+			}
+	}
+	return false;
+}
+
+static void loop(struct scomp *c, u32 t, u32 self)
+{
+	bool far = false, loads = false;
+	u32 b, i, pc;
+
+	if (c->s->parted && (c->s->parted[c->b[t].start] & PARTED_TURNS))
+		return;
+	for (b = t; b <= self; b++) {
+		if (c->b[b].sync)
+			return;
+		for (i = 0; i < c->b[b].nsucc; i++)
+			if (c->b[b].succ[i] <= b && (b != self || c->b[b].succ[i] != t))
+				return;
+		for (pc = c->b[b].start; pc < c->b[b].end; pc++) {
+			const struct insn *in = &c->code[pc];
+
+			if (in->kind == K_CALL || s_sync_at(c, pc))
+				return;
+			far |= far_step(c, in) || copied_step(c, t, self, in);
+			loads |= spread_load(c, in);
+		}
+	}
+	c->b[t].turn = far && loads;
+	for (b = t; b <= self; b++)
+		c->b[b].within |= c->b[t].turn;
+}
+
+void s_steps(struct scomp *c)
+{
+	u32 b, i;
+
+	for (b = 0; b < c->nb; b++)
+		for (i = 0; i < c->b[b].nsucc; i++)
+			if (c->b[b].succ[i] <= b)
+				loop(c, c->b[b].succ[i], b);
+}
