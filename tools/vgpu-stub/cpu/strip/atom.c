@@ -33,14 +33,69 @@ static bool known(const struct scomp *c, const struct insn *in)
 {
 	if ((in->size != 4 && in->size != 8) || in->space == SPACE_PARAM || in->space == SPACE_LOCAL)
 		return false;
+	if (type_is_float(in->type) && in->sub == ATOM_EXCH)
+		return true;
 	if (type_is_float(in->type))
-		return in->sub == ATOM_EXCH || (in->sub == ATOM_ADD && c->s->mxcsr == 0x1f80 &&
-		       (in->type == T_F64 || (in->type == T_F32 && in->space == SPACE_SHARED)));        /* others flush, see mem.c */
+		return in->sub == ATOM_ADD && (in->type == T_F64 || in->type == T_F32) &&
+		       (c->s->mxcsr == MXCSR_BASE || c->s->mxcsr == ~0u || (in->type == T_F32 && in->space == SPACE_GLOBAL));
 	switch (in->sub) {
+	case ATOM_INC: case ATOM_DEC:
+		return in->size == 4;
 	case ATOM_ADD: case ATOM_MIN: case ATOM_MAX: case ATOM_AND: case ATOM_OR: case ATOM_XOR: case ATOM_EXCH: case ATOM_CAS:
 		return true;
 	}
 	return false;
+}
+
+/* A subnormal number becomes 0 with its sign. */
+static void flush(struct scomp *c, int gpr)
+{
+	u32 ok;
+
+	g_testi(&c->a, gpr, 0x7f800000);
+	ok = g_jcc(&c->a, CC_NE);
+	g_alui(&c->a, 0, G_AND, rm_reg(gpr), INT32_MIN);
+	g_here(&c->a, ok);
+}
+
+/* edx = what becomes of eax, a float. In global memory subnormals are flushed, in shared memory they are not (mem.c); r11: the address */
+static void add_float(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 here = 0, done = 0, ok;
+
+	if (in->space == SPACE_GENERIC) {
+		g_load(a, 1, RDX, rm_reg(R11));
+		g_alu(a, 1, G_SUB, RDX, SPM(shared));
+		g_alu(a, 1, G_CMP, RDX, SPM(shared_total));
+		here = g_jcc(a, CC_B);
+	}
+	if (in->space != SPACE_SHARED) {
+		g_load(a, 0, RDX, lane_rm(AT_VALUES, false));
+		flush(c, RDX);
+		vx_x(a, X_MOVD, 1, 0, rm_reg(RDX));
+		g_load(a, 0, RDX, rm_reg(RAX));
+		flush(c, RDX);
+		vx_x(a, X_MOVD, 0, 0, rm_reg(RDX));
+		vx_x(a, VOP(2, 1, 0, 0x58), 0, 0, rm_reg(1));           /* vaddss */
+		vx_x(a, X_MOVD_ST, 0, 0, rm_reg(RDX));
+		flush(c, RDX);
+	}
+	if (in->space == SPACE_GENERIC) {
+		done = g_jmp(a);
+		g_here(a, here);
+	}
+	if (in->space != SPACE_GLOBAL) {
+		vx_x(a, X_MOVD, 0, 0, rm_reg(RAX));
+		vx_x(a, VOP(2, 1, 0, 0x58), 0, 0, lane_rm(AT_VALUES, false));
+		vx_x(a, X_MOVD_ST, 0, 0, rm_reg(RDX));
+	}
+	if (done)
+		g_here(a, done);
+	vx_x(a, VOP(0, 1, 0, 0x2e), 0, 0, rm_reg(0));                   /* vucomiss */
+	ok = g_jcc(a, CC_NP);
+	g_movi(a, RDX, 0x7fffffff);
+	g_here(a, ok);
 }
 
 /* rdx = what becomes of rax */
@@ -50,8 +105,6 @@ static void apply(struct scomp *c, const struct insn *in)
 	bool sg = type_is_signed(in->type);
 	u8 w = in->size == 8;
 	struct rm v = lane_rm(AT_VALUES, w);
-	u32 ok;
-
 	g_load(a, w, RDX, rm_reg(RAX));
 	switch (in->sub) {
 	case ATOM_MIN:
@@ -62,16 +115,26 @@ static void apply(struct scomp *c, const struct insn *in)
 	case ATOM_AND: g_alu(a, w, G_AND, RDX, v); return;
 	case ATOM_OR: g_alu(a, w, G_OR, RDX, v); return;
 	case ATOM_XOR: g_alu(a, w, G_XOR, RDX, v); return;
-	}
-	vx_x(a, w ? X_MOVQ : X_MOVD, 0, 0, rm_reg(RAX));
-	vx_x(a, w ? VOP(3, 1, 0, 0x58) : VOP(2, 1, 0, 0x58), 0, 0, v);   /* vaddsd, vaddss */
-	vx_x(a, w ? X_MOVQ_ST : X_MOVD_ST, 0, 0, rm_reg(RDX));
-	if (w)
+	case ATOM_INC:          /* old >= v ? 0 : old + 1 */
+		g_lea(a, 0, RDX, rm_mem(RAX, 1));
+		g_alu(a, 0, G_CMP, RAX, v);
+		g_cmov(a, 0, CC_AE, RDX, s_splat32(c, 0));
 		return;
-	vx_x(a, VOP(0, 1, 0, 0x2e), 0, 0, rm_reg(0));                   /* vucomiss */
-	ok = g_jcc(a, CC_NP);
-	g_movi(a, RDX, 0x7fffffff);
-	g_here(a, ok);
+	case ATOM_DEC:          /* old == 0 || old > v ? v : old - 1 */
+		g_lea(a, 0, RDX, rm_mem(RAX, -1));
+		g_alu(a, 0, G_CMP, RAX, v);
+		g_cmov(a, 0, CC_A, RDX, v);
+		g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
+		g_cmov(a, 0, CC_E, RDX, v);
+		return;
+	}
+	if (!w) {
+		add_float(c, in);
+		return;
+	}
+	vx_x(a, X_MOVQ, 0, 0, rm_reg(RAX));
+	vx_x(a, VOP(3, 1, 0, 0x58), 0, 0, v);   /* vaddsd */
+	vx_x(a, X_MOVQ_ST, 0, 0, rm_reg(RDX));
 }
 
 static void access(struct scomp *c, const struct insn *in, bool lock)
@@ -99,6 +162,8 @@ bool s_atom(struct scomp *c, const struct insn *in)
 
 	if (!known(c, in) || !s_addresses(c, in))
 		return false;
+	if (type_is_float(in->type) && in->sub == ATOM_ADD)
+		s_mxcsr(c, MXCSR_BASE);
 	values(c, in->o[1], w, AT_VALUES);
 	if (in->sub == ATOM_CAS)
 		values(c, in->o[2], w, AT_OTHERS);
@@ -123,8 +188,12 @@ bool s_atom(struct scomp *c, const struct insn *in)
 			again = a->n;
 			apply(c, in);
 			access(c, in, true);
-			g_op(a, w, 0x1b1, RDX, rm_mem(R11, 0), 0);
-			g_land(a, g_jcc(a, CC_NE), again);
+			if (in->space == SPACE_SHARED) {
+				g_store(a, w, rm_mem(R11, 0), RDX);
+			} else {
+				g_op(a, w, 0x1b1, RDX, rm_mem(R11, 0), 0);
+				g_land(a, g_jcc(a, CC_NE), again);
+			}
 		}
 		if (result)
 			g_store(a, w, lane_rm(AT_RESULTS, w), RAX);
