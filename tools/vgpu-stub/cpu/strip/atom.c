@@ -29,15 +29,14 @@ static u32 direct(const struct insn *in)
 	return 0;
 }
 
-static bool known(const struct scomp *c, const struct insn *in)
+static bool known(const struct insn *in)
 {
 	if ((in->size != 4 && in->size != 8) || in->space == SPACE_PARAM || in->space == SPACE_LOCAL)
 		return false;
 	if (type_is_float(in->type) && in->sub == ATOM_EXCH)
 		return true;
 	if (type_is_float(in->type))
-		return in->sub == ATOM_ADD && (in->type == T_F64 || in->type == T_F32) &&
-		       (c->s->mxcsr == MXCSR_BASE || c->s->mxcsr == ~0u || (in->type == T_F32 && in->space == SPACE_GLOBAL));
+		return in->sub == ATOM_ADD && (in->type == T_F64 || in->type == T_F32);
 	switch (in->sub) {
 	case ATOM_INC: case ATOM_DEC:
 		return in->size == 4;
@@ -153,6 +152,15 @@ static void values(struct scomp *c, u32 o, u8 w, u32 off)
 		vy(&c->a, X_MOVU_ST, sv_obs(c, o, w, p, 0), 0, place_rm(off + 32 * p));
 }
 
+/* Sums round to nearest and see subnormals, whatever the function does otherwise. Where the interpreter takes over, run.c sets it right. */
+static void rounds(struct scomp *c, u32 csr)
+{
+	if (c->s->mxcsr == ~0u)
+		s_mxcsr(c, csr);
+	else if (c->s->mxcsr != MXCSR_BASE)
+		vx(&c->a, VOP(0, 1, 0, 0xae), 0, 2, 0, rm_lit(s_lit(c, &csr, 4), 0), 0);         /* vldmxcsr */
+}
+
 bool s_atom(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
@@ -160,10 +168,10 @@ bool s_atom(struct scomp *c, const struct insn *in)
 	bool result = in->o[0] != OPND_NONE;
 	u32 op = direct(in), top, again, p;
 
-	if (!known(c, in) || !s_addresses(c, in))
+	if (!known(in) || !s_addresses(c, in))
 		return false;
 	if (type_is_float(in->type) && in->sub == ATOM_ADD)
-		s_mxcsr(c, MXCSR_BASE);
+		rounds(c, MXCSR_BASE);
 	values(c, in->o[1], w, AT_VALUES);
 	if (in->sub == ATOM_CAS)
 		values(c, in->o[2], w, AT_OTHERS);
@@ -200,6 +208,8 @@ bool s_atom(struct scomp *c, const struct insn *in)
 		g_load(a, 0, RDX, SPM(step));
 	}
 	s_next_lane(c, top);
+	if (type_is_float(in->type) && in->sub == ATOM_ADD && c->s->mxcsr != ~0u)
+		rounds(c, c->s->mxcsr);
 	for (p = 0; result && p < (w ? 2u : 1u); p++) {
 		vy(a, X_MOVU, 0, 0, place_rm(AT_RESULTS + 32 * p));
 		sput(c, in->o[0], p, 0);

@@ -67,9 +67,9 @@ static void by_interpreter(struct tstate *ts, struct sprivate *p, u32 pc, u32 m)
 	struct frame *f = (struct frame *)(uintptr_t)p->frame;
 	const struct jit *j = ts->jit;
 
-	if (j->mxcsr == ~0u)
-		ts->mxcsr = 0;          /* code has changed it */
 	ts->in = &f->fn->code[pc];
+	if (j->mxcsr == ~0u || ts->in->kind == K_ATOM)
+		ts->mxcsr = 0;          /* code has changed it */
 	exec_one(ts, f, ts->in, m);
 	if (j->mxcsr != ~0u && ts->mxcsr != j->mxcsr) {
 		ts->mxcsr = j->mxcsr;
