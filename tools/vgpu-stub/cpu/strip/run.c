@@ -232,7 +232,7 @@ static void ragged(const struct jit *j, struct grid *g, u32 at, u32 pc)
 		learn(j, g, at & ~S_TURN, PARTED_TURNS);
 }
 
-enum { AT_ONE, APART, ENDED };
+enum { AT_ONE, AT_ODD, APART, ENDED };
 
 /* Warps of a block, where they are all whole: ran is the one that code was entered with. */
 struct chain { struct sphase *phase; struct warp *warps; u32 n, ran; bool moved; };
@@ -264,7 +264,8 @@ static u32 put_back(const struct jit *j, struct warp *w, u32 s, u32 n, struct ch
 }
 
 /*
- * The warp's running lanes from entry n on; others may wait, where the frame says. AT_ONE: at f->pc, which code does not do; APART: its lanes wait at several
+ * The warp's running lanes from entry n on; others may wait, where the frame says. AT_ONE: at f->pc, which code does not do; AT_ODD: there too, after lanes were apart, and what
+ * is a scalar behind it for code is none; APART: its lanes wait at several
  * places; ENDED: there are none. *done: lanes that have ended on the way, with frame.lanes still as it was. With k code may go on with the warps behind it and with
  * further phases: *pw is then another, and k says where the others stand.
  */
@@ -275,7 +276,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 	struct sprivate *p = (struct sprivate *)w->jp;
 	const struct strip_code *sc = j->strip;
 	u32 m = f->mask, turns = 0, s, i, l, pc, here, apart;
-	bool many;
+	bool many, odd = m != f->lanes;         /* lanes have not come all the way together */
 
 	*done = 0;
 	ts->w = w;
@@ -370,6 +371,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 				f->lane_pc[__builtin_ctz(l)] = pc;
 			f->waiting = apart | here;
 			frame_resched(f);
+			odd = true;
 			if (f->waiting) {
 				n = turns++ < TURNS && ts->budget >= 0 ? next_turn(ts, j, f, *done) : 0;
 				if (!n)
@@ -386,13 +388,15 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 		}
 		f->mask = m = here;
 		f->pc = pc;
+		if (odd && jit_barrier(&f->fn->jsrc->code[pc]) && j->entry_at[pc + 1] && !as_claimed(j, &j->entries[j->entry_at[pc + 1] - 1], f, m))
+			return AT_ODD;
 		if (m != f->lanes || *done || ts->budget < 0 || !s_together(&f->fn->code[pc]))
 			return AT_ONE;
 		ts->in = &f->fn->code[pc];
 		exec_one(ts, f, ts->in, m);
 		f->pc = pc + 1;
 		n = j->entry_at[pc + 1];
-		if (!n)
+		if (!n || (odd && !as_claimed(j, &j->entries[n - 1], f, m)))
 			return AT_ONE;
 	}
 }
@@ -450,7 +454,7 @@ int strip_run(struct tstate *ts, struct warp *w, struct frame *f)
 	ts->budget = most;
 	r = run_warp(ts, j, &w, n, &w->jended, NULL);
 	ts->budget += budget - most;
-	return r == AT_ONE && !w->jended && ts->budget >= 0 ? JR_AT : JR_LANES;
+	return (r == AT_ONE || r == AT_ODD) && !w->jended && ts->budget >= 0 ? JR_AT : JR_LANES;
 }
 
 /* The interpreter goes on with a warp as run_warp() left it. */
