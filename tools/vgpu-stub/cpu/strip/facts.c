@@ -590,7 +590,8 @@ static bool pool_values(struct scomp *c)
 			if (!a.pat && !b.pat && !d.pat && a.cls == SC_SCALAR && b.cls == SC_SCALAR && d.cls == SC_SCALAR)
 				n = uni(0);
 		}
-		n.made = n.known;
+		/* a sign that is guessed is not: nobody looks there */
+		n.made = n.known = n.known && in->kind == K_LANE && in->lop == LOP_MOV;
 		n.all = in->kind != K_SREG || sreg_value(c, in->sub).cls == SC_SCALAR;
 		if (in->kind == K_SREG && in->sub == SR_LANEID)
 			n.all = false;
