@@ -5,8 +5,8 @@
  *
  * cfg.c calls uniform_hoist before it builds blocks: an unguarded instruction without side effects
  * whose operands are constants and whose results no other instruction writes moves to the
- * prologue; its results live in the constant pool, of which every grid then has a copy. rt.c calls
- * uniform_run for each grid. A register that is read before it is written is undefined in PTX, so
+ * prologue; its results live in the constant pool, of which every grid then has a copy. One that only
+ * moves a constant leaves it there for good. rt.c calls uniform_run for each grid. A register that is read before it is written is undefined in PTX, so
  * that a single writer may always run early; only entries have prologues.
  */
 #include <immintrin.h>
@@ -91,6 +91,32 @@ static bool place(struct comp *c, struct insn *in, u32 *to)
 	return true;
 }
 
+/* A register that only ever holds one constant: its place in the pool, which place() has made, holds it before any launch. */
+static bool constant(struct comp *c, const struct insn *in, u32 from)
+{
+	u32 lo = 0, hi = c->nk, off = from & ~OPND_CONST;
+	struct konst k;
+
+	if (in->kind != K_LANE || in->lop != LOP_MOV || in->type != (in->dw ? T_U64 : T_U32) || from == OPND_NONE)
+		return false;
+	/* they lie in the order of their places, those made here too */
+	while (lo + 1 < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (c->k[mid].off <= off)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	if (lo == c->nk || c->k[lo].off != off || c->k[lo].w != in->dw)
+		return false;
+	k = c->k[lo];
+	k.off = in->o[0] & ~OPND_CONST;
+	c->k = cneed(c, xgrow(c->k, &c->k_cap, c->nk + 1, sizeof(*c->k)));
+	c->k[c->nk++] = k;
+	return true;
+}
+
 void uniform_hoist(struct comp *c)
 {
 	struct func *fn = c->fn;
@@ -131,7 +157,8 @@ void uniform_hoist(struct comp *c)
 				full = true;
 				continue;
 			}
-			fn->pro[fn->npro++] = *in;
+			if (!constant(c, in, in->o[1]))
+				fn->pro[fn->npro++] = *in;
 			at[i] = 1;
 			more = true;
 		}
