@@ -180,7 +180,7 @@ loaded() {
 	load
 	ask GPU - && grep -qE "^ok    model licences:latest: .*100 %" "$W/out" && grep -qE '^ok    runner [0-9]+: on the device: 1 context' "$W/out" && [ "$(share)" = 100 ] &&
 		ok "$name: GPU, by the server's and the runner's words" || fail "$name: $(share) $(cat "$W/out")"
-	runner=$(pgrep -P "$server" llama-server)
+	runner=$(pgrep -P "$server" -f 'llama-server --model')
 	judge GPU - "$V/vgpu" doctor -p "$runner" && grep -q "^ok    runner $runner: on the device" "$W/out" && ok "its runner by -p" || fail "-p runner: $(grep -v ^ok "$W/out")"
 	timeout 60 "$V/vgpu" doctor -j --ollama "127.0.0.1:$port" | python3 -c 'import json, sys; o = json.load(sys.stdin); sys.exit(o["fail"] != 0 or not any(c["name"].startswith("model ") for c in o["checks"]))' &&
 		ok "--ollama -j" || fail "--ollama -j"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # By hand: how long Ollama waits for us, in seconds, medians with the least and the most. What is compared is measured in turn: the
-# device and the CPU that the same release uses without us. No test: it fails by no time.
+# device and the CPU that the same release uses without us; on a busy machine the ratio of such pairs says more than the seconds.
+# No test: it fails by no time.
 #   times.sh BUILD [ROUNDS]
 #     discovery   of `ollama serve`, from its own log
 #     load        a request for one token by a runner that is not there yet: the process, its libraries, the model
@@ -28,6 +29,11 @@ serve() { # serve NAME COMMAND...
 median() { # median NAME: of the numbers on standard input
 	sort -n | awk -v name="$1" '{v[NR] = $1} END {printf "%-46s %6.3f   (%.3f - %.3f, %d rounds)\n", name, v[int((NR + 1) / 2)], v[1], v[NR], NR}'
 }
+# pairs NAME: the device's figure over the CPU's, and less the CPU's, round by round
+pairs() {
+	paste "$dir/$1.device" "$dir/$1.cpu" | awk '{print $1 / $2}' | median "$1, device / cpu"
+	paste "$dir/$1.device" "$dir/$1.cpu" | awk '{print $1 - $2}' | median "$1, device - cpu"
+}
 discovery() { sed -nE 's/.*GPU bootstrap discovery took" duration=//p' "$1" | awk '/ms$/ {print $1 / 1000; next} {print $1 + 0}'; }
 
 start_stub --memory 2G
@@ -40,6 +46,7 @@ for _ in $(seq "$rounds"); do
 	done
 done
 for way in cpu device; do median "discovery, $way" <"$dir/discovery.$way"; done
+pairs discovery
 
 cp "$here/../llm/model/licences.gguf" "$dir/"
 echo "FROM $dir/licences.gguf" >"$dir/Modelfile"
@@ -66,6 +73,7 @@ for _ in range(int(sys.argv[1])):
 PY
 python3 "$dir/load.py" "$rounds" "$cpu" "$url" "$dir" || exit 1
 for way in cpu device; do median "load and one token, $way" <"$dir/load.$way"; done
+pairs load
 
 for _ in $(seq "$rounds"); do
 	python3 "$here/client.py" start "$url" m >"$dir/start" 2>&1 &
