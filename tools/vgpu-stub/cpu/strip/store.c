@@ -3,15 +3,15 @@
 #include "mem.h"
 #include "vex.h"
 
-static void store_gpr(struct scomp *c, const struct insn *in, struct rm m, int gpr)
+static void store_gpr(struct scomp *c, u32 size, struct rm m, int gpr)
 {
 	struct as *a = &c->a;
 
-	if (in->size == 2) {
+	if (size == 2) {
 		as_room(a, 16);
 		b1(a, 0x66);
 	}
-	g_op(a, in->size == 8, in->size == 1 ? 0x88 : 0x89, gpr, m, 0);
+	g_op(a, size == 8, size == 1 ? 0x88 : 0x89, gpr, m, 0);
 }
 
 /* Lanes next to each other; false: not of a kind that is done so */
@@ -78,28 +78,50 @@ static bool store_row(struct scomp *c, const struct insn *in, struct sval v)
 	return true;
 }
 
+/* Word k of a vector of elements below 32 bits: a thread's vector is one access. */
+static int word_of(struct scomp *c, const struct insn *in, u32 k)
+{
+	struct as *a = &c->a;
+	u32 bits = 8u * in->size, per = 32 / bits, e;
+
+	for (e = 0; e < per && k * per + e < in->vec; e++) {
+		int d = e ? 1 : 0, x = sv_obs(c, in->o[k * per + e], 0, 0, d);
+
+		if (e + 1 < per) {
+			vy(a, X_PAND, d, x, s_splat32(c, (1u << bits) - 1));
+			x = d;
+		}
+		if (e) {
+			vy(a, X_PSLLVD, 1, x, s_splat32(c, bits * e));
+			vr(a, X_POR, 0, 0, 1);
+		}
+	}
+	return 0;
+}
+
 static bool store_lanes(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
-	u32 bytes = (u32)in->size * in->vec, top, v, p;
+	bool narrow = in->vec > 1 && in->size < 4;
+	u32 bytes = (u32)in->size * in->vec, n = narrow ? (bytes + 3) / 4 : in->vec, top, v, p;
 
-	if (in->vec > 1 && !(in->size == 4 && !in->dw) && !(in->size == 8 && in->vec == 2 && in->dw))
+	if (in->vec > 1 && (in->dw ? in->size != 8 || in->vec != 2 : in->size > 4))
 		return false;
 	if (in->vec == 1 && in->size == 8 && !in->dw)
 		return false;
 	s_lane_addresses(c, in);
 	s_store_addresses(c);
-	for (v = 0; v < in->vec; v++)
+	for (v = 0; v < n; v++)
 		for (p = 0; p < (in->dw ? 2u : 1u); p++) {
-			int x = in->dw ? sv(c, in->o[v], 1, p, 0) : sv_obs(c, in->o[v], 0, 0, 0);
+			int x = narrow ? word_of(c, in, v) : in->dw ? sv(c, in->o[v], 1, p, 0) : sv_obs(c, in->o[v], 0, 0, 0);
 
 			vy(a, X_MOVU_ST, x, 0, s_mem_lanes_at(L_ROWS + (in->dw ? 64 : 32) * v + 32 * p));
 		}
 	top = s_each_lane(c);
-	if (in->vec == 1) {
+	if (n == 1) {
 		g_load(a, in->dw, R11, s_mem_lanes_of(L_ROWS, RCX, in->dw ? 3 : 2));
 		s_site(c);
-		store_gpr(c, in, rm_mem(RAX, 0), R11);
+		store_gpr(c, bytes, rm_mem(RAX, 0), R11);
 	} else if (in->size == 8) {
 		vx_x(a, VOP(2, 1, 0, 0x7e), 0, 0, s_mem_lanes_of(L_ROWS, RCX, 3));     /* vmovq */
 		vx(a, X_PINSRQ, 0, 0, 0, s_mem_lanes_of(L_ROWS + 64, RCX, 3), 1);
@@ -108,7 +130,7 @@ static bool store_lanes(struct scomp *c, const struct insn *in)
 		vx_x(a, X_MOVU_ST, 0, 0, rm_mem(RAX, 0));
 	} else {
 		vx_x(a, X_MOVD, 0, 0, s_mem_lanes_of(L_ROWS, RCX, 2));
-		for (v = 1; v < in->vec; v++) {
+		for (v = 1; v < n; v++) {
 			vx(a, X_PINSRD, 0, 0, 0, s_mem_lanes_of(L_ROWS + 32 * v, RCX, 2), 1);
 			b1(a, v);
 		}
@@ -138,7 +160,7 @@ bool s_st(struct scomp *c, const struct insn *in)
 
 		s_to_gpr(c, in->o[0], in->dw, R11);
 		s_site(c);
-		store_gpr(c, in, m, R11);
+		store_gpr(c, in->size, m, R11);
 		return true;
 	}
 	return store_lanes(c, in);
