@@ -34,7 +34,8 @@ if ! [ -e done-$version-2 ]; then
 fi
 case ${2:-} in
 cuda13 | node)
-	if ! [ -e done-$version-cuda13 ]; then
+	# `node` takes the package whole, which may have been cleared away since
+	if ! [ -e done-$version-cuda13 ] || { [ "$2" = node ] && ! [ -e done-$version-npm ] && ! [ -d main13 ]; }; then
 		can
 		fetch @node-llama-cpp/linux-x64-cuda main13
 		rm -rf cuda13
