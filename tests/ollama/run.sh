@@ -101,8 +101,8 @@ dies() { # dies NAME VICTIM: killed in the middle of a text, the request ends wi
 	*) ok "$1: told after $(((t1 - t0) / 1000)) ms: $out" ;;
 	esac
 }
-# Ollama starts llama-server without a model, too, to look at the device's memory
-runner() { pgrep -f "^$R/lib/ollama/llama-server --model" | tail -n 1; }
+# of this run; Ollama starts llama-server without a model, too, to look at the device's memory
+runner() { pgrep -f "^$R/lib/ollama/llama-server --model $dir/" | tail -n 1; }
 back() { # back NAME: the next request is answered on the GPU
 	local line
 	line=$(client say "$url" licences "You may copy and distribute" 4 2>&1 && client ps "$url")
