@@ -291,6 +291,28 @@ const struct jblock *jit_block_at(const struct jcomp *c, u32 pc)
 static struct rm waiting(u32 i) { return rm_mem(RBX, PSZ(wait) + 4 * (s32)i); }
 static struct rm others(u32 i) { return rm_mem(RBX, PSZ(other) + 4 * (s32)i); }
 
+/* From a first side to where lanes wait for their turn at the second one: they come along. */
+static void take_along(struct jcomp *c, u32 to)
+{
+	struct as *a = &c->a;
+	u64 in = c->rfirst[c->block];
+
+	for (; in; in &= in - 1) {
+		u32 i = (u32)__builtin_ctzll(in), at;
+
+		if (c->regions[i].second != to)
+			continue;
+		g_alui(a, 0, G_CMP, others(i), 0);
+		at = g_jcc(a, CC_E);
+		g_load(a, 0, RAX, others(i));
+		g_alu(a, 0, G_OR, RAX, PM(m));
+		g_movi(a, RCX, 0);
+		g_store(a, 0, others(i), RCX);
+		j_run_lanes(c, RAX);
+		g_here(a, at);
+	}
+}
+
 /* A jump; in leaving regions it takes up the lanes that wait for that, from the innermost one out. */
 static void jump(struct jcomp *c, u32 pc, u32 to)
 {
@@ -310,8 +332,11 @@ static void jump(struct jcomp *c, u32 pc, u32 to)
 			g_movi(a, RCX, 0);
 			g_store(a, 0, others(i), RCX);
 			j_run_lanes(c, RAX);
+			take_along(c, c->regions[i].second);
 			edge(c, pc, c->regions[i].second);
-		} else {
+			g_here(a, at);
+		}
+		if (!(c->rfirst[c->block] & ~c->rsecond[c->block] & 1ull << i)) {
 			g_alui(a, 0, G_CMP, waiting(i), 0);
 			at = g_jcc(a, CC_E);
 			g_load(a, 0, RAX, waiting(i));
@@ -319,9 +344,10 @@ static void jump(struct jcomp *c, u32 pc, u32 to)
 			g_movi(a, RCX, 0);
 			g_store(a, 0, waiting(i), RCX);
 			j_run_lanes(c, RAX);
+			g_here(a, at);
 		}
-		g_here(a, at);
 	}
+	take_along(c, to);
 	edge(c, pc, to);
 }
 
@@ -351,6 +377,7 @@ static void part(struct jcomp *c, const struct insn *in, u32 pc, const struct jr
 		g_store(a, 0, waiting(no), RCX);
 	}
 	j_run_lanes(c, RAX);
+	take_along(c, r->first);
 	edge(c, pc, r->first);
 }
 
@@ -480,7 +507,7 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 		in = &c->merged[pc];
 	}
 	if (together(in))
-		j_need_all(c);          /* on every way: what is known of them holds behind it, too */
+		j_need_members(c, in);  /* on every way: what is known of them holds behind it, too */
 	if (in->guard != OPND_NONE) {
 		struct rm p = ju_rm(c, in->guard);
 

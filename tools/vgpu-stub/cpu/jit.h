@@ -211,7 +211,7 @@ struct jcomp {
 	u32 *entry_at;
 	struct jregion *regions;
 	u32 nregions;
-	u64 *rin, *rfirst;      /* per block: the regions it is in; in whose first side */
+	u64 *rin, *rfirst, *rsecond;    /* per block: the regions it is in; in whose first side, second one */
 	u64 **keep;             /* per block: registers of lanes that wait, NULL: none do */
 	u32 block;              /* that is emitted */
 	struct insn *merged;    /* per pc: vec > 1: the load that starts here; vec 0 and kind K_LD: done before */
@@ -330,6 +330,7 @@ u32 j_lit64(struct jcomp *c, u64 v);
 u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to);
 void j_leave_if(struct jcomp *c, u32 cc, u32 exit);
 void j_need_all(struct jcomp *c);               /* leaves unless all living lanes are here */
+void j_need_members(struct jcomp *c, const struct insn *in);    /* jit_warp.c: or those that in names */
 struct jlate *j_late(struct jcomp *c);
 void j_leave(struct jcomp *c, u32 exit);
 void j_walk(struct jcomp *c, u32 exit);

@@ -9,6 +9,9 @@
  *            \        /
  *              join                     An edge that leaves the region takes up those that wait.
  *
+ * The sides may share code, as those of `if (a || b)` do: there the first side's lanes may still have the others to wait for,
+ * which stand at second, and take them along where they come by.
+ *
  * Who waits stands in P (jprivate.wait and .other, one word a region, 0 outside of it), so a region's code is the same
  * however it was entered, and the interpreter may enter it with any group of lanes.
  *
@@ -233,9 +236,6 @@ static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *
 	if ((!t && !f) || s->cut)
 		return false;
 	if (t && f) {
-		for (i = 0; i < s->nlist; i++)
-			if (s->mark[s->list[i]] == 3)
-				return false;
 		if (s->mark[b])
 			return false;
 		r->second = in->fall;
@@ -255,7 +255,7 @@ static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *
 		u32 k = s->list[i];
 
 		if (scalar_outlives(c, k, live_before(c, r->join)) ||
-		    (s->mark[k] == 1 && r->second != NO_PC && scalar_outlives(c, k, live_before(c, r->second))))
+		    ((s->mark[k] & 1) && r->second != NO_PC && scalar_outlives(c, k, live_before(c, r->second))))
 			return false;
 	}
 	return true;
@@ -299,8 +299,9 @@ bool jit_regions(struct jcomp *c)
 
 	c->rin = pool_alloc(&c->mem, (n + 1) * sizeof(u64));
 	c->rfirst = pool_alloc(&c->mem, (n + 1) * sizeof(u64));
+	c->rsecond = pool_alloc(&c->mem, (n + 1) * sizeof(u64));
 	c->keep = pool_alloc(&c->mem, (n + 1) * sizeof(*c->keep));
-	if (!c->rin || !c->rfirst || !c->keep)
+	if (!c->rin || !c->rfirst || !c->rsecond || !c->keep)
 		return false;
 	for (b = 0; b < n; b++) {
 		const struct insn *in = &c->code[c->s->b[b].end - 1];
@@ -339,9 +340,11 @@ bool jit_regions(struct jcomp *c)
 		for (k = 0; k < s.nlist; k++) {
 			b = s.list[k];
 			c->rin[b] |= 1ull << i;
-			if (r->second != NO_PC && s.mark[b] == 1)
+			if (r->second != NO_PC && (s.mark[b] & 1))
 				c->rfirst[b] |= 1ull << i;
-			if (!keep(c, b, r->join) || (r->second != NO_PC && s.mark[b] == 1 && !keep(c, b, r->second)))
+			if (s.mark[b] & 2)
+				c->rsecond[b] |= 1ull << i;
+			if (!keep(c, b, r->join) || (r->second != NO_PC && (s.mark[b] & 1) && !keep(c, b, r->second)))
 				return false;
 			r->lo = c->s->b[b].start < r->lo ? c->s->b[b].start : r->lo;
 			r->hi = c->s->b[b].end > r->hi ? c->s->b[b].end : r->hi;

@@ -16,6 +16,33 @@ void j_need_all(struct jcomp *c)
 	j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, c->pc, 0));
 }
 
+/*
+ * The same where the instruction names its members, all lanes the same ones: those of them that live. Who else runs or waits
+ * in a region does not matter.
+ */
+void j_need_members(struct jcomp *c, const struct insn *in)
+{
+	struct jval mask = { .cls = JC_VARY };
+	struct as *a = &c->a;
+
+	if (in->o[2] != OPND_NONE)
+		mask = jit_val(c, in->o[2], 0);
+	if (c->all_here || mask.cls != JC_UNI || (mask.known && (u32)mask.k == ~0u)) {
+		j_need_all(c);
+		return;
+	}
+	g_load(a, 0, RCX, PM(m));
+	g_not(a, 0, RCX);
+	g_alu(a, 0, G_AND, RCX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
+	if (mask.known) {
+		g_testi(a, RCX, (u32)mask.k);
+	} else {
+		ju_load(c, RAX, in->o[2], 0);
+		g_alu(a, 0, G_AND, RAX, rm_reg(RCX));
+	}
+	j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, c->pc, 0));
+}
+
 bool jit_shfl(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
@@ -31,7 +58,7 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 	clamp = (u32)cc.k & 31;
 	if (!b.known && (clamp & ~seg) != (31 & ~seg))
 		return false;
-	j_need_all(c);
+	j_need_members(c, in);
 	for (l = 0; l < LANES; l++) {
 		u32 bv = (u32)b.k & 31, max = (l & seg) | (clamp & ~seg), t, good;
 
@@ -86,6 +113,13 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 	}
 	if (in->o[1] != OPND_NONE) {
 		g_movi(a, RAX, ok);
+		if (c->gk) {            /* ok where lanes run, what was there where they wait */
+			struct rm old = rm_mem(RBX, (s32)c->r[in->o[1]].home);
+
+			g_alu(a, 0, G_XOR, RAX, old);
+			g_alu(a, 0, G_AND, RAX, PM(m));
+			g_alu(a, 0, G_XOR, RAX, old);
+		}
 		g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[1]].home), RAX);
 	}
 	return true;
@@ -100,7 +134,7 @@ bool jit_vote(struct jcomp *c, const struct insn *in)
 		mask = jit_val(c, in->o[2], 0);
 	if (in->guard != OPND_NONE || c->r[in->o[0]].cls == JC_VARY || mask.cls != JC_UNI)
 		return false;
-	j_need_all(c);
+	j_need_members(c, in);
 	/* edx: the members, who are all here; eax: those that say yes */
 	g_load(a, 0, RDX, PM(m));
 	if (!mask.known || (u32)mask.k != ~0u) {
