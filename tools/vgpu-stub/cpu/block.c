@@ -134,6 +134,8 @@ static void cta_start(struct cta *c, u64 linear, bool next)
 
 	c->linear = linear;
 	c->done_warps = c->next_warp = c->slices = 0;
+	c->met = false;
+	c->astray = 0;
 	/* divisions take as long as a short block */
 	if (linear < g->dim[0]) {
 		c->id[0] = (u32)linear;
@@ -240,8 +242,17 @@ static enum run cta_turns(struct engine *e, struct tstate *ts, struct cta *c, s6
 {
 	u32 idle = 0, i;
 	struct warp *w;
+	enum run r;
 
 	while (left > 0 && !__atomic_load_n(&e->sticky, __ATOMIC_RELAXED)) {
+		if (c->met) {
+			c->met = false;
+			if (jit_again(ts, c, &left, &r)) {
+				if (r == RUN_DONE)
+					return r;
+				continue;
+			}
+		}
 		w = &c->warps[c->next_warp];
 		if (++c->next_warp == c->nwarps)
 			c->next_warp = 0;

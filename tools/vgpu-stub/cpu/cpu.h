@@ -455,6 +455,8 @@ struct cta {                            /* a block; between blocks of a grid it 
 	struct barrier bar[CTA_BARRIERS + 1];
 	bool bar_used;
 	bool pristine;                  /* the last block left its warps as it found them */
+	bool met;                       /* a barrier has just let all of it go on: jit_again() may take it from there */
+	u8 astray;                      /* how often in a row that was no use */
 	struct race_cell *shadow;       /* memcheck.c: one for each byte of shared memory; race.h */
 	u32 shadow_bytes;
 	u64 phase, phase_first;         /* now, and at the block's start; never 0 */
@@ -695,6 +697,7 @@ void lane_cvt_n(const struct insn *in, void *d, const void *a, const void *b, u3
 void jit_fit(struct engine *e, struct warp *w);
 void jit_drop(struct warp *w);
 enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more);
+bool jit_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r);
 const u8 *jit_fault(const struct jit *j, const u8 *ip);
 
 /* uniform.c */

@@ -607,6 +607,10 @@ left:
 			save_lanes(f, m & ~e, pc + 1);
 			f->mask = 0;
 			bar_arrive(ts, w, in, e, pc);
+			if (w->cta->met) {      /* cta_turns looks at the block as a whole */
+				ts->mxcsr = mx;
+				return RUN_BUDGET;
+			}
 			goto settle;
 		case K_JMP:
 			to = in->taken;

@@ -173,9 +173,12 @@ struct jx { u32 at, exit; };            /* a jump to an exit's stub */
 /* A register's value: that of some number plus off, in the block of code that stamp says. */
 struct jvn { u32 id, stamp; s64 off; };
 
-/* A checked address: from lo on, with JIT_SLACK behind it, value number id is in the span; by which exit one leaves if not. */
+/*
+ * A checked address: from lo on, with JIT_SLACK behind it, value number id is in the span; or from lo to hi in shared memory, and
+ * aligned at `at`. By which exit one leaves if not.
+ */
 #define JMEMOS 8
-struct jmemo { u32 id, align, exit; s64 lo, asked_lo, asked_hi; };
+struct jmemo { u32 id, align, exit; bool shared; s64 lo, hi, at, asked_lo, asked_hi; };
 
 struct jlate { u32 at, back; s32 site; u8 base; };      /* code of ahead() that is out of the way */
 

@@ -155,14 +155,22 @@ void jm_defines(struct jcomp *c, const struct insn *in)
 			c->vn[in->o[k]].stamp = 0;
 }
 
-static struct jmemo *memo_of(struct jcomp *c, u32 id)
+static struct jmemo *memo_of(struct jcomp *c, u32 id, bool shared)
 {
 	u32 i;
 
 	for (i = 0; i < c->nmemo; i++)
-		if (c->memo[i].id == id)
+		if (c->memo[i].id == id && c->memo[i].shared == shared)
 			return &c->memo[i];
 	return NULL;
+}
+
+static struct jmemo *new_memo(struct jcomp *c, u32 id, bool shared)
+{
+	struct jmemo *m = &c->memo[c->nmemo < JMEMOS ? c->nmemo++ : c->memo_at++ % JMEMOS];
+
+	*m = (struct jmemo){ .id = id, .shared = shared };
+	return m;
 }
 
 /*
@@ -179,6 +187,72 @@ static void rely_on(struct jcomp *c, u32 exit)
 		j_walk(c, exit);
 	else
 		j_leave(c, exit);
+}
+
+#define WIDEN_STEPS 512         /* instructions looked at for each check */
+
+/* What the code that follows wants from beside in's address, [*lo, *hi), before anybody may enter or leave it. */
+static void widen(const struct jcomp *c, const struct insn *in, const struct acc *x, s64 *lo, s64 *hi)
+{
+	u32 end = c->s->b[c->block].end, i, k;
+	s64 at = *lo;
+
+	/* of lanes that wait nobody knows whether their addresses are good */
+	if (c->rin[c->block] || in->guard != OPND_NONE)
+		return;
+	end = end - c->pc > WIDEN_STEPS ? c->pc + WIDEN_STEPS : end;
+	for (i = c->pc + 1; i < end; i++) {
+		const struct insn *own = &c->code[i], *q = c->merged[i].kind == K_LD ? &c->merged[i] : own;
+
+		if (own->kind == K_BAR || own->kind == K_CALL || own->kind == K_EXIT || own->kind == K_RET || own->kind == K_TRAP)
+			return;
+		if ((q->kind == K_LD || q->kind == K_ST) && q->vec && q->space == SPACE_SHARED && q->guard == OPND_NONE &&
+		    q->o[4] == in->o[4] && q->aw == in->aw && q->imm >= -(1 << 28) && q->imm <= 1 << 28) {
+			s64 l = at + q->imm - in->imm, h = l + x->cmax - x->cmin + (s64)q->size * q->vec;
+
+			l = l < *lo ? l : *lo;
+			h = h > *hi ? h : *hi;
+			if (!((l - at) & (x->align - 1)) && h - l <= JIT_SLACK) {
+				*lo = l;
+				*hi = h;
+			}
+		}
+		for (k = 0; k < 6; k++)
+			if ((own->def >> k & 1) && own->o[k] == in->o[4])
+				return;
+	}
+}
+
+/* rax is lane 0's offset into shared memory; in 64 bits, a sum that wraps in 32 is beyond the end. */
+static void check_shared(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct jvn n = value_number(c, in->o[4]);
+	struct jmemo *m = memo_of(c, n.id, true);
+	s64 at = n.off + in->imm + x->cmin, lo = at, hi = at + x->cmax - x->cmin + x->bytes;
+	struct as *a = &c->a;
+	u32 exit = x->step;
+
+	if (m && m->align >= x->align && lo >= m->lo && hi <= m->hi && !((at - m->at) & (x->align - 1))) {
+		rely_on(c, m->exit);
+		return;
+	}
+	widen(c, in, x, &lo, &hi);
+	if (in->guard == OPND_NONE) {
+		if (!m)
+			m = new_memo(c, n.id, true);
+		exit = j_exit(c, JX_STEP, c->pc, 1);    /* as in jm_addr() */
+		*m = (struct jmemo){ .id = n.id, .shared = true, .exit = exit, .align = x->align, .lo = lo, .hi = hi, .at = at };
+	}
+	g_load(a, 1, RDX, PM(shared_total));
+	g_alui(a, 1, G_SUB, rm_reg(RDX), (s32)(hi - lo));
+	j_leave_if(c, CC_B, exit);
+	g_lea(a, 1, RCX, rm_mem(RAX, x->disp + x->cmin + (s32)(lo - at)));
+	g_alu(a, 1, G_CMP, RCX, rm_reg(RDX));
+	j_leave_if(c, CC_A, exit);
+	if (x->align > 1) {
+		g_testi(a, RCX, x->align - 1);
+		j_leave_if(c, CC_NE, exit);
+	}
 }
 
 /* Checks a uniform or pattern address; x->base is lane 0's real address less disp. False: not this way. */
@@ -241,23 +315,14 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 	}
 	if (in->space == SPACE_SHARED) {
 		lo = (s64)x->v.s + in->imm + x->cmin;
-
-		if (!in->aw && in->imm) {
-			g_alui(a, 0, G_ADD, rm_reg(RAX), (s32)in->imm);
-			x->disp = 0;
-		}
 		/* a variable of the kernel's own needs no check */
-		if (!(known && lo >= 0 && lo + ext <= c->fn->shared_bytes && !(lo & (x->align - 1)))) {
-			g_load(a, 1, RDX, PM(shared_total));
-			g_alui(a, 1, G_SUB, rm_reg(RDX), (s32)ext);
-			j_leave_if(c, CC_B, x->step);
-			g_lea(a, 1, RCX, rm_mem(RAX, x->disp + x->cmin));
-			g_alu(a, 1, G_CMP, RCX, rm_reg(RDX));
-			j_leave_if(c, CC_A, x->step);
-			if (x->align > 1) {
-				g_testi(a, RCX, x->align - 1);
-				j_leave_if(c, CC_NE, x->step);
+		if (known && lo >= 0 && lo + ext <= c->fn->shared_bytes && !(lo & (x->align - 1))) {
+			if (!in->aw && in->imm) {
+				g_alui(a, 0, G_ADD, rm_reg(RAX), (s32)in->imm);
+				x->disp = 0;
 			}
+		} else {
+			check_shared(c, in, x);
 		}
 		g_alu(a, 1, G_ADD, RAX, PM(shared));
 		return true;
@@ -267,11 +332,10 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 	if (in->aw) {
 		struct jvn n = value_number(c, in->o[4]);
 
-		m = memo_of(c, n.id);
+		m = memo_of(c, n.id, false);
 		lo = n.off + in->imm + cmin;
 		if (!m && in->guard == OPND_NONE) {
-			m = &c->memo[c->nmemo < JMEMOS ? c->nmemo++ : c->memo_at++ % JMEMOS];
-			*m = (struct jmemo){ .id = n.id };
+			m = new_memo(c, n.id, false);
 		}
 	}
 	/* the limit of the span is that much below its end */

@@ -74,7 +74,7 @@ static int even_odd(struct jcomp *c, int t, int x, int y, u32 odd)
  * 64 bytes of consecutive lanes (per bytes each, first lane l0) into zmm t, when they consist of whole runs.
  * All lanes are read. False: nothing emitted.
  */
-static bool chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, u32 n_exit)
+bool jm_chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, u32 n_exit)
 {
 	struct as *a = &c->a;
 	u32 lanes = 64 / per, run, i, k, n;
@@ -278,7 +278,7 @@ static bool ld_quads(struct jcomp *c, const struct insn *in, const struct acc *x
 
 	for (p = 0; p < 2; p++) {
 		for (i = 0; i < 4; i++)
-			if (!chunk(c, x, p * 16 + i * 4, 16, (int)i, x->step)) {
+			if (!jm_chunk(c, x, p * 16 + i * 4, 16, (int)i, x->step)) {
 				if (i || p)
 					c->bad = true;  /* runs of 16 bytes always are */
 				return false;
@@ -371,7 +371,7 @@ static bool ld_shapes(struct jcomp *c, const struct insn *in, const struct acc *
 		struct jmark save = j_mark(c);
 
 		for (p = 0; p < 4; p++)
-			if (!chunk(c, x, p * 8, 8, (int)p, x->step)) {
+			if (!jm_chunk(c, x, p * 8, 8, (int)p, x->step)) {
 				j_undo(c, save);
 				return false;
 			}
@@ -382,7 +382,7 @@ static bool ld_shapes(struct jcomp *c, const struct insn *in, const struct acc *
 		struct jmark save = j_mark(c);
 
 		for (p = 0; p < 2; p++)
-			if (!chunk(c, x, p * 16, 4, (int)p, x->step)) {
+			if (!jm_chunk(c, x, p * 16, 4, (int)p, x->step)) {
 				j_undo(c, save);
 				return false;
 			}
@@ -480,49 +480,6 @@ static void gather_dwords(struct jcomp *c, const struct insn *in, const struct a
 	}
 }
 
-/* Eight lanes that read 8 bytes each in up to four windows of 32, as in windows(). */
-static bool windows64(struct jcomp *c, const struct acc *x, u32 q, int t)
-{
-	struct as *a = &c->a;
-	u32 n = 0, l, done = 0;
-	s32 start[4];
-	u64 idx[8];
-
-	while (done != 0xff) {
-		s32 low = INT32_MAX;
-
-		if (n == 4)
-			return false;
-		for (l = 0; l < 8; l++)
-			if (!(done >> l & 1) && x->pat[8 * q + l] < low)
-				low = x->pat[8 * q + l];
-		start[n] = low;
-		for (l = 0; l < 8; l++) {
-			s32 d = x->pat[8 * q + l] - low;
-
-			if ((done >> l & 1) || d > 24)
-				continue;
-			idx[l] = n * 4 + (u32)d / 8;
-			done |= 1u << l;
-		}
-		n++;
-	}
-	for (l = 0; l < n; l++) {
-		int w = 4 + (int)(l >> 1);
-
-		j_site(c, x->step);
-		if (l & 1) {
-			ev_n(a, V_INSERT64X4, w, w, rm_mem(x->base, x->disp + start[l]), 0, 0, 0, 32, 1);
-			b1(a, 1);
-		} else {
-			ev_n(a, V_LL(V_MOVU64, 1), w, 0, rm_mem(x->base, x->disp + start[l]), 0, 0, 0, 32, 0);
-		}
-	}
-	ev(a, V_MOVA64, t, 0, rm_lit(j_lit(c, idx, 64), 0));
-	ev(a, V_PERMI2Q, t, 4, rm_reg(5));
-	return true;
-}
-
 /* Vectors of a lane that are no runs, each in one piece. All lanes run. */
 static void ld_pieces(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
@@ -534,7 +491,7 @@ static void ld_pieces(struct jcomp *c, const struct insn *in, const struct acc *
 		return;
 	}
 	for (q = 0; q < 4; q++)
-		if (!windows64(c, x, q, (int)q)) {
+		if (!jm_windows64(c, x, q, (int)q)) {
 			j_undo(c, save);
 			jw_ld(c, in, x);
 			return;
@@ -553,6 +510,12 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 	if (in->dw && in->size == 8 && in->vec == 1 && in->o[0] != OPND_NONE) {
 		u32 p;
 
+		if (!c->gk) {
+			slow = unless_full(c);
+			if (jm_ld_shapes64(c, in, x))
+				done = g_jmp(a);
+			g_here(a, slow);
+		}
 		for (p = 0; p < 4; p++) {
 			s32 off[16] = { 0 };
 
@@ -564,6 +527,8 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 			ev_n(a, V_GATHERDQ, 3, 0, rm_vidx(x->base, 2, 0, x->disp), 7, 0, 0, 8, 0);
 			jv_put(c, in->o[0], p, 3);
 		}
+		if (done)
+			g_here(a, done);
 		return true;
 	}
 	if (in->dw && jw_wide(in))
@@ -624,7 +589,7 @@ static void vary_done(struct jcomp *c, const struct insn *in, u32 parts)
 static bool ld_vary(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
-	u32 step, q, e, p;
+	u32 step, q, e, p, done;
 
 	if (in->size * in->vec > 16 || (in->dw && in->size != 8) || (!in->dw && in->size > 4))
 		return false;
@@ -668,10 +633,13 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 		if (in->o[0] == OPND_NONE)
 			return false;
 		for (q = 0; q < 4; q++) {
+			done = jr_ld(c, in, q, step, 3);
 			jm_vary64(c, in, q, step, JM_CHECK | JM_ADDRESS);
 			ev(a, V_PXORD, 3, 3, rm_reg(3));
 			j_site(c, step);
 			ev_n(a, V_GATHERQQ, 3, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 8, 0);
+			if (done)
+				g_here(a, done);
 			vary_part(c, in, 0, q);
 		}
 		vary_done(c, in, 4);
@@ -711,7 +679,8 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 		return true;
 	}
 	/* eight lanes a gather; halves of the four elements gather in zmm 4..7 */
-	for (p = 0; p < 2; p++)
+	for (p = 0; p < 2; p++) {
+		done = jr_ld(c, in, p, step, 4);
 		for (q = 0; q < 2; q++) {
 			jm_vary64(c, in, 2 * p + q, step, JM_CHECK | JM_ADDRESS);
 			for (e = 0; e < in->vec; e++) {
@@ -730,10 +699,13 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 					ev_i(a, V_INSERT64X4, t, t, rm_reg(3), 0, 0, 1);
 				if (q) {
 					narrow(c, t, in->size, in->flags & INF_SIGNED, 0);
+					if (done)
+						g_here(a, done);
 					jv_put(c, in->o[e], p, t);
 				}
 			}
 		}
+	}
 	return true;
 }
 

@@ -33,6 +33,13 @@ void jm_put_uniform(struct jcomp *c, u32 v, int gpr);
 /* jit_st.c: unit u of the part's lanes; lanes 4g .. 4g+3 of four registers side by side */
 int jm_st_value(struct jcomp *c, const struct insn *in, u32 u, u32 part, int tmp);
 int jm_quad(struct jcomp *c, const int *r, u32 g);
+bool jm_chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, u32 n_exit);
+/* jit_shape64.c: 64 bits a lane by a pattern, of eight lanes or all; false: nothing emitted */
+bool jm_windows64(struct jcomp *c, const struct acc *x, u32 q, int t);
+bool jm_ld_shapes64(struct jcomp *c, const struct insn *in, const struct acc *x);
+/* jit_row.c: lanes that turn out to be a row; behind it comes the code for those that are none, and g_here() */
+u32 jr_ld(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t);
+u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step);
 /* jit_wide.c: a thread's vector access of global memory is one access */
 void jw_addresses(struct jcomp *c, const struct acc *x);        /* of all lanes into P */
 bool jw_wide(const struct insn *in);

@@ -249,7 +249,7 @@ static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *
 			*m = (u8)((*m >> 1 | *m << 1) & 3);
 		}
 	}
-	r->size = t + f;
+	r->size = s->nlist;     /* shared blocks once: what lies in another region is smaller */
 	r->depth = c->s->b[b].depth;
 	for (i = 0; i < s->nlist; i++) {
 		u32 k = s->list[i];

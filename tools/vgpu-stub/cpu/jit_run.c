@@ -417,23 +417,17 @@ static void apart(struct tstate *ts, struct cta *c, struct warp *w, const struct
 }
 
 /*
- * A block from its first instruction: all of its warps up to the same exit, the end or a barrier, and again from
+ * A block from entry n on, where all of its warps stand: all of them up to the same exit, the end or a barrier, and again from
  * there, as long as all of them do the same. Nobody keeps account of such a barrier. RUN_DONE: the block has ended,
- * with nothing written into its warps; else every one of them stands where the interpreter goes on. A block that ends
- * as expected, without barriers, may have up to *more followed in its row: *more becomes how many, and what is said of
- * the block is true of the last one.
+ * with nothing written into its warps; else every one of them stands where the interpreter goes on. *phases: how many
+ * barriers they came to together. more: as in jit_block.
  */
-enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more)
+static enum run in_step(struct tstate *ts, struct cta *c, u32 n, s64 *left_over, u32 *more, u32 *phases)
 {
 	const struct jit *j = c->g->jit;
-	u32 n = j->entry_at[0], i, k, may = *more;
+	u32 i, k, may = *more;
 
-	*more = 0;
-	if (j->strip)
-		return strip_block(ts, c, left_over);
-	if (!n)
-		return RUN_BUDGET;
-	ts->blocks++;
+	*more = *phases = 0;
 	ts->block_f = &c->warps[0].main;
 	ts->block_p = c->warps[0].jp;
 	ts->block_chain = (s32)c->nwarps - 1;
@@ -475,10 +469,9 @@ enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more)
 		if (i == c->nwarps) {
 			if (__atomic_load_n(&e->expect, __ATOMIC_RELAXED) != way)
 				__atomic_store_n(&e->expect, way, __ATOMIC_RELAXED);
-			if (j->exits[way].kind == JX_DONE) {
-				c->pristine = true;
+			if (j->exits[way].kind == JX_DONE)
 				return RUN_DONE;
-			}
+			++*phases;
 			if (*left_over > 0) {
 				may = 0;        /* the exit behind a barrier starts in the middle */
 				n = j->entry_at[j->exits[way].pc + 1];
@@ -486,7 +479,6 @@ enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more)
 			}
 		}
 		/* they part here: those before warp i took way, those behind it have not run */
-		c->pristine = false;
 		for (k = 0; k < i; k++)
 			apart(ts, c, &c->warps[k], j, &j->exits[way]);
 		if (i < c->nwarps)
@@ -503,6 +495,77 @@ enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more)
 		}
 		return c->done_warps == c->nwarps ? RUN_DONE : RUN_BUDGET;
 	}
+}
+
+/*
+ * A block from its first instruction. One that ends as expected, without barriers, may have up to *more followed in its row:
+ * *more becomes how many, and what is said of the block is true of the last one.
+ */
+enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more)
+{
+	const struct jit *j = c->g->jit;
+	u32 n = j->entry_at[0], phases;
+	enum run r;
+
+	if (j->strip || !n) {
+		*more = 0;
+		return j->strip ? strip_block(ts, c, left_over) : RUN_BUDGET;
+	}
+	ts->blocks++;
+	r = in_step(ts, c, n, left_over, more, &phases);
+	c->pristine = r == RUN_DONE && c->done_warps != c->nwarps;
+	return r;
+}
+
+#define ASTRAY 8u
+
+/* Every warp of the block goes on at the same place with all of its lanes, and no barrier has been come to. */
+static bool abreast(const struct cta *c, const struct jit *j)
+{
+	u32 pc = c->warps[0].main.pc, i, k, used = 0;
+
+	for (i = 0; i < c->nwarps; i++) {
+		const struct warp *w = &c->warps[i];
+		const struct frame *f = &w->main;
+
+		if (!w->live || w->top != f || f->jit != j || f->pc != pc || f->mask != f->lanes || w->jresume || f->boost ||
+		    (f->waiting | f->parked | f->barred))
+			return false;
+	}
+	for (k = 0; k <= CLUSTER_BARRIER; k++)
+		for (i = 0; i < c->nwarps; i++)
+			used |= c->bar[k].arrived[i];
+	return !used;
+}
+
+/*
+ * A barrier has let the block go on. If all of it stands in step again, it goes on as in jit_block: a budget that ended, or one
+ * way that some warps went by themselves, costs as much as up to here, not the rest of the block. False: it does not.
+ */
+bool jit_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r)
+{
+	const struct jit *j = c->g->jit;
+	u32 pc = c->warps[0].main.pc, n = j->entry_at[pc], i, k, phases, more = 0;
+	const struct jentry *e = &j->entries[n - 1];
+
+	if (j->strip || !n || c->astray >= ASTRAY || !abreast(c, j))
+		return false;
+	for (i = 0; i < c->nwarps; i++) {
+		struct warp *w = &c->warps[i];
+
+		if (w->jheld == pc && w->jheld_mask == w->main.mask)
+			continue;
+		if (w->jheld)
+			jit_drop(w);
+		for (k = 0; k < e->nlive; k++)
+			if (!fill_one(j, w->jp, &w->main, j->lives[e->live + k], w->main.mask))
+				return false;
+	}
+	for (i = 0; i < c->nwarps; i++)
+		c->warps[i].jheld = 0;
+	*r = in_step(ts, c, n, left_over, &more, &phases);
+	c->astray = phases || *r == RUN_DONE ? 0 : (u8)(c->astray + 1);
+	return true;
 }
 
 /* A fault inside code: where the instruction's exit is, NULL: not an access of ours. Async-signal-safe. */

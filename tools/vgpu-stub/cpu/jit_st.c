@@ -190,7 +190,7 @@ static void st_scatter(struct jcomp *c, const struct insn *in, const struct acc 
 static bool st_vary(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
-	u32 p, u, step;
+	u32 p, u, step, done = 0;
 	int s;
 
 	if ((!jm_window(in) && !in->aw) || (!in->aw && in->dw))
@@ -201,6 +201,8 @@ static bool st_vary(struct jcomp *c, const struct insn *in)
 	for (p = 0; p < (in->aw ? 4u : 2u); p++)
 		in->aw ? jm_vary64(c, in, p, step, JM_CHECK) : jm_vary32(c, in, p, step, JM_CHECK);
 	for (p = 0; p < (in->aw ? 4u : 2u); p++) {
+		if (in->dw || !(p & 1))
+			done = jr_st(c, in, in->dw ? p : p / 2, step);
 		if (in->aw)
 			jm_vary64(c, in, p, step, JM_ADDRESS);
 		else
@@ -223,6 +225,10 @@ static bool st_vary(struct jcomp *c, const struct insn *in)
 				j_site(c, step);
 				ev_n(a, in->dw ? V_SCATTERQQ : V_SCATTERDD, s, 0, at, 7, 0, 0, in->dw ? 8 : 4, 0);
 			}
+		}
+		if (done && (in->dw || (p & 1))) {
+			g_here(a, done);
+			done = 0;
 		}
 	}
 	return true;
