@@ -58,7 +58,6 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 	clamp = (u32)cc.k & 31;
 	if (!b.known && (clamp & ~seg) != (31 & ~seg))
 		return false;
-	j_need_members(c, in);
 	for (l = 0; l < LANES; l++) {
 		u32 bv = (u32)b.k & 31, max = (l & seg) | (clamp & ~seg), t, good;
 
@@ -134,7 +133,6 @@ bool jit_vote(struct jcomp *c, const struct insn *in)
 		mask = jit_val(c, in->o[2], 0);
 	if (in->guard != OPND_NONE || c->r[in->o[0]].cls == JC_VARY || mask.cls != JC_UNI)
 		return false;
-	j_need_members(c, in);
 	/* edx: the members, who are all here; eax: those that say yes */
 	g_load(a, 0, RDX, PM(m));
 	if (!mask.known || (u32)mask.k != ~0u) {
