@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../fw-protocol/vgpu_client.h"
 #include "../../fw-protocol/vgpu_status.h"
 #include "vgpu.h"
 
@@ -103,22 +102,15 @@ void local_close(struct local *l)
 
 void *local_alloc(size_t bytes)
 {
-	size_t whole = (bytes + 4095) & ~(size_t)4095, align = bytes >= VGPU_HUGE ? VGPU_HUGE : 0;
-	uint64_t at = whole < bytes ? 0 : span_take(whole + align + GUARD_BYTES);
-	char *p;
+	size_t whole = (bytes + 4095) & ~(size_t)4095;
+	uint64_t at = whole < bytes ? 0 : span_take(whole + GUARD_BYTES);
+	void *p;
 
 	if (!at)
 		return NULL;
-	if (align)
-		at = (at + align - 1) & ~(uint64_t)(align - 1);
-	p = mmap((void *)(uintptr_t)at, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	if (p == MAP_FAILED)
-		return NULL;
-	if (align)
-		madvise(p, whole, MADV_HUGEPAGE);       /* as contexts do for device memory (ctx_mem.c) */
-	for (size_t i = 0; i < whole; i += 4096)
-		((volatile char *)p)[i] = 0;
-	return p;
+	p = mmap((void *)(uintptr_t)at, whole, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_POPULATE, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
 }
 
 uint32_t local_kernel(struct local *l, uint32_t module, const char *name)
