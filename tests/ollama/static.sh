@@ -44,7 +44,8 @@ if ! [ -e "$C/linked" ]; then
 	t0=$SECONDS
 	# shellcheck disable=SC2086
 	nice -n 15 ninja -C "$C/o" -j "${JOBS:-$(nproc)}" $programs >>"$C/log" 2>&1 || broken "llama-server does not build"
-	echo "compiled in $((SECONDS - t0)) s, $(times | sed -n 2p | tr ' ' '+') of processor time"
+	times >"$C/times"       # in this shell: another has waited for nobody
+	echo "compiled in $((SECONDS - t0)) s, $(sed -n 2p "$C/times" | tr ' ' '+') of processor time"
 	# what the links read is kept: objects, archives of llama.cpp, and the commands, in which $T is to be replaced
 	for p in $programs; do
 		ninja -C "$C/o" -t commands "bin/$p" | tail -n 1 >"$C/link-$p"
