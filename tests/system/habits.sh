@@ -12,9 +12,10 @@ for c in run smi bench "bench launch" "bench copy" "bench scale" "bench engine" 
 	timeout 20 "$V/vgpu" $c --help >"$dir/out" 2>"$dir/err" </dev/null && grep -q "usage: vgpu ${c%% *}" "$dir/out" && [ ! -s "$dir/err" ] &&
 		ok "$c --help" || fail "$c --help: exit $?: $(cat "$dir/err")"
 done
-# each subcommand that vgpu --help names has one
+# each subcommand that vgpu --help names has one, on standard output
 for c in $("$V/vgpu" --help | awk '/^  [a-z]+ / {print $1}'); do
-	timeout 20 "$V/vgpu" "$c" --help >/dev/null 2>&1 </dev/null || fail "$c --help: exit $?"
+	timeout 20 "$V/vgpu" "$c" --help >"$dir/out" 2>"$dir/err" </dev/null; st=$?
+	[ $st = 0 ] && [ -s "$dir/out" ] && [ ! -s "$dir/err" ] || fail "$c --help: exit $st, on standard error: $(cat "$dir/err")"
 done
 make help | grep -q 'make demo' && ok "make help" || fail "make help"
 

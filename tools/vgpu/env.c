@@ -25,9 +25,11 @@ int cmd_env(int argc, char **argv)
 	int n;
 
 	if (argc > 1 && argv[1][0] == '-') {
-		fputs("usage: eval \"$(vgpu env [CMD])\"\n"
-		      "  Prints for a shell what vgpu run sets; CMD: a Python, for what depends on its packages.\n", stderr);
-		return strcmp(argv[1], "--help") && strcmp(argv[1], "-h") ? 2 : 0;
+		int help = !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h");
+
+		fputs("usage: vgpu env [CMD]: eval \"$(vgpu env [CMD])\"\n"
+		      "  Prints for a shell what vgpu run sets; CMD: a Python, for what depends on its packages.\n", help ? stdout : stderr);
+		return help ? 0 : 2;
 	}
 	agent = agent_find(buf, sizeof(buf));
 	if (!agent) {

@@ -20,7 +20,7 @@ static const struct command commands[] = {
 	{ "smi",   cmd_smi,   "show device, memory and clients, as nvidia-smi: -L, -q, --query-gpu, dmon, pmon, topo" },
 	{ "doctor", cmd_doctor, "say why a program would not use the GPU: vgpu doctor [-j] [-p PID | -- CMD]" },
 	{ "check", cmd_check, "say which kernels of a file the device can run: vgpu check [-j] [-v] [-d] [--cc X.Y] FILE..." },
-	{ "bench", cmd_bench, "measure: vgpu bench launch|engine [-j]" },
+	{ "bench", cmd_bench, "measure: vgpu bench launch|copy|scale|engine|kernels [-j]; bench --help: all" },
 	{ "trace", cmd_trace, "every CUDA call of a program: vgpu trace [-c] [-f FILTER] [-o FILE] [--perfetto FILE] -- CMD; --ops: instructions of a kernel" },
 	{ "ctl",   cmd_ctl,   "for the administrator: vgpu ctl list | end|stop|go CLIENT | drain|undrain DEVICE" },
 	{ "metrics", cmd_metrics, "for Prometheus: vgpu metrics [--listen ADDRESS]" },
