@@ -647,16 +647,29 @@ static bool load_lanes(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	bool sg = in->flags & INF_SIGNED;
-	u32 bytes = (u32)in->size * in->vec, top, v;
+	u32 bytes = (u32)in->size * in->vec, no[S_NO_ROW], n, done = 0, top, v;
 
 	if (in->vec == 1 && in->o[0] == OPND_NONE)
 		return false;
 	if (in->vec > 1 && !(in->size == 4 && !in->dw) && !(in->size == 8 && in->vec == 2) && (in->dw || bytes > 8))
 		return false;
+	if (s_may_be_row(c, in)) {
+		struct rm m = s_run_row(c, in, no, &n);
+		int d = sdst(c, in->o[0], 0, 0);
+
+		s_site(c);
+		vy(a, X_MOVU, d, 0, m);
+		sput(c, in->o[0], 0, d);
+		done = g_jmp(a);
+		while (n)
+			g_here(a, no[--n]);
+	}
 	s_lane_addresses(c, in);
 	if (in->vec == 1 && in->size == 4 && !in->dw) {
 		gather(c, false);
 		sput(c, in->o[0], 0, 2);
+		if (done)
+			g_here(a, done);
 		return true;
 	}
 	if (in->vec == 1 && in->size == 4) {

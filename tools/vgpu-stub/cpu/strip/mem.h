@@ -20,6 +20,11 @@ bool s_can_be(const struct scomp *c, const struct insn *in);     /* is the addre
 bool s_mem_row(const struct scomp *c, const struct insn *in, struct sval *v);
 struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v);  /* that of lane 0, checked for all of them */
 static inline struct rm s_off(struct rm m, s32 by) { m.disp += by; return m; }
+/* row.c */
+#define S_NO_ROW 5u
+bool s_may_be_row(const struct scomp *c, const struct insn *in);
+struct rm s_run_row(struct scomp *c, const struct insn *in, u32 *no, u32 *n);
+
 void s_lane_addresses(struct scomp *c, const struct insn *in);   /* in ymm0 and ymm1, checked for the lanes that run */
 void s_store_addresses(struct scomp *c);                         /* of ymm0 and ymm1, in sprivate.lanes */
 void s_mem_four(struct scomp *c, int d, struct rm m, const s32 *p);      /* xmm d = four 32-bit elements at those distances from m */

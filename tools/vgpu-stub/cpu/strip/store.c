@@ -103,12 +103,22 @@ static bool store_lanes(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	bool narrow = in->vec > 1 && in->size < 4;
-	u32 bytes = (u32)in->size * in->vec, n = narrow ? (bytes + 3) / 4 : in->vec, top, v, p;
+	u32 bytes = (u32)in->size * in->vec, n = narrow ? (bytes + 3) / 4 : in->vec, no[S_NO_ROW], nno, done = 0, top, v, p;
 
 	if (in->vec > 1 && (in->dw ? in->size != 8 || in->vec != 2 : in->size > 4))
 		return false;
 	if (in->vec == 1 && in->size == 8 && !in->dw)
 		return false;
+	if (s_may_be_row(c, in)) {
+		int x = sv_obs(c, in->o[0], 0, 0, 0);
+		struct rm m = s_run_row(c, in, no, &nno);
+
+		s_site(c);
+		vy(a, X_MASKMOVD_ST, x, s_mask(c), m);
+		done = g_jmp(a);
+		while (nno)
+			g_here(a, no[--nno]);
+	}
 	s_lane_addresses(c, in);
 	s_store_addresses(c);
 	for (v = 0; v < n; v++)
@@ -141,6 +151,8 @@ static bool store_lanes(struct scomp *c, const struct insn *in)
 			vx_x(a, VOP(1, 1, 0, 0xd6), 0, 0, rm_mem(RAX, 0));
 	}
 	s_next_lane(c, top);
+	if (done)
+		g_here(a, done);
 	return true;
 }
 

@@ -16,6 +16,7 @@
  *   ways.c    in and out, and one instruction by the interpreter in between
  *   meet.c    where the strips of a warp or the warps of a block look at each other, without leaving code
  *   park.c    scalars of strips that are not running
+ *   row.c     rows that show when code runs
  *   call8.c   instructions by C functions of eight lanes
  *   value.c   operands and results; lane.c, wide.c, approx.c, setp.c, scalar.c, mem.c, atom.c: instructions
  *   run.c     the other side: strips, warps, blocks

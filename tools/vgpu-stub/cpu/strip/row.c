@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows that only show when code runs: lanes whose addresses nobody knows beforehand, as a division by a tile's width makes them,
+ * but which lie side by side after all. One access serves all eight, where each would have its own. Not asked where the address was
+ * loaded itself.
+ *
+ * Elements of 32 bits. What is no row, or not all of it in memory, goes the way of lanes (mem.c, store.c), which follows.
+ */
+#include "mem.h"
+#include "vex.h"
+
+bool s_may_be_row(const struct scomp *c, const struct insn *in)
+{
+	return in->vec == 1 && in->size == 4 && !in->dw && in->o[0] != OPND_NONE && in->space != SPACE_LOCAL && !(in->o[4] & OPND_CONST) &&
+	       !c->r[in->o[4]].wild && c->r[in->o[4]].v.cls == SC_VARY && in->imm < 1 << 24 && in->imm > -(1 << 24);
+}
+
+/* Where the first lane's element is; jumps no[] are taken where it is none. rax, rcx, rdx, ymm1 to ymm3 are lost */
+struct rm s_run_row(struct scomp *c, const struct insn *in, u32 *no, u32 *n)
+{
+	static const u64 at64[2][4] = { { 0, 4, 8, 12 }, { 16, 20, 24, 28 } };
+	static const u32 at32[8] = { 0, 4, 8, 12, 16, 20, 24, 28 };
+	struct as *a = &c->a;
+	int x;
+
+	*n = 0;
+	if (in->aw) {
+		x = sv(c, in->o[4], 1, 0, 1);
+		vx_x(a, X_MOVQ_ST, x, 0, rm_reg(RAX));
+		vy(a, X_PBCASTQ, 2, 0, rm_reg(x));
+		vy(a, X_PADDQ, 3, 2, rm_lit(s_lit(c, at64[0], 32), 0));
+		vr(a, X_PCMPEQQ, 3, 3, x);
+		x = sv(c, in->o[4], 1, 1, 1);
+		vy(a, X_PADDQ, 2, 2, rm_lit(s_lit(c, at64[1], 32), 0));
+		vr(a, X_PCMPEQQ, 2, 2, x);
+		vr(a, X_PAND, 3, 3, 2);
+		vr(a, X_MOVMSKPD, RCX, 0, 3);
+		g_alui(a, 0, G_CMP, rm_reg(RCX), 15);
+	} else {
+		x = sv_obs(c, in->o[4], 0, 0, 1);
+		vx_x(a, X_MOVD_ST, x, 0, rm_reg(RAX));
+		vy(a, X_PBCASTD, 2, 0, rm_reg(x));
+		vy(a, X_PADDD, 2, 2, rm_lit(s_lit(c, at32, 32), 0));
+		vr(a, X_PCMPEQD, 2, 2, x);
+		vr(a, X_MOVMSKPS, RCX, 0, 2);
+		g_alui(a, 0, G_CMP, rm_reg(RCX), 255);
+	}
+	no[(*n)++] = g_jcc(a, CC_NE);
+	if (in->imm)
+		g_alui(a, 1, G_ADD, rm_reg(RAX), (s32)in->imm);
+	g_testi(a, RAX, 3);
+	no[(*n)++] = g_jcc(a, CC_NE);
+	if (in->space == SPACE_SHARED) {
+		g_load(a, 1, RCX, SPM(shared_total));
+		g_alui(a, 1, G_SUB, rm_reg(RCX), 32);
+		no[(*n)++] = g_jcc(a, CC_B);
+		g_alu(a, 1, G_CMP, RAX, rm_reg(RCX));
+		no[(*n)++] = g_jcc(a, CC_A);
+		g_alu(a, 1, G_ADD, RAX, SPM(shared));
+	} else {
+		g_load(a, 1, RCX, rm_reg(RAX));
+		g_alu(a, 1, G_SUB, RCX, SPM(span_lo));
+		g_alu(a, 1, G_CMP, RCX, SPM(span_lim));
+		no[(*n)++] = g_jcc(a, CC_A);
+	}
+	return rm_mem(RAX, 0);
+}
