@@ -124,6 +124,7 @@ many llm/cuda13 400 tests/llm/cuda13.sh "$B"
 many llm/strangers 700 tests/llm/strangers.sh "$B"
 many llm/whole 300 tests/llm/whole.sh "$B"
 many llm/ops 900 tests/llm/ops.sh "$B"
+many llm/ops/avx2 900 env VGPU_CPU_ISA=avx2 tests/llm/ops.sh "$B"
 many llm/archs 900 tests/llm/archs.sh "$B"
 
 # --- Ollama: built once from the Go proxy's and npm's sources, where these can be had

@@ -32,10 +32,12 @@ shift $((OPTIND - 1))
 [ $# = 1 ] || { sed -n '5,9s/^# *//p' "$0"; exit 2; }
 B=$(cd "$1" && pwd)
 L=$B/llm
-D=$L/ops
+O=$L/ops
+D=$L/ops${VGPU_CPU_ISA:+-$VGPU_CPU_ISA}        # one set of logs for each instruction set
 why=$("$here/ops_build.sh" "$B" 2>&1); st=$?
 [ $st = 77 ] && { echo "skip ops: $(tail -n 1 <<<"$why")"; exit 0; }
 [ $st = 0 ] || { echo "FAIL ops: $why"; exit 1; }
+mkdir -p "$D"
 bad=0
 fail() { echo "FAIL ops at $cc: $*"; bad=1; }
 said() { grep -v '^ *$' "$1" | tail -n 3 | tr '\n' ' '; }
@@ -43,7 +45,7 @@ said() { grep -v '^ *$' "$1" | tail -n 3 | tr '\n' ' '; }
 # on COMMAND...: backend_ops with the libraries in $lib on a device of $cc
 on() {
 	# ggml calls a debugger when it aborts, if there is one
-	LD_LIBRARY_PATH=$lib GGML_NO_BACKTRACE=1 "$B/bin/vgpu" run --private --cc "$cc" -- "$D/backend_ops" "$lib" "$@"
+	LD_LIBRARY_PATH=$lib GGML_NO_BACKTRACE=1 "$B/bin/vgpu" run --private --cc "$cc" -- "$O/backend_ops" "$lib" "$@"
 }
 # counts FILE: operator, cases, supported ones, from a list
 counts() { awk -F'\t' '{ n[$2]++; y[$2] += $3 == "yes" } END { for (o in n) print o, n[o], y[o] }' "$1" | sort; }
