@@ -25,8 +25,15 @@ unset VGPU_AGENT LD_PRELOAD CUDA_VISIBLE_DEVICES
 wanted() { [ -z "$only" ] || [[ $1 =~ $only ]]; }
 
 # Between `together` and `apart` as many tests run at once as there are processors; their verdicts come in the list's order.
-lanes=1 queue=()
+lanes=1 queue=() sleeper='' sleepers=' '
 together() { lanes=$(nproc); }
+# asleep t|many ...: one that waits nearly all of its time is started at once, and keeps no other from running
+asleep() { sleeper=1; "$@"; sleeper=; }
+busy() {
+	local p n=0
+	for p in $(jobs -pr); do [[ $sleepers == *" $p "* ]] || n=$((n + 1)); done
+	echo $n
+}
 apart() {
 	local entry
 	while [ -n "$(jobs -pr)" ]; do wait -n; verdicts; done
@@ -57,9 +64,10 @@ start() {
 	out=$log/${name//\//_}
 	rm -f "$out.status"
 	if [ "$lanes" -gt 1 ]; then
-		while [ "$(jobs -pr | wc -l)" -ge "$lanes" ]; do wait -n; done
+		while [ -z "$sleeper" ] && [ "$(busy)" -ge "$lanes" ]; do wait -n; done
 		verdicts
 		run_one "$out" "$limit" "$@" &
+		[ -z "$sleeper" ] || sleepers+="$! "
 		queue+=("$judge $name")
 	else
 		run_one "$out" "$limit" "$@"
