@@ -746,22 +746,6 @@ static bool load_lanes(struct scomp *c, const struct insn *in)
 	return true;
 }
 
-/* In a loop that steps far: what the next iteration loads is asked for, as far from m as m is from the place before. */
-static void ask_for_next(struct scomp *c, struct rm m)
-{
-	struct as *a = &c->a;
-	struct rm home;
-
-	if (!c->cur->within || c->guarded)
-		return;
-	home = rm_idx(R15, RBP, 0, s_new_home(c));
-	g_lea(a, 1, RCX, m);
-	g_load(a, 1, RDX, rm_reg(RCX));
-	g_alu(a, 1, G_SUB, RDX, home);
-	g_store(a, 1, home, RCX);
-	g_op(a, 0, 0x118, 1, rm_idx(RCX, RDX, 0, 0), 0);        /* prefetcht0 */
-}
-
 bool s_ld(struct scomp *c, const struct insn *in)
 {
 	struct sval v, x;
@@ -787,7 +771,7 @@ bool s_ld(struct scomp *c, const struct insn *in)
 		struct rm m = s_row_address(c, in, v);
 
 		if (in->space != SPACE_SHARED && in->space != SPACE_LOCAL)
-			ask_for_next(c, m);
+			s_ask_for_next(c, m);
 		return load_row(c, in, m);
 	}
 	if (in->vec == 1 && (in->size == 8) != in->dw)

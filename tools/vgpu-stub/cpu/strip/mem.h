@@ -20,6 +20,9 @@ bool s_can_be(const struct scomp *c, const struct insn *in);     /* is the addre
 bool s_mem_row(const struct scomp *c, const struct insn *in, struct sval *v);
 struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v);  /* that of lane 0, checked for all of them */
 static inline struct rm s_off(struct rm m, s32 by) { m.disp += by; return m; }
+/* step.c */
+void s_ask_for_next(struct scomp *c, struct rm m);
+
 /* row.c */
 #define S_NO_ROW 5u
 bool s_may_be_row(const struct scomp *c, const struct insn *in);

@@ -12,7 +12,7 @@
  *
  * In: classes, blocks. Out: sblock.turn of such a loop's first block, sblock.within of all of its. What comes of it: s_turn() in meet.c.
  */
-#include "strip.h"
+#include "mem.h"
 
 #define FAR (1 << 16)
 
@@ -131,4 +131,20 @@ void s_steps(struct scomp *c)
 		for (i = 0; i < c->b[b].nsucc; i++)
 			if (c->b[b].succ[i] <= b)
 				loop(c, c->b[b].succ[i], b);
+}
+
+/* In a loop that steps far: what the next iteration loads is asked for, as far from m as m is from the place before. */
+void s_ask_for_next(struct scomp *c, struct rm m)
+{
+	struct as *a = &c->a;
+	struct rm home;
+
+	if (!c->cur->within || c->guarded)
+		return;
+	home = rm_idx(R15, RBP, 0, s_new_home(c));
+	g_lea(a, 1, RCX, m);
+	g_load(a, 1, RDX, rm_reg(RCX));
+	g_alu(a, 1, G_SUB, RDX, home);
+	g_store(a, 1, home, RCX);
+	g_op(a, 0, 0x118, 1, rm_idx(RCX, RDX, 0, 0), 0);        /* prefetcht0 */
 }
