@@ -46,13 +46,30 @@ static void gen_far(struct gen *g)
 	static const char *const checked[] = { "ld.global.u64 %qy, [%in+16];\n\t", "ld.global.u32 %r1, [%in+24];\n\t", "st.global.u32 [%own+8], %r1;\n\t", "" };
 	static const char *const uses[] = { "ld.global.u64 %q0, [%e5+24];", "ld.global.u32 %r0, [%e5+8];", "st.global.u64 [%e5+24], %q0;", "ld.global.v2.u32 {%r0, %r1}, [%e5];",
 					    "red.global.add.u32 [%e5+16], %r0;", "ld.u8 %r0, [%e5+3];" };
+	static const unsigned only_read[] = { 0, 1, 3, 5 };
 	unsigned way = gen_pick(g, GEN_COUNT(makes)), part = gen_one_in(g, 2) ? 2 : gen_pick(g, 2);
-	char pattern[2048] = "", text[2048] = "\t";
-	const char *hole = strchr(makes[way], '#');
+	unsigned leave = gen_pick(g, GEN_COUNT(leaves)), use = gen_pick(g, GEN_COUNT(uses));
+	char pattern[2048] = "", text[2048] = "\t", *base;
+	const char *hole;
 
+	/* in a loop's second round such a register has the value of the first, and the address may be one after all */
+	if (way >= 4 && g->loops)
+		way -= 2;
+	if (way >= 4)
+		use = only_read[use % GEN_COUNT(only_read)];
+	/* lanes that are not here cannot be asked */
+	if (g->ctx == APART && (leave == 3 || leave == 4))
+		leave = 0;
 	g->open = way >= 4;
+	hole = strchr(makes[way], '#');
 	snprintf(pattern, sizeof(pattern), "%.*s%s%s%s%s%s%s", (int)(hole - makes[way]), makes[way], parts[part][0], hole + 1,
-		 parts[part][1], leaves[gen_pick(g, GEN_COUNT(leaves))], checked[gen_pick(g, GEN_COUNT(checked))], uses[gen_pick(g, GEN_COUNT(uses))]);
+		 parts[part][1], leaves[leave], checked[gen_pick(g, GEN_COUNT(checked))], uses[use]);
+	/* where it is an address, nobody else reads or writes there */
+	if (strncmp(uses[use], "st.", 3) == 0 || strncmp(uses[use], "red.", 4) == 0) {
+		base = strstr(pattern, "%e5, %in");
+		memmove(base + 9, base + 8, strlen(base + 8) + 1);
+		memcpy(base + 5, "%own", 4);
+	}
 	gen_fill(g, pattern, 0, text + 1, sizeof(text) - 2);
 	strcat(text, "\n");
 	gen_add(g, 0, -1, text);
