@@ -137,7 +137,7 @@ static bool in_static(const struct scomp *c, const struct insn *in, struct sval 
 struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 {
 	struct as *a = &c->a;
-	u32 bytes = (u32)in->size * in->vec, ual = v.ual, k = log2_of(bytes);
+	u32 bytes = (u32)in->size * in->vec, ual = v.ual, k = log2_of(bytes), ext = 0;
 	bool shared = in->space == SPACE_SHARED, local = in->space == SPACE_LOCAL, aligned;
 	const struct snear *near = local ? NULL : near_of(c, in);
 	s32 imm = (s32)in->imm, lo, hi, from, to;
@@ -184,6 +184,7 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 			g_alu(a, 1, G_SUB, RCX, SPM(span_lo));
 			g_alu(a, 1, G_CMP, RCX, SPM(span_lim));
 			s_slow_if(c, CC_A);
+			ext = (u32)(to - from);
 			to = from + (s32)JIT_SLACK;
 		}
 		if (bytes > 1 && ual < k) {
@@ -193,6 +194,8 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 			s_slow_if(c, CC_NE);
 		}
 		keep_near(c, in, (struct snear){ .from = from, .to = to, .ual = (u8)(k > v.ual ? k : 0), .shared = shared });
+		if (ext && in->kind == K_LD)
+			s_ask_ahead(c, base, from - ((s32)in->imm - imm), ext);
 	}
 	if (shared) {
 		if (base == RAX) {

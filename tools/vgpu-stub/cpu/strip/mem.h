@@ -22,6 +22,7 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v); 
 static inline struct rm s_off(struct rm m, s32 by) { m.disp += by; return m; }
 /* step.c */
 void s_ask_for_next(struct scomp *c, struct rm m);
+void s_ask_ahead(struct scomp *c, int base, s32 disp, u32 bytes);
 
 /* row.c */
 #define S_NO_ROW 5u
