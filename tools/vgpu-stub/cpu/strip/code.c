@@ -214,7 +214,7 @@ static bool native(struct scomp *c, const struct insn *in)
 {
 	switch ((enum kind)in->kind) {
 	case K_LANE:
-		return s_scalar(c, in) || s_pair(c, c->pc) || s_lane(c, in);
+		return s_pair(c, c->pc) || s_scalar(c, in) || s_lane(c, in);
 	case K_SREG: case K_LDPARAM: case K_LADDR: case K_CVTA:
 		return s_scalar(c, in);
 	case K_SETP:

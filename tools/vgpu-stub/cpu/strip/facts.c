@@ -729,6 +729,7 @@ bool s_makes_raw(const struct insn *in)
 		return false;
 	switch (in->lop) {
 	case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_MAD: case LOP_DIV: case LOP_RCP: case LOP_SQRT: case LOP_RSQRT:
+	case LOP_CVT_F_H:
 		return true;
 	}
 	return false;

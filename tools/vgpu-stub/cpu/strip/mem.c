@@ -407,7 +407,7 @@ static void load_one(struct scomp *c, const struct insn *in, struct rm m)
 }
 
 /* Four rows of 8 bytes in ymm r, ymm tmp is lost. */
-static void four_rows(struct scomp *c, struct rm m, const s32 *at, int r, int tmp, bool sites)
+void s_mem_rows(struct scomp *c, struct rm m, const s32 *at, int r, int tmp, bool sites)
 {
 	struct as *a = &c->a;
 	s32 base = m.disp;
@@ -443,8 +443,8 @@ static void columns(struct scomp *c, const struct insn *in, struct rm m, const s
 
 #define AT(l) (m.disp = base + at[l], m)
 	if (in->vec == 2) {
-		four_rows(c, m, at, 0, 2, sites);
-		four_rows(c, m, at + 4, 1, 2, sites);
+		s_mem_rows(c, m, at, 0, 2, sites);
+		s_mem_rows(c, m, at + 4, 1, 2, sites);
 		vyi(a, X_SHUFPS, 2, 0, rm_reg(1), 0x88);
 		vyi(a, X_PERMQ, 2, 0, rm_reg(2), 0xd8);
 		vyi(a, X_SHUFPS, 3, 0, rm_reg(1), 0xdd);
@@ -543,12 +543,33 @@ void s_mem_four(struct scomp *c, int d, struct rm m, const s32 *p)
 	}
 }
 
+/* xmm0 = eight elements of 8 or 16 bits; xmm1 is lost */
+void s_mem_eight(struct scomp *c, u32 size, struct rm m, const s32 *p)
+{
+	struct as *a = &c->a;
+	u32 i;
+
+	if (same4(p, 0) && same4(p + 4, 0)) {
+		for (i = 0; i < 2; i++) {
+			s_site(c);
+			vx_x(a, size == 2 ? X_PBCASTW : X_PBCASTB, (int)i, 0, s_off(m, p[4 * i]));
+		}
+		vx(a, size == 2 ? X_PUNPCKLQDQ : X_PUNPCKLDQ, 0, 0, 0, rm_reg(1), 0);
+		return;
+	}
+	vx_x(a, X_PXOR, 0, 0, rm_reg(0));
+	for (i = 0; i < STRIP; i++) {
+		s_site(c);
+		vx(a, size == 2 ? X_PINSRW : X_PINSRB, 0, 0, 0, s_off(m, p[i]), 1);
+		b1(a, i);
+	}
+}
+
 /* Lanes at known distances from m; false: not of a kind that is done so */
 static bool load_pattern(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
 {
 	struct as *a = &c->a;
 	bool sg = in->flags & INF_SIGNED;
-	u32 i;
 
 	if (in->vec > 1) {
 		if (in->size == 4 && !in->dw)
@@ -559,24 +580,21 @@ static bool load_pattern(struct scomp *c, const struct insn *in, struct rm m, co
 	}
 	if (in->dw) {
 		/* each half is complete before the next one's register is used */
-		four_rows(c, m, p, 0, 2, true);
-		four_rows(c, m, p + 4, 1, 2, true);
+		s_mem_rows(c, m, p, 0, 2, true);
+		s_mem_rows(c, m, p + 4, 1, 2, true);
 		put2(c, in->o[0], 0, 1);
 		return true;
 	}
 	if (in->size == 4) {
-		s_mem_four(c, 0, m, p);
-		s_mem_four(c, 1, m, p + 4);
-		vyi(a, X_INSERT, 0, 0, rm_reg(1), 1);
+		if (!s_twin(c, m, p)) {
+			s_mem_four(c, 0, m, p);
+			s_mem_four(c, 1, m, p + 4);
+			vyi(a, X_INSERT, 0, 0, rm_reg(1), 1);
+		}
 		sput(c, in->o[0], 0, 0);
 		return true;
 	}
-	vx_x(a, X_PXOR, 0, 0, rm_reg(0));
-	for (i = 0; i < STRIP; i++) {
-		s_site(c);
-		vx(a, in->size == 2 ? X_PINSRW : X_PINSRB, 0, 0, 0, s_off(m, p[i]), 1);
-		b1(a, i);
-	}
+	s_mem_eight(c, in->size, m, p);
 	vr(a, in->size == 2 ? (sg ? X_PMOVSXWD : X_PMOVZXWD) : sg ? X_PMOVSXBD : X_PMOVZXBD, 0, 0, 0);
 	sput(c, in->o[0], 0, 0);
 	return true;

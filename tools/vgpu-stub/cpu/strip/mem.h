@@ -20,6 +20,9 @@ bool s_can_be(const struct scomp *c, const struct insn *in);     /* is the addre
 bool s_mem_row(const struct scomp *c, const struct insn *in, struct sval *v);
 struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v);  /* that of lane 0, checked for all of them */
 static inline struct rm s_off(struct rm m, s32 by) { m.disp += by; return m; }
+bool s_twin(struct scomp *c, struct rm m, const s32 *p);         /* pair.c */
+/* wide.c: in's result, of the eight halves in xmm0 */
+void s_half_float(struct scomp *c, const struct insn *in);
 /* step.c */
 void s_ask_for_next(struct scomp *c, struct rm m);
 void s_ask_ahead(struct scomp *c, int base, s32 disp, u32 bytes);
@@ -31,6 +34,8 @@ struct rm s_run_row(struct scomp *c, const struct insn *in, u32 *no, u32 *n);
 
 void s_lane_addresses(struct scomp *c, const struct insn *in);   /* in ymm0 and ymm1, checked for the lanes that run */
 void s_store_addresses(struct scomp *c);                         /* of ymm0 and ymm1, in sprivate.lanes */
+void s_mem_rows(struct scomp *c, struct rm m, const s32 *at, int r, int tmp, bool sites);
+void s_mem_eight(struct scomp *c, u32 size, struct rm m, const s32 *p);  /* xmm0 = eight of 8 or 16 bits; xmm1 is lost */
 void s_mem_four(struct scomp *c, int d, struct rm m, const s32 *p);      /* xmm d = four 32-bit elements at those distances from m */
 
 #endif

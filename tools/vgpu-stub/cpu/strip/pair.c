@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two halves that lie behind one another, loaded one by one and packed to a word (as ggml reads quants whose blocks are aligned to
- * 2 bytes): one load of words, where the pack stands. In between only instructions that nothing can leave code at; the
- * interpreter does the three one after the other when an address is not of the ordinary kind.
+ * Loads that belong together, or to what is made of them:
+ *   - two halves that lie behind one another, loaded one by one and packed to a word (as ggml reads quants whose blocks are aligned to
+ *     2 bytes): one load of words, where the pack stands. In between only instructions that nothing can leave code at;
+ *   - a half that is loaded to be a float: converted from where it lies;
+ *   - two words that lie behind one another in every lane: both come with the first, the second waits in the private area.
+ * The interpreter does one after the other when an address is not of the ordinary kind.
+ *
+ * And what nobody reads is not computed.
  */
 #include "mem.h"
 #include "vex.h"
 
-enum { PAIR_NONE, PAIR_LOW, PAIR_HIGH, PAIR_PACK };
+enum { PAIR_NONE, PAIR_LOW, PAIR_HIGH, PAIR_PACK, PAIR_HALF, PAIR_FLOAT, PAIR_DEAD };
 
 /* Does it go on to the next instruction, whatever its operands are, and write nothing but vectors? */
 static bool quiet(const struct scomp *c, const struct insn *in)
@@ -33,6 +38,20 @@ static bool packs(const struct scomp *c, const struct insn *in)
 {
 	return in->kind == K_LANE && in->lop == LOP_PACK && in->type == T_U32 && !in->dw && in->guard == OPND_NONE && c->r[in->o[0]].v.cls == SC_VARY &&
 	       in->o[1] != OPND_NONE && in->o[2] != OPND_NONE && !(in->o[1] & OPND_CONST) && !(in->o[2] & OPND_CONST) && in->o[1] != in->o[2];
+}
+
+/* Is it the float of the half that is loaded at pc - 1, and the half nobody else's? */
+static bool converts(const struct scomp *c, const struct sblock *b, u32 pc, const u16 *uses)
+{
+	const struct insn *in = &c->code[pc], *ld = in - 1;
+
+	return pc > b->start && in->kind == K_LANE && in->lop == LOP_CVT_F_H && in->guard == OPND_NONE && !s_sync_at(c, pc) && half(c, ld) &&
+	       in->o[1] == ld->o[0] && uses[in->o[1]] == 2 && c->r[in->o[0]].v.cls == SC_VARY;
+}
+
+static bool dead(const struct insn *in, const u16 *uses)
+{
+	return in->kind == K_LANE && in->guard == OPND_NONE && in->def == 1 && in->o[0] != OPND_NONE && uses[in->o[0]] == 1;
 }
 
 static u32 touched(const struct insn *in, u32 o)
@@ -72,8 +91,9 @@ void s_pairs(struct scomp *c)
 	u32 b, i, k, lo, hi;
 
 	c->pair = pool_alloc(&c->mem, c->n + 1);
+	c->twin = pool_alloc(&c->mem, (c->n + 1) * sizeof(*c->twin));
 	uses = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*uses));
-	if (!c->pair || !uses) {
+	if (!c->pair || !c->twin || !uses) {
 		c->bad = true;
 		return;
 	}
@@ -106,6 +126,12 @@ void s_pairs(struct scomp *c)
 			const struct insn *in = &c->code[i], *l, *h;
 			u32 first;
 
+			if (dead(in, uses))
+				c->pair[i] = PAIR_DEAD;
+			if (converts(c, &c->b[b], i, uses)) {
+				c->pair[i - 1] = PAIR_HALF;
+				c->pair[i] = PAIR_FLOAT;
+			}
 			if (!packs(c, in) || uses[in->o[1]] != 2 || uses[in->o[2]] != 2)
 				continue;
 			lo = loaded(c, &c->b[b], i, in->o[1]);
@@ -139,39 +165,156 @@ static u32 find(const struct scomp *c, u32 pc, u32 o)
 	return NO_PC;
 }
 
-/* The instruction at pc is one of the three: true, and done; the halves are done by the pack. */
-bool s_pair(struct scomp *c, u32 pc)
+/* The load that gives the word of each lane at pc: that of the low half, where it is packed. NULL: there is none */
+static const struct insn *word_at(const struct scomp *c, u32 pc)
 {
 	const struct insn *in = &c->code[pc];
-	struct as *a = &c->a;
-	struct sslow *slow;
-	struct insn word;
-	struct sval v;
-	const s32 *p;
-	struct rm m;
 	u32 lo;
 
-	if (c->pair[pc] == PAIR_NONE)
+	if (c->pair[pc] == PAIR_PACK) {
+		lo = find(c, pc, in->o[1]);
+		return lo == NO_PC ? NULL : &c->code[lo];
+	}
+	return in->kind == K_LD && c->pair[pc] == PAIR_NONE && in->size == 4 && in->vec == 1 && !in->dw && in->guard == OPND_NONE && !(in->flags & INF_SYNC) &&
+	       in->o[0] != OPND_NONE && c->r[in->o[0]].v.cls == SC_VARY ? in : NULL;
+}
+
+/* The address of a word that lies behind the one at pc in each lane is looked for in this block. */
+static u32 twin_of(const struct scomp *c, u32 pc, const struct insn *ld, const s32 *p)
+{
+	u32 i, k, l;
+
+	for (l = 0; l < STRIP; l++)
+		if (p[l] - p[l & 4] != 8 * (s32)(l & 3))
+			return NO_PC;
+	for (i = pc + 1; i < c->cur->end; i++) {
+		const struct insn *in = &c->code[i], *m = word_at(c, i);
+
+		if (m && m->o[4] == ld->o[4] && m->aw == ld->aw && m->space == ld->space && m->imm == ld->imm + 4)
+			return c->twin[i] ? NO_PC : i;
+		if ((in->kind != K_LANE && in->kind != K_LD && in->kind != K_CVT && in->kind != K_LOP3 && in->kind != K_SETP &&
+		     in->kind != K_PRED && in->kind != K_SREG && in->kind != K_LDPARAM && in->kind != K_LADDR && in->kind != K_CVTA && in->kind != K_NOP) ||
+		    s_sync_at(c, i))
+			return NO_PC;
+		for (k = 0; k < 6; k++)
+			if ((in->def >> k & 1) && in->o[k] == ld->o[4])
+				return NO_PC;
+	}
+	return NO_PC;
+}
+
+/*
+ * The words at known distances p from m, of the instruction at pc, into ymm0; what else its rows hold is put where the instruction
+ * that wants it finds it, which then relies on it. False: they are not of a kind that is done so.
+ */
+bool s_twin(struct scomp *c, struct rm m, const s32 *p)
+{
+	const struct insn *ld = word_at(c, c->pc);
+	u32 other = ld ? twin_of(c, c->pc, ld, p) : NO_PC;
+	struct sslow *slow;
+	struct as *a = &c->a;
+
+	if (other == NO_PC)
 		return false;
-	if (c->pair[pc] != PAIR_PACK)
+	while (c->nhomes & 3)
+		s_new_home(c);
+	c->twin[other] = s_new_home(c);
+	s_mem_rows(c, m, p, 0, 2, true);
+	s_mem_rows(c, m, p + 4, 1, 2, true);
+	slow = s_slow_now(c);
+	if (!slow)
 		return true;
-	lo = find(c, pc, in->o[1]);
+	slow->leaves = true;
+	vyi(a, X_SHUFPS, 2, 0, rm_reg(1), 0xdd);
+	vyi(a, X_SHUFPS, 0, 0, rm_reg(1), 0x88);
+	vyi(a, X_PERMQ, 2, 0, rm_reg(2), 0xd8);
+	vyi(a, X_PERMQ, 0, 0, rm_reg(0), 0xd8);
+	while (c->nhomes & 3)
+		s_new_home(c);
+	vy(a, X_MOVU_ST, 2, 0, rm_idx(R15, RBP, 0, c->twin[other]));
+	return true;
+}
+
+/* It has come with another one. */
+static bool has_come(struct scomp *c, u32 v)
+{
+	if (!c->twin[c->pc])
+		return false;
+	vy(&c->a, X_MOVU, 0, 0, rm_idx(R15, RBP, 0, c->twin[c->pc]));
+	sput(c, v, 0, 0);
+	return true;
+}
+
+static bool pack(struct scomp *c, const struct insn *in)
+{
+	u32 lo = find(c, c->pc, in->o[1]);
+	struct as *a = &c->a;
+	struct sslow *slow;
+	struct sval v;
+	struct rm m;
+
+	if (has_come(c, in->o[0]))
+		return true;
 	if (lo == NO_PC || !s_mem_row(c, &c->code[lo], &v)) {
 		c->bad = true;
 		return true;
 	}
-	word = c->code[lo];
-	m = s_row_address(c, &word, v);
+	m = s_row_address(c, &c->code[lo], v);
 	slow = s_slow_now(c);
 	if (!slow)
 		return true;
 	slow->pair = true;
-	p = c->pats[v.pat];
-	s_mem_four(c, 0, m, p);
-	s_mem_four(c, 1, m, p + 4);
-	vyi(a, X_INSERT, 0, 0, rm_reg(1), 1);
+	if (!s_twin(c, m, c->pats[v.pat])) {
+		s_mem_four(c, 0, m, c->pats[v.pat]);
+		s_mem_four(c, 1, m, c->pats[v.pat] + 4);
+		vyi(a, X_INSERT, 0, 0, rm_reg(1), 1);
+	}
 	sput(c, in->o[0], 0, 0);
 	return true;
+}
+
+static bool half_float(struct scomp *c, const struct insn *in)
+{
+	const struct insn *ld = in - 1;
+	struct as *a = &c->a;
+	struct sslow *slow;
+	struct sval v;
+	struct rm m;
+
+	if (!s_mem_row(c, ld, &v)) {
+		c->bad = true;
+		return true;
+	}
+	m = s_row_address(c, ld, v);
+	slow = s_slow_now(c);
+	if (!slow)
+		return true;
+	slow->pair = true;
+	if (s_linear(c, v, 2)) {
+		s_site(c);
+		vx_x(a, X_MOVU, 0, 0, m);
+	} else {
+		s_mem_eight(c, 2, m, c->pats[v.pat]);
+	}
+	s_half_float(c, in);
+	return true;
+}
+
+/* Is the instruction at pc one of these? True: it is done, or another one does it too. */
+bool s_pair(struct scomp *c, u32 pc)
+{
+	const struct insn *in = &c->code[pc];
+
+	switch (c->pair[pc]) {
+	case PAIR_NONE:
+		return in->kind == K_LD && c->twin[pc] && has_come(c, in->o[0]);
+	case PAIR_PACK:
+		return pack(c, in);
+	case PAIR_FLOAT:
+		return half_float(c, in);
+	default:
+		return true;
+	}
 }
 
 /* One after the other; the pack is a shift and an or. */
@@ -181,6 +324,12 @@ void s_pair_slow(struct scomp *c, u32 pc)
 	struct as *a = &c->a;
 	int x;
 
+	if (c->pair[pc] == PAIR_FLOAT) {
+		s_call_at(c, pc - 1, pc - 1);
+		if (!s_lane(c, in))
+			c->bad = true;
+		return;
+	}
 	/* what the loads need ends before the pack */
 	s_call_at(c, find(c, pc, in->o[1]), pc - 1);
 	s_call_at(c, find(c, pc, in->o[2]), pc - 1);

@@ -163,6 +163,7 @@ struct scomp {
 	struct sslow *slow;
 	u32 nslow, slow_cap;
 	u8 *pair;                       /* per pc: PAIR_ */
+	s32 *twin;                      /* per pc: where the word behind another one waits for it, a place in the private area; 0: nowhere */
 	u8 *whole;                      /* per pc: a store of all lanes at once */
 	u32 *entry_at;
 	struct jentry *entries;
@@ -286,7 +287,7 @@ bool s_lane_call(struct scomp *c, const struct insn *in);
 bool s_compare_call(struct scomp *c, const struct insn *in);
 bool s_cvt_call(struct scomp *c, const struct insn *in);
 
-/* pair.c: two halves of a word, loaded one by one and packed, are one load */
+/* pair.c: loads that belong together, or to what is made of them */
 void s_pairs(struct scomp *c);
 bool s_pair(struct scomp *c, u32 pc);
 void s_pair_slow(struct scomp *c, u32 pc);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lane operations of a strip on 64-bit integers, in two halves, and on floats. */
-#include "strip.h"
+#include "mem.h"
 #include "vex.h"
 
 static bool is32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
@@ -242,6 +242,22 @@ static void fused(struct scomp *c, const struct insn *in, bool w, u32 p)
 	sput(c, in->o[0], p, d);
 }
 
+/* Of each 16 bytes the even words. */
+static const u8 low_halves[32] = { 0, 1, 4, 5, 8, 9, 12, 13, 128, 128, 128, 128, 128, 128, 128, 128,
+				   0, 1, 4, 5, 8, 9, 12, 13, 128, 128, 128, 128, 128, 128, 128, 128 };
+
+/* in's result, of the eight halves in xmm0 */
+void s_half_float(struct scomp *c, const struct insn *in)
+{
+	bool raw = c->r[in->o[0]].rawf;
+	int d = raw ? sdst(c, in->o[0], 0, 0) : 0;
+
+	vr(&c->a, X_CVTPH2PS, d, 0, 0);
+	if (!raw)
+		s_canon(c, 0, 0, 1);
+	sput(c, in->o[0], 0, d);
+}
+
 static bool floats(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
@@ -334,12 +350,9 @@ static bool floats(struct scomp *c, const struct insn *in)
 			return true;
 		case LOP_CVT_F_H:
 			x = sv(c, in->o[1], 0, 0, 0);
-			vy(a, X_PAND, 0, x, s_splat32(c, 0xffff));
-			vr(a, X_PACKUSDW, 0, 0, 0);
+			vy(a, X_PSHUFB, 0, x, rm_lit(s_lit(c, low_halves, 32), 0));
 			vyi(a, X_PERMQ, 0, 0, rm_reg(0), 0x08);
-			vr(a, X_CVTPH2PS, 0, 0, 0);
-			s_canon(c, 0, 0, 1);
-			sput(c, in->o[0], 0, 0);
+			s_half_float(c, in);
 			return true;
 		case LOP_MOV:
 			y = w ? sv(c, in->o[1], 1, p, 0) : raw ? sv(c, in->o[1], 0, 0, 0) : sv_obs(c, in->o[1], 0, 0, 0);
