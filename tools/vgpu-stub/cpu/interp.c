@@ -100,13 +100,14 @@ static void boost(struct frame *f, u32 m, u32 pc)
 
 /*
  * shfl.sync and its like, at pc for the lanes e of m, wait for the other lanes of their member masks. Each lane for those of its
- * own: tiles of a warp come and go by themselves. Lanes whose members are all here, or cannot come any more, are returned,
+ * own: tiles of a warp come and go by themselves, and so do strips where a shuffle stays within them (strip/within.c). Lanes whose members are all here, or cannot come any more, are returned,
  * with such that were parked earlier; the rest of e is parked, at pc. bar.warp.sync is served by any instance of it.
  */
 static u32 gather(struct frame *f, u32 m, u32 e, u32 pc)
 {
 	const struct insn *code = f->fn->code;
-	bool any = code[pc].kind == K_WARPSYNC;
+	const struct jit_src *src = f->fn->jsrc;
+	bool any = code[pc].kind == K_WARPSYNC, within = code[pc].kind == K_SHFL && src && src->code[pc].sub2 == SHFL_WITHIN;
 	u32 mask[LANES], here = e, go = 0, skip = m & ~e, w, l;
 
 	for (w = f->parked; w; w &= w - 1) {
@@ -119,6 +120,8 @@ static u32 gather(struct frame *f, u32 m, u32 e, u32 pc)
 	for (w = here; w; w &= w - 1) {
 		l = (u32)__builtin_ctz(w);
 		mask[l] = ((const u32 *)opnd(f, code[f->lane_pc[l]].o[2]))[l];
+		if (within)
+			mask[l] &= 0xffu << (l & ~7u);
 	}
 	for (w = here; w; w &= w - 1) {
 		u32 missing;

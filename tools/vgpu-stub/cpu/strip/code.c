@@ -231,6 +231,8 @@ static bool native(struct scomp *c, const struct insn *in)
 		return s_st(c, in);
 	case K_ATOM:
 		return s_atom(c, in);
+	case K_SHFL:
+		return s_shuffle(c, in);
 	case K_MEMBAR:
 		as_room(&c->a, 16);
 		b1(&c->a, 0x0f);
@@ -494,7 +496,10 @@ struct jit *strip_compile(struct func *fn, u32 spec)
 		c->r[i].w = c->s->regs[i].w;
 		c->r[i].slot = c->s->slot[i];
 	}
-	if (!s_pool(c) || !s_order(c) || !s_blocks(c) || !s_facts(c) || !s_place(c) || !s_clean(c))
+	if (!s_pool(c))
+		goto out;
+	s_within(c);
+	if (!s_order(c) || !s_blocks(c) || !s_facts(c) || !s_place(c) || !s_clean(c))
 		goto out;
 	s_pairs(c);
 	s_steps(c);

@@ -14,7 +14,9 @@
 bool s_sync(const struct insn *in)
 {
 	switch ((enum kind)in->kind) {
-	case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_WARPSYNC: case K_ACTIVEMASK: case K_TENSOR: case K_GEN:
+	case K_SHFL:
+		return !in->sub2;       /* within.c */
+	case K_VOTE: case K_MATCH: case K_REDUX: case K_WARPSYNC: case K_ACTIVEMASK: case K_TENSOR: case K_GEN:
 	case K_BAR: case K_CALL: case K_BRX: case K_TRAP: case K_STEP:
 	case K_MC_LD: case K_MC_ST: case K_MC_ATOM: case K_MC_BAR: case K_VF_ST: case K_VF_ATOM:
 		return true;
@@ -750,6 +752,8 @@ static void raw_floats(struct scomp *c)
 
 			if (in->kind == K_LANE && !in->dw && (in->lop == LOP_MOV || (in->lop == LOP_SELP && in->type == T_F32)))
 				raw = s_is_raw(c, in->o[1]) && (in->lop == LOP_MOV || s_is_raw(c, in->o[2]));
+			if (in->kind == K_SHFL && in->sub2)
+				raw = s_is_raw(c, in->o[3]);
 			for (k = 0; k < 6 && !raw; k++)
 				if ((in->def >> k & 1) && in->o[k] != OPND_NONE && c->r[in->o[k]].rawf) {
 					c->r[in->o[k]].rawf = false;

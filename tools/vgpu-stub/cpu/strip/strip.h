@@ -8,6 +8,7 @@
  * still wanted lies in its slot of the interpreter's frame, so the interpreter can go on from any of them.
  *
  *   facts.c   one scalar for the strip (and a step from lane to lane), or eight lanes; where lanes may wait while others run
+ *   within.c  shuffles that stay in a strip
  *   order.c   stores that are everybody's before the next
  *   guess.c   branches that lanes take together
  *   step.c    loops in which strips take turns
@@ -204,6 +205,10 @@ u32 s_lane_ops(u32 lop);                        /* how many operands */
 /* order.c */
 bool s_order(struct scomp *c);
 static inline bool s_sync_at(const struct scomp *c, u32 pc) { return s_sync(&c->code[pc]) || c->whole[pc]; }
+
+/* within.c */
+void s_within(struct scomp *c);
+bool s_shuffle(struct scomp *c, const struct insn *in);
 
 /* guess.c */
 void s_splits(struct scomp *c);
