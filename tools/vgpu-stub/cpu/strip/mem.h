@@ -34,6 +34,10 @@ struct rm s_run_row(struct scomp *c, const struct insn *in, u32 *no, u32 *n);
 
 void s_lane_addresses(struct scomp *c, const struct insn *in);   /* in ymm0 and ymm1, checked for the lanes that run */
 void s_store_addresses(struct scomp *c);                         /* of ymm0 and ymm1, in sprivate.lanes */
+/* column.c: elements of 32 and 64 bits out of rows, lane l's at[l] behind m; sites: they may fault */
+void s_columns(struct scomp *c, const struct insn *in, struct rm m, const s32 *at, bool sites);
+void s_wide_columns(struct scomp *c, const struct insn *in, struct rm m, const s32 *at, bool sites);
+/* four rows of 8 bytes in ymm r, ymm tmp is lost */
 void s_mem_rows(struct scomp *c, struct rm m, const s32 *at, int r, int tmp, bool sites);
 void s_mem_eight(struct scomp *c, u32 size, struct rm m, const s32 *p);  /* xmm0 = eight of 8 or 16 bits; xmm1 is lost */
 void s_mem_four(struct scomp *c, int d, struct rm m, const s32 *p);      /* xmm d = four 32-bit elements at those distances from m */

@@ -9,6 +9,7 @@
  *
  *   facts.c   one scalar for the strip (and a step from lane to lane), or eight lanes; where lanes may wait while others run
  *   within.c  shuffles that stay in a strip
+ *   raw.c     floats as the processor made them
  *   order.c   stores that are everybody's before the next
  *   guess.c   branches that lanes take together
  *   step.c    loops in which strips take turns
@@ -19,7 +20,7 @@
  *   park.c    scalars of strips that are not running
  *   row.c     rows that show when code runs
  *   call8.c   instructions by C functions of eight lanes
- *   value.c   operands and results; lane.c, wide.c, approx.c, setp.c, scalar.c, mem.c, atom.c: instructions
+ *   value.c   operands and results; lane.c, wide.c, approx.c, setp.c, scalar.c, mem.c (column.c, pair.c), atom.c: instructions
  *   run.c     the other side: strips, warps, blocks
  *
  * Values: a scalar u stands for u + C[lane], a pattern of eight numbers that is known now. Vectors of 32 bits are one ymm, of 64 bits two (lanes 0-3, 4-7), predicates one ymm of
@@ -198,9 +199,11 @@ static inline bool bit_of(const u64 *set, u32 i) { return set[i >> 6] >> (i & 63
 void s_range(const struct scomp *c, struct sval v, s32 *lo, s32 *hi);   /* of the pattern */
 bool s_linear(const struct scomp *c, struct sval v, s32 step);
 struct sval s_with_step(struct scomp *c, struct sval v, u32 step);
-bool s_makes_raw(const struct insn *in);
 bool s_guess_sign(const struct scomp *c, const struct insn *in);        /* the sign of a scalar, spread, is taken for 0 */
 u32 s_lane_ops(u32 lop);                        /* how many operands */
+
+/* raw.c */
+void s_raw_floats(struct scomp *c);
 
 /* order.c */
 bool s_order(struct scomp *c);
