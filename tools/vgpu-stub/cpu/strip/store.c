@@ -156,24 +156,211 @@ static bool store_lanes(struct scomp *c, const struct insn *in)
 	return true;
 }
 
+/* ---- lanes at known distances ---------------------------------------------------------------------- */
+
+#define X_MOVQ_TO VOP(1, 1, 0, 0xd6)
+#define X_MOVHPS_TO VOP(0, 1, 0, 0x17)
+#define X_PEXTRD_TO VOP(1, 3, 0, 0x16)
+#define X_UNPCKLPS VOP(0, 1, 0, 0x14)
+#define X_UNPCKHPS VOP(0, 1, 0, 0x15)
+
+static bool apart(const s32 *p, s32 bytes)
+{
+	u32 i, k;
+
+	for (i = 0; i < STRIP; i++)
+		for (k = 0; k < i; k++)
+			if (p[i] - p[k] < bytes && p[k] - p[i] < bytes)
+				return false;
+	return true;
+}
+
+static void put(struct scomp *c, u32 op, int r, struct rm m, s32 at)
+{
+	s_site(c);
+	vx_x(&c->a, op, r, 0, s_off(m, at));
+}
+
+/* Both halves of ymm r, 16 bytes each. */
+static void put_halves(struct scomp *c, int r, struct rm m, s32 lo, s32 hi)
+{
+	put(c, X_MOVU_ST, r, m, lo);
+	s_site(c);
+	vyi(&c->a, X_EXTRACT, r, 0, s_off(m, hi), 1);
+}
+
+/* Two 8-byte lanes that xmm r holds. */
+static void put_two(struct scomp *c, int r, struct rm m, const s32 *p)
+{
+	if (p[1] - p[0] == 8) {
+		put(c, X_MOVU_ST, r, m, p[0]);
+		return;
+	}
+	put(c, X_MOVQ_TO, r, m, p[0]);
+	put(c, X_MOVHPS_TO, r, m, p[1]);
+}
+
+/* Word k of each lane's vector; ymm3 is lost. */
+static int column(struct scomp *c, const struct insn *in, u32 k, int d)
+{
+	int x;
+
+	if (in->size == 4)
+		return sv_obs(c, in->o[k], 0, 0, d);
+	x = word_of(c, in, k);
+	if (x != d)
+		vr(&c->a, X_MOVU, d, 0, x);
+	return d;
+}
+
+static void put_words(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
+{
+	struct as *a = &c->a;
+	int x = column(c, in, 0, 0);
+	u32 i;
+
+	for (i = 0; i < STRIP; i++) {
+		if (i == 4) {
+			vyi(a, X_EXTRACT, x, 0, rm_reg(1), 1);
+			x = 1;
+		}
+		s_site(c);
+		vx(a, X_PEXTRD_TO, 0, x, 0, s_off(m, p[i]), 1);
+		b1(a, i & 3);
+	}
+}
+
+static void put_pairs(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
+{
+	struct as *a = &c->a;
+	int y = column(c, in, 1, 2), x = column(c, in, 0, 0);
+	bool rows = true;
+	u32 i;
+
+	if (x != 0)
+		vr(a, X_MOVU, 0, 0, x);
+	vr(a, X_UNPCKHPS, 1, 0, y);     /* lanes 2, 3 and 6, 7 */
+	vr(a, X_UNPCKLPS, 0, 0, y);
+	for (i = 1; i < STRIP; i++)
+		rows &= p[i] - p[0] == 8 * (s32)i;
+	if (rows) {
+		vyi(a, X_PERM128, 2, 0, rm_reg(1), 0x20);
+		vyi(a, X_PERM128, 3, 0, rm_reg(1), 0x31);
+		s_site(c);
+		vy(a, X_MOVU_ST, 2, 0, s_off(m, p[0]));
+		s_site(c);
+		vy(a, X_MOVU_ST, 3, 0, s_off(m, p[0] + 32));
+		return;
+	}
+	put_two(c, 0, m, p);
+	put_two(c, 1, m, p + 2);
+	vyi(a, X_EXTRACT, 0, 0, rm_reg(2), 1);
+	vyi(a, X_EXTRACT, 1, 0, rm_reg(3), 1);
+	put_two(c, 2, m, p + 4);
+	put_two(c, 3, m, p + 6);
+}
+
+static void put_quads(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
+{
+	struct as *a = &c->a;
+	int x, y, i;
+
+	for (i = 0; i < 2; i++) {
+		y = column(c, in, 2 * (u32)i + 1, 2);
+		x = column(c, in, 2 * (u32)i, 0);
+		vr(a, X_UNPCKHPS, 1, x, y);
+		vr(a, X_UNPCKLPS, 0, x, y);
+		vy(a, X_MOVU_ST, 0, 0, s_mem_lanes_at(L_COLS + 64 * (u32)i));
+		vy(a, X_MOVU_ST, 1, 0, s_mem_lanes_at(L_COLS + 64 * (u32)i + 32));
+	}
+	/* lanes 0, 1 and 4, 5; then 2, 3 and 6, 7 */
+	for (i = 0; i < 2; i++) {
+		vy(a, X_MOVU, 0, 0, s_mem_lanes_at(L_COLS + 32 * (u32)i));
+		vy(a, X_MOVU, 1, 0, s_mem_lanes_at(L_COLS + 64 + 32 * (u32)i));
+		vr(a, X_PUNPCKLQDQ, 2, 0, 1);
+		vr(a, X_PUNPCKHQDQ, 3, 0, 1);
+		put_halves(c, 2, m, p[2 * i], p[2 * i + 4]);
+		put_halves(c, 3, m, p[2 * i + 1], p[2 * i + 5]);
+	}
+}
+
+static void put_wide(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
+{
+	struct as *a = &c->a;
+	u32 q;
+
+	for (q = 0; q < 2; q++, p += 4) {
+		int x = sv(c, in->o[0], 1, q, 0);
+
+		if (in->vec == 2) {
+			int y = sv(c, in->o[1], 1, q, 1);
+
+			vr(a, X_PUNPCKLQDQ, 2, x, y);
+			vr(a, X_PUNPCKHQDQ, 3, x, y);
+			put_halves(c, 2, m, p[0], p[2]);
+			put_halves(c, 3, m, p[1], p[3]);
+			continue;
+		}
+		put_two(c, x, m, p);
+		vyi(a, X_EXTRACT, x, 0, rm_reg(1), 1);
+		put_two(c, 1, m, p + 2);
+	}
+}
+
+/* All lanes at once, if they run; false: not of a kind that is done so */
+static bool store_pattern(struct scomp *c, const struct insn *in, struct sval v, struct sval x)
+{
+	struct as *a = &c->a;
+	u32 bytes = (u32)in->size * in->vec, part, over;
+	const s32 *p = c->pats[x.pat];
+	struct rm m;
+
+	if (in->dw ? in->size != 8 : in->size > 4 || (bytes & 3) || bytes == 12)
+		return false;
+	if (!apart(p, (s32)bytes))
+		return false;
+	m = s_row_address(c, in, v);
+	s_mask_bits(c, RDX);
+	g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
+	part = g_jcc(a, CC_NE);
+	if (in->dw)
+		put_wide(c, in, m, p);
+	else if (bytes == 4)
+		put_words(c, in, m, p);
+	else if (bytes == 8)
+		put_pairs(c, in, m, p);
+	else
+		put_quads(c, in, m, p);
+	over = g_jmp(a);
+	g_here(a, part);
+	if (!store_lanes(c, in))
+		return false;
+	g_here(a, over);
+	return true;
+}
+
 bool s_st(struct scomp *c, const struct insn *in)
 {
 	struct sval v, x;
 
 	if (!s_can_be(c, in))
 		return false;
-	if (in->space == SPACE_LOCAL)
-		return store_lanes(c, in);
-	if (s_mem_row(c, in, &v) && v.pat && s_linear(c, v, (s32)in->size) && in->vec == 1 && (in->size == 8) == in->dw)
+	if (in->space != SPACE_LOCAL && s_mem_row(c, in, &v) && v.pat && s_linear(c, v, (s32)in->size) && in->vec == 1 && (in->size == 8) == in->dw)
 		return store_row(c, in, v);
 	x = s_val(c, in->o[0], in->dw);
-	if (s_mem_row(c, in, &v) && !v.pat && in->vec == 1 && x.cls == SC_SCALAR && !x.pat) {
+	if (in->space != SPACE_LOCAL && s_mem_row(c, in, &v) && !v.pat && in->vec == 1 && x.cls == SC_SCALAR && !x.pat) {
 		struct rm m = s_row_address(c, in, v);
 
 		s_to_gpr(c, in->o[0], in->dw, R11);
 		s_site(c);
 		store_gpr(c, in->size, m, R11);
 		return true;
+	}
+	if (s_mem_row(c, in, &v)) {
+		/* where the lanes' bytes are: those of local memory lie a thread's share apart */
+		x = in->space == SPACE_LOCAL ? s_with_step(c, v, jit_local_stride(c->fn)) : v;
+		if (x.cls == SC_SCALAR && x.pat && store_pattern(c, in, v, x))
+			return true;
 	}
 	return store_lanes(c, in);
 }
