@@ -606,6 +606,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 		if (in->dw)
 			return false;
 		for (p = 0; p < 2; p++) {
+			done = jr_ld(c, in, p, step, 3);
 			jm_vary32(c, in, p, step, JM_CHECK | JM_ADDRESS);
 			if (in->vec > 1 && in->size * in->vec == 4) {
 				ev(a, V_PXORD, 3, 3, rm_reg(3));
@@ -623,6 +624,8 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 				j_site(c, step);
 				ev_n(a, V_GATHERDD, 3, 0, rm_vidx(RAX, 0, 0, (s32)(e * in->size)), 7, 0, 0, 4, 0);
 				narrow(c, 3, in->size, in->flags & INF_SIGNED, 0);
+				if (done)
+					g_here(a, done);
 				vary_part(c, in, e, p);
 			}
 		}

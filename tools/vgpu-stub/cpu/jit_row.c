@@ -2,41 +2,134 @@
 /*
  * Rows that only show when code runs: lanes whose addresses nobody knows beforehand, as tid.y times a parameter makes them, but
  * which lie side by side. One vector access serves sixteen of them (eight of 64 bits), where a gather or a scatter takes them one
- * by one. Called by jit_mem.c and jit_st.c, for global memory, before the code for lanes that are no row.
+ * by one. A load may come upon two rows, as a tile of 20 columns has them for 16 lanes: two accesses then. Called by
+ * jit_mem.c and jit_st.c, for global and shared memory, before the code for lanes that are no row.
+ *
+ * zmm 2 is left alone for shared memory: there it says how many places there are, and the other way's code wants that.
  */
 #include "jit_mem.h"
 #include "lanes.h"
 
-#define MAX_NO 4
+#define MAX_NO 10
+
+static u32 row_bytes(const struct insn *in) { return in->dw ? 64 : 16u * in->size; }
+
+/* The constant vector of how far the eight (16, addresses of 32 bits) lanes from l on are from the part's first. */
+static struct rm apart(struct jcomp *c, const struct insn *in, u32 l)
+{
+	u64 off[8];
+	u32 off32[16], i;
+
+	for (i = 0; i < 8; i++)
+		off[i] = (u64)(l + i) * in->size;
+	for (i = 0; i < 16; i++)
+		off32[i] = (l + i) * in->size;
+	return rm_lit(in->aw ? j_lit(c, off, 64) : j_lit(c, off32, 64), 0);
+}
 
 /* Are the part's lanes that run a row? Then rcx is where its first lane would be; if not, jumps no[] are taken. */
 static u32 row(struct jcomp *c, const struct insn *in, u32 part, u32 *no)
 {
 	struct as *a = &c->a;
-	u32 quads = in->dw ? 1 : 2, q, i, n = 0;
-	u64 off[8];
+	u32 n = !in->aw || in->dw ? 1 : 2, q;
+	u8 w = in->aw;
 
-	for (q = 0; q < quads; q++) {
-		u32 at = part * quads + q;
-		int x = jv_reg(c, in->o[4], 1, at, 0), k;
+	for (q = 0; q < n; q++) {
+		u32 at = part * n + q;
+		int x = jv_reg(c, in->o[4], w, at, 0), k;
 
 		if (!q)
-			ev_n(a, V_PBCASTQ, 1, 0, rm_reg(x), 0, 0, 0, 8, 0);
-		for (i = 0; i < 8; i++)
-			off[i] = (u64)(8 * q + i) * in->size;
-		ev(a, V_PADDQ, 2, 1, rm_lit(j_lit(c, off, 64), 0));
-		k = jv_mask(c, 1, at);
-		ev_i(a, V_PCMPUQ, 7, x, rm_reg(2), k, 0, 4);
+			ev_n(a, w ? V_PBCASTQ : V_PBCASTD, 1, 0, rm_reg(x), 0, 0, 0, w ? 8 : 4, 0);
+		ev(a, w ? V_PADDQ : V_PADDD, 3, 1, apart(c, in, 8 * q));
+		k = jv_mask(c, w, at);
+		ev_i(a, w ? V_PCMPUQ : V_PCMPUD, 7, x, rm_reg(3), k, 0, 4);
 		k_ortest(a, 7, 7);
-		no[n++] = g_jcc(a, CC_NE);
+		no[q] = g_jcc(a, CC_NE);
 	}
-	ev_n(a, V_LL(V_MOVQ_ST, 0), 1, 0, rm_reg(RCX), 0, 0, 0, 4, 0);
+	ev_n(a, V_LL(w ? V_MOVQ_ST : V_MOVD_ST, 0), 1, 0, rm_reg(RCX), 0, 0, 0, 4, 0);
 	return n;
 }
 
 static bool may(const struct insn *in)
 {
-	return in->aw && !jm_window(in) && in->vec == 1 && in->o[0] != OPND_NONE && in->imm >= -(1 << 28) && in->imm <= 1 << 28;
+	if (in->space == SPACE_LOCAL || (!in->aw && (in->space != SPACE_SHARED || in->dw)))
+		return false;
+	return in->vec == 1 && in->o[0] != OPND_NONE && in->imm >= -(1 << 28) && in->imm <= 1 << 28;
+}
+
+/* Where the row that rcx (or rdx) is the first lane of lies; rax is the base. */
+static struct rm row_at(const struct insn *in, int r)
+{
+	return in->space == SPACE_SHARED ? rm_idx(RAX, r, 0, in->aw ? (s32)in->imm : 0) : rm_mem(r, (s32)in->imm);
+}
+
+/* Leaves for no[] if a row that begins at r is not all in memory that may be looked at, or crooked. Overwrites rdx. */
+static u32 check(struct jcomp *c, const struct insn *in, int r, u32 *no)
+{
+	struct as *a = &c->a;
+	u32 n = 0;
+
+	if (in->space == SPACE_SHARED) {
+		g_lea(a, in->aw, RDX, rm_mem(r, (s32)((in->aw ? in->imm : 0) + row_bytes(in))));
+		g_alui(a, 1, G_CMP, rm_reg(RDX), (s32)row_bytes(in));
+		no[n++] = g_jcc(a, CC_B);
+		g_alu(a, 1, G_CMP, RDX, PM(shared_total));
+		no[n++] = g_jcc(a, CC_A);
+	} else {
+		g_lea(a, 1, RDX, rm_mem(r, (s32)in->imm));
+		g_alu(a, 1, G_SUB, RDX, PM(span_lo));
+		g_alu(a, 1, G_CMP, RDX, PM(span_lim));
+		no[n++] = g_jcc(a, CC_AE);
+	}
+	if (in->size > 1) {
+		g_testi(a, RDX, in->size - 1u);
+		no[n++] = g_jcc(a, CC_NE);
+	}
+	return n;
+}
+
+/* The part's lanes are no row. Two, one behind the other? Loads them into zmm t; if not, jumps no[] are taken. */
+static u32 two_rows(struct jcomp *c, const struct insn *in, u32 part, u32 step, u32 op, int t, u32 *no)
+{
+	struct as *a = &c->a;
+	u32 quads = in->dw ? 1 : 2, q, n = 0;
+	u64 last[8] = { 7, 7, 7, 7, 7, 7, 7, 7 };
+	int x, k;
+
+	/* zmm 1: where the first row's lane 0 is; zmm 3: where the second's would be; ecx: lanes of the second */
+	for (q = quads; q--;) {
+		x = jv_reg(c, in->o[4], 1, part * quads + q, 0);
+		ev(a, V_PSUBQ, 2, x, apart(c, in, 8 * q));
+		if (q == quads - 1) {
+			ev(a, V_MOVA64, 3, 0, rm_lit(j_lit(c, last, 64), 0));
+			ev(a, V_PERMQ, 3, 3, rm_reg(2));
+		}
+		ev_i(a, V_PCMPUQ, 7, 1, rm_reg(2), 0, 0, 4);
+		k_to(a, q == quads - 1 ? RCX : RDX, 7);
+		ev_i(a, V_PCMPUQ, 7, 3, rm_reg(2), 7, 0, 4);
+		k_ortest(a, 7, 7);
+		no[n++] = g_jcc(a, CC_NE);
+		if (q)
+			g_shi(a, 0, G_SHL, RCX, 8);
+		else if (quads > 1)
+			g_alu(a, 0, G_OR, RCX, rm_reg(RDX));
+	}
+	k_from(a, 7, RCX);
+	ev_n(a, V_LL(V_MOVQ_ST, 0), 1, 0, rm_reg(RCX), 0, 0, 0, 4, 0);
+	n += check(c, in, RCX, no + n);
+	ev_n(a, V_LL(V_MOVQ_ST, 0), 3, 0, rm_reg(RCX), 0, 0, 0, 4, 0);
+	n += check(c, in, RCX, no + n);
+	k = jv_mask(c, in->dw, part);
+	g_load(a, 1, RDX, rm_reg(RCX));
+	ev_n(a, V_LL(V_MOVQ_ST, 0), 1, 0, rm_reg(RCX), 0, 0, 0, 4, 0);
+	ev(a, V_PXORD, t, t, rm_reg(t));
+	k_and(a, 7, 7, k);
+	j_site(c, step);
+	ev_n(a, op, t, 0, row_at(in, RDX), 7, 0, 0, row_bytes(in), 0);
+	k_andn(a, 7, 7, k);
+	j_site(c, step);
+	ev_n(a, op, t, 0, row_at(in, RCX), 7, 0, 0, row_bytes(in), 0);
+	return n;
 }
 
 /*
@@ -47,26 +140,28 @@ u32 jr_ld(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t)
 {
 	struct as *a = &c->a;
 	bool sg = in->flags & INF_SIGNED;
-	u32 no[MAX_NO], n, done, bytes = in->dw ? 64 : 16 * in->size, op;
+	u32 no[MAX_NO], apart_at[2], n, m, done, end, op;
 	int k;
 
 	if (!may(in))
 		return 0;
 	op = in->dw ? V_MOVU64 : in->size == 4 ? V_MOVU32 : in->size == 2 ? (sg ? V_PMOVSXWD : V_PMOVZXWD) :
 	     sg ? V_PMOVSXBD : V_PMOVZXBD;
-	n = row(c, in, part, no);
-	g_lea(a, 1, RDX, rm_mem(RCX, (s32)in->imm));
-	g_alu(a, 1, G_SUB, RDX, PM(span_lo));
-	g_alu(a, 1, G_CMP, RDX, PM(span_lim));
-	no[n++] = g_jcc(a, CC_AE);
-	if (in->size > 1) {
-		g_testi(a, RDX, in->size - 1u);
-		no[n++] = g_jcc(a, CC_NE);
-	}
+	m = row(c, in, part, apart_at);
+	if (!in->aw)
+		g_lea(a, 0, RCX, rm_mem(RCX, (s32)in->imm));
+	n = check(c, in, RCX, no);
 	k = jv_mask(c, in->dw, part);
 	j_site(c, step);
-	ev_n(a, op, t, 0, rm_mem(RCX, (s32)in->imm), k, 1, 0, bytes, 0);
+	ev_n(a, op, t, 0, row_at(in, RCX), k, 1, 0, row_bytes(in), 0);
+	end = a->n;
 	done = g_jmp(a);
+	while (m)
+		g_here(a, apart_at[--m]);
+	if (!jm_window(in)) {
+		n += two_rows(c, in, part, step, op, t, no + n);
+		g_land(a, g_jmp(a), end);
+	}
 	while (n)
 		g_here(a, no[--n]);
 	return done;
@@ -82,10 +177,12 @@ u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step)
 	if (!may(in) || in->size < 4)
 		return 0;
 	n = row(c, in, part, no);
+	if (!in->aw)
+		g_lea(a, 0, RCX, rm_mem(RCX, (s32)in->imm));
 	s = jm_st_value(c, in, 0, part, 3);
 	k = jv_mask(c, in->dw, part);
 	j_site(c, step);
-	ev_n(a, in->dw ? V_MOVU64_ST : V_MOVU32_ST, s, 0, rm_mem(RCX, (s32)in->imm), k, 0, 0, 64, 0);
+	ev_n(a, in->dw ? V_MOVU64_ST : V_MOVU32_ST, s, 0, row_at(in, RCX), k, 0, 0, 64, 0);
 	done = g_jmp(a);
 	while (n)
 		g_here(a, no[--n]);

@@ -201,8 +201,8 @@ static bool st_vary(struct jcomp *c, const struct insn *in)
 	for (p = 0; p < (in->aw ? 4u : 2u); p++)
 		in->aw ? jm_vary64(c, in, p, step, JM_CHECK) : jm_vary32(c, in, p, step, JM_CHECK);
 	for (p = 0; p < (in->aw ? 4u : 2u); p++) {
-		if (in->dw || !(p & 1))
-			done = jr_st(c, in, in->dw ? p : p / 2, step);
+		if (in->dw || !in->aw || !(p & 1))
+			done = jr_st(c, in, in->dw || !in->aw ? p : p / 2, step);
 		if (in->aw)
 			jm_vary64(c, in, p, step, JM_ADDRESS);
 		else
@@ -226,7 +226,7 @@ static bool st_vary(struct jcomp *c, const struct insn *in)
 				ev_n(a, in->dw ? V_SCATTERQQ : V_SCATTERDD, s, 0, at, 7, 0, 0, in->dw ? 8 : 4, 0);
 			}
 		}
-		if (done && (in->dw || (p & 1))) {
+		if (done && (in->dw || !in->aw || (p & 1))) {
 			g_here(a, done);
 			done = 0;
 		}
