@@ -505,7 +505,7 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 	u32 e, slow = 0, done = 0;
 	bool all;
 
-	if (jm_is_row(x) && ld_row(c, in, x))
+	if ((jm_is_row(x) && ld_row(c, in, x)) || jr_ld_parts(c, in, x))
 		return true;
 	if (in->dw && in->size == 8 && in->vec == 1 && in->o[0] != OPND_NONE) {
 		u32 p;

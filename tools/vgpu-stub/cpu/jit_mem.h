@@ -40,6 +40,8 @@ bool jm_ld_shapes64(struct jcomp *c, const struct insn *in, const struct acc *x)
 /* jit_row.c: lanes that turn out to be a row; behind it comes the code for those that are none, and g_here() */
 u32 jr_ld(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t);
 u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step);
+bool jr_ld_parts(struct jcomp *c, const struct insn *in, const struct acc *x);  /* patterns whose parts are rows; false: nothing emitted */
+bool jr_st_parts(struct jcomp *c, const struct insn *in, const struct acc *x);
 /* jit_wide.c: a thread's vector access of global memory is one access */
 void jw_addresses(struct jcomp *c, const struct acc *x);        /* of all lanes into P */
 bool jw_wide(const struct insn *in);

@@ -188,3 +188,56 @@ u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step)
 		g_here(a, no[--n]);
 	return done;
 }
+
+/* ---- rows that are known beforehand, but for a part of the lanes each ----------------------------------------------------- */
+
+/* The part's lanes read or write side by side (step: the size of an access), or all at one place (0). */
+static bool apart_by(const struct insn *in, const struct acc *x, u32 part, s32 step)
+{
+	u32 per = in->dw ? 8 : 16, l;
+
+	for (l = 1; l < per; l++)
+		if (x->pat[per * part + l] != x->pat[per * part] + (s32)l * step)
+			return false;
+	return true;
+}
+
+static bool whole(const struct insn *in) { return in->vec == 1 && in->o[0] != OPND_NONE && in->size == (in->dw ? 8 : 4); }
+
+/* In a block of 16 x 16 tile[tid.y][tid.x] and tile[tid.y][k] are this, whatever lies between two rows. False: nothing emitted. */
+bool jr_ld_parts(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct as *a = &c->a;
+	u32 p, parts = in->dw ? 4 : 2, per = LANES / parts;
+
+	for (p = 0; p < parts; p++)
+		if (!whole(in) || (!apart_by(in, x, p, in->size) && !apart_by(in, x, p, 0)))
+			return false;
+	for (p = 0; p < parts; p++) {
+		bool one = apart_by(in, x, p, 0);
+		int t = jv_dst(c, in->o[0], p, 0), k = jv_mask(c, in->dw, p);
+		u32 op = in->dw ? (one ? V_PBCASTQ : V_MOVU64) : one ? V_PBCASTD : V_MOVU32;
+
+		j_site(c, x->step);
+		ev_n(a, op, t, 0, rm_mem(x->base, x->disp + x->pat[per * p]), k, 1, 0, one ? in->size : 64, 0);
+		jv_put(c, in->o[0], p, t);
+	}
+	return true;
+}
+
+bool jr_st_parts(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct as *a = &c->a;
+	u32 p, parts = in->dw ? 4 : 2, per = LANES / parts;
+
+	for (p = 0; p < parts; p++)
+		if (!whole(in) || !apart_by(in, x, p, in->size))
+			return false;
+	for (p = 0; p < parts; p++) {
+		int s = jm_st_value(c, in, 0, p, 0), k = jv_mask(c, in->dw, p);
+
+		j_site(c, x->step);
+		ev_n(a, in->dw ? V_MOVU64_ST : V_MOVU32_ST, s, 0, rm_mem(x->base, x->disp + x->pat[per * p]), k, 0, 0, 64, 0);
+	}
+	return true;
+}

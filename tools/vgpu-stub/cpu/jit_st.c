@@ -293,7 +293,7 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 			st_one(c, in, &x);
 			return true;
 		}
-		if (jm_is_row(&x) && st_row(c, in, &x))
+		if ((jm_is_row(&x) && st_row(c, in, &x)) || jr_st_parts(c, in, &x))
 			return true;
 		if (jm_is_row(&x) && in->vec == 4 && in->size == 4 && !c->gk) {
 			g_alui(a, 0, G_CMP, PM(m), -1);
