@@ -202,26 +202,27 @@ static bool apart_by(const struct insn *in, const struct acc *x, u32 part, s32 s
 	return true;
 }
 
-static bool whole(const struct insn *in) { return in->vec == 1 && in->o[0] != OPND_NONE && in->size == (in->dw ? 8 : 4); }
+static bool whole(const struct insn *in) { return in->size == (in->dw ? 8 : 4) && !jw_wide(in); }
 
 /* In a block of 16 x 16 tile[tid.y][tid.x] and tile[tid.y][k] are this, whatever lies between two rows. False: nothing emitted. */
 bool jr_ld_parts(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct as *a = &c->a;
-	u32 p, parts = in->dw ? 4 : 2, per = LANES / parts;
+	u32 p, e, parts = in->dw ? 4 : 2, per = LANES / parts;
 
 	for (p = 0; p < parts; p++)
 		if (!whole(in) || (!apart_by(in, x, p, in->size) && !apart_by(in, x, p, 0)))
 			return false;
-	for (p = 0; p < parts; p++) {
-		bool one = apart_by(in, x, p, 0);
-		int t = jv_dst(c, in->o[0], p, 0), k = jv_mask(c, in->dw, p);
-		u32 op = in->dw ? (one ? V_PBCASTQ : V_MOVU64) : one ? V_PBCASTD : V_MOVU32;
+	for (e = 0; e < in->vec; e++)
+		for (p = 0; p < parts && in->o[e] != OPND_NONE; p++) {
+			bool one = apart_by(in, x, p, 0);
+			int t = jv_dst(c, in->o[e], p, 0), k = jv_mask(c, in->dw, p);
+			u32 op = in->dw ? (one ? V_PBCASTQ : V_MOVU64) : one ? V_PBCASTD : V_MOVU32;
 
-		j_site(c, x->step);
-		ev_n(a, op, t, 0, rm_mem(x->base, x->disp + x->pat[per * p]), k, 1, 0, one ? in->size : 64, 0);
-		jv_put(c, in->o[0], p, t);
-	}
+			j_site(c, x->step);
+			ev_n(a, op, t, 0, rm_mem(x->base, x->disp + (s32)(e * in->size) + x->pat[per * p]), k, 1, 0, one ? in->size : 64, 0);
+			jv_put(c, in->o[e], p, t);
+		}
 	return true;
 }
 
@@ -231,7 +232,7 @@ bool jr_st_parts(struct jcomp *c, const struct insn *in, const struct acc *x)
 	u32 p, parts = in->dw ? 4 : 2, per = LANES / parts;
 
 	for (p = 0; p < parts; p++)
-		if (!whole(in) || !apart_by(in, x, p, in->size))
+		if (!whole(in) || in->vec > 1 || in->o[0] == OPND_NONE || !apart_by(in, x, p, in->size))
 			return false;
 	for (p = 0; p < parts; p++) {
 		int s = jm_st_value(c, in, 0, p, 0), k = jv_mask(c, in->dw, p);
