@@ -11,6 +11,8 @@
 #include "lanes.h"
 
 #define MAX_NO 10
+/* How far behind a row its neighbours to the right will read, a few blocks on: prefetchers do not follow so many rows at a time. */
+#define AHEAD 256
 
 static u32 row_bytes(const struct insn *in) { return in->dw ? 64 : 16u * in->size; }
 
@@ -155,6 +157,8 @@ u32 jr_ld(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t)
 	j_site(c, step);
 	ev_n(a, op, t, 0, row_at(in, RCX), k, 1, 0, row_bytes(in), 0);
 	end = a->n;
+	if (!jm_window(in))
+		g_op(a, 0, 0x118, 1, rm_mem(RCX, (s32)in->imm + AHEAD), 0);
 	done = g_jmp(a);
 	while (m)
 		g_here(a, apart_at[--m]);
