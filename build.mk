@@ -466,6 +466,7 @@ src_dma     := tools/vgpu-stub/dma.c
 src_dma_msg := tools/vgpu-stub/dma_msg.c
 src_pidfile := agent/pidfile.c
 src_pool    := agent/pool.c agent/log.c
+src_demangle := $(wildcard tools/vgpu-stub/cpu/demangle*.c)
 src_bounds  := $(CPU)
 lib_bounds  := $(STUB_LIBS)
 src_modules := $(CPU)
