@@ -72,9 +72,9 @@ bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent $(B)/lib/vgpu/bin/ptx
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
 	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/vgpu/xla/libcudnn.so.9 $(B)/lib/libvgpu-turn.so \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v) $(B)/lib/libnvrtc.so.$(v) $(B)/lib/libnvJitLink.so.$(v)) \
-	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so $(B)/lib/nvidia-smi
-# vgpu smi by the name that scripts look for
-$(B)/lib/nvidia-smi:
+	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so $(B)/lib/nvidia-smi $(B)/lib/compute-sanitizer
+# vgpu smi and vgpu sanitizer by the names that scripts look for
+$(B)/lib/nvidia-smi $(B)/lib/compute-sanitizer:
 	@mkdir -p $(@D)
 	ln -sfn ../bin/vgpu $@
 # development links, those of a major in a folder: -L there, and -lcuda -lcudart -lcublas -lcublasLt -lnvidia-ml -lnccl
@@ -417,7 +417,7 @@ $(E)/nvml/%: tests/e2e/%.c $(ESHARED) | libs
 	$(CC) $(EFLAGS) -o $@ $< $(addprefix $(B)/lib/,libnvidia-ml.so.1 libcuda.so.1)
 
 # ---- tests: system (tests/system/*.sh) --------------------------------------------------------------
-$(B)/test/system/hotloop $(B)/test/system/memcheck: $(B)/test/system/%: tests/system/%.c | libs
+$(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/sanitizer: $(B)/test/system/%: tests/system/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
 # a program with its own libcudart beside it
@@ -434,7 +434,7 @@ $(B)/test/order/order: tests/order/run.c tests/order/model.c tests/order/model.h
 $(B)/test/bench/%: tests/bench/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
-SYSTEM  := $(B)/test/bench/launch_plain $(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/rpath/program \
+SYSTEM  := $(B)/test/bench/launch_plain $(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/sanitizer $(B)/test/system/rpath/program \
 	   $(B)/test/order/order
 
 # ---- tests: units, PTX, fuzzers ---------------------------------------------------------------------

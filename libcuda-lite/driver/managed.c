@@ -19,6 +19,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *ptr, size_t bytes, unsigned int flags)
 	VG_TRY(vg_current(&c));
 	VG_TRY(vg_done(c, vg_mem_alloc_host(c, bytes, VG_MEM_MANAGED, flags, &p)));
 	*ptr = (CUdeviceptr)(uintptr_t)p;
+	vg_leak_alloc(*ptr, bytes, __builtin_return_address(0));
 	return CUDA_SUCCESS;
 }
 

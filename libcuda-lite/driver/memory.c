@@ -68,6 +68,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *ptr, size_t bytes)
 	VG_SAFE();
 	VG_TRY(vg_current(&c));
 	VG_TRY(vg_done(c, vg_mem_alloc(c, bytes, VG_MEM_DEVICE, &va)));
+	vg_leak_alloc(va, bytes, __builtin_return_address(0));
 	*ptr = va;
 	return CUDA_SUCCESS;
 }
@@ -111,6 +112,7 @@ CUresult cuMemFree_v2(CUdeviceptr ptr)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (m.pool)
 		vg_pool_freed(m.pool, m.bytes);
+	vg_leak_free(ptr);
 	return vg_done(m.ctx, vg_mem_release(&m));
 }
 

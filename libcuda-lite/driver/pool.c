@@ -263,6 +263,7 @@ static CUresult alloc_from(struct vg_pool *p, CUdeviceptr *ptr, size_t bytes, st
 		m.pool = p;
 		vg_mem_update(&m);
 	}
+	vg_leak_alloc(va, bytes, __builtin_return_address(0));
 	*ptr = va;
 	return CUDA_SUCCESS;
 }
@@ -324,6 +325,7 @@ static CUresult impl_cuMemFreeAsync(CUdeviceptr ptr, CUstream h, bool pt)
 	}
 	if (m->pool)
 		vg_pool_freed(m->pool, m->bytes);
+	vg_leak_free(ptr);
 	mark = vg_stream_mark(s);
 	vg_defer(VG_DEFER_MEM, s->ctx, s->index, mark, m, 0);
 	vg_deferred_reap();

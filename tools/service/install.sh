@@ -58,6 +58,7 @@ files() {
 		echo "link $f $PREFIX/lib/vgpu/${f%.*}"
 	done
 	echo "link ../../bin/vgpu $PREFIX/lib/vgpu/nvidia-smi"
+	echo "link ../../bin/vgpu $PREFIX/lib/vgpu/compute-sanitizer"
 	for f in libcuda-lite/include/*.h; do
 		# this one is between our own libraries
 		[ "${f##*/}" = vgpu_gemm.h ] || echo "644 $f $PREFIX/include/vgpu/${f##*/}"

@@ -296,7 +296,7 @@ uint32_t ctx_commit_step(struct ctx *c)
 		insert(phys ? &c->phys : &c->mem,
 		       &(struct ctx_range){ .va = k->va, .bytes = k->bytes, .kind = k->kind });
 	if (!rc && !phys)
-		c->ops->note_alloc(c->engine, k->va, k->asked, 1);
+		c->ops->note_alloc(c->engine, k->va, k->asked, ENGINE_FRESH);
 	if (rc)
 		ctx_account(c, -(int64_t)k->bytes);
 	k->bytes = 0;

@@ -52,7 +52,8 @@ static void filter_environment(char *out[MAX_ENV + 2], int counts, int driver)
 			out[n++] = strncmp(*e, "VGPU_HOST_", 10) ? *e : host_agent(*e);
 			continue;
 		}
-		if (!strncmp(*e, "VGPU_STUB_", 10) || !strncmp(*e, "VGPU_ENGINE=", 12) || !strncmp(*e, "VGPU_OPS=", 9) || !strncmp(*e, "VGPU_CPU_ISA=", 13) ||
+		if (!strncmp(*e, "VGPU_STUB_", 10) || !strncmp(*e, "VGPU_ENGINE=", 12) || !strncmp(*e, "VGPU_OPS=", 9) || !strncmp(*e, "VGPU_MEMCHECK=", 14) ||
+		    !strncmp(*e, "VGPU_CPU_ISA=", 13) ||
 		    (name >= 11 && !strncmp(*e + name - 11, "SAN_OPTIONS", 11)))
 			out[n++] = *e;
 	}

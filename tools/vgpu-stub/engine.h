@@ -210,6 +210,7 @@ struct engine_ops {
 	/*
 	 * Memory of the context that kernels may touch from now on (an allocation with the bytes that the
 	 * program asked for, a mapping), or no longer (alive 0). ENGINE_WINDOW: a window segment, which the client writes to as well.
+	 * ENGINE_FRESH: an allocation that nobody has written yet.
 	 * For the memory checker and verify: other modes do nothing here.
 	 */
 	void (*note_alloc)(struct engine *e, uint64_t addr, uint64_t bytes, int alive);
@@ -234,6 +235,7 @@ struct engine_ops {
 #define ENGINE_POLL_NS 2000000u
 #define ENGINE_PENDING 0x10000u
 #define ENGINE_WINDOW 2
+#define ENGINE_FRESH 3
 
 extern const struct engine_ops engine_cpu, engine_cuda;
 

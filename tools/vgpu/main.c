@@ -21,6 +21,7 @@ static const struct command commands[] = {
 	{ "doctor", cmd_doctor, "say why a program would not use the GPU: vgpu doctor [-j] [-p PID | -- CMD]" },
 	{ "check", cmd_check, "say which kernels of a file the device can run: vgpu check [-j] [-v] [-d] [--cc X.Y] FILE..." },
 	{ "bench", cmd_bench, "measure: vgpu bench launch|copy|scale|engine|kernels [-j]; bench --help: all" },
+	{ "sanitizer", cmd_sanitizer, "compute-sanitizer's options and tools: vgpu sanitizer [--tool memcheck|racecheck|initcheck|synccheck] CMD [ARG...]" },
 	{ "trace", cmd_trace, "every CUDA call of a program: vgpu trace [-c] [-f FILTER] [-o FILE] [--perfetto FILE] -- CMD; --ops: instructions of a kernel" },
 	{ "ctl",   cmd_ctl,   "for the administrator: vgpu ctl list | end|stop|go CLIENT | drain|undrain DEVICE" },
 	{ "metrics", cmd_metrics, "for Prometheus: vgpu metrics [--listen ADDRESS]" },
@@ -90,7 +91,7 @@ static int usage(FILE *to, int status)
 {
 	fputs("usage: vgpu SUBCOMMAND [options]\n\n", to);
 	for (size_t i = 0; i < NCOMMANDS; i++)
-		fprintf(to, "  %-7s %s\n", commands[i].name, commands[i].summary);
+		fprintf(to, "  %-9s %s\n", commands[i].name, commands[i].summary);
 	fputs("\n  -j prints one JSON object on stdout and nothing else, where a subcommand has it.\n"
 	      "  An agent is looked for at $VGPU_AGENT, " VGPU_AGENT_SOCKET_SYSTEM
 	      ", $XDG_RUNTIME_DIR/" VGPU_AGENT_SOCKET_USER ".\n", to);
@@ -105,6 +106,8 @@ int main(int argc, char **argv)
 	/* lib/vgpu/nvidia-smi, for scripts and containers that look for that name */
 	if (argc > 0 && !strcmp(strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0], "nvidia-smi"))
 		return written(cmd_smi(argc, argv));
+	if (argc > 0 && !strcmp(base(argv[0]), "compute-sanitizer"))
+		return written(cmd_sanitizer(argc, argv));
 	for (size_t i = 0; argc && i < sizeof(as_programs) / sizeof(as_programs[0]); i++)
 		if (!strcmp(base(argv[0]), as_programs[i]))
 			return cmd_ptxas(argc, argv);

@@ -7,6 +7,7 @@
 #include "choose.h"
 #include "command.h"
 #include "ldso.h"
+#include "leaks.h"
 #include "../vgpu-stub/engine.h"
 #include "surround.h"
 #include "vgpu.h"
@@ -122,11 +123,12 @@ static int counts_open(char *path, size_t bytes)
 	return setenv("VGPU_VERIFY_COUNTS", path, 1);
 }
 
-/* How many errors the checker has told. tell: 'v' of verify, 'm' of the checker, 0 nothing. */
-static unsigned long long counts_close(const char *path, int tell, const char *log)
+/* How many errors the checker has told, and leaks. tell: 'v' of verify, 'm' of the checker, 0 nothing. */
+static unsigned long long counts_close(const char *path, const char *leaks, int tell, const char *log)
 {
 	struct verify_counts c = { .errors = 0 };
 	FILE *f = *path ? fopen(path, "r") : NULL, *to;
+	const char *how = getenv("VGPU_MEMCHECK");
 
 	if (f && fread(&c, sizeof(c), 1, f) == 1 && tell == 'v')
 		fprintf(stderr, "verify: %llu launches compared, %llu differ, %llu only by the order of float atomics, %llu not comparable\n",
@@ -134,6 +136,8 @@ static unsigned long long counts_close(const char *path, int tell, const char *l
 			(unsigned long long)c.skipped);
 	else if (f && tell == 'm') {
 		to = log ? fopen(log, "ae") : NULL;
+		if (*leaks)
+			c.errors += leaks_report(leaks, to ? to : stderr, how && strstr(how, "demangle=no"));
 		fprintf(to ? to : stderr, "========= ERROR SUMMARY: %llu error%s in %llu launches\n", (unsigned long long)c.errors,
 			c.errors == 1 ? "" : "s", (unsigned long long)c.checked);
 		if (to)
@@ -143,16 +147,19 @@ static unsigned long long counts_close(const char *path, int tell, const char *l
 		fclose(f);
 	if (*path)
 		unlink(path);
+	if (*leaks && tell != 'm')
+		unlink(leaks);
 	return c.errors;
 }
 
 static int usage(FILE *to)
 {
-	fputs("usage: vgpu run [-v] [--torch] [--private] [--memcheck | --verify] [--cc X.Y] [--memory SIZE] [--sms N] [--name TEXT] [--kernel-timeout S]\n                [--] CMD [ARG...]\n"
+	fputs("usage: vgpu run [-v] [--torch] [--private] [--memcheck [--initcheck] [--leak-check] | --verify]\n                [--cc X.Y] [--memory SIZE] [--sms N] [--name TEXT] [--kernel-timeout S]\n                [--] CMD [ARG...]\n"
 	      "  Runs CMD with our CUDA libraries. If no agent answers, or with --private or a device\n"
 	      "  option, a vgpu-stub and a vgpu-agent of its own start first and end with CMD.\n"
 	      "  --memcheck: a private device that checks every memory access of every kernel; [--error-exitcode N] where it\n"
-	      "  found something; [--log-file FILE] for what it says.\n"
+	      "  found something; [--log-file FILE] for what it says; [--initcheck] for memory read before anybody has written it;\n"
+	      "  [--leak-check] for memory that CMD never frees. vgpu sanitizer takes compute-sanitizer's options.\n"
 	      "  --verify: a private device that runs every kernel on the interpreter and on the JIT, and compares what they write.\n"
 	      "  --torch: eager PyTorch by FlagGems (pip install flag_gems==5.0.2); torch.compile and copies need it not.\n"
 	      "  Exit status: CMD's; 126 when CMD cannot be run, 125 when there is no device.\n", to);
@@ -168,8 +175,8 @@ int cmd_run(int argc, char **argv)
 	const char *agent = NULL;
 	const char *log = NULL;
 	unsigned long long errors;
-	int own = 0, check = 0, error_exit = -1, verify = 0, verbose = 0, torch = 0, n = 0, cc = 0, i, st;
-	char why[PATH_MAX + 80], chosen[16], counts[128] = "";
+	int own = 0, check = 0, leak = 0, init = 0, error_exit = -1, verify = 0, verbose = 0, torch = 0, n = 0, cc = 0, i, st;
+	char why[PATH_MAX + 80], chosen[16], counts[128] = "", leaks[128] = "";
 	pid_t pid;
 
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
@@ -188,6 +195,10 @@ int cmd_run(int argc, char **argv)
 		} else if (!strcmp(argv[i], "--memcheck")) {
 			own = check = 1;
 			setenv("VGPU_ENGINE", "memcheck", 1);
+		} else if (!strcmp(argv[i], "--leak-check")) {
+			leak = 1;
+		} else if (!strcmp(argv[i], "--initcheck")) {
+			init = 1;
 		} else if (!strcmp(argv[i], "--error-exitcode") && i + 1 < argc) {
 			char *end;
 
@@ -212,10 +223,12 @@ int cmd_run(int argc, char **argv)
 	}
 	if (i >= argc)
 		return usage(stderr);
-	if ((log || error_exit >= 0) && !check) {
-		complain("run: --log-file and --error-exitcode are of --memcheck");
+	if ((log || error_exit >= 0 || leak || init) && !check) {
+		complain("run: --log-file, --error-exitcode, --leak-check and --initcheck are of --memcheck");
 		return 125;
 	}
+	if (init && setenv("VGPU_MEMCHECK", "race,shared,sync,init", 1))
+		return 125;
 	/* a new file, which CMD and its children add to */
 	if (log) {
 		FILE *f = fopen(log, "we");
@@ -254,8 +267,9 @@ int cmd_run(int argc, char **argv)
 		passed_signals(&set);
 		sigaddset(&set, SIGCHLD);
 		sigprocmask(SIG_BLOCK, &set, &before);
-		if (((verify || check) && counts_open(counts, sizeof(counts))) || private_start(&gpu, stub_args, verbose)) {
-			counts_close(counts, 0, NULL);
+		if (((verify || check) && counts_open(counts, sizeof(counts))) || (leak && leaks_open(leaks, sizeof(leaks))) ||
+		    private_start(&gpu, stub_args, verbose)) {
+			counts_close(counts, leaks, 0, NULL);
 			sigprocmask(SIG_SETMASK, &before, NULL);        /* the signal that ended the start ends us */
 			return 125;
 		}
@@ -263,7 +277,7 @@ int cmd_run(int argc, char **argv)
 	}
 	if (environment(argv + i, agent, verbose, torch)) {
 		private_stop(&gpu);
-		counts_close(counts, 0, NULL);
+		counts_close(counts, leaks, 0, NULL);
 		return 125;
 	}
 	if (!gpu.dir[0]) {      /* nothing to clean up behind it: become CMD */
@@ -287,7 +301,7 @@ int cmd_run(int argc, char **argv)
 	}
 	st = attend(pid, &set);
 	private_stop(&gpu);
-	errors = counts_close(counts, verify ? 'v' : check ? 'm' : 0, log);
+	errors = counts_close(counts, leaks, verify ? 'v' : check ? 'm' : 0, log);
 	if (errors && error_exit >= 0)
 		return error_exit;
 	return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);

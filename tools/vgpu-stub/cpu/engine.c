@@ -274,8 +274,38 @@ static void cpu_describe(char *text, size_t bytes)
 
 static void cpu_note_alloc(struct engine *e, uint64_t addr, uint64_t bytes, int alive)
 {
-	mc_note(e, addr, bytes, alive != 0);
+	mc_note(e, addr, bytes, alive != 0, alive == ENGINE_FRESH);
 	vf_note(e, addr, bytes, alive != 0, alive == ENGINE_WINDOW);
+}
+
+static u32 cpu_copy(struct engine *e, void *dst, const void *src, size_t bytes)
+{
+	u32 st = mem_copy(e, dst, src, bytes);
+
+	if (e->mc && !st)
+		mc_copied(e, (u64)dst, (u64)src, bytes);
+	return st;
+}
+
+static u32 cpu_fill(struct engine *e, void *dst, u32 value, unsigned elem, size_t count)
+{
+	u32 st = mem_fill(e, dst, value, elem, count);
+
+	if (e->mc && !st)
+		mc_wrote(e, (u64)dst, elem * count);
+	return st;
+}
+
+static u32 cpu_gemm(struct engine *e, u32 op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, u64 cookie)
+{
+	u64 bytes = vgpu_gemm_bytes(p->type_c);
+
+	/* with what lies between columns and matrices: nothing is told that is none */
+	if (e->mc && b->flags & VGPU_GEMM_POINTERS)
+		mc_wrote(e, 0, ~0ull);
+	else if (e->mc && p->m && p->n)
+		mc_wrote(e, b->c, ((b->batch - 1) * p->stride_c + (u64)(p->n - 1) * p->ldc + p->m) * bytes);
+	return rt_gemm(e, op, b, p, cookie);
 }
 
 const struct engine_ops engine_cpu = {
@@ -294,9 +324,9 @@ const struct engine_ops engine_cpu = {
 	.described = cpu_described,
 	.apart = cpu_apart,
 	.launch = rt_launch,
-	.gemm = rt_gemm,
-	.copy = mem_copy,
-	.fill = mem_fill,
+	.gemm = cpu_gemm,
+	.copy = cpu_copy,
+	.fill = cpu_fill,
 	.note_alloc = cpu_note_alloc,
 	.heap = heap_place,
 };

@@ -256,7 +256,7 @@ void dev_heap(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32
 			freed = give(ts->e, v);
 		/* noted before another thread can get the block and note that */
 		if (at || freed)
-			mc_note(ts->e, at ? at : v, at ? v : freed, at != 0);
+			mc_note(ts->e, at ? at : v, at ? v : freed, at != 0, false);
 		pthread_mutex_unlock(&ts->e->heap_lock);
 		if (ci->builtin == BUILTIN_FREE && v && !freed)
 			fault_raise(VGPU_ST_ILLEGAL_ADDRESS, (int)l, v, "free of what malloc did not give");

@@ -8,7 +8,8 @@
  *
  * Checked: bounds of global memory by allocation and variable, and use after free; bounds of shared, local and
  * parameter memory, also through generic addresses; alignment; bytes of shared memory read before they are
- * written, or at the same time (race.c); barriers that part of a warp reaches, or that end because threads have exited.
+ * written, or at the same time (race.c); barriers that part of a warp reaches, or that end because threads have exited; when asked
+ * for, bytes of allocations read before anybody has written them (written.c), by kernels or by copies out of the device.
  * Invalid and misaligned accesses end the grid; the rest is told and the kernel goes on.
  */
 #include <stdio.h>
@@ -16,16 +17,24 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "demangle.h"
 #include "disasm.h"
 #include "memcheck.h"
 #include "race.h"
 #include "srcline.h"
 #include "verify.h"
+#include "written.h"
 
 #define FREED 1024              /* freed allocations that are remembered */
-#define SHOWN 32                /* errors of a grid that are told in full */
+#define SHOWN 32                /* errors of a grid that are told in full, unless $VGPU_MEMCHECK says how many */
 
-struct region { u64 at, bytes; };
+struct region {
+	u64 at, bytes;
+	u64 *written;           /* which bytes; NULL: it is not asked */
+};
+
+/* What is looked for beside accesses that are not allowed. */
+enum { RACES = 1, SHARED_INIT = 2, GLOBAL_INIT = 4, BARRIERS = 8 };
 
 struct memcheck {
 	pthread_rwlock_t lock;  /* written by the dispatcher, read by every checked access */
@@ -34,7 +43,39 @@ struct memcheck {
 	struct region freed[FREED];
 	u32 nfreed;             /* ever; the ring holds the last ones */
 	struct verify_counts own, *counts;      /* for who started all this: vgpu run */
+	u32 what, shown;
+	enum { NAME_FULL, NAME_SIMPLE, NAME_MANGLED } names;
+	u64 read_to;            /* where the last copy of what nobody had written ended: the rest of it is told already */
+	u32 copies;             /* of those, so far */
 };
+
+/*
+ * $VGPU_MEMCHECK, as "race,shared,init,sync,limit=N,demangle=full|simple|no": what is looked for, in words. Without a word of those,
+ * all but init. What is none of ours is passed over: vgpu run has made it.
+ */
+static void options(struct memcheck *mc, const char *p)
+{
+	static const struct { const char *word; u32 what; } words[] = {
+		{ "race", RACES }, { "shared", SHARED_INIT }, { "init", GLOBAL_INIT }, { "sync", BARRIERS },
+	};
+	size_t n;
+	u32 i, what = 0;
+
+	mc->shown = SHOWN;
+	for (; p && *p; p += n + (p[n] == ',')) {
+		n = strcspn(p, ",");
+		for (i = 0; i < 4; i++)
+			if (n == strlen(words[i].word) && !memcmp(p, words[i].word, n))
+				what |= words[i].what;
+		if (!strncmp(p, "limit=", 6))
+			mc->shown = (u32)strtoul(p + 6, NULL, 10);
+		if (!strncmp(p, "demangle=", 9))
+			mc->names = p[9] == 's' ? NAME_SIMPLE : p[9] == 'n' ? NAME_MANGLED : NAME_FULL;
+		if (n == 4 && !memcmp(p, "none", 4))
+			what |= 1u << 31;
+	}
+	mc->what = what ? what : RACES | SHARED_INIT | BARRIERS;
+}
 
 int mc_open(struct engine *e)
 {
@@ -43,6 +84,7 @@ int mc_open(struct engine *e)
 		return -1;
 	pthread_rwlock_init(&e->mc->lock, NULL);
 	e->mc->counts = vf_counts(&e->mc->own);
+	options(e->mc, getenv("VGPU_MEMCHECK"));
 	return 0;
 }
 
@@ -53,6 +95,8 @@ void mc_close(struct engine *e)
 	if (e->mc->counts != &e->mc->own)
 		munmap(e->mc->counts, sizeof(*e->mc->counts));
 	pthread_rwlock_destroy(&e->mc->lock);
+	for (u32 i = 0; i < e->mc->n; i++)
+		free(e->mc->r[i].written);
 	free(e->mc->r);
 	free(e->mc);
 	e->mc = NULL;
@@ -76,17 +120,19 @@ static u32 find(const struct memcheck *mc, u64 addr)
 	return lo;
 }
 
-static void insert(struct memcheck *mc, u64 at, u64 bytes)
+static void insert(struct memcheck *mc, u64 at, u64 bytes, u64 *written)
 {
 	struct region *r = bytes ? xgrow(mc->r, &mc->cap, mc->n + 1, sizeof(*r)) : NULL;
 	u32 i;
 
-	if (!r)
+	if (!r) {
+		free(written);
 		return;                 /* without memory, accesses there will be told as errors */
+	}
 	mc->r = r;
 	i = find(mc, at);
 	memmove(&r[i + 1], &r[i], (mc->n++ - i) * sizeof(*r));
-	r[i] = (struct region){ at, bytes };
+	r[i] = (struct region){ at, bytes, written };
 }
 
 /* Forgets what lies in [at, at + bytes); with keep, as freed. */
@@ -100,6 +146,8 @@ static void cut(struct memcheck *mc, u64 at, u64 bytes, bool keep)
 			first = mc->r[k].at;
 		if (mc->r[k].at + mc->r[k].bytes > last)
 			last = mc->r[k].at + mc->r[k].bytes;
+		free(mc->r[k].written);
+		mc->r[k].written = NULL;
 		if (keep)
 			mc->freed[mc->nfreed++ % FREED] = mc->r[k];
 	}
@@ -107,8 +155,8 @@ static void cut(struct memcheck *mc, u64 at, u64 bytes, bool keep)
 		memmove(&mc->r[i], &mc->r[k], (mc->n - k) * sizeof(*mc->r));
 	mc->n -= k - i;
 	/* a mapping can go in parts */
-	insert(mc, first, at - first);
-	insert(mc, at + bytes, last - at - bytes);
+	insert(mc, first, at - first, NULL);
+	insert(mc, at + bytes, last - at - bytes, NULL);
 }
 
 /* The address is in use again: it is no longer that of something freed. */
@@ -121,7 +169,7 @@ static void unfree(struct memcheck *mc, u64 at, u64 bytes)
 			mc->freed[i].bytes = 0;
 }
 
-void mc_note(struct engine *e, u64 addr, u64 bytes, bool alive)
+void mc_note(struct engine *e, u64 addr, u64 bytes, bool alive, bool fresh)
 {
 	struct memcheck *mc = e->mc;
 
@@ -131,7 +179,33 @@ void mc_note(struct engine *e, u64 addr, u64 bytes, bool alive)
 	cut(mc, addr, bytes, !alive);
 	if (alive) {
 		unfree(mc, addr, bytes);
-		insert(mc, addr, bytes);
+		insert(mc, addr, bytes, fresh && mc->what & GLOBAL_INIT ? written_new(bytes) : NULL);
+	}
+	pthread_rwlock_unlock(&mc->lock);
+}
+
+/* The region that has all of it, with what is known of its bytes; else NULL. */
+static struct region *tracked(struct memcheck *mc, u64 addr, u64 bytes)
+{
+	u32 i = find(mc, addr);
+
+	return i < mc->n && addr >= mc->r[i].at && mc->r[i].written && bytes <= mc->r[i].bytes - (addr - mc->r[i].at) ? &mc->r[i] : NULL;
+}
+
+void mc_wrote(struct engine *e, u64 addr, u64 bytes)
+{
+	struct memcheck *mc = e->mc;
+	struct region *r;
+	u32 i;
+
+	if (!mc || !(mc->what & GLOBAL_INIT))
+		return;
+	pthread_rwlock_rdlock(&mc->lock);
+	if (bytes == ~0ull) {
+		for (i = 0; i < mc->n; i++)
+			written_set(mc->r[i].written, 0, mc->r[i].bytes);
+	} else if ((r = tracked(mc, addr, bytes))) {
+		written_set(r->written, addr - r->at, bytes);
 	}
 	pthread_rwlock_unlock(&mc->lock);
 }
@@ -157,15 +231,15 @@ void mc_module(struct module *m, bool alive)
 			struct sym *s = m->list[i];
 
 			if (s->what == V_VAR && !s->ext && (s->space == SPACE_GLOBAL || s->space == SPACE_CONST))
-				mc_note(m->e, s->addr, s->bytes, true);
+				mc_note(m->e, s->addr, s->bytes, true, false);
 		}
 		return;
 	}
 	if (m->var_base)
-		mc_note(m->e, m->var_base, m->var_cap, false);
+		mc_note(m->e, m->var_base, m->var_cap, false, false);
 	for (l = m->late; l; l = l->next)
 		if (l->addr)
-			mc_note(m->e, l->addr, l->cap, false);
+			mc_note(m->e, l->addr, l->cap, false, false);
 }
 
 void mc_func(struct func *fn)
@@ -219,17 +293,25 @@ static void say(struct text *t, const char *fmt, ...)
 /* Counts an error of the grid that is no race. False: enough have been shown. */
 static bool counts(struct grid *g)
 {
-	return __atomic_fetch_add(&g->errors, 1, __ATOMIC_RELAXED) - __atomic_load_n(&g->races, __ATOMIC_RELAXED) < SHOWN;
+	return __atomic_fetch_add(&g->errors, 1, __ATOMIC_RELAXED) - __atomic_load_n(&g->races, __ATOMIC_RELAXED) < g->e->mc->shown;
+}
+
+static const char *shown_name(const struct memcheck *mc, const char *name, char *out, size_t room)
+{
+	if (mc->names == NAME_MANGLED)
+		return name;
+	demangle(name, mc->names == NAME_SIMPLE ? DEMANGLE_SIMPLE : DEMANGLE_FULL, out, room);
+	return out;
 }
 
 /* fn: whose instruction in is; NULL: nobody knows where. */
 static void say_place(struct text *t, struct grid *g, const struct cta *c, u32 thread, const struct func *fn,
 		      const struct insn *in)
 {
-	char code[160], source[512];
+	char code[160], source[512], name[1024];
 	struct dtext d = { code, sizeof(code), 0 };
 
-	say(t, "=========     at %s", g->fn->name);
+	say(t, "=========     at %s", shown_name(g->e->mc, g->fn->name, name, sizeof(name)));
 	if (in) {
 		disasm(fn, in, &d);
 		say(t, ", PTX line %u: %s", in->line, code);
@@ -376,7 +458,7 @@ static void show_race(struct text *t, struct tstate *ts, const struct access *a,
 
 	/* an allowance of its own: a race explains the bytes that nobody had written */
 	__atomic_fetch_add(&c->g->errors, 1, __ATOMIC_RELAXED);
-	if (__atomic_fetch_add(&c->g->races, 1, __ATOMIC_RELAXED) >= SHOWN)
+	if (__atomic_fetch_add(&c->g->races, 1, __ATOMIC_RELAXED) >= c->g->e->mc->shown)
 		return;
 	say(t, "========= Race reported between %s access and %s access to __shared__ memory (%s): no barrier between them\n",
 	    kind == RACE_WAR ? "Read" : "Write", kind == RACE_RAW ? "Read" : "Write",
@@ -425,7 +507,7 @@ static bool shadow(struct text *t, struct tstate *ts, const struct access *a, u3
 			here = race_read(c, &s[i], &by, &with);
 			r = r ? r : here;
 		}
-	if (missing && counts(c->g)) {
+	if (missing && ts->e->mc->what & (SHARED_INIT | GLOBAL_INIT) && counts(c->g)) {
 		say(t, "========= Uninitialized __shared__ memory read of size %u bytes\n", a->bytes);
 		say_place(t, c->g, c, ts->w->index * LANES + lane, ts->f->fn, in);
 		say(t, "=========     Address 0x%llx was not written by any thread of the block\n",
@@ -445,6 +527,74 @@ static bool shadow(struct text *t, struct tstate *ts, const struct access *a, u3
 	if (r && races)
 		show_race(t, ts, a, lane, r, &with);
 	return r;
+}
+
+/* Global memory: reads must find every byte written, writes write them. */
+static void global(struct text *t, struct tstate *ts, const struct access *a, u32 lane)
+{
+	const struct insn *in = a->in;
+	struct region *r = tracked(ts->e->mc, a->addr, a->bytes);
+	struct cta *c = ts->w->cta;
+	u64 at = r ? a->addr - r->at : 0;
+	bool missing = false;
+	u32 i;
+
+	if (!r)
+		return;
+	if (in->kind == K_MC_LD) {
+		for (i = 0; i < in->vec; i++)
+			missing |= in->o[i] != OPND_NONE && written_gap(r->written, at + i * in->size, in->size) < at + (i + 1) * in->size;
+	} else {
+		missing = in->kind == K_MC_ATOM && (in->sub != ATOM_EXCH || in->o[0] != OPND_NONE) &&
+			  written_gap(r->written, at, a->bytes) < at + a->bytes;
+		written_set(r->written, at, a->bytes);
+	}
+	if (!missing || !counts(c->g))
+		return;
+	say(t, "========= Uninitialized __global__ memory read of size %u bytes\n", a->bytes);
+	say_place(t, c->g, c, ts->w->index * LANES + lane, ts->f->fn, in);
+	say(t, "=========     Address 0x%llx is %llu bytes inside the allocation at 0x%llx of size %llu bytes, and nobody has written it\n",
+	    (unsigned long long)a->addr, (unsigned long long)at, (unsigned long long)r->at, (unsigned long long)r->bytes);
+}
+
+void mc_copied(struct engine *e, u64 dst, u64 src, u64 bytes)
+{
+	struct memcheck *mc = e->mc;
+	static __thread struct text t;
+	struct region *from, *to;
+	u64 at, gap, i;
+
+	if (!mc || !(mc->what & GLOBAL_INIT))
+		return;
+	t.n = 0;
+	pthread_rwlock_rdlock(&mc->lock);
+	from = tracked(mc, src, bytes);
+	to = tracked(mc, dst, bytes);
+	at = from ? src - from->at : 0;
+	gap = from ? written_gap(from->written, at, bytes) : bytes;
+	if (gap - at == bytes) {
+		if (to)
+			written_set(to->written, dst - to->at, bytes);
+	} else if (to) {
+		/* within the device what nobody has written stays that */
+		for (i = 0; i < bytes; i++)
+			if (written_gap(from->written, at + i, 1) != at + i)
+				written_set(to->written, dst - to->at + i, 1);
+	} else {
+		/* a long copy is done in pieces */
+		if (src != mc->read_to) {
+			__atomic_fetch_add(&mc->counts->errors, 1, __ATOMIC_RELAXED);
+			if (mc->copies++ < mc->shown)
+				say(&t, "========= Uninitialized __global__ memory read by a copy out of it\n"
+				    "=========     Address 0x%llx is %llu bytes inside the allocation at 0x%llx of size %llu bytes, and nobody has written it\n",
+				    (unsigned long long)(from->at + gap), (unsigned long long)gap, (unsigned long long)from->at,
+				    (unsigned long long)from->bytes);
+		}
+		mc->read_to = src + bytes;
+	}
+	pthread_rwlock_unlock(&mc->lock);
+	if (t.n)
+		tell(e, &t);
 }
 
 void mc_access(struct tstate *ts, const struct insn *in, u32 m)
@@ -467,7 +617,9 @@ void mc_access(struct tstate *ts, const struct insn *in, u32 m)
 		v = judge(ts, &a, l);
 		if (v == FINE) {
 			if (a.space == SPACE_SHARED)
-				raced |= shadow(&t, ts, &a, l, !raced);
+				raced |= shadow(&t, ts, &a, l, !raced && ts->e->mc->what & RACES);
+			else if (a.space == SPACE_GLOBAL && ts->e->mc->what & GLOBAL_INIT)
+				global(&t, ts, &a, l);
 			continue;
 		}
 		show_access(&t, ts, &a, l, v);
@@ -534,6 +686,8 @@ void mc_bar(struct tstate *ts, const struct insn *in, u32 m)
 	struct frame *f = ts->f;
 	u32 i, first = w->index * LANES + (u32)__builtin_ctz(m);
 
+	if (!(ts->e->mc->what & BARRIERS))
+		return;
 	if ((in->flags & INF_ALIGNED) && apart(f, w->live & ~m, (u32)(in - f->fn->code))) {
 		show_bar(ts->e, c, first, f->fn, in, "Divergent thread(s) in warp");
 		return;
@@ -553,7 +707,7 @@ void mc_bar_exited(struct cta *c, u32 id)
 	struct engine *e = c->g->e;
 	u32 i;
 
-	if (!e->mc || c->bar[id].count || id == CLUSTER_BARRIER)
+	if (!e->mc || !(e->mc->what & BARRIERS) || c->bar[id].count || id == CLUSTER_BARRIER)
 		return;
 	for (i = 0; i < c->nwarps; i++)
 		if (c->bar[id].arrived[i]) {
@@ -567,16 +721,20 @@ void mc_grid_end(struct engine *e, struct grid *g)
 {
 	static __thread struct text t;
 	u32 n = __atomic_load_n(&g->errors, __ATOMIC_RELAXED), races = __atomic_load_n(&g->races, __ATOMIC_RELAXED);
-	u32 shown = (races < SHOWN ? races : SHOWN) + (n - races < SHOWN ? n - races : SHOWN);
+	char name[1024];
+	u32 shown, most;
 
 	if (!e->mc)
 		return;
+	most = e->mc->shown;
+	shown = (races < most ? races : most) + (n - races < most ? n - races : most);
 	__atomic_fetch_add(&e->mc->counts->checked, 1, __ATOMIC_RELAXED);
 	if (!n)
 		return;
 	__atomic_fetch_add(&e->mc->counts->errors, n, __ATOMIC_RELAXED);
 	t.n = 0;
-	say(&t, "========= ERROR SUMMARY: %u errors in %s", n, g->fn ? g->fn->name : "a matrix product");
+	say(&t, "========= ERROR SUMMARY: %u errors in %s", n,
+	    g->fn ? shown_name(e->mc, g->fn->name, name, sizeof(name)) : "a matrix product");
 	if (n > shown)
 		say(&t, ", %u of them not shown", n - shown);
 	say(&t, "\n");

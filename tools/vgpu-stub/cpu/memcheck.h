@@ -10,8 +10,11 @@
 
 int mc_open(struct engine *e);
 void mc_close(struct engine *e);
-/* Memory that kernels may touch from now on, or no longer. */
-void mc_note(struct engine *e, u64 addr, u64 bytes, bool alive);
+/* Memory that kernels may touch from now on, or no longer. fresh: nobody has written it yet. */
+void mc_note(struct engine *e, u64 addr, u64 bytes, bool alive, bool fresh);
+/* Written by other means than a kernel's stores; ~0: nobody knows where. Copied, from and to anywhere. */
+void mc_wrote(struct engine *e, u64 addr, u64 bytes);
+void mc_copied(struct engine *e, u64 dst, u64 src, u64 bytes);
 /* The same memory is no allocation any more, and never was one: parts of it will be. */
 void mc_hide(struct engine *e, u64 addr, u64 bytes);
 /* The module's variables, one by one. */

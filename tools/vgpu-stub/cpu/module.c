@@ -535,7 +535,7 @@ void module_late_var(struct lex *lx, struct module *m, struct sym *v)
 	m->late = l;
 	if (arena_commit(l->addr, v->bytes ? v->bytes : 1))
 		lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "no memory for '%s'", v->name);
-	mc_note(m->e, v->addr, v->bytes, true);
+	mc_note(m->e, v->addr, v->bytes, true, false);
 	vf_note(m->e, v->addr, v->bytes, true, false);
 	if (lx->tok == '=')
 		fill_init(m, v, lx);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Device memory that a program never frees: what was allocated and freed, a line each in the file that $VGPU_LEAK_LOG names, for
+ * vgpu to read when the program has ended, however it ended (tools/vgpu/leaks.c). Without that variable a call of these is one look.
+ *
+ *   A PID ADDRESS BYTES FRAME...       tabs between; a frame is FILE+OFFSET in that file, the innermost first
+ *   F PID ADDRESS
+ */
+#include "core.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../fw-protocol/vgpu_dial.h"
+
+#define FRAMES 24
+#define LINE 4096
+
+/* glibc's. It walks by unwind tables, which our own code and most others' have; where it is not linked in, the caller is all we know. */
+extern int backtrace(void **frames, int n) __attribute__((weak));
+
+/* -1: nobody asked for it */
+static int log_file(void)
+{
+	static int fd = -2;
+	int f = vgpu_load_relaxed32((const uint32_t *)&fd);
+	const char *path;
+
+	if (f != -2)
+		return f;
+	path = vgpu_env("VGPU_LEAK_LOG");
+	f = path && *path ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+	if (path && *path && f < 0)
+		vg_say("VGPU_LEAK_LOG=%s: %s; memory that is not freed is not told", path, strerror(errno));
+	__atomic_store_n(&fd, f, __ATOMIC_RELAXED);
+	return f;
+}
+
+/* The process's mappings as text, or NULL. */
+static char *mappings(void)
+{
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	size_t room = 1 << 16, n = 0;
+	char *text = fd >= 0 ? malloc(room) : NULL;
+	ssize_t k;
+
+	while (text && (k = read(fd, text + n, room - n - 1)) > 0) {
+		n += (size_t)k;
+		if (room - n < 4096) {
+			char *more = realloc(text, room *= 2);
+
+			if (!more) {
+				free(text);
+				text = NULL;
+				break;
+			}
+			text = more;
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	if (text)
+		text[n] = 0;
+	return text;
+}
+
+static int put_frame(char *to, size_t room, const char *maps, uint64_t at)
+{
+	unsigned long long lo, hi, offset;
+	const char *p, *path;
+	int skip;
+
+	for (p = maps; p && *p; p += strcspn(p, "\n"), p += *p == '\n') {
+		if (sscanf(p, "%llx-%llx %*s %llx %*s %*s%n", &lo, &hi, &offset, &skip) != 3 || at < lo || at >= hi)
+			continue;
+		path = p + skip + strspn(p + skip, " ");
+		if (*path == '/')
+			return snprintf(to, room, "\t%.*s+0x%llx", (int)strcspn(path, "\n"), path, at - lo + offset);
+		break;
+	}
+	return snprintf(to, room, "\t?+0x%llx", (unsigned long long)at);
+}
+
+static void write_line(int fd, const char *line, size_t n)
+{
+	if (write(fd, line, n) != (ssize_t)n)
+		vg_say("VGPU_LEAK_LOG: %s", strerror(errno));
+}
+
+void vg_leak_alloc(uint64_t va, size_t bytes, void *caller)
+{
+	void *frame[FRAMES] = { caller };
+	int fd = log_file(), n = 1, i, k;
+	char line[LINE], *maps;
+	size_t len;
+
+	if (VG_LIKELY(fd < 0))
+		return;
+	if (backtrace)
+		n = backtrace(frame, FRAMES);
+	maps = mappings();
+	len = (size_t)snprintf(line, sizeof(line), "A\t%d\t%llx\t%llx", (int)getpid(), (unsigned long long)va, (unsigned long long)bytes);
+	for (i = 0; i < n; i++) {
+		/* a return address is behind the call, which may be another line's or function's */
+		k = put_frame(line + len, sizeof(line) - len - 1, maps, (uint64_t)(uintptr_t)frame[i] - 1);
+		if (k < 0 || len + (size_t)k >= sizeof(line) - 2)
+			break;
+		len += (size_t)k;
+	}
+	free(maps);
+	line[len++] = '\n';
+	write_line(fd, line, len);
+}
+
+void vg_leak_free(uint64_t va)
+{
+	int fd = log_file();
+	char line[64];
+
+	if (VG_LIKELY(fd < 0))
+		return;
+	write_line(fd, line, (size_t)snprintf(line, sizeof(line), "F\t%d\t%llx\n", (int)getpid(), (unsigned long long)va));
+}
