@@ -4,8 +4,7 @@
  * votes, shuffles, atomics and the mathematics that PTX has instructions for.
  *
  * Included by cuda_runtime.h when __CUDA__ is defined, in the device pass and in the host pass.
- * Functions that need a library of their own (expf, sinf, pow) are absent; __expf and its kin are
- * the hardware approximations. printf on the device: declare vprintf, PTX's own entry point.
+ * Mathematics that is more than an instruction: cuda_lite_math.h; __expf and its kin are the hardware approximations.
  */
 #ifndef CUDA_LITE_DEVICE_H
 #define CUDA_LITE_DEVICE_H
@@ -222,19 +221,7 @@ CUDA_LITE_DEV unsigned int max(unsigned int a, unsigned int b) { return a > b ? 
 CUDA_LITE_DEV float min(float a, float b) { return __nvvm_fmin_f(a, b); }
 CUDA_LITE_DEV float max(float a, float b) { return __nvvm_fmax_f(a, b); }
 
-/* Floating point that is one instruction */
-CUDA_LITE_DEV float fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-CUDA_LITE_DEV double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
-CUDA_LITE_DEV float fabsf(float a) { return __builtin_fabsf(a); }
-CUDA_LITE_DEV double fabs(double a) { return __builtin_fabs(a); }
-CUDA_LITE_DEV float fminf(float a, float b) { return __nvvm_fmin_f(a, b); }
-CUDA_LITE_DEV float fmaxf(float a, float b) { return __nvvm_fmax_f(a, b); }
-CUDA_LITE_DEV float sqrtf(float a) { return __nvvm_sqrt_rn_f(a); }
-CUDA_LITE_DEV double sqrt(double a) { return __nvvm_sqrt_rn_d(a); }
-CUDA_LITE_DEV float rsqrtf(float a) { return __nvvm_rsqrt_approx_f(a); }
-CUDA_LITE_DEV float floorf(float a) { return __nvvm_floor_f(a); }
-CUDA_LITE_DEV float ceilf(float a) { return __nvvm_ceil_f(a); }
-CUDA_LITE_DEV float truncf(float a) { return __nvvm_trunc_f(a); }
+/* Floating point: approximations that are one instruction, and bits */
 CUDA_LITE_DEV float __expf(float a) { return __nvvm_ex2_approx_f(a * 1.44269504f); }
 CUDA_LITE_DEV float __exp2f(float a) { return __nvvm_ex2_approx_f(a); }
 CUDA_LITE_DEV float __logf(float a) { return __nvvm_lg2_approx_f(a) * 0.693147181f; }
@@ -249,6 +236,31 @@ CUDA_LITE_DEV float __int_as_float(int a) { return __builtin_bit_cast(float, a);
 
 template <class T> CUDA_LITE_DEV T __ldg(const T *p) { return *p; }
 CUDA_LITE_DEV long long clock64(void) { return __nvvm_read_ptx_sreg_clock64(); }
+CUDA_LITE_DEV long long clock(void) { return __nvvm_read_ptx_sreg_clock64(); }
 CUDA_LITE_DEV void __trap(void) { __builtin_trap(); }
+CUDA_LITE_DEV void __nanosleep(unsigned int ns) { asm volatile("nanosleep.u32 %0;" : : "r"(ns)); }
+CUDA_LITE_DEV double __longlong_as_double(long long a) { return __builtin_bit_cast(double, a); }
+CUDA_LITE_DEV long long __double_as_longlong(double a) { return __builtin_bit_cast(long long, a); }
+CUDA_LITE_DEV long long min(long long a, long long b) { return a < b ? a : b; }
+CUDA_LITE_DEV long long max(long long a, long long b) { return a > b ? a : b; }
+CUDA_LITE_DEV unsigned long long min(unsigned long long a, unsigned long long b) { return a < b ? a : b; }
+CUDA_LITE_DEV unsigned long long max(unsigned long long a, unsigned long long b) { return a > b ? a : b; }
+CUDA_LITE_DEV double min(double a, double b) { return __nvvm_fmin_d(a, b); }
+CUDA_LITE_DEV double max(double a, double b) { return __nvvm_fmax_d(a, b); }
+
+/* What the device has of the C library: PTX's entry points. clang makes vprintf of a printf on the device. */
+extern "C" {
+__device__ int vprintf(const char *, void *);
+__device__ int printf(const char *, ...);
+__device__ void *malloc(__SIZE_TYPE__);
+__device__ void free(void *);
+__device__ void __assertfail(const char *what, const char *file, unsigned int line, const char *function, __SIZE_TYPE__ char_bytes);
+static __device__ inline __attribute__((unused)) void __assert_fail(const char *what, const char *file, unsigned int line, const char *function)
+{
+	__assertfail(what, file, line, function, 1);
+}
+}
+
+#include "cuda_lite_math.h"
 
 #endif

@@ -88,6 +88,7 @@ sort >"$dir/want" <<'LIST'
 777 usr/lib/vgpu/libnvidia-ml.so -> libnvidia-ml.so.1
 777 usr/lib/vgpu/libcuda.so.1 -> libcuda.so.580.65.06
 777 usr/lib/vgpu/libnvidia-ml.so.1 -> libnvidia-ml.so.580.65.06
+777 usr/lib/vgpu/compute-sanitizer -> ../../bin/vgpu
 777 usr/lib/vgpu/nvidia-smi -> ../../bin/vgpu
 777 usr/lib/vgpu/dev-12/libcuda.so -> ../libcuda.so.1
 777 usr/lib/vgpu/dev-12/libcudart.so -> ../libcudart.so.12

@@ -27,6 +27,7 @@ static const struct command commands[] = {
 	{ "metrics", cmd_metrics, "for Prometheus: vgpu metrics [--listen ADDRESS]" },
 	{ "cdi",   cmd_cdi,   "for containers: vgpu cdi generate [--output FILE]" },
 	{ "ptxas", cmd_ptxas, "in the place of NVIDIA's: PTX that the device runs, in a cubin's place: vgpu ptxas -arch=sm_80 -o FILE FILE.ptx" },
+	{ "cc", cmd_cc, "CUDA C++ by clang, with our headers and mathematics: vgpu cc -o PROGRAM FILE.cu" },
 	{ "toolkit", cmd_toolkit, "lay out a CUDA toolkit's folder, compiler included: vgpu toolkit [--nvcc FOLDER] DIR" },
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))

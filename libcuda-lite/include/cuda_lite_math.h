@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The device side of <math.h>, in double (cuda_lite_math_double.h) and, by double, in float: the C names, the overloads of C++ in the
+ * global namespace and in std. Included by cuda_lite_device.h, so before any header of the C++ library: what that declares
+ * constexpr would be taken for both sides otherwise.
+ *
+ * Not here: gamma and Bessel functions, remquo. A kernel that calls one of those is refused when it is compiled or loaded.
+ */
+#ifndef CUDA_LITE_MATH_H
+#define CUDA_LITE_MATH_H
+
+#include "cuda_lite_math_double.h"
+
+namespace cuda_lite {
+
+CUDA_LITE_FN double sin(double x) { double s, c; sincos(x, &s, &c); return s; }
+CUDA_LITE_FN double cos(double x) { double s, c; sincos(x, &s, &c); return c; }
+CUDA_LITE_FN double tan(double x) { double s, c; sincos(x, &s, &c); return s / c; }
+CUDA_LITE_FN double atan(double x) { return atan2(x, 1); }
+CUDA_LITE_FN double asin(double x)
+{
+	double a = __builtin_fabs(x);
+
+	if (!(a <= 1))
+		return nan();
+	two p = product(a, a), s = sum(1, -p.hi);
+	double r = __nvvm_sqrt_rn_d(s.hi), w = r > 0 ? (fma(-r, r, s.hi) + s.lo - p.lo) / (2 * r) : 0;
+	/* atan(x / (r + w)), r + w the root to twice the bits */
+	double t = atan2(a, r) - w * a;
+	return __builtin_copysign(a < 1e-8 ? a : t, x);
+}
+CUDA_LITE_FN double acos(double x)
+{
+	if (!(__builtin_fabs(x) <= 1))
+		return nan();
+	two p = product(x, x), s = sum(1, -p.hi);
+	double r = x > 0.5 || x < -0.5 ? __nvvm_sqrt_rn_d((1 - x) * (1 + x)) : __nvvm_sqrt_rn_d(s.hi + (s.lo - p.lo));
+
+	return x > 0.9 ? 2 * atan2(__nvvm_sqrt_rn_d((1 - x) * 0.5), __nvvm_sqrt_rn_d((1 + x) * 0.5)) : atan2(r, x);
+}
+CUDA_LITE_FN double sinh(double x)
+{
+	double a = __builtin_fabs(x), t;
+
+	if (a > 709) {
+		t = exp(a * 0.5);
+		return __builtin_copysign(t * 0.5 * t, x);
+	}
+	if (a == 0)
+		return x;
+	t = expm1(a);
+	return __builtin_copysign(0.5 * (t + t / (t + 1)), x);
+}
+CUDA_LITE_FN double cosh(double x)
+{
+	double a = __builtin_fabs(x), t = exp(a > 709 ? a * 0.5 : a);
+
+	return a > 709 ? t * 0.5 * t : fma(0.5, t, 0.5 / t);
+}
+CUDA_LITE_FN double tanh(double x)
+{
+	double a = __builtin_fabs(x), t;
+
+	if (a < 1e-9 || x != x)
+		return x;
+	t = expm1(2 * a);
+	return __builtin_copysign(a > 20 ? 1 : t / (t + 2), x);
+}
+CUDA_LITE_FN double asinh(double x)
+{
+	double a = __builtin_fabs(x);
+
+	if (a < 1e-9 || !(a < inf()))
+		return x;
+	return __builtin_copysign(a > 1e9 ? log(a) + 0x1.62e42fefa39efp-1 : log1p(a + a * a / (1 + __nvvm_sqrt_rn_d(fma(a, a, 1)))), x);
+}
+CUDA_LITE_FN double acosh(double x)
+{
+	double t = x - 1;
+
+	return x < 1 ? nan() : x > 1e9 ? log(x) + 0x1.62e42fefa39efp-1 : log1p(t + __nvvm_sqrt_rn_d(fma(t, t, 2 * t)));
+}
+CUDA_LITE_FN double atanh(double x)
+{
+	double a = __builtin_fabs(x);
+
+	return a < 1e-9 ? x : __builtin_copysign(0.5 * log1p(2 * a / (1 - a)), x);
+}
+CUDA_LITE_FN double cbrt(double x)
+{
+	double a = __builtin_fabs(x), y, f;
+	int n;
+
+	if (a == 0 || !(a < inf()))
+		return x;
+	n = split(a, &f);
+	y = exp((log_two(1 + f).hi + n * 0x1.62e42fefa39efp-1) * (1.0 / 3));
+	/* Newton's step, with what is left over of y^3 in two doubles */
+	a = scale(1 + f, 0);
+	f = scale(1, -(n / 3));
+	y *= f;
+	a *= scale(1, n - 3 * (n / 3));
+	two c = times(product(y, y), two{ y, 0 });
+	y -= (c.hi - a + c.lo) / (3 * y * y);
+	return __builtin_copysign(y * scale(1, n / 3), x);
+}
+CUDA_LITE_FN double hypot(double x, double y)
+{
+	double a = __builtin_fabs(x), b = __builtin_fabs(y), k, r;
+
+	if (a == inf() || b == inf())
+		return inf();
+	if (a < b)
+		k = a, a = b, b = k;
+	if (b == 0 || !(a >= b))
+		return a + b;
+	k = a > 1e150 ? 0x1p-600 : a < 1e-150 ? 0x1p600 : 1;
+	a *= k;
+	b *= k;
+	two p = product(a, a), q = product(b, b), s = sum(p.hi, q.hi);
+	s.lo += p.lo + q.lo;
+	r = __nvvm_sqrt_rn_d(s.hi);
+	r += (fma(-r, r, s.hi) + s.lo) / (2 * r);
+	return r / k;
+}
+/* e^(-x^2), x^2 in two doubles */
+CUDA_LITE_FN inline double gauss(double x)
+{
+	two p = product(x, x);
+
+	return exp2d(-p.hi, -p.lo);
+}
+/* 2/sqrt(pi) x e^(-x^2) (1 + 2x^2/3 (1 + 2x^2/5 (...))): every term positive */
+CUDA_LITE_FN inline double erf_series(double x)
+{
+	double z = 2 * x * x, s = 1;
+
+	for (int k = 24; k >= 1; k--)
+		s = fma(s, z / (2 * k + 1), 1.0);
+	return 0x1.20dd750429b6dp+0 * x * gauss(x) * s;
+}
+/* Laplace's continued fraction, x >= 0.75: the smaller x, the more of it */
+CUDA_LITE_FN inline double erfc_fraction(double x)
+{
+	double f = x;
+
+	for (int k = x < 2 ? 300 : 80; k >= 1; k--)
+		f = x + 0.5 * k / f;
+	return gauss(x) / f * 0x1.20dd750429b6dp-1;
+}
+CUDA_LITE_FN double erf(double x)
+{
+	double a = __builtin_fabs(x);
+
+	if (x != x || a < 1e-150)
+		return x != x ? x : x * 0x1.20dd750429b6dp+0;
+	return __builtin_copysign(a < 1.1 ? erf_series(a) : a > 6 ? 1 : 1 - erfc_fraction(a), x);
+}
+CUDA_LITE_FN double erfc(double x)
+{
+	if (x != x)
+		return x;
+	return x > 28 ? 0 : x < -6 ? 2 : x >= 0.75 ? erfc_fraction(x) : 1 - erf(x);
+}
+CUDA_LITE_FN inline int exponent(double x)
+{
+	return x < 0x1p-1022 ? (int)(bits(x * 0x1p54) >> 52) - 54 : (int)(bits(x) >> 52);
+}
+/* Exact: what is left of x, a bit or more at a time */
+CUDA_LITE_FN double fmod(double x, double y)
+{
+	double a = __builtin_fabs(x), b = __builtin_fabs(y), d;
+	int n;
+
+	if (!(a < inf()) || b == 0 || y != y)
+		return nan();
+	while (a >= b) {
+		n = exponent(a) - exponent(b);
+		d = scale(b, n);
+		if (d > a)
+			d = scale(b, n - 1);
+		a -= d;
+	}
+	return __builtin_copysign(a, x);
+}
+CUDA_LITE_FN double round(double x)
+{
+	double t = __nvvm_trunc_d(x);
+
+	return __builtin_copysign(__builtin_fabs(x - t) >= 0.5 ? t + __builtin_copysign(1.0, x) : t, x);
+}
+CUDA_LITE_FN double remainder(double x, double y)
+{
+	double a = __builtin_fabs(x), b = __builtin_fabs(y);
+
+	if (!(a < inf()) || b == 0 || y != y)
+		return nan();
+	if (a < 0.25 * b)
+		return x;
+	if (b >= 0x1p1022) {            /* 2 * b is none */
+		a *= 0.25;
+		b *= 0.25;
+	}
+	a = fmod(a, 2 * b);
+	if (b < 0x1p-1021) {
+		if (a + a > b) {
+			a -= b;
+			if (a + a >= b)
+				a -= b;
+		}
+	} else if (a > 0.5 * b) {
+		a -= b;
+		if (a >= 0.5 * b)
+			a -= b;
+	}
+	if (__builtin_fabs(y) > b)
+		a *= 4;
+	return bits(x) >> 63 ? -a : a;
+}
+CUDA_LITE_FN double frexp(double x, int *n)
+{
+	double f;
+
+	*n = 0;
+	if (x == 0 || !(__builtin_fabs(x) < inf()))
+		return x;
+	f = __builtin_fabs(x) < 0x1p-1022 ? x * 0x1p54 : x;
+	*n = (int)(bits(f) >> 52 & 2047) - 1022 - (f == x ? 0 : 54);
+	return real((bits(f) & 0x800fffffffffffffull) | 0x3fe0000000000000ull);
+}
+CUDA_LITE_FN double modf(double x, double *whole)
+{
+	*whole = __nvvm_trunc_d(x);
+	return __builtin_copysign(__builtin_fabs(x) == inf() ? 0 : x - *whole, x);
+}
+CUDA_LITE_FN double floor(double x) { return __nvvm_floor_d(x); }
+CUDA_LITE_FN double ceil(double x) { return __nvvm_ceil_d(x); }
+CUDA_LITE_FN double trunc(double x) { return __nvvm_trunc_d(x); }
+CUDA_LITE_FN double nearbyint(double x) { return __builtin_rint(x); }
+CUDA_LITE_FN double sqrt(double x) { return __nvvm_sqrt_rn_d(x); }
+CUDA_LITE_FN double rsqrt(double x) { return 1 / __nvvm_sqrt_rn_d(x); }
+CUDA_LITE_FN double fabs(double x) { return __builtin_fabs(x); }
+CUDA_LITE_FN double fmin(double x, double y) { return __nvvm_fmin_d(x, y); }
+CUDA_LITE_FN double fmax(double x, double y) { return __nvvm_fmax_d(x, y); }
+CUDA_LITE_FN double fdim(double x, double y) { return x != x || y != y ? x + y : x > y ? x - y : 0; }
+CUDA_LITE_FN double copysign(double x, double y) { return __builtin_copysign(x, y); }
+CUDA_LITE_FN double sinpi(double x) { double t = fmod(x, 2); two p = times(two{ t, 0 }, two{ 0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53 }); return sin(p.hi) + p.lo * cos(p.hi); }
+CUDA_LITE_FN double cospi(double x) { double t = fmod(x, 2); two p = times(two{ t, 0 }, two{ 0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53 }); return cos(p.hi) - p.lo * sin(p.hi); }
+CUDA_LITE_FN double normcdf(double x) { return 0.5 * erfc(-x * 0x1.6a09e667f3bcdp-1); }
+
+} /* cuda_lite */
+
+/* Each name with its double, its float and, where C has them, the overloads for float */
+#define CUDA_LITE_NAMES_1(F) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(exp) F(exp2) \
+	F(expm1) F(log) F(log2) F(log10) F(log1p) F(cbrt) F(erf) F(erfc) F(round) F(rint) F(nearbyint) F(floor) F(ceil) F(trunc) F(sqrt) F(fabs)
+#define CUDA_LITE_NAMES_2(F) F(pow) F(atan2) F(hypot) F(fmod) F(remainder) F(fdim) F(copysign) F(fmin) F(fmax)
+/* CUDA's own */
+#define CUDA_LITE_NAMES_OWN(F) F(exp10) F(sinpi) F(cospi) F(rsqrt) F(normcdf)
+
+#define CUDA_LITE_ONE(name) \
+	CUDA_LITE_FN inline double name(double x) { return cuda_lite::name(x); } \
+	CUDA_LITE_FN inline float name##f(float x) { return (float)cuda_lite::name((double)x); } \
+	CUDA_LITE_FN inline float name(float x) { return name##f(x); }
+#define CUDA_LITE_BOTH(name) \
+	CUDA_LITE_FN inline double name(double x, double y) { return cuda_lite::name(x, y); } \
+	CUDA_LITE_FN inline float name##f(float x, float y) { return (float)cuda_lite::name((double)x, (double)y); } \
+	CUDA_LITE_FN inline float name(float x, float y) { return name##f(x, y); }
+#define CUDA_LITE_STD(name) using ::name; using ::name##f;
+
+CUDA_LITE_NAMES_1(CUDA_LITE_ONE)
+CUDA_LITE_NAMES_2(CUDA_LITE_BOTH)
+CUDA_LITE_NAMES_OWN(CUDA_LITE_ONE)
+
+CUDA_LITE_FN inline double pow(double x, int n) { return cuda_lite::pow(x, n); }
+CUDA_LITE_FN inline float pow(float x, int n) { return (float)cuda_lite::pow(x, n); }
+CUDA_LITE_FN inline double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+CUDA_LITE_FN inline float fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+CUDA_LITE_FN inline float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+CUDA_LITE_FN inline void sincos(double x, double *s, double *c) { cuda_lite::sincos(x, s, c); }
+CUDA_LITE_FN inline void sincosf(float x, float *s, float *c) { double a, b; cuda_lite::sincos(x, &a, &b); *s = (float)a; *c = (float)b; }
+CUDA_LITE_FN inline double ldexp(double x, int n) { return cuda_lite::scale(x, n); }
+CUDA_LITE_FN inline float ldexpf(float x, int n) { return (float)cuda_lite::scale((double)x, n > 999 ? 999 : n < -999 ? -999 : n); }
+CUDA_LITE_FN inline double scalbn(double x, int n) { return cuda_lite::scale(x, n); }
+CUDA_LITE_FN inline float scalbnf(float x, int n) { return ldexpf(x, n); }
+CUDA_LITE_FN inline double frexp(double x, int *n) { return cuda_lite::frexp(x, n); }
+CUDA_LITE_FN inline float frexpf(float x, int *n) { return (float)cuda_lite::frexp((double)x, n); }
+CUDA_LITE_FN inline double modf(double x, double *n) { return cuda_lite::modf(x, n); }
+CUDA_LITE_FN inline float modff(float x, float *n) { double w; float r = (float)cuda_lite::modf((double)x, &w); *n = (float)w; return r; }
+CUDA_LITE_FN inline long lround(double x) { return (long)cuda_lite::round(x); }
+CUDA_LITE_FN inline long lroundf(float x) { return (long)cuda_lite::round((double)x); }
+CUDA_LITE_FN inline long lrint(double x) { return (long)cuda_lite::rint(x); }
+CUDA_LITE_FN inline long lrintf(float x) { return (long)cuda_lite::rint((double)x); }
+CUDA_LITE_FN inline double abs(double x) { return __builtin_fabs(x); }
+CUDA_LITE_FN inline float abs(float x) { return __builtin_fabsf(x); }
+CUDA_LITE_FN inline int abs(int x) { return x < 0 ? -x : x; }
+CUDA_LITE_FN inline long long abs(long long x) { return x < 0 ? -x : x; }
+
+/* What the C++ library declares of these as constexpr stays the host's, since these are there already */
+namespace std {
+CUDA_LITE_NAMES_1(CUDA_LITE_STD)
+CUDA_LITE_NAMES_2(CUDA_LITE_STD)
+using ::fma; using ::fmaf; using ::ldexp; using ::scalbn; using ::frexp; using ::modf; using ::lround; using ::lrint; using ::abs;
+}
+#undef CUDA_LITE_ONE
+#undef CUDA_LITE_BOTH
+#undef CUDA_LITE_STD
+#undef CUDA_LITE_NAMES_1
+#undef CUDA_LITE_NAMES_2
+#undef CUDA_LITE_NAMES_OWN
+
+#endif

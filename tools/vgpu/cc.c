@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vgpu cc: CUDA C++ without NVIDIA's toolkit: clang twice, for the device's PTX and for the host's side with that inside, with our
+ * headers and libraries. Options are nvcc's where those are about more than the host's compiler, else clang's, and go there.
+ */
+#define _GNU_SOURCE
+#include "choose.h"
+#include "command.h"
+#include "doctor.h"
+#include "vgpu.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char usage_text[] =
+	"usage: vgpu cc [options] FILE...           .cu, other sources, objects and archives\n\n"
+	"  -o FILE          a.out; with -c FILE.o, with -ptx FILE.ptx\n"
+	"  -c, -ptx         compile only; the device's side as PTX only\n"
+	"  -arch=sm_61      (also compute_61, or as two words) the lowest device that the program runs on\n"
+	"  -cudart shared|static   shared; static: our archive, with the driver in it\n"
+	"  -lineinfo        source lines in what the memory checker and faults tell\n"
+	"  -Xcompiler A,B   options for the host's side only\n"
+	"  -v, --dryrun     prints the commands; does not run them\n"
+	"  All else is clang's: -I -D -O -std -g -W -f for both sides, -L -l -Wl for the linker.\n"
+	"  $VGPU_CLANG names the compiler: clang++. There is no -rdc: device code of one file cannot call another's.\n";
+
+struct list { char **v; size_t n, room; };
+
+struct cc {
+	struct list both, host, device, link, input;
+	const char *out, *clang, *include, *lib;
+	unsigned arch;
+	int compile_only, ptx_only, is_static, verbose, dry, optimised;
+	char dir[64];
+};
+
+static void put(struct list *l, const char *s)
+{
+	if (l->n + 1 >= l->room) {
+		l->room = l->room ? 2 * l->room : 32;
+		l->v = realloc(l->v, l->room * sizeof(*l->v));
+		if (!l->v)
+			abort();
+	}
+	l->v[l->n++] = (char *)(uintptr_t)s;
+	l->v[l->n] = NULL;
+}
+
+static void put_all(struct list *to, const struct list *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		put(to, from->v[i]);
+}
+
+static char *joined(const char *fmt, const char *a, const char *b)
+{
+	char *s;
+
+	if (asprintf(&s, fmt, a, b) < 0)
+		abort();
+	return s;
+}
+
+static int starts(const char *s, const char *with) { return !strncmp(s, with, strlen(with)); }
+
+/* One command; its exit status. */
+static int run(const struct cc *c, const struct list *l)
+{
+	pid_t pid;
+	int st;
+
+	if (c->verbose || c->dry) {
+		for (size_t i = 0; i < l->n; i++)
+			fprintf(stderr, "%s%s", i ? " " : "", l->v[i]);
+		fputc('\n', stderr);
+	}
+	if (c->dry)
+		return 0;
+	pid = fork();
+	if (!pid) {
+		sigpipe_as_before();
+		execvp(l->v[0], l->v);
+		complain("cannot run %s: %s", l->v[0], strerror(errno));
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &st, 0) != pid) {
+		complain("cannot run %s: %s", l->v[0], strerror(errno));
+		return 127;
+	}
+	return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
+}
+
+/* What both sides of a .cu file are compiled with. */
+static struct list start(const struct cc *c, int cuda)
+{
+	struct list l = { .n = 0 };
+
+	put(&l, c->clang);
+	if (cuda) {
+		static const char *const fixed[] = { "-x", "cuda", "--cuda-path=/nonexistent", "-nocudainc", "-nocudalib", "-D__CUDACC__",
+			/* the launch of CUDA 9.2 and later */
+			"-Xclang", "-target-sdk-version=11.5", "-include", "cuda_runtime.h" };
+
+		for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+			put(&l, fixed[i]);
+	}
+	put(&l, joined("-I%s%s", c->include, ""));
+	if (!c->optimised)
+		put(&l, "-O2");
+	put_all(&l, &c->both);
+	return l;
+}
+
+static const char *suffix(const char *path)
+{
+	const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+
+	return dot && (!slash || dot > slash) ? dot : "";
+}
+
+static char *beside(const char *path, const char *with)
+{
+	const char *name = base(path), *dot = suffix(name);
+	char *stem = strndup(name, *dot ? (size_t)(dot - name) : strlen(name)), *s = joined("%s%s", stem, with);
+
+	free(stem);
+	return s;
+}
+
+static int compile(const struct cc *c, const char *file, const char *object, const char *ptx)
+{
+	struct list l;
+	char arch[48];
+	int st;
+
+	if (strcmp(suffix(file), ".cu")) {
+		l = start(c, 0);
+		put_all(&l, &c->host);
+		put(&l, "-c");
+		put(&l, "-o");
+		put(&l, object);
+		put(&l, file);
+		st = run(c, &l);
+		free(l.v);
+		return st;
+	}
+	l = start(c, 1);
+	put_all(&l, &c->device);
+	snprintf(arch, sizeof(arch), "--cuda-gpu-arch=sm_%u", c->arch);
+	put(&l, "--cuda-device-only");
+	put(&l, arch);
+	put(&l, "-Xclang");
+	put(&l, "-target-feature");
+	put(&l, "-Xclang");
+	put(&l, c->arch >= 80 ? "+ptx71" : "+ptx63");
+	put(&l, "-S");
+	put(&l, "-o");
+	put(&l, ptx);
+	put(&l, file);
+	st = run(c, &l);
+	free(l.v);
+	if (st || c->ptx_only)
+		return st;
+	l = start(c, 1);
+	put_all(&l, &c->host);
+	put(&l, "--cuda-host-only");
+	put(&l, "-Xclang");
+	put(&l, "-fcuda-include-gpubinary");
+	put(&l, "-Xclang");
+	put(&l, ptx);
+	put(&l, "-c");
+	put(&l, "-o");
+	put(&l, object);
+	put(&l, file);
+	st = run(c, &l);
+	free(l.v);
+	return st;
+}
+
+static int link_all(const struct cc *c, const struct list *objects)
+{
+	struct list l = { .n = 0 };
+	int st;
+
+	put(&l, c->clang);
+	put_all(&l, &c->host);
+	put(&l, "-o");
+	put(&l, c->out ? c->out : "a.out");
+	put_all(&l, objects);
+	put_all(&l, &c->link);
+	put(&l, joined("-L%s%s", c->lib, c->is_static ? "/cuda-13" : ""));
+	if (c->is_static) {
+		put(&l, "-lcudart_static");
+		put(&l, "-l:libcuda.a");
+	} else {
+		put(&l, joined("-Wl,-rpath,%s%s", c->lib, ""));
+		put(&l, "-l:libcudart.so.13");
+		put(&l, "-l:libcuda.so.1");
+	}
+	put(&l, "-lpthread");
+	put(&l, "-lm");
+	put(&l, "-ldl");
+	st = run(c, &l);
+	free(l.v);
+	return st;
+}
+
+static int is_source(const char *f)
+{
+	static const char *const known[] = { ".cu", ".c", ".cc", ".cpp", ".cxx", ".C" };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(suffix(f), known[i]))
+			return 1;
+	return 0;
+}
+
+static int build(struct cc *c)
+{
+	struct list objects = { .n = 0 };
+	char *object, *ptx, n[32];
+	int st = 0;
+
+	for (size_t i = 0; i < c->input.n && !st; i++) {
+		const char *f = c->input.v[i];
+
+		if (!is_source(f)) {
+			put(&objects, f);
+			continue;
+		}
+		snprintf(n, sizeof(n), "/%zu", i);
+		ptx = c->ptx_only ? c->out ? strdup(c->out) : beside(f, ".ptx") : joined("%s%s.ptx", c->dir, n);
+		object = c->compile_only ? c->out ? strdup(c->out) : beside(f, ".o") : joined("%s%s.o", c->dir, n);
+		put(&objects, object);
+		st = compile(c, f, object, ptx);
+		free(ptx);
+	}
+	if (!st && !c->compile_only && !c->ptx_only)
+		st = link_all(c, &objects);
+	return st;
+}
+
+static int arch_of(const char *s)
+{
+	const char *n = starts(s, "sm_") ? s + 3 : starts(s, "compute_") ? s + 8 : "";
+	char *end;
+	long v = strtol(n, &end, 10);
+
+	return *n && !*end && v >= 50 && v <= 129 ? (int)v : -1;
+}
+
+/* nvcc's own words; 0: taken, 1: not one of those, -1: wrong, said. used: the value stood behind it. */
+static int own_option(struct cc *c, const char *a, const char *next, int *used)
+{
+	const char *value = strchr(a, '=');
+	size_t n = value ? (size_t)(value - a) : strlen(a);
+	int arch;
+
+	value = value ? value + 1 : next;
+#define IS(s) (n == sizeof(s) - 1 && !memcmp(a, s, n))
+	*used = !strchr(a, '=');
+	if (IS("-arch") || IS("--gpu-architecture")) {
+		arch = value ? arch_of(value) : -1;
+		if (arch < 0) {
+			complain("cc: %s %s: it is sm_61 or compute_61, with another number", a, value && *used ? value : "");
+			return -1;
+		}
+		c->arch = (unsigned)arch;
+		return 0;
+	}
+	if (IS("-cudart") || IS("--cudart")) {
+		if (!value || (strcmp(value, "shared") && strcmp(value, "static"))) {
+			complain("cc: %s: it is shared or static", a);
+			return -1;
+		}
+		c->is_static = !strcmp(value, "static");
+		return 0;
+	}
+	if ((IS("-Xcompiler") || IS("--compiler-options")) && value) {
+		char *save = NULL, *copy = strdup(value);
+
+		for (char *t = strtok_r(copy, ",", &save); t; t = strtok_r(NULL, ",", &save))
+			put(&c->host, t);
+		return 0;
+	}
+	*used = 0;
+	if (IS("-rdc") || IS("--relocatable-device-code") || IS("-dc") || IS("-dlink")) {
+		if (strchr(a, '=') && !strcmp(strchr(a, '='), "=false"))
+			return 0;
+		complain("cc: %s is not there: clang has no linker for device code; vgpu toolkit brings NVIDIA's compiler, whose -rdc works", a);
+		return -1;
+	}
+	if (IS("-gencode") || IS("--generate-code")) {
+		complain("cc: %s is not there: one architecture, by -arch=sm_61", a);
+		return -1;
+	}
+	if (IS("-lineinfo") || IS("-G")) {
+		put(&c->device, "-gline-tables-only");
+		return 0;
+	}
+	return 1;
+}
+
+/* An option whose value may be the next word. */
+static int takes_word(const char *a)
+{
+	static const char *const known[] = { "-I", "-D", "-U", "-L", "-l", "-isystem", "-include", "-iquote", "-Xlinker", "-T", "-z" };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(a, known[i]))
+			return 1;
+	return 0;
+}
+
+static int options(struct cc *c, int argc, char **argv)
+{
+	int used, st;
+
+	for (int i = 1; i < argc; i++) {
+		char *a = argv[i];
+		struct list *to = starts(a, "-l") || starts(a, "-L") || starts(a, "-Wl,") || starts(a, "-Xlinker") || !strcmp(a, "-T") || !strcmp(a, "-z") ||
+				  !strcmp(a, "-static") || !strcmp(a, "-shared") || !strcmp(a, "-pie") || !strcmp(a, "-no-pie") || !strcmp(a, "-rdynamic") ? &c->link : &c->both;
+
+		if (*a != '-' || !a[1]) {
+			put(&c->input, a);
+			continue;
+		}
+		st = own_option(c, a, i + 1 < argc ? argv[i + 1] : NULL, &used);
+		if (st < 0)
+			return -1;
+		if (!st) {
+			i += used;
+			continue;
+		}
+		if (!strcmp(a, "-o") && i + 1 < argc) {
+			c->out = argv[++i];
+		} else if (!strcmp(a, "-c")) {
+			c->compile_only = 1;
+		} else if (!strcmp(a, "-ptx") || !strcmp(a, "--ptx")) {
+			c->ptx_only = 1;
+		} else if (!strcmp(a, "-v")) {
+			c->verbose = 1;
+		} else if (!strcmp(a, "--dryrun")) {
+			c->dry = 1;
+		} else {
+			c->optimised |= starts(a, "-O");
+			put(to, a);
+			if (takes_word(a) && i + 1 < argc)
+				put(to, argv[++i]);
+		}
+	}
+	return 0;
+}
+
+int cmd_cc(int argc, char **argv)
+{
+	struct cc c = { .arch = DEFAULT_CC };
+	char include[PATH_MAX], lib[PATH_MAX], found[PATH_MAX];
+	const char *base_dir = getenv("TMPDIR"), *clang = getenv("VGPU_CLANG");
+	struct list rm = { .n = 0 };
+	int st;
+
+	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		fputs(usage_text, argc < 2 ? stderr : stdout);
+		return argc < 2 ? 2 : 0;
+	}
+	if (tool_path(include, sizeof(include), "include", "vgpu") || tool_path(lib, sizeof(lib), "lib", "") || options(&c, argc, argv))
+		return 2;
+	if (!c.input.n) {
+		complain("cc: no input files");
+		return 2;
+	}
+	if ((c.compile_only || c.ptx_only) && c.out && c.input.n > 1) {
+		complain("cc: -o with %s is for one file", c.ptx_only ? "-ptx" : "-c");
+		return 2;
+	}
+	c.include = include;
+	if (*lib && lib[strlen(lib) - 1] == '/')
+		lib[strlen(lib) - 1] = 0;
+	c.lib = lib;
+	c.clang = clang && *clang ? clang : "clang++";
+	if (command_find(environ, c.clang, found)) {
+		complain("cc: %s is not installed: apt install clang, or name it by VGPU_CLANG", c.clang);
+		return 127;
+	}
+	if (!base_dir || !*base_dir || strlen(base_dir) + 16 > sizeof(c.dir))
+		base_dir = "/tmp";
+	snprintf(c.dir, sizeof(c.dir), "%s/vgpu-cc-XXXXXX", base_dir);
+	if (!mkdtemp(c.dir)) {
+		complain("cannot make a folder in %s: %s", base_dir, strerror(errno));
+		return 1;
+	}
+	st = build(&c);
+	put(&rm, "rm");
+	put(&rm, "-rf");
+	put(&rm, c.dir);
+	c.verbose = c.dry = 0;
+	run(&c, &rm);
+	return st;
+}
