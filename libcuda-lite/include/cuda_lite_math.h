@@ -72,13 +72,13 @@ CUDA_LITE_FN double asinh(double x)
 
 	if (a < 1e-9 || !(a < inf()))
 		return x;
-	return __builtin_copysign(a > 1e9 ? log(a) + 0x1.62e42fefa39efp-1 : log1p(a + a * a / (1 + __nvvm_sqrt_rn_d(fma(a, a, 1)))), x);
+	return __builtin_copysign(a > 1e9 ? log(a) + 0.6931471805599453 : log1p(a + a * a / (1 + __nvvm_sqrt_rn_d(fma(a, a, 1)))), x);
 }
 CUDA_LITE_FN double acosh(double x)
 {
 	double t = x - 1;
 
-	return x < 1 ? nan() : x > 1e9 ? log(x) + 0x1.62e42fefa39efp-1 : log1p(t + __nvvm_sqrt_rn_d(fma(t, t, 2 * t)));
+	return x < 1 ? nan() : x > 1e9 ? log(x) + 0.6931471805599453 : log1p(t + __nvvm_sqrt_rn_d(fma(t, t, 2 * t)));
 }
 CUDA_LITE_FN double atanh(double x)
 {
@@ -94,7 +94,7 @@ CUDA_LITE_FN double cbrt(double x)
 	if (a == 0 || !(a < inf()))
 		return x;
 	n = split(a, &f);
-	y = exp((log_two(1 + f).hi + n * 0x1.62e42fefa39efp-1) * (1.0 / 3));
+	y = exp((log_two(1 + f).hi + n * 0.6931471805599453) * (1.0 / 3));
 	/* Newton's step, with what is left over of y^3 in two doubles */
 	a = scale(1 + f, 0);
 	f = scale(1, -(n / 3));
@@ -114,7 +114,7 @@ CUDA_LITE_FN double hypot(double x, double y)
 		k = a, a = b, b = k;
 	if (b == 0 || !(a >= b))
 		return a + b;
-	k = a > 1e150 ? 0x1p-600 : a < 1e-150 ? 0x1p600 : 1;
+	k = a > 1e150 ? 2.409919865102884e-181 : a < 1e-150 ? 4.149515568880993e+180 : 1;
 	a *= k;
 	b *= k;
 	two p = product(a, a), q = product(b, b), s = sum(p.hi, q.hi);
@@ -137,7 +137,7 @@ CUDA_LITE_FN inline double erf_series(double x)
 
 	for (int k = 24; k >= 1; k--)
 		s = fma(s, z / (2 * k + 1), 1.0);
-	return 0x1.20dd750429b6dp+0 * x * gauss(x) * s;
+	return 1.1283791670955126 * x * gauss(x) * s;
 }
 /* Laplace's continued fraction, x >= 0.75: the smaller x, the more of it */
 CUDA_LITE_FN inline double erfc_fraction(double x)
@@ -146,14 +146,14 @@ CUDA_LITE_FN inline double erfc_fraction(double x)
 
 	for (int k = x < 2 ? 300 : 80; k >= 1; k--)
 		f = x + 0.5 * k / f;
-	return gauss(x) / f * 0x1.20dd750429b6dp-1;
+	return gauss(x) / f * 0.5641895835477563;
 }
 CUDA_LITE_FN double erf(double x)
 {
 	double a = __builtin_fabs(x);
 
 	if (x != x || a < 1e-150)
-		return x != x ? x : x * 0x1.20dd750429b6dp+0;
+		return x != x ? x : x * 1.1283791670955126;
 	return __builtin_copysign(a < 1.1 ? erf_series(a) : a > 6 ? 1 : 1 - erfc_fraction(a), x);
 }
 CUDA_LITE_FN double erfc(double x)
@@ -164,7 +164,7 @@ CUDA_LITE_FN double erfc(double x)
 }
 CUDA_LITE_FN inline int exponent(double x)
 {
-	return x < 0x1p-1022 ? (int)(bits(x * 0x1p54) >> 52) - 54 : (int)(bits(x) >> 52);
+	return x < 2.2250738585072014e-308 ? (int)(bits(x * 1.8014398509481984e+16) >> 52) - 54 : (int)(bits(x) >> 52);
 }
 /* Exact: what is left of x, a bit or more at a time */
 CUDA_LITE_FN double fmod(double x, double y)
@@ -197,12 +197,12 @@ CUDA_LITE_FN double remainder(double x, double y)
 		return nan();
 	if (a < 0.25 * b)
 		return x;
-	if (b >= 0x1p1022) {            /* 2 * b is none */
+	if (b >= 4.49423283715579e+307) {            /* 2 * b is none */
 		a *= 0.25;
 		b *= 0.25;
 	}
 	a = fmod(a, 2 * b);
-	if (b < 0x1p-1021) {
+	if (b < 4.450147717014403e-308) {
 		if (a + a > b) {
 			a -= b;
 			if (a + a >= b)
@@ -224,7 +224,7 @@ CUDA_LITE_FN double frexp(double x, int *n)
 	*n = 0;
 	if (x == 0 || !(__builtin_fabs(x) < inf()))
 		return x;
-	f = __builtin_fabs(x) < 0x1p-1022 ? x * 0x1p54 : x;
+	f = __builtin_fabs(x) < 2.2250738585072014e-308 ? x * 1.8014398509481984e+16 : x;
 	*n = (int)(bits(f) >> 52 & 2047) - 1022 - (f == x ? 0 : 54);
 	return real((bits(f) & 0x800fffffffffffffull) | 0x3fe0000000000000ull);
 }
@@ -244,9 +244,32 @@ CUDA_LITE_FN double fmin(double x, double y) { return __nvvm_fmin_d(x, y); }
 CUDA_LITE_FN double fmax(double x, double y) { return __nvvm_fmax_d(x, y); }
 CUDA_LITE_FN double fdim(double x, double y) { return x != x || y != y ? x + y : x > y ? x - y : 0; }
 CUDA_LITE_FN double copysign(double x, double y) { return __builtin_copysign(x, y); }
-CUDA_LITE_FN double sinpi(double x) { double t = fmod(x, 2); two p = times(two{ t, 0 }, two{ 0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53 }); return sin(p.hi) + p.lo * cos(p.hi); }
-CUDA_LITE_FN double cospi(double x) { double t = fmod(x, 2); two p = times(two{ t, 0 }, two{ 0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53 }); return cos(p.hi) - p.lo * sin(p.hi); }
-CUDA_LITE_FN double normcdf(double x) { return 0.5 * erfc(-x * 0x1.6a09e667f3bcdp-1); }
+CUDA_LITE_FN double sinpi(double x)
+{
+	two p = times(two{ fmod(x, 2), 0 }, two{ 3.141592653589793, 1.2246467991473532e-16 });
+
+	return sin(p.hi) + p.lo * cos(p.hi);
+}
+CUDA_LITE_FN double cospi(double x)
+{
+	two p = times(two{ fmod(x, 2), 0 }, two{ 3.141592653589793, 1.2246467991473532e-16 });
+
+	return cos(p.hi) - p.lo * sin(p.hi);
+}
+CUDA_LITE_FN double normcdf(double x) { return 0.5 * erfc(-x * 0.7071067811865476); }
+
+/* Floats for which there is an instruction; all others are rounded doubles */
+CUDA_LITE_FN float floor(float x) { return __nvvm_floor_f(x); }
+CUDA_LITE_FN float ceil(float x) { return __nvvm_ceil_f(x); }
+CUDA_LITE_FN float trunc(float x) { return __nvvm_trunc_f(x); }
+CUDA_LITE_FN float rint(float x) { return __builtin_rintf(x); }
+CUDA_LITE_FN float nearbyint(float x) { return __builtin_rintf(x); }
+CUDA_LITE_FN float sqrt(float x) { return __nvvm_sqrt_rn_f(x); }
+CUDA_LITE_FN float rsqrt(float x) { return __nvvm_rsqrt_approx_f(x); }
+CUDA_LITE_FN float fabs(float x) { return __builtin_fabsf(x); }
+CUDA_LITE_FN float fmin(float x, float y) { return __nvvm_fmin_f(x, y); }
+CUDA_LITE_FN float fmax(float x, float y) { return __nvvm_fmax_f(x, y); }
+CUDA_LITE_FN float copysign(float x, float y) { return __builtin_copysignf(x, y); }
 
 } /* cuda_lite */
 
@@ -259,11 +282,11 @@ CUDA_LITE_FN double normcdf(double x) { return 0.5 * erfc(-x * 0x1.6a09e667f3bcd
 
 #define CUDA_LITE_ONE(name) \
 	CUDA_LITE_FN inline double name(double x) { return cuda_lite::name(x); } \
-	CUDA_LITE_FN inline float name##f(float x) { return (float)cuda_lite::name((double)x); } \
+	CUDA_LITE_FN inline float name##f(float x) { return (float)cuda_lite::name(x); } \
 	CUDA_LITE_FN inline float name(float x) { return name##f(x); }
 #define CUDA_LITE_BOTH(name) \
 	CUDA_LITE_FN inline double name(double x, double y) { return cuda_lite::name(x, y); } \
-	CUDA_LITE_FN inline float name##f(float x, float y) { return (float)cuda_lite::name((double)x, (double)y); } \
+	CUDA_LITE_FN inline float name##f(float x, float y) { return (float)cuda_lite::name(x, y); } \
 	CUDA_LITE_FN inline float name(float x, float y) { return name##f(x, y); }
 #define CUDA_LITE_STD(name) using ::name; using ::name##f;
 

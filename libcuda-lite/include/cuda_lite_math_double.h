@@ -2,7 +2,7 @@
 /*
  * Device mathematics in double precision, which cuda_lite_math.h gives its names: exponentials, logarithms, powers, sines, arc tangents.
  * Written for this project from the series themselves; what PTX has no instruction for is here, and nothing else is linked in.
- * Errors, in units of the last place, are measured by tests/maths/clang.sh: below 1 for exp, log, sin, cos, 2 for the others.
+ * Errors, in units of the last place, are measured by tests/maths/clang.cu (README.md here).
  *
  * A value in two doubles is the sum of both, the second below half a unit of the first. Products that such sums are made of are
  * mul.rn, which no compiler joins with the addition behind it.
@@ -111,9 +111,9 @@ CUDA_LITE_FN double exp2d(double hi, double lo)
 		return inf();
 	if (hi < -746)
 		return 0;
-	n = rint(hi * 0x1.71547652b82fep+0);
-	r = fma(-n, 0x1.62e42fee00000p-1, hi);          /* exact: 32 bits, 11 bits */
-	t = fma(-n, 0x1.a39ef35793c76p-33, lo);
+	n = rint(hi * 1.4426950408889634);
+	r = fma(-n, 0.6931471803691238, hi);          /* exact: 32 bits, 11 bits */
+	t = fma(-n, 1.9082149292705877e-10, lo);
 	two s = sum(r, t);
 	return scale(1 + expm1_small(s.hi, s.lo), (int)n);
 }
@@ -125,7 +125,7 @@ CUDA_LITE_FN double exp2(double x)
 
 	if (!(x < 1025 && x > -1080))
 		return x > 0 ? inf() : x != x ? x : 0;
-	p = times(two{ x - n, 0 }, two{ 0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56 });
+	p = times(two{ x - n, 0 }, two{ 0.6931471805599453, 2.3190468138462996e-17 });
 	return scale(1 + expm1_small(p.hi, p.lo), (int)n);
 }
 CUDA_LITE_FN double exp10(double x)
@@ -134,7 +134,7 @@ CUDA_LITE_FN double exp10(double x)
 
 	if (!(x < 310 && x > -330))
 		return x > 0 ? inf() : x != x ? x : 0;
-	p = times(two{ x, 0 }, two{ 0x1.26bb1bbb55516p+1, -0x1.f48ad494ea3e9p-53 });
+	p = times(two{ x, 0 }, two{ 2.302585092994046, -2.1707562233822494e-16 });
 	return exp2d(p.hi, p.lo);
 }
 CUDA_LITE_FN double expm1(double x)
@@ -145,9 +145,9 @@ CUDA_LITE_FN double expm1(double x)
 		return x == 0 ? x : expm1_small(x, 0);
 	if (!(x < 40 && x > -40))
 		return x < 0 ? -1 : exp(x);
-	n = rint(x * 0x1.71547652b82fep+0);
-	r = fma(-n, 0x1.62e42fee00000p-1, x);
-	t = mul(-n, 0x1.a39ef35793c76p-33);
+	n = rint(x * 1.4426950408889634);
+	r = fma(-n, 0.6931471803691238, x);
+	t = mul(-n, 1.9082149292705877e-10);
 	two s = sum(r, t);
 	m = scale(1, (int)n);
 	two all = sum(m - 1, m * expm1_small(s.hi, s.lo));
@@ -160,8 +160,8 @@ CUDA_LITE_FN inline int split(double x, double *f)
 	int n = 0;
 	unsigned long long b;
 
-	if (x < 0x1p-1022) {
-		x *= 0x1p54;
+	if (x < 2.2250738585072014e-308) {
+		x *= 1.8014398509481984e+16;
 		n = -54;
 	}
 	b = bits(x) - 0x3fe6a09e667f3bcdull;
@@ -180,7 +180,7 @@ CUDA_LITE_FN two log_two(double x)
 	s.hi = f / t.hi;
 	s.lo = (fma(-s.hi, t.hi, f) - s.hi * t.lo) / t.hi;
 	s2 = times(s, s);
-	s3 = times(times(s2, s), two{ 0x1.5555555555555p-1, 0x1.5555555555555p-55 });
+	s3 = times(times(s2, s), two{ 0.6666666666666666, 3.700743415417188e-17 });
 	z = s2.hi;
 	q = 2.0 / 25;
 	q = fma(q, z, 2.0 / 23);
@@ -194,8 +194,8 @@ CUDA_LITE_FN two log_two(double x)
 	q = fma(q, z, 2.0 / 7);
 	q = fma(q, z, 2.0 / 5);
 	q *= z * z * s.hi;
-	k = quick(n * 0x1.62e42fee00000p-1, n * 0x1.a39ef35793c76p-33);
-	k.lo += n * -0x1.0ca86c3898d00p-88;
+	k = quick(n * 0.6931471803691238, n * 1.9082149292705877e-10);
+	k.lo += n * -3.390939443714712e-27;
 	a = sum(k.hi, 2 * s.hi);
 	a.lo += k.lo + 2 * s.lo;
 	a = quick(a.hi, a.lo);
@@ -225,7 +225,7 @@ CUDA_LITE_FN double log2(double x)
 	if (log_edge(x, &r))
 		return r;
 	n = split(x, &f);
-	two l = times(log_two(1 + f), two{ 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56 });
+	two l = times(log_two(1 + f), two{ 1.4426950408889634, 2.0355273740931033e-17 });
 	two s = sum(n, l.hi);
 	return s.hi + (s.lo + l.lo);
 }
@@ -233,7 +233,7 @@ CUDA_LITE_FN double log10(double x)
 {
 	double r;
 
-	return log_edge(x, &r) ? r : times(log_two(x), two{ 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57 }).hi;
+	return log_edge(x, &r) ? r : times(log_two(x), two{ 0.4342944819032518, 1.098319650216765e-17 }).hi;
 }
 CUDA_LITE_FN double log1p(double x)
 {
@@ -250,7 +250,7 @@ CUDA_LITE_FN double log1p(double x)
 CUDA_LITE_FN double pow(double x, double y)
 {
 	double a = __builtin_fabs(x), r;
-	bool whole = rint(y) == y, odd = whole && __builtin_fabs(y) < 0x1p53 && (long long)y & 1;
+	bool whole = rint(y) == y, odd = whole && __builtin_fabs(y) < 9007199254740992.0 && (long long)y & 1;
 	two l, p;
 
 	if (x == 1 || y == 0)
@@ -310,7 +310,7 @@ CUDA_LITE_FN two reduce_far(double x, int *q)
 	b = (double)((hi & 2047) << 42 | lo >> 22) * scale(1, -106 - n);
 	if (minus)
 		a = -a, b = -b;
-	two r = times(two{ a, b }, two{ 0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54 });
+	two r = times(two{ a, b }, two{ 1.5707963267948966, 6.123233995736766e-17 });
 	if (bits(x) >> 63) {
 		r.hi = -r.hi;
 		r.lo = -r.lo;
@@ -325,14 +325,14 @@ CUDA_LITE_FN two reduce(double x, int *q)
 
 	if (__builtin_fabs(x) > 1e5)
 		return reduce_far(x, q);
-	n = rint(x * 0x1.45f306dc9c883p-1);
+	n = rint(x * 0.6366197723675814);
 	*q = (int)n;
-	p = product(n, 0x1.921fb54442d18p+0);
+	p = product(n, 1.5707963267948966);
 	r = sum(x, -p.hi);
 	r = sum(r.hi, r.lo - p.lo);
-	p = product(n, 0x1.1a62633145c07p-54);
+	p = product(n, 6.123233995736766e-17);
 	two s = sum(r.hi, -p.hi);
-	w = s.lo + (r.lo - p.lo) + n * 0x1.f1976b7ed8fbcp-110;
+	w = s.lo + (r.lo - p.lo) + n * 1.4973849048591698e-33;
 	return quick(s.hi, w);
 }
 
@@ -398,7 +398,7 @@ CUDA_LITE_FN inline two atan_two(double y, double x)
 
 		t.hi = n.hi / d.hi;
 		t.lo = (fma(-t.hi, d.hi, n.hi) + n.lo - t.hi * d.lo) / d.hi;
-		base = two{ 0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55 };
+		base = two{ 0.7853981633974483, 3.061616997868383e-17 };
 	} else {
 		t.hi = y / x;
 		t.lo = fma(-t.hi, x, y) / x;
@@ -421,23 +421,23 @@ CUDA_LITE_FN double atan2(double y, double x)
 	if (a == inf() && b == inf())
 		a = b = 1;
 	if (a == b)
-		r = a == 0 ? two{ 0, 0 } : two{ 0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55 };
+		r = a == 0 ? two{ 0, 0 } : two{ 0.7853981633974483, 3.061616997868383e-17 };
 	else if (a == inf() || b == inf())
 		r = two{ 0, 0 };
 	else {
 		/* far from the ends of the range, where the parts of quotients would be lost */
-		k = (a > b ? a : b) > 1e150 ? 0x1p-200 : (a > b ? a : b) < 1e-150 ? 0x1p+200 : 1;
+		k = (a > b ? a : b) > 1e150 ? 6.223015277861142e-61 : (a > b ? a : b) < 1e-150 ? 1.6069380442589903e+60 : 1;
 		r = a < b ? atan_two(a * k, b * k) : atan_two(b * k, a * k);
 		if (a < b && r.hi < 1e-290)
 			r = two{ a / b, 0 };
 	}
 	if (a > b) {
-		two s = sum(0x1.921fb54442d18p+0, -r.hi);
-		r = quick(s.hi, s.lo + (0x1.1a62633145c07p-54 - r.lo));
+		two s = sum(1.5707963267948966, -r.hi);
+		r = quick(s.hi, s.lo + (6.123233995736766e-17 - r.lo));
 	}
 	if (bits(x) >> 63) {
-		two s = sum(0x1.921fb54442d18p+1, -r.hi);
-		r = quick(s.hi, s.lo + (0x1.1a62633145c07p-53 - r.lo));
+		two s = sum(3.141592653589793, -r.hi);
+		r = quick(s.hi, s.lo + (1.2246467991473532e-16 - r.lo));
 	}
 	return __builtin_copysign(r.hi, y);
 }

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# vgpu cc: CUDA C++ by clang, without a file of NVIDIA's: a program of two files in each way of building it, the mathematics of devices
+# against glibc's long double, and what is refused.
+. "$(dirname "$0")/lib.sh"
+unset LD_LIBRARY_PATH VGPU_AGENT VGPU_ENGINE VGPU_CLANG
+export XDG_RUNTIME_DIR=$dir TMPDIR=$dir
+cd "$(dirname "$0")/../.." || exit
+if ! command -v clang++ >/dev/null; then
+	out=$("$V/vgpu" cc tests/system/cc_sample.cu 2>&1); st=$?
+	[ $st = 127 ] && [[ $out == *"apt install clang"* ]] && ok "without clang it says what to install" || fail "without clang: $st, $out"
+	skip "vgpu cc: no clang++"
+	exit 0
+fi
+cc() { timeout 200 "$V/vgpu" cc "$@" >"$dir/out" 2>&1; }
+# PROGRAM NAME: it runs and is right
+right() {
+	if timeout 100 "$V/vgpu" run -- "$1" >"$dir/out" 2>&1 && grep -q '^result: cudaSuccess, 1000 threads, right$' "$dir/out" &&
+	   grep -q '^device: 1000 of 1000, ' "$dir/out"; then ok "$2"; else fail "$2: $(tail -n 8 "$dir/out")"; fi
+}
+S='tests/system/cc_sample.cu tests/system/cc_other.cpp'
+# shellcheck disable=SC2086
+cc -std=c++17 -Wall -Wextra -Werror -o "$dir/whole" $S; right "$dir/whole" "two files, compiled and linked, without a warning"
+# shellcheck disable=SC2086
+cc -cudart static -o "$dir/static" $S; right "$dir/static" "-cudart static"
+! readelf -d "$dir/static" | grep -q 'libcuda' && ok "which needs no library of ours" || fail "-cudart static needs $(readelf -d "$dir/static" | grep libcuda)"
+cc -O3 -c -o "$dir/a.o" tests/system/cc_sample.cu && cc -c -o "$dir/b.o" tests/system/cc_other.cpp && cc -o "$dir/parts" "$dir/a.o" "$dir/b.o"
+right "$dir/parts" "file by file, with -c"
+cc -ptx -arch=compute_75 -o "$dir/k.ptx" tests/system/cc_sample.cu && grep -q '^\.target sm_75' "$dir/k.ptx" &&
+	"$V/vgpu" check --cc 7.5 "$dir/k.ptx" >"$dir/out" 2>&1 && ok "-ptx, -arch=compute_75" || fail "-ptx: $(tail -n 5 "$dir/out")"
+# shellcheck disable=SC2086
+cc -lineinfo -o "$dir/lines" $S && timeout 200 "$V/vgpu" sanitizer --leak-check full "$dir/lines" >"$dir/out" 2>&1
+grep -q 'LEAK SUMMARY: 8000 bytes leaked in 2 allocations' "$dir/out" && grep -q 'Host Frame: main+0x' "$dir/out" && ok "vgpu sanitizer reads what it built" ||
+	fail "sanitizer: $(tail -n 8 "$dir/out")"
+[ -z "$(find "$dir" -maxdepth 1 -name 'vgpu-cc-*')" ] && ok "nothing is left in TMPDIR" || fail "left: $(ls "$dir")"
+
+while IFS='|' read -r args word; do
+	# shellcheck disable=SC2086
+	cc $args tests/system/cc_sample.cu -o "$dir/no" && fail "$args was taken"
+	grep -q -e "$word" "$dir/out" && ok "$args is refused: $word" || fail "$args: $(cat "$dir/out")"
+done <<-'END2'
+	-rdc=true|has no linker for device code
+	-arch=sm_many|it is sm_61
+	-gencode arch=compute_61,code=sm_61|one architecture
+	-cudart none|shared or static
+END2
+echo '__global__ void k() { undeclared(); }' >"$dir/bad.cu"
+cc -c -o "$dir/bad.o" "$dir/bad.cu"; st=$?
+[ $st != 0 ] && grep -q "bad.cu:1:.*undeclared" "$dir/out" && [ ! -e "$dir/bad.o" ] && ok "clang's errors are told, and its status" || fail "an error: $st, $(cat "$dir/out")"
+VGPU_CLANG=$dir/none cc "$dir/bad.cu"; st=$?
+[ $st = 127 ] && grep -q 'VGPU_CLANG' "$dir/out" && ok "a compiler that is not there" || fail "no compiler: $st, $(cat "$dir/out")"
+
+# the mathematics: 39 functions, double and float, random arguments and edges
+if cc -o "$dir/maths" tests/maths/clang.cu; then
+	timeout 200 "$V/vgpu" run -- "$dir/maths" >"$dir/out" 2>&1; st=$?
+	cat "$dir/out"
+	[ $st -le 1 ] && [ "$(grep -c '^ok\|^FAIL' "$dir/out")" = 39 ] || fail "mathematics: $st, $(tail -n 3 "$dir/out")"
+else
+	fail "mathematics: $(tail -n 5 "$dir/out")"
+fi
