@@ -72,7 +72,16 @@ bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent $(B)/lib/vgpu/bin/ptx
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
 	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/vgpu/xla/libcudnn.so.9 $(B)/lib/libvgpu-turn.so \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v) $(B)/lib/libnvrtc.so.$(v) $(B)/lib/libnvJitLink.so.$(v)) \
-	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so $(B)/lib/nvidia-smi $(B)/lib/compute-sanitizer
+	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so $(B)/lib/nvidia-smi $(B)/lib/compute-sanitizer $(B)/lib/sdk
+# a toolkit's folder for CMake's FindCUDAToolkit, of links alone: CUDAToolkit_ROOT
+SDK_A   := cudart_static cublas_static cublasLt_static
+$(B)/lib/sdk:
+	@mkdir -p $@.new/bin $@.new/lib64
+	ln -sfn ../../../bin/vgpu $@.new/bin/nvcc
+	ln -sfn ../../include/vgpu $@.new/include
+	for f in cuda cudart cublas cublasLt nvidia-ml nccl; do ln -sfn ../../dev-13/lib$$f.so $@.new/lib64/lib$$f.so || exit; done
+	for f in $(SDK_A); do ln -sfn ../../cuda-13/lib$$f.a $@.new/lib64/lib$$f.a || exit; done
+	mv -T $@.new $@
 # vgpu smi and vgpu sanitizer by the names that scripts look for
 $(B)/lib/nvidia-smi $(B)/lib/compute-sanitizer:
 	@mkdir -p $(@D)

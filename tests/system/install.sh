@@ -90,6 +90,17 @@ sort >"$dir/want" <<'LIST'
 777 usr/lib/vgpu/libnvidia-ml.so.1 -> libnvidia-ml.so.580.65.06
 777 usr/lib/vgpu/compute-sanitizer -> ../../bin/vgpu
 777 usr/lib/vgpu/nvidia-smi -> ../../bin/vgpu
+777 usr/lib/vgpu/sdk/bin/nvcc -> ../../../../bin/vgpu
+777 usr/lib/vgpu/sdk/include -> ../../../include/vgpu
+777 usr/lib/vgpu/sdk/lib64/libcuda.so -> ../../dev-13/libcuda.so
+777 usr/lib/vgpu/sdk/lib64/libcudart.so -> ../../dev-13/libcudart.so
+777 usr/lib/vgpu/sdk/lib64/libcublas.so -> ../../dev-13/libcublas.so
+777 usr/lib/vgpu/sdk/lib64/libcublasLt.so -> ../../dev-13/libcublasLt.so
+777 usr/lib/vgpu/sdk/lib64/libnvidia-ml.so -> ../../dev-13/libnvidia-ml.so
+777 usr/lib/vgpu/sdk/lib64/libnccl.so -> ../../dev-13/libnccl.so
+777 usr/lib/vgpu/sdk/lib64/libcudart_static.a -> ../../cuda-13/libcudart_static.a
+777 usr/lib/vgpu/sdk/lib64/libcublas_static.a -> ../../cuda-13/libcublas_static.a
+777 usr/lib/vgpu/sdk/lib64/libcublasLt_static.a -> ../../cuda-13/libcublasLt_static.a
 777 usr/lib/vgpu/dev-12/libcuda.so -> ../libcuda.so.1
 777 usr/lib/vgpu/dev-12/libcudart.so -> ../libcudart.so.12
 777 usr/lib/vgpu/dev-12/libcublas.so -> ../libcublas.so.12

@@ -59,6 +59,15 @@ files() {
 	done
 	echo "link ../../bin/vgpu $PREFIX/lib/vgpu/nvidia-smi"
 	echo "link ../../bin/vgpu $PREFIX/lib/vgpu/compute-sanitizer"
+	# a toolkit's folder for CMake: CUDAToolkit_ROOT
+	echo "link ../../../../bin/vgpu $PREFIX/lib/vgpu/sdk/bin/nvcc"
+	echo "link ../../../include/vgpu $PREFIX/lib/vgpu/sdk/include"
+	for f in cuda cudart cublas cublasLt nvidia-ml nccl; do
+		echo "link ../../dev-13/lib$f.so $PREFIX/lib/vgpu/sdk/lib64/lib$f.so"
+	done
+	for f in cudart_static cublas_static cublasLt_static; do
+		echo "link ../../cuda-13/lib$f.a $PREFIX/lib/vgpu/sdk/lib64/lib$f.a"
+	done
 	for f in libcuda-lite/include/*.h; do
 		# this one is between our own libraries
 		[ "${f##*/}" = vgpu_gemm.h ] || echo "644 $f $PREFIX/include/vgpu/${f##*/}"
@@ -145,7 +154,7 @@ uninstall)
 	[ -d "$at" ] && [ -w "$at" ] || { echo "install: $at cannot be written by user $(id -u): run it as root, or with PREFIX=\$HOME/.local" >&2; exit 1; }
 	files | while read -r mode source to _; do rm -f "$DESTDIR$to"; done
 	files | while read -r mode source to _; do
-		case ${to%/*} in */vgpu | */vgpu/cuda-1? | */vgpu/dev-1? | */vgpu/toolkit | */vgpu/bin | */vgpu/xla | */vgpu/python/* | */ollama.service.d) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
+		case ${to%/*} in */vgpu | */vgpu/cuda-1? | */vgpu/dev-1? | */vgpu/toolkit | */vgpu/bin | */vgpu/xla | */vgpu/python/* | */vgpu/sdk/* | */ollama.service.d) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
 	done
 	;;
 *)

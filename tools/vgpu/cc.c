@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vgpu cc: CUDA C++ without NVIDIA's toolkit: clang twice, for the device's PTX and for the host's side with that inside, with our
- * headers and libraries. Options are nvcc's where those are about more than the host's compiler, else clang's, and go there.
+ * headers and libraries. By the name nvcc (lib/vgpu/sdk/bin) it is this command too. Options are nvcc's where those are about more than the host's compiler, else clang's, and go there.
  */
 #define _GNU_SOURCE
 #include "choose.h"
@@ -367,6 +367,11 @@ int cmd_cc(int argc, char **argv)
 	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
 		fputs(usage_text, argc < 2 ? stderr : stdout);
 		return argc < 2 ? 2 : 0;
+	}
+	/* as find_package(CUDAToolkit) reads it: whose interface this is */
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		puts("vgpu cc " VGPU_VERSION "\nCuda compilation tools, release 13.0, V13.0.0: clang's, by vgpu");
+		return 0;
 	}
 	if (tool_path(include, sizeof(include), "include", "vgpu") || tool_path(lib, sizeof(lib), "lib", "") || options(&c, argc, argv))
 		return 2;

@@ -109,6 +109,8 @@ int main(int argc, char **argv)
 		return written(cmd_smi(argc, argv));
 	if (argc > 0 && !strcmp(base(argv[0]), "compute-sanitizer"))
 		return written(cmd_sanitizer(argc, argv));
+	if (argc > 0 && !strcmp(base(argv[0]), "nvcc"))
+		return written(cmd_cc(argc, argv));
 	for (size_t i = 0; argc && i < sizeof(as_programs) / sizeof(as_programs[0]); i++)
 		if (!strcmp(base(argv[0]), as_programs[i]))
 			return cmd_ptxas(argc, argv);
