@@ -81,6 +81,11 @@ PY
 "$V/vgpu" metrics --listen 0.0.0.0:0 >"$dir/out" 2>&1; st=$?
 [ $st = 1 ] && grep -q 'loopback addresses only' "$dir/out" && ok "no other address" || fail "0.0.0.0: exit $st: $(cat "$dir/out")"
 
+# --- the dashboard
+out=$(python3 "$here/tests/system/grafana.py" tools/service/grafana.json "$dir/m" "$dir/rules.json") && ok "Grafana's dashboard asks for what is there: $out" || fail "grafana.json: $out"
+sed 's/vgpu_up/vgpu_upwards/' tools/service/grafana.json >"$dir/other.json"
+python3 "$here/tests/system/grafana.py" "$dir/other.json" "$dir/m" "$dir/other.rules" >/dev/null && fail "grafana.py takes any metric"
+
 P=$B/prometheus
 if ! command -v promtool >/dev/null && [ -n "${VGPU_TEST_PROMETHEUS:-}" ] && [ ! -x "$P/usr/bin/promtool" ]; then
 	mkdir -p "$P" && (cd "$P" && timeout 300 apt-get download prometheus >log 2>&1 && dpkg -x prometheus_*.deb . && rm -f prometheus_*.deb)
@@ -90,6 +95,7 @@ if command -v promtool >/dev/null; then
 	# exit 3: it parses, and style could be better; DCGM's exporter has labels in camelCase
 	promtool check metrics <"$dir/m" 2>&1 | grep -v '^DCGM_.*camelCase' >"$dir/out"
 	[ ! -s "$dir/out" ] && ok "promtool has nothing to say of ours" || fail "promtool: $(head -n 5 "$dir/out")"
+	promtool check rules "$dir/rules.json" >"$dir/out" 2>&1 && grep -q 'SUCCESS: 1[0-9] rules found' "$dir/out" && ok "promtool reads its expressions" || fail "expressions: $(head -n 5 "$dir/out")"
 	echo 'x{ 1' | promtool check metrics >/dev/null 2>&1 && fail "promtool takes anything"
 	port=$(python3 "$here/tests/system/port.py")
 	cat >"$dir/prom.yml" <<Y

@@ -82,6 +82,7 @@ files() {
 	for f in vgpu-agent vgpu-stub; do
 		echo "link vgpu $PREFIX/share/bash-completion/completions/$f"
 	done
+	echo "644 $here/grafana.json $PREFIX/share/vgpu/grafana.json"
 	echo "644 README.md $PREFIX/share/doc/vgpu/README.md"
 	echo "644 LICENSE $PREFIX/share/doc/vgpu/LICENSE"
 	[ $system = 1 ] || return 0
