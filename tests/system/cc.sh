@@ -50,6 +50,14 @@ cc -c -o "$dir/bad.o" "$dir/bad.cu"; st=$?
 VGPU_CLANG=$dir/none cc "$dir/bad.cu"; st=$?
 [ $st = 127 ] && grep -q 'VGPU_CLANG' "$dir/out" && ok "a compiler that is not there" || fail "no compiler: $st, $(cat "$dir/out")"
 
+cat >"$dir/poke.cu" <<'CU'
+template <class T> __global__ void poke(T *p) { *p = 1; }
+int main() { poke<<<1, 1>>>((double *)64); return cudaDeviceSynchronize() == cudaErrorIllegalAddress; }
+CU
+cc -lineinfo -o "$dir/poke" "$dir/poke.cu" && timeout 60 "$V/vgpu" run -- "$dir/poke" >"$dir/out" 2>&1; st=$?
+[ $st = 1 ] && grep -q 'global write of 8 bytes at 0x40 in kernel void poke<double>(double\*), .*poke.cu:1' "$dir/out" && ok "a fault, by the names and lines of the program" ||
+	fail "a fault: $st, $(cat "$dir/out")"
+
 # the mathematics: 39 functions, double and float, random arguments and edges
 if cc -o "$dir/maths" tests/maths/clang.cu; then
 	timeout 200 "$V/vgpu" run -- "$dir/maths" >"$dir/out" 2>&1; st=$?

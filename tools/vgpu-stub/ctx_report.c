@@ -5,6 +5,7 @@
  * Also the one place where a context dies logically: ctx_die() writes the report first, then the
  * error words, then lets everything that is queued complete with the error.
  */
+#include "cpu/demangle.h"
 #include "ctx.h"
 
 #include <errno.h>
@@ -60,14 +61,19 @@ void ctx_fault(void *owner, const struct engine_fault *f)
 	struct ctx *c = owner;
 	size_t room = sizeof(c->fault_text), n;
 	uint32_t none = 0;
+	char name[301];
 
 	if (!__atomic_compare_exchange_n(&c->fault_state, &none, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
 	n = (size_t)snprintf(c->fault_text, room, "vgpu: %s: %.200s", vgpu_status_text(f->status), f->what);
 	if (f->status == VGPU_ST_ILLEGAL_ADDRESS || f->status == VGPU_ST_MISALIGNED)
 		n += (size_t)snprintf(c->fault_text + n, room - n, " at 0x%llx", (unsigned long long)f->address);
-	if (f->kernel)
-		n += (size_t)snprintf(c->fault_text + n, room - n, " in kernel %.300s", f->kernel);
+	if (f->kernel) {
+		/* as its program has it; the short form where that is long; else as it is */
+		if (!demangle(f->kernel, DEMANGLE_FULL, name, sizeof(name)))
+			demangle(f->kernel, DEMANGLE_SIMPLE, name, sizeof(name));
+		n += (size_t)snprintf(c->fault_text + n, room - n, " in kernel %s", name);
+	}
 	n += (size_t)snprintf(c->fault_text + n, room - n, ", block (%u,%u,%u), thread (%u,%u,%u)",
 			      f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2]);
 	if (f->source) {
