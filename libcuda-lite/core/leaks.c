@@ -20,8 +20,38 @@
 #define FRAMES 24
 #define LINE 4096
 
-/* glibc's. It walks by unwind tables, which our own code and most others' have; where it is not linked in, the caller is all we know. */
+/*
+ * glibc's, else that of the compiler's library where C++ has brought it into a static program. They walk by unwind tables, which our own
+ * code and most others' have. Without either the caller is all we know.
+ */
+struct _Unwind_Context;
 extern int backtrace(void **frames, int n) __attribute__((weak));
+extern int _Unwind_Backtrace(int (*each)(struct _Unwind_Context *, void *), void *owner) __attribute__((weak));
+extern uintptr_t _Unwind_GetIP(struct _Unwind_Context *) __attribute__((weak));
+
+struct walk { void **frame; int n; };
+
+static int step(struct _Unwind_Context *c, void *owner)
+{
+	struct walk *w = owner;
+
+	if (!_Unwind_GetIP(c))
+		return 4;               /* behind _start */
+	w->frame[w->n++] = (void *)_Unwind_GetIP(c);
+	return w->n == FRAMES ? 4 : 0;          /* _URC_NORMAL_STOP, _URC_NO_REASON */
+}
+
+static int frames(void **frame)
+{
+	struct walk w = { frame, 0 };
+
+	if (backtrace)
+		return backtrace(frame, FRAMES);
+	if (!_Unwind_Backtrace || !_Unwind_GetIP)
+		return 1;
+	_Unwind_Backtrace(step, &w);
+	return w.n;
+}
 
 /* -1: nobody asked for it */
 static int log_file(void)
@@ -94,14 +124,13 @@ static void write_line(int fd, const char *line, size_t n)
 void vg_leak_alloc(uint64_t va, size_t bytes, void *caller)
 {
 	void *frame[FRAMES] = { caller };
-	int fd = log_file(), n = 1, i, k;
+	int fd = log_file(), n, i, k;
 	char line[LINE], *maps;
 	size_t len;
 
 	if (VG_LIKELY(fd < 0))
 		return;
-	if (backtrace)
-		n = backtrace(frame, FRAMES);
+	n = frames(frame);
 	maps = mappings();
 	len = (size_t)snprintf(line, sizeof(line), "A\t%d\t%llx\t%llx", (int)getpid(), (unsigned long long)va, (unsigned long long)bytes);
 	for (i = 0; i < n; i++) {

@@ -32,6 +32,11 @@ cc -ptx -arch=compute_75 -o "$dir/k.ptx" tests/system/cc_sample.cu && grep -q '^
 cc -lineinfo -o "$dir/lines" $S && timeout 200 "$V/vgpu" sanitizer --leak-check full "$dir/lines" >"$dir/out" 2>&1
 grep -q 'LEAK SUMMARY: 8000 bytes leaked in 2 allocations' "$dir/out" && grep -q 'Host Frame: main+0x' "$dir/out" && ok "vgpu sanitizer reads what it built" ||
 	fail "sanitizer: $(tail -n 8 "$dir/out")"
+# with all of it inside the program, as C++ links it
+# shellcheck disable=SC2086
+cc -cudart static -static -o "$dir/allin" $S && timeout 200 "$V/vgpu" sanitizer --leak-check full "$dir/allin" >"$dir/out" 2>&1
+grep -q 'LEAK SUMMARY: 8000 bytes leaked in 2 allocations' "$dir/out" && grep -A2 '^========= Leaked' "$dir/out" | grep -q 'Host Frame: main+0x' &&
+	! grep -q 'Host Frame: \(cu\|vg_\)' "$dir/out" && ok "leaks of a static program, from its own frame on" || fail "static: $(tail -n 8 "$dir/out")"
 [ -z "$(find "$dir" -maxdepth 1 -name 'vgpu-cc-*')" ] && ok "nothing is left in TMPDIR" || fail "left: $(ls "$dir")"
 
 while IFS='|' read -r args word; do

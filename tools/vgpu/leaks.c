@@ -73,59 +73,84 @@ static int in_table(const struct elf *e, const Elf64_Shdr *tab, uint64_t at, cha
 	return found;
 }
 
-static void say_frame(FILE *to, char *frame, int mangled)
+struct where {
+	const char *file;
+	char name[1024];                /* "": none is known */
+	uint64_t at, start;
+};
+
+/* The frame is cut at its plus. */
+static void resolve(char *frame, struct where *w)
 {
-	char *plus = strrchr(frame, '+'), name[1024], shown[4096];
-	unsigned long long offset = plus ? strtoull(plus + 1, NULL, 16) : 0;
-	uint64_t at = 0, start = 0;
+	char *plus = strrchr(frame, '+');
 	struct elf e;
 	int found = 0;
 
+	w->file = frame;
+	w->at = plus ? strtoull(plus + 1, NULL, 16) : 0;
+	w->name[0] = 0;
 	if (plus)
 		*plus = 0;
-	if (*frame == '/' && !elf_open(&e, frame)) {
-		at = e.bits == 64 ? address_of(&e, offset) : 0;
-		for (unsigned i = 0; at && i < e.nsh && !found; i++)
+	if (*frame != '/' || elf_open(&e, frame))
+		return;
+	if (e.bits == 64 && address_of(&e, w->at)) {
+		w->at = address_of(&e, w->at);
+		for (unsigned i = 0; i < e.nsh && !found; i++)
 			if (e.sh[i].sh_type == SHT_SYMTAB || e.sh[i].sh_type == SHT_DYNSYM)
-				found = in_table(&e, &e.sh[i], at, name, sizeof(name), &start);
-		elf_close(&e);
+				found = in_table(&e, &e.sh[i], w->at, w->name, sizeof(w->name), &w->start);
 	}
 	if (!found)
-		fprintf(to, "=========     Host Frame:  [0x%llx] in %s\n", at ? (unsigned long long)at : offset, frame);
-	else {
-		if (mangled)
-			snprintf(shown, sizeof(shown), "%s", name);
-		else
-			demangle(name, DEMANGLE_FULL, shown, sizeof(shown));
-		fprintf(to, "=========     Host Frame: %s+0x%llx [0x%llx] in %s\n", shown, (unsigned long long)(at - start),
-			(unsigned long long)at, frame);
-	}
+		w->name[0] = 0;
+	elf_close(&e);
 }
 
-/* Is it a library of ours that allocates for its caller? */
-static int is_ours(const char *frame)
+static void say_frame(FILE *to, const struct where *w, int mangled)
 {
-	static const char *const names[] = { "libcuda.so", "libcudart.so" };
-	const char *plus = strrchr(frame, '+'), *slash = plus ? memrchr(frame, '/', (size_t)(plus - frame)) : NULL;
+	char shown[4096];
 
-	for (size_t i = 0; slash && i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strncmp(slash + 1, names[i], strlen(names[i])))
+	if (!w->name[0]) {
+		fprintf(to, "=========     Host Frame:  [0x%llx] in %s\n", (unsigned long long)w->at, w->file);
+		return;
+	}
+	if (mangled)
+		snprintf(shown, sizeof(shown), "%s", w->name);
+	else
+		demangle(w->name, DEMANGLE_FULL, shown, sizeof(shown));
+	fprintf(to, "=========     Host Frame: %s+0x%llx [0x%llx] in %s\n", shown, (unsigned long long)(w->at - w->start),
+		(unsigned long long)w->at, w->file);
+}
+
+/* Is it code of ours that allocates for its caller: in a library, or inside of the program? */
+static int is_ours(const struct where *w)
+{
+	static const char *const files[] = { "libcuda.so", "libcudart.so" }, *const names[] = { "vg_leak_alloc", "cuMem", "cudaM" };
+	const char *slash = strrchr(w->file, '/');
+
+	for (size_t i = 0; slash && i < sizeof(files) / sizeof(files[0]); i++)
+		if (!strncmp(slash + 1, files[i], strlen(files[i])))
+			return 1;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(w->name, names[i], strlen(names[i])))
 			return 1;
 	return 0;
 }
 
 static void say_leak(FILE *to, struct live *l, int mangled)
 {
+	struct where w;
 	int outside = 0;
 	char *save = NULL;
 
 	fprintf(to, "========= Leaked %llu bytes at 0x%llx\n=========     Saved host backtrace up to driver entry point at allocation time\n",
 		l->bytes, l->va);
 	for (char *f = strtok_r(l->frames, "\t", &save); f; f = strtok_r(NULL, "\t", &save)) {
-		outside |= !is_ours(f);
+		resolve(f, &w);
+		outside |= !is_ours(&w);
 		if (outside)
-			say_frame(to, f, mangled);
+			say_frame(to, &w, mangled);
 	}
+	if (!outside)
+		fputs("=========     Host Frame: not known (the program is static)\n", to);
 	fputs("=========\n", to);
 }
 
