@@ -43,7 +43,7 @@ run race --tool initcheck
 clean; is $? "nor does initcheck"
 
 run outside --demangle simple
-says 'Invalid __global__ read of size 4 bytes' 'at scan, PTX line' && ! grep -q 'scan<' "$dir/out"
+says 'Invalid __global__ read of size 4 bytes' 'at scan, PTX line' && ! grep -q '^=.*scan<' "$dir/out"
 is $? "--demangle simple"
 run outside --demangle no
 says 'at _Z4scanIfLi2EEvPKT_PS0_j, PTX line'
