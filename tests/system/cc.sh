@@ -32,6 +32,13 @@ cc -ptx -arch=compute_75 -o "$dir/k.ptx" tests/system/cc_sample.cu && grep -q '^
 cc -lineinfo -o "$dir/lines" $S && timeout 200 "$V/vgpu" sanitizer --leak-check full "$dir/lines" >"$dir/out" 2>&1
 grep -q 'LEAK SUMMARY: 8000 bytes leaked in 2 allocations' "$dir/out" && grep -q 'Host Frame: main+0x' "$dir/out" && ok "vgpu sanitizer reads what it built" ||
 	fail "sanitizer: $(tail -n 8 "$dir/out")"
+timeout 100 "$V/vgpu" trace --perfetto "$dir/trace.json" -o "$dir/calls" -- "$dir/whole" >"$dir/out" 2>&1
+python3 - "$dir/trace.json" >>"$dir/out" 2>&1 <<'PY' && ok "vgpu trace --perfetto has the kernel's C++ name" || fail "trace: $(tail -n 3 "$dir/out")"
+import json, sys
+names = {e["name"]: e["args"]["kernel"] for e in json.load(open(sys.argv[1]))["traceEvents"] if "kernel" in e.get("args", {})}
+want = "void apply<Wave<float, 3> >(Wave<float, 3>, float const*, float*, int)"
+assert names.get("cudaLaunchKernel") == want and names.get("cuLaunchKernel") == want, names
+PY
 # with all of it inside the program, as C++ links it
 # shellcheck disable=SC2086
 cc -cudart static -static -o "$dir/allin" $S && timeout 200 "$V/vgpu" sanitizer --leak-check full "$dir/allin" >"$dir/out" 2>&1

@@ -4,6 +4,7 @@
  * chrome://tracing open. Calls inside calls need no marks there: their times nest.
  */
 #include "trace.h"
+#include "../vgpu-stub/cpu/demangle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,11 +119,29 @@ void trace_out_process(struct trace_out *o, unsigned pid)
 	json_close(j, '}');
 }
 
+/* The kernel that a call launches, as its C++ program has it: the first argument's value. False: it is no such name. */
+static bool kernel_name(const struct trace_line *c, char *out, size_t room)
+{
+	const char *v = strchr(c->arguments, '=');
+	char name[2048];
+	size_t n;
+
+	if (!v || strncmp(v, "=_Z", 3))
+		return false;
+	n = strcspn(v + 1, ",)");
+	if (n >= sizeof(name))
+		return false;
+	memcpy(name, v + 1, n);
+	name[n] = 0;
+	return demangle(name, DEMANGLE_FULL, out, room);
+}
+
 void trace_out_line(struct trace_out *o, char *line)
 {
 	struct json *j = &o->perfetto;
 	struct trace_line c;
 	uint64_t since;
+	char kernel[4096];
 
 	if (trace_parse(line, &c)) {
 		o->bad++;
@@ -148,6 +167,8 @@ void trace_out_line(struct trace_out *o, char *line)
 	json_u64(j, "pid", c.pid);
 	json_u64(j, "tid", c.tid);
 	json_open(j, "args", '{');
+	if (kernel_name(&c, kernel, sizeof(kernel)))
+		json_str(j, "kernel", kernel);
 	json_str(j, "arguments", c.arguments);
 	json_str(j, "result", c.result);
 	json_close(j, '}');
