@@ -439,7 +439,9 @@ static struct jit *finish(struct scomp *c)
 	j->fn = c->fn;
 	j->mxcsr = c->s->mxcsr;
 	j->guessed = c->guessed;
-	j->p_bytes = ((c->p_bytes ? c->p_bytes : (u32)sizeof(struct sprivate)) + 63) & ~63u;
+	s->area = c->p_bytes ? c->p_bytes : (u32)sizeof(struct sprivate);
+	/* with room for what another compilation may want (run.c) */
+	j->p_bytes = (s->area + s->area / 4 + 63) & ~63u;
 	s->code = c->code;
 	s->nexits = c->nexits;
 	for (i = 0; i < c->nexits; i++) {

@@ -152,7 +152,7 @@ static void learn(const struct jit *j, struct grid *g, u32 pc, u8 what)
 		n = strip_compile(old->fn, old->spec);
 		_mm_setcsr(csr);
 		/* the private areas that there are have to do */
-		if (n && n->p_bytes > old->p_bytes) {
+		if (n && n->strip->area > old->p_bytes) {
 			jit_code_give(n->fn->m->e, (u64)(n->code - n->fn->m->e->code_rx), n->bytes);
 			free(n->mem);
 			n = NULL;

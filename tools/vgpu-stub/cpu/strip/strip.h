@@ -97,7 +97,7 @@ struct strip_code {
 	s32 (*pats)[STRIP];
 	const u32 *next;                /* per entry: where a strip enters behind another one */
 	const struct spark *parks;      /* by pc */
-	u32 nparks;
+	u32 nparks, area;               /* area: bytes of a warp's private area */
 };
 
 /* Scalars that are alive where strips stand, a value of spc: jit.lives. */
