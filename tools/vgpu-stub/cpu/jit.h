@@ -287,6 +287,7 @@ bool jit_guesses(const struct jcomp *c, const struct insn *in);
 /* jit_nan.c */
 void jit_nans(struct jcomp *c);
 bool jit_makes_raw(const struct insn *in);
+bool jit_any_mode(const struct jcomp *c, const struct insn *in);        /* MXCSR as it is now serves: flushing makes no difference */
 /* jit_merge.c */
 bool jit_merge(struct jcomp *c);
 /* jit_region.c */

@@ -484,7 +484,7 @@ static bool floats(struct jcomp *c, const struct insn *in)
 
 	/* these are exact or bit operations, or round to nearest in either mode */
 	if (!((in->lop == LOP_CVT_F_S32 || in->lop == LOP_CVT_F_U32) && !(in->mxcsr & 0x6000) && c->s->mxcsr != ~0u) &&
-	    in->lop != LOP_CVT_F_H && in->lop != LOP_CVT_H_F && in->lop != LOP_ABS && in->lop != LOP_NEG && in->lop != LOP_FLUSH)
+	    in->lop != LOP_CVT_F_H && in->lop != LOP_CVT_H_F && in->lop != LOP_ABS && in->lop != LOP_NEG && in->lop != LOP_FLUSH && !jit_any_mode(c, in))
 		jit_mxcsr(c, in->mxcsr);
 	for (p = 0; p < n; p++) {
 		switch (in->lop) {

@@ -114,12 +114,30 @@ static bool makes_quiet(const struct jcomp *c, const struct insn *in, u32 k, boo
 		return true;
 	case LOP_FLUSH:
 		return flushed || quiet_source(c, in->o[1], false);
-	case LOP_ABS:
+	case LOP_RCP:
+		return !flushed || (in->mxcsr & 0x8000);
+	case LOP_RSQRT:
+		return true;            /* 2^-64 at the least, or 0 */
+	case LOP_SQRT:
+		return !flushed || (in->mxcsr & 0x8000) || quiet_source(c, in->o[1], true);
+	case LOP_ABS: case LOP_NEG:
 		return quiet_source(c, in->o[1], flushed);
 	case LOP_MIN: case LOP_MAX:
 		return !flushed || (quiet_source(c, in->o[1], true) && quiet_source(c, in->o[2], true));
 	}
 	return false;
+}
+
+/*
+ * Compilers leave a square root without .ftz in kernels that flush: to go back and forth for it costs more than the root. Of what is no
+ * denormal it is none, in either mode.
+ */
+bool jit_any_mode(const struct jcomp *c, const struct insn *in)
+{
+	if (in->type != T_F32 || !c->mx || ((in->mxcsr | c->mx) & 0x6000) || !quiet_source(c, in->o[1], true))
+		return false;
+	return in->lop == LOP_SQRT || in->lop == LOP_RSQRT ||
+	       ((in->lop == LOP_MIN || in->lop == LOP_MAX) && quiet_source(c, in->o[2], true));
 }
 
 static void find_quiet(struct jcomp *c)
