@@ -47,9 +47,35 @@ CASES = {
     "cross_entropy": lambda x, y, w, b, n: F.cross_entropy(x, n[:24] % 40), "mse_loss": lambda x, y, w, b, n: F.mse_loss(x, y),
     "arange": lambda x, y, w, b, n: torch.arange(9, device=x.device), "zeros": lambda x, y, w, b, n: torch.zeros(5, device=x.device),
     "topk": lambda x, y, w, b, n: x.topk(3)[0], "sort": lambda x, y, w, b, n: x.sort(1)[0], "norm": lambda x, y, w, b, n: torch.linalg.vector_norm(x),
+    # what is added is no bias of one row that cuBLAS takes with the product
+    "linear of one output": lambda x, y, w, b, n: F.linear(x, w[:1], b[:1]), "bias with a stride": lambda x, y, w, b, n: F.linear(x, w, w[:, 0]),
+    "addmm": lambda x, y, w, b, n: torch.addmm(y[:, :24], x, y.T, beta=0.5, alpha=2), "addmm_": lambda x, y, w, b, n: x[:, :24].clone().addmm_(x, y.T),
+    "addmm of NaN by 0": lambda x, y, w, b, n: torch.addmm(y[:, :24] / 0 * 0, x, y.T, beta=0),
+    "baddbmm": lambda x, y, w, b, n: torch.baddbmm(b[:24], x[None], y.T[None], beta=2),
+    "attention": lambda x, y, w, b, n: F.scaled_dot_product_attention(*(t.reshape(1, 2, 24, 20) for t in (x, y, x)), is_causal=True),
 }
 for name, f in CASES.items():
     check(name, lambda f=f: f(X, Y, W, B, N), f(x, y, w, b, n))
+
+
+def attention_gradient(x):
+    q = x.detach().reshape(2, 24, 20).requires_grad_()
+    return torch.autograd.grad(F.scaled_dot_product_attention(q, q, q, is_causal=True).square().sum(), q)[0]
+
+
+def gradient(f, x):
+    t = x.detach().clone().requires_grad_()
+    return torch.autograd.grad((f(t) * 0.5).sum(), t)[0]
+
+
+GRADIENTS = {
+    "square": torch.square, "absolute": torch.absolute, "clip": lambda t: torch.clip(t, -0.5, 0.5), "diag": lambda t: torch.diag(t[:, :24]) * t[0, :24],
+    "hstack": lambda t: torch.hstack([t, t * t]), "vstack": lambda t: torch.vstack([t, t * t]), "kron": lambda t: torch.kron(t[:3, :3], t[:2, :2]),
+    "pad": lambda t: F.pad(t * t, (1, 2)), "tile": lambda t: torch.tile(t * t, (2, 1)), "var": torch.var, "var of rows": lambda t: torch.var(t, 1), "selu": F.selu,
+}
+for name, f in GRADIENTS.items():
+    check(f"{name}'s gradient", lambda f=f: gradient(f, X), gradient(f, x))
+check("attention's gradient", lambda: attention_gradient(X), attention_gradient(x), 1e-4)
 check("printing", lambda: torch.tensor("3.5000" in str(torch.full((3,), 3.5, device="cuda"))), torch.tensor(True))
 
 

@@ -14,6 +14,10 @@ import sys
 # Products that torch has from cuBLAS, which needs no kernel of torch's and is faster than a search among Triton's.
 CUBLAS = ["mm", "mm_out", "bmm", "bmm_out", "addmm", "addmm_out", "baddbmm"]
 
+# FlagGems registers these below autograd, where torch makes them of others: their gradient was lost, with no word. Torch's way stays.
+MADE_OF_OTHERS = ["square", "square_", "square_out", "absolute", "clip", "clip_", "diag", "hstack", "vstack", "kron", "pad", "tile", "var",
+                  "var_dim", "selu"]
+
 
 _kept = []      # registrations last as long as their library object
 
@@ -25,9 +29,11 @@ def _enable():
         print(f"vgpu run --torch: eager operators need FlagGems, and it cannot be imported ({e}): pip install flag_gems==5.0.2",
               file=sys.stderr)
         return
-    flag_gems.enable(unused=CUBLAS + ["layer_norm_backward"])
+    flag_gems.enable(unused=CUBLAS + MADE_OF_OTHERS + ["layer_norm_backward"])
     _in_place(flag_gems)
     _layer_norm_by_rows()
+    _products_and_sums()
+    _attention_in_parts()
     _one_by_one()
 
 
@@ -63,6 +69,52 @@ def _layer_norm_by_rows():
     library = torch.library.Library("aten", "IMPL")
     library.impl("native_layer_norm_backward", backward, "CUDA")
     _kept.append(library)
+
+
+def _products_and_sums():
+    """addmm and baddbmm begin with a copy of what is added, by a kernel of torch's own. Only a bias of one row travels with cuBLAS's
+    product, and by torch's rules not where the product has a side of 1: a last layer of one output, say."""
+    import torch
+    aten, library = torch.ops.aten, torch.library.Library("aten", "IMPL")
+    with_bias = {form: torch.library.get_kernel("aten::" + form, "CUDA") for form in ("addmm", "addmm.out")}
+
+    def travels(added, b, beta):
+        return added.dim() == 1 and added.is_contiguous() and added.shape[0] == b.shape[1] and min(b.shape) > 1 and beta == 1 and \
+            added.dtype == b.dtype and added.dtype.is_floating_point
+
+    def total(product, added, beta, alpha):
+        product = product if alpha == 1 else product * alpha
+        if beta == 0:       # what is added is not looked at then, NaN or not
+            return product
+        return product + (added if beta == 1 else added * beta)
+
+    def addmm(keys, added, a, b, *, beta=1, alpha=1):
+        if travels(added, b, beta):
+            return with_bias["addmm"].call_boxed(keys, added, a, b, beta=beta, alpha=alpha)
+        return total(aten.mm(a, b), added, beta, alpha)
+
+    def addmm_out(keys, added, a, b, *, beta=1, alpha=1, out):
+        if travels(added, b, beta) and out.is_contiguous() and out.shape == (a.shape[0], b.shape[1]):
+            return with_bias["addmm.out"].call_boxed(keys, added, a, b, beta=beta, alpha=alpha, out=out)
+        return out.resize_(a.shape[0], b.shape[1]).copy_(total(aten.mm(a, b), added, beta, alpha))
+
+    library.impl("addmm", addmm, "CUDA", with_keyset=True)
+    library.impl("addmm.out", addmm_out, "CUDA", with_keyset=True)
+    library.impl("addmm_", lambda added, a, b, *, beta=1, alpha=1: added.copy_(total(aten.mm(a, b), added, beta, alpha)), "CUDA")
+    library.impl("baddbmm", lambda added, a, b, *, beta=1, alpha=1: total(aten.bmm(a, b), added, beta, alpha), "CUDA")
+    library.impl("baddbmm_", lambda added, a, b, *, beta=1, alpha=1: added.copy_(total(aten.bmm(a, b), added, beta, alpha)), "CUDA")
+    library.impl("baddbmm.out", lambda added, a, b, *, beta=1, alpha=1, out:
+                 out.resize_(a.shape[0], a.shape[1], b.shape[2]).copy_(total(aten.bmm(a, b), added, beta, alpha)), "CUDA")
+    _kept.append(library)
+
+
+def _attention_in_parts():
+    """scaled_dot_product_attention has three fused forms, all of torch's own kernels; the fourth is made of operators that are here."""
+    import torch
+    for form in ("flash", "mem_efficient", "cudnn"):
+        switch = getattr(torch.backends.cuda, f"enable_{form}_sdp", None)
+        if switch:
+            switch(False)
 
 
 def _one_by_one():
