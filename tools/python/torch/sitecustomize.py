@@ -34,6 +34,7 @@ def _enable():
     _layer_norm_by_rows()
     _products_and_sums()
     _attention_in_parts()
+    _signs()
     _one_by_one()
 
 
@@ -115,6 +116,20 @@ def _attention_in_parts():
         switch = getattr(torch.backends.cuda, f"enable_{form}_sdp", None)
         if switch:
             switch(False)
+
+
+def _signs():
+    """sgn, which abs and l1_loss use backwards, and FlagGems lacks; 0 for NaN, as torch has it. Complex numbers stay torch's own matter."""
+    import torch
+    if not torch._C._dispatch_has_kernel_for_dispatch_key("aten::sgn", "CUDA"):
+        return
+    kept, library = torch.library.get_kernel("aten::sgn", "CUDA"), torch.library.Library("aten", "IMPL")
+
+    def sgn(keys, t):
+        return kept.call_boxed(keys, t) if t.is_complex() else (t > 0).to(t.dtype) - (t < 0).to(t.dtype)
+
+    library.impl("sgn", sgn, "CUDA", with_keyset=True)
+    _kept.append(library)
 
 
 def _one_by_one():
