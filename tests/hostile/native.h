@@ -38,6 +38,10 @@ struct native_outcome {
 	X(map_file_whole,  died,     "the whole file of the segment that was mapped last") \
 	X(mremap_grow,     refused,  "mremap of the window, to see more of its file") \
 	X(anon_flood,      bounded,  "private memory, mapped and touched until it is refused") \
+	X(anon_hidden,     died,     "private memory, filled and then made read-only, which RLIMIT_DATA no longer counts") \
+	X(anon_forgotten,  died,     "the same with PROT_NONE") \
+	X(anon_readable,   died,     "terabytes of read-only nothing, whose page tables nobody counts") \
+	X(run_write,       stopped,     "the page by which the device tells it what it was granted, made writable") \
 	X(brk_flood,       bounded,  "the same by brk") \
 	X(phys_flood,      bounded,  "fallocate of physical memory until it is refused") \
 	X(phys_touch,      bounded,  "physical memory mapped all over and touched") \

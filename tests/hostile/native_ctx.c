@@ -170,6 +170,27 @@ static int64_t anon_flood(struct ctx *c)
 	return (int64_t)got;
 }
 
+static int64_t hidden(int prot)
+{
+	uint64_t got = 0;
+
+	while (got < (2ull << 30)) {
+		void *p = anon(STEP, RW, ANON | MAP_NORESERVE);
+
+		if (p == MAP_FAILED)
+			break;
+		got += (uint64_t)touch_all(p, STEP);
+		if (mprotect(p, STEP, prot))
+			return -errno;
+	}
+	return (int64_t)got;
+}
+
+static int64_t anon_hidden(struct ctx *c) { (void)c; return hidden(PROT_READ); }
+static int64_t anon_forgotten(struct ctx *c) { (void)c; return hidden(PROT_NONE); }
+static int64_t anon_readable(struct ctx *c) { (void)c; return mapped(anon(1ull << 40, PROT_READ, ANON | MAP_NORESERVE)); }
+static int64_t run_write(struct ctx *c) { return result(mprotect((void *)c->run, VGPU_PAGE, RW)); }
+
 static int64_t brk_flood(struct ctx *c)
 {
 	uint8_t *start = (uint8_t *)syscall(SYS_brk, 0), *now = start;

@@ -139,8 +139,6 @@ static uint32_t commit_begin(struct ctx *c, const struct vgpu_body_ctl *b)
 	if (m->committed)
 		return VGPU_ST_INVALID;
 	c->job.m = m;
-	/* The engine indexes the image in place: nobody changes it any more. */
-	mprotect(m->image, m->bytes, PROT_READ);
 	c->ops->managed(c->engine, m->managed_va, m->managed_bytes);
 	return VGPU_ST_OK;
 }

@@ -9,7 +9,8 @@
  *   - no new memory of others: mmap of a file is asked of the parent (USER_NOTIF), and there is no mremap or
  *     remap_file_pages, which would grow one allowed page to all of the file;
  *   - no memory beside the grant: private mappings only, which RLIMIT_DATA counts (shared, growing, locked and huge ones
- *     it does not), and physical memory is a file of the granted size;
+ *     it does not), writable or without access (it forgets what becomes read-only, and page tables of what is only read), and
+ *     physical memory is a file of the granted size;
  *   - no hole in memory that the agent reads: of madvise only what gives back or populates;
  *   - futexes that wait and wake, and nothing with owners or two words;
  *   - fd numbers keep their meaning: no close, no dup, no open, no fd received, and every call that
@@ -30,6 +31,8 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -127,7 +130,7 @@ static void build_mmap(struct program *p, uint32_t driver)
 	static const uint32_t types[] = { MAP_PRIVATE | MAP_ANONYMOUS };
 	const uint32_t plain = MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_NORESERVE | MAP_POPULATE | MAP_STACK | MAP_DENYWRITE;
 
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 9 + (driver ? 3 : 0) + 2 * COUNT(types));
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 9 + (driver ? 3 : 4) + 2 * COUNT(types));
 	load(p, ARG(2));
 	ret_if_bits(p, ~(uint32_t)(PROT_READ | PROT_WRITE), SECCOMP_RET_KILL_PROCESS);
 	load(p, ARG(3));
@@ -138,6 +141,12 @@ static void build_mmap(struct program *p, uint32_t driver)
 		ret(p, SECCOMP_RET_ALLOW);
 	}
 	ret(p, SECCOMP_RET_USER_NOTIF);
+	if (!driver) {
+		load(p, ARG(2));
+		emit(p, BPF_JMP | BPF_JEQ | BPF_K, PROT_NONE, 2, 0);
+		emit(p, BPF_JMP | BPF_JEQ | BPF_K, PROT_READ | PROT_WRITE, 1, 0);
+		ret(p, SECCOMP_RET_KILL_PROCESS);
+	}
 	one_of(p, 3, ~plain, types, COUNT(types), SECCOMP_RET_ALLOW);
 }
 
@@ -187,6 +196,14 @@ static void build_driver(struct program *p)
 	ret(p, SECCOMP_RET_KILL_PROCESS);
 }
 
+/* vgpu verify finds strays by making memory read-only: the operator's choice, for his own programs. */
+static int verifies(void)
+{
+	const char *engine = getenv("VGPU_ENGINE");
+
+	return engine && !strcmp(engine, "verify");
+}
+
 static void build(struct program *p, uint32_t driver)
 {
 	static const uint32_t free_calls[] = {
@@ -211,6 +228,7 @@ static void build(struct program *p, uint32_t driver)
 	static const uint32_t driver_advice[] = { MADV_DONTNEED, MADV_FREE, MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_DONTFORK, MADV_DOFORK, MADV_DONTDUMP,
 						  MADV_WIPEONFORK };
 	static const uint32_t futexes[] = { FUTEX_WAIT, FUTEX_WAKE, FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET };
+	static const uint32_t writable[] = { PROT_READ | PROT_WRITE, PROT_READ };
 	static const uint32_t barriers[] = { VGPU_MEMBARRIER_GLOBAL_EXPEDITED };
 	const uint32_t self[] = { (uint32_t)getpid() };
 
@@ -238,10 +256,14 @@ static void build(struct program *p, uint32_t driver)
 	/* realloc() tries it, and copies when it is refused */
 	ret_if_equal(p, SYS_mremap, SECCOMP_RET_ERRNO | ENOMEM);
 	build_mmap(p, driver);
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 4);
-	load(p, ARG(2));
-	ret_if_bits(p, ~(uint32_t)(PROT_READ | PROT_WRITE), SECCOMP_RET_KILL_PROCESS);
-	ret(p, SECCOMP_RET_ALLOW);
+	if (driver) {
+		emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 4);
+		load(p, ARG(2));
+		ret_if_bits(p, ~(uint32_t)(PROT_READ | PROT_WRITE), SECCOMP_RET_KILL_PROCESS);
+		ret(p, SECCOMP_RET_ALLOW);
+	} else {
+		only(p, SYS_mprotect, 2, ALL_BITS, writable, verifies() ? 2 : 1);
+	}
 	ret(p, SECCOMP_RET_KILL_PROCESS);
 }
 

@@ -160,9 +160,9 @@ void arena_release(struct engine *e, u64 addr, u64 bytes)
 	struct arena_free *f = malloc(sizeof(*f));
 	u32 c = (u32)__builtin_ctzll(bytes);
 
-	/* pages go back; a block that cannot be noted is only address space lost */
-	madvise((void *)addr, bytes, MADV_DONTNEED);
-	mprotect((void *)addr, bytes, PROT_NONE);
+	/* Pages go back; a block that cannot be noted is only address space lost. Mapped anew: the sandbox lets nothing lose its access. */
+	if (mmap((void *)addr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+		madvise((void *)addr, bytes, MADV_DONTNEED);
 	if (!f)
 		return;
 	f->addr = addr;
