@@ -76,13 +76,15 @@ start() {
 }
 # A limit is for what hangs, and the list's are those of a machine that does nothing else: on a busy one three times as much
 run_one() {
-	local out=$1 limit=$(($2 * 3)) t0=$SECONDS
+	local out=$1 limit=$(($2 * 3)) t0=$SECONDS st TIMEFORMAT='%0U %0S'
 	shift 2
-	timeout -k 5 "$limit" "$@" >"$out.log" 2>&1 </dev/null
-	echo "$? $((SECONDS - t0)) $limit" >"$out.status"
+	{ time timeout -k 5 "$limit" "$@" >"$out.log" 2>&1 </dev/null; } 2>"$out.cpu"
+	st=$?
+	echo "$st $((SECONDS - t0)) $limit" >"$out.status"
 }
 
-# How a test ended: st, and how long it took where that is worth a word
+# How a test ended: st, and how long it took where that is worth a word. Beside it, in .cpu, its seconds of processor: who has few of
+# many seconds belongs behind `asleep` in the list.
 result() {
 	out=$log/${1//\//_} st=1 took=0 limit=0
 	read -r st took limit <"$out.status"
