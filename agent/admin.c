@@ -29,7 +29,8 @@
 #define WAITING_USER 20u
 #define ENDING_MAX 56u          /* with the ends that are asked for */
 #define GIVEN_UP_MAX 16u
-unsigned admin_ms = 8000;               /* a CTX_CREATE starts a process and has a deadline of 5 s itself */
+#define START_TIMES 5u / 2              /* a CTX_CREATE starts a process, to which the device gives 15 s; nobody else waits for it */
+unsigned admin_ms = 8000;               /* the device gives a context that runs 5 s */
 
 static struct vgpu_admin_cmd *slot_at(struct device *d, uint64_t index)
 {
@@ -168,6 +169,8 @@ void admin_post(struct device *d, const struct vgpu_admin_cmd *cmd, struct conte
 	d->async_at[d->admin_tail % VGPU_ADMIN_SLOTS] = 0;
 	a = &d->asked[d->admin_tail % VGPU_ADMIN_SLOTS];
 	*a = (struct admin_asked){ .x = x, .done = done, .left_ns = admin_ms * 1000000ull };
+	if (cmd->op == VGPU_ADMIN_CTX_CREATE)
+		a->left_ns = a->left_ns * START_TIMES;
 	a->index = publish(d, cmd) + 1;
 	keep_posted(d);
 	device_ring(d, 0, d->doorbell_fd[0]);

@@ -10,6 +10,7 @@
  *                  first result, "again" after each fault
  *   compile N      says "running"; one thread compiles a kernel of N blocks, "compiled CODE"; another asks for pinned memory as soon
  *                  as that has begun, and launches until it is over: "beside: ..." says which of both it did meanwhile
+ *   compiles N     the same compilation and nothing beside it
  *   allocs N       N allocations, as many frees
  *   live N         N allocations that live at once, freed in an order of no order
  *   modules N      N modules loaded, looked into and unloaded
@@ -194,7 +195,7 @@ static void *work_beside(void *unused)
 	return NULL;
 }
 
-static int compile(unsigned blocks)
+static int compile(unsigned blocks, int launch)
 {
 	char *ptx = blocks_ptx(blocks);
 	pthread_t t;
@@ -212,7 +213,8 @@ static int compile(unsigned blocks)
 		return rc;
 	printf("running %d\n", (int)getpid());
 	fflush(stdout);
-	pthread_create(&t, NULL, work_beside, NULL);
+	if (launch)
+		pthread_create(&t, NULL, work_beside, NULL);
 	t0 = now_ms();
 	rc = cuModuleLoadData(&m, ptx);
 	if (!rc)
@@ -221,11 +223,13 @@ static int compile(unsigned blocks)
 	__atomic_store_n(&beside.over, 1, __ATOMIC_RELEASE);
 	printf("compiled %d in %.0f ms\n", rc, t1 - t0);
 	fflush(stdout);
+	free(ptx);
+	if (!launch)
+		return rc ? 1 : 0;
 	pthread_join(t, NULL);
 	printf("beside: code %d, memory %s, %u launches, the longest for %.0f ms, %s\n", beside.rc,
 	       beside.answered_ms < t1 ? "meanwhile" : "afterwards", beside.launches, beside.longest_ms,
 	       beside.launches > 20 && beside.longest_ms < (t1 - t0) / 2 ? "meanwhile" : "afterwards");
-	free(ptx);
 	return 0;
 }
 
@@ -431,7 +435,9 @@ int main(int argc, char **argv)
 	if (!strcmp(mode, "windows"))
 		return windows(n);
 	if (!strcmp(mode, "compile"))
-		return compile(n);
+		return compile(n, 1);
+	if (!strcmp(mode, "compiles"))
+		return compile(n, 0);
 	if (!strcmp(mode, "allocs"))
 		return allocs(n);
 	if (!strcmp(mode, "live"))
@@ -440,6 +446,6 @@ int main(int argc, char **argv)
 		return modules(n);
 	if (!strcmp(mode, "contexts"))
 		return contexts(n);
-	fprintf(stderr, "usage: worker first | grow | windows N | on SECONDS | compile N | allocs N | live N | modules N | contexts N\n");
+	fprintf(stderr, "usage: worker first | grow | windows N | on SECONDS | compile N | compiles N | allocs N | live N | modules N | contexts N\n");
 	return 2;
 }

@@ -471,7 +471,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(protocol_segment) / sizeof(protocol_segment[0]); i++)
 		bad_later(protocol_segment[i], VGPU_ST_PROTOCOL, 1);
 	bad_later("segv", VGPU_ST_CONTEXT_DEAD, 0);
-	/* silent ones: the deadline, 5 s each */
+	/* a silent one: the deadline of a start, 15 s */
 	bad_start("mute", VGPU_ST_TIMEOUT);
 	/* reset while one is starting */
 	now_testing = "reset while starting";

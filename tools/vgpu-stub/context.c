@@ -27,7 +27,7 @@
 #define HIGH_FD 64              /* received fds go above the fixed numbers until they are in place */
 #define BOOT_KEYS 16u           /* different files among the MAPs before START */
 #define REFS_NAP_NS 2000000
-#define REFS_WAIT_NS 4000000000ull      /* the parent waits STUB_DEADLINE_NS, from before our first instruction */
+#define REFS_WAIT_NS 4000000000ull      /* the parent waits STUB_START_NS, from before our first instruction */
 #define QB_SPAN VGPU_HUGE       /* at CTX_QB_VA: where hugetlb forbids less, the block's whole page is mapped */
 
 /* ---- the socket -------------------------------------------------------------------------------- */

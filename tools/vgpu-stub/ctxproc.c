@@ -391,7 +391,7 @@ uint32_t ctxproc_create(struct device *d, uint32_t qid, const struct vgpu_ctx_cr
 	bell_drain(d->doorbell[1 + qid]);
 	c->state = CTX_STARTING;
 	c->create_token = *token;
-	c->deadline_ns = clock_ns() + STUB_DEADLINE_NS;
+	c->deadline_ns = clock_ns() + STUB_START_NS;
 	d->live++;
 	if (loop_add(&c->pid_src, c->pidfd, EPOLLIN) || loop_add(&c->sock_src, c->sock, EPOLLIN) || ctxwords_listen(c)) {
 		log_line("context %u: epoll: %s", qid, strerror(errno));
@@ -764,7 +764,7 @@ void ctxproc_deadlines(struct device *d)
 		if (!c->deadline_ns || now < c->deadline_ns)
 			continue;
 		log_line("context %u (pid %d) did not answer within %llu s: killed", q, c->pid,
-			 STUB_DEADLINE_NS / 1000000000ull);
+			 (c->state == CTX_STARTING ? STUB_START_NS : STUB_DEADLINE_NS) / 1000000000ull);
 		ctxproc_kill(c, VGPU_ST_TIMEOUT);
 	}
 }

@@ -29,6 +29,7 @@
 #define STUB_MSIX_BYTES 0x2000u         /* BAR2: table at 0, pending bits at 0x1000 */
 #define STUB_PBA_OFFSET 0x1000u
 #define STUB_CFG_BYTES 4096u
+#define STUB_START_NS 15000000000ull    /* a context is ready within this: its pages come from a machine that may be short of them */
 #define STUB_DEADLINE_NS 5000000000ull  /* a context answers within this, or is killed */
 
 struct stub_config {
