@@ -7,7 +7,7 @@
 pairs=${2:-21} neighbours=${3:-1} blocks=${4:-16000}
 W=$B/test/soak/worker
 loops=()
-trap 'quiet_down; cleanup' EXIT INT TERM
+trap 'quiet_down; cleanup' EXIT
 quiet_down() {
 	[ ${#loops[@]} -gt 0 ] || return
 	kill -9 "${loops[@]}" 2>/dev/null
