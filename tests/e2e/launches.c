@@ -278,6 +278,44 @@ static void streams_in_turn(CUdeviceptr d)
 		CK(cuStreamDestroy(s[i]));
 }
 
+/*
+ * What may be launched has room on a multiprocessor, however many registers a kernel would like: grids are divided by this number
+ * (CUB's radix sort), and ptxas allots registers so. As often as .minnctapersm asks for.
+ */
+static void room(void)
+{
+	static const struct { const char *bound; int block, least; } kernels[] = {
+		{ "", 1024, 1 }, { "", 256, 1 }, { ".maxntid 512, 1, 1", 512, 1 }, { ".maxntid 480, 1, 1", 480, 1 },
+		{ ".maxntid 256, 1, 1 .minnctapersm 4", 256, 4 }, { ".reqntid 1000, 1, 1", 1000, 1 }, { ".maxntid 1024, 1, 1 .maxnreg 255", 1024, 1 },
+	};
+	static char text[40000];
+
+	for (unsigned i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+		int n = snprintf(text, sizeof text, ".version 6.4\n.target sm_61\n.address_size 64\n.visible .entry k(.param .u64 p) %s\n"
+				 "{\n\t.reg .b64 %%d;\n\t.reg .f32 %%f<400>;\n\tld.param.u64 %%d, [p];\n", kernels[i].bound);
+		int regs, blocks = 0, size = 0, grid = 0;
+		CUmodule mod;
+		CUfunction f;
+
+		for (int r = 0; r < 400; r++)
+			n += snprintf(text + n, sizeof text - (size_t)n, "\tld.global.f32 %%f%d, [%%d+%d];\n", r, 4 * r);
+		for (int r = 0; r < 400; r++)
+			n += snprintf(text + n, sizeof text - (size_t)n, "\tst.global.f32 [%%d+%d], %%f%d;\n", 4 * r, 399 - r);
+		snprintf(text + n, sizeof text - (size_t)n, "\tret;\n}\n");
+		mod = drv_module(text);
+		f = drv_kernel(mod, "k");
+		CK(cuFuncGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+		CK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, kernels[i].block, 0));
+		if (blocks < kernels[i].least)
+			e2e_fail("kernel '%s', %d registers: %d blocks of %d on a multiprocessor, %d at least", kernels[i].bound, regs, blocks,
+				 kernels[i].block, kernels[i].least);
+		CK(cuOccupancyMaxPotentialBlockSize(&grid, &size, f, NULL, 0, 0));
+		if (grid < 1 || size < 1)
+			e2e_fail("kernel '%s': a grid of %d blocks of %d", kernels[i].bound, grid, size);
+		CK(cuModuleUnload(mod));
+	}
+}
+
 int main(void)
 {
 	CUcontext ctx = drv_start("launches");
@@ -294,6 +332,7 @@ int main(void)
 		parameters(i & 1 ? NULL : CU_STREAM_PER_THREAD, layouts[i], d, got);
 	}
 	shapes(s, d);
+	room();
 	in_turn(ctx, d);
 	streams_in_turn(d);
 	f = kernel("", &mod);

@@ -364,6 +364,7 @@ struct func {
 	struct engine_param *eparams;
 	u32 max_threads, reqntid[3];
 	u32 max_regs;           /* .maxnreg; 0: none */
+	u32 min_blocks;         /* .minnctapersm; 0: none */
 	const char *refused;    /* legal, but nothing that we can do: why */
 	u8 link;
 	u64 unique_ptr;         /* the number that stands for it in a function pointer */

@@ -457,7 +457,7 @@ static void entry_directive(struct lex *lx, struct func *fn, u32 *seen)
 		for (u32 i = 0; req && i < 3; i++)
 			fn->reqntid[i] = (u32)v[i];
 	} else if (lex_is(lx, "minnctapersm") || lex_is(lx, "maxnctapersm") || lex_is(lx, "maxnreg") || lex_is(lx, "maxclusterrank")) {
-		bool regs = lex_is(lx, "maxnreg");
+		bool regs = lex_is(lx, "maxnreg"), blocks = lex_is(lx, "minnctapersm");
 		u64 n;
 
 		lex_next(lx);
@@ -466,6 +466,8 @@ static void entry_directive(struct lex *lx, struct func *fn, u32 *seen)
 			lex_fail(lx, VGPU_ST_INVALID_PTX, "a positive number is expected");
 		if (regs)
 			fn->max_regs = n < 255 ? (u32)n : 255;
+		if (blocks)
+			fn->min_blocks = n < 64 ? (u32)n : 64;
 	} else if (lex_is(lx, "explicitcluster")) {
 		refuse(fn, ".explicitcluster: launches by clusters are not supported");
 		lex_next(lx);

@@ -15,6 +15,9 @@
 #include "optrace.h"
 #include "verify.h"
 
+#define SM_REGS 65536u          /* of a multiprocessor: CUDA programming guide, technical specifications */
+#define MIN_REGS 16u
+
 /* the table of functions, and the lives of its places */
 #define FUNCS_BYTES (MAX_FUNCS * (sizeof(struct func *) + sizeof(u16)))
 
@@ -238,6 +241,9 @@ static u32 cpu_func_info(struct engine *e, u32 id, struct engine_func_info *out,
 	/* nothing depends on it here but what programs are told: a bound that was asked for holds */
 	cap = fn->max_regs ? fn->max_regs : fn->m->max_regs;
 	out->regs = cap && cap < fn->regs ? cap : fn->regs;
+	/* as an assembler allots them: the largest block that may be launched has room on a multiprocessor, as often as is asked for */
+	cap = SM_REGS / ((fn->max_threads + LANES - 1) / LANES * LANES * (fn->min_blocks ? fn->min_blocks : 1)) & ~7u;
+	out->regs = out->regs > cap ? cap < MIN_REGS ? MIN_REGS : cap : out->regs;
 	out->shared_static = fn->shared_bytes;
 	out->local_bytes = fn->local_total;
 	out->const_bytes = (u32)fn->m->const_bytes;
