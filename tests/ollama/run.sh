@@ -92,7 +92,8 @@ dies() { # dies NAME VICTIM: killed in the middle of a text, the request ends wi
 	pid=$!
 	until_true grep -q started "$dir/start.out" || { fail "$1: no text began: $(cat "$dir/start.out")"; return; }
 	t0=${EPOCHREALTIME/./}
-	kill -9 "$2"
+	# shellcheck disable=SC2086
+	kill -9 $2
 	wait $pid
 	t1=${EPOCHREALTIME/./}
 	out=$(tail -n 1 "$dir/start.out")
@@ -101,8 +102,9 @@ dies() { # dies NAME VICTIM: killed in the middle of a text, the request ends wi
 	*) ok "$1: told after $(((t1 - t0) / 1000)) ms: $out" ;;
 	esac
 }
-# of this run; Ollama starts llama-server without a model, too, to look at the device's memory
-runner() { pgrep -f "^$R/lib/ollama/llama-server --model $dir/" | tail -n 1; }
+# of this run, all that have a model: one that is ending may still be there, and numbers of processes begin anew, so that none is
+# known to be the last; Ollama starts llama-server without a model, too, to look at the device's memory
+runner() { pgrep -f "^$R/lib/ollama/llama-server --model $dir/"; }
 back() { # back NAME: the next request is answered on the GPU
 	local line
 	line=$(client say "$url" licences "You may copy and distribute" 4 2>&1 && client ps "$url")
@@ -114,7 +116,8 @@ if group deaths; then
 	dies "runner killed in a text" "$(runner)"
 	until_true used && ok "its memory is free" || fail "its memory is free"
 	back "the next request works"
-	kill -9 "$(runner)"
+	# shellcheck disable=SC2046
+	kill -9 $(runner)
 	back "runner killed in idle: the next request works"
 	dies "agent killed in a text" "$agent"
 	wait "$agent" 2>/dev/null
