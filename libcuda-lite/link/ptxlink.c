@@ -12,8 +12,13 @@ struct def {
 	struct item *item;
 };
 
-/* Functions of the device itself. */
-static const char *const own_functions[] = { "vprintf", "malloc", "free", "__assertfail", "__assert_fail", "memcpy", "memset" };
+/*
+ * Functions of the device itself, and those of the device runtime: the kernel that calls one of these is refused by its name when
+ * it is used, the others of the program run.
+ */
+static const char *const own_functions[] = { "vprintf", "malloc", "free", "__assertfail", "__assert_fail", "memcpy", "memset",
+					     "cudaGetParameterBuffer", "cudaGetParameterBufferV2", "cudaLaunchDevice", "cudaLaunchDeviceV2" };
+static const char device_runtime[] = "__cudaCDP";        /* what nvcc's headers call in their places begins so */
 
 /* ---- a table by name: open addressing, never full ---- */
 
@@ -185,7 +190,7 @@ static int own_function(struct slice s)
 	for (size_t i = 0; i < sizeof(own_functions) / sizeof(own_functions[0]); i++)
 		if (s.n == strlen(own_functions[i]) && !memcmp(s.p, own_functions[i], s.n))
 			return 1;
-	return 0;
+	return s.n >= sizeof device_runtime && !memcmp(s.p, device_runtime, sizeof device_runtime - 1);
 }
 
 static int strength(const struct item *it)

@@ -11,10 +11,11 @@ nvcc_get "$B"
 out=$B/nvcc-out/rdc
 src=tests/nvcc/rdc
 
-one() { # NAME FLAG...
-	local name=$1
+one() { # NAME FLAG...: FILES, in the folder
+	local name=$1 f files=()
 	shift
-	if ! nvcc_make "$out/$name" "$src/main.cu $src/other.cu $src/other.h" -rdc=true "$@" "$src/main.cu" "$src/other.cu"; then
+	for f in ${FILES-main.cu other.cu}; do files+=("$src/$f"); done
+	if ! nvcc_make "$out/$name" "${files[*]} $src/other.h" -rdc=true "$@" "${files[@]}"; then
 		echo "FAIL $name does not compile"
 		return
 	fi
@@ -25,3 +26,6 @@ one() { # NAME FLAG...
 one ptx -cudart shared -gencode arch=compute_75,code=compute_75
 one arch -cudart shared -arch=sm_80
 one static -arch=sm_80
+FILES=launches.cu one launches -cudart shared -gencode arch=compute_75,code=compute_75
+grep -q "__cudaCDP.*kernels that launch kernels are not supported" "$out/launches.said" ||
+	echo "FAIL launches/named: $(tail -n 2 "$out/launches.said")"

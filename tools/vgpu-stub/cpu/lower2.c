@@ -345,6 +345,12 @@ static void call_args(struct comp *c, struct stmt *st, struct operand *list, str
 	}
 }
 
+/* What <<<>>> in a kernel becomes: the names of CUDA's device runtime, of 12 and later, of 11 and before. */
+static bool of_device_runtime(const char *name)
+{
+	return !strncmp(name, "__cudaCDP", 9) || !strncmp(name, "cudaLaunchDevice", 16) || !strncmp(name, "cudaGetParameterBuffer", 22);
+}
+
 static void lower_call(struct comp *c, struct stmt *st)
 {
 	struct callinfo *ci = cneed(c, pool_alloc(&c->m->pool, sizeof(*ci)));
@@ -389,6 +395,8 @@ static void lower_call(struct comp *c, struct stmt *st)
 				ci->builtin = BUILTIN_MALLOC;
 			else if (!strcmp(g->name, "free") && ci->nargs == 1 && !ci->nrets && g->params[0].bytes == 8)
 				ci->builtin = BUILTIN_FREE;
+			else if (of_device_runtime(g->name))
+				UNSUPPORTED(c, st, "calls '%s': kernels that launch kernels are not supported", g->name);
 			else
 				UNSUPPORTED(c, st, "calls '%s', which is not defined in this module", g->name);
 			c->fn->prints |= ci->builtin == BUILTIN_VPRINTF || ci->builtin == BUILTIN_ASSERTFAIL;
