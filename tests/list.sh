@@ -103,10 +103,13 @@ many blas 300 tests/blas/run.sh "$B"
 # What looks at processor time, or changes the machine's hugepages, is alone; the others have devices of their own.
 alone='agent bench hugepages'
 together
-asleep many system/doctor 300 tests/system/doctor.sh "$B"
+sleeping='doctor lost inflight notify service load'
+for name in $sleeping; do
+	asleep many "system/$name" 300 "tests/system/$name.sh" "$B"
+done
 for p in tests/system/*.sh; do
 	name=$(basename "$p" .sh)
-	[[ " lib doctor $alone " == *" $name "* ]] || many "system/$name" 300 "$p" "$B"
+	[[ " lib $sleeping $alone " == *" $name "* ]] || many "system/$name" 300 "$p" "$B"
 done
 apart
 for name in $alone; do

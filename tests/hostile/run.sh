@@ -202,7 +202,7 @@ kill_agent() {
 	fi
 	ms=$((($(date +%s%N) - t0) / 1000000))
 	wait $honest_pid && { fail "kill-agent the busy client ends without an error"; return; }
-	wait $victim_pid || { fail "kill-agent the waiting client got no error"; return; }
+	wait $victim_pid || { fail "kill-agent the waiting client got no error: $(tail -n 2 "$T/victim.out" | tr "\n" " ")"; return; }
 	err=$(tail -n 1 "$T/victim.out")
 	case $err in
 	CUDA_ERROR_DEVICE_UNAVAILABLE | CUDA_ERROR_SYSTEM_NOT_READY | CUDA_ERROR_OPERATING_SYSTEM) ;;
