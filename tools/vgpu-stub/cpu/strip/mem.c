@@ -9,6 +9,8 @@
 #include "mem.h"
 #include "vex.h"
 
+#define FAR_OFF (1 << 30)       /* distances from a scalar are numbers of 32 bits */
+
 static u32 log2_of(u32 n) { return (u32)__builtin_ctz(n); }
 
 /* Results in two vectors at once: sput() may use every temporary. */
@@ -54,7 +56,7 @@ bool s_mem_row(const struct scomp *c, const struct insn *in, struct sval *v)
 	for (l = 0; l < STRIP; l++)
 		if (c->pats[v->pat][l] % (s32)bytes)
 			return false;
-	return (s64)hi - lo + bytes < JIT_SLACK / 2 && in->imm == (s32)in->imm;
+	return (s64)hi - lo + bytes < JIT_SLACK / 2 && in->imm < FAR_OFF && in->imm > -FAR_OFF;
 }
 
 /* rcx = where the local memory of the strip's first thread begins */
