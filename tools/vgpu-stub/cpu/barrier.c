@@ -87,7 +87,7 @@ static void release(struct cta *c, u32 id)
 	u32 i;
 
 	race_phase(c);
-	c->met = c->g->jit != NULL;
+	c->met = c->jit != NULL;
 	for (i = 0; i < c->nwarps; i++)
 		for (f = c->warps[i].top; f; f = f->up)
 			if (f->barred)

@@ -100,7 +100,8 @@ static int cta_fit(struct engine *e, struct cta *c, struct grid *g)
 	c->shared = c->win;
 	c->local = c->win + shared + (local ? SHARED_GUARD : 0);
 	c->regs_bytes = (g->fn->frame_bytes + 63) & ~63u;
-	c->frame_bytes = c->regs_bytes + (g->jit ? g->jit->p_bytes : 0);
+	c->jit = __atomic_load_n(&g->jit, __ATOMIC_ACQUIRE);
+	c->frame_bytes = c->regs_bytes + (c->jit ? c->jit->p_bytes : 0);
 	/* never NULL, though a kernel without registers needs none */
 	if (!c->mem || (size_t)c->frame_bytes * g->nwarps > c->mem_bytes) {
 		free(c->mem);
@@ -119,7 +120,7 @@ static int cta_fit(struct engine *e, struct cta *c, struct grid *g)
 		c->warps[i].cta = c;
 		c->warps[i].index = i;
 		c->warps[i].jp = c->mem + (size_t)i * c->frame_bytes + c->regs_bytes;
-		if (g->jit)
+		if (c->jit)
 			jit_fit(e, &c->warps[i]);
 	}
 	c->gridid = g->gridid;
@@ -136,6 +137,7 @@ static void cta_start(struct cta *c, u64 linear, bool next)
 	c->done_warps = c->next_warp = c->slices = 0;
 	c->met = false;
 	c->astray = 0;
+	c->parted = 0;
 	/* divisions take as long as a short block */
 	if (linear < g->dim[0]) {
 		c->id[0] = (u32)linear;
@@ -166,7 +168,7 @@ static void cta_start(struct cta *c, u64 linear, bool next)
 		w->live = n >= LANES ? ~0u : (1u << n) - 1;
 		frame_start(&w->main, g->fn, c->mem + (size_t)i * c->frame_bytes, w->live);
 		w->main.up = NULL;
-		w->main.jit = g->jit;
+		w->main.jit = c->jit;
 		w->jheld = 0;
 		w->jresume = 0;
 		if (g->fn->npro)
@@ -286,7 +288,7 @@ static enum run block_run(struct tstate *ts, struct turn *t)
 		gemm_tile(ts, &t->g->job, t->c->linear);
 		return RUN_DONE;
 	}
-	if (t->g->jit && !t->started) {
+	if (t->c->jit && !t->started) {
 		s64 budget = t->at < t->end && t->listed ? FIRST_LOOK : t->budget;
 		u64 left = t->end - t->at, row = t->g->dim[0] - 1 - t->c->id[0];
 		u32 more = t->row;
@@ -320,7 +322,7 @@ static bool next_block(struct turn *t, bool next)
 		c->linear = t->at++;
 		return true;
 	}
-	if (c->gridid != g->gridid && cta_fit(t->e, c, g) < 0) {
+	if ((c->gridid != g->gridid || c->jit != __atomic_load_n(&g->jit, __ATOMIC_RELAXED)) && cta_fit(t->e, c, g) < 0) {
 		__atomic_compare_exchange_n(&g->status, &none, VGPU_ST_OUT_OF_MEMORY, 0, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST);
 		return false;

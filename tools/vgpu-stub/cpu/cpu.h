@@ -443,6 +443,7 @@ struct cta {                            /* a block; between blocks of a grid it 
 	struct cta *next;
 	struct grid *g;
 	u64 gridid;                     /* of the grid that its memory was fitted to */
+	const struct jit *jit;          /* the code that it was fitted to */
 	u32 nwarps, done_warps, next_warp;
 	u32 id[3];
 	u64 linear;
@@ -457,6 +458,7 @@ struct cta {                            /* a block; between blocks of a grid it 
 	struct barrier bar[CTA_BARRIERS + 1];
 	bool bar_used;
 	bool pristine;                  /* the last block left its warps as it found them */
+	u32 parted;                     /* how often lanes went apart in this block where code does not do that */
 	bool met;                       /* a barrier has just let all of it go on: jit_again() may take it from there */
 	u8 astray;                      /* how often in a row that was no use */
 	struct race_cell *shadow;       /* memcheck.c: one for each byte of shared memory; race.h */
@@ -472,7 +474,7 @@ struct grid {
 	struct engine *e;
 	struct func *fn;
 	u32 dim[3], block[3], threads, nwarps;
-	struct jit *jit;        /* code for this shape of block, or NULL */
+	struct jit *jit;        /* code for this shape of block, or NULL; may become other code (jit_part()), for blocks to come */
 	u32 parted;             /* branches that lanes were guessed to take together, and did not */
 	u32 shared_bytes, dyn_off, shared_total, local_stride;
 	u32 param_bytes, status;

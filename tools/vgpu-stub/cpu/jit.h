@@ -107,6 +107,8 @@ struct jregion {
 	u32 live_join, njoin, live_second, nsecond;     /* in lives[] */
 };
 
+enum { JIT_UNTRIED, JIT_TRIED, JIT_STRIPS, JIT_KEPT };
+
 struct jentry { u32 code, live, nlive, expect; };       /* expect: by which exit warps that enter here left of late */
 
 struct jsite { u32 at, exit; };         /* an instruction that may fault */
@@ -130,7 +132,11 @@ struct jit {
 	u32 mxcsr;
 	bool guessed;           /* about alignment or sign */
 	u32 quits;              /* wrong guesses */
-	struct jit *newer;      /* strips: code that knows more; of this launch on */
+	u32 parted;             /* jit_part() */
+	u32 trial;              /* of the strips behind newer: JIT_TRIED while it lasts, then how it ended */
+	const struct jit *older;        /* strips: of the code that they are tried against */
+	u64 ticks, ran;         /* clock ticks of some blocks of late, and how many */
+	struct jit *newer;      /* strips: code that knows more; of this launch on. For AVX-512: strips, for blocks whose lanes go apart */
 	u8 age;                 /* how many came before it */
 	const struct strip_code *strip; /* made by the strip compiler (strip/), NULL: by this one */
 	void *mem;
@@ -375,6 +381,9 @@ int jit_run(struct tstate *ts, struct warp *w, struct frame *f);
 /* jit.c, jit_src.c */
 struct jit *jit_compile(struct func *fn, u32 spec);         /* for AVX-512 (jit.c) */
 struct jit *jit_get(struct func *fn, u32 spec);
+extern u32 jit_patience;                                    /* 8; tests have 1 */
+void jit_part(struct cta *c, const struct jit *j);
+void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done);
 u32 jit_spec(const u32 *block);
 void jit_free(struct func *fn);
 struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *regs, u32 nregs);

@@ -17,14 +17,83 @@ u32 jit_spec(const u32 *block)
 	return SPEC_ANY;
 }
 
+/*
+ * Lanes that part at a branch which is no region's (jit_region.c) are the interpreter's until they meet. A block, c, has had
+ * two such moments a warp; when jit_patience blocks have, the kernel is compiled as strips, in which every lane has a way of its own, for the
+ * blocks and launches to come: on trial, jit_took() sees which of the two is faster. Called by workers.
+ */
+u32 jit_patience = 8;
+
+/* enough to judge by, on either side; only what was of late counts */
+#define JUDGED 32u
+#define LATE 256u
+
+static void swap(struct grid *g, const struct jit *from, struct jit *to)
+{
+	if (to && __atomic_load_n(&g->jit, __ATOMIC_RELAXED) == from)
+		__atomic_store_n(&g->jit, to, __ATOMIC_RELEASE);
+}
+
+void jit_part(struct cta *c, const struct jit *old)
+{
+	struct jit *j = (struct jit *)(uintptr_t)old, *n;
+	u32 csr;
+
+	/* how fast this code is has to be known; then one of them is the one that makes it so many */
+	if (__atomic_load_n(&j->ran, __ATOMIC_RELAXED) < (jit_patience == 1 ? 0 : JUDGED / 4))
+		return;
+	if (__atomic_add_fetch(&j->parted, 1, __ATOMIC_RELAXED) == jit_patience) {
+		csr = __builtin_ia32_stmxcsr();
+		__builtin_ia32_ldmxcsr(0x1f80);
+		n = strip_compile(j->fn, j->spec);
+		__builtin_ia32_ldmxcsr(csr);
+		if (n) {
+			n->older = j;
+			__atomic_store_n(&j->newer, n, __ATOMIC_RELEASE);
+			__atomic_store_n(&j->trial, JIT_TRIED, __ATOMIC_RELEASE);
+		}
+	}
+	if (__atomic_load_n(&j->trial, __ATOMIC_ACQUIRE) == JIT_TRIED)
+		swap(c->g, j, j->newer);
+}
+
+void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done)
+{
+	struct jit *n = (struct jit *)(uintptr_t)ran, *j;
+	u64 t = __atomic_load_n(&n->ticks, __ATOMIC_RELAXED) + ticks, k = __atomic_load_n(&n->ran, __ATOMIC_RELAXED) + done;
+
+	while (k > LATE) {
+		t /= 2;
+		k /= 2;
+	}
+	__atomic_store_n(&n->ticks, t, __ATOMIC_RELAXED);
+	__atomic_store_n(&n->ran, k, __ATOMIC_RELAXED);
+	j = (struct jit *)(uintptr_t)n->older;
+	if (!j || __atomic_load_n(&j->trial, __ATOMIC_RELAXED) != JIT_TRIED)
+		return;
+	ticks = __atomic_load_n(&j->ticks, __ATOMIC_RELAXED);
+	done = __atomic_load_n(&j->ran, __ATOMIC_RELAXED);
+	if (k < JUDGED || done < JUDGED / 4)
+		return;
+	if (t / k <= ticks / done) {
+		__atomic_store_n(&j->trial, JIT_STRIPS, __ATOMIC_RELAXED);
+	} else {
+		__atomic_store_n(&j->trial, JIT_KEPT, __ATOMIC_RELAXED);
+		swap(g, n, j);
+	}
+}
+
 /* The code for a shape; NULL: there is none, interpret. */
 struct jit *jit_get(struct func *fn, u32 spec)
 {
 	struct jit *j;
 
 	for (j = fn->jits; j; j = j->next)
-		if (j->spec == spec && !(j->guessed && fn->jsrc->noguess))
-			return j;
+		if (j->spec == spec && !(j->guessed && fn->jsrc->noguess)) {
+			u32 trial = __atomic_load_n(&j->trial, __ATOMIC_ACQUIRE);
+
+			return trial == JIT_TRIED || trial == JIT_STRIPS ? j->newer : j;
+		}
 	if (!fn->jsrc || !fn->m->e->code_rw || fn->jit_failed)
 		return NULL;
 	j = fn->m->e->lanes == &lanes_avx512 ? jit_compile(fn, spec) : strip_compile(fn, spec);

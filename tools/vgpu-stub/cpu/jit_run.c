@@ -180,7 +180,7 @@ void jit_fit(struct engine *e, struct warp *w)
 	const struct engine_env *env = &e->env;
 	u32 i, t = w->index * LANES;
 
-	if (g->jit->strip) {
+	if (c->jit->strip) {
 		strip_fit(e, w);
 		return;
 	}
@@ -337,13 +337,25 @@ static void settle_lanes(struct frame *f, const struct jit *j, const char *p, u3
 	f->next_wait = pc < f->next_wait ? pc : f->next_wait;
 }
 
+/* Lanes go apart here, or some that did wait for the others: that the code of a region would do, and here the interpreter does. */
+static void count_parted(struct cta *c, const struct jit *j, const struct jexit *x, s64 budget)
+{
+	bool jump = x->kind == JX_JUMP && budget >= 0, part = x->kind == JX_LEAVE && j->fn->jsrc->code[x->pc].kind == K_CBRA;
+
+	if (!(jump | part) || ++c->parted < (jit_patience + 3) / 4 * c->nwarps)
+		return;
+	c->parted = 0;
+	jit_part(c, j);
+}
+
 /* What the interpreter is to do at exit x. */
-static int left(struct warp *w, struct frame *f, const struct jit *j, const struct jexit *x)
+static int left(const struct tstate *ts, struct warp *w, struct frame *f, const struct jit *j, const struct jexit *x)
 {
 	struct jprivate *p = (struct jprivate *)w->jp;
 	u32 m = p->m;
 	u64 b;
 
+	count_parted(w->cta, j, x, ts->budget);
 	f->mask = m;
 	f->pc = x->kind == JX_WALK ? x->to : x->pc;
 	switch (x->kind) {
@@ -394,7 +406,7 @@ int jit_run(struct tstate *ts, struct warp *w, struct frame *f)
 		for (i = 0; i < e->nlive; i++)
 			if (!fill_one(j, w->jp, f, j->lives[e->live + i], m))
 				return JR_REFUSED;
-	return left(w, f, j, go(ts, j, &w, n, 0, NO_PC));
+	return left(ts, w, f, j, go(ts, j, &w, n, 0, NO_PC));
 }
 
 static void end_warp(struct cta *c, struct warp *w)
@@ -413,7 +425,7 @@ static void apart(struct tstate *ts, struct cta *c, struct warp *w, const struct
 	if (x->kind == JX_DONE && ((struct jprivate *)w->jp)->m == f->lanes)
 		end_warp(c, w);
 	else
-		w->jresume = (u8)left(w, f, j, x);      /* those at a barrier arrive at it in the ordinary way */
+		w->jresume = (u8)left(ts, w, f, j, x);      /* those at a barrier arrive at it in the ordinary way */
 }
 
 /*
@@ -424,7 +436,7 @@ static void apart(struct tstate *ts, struct cta *c, struct warp *w, const struct
  */
 static enum run in_step(struct tstate *ts, struct cta *c, u32 n, s64 *left_over, u32 *more, u32 *phases)
 {
-	const struct jit *j = c->g->jit;
+	const struct jit *j = c->jit;
 	u32 i, k, may = *more;
 
 	*more = *phases = 0;
@@ -503,7 +515,7 @@ static enum run in_step(struct tstate *ts, struct cta *c, u32 n, s64 *left_over,
  */
 enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more)
 {
-	const struct jit *j = c->g->jit;
+	const struct jit *j = c->jit;
 	u32 n = j->entry_at[0], phases;
 	enum run r;
 
@@ -544,7 +556,7 @@ static bool abreast(const struct cta *c, const struct jit *j)
  */
 bool jit_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r)
 {
-	const struct jit *j = c->g->jit;
+	const struct jit *j = c->jit;
 	u32 pc = c->warps[0].main.pc, n = j->entry_at[pc], i, k, phases, more = 0;
 	const struct jentry *e = &j->entries[n - 1];
 

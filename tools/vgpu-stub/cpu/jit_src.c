@@ -174,7 +174,8 @@ struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *r
 	s->code = pool_alloc(&s->pool, (n + 1) * sizeof(*code));
 	s->regs = pool_alloc(&s->pool, (nregs + 1) * sizeof(*regs));
 	s->slot = pool_alloc(&s->pool, (nregs + 1) * sizeof(u32));
-	if (!s->code || !s->regs || !s->slot)
+	s->parted = pool_alloc(&s->pool, n + 1);
+	if (!s->code || !s->regs || !s->slot || !s->parted)
 		goto fail;
 	memcpy(s->code, code, n * sizeof(*code));
 	if (nregs)

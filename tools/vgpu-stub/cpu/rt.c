@@ -213,13 +213,15 @@ static void give_back(struct engine *e, struct turn *t)
 }
 
 /* For the kernel's next launch. A single long time may be that of another process on this core. */
-static void learn(struct grid *g, u64 ticks, u64 done)
+static void learn(struct grid *g, const struct jit *ran, u64 ticks, u64 done)
 {
 	u64 was, now = done == 1 ? ticks : ticks / done + 1;
 
 	g->est = now;
 	if (!g->fn)
 		return;
+	if (ran)
+		jit_took(g, ran, ticks, done);
 	was = __atomic_load_n(&g->fn->est, __ATOMIC_RELAXED);
 	if (was && now > 8 * was)
 		now = 8 * was;
@@ -246,7 +248,7 @@ bool grid_put(struct engine *e, struct turn *t)
 		return false;
 	}
 	if (t->done) {
-		learn(g, t->ticks, t->done);
+		learn(g, c && c->gridid == g->gridid ? c->jit : NULL, t->ticks, t->done);
 	}
 	g->resident--;
 	return true;
@@ -652,9 +654,9 @@ static bool run_inline(struct engine *e, struct grid *g)
 		g->tail = &t.c->next;
 		g->resident = 1;
 		e->home_cta = NULL;
-		learn(g, INLINE_TICKS, 1);
+		learn(g, NULL, INLINE_TICKS, 1);
 	} else if (t.done) {
-		learn(g, t.ticks, t.done);
+		learn(g, t.c->gridid == g->gridid ? t.c->jit : NULL, t.ticks, t.done);
 	}
 	return g->done_blocks == g->nblocks || status_of(g) || sticky(e);
 }

@@ -488,8 +488,6 @@ struct jit *strip_compile(struct func *fn, u32 spec)
 	c->n = c->s->n;
 	c->spec = spec;
 	c->guess = !fn->jsrc->noguess;
-	if (!fn->jsrc->parted)
-		fn->jsrc->parted = pool_alloc(&fn->jsrc->pool, c->n + 1);
 	c->r = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->r));
 	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
 	if (!c->r || !c->entry_at)

@@ -161,6 +161,7 @@ static void learn(const struct jit *j, struct grid *g, u32 pc, u8 what)
 			old->age = AGES;
 		} else {
 			n->age = (u8)(old->age + 1);
+			n->p_bytes = old->p_bytes;
 			__atomic_store_n(&old->newer, n, __ATOMIC_RELEASE);
 		}
 		__atomic_store_n(&g->parted, 0, __ATOMIC_RELAXED);
@@ -480,7 +481,7 @@ static void stands(struct warp *w, u32 pc)
 /* As jit_block() does: in phases between barriers that all warps come to whole. */
 enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over)
 {
-	const struct jit *j = newest(c->g->jit);
+	const struct jit *j = newest(c->jit);
 	u32 start = 0, i = 0, k, done, n = j->entry_at[0];
 	struct sphase ph = { .at = NO_PC };
 	struct chain chain;

@@ -104,7 +104,7 @@ static void loop(struct scomp *c, u32 t, u32 self)
 	bool far = false, loads = false;
 	u32 b, i, pc;
 
-	if (c->s->parted && (c->s->parted[c->b[t].start] & PARTED_TURNS))
+	if (c->s->parted[c->b[t].start] & PARTED_TURNS)
 		return;
 	for (b = t; b <= self; b++) {
 		if (c->b[b].sync)
