@@ -133,7 +133,7 @@ struct client {
 	struct vgpu_session *session;   /* client memory */
 	struct vgpu_check_env any_env;  /* spans of all devices: for calls on contexts that are gone */
 	uint64_t memory_bytes;          /* charged, all contexts */
-	uint64_t memory_quota;
+	uint64_t memory_quota;          /* 0: what the device has, which may come later than its clients */
 	uint64_t commands;
 	struct tenant *tenant[TENANT_KINDS];    /* who answers for it; the second may be NULL */
 	uint32_t index;                 /* place in clients[] */

@@ -165,16 +165,6 @@ fail:
 	return rc;
 }
 
-static uint64_t all_memory(void)
-{
-	uint64_t most = 0;
-
-	for (unsigned i = 0; i < agent.opt.devices; i++)
-		if (agent.dev[i].info.memory_bytes > most)
-			most = agent.dev[i].info.memory_bytes;
-	return most;
-}
-
 static void hello(struct client *c, const struct vgpu_msg_hello *m)
 {
 	struct vgpu_msg_hello_r r = { .version = VGPU_PROTOCOL_VERSION };
@@ -219,7 +209,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 	c->greeted = 1;
 	r.features = agent.asym ? m->features & VGPU_FEATURE_ASYM_FENCE : 0;
 	c->asym = (r.features & VGPU_FEATURE_ASYM_FENCE) != 0;
-	c->memory_quota = agent.opt.client_memory ? agent.opt.client_memory : all_memory();
+	c->memory_quota = agent.opt.client_memory;
 	r.client_id = c->id;
 	r.devices = agent.opt.devices;
 	r.memory_quota = c->memory_quota;

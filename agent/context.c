@@ -297,7 +297,7 @@ static void ask_create(struct context *x)
 		.queue_iova = device_bus(d, pool_queue_iova(x->qid).v, &whole),
 		.seg0_iova = device_bus(d, client_iova(c).v, &whole),
 		.span_base = c->span_base, .span_bytes = VGPU_SPAN_BYTES, .device_base = x->env.device_base,
-		.memory_limit = c->memory_quota < d->info.memory_bytes ? c->memory_quota : d->info.memory_bytes,
+		.memory_limit = c->memory_quota && c->memory_quota < d->info.memory_bytes ? c->memory_quota : d->info.memory_bytes,
 		.context = x->number, .weight = x->weight,
 		.flags = d->asym && c->asym ? VGPU_CTX_CLIENT_ASYM : 0 };
 	admin_forget(d, x->qid);

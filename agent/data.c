@@ -255,7 +255,7 @@ static int over_quota(const struct client *c, const struct context *x, uint64_t 
 {
 	uint64_t device = x->device->info.memory_bytes;
 
-	return more(c->memory_bytes, bytes, c->memory_quota) || more(x->device->memory_used, bytes, device) ||
+	return (c->memory_quota && more(c->memory_bytes, bytes, c->memory_quota)) || more(x->device->memory_used, bytes, device) ||
 	       tenant_over(c->tenant[TENANT_USER], bytes, vgpu_load_relaxed64(&agent.opt.uid_memory)) ||
 	       tenant_over(c->tenant[TENANT_CONTAINER], bytes, vgpu_load_relaxed64(&agent.opt.container_memory));
 }

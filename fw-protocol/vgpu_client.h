@@ -179,7 +179,7 @@ struct vgpu_msg_hello_r {
 	uint64_t features;
 	uint32_t client_id, devices;
 	uint64_t window_iova;           /* of segment 0 */
-	uint64_t window_quota, memory_quota;
+	uint64_t window_quota, memory_quota;    /* memory_quota 0: all that a device has */
 	char text[96];                  /* why not, in words, when status != 0; else the agent's version */
 };
 struct vgpu_msg_index {

@@ -75,4 +75,5 @@ for turn in 0 1 2 3 4 5; do
 	echo >&4
 done
 wait $on
-grep -q '^done' "$dir/on" && ok "cudaDeviceReset connects anew, six times in one process" || fail "cudaDeviceReset: $(tail -n 1 "$dir/on")"
+grep -q '^done' "$dir/on" && ok "cudaDeviceReset connects anew, six times in one process" ||
+	fail "cudaDeviceReset: $(tail -n 2 "$dir/on" | tr '\n' ' '); the agent: $(tail -n 4 "$dir/agent.log" | tr '\n' ' '); the device: $(tail -n 4 "$dir/stub.log" | tr '\n' ' ')"
