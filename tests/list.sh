@@ -79,7 +79,9 @@ for p in tests/abi/test_*.sh; do
 	[ -e "$p" ] && t "abi/$(basename "$p" .sh)" 120 "$p" "$B"
 done
 
-apart
+# Each with a device and an agent of its own. Ollama first: where it has to be built, others run meanwhile.
+# --- Ollama: built once from the Go proxy's and npm's sources, where these can be had
+many ollama 1200 tests/ollama/run.sh "$B"
 
 # --- end to end, each flavour against one device and agent
 t e2e/ptx_fresh 60 tests/e2e/ptx_fresh.sh
@@ -98,23 +100,6 @@ many nvcc/ggml 900 tests/nvcc/ggml.sh "$B"
 
 # --- cuBLAS against OpenBLAS
 many blas 300 tests/blas/run.sh "$B"
-
-# --- the acceptance list of the agent and the tools
-# What looks at processor time, or changes the machine's hugepages, is alone; the others have devices of their own.
-alone='agent bench hugepages'
-together
-sleeping='doctor lost inflight notify service load'
-for name in $sleeping; do
-	asleep many "system/$name" 300 "tests/system/$name.sh" "$B"
-done
-for p in tests/system/*.sh; do
-	name=$(basename "$p" .sh)
-	[[ " lib $sleeping $alone " == *" $name "* ]] || many "system/$name" 300 "$p" "$B"
-done
-apart
-for name in $alone; do
-	many "system/$name" 300 "tests/system/$name.sh" "$B"
-done
 
 # --- programs that carry NVIDIA's cudart inside, by nvcc from PyPI where that can be had
 many turn 400 tests/turn/run.sh "$B"
@@ -137,12 +122,27 @@ many llm/ops 900 tests/llm/ops.sh "$B"
 many llm/ops/avx2 900 env VGPU_CPU_ISA=avx2 tests/llm/ops.sh "$B"
 many llm/archs 900 tests/llm/archs.sh "$B"
 
-# --- Ollama: built once from the Go proxy's and npm's sources, where these can be had
-many ollama 1200 tests/ollama/run.sh "$B"
+# --- Ollama again, now that it is there
 many ollama/doctor 900 tests/ollama/doctor.sh "$B"
 many ollama/static 600 tests/ollama/static.sh "$B"
 many ollama/service 300 tests/ollama/service.sh "$B"
 many ollama/guest 600 tests/ollama/guest.sh "$B"
+
+# --- the acceptance list of the agent and the tools
+# What looks at processor time, or changes the machine's hugepages, is alone; the others have devices of their own.
+alone='agent bench hugepages'
+sleeping='doctor lost inflight notify service load'
+for name in $sleeping; do
+	asleep many "system/$name" 300 "tests/system/$name.sh" "$B"
+done
+for p in tests/system/*.sh; do
+	name=$(basename "$p" .sh)
+	[[ " lib $sleeping $alone " == *" $name "* ]] || many "system/$name" 300 "$p" "$B"
+done
+apart
+for name in $alone; do
+	many "system/$name" 300 "tests/system/$name.sh" "$B"
+done
 
 # --- hostile clients and deaths
 many hostile 900 tests/hostile/run.sh "$B"

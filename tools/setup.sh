@@ -38,14 +38,17 @@ if [ "${1:-}" = kernel ]; then
 	need libelf-dev has_header gelf.h
 fi
 
-# only for what runs on llama.cpp (npm) or is compiled by NVIDIA's nvcc (pip), which skips with the reason where these cannot be had
+# only for what runs on llama.cpp (npm), is compiled by NVIDIA's nvcc (pip), or is built by CMake (Ollama's llama-server), which skips
+# with the reason where these cannot be had
 wanted=
 command -v npm >/dev/null 2>&1 || wanted=npm
 python3 -m pip --version >/dev/null 2>&1 || wanted="$wanted python3-pip"
+command -v cmake >/dev/null 2>&1 || wanted="$wanted cmake"
+command -v ninja >/dev/null 2>&1 || wanted="$wanted ninja-build"
 
 [ -n "$missing$wanted" ] || exit 0
 if [ -z "$missing" ] && { ! command -v apt-get >/dev/null 2>&1 || [ "$(id -u)" != 0 ]; }; then
-	echo "setup: no $wanted, so nothing on llama.cpp or nothing of nvcc's will be shown" >&2
+	echo "setup: no $wanted, so nothing on llama.cpp, of nvcc's or of Ollama will be shown" >&2
 	exit 0
 fi
 if ! command -v apt-get >/dev/null 2>&1; then
@@ -63,4 +66,4 @@ apt-get update -qq || true      # an old list still serves
 [ -z "$missing" ] || apt-get install -y -qq --no-install-recommends $missing >/dev/null
 # shellcheck disable=SC2086
 [ -z "$wanted" ] || apt-get install -y -qq --no-install-recommends $wanted >/dev/null 2>&1 ||
-	echo "setup: $wanted cannot be installed, so nothing on llama.cpp or nothing of nvcc's will be shown" >&2
+	echo "setup: $wanted cannot be installed, so nothing on llama.cpp, of nvcc's or of Ollama will be shown" >&2

@@ -6,6 +6,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 L=$(cd "$1" && pwd)/llm
 "$here/fetch.sh" "$L" || exit
+exec 7>"$L/lock"
+flock 7
 [ "$L/llm" -nt "$L/include/llama.h" ] && [ -z "$(find "$here" -maxdepth 1 \( -name '*.[ch]' -o -name build.sh \) -newer "$L/llm")" ] && exit 0
 flags="-O2 -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes"
 cd "$here" || exit 1

@@ -11,6 +11,8 @@ set -eu
 version=3.22.1
 mkdir -p "$1"
 cd "$1"
+exec 7>lock
+flock 7
 can() {
 	command -v npm >/dev/null || { echo "npm is not installed"; exit 77; }
 	command -v git >/dev/null || { echo "git is not installed"; exit 77; }
