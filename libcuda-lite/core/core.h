@@ -512,6 +512,17 @@ struct vg_pool {
 	struct vg_lock lock;
 };
 
+/* driver/texture.c */
+struct vg_array {
+	uint64_t handle, handle_next;
+	struct vg_ctx *ctx;
+	uint64_t ctx_handle;            /* of ctx when this was made: it may be gone */
+	uint8_t format, channels;
+	uint32_t flags, texel;          /* texel: bytes */
+	uint64_t width, height, depth;  /* as they were asked for */
+	uint64_t va, pitch, slice, bytes;
+};
+
 /* driver/graph.h has what these are for */
 struct vg_edges {
 	struct vg_node **to;

@@ -35,6 +35,7 @@ static const struct { uint32_t bytes, count; } sizes[VG_TYPES] = {
 	[VG_EXEC] = { sizeof(struct vg_exec), 1u << 18 },
 	[VG_USER_OBJECT] = { sizeof(struct vg_user_object), 1u << 18 },
 	[VG_LINK] = { sizeof(struct vg_link), 1u << 16 },
+	[VG_ARRAY] = { sizeof(struct vg_array), 1u << 16 },
 };
 
 /* Object plus one word of generation, in whole cache lines. */

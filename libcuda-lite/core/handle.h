@@ -36,6 +36,7 @@ enum vg_type {
 	VG_EXEC,
 	VG_USER_OBJECT,
 	VG_LINK,
+	VG_ARRAY,
 	VG_TYPES
 };
 

@@ -5,6 +5,7 @@
  * is the process's own (pageable) memory.
  */
 #include "driver.h"
+#include "texture.h"
 #include "../core/queue.h"
 
 #include <string.h>
@@ -252,8 +253,13 @@ VG_TWIN(cuMemcpyPeerAsync, _ptsz,
 
 /* ---- boxes ---- */
 
-static CUresult end_of_box(CUmemorytype type, const void *host, CUdeviceptr dev, uint64_t *addr, enum side *side)
+/* edge: of an array, how wide, high and deep it is; else 0 */
+struct edge { uint64_t width, rows, slices; };
+
+static CUresult end_of_box(CUmemorytype type, const void *host, CUdeviceptr dev, CUarray array, uint64_t *addr, enum side *side, uint64_t *pitch,
+			   struct edge *edge)
 {
+	edge->width = 0;
 	switch ((int)type) {
 	case CU_MEMORYTYPE_HOST:
 		*addr = (uintptr_t)host;
@@ -268,7 +274,8 @@ static CUresult end_of_box(CUmemorytype type, const void *host, CUdeviceptr dev,
 		*side = ANY;
 		return CUDA_SUCCESS;
 	case CU_MEMORYTYPE_ARRAY:
-		return vg_unsupported("a copy to or from a CUDA array");
+		*side = DEVICE;
+		return vg_array_side(array, addr, pitch, &edge->rows, &edge->width, &edge->slices);
 	}
 	return CUDA_ERROR_INVALID_VALUE;
 }
@@ -277,13 +284,19 @@ static CUresult end_of_box(CUmemorytype type, const void *host, CUdeviceptr dev,
  * Where a box of m begins: addr + z slices + y rows + x bytes, and how far rows and slices are apart. A pitch or a
  * height of 0 means no gaps; others must hold what is copied, as CUDA documents, unless there is but one row.
  */
-static CUresult place_box(const CUDA_MEMCPY3D *m, uint64_t x, uint64_t y, uint64_t z, uint64_t rows, uint64_t *addr,
+static CUresult place_box(const CUDA_MEMCPY3D *m, uint64_t x, uint64_t y, uint64_t z, uint64_t rows, const struct edge *edge, uint64_t *addr,
 			  uint64_t *pitch, uint64_t *slice)
 {
-	uint64_t row, wide, high, at, above;
+	uint64_t row, wide, high, deep, at, above;
 
-	if (__builtin_add_overflow(x, m->WidthInBytes, &row) || __builtin_add_overflow(y, m->Height, &high))
+	if (__builtin_add_overflow(x, m->WidthInBytes, &row) || __builtin_add_overflow(y, m->Height, &high) ||
+	    __builtin_add_overflow(z, m->Depth, &deep))
 		return CUDA_ERROR_INVALID_VALUE;
+	if (edge->width) {
+		if (row > edge->width || high > edge->rows || deep > edge->slices)
+			return CUDA_ERROR_INVALID_VALUE;
+		rows = edge->rows;
+	}
 	wide = *pitch ? *pitch : row;
 	rows = rows ? rows : high;
 	if ((wide < row && (m->Height > 1 || m->Depth > 1 || y || z)) || (rows < high && (m->Depth > 1 || z)))
@@ -301,13 +314,14 @@ static CUresult copy_of(const CUDA_MEMCPY3D *m, struct vg_copy *out, enum side *
 	struct vg_copy k = { .width = m->WidthInBytes, .height = m->Height, .depth = m->Depth,
 			     .dst_pitch = m->dstPitch, .src_pitch = m->srcPitch };
 	enum side dst = ANY, src = ANY;
+	struct edge to, from;
 
 	if (m->srcLOD || m->dstLOD || m->reserved0 || m->reserved1)
 		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(end_of_box(m->dstMemoryType, m->dstHost, m->dstDevice, &k.dst, &dst));
-	VG_TRY(end_of_box(m->srcMemoryType, m->srcHost, m->srcDevice, &k.src, &src));
-	VG_TRY(place_box(m, m->dstXInBytes, m->dstY, m->dstZ, m->dstHeight, &k.dst, &k.dst_pitch, &k.dst_slice));
-	VG_TRY(place_box(m, m->srcXInBytes, m->srcY, m->srcZ, m->srcHeight, &k.src, &k.src_pitch, &k.src_slice));
+	VG_TRY(end_of_box(m->dstMemoryType, m->dstHost, m->dstDevice, m->dstArray, &k.dst, &dst, &k.dst_pitch, &to));
+	VG_TRY(end_of_box(m->srcMemoryType, m->srcHost, m->srcDevice, m->srcArray, &k.src, &src, &k.src_pitch, &from));
+	VG_TRY(place_box(m, m->dstXInBytes, m->dstY, m->dstZ, m->dstHeight, &to, &k.dst, &k.dst_pitch, &k.dst_slice));
+	VG_TRY(place_box(m, m->srcXInBytes, m->srcY, m->srcZ, m->srcHeight, &from, &k.src, &k.src_pitch, &k.src_slice));
 	*out = k;
 	*dst_side = dst;
 	*src_side = src;
@@ -357,12 +371,14 @@ static CUresult plane(CUstream h, bool pt, const CUDA_MEMCPY2D *m, bool async)
 	b.srcMemoryType = m->srcMemoryType;
 	b.srcHost = m->srcHost;
 	b.srcDevice = m->srcDevice;
+	b.srcArray = m->srcArray;
 	b.srcPitch = m->srcPitch;
 	b.dstXInBytes = m->dstXInBytes;
 	b.dstY = m->dstY;
 	b.dstMemoryType = m->dstMemoryType;
 	b.dstHost = m->dstHost;
 	b.dstDevice = m->dstDevice;
+	b.dstArray = m->dstArray;
 	b.dstPitch = m->dstPitch;
 	b.WidthInBytes = m->WidthInBytes;
 	b.Height = m->Height;

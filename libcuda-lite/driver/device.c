@@ -196,6 +196,8 @@ CUresult cuDeviceGetExecAffinitySupport(int *supported, CUexecAffinityType type,
 	return CUDA_SUCCESS;
 }
 
+#define TEXTURE1D_LINEAR (1 << 28)      /* texels */
+
 CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *width, CUarray_format format, unsigned channels, CUdevice dev)
 {
 	const struct vgpu_device_info *i;
@@ -203,20 +205,75 @@ CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *width, CUarray_format format
 	VG_TRY(info_of(dev, width, &i));
 	(void)format;
 	(void)channels;
-	return vg_unsupported("cuDeviceGetTexture1DLinearMaxWidth (textures)");
+	if (strncmp(i->engine, "cpu", 3))
+		return vg_unsupported("cuDeviceGetTexture1DLinearMaxWidth on this device's engine");
+	*width = TEXTURE1D_LINEAR;
+	return CUDA_SUCCESS;
 }
 
 #define MAX_PITCH 0x7fffffff
 
+/* What programs ask and keep to: the hardware's numbers (CUDA C++ Programming Guide, "Technical Specifications"), all of which texture.c takes. */
+static bool texture_limit(int a, long long *v)
+{
+	switch (a) {
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH:
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_WIDTH:
+		*v = 131072;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT: case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_HEIGHT:
+		*v = 65536;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT:
+		*v = 65000;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH:
+		*v = 2097120;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH:
+		*v = TEXTURE1D_LINEAR;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT:
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE:
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE:
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_WIDTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_HEIGHT:
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_DEPTH:
+		*v = 16384;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH:
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_WIDTH:
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH:
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_WIDTH:
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_WIDTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_WIDTH:
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_HEIGHT:
+		*v = 32768;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS:
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_LAYERS: case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_LAYERS:
+		*v = 2048;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS:
+		*v = 2046;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_CAN_TEX2D_GATHER:
+		*v = 1;
+		return true;
+	default:
+		return false;
+	}
+}
+
 /*
- * Attributes. Textures and surfaces do not exist here: their sizes are 0, so nobody plans with
- * them. false: no such attribute.
+ * Attributes. Mipmaps and surfaces of cubes do not exist here, nor do textures on an engine other than the cpu engine: their sizes are 0, so
+ * nobody plans with them. false: no such attribute.
  */
 static bool attribute(const struct vgpu_device_info *i, int a, long long *v)
 {
 	unsigned domain = 0, bus = 0, device = 0;
 
 	pci_of(i->bus_id, &domain, &bus, &device);
+	if (!strncmp(i->engine, "cpu", 3) && texture_limit(a, v))
+		return true;
 	switch (a) {
 	case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *v = i->max_threads_per_block; break;
 	case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X: *v = i->max_block[0]; break;

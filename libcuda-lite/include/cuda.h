@@ -24,6 +24,7 @@
 #include "cuda_lite_device_attributes.h"
 #include "cuda_lite_enums.h"
 #include "cuda_lite_types.h"
+#include "cuda_lite_texture.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -322,6 +322,8 @@ static inline struct cudaExtent make_cudaExtent(size_t width, size_t height, siz
 }
 #endif
 
+#include "cuda_lite_runtime_texture.h"
+
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #include "cuda_lite_runtime_ptds.h"
 #endif

@@ -3,7 +3,7 @@
  * Two- and three-dimensional copies and fills of pitched memory.
  *
  * Called by programs. Everything becomes one CUDA_MEMCPY2D or CUDA_MEMCPY3D with unified addresses.
- * CUDA arrays are not supported: a copy that names one answers cudaErrorNotSupported.
+ * Where a CUDA array takes part, widths and positions count its texels.
  */
 #include <string.h>
 
@@ -70,8 +70,12 @@ cudaError_t cudaMemcpy2DAsync_ptsz(void *dst, size_t dpitch, const void *src, si
 	return rt_copy_2d(dst, dpitch, src, spitch, width, height, kind, RT_ASYNC, rt_per_thread(stream));
 }
 
-/* Without arrays, positions and widths count bytes. The parameters of both forms have the same names. */
+/* The parameters of both forms have the same names. */
 #define RT_BOX(p) rt_box((p)->srcPos, (p)->srcPtr, (p)->dstPos, (p)->dstPtr, (p)->extent)
+#define RT_ARRAYS(p, c) rt_arrays((p)->srcArray, (p)->dstArray, c)
+#define RT_SMALL_PITCH(p, c) \
+	((c)->WidthInBytes && (p)->extent.height && (p)->extent.depth && \
+	 ((!(p)->srcArray && (c)->WidthInBytes > (p)->srcPtr.pitch) || (!(p)->dstArray && (c)->WidthInBytes > (p)->dstPtr.pitch)))
 
 static CUDA_MEMCPY3D rt_box(struct cudaPos from, struct cudaPitchedPtr src, struct cudaPos to,
 			    struct cudaPitchedPtr dst, struct cudaExtent extent)
@@ -99,21 +103,47 @@ static CUDA_MEMCPY3D rt_box(struct cudaPos from, struct cudaPitchedPtr src, stru
 	return c;
 }
 
+/* Arrays in a box that was made as if there were none: the extent counts texels, and so does the position in an array. */
+static cudaError_t rt_arrays(cudaArray_const_t src, cudaArray_const_t dst, CUDA_MEMCPY3D *c)
+{
+	size_t from = 1, to = 1;
+	cudaError_t error = cudaSuccess;
+
+	if (src)
+		error = rt_texel_bytes(src, &from);
+	if (error == cudaSuccess && dst)
+		error = rt_texel_bytes(dst, &to);
+	if (error != cudaSuccess)
+		return error;
+	if (src && dst && from != to)
+		return cudaErrorInvalidValue;
+	if (src) {
+		c->srcMemoryType = CU_MEMORYTYPE_ARRAY;
+		c->srcArray = (CUarray)(uintptr_t)src;
+	}
+	if (dst) {
+		c->dstMemoryType = CU_MEMORYTYPE_ARRAY;
+		c->dstArray = (CUarray)(uintptr_t)dst;
+	}
+	if (__builtin_mul_overflow(c->WidthInBytes, src ? from : to, &c->WidthInBytes) ||
+	    __builtin_mul_overflow(c->srcXInBytes, from, &c->srcXInBytes) || __builtin_mul_overflow(c->dstXInBytes, to, &c->dstXInBytes))
+		return cudaErrorInvalidValue;
+	return cudaSuccess;
+}
+
 cudaError_t rt_copy_of(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *c)
 {
-	static atomic_uint said;
+	cudaError_t error;
 
 	if (!p)
 		return cudaErrorInvalidValue;
-	if (p->srcArray || p->dstArray)
-		return rt_unsupported(&said, "cudaMemcpy3D with a CUDA array");
 	if ((unsigned int)p->kind > cudaMemcpyDefault)
 		return cudaErrorInvalidMemcpyDirection;
 	*c = RT_BOX(p);
-	if (p->extent.width && p->extent.height && p->extent.depth &&
-	    (p->extent.width > p->srcPtr.pitch || p->extent.width > p->dstPtr.pitch))
-		return cudaErrorInvalidPitchValue;
-	return cudaSuccess;
+	error = RT_ARRAYS(p, c);
+	if (error == cudaSuccess && RT_SMALL_PITCH(p, c))
+		error = cudaErrorInvalidPitchValue;
+	return error;
 }
 
 static cudaError_t rt_copy_3d(const struct cudaMemcpy3DParms *p, enum rt_mode mode, cudaStream_t stream)
@@ -157,7 +187,6 @@ cudaError_t cudaMemcpy3DAsync_ptsz(const struct cudaMemcpy3DParms *p, cudaStream
 static cudaError_t rt_copy_3d_peer(const struct cudaMemcpy3DPeerParms *p, enum rt_mode mode,
 				   cudaStream_t stream)
 {
-	static atomic_uint said;
 	CUDA_MEMCPY3D_PEER c;
 	CUDA_MEMCPY3D box;
 	cudaError_t error;
@@ -168,15 +197,15 @@ static cudaError_t rt_copy_3d_peer(const struct cudaMemcpy3DPeerParms *p, enum r
 	RT_ENTER();
 	if (!p)
 		return rt_set(cudaErrorInvalidValue);
-	if (p->srcArray || p->dstArray)
-		return rt_unsupported(&said, "cudaMemcpy3DPeer with a CUDA array");
 	if (!p->extent.width || !p->extent.height || !p->extent.depth)
 		return cudaSuccess;
-	if (p->extent.width > p->srcPtr.pitch || p->extent.width > p->dstPtr.pitch)
-		return rt_set(cudaErrorInvalidPitchValue);
 	box = RT_BOX(p);
+	error = RT_ARRAYS(p, &box);
+	if (error == cudaSuccess && RT_SMALL_PITCH(p, &box))
+		error = cudaErrorInvalidPitchValue;
 	memcpy(&c, &box, sizeof(c));    /* alike but for the contexts, which are reserved there */
-	error = rt_check_device(p->srcDevice);
+	if (error == cudaSuccess)
+		error = rt_check_device(p->srcDevice);
 	if (error == cudaSuccess)
 		error = rt_check_device(p->dstDevice);
 	if (error == cudaSuccess)

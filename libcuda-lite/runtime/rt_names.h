@@ -28,6 +28,7 @@
 #define rt_resets vgpu_rt_resets
 #define rt_set vgpu_rt_set
 #define rt_symbol_range vgpu_rt_symbol_range
+#define rt_texel_bytes vgpu_rt_texel_bytes
 #define rt_translate vgpu_rt_translate
 #define rt_unlock_slow vgpu_rt_unlock_slow
 #define rt_unsupported vgpu_rt_unsupported

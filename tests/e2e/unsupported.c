@@ -22,8 +22,8 @@ static any_fn find(const char *name)
 int main(void)
 {
 	static const char *const names[] = {
-		"cuGraphConditionalHandleCreate", "cuStreamBatchMemOp", "cuTexObjectCreate", "cuArrayCreate",
-		"cuIpcGetMemHandle", "cuImportExternalMemory", "cuMulticastCreate", "cuSurfObjectCreate",
+		"cuGraphConditionalHandleCreate", "cuStreamBatchMemOp", "cuTexRefCreate", "cuMipmappedArrayCreate",
+		"cuIpcGetMemHandle", "cuImportExternalMemory", "cuMulticastCreate", "cuSurfRefSetArray",
 		"cuTensorMapEncodeTiled", "cuGreenCtxCreate", "cuStreamGetGreenCtx",
 	};
 	const unsigned n = sizeof names / sizeof names[0];

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "front.h"
+#include "gen.h"
 #include "jit.h"
 
 #define MAX_WTO 12000           /* deeper graphs keep their text order: the walk is recursive */
@@ -438,6 +439,34 @@ static void hand_over(struct cfg *g, const struct insn *code, u32 n)
 	c->fn->jsrc = s;
 }
 
+static void note_use(void *arg, u32 *o, bool is_def)
+{
+	u8 *used = arg;
+
+	if (!is_def)
+		used[*o] = 1;
+}
+
+/* A texel has four registers, of which most programs read the first: an instruction each (lower_tex.c). */
+static void drop_texels(struct cfg *g)
+{
+	struct comp *c = g->c;
+	u8 *used = alloc(g, c->nregs + 1);
+	u32 i;
+
+	for (i = 0; i < c->ncode; i++)
+		each_opnd(&c->code[i], note_use, used);
+	for (i = 0; i < c->ncode; i++) {
+		struct insn *in = &c->code[i];
+
+		if (in->kind != K_GEN || in->u.gen != gen_tex || used[in->o[0]])
+			continue;
+		in->kind = K_NOP;
+		in->def = in->use = 0;
+		in->guard = OPND_NONE;
+	}
+}
+
 void cfg_finish(struct comp *c)
 {
 	struct cfg g = { .c = c };
@@ -449,6 +478,8 @@ void cfg_finish(struct comp *c)
 	c->gneg = false;
 	emit(c, K_RET);
 	c->konst_bytes = c->cpool_bytes;
+	if (c->texels)
+		drop_texels(&g);
 	uniform_hoist(c);
 	find_blocks(&g);
 	find_edges(&g);

@@ -90,6 +90,8 @@ struct comp {
 	struct call_move { u32 reg, off; u8 type; bool load; } moves[MAX_MOVES];        /* behind the call being read */
 	u32 nmoves;
 	bool video;             /* registers have selectors and signs */
+	bool texture;           /* coordinates stand in an address */
+	bool texels;            /* there are such instructions */
 	u32 nest;               /* operands inside operands: one level */
 	const char *op_name;    /* of the statement being read */
 	u32 cc;                 /* carry flags, a predicate; OPND_NONE until used */
@@ -165,6 +167,8 @@ void lower_address(struct comp *c, struct stmt *st, const struct operand *o, str
 void lower_atom(struct comp *c, struct stmt *st);
 /* video.c */
 void lower_video(struct comp *c, struct stmt *st);
+/* lower_tex.c */
+void lower_tex(struct comp *c, struct stmt *st);
 /* lower_async.c: cp.async, createpolicy */
 void lower_async(struct comp *c, struct stmt *st);
 /* st.async, red.async: false for a plain one; else what they write is written by `write`, and the mbarrier is told */

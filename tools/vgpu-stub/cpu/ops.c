@@ -8,6 +8,7 @@
 #include "cpu.h"
 #include "lanes.h"
 #include "ops_doc.h"
+#include "tex.h"
 
 #define M(c) (1ull << MC_##c)
 #define T(t) (1ull << T_##t)
@@ -150,6 +151,12 @@ static const struct { const char *name; u8 cls, val; } mods[] = {
 #define CV_WMMA(v) v
 #define CV_MBAR(v) MBAR_##v
 #define CV_MBARM(v) MBARM_##v
+#define CV_GEOM(v) GEOM_##v
+#define CV_LEVEL(v) LEVEL_##v
+#define CV_SURF(v) SURF_##v
+#define CV_EDGE(v) EDGE_##v
+#define CV_TLD(v) TLD_##v
+#define CV_TXQ(v) TXQ_##v
 #define CV_BULK(v) BULK_##v
 #define CV_FRAG(v) v
 #define CV_POLICY(v) v

@@ -467,6 +467,17 @@ static void address_operand(struct comp *c, struct operand *o)
 		o->imm = const_expr(lx);
 	else if (o->kind != O_REG && o->kind != O_INT && (o->kind != O_SYM || o->element))
 		FAIL(c, "not an address");
+	if (lx->tok == ',' && c->texture) {
+		lex_next(lx);
+		if (lx->tok != '{') {           /* one coordinate may stand alone */
+			o->elem = cneed(c, pool_alloc(&c->pool, sizeof(*o->elem)));
+			o->n = 1;
+			parse_operand(c, o->elem);
+		} else {
+			lex_next(lx);
+			parse_list(c, o, '}');
+		}
+	}
 	if (lx->tok == ',')
 		lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "'%s': coordinates in an address are not supported", c->op_name);
 	lex_expect(lx, ']');
@@ -629,6 +640,7 @@ static void parse_stmt(struct comp *c)
 	parse_opcode(c, &st);
 	c->in_call = st.od->x == X_CALL;
 	c->video = st.od->x == X_VIDEO;
+	c->texture = st.od->x == X_TEX;
 	while (lx->tok != ';') {
 		if (st.nops && !lex_accept(lx, ','))
 			FAIL(c, "expected ',' or ';' before '%.*s'", (int)(lx->n < 40 ? lx->n : 40), lx->s);

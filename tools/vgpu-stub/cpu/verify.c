@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "disasm.h"
+#include "gen.h"
 #include "jit.h"
 #include "verify_own.h"
 
@@ -371,6 +372,8 @@ static const char *why_not(const struct func *fn, u32 depth)
 			return "it reads a clock";
 		if (in->kind == K_CALL && in->u.call->builtin >= BUILTIN_MALLOC)
 			return "it allocates device memory";
+		if (in->kind == K_GEN && in->u.gen == gen_sust)
+			return "it writes a surface";
 	}
 	for (i = 0; depth && !why && i < fn->ncallees; i++)
 		why = why_not(fn->callees[i], depth - 1);
