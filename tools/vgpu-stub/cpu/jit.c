@@ -111,6 +111,8 @@ static void jump_to_exit(struct jcomp *c, u32 at, u32 exit)
 		c->jx[c->njx++] = (struct jx){ at, exit };
 }
 
+void j_exit_at(struct jcomp *c, u32 at, u32 exit) { jump_to_exit(c, at, exit); }
+
 void j_leave_if(struct jcomp *c, u32 cc, u32 exit)
 {
 	jump_to_exit(c, g_jcc(&c->a, cc), exit);

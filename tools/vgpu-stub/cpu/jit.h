@@ -186,7 +186,16 @@ struct jvn { u32 id, stamp; s64 off; };
 #define JMEMOS 8
 struct jmemo { u32 id, align, exit; bool shared; s64 lo, hi, at, asked_lo, asked_hi; };
 
-struct jlate { u32 at, back; s32 site; u8 base; };      /* code of ahead() that is out of the way */
+/* Code that is out of the way: of ahead(), or (lanes) of check_shared(): from where and to where, what the running lanes' places must be in. */
+struct jlate {
+	u32 at, back;
+	s32 site;
+	u8 base;
+	bool lanes;
+	u8 gk;
+	u32 at_too, exit, pat;
+	s32 first, room, cmin;
+};
 
 struct jcomp {
 	struct as a;
@@ -339,6 +348,7 @@ u32 j_lit32(struct jcomp *c, u32 v);
 u32 j_lit64(struct jcomp *c, u64 v);
 u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to);
 void j_leave_if(struct jcomp *c, u32 cc, u32 exit);
+void j_exit_at(struct jcomp *c, u32 at, u32 exit);      /* a jump that has been emitted */
 void j_need_all(struct jcomp *c);               /* leaves unless all living lanes are here */
 void j_need_members(struct jcomp *c, const struct insn *in);    /* jit_warp.c: or those that in names */
 struct jlate *j_late(struct jcomp *c);

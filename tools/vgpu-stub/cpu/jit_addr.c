@@ -71,7 +71,7 @@ static void ahead(struct jcomp *c, const struct acc *x, u32 ext)
 	if (!l)
 		return;
 	c->home_next = (c->home_next + 7) & ~7u;
-	l->site = (s32)c->home_next;
+	*l = (struct jlate){ .site = (s32)c->home_next };
 	l->base = x->base;
 	c->home_next += SITE_BYTES;
 	g_load(a, 0, RCX, rm_mem(R14, (s32)offsetof(struct tstate, blocks)));
@@ -86,6 +86,39 @@ static void ahead(struct jcomp *c, const struct acc *x, u32 ext)
 	g_here(a, none);
 }
 
+/*
+ * Not all lanes' places are in shared memory: those of the lanes that run have to be. In a wave front, and in a block of 16, others'
+ * lie in front of it or behind. Numbers of 32 bits, once the first place is known to be near.
+ */
+static void late_lanes(struct jcomp *c, const struct jlate *l)
+{
+	struct as *a = &c->a;
+	const s32 *pat = c->pats[l->pat];
+	s32 off[16];
+	u32 p, i;
+
+	g_here(a, l->at);
+	g_here(a, l->at_too);
+	g_lea(a, 1, RCX, rm_mem(RAX, l->first));
+	g_alui(a, 1, G_ADD, rm_reg(RDX), l->room);
+	j_leave_if(c, CC_S, l->exit);
+	ev(a, V_PBCASTD_R, 2, 0, rm_reg(RDX));
+	g_lea(a, 1, RDX, rm_mem(RCX, 1 << 29));
+	g_alui(a, 1, G_CMP, rm_reg(RDX), 1 << 30);
+	j_leave_if(c, CC_A, l->exit);
+	ev(a, V_PBCASTD_R, 1, 0, rm_reg(RCX));
+	c->gk = l->gk;
+	for (p = 0; p < 2; p++) {
+		for (i = 0; i < 16; i++)
+			off[i] = pat[16 * p + i] - l->cmin;
+		ev(a, V_PADDD, 0, 1, rm_lit(j_lit(c, off, 64), 0));
+		ev_i(a, V_PCMPUD, 7, 0, rm_reg(2), jv_mask(c, 0, p), 0, 6);
+		k_ortest(a, 7, 7);
+		j_leave_if(c, CC_NE, l->exit);
+	}
+	g_land(a, g_jmp(a), l->back);
+}
+
 /* The first time in a block. */
 void jm_late(struct jcomp *c)
 {
@@ -95,6 +128,10 @@ void jm_late(struct jcomp *c)
 	for (i = 0; i < c->nlate; i++) {
 		const struct jlate *l = &c->late[i];
 
+		if (l->lanes) {
+			late_lanes(c, l);
+			continue;
+		}
 		g_here(a, l->at);
 		g_store(a, 0, rm_mem(RBX, l->site + SITE_BLOCK), RCX);
 		g_load(a, 1, RCX, rm_reg(l->base));
@@ -223,15 +260,18 @@ static void widen(const struct jcomp *c, const struct insn *in, const struct acc
 	}
 }
 
-/* rax is lane 0's offset into shared memory; in 64 bits, a sum that wraps in 32 is beyond the end. */
+/* rax is lane 0's offset into shared memory; one of 32 bits gets its sign, for its sum with an immediate or a distance wraps in 32. */
 static void check_shared(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct jvn n = value_number(c, in->o[4]);
 	struct jmemo *m = memo_of(c, n.id, true);
 	s64 at = n.off + in->imm + x->cmin, lo = at, hi = at + x->cmax - x->cmin + x->bytes;
 	struct as *a = &c->a;
-	u32 exit = x->step;
+	struct jlate *l = NULL;
+	u32 exit = x->step, none;
 
+	if (!in->aw)
+		g_movsxd(a, RAX, rm_reg(RAX));
 	if (m && m->align >= x->align && lo >= m->lo && hi <= m->hi && !((at - m->at) & (x->align - 1))) {
 		rely_on(c, m->exit);
 		return;
@@ -245,10 +285,20 @@ static void check_shared(struct jcomp *c, const struct insn *in, const struct ac
 	}
 	g_load(a, 1, RDX, PM(shared_total));
 	g_alui(a, 1, G_SUB, rm_reg(RDX), (s32)(hi - lo));
-	j_leave_if(c, CC_B, exit);
+	none = g_jcc(a, CC_B);
 	g_lea(a, 1, RCX, rm_mem(RAX, x->disp + x->cmin + (s32)(lo - at)));
 	g_alu(a, 1, G_CMP, RCX, rm_reg(RDX));
-	j_leave_if(c, CC_A, exit);
+	if (x->cmax != x->cmin)
+		l = j_late(c);
+	if (l) {
+		*l = (struct jlate){ .lanes = true, .gk = c->gk, .at_too = none, .exit = exit, .pat = x->v.pat,
+			.first = x->disp + x->cmin + (s32)(lo - at), .room = x->cmax - x->cmin, .cmin = x->cmin };
+		l->at = g_jcc(a, CC_A);
+		l->back = a->n;
+	} else {
+		j_exit_at(c, none, exit);
+		j_leave_if(c, CC_A, exit);
+	}
 	if (x->align > 1) {
 		g_testi(a, RCX, x->align - 1);
 		j_leave_if(c, CC_NE, exit);
