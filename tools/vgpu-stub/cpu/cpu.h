@@ -433,6 +433,8 @@ struct warp {
 	u32 jto;
 	u8 jresume;                     /* JR_*: how warp_run goes on, once */
 	u32 jended;
+	const struct insn *polled;      /* the last strong load of global memory, and what it got */
+	u64 polled_was;
 	struct frame main;
 };
 

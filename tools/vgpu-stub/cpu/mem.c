@@ -330,7 +330,7 @@ static bool load_halves(struct tstate *ts, const struct insn *in)
 	return true;
 }
 
-void mem_ld(struct tstate *ts, const struct insn *in, u32 m)
+static void load(struct tstate *ts, const struct insn *in, u32 m)
 {
 	const struct lane_table *lt = ts->e->lanes;
 	struct frame *f = ts->f;
@@ -386,6 +386,29 @@ void mem_ld(struct tstate *ts, const struct insn *in, u32 m)
 	} else {
 		load_whole(ts, in, addr, m);
 	}
+}
+
+/* The same load of a flag gets the same again: its block waits for another one, which may have no worker while this one has. */
+static void poll(struct tstate *ts, const struct insn *in, u32 m)
+{
+	struct warp *w = ts->w;
+	u32 l = (u32)__builtin_ctz(m);
+	u64 x;
+
+	if (in->o[0] == OPND_NONE)
+		return;
+	x = in->dw ? ((const u64 *)opnd(ts->f, in->o[0]))[l] : ((const u32 *)opnd(ts->f, in->o[0]))[l];
+	if (w->polled == in && w->polled_was == x)
+		ts->budget -= 1000;     /* whoever waits gives its slice away */
+	w->polled = in;
+	w->polled_was = x;
+}
+
+void mem_ld(struct tstate *ts, const struct insn *in, u32 m)
+{
+	load(ts, in, m);
+	if ((in->flags & INF_SYNC) && (in->space == SPACE_GLOBAL || in->space == SPACE_GENERIC))
+		poll(ts, in, m);
 }
 
 /* A kernel parameter by name: the same for all lanes, bounds known since lowering. */
