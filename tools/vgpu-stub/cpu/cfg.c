@@ -477,6 +477,7 @@ void cfg_finish(struct comp *c)
 	c->guard = OPND_NONE;
 	c->gneg = false;
 	emit(c, K_RET);
+	inline_calls(c);
 	c->konst_bytes = c->cpool_bytes;
 	if (c->texels)
 		drop_texels(&g);
@@ -525,9 +526,10 @@ void cfg_finish(struct comp *c)
 	liveness(&g);
 	if (c->fn->entry && c->m->e->code_rw)
 		hand_over(&g, code, n);
+	keep_body(c, code, n);
 	names_keep(c, code, n);
 	for (i = 0; i < c->nlabels && c->fn->names; i++)
-		if (!c->labels[i]->alias && g.b[block_of(&g, i)].order != NO_PC)
+		if (c->labels[i]->text && !c->labels[i]->alias && g.b[block_of(&g, i)].order != NO_PC)
 			names_label(c->fn, c->labels[i], g.b[block_of(&g, i)].pc);
 	slot = assign_slots(&g, code, n);
 	if (c->fn->jsrc)

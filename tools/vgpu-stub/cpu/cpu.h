@@ -255,6 +255,7 @@ struct module {
 	u64 const_bytes;
 	u64 local_bytes;        /* of .local variables of the module */
 	u32 func_shared;        /* shared memory handed out to .func bodies */
+	u32 inlined;            /* instructions that calls became */
 };
 
 /* ---- warp IR --------------------------------------------------------------------------- */
@@ -351,6 +352,7 @@ enum { FN_NEW, FN_PARSING, FN_READY, FN_BAD };
 struct jit;
 struct jit_src;
 struct fnames;
+struct fbody;
 
 struct func {
 	u32 id;
@@ -397,6 +399,7 @@ struct func {
 	struct fnames *names;   /* what people call its registers and labels; NULL: nobody knows */
 	bool stepped;           /* optrace.c: a K_STEP before every instruction */
 	bool vf_told;           /* verify.c has said that it cannot be compared */
+	struct fbody *inlined;  /* inline.c: what callers take over, NULL: they call */
 	struct jit_src *jsrc;   /* what the JIT compiles from, NULL: nothing */
 	struct jit *jits;       /* one per shape of block */
 	bool jit_failed;

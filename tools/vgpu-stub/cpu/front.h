@@ -188,6 +188,9 @@ void lower_wmma(struct comp *c, struct stmt *st);
 void lower_tensor(struct comp *c, struct stmt *st);
 /* uniform.c */
 void uniform_hoist(struct comp *c);
+/* inline.c: calls become bodies; a function's body, for those */
+void inline_calls(struct comp *c);
+void keep_body(struct comp *c, const struct insn *code, u32 n);
 /* cfg.c */
 void cfg_finish(struct comp *c);
 

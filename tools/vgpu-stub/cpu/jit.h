@@ -398,6 +398,7 @@ u32 jit_spec(const u32 *block);
 void jit_free(struct func *fn);
 struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *regs, u32 nregs);
 void jit_src_free(struct jit_src *s);
+void body_free(struct func *fn);        /* inline.c */
 void jit_loop_depths(struct jit_src *s);
 bool jit_live_sets(struct jcomp *c);
 u64 jit_code_take(struct engine *e, u64 bytes);

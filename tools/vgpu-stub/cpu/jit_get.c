@@ -120,4 +120,5 @@ void jit_free(struct func *fn)
 	}
 	jit_src_free(fn->jsrc);
 	fn->jsrc = NULL;
+	body_free(fn);
 }
