@@ -29,6 +29,11 @@ BASE    := -std=gnu11 $(WARN) -fno-strict-aliasing -MMD -MP
 # instructions, which costs a launch a fifth. gcc leaves it to the assembler, clang does it itself.
 JUMPS   := $(firstword $(foreach o,-Wa$(,)-mbranches-within-32B-boundaries -mbranches-within-32B-boundaries,$(shell \
 	echo 'int x;' | $(CC) $(o) -xc -c -o /dev/null - 2>/dev/null && echo $(o))))
+# What the release is, in each program and library as systemd, coredumpctl and readelf -n read it (systemd.io/ELF_PACKAGE_METADATA),
+# where the linker can.
+VERSION := $(shell sed -n 's/^\#define VGPU_VERSION "\(.*\)"/\1/p' fw-protocol/vgpu_version.h)
+NOTE    := -Xlinker '--package-metadata={"type":"vgpu","name":"vgpu","version":"$(VERSION)"}'
+NOTE    := $(if $(shell echo 'int x;' | $(CC) $(NOTE) -shared -nostdlib -xc -o /dev/null - 2>/dev/null && echo yes),$(NOTE))
 PIC     := $(BASE) -fPIC -fvisibility=hidden $(JUMPS) -Ilibcuda-lite/include
 SAN     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
@@ -161,7 +166,7 @@ $(O)/stub/%.o: %.c
 	$(CC) $(CFLAGS) $(BASE) $(STUB_FLAGS) -c -o $@ $<
 $(B)/bin/vgpu-stub: $(call objs,stub,$(STUB) $(CPU) $(CUDA) $(FW) $(SERVICE))
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Wl,-z,relro,-z,now -o $@ $^ $(STUB_LIBS)
+	$(CC) $(CFLAGS) $(NOTE) -Wl,-z,relro,-z,now -o $@ $^ $(STUB_LIBS)
 
 # ---- the agent: musl, static-pie, own linker script; only musl and libcpuid in it --------------------
 # musl-gcc -static-pie quietly makes a dynamic PIE, so the link names musl's start files itself.
@@ -183,7 +188,7 @@ $(O)/agent/%.o: %.c | $(AG)/khdr $(AG)/libcpuid.a
 	musl-gcc -O2 -g $(BASE) $(AGENT_FLAGS) -c -o $@ $<
 $(B)/bin/vgpu-agent: $(call objs,agent,$(AGENT) $(FW) $(SERVICE)) $(AG)/libcpuid.a linker/vgpu-agent.ld
 	@mkdir -p $(@D) $(B)/debug
-	gcc -static-pie -nostdlib -nostartfiles \
+	gcc -static-pie -nostdlib -nostartfiles $(NOTE) \
 		-Wl,--gc-sections,-z,relro,-z,now,-z,noexecstack,-T,linker/vgpu-agent.ld -o $(B)/debug/vgpu-agent \
 		$(MUSL)/rcrt1.o $(MUSL)/crti.o $$(gcc -print-file-name=crtbeginS.o) $(filter %.o,$^) $(AG)/libcpuid.a \
 		-L$(MUSL) -Wl,--start-group -lc -lgcc -lgcc_eh -Wl,--end-group \
@@ -194,32 +199,33 @@ $(B)/bin/vgpu-agent: $(call objs,agent,$(AGENT) $(FW) $(SERVICE)) $(AG)/libcpuid
 $(O)/tool/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(BASE) -c -o $@ $<
-# the C that the engine is measured against: as fast as gcc makes it here
+# the C that the engine is measured against: as fast as gcc makes it here, or in a package for the processors that it names
+BENCH_MARCH ?= native
 $(O)/tool/tools/vgpu/bench_engine_c.o: tools/vgpu/bench_engine_c.c
 	@mkdir -p $(@D)
-	gcc -O3 -march=native -ffast-math -g $(BASE) -c -o $@ $<
+	gcc -O3 -march=$(BENCH_MARCH) -ffast-math -g $(BASE) -c -o $@ $<
 $(O)/tool/tools/vgpu/bench_ptx.o: tools/vgpu/kernels/bench.ptx
 # and the everyday kernels' algorithms, once more for AVX2
 EVERYDAY := $(wildcard tools/vgpu/kernels/everyday/*.c)
 define everyday
 $(O)/tool/$(1)/%.o: %.c
 	@mkdir -p $$(@D)
-	gcc -O3 -march=$(1) -ffast-math -fPIC -g $(BASE) -DTABLE=c_$$(basename $$(@F))_$(1) -c -o $$@ $$<
+	gcc -O3 -march=$(if $(filter native,$(1)),$(BENCH_MARCH),$(1)) -ffast-math -fPIC -g $(BASE) -DTABLE=c_$$(basename $$(@F))_$(1) -c -o $$@ $$<
 endef
 $(foreach m,native haswell,$(eval $(call everyday,$(m))))
 # an object of its own, held as bytes: gcc calls libmvec in it, which vgpu does without where somebody has nothing but libc
 $(O)/tool/everyday.so: $(call objs,tool/native,$(EVERYDAY)) $(call objs,tool/haswell,$(EVERYDAY))
 	gcc -shared -o $@ $^ -lm
 $(O)/tool/tools/vgpu/bench_kernels_c.o: $(O)/tool/everyday.so
-$(O)/tool/tools/vgpu/bench_kernels_c.o: override CFLAGS += -DEVERYDAY_SO='"$(O)/tool/everyday.so"'
+$(O)/tool/tools/vgpu/bench_kernels_c.o: override CFLAGS += -DEVERYDAY_SO='"$(O)/tool/everyday.so"' -DBENCH_MARCH='"$(BENCH_MARCH)"'
 $(O)/tool/tools/vgpu/bench_kernels_ptx.o: $(wildcard tools/vgpu/kernels/everyday/*.ptx)
 $(B)/bin/vgpu: $(call objs,tool,$(TOOL)) $(call objs,stub,$(CPU))
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Wl,-z,relro,-z,now -o $@ $^ -ldl $(STUB_LIBS)
+	$(CC) $(CFLAGS) $(NOTE) -Wl,-z,relro,-z,now -o $@ $^ -ldl $(STUB_LIBS)
 
 # ---- libcuda-lite -------------------------------------------------------------------------------
 # Every library is loadable alone (-z defs) and needs libc only (libcudart: libcuda too).
-SO := -shared -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,-z,relro,-z,now -Wl,-z,nodelete -Wl,--as-needed
+SO := -shared $(NOTE) -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,-z,relro,-z,now -Wl,-z,nodelete -Wl,--as-needed
 # those that need libcuda.so.1 find it in their own folder: the loader does, and the linker of who links with them
 BESIDE := -Wl,--enable-new-dtags,-rpath,'$$ORIGIN'
 

@@ -17,6 +17,7 @@
 #include "vgpu_client.h"
 #include "vgpu_device.h"
 #include "vgpu_fence.h"
+#include "vgpu_version.h"
 
 #include "drr.h"
 #include "load.h"
@@ -25,7 +26,6 @@
 #include "tenant.h"
 #include "vfio.h"
 
-#define AGENT_VERSION "0.1"
 #define AGENT_CLIENTS 256u              /* connections at most, whatever --max-clients says */
 #define AGENT_ALSO 16u
 #define AGENT_SEGMENTS 128u             /* of one client's window */

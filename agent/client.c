@@ -177,7 +177,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 	}
 	memcpy(c->command, m->command, sizeof(c->command));
 	if (m->version != VGPU_PROTOCOL_VERSION) {
-		snprintf(text, sizeof(text), "client speaks protocol %u, vgpu-agent %s speaks %u", m->version, AGENT_VERSION,
+		snprintf(text, sizeof(text), "client speaks protocol %u, vgpu-agent %s speaks %u", m->version, VGPU_VERSION,
 			 VGPU_PROTOCOL_VERSION);
 		refuse_hello(c, VGPU_ST_NOT_SUPPORTED, text);
 		return;
@@ -213,7 +213,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 	r.client_id = c->id;
 	r.devices = agent.opt.devices;
 	r.memory_quota = c->memory_quota;
-	snprintf(r.text, sizeof(r.text), "%s", AGENT_VERSION);
+	snprintf(r.text, sizeof(r.text), "%s", VGPU_VERSION);
 	load_page();
 	fds[VGPU_HELLO_FD_PIDFD] = agent.pidfd;
 	fds[VGPU_HELLO_FD_AGENT_PAGE] = agent.page_fd;

@@ -4,9 +4,10 @@
 #
 # Leaves OUTDIR/libcpuid.a and OUTDIR/include/libcpuid/*.h. Does nothing when they are there.
 # 1. Debian's source package of trixie, through the machine's own mirror, checked against a pinned sha256.
-# 2. If that cannot be had: bookworm's libcpuid-dev, whose objects were compiled for glibc with
+# 2. LIBCPUID_FROM=installed, of a package's build: what the installed libcpuid-dev has, as in 3. Nothing is fetched.
+# 3. If that cannot be had: bookworm's libcpuid-dev, whose objects were compiled for glibc with
 #    fortification; four wrappers make them link under musl.
-# LIBCPUID_FROM=source|package forces one way (tests). Needs: musl-gcc, apt, xz. Not root.
+# LIBCPUID_FROM=source|package|installed forces one way. Needs: musl-gcc, apt, xz. Not root.
 set -eu
 
 VERSION=0.7.1
@@ -29,7 +30,7 @@ mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sourc
 	awk '/^URIs:/ { for (i = 2; i <= NF; i++) print $i }
 	     /^deb / { for (i = 2; i <= NF; i++) if ($i ~ /^[a-z+]+:\/\//) print $i }' |
 	sed 's#/*$##' | grep '/debian$' | head -n 1) || true
-[ -n "$mirror" ] || { echo "libcpuid.sh: no Debian mirror in this machine's apt sources (an entry that ends with /debian)" >&2; exit 1; }
+[ -n "$mirror" ] || [ "$from" = installed ] || { echo "libcpuid.sh: no Debian mirror in this machine's apt sources (an entry that ends with /debian)" >&2; exit 1; }
 key=/usr/share/keyrings/debian-archive-keyring.gpg
 
 apt_with() {            # apt_with LINE COMMAND...: apt-get with a private list of one line
@@ -66,9 +67,13 @@ from_package() {
 	line="deb [signed-by=$key] $mirror bookworm main"
 	apt_with "$line" update && apt_with "$line" download libcpuid-dev || return 1
 	deb=$(ls libcpuid-dev_*.deb 2>/dev/null | head -n 1)
-	[ -n "$deb" ] && dpkg-deb -x "$deb" pkg || return 1
-	cp "$(find pkg -name libcpuid.a | head -n 1)" "$work/libcpuid.a" || return 1
-	cp pkg/usr/include/libcpuid/*.h "$out/include/libcpuid/"
+	[ -n "$deb" ] && dpkg-deb -x "$deb" pkg && for_glibc "$deb" "$work/pkg/usr"
+}
+
+# for_glibc NAME PREFIX: objects that were compiled for glibc with fortification
+for_glibc() {
+	cp "$(find "$2/lib" -name libcpuid.a 2>/dev/null | head -n 1)" "$work/libcpuid.a" || return 1
+	cp "$2"/include/libcpuid/*.h "$out/include/libcpuid/"
 	cat >fortify.c <<'EOF'
 #include <stdarg.h>
 #include <stdio.h>
@@ -83,11 +88,15 @@ char *__strcpy_chk(char *d, const char *s, size_t size)
 { if (strlen(s) >= size) __builtin_trap(); return strcpy(d, s); }
 EOF
 	$CC -O2 -w -fPIE -ffunction-sections -c fortify.c -o fortify.o && ar rs libcpuid.a fortify.o 2>/dev/null || return 1
-	echo "libcpuid.sh: $deb with fortify wrappers for musl"
+	echo "libcpuid.sh: $1 with fortify wrappers for musl"
 }
 
 ok=
-[ "$from" = package ] || { from_source && ok=1 || echo "libcpuid.sh: Debian's source package could not be used" >&2; }
+if [ "$from" = installed ]; then
+	for_glibc "the installed libcpuid-dev" /usr || { echo "libcpuid.sh: install libcpuid-dev" >&2; exit 1; }
+	ok=1
+fi
+[ -n "$ok" ] || [ "$from" = package ] || { from_source && ok=1 || echo "libcpuid.sh: Debian's source package could not be used" >&2; }
 cd "$work"
 [ -n "$ok" ] || [ "$from" = source ] || { from_package && ok=1; }
 if [ -z "$ok" ]; then

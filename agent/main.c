@@ -54,7 +54,7 @@ static int serve(int argc, char **argv)
 		log_error("--cpu %d: this process may not run there", agent.opt.cpu);
 		return 1;
 	}
-	log_info("vgpu-agent %s, pid %d, on %s; data thread: %s", AGENT_VERSION, (int)getpid(), cpu_text(), text);
+	log_info("vgpu-agent %s, pid %d, on %s; data thread: %s", VGPU_VERSION, (int)getpid(), cpu_text(), text);
 
 	/* 2. Only one of us; what says so is taken away again at the end, whatever signal brings it. */
 	control_signals(&signals);

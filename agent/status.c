@@ -45,7 +45,7 @@ void status_fill(struct vgpu_msg_status_r *r, uint32_t first)
 	r->agent_uptime_ns = now_ns() - agent.start_ns;
 	r->sleeps = vgpu_load_relaxed64(&agent.sleeps);
 	r->wakeups_sent = vgpu_load_relaxed64(&agent.wakes_sent);
-	snprintf(r->agent_version, sizeof(r->agent_version), "%s", AGENT_VERSION);
+	snprintf(r->agent_version, sizeof(r->agent_version), "%s", VGPU_VERSION);
 	snprintf(r->transport, sizeof(r->transport), "%s", agent.dev[0].ops ? agent.dev[0].ops->name : "none");
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
 		const struct client *c = &agent.client[i];

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Installs what the build and the tests need and this machine lacks (Debian 12). Called by make demo
-# and make test; does nothing, and needs no root, when all is there. "setup.sh kernel": also what building a guest kernel needs.
+# and make test; does nothing, and needs no root, when all is there. "setup.sh kernel": also what building a guest kernel needs; "setup.sh packages": Debian's packages of vgpu.
 set -eu
 
 missing=
@@ -36,6 +36,13 @@ if [ "${1:-}" = kernel ]; then
 	need bison command -v bison
 	need bc command -v bc
 	need libelf-dev has_header gelf.h
+fi
+if [ "${1:-}" = packages ]; then
+	need dpkg-dev command -v dpkg-buildpackage
+	need debhelper command -v dh
+	need lintian command -v lintian
+	need libcpuid-dev has_header libcpuid/libcpuid.h
+	need fakeroot command -v fakeroot
 fi
 
 # only for what runs on llama.cpp (npm), is compiled by NVIDIA's nvcc (pip), or is built by CMake (Ollama's llama-server), which skips

@@ -97,7 +97,7 @@ files() {
 }
 
 driver() { sed -n 's/^#define VGPU_NVIDIA_DRIVER "\(.*\)"/\1/p' fw-protocol/vgpu_client.h; }
-version() { sed -n 's/^#define VGPU_VERSION "\(.*\)"/\1/p' tools/vgpu/vgpu.h; }
+version() { sed -n 's/^#define VGPU_VERSION "\(.*\)"/\1/p' fw-protocol/vgpu_version.h; }
 
 put() {
 	to=$DESTDIR$3

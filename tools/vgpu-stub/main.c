@@ -158,7 +158,7 @@ int main(int argc, char **argv)
 	if (device.config.memory_bytes > (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE))
 		log_line("warning: --memory is more than this machine has; contexts die first when it runs out");
 	fprintf(stderr, "ready: vgpu-stub %s: \"%s\", compute capability %u.%u, %llu MiB, %u core%s, socket %s\n",
-		STUB_VERSION, device.info.name, device.info.cc_major, device.info.cc_minor,
+		VGPU_VERSION, device.info.name, device.info.cc_major, device.info.cc_minor,
 		(unsigned long long)(device.info.memory_bytes >> 20), device.info.cores,
 		device.info.cores == 1 ? "" : "s",
 		device.config.socket_path);

@@ -20,10 +20,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../fw-protocol/vgpu_version.h"
 #include "ctx_proto.h"
 #include "dma.h"
 
-#define STUB_VERSION "0.1"
 #define STUB_QUEUES 128u                /* contexts of the device; each may be a process */
 #define STUB_VECTORS 256u
 #define STUB_MSIX_BYTES 0x2000u         /* BAR2: table at 0, pending bits at 0x1000 */

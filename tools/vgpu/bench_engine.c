@@ -22,6 +22,7 @@
 
 #include "../../fw-protocol/vgpu_status.h"
 #include "bench.h"
+#include "bench_kernels.h"
 #include "check.h"
 #include "gpucode.h"
 #include "local.h"
@@ -696,6 +697,8 @@ int bench_engine(int argc, char **argv)
 		goto out;
 	}
 	status = 1;
+	if (!c_runs_here())
+		goto out;
 	/* the one that tests/llm has fetched */
 	if (!binary && !tool_path(found, sizeof(found), "llm/lib", "libggml-cuda.so") && !access(found, R_OK))
 		binary = found;

@@ -21,6 +21,8 @@ struct work {
 typedef void (*c_part)(const struct work *w, long from, long to);
 struct c_function { const char *name; c_part run; };
 /* ends with a NULL name */
+/* 0, which has been said: this processor is not one that the C was compiled for */
+int c_runs_here(void);
 /* "c_everyday_native", c_array_, _haswell; NULL: they cannot be loaded, which has been said */
 const struct c_function *c_functions(const char *table);
 

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,6 +15,15 @@
 
 extern const char everyday_so[], everyday_so_end[];
 __asm__(".section .rodata\n.balign 16\n.globl everyday_so\neveryday_so:\n\t.incbin \"" EVERYDAY_SO "\"\n.globl everyday_so_end\neveryday_so_end:\n.previous\n");
+
+/* Of a package the C is for processors with AVX2, whatever machine built it. */
+int c_runs_here(void)
+{
+	if (!strcmp(BENCH_MARCH, "native") || __builtin_cpu_supports("avx2"))
+		return 1;
+	complain("bench: the C to compare with was compiled for " BENCH_MARCH ", and this processor has no AVX2: build vgpu here");
+	return 0;
+}
 
 static void *load(void)
 {
@@ -36,7 +46,7 @@ const struct c_function *c_functions(const char *table)
 {
 	static void *so;
 
-	if (!so)
+	if (!so && c_runs_here())
 		so = load();
 	return so ? dlsym(so, table) : NULL;
 }

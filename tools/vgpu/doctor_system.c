@@ -163,8 +163,7 @@ static void check_agent(struct doctor *d)
 		report(d, GOOD, "agent", NULL, "%s: version %s, pid %u, transport %s, %u client%s", seen,
 		       d->st.status.agent_version, d->st.status.agent_pid, d->st.status.transport, d->st.clients,
 		       d->st.clients == 1 ? "" : "s");
-		/* "0.1" and "0.1.0" go together */
-		if (strncmp(d->st.status.agent_version, VGPU_VERSION, strlen(d->st.status.agent_version)))
+		if (strcmp(d->st.status.agent_version, VGPU_VERSION))
 			report(d, WARN, "agent version", "restart vgpu-agent from this installation",
 			       "agent %s, vgpu %s", d->st.status.agent_version, VGPU_VERSION);
 		return;

@@ -12,8 +12,7 @@
 #include <sys/types.h>
 
 #include "../../fw-protocol/vgpu_reach.h"
-
-#define VGPU_VERSION "0.1.0"
+#include "../../fw-protocol/vgpu_version.h"
 
 struct command {
 	const char *name;

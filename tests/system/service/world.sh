@@ -4,13 +4,13 @@
 # installed, $dir/share is its /mnt.
 world=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-# world_needs NAME: ends with a skip where it cannot be had; else what `make install` puts there is in $dir/stage
+# world_needs NAME [bare]: ends with a skip where it cannot be had; else what `make install` puts there is in $dir/stage, or nothing is
 world_needs() {
 	[ -x /lib/systemd/systemd ] || { skip "$1: no systemd here"; exit 0; }
 	[ "$(id -u)" = 0 ] || { skip "$1: a systemd of our own needs root"; exit 0; }
 	grep -qw overlay /proc/filesystems && grep -qw cgroup2 /proc/filesystems && unshare -fpmuinC --mount-proc true 2>"$dir/why" ||
 		{ skip "$1: no namespaces, overlay or cgroup2 here $(cat "$dir/why")"; exit 0; }
-	(cd "$world/../../.." && DESTDIR=$dir/stage PREFIX=/usr/local SYSCONFDIR=/etc tools/service/install.sh install "$(realpath --relative-to=. "$B")") || exit 1
+	[ "${2:-}" = bare ] || (cd "$world/../../.." && DESTDIR=$dir/stage PREFIX=/usr/local SYSCONFDIR=/etc tools/service/install.sh install "$(realpath --relative-to=. "$B")") || exit 1
 	mkdir -p "$dir/stage/opt/tests" "$dir/share"
 	chmod 755 "$dir" "$dir/share"
 }
