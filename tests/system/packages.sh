@@ -33,7 +33,7 @@ grep -E '^(dpkg-[a-z]+|dh[a-z_]*): warning' "$dir/log" | sort -u >"$dir/warnings
 version=$(dpkg-parsechangelog -l debian/changelog -S Version)
 debs=()
 for p in vgpu libcuda-lite libcuda-lite-system libcuda-lite-dev; do debs+=("$dir/build/${p}_${version}_amd64.deb"); done
-ls "${debs[@]}" >/dev/null && ok "packages: $(du -k "${debs[@]}" | awk '{printf "%s%s %.1f MB", s, gensub(/.*\/([^_]*)_.*/, "\\1", 1, $2), $1 / 1024; s = ", "}' 2>/dev/null || echo "${#debs[@]}")" || exit 1
+ls "${debs[@]}" >"$dir/out" 2>&1 && ok "packages: $(du -k "${debs[@]}" | sed 's|^\([0-9]*\).*/\([^_]*\)_.*|\2 \1 KiB|' | paste -sd , -)" || { fail "$(cat "$dir/out")"; exit 1; }
 
 # --- lintian: no error, no warning; what is overridden has its reason beside it
 lintian --allow-root --fail-on error,warning "$dir"/build/*.changes >"$dir/lint" 2>"$dir/lint.err"
