@@ -601,6 +601,34 @@ $(B)/test/vm/edu: $(call objs,agent,tests/vm/edu.c $(addprefix agent/,vfio.c vfi
 	@mkdir -p $(@D)
 	musl-gcc -static -o $@ $^
 
+# libcuda, agent and device that speak other protocols, NEWEST-OLDEST: the files that know the numbers once more, the others' objects
+KNOWS   := libcuda-lite/core/connect.c agent/client.c agent/page.c agent/described.c agent/device.c agent/options.c \
+	tools/vgpu-stub/regs.c tools/vgpu-stub/options.c
+other    = $(foreach f,$(3),$(if $(filter $(KNOWS),$(f)),$(O)/protocol/$(1)/$(f:.c=.o),$(call objs,$(2),$(f))))
+define protocol_rule
+$(O)/protocol/$(1)/%.o: override CFLAGS += -DVGPU_PROTOCOL_VERSION=$(word 1,$(subst -, ,$(1))) -DVGPU_PROTOCOL_OLDEST=$(word 2,$(subst -, ,$(1)))
+$(O)/protocol/$(1)/libcuda-lite/%.o: libcuda-lite/%.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(PIC) -c -o $$@ $$<
+$(O)/protocol/$(1)/agent/%.o: agent/%.c | $(AG)/khdr $(AG)/libcpuid.a
+	@mkdir -p $$(@D)
+	musl-gcc $$(CFLAGS) $$(BASE) $$(AGENT_FLAGS) -c -o $$@ $$<
+$(O)/protocol/$(1)/tools/%.o: tools/%.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(BASE) $$(STUB_FLAGS) -c -o $$@ $$<
+$(B)/test/protocols/$(1)/libcuda.so.1: $(call other,$(1),lib,$(filter-out libcuda-lite/driver/exports.c,$(CORE)) $(FW)) $(APART) linker/libcuda.map
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(SO) -Wl,-soname,libcuda.so.1 -Wl,--version-script=linker/libcuda.map -o $$@ $$(filter %.o,$$^)
+$(B)/test/protocols/$(1)/vgpu-agent: $(call other,$(1),agent,$(AGENT) $(FW) $(SERVICE)) $(AG)/libcpuid.a
+	@mkdir -p $$(@D)
+	musl-gcc -static -Wl,-T,linker/vgpu-agent.ld -o $$@ $$(filter %.o,$$^) $(AG)/libcpuid.a
+$(B)/test/protocols/$(1)/vgpu-stub: $(call other,$(1),stub,$(STUB) $(CPU) $(CUDA) $(FW) $(SERVICE))
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) -Wl,-z,relro,-z,now -o $$@ $$^ $$(STUB_LIBS)
+test-bins: $(foreach f,libcuda.so.1 vgpu-agent vgpu-stub,$(B)/test/protocols/$(1)/$(f))
+endef
+$(foreach p,3-2 3-3,$(eval $(call protocol_rule,$(p))))
+
 $(B)/test/soak/worker: tests/soak/worker.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WARN) -std=gnu11 -D_GNU_SOURCE -Ilibcuda-lite/include -o $@ $< $(B)/lib/libcuda.so.1 -lpthread

@@ -17,7 +17,6 @@
 #include "vgpu_client.h"
 #include "vgpu_device.h"
 #include "vgpu_fence.h"
-#include "vgpu_version.h"
 
 #include "drr.h"
 #include "load.h"

@@ -94,9 +94,9 @@ static void listen_again(struct client *c)
 
 /* ---- HELLO --------------------------------------------------------------------------------- */
 
-static void refuse_hello(struct client *c, uint32_t status, const char *text)
+static void refuse_hello(struct client *c, uint32_t status, uint32_t version, const char *text)
 {
-	struct vgpu_msg_hello_r r = { .status = status, .version = VGPU_PROTOCOL_VERSION };
+	struct vgpu_msg_hello_r r = { .status = status, .version = version };
 
 	snprintf(r.text, sizeof(r.text), "%s", text);
 	if (answer_send(c, &r, sizeof(r), VGPU_MSG_HELLO, NULL, 0) == 0)
@@ -167,7 +167,7 @@ fail:
 
 static void hello(struct client *c, const struct vgpu_msg_hello *m)
 {
-	struct vgpu_msg_hello_r r = { .version = VGPU_PROTOCOL_VERSION };
+	struct vgpu_msg_hello_r r = { .version = m->version };
 	int fds[VGPU_HELLO_FDS], rc;
 	char text[96];
 
@@ -175,23 +175,23 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 		client_drop(c, "a second HELLO");
 		return;
 	}
-	memcpy(c->command, m->command, sizeof(c->command));
-	if (m->version != VGPU_PROTOCOL_VERSION) {
-		snprintf(text, sizeof(text), "client speaks protocol %u, vgpu-agent %s speaks %u", m->version, VGPU_VERSION,
-			 VGPU_PROTOCOL_VERSION);
-		refuse_hello(c, VGPU_ST_NOT_SUPPORTED, text);
+	snprintf(c->command, sizeof(c->command), "%.16s", m->command);
+	if (!VGPU_PROTOCOL_SPEAKS(m->version)) {
+		snprintf(text, sizeof(text), "client %.15s%s(protocol %u) is %s than vgpu-agent " VGPU_VERSION " (" VGPU_PROTOCOLS ")",
+			 m->release, m->release[0] ? " " : "", m->version, m->version < VGPU_PROTOCOL_OLDEST ? "older" : "newer");
+		refuse_hello(c, VGPU_ST_NOT_SUPPORTED, VGPU_PROTOCOL_VERSION, text);
 		return;
 	}
 	if (m->features >> 32) {
-		refuse_hello(c, VGPU_ST_NOT_SUPPORTED, "client requires a feature that this vgpu-agent does not know");
+		refuse_hello(c, VGPU_ST_NOT_SUPPORTED, m->version, "client requires a feature that this vgpu-agent does not know");
 		return;
 	}
 	if (m->span_base && tenant_full(c, text, sizeof(text))) {
-		refuse_hello(c, VGPU_ST_LIMIT, text);
+		refuse_hello(c, VGPU_ST_LIMIT, m->version, text);
 		return;
 	}
 	if (m->span_base && !message_span_ok(m->span_base)) {
-		refuse_hello(c, VGPU_ST_INVALID, "the address span must start at a multiple of 1 GiB from 0x200000000000 on");
+		refuse_hello(c, VGPU_ST_INVALID, m->version, "the address span must start at a multiple of 1 GiB from 0x200000000000 on");
 		return;
 	}
 	rc = m->span_base ? window_open(c) : 0;
@@ -202,7 +202,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 		return;
 	}
 	if (rc < 0) {
-		refuse_hello(c, VGPU_ST_OUT_OF_MEMORY, "no memory for the client's window");
+		refuse_hello(c, VGPU_ST_OUT_OF_MEMORY, m->version, "no memory for the client's window");
 		return;
 	}
 	c->span_base = m->span_base;
@@ -223,7 +223,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 		fds[VGPU_HELLO_FD_KICK] = c->kick_fd;
 		fds[VGPU_HELLO_FD_SEG0] = c->seg[0].fd;
 		c->session->magic = VGPU_SESSION_MAGIC;
-		c->session->version = VGPU_PROTOCOL_VERSION;
+		c->session->version = m->version;
 		c->session->features = r.features;
 		c->session->client_id = c->id;
 		c->any_env = (struct vgpu_check_env){
@@ -235,8 +235,8 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 	if (answer_send(c, &r, sizeof(r), VGPU_MSG_HELLO, fds, c->window ? VGPU_HELLO_FDS : VGPU_HELLO_FD_AGENT_PAGE + 1))
 		return;
 	if (c->window)
-		log_client(LOG_INFO, "client %u comes: %s, pid %d, uid %u, container %s", c->id, c->command, c->pid, c->uid,
-			   c->tenant[TENANT_CONTAINER] ? c->tenant[TENANT_CONTAINER]->box : "none");
+		log_client(LOG_INFO, "client %u comes: %s, pid %d, uid %u, container %s, vgpu %.15s", c->id, c->command, c->pid, c->uid,
+			   c->tenant[TENANT_CONTAINER] ? c->tenant[TENANT_CONTAINER]->box : "none", m->release[0] ? m->release : "before 0.1.0");
 	if (c->asked == ASKED_HELLO)
 		listen_again(c);
 }

@@ -63,17 +63,22 @@ fail:
 
 static int check_registers(struct device *d, char *why, size_t why_bytes)
 {
-	uint32_t magic = 0, version = 0, cap = 0, features = 0;
+	uint32_t magic = 0, version = 0, oldest = 0, cap = 0, features = 0;
 	int rc;
 
 	if ((rc = reg_read(d, VGPU_REG_MAGIC, &magic)) < 0 || (rc = reg_read(d, VGPU_REG_VERSION, &version)) < 0 ||
+	    (rc = reg_read(d, VGPU_REG_OLDEST, &oldest)) < 0 ||
 	    (rc = reg_read(d, VGPU_REG_CAP, &cap)) < 0 || (rc = reg_read(d, VGPU_REG_CAP + 4, &features)) < 0)
 		FAIL(rc, "%s: registers cannot be read: %s", d->spec, strerror(-rc));
 	if (magic != VGPU_DEV_MAGIC)
 		FAIL(-ENODEV, "%s: not a vgpu device (magic %#x)", d->spec, magic);
-	if (version != VGPU_PROTOCOL_VERSION)
-		FAIL(-EPROTO, "%s: device speaks protocol %u, this agent %u: use vgpu-stub and vgpu-agent of one release",
-		     d->spec, version, VGPU_PROTOCOL_VERSION);
+	if (version < VGPU_PROTOCOL_OLDEST)
+		FAIL(-EPROTO, "%s: the device is older than this vgpu-agent %s: it speaks protocol %u, this agent %s; fix: upgrade vgpu-stub",
+		     d->spec, VGPU_VERSION, version, VGPU_PROTOCOLS);
+	/* whether a newer one still speaks ours is its own word */
+	if (version > VGPU_PROTOCOL_VERSION && (!oldest || oldest > VGPU_PROTOCOL_VERSION))
+		FAIL(-EPROTO, "%s: this vgpu-agent %s is older than the device: that speaks protocols %u to %u, this agent %s; fix: upgrade vgpu-agent",
+		     d->spec, VGPU_VERSION, oldest ? oldest : version, version, VGPU_PROTOCOLS);
 	/* A device that cannot be told how its clients fence must fence itself. */
 	d->asym = d->asym && features & VGPU_CAP_CLIENT_FENCE;
 	d->queues = VGPU_CAP_QUEUES(cap);

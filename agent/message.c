@@ -55,6 +55,7 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 		if (m->hello.magic != VGPU_SESSION_MAGIC)
 			*why = "HELLO without the magic number";
 		printable(m->hello.command, sizeof(m->hello.command));
+		printable(m->hello.release, sizeof(m->hello.release));
 		break;
 	case VGPU_MSG_DEVICE:
 	case VGPU_MSG_STATUS:

@@ -286,7 +286,7 @@ static int option(struct options *o, int opt, const char *name, const char *arg)
 		fputs(help, stdout);
 		return 1;
 	case OPT_VERSION:
-		printf("vgpu-agent %s (protocol %u)\n", VGPU_VERSION, VGPU_PROTOCOL_VERSION);
+		puts("vgpu-agent " VGPU_VERSION " (" VGPU_PROTOCOLS ")");
 		return 1;
 	}
 	return bad("an option", "that is not known", "see vgpu-agent --help");

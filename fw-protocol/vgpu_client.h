@@ -131,6 +131,11 @@ _Static_assert(sizeof(struct vgpu_agent_page) == 64 * 9, "a line each");
 #define VGPU_FEATURE_ASYM_FENCE 1ull    /* both sides are registered for membarrier(2)
 					   GLOBAL_EXPEDITED: the sleeper pays, publishers need no fence */
 
+/*
+ * Versions: HELLO asks for the client's newest. An agent that is older refuses it and names its own newest; the client then asks for
+ * that on a new connection, where it still speaks it. What comes after HELLO is of the agreed version.
+ */
+
 /* ---- socket messages ----------------------------------------------------------------------- */
 enum vgpu_msg_type {
 	VGPU_MSG_HELLO = 1,     /* vgpu_msg_hello -> vgpu_msg_hello_r + fds HELLO_FD_* */
@@ -152,7 +157,7 @@ enum vgpu_msg_type {
  */
 #define VGPU_DESCRIBED_SUFFIX ".devices"
 struct vgpu_described {
-	uint32_t magic, version;        /* VGPU_SESSION_MAGIC, VGPU_PROTOCOL_VERSION */
+	uint32_t magic, version;        /* VGPU_SESSION_MAGIC, the agent's newest */
 	uint32_t devices, rsvd;
 	struct vgpu_device_info info[VGPU_MAX_DEVICES]; /* the first `devices` of them; zeros behind */
 };
@@ -170,12 +175,13 @@ struct vgpu_msg_hello {
 	uint32_t magic, version;
 	uint64_t features;
 	uint64_t span_base;             /* 0: a monitor; it gets no window, only DEVICE and STATUS */
-	char command[32];               /* for people: comm of the process */
+	char command[16];               /* for people: comm of the process */
+	char release[16];               /* VGPU_VERSION; empty before 0.1.0 */
 };
 struct vgpu_msg_hello_r {
 	struct vgpu_msg_header h;
 	uint32_t status;                /* enum vgpu_status */
-	uint32_t version;
+	uint32_t version;               /* that was asked for; refused because of it: the newest there is, which may be asked for again */
 	uint64_t features;
 	uint32_t client_id, devices;
 	uint64_t window_iova;           /* of segment 0 */

@@ -36,8 +36,7 @@
 #include <stdint.h>
 
 #include "vgpu_status.h"
-
-#define VGPU_PROTOCOL_VERSION 1u
+#include "vgpu_version.h"
 
 #define VGPU_SLOT_BYTES 64u
 #define VGPU_SLOT_PAYLOAD 56u

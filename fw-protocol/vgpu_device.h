@@ -12,6 +12,7 @@
  *   0x0018  ASQ      rw  IOVA of the admin submission ring (64 slots x 64 bytes)
  *   0x0020  ACQ      rw  IOVA of the admin completions (64 x 64 bytes)
  *   0x0028  RESET    wo  write VGPU_RESET_KEY: as FLR
+ *   0x0030  OLDEST   ro  VGPU_PROTOCOL_OLDEST; zero before 0.1.0: VERSION alone
  *   0x1000  doorbell page: one 32-bit word per queue. 0 is the admin queue, 1 + qid a context's.
  *           A doorbell only wakes a reader that said it sleeps; publication is the seq word.
  *
@@ -40,6 +41,7 @@
 #define VGPU_REG_ASQ     0x0018u
 #define VGPU_REG_ACQ     0x0020u
 #define VGPU_REG_RESET   0x0028u
+#define VGPU_REG_OLDEST  0x0030u
 #define VGPU_DOORBELL(q) (0x1000u + 4u * (q))
 #define VGPU_DEV_MAGIC   0x55504756u
 #define VGPU_RESET_KEY   0x56475055u

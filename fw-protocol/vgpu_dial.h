@@ -91,4 +91,36 @@ static inline int vgpu_ask(int fd, const struct vgpu_msg_header *req, void *out,
 	return (size_t)n == bytes && h->type == req->type ? 0 : -EPROTO;
 }
 
+/* The version to ask for on a new connection, after HELLO with `asked` was answered by r; 0: that was the agent's last word. */
+static inline uint32_t vgpu_hello_again(const struct vgpu_msg_hello_r *r, uint32_t asked)
+{
+	return r->status == VGPU_ST_NOT_SUPPORTED && r->version < asked && r->version >= VGPU_PROTOCOL_OLDEST ? r->version : 0;
+}
+
+/* A monitor's connection and HELLO. *fd: the connection, also where its HELLO failed; -1: there is none. 0, or -errno; see r->status. */
+static inline int vgpu_monitor(const char *path, int timeout_s, const char *command, struct vgpu_msg_hello_r *r, int *fd)
+{
+	struct vgpu_msg_hello h = { .h = { VGPU_MSG_HELLO, sizeof(h) }, .magic = VGPU_SESSION_MAGIC,
+				    .version = VGPU_PROTOCOL_VERSION, .release = VGPU_VERSION };
+	uint32_t again;
+	int err;
+
+	strncpy(h.command, command, sizeof(h.command) - 1);
+	do {
+		again = 0;
+		*fd = vgpu_dial(path, timeout_s);
+		if (*fd < 0) {
+			err = *fd;
+			*fd = -1;
+			return err;
+		}
+		err = vgpu_ask(*fd, &h.h, r, sizeof(*r), 0, NULL);
+		if (!err && (again = vgpu_hello_again(r, h.version))) {
+			h.version = again;
+			close(*fd);
+		}
+	} while (again);
+	return err;
+}
+
 #endif

@@ -33,7 +33,7 @@ static inline enum vgpu_reach vgpu_reach_of(int err, const struct vgpu_msg_hello
 	switch (-err) {
 	case 0:
 		return !r || r->status == VGPU_ST_OK ? VGPU_REACH_OK : r->status == VGPU_ST_LIMIT ? VGPU_REACH_LIMIT :
-		       r->version != VGPU_PROTOCOL_VERSION ? VGPU_REACH_VERSION : VGPU_REACH_REFUSED;
+		       !VGPU_PROTOCOL_SPEAKS(r->version) ? VGPU_REACH_VERSION : VGPU_REACH_REFUSED;
 	case ENOENT:
 	case ENOTDIR:
 		return VGPU_REACH_NO_SOCKET;
@@ -194,8 +194,8 @@ static inline enum vgpu_reach vgpu_reach_words(const char *path, int err, int fd
 		snprintf(fix, m, "end a program that uses the device (vgpu smi lists them), or raise that limit (vgpu-agent --limits FILE, SIGHUP)");
 		break;
 	case VGPU_REACH_VERSION:
-		snprintf(why, n, "%s: the agent (%s) speaks protocol %u, this program's vgpu speaks %u", path,
-			 r->version < VGPU_PROTOCOL_VERSION ? "older" : "newer", r->version, VGPU_PROTOCOL_VERSION);
+		snprintf(why, n, "%s: the agent is %s than this program's vgpu %s: it speaks protocol %u, this %s", path,
+			 r->version < VGPU_PROTOCOL_VERSION ? "older" : "newer", VGPU_VERSION, r->version, VGPU_PROTOCOLS);
 		snprintf(fix, m, "%s", r->version < VGPU_PROTOCOL_VERSION ? "restart vgpu-agent from this installation" :
 			 "use the libraries of the agent's installation");
 		break;

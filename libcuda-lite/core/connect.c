@@ -297,7 +297,7 @@ static void read_comm(char *to, size_t bytes)
 static int hello(void)
 {
 	struct vgpu_msg_hello m = { .h = { VGPU_MSG_HELLO, 0 }, .magic = VGPU_SESSION_MAGIC,
-				    .version = VGPU_PROTOCOL_VERSION, .span_base = vg.span };
+				    .version = VGPU_PROTOCOL_VERSION, .span_base = vg.span, .release = VGPU_VERSION };
 	struct vgpu_msg_hello_r r;
 	int fds[VGPU_HELLO_FDS] = { -1, -1, -1, -1 };
 	char why[400], fix[400] = "";
@@ -308,11 +308,20 @@ static int hello(void)
 	if (vgpu_asym_register() == 0)
 		m.features |= VGPU_FEATURE_ASYM_FENCE;
 	read_comm(m.command, sizeof m.command);
-	status = vg_request(&m, sizeof m, &r, sizeof r, fds, VGPU_HELLO_FDS);
+	while ((status = vg_request(&m, sizeof m, &r, sizeof r, fds, VGPU_HELLO_FDS)) != VGPU_ST_OK && vgpu_hello_again(&r, m.version)) {
+		/* an older agent, whose protocol we still speak: it has closed this connection */
+		m.version = vgpu_hello_again(&r, m.version);
+		close(vg.sock);
+		vg.sock = find_agent();
+		if (vg.sock < 0)
+			return -1;
+	}
 	if (status) {
 		r.text[sizeof r.text - 1] = 0;
-		if (status != VGPU_ST_AGENT_LOST)
-			vgpu_reach_words("", 0, -1, &r, why, sizeof why, fix, sizeof fix);
+		if (status != VGPU_ST_AGENT_LOST && vgpu_reach_words("vgpu-agent", 0, -1, &r, why, sizeof why, fix, sizeof fix) == VGPU_REACH_VERSION) {
+			vg_say("%s; %s", why, fix);
+			return -1;
+		}
 		vg_say("vgpu-agent refuses this process: %s%s%s%s%s", vgpu_status_text(status), r.text[0] ? ": " : "", r.text,
 		       fix[0] ? "; " : "", fix);
 		return -1;
@@ -555,7 +564,7 @@ static bool read_described(const char *socket_path)
 	if (syscall(SYS_fstat, fd, &st) == 0 && S_ISREG(st.st_mode))
 		n = read(fd, &d, sizeof d);
 	close(fd);
-	if (n != (ssize_t)sizeof d || d.magic != VGPU_SESSION_MAGIC || d.version != VGPU_PROTOCOL_VERSION || !d.devices ||
+	if (n != (ssize_t)sizeof d || d.magic != VGPU_SESSION_MAGIC || !VGPU_PROTOCOL_SPEAKS(d.version) || !d.devices ||
 	    d.devices > VGPU_MAX_DEVICES)
 		return false;
 	take_devices(d.info, same, d.devices);

@@ -12,18 +12,14 @@
 
 static int hello(const char *path, struct vgpu_msg_hello_r *r)
 {
-	struct vgpu_msg_hello h = { .h = { VGPU_MSG_HELLO, sizeof(h) }, .magic = VGPU_SESSION_MAGIC,
-				    .version = VGPU_PROTOCOL_VERSION, .command = "nvml" };
-	int fd = vgpu_dial(path, VGPU_LATE_S), err;
+	int fd, err = vgpu_monitor(path, VGPU_LATE_S, "nvml", r, &fd);
 
-	if (fd < 0)
-		return fd;
-	err = vgpu_ask(fd, &h.h, r, sizeof(*r), 0, NULL);
 	if (!err && r->status)
-		err = r->version != VGPU_PROTOCOL_VERSION ? -EPROTO : -ECONNREFUSED;
+		err = VGPU_PROTOCOL_SPEAKS(r->version) ? -ECONNREFUSED : -EPROTO;
 	if (!err)
 		return fd;
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	return err;
 }
 

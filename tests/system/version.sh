@@ -12,7 +12,7 @@ release=$(sed -n 's/^#define VGPU_VERSION "\(.*\)"/\1/p' fw-protocol/vgpu_versio
 same() { # same WHO WHAT-IT-SAYS
 	[ "$2" = "$release" ] && ok "$1 says $release" || fail "$1 says '$2', vgpu_version.h $release"
 }
-same "vgpu --version" "$("$V/vgpu" --version | sed 's/^vgpu //;1q')"
+same "vgpu --version" "$("$V/vgpu" --version | sed 's/^vgpu \([^ ]*\).*/\1/')"
 same "vgpu-agent --version" "$("$V/vgpu-agent" --version | sed 's/^vgpu-agent \([^ ,]*\).*/\1/')"
 same "vgpu-stub --version" "$("$V/vgpu-stub" --version | sed 's/^vgpu-stub \([^ ,]*\).*/\1/')"
 # the newest section of each

@@ -354,7 +354,7 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 			*status = 0;
 			return -1;
 		case O_VERSION:
-			printf("vgpu-stub %s, protocol %u\n", VGPU_VERSION, VGPU_PROTOCOL_VERSION);
+			puts("vgpu-stub " VGPU_VERSION " (" VGPU_PROTOCOLS ")");
 			*status = 0;
 			return -1;
 		default:

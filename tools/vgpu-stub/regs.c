@@ -28,6 +28,9 @@ static int read32(struct device *d, uint64_t offset, uint32_t *v)
 	case VGPU_REG_VERSION:
 		*v = VGPU_PROTOCOL_VERSION;
 		return 0;
+	case VGPU_REG_OLDEST:
+		*v = VGPU_PROTOCOL_OLDEST;
+		return 0;
 	case VGPU_REG_CAP:
 		*v = STUB_QUEUES | VGPU_ADMIN_SLOTS << 16;
 		return 0;

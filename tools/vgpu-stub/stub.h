@@ -20,7 +20,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../fw-protocol/vgpu_version.h"
 #include "ctx_proto.h"
 #include "dma.h"
 

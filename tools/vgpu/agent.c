@@ -7,35 +7,29 @@
 
 #include <stdlib.h>
 
-
-static int hello(int fd, struct vgpu_msg_hello_r *r)
+static int hello(const char *path, struct vgpu_msg_hello_r *r, int *fd)
 {
-	struct vgpu_msg_hello h = {
-		.h = { VGPU_MSG_HELLO, sizeof(h) },
-		.magic = VGPU_SESSION_MAGIC, .version = VGPU_PROTOCOL_VERSION,
-		.command = "vgpu",
-	};
-
-	return vgpu_ask(fd, &h.h, r, sizeof(*r), 0, NULL);
+	return vgpu_monitor(path, VGPU_ANSWER_S, "vgpu", r, fd);
 }
 
 int agent_connect(const char *path)
 {
 	struct vgpu_msg_hello_r r;
-	int fd = vgpu_dial(path, VGPU_ANSWER_S), err = fd < 0 ? fd : hello(fd, &r);
+	int fd, err = hello(path, &r, &fd);
 
 	if (!err && r.status)
 		err = -ECONNREFUSED;
-	if (!err || fd < 0)
+	if (!err)
 		return fd;
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	return err;
 }
 
 enum vgpu_reach agent_reach(const char *path, struct agent_reach *out)
 {
 	struct vgpu_msg_hello_r r;
-	int fd = vgpu_dial(path, VGPU_ANSWER_S), err = fd < 0 ? fd : hello(fd, &r);
+	int fd, err = hello(path, &r, &fd);
 
 	out->is = vgpu_reach_words(path, err, fd, fd >= 0 && !err ? &r : NULL, out->why, sizeof(out->why), out->fix, sizeof(out->fix));
 	if (fd >= 0)
@@ -130,12 +124,10 @@ static void end_texts(struct agent_status *s)
 
 int agent_status(const char *path, struct agent_status *out)
 {
-	int fd = vgpu_dial(path, VGPU_ANSWER_S), err;
+	int fd, err;
 
 	memset(out, 0, sizeof(*out));
-	if (fd < 0)
-		return fd;
-	err = hello(fd, &out->hello);
+	err = hello(path, &out->hello, &fd);
 	if (err)
 		goto out;
 	if (out->hello.status) {
@@ -178,7 +170,8 @@ int agent_status(const char *path, struct agent_status *out)
 	} while (out->clients < out->status.clients);
 	err = contexts(fd, out);
 out:
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	if (err)
 		agent_status_free(out);
 	else

@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
 		return written(usage(stdout, 0));
 	if (!strcmp(argv[1], "--version")) {
-		puts("vgpu " VGPU_VERSION);
+		puts("vgpu " VGPU_VERSION " (" VGPU_PROTOCOLS ")");
 		return written(0);
 	}
 	if (engine && *engine && engine_mode_named(engine) == ENGINE_MODE_AUTO) {

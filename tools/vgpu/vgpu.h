@@ -12,7 +12,6 @@
 #include <sys/types.h>
 
 #include "../../fw-protocol/vgpu_reach.h"
-#include "../../fw-protocol/vgpu_version.h"
 
 struct command {
 	const char *name;
