@@ -77,6 +77,7 @@ printf '#!/bin/sh\nexit 101\n' >"$dir/least/usr/sbin/policy-rc.d" && chmod 755 "
 mount --bind /proc "$dir/least/proc" && mount --bind /dev "$dir/least/dev"
 trap 'umount "$dir/least/proc" "$dir/least/dev"; cleanup' EXIT
 in_least() { chroot "$dir/least" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@" >"$dir/log" 2>&1; }
+cp /etc/resolv.conf "$dir/least/etc/"
 in_least sh -c 'apt-get install -y --no-install-recommends /opt/*.deb' && ok "apt installs them in a minimal Debian 12" || fail "apt: $(tail -n 20 "$dir/log")"
 in_least /usr/bin/vgpu run --private --memory 256M -- /opt/vecadd && ok "a program runs there" || fail "vgpu run: $(cat "$dir/log")"
 in_least sh -c 'ldconfig -p | grep -q /usr/lib/vgpu/libcuda.so.1' && ok "the loader has our libcuda.so.1" || fail "ldconfig"
