@@ -75,7 +75,7 @@ all: bins libs
 
 bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent $(B)/lib/vgpu/bin/ptxas $(B)/lib/vgpu/python
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
-	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/vgpu/xla/libcudnn.so.9 $(B)/lib/libvgpu-turn.so \
+	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnvToolsExt.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/vgpu/xla/libcudnn.so.9 $(B)/lib/libvgpu-turn.so \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v) $(B)/lib/libnvrtc.so.$(v) $(B)/lib/libnvJitLink.so.$(v)) \
 	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so $(B)/lib/nvidia-smi $(B)/lib/compute-sanitizer $(B)/lib/sdk
 # a toolkit's folder for CMake's FindCUDAToolkit, of links alone: CUDAToolkit_ROOT
@@ -94,7 +94,7 @@ $(B)/lib/nvidia-smi $(B)/lib/compute-sanitizer:
 # development links, those of a major in a folder: -L there, and -lcuda -lcudart -lcublas -lcublasLt -lnvidia-ml -lnccl
 $(B)/lib/dev-%/libcuda.so:
 	@mkdir -p $(@D)
-	for f in libcudart.so.$* libcublas.so.$* libcublasLt.so.$* libnvidia-ml.so.1 libnccl.so.2 libcuda.so.1; do \
+	for f in libcudart.so.$* libcublas.so.$* libcublasLt.so.$* libnvidia-ml.so.1 libnccl.so.2 $(if $(filter 12,$*),libnvToolsExt.so.1) libcuda.so.1; do \
 		ln -sfn ../$$f $(@D)/$${f%.*}; done; ln -sfn ../libcuda.so.1 $(@D)/
 # as they lie when installed: vgpu toolkit finds them by its own place
 $(B)/lib/toolkit $(B)/include/vgpu:
@@ -261,8 +261,8 @@ $(G)/$(1)/all.o: $(2)
 	ld -r -o $$@ $$^
 $(G)/$(1)/calls.c: $(G)/$(1)/all.o $(4) $(TRACE_H)
 	nm -g --defined-only $$< | awk '$$$$2 == "T" && $$$$3 ~ /^($(3))/ {print $$$$3}' >$(G)/$(1)/defined
-	nm -g --defined-only $(filter %/unsupported.o,$(2)) | awk '$$$$2 == "T" {print $$$$3}' | \
-		awk 'FNR == NR {no[$$$$1] = 1; next} {print $$$$1, $$$$1 in no ? "unsupported" : ""}' - $(G)/$(1)/defined >$(G)/$(1)/names
+	$(if $(filter %/unsupported.o,$(2)),nm -g --defined-only $(filter %/unsupported.o,$(2)),:) | awk '$$$$2 == "T" {print $$$$3}' | \
+		awk 'all {print $$$$1, $$$$1 in no ? "unsupported" : ""; next} {no[$$$$1] = 1}' - all=1 $(G)/$(1)/defined >$(G)/$(1)/names
 	$(CC) -E -P $(PIC) $(5) -o $(G)/$(1)/calls.i $(4)
 	awk -v out=$(G)/$(1)/calls -v header=$(notdir $(4)) -f libcuda-lite/trace/gen.awk $(G)/$(1)/names $(G)/$(1)/calls.i
 $(G)/$(1)/calls.o: $(G)/$(1)/calls.c
@@ -300,6 +300,11 @@ $(eval $(call traced,libnvidia-ml.so.1,$(call objs,lib,$(NVML)),nvml[A-Z],libcud
 $(B)/lib/libnvidia-ml.so.1: linker/libnvidia-ml.map
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SO) -Wl,-soname,libnvidia-ml.so.1 -Wl,--default-symver -Wl,--version-script=linker/libnvidia-ml.map -o $@ $(filter %.o,$^)
+# NVTX: the trace sees its calls; those that come by injection are led to the same entry points
+$(eval $(call traced,libnvToolsExt.so.1,$(call objs,lib,libcuda-lite/nvtx/nvtx.c),nvtx[A-Z],libcuda-lite/nvtx/nvtx.h,-Ilibcuda-lite/nvtx,libcuda-lite/nvtx/traced.c))
+$(B)/lib/libnvToolsExt.so.1: $(O)/lib/libcuda-lite/nvtx/inject.o linker/libnvToolsExt.map
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SO) -Wl,-soname,libnvToolsExt.so.1 -Wl,--default-symver -Wl,--version-script=linker/libnvToolsExt.map -o $@ $(filter %.o,$^)
 $(B)/lib/libnccl.so.2: $(call objs,lib,$(NCCL)) linker/libnccl.map $(B)/lib/libcuda.so.1
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SO) $(BESIDE) -Wl,-soname,libnccl.so.2 -Wl,--version-script=linker/libnccl.map -o $@ $(filter %.o,$^) -L$(B)/lib -lcuda

@@ -62,6 +62,7 @@ typedef struct {
 } nvtxSyncUserAttributes_t;
 
 void nvtxInitialize(const void *reserved);
+const void *nvtxGetExportTable(uint32_t table);
 
 void nvtxMarkEx(const nvtxEventAttributes_t *event);
 void nvtxMarkA(const char *message);

@@ -43,8 +43,23 @@ int trace_read(void *to, uint64_t from, size_t n)
 	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)n ? 0 : -1;
 }
 
-/* A quoted string that may end at an unmapped page. */
-static void quoted(struct text *t, uint64_t from)
+void text_quoted(struct text *t, const char *s, size_t n, int more)
+{
+	text_add(t, "\"");
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		if (c == '"' || c == '\\')
+			text_add(t, "\\%c", c);
+		else if (c < 32 || c >= 127)
+			text_add(t, "\\x%02x", c);
+		else
+			text_add(t, "%c", c);
+	}
+	text_add(t, more ? "\"..." : "\"");
+}
+
+void trace_quoted(struct text *t, uint64_t from)
 {
 	char s[STRING_BYTES + 1];
 	size_t n = 0;
@@ -71,19 +86,7 @@ static void quoted(struct text *t, uint64_t from)
 		text_add(t, "%#llx", (unsigned long long)from);
 		return;
 	}
-	s[n] = 0;
-	text_add(t, "\"");
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)s[i];
-
-		if (c == '"' || c == '\\')
-			text_add(t, "\\%c", c);
-		else if (c < 32 || c >= 127)
-			text_add(t, "\\x%02x", c);
-		else
-			text_add(t, "%c", c);
-	}
-	text_add(t, n >= STRING_BYTES ? "\"..." : "\"");
+	text_quoted(t, s, n, n >= STRING_BYTES);
 }
 
 const char *trace_enum(const char *kind, int value, char buf[16])
@@ -118,7 +121,7 @@ static void scalar(struct text *t, const char *kind, uint64_t v)
 	case 'U': text_add(t, "%llu", (unsigned long long)v); break;
 	case 'E': text_add(t, "%s", trace_enum(kind + 1, (int)v, buf)); break;
 	case 's':
-	case 'z': quoted(t, v); break;
+	case 'z': trace_quoted(t, v); break;
 	case 'f':
 		memcpy(&f, &v, 4);
 		text_add(t, "%g", (double)f);
@@ -146,7 +149,7 @@ static void pointed(struct text *t, const char *kind, uint64_t p, int failed)
 	else if (failed)
 		address(t, p);
 	else if (*kind == 's')          /* a buffer that was filled */
-		quoted(t, p);
+		trace_quoted(t, p);
 	else if (trace_read(&v, p, bytes_of(*kind)))
 		address(t, p);
 	else {
@@ -197,7 +200,7 @@ void trace_arguments(struct text *t, const char *desc, const uint64_t *args, int
 			text_add(t, "{...}");
 		else if (by_value(t, *kind, args[i]))
 			;
-		else if (strchr("ABFGHJKMNP", *kind) && vgpu_trace_special)
+		else if (strchr("ABFGHJKMNOPRVWYZ", *kind) && vgpu_trace_special)
 			vgpu_trace_special(t, *kind, args, i);
 		else
 			scalar(t, kind, args[i]);

@@ -23,6 +23,8 @@ BEGIN {
 	byvalue["CUmemLocation"] = "L"; byvalue["cudaMemLocation"] = "L"
 	behind["CUlaunchConfig"] = "A"; behind["cudaLaunchConfig_t"] = "B"
 	behind["CUDA_MEMCPY2D"] = "G"; behind["CUDA_MEMCPY3D"] = "H"; behind["cudaMemcpy3DParms"] = "J"
+	behind["nvtxEventAttributes_t"] = "V"; behind["nvtxResourceAttributes_t"] = "Y"; behind["nvtxSyncUserAttributes_t"] = "Z"
+	named["nvtxDomainHandle_t"] = "O"; named["nvtxStringHandle_t"] = "R"
 	named["CUfunction"] = "K"; named["CUkernel"] = "M"; named["cudaKernel_t"] = "N"; named["cudaFunction_t"] = "N"
 }
 
@@ -95,6 +97,8 @@ function argument_kind(type, var, constant, array,    stars, base, k)
 	if (stars == 1) {
 		if (base == "char")
 			return constant ? (var ~ /^host_/ ? "p" : "s") : var ~ /^(name|bus_id|uuid|version)$/ ? "*s" : "p"
+		if (base == "wchar_t")
+			return "W"
 		if (base == "void")
 			return constant && (var == "func" || var == "host_fn") ? "F" : "p"
 		if (behind_of(base) != "") return behind_of(base)

@@ -38,7 +38,7 @@ static int top_only, errors_only;
 static int in_group(const char *call, const char *group, size_t n)
 {
 	static const struct { const char *group, *prefix; } groups[] = {
-		{ "driver", "cu" }, { "runtime", "cuda" }, { "blas", "cublas" }, { "nvml", "nvml" }, { "runtime", "__cuda" },
+		{ "driver", "cu" }, { "runtime", "cuda" }, { "blas", "cublas" }, { "nvml", "nvml" }, { "nvtx", "nvtx" }, { "runtime", "__cuda" },
 	};
 	int driver = !strncmp(call, "cu", 2) && call[2] >= 'A' && call[2] <= 'Z';
 
@@ -50,7 +50,7 @@ static int in_group(const char *call, const char *group, size_t n)
 }
 
 /*
- * A comma-separated list: globs of names (cudaMalloc*), groups (driver, runtime, blas, nvml), a "!" before either leaves
+ * A comma-separated list: globs of names (cudaMalloc*), groups (driver, runtime, blas, nvml, nvtx), a "!" before either leaves
  * out what matches. "top" (no calls inside other calls) and "errors" (only calls that fail) stand beside.
  */
 static int matches(const char *filter, const char *call)

@@ -52,6 +52,10 @@ struct text {
 };
 void text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void text_string(struct text *t, const char *s, size_t n);      /* as is */
+/* In quotes, escaped; more: it went on. */
+void text_quoted(struct text *t, const char *s, size_t n, int more);
+/* The string at an address of this process that may not be there, and may end at an unmapped page. */
+void trace_quoted(struct text *t, uint64_t from);
 /* Bytes of this process that may not be there; 0 or -1. */
 int trace_read(void *to, uint64_t from, size_t n);
 /* Name of an enum's value, with a number where it has none; static or in buf. */

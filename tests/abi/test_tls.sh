@@ -15,7 +15,7 @@ fail() { echo "$*"; bad=1; }
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-libs=$(cd "$B/lib" && echo libcuda.so.1 libcudart.so.1[23] libcublas.so.1[23] libcublasLt.so.1[23] libnvidia-ml.so.1 libnccl.so.2)
+libs=$(cd "$B/lib" && echo libcuda.so.1 libcudart.so.1[23] libcublas.so.1[23] libcublasLt.so.1[23] libnvidia-ml.so.1 libnccl.so.2 libnvToolsExt.so.1)
 total=0
 for l in $libs; do
 	readelf -rW "$B/lib/$l" | grep -E 'DTPMOD|DTPOFF|TPOFF|__tls_get_addr' && fail "$l has TLS of another model"

@@ -27,6 +27,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/include/vgpu/cuda.h
 644 usr/include/vgpu/cuda_runtime.h
 644 usr/include/vgpu/cuda_runtime_api.h
+644 usr/include/vgpu/driver_types.h
 644 usr/include/vgpu/nvml.h
 644 usr/include/vgpu/vector_functions.h
 644 usr/include/vgpu/vector_types.h
@@ -73,6 +74,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/libnvJitLink.so.12
 644 usr/lib/vgpu/libnvJitLink.so.13
 644 usr/lib/vgpu/libnvidia-ml.so.580.65.06
+644 usr/lib/vgpu/libnvToolsExt.so.1
 644 usr/lib/vgpu/libnvrtc.so.12
 644 usr/lib/vgpu/libnvrtc.so.13
 755 usr/lib/vgpu/toolkit/fetch.sh
@@ -107,6 +109,7 @@ sort >"$dir/want" <<'LIST'
 777 usr/lib/vgpu/dev-12/libcublasLt.so -> ../libcublasLt.so.12
 777 usr/lib/vgpu/dev-12/libnvidia-ml.so -> ../libnvidia-ml.so.1
 777 usr/lib/vgpu/dev-12/libnccl.so -> ../libnccl.so.2
+777 usr/lib/vgpu/dev-12/libnvToolsExt.so -> ../libnvToolsExt.so.1
 777 usr/lib/vgpu/dev-12/libcuda.so.1 -> ../libcuda.so.1
 777 usr/lib/vgpu/dev-13/libcuda.so -> ../libcuda.so.1
 777 usr/lib/vgpu/dev-13/libcudart.so -> ../libcudart.so.13

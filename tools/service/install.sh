@@ -36,6 +36,8 @@ files() {
 		for f in libcuda.so.1 libcudart.so.$v libcublas.so.$v libcublasLt.so.$v libnvidia-ml.so.1 libnccl.so.2; do
 			echo "link ../$f $PREFIX/lib/vgpu/dev-$v/${f%.*}"
 		done
+		# CUDA 13 has it as headers alone
+		[ $v = 13 ] || echo "link ../libnvToolsExt.so.1 $PREFIX/lib/vgpu/dev-$v/libnvToolsExt.so"
 		# where the linker looks for what libcudart needs
 		echo "link ../libcuda.so.1 $PREFIX/lib/vgpu/dev-$v/libcuda.so.1"
 	done
@@ -46,7 +48,7 @@ files() {
 	echo "644 tools/python/torch/sitecustomize.py $PREFIX/lib/vgpu/python/torch/sitecustomize.py"
 	# a folder of our own: beside NVIDIA's libraries nothing is overwritten
 	for f in libcudart.so.12 libcudart.so.13 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 \
-		 libnvrtc.so.12 libnvrtc.so.13 libnvJitLink.so.12 libnvJitLink.so.13 libnccl.so.2 libvgpu-turn.so libcuda-lite.a; do
+		 libnvrtc.so.12 libnvrtc.so.13 libnvJitLink.so.12 libnvJitLink.so.13 libnccl.so.2 libnvToolsExt.so.1 libvgpu-turn.so libcuda-lite.a; do
 		echo "644 $B/lib/$f $PREFIX/lib/vgpu/$f"
 	done
 	# the files of the driver have its version in their names, which NVIDIA's tools look for

@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -140,17 +141,26 @@ static int follow(pid_t pid, int listener, struct trace_out *o)
 	return st;
 }
 
+/* nvtx3's headers and NVIDIA's own libnvToolsExt call the library that this names; another tool's stays. */
+static void inject_nvtx(void)
+{
+	char path[PATH_MAX];
+
+	if (!tool_path(path, sizeof(path), "lib", "libnvToolsExt.so.1") && !access(path, R_OK))
+		setenv("NVTX_INJECTION64_PATH", path, 0);
+}
+
 static int usage(FILE *to)
 {
 	fputs("usage: vgpu trace [-c] [-j] [-f FILTER] [-o FILE] [--perfetto FILE] [run options] [--] CMD [ARG...]\n"
-	      "  Runs CMD as vgpu run does and shows every CUDA driver, runtime, cuBLAS and NVML call of it and its children:\n"
+	      "  Runs CMD as vgpu run does and shows every CUDA driver, runtime, cuBLAS, NVML and NVTX call of it and its children:\n"
 	      "  arguments, result, time. Calls inside a call are indented by dots.\n"
 	      "  -c               counts, errors and times per function at the end, instead of lines\n"
 	      "  -j               the same as one JSON object, on standard output or in the file of -o, and nothing else there\n"
-	      "  -f FILTER        names with * and ?, or driver, runtime, blas, nvml; ! before one leaves it out; top: no calls\n"
+	      "  -f FILTER        names with * and ?, or driver, runtime, blas, nvml, nvtx; ! before one leaves it out; top: no calls\n"
 	      "                   inside calls; errors: only calls that fail. Commas between: -f 'cudaMemcpy*,blas,top'\n"
 	      "  -o FILE          lines or table go there instead of standard error\n"
-	      "  --perfetto FILE  a trace for ui.perfetto.dev\n"
+	      "  --perfetto FILE  a trace for ui.perfetto.dev: calls, and what the program says by NVTX: ranges, marks, names\n"
 	      "  --ops            instructions of a kernel instead of calls: vgpu trace --ops -h\n"
 	      "  Exit status: CMD's, or as vgpu run's.\n", to);
 	return to == stderr ? 125 : 0;
@@ -246,6 +256,7 @@ int cmd_trace(int argc, char **argv)
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		if (setenv("VGPU_TRACE", dir, 1) || (o.filter ? setenv("VGPU_TRACE_FILTER", o.filter, 1) : unsetenv("VGPU_TRACE_FILTER")))
 			_exit(125);
+		inject_nvtx();
 		/* JSON alone on standard output: what CMD says there goes beside it */
 		if (o.json && !o.file && dup2(2, 1) < 0)
 			_exit(125);

@@ -32,11 +32,17 @@ struct trace_out {
 	uint64_t start_ns;              /* times are shown from here */
 	struct json perfetto;           /* .out NULL: none */
 	unsigned npids, pids[512];      /* named in the Perfetto file already */
+	unsigned ntids, tids[4096];     /* and so are these threads */
+	unsigned nranges, ranges_room;  /* trace_nvtx.c: ranges that are open */
+	struct open_range *range;
 	uint64_t lines, bad;
 };
 void trace_out_line(struct trace_out *o, char *line);
 void trace_out_process(struct trace_out *o, unsigned pid);
 int trace_out_close(struct trace_out *o);
+void trace_out_thread(struct trace_out *o, unsigned pid, unsigned tid, const char *name);
+/* trace_nvtx.c: 1: c is written as what it says, or says nothing; 0: it is a call like others. */
+int trace_nvtx(struct trace_out *o, const struct trace_line *c, uint64_t since_ns);
 
 /* ---- trace_count.c: the pages of all processes in a folder ---- */
 /* The table, or JSON where j; how many processes had a page. */

@@ -84,7 +84,7 @@ int trace_parse(char *line, struct trace_line *out)
 
 static const char *category(const char *name)
 {
-	return !strncmp(name, "cublas", 6) ? "blas" : !strncmp(name, "nvml", 4) ? "nvml" :
+	return !strncmp(name, "cublas", 6) ? "blas" : !strncmp(name, "nvml", 4) ? "nvml" : !strncmp(name, "nvtx", 4) ? "nvtx" :
 	       !strncmp(name, "cuda", 4) || !strncmp(name, "__cuda", 6) ? "runtime" : "driver";
 }
 
@@ -136,6 +136,29 @@ static bool kernel_name(const struct trace_line *c, char *out, size_t room)
 	return demangle(name, DEMANGLE_FULL, out, room);
 }
 
+/* Once a thread: the name that the program gave it (pthread_setname_np), which is the process's where it gave none. */
+static void thread_seen(struct trace_out *o, unsigned pid, unsigned tid)
+{
+	char path[48], name[32] = "";
+	FILE *f;
+
+	for (unsigned i = 0; i < o->ntids; i++)
+		if (o->tids[i] == tid)
+			return;
+	if (o->ntids == sizeof(o->tids) / sizeof(o->tids[0]))
+		return;
+	o->tids[o->ntids++] = tid;
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", pid, tid);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (fgets(name, sizeof(name), f)) {
+		name[strcspn(name, "\n")] = 0;
+		trace_out_thread(o, pid, tid, name);
+	}
+	fclose(f);
+}
+
 void trace_out_line(struct trace_out *o, char *line)
 {
 	struct json *j = &o->perfetto;
@@ -157,6 +180,9 @@ void trace_out_line(struct trace_out *o, char *line)
 		fflush(o->text);
 	}
 	if (!j->out)
+		return;
+	thread_seen(o, c.pid, c.tid);
+	if (trace_nvtx(o, &c, since))
 		return;
 	json_open(j, NULL, '{');
 	json_str(j, "name", c.name);
@@ -180,6 +206,7 @@ int trace_out_close(struct trace_out *o)
 {
 	int bad;
 
+	free(o->range);
 	if (o->bad)
 		complain("trace: %llu messages were not calls", (unsigned long long)o->bad);
 	if (!o->perfetto.out)
