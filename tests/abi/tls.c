@@ -105,12 +105,23 @@ static void nccl(int first)
 	RIGHT(0, ncclGroupEnd, (void));
 }
 
+/* levels are the thread's own */
+static void nvtx(int first)
+{
+	int (*push)(const char *) = (int (*)(const char *))sym("nvtxRangePushA"), (*pop)(void) = (int (*)(void))sym("nvtxRangePop");
+
+	if (push("a") || push("b") != 1 || pop() != 1 || pop())
+		die("levels of ranges", 0);
+	if (first)
+		push("stays open here");
+}
+
 static const struct {
 	const char *name;
 	void (*calls)(int first);
 } known[] = {
 	{ "libcuda.so", driver }, { "libcudart.so", runtime }, { "libcublas.so", blas }, { "libcublasLt.so", blaslt },
-	{ "libnvidia-ml.so", nvml }, { "libnccl.so", nccl },
+	{ "libnvidia-ml.so", nvml }, { "libnccl.so", nccl }, { "libnvToolsExt.so", nvtx },
 };
 static void (*calls)(int first);
 
