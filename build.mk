@@ -279,7 +279,7 @@ endef
 
 APART   := $(O)/lib/libcuda-lite/driver/exports.o
 $(eval $(call traced,libcuda.so.1,$(filter-out $(APART),$(call objs,lib,$(CORE) $(FW))),cu[A-Z],libcuda-lite/trace/driver_calls.h,,libcuda-lite/trace/driver.c))
-$(B)/lib/libcuda.so.1: $(APART) linker/libcuda.map
+$(B)/lib/libcuda.so.1: $(APART) $(O)/lib/libcuda-lite/trace/device.o linker/libcuda.map
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SO) -Wl,-soname,libcuda.so.1 -Wl,--version-script=linker/libcuda.map -o $@ $(filter %.o,$^)
 	ln -sf libcuda.so.1 $(B)/lib/libcuda.so

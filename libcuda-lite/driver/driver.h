@@ -97,6 +97,13 @@ static inline CUresult vg_stream(CUstream h, bool pt, struct vg_stream **out)
 
 static inline bool vg_device_ok(CUdevice d) { return d >= 0 && (uint32_t)d < vg.ndev; }
 
+/* trace/device.c; NULL: nobody wants to know when the device did what. */
+struct vg_device_trace {
+	void *(*begin)(struct vg_stream *s, CUstream handle, const char *name);
+	void (*end)(struct vg_stream *s, void *span);
+};
+extern const struct vg_device_trace *vg_device_trace;
+
 /* "NAME is not supported", once, and the code. */
 static inline CUresult vg_unsupported(const char *what)
 {

@@ -9,6 +9,17 @@
 
 #include "vgpu_gemm.h"
 
+const struct vg_device_trace *vg_device_trace;
+
+/* As a profiler would call it: what is multiplied is in the call of cuBLAS. */
+static void traced(struct vg_stream *s, CUstream handle, uint8_t op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p)
+{
+	void *span = vg_device_trace->begin(s, handle, op == VGPU_OP_GEMM ? "[matrix product]" : "[triangular solve]");
+
+	vg_submit(s, op, b, p, sizeof *p);
+	vg_device_trace->end(s, span);
+}
+
 CUresult vgpuGemm(unsigned int op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, CUstream stream)
 {
 	struct vgpu_check_env env = { .window_base = vg.span, .window_bytes = VGPU_WINDOW_SPAN,
@@ -25,6 +36,9 @@ CUresult vgpuGemm(unsigned int op, const struct vgpu_body_gemm *b, const struct 
 		return CUDA_ERROR_INVALID_VALUE;
 	if (VG_UNLIKELY(vg_capturing(s)))
 		return vg_capture_command(s, CU_GRAPH_NODE_TYPE_KERNEL, (uint8_t)op, b, p, sizeof *p);
-	vg_submit(s, (uint8_t)op, b, p, sizeof *p);
+	if (VG_UNLIKELY(vg_device_trace != NULL))
+		traced(s, stream, (uint8_t)op, b, p);
+	else
+		vg_submit(s, (uint8_t)op, b, p, sizeof *p);
 	return CUDA_SUCCESS;
 }

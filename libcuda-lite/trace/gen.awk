@@ -251,7 +251,7 @@ END {
 		printf "\tstruct trace_call c_;\n" > c
 		if (result_kind[f] != "v")
 			printf "\t%s r_;\n", r > c
-		printf "\n\ttrace_enter(&c_, vgpu_trace_descriptions + %d);\n\t", at[f] > c
+		printf "\n\ttrace_enter(&c_, vgpu_trace_descriptions + %d, %s);\n\t", at[f], (f in desc && count[f] ? "a_" : "NULL") > c
 		if (result_kind[f] != "v")
 			printf "r_ = " > c
 		printf "vgpu_impl_%s(%s);\n", f, names_of[f] > c

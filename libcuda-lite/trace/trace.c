@@ -283,7 +283,13 @@ static struct trace_flight *claim_flight(struct trace_page *p, uint32_t tid)
 	return NULL;                    /* that many threads: this one is not shown */
 }
 
-void trace_enter(struct trace_call *c, const char *desc)
+void trace_put(const char *line, size_t n)
+{
+	ready(shared, (uint32_t)getpid());
+	put(shared, line, n);
+}
+
+void trace_enter(struct trace_call *c, const char *desc, const uint64_t *args)
 {
 	int saved = errno;
 	uint32_t pid = (uint32_t)getpid();
@@ -308,6 +314,7 @@ void trace_enter(struct trace_call *c, const char *desc)
 		t->flight->name[n] = 0;
 		atomic_store_explicit(&t->flight->since_ns, c->start_ns, memory_order_release);
 	}
+	c->span = vgpu_trace_begin ? vgpu_trace_begin(desc, args) : NULL;
 	errno = saved;
 }
 
@@ -387,6 +394,8 @@ void trace_leave(struct trace_call *c, uint64_t result, const uint64_t *args)
 	c->thread->depth = c->depth;
 	if (!c->depth && c->thread->flight)
 		atomic_store_explicit(&c->thread->flight->since_ns, 0, memory_order_release);
+	if (vgpu_trace_end)
+		vgpu_trace_end(c->span, result != 0);
 	if (c->depth && top_only) {
 		errno = saved;
 		return;

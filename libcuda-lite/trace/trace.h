@@ -35,8 +35,9 @@ struct trace_call {
 	uint64_t start_ns;
 	uint32_t depth;                 /* 0: the program's own call */
 	struct trace_thread *thread;    /* NULL: nothing to report */
+	void *span;                     /* device.c */
 };
-void trace_enter(struct trace_call *c, const char *desc);
+void trace_enter(struct trace_call *c, const char *desc, const uint64_t *args);
 void trace_leave(struct trace_call *c, uint64_t result, const uint64_t *args);
 static inline uint64_t trace_bits(float f)
 {
@@ -64,6 +65,13 @@ const char *trace_enum(const char *kind, int value, char buf[16]);
 void trace_arguments(struct text *t, const char *desc, const uint64_t *args, int failed);
 /* The result's text; *failed says whether it is an error. */
 const char *trace_result(const char *desc, uint64_t result, char buf[64], int *failed);
+
+/* One message, whole, to where calls are reported; from within a call. */
+void trace_put(const char *line, size_t n);
+
+/* device.c, in libcuda: before and after a call that may give the device work. */
+extern __attribute__((weak)) void *vgpu_trace_begin(const char *desc, const uint64_t *args);
+extern __attribute__((weak)) void vgpu_trace_end(void *span, int failed);
 
 /* A library's own kinds (upper-case letters that format.c does not know); NULL where a library has none. */
 extern __attribute__((weak)) void vgpu_trace_special(struct text *t, char kind, const uint64_t *args, unsigned i);

@@ -152,22 +152,23 @@ static void inject_nvtx(void)
 
 static int usage(FILE *to)
 {
-	fputs("usage: vgpu trace [-c] [-j] [-f FILTER] [-o FILE] [--perfetto FILE] [run options] [--] CMD [ARG...]\n"
+	fputs("usage: vgpu trace [-c | --stats] [-j] [-f FILTER] [-o FILE] [--perfetto FILE] [run options] [--] CMD [ARG...]\n"
 	      "  Runs CMD as vgpu run does and shows every CUDA driver, runtime, cuBLAS, NVML and NVTX call of it and its children:\n"
 	      "  arguments, result, time. Calls inside a call are indented by dots.\n"
 	      "  -c               counts, errors and times per function at the end, instead of lines\n"
-	      "  -j               the same as one JSON object, on standard output or in the file of -o, and nothing else there\n"
+	      "  --stats          what the device did, by time, as nsys stats has it: kernels, copies, waits\n"
+	      "  -j               either as one JSON object, on standard output or in the file of -o, and nothing else there\n"
 	      "  -f FILTER        names with * and ?, or driver, runtime, blas, nvml, nvtx; ! before one leaves it out; top: no calls\n"
 	      "                   inside calls; errors: only calls that fail. Commas between: -f 'cudaMemcpy*,blas,top'\n"
 	      "  -o FILE          lines or table go there instead of standard error\n"
-	      "  --perfetto FILE  a trace for ui.perfetto.dev: calls, and what the program says by NVTX: ranges, marks, names\n"
+	      "  --perfetto FILE  a trace for ui.perfetto.dev: calls, what the device did and when, ranges and marks of NVTX\n"
 	      "  --ops            instructions of a kernel instead of calls: vgpu trace --ops -h\n"
 	      "  Exit status: CMD's, or as vgpu run's.\n", to);
 	return to == stderr ? 125 : 0;
 }
 
 struct options {
-	int count, json;
+	int count, json, stats;
 	const char *filter, *file, *perfetto;
 };
 
@@ -180,7 +181,9 @@ static int parse(int argc, char **argv, struct options *o)
 		if (!strcmp(argv[i], "-c"))
 			o->count = 1;
 		else if (!strcmp(argv[i], "-j"))
-			o->count = o->json = 1;
+			o->json = 1;
+		else if (!strcmp(argv[i], "--stats"))
+			o->stats = 1;
 		else if (!strcmp(argv[i], "-f") && i + 1 < argc)
 			o->filter = argv[++i];
 		else if (!strcmp(argv[i], "-o") && i + 1 < argc)
@@ -190,6 +193,9 @@ static int parse(int argc, char **argv, struct options *o)
 		else
 			break;
 	}
+	/* one of the two; -j alone has always been counts */
+	if (!o->stats && o->json)
+		o->count = 1;
 	return i;
 }
 
@@ -211,12 +217,17 @@ int cmd_trace(int argc, char **argv)
 		return usage(stdout);
 	if (first >= argc)
 		return usage(stderr);
+	if (o.stats && o.count) {
+		complain("trace: -c and --stats are two tables: give one of them");
+		return usage(stderr);
+	}
 	lines = !o.count || o.perfetto;
 	if (o.file && !(to = fopen(o.file, "we"))) {
 		complain("trace: cannot write %s: %s", o.file, strerror(errno));
 		return 125;
 	}
-	out.text = o.count || (o.perfetto && !o.file) ? NULL : to;
+	out.sums = o.stats;
+	out.text = o.count || o.stats || (o.perfetto && !o.file) ? NULL : to;
 	out.start_ns = now_ns();
 	if (o.perfetto) {
 		out.perfetto.out = fopen(o.perfetto, "we");
@@ -257,6 +268,8 @@ int cmd_trace(int argc, char **argv)
 		if (setenv("VGPU_TRACE", dir, 1) || (o.filter ? setenv("VGPU_TRACE_FILTER", o.filter, 1) : unsetenv("VGPU_TRACE_FILTER")))
 			_exit(125);
 		inject_nvtx();
+		if ((o.stats || o.perfetto) && setenv("VGPU_TRACE_DEVICE", "1", 1))
+			_exit(125);
 		/* JSON alone on standard output: what CMD says there goes beside it */
 		if (o.json && !o.file && dup2(2, 1) < 0)
 			_exit(125);
@@ -278,7 +291,10 @@ int cmd_trace(int argc, char **argv)
 		st = 125;
 	}
 	child_pid = 0;
-	if (o.count)
+	if (o.stats) {
+		processes = trace_counts(dir, NULL, 0);
+		trace_device_stats(&out, o.json && !o.file ? stdout : to, o.json);
+	} else if (o.count)
 		processes = trace_counts(dir, o.json && !o.file ? stdout : to, o.json);
 	else
 		processes = trace_counts(dir, NULL, 0);

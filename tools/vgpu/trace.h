@@ -35,12 +35,20 @@ struct trace_out {
 	unsigned ntids, tids[4096];     /* and so are these threads */
 	unsigned nranges, ranges_room;  /* trace_nvtx.c: ranges that are open */
 	struct open_range *range;
+	int sums;                       /* trace_device.c: the device's work is summed up */
+	unsigned nsums, ntracks;
+	struct trace_sum *sum;
+	uint64_t *track, arrows, device_lines;
 	uint64_t lines, bad;
 };
 void trace_out_line(struct trace_out *o, char *line);
 void trace_out_process(struct trace_out *o, unsigned pid);
 int trace_out_close(struct trace_out *o);
 void trace_out_thread(struct trace_out *o, unsigned pid, unsigned tid, const char *name);
+/* trace_device.c: a report of the device's work; the sums, as nsys stats has them. */
+void trace_device_line(struct trace_out *o, char *line);
+void trace_device_stats(struct trace_out *o, FILE *to, int json);
+void trace_device_free(struct trace_out *o);
 /* trace_nvtx.c: 1: c is written as what it says, or says nothing; 0: it is a call like others. */
 int trace_nvtx(struct trace_out *o, const struct trace_line *c, uint64_t since_ns);
 

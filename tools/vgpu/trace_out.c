@@ -166,6 +166,10 @@ void trace_out_line(struct trace_out *o, char *line)
 	uint64_t since;
 	char kernel[4096];
 
+	if (line[0] == 'D') {
+		trace_device_line(o, line);
+		return;
+	}
 	if (trace_parse(line, &c)) {
 		o->bad++;
 		return;
@@ -207,6 +211,7 @@ int trace_out_close(struct trace_out *o)
 	int bad;
 
 	free(o->range);
+	trace_device_free(o);
 	if (o->bad)
 		complain("trace: %llu messages were not calls", (unsigned long long)o->bad);
 	if (!o->perfetto.out)
