@@ -224,8 +224,13 @@ static void end(struct vg_stream *s, struct span *p, bool failed)
 {
 	struct vgpu_body_event e = { .record = (uint64_t)(uintptr_t)&p->stamps->end };
 
+	/* behind a call that waits for its work the stream is as idle as it is without a trace */
+	bool idle = !failed && vgpu_timeline_reached(s->tl, __atomic_load_n(&s->last, __ATOMIC_ACQUIRE));
+
 	p->failed = failed;
 	p->last = failed ? p->first : vg_submit(s, VGPU_OP_EVENT, &e, NULL, 0);
+	if (idle)
+		vg_wait_timeline(s->ctx, s->tl, p->last);
 	vg_lock(&lock);
 	p->next = NULL;
 	*out_end = p;
