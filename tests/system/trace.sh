@@ -132,10 +132,12 @@ timeout 60 "$V/vgpu" trace --perfetto "$dir/p.json" -- "$B/e2e/rt12/rt_threads" 
 python3 - "$dir/p.json" <<'P' && ok "the Perfetto file" || fail "the Perfetto file"
 import json, sys
 e = json.load(open(sys.argv[1]))["traceEvents"]
-x = [i for i in e if i["ph"] == "X"]
+x = [i for i in e if i["ph"] == "X" and i["cat"] in ("driver", "runtime")]     # the device's work: device.sh
 assert {"driver", "runtime"} <= {i["cat"] for i in x}
 assert len({i["tid"] for i in x}) > 2, "threads"
-assert [i["args"]["name"] for i in e if i["ph"] == "M"] == ["rt_threads"], "process name"
+names = [i for i in e if i["ph"] == "M" and i["pid"] == x[0]["pid"]]
+assert [i["args"]["name"] for i in names if i["name"] == "process_name"] == ["rt_threads"], "process name"
+assert {i["tid"] for i in names if i["name"] == "thread_name"} == {i["tid"] for i in x}, "names of threads"
 # every driver call lies within a runtime call of its thread
 for d in (i for i in x if i["cat"] == "driver"):
     assert any(r["tid"] == d["tid"] and r["ts"] <= d["ts"] and d["ts"] + d["dur"] <= r["ts"] + r["dur"] + 0.002
