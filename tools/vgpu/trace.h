@@ -38,7 +38,10 @@ struct trace_out {
 	int sums;                       /* trace_device.c: the device's work is summed up */
 	unsigned nsums, ntracks;
 	struct trace_sum *sum;
-	uint64_t *track, arrows, device_lines;
+	struct trace_track *track;
+	uint64_t arrows, device_lines;
+	unsigned nstreams;              /* that NVTX named */
+	struct trace_stream { unsigned pid; uint64_t handle; char *name; } *stream;
 	uint64_t lines, bad;
 };
 void trace_out_line(struct trace_out *o, char *line);
@@ -49,6 +52,8 @@ void trace_out_thread(struct trace_out *o, unsigned pid, unsigned tid, const cha
 void trace_device_line(struct trace_out *o, char *line);
 void trace_device_stats(struct trace_out *o, FILE *to, int json);
 void trace_device_free(struct trace_out *o);
+/* A stream's name, by its handle: of the track that is there, and of one that comes. */
+void trace_device_stream(struct trace_out *o, unsigned pid, uint64_t handle, const char *name);
 /* trace_nvtx.c: 1: c is written as what it says, or says nothing; 0: it is a call like others. */
 int trace_nvtx(struct trace_out *o, const struct trace_line *c, uint64_t since_ns);
 

@@ -54,24 +54,42 @@ static void named(struct trace_out *o, const char *what, unsigned pid, unsigned 
 	fputc('\n', j->out);
 }
 
+struct trace_track {
+	unsigned pid, tid, of;          /* in the file; the process that gives it work */
+	uint64_t handle;
+};
+
+void trace_device_stream(struct trace_out *o, unsigned pid, uint64_t handle, const char *name)
+{
+	struct trace_stream *more = realloc(o->stream, (o->nstreams + 1) * sizeof(*more));
+
+	if (!more)
+		return;
+	o->stream = more;
+	more[o->nstreams] = (struct trace_stream){ pid, handle, strdup(name) };
+	o->nstreams += more[o->nstreams].name != NULL;
+	for (unsigned i = 0; i < o->ntracks; i++)
+		if (o->track[i].of == pid && o->track[i].handle == handle)
+			named(o, "thread_name", o->track[i].pid, o->track[i].tid, name);
+}
+
 /* Once a track. */
 static void track(struct trace_out *o, const struct work *w, unsigned pid, unsigned tid)
 {
-	uint64_t key = (uint64_t)pid << 32 | tid;
-	uint64_t *more;
+	struct trace_track *more;
 	char text[96];
 	int known = 0;
 
 	for (unsigned i = 0; i < o->ntracks; i++) {
-		if (o->track[i] == key)
+		if (o->track[i].pid == pid && o->track[i].tid == tid)
 			return;
-		known |= o->track[i] >> 32 == pid;
+		known |= o->track[i].pid == pid;
 	}
 	more = realloc(o->track, (o->ntracks + 1) * sizeof(*more));
 	if (!more)
 		return;
 	o->track = more;
-	o->track[o->ntracks++] = key;
+	o->track[o->ntracks++] = (struct trace_track){ pid, tid, w->pid, w->handle };
 	if (!known) {
 		snprintf(text, sizeof(text), "device %u, context %u of process %u", w->device, w->context, w->pid);
 		named(o, "process_name", pid, 0, text);
@@ -80,6 +98,11 @@ static void track(struct trace_out *o, const struct work *w, unsigned pid, unsig
 		snprintf(text, sizeof(text), "stream %u (%#llx)", w->stream, w->handle);
 	else
 		snprintf(text, sizeof(text), "stream %u (default)", w->stream);
+	for (unsigned i = o->nstreams; i-- > 0;)
+		if (o->stream[i].pid == w->pid && o->stream[i].handle == w->handle) {
+			named(o, "thread_name", pid, tid, o->stream[i].name);
+			return;
+		}
 	named(o, "thread_name", pid, tid, text);
 }
 
@@ -327,4 +350,7 @@ void trace_device_free(struct trace_out *o)
 	}
 	free(o->sum);
 	free(o->track);
+	for (unsigned i = 0; i < o->nstreams; i++)
+		free(o->stream[i].name);
+	free(o->stream);
 }

@@ -2,7 +2,7 @@
 /*
  * NVTX's calls in the Perfetto file: not as calls that took time, but as what they say. Ranges that a thread pushes and pops stand on its
  * track, with the CUDA calls inside them. Those of other domains, and ranges that start in one place and end in another, may overlap
- * anything: they have tracks of their own (nestable asynchronous events). Marks are instants; threads get their names.
+ * anything: they have tracks of their own (nestable asynchronous events). Marks are instants; threads and streams get their names.
  */
 #include "trace.h"
 
@@ -160,6 +160,7 @@ int trace_nvtx(struct trace_out *o, const struct trace_line *c, uint64_t since_n
 {
 	struct nvtx_event e = { .call = c, .at_ns = since_ns };
 	const char *id = plain_value(c->arguments, "id"), *thread = plain_value(c->arguments, "thread");
+	const char *stream = plain_value(c->arguments, "stream");
 
 	if (strncmp(c->name, "nvtx", 4))
 		return 0;
@@ -193,6 +194,9 @@ int trace_nvtx(struct trace_out *o, const struct trace_line *c, uint64_t since_n
 		e.phase = "i";
 	} else if (is(c, "NameOsThread") && thread && !quoted_value(c->arguments, "name", e.name)) {
 		trace_out_thread(o, c->pid, (unsigned)strtoul(thread, NULL, 10), e.name);
+		return 1;
+	} else if ((is(c, "NameCuStream") || is(c, "NameCudaStream")) && stream && !quoted_value(c->arguments, "name", e.name)) {
+		trace_device_stream(o, c->pid, strtoull(stream, NULL, 0), e.name);
 		return 1;
 	} else {
 		return 0;                       /* a call like others */

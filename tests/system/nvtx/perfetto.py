@@ -4,8 +4,11 @@ import json, sys
 
 events = json.load(open(sys.argv[1]))["traceEvents"]
 main = next(e for e in events if e["ph"] == "B")["pid"]
-names = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}   # the last word counts
+names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}   # the last word counts
 assert "worker \"one\"" in names.values(), names
+# the device's tracks have the streams' names
+device = {(e["pid"], e["tid"]) for e in events if e["ph"] == "X" and e["name"] == "[CUDA memset]"}
+assert {names[t] for t in device} == {"upload", 'down "load"'}, (device, names)
 
 stack = {}
 spans = {}
@@ -18,7 +21,7 @@ for e in events:
 assert not any(stack.values()), stack
 assert set(spans) == {"outer", "inner ä 😀", "in a thread"}, spans
 assert spans["outer"][1] <= spans["inner ä 😀"][1] and spans["inner ä 😀"][2] <= spans["outer"][2], spans
-assert names[spans["in a thread"][0]] == "worker \"one\""
+assert names[main, spans["in a thread"][0]] == "worker \"one\""
 call = next(e for e in events if e.get("name") == "cuDriverGetVersion")
 assert spans["outer"][1] <= call["ts"] and call["ts"] + call["dur"] <= spans["inner ä 😀"][1] and call["tid"] == main
 

@@ -11,10 +11,12 @@
 #include <unistd.h>
 #ifdef OLD
 #include <nvToolsExt.h>
+#include <nvToolsExtCuda.h>
 #include <nvToolsExtCudaRt.h>
 #include <nvToolsExtSync.h>
 #else
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtCuda.h>
 #include <nvtx3/nvToolsExtCudaRt.h>
 #include <nvtx3/nvToolsExtSync.h>
 #endif
@@ -40,7 +42,18 @@ int main(void)
 	nvtxSyncUser_t sync;
 	nvtxRangeId_t id, id2;
 	pthread_t t;
+	CUcontext ctx;
+	CUstream stream[2];
+	CUdeviceptr p;
 	int level[8], n = 0;
+
+	/* two streams with names: one is named before it has work, one after */
+	if (cuInit(0) || (cuCtxCreate)(&ctx, NULL, 0, 0) || cuStreamCreate(&stream[0], 0) || cuStreamCreate(&stream[1], 0) || cuMemAlloc(&p, 16))
+		return 1;
+	nvtxNameCuStreamA(stream[0], "upload");
+	if (cuMemsetD8Async(p, 0, 8, stream[0]) || cuMemsetD8Async(p + 8, 0, 8, stream[1]) || cuCtxSynchronize())
+		return 1;
+	nvtxNameCudaStreamA(stream[1], "down \"load\"");
 
 	e.payload.dValue = 1.5;
 	e.message.registered = s;
