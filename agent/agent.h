@@ -149,6 +149,7 @@ struct client {
 	struct vgpu_msg_hello ask_hello;        /* of ASKED_HELLO: it waits for memory that comes back */
 	struct vgpu_msg_ctx ask;        /* of ASKED_CREATE; of ASKED_DESTROY */
 	uint64_t ask_grow;              /* of ASKED_GROW, while it waits for memory that comes back; else 0 */
+	int ask_own;                    /* WINDOW_OWN, not WINDOW_GROW */
 	struct context *ask_ctx;        /* of ASKED_CREATE: NULL while it waits for a queue */
 	int sock, pidfd, kick_fd;
 	pid_t pid;
@@ -248,6 +249,12 @@ struct agent {
 extern struct agent agent;
 
 uint64_t now_ns(void);                  /* CLOCK_MONOTONIC */
+
+/* It has left, but its process lives, in memory that it got here (WINDOW_OWN): that still counts as its share. */
+static inline int client_keeps(const struct client *c)
+{
+	return c->leaving && c->sock < 0 && c->pidfd >= 0;
+}
 
 static inline iova_t client_iova(const struct client *c)
 {

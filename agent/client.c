@@ -40,6 +40,7 @@ static int unfinished;          /* there is more of that to be done, or somebody
 static void leave(struct client *c)
 {
 	uint64_t budget = POOL_NOW;
+	int before = unfinished, kept = 0;
 
 	unfinished = 1;
 	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++)
@@ -59,21 +60,31 @@ static void leave(struct client *c)
 	}
 	/*
 	 * He may have kept the descriptors, or sent them to others: each file is punched whole, in slices. Only then its memory is
-	 * no longer charged to him here; what somebody touches of it later is charged to that one, by the kernel. An agent that
-	 * ends takes nobody's memory away.
+	 * no longer charged to him here; what somebody touches of it later is charged to that one, by the kernel. A process that
+	 * lives on without us has its own memory in WINDOW_OWN: that stays, and stays charged, until the process ends (client_gone).
+	 * An agent that ends takes nobody's memory away.
 	 */
-	while (c->segs) {
-		struct pool_mem *m = &c->seg[c->segs - 1];
-		uint64_t gone = agent.stop ? m->bytes : pool_punch(m, budget);
+	for (unsigned s = c->segs; s--;) {
+		struct pool_mem *m = &c->seg[s];
+		uint64_t gone;
 
+		if (m->own && client_keeps(c) && !agent.stop) {
+			kept = 1;
+			continue;
+		}
+		gone = agent.stop ? m->bytes : m->bytes ? pool_punch(m, budget) : 0;
 		tenant_charge(c, -(int64_t)gone);
 		c->window_bytes -= gone;
 		budget -= agent.stop ? 0 : gone;
 		if (m->bytes && !agent.stop)
 			return;
 		pool_free(m);
-		c->segs--;
 	}
+	if (kept) {
+		unfinished = before;
+		return;
+	}
+	c->segs = 0;
 	tenant_drop(c);
 	c->in_use = c->window = c->greeted = 0;
 }
@@ -107,7 +118,7 @@ static void refuse_hello(struct client *c, uint32_t status, uint32_t version, co
 static int comes_back(void)
 {
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		if (agent.client[i].in_use && agent.client[i].leaving && agent.client[i].window)
+		if (agent.client[i].in_use && agent.client[i].leaving && agent.client[i].window && !client_keeps(&agent.client[i]))
 			return 1;
 	return 0;
 }
@@ -207,7 +218,8 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 	}
 	c->span_base = m->span_base;
 	c->greeted = 1;
-	r.features = agent.asym ? m->features & VGPU_FEATURE_ASYM_FENCE : 0;
+	r.features = m->features & ((agent.asym ? VGPU_FEATURE_ASYM_FENCE : 0) |
+				    (agent.opt.unsafe_noiommu ? 0 : VGPU_FEATURE_OWN_PAGES));
 	c->asym = (r.features & VGPU_FEATURE_ASYM_FENCE) != 0;
 	c->memory_quota = agent.opt.client_memory;
 	r.client_id = c->id;
@@ -270,6 +282,11 @@ static void destroy_progress(struct client *c)
 		listen_again(c);
 }
 
+static uint32_t grow_type(const struct client *c)
+{
+	return c->ask_own ? VGPU_MSG_WINDOW_OWN : VGPU_MSG_WINDOW_GROW;
+}
+
 /* The segment is there when every context that lives has it. */
 static void grow(struct client *c, uint64_t bytes);
 
@@ -287,7 +304,7 @@ static void grow_progress(struct client *c)
 	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++)
 		if (c->ctx[n].state == CONTEXT_LIVE && c->ctx[n].segs < c->segs)
 			return;
-	if (answer_send(c, &r, sizeof(r), VGPU_MSG_WINDOW_GROW, &c->seg[s].fd, 1) == 0)
+	if (answer_send(c, &r, sizeof(r), grow_type(c), &c->seg[s].fd, 1) == 0)
 		listen_again(c);
 }
 
@@ -340,7 +357,7 @@ static void grow_refuse(struct client *c, uint32_t status)
 {
 	struct vgpu_msg_grow_r r = { .status = status };
 
-	if (answer_send(c, &r, sizeof(r), VGPU_MSG_WINDOW_GROW, NULL, 0) == 0 && c->asked == ASKED_GROW)
+	if (answer_send(c, &r, sizeof(r), grow_type(c), NULL, 0) == 0 && c->asked == ASKED_GROW)
 		listen_again(c);
 }
 
@@ -370,7 +387,7 @@ static void grow(struct client *c, uint64_t bytes)
 		grow_refuse(c, VGPU_ST_LIMIT);
 		return;
 	}
-	if (pool_alloc(m, bytes, "vgpu-window") < 0) {
+	if ((c->ask_own ? pool_alloc_own : pool_alloc)(m, bytes, "vgpu-window") < 0) {
 		grow_refuse(c, VGPU_ST_OUT_OF_MEMORY);
 		return;
 	}
@@ -379,7 +396,7 @@ static void grow(struct client *c, uint64_t bytes)
 	tenant_charge(c, (int64_t)m->bytes);    /* before it is there: nobody else may have it */
 	/* A large one takes a second to commit: in slices, so that others are served meanwhile. */
 	c->grow_bytes = m->bytes;
-	c->grow_done = m->hugetlb ? m->bytes : m->bytes < POOL_NOW ? m->bytes : POOL_NOW;
+	c->grow_done = m->hugetlb || m->own ? m->bytes : m->bytes < POOL_NOW ? m->bytes : POOL_NOW;
 	client_grow_step(c);
 }
 
@@ -465,6 +482,8 @@ void client_readable(struct client *c)
 		context_drop(c, &m.ctx);
 		break;
 	case VGPU_MSG_WINDOW_GROW:
+	case VGPU_MSG_WINDOW_OWN:
+		c->ask_own = m.h.type == VGPU_MSG_WINDOW_OWN;
 		grow(c, m.grow.bytes);
 		break;
 	case VGPU_MSG_DEVICE:
@@ -512,7 +531,8 @@ static void accept_one(int sock)
 		return;
 	}
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		of_uid += agent.client[i].in_use && !agent.client[i].leaving && agent.client[i].uid == cred.uid;
+		of_uid += agent.client[i].in_use && (!agent.client[i].leaving || client_keeps(&agent.client[i])) &&
+			  agent.client[i].uid == cred.uid;
 	/* A few more than allowed may stay to hear why not; the rest just finds the door shut. */
 	if (of_uid >= agent.opt.uid_clients + UID_SLACK) {
 		log_client(LOG_WARN, "a connection of user %u was refused: %u are open (--uid-clients)", cred.uid, of_uid);
@@ -566,6 +586,21 @@ static void say_bye(struct client *c, uint32_t status, const char *why)
 	(void)answer_now(c, &m, sizeof(m), NULL, 0);    /* one that reads nothing is told nothing */
 }
 
+static int has_own(const struct client *c)
+{
+	for (unsigned s = 0; s < c->segs; s++)
+		if (c->seg[s].own)
+			return 1;
+	return 0;
+}
+
+static void forget_process(struct client *c)
+{
+	control_unwatch(c->pidfd);
+	close(c->pidfd);
+	c->pidfd = -1;
+}
+
 void client_drop(struct client *c, const char *why)
 {
 	client_end(c, VGPU_ST_PROTOCOL, why);
@@ -595,14 +630,21 @@ void client_end(struct client *c, uint32_t status, const char *why)
 		mailbox_call(MAILBOX_DEL_CLIENT, c, 0);
 		close(c->kick_fd);
 	}
-	if (c->pidfd >= 0) {
-		control_unwatch(c->pidfd);
-		close(c->pidfd);
-	}
+	if (c->pidfd >= 0 && !has_own(c))
+		forget_process(c);
 	control_unwatch(c->sock);
 	close(c->sock);
-	c->sock = c->pidfd = c->kick_fd = -1;
+	c->sock = c->kick_fd = -1;
 	leave(c);
+}
+
+void client_gone(struct client *c)
+{
+	client_drop(c, NULL);
+	if (c->in_use && c->pidfd >= 0) {
+		forget_process(c);
+		leave(c);
+	}
 }
 
 void client_drop_all(void)

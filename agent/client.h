@@ -14,6 +14,7 @@ void client_readable(struct client *c); /* one message, or its hang-up */
 void client_drop(struct client *c, const char *why);
 /* As above, for another reason than what it did: its contexts' status. */
 void client_end(struct client *c, uint32_t status, const char *why);
+void client_gone(struct client *c);     /* its process has ended */
 void client_drop_all(void);
 int client_any(void);                   /* is somebody served? Who only looks does not count */
 /* What the data thread asked for: kill and drop words. */

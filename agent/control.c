@@ -423,7 +423,7 @@ static void event(uint64_t data, uint32_t events)
 		break;
 	case CONTROL_PIDFD:
 		if (c->in_use && c->id == (uint32_t)data)
-			client_drop(c, NULL);
+			client_gone(c);
 		break;
 	case CONTROL_IRQ:
 		if (d->v && read(d->irq_fd[0], &drain, 8) < 0)

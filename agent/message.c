@@ -32,6 +32,7 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 		[VGPU_MSG_LOAD] = sizeof(struct vgpu_msg_index),
 		[VGPU_MSG_CONTEXTS] = sizeof(struct vgpu_msg_index),
 		[VGPU_MSG_CTL] = sizeof(struct vgpu_msg_ctl),
+		[VGPU_MSG_WINDOW_OWN] = sizeof(struct vgpu_msg_grow),
 	};
 
 	memset(m, 0, sizeof(*m));
@@ -41,7 +42,7 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 		return -1;
 	}
 	memcpy(&m->h, bytes, sizeof(m->h));
-	if (!m->h.type || m->h.type > VGPU_MSG_CTL) {
+	if (m->h.type >= sizeof(size) / sizeof(size[0]) || !size[m->h.type]) {
 		*why = "unknown message type";
 		return -1;
 	}

@@ -179,7 +179,7 @@ fail:
 int pool_alloc(struct pool_mem *m, uint64_t bytes, const char *name)
 {
 	m->fd = -1;
-	m->hugetlb = 0;
+	m->hugetlb = m->own = 0;
 	if (!bytes || bytes > (1ull << 46))
 		return -EINVAL;
 	m->bytes = (bytes + POOL_HUGE - 1) & ~(POOL_HUGE - 1);
@@ -192,6 +192,27 @@ int pool_alloc(struct pool_mem *m, uint64_t bytes, const char *name)
 		return -ENOMEM;
 	}
 	return alloc_plain(m, name);
+}
+
+int pool_alloc_own(struct pool_mem *m, uint64_t bytes, const char *name)
+{
+	int fd;
+
+	*m = (struct pool_mem){ .fd = -1, .page_bytes = 4096, .own = 1 };
+	if (!bytes || bytes > (1ull << 46))
+		return -EINVAL;
+	if (only_hugetlb)
+		return -EOPNOTSUPP;
+	fd = memfd(name, 0);
+	if (fd < 0)
+		return -errno;
+	m->bytes = (bytes + POOL_HUGE - 1) & ~(POOL_HUGE - 1);
+	if (ftruncate(fd, (off_t)m->bytes) < 0 || seal(fd) < 0) {
+		close(fd);
+		return -ENOMEM;
+	}
+	m->fd = fd;
+	return 0;
 }
 
 uint64_t pool_punch(struct pool_mem *m, uint64_t bytes)
@@ -209,7 +230,7 @@ int pool_alloc_small(struct pool_mem *m, uint64_t bytes, const char *name)
 	int fd = memfd(name, 0);
 
 	m->fd = -1;
-	m->hugetlb = 0;
+	m->hugetlb = m->own = 0;
 	m->page_bytes = 4096;
 	m->bytes = (bytes + 4095) & ~4095ull;
 	if (fd < 0)

@@ -15,6 +15,7 @@ struct pool_mem {
 	int fd;                         /* -1: none */
 	uint32_t page_bytes;            /* 2 MiB (hugetlb or collapsed) or 4 KiB */
 	int hugetlb;                    /* reserved already; pages come on first touch */
+	int own;                        /* its pages are the client's: never committed here, never punched */
 	uint64_t bytes;
 };
 
@@ -50,6 +51,9 @@ void pool_free(struct pool_mem *m);
  * Who touches them afterwards has new pages, which the kernel charges to him.
  */
 uint64_t pool_punch(struct pool_mem *m, uint64_t bytes);
+
+/* Sealed, of 4 KiB pages, and none there yet: who fills it is charged by the kernel. */
+int pool_alloc_own(struct pool_mem *m, uint64_t bytes, const char *name);
 
 /* Plain pages, page-granular, for small things that no hot path touches. */
 int pool_alloc_small(struct pool_mem *m, uint64_t bytes, const char *name);

@@ -185,7 +185,7 @@ static unsigned greeted(const struct tenant *t)
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
 		const struct client *c = &agent.client[i];
 
-		n += c->in_use && c->window && !c->leaving && (!t || c->tenant[t->kind] == t);
+		n += c->in_use && c->window && (!c->leaving || client_keeps(c)) && (!t || c->tenant[t->kind] == t);
 	}
 	return n;
 }

@@ -4,7 +4,7 @@
  *
  * Cold path: a SOCK_SEQPACKET UNIX socket. One request, one answer, fixed structs, fds passed with
  * SCM_RIGHTS; who the peer is comes from SO_PEERCRED. Everything that creates something with an fd
- * or a process goes here: HELLO, DEVICE, CTX_CREATE, CTX_DESTROY, WINDOW_GROW, STATUS.
+ * or a process goes here: HELLO, DEVICE, CTX_CREATE, CTX_DESTROY, WINDOW_GROW, WINDOW_OWN, STATUS.
  *
  * Hot path: segment 0 of the client's window, a sealed memfd made by the agent and mapped by client,
  * agent and device. Control calls that need no fd go through its control queue; each context
@@ -130,6 +130,7 @@ _Static_assert(sizeof(struct vgpu_agent_page) == 64 * 9, "a line each");
  */
 #define VGPU_FEATURE_ASYM_FENCE 1ull    /* both sides are registered for membarrier(2)
 					   GLOBAL_EXPEDITED: the sleeper pays, publishers need no fence */
+#define VGPU_FEATURE_OWN_PAGES 2ull     /* the agent knows WINDOW_OWN */
 
 /*
  * Versions: HELLO asks for the client's newest. An agent that is older refuses it and names its own newest; the client then asks for
@@ -148,6 +149,11 @@ enum vgpu_msg_type {
 	VGPU_MSG_CONTEXTS,      /* vgpu_msg_index (start) -> vgpu_msg_contexts_r, page by page */
 	VGPU_MSG_CTL,           /* vgpu_msg_ctl -> vgpu_msg_ctl_r: for the administrator */
 	VGPU_MSG_BYE,           /* the agent's last word to a client that it drops: vgpu_msg_bye, unasked; then it closes */
+	/*
+	 * vgpu_msg_grow -> vgpu_msg_grow_r + 1 fd. As WINDOW_GROW, but the segment is of 4 KiB pages that the client fills, and that
+	 * the kernel charges to it; the agent never takes them away. For what the process cannot lose: its own memory (cuMemHostRegister).
+	 */
+	VGPU_MSG_WINDOW_OWN,
 };
 
 /*

@@ -297,7 +297,8 @@ static void read_comm(char *to, size_t bytes)
 static int hello(void)
 {
 	struct vgpu_msg_hello m = { .h = { VGPU_MSG_HELLO, 0 }, .magic = VGPU_SESSION_MAGIC,
-				    .version = VGPU_PROTOCOL_VERSION, .span_base = vg.span, .release = VGPU_VERSION };
+				    .version = VGPU_PROTOCOL_VERSION, .features = VGPU_FEATURE_OWN_PAGES,
+				    .span_base = vg.span, .release = VGPU_VERSION };
 	struct vgpu_msg_hello_r r;
 	int fds[VGPU_HELLO_FDS] = { -1, -1, -1, -1 };
 	char why[400], fix[400] = "";

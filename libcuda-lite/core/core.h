@@ -299,6 +299,10 @@ bool vg_extents_give(struct vg_extents *e, uint64_t start, uint64_t bytes);
 void *vg_window_alloc(uint64_t bytes, uint64_t align);
 void vg_window_free(void *p, uint64_t bytes);
 uint64_t vg_window_bytes(void);         /* mapped behind segment 0 */
+/* The same for whole pages that stay this process's own when the agent is gone. */
+bool vg_pages_take(uint64_t bytes, uint64_t *at);
+bool vg_pages_take_at(uint64_t at, uint64_t bytes);
+void vg_pages_give(uint64_t at, uint64_t bytes);
 void vg_window_forget(void);            /* the session is over, and with it all of this */
 static inline bool vg_in_window(uint64_t a) { return a - vg.span < VGPU_WINDOW_SPAN; }
 
@@ -306,7 +310,8 @@ static inline bool vg_in_window(uint64_t a) { return a - vg.span < VGPU_WINDOW_S
 
 #define VG_MEM_OF_MODULE (1u << 31)     /* in flags: managed variables, which only their module frees */
 enum vg_mem_kind { VG_MEM_DEVICE = 1, VG_MEM_HOST, VG_MEM_MANAGED, VG_MEM_RESERVED, VG_MEM_ASYNC,
-		   VG_MEM_HEAP /* of device malloc: no host call takes it */ };
+		   VG_MEM_HEAP /* of device malloc: no host call takes it */,
+		   VG_MEM_ADOPTED /* registered host memory: one entry by the caller's address, one by the window's (adopt.c) */ };
 
 struct vg_mem {
 	uint64_t start, bytes;          /* as asked for */
@@ -320,6 +325,7 @@ struct vg_mem {
 	struct vg_pool *pool;
 	struct vg_graph_mem *graph;     /* of a graph's allocation node (driver/graph_mem.c) */
 	uint32_t sync_memops;
+	uint64_t other;                 /* of VG_MEM_ADOPTED: start on the other side */
 };
 
 uint32_t vg_mem_alloc(struct vg_ctx *c, uint64_t bytes, enum vg_mem_kind kind, uint64_t *va);
@@ -328,6 +334,7 @@ uint32_t vg_mem_reserve(uint32_t ordinal, uint64_t bytes, uint64_t align, uint64
 /* Copies the entry that holds addr. */
 bool vg_mem_find(uint64_t addr, struct vg_mem *out);
 bool vg_mem_update(const struct vg_mem *m);
+bool vg_mem_add(const struct vg_mem *m);
 /* Takes the entry that starts at addr and has one of the kinds (bit per kind) out of the table. */
 bool vg_mem_take(uint64_t start, unsigned kinds, struct vg_mem *out);
 /* Gives back what vg_mem_take took: device memory, window and address space. */

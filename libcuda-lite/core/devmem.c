@@ -8,6 +8,7 @@
  * page stays unmapped: a kernel that runs over its end faults instead of hitting a neighbour.
  */
 #include "core.h"
+#include "adopt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,16 @@ bool vg_mem_update(const struct vg_mem *m)
 		*e = *m;
 	vg_unlock(&lock);
 	return e != NULL;
+}
+
+bool vg_mem_add(const struct vg_mem *m)
+{
+	bool ok;
+
+	vg_lock(&lock);
+	ok = insert(m);
+	vg_unlock(&lock);
+	return ok;
 }
 
 bool vg_mem_take(uint64_t start, unsigned kinds, struct vg_mem *out)
@@ -245,6 +256,8 @@ uint32_t vg_mem_release(const struct vg_mem *m)
 		break;
 	case VG_MEM_RESERVED:
 		break;
+	case VG_MEM_ADOPTED:            /* vg_adopt_end() */
+		return VGPU_ST_INVALID;
 	}
 	/* An address whose memory could not be given back is not used again. */
 	if (!status)
@@ -267,6 +280,7 @@ void vg_mem_drop_ctx(struct vg_ctx *c)
 {
 	struct vg_mem *e;
 
+	vg_adopt_drop_ctx(c);
 	do {
 		e = NULL;
 		vg_lock(&lock);

@@ -6,6 +6,8 @@
  * The agent hands out segments (WINDOW_GROW, 2 MiB and up, zeroed), which are mapped at their place
  * in the span and never given back; inside them this is an extent allocator whose bookkeeping is
  * private, so nothing a device writes can mislead it.
+ *
+ * A second heap of the same kind has pages that are this process's own (WINDOW_OWN): registered memory (adopt.c).
  */
 #include "core.h"
 
@@ -15,20 +17,23 @@
 #define ALIGN_MIN 64u
 
 static struct vg_lock lock;
-static struct vg_extents heap;
-static uint64_t mapped;         /* all segments behind segment 0 */
+static struct heap {
+	struct vg_extents free;
+	uint64_t mapped;        /* of all segments behind segment 0 */
+	uint32_t grow;          /* the message that asks for more */
+} heap = { .grow = VGPU_MSG_WINDOW_GROW }, own = { .grow = VGPU_MSG_WINDOW_OWN };
 
 /* Lock held. Maps one more segment of at least `bytes`. */
-static bool window_grow(uint64_t bytes)
+static bool window_grow(struct heap *h, uint64_t bytes)
 {
-	struct vgpu_msg_grow m = { .h = { VGPU_MSG_WINDOW_GROW, 0 } };
+	struct vgpu_msg_grow m = { .h = { h->grow, 0 } };
 	struct vgpu_msg_grow_r r;
 	int fd = -1;
 	void *p, *want;
 
 	bytes = (bytes + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1);
 	/* The number of segments is limited: a window that grows does so by a quarter at a time. */
-	m.bytes = (mapped / 4 + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1);
+	m.bytes = (h->mapped / 4 + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1);
 	if (m.bytes < bytes)
 		m.bytes = bytes;
 	while (vg_request(&m, sizeof m, &r, sizeof r, &fd, 1)) {
@@ -50,8 +55,9 @@ static bool window_grow(uint64_t bytes)
 	if (p != want)
 		return false;
 	madvise(p, r.bytes, MADV_DONTFORK);
-	mapped += r.bytes;
-	return vg_extents_give(&heap, (uint64_t)(uintptr_t)p, r.bytes);
+	h->mapped += r.bytes;
+	/* A page of it is never used: nothing of the process's own lies in two segments, which are two mappings. */
+	return vg_extents_give(&h->free, (uint64_t)(uintptr_t)p, r.bytes - (h == &own ? VGPU_PAGE : 0));
 }
 
 void *vg_window_alloc(uint64_t bytes, uint64_t align)
@@ -65,24 +71,67 @@ void *vg_window_alloc(uint64_t bytes, uint64_t align)
 	if (align < ALIGN_MIN)
 		align = ALIGN_MIN;
 	vg_lock(&lock);
-	ok = vg_extents_take(&heap, bytes, align, &at);
+	ok = vg_extents_take(&heap.free, bytes, align, &at);
 	/* Segments start at 2 MiB boundaries; only a larger alignment needs more than the bytes. */
-	if (!ok && window_grow(bytes + (align > VGPU_HUGE ? align : 0)))
-		ok = vg_extents_take(&heap, bytes, align, &at);
+	if (!ok && window_grow(&heap, bytes + (align > VGPU_HUGE ? align : 0)))
+		ok = vg_extents_take(&heap.free, bytes, align, &at);
 	vg_unlock(&lock);
 	return ok ? (void *)(uintptr_t)at : NULL;
 }
 
 uint64_t vg_window_bytes(void)
 {
-	return mapped;
+	return heap.mapped + own.mapped;
+}
+
+/* Room on both sides, where it can be had, for neighbours that share a page with what will lie here. */
+#define SLACK (16 * VGPU_PAGE)
+
+bool vg_pages_take(uint64_t bytes, uint64_t *at)
+{
+	bool ok;
+
+	if (bytes > VGPU_WINDOW_SPAN / 2)
+		return false;
+	vg_lock(&lock);
+	ok = vg_extents_take(&own.free, bytes + 2 * SLACK, VGPU_PAGE, at) ||
+	     (window_grow(&own, bytes + 2 * SLACK + VGPU_PAGE) && vg_extents_take(&own.free, bytes + 2 * SLACK, VGPU_PAGE, at));
+	if (ok) {
+		(void)vg_extents_give(&own.free, *at, SLACK);
+		(void)vg_extents_give(&own.free, *at + SLACK + bytes, SLACK);
+		*at += SLACK;
+	} else {
+		ok = vg_extents_take(&own.free, bytes, VGPU_PAGE, at) ||
+		     (window_grow(&own, bytes + VGPU_PAGE) && vg_extents_take(&own.free, bytes, VGPU_PAGE, at));
+	}
+	vg_unlock(&lock);
+	return ok;
+}
+
+bool vg_pages_take_at(uint64_t at, uint64_t bytes)
+{
+	bool ok;
+
+	vg_lock(&lock);
+	ok = vg_extents_take_at(&own.free, at, bytes);
+	vg_unlock(&lock);
+	return ok;
+}
+
+void vg_pages_give(uint64_t at, uint64_t bytes)
+{
+	if (!vg_in_window(at))
+		return;
+	vg_lock(&lock);
+	(void)vg_extents_give(&own.free, at, bytes);
+	vg_unlock(&lock);
 }
 
 void vg_window_forget(void)
 {
 	vg_lock(&lock);
-	heap.n = 0;
-	mapped = 0;
+	heap.free.n = own.free.n = 0;
+	heap.mapped = own.mapped = 0;
 	vg_unlock(&lock);
 }
 
@@ -94,6 +143,6 @@ void vg_window_free(void *p, uint64_t bytes)
 	bytes = (bytes + ALIGN_MIN - 1) & ~(uint64_t)(ALIGN_MIN - 1);
 	vg_lock(&lock);
 	/* Fails only when the bookkeeping cannot grow: the bytes are then lost, nothing is wrong. */
-	(void)vg_extents_give(&heap, (uint64_t)(uintptr_t)p, bytes);
+	(void)vg_extents_give(&heap.free, (uint64_t)(uintptr_t)p, bytes);
 	vg_unlock(&lock);
 }

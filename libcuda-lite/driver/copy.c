@@ -5,6 +5,7 @@
  * is the process's own (pageable) memory.
  */
 #include "driver.h"
+#include "../core/adopt.h"
 #include "texture.h"
 #include "../core/queue.h"
 
@@ -118,7 +119,7 @@ static bool host_memory(uint64_t addr)
 
 	if (vg_in_device(addr))
 		return false;
-	return !vg_in_window(addr) || (vg_mem_find(addr, &m) && m.kind == VG_MEM_HOST);
+	return !vg_in_window(addr) || (vg_mem_find(addr, &m) && (m.kind == VG_MEM_HOST || m.kind == VG_MEM_ADOPTED));
 }
 
 static CUresult run(CUstream h, bool pt, struct vg_copy *k, enum side dst, enum side src, bool async)
@@ -136,9 +137,11 @@ static CUresult run(CUstream h, bool pt, struct vg_copy *k, enum side dst, enum 
 		return CUDA_SUCCESS;
 	if (!box_bytes(k, k->dst_pitch, k->dst_slice, &bytes))
 		return CUDA_ERROR_INVALID_VALUE;
+	k->dst = vg_adopted(k->dst, bytes);
 	VG_TRY(check_side(k->dst, bytes, dst, s->ctx, &k->dst_pageable, &to, &waits));
 	if (!box_bytes(k, k->src_pitch, k->src_slice, &bytes))
 		return CUDA_ERROR_INVALID_VALUE;
+	k->src = vg_adopted(k->src, bytes);
 	VG_TRY(check_side(k->src, bytes, src, s->ctx, &k->src_pageable, &from, &waits));
 	if (VG_UNLIKELY(vg_capturing(s))) {
 		if (!async)
@@ -349,9 +352,11 @@ CUresult vg_copy_of_box(const CUDA_MEMCPY3D *m, struct vg_ctx *c, struct vg_copy
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!box_bytes(k, k->dst_pitch, k->dst_slice, &bytes))
 		return CUDA_ERROR_INVALID_VALUE;
+	k->dst = vg_adopted(k->dst, bytes);
 	VG_TRY(check_side(k->dst, bytes, dst, c, &k->dst_pageable, &to, &waits));
 	if (!box_bytes(k, k->src_pitch, k->src_slice, &bytes))
 		return CUDA_ERROR_INVALID_VALUE;
+	k->src = vg_adopted(k->src, bytes);
 	VG_TRY(check_side(k->src, bytes, src, c, &k->src_pageable, &from, &waits));
 	if ((to && to != c) || (from && from != c))
 		return vg_unsupported("a graph's copy between contexts");

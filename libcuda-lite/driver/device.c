@@ -332,7 +332,11 @@ static bool attribute(const struct vgpu_device_info *i, int a, long long *v)
 	case CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT: *v = 1; break;
 	case CU_DEVICE_ATTRIBUTE_NUMA_ID: *v = -1; break;
 	case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID: *v = -1; break;
-	/* Answered 0 on purpose: ordinary memory cannot be registered, nothing is exported, no clusters. */
+	case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
+	case CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED:
+		*v = (vg.features & VGPU_FEATURE_OWN_PAGES) != 0;
+		break;
+	/* Answered 0 on purpose: registered memory has another address for the device, nothing is exported, no clusters. */
 	default: *v = 0; break;
 	}
 	switch (a) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory: device and pinned. Pinned memory is window memory: the device uses it at the same address, so a host
- * pointer is its own device pointer.
+ * pointer is its own device pointer. (Registered memory has two: hostreg.c.)
  */
 #include "driver.h"
 
@@ -174,41 +174,4 @@ CUresult cuMemFreeHost(void *ptr)
 	if (!vg_mem_take((uintptr_t)ptr, 1u << VG_MEM_HOST, &m))
 		return CUDA_ERROR_INVALID_VALUE;
 	return vg_done(NULL, vg_mem_release(&m));
-}
-
-CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *dptr, void *ptr, unsigned int flags)
-{
-	struct vg_mem m;
-
-	VG_READY();
-	if (!dptr || flags || !vg_mem_find((uintptr_t)ptr, &m) || m.kind != VG_MEM_HOST)
-		return CUDA_ERROR_INVALID_VALUE;
-	*dptr = (CUdeviceptr)(uintptr_t)ptr;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuMemHostGetFlags(unsigned int *flags, void *ptr)
-{
-	struct vg_mem m;
-
-	VG_READY();
-	if (!flags || !vg_mem_find((uintptr_t)ptr, &m) || m.kind != VG_MEM_HOST)
-		return CUDA_ERROR_INVALID_VALUE;
-	*flags = m.flags | CU_MEMHOSTALLOC_DEVICEMAP;
-	return CUDA_SUCCESS;
-}
-
-/* Ordinary memory lies in no window; its attribute HOST_REGISTER_SUPPORTED is 0. */
-CUresult cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned int flags)
-{
-	VG_READY();
-	if (!ptr || !bytes || (flags & ~15u))
-		return CUDA_ERROR_INVALID_VALUE;
-	return vg_unsupported("cuMemHostRegister (use cuMemHostAlloc)");
-}
-
-CUresult cuMemHostUnregister(void *ptr)
-{
-	VG_READY();
-	return ptr ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE;
 }

@@ -5,6 +5,7 @@
  * plural one, as CUDA documents.
  */
 #include "driver.h"
+#include "../core/adopt.h"
 
 #include <string.h>
 
@@ -36,6 +37,12 @@ static struct place place_of(CUdeviceptr ptr, const struct vg_mem *m)
 	return p;
 }
 
+/* Registered memory is known by two addresses. */
+static uint64_t host_of(CUdeviceptr ptr, const struct vg_mem *m)
+{
+	return m->kind == VG_MEM_ADOPTED && vg_in_window(ptr) ? m->other + (ptr - m->start) : ptr;
+}
+
 /* m: NULL when the pointer is not ours. */
 static CUresult query(void *data, CUpointer_attribute a, CUdeviceptr ptr, const struct vg_mem *m)
 {
@@ -48,13 +55,13 @@ static CUresult query(void *data, CUpointer_attribute a, CUdeviceptr ptr, const 
 		*(CUcontext *)data = m && m->ctx ? VG_HANDLE(CUcontext, m->ctx) : NULL;
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-		*(unsigned int *)data = !m ? 0 : m->kind == VG_MEM_HOST ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+		*(unsigned int *)data = !m ? 0 : m->kind == VG_MEM_HOST || m->kind == VG_MEM_ADOPTED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 		break;
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-		*(CUdeviceptr *)data = m ? ptr : 0;
+		*(CUdeviceptr *)data = m ? vg_adopted(ptr, 1) : 0;
 		break;
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-		*(void **)data = m && !is_device(m) ? (void *)(uintptr_t)ptr : NULL;
+		*(void **)data = m && !is_device(m) ? (void *)(uintptr_t)host_of(ptr, m) : NULL;
 		if (m && is_device(m))
 			return CUDA_ERROR_INVALID_VALUE;
 		break;

@@ -54,7 +54,7 @@ int main(void)
 			if (r != CUDA_ERROR_NOT_SUPPORTED)
 				e2e_fail("%s gave %s", names[i], drv_err(r));
 		}
-	WANT(CUDA_ERROR_NOT_SUPPORTED, cuMemHostRegister(memory, sizeof memory, 0));
+	WANT(CUDA_ERROR_NOT_SUPPORTED, cuMemHostRegister(memory, sizeof memory, CU_MEMHOSTREGISTER_IOMEMORY));
 	fflush(stderr);
 	dup2(keep, 2);
 	got = pread(fd, text, sizeof text - 1, 0);
@@ -77,7 +77,7 @@ int main(void)
 			e2e_fail("%u lines on stderr for %u names", lines, n);
 	}
 
-	CK(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 0));
+	CK(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 0));
 	EXPECT_EQ(value, 0);
 	WANT(CUDA_ERROR_NOT_FOUND, cuGetExportTable(&table, &handshake));
 	/* A refusal harms nothing: the context goes on. */

@@ -42,6 +42,12 @@ static void message(const uint8_t *data, size_t size)
 	case VGPU_MSG_CTX_DESTROY:
 	case VGPU_MSG_WINDOW_GROW:
 	case VGPU_MSG_STATUS:
+	case VGPU_MSG_LOAD:
+	case VGPU_MSG_CONTEXTS:
+	case VGPU_MSG_WINDOW_OWN:
+		break;
+	case VGPU_MSG_CTL:
+		NEED(m.ctl.op && m.ctl.op <= VGPU_CTL_UNDRAIN);
 		break;
 	default:
 		NEED(0);

@@ -255,6 +255,51 @@ static void segments(void)
 	raw_close(&r);
 }
 
+/*
+ * Memory that the agent does not take back from a process that lives, asked for on connections that are closed at once: it stays,
+ * and it is counted, so that this comes to an end.
+ */
+static void own_pages(void)
+{
+	struct vgpu_msg_grow q = { .h = { VGPU_MSG_WINDOW_OWN, sizeof q }, .bytes = VGPU_HUGE };
+	static uint8_t *at[2000];
+	struct vgpu_msg_grow_r a;
+	unsigned got = 0;
+	struct raw r;
+	int fd;
+
+	while (got < 2000) {
+		/* the place of one that closes in good order is free a moment later: a refusal is one when it stays */
+		int tries = 0;
+
+		while (raw_open(&r) && ++tries < 20)
+			raw_nap_ms(10);
+		if (tries == 20)
+			break;
+		fd = -1;
+		if (raw_send(r.sock, &q, sizeof q, NULL, 0) || raw_recv(r.sock, &a, sizeof a, &fd, 1, 3000) <= 0 || a.status || fd < 0) {
+			raw_close(&r);
+			break;
+		}
+		at[got] = mmap(NULL, VGPU_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		close(fd);
+		raw_close(&r);
+		if (at[got] == MAP_FAILED)
+			break;
+		at[got++][5] = 0x77;
+	}
+	for (unsigned i = 0; i < got; i++)
+		if (at[i][5] != 0x77) {
+			raw_breach("the bytes of segment %u of %u are gone", i, got);
+			break;
+		}
+	raw_say("%u segments kept", got);
+	if (!got)
+		raw_miss("no segment");
+	if (got == 2000)
+		raw_breach("no end of segments that a living process keeps");
+}
+
 /* Questions without ever reading the answers: the agent's send buffer is full, the agent is not stuck. */
 static void deaf(void)
 {
@@ -327,6 +372,7 @@ const struct mode socket_modes[] = {
 	{ "clients", clients, "as many clients and contexts as are to be had" },
 	{ "contexts", contexts, "more contexts than allowed, and one after the other" },
 	{ "segments", segments, "windows grown until refused" },
+	{ "own-pages", own_pages, "memory kept by a process that has left" },
 	{ "deaf", deaf, "questions without reading the answers" },
 	{ "descriptors", descriptors, "writes to what is read-only, truncation, the kick descriptor" },
 	{ NULL, NULL, NULL }
