@@ -126,13 +126,13 @@ static bool is_ours(const struct vma *v, uint64_t delta)
 
 /* ---- moving ----------------------------------------------------------------------------------------- */
 
-static void block_signals(sigset_t *was)
+/* By the kernel's own call: pthread_sigmask's version is younger than 2.17 where it is linked newly. */
+static void signals(const uint64_t *to, uint64_t *was)
 {
-	sigset_t all;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, was);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, to, was, sizeof *to);
 }
+
+static const uint64_t no_signals = ~0ull;
 
 /* The outer pages of [to, to + bytes) once more: what others have there may have changed meanwhile. */
 static void copy_edges(uint64_t to, uint64_t from, uint64_t bytes)
@@ -155,15 +155,15 @@ static bool move_in(const struct vma *v, uint64_t delta)
 {
 	uint64_t bytes = v->end - v->start, to = v->start + delta;
 	void *at = (void *)(uintptr_t)v->start;
-	sigset_t was;
+	uint64_t was = 0;
 	bool ok;
 
 	memcpy((void *)(uintptr_t)to, at, bytes);
-	block_signals(&was);
+	signals(&no_signals, &was);
 	copy_edges(to, v->start, bytes);
 	/* A length of 0: the mapping stays where it is, and is there twice. */
 	ok = mremap((void *)(uintptr_t)to, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) == at;
-	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	signals(&was, NULL);
 	if (!ok)
 		return false;
 	madvise(at, bytes, MADV_DOFORK);
@@ -184,17 +184,17 @@ static bool move_out(const struct vma *v, uint64_t delta)
 	uint64_t bytes = v->end - v->start, from = v->start + delta;
 	void *at = (void *)(uintptr_t)v->start;
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	sigset_t was;
+	uint64_t was = 0;
 	bool ok;
 
 	if (p == MAP_FAILED)
 		return false;
 	memcpy(p, (void *)(uintptr_t)from, bytes);
-	block_signals(&was);
+	signals(&no_signals, &was);
 	copy_edges((uint64_t)(uintptr_t)p, from, bytes);
 	ok = (v->prot == (PROT_READ | PROT_WRITE) || mprotect(p, bytes, v->prot) == 0) &&
 	     mremap(p, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) == at;
-	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	signals(&was, NULL);
 	if (!ok)
 		munmap(p, bytes);
 	return ok;

@@ -190,10 +190,10 @@ static void test_window(void)
 		vg_window_free(live[n].p, live[n].n);
 	}
 	/* Segments lie side by side: when all is free there is one hole. */
-	CHECK(heap.n == 1 && heap.v[0].bytes == given);
+	CHECK(heap.free.n == 1 && heap.free.v[0].bytes == given);
 	CHECK(vg_window_alloc(given, 64) != NULL);
 	CHECK(grows < 64);
-	free(heap.v);
+	free(heap.free.v);
 }
 
 /* ---- handles ---- */
