@@ -210,6 +210,10 @@ bool vg_stream_idle(struct vg_stream *s);
 void vg_capture_drop(struct vg_stream *s, bool with_ctx);       /* driver/capture.c: a stream that captures goes away */
 void vg_module_drop_ctx(struct vg_ctx *c);       /* driver/module.c */
 void vg_vmm_drop_ctx(struct vg_ctx *c);          /* driver/vmm.c */
+void vg_pool_drop_ctx(struct vg_ctx *c);         /* driver/pool_cache.c */
+struct vg_mem;
+void vg_pool_lost(const struct vg_mem *m);       /* one of a pool's allocations is gone, and not to the pool (driver/pool.c) */
+bool vg_pools_spare(void);                       /* memory runs out: gives back what pools keep; false: nothing */
 static inline uint64_t vg_stream_last(const struct vg_stream *s)
 {
 	return __atomic_load_n(&s->last, __ATOMIC_ACQUIRE);
@@ -325,7 +329,7 @@ struct vg_mem {
 	struct vg_pool *pool;
 	struct vg_graph_mem *graph;     /* of a graph's allocation node (driver/graph_mem.c) */
 	uint32_t sync_memops;
-	uint64_t other;                 /* of VG_MEM_ADOPTED: start on the other side */
+	uint64_t other;                 /* of VG_MEM_ADOPTED: start on the other side; of a pool's: bytes as the device knows them */
 };
 
 uint32_t vg_mem_alloc(struct vg_ctx *c, uint64_t bytes, enum vg_mem_kind kind, uint64_t *va);
@@ -514,7 +518,8 @@ struct vg_pool {
 	uint64_t handle, handle_next;
 	uint32_t ordinal;
 	bool is_default;
-	uint64_t release_threshold, used, used_high, max_bytes;
+	bool dead;                      /* destroyed: keeps nothing any more */
+	uint64_t release_threshold, used, used_high, reserved, reserved_high, max_bytes;
 	int reuse[3];
 	struct vg_lock lock;
 };

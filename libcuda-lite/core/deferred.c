@@ -128,7 +128,9 @@ bool vg_deferred_wait(void)
 			ticket = d->ticket;
 		}
 	vg_unlock(&lock);
-	if (!c || vg_wait_timeline(c, &c->timelines[stream], ticket))
+	if (!c)
+		return vg_pools_spare();
+	if (vg_wait_timeline(c, &c->timelines[stream], ticket))
 		return false;
 	vg_deferred_reap();
 	return true;

@@ -292,6 +292,8 @@ void vg_mem_drop_ctx(struct vg_ctx *c)
 				break;
 			}
 		vg_unlock(&lock);
+		if (e && e->pool)
+			vg_pool_lost(e);
 		if (e)
 			vg_mem_forget(e);
 		free(e);

@@ -417,6 +417,14 @@ CUresult cuCtxGetApiVersion(CUcontext h, unsigned int *version)
 	return CUDA_SUCCESS;
 }
 
+static CUresult synchronize(struct vg_ctx *c)
+{
+	uint32_t status = vg_ctx_sync(c);
+
+	vg_pools_settle();
+	return vg_done(c, status);
+}
+
 CUresult cuCtxSynchronize(void)
 {
 	struct vg_ctx *c;
@@ -424,7 +432,7 @@ CUresult cuCtxSynchronize(void)
 	VG_READY();
 	VG_TRY(vg_current(&c));
 	VG_TRY(vg_capture_refuse_ctx(c));
-	return vg_done(c, vg_ctx_sync(c));
+	return synchronize(c);
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext h)
@@ -434,7 +442,7 @@ CUresult cuCtxSynchronize_v2(CUcontext h)
 	VG_READY();
 	VG_TRY(given_or_current(h, &c));
 	VG_TRY(vg_capture_refuse_ctx(c));
-	return vg_done(c, vg_ctx_sync(c));
+	return synchronize(c);
 }
 
 /* ---- limits and preferences ---- */

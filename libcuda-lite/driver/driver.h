@@ -214,6 +214,11 @@ extern uint64_t vg_func_deaths;
 
 /* pool.c */
 CUresult vg_pool_default(uint32_t ordinal, struct vg_pool **p);
-void vg_pool_freed(struct vg_pool *p, uint64_t bytes);
+/* pool_cache.c: memory that was freed and is not given back yet */
+bool vg_pool_take(struct vg_pool *p, struct vg_stream *s, uint64_t bytes, struct vg_mem *out);
+void vg_pool_keep(struct vg_stream *s, uint64_t ticket, const struct vg_mem *m);
+void vg_pool_trim(struct vg_pool *p, uint64_t min);
+void vg_pool_empty(struct vg_pool *p);
+void vg_pools_settle(void);                             /* at each synchronization: down to the thresholds */
 
 #endif

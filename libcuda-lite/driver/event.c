@@ -142,6 +142,7 @@ CUresult cuEventSynchronize(CUevent h)
 	status = vg_wait_timeline_how(e->ctx, &e->ctx->timelines[MARK_STREAM(mark)], MARK_TICKET(mark),
 				      e->cu_flags & CU_EVENT_BLOCKING_SYNC);
 	vg_printf_drain(e->ctx);
+	vg_pools_settle();
 	return vg_done(e->ctx, status);
 }
 

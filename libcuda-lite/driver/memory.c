@@ -111,7 +111,7 @@ CUresult cuMemFree_v2(CUdeviceptr ptr)
 	if (!vg_mem_take(ptr, 1u << VG_MEM_DEVICE | 1u << VG_MEM_MANAGED | 1u << VG_MEM_ASYNC, &m))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (m.pool)
-		vg_pool_freed(m.pool, m.bytes);
+		vg_pool_lost(&m);
 	vg_leak_free(ptr);
 	return vg_done(m.ctx, vg_mem_release(&m));
 }

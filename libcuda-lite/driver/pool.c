@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Stream-ordered allocation. Memory is there at once (earlier than the stream asks, which is allowed);
- * a free takes effect when the stream gets to it, through core/deferred.c. Nothing is cached, so a
- * release threshold has nothing to keep and trimming nothing to do.
+ * a free takes effect when the stream gets to it. What is freed stays reserved for a while: pool_cache.c.
  */
 #include "driver.h"
 #include "../core/queue.h"
@@ -45,11 +44,18 @@ static CUresult pool_current(uint32_t ordinal, struct vg_pool **out)
 	return CUDA_SUCCESS;
 }
 
-void vg_pool_freed(struct vg_pool *p, uint64_t bytes)
+/* That much is the application's no more, and that much the pool's. */
+static void less(struct vg_pool *p, uint64_t used, uint64_t reserved)
 {
 	vg_lock(&p->lock);
-	p->used -= bytes < p->used ? bytes : p->used;
+	p->used -= used;
+	p->reserved -= reserved;
 	vg_unlock(&p->lock);
+}
+
+void vg_pool_lost(const struct vg_mem *m)
+{
+	less(m->pool, m->bytes, m->mapped_bytes);
 }
 
 static CUresult pool_of(CUmemoryPool h, struct vg_pool **p)
@@ -131,7 +137,9 @@ CUresult cuMemPoolDestroy(CUmemoryPool h)
 	if (current[p->ordinal] == p)
 		current[p->ordinal] = defaults[p->ordinal];
 	vg_unlock(&lock);
-	/* Allocations of it live on; their books end with the handle, the memory of the record stays. */
+	/* Allocations of it live on, and are given back when they are freed; the memory of the record stays. */
+	p->dead = true;
+	vg_pool_empty(p);
 	vg_unpublish(p);
 	return CUDA_SUCCESS;
 }
@@ -140,9 +148,9 @@ CUresult cuMemPoolTrimTo(CUmemoryPool h, size_t min)
 {
 	struct vg_pool *p;
 
-	(void)min;
 	VG_TRY(pool_of(h, &p));
 	vg_deferred_reap();
+	vg_pool_trim(p, min);
 	return CUDA_SUCCESS;
 }
 
@@ -160,7 +168,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute attr, void *v
 		p->reuse[attr - 1] = *(int *)value != 0;
 		return CUDA_SUCCESS;
 	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-		p->release_threshold = *(cuuint64_t *)value;
+		__atomic_store_n(&p->release_threshold, *(cuuint64_t *)value, __ATOMIC_RELAXED);
 		return CUDA_SUCCESS;
 	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
 	case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
@@ -168,7 +176,10 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute attr, void *v
 		if (*(cuuint64_t *)value)
 			return CUDA_ERROR_INVALID_VALUE;
 		vg_lock(&p->lock);
-		p->used_high = p->used;
+		if ((int)attr == CU_MEMPOOL_ATTR_USED_MEM_HIGH)
+			p->used_high = p->used;
+		else
+			p->reserved_high = p->reserved;
 		vg_unlock(&p->lock);
 		return CUDA_SUCCESS;
 	}
@@ -192,10 +203,14 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute attr, void *v
 		*(cuuint64_t *)value = p->release_threshold;
 		return CUDA_SUCCESS;
 	case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+		*(cuuint64_t *)value = p->reserved;
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+		*(cuuint64_t *)value = p->reserved_high;
+		return CUDA_SUCCESS;
 	case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
 		*(cuuint64_t *)value = p->used;
 		return CUDA_SUCCESS;
-	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
 	case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
 		*(cuuint64_t *)value = p->used_high;
 		return CUDA_SUCCESS;
@@ -239,7 +254,7 @@ static CUresult alloc_from(struct vg_pool *p, CUdeviceptr *ptr, size_t bytes, st
 {
 	struct vg_mem m;
 	uint64_t va;
-	bool fits;
+	bool fits, kept;
 
 	vg_lock(&p->lock);
 	fits = !p->max_bytes || (bytes <= p->max_bytes && p->used <= p->max_bytes - bytes);
@@ -251,17 +266,31 @@ static CUresult alloc_from(struct vg_pool *p, CUdeviceptr *ptr, size_t bytes, st
 	vg_unlock(&p->lock);
 	if (!fits)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	{
+	kept = vg_pool_take(p, s, bytes, &m);
+	if (kept) {
+		va = m.start;
+		if (!vg_mem_add(&m)) {
+			less(p, bytes, 0);
+			vg_pool_keep(s, vg_stream_mark(s), &m);
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		}
+	} else {
 		uint32_t status = vg_mem_alloc(s->ctx, bytes, VG_MEM_ASYNC, &va);
 
 		if (status) {
-			vg_pool_freed(p, bytes);
+			less(p, bytes, 0);
 			return vg_fail(s->ctx, status);
 		}
 	}
-	if (vg_mem_find(va, &m)) {
+	if (!kept && vg_mem_find(va, &m)) {
 		m.pool = p;
+		m.other = bytes;
 		vg_mem_update(&m);
+		vg_lock(&p->lock);
+		p->reserved += m.mapped_bytes;
+		if (p->reserved > p->reserved_high)
+			p->reserved_high = p->reserved;
+		vg_unlock(&p->lock);
 	}
 	vg_leak_alloc(va, bytes, __builtin_return_address(0));
 	*ptr = va;
@@ -323,10 +352,18 @@ static CUresult impl_cuMemFreeAsync(CUdeviceptr ptr, CUstream h, bool pt)
 		free(m);
 		return CUDA_ERROR_INVALID_VALUE;
 	}
-	if (m->pool)
-		vg_pool_freed(m->pool, m->bytes);
 	vg_leak_free(ptr);
 	mark = vg_stream_mark(s);
+	/* Another context's memory is given back in that context; it may not wait here for a stream of this one. */
+	if (m->pool && m->ctx == s->ctx) {
+		less(m->pool, m->bytes, 0);
+		vg_pool_keep(s, mark, m);
+		free(m);
+		return CUDA_SUCCESS;
+	}
+	if (m->pool)
+		vg_pool_lost(m);
+	m->pool = NULL;
 	vg_defer(VG_DEFER_MEM, s->ctx, s->index, mark, m, 0);
 	vg_deferred_reap();
 	return CUDA_SUCCESS;

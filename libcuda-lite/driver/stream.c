@@ -88,11 +88,14 @@ VG_TWIN(cuStreamQuery, _ptsz, (CUstream stream), (stream, pt))
 static CUresult impl_cuStreamSynchronize(CUstream h, bool pt)
 {
 	struct vg_stream *s;
+	uint32_t status;
 
 	VG_READY();
 	VG_TRY(vg_stream(h, pt, &s));
 	VG_NO_CAPTURE(s);
-	return vg_done(s->ctx, vg_stream_sync(s));
+	status = vg_stream_sync(s);
+	vg_pools_settle();
+	return vg_done(s->ctx, status);
 }
 VG_TWIN(cuStreamSynchronize, _ptsz, (CUstream stream), (stream, pt))
 

@@ -4,6 +4,145 @@
 
 E2E_PTX(misc);
 
+static uint64_t get(CUmemoryPool p, CUmemPool_attribute a)
+{
+	cuuint64_t v = ~0ull;
+
+	CK(cuMemPoolGetAttribute(p, a, &v));
+	return v;
+}
+
+static void books(CUmemoryPool p, uint64_t used, uint64_t reserved, int line)
+{
+	if (get(p, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) != used || get(p, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) != reserved)
+		e2e_fail("line %d: %llu used, %llu reserved, want %llu and %llu", line,
+			 (unsigned long long)get(p, CU_MEMPOOL_ATTR_USED_MEM_CURRENT),
+			 (unsigned long long)get(p, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), (unsigned long long)used, (unsigned long long)reserved);
+}
+#define BOOKS(p, used, reserved) books(p, used, reserved, __LINE__)
+
+static volatile int go;
+
+static void CUDA_CB stand_still(void *arg)
+{
+	(void)arg;
+	while (!go)
+		e2e_sleep_ms(1);
+}
+
+/* What a pool has and keeps, by the documentation of CU_MEMPOOL_ATTR_* and cuMemPoolTrimTo. */
+static void thresholds(void)
+{
+	CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+	uint64_t mib = 1 << 20;
+	cuuint64_t v;
+	CUdeviceptr a, b, c;
+	CUmemoryPool p;
+	CUstream s, t;
+	int no = 0;
+
+	CK(cuMemPoolCreate(&p, &props));
+	CK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	CK(cuStreamCreate(&t, CU_STREAM_NON_BLOCKING));
+	BOOKS(p, 0, 0);
+	CK(cuMemAllocFromPoolAsync(&a, mib, p, s));
+	CK(cuMemAllocFromPoolAsync(&b, 3 * mib, p, s));
+	BOOKS(p, 4 * mib, 4 * mib);
+	/* threshold 0: reserved until the next synchronization, and not longer */
+	CK(cuMemFreeAsync(a, s));
+	BOOKS(p, 3 * mib, 4 * mib);
+	CK(cuStreamSynchronize(s));
+	BOOKS(p, 3 * mib, 3 * mib);
+	/* the stream that freed it has it again at once, before it came so far */
+	CK(cuLaunchHostFunc(s, stand_still, NULL));
+	CK(cuMemFreeAsync(b, s));
+	BOOKS(p, 0, 3 * mib);
+	CK(cuMemAllocFromPoolAsync(&c, 3 * mib, p, t));
+	EXPECT(c != b);
+	CK(cuMemAllocFromPoolAsync(&a, 3 * mib, p, s));
+	EXPECT(a == b);
+	BOOKS(p, 6 * mib, 6 * mib);
+	CK(cuMemFreeAsync(a, s));
+	CK(cuStreamSynchronize(t));
+	CK(cuMemPoolTrimTo(p, 0));      /* what the stream has not come to stays */
+	BOOKS(p, 3 * mib, 6 * mib);
+	go = 1;
+	CK(cuStreamSynchronize(s));
+	BOOKS(p, 3 * mib, 3 * mib);
+	CK(cuMemFreeAsync(c, t));
+	CK(cuStreamSynchronize(t));
+	BOOKS(p, 0, 0);
+	EXPECT(get(p, CU_MEMPOOL_ATTR_USED_MEM_HIGH) == 6 * mib && get(p, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) == 6 * mib);
+	v = 0;
+	CK(cuMemPoolSetAttribute(p, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &v));
+	EXPECT(get(p, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) == 0 && get(p, CU_MEMPOOL_ATTR_USED_MEM_HIGH) == 6 * mib);
+	v = 5;
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemPoolSetAttribute(p, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &v));
+	/* kept up to the threshold, taken again by another stream, given back by TrimTo */
+	v = 4 * mib;
+	CK(cuMemPoolSetAttribute(p, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &v));
+	CK(cuMemAllocFromPoolAsync(&a, 2 * mib, p, s));
+	CK(cuMemAllocFromPoolAsync(&b, 2 * mib, p, s));
+	CK(cuMemAllocFromPoolAsync(&c, 2 * mib, p, s));
+	CK(cuMemFreeAsync(a, s));
+	CK(cuMemFreeAsync(b, s));
+	CK(cuMemFreeAsync(c, s));
+	CK(cuCtxSynchronize());
+	BOOKS(p, 0, 4 * mib);
+	CK(cuMemPoolSetAttribute(p, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &no));
+	CK(cuMemAllocFromPoolAsync(&a, 2 * mib, p, t));
+	BOOKS(p, 2 * mib, 6 * mib);
+	no = 1;
+	CK(cuMemPoolSetAttribute(p, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &no));
+	CK(cuMemAllocFromPoolAsync(&b, 2 * mib, p, t));
+	BOOKS(p, 4 * mib, 6 * mib);
+	CK(cuMemPoolTrimTo(p, 5 * mib));
+	BOOKS(p, 4 * mib, 4 * mib);
+	CK(cuMemFree(a));               /* by the plain call: not kept */
+	BOOKS(p, 2 * mib, 2 * mib);
+	CK(cuMemFreeAsync(b, t));
+	CK(cuStreamSynchronize(t));
+	BOOKS(p, 0, 2 * mib);
+	CK(cuMemPoolTrimTo(p, 2 * mib));
+	BOOKS(p, 0, 2 * mib);
+	CK(cuMemPoolTrimTo(p, 0));
+	BOOKS(p, 0, 0);
+	/* what is allocated outlives its pool */
+	CK(cuMemAllocFromPoolAsync(&a, 100, p, s));
+	CK(cuMemAllocFromPoolAsync(&b, 100, p, s));
+	CK(cuMemFreeAsync(b, s));
+	CK(cuMemPoolDestroy(p));
+	CK(cuMemsetD8Async(a, 1, 100, s));
+	CK(cuMemFreeAsync(a, s));
+	CK(cuStreamDestroy(s));
+	CK(cuStreamDestroy(t));
+}
+
+/* What pools keep does not stand in anybody's way when memory runs out. */
+static void full(CUmemoryPool p)
+{
+	cuuint64_t all = ~0ull;
+	size_t before, total;
+	CUdeviceptr a, b;
+
+	CK(cuMemGetInfo(&before, &total));
+	before -= before / 8;
+	CK(cuMemPoolSetAttribute(p, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all));
+	CK(cuMemAllocAsync(&a, 256 << 20, NULL));
+	CK(cuMemFreeAsync(a, NULL));
+	CK(cuCtxSynchronize());
+	BOOKS(p, 0, 256 << 20);
+	if (total <= 1ull << 30) {      /* of a small device: as much as there is */
+		CK(cuMemAlloc(&b, before));
+		BOOKS(p, 0, 0);
+		CK(cuMemFree(b));
+	}
+	all = 0;
+	CK(cuMemPoolSetAttribute(p, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all));
+	CK(cuCtxSynchronize());
+	BOOKS(p, 0, 0);
+}
+
 int main(void)
 {
 	enum { N = 5000, ROUNDS = 20 };
@@ -46,6 +185,8 @@ int main(void)
 	CK(cuMemFree(d));
 	CK(cuMemPoolTrimTo(pool, 0));
 	EXPECT(drv_free_again(before));
+	thresholds();
+	full(pool);
 	CK(cuMemFreeHost(out));
 	CK(cuStreamDestroy(s));
 	CK(cuCtxDestroy(ctx));
