@@ -111,6 +111,8 @@ struct context {
 	int asked;                      /* a CTX_CREATE or SEGMENT of it is not answered yet */
 	unsigned segs;                  /* of the client's segments, that it has */
 	uint64_t seg_done, seg_asked;   /* bytes of the next one */
+	enum { MAP_NONE, MAP_WANTED, MAP_POSTED, MAP_DONE } map;        /* of client->ask_map */
+	uint32_t map_result;
 	uint32_t result;                /* enum vgpu_status: why it does not start */
 	uint64_t since_ns;
 	struct load load;
@@ -145,11 +147,13 @@ struct client {
 	int in_use, greeted, window;
 	int stopped;                    /* by the administrator: its contexts take no work */
 	int leaving;                    /* its connection is closed, its contexts are ending */
-	enum { ASKED_NOTHING, ASKED_HELLO, ASKED_CREATE, ASKED_DESTROY, ASKED_GROW } asked;  /* not answered yet: not listened to meanwhile */
+	enum { ASKED_NOTHING, ASKED_HELLO, ASKED_CREATE, ASKED_DESTROY, ASKED_GROW, ASKED_MAP_AT } asked;  /* not answered yet: not listened to meanwhile */
 	struct vgpu_msg_hello ask_hello;        /* of ASKED_HELLO: it waits for memory that comes back */
 	struct vgpu_msg_ctx ask;        /* of ASKED_CREATE; of ASKED_DESTROY */
 	uint64_t ask_grow;              /* of ASKED_GROW, while it waits for memory that comes back; else 0 */
-	int ask_own;                    /* WINDOW_OWN, not WINDOW_GROW */
+	uint32_t ask_type;              /* of ASKED_GROW: WINDOW_GROW, WINDOW_OWN or SHARED_OPEN */
+	uint8_t ask_token[16];          /* of SHARED_OPEN */
+	struct vgpu_msg_map_at ask_map; /* of ASKED_MAP_AT */
 	struct context *ask_ctx;        /* of ASKED_CREATE: NULL while it waits for a queue */
 	int sock, pidfd, kick_fd;
 	pid_t pid;
@@ -161,6 +165,11 @@ struct client {
 	uint8_t *seg0;                  /* agent's mapping */
 	struct pool_mem seg[AGENT_SEGMENTS];
 	uint64_t seg_offset[AGENT_SEGMENTS];
+	struct {                        /* of those from WINDOW_OWN and SHARED_OPEN (share.c) */
+		uint64_t file;          /* the same in all clients that have it; 0: none of these */
+		int told;               /* its token was given out */
+		uint8_t token[16];
+	} share[AGENT_SEGMENTS];
 	unsigned segs;
 	uint64_t window_bytes;
 	uint32_t mapped_on;             /* bit per device that has the window in its DMA table */

@@ -22,6 +22,7 @@
 #include "control.h"
 #include "mailbox.h"
 #include "message.h"
+#include "share.h"
 #include "sigbus.h"
 #include "status.h"
 #include "vfio_noiommu.h"
@@ -72,12 +73,15 @@ static void leave(struct client *c)
 			kept = 1;
 			continue;
 		}
-		gone = agent.stop ? m->bytes : m->bytes ? pool_punch(m, budget) : 0;
+		/* what others have too is theirs now */
+		gone = agent.stop || share_elsewhere(c, s) ? m->bytes : m->bytes ? pool_punch(m, budget) : 0;
 		tenant_charge(c, -(int64_t)gone);
 		c->window_bytes -= gone;
-		budget -= agent.stop ? 0 : gone;
-		if (m->bytes && !agent.stop)
-			return;
+		if (!agent.stop && !share_elsewhere(c, s)) {
+			budget -= gone;
+			if (m->bytes)
+				return;
+		}
 		pool_free(m);
 	}
 	if (kept) {
@@ -219,7 +223,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 	c->span_base = m->span_base;
 	c->greeted = 1;
 	r.features = m->features & ((agent.asym ? VGPU_FEATURE_ASYM_FENCE : 0) |
-				    (agent.opt.unsafe_noiommu ? 0 : VGPU_FEATURE_OWN_PAGES));
+				    (agent.opt.unsafe_noiommu ? 0 : VGPU_FEATURE_OWN_PAGES | VGPU_FEATURE_SHARE));
 	c->asym = (r.features & VGPU_FEATURE_ASYM_FENCE) != 0;
 	c->memory_quota = agent.opt.client_memory;
 	r.client_id = c->id;
@@ -284,7 +288,7 @@ static void destroy_progress(struct client *c)
 
 static uint32_t grow_type(const struct client *c)
 {
-	return c->ask_own ? VGPU_MSG_WINDOW_OWN : VGPU_MSG_WINDOW_GROW;
+	return c->ask_type;
 }
 
 /* The segment is there when every context that lives has it. */
@@ -308,6 +312,8 @@ static void grow_progress(struct client *c)
 		listen_again(c);
 }
 
+static void map_progress(struct client *c);
+
 void client_progress(struct client *c)
 {
 	if (c->leaving) {
@@ -326,6 +332,9 @@ void client_progress(struct client *c)
 		break;
 	case ASKED_GROW:
 		grow_progress(c);
+		break;
+	case ASKED_MAP_AT:
+		map_progress(c);
 		break;
 	case ASKED_NOTHING:
 		break;
@@ -361,10 +370,28 @@ static void grow_refuse(struct client *c, uint32_t status)
 		listen_again(c);
 }
 
+static int grow_memory(struct client *c, struct pool_mem *m, uint64_t bytes)
+{
+	unsigned s = c->segs;
+	int rc;
+
+	if (c->ask_type == VGPU_MSG_SHARED_OPEN)
+		return share_open(c, s);
+	c->share[s].file = 0;
+	c->share[s].told = 0;
+	if (c->ask_type == VGPU_MSG_WINDOW_GROW)
+		return pool_alloc(m, bytes, "vgpu-window");
+	rc = pool_alloc_own(m, bytes, "vgpu-window");
+	if (rc == 0)
+		share_made(c, s);
+	return rc;
+}
+
 static void grow(struct client *c, uint64_t bytes)
 {
 	struct pool_mem *m = &c->seg[c->segs % AGENT_SEGMENTS];
 	uint64_t whole;
+	int rc;
 
 	if (!c->window || !bytes) {
 		grow_refuse(c, VGPU_ST_INVALID);
@@ -387,8 +414,9 @@ static void grow(struct client *c, uint64_t bytes)
 		grow_refuse(c, VGPU_ST_LIMIT);
 		return;
 	}
-	if ((c->ask_own ? pool_alloc_own : pool_alloc)(m, bytes, "vgpu-window") < 0) {
-		grow_refuse(c, VGPU_ST_OUT_OF_MEMORY);
+	rc = grow_memory(c, m, bytes);
+	if (rc < 0) {
+		grow_refuse(c, rc == -ENOENT ? VGPU_ST_NOT_FOUND : VGPU_ST_OUT_OF_MEMORY);
 		return;
 	}
 	if (!c->asked)
@@ -398,6 +426,43 @@ static void grow(struct client *c, uint64_t bytes)
 	c->grow_bytes = m->bytes;
 	c->grow_done = m->hugetlb || m->own ? m->bytes : m->bytes < POOL_NOW ? m->bytes : POOL_NOW;
 	client_grow_step(c);
+}
+
+static void shared_open(struct client *c, const struct vgpu_msg_token *m)
+{
+	struct client *owner;
+	struct pool_mem *from;
+	unsigned s;
+
+	c->ask_type = VGPU_MSG_SHARED_OPEN;
+	memcpy(c->ask_token, m->token, sizeof(c->ask_token));
+	from = c->window ? share_find(c, m->token, &owner, &s) : NULL;
+	if (from)
+		grow(c, from->bytes);
+	else
+		grow_refuse(c, VGPU_ST_NOT_FOUND);
+}
+
+static void map_at(struct client *c, const struct vgpu_msg_map_at *m)
+{
+	uint32_t st = share_map_begin(c, m);
+
+	if (st)
+		answer_status(c, VGPU_MSG_MAP_AT, st);
+	else
+		take_time(c, ASKED_MAP_AT);
+}
+
+static void map_progress(struct client *c)
+{
+	struct context *x = &c->ctx[c->ask_map.context];
+	uint32_t st = x->state != CONTEXT_LIVE ? VGPU_ST_CONTEXT_DEAD : x->map_result;
+
+	if (x->state == CONTEXT_LIVE && x->map != MAP_DONE)
+		return;
+	x->map = MAP_NONE;
+	if (answer_status(c, VGPU_MSG_MAP_AT, st) == 0)
+		listen_again(c);
 }
 
 /* Its memory is there: now devices and contexts are to have it. */
@@ -483,8 +548,17 @@ void client_readable(struct client *c)
 		break;
 	case VGPU_MSG_WINDOW_GROW:
 	case VGPU_MSG_WINDOW_OWN:
-		c->ask_own = m.h.type == VGPU_MSG_WINDOW_OWN;
+		c->ask_type = m.h.type;
 		grow(c, m.grow.bytes);
+		break;
+	case VGPU_MSG_SHARE:
+		share_ask(c, &m.grow);
+		break;
+	case VGPU_MSG_SHARED_OPEN:
+		shared_open(c, &m.token);
+		break;
+	case VGPU_MSG_MAP_AT:
+		map_at(c, &m.map_at);
 		break;
 	case VGPU_MSG_DEVICE:
 	case VGPU_MSG_STATUS:

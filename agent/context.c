@@ -133,6 +133,7 @@ static void point_at_memory(struct context *x)
 	x->commands = x->memory_bytes = 0;
 	x->stalled = 0;
 	x->kill = 0;
+	x->map = MAP_NONE;
 	x->qb = (struct vgpu_qb_head *)qb;
 	x->ctl = (union vgpu_slot *)(qb + VGPU_QB_CTL);
 	x->replies = (struct vgpu_reply *)(qb + VGPU_QB_REPLIES);
@@ -322,6 +323,38 @@ static void ask_segment(struct context *x)
 	admin_post(x->device, &cmd, x, mapped);
 }
 
+static void mapped_at(struct context *x, int rc)
+{
+	x->asked = 0;
+	if (rc == -ETIMEDOUT) {
+		no_answer(x, "SEGMENT");
+		context_died(x, VGPU_ST_CONTEXT_DEAD, "memory could not be mapped in the context");
+		return;
+	}
+	x->map = MAP_DONE;
+	x->map_result = rc < 0 ? (uint32_t)VGPU_ST_CONTEXT_DEAD : (uint32_t)rc;
+	client_progress(x->client);
+}
+
+/* What the client asked for by MAP_AT. */
+static void ask_map_at(struct context *x)
+{
+	const struct vgpu_msg_map_at *m = &x->client->ask_map;
+	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_SEGMENT, .q = (uint16_t)x->qid, .b = m->bytes, .c = m->va };
+	uint64_t n;
+
+	cmd.a = device_bus(x->device, client_iova(x->client).v + m->offset, &n);
+	if (n < m->bytes) {
+		x->map = MAP_DONE;
+		x->map_result = VGPU_ST_NOT_SUPPORTED;
+		client_progress(x->client);
+		return;
+	}
+	x->map = MAP_POSTED;
+	x->asked = 1;
+	admin_post(x->device, &cmd, x, mapped_at);
+}
+
 static void run_told(struct context *x, int rc)
 {
 	x->asked = 0;
@@ -361,6 +394,8 @@ void context_pump(struct device *d)
 				ask_segment(x);
 			else
 				ask_create(x);
+		} else if (x->state == CONTEXT_LIVE && x->map == MAP_WANTED && admin_room(d, x->client)) {
+			ask_map_at(x);
 		} else if (x->state == CONTEXT_LIVE && x->stopped != x->client->stopped && admin_room(d, x->client)) {
 			ask_run(x, !x->client->stopped);
 		}

@@ -33,6 +33,9 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 		[VGPU_MSG_CONTEXTS] = sizeof(struct vgpu_msg_index),
 		[VGPU_MSG_CTL] = sizeof(struct vgpu_msg_ctl),
 		[VGPU_MSG_WINDOW_OWN] = sizeof(struct vgpu_msg_grow),
+		[VGPU_MSG_SHARE] = sizeof(struct vgpu_msg_grow),
+		[VGPU_MSG_SHARED_OPEN] = sizeof(struct vgpu_msg_token),
+		[VGPU_MSG_MAP_AT] = sizeof(struct vgpu_msg_map_at),
 	};
 
 	memset(m, 0, sizeof(*m));
@@ -72,6 +75,10 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 	case VGPU_MSG_CTX_CREATE:
 		if (m->ctx.place > VGPU_MAX_DEVICES || m->ctx.context || m->ctx.weight > 1000)
 			*why = "CTX_CREATE with a weight above 1000, a place that is none, or a reserved field set";
+		break;
+	case VGPU_MSG_MAP_AT:
+		if (m->map_at.rsvd)
+			*why = "reserved field set";
 		break;
 	case VGPU_MSG_CTX_DESTROY:
 		if (m->ctx.place)

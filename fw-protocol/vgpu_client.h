@@ -131,6 +131,7 @@ _Static_assert(sizeof(struct vgpu_agent_page) == 64 * 9, "a line each");
 #define VGPU_FEATURE_ASYM_FENCE 1ull    /* both sides are registered for membarrier(2)
 					   GLOBAL_EXPEDITED: the sleeper pays, publishers need no fence */
 #define VGPU_FEATURE_OWN_PAGES 2ull     /* the agent knows WINDOW_OWN */
+#define VGPU_FEATURE_SHARE 4ull         /* ... and SHARE, SHARED_OPEN, MAP_AT */
 
 /*
  * Versions: HELLO asks for the client's newest. An agent that is older refuses it and names its own newest; the client then asks for
@@ -154,6 +155,14 @@ enum vgpu_msg_type {
 	 * the kernel charges to it; the agent never takes them away. For what the process cannot lose: its own memory (cuMemHostRegister).
 	 */
 	VGPU_MSG_WINDOW_OWN,
+	/*
+	 * Memory of two processes of one user. SHARE names the segment (of WINDOW_OWN) that holds an offset by a token; SHARED_OPEN gives
+	 * the same memory to who knows the token, as a segment of his own window: vgpu_msg_token -> vgpu_msg_grow_r + 1 fd. MAP_AT has a
+	 * context map a part of such a segment at an address of its device span too, for good: memory that was device memory before.
+	 */
+	VGPU_MSG_SHARE,         /* vgpu_msg_grow (bytes: the offset) -> vgpu_msg_share_r */
+	VGPU_MSG_SHARED_OPEN,
+	VGPU_MSG_MAP_AT,        /* vgpu_msg_map_at -> vgpu_msg_status */
 };
 
 /*
@@ -236,6 +245,22 @@ struct vgpu_msg_grow_r {
 	struct vgpu_msg_header h;
 	uint32_t status, rsvd;
 	uint64_t offset, bytes;         /* place in the window; map the fd at span_base + offset */
+};
+struct vgpu_msg_share_r {
+	struct vgpu_msg_header h;
+	uint32_t status, rsvd;
+	uint8_t token[16];
+	uint64_t offset, bytes;         /* of the segment */
+};
+struct vgpu_msg_token {
+	struct vgpu_msg_header h;
+	uint8_t token[16];
+};
+struct vgpu_msg_map_at {
+	struct vgpu_msg_header h;
+	uint32_t context, rsvd;
+	uint64_t offset, bytes;         /* of the window */
+	uint64_t va;
 };
 struct vgpu_msg_client {
 	uint32_t client_id, pid, uid, contexts;

@@ -64,7 +64,7 @@ enum vgpu_admin_op {
 	VGPU_ADMIN_IDENTIFY = 1,  /* a: IOVA of 512 bytes <- struct vgpu_device_info */
 	VGPU_ADMIN_CTX_CREATE,    /* a: IOVA of struct vgpu_ctx_create (copied at once); q: qid */
 	VGPU_ADMIN_CTX_DESTROY,   /* q: kill, reap, forget. OK also when it is dead already */
-	VGPU_ADMIN_SEGMENT,       /* q: map a: IOVA b: bytes c: VA (window memory) in the context */
+	VGPU_ADMIN_SEGMENT,       /* q: map a: IOVA b: bytes c: VA in the context: window memory, or free in its device span */
 	VGPU_ADMIN_SET_RUN,       /* q; a: 1 run, 0 stop taking work */
 	VGPU_ADMIN_ASYNC_EVENT,   /* completes when a context dies: v0 = qid, v1 = status. One is
 				     outstanding: a newer one replaces the older, which is never

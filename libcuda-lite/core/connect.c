@@ -5,6 +5,7 @@
  * answer "no device".
  */
 #include "core.h"
+#include "share.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -297,7 +298,7 @@ static void read_comm(char *to, size_t bytes)
 static int hello(void)
 {
 	struct vgpu_msg_hello m = { .h = { VGPU_MSG_HELLO, 0 }, .magic = VGPU_SESSION_MAGIC,
-				    .version = VGPU_PROTOCOL_VERSION, .features = VGPU_FEATURE_OWN_PAGES,
+				    .version = VGPU_PROTOCOL_VERSION, .features = VGPU_FEATURE_OWN_PAGES | VGPU_FEATURE_SHARE,
 				    .span_base = vg.span, .release = VGPU_VERSION };
 	struct vgpu_msg_hello_r r;
 	int fds[VGPU_HELLO_FDS] = { -1, -1, -1, -1 };
@@ -694,6 +695,7 @@ static int connect_again(void)
 		close(old_kick);
 	leave_span(old, window);
 	vg_mem_forget_all();
+	vg_share_forget();
 	vg_window_forget();
 	vg.ctl_tail = 0;
 	vg.seg0 = NULL;

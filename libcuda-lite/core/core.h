@@ -307,14 +307,20 @@ uint64_t vg_window_bytes(void);         /* mapped behind segment 0 */
 bool vg_pages_take(uint64_t bytes, uint64_t *at);
 bool vg_pages_take_at(uint64_t at, uint64_t bytes);
 void vg_pages_give(uint64_t at, uint64_t bytes);
+/* Pages that other processes may be let into (share.c); and somebody else's segment, mapped. */
+bool vg_shared_take(uint64_t bytes, uint64_t *at);
+void vg_shared_give(uint64_t at, uint64_t bytes);
+uint32_t vg_window_open(const uint8_t token[16], uint64_t *at, uint64_t *bytes);
 void vg_window_forget(void);            /* the session is over, and with it all of this */
 static inline bool vg_in_window(uint64_t a) { return a - vg.span < VGPU_WINDOW_SPAN; }
 
 /* ---- devmem.c -------------------------------------------------------------------------------------------- */
 
+#define VG_MEM_IS_SHARED (1u << 30)     /* in flags: its pages are the window's (share.c); other: where there */
 #define VG_MEM_OF_MODULE (1u << 31)     /* in flags: managed variables, which only their module frees */
 enum vg_mem_kind { VG_MEM_DEVICE = 1, VG_MEM_HOST, VG_MEM_MANAGED, VG_MEM_RESERVED, VG_MEM_ASYNC,
 		   VG_MEM_HEAP /* of device malloc: no host call takes it */,
+		   VG_MEM_OPENED /* device memory of another process, in the window (share.c) */,
 		   VG_MEM_ADOPTED /* registered host memory: one entry by the caller's address, one by the window's (adopt.c) */ };
 
 struct vg_mem {
@@ -416,6 +422,8 @@ struct vg_event {
 	uint64_t mark;                  /* 1 << 63 | context << 58 | stream << 48 | ticket; 0: never recorded */
 	struct vgpu_event_record *record; /* NULL: no timing */
 	uint32_t cu_flags;
+	struct vg_shared_event *shared; /* between processes (driver/ipc_event.c) */
+	bool opened, told;              /* ... and another one's; its handle was asked for */
 	struct vg_captured *captured;   /* its last recording was in a capture (driver/capture.c) */
 };
 

@@ -9,6 +9,7 @@
  */
 #include "core.h"
 #include "adopt.h"
+#include "share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -180,6 +181,11 @@ uint32_t vg_mem_alloc(struct vg_ctx *c, uint64_t bytes, enum vg_mem_kind kind, u
 		return VGPU_ST_OUT_OF_MEMORY;
 	m.mapped_bytes = (bytes + VGPU_PAGE - 1) & ~(VGPU_PAGE - 1);
 	m.span_bytes = m.mapped_bytes + VGPU_PAGE;
+	if (kind == VG_MEM_DEVICE && vg_share_again(c, m.mapped_bytes, &m)) {
+		m.bytes = bytes;
+		*va = m.start;
+		return vg_mem_add(&m) ? VGPU_ST_OK : VGPU_ST_OUT_OF_MEMORY;
+	}
 	vg_deferred_reap();
 	do {
 		status = place(&m, bytes >= VGPU_HUGE ? VGPU_HUGE : VGPU_PAGE, 0);
@@ -242,10 +248,16 @@ uint32_t vg_mem_release(const struct vg_mem *m)
 {
 	uint32_t status = VGPU_ST_OK;
 
+	if (m->flags & VG_MEM_IS_SHARED) {
+		vg_share_keep(m);
+		return VGPU_ST_OK;
+	}
 	switch (m->kind) {
 	case VG_MEM_HOST:
 	case VG_MEM_MANAGED:
 		vg_window_free((void *)(uintptr_t)m->start, m->span_bytes);
+		return VGPU_ST_OK;
+	case VG_MEM_OPENED:
 		return VGPU_ST_OK;
 	case VG_MEM_DEVICE:
 	case VG_MEM_ASYNC:
@@ -271,7 +283,12 @@ void vg_mem_forget(const struct vg_mem *m)
 		vg_window_free((void *)(uintptr_t)m->start, m->span_bytes);
 		return;
 	}
-	__atomic_sub_fetch(&vg_committed, m->mapped_bytes, __ATOMIC_RELAXED);
+	if (m->kind == VG_MEM_OPENED)
+		return;
+	if (m->flags & VG_MEM_IS_SHARED)
+		vg_shared_give(m->other, m->mapped_bytes);
+	else
+		__atomic_sub_fetch(&vg_committed, m->mapped_bytes, __ATOMIC_RELAXED);
 	give_va(m->ordinal, m->start, m->span_bytes);
 }
 
@@ -281,6 +298,7 @@ void vg_mem_drop_ctx(struct vg_ctx *c)
 	struct vg_mem *e;
 
 	vg_adopt_drop_ctx(c);
+	vg_share_drop_ctx(c);
 	do {
 		e = NULL;
 		vg_lock(&lock);

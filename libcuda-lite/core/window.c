@@ -7,7 +7,8 @@
  * in the span and never given back; inside them this is an extent allocator whose bookkeeping is
  * private, so nothing a device writes can mislead it.
  *
- * A second heap of the same kind has pages that are this process's own (WINDOW_OWN): registered memory (adopt.c).
+ * A second heap of the same kind has pages that are this process's own (WINDOW_OWN): registered memory (adopt.c). A third one is
+ * for what other processes may open (share.c), so that they see nothing else of this one.
  */
 #include "core.h"
 
@@ -21,7 +22,23 @@ static struct heap {
 	struct vg_extents free;
 	uint64_t mapped;        /* of all segments behind segment 0 */
 	uint32_t grow;          /* the message that asks for more */
-} heap = { .grow = VGPU_MSG_WINDOW_GROW }, own = { .grow = VGPU_MSG_WINDOW_OWN };
+} heap = { .grow = VGPU_MSG_WINDOW_GROW }, own = { .grow = VGPU_MSG_WINDOW_OWN }, shared = { .grow = VGPU_MSG_WINDOW_OWN };
+static uint64_t opened;         /* bytes of others' segments (vg_window_open) */
+
+/* Lock held. Maps a segment that the agent gave at its place: NULL: it cannot be. */
+static void *map_segment(const struct vgpu_msg_grow_r *r, int fd)
+{
+	void *want = (void *)(uintptr_t)(vg.span + r->offset), *p = NULL;
+
+	if (!(r->offset % VGPU_HUGE) && r->offset >= VGPU_SEG0_BYTES && r->offset <= VGPU_WINDOW_SPAN &&
+	    r->bytes <= VGPU_WINDOW_SPAN - r->offset)
+		p = mmap(want, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	close(fd);
+	if (p != want)
+		return NULL;
+	madvise(p, r->bytes, MADV_DONTFORK);
+	return p;
+}
 
 /* Lock held. Maps one more segment of at least `bytes`. */
 static bool window_grow(struct heap *h, uint64_t bytes)
@@ -29,7 +46,7 @@ static bool window_grow(struct heap *h, uint64_t bytes)
 	struct vgpu_msg_grow m = { .h = { h->grow, 0 } };
 	struct vgpu_msg_grow_r r;
 	int fd = -1;
-	void *p, *want;
+	void *p;
 
 	bytes = (bytes + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1);
 	/* The number of segments is limited: a window that grows does so by a quarter at a time. */
@@ -44,20 +61,16 @@ static bool window_grow(struct heap *h, uint64_t bytes)
 			return false;
 		m.bytes = bytes;        /* near the quota: only what is needed now */
 	}
-	if (r.offset % VGPU_HUGE || r.bytes < m.bytes || r.offset < VGPU_SEG0_BYTES ||
-	    r.offset > VGPU_WINDOW_SPAN || r.bytes > VGPU_WINDOW_SPAN - r.offset) {
+	if (r.bytes < m.bytes) {
 		close(fd);
 		return false;
 	}
-	want = (void *)(uintptr_t)(vg.span + r.offset);
-	p = mmap(want, r.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
-	close(fd);
-	if (p != want)
+	p = map_segment(&r, fd);
+	if (!p)
 		return false;
-	madvise(p, r.bytes, MADV_DONTFORK);
 	h->mapped += r.bytes;
 	/* A page of it is never used: nothing of the process's own lies in two segments, which are two mappings. */
-	return vg_extents_give(&h->free, (uint64_t)(uintptr_t)p, r.bytes - (h == &own ? VGPU_PAGE : 0));
+	return vg_extents_give(&h->free, (uint64_t)(uintptr_t)p, r.bytes - (h == &heap ? 0 : VGPU_PAGE));
 }
 
 void *vg_window_alloc(uint64_t bytes, uint64_t align)
@@ -81,7 +94,7 @@ void *vg_window_alloc(uint64_t bytes, uint64_t align)
 
 uint64_t vg_window_bytes(void)
 {
-	return heap.mapped + own.mapped;
+	return heap.mapped + own.mapped + shared.mapped + opened;
 }
 
 /* Room on both sides, where it can be had, for neighbours that share a page with what will lie here. */
@@ -108,6 +121,51 @@ bool vg_pages_take(uint64_t bytes, uint64_t *at)
 	return ok;
 }
 
+bool vg_shared_take(uint64_t bytes, uint64_t *at)
+{
+	bool ok;
+
+	if (!bytes || bytes > VGPU_WINDOW_SPAN / 2)
+		return false;
+	bytes = (bytes + VGPU_PAGE - 1) & ~(VGPU_PAGE - 1);
+	vg_lock(&lock);
+	ok = vg_extents_take(&shared.free, bytes, VGPU_PAGE, at) ||
+	     (window_grow(&shared, bytes + VGPU_PAGE) && vg_extents_take(&shared.free, bytes, VGPU_PAGE, at));
+	vg_unlock(&lock);
+	return ok;
+}
+
+void vg_shared_give(uint64_t at, uint64_t bytes)
+{
+	if (!vg_in_window(at))
+		return;
+	vg_lock(&lock);
+	(void)vg_extents_give(&shared.free, at, (bytes + VGPU_PAGE - 1) & ~(VGPU_PAGE - 1));
+	vg_unlock(&lock);
+}
+
+uint32_t vg_window_open(const uint8_t token[16], uint64_t *at, uint64_t *bytes)
+{
+	struct vgpu_msg_token m = { .h = { VGPU_MSG_SHARED_OPEN, 0 } };
+	struct vgpu_msg_grow_r r;
+	uint32_t status;
+	int fd = -1;
+	void *p;
+
+	for (int i = 0; i < 16; i++)
+		m.token[i] = token[i];
+	vg_lock(&lock);
+	status = vg_request(&m, sizeof m, &r, sizeof r, &fd, 1);
+	p = status ? NULL : map_segment(&r, fd);
+	if (p) {
+		opened += r.bytes;
+		*at = (uint64_t)(uintptr_t)p;
+		*bytes = r.bytes;
+	}
+	vg_unlock(&lock);
+	return status ? status : p ? VGPU_ST_OK : VGPU_ST_OUT_OF_MEMORY;
+}
+
 bool vg_pages_take_at(uint64_t at, uint64_t bytes)
 {
 	bool ok;
@@ -130,8 +188,8 @@ void vg_pages_give(uint64_t at, uint64_t bytes)
 void vg_window_forget(void)
 {
 	vg_lock(&lock);
-	heap.free.n = own.free.n = 0;
-	heap.mapped = own.mapped = 0;
+	heap.free.n = own.free.n = shared.free.n = 0;
+	heap.mapped = own.mapped = shared.mapped = opened = 0;
 	vg_unlock(&lock);
 }
 

@@ -336,6 +336,9 @@ static bool attribute(const struct vgpu_device_info *i, int a, long long *v)
 	case CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED:
 		*v = (vg.features & VGPU_FEATURE_OWN_PAGES) != 0;
 		break;
+	case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
+		*v = vg_ipc_supported();
+		break;
 	/* Answered 0 on purpose: registered memory has another address for the device, nothing is exported, no clusters. */
 	default: *v = 0; break;
 	}

@@ -214,6 +214,16 @@ extern uint64_t vg_func_deaths;
 
 /* pool.c */
 CUresult vg_pool_default(uint32_t ordinal, struct vg_pool **p);
+/* ipc.c, ipc_event.c: kind 1 memory, 2 events */
+bool vg_ipc_supported(void);
+CUresult vg_ipc_name(uint64_t addr, uint64_t bytes, uint32_t kind, char *out);
+CUresult vg_ipc_open(const char *in, uint32_t kind, uint64_t *addr, uint64_t *bytes);
+CUresult vg_ipc_event_make(struct vg_event *e);
+void vg_ipc_event_drop(struct vg_event *e);
+void vg_ipc_event_record(struct vg_event *e, struct vg_stream *s);
+void vg_ipc_event_wait(struct vg_event *e, struct vg_stream *s);
+bool vg_ipc_event_done(const struct vg_event *e);
+uint32_t vg_ipc_event_sync(const struct vg_event *e);
 /* pool_cache.c: memory that was freed and is not given back yet */
 bool vg_pool_take(struct vg_pool *p, struct vg_stream *s, uint64_t bytes, struct vg_mem *out);
 void vg_pool_keep(struct vg_stream *s, uint64_t ticket, const struct vg_mem *m);

@@ -24,8 +24,8 @@ CUresult cuEventCreate(CUevent *event, unsigned int flags)
 	VG_READY();
 	if (!event || (flags & ~(unsigned)(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS)))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (flags & CU_EVENT_INTERPROCESS)
-		return flags & CU_EVENT_DISABLE_TIMING ? vg_unsupported("an interprocess event") : CUDA_ERROR_INVALID_VALUE;
+	if ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING))
+		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_current(&c));
 	e = vg_new(VG_EVENT);
 	if (!e)
@@ -40,6 +40,14 @@ CUresult cuEventCreate(CUevent *event, unsigned int flags)
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		}
 		vgpu_store_relaxed64(&e->record->ticket, 0);
+	}
+	if (flags & CU_EVENT_INTERPROCESS) {
+		CUresult r = vg_ipc_event_make(e);
+
+		if (r) {
+			vg_delete(VG_EVENT, e);
+			return r;
+		}
 	}
 	*event = (CUevent)(uintptr_t)vg_publish(e);
 	return CUDA_SUCCESS;
@@ -63,6 +71,8 @@ void vg_event_record(struct vg_event *e, struct vg_stream *s)
 {
 	uint64_t ticket;
 
+	if (VG_UNLIKELY(e->shared != NULL))
+		vg_ipc_event_record(e, s);
 	if (e->record) {
 		struct vgpu_body_event b = { .record = (uint64_t)(uintptr_t)e->record };
 
@@ -88,7 +98,7 @@ static CUresult impl_cuEventRecordWithFlags(CUevent h, CUstream stream, unsigned
 	if (s->ctx != e->ctx)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (VG_UNLIKELY(vg_capturing(s)))
-		return vg_capture_record(s, e, flags);
+		return e->shared ? vg_unsupported("capture of an interprocess event") : vg_capture_record(s, e, flags);
 	if (flags)              /* documented: EXTERNAL is invalid outside of a capture */
 		return CUDA_ERROR_INVALID_VALUE;
 	vg_event_record(e, s);
@@ -104,6 +114,8 @@ VG_TWIN(cuEventRecord, _ptsz, (CUevent event, CUstream stream), (event, stream, 
 
 static bool complete(const struct vg_event *e, uint64_t mark)
 {
+	if (VG_UNLIKELY(e->shared != NULL))
+		return vg_ipc_event_done(e);
 	return !mark || vgpu_timeline_reached(&e->ctx->timelines[MARK_STREAM(mark)], MARK_TICKET(mark));
 }
 
@@ -136,6 +148,8 @@ CUresult cuEventSynchronize(CUevent h)
 	VG_TRY(vg_event(h, &e));
 	if (VG_UNLIKELY(e->captured != NULL))
 		return vg_capture_refuse_event(e);
+	if (VG_UNLIKELY(e->shared != NULL))
+		return vg_done(e->ctx, vg_ipc_event_sync(e));
 	mark = __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE);
 	if (!mark)
 		return CUDA_SUCCESS;
@@ -159,6 +173,7 @@ CUresult cuEventDestroy_v2(CUevent h)
 	if (e->captured)
 		vg_captured_forget(e);
 	mark = e->mark;
+	vg_ipc_event_drop(e);
 	if (e->record) {
 		bool alive = e->ctx->handle == e->ctx_handle && !vg_ctx_error(e->ctx);
 
@@ -219,6 +234,10 @@ void vg_event_wait(struct vg_stream *s, struct vg_event *e)
 {
 	uint64_t mark = __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE);
 
+	if (VG_UNLIKELY(e->shared != NULL)) {
+		vg_ipc_event_wait(e, s);
+		return;
+	}
 	/* Never recorded, already there, or the same stream: nothing to wait for. */
 	if (complete(e, mark) || (s->ctx == e->ctx && s->index == MARK_STREAM(mark)))
 		return;
@@ -235,6 +254,8 @@ static CUresult impl_cuStreamWaitEvent(CUstream stream, CUevent h, unsigned int 
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_event(h, &e));
 	VG_TRY(vg_stream(stream, pt, &s));
+	if (VG_UNLIKELY(vg_capturing(s) && e->shared))
+		return vg_unsupported("capture of an interprocess event");
 	if (VG_UNLIKELY(vg_capturing(s) || e->captured))
 		return vg_capture_wait(s, e, flags);
 	if (flags)              /* EXTERNAL: as for cuEventRecordWithFlags */

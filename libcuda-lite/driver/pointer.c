@@ -17,7 +17,7 @@ static bool find(CUdeviceptr ptr, struct vg_mem *m)
 static bool is_device(const struct vg_mem *m)
 {
 	return m->kind == VG_MEM_DEVICE || m->kind == VG_MEM_ASYNC || m->kind == VG_MEM_RESERVED ||
-	       m->kind == VG_MEM_HEAP;
+	       m->kind == VG_MEM_HEAP || m->kind == VG_MEM_OPENED;
 }
 
 /* The mapping that a pointer lies in: in a reserved range one of its own or none, elsewhere the allocation. */
@@ -80,6 +80,8 @@ static CUresult query(void *data, CUpointer_attribute a, CUdeviceptr ptr, const 
 		*(int *)data = m ? (int)m->ordinal : CU_DEVICE_INVALID;
 		break;
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+		*(unsigned int *)data = m && m->kind == VG_MEM_DEVICE && vg_ipc_supported();
+		break;
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
 	case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
 		*(unsigned int *)data = 0;

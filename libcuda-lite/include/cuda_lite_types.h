@@ -66,6 +66,7 @@ typedef struct CUlinkState_st *CUlinkState;
 #define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *)0x02)
 
 #define CU_IPC_HANDLE_SIZE 64
+#define CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS 0x1
 
 #ifndef CUDA_LITE_UUID
 #define CUDA_LITE_UUID

@@ -45,6 +45,9 @@ static void message(const uint8_t *data, size_t size)
 	case VGPU_MSG_LOAD:
 	case VGPU_MSG_CONTEXTS:
 	case VGPU_MSG_WINDOW_OWN:
+	case VGPU_MSG_SHARE:
+	case VGPU_MSG_SHARED_OPEN:
+	case VGPU_MSG_MAP_AT:
 		break;
 	case VGPU_MSG_CTL:
 		NEED(m.ctl.op && m.ctl.op <= VGPU_CTL_UNDRAIN);

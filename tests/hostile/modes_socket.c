@@ -300,6 +300,81 @@ static void own_pages(void)
 		raw_breach("no end of segments that a living process keeps");
 }
 
+/* Tokens that are guessed, and a context asked to map what it may not, where it may not. */
+static void tokens(void)
+{
+	struct vgpu_msg_grow own = { .h = { VGPU_MSG_WINDOW_OWN, sizeof own }, .bytes = VGPU_HUGE };
+	struct vgpu_msg_grow share = { .h = { VGPU_MSG_SHARE, sizeof share } };
+	struct vgpu_msg_grow_r g;
+	struct vgpu_msg_share_r t;
+	struct vgpu_msg_status st;
+	struct raw r, other;
+	uint64_t base;
+	int n, fd = -1;
+
+	if (raw_open(&r) || (n = raw_context(&r)) < 0) {
+		raw_miss("no context");
+		return;
+	}
+	base = VGPU_DEVICE_BASE(r.span, 0) + VGPU_ARENA_BYTES;
+	if (raw_send(r.sock, &own, sizeof own, NULL, 0) || raw_recv(r.sock, &g, sizeof g, &fd, 1, 3000) <= 0 || g.status)
+		raw_miss("no segment");
+	if (fd >= 0)
+		close(fd);
+	share.bytes = g.offset + 5;
+	if (raw_send(r.sock, &share, sizeof share, NULL, 0) || raw_recv(r.sock, &t, sizeof t, NULL, 0, 3000) <= 0 || t.status)
+		raw_miss("no token");
+	share.bytes = 0;        /* segment 0 is nobody else's */
+	if (raw_send(r.sock, &share, sizeof share, NULL, 0) || raw_recv(r.sock, &st, sizeof st, NULL, 0, 3000) <= 0)
+		raw_miss("no answer");
+	else if (!st.status)
+		raw_breach("a token of segment 0");
+	if (!raw_open(&other)) {
+		for (unsigned i = 0; i < 300 && raw_time_left(1); i++) {
+			struct vgpu_msg_token q = { .h = { VGPU_MSG_SHARED_OPEN, sizeof q } };
+
+			memcpy(q.token, t.token, sizeof q.token);
+			for (unsigned k = 0; k < i % 4 + 1; k++)
+				q.token[raw_rand() % 16] ^= (uint8_t)(1 + raw_rand() % 255);
+			if (i == 299)
+				memset(q.token, 0, sizeof q.token);
+			fd = -1;
+			if (raw_send(other.sock, &q, sizeof q, NULL, 0) || raw_recv(other.sock, &g, sizeof g, &fd, 1, 3000) <= 0)
+				break;
+			if ((!g.status || fd >= 0) && memcmp(q.token, t.token, sizeof q.token))
+				raw_breach("a guessed token was good");
+			if (fd >= 0)
+				close(fd);
+		}
+		raw_close(&other);
+	}
+	for (unsigned i = 0; i < 2000 && raw_time_left(0.3); i++) {
+		struct vgpu_msg_map_at q = { .h = { VGPU_MSG_MAP_AT, sizeof q }, .context = (uint32_t)n, .offset = t.offset,
+					     .bytes = VGPU_PAGE, .va = base + (uint64_t)i * VGPU_HUGE };
+		int good = i == 0;
+
+		switch (i % 8) {
+		case 1: q.offset = raw_evil64(); break;
+		case 2: q.bytes = raw_evil64(); break;
+		case 3: q.va = raw_evil64(); break;
+		case 4: q.context = raw_rand(); break;
+		case 5: q.va = r.span + raw_rand64() % VGPU_WINDOW_SPAN; break;
+		case 6: q.va = base - VGPU_PAGE; q.bytes = 2 * VGPU_PAGE; break;
+		case 7: q.offset = t.offset + t.bytes - VGPU_PAGE; q.bytes = 2 * VGPU_PAGE; break;
+		}
+		if (i == 8)
+			q.va = base;    /* once more: something is there */
+		if (raw_send(r.sock, &q, sizeof q, NULL, 0) || raw_recv(r.sock, &st, sizeof st, NULL, 0, 5000) <= 0)
+			break;
+		if (good && st.status)
+			raw_miss("MAP_AT of good numbers was refused");
+		if (!st.status && (i % 8 == 5 || i % 8 == 6 || i % 8 == 7 || i == 8))
+			raw_breach("MAP_AT of %llx+%llx at %llx was done", (unsigned long long)q.offset, (unsigned long long)q.bytes,
+				   (unsigned long long)q.va);
+	}
+	raw_close(&r);
+}
+
 /* Questions without ever reading the answers: the agent's send buffer is full, the agent is not stuck. */
 static void deaf(void)
 {
@@ -372,6 +447,7 @@ const struct mode socket_modes[] = {
 	{ "clients", clients, "as many clients and contexts as are to be had" },
 	{ "contexts", contexts, "more contexts than allowed, and one after the other" },
 	{ "segments", segments, "windows grown until refused" },
+	{ "tokens", tokens, "memory of others by guessed names, mapped at forbidden places" },
 	{ "own-pages", own_pages, "memory kept by a process that has left" },
 	{ "deaf", deaf, "questions without reading the answers" },
 	{ "descriptors", descriptors, "writes to what is read-only, truncation, the kick descriptor" },

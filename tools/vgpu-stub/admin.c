@@ -147,9 +147,15 @@ static uint32_t do_segment(struct device *d, const struct vgpu_admin_cmd *cmd, s
 		return VGPU_ST_NOT_FOUND;
 	if (c->state != CTX_RUNNING)
 		return c->state == CTX_STARTING ? VGPU_ST_BUSY : VGPU_ST_CONTEXT_DEAD;
-	if (!cmd->b || cmd->a % VGPU_PAGE || cmd->b % VGPU_PAGE || cmd->c % VGPU_PAGE ||
-	    !inside(cmd->c, cmd->b, c->create.span_base, VGPU_WINDOW_SPAN))
+	if (!cmd->b || cmd->a % VGPU_PAGE || cmd->b % VGPU_PAGE || cmd->c % VGPU_PAGE)
 		return VGPU_ST_INVALID;
+	if (!inside(cmd->c, cmd->b, c->create.span_base, VGPU_WINDOW_SPAN)) {
+		if (!inside(cmd->c, cmd->b, c->create.device_base + VGPU_ARENA_BYTES, VGPU_DEVICE_SPAN - VGPU_ARENA_BYTES))
+			return VGPU_ST_INVALID;
+		/* Seen twice by the context: copies of it (by message) or memory that is the driver's would be two. */
+		if (d->config.by_message || d->config.cuda_library)
+			return VGPU_ST_NOT_SUPPORTED;
+	}
 	return ctxproc_segment(c, cmd->a, cmd->b, cmd->c, t);
 }
 

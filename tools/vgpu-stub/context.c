@@ -139,9 +139,12 @@ static uint32_t map(struct ctx *c, const struct ctx_map *m, int fd)
 {
 	uint64_t base = c->init.create.span_base;
 	int window = within(m->va, m->bytes, base, VGPU_WINDOW_SPAN);
+	int device = c->engine && within(m->va, m->bytes, c->init.create.device_base + VGPU_ARENA_BYTES,
+					 VGPU_DEVICE_SPAN - VGPU_ARENA_BYTES);
 
 	if (!m->bytes || (m->va | m->bytes | m->offset) % VGPU_PAGE ||
-	    (!window && !within(m->va, m->bytes, CTX_QB_VA, QB_SPAN)))
+	    (!window && !device && !within(m->va, m->bytes, CTX_QB_VA, QB_SPAN)) ||
+	    (device && !ctx_mem_may_share(c, m->va, m->bytes)))
 		return VGPU_ST_INVALID;
 	if (mmap((void *)(uintptr_t)m->va, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
 		 (off_t)m->offset) == MAP_FAILED) {
@@ -155,6 +158,8 @@ static uint32_t map(struct ctx *c, const struct ctx_map *m, int fd)
 		if (c->engine)
 			c->ops->note_alloc(c->engine, m->va, m->bytes, ENGINE_WINDOW);
 	}
+	if (device)
+		ctx_mem_shared(c, m->va, m->bytes);
 	return VGPU_ST_OK;
 }
 

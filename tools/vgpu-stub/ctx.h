@@ -90,7 +90,7 @@ struct ctx_list {
 };
 
 /* Mapped memory, sorted by va (phys: by offset, in va). */
-enum ctx_kind { CTX_ALLOC, CTX_VMM, CTX_PHYSICAL };
+enum ctx_kind { CTX_ALLOC, CTX_VMM, CTX_PHYSICAL, CTX_SHARED /* window memory at an address of the device */ };
 struct ctx_range {
 	uint64_t va, bytes, offset;
 	uint32_t kind, rsvd;
@@ -256,6 +256,9 @@ int ctx_mem_init(struct ctx *c);
 uint32_t ctx_commit_step(struct ctx *c);
 uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t asked);
 uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes);
+/* Window memory will lie there as well: false where something is, or the device's memory is not ours to place. */
+int ctx_mem_may_share(const struct ctx *c, uint64_t va, uint64_t bytes);
+void ctx_mem_shared(struct ctx *c, uint64_t va, uint64_t bytes);
 uint32_t ctx_mem_heap(struct ctx *c, uint64_t va, uint64_t bytes);
 uint32_t ctx_phys_alloc(struct ctx *c, uint64_t offset, uint64_t bytes);
 uint32_t ctx_phys_free(struct ctx *c, uint64_t offset, uint64_t bytes);

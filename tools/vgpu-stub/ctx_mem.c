@@ -360,6 +360,17 @@ uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes)
 	return VGPU_ST_OK;
 }
 
+int ctx_mem_may_share(const struct ctx *c, uint64_t va, uint64_t bytes)
+{
+	return !c->ops->memory && c->mem.n < CTX_RANGES && is_free(&c->mem, va, bytes);
+}
+
+void ctx_mem_shared(struct ctx *c, uint64_t va, uint64_t bytes)
+{
+	insert(&c->mem, &(struct ctx_range){ .va = va, .bytes = bytes, .kind = CTX_SHARED });
+	c->ops->note_alloc(c->engine, va, bytes, 1);
+}
+
 /* The heap of device malloc is an allocation like any other, charged and committed; the engine gives it out in parts. */
 uint32_t ctx_mem_heap(struct ctx *c, uint64_t va, uint64_t bytes)
 {

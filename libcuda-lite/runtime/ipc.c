@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory and events of other processes.
+ *
+ * Called by programs; the handles are the driver's, byte for byte.
+ */
+#include "rt.h"
+
+#include <string.h>
+
+_Static_assert(sizeof(cudaIpcMemHandle_t) == sizeof(CUipcMemHandle) && sizeof(cudaIpcEventHandle_t) == sizeof(CUipcEventHandle),
+	       "one layout");
+
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *ptr)
+{
+	RT_ENTER();
+	return rt_cu(cuIpcGetMemHandle((CUipcMemHandle *)(void *)handle, rt_dptr(ptr)));
+}
+
+cudaError_t cudaIpcOpenMemHandle(void **ptr, cudaIpcMemHandle_t handle, unsigned int flags)
+{
+	CUipcMemHandle h;
+	CUdeviceptr d = 0;
+
+	if (!ptr)
+		return rt_set(cudaErrorInvalidValue);
+	RT_ENTER();
+	memcpy(&h, &handle, sizeof h);
+	return rt_give(ptr, d, cuIpcOpenMemHandle_v2(&d, h, flags));
+}
+
+cudaError_t cudaIpcCloseMemHandle(void *ptr)
+{
+	RT_ENTER();
+	return rt_cu(cuIpcCloseMemHandle(rt_dptr(ptr)));
+}
+
+cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event)
+{
+	RT_ENTER();
+	return rt_cu(cuIpcGetEventHandle((CUipcEventHandle *)(void *)handle, event));
+}
+
+cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle)
+{
+	CUipcEventHandle h;
+
+	RT_ENTER();
+	memcpy(&h, &handle, sizeof h);
+	return rt_cu(cuIpcOpenEventHandle(event, h));
+}
