@@ -310,6 +310,7 @@ void vg_pages_give(uint64_t at, uint64_t bytes);
 /* Pages that other processes may be let into (share.c); and somebody else's segment, mapped. */
 bool vg_shared_take(uint64_t bytes, uint64_t *at);
 void vg_shared_give(uint64_t at, uint64_t bytes);
+uint32_t vg_window_own(uint64_t bytes, uint64_t *at, int *fd);  /* a whole segment, and its file */
 uint32_t vg_window_open(const uint8_t token[16], uint64_t *at, uint64_t *bytes);
 void vg_window_forget(void);            /* the session is over, and with it all of this */
 static inline bool vg_in_window(uint64_t a) { return a - vg.span < VGPU_WINDOW_SPAN; }
@@ -609,6 +610,10 @@ struct vg_phys {
 	uint32_t ordinal;
 	uint64_t offset, bytes;
 	uint32_t refs, maps;
+	uint64_t shared;                /* where it lies in the window; 0: it is its context's alone */
+	bool opened;                    /* ... and came as a file */
+	bool exported;                  /* ... and went as one: others may have it for ever */
+	int fd;                         /* of the whole of it, where it is ours */
 	struct vg_lock lock;
 };
 

@@ -6,11 +6,17 @@
  *
  * What the context has mapped like that it keeps until it ends: an exported allocation that is freed waits for the next one of
  * its size. Opened segments likewise stay, and are found again by their token.
+ *
+ * Physical memory with a shareable handle is a segment of its own: the handle is its file, and behind the memory, in pages that
+ * nothing maps, the file says the token by which the agent knows it.
  */
 #include "share.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static struct vg_lock lock;
 static struct segment {
@@ -75,20 +81,93 @@ uint32_t vg_share_open(const struct vg_share_name *n, uint64_t *addr)
 		if (!status && !(s = remember(n->token, at, bytes, false)))
 			status = VGPU_ST_OUT_OF_MEMORY;
 	}
-	if (!status && s->own)
-		status = VGPU_ST_BUSY;
-	else if (!status && (!n->bytes || n->at > s->bytes || n->bytes > s->bytes - n->at))
+	if (!status && (!n->bytes || n->at > s->bytes || n->bytes > s->bytes - n->at))
 		status = VGPU_ST_INVALID;
-	if (!status)
+	if (!status) {
 		*addr = s->at + n->at;
+		status = s->own ? VGPU_ST_BUSY : VGPU_ST_OK;
+	}
 	vg_unlock(&lock);
 	return status;
 }
 
-static uint32_t map_at(const struct vg_mem *m, uint64_t from)
+/* ---- physical memory as a file ---- */
+
+#define TAIL_MAGIC 0x50494756u
+
+struct tail {
+	uint32_t magic, rsvd;
+	struct vg_share_name name;
+};
+
+static struct spare {
+	struct spare *next;
+	uint64_t at, bytes;
+	int fd;
+} *spares;
+
+uint32_t vg_share_create(uint64_t bytes, uint64_t *at, int *fd)
 {
-	struct vgpu_msg_map_at q = { .h = { VGPU_MSG_MAP_AT, 0 }, .context = m->ctx->number, .offset = from - vg.span,
-				     .bytes = m->mapped_bytes, .va = m->start };
+	struct spare **p, *s;
+	struct tail t = { .magic = TAIL_MAGIC };
+	uint32_t status;
+
+	vg_lock(&lock);
+	for (p = &spares; *p && (*p)->bytes != bytes; p = &(*p)->next)
+		;
+	s = *p;
+	if (s)
+		*p = s->next;
+	vg_unlock(&lock);
+	if (s) {
+		*at = s->at;
+		*fd = s->fd;
+		free(s);
+		return VGPU_ST_OK;
+	}
+	status = vg_window_own(bytes + VGPU_HUGE, at, fd);
+	if (status)
+		return status;
+	status = vg_share_name(*at, bytes, &t.name);
+	if (status)
+		close(*fd);
+	else
+		memcpy((void *)(uintptr_t)(*at + bytes), &t, sizeof t);
+	return status;
+}
+
+void vg_share_destroy(uint64_t at, uint64_t bytes, int fd)
+{
+	struct spare *s = malloc(sizeof *s);
+
+	if (!s) {
+		close(fd);
+		return;
+	}
+	vg_lock(&lock);
+	*s = (struct spare){ spares, at, bytes, fd };
+	spares = s;
+	vg_unlock(&lock);
+}
+
+uint32_t vg_share_import(int fd, uint64_t *at, uint64_t *bytes)
+{
+	struct stat st;
+	struct tail t;
+	uint32_t status;
+
+	if (syscall(SYS_fstat, fd, &st) || !S_ISREG(st.st_mode) || st.st_size < (off_t)(2 * VGPU_HUGE) || st.st_size % (off_t)VGPU_HUGE ||
+	    pread(fd, &t, sizeof t, st.st_size - (off_t)VGPU_HUGE) != (ssize_t)sizeof t || t.magic != TAIL_MAGIC || t.name.at ||
+	    t.name.bytes != (uint64_t)st.st_size - VGPU_HUGE)
+		return VGPU_ST_INVALID;
+	status = vg_share_open(&t.name, at);
+	*bytes = t.name.bytes;
+	return status == VGPU_ST_BUSY ? VGPU_ST_OK : status;    /* of this very process */
+}
+
+uint32_t vg_share_map(struct vg_ctx *c, uint64_t va, uint64_t at, uint64_t bytes)
+{
+	struct vgpu_msg_map_at q = { .h = { VGPU_MSG_MAP_AT, 0 }, .context = c->number, .offset = at - vg.span, .bytes = bytes, .va = va };
 	struct vgpu_msg_status r;
 
 	return vg_request(&q, sizeof q, &r, sizeof r, NULL, 0);
@@ -115,7 +194,7 @@ uint32_t vg_share_memory(struct vg_mem *m)
 		vg_shared_give(at, m->mapped_bytes);
 		return status;
 	}
-	status = map_at(m, at);
+	status = vg_share_map(m->ctx, m->start, at, m->mapped_bytes);
 	if (status) {
 		/* As it was. Where even that fails the context has lost memory of its program: it is over. */
 		uint32_t back = vg_ctl(m->ctx, VGPU_OP_MEM_ALLOC, 0, m->start, m->mapped_bytes, m->bytes, NULL);
@@ -191,11 +270,17 @@ void vg_share_drop_ctx(struct vg_ctx *c)
 void vg_share_forget(void)
 {
 	struct segment *s;
+	struct spare *f;
 
 	vg_lock(&lock);
 	while ((s = segments)) {
 		segments = s->next;
 		free(s);
+	}
+	while ((f = spares)) {
+		spares = f->next;
+		close(f->fd);
+		free(f);
 	}
 	vg_unlock(&lock);
 }

@@ -13,8 +13,15 @@ struct vg_share_name {
 
 /* Names [addr, addr + bytes) of vg_shared_take(). A status. */
 uint32_t vg_share_name(uint64_t addr, uint64_t bytes, struct vg_share_name *n);
-/* Where that is here. BUSY: it is this process's own; NOT_FOUND: its process is gone, or another user's. */
+/* Where that is here. BUSY: it is this process's own (*addr is set); NOT_FOUND: its process is gone, or another user's. */
 uint32_t vg_share_open(const struct vg_share_name *n, uint64_t *addr);
+
+/* Physical memory that can be handed on as a file: at in the window, no one else's. A status. */
+uint32_t vg_share_create(uint64_t bytes, uint64_t *at, int *fd);
+void vg_share_destroy(uint64_t at, uint64_t bytes, int fd);
+uint32_t vg_share_import(int fd, uint64_t *at, uint64_t *bytes);
+/* At va of the device's span as well; undone by VMM_UNMAP. */
+uint32_t vg_share_map(struct vg_ctx *c, uint64_t va, uint64_t at, uint64_t bytes);
 
 /*
  * An allocation's pages become ones that can be shared; its address stays. All its work must be complete. *m is changed, the

@@ -23,17 +23,18 @@ static struct heap {
 	uint64_t mapped;        /* of all segments behind segment 0 */
 	uint32_t grow;          /* the message that asks for more */
 } heap = { .grow = VGPU_MSG_WINDOW_GROW }, own = { .grow = VGPU_MSG_WINDOW_OWN }, shared = { .grow = VGPU_MSG_WINDOW_OWN };
-static uint64_t opened;         /* bytes of others' segments (vg_window_open) */
+static uint64_t opened;         /* bytes of whole segments, ours and others' (vg_window_own, vg_window_open) */
 
-/* Lock held. Maps a segment that the agent gave at its place: NULL: it cannot be. */
-static void *map_segment(const struct vgpu_msg_grow_r *r, int fd)
+/* Lock held. Maps a segment that the agent gave at its place: NULL: it cannot be. fd is closed, unless it is kept. */
+static void *map_segment(const struct vgpu_msg_grow_r *r, int fd, bool keep)
 {
 	void *want = (void *)(uintptr_t)(vg.span + r->offset), *p = NULL;
 
 	if (!(r->offset % VGPU_HUGE) && r->offset >= VGPU_SEG0_BYTES && r->offset <= VGPU_WINDOW_SPAN &&
 	    r->bytes <= VGPU_WINDOW_SPAN - r->offset)
 		p = mmap(want, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
-	close(fd);
+	if (p != want || !keep)
+		close(fd);
 	if (p != want)
 		return NULL;
 	madvise(p, r->bytes, MADV_DONTFORK);
@@ -65,7 +66,7 @@ static bool window_grow(struct heap *h, uint64_t bytes)
 		close(fd);
 		return false;
 	}
-	p = map_segment(&r, fd);
+	p = map_segment(&r, fd, false);
 	if (!p)
 		return false;
 	h->mapped += r.bytes;
@@ -144,6 +145,25 @@ void vg_shared_give(uint64_t at, uint64_t bytes)
 	vg_unlock(&lock);
 }
 
+uint32_t vg_window_own(uint64_t bytes, uint64_t *at, int *fd)
+{
+	struct vgpu_msg_grow m = { .h = { VGPU_MSG_WINDOW_OWN, 0 }, .bytes = bytes };
+	struct vgpu_msg_grow_r r;
+	uint32_t status;
+	void *p;
+
+	*fd = -1;
+	vg_lock(&lock);
+	status = vg_request(&m, sizeof m, &r, sizeof r, fd, 1);
+	p = status ? NULL : map_segment(&r, *fd, true);
+	if (p) {
+		opened += r.bytes;
+		*at = (uint64_t)(uintptr_t)p;
+	}
+	vg_unlock(&lock);
+	return status ? status : p ? VGPU_ST_OK : VGPU_ST_OUT_OF_MEMORY;
+}
+
 uint32_t vg_window_open(const uint8_t token[16], uint64_t *at, uint64_t *bytes)
 {
 	struct vgpu_msg_token m = { .h = { VGPU_MSG_SHARED_OPEN, 0 } };
@@ -156,7 +176,7 @@ uint32_t vg_window_open(const uint8_t token[16], uint64_t *at, uint64_t *bytes)
 		m.token[i] = token[i];
 	vg_lock(&lock);
 	status = vg_request(&m, sizeof m, &r, sizeof r, &fd, 1);
-	p = status ? NULL : map_segment(&r, fd);
+	p = status ? NULL : map_segment(&r, fd, false);
 	if (p) {
 		opened += r.bytes;
 		*at = (uint64_t)(uintptr_t)p;

@@ -267,7 +267,7 @@ static bool texture_limit(int a, long long *v)
  * Attributes. Mipmaps and surfaces of cubes do not exist here, nor do textures on an engine other than the cpu engine: their sizes are 0, so
  * nobody plans with them. false: no such attribute.
  */
-static bool attribute(const struct vgpu_device_info *i, int a, long long *v)
+static bool attribute(uint32_t ordinal, const struct vgpu_device_info *i, int a, long long *v)
 {
 	unsigned domain = 0, bus = 0, device = 0;
 
@@ -336,6 +336,9 @@ static bool attribute(const struct vgpu_device_info *i, int a, long long *v)
 	case CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED:
 		*v = (vg.features & VGPU_FEATURE_OWN_PAGES) != 0;
 		break;
+	case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+		*v = vg_ipc_memory(ordinal);
+		break;
 	case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
 		*v = vg_ipc_supported();
 		break;
@@ -357,7 +360,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attrib, CUdevice de
 	long long v;
 
 	VG_TRY(info_of(dev, value, &i));
-	if (!attribute(i, (int)attrib, &v))
+	if (!attribute((uint32_t)dev, i, (int)attrib, &v))
 		return CUDA_ERROR_INVALID_VALUE;
 	*value = v > 0x7fffffff ? 0x7fffffff : (int)v;
 	return CUDA_SUCCESS;

@@ -55,6 +55,11 @@ bool vg_ipc_supported(void)
 	return (vg.features & VGPU_FEATURE_SHARE) != 0;
 }
 
+bool vg_ipc_memory(uint32_t ordinal)
+{
+	return vg_ipc_supported() && strncmp(vg.info[ordinal].engine, "cuda", 4) != 0;
+}
+
 CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr)
 {
 	CUresult r = CUDA_SUCCESS;
@@ -64,8 +69,8 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr)
 	VG_READY();
 	if (!handle || !vg_mem_find(ptr, &m) || m.kind != VG_MEM_DEVICE || (m.flags & VG_MEM_OF_MODULE) || m.graph)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!vg_ipc_supported())
-		return vg_unsupported("cuIpcGetMemHandle (this vgpu-agent shares no memory)");
+	if (!vg_ipc_memory(m.ordinal))
+		return vg_unsupported("cuIpcGetMemHandle on this device (its memory is not its context's own)");
 	VG_SAFE();
 	status = vg_ctx_sync(m.ctx);
 	if (status)

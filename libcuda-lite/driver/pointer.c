@@ -80,7 +80,7 @@ static CUresult query(void *data, CUpointer_attribute a, CUdeviceptr ptr, const 
 		*(int *)data = m ? (int)m->ordinal : CU_DEVICE_INVALID;
 		break;
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-		*(unsigned int *)data = m && m->kind == VG_MEM_DEVICE && vg_ipc_supported();
+		*(unsigned int *)data = m && m->kind == VG_MEM_DEVICE && vg_ipc_memory(m->ordinal);
 		break;
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
 	case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:

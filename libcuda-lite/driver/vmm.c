@@ -2,12 +2,16 @@
 /*
  * Virtual memory management: address ranges, physical memory, and mappings between them. Physical memory
  * is committed in the process of one context (the current one when it is created), so a mapping lives
- * there. Access is all or nothing: pages appear in the device with cuMemSetAccess(READWRITE).
+ * there. Access is all or nothing: pages appear in the device with cuMemSetAccess(READWRITE). Memory with a shareable handle lies in
+ * the window instead (core/share.c), and the context maps it from there.
  */
 #include "driver.h"
+#include "../core/share.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct mapping {
 	uint64_t va, bytes, offset;     /* offset into the physical memory */
@@ -103,6 +107,14 @@ static bool phys_unused(const struct vg_phys *p)
 /* The memory itself is gone. */
 static void phys_forget(struct vg_phys *p)
 {
+	if (p->shared) {
+		if (p->opened || p->exported)
+			close(p->fd);
+		else
+			vg_share_destroy(p->shared, p->bytes, p->fd);
+		vg_delete(VG_PHYS, p);
+		return;
+	}
 	__atomic_sub_fetch(&vg_committed, p->bytes, __ATOMIC_RELAXED);
 	vg_phys_give(p->ordinal, p->offset, p->bytes);
 	vg_delete(VG_PHYS, p);
@@ -112,7 +124,7 @@ static CUresult phys_end(struct vg_phys *p)
 {
 	uint32_t status = VGPU_ST_OK;
 
-	if (p->ctx->handle == p->ctx_handle)
+	if (p->ctx->handle == p->ctx_handle && !p->shared)
 		status = vg_ctl(p->ctx, VGPU_OP_PHYS_FREE, 0, p->offset, p->bytes, 0, NULL);
 	if (!status)
 		phys_forget(p);
@@ -149,8 +161,10 @@ static CUresult check_prop(const CUmemAllocationProp *prop)
 		return vg_unsupported("virtual memory management of host memory");
 	if (!vg_device_ok(prop->location.id))
 		return CUDA_ERROR_INVALID_DEVICE;
-	if (prop->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE)
-		return vg_unsupported("cuMemCreate with a shareable handle");
+	if (prop->requestedHandleTypes & ~(unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+		return vg_unsupported("cuMemCreate with a shareable handle that is no file descriptor");
+	if (prop->requestedHandleTypes && !vg_ipc_memory((uint32_t)prop->location.id))
+		return vg_unsupported("cuMemCreate with a shareable handle on this device");
 	/* compressionType is a hint; what came of it is asked by cuMemGetAllocationPropertiesFromHandle. */
 	if (prop->allocFlags.gpuDirectRDMACapable || prop->allocFlags.usage)
 		return vg_unsupported("cuMemCreate for RDMA, tile pools or hardware decompression");
@@ -203,6 +217,16 @@ CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size)
 
 /* ---- physical memory ---- */
 
+static CUmemGenericAllocationHandle publish(struct vg_phys *p, struct vg_ctx *c, uint64_t bytes)
+{
+	p->ctx = c;
+	p->ctx_handle = c->handle;
+	p->ordinal = c->ordinal;
+	p->bytes = bytes;
+	p->refs = 1;
+	return vg_publish(p);
+}
+
 CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
 		     unsigned long long flags)
 {
@@ -218,15 +242,20 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CU
 	p = vg_new(VG_PHYS);
 	if (!p)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (prop->requestedHandleTypes) {
+		status = vg_share_create(size, &p->shared, &p->fd);
+		if (status) {
+			vg_delete(VG_PHYS, p);
+			return vg_fail(c, status);
+		}
+		*handle = publish(p, c, size);
+		return CUDA_SUCCESS;
+	}
 	if (!vg_phys_take(c->ordinal, size, &p->offset)) {
 		vg_delete(VG_PHYS, p);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	p->ctx = c;
-	p->ctx_handle = c->handle;
 	p->ordinal = c->ordinal;
-	p->bytes = size;
-	p->refs = 1;
 	vg_deferred_reap();
 	do {
 		status = vg_ctl(c, VGPU_OP_PHYS_ALLOC, 0, p->offset, size, 0, NULL);
@@ -237,13 +266,73 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CU
 		return vg_fail(c, status);
 	}
 	__atomic_add_fetch(&vg_committed, size, __ATOMIC_RELAXED);
-	*handle = vg_publish(p);
+	*handle = publish(p, c, size);
 	return CUDA_SUCCESS;
 }
 
 static struct vg_phys *phys_of(CUmemGenericAllocationHandle h)
 {
 	return vg_get(VG_PHYS, h);
+}
+
+CUresult cuMemExportToShareableHandle(void *shareable, CUmemGenericAllocationHandle h, CUmemAllocationHandleType type,
+				      unsigned long long flags)
+{
+	struct vg_phys *p;
+	int fd = -1;
+
+	VG_READY();
+	if (!shareable || flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+		return vg_unsupported("a shareable handle that is no file descriptor");
+	vg_lock(&lock);
+	p = phys_of(h);
+	if (p && p->shared) {
+		fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
+		p->exported = true;
+	}
+	vg_unlock(&lock);
+	/* Documented: of memory that was created for it. */
+	if (!p || !p->shared)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (fd < 0)
+		return CUDA_ERROR_OPERATING_SYSTEM;
+	*(int *)shareable = fd;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *os_handle, CUmemAllocationHandleType type)
+{
+	uint64_t at, bytes;
+	struct vg_phys *p;
+	struct vg_ctx *c;
+	uint32_t status;
+	int fd;
+
+	VG_READY();
+	if (!handle)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+		return vg_unsupported("a shareable handle that is no file descriptor");
+	VG_TRY(vg_current(&c));
+	if (!vg_ipc_memory(c->ordinal))
+		return vg_unsupported("cuMemImportFromShareableHandle on this device");
+	fd = fcntl((int)(intptr_t)os_handle, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	status = vg_share_import(fd, &at, &bytes);
+	p = status ? NULL : vg_new(VG_PHYS);
+	if (!p) {
+		close(fd);
+		return status == VGPU_ST_INVALID || status == VGPU_ST_NOT_FOUND ? CUDA_ERROR_INVALID_VALUE :
+		       status ? vg_fail(c, status) : CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	p->shared = at;
+	p->opened = true;
+	p->fd = fd;
+	*handle = publish(p, c, bytes);
+	return CUDA_SUCCESS;
 }
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle h)
@@ -299,6 +388,7 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop, CUmem
 	prop->type = CU_MEM_ALLOCATION_TYPE_PINNED;
 	prop->location.type = CU_MEM_LOCATION_TYPE_DEVICE;
 	prop->location.id = (int)p->ordinal;
+	prop->requestedHandleTypes = p->shared ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
 	return CUDA_SUCCESS;
 }
 
@@ -356,7 +446,8 @@ static uint32_t apply(struct mapping *m, bool access)
 	/* Its number may be another context's by now. */
 	if (m->phys->ctx->handle != m->phys->ctx_handle)
 		return VGPU_ST_BAD_HANDLE;
-	status = access ? vg_ctl(m->phys->ctx, VGPU_OP_VMM_MAP, 0, m->va, m->bytes, m->phys->offset + m->offset, NULL) :
+	status = access && m->phys->shared ? vg_share_map(m->phys->ctx, m->va, m->phys->shared + m->offset, m->bytes) :
+		 access ? vg_ctl(m->phys->ctx, VGPU_OP_VMM_MAP, 0, m->va, m->bytes, m->phys->offset + m->offset, NULL) :
 			  vg_ctl(m->phys->ctx, VGPU_OP_VMM_UNMAP, 0, m->va, m->bytes, 0, NULL);
 	if (!status)
 		m->access = access;

@@ -15,7 +15,7 @@
 E2E_PTX(misc);
 
 struct order {
-	char what;              /* o open, m multiply by 3 and add 1, e open the event, w wait for it and multiply, r record, c close, q quit */
+	char what;              /* i import the descriptor that comes with it, o open, m multiply by 3 and add 1, e open the event, w wait for it and multiply, r record, c close, q quit */
 	int which, n;
 	CUipcMemHandle mem;
 	CUipcEventHandle event;
@@ -34,6 +34,58 @@ static void times(CUdeviceptr d, int n, CUstream s)
 	LAUNCH(affine, (n + 127) / 128, 128, 0, s, &d, &mul, &add, &n);
 }
 
+static int side[2];             /* a socket beside the pipes: descriptors */
+
+static void give_fd(int fd)
+{
+	char b = 0;
+	union { struct cmsghdr h; char room[CMSG_SPACE(sizeof(int))]; } u = { 0 };
+	struct iovec v = { &b, 1 };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &u, .msg_controllen = sizeof u.room };
+
+	u.h.cmsg_level = SOL_SOCKET;
+	u.h.cmsg_type = SCM_RIGHTS;
+	u.h.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&u.h), &fd, sizeof fd);
+	if (sendmsg(side[0], &m, 0) != 1)
+		e2e_fail("sendmsg: %s", strerror(errno));
+}
+
+static int take_fd(void)
+{
+	char b;
+	union { struct cmsghdr h; char room[CMSG_SPACE(sizeof(int))]; } u = { 0 };
+	struct iovec v = { &b, 1 };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &u, .msg_controllen = sizeof u.room };
+	int fd = -1;
+
+	if (recvmsg(3, &m, 0) == 1 && CMSG_FIRSTHDR(&m))
+		memcpy(&fd, CMSG_DATA(&u.h), sizeof fd);
+	return fd;
+}
+
+static CUresult map_phys(CUdeviceptr *d, CUmemGenericAllocationHandle h, size_t bytes)
+{
+	CUmemAccessDesc access = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE }, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+
+	CK(cuMemAddressReserve(d, bytes, 0, 0, 0));
+	CK(cuMemMap(*d, bytes, 0, h, 0));
+	return cuMemSetAccess(*d, bytes, &access, 1);
+}
+
+static CUresult import_fd(CUdeviceptr *d, int fd, int mib)
+{
+	CUmemGenericAllocationHandle h;
+	CUresult r = cuMemImportFromShareableHandle(&h, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+
+	close(fd);
+	if (!r)
+		r = map_phys(d, h, (size_t)mib << 20);
+	if (!r)
+		r = cuMemRelease(h);    /* it lives by its mapping */
+	return r;
+}
+
 static int peer(void)
 {
 	CUdeviceptr d[4] = { 0 };
@@ -50,6 +102,9 @@ static int peer(void)
 
 		memset(&a, 0, sizeof a);
 		switch (o.what) {
+		case 'i':
+			a.r = import_fd(p, take_fd(), o.n);
+			break;
 		case 'o':
 			a.r = cuIpcOpenMemHandle(p, o.mem, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 			break;
@@ -87,13 +142,15 @@ static pid_t start(const char *self)
 {
 	pid_t pid;
 
-	if (pipe(to) || pipe(from))
+	if (pipe(to) || pipe(from) || socketpair(AF_UNIX, SOCK_STREAM, 0, side))
 		e2e_skip("no pipe");
 	pid = fork();
 	if (pid == 0) {
 		dup2(to[0], 0);
 		dup2(from[1], 1);
-		for (int i = 3; i < 64; i++)
+		dup2(side[1], 63);
+		dup2(63, 3);
+		for (int i = 4; i < 64; i++)
 			close(i);
 		execl(self, self, "peer", (char *)NULL);
 		_exit(127);
@@ -110,6 +167,69 @@ static struct answer ask(struct order o)
 	if (write(to[1], &o, sizeof o) != sizeof o || read(from[0], &a, sizeof a) != sizeof a)
 		e2e_fail("the other process does not answer to %c", o.what);
 	return a;
+}
+
+/* Physical memory that goes to the other process as a file. */
+static void as_file(void)
+{
+	enum { MIB = 4 };
+	CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE },
+				     .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR }, got;
+	CUmemGenericAllocationHandle h, plain, again;
+	struct order o = { .which = 2, .n = MIB };
+	CUdeviceptr d, twice;
+	struct answer a;
+	int fd = -1, n = MIB << 18;
+	uint32_t v;
+
+	CK(cuMemCreate(&h, MIB << 20, &prop, 0));
+	CK(cuMemGetAllocationPropertiesFromHandle(&got, h));
+	EXPECT(got.requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+	CK(map_phys(&d, h, MIB << 20));
+	CK(cuMemsetD32(d, 5, n));
+	CK(cuMemExportToShareableHandle(&fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	/* in this process too, at another address */
+	CK(cuMemImportFromShareableHandle(&again, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+	CK(map_phys(&twice, again, MIB << 20));
+	CK(cuMemcpyDtoH(&v, twice + (MIB << 20) - 4, 4));
+	EXPECT_EQ(v, 5);
+	CK(cuMemUnmap(twice, MIB << 20));
+	CK(cuMemRelease(again));
+	/* unmapped, mapped again in its place, and elsewhere */
+	CK(cuMemMap(twice, MIB << 20, 0, h, 0));
+	CK(cuMemSetAccess(twice, MIB << 20, &(CUmemAccessDesc){ .location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE }, 1));
+	times(twice, n, NULL);
+	CK(cuMemUnmap(twice, MIB << 20));
+	CK(cuMemAddressFree(twice, MIB << 20));
+	o.what = 'i';
+	give_fd(fd);
+	EXPECT_EQ(ask(o).r, CUDA_SUCCESS);
+	o.what = 'm';
+	o.n = n;
+	a = ask(o);
+	EXPECT_EQ(a.first, 49);
+	EXPECT_EQ(a.last, 49);
+	CK(cuMemcpyDtoH(&v, d + (MIB << 20) - 4, 4));
+	EXPECT_EQ(v, 49);
+	/* it lives on there when it is gone here */
+	CK(cuMemUnmap(d, MIB << 20));
+	CK(cuMemRelease(h));
+	CK(cuMemAddressFree(d, MIB << 20));
+	CK(cuMemCreate(&h, MIB << 20, &prop, 0));
+	CK(map_phys(&d, h, MIB << 20));
+	CK(cuMemsetD32(d, 1, n));
+	a = ask(o);
+	EXPECT_EQ(a.first, 148);
+	CK(cuMemUnmap(d, MIB << 20));
+	CK(cuMemRelease(h));
+	/* no handle of what was not made for it; no memory of what is none */
+	prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
+	CK(cuMemCreate(&plain, MIB << 20, &prop, 0));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemExportToShareableHandle(&fd, plain, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	CK(cuMemRelease(plain));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemImportFromShareableHandle(&again, (void *)(intptr_t)side[0], CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemImportFromShareableHandle(&again, (void *)(intptr_t)9999, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+	close(fd);
 }
 
 static volatile int go;
@@ -151,9 +271,9 @@ int main(int argc, char **argv)
 			host[k] = (uint32_t)k;
 		d[i] = drv_upload(host, (size_t)sizes[i] * 4);
 		CK(cuPointerGetAttribute(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, d[i]));
-		EXPECT_EQ(capable, 1);
 		times(d[i], sizes[i], s);
 		r = cuIpcGetMemHandle(&o.mem, d[i] + 8);        /* of any place in it: the whole */
+		EXPECT(capable == (r == CUDA_SUCCESS));
 		if (r == CUDA_ERROR_NOT_SUPPORTED && i == 0) {
 			CK(cuMemcpyDtoH(&v, d[i] + 4 * ((size_t)sizes[i] - 1), 4));
 			EXPECT_EQ(v, (uint32_t)(sizes[i] - 1) * 3 + 1);
@@ -206,6 +326,7 @@ int main(int argc, char **argv)
 	WANT(CUDA_ERROR_INVALID_VALUE, cuIpcCloseMemHandle(d[0]));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuIpcGetMemHandle(NULL, d[0]));
 
+	as_file();
 	/* events: the other one's work starts behind ours, and ours goes on behind his */
 	CK(cuEventCreate(&no, CU_EVENT_DISABLE_TIMING));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuIpcGetEventHandle(&o.event, no));

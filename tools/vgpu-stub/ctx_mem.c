@@ -459,7 +459,7 @@ uint32_t ctx_vmm_unmap(struct ctx *c, uint64_t va, uint64_t bytes)
 	uint64_t at = va;
 
 	for (; i < c->mem.n && at < va + bytes; i++) {
-		if (c->mem.r[i].va != at || c->mem.r[i].kind != CTX_VMM)
+		if (c->mem.r[i].va != at || (c->mem.r[i].kind != CTX_VMM && c->mem.r[i].kind != CTX_SHARED))
 			return VGPU_ST_INVALID;
 		at += c->mem.r[i].bytes;
 	}

@@ -66,6 +66,30 @@ static uint32_t add_mirror(struct context *c, uint64_t iova, uint64_t bytes, uin
 	return VGPU_ST_OK;
 }
 
+static int in_device(const struct context *c, uint64_t va, uint64_t bytes)
+{
+	return va >= c->create.device_base && va + bytes <= c->create.device_base + VGPU_DEVICE_SPAN;
+}
+
+void ctxpieces_mapped(struct context *c)
+{
+	const struct ctx_piece now = c->pieces[c->next_piece - 1];
+
+	for (uint32_t i = 0; i + 1 < c->next_piece; i++) {
+		struct ctx_piece p = c->pieces[i];
+
+		if (!in_device(c, p.va, p.bytes) || p.va >= now.va + now.bytes || now.va >= p.va + p.bytes)
+			continue;
+		dma_file_put(&c->dev->dma, p.file);
+		free(p.base);
+		c->npieces--;
+		c->next_piece--;
+		for (uint32_t k = i; k < c->npieces; k++)
+			c->pieces[k] = c->pieces[k + 1];
+		i--;
+	}
+}
+
 uint32_t ctxpieces_add(struct context *c, uint64_t iova, uint64_t bytes, uint64_t va)
 {
 	static struct dma_piece found[MAX_PIECES];
@@ -75,8 +99,9 @@ uint32_t ctxpieces_add(struct context *c, uint64_t iova, uint64_t bytes, uint64_
 	for (uint32_t i = 0; i < c->npieces; i++) {
 		const struct ctx_piece *p = &c->pieces[i];
 
-		if (va < p->va + p->bytes && p->va < va + bytes)
-			return VGPU_ST_INVALID;         /* maps over what is there */
+		/* maps over what is there; in the device's span the context knows what is there still (ctxpieces_mapped) */
+		if (va < p->va + p->bytes && p->va < va + bytes && !(in_device(c, va, bytes) && in_device(c, p->va, p->bytes)))
+			return VGPU_ST_INVALID;
 	}
 	if (c->dev->config.by_message)
 		return add_mirror(c, iova, bytes, va);

@@ -492,8 +492,10 @@ static void on_ack(struct context *c, const struct ctx_msg *m)
 			/* It may have mapped this piece after all: keep that one, forget the rest. */
 			ctxpieces_drop(c, c->next_piece);
 			admin_complete(c->dev, &c->segment_token, m->status, 0, 0, 0);
-		} else if (c->next_piece == c->npieces) {
-			admin_complete(c->dev, &c->segment_token, VGPU_ST_OK, 0, 0, 0);
+		} else {
+			ctxpieces_mapped(c);
+			if (c->next_piece == c->npieces)
+				admin_complete(c->dev, &c->segment_token, VGPU_ST_OK, 0, 0, 0);
 		}
 	}
 	next_request(c);

@@ -248,6 +248,8 @@ uint32_t ctxpieces_add(struct context *c, uint64_t iova, uint64_t bytes, uint64_
  */
 uint32_t ctxpieces_add_block(struct context *c, uint64_t iova);
 void ctxpieces_drop(struct context *c, uint32_t from);
+/* The last one asked for is there: what was at its place in the device's span before is not. */
+void ctxpieces_mapped(struct context *c);
 
 /* ctxmirror.c: DMA by message. Its deadline (0: none), its turn between events. */
 uint64_t mirror_next(const struct device *d);
