@@ -318,6 +318,7 @@ static inline bool vg_in_window(uint64_t a) { return a - vg.span < VGPU_WINDOW_S
 /* ---- devmem.c -------------------------------------------------------------------------------------------- */
 
 #define VG_MEM_IS_SHARED (1u << 30)     /* in flags: its pages are the window's (share.c); other: where there */
+#define VG_MEM_OF_POOL (1u << 29)       /* opened from another process's pool: freed as pools' memory is */
 #define VG_MEM_OF_MODULE (1u << 31)     /* in flags: managed variables, which only their module frees */
 enum vg_mem_kind { VG_MEM_DEVICE = 1, VG_MEM_HOST, VG_MEM_MANAGED, VG_MEM_RESERVED, VG_MEM_ASYNC,
 		   VG_MEM_HEAP /* of device malloc: no host call takes it */,
@@ -527,6 +528,8 @@ struct vg_pool {
 	uint64_t handle, handle_next;
 	uint32_t ordinal;
 	bool is_default;
+	bool shareable, imported;       /* pool_ipc.c */
+	int fd;                         /* its name for other processes; -1: none yet */
 	bool dead;                      /* destroyed: keeps nothing any more */
 	uint64_t release_threshold, used, used_high, reserved, reserved_high, max_bytes;
 	int reuse[3];

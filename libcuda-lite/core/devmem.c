@@ -183,6 +183,9 @@ uint32_t vg_mem_alloc(struct vg_ctx *c, uint64_t bytes, enum vg_mem_kind kind, u
 	m.span_bytes = m.mapped_bytes + VGPU_PAGE;
 	if (kind == VG_MEM_DEVICE && vg_share_again(c, m.mapped_bytes, &m)) {
 		m.bytes = bytes;
+		m.kind = kind;
+		m.pool = NULL;
+		m.sync_memops = 0;
 		*va = m.start;
 		return vg_mem_add(&m) ? VGPU_ST_OK : VGPU_ST_OUT_OF_MEMORY;
 	}

@@ -339,6 +339,9 @@ static bool attribute(uint32_t ordinal, const struct vgpu_device_info *i, int a,
 	case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
 		*v = vg_ipc_memory(ordinal);
 		break;
+	case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
+		*v = vg_ipc_memory(ordinal) ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
+		break;
 	case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
 		*v = vg_ipc_supported();
 		break;

@@ -213,12 +213,14 @@ CUresult vg_unsafe(void);
 extern uint64_t vg_func_deaths;
 
 /* pool.c */
+struct vg_pool *vg_pool_make(uint32_t ordinal);
 CUresult vg_pool_default(uint32_t ordinal, struct vg_pool **p);
 /* ipc.c, ipc_event.c: kind 1 memory, 2 events */
 bool vg_ipc_supported(void);
 bool vg_ipc_memory(uint32_t ordinal);           /* ... and of this device: its memory is its contexts' own */
 CUresult vg_ipc_name(uint64_t addr, uint64_t bytes, uint32_t kind, char *out);
 CUresult vg_ipc_open(const char *in, uint32_t kind, uint64_t *addr, uint64_t *bytes);
+CUresult vg_ipc_export(uint64_t ptr, uint32_t kind, char *out);
 CUresult vg_ipc_event_make(struct vg_event *e);
 void vg_ipc_event_drop(struct vg_event *e);
 void vg_ipc_event_record(struct vg_event *e, struct vg_stream *s);

@@ -60,18 +60,17 @@ bool vg_ipc_memory(uint32_t ordinal)
 	return vg_ipc_supported() && strncmp(vg.info[ordinal].engine, "cuda", 4) != 0;
 }
 
-CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr)
+/* The allocation that ptr lies in, moved to where it can be shared, and its name. */
+CUresult vg_ipc_export(uint64_t ptr, uint32_t kind, char *out)
 {
 	CUresult r = CUDA_SUCCESS;
 	uint32_t status;
 	struct vg_mem m;
 
-	VG_READY();
-	if (!handle || !vg_mem_find(ptr, &m) || m.kind != VG_MEM_DEVICE || (m.flags & VG_MEM_OF_MODULE) || m.graph)
+	if (!vg_mem_find(ptr, &m))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!vg_ipc_memory(m.ordinal))
-		return vg_unsupported("cuIpcGetMemHandle on this device (its memory is not its context's own)");
-	VG_SAFE();
+		return vg_unsupported("memory for other processes, of this device (it is not its context's own)");
 	status = vg_ctx_sync(m.ctx);
 	if (status)
 		return vg_fail(m.ctx, status);
@@ -81,13 +80,24 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr)
 		vg_mem_update(&m);
 	}
 	if (status == VGPU_ST_NOT_SUPPORTED || status == VGPU_ST_INVALID)
-		r = vg_unsupported("cuIpcGetMemHandle on this device (its memory is not its context's own)");
+		r = vg_unsupported("memory for other processes, of this device (it is not its context's own)");
 	else if (status)
 		r = vg_done(m.ctx, status);
 	else
-		r = vg_ipc_name(m.other, m.bytes, 1, handle->reserved);
+		r = vg_ipc_name(m.other, m.bytes, kind, out);
 	vg_unlock(&lock);
 	return r;
+}
+
+CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr)
+{
+	struct vg_mem m;
+
+	VG_READY();
+	if (!handle || !vg_mem_find(ptr, &m) || m.kind != VG_MEM_DEVICE || (m.flags & VG_MEM_OF_MODULE) || m.graph)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_SAFE();
+	return vg_ipc_export(ptr, 1, handle->reserved);
 }
 
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ptr, CUipcMemHandle handle, unsigned int flags)
@@ -142,12 +152,12 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr ptr)
 
 	VG_READY();
 	VG_SAFE();
-	if (!vg_mem_find(ptr, &m) || m.kind != VG_MEM_OPENED || m.start != ptr)
+	if (!vg_mem_find(ptr, &m) || m.kind != VG_MEM_OPENED || m.start != ptr || (m.flags & VG_MEM_OF_POOL))
 		return CUDA_ERROR_INVALID_VALUE;
 	/* Any context may have been given the pointer. */
 	vg_sync_all();
 	vg_lock(&lock);
-	if (!vg_mem_find(ptr, &m) || m.kind != VG_MEM_OPENED || m.start != ptr) {
+	if (!vg_mem_find(ptr, &m) || m.kind != VG_MEM_OPENED || m.start != ptr || (m.flags & VG_MEM_OF_POOL)) {
 		r = CUDA_ERROR_INVALID_VALUE;
 	} else if (--m.other) {
 		vg_mem_update(&m);

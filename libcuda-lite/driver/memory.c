@@ -108,6 +108,8 @@ CUresult cuMemFree_v2(CUdeviceptr ptr)
 		return vg_fail(m.ctx, e);
 	if (m.graph)
 		return vg_graph_mem_free_outside(ptr, NULL);
+	if (m.flags & VG_MEM_OF_POOL)
+		return vg_mem_take(ptr, 1u << VG_MEM_OPENED, &m) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	if (!vg_mem_take(ptr, 1u << VG_MEM_DEVICE | 1u << VG_MEM_MANAGED | 1u << VG_MEM_ASYNC, &m))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (m.pool)

@@ -11,13 +11,14 @@
 static struct vg_lock lock;
 static struct vg_pool *defaults[VGPU_MAX_DEVICES], *current[VGPU_MAX_DEVICES];
 
-static struct vg_pool *pool_new(uint32_t ordinal)
+struct vg_pool *vg_pool_make(uint32_t ordinal)
 {
 	struct vg_pool *p = vg_new(VG_POOL);
 
 	if (!p)
 		return NULL;
 	p->ordinal = ordinal;
+	p->fd = -1;
 	p->reuse[0] = p->reuse[1] = p->reuse[2] = 1;
 	vg_publish(p);
 	return p;
@@ -26,7 +27,7 @@ static struct vg_pool *pool_new(uint32_t ordinal)
 CUresult vg_pool_default(uint32_t ordinal, struct vg_pool **out)
 {
 	vg_lock(&lock);
-	if (!defaults[ordinal] && (defaults[ordinal] = pool_new(ordinal)) != NULL) {
+	if (!defaults[ordinal] && (defaults[ordinal] = vg_pool_make(ordinal)) != NULL) {
 		defaults[ordinal]->is_default = true;
 		current[ordinal] = defaults[ordinal];
 	}
@@ -96,6 +97,8 @@ CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool h)
 	VG_TRY(pool_of(h, &p));
 	if (!vg_device_ok(dev) || p->ordinal != (uint32_t)dev)
 		return CUDA_ERROR_INVALID_DEVICE;
+	if (p->imported)
+		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_pool_default((uint32_t)dev, &d));
 	vg_lock(&lock);
 	current[dev] = p;
@@ -114,14 +117,17 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props)
 		return vg_unsupported("cuMemPoolCreate for host memory");
 	if (!vg_device_ok(props->location.id))
 		return CUDA_ERROR_INVALID_DEVICE;
-	if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
-		return vg_unsupported("cuMemPoolCreate with shareable handles");
+	if (props->handleTypes & ~(unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+		return vg_unsupported("cuMemPoolCreate with shareable handles that are no file descriptors");
+	if (props->handleTypes && !vg_ipc_memory((uint32_t)props->location.id))
+		return vg_unsupported("cuMemPoolCreate with shareable handles on this device");
 	if (props->usage)
 		return vg_unsupported("cuMemPoolCreate for hardware decompression");
-	p = pool_new((uint32_t)props->location.id);
+	p = vg_pool_make((uint32_t)props->location.id);
 	if (!p)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	p->max_bytes = props->maxSize;
+	p->shareable = props->handleTypes != CU_MEM_HANDLE_TYPE_NONE;
 	*pool = VG_HANDLE(CUmemoryPool, p);
 	return CUDA_SUCCESS;
 }
@@ -322,7 +328,7 @@ static CUresult impl_cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t bytes, CUm
 	if (!ptr || !bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_stream(h, pt, &s));
-	if (p->ordinal != s->ctx->ordinal)
+	if (p->ordinal != s->ctx->ordinal || p->imported)       /* documented: an imported pool allocates nothing */
 		return CUDA_ERROR_INVALID_VALUE;
 	if (VG_UNLIKELY(vg_capturing(s)))
 		return vg_capture_alloc(s, ptr, bytes);
@@ -345,6 +351,9 @@ static CUresult impl_cuMemFreeAsync(CUdeviceptr ptr, CUstream h, bool pt)
 		return vg_capture_free(s, ptr);
 	if (vg_mem_find(ptr, &entry) && entry.graph)
 		return vg_graph_mem_free_outside(ptr, s);
+	/* What another process's pool lent stays mapped: nothing is to wait for. */
+	if (vg_mem_find(ptr, &entry) && (entry.flags & VG_MEM_OF_POOL) && entry.start == ptr)
+		return vg_mem_take(ptr, 1u << VG_MEM_OPENED, &entry) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	m = malloc(sizeof *m);
 	if (!m)
 		return CUDA_ERROR_OUT_OF_MEMORY;

@@ -360,6 +360,10 @@ typedef struct cudaIpcEventHandle_st {
 	char reserved[CUDA_IPC_HANDLE_SIZE];
 } cudaIpcEventHandle_t;
 
+struct cudaMemPoolPtrExportData {
+	unsigned char reserved[64];
+};
+
 typedef struct cudaIpcMemHandle_st {
 	char reserved[CUDA_IPC_HANDLE_SIZE];
 } cudaIpcMemHandle_t;

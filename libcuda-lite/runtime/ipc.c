@@ -49,3 +49,31 @@ cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t hand
 	memcpy(&h, &handle, sizeof h);
 	return rt_cu(cuIpcOpenEventHandle(event, h));
 }
+
+cudaError_t cudaMemPoolExportToShareableHandle(void *handle, cudaMemPool_t pool, enum cudaMemAllocationHandleType type, unsigned int flags)
+{
+	RT_ENTER();
+	return rt_cu(cuMemPoolExportToShareableHandle(handle, pool, (CUmemAllocationHandleType)type, flags));
+}
+
+cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t *pool, void *handle, enum cudaMemAllocationHandleType type, unsigned int flags)
+{
+	RT_ENTER();
+	return rt_cu(cuMemPoolImportFromShareableHandle(pool, handle, (CUmemAllocationHandleType)type, flags));
+}
+
+cudaError_t cudaMemPoolExportPointer(struct cudaMemPoolPtrExportData *data, void *ptr)
+{
+	RT_ENTER();
+	return rt_cu(cuMemPoolExportPointer((CUmemPoolPtrExportData *)(void *)data, rt_dptr(ptr)));
+}
+
+cudaError_t cudaMemPoolImportPointer(void **ptr, cudaMemPool_t pool, struct cudaMemPoolPtrExportData *data)
+{
+	CUdeviceptr d = 0;
+
+	if (!ptr)
+		return rt_set(cudaErrorInvalidValue);
+	RT_ENTER();
+	return rt_give(ptr, d, cuMemPoolImportPointer(&d, pool, (CUmemPoolPtrExportData *)(void *)data));
+}

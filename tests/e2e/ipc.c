@@ -15,10 +15,11 @@
 E2E_PTX(misc);
 
 struct order {
-	char what;              /* i import the descriptor that comes with it, o open, m multiply by 3 and add 1, e open the event, w wait for it and multiply, r record, c close, q quit */
+	char what;              /* p import a pool, P a pointer of it, f free that, i import the descriptor that comes with it, o open, m multiply by 3 and add 1, e open the event, w wait for it and multiply, r record, c close, q quit */
 	int which, n;
 	CUipcMemHandle mem;
 	CUipcEventHandle event;
+	CUmemPoolPtrExportData data;
 };
 struct answer {
 	CUresult r;
@@ -86,8 +87,20 @@ static CUresult import_fd(CUdeviceptr *d, int fd, int mib)
 	return r;
 }
 
+static CUresult import_pool(CUmemoryPool *pool, int fd)
+{
+	CUresult r = cuMemPoolImportFromShareableHandle(pool, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+	CUdeviceptr none;
+
+	close(fd);
+	if (!r)
+		WANT(CUDA_ERROR_INVALID_VALUE, cuMemAllocFromPoolAsync(&none, 100, *pool, NULL));
+	return r;
+}
+
 static int peer(void)
 {
+	CUmemoryPool pool = NULL;
 	CUdeviceptr d[4] = { 0 };
 	struct answer a;
 	struct order o;
@@ -102,6 +115,15 @@ static int peer(void)
 
 		memset(&a, 0, sizeof a);
 		switch (o.what) {
+		case 'p':
+			a.r = import_pool(&pool, take_fd());
+			break;
+		case 'P':
+			a.r = cuMemPoolImportPointer(p, pool, &o.data);
+			break;
+		case 'f':
+			a.r = cuMemFreeAsync(*p, s);
+			break;
 		case 'i':
 			a.r = import_fd(p, take_fd(), o.n);
 			break;
@@ -232,6 +254,55 @@ static void as_file(void)
 	close(fd);
 }
 
+/* Allocations of a pool, one by one. */
+static void of_pool(void)
+{
+	CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE },
+				 .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR };
+	struct order o = { .what = 'p', .which = 3, .n = 3000 };
+	CUmemPoolPtrExportData none;
+	CUmemoryPool pool, plain;
+	CUdeviceptr d, again;
+	struct answer a;
+	int fd = -1;
+	uint32_t v;
+
+	CK(cuMemPoolCreate(&pool, &props));
+	CK(cuMemPoolExportToShareableHandle(&fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	give_fd(fd);
+	close(fd);
+	EXPECT_EQ(ask(o).r, CUDA_SUCCESS);
+	for (int round = 0; round < 2; round++) {
+		CK(cuMemAllocFromPoolAsync(&d, 3000 * 4, pool, NULL));
+		CK(cuMemsetD32Async(d, 2, 3000, NULL));
+		CK(cuMemPoolExportPointer(&o.data, d));
+		o.what = 'P';
+		EXPECT_EQ(ask(o).r, CUDA_SUCCESS);
+		EXPECT_EQ(ask(o).r, CUDA_ERROR_INVALID_VALUE);
+		o.what = 'm';
+		a = ask(o);
+		EXPECT_EQ(a.first, 7);
+		CK(cuMemcpyDtoH(&v, d + 4 * 2999, 4));
+		EXPECT_EQ(v, 7);
+		o.what = 'c';           /* that is for the other kind of handle */
+		EXPECT_EQ(ask(o).r, CUDA_ERROR_INVALID_VALUE);
+		o.what = 'f';
+		EXPECT_EQ(ask(o).r, CUDA_SUCCESS);
+		EXPECT_EQ(ask(o).r, CUDA_ERROR_INVALID_VALUE);
+		CK(cuMemFreeAsync(d, NULL));
+		CK(cuCtxSynchronize());
+	}
+	CK(cuMemPoolDestroy(pool));
+	/* what is not for others */
+	props.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
+	CK(cuMemPoolCreate(&plain, &props));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemPoolExportToShareableHandle(&fd, plain, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	CK(cuMemAllocFromPoolAsync(&again, 100, plain, NULL));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemPoolExportPointer(&none, again));
+	CK(cuMemFree(again));
+	CK(cuMemPoolDestroy(plain));
+}
+
 static volatile int go;
 
 static void CUDA_CB stand_still(void *arg)
@@ -327,6 +398,7 @@ int main(int argc, char **argv)
 	WANT(CUDA_ERROR_INVALID_VALUE, cuIpcGetMemHandle(NULL, d[0]));
 
 	as_file();
+	of_pool();
 	/* events: the other one's work starts behind ours, and ours goes on behind his */
 	CK(cuEventCreate(&no, CU_EVENT_DISABLE_TIMING));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuIpcGetEventHandle(&o.event, no));

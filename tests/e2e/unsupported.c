@@ -23,7 +23,7 @@ int main(void)
 {
 	static const char *const names[] = {
 		"cuGraphConditionalHandleCreate", "cuStreamBatchMemOp", "cuTexRefCreate", "cuMipmappedArrayCreate",
-		"cuMemPoolExportPointer", "cuImportExternalMemory", "cuMulticastCreate", "cuSurfRefSetArray",
+		"cuMulticastBindMem", "cuImportExternalMemory", "cuMulticastCreate", "cuSurfRefSetArray",
 		"cuTensorMapEncodeTiled", "cuGreenCtxCreate", "cuStreamGetGreenCtx",
 	};
 	const unsigned n = sizeof names / sizeof names[0];
