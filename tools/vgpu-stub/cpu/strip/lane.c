@@ -504,6 +504,41 @@ static bool float_to_int(struct scomp *c, const struct insn *in)
 	return true;
 }
 
+/*
+ * A number below 2^32 in the low bits of 2^52 as a double has that value added; the upper half of 64 bits likewise in 2^84. The one sum of
+ * both is what rounds.
+ */
+static bool unsigned_or_long_to_double(struct scomp *c, const struct insn *in)
+{
+	const u64 low = 0x4330000000000000ull, high = in->stype == T_S64 ? 0x4530000080000000ull : 0x4530000000000000ull;
+	struct as *a = &c->a;
+	u32 p;
+	int x;
+
+	s_mxcsr(c, 0x1f80);     /* elsewhere 0 may become -0 */
+	for (p = 0; p < 2; p++) {
+		if (in->stype == T_U32) {
+			x = sv_obs(c, in->o[1], 0, 0, 0);
+			if (p) {
+				vyi(a, X_EXTRACT, x, 0, rm_reg(0), 1);
+				x = 0;
+			}
+			vr(a, X_PMOVZXDQ, 0, 0, x);
+			vy(a, X_POR, 0, 0, s_splat64(c, low));
+			vy(a, X_SUBPD, 0, 0, s_splat64(c, low));
+		} else {
+			x = sv(c, in->o[1], 1, p, 0);
+			vyi(a, X_SHIQ, 2, 1, rm_reg(x), 32);
+			vy(a, X_PXOR, 1, 1, s_splat64(c, high));
+			vy(a, X_SUBPD, 1, 1, s_splat64(c, high + 0x100000));
+			vyi(a, X_PBLENDD, 0, x, s_splat64(c, low), 0xaa);
+			vr(a, X_ADDPD, 0, 0, 1);
+		}
+		sput(c, in->o[0], p, 0);
+	}
+	return true;
+}
+
 bool s_cvt(struct scomp *c, const struct insn *in)
 {
 	static const u8 imm[] = { [RND_RNI] = 8, [RND_RMI] = 9, [RND_RPI] = 10, [RND_RZI] = 11 };
@@ -554,6 +589,9 @@ bool s_cvt(struct scomp *c, const struct insn *in)
 		}
 		return true;
 	}
+	if (dt == T_F64 && (at == T_U32 || at == T_U64 || at == T_S64) && in->dw == 1 && !in->flags && in->sub <= RND_RN &&
+	    c->r[in->o[0]].v.cls == SC_VARY && (c->s->mxcsr == 0x1f80 || c->s->mxcsr == ~0u))
+		return unsigned_or_long_to_double(c, in);
 	if ((in->flags & (INF_SAT | INF_RELU)) || in->aw || in->dw || c->r[in->o[0]].v.cls != SC_VARY)
 		return false;
 	if (type_bytes(at) > 4 || type_bytes(dt) > 4 || dt > T_F64 || at > T_F64)
