@@ -53,6 +53,9 @@ bool s_mem_row(const struct scomp *c, const struct insn *in, struct sval *v)
 	s_range(c, *v, &lo, &hi);
 	if (in->space == SPACE_LOCAL && (s64)hi - lo + bytes > jit_local_stride(c->fn))
 		return false;
+	/* downwards, with lanes missing: a wave front. Those would lie in front of the array, and often of all shared memory */
+	if (in->space == SPACE_SHARED && lo < 0 && c->cur && c->cur->keep)
+		return false;
 	for (l = 0; l < STRIP; l++)
 		if (c->pats[v->pat][l] % (s32)bytes)
 			return false;
@@ -154,6 +157,11 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 		imm = 0;
 	} else {
 		base = sg(c, in->o[4], in->aw, RAX);
+		if (shared && !in->aw && !in_static(c, in, v, imm + lo, imm + hi + (s32)bytes)) {
+			/* as in s_lane_addresses() */
+			g_movsxd(a, RAX, rm_reg(base));
+			base = RAX;
+		}
 	}
 	from = (s32)in->imm + lo;
 	to = (s32)in->imm + hi + (s32)bytes;
@@ -243,7 +251,8 @@ void s_lane_addresses(struct scomp *c, const struct insn *in)
 				vyi(a, X_EXTRACT, x, 0, rm_reg(d), 1);
 				x = d;
 			}
-			vr(a, X_PMOVZXDQ, d, 0, x);
+			/* its sum with an immediate wraps in 32 bits: one below zero may be meant */
+			vr(a, X_PMOVSXDQ, d, 0, x);
 			x = d;
 		}
 		if (in->imm)
