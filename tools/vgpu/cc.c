@@ -384,6 +384,11 @@ int cmd_cc(int argc, char **argv)
 		return 2;
 	}
 	c.include = include;
+	snprintf(found, sizeof(found), "%.*s/cuda.h", PATH_MAX - 16, include);
+	if (access(found, R_OK)) {
+		complain("cc: %s is missing: Debian's package libcuda-lite-dev has it; else make, or reinstall", found);
+		return 1;
+	}
 	if (*lib && lib[strlen(lib) - 1] == '/')
 		lib[strlen(lib) - 1] = 0;
 	c.lib = lib;

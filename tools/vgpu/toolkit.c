@@ -41,6 +41,6 @@ int cmd_toolkit(int argc, char **argv)
 		execl(script, script, dir, nvcc, (char *)NULL);
 		err = -errno;
 	}
-	complain("%s: %s: make install brings it", err == -ENAMETOOLONG ? "toolkit.sh" : script, strerror(-err));
+	complain("%s: %s: Debian's package libcuda-lite-dev has it; else make install brings it", err == -ENAMETOOLONG ? "toolkit.sh" : script, strerror(-err));
 	return 1;
 }

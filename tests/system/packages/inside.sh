@@ -43,6 +43,10 @@ judge every_program as member /opt/tests/vecadd
 judge nor_nvidias_beside_system not dpkg -i /opt/libcuda1.deb
 dpkg --purge libcuda1
 judge stranger_is_refused not as stranger /opt/tests/vecadd
+# what belongs to the package of headers is told so
+: >/tmp/x.cu
+judge cc_names_the_package grep -q libcuda-lite-dev <(vgpu cc /tmp/x.cu 2>&1)
+judge toolkit_names_the_package grep -q libcuda-lite-dev <(vgpu toolkit /tmp/toolkit 2>&1)
 judge dev dpkg -i /opt/old/libcuda-lite-dev_*.deb
 judge man test -e /usr/share/man/man1/vgpu.1.gz
 if command -v gcc >/dev/null && command -v pkg-config >/dev/null; then
