@@ -9,10 +9,11 @@ as() { # as USER COMMAND...
 	shift
 	setpriv --reuid="$user" --regid="$user" --init-groups timeout 100 "$@"
 }
-# every name on this machine, and who is who; not the packager's own books
+# Every file that this machine, and not the one below it, has written or removed; folders of ours; who is who. Not the packager's own books.
 snapshot() {
-	find / -xdev \( -path /proc -o -path /sys -o -path /mnt -o -path /tmp -o -path /opt -o -path /dev -o -path /var/lib/dpkg -o -path /var/log \
-		-o -path /var/cache -o -path /.old -o -path /work \) -prune -o -print
+	(cd /.upper && find . \( -path ./mnt -o -path ./tmp -o -path ./opt -o -path ./var/lib/dpkg -o -path ./var/log -o -path ./var/cache -o -path ./etc/ld.so.cache \) \
+		-prune -o ! -type d -printf '%P %y\n') | sort
+	find /etc /usr /lib /var/lib \( -path /var/lib/dpkg -o -path /usr/local \) -prune -o -type d \( -name '*vgpu*' -o -name 'ollama.service.d' \) -print | sort
 	ls -d /run/vgpu* 2>/dev/null
 	sort /etc/passwd /etc/group
 }
@@ -26,6 +27,8 @@ systemctl start sysinit.target
 snapshot >/mnt/before
 
 judge install dpkg -i /opt/old/vgpu_*.deb /opt/old/libcuda-lite_*.deb
+snapshot >/mnt/installed
+judge files_are_seen grep -q '^usr/bin/vgpu-agent f' /mnt/installed
 judge enabled is "$(systemctl is-enabled vgpu-agent vgpu-stub vgpu-bind@ 2>&1 | tr '\n' ' ')" 'enabled enabled disabled '
 judge started soon state vgpu-agent active
 judge users is "$(ps -o user:20= -p "$(property vgpu-agent MainPID),$(property vgpu-stub MainPID)" | sort | tr '\n' ,)" 'vgpu,vgpu-stub,'

@@ -38,6 +38,9 @@ Type=oneshot
 ExecStart=/bin/bash /opt/tests/inside.sh
 ExecStopPost=/bin/systemctl exit --force
 END
+# what this machine has written, and nobody else: for tests that look for it
+mkdir "$r/.upper"
+mount --bind "$dir/root/upper" "$r/.upper"
 mkdir "$r/.old"
 cd "$r"
 pivot_root . .old
