@@ -27,9 +27,7 @@
 #include "status.h"
 #include "vfio_noiommu.h"
 
-#define CLIENT_SO_PEERPIDFD 77          /* linux 6.5, asm-generic/socket.h */
 #define HELLO_MS 5000
-#define UID_SLACK 8u
 #define SEG0_TRIES 12u
 
 /*
@@ -571,85 +569,6 @@ void client_readable(struct client *c)
 }
 
 /* ---- coming and going -------------------------------------------------------------------- */
-
-static struct client *free_slot(void)
-{
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		if (!agent.client[i].in_use)
-			return &agent.client[i];
-	return NULL;
-}
-
-/* Live processes only: a pid from SO_PEERCRED may be dead and taken again; SO_PEERPIDFD may not. */
-static int peer_pidfd(int sock, pid_t pid)
-{
-	socklen_t n = sizeof(int);
-	int fd;
-
-	if (getsockopt(sock, SOL_SOCKET, CLIENT_SO_PEERPIDFD, &fd, &n) == 0)
-		return fd;
-	return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-}
-
-static void accept_one(int sock)
-{
-	struct ucred cred = { 0, 0, 0 };
-	socklen_t n = sizeof(cred);
-	struct client *c = free_slot();
-	unsigned of_uid = 0;
-
-	if (!c || getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0) {
-		if (!c)
-			log_client(LOG_WARN, "a connection was refused: %u are open", AGENT_CLIENTS);
-		close(sock);
-		return;
-	}
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		of_uid += agent.client[i].in_use && (!agent.client[i].leaving || client_keeps(&agent.client[i])) &&
-			  agent.client[i].uid == cred.uid;
-	/* A few more than allowed may stay to hear why not; the rest just finds the door shut. */
-	if (of_uid >= agent.opt.uid_clients + UID_SLACK) {
-		log_client(LOG_WARN, "a connection of user %u was refused: %u are open (--uid-clients)", cred.uid, of_uid);
-		close(sock);
-		return;
-	}
-	memset(c, 0, offsetof(struct client, ctx));
-	for (unsigned i = 0; i < VGPU_MAX_CONTEXTS; i++) {
-		c->ctx[i].state = CONTEXT_FREE;
-		c->ctx[i].dead_status = 0;
-		c->ctx[i].kill = 0;
-	}
-	memset(&c->poisoned, 0, sizeof(*c) - offsetof(struct client, poisoned));
-	c->index = (uint32_t)(c - agent.client);
-	c->in_use = 1;
-	c->sock = sock;
-	c->kick_fd = -1;
-	c->pid = cred.pid;
-	c->uid = cred.uid;
-	c->id = ++agent.next_id;
-	c->since_ns = now_ns();
-	c->pidfd = peer_pidfd(sock, cred.pid);
-	tenant_take(c);
-	if (c->pidfd >= 0)
-		control_watch(CONTROL_PIDFD, c->index, c->id, c->pidfd, EPOLLIN);
-	else
-		log_debug("client %u: no pidfd (%s), its end is its hang-up", c->id, strerror(errno));
-	control_watch(CONTROL_CLIENT, c->index, c->id, sock, EPOLLIN);
-}
-
-void client_accept(int listen_fd)
-{
-	for (int i = 0; i < 16; i++) {
-		int sock = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-		if (sock < 0) {
-			if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
-				log_client(LOG_WARN, "a connection could not be accepted: %s", strerror(errno));
-			return;
-		}
-		accept_one(sock);
-	}
-}
 
 /* Its window is taken back: what its contexts say there may be gone before it looks. */
 static void say_bye(struct client *c, uint32_t status, const char *why)

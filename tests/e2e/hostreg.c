@@ -3,7 +3,9 @@
  * Registered host memory: the caller's address stays his, the device has one of its own, and both see the same bytes. With an
  * argument: only what does not need kernels in it (a device whose engine cannot map the window).
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <errno.h>
 #ifdef __GLIBC__
 #include <malloc.h>
