@@ -456,6 +456,7 @@ static CUresult fill(CUstream h, bool pt, bool async, uint64_t dst, uint64_t pit
 	if (dst % elem || height > 0xffffffffu || __builtin_mul_overflow(width, (uint64_t)elem, &k.width) ||
 	    (height > 1 && pitch < k.width) || !box_bytes(&k, pitch, 0, &bytes))
 		return CUDA_ERROR_INVALID_VALUE;
+	dst = b.dst = vg_adopted(dst, bytes);
 	VG_TRY(check_side(dst, bytes, DEVICE, s->ctx, &pageable, &owner, &waits));
 	if (VG_UNLIKELY(vg_capturing(s))) {
 		const CUDA_MEMSET_NODE_PARAMS p = { .dst = dst, .pitch = pitch, .value = value, .elementSize = elem,

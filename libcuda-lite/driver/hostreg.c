@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Registered host memory, and what host memory is to the device. Memory from cuMemHostAlloc is its own device pointer; that
- * of cuMemHostRegister has another one (core/adopt.c), which CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM = 0 says. Copies take
- * either.
+ * of cuMemHostRegister has another one (core/adopt.c), which CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM = 0 says. Copies and
+ * fills take either.
  */
 #include "driver.h"
 #include "../core/adopt.h"

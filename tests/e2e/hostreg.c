@@ -112,6 +112,7 @@ static void one(size_t offset, int n)
 	CK(cuMemsetD8Async(d, 7, 4, s));
 	memset(copy, 0, bytes);
 	CK(cuMemcpyDtoHAsync(p, d, bytes, s));
+	CK(cuMemsetD8Async((CUdeviceptr)(uintptr_t)p, 7, 4, s));
 	CK(cuStreamSynchronize(s));
 	EXPECT(p[0] == 0x07070707 && (n < 2 || p[n - 1] == (uint32_t)(n - 1) * 3 + 1));
 	CK(cuMemHostUnregister(p));
