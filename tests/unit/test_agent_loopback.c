@@ -388,6 +388,8 @@ static void test_limits(void)
 
 #include "agent_tenants.h"
 
+#include "agent_share.h"
+
 static void test_deaths(void)
 {
 	struct raw r;
@@ -699,6 +701,7 @@ int main(void)
 	admin_ms = 3000;        /* between two of its silences the device must be heard, on a busy machine too */
 	test_silence();
 	admin_ms = 1000;
+	test_share();           /* the last: this process lives, so what it shared counts for ever */
 	SOON(used() == 0);
 	SOON(maps() == 1);              /* the admin area */
 
