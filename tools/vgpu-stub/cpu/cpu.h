@@ -328,6 +328,7 @@ enum { REDUX_NAN = 1, REDUX_ABS };       /* sub2 of K_REDUX of .f32 */
 #define INF_SYNC 32              /* a load or store that others are ordered by: volatile, relaxed, acquire, release */
 #define INF_ALIGNED 32          /* barrier: all lanes of a warp come together */
 #define INF_BNEG 64
+#define INF_VOLATILE 64         /* a load or store, INF_SYNC too */
 #define INF_RELU 128
 
 struct arg {                    /* one call argument or result */
@@ -420,6 +421,7 @@ struct frame {                          /* one activation of a function by a war
 	u32 pc, mask;                   /* of the running lanes when the warp is suspended */
 	u32 loff;                       /* this activation's .local variables start here */
 	u32 spin, boost, boost_pc;
+	bool turn;                      /* those that run were chosen by frame_turn() */
 	const struct jit *jit;          /* code for this activation, or NULL */
 	u32 bytes;
 	u32 lane_pc[LANES];
@@ -680,6 +682,7 @@ void exec_one(struct tstate *ts, struct frame *f, const struct insn *in, u32 m);
 enum run warp_run(struct tstate *ts, struct warp *w);
 void frame_start(struct frame *f, struct func *fn, char *regs, u32 lanes);
 void frame_resched(struct frame *f);
+void frame_turn(struct frame *f);
 static inline void *opnd(const struct frame *f, u32 o)
 {
 	return f->base[o >> 31] + (o & ~OPND_CONST);

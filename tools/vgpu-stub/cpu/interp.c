@@ -33,6 +33,7 @@ void frame_start(struct frame *f, struct func *fn, char *regs, u32 lanes)
 	f->pc = 0;
 	f->loff = 0;
 	f->spin = f->boost = f->boost_pc = 0;
+	f->turn = false;
 	f->jit = NULL;
 }
 
@@ -59,6 +60,7 @@ void frame_resched(struct frame *f)
 	f->waiting &= ~m;
 	f->pc = min;
 	f->next_wait = next;
+	f->turn = false;
 }
 
 static void save_lanes(struct frame *f, u32 m, u32 pc)
@@ -70,8 +72,8 @@ static void save_lanes(struct frame *f, u32 m, u32 pc)
 	}
 }
 
-/* Lanes that wait behind a spin loop run on for a while, the next group each time. */
-static void boost(struct frame *f, u32 m, u32 pc)
+/* No lanes run: those that wait at the next place behind the last that had a turn do, without looking for others to meet. */
+void frame_turn(struct frame *f)
 {
 	u32 best = NO_PC, first = NO_PC, w, l, p;
 
@@ -84,7 +86,6 @@ static void boost(struct frame *f, u32 m, u32 pc)
 	}
 	if (best == NO_PC)
 		best = first;
-	save_lanes(f, m, pc);
 	f->mask = 0;
 	for (w = f->waiting; w; w &= w - 1) {
 		l = (u32)__builtin_ctz(w);
@@ -94,8 +95,16 @@ static void boost(struct frame *f, u32 m, u32 pc)
 	f->waiting &= ~f->mask;
 	f->pc = f->boost_pc = best;
 	f->next_wait = NO_PC;
-	f->boost = BOOST_JUMPS;
 	f->spin = 0;
+	f->turn = true;
+}
+
+/* Lanes that wait behind a spin loop run on for a while, the next group each time. */
+static void boost(struct frame *f, u32 m, u32 pc)
+{
+	save_lanes(f, m, pc);
+	frame_turn(f);
+	f->boost = BOOST_JUMPS;
 }
 
 /*

@@ -62,14 +62,37 @@ static void take(struct scomp *c, u32 w)
 	block_jump(c, g_jmp(a), w);
 }
 
+/* what a round of a loop costs more where lanes may be waiting in it for others, which need turns too */
+#define SPIN_COST 64
+
+/* A loop that looks at what others write: at its end lanes may be spinning. */
+static bool may_spin(const struct scomp *c, u32 t)
+{
+	u32 pc;
+
+	for (pc = c->b[t].start; pc < c->cur->end; pc++) {
+		const struct insn *in = &c->code[pc];
+
+		if ((in->kind == K_LD && (in->flags & INF_SYNC)) || (in->kind == K_ATOM && in->o[0] != OPND_NONE))
+			return true;
+	}
+	return false;
+}
+
 static void go_to(struct scomp *c, u32 t, bool next)
 {
 	struct as *a = &c->a;
 	u32 self = number(c, c->cur), w, over;
 
 	if (t <= self) {
-		g_alui(a, 1, G_SUB, rm_mem(R14, (s32)offsetof(struct tstate, budget)), (s32)((c->cur->end - c->b[t].start) / STRIPS) + 1);
-		s_leave_if(c, CC_S, c->b[t].start);
+		bool spins = may_spin(c, t);
+		u32 cost = (c->cur->end - c->b[t].start) / STRIPS + 1 + (spins ? SPIN_COST : 0), exit;
+
+		g_alui(a, 1, G_SUB, rm_mem(R14, (s32)offsetof(struct tstate, budget)), (s32)cost);
+		exit = s_exit(c, c->b[t].start);
+		s_exit_jump(c, g_jcc(a, CC_S), exit);
+		if (spins && !c->bad)
+			c->exits[exit].spins = true;
 		if (c->b[t].turn)
 			s_turn(c, t);
 	}

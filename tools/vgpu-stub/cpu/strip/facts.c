@@ -21,8 +21,11 @@ bool s_sync(const struct insn *in)
 	case K_MC_LD: case K_MC_ST: case K_MC_ATOM: case K_MC_BAR: case K_VF_ST: case K_VF_ATOM:
 		return true;
 	case K_LD: case K_ST:
-		/* code without __syncwarp() counts on a warp's volatile accesses to shared memory being in step */
-		return in->flags & INF_SYNC;
+		/*
+		 * Code without __syncwarp() counts on a warp's volatile accesses to shared memory being in step. On global memory they are
+		 * flags and locks: who holds one must not wait here for those that spin on it.
+		 */
+		return (in->flags & INF_VOLATILE) && (in->space == SPACE_SHARED || in->space == SPACE_GENERIC);
 	default:
 		return false;
 	}

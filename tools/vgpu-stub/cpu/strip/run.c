@@ -198,6 +198,9 @@ bool s_together(const struct insn *in)
 #define SPIN_ENTRIES 64
 #define SPIN_BUDGET 256
 
+/* a strip's share of the budget where those before it have used it up: they may be spinning for what it does */
+#define LEAST_BUDGET 64
+
 /* lanes of a warp that are apart: how often code goes on with the lowest */
 #define TURNS 64
 
@@ -277,7 +280,8 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 	struct sprivate *p = (struct sprivate *)w->jp;
 	const struct strip_code *sc = j->strip;
 	u32 m = f->mask, turns = 0, s, i, l, pc, here, apart;
-	bool many, odd = m != f->lanes;         /* lanes have not come all the way together */
+	s64 lent;
+	bool many, spun, odd = m != f->lanes;         /* lanes have not come all the way together */
 
 	*done = 0;
 	ts->w = w;
@@ -286,6 +290,8 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 		pc = NO_PC;
 		here = 0;
 		apart = f->waiting;
+		lent = 0;
+		spun = false;
 		if (j->mxcsr != ~0u && ts->mxcsr != j->mxcsr) {
 			ts->mxcsr = j->mxcsr;
 			_mm_setcsr(j->mxcsr);
@@ -311,6 +317,10 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 					k->phase->start = NO_PC;
 					k->ran = w->index;
 				}
+			}
+			if (s && ts->budget < LEAST_BUDGET) {
+				lent += LEAST_BUDGET - ts->budget;
+				ts->budget = LEAST_BUDGET;
 			}
 			ts->jit = j;
 			x = &sc->exits[((strip_fn *)(uintptr_t)j->code)(p, f, ts, f->base[1], many ? (const u8 *)(uintptr_t)p->seg : j->code + j->entries[n - 1].code, s)];
@@ -339,6 +349,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 				k = NULL;
 			}
 			*done |= p->done << STRIP * s;
+			spun |= x->spins;
 			/* guesses that are wrong that often are not made again */
 			if (x->wrong && __atomic_add_fetch(&((struct jit *)j)->quits, 1, __ATOMIC_RELAXED) == 16)
 				f->fn->jsrc->noguess = true;
@@ -365,14 +376,29 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 				apart |= p->wait[i] << STRIP * s;
 			}
 		}
+		ts->budget -= lent;
 		if (j->mxcsr == ~0u)
 			ts->mxcsr = 0;
+		if (f->turn && here && apart == f->waiting && !spun) {
+			/* what they stand at is done before others run */
+			f->mask = here;
+			f->pc = pc;
+			return AT_ONE;
+		}
 		if (apart) {
 			for (l = here; l; l &= l - 1)
 				f->lane_pc[__builtin_ctz(l)] = pc;
 			f->waiting = apart | here;
 			frame_resched(f);
 			odd = true;
+			if (f->waiting && spun) {
+				/* they may be waiting for those that wait for them */
+				f->waiting |= f->mask;
+				for (l = f->mask; l; l &= l - 1)
+					f->lane_pc[__builtin_ctz(l)] = f->pc;
+				frame_turn(f);
+				return APART;
+			}
 			if (f->waiting) {
 				n = turns++ < TURNS && ts->budget >= 0 ? next_turn(ts, j, f, *done) : 0;
 				if (!n)

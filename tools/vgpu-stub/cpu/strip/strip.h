@@ -3,7 +3,7 @@
  * The strip compiler: machine code for processors with AVX2 (and no AVX-512, for which there is jit*.c).
  *
  * A strip is eight neighbouring lanes of a warp. Between two places where lanes of a warp or a block look at each other (barriers,
- * shuffles, votes, volatile accesses: `sync`), each strip runs by itself, start to end, with its values in registers; run.c takes the
+ * shuffles, votes, volatile accesses to shared memory: `sync`), each strip runs by itself, start to end, with its values in registers; run.c takes the
  * strips of a warp and the warps of a block there one after the other. At such a place, and wherever code is left, every value that is
  * still wanted lies in its slot of the interpreter's frame, so the interpreter can go on from any of them.
  *
@@ -86,8 +86,8 @@ struct sblock {
 /* jit_src.parted, per pc: of a branch whose lanes part; of the first instruction of a loop that some strips leave before others */
 enum { PARTED_LANES = 1, PARTED_TURNS = 2 };
 
-struct sexit { u32 pc, nwaits, *waits; bool wrong, parted; };       /* pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait;
-						   wrong: a guess was; parted: that lanes stay together */
+struct sexit { u32 pc, nwaits, *waits; bool wrong, parted, spins; };       /* pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait;
+						   wrong: a guess was; parted: that lanes stay together; spins: a loop that may wait for others went on for long */
 
 /* What the finished code's other side needs beyond struct jit. */
 struct strip_code {
