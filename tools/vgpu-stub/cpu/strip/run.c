@@ -206,24 +206,31 @@ bool s_together(const struct insn *in)
 
 /*
  * Lanes wait at several places: where code is entered with the lowest of them, 0: not by code. A shuffle or vote that names no others is
- * done here.
+ * done here, and what needs none: code would come back from it at once.
  */
 static u32 next_turn(struct tstate *ts, const struct jit *j, struct frame *f, u32 done)
 {
 	const struct insn *in = &f->fn->code[f->pc];
-	u32 n;
+	u32 n, l, named = 0;
 
 	switch ((enum kind)in->kind) {
 	case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_WARPSYNC:
-		if (in->guard != OPND_NONE || in->o[2] == OPND_NONE || !(in->o[2] & OPND_CONST) ||
-		    (*(const u32 *)opnd(f, in->o[2]) & f->lanes & ~done & ~f->mask))
+		if (in->o[2] == OPND_NONE)
+			return 0;
+		for (l = f->mask; l; l &= l - 1)
+			named |= ((const u32 *)opnd(f, in->o[2]))[__builtin_ctz(l)];
+		if (named & f->lanes & ~done & ~f->mask)
+			return 0;
+		break;
+	default:
+		break;
+	}
+	if (s_sync(in)) {
+		if (!s_together(in) || in->kind == K_TENSOR || in->kind == K_GEN)
 			return 0;
 		ts->in = in;
 		exec_one(ts, f, in, f->mask);
 		f->pc++;
-		break;
-	default:
-		break;
 	}
 	n = j->entry_at[f->pc];
 	return n && as_claimed(j, &j->entries[n - 1], f, f->mask) ? n : 0;
