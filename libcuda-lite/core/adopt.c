@@ -311,6 +311,8 @@ static bool readable(uint64_t lo, uint64_t bytes)
 	return madvise((void *)(uintptr_t)lo, bytes, MADV_POPULATE_READ) == 0 || errno == EINVAL;
 }
 
+#define LOOKS 8
+
 static enum vg_adopt_result adopt_pages(uint64_t lo, uint64_t hi, bool known, uint64_t *delta, bool read_only)
 {
 	enum vg_adopt_result r = VG_ADOPT_OK;
@@ -318,10 +320,16 @@ static enum vg_adopt_result adopt_pages(uint64_t lo, uint64_t hi, bool known, ui
 	uint64_t at;
 	int n, i;
 
-	n = mappings(lo, hi, &v);
-	if (n < 0)
-		return VG_ADOPT_PROC;
-	r = check(v, n, lo, hi, read_only);
+	/* read in pieces while other threads map and unmap beside it, what is told can have a gap that was never there */
+	for (i = 0; i < LOOKS; i++) {
+		free(v);
+		n = mappings(lo, hi, &v);
+		if (n < 0)
+			return VG_ADOPT_PROC;
+		r = check(v, n, lo, hi, read_only);
+		if (r != VG_ADOPT_UNMAPPED)
+			break;
+	}
 	if (r)
 		goto out;
 	if (known ? !vg_pages_take_at(lo + *delta, hi - lo) : !vg_pages_take(hi - lo, &at)) {
