@@ -301,6 +301,8 @@ CUDA_LITE_FN inline float fmaf(float a, float b, float c) { return __builtin_fma
 CUDA_LITE_FN inline float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 CUDA_LITE_FN inline void sincos(double x, double *s, double *c) { cuda_lite::sincos(x, s, c); }
 CUDA_LITE_FN inline void sincosf(float x, float *s, float *c) { double a, b; cuda_lite::sincos(x, &a, &b); *s = (float)a; *c = (float)b; }
+CUDA_LITE_FN inline void sincospi(double x, double *s, double *c) { *s = cuda_lite::sinpi(x); *c = cuda_lite::cospi(x); }
+CUDA_LITE_FN inline void sincospif(float x, float *s, float *c) { *s = (float)cuda_lite::sinpi(x); *c = (float)cuda_lite::cospi(x); }
 CUDA_LITE_FN inline double ldexp(double x, int n) { return cuda_lite::scale(x, n); }
 CUDA_LITE_FN inline float ldexpf(float x, int n) { return (float)cuda_lite::scale((double)x, n > 999 ? 999 : n < -999 ? -999 : n); }
 CUDA_LITE_FN inline double scalbn(double x, int n) { return cuda_lite::scale(x, n); }

@@ -70,6 +70,34 @@ cc -lineinfo -o "$dir/poke" "$dir/poke.cu" && timeout 60 "$V/vgpu" run -- "$dir/
 [ $st = 1 ] && grep -q 'global write of 8 bytes at 0x40 in kernel void poke<double>(double\*), .*poke.cu:1' "$dir/out" && ok "a fault, by the names and lines of the program" ||
 	fail "a fault: $st, $(cat "$dir/out")"
 
+cat >"$dir/pi.cu" <<'CU'
+#include <cmath>
+#include <cstdio>
+__global__ void k(const double *x, double *o, float *f)
+{
+	int i = threadIdx.x;
+	sincospi(x[i], o + 2 * i, o + 2 * i + 1);
+	sincospif((float)x[i], f + 2 * i, f + 2 * i + 1);
+}
+int main()
+{
+	double *x, *o;
+	float *f;
+	int bad = 0;
+	if (cudaMallocManaged(&x, 64 * 8) || cudaMallocManaged(&o, 128 * 8) || cudaMallocManaged(&f, 128 * 4)) return 2;
+	for (int i = 0; i < 64; i++) x[i] = (i - 32) / 8.0;
+	k<<<1, 64>>>(x, o, f);
+	if (cudaDeviceSynchronize()) return 2;
+	for (int i = 0; i < 64; i++) {
+		long double a = x[i] * 3.14159265358979323846264338327950288L, e[2] = { sinl(a), cosl(a) };
+		for (int k = 0; k < 2; k++) bad += fabsl(o[2 * i + k] - e[k]) > 1e-15L || fabsl(f[2 * i + k] - e[k]) > 1e-7L;
+	}
+	return bad != 0;
+}
+CU
+cc -o "$dir/pi" "$dir/pi.cu" && timeout 60 "$V/vgpu" run -- "$dir/pi" >"$dir/out" 2>&1; st=$?
+[ $st = 0 ] && ok "sincospi, sincospif" || fail "sincospi: $st, $(cat "$dir/out")"
+
 # the mathematics: 39 functions, double and float, random arguments and edges
 if cc -o "$dir/maths" tests/maths/clang.cu; then
 	timeout 200 "$V/vgpu" run -- "$dir/maths" >"$dir/out" 2>&1; st=$?
