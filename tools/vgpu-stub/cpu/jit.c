@@ -628,92 +628,14 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static void *put(u8 **at, const void *src, size_t bytes)
-{
-	void *p = *at;
-
-	if (bytes)
-		memcpy(p, src, bytes);
-	*at += (bytes + 63) & ~(size_t)63;
-	return p;
-}
-
-/* Places the code in the arena and packs the tables into one allocation. */
-static struct jit *finish(struct jcomp *c, u32 *stubs)
-{
-	struct engine *e = c->fn->m->e;
-	struct as *a = &c->a;
-	u32 code = (a->n + 63) & ~63u, i;
-	u64 total = code + (u64)a->nlit * 64, off;
-	struct jit *j;
-	u8 *mem, *dst;
-	size_t sz;
-#define R64(x) (((size_t)(x) + 63) & ~(size_t)63)
-
-	if (a->oom || c->bad || total > 1u << 26)
-		return NULL;
-	for (i = 0; i < a->nfix; i++) {
-		struct fix *f = &a->fix[i];
-		u32 disp;
-
-		memcpy(&disp, a->p + f->at, 4);
-		disp += code + f->lit * 64 - (f->at + 4 + f->tail);
-		memcpy(a->p + f->at, &disp, 4);
-	}
-	sz = R64(sizeof(*j)) + R64((c->n + 1) * 4) + R64(c->nentries * sizeof(*c->entries)) +
-	     R64(c->nexits * sizeof(*c->exits)) + R64(c->nexits * 4) + R64(c->nsites * sizeof(*c->sites)) +
-	     R64(c->nlives * 4) + R64(c->s->nregs * sizeof(*j->regs)) + R64(c->npats * sizeof(*c->pats)) +
-	     R64(c->nregions * sizeof(*c->regions));
-	mem = aligned_alloc(64, sz);
-	if (!mem)
-		return NULL;
-	off = jit_code_take(e, total);
-	if (off == ~0ull) {
-		free(mem);
-		return NULL;
-	}
-	dst = mem;
-	j = (struct jit *)mem;
-	memset(j, 0, sizeof(*j));
-	dst += R64(sizeof(*j));
-	j->mem = mem;
-	j->fn = c->fn;
-	j->spec = c->spec;
-	j->mxcsr = c->s->mxcsr;
-	j->guessed = c->guessed;
-	j->p_bytes = (c->home_next + 63) & ~63u;
-	j->nentries = c->nentries;
-	j->nexits = c->nexits;
-	j->nsites = c->nsites;
-	j->nregions = c->nregions;
-	j->entry_at = put(&dst, c->entry_at, (c->n + 1) * 4);
-	j->entries = put(&dst, c->entries, c->nentries * sizeof(*c->entries));
-	j->exits = put(&dst, c->exits, c->nexits * sizeof(*c->exits));
-	j->stubs = put(&dst, stubs, c->nexits * 4);
-	j->sites = put(&dst, c->sites, c->nsites * sizeof(*c->sites));
-	j->lives = put(&dst, c->lives, c->nlives * 4);
-	j->regs = (struct jplace *)dst;
-	dst += R64(c->s->nregs * sizeof(*j->regs));
-	for (i = 0; i < c->s->nregs; i++) {
-		const struct jreg *r = &c->r[i];
-
-		j->regs[i] = (struct jplace){ r->home, r->slot, r->pat, r->w, r->cls, r->rawf, r->sk, r->ual, r->max, r->s };
-	}
-	j->pats = put(&dst, c->pats, c->npats * sizeof(*c->pats));
-	j->regions = put(&dst, c->regions, c->nregions * sizeof(*c->regions));
-	memcpy(e->code_rw + off, a->p, a->n);
-	if (a->nlit)
-		memcpy(e->code_rw + off + code, a->lit, (size_t)a->nlit * 64);
-	j->code = e->code_rx + off;
-	j->bytes = (u32)total;
-	return j;
-}
-
-struct jit *jit_compile(struct func *fn, u32 spec)
+/* *again: no code, but the source knows more now (jit_src.varies). */
+static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool *again)
 {
 	struct jcomp *c = calloc(1, sizeof(*c));
 	struct jit *j = NULL;
 	u32 b, i, *stubs;
+
+	*again = false;
 
 	if (!c)
 		return NULL;
@@ -722,6 +644,8 @@ struct jit *jit_compile(struct func *fn, u32 spec)
 	c->code = c->s->code;
 	c->n = c->s->n;
 	c->spec = spec;
+	c->much = much;
+	c->last = last;
 	c->r = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->r));
 	c->guess = !fn->jsrc->noguess;
 	c->merged = pool_alloc(&c->mem, (c->n + 64) * sizeof(*c->merged));
@@ -735,7 +659,7 @@ struct jit *jit_compile(struct func *fn, u32 spec)
 		c->r[i].w = c->s->regs[i].w;
 		c->r[i].slot = c->s->slot[i];
 	}
-	if (!jit_live_sets(c) || !jit_scan(c) || !jit_merge(c) || !jit_regions(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
+	if (!jit_live_sets(c) || !jit_scan(c) || !jit_merge(c) || !jit_regions(c) || c->again || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
 		goto out;
 	as_room(&c->a, 65536);
 	jit_way_in(c);
@@ -772,8 +696,9 @@ struct jit *jit_compile(struct func *fn, u32 spec)
 		g_land(&c->a, c->jx[i].at, stubs[c->jx[i].exit]);
 	for (i = 0; i < c->nbj; i++)
 		g_land(&c->a, c->bj[i].at, c->code_at[c->bj[i].exit]);
-	j = finish(c, stubs);
+	j = jit_finish(c, stubs);
 out:
+	*again = c->again;
 	free(c->live_at);
 	free(c->live_idx);
 	free(c->lives);
@@ -788,5 +713,33 @@ out:
 	free(c->a.lit);
 	pool_free(&c->mem);
 	free(c);
+	return j;
+}
+
+/* what a register's being no scalar may make of others, in rounds */
+#define AGAIN 8
+
+struct jit *jit_compile(struct func *fn, u32 spec)
+{
+	bool again;
+
+	return compile(fn, spec, false, true, &again);
+}
+
+/* The same with vectors for scalars that were in the way of regions at branches where lanes part (jit_src.parted). NULL: there are no more. */
+struct jit *jit_compile_apart(struct func *fn, u32 spec)
+{
+	bool again = true, any = false;
+	struct jit *j = NULL;
+	u32 i;
+
+	for (i = 0; i < AGAIN && again; i++) {
+		j = compile(fn, spec, true, i + 1 == AGAIN, &again);
+		any |= again;
+	}
+	if (j && !any) {
+		jit_drop_code(j);
+		j = NULL;
+	}
 	return j;
 }

@@ -65,6 +65,9 @@ struct jplace {
 	u64 max, s;
 };
 
+/* jit_src.parted; strips: also of the first instruction of a loop that some strips leave before others */
+enum { PARTED_LANES = 1, PARTED_TURNS = 2 };
+
 struct jblock { u32 start, end, nsucc, *succ; u32 depth; };
 
 /* What cfg.c leaves for the JIT: code with virtual registers, in its final order. One allocation. */
@@ -78,7 +81,8 @@ struct jit_src {
 	u32 *slot;
 	u32 mxcsr;              /* the one value wanted, 0: none; ~0: several */
 	bool noguess;           /* guesses have been wrong */
-	u8 *parted;             /* branches where lanes of a strip did not stay together; strips */
+	u8 *parted;             /* by pc: branches where lanes did not stay together; of a strip, or of a warp and often */
+	u64 *varies;            /* registers that are no scalars because of the latter: jit_region.c adds to it, with jit_lock() held */
 };
 
 /* QUIT: what was guessed is not so; WALK: some instructions one by one, then to */
@@ -107,7 +111,7 @@ struct jregion {
 	u32 live_join, njoin, live_second, nsecond;     /* in lives[] */
 };
 
-enum { JIT_UNTRIED, JIT_TRIED, JIT_STRIPS, JIT_KEPT };
+enum { JIT_UNTRIED, JIT_TRIED, JIT_CHOSEN, JIT_KEPT };
 
 struct jentry { u32 code, live, nlive, expect; };       /* expect: by which exit warps that enter here left of late */
 
@@ -133,10 +137,10 @@ struct jit {
 	bool guessed;           /* about alignment or sign */
 	u32 quits;              /* wrong guesses */
 	u32 parted;             /* jit_part() */
-	u32 trial;              /* of the strips behind newer: JIT_TRIED while it lasts, then how it ended */
-	const struct jit *older;        /* strips: of the code that they are tried against */
+	u32 trial;              /* of what is behind newer: JIT_TRIED while it lasts, then how it ended */
+	const struct jit *older;        /* what this is tried against */
 	u64 ticks, ran;         /* clock ticks of some blocks of late, and how many */
-	struct jit *newer;      /* strips: code that knows more; of this launch on. For AVX-512: strips, for blocks whose lanes go apart */
+	struct jit *newer;      /* strips: code that knows more; of this launch on. For AVX-512: code for blocks whose lanes go apart */
 	u8 age;                 /* how many came before it */
 	const struct strip_code *strip; /* made by the strip compiler (strip/), NULL: by this one */
 	void *mem;
@@ -198,6 +202,7 @@ struct jlate {
 };
 
 struct jcomp {
+	bool much, again, last;         /* much: jit_src.varies may grow; again: it has; last: no more */
 	struct as a;
 	struct jit *j;
 	struct func *fn;
@@ -390,6 +395,9 @@ enum { JR_REFUSED, JR_AT, JR_JUMP, JR_DONE, JR_LANES };
 int jit_run(struct tstate *ts, struct warp *w, struct frame *f);
 /* jit.c, jit_src.c */
 struct jit *jit_compile(struct func *fn, u32 spec);         /* for AVX-512 (jit.c) */
+struct jit *jit_finish(struct jcomp *c, const u32 *stubs);   /* jit_finish.c */
+struct jit *jit_compile_apart(struct func *fn, u32 spec);
+void jit_drop_code(struct jit *j);                          /* of one that nobody has */
 struct jit *jit_get(struct func *fn, u32 spec);
 extern u32 jit_patience;                                    /* 8; tests have 1 */
 void jit_part(struct cta *c, const struct jit *j);

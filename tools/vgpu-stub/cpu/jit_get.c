@@ -19,14 +19,34 @@ u32 jit_spec(const u32 *block)
 
 /*
  * Lanes that part at a branch which is no region's (jit_region.c) are the interpreter's until they meet. A block, c, has had
- * two such moments a warp; when jit_patience blocks have, the kernel is compiled as strips, in which every lane has a way of its own, for the
- * blocks and launches to come: on trial, jit_took() sees which of the two is faster. Called by workers.
+ * two such moments a warp; when jit_patience blocks have, the kernel is compiled anew for the blocks and launches to come: first with vectors in
+ * the place of scalars that were in the way, then, if that is not enough or there are none, as strips, in which every lane has a way of its own.
+ * The new code is on trial: jit_took() sees which of the two is faster. Called by workers.
  */
 u32 jit_patience = 8;
 
 /* enough to judge by, on either side; only what was of late counts */
 #define JUDGED 32u
 #define LATE 256u
+
+/* One function's source, as it is compiled: workers do that too. */
+static pthread_mutex_t compiling = PTHREAD_MUTEX_INITIALIZER;
+
+static struct jit *compile(struct func *fn, u32 spec, bool apart)
+{
+	u32 csr = __builtin_ia32_stmxcsr();
+	struct jit *j = NULL;
+
+	pthread_mutex_lock(&compiling);
+	__builtin_ia32_ldmxcsr(0x1f80);
+	if (fn->m->e->lanes == &lanes_avx512)
+		j = apart ? jit_compile_apart(fn, spec) : jit_compile(fn, spec);
+	if (!j && (apart || fn->m->e->lanes != &lanes_avx512))
+		j = strip_compile(fn, spec);
+	__builtin_ia32_ldmxcsr(csr);
+	pthread_mutex_unlock(&compiling);
+	return j;
+}
 
 static void swap(struct grid *g, const struct jit *from, struct jit *to)
 {
@@ -37,21 +57,14 @@ static void swap(struct grid *g, const struct jit *from, struct jit *to)
 void jit_part(struct cta *c, const struct jit *old)
 {
 	struct jit *j = (struct jit *)(uintptr_t)old, *n;
-	u32 csr;
 
 	/* how fast this code is has to be known; then one of them is the one that makes it so many */
 	if (__atomic_load_n(&j->ran, __ATOMIC_RELAXED) < (jit_patience == 1 ? 0 : JUDGED / 4))
 		return;
-	if (__atomic_add_fetch(&j->parted, 1, __ATOMIC_RELAXED) == jit_patience) {
-		csr = __builtin_ia32_stmxcsr();
-		__builtin_ia32_ldmxcsr(0x1f80);
-		n = strip_compile(j->fn, j->spec);
-		__builtin_ia32_ldmxcsr(csr);
-		if (n) {
-			n->older = j;
-			__atomic_store_n(&j->newer, n, __ATOMIC_RELEASE);
-			__atomic_store_n(&j->trial, JIT_TRIED, __ATOMIC_RELEASE);
-		}
+	if (__atomic_add_fetch(&j->parted, 1, __ATOMIC_RELAXED) == jit_patience && (n = compile(j->fn, j->spec, true))) {
+		n->older = j;
+		__atomic_store_n(&j->newer, n, __ATOMIC_RELEASE);
+		__atomic_store_n(&j->trial, JIT_TRIED, __ATOMIC_RELEASE);
 	}
 	if (__atomic_load_n(&j->trial, __ATOMIC_ACQUIRE) == JIT_TRIED)
 		swap(c->g, j, j->newer);
@@ -76,7 +89,7 @@ void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done)
 	if (k < JUDGED || done < JUDGED / 4)
 		return;
 	if (t / k <= ticks / done) {
-		__atomic_store_n(&j->trial, JIT_STRIPS, __ATOMIC_RELAXED);
+		__atomic_store_n(&j->trial, JIT_CHOSEN, __ATOMIC_RELAXED);
 	} else {
 		__atomic_store_n(&j->trial, JIT_KEPT, __ATOMIC_RELAXED);
 		swap(g, n, j);
@@ -90,13 +103,15 @@ struct jit *jit_get(struct func *fn, u32 spec)
 
 	for (j = fn->jits; j; j = j->next)
 		if (j->spec == spec && !(j->guessed && fn->jsrc->noguess)) {
-			u32 trial = __atomic_load_n(&j->trial, __ATOMIC_ACQUIRE);
+			u32 trial;
 
-			return trial == JIT_TRIED || trial == JIT_STRIPS ? j->newer : j;
+			while ((trial = __atomic_load_n(&j->trial, __ATOMIC_ACQUIRE)) == JIT_TRIED || trial == JIT_CHOSEN)
+				j = j->newer;
+			return j;
 		}
 	if (!fn->jsrc || !fn->m->e->code_rw || fn->jit_failed)
 		return NULL;
-	j = fn->m->e->lanes == &lanes_avx512 ? jit_compile(fn, spec) : strip_compile(fn, spec);
+	j = compile(fn, spec, false);
 	if (!j) {
 		fn->jit_failed = true;
 		return NULL;
@@ -104,6 +119,14 @@ struct jit *jit_get(struct func *fn, u32 spec)
 	j->next = fn->jits;
 	fn->jits = j;
 	return j;
+}
+
+void jit_drop_code(struct jit *j)
+{
+	struct engine *e = j->fn->m->e;
+
+	jit_code_give(e, (u64)(j->code - e->code_rx), j->bytes);
+	free(j->mem);
 }
 
 void jit_free(struct func *fn)

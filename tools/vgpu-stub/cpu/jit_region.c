@@ -202,19 +202,25 @@ static const u64 *live_before(const struct jcomp *c, u32 pc) { return c->live_at
 
 static bool has(const u64 *set, u32 v) { return set[v >> 6] >> (v & 63) & 1; }
 
-/* A scalar that block b writes is read by lanes that wait. */
-static bool scalar_outlives(const struct jcomp *c, u32 b, const u64 *waiting)
+/* A scalar that block b writes is read by lanes that wait. When its branch is one at which lanes part much, it shall be none. */
+static bool scalar_outlives(struct jcomp *c, u32 b, const u64 *waiting, bool much)
 {
 	u32 i, k;
+	bool does = false;
 
 	for (i = c->s->b[b].start; i < c->s->b[b].end; i++) {
 		const struct insn *in = &c->code[i];
 
 		for (k = 0; k < 6; k++)
-			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && c->r[in->o[k]].cls != JC_VARY && has(waiting, in->o[k]))
-				return true;
+			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && c->r[in->o[k]].cls != JC_VARY && has(waiting, in->o[k])) {
+				does = true;
+				if (!much)
+					return true;
+				c->s->varies[in->o[k] >> 6] |= 1ull << (in->o[k] & 63);
+				c->again = true;
+			}
 	}
-	return false;
+	return does;
 }
 
 /* The region of the branch that ends block b, if it is one that code can do. */
@@ -222,6 +228,7 @@ static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *
 {
 	const struct insn *in = &c->code[c->s->b[b].end - 1];
 	u32 join = g->ipdom[b], t, f, i;
+	bool bad = false, much;
 
 	if (join >= g->n)
 		return false;
@@ -251,14 +258,16 @@ static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *
 	}
 	r->size = s->nlist;     /* shared blocks once: what lies in another region is smaller */
 	r->depth = c->s->b[b].depth;
+	much = c->much && !c->last && c->s->parted[r->at] && !(s->mark[b] && r->second != NO_PC);
 	for (i = 0; i < s->nlist; i++) {
 		u32 k = s->list[i];
 
-		if (scalar_outlives(c, k, live_before(c, r->join)) ||
-		    ((s->mark[k] & 1) && r->second != NO_PC && scalar_outlives(c, k, live_before(c, r->second))))
+		bad |= scalar_outlives(c, k, live_before(c, r->join), much) ||
+		       ((s->mark[k] & 1) && r->second != NO_PC && scalar_outlives(c, k, live_before(c, r->second), much));
+		if (bad && !much)
 			return false;
 	}
-	return true;
+	return !bad;
 }
 
 static int by_worth(const void *a, const void *b)

@@ -342,6 +342,8 @@ static void count_parted(struct cta *c, const struct jit *j, const struct jexit 
 {
 	bool jump = x->kind == JX_JUMP && budget >= 0, part = x->kind == JX_LEAVE && j->fn->jsrc->code[x->pc].kind == K_CBRA;
 
+	if (part)
+		__atomic_fetch_or(&j->fn->jsrc->parted[x->pc], PARTED_LANES, __ATOMIC_RELAXED);
 	if (!(jump | part) || ++c->parted < (jit_patience + 3) / 4 * c->nwarps)
 		return;
 	c->parted = 0;

@@ -728,6 +728,8 @@ bool jit_scan(struct jcomp *c)
 					n = settled ? vary() : (struct jval){ 0 };
 				if (settled && n.cls == JC_NONE && !copies_nothing(c, in))
 					n = vary();
+				if (c->s->varies[in->o[k] >> 6] >> (in->o[k] & 63) & 1)
+					n = vary();
 				more |= join(c, in->o[k], n, round);
 			}
 		}

@@ -175,7 +175,8 @@ struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *r
 	s->regs = pool_alloc(&s->pool, (nregs + 1) * sizeof(*regs));
 	s->slot = pool_alloc(&s->pool, (nregs + 1) * sizeof(u32));
 	s->parted = pool_alloc(&s->pool, n + 1);
-	if (!s->code || !s->regs || !s->slot || !s->parted)
+	s->varies = pool_alloc(&s->pool, (s->words + 1) * sizeof(u64));
+	if (!s->code || !s->regs || !s->slot || !s->parted || !s->varies)
 		goto fail;
 	memcpy(s->code, code, n * sizeof(*code));
 	if (nregs)

@@ -83,9 +83,6 @@ struct sblock {
 #define S_TURN 0x80000000u              /* in spc and at: before the block that begins there, where strips take turns */
 #define ALL_WARPS 1u
 
-/* jit_src.parted, per pc: of a branch whose lanes part; of the first instruction of a loop that some strips leave before others */
-enum { PARTED_LANES = 1, PARTED_TURNS = 2 };
-
 struct sexit { u32 pc, nwaits, *waits; bool wrong, parted, spins; };       /* pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait;
 						   wrong: a guess was; parted: that lanes stay together; spins: a loop that may wait for others went on for long */
 
