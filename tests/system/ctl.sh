@@ -35,8 +35,8 @@ field() { "$V/vgpu" ctl list -j | python3 -c 'import json,sys
 for c in json.load(sys.stdin)["contexts"]:
     if c["pid"] == int(sys.argv[1]): print(c[sys.argv[2]])' "$1" "$2"; }
 id=$(field $a client)
-[ -n "$id" ] && [ "$(field $a command)" = work ] && [ "$(field $a state)" = running ] && ok "list" || fail "list: $("$V/vgpu" ctl list)"
-"$V/vgpu" ctl list | grep -qE "^$id +$a +$(id -u) +work +0 +0 +running " && ok "list for people" || fail "list for people: $("$V/vgpu" ctl list)"
+[ -n "$id" ] && [ "$(field $a command)" = work ] && [ "$(field $a state)" = running ] && [ "$(field $a weight)" = 100 ] && ok "list" || fail "list: $("$V/vgpu" ctl list)"
+"$V/vgpu" ctl list | grep -qE "^$id +$a +$(id -u) +work +0 +0 +running +100 " && ok "list for people" || fail "list for people: $("$V/vgpu" ctl list)"
 
 rounds() { wc -l <"$1"; }
 "$V/vgpu" ctl stop "$id" && ok "stop" || fail "stop"

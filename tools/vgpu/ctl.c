@@ -55,6 +55,7 @@ static void list_json(const struct agent_status *s)
 		json_u64(&j, "device", c->device);
 		json_u64(&j, "context", c->context);
 		json_str(&j, "state", c->flags & VGPU_CONTEXT_STOPPED ? "stopped" : "running");
+		json_u64(&j, "weight", c->weight);
 		json_f(&j, "utilization", c->permille / 1000.0);
 		json_f(&j, "busy_s", (double)c->busy_ns / 1e9);
 		json_u64(&j, "memory_used_bytes", c->memory_bytes);
@@ -72,13 +73,13 @@ static void list_text(const struct agent_status *s)
 	for (unsigned i = 0; i < s->devices; i++)
 		if (!s->load.device[i].state || s->load.device[i].flags & VGPU_LOAD_DRAINED)
 			printf("device %u is %s\n", i, s->load.device[i].state ? "drained: no new contexts" : "lost");
-	printf("%-8s %-8s %-8s %-18s %3s %3s %-8s %5s %10s %8s %10s %9s\n", "CLIENT", "PID", "UID", "COMMAND", "DEV", "CTX", "STATE", "BUSY", "MEMORY MiB",
+	printf("%-8s %-8s %-8s %-18s %3s %3s %-8s %6s %5s %10s %8s %10s %9s\n", "CLIENT", "PID", "UID", "COMMAND", "DEV", "CTX", "STATE", "WEIGHT", "BUSY", "MEMORY MiB",
 	       "WAITING", "LAUNCHES", "AGE s");
 	for (unsigned i = 0; i < s->contexts; i++) {
 		const struct vgpu_msg_context *c = &s->context[i];
 
-		printf("%-8u %-8u %-8u %-18.18s %3u %3u %-8s %4u%% %10" PRIu64 " %8" PRIu64 " %10" PRIu64 " %9" PRIu64 "\n", c->client_id, c->pid, c->uid,
-		       c->command, c->device, c->context, c->flags & VGPU_CONTEXT_STOPPED ? "stopped" : "running", (c->permille + 5) / 10, c->memory_bytes >> 20,
+		printf("%-8u %-8u %-8u %-18.18s %3u %3u %-8s %6u %4u%% %10" PRIu64 " %8" PRIu64 " %10" PRIu64 " %9" PRIu64 "\n", c->client_id, c->pid, c->uid,
+		       c->command, c->device, c->context, c->flags & VGPU_CONTEXT_STOPPED ? "stopped" : "running", c->weight, (c->permille + 5) / 10, c->memory_bytes >> 20,
 		       c->commands > c->commands_done ? c->commands - c->commands_done : 0, c->launches_done, c->since_ns / 1000000000u);
 	}
 }
