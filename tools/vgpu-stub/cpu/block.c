@@ -19,7 +19,8 @@
 #include "verify.h"
 
 #define WARP_TURN (1 << 14)     /* budget of a warp's turn within a block's */
-#define FIRST_LOOK (1 << 12)    /* a block that needs more does not hold back those behind it */
+#define FIRST_LOOK (1 << 12)    /* a block that needs more does not hold back those behind it ... */
+#define FIRST_LOOK_CODE (1 << 16)       /* ... and of code, which takes some ten microseconds for as much */
 #define LOOK_BLOCKS 8           /* from one look at the clock to the next */
 #define SHARED_GUARD 65536
 
@@ -289,7 +290,7 @@ static enum run block_run(struct tstate *ts, struct turn *t)
 		return RUN_DONE;
 	}
 	if (t->c->jit && !t->started) {
-		s64 budget = t->at < t->end && t->listed ? FIRST_LOOK : t->budget;
+		s64 budget = t->at < t->end && t->listed ? FIRST_LOOK_CODE : t->budget;
 		u64 left = t->end - t->at, row = t->g->dim[0] - 1 - t->c->id[0];
 		u32 more = t->row;
 
@@ -340,6 +341,8 @@ void turn_run(struct tstate *ts, struct turn *t)
 
 	t->r = RUN_FAULT;
 	t->done = 0;
+	if (ts->ahead.grid != t->g->gridid)
+		ahead_begin(ts, t->g->gridid);
 	if (!t->started && !next_block(t, false))
 		return;
 	why = sigsetjmp(ts->jmp, 0);

@@ -18,6 +18,7 @@
 
 #include "../engine.h"
 #include "gemm.h"
+#include "ahead.h"
 #include "../../../fw-protocol/vgpu_status.h"
 
 typedef uint8_t u8;
@@ -547,6 +548,7 @@ struct tstate {
 	char *block_p;
 	void *scratch;                  /* of native tiles */
 	size_t scratch_bytes;
+	struct ahead ahead;             /* what the next block will read */
 };
 extern __thread struct tstate *cpu_ts;
 

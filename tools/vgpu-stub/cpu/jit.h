@@ -193,8 +193,7 @@ struct jmemo { u32 id, align, exit; bool shared; s64 lo, hi, at, asked_lo, asked
 /* Code that is out of the way: of ahead(), or (lanes) of check_shared(): from where and to where, what the running lanes' places must be in. */
 struct jlate {
 	u32 at, back;
-	s32 site;
-	u8 base;
+	struct ahead_code ahead;
 	bool lanes;
 	u8 gk;
 	u32 at_too, exit, pat;
@@ -228,7 +227,7 @@ struct jcomp {
 	struct jx *bj;          /* jumps to blocks: exit holds the pc */
 	u32 nbj, bj_cap;
 	u32 *code_at;           /* per pc of a block start */
-	u32 home_next;
+	u32 home_next, nahead;
 	u64 *live_at;           /* before every instruction: n + 1 sets */
 	u32 *live_idx;          /* per pc: its list in lives[] + 1, and its length */
 	u32 *entry_at;

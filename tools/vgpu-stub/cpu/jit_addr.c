@@ -35,23 +35,15 @@ static bool local_lanes(struct jcomp *c, struct acc *x, u32 ext)
 	return true;
 }
 
-/*
- * Asks for what the next block will want from here, if it is as far from what this one reads as this is from the last:
- * processors' own prefetchers do not see that rows of a matrix, read in pieces by one warp after the other, follow each
- * other. In P stand the block's number, its first address and the stride; what stands there at first does not matter.
- * Strides are short: what comes is to have room in the first cache beside what is there.
- */
+/* Asks for what the next block will want from here: ahead.h. */
 #define AHEAD_MIN 128u
 #define AHEAD_MAX 512u
-#define STRIDE_MAX 12288
-
-enum { SITE_BLOCK, SITE_FIRST = 8, SITE_STRIDE = 16, SITE_BYTES = 24 };
 
 static void ahead(struct jcomp *c, const struct acc *x, u32 ext)
 {
 	struct as *a = &c->a;
 	struct jlate *l;
-	u32 i, none;
+	u32 i;
 
 	if (!c->s->b[c->block].depth) {         /* once a block */
 		struct rm last;
@@ -67,23 +59,13 @@ static void ahead(struct jcomp *c, const struct acc *x, u32 ext)
 			g_op(a, 0, 0x118, 1, rm_idx(x->base, RCX, 1, x->disp + x->cmin + (s32)i), 0);
 		return;
 	}
+	if (c->nahead == AHEAD_SITES)
+		return;
 	l = j_late(c);
 	if (!l)
 		return;
-	c->home_next = (c->home_next + 7) & ~7u;
-	*l = (struct jlate){ .site = (s32)c->home_next };
-	l->base = x->base;
-	c->home_next += SITE_BYTES;
-	g_load(a, 0, RCX, rm_mem(R14, (s32)offsetof(struct tstate, blocks)));
-	g_alu(a, 0, G_CMP, RCX, rm_mem(RBX, l->site + SITE_BLOCK));
-	l->at = g_jcc(a, CC_NE);
-	l->back = a->n;
-	g_load(a, 1, RCX, rm_mem(RBX, l->site + SITE_STRIDE));
-	g_alu(a, 1, G_OR, RCX, rm_reg(RCX));
-	none = g_jcc(a, CC_E);                  /* the next block reads the same: a vector that all rows are multiplied by */
-	for (i = 0; i < ext; i += 64)           /* prefetcht0 */
-		g_op(a, 0, 0x118, 1, rm_idx(x->base, RCX, 0, x->disp + x->cmin + (s32)i), 0);
-	g_here(a, none);
+	*l = (struct jlate){ .ahead = { .site = c->nahead++, .base = x->base, .disp = x->disp + x->cmin, .bytes = ext } };
+	ahead_often(a, &l->ahead);
 }
 
 /*
@@ -119,32 +101,18 @@ static void late_lanes(struct jcomp *c, const struct jlate *l)
 	g_land(a, g_jmp(a), l->back);
 }
 
-/* The first time in a block. */
+/* What is out of the way. Code has its stack 8 bytes off what C wants. */
 void jm_late(struct jcomp *c)
 {
-	struct as *a = &c->a;
-	u32 i, near;
+	u32 i;
 
 	for (i = 0; i < c->nlate; i++) {
 		const struct jlate *l = &c->late[i];
 
-		if (l->lanes) {
+		if (l->lanes)
 			late_lanes(c, l);
-			continue;
-		}
-		g_here(a, l->at);
-		g_store(a, 0, rm_mem(RBX, l->site + SITE_BLOCK), RCX);
-		g_load(a, 1, RCX, rm_reg(l->base));
-		g_alu(a, 1, G_SUB, RCX, rm_mem(RBX, l->site + SITE_FIRST));
-		g_store(a, 1, rm_mem(RBX, l->site + SITE_FIRST), l->base);
-		/* elsewhere there may be nothing, and asking for that takes long */
-		g_lea(a, 1, RDX, rm_mem(RCX, STRIDE_MAX));
-		g_alui(a, 1, G_CMP, rm_reg(RDX), 2 * STRIDE_MAX);
-		near = g_jcc(a, CC_BE);
-		g_movi(a, RCX, 0);
-		g_here(a, near);
-		g_store(a, 1, rm_mem(RBX, l->site + SITE_STRIDE), RCX);
-		g_land(a, g_jmp(a), l->back);
+		else
+			ahead_seldom(&c->a, &l->ahead, true);
 	}
 }
 

@@ -535,6 +535,8 @@ struct jit *strip_compile(struct func *fn, u32 spec)
 	for (i = 0; i < c->njumps; i++)
 		g_land(&c->a, c->jumps[i].at, c->b[c->jumps[i].block].at);
 	s_slow_ways(c);
+	for (i = 0; i < c->nahead; i++)
+		ahead_seldom(&c->a, &c->ahead[i], false);
 	if (c->bad || !s_ways(c) || c->bad || c->a.oom)
 		goto out;
 	j = finish(c);

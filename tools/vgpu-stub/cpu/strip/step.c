@@ -17,7 +17,6 @@
 #define FAR (1 << 16)
 #define AHEAD_MIN 48u
 #define AHEAD_MAX 512u
-#define DISTANCE_MAX 12288
 
 static const struct insn *made_by(const struct scomp *c, u32 o)
 {
@@ -152,22 +151,18 @@ void s_ask_for_next(struct scomp *c, struct rm m)
 	g_op(a, 0, 0x118, 1, rm_idx(RCX, RDX, 0, 0), 0);        /* prefetcht0 */
 }
 
-/*
- * What the next block reads here is asked for, if it is as far from what this one reads as this is from the last: processors do not
- * see by themselves that rows of a matrix, read in pieces by one strip after the other, follow each other. For each strip stand the
- * block's number, the first address in it and the distance; what stands there at first does not matter. Distances are short: what
- * comes is to have room in the first cache. Loses rcx and rdx.
- */
+/* What the next block reads here is asked for: ../ahead.h. Loses rcx and rdx. */
 void s_ask_ahead(struct scomp *c, int base, s32 disp, u32 ext)
 {
 	struct as *a = &c->a;
-	struct rm first, block, far;
-	u32 i, same, near, none;
+	struct ahead_code *late;
+	struct rm first;
+	u32 i;
 
 	if (c->cur->within || c->guarded || ext < AHEAD_MIN || ext > AHEAD_MAX)
 		return;
-	first = rm_idx(R15, RBP, 0, s_new_home(c));
 	if (!c->cur->depth) {
+		first = rm_idx(R15, RBP, 0, s_new_home(c));
 		g_load(a, 1, RCX, rm_reg(base));
 		g_alu(a, 1, G_SUB, RCX, first);
 		g_store(a, 1, first, base);
@@ -176,27 +171,9 @@ void s_ask_ahead(struct scomp *c, int base, s32 disp, u32 ext)
 			g_op(a, 0, 0x118, 1, rm_idx(base, RCX, 1, disp + (s32)i), 0);
 		return;
 	}
-	block = rm_idx(R15, RBP, 0, s_new_home(c));
-	far = rm_idx(R15, RBP, 0, s_new_home(c));
-	g_load(a, 0, RCX, rm_mem(R14, (s32)offsetof(struct tstate, blocks)));
-	g_alu(a, 0, G_CMP, RCX, block);
-	same = g_jcc(a, CC_E);
-	g_store(a, 0, block, RCX);
-	g_load(a, 1, RCX, rm_reg(base));
-	g_alu(a, 1, G_SUB, RCX, first);
-	g_store(a, 1, first, base);
-	/* elsewhere there may be nothing, and asking for that takes long */
-	g_lea(a, 1, RDX, rm_mem(RCX, DISTANCE_MAX));
-	g_alui(a, 1, G_CMP, rm_reg(RDX), 2 * DISTANCE_MAX);
-	near = g_jcc(a, CC_BE);
-	g_movi(a, RCX, 0);
-	g_here(a, near);
-	g_store(a, 1, far, RCX);
-	g_here(a, same);
-	g_load(a, 1, RCX, far);
-	g_alu(a, 1, G_OR, RCX, rm_reg(RCX));
-	none = g_jcc(a, CC_E);                  /* the next block reads the same: a vector that all rows are multiplied by */
-	for (i = 0; i < ext; i += 64)
-		g_op(a, 0, 0x118, 1, rm_idx(base, RCX, 0, disp + (s32)i), 0);
-	g_here(a, none);
+	if (c->nahead == AHEAD_SITES)
+		return;
+	late = &c->ahead[c->nahead];
+	*late = (struct ahead_code){ .site = c->nahead++, .base = base, .disp = disp, .bytes = ext };
+	ahead_often(a, late);
 }

@@ -171,6 +171,8 @@ struct scomp {
 	u32 nsites, sites_cap;
 	s32 stack, save_ymm, save_gpr, gbits, old_rsp;
 	u32 p_bytes, nhomes;
+	struct ahead_code ahead[AHEAD_SITES];
+	u32 nahead;
 	struct spark *parks;
 	u32 nparks, parks_cap;
 	struct snear near[S_NEAR];      /* what this block has checked */

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* Streams of loads, and the code that follows them (ahead.h). */
+#include "ahead.h"
+#include "jit_asm.h"
+
+/* Called by code that has vectors and masks in registers: nothing here may use them, nor a function of libc's. */
+#define NO_VECTORS __attribute__((target("general-regs-only")))
+#define TRIES 4u                /* blocks in which a site may find nothing */
+#define ODD 3u
+
+NO_VECTORS static void from(struct ahead_stream *s, u64 at, u32 block)
+{
+	s->at = at;
+	s->begin = s->cursor = at + (u64)s->step;
+	s->end = s->cursor + (u64)s->step;
+	s->block = block;
+}
+
+/* By the first load of a stream in a block. False: it is none. */
+NO_VECTORS static bool move_on(struct ahead_stream *s, const struct ahead_site *x, u64 at, u32 block)
+{
+	u64 used = s->cursor - s->begin, step = (u64)s->step;
+	s64 d = (s64)(at - s->at);
+
+	if (x != s->lead) {
+		s->lead = x;
+		s->other = 0;
+	} else if (d != s->step) {
+		/* a turn of other blocks; if it comes again, the step is another one */
+		if (d == s->other && d > 0 && d <= AHEAD_STEP)
+			s->step = d;
+		s->other = d;
+	} else {
+		s->other = 0;
+		s->odd = used < step / 2 || used > 2 * step ? s->odd + 1 : 0;
+		if (s->odd == ODD)
+			return false;
+	}
+	from(s, at, block);
+	return true;
+}
+
+/* The stream of a load that goes on by that step. */
+NO_VECTORS static struct ahead_stream *join(struct ahead *h, const struct ahead_site *x, u64 at, s64 step, u32 block)
+{
+	struct ahead_stream *s;
+	u32 i;
+
+	for (i = 0; i < h->nstreams; i++) {
+		s64 d;
+
+		s = &h->stream[i];
+		d = (s64)(at - s->at);
+		if (s->block != block)
+			d -= s->step;
+		if (s->step == step && d < step && d > -step)
+			return s;
+	}
+	if (h->nstreams == AHEAD_STREAMS)
+		return &h->never;
+	s = &h->stream[h->nstreams++];
+	s->step = step;
+	s->other = 0;
+	s->odd = 0;
+	s->lead = x;
+	from(s, at, block);
+	return s;
+}
+
+NO_VECTORS static s64 near(s64 d) { return d <= AHEAD_STEP && d >= -AHEAD_STEP ? d : 0; }
+
+/* A load whose stream has not been moved on to this block, or that has none. */
+NO_VECTORS static void learn(struct tstate *ts, struct ahead_site *x, u64 at)
+{
+	struct ahead *h = &ts->ahead;
+	s64 d = near((s64)(at - x->first));
+
+	x->first = at;
+	x->block = ts->blocks;
+	if (x - h->site >= h->used)
+		h->used = (u32)(x - h->site) + 1;
+	if (x->alone) {
+		x->far = d;
+		return;
+	}
+	if (x->stream != &h->none) {
+		if (x->stream->odd < ODD && move_on(x->stream, x, at, ts->blocks))
+			return;
+		x->alone = true;
+		x->far = x->stream->step;
+		x->stream = &h->none;
+		return;
+	}
+	if (!x->seen++)
+		return;
+	if (d > 0)
+		x->stream = join(h, x, at, d, ts->blocks);
+	else if (d < 0)
+		x->alone = true;
+	else if (x->seen > TRIES)
+		x->stream = &h->never;
+}
+
+void ahead_begin(struct tstate *ts, u64 grid)
+{
+	struct ahead *h = &ts->ahead;
+	u32 i;
+
+	if (!h->grid) {
+		h->never.block = ~0u;
+		h->used = AHEAD_SITES;
+	}
+	for (i = 0; i < h->used; i++)
+		h->site[i] = (struct ahead_site){ .stream = &h->none };
+	h->grid = grid;
+	h->nstreams = h->used = 0;
+}
+
+#define STREAM(f) rm_mem(RDX, (s32)offsetof(struct ahead_stream, f))
+
+static struct rm site(const struct ahead_code *x, size_t field)
+{
+	return rm_mem(R14, (s32)(offsetof(struct tstate, ahead.site) + x->site * sizeof(struct ahead_site) + field));
+}
+#define SITE(f) site(x, offsetof(struct ahead_site, f))
+
+static void ask(struct as *a, int base, int index, s32 disp, u32 bytes)
+{
+	u32 i;
+
+	for (i = 0; i < bytes; i += 64)         /* prefetcht0 */
+		g_op(a, 0, 0x118, 1, index < 0 ? rm_mem(base, disp + (s32)i) : rm_idx(base, index, 0, disp + (s32)i), 0);
+}
+
+void ahead_often(struct as *a, struct ahead_code *x)
+{
+	u32 enough;
+
+	x->again = a->n;
+	g_load(a, 1, RDX, SITE(stream));
+	g_load(a, 0, RCX, rm_mem(R14, (s32)offsetof(struct tstate, blocks)));
+	g_alu(a, 0, G_CMP, RCX, STREAM(block));
+	x->late = g_jcc(a, CC_A);
+	g_load(a, 1, RCX, STREAM(cursor));
+	g_alui(a, 1, G_ADD, STREAM(cursor), (s32)x->bytes);
+	g_alu(a, 1, G_CMP, RCX, STREAM(end));
+	enough = g_jcc(a, CC_AE);
+	ask(a, RCX, -1, 0, x->bytes);
+	g_here(a, enough);
+	x->back = a->n;
+}
+
+static void push_pop(struct as *a, int r, u32 op)
+{
+	as_room(a, 16);
+	if (r > 7)
+		b1(a, 0x41);
+	b1(a, op + ((u32)r & 7));
+}
+
+void ahead_seldom(struct as *a, const struct ahead_code *x, bool odd_stack)
+{
+	static const int kept[] = { RAX, RSI, RDI, R8, R9, R10, R11 };
+	u32 n = sizeof(kept) / sizeof(*kept), i, none, own;
+
+	g_here(a, x->late);
+	g_alu(a, 0, G_CMP, RCX, SITE(block));
+	own = g_jcc(a, CC_E);
+	for (i = 0; i < n; i++)
+		push_pop(a, kept[i], 0x50);
+	if (!odd_stack)
+		push_pop(a, RAX, 0x50);
+	g_lea(a, 1, RDX, rm_mem(x->base, x->disp));
+	g_load(a, 1, RDI, rm_reg(R14));
+	g_lea(a, 1, RSI, SITE(stream));
+	g_movi(a, RAX, (u64)(uintptr_t)learn);
+	g_op(a, 0, 0xff, 2, rm_reg(RAX), 0);
+	if (!odd_stack)
+		push_pop(a, RCX, 0x58);
+	for (i = n; i--;)
+		push_pop(a, kept[i], 0x58);
+	g_land(a, g_jmp(a), x->again);
+	g_here(a, own);
+	g_load(a, 1, RCX, SITE(far));
+	g_alu(a, 1, G_OR, RCX, rm_reg(RCX));
+	none = g_jcc(a, CC_E);
+	ask(a, x->base, RCX, x->disp, x->bytes);
+	g_here(a, none);
+	g_land(a, g_jmp(a), x->back);
+}
