@@ -106,8 +106,14 @@ agent_idle() {
 	[ $((after - before)) -le 15000000 ]
 }
 
-# for as long as it takes: who starts it ends it
-honest() { "$vecadd" loop 600 >"$T/honest.out" 2>&1 & honest_pid=$!; soon grep -q running "$T/honest.out"; }
+# for as long as it takes: who starts it ends it. What is behind & opens its file when it gets to run: what the one before said
+# must not be taken for its own until then.
+honest() {
+	: >"$T/honest.out"
+	"$vecadd" loop 600 >"$T/honest.out" 2>&1 &
+	honest_pid=$!
+	soon grep -q running "$T/honest.out"
+}
 
 # ---- hostile modes ----------------------------------------------------------------------------
 # MODE [NAME OF THE SCENARIO]
@@ -145,6 +151,7 @@ outlived() {
 # ---- sudden deaths ----------------------------------------------------------------------------
 # A victim in the given way of endless.c: victim_pid
 victim() {
+	: >"$T/victim.out"
 	"$endless" "$1" >"$T/victim.out" 2>&1 &
 	victim_pid=$!
 	soon grep -q running "$T/victim.out"

@@ -88,6 +88,7 @@ fi
 # --- deaths
 dies() { # dies NAME VICTIM: killed in the middle of a text, the request ends with an error
 	local pid out t0 t1
+	: >"$dir/start.out"     # what is behind & opens it when it gets to run
 	client start "$url" licences >"$dir/start.out" 2>&1 &
 	pid=$!
 	until_true grep -q started "$dir/start.out" || { fail "$1: no text began: $(cat "$dir/start.out")"; return; }

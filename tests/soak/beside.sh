@@ -35,6 +35,7 @@ start_agent
 stopped() {
 	local pid st
 	mkfifo "$dir/go"
+	: >"$dir/grow"          # what is behind & opens it when it gets to run
 	"$W" grow <"$dir/go" >"$dir/grow" 2>&1 &
 	pid=$!
 	exec 3>"$dir/go"
@@ -56,6 +57,7 @@ tries "beside a stopped context others connect, compute and go" stopped
 # ---- a context that compiles. How large the kernel must be depends on the machine: until it lasts
 compiling() {
 	local pid st blocks=${1:-4000}
+	: >"$dir/compile"
 	"$W" compile "$blocks" >"$dir/compile" 2>&1 &
 	pid=$!
 	until_true grep -q running "$dir/compile"
@@ -79,6 +81,7 @@ tries "while one thread of a program compiles, its others get memory and launch"
 # ---- and one whose client is killed while it is stopped: its place comes back
 mkfifo "$dir/go"
 exec 4<>"$dir/go"
+: >"$dir/grow"
 "$W" grow <&4 >"$dir/grow" 2>&1 &
 pid=$!
 until_true grep -q running "$dir/grow"

@@ -21,6 +21,7 @@ first() { # FILE: one line more
 }
 compiling() {
 	for i in $(seq "$neighbours"); do
+		: >"$dir/compile.$i"
 		"$W" compiles "$blocks" >"$dir/compile.$i" 2>&1 &
 		loops+=($!)
 		until_true grep -q running "$dir/compile.$i" || return 1

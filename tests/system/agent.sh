@@ -34,6 +34,7 @@ used=$(($(busy "$agent") - t0)) slept=$(($(switches "$agent") - s0))
 # processes it sleeps more, which is meant: the best of some looks counts.
 forwarded() { "$V/vgpu" smi -j | sed 's/.*"commands":\([0-9]*\).*/\1/'; }
 look() {
+	: >"$dir/hot"           # what is behind & opens it when it gets to run
 	"$B/test/system/hotloop" 2 >"$dir/hot" 2>&1 &
 	local hot=$! n0
 	until_true grep -q started "$dir/hot"

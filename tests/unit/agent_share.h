@@ -75,5 +75,5 @@ static void test_share(void)
 	munmap(q, g2.bytes);
 	close(fd);
 	close(fd2);
-	SOON(maps() == had);
+	SOON(maps() <= had);    /* what clients before it left may have gone meanwhile */
 }
