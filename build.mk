@@ -450,12 +450,20 @@ $(B)/test/system/rpath/program: tests/system/rpath/program.c $(B)/test/system/rp
 $(B)/test/order/order: tests/order/run.c tests/order/model.c tests/order/model.h | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $(filter %.c,$^) $(B)/lib/libcuda.so.1
+# a driver for tests, and clients on it
+MOCK_H  := $(wildcard tests/cuda/mock/*.h tools/vgpu-stub/cuda/*.h)
+$(B)/test/cuda/libcuda.so.1: $(addprefix tests/cuda/mock/,mock.c memory.c module.c stream.c) $(MOCK_H)
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -fPIC -shared -fvisibility=hidden -Wl,-z,defs -Wl,-soname,libcuda.so.1 -o $@ $(filter %.c,$^) -lpthread
+$(B)/test/cuda/sweep: tests/cuda/mock/sweep.c tests/cuda/mock/client.c tests/cuda/mock/sweep.h $(MOCK_H) | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -o $@ $(filter %.c,$^) $(B)/lib/libcuda.so.1
 # benchmarks, not tests: tests/bench/plain.sh and tools/bench-compare.sh run them
 $(B)/test/bench/%: tests/bench/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
 SYSTEM  := $(B)/test/bench/launch_plain $(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/sanitizer $(B)/test/system/rpath/program \
-	   $(B)/test/order/order
+	   $(B)/test/order/order $(B)/test/cuda/libcuda.so.1 $(B)/test/cuda/sweep
 
 # ---- tests: units, PTX, fuzzers ---------------------------------------------------------------------
 # Sources are compiled again for glibc, plain and with ASan + UBSan (musl has no sanitizers), and

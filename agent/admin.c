@@ -59,7 +59,7 @@ static int completed(struct device *d, uint64_t index, uint32_t *status)
 	if (vgpu_load_acquire32(&r->seq) != (uint32_t)(index + 1))
 		return 0;
 	*status = vgpu_load_relaxed32(&r->status);
-	if (*status >= VGPU_ST_COUNT)
+	if (!vgpu_status_known(*status))
 		*status = VGPU_ST_INTERNAL;
 	return 1;
 }

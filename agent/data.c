@@ -349,7 +349,7 @@ AGENT_HOT static unsigned reply_turn(struct client *c, struct context *x)
 		status = vgpu_load_relaxed32(&r->status);
 		for (int i = 0; i < 5; i++)
 			v[i] = vgpu_load_relaxed64(&r->v[i]);
-		if (status >= VGPU_ST_COUNT)
+		if (!vgpu_status_known(status))
 			status = VGPU_ST_INTERNAL;
 		x->outstanding &= ~(1ull << place);
 		if ((p->op == VGPU_OP_MEM_ALLOC || p->op == VGPU_OP_PHYS_ALLOC) ? status != VGPU_ST_OK :

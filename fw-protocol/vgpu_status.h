@@ -44,8 +44,22 @@ enum vgpu_status {
 	VGPU_ST_COUNT
 };
 
+/*
+ * A device whose engine is a host's CUDA driver has errors of that driver's as well: VGPU_ST_CUDA + CUresult, where none of the list says
+ * the same. They are handed to the client as they are.
+ */
+#define VGPU_ST_CUDA 0x1000u
+#define VGPU_ST_CUDA_LAST (VGPU_ST_CUDA + 999u)
+
+static inline int vgpu_status_known(unsigned st)
+{
+	return st < VGPU_ST_COUNT || (st > VGPU_ST_CUDA && st <= VGPU_ST_CUDA_LAST);
+}
+
 static inline const char *vgpu_status_text(unsigned st)
 {
+	if (st > VGPU_ST_CUDA && st <= VGPU_ST_CUDA_LAST)
+		return "an error of the host's CUDA driver";
 	switch (st) {
 #define VGPU_STATUS_CASE(name, value, sticky, text) case (value): return text;
 	VGPU_STATUS_LIST(VGPU_STATUS_CASE)
@@ -60,8 +74,12 @@ static inline int vgpu_status_sticky(unsigned st)
 #define VGPU_STATUS_CASE(name, value, sticky, text) case (value): return sticky;
 	VGPU_STATUS_LIST(VGPU_STATUS_CASE)
 #undef VGPU_STATUS_CASE
+	/* driver shutting down, ECC, NVLink, contained, stack, address space, program counter, unknown */
+	case VGPU_ST_CUDA + 4: case VGPU_ST_CUDA + 214: case VGPU_ST_CUDA + 220: case VGPU_ST_CUDA + 226: case VGPU_ST_CUDA + 714:
+	case VGPU_ST_CUDA + 717: case VGPU_ST_CUDA + 718: case VGPU_ST_CUDA + 999:
+		return 1;
 	}
-	return 1;
+	return st <= VGPU_ST_CUDA || st > VGPU_ST_CUDA_LAST;
 }
 
 #endif

@@ -67,7 +67,7 @@ uint32_t vg_ctl(struct vg_ctx *c, uint8_t op, uint32_t id, uint64_t a, uint64_t 
 	if (v)
 		memcpy(v, reply->v, sizeof reply->v);
 	__atomic_fetch_and(&vg.replies_busy, ~(1ull << r), __ATOMIC_RELEASE);
-	return status < VGPU_ST_COUNT ? status : VGPU_ST_INTERNAL;
+	return vgpu_status_known(status) ? status : VGPU_ST_INTERNAL;
 lost:
 	__atomic_fetch_and(&vg.replies_busy, ~(1ull << r), __ATOMIC_RELEASE);
 	return vg_lost_status(c);

@@ -43,7 +43,9 @@ int vg_result(uint32_t status)
 		[VGPU_ST_IN_FLIGHT] = CUDA_ERROR_OPERATING_SYSTEM,
 	};
 
-	return status < VGPU_ST_COUNT ? map[status] : CUDA_ERROR_UNKNOWN;
+	if (status >= VGPU_ST_COUNT)
+		return vgpu_status_known(status) ? (int)(status - VGPU_ST_CUDA) : CUDA_ERROR_UNKNOWN;
+	return map[status];
 }
 
 void vg_say(const char *fmt, ...)

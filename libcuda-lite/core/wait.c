@@ -264,7 +264,7 @@ static uint32_t wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_
 		return e;
 	/* A command that the device refused without failing (written before value, so the acquire covers it). */
 	e = vgpu_load_relaxed32(&t->error);
-	return e < VGPU_ST_COUNT ? e : VGPU_ST_INTERNAL;
+	return vgpu_status_known(e) ? e : VGPU_ST_INTERNAL;
 }
 
 uint32_t vg_wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket)

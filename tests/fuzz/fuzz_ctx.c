@@ -222,7 +222,7 @@ void admin_complete(struct device *d, struct admin_token *t, uint32_t status, ui
 	if (!t->used)
 		return;
 	t->used = 0;
-	NEED(status < VGPU_ST_COUNT);
+	NEED(vgpu_status_known(status));
 	switch (t->seq) {
 	case T_CREATE:
 		NEED(f->create && (status == VGPU_ST_OK) == (f->is == RUNNING));
@@ -382,7 +382,7 @@ static void create(unsigned q, const uint8_t *p)
 	being_made = f;
 	st = ctxproc_create(&dev, q, &create, &t);
 	if (st) {
-		NEED(st < VGPU_ST_COUNT && !f->spawned && !dev.ctx[q].npieces);
+		NEED(vgpu_status_known(st) && !f->spawned && !dev.ctx[q].npieces);
 		f->is = NONE;
 		f->create = 0;
 	}

@@ -313,23 +313,24 @@ static int boot_layout(struct ctx *c)
  * The driver's library, its device and what it loads later need files: before the walls. Its descriptors lie above the place that
  * the listener takes (send_ready).
  */
-static int boot_driver(struct ctx *c)
+static uint32_t boot_driver(struct ctx *c)
 {
 	const struct ctx_init *i = &c->init;
 	char span[64];
+	uint32_t st;
 
 	if (!i->cuda)
-		return 0;
+		return VGPU_ST_OK;
 	if (dup2(CTX_AT_OWN, CTX_AT_END) < 0) {
 		snprintf(c->why, sizeof(c->why), "no descriptor left");
-		return -1;
+		return VGPU_ST_LIMIT;
 	}
 	/* Where the host's driver is ours: its window below the client's, its device's memory where the client has it. */
 	snprintf(span, sizeof(span), "0x%llx:%llu", (unsigned long long)(i->create.span_base - VGPU_TIB),
 		 (unsigned long long)((i->create.device_base - i->create.span_base) / VGPU_DEVICE_SPAN));
 	setenv("VGPU_SPAN", span, 1);
-	return cuda_open_library(i->cuda_library, (int)i->cuda_device, c->why, sizeof(c->why)) ||
-	       cuda_open_context(i->create.device_base, c->why, sizeof(c->why)) ? -1 : 0;
+	st = cuda_open_library(i->cuda_library, (int)i->cuda_device, c->why, sizeof(c->why));
+	return st ? st : cuda_open_context(i->create.device_base, c->why, sizeof(c->why));
 }
 
 #define CODE_BYTES (512ull << 20)       /* address space for compiled kernels; pages come with use */
@@ -430,8 +431,9 @@ int context_main(void)
 		return fail(c, "INIT is not what this version expects", VGPU_ST_PROTOCOL);
 	if (boot_reserve(c))
 		return fail(c, "the client's address span is not free in this process", VGPU_ST_OUT_OF_MEMORY);
-	if (boot_driver(c))
-		return fail(c, c->why, VGPU_ST_DEVICE_LOST);
+	status = boot_driver(c);
+	if (status)
+		return fail(c, c->why, status);
 	if (ctx_walls(c->init.walls, c->init.uid, c->why, sizeof(c->why)))
 		return fail(c, c->why, VGPU_ST_NOT_SUPPORTED);
 	c->why[0] = 0;

@@ -439,7 +439,7 @@ static void on_ready(struct context *c, const struct ctx_msg *m, int *fds, int n
 	}
 	if (m->status != VGPU_ST_OK) {
 		log_line("context %u: did not start: %s", c->qid, vgpu_status_text(m->status));
-		ctxproc_kill(c, m->status < VGPU_ST_COUNT ? m->status : VGPU_ST_INTERNAL);
+		ctxproc_kill(c, vgpu_status_known(m->status) ? m->status : VGPU_ST_INTERNAL);
 		return;
 	}
 	if (nfds != 1 || !ctxguard_is_listener(fds[0])) {

@@ -240,12 +240,12 @@ struct engine_ops {
 extern const struct engine_ops engine_cpu, engine_cuda;
 
 /*
- * cuda/ before its engine opens, in order; each 0, or -1 with the reason. The first two in any process; the context is of the client
+ * cuda/ before its engine opens, in order; each OK, or a status with the reason. The first two in any process; the context is of the client
  * whose device memory begins at device_base.
  */
 struct vgpu_device_info;
-int cuda_open_library(const char *path, int ordinal, char *why, size_t room);
-int cuda_identify(struct vgpu_device_info *info, char *why, size_t room);
-int cuda_open_context(uint64_t device_base, char *why, size_t room);
+uint32_t cuda_open_library(const char *path, int ordinal, char *why, size_t room);
+uint32_t cuda_identify(struct vgpu_device_info *info, char *why, size_t room);
+uint32_t cuda_open_context(uint64_t device_base, char *why, size_t room);
 
 #endif

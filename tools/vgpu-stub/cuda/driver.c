@@ -5,12 +5,19 @@
  * Everything that needs a file happens here, before the context's walls stand and its sandbox closes: the library and its
  * device nodes, the CUDA context, and the compiler of PTX, which the driver loads when it first meets some.
  */
+#define _GNU_SOURCE
 #include "cuda.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
 
 struct cuda_driver cu;
 static CUcontext the_context;
@@ -26,7 +33,7 @@ const char *cuda_error_name(CUresult r)
 	return cu.cuGetErrorName && cu.cuGetErrorName(r, &s) == CUDA_SUCCESS && s ? s : "an unknown error";
 }
 
-/* CUresult to what the wire knows. Errors of the context are sticky there as here. */
+/* CUresult to what the wire knows, or as it is. Errors of the context are sticky there as here. */
 uint32_t cuda_status(CUresult r)
 {
 	switch (r) {
@@ -40,24 +47,18 @@ uint32_t cuda_status(CUresult r)
 	case CUDA_ERROR_NO_BINARY_FOR_GPU: return VGPU_ST_NO_BINARY;
 	case CUDA_ERROR_UNSUPPORTED_PTX_VERSION: return VGPU_ST_PTX_VERSION;
 	case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: return VGPU_ST_LAUNCH_RESOURCES;
-	case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: return VGPU_ST_LAUNCH_RESOURCES;
-	case CUDA_ERROR_ILLEGAL_ADDRESS:
-	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-	case CUDA_ERROR_INVALID_PC:
-	case CUDA_ERROR_HARDWARE_STACK_ERROR: return VGPU_ST_ILLEGAL_ADDRESS;
+	case CUDA_ERROR_ILLEGAL_ADDRESS: return VGPU_ST_ILLEGAL_ADDRESS;
 	case CUDA_ERROR_MISALIGNED_ADDRESS: return VGPU_ST_MISALIGNED;
 	case CUDA_ERROR_ILLEGAL_INSTRUCTION: return VGPU_ST_ILLEGAL_INSTRUCTION;
 	case CUDA_ERROR_LAUNCH_FAILED: return VGPU_ST_TRAP;
 	case CUDA_ERROR_ASSERT: return VGPU_ST_ASSERT;
 	case CUDA_ERROR_LAUNCH_TIMEOUT: return VGPU_ST_TIMEOUT;
-	case CUDA_ERROR_DEVICE_UNAVAILABLE:
-	case CUDA_ERROR_DEINITIALIZED:
-	case CUDA_ERROR_NO_DEVICE: return VGPU_ST_DEVICE_LOST;
-	default: return VGPU_ST_INTERNAL;
+	case CUDA_ERROR_DEVICE_UNAVAILABLE: return VGPU_ST_DEVICE_LOST;
+	default: return (unsigned)r < 1000 ? VGPU_ST_CUDA + (uint32_t)r : VGPU_ST_INTERNAL;
 	}
 }
 
-int cuda_open_library(const char *path, int ordinal, char *why, size_t room)
+uint32_t cuda_open_library(const char *path, int ordinal, char *why, size_t room)
 {
 	static const struct { const char *name; size_t at; } calls[] = {
 #define CUDA_NAME(name) { #name, offsetof(struct cuda_driver, name) },
@@ -70,14 +71,14 @@ int cuda_open_library(const char *path, int ordinal, char *why, size_t room)
 
 	if (!lib) {
 		snprintf(why, room, "the CUDA driver cannot be opened: %s", dlerror());
-		return -1;
+		return VGPU_ST_NOT_FOUND;
 	}
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		void *p = dlsym(lib, calls[i].name);
 
 		if (!p) {
 			snprintf(why, room, "%s has no %s: a driver of CUDA 12.4 or later is needed", path, calls[i].name);
-			return -1;
+			return VGPU_ST_NOT_SUPPORTED;
 		}
 		memcpy((char *)&cu + calls[i].at, &p, sizeof(p));
 	}
@@ -86,21 +87,36 @@ int cuda_open_library(const char *path, int ordinal, char *why, size_t room)
 		r = cu.cuDeviceGetCount(&n);
 	if (!r && ordinal >= n) {
 		snprintf(why, room, "%s has %d device%s, there is no number %d", path, n, n == 1 ? "" : "s", ordinal);
-		return -1;
+		return VGPU_ST_CUDA + CUDA_ERROR_INVALID_DEVICE;
 	}
 	if (!r)
 		r = cu.cuDeviceGet(&the_device, ordinal);
-	if (r) {
+	if (r)
 		snprintf(why, room, "%s: %s", path, cuda_error_name(r));
-		return -1;
-	}
-	return 0;
+	return cuda_status(r);
+}
+
+/*
+ * The place of the client's device memory, which this process keeps free for it. Addresses of a process are its driver's as well, so what is
+ * reserved here the driver gives to nobody: it is let go for that moment, and kept again where the driver does not do so itself.
+ */
+static CUresult reserve(CUdeviceptr want, CUdeviceptr *at)
+{
+	void *place = (void *)(uintptr_t)want;
+	CUresult r;
+
+	munmap(place, CUDA_VA_BYTES);
+	r = cu.cuMemAddressReserve(at, CUDA_VA_BYTES, CUDA_PAGE, want, 0);
+	if (mmap(place, CUDA_VA_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED &&
+	    errno != EEXIST)
+		return CUDA_ERROR_OPERATING_SYSTEM;
+	return r;
 }
 
 static int host_function_ran;
 static void CUDA_CB ran(void *user) { (void)user; __atomic_store_n(&host_function_ran, 1, __ATOMIC_RELEASE); }
 
-int cuda_open_context(uint64_t device_base, char *why, size_t room)
+uint32_t cuda_open_context(uint64_t device_base, char *why, size_t room)
 {
 	/* Any PTX: the driver's compiler is a library of its own, and there are no files later. */
 	static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry vgpu_first()\n{\n\tret;\n}\n";
@@ -110,11 +126,11 @@ int cuda_open_context(uint64_t device_base, char *why, size_t room)
 	CUmodule m;
 	CUresult r = cu.cuCtxCreate_v2(&the_context, CU_CTX_SCHED_BLOCKING_SYNC, the_device);
 
-	if (!r && (call = "cuMemAddressReserve", r = cu.cuMemAddressReserve(&at, CUDA_VA_BYTES, CUDA_PAGE, want, 0)) == CUDA_SUCCESS &&
+	if (!r && (call = "cuMemAddressReserve", r = reserve(want, &at)) == CUDA_SUCCESS &&
 	    at != want) {
 		snprintf(why, room, "the driver does not place memory at 0x%llx, where the client has its own",
 			 (unsigned long long)want);
-		return -1;
+		return VGPU_ST_NOT_SUPPORTED;
 	}
 	if (!r && (call = "cuModuleLoadDataEx", r = cu.cuModuleLoadDataEx(&m, ptx, 0, NULL, NULL)) == CUDA_SUCCESS &&
 	    (call = "cuModuleEnumerateFunctions", r = cu.cuModuleEnumerateFunctions(&f, 1, m)) == CUDA_SUCCESS &&
@@ -125,11 +141,9 @@ int cuda_open_context(uint64_t device_base, char *why, size_t room)
 		r = cu.cuModuleUnload(m);
 	if (!r && !__atomic_load_n(&host_function_ran, __ATOMIC_ACQUIRE)) {
 		snprintf(why, room, "cuLaunchHostFunc: the stream ended before its host function ran");
-		return -1;
+		return VGPU_ST_INTERNAL;
 	}
-	if (r) {
+	if (r)
 		snprintf(why, room, "%s: %s", call, cuda_error_name(r));
-		return -1;
-	}
-	return 0;
+	return cuda_status(r);
 }

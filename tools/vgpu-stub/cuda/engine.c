@@ -106,7 +106,7 @@ static uint32_t number(CUdevice_attribute a, CUresult *r)
 	return v > 0 ? (uint32_t)v : 0;
 }
 
-int cuda_identify(struct vgpu_device_info *i, char *why, size_t room)
+uint32_t cuda_identify(struct vgpu_device_info *i, char *why, size_t room)
 {
 	CUdevice d = cuda_device();
 	size_t bytes = 0;
@@ -147,5 +147,5 @@ int cuda_identify(struct vgpu_device_info *i, char *why, size_t room)
 	cuda_describe(i->engine, sizeof(i->engine));
 	if (r)
 		snprintf(why, room, "the driver does not describe its device: %s", cuda_error_name(r));
-	return r ? -1 : 0;
+	return cuda_status(r);
 }

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Engine cuda on a driver of the tests' own, whose calls fail one after the other as NVIDIA documents them (tests/cuda/mock).
+#
+#   mock.sh BUILD [all] [CALL]     all: every error at every call, minutes; CALL: only calls of this name
+set -u
+B=$(cd "$1" && pwd)
+shift
+M=$B/test/cuda
+dir=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-mock-XXXXXX")
+pids=''
+cleanup() {
+	for p in $pids; do kill "$p" 2>/dev/null; done
+	for p in $pids; do wait "$p" 2>/dev/null; done
+	[ -n "${KEEP:-}" ] || rm -rf "$dir"
+}
+trap cleanup EXIT
+# contexts are users of their own, who have to reach the file
+chmod 711 "$dir"
+export LD_LIBRARY_PATH=$B/lib VGPU_STUB_MOCK=$dir/mock VGPU_AGENT=$dir/agent
+bad=0
+say() { if [ "$1" = 0 ]; then echo "ok cuda/mock/$2"; else bad=1; echo "FAIL cuda/mock/$2 ${3:-}"; fi; }
+until_true() {
+	local until=$((SECONDS + 60))
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $until ] || return 1
+		sleep 0.02
+	done
+}
+# device NAME OPTIONS...: its pid in $stub, its agent's in $agent
+device() {
+	local n=$1
+	shift
+	"$B/bin/vgpu-stub" --socket "$dir/stub$n" --engine cuda --cuda-library "$M/libcuda.so.1" "$@" 2>>"$dir/stub$n.log" &
+	stub=$!
+	pids="$stub $pids"
+	until_true test -S "$dir/stub$n" || { echo "FAIL cuda/mock stub did not start"; cat "$dir/stub$n.log"; exit 1; }
+	"$B/bin/vgpu-agent" --device "vfio-user:$dir/stub$n" --listen "$dir/agent$n" --pidfile "$dir/pid$n" 2>>"$dir/agent$n.log" &
+	agent=$!
+	pids="$agent $pids"
+	until_true env VGPU_AGENT="$dir/agent$n" "$B/bin/vgpu" smi -j || { echo "FAIL cuda/mock agent did not start"; cat "$dir/agent$n.log"; exit 1; }
+}
+
+"$M/sweep" create "$dir/mock" || { echo "FAIL cuda/mock no file"; exit 1; }
+device ''
+"$M/sweep" run "$dir/mock" $stub $agent "$@" || bad=1
+! grep -h "forbids\|not given\|Sanitizer" "$dir"/*.log >"$dir/said"; say $? "sandbox" "$(head -1 "$dir/said")"
+exit $bad

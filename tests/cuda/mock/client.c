@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a client does in the sweep: each kind of call that leads to a call of the driver, in an order that is the same every time. It goes on
+ * behind a call that failed, without what that call would have given. What succeeded has to be right.
+ */
+#include "sweep.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char ptx[] =
+	".version 6.0\n.target sm_50\n.address_size 64\n"
+	".visible .entry mock_set(.param .u64 p, .param .u32 value, .param .u32 n) { ret; }\n"
+	".visible .entry mock_add(.param .u64 dst, .param .u64 a, .param .u64 b, .param .u32 n) { ret; }\n"
+	".visible .entry mock_wait(.param .u64 p) { ret; }\n"
+	".visible .entry mock_fault() { ret; }\n"
+	".visible .entry mock_trap() { ret; }\n"
+	".visible .entry mock_endless() { ret; }\n";
+
+struct report *report;
+
+/* Notes an answer; wrong: it was success, and what it left is not what it should be. */
+CUresult noted(const char *what, CUresult r, const char *wrong)
+{
+	if (r && !report->first) {
+		report->first = r;
+		snprintf(report->where, sizeof(report->where), "%s", what);
+	}
+	if (r)
+		report->last = r;
+	if (!r && wrong && !report->wrong[0])
+		snprintf(report->wrong, sizeof(report->wrong), "%s: %s", what, wrong);
+	report->calls++;
+	return r;
+}
+
+#define CALL(x) noted(#x, (x), NULL)
+#define CHECK(what, r, good) noted(what, r, (r) || (good) ? NULL : "not what was written")
+
+CUresult launch_endless(CUmodule m, const char *name)
+{
+	CUfunction f;
+
+	return cuModuleGetFunction(&f, m, name) ? CUDA_ERROR_NOT_FOUND : cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL);
+}
+
+CUresult load(CUmodule *m) { return cuModuleLoadData(m, ptx); }
+
+static void set(CUfunction f, CUdeviceptr p, uint32_t value, uint32_t n, unsigned shared, CUstream s, const char *what)
+{
+	void *args[] = { &p, &value, &n };
+
+	noted(what, cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, shared, s, args, NULL), NULL);
+}
+
+/* What lies there: all words as they should be? A copy that fails tells nothing. */
+static void look(const char *what, CUdeviceptr p, uint32_t want, uint32_t n, int known)
+{
+	uint32_t *got = calloc(n, 4), ok = 1;
+	CUresult r = cuMemcpyDtoH_v2(got, p, (size_t)n * 4);
+
+	for (uint32_t i = 0; i < n; i++)
+		ok &= got[i] == want;
+	CHECK(what, r, ok || !known);
+	free(got);
+}
+
+#define N 1024u
+
+static void copies(CUdeviceptr a, CUdeviceptr b, CUdeviceptr big)
+{
+	uint32_t host[N];
+
+	for (uint32_t i = 0; i < N; i++)
+		host[i] = 7;
+	if (a) {
+		int known = !CALL(cuMemcpyHtoD_v2(a, host, sizeof(host)));
+
+		look("back from the device", a, 7, N, known);
+		known &= b && !CALL(cuMemcpyDtoD_v2(b, a, sizeof(host)));
+		if (b)
+			look("a copy on the device", b, 7, N, known);
+		known = !CALL(cuMemsetD32_v2(a, 0x01020304, N));
+		look("fill of words", a, 0x01020304, N, known);
+		known = !CALL(cuMemsetD16_v2(a, 0x0505, 2 * N));
+		look("fill of halves", a, 0x05050505, N, known);
+	}
+	if (big) {
+		int known = !CALL(cuMemsetD8_v2(big, 9, 5 << 20));
+
+		look("the end of a large fill", big + (5u << 20) - 4 * N, 0x09090909, N, known);
+	}
+}
+
+static void launches(CUmodule m, CUdeviceptr a, CUdeviceptr b)
+{
+	CUfunction fset = NULL, fadd = NULL;
+	CUstream s = NULL;
+	uint32_t n = N, before = report->calls, failed = report->first;
+	void *args[] = { &b, &a, &a, &n };
+	CUresult r;
+
+	CALL(cuModuleGetFunction(&fset, m, "mock_set"));
+	CALL(cuModuleGetFunction(&fadd, m, "mock_add"));
+	if (!fset || !fadd || !a || !b)
+		return;
+	set(fset, a, 20, N, 0, NULL, "launch");
+	noted("launch with 100 KiB of shared memory", cuFuncSetAttribute(fset, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100 << 10), NULL);
+	set(fset, a, 21, N, 100 << 10, NULL, "launch with 100 KiB of shared memory");
+	noted("cooperative launch", cuLaunchCooperativeKernel(fadd, 1, 1, 1, 32, 1, 1, 0, NULL, args), NULL);
+	r = CALL(cuCtxSynchronize());
+	(void)before;
+	if (!r && report->first == failed)
+		look("what kernels wrote", b, 42, N, 1);
+	if (CALL(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING)))
+		return;
+	failed = report->first;
+	set(fset, b, 5, N, 0, s, "launch in a stream");
+	r = CALL(cuStreamSynchronize(s));
+	if (!r && report->first == failed)
+		look("what the stream's kernel wrote", b, 5, N, 1);
+	CALL(cuStreamDestroy_v2(s));
+}
+
+/* A kernel that is out for some time, as the driver's look finds it; it reads memory of the program. */
+static void long_one(CUmodule m)
+{
+	uint32_t *word = NULL, seen;
+	CUfunction f = NULL;
+	void *args[] = { &word };
+
+	if (CALL(cuMemHostAlloc((void **)&word, 4 << 20, CU_MEMHOSTALLOC_DEVICEMAP)))
+		return;
+	*word = 0;
+	CALL(cuModuleGetFunction(&f, m, "mock_wait"));
+	if (f && !CALL(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL)) && report->slot) {
+		seen = looks();
+		/* the dispatcher's look, or the end of all of it */
+		for (int i = 0; i < 20000 && looks() == seen && cuStreamQuery(NULL) == CUDA_ERROR_NOT_READY; i++)
+			nap();
+	}
+	__atomic_store_n(word, 1, __ATOMIC_RELEASE);
+	CALL(cuCtxSynchronize());
+	noted("cuMemFreeHost", cuMemFreeHost(word), NULL);
+}
+
+static void virtual_memory(void)
+{
+	CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+	CUmemAccessDesc rw = { .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUmemGenericAllocationHandle h[2] = { 0, 0 };
+	size_t bytes = 2 << 20;
+	CUdeviceptr at = 0;
+	int mapped = 0;
+
+	if (CALL(cuMemAddressReserve(&at, 2 * bytes, 0, 0, 0)))
+		return;
+	for (int i = 0; i < 2; i++)
+		if (!CALL(cuMemCreate(&h[i], bytes, &prop, 0)) && !CALL(cuMemMap(at + (CUdeviceptr)i * bytes, bytes, 0, h[i], 0)))
+			mapped |= 1 << i;
+	if (mapped == 3 && !CALL(cuMemSetAccess(at, 2 * bytes, &rw, 1))) {
+		int known = !CALL(cuMemsetD32_v2(at + bytes - 2 * N, 77, N));
+
+		look("across two mappings", at + bytes - 2 * N, 77, N, known);
+	}
+	/* what was refused stays mapped, and is tried again */
+	for (int i = 0; i < 2; i++)
+		if (mapped & 1 << i && CALL(cuMemUnmap(at + (CUdeviceptr)i * bytes, bytes)) && !report->gone)
+			CALL(cuMemUnmap(at + (CUdeviceptr)i * bytes, bytes));
+	for (int i = 0; i < 2; i++)
+		if (h[i] && CALL(cuMemRelease(h[i])) && !report->gone)
+			cuMemRelease(h[i]);
+	CALL(cuMemAddressFree(at, 2 * bytes));
+}
+
+static void give_back(CUdeviceptr p)
+{
+	if (p && CALL(cuMemFree_v2(p)) && !report->gone)
+		CALL(cuMemFree_v2(p));
+}
+
+void round_of_calls(void)
+{
+	CUdeviceptr a = 0, b = 0, big = 0;
+	CUmodule m = NULL;
+
+	CALL(cuMemAlloc_v2(&a, 4 * N));
+	CALL(cuMemAlloc_v2(&b, 1 << 20));
+	CALL(cuMemAlloc_v2(&big, 5 << 20));
+	copies(a, b, big);
+	if (!noted("cuModuleLoadData", load(&m), NULL)) {
+		launches(m, a, b);
+		long_one(m);
+		if (CALL(cuModuleUnload(m)) && !report->gone)
+			CALL(cuModuleUnload(m));
+	}
+	virtual_memory();
+	give_back(a);
+	give_back(b);
+	give_back(big);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Modules of the mock driver: PTX text, of which entries, their parameters and variables outside of them are read. What kernels do is
+ * known by their names (stream.c).
+ */
+#include "mock.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FUNCTIONS 16
+#define VARIABLES 8
+
+struct module {
+	struct mock_function f[FUNCTIONS];
+	unsigned nf, nv;
+	struct { char name[64]; uint64_t at; size_t bytes; } var[VARIABLES];
+};
+
+/* The next word: a name, a number, a directive with its dot, or one character. */
+static const char *word(const char *s, char *out, size_t room)
+{
+	size_t n = 0;
+
+	for (;;) {
+		while (isspace((unsigned char)*s))
+			s++;
+		if (s[0] != '/' || s[1] != '/')
+			break;
+		while (*s && *s != '\n')
+			s++;
+	}
+	if (isalnum((unsigned char)*s) || strchr("._$%", *s)) {
+		while (*s && (isalnum((unsigned char)*s) || strchr("._$%", *s)) && (!n || *s != '.')) {
+			if (n + 1 < room)
+				out[n++] = *s;
+			s++;
+		}
+	} else if (*s) {
+		out[n++] = *s++;
+	}
+	out[n] = 0;
+	return s;
+}
+
+static uint32_t type_bytes(const char *w)
+{
+	size_t n = strlen(w);
+
+	if (n < 3 || w[0] != '.' || !strchr("usbf", w[1]))
+		return 0;
+	return (uint32_t)atoi(w + 2) / 8;
+}
+
+/* From behind ".param" or ".global" to the end of one declaration: its name, size and alignment. */
+static const char *declaration(const char *s, char *name, uint32_t *bytes, uint32_t *align)
+{
+	char w[128];
+	uint32_t one = 0, many = 1;
+
+	*align = 0;
+	name[0] = 0;
+	for (;;) {
+		const char *next = word(s, w, sizeof(w));
+
+		if (!w[0] || !strcmp(w, ",") || !strcmp(w, ")") || !strcmp(w, ";") || !strcmp(w, "="))
+			break;
+		s = next;
+		if (!strcmp(w, ".align")) {
+			s = word(s, w, sizeof(w));
+			*align = (uint32_t)atoi(w);
+		} else if (type_bytes(w)) {
+			one = type_bytes(w);
+		} else if (!strcmp(w, "[")) {
+			s = word(s, w, sizeof(w));
+			many = (uint32_t)atoi(w);
+			s = word(s, w, sizeof(w));
+		} else if (w[0] != '.') {
+			snprintf(name, 64, "%.63s", w);
+		}
+	}
+	*bytes = one * many;
+	if (*align < one)
+		*align = one;
+	return s;
+}
+
+static const char *entry(struct module *m, const char *s)
+{
+	struct mock_function *f = &m->f[m->nf++];
+	uint32_t bytes, align;
+	char w[128], name[64];
+
+	f->module = (CUmodule)m;
+	s = word(s, w, sizeof(w));
+	snprintf(f->name, sizeof(f->name), "%.63s", w);
+	for (s = word(s, w, sizeof(w)); w[0] && strcmp(w, ")"); s = word(s, w, sizeof(w))) {
+		if (!strcmp(w, "{"))
+			return s;               /* no parameters, no parentheses */
+		if (strcmp(w, ".param"))
+			continue;
+		s = declaration(s, name, &bytes, &align);
+		f->param_bytes = (f->param_bytes + align - 1) & ~(align - 1);
+		f->offset[f->nparams] = f->param_bytes;
+		f->bytes[f->nparams++] = bytes;
+		f->param_bytes += bytes;
+	}
+	return s;
+}
+
+static CUresult parse(struct module *m, const char *s)
+{
+	char w[128], name[64];
+	uint32_t bytes, align;
+	int depth = 0;
+
+	s = word(s, w, sizeof(w));
+	if (strcmp(w, ".version"))
+		return CUDA_ERROR_INVALID_IMAGE;
+	while (s = word(s, w, sizeof(w)), w[0]) {
+		depth += !strcmp(w, "{");
+		depth -= !strcmp(w, "}");
+		if (!strcmp(w, ".entry") && m->nf < FUNCTIONS)
+			s = entry(m, s);
+		if (!depth && (!strcmp(w, ".global") || !strcmp(w, ".const")) && m->nv < VARIABLES) {
+			s = declaration(s, name, &bytes, &align);
+			strcpy(m->var[m->nv].name, name);
+			m->var[m->nv].at = mock_own(bytes);
+			m->var[m->nv++].bytes = bytes;
+		}
+	}
+	return depth ? CUDA_ERROR_INVALID_PTX : CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, CUjit_option *options, void **values)
+{
+	struct module *m;
+	CUresult r;
+
+	(void)n, (void)options, (void)values;
+	ENTER(cuModuleLoadDataEx);
+	if (!mock_have_context())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	r = parse(m, image);
+	if (r) {
+		for (unsigned i = 0; i < m->nv; i++)
+			mock_disown(m->var[i].at);
+		free(m);
+		return r;
+	}
+	COUNT(MOCK_MODULE, 1);
+	*module = (CUmodule)m;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuModuleUnload(CUmodule module)
+{
+	struct module *m = (struct module *)module;
+
+	ENTER(cuModuleUnload);
+	if (!m)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned i = 0; i < m->nv; i++)
+		mock_disown(m->var[i].at);
+	memset(m, 0xdd, sizeof(*m));    /* who still uses its functions notices */
+	free(m);
+	COUNT(MOCK_MODULE, -1);
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuModuleGetFunctionCount(unsigned *n, CUmodule module)
+{
+	ENTER(cuModuleGetFunctionCount);
+	*n = ((struct module *)module)->nf;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuModuleEnumerateFunctions(CUfunction *fns, unsigned n, CUmodule module)
+{
+	struct module *m = (struct module *)module;
+
+	ENTER(cuModuleEnumerateFunctions);
+	for (unsigned i = 0; i < n && i < m->nf; i++)
+		fns[i] = (CUfunction)&m->f[i];
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *bytes, CUmodule module, const char *name)
+{
+	struct module *m = (struct module *)module;
+
+	ENTER(cuModuleGetGlobal_v2);
+	for (unsigned i = 0; i < m->nv; i++)
+		if (!strcmp(m->var[i].name, name)) {
+			*at = m->var[i].at;
+			*bytes = m->var[i].bytes;
+			return CUDA_SUCCESS;
+		}
+	return CUDA_ERROR_NOT_FOUND;
+}
+
+EXPORT CUresult cuFuncGetName(const char **name, CUfunction fn)
+{
+	ENTER(cuFuncGetName);
+	*name = ((struct mock_function *)fn)->name;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuFuncGetParamInfo(CUfunction fn, size_t i, size_t *offset, size_t *bytes)
+{
+	const struct mock_function *f = (struct mock_function *)fn;
+
+	ENTER(cuFuncGetParamInfo);
+	if (i >= f->nparams)
+		return CUDA_ERROR_INVALID_VALUE;
+	*offset = f->offset[i];
+	if (bytes)
+		*bytes = f->bytes[i];
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuFuncGetAttribute(int *value, CUfunction_attribute a, CUfunction fn)
+{
+	const struct mock_function *f = (struct mock_function *)fn;
+
+	ENTER(cuFuncGetAttribute);
+	switch ((int)a) {
+	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; break;
+	case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = 24; break;
+	case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = 60; break;
+	case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = 90; break;
+	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = f->dynamic_shared; break;
+	default: *value = 0;
+	}
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuFuncSetAttribute(CUfunction fn, CUfunction_attribute a, int value)
+{
+	ENTER(cuFuncSetAttribute);
+	if (a != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > 227 << 10)
+		return CUDA_ERROR_INVALID_VALUE;
+	((struct mock_function *)fn)->dynamic_shared = value;
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Engine cuda on a driver whose every call fails in turn. For each call of the driver that a client leads to, and for each time that it is
+ * called, the errors that its documentation names: a client is started, and has to see that error and nothing else, or nothing where the
+ * engine can do without; what it was told had been done is done; nothing of it stays; a neighbour goes on; the next one finds all in order.
+ *
+ *   sweep create FILE                             the file between test and driver
+ *   sweep run FILE STUB AGENT [all] [NAME]        pids of device and agent; $VGPU_AGENT says where. all: each error each time
+ */
+#define _GNU_SOURCE
+#include "sweep.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE_S 60
+
+#define MOCK_TEXT(name) #name,
+static const char *const names[] = { CUDA_CALLS(MOCK_TEXT) };
+static struct mock_file *file;
+static int file_fd;
+static int bad;
+static uint32_t calm[MOCK_OBJECTS];     /* what a context has that did its rounds and gave all back */
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void nap(void) { nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL); }
+
+static struct mock_slot *slot(void) { return &file->slot[(report->slot - 1) % MOCK_SLOTS]; }
+uint32_t looks(void) { return __atomic_load_n(&slot()->calls[MOCK_cuStreamQuery], __ATOMIC_ACQUIRE); }
+
+/* ---- a client, in a process of its own ------------------------------------------------------------------------ */
+
+static int lost(CUresult r)
+{
+	return r == CUDA_ERROR_ILLEGAL_ADDRESS || r == CUDA_ERROR_LAUNCH_FAILED || r == CUDA_ERROR_ECC_UNCORRECTABLE || r == CUDA_ERROR_UNKNOWN ||
+	       r == CUDA_ERROR_DEVICE_UNAVAILABLE || r == CUDA_ERROR_MISALIGNED_ADDRESS || r == CUDA_ERROR_HARDWARE_STACK_ERROR ||
+	       r == CUDA_ERROR_LAUNCH_TIMEOUT || r == CUDA_ERROR_ILLEGAL_INSTRUCTION || r == CUDA_ERROR_ASSERT;
+}
+
+static void client(int twice)
+{
+	struct report own;
+	CUcontext ctx = NULL;
+	CUdevice dev;
+
+	report->create = cuInit(0) ? CUDA_ERROR_NOT_INITIALIZED : cuDeviceGet(&dev, 0);
+	if (report->create)
+		return;
+	report->create = cuCtxCreate_v2(&ctx, 0, dev);
+	report->slot = __atomic_load_n(&file->taker, __ATOMIC_ACQUIRE);
+	if (!report->create) {
+		round_of_calls();
+		/* a lost context says so ever after */
+		report->gone = cuCtxSynchronize() != CUDA_SUCCESS && lost(report->first);
+		if (report->slot)
+			memcpy(report->live[0], slot()->live, sizeof(report->live[0]));
+	}
+	own = *report;
+	if (twice) {
+		if (report->create || report->gone) {
+			if (!report->create)
+				cuCtxDestroy_v2(ctx);
+			report->slot = 0;
+			report->again_first = cuCtxCreate_v2(&ctx, 0, dev);
+		}
+		report->first = 0;
+		report->gone = 0;
+		if (!report->again_first)
+			round_of_calls();
+		if (own.slot)
+			memcpy(report->live[1], file->slot[own.slot - 1].live, sizeof(report->live[1]));
+		if (!report->again_first)
+			report->again_first = report->first;
+		snprintf(report->again_where, sizeof(report->again_where), "%s", report->where);
+		report->again = !report->again_first;
+		report->first = own.first;
+		report->gone = own.gone;
+		report->slot = own.slot;
+		memcpy(report->where, own.where, sizeof(own.where));
+	}
+	if (ctx)
+		cuCtxDestroy_v2(ctx);
+	report->over = 1;
+}
+
+/* A neighbour: a round whenever a byte comes, and a byte back. */
+static void neighbour(int in, int out)
+{
+	CUcontext ctx;
+	CUdevice dev;
+	char c = 'y';
+
+	if (cuInit(0) || cuDeviceGet(&dev, 0) || cuCtxCreate_v2(&ctx, 0, dev))
+		c = 'n';
+	while (write(out, &c, 1) == 1 && read(in, &c, 1) == 1) {
+		memset(report, 0, sizeof(*report));
+		round_of_calls();
+		c = report->first || report->wrong[0] ? 'n' : 'y';
+	}
+	_exit(0);
+}
+
+/* ---- what stays behind ------------------------------------------------------------------------------------------ */
+
+static unsigned descriptors(int pid)
+{
+	char path[64];
+	unsigned n = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	d = opendir(path);
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* Processes with the driver in them, by their locks on the file. */
+static unsigned alive(void)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < MOCK_SLOTS && i < file->slots; i++) {
+		struct flock f = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = i, .l_len = 1 };
+
+		n += !fcntl(file_fd, F_OFD_GETLK, &f) && f.l_type != F_UNLCK;
+	}
+	return n;
+}
+
+struct rest { unsigned stub, agent, contexts; };
+
+static struct rest rest(int stub, int agent) { return (struct rest){ descriptors(stub), descriptors(agent), alive() }; }
+
+/* As many as before, once those that have ended are reaped. */
+static int as_before(struct rest was, int stub, int agent, struct rest *is)
+{
+	for (double end = now_s() + PATIENCE_S; ; nap()) {
+		*is = rest(stub, agent);
+		if (is->stub <= was.stub && is->agent <= was.agent && is->contexts <= was.contexts)
+			return 1;
+		if (now_s() > end)
+			return 0;
+	}
+}
+
+/* ---- one plan ------------------------------------------------------------------------------------------------------ */
+
+/* 0, or -1: it did not end. */
+static int start_client(const struct mock_plan *plan, int twice)
+{
+	struct pollfd p = { .events = POLLIN };
+	int status = 0;
+	pid_t pid;
+
+	memset(report, 0, sizeof(*report));
+	file->plan = *plan;
+	__atomic_store_n(&file->taker, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&file->take, 1, __ATOMIC_RELEASE);
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		client(twice);
+		_exit(0);
+	}
+	p.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (poll(&p, 1, PATIENCE_S * 1000) != 1)
+		kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	close(p.fd);
+	__atomic_store_n(&file->take, 0, __ATOMIC_RELEASE);
+	report->slot = __atomic_load_n(&file->taker, __ATOMIC_ACQUIRE);
+	return status ? -1 : 0;
+}
+
+static int neighbour_in, neighbour_out;
+
+static int neighbour_well(void)
+{
+	struct pollfd p = { .fd = neighbour_in, .events = POLLIN };
+	char c = 'g';
+
+	return write(neighbour_out, &c, 1) == 1 && poll(&p, 1, PATIENCE_S * 1000) == 1 && read(neighbour_in, &c, 1) == 1 && c == 'y';
+}
+
+static const char *error_name(CUresult r)
+{
+	const char *s = NULL;
+
+	return !cuGetErrorName(r, &s) && s ? s : "?";
+}
+
+static const char *const objects[] = { "contexts", "reservations", "physical memory", "mappings", "registrations", "modules", "streams" };
+static const char *const modes[] = { "", "", " and the context is lost", " elsewhere", " later", " hangs", " is stuck" };
+
+/* A call that a client can do without, and what it loses. */
+static int spared(const struct mock_plan *p)
+{
+	if (p->mode != MOCK_ERROR && p->mode != MOCK_ELSEWHERE)
+		return 0;
+	return p->call == MOCK_cuMemHostRegister_v2 || p->call == MOCK_cuMemHostGetDevicePointer_v2 || p->call == MOCK_cuMemHostUnregister;
+}
+
+static int wanted_error(const struct mock_plan *p)
+{
+	CUresult got = report->create ? report->create : report->first;
+
+	if (spared(p))
+		return !got || got == CUDA_ERROR_ILLEGAL_ADDRESS;       /* of a kernel that reads memory which could not be registered */
+	if (p->mode == MOCK_ELSEWHERE)
+		return got == CUDA_ERROR_NOT_SUPPORTED;
+	return got == (CUresult)p->error;
+}
+
+static void judge(const struct mock_plan *p, struct rest was, int stub, int agent, int ended)
+{
+	char why[512] = "";
+	struct rest is;
+	size_t n = 0;
+
+#define WHY(...) (n += (size_t)snprintf(why + n, n < sizeof(why) ? sizeof(why) - n : 0, __VA_ARGS__), n = n < sizeof(why) ? n : sizeof(why) - 1)
+	if (ended || !report->over)
+		WHY("; the client %s", ended ? "did not end" : "ended early");
+	if (!report->slot || !slot()->fired)
+		WHY("; the call did not happen");
+	if (!wanted_error(p))
+		WHY("; the client saw %s (%d) in %s", error_name(report->create ? report->create : report->first),
+		    (int)(report->create ? report->create : report->first), report->create ? "cuCtxCreate" : report->where);
+	if (report->wrong[0])
+		WHY("; wrong: %s", report->wrong);
+	if (report->gone && report->last != report->first)
+		WHY("; the context was lost by %s, and said %s later", error_name(report->first), error_name(report->last));
+	if (!report->again)
+		WHY("; the next round: %s in %s", error_name(report->again_first), report->again_where);
+	if (!report->create && !report->gone)
+		for (int o = 0; o < MOCK_OBJECTS; o++)
+			if (report->live[1][o] > calm[o])
+				WHY("; %u %s, %u expected", report->live[1][o], objects[o], calm[o]);
+	if (!as_before(was, stub, agent, &is))
+		WHY("; left behind: stub %u descriptors (%u), agent %u (%u), contexts %u (%u)", is.stub, was.stub, is.agent, was.agent, is.contexts,
+		    was.contexts);
+	if (!neighbour_well())
+		WHY("; the neighbour does not work");
+	if (n) {
+		printf("FAIL cuda/mock/%s %u: %s%s: %s\n", names[p->call], p->nth, p->error ? error_name((CUresult)p->error) : "", modes[p->mode], why + 2);
+		bad++;
+	}
+}
+
+/* ---- the plans ---------------------------------------------------------------------------------------------------------- */
+
+/* What the documentation of a call names beside OUT_OF_MEMORY. */
+static const struct { uint32_t call, error, mode; } documented[] = {
+	{ MOCK_cuInit, CUDA_ERROR_NO_DEVICE, MOCK_ERROR },
+	{ MOCK_cuInit, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, MOCK_ERROR },
+	{ MOCK_cuDeviceGet, CUDA_ERROR_INVALID_DEVICE, MOCK_ERROR },
+	{ MOCK_cuCtxCreate_v2, CUDA_ERROR_DEVICE_UNAVAILABLE, MOCK_ERROR },
+	{ MOCK_cuCtxCreate_v2, CUDA_ERROR_UNKNOWN, MOCK_ERROR },
+	{ MOCK_cuMemAddressReserve, CUDA_ERROR_NOT_SUPPORTED, MOCK_ERROR },
+	{ MOCK_cuMemAddressReserve, 0, MOCK_ELSEWHERE },
+	{ MOCK_cuMemCreate, CUDA_ERROR_NOT_SUPPORTED, MOCK_ERROR },
+	{ MOCK_cuMemCreate, CUDA_ERROR_INVALID_DEVICE, MOCK_ERROR },
+	{ MOCK_cuMemMap, CUDA_ERROR_NOT_SUPPORTED, MOCK_ERROR },
+	{ MOCK_cuMemSetAccess, CUDA_ERROR_INVALID_DEVICE, MOCK_ERROR },
+	{ MOCK_cuMemHostRegister_v2, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, MOCK_ERROR },
+	{ MOCK_cuMemHostRegister_v2, CUDA_ERROR_NOT_PERMITTED, MOCK_ERROR },
+	{ MOCK_cuMemHostGetDevicePointer_v2, 0, MOCK_ELSEWHERE },
+	{ MOCK_cuMemHostUnregister, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, MOCK_ERROR },
+	{ MOCK_cuModuleLoadDataEx, CUDA_ERROR_INVALID_PTX, MOCK_ERROR },
+	{ MOCK_cuModuleLoadDataEx, CUDA_ERROR_UNSUPPORTED_PTX_VERSION, MOCK_ERROR },
+	{ MOCK_cuModuleLoadDataEx, CUDA_ERROR_NO_BINARY_FOR_GPU, MOCK_ERROR },
+	{ MOCK_cuModuleLoadDataEx, CUDA_ERROR_JIT_COMPILER_NOT_FOUND, MOCK_ERROR },
+	{ MOCK_cuModuleLoadDataEx, CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, MOCK_ERROR },
+	{ MOCK_cuFuncGetAttribute, CUDA_ERROR_INVALID_HANDLE, MOCK_ERROR },
+	{ MOCK_cuLaunchKernel, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, MOCK_ERROR },
+	{ MOCK_cuLaunchKernel, CUDA_ERROR_INVALID_IMAGE, MOCK_ERROR },
+	{ MOCK_cuLaunchKernel, CUDA_ERROR_ILLEGAL_ADDRESS, MOCK_LATER },
+	{ MOCK_cuLaunchKernel, CUDA_ERROR_LAUNCH_FAILED, MOCK_LATER },
+	{ MOCK_cuLaunchKernel, CUDA_ERROR_MISALIGNED_ADDRESS, MOCK_LATER },
+	{ MOCK_cuLaunchKernel, CUDA_ERROR_HARDWARE_STACK_ERROR, MOCK_LATER },
+	{ MOCK_cuLaunchKernel, CUDA_ERROR_ASSERT, MOCK_LATER },
+	{ MOCK_cuLaunchKernel, CUDA_ERROR_LAUNCH_TIMEOUT, MOCK_LATER },
+	{ MOCK_cuLaunchCooperativeKernel, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, MOCK_ERROR },
+	{ MOCK_cuLaunchCooperativeKernel, CUDA_ERROR_ILLEGAL_ADDRESS, MOCK_LATER },
+	{ MOCK_cuLaunchHostFunc, CUDA_ERROR_NOT_SUPPORTED, MOCK_ERROR },
+	{ MOCK_cuStreamCreate, CUDA_ERROR_EXTERNAL_DEVICE, MOCK_ERROR },
+};
+
+/* Ends a context, by whichever call it is told. */
+static const CUresult sticky[] = {
+	CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_UNKNOWN, CUDA_ERROR_DEVICE_UNAVAILABLE,
+	CUDA_ERROR_MISALIGNED_ADDRESS, CUDA_ERROR_HARDWARE_STACK_ERROR,
+};
+
+static struct rest quiet;
+static int stub_pid, agent_pid;
+static unsigned plans;
+
+static void try(uint32_t call, uint32_t nth, uint32_t mode, uint32_t error)
+{
+	struct mock_plan p = { call, nth, mode, error };
+
+	plans++;
+	judge(&p, quiet, stub_pid, agent_pid, start_client(&p, 1));
+}
+
+/* Of a driver that only looks things up, or whose failure the engine asks of: not called by a client. */
+static int of_interest(uint32_t call)
+{
+	return call != MOCK_cuModuleGetGlobal_v2;
+}
+
+static void sweep_call(uint32_t call, uint32_t times, int all)
+{
+	for (uint32_t n = 1; n <= times; n++) {
+		int first = n == 1 || n == times;
+
+		/* the same call at the same place again: its first, its last, and some between */
+		if (!all && !first && n % 5 != 2)
+			continue;
+		try(call, n, MOCK_ERROR, CUDA_ERROR_OUT_OF_MEMORY);
+		for (uint32_t i = 0; i < sizeof(sticky) / sizeof(sticky[0]); i++)
+			if (all || i == (call + n) % (sizeof(sticky) / sizeof(sticky[0])))
+				try(call, n, MOCK_STICKY, sticky[i]);
+		for (uint32_t i = 0; i < sizeof(documented) / sizeof(documented[0]); i++)
+			if (documented[i].call == call && (all || first))
+				try(call, n, documented[i].mode, documented[i].error);
+	}
+}
+
+static int start_neighbour(void)
+{
+	int in[2], out[2];
+
+	if (pipe(in) || pipe(out))
+		return -1;
+	if (!fork()) {
+		report = calloc(1, sizeof(*report));
+		close(in[0]);
+		close(out[1]);
+		neighbour(out[0], in[1]);
+	}
+	close(in[1]);
+	close(out[0]);
+	neighbour_in = in[0];
+	neighbour_out = out[1];
+	return read(neighbour_in, &(char){ 0 }, 1) == 1 ? 0 : -1;
+}
+
+static int sweep(const char *only, int all)
+{
+	uint32_t times[MOCK_CALLS];
+	double t = now_s();
+
+	if (start_neighbour() || !neighbour_well()) {
+		puts("FAIL cuda/mock/neighbour it does not start");
+		return 1;
+	}
+	quiet = rest(stub_pid, agent_pid);
+	/* nothing fails: how often each call comes in one round, and what stays behind two */
+	if (start_client(&(struct mock_plan){ 0 }, 0) || report->first || report->create || report->wrong[0]) {
+		printf("FAIL cuda/mock/plain %s in %s; %s\n", error_name(report->create ? report->create : report->first),
+		       report->create ? "cuCtxCreate" : report->where, report->wrong);
+		return 1;
+	}
+	memcpy(times, slot()->calls, sizeof(times));
+	if (start_client(&(struct mock_plan){ 0 }, 1) || !report->again) {
+		puts("FAIL cuda/mock/plain the second round");
+		return 1;
+	}
+	memcpy(calm, report->live[1], sizeof(calm));
+	if (calm[MOCK_PHYSICAL] || calm[MOCK_MAPPED] || calm[MOCK_MODULE]) {
+		printf("FAIL cuda/mock/plain left: %u pieces of memory, %u mappings, %u modules\n", calm[MOCK_PHYSICAL], calm[MOCK_MAPPED], calm[MOCK_MODULE]);
+		return 1;
+	}
+	for (uint32_t c = 0; c < MOCK_CALLS; c++) {
+		int was = bad;
+		unsigned before = plans;
+
+		if ((only && !strstr(names[c], only)) || !of_interest(c))
+			continue;
+		/* how often the driver is looked at is a matter of time */
+		if (c == MOCK_cuStreamQuery && times[c] > 1)
+			times[c] = 1;
+		sweep_call(c, times[c], all);
+		if (bad == was && plans > before)
+			printf("ok cuda/mock/%s (%u called, %u failures)\n", names[c], times[c], plans - before);
+	}
+	fprintf(stderr, "%u failures of the driver in %.1f s\n", plans, now_s() - t);
+	return bad != 0;
+}
+
+int main(int argc, char **argv)
+{
+	int all = argc > 5 && !strcmp(argv[5], "all");
+
+	if (argc < 3)
+		return 2;
+	file_fd = open(argv[2], O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (file_fd < 0 || fchmod(file_fd, 0666) || ftruncate(file_fd, sizeof(*file)))
+		return 2;
+	if (!strcmp(argv[1], "create"))
+		return 0;
+	file = mmap(NULL, sizeof(*file), PROT_READ | PROT_WRITE, MAP_SHARED, file_fd, 0);
+	report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (file == MAP_FAILED || report == MAP_FAILED || argc < 5)
+		return 2;
+	stub_pid = atoi(argv[3]);
+	agent_pid = atoi(argv[4]);
+	return sweep(argc > 5 + all ? argv[5 + all] : NULL, all);
+}
