@@ -213,7 +213,7 @@ _Static_assert(sizeof(struct vgpu_reply) == 64, "one cache line");
  */
 struct vgpu_timeline {
 	uint64_t value;                 /* ticket of the last complete command of the stream */
-	uint32_t error;                 /* enum vgpu_status, sticky; written before value */
+	uint32_t error;                 /* enum vgpu_status, written before value; what is not sticky the client clears when it has seen it */
 	uint32_t waiter;                /* 0: nobody sleeps; else low word of the earliest ticket that is waited for */
 	uint32_t wake;
 	uint32_t rsvd[11];

@@ -264,6 +264,12 @@ static uint32_t wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_
 		return e;
 	/* A command that the device refused without failing (written before value, so the acquire covers it). */
 	e = vgpu_load_relaxed32(&t->error);
+	/* It is told once, as a launch that CUDA refuses is: the stream goes on. Unless the device has written another one meanwhile. */
+	if (e && !vgpu_status_sticky(e)) {
+		uint32_t seen = e;
+
+		__atomic_compare_exchange_n(&t->error, &seen, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	}
 	return vgpu_status_known(e) ? e : VGPU_ST_INTERNAL;
 }
 

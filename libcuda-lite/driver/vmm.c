@@ -120,17 +120,19 @@ static void phys_forget(struct vg_phys *p)
 	vg_delete(VG_PHYS, p);
 }
 
-static CUresult phys_end(struct vg_phys *p)
-{
-	uint32_t status = VGPU_ST_OK;
+static bool phys_alive(const struct vg_phys *p) { return p->ctx->handle == p->ctx_handle && !p->shared; }
 
-	if (p->ctx->handle == p->ctx_handle && !p->shared)
-		status = vg_ctl(p->ctx, VGPU_OP_PHYS_FREE, 0, p->offset, p->bytes, 0, NULL);
-	if (!status)
-		phys_forget(p);
-	else
+static uint32_t phys_free(const struct vg_phys *p)
+{
+	return phys_alive(p) ? vg_ctl(p->ctx, VGPU_OP_PHYS_FREE, 0, p->offset, p->bytes, 0, NULL) : (uint32_t)VGPU_ST_OK;
+}
+
+static void phys_end(struct vg_phys *p, uint32_t status)
+{
+	if (status)
 		vg_delete(VG_PHYS, p);
-	return vg_done(NULL, status);
+	else
+		phys_forget(p);
 }
 
 /* The context's process has ended, its physical memory and mappings with it. */
@@ -337,20 +339,26 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, vo
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle h)
 {
+	uint32_t status = VGPU_ST_OK;
 	struct vg_phys *p;
 	bool end = false;
 
 	VG_READY();
 	vg_lock(&lock);
 	p = phys_of(h);
-	if (p && !--p->refs) {
+	if (p && p->refs == 1 && !p->maps)
+		status = phys_free(p);
+	/* What a living context refuses to free stays, and so does its handle. */
+	if (p && (!status || vg_ctx_error(p->ctx)) && !--p->refs) {
 		vg_unpublish(p);
 		end = phys_unused(p);
 	}
 	vg_unlock(&lock);
 	if (!p)
 		return CUDA_ERROR_INVALID_VALUE;
-	return end ? phys_end(p) : CUDA_SUCCESS;
+	if (end)
+		phys_end(p, status);
+	return vg_done(NULL, status);
 }
 
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr)
@@ -551,7 +559,7 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)
 	}
 	vg_unlock(&lock);
 	for (unsigned i = 0; i < nended; i++)
-		(void)phys_end(ended[i]);
+		phys_end(ended[i], phys_free(ended[i]));
 	if (!ok)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* More handles to end than fit the list: the rest in another round. */

@@ -191,6 +191,7 @@ int ctx_messages(struct ctx *c)
 		default:
 			return -1;
 		}
+		ctx_engine_died(c);
 		if (ctx_send(&ack, -1, 0))
 			return -1;
 	}

@@ -278,6 +278,7 @@ void *ctx_anon(uint64_t bytes);                                 /* lazily backed
 void ctx_log(struct ctx *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void ctx_why(struct ctx *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void ctx_die(struct ctx *c, uint32_t status);
+void ctx_engine_died(struct ctx *c);                            /* is it so? Then the context dies of it */
 void ctx_fault(void *owner, const struct engine_fault *f);      /* any thread */
 void ctx_print(void *owner, const char *text, size_t bytes);    /* any thread */
 

@@ -323,6 +323,7 @@ void ctx_control_end(struct ctx *c)
 	uint32_t st = j->cmd.op == VGPU_OP_MODULE_COMMIT ? commit_end(c, j, v) : func_info_end(c, j, v);
 
 	ctx_job_end(c);
+	ctx_engine_died(c);
 	st = c->error ? c->error : st;
 	reply(c, j->cmd.ticket, st == VGPU_ST_ILLEGAL_ADDRESS && !c->error ? (uint32_t)VGPU_ST_INVALID : st, v);
 }
@@ -411,6 +412,11 @@ void ctx_control(struct ctx *c, const struct vgpu_cmd *cmd)
 		v[0] = ctx_now_ns();
 		st = VGPU_ST_OK;
 		break;
+	}
+	ctx_engine_died(c);
+	if (c->error) {
+		reply(c, cmd->ticket, c->error, v);
+		return;
 	}
 	if (st == CTX_COMMITTING) {
 		c->commit.ticket = cmd->ticket;

@@ -352,8 +352,15 @@ uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes)
 
 	if (!r || r->kind != CTX_ALLOC)
 		return VGPU_ST_INVALID;
-	if (c->ops->memory ? c->ops->memory(c->engine, va, bytes, 0) != VGPU_ST_OK : ctx_none(va, bytes) != 0)
-		return VGPU_ST_OUT_OF_MEMORY;   /* of mappings; the range stays allocated */
+	/* A failure: the range stays allocated. */
+	if (c->ops->memory) {
+		uint32_t st = c->ops->memory(c->engine, va, bytes, 0);
+
+		if (st)
+			return st;
+	} else if (ctx_none(va, bytes)) {
+		return VGPU_ST_OUT_OF_MEMORY;   /* of mappings */
+	}
 	drop(&c->mem, (uint32_t)(r - c->mem.r), 1);
 	c->ops->note_alloc(c->engine, va, bytes, 0);
 	ctx_account(c, -(int64_t)bytes);
@@ -465,14 +472,20 @@ uint32_t ctx_vmm_unmap(struct ctx *c, uint64_t va, uint64_t bytes)
 	}
 	if (at != va + bytes)
 		return VGPU_ST_INVALID;
-	if (c->ops->mapping) {
-		uint32_t st = c->ops->mapping(c->engine, va, bytes, 0, 0);
+	/* A driver lets go of a mapping by the range that was mapped, and by no other. */
+	for (; c->ops->mapping && first < i; i--) {
+		const struct ctx_range r = c->mem.r[first];
+		uint32_t st = c->ops->mapping(c->engine, r.va, r.bytes, 0, 0);
 
 		if (st)
 			return st;
-	} else if (ctx_none(va, bytes)) {
-		return VGPU_ST_OUT_OF_MEMORY;
+		drop(&c->mem, first, 1);
+		c->ops->note_alloc(c->engine, r.va, r.bytes, 0);
 	}
+	if (c->ops->mapping)
+		return VGPU_ST_OK;
+	if (ctx_none(va, bytes))
+		return VGPU_ST_OUT_OF_MEMORY;
 	drop(&c->mem, first, i - first);
 	c->ops->note_alloc(c->engine, va, bytes, 0);
 	return VGPU_ST_OK;

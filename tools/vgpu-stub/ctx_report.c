@@ -66,7 +66,9 @@ void ctx_fault(void *owner, const struct engine_fault *f)
 	if (!__atomic_compare_exchange_n(&c->fault_state, &none, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
 	n = (size_t)snprintf(c->fault_text, room, "vgpu: %s: %.200s", vgpu_status_text(f->status), f->what);
-	if (f->status == VGPU_ST_ILLEGAL_ADDRESS || f->status == VGPU_ST_MISALIGNED)
+	if (f->nowhere)
+		;
+	else if (f->status == VGPU_ST_ILLEGAL_ADDRESS || f->status == VGPU_ST_MISALIGNED)
 		n += (size_t)snprintf(c->fault_text + n, room - n, " at 0x%llx", (unsigned long long)f->address);
 	if (f->kernel) {
 		/* as its program has it; the short form where that is long; else as it is */
@@ -74,8 +76,9 @@ void ctx_fault(void *owner, const struct engine_fault *f)
 			demangle(f->kernel, DEMANGLE_SIMPLE, name, sizeof(name));
 		n += (size_t)snprintf(c->fault_text + n, room - n, " in kernel %s", name);
 	}
-	n += (size_t)snprintf(c->fault_text + n, room - n, ", block (%u,%u,%u), thread (%u,%u,%u)",
-			      f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2]);
+	if (!f->nowhere)
+		n += (size_t)snprintf(c->fault_text + n, room - n, ", block (%u,%u,%u), thread (%u,%u,%u)",
+				      f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2]);
 	if (f->source) {
 		size_t len = strlen(f->source);       /* of a long path, its end */
 
@@ -143,6 +146,17 @@ void ctx_die(struct ctx *c, uint32_t status)
 	if (c->io_broken) {
 		vgpu_store_release32(&c->qb->error, VGPU_ST_PROTOCOL);
 		wake_all(c, c->error);
+	}
+}
+
+void ctx_engine_died(struct ctx *c)
+{
+	uint32_t status = c->engine && c->ops->died ? c->ops->died(c->engine) : (uint32_t)VGPU_ST_OK;
+
+	if (status && !c->error) {
+		if (!c->why[0] && vgpu_load_relaxed32(&c->fault_state) != 2)
+			ctx_why(c, "the host's driver says so");
+		ctx_die(c, status);
 	}
 }
 

@@ -162,8 +162,10 @@ static void publish(struct ctx *c, struct ctx_stream *s, uint64_t ticket)
 	struct vgpu_timeline *t = &c->timelines[i];
 
 	s->done = ticket;
-	if (s->error)
+	if (s->error) {
 		vgpu_store_relaxed32(&t->error, s->error);
+		s->error = 0;           /* told; the client takes away what ends nothing */
+	}
 	vgpu_store_release64(&t->value, ticket);
 	vgpu_store_release64(&c->shadow[i], ticket);
 	vgpu_publisher_fence(c->asym_client);
@@ -186,8 +188,7 @@ static void complete(struct ctx *c, struct ctx_stream *s, uint64_t ticket, uint3
 			return;
 		}
 		/* Refused, e.g. a launch beyond the limits: the stream says so and goes on. */
-		if (!s->error)
-			s->error = status;
+		s->error = status;
 		ctx_log(c, "stream %u: command %llu refused: %s", (unsigned)(s - c->streams),
 			(unsigned long long)ticket, c->why[0] ? c->why : vgpu_status_text(status));
 		c->why[0] = 0;

@@ -35,6 +35,7 @@ struct engine_fault {
 	const char *code;       /* the instruction as the engine knows it, NULL = unknown */
 	const char *source;     /* "FILE:LINE" that the compiler left in the PTX, NULL = unknown */
 	const char *what;       /* "read of 4 bytes", "trap", ... never NULL */
+	int nowhere;            /* block, thread and address are not known */
 };
 
 struct engine_env {
@@ -228,6 +229,9 @@ struct engine_ops {
 	uint32_t (*memory)(struct engine *e, uint64_t va, uint64_t bytes, int alive);
 	uint32_t (*physical)(struct engine *e, uint64_t offset, uint64_t bytes, int alive);
 	uint32_t (*mapping)(struct engine *e, uint64_t va, uint64_t bytes, uint64_t offset, int alive);
+
+	/* Sticky status of an engine that can do nothing any more, whichever call it learnt that from; OK: it lives. NULL: it always does. */
+	uint32_t (*died)(struct engine *e);
 
 	/* Launches whose end nobody else will tell: looked for at least every ENGINE_POLL_NS while launches are out. NULL: there are none. */
 	unsigned (*poll)(struct engine *e);

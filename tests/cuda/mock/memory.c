@@ -26,6 +26,7 @@ static struct reserved { uint64_t at, size; } reserved[16];
 static struct mapped { uint64_t at, size, offset; struct physical *p; int access; } mapped[MOST];
 static struct registered { uint64_t at, size; } registered[MOST];
 static size_t used;
+static unsigned most;                   /* entries of the tables that were ever in use */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 #define HUGE_BYTES ((size_t)2 << 20)
@@ -141,6 +142,7 @@ EXPORT CUresult cuMemMap(CUdeviceptr at, size_t size, size_t offset, CUmemGeneri
 		r = CUDA_ERROR_OUT_OF_MEMORY;
 	if (!r) {
 		mapped[free_one] = (struct mapped){ at, size, offset, p, 0 };
+		most = free_one + 1 > most ? free_one + 1 : most;
 		p->refs++;
 		COUNT(MOCK_MAPPED, 1);
 	}
@@ -206,6 +208,7 @@ EXPORT CUresult cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned flags)
 		r = CUDA_ERROR_OUT_OF_MEMORY;
 	if (!r) {
 		registered[free_one] = (struct registered){ at, bytes };
+		most = free_one + 1 > most ? free_one + 1 : most;
 		COUNT(MOCK_REGISTERED, 1);
 	}
 	pthread_mutex_unlock(&lock);
@@ -251,7 +254,7 @@ void *mock_memory(CUdeviceptr at, size_t bytes, size_t *piece)
 	void *p = NULL;
 
 	pthread_mutex_lock(&lock);
-	for (unsigned i = 0; i < MOST && !p; i++) {
+	for (unsigned i = 0; i < most && !p; i++) {
 		if (mapped[i].access && at - mapped[i].at < mapped[i].size) {
 			*piece = mapped[i].size - (at - mapped[i].at);
 			p = mapped[i].p->bytes + mapped[i].offset + (at - mapped[i].at);
@@ -283,6 +286,7 @@ CUdeviceptr mock_own(size_t bytes)
 	for (unsigned i = 0; i < MOST; i++)
 		if (!mapped[i].size) {
 			mapped[i] = (struct mapped){ (uintptr_t)at, size, 0, p, 1 };
+			most = i + 1 > most ? i + 1 : most;
 			break;
 		}
 	pthread_mutex_unlock(&lock);

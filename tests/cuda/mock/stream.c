@@ -111,6 +111,21 @@ static int copy(CUdeviceptr at, uint8_t *host, size_t bytes, int in)
 	return 1;
 }
 
+static int fill_memory(CUdeviceptr at, const struct item *i)
+{
+	size_t n;
+
+	for (size_t left = i->bytes; left; at += n, left -= n) {
+		uint8_t *p = mock_memory(at, left, &n);
+
+		if (!p)
+			return -1;
+		for (size_t k = 0; k < n; k += i->elem)
+			memcpy(p + k, &i->value, i->elem);
+	}
+	return 1;
+}
+
 static int run(struct item *i)
 {
 	int r = 1;
@@ -132,8 +147,7 @@ static int run(struct item *i)
 		break;
 	}
 	case FILL:
-		for (size_t k = 0; k < i->bytes && r > 0; k += i->elem)
-			r = copy(i->dst + k, (uint8_t *)&i->value, i->elem, 1);
+		r = fill_memory(i->dst, i);
 		break;
 	case HOST:
 		i->fn(i->user);

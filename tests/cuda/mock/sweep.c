@@ -228,6 +228,9 @@ static int wanted_error(const struct mock_plan *p)
 
 	if (spared(p))
 		return !got || got == CUDA_ERROR_ILLEGAL_ADDRESS;       /* of a kernel that reads memory which could not be registered */
+	/* The end of a launch is told in more than one way. */
+	if ((p->call == MOCK_cuLaunchHostFunc || p->call == MOCK_cuStreamQuery) && p->mode == MOCK_ERROR && !got)
+		return p->call == MOCK_cuStreamQuery || p->nth > 1;
 	if (p->mode == MOCK_ELSEWHERE)
 		return got == CUDA_ERROR_NOT_SUPPORTED;
 	return got == (CUresult)p->error;

@@ -99,7 +99,6 @@ struct engine {
 	uint32_t nfuncs, funcs_room;
 	uint32_t *users;                /* of each page behind the arena: allocations in it */
 	uint32_t *run;                  /* pages of the mapping that begins here; 0: none does */
-	CUmemGenericAllocationHandle *handle; /* of it */
 	struct cuda_phys *phys;
 };
 

@@ -70,6 +70,8 @@ static uint32_t cuda_heap(struct engine *e, uint64_t va, uint64_t bytes)
 	return cuda_failed(e, cu.cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, bytes));
 }
 
+static uint32_t cuda_died(struct engine *e) { return e->died; }
+
 const struct engine_ops engine_cuda = {
 	.name = "cuda",
 	.describe = cuda_describe,
@@ -92,6 +94,7 @@ const struct engine_ops engine_cuda = {
 	.memory = cuda_mem,
 	.physical = cuda_phys,
 	.mapping = cuda_map,
+	.died = cuda_died,
 	.poll = cuda_poll,
 };
 

@@ -102,7 +102,7 @@ uint32_t cuda_launch(struct engine *e, const struct engine_launch *l)
 static void died(struct engine *e, struct cuda_stream *s, uint32_t status)
 {
 	struct cuda_func *f = cuda_func(e, s->fn);
-	struct engine_fault fault = { .status = status, .fn = s->fn, .kernel = f ? f->name : NULL, .what = "the driver's word" };
+	struct engine_fault fault = { .status = status, .fn = s->fn, .kernel = f ? f->name : NULL, .what = "the host's driver says so", .nowhere = 1 };
 
 	e->env.fault(e->env.owner, &fault);
 	e->env.done(e->env.owner, s->cookie, status);
@@ -121,13 +121,14 @@ unsigned cuda_poll(struct engine *e)
 
 		if (!__atomic_load_n(&s->out, __ATOMIC_ACQUIRE))
 			continue;
-		r = e->died ? CUDA_ERROR_UNKNOWN : cu.cuStreamQuery(s->stream);
-		if (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY || !take(s))
-			continue;
-		if (!e->died)
+		r = e->died ? CUDA_SUCCESS : cu.cuStreamQuery(s->stream);
+		if (r && r != CUDA_ERROR_NOT_READY)
 			cuda_failed(e, r);
+		/* An answer that ends nothing is about the question; the host function tells of the launch. */
+		if (!e->died || !take(s))
+			continue;
 		__atomic_fetch_sub(&e->launches, 1, __ATOMIC_RELAXED);
-		died(e, s, e->died ? e->died : (uint32_t)VGPU_ST_INTERNAL);
+		died(e, s, e->died);
 		n++;
 	}
 	return n;

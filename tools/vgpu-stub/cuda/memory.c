@@ -81,9 +81,8 @@ uint32_t cuda_memory_open(struct engine *e)
 	sigaction(SIGBUS, &sa, NULL);
 	e->users = anon(PAGES * sizeof(*e->users));
 	e->run = anon(PAGES * sizeof(*e->run));
-	e->handle = anon(PAGES * sizeof(*e->handle));
 	e->phys = anon(CUDA_PHYS * sizeof(*e->phys));
-	return e->users && e->run && e->handle && e->phys ? VGPU_ST_OK : VGPU_ST_OUT_OF_MEMORY;
+	return e->users && e->run && e->phys ? VGPU_ST_OK : VGPU_ST_OUT_OF_MEMORY;
 }
 
 uint32_t cuda_failed(struct engine *e, CUresult r)
@@ -126,21 +125,25 @@ static uint64_t page_va(const struct engine *e, uint64_t page)
 	return e->device_base + VGPU_ARENA_BYTES + page * CUDA_PAGE;
 }
 
+/* The memory has no name of its own: it goes with its mapping. */
 static CUresult map_run(struct engine *e, uint64_t page, uint32_t n)
 {
 	CUmemGenericAllocationHandle h;
-	CUresult r = create(e, n * CUDA_PAGE, &h);
+	CUresult r = create(e, n * CUDA_PAGE, &h), gone;
 
 	if (r)
 		return r;
 	r = map(e, page_va(e, page), n * CUDA_PAGE, 0, h);
-	if (r) {
-		cu.cuMemRelease(h);
-		return r;
+	gone = cu.cuMemRelease(h);
+	if (gone)
+		gone = cu.cuMemRelease(h);      /* nobody will ask again */
+	if (!r && gone) {
+		cu.cuMemUnmap(page_va(e, page), n * CUDA_PAGE);
+		r = gone;
 	}
-	e->run[page] = n;
-	e->handle[page] = h;
-	return CUDA_SUCCESS;
+	if (!r)
+		e->run[page] = n;
+	return r;
 }
 
 static CUresult unmap_run(struct engine *e, uint64_t page)
@@ -148,22 +151,27 @@ static CUresult unmap_run(struct engine *e, uint64_t page)
 	CUresult r = cu.cuMemUnmap(page_va(e, page), e->run[page] * CUDA_PAGE);
 
 	if (!r)
-		r = cu.cuMemRelease(e->handle[page]);
-	if (!r)
 		e->run[page] = 0;
 	return r;
 }
 
-/* The pages first..last of an allocation: those at its ends may be others' as well, each is a run of its own. */
+/*
+ * The pages first..last of an allocation: those at its ends may be others' as well, each is a run of its own. Where the driver refuses, all
+ * of them stay the allocation's, so that it may be freed again: what has no memory any more is passed over then.
+ */
 static CUresult leave(struct engine *e, uint64_t first, uint64_t last)
 {
-	CUresult r = CUDA_SUCCESS, one;
+	CUresult r = CUDA_SUCCESS;
 
 	for (uint64_t p = first; p <= last; p++) {
-		if (--e->users[p] || !e->run[p])
+		if (!--e->users[p] && e->run[p])
+			r = unmap_run(e, p);
+		if (!r)
 			continue;
-		one = unmap_run(e, p);
-		r = r ? r : one;
+		do
+			e->users[p]++;
+		while (p-- > first);
+		return r;
 	}
 	return r;
 }
@@ -176,7 +184,7 @@ static uint32_t enter(struct engine *e, uint64_t va, uint64_t bytes)
 	while (p <= last && !r) {
 		uint64_t n = p == first || p == last ? 1 : last - p;
 
-		if (!e->users[p])
+		if (!e->run[p])
 			r = map_run(e, p, (uint32_t)n);
 		for (uint64_t k = 0; !r && k < n; k++)
 			e->users[p + k]++;
@@ -299,14 +307,20 @@ uint32_t cuda_fill(struct engine *e, void *dst, uint32_t value, unsigned elem_by
 void cuda_note(struct engine *e, uint64_t addr, uint64_t bytes, int alive)
 {
 	CUdeviceptr seen = 0;
+	CUresult r;
 
 	if (alive != ENGINE_WINDOW && addr - e->env.span_base >= VGPU_WINDOW_SPAN)
 		return;
 	if (!alive) {
-		cu.cuMemHostUnregister((void *)(uintptr_t)addr);
+		cuda_failed(e, cu.cuMemHostUnregister((void *)(uintptr_t)addr));
 		return;
 	}
-	if (cu.cuMemHostRegister_v2((void *)(uintptr_t)addr, bytes, CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE) == CUDA_SUCCESS &&
-	    (cu.cuMemHostGetDevicePointer_v2(&seen, (void *)(uintptr_t)addr, 0) || seen != addr))
-		cu.cuMemHostUnregister((void *)(uintptr_t)addr);
+	r = cu.cuMemHostRegister_v2((void *)(uintptr_t)addr, bytes, CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE);
+	cuda_failed(e, r);
+	if (r)
+		return;
+	r = cu.cuMemHostGetDevicePointer_v2(&seen, (void *)(uintptr_t)addr, 0);
+	cuda_failed(e, r);
+	if (r || seen != addr)
+		cuda_failed(e, cu.cuMemHostUnregister((void *)(uintptr_t)addr));
 }

@@ -310,10 +310,13 @@ static struct cuda_module *get(struct engine *e, uint32_t id)
 	return id && id <= e->nmodules ? e->modules[id - 1] : NULL;
 }
 
+/* A module that the driver keeps stays ours too. */
 static CUresult forget(struct engine *e, struct cuda_module *m)
 {
 	CUresult r = m->m ? cu.cuModuleUnload(m->m) : CUDA_SUCCESS;
 
+	if (r)
+		return r;
 	for (uint32_t i = 0; i < m->nfuncs; i++) {
 		free(e->funcs[m->first - 1 + i].params);
 		e->funcs[m->first - 1 + i] = (struct cuda_func){ 0 };
@@ -356,6 +359,7 @@ uint32_t cuda_module_load(struct engine *e, const void *image, size_t bytes, uin
 	struct cuda_module *m = calloc(1, sizeof(*m)), **grown;
 	struct names n = { .e = e, .m = m, .log = log, .room = log_bytes };
 	uint32_t at = 0, st;
+	CUresult r;
 
 	if (!m)
 		return VGPU_ST_OUT_OF_MEMORY;
@@ -380,7 +384,9 @@ uint32_t cuda_module_load(struct engine *e, const void *image, size_t bytes, uin
 		st = n.status;
 	}
 	if (st) {
-		forget(e, m);
+		r = forget(e, m);
+		if (r && forget(e, m))
+			cuda_failed(e, r);
 		return st;
 	}
 	e->modules[at] = m;
@@ -409,14 +415,17 @@ uint32_t cuda_module_check(struct engine *e, uint32_t id, char *log, size_t log_
 uint32_t cuda_module_unload(struct engine *e, uint32_t id)
 {
 	struct cuda_module *m = get(e, id);
+	CUresult r;
 
 	if (!m)
 		return VGPU_ST_BAD_HANDLE;
 	for (uint32_t i = 0; i < CUDA_STREAMS; i++)
 		if (__atomic_load_n(&e->stream[i].out, __ATOMIC_ACQUIRE) && e->stream[i].fn - m->first < m->nfuncs)
 			return VGPU_ST_BUSY;
-	e->modules[id - 1] = NULL;
-	return cuda_failed(e, forget(e, m));
+	r = forget(e, m);
+	if (!r)
+		e->modules[id - 1] = NULL;
+	return cuda_failed(e, r);
 }
 
 uint32_t cuda_module_symbol(struct engine *e, uint32_t id, uint32_t i, struct engine_symbol *out)
