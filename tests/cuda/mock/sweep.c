@@ -231,9 +231,19 @@ static int wanted_error(const struct mock_plan *p)
 	/* The end of a launch is told in more than one way. */
 	if ((p->call == MOCK_cuLaunchHostFunc || p->call == MOCK_cuStreamQuery) && p->mode == MOCK_ERROR && !got)
 		return p->call == MOCK_cuStreamQuery || p->nth > 1;
+	/* asked again at once */
+	if (p->call == MOCK_cuMemRelease && p->mode == MOCK_ERROR && !got)
+		return 1;
 	if (p->mode == MOCK_ELSEWHERE)
 		return got == CUDA_ERROR_NOT_SUPPORTED;
 	return got == (CUresult)p->error;
+}
+
+/* What a client is told could not be given back, it does not use again: one of that kind stays as long as its context. */
+static uint32_t kept(const struct mock_plan *p, int object)
+{
+	return p->mode == MOCK_ERROR && ((p->call == MOCK_cuModuleUnload && object == MOCK_MODULE) ||
+					 (p->call == MOCK_cuMemUnmap && (object == MOCK_PHYSICAL || object == MOCK_MAPPED)));
 }
 
 static void judge(const struct mock_plan *p, struct rest was, int stub, int agent, int ended)
@@ -258,7 +268,7 @@ static void judge(const struct mock_plan *p, struct rest was, int stub, int agen
 		WHY("; the next round: %s in %s", error_name(report->again_first), report->again_where);
 	if (!report->create && !report->gone)
 		for (int o = 0; o < MOCK_OBJECTS; o++)
-			if (report->live[1][o] > calm[o])
+			if (report->live[1][o] > calm[o] + kept(p, o))
 				WHY("; %u %s, %u expected", report->live[1][o], objects[o], calm[o]);
 	if (!as_before(was, stub, agent, &is))
 		WHY("; left behind: stub %u descriptors (%u), agent %u (%u), contexts %u (%u)", is.stub, was.stub, is.agent, was.agent, is.contexts,
