@@ -54,6 +54,7 @@ struct cuda_stream {
 	struct engine *e;
 	uint64_t cookie;
 	uint32_t out, fn;
+	uint32_t by_look;               /* the dispatcher's: nobody tells of its end but the stream */
 };
 
 struct cuda_func {

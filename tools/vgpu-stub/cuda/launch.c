@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Launches. A stream of the client is a stream of the driver; the driver calls a host function behind each launch, so that no
- * thread of ours waits. After an error of the context no host function is called any more: cuda_poll() finds that out.
+ * thread of ours waits. After an error of the context no host function is called any more: cuda_poll() finds that out, as it finds the end
+ * of a launch that the driver took no host function for.
  */
 #include "cuda.h"
 
@@ -89,13 +90,10 @@ uint32_t cuda_launch(struct engine *e, const struct engine_launch *l)
 	s->fn = l->fn;
 	__atomic_fetch_add(&e->launches, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->out, 1, __ATOMIC_RELEASE);
+	/* The kernel runs. Where the driver takes no host function, a look at the stream finds its end. */
 	r = cu.cuLaunchHostFunc(s->stream, ended, s);
-	if (r && take(s)) {
-		/* The kernel runs, and nobody would tell of its end. */
-		__atomic_fetch_sub(&e->launches, 1, __ATOMIC_RELAXED);
-		r = cu.cuStreamSynchronize(s->stream);
-		return cuda_failed(e, r);
-	}
+	s->by_look = r != CUDA_SUCCESS;
+	cuda_failed(e, r);
 	return ENGINE_PENDING;
 }
 
@@ -124,6 +122,11 @@ unsigned cuda_poll(struct engine *e)
 		r = e->died ? CUDA_SUCCESS : cu.cuStreamQuery(s->stream);
 		if (r && r != CUDA_ERROR_NOT_READY)
 			cuda_failed(e, r);
+		if (!e->died && !r && s->by_look) {
+			ended(s);
+			n++;
+			continue;
+		}
 		/* An answer that ends nothing is about the question; the host function tells of the launch. */
 		if (!e->died || !take(s))
 			continue;
