@@ -42,7 +42,28 @@ device() {
 }
 
 "$M/sweep" create "$dir/mock" || { echo "FAIL cuda/mock no file"; exit 1; }
+"$M/sweep" identify "$dir/mock" "$B/bin/vgpu-stub" "$M/libcuda.so.1" || bad=1
 device ''
 "$M/sweep" run "$dir/mock" $stub $agent "$@" || bad=1
+# what does not end
+device hang --kernel-timeout 2
+VGPU_AGENT=$dir/agenthang "$M/sweep" hang "$dir/mock" $stub $agent 2>>"$dir/hang.log" || bad=1
+# several GPUs, several devices
+"$B/bin/vgpu-stub" --socket "$dir/stubfirst" --engine cuda --cuda-library "$M/libcuda.so.1" 2>>"$dir/stubfirst.log" &
+pids="$! $pids"
+"$B/bin/vgpu-stub" --socket "$dir/stubother" --engine cuda --cuda-library "$M/libcuda.so.1" --cuda-device 1 2>>"$dir/stubother.log" &
+pids="$! $pids"
+until_true test -S "$dir/stubfirst" -a -S "$dir/stubother"
+"$B/bin/vgpu-agent" --device "vfio-user:$dir/stubfirst" --device "vfio-user:$dir/stubother" --listen "$dir/agentboth" --pidfile "$dir/pidboth" 2>>"$dir/agentboth.log" &
+pids="$! $pids"
+until_true env VGPU_AGENT="$dir/agentboth" "$B/bin/vgpu" smi -j
+VGPU_AGENT=$dir/agentboth "$B/bin/vgpu" smi -j >"$dir/smi"
+python3 - "$dir/smi" <<'P'
+import json, sys
+text = json.dumps(json.load(open(sys.argv[1]))).lower()
+for want in ("mock gpu 0", "mock gpu 1", "40404040-4040-4040-4040-404040404040", "41414141-4141-4141-4141-414141414141"):
+	assert want in text, (want, text)
+P
+say $? "two GPUs are two devices"
 ! grep -h "forbids\|not given\|Sanitizer" "$dir"/*.log >"$dir/said"; say $? "sandbox" "$(head -1 "$dir/said")"
 exit $bad

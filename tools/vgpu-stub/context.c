@@ -446,6 +446,7 @@ int context_main(void)
 	if (status)
 		return fail(c, "the engine did not open", status);
 	ctx_job_init(c);
+	ctx_watch_init(c);
 	/* fd numbers are final from here on: the listener takes the first free one. */
 	if (c->init.cuda ? close(CTX_AT_END) : syscall(SYS_close_range, CTX_AT_END, ~0u, 0))
 		return fail(c, "close_range", VGPU_ST_NOT_SUPPORTED);

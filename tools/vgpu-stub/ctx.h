@@ -7,6 +7,7 @@
  *   ctx_stream.c   per-stream lists, waits, the legacy barrier, completion
  *   ctx_exec.c     what each I/O command does
  *   ctx_ctl.c      control ops and modules
+ *   ctx_watch.c    the thread that watches the dispatcher, with a host's driver
  *   ctx_job.c      the compiler thread, for those that take long
  *   ctx_mem.c      device memory, VMM, guarded access to single words
  *   ctx_report.c   faults, error words, printf ring, log lines
@@ -149,6 +150,8 @@ struct ctx {
 	int asym_sleep;
 	int io_broken;                  /* a malformed slot: where the next one starts nobody knows */
 	uint32_t launches_out;
+	uint32_t patient;               /* what the dispatcher does takes long (ctx_watch.c) */
+	uint64_t beat;                  /* its rounds */
 	uint64_t commands_done, launches_done;
 	struct ctx_stream *streams;     /* VGPU_MAX_STREAMS */
 	uint32_t streams_used;
@@ -249,6 +252,9 @@ int ctx_job_give(struct ctx *c);                                /* 0: there is n
 int ctx_job_busy(const struct ctx *c);
 int ctx_job_done(struct ctx *c);
 void ctx_job_end(struct ctx *c);                                /* taken note of: the next one may come */
+
+/* ctx_watch.c */
+void ctx_watch_init(struct ctx *c);                             /* before the sandbox */
 
 /* ctx_mem.c */
 int ctx_mem_init(struct ctx *c);

@@ -306,6 +306,7 @@ void ctx_control_work(struct ctx *c)
 	struct ctx_job *j = &c->job;
 
 	j->log[0] = 0;
+	vgpu_store_relaxed32(&c->patient, 1);
 	if (j->cmd.op == VGPU_OP_MODULE_COMMIT) {
 		commit_work(c, j);
 	} else {
@@ -313,6 +314,7 @@ void ctx_control_work(struct ctx *c)
 		j->status = c->ops->func_info(c->engine, j->cmd.u.ctl.id, &j->info, j->log, sizeof(j->log));
 	}
 	j->log[sizeof(j->log) - 1] = 0;
+	vgpu_store_relaxed32(&c->patient, 0);
 }
 
 /* ILLEGAL_ADDRESS: as in ctx_control(). A context that has died meanwhile says so. */

@@ -269,6 +269,7 @@ int ctx_loop(struct ctx *c)
 	for (;;) {
 		int go = running(c);
 
+		vgpu_store_relaxed64(&c->beat, c->beat + 1);
 		if (vgpu_load_acquire32(&c->run->messages) != c->messages_seen) {
 			c->messages_seen = vgpu_load_relaxed32(&c->run->messages);
 			if (ctx_messages(c) < 0)

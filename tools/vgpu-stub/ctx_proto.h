@@ -62,6 +62,7 @@ enum { CTX_AT_KICK = 4, CTX_AT_IRQ, CTX_AT_PHYS, CTX_AT_RUN, CTX_AT_OWN /* its o
 #define CTX_SLACK (16ull << 20)
 
 #define CTX_FDS (CTX_AT_END + 2u)       /* RLIMIT_NOFILE from READY on: the parent sets it */
+#define CTX_EXIT_STUCK 62              /* exit status: a call of the host's driver took longer than --kernel-timeout */
 #define CTX_CUDA_FDS 1024u              /* with a driver, which has its own: all above CTX_AT_END, where the listener is */
 
 struct ctx_run {

@@ -608,7 +608,11 @@ static void reap(struct context *c)
 		n = waitid(P_PIDFD, (id_t)c->pidfd, &si, WEXITED);
 	while (n && errno == EINTR);
 	if (c->state != CTX_DYING) {
-		if (si.si_code == CLD_EXITED)
+		if (si.si_code == CLD_EXITED && si.si_status == CTX_EXIT_STUCK) {
+			c->death_status = VGPU_ST_TIMEOUT;
+			log_line("context %u (pid %d): a call of the host's driver takes longer than %u s (--kernel-timeout): ended", c->qid, c->pid,
+				 c->dev->config.kernel_timeout_s);
+		} else if (si.si_code == CLD_EXITED)
 			log_line("context %u (pid %d) ended by itself, exit status %d", c->qid, c->pid, si.si_status);
 		else
 			log_line("context %u (pid %d) was killed by signal %d%s", c->qid, c->pid, si.si_status,

@@ -6,6 +6,8 @@
  *
  *   sweep create FILE                             the file between test and driver
  *   sweep run FILE STUB AGENT [all] [NAME]        pids of device and agent; $VGPU_AGENT says where. all: each error each time
+ *   sweep hang FILE STUB AGENT                    what does not end, on a device with --kernel-timeout
+ *   sweep identify FILE PROGRAM LIBRARY           vgpu-stub asks what the device is, and is refused
  */
 #define _GNU_SOURCE
 #include "sweep.h"
@@ -381,16 +383,106 @@ static int start_neighbour(void)
 	return read(neighbour_in, &(char){ 0 }, 1) == 1 ? 0 : -1;
 }
 
-static int sweep(const char *only, int all)
+static int calm_down(void)
 {
-	uint32_t times[MOCK_CALLS];
-	double t = now_s();
-
 	if (start_neighbour() || !neighbour_well()) {
 		puts("FAIL cuda/mock/neighbour it does not start");
 		return 1;
 	}
 	quiet = rest(stub_pid, agent_pid);
+	return 0;
+}
+
+/* A kernel without an end: of a client that waits, and of one that is killed. A call that does not come back. */
+static int hang(void)
+{
+	struct mock_plan endless = { MOCK_cuLaunchKernel, 2, MOCK_HANG, CUDA_ERROR_LAUNCH_TIMEOUT };
+	struct rest is;
+	pid_t pid;
+	int was;
+
+	if (calm_down())
+		return 1;
+	try(endless.call, endless.nth, endless.mode, endless.error);
+	printf("%s cuda/mock/a kernel without an end\n", bad ? "FAIL" : "ok");
+	was = bad;
+	try(MOCK_cuMemCreate, 1, MOCK_STUCK, CUDA_ERROR_LAUNCH_TIMEOUT);
+	try(MOCK_cuMemcpyDtoHAsync_v2, 1, MOCK_STUCK, CUDA_ERROR_LAUNCH_TIMEOUT);
+	printf("%s cuda/mock/a call that does not come back\n", bad > was ? "FAIL" : "ok");
+	memset(report, 0, sizeof(*report));
+	file->plan = endless;
+	__atomic_store_n(&file->take, 1, __ATOMIC_RELEASE);
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		client(0);
+		_exit(0);
+	}
+	for (double end = now_s() + PATIENCE_S; now_s() < end && !(report->slot && __atomic_load_n(&slot()->fired, __ATOMIC_ACQUIRE)); nap())
+		;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	was = !as_before(quiet, stub_pid, agent_pid, &is) || !neighbour_well();
+	printf("%s cuda/mock/a client killed beside its kernel\n", was ? "FAIL" : "ok");
+	return bad || was;
+}
+
+/* What is said of a device that does not say what it is. */
+static int refused(const char *program, const char *library, uint32_t call, uint32_t nth)
+{
+	char text[4096] = "";
+	int e[2], status;
+	size_t n = 0;
+	ssize_t part;
+	pid_t pid;
+
+	file->plan = (struct mock_plan){ call, nth, MOCK_ERROR, CUDA_ERROR_OUT_OF_MEMORY };
+	__atomic_store_n(&file->take, 1, __ATOMIC_RELEASE);
+	if (pipe(e))
+		return 0;
+	pid = fork();
+	if (!pid) {
+		int null = open("/dev/null", O_WRONLY);
+
+		dup2(null, 1);
+		dup2(e[1], 2);
+		execl(program, program, "--cuda-info", library, "0", (char *)NULL);
+		_exit(127);
+	}
+	close(e[1]);
+	while (n < sizeof(text) - 1 && (part = read(e[0], text + n, sizeof(text) - 1 - n)) > 0)
+		n += (size_t)part;
+	close(e[0]);
+	waitpid(pid, &status, 0);
+	__atomic_store_n(&file->take, 0, __ATOMIC_RELEASE);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 1 && strstr(text, "CUDA_ERROR_OUT_OF_MEMORY"))
+		return 1;
+	printf("FAIL cuda/mock/identify %s %u: status %d, it says: %s\n", names[call], nth, status, text);
+	return 0;
+}
+
+static int identify(const char *program, const char *library)
+{
+	static const uint32_t asked[] = { MOCK_cuInit, MOCK_cuDeviceGetCount, MOCK_cuDeviceGet, MOCK_cuDeviceGetName, MOCK_cuDeviceGetUuid,
+					  MOCK_cuDeviceTotalMem_v2, MOCK_cuDeviceGetPCIBusId };
+	int ok = 1;
+
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
+		ok &= refused(program, library, asked[i], 1);
+	for (uint32_t n = 1; n <= 22; n += 7)
+		ok &= refused(program, library, MOCK_cuDeviceGetAttribute, n);
+	if (ok)
+		puts("ok cuda/mock/identify");
+	return !ok;
+}
+
+static int sweep(const char *only, int all)
+{
+	uint32_t times[MOCK_CALLS];
+	double t = now_s();
+
+	if (calm_down())
+		return 1;
 	/* nothing fails: how often each call comes in one round, and what stays behind two */
 	if (start_client(&(struct mock_plan){ 0 }, 0) || report->first || report->create || report->wrong[0]) {
 		printf("FAIL cuda/mock/plain %s in %s; %s\n", error_name(report->create ? report->create : report->first),
@@ -439,7 +531,11 @@ int main(int argc, char **argv)
 	report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (file == MAP_FAILED || report == MAP_FAILED || argc < 5)
 		return 2;
+	if (!strcmp(argv[1], "identify"))
+		return identify(argv[3], argv[4]);
 	stub_pid = atoi(argv[3]);
 	agent_pid = atoi(argv[4]);
+	if (!strcmp(argv[1], "hang"))
+		return hang();
 	return sweep(argc > 5 + all ? argv[5 + all] : NULL, all);
 }
