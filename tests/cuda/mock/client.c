@@ -11,6 +11,8 @@
 
 static const char ptx[] =
 	".version 6.0\n.target sm_50\n.address_size 64\n"
+	".visible .global .align 4 .b8 mock_other[12];\n"
+	".visible .global .align 8 .b8 mock_variable[4096];\n"
 	".visible .entry mock_set(.param .u64 p, .param .u32 value, .param .u32 n) { ret; }\n"
 	".visible .entry mock_add(.param .u64 dst, .param .u64 a, .param .u64 b, .param .u32 n) { ret; }\n"
 	".visible .entry mock_wait(.param .u64 p) { ret; }\n"
@@ -125,6 +127,29 @@ static void launches(CUmodule m, CUdeviceptr a, CUdeviceptr b)
 	CALL(cuStreamDestroy_v2(s));
 }
 
+/* A variable, which the driver has at an address of its own: written and read by name, and by a kernel that is told where it is. */
+static void variables(CUmodule m, CUdeviceptr a)
+{
+	CUdeviceptr v = 0;
+	CUfunction f = NULL;
+	size_t bytes = 0;
+	uint32_t host[N], n = N;
+	void *args[] = { &a, &v, &v, &n };
+	int known;
+
+	CALL(cuModuleGetFunction(&f, m, "mock_add"));
+	if (CALL(cuModuleGetGlobal_v2(&v, &bytes, m, "mock_variable")) || !f || !a)
+		return;
+	noted("size of a variable", CUDA_SUCCESS, bytes == sizeof(host) ? NULL : "another");
+	for (uint32_t i = 0; i < N; i++)
+		host[i] = 19;
+	known = !CALL(cuMemcpyHtoD_v2(v, host, sizeof(host)));
+	known &= !noted("launch on a variable", cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, args, NULL), NULL);
+	look("what a kernel read of a variable", a, 38, N, known);
+	known = !CALL(cuMemsetD32_v2(v + 4 * N - 64, 3, 16));
+	look("the end of a variable", v + 4 * N - 64, 3, 16, known);
+}
+
 /* A kernel that is out for some time, as the driver's look finds it; it reads memory of the program. */
 static void long_one(CUmodule m)
 {
@@ -193,6 +218,7 @@ void round_of_calls(void)
 	copies(a, b, big);
 	if (!noted("cuModuleLoadData", load(&m), NULL)) {
 		launches(m, a, b);
+		variables(m, a);
 		long_one(m);
 		CALL(cuModuleUnload(m));
 	}

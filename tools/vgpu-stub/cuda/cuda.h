@@ -5,7 +5,8 @@
  *   driver.c   the library, opened at run time; what its errors mean; the context, before the sandbox closes
  *   engine.c   the ops table; what the device looks like
  *   memory.c   device memory at the client's addresses, copies, fills
- *   module.c   modules, their functions and variables
+ *   module.c   modules, their functions
+ *   variables.c  their variables, which the driver has elsewhere
  *   launch.c   launches and their ends
  *
  * The driver is trusted with this process's life and no more: it runs inside the context's walls, and what it answers is
@@ -68,7 +69,8 @@ struct cuda_func {
 
 struct cuda_symbol {
 	char *name;
-	uint64_t address, bytes;
+	uint64_t address, bytes;        /* as the client knows it */
+	uint64_t real;                  /* as the driver does */
 	uint32_t kind;
 };
 
@@ -78,6 +80,7 @@ struct cuda_module {
 	struct cuda_symbol *var;
 	uint32_t nvars;
 	uint64_t var_bytes;
+	uint64_t standin, standin_bytes;        /* addresses of the arena for variables that lie elsewhere */
 };
 
 struct cuda_phys {
@@ -101,6 +104,8 @@ struct engine {
 	uint32_t *users;                /* of each page behind the arena: allocations in it */
 	uint32_t *run;                  /* pages of the mapping that begins here; 0: none does */
 	struct cuda_phys *phys;
+	uint32_t standins;              /* modules that have some */
+	uint64_t next_standin;
 };
 
 /* driver.c */
@@ -129,6 +134,16 @@ uint64_t cuda_module_bytes(struct engine *e, uint32_t module);
 uint32_t cuda_func_info(struct engine *e, uint32_t fn, struct engine_func_info *out, char *log, size_t log_bytes);
 struct cuda_func *cuda_func(struct engine *e, uint32_t id);
 uint32_t cuda_params(struct engine *e, struct cuda_func *f);
+
+/* variables.c */
+int cuda_in_arena(const struct engine *e, uint64_t at, uint64_t bytes);
+/* Of a module that is not in the table yet; away with them. */
+uint32_t cuda_standins(struct engine *e, struct cuda_module *m);
+void cuda_standins_end(struct engine *e, struct cuda_module *m);
+/* Where the driver has it; 0: nowhere. */
+int cuda_real(const struct engine *e, uint64_t at, uint64_t bytes, uint64_t *real);
+/* Parameters as the driver's kernel needs them: as they are, or changed in room. */
+const void *cuda_real_params(const struct engine *e, const void *params, uint32_t bytes, uint8_t *room);
 
 /* launch.c */
 uint32_t cuda_launch(struct engine *e, const struct engine_launch *l);

@@ -42,15 +42,16 @@ static CUresult allow_shared(struct cuda_func *f, uint32_t bytes)
 static CUresult start(struct engine *e, struct cuda_func *f, const struct engine_launch *l, CUstream stream)
 {
 	size_t bytes = l->param_bytes;
-	void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, (void *)(uintptr_t)l->params, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END };
+	uint8_t room[VGPU_MAX_PARAM_BYTES];
+	char *params = (char *)(uintptr_t)cuda_real_params(e, l->params, l->param_bytes, room);
+	void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, params, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END };
 	void *each[ENGINE_MAX_PARAMS + 1];
 
-	(void)e;
 	if (!(l->flags & ENGINE_LAUNCH_COOPERATIVE))
 		return cu.cuLaunchKernel(f->fn, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->shared_bytes,
 					 stream, NULL, bytes ? extra : NULL);
 	for (uint32_t i = 0; i < f->nparams; i++)
-		each[i] = (char *)(uintptr_t)l->params + f->params[i].offset;
+		each[i] = params + f->params[i].offset;
 	return cu.cuLaunchCooperativeKernel(f->fn, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
 					    l->shared_bytes, stream, each);
 }

@@ -272,25 +272,29 @@ static uint32_t finish(struct engine *e, CUresult r)
 uint32_t cuda_copy(struct engine *e, void *dst, const void *src, size_t bytes)
 {
 	int to = on_device(e, dst), from = on_device(e, src);
+	uint64_t real_dst, real_src;
 
 	if (!bytes)
 		return VGPU_ST_OK;
 	if (!to && !from)
 		return host_copy(dst, src, bytes);
+	if (!cuda_real(e, (uintptr_t)dst, bytes, &real_dst) || !cuda_real(e, (uintptr_t)src, bytes, &real_src))
+		return VGPU_ST_ILLEGAL_ADDRESS;
 	if ((!to && !there(dst, bytes, 1)) || (!from && !there(src, bytes, 0)))
 		return VGPU_ST_ILLEGAL_ADDRESS;
 	if (to && from)
-		return finish(e, cu.cuMemcpyDtoDAsync_v2((uintptr_t)dst, (uintptr_t)src, bytes, e->copies));
-	return finish(e, to ? cu.cuMemcpyHtoDAsync_v2((uintptr_t)dst, src, bytes, e->copies) :
-		      cu.cuMemcpyDtoHAsync_v2(dst, (uintptr_t)src, bytes, e->copies));
+		return finish(e, cu.cuMemcpyDtoDAsync_v2(real_dst, real_src, bytes, e->copies));
+	return finish(e, to ? cu.cuMemcpyHtoDAsync_v2(real_dst, src, bytes, e->copies) : cu.cuMemcpyDtoHAsync_v2(dst, real_src, bytes, e->copies));
 }
 
 uint32_t cuda_fill(struct engine *e, void *dst, uint32_t value, unsigned elem_bytes, size_t count)
 {
-	CUdeviceptr at = (uintptr_t)dst;
+	uint64_t at;
 
 	if (!count)
 		return VGPU_ST_OK;
+	if (!cuda_real(e, (uintptr_t)dst, count * elem_bytes, &at))
+		return VGPU_ST_ILLEGAL_ADDRESS;
 	if (!on_device(e, dst)) {
 		if (!there(dst, count * elem_bytes, 1))
 			return VGPU_ST_ILLEGAL_ADDRESS;

@@ -30,23 +30,28 @@ static int known(const struct cuda_module *m, const char *name)
 	return 0;
 }
 
-/*
- * Variables have to lie where the client's program may point: in the arena of its span. A driver that puts them elsewhere (and
- * managed ones, which the program's own side reads) is not of use for this module.
- */
+/* Managed ones the program's own side reads: where the driver has them, it cannot. */
 static void variable(struct names *n, const char *name, uint32_t kind)
 {
-	const struct engine_env *env = &n->e->env;
 	struct cuda_module *m = n->m;
 	struct cuda_symbol *grown;
 	CUdeviceptr at;
 	size_t bytes;
+	CUresult r;
 
-	if (n->status || known(m, name) || cu.cuModuleGetGlobal_v2(&at, &bytes, m->m, name))
+	if (n->status || known(m, name))
 		return;
-	if (at - env->arena_base >= env->arena_bytes || bytes > env->arena_bytes - (at - env->arena_base)) {
-		snprintf(n->log, n->room, "%s %.200s: the driver has it at 0x%llx, outside what the client's program can name",
-			 kind == ENGINE_SYM_MANAGED ? "managed variable" : "variable", name, (unsigned long long)at);
+	r = cu.cuModuleGetGlobal_v2(&at, &bytes, m->m, name);
+	if (r) {
+		if (r != CUDA_ERROR_NOT_FOUND) {
+			snprintf(n->log, n->room, "variable %.200s: cuModuleGetGlobal: %s", name, cuda_error_name(r));
+			n->status = cuda_failed(n->e, r);
+		}
+		return;
+	}
+	if (kind == ENGINE_SYM_MANAGED && !cuda_in_arena(n->e, at, bytes)) {
+		snprintf(n->log, n->room, "managed variable %.200s: the driver has it at 0x%llx, outside what the client's program can name", name,
+			 (unsigned long long)at);
 		n->status = VGPU_ST_NOT_SUPPORTED;
 		return;
 	}
@@ -57,7 +62,7 @@ static void variable(struct names *n, const char *name, uint32_t kind)
 		n->status = VGPU_ST_OUT_OF_MEMORY;
 		return;
 	}
-	grown[m->nvars].address = at;
+	grown[m->nvars].address = grown[m->nvars].real = at;
 	grown[m->nvars].bytes = bytes;
 	grown[m->nvars++].kind = kind;
 	m->var_bytes += bytes;
@@ -317,6 +322,7 @@ static CUresult forget(struct engine *e, struct cuda_module *m)
 
 	if (r)
 		return r;
+	cuda_standins_end(e, m);
 	for (uint32_t i = 0; i < m->nfuncs; i++) {
 		free(e->funcs[m->first - 1 + i].params);
 		e->funcs[m->first - 1 + i] = (struct cuda_func){ 0 };
@@ -381,7 +387,7 @@ uint32_t cuda_module_load(struct engine *e, const void *image, size_t bytes, uin
 		st = functions(e, m);
 	if (!st) {
 		scan(&n, image, bytes);
-		st = n.status;
+		st = n.status ? n.status : cuda_standins(e, m);
 	}
 	if (st) {
 		r = forget(e, m);
