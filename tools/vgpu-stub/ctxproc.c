@@ -31,6 +31,8 @@
 
 static void died(struct context *c);
 static void sock_ready(void *owner, uint32_t events);
+#define LAST_WORDS 64                   /* log lines, then READY; its end of the socket is closed behind them */
+
 static void pid_ready(void *owner, uint32_t events);
 static void listen_ready(void *owner, uint32_t events);
 
@@ -165,6 +167,11 @@ void ctxproc_pump(struct context *c)
 		if (err == -EAGAIN || err == -ETOOMANYREFS) {
 			wait_to_send(c, err);
 			return;
+		}
+		if (err && c->state == CTX_STARTING) {
+			/* It has ended already, and may have said why: pid_ready() reads that. */
+			drop_out(c);
+			break;
 		}
 		if (err) {
 			ctxproc_kill(c, VGPU_ST_CONTEXT_DEAD);
@@ -433,13 +440,15 @@ static void on_ready(struct context *c, const struct ctx_msg *m, int *fds, int n
 	rlim_t most = c->dev->config.cuda_library ? CTX_CUDA_FDS : CTX_FDS;
 	const struct rlimit few_fds = { most, most };
 
-	if (c->state != CTX_STARTING || c->out_head) {
+	/* That it does not start it may say before it has heard all. */
+	if (c->state != CTX_STARTING || (c->out_head && m->status == VGPU_ST_OK)) {
 		deviate(c, "READY at the wrong time");
 		return;
 	}
 	if (m->status != VGPU_ST_OK) {
 		log_line("context %u: did not start: %s", c->qid, vgpu_status_text(m->status));
-		ctxproc_kill(c, vgpu_status_known(m->status) ? m->status : VGPU_ST_INTERNAL);
+		ctxproc_kill(c, m->status < VGPU_ST_COUNT || (c->dev->config.cuda_library && vgpu_status_known(m->status)) ? m->status :
+				VGPU_ST_INTERNAL);
 		return;
 	}
 	if (nfds != 1 || !ctxguard_is_listener(fds[0])) {
@@ -649,6 +658,9 @@ static void pid_ready(void *owner, uint32_t events)
 	struct context *c = owner;
 
 	(void)events;
+	/* Its death may be seen before its last words: why it does not start. */
+	for (int i = 0; i < LAST_WORDS && c->state == CTX_STARTING && c->sock_src.fd >= 0; i++)
+		receive(c);
 	reap(c);
 	died(c);
 }
