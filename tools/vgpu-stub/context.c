@@ -435,7 +435,7 @@ int context_main(void)
 	status = boot_driver(c);
 	if (status)
 		return fail(c, c->why, status);
-	if (ctx_walls(c->init.walls, c->init.uid, c->why, sizeof(c->why)))
+	if (ctx_walls(c->init.walls, c->init.uid, c->init.cuda != 0, c->why, sizeof(c->why)))
 		return fail(c, c->why, VGPU_ST_NOT_SUPPORTED);
 	c->why[0] = 0;
 	if (boot_maps(c))
@@ -450,7 +450,8 @@ int context_main(void)
 	/* fd numbers are final from here on: the listener takes the first free one. */
 	if (c->init.cuda ? close(CTX_AT_END) : syscall(SYS_close_range, CTX_AT_END, ~0u, 0))
 		return fail(c, "close_range", VGPU_ST_NOT_SUPPORTED);
-	listener = ctx_sandbox(c->init.cuda);
+	listener = ctx_sandbox(!c->init.cuda ? 0 : CTX_DRIVER | (c->init.walls & (VGPU_WALL_MOUNT | VGPU_WALL_LANDLOCK) ? CTX_DRIVER_OPENS : 0) |
+			       (c->init.walls & VGPU_WALL_MOUNT ? CTX_DRIVER_LOOKS : 0));
 	if (listener < 0)
 		return fail(c, "the kernel refuses the sandbox (seccomp user notification, Linux >= 5.9)",
 			    VGPU_ST_NOT_SUPPORTED);

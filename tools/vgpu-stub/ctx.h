@@ -12,6 +12,7 @@
  *   ctx_mem.c      device memory, VMM, guarded access to single words
  *   ctx_report.c   faults, error words, printf ring, log lines
  *   ctx_walls.c    an empty root, a user of its own, no rights: before threads
+ *   ctx_files.c    device nodes that a host's driver may open again
  *   ctx_sandbox.c  limits and the seccomp filter
  *
  * Threads: everything here belongs to the dispatcher, except what stands under "any thread".
@@ -288,12 +289,21 @@ void ctx_engine_died(struct ctx *c);                            /* is it so? The
 void ctx_fault(void *owner, const struct engine_fault *f);      /* any thread */
 void ctx_print(void *owner, const char *text, size_t bytes);    /* any thread */
 
+/* ctx_files.c: device nodes that are open now. How many; kept for a new root; put there; allowed */
+unsigned ctx_files_find(void);
+void ctx_files_take(void);
+void ctx_files_place(void);
+void ctx_files_rules(int rules, uint64_t rights);
+
 /* ctx_walls.c: before threads. 0, or the VGPU_WALL_* that does not stand, with the reason. */
-uint32_t ctx_walls(uint32_t walls, uint32_t uid, char *why, size_t room);
+uint32_t ctx_walls(uint32_t walls, uint32_t uid, int driver, char *why, size_t room);
 int ctx_walls_trial(uint32_t walls, uint32_t uid);
 
 /* ctx_sandbox.c */
 /* Closes the sandbox over all threads. Returns the listener's fd, or -errno. */
-int ctx_sandbox(uint32_t driver);                               /* driver: the host's runs in here */
+#define CTX_DRIVER 1u                   /* the host's runs in here */
+#define CTX_DRIVER_OPENS 2u             /* ... and a wall leaves nothing but its own files to open */
+#define CTX_DRIVER_LOOKS 4u             /* ... and to look at */
+int ctx_sandbox(uint32_t driver);
 
 #endif

@@ -162,10 +162,10 @@ static void own_fd(struct program *p, uint32_t nr)
 
 /*
  * With the host's driver inside: its descriptors (above CTX_AT_END, where the listener is) may be read, written, controlled,
- * mapped and closed, and it may make pipes and events, and threads of this process. Files cannot be opened: there are none left, and
- * it is told so instead of killed.
+ * mapped and closed, and it may make pipes and events, and threads of this process. Of files there are its own device nodes, as far as a
+ * wall stands that leaves no others (ctx_files.c); without one it is told that there are none, instead of killed.
  */
-static void build_driver(struct program *p)
+static void build_driver(struct program *p, uint32_t driver)
 {
 	static const uint32_t fd_calls[] = {
 		SYS_ioctl, SYS_read, SYS_write, SYS_close, SYS_recvmsg, SYS_sendmsg, SYS_sendto, SYS_recvfrom, SYS_fcntl, SYS_fstat, SYS_dup,
@@ -176,15 +176,18 @@ static void build_driver(struct program *p)
 		SYS_sched_getparam, SYS_sched_getscheduler, SYS_gettimeofday, SYS_membarrier, SYS_rt_sigaction, SYS_prlimit64, SYS_getrusage,
 		SYS_mlock, SYS_munlock, SYS_sched_setaffinity, SYS_set_robust_list, SYS_rseq, SYS_memfd_create, SYS_get_mempolicy,
 	};
-	static const uint32_t files[] = { SYS_open, SYS_openat, SYS_access, SYS_faccessat, SYS_stat, SYS_newfstatat, SYS_readlink, SYS_statx };
+	static const uint32_t opens[] = { SYS_open, SYS_openat };
+	static const uint32_t looks[] = { SYS_access, SYS_faccessat, SYS_stat, SYS_newfstatat, SYS_readlink, SYS_statx };
 	const uint32_t thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
 
 	for (unsigned i = 0; i < COUNT(fd_calls); i++)
 		own_fd(p, fd_calls[i]);
 	for (unsigned i = 0; i < COUNT(calls); i++)
 		ret_if_equal(p, calls[i], SECCOMP_RET_ALLOW);
-	for (unsigned i = 0; i < COUNT(files); i++)
-		ret_if_equal(p, files[i], SECCOMP_RET_ERRNO | ENOENT);
+	for (unsigned i = 0; i < COUNT(opens); i++)
+		ret_if_equal(p, opens[i], driver & CTX_DRIVER_OPENS ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | ENOENT);
+	for (unsigned i = 0; i < COUNT(looks); i++)
+		ret_if_equal(p, looks[i], driver & CTX_DRIVER_LOOKS ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | ENOENT);
 	/* its arguments lie in memory: the C library then takes clone, whose flags can be seen */
 	ret_if_equal(p, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
 	emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 6);
@@ -237,7 +240,7 @@ static void build(struct program *p, uint32_t driver)
 	ret(p, SECCOMP_RET_KILL_PROCESS);
 	load(p, offsetof(struct seccomp_data, nr));
 	if (driver)
-		build_driver(p);
+		build_driver(p, driver);
 	only(p, SYS_futex, 1, ~(uint32_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME), futexes, COUNT(futexes));
 	for (unsigned i = 0; i < COUNT(free_calls); i++)
 		ret_if_equal(p, free_calls[i], SECCOMP_RET_ALLOW);

@@ -32,22 +32,29 @@ static const struct { uint32_t fs_bits, net_bits, scope_bits; } landlock_abi[] =
 	{ 13, 0, 0 }, { 14, 0, 0 }, { 15, 0, 0 }, { 15, 2, 0 }, { 16, 2, 0 }, { 16, 2, 2 },
 };
 
+static unsigned files;                  /* of a host's driver (ctx_files.c) */
+
 #define FAIL(...) do { snprintf(why, room, __VA_ARGS__); return -1; } while (0)
 
-/* An empty directory becomes the root; the old one is let go. No file has to exist for it but one directory to mount on. */
+/*
+ * An empty directory becomes the root; the old one is let go. No file has to exist for it but one directory to mount on. A host's driver
+ * finds its device nodes there.
+ */
 static int empty_root(char *why, size_t room)
 {
 	static const char *const places[] = { "/proc", "/dev", "/tmp", "/usr", "/" };
-	static const char options[] = "size=4096,nr_inodes=1,mode=555";
+	const char *options = files ? "size=4096,nr_inodes=256,mode=555" : "size=4096,nr_inodes=1,mode=555";
 	unsigned i = 0;
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		FAIL("mounts cannot be made private: %s", strerror(errno));
+	ctx_files_take();
 	while (mount("none", places[i], "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options))
 		if (++i == sizeof(places) / sizeof(places[0]))
 			FAIL("an empty file system cannot be mounted: %s", strerror(errno));
 	if (chdir(places[i]))
 		FAIL("%s: %s", places[i], strerror(errno));
+	ctx_files_place();
 	/* Both at one place: the new root lies under the old one, which is then taken away. An initramfs has no old root to leave. */
 	if (syscall(SYS_pivot_root, ".", ".") == 0) {
 		if (umount2(".", MNT_DETACH))
@@ -82,6 +89,7 @@ static int landlock(char *why, size_t room)
 	fd = syscall(SYS_landlock_create_ruleset, &r, abi >= 6 ? 24 : abi >= 4 ? 16 : 8, 0);
 	if (fd < 0)
 		FAIL("no rule set: %s", strerror(errno));
+	ctx_files_rules((int)fd, r.fs);
 	if (syscall(SYS_landlock_restrict_self, fd, 0))
 		FAIL("not restricted: %s", strerror(errno));
 	close((int)fd);
@@ -117,8 +125,9 @@ static void last_namespace(void)
 	close(fd);
 }
 
-uint32_t ctx_walls(uint32_t walls, uint32_t uid, char *why, size_t room)
+uint32_t ctx_walls(uint32_t walls, uint32_t uid, int driver, char *why, size_t room)
 {
+	files = driver ? ctx_files_find() : 0;
 	if (walls & VGPU_WALL_USER)
 		last_namespace();
 	if (walls & VGPU_WALL_MOUNT && empty_root(why, room))
@@ -141,7 +150,7 @@ uint32_t ctx_walls(uint32_t walls, uint32_t uid, char *why, size_t room)
 int ctx_walls_trial(uint32_t walls, uint32_t uid)
 {
 	char why[200] = "";
-	uint32_t failed = ctx_walls(walls, uid, why, sizeof(why));
+	uint32_t failed = ctx_walls(walls, uid, 0, why, sizeof(why));
 
 	if (failed)
 		dprintf(STDERR_FILENO, "%u %s", failed, why);

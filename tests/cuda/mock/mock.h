@@ -43,6 +43,7 @@ struct mock_slot {
 	uint32_t live[MOCK_OBJECTS];
 	uint32_t calls[MOCK_CALLS];
 	uint32_t fired;                 /* its plan was carried out */
+	uint32_t opened, strange;       /* behind the walls: its own device node once more; a file that is none of its own */
 };
 
 #define MOCK_SLOTS 4096u
@@ -72,6 +73,8 @@ CUresult mock_lost(void);
 void mock_lose(CUresult error);
 CUresult mock_planned(void);
 int mock_have_context(void);
+#define MOCK_NODE "/dev/zero"
+void mock_open(void);
 
 /* memory.c: what lies at an address of the device or of registered memory, and how much of it in one piece; NULL: nobody's */
 void *mock_memory(CUdeviceptr at, size_t bytes, size_t *piece);
