@@ -523,7 +523,8 @@ static void receive(struct context *c)
 	int fds[4], nfds = 0;
 	ssize_t n = recvmsg(c->sock, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	/* ECONNRESET comes once, where it has ended without reading all: what it said is behind that. */
+	if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
 		return;
 	if (n <= 0) {
 		/* It closed its end; the pidfd tells when it is gone, the deadline if it stays. */
