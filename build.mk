@@ -458,12 +458,15 @@ $(B)/test/cuda/libcuda.so.1: $(addprefix tests/cuda/mock/,mock.c memory.c module
 $(B)/test/cuda/sweep: tests/cuda/mock/sweep.c tests/cuda/mock/client.c tests/cuda/mock/sweep.h $(MOCK_H) | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $(filter %.c,$^) $(B)/lib/libcuda.so.1
+$(B)/test/gpu/figures: tests/gpu/figures.c | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
 # benchmarks, not tests: tests/bench/plain.sh and tools/bench-compare.sh run them
 $(B)/test/bench/%: tests/bench/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
 SYSTEM  := $(B)/test/bench/launch_plain $(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/sanitizer $(B)/test/system/rpath/program \
-	   $(B)/test/order/order $(B)/test/cuda/libcuda.so.1 $(B)/test/cuda/sweep
+	   $(B)/test/order/order $(B)/test/cuda/libcuda.so.1 $(B)/test/cuda/sweep $(B)/test/gpu/figures
 
 # ---- tests: units, PTX, fuzzers ---------------------------------------------------------------------
 # Sources are compiled again for glibc, plain and with ASan + UBSan (musl has no sanitizers), and

@@ -5,6 +5,7 @@
 #
 #   nested.sh BUILD [FLAVOUR/NAME...]
 set -u
+here=$(cd "$(dirname "$0")" && pwd)
 B=$(cd "$1" && pwd)
 shift
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-nested-XXXXXX")
@@ -81,6 +82,9 @@ for p; do
 	st=$?
 	if [ $st = 77 ]; then echo "skip cuda/nested/$p $(tail -n 1 <<<"$out")"; else say $st "$p" "(exit $st) $(tail -n 1 <<<"$out")"; fi
 done
+# the script for a machine with a GPU: that it works; a driver that is there is not looked for
+out=$(cd "$here/../gpu" && VGPU_HOST_AGENT="$dir/agent1" timeout -k 2 200 ./run.sh -q "$B" "$B/lib/libcuda.so.1" 2>&1)
+say $? "tests/gpu/run.sh" "$(grep -m3 "FAIL\|error" <<<"$out")"
 # the sandbox of the context let everything through that was right
 ! grep -q "forbids\|mapping that it was not given" "$dir/stub2.log"; say $? "sandbox" "$(grep -m1 "forbids\|not given" "$dir/stub2.log")"
 exit $bad

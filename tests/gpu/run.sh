@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Engine cuda on a GPU: what runs natively runs on VGPU-STUB as well, and what it costs. For a machine with an NVIDIA driver and the built
+# tree (make all test-bins); no CUDA toolkit, no root. Not part of make test: it measures.
+#
+#   run.sh [-q] [-d N] BUILD [LIBCUDA]     LIBCUDA: the driver's libcuda.so.1, where ldconfig does not know it
+#                                          -d: which GPU; -q: whether all of it works, and no figures
+#
+# Each program runs on the driver first; what fails there says nothing about us and is skipped. The logs stay in BUILD/gpu.
+set -u
+quick='' number=0
+while getopts qd: o; do
+	case $o in q) quick=-q ;; d) number=$OPTARG ;; *) exit 2 ;; esac
+done
+shift $((OPTIND - 1))
+[ $# -ge 1 ] || { sed -n 's/^#   \(run.sh .*\)/usage: \1/p' "$0" >&2; exit 2; }
+B=$(cd "$1" && pwd)
+lib=${2:-${CUDA_LIBRARY:-}}
+[ -n "$lib" ] || lib=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | awk -v b="$B/" '/libcuda\.so\.1 .*x86-64/ && index($NF, b) != 1 { print $NF; exit }')
+for p in /usr/local/nvidia/lib64 /usr/lib/wsl/lib /usr/lib64 /usr/lib/x86_64-linux-gnu; do
+	[ -n "$lib" ] || { [ -e "$p/libcuda.so.1" ] && lib=$p/libcuda.so.1; }
+done
+[ -n "$lib" ] || { echo "skip gpu no NVIDIA driver here: ldconfig knows no libcuda.so.1 (name it: run.sh BUILD LIBCUDA)"; exit 77; }
+lib=$(cd "$(dirname "$lib")" && pwd)/$(basename "$lib")
+[ "${lib#"$B/lib/"}" = "$lib" ] || [ -n "${VGPU_HOST_AGENT:-}" ] || { echo "FAIL gpu $lib is our own driver, not NVIDIA's" >&2; exit 2; }
+[ -x "$B/test/gpu/figures" ] || { echo "FAIL gpu $B/test/gpu/figures is not built: make test-bins" >&2; exit 2; }
+
+dir=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-gpu-XXXXXX")
+logs=$B/gpu
+mkdir -p "$logs"
+pids='' bad=0
+cleanup() {
+	for p in $pids; do kill "$p" 2>/dev/null; done
+	for p in $pids; do wait "$p" 2>/dev/null; done
+	rm -rf "$dir"
+}
+trap cleanup EXIT
+say() { if [ "$1" = 0 ]; then echo "ok gpu/$2"; else bad=1; echo "FAIL gpu/$2 ${3:-}"; fi; }
+until_true() {
+	local until=$((SECONDS + 120))
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $until ] || return 1
+		kill -0 "${pids%% *}" 2>/dev/null || return 1
+		sleep 0.05
+	done
+}
+# native COMMAND...: the same binary on the driver itself; CUDA numbers devices as we do where it is told to
+native() {
+	if [ -n "${VGPU_HOST_AGENT:-}" ]; then
+		VGPU_AGENT=$VGPU_HOST_AGENT LD_LIBRARY_PATH=$(dirname "$lib"):$B/lib "$@"
+	else
+		env -u VGPU_AGENT CUDA_VISIBLE_DEVICES="${CUDA_VISIBLE_DEVICES:-$number}" LD_LIBRARY_PATH="$(dirname "$lib"):$B/lib" "$@"
+	fi
+}
+ours() { VGPU_AGENT=$dir/agent LD_LIBRARY_PATH=$B/lib "$@"; }
+# what a log says that helps the next one
+trouble() {
+	tail -n 15 "$logs/stub.log" "$logs/agent.log" 2>/dev/null
+	if grep -q "sandbox forbids" "$logs/stub.log"; then
+		echo "The driver made a system call that the context's sandbox does not know (tools/vgpu-stub/ctx_sandbox.c, build_driver). Its number:"
+		dmesg 2>/dev/null | grep "type=1326" | tail -n 3 | grep -o "syscall=[0-9]*" || echo "(dmesg or the audit log, as root: type=1326 ... syscall=N)"
+	fi
+}
+
+echo "driver: $lib"
+native "$B/test/gpu/figures" $quick >"$dir/native" 2>"$logs/native.log" || {
+	echo "skip gpu the driver does not work here: $(grep error "$dir/native" || tail -n 1 "$logs/native.log")"
+	exit 77
+}
+head -1 "$dir/native"
+
+chmod 711 "$dir"        # contexts are users of their own
+: >"$logs/stub.log" >"$logs/agent.log"
+"$B/bin/vgpu-stub" --socket "$dir/stub" --engine cuda --cuda-library "$lib" --cuda-device "$number" --verbose 2>>"$logs/stub.log" &
+pids="$! $pids"
+until_true test -S "$dir/stub" || { say 1 "the device starts"; trouble; exit 1; }
+"$B/bin/vgpu-agent" --device "vfio-user:$dir/stub" --listen "$dir/agent" --mode 666 --pidfile "$dir/pid" 2>>"$logs/agent.log" &
+pids="$! $pids"
+until_true ours "$B/bin/vgpu" smi -j || { say 1 "the agent starts"; trouble; exit 1; }
+grep -h "walls around\|no wall" "$logs/stub.log"
+ours "$B/bin/vgpu" smi
+ours "$B/test/gpu/figures" $quick >"$dir/ours" 2>"$logs/ours.log" || {
+	say 1 "first programs" "$(grep error "$dir/ours"; tail -n 2 "$logs/ours.log")"
+	trouble
+}
+[ "$(head -1 "$dir/native")" = "$(head -1 "$dir/ours")" ]; say $? "the same device" "$(head -1 "$dir/ours")"
+
+# what runs there runs here
+for p in driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,globals,hostfn,vmm,pool,contexts,fault,streams,graph,graph_errors,query,limits,modules,managed,printf} \
+	static/vecadd rt12/rt_{vecadd,reduce,matmul,hist,scan,streams,graph,symbols,copies} rt13/rt_{scan,reduce} c12/byhand; do
+	[ -z "$quick" ] || case $p in driver/vecadd|driver/scan|rt12/rt_reduce) ;; *) continue ;; esac
+	[ -x "$B/e2e/$p" ] || { echo "skip gpu/$p not built"; continue; }
+	if [[ $p != static/* ]]; then
+		native timeout -k 2 120 "$B/e2e/$p" >"$logs/out" 2>&1 </dev/null || { echo "skip gpu/$p not on the driver either: $(tail -n 1 "$logs/out")"; continue; }
+	fi
+	ours timeout -k 2 120 "$B/e2e/$p" >"$logs/out" 2>&1 </dev/null
+	st=$?
+	if [ $st = 77 ]; then echo "skip gpu/$p $(tail -n 1 "$logs/out")"; else say $st "$p" "(exit $st) $(tail -n 2 "$logs/out" | tr '\n' ' ')"; fi
+done
+! grep -q "sandbox forbids\|mapping that it was not given" "$logs/stub.log"; say $? sandbox
+[ $bad = 0 ] || trouble
+
+# figures: ours against the driver's, and what is aimed at
+[ -n "$quick" ] || python3 - "$dir/native" "$dir/ours" <<'P'
+import sys
+def read(f):
+    return {w[0]: (float(w[1]), w[2]) for w in (l.split() for l in open(f)) if len(w) == 3 and w[0] not in ("device", "error")}
+a, b = read(sys.argv[1]), read(sys.argv[2])
+print("%-18s %12s %12s  %s" % ("", "native", "VGPU-STUB", "aim"))
+for k, (x, unit) in a.items():
+    y = b.get(k, (float("nan"),))[0]
+    aim = ok = ""
+    if unit == "GB/s":
+        aim, ok = ">= 0.95 of native", y >= 0.95 * x
+    elif k == "launch-and-sync":
+        aim, ok = "<= native + 3 us", y <= x + 3
+    elif k in ("launch", "launch-in-a-row"):
+        aim, ok = "<= native + 0.3 us", y <= x + 0.3
+    else:
+        aim, ok = "<= native + 3 us", y <= x + 3
+    print("%-18s %9.3f %-4s %7.3f %-4s  %s: %s" % (k, x, unit, y, unit, aim, "reached" if ok else "missed"))
+P
+# llama.cpp, where it has been fetched (tests/llm/build.sh BUILD)
+if [ -z "$quick" ] && [ -x "$B/llm/llm" ]; then
+	"$B/llm/mkgguf" -o "$dir/model.gguf" -t q8_0 -e 768 -l 14 -H 12 -k 4 -f 2048 -v 8192
+	for who in native ours; do
+		echo "llama.cpp, $who:"
+		LLM=$B/llm/lib
+		$who env LD_LIBRARY_PATH="$LLM:$([ $who = native ] && dirname "$lib"):$B/lib" timeout 300 "$B/llm/llm" "$LLM" speed "$dir/model.gguf" 2>"$logs/llm-$who.log" ||
+			echo "(ended with $?: $(tail -n 1 "$logs/llm-$who.log"))"
+	done
+fi
+exit $bad
