@@ -336,6 +336,8 @@ static uint32_t boot_driver(struct ctx *c)
 
 #define CODE_BYTES (512ull << 20)       /* address space for compiled kernels; pages come with use */
 
+static void wake(void *owner) { ctx_wake(owner); }
+
 static uint32_t boot_engine(struct ctx *c)
 {
 	const struct ctx_init *i = &c->init;
@@ -349,6 +351,7 @@ static uint32_t boot_engine(struct ctx *c)
 		.memory_limit = i->create.memory_limit,
 		.code_bytes = CODE_BYTES,
 		.owner = c,
+		.wake = wake,
 		.done = ctx_stream_done,
 		.fault = ctx_fault,
 		.print = ctx_print,

@@ -59,7 +59,7 @@ struct ctx_node {
 	struct vgpu_cmd cmd;
 	struct ctx_progress at;
 	uint32_t phase;
-	uint32_t payload_bytes;
+	uint32_t payload_bytes;         /* of one that is out: its status, once that is known (CTX_ENDED: success) */
 	uint8_t own[CTX_INLINE];
 };
 _Static_assert(sizeof(struct ctx_node) == 256, "four lines");
@@ -75,6 +75,7 @@ enum ctx_where { STREAM_IDLE, STREAM_READY, STREAM_RUNNING, STREAM_WAIT_PHASE, S
 
 struct ctx_stream {
 	struct ctx_node *head, *tail;
+	struct ctx_node *out, *out_tail;        /* with an engine that queues: what it was given, in order */
 	uint64_t taken, done;           /* last ticket taken from the ring; last one complete */
 	uint64_t running;               /* ticket of the launch the engine has, 0 = none */
 	uint64_t began;                 /* ticks, of that launch */
@@ -104,6 +105,7 @@ struct ctx_commit {
 	uint64_t asked;                 /* bytes that the program asked for, <= bytes */
 	enum ctx_kind kind;
 };
+#define CTX_ENDED 0x10002u              /* beside enum vgpu_status: of a node that is out */
 #define CTX_COMMITTING 0x10001u         /* beside enum vgpu_status: not over yet */
 
 struct ctx_ranges {
@@ -233,6 +235,7 @@ unsigned ctx_stream_drain(struct ctx *c);                       /* launches the 
 unsigned ctx_stream_run(struct ctx *c, unsigned budget);
 unsigned ctx_stream_poll(struct ctx *c);                        /* memory and foreign timelines */
 void ctx_stream_flush(struct ctx *c);                           /* all complete with c->error */
+int ctx_stream_queues(const struct ctx *c, const struct vgpu_cmd *cmd);         /* may the engine have it behind others of its stream? */
 void ctx_stream_done(void *owner, uint64_t cookie, uint32_t status);  /* any thread */
 
 /* ctx_exec.c */

@@ -42,7 +42,8 @@ static enum ctx_result launch(struct ctx *c, struct ctx_stream *s, const struct 
 
 	/* A pending launch may end before the call returns: all that drain needs is set first. */
 	s->running = cmd->ticket;
-	s->began = c->init.kernel_timeout_s ? ctx_ticks() : 0;
+	if (!c->ops->settle)
+		s->began = c->init.kernel_timeout_s ? ctx_ticks() : 0;
 	c->launches_out++;
 	st = c->ops->launch(c->engine, &l);
 	if (st != ENGINE_PENDING && st != VGPU_ST_OK && !c->why[0])
@@ -88,7 +89,66 @@ static void flatten(struct volume *v)
 	}
 }
 
-static enum ctx_result copy(struct ctx *c, struct volume v, struct ctx_progress *at, uint32_t *status)
+#define QUEUE_ROWS 256u                 /* of a copy or fill, at one go */
+
+/* For an engine that queues: whole rows, and the last of them is the command. */
+static enum ctx_result copy_queued(struct ctx *c, const struct ctx_stream *s, struct volume v, struct ctx_progress *at, uint32_t *status)
+{
+	if (!v.width || !v.height || !v.depth)
+		return CTX_DONE;
+	flatten(&v);
+	for (unsigned i = 0; i < QUEUE_ROWS; i++) {
+		uint64_t dst = v.dst + at->z * v.dst_slice + at->y * v.dst_pitch, src = v.src + at->z * v.src_slice + at->y * v.src_pitch;
+		int last = at->y + 1 == v.height && at->z + 1 == v.depth;
+
+		*status = c->ops->copy_queued(c->engine, (uint64_t)(s - c->streams), (void *)(uintptr_t)dst, (const void *)(uintptr_t)src, v.width, last);
+		if (*status) {
+			ctx_why(c, "copy of %llu bytes from 0x%llx to 0x%llx", (unsigned long long)v.width, (unsigned long long)src,
+				(unsigned long long)dst);
+			return CTX_DONE;
+		}
+		if (last) {
+			c->launches_out++;
+			return CTX_PENDING;
+		}
+		if (++at->y == v.height) {
+			at->y = 0;
+			at->z++;
+		}
+	}
+	return CTX_AGAIN;
+}
+
+static enum ctx_result fill_queued(struct ctx *c, const struct ctx_stream *s, const struct vgpu_body_fill *b, struct ctx_progress *at,
+				   uint32_t *status)
+{
+	uint64_t width = b->width, height = b->height;
+
+	if (!width || !height)
+		return CTX_DONE;
+	if (b->pitch == width * b->elem_bytes) {
+		width *= height;
+		height = 1;
+	}
+	for (unsigned i = 0; i < QUEUE_ROWS; i++) {
+		uint64_t dst = b->dst + at->y * b->pitch;
+		int last = at->y + 1 == height;
+
+		*status = c->ops->fill_queued(c->engine, (uint64_t)(s - c->streams), (void *)(uintptr_t)dst, b->value, b->elem_bytes, width, last);
+		if (*status) {
+			ctx_why(c, "fill of %llu elements at 0x%llx", (unsigned long long)width, (unsigned long long)dst);
+			return CTX_DONE;
+		}
+		if (last) {
+			c->launches_out++;
+			return CTX_PENDING;
+		}
+		at->y++;
+	}
+	return CTX_AGAIN;
+}
+
+static enum ctx_result copy_now(struct ctx *c, struct volume v, struct ctx_progress *at, uint32_t *status)
 {
 	uint64_t left = CTX_PIECE;
 
@@ -160,6 +220,12 @@ static enum ctx_result fill(struct ctx *c, const struct vgpu_body_fill *b, struc
 	}
 }
 
+static enum ctx_result copy(struct ctx *c, const struct ctx_stream *s, const struct vgpu_cmd *cmd, struct volume v, struct ctx_progress *at,
+			    uint32_t *status)
+{
+	return ctx_stream_queues(c, cmd) ? copy_queued(c, s, v, at, status) : copy_now(c, v, at, status);
+}
+
 static uint32_t event(struct ctx *c, const struct vgpu_cmd *cmd)
 {
 	uint64_t at = cmd->u.event.record;
@@ -209,26 +275,26 @@ enum ctx_result ctx_exec(struct ctx *c, struct ctx_stream *s, const struct vgpu_
 	case VGPU_OP_NOP:
 		return CTX_DONE;
 	case VGPU_OP_COPY:
-		return copy(c, (struct volume){ .dst = b->dst, .src = b->src, .width = b->bytes,
-						.height = 1, .depth = 1 }, at, status);
+		return copy(c, s, cmd, (struct volume){ .dst = b->dst, .src = b->src, .width = b->bytes,
+							.height = 1, .depth = 1 }, at, status);
 	case VGPU_OP_COPY_INLINE:
-		return copy(c, (struct volume){ .dst = b->dst, .src = (uintptr_t)payload,
-						.width = b->bytes, .height = 1, .depth = 1 }, at, status);
+		return copy(c, s, cmd, (struct volume){ .dst = b->dst, .src = (uintptr_t)payload,
+							.width = b->bytes, .height = 1, .depth = 1 }, at, status);
 	case VGPU_OP_COPY3D: {
 		struct vgpu_copy3d p;
 
 		memcpy(&p, payload, sizeof(p));
-		return copy(c, (struct volume){ .dst = b->dst, .src = b->src, .width = b->bytes,
-						.height = p.height, .depth = p.depth,
-						.dst_pitch = p.dst_pitch, .dst_slice = p.dst_slice,
-						.src_pitch = p.src_pitch, .src_slice = p.src_slice },
+		return copy(c, s, cmd, (struct volume){ .dst = b->dst, .src = b->src, .width = b->bytes,
+							.height = p.height, .depth = p.depth,
+							.dst_pitch = p.dst_pitch, .dst_slice = p.dst_slice,
+							.src_pitch = p.src_pitch, .src_slice = p.src_slice },
 			    at, status);
 	}
 	case VGPU_OP_GEMM:
 	case VGPU_OP_TRSM:
 		return gemm(c, s, cmd, payload, status);
 	case VGPU_OP_FILL:
-		return fill(c, &cmd->u.fill, at, status);
+		return ctx_stream_queues(c, cmd) ? fill_queued(c, s, &cmd->u.fill, at, status) : fill(c, &cmd->u.fill, at, status);
 	case VGPU_OP_EVENT:
 		*status = event(c, cmd);
 		return CTX_DONE;

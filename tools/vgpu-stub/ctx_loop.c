@@ -166,7 +166,7 @@ static void nap(struct ctx *c, uint64_t ns, int bell)
 	vgpu_store_relaxed32(&c->asleep, 1);
 	vgpu_sleeper_fence(bell && c->asym_sleep);
 	if (!(running(c) && (io_ready(c) || ctl_ready(c) || ctx_job_done(c))) &&
-	    !__atomic_load_n(&c->done_list, __ATOMIC_ACQUIRE) &&
+	    !__atomic_load_n(&c->done_list, __ATOMIC_ACQUIRE) && !(c->ops->ended && c->launches_out && c->ops->ended(c->engine)) &&
 	    ppoll(p, 3, &t, NULL) > 0) {
 		if (p[0].revents & POLLIN)
 			drain_fd(CTX_AT_KICK);
@@ -205,7 +205,7 @@ static void idle(struct ctx *c, struct idle *w, uint64_t now)
 		return;
 	}
 	if (c->ops->poll && c->launches_out) {
-		if (c->ops->poll(c->engine))
+		if (c->ops->poll(c->engine, 1))
 			return;
 		bound = ENGINE_POLL_NS;
 	}
@@ -248,7 +248,7 @@ static int overdue(struct ctx *c)
 	for (unsigned i = 0; i < c->streams_used; i++) {
 		const struct ctx_stream *s = &c->streams[i];
 
-		if (s->where != STREAM_RUNNING || !s->running ||
+		if ((c->ops->settle ? !s->out : s->where != STREAM_RUNNING || !s->running) ||
 		    (double)(now - s->began) * c->ns_per_tick < (double)c->init.kernel_timeout_s * 1e9)
 			continue;
 		ctx_why(c, "a kernel of stream %u takes longer than %u s (vgpu-stub --kernel-timeout)", i, c->init.kernel_timeout_s);
@@ -280,6 +280,12 @@ int ctx_loop(struct ctx *c)
 			did += take_ctl(c);
 			did += take_io(c, 16);
 			did += ctx_stream_run(c, 32);
+		}
+		if (c->ops->settle && c->launches_out) {
+			c->ops->settle(c->engine);
+			did += c->ops->poll(c->engine, 0);
+		}
+		if (go) {
 			/* Own progress may be what a memory wait waits for; else they cost a look now and then. */
 			if (c->poll.head && (!did || ctx_ticks() >= look_due)) {
 				did += ctx_stream_poll(c);

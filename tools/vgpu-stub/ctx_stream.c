@@ -216,6 +216,12 @@ void ctx_stream_flush(struct ctx *c)
 			s->head = n->next;
 			node_free(c, n);
 		}
+		while (s->out) {
+			struct ctx_node *n = s->out;
+
+			s->out = n->next;
+			node_free(c, n);
+		}
 		s->tail = NULL;
 		s->waiters = s->link = NULL;
 		s->where = STREAM_IDLE;
@@ -225,6 +231,73 @@ void ctx_stream_flush(struct ctx *c)
 		}
 	}
 	c->ready.head = c->poll.head = c->phase_wait.head = NULL;
+}
+
+/* ---- an engine that queues --------------------------------------------------------------------- */
+
+static int on_device(const struct ctx *c, uint64_t at) { return at - c->env.device_base < c->env.device_bytes; }
+
+int ctx_stream_queues(const struct ctx *c, const struct vgpu_cmd *cmd)
+{
+	if (!c->ops->settle)
+		return 0;
+	switch (cmd->op) {
+	case VGPU_OP_LAUNCH:
+		return 1;
+	case VGPU_OP_COPY:
+	case VGPU_OP_COPY3D:
+		return on_device(c, cmd->u.copy.dst) || on_device(c, cmd->u.copy.src);
+	case VGPU_OP_COPY_INLINE:
+		return on_device(c, cmd->u.copy.dst);
+	case VGPU_OP_FILL:
+		return on_device(c, cmd->u.fill.dst);
+	}
+	return 0;
+}
+
+/* Given to the engine; or over already, where those before it are not. */
+static void out_push(struct ctx *c, struct ctx_stream *s, struct ctx_node *n, uint32_t status)
+{
+	n->next = NULL;
+	n->payload_bytes = status;
+	if (s->out)
+		s->out_tail->next = n;
+	else
+		s->out = n;
+	if (!s->out->next)
+		s->began = c->init.kernel_timeout_s ? ctx_ticks() : 0;
+	s->out_tail = n;
+	s->where = STREAM_RUNNING;
+}
+
+/* The dispatcher, out of the engine's poll(): the first one of the stream. */
+static void ended(struct ctx *c, struct ctx_stream *s, uint32_t status)
+{
+	c->launches_out--;
+	if (c->error || !s->out)
+		return;         /* its timeline has moved on with the error */
+	s->out->payload_bytes = status ? status : CTX_ENDED;
+	while (s->out && s->out->payload_bytes) {
+		struct ctx_node *n = s->out;
+		uint64_t ticket = n->cmd.ticket;
+		uint32_t phase = n->phase;
+
+		status = n->payload_bytes == CTX_ENDED ? VGPU_ST_OK : n->payload_bytes;
+		s->out = n->next;
+		if (n->cmd.op == VGPU_OP_LAUNCH)
+			vgpu_store_relaxed64(&c->qb->launches_done, ++c->launches_done);
+		node_free(c, n);
+		complete(c, s, ticket, phase, status);
+		if (c->error)
+			return;
+	}
+	s->began = c->init.kernel_timeout_s ? ctx_ticks() : 0;
+	if (s->where != STREAM_RUNNING)
+		return;
+	if (s->head && (!s->out || ctx_stream_queues(c, &s->head->cmd)))
+		push(&c->ready, s, STREAM_READY);
+	else if (!s->out)
+		s->where = STREAM_IDLE;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -290,6 +363,11 @@ static void step(struct ctx *c, struct ctx_stream *s)
 		uint32_t phase = n->phase, status = VGPU_ST_OK;
 		enum ctx_result r;
 
+		/* Behind what is out only what may be out with it; what waits is looked at when that has ended. */
+		if (s->out && (where != STREAM_READY || !ctx_stream_queues(c, &n->cmd))) {
+			s->where = STREAM_RUNNING;
+			return;
+		}
 		if (where != STREAM_READY) {
 			park(c, s, &n->cmd, where);
 			return;
@@ -309,6 +387,10 @@ static void step(struct ctx *c, struct ctx_stream *s)
 			return;
 		}
 		s->head = n->next;
+		if (c->ops->settle && (r == CTX_PENDING || (s->out && !vgpu_status_sticky(status)))) {
+			out_push(c, s, n, r == CTX_PENDING ? VGPU_ST_OK : status ? status : CTX_ENDED);
+			continue;
+		}
 		node_free(c, n);
 		if (r == CTX_PENDING) {
 			s->where = STREAM_RUNNING;
@@ -318,7 +400,7 @@ static void step(struct ctx *c, struct ctx_stream *s)
 		if (c->error)
 			return;
 	}
-	s->where = STREAM_IDLE;
+	s->where = s->out ? STREAM_RUNNING : STREAM_IDLE;
 }
 
 static void append(struct ctx_stream *s, struct ctx_node *n)
@@ -387,7 +469,7 @@ void ctx_stream_submit(struct ctx *c, const struct vgpu_cmd *cmd, uint64_t first
 	enum ctx_result r;
 	struct ctx_node *n;
 	uint8_t *payload;
-	int direct;
+	int direct, behind;
 
 	if (cmd->stream >= c->streams_used)
 		c->streams_used = cmd->stream + 1;
@@ -400,8 +482,10 @@ void ctx_stream_submit(struct ctx *c, const struct vgpu_cmd *cmd, uint64_t first
 		return;
 	}
 	phase = phase_enter(c, cmd->flags);
-	where = s->where == STREAM_IDLE ? blocked(c, cmd, phase) : s->where;
-	direct = where == STREAM_READY && s->where == STREAM_IDLE && !put_off(c);
+	behind = s->where == STREAM_RUNNING && s->out && !s->head && ctx_stream_queues(c, cmd);
+	where = s->where == STREAM_IDLE || behind ? blocked(c, cmd, phase) : s->where;
+	direct = where == STREAM_READY && (s->where == STREAM_IDLE || behind) && !put_off(c) &&
+		 !(c->ops->settle && cmd->op == VGPU_OP_COPY_INLINE);  /* what the engine will read has to stay */
 	n = direct ? NULL : node_new(c, cmd, phase, bytes);
 	payload = n ? n->payload : c->scratch;
 	if (bytes && copy_payload(c, payload, first, cmd->slots - 1u, bytes) < 0) {
@@ -423,7 +507,7 @@ void ctx_stream_submit(struct ctx *c, const struct vgpu_cmd *cmd, uint64_t first
 	}
 	if (!direct) {
 		append(s, n);
-		if (s->where == STREAM_IDLE && where == STREAM_READY)
+		if ((s->where == STREAM_IDLE || behind) && where == STREAM_READY)
 			push(&c->ready, s, where);
 		else if (s->where == STREAM_IDLE)
 			park(c, s, cmd, where);
@@ -431,6 +515,10 @@ void ctx_stream_submit(struct ctx *c, const struct vgpu_cmd *cmd, uint64_t first
 	}
 	s->phase = phase;
 	r = ctx_exec(c, s, cmd, payload, &at, &status);
+	if (c->ops->settle && (r == CTX_PENDING || (r == CTX_DONE && s->out && !vgpu_status_sticky(status)))) {
+		out_push(c, s, node_new(c, cmd, phase, 0), r == CTX_PENDING ? VGPU_ST_OK : status ? status : CTX_ENDED);
+		return;
+	}
 	switch (r) {
 	case CTX_DONE:
 		complete(c, s, cmd->ticket, phase, status);
@@ -482,6 +570,10 @@ void ctx_stream_done(void *owner, uint64_t cookie, uint32_t status)
 	struct ctx *c = owner;
 	struct ctx_stream *s = &c->streams[cookie];
 
+	if (c->ops->settle) {
+		ended(c, s, status);
+		return;
+	}
 	s->done_status = status;
 	s->done_link = __atomic_load_n(&c->done_list, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(&c->done_list, &s->done_link, s, 1, __ATOMIC_ACQ_REL,

@@ -52,6 +52,8 @@ struct engine_env {
 						   PROT_EXEC ends with the sandbox. 0: none */
 	uint32_t mode;                          /* ENGINE_MODE_*: how kernels are run */
 	void *owner;
+	/* Something has ended that poll() will tell. Any thread of the engine. */
+	void (*wake)(void *owner);
 	/* A pending launch has ended (all blocks done, or a fault). Any engine thread. */
 	void (*done)(void *owner, uint64_t cookie, uint32_t status);
 	/* Once per faulting launch, before its done(). Any engine thread. */
@@ -233,8 +235,21 @@ struct engine_ops {
 	/* Sticky status of an engine that can do nothing any more, whichever call it learnt that from; OK: it lives. NULL: it always does. */
 	uint32_t (*died)(struct engine *e);
 
-	/* Launches whose end nobody else will tell: looked for at least every ENGINE_POLL_NS while launches are out. NULL: there are none. */
-	unsigned (*poll)(struct engine *e);
+	/*
+	 * An engine that queues: all NULL in one that does not. launch(), and copies and fills of device memory by these two, may be called for
+	 * a stream (cookie) while others of it are out: they run in the order of the calls. Each that was PENDING ends with one done(), in that
+	 * order, called by poll() alone. A copy is one command whose last piece says so; what it reads of this process stays until it ends.
+	 */
+	uint32_t (*copy_queued)(struct engine *e, uint64_t cookie, void *dst, const void *src, size_t bytes, int last);
+	uint32_t (*fill_queued)(struct engine *e, uint64_t cookie, void *dst, uint32_t value, unsigned elem_bytes, size_t count, int last);
+	/* Behind a burst of them: from now on their end can be seen. */
+	void (*settle)(struct engine *e);
+	/*
+	 * How many have ended. Patient: nothing else is to be done, so the dispatcher will sleep, ENGINE_POLL_NS at most; what ends
+	 * meanwhile is told by wake(). ended(): would poll tell of any? A look at memory.
+	 */
+	unsigned (*poll)(struct engine *e, int patient);
+	int (*ended)(struct engine *e);
 };
 #define ENGINE_POLL_NS 2000000u
 #define ENGINE_PENDING 0x10000u

@@ -268,6 +268,24 @@ void *mock_memory(CUdeviceptr at, size_t bytes, size_t *piece)
 	return p;
 }
 
+EXPORT CUresult cuMemHostAlloc(void **ptr, size_t bytes, unsigned flags)
+{
+	(void)flags;
+	ENTER(cuMemHostAlloc);
+	*ptr = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (*ptr == MAP_FAILED)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < MOST; i++)
+		if (!registered[i].size) {
+			registered[i] = (struct registered){ (uintptr_t)*ptr, bytes };
+			most = i + 1 > most ? i + 1 : most;
+			break;
+		}
+	pthread_mutex_unlock(&lock);
+	return CUDA_SUCCESS;
+}
+
 /* ---- the driver's own: variables of modules, where it likes to have them ----------------------------------- */
 
 CUdeviceptr mock_own(size_t bytes)

@@ -409,6 +409,22 @@ static CUresult fill(CUdeviceptr dst, uint32_t value, uint32_t elem, size_t n, C
 	return give(stream, i);
 }
 
+EXPORT CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr at, cuuint64_t value, unsigned flags)
+{
+	struct item *i;
+
+	(void)flags;
+	ENTER(cuStreamWriteValue64_v2);
+	if (at % 8 || !known(at, 8))
+		return CUDA_ERROR_INVALID_VALUE;
+	i = item_new(COPY_IN);
+	i->dst = at;
+	i->bytes = sizeof(value);
+	memcpy(i->params, &value, sizeof(value));
+	i->host = i->params;
+	return give(stream, i);
+}
+
 EXPORT CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char v, size_t n, CUstream stream)
 {
 	ENTER(cuMemsetD8Async);

@@ -231,8 +231,9 @@ static int wanted_error(const struct mock_plan *p)
 	if (spared(p))
 		return !got || got == CUDA_ERROR_ILLEGAL_ADDRESS;       /* of a kernel that reads memory which could not be registered */
 	/* The end of a launch is told in more than one way. */
-	if ((p->call == MOCK_cuLaunchHostFunc || p->call == MOCK_cuStreamQuery) && p->mode == MOCK_ERROR && !got)
-		return p->call == MOCK_cuStreamQuery || p->nth > 1;
+	if ((p->call == MOCK_cuLaunchHostFunc || p->call == MOCK_cuStreamQuery || p->call == MOCK_cuStreamWriteValue64_v2) && p->mode == MOCK_ERROR &&
+	    !got)
+		return p->call != MOCK_cuLaunchHostFunc || p->nth > 1;
 	/* asked again at once */
 	if (p->call == MOCK_cuMemRelease && p->mode == MOCK_ERROR && !got)
 		return 1;
@@ -320,6 +321,7 @@ static const struct { uint32_t call, error, mode; } documented[] = {
 	{ MOCK_cuLaunchCooperativeKernel, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, MOCK_ERROR },
 	{ MOCK_cuLaunchCooperativeKernel, CUDA_ERROR_ILLEGAL_ADDRESS, MOCK_LATER },
 	{ MOCK_cuLaunchHostFunc, CUDA_ERROR_NOT_SUPPORTED, MOCK_ERROR },
+	{ MOCK_cuStreamWriteValue64_v2, CUDA_ERROR_NOT_SUPPORTED, MOCK_ERROR },
 	{ MOCK_cuStreamCreate, CUDA_ERROR_EXTERNAL_DEVICE, MOCK_ERROR },
 };
 

@@ -7,7 +7,8 @@
  *   memory.c   device memory at the client's addresses, copies, fills
  *   module.c   modules, their functions
  *   variables.c  their variables, which the driver has elsewhere
- *   launch.c   launches and their ends
+ *   launch.c   launches
+ *   stream.c   streams: what is queued in them, and how its end is seen
  *
  * The driver is trusted with this process's life and no more: it runs inside the context's walls, and what it answers is
  * told to this client alone.
@@ -34,6 +35,7 @@
 	X(cuFuncGetName) X(cuFuncGetParamInfo) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernel) X(cuLaunchCooperativeKernel) X(cuLaunchHostFunc) \
 	X(cuStreamCreate) X(cuStreamQuery) X(cuStreamSynchronize) \
 	X(cuMemcpyHtoDAsync_v2) X(cuMemcpyDtoHAsync_v2) X(cuMemcpyDtoDAsync_v2) X(cuMemsetD8Async) X(cuMemsetD16Async) X(cuMemsetD32Async) \
+	X(cuStreamWriteValue64_v2) X(cuMemHostAlloc) \
 	X(cuMemHostRegister_v2) X(cuMemHostUnregister) X(cuMemHostGetDevicePointer_v2) \
 	X(cuMemAddressReserve) X(cuMemCreate) X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)
 
@@ -49,13 +51,14 @@ extern struct cuda_driver cu;
 #define CUDA_STREAMS VGPU_MAX_STREAMS
 #define CUDA_PHYS 4096u                 /* pieces of physical memory of a client, at once */
 
-/* A launch that is out: who takes `out` back says done(), the driver's thread or the dispatcher that saw an error. */
+/* What was given to a stream is counted; the stream itself writes how far it has come. */
 struct cuda_stream {
 	CUstream stream;
 	struct engine *e;
-	uint64_t cookie;
-	uint32_t out, fn;
-	uint32_t by_look;               /* the dispatcher's: nobody tells of its end but the stream */
+	uint64_t *word;                 /* the stream writes here, or the driver's thread */
+	uint64_t given, written, seen;  /* so many; the last that will be written there; the last that was told */
+	uint64_t bell;                  /* a host function stands behind so many; 0: none. The driver's thread clears it */
+	uint32_t fn;                    /* of the launch given last */
 };
 
 struct cuda_func {
@@ -76,6 +79,7 @@ struct cuda_symbol {
 
 struct cuda_module {
 	CUmodule m;
+	uint64_t *last;                 /* of each stream: the last that was given of this module */
 	uint32_t first, nfuncs;         /* function ids first .. first + nfuncs - 1 */
 	struct cuda_symbol *var;
 	uint32_t nvars;
@@ -95,8 +99,9 @@ struct engine {
 	uint64_t device_base;           /* of the client's span for this device, VGPU_DEVICE_SPAN */
 	CUstream copies;                /* of copies and fills: no kernel of the client's is in it */
 	uint32_t died;                  /* sticky status, once the driver said so */
-	uint32_t launches;              /* out */
 	struct cuda_stream stream[CUDA_STREAMS];
+	uint64_t *words;                /* memory that the device writes to */
+	uint64_t active[CUDA_STREAMS / 64], dirty;      /* streams with something out; is any of it unwritten? */
 	struct cuda_module **modules;
 	uint32_t nmodules;
 	struct cuda_func *funcs;
@@ -121,6 +126,8 @@ uint32_t cuda_phys(struct engine *e, uint64_t offset, uint64_t bytes, int alive)
 uint32_t cuda_map(struct engine *e, uint64_t va, uint64_t bytes, uint64_t offset, int alive);
 uint32_t cuda_copy(struct engine *e, void *dst, const void *src, size_t bytes);
 uint32_t cuda_fill(struct engine *e, void *dst, uint32_t value, unsigned elem_bytes, size_t count);
+uint32_t cuda_copy_queued(struct engine *e, uint64_t cookie, void *dst, const void *src, size_t bytes, int last);
+uint32_t cuda_fill_queued(struct engine *e, uint64_t cookie, void *dst, uint32_t value, unsigned elem_bytes, size_t count, int last);
 void cuda_note(struct engine *e, uint64_t addr, uint64_t bytes, int alive);
 /* A call failed: its status; a sticky one is kept, for the launches that are out. */
 uint32_t cuda_failed(struct engine *e, CUresult r);
@@ -147,6 +154,14 @@ const void *cuda_real_params(const struct engine *e, const void *params, uint32_
 
 /* launch.c */
 uint32_t cuda_launch(struct engine *e, const struct engine_launch *l);
-unsigned cuda_poll(struct engine *e);
+
+/* stream.c */
+uint32_t cuda_streams_open(struct engine *e);
+uint32_t cuda_stream(struct engine *e, uint64_t cookie, struct cuda_stream **s);        /* made when it is first used */
+void cuda_given(struct engine *e, struct cuda_stream *s);
+int cuda_module_busy(const struct engine *e, const struct cuda_module *m);
+void cuda_settle(struct engine *e);
+unsigned cuda_poll(struct engine *e, int patient);
+int cuda_ended(struct engine *e);
 
 #endif

@@ -21,6 +21,8 @@ static uint32_t cuda_open(const struct engine_env *env, struct engine **out)
 	e->device_base = env->arena_base;
 	st = cuda_memory_open(e);
 	if (!st)
+		st = cuda_streams_open(e);
+	if (!st)
 		st = cuda_status(cu.cuStreamCreate(&e->copies, CU_STREAM_NON_BLOCKING));
 	if (st) {
 		free(e);
@@ -95,7 +97,11 @@ const struct engine_ops engine_cuda = {
 	.physical = cuda_phys,
 	.mapping = cuda_map,
 	.died = cuda_died,
+	.copy_queued = cuda_copy_queued,
+	.fill_queued = cuda_fill_queued,
+	.settle = cuda_settle,
 	.poll = cuda_poll,
+	.ended = cuda_ended,
 };
 
 /* ---- the device ------------------------------------------------------------------------------------------ */

@@ -269,42 +269,76 @@ static uint32_t finish(struct engine *e, CUresult r)
 	return r == CUDA_ERROR_INVALID_VALUE ? (uint32_t)VGPU_ST_ILLEGAL_ADDRESS : cuda_failed(e, r);
 }
 
-uint32_t cuda_copy(struct engine *e, void *dst, const void *src, size_t bytes)
+/* OK: given to the stream, or refused. An address that the driver refuses is nobody's memory. */
+static CUresult give_copy(struct engine *e, void *dst, const void *src, size_t bytes, CUstream stream)
 {
 	int to = on_device(e, dst), from = on_device(e, src);
 	uint64_t real_dst, real_src;
 
+	if (!cuda_real(e, (uintptr_t)dst, bytes, &real_dst) || !cuda_real(e, (uintptr_t)src, bytes, &real_src) ||
+	    (!to && !there(dst, bytes, 1)) || (!from && !there(src, bytes, 0)))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (to && from)
+		return cu.cuMemcpyDtoDAsync_v2(real_dst, real_src, bytes, stream);
+	return to ? cu.cuMemcpyHtoDAsync_v2(real_dst, src, bytes, stream) : cu.cuMemcpyDtoHAsync_v2(dst, real_src, bytes, stream);
+}
+
+static CUresult give_fill(struct engine *e, void *dst, uint32_t value, unsigned elem_bytes, size_t count, CUstream stream)
+{
+	uint64_t at;
+
+	if (!cuda_real(e, (uintptr_t)dst, count * elem_bytes, &at))
+		return CUDA_ERROR_INVALID_VALUE;
+	return elem_bytes == 1 ? cu.cuMemsetD8Async(at, (unsigned char)value, count, stream) :
+	       elem_bytes == 2 ? cu.cuMemsetD16Async(at, (unsigned short)value, count, stream) : cu.cuMemsetD32Async(at, value, count, stream);
+}
+
+static uint32_t given(struct engine *e, struct cuda_stream *s, CUresult r, int last)
+{
+	if (r)
+		return r == CUDA_ERROR_INVALID_VALUE ? (uint32_t)VGPU_ST_ILLEGAL_ADDRESS : cuda_failed(e, r);
+	s->fn = 0;
+	if (last)
+		cuda_given(e, s);
+	return VGPU_ST_OK;
+}
+
+uint32_t cuda_copy_queued(struct engine *e, uint64_t cookie, void *dst, const void *src, size_t bytes, int last)
+{
+	struct cuda_stream *s;
+	uint32_t st = e->died ? e->died : cuda_stream(e, cookie, &s);
+
+	return st ? st : given(e, s, give_copy(e, dst, src, bytes, s->stream), last);
+}
+
+uint32_t cuda_fill_queued(struct engine *e, uint64_t cookie, void *dst, uint32_t value, unsigned elem_bytes, size_t count, int last)
+{
+	struct cuda_stream *s;
+	uint32_t st = e->died ? e->died : cuda_stream(e, cookie, &s);
+
+	return st ? st : given(e, s, give_fill(e, dst, value, elem_bytes, count, s->stream), last);
+}
+
+uint32_t cuda_copy(struct engine *e, void *dst, const void *src, size_t bytes)
+{
 	if (!bytes)
 		return VGPU_ST_OK;
-	if (!to && !from)
+	if (!on_device(e, dst) && !on_device(e, src))
 		return host_copy(dst, src, bytes);
-	if (!cuda_real(e, (uintptr_t)dst, bytes, &real_dst) || !cuda_real(e, (uintptr_t)src, bytes, &real_src))
-		return VGPU_ST_ILLEGAL_ADDRESS;
-	if ((!to && !there(dst, bytes, 1)) || (!from && !there(src, bytes, 0)))
-		return VGPU_ST_ILLEGAL_ADDRESS;
-	if (to && from)
-		return finish(e, cu.cuMemcpyDtoDAsync_v2(real_dst, real_src, bytes, e->copies));
-	return finish(e, to ? cu.cuMemcpyHtoDAsync_v2(real_dst, src, bytes, e->copies) : cu.cuMemcpyDtoHAsync_v2(dst, real_src, bytes, e->copies));
+	return finish(e, give_copy(e, dst, src, bytes, e->copies));
 }
 
 uint32_t cuda_fill(struct engine *e, void *dst, uint32_t value, unsigned elem_bytes, size_t count)
 {
-	uint64_t at;
-
 	if (!count)
 		return VGPU_ST_OK;
-	if (!cuda_real(e, (uintptr_t)dst, count * elem_bytes, &at))
+	if (on_device(e, dst))
+		return finish(e, give_fill(e, dst, value, elem_bytes, count, e->copies));
+	if (!there(dst, count * elem_bytes, 1))
 		return VGPU_ST_ILLEGAL_ADDRESS;
-	if (!on_device(e, dst)) {
-		if (!there(dst, count * elem_bytes, 1))
-			return VGPU_ST_ILLEGAL_ADDRESS;
-		for (size_t i = 0; i < count; i++)
-			memcpy((uint8_t *)dst + i * elem_bytes, &value, elem_bytes);
-		return VGPU_ST_OK;
-	}
-	return finish(e, elem_bytes == 1 ? cu.cuMemsetD8Async(at, (unsigned char)value, count, e->copies) :
-		      elem_bytes == 2 ? cu.cuMemsetD16Async(at, (unsigned short)value, count, e->copies) :
-		      cu.cuMemsetD32Async(at, value, count, e->copies));
+	for (size_t i = 0; i < count; i++)
+		memcpy((uint8_t *)dst + i * elem_bytes, &value, elem_bytes);
+	return VGPU_ST_OK;
 }
 
 /* A driver that cannot register it still copies from it and to it; kernels that touch it fault. */

@@ -332,6 +332,7 @@ static CUresult forget(struct engine *e, struct cuda_module *m)
 	for (uint32_t i = 0; i < m->nvars; i++)
 		free(m->var[i].name);
 	free(m->var);
+	free(m->last);
 	free(m);
 	return r;
 }
@@ -425,9 +426,8 @@ uint32_t cuda_module_unload(struct engine *e, uint32_t id)
 
 	if (!m)
 		return VGPU_ST_BAD_HANDLE;
-	for (uint32_t i = 0; i < CUDA_STREAMS; i++)
-		if (__atomic_load_n(&e->stream[i].out, __ATOMIC_ACQUIRE) && e->stream[i].fn - m->first < m->nfuncs)
-			return VGPU_ST_BUSY;
+	if (cuda_module_busy(e, m))
+		return VGPU_ST_BUSY;
 	r = forget(e, m);
 	if (!r)
 		e->modules[id - 1] = NULL;

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Streams. A stream of the client is a stream of the driver, and commands are given to it as they come; nobody waits for one before the next.
+ * Behind each burst the stream itself writes into memory of ours how many it has done (cuStreamWriteValue64): the dispatcher sees the end of
+ * commands by a look at a word, and the GPU is never held up by a thread of the host.
+ *
+ * Who is about to sleep hangs a bell behind what is out, a host function that writes the same number and wakes the dispatcher. Where a
+ * driver takes no such writes the bell alone tells; where it takes no host functions either, the stream is asked now and then. After an
+ * error of the context none of them comes any more: asking finds that out too.
+ */
+#include "cuda.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t cuda_streams_open(struct engine *e)
+{
+	CUresult r = cu.cuMemHostAlloc((void **)&e->words, CUDA_STREAMS * sizeof(*e->words), CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+
+	if (r)
+		return cuda_failed(e, r);
+	memset(e->words, 0, CUDA_STREAMS * sizeof(*e->words));
+	return VGPU_ST_OK;
+}
+
+uint32_t cuda_stream(struct engine *e, uint64_t cookie, struct cuda_stream **out)
+{
+	struct cuda_stream *s = *out = &e->stream[cookie % CUDA_STREAMS];
+	CUresult r = CUDA_SUCCESS;
+
+	if (!s->stream) {
+		s->e = e;
+		s->word = &e->words[cookie % CUDA_STREAMS];
+		r = cu.cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING);
+		s->stream = r ? NULL : s->stream;
+	}
+	return cuda_failed(e, r);
+}
+
+void cuda_given(struct engine *e, struct cuda_stream *s)
+{
+	unsigned i = (unsigned)(s - e->stream);
+
+	s->given++;
+	e->active[i / 64] |= 1ull << (i % 64);
+	e->dirty = 1;
+}
+
+int cuda_module_busy(const struct engine *e, const struct cuda_module *m)
+{
+	for (unsigned i = 0; m->last && i < CUDA_STREAMS; i++)
+		if (m->last[i] > e->stream[i].seen)
+			return 1;
+	return 0;
+}
+
+/* Only ever forward: the stream's own write and the bell's may cross. */
+static void reached(struct cuda_stream *s, uint64_t value)
+{
+	uint64_t was = __atomic_load_n(s->word, __ATOMIC_RELAXED);
+
+	while (was < value && !__atomic_compare_exchange_n(s->word, &was, value, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+}
+
+/* The driver's thread. No call of the driver is allowed here. */
+static void CUDA_CB rung(void *user)
+{
+	struct cuda_stream *s = user;
+	struct engine *e = s->e;
+
+	reached(s, __atomic_load_n(&s->bell, __ATOMIC_ACQUIRE));
+	__atomic_store_n(&s->bell, 0, __ATOMIC_RELEASE);
+	e->env.wake(e->env.owner);
+}
+
+static void hang_bell(struct engine *e, struct cuda_stream *s)
+{
+	CUresult r;
+
+	/* Its number is taken back before it may be hung anew: reached() first, then 0. */
+	if (__atomic_load_n(&s->bell, __ATOMIC_ACQUIRE))
+		return;
+	__atomic_store_n(&s->bell, s->given, __ATOMIC_RELEASE);
+	r = cu.cuLaunchHostFunc(s->stream, rung, s);
+	if (r)
+		__atomic_store_n(&s->bell, 0, __ATOMIC_RELEASE);
+	cuda_failed(e, r);
+}
+
+#define EACH_ACTIVE(e, i) \
+	for (unsigned w_ = 0; w_ < CUDA_STREAMS / 64; w_++) \
+		for (uint64_t left_ = (e)->active[w_], i = 0; left_ && ((i = w_ * 64 + (unsigned)__builtin_ctzll(left_)), 1); left_ &= left_ - 1)
+
+void cuda_settle(struct engine *e)
+{
+	if (!e->dirty || e->died)
+		return;
+	e->dirty = 0;
+	EACH_ACTIVE(e, i) {
+		struct cuda_stream *s = &e->stream[i];
+		CUresult r;
+
+		if (s->written == s->given)
+			continue;
+		r = cu.cuStreamWriteValue64_v2(s->stream, (uintptr_t)s->word, s->given, 0);
+		cuda_failed(e, r);
+		if (r && !e->died)
+			hang_bell(e, s);        /* and where one hangs already, another when that has rung */
+		else
+			s->written = s->given;
+		e->dirty |= r && !e->died && s->bell != s->given;
+	}
+}
+
+int cuda_ended(struct engine *e)
+{
+	EACH_ACTIVE(e, i)
+		if (__atomic_load_n(e->stream[i].word, __ATOMIC_ACQUIRE) != e->stream[i].seen)
+			return 1;
+	return 0;
+}
+
+static void fault(struct engine *e, const struct cuda_stream *s)
+{
+	struct cuda_func *f = s->given == s->seen + 1 && s->fn ? cuda_func(e, s->fn) : NULL;
+	struct engine_fault report = { .status = e->died, .fn = f ? s->fn : 0, .kernel = f ? f->name : NULL, .what = "the host's driver says so",
+				       .nowhere = 1 };
+
+	e->env.fault(e->env.owner, &report);
+}
+
+static unsigned tell(struct engine *e, unsigned i, uint64_t upto, uint32_t status)
+{
+	struct cuda_stream *s = &e->stream[i];
+	unsigned n = 0;
+
+	for (; s->seen < upto; n++) {
+		s->seen++;
+		e->env.done(e->env.owner, i, status);
+	}
+	if (s->seen == s->given)
+		e->active[i / 64] &= ~(1ull << (i % 64));
+	return n;
+}
+
+unsigned cuda_poll(struct engine *e, int patient)
+{
+	unsigned n = 0;
+
+	EACH_ACTIVE(e, i) {
+		struct cuda_stream *s = &e->stream[i];
+
+		n += tell(e, (unsigned)i, __atomic_load_n(s->word, __ATOMIC_ACQUIRE), VGPU_ST_OK);
+	}
+	if (n || !patient)
+		return n;
+	EACH_ACTIVE(e, i) {
+		struct cuda_stream *s = &e->stream[i];
+		CUresult r = e->died ? CUDA_ERROR_UNKNOWN : cu.cuStreamQuery(s->stream);
+
+		if (!r)
+			reached(s, s->given);
+		else if (r != CUDA_ERROR_NOT_READY && !e->died)
+			cuda_failed(e, r);
+		if (e->died) {
+			fault(e, s);
+			n += tell(e, (unsigned)i, s->given, e->died);
+		} else if (!r) {
+			n += tell(e, (unsigned)i, s->given, VGPU_ST_OK);
+		} else {
+			hang_bell(e, s);
+		}
+	}
+	return n;
+}
