@@ -175,7 +175,7 @@ static void order_blocks(struct cfg *g)
 }
 
 /* Calls f for every register operand; defs first. A guarded definition keeps old lanes: a use too. */
-static void each_opnd(struct insn *in, void (*f)(void *, u32 *, bool is_def), void *arg)
+void each_opnd(struct insn *in, void (*f)(void *, u32 *, bool is_def), void *arg)
 {
 	u32 i;
 
@@ -478,6 +478,7 @@ void cfg_finish(struct comp *c)
 	c->gneg = false;
 	emit(c, K_RET);
 	inline_calls(c);
+	resolve_calls(c);
 	c->konst_bytes = c->cpool_bytes;
 	if (c->texels)
 		drop_texels(&g);

@@ -191,7 +191,10 @@ void uniform_hoist(struct comp *c);
 /* inline.c: calls become bodies; a function's body, for those */
 void inline_calls(struct comp *c);
 void keep_body(struct comp *c, const struct insn *code, u32 n);
-/* cfg.c */
+/* calls.c: a kernel's other calls become jumps */
+void resolve_calls(struct comp *c);
+/* cfg.c; each_opnd: f for every register operand, definitions last */
+void each_opnd(struct insn *in, void (*f)(void *, u32 *, bool is_def), void *arg);
 void cfg_finish(struct comp *c);
 
 /* compile.c: more steps than a function, or all that is compiled for one request, may take */

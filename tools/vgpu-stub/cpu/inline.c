@@ -13,29 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "front.h"
-#include "jit.h"
-
-#define BODY_MOST 1024u         /* instructions of a function */
-#define ADDED_MOST 6144u        /* to one caller */
-#define MODULE_MOST (1u << 18)  /* to all of a module */
-
-struct fbody {
-	struct jit_src *s;
-	u32 *arg, *ret;         /* registers of formals */
-	struct konst *k;
-	u32 nk;
-};
-
-struct splice {
-	struct comp *c;
-	const struct func *g;
-	const struct callinfo *ci;
-	u32 *reg;               /* the body's register -> ours, or a constant */
-	u32 *label;             /* the body's pc -> label + 1 */
-	u32 end;                /* the label behind it */
-	u32 local;              /* where its .local variables begin */
-};
+#include "inline.h"
 
 void body_free(struct func *fn)
 {
@@ -52,7 +30,7 @@ void keep_body(struct comp *c, const struct insn *code, u32 n)
 	struct fbody *b;
 	u32 i;
 
-	if (fn->entry || !c->m->e->code_rw || n > BODY_MOST || fn->cyclic || fn->calls_ptr || c->nshared)
+	if (fn->entry || !c->m->e->code_rw || n > KEPT_MOST || c->nshared)
 		return;
 	for (i = 0; i < n; i++)
 		if (code[i].kind == K_STEP || (code[i].kind == K_SREG && code[i].sub == SR_COUNT))
@@ -80,7 +58,7 @@ static bool beside(const struct arg *a, const struct arg *b)
 	return a->off + a->bytes <= b->off || b->off + b->bytes <= a->off;
 }
 
-static bool formals_fit(const struct arg *a, const struct fparam *p, u32 n)
+bool formals_fit(const struct arg *a, const struct fparam *p, u32 n)
 {
 	u32 i;
 
@@ -90,17 +68,11 @@ static bool formals_fit(const struct arg *a, const struct fparam *p, u32 n)
 	return true;
 }
 
-static bool fits(const struct insn *in)
+/* Arguments and results share memory only where a call copies them. */
+bool results_apart(const struct callinfo *ci)
 {
-	const struct callinfo *ci = in->u.call;
-	const struct func *g = ci->fn;
 	u32 i, k;
 
-	if (in->guard != OPND_NONE || !g || ci->builtin || g->state != FN_READY || !g->inlined || g->cyclic)
-		return false;
-	if (ci->nargs != g->nparams || ci->nrets != g->nrets || !formals_fit(ci->args, g->params, ci->nargs) ||
-	    !formals_fit(ci->rets, g->rets, ci->nrets))
-		return false;
 	for (i = 0; i < ci->nrets; i++)
 		for (k = 0; k < ci->nargs; k++)
 			if (!ci->rets[i].is_reg && !ci->args[k].is_reg && !beside(&ci->rets[i], &ci->args[k]))
@@ -108,7 +80,19 @@ static bool fits(const struct insn *in)
 	return true;
 }
 
-static u32 new_label(struct comp *c)
+static bool fits(const struct insn *in)
+{
+	const struct callinfo *ci = in->u.call;
+	const struct func *g = ci->fn;
+
+	if (in->guard != OPND_NONE || !g || ci->builtin || g->state != FN_READY || !g->inlined || g->cyclic || g->calls_ptr ||
+	    g->inlined->s->n > BODY_MOST)
+		return false;
+	return ci->nargs == g->nparams && ci->nrets == g->nrets && formals_fit(ci->args, g->params, ci->nargs) &&
+	       formals_fit(ci->rets, g->rets, ci->nrets) && results_apart(ci);
+}
+
+u32 splice_label(struct comp *c)
 {
 	struct label *l = cneed(c, pool_alloc(&c->pool, sizeof(*l)));
 
@@ -123,11 +107,11 @@ static u32 new_label(struct comp *c)
 static u32 label_of(struct splice *s, u32 pc)
 {
 	if (!s->label[pc])
-		s->label[pc] = new_label(s->c) + 1;
+		s->label[pc] = splice_label(s->c) + 1;
 	return s->label[pc] - 1;
 }
 
-static void jump(struct comp *c, u32 label, u32 line)
+void splice_jump(struct comp *c, u32 label, u32 line)
 {
 	c->guard = OPND_NONE;
 	c->gneg = false;
@@ -136,9 +120,9 @@ static void jump(struct comp *c, u32 label, u32 line)
 }
 
 /* An address in the local frame, which is a kernel's only one: a number. Its register has no other definition. */
-static bool known_place(const struct comp *c, const struct insn *in)
+static bool known_place(const struct splice *s, const struct insn *in)
 {
-	return c->fn->entry && in->kind == K_LADDR && in->guard == OPND_NONE;
+	return s->c->fn->entry && s->sp == OPND_NONE && in->kind == K_LADDR && in->guard == OPND_NONE;
 }
 
 static u32 constant(struct splice *s, u32 o)
@@ -152,7 +136,7 @@ static u32 constant(struct splice *s, u32 o)
 	FAIL(s->c, "a constant of '%s' is missing", s->g->name);
 }
 
-static u32 operand(struct splice *s, u32 o)
+u32 splice_operand(struct splice *s, u32 o)
 {
 	return o == OPND_NONE ? o : o & OPND_CONST ? constant(s, o) : s->reg[o];
 }
@@ -163,7 +147,7 @@ static u32 place(const struct splice *s, s64 at)
 	const struct func *g = s->g;
 	u32 i, k;
 
-	for (k = 0; k < 2; k++)
+	for (k = 0; s->ci && k < 2; k++)
 		for (i = 0; i < (k ? g->nrets : g->nparams); i++) {
 			const struct fparam *p = (k ? g->rets : g->params) + i;
 			const struct arg *a = (k ? s->ci->rets : s->ci->args) + i;
@@ -174,7 +158,7 @@ static u32 place(const struct splice *s, s64 at)
 	return s->local + (u32)at;
 }
 
-static void copy(struct comp *c, u32 d, u32 a, u8 w, u32 line)
+void splice_copy(struct comp *c, u32 d, u32 a, u8 w, u32 line)
 {
 	static const struct stmt none;
 
@@ -187,22 +171,30 @@ static void copy(struct comp *c, u32 d, u32 a, u8 w, u32 line)
 		emit_lane(c, &none, LOP_MOV, w ? T_U64 : T_U32, w, d, a, OPND_NONE, OPND_NONE);
 }
 
-static struct callinfo *inner_call(struct splice *s, const struct callinfo *o)
+struct callinfo *splice_callinfo(struct comp *c, const struct callinfo *o)
 {
-	struct pool *p = &s->c->m->pool;
-	struct callinfo *ci = cneed(s->c, pool_alloc(p, sizeof(*ci)));
-	u32 i, k;
+	struct pool *p = &c->m->pool;
+	struct callinfo *ci = cneed(c, pool_alloc(p, sizeof(*ci)));
 
 	*ci = *o;
-	ci->args = cneed(s->c, pool_alloc(p, (o->nargs + 1) * sizeof(*ci->args)));
-	ci->rets = cneed(s->c, pool_alloc(p, (o->nrets + 1) * sizeof(*ci->rets)));
+	ci->args = cneed(c, pool_alloc(p, (o->nargs + 1) * sizeof(*ci->args)));
+	ci->rets = cneed(c, pool_alloc(p, (o->nrets + 1) * sizeof(*ci->rets)));
+	memcpy(ci->args, o->args, o->nargs * sizeof(*ci->args));
+	memcpy(ci->rets, o->rets, o->nrets * sizeof(*ci->rets));
+	return ci;
+}
+
+static struct callinfo *inner_call(struct splice *s, const struct callinfo *o)
+{
+	struct callinfo *ci = splice_callinfo(s->c, o);
+	u32 i, k;
+
 	for (k = 0; k < 2; k++)
 		for (i = 0; i < (k ? o->nrets : o->nargs); i++) {
 			struct arg *a = (k ? ci->rets : ci->args) + i;
 
-			*a = (k ? o->rets : o->args)[i];
 			if (a->is_reg)
-				a->opnd = operand(s, a->opnd);
+				a->opnd = splice_operand(s, a->opnd);
 			else
 				a->off = place(s, a->off);
 		}
@@ -229,13 +221,13 @@ static void one(struct splice *s, const struct insn *o, u32 pc, u32 n)
 	bool jumps = o->kind == K_CBRA || (o->kind == K_BRX && o->guard != OPND_NONE);
 	u32 k;
 
-	if (known_place(c, o))
+	if (known_place(s, o))
 		return;
 	if (o->kind == K_LADDR)
 		in.imm = place(s, o->imm);
 	if (o->kind == K_RET && o->guard == OPND_NONE) {
 		if (pc + 1 < n)
-			jump(c, s->end, o->line);
+			splice_jump(c, s->end, o->line);
 		return;
 	}
 	if (o->kind == K_RET) {
@@ -244,50 +236,79 @@ static void one(struct splice *s, const struct insn *o, u32 pc, u32 n)
 	}
 	for (k = 0; k < 6; k++)
 		if ((o->use | o->def) >> k & 1)
-			in.o[k] = operand(s, o->o[k]);
-	in.guard = operand(s, o->guard);
+			in.o[k] = splice_operand(s, o->o[k]);
+	in.guard = splice_operand(s, o->guard);
 	if (o->kind == K_JMP || o->kind == K_CBRA)
 		in.taken = label_of(s, o->taken);
 	if (o->kind == K_BRX)
 		in.u.targets = inner_targets(s, o->u.targets);
 	if (o->kind == K_CALL)
 		in.u.call = inner_call(s, o->u.call);
+	if (o->kind == K_CALL && s->call) {
+		s->call(s, &in);
+		return;
+	}
+	if (o->kind == K_LADDR && s->sp != OPND_NONE) {
+		static const struct stmt none;
+
+		c->guard = OPND_NONE;
+		c->gneg = false;
+		c->line = o->line;
+		emit_lane(c, &none, LOP_ADD, T_U64, 1, in.o[0], s->sp, konst(c, (u64)in.imm, 1), OPND_NONE);
+		return;
+	}
 	*emit(c, o->kind) = in;
 	if (jumps && o->fall != pc + 1)
-		jump(c, label_of(s, o->fall), o->line);
+		splice_jump(c, label_of(s, o->fall), o->line);
+}
+
+void splice_body(struct splice *s)
+{
+	struct comp *c = s->c;
+	const struct fbody *b = s->g->inlined;
+	u32 i, n = b->s->n, *at = cneed(c, pool_alloc(&c->pool, (n + 1) * sizeof(u32)));
+
+	s->reg = cneed(c, pool_alloc(&c->pool, (b->s->nregs + 1) * sizeof(u32)));
+	s->label = cneed(c, pool_alloc(&c->pool, (n + 1) * sizeof(u32)));
+	for (i = 0; i < b->s->nregs; i++)
+		s->reg[i] = new_reg(c, b->s->regs[i].type);
+	for (i = 0; i < n; i++) {
+		const struct insn *in = &b->s->code[i];
+
+		if (known_place(s, in))
+			s->reg[in->o[0]] = konst(c, place(s, in->imm), in->dw);
+	}
+	for (i = 0; s->ci && i < s->ci->nargs; i++)
+		if (s->ci->args[i].is_reg)
+			splice_copy(c, s->reg[b->arg[i]], s->ci->args[i].opnd, s->ci->args[i].w, s->line);
+	s->end = splice_label(c);
+	for (i = 0; i < n; i++) {
+		at[i] = c->ncode;
+		one(s, &b->s->code[i], i, n);
+	}
+	for (i = 0; i < n; i++)
+		if (s->label[i])
+			c->labels[s->label[i] - 1]->at = at[i];
+	c->labels[s->end]->at = c->ncode;
+	for (i = 0; s->ci && i < s->ci->nrets; i++)
+		if (s->ci->rets[i].is_reg)
+			splice_copy(c, s->ci->rets[i].opnd, s->reg[b->ret[i]], s->ci->rets[i].w, s->line);
+}
+
+void splice_labels(struct comp *c, const u32 *at, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (!c->labels[i]->alias)
+			c->labels[i]->at = at[c->labels[i]->at];
 }
 
 static void body(struct comp *c, const struct insn *call, u32 local)
 {
-	struct splice s = { .c = c, .g = call->u.call->fn, .ci = call->u.call, .local = local };
-	const struct fbody *b = s.g->inlined;
-	u32 i, n = b->s->n, *at = cneed(c, pool_alloc(&c->pool, (n + 1) * sizeof(u32)));
+	struct splice s = { .c = c, .g = call->u.call->fn, .ci = call->u.call, .local = local, .sp = OPND_NONE, .line = call->line };
 
-	s.reg = cneed(c, pool_alloc(&c->pool, (b->s->nregs + 1) * sizeof(u32)));
-	s.label = cneed(c, pool_alloc(&c->pool, (n + 1) * sizeof(u32)));
-	for (i = 0; i < b->s->nregs; i++)
-		s.reg[i] = new_reg(c, b->s->regs[i].type);
-	for (i = 0; i < n; i++) {
-		const struct insn *in = &b->s->code[i];
-
-		if (known_place(c, in))
-			s.reg[in->o[0]] = konst(c, place(&s, in->imm), in->dw);
-	}
-	for (i = 0; i < s.ci->nargs; i++)
-		if (s.ci->args[i].is_reg)
-			copy(c, s.reg[b->arg[i]], s.ci->args[i].opnd, s.ci->args[i].w, call->line);
-	s.end = new_label(c);
-	for (i = 0; i < n; i++) {
-		at[i] = c->ncode;
-		one(&s, &b->s->code[i], i, n);
-	}
-	for (i = 0; i < n; i++)
-		if (s.label[i])
-			c->labels[s.label[i] - 1]->at = at[i];
-	c->labels[s.end]->at = c->ncode;
-	for (i = 0; i < s.ci->nrets; i++)
-		if (s.ci->rets[i].is_reg)
-			copy(c, s.ci->rets[i].opnd, s.reg[b->ret[i]], s.ci->rets[i].w, call->line);
+	splice_body(&s);
 }
 
 void inline_calls(struct comp *c)
@@ -301,9 +322,9 @@ void inline_calls(struct comp *c)
 		return;
 	take = cneed(c, pool_alloc(&c->pool, n + 1));
 	for (i = 0; i < n; i++) {
-		const struct func *g = old[i].u.call ? old[i].u.call->fn : NULL;
+		const struct func *g = old[i].kind == K_CALL ? old[i].u.call->fn : NULL;
 
-		if (old[i].kind != K_CALL || !fits(&old[i]) || added + g->inlined->s->n > ADDED_MOST ||
+		if (!g || !fits(&old[i]) || added + g->inlined->s->n > ADDED_MOST ||
 		    c->m->inlined + g->inlined->s->n > MODULE_MOST)
 			continue;
 		take[i] = 1;
@@ -324,9 +345,7 @@ void inline_calls(struct comp *c)
 		else
 			*emit(c, K_NOP) = old[i];
 	}
-	for (i = 0; i < labels; i++)
-		if (!c->labels[i]->alias)
-			c->labels[i]->at = at[c->labels[i]->at];
+	splice_labels(c, at, labels);
 	c->guard = OPND_NONE;
 	c->gneg = false;
 	c->local_bytes = local + most;
