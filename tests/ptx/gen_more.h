@@ -60,19 +60,29 @@ static void gen_call_more(struct gen *g)
 	unsigned label = g->labels++;
 	char text[768];
 
-	if (gen_one_in(g, 2))
-		snprintf(text, sizeof(text), "\tcall%s (%%r%u), byreg, (%%r%u, %%f%u);\n", g->ctx == TOGETHER ? ".uni" : "", gen_pick(g, g->nr),
-			 gen_pick(g, g->nr), gen_pick(g, g->nf));
+	static const char *const targets[] = { "helper", "helper2", "deep", "via" };
+	unsigned how = gen_pick(g, 4);
+
+	if (how < 2)
+		snprintf(text, sizeof(text), "\tcall%s (%%r%u), %s, (%%r%u, %%f%u);\n", g->ctx == TOGETHER ? ".uni" : "", gen_pick(g, g->nr),
+			 how ? "ping" : "byreg", gen_pick(g, g->nr), gen_pick(g, g->nf));
+	else if (how == 2)
+		snprintf(text, sizeof(text), "\t{\n\t.param .b32 a0;\n\t.param .b32 a1;\n\t.param .b32 rv;\n\tst.param.b32 [a0], %%r%u;\n"
+			 "\tst.param.b32 [a1], %%r%u;\n\tcall (rv), %s, (a0, a1);\n\tld.param.b32 %%r%u, [rv];\n\t}\n", gen_pick(g, g->nr),
+			 gen_pick(g, g->nr), targets[2 + gen_pick(g, 2)], gen_pick(g, g->nr));
 	else
 		snprintf(text, sizeof(text), "\t{\n\t.reg .b64 t<3>;\n\t.param .b32 a0;\n\t.param .b32 a1;\n\t.param .b32 rv;\n\tst.param.b32 [a0], %%r%u;\n"
-			 "\tst.param.b32 [a1], %%r%u;\n\tmov.u64 t0, helper;\n\tmov.u64 t1, helper2;\n\tselp.b64 t2, t0, t1, %%%c%u;\n"
+			 "\tst.param.b32 [a1], %%r%u;\n\tmov.u64 t0, %s;\n\tmov.u64 t1, %s;\n\tselp.b64 t2, t0, t1, %%%c%u;\n"
 			 "PROTO%u: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\n\tcall (rv), t2, (a0, a1), PROTO%u;\n"
-			 "\tld.param.b32 %%r%u, [rv];\n\t}\n", gen_pick(g, g->nr), gen_pick(g, g->nr), g->ctx == TOGETHER && gen_one_in(g, 2) ? 'v' : 'p',
-			 gen_pick(g, 3), label, label, gen_pick(g, g->nr));
+			 "\tld.param.b32 %%r%u, [rv];\n\t}\n", gen_pick(g, g->nr), gen_pick(g, g->nr), targets[gen_pick(g, 4)], targets[gen_pick(g, 4)],
+			 g->ctx == TOGETHER && gen_one_in(g, 2) ? 'v' : 'p', gen_pick(g, 3), label, label, gen_pick(g, g->nr));
 	gen_add(g, 0, -1, text);
 }
 
-/* Their bodies. helper2 has a loop whose trips each thread counts, and a way out of its middle. */
+/*
+ * Their bodies. helper2 has a loop whose trips each thread counts, and a way out of its middle. deep calls itself once or twice, ping and
+ * pong each other, via itself or another by a pointer, as often as the low bits of a say; values of every width live across.
+ */
 static const char gen_functions[] =
 	".func (.param .b32 r) helper2(.param .b32 a, .param .b32 b)\n{\n\t.reg .b32 %x<6>;\n\t.reg .pred %q<2>;\n\t.local .align 4 .b8 m[64];\n"
 	"\t.reg .b64 %y<3>;\n\tld.param.b32 %x0, [a];\n\tld.param.b32 %x1, [b];\n\tmov.u64 %y0, m;\n\tmov.u32 %x2, 0;\n"
@@ -82,7 +92,29 @@ static const char gen_functions[] =
 	"\tsetp.eq.u32 %q1, %x5, 5;\n\t@%q1 bra OUT;\n\tadd.u32 %x4, %x4, 3;\n\tsetp.lt.u32 %q0, %x4, 16;\n\t@%q0 bra WALK;\n"
 	"OUT:\n\tst.param.b32 [r], %x0;\n\tret;\n}\n\n"
 	".func (.reg .b32 r) byreg(.reg .b32 a, .reg .f32 b)\n{\n\t.reg .pred %q;\n\t.reg .b32 %x;\n\tsetp.gt.f32 %q, b, 0f00000000;\n"
-	"\tshr.u32 %x, a, 3;\n\tselp.b32 r, %x, a, %q;\n\t@%q ret;\n\tadd.s32 r, r, 77;\n\tret;\n}\n\n";
+	"\tshr.u32 %x, a, 3;\n\tselp.b32 r, %x, a, %q;\n\t@%q ret;\n\tadd.s32 r, r, 77;\n\tret;\n}\n\n"
+	".func (.param .b32 r) deep(.param .b32 a, .param .b32 b)\n{\n\t.reg .b32 %x<9>;\n\t.reg .b64 %y<3>;\n\t.reg .pred %q<3>;\n"
+	"\t.local .align 8 .b8 m[16];\n\t.param .b32 a0;\n\t.param .b32 a1;\n\t.param .b32 rv;\n"
+	"\tld.param.b32 %x0, [a];\n\tld.param.b32 %x1, [b];\n\tand.b32 %x2, %x0, 7;\n\tsetp.eq.u32 %q0, %x2, 0;\n\t@%q0 bra LEAF;\n"
+	"\tsetp.gt.s32 %q1, %x1, 0;\n\tmov.u64 %y0, m;\n\tst.local.u32 [%y0+4], %x1;\n\tmul.wide.s32 %y1, %x0, %x1;\n"
+	"\tsub.s32 %x3, %x0, 1;\n\txor.b32 %x4, %x1, %x0;\n\tst.param.b32 [a0], %x3;\n\tst.param.b32 [a1], %x4;\n\tcall (rv), deep, (a0, a1);\n"
+	"\tld.param.b32 %x5, [rv];\n\t@!%q1 bra ONCE;\n\tshr.u32 %x6, %x2, 1;\n\tlop3.b32 %x6, %x0, 7, %x6, 0xba;\n\tst.param.b32 [a0], %x6;\n"
+	"\tst.param.b32 [a1], %x5;\n\tcall (rv), deep, (a0, a1);\n\tld.param.b32 %x7, [rv];\n\tshf.l.wrap.b32 %x5, %x5, %x7, 7;\n"
+	"ONCE:\n\tld.local.u32 %x6, [%y0+4];\n\tadd.s32 %x5, %x5, %x6;\n\tcvt.u32.u64 %x6, %y1;\n\tselp.b32 %x6, %x6, %x2, %q1;\n"
+	"\txor.b32 %x5, %x5, %x6;\n\tst.param.b32 [r], %x5;\n\tret;\n"
+	"LEAF:\n\tadd.s32 %x5, %x0, %x1;\n\tst.param.b32 [r], %x5;\n\tret;\n}\n\n"
+	".func (.reg .b32 r) pong(.reg .b32 a, .reg .f32 b);\n"
+	".func (.reg .b32 r) ping(.reg .b32 a, .reg .f32 b)\n{\n\t.reg .pred %q;\n\t.reg .b32 %x<3>;\n\t.reg .f32 %f;\n\tand.b32 %x0, a, 15;\n"
+	"\tsetp.eq.u32 %q, %x0, 0;\n\tmov.b32 r, b;\n\t@%q ret;\n\tsub.s32 %x1, a, 1;\n\tneg.f32 %f, b;\n\tcall (%x2), pong, (%x1, %f);\n"
+	"\tadd.s32 r, %x2, %x0;\n\tret;\n}\n\n"
+	".func (.reg .b32 r) pong(.reg .b32 a, .reg .f32 b)\n{\n\t.reg .pred %q;\n\t.reg .b32 %x<3>;\n\tsetp.gt.f32 %q, b, 0f00000000;\n"
+	"\t@%q bra PLAIN;\n\tcall (%x2), ping, (a, b);\n\tshl.b32 r, %x2, 1;\n\tret;\nPLAIN:\n\tcall (r), byreg, (a, b);\n\tret;\n}\n\n"
+	".func (.param .b32 r) via(.param .b32 a, .param .b32 b)\n{\n\t.reg .b32 %x<6>;\n\t.reg .b64 %y<4>;\n\t.reg .pred %q<3>;\n"
+	"\t.param .b32 a0;\n\t.param .b32 a1;\n\t.param .b32 rv;\n\tld.param.b32 %x0, [a];\n\tld.param.b32 %x1, [b];\n"
+	"\tand.b32 %x2, %x0, 7;\n\tsetp.eq.u32 %q0, %x2, 0;\n\tmov.u32 %x3, %x1;\n\t@%q0 bra OUT;\n\tsetp.lt.s32 %q1, %x1, 0;\n\tmov.u64 %y0, via;\n"
+	"\tmov.u64 %y1, helper2;\n\tselp.b64 %y2, %y0, %y1, %q1;\n\tsub.s32 %x3, %x0, 1;\n\tshl.b32 %x4, %x1, 1;\n\tst.param.b32 [a0], %x3;\n"
+	"\tst.param.b32 [a1], %x4;\nP: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\n\tcall (rv), %y2, (a0, a1), P;\n"
+	"\tld.param.b32 %x3, [rv];\n\tadd.s32 %x3, %x3, %x0;\n\tselp.b32 %x3, %x3, %x4, %q1;\nOUT:\n\tst.param.b32 [r], %x3;\n\tret;\n}\n\n";
 
 /* All lanes are here, in warps that are full. */
 static void gen_tensor(struct gen *g)

@@ -17,7 +17,7 @@
 #define SR_SHARED_BYTES 65536u
 #define SR_LOCAL_BYTES 1024u
 #define SR_PARAM_BYTES 4096u
-#define SR_DEPTH 4
+#define SR_DEPTH 64
 #define SR_THREADS 1024u
 
 enum sr_state { SR_RUN, SR_WARP, SR_BLOCK, SR_DONE };

@@ -12,7 +12,7 @@
 #define ST_REGS 3200            /* of a function */
 #define ST_SLOTS 8192
 #define ST_CODE 4096
-#define ST_FUNCS 6
+#define ST_FUNCS 12
 #define ST_VARS 256
 #define ST_LABELS 512
 #define ST_OPERANDS 10
@@ -507,8 +507,21 @@ static int st_read(struct st_program *p, const char *text)
 			text += strspn(text, " ");
 			text = st_params(p, f, text, 1);
 			st_word(&text, f->name);
+			for (int i = 0; i < p->nfuncs; i++)
+				if (!strcmp(p->func[i].name, f->name)) {        /* named before: its body comes now */
+					p->func[i] = *f;
+					memset(f, 0, sizeof(*f));
+					f = &p->func[i];
+				}
+			if (f == &p->func[p->nfuncs])
+				p->nfuncs++;
 			text = st_params(p, f, text, 0);
-			p->nfuncs++;
+			if (*text == ';') {
+				free(f->code);
+				f->code = NULL;
+				f = NULL;
+				text++;
+			}
 			continue;
 		}
 		/* a label */
