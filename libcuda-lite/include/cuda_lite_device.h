@@ -259,8 +259,26 @@ static __device__ inline __attribute__((unused)) void __assert_fail(const char *
 {
 	__assertfail(what, file, line, function, 1);
 }
+static __device__ inline __attribute__((unused)) void *memcpy(void *to, const void *from, __SIZE_TYPE__ n)
+{
+	return __builtin_memcpy(to, from, n);
+}
+static __device__ inline __attribute__((unused)) void *memset(void *to, int c, __SIZE_TYPE__ n) { return __builtin_memset(to, c, n); }
+static __device__ inline __attribute__((unused)) void *memmove(void *to, const void *from, __SIZE_TYPE__ n)
+{
+	char *d = (char *)to;
+	const char *s = (const char *)from;
+
+	if (d <= s || d >= s + n)
+		return __builtin_memcpy(to, from, n);
+	while (n--)
+		((volatile char *)d)[n] = s[n];
+	return to;
+}
 }
 
+#include "cuda_lite_intrinsics.h"
+#include "cuda_lite_tex.h"
 #include "cuda_lite_math.h"
 
 #endif

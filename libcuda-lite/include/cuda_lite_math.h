@@ -4,7 +4,7 @@
  * global namespace and in std. Included by cuda_lite_device.h, so before any header of the C++ library: what that declares
  * constexpr would be taken for both sides otherwise.
  *
- * Not here: gamma and Bessel functions, remquo. A kernel that calls one of those is refused when it is compiled or loaded.
+ * Not here: Bessel functions, remquo. A kernel that calls one of those is refused when it is compiled or loaded.
  */
 #ifndef CUDA_LITE_MATH_H
 #define CUDA_LITE_MATH_H
@@ -257,6 +257,84 @@ CUDA_LITE_FN double cospi(double x)
 	return cos(p.hi) - p.lo * sin(p.hi);
 }
 CUDA_LITE_FN double normcdf(double x) { return 0.5 * erfc(-x * 0.7071067811865476); }
+CUDA_LITE_FN double rcbrt(double x) { return 1 / cbrt(x); }
+CUDA_LITE_FN double rhypot(double x, double y) { return 1 / hypot(x, y); }
+CUDA_LITE_FN double logb(double x)
+{
+	return x == 0 ? -inf() : !(__builtin_fabs(x) < inf()) ? x * x : exponent(__builtin_fabs(x)) - 1023;
+}
+CUDA_LITE_FN int ilogb(double x) { return x == 0 || x != x ? -2147483647 - 1 : __builtin_fabs(x) == inf() ? 2147483647 : exponent(__builtin_fabs(x)) - 1023; }
+/* A first guess of a few bits (logarithms of the tail), then steps of third order, against the tail where there is more of it */
+CUDA_LITE_FN double erfcinv(double y)
+{
+	if (!(y >= 0 && y <= 2))
+		return nan();
+	if (y == 0 || y == 2)
+		return y == 0 ? inf() : -inf();
+	double t = y < 1 ? y : 2 - y, w = __nvvm_sqrt_rn_d(-2 * log(0.5 * t)), x, e;
+
+	x = 0.7071067811865476 * (w - (2.30753 + w * 0.27061) / (1 + w * (0.99229 + w * 0.04481)));
+	for (int i = 0; i < 3; i++) {
+		e = (erfc(x) - t) / (1.1283791670955126 * exp(-x * x));
+		x += e / (1 - x * e);
+	}
+	return y < 1 ? x : -x;
+}
+CUDA_LITE_FN double erfinv(double x)
+{
+	double a = __builtin_fabs(x), w, y, e;
+
+	if (a > 0.5)
+		return a > 1 ? nan() : __builtin_copysign(erfcinv(1 - a), x);
+	w = a * a;
+	y = a * 0.886226925452758 * (1 + w * (0.2617993877991494 + w * (0.1439317308492135 + w * 0.0976636195038)));
+	for (int i = 0; i < 2; i++) {
+		e = (erf(y) - a) / (1.1283791670955126 * exp(-y * y));
+		y -= e / (1 + y * e);
+	}
+	return x != x ? x : __builtin_copysign(y, x);
+}
+CUDA_LITE_FN double normcdfinv(double p) { return -1.4142135623730951 * erfcinv(2 * p); }
+CUDA_LITE_FN double erfcx(double x) { return x < 20 ? exp(x * x) * erfc(x) : (1 - (0.5 - 0.75 / (x * x)) / (x * x)) * 0.5641895835477563 / x; }
+/* Lanczos' sum for x >= 0.5, of nine terms: some 1e-15 */
+CUDA_LITE_FN double lanczos(double x)
+{
+	const double c[] = { 676.5203681218851, -1259.1392167224028, 771.3234287776531, -176.6150291621406, 12.507343278686905,
+			     -0.13857109526572012, 9.984369578019572e-6, 1.5056327351493116e-7 };
+	double s = 0.9999999999998099;
+
+	for (int i = 0; i < 8; i++)
+		s += c[i] / (x + i);
+	return s;
+}
+CUDA_LITE_FN double tgamma(double x)
+{
+	double t = x + 6.5, h;
+
+	if (x == 0)
+		return __builtin_copysign(inf(), x);
+	if (x < 0 && __nvvm_trunc_d(x) == x)
+		return nan();
+	if (x < 0.5) {
+		h = 3.141592653589793 / sinpi(x);
+		return x < -185 ? 0 * h : h / tgamma(1 - x);
+	}
+	if (x > 171.7)
+		return x != x ? x : inf();
+	h = pow(t, 0.5 * (x - 0.5));
+	return 2.5066282746310002 * h * exp(-t) * h * lanczos(x);
+}
+CUDA_LITE_FN double lgamma(double x)
+{
+	double t = x + 6.5;
+
+	if (x < 0.5) {
+		if (__nvvm_trunc_d(x) == x)
+			return inf();
+		return log(3.141592653589793 / __builtin_fabs(sinpi(x))) - lgamma(1 - x);
+	}
+	return __builtin_fabs(x) == inf() ? inf() : 0.9189385332046728 + (x - 0.5) * log(t) - t + log(lanczos(x));
+}
 
 /* Floats for which there is an instruction; all others are rounded doubles */
 CUDA_LITE_FN float floor(float x) { return __nvvm_floor_f(x); }
@@ -275,10 +353,11 @@ CUDA_LITE_FN float copysign(float x, float y) { return __builtin_copysignf(x, y)
 
 /* Each name with its double, its float and, where C has them, the overloads for float */
 #define CUDA_LITE_NAMES_1(F) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(exp) F(exp2) \
-	F(expm1) F(log) F(log2) F(log10) F(log1p) F(cbrt) F(erf) F(erfc) F(round) F(rint) F(nearbyint) F(floor) F(ceil) F(trunc) F(sqrt) F(fabs)
+	F(expm1) F(log) F(log2) F(log10) F(log1p) F(cbrt) F(erf) F(erfc) F(round) F(rint) F(nearbyint) F(floor) F(ceil) F(trunc) F(sqrt) F(fabs) \
+	F(logb) F(tgamma) F(lgamma)
 #define CUDA_LITE_NAMES_2(F) F(pow) F(atan2) F(hypot) F(fmod) F(remainder) F(fdim) F(copysign) F(fmin) F(fmax)
 /* CUDA's own */
-#define CUDA_LITE_NAMES_OWN(F) F(exp10) F(sinpi) F(cospi) F(rsqrt) F(normcdf)
+#define CUDA_LITE_NAMES_OWN(F) F(exp10) F(sinpi) F(cospi) F(rsqrt) F(normcdf) F(normcdfinv) F(rcbrt) F(erfinv) F(erfcinv) F(erfcx)
 
 #define CUDA_LITE_ONE(name) \
 	CUDA_LITE_FN inline double name(double x) { return cuda_lite::name(x); } \
@@ -315,6 +394,53 @@ CUDA_LITE_FN inline long lround(double x) { return (long)cuda_lite::round(x); }
 CUDA_LITE_FN inline long lroundf(float x) { return (long)cuda_lite::round((double)x); }
 CUDA_LITE_FN inline long lrint(double x) { return (long)cuda_lite::rint(x); }
 CUDA_LITE_FN inline long lrintf(float x) { return (long)cuda_lite::rint((double)x); }
+CUDA_LITE_FN inline long long llround(double x) { return (long long)cuda_lite::round(x); }
+CUDA_LITE_FN inline long long llroundf(float x) { return (long long)cuda_lite::round((double)x); }
+CUDA_LITE_FN inline long long llrint(double x) { return (long long)cuda_lite::rint(x); }
+CUDA_LITE_FN inline long long llrintf(float x) { return (long long)cuda_lite::rint((double)x); }
+CUDA_LITE_FN inline int ilogb(double x) { return cuda_lite::ilogb(x); }
+CUDA_LITE_FN inline int ilogbf(float x) { return cuda_lite::ilogb((double)x); }
+CUDA_LITE_FN inline double nextafter(double x, double y)
+{
+	unsigned long long b = cuda_lite::bits(x);
+
+	if (x != x || y != y)
+		return x + y;
+	if (x == y)
+		return y;
+	return x == 0 ? __builtin_copysign(4.9406564584124654e-324, y) : cuda_lite::real((x < y) == (x > 0) ? b + 1 : b - 1);
+}
+CUDA_LITE_FN inline float nextafterf(float x, float y)
+{
+	unsigned int b = __builtin_bit_cast(unsigned int, x);
+
+	if (x != x || y != y)
+		return x + y;
+	if (x == y)
+		return y;
+	return x == 0 ? __builtin_copysignf(1.40129846e-45f, y) : __builtin_bit_cast(float, (x < y) == (x > 0) ? b + 1 : b - 1);
+}
+CUDA_LITE_FN inline double rhypot(double x, double y) { return cuda_lite::rhypot(x, y); }
+CUDA_LITE_FN inline float rhypotf(float x, float y) { return (float)cuda_lite::rhypot((double)x, (double)y); }
+CUDA_LITE_FN inline double norm3d(double x, double y, double z) { return cuda_lite::hypot(cuda_lite::hypot(x, y), z); }
+CUDA_LITE_FN inline float norm3df(float x, float y, float z) { return (float)norm3d(x, y, z); }
+CUDA_LITE_FN inline double rnorm3d(double x, double y, double z) { return 1 / norm3d(x, y, z); }
+CUDA_LITE_FN inline float rnorm3df(float x, float y, float z) { return (float)rnorm3d(x, y, z); }
+CUDA_LITE_FN inline double norm4d(double x, double y, double z, double w) { return cuda_lite::hypot(cuda_lite::hypot(x, y), cuda_lite::hypot(z, w)); }
+CUDA_LITE_FN inline float norm4df(float x, float y, float z, float w) { return (float)norm4d(x, y, z, w); }
+CUDA_LITE_FN inline double rnorm4d(double x, double y, double z, double w) { return 1 / norm4d(x, y, z, w); }
+CUDA_LITE_FN inline float rnorm4df(float x, float y, float z, float w) { return (float)rnorm4d(x, y, z, w); }
+CUDA_LITE_FN inline long labs(long x) { return x < 0 ? -x : x; }
+CUDA_LITE_FN inline long long llabs(long long x) { return x < 0 ? -x : x; }
+CUDA_LITE_FN inline long abs(long x) { return x < 0 ? -x : x; }
+#define CUDA_LITE_KIND(type) \
+	CUDA_LITE_FN inline bool isnan(type x) { return x != x; } \
+	CUDA_LITE_FN inline bool isinf(type x) { return x == (type)__builtin_inf() || x == -(type)__builtin_inf(); } \
+	CUDA_LITE_FN inline bool isfinite(type x) { return x - x == 0; } \
+	CUDA_LITE_FN inline bool signbit(type x) { return __builtin_signbit(x); }
+CUDA_LITE_KIND(float)
+CUDA_LITE_KIND(double)
+#undef CUDA_LITE_KIND
 CUDA_LITE_FN inline double abs(double x) { return __builtin_fabs(x); }
 CUDA_LITE_FN inline float abs(float x) { return __builtin_fabsf(x); }
 CUDA_LITE_FN inline int abs(int x) { return x < 0 ? -x : x; }
@@ -324,7 +450,8 @@ CUDA_LITE_FN inline long long abs(long long x) { return x < 0 ? -x : x; }
 namespace std {
 CUDA_LITE_NAMES_1(CUDA_LITE_STD)
 CUDA_LITE_NAMES_2(CUDA_LITE_STD)
-using ::fma; using ::fmaf; using ::ldexp; using ::scalbn; using ::frexp; using ::modf; using ::lround; using ::lrint; using ::abs;
+using ::fma; using ::fmaf; using ::ldexp; using ::scalbn; using ::frexp; using ::modf; using ::lround; using ::lrint; using ::llround;
+using ::llrint; using ::ilogb; using ::nextafter; using ::abs; using ::labs; using ::llabs;
 }
 #undef CUDA_LITE_ONE
 #undef CUDA_LITE_BOTH

@@ -70,6 +70,20 @@ cc -lineinfo -o "$dir/poke" "$dir/poke.cu" && timeout 60 "$V/vgpu" run -- "$dir/
 [ $st = 1 ] && grep -q 'global write of 8 bytes at 0x40 in kernel void poke<double>(double\*), .*poke.cu:1' "$dir/out" && ok "a fault, by the names and lines of the program" ||
 	fail "a fault: $st, $(cat "$dir/out")"
 
+# halves: device and host the same bits, and the host's against Python's own rounding
+cc -Wall -Wextra -Werror -o "$dir/half" tests/system/cc_half.cu && timeout 100 "$V/vgpu" run -- "$dir/half" >"$dir/halves" 2>&1
+tail -n 1 "$dir/halves" 2>/dev/null | grep -q '^result: 0 wrong' && ok "cuda_fp16.h: host and device have the same bits" || fail "cuda_fp16.h: $(cat "$dir/out"; grep -v '^[0-9]' "$dir/halves" | tail -n 8)"
+python3 tests/system/cc_half.py "$dir/halves" >"$dir/out" 2>&1 && ok "cuda_fp16.h: $(tail -n 1 "$dir/out")" || fail "cuda_fp16.h against Python: $(tail -n 6 "$dir/out")"
+cc -std=c++14 -Wall -Wextra -Werror -o "$dir/intrinsics" tests/system/cc_intrinsics.cu && timeout 100 "$V/vgpu" run -- "$dir/intrinsics" >"$dir/out" 2>&1
+grep -q '^result: 0 wrong' "$dir/out" && ok "intrinsics, special functions, textures: $(grep -c ' ulp$' "$dir/out") of them within their bounds" || fail "intrinsics: $(tail -n 12 "$dir/out")"
+cat >"$dir/groups.cu" <<'CU'
+#include <cstdio>
+__global__ void k(unsigned *o, int *all) { o[threadIdx.x] = __match_any_sync(0xffffffff, threadIdx.x % 5); int a; __match_all_sync(0xffffffff, 7.5, &a); *all = a; atomicMax((unsigned long long *)(o + 32), (unsigned long long)threadIdx.x << 33); atomicAdd_block((int *)o + 34, 2); atomicOr_system(o + 35, 1u << threadIdx.x); atomicCAS((unsigned short *)(o + 36), (unsigned short)0, (unsigned short)9); }
+int main() { unsigned *o; int *a; cudaMallocManaged(&o, 160); cudaMallocManaged(&a, 4); cudaMemset(o, 0, 160); k<<<1, 32>>>(o, a); cudaError_t e = cudaDeviceSynchronize(); int bad = 0; for (int i = 0; i < 32; i++) { unsigned w = 0; for (int j = i % 5; j < 32; j += 5) w |= 1u << j; bad += o[i] != w; } bad += !*a; bad += o[33] != 62; bad += o[34] != 64; bad += o[35] != 0xffffffff; bad += o[36] != 9; printf("%s %d wrong\n", cudaGetErrorString(e), bad); return bad; }
+CU
+cc -arch=sm_70 -o "$dir/groups" "$dir/groups.cu" && timeout 100 "$V/vgpu" run --private --cc 7.0 -- "$dir/groups" >"$dir/out" 2>&1
+grep -q '^no error 0 wrong' "$dir/out" && ok "matches of lanes, atomics of 16 and 64 bits and of a scope" || fail "groups: $(tail -n 5 "$dir/out")"
+
 cat >"$dir/pi.cu" <<'CU'
 #include <cmath>
 #include <cstdio>
