@@ -223,6 +223,9 @@ static enum ctx_result fill(struct ctx *c, const struct vgpu_body_fill *b, struc
 static enum ctx_result copy(struct ctx *c, const struct ctx_stream *s, const struct vgpu_cmd *cmd, struct volume v, struct ctx_progress *at,
 			    uint32_t *status)
 {
+	/* A small copy of a stream that has nothing out is done on the spot: programs go on in other streams and take it for done. */
+	if (cmd->op == VGPU_OP_COPY_INLINE && !s->out)
+		return copy_now(c, v, at, status);
 	return ctx_stream_queues(c, cmd) ? copy_queued(c, s, v, at, status) : copy_now(c, v, at, status);
 }
 

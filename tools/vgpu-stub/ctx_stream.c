@@ -246,7 +246,9 @@ int ctx_stream_queues(const struct ctx *c, const struct vgpu_cmd *cmd)
 		return 1;
 	case VGPU_OP_COPY:
 	case VGPU_OP_COPY3D:
-		return on_device(c, cmd->u.copy.dst) || on_device(c, cmd->u.copy.src);
+		/* What a thread of the host has to move would be waited for in the engine, behind all that is out. */
+		return on_device(c, cmd->u.copy.dst) ? on_device(c, cmd->u.copy.src) || c->ops->reaches(c->engine) :
+		       on_device(c, cmd->u.copy.src) && c->ops->reaches(c->engine);
 	case VGPU_OP_COPY_INLINE:
 		return on_device(c, cmd->u.copy.dst);
 	case VGPU_OP_FILL:
@@ -485,7 +487,7 @@ void ctx_stream_submit(struct ctx *c, const struct vgpu_cmd *cmd, uint64_t first
 	behind = s->where == STREAM_RUNNING && s->out && !s->head && ctx_stream_queues(c, cmd);
 	where = s->where == STREAM_IDLE || behind ? blocked(c, cmd, phase) : s->where;
 	direct = where == STREAM_READY && (s->where == STREAM_IDLE || behind) && !put_off(c) &&
-		 !(c->ops->settle && cmd->op == VGPU_OP_COPY_INLINE);  /* what the engine will read has to stay */
+		 !(behind && cmd->op == VGPU_OP_COPY_INLINE);   /* what the engine will read has to stay */
 	n = direct ? NULL : node_new(c, cmd, phase, bytes);
 	payload = n ? n->payload : c->scratch;
 	if (bytes && copy_payload(c, payload, first, cmd->slots - 1u, bytes) < 0) {

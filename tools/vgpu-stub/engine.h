@@ -242,6 +242,8 @@ struct engine_ops {
 	 */
 	uint32_t (*copy_queued)(struct engine *e, uint64_t cookie, void *dst, const void *src, size_t bytes, int last);
 	uint32_t (*fill_queued)(struct engine *e, uint64_t cookie, void *dst, uint32_t value, unsigned elem_bytes, size_t count, int last);
+	/* Can the device read and write the client's window by itself? Else copies from it and to it are not queued. */
+	int (*reaches)(struct engine *e);
 	/* Behind a burst of them: from now on their end can be seen. */
 	void (*settle)(struct engine *e);
 	/*

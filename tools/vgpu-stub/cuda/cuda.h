@@ -98,8 +98,10 @@ struct engine {
 	CUdevice dev;
 	uint64_t device_base;           /* of the client's span for this device, VGPU_DEVICE_SPAN */
 	CUstream copies;                /* of copies and fills: no kernel of the client's is in it */
+	uint32_t unregistered;          /* parts of the window that the driver has not taken, ever */
 	uint32_t died;                  /* sticky status, once the driver said so */
 	struct cuda_stream stream[CUDA_STREAMS];
+	uint32_t no_writes;             /* the driver has no cuStreamWriteValue64 for this device */
 	uint64_t *words;                /* memory that the device writes to */
 	uint64_t active[CUDA_STREAMS / 64], dirty;      /* streams with something out; is any of it unwritten? */
 	struct cuda_module **modules;

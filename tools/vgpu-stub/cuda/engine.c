@@ -72,6 +72,8 @@ static uint32_t cuda_heap(struct engine *e, uint64_t va, uint64_t bytes)
 	return cuda_failed(e, cu.cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, bytes));
 }
 
+static int cuda_reaches(struct engine *e) { return !e->unregistered; }
+
 static uint32_t cuda_died(struct engine *e) { return e->died; }
 
 const struct engine_ops engine_cuda = {
@@ -99,6 +101,7 @@ const struct engine_ops engine_cuda = {
 	.died = cuda_died,
 	.copy_queued = cuda_copy_queued,
 	.fill_queued = cuda_fill_queued,
+	.reaches = cuda_reaches,
 	.settle = cuda_settle,
 	.poll = cuda_poll,
 	.ended = cuda_ended,

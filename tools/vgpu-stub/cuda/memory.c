@@ -355,10 +355,12 @@ void cuda_note(struct engine *e, uint64_t addr, uint64_t bytes, int alive)
 	}
 	r = cu.cuMemHostRegister_v2((void *)(uintptr_t)addr, bytes, CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE);
 	cuda_failed(e, r);
+	e->unregistered += r != CUDA_SUCCESS;
 	if (r)
 		return;
 	r = cu.cuMemHostGetDevicePointer_v2(&seen, (void *)(uintptr_t)addr, 0);
 	cuda_failed(e, r);
+	e->unregistered += r || seen != addr;
 	if (r || seen != addr)
 		cuda_failed(e, cu.cuMemHostUnregister((void *)(uintptr_t)addr));
 }

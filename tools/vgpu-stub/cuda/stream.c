@@ -103,7 +103,8 @@ void cuda_settle(struct engine *e)
 
 		if (s->written == s->given)
 			continue;
-		r = cu.cuStreamWriteValue64_v2(s->stream, (uintptr_t)s->word, s->given, 0);
+		r = e->no_writes ? CUDA_ERROR_NOT_SUPPORTED : cu.cuStreamWriteValue64_v2(s->stream, (uintptr_t)s->word, s->given, 0);
+		e->no_writes |= r == CUDA_ERROR_NOT_SUPPORTED;
 		cuda_failed(e, r);
 		if (r && !e->died)
 			hang_bell(e, s);        /* and where one hangs already, another when that has rung */
