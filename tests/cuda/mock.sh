@@ -48,7 +48,7 @@ device() {
 device ''
 "$M/sweep" run "$dir/mock" $stub $agent "$@" || bad=1
 # what does not end
-device hang --kernel-timeout 2
+device hang --kernel-timeout 5
 VGPU_AGENT=$dir/agenthang "$M/sweep" hang "$dir/mock" $stub $agent 2>>"$dir/hang.log" || bad=1
 # several GPUs, several devices
 "$B/bin/vgpu-stub" --socket "$dir/stubfirst" --engine cuda --cuda-library "$M/libcuda.so.1" 2>>"$dir/stubfirst.log" &

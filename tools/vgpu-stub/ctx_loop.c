@@ -23,6 +23,7 @@
 #include "../../fw-protocol/vgpu_fence.h"
 
 #define SPIN_FREE_NS 10000u             /* with cores to spare */
+#define SPIN_OUT_NS 100000u             /* ... and a GPU at work: its driver would spin as well, and to be woken by it takes 10 us and more */
 #define YIELD_NS 20000u
 #define YIELD_LATE_NS 50000u
 #define YIELD_OFF_NS 10000000u
@@ -193,7 +194,7 @@ static void idle(struct ctx *c, struct idle *w, uint64_t now)
 	int yields = now >= w->no_yield_until_ns;
 
 	/* Where processors are shared, who brings work or waits for its end may want this one: a yield at once. */
-	if (waited < (w->spare ? SPIN_FREE_NS : yields ? 0 : SPIN_ALONE_NS)) {
+	if (waited < (w->spare ? c->ops->ended && c->launches_out ? SPIN_OUT_NS : SPIN_FREE_NS : yields ? 0 : SPIN_ALONE_NS)) {
 		for (int i = 0; i < 4; i++)
 			vgpu_cpu_relax();
 		return;
