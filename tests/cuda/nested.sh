@@ -72,8 +72,8 @@ say $? "identity of the driver's device"
 
 # Programs whose kernels reach into pinned memory are not among them: our driver does not register the window, which is a
 # shared mapping (cuMemHostRegister).
-[ $# -gt 0 ] || set -- driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,globals,hostfn,hostreg:copies,ipc,vmm,pool,contexts,fault} \
-	static/vecadd static-musl/reduce rt12/rt_vecadd rt12/rt_reduce rt13/rt_scan c12/byhand
+[ $# -gt 0 ] || set -- driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,globals,hostfn,hostreg:copies,ipc,vmm,pool,contexts,fault,graph,graph_errors,printf} \
+	static/vecadd static-musl/reduce rt12/rt_vecadd rt12/rt_reduce rt12/rt_graph rt12/rt_hist rt12/rt_symbols rt13/rt_scan c12/byhand
 for p; do
 	args=''
 	[[ $p == *:* ]] && args=${p#*:} p=${p%%:*}

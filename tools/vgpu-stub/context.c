@@ -355,6 +355,7 @@ static uint32_t boot_engine(struct ctx *c)
 		.done = ctx_stream_done,
 		.fault = ctx_fault,
 		.print = ctx_print,
+		.print_room = ctx_print_room,
 	};
 
 	uint32_t st;

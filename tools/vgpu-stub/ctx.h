@@ -290,6 +290,7 @@ void ctx_why(struct ctx *c, const char *fmt, ...) __attribute__((format(printf, 
 void ctx_die(struct ctx *c, uint32_t status);
 void ctx_engine_died(struct ctx *c);                            /* is it so? Then the context dies of it */
 void ctx_fault(void *owner, const struct engine_fault *f);      /* any thread */
+int ctx_print_room(void *owner, size_t bytes);
 void ctx_print(void *owner, const char *text, size_t bytes);    /* any thread */
 
 /* ctx_files.c: device nodes that are open now. How many; kept for a new root; put there; allowed */

@@ -160,6 +160,15 @@ void ctx_engine_died(struct ctx *c)
 	}
 }
 
+int ctx_print_room(void *owner, size_t bytes)
+{
+	struct ctx *c = owner;
+	uint64_t used = vgpu_load_relaxed64(&c->head->printf_head) - vgpu_load_acquire64(&c->head->printf_tail);
+
+	/* A nonsense tail: the text is lost, and so counted. */
+	return c->error || used > VGPU_CTX_PRINTF_BYTES || bytes <= VGPU_CTX_PRINTF_BYTES - used;
+}
+
 /*
  * Any engine thread. A text goes into the ring whole or not at all; positions count bytes for
  * ever. The release of printf_head pairs with the client's acquire. The tail is the client's word

@@ -220,6 +220,7 @@ static void build(struct program *p, uint32_t driver)
 	};
 	static const uint32_t read_fds[] = { CTX_AT_KICK, CTX_AT_OWN };
 	static const uint32_t write_fds[] = { CTX_AT_IRQ, CTX_AT_OWN, STDERR_FILENO };
+	static const uint32_t driver_write_fds[] = { CTX_AT_IRQ, CTX_AT_OWN, STDERR_FILENO, STDOUT_FILENO };     /* a pipe of its own (cuda/print.c) */
 	static const uint32_t socket_fds[] = { CTX_SOCKET_FD };
 	static const uint32_t thread_name[] = { PR_SET_NAME };
 	static const uint32_t advice[] = {
@@ -245,7 +246,10 @@ static void build(struct program *p, uint32_t driver)
 	for (unsigned i = 0; i < COUNT(free_calls); i++)
 		ret_if_equal(p, free_calls[i], SECCOMP_RET_ALLOW);
 	ONLY(p, SYS_read, 0, read_fds);
-	ONLY(p, SYS_write, 0, write_fds);
+	if (driver)
+		ONLY(p, SYS_write, 0, driver_write_fds);
+	else
+		ONLY(p, SYS_write, 0, write_fds);
 	ONLY(p, SYS_recvmsg, 0, socket_fds);
 	ONLY(p, SYS_sendmsg, 0, socket_fds);
 	ONLY(p, SYS_prctl, 0, thread_name);

@@ -60,6 +60,8 @@ struct engine_env {
 	void (*fault)(void *owner, const struct engine_fault *f);
 	/* Device printf: formatted text, complete calls only. Any engine thread; may wait for the reader. */
 	void (*print)(void *owner, const char *text, size_t bytes);
+	/* Would print() take so much now? For an engine that prints on the dispatcher, where it does not wait. */
+	int (*print_room)(void *owner, size_t bytes);
 };
 
 /*

@@ -8,6 +8,7 @@
  *   module.c   modules, their functions
  *   variables.c  their variables, which the driver has elsewhere
  *   launch.c   launches
+ *   print.c    what kernels print
  *   stream.c   streams: what is queued in them, and how its end is seen
  *
  * The driver is trusted with this process's life and no more: it runs inside the context's walls, and what it answers is
@@ -59,7 +60,10 @@ struct cuda_stream {
 	uint64_t given, written, seen;  /* so many; the last that will be written there; the last that was told */
 	uint64_t bell;                  /* a host function stands behind so many; 0: none. The driver's thread clears it */
 	uint32_t fn;                    /* of the launch given last */
+	uint32_t prints;                /* something that is out may have printed; the driver has written that */
 };
+
+enum { CUDA_PRINTS = 1, CUDA_PRINTED };
 
 struct cuda_func {
 	CUfunction fn;
@@ -79,6 +83,7 @@ struct cuda_symbol {
 
 struct cuda_module {
 	CUmodule m;
+	uint32_t prints;                /* its kernels may */
 	uint64_t *last;                 /* of each stream: the last that was given of this module */
 	uint32_t first, nfuncs;         /* function ids first .. first + nfuncs - 1 */
 	struct cuda_symbol *var;
@@ -156,6 +161,11 @@ const void *cuda_real_params(const struct engine *e, const void *params, uint32_
 
 /* launch.c */
 uint32_t cuda_launch(struct engine *e, const struct engine_launch *l);
+
+/* print.c */
+int cuda_print_open(void);
+int cuda_prints(const void *image, size_t bytes);
+int cuda_print(struct engine *e, struct cuda_stream *s);        /* 0: the client has no room for all of it yet */
 
 /* stream.c */
 uint32_t cuda_streams_open(struct engine *e);

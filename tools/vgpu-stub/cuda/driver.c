@@ -124,7 +124,13 @@ uint32_t cuda_open_context(uint64_t device_base, char *why, size_t room)
 	const char *call = "cuCtxCreate";
 	CUfunction f;
 	CUmodule m;
-	CUresult r = cu.cuCtxCreate_v2(&the_context, CU_CTX_SCHED_BLOCKING_SYNC, the_device);
+	CUresult r;
+
+	if (cuda_print_open()) {
+		snprintf(why, room, "no pipe for what kernels print: %s", strerror(errno));
+		return VGPU_ST_LIMIT;
+	}
+	r = cu.cuCtxCreate_v2(&the_context, CU_CTX_SCHED_BLOCKING_SYNC, the_device);
 
 	if (!r && (call = "cuMemAddressReserve", r = reserve(want, &at)) == CUDA_SUCCESS &&
 	    at != want) {

@@ -68,5 +68,6 @@ uint32_t cuda_launch(struct engine *e, const struct engine_launch *l)
 	cuda_given(e, s);
 	f->m->last[s - e->stream] = s->given;
 	s->fn = l->fn;
+	s->prints = f->m->prints ? CUDA_PRINTS : s->prints;
 	return ENGINE_PENDING;
 }

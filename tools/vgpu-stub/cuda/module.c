@@ -166,6 +166,7 @@ static int each(void *owner, const struct fatbin_entry *f)
 
 	if ((f->kind != FATBIN_PTX && f->kind != FATBIN_ELF) || fatbin_text(f, &text, &bytes, why, sizeof(why)))
 		return 0;
+	n->m->prints |= (uint32_t)cuda_prints(text, bytes);
 	if (f->kind == FATBIN_PTX)
 		scan_ptx(n, text, text + bytes);
 	else
@@ -180,7 +181,11 @@ static void scan(struct names *n, const void *image, size_t bytes)
 
 	if (fatbin_probe(image, bytes))
 		fatbin_list(image, bytes, each, n, why, sizeof(why));
-	else if (bytes > SELFMAG && !memcmp(image, ELFMAG, SELFMAG))
+	else
+		n->m->prints = (uint32_t)cuda_prints(image, bytes);
+	if (fatbin_probe(image, bytes))
+		return;
+	if (bytes > SELFMAG && !memcmp(image, ELFMAG, SELFMAG))
 		scan_elf(n, image, bytes);
 	else
 		scan_ptx(n, image, (const char *)image + bytes);
@@ -294,7 +299,7 @@ uint32_t cuda_func_info(struct engine *e, uint32_t id, struct engine_func_info *
 	if (st)
 		return st;
 	*out = (struct engine_func_info){
-		.id = id, .name = f->name, .nparams = f->nparams, .param_bytes = f->param_bytes, .params = f->params,
+		.id = id, .name = f->name, .uses = f->m->prints ? ENGINE_USES_PRINTF : 0, .nparams = f->nparams, .param_bytes = f->param_bytes, .params = f->params,
 		.max_threads = attribute(f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &r),
 		.regs = attribute(f, CU_FUNC_ATTRIBUTE_NUM_REGS, &r),
 		.shared_static = attribute(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &r),
