@@ -91,7 +91,7 @@ many e2e/avx2 600 env VGPU_CPU_ISA=avx2 tests/e2e/run.sh "$B"
 # --- the engine on a CUDA driver: ours, over a second agent and device
 many cuda/nested 300 tests/cuda/nested.sh "$B"
 # a driver whose every call fails in turn
-many cuda/mock 300 tests/cuda/mock.sh "$B"
+many cuda/mock 600 tests/cuda/mock.sh "$B"
 
 # --- CUDA programs compiled by NVIDIA's nvcc where PyPI can be had: CUB, Thrust, warps
 many nvcc 900 tests/nvcc/run.sh "$B"
