@@ -31,7 +31,7 @@ until_true() {
 device() {
 	local n=$1
 	shift
-	"$B/bin/vgpu-stub" --socket "$dir/stub$n" --engine cuda --cuda-library "$M/libcuda.so.1" "$@" 2>>"$dir/stub$n.log" &
+	"${STUB:-$B/bin/vgpu-stub}" --socket "$dir/stub$n" --engine cuda --cuda-library "$M/libcuda.so.1" "$@" 2>>"$dir/stub$n.log" &
 	stub=$!
 	pids="$stub $pids"
 	until_true test -S "$dir/stub$n" || { echo "FAIL cuda/mock stub did not start"; cat "$dir/stub$n.log"; exit 1; }
@@ -51,9 +51,9 @@ device ''
 device hang --kernel-timeout 5
 VGPU_AGENT=$dir/agenthang "$M/sweep" hang "$dir/mock" $stub $agent 2>>"$dir/hang.log" || bad=1
 # several GPUs, several devices
-"$B/bin/vgpu-stub" --socket "$dir/stubfirst" --engine cuda --cuda-library "$M/libcuda.so.1" 2>>"$dir/stubfirst.log" &
+"${STUB:-$B/bin/vgpu-stub}" --socket "$dir/stubfirst" --engine cuda --cuda-library "$M/libcuda.so.1" 2>>"$dir/stubfirst.log" &
 pids="$! $pids"
-"$B/bin/vgpu-stub" --socket "$dir/stubother" --engine cuda --cuda-library "$M/libcuda.so.1" --cuda-device 1 2>>"$dir/stubother.log" &
+"${STUB:-$B/bin/vgpu-stub}" --socket "$dir/stubother" --engine cuda --cuda-library "$M/libcuda.so.1" --cuda-device 1 2>>"$dir/stubother.log" &
 pids="$! $pids"
 until_true test -S "$dir/stubfirst" -a -S "$dir/stubother"
 "$B/bin/vgpu-agent" --device "vfio-user:$dir/stubfirst" --device "vfio-user:$dir/stubother" --listen "$dir/agentboth" --pidfile "$dir/pidboth" 2>>"$dir/agentboth.log" &
