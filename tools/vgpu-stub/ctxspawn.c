@@ -47,8 +47,8 @@ static void filter_environment(char *out[MAX_ENV + 2], int counts, int driver)
 	for (char **e = environ; *e && n < MAX_ENV; e++) {
 		size_t name = strcspn(*e, "=");
 
-		/* for the host's driver: which devices it shows, and where the agent is when it is ours */
-		if (driver && (!strncmp(*e, "CUDA_VISIBLE_DEVICES=", 21) || !strncmp(*e, "VGPU_HOST_AGENT=", 16))) {
+		/* for the host's driver: which devices it shows, where its other libraries are, and where the agent is when it is ours */
+		if (driver && (!strncmp(*e, "CUDA_VISIBLE_DEVICES=", 21) || !strncmp(*e, "LD_LIBRARY_PATH=", 16) || !strncmp(*e, "VGPU_HOST_AGENT=", 16))) {
 			out[n++] = strncmp(*e, "VGPU_HOST_", 10) ? *e : host_agent(*e);
 			continue;
 		}
