@@ -195,8 +195,8 @@ bool s_together(const struct insn *in)
 }
 
 /* with lanes waiting: how often code is entered before they get a turn, and for how long each time */
-#define SPIN_ENTRIES 64
-#define SPIN_BUDGET 256
+#define SPIN_ENTRIES 16
+#define SPIN_BUDGET 2048
 
 /* a strip's share of the budget where those before it have used it up: they may be spinning for what it does */
 #define LEAST_BUDGET 64
@@ -469,7 +469,7 @@ static void arrive(struct tstate *ts, struct warp *w, struct frame *f)
 int strip_run(struct tstate *ts, struct warp *w, struct frame *f)
 {
 	const struct jit *j = newest(f->jit);
-	u32 n = j->entry_at[f->pc];
+	u32 n = j->entry_at[f->pc], l;
 	s64 budget = ts->budget, most = budget;
 	int r;
 
@@ -477,10 +477,17 @@ int strip_run(struct tstate *ts, struct warp *w, struct frame *f)
 		return JR_REFUSED;
 	if (f->waiting)
 		arrive(ts, w, f);
-	/* who spins while others wait for a turn gets little, and is then the interpreter's, which gives them theirs */
+	/* who goes on long while others wait may be waiting for them: they have turns too */
 	if (f->waiting) {
-		if (++f->spin > SPIN_ENTRIES)
-			return JR_REFUSED;
+		if (++f->spin > SPIN_ENTRIES) {
+			f->waiting |= f->mask;
+			for (l = f->mask; l; l &= l - 1)
+				f->lane_pc[__builtin_ctz(l)] = f->pc;
+			frame_turn(f);
+			n = j->entry_at[f->pc];
+			if (!n)
+				return JR_REFUSED;
+		}
 		most = budget < SPIN_BUDGET ? budget : SPIN_BUDGET;
 	}
 	if (!as_claimed(j, &j->entries[n - 1], f, f->mask))
