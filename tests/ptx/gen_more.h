@@ -63,7 +63,10 @@ static void gen_call_more(struct gen *g)
 	static const char *const targets[] = { "helper", "helper2", "deep", "via" };
 	unsigned how = gen_pick(g, 4);
 
-	if (how < 2)
+	if (how < 2 && gen_one_in(g, 3))
+		snprintf(text, sizeof(text), "\t@%s%%p%u call (%%r%u), %s, (%%r%u, %%f%u);\n", gen_one_in(g, 2) ? "!" : "", gen_pick(g, g->np), gen_pick(g, g->nr),
+			 how ? "ping" : "byreg", gen_pick(g, g->nr), gen_pick(g, g->nf));
+	else if (how < 2)
 		snprintf(text, sizeof(text), "\tcall%s (%%r%u), %s, (%%r%u, %%f%u);\n", g->ctx == TOGETHER ? ".uni" : "", gen_pick(g, g->nr),
 			 how ? "ping" : "byreg", gen_pick(g, g->nr), gen_pick(g, g->nf));
 	else if (how == 2)
