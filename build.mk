@@ -645,9 +645,10 @@ test-bins: $(foreach f,libcuda.so.1 vgpu-agent vgpu-stub,$(B)/test/protocols/$(1
 endef
 $(foreach p,3-2 3-3,$(eval $(call protocol_rule,$(p))))
 
+# at a fixed address: sessions after the first may then lie where a context's process cannot have them
 $(B)/test/soak/worker: tests/soak/worker.c | libs
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(WARN) -std=gnu11 -D_GNU_SOURCE -Ilibcuda-lite/include -o $@ $< $(B)/lib/libcuda.so.1 -lpthread
+	$(CC) $(CFLAGS) $(WARN) -std=gnu11 -D_GNU_SOURCE -fno-pie -no-pie -Ilibcuda-lite/include -o $@ $< $(B)/lib/libcuda.so.1 -lpthread
 
 $(B)/test/hostile/hostile: $(call objs,plain,$(filter-out tests/hostile/native%,$(wildcard tests/hostile/*.c)))
 	@mkdir -p $(@D)

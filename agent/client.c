@@ -204,7 +204,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 		return;
 	}
 	if (m->span_base && !message_span_ok(m->span_base)) {
-		refuse_hello(c, VGPU_ST_INVALID, m->version, "the address span must start at a multiple of 1 GiB from 0x200000000000 on");
+		refuse_hello(c, VGPU_ST_INVALID, m->version, "the address span must start at a multiple of 1 GiB from 0x200000000000 on, clear of 0x550000000000 to 0x580000000000");
 		return;
 	}
 	rc = m->span_base ? window_open(c) : 0;

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-#define SPAN_LAST 0x7f0000000000ull
+#define SPAN_LAST 0x7e0000000000ull     /* behind it, the context's process has its libraries and stacks */
 
 int message_span_ok(uint64_t base)
 {
-	return base >= VGPU_SPAN_BASE_MIN && !(base % VGPU_GIB) && base <= SPAN_LAST - VGPU_SPAN_BYTES;
+	return base >= VGPU_SPAN_BASE_MIN && !(base % VGPU_GIB) && VGPU_SPAN_FREE(base) && base <= SPAN_LAST - VGPU_SPAN_BYTES;
 }
 
 /* What people will read in logs and in `vgpu smi`. */

@@ -43,10 +43,14 @@
 #define VGPU_GIB (1ull << 30)
 #define VGPU_SPAN_BASE_MIN     0x1c0000000000ull /* the lowest: a client's stand-in has its window below the client's */
 #define VGPU_SPAN_BASE_DEFAULT 0x200000000000ull /* free in glibc, musl, ASan and TSan layouts */
+/* Linux puts programs that run at any address here, and what they allocate: the context's process, which needs the span too. */
+#define VGPU_PROGRAMS_FROM 0x550000000000ull
+#define VGPU_PROGRAMS_TO   0x580000000000ull
 #define VGPU_MAX_DEVICES 8u
 #define VGPU_WINDOW_SPAN VGPU_TIB
 #define VGPU_DEVICE_SPAN VGPU_TIB
 #define VGPU_SPAN_BYTES (VGPU_WINDOW_SPAN + VGPU_MAX_DEVICES * VGPU_DEVICE_SPAN)
+#define VGPU_SPAN_FREE(base) ((base) >= VGPU_PROGRAMS_TO || (base) + VGPU_SPAN_BYTES <= VGPU_PROGRAMS_FROM)
 #define VGPU_ARENA_BYTES (64 * VGPU_GIB)         /* first part of a device's span: the engine's */
 #define VGPU_DEVICE_BASE(span, dev) ((span) + VGPU_WINDOW_SPAN + (uint64_t)(dev) * VGPU_DEVICE_SPAN)
 #define VGPU_PHYS_SPAN VGPU_TIB                  /* offsets of PHYS_ALLOC */

@@ -151,9 +151,13 @@ static uint64_t reserve_span(void)
 		return named_span(named);
 	for (uint64_t base = VGPU_SPAN_BASE_DEFAULT; base + VGPU_SPAN_BYTES < 0x700000000000ull;
 	     base += 4 * VGPU_TIB) {
-		void *p = mmap((void *)(uintptr_t)base, VGPU_SPAN_BYTES, PROT_NONE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+		void *p;
 
+		/* A program linked to a fixed address has room where the context's process has none. */
+		if (!VGPU_SPAN_FREE(base))
+			continue;
+		p = mmap((void *)(uintptr_t)base, VGPU_SPAN_BYTES, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 		if (p == (void *)(uintptr_t)base) {
 			/* No child may keep what will be mapped here; vfork and exec do not care. */
 			madvise(p, VGPU_SPAN_BYTES, MADV_DONTFORK);

@@ -24,6 +24,12 @@ sleep 0.2
 kill "$agent"; wait "$agent"
 start_agent
 again "so it does after the agent's orderly end"
+for turn in 3 4 5 6; do
+	sleep 0.1
+	kill -9 "$agent"; wait "$agent" 2>/dev/null
+	start_agent
+	again "another time, with other addresses for the session (death $turn)"
+done
 sleep 0.2
 kill -9 "$stub"; wait "$stub" 2>/dev/null; rm -f "$dir/stub"
 start_stub --memory 512M

@@ -26,6 +26,7 @@
 extern char **environ;
 
 #define MAX_ENV 16
+#define STACK_BYTES (8u << 20)
 #define COUNTS_TEXT "4"                 /* CTX_COUNTS_FD */
 
 /* Only what a person sets to debug a context: our own switches and the sanitizers'; and where the counts of vgpu verify are. */
@@ -126,6 +127,8 @@ static void child(const struct cage *k, char *const argv[], char *const envp[])
 	    syscall(SYS_close_range, k->counts >= 0 ? CTX_COUNTS_FD + 1 : CTX_SOCKET_FD + 1, ~0u, 0))
 		_exit(127);
 	limit(RLIMIT_CORE, 0);
+	/* Without a limit the kernel would lay out addresses from below, where the client's span is. */
+	limit(RLIMIT_STACK, STACK_BYTES);
 #ifndef __SANITIZE_ADDRESS__            /* its shadow alone is terabytes */
 	/* The hard limit stays above the soft one, which the parent moves and the sandbox does not let it touch itself. */
 	setrlimit(RLIMIT_DATA, &(struct rlimit){ k->data_limit, k->data_most });
