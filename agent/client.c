@@ -622,6 +622,9 @@ void client_end(struct client *c, uint32_t status, const char *why)
 	if (c->window) {
 		mailbox_call(MAILBOX_DEL_CLIENT, c, 0);
 		close(c->kick_fd);
+		/* Release, and before a page of it goes: what it reads there from now on may be nothing (vg_window_gone()). */
+		if (!agent.stop)
+			vgpu_store_release32(&c->session->magic, 0);
 	}
 	if (c->pidfd >= 0 && !has_own(c))
 		forget_process(c);

@@ -79,7 +79,7 @@ _Static_assert(VGPU_CTX_IOQ + VGPU_IOQ_SLOTS * VGPU_SLOT_BYTES <= VGPU_CTX_STRID
 #define VGPU_SESSION_MAGIC 0x55504756u  /* "VGPU" */
 
 struct vgpu_session {
-	uint32_t magic, version;
+	uint32_t magic, version;        /* magic 0: the agent takes the window back; what was read in it before that look may be gone */
 	uint64_t features;
 	uint32_t client_id;
 	uint32_t rsvd[11];

@@ -153,6 +153,7 @@ many native 600 tests/hostile/native.sh "$B"
 many crowd 300 tests/hostile/crowd.sh "$B"
 many soak/beside 300 tests/soak/beside.sh "$B"
 many soak/again 300 tests/soak/again.sh "$B"
+many soak/ended 200 tests/soak/ended.sh "$B"
 many soak/replace 300 tests/soak/replace.sh "$B"
 many soak/storm 300 tests/soak/storm.sh "$B" 40
 many soak/crowd 300 tests/soak/crowd.sh "$B"

@@ -280,6 +280,24 @@ static inline uint32_t vg_lost_status(const struct vg_ctx *c)
 	return e ? e : VGPU_ST_AGENT_LOST;
 }
 
+/*
+ * The agent takes the window of a client that it ends, error words and all. Its word goes first: what was read in the window
+ * before this look, and it is false, was there.
+ */
+static inline bool vg_window_gone(void)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return VG_UNLIKELY(vgpu_load_relaxed32(&((struct vgpu_session *)vg.seg0)->magic) != VGPU_SESSION_MAGIC);
+}
+
+/* The status of a call that has read what it was to read: the context's error, or that its memory was taken away meanwhile. */
+static inline uint32_t vg_ctx_whole(const struct vg_ctx *c)
+{
+	uint32_t e = vg_ctx_error(c);
+
+	return VG_LIKELY(!e && !vg_window_gone()) ? VGPU_ST_OK : vg_lost_status(c);
+}
+
 /* ---- ctl.c ------------------------------------------------------------------------------------------ */
 
 /* One control call and its answer; v[5] may be NULL. */

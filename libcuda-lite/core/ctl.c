@@ -66,6 +66,8 @@ uint32_t vg_ctl(struct vg_ctx *c, uint8_t op, uint32_t id, uint64_t a, uint64_t 
 	status = reply->status;
 	if (v)
 		memcpy(v, reply->v, sizeof reply->v);
+	if (vg_window_gone())
+		goto lost;
 	__atomic_fetch_and(&vg.replies_busy, ~(1ull << r), __ATOMIC_RELEASE);
 	return vgpu_status_known(status) ? status : VGPU_ST_INTERNAL;
 lost:

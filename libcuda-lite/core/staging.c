@@ -222,6 +222,8 @@ static uint32_t download(struct vg_stream *s, const struct vg_copy *k)
 			if (!st && !status)
 				rows_memcpy(part->dst, part->dst_pitch, (uint64_t)(uintptr_t)piece_at(fly[i].piece),
 					    part->width, part->width, part->height);
+			if (!st && vg_window_gone())
+				st = vg_lost_status(s->ctx);
 			if (st)
 				status = st;
 			leave_piece(fly[i].piece, s, 0);
@@ -258,7 +260,7 @@ uint32_t vg_copy(struct vg_stream *s, const struct vg_copy *arg, bool async)
 		for (uint64_t z = 0; z < k.depth; z++)
 			rows_memcpy(k.dst + z * k.dst_slice, k.dst_pitch, k.src + z * k.src_slice, k.src_pitch,
 				    k.width, k.height);
-		return VGPU_ST_OK;
+		return vg_ctx_whole(s->ctx);
 	}
 	return k.src_pageable ? upload(s, &k) : download(s, &k);
 }

@@ -260,7 +260,7 @@ static uint32_t wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_
 		}
 	}
 	/* Values move on when a context fails, to free its waiters: the error decides. */
-	if ((e = vg_ctx_error(c)) != 0)
+	if ((e = vg_ctx_whole(c)) != 0)
 		return e;
 	/* A command that the device refused without failing (written before value, so the acquire covers it). */
 	e = vgpu_load_relaxed32(&t->error);

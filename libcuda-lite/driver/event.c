@@ -134,7 +134,7 @@ CUresult cuEventQuery(CUevent h)
 		status = vg_asked_again(e->ctx);
 		return status ? vg_fail(e->ctx, status) : CUDA_ERROR_NOT_READY;
 	}
-	status = vg_ctx_error(e->ctx);
+	status = vg_ctx_whole(e->ctx);
 	return vg_done(e->ctx, status);
 }
 

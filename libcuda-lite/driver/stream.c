@@ -77,7 +77,7 @@ static CUresult impl_cuStreamQuery(CUstream h, bool pt)
 		return e ? vg_fail(s->ctx, e) : CUDA_ERROR_NOT_READY;
 	}
 	/* Values move on when a context fails: look at the error behind them. */
-	e = vg_ctx_error(s->ctx);
+	e = vg_ctx_whole(s->ctx);
 	if (e)
 		return vg_fail(s->ctx, e);
 	vg_printf_drain(s->ctx);

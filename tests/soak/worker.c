@@ -11,6 +11,7 @@
  *   compile N      says "running"; one thread compiles a kernel of N blocks, "compiled CODE"; another asks for pinned memory as soon
  *                  as that has begun, and launches until it is over: "beside: ..." says which of both it did meanwhile
  *   compiles N     the same compilation and nothing beside it
+ *   reads          reads memory of the device again and again, until it is told that it cannot: "wrong" is what it was told it has
  *   allocs N       N allocations, as many frees
  *   live N         N allocations that live at once, freed in an order of no order
  *   modules N      N modules loaded, looked into and unloaded
@@ -345,6 +346,41 @@ static int live_on(unsigned seconds)
 	return l.wrong ? 1 : 0;
 }
 
+/* ---- the end, in the middle of a copy ---------------------------------------------------------------------- */
+
+#define READ_WORDS (64u << 10)
+
+/* Whatever becomes of this program's session: a copy that says it is done has brought the words. */
+static int reads(void)
+{
+	uint32_t *host = malloc(READ_WORDS * sizeof *host);
+	CUdeviceptr p;
+	unsigned bad = 0, n = 0;
+	CUcontext c;
+	CUresult r;
+	int rc = open_context(&c);
+
+	if (rc)
+		return rc;
+	DO(cuMemAlloc(&p, READ_WORDS * sizeof *host));
+	DO(cuMemsetD32(p, 0x5a5a1234, READ_WORDS));
+	do {
+		/* a word of each page: most of the time is the copy's */
+		for (unsigned i = 1023; i < READ_WORDS; i += 1024)
+			host[i] = 0;
+		r = cuMemcpyDtoH(host, p, READ_WORDS * sizeof *host);
+		for (unsigned i = 1023; !r && i < READ_WORDS; i += 1024)
+			bad += host[i] != 0x5a5a1234;
+		if (!n++) {
+			puts("running");
+			fflush(stdout);
+		}
+	} while (!r && !bad);
+	printf("%s after %u copies: code %d, %u words\n", bad ? "wrong" : "told", n, r, bad);
+	free(host);
+	return bad ? 1 : 0;
+}
+
 /* ---- many of something ------------------------------------------------------------------------------- */
 
 static int allocs(unsigned n)
@@ -438,6 +474,8 @@ int main(int argc, char **argv)
 		return compile(n, 1);
 	if (!strcmp(mode, "compiles"))
 		return compile(n, 0);
+	if (!strcmp(mode, "reads"))
+		return reads();
 	if (!strcmp(mode, "allocs"))
 		return allocs(n);
 	if (!strcmp(mode, "live"))
@@ -446,6 +484,6 @@ int main(int argc, char **argv)
 		return modules(n);
 	if (!strcmp(mode, "contexts"))
 		return contexts(n);
-	fprintf(stderr, "usage: worker first | grow | windows N | on SECONDS | compile N | compiles N | allocs N | live N | modules N | contexts N\n");
+	fprintf(stderr, "usage: worker first | grow | windows N | on SECONDS | compile N | compiles N | reads | allocs N | live N | modules N | contexts N\n");
 	return 2;
 }

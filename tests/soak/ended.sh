@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A client is ended by the administrator while it is in the middle of a copy (stopped there, so that the agent takes its window
+# back meanwhile): what it is told afterwards is an error, or the copy is right. One line.
+#   ended.sh BUILD [TRIES]
+. "$(dirname "$0")/../system/lib.sh"
+W=$B/test/soak/worker tries=${2:-30}
+start_stub --memory 512M
+start_agent
+running() { grep -q '^running' "$dir/out"; }
+id() { "$V/vgpu" smi -j | grep -o '"id": *[0-9]*, *"pid": *'"$1"'\b' | grep -o '[0-9]*' | head -n 1; }
+# no page of the window is left in the stopped process: they are punched
+punched() { [ "$(awk '/^[0-9a-f]+-/ { w = /vgpu-window/ } /^Rss:/ && w { n += $2 } END { print n + 0 }' "/proc/$1/smaps")" = 0 ]; }
+told=0
+for try in $(seq "$tries"); do
+	rm -f "$dir/out"
+	"$W" reads >"$dir/out" 2>"$dir/err" &
+	w=$!
+	until_true running || { fail "the worker does not start: $(tail -n 1 "$dir/err")"; kill -9 $w; exit; }
+	sleep "0.0$((RANDOM % 10))"     # somewhere in the middle: no synchronisation
+	kill -STOP $w
+	who=$(id $w)
+	[ -n "$who" ] && "$V/vgpu" ctl end "$who" >/dev/null || { fail "client of pid $w: $("$V/vgpu" smi -j | tr -d '\n' | head -c 400)"; kill -9 $w; exit; }
+	until_true punched $w || { fail "its window is not taken back"; kill -9 $w; exit; }
+	kill -CONT $w
+	wait $w || { fail "try $try: $(tail -n 1 "$dir/out")"; exit; }
+	grep -q '^told' "$dir/out" && told=$((told + 1))
+done
+[ $told = "$tries" ] && ok "ended in the middle of a copy, $tries times: never success for what was taken back" || fail "told $told times of $tries"
