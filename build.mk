@@ -496,6 +496,7 @@ src_gemm    := $(addprefix tools/vgpu-stub/cpu/,gemm_isa.c gemm_avx512.c)
 src_dma     := tools/vgpu-stub/dma.c
 src_dma_msg := tools/vgpu-stub/dma_msg.c
 src_pidfile := agent/pidfile.c
+src_cgroup  := tools/vgpu-stub/cgroup.c
 src_pool    := agent/pool.c agent/log.c
 src_demangle := $(wildcard tools/vgpu-stub/cpu/demangle*.c)
 src_bounds  := $(CPU)

@@ -117,13 +117,13 @@ static void group_name(const struct context *c, char *name, size_t room)
 	snprintf(name, room, "client-%" PRIx64, c->create.seg0_iova);
 }
 
-/* The client's contexts that have a process or are about to, c too; the largest grant and weight among them. */
-static uint32_t count(const struct context *c, uint64_t *grant, uint32_t *weight)
+/* The client's other contexts that have a process; with c (mine) or without it, the largest grant and weight among them. */
+static uint32_t count(const struct context *c, int mine, uint64_t *grant, uint32_t *weight)
 {
 	uint32_t n = 0;
 
-	*grant = c->create.memory_limit;
-	*weight = c->create.weight;
+	*grant = mine ? c->create.memory_limit : 0;
+	*weight = mine ? c->create.weight : 0;
 	for (uint32_t q = 0; q < STUB_QUEUES; q++) {
 		const struct context *x = &c->dev->ctx[q];
 
@@ -136,10 +136,19 @@ static uint32_t count(const struct context *c, uint64_t *grant, uint32_t *weight
 	return n;
 }
 
+/* All contexts of a client share its grant; tables and code are each one's own. */
+static int put_limits(const struct context *c, int dir, uint32_t n, uint64_t grant, uint32_t weight)
+{
+	uint64_t overhead = c->dev->config.overhead_bytes + CTX_TABLE_BYTES;
+
+	return put_number(dir, "memory.max", grant + n * overhead) || put_number(dir, "pids.max", n * (c->dev->config.cores + 4)) ||
+	       put_number(dir, "cpu.weight", weight ? weight : 100) ? -errno : 0;
+}
+
 int cgroup_enter(struct context *c)
 {
-	uint64_t grant, overhead = c->dev->config.overhead_bytes + CTX_TABLE_BYTES;
-	uint32_t weight, n = count(c, &grant, &weight) + 1;
+	uint64_t grant;
+	uint32_t weight, n = count(c, 1, &grant, &weight) + 1;
 	char name[40];
 	int dir, err;
 
@@ -149,10 +158,8 @@ int cgroup_enter(struct context *c)
 	dir = openat(home, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -errno;
-	/* All contexts of a client share its grant; tables and code are each one's own. */
-	if (put_number(dir, "memory.max", grant + n * overhead) || put_number(dir, "pids.max", n * (c->dev->config.cores + 4)) ||
-	    put_number(dir, "cpu.weight", weight ? weight : 100)) {
-		err = -errno;
+	err = put_limits(c, dir, n, grant, weight);
+	if (err) {
 		close(dir);
 		return err;
 	}
@@ -164,13 +171,25 @@ int cgroup_enter(struct context *c)
 void cgroup_leave(struct context *c)
 {
 	uint64_t grant;
-	uint32_t weight;
+	uint32_t weight, n;
 	char name[40];
+	int dir, err;
 
 	if (!c->in_cgroup)
 		return;
 	c->in_cgroup = 0;
 	group_name(c, name, sizeof(name));
-	if (!count(c, &grant, &weight) && unlinkat(home, name, AT_REMOVEDIR))
-		log_verbose("cgroup %s: %s", name, strerror(errno));
+	n = count(c, 0, &grant, &weight);
+	if (!n) {
+		if (unlinkat(home, name, AT_REMOVEDIR))
+			log_verbose("cgroup %s: %s", name, strerror(errno));
+		return;
+	}
+	/* The rest have what is theirs: its share of the overhead, a larger grant, a heavier weight went with it. */
+	dir = openat(home, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = dir < 0 ? -errno : put_limits(c, dir, n, grant, weight);
+	if (err)
+		log_line("cgroup %s: its limits cannot be lowered: %s", name, strerror(-err));
+	if (dir >= 0)
+		close(dir);
 }
