@@ -154,7 +154,7 @@ victim() {
 	: >"$T/victim.out"
 	"$endless" "$1" >"$T/victim.out" 2>&1 &
 	victim_pid=$!
-	soon grep -q running "$T/victim.out"
+	soon grep -qs running "$T/victim.out"
 }
 
 kill_client() {	# NAME WAY

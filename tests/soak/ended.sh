@@ -7,13 +7,13 @@
 W=$B/test/soak/worker tries=${2:-30}
 start_stub --memory 512M
 start_agent
-running() { grep -q '^running' "$dir/out"; }
+running() { grep -qs '^running' "$dir/out"; }
 id() { "$V/vgpu" smi -j | grep -o '"id": *[0-9]*, *"pid": *'"$1"'\b' | grep -o '[0-9]*' | head -n 1; }
 # no page of the window is left in the stopped process: they are punched
 punched() { [ "$(awk '/^[0-9a-f]+-/ { w = /vgpu-window/ } /^Rss:/ && w { n += $2 } END { print n + 0 }' "/proc/$1/smaps")" = 0 ]; }
 told=0
 for try in $(seq "$tries"); do
-	rm -f "$dir/out"
+	rm -f "$dir/out"                # the one before said "running", too
 	"$W" reads >"$dir/out" 2>"$dir/err" &
 	w=$!
 	until_true running || { fail "the worker does not start: $(tail -n 1 "$dir/err")"; kill -9 $w; exit; }

@@ -26,7 +26,7 @@
 #include "../../agent/sigbus.h"
 #include "agent_fake.h"
 
-#define SPAN(i) (VGPU_SPAN_BASE_DEFAULT + (uint64_t)(i) * 16 * VGPU_TIB)
+#define SPAN(i) (VGPU_SPAN_BASE_DEFAULT + (uint64_t)(i) * 10 * VGPU_TIB)
 #define HEAP(i) (VGPU_DEVICE_BASE(SPAN(i), 0) + VGPU_ARENA_BYTES)
 
 static unsigned failed, checks;
