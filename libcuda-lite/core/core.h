@@ -286,8 +286,10 @@ static inline uint32_t vg_lost_status(const struct vg_ctx *c)
  */
 static inline bool vg_window_gone(void)
 {
+	struct vgpu_session *s = (struct vgpu_session *)vg.seg0;        /* NULL: there is none, and contexts say why */
+
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return VG_UNLIKELY(vgpu_load_relaxed32(&((struct vgpu_session *)vg.seg0)->magic) != VGPU_SESSION_MAGIC);
+	return VG_UNLIKELY(s && vgpu_load_relaxed32(&s->magic) != VGPU_SESSION_MAGIC);
 }
 
 /* The status of a call that has read what it was to read: the context's error, or that its memory was taken away meanwhile. */
