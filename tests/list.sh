@@ -92,7 +92,8 @@ many e2e/avx2 600 env VGPU_CPU_ISA=avx2 tests/e2e/run.sh "$B"
 many cuda/nested 300 tests/cuda/nested.sh "$B"
 # a driver whose every call fails in turn
 many cuda/mock 600 tests/cuda/mock.sh "$B"
-many cuda/mock/asan 600 env STUB="$B/test/san/bin/vgpu-stub" tests/cuda/mock.sh "$B" cuLaunch
+# what a context leaks the sweep counts; LeakSanitizer, at its end, asks for calls that the sandbox does not give it
+many cuda/mock/asan 600 env STUB="$B/test/san/bin/vgpu-stub" ASAN_OPTIONS=detect_leaks=0 tests/cuda/mock.sh "$B" cuLaunch
 
 # --- CUDA programs compiled by NVIDIA's nvcc where PyPI can be had: CUB, Thrust, warps
 many nvcc 900 tests/nvcc/run.sh "$B"
