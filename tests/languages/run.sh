@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Languages and frameworks as PyPI has them, unmodified, on the device: vgpu run -- python, nothing else set.
-#   tests/languages/run.sh BUILD [NAME...]         default: triton numba tinygrad cupy jax
+#   tests/languages/run.sh BUILD [NAME...]         default: triton numba tinygrad cupy jax taichi
 # Each has a virtual environment of its own in BUILD/languages, with the versions below. "numba-suite" is numba-cuda's own tests,
-# some twenty minutes: by name only; so is torch (7 GB).
+# some twenty minutes: by name only; so are torch (7 GB) and "torch-samples", its operators by its own samples.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 B=$(cd "$1" && pwd)
@@ -18,7 +18,8 @@ packages() {
 	tinygrad) echo tinygrad==0.12.0 numpy==2.2.6 nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 ;;
 	cupy) echo cupy-cuda12x==14.2.0 numpy==2.2.6 nvidia-cuda-nvrtc-cu12==12.9.86 nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-cccl-cu12==12.9.27 ;;
 	jax) echo jax==0.10.2 jaxlib==0.10.2 jax-cuda12-plugin==0.10.2 jax-cuda12-pjrt==0.10.2 nvidia-cuda-nvcc-cu12==12.9.86 numpy==2.2.6 ;;
-	torch) echo torch==2.9.1 flag_gems==5.0.2 numpy==1.26.4 ;;
+	torch | torch-samples) echo torch==2.9.1 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ;;
+	taichi) echo taichi==1.7.4 numpy==2.2.6 ;;
 	*) return 1 ;;
 	esac
 }
@@ -26,7 +27,7 @@ packages() {
 environment() {
 	local want
 	want=$(packages "$1") || return 1
-	venv=$B/languages/${1%-suite}
+	venv=$B/languages/${1%-s[ua]*}
 	[ "$(cat "$venv/have" 2>/dev/null)" = "$want" ] && return 0
 	mkdir -p "$B/languages"
 	# shellcheck disable=SC2086
@@ -46,10 +47,10 @@ program() {
 	[ $st = 0 ] || bad=1
 }
 
-for name in "${@:-triton numba tinygrad cupy jax}"; do
+for name in "${@:-triton numba tinygrad cupy jax taichi}"; do
 for name in $name; do
 	if ! environment "$name"; then
-		echo "skip $name its packages cannot be had: $(tail -1 "$B/languages/${name%-suite}.log" 2>/dev/null)"
+		echo "skip $name its packages cannot be had: $(tail -1 "$B/languages/${name%-s[ua]*}.log" 2>/dev/null)"
 		continue
 	fi
 	case $name in
@@ -90,6 +91,14 @@ for name in $name; do
 		program "$name" 8.0 "$here/torch_eager.py"
 		program "$name-compile" 8.0 "$here/torch_compile.py"
 		option=
+		;;
+	torch-samples)
+		option=--torch
+		program "$name" 8.0 "$here/torch_samples.py"
+		option=
+		;;
+	taichi)
+		program "$name" 8.0 "$here/taichi_ops.py"
 		;;
 	jax)
 		# its plugin's own kernels are for 12.0

@@ -2,7 +2,8 @@
 """vgpu run --torch: eager PyTorch by FlagGems.
 
 PyTorch's own kernels are machine code in every wheel, so not one of them runs on a device that takes PTX. FlagGems (pip install flag_gems)
-has the same operators in Triton; when a program has imported torch they are registered in their places, by its own flag_gems.enable().
+has many of the same operators in Triton; when a program has imported torch they are registered in their places, by its own
+flag_gems.enable(). Those that it has not: vgpu_cells.py, vgpu_rest.py.
 Nothing of torch is changed on disk. Python imports this file by itself when its folder is on PYTHONPATH.
 """
 import importlib
@@ -14,28 +15,67 @@ import sys
 # Products that torch has from cuBLAS, which needs no kernel of torch's and is faster than a search among Triton's.
 CUBLAS = ["mm", "mm_out", "bmm", "bmm_out", "addmm", "addmm_out", "baddbmm"]
 
-# FlagGems registers these below autograd, where torch makes them of others: their gradient was lost, with no word. Torch's way stays.
-MADE_OF_OTHERS = ["square", "square_", "square_out", "absolute", "clip", "clip_", "diag", "hstack", "vstack", "kron", "pad", "tile", "var",
-                  "var_dim", "selu"]
-
+# Wrong in FlagGems 5.0.2, by torch's own samples: layer_norm's rows (below), batch_norm of a model that does not train, groups, ties
+# and indices of running extremes, windows over the edge, infinities, what is broadcast, an index twice.
+WRONG = ["layer_norm_backward", "batch_norm_backward", "group_norm", "group_norm_backward", "cummax", "cummin", "avg_pool2d",
+         "avg_pool2d_backward", "logaddexp", "logaddexp_out", "masked_scatter", "masked_scatter_", "index_add_",
+         "_upsample_nearest_exact1d"]
 
 _kept = []      # registrations last as long as their library object
 
 
 def _enable():
     try:
+        _no_search()
         import flag_gems
     except ImportError as e:
         print(f"vgpu run --torch: eager operators need FlagGems, and it cannot be imported ({e}): pip install flag_gems==5.0.2",
               file=sys.stderr)
         return
-    flag_gems.enable(unused=CUBLAS + MADE_OF_OTHERS + ["layer_norm_backward"])
+    import vgpu_cells
+    import vgpu_rest
+    flag_gems._FULL_CONFIG = tuple((name, vgpu_rest.or_host(name, f), *when) for name, f, *when in flag_gems._FULL_CONFIG
+                                   if not _loses_its_gradient(name))
+    flag_gems.enable(unused=CUBLAS + WRONG)
     _in_place(flag_gems)
     _layer_norm_by_rows()
     _products_and_sums()
     _attention_in_parts()
     _signs()
     _one_by_one()
+    _without_cudnn()
+    _kept.append(vgpu_cells.register())
+    _kept.append(vgpu_rest.register([flag_gems.aten_lib, *_kept]))
+
+
+def _no_search():
+    """FlagGems tries up to some forty forms of a kernel for each new shape, timed, in seconds each: the form with the fewest stages does.
+    What the program's own kernels or torch.compile try is their own matter."""
+    from triton.runtime import autotuner
+    tuned = autotuner.Autotuner.__init__
+
+    def init(self, fn, names, configs, *a, **k):
+        innermost = fn
+        while hasattr(innermost, "fn"):
+            innermost = innermost.fn
+        file = getattr(getattr(innermost, "__code__", None), "co_filename", "")
+        if configs and ("/flag_gems/" in file or "/.flaggems/" in file):
+            configs = [min(configs, key=lambda c: c.num_stages or 0)]
+        tuned(self, fn, names, configs, *a, **k)
+
+    autotuner.Autotuner.__init__ = init
+
+
+def _loses_its_gradient(name):
+    """Autograd knows the derivative of the parts of an operator that torch makes of others, not its own: registered for a device, as
+    FlagGems does with some fifty of them (square, pad, var, prelu, conv2d in torch.compile, ...), its gradient is lost, with no word. Torch's way stays."""
+    import torch
+    if name.endswith("_backward"):
+        return False
+    try:
+        return torch._C._dispatch_has_kernel_for_dispatch_key("aten::" + name, "CompositeImplicitAutograd")
+    except RuntimeError:        # torch has none of this name
+        return False
 
 
 def _in_place(flag_gems):
@@ -59,6 +99,7 @@ def _layer_norm_by_rows():
     """FlagGems 5.0.2 takes the first dimension for the rows in layer_norm's backward step: wrong where there are three or more."""
     import math
     import torch
+    import vgpu_rest
     from flag_gems.ops.layernorm import layer_norm_backward
 
     def backward(grad, x, shape, mean, rstd, weight=None, bias=None, mask=None):
@@ -68,7 +109,7 @@ def _layer_norm_by_rows():
         return (gx if gx is None else gx.reshape(x.shape), *(g if g is None else g.reshape(shape) for g in (gw, gb)))
 
     library = torch.library.Library("aten", "IMPL")
-    library.impl("native_layer_norm_backward", backward, "CUDA")
+    library.impl("native_layer_norm_backward", vgpu_rest.or_host("native_layer_norm_backward", backward), "CUDA")
     _kept.append(library)
 
 
@@ -81,7 +122,7 @@ def _products_and_sums():
 
     def travels(added, b, beta):
         return added.dim() == 1 and added.is_contiguous() and added.shape[0] == b.shape[1] and min(b.shape) > 1 and beta == 1 and \
-            added.dtype == b.dtype and added.dtype.is_floating_point
+            added.dtype == b.dtype and added.dtype in (torch.float32, torch.float16, torch.bfloat16)
 
     def total(product, added, beta, alpha):
         product = product if alpha == 1 else product * alpha
@@ -141,13 +182,33 @@ def _one_by_one():
             module._get_foreach_kernels_supported_devices = lambda ask=ask: [d for d in ask() if d != "cuda"]
 
 
-class _AfterTorch:
-    """Stands before the other finders until torch has been imported once."""
+def _without_cudnn():
+    """Batch normalisation, recurrent layers and transposed convolutions have a way of torch's own beside cuDNN's, which cannot start."""
+    import torch
+    torch.backends.cudnn.enabled = False
+
+
+def _no_flushing(benchmarking):
+    """Inductor fills a buffer of the size of the second cache two hundred times for each form of a kernel that it times, so that the cache
+    is cold. What is cold there is the host's cache; the filling took minutes for a model of two layers."""
+    benchmarker = getattr(benchmarking, "InductorBenchmarker", None)
+    if benchmarker is not None and hasattr(benchmarker, "L2_cache_size"):
+        benchmarker.L2_cache_size = 4096
+
+
+# What is done once a module has been imported.
+AFTER = {"torch": lambda module: _enable(), "torch._inductor.runtime.benchmarking": _no_flushing}
+
+
+class _After:
+    """Stands before the other finders until all of these have been imported once."""
 
     def find_spec(self, name, path=None, target=None):
-        if name != "torch":
+        then = AFTER.pop(name, None)
+        if then is None:
             return None
-        sys.meta_path.remove(self)
+        if not AFTER:
+            sys.meta_path.remove(self)
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is None or spec.loader is None:
             return spec
@@ -155,7 +216,7 @@ class _AfterTorch:
 
         def exec_module(module):
             load(module)
-            _enable()
+            then(module)
 
         spec.loader.exec_module = exec_module
         return spec
@@ -172,5 +233,5 @@ def _next_sitecustomize():
 
 
 if os.environ.get("VGPU_TORCH") == "1":
-    sys.meta_path.insert(0, _AfterTorch())
+    sys.meta_path.insert(0, _After())
 _next_sitecustomize()

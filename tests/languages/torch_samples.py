@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""PyTorch's own samples of its operators (torch.testing's op_db) on the device by vgpu run --torch, against the CPU: results and gradients.
+
+Up to four samples an operator, in float32, float64 and int64. Prints a line for each that is not right, and the sum for each type.
+Bounds: the largest difference is 1e-4 of the largest value in float32, 1e-9 in float64; integers are equal.
+"""
+import sys
+import warnings
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils._pytree import tree_flatten, tree_map
+
+warnings.simplefilter("ignore")
+# Random by what they are, or empty.
+RANDOM = ("empty", "rand", "dropout", "bernoulli", "multinomial", "normal", "exponential", "uniform", "cauchy", "geometric", "fractional",
+          "rrelu", "lowrank", "sparse")
+# Known to differ, and how.
+KNOWN = {"native_layer_norm": "the statistics' shape is FlagGems'", "native_batch_norm": "statistics where none are asked for are FlagGems'",
+         "nn.functional.multi_head_attention_forward": "its second sample has dropout"}
+BOUND = {torch.float32: 1e-4, torch.float64: 1e-9, torch.int64: 1e-5}
+
+
+def tensors(values):
+    return [t for t in tree_flatten(values)[0] if isinstance(t, torch.Tensor)]
+
+
+def difference(got, want, bound):
+    got, want = tensors(got), tensors(want)
+    if len(got) != len(want):
+        return f"{len(got)} tensors, not {len(want)}"
+    for a, b in zip(got, want):
+        a, b = a.detach().cpu(), b.detach()
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return f"{a.dtype} {tuple(a.shape)}, not {b.dtype} {tuple(b.shape)}"
+        if b.layout != torch.strided or not (b.is_floating_point() or b.is_complex()):
+            if b.layout == torch.strided and not torch.equal(a, b):
+                return "differs"
+            continue
+        finite = b[b.isfinite()]
+        scale = finite.abs().max().item() if finite.numel() else 1.0
+        if not torch.allclose(a, b, rtol=bound, atol=bound * max(scale, 1.0), equal_nan=True):
+            return f"off by {(a - b).abs().max().item():.2g} of {scale:.2g}"
+    return None
+
+
+def gradient(outputs, x):
+    return torch.autograd.grad(sum((t * t).sum() for t in outputs), x, allow_unused=True)[0]
+
+
+def there(value):
+    return value.cuda() if isinstance(value, torch.Tensor) else "cuda" if isinstance(value, str) and value == "cpu" else value
+
+
+def sample_differs(op, s, kind, bound):
+    slopes = op.supports_autograd and kind.is_floating_point and isinstance(s.input, torch.Tensor) and s.input.is_floating_point()
+    x = s.input.detach().clone().requires_grad_() if slopes else s.input
+    y = tree_map(there, s.input)
+    y = y.detach().requires_grad_() if slopes else y
+    args, keywords = tree_map(there, s.args), tree_map(there, s.kwargs)
+    try:
+        want = op(x, *s.args, **s.kwargs)
+    except Exception:           # no operator of the CPU's
+        return None
+    got = op(y, *args, **keywords)
+    why = difference(got, want, bound)
+    if why or not slopes:
+        return why
+    a, b = ([t for t in tensors(v) if t.is_floating_point() and t.requires_grad] for v in (got, want))
+    if len(a) != len(b):
+        return "its gradient is lost"
+    if not b:
+        return None
+    try:
+        want = gradient(b, x)
+    except RuntimeError:
+        return None
+    got = gradient(a, y)
+    if (got is None) != (want is None):
+        return "its gradient is lost"
+    why = difference(got, want, bound)
+    return why and f"gradient {why}"
+
+
+def run(kind):
+    right, wrong = 0, 0
+    for op in op_db:
+        name = op.name + ("." + op.variant_test_name if op.variant_test_name else "")
+        if kind not in op.dtypes or any(r in op.name for r in RANDOM) or op.name in KNOWN:
+            continue
+        why = None
+        try:
+            for k, s in enumerate(op.sample_inputs("cpu", kind, requires_grad=False)):
+                if k == 4 or why:
+                    break
+                why = sample_differs(op, s, kind, BOUND[kind])
+                why = why and f"sample {k}: {why}"
+        except NotImplementedError:         # torch has it for the CPU alone
+            continue
+        except RuntimeError as e:
+            why = None if "to be on cpu" in str(e) else f"{type(e).__name__} " + " ".join(str(e).split())[:200]
+        except Exception as e:
+            why = f"{type(e).__name__} " + " ".join(str(e).split())[:200]
+        if why:
+            print("FAIL", kind, name, why)
+            sys.stdout.flush()
+        right, wrong = right + (not why), wrong + bool(why)
+    print("ok" if not wrong and right else "FAIL", f"{kind}: {right} of {right + wrong} operators right")
+    sys.stdout.flush()
+    return wrong or not right
+
+
+for name, why in KNOWN.items():
+    print("skip", f"{name}: {why}")
+sys.exit(any([run(kind) for kind in (torch.float32, torch.float64, torch.int64)]))

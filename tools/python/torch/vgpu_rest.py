@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""vgpu run --torch: the operators that FlagGems has not, by torch's own kernels for the CPU.
+
+Called once by sitecustomize.py after FlagGems' operators are registered. What then still has a kernel of torch's own for CUDA, which
+is machine code and cannot run here, gets one that takes its tensors to the host, asks the same operator there, and brings back what
+it returns and what it wrote. Said once on stderr; vgpu run -v names each. Views, empty tensors, copies and cuBLAS's products need no
+kernel of torch's and stay as they are.
+"""
+import functools
+import os
+import sys
+import threading
+import torch
+
+# No kernel of torch's own, or none that the CPU has in its meaning.
+LEAVE = {"mm", "bmm", "addmm", "_int_mm", "_scaled_mm", "_addmm_activation", "copy_", "_copy_from", "_copy_from_and_resize", "_local_scalar_dense",
+         "empty", "empty_strided", "_efficientzerotensor", "resize_", "set_", "_fused_sdp_choice", "is_pinned", "_pin_memory"}
+LEAVE_BEGINNINGS = ("cudnn", "_cudnn", "miopen", "_sparse", "sparse", "_nested", "_cslt", "_flash", "_scaled_dot_product", "_efficient_attention",
+                    "quantize", "_fake_quantize", "fake_quantize", "_triton")
+
+# Of integers FlagGems makes integers here where torch makes floats, or takes them by way of floats.
+FLOATS_ONLY = {"atan2", "erf", "special_i1", "pow.Scalar", "pow.Tensor_Scalar", "pow.Tensor_Tensor"}
+
+_said = set()
+
+
+def _say(name):
+    if os.environ.get("VGPU_TURN") == "1" and name not in _said:
+        print(f"vgpu run --torch: aten::{name}: by torch's CPU kernel", file=sys.stderr)
+    elif not _said:
+        print(f"vgpu run --torch: aten::{name}, and what else FlagGems has not, is computed by torch's CPU kernels (vgpu run -v names each)",
+              file=sys.stderr)
+    _said.add(name)
+
+
+def _flat(t):
+    """What lies from t's first element to its last, in memory's order: one piece, so copies of it need no kernel."""
+    span = 1 + sum((n - 1) * step for n, step in zip(t.shape, t.stride())) if t.numel() else 0
+    return torch.as_strided(t, (span,), (1,), t.storage_offset())
+
+
+def _copy(to, of):
+    """Both flat and of one kind, one of them on the host: bytes, so that no operator asks what they mean."""
+    if of.numel():
+        to.view(torch.uint8).copy_(of.view(torch.uint8))
+
+
+def _host_generator(generator):
+    """Numbers that follow from the device's generator, whose place in its sequence moves on."""
+    if generator is None:
+        generator = torch.cuda.default_generators[torch.cuda.current_device()]
+    if generator.device.type != "cuda":
+        return generator
+    at = generator.get_offset()
+    generator.set_offset(at + 4)
+    return torch.Generator().manual_seed((generator.initial_seed() * 0x9E3779B97F4A7C15 + at) % 2 ** 63)
+
+
+class _Call:
+    """One call on its way to the host and back."""
+
+    def __init__(self):
+        self.flats, self.tensors, self.device = {}, {}, None
+
+    def to_host(self, value):
+        if isinstance(value, torch.Tensor) and value.is_cuda:
+            if id(value) not in self.tensors:
+                self.device = value.device
+                conj, neg = value.is_conj(), value.is_neg()     # bits of a view, which says nothing of what lies in memory
+                there = value.conj() if conj else value
+                there = torch._neg_view(there) if neg else there
+                flat = torch.empty_like(_flat(there), device="cpu")
+                _copy(flat, _flat(there))
+                here = torch.as_strided(flat, there.shape, there.stride(), 0)
+                here = torch._neg_view(here) if neg else here
+                self.tensors[id(value)] = (there, flat, here.conj() if conj else here)
+            return self.tensors[id(value)][2]
+        if isinstance(value, (list, tuple)):
+            return [self.to_host(v) for v in value]
+        if isinstance(value, torch.device) and value.type == "cuda":
+            self.device = value
+            return torch.device("cpu")
+        return value
+
+    def written(self, value):
+        if isinstance(value, (list, tuple)):
+            for v in value:
+                self.written(v)
+        elif id(value) in self.tensors:
+            there, flat, here = self.tensors[id(value)]
+            if here.shape != there.shape:       # an operator gives its "out" the size that it needs
+                _copy(_flat(there.resize_(here.shape)), here.flatten())
+            else:
+                _copy(_flat(there), flat)
+
+    def to_device(self, value):
+        if isinstance(value, torch.Tensor):
+            there = torch.empty(value.shape, dtype=value.dtype, device=self.device or "cuda")
+            _copy(_flat(there), value.resolve_conj().resolve_neg().flatten())
+            return there
+        if isinstance(value, (list, tuple)):
+            return type(value)(self.to_device(v) for v in value) if type(value) in (list, tuple) else tuple(self.to_device(v) for v in value)
+        return value
+
+
+def _by_host(name, op):
+    arguments, returns = op._schema.arguments, op._schema.returns
+    writes = [a.name for a in arguments if a.alias_info is not None and a.alias_info.is_write]
+    random = any(a.name == "generator" for a in arguments)
+
+    def run(*args, **keywords):
+        _say(name)
+        given = {a.name: v for a, v in zip(arguments, args)} | keywords
+        call = _Call()
+        values = {n: call.to_host(v) for n, v in given.items()}
+        if random:
+            values["generator"] = _host_generator(given.get("generator"))
+        positional = [values.pop(a.name) for a in arguments[:len(args)]]
+        result = op(*positional, **values)
+        for n in writes:
+            call.written(given.get(n))
+        if not returns:
+            return None
+        # what comes back by name of what was written is the caller's own tensor
+        own = {frozenset(a.alias_info.before_set): given.get(a.name) for a in arguments if a.alias_info is not None}
+        parts = [result] if len(returns) == 1 else list(result)
+        asked = given.get("device")
+        stays = asked is not None and torch.device(asked).type == "cpu"
+        parts = [own[frozenset(r.alias_info.before_set)] if r.alias_info is not None else p if stays else call.to_device(p)
+                 for r, p in zip(returns, parts)]
+        return parts[0] if len(returns) == 1 else tuple(parts)
+
+    return run
+
+
+def _operator(name):
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(torch.ops.aten, packet), overload or "default")
+
+
+def _strange(values):
+    """Tensors that FlagGems' operators are not made for: complex numbers, nothing at all, and doubles, which many take by way of floats."""
+    return any(v.is_complex() or not v.numel() or v.dtype == torch.float64 if isinstance(v, torch.Tensor) else isinstance(v, (list, tuple)) and _strange(v) for v in values)
+
+
+def _overlap(to, of):
+    """A copy within one tensor, which FlagGems hands on to torch's own kernel."""
+    return isinstance(of, torch.Tensor) and to.is_cuda and of.is_cuda and torch._C._is_alias_of(to, of)
+
+
+def or_host(name, f):
+    """f, an operator of FlagGems, where it takes what it is given: some have forms that are not made yet, or call the operator that they
+    are, for ever. What is no fault of FlagGems' is an error on the host too, in torch's own words."""
+    inside = threading.local()
+    in_place = name.partition(".")[0].endswith("_") and not name.startswith("__")
+
+    @functools.wraps(f)
+    def run(*args, **keywords):
+        foreign = name in FLOATS_ONLY and not any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in args) or name == "copy_" and _overlap(*args[:2])
+        if not foreign and not getattr(inside, "itself", False) and not _strange(args):
+            inside.itself = True
+            try:
+                result = f(*args, **keywords)
+                if in_place and isinstance(result, torch.Tensor) and result.data_ptr() != args[0].data_ptr():
+                    args[0].copy_(result)       # scatter_add_ computes in a copy, and leaves it at that
+                return args[0] if in_place else result
+            except (torch.AcceleratorError, torch.OutOfMemoryError):
+                raise
+            except Exception:   # by a check or Triton's compiler, before anything ran
+                pass
+            finally:
+                inside.itself = False
+        return _by_host(name, _operator(name))(*args, **keywords)
+
+    return run
+
+
+def _registered(libraries):
+    return {key.split("/")[1] for library in libraries for key in getattr(library, "_op_impls", ()) if key.endswith("/CUDA")}
+
+
+def register(libraries):
+    """libraries: those whose operators stay. Returns the one with the rest."""
+    taken, rest = _registered(libraries), torch.library.Library("aten", "IMPL")
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    for full in torch._C._dispatch_get_all_op_names():
+        space, _, name = full.partition("::")
+        packet = name.partition(".")[0]
+        if space != "aten" or name in taken or packet in LEAVE or packet.startswith(LEAVE_BEGINNINGS) or not has(full, "CUDA") or \
+           not any(has(full, key) for key in ("CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd")):
+            continue
+        op = _operator(name)
+        if any(r.alias_info is not None and not r.alias_info.is_write for r in op._schema.returns):
+            continue            # a view
+        rest.impl(name, _by_host(name, op), "CUDA")
+    # made of kernels of torch's own, the backward step with one for CUDA: as a whole it crosses to the host and back once
+    rest.impl("convolution", _by_host("convolution", _operator("convolution")), "CUDA")
+    return rest
