@@ -331,11 +331,11 @@ struct vgpu_msg_contexts_r {
 	struct vgpu_msg_context context[VGPU_CONTEXTS_PAGE];
 };
 
-enum vgpu_ctl_op { VGPU_CTL_END = 1, VGPU_CTL_STOP, VGPU_CTL_GO, VGPU_CTL_DRAIN, VGPU_CTL_UNDRAIN };
+enum vgpu_ctl_op { VGPU_CTL_END = 1, VGPU_CTL_STOP, VGPU_CTL_GO, VGPU_CTL_DRAIN, VGPU_CTL_UNDRAIN, VGPU_CTL_WEIGHT };
 struct vgpu_msg_ctl {
 	struct vgpu_msg_header h;
 	uint32_t op, target;            /* a client's id; of DRAIN and UNDRAIN a device */
-	uint64_t rsvd;
+	uint64_t value;                 /* of WEIGHT: 1..1000, of each of its contexts, those to come too; else 0 */
 };
 struct vgpu_msg_ctl_r {
 	struct vgpu_msg_header h;

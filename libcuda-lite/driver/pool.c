@@ -106,6 +106,52 @@ CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool h)
 	return CUDA_SUCCESS;
 }
 
+/* Other memory than a device's own has no pools. */
+static CUresult pooled(const CUmemLocation *l, CUmemAllocationType type)
+{
+	VG_READY();
+	if (!l || (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED))
+		return CUDA_ERROR_INVALID_VALUE;
+	switch ((int)l->type) {
+	case CU_MEM_LOCATION_TYPE_DEVICE:
+		if (!vg_device_ok(l->id))
+			return CUDA_ERROR_INVALID_DEVICE;
+		return type == CU_MEM_ALLOCATION_TYPE_PINNED ? CUDA_SUCCESS : vg_unsupported("pools of managed memory");
+	case CU_MEM_LOCATION_TYPE_NONE:
+		if (type != CU_MEM_ALLOCATION_TYPE_MANAGED)
+			return CUDA_ERROR_INVALID_VALUE;
+		return vg_unsupported("pools of managed memory");
+	case CU_MEM_LOCATION_TYPE_HOST:
+	case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+		return vg_unsupported("pools of host memory");
+	}
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
+{
+	VG_TRY(pooled(location, type));
+	return cuDeviceGetDefaultMemPool(pool, location->id);
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
+{
+	VG_TRY(pooled(location, type));
+	return cuDeviceGetMemPool(pool, location->id);
+}
+
+CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool h)
+{
+	struct vg_pool *p;
+
+	VG_TRY(pooled(location, type));
+	VG_TRY(pool_of(h, &p));
+	/* documented: a pool of another place is a wrong value here, not a wrong device */
+	if (p->ordinal != (uint32_t)location->id)
+		return CUDA_ERROR_INVALID_VALUE;
+	return cuDeviceSetMemPool(location->id, h);
+}
+
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props)
 {
 	struct vg_pool *p;

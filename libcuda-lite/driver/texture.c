@@ -173,6 +173,13 @@ CUresult vg_array_side(CUarray h, uint64_t *addr, uint64_t *pitch, uint64_t *row
 	return CUDA_SUCCESS;
 }
 
+uint32_t vg_array_element(CUarray h)
+{
+	struct vg_array *a;
+
+	return array_of(h, &a) ? 0 : a->texel;
+}
+
 /* ---- objects ---- */
 
 /* The descriptor's first half: where texels are. */
@@ -383,47 +390,52 @@ CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *r, CUsurfObject object)
 /* ---- copies of a row of an array ---- */
 
 /* "1D CUDA array": offset and bytes within its only row. */
-static CUresult row(CUDA_MEMCPY3D *m, size_t bytes)
+static CUresult row(CUDA_MEMCPY3D *m, size_t bytes, bool pt)
 {
 	if (!bytes)
 		return CUDA_SUCCESS;
 	m->WidthInBytes = bytes;
 	m->Height = m->Depth = 1;
-	return cuMemcpy3D_v2(m);
+	return pt ? cuMemcpy3D_v2_ptds(m) : cuMemcpy3D_v2(m);
 }
 
-CUresult cuMemcpyHtoA_v2(CUarray dst, size_t offset, const void *src, size_t bytes)
+static CUresult impl_cuMemcpyHtoA_v2(CUarray dst, size_t offset, const void *src, size_t bytes, bool pt)
 {
 	CUDA_MEMCPY3D m = { .dstMemoryType = CU_MEMORYTYPE_ARRAY, .dstArray = dst, .dstXInBytes = offset, .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = src };
 
-	return row(&m, bytes);
+	return row(&m, bytes, pt);
 }
+VG_TWIN(cuMemcpyHtoA_v2, _ptds, (CUarray dst, size_t offset, const void *src, size_t bytes), (dst, offset, src, bytes, pt))
 
-CUresult cuMemcpyAtoH_v2(void *dst, CUarray src, size_t offset, size_t bytes)
+static CUresult impl_cuMemcpyAtoH_v2(void *dst, CUarray src, size_t offset, size_t bytes, bool pt)
 {
 	CUDA_MEMCPY3D m = { .srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = src, .srcXInBytes = offset, .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = dst };
 
-	return row(&m, bytes);
+	return row(&m, bytes, pt);
 }
+VG_TWIN(cuMemcpyAtoH_v2, _ptds, (void *dst, CUarray src, size_t offset, size_t bytes), (dst, src, offset, bytes, pt))
 
-CUresult cuMemcpyDtoA_v2(CUarray dst, size_t offset, CUdeviceptr src, size_t bytes)
+static CUresult impl_cuMemcpyDtoA_v2(CUarray dst, size_t offset, CUdeviceptr src, size_t bytes, bool pt)
 {
 	CUDA_MEMCPY3D m = { .dstMemoryType = CU_MEMORYTYPE_ARRAY, .dstArray = dst, .dstXInBytes = offset, .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = src };
 
-	return row(&m, bytes);
+	return row(&m, bytes, pt);
 }
+VG_TWIN(cuMemcpyDtoA_v2, _ptds, (CUarray dst, size_t offset, CUdeviceptr src, size_t bytes), (dst, offset, src, bytes, pt))
 
-CUresult cuMemcpyAtoD_v2(CUdeviceptr dst, CUarray src, size_t offset, size_t bytes)
+static CUresult impl_cuMemcpyAtoD_v2(CUdeviceptr dst, CUarray src, size_t offset, size_t bytes, bool pt)
 {
 	CUDA_MEMCPY3D m = { .srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = src, .srcXInBytes = offset, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = dst };
 
-	return row(&m, bytes);
+	return row(&m, bytes, pt);
 }
+VG_TWIN(cuMemcpyAtoD_v2, _ptds, (CUdeviceptr dst, CUarray src, size_t offset, size_t bytes), (dst, src, offset, bytes, pt))
 
-CUresult cuMemcpyAtoA_v2(CUarray dst, size_t dst_offset, CUarray src, size_t src_offset, size_t bytes)
+static CUresult impl_cuMemcpyAtoA_v2(CUarray dst, size_t dst_offset, CUarray src, size_t src_offset, size_t bytes, bool pt)
 {
 	CUDA_MEMCPY3D m = { .srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = src, .srcXInBytes = src_offset,
 			    .dstMemoryType = CU_MEMORYTYPE_ARRAY, .dstArray = dst, .dstXInBytes = dst_offset };
 
-	return row(&m, bytes);
+	return row(&m, bytes, pt);
 }
+VG_TWIN(cuMemcpyAtoA_v2, _ptds, (CUarray dst, size_t dst_offset, CUarray src, size_t src_offset, size_t bytes), (dst, dst_offset, src, src_offset, bytes, pt))

@@ -17,4 +17,6 @@ struct vg_texture {
 /* Where an array lies: address of its first texel, bytes from row to row, rows of a slice, bytes of a row that count, slices. */
 CUresult vg_array_side(CUarray h, uint64_t *addr, uint64_t *pitch, uint64_t *rows, uint64_t *width, uint64_t *slices);
 
+uint32_t vg_array_element(CUarray h);     /* bytes; 0: no array */
+
 #endif

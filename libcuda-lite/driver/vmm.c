@@ -410,13 +410,14 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
 	size_t at = 0;
 
 	VG_READY();
-	if (!size || size % VGPU_HUGE || offset % VGPU_HUGE || ptr % VGPU_HUGE || flags)
+	/* documented of offset and flags: must be zero */
+	if (!size || size % VGPU_HUGE || offset || ptr % VGPU_HUGE || flags)
 		return r;
 	if (!vg_mem_find(ptr, &m) || m.kind != VG_MEM_RESERVED || size > m.bytes - (ptr - m.start))
 		return r;
 	vg_lock(&lock);
 	p = phys_of(h);
-	if (!p || p->ordinal != m.ordinal || offset > p->bytes || size > p->bytes - offset)
+	if (!p || p->ordinal != m.ordinal || size > p->bytes)
 		goto out;
 	while (at < nmaps && maps[at].va < ptr)
 		at++;

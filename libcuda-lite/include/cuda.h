@@ -73,6 +73,10 @@ CUresult CUDAAPI cuDeviceGetTexture1DLinearMaxWidth(size_t *width, CUarray_forma
 CUresult CUDAAPI cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice dev);
 CUresult CUDAAPI cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev);
 CUresult CUDAAPI cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool);
+/* By place and kind: PINNED memory of a device has pools, no other (NOT_SUPPORTED) */
+CUresult CUDAAPI cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type);
+CUresult CUDAAPI cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type);
+CUresult CUDAAPI cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool);
 
 /* Primary contexts and contexts */
 CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev);
@@ -382,6 +386,7 @@ CUresult CUDAAPI cuProfilerStop(void);
 #endif
 
 #include "cuda_lite_graph.h"
+#include "cuda_lite_batch.h"
 
 #ifndef __CUDA_API_VERSION_INTERNAL
 #include "cuda_lite_aliases.h"

@@ -346,11 +346,6 @@ typedef struct CUgraphEdgeData_st {
 	unsigned char reserved[5];
 } CUgraphEdgeData;
 
-typedef union CUstreamBatchMemOpParams_union {
-	unsigned int operation;
-	cuuint64_t pad[6];
-} CUstreamBatchMemOpParams;
-
 CUDA_LITE_STATIC_ASSERT(sizeof(CUDA_MEMCPY2D) == 128, "CUDA_MEMCPY2D");
 CUDA_LITE_STATIC_ASSERT(sizeof(CUDA_MEMCPY3D) == 200, "CUDA_MEMCPY3D");
 CUDA_LITE_STATIC_ASSERT(sizeof(CUDA_MEMCPY3D_PEER) == 200, "CUDA_MEMCPY3D_PEER");

@@ -334,6 +334,7 @@ static inline struct cudaExtent make_cudaExtent(size_t width, size_t height, siz
 #endif
 
 #include "cuda_lite_runtime_texture.h"
+#include "cuda_lite_runtime_batch.h"
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #include "cuda_lite_runtime_ptds.h"

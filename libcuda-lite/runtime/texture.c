@@ -372,6 +372,50 @@ static cudaError_t rows(cudaArray_const_t array, size_t x, size_t y, const void 
 	return cudaSuccess;
 }
 
+/* How many bytes a row of the array has; 0 with *e: no array. */
+static size_t row_bytes(cudaArray_const_t array, cudaError_t *e)
+{
+	CUDA_ARRAY3D_DESCRIPTOR d;
+	size_t texel = 0;
+	CUresult r = cuArray3DGetDescriptor_v2(&d, driver_array(array));
+
+	*e = r == CUDA_SUCCESS ? rt_texel_bytes(array, &texel) : rt_cu(r);
+	return *e == cudaSuccess ? d.Width * texel : 0;
+}
+
+/* Row by row in either array. */
+static cudaError_t array_rows(struct side to, struct side from, size_t count, struct how h)
+{
+	size_t wide, high, n;
+	cudaError_t e;
+
+	RT_ENTER();
+	wide = row_bytes(to.array, &e);
+	high = e == cudaSuccess ? row_bytes(from.array, &e) : 0;
+	if (e != cudaSuccess)
+		return e;
+	if (to.x >= wide || from.x >= high)
+		return rt_set(cudaErrorInvalidValue);
+	for (; count; count -= n) {
+		n = wide - to.x < high - from.x ? wide - to.x : high - from.x;
+		n = n < count ? n : count;
+		e = rectangle(to, from, n, 1, h);
+		if (e != cudaSuccess)
+			return e;
+		to.x += n;
+		from.x += n;
+		if (to.x == wide) {
+			to.x = 0;
+			to.y++;
+		}
+		if (from.x == high) {
+			from.x = 0;
+			from.y++;
+		}
+	}
+	return cudaSuccess;
+}
+
 #define SYNC(name, params, call) \
 	cudaError_t name params { struct how h = { kind, false, false, NULL }; return call; } \
 	cudaError_t name##_ptds params { struct how h = { kind, false, true, NULL }; return call; }
@@ -402,3 +446,19 @@ ASYNC(cudaMemcpy2DFromArrayAsync, (void *dst, size_t pitch, cudaArray_const_t sr
       rectangle(PITCHED(dst, pitch), ARRAY(src, x, y), width, height, h))
 ASYNC(cudaMemcpyToArrayAsync, (cudaArray_t dst, size_t x, size_t y, const void *src, size_t count), rows(dst, x, y, src, count, true, h))
 ASYNC(cudaMemcpyFromArrayAsync, (void *dst, cudaArray_const_t src, size_t x, size_t y, size_t count), rows(src, x, y, dst, count, false, h))
+SYNC(cudaMemcpyArrayToArray, (cudaArray_t dst, size_t dx, size_t dy, cudaArray_const_t src, size_t sx, size_t sy, size_t count,
+			      enum cudaMemcpyKind kind), array_rows(ARRAY(dst, dx, dy), ARRAY(src, sx, sy), count, h))
+
+cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t *width, const struct cudaChannelFormatDesc *desc, int device)
+{
+	cudaError_t e = rt_check_device(device);
+	unsigned channels;
+
+	if (e != cudaSuccess)
+		return rt_set(e);
+	if (!width || !desc || (desc->x != 8 && desc->x != 16 && desc->x != 32))
+		return rt_set(cudaErrorInvalidValue);
+	channels = 1u + (desc->y != 0) + (desc->z != 0) + (desc->w != 0);
+	return rt_cu(cuDeviceGetTexture1DLinearMaxWidth(width, desc->x == 8 ? CU_AD_FORMAT_UNSIGNED_INT8 : desc->x == 16 ? CU_AD_FORMAT_UNSIGNED_INT16 :
+							CU_AD_FORMAT_UNSIGNED_INT32, channels, rt_devices[device].handle));
+}

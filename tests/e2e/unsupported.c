@@ -22,7 +22,7 @@ static any_fn find(const char *name)
 int main(void)
 {
 	static const char *const names[] = {
-		"cuGraphConditionalHandleCreate", "cuStreamBatchMemOp", "cuTexRefCreate", "cuMipmappedArrayCreate",
+		"cuGraphConditionalHandleCreate", "cuMemBatchDecompressAsync", "cuTexRefCreate", "cuMipmappedArrayCreate",
 		"cuMulticastBindMem", "cuImportExternalMemory", "cuMulticastCreate", "cuSurfRefSetArray",
 		"cuTensorMapEncodeTiled", "cuGreenCtxCreate", "cuStreamGetGreenCtx",
 	};

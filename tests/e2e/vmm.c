@@ -36,6 +36,7 @@ int main(void)
 	CK(cuMemAddressReserve(&base, reserve, 0, 0, 0));
 	for (int i = 0; i < PIECES; i++) {
 		CK(cuMemCreate(&h, piece, &prop, 0));
+		EXPECT(cuMemMap(base + i * piece, gran, gran, h, 0) == CUDA_ERROR_INVALID_VALUE);       /* "offset: must be zero" */
 		CK(cuMemMap(base + i * piece, piece, 0, h, 0));
 		/* The mapping keeps the memory; the handle is no longer needed. */
 		CK(cuMemRelease(h));
