@@ -75,10 +75,6 @@ static void ref_minmax(const struct insn *in, struct sf a, struct sf b, struct s
 		a.sign = b.sign = 0;
 	x = sf_double(a);
 	y = sf_double(b);
-	if (has(in, "xorsign") && (a.cls == SF_NAN || b.cls == SF_NAN)) {
-		r->mode = R_ANY;        /* the sign that a NaN lends is not specified */
-		return;
-	}
 	if ((a.cls == SF_NAN && b.cls == SF_NAN) ||
 	    (has(in, "NaN") && (a.cls == SF_NAN || b.cls == SF_NAN))) {
 		r->mode = R_NAN;

@@ -12,7 +12,7 @@
 
 static bool complete(const struct cta *c, struct barrier *b)
 {
-	u32 i, n = 0;
+	u32 i, n = b->again;
 
 	if (!b->count) {
 		/* a warp that is there stays there: threads only arrive and exit until the release */
@@ -109,6 +109,9 @@ void bar_arrive(struct tstate *ts, struct warp *w, const struct insn *in, u32 m,
 	b = &c->bar[id];
 	if (in->o[2] != OPND_NONE)
 		b->count = ((const u32 *)opnd(f, in->o[2]))[first];
+	/* with a count, who arrives again before it completes counts again: bar.arrive, then bar.sync, of one warp */
+	k = b->arrived[w->index] & m;
+	b->again += k && !(w->live & ~k) ? LANES : (u32)__builtin_popcount(k);
 	b->arrived[w->index] |= m;
 	if (in->sub == BAR_RED) {
 		p = *(u32 *)opnd(f, in->o[3]);

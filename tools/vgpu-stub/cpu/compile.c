@@ -186,6 +186,7 @@ static void compile(struct comp *c)
 	if (fn->refused)
 		lex_fail(&c->lx, VGPU_ST_NOT_SUPPORTED, "'%s': %s", fn->name, fn->refused);
 	declare_params(c);
+	stack_begin(c);
 	parse_body(c);
 	for (i = 0; i < c->nlabels; i++) {
 		struct label *l = c->labels[i];

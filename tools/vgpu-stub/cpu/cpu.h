@@ -95,7 +95,7 @@ enum xclass {
 	X_SHF, X_PRMT, X_MOV, X_LD, X_ST, X_ISSPACEP, X_CVTA, X_CVT, X_BRA, X_BRX, X_CALL, X_RET,
 	X_EXIT, X_TRAP, X_BAR, X_MEMBAR, X_ATOM, X_VOTE, X_MATCH, X_ACTIVEMASK, X_ELECT, X_REDUX, X_SHFL,
 	X_NANOSLEEP, X_MMA, X_LDMATRIX, X_MOVMATRIX, X_CPASYNC, X_POLICY, X_VIDEO, X_WMMA,
-	X_STMATRIX, X_MBAR, X_MAPA, X_TEX
+	X_STMATRIX, X_MBAR, X_MAPA, X_TEX, X_STACK
 };
 
 struct opdesc {
@@ -446,7 +446,7 @@ struct warp {
 
 #define CTA_BARRIERS 16
 #define CLUSTER_BARRIER 16      /* that of barrier.cluster, behind the numbered ones */
-struct barrier { u32 arrived[32]; u32 first, count, any, popc, all_bad; };  /* first: all warps below it are there */
+struct barrier { u32 arrived[32]; u32 first, count, any, popc, all_bad, again; };   /* first: all warps below it are there */
 
 struct cta {                            /* a block; between blocks of a grid it keeps its memory */
 	struct cta *next;

@@ -94,6 +94,7 @@ struct comp {
 	bool texels;            /* there are such instructions */
 	u32 nest;               /* operands inside operands: one level */
 	const char *op_name;    /* of the statement being read */
+	u32 stack, stack_off;   /* lower_stack.c: where alloca goes on; OPND_NONE: the body has none */
 	u32 cc;                 /* carry flags, a predicate; OPND_NONE until used */
 	struct sym *pending_label;      /* label of .callprototype and .branchtargets */
 	u32 edges;                      /* of brx.idx: its lists may be named again and again */
@@ -169,6 +170,9 @@ void lower_atom(struct comp *c, struct stmt *st);
 void lower_video(struct comp *c, struct stmt *st);
 /* lower_tex.c */
 void lower_tex(struct comp *c, struct stmt *st);
+/* lower_stack.c: alloca; in front of a body, and a statement */
+void stack_begin(struct comp *c);
+void lower_stack(struct comp *c, struct stmt *st);
 /* lower_async.c: cp.async, createpolicy */
 void lower_async(struct comp *c, struct stmt *st);
 /* st.async, red.async: false for a plain one; else what they write is written by `write`, and the mbarrier is told */

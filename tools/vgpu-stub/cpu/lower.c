@@ -319,7 +319,9 @@ static void xorsign(struct comp *c, struct stmt *st, u32 lop, u32 *s, u32 d)
 	}
 	emit_lane(c, st, LOP_XOR, T_U32, 0, x, s[0], s[1], OPND_NONE);
 	emit_lane(c, st, LOP_AND, T_U32, 0, x, x, sign, OPND_NONE);
-	emit_lane(c, st, LOP_OR, T_U32, 0, d, r, x, OPND_NONE);
+	emit_lane(c, st, LOP_OR, T_U32, 0, x, r, x, OPND_NONE);
+	/* a NaN takes no sign: of itself twice, that is the canonical one again, and all else stays */
+	emit_lane(c, st, lop, t, 0, d, x, x, OPND_NONE);
 }
 
 /* Two .f32 in one register: each half by itself, rounded and flushed as the statement says. */
@@ -782,6 +784,9 @@ void lower_stmt(struct comp *c, struct stmt *st)
 	case X_CPASYNC:
 	case X_POLICY:
 		lower_async(c, st);
+		return;
+	case X_STACK:
+		lower_stack(c, st);
 		return;
 	default:
 		lower_warp(c, st);

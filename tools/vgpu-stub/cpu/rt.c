@@ -13,10 +13,14 @@
  * belongs to its thread alone; launch() and what it keeps for itself belong to the dispatcher.
  */
 #define _GNU_SOURCE
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "jit.h"
 #include "memcheck.h"
@@ -33,6 +37,7 @@
 #define INLINE_WORK (1 << 17)   /* multiply-adds of a native grid that runs in place */
 #define MAX_RESIDENT 64         /* started blocks of an ordinary grid */
 #define COOP_RESIDENT 4096
+#define HELD_NS 100000000       /* a bound on waiting for our turn, whatever was missed */
 #define CTA_POOL 256            /* idle blocks that keep their memory */
 
 static void grid_unlink(struct grid *g)
@@ -264,6 +269,21 @@ void rt_give_back(struct turn *t)
 
 /* ---- workers ------------------------------------------------------------------------------ */
 
+/* Others' turn: the word, which does not let us go on; 0: it does. */
+static u32 held(const struct engine *e)
+{
+	u32 word = e->env.run ? __atomic_load_n(e->env.run, __ATOMIC_RELAXED) : 0;
+
+	return word & ENGINE_HELD ? word : 0;
+}
+
+static void wait_for_turn(const struct engine *e, u32 word)
+{
+	const struct timespec most = { .tv_nsec = HELD_NS };
+
+	syscall(SYS_futex, e->env.run, FUTEX_WAIT, word, &most, NULL, 0);
+}
+
 static void *worker(void *arg)
 {
 	struct engine *e = arg;
@@ -273,7 +293,7 @@ static void *worker(void *arg)
 	struct grid *g;
 	bool got;
 	u64 cookie;
-	u32 st;
+	u32 st, word;
 
 	if (!ts || !own) {
 		free(own);
@@ -282,6 +302,12 @@ static void *worker(void *arg)
 	pthread_mutex_lock(&e->lock);
 	while (!e->stop) {
 		got = false;
+		if (e->grids.next != &e->grids && (word = held(e))) {
+			pthread_mutex_unlock(&e->lock);
+			wait_for_turn(e, word);
+			pthread_mutex_lock(&e->lock);
+			continue;
+		}
 		for (g = e->grids.next; g != &e->grids; g = g->next) {
 			if (grid_ended(e, g))
 				break;

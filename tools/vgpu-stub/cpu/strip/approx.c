@@ -131,7 +131,8 @@ static void sine(struct scomp *c, const struct insn *in, bool cosine)
 	for (p = 0; p < 2; p++) {
 		vy(a, X_CVTPS2PD, 0, 0, at(16 * p));
 		vy(a, X_MULPD, 1, 0, lit64(c, 0.63661977236758134308));
-		vyi(a, X_ROUNDPD, 1, 0, rm_reg(1), 0x0c);               /* n */
+		vyi(a, X_ROUNDPD, 1, 0, rm_reg(1), 0x0c);
+		vy(a, X_ADDPD, 1, 1, lit64(c, 0.0));                    /* n, never -0 */
 		vy(a, X_MULPD, 2, 1, lit64(c, 1.57079632679489655800));
 		vr(a, X_SUBPD, 0, 0, 2);
 		vy(a, X_MULPD, 2, 1, lit64(c, 6.12323399573676603587e-17));
@@ -150,9 +151,9 @@ static void sine(struct scomp *c, const struct insn *in, bool cosine)
 		vr(a, X_PANDN, 0, 2, 0);
 		vr(a, X_MULPD, 1, 0, 0);                                /* z */
 		poly(c, true, 2, 1, si, 4);
-		vr(a, X_MULPD, 3, 0, 1);
-		vr(a, X_MULPD, 2, 3, 2);
-		vr(a, X_ADDPD, 2, 0, 2);                                /* s */
+		vr(a, X_MULPD, 2, 1, 2);
+		vy(a, X_ADDPD, 2, 2, lit64(c, 1.0));
+		vr(a, X_MULPD, 2, 0, 2);                                /* s */
 		vy(a, X_MULPD, 3, 1, lit64(c, 2.75573192e-7));
 		vy(a, X_MOVU, 0, 0, lit64(c, 2.48015873e-5));
 		vr(a, X_SUBPD, 3, 0, 3);
