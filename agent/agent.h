@@ -104,7 +104,7 @@ struct context {
 	/* STARTING: CTX_CREATE, then a SEGMENT for each. ENDING: CTX_DESTROY; it becomes `after` then. */
 	enum { CONTEXT_FREE, CONTEXT_STARTING, CONTEXT_LIVE, CONTEXT_ENDING, CONTEXT_DEAD } state, after;
 	uint32_t number;                /* in the client */
-	uint32_t weight;
+	uint32_t weight, weight_asked;  /* as the device was told; as it is being told */
 	int stopped;                    /* as its process was told */
 	uint32_t place;                 /* of its device's memory in the client's span */
 	int created, ending;            /* CTX_CREATE, CTX_DESTROY were posted */
@@ -146,6 +146,7 @@ struct client {
 	char drop_text[160];
 	int in_use, greeted, window;
 	int stopped;                    /* by the administrator: its contexts take no work */
+	uint32_t weight;                /* by the administrator, of its contexts; 0: as they asked */
 	int leaving;                    /* its connection is closed, its contexts are ending */
 	enum { ASKED_NOTHING, ASKED_HELLO, ASKED_CREATE, ASKED_DESTROY, ASKED_GROW, ASKED_MAP_AT } asked;  /* not answered yet: not listened to meanwhile */
 	struct vgpu_msg_hello ask_hello;        /* of ASKED_HELLO: it waits for memory that comes back */

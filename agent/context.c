@@ -366,6 +366,30 @@ static void run_told(struct context *x, int rc)
 	}
 }
 
+static void weight_told(struct context *x, int rc)
+{
+	x->asked = 0;
+	if (rc == -ETIMEDOUT) {
+		no_answer(x, "SET_WEIGHT");
+		context_died(x, VGPU_ST_CONTEXT_DEAD, "its weight could not be changed");
+		return;
+	}
+	if (rc != VGPU_ST_OK && rc != VGPU_ST_CONTEXT_DEAD && rc != VGPU_ST_NOT_FOUND)
+		log_say("%s: the device does not change weights (%s): that of client %u holds for the data thread alone", x->device->spec,
+			vgpu_status_text(rc > 0 ? (uint32_t)rc : VGPU_ST_INTERNAL), x->client->id);
+	x->weight = x->weight_asked;
+	drr_weight(&x->share, x->weight);
+}
+
+static void ask_weight(struct context *x)
+{
+	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_SET_WEIGHT, .q = (uint16_t)x->qid, .a = x->client->weight };
+
+	x->asked = 1;
+	x->weight_asked = x->client->weight;
+	admin_post(x->device, &cmd, x, weight_told);
+}
+
 static void ask_run(struct context *x, int run)
 {
 	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_SET_RUN, .q = (uint16_t)x->qid, .a = (uint64_t)run };
@@ -398,6 +422,8 @@ void context_pump(struct device *d)
 			ask_map_at(x);
 		} else if (x->state == CONTEXT_LIVE && x->stopped != x->client->stopped && admin_room(d, x->client)) {
 			ask_run(x, !x->client->stopped);
+		} else if (x->state == CONTEXT_LIVE && x->client->weight && x->weight != x->client->weight && admin_room(d, x->client)) {
+			ask_weight(x);
 		}
 	}
 }
@@ -450,7 +476,10 @@ uint32_t context_begin(struct client *c, uint32_t device, uint32_t weight, uint3
 	if (st != VGPU_ST_OK)
 		return st;
 	point_at_memory(x);
-	x->weight = weight ? weight : WEIGHT_DEFAULT;
+	/* who asks for less than the others is believed; more is the administrator's to give (vgpu ctl weight) */
+	if (!weight || (weight > WEIGHT_DEFAULT && c->uid && c->uid != agent.uid))
+		weight = WEIGHT_DEFAULT;
+	x->weight = c->weight ? c->weight : weight;
 	drr_init(&x->share, x->weight);
 	clear_segment0(c, n);
 	x->created = x->ending = x->asked = x->stopped = 0;

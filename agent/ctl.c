@@ -78,6 +78,11 @@ void ctl_do(const struct client *by, const struct vgpu_msg_ctl *m, struct vgpu_m
 		end(c, by);
 		return;
 	}
+	if (m->op == VGPU_CTL_WEIGHT) {
+		c->weight = (uint32_t)m->value;         /* context_pump() tells the device */
+		log_say("user %u gives client %u (%s, pid %d, uid %u) weight %u", by->uid, c->id, c->command, c->pid, c->uid, c->weight);
+		return;
+	}
 	/* context_pump() tells its contexts, those to come too */
 	c->stopped = m->op == VGPU_CTL_STOP;
 	log_say("user %u %s client %u (%s, pid %d, uid %u)", by->uid, c->stopped ? "stops" : "lets go on", c->id, c->command, c->pid, c->uid);

@@ -20,15 +20,22 @@ struct drr {
 	uint32_t deficit;
 };
 
-static inline void drr_init(struct drr *d, uint32_t weight)
+/* Any thread: from the next turn on. */
+static inline void drr_weight(struct drr *d, uint32_t weight)
 {
 	uint32_t q = DRR_SLOTS * weight / 100;  /* weight <= 1000, as message.c has seen */
 
-	d->quantum = q < DRR_SLOTS_MIN ? DRR_SLOTS_MIN : q > DRR_SLOTS_MAX ? DRR_SLOTS_MAX : q;
+	q = q < DRR_SLOTS_MIN ? DRR_SLOTS_MIN : q > DRR_SLOTS_MAX ? DRR_SLOTS_MAX : q;
+	__atomic_store_n(&d->quantum, q, __ATOMIC_RELAXED);
+}
+
+static inline void drr_init(struct drr *d, uint32_t weight)
+{
+	drr_weight(d, weight);
 	d->deficit = 0;
 }
 
-static inline void drr_begin(struct drr *d) { d->deficit += d->quantum; }
+static inline void drr_begin(struct drr *d) { d->deficit += __atomic_load_n(&d->quantum, __ATOMIC_RELAXED); }
 
 /* 1: this command may go now. */
 static inline int drr_take(struct drr *d, uint32_t slots)

@@ -69,8 +69,9 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 			*why = "reserved field set";
 		break;
 	case VGPU_MSG_CTL:
-		if (m->ctl.rsvd || !m->ctl.op || m->ctl.op > VGPU_CTL_UNDRAIN)
-			*why = "CTL of an unknown kind, or a reserved field set";
+		if (!m->ctl.op || m->ctl.op > VGPU_CTL_WEIGHT ||
+		    (m->ctl.op == VGPU_CTL_WEIGHT ? m->ctl.value < 1 || m->ctl.value > 1000 : m->ctl.value != 0))
+			*why = "CTL of an unknown kind, or a weight that is not 1 to 1000";
 		break;
 	case VGPU_MSG_CTX_CREATE:
 		if (m->ctx.place > VGPU_MAX_DEVICES || m->ctx.context || m->ctx.weight > 1000)

@@ -70,6 +70,7 @@ enum vgpu_admin_op {
 				     outstanding: a newer one replaces the older, which is never
 				     completed (post it before the ring comes round to that place) */
 	VGPU_ADMIN_CTX_STAT,      /* q -> v0: memory bytes, v1: commands done, v2: pid on the device's host */
+	VGPU_ADMIN_SET_WEIGHT,    /* q; a: 1..1000, its share of the device among those that work. Before: NOT_SUPPORTED */
 };
 struct vgpu_admin_cmd {
 	uint32_t seq;

@@ -41,6 +41,7 @@ t ptx/everyday/avx2 120 env VGPU_CPU_ISA=avx2 "$B/bin/vgpu" bench kernels -n
 t ptx/everyday/interp 120 env VGPU_ENGINE=interp "$B/bin/vgpu" bench kernels -n
 t ptx/forms/partly 300 "$T/ptx/plain/optest" -m jit -x 5
 many ptx/cases/verify 300 "$T/ptx/plain/ptxrun" -m verify -s tests/ptx/cases
+t ptx/oracle 300 tests/ptx/oracle/run.sh "$B" -e 6
 t ptx/verify 120 tests/ptx/verify.sh "$B"
 t ptx/ops 60 tests/ptx/ops.sh "$B"
 t ptx/disasm 60 tests/ptx/disasm.sh "$B"
@@ -148,6 +149,10 @@ for name in $alone; do
 	many "system/$name" 300 "tests/system/$name.sh" "$B"
 done
 
+together
+# --- a guest with a stock kernel: the agent over kernel VFIO, the device outside
+many vm 1200 tests/vm/run.sh "$B"
+
 # --- hostile clients and deaths
 many hostile 900 tests/hostile/run.sh "$B"
 many native 600 tests/hostile/native.sh "$B"
@@ -159,6 +164,3 @@ many soak/replace 300 tests/soak/replace.sh "$B"
 many soak/storm 300 tests/soak/storm.sh "$B" 40
 many soak/crowd 300 tests/soak/crowd.sh "$B"
 many soak/leaks 300 tests/soak/leaks.sh "$B" 1
-
-# --- a guest with a stock kernel: the agent over kernel VFIO, the device outside
-many vm 1200 tests/vm/run.sh "$B"

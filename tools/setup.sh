@@ -39,6 +39,7 @@ if [ "${1:-}" = kernel ]; then
 fi
 if [ "${1:-}" = packages ]; then
 	need dpkg-dev command -v dpkg-buildpackage
+	need build-essential dpkg -s build-essential
 	need debhelper command -v dh
 	need lintian command -v lintian
 	need libcpuid-dev has_header libcpuid/libcpuid.h

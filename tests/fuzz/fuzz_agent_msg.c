@@ -51,7 +51,7 @@ static void message(const uint8_t *data, size_t size)
 	case VGPU_MSG_MAP_AT:
 		break;
 	case VGPU_MSG_CTL:
-		NEED(m.ctl.op && m.ctl.op <= VGPU_CTL_UNDRAIN);
+		NEED(m.ctl.op && m.ctl.op <= VGPU_CTL_WEIGHT);
 		break;
 	default:
 		NEED(0);

@@ -106,6 +106,12 @@ void ctxproc_vector_changed(struct device *d, uint32_t qid)
 	(void)d;
 }
 
+void ctxproc_set_weight(struct context *c, uint32_t weight)
+{
+	(void)c;
+	(void)weight;
+}
+
 void ctxproc_set_run(struct context *c, int run)
 {
 	(void)c;

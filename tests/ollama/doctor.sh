@@ -67,7 +67,7 @@ device 8.9
 chmod 755 "$dir"; chmod 666 "$dir"/agent[678]*
 
 # --- releases: hard links of the one that was built
-copy() { cp -al "$R" "$dir/$1"; }
+copy() { alike "$R" "$dir/$1"; }
 L=lib/ollama
 for r in flat none lone noserver noexec empty inside; do copy $r; done
 mv "$dir"/flat/$L/cuda_v12/* "$dir/flat/$L/" && rmdir "$dir/flat/$L/cuda_v12"
@@ -82,7 +82,7 @@ chmod 700 "$dir/closed"
 chmod 777 "$dir/user.home"
 v13=$("$here/../llm/fetch.sh" "$B/llm" cuda13 2>&1) && for r in v13 both; do
 	copy $r
-	mkdir -p "$dir/$r/$L/cuda_v13" && ln "$B/llm/cuda13/libggml-cuda.so" "$dir/$r/$L/cuda_v13/"
+	mkdir -p "$dir/$r/$L/cuda_v13" && alike "$B/llm/cuda13/libggml-cuda.so" "$dir/$r/$L/cuda_v13/libggml-cuda.so"
 	[ $r = v13 ] && rm -r "$dir/$r/$L/cuda_v12"
 done
 copy stock
@@ -153,9 +153,9 @@ one_world() {
 	local wanted=$2 cause=$3
 	shift 3
 	if begin "$@"; then
-		if ! judge "$wanted" "$cause" "$V/vgpu" doctor -p "$server"; then
+		if ! judge "$wanted" "$cause" "${vgpu:-$V/vgpu}" doctor -p "$server"; then
 			fail "$name, -p: $(grep -vE '^ok' "$W/out" "$W/err")"
-		elif [ "${command:-1}" = 1 ] && ! (cd "$cwd" && judge "$wanted" "$cause" "${prefix[@]+${prefix[@]}}" "${asked[@]}" "$V/vgpu" doctor -- "$bin" serve); then
+		elif [ "${command:-1}" = 1 ] && ! (cd "$cwd" && judge "$wanted" "$cause" "${prefix[@]+${prefix[@]}}" "${asked[@]}" "${vgpu:-$V/vgpu}" doctor -- "$bin" serve); then
 			fail "$name, before its start: $(grep -vE '^ok' "$W/out" "$W/err")"
 		else
 			ok "$name: $wanted$([ "$wanted" = CPU ] && echo ", $(grep -m 1 -E "^fail.*($cause)" "$W/out" | cut -c 1-110)")"
@@ -249,18 +249,24 @@ if [ -e "$dir/both/$L/cuda_v13/libggml-cuda.so" ]; then
 fi
 
 # --- another user, other folders
-if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 --regid=65534 --clear-groups "$V/vgpu" --version >/dev/null 2>&1; then
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	theirs=$R/bin/ollama vgpu=$V/vgpu
+	if ! reachable "$V/vgpu"; then
+		alike "$R" "$dir/theirs" && cp -a "$V/vgpu" "$dir/theirs/bin/" && cp -a "$B"/lib/*.so* "$dir/theirs/lib/"
+		theirs=$dir/theirs/bin/ollama vgpu=$dir/theirs/bin/vgpu path=("${path[@]//"$B/lib"/"$dir/theirs/lib"}")
+		export VGPU_LIB=$dir/theirs/lib
+	fi
 	mkdir -p "$dir/models" && chmod 777 "$dir/models"
-	prefix=("${user[@]}"); world "another user" GPU - "${path[@]}"
-	prefix=("${user[@]}"); cwd=$dir/closed world "another user, a current folder that it cannot read" GPU - "${path[@]}"
+	prefix=("${user[@]}"); bin=$theirs world "another user" GPU - "${path[@]}"
+	prefix=("${user[@]}"); cwd=$dir/closed bin=$theirs world "another user, a current folder that it cannot read" GPU - "${path[@]}"
 	together
 	chmod 600 "$dir/agent6.1"
-	prefix=("${user[@]}"); world "another user, a socket without permission" CPU 'agent: .*[Pp]ermission denied' "${path[@]}"
+	prefix=("${user[@]}"); bin=$theirs world "another user, a socket without permission" CPU 'agent: .*[Pp]ermission denied' "${path[@]}"
 	together
 	chmod 666 "$dir/agent6.1"
-	mkdir -p "$dir/closed/lib" && cp -al "$B"/lib/*.so.1* "$dir/closed/lib/"
-	prefix=("${user[@]}"); world "another user, libraries that it cannot read" CPU 'libcudart.so.12 .cuda_v12.*not found' LD_LIBRARY_PATH="$dir/closed/lib"
+	mkdir -p "$dir/closed/lib" && cp -a "$B"/lib/*.so.1* "$dir/closed/lib/"
+	prefix=("${user[@]}"); bin=$theirs world "another user, libraries that it cannot read" CPU 'libcudart.so.12 .cuda_v12.*not found' LD_LIBRARY_PATH="$dir/closed/lib"
 else
 	skip "another user: needs root"
 fi

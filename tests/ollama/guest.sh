@@ -43,7 +43,7 @@ server=''
 # --- the guest's files: a release, our libraries, the system's that they need, models; no disk
 root=$dir/root
 mkdir -p "$root"/{lib64,lib/x86_64-linux-gnu,usr/lib/vgpu,release,bin,models}
-cp -al "$R/bin" "$R/lib" "$root/release/"
+alike "$R/bin" "$root/release/bin" && alike "$R/lib" "$root/release/lib"
 cp -a "$dir/models/." "$root/models/"
 cp -a "$B"/lib/lib*.so.* "$root/usr/lib/vgpu/"
 # the backend for the CPU that any x86-64 has is enough there

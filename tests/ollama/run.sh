@@ -128,7 +128,7 @@ if group deaths; then
 	dies "device killed in a text" "$stub"
 	wait "$stub" 2>/dev/null
 	start_stub --memory 4G
-	until_true "$V/vgpu" smi -j
+	until_true device_ready || fail "the agent does not attach the device again: $(tail -n 3 "$dir/agent.log")"
 	back "device back: on the GPU"
 	kill -9 "$agent"; wait "$agent" 2>/dev/null
 	start_agent
@@ -164,7 +164,7 @@ layout() { # layout NAME CC REGEXP COMMAND...: a release folder $dir/NAME, laid 
 	whole_gpu "$name: all on the GPU" licences
 	quit "$server"
 }
-copy() { cp -al "$R" "$dir/$1"; }
+copy() { alike "$R" "$dir/$1"; }
 if group layouts; then
 	# the stock cudart that releases carry, and a cuBLAS that must never be called
 	stock=$B/ollama/stock
@@ -192,7 +192,7 @@ if group layouts; then
 		for w in v13 both; do
 			copy $w
 			mkdir "$dir/$w/lib/ollama/cuda_v13"
-			ln "$B/llm/cuda13/libggml-cuda.so" "$dir/$w/lib/ollama/cuda_v13/"
+			alike "$B/llm/cuda13/libggml-cuda.so" "$dir/$w/lib/ollama/cuda_v13/libggml-cuda.so"
 			[ $w = v13 ] && rm -r "$dir/$w/lib/ollama/cuda_v12"
 		done
 		layout both 6.1 'library=CUDA.*compute=6\.1.*libdirs=ollama,cuda_v12' "$V/vgpu" run --
@@ -208,7 +208,9 @@ if group user; then
 		copy user
 		mkdir -p "$dir/user.home" && chmod 755 "$dir" && chmod -R a+rX "$dir/user" "$dir/models" && chmod 666 "$dir/agent"
 		chown -R nobody "$dir/user.home" "$dir/models"
-		layout user 6.1 'library=CUDA.*driver=13' setpriv --reuid=nobody --clear-groups env LD_LIBRARY_PATH="$B/lib" VGPU_AGENT="$dir/agent"
+		libs=$B/lib
+		reachable "$V/vgpu" || { libs=$dir/user.lib; mkdir "$libs" && cp -a "$B"/lib/*.so* "$libs/"; }
+		layout user 6.1 'library=CUDA.*driver=13' setpriv --reuid=nobody --clear-groups env LD_LIBRARY_PATH="$libs" VGPU_AGENT="$dir/agent"
 	else
 		skip "another user: needs root"
 	fi

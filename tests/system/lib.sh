@@ -25,7 +25,20 @@ until_true() {
 	done
 }
 
+# alike THING COPY: a file or folder again, by hard links; where COPY lies in another file system, of one copy that is made there
+alike() {
+	local once=$dir/alike${1//\//_}
+	cp -alT "$1" "$2" 2>/dev/null && return
+	rm -rf "$2"
+	[ -e "$once" ] || cp -aT "$1" "$once" || return
+	cp -alT "$once" "$2"
+}
+
+# Can nobody run it? A build below /root is nobody's business. (By way of env: setpriv itself still may what root may.)
+reachable() { setpriv --reuid=65534 --regid=65534 --clear-groups env "$1" --version >/dev/null 2>&1; }
+
 start_stub() {
+	rm -f "$dir/stub"       # of one that was killed
 	"$V/vgpu-stub" --socket "$dir/stub" "$@" 2>>"$dir/stub.log" &
 	stub=$!
 	until_true test -S "$dir/stub" || { echo "FAIL stub did not start"; cat "$dir/stub.log"; exit 1; }
@@ -36,4 +49,6 @@ start_agent() {
 	export VGPU_AGENT=$dir/agent
 	until_true "$V/vgpu" smi -j || { echo "FAIL agent did not start"; cat "$dir/agent.log"; exit 1; }
 }
+# The agent, which may have lost its device, has it again.
+device_ready() { "$V/vgpu" smi -j | grep -q '"state":"ready"'; }
 export LD_LIBRARY_PATH=$B/lib

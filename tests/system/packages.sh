@@ -8,11 +8,11 @@ cd "$(dirname "$0")/../.." || exit 1
 unset LD_LIBRARY_PATH VGPU_AGENT MAKEFLAGS MAKELEVEL
 here=tests/system/packages
 whole=${VGPU_TEST_PACKAGES:-}
-for tool in dpkg-buildpackage dh lintian; do
-	command -v $tool >/dev/null && continue
+can_build() { command -v lintian >/dev/null && command -v dh >/dev/null && dpkg-checkbuilddeps; }
+if ! can_build >/dev/null 2>&1; then
 	timeout 240 tools/setup.sh packages >"$dir/setup" 2>&1
-	command -v $tool >/dev/null || { skip "packages: no $tool: $(tail -n 1 "$dir/setup")"; exit 0; }
-done
+	can_build >"$dir/lacks" 2>&1 || { skip "packages: $(cat "$dir/lacks"): $(tail -n 1 "$dir/setup")"; exit 0; }
+fi
 git rev-parse >/dev/null 2>&1 || { skip "packages: not a git tree, so what is exported is not known"; exit 0; }
 
 # --- built

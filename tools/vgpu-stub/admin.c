@@ -173,6 +173,20 @@ static uint32_t do_set_run(struct device *d, const struct vgpu_admin_cmd *cmd)
 	return VGPU_ST_OK;
 }
 
+static uint32_t do_set_weight(struct device *d, const struct vgpu_admin_cmd *cmd)
+{
+	struct context *c = live_context(d, cmd->q);
+
+	if (!c)
+		return VGPU_ST_NOT_FOUND;
+	if (c->state != CTX_RUNNING && c->state != CTX_STARTING)
+		return VGPU_ST_CONTEXT_DEAD;
+	if (cmd->a < 1 || cmd->a > 1000 || cmd->b || cmd->c)
+		return VGPU_ST_INVALID;
+	ctxproc_set_weight(c, (uint32_t)cmd->a);
+	return VGPU_ST_OK;
+}
+
 static uint32_t do_stat(struct device *d, const struct vgpu_admin_cmd *cmd, uint64_t v[3])
 {
 	struct context *c = live_context(d, cmd->q);
@@ -253,6 +267,9 @@ static void execute(struct device *d, const struct vgpu_admin_cmd *cmd, struct a
 		break;
 	case VGPU_ADMIN_SET_RUN:
 		st = do_set_run(d, cmd);
+		break;
+	case VGPU_ADMIN_SET_WEIGHT:
+		st = do_set_weight(d, cmd);
 		break;
 	case VGPU_ADMIN_ASYNC_EVENT:
 		/*

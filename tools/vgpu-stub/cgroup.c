@@ -168,6 +168,26 @@ int cgroup_enter(struct context *c)
 	return dir;
 }
 
+/* Its weight has changed. */
+void cgroup_weight(struct context *c)
+{
+	uint64_t grant;
+	uint32_t weight, n;
+	char name[40];
+	int dir, err;
+
+	if (!c->in_cgroup)
+		return;
+	n = count(c, 1, &grant, &weight) + 1;
+	group_name(c, name, sizeof(name));
+	dir = openat(home, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = dir < 0 ? -errno : put_limits(c, dir, n, grant, weight);
+	if (err)
+		log_line("cgroup %s: its weight cannot be changed: %s", name, strerror(-err));
+	if (dir >= 0)
+		close(dir);
+}
+
 void cgroup_leave(struct context *c)
 {
 	uint64_t grant;

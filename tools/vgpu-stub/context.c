@@ -336,6 +336,8 @@ static uint32_t boot_driver(struct ctx *c)
 
 #define CODE_BYTES (512ull << 20)       /* address space for compiled kernels; pages come with use */
 
+_Static_assert(CTX_RUN_HELD == ENGINE_HELD, "the engine reads the parent's word");
+
 static void wake(void *owner) { ctx_wake(owner); }
 
 static uint32_t boot_engine(struct ctx *c)
@@ -350,6 +352,7 @@ static uint32_t boot_engine(struct ctx *c)
 		.shared_per_block_optin = i->device.shared_per_block_optin,
 		.memory_limit = i->create.memory_limit,
 		.code_bytes = CODE_BYTES,
+		.run = c->deaf ? NULL : &c->run->run,
 		.owner = c,
 		.wake = wake,
 		.done = ctx_stream_done,
@@ -428,6 +431,7 @@ int context_main(void)
 	c->boot_ticks = ctx_ticks();
 	if (getenv("VGPU_STUB_SHUFFLE"))
 		c->shuffle = strtoull(getenv("VGPU_STUB_SHUFFLE"), NULL, 0);
+	c->deaf = getenv("VGPU_STUB_DEAF") != NULL;
 
 	/* One heap for all threads: before glibc shrinks another thread's it reads a file, which the sandbox forbids. */
 	mallopt(M_ARENA_MAX, 1);

@@ -163,6 +163,7 @@ struct ctx {
 	uint32_t phase_first, phase_last;
 	int phase_legacy;
 	struct ctx_pool nodes, mids, bigs;
+	int deaf;                       /* a test wants a context that works on in others' turn, as hostile code would */
 	uint64_t shuffle;               /* not 0: a test wants another order where there is a choice */
 
 	/* any thread: completed launches, newest first; `asleep` pairs with it (ctx_loop.c) */

@@ -89,7 +89,15 @@ static int ctl_ready(const struct ctx *c)
 
 static int running(const struct ctx *c)
 {
-	return vgpu_load_acquire32(&c->run->run) != 0;
+	uint32_t word = vgpu_load_acquire32(&c->run->run);
+
+	return word == CTX_RUN_GO || (c->deaf && word & CTX_RUN_GO);
+}
+
+/* Others' turn is no reason to keep somebody waiting for an answer. */
+static int answering(const struct ctx *c)
+{
+	return vgpu_load_relaxed32(&c->run->run) & CTX_RUN_GO;
 }
 
 /* A slot is read once; what is checked is the copy. */
@@ -166,7 +174,7 @@ static void nap(struct ctx *c, uint64_t ns, int bell)
 	vgpu_store_relaxed32(&c->qb->need_wakeup, (uint32_t)bell);
 	vgpu_store_relaxed32(&c->asleep, 1);
 	vgpu_sleeper_fence(bell && c->asym_sleep);
-	if (!(running(c) && (io_ready(c) || ctl_ready(c) || ctx_job_done(c))) &&
+	if (!(running(c) && io_ready(c)) && !(answering(c) && (ctl_ready(c) || ctx_job_done(c))) &&
 	    !__atomic_load_n(&c->done_list, __ATOMIC_ACQUIRE) && !(c->ops->ended && c->launches_out && c->ops->ended(c->engine)) &&
 	    ppoll(p, 3, &t, NULL) > 0) {
 		if (p[0].revents & POLLIN)
@@ -277,8 +285,9 @@ int ctx_loop(struct ctx *c)
 				return 0;
 		}
 		did = ctx_stream_drain(c);
-		if (go) {
+		if (answering(c))
 			did += take_ctl(c);
+		if (go) {
 			did += take_io(c, 16);
 			did += ctx_stream_run(c, 32);
 		}

@@ -65,8 +65,11 @@ enum { CTX_AT_KICK = 4, CTX_AT_IRQ, CTX_AT_PHYS, CTX_AT_RUN, CTX_AT_OWN /* its o
 #define CTX_EXIT_STUCK 62              /* exit status: a call of the host's driver took longer than --kernel-timeout */
 #define CTX_CUDA_FDS 1024u              /* with a driver, which has its own: all above CTX_AT_END, where the listener is */
 
+#define CTX_RUN_GO 1u           /* SET_RUN. Not set: take no new work from the rings */
+#define CTX_RUN_HELD 2u         /* others' turn (fair.c): no commands, and no turn of a grid begins. A futex, woken when it goes */
+
 struct ctx_run {
-	uint32_t run;           /* 0: take no new work from the rings (time slices, SET_RUN); set to 1: then kick */
+	uint32_t run;           /* CTX_RUN_*; when work may go on: then kick */
 	uint32_t messages;      /* incremented after each message sent after START: saves a busy context the recvmsg */
 	uint64_t granted;       /* device memory that the parent has set aside for it, CTX_SLACK not counted */
 	uint32_t answered;      /* id of the GRANT answered last; granted says how */

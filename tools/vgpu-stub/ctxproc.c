@@ -273,8 +273,14 @@ void ctxproc_vector_changed(struct device *d, uint32_t qid)
 
 void ctxproc_set_run(struct context *c, int run)
 {
-	__atomic_store_n(&c->run->run, (uint32_t)run, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->run->run, (c->run->run & ~CTX_RUN_GO) | (run ? CTX_RUN_GO : 0), __ATOMIC_RELEASE);
 	kick(c);
+}
+
+void ctxproc_set_weight(struct context *c, uint32_t weight)
+{
+	c->create.weight = weight;
+	cgroup_weight(c);
 }
 
 /* ---- creation ---------------------------------------------------------------------------------- */
@@ -288,7 +294,7 @@ static int make_memfds(struct context *c)
 		c->run = NULL;
 		return -errno;
 	}
-	c->run->run = 1;
+	c->run->run = CTX_RUN_GO;
 	/* From here on nobody can map it writable any more; our mapping stays. */
 	if (fcntl(c->run_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return -errno;
@@ -317,6 +323,7 @@ static void release(struct context *c)
 		munmap(c->run, VGPU_PAGE);
 	c->run = NULL;
 	cgroup_leave(c);
+	fair_forget(c);
 	drop_out(c);
 	ctxpieces_drop(c, 0);
 	free(c->pieces);

@@ -38,6 +38,8 @@ struct engine_fault {
 	int nowhere;            /* block, thread and address are not known */
 };
 
+#define ENGINE_HELD 2u
+
 struct engine_env {
 	uint64_t span_base, span_bytes;
 	uint64_t arena_base, arena_bytes;       /* >= 64 GiB of reserved address space */
@@ -51,6 +53,7 @@ struct engine_env {
 	uint64_t code_bytes;                    /* compiled code: an RW and an RX view that open() maps, since
 						   PROT_EXEC ends with the sandbox. 0: none */
 	uint32_t mode;                          /* ENGINE_MODE_*: how kernels are run */
+	const uint32_t *run;            /* while ENGINE_HELD is set no turn of a grid begins; a futex, woken when it is not. NULL: never */
 	void *owner;
 	/* Something has ended that poll() will tell. Any thread of the engine. */
 	void (*wake)(void *owner);

@@ -10,6 +10,7 @@
  *    |- regs.c   BAR0, enable and reset  `- dma.c   IOVA -> file and offset
  *        `- admin.c    the admin queue               dma_msg.c, ctxmirror.c  the same by message
  *            `- ctxproc.c, ctxpieces.c, ctxspawn.c, ctxguard.c, ctxgrant.c, ctxwords.c   one sandboxed process per context
+ *                fair.c   whose turn it is among those
  *
  * Invariant: a context exists only while EN is set and the bus-master bit is on; a reset returns only
  * when every context process is reaped, so no DMA happens after it.
@@ -137,6 +138,15 @@ struct context {
 	uint64_t deadline_ns;           /* 0: nothing is awaited */
 	uint64_t resend_ns;             /* descriptors could not go (ETOOMANYREFS): when to try again; 0: no need */
 
+	struct {                        /* fair.c */
+		uint64_t seen_ns, used_ns;      /* processor time: at the last look, since the one before */
+		uint64_t time;                  /* virtual: of weight 100 */
+		uint64_t held_ns;               /* since when; 0: it is not */
+		uint32_t active;                /* it works: looks without work until it does not */
+		uint32_t exempt, again;         /* looks for which nobody waits for it; how many they were */
+		int stopped;
+	} fair;
+
 	uint32_t walls;                 /* VGPU_WALL_*, of its process */
 	int trial, in_cgroup;           /* a process that only tries its walls; cgroup.c counts it */
 	uint32_t failed_wall;           /* ctxspawn() failed: because of it, and at what */
@@ -235,6 +245,7 @@ void ctxproc_kill_all(struct device *d);                /* returns when all are 
 int ctxproc_kill_range(struct device *d, uint64_t iova, uint64_t bytes);
 void ctxproc_vector_changed(struct device *d, uint32_t qid);
 void ctxproc_set_run(struct context *c, int run);
+void ctxproc_set_weight(struct context *c, uint32_t weight);
 uint64_t ctxproc_next_deadline(struct device *d);
 void ctxproc_deadlines(struct device *d);
 int ctxproc_send(struct context *c, const struct ctx_msg *m, const int *fds, int nfds);
@@ -262,6 +273,11 @@ void ctxgrant_end(struct context *c);                   /* it is reaped */
 uint64_t ctxgrant_least(const struct context *c);       /* its private memory with no grant at all, with the largest one */
 uint64_t ctxgrant_most(const struct context *c);
 
+/* fair.c: shares of the device. When it wants its turn (0: it does not); the turn; a context that is no more. */
+uint64_t fair_next(void);
+void fair_turn(struct device *d);
+void fair_forget(struct context *c);
+
 /* ctxspawn.c: fork, limits, exec; fills in sock, pid, pidfd and err_fd */
 int ctxspawn(struct context *c);
 uint32_t ctxspawn_uid(const struct context *c);         /* its user; 0: ours */
@@ -273,6 +289,7 @@ const char *walls_text(uint32_t walls);
 
 /* cgroup.c: a group for each client's contexts */
 int cgroup_open(struct device *d, char *why, size_t room);
+void cgroup_weight(struct context *c);
 int cgroup_enter(struct context *c);                    /* the group's fd, or -errno */
 void cgroup_leave(struct context *c);
 

@@ -78,6 +78,7 @@ static const struct {
 	  "  -j JSON   -q the costs alone, in seconds   -d DIR: histograms and curves as files there\n" },
 	{ "copy", bench_copy, "[-j] [-m SIZE]", "  Copies by size and kind of memory.\n  -j JSON   -m SIZE: the largest, like 64M\n" },
 	{ "scale", bench_scale, "[-jq]", "  Clients and threads beside each other.\n  -j JSON   -q fewer\n" },
+	{ "fair", bench_fair, "[-jq]", "  What hogs get done against their weights; a small client alone and beside a hog.\n  -j JSON   -q fewer\n" },
 	{ "engine", bench_engine, "[-j] [-t SECONDS] [-k KERNEL] [--binary FILE]", "  Kernels on the engine beside the same in C.\n"
 	  "  -j JSON   -t how long each   -k only this one   --binary FILE: run launches from there\n" },
 	{ "kernels", bench_kernels, "[-jn] [-c CORES] [-t SECONDS] [-k KERNEL]", "  Everyday kernels on the engine beside the same algorithms in C.\n"

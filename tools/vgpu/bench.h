@@ -126,6 +126,7 @@ void idle_end(pid_t *child, int n);
 int bench_launch(int argc, char **argv);
 int bench_copy(int argc, char **argv);
 int bench_scale(int argc, char **argv);
+int bench_fair(int argc, char **argv);
 int bench_engine(int argc, char **argv);
 int bench_kernels(int argc, char **argv);
 

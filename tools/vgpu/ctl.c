@@ -13,16 +13,19 @@ static const struct {
 	enum vgpu_ctl_op op;
 } verbs[] = {
 	{ "end", VGPU_CTL_END }, { "stop", VGPU_CTL_STOP }, { "go", VGPU_CTL_GO }, { "drain", VGPU_CTL_DRAIN }, { "undrain", VGPU_CTL_UNDRAIN },
+	{ "weight", VGPU_CTL_WEIGHT },
 };
 
 static int usage(FILE *to)
 {
 	fputs("usage: vgpu ctl list [-j]\n"
 	      "       vgpu ctl end|stop|go CLIENT     a number of the list\n"
+	      "       vgpu ctl weight CLIENT N        1 to 1000; 100 is everybody's\n"
 	      "       vgpu ctl drain|undrain DEVICE\n"
 	      "  list     contexts: whose, how much of the last second they worked, what waits for the device\n"
 	      "  end      the client's contexts end and its connection closes; its calls fail (CUDA_ERROR_LAUNCH_FAILED)\n"
 	      "  stop     its contexts take no new work; a kernel that runs goes on to its end.  go: they do again\n"
+	      "  weight   its share of the device beside others that work: twice the weight, twice the time\n"
 	      "  drain    no new contexts on that device (CUDA_ERROR_DEVICE_UNAVAILABLE); those that are there live on\n"
 	      "  All but list is for root and the agent's own user; each change is a line in the agent's log.\n"
 	      "  Exit status: 0; 1 not done, with the reason; 2 usage.\n", to);
@@ -98,9 +101,9 @@ static int list(const char *path, int json)
 	return 0;
 }
 
-static int ask(const char *path, enum vgpu_ctl_op op, unsigned target)
+int ctl_ask(const char *path, enum vgpu_ctl_op op, unsigned target, unsigned value)
 {
-	struct vgpu_msg_ctl m = { .h = { VGPU_MSG_CTL, sizeof(m) }, .op = op, .target = target };
+	struct vgpu_msg_ctl m = { .h = { VGPU_MSG_CTL, sizeof(m) }, .op = op, .target = target, .value = value };
 	struct vgpu_msg_ctl_r r;
 	int fd = agent_connect(path), err = fd < 0 ? fd : vgpu_ask(fd, &m.h, &r, sizeof(r), 0, NULL);
 
@@ -124,26 +127,33 @@ int cmd_ctl(int argc, char **argv)
 {
 	struct agent_reach reach;
 	char path[128], *end;
-	unsigned long target;
+	unsigned long target, value = 0;
 
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
 		return usage(stdout);
-	if (argc < 2 || argc > 3)
+	if (argc < 2 || argc > 4)
 		return usage(stderr);
-	if (!strcmp(argv[1], "list") && (argc == 2 || !strcmp(argv[2], "-j"))) {
+	if (!strcmp(argv[1], "list") && (argc == 2 || (argc == 3 && !strcmp(argv[2], "-j")))) {
 		if (agent_search(path, sizeof(path), &reach) == VGPU_REACH_OK)
 			return list(path, argc == 3);
 		complain("%s; %s", reach.why, reach.fix);
 		return 1;
 	}
-	for (size_t i = 0; argc == 3 && i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-		if (strcmp(argv[1], verbs[i].name))
+	for (size_t i = 0; argc > 2 && i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		if (strcmp(argv[1], verbs[i].name) || argc != (verbs[i].op == VGPU_CTL_WEIGHT ? 4 : 3))
 			continue;
+		if (argc == 4) {
+			value = strtoul(argv[3], &end, 10);
+			if (*end || end == argv[3] || value < 1 || value > 1000) {
+				complain("ctl weight: \"%s\" is no weight: 1 to 1000, 100 is everybody's", argv[3]);
+				return 2;
+			}
+		}
 		target = strtoul(argv[2], &end, 10);
 		if (*end || end == argv[2] || target > UINT32_MAX)
 			return usage(stderr);
 		if (agent_search(path, sizeof(path), &reach) == VGPU_REACH_OK)
-			return ask(path, verbs[i].op, (unsigned)target);
+			return ctl_ask(path, verbs[i].op, (unsigned)target, (unsigned)value);
 		complain("%s; %s", reach.why, reach.fix);
 		return 1;
 	}

@@ -73,6 +73,7 @@ struct agent_status {
 	struct vgpu_msg_context *context;
 };
 /* 0 or -errno; says what went wrong. agent_status_free() afterwards. Texts in it end within their fields. */
+int ctl_ask(const char *path, enum vgpu_ctl_op op, unsigned target, unsigned value);  /* ctl.c: exit status, said */
 int agent_status(const char *path, struct agent_status *out);
 /* A monitor's connection, HELLO said; or -errno. */
 int agent_connect(const char *path);

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shares of the device by weight: start-time fair queueing (Goyal, Vin and Cheng, 1996) over the processor time that contexts
+ * took, as the kernel counts it. What a context says of itself plays no part.
+ *
+ *   virtual time of a context = processor time / weight. Who is more than a slice ahead of the one that is furthest behind
+ *   is held: its run word says so, its dispatcher takes no commands and its workers no turns until the others have come after.
+ *
+ * The one furthest behind is never held, so there is always one that goes on, and whoever waits for another's work gets it.
+ * Nobody is held long for one who cannot use what is free: who takes next to nothing while others are held, or
+ * leaves processors idle, is not waited for, for a while that doubles as long as that is so. Who was idle saves nothing up.
+ * Who works on although held (native code would have to; a long turn may) is stopped by signal until it is its turn.
+ *
+ * All of this is for weights that differ, where no cgroup knows them (cgroup.c: cpu.weight). Among equals the kernel's own scheduler
+ * is fair, and wakes a small client faster than any clock of ours; then there is no clock to be called by.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "stub.h"
+
+#define TICK_NS 4000000ull              /* the slice: so long the whole device for a context of weight 100, before others have theirs */
+#define TICK_ONE_NS 20000000ull         /* while one works */
+#define TICK_IDLE_NS 320000000ull       /* while none does, at most */
+#define BUSY_PERMILLE 20u               /* of a processor, within a tick: it works */
+#define LITTLE_PERMILLE 100u            /* ... alone, and that is all it takes: it has enough */
+#define LINGER 25u                      /* ticks without work before it counts as idle */
+#define WINDOW_NS 40000000ull           /* processors' idle time is counted in steps of 10 ms */
+#define SPARES 3u                       /* windows in a row with a processor idle */
+#define EXEMPT_MAX 64u                  /* ticks */
+#define DEBT 8u                         /* slices that one can be ahead: what a compilation took is no debt for ever */
+#define GRACE_NS 24000000ull            /* some turns: who is held and works longer than that is stopped */
+
+static struct {
+	uint64_t last_ns, next_ns, tick_ns;
+	uint64_t base;                  /* virtual time of the one furthest behind: never goes back */
+	uint64_t idle_ns, window_ns;    /* processors' idle time at the window's begin; that */
+	uint32_t window_ticks, held_ticks, spares;
+} fair;
+
+static int counts(const struct context *c)
+{
+	return c->state == CTX_RUNNING && c->create.weight && !c->in_cgroup;
+}
+
+/* Is there anything to see to? */
+static int weights_differ(const struct device *d)
+{
+	uint32_t weight = 0;
+
+	if (d->live < 2)
+		return 0;
+	for (uint32_t q = 0; q < STUB_QUEUES; q++) {
+		if (!counts(&d->ctx[q]))
+			continue;
+		if (weight && weight != d->ctx[q].create.weight)
+			return 1;
+		weight = d->ctx[q].create.weight;
+	}
+	return 0;
+}
+
+/* Of all threads of the process: clock_getcpuclockid(3) without its look whether we may. */
+static uint64_t processor_ns(const struct context *c)
+{
+	clockid_t id = (clockid_t)(~(unsigned)c->pid << 3 | 2);
+	struct timespec t;
+
+	if (clock_gettime(id, &t))
+		return c->fair.seen_ns;
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+/* Idle time of the processors that we may use; 0: unknown. */
+static uint64_t idle_ns(void)
+{
+	char line[512];
+	uint64_t sum = 0, idle, wait;
+	long hz = sysconf(_SC_CLK_TCK);
+	unsigned cpu;
+	cpu_set_t may;
+	FILE *f;
+
+	if (hz <= 0 || sched_getaffinity(0, sizeof(may), &may))
+		return 0;
+	f = fopen("/proc/stat", "re");
+	while (f && fgets(line, sizeof(line), f) && !strncmp(line, "cpu", 3))
+		if (sscanf(line, "cpu%u %*u %*u %*u %" SCNu64 " %" SCNu64, &cpu, &idle, &wait) == 3 && cpu < CPU_SETSIZE &&
+		    CPU_ISSET(cpu, &may))
+			sum += idle + wait;
+	if (f)
+		fclose(f);
+	return sum * (1000000000ull / (uint64_t)hz);
+}
+
+/*
+ * Is a thread of it running, or waiting for a processor? On a machine that others load, little time is no sign of little need.
+ * The kernel's word: proc(5), the state behind the name.
+ */
+static int wants(const struct context *c)
+{
+	char path[64], text[512], *end;
+	struct dirent *e;
+	int found = 0;
+	ssize_t n;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", c->pid);
+	dir = opendir(path);
+	while (dir && !found && (e = readdir(dir))) {
+		int fd;
+
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%.20s/stat", e->d_name);
+		fd = openat(dirfd(dir), path, O_RDONLY | O_CLOEXEC);
+		n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+		if (fd >= 0)
+			close(fd);
+		text[n > 0 ? n : 0] = 0;
+		end = strrchr(text, ')');
+		found = end && end[1] == ' ' && end[2] == 'R';
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static int one_wants(const struct device *d)
+{
+	for (uint32_t q = 0; q < STUB_QUEUES; q++)
+		if (counts(&d->ctx[q]) && d->ctx[q].fair.active && !d->ctx[q].fair.held_ns && wants(&d->ctx[q]))
+			return 1;
+	return 0;
+}
+
+static void tell(struct context *c, int held)
+{
+	uint32_t was = c->run->run, word = (was & ~CTX_RUN_HELD) | (held ? CTX_RUN_HELD : 0);
+
+	if (was == word)
+		return;
+	__atomic_store_n(&c->run->run, word, __ATOMIC_RELEASE);
+	c->fair.held_ns = held ? clock_ns() : 0;
+	if (held)
+		return;
+	if (c->fair.stopped)
+		pidfd_send_signal(c->pidfd, SIGCONT, NULL, 0);
+	c->fair.stopped = 0;
+	/* its workers sleep on the word (rt.c), its dispatcher on the bell */
+	syscall(SYS_futex, &c->run->run, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	bell_ring(c->dev->doorbell[1 + c->qid]);
+}
+
+void fair_forget(struct context *c)
+{
+	memset(&c->fair, 0, sizeof(c->fair));
+}
+
+/* What each took since the last time. Returns how many work; *free_ns: what those took that are not held. */
+static uint32_t account(struct device *d, uint64_t elapsed, uint64_t *free_ns)
+{
+	uint32_t n = 0;
+
+	*free_ns = 0;
+	for (uint32_t q = 0; q < STUB_QUEUES; q++) {
+		struct context *c = &d->ctx[q];
+		uint64_t now;
+
+		if (!counts(c))
+			continue;
+		now = processor_ns(c);
+		c->fair.used_ns = c->fair.seen_ns ? now - c->fair.seen_ns : 0;
+		c->fair.seen_ns = now;
+		if (c->fair.used_ns * 1000 >= elapsed * BUSY_PERMILLE) {
+			if (!c->fair.active && c->fair.time < fair.base)
+				c->fair.time = fair.base;
+			c->fair.active = LINGER;
+		} else if (c->fair.active && !c->fair.held_ns) {
+			c->fair.active--;
+		}
+		c->fair.time += c->fair.used_ns * 100 / c->create.weight;
+		n += c->fair.active != 0;
+		if (!c->fair.held_ns)
+			*free_ns += c->fair.used_ns;
+	}
+	return n;
+}
+
+/* Whom the others wait for, without need: 1. */
+static int enough(const struct device *d, uint64_t elapsed, uint64_t free_ns, uint32_t held, uint64_t now)
+{
+	uint64_t idle;
+	int spare = 0;
+
+	if (held && free_ns * 1000 < elapsed * LITTLE_PERMILLE && !one_wants(d))
+		return 1;
+	fair.window_ticks++;
+	fair.held_ticks += held != 0;
+	if (now - fair.window_ns < WINDOW_NS)
+		return 0;
+	/* nobody was held for long: nothing to find out, and no file to read */
+	if (fair.held_ticks * 4 >= fair.window_ticks) {
+		idle = idle_ns();
+		spare = fair.idle_ns && idle - fair.idle_ns > (now - fair.window_ns) / 4 * 3;
+		fair.idle_ns = idle;
+	} else {
+		fair.idle_ns = 0;
+	}
+	/* once is the end of a launch, or chance */
+	fair.spares = spare ? fair.spares + 1 : 0;
+	spare = fair.spares >= SPARES;
+	fair.window_ns = now;
+	fair.window_ticks = fair.held_ticks = 0;
+	return spare;
+}
+
+static void exempt(struct context *c)
+{
+	c->fair.again = c->fair.again ? c->fair.again * 2 : 4;
+	if (c->fair.again > EXEMPT_MAX)
+		c->fair.again = EXEMPT_MAX;
+	c->fair.exempt = c->fair.again;
+}
+
+/* The least virtual time of those that are waited for; none: of all that work. */
+static uint64_t least(const struct device *d)
+{
+	uint64_t wanted = UINT64_MAX, any = UINT64_MAX;
+
+	for (uint32_t q = 0; q < STUB_QUEUES; q++) {
+		const struct context *c = &d->ctx[q];
+
+		if (!counts(c) || !c->fair.active)
+			continue;
+		any = c->fair.time < any ? c->fair.time : any;
+		if (!c->fair.exempt && c->fair.time < wanted)
+			wanted = c->fair.time;
+	}
+	return wanted != UINT64_MAX ? wanted : any;
+}
+
+/* Messages to it are answered by a process that goes on, whatever its share. */
+static void stop_if_it_works_on(struct context *c, uint64_t now, uint64_t elapsed)
+{
+	if (c->fair.stopped && c->deadline_ns) {
+		pidfd_send_signal(c->pidfd, SIGCONT, NULL, 0);
+		c->fair.stopped = 0;
+	} else if (!c->fair.stopped && !c->deadline_ns && c->fair.held_ns && now - c->fair.held_ns > GRACE_NS &&
+		   c->fair.used_ns * 4 > elapsed) {
+		c->fair.stopped = !pidfd_send_signal(c->pidfd, SIGSTOP, NULL, 0);
+	}
+}
+
+static uint32_t hold(struct device *d, uint64_t now, uint64_t elapsed, int satisfied)
+{
+	uint64_t floor, slice = TICK_NS * d->config.cores;
+	uint32_t held = 0;
+
+	for (uint32_t q = 0; q < STUB_QUEUES; q++) {
+		struct context *c = &d->ctx[q];
+
+		if (!counts(c))
+			continue;
+		c->fair.exempt -= c->fair.exempt != 0;
+		if (satisfied && c->fair.active && !c->fair.held_ns)
+			exempt(c);
+	}
+	floor = least(d);
+	if (floor != UINT64_MAX && floor > fair.base)
+		fair.base = floor;
+	for (uint32_t q = 0; q < STUB_QUEUES; q++) {
+		struct context *c = &d->ctx[q];
+		uint64_t ahead;
+		int was, is;
+
+		if (!counts(c))
+			continue;
+		was = c->fair.held_ns != 0;
+		if (c->fair.time < fair.base && c->fair.exempt)
+			c->fair.time = fair.base;
+		if (c->fair.time > fair.base + DEBT * slice * 100 / c->create.weight)
+			c->fair.time = fair.base + DEBT * slice * 100 / c->create.weight;
+		ahead = c->fair.time > fair.base ? c->fair.time - fair.base : 0;
+		/* from a slice ahead until it is none: not at every tick */
+		is = c->fair.active && floor != UINT64_MAX && ahead > (was ? 0 : slice * 100 / c->create.weight);
+		if (is && !was)
+			c->fair.again = 0;      /* it takes its share and more */
+		tell(c, is);
+		held += (uint32_t)is;
+		if (is)
+			stop_if_it_works_on(c, now, elapsed);
+	}
+	return held;
+}
+
+static uint32_t held_now(const struct device *d)
+{
+	uint32_t n = 0;
+
+	for (uint32_t q = 0; q < STUB_QUEUES; q++)
+		n += counts(&d->ctx[q]) && d->ctx[q].fair.held_ns;
+	return n;
+}
+
+static void let_all(struct device *d)
+{
+	for (uint32_t q = 0; q < STUB_QUEUES; q++)
+		if (counts(&d->ctx[q]) && d->ctx[q].fair.held_ns)
+			tell(&d->ctx[q], 0);
+}
+
+uint64_t fair_next(void)
+{
+	return fair.next_ns;
+}
+
+void fair_turn(struct device *d)
+{
+	uint64_t now, elapsed, free_ns;
+	uint32_t n;
+
+	if (!weights_differ(d)) {
+		if (fair.next_ns)
+			let_all(d);
+		fair.next_ns = 0;
+		return;
+	}
+	now = clock_ns();
+	if (!fair.next_ns) {
+		for (uint32_t q = 0; q < STUB_QUEUES; q++)
+			fair_forget(&d->ctx[q]);
+		fair.base = 0;
+		fair.last_ns = fair.window_ns = now;
+		fair.next_ns = now + TICK_NS;
+		fair.tick_ns = TICK_NS;
+		return;
+	}
+	if (now < fair.next_ns)
+		return;
+	elapsed = now - fair.last_ns;
+	fair.last_ns = now;
+	n = account(d, elapsed, &free_ns);
+	if (n < 2) {
+		let_all(d);
+		/* one that works is never ahead of itself, and leads those that come */
+		for (uint32_t q = 0; q < STUB_QUEUES; q++)
+			if (counts(&d->ctx[q]) && d->ctx[q].fair.active && d->ctx[q].fair.time > fair.base)
+				fair.base = d->ctx[q].fair.time;
+		fair.tick_ns = n ? TICK_ONE_NS : fair.tick_ns * 2 > TICK_IDLE_NS ? TICK_IDLE_NS : fair.tick_ns * 2;
+	} else {
+		hold(d, now, elapsed, enough(d, elapsed, free_ns, held_now(d), now));
+		fair.tick_ns = TICK_NS;
+	}
+	fair.next_ns = now + fair.tick_ns;
+}
