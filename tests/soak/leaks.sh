@@ -17,14 +17,19 @@ many() { # NAME HOW_MANY: as one client, or as so many
 	local n=$(($2 * percent / 100))
 	[ $n -ge 10 ] || n=10
 	times $1 $((n / 10)) || return 1
-	until_true quiet || { fail "$1: something stays"; return; }
-	local am=$(memory "$agent") sm=$(memory "$stub") af=$(fds "$agent") sf=$(fds "$stub")
-	times $1 $n || return 1
-	until_true quiet || { fail "$1: something stays"; return; }
-	am=$(($(memory "$agent") - am)) sm=$(($(memory "$stub") - sm)) af=$(($(fds "$agent") - af)) sf=$(($(fds "$stub") - sf))
-	local text="$n $1: agent $am KiB, $af descriptors; device $sm KiB, $sf descriptors"
-	# a page of the heap here and there is not a leak; of 10,000 a byte each would be one
-	[ $am -le 64 ] && [ $sm -le 64 ] && [ $af -le 0 ] && [ $sf -le 0 ] && ok "$text" || fail "$text"
+	local am sm af sf text="" round
+	# malloc takes 132 KiB of the kernel at once, when it happens to need them: a leak grows in every round
+	for round in 1 2 3; do
+		until_true quiet || { fail "$1: something stays"; return; }
+		am=$(memory "$agent") sm=$(memory "$stub") af=$(fds "$agent") sf=$(fds "$stub")
+		times $1 $n || return 1
+		until_true quiet || { fail "$1: something stays"; return; }
+		am=$(($(memory "$agent") - am)) sm=$(($(memory "$stub") - sm)) af=$(($(fds "$agent") - af)) sf=$(($(fds "$stub") - sf))
+		text+="${text:+, then }agent $am KiB, $af descriptors, device $sm KiB, $sf descriptors"
+		# a page of the heap here and there is not a leak; of 10,000 a byte each would be one
+		[ $am -le 64 ] && [ $sm -le 64 ] && [ $af -le 0 ] && [ $sf -le 0 ] && { ok "$n $1: $text"; return; }
+	done
+	fail "$n $1: $text"
 }
 times() {
 	if [ "$1" != clients ]; then
