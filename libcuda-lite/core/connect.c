@@ -202,7 +202,14 @@ static int await_answer(void)
 /* The agent's last word comes unasked, in an answer's place. */
 static bool is_bye(struct vgpu_msg_bye *m)
 {
-	return recv(vg.sock, m, sizeof *m, MSG_PEEK | MSG_DONTWAIT) == sizeof *m && m->h.type == VGPU_MSG_BYE;
+	/* An error comes first when the agent left requests of ours unread (unix(7)); what it sent is still there. */
+	for (int tries = 0; tries < 4; tries++) {
+		ssize_t n = recv(vg.sock, m, sizeof *m, MSG_PEEK | MSG_DONTWAIT);
+
+		if (n >= 0 || (errno != ECONNRESET && errno != EINTR))
+			return n == sizeof *m && m->h.type == VGPU_MSG_BYE;
+	}
+	return false;
 }
 
 /* The answer that is there, into buf. Bytes, or -errno; more fds than asked for are closed. */

@@ -52,16 +52,18 @@ bool vg_ctx_any(void)
 	return any;
 }
 
+/*
+ * A session that was lost before is made anew. One that ends while we ask is told: who was ended then, or broke the protocol, does not
+ * go on under another name as if nothing had been.
+ */
 static uint32_t ask_for_one(uint32_t ordinal, struct vgpu_msg_ctx_r *r)
 {
-	struct vgpu_msg_ctx m = { .h = { VGPU_MSG_CTX_CREATE, 0 }, .device = vg.map[ordinal],
-				  .place = vg.place ? vg.place + vg.map[ordinal] + 1 : 0 };
-	uint32_t status = vg_agent_lost() ? (uint32_t)VGPU_ST_AGENT_LOST : vg_request(&m, sizeof m, r, sizeof *r, NULL, 0);
+	struct vgpu_msg_ctx m;
 
-	if (status != VGPU_ST_AGENT_LOST || !vg_reconnect())
-		return status;
+	if (vg_agent_lost() && !vg_reconnect())
+		return VGPU_ST_AGENT_LOST;
 	m = (struct vgpu_msg_ctx){ .h = { VGPU_MSG_CTX_CREATE, 0 }, .device = vg.map[ordinal],
-				  .place = vg.place ? vg.place + vg.map[ordinal] + 1 : 0 };
+				   .place = vg.place ? vg.place + vg.map[ordinal] + 1 : 0 };
 	return vg_request(&m, sizeof m, r, sizeof *r, NULL, 0);
 }
 
@@ -114,7 +116,10 @@ uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out)
 	c->stream_top = 1;
 	vg_publish(c->legacy);
 	vg_publish(c);
-	__atomic_store_n(&by_number[c->number], c, __ATOMIC_RELEASE);
+	/* Whoever finds the session lost tells all contexts that it sees; one that it did not see yet looks itself. Partner: lose_for(). */
+	__atomic_store_n(&by_number[c->number], c, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&vg.lost, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&c->error, VGPU_ST_AGENT_LOST, __ATOMIC_RELEASE);
 	*out = c;
 	return VGPU_ST_OK;
 }

@@ -48,20 +48,21 @@ static bool lose_for(uint32_t status, const char *why)
 {
 	unsigned told = 0, contexts = 0;
 
-	if (__atomic_exchange_n(&vg.lost, VGPU_ST_AGENT_LOST, __ATOMIC_ACQ_REL))
+	/* Partner: vg_ctx_create(), which stores its context and then looks at this. */
+	if (__atomic_exchange_n(&vg.lost, VGPU_ST_AGENT_LOST, __ATOMIC_SEQ_CST))
 		return true;
 	for (uint32_t i = 0; i < VGPU_MAX_CONTEXTS; i++) {
 		struct vg_ctx *c = vg_ctx_by_number(i);
-		uint32_t none = 0;
+		uint32_t none = 0, said;
 
 		if (!c)
 			continue;
 		contexts++;
-		if (vgpu_load_acquire32(&c->head->error))
-			told++;
-		else
-			__atomic_compare_exchange_n(&c->error, &none, status, 0, __ATOMIC_RELEASE,
-						    __ATOMIC_RELAXED);
+		said = vgpu_load_acquire32(&c->head->error);
+		told += said != 0;
+		/* In our own word in any case: the page may be taken away, and is zero then. */
+		__atomic_compare_exchange_n(&c->error, &none, vgpu_status_known(said) && said ? said : status, 0, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED);
 	}
 	if (told && told == contexts)
 		return true;            /* vg_report() says it for each */

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A client is ended by the administrator while it is in the middle of a copy (stopped there, so that the agent takes its window
-# back meanwhile): what it is told afterwards is an error, or the copy is right. One line.
+# back meanwhile): what it is told afterwards is an error, or the copy is right. Then one that stands still before, and one after, it
+# asked for its context: it is told, and does not go on as a client that nobody ended. A line each.
 #   ended.sh BUILD [TRIES]
 . "$(dirname "$0")/../system/lib.sh"
 W=$B/test/soak/worker tries=${2:-30}
@@ -27,3 +28,18 @@ for try in $(seq "$tries"); do
 	grep -q '^told' "$dir/out" && told=$((told + 1))
 done
 [ $told = "$tries" ] && ok "ended in the middle of a copy, $tries times: never success for what was taken back" || fail "told $told times of $tries"
+stopped() { grep -q '^State:.T' "/proc/$1/status"; }
+gone() { [ -z "$(id "$1")" ]; }
+for when in before after; do
+	rm -f "$dir/out"
+	"$W" $when >"$dir/out" 2>"$dir/err" &
+	w=$!
+	until_true stopped $w || { fail "the worker does not come to its context: $(tail -n 1 "$dir/err")"; kill -9 $w; exit; }
+	who=$(id $w)
+	[ -n "$who" ] && "$V/vgpu" ctl end "$who" >/dev/null && until_true gone $w || { fail "client of pid $w is not ended"; kill -9 $w; exit; }
+	kill -CONT $w
+	over() { ! kill -0 $w 2>/dev/null || grep -q '^State:.Z' "/proc/$w/status"; }
+	until_true over || kill -9 $w
+	wait $w && grep -q '^told' "$dir/out" && ok "ended $when it asked for its context: it is told" ||
+		fail "ended $when it asked for its context: $(tail -n 1 "$dir/out"); $(tail -n 1 "$dir/err")"
+done

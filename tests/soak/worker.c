@@ -12,6 +12,7 @@
  *                  as that has begun, and launches until it is over: "beside: ..." says which of both it did meanwhile
  *   compiles N     the same compilation and nothing beside it
  *   reads          reads memory of the device again and again, until it is told that it cannot: "wrong" is what it was told it has
+ *   before, after  stops itself before or after it has asked for its context; "told CODE" is what it was told of it afterwards
  *   allocs N       N allocations, as many frees
  *   live N         N allocations that live at once, freed in an order of no order
  *   modules N      N modules loaded, looked into and unloaded
@@ -22,12 +23,17 @@
 #include <cuda.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "../../fw-protocol/vgpu_client.h"
 
 static const char add_ptx[] =
 	".version 7.0\n.target sm_52\n.address_size 64\n"
@@ -381,6 +387,47 @@ static int reads(void)
 	return bad ? 1 : 0;
 }
 
+/* ---- the end, at its context's creation ---------------------------------------------------------------------- */
+
+static enum { NEVER, BEFORE, AFTER } stops;
+
+/* The library's send(), as the program's own stands before libc's: the one that asks for a context is the place to stop at. */
+ssize_t send(int fd, const void *buf, size_t n, int flags)
+{
+	const struct vgpu_msg_header *h = buf;
+	bool here = stops && n >= sizeof *h && h->type == VGPU_MSG_CTX_CREATE;
+	ssize_t sent;
+
+	if (here && stops == BEFORE)
+		raise(SIGSTOP);
+	sent = syscall(SYS_sendto, fd, buf, n, flags, NULL, 0);
+	if (here && stops == AFTER)
+		raise(SIGSTOP);
+	stops = here ? NEVER : stops;
+	return sent;
+}
+
+/* Who is ended while it makes its context is told so, then or at the first use: it does not go on in another session. */
+static int created(void)
+{
+	CUdeviceptr p;
+	CUcontext c;
+	CUresult r;
+
+	DO(cuInit(0));
+	puts("running");
+	fflush(stdout);
+	r = cuCtxCreate_v2(&c, 0, 0);
+	if (!r)
+		r = cuMemAlloc(&p, 4096);
+	if (!r)
+		r = cuMemsetD8(p, 1, 4096);
+	if (!r)
+		r = cuCtxSynchronize();
+	printf("%s %d\n", r ? "told" : "wrong: goes on,", r);
+	return r ? 0 : 1;
+}
+
 /* ---- many of something ------------------------------------------------------------------------------- */
 
 static int allocs(unsigned n)
@@ -476,6 +523,10 @@ int main(int argc, char **argv)
 		return compile(n, 0);
 	if (!strcmp(mode, "reads"))
 		return reads();
+	if (!strcmp(mode, "before") || !strcmp(mode, "after")) {
+		stops = mode[0] == 'b' ? BEFORE : AFTER;
+		return created();
+	}
 	if (!strcmp(mode, "allocs"))
 		return allocs(n);
 	if (!strcmp(mode, "live"))
@@ -484,6 +535,6 @@ int main(int argc, char **argv)
 		return modules(n);
 	if (!strcmp(mode, "contexts"))
 		return contexts(n);
-	fprintf(stderr, "usage: worker first | grow | windows N | on SECONDS | compile N | compiles N | reads | allocs N | live N | modules N | contexts N\n");
+	fprintf(stderr, "usage: worker first | grow | windows N | on SECONDS | compile N | compiles N | reads | before | after | allocs N | live N | modules N | contexts N\n");
 	return 2;
 }
