@@ -111,6 +111,8 @@ many turn 400 tests/turn/run.sh "$B"
 many turn/wheels 1200 tests/turn/wheels.sh "$B"
 # --- the linker of PTX behind cuLink* and libnvJitLink
 many link 120 tests/link/run.sh "$B"
+# --- OpenMP and OpenACC by Debian's gcc
+many offload 300 tests/offload/run.sh "$B"
 # --- languages and frameworks as PyPI has them
 many languages 900 tests/languages/run.sh "$B"
 # --- what is ordered, by a model of CUDA's rules

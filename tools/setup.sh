@@ -46,13 +46,16 @@ if [ "${1:-}" = packages ]; then
 	need fakeroot command -v fakeroot
 fi
 
-# only for what runs on llama.cpp (npm), is compiled by NVIDIA's nvcc (pip), or is built by CMake (Ollama's llama-server), which skips
+# only for what runs on llama.cpp (npm), is compiled by NVIDIA's nvcc (pip), is built by CMake (Ollama's llama-server) or offloads by gcc, which skips
 # with the reason where these cannot be had
 wanted=
 command -v npm >/dev/null 2>&1 || wanted=npm
 python3 -m pip --version >/dev/null 2>&1 || wanted="$wanted python3-pip"
 command -v cmake >/dev/null 2>&1 || wanted="$wanted cmake"
 command -v ninja >/dev/null 2>&1 || wanted="$wanted ninja-build"
+# OpenMP and OpenACC that gcc offloads (tests/offload)
+[ -e /usr/lib/gcc/x86_64-linux-gnu/12/accel/nvptx-none/mkoffload ] || wanted="$wanted gcc-offload-nvptx"
+[ -e "$(gcc -print-file-name=libgomp-plugin-nvptx.so.1 2>/dev/null)" ] || wanted="$wanted libgomp-plugin-nvptx1"
 
 [ -n "$missing$wanted" ] || exit 0
 if [ -z "$missing" ] && { ! command -v apt-get >/dev/null 2>&1 || [ "$(id -u)" != 0 ]; }; then

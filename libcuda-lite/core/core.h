@@ -230,6 +230,7 @@ struct vg_thread {
 	uint64_t stream[VGPU_MAX_CONTEXTS]; /* its own default stream, per context number */
 	uint32_t tid;
 	int capture_mode;
+	bool in_host;                   /* a host function runs on it */
 	struct vg_thread *next;
 };
 /* Thread state is one pointer. A launch on a created stream never looks at it. */
@@ -418,6 +419,9 @@ uint32_t vg_host_call(struct vg_stream *s, uint64_t handle, vg_host_fn fn, vg_ho
 void vg_host_drain(struct vg_ctx *c);    /* all of the context's have run, or it is dead */
 void vg_host_forget(struct vg_stream *s); /* the stream goes away; what it has pending still runs */
 bool vg_on_executor(void);
+/* A host function runs, somewhere; vg_is_host() says whether it is the caller: one may not make calls (cuStreamAddCallback, cuLaunchHostFunc). */
+extern uint32_t vg_host_runs;
+bool vg_is_host(void);
 
 /* ---- printf.c, report.c, status.c ----------------------------------------------------------------------------------- */
 

@@ -64,6 +64,15 @@ bool vg_on_executor(void)
 	return executor_tid && (uint32_t)syscall(SYS_gettid) == executor_tid;
 }
 
+uint32_t vg_host_runs;
+
+bool vg_is_host(void)
+{
+	const struct vg_thread *t = vg_self;
+
+	return t && t->in_host;
+}
+
 /* Lock held before; not after. */
 static void put_gate(struct vg_gate *g)
 {
@@ -100,11 +109,18 @@ static struct job *take_ready(unsigned *waiting, struct job *first)
 static void run(struct job *j)
 {
 	uint32_t error = vg_ctx_error(j->ctx);
+	struct vg_thread *t = vg_thread();
 
+	if (t)
+		t->in_host = true;
+	__atomic_store_n(&vg_host_runs, 1, __ATOMIC_RELAXED);
 	if (j->cb)
 		j->cb(j->handle, error, j->user);
 	else if (!error)
 		j->fn(j->user);
+	__atomic_store_n(&vg_host_runs, 0, __ATOMIC_RELAXED);
+	if (t)
+		t->in_host = false;
 	/* Release: what the function wrote comes before the stream goes on. */
 	vgpu_store_release64(j->gate->word, j->n);
 	if (j->ctx->host_stream && !error)

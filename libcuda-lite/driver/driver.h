@@ -19,9 +19,14 @@
 
 #define VG_DRIVER_VERSION 13000
 
-/* First line of every call but cuInit and the few that work without it. */
+/*
+ * First line of every call but cuInit and the few that work without it. What a stream has called may not call back: it would
+ * wait for itself. Programs ask for that very answer (libgomp puts off what it must free).
+ */
 #define VG_READY() \
 	do { \
+		if (VG_UNLIKELY(__atomic_load_n(&vg_host_runs, __ATOMIC_RELAXED)) && vg_is_host()) \
+			return CUDA_ERROR_NOT_PERMITTED; \
 		if (VG_UNLIKELY(!__atomic_load_n(vg_alive, __ATOMIC_RELAXED))) { \
 			int not_ready_ = vg_not_ready(); \
 			if (not_ready_) \

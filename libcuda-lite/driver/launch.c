@@ -495,6 +495,8 @@ static inline __attribute__((always_inline)) CUresult launch_cold(CUfunction fn,
 		stream = (CUstream)(uintptr_t)h;
 	if (VG_UNLIKELY(s && vg_capturing(s)))
 		return vg_launch(fn, stream, false, k, params, extra);
+	if (VG_UNLIKELY(__atomic_load_n(&vg_host_runs, __ATOMIC_RELAXED)) && vg_is_host())
+		return CUDA_ERROR_NOT_PERMITTED;
 	if (s && __atomic_load_n(&s->ctx->queue.owner, __ATOMIC_RELAXED) == VG_QUEUE_SHARED)
 		return launch_among(fn, k, stream, params, extra);
 	if (h)

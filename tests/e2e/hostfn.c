@@ -2,7 +2,8 @@
 /*
  * Host functions and stream callbacks: called once each, in stream order, after the work before and before
  * the work behind them; and a slow one in one stream stops no other stream. Streams that are destroyed with
- * functions pending run them all the same, and come to their ends: nothing that one waits for is the next one's.
+ * functions pending run them all the same, and come to their ends: nothing that one waits for is the next one's. A function that
+ * calls CUDA is told that it may not.
  */
 #include "drv.h"
 
@@ -42,6 +43,68 @@ static void CUDA_CB quick(void *arg)
 {
 	(void)arg;
 	__atomic_fetch_add(&quick_calls, 1, __ATOMIC_RELEASE);
+}
+
+/* What a stream has called may not call CUDA (cuStreamAddCallback's text): it is told so, at once, whatever it asks for. */
+static struct { CUstream s, other; CUdeviceptr d; CUevent e; CUfunction f; CUresult r[12]; unsigned n; } inside;
+
+static void CUDA_CB calls_back(void *arg)
+{
+	uint32_t n = 1;
+	void *params[] = { &inside.d, &n, &n, &n };
+	CUdevice dev;
+	CUdeviceptr p;
+	size_t size;
+	CUcontext c;
+
+	inside.n = 0;
+	inside.r[inside.n++] = cuMemFree(inside.d);
+	inside.r[inside.n++] = cuMemAlloc(&p, 256);
+	inside.r[inside.n++] = cuCtxGetDevice(&dev);
+	inside.r[inside.n++] = cuCtxGetCurrent(&c);
+	inside.r[inside.n++] = cuMemGetAddressRange(&p, &size, inside.d);
+	inside.r[inside.n++] = cuStreamSynchronize(inside.s);
+	inside.r[inside.n++] = cuStreamQuery(inside.other);
+	inside.r[inside.n++] = cuEventRecord(inside.e, inside.other);
+	inside.r[inside.n++] = cuMemsetD32Async(inside.d, 7, 1, inside.other);
+	inside.r[inside.n++] = cuLaunchHostFunc(inside.other, quick, NULL);
+	inside.r[inside.n++] = cuLaunchKernel(inside.f, 1, 1, 1, 1, 1, 1, 0, inside.other, params, NULL);
+	inside.r[inside.n++] = cuCtxSynchronize();
+	(void)arg;
+}
+
+static void CUDA_CB calls_back_2(CUstream s, CUresult r, void *arg)
+{
+	(void)s;
+	(void)r;
+	calls_back(arg);
+}
+
+static void no_calls_inside(CUfunction f)
+{
+	inside.f = f;
+	CK(cuStreamCreate(&inside.s, CU_STREAM_NON_BLOCKING));
+	CK(cuStreamCreate(&inside.other, CU_STREAM_NON_BLOCKING));
+	CK(cuEventCreate(&inside.e, 0));
+	CK(cuMemAlloc(&inside.d, 256));
+	for (int how = 0; how < 2; how++) {
+		inside.n = 0;
+		if (how)
+			CK(cuStreamAddCallback(inside.s, calls_back_2, NULL, 0));
+		else
+			CK(cuLaunchHostFunc(inside.s, calls_back, NULL));
+		CK(cuStreamSynchronize(inside.s));
+		EXPECT_EQ(inside.n, 12);
+		for (unsigned i = 0; i < inside.n; i++)
+			EXPECT_EQ(inside.r[i], CUDA_ERROR_NOT_PERMITTED);
+		/* and who stands outside is none the worse */
+		CK(cuMemsetD32Async(inside.d, 9, 1, inside.other));
+		CK(cuStreamSynchronize(inside.other));
+	}
+	CK(cuMemFree(inside.d));
+	CK(cuEventDestroy(inside.e));
+	CK(cuStreamDestroy(inside.s));
+	CK(cuStreamDestroy(inside.other));
 }
 
 #define SHORT_LIVES 3000
@@ -101,6 +164,7 @@ int main(void)
 	CK(cuStreamDestroy(s));
 	CK(cuStreamDestroy(other));
 	short_lives();
+	no_calls_inside(f);
 	CK(cuMemFreeHost(pinned));
 	CK(cuMemFree(d));
 	CK(cuCtxDestroy(ctx));

@@ -15,6 +15,7 @@
 #include "jit.h"
 
 #define MAX_WTO 12000           /* deeper graphs keep their text order: the walk is recursive */
+#define SPIN_LONGEST 32u        /* instructions of a loop that is taken for one that waits */
 
 struct block {
 	u32 start, end;         /* in the emitted code */
@@ -467,6 +468,38 @@ static void drop_texels(struct cfg *g)
 	}
 }
 
+/* A lock, a flag: the loop from to to pc, the jump back, ends when somebody else has written. */
+static bool spins(const struct insn *code, u32 to, u32 pc)
+{
+	if (to > pc || pc - to > SPIN_LONGEST)
+		return false;
+	for (; to < pc; to++)
+		if ((code[to].kind == K_LD && (code[to].flags & INF_SYNC)) || (code[to].kind == K_ATOM && code[to].o[0] != OPND_NONE))
+			return true;
+	return false;
+}
+
+/*
+ * gcc's OpenMP and OpenACC have each warp work as one thread: one lane takes a lock or swaps, in a loop, and a shuffle tells the others what it
+ * got. What such lanes read in one instruction is one value, also of memory that others write to: hardware reads it once.
+ */
+static bool one_thread(const struct insn *code, u32 n)
+{
+	u32 i, k, j;
+
+	for (i = 1; i < n; i++) {
+		if (code[i].kind != K_SHFL || code[i].o[3] == OPND_NONE)
+			continue;
+		for (k = i; k-- && i - k <= 3;)
+			if (code[k].kind == K_ATOM && code[k].guard != OPND_NONE && code[k].o[0] == code[i].o[3])
+				break;
+		for (j = i + 1; i - k <= 3 && j < n && j - i <= 8; j++)
+			if ((code[j].kind == K_CBRA || code[j].kind == K_JMP) && code[j].flags & INF_SPIN && code[j].taken <= k)
+				return true;
+	}
+	return false;
+}
+
 void cfg_finish(struct comp *c)
 {
 	struct cfg g = { .c = c };
@@ -511,6 +544,9 @@ void cfg_finish(struct comp *c)
 				last->o[k] = OPND_NONE;
 		}
 	}
+	for (i = 0; i < n; i++)
+		if (code[i].kind == K_JMP || code[i].kind == K_CBRA)
+			code[i].flags |= spins(code, g.b[code[i].taken].pc, i) ? INF_SPIN : 0;
 	for (i = 0; i < n; i++) {
 		struct insn *in = &code[i];
 
@@ -523,6 +559,9 @@ void cfg_finish(struct comp *c)
 			for (k = 1; k <= in->u.targets[0]; k++)
 				in->u.targets[k] = g.b[in->u.targets[k]].pc;
 	}
+	for (i = 0, k = one_thread(code, n); k && i < n; i++)
+		if (code[i].kind == K_LD && (code[i].space == SPACE_GLOBAL || code[i].space == SPACE_GENERIC))
+			code[i].flags |= INF_ONCE;
 	c->fn->ncode = n;
 	liveness(&g);
 	if (c->fn->entry && c->m->e->code_rw)

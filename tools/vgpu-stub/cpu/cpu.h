@@ -140,6 +140,7 @@ struct lex {
 	u32 n;
 	u64 ival;               /* TK_INT value, TK_F32/TK_F64 bits */
 	bool is_unsigned;       /* TK_INT with a U */
+	u32 named;              /* variables that came by families, see parse_family() */
 	u32 tline, tcol;
 	struct bail *bail;
 	char *log;
@@ -320,6 +321,8 @@ struct insn {
 
 enum { REDUX_NAN = 1, REDUX_ABS };       /* sub2 of K_REDUX of .f32 */
 #define INF_CNEG 1              /* predicate operand c (or a) is inverted */
+#define INF_SPIN 1              /* a jump back in a short loop that looks at what others write: a round costs SPIN_COST more */
+#define SPIN_COST 512           /* of a turn of 16384: who spins lets those go on whom it waits for */
 #define INF_SAT 2
 #define INF_CLUSTER 2           /* barrier: that of the cluster */
 #define INF_FTZ 4
@@ -329,6 +332,7 @@ enum { REDUX_NAN = 1, REDUX_ABS };       /* sub2 of K_REDUX of .f32 */
 #define INF_SYNC 32              /* a load or store that others are ordered by: volatile, relaxed, acquire, release */
 #define INF_ALIGNED 32          /* barrier: all lanes of a warp come together */
 #define INF_BNEG 64
+#define INF_ONCE 128            /* a load that a warp does at once, by whatever engine: its lanes work as one thread */
 #define INF_VOLATILE 64         /* a load or store, INF_SYNC too */
 #define INF_RELU 128
 
@@ -642,6 +646,10 @@ void parse_params(struct lex *lx, struct module *m, u32 flags, struct fparam **o
 void parse_attribute(struct lex *lx, struct sym *v);
 void parse_var_type(struct lex *lx, struct sym *v);
 void parse_var_name(struct lex *lx, struct sym *v, struct pool *pool, u32 *n);
+/* "name<n>": name0 to name(n-1) (5.4.5). In a loop around what reads one name; family_next() is false behind the last of them. */
+struct family { struct lex behind; const char *s; u32 n, count, at; };
+void parse_family(struct lex *lx, struct family *f);
+bool family_next(struct lex *lx, struct family *f, struct pool *pool);
 void parse_init(struct lex *lx, struct module *m, const struct sym *v, char *mem);
 u64 skip_init(struct lex *lx);
 void parse_pragma(struct lex *lx);

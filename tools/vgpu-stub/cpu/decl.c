@@ -3,12 +3,14 @@
  * Declarations as modules and bodies have them (PTX ISA 5.4): types, names, array bounds, parameter lists, first values;
  * and the directives that say nothing about the code's meaning (11.5, 11.6). Used by module.c and parse.c.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "cpu.h"
 
 #define MAX_PARAM_BYTES 32764
 #define MAX_DIMS 16
+#define MAX_NAMED 65536u
 
 void *lex_need(struct lex *lx, void *p)
 {
@@ -152,6 +154,56 @@ void parse_var_name(struct lex *lx, struct sym *v, struct pool *pool, u32 *n)
 		v->align = (u32)bytes;
 	if (v->bytes > MAX_VAR_BYTES)
 		lex_fail(lx, VGPU_ST_INVALID_PTX, "variable too large");
+}
+
+/*
+ * Variables are declared by families as registers are, in any state space; none of them is an array or has a first value. lx
+ * stands at the name, and family_next() makes each of the names the current token in turn.
+ */
+void parse_family(struct lex *lx, struct family *f)
+{
+	struct lex t = *lx;
+
+	*f = (struct family){ .count = 1 };
+	if (lx->tok != TK_ID || lex_next(&t) != '<')
+		return;
+	lex_next(&t);
+	if (t.tok != TK_INT || t.ival > MAX_NAMED || (t.named += (u32)t.ival) > MAX_NAMED)
+		lex_fail(&t, VGPU_ST_INVALID_PTX, "bad number of variables");
+	f->s = lx->s;
+	f->n = lx->n;
+	f->count = (u32)t.ival;
+	if (lex_next(&t) != '>')
+		lex_expect(&t, '>');
+	f->behind = t;
+	if (lex_next(&t) != ',' && t.tok != ';')
+		lex_fail(&t, VGPU_ST_INVALID_PTX, "expected ',' or ';' behind '%.*s<%u>'", (int)(f->n < 40 ? f->n : 40), f->s, f->count);
+}
+
+bool family_next(struct lex *lx, struct family *f, struct pool *pool)
+{
+	char number[12];
+	u32 digits;
+	char *name;
+
+	if (f->s && !f->count) {
+		*lx = f->behind;
+		lex_next(lx);
+	}
+	if (f->at == f->count)
+		return false;
+	if (f->s) {
+		digits = (u32)snprintf(number, sizeof(number), "%u", f->at);
+		name = lex_need(lx, pool_alloc(pool, f->n + digits + 1));
+		memcpy(name, f->s, f->n);
+		memcpy(name + f->n, number, digits);
+		*lx = f->behind;
+		lx->tok = TK_ID;
+		lx->s = name;
+		lx->n = f->n + digits;
+	}
+	f->at++;
+	return true;
 }
 
 /* One parameter; one of a vector register is several, a place each, the first of which knows how many. */

@@ -7,8 +7,10 @@
  * labels and constants of its own. Parameters and results in memory are the caller's own variables; .local variables
  * come behind the caller's, at one place for all calls, none of which is active during another.
  *
- * In: emitted code with label numbers, before hoisting and cfg.c. Out: the same. A function that is reached through itself or a pointer, has shared
- * variables, or is large stays a call; so do all where the program is watched by line (memory checker, traces).
+ * Shared variables of functions have one place for all kernels (compile.c), so their addresses stay what they are.
+ *
+ * In: emitted code with label numbers, before hoisting and cfg.c. Out: the same. A function that is reached through itself or a pointer, or is large
+ * stays a call; so do all where the program is watched by line (memory checker, traces).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +32,10 @@ void keep_body(struct comp *c, const struct insn *code, u32 n)
 	struct fbody *b;
 	u32 i;
 
-	if (fn->entry || !c->m->e->code_rw || n > KEPT_MOST || c->nshared)
+	if (fn->entry || !c->m->e->code_rw || n > KEPT_MOST)
 		return;
 	for (i = 0; i < n; i++)
-		if (code[i].kind == K_STEP || (code[i].kind == K_SREG && code[i].sub == SR_COUNT))
+		if (code[i].kind == K_STEP)
 			return;
 	b = pool_alloc(p, sizeof(*b));
 	if (!b)
@@ -132,7 +134,7 @@ static u32 constant(struct splice *s, u32 o)
 
 	for (i = 0; i < b->nk; i++)
 		if (b->k[i].off == (o & ~OPND_CONST))
-			return konst(s->c, b->k[i].bits, b->k[i].w);
+			return konst(s->c, b->k[i].bits + (b->k[i].sym ? b->k[i].sym->addr : 0), b->k[i].w);
 	FAIL(s->c, "a constant of '%s' is missing", s->g->name);
 }
 

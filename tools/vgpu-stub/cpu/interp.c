@@ -643,7 +643,7 @@ left:
 			f->mask = 0;
 			pc = (u32)(in - code);
 			if (in->taken <= pc)
-				ts->budget -= (s64)(pc - in->taken) + 8;
+				ts->budget -= (s64)(pc - in->taken) + 8 + (in->flags & INF_SPIN ? SPIN_COST : 0);
 			f->boost = 0;
 			goto settle;
 		case K_BRX:
@@ -722,7 +722,7 @@ left:
 jump:
 		pc = (u32)(in - code);
 		if (to <= pc) {
-			ts->budget -= (s64)(pc - to) + 1;
+			ts->budget -= (s64)(pc - to) + 1 + (code[pc].flags & INF_SPIN && (code[pc].kind == K_JMP || code[pc].kind == K_CBRA) ? SPIN_COST : 0);
 			if (f->waiting && ++f->spin > interp_spin) {
 				boost(f, m, to);
 				goto reload;

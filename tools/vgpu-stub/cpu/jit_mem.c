@@ -27,7 +27,7 @@ void jm_put_uniform(struct jcomp *c, u32 v, int gpr)
 		jv_put(c, v, p, 0);
 }
 
-static void load_scalar(struct jcomp *c, const struct insn *in, int gpr, struct rm m)
+void jm_load_scalar(struct jcomp *c, const struct insn *in, int gpr, struct rm m)
 {
 	bool sg = in->flags & INF_SIGNED;
 
@@ -589,7 +589,8 @@ static void vary_done(struct jcomp *c, const struct insn *in, u32 parts)
 static bool ld_vary(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
-	u32 step, q, e, p, done;
+	u32 step, q, e, p, done, once = 0;
+	bool same;
 
 	if (in->size * in->vec > 16 || (in->dw && in->size != 8) || (!in->dw && in->size > 4))
 		return false;
@@ -632,10 +633,13 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 		vary_done(c, in, 2);
 		return true;
 	}
+	if (in->dw && in->o[0] == OPND_NONE)
+		return false;
+	same = jr_same(c, in, step);
 	if (in->dw) {
-		if (in->o[0] == OPND_NONE)
-			return false;
 		for (q = 0; q < 4; q++) {
+			if (same)
+				once = jr_same_part(c, in, 3);
 			done = jr_ld(c, in, q, step, 3);
 			jm_vary64(c, in, q, step, JM_CHECK | JM_ADDRESS);
 			ev(a, V_PXORD, 3, 3, rm_reg(3));
@@ -643,6 +647,8 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 			ev_n(a, V_GATHERQQ, 3, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 8, 0);
 			if (done)
 				g_here(a, done);
+			if (same)
+				g_here(a, once);
 			vary_part(c, in, 0, q);
 		}
 		vary_done(c, in, 4);
@@ -683,6 +689,8 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 	}
 	/* eight lanes a gather; halves of the four elements gather in zmm 4..7 */
 	for (p = 0; p < 2; p++) {
+		if (same)
+			once = jr_same_part(c, in, 4);
 		done = jr_ld(c, in, p, step, 4);
 		for (q = 0; q < 2; q++) {
 			jm_vary64(c, in, 2 * p + q, step, JM_CHECK | JM_ADDRESS);
@@ -704,6 +712,8 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 					narrow(c, t, in->size, in->flags & INF_SIGNED, 0);
 					if (done)
 						g_here(a, done);
+					if (same)
+						g_here(a, once);
 					jv_put(c, in->o[e], p, t);
 				}
 			}
@@ -722,7 +732,7 @@ bool jit_ld(struct jcomp *c, const struct insn *in)
 		g_load(a, 1, RAX, PM(pwin));
 		for (e = 0; e < in->vec; e++)
 			if (in->o[e] != OPND_NONE) {
-				load_scalar(c, in, RCX, rm_mem(RAX, (s32)(in->imm + e * in->size)));
+				jm_load_scalar(c, in, RCX, rm_mem(RAX, (s32)(in->imm + e * in->size)));
 				jm_put_uniform(c, in->o[e], RCX);
 			}
 		return true;
@@ -742,7 +752,7 @@ bool jit_ld(struct jcomp *c, const struct insn *in)
 	if (x.v.cls == JC_UNI) {
 		for (e = 0; e < in->vec; e++) {
 			j_site(c, x.step);
-			load_scalar(c, in, RCX, rm_mem(x.base, x.disp + (s32)(e * in->size)));
+			jm_load_scalar(c, in, RCX, rm_mem(x.base, x.disp + (s32)(e * in->size)));
 			if (in->o[e] != OPND_NONE)
 				jm_put_uniform(c, in->o[e], RCX);
 		}

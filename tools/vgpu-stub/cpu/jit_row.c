@@ -171,6 +171,75 @@ u32 jr_ld(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t)
 	return done;
 }
 
+/* ---- one place, that only shows when code runs ------------------------------------------------------------------------------- */
+
+/* In P: what was read there, extended, and 1 if all lanes that run do read there. */
+#define AT_SAME JP_WIDE
+
+/*
+ * Lanes that read one place read it once, whatever other workers write there meanwhile: hardware does it so, and gcc's OpenMP, whose
+ * warps work as one thread, relies on it. False: nothing emitted; else jr_same_part() has each part of it.
+ */
+bool jr_same(struct jcomp *c, const struct insn *in, u32 step)
+{
+	struct as *a = &c->a;
+	u32 no[MAX_NO + 4], n = 0, q, all, some;
+
+	if (!may(in) || jm_window(in))
+		return false;
+	g_movi(a, RCX, 0);
+	g_store(a, 1, rm_mem(RBX, AT_SAME + 8), RCX);
+	if (c->gk == 1)
+		k_to(a, RDX, 5);
+	else
+		g_load(a, 0, RDX, PM(m));
+	g_testi(a, RDX, 1);
+	some = g_jcc(a, CC_E);
+	ev_n(a, V_PBCASTQ, 1, 0, rm_reg(jv_reg(c, in->o[4], 1, 0, 0)), 0, 0, 0, 8, 0);
+	all = g_jmp(a);
+	g_here(a, some);
+	/* the first that runs is not lane 0 */
+	g_alui(a, 0, G_CMP, rm_reg(RDX), 0);
+	no[n++] = g_jcc(a, CC_E);
+	for (q = 0; q < 4; q++)
+		ev(a, V_MOVA64_ST, jv_reg(c, in->o[4], 1, q, 0), 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
+	g_tzcnt(a, RCX, rm_reg(RDX));
+	ev_n(a, V_PBCASTQ, 1, 0, rm_idx(RBX, RCX, 3, JP_LANES), 0, 0, 0, 8, 0);
+	g_here(a, all);
+	for (q = 0; q < 4; q++) {
+		int x = jv_reg(c, in->o[4], 1, q, 0), k = jv_mask(c, 1, q);
+
+		ev_i(a, V_PCMPUQ, 7, x, rm_reg(1), k, 0, 4);
+		k_ortest(a, 7, 7);
+		no[n++] = g_jcc(a, CC_NE);
+	}
+	ev_n(a, V_LL(V_MOVQ_ST, 0), 1, 0, rm_reg(RCX), 0, 0, 0, 4, 0);
+	n += check(c, in, RCX, no + n);
+	as_room(a, 64);
+	j_site(c, step);
+	jm_load_scalar(c, in, RCX, rm_mem(RCX, (s32)in->imm));
+	g_store(a, 1, rm_mem(RBX, AT_SAME), RCX);
+	g_movi(a, RCX, 1);
+	g_store(a, 1, rm_mem(RBX, AT_SAME + 8), RCX);
+	while (n)
+		g_here(a, no[--n]);
+	return true;
+}
+
+/* A part of it into zmm t; the jump behind the other ways' code. */
+u32 jr_same_part(struct jcomp *c, const struct insn *in, int t)
+{
+	struct as *a = &c->a;
+	u32 other, done;
+
+	g_alui(a, 1, G_CMP, rm_mem(RBX, AT_SAME + 8), 0);
+	other = g_jcc(a, CC_E);
+	ev_n(a, in->dw ? V_PBCASTQ : V_PBCASTD, t, 0, rm_mem(RBX, AT_SAME), 0, 0, 0, in->dw ? 8 : 4, 0);
+	done = g_jmp(a);
+	g_here(a, other);
+	return done;
+}
+
 /* A part of a store, all of whose lanes have been checked. Returned: as of jr_ld. */
 u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step)
 {

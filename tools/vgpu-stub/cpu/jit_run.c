@@ -148,6 +148,31 @@ static bool fill_one(const struct jit *j, char *p, const struct frame *f, u32 v,
 	}
 }
 
+/*
+ * fill_one() said no. Where nothing was guessed all that a register can be given obeys what the code takes for granted; so where no lane's
+ * value does, none has been given one, and what lies in its slot is another's: any value serves. Liveness finds such registers in kernels whose
+ * functions stand in the code once, since each return may be to any of the callers.
+ */
+static bool fill_any(const struct jit *j, char *p, const struct frame *f, u32 v, u32 m)
+{
+	const struct jplace *r = &j->regs[v];
+	const char *slot = f->base[0] + r->slot;
+	const s32 *c = j->pats[r->pat];
+	u32 k;
+
+	if (j->guessed || r->w == 2 || r->cls == JC_VARY)
+		return false;
+	for (k = m; k; k &= k - 1) {
+		u32 l = (u32)__builtin_ctz(k);
+		u64 x = r->w ? ((const u64 *)slot)[l] - (u64)(s64)c[l] : ((const u32 *)slot)[l] - (u32)c[l];
+
+		if (as_claimed(j, r, x) && x <= r->max)
+			return false;
+	}
+	*(u64 *)(p + r->home) = r->sk ? r->s & (r->w ? ~0ull : 0xffffffffu) : 0;
+	return true;
+}
+
 /* After an interpreted instruction: what it wrote for the lanes e, of whatever class. */
 static void fill_def(const struct jit *j, char *p, const struct frame *f, u32 v, u32 e)
 {
@@ -406,7 +431,7 @@ int jit_run(struct tstate *ts, struct warp *w, struct frame *f)
 		w->jheld = 0;           /* warp_run has seen that it is this one */
 	else
 		for (i = 0; i < e->nlive; i++)
-			if (!fill_one(j, w->jp, f, j->lives[e->live + i], m))
+			if (!fill_one(j, w->jp, f, j->lives[e->live + i], m) && !fill_any(j, w->jp, f, j->lives[e->live + i], m))
 				return JR_REFUSED;
 	return left(ts, w, f, j, go(ts, j, &w, n, 0, NO_PC));
 }
@@ -572,7 +597,8 @@ bool jit_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r)
 		if (w->jheld)
 			jit_drop(w);
 		for (k = 0; k < e->nlive; k++)
-			if (!fill_one(j, w->jp, &w->main, j->lives[e->live + k], w->main.mask))
+			if (!fill_one(j, w->jp, &w->main, j->lives[e->live + k], w->main.mask) &&
+			    !fill_any(j, w->jp, &w->main, j->lives[e->live + k], w->main.mask))
 				return false;
 	}
 	for (i = 0; i < c->nwarps; i++)

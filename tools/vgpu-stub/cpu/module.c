@@ -136,6 +136,8 @@ static void one_var(struct lex *lx, struct module *m, const struct sym *head)
 
 static void module_var(struct lex *lx, struct module *m, u8 link, struct sym *head)
 {
+	struct family f;
+
 	head->what = V_VAR;
 	head->space = lex_is(lx, "global") ? SPACE_GLOBAL : lex_is(lx, "const") ? SPACE_CONST :
 		      lex_is(lx, "local") ? SPACE_LOCAL : SPACE_SHARED;
@@ -154,7 +156,8 @@ static void module_var(struct lex *lx, struct module *m, u8 link, struct sym *he
 	if ((head->tex || head->managed || link == LINK_COMMON) && head->space != SPACE_GLOBAL)
 		lex_fail(lx, VGPU_ST_INVALID_PTX, "this is for .global variables");
 	do {
-		one_var(lx, m, head);
+		for (parse_family(lx, &f); family_next(lx, &f, &m->pool); )
+			one_var(lx, m, head);
 	} while (lex_accept(lx, ','));
 	lex_expect(lx, ';');
 }

@@ -252,6 +252,7 @@ static void decl_var(struct comp *c)
 	struct lex *lx = &c->lx;
 	bool param = lex_is(lx, "param");
 	struct sym head = { 0 };
+	struct family f;
 
 	head.space = lex_is(lx, "local") || param ? SPACE_LOCAL : lex_is(lx, "global") ? SPACE_GLOBAL :
 		     lex_is(lx, "const") ? SPACE_CONST : SPACE_SHARED;
@@ -260,7 +261,8 @@ static void decl_var(struct comp *c)
 	if (head.type == T_PRED || head.tex)
 		FAIL(c, "no variable has this type here");
 	do {
-		decl_one(c, &head, param);
+		for (parse_family(lx, &f); family_next(lx, &f, &c->pool); )
+			decl_one(c, &head, param);
 	} while (lex_accept(lx, ','));
 	lex_expect(lx, ';');
 }

@@ -63,7 +63,7 @@ static void take(struct scomp *c, u32 w)
 }
 
 /* what a round of a loop costs more where lanes may be waiting in it for others, which need turns too */
-#define SPIN_COST 64
+#define LANES_SPIN_COST 64
 
 /* A loop that looks at what others write: at its end lanes may be spinning. */
 static bool may_spin(const struct scomp *c, u32 t)
@@ -86,7 +86,7 @@ static void go_to(struct scomp *c, u32 t, bool next)
 
 	if (t <= self) {
 		bool spins = may_spin(c, t);
-		u32 cost = (c->cur->end - c->b[t].start) / STRIPS + 1 + (spins ? SPIN_COST : 0), exit;
+		u32 cost = (c->cur->end - c->b[t].start) / STRIPS + 1 + (spins ? LANES_SPIN_COST : 0), exit;
 
 		g_alui(a, 1, G_SUB, rm_mem(R14, (s32)offsetof(struct tstate, budget)), (s32)cost);
 		exit = s_exit(c, c->b[t].start);

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# OpenMP and OpenACC as Debian's gcc compiles them for nvptx: libgomp's plugin loads libcuda.so.1, links PTX by cuLinkAddData and launches.
+#   tests/offload/run.sh BUILD
+# Each program compares with the host, and says whether it was on the device: libgomp goes to the host without a word. On both
+# engines, several times where warps meet at locks.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+B=$(cd "$1" && pwd)
+out=$B/test/offload
+mkdir -p "$out"
+bad=0
+
+echo 'int main(void) { return 0; }' >"$out/none.c"
+if ! gcc -fopenmp -foffload=nvptx-none "$out/none.c" -o "$out/none" 2>"$out/log" || [ ! -e "$(gcc -print-file-name=libgomp-plugin-nvptx.so.1)" ]; then
+	echo "skip offload: no gcc-offload-nvptx and libgomp-plugin-nvptx1 here: $(head -n 1 "$out/log")"
+	exit 0
+fi
+
+one() { # one NAME ISA TIMES
+	local said st
+	for _ in $(seq "$3"); do
+		said=$(VGPU_CPU_ISA=$2 ACC_DEVICE_TYPE=nvidia OMP_TARGET_OFFLOAD=MANDATORY timeout 120 "$B/bin/vgpu" run -- "$out/$1" 2>&1)
+		st=$?
+		if [ $st != 0 ] || ! grep -q 'bad= *0 .*on device' <<<"$said"; then
+			echo "FAIL $1${2:+/$2} status $st: $(grep -v '^$' <<<"$said" | head -n 1)"
+			bad=1
+			return
+		fi
+	done
+	echo "ok $1${2:+/$2}: $(tail -n 1 <<<"$said" | sed 's/^ *//')"
+}
+
+for p in stencil reductions atomics math async acc; do
+	how=-fopenmp
+	[ $p = acc ] && how=-fopenacc
+	if ! gcc -O2 $how -foffload=nvptx-none -foffload=-lm "$here/$p.c" -o "$out/$p" -lm >"$out/log" 2>&1; then
+		echo "FAIL $p is not compiled: $(grep -m 1 error "$out/log")"
+		bad=1
+		continue
+	fi
+	one $p "" 3
+	one $p avx2 2
+done
+if ! command -v gfortran >/dev/null || ! gfortran -O2 -fopenmp -foffload=nvptx-none "-foffload=-lgfortran -lm" "$here/fortran.f90" -o "$out/fortran" >"$out/log" 2>&1; then
+	echo "skip fortran: no gfortran that offloads here"
+else
+	one fortran "" 2
+	one fortran avx2 1
+fi
+exit $bad
