@@ -333,6 +333,7 @@ $(foreach n,nvrtc nvJitLink,$(B)/lib/lib$(n).so.$(1)): $(B)/lib/lib%.so.$(1): li
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS) $$(SO) -Wl,--hash-style=both -Wl,-soname,$$(@F) -Wl,--version-script=$$< -o $$@ $$(filter %.o,$$^) \
 		-Wl,--no-as-needed -l:libdl.so.2
+	$$(if $$(findstring nvrtc,$$@),ln -sf libnvrtc.so.13 $(B)/lib/libnvrtc.so)
 endef
 $(foreach v,12 13,$(eval $(call front_rule,$(v))))
 # the audit library: a namespace of its own, without a libc or anything else in it

@@ -151,10 +151,21 @@ static void *try_wheels(const char *soname)
 	return h;
 }
 
-void *front_open(const char *soname, const char *variable, const char *package)
+static void *look_for(const char *soname)
 {
 	static const char folders[] = "/usr/local/cuda/lib64:/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/lib";
 	static const char *const roots[] = { "CUDA_PATH", "CUDA_HOME", "CUDA_ROOT" };
+	void *h = try_list(getenv("LD_LIBRARY_PATH"), "", soname);
+
+	if (!h)
+		h = try_wheels(soname);
+	for (size_t i = 0; !h && i < sizeof(roots) / sizeof(roots[0]); i++)
+		h = try_list(getenv(roots[i]), "/lib64", soname);
+	return h ? h : try_list(folders, "", soname);
+}
+
+void *front_open(const char *soname, const char *other, const char *variable, const char *package)
+{
 	const char *named = getenv(variable);
 	void *h;
 
@@ -166,13 +177,9 @@ void *front_open(const char *soname, const char *variable, const char *package)
 	}
 	h = try_file(vgpu_front_path);
 	if (!h)
-		h = try_list(getenv("LD_LIBRARY_PATH"), "", soname);
-	if (!h)
-		h = try_wheels(soname);
-	for (size_t i = 0; !h && i < sizeof(roots) / sizeof(roots[0]); i++)
-		h = try_list(getenv(roots[i]), "/lib64", soname);
-	if (!h)
-		h = try_list(folders, "", soname);
+		h = look_for(soname);
+	if (!h && other)
+		h = look_for(other);
 	if (!h)
 		front_say("%s: NVIDIA's own, which ours stands in front of, is not found: pip install %s, or name its file in %s",
 			  soname, package, variable);

@@ -16,6 +16,8 @@
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 #define SONAME "libnvrtc.so." TEXT(FRONT_MAJOR)
+/* The calls are the same: who asks for libnvrtc.so, as hashcat does, takes what there is. */
+#define OTHER (FRONT_MAJOR == 13 ? "libnvrtc.so.12" : "libnvrtc.so.13")
 #define PACKAGE (FRONT_MAJOR == 13 ? "nvidia-cuda-nvrtc" : "nvidia-cuda-nvrtc-cu12")
 
 /* nvrtcResult */
@@ -39,7 +41,7 @@ static void *library(void)
 	static int tried;
 
 	if (!__atomic_load_n(&tried, __ATOMIC_ACQUIRE)) {       /* twice at once is harmless: dlopen counts */
-		lib = front_open(SONAME, "VGPU_NVRTC", PACKAGE);
+		lib = front_open(SONAME, OTHER, "VGPU_NVRTC", PACKAGE);
 		__atomic_store_n(&tried, 1, __ATOMIC_RELEASE);
 	}
 	return lib;

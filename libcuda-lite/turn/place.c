@@ -22,6 +22,7 @@ static struct place {
 	const struct link_map *map;     /* ours */
 } places[] = {
 	{ .name = "libnvrtc.so.12" }, { .name = "libnvrtc.so.13" }, { .name = "libnvJitLink.so.12" }, { .name = "libnvJitLink.so.13" },
+	{ .name = "libnvrtc.so" },
 };
 #define NPLACES (sizeof(places) / sizeof(places[0]))
 

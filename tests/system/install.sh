@@ -104,6 +104,7 @@ sort >"$dir/want" <<'LIST'
 777 usr/lib/vgpu/libcuda.so -> libcuda.so.1
 777 usr/lib/vgpu/libcudart.so -> libcudart.so.13
 777 usr/lib/vgpu/libnvidia-ml.so -> libnvidia-ml.so.1
+777 usr/lib/vgpu/libnvrtc.so -> libnvrtc.so.13
 777 usr/lib/vgpu/libcuda.so.1 -> libcuda.so.580.65.06
 777 usr/lib/vgpu/libnvidia-ml.so.1 -> libnvidia-ml.so.580.65.06
 777 usr/lib/vgpu/compute-sanitizer -> ../../bin/vgpu

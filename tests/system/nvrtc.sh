@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Programs that load NVRTC by the name without a version, as hashcat does, find ours and, behind it, whichever of NVIDIA's there is. What
+# stands for NVIDIA's here says its version and no more.
+. "$(dirname "$0")/lib.sh"
+t=$dir
+cat >"$t/theirs.c" <<'C'
+int nvrtcVersion(int *major, int *minor) { *major = MAJOR; *minor = 77; return 0; }
+C
+cat >"$t/asks.c" <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+
+int main(int n, char **v)
+{
+	void *h = dlopen(n > 1 ? v[1] : "libnvrtc.so", RTLD_NOW);
+	int (*version)(int *, int *) = h ? (int (*)(int *, int *))dlsym(h, "nvrtcVersion") : NULL;
+	int major = 0, minor = 0;
+
+	if (!version || version(&major, &minor))
+		return puts(h ? "none behind it" : dlerror()), 1;
+	printf("%d.%d%s\n", major, minor, dlsym(h, "vgpu_front_path") ? " behind ours" : "");
+	return 0;
+}
+C
+gcc -w -o "$t/asks" "$t/asks.c" -ldl || exit 1
+for v in 12 13; do
+	mkdir -p "$t/$v"
+	gcc -shared -fPIC -DMAJOR=$v -Wl,-soname,libnvrtc.so.$v -o "$t/$v/libnvrtc.so.$v" "$t/theirs.c" || exit 1
+done
+same() { # same WANT FOLDERS NAME
+	local got
+	got=$(LD_LIBRARY_PATH=$2 "$V/vgpu" run -- "$t/asks" "$3" 2>"$t/err")
+	[ "$got" = "$1" ] && ok "$3 with ${2//$t\//}: $got" || fail "$3 with ${2//$t\//}: '$got', not '$1': $(tail -n 1 "$t/err")"
+}
+same "12.77 behind ours" "$t/12" libnvrtc.so
+same "13.77 behind ours" "$t/13" libnvrtc.so
+same "13.77 behind ours" "$t/12:$t/13" libnvrtc.so
+same "12.77 behind ours" "$t/12:$t/13" libnvrtc.so.12
+same "13.77 behind ours" "$t/13" libnvrtc.so.12
+same "none behind it" "$t" libnvrtc.so
+grep -q 'pip install nvidia-cuda-nvrtc' "$t/err" && ok "and says what to install" || fail "it does not say what to install: $(cat "$t/err")"
