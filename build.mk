@@ -45,7 +45,7 @@ STUB    := $(wildcard tools/vgpu-stub/*.c)
 CUBIN   := fw-protocol/vgpu_cubin.c
 CPU     := $(wildcard tools/vgpu-stub/cpu/*.c tools/vgpu-stub/cpu/strip/*.c) $(CUBIN)
 CUDA    := $(wildcard tools/vgpu-stub/cuda/*.c)
-TOOL    := $(wildcard tools/vgpu/*.c) libcuda-lite/turn/carried.c
+TOOL    := $(wildcard tools/vgpu/*.c) libcuda-lite/turn/carried.c $(wildcard libcuda-lite/link/*.c)
 CORE    := $(wildcard libcuda-lite/core/*.c) $(wildcard libcuda-lite/driver/*.c) $(wildcard libcuda-lite/link/*.c) $(CUBIN)
 RT      := $(wildcard libcuda-lite/runtime/*.c)
 BLAS    := $(wildcard libcuda-lite/blas/*.c)
@@ -73,7 +73,7 @@ endif
 
 all: bins libs
 
-bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent $(B)/lib/vgpu/bin/ptxas $(B)/lib/vgpu/python
+bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent $(B)/lib/vgpu/bin/ptxas $(B)/lib/vgpu/bin/nvlink $(B)/lib/vgpu/python
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
 	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnvToolsExt.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/vgpu/xla/libcudnn.so.9 $(B)/lib/libvgpu-turn.so \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v) $(B)/lib/libnvrtc.so.$(v) $(B)/lib/libnvJitLink.so.$(v)) \
@@ -109,7 +109,7 @@ $(B)/lib/vgpu/python:
 	@mkdir -p $(@D)
 	ln -sfn $(CURDIR)/tools/python $@
 # the toolkit's programs by their names: vgpu itself
-$(B)/lib/vgpu/bin/ptxas:
+$(B)/lib/vgpu/bin/ptxas $(B)/lib/vgpu/bin/nvlink:
 	@mkdir -p $(@D)
 	ln -sf ../../../bin/vgpu $@
 

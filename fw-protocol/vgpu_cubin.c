@@ -5,9 +5,9 @@
 #include <elf.h>
 #include <string.h>
 
-enum { S_NULL, S_NOTE, S_PTX, S_SYMTAB, S_STRTAB, S_SHSTRTAB, S_COUNT };
-static const char section_names[] = "\0.note.vgpu\0.vgpu.ptx\0.symtab\0.strtab\0.shstrtab";
-static const uint32_t name_at[S_COUNT] = { 0, 1, 12, 22, 30, 38 };
+enum { S_NULL, S_NOTE, S_PTX, S_INIT, S_ZERO, S_SYMTAB, S_STRTAB, S_SHSTRTAB, S_COUNT };
+static const char section_names[] = "\0.note.vgpu\0.vgpu.ptx\0.nv.global.init\0.nv.global\0.symtab\0.strtab\0.shstrtab";
+static const uint32_t name_at[S_COUNT] = { 0, 1, 12, 22, 38, 49, 57, 65 };
 
 struct __attribute__((packed)) note {
 	Elf64_Nhdr h;
@@ -142,37 +142,56 @@ static uint64_t up8(uint64_t v)
 	return (v + 7) & ~(uint64_t)7;
 }
 
-/* The symbols, and the names behind them; each NULL: only counted. */
-static void symbols(const struct vgpu_cubin *c, char *syms, char *names, uint64_t *count, uint64_t *name_bytes)
+/* Sizes of what is not the text. */
+struct sizes {
+	uint64_t syms, names, init, zero;
+};
+
+/* One symbol more, with its name; syms NULL: only counted. */
+static void symbol(struct sizes *z, char *syms, char *names, const char *name, uint64_t bytes, Elf64_Sym y)
+{
+	if (syms) {
+		y.st_name = (uint32_t)z->names;
+		memcpy(syms + z->syms * sizeof(y), &y, sizeof(y));
+		memcpy(names + z->names, name, bytes);
+		names[z->names + bytes] = 0;
+	}
+	z->syms++;
+	z->names += bytes + 1;
+}
+
+/* The symbols, and the names behind them, and the values of variables; each NULL: only counted. */
+static void symbols(const struct vgpu_cubin *c, char *syms, char *names, char *init, struct sizes *z)
 {
 	uint64_t at = 0, n, next_bytes = 0;
 	const char *s = vgpu_cubin_entry(c->ptx, c->ptx_bytes, &at, &n), *next;
 
-	*count = 1;
-	*name_bytes = 1;
+	*z = (struct sizes){ .syms = 1, .names = 1 };
 	if (names)
 		names[0] = 0;
 	for (; s; s = next, n = next_bytes) {
 		next = vgpu_cubin_entry(c->ptx, c->ptx_bytes, &at, &next_bytes);
-		if (syms) {
-			Elf64_Sym y = { .st_name = (uint32_t)*name_bytes, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
-					.st_shndx = S_PTX, .st_value = (uint64_t)(s - c->ptx) };
+		symbol(z, syms, names, s, n, (Elf64_Sym){ .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = S_PTX,
+			.st_value = (uint64_t)(s - c->ptx), .st_size = (uint64_t)((next ? next : c->ptx + c->ptx_bytes) - s) });
+	}
+	for (uint32_t i = 0; i < c->nvars; i++) {
+		const struct vgpu_cubin_var *v = &c->vars[i];
+		uint64_t *end = v->init ? &z->init : &z->zero;
 
-			y.st_size = (next ? (uint64_t)(next - c->ptx) : c->ptx_bytes) - y.st_value;
-			memcpy(syms + *count * sizeof(y), &y, sizeof(y));
-			memcpy(names + *name_bytes, s, n);
-			names[*name_bytes + n] = 0;
-		}
-		++*count;
-		*name_bytes += n + 1;
+		symbol(z, syms, names, v->name, strlen(v->name), (Elf64_Sym){ .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
+			.st_shndx = v->init ? S_INIT : S_ZERO, .st_value = *end, .st_size = v->bytes });
+		if (v->init && init)
+			memcpy(init + *end, v->init, v->bytes);
+		*end = up8(*end + v->bytes);
 	}
 }
 
 uint64_t vgpu_cubin_write(const struct vgpu_cubin *c, void *to, uint64_t room)
 {
-	uint64_t count, names, ptx = NOTE_AT + up8(sizeof(struct note)), syms, strs, heads, bytes;
+	uint64_t ptx = NOTE_AT + up8(sizeof(struct note)), init, syms, strs, heads, bytes;
 	Elf64_Shdr s[S_COUNT] = { { 0 } };
 	struct note n = { .h = { 5, sizeof(n) - NOTE_DESC, 1 }, .owner = "vgpu" };
+	struct sizes z;
 	char *out = to;
 	Elf64_Ehdr e = {
 		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT, 0x33, 7 },
@@ -183,10 +202,14 @@ uint64_t vgpu_cubin_write(const struct vgpu_cubin *c, void *to, uint64_t room)
 
 	if (c->ptx_bytes > VGPU_CUBIN_MAX / 2)
 		return 0;
-	symbols(c, NULL, NULL, &count, &names);
-	syms = up8(ptx + c->ptx_bytes + 1);
-	strs = syms + count * sizeof(Elf64_Sym);
-	heads = up8(strs + names + sizeof(section_names));
+	for (uint32_t i = 0; i < c->nvars; i++)
+		if (c->vars[i].init && c->vars[i].bytes > VGPU_CUBIN_MAX / 2)
+			return 0;
+	symbols(c, NULL, NULL, NULL, &z);
+	init = up8(ptx + c->ptx_bytes + 1);
+	syms = init + z.init;
+	strs = syms + z.syms * sizeof(Elf64_Sym);
+	heads = up8(strs + z.names + sizeof(section_names));
 	bytes = heads + sizeof(s);
 	if (bytes > VGPU_CUBIN_MAX)
 		return 0;
@@ -205,14 +228,16 @@ uint64_t vgpu_cubin_write(const struct vgpu_cubin *c, void *to, uint64_t room)
 	}
 	memcpy(out + NOTE_AT, &n, sizeof(n));
 	memcpy(out + ptx, c->ptx, c->ptx_bytes);
-	symbols(c, out + syms, out + strs, &count, &names);
-	memcpy(out + strs + names, section_names, sizeof(section_names));
+	symbols(c, out + syms, out + strs, out + init, &z);
+	memcpy(out + strs + z.names, section_names, sizeof(section_names));
 	s[S_NOTE] = (Elf64_Shdr){ .sh_type = SHT_NOTE, .sh_offset = NOTE_AT, .sh_size = sizeof(n), .sh_addralign = 4 };
 	s[S_PTX] = (Elf64_Shdr){ .sh_type = SHT_PROGBITS, .sh_offset = ptx, .sh_size = c->ptx_bytes + 1, .sh_addralign = 8 };
+	s[S_INIT] = (Elf64_Shdr){ .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_WRITE, .sh_offset = init, .sh_size = z.init, .sh_addralign = 8 };
+	s[S_ZERO] = (Elf64_Shdr){ .sh_type = SHT_NOBITS, .sh_flags = SHF_ALLOC | SHF_WRITE, .sh_offset = syms, .sh_size = z.zero, .sh_addralign = 8 };
 	s[S_SYMTAB] = (Elf64_Shdr){ .sh_type = SHT_SYMTAB, .sh_offset = syms, .sh_size = strs - syms, .sh_link = S_STRTAB,
 				    .sh_info = 1, .sh_addralign = 8, .sh_entsize = sizeof(Elf64_Sym) };
-	s[S_STRTAB] = (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_offset = strs, .sh_size = names, .sh_addralign = 1 };
-	s[S_SHSTRTAB] = (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_offset = strs + names, .sh_size = sizeof(section_names), .sh_addralign = 1 };
+	s[S_STRTAB] = (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_offset = strs, .sh_size = z.names, .sh_addralign = 1 };
+	s[S_SHSTRTAB] = (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_offset = strs + z.names, .sh_size = sizeof(section_names), .sh_addralign = 1 };
 	for (int i = 0; i < S_COUNT; i++)
 		s[i].sh_name = name_at[i];
 	memcpy(out + heads, s, sizeof(s));

@@ -7,7 +7,8 @@
  *      0  ELF header, section headers last: its end is the end of the file
  *     64  .note.vgpu     struct vgpu_cubin_note behind an ELF note header, "vgpu", type 1
  *         .vgpu.ptx      the text, one NUL behind it
- *         .symtab        one function per .entry: place and length of its text in .vgpu.ptx
+ *         .nv.global.init   values of variables, and .nv.global: those without any, nothing in the file
+ *         .symtab        one function per .entry: place and length of its text in .vgpu.ptx; one object per variable that it is told of
  *         .strtab, .shstrtab
  *
  * Freestanding but for memcpy, memset, memcmp and strlen. Reading believes no number that it has not compared.
@@ -34,6 +35,13 @@ struct vgpu_cubin_note {
 };
 _Static_assert(sizeof(struct vgpu_cubin_note) == 88, "vgpu_cubin_note");
 
+/* What people read out of the file: LLVM's OpenMP looks there for how a kernel is to be launched. Loaders read the text alone. */
+struct vgpu_cubin_var {
+	const char *name;
+	const void *init;                       /* NULL: zeroes, in .nv.global */
+	uint64_t bytes;
+};
+
 struct vgpu_cubin {
 	unsigned target, maxrregcount, relocatable;
 	char suffix;
@@ -41,6 +49,8 @@ struct vgpu_cubin {
 	const char *ptx;
 	uint64_t ptx_bytes;
 	uint64_t bytes;                         /* read: of the whole file */
+	const struct vgpu_cubin_var *vars;      /* written only */
+	uint32_t nvars;
 };
 
 /* Is it an ELF file for NVIDIA's machine, ours or theirs? `room` bytes may be read. */

@@ -99,6 +99,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/python/jax_plugins/vgpu/__init__.py
 644 usr/lib/vgpu/python/torch/sitecustomize.py
 777 usr/lib/vgpu/bin/ptxas -> ../../../bin/vgpu
+777 usr/lib/vgpu/bin/nvlink -> ../../../bin/vgpu
 777 usr/lib/vgpu/libcublas.so -> libcublas.so.13
 777 usr/lib/vgpu/libcublasLt.so -> libcublasLt.so.13
 777 usr/lib/vgpu/libcuda.so -> libcuda.so.1

@@ -42,6 +42,7 @@ files() {
 		echo "link ../libcuda.so.1 $PREFIX/lib/vgpu/dev-$v/libcuda.so.1"
 	done
 	echo "link ../../../bin/vgpu $PREFIX/lib/vgpu/bin/ptxas"
+	echo "link ../../../bin/vgpu $PREFIX/lib/vgpu/bin/nvlink"
 	# not where the loader looks: for those alone whom vgpu run gives it
 	echo "644 $B/lib/vgpu/xla/libcudnn.so.9 $PREFIX/lib/vgpu/xla/libcudnn.so.9"
 	echo "644 tools/python/jax_plugins/vgpu/__init__.py $PREFIX/lib/vgpu/python/jax_plugins/vgpu/__init__.py"

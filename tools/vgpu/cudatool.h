@@ -33,6 +33,8 @@ int tool_fatal(const struct tool *t, const char *fmt, ...) __attribute__((format
 char *tool_read(const struct tool *t, const char *path, size_t *bytes);
 int tool_write(const struct tool *t, const char *path, const void *p, size_t bytes);
 int tool_write_cubin(const struct tool *t, const char *path, const struct vgpu_cubin *c);
+/* ptxas.c: text that was linked becomes what `output` holds, with messages by that program's name. 0 or TOOL_FATAL. */
+int ptxas_linked(const char *program, const char *arch, unsigned regs, int verbose, char *text, size_t bytes, const char *output);
 /*
  * --version. The release is NVIDIA's number, by which callers choose what they ask for: `release`, $VGPU_PTXAS_RELEASE, that
  * of the ptxas which the calling Triton carries, or 12.8.

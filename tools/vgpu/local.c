@@ -66,6 +66,11 @@ static uint64_t span_take(uint64_t bytes)
 	return at;
 }
 
+int local_owns(uint64_t address)
+{
+	return span && address >= span && address - span < SPAN_BYTES;
+}
+
 int local_open(struct local *l, uint32_t mode, unsigned cores, unsigned cc)
 {
 	struct engine_env env = {

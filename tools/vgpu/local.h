@@ -23,6 +23,9 @@ struct local {
 int local_open(struct local *l, uint32_t mode, unsigned cores, unsigned cc);
 void local_close(struct local *l);
 
+/* Is it an address of one of the engines' memories? */
+int local_owns(uint64_t address);
+
 /* Zeroed memory that kernels may touch, with an unmapped gap behind it; never given back. NULL: none left. */
 void *local_alloc(size_t bytes);
 

@@ -27,13 +27,16 @@ static const struct command commands[] = {
 	{ "metrics", cmd_metrics, "for Prometheus: vgpu metrics [--listen ADDRESS]" },
 	{ "cdi",   cmd_cdi,   "for containers: vgpu cdi generate [--output FILE]" },
 	{ "ptxas", cmd_ptxas, "in the place of NVIDIA's: PTX that the device runs, in a cubin's place: vgpu ptxas -arch=sm_80 -o FILE FILE.ptx" },
+	{ "nvlink", cmd_nvlink, "in the place of NVIDIA's, behind ptxas -c: vgpu nvlink -arch=sm_80 -o FILE FILE.cubin..." },
 	{ "cc", cmd_cc, "CUDA C++ by clang, with our headers and mathematics: vgpu cc -o PROGRAM FILE.cu" },
 	{ "toolkit", cmd_toolkit, "lay out a CUDA toolkit's folder, compiler included: vgpu toolkit [--nvcc FOLDER] DIR" },
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 /* Found by these names in lib/vgpu/bin, as the toolkit's programs. */
-static const char *const as_programs[] = { "ptxas", "ptxas-blackwell" };
+static const struct { const char *name; int (*run)(int argc, char **argv); } as_programs[] = {
+	{ "ptxas", cmd_ptxas }, { "ptxas-blackwell", cmd_ptxas }, { "nvlink", cmd_nvlink },
+};
 
 void complain(const char *fmt, ...)
 {
@@ -112,8 +115,8 @@ int main(int argc, char **argv)
 	if (argc > 0 && !strcmp(base(argv[0]), "nvcc"))
 		return written(cmd_cc(argc, argv));
 	for (size_t i = 0; argc && i < sizeof(as_programs) / sizeof(as_programs[0]); i++)
-		if (!strcmp(base(argv[0]), as_programs[i]))
-			return cmd_ptxas(argc, argv);
+		if (!strcmp(base(argv[0]), as_programs[i].name))
+			return as_programs[i].run(argc, argv);
 	if (argc < 2)
 		return usage(stderr, 2);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))

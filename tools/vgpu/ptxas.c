@@ -21,6 +21,8 @@
 #include "local.h"
 #include "vgpu.h"
 
+#define MOST_VALUES (1u << 20)          /* of one variable, in the file; larger ones are not told of */
+
 enum { HELP = 1, VERSION, RELEASE, ARCH, OUTPUT, VERBOSE, REGS, COMPILE_ONLY, STRING, ENTRY, MACHINE, STATS };
 
 static const struct tool_option options[] = {
@@ -54,10 +56,13 @@ static const struct tool_option options[] = {
 
 struct job {
 	struct tool tool;
-	const char *arch, *output, *string, *entry, *release;
+	const char *arch, *output, *otherwise, *string, *entry, *release;
 	unsigned cc, regs;
 	char suffix;
 	int verbose, only, errors;
+	struct vgpu_cubin_var *vars;
+	uint32_t nvars;
+	char *values;
 };
 
 static int set(void *owner, int id, const char *value)
@@ -112,9 +117,9 @@ static void error(struct job *j, const char *file, const char *log, const char *
 
 	j->errors++;
 	if (sscanf(log, "%u:%u: %n", &line, &column, &n) == 2 && n)
-		fprintf(stderr, "ptxas %s, line %u; error   : %s", file, line, log + n);
+		fprintf(stderr, "%s %s, line %u; error   : %s", j->tool.name, file, line, log + n);
 	else
-		fprintf(stderr, "ptxas %s; error   : %s", file, log);
+		fprintf(stderr, "%s %s; error   : %s", j->tool.name, file, log);
 	if (kernel)
 		fprintf(stderr, ", in kernel '%s'", kernel);
 	fputc('\n', stderr);
@@ -139,6 +144,57 @@ static double now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/*
+ * What the file is to say of variables: their values as the engine has them. An address among these is 0, as where a loader is
+ * yet to fill it in: it is this process's.
+ */
+static int variables(struct job *j, const struct local *l, uint32_t module)
+{
+	struct engine_symbol s;
+	uint32_t n = 0;
+	uint64_t bytes = 0, word;
+
+	while (engine_cpu.module_symbol(l->e, module, n, &s) == VGPU_ST_OK) {
+		n++;
+		if (s.bytes <= MOST_VALUES)
+			bytes += (s.bytes + 7) & ~7ull;
+	}
+	j->vars = calloc(n + 1, sizeof(*j->vars));
+	j->values = calloc(1, bytes + 1);
+	if (!j->vars || !j->values)
+		return tool_fatal(&j->tool, "No memory for the variables");
+	bytes = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		struct vgpu_cubin_var *v = &j->vars[j->nvars];
+		char *value = j->values + bytes;
+		int some = 0;
+
+		engine_cpu.module_symbol(l->e, module, i, &s);
+		if (s.kind == ENGINE_SYM_FUNC || !s.address || s.bytes > MOST_VALUES)
+			continue;
+		*v = (struct vgpu_cubin_var){ .name = strdup(s.name), .bytes = s.bytes };
+		if (!v->name)
+			return tool_fatal(&j->tool, "No memory for the variables");
+		j->nvars++;
+		memcpy(value, (const void *)(uintptr_t)s.address, s.bytes);
+		for (uint64_t k = 0; k + 8 <= s.bytes; k += 8) {
+			memcpy(&word, value + k, 8);
+			if (local_owns(word))
+				memset(value + k, 0, 8);
+			some |= word != 0;
+		}
+		for (uint64_t k = s.bytes & ~7ull; k < s.bytes; k++)
+			some |= value[k];
+		if (some) {
+			v->init = value;
+			bytes += (s.bytes + 7) & ~7ull;
+		} else {
+			memset(value, 0, s.bytes);
+		}
+	}
+	return 0;
 }
 
 /* Every kernel as a first launch would have it; with -c only the text, whose names may be in other files. */
@@ -172,6 +228,8 @@ static void compile(struct job *j, struct local *l, const char *file, const char
 		tool_fatal(&j->tool, "Entry function '%s' not found in %s", j->entry, file);
 		j->errors++;
 	}
+	if (!j->errors && variables(j, l, module))
+		j->errors++;
 	engine_cpu.module_unload(l->e, module);
 }
 
@@ -214,14 +272,26 @@ static int assemble(struct job *j, const char *file, char *text, size_t bytes)
 	local_close(&l);
 	if (j->errors)
 		return tool_fatal(&j->tool, "Ptx assembly aborted due to errors");
-	c = (struct vgpu_cubin){ .target = j->cc, .suffix = j->suffix, .maxrregcount = j->regs, .relocatable = (unsigned)j->only,
+	c = (struct vgpu_cubin){ .vars = j->vars, .nvars = j->nvars, .target = j->cc, .suffix = j->suffix, .maxrregcount = j->regs, .relocatable = (unsigned)j->only,
 				 .name = j->string ? NULL : base(file), .ptx = text, .ptx_bytes = bytes };
-	return tool_write_cubin(&j->tool, j->output ? j->output : "elf.o", &c);
+	err = tool_write_cubin(&j->tool, j->output ? j->output : j->otherwise, &c);
+	for (uint32_t i = 0; i < j->nvars; i++)
+		free((char *)(uintptr_t)j->vars[i].name);
+	free(j->vars);
+	free(j->values);
+	return err;
+}
+
+int ptxas_linked(const char *program, const char *arch, unsigned regs, int verbose, char *text, size_t bytes, const char *output)
+{
+	struct job j = { .tool = { .name = program }, .arch = arch, .regs = regs, .verbose = verbose, .output = output, .string = text };
+
+	return assemble(&j, "(linked)", text, bytes);
 }
 
 int cmd_ptxas(int argc, char **argv)
 {
-	struct job j = { .tool = { .name = "ptxas", .options = options, .set = set, .owner = &j } };
+	struct job j = { .otherwise = "elf.o", .tool = { .name = "ptxas", .options = options, .set = set, .owner = &j } };
 	size_t bytes;
 	char *text;
 	int err = tool_parse(&j.tool, argc, argv);

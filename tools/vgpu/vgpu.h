@@ -35,6 +35,7 @@ int cmd_cdi(int argc, char **argv);
 void sigpipe_as_before(void);
 int cmd_env(int argc, char **argv);
 int cmd_ptxas(int argc, char **argv);
+int cmd_nvlink(int argc, char **argv);
 
 /* "vgpu: ..." on stderr. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
