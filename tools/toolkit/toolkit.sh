@@ -27,6 +27,10 @@ rm -rf "$D"/{bin,nvvm,include,lib,lib64}
 for f in bin nvvm include; do
 	cp -al "$N/$f" "$D/" 2>/dev/null || { rm -rf "${D:?}/$f"; cp -a "$N/$f" "$D/"; }
 done
+# what is built for a machine (-arch=sm_XX, as nvcc does where nothing is said) is PTX all the same, which the device runs
+for f in "$L/bin/ptxas" "$L/vgpu/bin/ptxas"; do
+	[ ! -e "$f" ] || ln -sf "$f" "$D/bin/ptxas"
+done
 mkdir -p "$D/lib/stubs"
 ln -s lib "$D/lib64"
 [ ! -e "$N/lib/cmake" ] || cp -a "$N/lib/cmake" "$D/lib/"

@@ -13,7 +13,7 @@
 #include "jit.h"
 #include "lanes.h"
 
-#define MAX_LIVE_WORDS (8u << 20)       /* of liveness before every instruction; larger functions are interpreted */
+#define MAX_LIVE_WORDS (24u << 20)      /* of liveness before every instruction; larger functions are interpreted */
 
 /* ---- the arena for code: one memory, a view to write and one to run ------------------------ */
 
