@@ -42,6 +42,30 @@ for p in stencil reductions atomics math async acc; do
 	one $p "" 3
 	one $p avx2 2
 done
+# same PROGRAM: what it prints is what it prints on the host, and it says that it was on the device
+same() {
+	local isa
+	if ! OMP_TARGET_OFFLOAD=DISABLED ACC_DEVICE_TYPE=host timeout 120 "$out/$1" >"$out/$1.host" 2>"$out/log"; then
+		echo "FAIL $1 on the host: $(tail -n 1 "$out/log")"
+		bad=1
+		return
+	fi
+	for isa in "" avx2; do
+		if VGPU_CPU_ISA=$isa ACC_DEVICE_TYPE=nvidia OMP_TARGET_OFFLOAD=MANDATORY timeout 120 "$B/bin/vgpu" run -- "$out/$1" >"$out/$1.said" 2>"$out/log" &&
+		   cmp -s "$out/$1.host" "$out/$1.said" && grep -q 'ran on the device' "$out/log"; then
+			echo "ok $1${isa:+/$isa}: $(wc -l <"$out/$1.said") lines as on the host"
+		else
+			echo "FAIL $1${isa:+/$isa}: $(diff "$out/$1.host" "$out/$1.said" | sed -n 2p) $(tail -n 1 "$out/log")"
+			bad=1
+		fi
+	done
+}
+if gcc -O2 -fopenmp -foffload=nvptx-none "-foffload-options=-lm -latomic" "$here/omp.c" -o "$out/omp" -lm >"$out/log" 2>&1; then
+	same omp
+else
+	echo "FAIL omp is not compiled: $(grep -m 1 -E 'error|unresolved' "$out/log")"
+	bad=1
+fi
 if ! command -v gfortran >/dev/null || ! gfortran -O2 -fopenmp -foffload=nvptx-none "-foffload=-lgfortran -lm" "$here/fortran.f90" -o "$out/fortran" >"$out/log" 2>&1; then
 	echo "skip fortran: no gfortran that offloads here"
 else
