@@ -71,5 +71,13 @@ if ! command -v gfortran >/dev/null || ! gfortran -O2 -fopenmp -foffload=nvptx-n
 else
 	one fortran "" 2
 	one fortran avx2 1
+	for p in openmp openacc; do
+		if gfortran -O2 -cpp -f$p -foffload=nvptx-none "-foffload-options=-lgfortran -lm" "$here/arrays.f90" -o "$out/arrays-$p" >"$out/log" 2>&1; then
+			same "arrays-$p"
+		else
+			echo "FAIL arrays-$p is not compiled: $(grep -m 1 error "$out/log")"
+			bad=1
+		fi
+	done
 fi
 exit $bad
