@@ -72,7 +72,7 @@ else
 	one fortran "" 2
 	one fortran avx2 1
 	for p in openmp openacc; do
-		if gfortran -O2 -cpp -f$p -foffload=nvptx-none "-foffload-options=-lgfortran -lm" "$here/arrays.f90" -o "$out/arrays-$p" >"$out/log" 2>&1; then
+		if gfortran -O2 -cpp -f$p -foffload=nvptx-none "-foffload-options=-lgfortran -lm -latomic" "$here/arrays.f90" -o "$out/arrays-$p" >"$out/log" 2>&1; then
 			same "arrays-$p"
 		else
 			echo "FAIL arrays-$p is not compiled: $(grep -m 1 error "$out/log")"
