@@ -66,13 +66,13 @@ else
 	echo "FAIL omp is not compiled: $(grep -m 1 -E 'error|unresolved' "$out/log")"
 	bad=1
 fi
-if ! command -v gfortran >/dev/null || ! gfortran -O2 -fopenmp -foffload=nvptx-none "-foffload=-lgfortran -lm" "$here/fortran.f90" -o "$out/fortran" >"$out/log" 2>&1; then
+if ! command -v gfortran >/dev/null || ! gfortran -J "$out" -O2 -fopenmp -foffload=nvptx-none "-foffload=-lgfortran -lm" "$here/fortran.f90" -o "$out/fortran" >"$out/log" 2>&1; then
 	echo "skip fortran: no gfortran that offloads here"
 else
 	one fortran "" 2
 	one fortran avx2 1
 	for p in openmp openacc; do
-		if gfortran -O2 -cpp -f$p -foffload=nvptx-none "-foffload-options=-lgfortran -lm -latomic" "$here/arrays.f90" -o "$out/arrays-$p" >"$out/log" 2>&1; then
+		if gfortran -J "$out" -O2 -cpp -f$p -foffload=nvptx-none "-foffload-options=-lgfortran -lm -latomic" "$here/arrays.f90" -o "$out/arrays-$p" >"$out/log" 2>&1; then
 			same "arrays-$p"
 		else
 			echo "FAIL arrays-$p is not compiled: $(grep -m 1 error "$out/log")"
