@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 # Programs of Debian's main that open libcuda.so.1, as they are packaged. Each is installed where it lacks and apt can; where it
 # cannot be had, it is skipped.
-#   tests/strangers/debian.sh BUILD [NAME...]      default: clang ffmpeg
+#   tests/strangers/debian.sh BUILD [NAME...]      default: clang ffmpeg hashcat
 # clang: OpenMP offloaded by LLVM 19, whose plugin loads what our ptxas and nvlink make; libdevice comes from NVIDIA's nvcc on PyPI.
 # ffmpeg: filters of frames on the device against those on the CPU. Those that compute the same (copies, nearest neighbours,
 # overlays, thumbnails) are compared to the byte; those that round or choose otherwise by their distance from the CPU's in dB, and between
 # the three engines to the byte.
+# hashcat: kernels by NVIDIA's NVRTC from PyPI; each mode finds its own example's password.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 B=$(cd "$1" && pwd)
@@ -110,12 +111,39 @@ ffmpeg_filters() {
 	filter p010 "hwupload,scale_cuda=format=p010le,hwdownload,format=p010le,format=yuv420p" null 50
 }
 
-for name in "${@:-clang ffmpeg}"; do
+# Each mode finds the password of its own example among others: by a word list, or, MODE/mask, by trying all of a mask.
+hashcat_modes() {
+	local e mode m hash pass word said
+	have hashcat hashcat hashcat || return
+	if ! ls "$out"/nvrtc/nvidia/cuda_nvrtc/lib/libnvrtc.so.12 >/dev/null 2>&1 &&
+	   ! timeout 600 python3 -m pip -q --disable-pip-version-check install --no-deps --target "$out/nvrtc" nvidia-cuda-nvrtc-cu12==12.9.86 >"$out/log" 2>&1; then
+		echo "skip hashcat: no NVRTC from PyPI: $(tail -n 1 "$out/log")"
+		return
+	fi
+	for mode in 0 0/mask 10 100 110 300 500 900 1000 1100 1400 1500 1700 1710 2600 3000 3200 5100 5500 5600 6000 10800 13100 17300 18200; do
+		m=${mode%/*}
+		hash=$(hashcat --example-hashes -m "$m" 2>/dev/null | sed -n 's/.*Example\.Hash\.*: //p')
+		pass=$(hashcat --example-hashes -m "$m" 2>/dev/null | sed -n 's/.*Example\.Pass\.*: //p')
+		word=$out/words
+		[ "$mode" = "$m" ] || word='?lashc?lt'
+		echo "$hash" >"$out/hash"
+		printf '%s\n' aaaa hashcas "$pass" zzzz >"$out/words"
+		e=''
+		[ "$m" != 1400 ] || e=VGPU_CPU_ISA=avx2
+		said=$(env ${e:+"$e"} LD_LIBRARY_PATH="$out/nvrtc/nvidia/cuda_nvrtc/lib" timeout 300 "$B/bin/vgpu" run --cc 7.5 -- \
+			hashcat -m "$m" -a "$([ "$mode" = "$m" ] && echo 0 || echo 3)" "$out/hash" "$word" --potfile-disable -d 1 --quiet --force \
+			--outfile-format=2 --session="vgpu-$$" 2>"$out/err")
+		if grep -qxF -- "$pass" <<<"$said"; then echo "ok hashcat/$mode: $pass"; else fail "hashcat/$mode: '$pass' is not found: $(tail -n 1 "$out/err")"; fi
+	done
+}
+
+for name in "${@:-clang ffmpeg hashcat}"; do
 	for name in $name; do
 		case $name in
 		clang) clang ;;
 		ffmpeg) ffmpeg_filters ;;
-		*) echo "debian.sh: no $name here: clang ffmpeg" >&2; exit 2 ;;
+		hashcat) hashcat_modes ;;
+		*) echo "debian.sh: no $name here: clang ffmpeg hashcat" >&2; exit 2 ;;
 		esac
 	done
 done

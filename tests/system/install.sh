@@ -23,6 +23,7 @@ sort >"$dir/want" <<'LIST'
 755 usr/bin/vgpu-agent
 755 usr/bin/vgpu-stub
 644 usr/include/vgpu/cuComplex.h
+644 usr/include/vgpu/cudaProfiler.h
 644 usr/include/vgpu/cuda_device_runtime_api.h
 644 usr/include/vgpu/cuda_fp16.h
 644 usr/include/vgpu/cuda_profiler_api.h
