@@ -122,8 +122,9 @@ hashcat_modes() {
 	fi
 	for mode in 0 0/mask 10 100 110 300 500 900 1000 1100 1400 1500 1700 1710 2600 3000 3200 5100 5500 5600 6000 10800 13100 17300 18200; do
 		m=${mode%/*}
-		hash=$(hashcat --example-hashes -m "$m" 2>/dev/null | sed -n 's/.*Example\.Hash\.*: //p')
-		pass=$(hashcat --example-hashes -m "$m" 2>/dev/null | sed -n 's/.*Example\.Pass\.*: //p')
+		said=$(hashcat --example-hashes --machine-readable -m "$m" 2>/dev/null)
+		hash=$(sed -n 's/.*"example_hash": "\([^"]*\)".*/\1/p' <<<"$said")
+		pass=$(sed -n 's/.*"example_pass": "\([^"]*\)".*/\1/p' <<<"$said")
 		word=$out/words
 		[ "$mode" = "$m" ] || word='?lashc?lt'
 		echo "$hash" >"$out/hash"
