@@ -164,9 +164,10 @@ static bool fill_any(const struct jit *j, char *p, const struct frame *f, u32 v,
 		return false;
 	for (k = m; k; k &= k - 1) {
 		u32 l = (u32)__builtin_ctz(k);
-		u64 x = r->w ? ((const u64 *)slot)[l] - (u64)(s64)c[l] : ((const u32 *)slot)[l] - (u32)c[l];
+		u64 is = r->w ? ((const u64 *)slot)[l] : ((const u32 *)slot)[l];
+		u64 x = r->w ? is - (u64)(s64)c[l] : (u32)is - (u32)c[l];
 
-		if (as_claimed(j, r, x) && x <= r->max)
+		if (as_claimed(j, r, x) && (x <= r->max || is <= r->max))
 			return false;
 	}
 	*(u64 *)(p + r->home) = r->sk ? r->s & (r->w ? ~0ull : 0xffffffffu) : 0;
