@@ -125,6 +125,8 @@ static void run(struct job *j)
 	vgpu_store_release64(j->gate->word, j->n);
 	if (j->ctx->host_stream && !error)
 		vg_submit(j->ctx->host_stream, VGPU_OP_NOP, NULL, NULL, 0);
+	/* An owner's launch asks nobody whether it may; what runs here next may not. */
+	vg_queue_give(&j->ctx->queue);
 }
 
 static void *executor(void *arg)

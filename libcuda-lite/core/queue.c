@@ -57,6 +57,17 @@ out:
 	vg_unlock(&q->owner_lock);
 }
 
+void vg_queue_give(struct vg_queue *q)
+{
+	if (vg_tenure(__atomic_load_n(&q->owner, __ATOMIC_RELAXED)) >= VG_TENURES)
+		return;
+	vg_lock(&q->owner_lock);
+	/* not another's, who has taken it meanwhile */
+	if (vg_tenure(__atomic_load_n(&q->owner, __ATOMIC_RELAXED)) < VG_TENURES)
+		__atomic_store_n(&q->owner, 0, __ATOMIC_RELEASE);
+	vg_unlock(&q->owner_lock);
+}
+
 /*
  * The next batch of credits. VG_BATCHES batches ago is where the stream must have come to: until then no, and *until is
  * that ticket. Only one thread at a time: the owner, or who holds credit_lock.

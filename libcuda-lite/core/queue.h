@@ -52,6 +52,8 @@ static inline uint64_t vg_me(void)
 
 /* The calling thread owns the queue afterwards, or nobody does any more. */
 void vg_queue_own(struct vg_queue *q);
+/* It does not any more, and stands in no command: the next who claims is the owner. */
+void vg_queue_give(struct vg_queue *q);
 
 /* The tenure in an owner word that is this thread's; of any other word VG_TENURES or more. */
 static inline uint64_t vg_tenure(uint64_t owner)
