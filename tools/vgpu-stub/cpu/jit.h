@@ -386,6 +386,12 @@ void jit_way_in(struct jcomp *c);
 bool jit_ways(struct jcomp *c, u32 *stubs);                     /* false: no memory */
 u32 jit_live_all(struct jcomp *c, u32 pc, u32 b, u32 *n);       /* before pc of block b, for lanes that wait too: in lives[] */
 void j_run_lanes(struct jcomp *c, int gpr);                     /* those in gpr run now */
+/* jit_frame.c: between P and the frame, on processors with AVX-512 alone; false: it is not what the code was compiled for */
+void jit_spill_one(const struct jit *j, const char *p, struct frame *f, u32 v, u32 m);
+void jit_spill(const struct jit *j, const char *p, struct frame *f, u32 live, u32 n, u32 m);
+bool jit_fill(const struct jit *j, char *p, const struct frame *f, u32 v, u32 m);
+bool jit_fill_any(const struct jit *j, char *p, const struct frame *f, u32 v, u32 m);
+void jit_fill_def(const struct jit *j, char *p, const struct frame *f, u32 v, u32 e);
 /* jit_run.c */
 bool jit_barrier(const struct insn *in);       /* a whole warp's values may stay in P over it */
 bool jit_meets(const struct cta *c, const struct insn *in);        /* complete when each warp has come once */

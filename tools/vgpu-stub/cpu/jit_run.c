@@ -7,195 +7,14 @@
  * must be one. If not (lanes of several loop iterations have met), the interpreter runs on. Across a
  * barrier that a whole warp reaches, values stay in P ("held").
  */
-#include <immintrin.h>
+#include <immintrin.h>         /* _mm_setcsr */
 #include <string.h>
 
 #include "jit.h"
 #include "lanes.h"
 #include "strip/strip.h"
 
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))), apply_to = function)
-#else
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl")
-#endif
-
 typedef u64 jit_code(void *p, struct frame *f, struct tstate *ts, const char *pool, const u8 *at);
-
-static void put32(void *slot, __m512i lo, __m512i hi, u32 m)
-{
-	_mm512_mask_storeu_epi32(slot, (__mmask16)m, lo);
-	_mm512_mask_storeu_epi32((char *)slot + 64, (__mmask16)(m >> 16), hi);
-}
-
-static __m512i canon(__m512i v)
-{
-	__m512 f = _mm512_castsi512_ps(v);
-
-	return _mm512_mask_mov_epi32(v, _mm512_cmp_ps_mask(f, f, _CMP_UNORD_Q), _mm512_set1_epi32(0x7fffffff));
-}
-
-/* Register v of the lanes m into its slot. */
-static void spill_one(const struct jit *j, const char *p, struct frame *f, u32 v, u32 m)
-{
-	const struct jplace *r = &j->regs[v];
-	char *slot = f->base[0] + r->slot;
-	const char *home = p + r->home;
-	u32 i;
-
-	if (r->w == 2) {
-		u32 x = *(const u32 *)home, *d = (u32 *)slot;
-
-		*d = (*d & ~m) | (x & m);
-		return;
-	}
-	if (r->cls == JC_VARY) {
-		if (!r->w) {
-			__m512i a = _mm512_load_si512(home), b = _mm512_load_si512(home + 64);
-
-			if (r->rawf) {
-				a = canon(a);
-				b = canon(b);
-			}
-			put32(slot, a, b, m);
-		} else {
-			for (i = 0; i < 4; i++)
-				_mm512_mask_storeu_epi64(slot + 64 * i, (__mmask8)(m >> 8 * i), _mm512_load_si512(home + 64 * i));
-		}
-		return;
-	}
-	if (!r->w) {
-		__m512i u = _mm512_set1_epi32((int)*(const u32 *)home);
-		const s32 *c = j->pats[r->pat];
-
-		put32(slot, _mm512_add_epi32(u, _mm512_loadu_si512(c)), _mm512_add_epi32(u, _mm512_loadu_si512(c + 16)), m);
-		return;
-	}
-	for (i = 0; i < 4; i++) {
-		__m512i u = _mm512_set1_epi64((s64)*(const u64 *)home);
-		__m256i c = _mm256_loadu_si256((const __m256i *)(j->pats[r->pat] + 8 * i));
-
-		_mm512_mask_storeu_epi64(slot + 64 * i, (__mmask8)(m >> 8 * i), _mm512_add_epi64(u, _mm512_cvtepi32_epi64(c)));
-	}
-}
-
-static void spill(const struct jit *j, const char *p, struct frame *f, u32 live, u32 n, u32 m)
-{
-	while (n--)
-		spill_one(j, p, f, j->lives[live++], m);
-}
-
-/*
- * Lane 0's value is x: may code have it? Where a guess is behind what the code takes for granted, the interpreter's values
- * need not obey that.
- */
-static bool as_claimed(const struct jit *j, const struct jplace *r, u64 x)
-{
-	u64 top = r->w ? ~0ull : 0xffffffffu;
-
-	return (!r->sk || x == (r->s & top)) && (r->ual > 63 || !(x & ((1ull << r->ual) - 1) & top)) && (!j->guessed || x <= r->max);
-}
-
-/* The other way. False: not what the code was compiled for. */
-static bool fill_one(const struct jit *j, char *p, const struct frame *f, u32 v, u32 m)
-{
-	const struct jplace *r = &j->regs[v];
-	const char *slot = f->base[0] + r->slot;
-	char *home = p + r->home;
-	u32 i, l = (u32)__builtin_ctz(m);
-
-	if (r->w == 2) {
-		u32 x = *(const u32 *)slot;
-
-		if (r->cls == JC_VARY) {
-			*(u32 *)home = x;
-			return true;
-		}
-		if ((x & m) && (x & m) != m)
-			return false;
-		*(u32 *)home = x & m ? ~0u : 0;
-		return true;
-	}
-	if (r->cls == JC_VARY) {
-		for (i = 0; i < (r->w ? 4u : 2u); i++)
-			_mm512_store_si512(home + 64 * i, _mm512_loadu_si512(slot + 64 * i));
-		return true;
-	}
-	if (!r->w) {
-		const s32 *c = j->pats[r->pat];
-		u32 x = ((const u32 *)slot)[l] - (u32)c[l];
-		__m512i u = _mm512_set1_epi32((int)x);
-
-		for (i = 0; i < 2; i++)
-			if (_mm512_mask_cmpneq_epi32_mask((__mmask16)(m >> 16 * i), _mm512_loadu_si512(slot + 64 * i),
-							  _mm512_add_epi32(u, _mm512_loadu_si512(c + 16 * i))))
-				return false;
-		*(u64 *)home = x;
-		return as_claimed(j, r, x);
-	} else {
-		const s32 *c = j->pats[r->pat];
-		u64 x = ((const u64 *)slot)[l] - (u64)(s64)c[l];
-		__m512i u = _mm512_set1_epi64((s64)x);
-
-		for (i = 0; i < 4; i++) {
-			__m512i want = _mm512_add_epi64(u, _mm512_cvtepi32_epi64(_mm256_loadu_si256((const __m256i *)(c + 8 * i))));
-
-			if (_mm512_mask_cmpneq_epi64_mask((__mmask8)(m >> 8 * i), _mm512_loadu_si512(slot + 64 * i), want))
-				return false;
-		}
-		*(u64 *)home = x;
-		return as_claimed(j, r, x);
-	}
-}
-
-/*
- * fill_one() said no. Where nothing was guessed all that a register can be given obeys what the code takes for granted; so where no lane's
- * value does, none has been given one, and what lies in its slot is another's: any value serves. Liveness finds such registers in kernels whose
- * functions stand in the code once, since each return may be to any of the callers.
- */
-static bool fill_any(const struct jit *j, char *p, const struct frame *f, u32 v, u32 m)
-{
-	const struct jplace *r = &j->regs[v];
-	const char *slot = f->base[0] + r->slot;
-	const s32 *c = j->pats[r->pat];
-	u32 k;
-
-	if (j->guessed || r->w == 2 || r->cls == JC_VARY)
-		return false;
-	for (k = m; k; k &= k - 1) {
-		u32 l = (u32)__builtin_ctz(k);
-		u64 is = r->w ? ((const u64 *)slot)[l] : ((const u32 *)slot)[l];
-		u64 x = r->w ? is - (u64)(s64)c[l] : (u32)is - (u32)c[l];
-
-		if (as_claimed(j, r, x) && (x <= r->max || is <= r->max))
-			return false;
-	}
-	*(u64 *)(p + r->home) = r->sk ? r->s & (r->w ? ~0ull : 0xffffffffu) : 0;
-	return true;
-}
-
-/* After an interpreted instruction: what it wrote for the lanes e, of whatever class. */
-static void fill_def(const struct jit *j, char *p, const struct frame *f, u32 v, u32 e)
-{
-	const struct jplace *r = &j->regs[v];
-	const char *slot = f->base[0] + r->slot;
-	char *home = p + r->home;
-	u32 i, l = (u32)__builtin_ctz(e);
-
-	if (r->cls == JC_VARY && r->w == 2)
-		*(u32 *)home = (*(u32 *)home & ~e) | (*(const u32 *)slot & e);
-	else if (r->cls == JC_VARY && r->w)
-		for (i = 0; i < 4; i++)
-			_mm512_mask_store_epi64(home + 64 * i, (__mmask8)(e >> 8 * i), _mm512_loadu_si512(slot + 64 * i));
-	else if (r->cls == JC_VARY)
-		put32(home, _mm512_loadu_si512(slot), _mm512_loadu_si512(slot + 64), e);
-	else if (r->w == 2)
-		*(u32 *)home = *(const u32 *)slot & e ? ~0u : 0;
-	else if (r->w)
-		*(u64 *)home = ((const u64 *)slot)[l] - (u64)(s64)j->pats[r->pat][l];
-	else
-		*(u64 *)home = ((const u32 *)slot)[l] - (u32)j->pats[r->pat][l];
-}
 
 /* What does not change while the grid runs, nor from block to block. */
 void jit_fit(struct engine *e, struct warp *w)
@@ -235,12 +54,12 @@ static void interpret(struct tstate *ts, const struct jit *j, char *p, struct fr
 
 	for (k = 0; k < 6; k++)
 		if (v->o[k] != OPND_NONE && !(v->o[k] & OPND_CONST) && (v->use >> k & 1))
-			spill_one(j, p, f, v->o[k], e);
+			jit_spill_one(j, p, f, v->o[k], e);
 	if (v->guard != OPND_NONE) {
 		u32 g;
 
 		if (!(v->guard & OPND_CONST))
-			spill_one(j, p, f, v->guard, e);
+			jit_spill_one(j, p, f, v->guard, e);
 		g = *(u32 *)opnd(f, in->guard);
 		e &= in->gneg ? ~g : g;
 	}
@@ -250,7 +69,7 @@ static void interpret(struct tstate *ts, const struct jit *j, char *p, struct fr
 	exec_one(ts, f, in, e);
 	for (k = 0; k < 6; k++)
 		if ((v->def >> k & 1) && v->o[k] != OPND_NONE)
-			fill_def(j, p, f, v->o[k], e);
+			jit_fill_def(j, p, f, v->o[k], e);
 }
 
 static void step(struct tstate *ts, const struct jit *j, char *p, struct frame *f, const struct jexit *x)
@@ -277,7 +96,7 @@ void jit_drop(struct warp *w)
 	const struct jit *j = f->jit;
 	const struct jentry *e = &j->entries[j->entry_at[w->jheld] - 1];
 
-	spill(j, w->jp, f, e->live, e->nlive, w->jheld_mask);
+	jit_spill(j, w->jp, f, e->live, e->nlive, w->jheld_mask);
 	w->jheld = 0;
 }
 
@@ -356,7 +175,7 @@ static void settle_lanes(struct frame *f, const struct jit *j, const char *p, u3
 	if (!m)
 		return;
 	*lanes = 0;
-	spill(j, p, f, live, n, m);
+	jit_spill(j, p, f, live, n, m);
 	f->waiting |= m;
 	for (l = m; l; l &= l - 1)
 		f->lane_pc[__builtin_ctz(l)] = pc;
@@ -403,7 +222,7 @@ static int left(const struct tstate *ts, struct warp *w, struct frame *f, const 
 			f->fn->jsrc->noguess = true;
 		break;
 	}
-	spill(j, w->jp, f, x->live, x->nlive, m);
+	jit_spill(j, w->jp, f, x->live, x->nlive, m);
 	for (b = x->rin; b; b &= b - 1) {
 		const struct jregion *r = &j->regions[__builtin_ctzll(b)];
 		u32 *wait = &p->wait[__builtin_ctzll(b)], *other = &p->other[__builtin_ctzll(b)];
@@ -432,7 +251,7 @@ int jit_run(struct tstate *ts, struct warp *w, struct frame *f)
 		w->jheld = 0;           /* warp_run has seen that it is this one */
 	else
 		for (i = 0; i < e->nlive; i++)
-			if (!fill_one(j, w->jp, f, j->lives[e->live + i], m) && !fill_any(j, w->jp, f, j->lives[e->live + i], m))
+			if (!jit_fill(j, w->jp, f, j->lives[e->live + i], m) && !jit_fill_any(j, w->jp, f, j->lives[e->live + i], m))
 				return JR_REFUSED;
 	return left(ts, w, f, j, go(ts, j, &w, n, 0, NO_PC));
 }
@@ -598,8 +417,8 @@ bool jit_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r)
 		if (w->jheld)
 			jit_drop(w);
 		for (k = 0; k < e->nlive; k++)
-			if (!fill_one(j, w->jp, &w->main, j->lives[e->live + k], w->main.mask) &&
-			    !fill_any(j, w->jp, &w->main, j->lives[e->live + k], w->main.mask))
+			if (!jit_fill(j, w->jp, &w->main, j->lives[e->live + k], w->main.mask) &&
+			    !jit_fill_any(j, w->jp, &w->main, j->lives[e->live + k], w->main.mask))
 				return false;
 	}
 	for (i = 0; i < c->nwarps; i++)
@@ -628,7 +447,3 @@ const u8 *jit_fault(const struct jit *j, const u8 *ip)
 		return NULL;
 	return j->code + j->stubs[j->sites[lo].exit];
 }
-
-#if defined(__clang__)
-#pragma clang attribute pop
-#endif
