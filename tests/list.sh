@@ -44,6 +44,7 @@ many ptx/cases/verify 300 "$T/ptx/plain/ptxrun" -m verify -s tests/ptx/cases
 t ptx/oracle 300 tests/ptx/oracle/run.sh "$B" -e 6
 t ptx/verify 120 tests/ptx/verify.sh "$B"
 t ptx/ops 60 tests/ptx/ops.sh "$B"
+t ptx/noavx512 300 tests/ptx/noavx512.sh "$B"
 t ptx/disasm 60 tests/ptx/disasm.sh "$B"
 t ptx/random/plain 300 "$T/ptx/plain/jitdiff" -n 600 -o "$T/ptx"
 t ptx/random/avx2 300 env VGPU_CPU_ISA=avx2 "$T/ptx/plain/jitdiff" -n 600 -s 40000 -o "$T/ptx"

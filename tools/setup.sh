@@ -52,6 +52,8 @@ wanted=
 command -v npm >/dev/null 2>&1 || wanted=npm
 python3 -m pip --version >/dev/null 2>&1 || wanted="$wanted python3-pip"
 command -v cmake >/dev/null 2>&1 || wanted="$wanted cmake"
+# the engine on a processor without AVX-512 (tests/ptx/noavx512.sh)
+command -v qemu-x86_64 >/dev/null 2>&1 || wanted="$wanted qemu-user"
 command -v ninja >/dev/null 2>&1 || wanted="$wanted ninja-build"
 # OpenMP and OpenACC that gcc offloads (tests/offload)
 [ -e /usr/lib/gcc/x86_64-linux-gnu/12/accel/nvptx-none/mkoffload ] || wanted="$wanted gcc-offload-nvptx"
