@@ -194,7 +194,8 @@ static void *begin(struct vg_stream *s, uint64_t handle, char kind)
 	struct vgpu_body_event e;
 	struct span *p = NULL;
 
-	if (vg.lost || vg_capturing(s))
+	/* what a host function calls is refused; a mark in front of it would make its thread the queue's owner, whose launch is not */
+	if (vg.lost || vg_capturing(s) || vg_is_host())
 		return NULL;
 	vg_lock(&lock);
 	if (ready() && (p = unused))
