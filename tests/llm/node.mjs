@@ -17,8 +17,9 @@ for (const gpuLayers of ["max", 0]) {
 	const context = await model.createContext({contextSize: 256, threads: 1});
 	const completion = new LlamaCompletion({contextSequence: context.getSequence()});
 	layers ??= model.gpuLayers;
-	// without the penalty that is the default, which leaves the best two of a text that is known by heart as near as rounding
-	text.push(await completion.generateCompletion(prompt, {maxTokens: 32, temperature: 0, repeatPenalty: false}));
+	// in tokens, for of a text it takes off the space that the model knows such a line with; and without the penalty for repeating, which is the
+	// default: both leave the best two choices as near as rounding
+	text.push(await completion.generateCompletion(model.tokenize(prompt), {maxTokens: 32, temperature: 0, repeatPenalty: false}));
 	await context.dispose();
 	await model.dispose();
 }
