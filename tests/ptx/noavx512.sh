@@ -11,7 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 bad=
 
 # what only a table chosen by CPUID leads to, and values of code for AVX-512
-allowed=' lanes_avx512.o gemm_avx512.o jit_frame.o '
+allowed=' lanes_avx512.o product_avx512.o gemm_avx512.o jit_frame.o '
 found=0
 while read -r o; do
 	objdump -d --no-show-raw-insn "$o" | grep -qE '%zmm|%k[1-7]\b|%[xy]mm(1[6-9]|2[0-9]|3[01])' || continue

@@ -521,7 +521,7 @@ int bench_kernels(int argc, char **argv)
 			CPU_SET(i, &some);
 	sched_setaffinity(0, sizeof(some), &some);
 	o.mode = mode ? engine_mode_named(mode) : ENGINE_MODE_AUTO;
-	if (local_open(&engine, o.mode, (unsigned)o.cores, 61) || team_open(o.cores))
+	if (local_open(&engine, o.mode, (unsigned)o.cores, 80) || team_open(o.cores))
 		goto out;
 	if (!(pool = local_alloc(POOL_BYTES))) {
 		complain("bench: no memory");

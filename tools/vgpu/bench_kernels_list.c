@@ -512,6 +512,35 @@ SETUP(flash_attn)
 GPU(flash_attn) { go(b, "flash_attn", DIM(N / 128, M), DIM(128), ARGS(I(N), IN(0), IN(1), IN(2), OUT(0))); }
 C(flash_attn) { par(b, "flash_attn", N * M / 8); }
 
+/* by four rows in C; b has its columns for rows */
+SETUP(hgemm_mma)
+{
+	long n = SIZE(512, 64);
+
+	for (int k = 0; k < 2; k++) {
+		uint16_t *h = take(b, n * n * 2);
+
+		for (long i = 0; i < n * n; i++)
+			h[i] = c_half(any_float(-1, 1));
+		b->in[k] = h;
+	}
+	results(b, 'f', n * n);
+	share(b, n, n);
+}
+GPU(hgemm_mma) { go(b, "hgemm_mma", DIM(N / 64, N / 64), DIM(128), ARGS(I(N), IN(0), IN(1), OUT(0))); }
+C(hgemm_mma) { par(b, "hgemm", N / 4); }
+SETUP(igemm_mma)
+{
+	long n = SIZE(512, 64);
+
+	b->in[0] = take_words(b, n * n / 4, ~0u);
+	b->in[1] = take_words(b, n * n / 4, ~0u);
+	results(b, 'u', n * n);
+	share(b, n, n);
+}
+GPU(igemm_mma) { go(b, "igemm_mma", DIM(N / 64, N / 64), DIM(128), ARGS(I(N), IN(0), IN(1), OUT(0))); }
+C(igemm_mma) { par(b, "igemm", N); }
+
 SETUP(ssm_scan)
 {
 	long steps = SIZE(64, 16), channels = SIZE(2048, 256);
@@ -563,6 +592,8 @@ const struct kcase everyday_cases[] = {
 	CASE(layer_norm, "model", rows, layer_norm, 1e-5, 0),
 	CASE(rope, "model", rope, rope, 1e-4, 0),
 	CASE(flash_attn, "model", flash_attn, flash_attn, 1e-4, 0),
+	CASE(hgemm_mma, "tensor", hgemm_mma, hgemm_mma, 1e-4, 0),
+	CASE(igemm_mma, "tensor", igemm_mma, igemm_mma, 0, 0),
 	CASE(ssm_scan, "model", ssm_scan, ssm_scan, 1e-4, 0),
 	{ 0 },
 };

@@ -2,7 +2,7 @@
 /* The PTX of kernels/everyday as bytes of this program. */
 #include "bench_kernels.h"
 
-#define EACH(X) X(linear) X(reduce) X(numeric) X(grid) X(model) X(array)
+#define EACH(X) X(linear) X(reduce) X(numeric) X(grid) X(model) X(tensor) X(array)
 
 #define HOLD(name) \
 	extern const char everyday_##name[]; \

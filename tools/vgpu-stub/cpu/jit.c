@@ -465,6 +465,7 @@ static bool by_code(struct jcomp *c, const struct insn *in)
 	case K_ATOM: return jit_atom(c, in);
 	case K_SHFL: return jit_shfl(c, in);
 	case K_VOTE: return jit_vote(c, in);
+	case K_TENSOR: return jit_tensor(c, in);
 	case K_MEMBAR:
 		as_room(&c->a, 16);
 		b1(&c->a, 0x0f);

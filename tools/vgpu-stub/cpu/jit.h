@@ -167,7 +167,8 @@ _Static_assert(sizeof(struct jprivate) <= JP_ZMM, "P");
 #define JP_LANES (JP_ZMM + 24 * 64)
 #define JP_WIDE (JP_LANES + 4 * 64)
 #define JP_RESULT (JP_WIDE + 8 * 64)   /* a call's; its operands in the two before */
-#define JP_HOMES (JP_RESULT + 4 * 64)
+#define JP_PRODUCT (JP_RESULT + 4 * 64)        /* ten registers (lanes.h: product_fn) */
+#define JP_HOMES (JP_PRODUCT + 20 * 64)
 #define JIT_SLACK 65536u                /* no pattern access spans more */
 #define JZ_FIRST 8
 #define JK_GROUP 0x1eu           /* k1-k4 */
@@ -251,6 +252,7 @@ struct jcomp {
 	bool decided;           /* there is no other case */
 	u32 half, after_half;   /* what the load that is emitted may fill (jit_half()); its jump behind the conversion, 0: none */
 	bool all_here;          /* this block of code has seen that all living lanes run */
+	u32 product, nproduct;  /* registers of one statement's product that were computed together: from which pc on, and how many */
 	u32 pc, mx;
 	u8 gk;                  /* write under a mask: 1: k5; 2: the group's, for others wait */
 	bool bad, guess, guessed;
@@ -373,6 +375,9 @@ bool jit_half_op(struct jcomp *c, const struct insn *in);
 /* jit_call.c: by C functions */
 bool jit_lane_call(struct jcomp *c, const struct insn *in);
 bool jit_cvt_call(struct jcomp *c, const struct insn *in);
+void jit_call_keep(struct jcomp *c);
+void jit_call_done(struct jcomp *c, u64 f);
+bool jit_tensor(struct jcomp *c, const struct insn *in);        /* jit_tensor.c */
 /* jit_mem.c */
 bool jit_ld(struct jcomp *c, const struct insn *in);
 u32 jit_half(const struct jcomp *c, u32 pc);

@@ -49,6 +49,8 @@ static void keep(struct jcomp *c, bool load)
 	}
 }
 
+void jit_call_keep(struct jcomp *c) { keep(c, false); }
+
 /* The function whose arguments are in their registers. Code has its stack 8 bytes off what C wants. */
 static void call(struct jcomp *c, u64 f)
 {
@@ -77,6 +79,8 @@ static void call(struct jcomp *c, u64 f)
 		k_hold(a, 5);
 	}
 }
+
+void jit_call_done(struct jcomp *c, u64 f) { call(c, f); }
 
 static bool result(struct jcomp *c, const struct insn *in)
 {

@@ -38,6 +38,18 @@ struct lane_span { u64 lo, span, align, base, shift; };
 enum { SHAPE_NONE, SHAPE_ROW, SHAPE_SAME };
 
 
+/*
+ * A matrix product of fragments (PTX ISA 9.7.14.5), d = a b + c, of 8 or 16 rows and 8 columns: registers of 32 lanes at v. Of a word k
+ * of rows 8 r on is at PRODUCT_A + k * rows + r, of b at PRODUCT_B + k; c, which d replaces, at PRODUCT_C + 2 r for even columns and
+ * behind that for odd ones; with PRODUCT_BOTH (.f16) both are halves of a word at PRODUCT_C + r. type, stype: of a and of b;
+ * .f16, .bf16, .tf32, .s8, .u8. Sums of floats go up k, each rounded to .f32; a NaN is the canonical one. v is aligned to 64.
+ */
+typedef void product_fn(u32 (*v)[LANES], u32 type, u32 stype, u32 shape);
+enum { PRODUCT_A = 0, PRODUCT_B = 4, PRODUCT_C = 6, PRODUCT_REGS = 10 };
+#define PRODUCT_SHAPE(rows, words) (((rows) - 1) | ((words) - 1) << 1)
+#define PRODUCT_BOTH 4u
+product_fn product_avx2, product_avx512;
+
 struct lane_table {
 	const char *name;
 	lane_fn *fn[LOP_COUNT][T_COUNT];
@@ -60,8 +72,7 @@ struct lane_table {
 	void (*splat64)(void *d, u64 v);
 	void (*blend32)(void *d, const void *s, u32 m);
 	void (*blend64)(void *d, const void *s, u32 m);
-	/* one register of a matrix product, see tensor.c; a[1] and b[1] may be NULL */
-	void (*mma)(u32 *d, const u32 *const a[2], const u32 *const b[2], const u32 *c, const struct insn *in);
+	product_fn *product;
 };
 
 /* The same functions for the eight lanes of a strip, by the same numbers. */

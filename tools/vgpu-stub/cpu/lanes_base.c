@@ -7,7 +7,16 @@
 #define LANES_TEXT "sse2"
 #include "lanes.inc"
 
+#include <cpuid.h>
 #include <stdlib.h>
+
+/* F16C, which clang 14 has no name for */
+static bool halves(void)
+{
+	unsigned a, b, c, d;
+
+	return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+}
 
 static const struct lane_table *choose(void)
 {
@@ -20,7 +29,7 @@ static const struct lane_table *choose(void)
 	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
 	    !(want && !strcmp(want, "avx2")))
 		return &lanes_avx512;
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && halves())
 		return &lanes_avx2;
 	return &lanes_base;
 }

@@ -67,33 +67,65 @@ static void transpose(struct frame *f, const struct insn *in, u32 m)
 	lanes_get()->row32(opnd(f, in->o[0]), to, m);
 }
 
-/* A NaN is the canonical one, as it is of other operations on .f32; halves are made so where they are packed. */
-static void one_nan(u32 *to)
+/*
+ * A statement's results stand behind each other (lower_mma.c): for each eight rows of a the even columns, the odd ones, or both in a
+ * word. How many from in on, of most, can be computed at once, in this order.
+ */
+u32 tensor_group(const struct insn *in, u32 most)
 {
-	u32 l;
+	u32 per = in->sub2 == TENSOR_BOTH ? 1 : 2, n, k, i;
+	const struct insn *x;
 
-	for (l = 0; l < LANES; l++)
-		to[l] = (to[l] & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : to[l];
+	if (in->sub2 == TENSOR_ODD)
+		return 1;
+	for (n = 1; n < most && n < 2 * per; n++) {
+		x = in + n;
+		if (x->kind != K_TENSOR || x->sub != TENSOR_MMA || x->guard != in->guard || x->gneg != in->gneg || x->type != in->type || x->stype != in->stype || x->mxcsr != in->mxcsr)
+			break;
+		if (x->sub2 != (per == 1 ? TENSOR_BOTH : n & 1 ? TENSOR_ODD : 0) || x->o[3] != in->o[3] || x->o[4] != in->o[4])
+			break;
+		if (n & (per - 1) ? x->o[1] != x[-1].o[1] || x->o[2] != x[-1].o[2] : (x->o[2] == OPND_NONE) != (in->o[2] == OPND_NONE))
+			break;
+		for (i = 0; i < n; i++)
+			for (k = 1; k < 6; k++)
+				if (x->o[k] == in[i].o[0])
+					return n;
+	}
+	return n;
+}
+
+/* n that can be computed at once, for the lanes of m. */
+void warp_products(struct frame *f, const struct insn *in, u32 n, u32 m)
+{
+	u32 words = in->o[2] == OPND_NONE ? 1 : 2, per = in->sub2 == TENSOR_BOTH ? 1 : 2, rows = n > per ? 2 : 1, odd = in->sub2 == TENSOR_ODD, i;
+	_Alignas(64) u32 v[PRODUCT_REGS][LANES];
+
+	if (n % per)            /* the other columns are computed for nobody, from anything */
+		memset(v[(PRODUCT_C + odd + n - 1) ^ 1], 0, sizeof(v[0]));
+	for (i = 0; i < n; i++) {
+		memcpy(v[PRODUCT_C + odd + i], opnd(f, in[i].o[5]), sizeof(v[0]));
+		if (i % per)
+			continue;
+		memcpy(v[PRODUCT_A + i / per], opnd(f, in[i].o[1]), sizeof(v[0]));
+		if (words == 2)
+			memcpy(v[PRODUCT_A + rows + i / per], opnd(f, in[i].o[2]), sizeof(v[0]));
+	}
+	memcpy(v[PRODUCT_B], opnd(f, in->o[3]), sizeof(v[0]));
+	if (words == 2)
+		memcpy(v[PRODUCT_B + 1], opnd(f, in->o[4]), sizeof(v[0]));
+	lanes_get()->product(v, in->type, in->stype, PRODUCT_SHAPE(rows, words) | (per == 1 ? PRODUCT_BOTH : 0));
+	for (i = 0; i < n; i++)
+		lanes_get()->row32(opnd(f, in[i].o[0]), v[PRODUCT_C + odd + i], m);
 }
 
 void warp_tensor(struct frame *f, const struct insn *in, u32 m)
 {
-	_Alignas(64) u32 to[LANES];
-	const u32 *a[2], *b[2];
-
 	switch (in->sub) {
 	case TENSOR_TRANS:
 		transpose(f, in, m);
 		return;
 	case TENSOR_MMA:
-		a[0] = opnd(f, in->o[1]);
-		b[0] = opnd(f, in->o[3]);
-		a[1] = in->o[2] == OPND_NONE ? NULL : opnd(f, in->o[2]);
-		b[1] = in->o[4] == OPND_NONE ? NULL : opnd(f, in->o[4]);
-		lanes_get()->mma(to, a, b, opnd(f, in->o[5]), in);
-		if (in->sub2 != TENSOR_BOTH && in->type != T_S8 && in->type != T_U8)
-			one_nan(to);
-		lanes_get()->row32(opnd(f, in->o[0]), to, m);
+		warp_products(f, in, 1, m);
 		return;
 	default:
 		row_address(f, in, m);

@@ -227,13 +227,14 @@ static bool vote(struct scomp *c, const struct insn *in)
 	return true;
 }
 
-static void by_interpreter(struct scomp *c, u32 pc)
+static void by_interpreter(struct scomp *c, u32 pc, u32 n)
 {
 	struct as *a = &c->a;
 
 	g_load(a, 1, RDI, rm_reg(R14));
 	g_load(a, 1, RSI, rm_reg(R15));
 	g_movi(a, RDX, pc);
+	g_movi(a, RCX, n);
 	as_room(a, 16);
 	b1(a, 0xc5);    /* vzeroupper */
 	b1(a, 0xf8);
@@ -364,6 +365,26 @@ static bool vectors_only(const struct scomp *c, const struct insn *in)
 	return true;
 }
 
+/*
+ * How many instructions from pc on all lanes do together with nothing between, while strips meet once. What they write lies in slots, where the next
+ * ones look for it.
+ */
+static u32 in_a_row(const struct scomp *c, u32 pc)
+{
+	u32 n = 0, b;
+
+	for (;; n++) {
+		b = s_block_at(c, pc + n);
+		if (pc + n >= c->n || (n && (c->b[b].start != pc + n || c->b[b].end != pc + n + 1)) || !meets(c, &c->b[b]))
+			return n;
+		if (!s_together(&c->code[pc + n]) || !goes_on(c, pc + n) || !vectors_only(c, &c->code[pc + n]))
+			return n;
+		/* code of its own: alone */
+		if (c->code[pc + n].kind != K_TENSOR && c->code[pc + n].kind != K_GEN && c->code[pc + n].kind != K_WARPSYNC)
+			return n ? n : 1;
+	}
+}
+
 /* What is alive and has been written since is put away. */
 static void put_away(struct scomp *c, const u64 *live, u64 *set)
 {
@@ -409,7 +430,7 @@ void s_meet(struct scomp *c, u32 pc)
 {
 	struct as *a = &c->a;
 	const struct insn *in = &c->code[pc];
-	u32 exit = s_exit(c, pc), n, nfix, b;
+	u32 exit = s_exit(c, pc), n, nfix, b, many, i;
 	u64 *set;
 
 	if (!meets(c, c->cur) || c->bad) {
@@ -428,9 +449,10 @@ void s_meet(struct scomp *c, u32 pc)
 	s_park_list(c, pc, s_live_before(c, pc));
 	s_clean_before(c, pc, set);
 	put_away(c, s_live_before(c, pc), set);
-	if (s_together(in) && goes_on(c, pc)) {
+	many = in_a_row(c, pc);
+	for (i = 0; i < many; i++) {
 		/* what is done there finds it in the slots */
-		operands(c, in, set);
+		operands(c, in + i, set);
 		s_spill_set(c, set, 15, true);
 	}
 	next_strip(c, pc, exit);
@@ -440,19 +462,21 @@ void s_meet(struct scomp *c, u32 pc)
 		next_phase(c, b, exit);
 		return;
 	}
-	if (!s_together(in) || !goes_on(c, pc) || !vectors_only(c, in)) {
+	if (!many) {
 		s_exit_jump(c, g_jmp(a), exit);
 		return;
 	}
 	n = a->n;
 	nfix = a->nfix;
-	if (!(in->kind == K_SHFL ? shuffle(c, in) : in->kind == K_VOTE ? vote(c, in) : in->kind == K_WARPSYNC)) {
+	if (!(in->kind == K_SHFL ? shuffle(c, in) : in->kind == K_VOTE ? vote(c, in) : in->kind == K_WARPSYNC && many == 1)) {
 		a->n = n;
 		a->nfix = nfix;
-		by_interpreter(c, pc);
+		by_interpreter(c, pc, many);
 		g_movi(a, RAX, 255);
 		s_mask_vector(c, 15, RAX);
 	}
+	pc += many - 1;
+	b = s_block_at(c, pc + 1);
 	g_movi(a, RBP, 0);
 	g_movi(a, RAX, pc + 1);
 	g_store(a, 0, SPM(seg_pc), RAX);

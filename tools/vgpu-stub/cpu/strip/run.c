@@ -61,6 +61,12 @@ void strip_fit(struct engine *e, struct warp *w)
 	}
 }
 
+static void mxcsr_of(struct tstate *ts, u32 v)
+{
+	if (v && ts->mxcsr != v)
+		_mm_setcsr(ts->mxcsr = v);
+}
+
 /* An instruction that code leaves to the interpreter, for the lanes m. */
 static void by_interpreter(struct tstate *ts, struct sprivate *p, u32 pc, u32 m)
 {
@@ -71,14 +77,31 @@ static void by_interpreter(struct tstate *ts, struct sprivate *p, u32 pc, u32 m)
 	if (j->mxcsr == ~0u || ts->in->kind == K_ATOM)
 		ts->mxcsr = 0;          /* code has changed it */
 	exec_one(ts, f, ts->in, m);
-	if (j->mxcsr != ~0u && ts->mxcsr != j->mxcsr) {
-		ts->mxcsr = j->mxcsr;
-		_mm_setcsr(j->mxcsr);
-	}
+	mxcsr_of(ts, j->mxcsr == ~0u ? 0 : j->mxcsr);
 }
 
 void strip_step(struct tstate *ts, struct sprivate *p, u32 pc, u32 strip) { by_interpreter(ts, p, pc, p->step << STRIP * strip); }
-void strip_meet(struct tstate *ts, struct sprivate *p, u32 pc) { by_interpreter(ts, p, pc, ~0u); }
+
+void strip_meet(struct tstate *ts, struct sprivate *p, u32 pc, u32 n)
+{
+	struct frame *f = (struct frame *)(uintptr_t)p->frame;
+	u32 i, k;
+
+	for (i = 0; i < n; i += k) {
+		const struct insn *in = &f->fn->code[pc + i];
+
+		k = in->kind == K_TENSOR && in->sub == TENSOR_MMA ? tensor_group(in, n - i) : 1;
+		if (k == 1) {
+			by_interpreter(ts, p, pc + i, ~0u);
+			continue;
+		}
+		if (ts->jit->mxcsr == ~0u)
+			ts->mxcsr = 0;
+		mxcsr_of(ts, in->mxcsr);
+		warp_products(f, in, k, ~0u);
+		mxcsr_of(ts, ts->jit->mxcsr == ~0u ? 0 : ts->jit->mxcsr);
+	}
+}
 
 /* Are the scalars that entry e takes for granted so in all strips of m? */
 static bool as_claimed(const struct jit *j, const struct jentry *e, const struct frame *f, u32 m)

@@ -318,7 +318,7 @@ void s_next_lane(struct scomp *c, u32 top);
 
 /* run.c */
 void strip_step(struct tstate *ts, struct sprivate *p, u32 pc, u32 strip);       /* called by code */
-void strip_meet(struct tstate *ts, struct sprivate *p, u32 pc);  /* called by code: by all lanes of the warp */
+void strip_meet(struct tstate *ts, struct sprivate *p, u32 pc, u32 n);  /* called by code: n instructions by all lanes of the warp */
 bool s_together(const struct insn *in);         /* is it done by the whole warp at once, and nothing else? */
 void strip_fit(struct engine *e, struct warp *w);
 void strip_free(struct jit *j);                  /* what came after it */

@@ -615,6 +615,52 @@ PART(flash_attn)
 }
 
 /* channels, by 16 */
+/* by four rows of floats; a row of b is a column of the product */
+PART(hgemm)
+{
+	const _Float16 *a = w->in[0], *b = w->in[1];
+	float *c = w->out[0];
+	long n = w->n[0];
+	float rows[4 * 512], v[512];    /* 512 is the largest n there is */
+
+	for (long i = 4 * from; i < 4 * to; i += 4) {
+		for (long k = 0; k < 4 * n; k++)
+			rows[k] = (float)a[i * n + k];
+		for (long j = 0; j < n; j++) {
+			float p = 0, q = 0, r = 0, s = 0;
+
+			for (long k = 0; k < n; k++)
+				v[k] = (float)b[j * n + k];
+			for (long k = 0; k < n; k++) {
+				p += rows[k] * v[k];
+				q += rows[n + k] * v[k];
+				r += rows[2 * n + k] * v[k];
+				s += rows[3 * n + k] * v[k];
+			}
+			c[i * n + j] = p;
+			c[(i + 1) * n + j] = q;
+			c[(i + 2) * n + j] = r;
+			c[(i + 3) * n + j] = s;
+		}
+	}
+}
+
+PART(igemm)
+{
+	const int8_t *a = w->in[0], *b = w->in[1];
+	int32_t *c = w->out[0];
+	long n = w->n[0];
+
+	for (long i = from; i < to; i++)
+		for (long j = 0; j < n; j++) {
+			int32_t sum = 0;
+
+			for (long k = 0; k < n; k++)
+				sum += a[i * n + k] * b[j * n + k];
+			c[i * n + j] = sum;
+		}
+}
+
 PART(ssm_scan)
 {
 	const float *restrict x = w->in[0], *restrict dt = w->in[1], *restrict a = w->in[2], *restrict b = w->in[3], *restrict c = w->in[4];
@@ -647,5 +693,5 @@ const struct c_function TABLE[] = {
 	IS(saxpy), IS(sgemm), IS(sgemm_4), IS(dgemm), IS(transpose), IS(lu_tile), IS(reduce), IS(scan), IS(scan_add), IS(histogram),
 	IS(histogram_sum), IS(radix_count), IS(radix_scatter), IS(bitonic), IS(nbody), IS(black_scholes), IS(monte_carlo),
 	IS(mandelbrot), IS(sha256), IS(stencil2d), IS(stencil3d), IS(conv2d), IS(fft1024), IS(spmv_csr), IS(spmv_ell), IS(bfs),
-	IS(kmeans), IS(softmax), IS(layer_norm), IS(rope), IS(flash_attn), IS(ssm_scan), { NULL, NULL },
+	IS(kmeans), IS(softmax), IS(layer_norm), IS(rope), IS(flash_attn), IS(hgemm), IS(igemm), IS(ssm_scan), { NULL, NULL },
 };

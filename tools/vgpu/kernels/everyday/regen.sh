@@ -10,8 +10,10 @@ out=$here
 for f in "$here"/*.cu; do
 	name=$(basename "$f" .cu) fast="-ffast-math -fcuda-flush-denormals-to-zero"
 	[ "$name" = array ] && fast=
+	arch=sm_61 isa=ptx63
+	[ "$name" = tensor ] && arch=sm_80 isa=ptx70
 	# shellcheck disable=SC2086
-	"${CLANG:-clang}" -x cuda --cuda-device-only --cuda-gpu-arch=sm_61 --cuda-path=/dev/null \
-		-Xclang -target-feature -Xclang +ptx63 -nocudainc -nocudalib \
+	"${CLANG:-clang}" -x cuda --cuda-device-only --cuda-gpu-arch="$arch" --cuda-path=/dev/null \
+		-Xclang -target-feature -Xclang "+$isa" -nocudainc -nocudalib \
 		-O3 $fast -Wall -Wextra -Wno-missing-braces -S -o "$out/$name.ptx" "$f"
 done
