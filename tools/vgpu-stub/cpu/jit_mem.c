@@ -601,6 +601,8 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 	if (in->vec > 1 && in->dw)
 		return false;
 	step = j_exit(c, JX_STEP, c->pc, 0);
+	if (jt_ld(c, in, step))
+		return true;
 	if (!jm_vary_base(c, in, step))
 		return false;
 	if (!in->aw) {

@@ -45,6 +45,8 @@ void jm_load_scalar(struct jcomp *c, const struct insn *in, int gpr, struct rm m
 u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step);
 bool jr_ld_parts(struct jcomp *c, const struct insn *in, const struct acc *x);  /* patterns whose parts are rows; false: nothing emitted */
 bool jr_st_parts(struct jcomp *c, const struct insn *in, const struct acc *x);
+/* jit_tensor.c: rows of a matrix; false: nothing emitted */
+bool jt_ld(struct jcomp *c, const struct insn *in, u32 step);
 /* jit_wide.c: a thread's vector access of global memory is one access */
 void jw_addresses(struct jcomp *c, const struct acc *x);        /* of all lanes into P */
 bool jw_wide(const struct insn *in);

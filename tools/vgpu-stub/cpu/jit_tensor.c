@@ -6,7 +6,7 @@
  * A statement's product is several instructions, one for each register of its result, with the same operands. The first one computes
  * as many of these as stand behind each other, by one call of a C function; the others take their register out of P.
  */
-#include "jit.h"
+#include "jit_mem.h"
 #include "lanes.h"
 
 static bool varies(const struct jcomp *c, u32 o, u8 w)
@@ -82,6 +82,51 @@ static bool transposed(struct jcomp *c, const struct insn *in)
 		ev(a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx, 64), 0));
 		ev(a, V_PERMI2W, t, 4, rm_reg(5));
 		jv_put(c, in->o[0], p, t);
+	}
+	return true;
+}
+
+/*
+ * A load of a matrix's rows by the addresses that addresses() has made, in the same block: four lanes in a row have 16 bytes. False: it is none, and nothing
+ * has been emitted.
+ */
+bool jt_ld(struct jcomp *c, const struct insn *in, u32 step)
+{
+	const struct insn *from;
+	struct as *a = &c->a;
+	u32 p, q, r, at;
+
+	if (in->size != 4 || in->vec != 1 || in->guard != OPND_NONE || in->flags & INF_VOLATILE || (in->o[4] & OPND_CONST) || in->o[0] == in->o[4])
+		return false;
+	at = c->def_of[in->o[4]];
+	if (!at || at > c->pc || at - 1 < c->s->b[c->block].start)
+		return false;
+	from = &c->code[at - 1];
+	if (from->kind != K_TENSOR || from->sub != TENSOR_ROW || !varies(c, in->o[0], 0) || in->space == SPACE_LOCAL || !jm_vary_base(c, in, step))
+		return false;
+	c->gk = 0;
+	g_alui(a, 0, G_CMP, PM(m), -1);
+	j_leave_if(c, CC_NE, step);
+	for (p = 0; p < 2; p++) {
+		for (q = 0; q < (in->aw ? 2u : 1u); q++) {
+			if (in->aw)
+				jm_vary64(c, in, 2 * p + q, step, JM_CHECK | JM_ADDRESS);
+			else
+				jm_vary32(c, in, p, step, JM_CHECK | JM_ADDRESS);
+			ev(a, V_MOVA32_ST, 0, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
+		}
+		for (r = 0; r < 4; r++) {
+			g_load(a, in->aw, RCX, rm_mem(RBX, (s32)(JP_LANES + (in->aw ? 32 : 16) * r)));
+			as_room(a, 16);
+			j_site(c, step);
+			if (!r) {
+				ev_n(a, V_LL(V_MOVU32, 0), 3, 0, rm_idx(RAX, RCX, 0, 0), 0, 0, 0, 16, 0);
+				continue;
+			}
+			ev_n(a, V_INSERT32X4, 3, 3, rm_idx(RAX, RCX, 0, 0), 0, 0, 0, 16, 1);
+			b1(a, r);
+		}
+		jv_put(c, in->o[0], p, 3);
 	}
 	return true;
 }

@@ -59,7 +59,8 @@ void tensor_together(struct comp *c, struct stmt *st)
 
 static void lower_ldmatrix(struct comp *c, struct stmt *st)
 {
-	u32 n = st->mod[MC_MNUM], d[4], at[4][2], i, k, ways = st->mod[MC_TRANS] ? 2 : 1;
+	u32 n = st->mod[MC_MNUM], d[4], at[4], v[4], i;
+	bool trans = st->mod[MC_TRANS];
 	struct insn tmpl, *in;
 
 	if (st->nops != 2 || st->mod[MC_MSHAPE] != MSHAPE_M8N8 || !n)
@@ -73,32 +74,26 @@ static void lower_ldmatrix(struct comp *c, struct stmt *st)
 	for (i = 0; i < n; i++)
 		d[i] = tensor_part(c, st, &st->op[0], i, n, T_B32, true);
 	/* all addresses first: a result may be the register that they came in */
-	for (i = 0; i < n; i++)
-		for (k = 0; k < ways; k++) {
-			at[i][k] = new_reg(c, tmpl.aw ? T_B64 : T_B32);
-			tensor_insn(c, (u8)(ways == 1 ? TENSOR_ROW : k ? TENSOR_ROW_HI : TENSOR_ROW_LO), at[i][k], tmpl.o[4],
-			       tmpl.aw)->sub2 = (u8)i;
-		}
 	for (i = 0; i < n; i++) {
-		u32 v[2];
-
-		for (k = 0; k < ways; k++) {
-			v[k] = ways == 1 ? d[i] : new_reg(c, T_B16);
-			in = emit(c, K_LD);
-			in->o[0] = v[k];
-			in->o[4] = at[i][k];
-			in->space = tmpl.space;
-			in->imm = tmpl.imm;
-			in->aw = tmpl.aw;
-			in->vec = 1;
-			in->size = ways == 1 ? 4 : 2;
-			in->type = ways == 1 ? T_B32 : T_B16;
-			in->def = 1;
-			in->use = 16;
-		}
-		if (ways == 2)
-			emit_lane(c, st, LOP_PACK, T_U32, 0, d[i], v[0], v[1], OPND_NONE);
+		at[i] = new_reg(c, tmpl.aw ? T_B64 : T_B32);
+		tensor_insn(c, TENSOR_ROW, at[i], tmpl.o[4], tmpl.aw)->sub2 = (u8)i;
 	}
+	for (i = 0; i < n; i++) {
+		v[i] = trans ? new_reg(c, T_B32) : d[i];
+		in = emit(c, K_LD);
+		in->o[0] = v[i];
+		in->o[4] = at[i];
+		in->space = tmpl.space;
+		in->imm = tmpl.imm;
+		in->aw = tmpl.aw;
+		in->vec = 1;
+		in->size = 4;
+		in->type = T_B32;
+		in->def = 1;
+		in->use = 16;
+	}
+	for (i = 0; trans && i < n; i++)
+		tensor_insn(c, TENSOR_TRANS, d[i], v[i], 0);
 }
 
 /* ---- stmatrix: the way back, to the rows whose addresses lanes have ------------------------------ */
