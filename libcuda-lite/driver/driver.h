@@ -165,6 +165,10 @@ bool vg_vmm_mapping(uint64_t va, uint64_t *start, uint64_t *bytes, bool *access)
 CUresult vg_copy_of_box(const CUDA_MEMCPY3D *m, struct vg_ctx *c, struct vg_copy *k);
 CUresult vg_check_fill(const CUDA_MEMSET_NODE_PARAMS *p, struct vg_ctx *c);
 
+/* stream.c: one wait or write of a word, checked; *op 0: there is nothing to do */
+#define VG_VALUES_MAX 256u
+CUresult vg_value_of(const CUstreamBatchMemOpParams *p, struct vgpu_body_value *b, uint8_t *op);
+
 /* event.c: recording and waiting where nothing captures, the event and its context alive */
 CUresult vg_event(CUevent h, struct vg_event **e);
 void vg_event_record(struct vg_event *e, struct vg_stream *s);
@@ -186,6 +190,7 @@ CUresult vg_capture_host(struct vg_stream *s, CUhostFn fn, void *user);
 /* A command that no other node has; type: what the node is called. */
 CUresult vg_capture_command(struct vg_stream *s, CUgraphNodeType type, uint8_t op, const void *body, const void *payload,
 			    unsigned bytes);
+CUresult vg_capture_values(struct vg_stream *s, unsigned int n, const CUstreamBatchMemOpParams *ops);
 CUresult vg_capture_alloc(struct vg_stream *s, CUdeviceptr *ptr, size_t bytes);
 CUresult vg_capture_free(struct vg_stream *s, CUdeviceptr ptr);
 CUresult vg_capture_record(struct vg_stream *s, struct vg_event *e, unsigned int flags);

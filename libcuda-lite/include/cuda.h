@@ -385,8 +385,8 @@ CUresult CUDAAPI cuProfilerStop(void);
 }
 #endif
 
-#include "cuda_lite_graph.h"
 #include "cuda_lite_batch.h"
+#include "cuda_lite_graph.h"
 
 #ifndef __CUDA_API_VERSION_INTERNAL
 #include "cuda_lite_aliases.h"

@@ -22,7 +22,7 @@ static any_fn find(const char *name)
 int main(void)
 {
 	static const char *const names[] = {
-		"cuGraphConditionalHandleCreate", "cuMemBatchDecompressAsync", "cuTexRefCreate", "cuMipmappedArrayCreate",
+		"cuCheckpointProcessLock", "cuMemBatchDecompressAsync", "cuTexRefCreate", "cuMipmappedArrayCreate",
 		"cuMulticastBindMem", "cuImportExternalMemory", "cuMulticastCreate", "cuSurfRefSetArray",
 		"cuTensorMapEncodeTiled", "cuGreenCtxCreate", "cuStreamGetGreenCtx",
 	};
