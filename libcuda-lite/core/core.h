@@ -144,6 +144,7 @@ struct vg_stream {
 	bool sleeps_at_once;            /* waits for it do not spin: its synchronization policy */
 	uint64_t attrs[8];              /* driver/stream.c: what was set and is answered back */
 	uint64_t id;
+	uint64_t green;                 /* handle of the green context that it was made in, or 0 */
 	uint64_t host_issued;           /* host functions ever (hostfn.c) */
 	struct vg_gate *gate;
 	struct vg_lock host_lock;       /* keeps mark and gate command of one host function together */
@@ -184,6 +185,7 @@ struct vg_ctx {
 	struct vg_module *modules;
 	uint32_t captures, captures_blocking; /* streams that capture; those of them that the legacy stream waits for */
 	struct vg_stream *host_stream;  /* internal: its commands wake the device after a host function */
+	struct vg_stream *all_stream;   /* internal: events of all streams (driver/green.c) */
 	struct vg_stream *body_stream;  /* internal: what conditional nodes do (driver/graph_cond.c) */
 	struct vg_lock print_lock;
 };
@@ -226,8 +228,9 @@ static inline uint64_t vg_stream_last(const struct vg_stream *s)
 struct vg_thread {
 	struct vg_ctx *ctx;             /* current; checked against ctx_handle */
 	uint64_t ctx_handle;
+	uint64_t green;                 /* that is current, converted; or 0 */
 	unsigned depth;                 /* of the stack below; entry depth - 1 is the current one */
-	uint64_t stack[VG_STACK];
+	uint64_t stack[VG_STACK];       /* contexts, and green ones */
 	uint64_t stream[VGPU_MAX_CONTEXTS]; /* its own default stream, per context number */
 	uint32_t tid;
 	int capture_mode;
@@ -572,6 +575,15 @@ struct vg_array {
 	uint32_t flags, texel;          /* texel: bytes */
 	uint64_t width, height, depth;  /* as they were asked for */
 	uint64_t va, pitch, slice, bytes;
+};
+
+/* driver/green.c */
+struct vg_green {
+	uint64_t handle, handle_next;
+	struct vg_ctx *ctx;             /* the primary one */
+	uint64_t ctx_handle, id;
+	uint32_t first, sms, align;     /* multiprocessors */
+	bool converted;                 /* its handle is a CUcontext too */
 };
 
 /* driver/graph.h has what these are for */

@@ -24,6 +24,7 @@ CUresult vg_default_stream(bool per_thread, struct vg_stream **out)
 	s = vg_get(VG_STREAM, t->stream[c->number]);
 	if (!s || s->ctx != c) {
 		VG_TRY(vg_done(c, vg_stream_create(c, VGPU_CMD_BLOCKING, &s)));
+		vg_gate(s);
 		t->stream[c->number] = s->handle;
 	}
 	*out = s;
@@ -42,6 +43,8 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int pr
 	VG_TRY(vg_current(&c));
 	VG_TRY(vg_done(c, vg_stream_create(c, flags & CU_STREAM_NON_BLOCKING ? 0 : VGPU_CMD_BLOCKING, &s)));
 	s->cu_flags = flags;
+	s->green = vg_self->green;
+	vg_gate(s);
 	*stream = VG_HANDLE(CUstream, s);
 	return CUDA_SUCCESS;
 }
@@ -58,7 +61,7 @@ CUresult cuStreamDestroy_v2(CUstream h)
 	VG_READY();
 	s = (uintptr_t)h > 2 ? vg_get(VG_STREAM, (uint64_t)(uintptr_t)h) : NULL;
 	if (!s)
-		return CUDA_ERROR_INVALID_HANDLE;
+		return vg_detached_end(h) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 	vg_stream_destroy(s);
 	return CUDA_SUCCESS;
 }
@@ -141,21 +144,32 @@ VG_TWIN(cuStreamGetId, _ptsz, (CUstream stream, unsigned long long *id), (stream
 static CUresult impl_cuStreamGetCtx(CUstream h, CUcontext *ctx, bool pt)
 {
 	struct vg_stream *s;
+	uint64_t green;
 
 	VG_READY();
 	if (!ctx)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_stream(h, pt, &s));
-	*ctx = VG_HANDLE(CUcontext, s->ctx);
+	green = vg_green_of(h, s);
+	*ctx = green ? (CUcontext)(uintptr_t)green : VG_HANDLE(CUcontext, s->ctx);
 	return CUDA_SUCCESS;
 }
 VG_TWIN(cuStreamGetCtx, _ptsz, (CUstream stream, CUcontext *ctx), (stream, ctx, pt))
 
 static CUresult impl_cuStreamGetCtx_v2(CUstream h, CUcontext *ctx, CUgreenCtx *green, bool pt)
 {
-	VG_TRY(impl_cuStreamGetCtx(h, ctx, pt));
+	struct vg_stream *s;
+
+	VG_READY();
+	if (!ctx)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	/* Documented: a thread's own stream is in no green context. */
+	if ((uintptr_t)h == 2 && vg_self->green)
+		return CUDA_ERROR_INVALID_HANDLE;
+	*ctx = VG_HANDLE(CUcontext, s->ctx);
 	if (green)
-		*green = NULL;
+		*green = (CUgreenCtx)(uintptr_t)vg_green_of(h, s);
 	return CUDA_SUCCESS;
 }
 VG_TWIN(cuStreamGetCtx_v2, _ptsz, (CUstream stream, CUcontext *ctx, CUgreenCtx *green), (stream, ctx, green, pt))

@@ -24,7 +24,7 @@ int main(void)
 	static const char *const names[] = {
 		"cuCheckpointProcessLock", "cuMemBatchDecompressAsync", "cuTexRefCreate", "cuMipmappedArrayCreate",
 		"cuMulticastBindMem", "cuImportExternalMemory", "cuMulticastCreate", "cuSurfRefSetArray",
-		"cuTensorMapEncodeTiled", "cuGreenCtxCreate", "cuStreamGetGreenCtx",
+		"cuTensorMapEncodeTiled", "cuMemMapArrayAsync",
 	};
 	const unsigned n = sizeof names / sizeof names[0];
 	/* The table that NVIDIA's own runtime opens first; any other id is as unknown. */
