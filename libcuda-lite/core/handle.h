@@ -37,6 +37,7 @@ enum vg_type {
 	VG_USER_OBJECT,
 	VG_LINK,
 	VG_ARRAY,
+	VG_GREEN,
 	VG_TYPES
 };
 

@@ -3,7 +3,7 @@
  * The CUDA runtime API, as far as libcuda-lite implements it; C and C++. Our own header: names,
  * values and layouts are CUDA's published interface, everything else is written here.
  *
- * CUDART_VERSION (default 13000) selects the layouts and signatures of libcudart.so.12 or .so.13: say
+ * CUDART_VERSION (default 13010) selects the layouts and signatures of libcudart.so.12 or .so.13: say
  * -DCUDART_VERSION=12080 and link with libcudart.so.12, or leave it and link with libcudart.so.13.
  */
 #ifndef CUDA_LITE_CUDA_RUNTIME_API_H
@@ -12,7 +12,7 @@
 #define __CUDA_RUNTIME_API_H__	/* what other people's headers test for */
 
 #ifndef CUDART_VERSION
-#define CUDART_VERSION 13000
+#define CUDART_VERSION 13010
 #endif
 
 #include "cuda_lite_runtime_types.h"
@@ -335,6 +335,9 @@ static inline struct cudaExtent make_cudaExtent(size_t width, size_t height, siz
 
 #include "cuda_lite_runtime_texture.h"
 #include "cuda_lite_runtime_batch.h"
+#if CUDART_VERSION >= 13000
+#include "cuda_lite_runtime_execution.h"
+#endif
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #include "cuda_lite_runtime_ptds.h"

@@ -21,19 +21,23 @@ built fixed work.cu -Xcompiler -fno-pie -Xlinker -no-pie
 built hard work.cu -Xcompiler -fcf-protection=full -Xlinker -z,relro,-z,now
 built threads work.cu -default-stream per-thread
 built libwork.so work.cu -DLIBRARY -shared -Xcompiler -fPIC
-built lacks lacks.cu
 cc -O1 -o "$w/library" "$here/library.c" -ldl -lpthread || exit 1
 strip -o "$w/stripped" "$w/work"
 
 # A runtime 11, which PyPI's nvcc does not bring: its names, each a function that traps, between two of the names that only the static
 # library has. 11's are those of 12 without the renamed one, and with the references to textures.
-{
+trapping() { # NAME...
 	printf '.text\n.balign 16\n'
-	for f in __cudart1 $(grep -vx cudaGetDeviceProperties_v2 "$here/../abi/cudart12.txt") cudaGetTextureReference cudaBindTexture __cudart2; do
+	for f in __cudart1 "$@" __cudart2; do
 		printf '.globl %s\n.type %s, @function\n%s: .fill 64, 1, 0xcc\n.size %s, 64\n' "$f" "$f" "$f" "$f"
 	done
 	printf '.section .note.GNU-stack, "", @progbits\n'
-} >"$w/eleven.s"
+}
+# shellcheck disable=SC2046
+trapping $(grep -vx cudaGetDeviceProperties_v2 "$here/../abi/cudart12.txt") cudaGetTextureReference cudaBindTexture >"$w/eleven.s"
+# shellcheck disable=SC2046
+trapping $(cat "$here/../abi/cudart13.txt") cudaCallOfTomorrow cudaAnotherOne >"$w/lacks.s"
+cc -std=gnu11 -O1 -Wall -Wextra -o "$w/lacks" "$here/lacks.c" "$w/lacks.s" || exit 1
 cc -std=gnu11 -O1 -Wall -Wextra -o "$w/eleven" "$here/eleven.c" "$w/eleven.s" || exit 1
 grep -v 'cudaCtxResetPersistingL2Cache' "$w/eleven.s" >"$w/ten.s"
 cc -std=gnu11 -O1 -o "$w/ten" "$here/eleven.c" "$w/ten.s" || exit 1
@@ -112,8 +116,8 @@ else
 fi
 
 "${run[@]}" "$w/lacks" >"$dir/out" 2>"$dir/err"
-[ "$(cat "$dir/out")" = $'801 801\n801 801' ] && [ "$(grep -c 'cudaGraphExecGetId is not supported' "$dir/err")" = 1 ] &&
-	[ "$(grep -c 'cudaDeviceGetDevResource is not supported' "$dir/err")" = 1 ] && ok "what ours lacks answers NOT_SUPPORTED, named once" ||
+[ "$(cat "$dir/out")" = $'801 801\n801 801' ] && [ "$(grep -c 'cudaCallOfTomorrow is not supported' "$dir/err")" = 1 ] &&
+	[ "$(grep -c 'cudaAnotherOne is not supported' "$dir/err")" = 1 ] && ok "what ours lacks answers NOT_SUPPORTED, named once" ||
 	fail "missing names: $(cat "$dir/out" "$dir/err")"
 "${run[@]}" "$w/stripped" >"$dir/out" 2>"$dir/err"
 grep -q '^right$' "$dir/out" && fail "a stripped program ran?" || { grep -q "$w/stripped: NVIDIA's own CUDA runtime .*cannot work here" "$dir/err" &&
