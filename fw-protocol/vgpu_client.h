@@ -343,9 +343,9 @@ struct vgpu_msg_ctl_r {
 	char text[96];                  /* why not */
 };
 
-/* The driver that NVIDIA's CUDA 13.0 came with: what NVML and nvidia-smi say, and tools compare with. Three parts. */
-#define VGPU_NVIDIA_DRIVER "580.65.06"
-#define VGPU_NVIDIA_CUDA   "13.0"
+/* The driver that NVIDIA's CUDA 13.1 came with: what NVML and nvidia-smi say, and tools compare with. Three parts. */
+#define VGPU_NVIDIA_DRIVER "590.44.01"
+#define VGPU_NVIDIA_CUDA   "13.1"
 
 /* Where clients look, in this order (vgpu.7): $VGPU_AGENT, then these. */
 #define VGPU_AGENT_SOCKET_SYSTEM "/run/vgpu/agent.sock"

@@ -17,7 +17,7 @@
 #include "cuda.h"
 #pragma GCC visibility pop
 
-#define VG_DRIVER_VERSION 13000
+#define VG_DRIVER_VERSION 13010
 
 /*
  * First line of every call but cuInit and the few that work without it. What a stream has called may not call back: it would

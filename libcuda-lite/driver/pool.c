@@ -349,15 +349,24 @@ static CUresult alloc_from(struct vg_pool *p, CUdeviceptr *ptr, size_t bytes, st
 	return CUDA_SUCCESS;
 }
 
+/* Unlike cuMemAlloc, which calls that a wrong value; what cuMemFreeAsync takes as well. */
+static CUresult nothing(CUdeviceptr *ptr)
+{
+	*ptr = 0;
+	return CUDA_SUCCESS;
+}
+
 static CUresult impl_cuMemAllocAsync(CUdeviceptr *ptr, size_t bytes, CUstream h, bool pt)
 {
 	struct vg_stream *s;
 	struct vg_pool *p;
 
 	VG_READY();
-	if (!ptr || !bytes)
+	if (!ptr)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_stream(h, pt, &s));
+	if (!bytes)
+		return nothing(ptr);
 	if (VG_UNLIKELY(vg_capturing(s)))
 		return vg_capture_alloc(s, ptr, bytes);
 	VG_TRY(pool_current(s->ctx->ordinal, &p));
@@ -371,11 +380,13 @@ static CUresult impl_cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t bytes, CUm
 	struct vg_pool *p;
 
 	VG_TRY(pool_of(pool, &p));
-	if (!ptr || !bytes)
+	if (!ptr)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_stream(h, pt, &s));
 	if (p->ordinal != s->ctx->ordinal || p->imported)       /* documented: an imported pool allocates nothing */
 		return CUDA_ERROR_INVALID_VALUE;
+	if (!bytes)
+		return nothing(ptr);
 	if (VG_UNLIKELY(vg_capturing(s)))
 		return vg_capture_alloc(s, ptr, bytes);
 	return alloc_from(p, ptr, bytes, s);

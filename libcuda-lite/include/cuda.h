@@ -15,7 +15,7 @@
 
 #define __cuda_cuda_h__	/* what other people's headers test for */
 
-#define CUDA_VERSION 13000
+#define CUDA_VERSION 13010
 #ifndef CUDA_LITE_API_VERSION
 #define CUDA_LITE_API_VERSION CUDA_VERSION
 #endif

@@ -3,7 +3,7 @@
  * The CUDA runtime API, as far as libcuda-lite implements it; C and C++. Our own header: names,
  * values and layouts are CUDA's published interface, everything else is written here.
  *
- * CUDART_VERSION (default 13000) selects the layouts and signatures of libcudart.so.12 or .so.13: say
+ * CUDART_VERSION (default 13010) selects the layouts and signatures of libcudart.so.12 or .so.13: say
  * -DCUDART_VERSION=12080 and link with libcudart.so.12, or leave it and link with libcudart.so.13.
  */
 #ifndef CUDA_LITE_CUDA_RUNTIME_API_H
@@ -12,7 +12,7 @@
 #define __CUDA_RUNTIME_API_H__	/* what other people's headers test for */
 
 #ifndef CUDART_VERSION
-#define CUDART_VERSION 13000
+#define CUDART_VERSION 13010
 #endif
 
 #include "cuda_lite_runtime_types.h"

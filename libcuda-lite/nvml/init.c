@@ -12,8 +12,8 @@
 #include "ml.h"
 
 #define DRIVER_VERSION VGPU_NVIDIA_DRIVER
-#define DRIVER_BRANCH "r580_65"
-#define CUDA_VERSION 13000
+#define DRIVER_BRANCH "r590_44"
+#define CUDA_VERSION 13010
 
 static struct nvmlDevice_st devices[VGPU_MAX_DEVICES];
 static unsigned int ndevices;

@@ -8,7 +8,7 @@
 #elif CUDART_MAJOR == 12
 #define CUDART_VERSION 12080
 #elif CUDART_MAJOR == 13
-#define CUDART_VERSION 13000
+#define CUDART_VERSION 13010
 #else
 #error "CUDART_MAJOR is 12 or 13"
 #endif

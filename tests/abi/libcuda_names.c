@@ -60,16 +60,16 @@ int main(int argc, char **argv)
 		CHECK(dlsym(lib, name), "%s: not exported", name);
 		fn = NULL;
 		status = -1;
-		CHECK(get(base, &fn, 13000, per_thread ? 2 : 0, &status) == 0 && fn && status == 0,
+		CHECK(get(base, &fn, 13010, per_thread ? 2 : 0, &status) == 0 && fn && status == 0,
 		      "%s: no entry point (status %d)", base, status);
 		fn = NULL;
-		CHECK(get(base, &fn, 13000, 0, NULL) == 0 && fn, "%s: NULL status is not taken", base);
+		CHECK(get(base, &fn, 13010, 0, NULL) == 0 && fn, "%s: NULL status is not taken", base);
 		if (strcmp(name, base))
-			CHECK(get(name, &fn, 13000, 0, NULL) == 0 && fn == dlsym(lib, name), "%s: full name", name);
+			CHECK(get(name, &fn, 13010, 0, NULL) == 0 && fn == dlsym(lib, name), "%s: full name", name);
 	}
 	/* Versions choose signatures. */
 	CHECK(!get("cuMemAlloc", &fn, 3020, 0, &status) && fn == dlsym(lib, "cuMemAlloc_v2"), "cuMemAlloc 3020");
-	CHECK(!get("cuCtxCreate", &fn, 13000, 0, &status) && fn == dlsym(lib, "cuCtxCreate_v4"), "cuCtxCreate 13000");
+	CHECK(!get("cuCtxCreate", &fn, 13010, 0, &status) && fn == dlsym(lib, "cuCtxCreate_v4"), "cuCtxCreate 13010");
 	CHECK(!get("cuCtxCreate", &fn, 12000, 0, &status) && fn == dlsym(lib, "cuCtxCreate_v3"), "cuCtxCreate 12000");
 	CHECK(!get("cuCtxCreate", &fn, 3020, 0, &status) && fn == dlsym(lib, "cuCtxCreate_v2"), "cuCtxCreate 3020");
 	CHECK(!get("cuStreamGetCaptureInfo", &fn, 12030, 2, &status) &&
@@ -80,12 +80,12 @@ int main(int argc, char **argv)
 	fn = lib;
 	CHECK(!get("cuCtxCreate", &fn, 1000, 0, &status) && !fn && status == 2, "too old a version: %d", status);
 	fn = lib;
-	CHECK(!get("cuNoSuchCall", &fn, 13000, 0, &status) && !fn && status == 1, "unknown name: %d", status);
+	CHECK(!get("cuNoSuchCall", &fn, 13010, 0, &status) && !fn && status == 1, "unknown name: %d", status);
 	fn = lib;
-	CHECK(!get("", &fn, 13000, 0, &status) && !fn && status == 1, "empty name: %d", status);
+	CHECK(!get("", &fn, 13010, 0, &status) && !fn && status == 1, "empty name: %d", status);
 	CHECK(get("cuInit", &fn, 99999, 0, &status) == 1, "a version beyond the driver's");
-	CHECK(get(NULL, &fn, 13000, 0, &status) == 1 && get("cuInit", NULL, 13000, 0, &status) == 1, "NULL arguments");
-	CHECK(old("cuNoSuchCall", &fn, 13000, 0, NULL) == 500, "the first form answers NOT_FOUND");
+	CHECK(get(NULL, &fn, 13010, 0, &status) == 1 && get("cuInit", NULL, 13010, 0, &status) == 1, "NULL arguments");
+	CHECK(old("cuNoSuchCall", &fn, 13010, 0, NULL) == 500, "the first form answers NOT_FOUND");
 	/* Before cuInit every call says so, and a call nobody wrote says what it is. */
 	{
 		int (*count)(int *), c = 7, (*graph)(void *, unsigned);

@@ -27,7 +27,7 @@ command -v clang >/dev/null && compilers="$compilers clang"
 [ -n "$compilers" ] || { echo "no compiler"; exit 77; }
 for cc in $compilers; do
 	for h in $public; do
-		for v in 12080 13000; do
+		for v in 12080 13000 13010; do
 			for mode in "" "-DCUDA_API_PER_THREAD_DEFAULT_STREAM" "-DCUDA_LITE_API_VERSION=12000"; do
 				echo "#include \"$h\"" >"$tmp/t.c"
 				try "$cc C11 $h $v $mode" "$cc" -std=c11 $warn -Wstrict-prototypes \
@@ -37,7 +37,7 @@ for cc in $compilers; do
 			done
 		done
 	done
-	for v in 12080 13000; do
+	for v in 12080 13000 13010; do
 		try "$cc layout $v" "$cc" -std=c11 $warn -DCUDART_VERSION=$v -I$inc -fsyntax-only -x c tests/abi/layout.c
 		try "$cc layout C++ $v" "$cc" -std=c++14 $warn -DCUDART_VERSION=$v -I$inc -fsyntax-only \
 			-x c++ tests/abi/layout.c
@@ -46,7 +46,7 @@ done
 
 if command -v clang >/dev/null; then
 	cu="-x cuda --cuda-path=/nonexistent -nocudainc -nocudalib -Xclang -target-sdk-version=10.2 -O1 $warn -I$inc"
-	for v in 12080 13000; do
+	for v in 12080 13000 13010; do
 		try ".cu device $v" clang $cu -DCUDART_VERSION=$v --cuda-device-only --cuda-gpu-arch=sm_61 -S \
 			-o "$tmp/k.ptx" tests/abi/language.cu
 		try ".cu host $v" clang $cu -DCUDART_VERSION=$v --cuda-host-only -Xclang -fcuda-include-gpubinary \

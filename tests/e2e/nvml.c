@@ -177,7 +177,7 @@ int main(void)
 	NK(nvmlSystemGetDriverVersion(text, sizeof text));
 	EXPECT(atoi(text) >= 570);
 	NK(nvmlSystemGetCudaDriverVersion_v2(&version));
-	EXPECT_EQ(version, 13000);
+	EXPECT_EQ(version, 13010);
 	NK(nvmlSystemGetProcessName((unsigned int)getpid(), text, sizeof text));
 	EXPECT(strstr(text, "nvml") != NULL);
 	EXPECT_EQ(nvmlDeviceGetTemperature(d, 0, &celsius), NVML_ERROR_NOT_SUPPORTED);

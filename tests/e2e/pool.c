@@ -143,6 +143,52 @@ static void full(CUmemoryPool p)
 	BOOKS(p, 0, 0);
 }
 
+/* Nothing, wherever a size is asked for: who allocates in a stream gets NULL, copies and fills have nothing to do. */
+static void empty(CUmemoryPool pool, CUstream s)
+{
+	CUdeviceptr a = 5, b = 5, d = drv_alloc(64);
+	CUDA_MEMCPY2D flat = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = d, .srcPitch = 64,
+			       .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = d, .dstPitch = 64 };
+	CUDA_MEMCPY3D deep = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = d, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = d,
+			       .WidthInBytes = 8, .Height = 8 };
+	CUgraph g;
+	void *h = &g;
+	size_t n = 5, pitch;
+
+	CK(cuMemAllocAsync(&a, 0, s));
+	CK(cuMemAllocFromPoolAsync(&b, 0, pool, s));
+	EXPECT(!a && !b);
+	CK(cuMemFreeAsync(a, s));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemAllocAsync(NULL, 0, s));
+	WANT(CUDA_ERROR_INVALID_HANDLE, cuMemAllocAsync(&a, 0, (CUstream)&g));
+	CK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+	a = 5;
+	CK(cuMemAllocAsync(&a, 0, s));
+	CK(cuMemFreeAsync(a, s));
+	CK(cuStreamEndCapture(s, &g));
+	CK(cuGraphGetNodes(g, NULL, &n));
+	EXPECT(!a && !n);
+	CK(cuGraphDestroy(g));
+	CK(cuMemAllocHost(&h, 0));
+	EXPECT(!h);
+	CK(cuMemFreeHost(h));
+	/* documented, unlike the above */
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemAlloc(&a, 0));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemAllocManaged(&a, 0, CU_MEM_ATTACH_GLOBAL));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemAllocPitch(&a, &pitch, 0, 4, 4));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister(&g, 0, 0));
+	CK(cuMemFree(0));
+	CK(cuMemcpyDtoDAsync(d, d, 0, s));
+	CK(cuMemcpyHtoD(d, &g, 0));
+	CK(cuMemcpyDtoH(&g, d, 0));
+	CK(cuMemcpy2DAsync(&flat, s));
+	CK(cuMemcpy3D(&deep));
+	CK(cuMemsetD8(d, 1, 0));
+	CK(cuMemsetD32Async(d, 1, 0, s));
+	CK(cuMemsetD2D16(d, 64, 1, 0, 4));
+	CK(cuMemFree(d));
+}
+
 int main(void)
 {
 	enum { N = 5000, ROUNDS = 20 };
@@ -185,6 +231,7 @@ int main(void)
 	CK(cuMemFree(d));
 	CK(cuMemPoolTrimTo(pool, 0));
 	EXPECT(drv_free_again(before));
+	empty(pool, s);
 	thresholds();
 	full(pool);
 	CK(cuMemFreeHost(out));

@@ -115,7 +115,7 @@ int main(void)
 	CK(get_v1("cuDriverGetVersion", &fn, 11030, 0));
 	*(void **)&version = fn;
 	CK(version(&v));
-	EXPECT(v >= 13000);
+	EXPECT(v >= 13010);
 	WANT(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress_v2("cuInit", NULL, 12000, 0, NULL));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress_v2(NULL, &fn, 12000, 0, NULL));
 	return e2e_end("%u requests", n_rows);

@@ -96,7 +96,7 @@ int main(void)
 	size_t total = 0, limit = 0;
 
 	CK(cuDriverGetVersion(&version));
-	EXPECT(version >= 13000);
+	EXPECT(version >= 13010);
 	CK(cuDeviceGetCount(&n));
 	CK(cuDeviceGet(&dev, 0));
 	CK(cuDeviceGetName(name, sizeof name, dev));

@@ -16,7 +16,7 @@ int main(void)
 	RK(cudaRuntimeGetVersion(&runtime));
 	RK(cudaDriverGetVersion(&driver));
 	EXPECT_EQ(runtime / 1000, E2E_CUDART_MAJOR);
-	EXPECT(driver >= 13000);
+	EXPECT(driver >= 13010);
 	memset(&prop, 0xee, sizeof prop);
 	RK(cudaGetDeviceProperties(&prop, 0));
 	EXPECT(memchr(prop.name, 0, sizeof prop.name) && prop.name[0]);

@@ -12,7 +12,7 @@ static any_fn find(const char *name)
 	void *fn = NULL;
 	any_fn any;
 
-	CK(cuGetProcAddress_v2(name, &fn, 13000, 0, NULL));
+	CK(cuGetProcAddress_v2(name, &fn, 13010, 0, NULL));
 	if (!fn)
 		drv_die(__FILE__, __LINE__, name, CUDA_ERROR_NOT_FOUND);
 	memcpy(&any, &fn, sizeof any);

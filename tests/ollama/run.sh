@@ -56,7 +56,7 @@ serve device "$V/vgpu" run -- "$R/bin/ollama" serve || exit 1
 device_url=$url device_server=$server
 found "discovery: library, device, compute capability" 'library=CUDA compute=6\.1 name=CUDA0 description="VGPU-STUB'
 echo "discovery took $(sed -nE 's/.*GPU bootstrap discovery took" duration=//p' "$dir/device.log")"
-found "discovery: driver and PCI id" 'driver=13\.0 pci_id=[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.0'
+found "discovery: driver and PCI id" 'driver=13\.1 pci_id=[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.0'
 cp "$model" "$dir/licences.gguf"
 for m in licences second pool; do
 	printf 'FROM %s\n' "$dir/$m.gguf" >"$dir/Modelfile"

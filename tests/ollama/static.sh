@@ -118,7 +118,7 @@ found "without an agent: the CPU" cpu 'library=cpu'
 serve device
 device=$server
 found "discovery: library, device, compute capability" device 'library=CUDA compute=7\.5 name=CUDA0 description="VGPU-STUB'
-found "discovery: driver and PCI id, asked of the driver inside" device 'driver=13\.0 pci_id=[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.0'
+found "discovery: driver and PCI id, asked of the driver inside" device 'driver=13\.1 pci_id=[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.0'
 echo "discovery took $(sed -nE 's/.*GPU bootstrap discovery took" duration=//p' "$dir/device.log")"
 client key "$here/../llm/model/licences.gguf" "$dir/pool.gguf" llama.pooling_type 1 || exit 1
 for m in licences pool; do

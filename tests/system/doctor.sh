@@ -250,7 +250,7 @@ says "a process that is not there is named" fail "process: 999999999: there is n
 $CC -shared -fPIC -Wl,-soname,libcudart.so.14 -o "$w/beside/libcudart.so.14" "$w/cudart.c" &&
 	$CC -o "$w/newer" "$w/prog.c" "$w/beside/libcudart.so.14"
 doctor 1 -- "$w/newer"
-says "a runtime that wants a newer driver is named" fail "driver version: libcudart.so.14 wants 14.0 .*libcuda answers 13000: .*error 35" "libcuda.so.1"
+says "a runtime that wants a newer driver is named" fail "driver version: libcudart.so.14 wants 14.0 .*libcuda answers 13010: .*error 35" "libcuda.so.1"
 if command -v musl-gcc >/dev/null && musl-gcc -o "$w/musl" "$w/static.c" 2>/dev/null; then
 	doctor 1 -- "$w/musl"
 	says "a program of another C library is named" fail "musl: .*need glibc|loader: its loader .*is not there" "libcuda-lite.a|C library"

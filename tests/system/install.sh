@@ -83,14 +83,14 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/libcublasLt.so.12
 644 usr/lib/vgpu/libcublasLt.so.13
 644 usr/lib/vgpu/libcuda-lite.a
-644 usr/lib/vgpu/libcuda.so.580.65.06
+644 usr/lib/vgpu/libcuda.so.590.44.01
 644 usr/lib/vgpu/libcudart.so.12
 644 usr/lib/vgpu/libcudart.so.13
 644 usr/lib/vgpu/libnccl.so.2
 644 usr/lib/vgpu/libvgpu-turn.so
 644 usr/lib/vgpu/libnvJitLink.so.12
 644 usr/lib/vgpu/libnvJitLink.so.13
-644 usr/lib/vgpu/libnvidia-ml.so.580.65.06
+644 usr/lib/vgpu/libnvidia-ml.so.590.44.01
 644 usr/lib/vgpu/libnvToolsExt.so.1
 644 usr/lib/vgpu/libnvrtc.so.12
 644 usr/lib/vgpu/libnvrtc.so.13
@@ -107,8 +107,8 @@ sort >"$dir/want" <<'LIST'
 777 usr/lib/vgpu/libcudart.so -> libcudart.so.13
 777 usr/lib/vgpu/libnvidia-ml.so -> libnvidia-ml.so.1
 777 usr/lib/vgpu/libnvrtc.so -> libnvrtc.so.13
-777 usr/lib/vgpu/libcuda.so.1 -> libcuda.so.580.65.06
-777 usr/lib/vgpu/libnvidia-ml.so.1 -> libnvidia-ml.so.580.65.06
+777 usr/lib/vgpu/libcuda.so.1 -> libcuda.so.590.44.01
+777 usr/lib/vgpu/libnvidia-ml.so.1 -> libnvidia-ml.so.590.44.01
 777 usr/lib/vgpu/compute-sanitizer -> ../../bin/vgpu
 777 usr/lib/vgpu/nvidia-smi -> ../../bin/vgpu
 777 usr/lib/vgpu/sdk/bin/nvcc -> ../../../../bin/vgpu

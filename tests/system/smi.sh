@@ -37,7 +37,7 @@ is() { [ "$2" = "$3" ] && ok "$1" || fail "$1: '$2', '$3' expected"; }
 like() { grep -qE -e "$3" <<<"$2" && ok "$1" || fail "$1: '$2' is not like '$3'"; }
 is "-L" "$("$NS" -L)" "GPU 0: $name (UUID: $uuid)"
 is "--query-gpu, no header, no units" "$("$NS" --query-gpu=index,uuid,name,memory.total,driver_version,pci.bus_id,compute_cap --format=csv,noheader,nounits)" \
-	"0, $uuid, $name, 1024, 580.65.06, 00000000:F3:00.0, 6.1"
+	"0, $uuid, $name, 1024, 590.44.01, 00000000:F3:00.0, 6.1"
 out=$("$NS" --query-gpu=memory.used,memory.total,utilization.gpu,power.draw --format=csv)
 is "the header has units" "$(head -n 1 <<<"$out")" "memory.used [MiB], memory.total [MiB], utilization.gpu [%], power.draw [W]"
 like "values have them too" "$(tail -n 1 <<<"$out")" '^1[0-9][0-9] MiB, 1024 MiB, [0-9]+ %, \[N/A\]$'
@@ -67,7 +67,7 @@ is "-lms: again and again" "$(timeout 60 "$NS" --query-gpu=index --format=csv,no
 like "dmon" "$("$NS" dmon -c 1 -s um | tail -n 1)" '^ +0 +[0-9]+ +[0-9]+ +- +- +- +- +1[0-9][0-9] +- +- *$'
 like "pmon" "$("$NS" pmon -c 1 | tail -n 1)" "^ +0 +$hold +C +[0-9]+ +[0-9]+ .* hold *\$"
 like "topo -m" "$("$NS" topo -m)" "^GPU0	 X 	$(cat /sys/devices/system/cpu/online)	"
-like "the table has utilisation and the versions" "$("$NS")" 'Driver Version: 580.65.06 +CUDA Version: 13.0'
+like "the table has utilisation and the versions" "$("$NS")" 'Driver Version: 590.44.01 +CUDA Version: 13.1'
 like "a wide terminal: the whole command line" "$(COLUMNS=200 "$NS")" "$dir/hold with words"
 
 # --- programs from PyPI, whose words about the same client
@@ -105,7 +105,7 @@ elif what == "GPUtil":
     import GPUtil
     g = GPUtil.getGPUs()
     assert len(g) == 1 and g[0].uuid == uuid and g[0].memoryTotal == 1024 and 100 <= g[0].memoryUsed < 200 and 0 < g[0].load <= 1, vars(g[0])
-    assert g[0].driver == "580.65.06"
+    assert g[0].driver == "590.44.01"
 elif what == "gpustat":
     import gpustat
     g = gpustat.new_query()[0]

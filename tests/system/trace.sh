@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "child")) {
 		cuDriverGetVersion(&v);
-		return v != 13000;
+		return v != 13010;
 	}
 	if (argc > 1 && !strcmp(argv[1], "stuck")) {
 		cuInit(0);
@@ -99,7 +99,7 @@ awk '/cuMemsetD32/ {split($1, p, "/"); exit p[1] == p[2]}' "$dir/out" && ok "thr
 has "an error by its name" ' cuMemFree_v2\(ptr=0x12345\) = CUDA_ERROR_INVALID_VALUE <' 1
 has "a call that is not supported" ' cuGraphConditionalHandleCreate\(\.\.\.\) = CUDA_ERROR_NOT_SUPPORTED <' 1
 has "a forked child" ' cuCtxSynchronize\(\) = CUDA_ERROR_NOT_INITIALIZED <' 1
-has "a program that the child becomes" ' cuDriverGetVersion\(version=\[13000\]\) = CUDA_SUCCESS' 2
+has "a program that the child becomes" ' cuDriverGetVersion\(version=\[13010\]\) = CUDA_SUCCESS' 2
 has "nothing else" . 18
 
 timeout 60 "$V/vgpu" trace -f 'cuMem*,!cuMemset*' -o "$dir/out" -- "$dir/ways"

@@ -370,7 +370,7 @@ int cmd_cc(int argc, char **argv)
 	}
 	/* as find_package(CUDAToolkit) reads it: whose interface this is */
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-		puts("vgpu cc " VGPU_VERSION "\nCuda compilation tools, release 13.0, V13.0.0: clang's, by vgpu");
+		puts("vgpu cc " VGPU_VERSION "\nCuda compilation tools, release 13.1, V13.1.0: clang's, by vgpu");
 		return 0;
 	}
 	if (tool_path(include, sizeof(include), "include", "vgpu") || tool_path(lib, sizeof(lib), "lib", "") || options(&c, argc, argv))

@@ -12,7 +12,7 @@
 #include "ldso.h"
 #include "vgpu.h"
 
-#define OUR_DRIVER 13000                /* what our libcuda answers, when it cannot be asked */
+#define OUR_DRIVER 13010                /* what our libcuda answers, when it cannot be asked */
 
 enum level { GOOD, WARN, FAIL };
 enum shape { NOT_OLLAMA, OLD_OLLAMA, NEW_OLLAMA };      /* new: llama-server as runner, 0.30 and later */

@@ -178,7 +178,7 @@ void check_driver(struct doctor *d, const char *runtime)
 	if (sscanf(runtime, "libcudart.so.%u", &major) != 1 || major > 1000)
 		return;
 	ok = (int)major * 1000 <= d->driver_version;
-	report(d, ok ? GOOD : FAIL, "driver version", "use the libcuda.so.1 of this vgpu (it answers 13000)",
+	report(d, ok ? GOOD : FAIL, "driver version", "use the libcuda.so.1 of this vgpu (it answers 13010)",
 	       "%s wants %u.0 or later, libcuda answers %d%s", runtime, major, d->driver_version,
 	       ok ? "" : ": the runtime answers error 35, insufficient driver");
 }

@@ -317,7 +317,7 @@ int cmd_smi(int argc, char **argv)
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
 			return fputs(usage_text, stdout) < 0;
 		if (!strcmp(argv[i], "--version"))
-			return printf("NVIDIA-SMI version  : vgpu " VGPU_VERSION "\nNVML version        : 580.65\nDRIVER version      : " VGPU_NVIDIA_DRIVER
+			return printf("NVIDIA-SMI version  : vgpu " VGPU_VERSION "\nNVML version        : 590.44\nDRIVER version      : " VGPU_NVIDIA_DRIVER
 				      "\nCUDA Version        : " VGPU_NVIDIA_CUDA "\n") < 0;
 		if (!strcmp(argv[i], "--help-query-gpu") || !strcmp(argv[i], "--help-query-compute-apps"))
 			return smi_help_query(!strcmp(argv[i], "--help-query-gpu"));
