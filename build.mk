@@ -53,6 +53,8 @@ NVML    := $(wildcard libcuda-lite/nvml/*.c)
 NCCL    := $(wildcard libcuda-lite/nccl/*.c)
 BLASLT  := $(wildcard libcuda-lite/blaslt/*.c) libcuda-lite/blas/module.c libcuda-lite/blas/types.c
 CUDNN   := $(wildcard libcuda-lite/cudnn/*.c)
+# library.soname.NOT_SUPPORTED's number: names only
+ABSENT  := cufft.11.16 cusparse.12.10 cusolver.11.9
 TURN    := $(wildcard libcuda-lite/turn/*.c)
 LINK    := $(wildcard libcuda-lite/link/*.c) $(CUBIN)
 FRONT   := libcuda-lite/front/front.c
@@ -62,6 +64,9 @@ AGENT   := $(wildcard agent/*.c)
 ARCHIVES := libcuda-lite libcuda libcudart_static libcublas_static libcublasLt_static libnvidia-ml libnccl_static libvgpu-dl libculibos libcudadevrt
 
 objs     = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
+# of a word of ABSENT: its first, second, third part; its file
+part     = $(word $(2),$(subst ., ,$(1)))
+absent_so = $(B)/lib/vgpu/xla/lib$(call part,$(1),1).so.$(call part,$(1),2)
 
 .DELETE_ON_ERROR:
 # V=1 shows the commands
@@ -75,7 +80,8 @@ all: bins libs
 
 bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent $(B)/lib/vgpu/bin/ptxas $(B)/lib/vgpu/bin/nvlink $(B)/lib/vgpu/python
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
-	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnvToolsExt.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/vgpu/xla/libcudnn.so.9 $(B)/lib/libvgpu-turn.so \
+	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnvToolsExt.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/vgpu/xla/libcudnn.so.9 \
+	$(foreach a,$(ABSENT),$(call absent_so,$(a))) $(B)/lib/libvgpu-turn.so \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v) $(B)/lib/libnvrtc.so.$(v) $(B)/lib/libnvJitLink.so.$(v)) \
 	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so $(B)/lib/nvidia-smi $(B)/lib/compute-sanitizer $(B)/lib/sdk
 # a toolkit's folder for CMake's FindCUDAToolkit, of links alone: CUDAToolkit_ROOT
@@ -311,6 +317,15 @@ $(B)/lib/libnccl.so.2: $(call objs,lib,$(NCCL)) linker/libnccl.map $(B)/lib/libc
 $(B)/lib/vgpu/xla/libcudnn.so.9: $(call objs,lib,$(CUDNN)) linker/libcudnn.map $(B)/lib/libcuda.so.1
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SO) -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -Wl,-soname,libcudnn.so.9 -Wl,--version-script=linker/libcudnn.map -o $@ $(filter %.o,$^) -L$(B)/lib -lcuda
+define absent_rule
+$(O)/absent/$(call part,$(1),1).o: libcuda-lite/absent/absent.c libcuda-lite/absent/$(call part,$(1),1).def
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(PIC) -DABSENT=$(call part,$(1),1) -DABSENT_DEF='"$(call part,$(1),1).def"' -DABSENT_STATUS=$(call part,$(1),3) -c -o $$@ $$<
+$(call absent_so,$(1)): $(O)/absent/$(call part,$(1),1).o linker/lib$(call part,$(1),1).map
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(SO) -Wl,-soname,$$(@F) -Wl,--version-script=linker/lib$(call part,$(1),1).map -o $$@ $$<
+endef
+$(foreach a,$(ABSENT),$(eval $(call absent_rule,$(a))))
 define blas_rule
 $(call traced,libcublas.so.$(1),$(call objs,blas$(1),$(BLAS)),cublas[A-Z],libcuda-lite/include/cublas_api.h,-DCUBLAS_MAJOR=$(1))
 $(B)/lib/libcublas.so.$(1): linker/libcublas.$(1).map $(B)/lib/libcuda.so.1

@@ -3,7 +3,7 @@
 # Languages and frameworks as PyPI has them, unmodified, on the device: vgpu run -- python, nothing else set.
 #   tests/languages/run.sh BUILD [NAME...]         default: triton numba tinygrad cupy jax taichi
 # Each has a virtual environment of its own in BUILD/languages, with the versions below. "numba-suite" is numba-cuda's own tests,
-# some twenty minutes: by name only; so are torch (7 GB) and "torch-samples", its operators by its own samples.
+# some twenty minutes: by name only; so are tensorflow (2 GB), torch (7 GB) and "torch-samples", its operators by its own samples.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 B=$(cd "$1" && pwd)
@@ -18,6 +18,7 @@ packages() {
 	tinygrad) echo tinygrad==0.12.0 numpy==2.2.6 nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 ;;
 	cupy) echo cupy-cuda12x==14.2.0 numpy==2.2.6 nvidia-cuda-nvrtc-cu12==12.9.86 nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-cccl-cu12==12.9.27 ;;
 	jax) echo jax==0.10.2 jaxlib==0.10.2 jax-cuda12-plugin==0.10.2 jax-cuda12-pjrt==0.10.2 nvidia-cuda-nvcc-cu12==12.9.86 numpy==2.2.6 ;;
+	tensorflow) echo tensorflow==2.21.0 keras==3.15.1 numpy==2.4.6 nvidia-cuda-nvcc-cu12==12.9.86 ;;
 	torch | torch-samples) echo torch==2.9.1 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ;;
 	taichi) echo taichi==1.7.4 numpy==2.2.6 ;;
 	*) return 1 ;;
@@ -96,6 +97,10 @@ for name in $name; do
 		option=--torch
 		program "$name" 8.0 "$here/torch_samples.py"
 		option=
+		;;
+	tensorflow)
+		# its PTX is for 9.0
+		program "$name" 9.0 "$here/tensorflow_ops.py"
 		;;
 	taichi)
 		program "$name" 8.0 "$here/taichi_ops.py"

@@ -44,9 +44,13 @@ files() {
 	echo "link ../../../bin/vgpu $PREFIX/lib/vgpu/bin/ptxas"
 	echo "link ../../../bin/vgpu $PREFIX/lib/vgpu/bin/nvlink"
 	# not where the loader looks: for those alone whom vgpu run gives it
-	echo "644 $B/lib/vgpu/xla/libcudnn.so.9 $PREFIX/lib/vgpu/xla/libcudnn.so.9"
+	for f in libcudnn.so.9 libcufft.so.11 libcusparse.so.12 libcusolver.so.11; do
+		echo "644 $B/lib/vgpu/xla/$f $PREFIX/lib/vgpu/xla/$f"
+	done
 	echo "644 tools/python/jax_plugins/vgpu/__init__.py $PREFIX/lib/vgpu/python/jax_plugins/vgpu/__init__.py"
-	echo "644 tools/python/torch/sitecustomize.py $PREFIX/lib/vgpu/python/torch/sitecustomize.py"
+	for f in sitecustomize vgpu_cells vgpu_rest; do
+		echo "644 tools/python/torch/$f.py $PREFIX/lib/vgpu/python/torch/$f.py"
+	done
 	# a folder of our own: beside NVIDIA's libraries nothing is overwritten
 	for f in libcudart.so.12 libcudart.so.13 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 \
 		 libnvrtc.so.12 libnvrtc.so.13 libnvJitLink.so.12 libnvJitLink.so.13 libnccl.so.2 libnvToolsExt.so.1 libvgpu-turn.so libcuda-lite.a; do

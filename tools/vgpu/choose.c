@@ -36,6 +36,7 @@ static const struct {
 	const char *pattern, *name;
 	unsigned cc;
 } packages[] = {
+	{ TENSORFLOW, "TensorFlow", 90 },
 	{ "jax_plugins/xla_cuda1[23]", "JAX's CUDA plugin", 120 },
 	{ "cupy/_core", "CuPy's sorts and scans", 100 },
 };

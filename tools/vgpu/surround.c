@@ -89,15 +89,18 @@ static int preload_one(char *list, size_t room, size_t *n, const char *name)
 	return *n < room ? 0 : -1;
 }
 
-/* extra: one library more, or NULL */
-static int preload(char *list, size_t room, const char *extra)
+/* extra: libraries more, the last NULL */
+static int preload(char *list, size_t room, const char *const *extra)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; run_preload[i]; i++)
 		if (preload_one(list, room, &n, run_preload[i]))
 			return -1;
-	return extra ? preload_one(list, room, &n, extra) : 0;
+	for (; *extra; extra++)
+		if (preload_one(list, room, &n, *extra))
+			return -1;
+	return 0;
 }
 
 int surround(struct surround *rows, char **cmd, const char *agent, int verbose, int torch)
@@ -105,9 +108,15 @@ int surround(struct surround *rows, char **cmd, const char *agent, int verbose, 
 	char text[12 * PATH_MAX] = "", path[PATH_MAX], folder[PATH_MAX], found[PATH_MAX];
 	struct list l = { rows, 0 };
 	int jax = !surround_in_site(cmd, "jax_plugins/xla_cuda1[23]", NULL);
+	int tensorflow = !surround_in_site(cmd, TENSORFLOW, NULL);
+	/*
+	 * XLA compiles nothing without a cuDNN handle: ours has handles, and refuses the rest by name. TensorFlow takes no device unless
+	 * the three others can be opened, too.
+	 */
+	static const char *const xla[] = { "xla/libcudnn.so.9", "xla/libcufft.so.11", "xla/libcusparse.so.12", "xla/libcusolver.so.11", NULL };
+	const char *const extra[] = { jax ? xla[0] : NULL, NULL };
 
-	/* XLA compiles nothing without a cuDNN handle: ours has handles, and refuses the rest by name */
-	if (preload(text, sizeof(text), jax ? "xla/libcudnn.so.9" : NULL) || library(RUN_AUDIT, path))
+	if (preload(text, sizeof(text), tensorflow ? xla : extra) || library(RUN_AUDIT, path))
 		return -1;
 	add(&l, "LD_AUDIT", path, ':', "programs with NVIDIA's cudart inside; NVRTC and nvJitLink, wherever they are opened");
 	if (verbose)
@@ -144,9 +153,14 @@ int surround(struct surround *rows, char **cmd, const char *agent, int verbose, 
 		add(&l, "CUDA_ROOT", path, 0, "JAX: ptxas");
 		/* of the libraries that its check wants, only the ones that it uses need to be there */
 		add(&l, "JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1", 0, "JAX: NVIDIA's cuSPARSE, cuFFT and so on need not be installed");
-		/* its search runs tens of Triton's kernels for each product, in seconds each */
-		add(&l, "XLA_FLAGS", "--xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false", 0, "JAX: products by cuBLAS, no search");
 	}
+	if (tensorflow) {
+		/* it takes all of a device's memory at its start, which is the machine's here */
+		add(&l, "TF_FORCE_GPU_ALLOW_GROWTH", "true", 0, "TensorFlow: memory as it needs it");
+	}
+	/* its search runs tens of Triton's kernels for each product, in seconds each */
+	if (jax || tensorflow)
+		add(&l, "XLA_FLAGS", "--xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false", 0, "XLA (JAX, TensorFlow): products by cuBLAS, no search");
 	if (!surround_in_site(cmd, "tinygrad/runtime", NULL)) {
 		/* files, by tinygrad's own rule for these two names: it looks into no LD_LIBRARY_PATH and no wheel */
 		if (surround_in_site(cmd, "cupy/_core", NULL) && !library("libcuda.so.1", found))

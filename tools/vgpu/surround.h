@@ -7,6 +7,8 @@
 #define VGPU_SURROUND_H
 
 #define SURROUND_MAX 24
+/* in site-packages: a TensorFlow, of which there are wheels with and without CUDA under this name */
+#define TENSORFLOW "tensorflow/libtensorflow_cc.so.2"
 
 struct surround {
 	const char *name;
