@@ -381,6 +381,8 @@ static CUresult instantiate(CUgraphExec *out, CUgraph h, uint64_t flags, CUgraph
 	*unused = false;
 	if (!out)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH && flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
+		return CUDA_ERROR_INVALID_VALUE;        /* "cannot be used in conjunction" */
 	if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
 		return vg_unsupported("a graph that the device launches");
 	if (flags & ~known)

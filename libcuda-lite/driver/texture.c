@@ -269,6 +269,38 @@ static CUresult sampler(const CUDA_TEXTURE_DESC *d, struct vgpu_texture *t)
 	return CUDA_SUCCESS;
 }
 
+/* Formats stand in the enumeration as kind by kind with 1, 2 and 4 channels; those behind CU_RES_VIEW_FORMAT_FLOAT_4X32 are compressed. */
+static CUresult viewed(const CUDA_RESOURCE_DESC *r, const CUDA_RESOURCE_VIEW_DESC *v, struct vgpu_texture *t)
+{
+	static const uint8_t formats[] = { VGPU_TEXEL_U8, VGPU_TEXEL_S8, VGPU_TEXEL_U16, VGPU_TEXEL_S16, VGPU_TEXEL_U32, VGPU_TEXEL_S32, VGPU_TEXEL_F16, VGPU_TEXEL_F32 };
+	uint32_t texel = format_bytes((CUarray_format)t->format) * t->channels, kind, depth = t->layers ? t->layers : t->depth;
+
+	if (r->resType != CU_RESOURCE_TYPE_ARRAY || v->firstMipmapLevel || v->lastMipmapLevel)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (v->format > CU_RES_VIEW_FORMAT_FLOAT_4X32 && v->format <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7)
+		return vg_unsupported("a texture in a compressed format");
+	if ((unsigned)v->format > CU_RES_VIEW_FORMAT_FLOAT_4X32)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (v->format) {
+		/* "has to be equal to that of the original resource"; a dimension that an array lacks is 0 or 1 */
+		if (v->width != t->width || (v->height ? v->height : 1) != (t->height ? t->height : 1) || (v->depth ? v->depth : 1) != (depth ? depth : 1))
+			return CUDA_ERROR_INVALID_VALUE;
+		kind = ((uint32_t)v->format - 1) / 3;
+		t->format = formats[kind];
+		t->channels = (uint8_t)(1u << ((uint32_t)v->format - 1) % 3);
+		if (format_bytes((CUarray_format)t->format) * t->channels != texel)
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	if (!v->firstLayer && !v->lastLayer)
+		return CUDA_SUCCESS;            /* all of them, as where there are none */
+	if (v->firstLayer > v->lastLayer || v->lastLayer >= t->layers || t->flags & VGPU_TEXTURE_CUBE)
+		return CUDA_ERROR_INVALID_VALUE;
+	t->base += v->firstLayer * t->slice;
+	t->layers = v->lastLayer - v->firstLayer + 1;
+	t->bytes = t->layers * t->slice;
+	return CUDA_SUCCESS;
+}
+
 /* What launches that come later, in any stream, will see at *va. */
 static CUresult place(struct vg_ctx *c, const struct vgpu_texture *t, uint64_t *va)
 {
@@ -286,7 +318,8 @@ static CUresult place(struct vg_ctx *c, const struct vgpu_texture *t, uint64_t *
 	return vg_done(c, status);
 }
 
-static CUresult object_new(unsigned long long *object, const CUDA_RESOURCE_DESC *r, const CUDA_TEXTURE_DESC *s, bool surface)
+static CUresult object_new(unsigned long long *object, const CUDA_RESOURCE_DESC *r, const CUDA_TEXTURE_DESC *s, const CUDA_RESOURCE_VIEW_DESC *v,
+			   bool surface)
 {
 	struct vgpu_texture t;
 	struct vg_texture *o;
@@ -304,6 +337,8 @@ static CUresult object_new(unsigned long long *object, const CUDA_RESOURCE_DESC 
 	if (surface && (r->resType != CU_RESOURCE_TYPE_ARRAY))
 		return CUDA_ERROR_INVALID_VALUE;
 	t.flags |= surface ? VGPU_TEXTURE_SURFACE : 0;
+	if (v)
+		VG_TRY(viewed(r, v, &t));
 	if (s)
 		VG_TRY(sampler(s, &t));
 	o = calloc(1, sizeof *o);
@@ -315,6 +350,9 @@ static CUresult object_new(unsigned long long *object, const CUDA_RESOURCE_DESC 
 	o->surface = surface;
 	if (s)
 		o->texture = *s;
+	o->has_view = v;
+	if (v)
+		o->view = *v;
 	e = place(c, &t, &o->va);
 	if (e != CUDA_SUCCESS) {
 		free(o);
@@ -375,15 +413,32 @@ static CUresult object_get(uint64_t object, bool surface, CUDA_RESOURCE_DESC *r,
 CUresult cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *r, const CUDA_TEXTURE_DESC *t, const CUDA_RESOURCE_VIEW_DESC *view)
 {
 	VG_READY();
-	if (view && view->format)
-		return vg_unsupported("cuTexObjectCreate with a view of another format");
-	return object_new(object, r, t, false);
+	return object_new(object, r, t, view, false);
 }
 
 CUresult cuTexObjectDestroy(CUtexObject object) { return object_delete(object, false); }
 CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *r, CUtexObject object) { return object_get(object, false, r, NULL); }
 CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *t, CUtexObject object) { return object_get(object, false, NULL, t); }
-CUresult cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *r) { return object_new(object, r, NULL, true); }
+
+CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *v, CUtexObject object)
+{
+	const struct vg_texture *o;
+	bool there;
+
+	VG_READY();
+	if (!v)
+		return CUDA_ERROR_INVALID_VALUE;
+	vg_lock(&lock);
+	for (o = objects; o && !is(o, object, false); o = o->next)
+		;
+	there = o && o->has_view;
+	if (there)
+		*v = o->view;
+	vg_unlock(&lock);
+	return there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *r) { return object_new(object, r, NULL, NULL, true); }
 CUresult cuSurfObjectDestroy(CUsurfObject object) { return object_delete(object, true); }
 CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *r, CUsurfObject object) { return object_get(object, true, r, NULL); }
 

@@ -9,9 +9,10 @@ struct vg_texture {
 	struct vg_texture *next;
 	struct vg_ctx *ctx;
 	uint64_t ctx_handle, va;
-	bool surface;
+	bool surface, has_view;
 	CUDA_RESOURCE_DESC resource;
 	CUDA_TEXTURE_DESC texture;
+	CUDA_RESOURCE_VIEW_DESC view;
 };
 
 /* Where an array lies: address of its first texel, bytes from row to row, rows of a slice, bytes of a row that count, slices. */

@@ -82,6 +82,9 @@ struct cudaResourceViewDesc {
 	unsigned int lastMipmapLevel;
 	unsigned int firstLayer;
 	unsigned int lastLayer;
+#if CUDART_VERSION >= 13000
+	unsigned int reserved[16];
+#endif
 };
 
 #ifdef __cplusplus
@@ -98,6 +101,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *object, const struct cu
 				    const struct cudaResourceViewDesc *view);
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t object);
 cudaError_t cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *resource, cudaTextureObject_t object);
+cudaError_t cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *view, cudaTextureObject_t object);
 cudaError_t cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *texture, cudaTextureObject_t object);
 cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *object, const struct cudaResourceDesc *resource);
 cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t object);

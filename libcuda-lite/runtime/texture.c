@@ -215,8 +215,16 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *object, const struct cu
 	t.maxMipmapLevelClamp = texture->maxMipmapLevelClamp;
 	memcpy(t.borderColor, texture->borderColor, sizeof(t.borderColor));
 	memset(&v, 0, sizeof(v));
-	if (view)
-		v.format = view->format;
+	if (view) {
+		v.format = (CUresourceViewFormat)view->format;
+		v.width = view->width;
+		v.height = view->height;
+		v.depth = view->depth;
+		v.firstMipmapLevel = view->firstMipmapLevel;
+		v.lastMipmapLevel = view->lastMipmapLevel;
+		v.firstLayer = view->firstLayer;
+		v.lastLayer = view->lastLayer;
+	}
 	return rt_cu(cuTexObjectCreate(object, &r, &t, view ? &v : NULL));
 }
 
@@ -237,6 +245,23 @@ cudaError_t cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *resource, 
 	e = cuTexObjectGetResourceDesc(&r, object);
 	if (e == CUDA_SUCCESS)
 		from_resource(&r, resource);
+	return rt_cu(e);
+}
+
+cudaError_t cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *view, cudaTextureObject_t object)
+{
+	CUDA_RESOURCE_VIEW_DESC v;
+	CUresult e;
+
+	RT_ENTER();
+	if (!view)
+		return rt_set(cudaErrorInvalidValue);
+	e = cuTexObjectGetResourceViewDesc(&v, object);
+	if (e == CUDA_SUCCESS)
+		*view = (struct cudaResourceViewDesc){
+			.format = (int)v.format, .width = v.width, .height = v.height, .depth = v.depth, .firstMipmapLevel = v.firstMipmapLevel,
+			.lastMipmapLevel = v.lastMipmapLevel, .firstLayer = v.firstLayer, .lastLayer = v.lastLayer
+		};
 	return rt_cu(e);
 }
 

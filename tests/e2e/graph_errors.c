@@ -339,6 +339,8 @@ static void others(void)
 	CK(cuStreamGetCaptureInfo(s, &(CUstreamCaptureStatus){ 0 }, NULL, &g, NULL, NULL, NULL));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuGraphDestroy(g));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuGraphInstantiateWithFlags(&(CUgraphExec){ NULL }, g, 0));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuGraphInstantiateWithFlags(&(CUgraphExec){ NULL }, g,
+	     CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH));
 	good(s, 0);
 	/* A stream that goes takes its capture along; one that had only joined leaves it as it is. */
 	CK(cuStreamCreate(&gone, CU_STREAM_DEFAULT));

@@ -53,6 +53,13 @@ json "$dir/json" && grep -q noise "$dir/out" && ! grep -q '"functions"' "$dir/ou
 sh -c "'$V/vgpu' run -- sh -c 'kill -PIPE \$\$'"; st=$?
 [ $st = 141 ] && ok "a program has SIGPIPE as its starter had it" || fail "a program that SIGPIPE should end: exit $st"
 
+# --- Python: what is put on its path for JAX offers no name of another package ("import torch" found an empty one)
+if command -v python3 >/dev/null; then
+	"$V/vgpu" run -- python3 -S -s -c 'import importlib.util as u, os
+print([m for p in os.environ["PYTHONPATH"].split(":") if "vgpu" in p for m in os.listdir(p) if m != "jax_plugins" and m.split(".")[0].isidentifier() and u.find_spec(m.split(".")[0])])' >"$dir/out" 2>"$dir/err"
+	[ "$(cat "$dir/out")" = "[]" ] && ok "vgpu run brings no package of others' names" || fail "vgpu run brings Python packages: $(cat "$dir/out" "$dir/err")"
+fi
+
 # --- bench: what cannot be written is said before minutes of work
 s=$SECONDS
 "$V/vgpu" bench launch -d "$dir/nope/nope" >"$dir/out" 2>"$dir/err"; st=$?

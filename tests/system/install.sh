@@ -101,9 +101,9 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/xla/libcusolver.so.11
 644 usr/lib/vgpu/xla/libcusparse.so.12
 644 usr/lib/vgpu/python/jax_plugins/vgpu/__init__.py
-644 usr/lib/vgpu/python/torch/sitecustomize.py
-644 usr/lib/vgpu/python/torch/vgpu_cells.py
-644 usr/lib/vgpu/python/torch/vgpu_rest.py
+644 usr/lib/vgpu/python/for-torch/sitecustomize.py
+644 usr/lib/vgpu/python/for-torch/vgpu_cells.py
+644 usr/lib/vgpu/python/for-torch/vgpu_rest.py
 777 usr/lib/vgpu/bin/ptxas -> ../../../bin/vgpu
 777 usr/lib/vgpu/bin/nvlink -> ../../../bin/vgpu
 777 usr/lib/vgpu/libcublas.so -> libcublas.so.13

@@ -49,7 +49,7 @@ files() {
 	done
 	echo "644 tools/python/jax_plugins/vgpu/__init__.py $PREFIX/lib/vgpu/python/jax_plugins/vgpu/__init__.py"
 	for f in sitecustomize vgpu_cells vgpu_rest; do
-		echo "644 tools/python/torch/$f.py $PREFIX/lib/vgpu/python/torch/$f.py"
+		echo "644 tools/python/for-torch/$f.py $PREFIX/lib/vgpu/python/for-torch/$f.py"
 	done
 	# a folder of our own: beside NVIDIA's libraries nothing is overwritten
 	for f in libcudart.so.12 libcudart.so.13 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 \

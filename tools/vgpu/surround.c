@@ -141,7 +141,8 @@ int surround(struct surround *rows, char **cmd, const char *agent, int verbose, 
 		return -1;
 	add(&l, "PYTHONPATH", path, ':', "JAX: the agent's socket is a sign of a device, as /dev/nvidia0 is");
 	if (torch) {
-		strcat(path, "/torch");
+		/* no name of a package: its folder above is searched for those of others, and "import torch" would find it */
+		strcat(path, "/for-torch");
 		add(&l, "PYTHONPATH", path, ':', "--torch: a sitecustomize that has FlagGems' operators in the places of torch's");
 		*strrchr(path, '/') = 0;
 		add(&l, "VGPU_TORCH", "1", 0, "--torch: the same");
