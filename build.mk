@@ -453,7 +453,7 @@ $(E)/nvml/%: tests/e2e/%.c $(ESHARED) | libs
 	$(CC) $(EFLAGS) -o $@ $< $(addprefix $(B)/lib/,libnvidia-ml.so.1 libcuda.so.1)
 
 # ---- tests: system (tests/system/*.sh) --------------------------------------------------------------
-$(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/sanitizer: $(B)/test/system/%: tests/system/%.c | libs
+$(B)/test/system/debug $(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/sanitizer: $(B)/test/system/%: tests/system/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
 # a program with its own libcudart beside it
@@ -481,7 +481,7 @@ $(B)/test/gpu/figures: tests/gpu/figures.c | libs
 $(B)/test/bench/%: tests/bench/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
-SYSTEM  := $(B)/test/bench/launch_plain $(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/sanitizer $(B)/test/system/rpath/program \
+SYSTEM  := $(B)/test/bench/launch_plain $(B)/test/system/debug $(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/sanitizer $(B)/test/system/rpath/program \
 	   $(B)/test/order/order $(B)/test/cuda/libcuda.so.1 $(B)/test/cuda/sweep $(B)/test/gpu/figures
 
 # ---- tests: units, PTX, fuzzers ---------------------------------------------------------------------
@@ -584,6 +584,7 @@ Z       := $(B)/test/fuzz
 src_fuzz_fatbin := tools/vgpu-stub/cpu/fatbin.c $(CUBIN)
 src_fuzz_ptx    := $(CPU)
 src_fuzz_elf    := tools/vgpu/elf.c tools/vgpu/fatlist.c
+src_fuzz_core   := $(addprefix tools/vgpu/,core.c debug_cmd.c debug_show.c)
 src_fuzz_jit    := $(CPU)
 src_fuzz_launch := $(CPU)
 src_fuzz_dma    := tools/vgpu-stub/dma.c

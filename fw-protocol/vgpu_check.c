@@ -95,6 +95,7 @@ static uint32_t check_ctl(const struct vgpu_cmd *c, const struct vgpu_check_env 
 		break;
 	case VGPU_OP_MODULE_TABLE:
 	case VGPU_OP_MODULE_MANAGED:
+	case VGPU_OP_CORE:
 		ok = ok && inside(b->a, b->b, env->window_base, env->window_bytes);
 		break;
 	case VGPU_OP_FUNC_INFO:

@@ -136,6 +136,7 @@ _Static_assert(sizeof(struct vgpu_agent_page) == 64 * 9, "a line each");
 					   GLOBAL_EXPEDITED: the sleeper pays, publishers need no fence */
 #define VGPU_FEATURE_OWN_PAGES 2ull     /* the agent knows WINDOW_OWN */
 #define VGPU_FEATURE_SHARE 4ull         /* ... and SHARE, SHARED_OPEN, MAP_AT */
+#define VGPU_FEATURE_CORE 8ull          /* ... and the control command CORE */
 
 /*
  * Versions: HELLO asks for the client's newest. An agent that is older refuses it and names its own newest; the client then asks for

@@ -156,14 +156,16 @@ static CUresult check_flags(unsigned int flags)
 
 	if ((flags & ~(unsigned)CU_CTX_FLAGS_MASK) || (how & (how - 1)))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (flags & (CU_CTX_COREDUMP_ENABLE | CU_CTX_USER_COREDUMP_ENABLE))
-		return vg_unsupported("core dumps of the device (CU_CTX_COREDUMP_ENABLE)");
+	if (flags & CU_CTX_USER_COREDUMP_ENABLE)
+		return vg_unsupported("core dumps of the device by a pipe (CU_CTX_USER_COREDUMP_ENABLE)");
 	return CUDA_SUCCESS;
 }
 
 static void set_flags(struct vg_ctx *c, unsigned int flags)
 {
 	c->cu_flags = flags;
+	if (flags & CU_CTX_COREDUMP_ENABLE)
+		vg_coredump_enable(c);
 	c->sleeps_at_once = (flags & CU_CTX_SCHED_MASK) == CU_CTX_SCHED_BLOCKING_SYNC;
 }
 

@@ -61,6 +61,9 @@
 
 /* Translates; a sticky error of the context prints its report first. c may be NULL. */
 CUresult vg_fail(struct vg_ctx *c, uint32_t status);
+/* coredump.c: the core of a context that has failed, once, if one is wanted; a flag of its creation wants it. */
+void vg_coredump(struct vg_ctx *c);
+void vg_coredump_enable(struct vg_ctx *c);
 static inline CUresult vg_done(struct vg_ctx *c, uint32_t status)
 {
 	return VG_LIKELY(status == VGPU_ST_OK) ? CUDA_SUCCESS : vg_fail(c, status);

@@ -10,8 +10,10 @@
 
 CUresult vg_fail(struct vg_ctx *c, uint32_t status)
 {
-	if (c && vgpu_status_sticky(status) && status == vg_ctx_error(c))
+	if (c && vgpu_status_sticky(status) && status == vg_ctx_error(c)) {
 		vg_report(c);
+		vg_coredump(c);
+	}
 	return (CUresult)vg_result(status);
 }
 

@@ -133,10 +133,10 @@ static void check_flags(void)
 	CUdeviceptr word = drv_alloc(8), managed;
 	size_t limit;
 
-	/* two ways to wait at once; core dumps, which nobody writes */
+	/* two ways to wait at once; core dumps by a pipe, at which nobody listens */
 	WANT(CUDA_ERROR_INVALID_VALUE, cuCtxCreate_v2(&c, 3, 0));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuCtxCreate_v2(&c, 0x100, 0));
-	WANT(CUDA_ERROR_NOT_SUPPORTED, cuCtxCreate_v2(&c, CU_CTX_COREDUMP_ENABLE, 0));
+	WANT(CUDA_ERROR_NOT_SUPPORTED, cuCtxCreate_v2(&c, CU_CTX_USER_COREDUMP_ENABLE, 0));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuCtxSetFlags(CU_CTX_SCHED_SPIN | CU_CTX_SCHED_YIELD));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuDevicePrimaryCtxSetFlags(0, 7));
 	/* EXTERNAL belongs to captures */

@@ -90,7 +90,7 @@ static int model_ctl(const struct vgpu_cmd *c)
 	case VGPU_OP_MODULE_BEGIN: return b->a >= 1 && b->a <= 1ull << 30;
 	case VGPU_OP_MODULE_DATA: return b->a <= 1ull << 30 && b->c <= 1ull << 30 && window(b->b, b->c);
 	case VGPU_OP_MODULE_COMMIT: return b->c <= 1 && window(b->a, b->b);
-	case VGPU_OP_MODULE_TABLE: case VGPU_OP_MODULE_MANAGED: return window(b->a, b->b);
+	case VGPU_OP_MODULE_TABLE: case VGPU_OP_MODULE_MANAGED: case VGPU_OP_CORE: return window(b->a, b->b);
 	case VGPU_OP_FUNC_INFO: return b->b <= 1ull << 30 && b->c <= 1ull << 30 && window(b->a, (wide)b->b + b->c);
 	case VGPU_OP_MODULE_UNLOAD: case VGPU_OP_PING: case VGPU_OP_AGENT_PING: return 1;
 	}

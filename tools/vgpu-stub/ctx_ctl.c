@@ -357,12 +357,37 @@ void ctx_control_go_on(struct ctx *c)
 
 /* ---- dispatch ----------------------------------------------------------------------------------- */
 
+/* What its first fault left: for the client that it belongs to, and only once there was one. */
+static uint32_t core(struct ctx *c, const struct vgpu_body_ctl *b, uint64_t *v)
+{
+	uint64_t bytes = 0, n;
+	const uint8_t *p = c->ops->core ? c->ops->core(c->engine, &bytes) : NULL;
+
+	if (!c->ops->core)
+		return VGPU_ST_NOT_SUPPORTED;
+	if (!p || !bytes)
+		return VGPU_ST_NOT_FOUND;
+	if (b->c > bytes)
+		return VGPU_ST_INVALID;
+	n = bytes - b->c < b->b ? bytes - b->c : b->b;
+	if (n && put(c, b->a, p + b->c, n))
+		return VGPU_ST_INVALID;
+	v[0] = bytes;
+	v[1] = n;
+	return VGPU_ST_OK;
+}
+
 void ctx_control(struct ctx *c, const struct vgpu_cmd *cmd)
 {
 	const struct vgpu_body_ctl *b = &cmd->u.ctl;
 	uint64_t v[5] = { 0 };
 	uint32_t st = VGPU_ST_PROTOCOL;
 
+	if (cmd->op == VGPU_OP_CORE) {
+		st = core(c, b, v);
+		reply(c, cmd->ticket, st, v);
+		return;
+	}
 	if (c->error) {
 		reply(c, cmd->ticket, c->error, v);
 		return;

@@ -68,12 +68,12 @@ struct engine_env {
 };
 
 /*
- * ENGINE_MODE_AUTO takes what $VGPU_ENGINE names (jit, interp, memcheck, ops, verify), else the fastest there is. OPS prints what
+ * ENGINE_MODE_AUTO takes what $VGPU_ENGINE names (jit, interp, memcheck, ops, verify, debug), else the fastest there is. OPS prints what
  * one warp executes, the one that $VGPU_OPS names. VERIFY has each launch run on the interpreter and on the JIT and compares
- * what they write; where there is no JIT it is INTERP. The file that $VGPU_VERIFY_COUNTS names, if any, begins with a
+ * what they write; where there is no JIT it is INTERP. DEBUG stops where vgpu debug wants it to: $VGPU_VERIFY_COUNTS is its box (debug_box.h). The file that $VGPU_VERIFY_COUNTS names, if any, begins with a
  * struct verify_counts that all engines of VERIFY and MEMCHECK add to.
  */
-enum { ENGINE_MODE_AUTO, ENGINE_MODE_JIT, ENGINE_MODE_INTERP, ENGINE_MODE_MEMCHECK, ENGINE_MODE_OPS, ENGINE_MODE_VERIFY };
+enum { ENGINE_MODE_AUTO, ENGINE_MODE_JIT, ENGINE_MODE_INTERP, ENGINE_MODE_MEMCHECK, ENGINE_MODE_OPS, ENGINE_MODE_VERIFY, ENGINE_MODE_DEBUG };
 
 struct verify_counts {          /* launches */
 	uint64_t compared;      /* of these: */
@@ -83,12 +83,12 @@ struct verify_counts {          /* launches */
 };
 
 /* The words of $VGPU_ENGINE, in the order of the modes. */
-#define ENGINE_MODE_WORDS "jit, interp, memcheck, ops or verify"
+#define ENGINE_MODE_WORDS "jit, interp, memcheck, ops, verify or debug"
 static inline uint32_t engine_mode_named(const char *word)
 {
-	static const char *const words[] = { "jit", "interp", "memcheck", "ops", "verify" };
+	static const char *const words[] = { "jit", "interp", "memcheck", "ops", "verify", "debug" };
 
-	for (uint32_t i = 0; i < 5; i++) {
+	for (uint32_t i = 0; i < 6; i++) {
 		const char *a = word, *b = words[i];
 
 		while (*a && *a == *b)
@@ -228,6 +228,9 @@ struct engine_ops {
 	 * has called malloc). An engine that was never told has VGPU_DEVICE_HEAP_BYTES in its arena.
 	 */
 	uint32_t (*heap)(struct engine *e, uint64_t va, uint64_t bytes);
+
+	/* The core of the first fault (fw-protocol/vgpu_core.h), NULL: none, or there was no room for it. It stays. NULL: this engine makes none. */
+	const void *(*core)(struct engine *e, uint64_t *bytes);
 
 	/*
 	 * Device memory where the engine has it and not this process: all NULL in an engine whose device memory is this process's.

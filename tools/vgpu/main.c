@@ -23,6 +23,7 @@ static const struct command commands[] = {
 	{ "bench", cmd_bench, "measure: vgpu bench launch|copy|scale|engine|kernels [-j]; bench --help: all" },
 	{ "sanitizer", cmd_sanitizer, "compute-sanitizer's options and tools: vgpu sanitizer [--tool memcheck|racecheck|initcheck|synccheck] CMD [ARG...]" },
 	{ "trace", cmd_trace, "every CUDA call of a program: vgpu trace [-c] [-f FILTER] [-o FILE] [--perfetto FILE] -- CMD; --ops: instructions of a kernel" },
+	{ "debug", cmd_debug, "breakpoints, steps and registers of kernels: vgpu debug -- CMD [ARG...]; of a device core: vgpu debug -c FILE" },
 	{ "ctl",   cmd_ctl,   "for the administrator: vgpu ctl list | end|stop|go CLIENT | drain|undrain DEVICE" },
 	{ "metrics", cmd_metrics, "for Prometheus: vgpu metrics [--listen ADDRESS]" },
 	{ "cdi",   cmd_cdi,   "for containers: vgpu cdi generate [--output FILE]" },

@@ -30,6 +30,7 @@ int cmd_toolkit(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
 int cmd_ctl(int argc, char **argv);
 int cmd_cdi(int argc, char **argv);
+int cmd_debug(int argc, char **argv);
 
 /* A pipe that nobody reads is a write error to us; what we start gets the signal as it was. Before every exec. */
 void sigpipe_as_before(void);

@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug.h"
 #include "disasm.h"
 #include "jit.h"
 #include "memcheck.h"
+#include "snap.h"
 #include "srcline.h"
 #include "optrace.h"
 #include "verify.h"
@@ -168,6 +170,8 @@ static void cta_start(struct cta *c, u64 linear, bool next)
 		w->depth = 0;
 		w->live = n >= LANES ? ~0u : (1u << n) - 1;
 		frame_start(&w->main, g->fn, c->mem + (size_t)i * c->frame_bytes, w->live);
+		if (__builtin_expect(g->e->dbg != NULL, 0))     /* registers that nobody has written are not what the block before left */
+			memset(c->mem + (size_t)i * c->frame_bytes, 0, c->regs_bytes);
 		w->main.up = NULL;
 		w->main.jit = c->jit;
 		w->jheld = 0;
@@ -219,6 +223,11 @@ static void report(struct tstate *ts, struct grid *g)
 		disasm(ts->f->fn, ts->in, &d);
 		r->code = ts->code;
 	}
+	if (ts->e->dbg)
+		dbg_fault(ts);
+	if (!ts->e->vf)
+		snap_keep(ts, g);
+	ts->held = NULL;
 	tell(ts->e, g, r);
 }
 

@@ -105,6 +105,8 @@ bool call_enter(struct tstate *ts, struct warp *w, const struct insn *in, u32 m)
 	if (!g)
 		fault_raise(VGPU_ST_OUT_OF_MEMORY, __builtin_ctz(m), 0, "call: out of memory");
 	frame_start(g, fn, (char *)g + ((sizeof(*g) + 63) & ~(size_t)63), m);
+	if (ts->e->dbg)         /* as block.c does for a block */
+		memset(g->base[0], 0, fn->frame_bytes);
 	g->loff = loff;
 	g->up = f;
 	for (i = 0; i < ci->nargs; i++) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug.h"
 #include "front.h"
 #include "gen.h"
 #include "jit.h"
@@ -364,6 +365,14 @@ static const u32 *assign_slots(struct cfg *g, struct insn *code, u32 n)
 				first[v] = 0;
 				last[v] = n + 1;
 			}
+	if (c->m->e->dbg && (size_t)c->nregs * 256 <= DBG_FRAME_MOST) {
+		fn->apart = true;
+		for (v = 0; v < c->nregs; v++)
+			if (first[v] != NO_PC) {
+				first[v] = 0;
+				last[v] = n + 1;
+			}
+	}
 	memset(starts, 0xff, (n + 2) * sizeof(u32));
 	memset(ends, 0xff, (n + 2) * sizeof(u32));
 	for (v = 0; v < c->nregs; v++) {
@@ -515,7 +524,9 @@ void cfg_finish(struct comp *c)
 	c->konst_bytes = c->cpool_bytes;
 	if (c->texels)
 		drop_texels(&g);
-	uniform_hoist(c);
+	/* the debugger shows an instruction where it stands, and a register as it was last */
+	if (!c->m->e->dbg)
+		uniform_hoist(c);
 	find_blocks(&g);
 	find_edges(&g);
 	order_blocks(&g);

@@ -12,6 +12,7 @@
 #include "jit.h"
 #include "memcheck.h"
 #include "verify.h"
+#include "debug.h"
 #include "optrace.h"
 
 /* Each formal has its place, named or not: a caller fills it. Registers of a vector follow each other. */
@@ -293,8 +294,10 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 			mc_func(fn);
 		if (fn->m->e->vf)
 			vf_func(fn);
-		if (fn->m->e->ops)
+		if (fn->m->e->ops || fn->m->e->dbg)
 			optrace_func(fn);
+		if (fn->m->e->dbg)
+			dbg_func(fn);
 		/* Release: all of it before the word. Partner: func_is_ready() */
 		__atomic_store_n(&fn->state, FN_READY, __ATOMIC_RELEASE);
 		st = VGPU_ST_OK;

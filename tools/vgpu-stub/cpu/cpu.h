@@ -405,6 +405,7 @@ struct func {
 	u64 est;                /* clock ticks of a block, as last seen; rt.c */
 	struct fnames *names;   /* what people call its registers and labels; NULL: nobody knows */
 	bool stepped;           /* optrace.c: a K_STEP before every instruction */
+	bool apart;             /* each register has a slot of its own: debug.c */
 	bool vf_told;           /* verify.c has said that it cannot be compared */
 	struct fbody *inlined;  /* inline.c: what callers take over, NULL: they call */
 	struct jit_src *jsrc;   /* what the JIT compiles from, NULL: nothing */
@@ -542,6 +543,8 @@ struct tstate {
 	u64 quad[LANES][2];             /* what an atomic compare of 16 bytes compares with */
 	char what[64], code[160], source[256];  /* of the report: what was done, the instruction, its line in the program */
 	const struct jit *jit;          /* whose code runs */
+	const struct jit *held;         /* whose code waits for an instruction that the interpreter does: registers are where it has them */
+	u32 held_mask;                  /* ... for these lanes */
 	s32 chain;                      /* further warps that code goes on with by itself ... */
 	u32 chain_exit;                 /* ... when one leaves by this exit, ... */
 	const u8 *chain_at;             /* ... and where */
@@ -584,6 +587,7 @@ struct engine {
 	struct memcheck *mc;            /* NULL unless accesses are checked */
 	struct optrace *ops;            /* NULL unless a warp is shown at work */
 	struct verify *vf;              /* NULL unless launches are compared */
+	struct debug *dbg;              /* NULL unless vgpu debug looks on */
 	struct func **funcs;            /* MAX_FUNCS, by func_get() */
 	u32 sticky;
 	u32 nthreads;
@@ -620,6 +624,9 @@ struct engine {
 	pthread_mutex_t compile_lock;   /* over the functions of all modules that are not ready yet */
 	u32 mode;                       /* ENGINE_MODE_*, not AUTO */
 	pthread_mutex_t heap_lock;
+	u32 core_taken;                 /* snap.c: a fault has been there */
+	u8 *core;                       /* what it left, NULL: nothing */
+	u64 core_bytes;
 	struct heap *heap;              /* heap.c; NULL until it has its place, or a kernel calls malloc */
 	u8 *code_rw, *code_rx;          /* compiled code, written and run; NULL: no JIT */
 	u64 code_used;          /* from here on it was never used, or is free again */

@@ -9,10 +9,12 @@
 #include <sys/mman.h>
 
 #include "cpu.h"
+#include "debug.h"
 #include "jit.h"
 #include "lanes.h"
 #include "memcheck.h"
 #include "optrace.h"
+#include "snap.h"
 #include "verify.h"
 
 #define SM_REGS 65536u          /* of a multiprocessor: CUDA programming guide, technical specifications */
@@ -38,6 +40,8 @@ static void cpu_close(struct engine *e)
 	mc_close(e);
 	vf_close(e);
 	optrace_close(e);
+	dbg_close(e);
+	snap_drop(e);
 	heap_close(e);
 	pthread_mutex_destroy(&e->lock);
 	pthread_mutex_destroy(&e->compile_lock);
@@ -76,6 +80,8 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 	e->lanes = lanes_get();
 	e->mode = choose_mode(env->mode);
 	verify = e->mode == ENGINE_MODE_VERIFY;
+	if (e->mode == ENGINE_MODE_DEBUG)
+		e->env.cores = 1;       /* one worker: while a block stands, all do */
 	if (verify)
 		e->mode = ENGINE_MODE_JIT;
 	/* without it there is nothing to compare */
@@ -96,6 +102,7 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 	e->funcs = funcs == MAP_FAILED ? NULL : funcs;
 	e->funcs_life = e->funcs ? (u16 *)(e->funcs + MAX_FUNCS) : NULL;
 	if (!e->funcs || (e->mode == ENGINE_MODE_MEMCHECK && mc_open(e)) || (e->mode == ENGINE_MODE_OPS && optrace_open(e)) ||
+	    (e->mode == ENGINE_MODE_DEBUG && dbg_open(e)) ||
 	    (verify && vf_open(e)) || !tstate_get(e) || rt_start(e) < 0) {
 		cpu_close(e);
 		return VGPU_ST_OUT_OF_MEMORY;
@@ -263,7 +270,7 @@ static int cpu_described(struct engine *e, u32 id)
 /* These look at modules and memory while grids run. */
 static int cpu_apart(struct engine *e)
 {
-	return !e->mc && !e->vf && !e->ops;
+	return !e->mc && !e->vf && !e->ops && !e->dbg;
 }
 
 static void cpu_describe(char *text, size_t bytes)
@@ -274,8 +281,17 @@ static void cpu_describe(char *text, size_t bytes)
 	if ((mode == ENGINE_MODE_JIT || mode == ENGINE_MODE_VERIFY) && !strcmp(isa, "sse2"))
 		mode = ENGINE_MODE_INTERP;      /* jit_open() says the same */
 	snprintf(text, bytes, "cpu: %s (%s)", mode == ENGINE_MODE_JIT ? "JIT" : mode == ENGINE_MODE_VERIFY ? "JIT, verified" :
-		 mode == ENGINE_MODE_MEMCHECK ? "memory checker" : mode == ENGINE_MODE_OPS ? "interpreter, traced" : "interpreter",
+		 mode == ENGINE_MODE_MEMCHECK ? "memory checker" : mode == ENGINE_MODE_OPS ? "interpreter, traced" : mode == ENGINE_MODE_DEBUG ? "interpreter, debugged" : "interpreter",
 		 !strcmp(isa, "avx512") ? "AVX-512" : !strcmp(isa, "avx2") ? "AVX2" : "SSE2");
+}
+
+static const void *cpu_core(struct engine *e, uint64_t *bytes)
+{
+	/* Acquire: what is in it. Partner: snap_keep(). */
+	const void *p = __atomic_load_n(&e->core, __ATOMIC_ACQUIRE);
+
+	*bytes = p ? e->core_bytes : 0;
+	return p;
 }
 
 static void cpu_note_alloc(struct engine *e, uint64_t addr, uint64_t bytes, int alive)
@@ -335,4 +351,5 @@ const struct engine_ops engine_cpu = {
 	.fill = cpu_fill,
 	.note_alloc = cpu_note_alloc,
 	.heap = heap_place,
+	.core = cpu_core,
 };

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "cpu.h"
+#include "debug.h"
 #include "jit.h"
 #include "lanes.h"
 #include "memcheck.h"
@@ -704,7 +705,10 @@ left:
 		case K_NOP:
 			break;
 		case K_STEP:
-			optrace_step(ts, f, in + 1, m);
+			if (ts->e->dbg)
+				dbg_step(ts, f, in, m);
+			else
+				optrace_step(ts, f, in + 1, m);
 			break;
 		default:
 			ts->mxcsr = mx;

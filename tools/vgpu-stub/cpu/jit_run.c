@@ -66,7 +66,10 @@ static void interpret(struct tstate *ts, const struct jit *j, char *p, struct fr
 	if (!e)
 		return;
 	ts->in = in;
+	ts->held = j;
+	ts->held_mask = e;
 	exec_one(ts, f, in, e);
+	ts->held = NULL;
 	for (k = 0; k < 6; k++)
 		if ((v->def >> k & 1) && v->o[k] != OPND_NONE)
 			jit_fill_def(j, p, f, v->o[k], e);

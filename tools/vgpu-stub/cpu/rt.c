@@ -637,7 +637,7 @@ static struct grid *grid_make(struct engine *e, const struct engine_launch *l, s
 /* What prints waits for its reader, and that may wait for the dispatcher. */
 static bool may_print(const struct grid *g)
 {
-	return g->fn->prints || g->e->mc || g->e->ops;
+	return g->fn->prints || g->e->mc || g->e->ops || g->e->dbg;
 }
 
 /* Is it worth while to run the grid here, before others hear of it? */

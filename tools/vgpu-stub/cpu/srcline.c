@@ -111,3 +111,45 @@ size_t src_line(const struct func *fn, u32 ptx_line, char *out, size_t room)
 		n += put(m, from, ", inlined at ", out + n, room - n);
 	return n;
 }
+
+struct srcpos *src_map(const struct func *fn, u32 last)
+{
+	const struct module *m = fn->m;
+	struct srcpos at = { 0, 0 }, *map = last < fn->body_line ? NULL : calloc(last - fn->body_line + 1, sizeof(*map));
+	const char *p, *q, *a;
+	u32 line = 1;
+
+	if (!map || !m->text)
+		return map;
+	for (p = m->text; p < m->end && line <= last; p = q + 1, line++) {
+		q = line_end(p, m->end);
+		if (line < fn->body_line)
+			continue;
+		a = blanks(p, q);
+		if (line > fn->body_line && starts(a, q, ".loc")) {
+			a = number(a + 4, q, &at.file);
+			number(a, q, &at.line);
+		}
+		map[line - fn->body_line] = at;
+	}
+	return map;
+}
+
+struct srcpos src_pos(const struct func *fn, u32 ptx_line)
+{
+	struct srcpos *map = src_map(fn, ptx_line), at = { 0, 0 };
+
+	if (map && ptx_line >= fn->body_line)
+		at = map[ptx_line - fn->body_line];
+	free(map);
+	return at;
+}
+
+bool src_named(const struct func *fn, unsigned file, const char *path)
+{
+	int len = 0;
+	const char *name = file_name(fn->m, file, &len);
+	size_t n = strlen(path);
+
+	return name && n && (size_t)len >= n && !memcmp(name + (size_t)len - n, path, n) && ((size_t)len == n || name[(size_t)len - n - 1] == '/' || path[0] == '/');
+}

@@ -76,7 +76,10 @@ static void by_interpreter(struct tstate *ts, struct sprivate *p, u32 pc, u32 m)
 	ts->in = &f->fn->code[pc];
 	if (j->mxcsr == ~0u || ts->in->kind == K_ATOM)
 		ts->mxcsr = 0;          /* code has changed it */
+	ts->held = j;
+	ts->held_mask = m;
 	exec_one(ts, f, ts->in, m);
+	ts->held = NULL;
 	mxcsr_of(ts, j->mxcsr == ~0u ? 0 : j->mxcsr);
 }
 
