@@ -250,7 +250,7 @@ static bool ld_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 }
 
 /* Sixteen lanes' accesses of 16 bytes are in zmm 0..3: takes them apart. */
-void jm_split128(struct jcomp *c, const struct insn *in, u32 p)
+void jm_split128(struct jcomp *c, const struct insn *in, u32 p, bool both)
 {
 	struct as *a = &c->a;
 	u32 e, i, idx[16];
@@ -268,22 +268,25 @@ void jm_split128(struct jcomp *c, const struct insn *in, u32 p)
 		t = jv_dst(c, in->o[e], p, 4);
 		ev_i(a, V_INSERT64X4, t, 4, rm_reg(5), 0, 0, 1);
 		jv_put(c, in->o[e], p, t);
+		if (both)
+			jv_put(c, in->o[e], 1, t);
 	}
 }
 
 /* 16 bytes a lane, as four elements of 32 bits; all lanes run. chunks are of 4 lanes. */
 static bool ld_quads(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
+	bool same = jm_same_parts(x);
 	u32 p, i;
 
-	for (p = 0; p < 2; p++) {
+	for (p = 0; p < (same ? 1u : 2u); p++) {
 		for (i = 0; i < 4; i++)
 			if (!jm_chunk(c, x, p * 16 + i * 4, 16, (int)i, x->step)) {
 				if (i || p)
 					c->bad = true;  /* runs of 16 bytes always are */
 				return false;
 			}
-		jm_split128(c, in, p);
+		jm_split128(c, in, p, same);
 	}
 	return true;
 }
@@ -542,7 +545,7 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 		} else if (jw_wide(in)) {
 			ld_pieces(c, in, x);
 		} else {
-			if ((x->bytes <= 4 || in->size == 4) && ld_windows(c, in, x))
+			if ((in->vec > 1 && jm_combs(c, in, x)) || ((x->bytes <= 4 || in->size == 4) && ld_windows(c, in, x)) || jm_combs(c, in, x))
 				c->half = OPND_NONE;    /* the lanes' halves lie in dwords here */
 			else
 				ld_picked(c, in, x);

@@ -28,12 +28,15 @@ bool jm_vary_base(struct jcomp *c, const struct insn *in, u32 step);
 
 /* jit_mem.c: every lane's access is in zmm 0..3 as 64 bits, or that of 16 lanes as 128: takes them apart */
 void jm_split64(struct jcomp *c, const struct insn *in);
-void jm_split128(struct jcomp *c, const struct insn *in, u32 p);
+void jm_split128(struct jcomp *c, const struct insn *in, u32 p, bool both);  /* both: for the other 16 lanes, too */
 void jm_put_uniform(struct jcomp *c, u32 v, int gpr);
 /* jit_st.c: unit u of the part's lanes; lanes 4g .. 4g+3 of four registers side by side */
 int jm_st_value(struct jcomp *c, const struct insn *in, u32 u, u32 part, int tmp);
 int jm_quad(struct jcomp *c, const int *r, u32 g);
 bool jm_chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, u32 n_exit);
+/* jit_comb.c: any dwords within few windows; false: nothing emitted. Both halves of the warp read the same */
+bool jm_combs(struct jcomp *c, const struct insn *in, const struct acc *x);
+bool jm_same_parts(const struct acc *x);
 /* jit_shape64.c: 64 bits a lane by a pattern, of eight lanes or all; false: nothing emitted */
 bool jm_windows64(struct jcomp *c, const struct acc *x, u32 q, int t);
 bool jm_ld_shapes64(struct jcomp *c, const struct insn *in, const struct acc *x);

@@ -107,7 +107,7 @@ bool jw_ld(struct jcomp *c, const struct insn *in, const struct acc *x)
 		for (p = 0; p < 2; p++) {
 			for (i = 0; i < 4; i++)
 				ev(a, V_MOVA32, (int)i, 0, value(256 * p + 64 * i));
-			jm_split128(c, in, p);
+			jm_split128(c, in, p, false);
 		}
 		return true;
 	}

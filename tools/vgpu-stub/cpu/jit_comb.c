@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loads of dwords that lie neither side by side nor at few places, at offsets that are known: neighbouring threads' structures, rows of four in
+ * tiles of a product. Windows of 64 bytes hold all that 16 lanes want of them, and permutations take it out. Called by jit_mem.c.
+ */
+#include <string.h>
+
+#include "jit_mem.h"
+
+#define WINDOWS 4
+
+struct comb { u32 n; s32 start[WINDOWS]; };
+
+/* Windows for all elements of the part's lanes; the last one ends where they end. */
+static bool cover(const struct insn *in, const struct acc *x, u32 p, struct comb *w)
+{
+	s32 reached = INT32_MIN, top = INT32_MIN, bottom = INT32_MAX;
+	u32 l, e;
+
+	w->n = 0;
+	for (l = 0; l < 16; l++)
+		if (x->pat[16 * p + l] & 3)
+			return false;
+	for (;;) {
+		s32 low = INT32_MAX;
+
+		for (l = 0; l < 16; l++)
+			for (e = 0; e < in->vec; e++) {
+				s32 at = x->pat[16 * p + l] + 4 * (s32)e;
+
+				if (in->o[e] == OPND_NONE)
+					continue;
+				top = at > top ? at : top;
+				bottom = at < bottom ? at : bottom;
+				if (at > reached && at < low)
+					low = at;
+			}
+		if (low == INT32_MAX)
+			break;
+		if (w->n == WINDOWS)
+			return false;
+		w->start[w->n++] = low;
+		reached = low + 60;
+	}
+	if (w->n && top - 60 >= bottom)
+		w->start[w->n - 1] = top - 60;
+	return w->n != 0;
+}
+
+/* Element e of the part's lanes out of zmm 0 to 3, into t. */
+static void take_out(struct jcomp *c, const struct acc *x, u32 p, u32 e, const struct comb *w, int t)
+{
+	u32 idx[16], l, i, upper = 0;
+	struct as *a = &c->a;
+
+	for (l = 0; l < 16; l++) {
+		s32 at = x->pat[16 * p + l] + 4 * (s32)e;
+
+		for (i = 0; at < w->start[i] || at > w->start[i] + 60; i++)
+			;
+		idx[l] = (i & 1) * 16 + (u32)(at - w->start[i]) / 4;
+		upper |= (i >> 1) << l;
+	}
+	ev(a, V_MOVA32, w->n > 2 ? 4 : t, 0, rm_lit(j_lit(c, idx, 64), 0));
+	if (w->n == 1) {
+		ev(a, V_PERMD, t, t, rm_reg(0));
+		return;
+	}
+	if (w->n == 2) {
+		ev(a, V_PERMI2D, t, 0, rm_reg(1));
+		return;
+	}
+	ev(a, V_MOVA32, 5, 0, rm_reg(4));
+	ev(a, V_PERMI2D, 4, 0, rm_reg(1));
+	if (w->n == 3)
+		ev(a, V_PERMD, 5, 5, rm_reg(2));
+	else
+		ev(a, V_PERMI2D, 5, 2, rm_reg(3));
+	if (upper == 0xff00) {
+		ev_i(a, V_SHUF32X4, t, 4, rm_reg(5), 0, 0, 0xe4);
+		return;
+	}
+	g_movi(a, RCX, upper);
+	k_from(a, 7, RCX);
+	ev_k(a, V_BLENDMD, t, 4, rm_reg(5), 7, 0);
+}
+
+bool jm_same_parts(const struct acc *x) { return !memcmp(x->pat, x->pat + 16, 64); }
+
+bool jm_combs(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	bool same = jm_same_parts(x);
+	struct as *a = &c->a;
+	struct comb w[2];
+	u32 p, e, i;
+
+	if (in->size != 4 || in->dw || !cover(in, x, 0, &w[0]) || !cover(in, x, 1, &w[1]))
+		return false;
+	for (p = 0; p < (same ? 1u : 2u); p++) {
+		for (i = 0; i < w[p].n; i++) {
+			j_site(c, x->step);
+			ev_n(a, V_MOVU32, (int)i, 0, rm_mem(x->base, x->disp + w[p].start[i]), 0, 0, 0, 64, 0);
+		}
+		for (e = 0; e < in->vec; e++) {
+			int t;
+
+			if (in->o[e] == OPND_NONE)
+				continue;
+			t = jv_dst(c, in->o[e], p, 6);
+			take_out(c, x, p, e, &w[p], t);
+			jv_put(c, in->o[e], p, t);
+			if (same)
+				jv_put(c, in->o[e], 1, t);
+		}
+	}
+	return true;
+}
