@@ -26,6 +26,7 @@ EXPORT unsigned int la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *coo
 		turn_note(map);
 		place_opened(map);
 	}
+	own_names(map);
 	turn_object(map);
 	return 0;               /* no symbol binding is of interest: the loader binds as ever */
 }

@@ -130,6 +130,13 @@ fi
 "${run[@]}" "$w/blind" >"$dir/out" 2>"$dir/err"
 grep -q '^right$' "$dir/out" && fail "a program without symbols and names ran?" || { grep -q "$w/blind: NVIDIA's own CUDA runtime .*cannot work here" "$dir/err" &&
 	ok "a program whose runtime cannot be found is told" || fail "blind: $(cat "$dir/out" "$dir/err")"; }
+# names of the driver's that are a library's own variables: its own, whatever is preloaded
+cc -O1 -Wall -Wextra -shared -fPIC -o "$w/libpointers.so" "$here/pointers.c" -ldl && cc -O1 -Wall -Wextra -DPROGRAM -o "$w/pointers" "$here/pointers.c" -ldl || exit 1
+for how in "${V}/vgpu run --" "env LD_BIND_NOW=1 $V/vgpu run --"; do
+	# shellcheck disable=SC2086
+	said=$($how "$w/pointers" "$w/libpointers.so" 2>"$dir/err"); st=$?
+	[ $st = 0 ] && [ "$said" = 8 ] && ok "a library's own variables of the driver's names" || fail "own variables: status $st: $said $(cat "$dir/err")"
+done
 # a program without a runtime inside gets none: only what vgpu run preloads, and by LD_AUDIT alone nothing
 n=$(LD_AUDIT=$B/lib/libvgpu-turn.so cat /proc/self/maps | grep -c 'libcud')
 [ "$n" = 0 ] && ok "a program without one inside gets none" || fail "cat has $n mappings of CUDA libraries"
