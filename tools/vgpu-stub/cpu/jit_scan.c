@@ -115,6 +115,20 @@ static struct jval v_add(struct jcomp *c, struct jval a, struct jval b, int sign
 			   a.sk && b.sk, sign > 0 ? a.s + b.s : a.s - b.s, bits);
 }
 
+/* 32 bits to be widened, whose scalar is known: does a lane wrap? Then its 64 bits are no scalar and a pattern. */
+static bool wraps(const struct jcomp *c, struct jval a, bool sg)
+{
+	if (a.cls != JC_PAT || !a.sk)
+		return false;
+	for (u32 l = 0; l < LANES; l++) {
+		s64 x = (sg ? (s64)(s32)(u32)a.s : (s64)(u32)a.s) + c->pats[a.pat][l];
+
+		if (x != (sg ? (s64)(s32)x : (s64)(u32)x))
+			return true;
+	}
+	return false;
+}
+
 static struct jval v_mul(struct jcomp *c, struct jval a, struct jval b, u32 bits)
 {
 	s64 v[LANES];
@@ -415,7 +429,7 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 		struct jval m;
 		u64 ma = a.max, mb = b.max;
 
-		if (in->type != T_U32 && in->type != T_S32)
+		if ((in->type != T_U32 && in->type != T_S32) || wraps(c, a, sg) || wraps(c, b, sg))
 			return vary();
 		ma = sg && ma > 0x7fffffff ? JMAX_UNKNOWN : ma > 0xffffffffu ? 0xffffffffu : ma;
 		mb = sg && mb > 0x7fffffff ? JMAX_UNKNOWN : mb > 0xffffffffu ? 0xffffffffu : mb;
@@ -440,6 +454,8 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 	case LOP_CVT_SEXT:
 		if (!is_int64(in->type))
 			return a.cls == JC_UNI ? uni(0, in->type == T_U16 ? 65535 : JMAX_UNKNOWN) : vary();
+		if (wraps(c, a, in->type != T_U64))
+			return vary();
 		a.max = in->type == T_U64 ? (a.max > 0xffffffffu ? 0xffffffffu : a.max) :
 			a.max > 0x7fffffff ? JMAX_UNKNOWN : a.max;
 		return with_scalar(a, a.sk, in->type == T_U64 ? (u32)a.s : (u64)(s64)(s32)(u32)a.s, 64);
