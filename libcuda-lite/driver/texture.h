@@ -12,6 +12,8 @@ struct vg_texture {
 	bool surface;
 	CUDA_RESOURCE_DESC resource;
 	CUDA_TEXTURE_DESC texture;
+	CUDA_RESOURCE_VIEW_DESC view;
+	bool viewed;
 };
 
 /* Where an array lies: address of its first texel, bytes from row to row, rows of a slice, bytes of a row that count, slices. */
