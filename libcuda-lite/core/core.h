@@ -144,6 +144,7 @@ struct vg_stream {
 	bool sleeps_at_once;            /* waits for it do not spin: its synchronization policy */
 	uint64_t attrs[8];              /* driver/stream.c: what was set and is answered back */
 	uint64_t id;
+	uint64_t green;                 /* handle of the green context that it was made in, or 0 */
 	uint64_t host_issued;           /* host functions ever (hostfn.c) */
 	struct vg_gate *gate;
 	struct vg_lock host_lock;       /* keeps mark and gate command of one host function together */
@@ -184,6 +185,8 @@ struct vg_ctx {
 	struct vg_module *modules;
 	uint32_t captures, captures_blocking; /* streams that capture; those of them that the legacy stream waits for */
 	struct vg_stream *host_stream;  /* internal: its commands wake the device after a host function */
+	struct vg_stream *all_stream;   /* internal: events of all streams (driver/green.c) */
+	struct vg_stream *body_stream;  /* internal: what conditional nodes do (driver/graph_cond.c) */
 	struct vg_lock print_lock;
 };
 
@@ -225,8 +228,9 @@ static inline uint64_t vg_stream_last(const struct vg_stream *s)
 struct vg_thread {
 	struct vg_ctx *ctx;             /* current; checked against ctx_handle */
 	uint64_t ctx_handle;
+	uint64_t green;                 /* that is current, converted; or 0 */
 	unsigned depth;                 /* of the stack below; entry depth - 1 is the current one */
-	uint64_t stack[VG_STACK];
+	uint64_t stack[VG_STACK];       /* contexts, and green ones */
 	uint64_t stream[VGPU_MAX_CONTEXTS]; /* its own default stream, per context number */
 	uint32_t tid;
 	int capture_mode;
@@ -416,6 +420,8 @@ typedef void (*vg_host_fn)(void *user);
 typedef void (*vg_host_callback)(uint64_t stream, uint32_t status, void *user);
 /* Runs fn (or cb) when the stream gets there; the stream goes on when it has returned. */
 uint32_t vg_host_call(struct vg_stream *s, uint64_t handle, vg_host_fn fn, vg_host_callback cb, void *user);
+/* The same for what the library does itself, and may wait in; cb is called for a failed context too. */
+uint32_t vg_between(struct vg_stream *s, vg_host_callback cb, void *user);
 void vg_host_drain(struct vg_ctx *c);    /* all of the context's have run, or it is dead */
 void vg_host_forget(struct vg_stream *s); /* the stream goes away; what it has pending still runs */
 bool vg_on_executor(void);
@@ -569,6 +575,25 @@ struct vg_array {
 	uint32_t flags, texel;          /* texel: bytes */
 	uint64_t width, height, depth;  /* as they were asked for */
 	uint64_t va, pitch, slice, bytes;
+	struct vg_mipmap *mipmap;       /* whose level it is; NULL: it has its own memory */
+};
+
+#define VG_LEVELS 28u
+struct vg_mipmap {
+	uint64_t handle, handle_next;
+	struct vg_ctx *ctx;
+	uint64_t ctx_handle, va, bytes;
+	uint32_t levels;
+	struct vg_array *level[VG_LEVELS];
+};
+
+/* driver/green.c */
+struct vg_green {
+	uint64_t handle, handle_next;
+	struct vg_ctx *ctx;             /* the primary one */
+	uint64_t ctx_handle, id;
+	uint32_t first, sms, align;     /* multiprocessors */
+	bool converted;                 /* its handle is a CUcontext too */
 };
 
 /* driver/graph.h has what these are for */
@@ -584,12 +609,14 @@ struct vg_node {
 	struct vg_edges before, after;  /* what it depends on, and what depends on it */
 	uint64_t origin;                /* in a copy of a graph: the handle of the node that this one was made from */
 	uint32_t at;                    /* place in its graph */
+	uint32_t local;                 /* cuGraphNodeGetLocalId */
 	uint32_t mark;                  /* of whoever walks the graph */
 	bool disabled;                  /* in an exec only */
 };
 
 struct vg_graph {
 	uint64_t handle, handle_next;
+	uint32_t id, last_local;        /* cuGraphGetId, and what its last node is called */
 	struct vg_node **nodes;         /* in the order in which they came */
 	uint32_t n, room;
 	struct vg_node *owner;          /* of a child graph; NULL: the program's own */
@@ -597,12 +624,22 @@ struct vg_graph {
 	bool capturing;                 /* a capture adds to it */
 	bool private;                   /* of an exec: no handle is one of it or of its nodes */
 	uint32_t mems;                  /* allocation and free nodes */
+	uint32_t conditions;            /* conditional nodes */
 	uint32_t execs;                 /* made of it, while it has such nodes */
+	struct vg_conditional *handles; /* for conditional nodes, its own or of graphs in it (driver/graph_cond.c) */
 	struct vg_retained *retained;   /* user objects */
+};
+
+/* What a graph comes to: commands in a row, and what cannot be one in between. */
+struct vg_program {
+	union vgpu_slot *image;
+	struct vg_step *steps;
+	uint32_t nsteps, nslots, image_room, steps_room;
 };
 
 struct vg_exec {
 	uint64_t handle, handle_next;
+	uint32_t id;
 	struct vg_lock lock;            /* held while it is launched, also where that waits for the device */
 	bool dirty;                     /* the program below is not that of the graph any more */
 	struct vg_graph *graph;         /* a copy of its own */
@@ -610,10 +647,7 @@ struct vg_exec {
 	uint64_t ctx_handle;
 	uint64_t flags;
 	uint64_t seen;                  /* vg_func_deaths when its functions were alive */
-	/* the program: commands in a row, and what cannot be one in between */
-	union vgpu_slot *image;
-	struct vg_step *steps;
-	uint32_t nsteps, nslots, image_room, steps_room;
+	struct vg_program program, *to; /* to: the one that is being made, of the graph or of a conditional node's body */
 	struct vg_staged *staged;
 	/* its last launch */
 	uint64_t last;                  /* ticket; 0: none */

@@ -37,6 +37,8 @@ enum vg_type {
 	VG_USER_OBJECT,
 	VG_LINK,
 	VG_ARRAY,
+	VG_GREEN,
+	VG_MIPMAP,
 	VG_TYPES
 };
 

@@ -6,7 +6,8 @@
  *   executor:  waits for T, runs the function, gate = n, rings
  *
  * One thread runs them all, in the order of the stream and one at a time, so a function may not
- * wait for another one (CUDA forbids it too). The gate is a word of the window; a command on an
+ * wait for another one (CUDA forbids it too). What the library itself does between two commands of a
+ * stream, and may take long (driver/graph_cond.c), has a thread of its own: its work may wait for a host function. The gate is a word of the window; a command on an
  * internal stream follows the store, so that a device that sleeps looks at its waits again.
  * A destroyed stream's work goes on, and the device may look at its gate long after the function
  * has run: the word is free when both are done, the last function here and the last command there.
@@ -54,14 +55,24 @@ struct job {
 #define GATE_BYTES 64u
 
 static struct vg_lock lock;
-static struct job *head, **tail = &head;
-static uint32_t posted;         /* futex: counts jobs */
-static uint32_t started, executor_tid;
-static struct vg_ctx *running;  /* context of the job that runs now */
+static struct executor {
+	struct job *head, **tail;
+	uint32_t posted;        /* futex: counts jobs, and what others may wait for */
+	uint32_t started, tid;
+	struct vg_ctx *running; /* context of the job that runs now */
+} executors[2] = { { .tail = &executors[0].head }, { .tail = &executors[1].head } };   /* the program's, the library's */
 
 bool vg_on_executor(void)
 {
-	return executor_tid && (uint32_t)syscall(SYS_gettid) == executor_tid;
+	uint32_t me = (uint32_t)syscall(SYS_gettid);
+
+	return executors[0].tid == me || executors[1].tid == me;
+}
+
+static void post(struct executor *x)
+{
+	__atomic_add_fetch(&x->posted, 1, __ATOMIC_RELEASE);
+	vg_futex(&x->posted, FUTEX_WAKE_PRIVATE, 1, NULL);
 }
 
 uint32_t vg_host_runs;
@@ -86,18 +97,18 @@ static void put_gate(struct vg_gate *g)
 }
 
 /* First job that may run: next of its stream, and the stream got there (or never will). */
-static struct job *take_ready(unsigned *waiting, struct job *first)
+static struct job *take_ready(struct executor *x, unsigned *waiting, struct job *first)
 {
 	struct job **p, *j;
 
 	*waiting = 0;
-	for (p = &head; (j = *p) != NULL; p = &j->next) {
+	for (p = &x->head; (j = *p) != NULL; p = &j->next) {
 		if (j->n != j->gate->done + 1)
 			continue;
 		if (vgpu_timeline_reached(j->tl, j->ticket) || vg_ctx_error(j->ctx)) {
 			*p = j->next;
 			if (!*p)
-				tail = p;
+				x->tail = p;
 			return j;
 		}
 		if (!(*waiting)++)
@@ -106,9 +117,8 @@ static struct job *take_ready(unsigned *waiting, struct job *first)
 	return NULL;
 }
 
-static void run(struct job *j)
+static void call(struct job *j, uint32_t error)
 {
-	uint32_t error = vg_ctx_error(j->ctx);
 	struct vg_thread *t = vg_thread();
 
 	if (t)
@@ -121,6 +131,17 @@ static void run(struct job *j)
 	__atomic_store_n(&vg_host_runs, 0, __ATOMIC_RELAXED);
 	if (t)
 		t->in_host = false;
+}
+
+static void run(const struct executor *x, struct job *j)
+{
+	uint32_t error = vg_ctx_error(j->ctx);
+
+	if (x == &executors[0])
+		call(j, error);
+	else
+		j->cb(j->handle, error, j->user);
+	error = error ? error : vg_ctx_error(j->ctx);
 	/* Release: what the function wrote comes before the stream goes on. */
 	vgpu_store_release64(j->gate->word, j->n);
 	if (j->ctx->host_stream && !error)
@@ -131,30 +152,33 @@ static void run(struct job *j)
 
 static void *executor(void *arg)
 {
-	(void)arg;
-	executor_tid = (uint32_t)syscall(SYS_gettid);
+	struct executor *x = arg, *other = x == executors ? x + 1 : executors;
+
+	x->tid = (uint32_t)syscall(SYS_gettid);
 	for (;;) {
-		uint32_t seen = __atomic_load_n(&posted, __ATOMIC_ACQUIRE);
+		uint32_t seen = __atomic_load_n(&x->posted, __ATOMIC_ACQUIRE);
 		struct job first, *j;
 		unsigned waiting;
 
 		vg_lock(&lock);
-		j = take_ready(&waiting, &first);
-		running = j ? j->ctx : NULL;
+		j = take_ready(x, &waiting, &first);
+		x->running = j ? j->ctx : NULL;
 		vg_unlock(&lock);
 		if (j) {
-			run(j);
+			run(x, j);
 			vg_lock(&lock);
 			j->gate->done = j->n;
 			j->gate->pending--;
 			put_gate(j->gate);
 			/* The context stays until nothing of it runs here, what is put off for it included. */
 			vg_lock(&lock);
-			running = NULL;
+			x->running = NULL;
 			vg_unlock(&lock);
 			free(j);
+			if (__atomic_load_n(&other->started, __ATOMIC_RELAXED))
+				post(other);    /* the next of this stream may be there */
 		} else if (!waiting) {
-			vg_futex(&posted, FUTEX_WAIT_PRIVATE, seen, NULL);
+			vg_futex(&x->posted, FUTEX_WAIT_PRIVATE, seen, NULL);
 		} else {
 			/* Short slices: a new job, or another stream, may be ready before this one. */
 			(void)vg_wait_timeline_for(first.ctx, first.tl, first.ticket, waiting == 1 ? 1000000 : 100000);
@@ -163,14 +187,14 @@ static void *executor(void *arg)
 	return NULL;
 }
 
-static bool start(void)
+static bool start(struct executor *x)
 {
 	uint64_t all = ~0ull, old;
 	pthread_t t;
 	bool ok = true;
 
 	vg_lock(&lock);
-	if (!started) {
+	if (!x->started) {
 #if !defined(VGPU_STATIC) && defined(__GLIBC__)
 		ok = &pthread_create != NULL;
 		if (!ok)
@@ -178,9 +202,9 @@ static bool start(void)
 #endif
 		/* The application's signals stay in the application's threads. */
 		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, sizeof all);
-		ok = ok && pthread_create(&t, NULL, executor, NULL) == 0;
+		ok = ok && pthread_create(&t, NULL, executor, x) == 0;
 		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof old);
-		started = ok;
+		__atomic_store_n(&x->started, ok, __ATOMIC_RELAXED);
 	}
 	vg_unlock(&lock);
 	return ok;
@@ -215,7 +239,7 @@ static uint32_t prepare(struct vg_stream *s)
 	return VGPU_ST_OK;
 }
 
-uint32_t vg_host_call(struct vg_stream *s, uint64_t handle, vg_host_fn fn, vg_host_callback cb, void *user)
+static uint32_t append(struct executor *x, struct vg_stream *s, uint64_t handle, vg_host_fn fn, vg_host_callback cb, void *user)
 {
 	struct vgpu_body_value b = { .bytes = 8, .compare = VGPU_COMPARE_GEQ };
 	struct job *j = calloc(1, sizeof *j);
@@ -223,7 +247,7 @@ uint32_t vg_host_call(struct vg_stream *s, uint64_t handle, vg_host_fn fn, vg_ho
 
 	if (!j)
 		return VGPU_ST_OUT_OF_MEMORY;
-	if (!start()) {
+	if (!start(x)) {
 		free(j);
 		return VGPU_ST_NOT_SUPPORTED;
 	}
@@ -237,17 +261,26 @@ uint32_t vg_host_call(struct vg_stream *s, uint64_t handle, vg_host_fn fn, vg_ho
 	*j = (struct job){ NULL, s->ctx, s->tl, s->gate, vg_stream_mark(s), ++s->host_issued, handle, fn, cb, user };
 	vg_lock(&lock);
 	s->gate->pending++;
-	*tail = j;
-	tail = &j->next;
+	*x->tail = j;
+	x->tail = &j->next;
 	vg_unlock(&lock);
-	__atomic_add_fetch(&posted, 1, __ATOMIC_RELEASE);
-	vg_futex(&posted, FUTEX_WAKE_PRIVATE, 1, NULL);
+	post(x);
 	/* After the append: the submission may wait for a credit that only the executor can free. */
 	b.addr = (uint64_t)(uintptr_t)s->gate->word;
 	b.value = s->host_issued;
 	vg_submit(s, VGPU_OP_WAIT_VALUE, &b, NULL, 0);
 	vg_unlock(&s->host_lock);
 	return VGPU_ST_OK;
+}
+
+uint32_t vg_host_call(struct vg_stream *s, uint64_t handle, vg_host_fn fn, vg_host_callback cb, void *user)
+{
+	return append(&executors[0], s, handle, fn, cb, user);
+}
+
+uint32_t vg_between(struct vg_stream *s, vg_host_callback cb, void *user)
+{
+	return append(&executors[1], s, 0, NULL, cb, user);
 }
 
 void vg_host_forget(struct vg_stream *s)
@@ -267,15 +300,17 @@ void vg_host_forget(struct vg_stream *s)
 
 void vg_host_drain(struct vg_ctx *c)
 {
-	if (!started || vg_on_executor())
+	if ((!executors[0].started && !executors[1].started) || vg_on_executor())
 		return;
 	for (unsigned turn = 0;; vg_backoff(turn++)) {
-		bool busy;
+		bool busy = false;
 
 		vg_lock(&lock);
-		busy = running == c;
-		for (struct job *j = head; j && !busy; j = j->next)
-			busy = j->ctx == c;
+		for (unsigned i = 0; i < 2; i++) {
+			busy = busy || executors[i].running == c;
+			for (struct job *j = executors[i].head; j && !busy; j = j->next)
+				busy = j->ctx == c;
+		}
 		vg_unlock(&lock);
 		if (!busy)
 			return;

@@ -37,6 +37,7 @@ static void clear(struct vg_thread *t)
 	}
 	t->ctx = NULL;
 	t->ctx_handle = 0;
+	t->green = 0;
 	t->depth = 0;
 	t->capture_mode = 0;
 	t->tid = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many operations by one call: copies, prefetches, waits and writes of words; and the stream-ordered copies of a row of an
- * array. Each is the call for one of its kind, in the stream's order, which is an order that a batch may have.
+ * Many operations by one call: copies and prefetches; and the stream-ordered copies of a row of an array. Each is the call
+ * for one of its kind, in the stream's order, which is an order that a batch may have.
  *
  * All that a call says of itself is checked before anything is done; what a pointer names, when its turn comes: *fail says which.
  */
@@ -9,8 +9,6 @@
 #include "texture.h"
 
 #include <stdint.h>
-
-#define VALUES_MAX 256u                 /* of cuStreamBatchMemOp */
 
 static CUresult refuse(size_t *fail, size_t which, CUresult why)
 {
@@ -261,56 +259,6 @@ static CUresult impl_cuMemDiscardBatchAsync(CUdeviceptr *ptrs, size_t *sizes, si
 }
 VG_TWIN(cuMemDiscardBatchAsync, _ptsz, (CUdeviceptr *ptrs, size_t *sizes, size_t count, unsigned long long flags, CUstream stream),
 	(ptrs, sizes, count, flags, stream, pt))
-
-/* ---- waits and writes of words ---- */
-
-static CUresult value(const CUstreamBatchMemOpParams *p, CUstream h, bool pt)
-{
-	const struct CUstreamMemOpValueParams_st *v = &p->waitValue;
-
-	switch ((int)p->operation) {
-	case CU_STREAM_MEM_OP_WAIT_VALUE_32:
-		return pt ? cuStreamWaitValue32_v2_ptsz(h, v->address, v->value, v->flags) : cuStreamWaitValue32_v2(h, v->address, v->value, v->flags);
-	case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-		return pt ? cuStreamWaitValue64_v2_ptsz(h, v->address, v->value64, v->flags) :
-			    cuStreamWaitValue64_v2(h, v->address, v->value64, v->flags);
-	case CU_STREAM_MEM_OP_WRITE_VALUE_32:
-		return pt ? cuStreamWriteValue32_v2_ptsz(h, v->address, v->value, v->flags) :
-			    cuStreamWriteValue32_v2(h, v->address, v->value, v->flags);
-	case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-		return pt ? cuStreamWriteValue64_v2_ptsz(h, v->address, v->value64, v->flags) :
-			    cuStreamWriteValue64_v2(h, v->address, v->value64, v->flags);
-	case CU_STREAM_MEM_OP_BARRIER:
-		/* commands of a stream are in order, and so is what they write */
-		return p->memoryBarrier.flags & ~1u ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-	case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
-		return vg_unsupported("CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES");
-	}
-	return CUDA_ERROR_INVALID_VALUE;
-}
-
-static CUresult impl_cuStreamBatchMemOp_v2(CUstream h, unsigned int count, CUstreamBatchMemOpParams *ops, unsigned int flags, bool pt)
-{
-	VG_READY();
-	if (!ops || count > VALUES_MAX || flags)
-		return CUDA_ERROR_INVALID_VALUE;
-	for (unsigned i = 0; i < count; i++)
-		VG_TRY(value(&ops[i], h, pt));
-	return CUDA_SUCCESS;
-}
-VG_TWIN(cuStreamBatchMemOp_v2, _ptsz, (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *ops, unsigned int flags),
-	(stream, count, ops, flags, pt))
-
-/* The first form knows no barrier. */
-static CUresult impl_cuStreamBatchMemOp(CUstream h, unsigned int count, CUstreamBatchMemOpParams *ops, unsigned int flags, bool pt)
-{
-	for (unsigned i = 0; ops && i < count && count <= VALUES_MAX; i++)
-		if (ops[i].operation == CU_STREAM_MEM_OP_BARRIER)
-			return CUDA_ERROR_INVALID_VALUE;
-	return impl_cuStreamBatchMemOp_v2(h, count, ops, flags, pt);
-}
-VG_TWIN(cuStreamBatchMemOp, _ptsz, (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *ops, unsigned int flags),
-	(stream, count, ops, flags, pt))
 
 /* ---- rows of arrays ---- */
 

@@ -306,6 +306,16 @@ CUresult vg_capture_fill(struct vg_stream *s, const CUDA_MEMSET_NODE_PARAMS *p)
 	return vg_capture_add(s, w, NULL);
 }
 
+CUresult vg_capture_values(struct vg_stream *s, unsigned int n, const CUstreamBatchMemOpParams *ops)
+{
+	CUDA_BATCH_MEM_OP_NODE_PARAMS p = { .ctx = VG_HANDLE(CUcontext, s->ctx), .count = n,
+					    .paramArray = (CUstreamBatchMemOpParams *)(uintptr_t)ops };
+	struct vg_work *w;
+
+	VG_TRY(vg_make_batch(&p, &w));
+	return vg_capture_add(s, w, NULL);
+}
+
 CUresult vg_capture_host(struct vg_stream *s, CUhostFn fn, void *user)
 {
 	struct vg_work *w = vg_work_new(CU_GRAPH_NODE_TYPE_HOST, NULL);

@@ -36,8 +36,16 @@ CUresult vg_current(struct vg_ctx **c)
 
 CUresult vg_context(CUcontext h, struct vg_ctx **c)
 {
+	const struct vg_green *g;
+
 	*c = vg_get(VG_CONTEXT, (uint64_t)(uintptr_t)h);
-	return *c ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+	if (VG_LIKELY(*c != NULL))
+		return CUDA_SUCCESS;
+	g = vg_get(VG_GREEN, (uint64_t)(uintptr_t)h);
+	if (!g || !g->converted)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	*c = g->ctx;
+	return g->ctx->handle == g->ctx_handle ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 struct vg_ctx *vg_primary(uint32_t ordinal)
@@ -59,7 +67,7 @@ CUresult vg_context_for(uint32_t ordinal, struct vg_ctx **c)
 
 /* ---- the stack ---- */
 
-static CUresult push(struct vg_ctx *c)
+static CUresult push(struct vg_ctx *c, uint64_t handle)
 {
 	struct vg_thread *t = vg_thread();
 
@@ -67,7 +75,8 @@ static CUresult push(struct vg_ctx *c)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (t->depth == VG_STACK)
 		return CUDA_ERROR_INVALID_VALUE;
-	t->stack[t->depth++] = c->handle;
+	t->stack[t->depth++] = handle;
+	t->green = handle == c->handle ? 0 : handle;
 	vg_thread_set(t, c);
 	return CUDA_SUCCESS;
 }
@@ -75,7 +84,13 @@ static CUresult push(struct vg_ctx *c)
 /* The entry on top becomes current, be it alive or not. */
 static void settle(struct vg_thread *t)
 {
+	const struct vg_green *g;
+
 	t->ctx_handle = t->depth ? t->stack[t->depth - 1] : 0;
+	g = vg_get(VG_GREEN, t->ctx_handle);
+	t->green = g ? g->handle : 0;
+	if (g)
+		t->ctx_handle = g->ctx_handle;
 	t->ctx = (struct vg_ctx *)(uintptr_t)(t->ctx_handle & VG_ADDRESS_MASK);
 }
 
@@ -85,7 +100,7 @@ CUresult cuCtxPushCurrent_v2(CUcontext h)
 
 	VG_READY();
 	VG_TRY(vg_context(h, &c));
-	return push(c);
+	return push(c, (uint64_t)(uintptr_t)h);
 }
 
 CUresult cuCtxPopCurrent_v2(CUcontext *ctx)
@@ -120,7 +135,7 @@ CUresult cuCtxSetCurrent(CUcontext h)
 	VG_TRY(vg_context(h, &c));
 	if (t->depth)
 		t->depth--;
-	return push(c);
+	return push(c, (uint64_t)(uintptr_t)h);
 }
 
 CUresult cuCtxGetCurrent(CUcontext *ctx)
@@ -128,7 +143,7 @@ CUresult cuCtxGetCurrent(CUcontext *ctx)
 	VG_KNOWN();     /* none is current is an answer, too */
 	if (!ctx)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ctx = vg_self ? (CUcontext)(uintptr_t)vg_self->ctx_handle : NULL;
+	*ctx = vg_self ? (CUcontext)(uintptr_t)(vg_self->green ? vg_self->green : vg_self->ctx_handle) : NULL;
 	return CUDA_SUCCESS;
 }
 
@@ -166,7 +181,7 @@ static CUresult create(CUcontext *ctx, unsigned int flags, CUdevice dev, unsigne
 	VG_TRY(vg_done(NULL, vg_ctx_create((uint32_t)dev, &c)));
 	set_flags(c, flags);
 	c->api_version = version;
-	r = push(c);
+	r = push(c, c->handle);
 	if (r) {
 		vg_ctx_destroy(c);
 		return r;
@@ -196,11 +211,10 @@ CUresult cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params, unsigned int 
 	return create(ctx, flags, dev, 3020);
 }
 
-static void forget_current(const struct vg_ctx *c, uint64_t handle)
+void vg_ctx_forget_current(uint64_t handle)
 {
 	struct vg_thread *t = vg_self;
 
-	(void)c;
 	if (t && t->depth && t->stack[t->depth - 1] == handle) {
 		t->depth--;
 		settle(t);
@@ -216,7 +230,7 @@ CUresult cuCtxDestroy_v2(CUcontext h)
 	if (c->primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	vg_ctx_destroy(c);
-	forget_current(c, (uint64_t)(uintptr_t)h);
+	vg_ctx_forget_current((uint64_t)(uintptr_t)h);
 	return CUDA_SUCCESS;
 }
 

@@ -80,6 +80,12 @@ CUresult vg_current(struct vg_ctx **c);
 /* The same, but a sticky error does not matter (queries, destruction). */
 CUresult vg_current_any(struct vg_ctx **c);
 CUresult vg_context(CUcontext h, struct vg_ctx **c);
+/* green.c: what a handle is that is no stream's; was it one whose green context is gone (and is forgotten)? */
+CUresult vg_no_stream(CUstream h);
+bool vg_detached_end(CUstream h);
+uint64_t vg_green_of(CUstream h, const struct vg_stream *s);    /* its green context, or 0 */
+void vg_gate(struct vg_stream *s);                              /* a new one waits for what its context was told to wait for */
+void vg_ctx_forget_current(uint64_t handle);                    /* context.c: it is gone */
 /* NULL: the calling thread's default stream of that kind. */
 CUresult vg_default_stream(bool per_thread, struct vg_stream **s);
 
@@ -92,7 +98,7 @@ static inline CUresult vg_stream(CUstream h, bool pt, struct vg_stream **out)
 		return vg_default_stream((uintptr_t)h == 2 || (!h && pt), out);
 	s = vg_get(VG_STREAM, (uint64_t)(uintptr_t)h);
 	if (VG_UNLIKELY(!s))
-		return CUDA_ERROR_INVALID_HANDLE;
+		return vg_no_stream(h);
 	e = vg_ctx_error(s->ctx);
 	if (VG_UNLIKELY(e))
 		return vg_fail(s->ctx, e);
@@ -165,10 +171,16 @@ bool vg_vmm_mapping(uint64_t va, uint64_t *start, uint64_t *bytes, bool *access)
 CUresult vg_copy_of_box(const CUDA_MEMCPY3D *m, struct vg_ctx *c, struct vg_copy *k);
 CUresult vg_check_fill(const CUDA_MEMSET_NODE_PARAMS *p, struct vg_ctx *c);
 
+/* stream.c: one wait or write of a word, checked; *op 0: there is nothing to do */
+#define VG_VALUES_MAX 256u
+CUresult vg_value_of(const CUstreamBatchMemOpParams *p, struct vgpu_body_value *b, uint8_t *op);
+
 /* event.c: recording and waiting where nothing captures, the event and its context alive */
 CUresult vg_event(CUevent h, struct vg_event **e);
 void vg_event_record(struct vg_event *e, struct vg_stream *s);
 void vg_event_wait(struct vg_stream *s, struct vg_event *e);
+bool vg_mark_done(const struct vg_ctx *c, uint64_t mark);       /* what an event of c recorded: is it complete? */
+void vg_mark_wait(struct vg_stream *s, const struct vg_ctx *c, uint64_t mark);
 
 /*
  * capture.c: what calls do in a stream that captures. Its word in the stream is looked at behind all checks of the
@@ -186,6 +198,7 @@ CUresult vg_capture_host(struct vg_stream *s, CUhostFn fn, void *user);
 /* A command that no other node has; type: what the node is called. */
 CUresult vg_capture_command(struct vg_stream *s, CUgraphNodeType type, uint8_t op, const void *body, const void *payload,
 			    unsigned bytes);
+CUresult vg_capture_values(struct vg_stream *s, unsigned int n, const CUstreamBatchMemOpParams *ops);
 CUresult vg_capture_alloc(struct vg_stream *s, CUdeviceptr *ptr, size_t bytes);
 CUresult vg_capture_free(struct vg_stream *s, CUdeviceptr ptr);
 CUresult vg_capture_record(struct vg_stream *s, struct vg_event *e, unsigned int flags);

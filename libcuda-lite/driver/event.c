@@ -116,7 +116,7 @@ static bool complete(const struct vg_event *e, uint64_t mark)
 {
 	if (VG_UNLIKELY(e->shared != NULL))
 		return vg_ipc_event_done(e);
-	return !mark || vgpu_timeline_reached(&e->ctx->timelines[MARK_STREAM(mark)], MARK_TICKET(mark));
+	return vg_mark_done(e->ctx, mark);
 }
 
 CUresult cuEventQuery(CUevent h)
@@ -230,6 +230,19 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 	return cuEventElapsedTime_v2(ms, start, end);
 }
 
+bool vg_mark_done(const struct vg_ctx *c, uint64_t mark)
+{
+	return !mark || vgpu_timeline_reached(&c->timelines[MARK_STREAM(mark)], MARK_TICKET(mark));
+}
+
+void vg_mark_wait(struct vg_stream *s, const struct vg_ctx *c, uint64_t mark)
+{
+	/* Never recorded, already there, or the same stream: nothing to wait for. */
+	if (vg_mark_done(c, mark) || (s->ctx == c && s->index == MARK_STREAM(mark)))
+		return;
+	vg_submit_wait(s, VGPU_WAIT_TL(c->number, MARK_STREAM(mark)), MARK_TICKET(mark));
+}
+
 void vg_event_wait(struct vg_stream *s, struct vg_event *e)
 {
 	uint64_t mark = __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE);
@@ -238,10 +251,7 @@ void vg_event_wait(struct vg_stream *s, struct vg_event *e)
 		vg_ipc_event_wait(e, s);
 		return;
 	}
-	/* Never recorded, already there, or the same stream: nothing to wait for. */
-	if (complete(e, mark) || (s->ctx == e->ctx && s->index == MARK_STREAM(mark)))
-		return;
-	vg_submit_wait(s, VGPU_WAIT_TL(e->ctx->number, MARK_STREAM(mark)), MARK_TICKET(mark));
+	vg_mark_wait(s, e->ctx, mark);
 }
 
 static CUresult impl_cuStreamWaitEvent(CUstream stream, CUevent h, unsigned int flags, bool pt)

@@ -70,7 +70,12 @@ static bool connect(struct vg_node *from, struct vg_node *to)
 
 struct vg_graph *vg_graph_new(void)
 {
-	return vg_new(VG_GRAPH);
+	static uint32_t last;
+	struct vg_graph *g = vg_new(VG_GRAPH);
+
+	if (g)
+		g->id = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+	return g;
 }
 
 static void node_free(struct vg_node *x)
@@ -88,6 +93,7 @@ void vg_graph_free(struct vg_graph *g)
 		node_free(g->nodes[i]);
 	free(g->nodes);
 	vg_retained_drop(g->retained);
+	vg_conditionals_drop(g);
 	vg_delete(VG_GRAPH, g);
 }
 
@@ -103,10 +109,14 @@ struct vg_node *vg_node_new(struct vg_graph *g, struct vg_node *const *before, s
 		if (!edge_has(&x->before, before[i]) && !connect(before[i], x))
 			goto fail;
 	x->work = w;
-	if (w->type == CU_GRAPH_NODE_TYPE_GRAPH)
-		w->u.child->owner = x;
+	x->local = g->last_local++;
+	for (uint32_t i = 0; vg_inside(w, i); i++)
+		vg_inside(w, i)->owner = x;
 	if (w->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || w->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
 		g->mems++;
+	if (w->type == CU_GRAPH_NODE_TYPE_GRAPH)
+		g->mems += w->u.child->mems;    /* moved with it */
+	g->conditions += w->type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
 	g->nodes[g->n++] = x;
 	if (!g->private)
 		vg_publish(x);
@@ -232,7 +242,7 @@ CUresult vg_plain_edges(const CUgraphEdgeData *edges, size_t n)
 	return CUDA_SUCCESS;
 }
 
-/* ---- calls ---- */
+/* ---- names ---- */
 
 #define LOCKED(...) \
 	do { \
@@ -243,6 +253,51 @@ CUresult vg_plain_edges(const CUgraphEdgeData *edges, size_t n)
 		vg_unlock(&vg_graphs); \
 		return ret_; \
 	} while (0)
+
+static CUresult graph_id(CUgraph h, unsigned int *id)
+{
+	const struct vg_graph *g = vg_graph_of(h);
+
+	if (!g || !id)
+		return CUDA_ERROR_INVALID_VALUE;
+	*id = g->id;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphGetId(CUgraph graph, unsigned int *id) { LOCKED(graph_id(graph, id)); }
+
+static CUresult node_id(CUgraphNode h, unsigned int *local, unsigned long long *tools, CUgraph *graph)
+{
+	const struct vg_node *x = vg_node_of(h);
+
+	if (!x || (!local && !tools && !graph))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (local)
+		*local = x->local;
+	if (tools)
+		*tools = (unsigned long long)x->graph->id << 32 | x->local;
+	if (graph)
+		*graph = VG_HANDLE(CUgraph, x->graph);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetLocalId(CUgraphNode node, unsigned int *id) { LOCKED(node_id(node, id, NULL, NULL)); }
+CUresult cuGraphNodeGetToolsId(CUgraphNode node, unsigned long long *id) { LOCKED(node_id(node, NULL, id, NULL)); }
+CUresult cuGraphNodeGetContainingGraph(CUgraphNode node, CUgraph *graph) { LOCKED(node_id(node, NULL, NULL, graph)); }
+
+CUresult cuGraphExecGetId(CUgraphExec h, unsigned int *id)
+{
+	const struct vg_exec *e;
+
+	VG_READY();
+	e = vg_get(VG_EXEC, (uint64_t)(uintptr_t)h);
+	if (!e || !id)
+		return CUDA_ERROR_INVALID_VALUE;
+	*id = e->id;
+	return CUDA_SUCCESS;
+}
+
+/* ---- calls ---- */
 
 CUresult cuGraphCreate(CUgraph *graph, unsigned int flags)
 {
@@ -259,12 +314,23 @@ CUresult cuGraphCreate(CUgraph *graph, unsigned int flags)
 	return CUDA_SUCCESS;
 }
 
+/* It, or a graph in it. */
+static bool captures(const struct vg_graph *g)
+{
+	bool yes = g->capturing;
+
+	for (uint32_t i = 0; i < g->n && !yes; i++)
+		for (uint32_t k = 0; vg_inside(g->nodes[i]->work, k) && !yes; k++)
+			yes = captures(vg_inside(g->nodes[i]->work, k));
+	return yes;
+}
+
 static CUresult destroy(CUgraph h)
 {
 	struct vg_graph *g = vg_graph_of(h);
 
 	/* A child belongs to its node, and what a capture fills to the capture. */
-	if (!g || g->owner || g->capturing)
+	if (!g || g->owner || captures(g))
 		return CUDA_ERROR_INVALID_VALUE;
 	vg_graph_free(g);
 	return CUDA_SUCCESS;
@@ -272,12 +338,13 @@ static CUresult destroy(CUgraph h)
 
 CUresult cuGraphDestroy(CUgraph graph) { LOCKED(destroy(graph)); }
 
-static bool has_mems(const struct vg_graph *g)
+static bool single(const struct vg_graph *g)
 {
-	bool has = g->mems != 0;
+	bool has = vg_graph_single(g);
 
 	for (uint32_t i = 0; i < g->n && !has; i++)
-		has = g->nodes[i]->work->type == CU_GRAPH_NODE_TYPE_GRAPH && has_mems(g->nodes[i]->work->u.child);
+		for (uint32_t k = 0; vg_inside(g->nodes[i]->work, k) && !has; k++)
+			has = single(vg_inside(g->nodes[i]->work, k));
 	return has;
 }
 
@@ -287,7 +354,7 @@ static CUresult clone(CUgraph *out, CUgraph h)
 
 	if (!g || !out)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (has_mems(g))        /* documented: graphs that own memory cannot be cloned */
+	if (single(g))          /* documented: graphs that own memory, or have conditions, cannot be cloned */
 		return CUDA_ERROR_NOT_SUPPORTED;
 	c = vg_graph_copy(g, false);
 	if (!c)
@@ -500,12 +567,14 @@ static CUresult destroy_node(CUgraphNode h)
 		return CUDA_ERROR_INVALID_VALUE;
 	g = x->graph;
 	/* Documented: memory nodes stay; a stream that captures knows its nodes. */
-	if (g->capturing || x->work->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || x->work->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+	if (captures(g) || x->work->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || x->work->type == CU_GRAPH_NODE_TYPE_MEM_FREE ||
+	    (x->work->type == CU_GRAPH_NODE_TYPE_GRAPH && x->work->u.child->mems))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	for (uint32_t i = 0; i < x->before.n; i++)
 		edge_remove(&x->before.to[i]->after, x);
 	for (uint32_t i = 0; i < x->after.n; i++)
 		edge_remove(&x->after.to[i]->before, x);
+	g->conditions -= x->work->type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
 	memmove(&g->nodes[x->at], &g->nodes[x->at + 1], (g->n - x->at - 1) * sizeof *g->nodes);
 	g->n--;
 	for (uint32_t i = x->at; i < g->n; i++)

@@ -39,13 +39,28 @@ struct vg_work {
 		} copy;
 		CUDA_MEMSET_NODE_PARAMS fill;
 		struct { CUhostFn fn; void *user; } host;
-		struct vg_graph *child;
+		struct {
+			struct vg_graph *child;
+			bool borrowed;          /* the program's own, until there is a node that it is moved to */
+		};
 		uint64_t event;
 		struct {
 			struct vg_graph_mem *m;
 			CUDA_MEM_ALLOC_NODE_PARAMS given;
 		} alloc;
 		uint64_t freed;                 /* address */
+		struct {
+			CUcontext ctx;
+			CUstreamBatchMemOpParams *ops;
+			uint32_t n, flags;
+		} batch;
+		struct {
+			struct vg_conditional *c;       /* graph_cond.c */
+			CUgraphConditionalNodeType type;
+			uint32_t n;
+			struct vg_graph **bodies;
+			CUgraph *out;           /* what the program was given; NULL in an exec */
+		} cond;
 	} u;
 	/* a command that stands for itself: a matrix product, a wait for memory */
 	struct vg_raw { uint8_t op, bytes; uint64_t body[4]; uint8_t payload[2 * VGPU_SLOT_PAYLOAD]; } *raw;
@@ -77,8 +92,9 @@ CUresult vg_make_copy(const CUDA_MEMCPY3D *m, CUcontext ctx, struct vg_work **w)
 CUresult vg_make_fill(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext ctx, struct vg_work **w);
 CUresult vg_make_host(const CUDA_HOST_NODE_PARAMS *p, struct vg_work **w);
 CUresult vg_make_event(CUgraphNodeType type, CUevent event, struct vg_work **w);
-/* A copy of the graph, as a node does it. */
-CUresult vg_make_child(CUgraph graph, struct vg_work **w);
+CUresult vg_make_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *p, struct vg_work **w);
+/* A copy of the graph, as a node does it; or the graph itself. */
+CUresult vg_make_child(CUgraph graph, bool move, struct vg_work **w);
 /* Any of them. */
 CUresult vg_make_work(CUgraphNodeParams *p, struct vg_work **w);
 /* May `now` stand where `was` stood: in a node, or (exec) in what was made of it? */
@@ -90,13 +106,43 @@ bool vg_exec_alive(const struct vg_exec *e);    /* every function is still there
 
 /* Steps of a program: so many commands, and then what is no command. */
 enum vg_call { VG_CALL_NONE, VG_CALL_HOST, VG_CALL_RECORD, VG_CALL_WAIT, VG_CALL_PACK, VG_CALL_UNPACK, VG_CALL_COPY,
-	       VG_CALL_ALLOC, VG_CALL_FREE };
+	       VG_CALL_ALLOC, VG_CALL_FREE, VG_CALL_CONDITION };
 struct vg_step {
 	uint32_t commands;
 	enum vg_call call;
-	const struct vg_work *w;
+	const struct vg_work *w;        /* HOST, RECORD, WAIT, ALLOC, FREE: none of a conditional node's body */
+	struct vg_copy *copy;           /* PACK, UNPACK, COPY; its own */
 	uint8_t *staging;               /* PACK, UNPACK */
+	struct vg_condition *condition; /* its own */
 };
+void vg_program_free(struct vg_program *p);
+CUresult vg_step_call(struct vg_stream *s, const struct vg_step *step);         /* graph_launch.c */
+
+/* graph_cond.c: conditional nodes; vg_graphs held where no exec is given */
+struct vg_conditional *vg_conditional_ref(struct vg_conditional *c);
+void vg_conditional_unref(struct vg_conditional *c);
+void vg_conditionals_drop(struct vg_graph *g);
+bool vg_conditionals_used(const struct vg_graph *g);    /* every handle of it has a node */
+CUresult vg_conditional_belongs(const struct vg_work *w, const struct vg_graph *g);    /* the handle was made for g, or for what g is in */
+CUresult vg_make_condition(CUDA_CONDITIONAL_NODE_PARAMS *p, struct vg_work **w);
+bool vg_condition_copy(struct vg_work *w, const struct vg_work *from);
+void vg_condition_drop(struct vg_work *w);
+struct vg_condition *vg_condition_new(const struct vg_work *w);
+struct vg_program *vg_condition_body(struct vg_condition *k, uint32_t i);
+void vg_condition_unref(struct vg_condition *k);
+CUresult vg_condition_call(struct vg_stream *s, struct vg_condition *k);        /* in the stream's turn */
+void vg_conditions_begin(const struct vg_program *p, struct vg_stream *s);      /* values at the beginning of a launch */
+void vg_conditions_launched(struct vg_exec *e);
+
+/* The graphs inside a node: its child, its bodies; NULL behind the last. */
+static inline struct vg_graph *vg_inside(const struct vg_work *w, uint32_t i)
+{
+	if (w->type == CU_GRAPH_NODE_TYPE_GRAPH)
+		return i ? NULL : w->u.child;
+	return w->type == CU_GRAPH_NODE_TYPE_CONDITIONAL && i < w->u.cond.n ? w->u.cond.bodies[i] : NULL;
+}
+/* Nobody else may have what is in it: memory, or values of conditions. */
+static inline bool vg_graph_single(const struct vg_graph *g) { return g->mems || g->conditions; }
 
 /* graph_mem.c: memory that a graph allocates when it runs */
 struct vg_graph_mem *vg_graph_mem_ref(struct vg_graph_mem *m);

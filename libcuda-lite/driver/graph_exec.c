@@ -24,37 +24,55 @@ struct vg_staged {
 
 /* ---- the program ---- */
 
-static bool room_for(struct vg_exec *e, unsigned slots)
+static bool room_for(struct vg_program *p, unsigned slots)
 {
-	uint32_t want = e->image_room ? e->image_room : 64;
-	void *p;
+	uint32_t want = p->image_room ? p->image_room : 64;
+	void *q;
 
-	while (want < e->nslots + slots)
+	while (want < p->nslots + slots)
 		want *= 2;
-	if (want != e->image_room) {
-		p = realloc(e->image, want * sizeof *e->image);
-		if (!p)
+	if (want != p->image_room) {
+		q = realloc(p->image, want * sizeof *p->image);
+		if (!q)
 			return false;
-		e->image = p;
-		e->image_room = want;
+		p->image = q;
+		p->image_room = want;
 	}
-	if (e->nsteps + 2 > e->steps_room) {
-		want = e->steps_room ? e->steps_room * 2 : 8;
-		p = realloc(e->steps, want * sizeof *e->steps);
-		if (!p)
+	if (p->nsteps + 2 > p->steps_room) {
+		want = p->steps_room ? p->steps_room * 2 : 8;
+		q = realloc(p->steps, want * sizeof *p->steps);
+		if (!q)
 			return false;
-		e->steps = p;
-		e->steps_room = want;
+		p->steps = q;
+		p->steps_room = want;
 	}
 	return true;
 }
 
-/* The step that commands are added to: the last one, while no call ends it. */
-static struct vg_step *open_step(struct vg_exec *e)
+/* What is in it; its room stays. */
+static void empty(struct vg_program *p)
 {
-	if (!e->nsteps || e->steps[e->nsteps - 1].call != VG_CALL_NONE)
-		e->steps[e->nsteps++] = (struct vg_step){ 0, VG_CALL_NONE, NULL, NULL };
-	return &e->steps[e->nsteps - 1];
+	for (uint32_t i = 0; i < p->nsteps; i++) {
+		free(p->steps[i].copy);
+		vg_condition_unref(p->steps[i].condition);
+	}
+	p->nsteps = p->nslots = 0;
+}
+
+void vg_program_free(struct vg_program *p)
+{
+	empty(p);
+	free(p->image);
+	free(p->steps);
+	*p = (struct vg_program){ 0 };
+}
+
+/* The step that commands are added to: the last one, while no call ends it. */
+static struct vg_step *open_step(struct vg_program *p)
+{
+	if (!p->nsteps || p->steps[p->nsteps - 1].call != VG_CALL_NONE)
+		p->steps[p->nsteps++] = (struct vg_step){ .call = VG_CALL_NONE };
+	return &p->steps[p->nsteps - 1];
 }
 
 static CUresult add_command(struct vg_exec *e, uint8_t op, const void *body, const void *payload, unsigned bytes)
@@ -62,9 +80,9 @@ static CUresult add_command(struct vg_exec *e, uint8_t op, const void *body, con
 	unsigned slots = 1 + vgpu_payload_slots(bytes);
 	union vgpu_slot *h;
 
-	if (!room_for(e, slots))
+	if (!room_for(e->to, slots))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	h = e->image + e->nslots;
+	h = e->to->image + e->to->nslots;
 	memset(h, 0, slots * sizeof *h);
 	h->cmd.op = op;
 	h->cmd.slots = (uint8_t)slots;
@@ -76,20 +94,44 @@ static CUresult add_command(struct vg_exec *e, uint8_t op, const void *body, con
 		payload = (const uint8_t *)payload + part;
 		bytes -= part;
 	}
-	e->nslots += slots;
-	open_step(e)->commands++;
+	e->to->nslots += slots;
+	open_step(e->to)->commands++;
 	return CUDA_SUCCESS;
 }
 
-static CUresult add_call(struct vg_exec *e, enum vg_call call, const struct vg_work *w, uint8_t *staging)
+static struct vg_step *add_step(struct vg_exec *e, enum vg_call call)
 {
 	struct vg_step *s;
 
-	if (!room_for(e, 0))
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	s = open_step(e);
+	if (!room_for(e->to, 0))
+		return NULL;
+	s = open_step(e->to);
 	s->call = call;
+	return s;
+}
+
+static CUresult add_call(struct vg_exec *e, enum vg_call call, const struct vg_work *w)
+{
+	struct vg_step *s = add_step(e, call);
+
+	if (!s)
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	s->w = w;
+	return CUDA_SUCCESS;
+}
+
+/* By a host function of ours. The step has a copy: that of a body may run when the node is another's. */
+static CUresult add_packing(struct vg_exec *e, enum vg_call call, const struct vg_copy *k, uint8_t *staging)
+{
+	struct vg_copy *own = malloc(sizeof *own);
+	struct vg_step *s = own ? add_step(e, call) : NULL;
+
+	if (!s) {
+		free(own);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	*own = *k;
+	s->copy = own;
 	s->staging = staging;
 	return CUDA_SUCCESS;
 }
@@ -105,7 +147,7 @@ static CUresult add_copy(struct vg_exec *e, const struct vg_work *w)
 	uint8_t op;
 
 	if (k->dst_pageable && k->src_pageable)
-		return add_call(e, VG_CALL_COPY, w, NULL);
+		return add_packing(e, VG_CALL_COPY, k, NULL);
 	if (!k->dst_pageable && !k->src_pageable) {
 		op = vg_copy_command(k, body, &payload, &extra);
 		return add_command(e, op, body, &payload, extra);
@@ -126,7 +168,7 @@ static CUresult add_copy(struct vg_exec *e, const struct vg_work *w)
 		part.src = (uint64_t)(uintptr_t)staged->p;
 		part.src_pitch = k->width;
 		part.src_slice = k->width * k->height;
-		VG_TRY(add_call(e, VG_CALL_PACK, w, staged->p));
+		VG_TRY(add_packing(e, VG_CALL_PACK, k, staged->p));
 	} else {
 		part.dst = (uint64_t)(uintptr_t)staged->p;
 		part.dst_pitch = k->width;
@@ -134,7 +176,7 @@ static CUresult add_copy(struct vg_exec *e, const struct vg_work *w)
 	}
 	op = vg_copy_command(&part, body, &payload, &extra);
 	VG_TRY(add_command(e, op, body, &payload, extra));
-	return k->dst_pageable ? add_call(e, VG_CALL_UNPACK, w, staged->p) : CUDA_SUCCESS;
+	return k->dst_pageable ? add_packing(e, VG_CALL_UNPACK, k, staged->p) : CUDA_SUCCESS;
 }
 
 static CUresult add_fill(struct vg_exec *e, const CUDA_MEMSET_NODE_PARAMS *p)
@@ -154,7 +196,42 @@ static CUresult add_fill(struct vg_exec *e, const CUDA_MEMSET_NODE_PARAMS *p)
 	return add_command(e, VGPU_OP_FILL, &b, NULL, 0);
 }
 
-static CUresult add_work(struct vg_exec *e, const struct vg_work *w)
+static CUresult add_batch(struct vg_exec *e, const struct vg_work *w)
+{
+	for (uint32_t i = 0; i < w->u.batch.n; i++) {
+		struct vgpu_body_value b;
+		uint8_t op;
+
+		VG_TRY(vg_value_of(&w->u.batch.ops[i], &b, &op));
+		if (op)
+			VG_TRY(add_command(e, op, &b, NULL, 0));
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult add_graph(struct vg_exec *e, struct vg_graph *g, struct vg_node **bad);
+
+static CUresult add_condition(struct vg_exec *e, const struct vg_work *w, struct vg_node **bad)
+{
+	struct vg_condition *k = vg_condition_new(w);
+	struct vg_step *s = k ? add_step(e, VG_CALL_CONDITION) : NULL;
+	struct vg_program *to = e->to;
+	CUresult r = CUDA_SUCCESS;
+
+	if (!s) {
+		vg_condition_unref(k);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	s->condition = k;
+	for (uint32_t i = 0; i < w->u.cond.n && !r; i++) {
+		e->to = vg_condition_body(k, i);
+		r = add_graph(e, w->u.cond.bodies[i], bad);
+	}
+	e->to = to;
+	return r;
+}
+
+static CUresult add_work(struct vg_exec *e, const struct vg_work *w, struct vg_node **bad)
 {
 	if (w->ctx) {
 		if (e->ctx && (e->ctx != w->ctx || e->ctx_handle != w->ctx_handle))
@@ -168,20 +245,29 @@ static CUresult add_work(struct vg_exec *e, const struct vg_work *w)
 	case CU_GRAPH_NODE_TYPE_KERNEL:
 		if (vg_get(VG_FUNCTION, w->u.kernel.fn) != w->u.kernel.f)
 			return CUDA_ERROR_INVALID_HANDLE;
-		if (!room_for(e, w->u.kernel.f->nslots))
+		if (!room_for(e->to, w->u.kernel.f->nslots))
 			return CUDA_ERROR_OUT_OF_MEMORY;
-		e->nslots += vg_launch_image(w->u.kernel.f, &w->u.kernel.shape, w->u.kernel.packed, e->image + e->nslots);
-		open_step(e)->commands++;
+		e->to->nslots += vg_launch_image(w->u.kernel.f, &w->u.kernel.shape, w->u.kernel.packed, e->to->image + e->to->nslots);
+		open_step(e->to)->commands++;
 		return CUDA_SUCCESS;
 	case CU_GRAPH_NODE_TYPE_MEMCPY: return add_copy(e, w);
 	case CU_GRAPH_NODE_TYPE_MEMSET: return add_fill(e, &w->u.fill);
-	case CU_GRAPH_NODE_TYPE_HOST: return add_call(e, VG_CALL_HOST, w, NULL);
-	case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return add_call(e, VG_CALL_RECORD, w, NULL);
-	case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return add_call(e, VG_CALL_WAIT, w, NULL);
-	case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return add_call(e, VG_CALL_ALLOC, w, NULL);
-	case CU_GRAPH_NODE_TYPE_MEM_FREE: return add_call(e, VG_CALL_FREE, w, NULL);
+	case CU_GRAPH_NODE_TYPE_GRAPH: return add_graph(e, w->u.child, bad);
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL: return add_condition(e, w, bad);
+	case CU_GRAPH_NODE_TYPE_EMPTY: return CUDA_SUCCESS;
 	}
-	return CUDA_SUCCESS;    /* empty */
+	/* Documented: the body of a conditional node has none of the others. */
+	if (e->to != &e->program)
+		return CUDA_ERROR_INVALID_VALUE;
+	switch ((int)w->type) {
+	case CU_GRAPH_NODE_TYPE_HOST: return add_call(e, VG_CALL_HOST, w);
+	case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return add_call(e, VG_CALL_RECORD, w);
+	case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return add_call(e, VG_CALL_WAIT, w);
+	case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return add_call(e, VG_CALL_ALLOC, w);
+	case CU_GRAPH_NODE_TYPE_MEM_FREE: return add_call(e, VG_CALL_FREE, w);
+	case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return add_batch(e, w);
+	}
+	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 static CUresult add_graph(struct vg_exec *e, struct vg_graph *g, struct vg_node **bad)
@@ -192,11 +278,9 @@ static CUresult add_graph(struct vg_exec *e, struct vg_graph *g, struct vg_node 
 	if (!order)
 		return *bad ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
 	for (uint32_t i = 0; i < g->n && !r; i++) {
-		const struct vg_work *w = order[i]->work;
-
 		if (order[i]->disabled)
 			continue;
-		r = w->type == CU_GRAPH_NODE_TYPE_GRAPH ? add_graph(e, w->u.child, bad) : add_work(e, w);
+		r = add_work(e, order[i]->work, bad);
 		if (r && !*bad)
 			*bad = order[i];
 	}
@@ -226,7 +310,8 @@ static CUresult build(struct vg_exec *e, struct vg_node **bad)
 
 	*bad = NULL;
 	drop_staged(e);
-	e->nsteps = e->nslots = 0;
+	empty(&e->program);
+	e->to = &e->program;
 	e->dirty = true;
 	e->seen = __atomic_load_n(&vg_func_deaths, __ATOMIC_ACQUIRE);
 	r = add_graph(e, e->graph, bad);
@@ -250,9 +335,13 @@ static bool functions_alive(const struct vg_graph *g)
 	for (uint32_t i = 0; i < g->n; i++) {
 		const struct vg_work *w = g->nodes[i]->work;
 
-		if (w->type == CU_GRAPH_NODE_TYPE_GRAPH ? !functions_alive(w->u.child) :
-		    w->type == CU_GRAPH_NODE_TYPE_KERNEL && w->u.kernel.f && vg_get(VG_FUNCTION, w->u.kernel.fn) != w->u.kernel.f)
+		struct vg_graph *in;
+
+		if (w->type == CU_GRAPH_NODE_TYPE_KERNEL && w->u.kernel.f && vg_get(VG_FUNCTION, w->u.kernel.fn) != w->u.kernel.f)
 			return false;
+		for (uint32_t k = 0; (in = vg_inside(w, k)) != NULL; k++)
+			if (!functions_alive(in))
+				return false;
 	}
 	return true;
 }
@@ -268,19 +357,18 @@ static void exec_free(struct vg_exec *e)
 	vg_unpublish(e);
 	drop_staged(e);
 	if (e->graph) {
-		if (source && e->graph->mems)
+		if (source && vg_graph_single(e->graph))
 			source->execs--;
 		vg_graph_free(e->graph);
 	}
-	free(e->image);
-	free(e->steps);
-	e->image = NULL;
-	e->steps = NULL;
+	vg_program_free(&e->program);
 	vg_delete(VG_EXEC, e);
 }
 
-/* *bad: the node of the program's graph that is to blame. */
-static CUresult instantiate(CUgraphExec *out, CUgraph h, uint64_t flags, CUgraphNode *bad)
+static uint32_t last_id;        /* of execs */
+
+/* *bad: the node of the program's graph that is to blame; *unused: it is a handle that no conditional node has. */
+static CUresult instantiate(CUgraphExec *out, CUgraph h, uint64_t flags, CUgraphNode *bad, bool *unused)
 {
 	const uint64_t known = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
 			       CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
@@ -290,6 +378,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph h, uint64_t flags, CUgraph
 	CUresult r;
 
 	*bad = NULL;
+	*unused = false;
 	if (!out)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH && flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
@@ -301,18 +390,22 @@ static CUresult instantiate(CUgraphExec *out, CUgraph h, uint64_t flags, CUgraph
 	vg_lock(&vg_graphs);
 	g = vg_graph_of(h);
 	r = CUDA_ERROR_INVALID_VALUE;
-	/* Documented: memory nodes belong to one exec at a time. */
-	if (!g || g->capturing || (g->mems && g->execs))
+	/* Documented: memory nodes belong to one exec at a time, and conditional nodes, each of whose handles has one. */
+	if (!g || g->capturing || (vg_graph_single(g) && g->execs))
+		goto out;
+	*unused = !vg_conditionals_used(g);
+	if (*unused)
 		goto out;
 	r = CUDA_ERROR_OUT_OF_MEMORY;
 	e = vg_new(VG_EXEC);
 	if (!e)
 		goto out;
+	e->id = ++last_id;
 	e->flags = flags;
 	e->graph = vg_graph_copy(g, true);
 	if (e->graph) {
 		e->source = g->handle;
-		g->execs += g->mems != 0;
+		g->execs += vg_graph_single(g);
 		r = build(e, &at);
 	}
 	if (r) {
@@ -331,18 +424,20 @@ out:
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
 {
 	CUgraphNode bad;
+	bool unused;
 
 	VG_READY();
-	return instantiate(exec, graph, flags, &bad);
+	return instantiate(exec, graph, flags, &bad, &unused);
 }
 
 CUresult cuGraphInstantiate_v2(CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log, size_t log_bytes)
 {
 	CUgraphNode bad;
+	bool unused;
 	CUresult r;
 
 	VG_READY();
-	r = instantiate(exec, graph, 0, &bad);
+	r = instantiate(exec, graph, 0, &bad, &unused);
 	if (error_node)
 		*error_node = bad;
 	if (r && log && log_bytes)
@@ -358,6 +453,7 @@ CUresult cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, CUgraphNode *error
 static CUresult impl_cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *p, bool pt)
 {
 	struct vg_stream *s;
+	bool unused;
 	CUresult r;
 
 	VG_READY();
@@ -366,8 +462,9 @@ static CUresult impl_cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph gra
 	/* There is nothing to upload, but the stream must be one. */
 	if (p->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
 		VG_TRY(vg_stream(p->hUploadStream, pt, &s));
-	r = instantiate(exec, graph, p->flags, &p->hErrNode_out);
+	r = instantiate(exec, graph, p->flags, &p->hErrNode_out, &unused);
 	p->result_out = r == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS :
+			unused ? CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED :
 			p->hErrNode_out && r == CUDA_ERROR_INVALID_VALUE ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE :
 			p->hErrNode_out && r == CUDA_ERROR_NOT_SUPPORTED ? CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED :
 			CUDA_GRAPH_INSTANTIATE_ERROR;
@@ -472,8 +569,8 @@ static CUgraphExecUpdateResult compare(const struct vg_graph *old, const struct 
 		if (vg_work_may(a, b, true))
 			return a->type == CU_GRAPH_NODE_TYPE_KERNEL ? CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE :
 								      CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
-		if (a->type == CU_GRAPH_NODE_TYPE_GRAPH) {
-			r = compare(a->u.child, b->u.child, bad, was);
+		for (uint32_t k = 0; vg_inside(a, k); k++) {
+			r = compare(vg_inside(a, k), vg_inside(b, k), bad, was);
 			if (r)
 				return r;
 		}
@@ -503,8 +600,8 @@ static void take_origins(struct vg_graph *to, const struct vg_graph *from)
 	for (uint32_t i = 0; i < to->n; i++) {
 		to->nodes[i]->origin = from->nodes[i]->origin;
 		to->nodes[i]->disabled = from->nodes[i]->disabled;
-		if (to->nodes[i]->work->type == CU_GRAPH_NODE_TYPE_GRAPH)
-			take_origins(to->nodes[i]->work->u.child, from->nodes[i]->work->u.child);
+		for (uint32_t k = 0; vg_inside(to->nodes[i]->work, k); k++)
+			take_origins(vg_inside(to->nodes[i]->work, k), vg_inside(from->nodes[i]->work, k));
 	}
 }
 
@@ -519,9 +616,9 @@ static CUresult replace(struct vg_exec *e, const struct vg_graph *new)
 	for (uint32_t i = 0; i < new->n; i++) {
 		struct vg_node *x = e->graph->nodes[i];
 
-		if (w[i]->type == CU_GRAPH_NODE_TYPE_GRAPH) {
-			take_origins(w[i]->u.child, x->work->u.child);
-			w[i]->u.child->owner = x;
+		for (uint32_t k = 0; vg_inside(w[i], k); k++) {
+			take_origins(vg_inside(w[i], k), vg_inside(x->work, k));
+			vg_inside(w[i], k)->owner = x;
 		}
 		vg_work_free(x->work);
 		x->work = w[i];

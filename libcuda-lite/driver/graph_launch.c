@@ -54,7 +54,7 @@ static CUresult call_pack(struct vg_stream *s, const struct vg_step *step)
 
 	if (!p)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	*p = (struct packing){ step->w->u.copy.k, step->staging, step->call };
+	*p = (struct packing){ *step->copy, step->staging, step->call };
 	status = vg_host_call(s, 0, NULL, pack, p);
 	if (status)
 		free(p);
@@ -73,7 +73,7 @@ static CUresult call_event(struct vg_stream *s, const struct vg_step *step)
 	return CUDA_SUCCESS;
 }
 
-static CUresult call(struct vg_stream *s, const struct vg_step *step)
+CUresult vg_step_call(struct vg_stream *s, const struct vg_step *step)
 {
 	switch (step->call) {
 	case VG_CALL_HOST:
@@ -91,6 +91,8 @@ static CUresult call(struct vg_stream *s, const struct vg_step *step)
 	case VG_CALL_FREE:
 		vg_graph_mem_free(step->w->u.freed);
 		return CUDA_SUCCESS;
+	case VG_CALL_CONDITION:
+		return vg_condition_call(s, step->condition);
 	case VG_CALL_NONE:
 		break;
 	}
@@ -120,13 +122,15 @@ static CUresult launch(struct vg_exec *e, struct vg_stream *s)
 	if (e->last && (e->last_ctx != s->ctx || e->last_stream != s->index) && e->last_ctx->handle == e->last_ctx_handle &&
 	    !vgpu_timeline_reached(&e->last_ctx->timelines[e->last_stream], e->last))
 		vg_submit_wait(s, VGPU_WAIT_TL(e->last_ctx->number, e->last_stream), e->last);
-	image = e->image;
-	for (uint32_t i = 0; i < e->nsteps && !r; i++) {
-		const struct vg_step *step = &e->steps[i];
+	if (e->graph->conditions)
+		vg_conditions_begin(&e->program, s);
+	image = e->program.image;
+	for (uint32_t i = 0; i < e->program.nsteps && !r; i++) {
+		const struct vg_step *step = &e->program.steps[i];
 
 		image = vg_submit_run(s, image, step->commands);
 		if (step->call != VG_CALL_NONE)
-			r = call(s, step);
+			r = vg_step_call(s, step);
 	}
 	e->last = vg_stream_last(s);
 	e->last_ctx = s->ctx;
@@ -134,6 +138,8 @@ static CUresult launch(struct vg_exec *e, struct vg_stream *s)
 	e->last_stream = (uint16_t)s->index;
 	if (e->graph->mems)
 		vg_graph_mem_launched(e);
+	if (e->graph->conditions)
+		vg_conditions_launched(e);
 	return r ? r : vg_done(s->ctx, vg_ctx_error(s->ctx));
 }
 
@@ -142,8 +148,8 @@ static CUresult capture(struct vg_exec *e, struct vg_stream *s)
 {
 	struct vg_work *w;
 
-	if (e->graph->mems)
-		return vg_unsupported("capture of a graph that allocates memory");
+	if (vg_graph_single(e->graph))
+		return vg_unsupported("capture of a graph that allocates memory, or has conditional nodes");
 	w = vg_work_new(CU_GRAPH_NODE_TYPE_GRAPH, NULL);
 	if (!w)
 		return CUDA_ERROR_OUT_OF_MEMORY;

@@ -131,9 +131,9 @@ CUresult vg_graph_mem_launch(const struct vg_exec *e)
 	bool ok = true;
 
 	vg_lock(&lock);
-	for (uint32_t i = 0; i < e->nsteps && ok; i++)
-		if (e->steps[i].call == VG_CALL_ALLOC)
-			ok = !e->steps[i].w->u.alloc.m->live || e->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+	for (uint32_t i = 0; i < e->program.nsteps && ok; i++)
+		if (e->program.steps[i].call == VG_CALL_ALLOC)
+			ok = !e->program.steps[i].w->u.alloc.m->live || e->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
 	vg_unlock(&lock);
 	return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -141,10 +141,10 @@ CUresult vg_graph_mem_launch(const struct vg_exec *e)
 void vg_graph_mem_launched(const struct vg_exec *e)
 {
 	vg_lock(&lock);
-	for (uint32_t i = 0; i < e->nsteps; i++)
-		if (e->steps[i].call == VG_CALL_ALLOC) {
-			e->steps[i].w->u.alloc.m->stream = e->last_stream;
-			e->steps[i].w->u.alloc.m->ticket = e->last;
+	for (uint32_t i = 0; i < e->program.nsteps; i++)
+		if (e->program.steps[i].call == VG_CALL_ALLOC) {
+			e->program.steps[i].w->u.alloc.m->stream = e->last_stream;
+			e->program.steps[i].w->u.alloc.m->ticket = e->last;
 		}
 	vg_unlock(&lock);
 }

@@ -21,6 +21,9 @@ static CUresult add(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, s
 		r = CUDA_ERROR_NOT_SUPPORTED;
 		goto fail;
 	}
+	if (w->type == CU_GRAPH_NODE_TYPE_CONDITIONAL && (r = vg_conditional_belongs(w, g)) != CUDA_SUCCESS)
+		goto fail;
+	r = CUDA_ERROR_INVALID_VALUE;
 	before = malloc((n + 1) * sizeof *before);
 	if (!before) {
 		r = CUDA_ERROR_OUT_OF_MEMORY;
@@ -40,6 +43,8 @@ static CUresult add(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, s
 	free(before);
 	if (!x)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (w->type == CU_GRAPH_NODE_TYPE_GRAPH)
+		w->u.borrowed = false;
 	*node = VG_HANDLE(CUgraphNode, x);
 	return CUDA_SUCCESS;
 fail:
@@ -86,8 +91,8 @@ static CUresult set(CUgraphNode h, struct vg_work *w)
 			old->u.kernel.attrs = NULL;
 		}
 		x->work = w;
-		if (w->type == CU_GRAPH_NODE_TYPE_GRAPH)
-			w->u.child->owner = x;
+		for (uint32_t i = 0; vg_inside(w, i); i++)
+			vg_inside(w, i)->owner = x;
 		w = old;
 	}
 	vg_work_free(w);
@@ -118,8 +123,8 @@ static struct vg_node *counterpart(struct vg_graph *g, const struct vg_node *of)
 	for (uint32_t i = 0; i < g->n && !x; i++) {
 		if (g->nodes[i]->origin == of->handle)
 			x = g->nodes[i];
-		else if (g->nodes[i]->work->type == CU_GRAPH_NODE_TYPE_GRAPH)
-			x = counterpart(g->nodes[i]->work->u.child, of);
+		for (uint32_t k = 0; !x && vg_inside(g->nodes[i]->work, k); k++)
+			x = counterpart(vg_inside(g->nodes[i]->work, k), of);
 	}
 	return x;
 }
@@ -157,9 +162,9 @@ static bool same_form(const struct vg_graph *a, const struct vg_graph *b)
 		for (uint32_t k = 0; k < p->n; k++)
 			if (p->to[k]->at != q->to[k]->at)
 				return false;
-		if (a->nodes[i]->work->type == CU_GRAPH_NODE_TYPE_GRAPH &&
-		    !same_form(a->nodes[i]->work->u.child, b->nodes[i]->work->u.child))
-			return false;
+		for (uint32_t k = 0; vg_inside(a->nodes[i]->work, k); k++)
+			if (!same_form(vg_inside(a->nodes[i]->work, k), vg_inside(b->nodes[i]->work, k)))
+				return false;
 	}
 	return true;
 }
@@ -169,8 +174,8 @@ static void keep_origins(struct vg_graph *to, const struct vg_graph *from)
 	for (uint32_t i = 0; i < to->n; i++) {
 		to->nodes[i]->origin = from->nodes[i]->origin;
 		to->nodes[i]->disabled = from->nodes[i]->disabled;
-		if (to->nodes[i]->work->type == CU_GRAPH_NODE_TYPE_GRAPH)
-			keep_origins(to->nodes[i]->work->u.child, from->nodes[i]->work->u.child);
+		for (uint32_t k = 0; vg_inside(to->nodes[i]->work, k); k++)
+			keep_origins(vg_inside(to->nodes[i]->work, k), vg_inside(from->nodes[i]->work, k));
 	}
 }
 
@@ -238,18 +243,37 @@ static CUresult exec_set(struct vg_exec *e, struct vg_node *x, struct vg_work *w
 
 /* ---- any ---- */
 
+/* A graph that is put into itself would be copied with what it is to get. */
+static CUresult not_itself(CUgraph graph, CUgraph child)
+{
+	const struct vg_graph *g = vg_graph_of(graph);
+
+	for (; g; g = g->owner ? g->owner->graph : NULL)
+		if (g == vg_graph_of(child))
+			return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
+}
+
+static CUresult make_any_of(CUgraph graph, CUgraphNodeParams *p, struct vg_work **w)
+{
+	if (p->type == CU_GRAPH_NODE_TYPE_GRAPH)
+		VG_TRY(not_itself(graph, p->graph.graph));
+	return vg_make_work(p, w);
+}
+
+
 CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, const CUgraphEdgeData *edges, size_t n,
 			   CUgraphNodeParams *params)
 {
 	GIVEN(params);
 	VG_TRY(vg_plain_edges(edges, n));
-	ADD(vg_make_work(params, &w));
+	ADD(make_any_of(graph, params, &w));
 }
 
 CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t n, CUgraphNodeParams *params)
 {
 	GIVEN(params);
-	ADD(vg_make_work(params, &w));
+	ADD(make_any_of(graph, params, &w));
 }
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
@@ -552,21 +576,10 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node, const 
 
 /* ---- child graphs, and nothing ---- */
 
-/* A graph that is put into itself would be copied with what it is to get. */
-static CUresult not_itself(CUgraph graph, CUgraph child)
-{
-	const struct vg_graph *g = vg_graph_of(graph);
-
-	for (; g; g = g->owner ? g->owner->graph : NULL)
-		if (g == vg_graph_of(child))
-			return CUDA_ERROR_INVALID_VALUE;
-	return CUDA_SUCCESS;
-}
-
 static CUresult make_child_of(CUgraph graph, CUgraph child, struct vg_work **w)
 {
 	VG_TRY(not_itself(graph, child));
-	return vg_make_child(child, w);
+	return vg_make_child(child, false, w);
 }
 
 CUresult cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t n, CUgraph child)
@@ -582,7 +595,7 @@ CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *graph)
 
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child)
 {
-	EXEC_SET(vg_make_child(child, &w));
+	EXEC_SET(vg_make_child(child, false, &w));
 }
 
 static CUresult make_empty(struct vg_work **w)
@@ -641,6 +654,40 @@ CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *ptr)
 {
 	GIVEN(ptr);
 	GET(CU_GRAPH_NODE_TYPE_MEM_FREE, (*ptr = x->work->u.freed, CUDA_SUCCESS));
+}
+
+/* ---- waits and writes of words ---- */
+
+CUresult cuGraphAddBatchMemOpNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t n,
+				  const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
+{
+	GIVEN(params);
+	ADD(vg_make_batch(params, &w));
+}
+
+/* The array is the node's, and stays as long as the node is not changed. */
+static CUresult take_batch(const struct vg_work *w, CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+	*p = (CUDA_BATCH_MEM_OP_NODE_PARAMS){ .ctx = (CUcontext)(uintptr_t)w->ctx_handle, .count = w->u.batch.n, .paramArray = w->u.batch.ops };
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
+{
+	GIVEN(params);
+	GET(CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, take_batch(x->work, params));
+}
+
+CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
+{
+	GIVEN(params);
+	SET(vg_make_batch(params, &w));
+}
+
+CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
+{
+	GIVEN(params);
+	EXEC_SET(vg_make_batch(params, &w));
 }
 
 /* ---- switched off ---- */

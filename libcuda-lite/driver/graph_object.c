@@ -195,25 +195,30 @@ static void print_work(FILE *f, const struct vg_work *w)
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD: fprintf(f, "record event"); break;
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC: fprintf(f, "allocate %zu\\n%#llx", w->u.alloc.given.bytesize, w->u.alloc.given.dptr); break;
 	case CU_GRAPH_NODE_TYPE_MEM_FREE: fprintf(f, "free\\n%#llx", (unsigned long long)w->u.freed); break;
+	case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: fprintf(f, "%u memory operations", w->u.batch.n); break;
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		fprintf(f, "%s of %u", w->u.cond.type == CU_GRAPH_COND_TYPE_IF ? "if" : w->u.cond.type == CU_GRAPH_COND_TYPE_WHILE ? "while" : "switch",
+			w->u.cond.n);
+		break;
 	default: fprintf(f, "memory operation"); break;
 	}
 }
 
-static void print_graph(FILE *f, const struct vg_graph *g, const char *name, unsigned depth)
+/* Names are those of cuGraphGetId and cuGraphNodeGetLocalId. */
+static void print_graph(FILE *f, const struct vg_graph *g, unsigned depth)
 {
-	fprintf(f, "subgraph cluster_%s {\nlabel=\"%s\";\n", name, depth ? name : "graph");
+	fprintf(f, "subgraph cluster_%u {\nlabel=\"graph_%u\";\n", g->id, g->id);
 	for (uint32_t i = 0; i < g->n; i++) {
-		const struct vg_work *w = g->nodes[i]->work;
-		char child[128];
+		const struct vg_node *x = g->nodes[i];
+		const struct vg_graph *in;
 
-		fprintf(f, "\"%s_node_%u\" [shape=box label=\"%u\\n", name, i, i);
-		print_work(f, w);
+		fprintf(f, "\"graph_%u_node_%u\" [shape=box label=\"%u\\n", g->id, x->local, x->local);
+		print_work(f, x->work);
 		fprintf(f, "\"];\n");
-		for (uint32_t k = 0; k < g->nodes[i]->before.n; k++)
-			fprintf(f, "\"%s_node_%u\" -> \"%s_node_%u\";\n", name, g->nodes[i]->before.to[k]->at, name, i);
-		if (w->type == CU_GRAPH_NODE_TYPE_GRAPH && depth < 8 &&
-		    snprintf(child, sizeof child, "%s_%u", name, i) < (int)sizeof child)
-			print_graph(f, w->u.child, child, depth + 1);
+		for (uint32_t k = 0; k < x->before.n; k++)
+			fprintf(f, "\"graph_%u_node_%u\" -> \"graph_%u_node_%u\";\n", g->id, x->before.to[k]->local, g->id, x->local);
+		for (uint32_t k = 0; depth < 8 && (in = vg_inside(x->work, k)) != NULL; k++)
+			print_graph(f, in, depth + 1);
 	}
 	fprintf(f, "}\n");
 }
@@ -235,7 +240,7 @@ CUresult cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned int flag
 		r = f ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
 		if (f) {
 			fprintf(f, "digraph dot {\n");
-			print_graph(f, g, "graph_0", 0);
+			print_graph(f, g, 0);
 			fprintf(f, "}\n");
 			if (ferror(f) | fclose(f))
 				r = CUDA_ERROR_OPERATING_SYSTEM;

@@ -36,11 +36,17 @@ void vg_work_free(struct vg_work *w)
 		free(w->u.copy.given);
 		break;
 	case CU_GRAPH_NODE_TYPE_GRAPH:
-		if (w->u.child)
+		if (w->u.child && !w->u.borrowed)
 			vg_graph_free(w->u.child);
 		break;
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
 		vg_graph_mem_unref(w->u.alloc.m);
+		break;
+	case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+		free(w->u.batch.ops);
+		break;
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		vg_condition_drop(w);
 		break;
 	}
 	free(w->raw);
@@ -110,11 +116,19 @@ struct vg_work *vg_work_copy(const struct vg_work *from, bool private)
 		}
 		break;
 	case CU_GRAPH_NODE_TYPE_GRAPH:
+		w->u.borrowed = false;
 		w->u.child = vg_graph_copy(from->u.child, private);
 		ok = ok && w->u.child;
 		break;
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
 		vg_graph_mem_ref(w->u.alloc.m);
+		break;
+	case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+		w->u.batch.ops = copied(from->u.batch.ops, (from->u.batch.n + 1) * sizeof *w->u.batch.ops);
+		ok = ok && w->u.batch.ops;
+		break;
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		ok = vg_condition_copy(w, from) && ok;
 		break;
 	}
 	if (!ok) {
@@ -243,18 +257,46 @@ CUresult vg_make_event(CUgraphNodeType type, CUevent event, struct vg_work **w)
 	return CUDA_SUCCESS;
 }
 
-CUresult vg_make_child(CUgraph graph, struct vg_work **w)
+CUresult vg_make_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *p, struct vg_work **w)
+{
+	struct vgpu_body_value b;
+	struct vg_ctx *c;
+	uint8_t op;
+
+	if (p->flags || p->count > VG_VALUES_MAX || (p->count && !p->paramArray))
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(node_ctx(p->ctx, &c));
+	for (unsigned i = 0; i < p->count; i++)
+		VG_TRY(vg_value_of(&p->paramArray[i], &b, &op));
+	*w = vg_work_new(CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, c);
+	if (!*w)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	(*w)->u.batch.ctx = p->ctx;
+	(*w)->u.batch.n = p->count;
+	(*w)->u.batch.ops = calloc(p->count + 1, sizeof *p->paramArray);
+	if (!(*w)->u.batch.ops) {
+		vg_work_free(*w);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	if (p->count)
+		memcpy((*w)->u.batch.ops, p->paramArray, p->count * sizeof *p->paramArray);
+	return CUDA_SUCCESS;
+}
+
+CUresult vg_make_child(CUgraph graph, bool move, struct vg_work **w)
 {
 	struct vg_graph *g = vg_graph_of(graph);
 
-	if (!g)
+	if (!g || (move && (g->owner || g->capturing || g->execs)))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (g->mems)            /* documented: such graphs can be no children */
+	/* Documented: such graphs can be no children; those with memory, if they are moved. */
+	if (move ? g->conditions || g->handles : vg_graph_single(g))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	*w = vg_work_new(CU_GRAPH_NODE_TYPE_GRAPH, NULL);
 	if (!*w)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	(*w)->u.child = vg_graph_copy(g, false);
+	(*w)->u.borrowed = move;
+	(*w)->u.child = move ? g : vg_graph_copy(g, false);
 	if ((*w)->u.child)
 		return CUDA_SUCCESS;
 	vg_work_free(*w);
@@ -284,7 +326,9 @@ CUresult vg_make_work(CUgraphNodeParams *p, struct vg_work **w)
 							       vg_make_copy(&p->memcpy.copyParams, p->memcpy.copyCtx, w);
 	case CU_GRAPH_NODE_TYPE_MEMSET: return make_fill_v2(&p->memset, w);
 	case CU_GRAPH_NODE_TYPE_HOST: return vg_make_host(&p->host, w);
-	case CU_GRAPH_NODE_TYPE_GRAPH: return vg_make_child(p->graph.graph, w);
+	case CU_GRAPH_NODE_TYPE_GRAPH:
+		return (unsigned)p->graph.ownership > CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE ? CUDA_ERROR_INVALID_VALUE :
+		       vg_make_child(p->graph.graph, p->graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE, w);
 	case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return vg_make_event(p->type, p->eventWait.event, w);
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return vg_make_event(p->type, p->eventRecord.event, w);
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return vg_make_alloc(&p->alloc, NULL, w);
@@ -292,8 +336,8 @@ CUresult vg_make_work(CUgraphNodeParams *p, struct vg_work **w)
 	case CU_GRAPH_NODE_TYPE_EMPTY:
 		*w = vg_work_new(CU_GRAPH_NODE_TYPE_EMPTY, NULL);
 		return *w ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-	case CU_GRAPH_NODE_TYPE_CONDITIONAL: return vg_unsupported("a conditional node");
-	case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return vg_unsupported("a node of memory operations");
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL: return vg_make_condition(&p->conditional, w);
+	case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return vg_make_batch(&p->memOp, w);
 	case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
 	case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: return vg_unsupported("a node of external semaphores");
 	}
@@ -308,6 +352,14 @@ static bool same_box(const struct vg_copy *a, const struct vg_copy *b)
 	       a->dst_slice == b->dst_slice && a->src_pitch == b->src_pitch && a->src_slice == b->src_slice;
 }
 
+static bool same_operations(const struct vg_work *a, const struct vg_work *b)
+{
+	for (uint32_t i = 0; i < a->u.batch.n && i < b->u.batch.n; i++)
+		if (a->u.batch.ops[i].operation != b->u.batch.ops[i].operation)
+			return false;
+	return a->u.batch.n == b->u.batch.n;
+}
+
 /*
  * Documented: the type stays; in an exec also the context, where copies and fills go from and to, and the shape of
  * those that have more than one row.
@@ -318,6 +370,12 @@ CUresult vg_work_may(const struct vg_work *was, const struct vg_work *now, bool 
 
 	if (was->type != now->type || was->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || was->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (now->type == CU_GRAPH_NODE_TYPE_GRAPH && now->u.borrowed)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* Of the whole graph only, which may have handles of its own. */
+	if (was->type == CU_GRAPH_NODE_TYPE_CONDITIONAL &&
+	    (!exec || was->u.cond.type != now->u.cond.type || was->u.cond.n != now->u.cond.n))
+		return CUDA_ERROR_INVALID_VALUE;
 	if (!exec)
 		return CUDA_SUCCESS;
 	if (was->ctx != now->ctx || was->ctx_handle != now->ctx_handle)
@@ -325,6 +383,8 @@ CUresult vg_work_may(const struct vg_work *was, const struct vg_work *now, bool 
 	if (was->type == CU_GRAPH_NODE_TYPE_MEMCPY &&
 	    (vg_in_device(a->dst) != vg_in_device(b->dst) || vg_in_device(a->src) != vg_in_device(b->src) ||
 	     (!(one_row(a) && one_row(b)) && !same_box(a, b))))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (was->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && !same_operations(was, now))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (was->type == CU_GRAPH_NODE_TYPE_MEMSET && (was->u.fill.height != 1 || now->u.fill.height != 1) &&
 	    (was->u.fill.height != now->u.fill.height || was->u.fill.width != now->u.fill.width ||

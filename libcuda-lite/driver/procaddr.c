@@ -58,6 +58,12 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **fn, int version, cuuint6
 	return CUDA_SUCCESS;
 }
 
+/* Of programs compiled for the per-thread default stream: that is what no flags mean there. */
+CUresult cuGetProcAddress_v2_ptsz(const char *symbol, void **fn, int version, cuuint64_t flags, CUdriverProcAddressQueryResult *status)
+{
+	return cuGetProcAddress_v2(symbol, fn, version, flags ? flags : CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, status);
+}
+
 CUresult cuGetProcAddress(const char *symbol, void **fn, int version, cuuint64_t flags)
 {
 	VG_TRY(cuGetProcAddress_v2(symbol, fn, version, flags, NULL));

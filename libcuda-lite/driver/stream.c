@@ -24,6 +24,7 @@ CUresult vg_default_stream(bool per_thread, struct vg_stream **out)
 	s = vg_get(VG_STREAM, t->stream[c->number]);
 	if (!s || s->ctx != c) {
 		VG_TRY(vg_done(c, vg_stream_create(c, VGPU_CMD_BLOCKING, &s)));
+		vg_gate(s);
 		t->stream[c->number] = s->handle;
 	}
 	*out = s;
@@ -42,6 +43,8 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int pr
 	VG_TRY(vg_current(&c));
 	VG_TRY(vg_done(c, vg_stream_create(c, flags & CU_STREAM_NON_BLOCKING ? 0 : VGPU_CMD_BLOCKING, &s)));
 	s->cu_flags = flags;
+	s->green = vg_self->green;
+	vg_gate(s);
 	*stream = VG_HANDLE(CUstream, s);
 	return CUDA_SUCCESS;
 }
@@ -58,7 +61,7 @@ CUresult cuStreamDestroy_v2(CUstream h)
 	VG_READY();
 	s = (uintptr_t)h > 2 ? vg_get(VG_STREAM, (uint64_t)(uintptr_t)h) : NULL;
 	if (!s)
-		return CUDA_ERROR_INVALID_HANDLE;
+		return vg_detached_end(h) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 	vg_stream_destroy(s);
 	return CUDA_SUCCESS;
 }
@@ -141,21 +144,32 @@ VG_TWIN(cuStreamGetId, _ptsz, (CUstream stream, unsigned long long *id), (stream
 static CUresult impl_cuStreamGetCtx(CUstream h, CUcontext *ctx, bool pt)
 {
 	struct vg_stream *s;
+	uint64_t green;
 
 	VG_READY();
 	if (!ctx)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_stream(h, pt, &s));
-	*ctx = VG_HANDLE(CUcontext, s->ctx);
+	green = vg_green_of(h, s);
+	*ctx = green ? (CUcontext)(uintptr_t)green : VG_HANDLE(CUcontext, s->ctx);
 	return CUDA_SUCCESS;
 }
 VG_TWIN(cuStreamGetCtx, _ptsz, (CUstream stream, CUcontext *ctx), (stream, ctx, pt))
 
 static CUresult impl_cuStreamGetCtx_v2(CUstream h, CUcontext *ctx, CUgreenCtx *green, bool pt)
 {
-	VG_TRY(impl_cuStreamGetCtx(h, ctx, pt));
+	struct vg_stream *s;
+
+	VG_READY();
+	if (!ctx)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(vg_stream(h, pt, &s));
+	/* Documented: a thread's own stream is in no green context. */
+	if ((uintptr_t)h == 2 && vg_self->green)
+		return CUDA_ERROR_INVALID_HANDLE;
+	*ctx = VG_HANDLE(CUcontext, s->ctx);
 	if (green)
-		*green = NULL;
+		*green = (CUgreenCtx)(uintptr_t)vg_green_of(h, s);
 	return CUDA_SUCCESS;
 }
 VG_TWIN(cuStreamGetCtx_v2, _ptsz, (CUstream stream, CUcontext *ctx, CUgreenCtx *green), (stream, ctx, green, pt))
@@ -228,47 +242,104 @@ VG_TWIN(cuStreamAddCallback, _ptsz,
 
 /* ---- waits and writes of memory ---- */
 
-static CUresult stream_value(CUstream h, CUdeviceptr addr, uint64_t value, uint32_t bytes, uint8_t op,
-			     unsigned int flags, bool pt)
+CUresult vg_value_of(const CUstreamBatchMemOpParams *p, struct vgpu_body_value *b, uint8_t *op)
 {
-	struct vgpu_body_value b = { .addr = addr, .value = value, .bytes = bytes };
+	const struct CUstreamMemOpValueParams_st *v = &p->waitValue;
+	bool wait = p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
 	struct vg_ctx *owner;
-	struct vg_stream *s;
 	struct vg_mem m;
 
-	VG_READY();
-	if (op == VGPU_OP_WAIT_VALUE) {
-		if (flags & ~(unsigned)(3 | CU_STREAM_WAIT_VALUE_FLUSH))
-			return CUDA_ERROR_INVALID_VALUE;
-		/* Documented: only where CAN_FLUSH_REMOTE_WRITES is not 0. */
-		if (flags & CU_STREAM_WAIT_VALUE_FLUSH)
-			return vg_unsupported("CU_STREAM_WAIT_VALUE_FLUSH");
-		b.compare = flags & 3;
-	} else if (flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) {
+	*op = VGPU_OP_WRITE_VALUE;
+	*b = (struct vgpu_body_value){ .addr = v->address, .bytes = 4, .value = v->value };
+	switch ((int)p->operation) {
+	case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+	case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+		b->bytes = 8;
+		b->value = v->value64;
+		break;
+	case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+	case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+		break;
+	case CU_STREAM_MEM_OP_BARRIER:
+		*op = 0;        /* commands of a stream are in order, and so is what they write */
+		return p->memoryBarrier.flags & ~1u ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+	case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
+		return vg_unsupported("CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES");
+	default:
 		return CUDA_ERROR_INVALID_VALUE;
 	}
-	VG_TRY(vg_stream(h, pt, &s));
-	if (addr % bytes || !vg_mem_find(addr, &m) ||
-	    (m.kind == VG_MEM_RESERVED && !vg_vmm_covers(addr, bytes, &owner)))
+	if (wait) {
+		if (v->flags & ~(unsigned)(3 | CU_STREAM_WAIT_VALUE_FLUSH))
+			return CUDA_ERROR_INVALID_VALUE;
+		/* Documented: only where CAN_FLUSH_REMOTE_WRITES is not 0. */
+		if (v->flags & CU_STREAM_WAIT_VALUE_FLUSH)
+			return vg_unsupported("CU_STREAM_WAIT_VALUE_FLUSH");
+		*op = VGPU_OP_WAIT_VALUE;
+		b->compare = v->flags & 3;
+	} else if (v->flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) {
 		return CUDA_ERROR_INVALID_VALUE;
-	if (VG_UNLIKELY(vg_capturing(s)))
-		return vg_capture_command(s, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, op, &b, NULL, 0);
-	vg_submit(s, op, &b, NULL, 0);
+	}
+	if (v->address % b->bytes || !vg_mem_find(v->address, &m) ||
+	    (m.kind == VG_MEM_RESERVED && !vg_vmm_covers(v->address, b->bytes, &owner)))
+		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }
 
-#define VALUE_CALL(name, type, bytes, op) \
+/* All are checked before the first is done; a stream that captures gets one node. */
+static CUresult values(CUstream h, unsigned int n, const CUstreamBatchMemOpParams *ops, bool pt)
+{
+	struct vgpu_body_value b;
+	struct vg_stream *s;
+	uint8_t op;
+
+	VG_TRY(vg_stream(h, pt, &s));
+	for (unsigned i = 0; i < n; i++)
+		VG_TRY(vg_value_of(&ops[i], &b, &op));
+	if (VG_UNLIKELY(vg_capturing(s)))
+		return vg_capture_values(s, n, ops);
+	for (unsigned i = 0; i < n; i++) {
+		VG_TRY(vg_value_of(&ops[i], &b, &op));
+		if (op)
+			vg_submit(s, op, &b, NULL, 0);
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult impl_cuStreamBatchMemOp_v2(CUstream h, unsigned int n, CUstreamBatchMemOpParams *ops, unsigned int flags, bool pt)
+{
+	VG_READY();
+	if (!ops || n > VG_VALUES_MAX || flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	return values(h, n, ops, pt);
+}
+VG_TWIN(cuStreamBatchMemOp_v2, _ptsz, (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *ops, unsigned int flags),
+	(stream, count, ops, flags, pt))
+
+/* The first form knows no barrier. */
+static CUresult impl_cuStreamBatchMemOp(CUstream h, unsigned int n, CUstreamBatchMemOpParams *ops, unsigned int flags, bool pt)
+{
+	for (unsigned i = 0; ops && i < n && n <= VG_VALUES_MAX; i++)
+		if (ops[i].operation == CU_STREAM_MEM_OP_BARRIER)
+			return CUDA_ERROR_INVALID_VALUE;
+	return impl_cuStreamBatchMemOp_v2(h, n, ops, flags, pt);
+}
+VG_TWIN(cuStreamBatchMemOp, _ptsz, (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *ops, unsigned int flags),
+	(stream, count, ops, flags, pt))
+
+#define VALUE_CALL(name, type, field, op) \
 	static CUresult impl_##name(CUstream s, CUdeviceptr a, type v, unsigned int f, bool pt) \
 	{ \
-		return stream_value(s, a, v, bytes, op, f, pt); \
+		const CUstreamBatchMemOpParams p = { .waitValue = { .operation = op, .address = a, .field = v, .flags = f } }; \
+		VG_READY(); \
+		return values(s, 1, &p, pt); \
 	} \
 	VG_TWIN(name, _ptsz, (CUstream stream, CUdeviceptr addr, type value, unsigned int flags), \
 		(stream, addr, value, flags, pt))
 
-VALUE_CALL(cuStreamWaitValue32_v2, cuuint32_t, 4, VGPU_OP_WAIT_VALUE)
-VALUE_CALL(cuStreamWaitValue64_v2, cuuint64_t, 8, VGPU_OP_WAIT_VALUE)
-VALUE_CALL(cuStreamWriteValue32_v2, cuuint32_t, 4, VGPU_OP_WRITE_VALUE)
-VALUE_CALL(cuStreamWriteValue64_v2, cuuint64_t, 8, VGPU_OP_WRITE_VALUE)
+VALUE_CALL(cuStreamWaitValue32_v2, cuuint32_t, value, CU_STREAM_MEM_OP_WAIT_VALUE_32)
+VALUE_CALL(cuStreamWaitValue64_v2, cuuint64_t, value64, CU_STREAM_MEM_OP_WAIT_VALUE_64)
+VALUE_CALL(cuStreamWriteValue32_v2, cuuint32_t, value, CU_STREAM_MEM_OP_WRITE_VALUE_32)
+VALUE_CALL(cuStreamWriteValue64_v2, cuuint64_t, value64, CU_STREAM_MEM_OP_WRITE_VALUE_64)
 
 /* ---- attributes ---- */
 

@@ -49,6 +49,8 @@ CUresult CUDAAPI cuGetErrorString(CUresult error, const char **text);
 CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **fn, int version, cuuint64_t flags);
 CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **fn, int version, cuuint64_t flags,
 				     CUdriverProcAddressQueryResult *status);
+CUresult CUDAAPI cuGetProcAddress_v2_ptsz(const char *symbol, void **fn, int version, cuuint64_t flags,
+					  CUdriverProcAddressQueryResult *status);
 CUresult CUDAAPI cuGetExportTable(const void **table, const CUuuid *id);
 
 /* Devices */
@@ -385,8 +387,9 @@ CUresult CUDAAPI cuProfilerStop(void);
 }
 #endif
 
-#include "cuda_lite_graph.h"
 #include "cuda_lite_batch.h"
+#include "cuda_lite_graph.h"
+#include "cuda_lite_green.h"
 
 #ifndef __CUDA_API_VERSION_INTERNAL
 #include "cuda_lite_aliases.h"

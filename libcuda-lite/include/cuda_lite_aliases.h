@@ -20,7 +20,7 @@
 #define __CUDA_API_PTSZ(name) name
 #endif
 
-#define cuGetProcAddress cuGetProcAddress_v2
+#define cuGetProcAddress __CUDA_API_PTSZ(cuGetProcAddress_v2)
 #define cuLinkCreate cuLinkCreate_v2
 #define cuLinkAddData cuLinkAddData_v2
 #define cuLinkAddFile cuLinkAddFile_v2

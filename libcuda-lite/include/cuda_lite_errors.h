@@ -109,6 +109,7 @@
 	X(CUDA_ERROR_INVALID_RESOURCE_TYPE, 914, "invalid resource type") \
 	X(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, 915, "invalid resource configuration") \
 	X(CUDA_ERROR_KEY_ROTATION, 916, "key rotation") \
+	X(CUDA_ERROR_STREAM_DETACHED, 917, "the stream's green context is destroyed") \
 	X(CUDA_ERROR_UNKNOWN, 999, "unknown error")
 
 typedef enum cudaError_enum {

@@ -154,13 +154,45 @@ typedef struct CUDA_EVENT_NODE_PARAMS_st {
 	CUevent event;
 } CUDA_EVENT_NODE_PARAMS;
 
+typedef enum CUgraphChildGraphNodeOwnership_enum {
+	CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE = 0,
+	CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE = 1
+} CUgraphChildGraphNodeOwnership;
+
 typedef struct CUDA_CHILD_GRAPH_NODE_PARAMS_st {
 	CUgraph graph;
+	CUgraphChildGraphNodeOwnership ownership;       /* MOVE: it is the node's from then on, with its memory nodes */
 } CUDA_CHILD_GRAPH_NODE_PARAMS;
 
 typedef struct CUDA_MEM_FREE_NODE_PARAMS_st {
 	CUdeviceptr dptr;
 } CUDA_MEM_FREE_NODE_PARAMS;
+
+typedef struct CUDA_BATCH_MEM_OP_NODE_PARAMS_st {
+	CUcontext ctx;
+	unsigned int count;
+	CUstreamBatchMemOpParams *paramArray;
+	unsigned int flags;
+} CUDA_BATCH_MEM_OP_NODE_PARAMS;
+typedef CUDA_BATCH_MEM_OP_NODE_PARAMS CUDA_BATCH_MEM_OP_NODE_PARAMS_v1;
+typedef CUDA_BATCH_MEM_OP_NODE_PARAMS CUDA_BATCH_MEM_OP_NODE_PARAMS_v2;
+
+/* Conditional nodes: bodies that run, or not, or many times, by a value that device code sets (cudaGraphSetConditional) */
+typedef cuuint64_t CUgraphConditionalHandle;
+#define CU_GRAPH_COND_ASSIGN_DEFAULT 0x1
+typedef enum CUgraphConditionalNodeType_enum {
+	CU_GRAPH_COND_TYPE_IF = 0,
+	CU_GRAPH_COND_TYPE_WHILE = 1,
+	CU_GRAPH_COND_TYPE_SWITCH = 2
+} CUgraphConditionalNodeType;
+
+typedef struct CUDA_CONDITIONAL_NODE_PARAMS {
+	CUgraphConditionalHandle handle;
+	CUgraphConditionalNodeType type;
+	unsigned int size;              /* bodies */
+	CUgraph *phGraph_out;           /* answered: these, the node's own */
+	CUcontext ctx;
+} CUDA_CONDITIONAL_NODE_PARAMS;
 
 typedef struct CUgraphNodeParams_st {
 	CUgraphNodeType type;
@@ -176,6 +208,8 @@ typedef struct CUgraphNodeParams_st {
 		CUDA_EVENT_NODE_PARAMS eventRecord;
 		CUDA_MEM_ALLOC_NODE_PARAMS alloc;
 		CUDA_MEM_FREE_NODE_PARAMS free;
+		CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 memOp;
+		CUDA_CONDITIONAL_NODE_PARAMS conditional;
 	};
 	long long reserved2;
 } CUgraphNodeParams;
@@ -251,6 +285,12 @@ CUresult CUDAAPI cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *fro
 CUresult CUDAAPI cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
 					      const CUgraphEdgeData *edges, size_t n);
 CUresult CUDAAPI cuGraphDestroyNode(CUgraphNode node);
+/* What they are called there: a graph by its id, a node by its graph's and its own */
+CUresult CUDAAPI cuGraphGetId(CUgraph graph, unsigned int *id);
+CUresult CUDAAPI cuGraphExecGetId(CUgraphExec exec, unsigned int *id);
+CUresult CUDAAPI cuGraphNodeGetLocalId(CUgraphNode node, unsigned int *id);
+CUresult CUDAAPI cuGraphNodeGetToolsId(CUgraphNode node, unsigned long long *id);
+CUresult CUDAAPI cuGraphNodeGetContainingGraph(CUgraphNode node, CUgraph *graph);
 CUresult CUDAAPI cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned int flags);
 
 /* Nodes */
@@ -302,6 +342,14 @@ CUresult CUDAAPI cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_N
 CUresult CUDAAPI cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t n_deps,
 				       CUdeviceptr ptr);
 CUresult CUDAAPI cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *ptr);
+CUresult CUDAAPI cuGraphAddBatchMemOpNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t n_deps,
+					  const CUDA_BATCH_MEM_OP_NODE_PARAMS *params);
+CUresult CUDAAPI cuGraphBatchMemOpNodeGetParams(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS *params);
+CUresult CUDAAPI cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *params);
+CUresult CUDAAPI cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
+						    const CUDA_BATCH_MEM_OP_NODE_PARAMS *params);
+CUresult CUDAAPI cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, CUgraph graph, CUcontext ctx,
+						unsigned int value, unsigned int flags);
 CUresult CUDAAPI cuDeviceGraphMemTrim(CUdevice dev);
 CUresult CUDAAPI cuDeviceGetGraphMemAttribute(CUdevice dev, CUgraphMem_attribute attr, void *value);
 CUresult CUDAAPI cuDeviceSetGraphMemAttribute(CUdevice dev, CUgraphMem_attribute attr, void *value);

@@ -141,6 +141,7 @@
 	X(cudaErrorFunctionNotLoaded, 913, "the function is not loaded") \
 	X(cudaErrorInvalidResourceType, 914, "invalid resource type") \
 	X(cudaErrorInvalidResourceConfiguration, 915, "invalid resource configuration") \
+	X(cudaErrorStreamDetached, 917, "the stream's green context is destroyed") \
 	X(cudaErrorUnknown, 999, "unknown error") \
 	X(cudaErrorApiFailureBase, 10000, "error of an old runtime")
 

@@ -112,12 +112,37 @@ struct cudaEventNodeParams {
 	cudaEvent_t event;
 };
 
+enum cudaGraphChildGraphNodeOwnership {
+	cudaGraphChildGraphOwnershipClone = 0,
+	cudaGraphChildGraphOwnershipMove = 1
+};
+
 struct cudaChildGraphNodeParams {
 	cudaGraph_t graph;
+	enum cudaGraphChildGraphNodeOwnership ownership;
 };
 
 struct cudaMemFreeNodeParams {
 	void *dptr;
+};
+
+/* Bodies that run, or not, or many times, by a value that device code sets */
+typedef unsigned long long cudaGraphConditionalHandle;
+enum cudaGraphConditionalHandleFlags { cudaGraphCondAssignDefault = 1 };
+enum cudaGraphConditionalNodeType {
+	cudaGraphCondTypeIf = 0,
+	cudaGraphCondTypeWhile = 1,
+	cudaGraphCondTypeSwitch = 2
+};
+
+struct cudaConditionalNodeParams {
+	cudaGraphConditionalHandle handle;
+	enum cudaGraphConditionalNodeType type;
+	unsigned int size;
+	cudaGraph_t *phGraph_out;
+#if CUDART_VERSION >= 13000
+	cudaExecutionContext_t ctx;
+#endif
 };
 
 struct cudaGraphNodeParams {
@@ -134,6 +159,7 @@ struct cudaGraphNodeParams {
 		struct cudaEventNodeParams eventRecord;
 		struct cudaMemAllocNodeParams alloc;
 		struct cudaMemFreeNodeParams free;
+		struct cudaConditionalNodeParams conditional;
 	};
 	long long reserved2;
 };
@@ -233,6 +259,13 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cud
 cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t src, cudaGraphNode_t dst);
 #endif
 cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node);
+#if CUDART_VERSION >= 13000
+cudaError_t cudaGraphGetId(cudaGraph_t graph, unsigned int *id);
+cudaError_t cudaGraphExecGetId(cudaGraphExec_t exec, unsigned int *id);
+cudaError_t cudaGraphNodeGetLocalId(cudaGraphNode_t node, unsigned int *id);
+cudaError_t cudaGraphNodeGetToolsId(cudaGraphNode_t node, unsigned long long *id);
+cudaError_t cudaGraphNodeGetContainingGraph(cudaGraphNode_t node, cudaGraph_t *graph);
+#endif
 cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned int flags);
 
 /* Nodes: added, asked and changed, in the graph and in what was made of it */
@@ -286,6 +319,9 @@ cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttribut
 cudaError_t cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr, void *value);
 
 /* Graphs that can be launched */
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t graph,
+					     unsigned int value CUDA_LITE_DEFAULT(0),
+					     unsigned int flags CUDA_LITE_DEFAULT(0));
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
 				 unsigned long long flags CUDA_LITE_DEFAULT(0));
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph,

@@ -66,6 +66,7 @@
 #define cudaStreamGetPriority cudaStreamGetPriority_ptsz
 #define cudaStreamIsCapturing cudaStreamIsCapturing_ptsz
 #define cudaStreamQuery cudaStreamQuery_ptsz
+#define cudaStreamGetDevResource cudaStreamGetDevResource_ptsz
 #define cudaStreamSetAttribute cudaStreamSetAttribute_ptsz
 #define cudaStreamSynchronize cudaStreamSynchronize_ptsz
 #define cudaStreamUpdateCaptureDependencies cudaStreamUpdateCaptureDependencies_ptsz

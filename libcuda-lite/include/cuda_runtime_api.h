@@ -335,6 +335,9 @@ static inline struct cudaExtent make_cudaExtent(size_t width, size_t height, siz
 
 #include "cuda_lite_runtime_texture.h"
 #include "cuda_lite_runtime_batch.h"
+#if CUDART_VERSION >= 13000
+#include "cuda_lite_runtime_execution.h"
+#endif
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #include "cuda_lite_runtime_ptds.h"

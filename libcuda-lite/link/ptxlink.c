@@ -16,7 +16,7 @@ struct def {
  * Functions of the device itself, and those of the device runtime: the kernel that calls one of these is refused by its name when
  * it is used, the others of the program run.
  */
-static const char *const own_functions[] = { "vprintf", "malloc", "free", "__assertfail", "__assert_fail", "memcpy", "memset",
+static const char *const own_functions[] = { "vprintf", "malloc", "free", "__assertfail", "__assert_fail", "memcpy", "memset", "cudaGraphSetConditional",
 					     "cudaGetParameterBuffer", "cudaGetParameterBufferV2", "cudaLaunchDevice", "cudaLaunchDeviceV2" };
 static const char device_runtime[] = "__cudaCDP";        /* what nvcc's headers call in their places begins so */
 

@@ -218,6 +218,19 @@ NAMED(EDGES(cudaGraphRemoveDependencies),
      (cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to, const cudaGraphEdgeData *edges, size_t n),
      cuGraphRemoveDependencies_v2(graph, from, to, (const CUgraphEdgeData *)edges, n))
 
+SAME(GraphConditionalHandleCreate, (cudaGraphConditionalHandle *handle, cudaGraph_t graph, unsigned int value, unsigned int flags),
+     cuGraphConditionalHandleCreate((CUgraphConditionalHandle *)handle, graph, NULL, value, flags))
+
+/* What they are called */
+
+#if CUDART_MAJOR >= 13
+SAME(GraphGetId, (cudaGraph_t graph, unsigned int *id), cuGraphGetId(graph, id))
+SAME(GraphExecGetId, (cudaGraphExec_t exec, unsigned int *id), cuGraphExecGetId(exec, id))
+SAME(GraphNodeGetLocalId, (cudaGraphNode_t node, unsigned int *id), cuGraphNodeGetLocalId(node, id))
+SAME(GraphNodeGetToolsId, (cudaGraphNode_t node, unsigned long long *id), cuGraphNodeGetToolsId(node, id))
+SAME(GraphNodeGetContainingGraph, (cudaGraphNode_t node, cudaGraph_t *graph), cuGraphNodeGetContainingGraph(node, graph))
+#endif
+
 /* Graphs that can be launched */
 
 SAME(GraphInstantiate, (cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags),

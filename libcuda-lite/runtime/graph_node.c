@@ -104,6 +104,11 @@ static cudaError_t rt_node_of(const struct cudaGraphNodeParams *p, CUgraphNodePa
 	case cudaGraphNodeTypeMemAlloc:
 		memcpy(&n->alloc, &p->alloc, sizeof(p->alloc));
 		return cudaSuccess;
+	case cudaGraphNodeTypeConditional:      /* CUDA 12 has no context here, and what stands there is nothing */
+		n->conditional = (CUDA_CONDITIONAL_NODE_PARAMS){ .handle = p->conditional.handle,
+								 .type = (CUgraphConditionalNodeType)p->conditional.type,
+								 .size = p->conditional.size };
+		return cudaSuccess;
 	default:        /* pointers and handles: the same here and there */
 		memcpy(n->reserved1, p->reserved1, sizeof(n->reserved1));
 		return cudaSuccess;
@@ -303,6 +308,8 @@ static cudaError_t rt_add_node(ADDED, const CUgraphEdgeData *edges, struct cudaG
 	result = cuGraphAddNode_v2(node, graph, deps, edges, n, &c);
 	if (result == CUDA_SUCCESS && p->type == cudaGraphNodeTypeMemAlloc)
 		p->alloc.dptr = (void *)(uintptr_t)c.alloc.dptr;
+	if (result == CUDA_SUCCESS && p->type == cudaGraphNodeTypeConditional)
+		p->conditional.phGraph_out = c.conditional.phGraph_out;
 	return rt_cu(result);
 }
 

@@ -25,12 +25,16 @@ struct table {
 	unsigned n;
 };
 
-static const uint8_t *file_at(const struct carried_image *im, uint64_t addr, uint64_t n, int code)
+enum where { CODE, TEXT, ANYWHERE };
+
+/* n bytes of the file at an address: of code, of what nobody writes to, or of all (some linkers have .eh_frame among what is written to). */
+static const uint8_t *file_at(const struct carried_image *im, uint64_t addr, uint64_t n, enum where where)
 {
 	for (unsigned i = 0; i < im->nph; i++) {
 		const Elf64_Phdr *p = &im->ph[i];
 
-		if (p->p_type == PT_LOAD && (!code || p->p_flags & PF_X) && !(p->p_flags & PF_W) && addr >= p->p_vaddr &&
+		if (p->p_type == PT_LOAD && (where != CODE || p->p_flags & PF_X) &&
+		    (where == ANYWHERE || !(p->p_flags & PF_W)) && addr >= p->p_vaddr &&
 		    addr - p->p_vaddr < p->p_filesz && n <= p->p_filesz - (addr - p->p_vaddr) && p->p_offset <= im->bytes &&
 		    addr - p->p_vaddr + n <= im->bytes - p->p_offset)
 			return im->file + p->p_offset + (addr - p->p_vaddr);
@@ -52,7 +56,7 @@ static int open_table(struct table *t, const struct carried_image *im)
 
 		if (p->p_type != PT_GNU_EH_FRAME || p->p_filesz < 12)
 			continue;
-		h = file_at(im, p->p_vaddr, p->p_filesz, 0);
+		h = file_at(im, p->p_vaddr, p->p_filesz, ANYWHERE);
 		if (!h || h[0] != 1 || h[2] != 0x03 || h[3] != 0x3b)
 			return -1;
 		t->im = im;
@@ -81,7 +85,7 @@ static uint64_t size(const struct table *t, unsigned i)
 static uint64_t described(const struct table *t, unsigned i)
 {
 	uint64_t at = t->header + (uint64_t)(int64_t)int_at(t->rows + 8 * (uint64_t)i + 4), n;
-	const uint8_t *p = file_at(t->im, at, 16, 0);
+	const uint8_t *p = file_at(t->im, at, 16, ANYWHERE);
 
 	if (!p || at + 8 + (uint64_t)(int64_t)int_at(p + 8) != begin(t, i))
 		return 0;
@@ -103,7 +107,7 @@ static int name_char(uint8_t c)
 static unsigned name_at(const struct carried_image *im, uint64_t addr, const uint8_t **name)
 {
 	static const char cuda[] = "cuda";
-	const uint8_t *p = file_at(im, addr, NAME_MAX_BYTES, 0);
+	const uint8_t *p = file_at(im, addr, NAME_MAX_BYTES, TEXT);
 	unsigned from = 0, n;
 
 	if (!p)
@@ -125,7 +129,7 @@ static unsigned name_at(const struct carried_image *im, uint64_t addr, const uin
 static unsigned name_of(const struct table *t, unsigned i, const uint8_t **name)
 {
 	uint64_t addr = begin(t, i), bytes = size(t, i);
-	const uint8_t *p = bytes ? file_at(t->im, addr, bytes, 1) : 0, *one;
+	const uint8_t *p = bytes ? file_at(t->im, addr, bytes, CODE) : 0, *one;
 	unsigned found = 0, n;
 
 	for (uint64_t k = 0; p && k + 7 <= bytes; k++) {

@@ -92,9 +92,9 @@ int main(int argc, char **argv)
 
 		*(void **)&count = dlsym(lib, "cuDeviceGetCount");
 		CHECK(count(&c) == 3 && c == 7, "cuDeviceGetCount before cuInit");
-		*(void **)&graph = dlsym(lib, "cuGraphConditionalHandleCreate");
+		*(void **)&graph = dlsym(lib, "cuCheckpointProcessLock");
 		unsupported = (unsigned)graph(NULL, 0);
-		CHECK(unsupported == 801, "cuGraphConditionalHandleCreate: %u", unsupported);
+		CHECK(unsupported == 801, "cuCheckpointProcessLock: %u", unsupported);
 		CHECK(init(1) == 1, "cuInit with flags");
 	}
 	if (!failed)

@@ -353,7 +353,7 @@ static void errors(void)
 }
 
 /* It takes arguments that nobody looks at. */
-cudaError_t cudaGraphConditionalHandleCreate(void);
+cudaError_t cudaDeviceGetNvSciSyncAttributes(void);
 
 /* The name of an unsupported call appears once, its error every time. */
 static void unsupported(void)
@@ -367,12 +367,12 @@ static void unsupported(void)
 		return;
 	}
 	for (i = 0; i < 3; i++)
-		WANT(cudaErrorNotSupported, cudaGraphConditionalHandleCreate());
+		WANT(cudaErrorNotSupported, cudaDeviceGetNvSciSyncAttributes());
 	dup2(keep, 2);
 	close(fds[1]);
 	n = read(fds[0], text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = 0;
-	CHECK(strstr(text, "cudaGraphConditionalHandleCreate") && strchr(text, '\n') == text + n - 1);
+	CHECK(strstr(text, "cudaDeviceGetNvSciSyncAttributes") && strchr(text, '\n') == text + n - 1);
 	close(fds[0]);
 	close(keep);
 	WANT(cudaErrorNotSupported, cudaGetLastError());

@@ -24,5 +24,5 @@ diff "$tmp/want" "$tmp/rows" >"$tmp/diff" || { fail "rows of exports.def (< want
 ${CC:-cc} -std=gnu11 -O1 -o "$tmp/names" tests/abi/libcuda_names.c -ldl || exit 1
 env -u VGPU_AGENT "$tmp/names" "$(realpath "$so")" <tests/abi/libcuda.txt 2>"$tmp/err" || fail "libcuda_names failed"
 # A call that is not supported names itself once.
-[ "$(grep -c 'cuGraphConditionalHandleCreate is not supported' "$tmp/err")" = 1 ] || fail "cuGraphConditionalHandleCreate did not name itself"
+[ "$(grep -c 'cuCheckpointProcessLock is not supported' "$tmp/err")" = 1 ] || fail "cuCheckpointProcessLock did not name itself"
 exit $bad

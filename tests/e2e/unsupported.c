@@ -22,9 +22,9 @@ static any_fn find(const char *name)
 int main(void)
 {
 	static const char *const names[] = {
-		"cuGraphConditionalHandleCreate", "cuMemBatchDecompressAsync", "cuTexRefCreate", "cuMipmappedArrayCreate",
+		"cuCheckpointProcessLock", "cuMemBatchDecompressAsync", "cuTexRefCreate", "cuGraphicsMapResources",
 		"cuMulticastBindMem", "cuImportExternalMemory", "cuMulticastCreate", "cuSurfRefSetArray",
-		"cuTensorMapEncodeTiled", "cuGreenCtxCreate", "cuStreamGetGreenCtx",
+		"cuTensorMapEncodeTiled", "cuMemMapArrayAsync",
 	};
 	const unsigned n = sizeof names / sizeof names[0];
 	/* The table that NVIDIA's own runtime opens first; any other id is as unknown. */

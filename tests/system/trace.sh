@@ -19,7 +19,7 @@ cat >"$dir/ways.c" <<'C'
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cuda.h"
-CUresult cuGraphConditionalHandleCreate(void *graph, unsigned flags);
+CUresult cuCheckpointProcessLock(int pid, void *args);
 static CUdeviceptr seen;
 static void *other(void *p)
 {
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
 	pthread_create(&t, NULL, other, ctx);
 	pthread_join(t, NULL);
 	cuMemFree(0x12345);                                     /* an error */
-	cuGraphConditionalHandleCreate(NULL, 0);                                 /* not supported */
+	cuCheckpointProcessLock(0, NULL);                                        /* not supported */
 	cuCtxSynchronize();
 	version = cuDriverGetVersion;                           /* an address taken at link time */
 	version(&v);
@@ -91,13 +91,13 @@ has() {
 }
 
 timeout 60 "$V/vgpu" trace -o "$dir/out" -- "$dir/ways" 2>"$dir/err"; st=$?
-[ $st = 0 ] && ! grep -v 'cuGraphConditionalHandleCreate is not supported' "$dir/err" && ok "the traced program's answer is its own" || fail "exit $st"
+[ $st = 0 ] && ! grep -v 'cuCheckpointProcessLock is not supported' "$dir/err" && ok "the traced program's answer is its own" || fail "exit $st"
 has "calls through the PLT, dlsym and dlopen by path" ' cuMemAlloc_v2\(ptr=\[0x[0-9a-f]+\], bytes=[123]000\) = CUDA_SUCCESS <' 3
 has "a call by cuGetProcAddress" ' cuMemGetInfo_v2\(free_bytes=\[[1-9][0-9]*\], total=\[[1-9][0-9]*\]\) = CUDA_SUCCESS' 1
 has "another thread, with its id" '^([0-9]+)/[0-9]+ +[0-9.]+ cuMemsetD32_v2\(dst=0x[0-9a-f]+, value=7, n=4\) = CUDA_SUCCESS' 1
 awk '/cuMemsetD32/ {split($1, p, "/"); exit p[1] == p[2]}' "$dir/out" && ok "threads are told apart" || fail "threads are told apart"
 has "an error by its name" ' cuMemFree_v2\(ptr=0x12345\) = CUDA_ERROR_INVALID_VALUE <' 1
-has "a call that is not supported" ' cuGraphConditionalHandleCreate\(\.\.\.\) = CUDA_ERROR_NOT_SUPPORTED <' 1
+has "a call that is not supported" ' cuCheckpointProcessLock\(\.\.\.\) = CUDA_ERROR_NOT_SUPPORTED <' 1
 has "a forked child" ' cuCtxSynchronize\(\) = CUDA_ERROR_NOT_INITIALIZED <' 1
 has "a program that the child becomes" ' cuDriverGetVersion\(version=\[13010\]\) = CUDA_SUCCESS' 2
 has "nothing else" . 18

@@ -21,22 +21,26 @@ built fixed work.cu -Xcompiler -fno-pie -Xlinker -no-pie
 built hard work.cu -Xcompiler -fcf-protection=full -Xlinker -z,relro,-z,now
 built threads work.cu -default-stream per-thread
 built libwork.so work.cu -DLIBRARY -shared -Xcompiler -fPIC
-built lacks lacks.cu
 cc -O1 -o "$w/library" "$here/library.c" -ldl -lpthread || exit 1
-for p in work fixed hard threads libwork.so; do strip -o "$w/stripped-$p" "$w/$p"; done
+for p in work fixed hard threads writable libwork.so; do strip -o "$w/stripped-$p" "$w/$p"; done
 # as one of 12.6 or before: the name is not where it is looked for
 sed 's/__cudaInitModule/__cudaInitModul_/g' "$w/stripped-work" >"$w/blind" && chmod +x "$w/blind"
 cc -std=gnu11 -O1 -Wall -Wextra -o "$w/found" "$here/found.c" "$here/../../libcuda-lite/turn/carried.c" "$here/../../libcuda-lite/turn/stripped.c" || exit 1
 
 # A runtime 11, which PyPI's nvcc does not bring: its names, each a function that traps, between two of the names that only the static
 # library has. 11's are those of 12 without the renamed one, and with the references to textures.
-{
+trapping() { # NAME...
 	printf '.text\n.balign 16\n'
-	for f in __cudart1 $(grep -vx cudaGetDeviceProperties_v2 "$here/../abi/cudart12.txt") cudaGetTextureReference cudaBindTexture __cudart2; do
+	for f in __cudart1 "$@" __cudart2; do
 		printf '.globl %s\n.type %s, @function\n%s: .fill 64, 1, 0xcc\n.size %s, 64\n' "$f" "$f" "$f" "$f"
 	done
 	printf '.section .note.GNU-stack, "", @progbits\n'
-} >"$w/eleven.s"
+}
+# shellcheck disable=SC2046
+trapping $(grep -vx cudaGetDeviceProperties_v2 "$here/../abi/cudart12.txt") cudaGetTextureReference cudaBindTexture >"$w/eleven.s"
+# shellcheck disable=SC2046
+trapping $(cat "$here/../abi/cudart13.txt") cudaCallOfTomorrow cudaAnotherOne >"$w/lacks.s"
+cc -std=gnu11 -O1 -Wall -Wextra -o "$w/lacks" "$here/lacks.c" "$w/lacks.s" || exit 1
 cc -std=gnu11 -O1 -Wall -Wextra -o "$w/eleven" "$here/eleven.c" "$w/eleven.s" || exit 1
 grep -v 'cudaCtxResetPersistingL2Cache' "$w/eleven.s" >"$w/ten.s"
 cc -std=gnu11 -O1 -o "$w/ten" "$here/eleven.c" "$w/ten.s" || exit 1
@@ -60,13 +64,13 @@ right "bound at once by environment" env LD_BIND_NOW=1 "${run[@]}" "$w/work"
 right "a library of its own, opened, closed and opened again" "${run[@]}" "$w/library" "$w/libwork.so"
 right "by one line of environment, without vgpu run" env LD_AUDIT="$B/lib/libvgpu-turn.so" "$w/work"
 right "the same for a library" env LD_AUDIT="$B/lib/libvgpu-turn.so" "$w/library" "$w/libwork.so"
-for p in work fixed hard threads; do
+for p in work fixed hard threads writable; do
 	right "stripped: $p" "${run[@]}" "$w/stripped-$p"
 done
 right "stripped: a library, opened, closed and opened again" "${run[@]}" "$w/library" "$w/stripped-libwork.so"
 right "stripped, by one line of environment" env LD_AUDIT="$B/lib/libvgpu-turn.so" "$w/stripped-work"
 # what is found without symbols is what the symbols say, to the last of them
-for p in work fixed hard threads libwork.so; do
+for p in work fixed hard threads writable libwork.so; do
 	said=$("$w/found" "$w/$p" "$w/stripped-$p" 2>&1) && ok "found without symbols, $p: $said" || fail "without symbols, $p: $said"
 done
 # another auditor beside it
@@ -124,8 +128,8 @@ else
 fi
 
 "${run[@]}" "$w/lacks" >"$dir/out" 2>"$dir/err"
-[ "$(cat "$dir/out")" = $'801 801\n801 801' ] && [ "$(grep -c 'cudaGraphExecGetId is not supported' "$dir/err")" = 1 ] &&
-	[ "$(grep -c 'cudaDeviceGetDevResource is not supported' "$dir/err")" = 1 ] && ok "what ours lacks answers NOT_SUPPORTED, named once" ||
+[ "$(cat "$dir/out")" = $'801 801\n801 801' ] && [ "$(grep -c 'cudaCallOfTomorrow is not supported' "$dir/err")" = 1 ] &&
+	[ "$(grep -c 'cudaAnotherOne is not supported' "$dir/err")" = 1 ] && ok "what ours lacks answers NOT_SUPPORTED, named once" ||
 	fail "missing names: $(cat "$dir/out" "$dir/err")"
 "${run[@]}" "$w/blind" >"$dir/out" 2>"$dir/err"
 grep -q '^right$' "$dir/out" && fail "a program without symbols and names ran?" || { grep -q "$w/blind: NVIDIA's own CUDA runtime .*cannot work here" "$dir/err" &&

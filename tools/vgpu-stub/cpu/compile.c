@@ -278,7 +278,7 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 	c->syms.pool = &c->pool;
 	c->cc = OPND_NONE;
 	fn->state = FN_PARSING;
-	lex_init(&c->lx, fn->has_body ? fn->body : fn->m->text, fn->m->end, fn->has_body ? fn->body_line : 1,
+	lex_init(&c->lx, fn->has_body ? fn->body : fn->m->text, fn->end ? fn->end : fn->m->end, fn->has_body ? fn->body_line : 1,
 		 &c->bail, log, log_bytes);
 	c->lx.tline = c->lx.line;
 	c->lx.line_start -= fn->body_col;

@@ -367,6 +367,7 @@ struct func {
 	struct sym *sym;
 	bool entry, has_body;
 	const char *body, *head;        /* '{' of the body */
+	const char *end;                /* of the text that it stands in, where that is not the module's */
 	u32 body_line, body_col;
 	struct fparam *params, *rets;
 	u32 nparams, nrets, param_bytes;

@@ -386,10 +386,8 @@ static u8 linkage(struct lex *lx)
 	return link;
 }
 
-static void index_text(struct lex *lx, struct module *m)
+static void index_items(struct lex *lx, struct module *m)
 {
-	lex_next(lx);
-	parse_header(lx, m);
 	while (lx->tok != TK_EOF) {
 		struct sym head = { 0 };
 		u8 link;
@@ -429,6 +427,42 @@ static void index_text(struct lex *lx, struct module *m)
 			lex_fail(lx, VGPU_ST_INVALID_PTX, "unknown directive '.%.*s'",
 				 (int)(lx->n < 40 ? lx->n : 40), lx->s);
 	}
+}
+
+/*
+ * The device runtime's function that needs nothing of it: a conditional node's handle is the place of its value
+ * (libcuda-lite/driver/graph_cond.c).
+ */
+static const char set_conditional[] =
+	".visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)\n"
+	"{\n"
+	"	.reg .b64 %h;\n	.reg .b32 %v;\n"
+	"	ld.param.b64 %h, [handle];\n	ld.param.b32 %v, [value];\n"
+	"	st.b32 [%h], %v;\n"
+	"	ret;\n"
+	"}\n";
+
+static void add_own_functions(struct lex *lx, struct module *m)
+{
+	const struct map_ent *e = map_find(&m->syms, "cudaGraphSetConditional", 23);
+	const char *end = set_conditional + sizeof(set_conditional) - 1;
+	const struct sym *s = e ? e->val : NULL;
+
+	if (!s || s->what != V_FUNC || s->fn->has_body || s->fn->nparams != 2 || s->fn->nrets || s->fn->params[0].bytes != 8 ||
+	    s->fn->params[1].bytes != 4)
+		return;
+	lex_init(lx, set_conditional, end, 1, lx->bail, lx->log, lx->log_bytes);
+	lex_next(lx);
+	index_items(lx, m);
+	s->fn->end = end;
+}
+
+static void index_text(struct lex *lx, struct module *m)
+{
+	lex_next(lx);
+	parse_header(lx, m);
+	index_items(lx, m);
+	add_own_functions(lx, m);
 	resolve_aliases(lx, m);
 	for (u32 i = 0; i < m->nfuncs; i++) {
 		struct func *fn = m->funcs[i];
