@@ -45,7 +45,7 @@ STUB    := $(wildcard tools/vgpu-stub/*.c)
 CUBIN   := fw-protocol/vgpu_cubin.c
 CPU     := $(wildcard tools/vgpu-stub/cpu/*.c tools/vgpu-stub/cpu/strip/*.c) $(CUBIN)
 CUDA    := $(wildcard tools/vgpu-stub/cuda/*.c)
-TOOL    := $(wildcard tools/vgpu/*.c) libcuda-lite/turn/carried.c $(wildcard libcuda-lite/link/*.c)
+TOOL    := $(wildcard tools/vgpu/*.c) libcuda-lite/turn/carried.c libcuda-lite/turn/stripped.c $(wildcard libcuda-lite/link/*.c)
 CORE    := $(wildcard libcuda-lite/core/*.c) $(wildcard libcuda-lite/driver/*.c) $(wildcard libcuda-lite/link/*.c) $(CUBIN)
 RT      := $(wildcard libcuda-lite/runtime/*.c)
 BLAS    := $(wildcard libcuda-lite/blas/*.c)
@@ -301,7 +301,8 @@ $(O)/blas13/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PIC) -DCUBLAS_MAJOR=13 -c -o $@ $<
 # their kernels, as text
-$(foreach o,blas12 blas13 static12 static13,$(eval $(O)/$(o)/libcuda-lite/blaslt/matmul.o: libcuda-lite/blas/kernels/epilogue.ptx))
+$(foreach o,blas12 blas13 static12 static13,$(eval $(O)/$(o)/libcuda-lite/blaslt/matmul.o: libcuda-lite/blas/kernels/epilogue.ptx) \
+	$(foreach k,level1 level2 level3 factor,$(eval $(O)/$(o)/libcuda-lite/blas/$(k).o: libcuda-lite/blas/kernels/$(k).ptx)))
 $(eval $(call traced,libnvidia-ml.so.1,$(call objs,lib,$(NVML)),nvml[A-Z],libcuda-lite/include/nvml.h))
 $(B)/lib/libnvidia-ml.so.1: linker/libnvidia-ml.map
 	@mkdir -p $(@D)
@@ -542,7 +543,8 @@ $(foreach u,$(UNITS),$(eval $(call unit_rule,$(u))))
 # cuBLAS against OpenBLAS, where its header is
 OPENBLAS := $(wildcard /usr/include/x86_64-linux-gnu/openblas-pthread)
 OPENLIBS := -L/usr/lib/x86_64-linux-gnu/openblas-pthread -lopenblas -lm
-$(B)/test/blas/gemm: tests/blas/gemm.c | libs
+$(B)/test/blas/levels: tests/blas/levels_type.h tests/blas/levels_more.h
+$(B)/test/blas/gemm $(B)/test/blas/levels: $(B)/test/blas/%: tests/blas/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -DCUDART_VERSION=12000 -isystem $(OPENBLAS) -o $@ $< $(addprefix $(B)/lib/,libcublas.so.12 libcudart.so.12 libcuda.so.1) $(OPENLIBS)
 $(B)/test/blas/native: tests/blas/native.c $(call objs,plain,$(addprefix tools/vgpu-stub/cpu/,gemm.c gemm_bytes.c gemm_isa.c gemm_avx512.c))
@@ -621,7 +623,7 @@ $(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(CUDA) $(FW) $(SER
 	@mkdir -p $(@D)
 	$(CC) $(SAN) -o $@ $^ $(STUB_LIBS)
 
-test-bins: e2e $(SYSTEM) $(if $(OPENBLAS),$(addprefix $(B)/test/blas/,gemm native)) $(addprefix $(U)/plain/,$(filter-out ring_tsan,$(UNITS))) $(addprefix $(U)/asan/,$(filter-out ring_tsan,$(UNITS))) \
+test-bins: e2e $(SYSTEM) $(if $(OPENBLAS),$(addprefix $(B)/test/blas/,gemm levels native)) $(addprefix $(U)/plain/,$(filter-out ring_tsan,$(UNITS))) $(addprefix $(U)/asan/,$(filter-out ring_tsan,$(UNITS))) \
 	$(addprefix $(U)/tsan/,$(TSAN)) $(foreach k,plain asan,$(addprefix $(X)/$(k)/,ptxrun optest jitdiff legal fatbin_test)) \
 	$(addprefix $(Z)/,$(FUZZ)) $(B)/test/san/bin/vgpu-stub $(addprefix $(B)/test/hostile/,hostile native bin/vgpu-stub) $(B)/test/soak/worker \
 	$(B)/test/vm/outside $(B)/test/vm/edu

@@ -12,7 +12,8 @@
 
 #include <stdint.h>
 
-#define VGPU_TEXTURE_MAGIC 0x58455456u          /* "VTEX" */
+#define VGPU_TEXTURE_MAGIC 0x58455456u          /* "VTEX": what stands behind border is none of it */
+#define VGPU_TEXTURE_MAGIC_2 0x32585456u        /* "VTX2": all counts; an engine that does not know it refuses the object */
 
 enum vgpu_texel {                               /* as CUarray_format has them */
 	VGPU_TEXEL_U8 = 0x01, VGPU_TEXEL_U16 = 0x02, VGPU_TEXEL_U32 = 0x03, VGPU_TEXEL_S8 = 0x08, VGPU_TEXEL_S16 = 0x09,
@@ -26,6 +27,8 @@ enum vgpu_texture_mode { VGPU_TEXTURE_WRAP, VGPU_TEXTURE_CLAMP, VGPU_TEXTURE_MIR
 #define VGPU_TEXTURE_FETCH 8u                   /* linear memory: read by integers, 0 beyond its end */
 #define VGPU_TEXTURE_CUBE 16u                   /* layers are faces, six of a cube */
 #define VGPU_TEXTURE_SURFACE 32u                /* a surface: bytes, no sampler */
+#define VGPU_TEXTURE_SRGB 64u                   /* bytes read as 0 to 1: the first three channels are sRGB's */
+#define VGPU_TEXTURE_MIP_LINEAR 128u            /* between two levels; else the nearest */
 
 struct vgpu_texture {
 	uint32_t magic, flags;
@@ -34,6 +37,34 @@ struct vgpu_texture {
 	uint32_t layers;                        /* 0: not layered */
 	uint64_t base, pitch, slice, bytes;     /* bytes: all of it, from base on */
 	float border[4];
+	/* with levels width, height and depth are those of the first that there is, and each lies behind the one before */
+	float lod_bias, lod_min, lod_max;
+	uint16_t levels, first_level;           /* of the view; levels 0: there is but one */
+	uint32_t first_layer, all_layers;       /* all_layers: of the array */
 };
+
+/* Where a level lies, and how large it is. height, depth, layers: 0 where there is no such dimension. */
+struct vgpu_level {
+	uint32_t width, height, depth;
+	uint64_t pitch, slice, offset, bytes;
+};
+#define VGPU_TEXTURE_ALIGN 64u                  /* of rows */
+
+static inline struct vgpu_level vgpu_texture_level(uint32_t width, uint32_t height, uint32_t depth, uint32_t layers, uint32_t texel,
+						   uint32_t level)
+{
+	struct vgpu_level v = { 0, 0, 0, 0, 0, 0, 0 };
+
+	for (uint32_t l = 0; l <= level && l < 32; l++) {
+		v.offset += v.bytes;
+		v.width = width >> l ? width >> l : 1;
+		v.height = !height ? 0 : height >> l ? height >> l : 1;
+		v.depth = !depth ? 0 : depth >> l ? depth >> l : 1;
+		v.pitch = ((uint64_t)v.width * texel + VGPU_TEXTURE_ALIGN - 1) & ~(uint64_t)(VGPU_TEXTURE_ALIGN - 1);
+		v.slice = v.pitch * (v.height ? v.height : 1);
+		v.bytes = v.slice * (layers ? layers : v.depth ? v.depth : 1);
+	}
+	return v;
+}
 
 #endif

@@ -35,6 +35,8 @@ struct cublasContext {
 	cublasMath_t math_mode;
 	cublasAtomicsMode_t atomics_mode;
 	int sm_count;
+	void *slot;                     /* levels.c: what host and device see, for one user at a time */
+	atomic_uint slot_used;
 };
 
 #pragma GCC visibility push(hidden)

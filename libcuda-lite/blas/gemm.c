@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products and triangular solves: every entry point becomes one struct call, which check() turns into one command.
+ * Products and triangular solves: every entry point becomes one struct call, which check() turns into one command, or, of complex matrices,
+ * into several (level3.c).
  */
-#include "blas.h"
-#include "types.h"
+#include <limits.h>
+
+#include "levels.h"
 
 struct call {
 	cublasHandle_t handle;
 	unsigned int op;                /* VGPU_OP_GEMM or VGPU_OP_TRSM */
-	int m, n, k, count;
-	int lda, ldb, ldc;
+	long long m, n, k, count;
+	long long lda, ldb, ldc;
 	long long stride_a, stride_b, stride_c;
 	bool pointers;                  /* a, b and c are device arrays of pointers */
 	unsigned int ta, tb;            /* cublasOperation_t */
@@ -17,16 +19,17 @@ struct call {
 	const void *a, *b, *alpha, *beta;
 	void *c;
 	unsigned int type_a, type_b, type_c, type_scalar; /* enum vgpu_gemm_type */
+	int complex, complex_in;        /* else TYPE_C or TYPE_Z, and what a and b are */
 };
 
-static bool ld_ok(int ld, int rows)
+static bool ld_ok(long long ld, long long rows)
 {
 	return ld >= (rows > 1 ? rows : 1);
 }
 
 static cublasStatus_t check(const struct call *q)
 {
-	int order = q->side == CUBLAS_SIDE_LEFT ? q->m : q->n;
+	long long order = q->side == CUBLAS_SIDE_LEFT ? q->m : q->n;
 
 	if (q->ta > CUBLAS_OP_C || q->tb > CUBLAS_OP_C || q->m < 0 || q->n < 0 || q->k < 0 || q->count < 0 ||
 	    !ld_ok(q->ldc, q->m))
@@ -61,6 +64,17 @@ static cublasStatus_t submit(const struct call *q)
 		return CUBLAS_STATUS_SUCCESS;
 	if (!q->alpha || (q->op == VGPU_OP_GEMM && !q->beta) || !q->c)
 		return CUBLAS_STATUS_INVALID_VALUE;
+	if (q->m > INT32_MAX || q->n > INT32_MAX || q->k > INT32_MAX || q->count > INT32_MAX || q->lda > INT32_MAX || q->ldb > INT32_MAX ||
+	    q->ldc > INT32_MAX)
+		BLAS_UNSUPPORTED("a product of matrices with 2^31 rows, columns or members, or more,");
+	if (q->complex) {
+		struct levels_product c = { .type = q->complex, .type_in = q->complex_in, .ta = q->ta, .tb = q->tb, .m = q->m, .n = q->n, .k = q->k,
+					    .count = q->count, .lda = q->lda, .ldb = q->ldb, .ldc = q->ldc, .sa = q->stride_a, .sb = q->stride_b,
+					    .sc = q->stride_c, .pointers = q->pointers, .a = q->a, .b = q->b, .alpha = q->alpha, .beta = q->beta, .c = q->c };
+
+		st = blas_enter(h);
+		return st == CUBLAS_STATUS_SUCCESS ? levels_product(h, &c) : st;
+	}
 	if (h->pointer_mode == CUBLAS_POINTER_MODE_DEVICE) {
 		p.alpha_at = (uintptr_t)q->alpha;
 		p.beta_at = (uintptr_t)q->beta;
@@ -86,109 +100,171 @@ static cublasStatus_t submit(const struct call *q)
 
 /* ---- one type throughout ---- */
 
-#define GEMM(X, S, type, code) \
-	cublasStatus_t cublas##X##gemm##S(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, \
-		int n, int k, const type *alpha, const type *A, int lda, const type *B, int ldb, const type *beta, type *C, \
-		int ldc) \
+#define CALL(...) \
+	submit(&(struct call){ .handle = handle, .op = VGPU_OP_GEMM, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .ta = transa, \
+		.tb = transb, .a = A, .b = B, .c = (void *)C, .alpha = alpha, .beta = beta, __VA_ARGS__ })
+#define REAL(code) .type_a = code, .type_b = code, .type_c = code, .type_scalar = code
+#define PAIRS(t) .complex = t, .complex_in = t
+#define STRIDES .stride_a = strideA, .stride_b = strideB, .stride_c = strideC
+
+/* name: the letter and "gemm"; v2: _v2 or nothing */
+#define ONE(name, v2, suffix, I, T, types) \
+	cublasStatus_t cublas##name##v2##suffix(CUBLAS_ARGS_gemm(I, T, T)) { return CALL(.count = 1, types); }
+#define MANY(name, suffix, I, T, types) \
+	cublasStatus_t cublas##name##Batched##suffix(CUBLAS_ARGS_gemmBatched(I, T, T)) { return CALL(.count = count, .pointers = true, types); } \
+	cublasStatus_t cublas##name##StridedBatched##suffix(CUBLAS_ARGS_gemmStrided(I, T, T)) { return CALL(.count = count, STRIDES, types); }
+#define SOLVE(X, suffix, I, T, code) \
+	cublasStatus_t cublas##X##trsm_v2##suffix(CUBLAS_ARGS_trsm(I, T, T)) \
 	{ \
-		return submit(&(struct call){ .handle = handle, .op = VGPU_OP_GEMM, .m = m, .n = n, .k = k, .count = 1, \
-			.lda = lda, .ldb = ldb, .ldc = ldc, .ta = transa, .tb = transb, .a = A, .b = B, .c = C, \
-			.alpha = alpha, .beta = beta, .type_a = code, .type_b = code, .type_c = code, .type_scalar = code }); \
+		return submit(&(struct call){ .handle = handle, .op = VGPU_OP_TRSM, .m = m, .n = n, .count = 1, .lda = lda, .ldc = ldb, .ta = trans, \
+			.side = side, .uplo = uplo, .diag = diag, .a = A, .c = B, .alpha = alpha, REAL(code) }); \
 	} \
-	cublasStatus_t cublas##X##gemmBatched(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, \
-		int m, int n, int k, const type *alpha, const type *const A[], int lda, const type *const B[], int ldb, \
-		const type *beta, type *const C[], int ldc, int count) \
+	cublasStatus_t cublas##X##trsmBatched##suffix(CUBLAS_ARGS_trsmBatched(I, T, T)) \
 	{ \
-		return submit(&(struct call){ .handle = handle, .op = VGPU_OP_GEMM, .m = m, .n = n, .k = k, .count = count, \
-			.lda = lda, .ldb = ldb, .ldc = ldc, .ta = transa, .tb = transb, .a = A, .b = B, .c = (void *)C, \
-			.pointers = true, .alpha = alpha, .beta = beta, .type_a = code, .type_b = code, .type_c = code, \
-			.type_scalar = code }); \
-	} \
-	cublasStatus_t cublas##X##gemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa, \
-		cublasOperation_t transb, int m, int n, int k, const type *alpha, const type *A, int lda, long long strideA, \
-		const type *B, int ldb, long long strideB, const type *beta, type *C, int ldc, long long strideC, int count) \
-	{ \
-		return submit(&(struct call){ .handle = handle, .op = VGPU_OP_GEMM, .m = m, .n = n, .k = k, .count = count, \
-			.lda = lda, .ldb = ldb, .ldc = ldc, .stride_a = strideA, .stride_b = strideB, .stride_c = strideC, \
-			.ta = transa, .tb = transb, .a = A, .b = B, .c = C, .alpha = alpha, .beta = beta, \
-			.type_a = code, .type_b = code, .type_c = code, .type_scalar = code }); \
+		return submit(&(struct call){ .handle = handle, .op = VGPU_OP_TRSM, .m = m, .n = n, .count = count, .lda = lda, .ldc = ldb, \
+			.ta = trans, .side = side, .uplo = uplo, .diag = diag, .a = A, .c = (void *)B, .pointers = true, .alpha = alpha, REAL(code) }); \
 	}
-
-GEMM(S, _v2, float, VGPU_GEMM_F32)
-GEMM(D, _v2, double, VGPU_GEMM_F64)
-GEMM(H, , __half, VGPU_GEMM_F16)
-
-#define TRSM(X, type, code) \
-	cublasStatus_t cublas##X##trsm_v2(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, \
-		cublasOperation_t trans, cublasDiagType_t diag, int m, int n, const type *alpha, const type *A, int lda, \
-		type *B, int ldb) \
-	{ \
-		return submit(&(struct call){ .handle = handle, .op = VGPU_OP_TRSM, .m = m, .n = n, .count = 1, .lda = lda, \
-			.ldc = ldb, .ta = trans, .side = side, .uplo = uplo, .diag = diag, .a = A, .c = B, .alpha = alpha, \
-			.type_a = code, .type_b = code, .type_c = code, .type_scalar = code }); \
-	} \
-	cublasStatus_t cublas##X##trsmBatched(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, \
-		cublasOperation_t trans, cublasDiagType_t diag, int m, int n, const type *alpha, const type *const A[], \
-		int lda, type *const B[], int ldb, int count) \
-	{ \
-		return submit(&(struct call){ .handle = handle, .op = VGPU_OP_TRSM, .m = m, .n = n, .count = count, \
-			.lda = lda, .ldc = ldb, .ta = trans, .side = side, .uplo = uplo, .diag = diag, .a = A, \
-			.c = (void *)B, .pointers = true, .alpha = alpha, .type_a = code, .type_b = code, .type_c = code, \
-			.type_scalar = code }); \
-	}
-
-TRSM(S, float, VGPU_GEMM_F32)
-TRSM(D, double, VGPU_GEMM_F64)
+#define F(suffix, I, ...) \
+	ONE(Sgemm, _v2, suffix, I, float, REAL(VGPU_GEMM_F32)) MANY(Sgemm, suffix, I, float, REAL(VGPU_GEMM_F32)) \
+	ONE(Dgemm, _v2, suffix, I, double, REAL(VGPU_GEMM_F64)) MANY(Dgemm, suffix, I, double, REAL(VGPU_GEMM_F64)) \
+	ONE(Hgemm, , suffix, I, __half, REAL(VGPU_GEMM_F16)) MANY(Hgemm, suffix, I, __half, REAL(VGPU_GEMM_F16)) \
+	ONE(Cgemm, _v2, suffix, I, cuComplex, PAIRS(TYPE_C)) MANY(Cgemm, suffix, I, cuComplex, PAIRS(TYPE_C)) \
+	ONE(Zgemm, _v2, suffix, I, cuDoubleComplex, PAIRS(TYPE_Z)) MANY(Zgemm, suffix, I, cuDoubleComplex, PAIRS(TYPE_Z)) \
+	ONE(Cgemm3m, , suffix, I, cuComplex, PAIRS(TYPE_C)) MANY(Cgemm3m, suffix, I, cuComplex, PAIRS(TYPE_C)) \
+	ONE(Zgemm3m, , suffix, I, cuDoubleComplex, PAIRS(TYPE_Z)) \
+	SOLVE(S, suffix, I, float, VGPU_GEMM_F32) SOLVE(D, suffix, I, double, VGPU_GEMM_F64)
+CUBLAS_BOTH(F, 0)
+#undef F
 
 /* ---- types by number ---- */
+
+/* Complex combinations of cuBLAS's table. */
+static bool complex_types(struct call *q, cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute)
+{
+	bool narrow = compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_PEDANTIC || compute == CUBLAS_COMPUTE_32F_FAST_16F ||
+		      compute == CUBLAS_COMPUTE_32F_FAST_16BF || compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+
+	if (a != b)
+		return false;
+	if (c == CUDA_C_32F && narrow && (a == CUDA_C_32F || a == CUDA_C_8I)) {
+		q->complex = TYPE_C;
+		q->complex_in = a == CUDA_C_8I ? TYPES : TYPE_C;
+	} else if (c == CUDA_C_64F && a == c && (compute == CUBLAS_COMPUTE_64F || compute == CUBLAS_COMPUTE_64F_PEDANTIC)) {
+		q->complex = q->complex_in = TYPE_Z;
+	}
+	return q->complex != 0;
+}
 
 static cublasStatus_t submit_ex(struct call q, cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute)
 {
 	if (!blas_handle(q.handle))
 		return CUBLAS_STATUS_NOT_INITIALIZED;
+	if (complex_types(&q, a, b, c, compute))
+		return submit(&q);
 	if (!blas_types(a, b, c, compute, &q.type_a, &q.type_c, &q.type_scalar))
 		BLAS_UNSUPPORTED("cublasGemmEx and its batched forms with these data and compute types");
 	q.type_b = q.type_a;
 	return submit(&q);
 }
 
-cublasStatus_t cublasSgemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k,
-	const float *alpha, const void *A, cudaDataType Atype, int lda, const void *B, cudaDataType Btype, int ldb,
-	const float *beta, void *C, cudaDataType Ctype, int ldc)
+#define EX(...) \
+	submit_ex((struct call){ .handle = handle, .op = VGPU_OP_GEMM, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .ta = transa, \
+		.tb = transb, .a = A, .b = B, .c = (void *)C, .alpha = alpha, .beta = beta, __VA_ARGS__ }, Atype, Btype, Ctype, compute)
+#define F(suffix, I, ...) \
+	cublasStatus_t cublasGemmEx##suffix(CUBLAS_ARGS_gemmEx(I)) \
+	{ \
+		(void)algo; \
+		return EX(.count = 1); \
+	} \
+	cublasStatus_t cublasGemmBatchedEx##suffix(CUBLAS_ARGS_gemmBatchedEx(I)) \
+	{ \
+		(void)algo; \
+		return EX(.count = count, .pointers = true); \
+	} \
+	cublasStatus_t cublasGemmStridedBatchedEx##suffix(CUBLAS_ARGS_gemmStridedEx(I)) \
+	{ \
+		(void)algo; \
+		return EX(.count = count, STRIDES); \
+	} \
+	cublasStatus_t cublasSgemmEx##suffix(CUBLAS_ARGS_gemmTyped(I, float)) \
+	{ \
+		const cublasComputeType_t compute = CUBLAS_COMPUTE_32F; \
+		return EX(.count = 1); \
+	} \
+	cublasStatus_t cublasCgemmEx##suffix(CUBLAS_ARGS_gemmTyped(I, cuComplex)) \
+	{ \
+		const cublasComputeType_t compute = CUBLAS_COMPUTE_32F; \
+		return EX(.count = 1); \
+	} \
+	cublasStatus_t cublasCgemm3mEx##suffix(CUBLAS_ARGS_gemmTyped(I, cuComplex)) \
+	{ \
+		const cublasComputeType_t compute = CUBLAS_COMPUTE_32F; \
+		return EX(.count = 1); \
+	}
+CUBLAS_BOTH(F, 0)
+#undef F
+
+/* ---- groups: each has its shape and its factors, and a part of the arrays of pointers ---- */
+
+/* at: the i-th of numbers with I's width */
+static long long number(const void *list, size_t bytes, long long i)
 {
-	return cublasGemmEx(handle, transa, transb, m, n, k, alpha, A, Atype, lda, B, Btype, ldb, beta, C, Ctype, ldc,
-			    CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+	return bytes == 8 ? ((const long long *)list)[i] : (long long)((const int *)list)[i];
 }
 
-cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k,
-	const void *alpha, const void *A, cudaDataType Atype, int lda, const void *B, cudaDataType Btype, int ldb,
-	const void *beta, void *C, cudaDataType Ctype, int ldc, cublasComputeType_t compute, cublasGemmAlgo_t algo)
+struct groups {
+	cublasHandle_t handle;
+	size_t width;                   /* of integers, bytes */
+	const cublasOperation_t *ta, *tb;
+	const void *m, *n, *k, *lda, *ldb, *ldc, *sizes;
+	const char *alpha, *beta;
+	const void *const *a, *const *b;
+	void *const *c;
+	cudaDataType type_a, type_b, type_c;
+	cublasComputeType_t compute;
+	long long count;
+};
+
+static cublasStatus_t grouped(const struct groups *g)
 {
-	(void)algo;
-	return submit_ex((struct call){ .handle = handle, .op = VGPU_OP_GEMM, .m = m, .n = n, .k = k, .count = 1, .lda = lda,
-		.ldb = ldb, .ldc = ldc, .ta = transa, .tb = transb, .a = A, .b = B, .c = C, .alpha = alpha, .beta = beta },
-		Atype, Btype, Ctype, compute);
+	struct cublasContext *h = blas_handle(g->handle);
+	unsigned int in, out, scalar;
+	size_t bytes;
+	long long at = 0;
+
+	if (!h)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	if (g->count < 0)
+		return CUBLAS_STATUS_INVALID_VALUE;
+	if (!blas_types(g->type_a, g->type_b, g->type_c, g->compute, &in, &out, &scalar))
+		BLAS_UNSUPPORTED("cublasGemmGroupedBatchedEx with these data and compute types");
+	bytes = vgpu_gemm_bytes(scalar);
+	for (long long i = 0; i < g->count; i++) {
+		long long size = number(g->sizes, g->width, i);
+
+		if (size < 0)
+			return CUBLAS_STATUS_INVALID_VALUE;
+		TRY(submit(&(struct call){ .handle = g->handle, .op = VGPU_OP_GEMM, .m = number(g->m, g->width, i), .n = number(g->n, g->width, i),
+			.k = number(g->k, g->width, i), .count = size, .lda = number(g->lda, g->width, i), .ldb = number(g->ldb, g->width, i),
+			.ldc = number(g->ldc, g->width, i), .pointers = true, .ta = g->ta[i], .tb = g->tb[i], .a = g->a + at, .b = g->b + at,
+			.c = (void *)(uintptr_t)(g->c + at), .alpha = g->alpha + (size_t)i * bytes, .beta = g->beta + (size_t)i * bytes, .type_a = in,
+			.type_b = in, .type_c = out, .type_scalar = scalar }));
+		at += size;
+	}
+	return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
-	int k, const void *alpha, const void *const A[], cudaDataType Atype, int lda, const void *const B[],
-	cudaDataType Btype, int ldb, const void *beta, void *const C[], cudaDataType Ctype, int ldc, int count,
-	cublasComputeType_t compute, cublasGemmAlgo_t algo)
-{
-	(void)algo;
-	return submit_ex((struct call){ .handle = handle, .op = VGPU_OP_GEMM, .m = m, .n = n, .k = k, .count = count,
-		.lda = lda, .ldb = ldb, .ldc = ldc, .ta = transa, .tb = transb, .a = A, .b = B, .c = (void *)C,
-		.pointers = true, .alpha = alpha, .beta = beta }, Atype, Btype, Ctype, compute);
-}
-
-cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,
-	int n, int k, const void *alpha, const void *A, cudaDataType Atype, int lda, long long strideA, const void *B,
-	cudaDataType Btype, int ldb, long long strideB, const void *beta, void *C, cudaDataType Ctype, int ldc,
-	long long strideC, int count, cublasComputeType_t compute, cublasGemmAlgo_t algo)
-{
-	(void)algo;
-	return submit_ex((struct call){ .handle = handle, .op = VGPU_OP_GEMM, .m = m, .n = n, .k = k, .count = count,
-		.lda = lda, .ldb = ldb, .ldc = ldc, .stride_a = strideA, .stride_b = strideB, .stride_c = strideC,
-		.ta = transa, .tb = transb, .a = A, .b = B, .c = C, .alpha = alpha, .beta = beta },
-		Atype, Btype, Ctype, compute);
-}
+#define GROUPS(I, ...) \
+	grouped(&(struct groups){ .handle = handle, .width = sizeof(I), .ta = transa, .tb = transb, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, \
+		.ldc = ldc, .sizes = sizes, .alpha = (const char *)alpha, .beta = (const char *)beta, .a = (const void *const *)A, \
+		.b = (const void *const *)B, .c = (void *const *)C, .count = groups, __VA_ARGS__ })
+#define SAME(t, with) .type_a = t, .type_b = t, .type_c = t, .compute = with
+#define F(suffix, I, ...) \
+	cublasStatus_t cublasSgemmGroupedBatched##suffix(CUBLAS_ARGS_gemmGrouped(I, float, float)) \
+	{ return GROUPS(I, SAME(CUDA_R_32F, CUBLAS_COMPUTE_32F)); } \
+	cublasStatus_t cublasDgemmGroupedBatched##suffix(CUBLAS_ARGS_gemmGrouped(I, double, double)) \
+	{ return GROUPS(I, SAME(CUDA_R_64F, CUBLAS_COMPUTE_64F)); } \
+	cublasStatus_t cublasGemmGroupedBatchedEx##suffix(CUBLAS_ARGS_gemmGroupedEx(I)) \
+	{ return GROUPS(I, .type_a = Atype, .type_b = Btype, .type_c = Ctype, .compute = compute); }
+CUBLAS_BOTH(F, 0)
+#undef F

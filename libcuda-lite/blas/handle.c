@@ -82,6 +82,8 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 		b->math_mode = CUBLAS_DEFAULT_MATH;
 		b->atomics_mode = CUBLAS_ATOMICS_NOT_ALLOWED;
 		b->sm_count = 0;
+		b->slot = NULL;
+		atomic_store(&b->slot_used, 0);
 		atomic_store_explicit(&b->used, 1, memory_order_release);
 		*handle = name_of(b);
 		return CUBLAS_STATUS_SUCCESS;
@@ -97,6 +99,8 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 	/* of two threads that destroy the same one, one is wrong */
 	if (!b || !atomic_compare_exchange_strong(&b->used, &live, 2))
 		return CUBLAS_STATUS_NOT_INITIALIZED;
+	if (b->slot && blas_enter(b) == CUBLAS_STATUS_SUCCESS)
+		(void)cuMemFreeHost(b->slot);
 	if (b->primary >= 0)
 		(void)cuDevicePrimaryCtxRelease(b->primary);
 	atomic_store_explicit(&b->used, 0, memory_order_release);

@@ -18,7 +18,8 @@ static CUresult load(struct blas_module *m)
 		}
 		r = cuLibraryLoadData(&library, m->ptx, NULL, NULL, 0, NULL, NULL, 0);
 		for (unsigned int i = 0; r == CUDA_SUCCESS && i < m->count; i++)
-			r = cuLibraryGetKernel(&m->kernels[i], library, m->names[i]);
+			if (m->names[i])
+				r = cuLibraryGetKernel(&m->kernels[i], library, m->names[i]);
 		atomic_store_explicit(&m->ready, r == CUDA_SUCCESS ? 2 : 0, memory_order_release);
 		if (r != CUDA_SUCCESS)
 			break;

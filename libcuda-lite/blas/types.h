@@ -12,7 +12,7 @@
 #pragma GCC visibility pop
 #include "../../fw-protocol/vgpu_cmd.h"
 
-/* A text of PTX, loaded once in a process: kernels by their place in names. */
+/* A text of PTX, loaded once in a process: kernels by their place in names, of which some may be NULL. */
 struct blas_module {
 	const char *ptx;
 	const char *const *names;

@@ -575,6 +575,16 @@ struct vg_array {
 	uint32_t flags, texel;          /* texel: bytes */
 	uint64_t width, height, depth;  /* as they were asked for */
 	uint64_t va, pitch, slice, bytes;
+	struct vg_mipmap *mipmap;       /* whose level it is; NULL: it has its own memory */
+};
+
+#define VG_LEVELS 28u
+struct vg_mipmap {
+	uint64_t handle, handle_next;
+	struct vg_ctx *ctx;
+	uint64_t ctx_handle, va, bytes;
+	uint32_t levels;
+	struct vg_array *level[VG_LEVELS];
 };
 
 /* driver/green.c */

@@ -38,6 +38,7 @@ enum vg_type {
 	VG_LINK,
 	VG_ARRAY,
 	VG_GREEN,
+	VG_MIPMAP,
 	VG_TYPES
 };
 

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW_ALIGN 64u
-
 /* All objects, by the address of their descriptor. */
 static struct vg_lock lock;
 static struct vg_texture *objects;
@@ -30,6 +28,10 @@ static uint32_t format_bytes(CUarray_format f)
 	return 0;
 }
 
+/* CU_AD_FORMAT_BC1_UNORM to BC7_UNORM_SRGB; and what there is beside: planes, packed colours, normalized integers */
+static bool block_compressed(CUarray_format f) { return (unsigned)f >= 0x91 && (unsigned)f <= 0x9e; }
+static bool other_format(CUarray_format f) { return (unsigned)f >= 0x50 && (unsigned)f <= 0xcb; }
+
 static bool by_cpu(const struct vg_ctx *c) { return !strncmp(vg.info[c->ordinal].engine, "cpu", 3); }
 
 /* Of an array whose context is still there. */
@@ -42,49 +44,67 @@ static CUresult array_of(CUarray h, struct vg_array **a)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuArray3DCreate_v2(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *d)
+static CUresult check_array(const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
-	bool layered, cube;
-	struct vg_array *a;
-	struct vg_ctx *c;
-	uint64_t rows;
-	CUresult r;
+	bool layered = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
 
-	VG_READY();
-	if (!array || !d || !format_bytes(d->Format) || (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4) || !d->Width ||
-	    (d->Depth && !d->Height && !(d->Flags & CUDA_ARRAY3D_LAYERED)))
-		return CUDA_ERROR_INVALID_VALUE;
+	if (!format_bytes(d->Format) || (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4) || !d->Width ||
+	    (d->Depth && !d->Height && !layered))
+		return block_compressed(d->Format) ? vg_unsupported("an array of block-compressed texels") :
+		       other_format(d->Format) ? vg_unsupported("an array of such a format") : CUDA_ERROR_INVALID_VALUE;
 	if (d->Flags & ~(unsigned)(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_TEXTURE_GATHER))
 		return vg_unsupported("cuArray3DCreate with these flags");
-	layered = d->Flags & CUDA_ARRAY3D_LAYERED;
-	cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
 	if ((layered && !d->Depth) || (cube && (d->Width != d->Height || (layered ? d->Depth % 6 : d->Depth != 6))))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (d->Width > 1u << 27 || d->Height > 1u << 20 || d->Depth > 1u << 16)
 		return CUDA_ERROR_INVALID_VALUE;
-	VG_SAFE();
-	VG_TRY(vg_current(&c));
-	if (!by_cpu(c))
-		return vg_unsupported("a CUDA array on this device's engine");
-	a = vg_new(VG_ARRAY);
+	return CUDA_SUCCESS;
+}
+
+/* A level of an array of that description, with no memory yet; not published. */
+static struct vg_array *array_new(struct vg_ctx *c, const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t level)
+{
+	uint32_t layers = d->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP) ? (uint32_t)d->Depth : 0;
+	struct vg_array *a = vg_new(VG_ARRAY);
+	struct vgpu_level v;
+
 	if (!a)
-		return CUDA_ERROR_OUT_OF_MEMORY;
+		return NULL;
 	a->ctx = c;
 	a->ctx_handle = c->handle;
 	a->format = (uint8_t)d->Format;
 	a->channels = (uint8_t)d->NumChannels;
 	a->flags = d->Flags;
-	a->width = d->Width;
-	a->height = d->Height;
-	a->depth = d->Depth;
 	a->texel = format_bytes(d->Format) * d->NumChannels;
-	a->pitch = (d->Width * a->texel + ROW_ALIGN - 1) & ~(uint64_t)(ROW_ALIGN - 1);
-	a->slice = a->pitch * (d->Height ? d->Height : 1);
-	rows = d->Depth ? d->Depth : 1;
-	if (__builtin_mul_overflow(a->slice, rows, &a->bytes))
-		r = CUDA_ERROR_OUT_OF_MEMORY;
-	else
-		r = vg_done(c, vg_mem_alloc(c, a->bytes, VG_MEM_DEVICE, &a->va));
+	v = vgpu_texture_level((uint32_t)d->Width, (uint32_t)d->Height, layers ? 0 : (uint32_t)d->Depth, layers, a->texel, level);
+	a->width = v.width;
+	a->height = v.height;
+	a->depth = layers ? layers : v.depth;
+	a->pitch = v.pitch;
+	a->slice = v.slice;
+	a->bytes = v.bytes;
+	a->va = v.offset;       /* from where the first begins */
+	return a;
+}
+
+CUresult cuArray3DCreate_v2(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+	struct vg_array *a;
+	struct vg_ctx *c;
+	CUresult r;
+
+	VG_READY();
+	if (!array || !d)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(check_array(d));
+	VG_SAFE();
+	VG_TRY(vg_current(&c));
+	if (!by_cpu(c))
+		return vg_unsupported("a CUDA array on this device's engine");
+	a = array_new(c, d, 0);
+	if (!a)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	r = vg_done(c, vg_mem_alloc(c, a->bytes, VG_MEM_DEVICE, &a->va));
 	if (r != CUDA_SUCCESS) {
 		vg_delete(VG_ARRAY, a);
 		return r;
@@ -151,6 +171,8 @@ CUresult cuArrayDestroy(CUarray array)
 	uint32_t e;
 
 	VG_TRY(array_of(array, &a));
+	if (a->mipmap)
+		return CUDA_ERROR_INVALID_HANDLE;       /* a level goes with the others */
 	VG_SAFE();
 	e = vg_ctx_sync(a->ctx);
 	if (e)
@@ -158,6 +180,148 @@ CUresult cuArrayDestroy(CUarray array)
 	VG_TRY(give_back(a->va));
 	vg_delete(VG_ARRAY, a);
 	return CUDA_SUCCESS;
+}
+
+/* Documented: these are questions about arrays of kinds that cannot be made here. */
+CUresult cuArrayGetPlane(CUarray *plane, CUarray array, unsigned int i)
+{
+	struct vg_array *a;
+
+	(void)i;
+	VG_TRY(array_of(array, &a));
+	(void)plane;
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *p, CUarray array)
+{
+	struct vg_array *a;
+
+	VG_TRY(array_of(array, &a));
+	(void)p;
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *r, CUarray array, CUdevice dev)
+{
+	struct vg_array *a;
+
+	VG_TRY(array_of(array, &a));
+	(void)r;
+	return vg_device_ok(dev) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE;
+}
+
+/* ---- mipmapped arrays ---- */
+
+static CUresult mipmap_of(CUmipmappedArray h, struct vg_mipmap **m)
+{
+	VG_READY();
+	*m = vg_get(VG_MIPMAP, (uint64_t)(uintptr_t)h);
+	if (!*m || (*m)->ctx->handle != (*m)->ctx_handle)
+		return CUDA_ERROR_INVALID_HANDLE;
+	return CUDA_SUCCESS;
+}
+
+static void mipmap_free(struct vg_mipmap *m)
+{
+	for (uint32_t i = 0; i < m->levels && m->level[i]; i++)
+		vg_delete(VG_ARRAY, m->level[i]);
+	vg_delete(VG_MIPMAP, m);
+}
+
+CUresult cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned int levels)
+{
+	uint64_t largest, most = 1;
+	struct vg_mipmap *m;
+	struct vg_array *a;
+	struct vg_ctx *c;
+	CUresult r;
+
+	VG_READY();
+	if (!out || !d)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(check_array(d));
+	VG_SAFE();
+	VG_TRY(vg_current(&c));
+	if (!by_cpu(c))
+		return vg_unsupported("a CUDA array on this device's engine");
+	/* Documented: clamped to 1 + floor(log2(the largest side)). */
+	largest = d->Width > d->Height ? d->Width : d->Height;
+	if (!(d->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) && d->Depth > largest)
+		largest = d->Depth;
+	while (largest >> most)
+		most++;
+	m = vg_new(VG_MIPMAP);
+	if (!m)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	m->ctx = c;
+	m->ctx_handle = c->handle;
+	m->levels = !levels ? 1 : levels < most ? levels : (uint32_t)most;
+	for (uint32_t i = 0; i < m->levels; i++) {
+		m->level[i] = a = array_new(c, d, i);
+		if (!a) {
+			mipmap_free(m);
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		}
+		m->bytes = a->va + a->bytes;
+		a->mipmap = m;
+	}
+	r = vg_done(c, vg_mem_alloc(c, m->bytes, VG_MEM_DEVICE, &m->va));
+	if (r != CUDA_SUCCESS) {
+		mipmap_free(m);
+		return r;
+	}
+	for (uint32_t i = 0; i < m->levels; i++) {
+		m->level[i]->va += m->va;
+		vg_publish(m->level[i]);
+	}
+	vg_publish(m);
+	*out = VG_HANDLE(CUmipmappedArray, m);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayGetLevel(CUarray *level, CUmipmappedArray h, unsigned int i)
+{
+	struct vg_mipmap *m;
+
+	VG_TRY(mipmap_of(h, &m));
+	if (!level || i >= m->levels)
+		return CUDA_ERROR_INVALID_VALUE;
+	*level = VG_HANDLE(CUarray, m->level[i]);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayDestroy(CUmipmappedArray h)
+{
+	struct vg_mipmap *m;
+	uint32_t e;
+
+	VG_TRY(mipmap_of(h, &m));
+	VG_SAFE();
+	e = vg_ctx_sync(m->ctx);
+	if (e)
+		return vg_fail(m->ctx, e);
+	VG_TRY(give_back(m->va));
+	mipmap_free(m);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *p, CUmipmappedArray h)
+{
+	struct vg_mipmap *m;
+
+	VG_TRY(mipmap_of(h, &m));
+	(void)p;
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *r, CUmipmappedArray h, CUdevice dev)
+{
+	struct vg_mipmap *m;
+
+	VG_TRY(mipmap_of(h, &m));
+	(void)r;
+	return vg_device_ok(dev) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE;
 }
 
 CUresult vg_array_side(CUarray h, uint64_t *addr, uint64_t *pitch, uint64_t *rows, uint64_t *width, uint64_t *slices)
@@ -182,9 +346,27 @@ uint32_t vg_array_element(CUarray h)
 
 /* ---- objects ---- */
 
+static void of_array(const struct vg_array *a, struct vgpu_texture *t)
+{
+	t->format = a->format;
+	t->channels = a->channels;
+	t->width = (uint32_t)a->width;
+	t->height = (uint32_t)a->height;
+	t->flags = a->flags & CUDA_ARRAY3D_CUBEMAP ? VGPU_TEXTURE_CUBE : 0;
+	if (a->flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP))
+		t->layers = t->all_layers = (uint32_t)a->depth;
+	else
+		t->depth = (uint32_t)a->depth;
+	t->base = a->va;
+	t->pitch = a->pitch;
+	t->slice = a->slice;
+	t->bytes = a->bytes;
+}
+
 /* The descriptor's first half: where texels are. */
 static CUresult resource(const CUDA_RESOURCE_DESC *d, struct vg_ctx *c, struct vgpu_texture *t)
 {
+	struct vg_mipmap *p;
 	struct vg_array *a;
 	struct vg_mem m;
 	uint64_t base, bytes, size;
@@ -198,19 +380,16 @@ static CUresult resource(const CUDA_RESOURCE_DESC *d, struct vg_ctx *c, struct v
 		VG_TRY(array_of(d->res.array.hArray, &a));
 		if (a->ctx != c)
 			return CUDA_ERROR_INVALID_VALUE;
-		t->format = a->format;
-		t->channels = a->channels;
-		t->width = (uint32_t)a->width;
-		t->height = (uint32_t)a->height;
-		t->flags = a->flags & CUDA_ARRAY3D_CUBEMAP ? VGPU_TEXTURE_CUBE : 0;
-		if (a->flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP))
-			t->layers = (uint32_t)a->depth;
-		else
-			t->depth = (uint32_t)a->depth;
-		t->base = a->va;
-		t->pitch = a->pitch;
-		t->slice = a->slice;
-		t->bytes = a->bytes;
+		of_array(a, t);
+		return CUDA_SUCCESS;
+	case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
+		VG_TRY(mipmap_of(d->res.mipmap.hMipmappedArray, &p));
+		if (p->ctx != c)
+			return CUDA_ERROR_INVALID_VALUE;
+		of_array(p->level[0], t);
+		t->bytes = p->bytes;
+		t->levels = (uint16_t)p->levels;
+		t->magic = VGPU_TEXTURE_MAGIC_2;
 		return CUDA_SUCCESS;
 	case CU_RESOURCE_TYPE_LINEAR:
 		size = format_bytes(d->res.linear.format) * d->res.linear.numChannels;
@@ -236,8 +415,6 @@ static CUresult resource(const CUDA_RESOURCE_DESC *d, struct vg_ctx *c, struct v
 		t->height = (uint32_t)d->res.pitch2D.height;
 		bytes = t->pitch * (t->height - 1) + t->width * size;
 		break;
-	case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
-		return vg_unsupported("a mipmapped array");
 	default:
 		return CUDA_ERROR_INVALID_VALUE;
 	}
@@ -257,47 +434,74 @@ static CUresult sampler(const CUDA_TEXTURE_DESC *d, struct vgpu_texture *t)
 	}
 	if ((unsigned)d->filterMode > CU_TR_FILTER_MODE_LINEAR)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (d->flags & CU_TRSF_SRGB)
-		return vg_unsupported("a texture in sRGB");
+	if ((unsigned)d->mipmapFilterMode > CU_TR_FILTER_MODE_LINEAR)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* Documented: mipmapped arrays have normalized coordinates. */
+	if (t->levels && !(d->flags & CU_TRSF_NORMALIZED_COORDINATES))
+		return CUDA_ERROR_INVALID_VALUE;
 	if (d->flags & CU_TRSF_NORMALIZED_COORDINATES)
 		t->flags |= VGPU_TEXTURE_NORMALIZED;
+	if (d->mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR)
+		t->flags |= VGPU_TEXTURE_MIP_LINEAR;
+	t->lod_bias = d->mipmapLevelBias;
+	t->lod_min = d->minMipmapLevelClamp;
+	t->lod_max = d->maxMipmapLevelClamp;
 	if (!(d->flags & CU_TRSF_READ_AS_INTEGER) && format_bytes((CUarray_format)t->format) < 4 && t->format != VGPU_TEXEL_F16)
 		t->flags |= VGPU_TEXTURE_UNIT;
+	/* Documented: of bytes that are read as floats. */
+	if ((d->flags & CU_TRSF_SRGB) && t->format == VGPU_TEXEL_U8 && (t->flags & VGPU_TEXTURE_UNIT)) {
+		t->flags |= VGPU_TEXTURE_SRGB;
+		t->magic = VGPU_TEXTURE_MAGIC_2;
+	}
 	if (d->filterMode == CU_TR_FILTER_MODE_LINEAR)
 		t->flags |= VGPU_TEXTURE_LINEAR;
 	memcpy(t->border, d->borderColor, sizeof t->border);
 	return CUDA_SUCCESS;
 }
 
-/* Formats stand in the enumeration as kind by kind with 1, 2 and 4 channels; those behind CU_RES_VIEW_FORMAT_FLOAT_4X32 are compressed. */
-static CUresult viewed(const CUDA_RESOURCE_DESC *r, const CUDA_RESOURCE_VIEW_DESC *v, struct vgpu_texture *t)
+/* CU_RES_VIEW_FORMAT_*: 8, 16, 32 bits without and with a sign, 16 and 32 bits of float; of one, two and four channels. */
+static bool view_format(int f, uint8_t *format, uint8_t *channels)
 {
-	static const uint8_t formats[] = { VGPU_TEXEL_U8, VGPU_TEXEL_S8, VGPU_TEXEL_U16, VGPU_TEXEL_S16, VGPU_TEXEL_U32, VGPU_TEXEL_S32, VGPU_TEXEL_F16, VGPU_TEXEL_F32 };
-	uint32_t texel = format_bytes((CUarray_format)t->format) * t->channels, kind, depth = t->layers ? t->layers : t->depth;
+	static const uint8_t formats[] = { VGPU_TEXEL_U8, VGPU_TEXEL_S8, VGPU_TEXEL_U16, VGPU_TEXEL_S16, VGPU_TEXEL_U32, VGPU_TEXEL_S32,
+					   VGPU_TEXEL_F16, VGPU_TEXEL_F32 };
 
-	if (r->resType != CU_RESOURCE_TYPE_ARRAY || v->firstMipmapLevel || v->lastMipmapLevel)
+	if (f < 1 || f > 3 * (int)sizeof formats)
+		return false;
+	*format = formats[(f - 1) / 3];
+	*channels = (uint8_t)(1u << (f - 1) % 3);
+	return true;
+}
+
+/* Part of an array, in other texels of the same size. */
+static CUresult view_of(const CUDA_RESOURCE_VIEW_DESC *v, const CUDA_RESOURCE_DESC *r, struct vgpu_texture *t)
+{
+	uint32_t size = format_bytes((CUarray_format)t->format) * t->channels, levels = t->levels ? t->levels : 1;
+	uint32_t layers = t->layers ? t->layers : 1;
+	struct vgpu_level l;
+
+	if (r->resType != CU_RESOURCE_TYPE_ARRAY && r->resType != CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (v->format > CU_RES_VIEW_FORMAT_FLOAT_4X32 && v->format <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7)
-		return vg_unsupported("a texture in a compressed format");
-	if ((unsigned)v->format > CU_RES_VIEW_FORMAT_FLOAT_4X32)
+	if (v->format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1 && v->format <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7)
+		return vg_unsupported("a view of block-compressed texels");
+	if (v->format && (!view_format(v->format, &t->format, &t->channels) || format_bytes((CUarray_format)t->format) * t->channels != size))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (v->format) {
-		/* "has to be equal to that of the original resource"; a dimension that an array lacks is 0 or 1 */
-		if (v->width != t->width || (v->height ? v->height : 1) != (t->height ? t->height : 1) || (v->depth ? v->depth : 1) != (depth ? depth : 1))
-			return CUDA_ERROR_INVALID_VALUE;
-		kind = ((uint32_t)v->format - 1) / 3;
-		t->format = formats[kind];
-		t->channels = (uint8_t)(1u << ((uint32_t)v->format - 1) % 3);
-		if (format_bytes((CUarray_format)t->format) * t->channels != texel)
-			return CUDA_ERROR_INVALID_VALUE;
+	if (v->firstMipmapLevel > v->lastMipmapLevel || v->lastMipmapLevel >= levels || v->firstLayer > v->lastLayer || v->lastLayer >= layers ||
+	    ((t->flags & VGPU_TEXTURE_CUBE) && (v->firstLayer % 6 || (v->lastLayer + 1 - v->firstLayer) % 6)))
+		return CUDA_ERROR_INVALID_VALUE;
+	/* Documented: the view's size is the array's, but for compressed ones; 0 is taken for "as it is". */
+	l = vgpu_texture_level(t->width, t->height, t->depth, t->all_layers, size, 0);
+	if ((v->width && v->width != l.width) || (v->height && v->height != l.height) || (v->depth && v->depth != (t->layers ? t->all_layers : l.depth)))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (t->levels) {
+		t->first_level = (uint16_t)v->firstMipmapLevel;
+		t->levels = (uint16_t)(v->lastMipmapLevel + 1 - v->firstMipmapLevel);
+		t->first_layer = v->firstLayer;
+	} else {
+		t->base += v->firstLayer * t->slice;
+		t->bytes = (v->lastLayer + 1 - v->firstLayer) * (t->layers ? t->slice : t->bytes);
 	}
-	if (!v->firstLayer && !v->lastLayer)
-		return CUDA_SUCCESS;            /* all of them, as where there are none */
-	if (v->firstLayer > v->lastLayer || v->lastLayer >= t->layers || t->flags & VGPU_TEXTURE_CUBE)
-		return CUDA_ERROR_INVALID_VALUE;
-	t->base += v->firstLayer * t->slice;
-	t->layers = v->lastLayer - v->firstLayer + 1;
-	t->bytes = t->layers * t->slice;
+	if (t->layers)
+		t->layers = v->lastLayer + 1 - v->firstLayer;
 	return CUDA_SUCCESS;
 }
 
@@ -318,8 +522,8 @@ static CUresult place(struct vg_ctx *c, const struct vgpu_texture *t, uint64_t *
 	return vg_done(c, status);
 }
 
-static CUresult object_new(unsigned long long *object, const CUDA_RESOURCE_DESC *r, const CUDA_TEXTURE_DESC *s, const CUDA_RESOURCE_VIEW_DESC *v,
-			   bool surface)
+static CUresult object_new(unsigned long long *object, const CUDA_RESOURCE_DESC *r, const CUDA_TEXTURE_DESC *s,
+			   const CUDA_RESOURCE_VIEW_DESC *v, bool surface)
 {
 	struct vgpu_texture t;
 	struct vg_texture *o;
@@ -338,7 +542,7 @@ static CUresult object_new(unsigned long long *object, const CUDA_RESOURCE_DESC 
 		return CUDA_ERROR_INVALID_VALUE;
 	t.flags |= surface ? VGPU_TEXTURE_SURFACE : 0;
 	if (v)
-		VG_TRY(viewed(r, v, &t));
+		VG_TRY(view_of(v, r, &t));
 	if (s)
 		VG_TRY(sampler(s, &t));
 	o = calloc(1, sizeof *o);
@@ -350,9 +554,9 @@ static CUresult object_new(unsigned long long *object, const CUDA_RESOURCE_DESC 
 	o->surface = surface;
 	if (s)
 		o->texture = *s;
-	o->has_view = v;
 	if (v)
 		o->view = *v;
+	o->viewed = v != NULL;
 	e = place(c, &t, &o->va);
 	if (e != CUDA_SUCCESS) {
 		free(o);
@@ -392,12 +596,12 @@ static CUresult object_delete(uint64_t object, bool surface)
 	return r;
 }
 
-static CUresult object_get(uint64_t object, bool surface, CUDA_RESOURCE_DESC *r, CUDA_TEXTURE_DESC *t)
+static CUresult object_get(uint64_t object, bool surface, CUDA_RESOURCE_DESC *r, CUDA_TEXTURE_DESC *t, CUDA_RESOURCE_VIEW_DESC *v)
 {
 	const struct vg_texture *o;
 
 	VG_READY();
-	if (!r && !t)
+	if (!r && !t && !v)
 		return CUDA_ERROR_INVALID_VALUE;
 	vg_lock(&lock);
 	for (o = objects; o && !is(o, object, surface); o = o->next)
@@ -406,41 +610,26 @@ static CUresult object_get(uint64_t object, bool surface, CUDA_RESOURCE_DESC *r,
 		*r = o->resource;
 	if (o && t)
 		*t = o->texture;
+	if (o && v && o->viewed)
+		*v = o->view;
+	else if (v)
+		o = NULL;       /* documented: an object without one is a wrong value */
 	vg_unlock(&lock);
 	return o ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *r, const CUDA_TEXTURE_DESC *t, const CUDA_RESOURCE_VIEW_DESC *view)
 {
-	VG_READY();
 	return object_new(object, r, t, view, false);
 }
 
 CUresult cuTexObjectDestroy(CUtexObject object) { return object_delete(object, false); }
-CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *r, CUtexObject object) { return object_get(object, false, r, NULL); }
-CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *t, CUtexObject object) { return object_get(object, false, NULL, t); }
-
-CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *v, CUtexObject object)
-{
-	const struct vg_texture *o;
-	bool there;
-
-	VG_READY();
-	if (!v)
-		return CUDA_ERROR_INVALID_VALUE;
-	vg_lock(&lock);
-	for (o = objects; o && !is(o, object, false); o = o->next)
-		;
-	there = o && o->has_view;
-	if (there)
-		*v = o->view;
-	vg_unlock(&lock);
-	return there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
+CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *r, CUtexObject object) { return object_get(object, false, r, NULL, NULL); }
+CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *t, CUtexObject object) { return object_get(object, false, NULL, t, NULL); }
+CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *v, CUtexObject object) { return object_get(object, false, NULL, NULL, v); }
 CUresult cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *r) { return object_new(object, r, NULL, NULL, true); }
 CUresult cuSurfObjectDestroy(CUsurfObject object) { return object_delete(object, true); }
-CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *r, CUsurfObject object) { return object_get(object, true, r, NULL); }
+CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *r, CUsurfObject object) { return object_get(object, true, r, NULL, NULL); }
 
 /* ---- copies of a row of an array ---- */
 

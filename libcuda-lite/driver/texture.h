@@ -9,10 +9,11 @@ struct vg_texture {
 	struct vg_texture *next;
 	struct vg_ctx *ctx;
 	uint64_t ctx_handle, va;
-	bool surface, has_view;
+	bool surface;
 	CUDA_RESOURCE_DESC resource;
 	CUDA_TEXTURE_DESC texture;
 	CUDA_RESOURCE_VIEW_DESC view;
+	bool viewed;
 };
 
 /* Where an array lies: address of its first texel, bytes from row to row, rows of a slice, bytes of a row that count, slices. */

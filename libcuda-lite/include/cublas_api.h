@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cuBLAS, the part that our libcublas.so.12 and .13 compute (see libcuda-lite/blas/README.md). Matrices are
+ * cuBLAS, as our libcublas.so.12 and .13 compute it (see libcuda-lite/blas/README.md). Matrices are
  * column-major; calls queue behind the handle's stream and return at once.
  */
 #ifndef CUBLAS_API_H_
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* libraryPropertyType and cudaDataType are library_types.h's in the toolkit, __half cuda_fp16.h's: in its folder they come from there */
+/* libraryPropertyType and cudaDataType are library_types.h's in the toolkit, __half cuda_fp16.h's, __nv_bfloat16 cuda_bf16.h's: in its folder they come from there */
 #ifdef __has_include
 #if __has_include("library_types.h")
 #include "library_types.h"
@@ -18,7 +18,11 @@
 #if __has_include("cuda_fp16.h")
 #include "cuda_fp16.h"
 #endif
+#if __has_include("cuda_bf16.h")
+#include "cuda_bf16.h"
 #endif
+#endif
+#include "cuComplex.h"
 
 #if defined(__cplusplus)
 extern "C" {
@@ -90,46 +94,7 @@ cublasStatus_t cublasGetSmCountTarget(cublasHandle_t handle, int *count);
 const char *cublasGetStatusName(cublasStatus_t status);
 const char *cublasGetStatusString(cublasStatus_t status);
 
-#define CUBLAS_GEMM_LIST(X, S, type) \
-	cublasStatus_t cublas##X##gemm##S(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, \
-		int n, int k, const type *alpha, const type *A, int lda, const type *B, int ldb, const type *beta, type *C, \
-		int ldc); \
-	cublasStatus_t cublas##X##gemmBatched(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, \
-		int m, int n, int k, const type *alpha, const type *const A[], int lda, const type *const B[], int ldb, \
-		const type *beta, type *const C[], int ldc, int count); \
-	cublasStatus_t cublas##X##gemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa, \
-		cublasOperation_t transb, int m, int n, int k, const type *alpha, const type *A, int lda, long long strideA, \
-		const type *B, int ldb, long long strideB, const type *beta, type *C, int ldc, long long strideC, int count);
-CUBLAS_GEMM_LIST(S, _v2, float)
-CUBLAS_GEMM_LIST(D, _v2, double)
-CUBLAS_GEMM_LIST(H, , __half)
-#undef CUBLAS_GEMM_LIST
-
-cublasStatus_t cublasSgemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k,
-	const float *alpha, const void *A, cudaDataType Atype, int lda, const void *B, cudaDataType Btype, int ldb,
-	const float *beta, void *C, cudaDataType Ctype, int ldc);
-cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k,
-	const void *alpha, const void *A, cudaDataType Atype, int lda, const void *B, cudaDataType Btype, int ldb,
-	const void *beta, void *C, cudaDataType Ctype, int ldc, cublasComputeType_t compute, cublasGemmAlgo_t algo);
-cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
-	int k, const void *alpha, const void *const A[], cudaDataType Atype, int lda, const void *const B[],
-	cudaDataType Btype, int ldb, const void *beta, void *const C[], cudaDataType Ctype, int ldc, int count,
-	cublasComputeType_t compute, cublasGemmAlgo_t algo);
-cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,
-	int n, int k, const void *alpha, const void *A, cudaDataType Atype, int lda, long long strideA, const void *B,
-	cudaDataType Btype, int ldb, long long strideB, const void *beta, void *C, cudaDataType Ctype, int ldc,
-	long long strideC, int count, cublasComputeType_t compute, cublasGemmAlgo_t algo);
-
-#define CUBLAS_TRSM_LIST(X, type) \
-	cublasStatus_t cublas##X##trsm_v2(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, \
-		cublasOperation_t trans, cublasDiagType_t diag, int m, int n, const type *alpha, const type *A, int lda, \
-		type *B, int ldb); \
-	cublasStatus_t cublas##X##trsmBatched(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, \
-		cublasOperation_t trans, cublasDiagType_t diag, int m, int n, const type *alpha, const type *const A[], \
-		int lda, type *const B[], int ldb, int count);
-CUBLAS_TRSM_LIST(S, float)
-CUBLAS_TRSM_LIST(D, double)
-#undef CUBLAS_TRSM_LIST
+#include "cublas_levels.h"
 
 #if defined(__cplusplus)
 }

@@ -103,6 +103,7 @@ extern atomic_uint rt_resets;
 /* error.c */
 cudaError_t rt_translate(CUresult result);
 cudaError_t rt_set(cudaError_t error);
+cudaError_t rt_describe_array(CUDA_ARRAY3D_DESCRIPTOR *d, const struct cudaChannelFormatDesc *desc, struct cudaExtent extent, unsigned int flags);
 cudaError_t rt_texel_bytes(cudaArray_const_t array, size_t *bytes);     /* texture.c */
 cudaError_t rt_cu(CUresult result);
 cudaError_t rt_unsupported(atomic_uint *said, const char *name);

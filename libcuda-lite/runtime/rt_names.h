@@ -13,6 +13,7 @@
 #define rt_complain vgpu_rt_complain
 #define rt_copy_of vgpu_rt_copy_of
 #define rt_cu vgpu_rt_cu
+#define rt_describe_array vgpu_rt_describe_array
 #define rt_device_count vgpu_rt_device_count
 #define rt_devices vgpu_rt_devices
 #define rt_enter_slow vgpu_rt_enter_slow

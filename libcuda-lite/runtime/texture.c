@@ -56,22 +56,31 @@ static struct cudaChannelFormatDesc from_format(CUarray_format format, unsigned 
 	return d;
 }
 
+cudaError_t rt_describe_array(CUDA_ARRAY3D_DESCRIPTOR *d, const struct cudaChannelFormatDesc *desc, struct cudaExtent extent, unsigned int flags)
+{
+	memset(d, 0, sizeof(*d));
+	if (!desc)
+		return cudaErrorInvalidValue;
+	if (!to_format(desc, &d->Format, &d->NumChannels))
+		return cudaErrorInvalidChannelDescriptor;
+	d->Width = extent.width;
+	d->Height = extent.height;
+	d->Depth = extent.depth;
+	d->Flags = flags;
+	return cudaSuccess;
+}
+
 static cudaError_t make(cudaArray_t *array, const struct cudaChannelFormatDesc *desc, struct cudaExtent extent, unsigned int flags)
 {
 	CUDA_ARRAY3D_DESCRIPTOR d;
+	cudaError_t e;
 	CUarray a;
 	CUresult r;
 
 	RT_ENTER();
-	memset(&d, 0, sizeof(d));
-	if (!array || !desc)
-		return rt_set(cudaErrorInvalidValue);
-	if (!to_format(desc, &d.Format, &d.NumChannels))
-		return rt_set(cudaErrorInvalidChannelDescriptor);
-	d.Width = extent.width;
-	d.Height = extent.height;
-	d.Depth = extent.depth;
-	d.Flags = flags;
+	e = array ? rt_describe_array(&d, desc, extent, flags) : cudaErrorInvalidValue;
+	if (e != cudaSuccess)
+		return rt_set(e);
 	r = cuArray3DCreate_v2(&a, &d);
 	if (r == CUDA_SUCCESS)
 		*array = (cudaArray_t)(uintptr_t)a;
@@ -172,6 +181,9 @@ static void from_resource(const CUDA_RESOURCE_DESC *s, struct cudaResourceDesc *
 	case CU_RESOURCE_TYPE_ARRAY:
 		d->res.array.array = (cudaArray_t)(uintptr_t)s->res.array.hArray;
 		break;
+	case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
+		d->res.mipmap.mipmap = (cudaMipmappedArray_t)s->res.mipmap.hMipmappedArray;
+		break;
 	case CU_RESOURCE_TYPE_LINEAR:
 		d->res.linear.devPtr = (void *)(uintptr_t)s->res.linear.devPtr;
 		d->res.linear.desc = from_format(s->res.linear.format, s->res.linear.numChannels);
@@ -245,23 +257,6 @@ cudaError_t cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *resource, 
 	e = cuTexObjectGetResourceDesc(&r, object);
 	if (e == CUDA_SUCCESS)
 		from_resource(&r, resource);
-	return rt_cu(e);
-}
-
-cudaError_t cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *view, cudaTextureObject_t object)
-{
-	CUDA_RESOURCE_VIEW_DESC v;
-	CUresult e;
-
-	RT_ENTER();
-	if (!view)
-		return rt_set(cudaErrorInvalidValue);
-	e = cuTexObjectGetResourceViewDesc(&v, object);
-	if (e == CUDA_SUCCESS)
-		*view = (struct cudaResourceViewDesc){
-			.format = (int)v.format, .width = v.width, .height = v.height, .depth = v.depth, .firstMipmapLevel = v.firstMipmapLevel,
-			.lastMipmapLevel = v.lastMipmapLevel, .firstLayer = v.firstLayer, .lastLayer = v.lastLayer
-		};
 	return rt_cu(e);
 }
 

@@ -2,7 +2,7 @@
 /*
  * libvgpu-turn.so, an audit library (rtld-audit(7)): LD_AUDIT=/path/libvgpu-turn.so, which vgpu run sets. nvcc links its
  * runtime into programs by default, and NVIDIA's runtime works with NVIDIA's driver only. Programs that kept their symbol
- * table say where its entry points are: each is turned into a jump to our libcudart of the same major.
+ * table say where its entry points are, and so, with more care, does what strip leaves: each is turned into a jump to our libcudart of the same major.
  *
  * la_objopen is called when an object is mapped and before anything of it runs or is relocated, for the program, for what
  * it is linked with and for whatever it opens later; so its constructors, which register kernels, meet our runtime already.
@@ -26,6 +26,7 @@ EXPORT unsigned int la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *coo
 		turn_note(map);
 		place_opened(map);
 	}
+	own_names(map);
 	turn_object(map);
 	return 0;               /* no symbol binding is of interest: the loader binds as ever */
 }

@@ -171,6 +171,11 @@ static unsigned major_of(const struct carried *c, const char *str, size_t bytes)
 	return kernel && !renamed ? 13 : 0;
 }
 
+void carried_tell(struct carried *c, const char *str, size_t bytes)
+{
+	c->major = major_of(c, str, bytes);
+}
+
 int carried_find(struct carried *c, const Elf64_Sym *sym, size_t n, const char *str, size_t str_bytes)
 {
 	unsigned from = 0;

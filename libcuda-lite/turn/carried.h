@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Is NVIDIA's static cudart inside an object, and where are its entry points? Told from the symbol table that most
- * programs keep. Pure: it reads the arrays given, calls nothing, allocates nothing. Used by the audit library
+ * programs keep, or without one (stripped.c). Pure: it reads the arrays given, calls nothing, allocates nothing. Used by the audit library
  * (audit.c) and by vgpu doctor.
  *
  * libcudart_static.a is one object file: in .text its functions stand one after the other, the public ones under
@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #define CARRIED_MAX 8192u               /* markers and names; cudart 13.1 has some 4,200 */
+#define CARRIED_NAMES (32u << 10)       /* all names of one runtime: 14 KB */
 #define CARRIED_LEAST 200u              /* entry points; the smallest that was seen has 381 */
 #define CARRIED_OLD 10u
 
@@ -42,6 +43,24 @@ int carried_hint(const char *str, size_t bytes);
 
 /* sym and str may be damaged. 0; -1: more functions than CARRIED_MAX. */
 int carried_find(struct carried *c, const Elf64_Sym *sym, size_t n, const char *str, size_t str_bytes);
+
+/*
+ * The same without a symbol table (stripped.c). names: where the names are put, to which carried_fn.name points then. All or nothing:
+ * 0, or -1 where there is none, or none that is surely known.
+ */
+struct carried_image {
+	const uint8_t *file;
+	uint64_t bytes;
+	const Elf64_Phdr *ph;
+	unsigned nph;
+};
+int carried_stripped(struct carried *c, const struct carried_image *im, char *names, size_t room);
+
+/* Could it be there? By n dynamic symbols, of which the undefined ones count; str ends with a 0. */
+int carried_imports(const Elf64_Sym *sym, size_t n, const char *str, size_t bytes);
+
+/* Sets the major by the names of the entries. */
+void carried_tell(struct carried *c, const char *str, size_t bytes);
 
 /* The function that begins at addr, or NULL. */
 const struct carried_fn *carried_at(const struct carried *c, uint64_t addr);

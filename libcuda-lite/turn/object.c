@@ -45,6 +45,7 @@ struct object {
 
 /* One object at a time: the loader calls under its lock. */
 static struct carried found;
+static char found_names[CARRIED_NAMES];         /* of one without symbols */
 static struct change changes[MAX_CHANGES];
 static unsigned nchanges;
 
@@ -335,20 +336,27 @@ static void look(struct object *o, const struct link_map *map)
 	const Elf64_Shdr *str = NULL, *sym = symbols(o, &str);
 	char number[2] = { 0 }, ours[2] = { 0 }, setting;
 
-	if (!sym)
-		return;
-	o->str = (const char *)o->file + str->sh_offset;
-	o->str_bytes = str->sh_size;
-	if (!carried_hint(o->str, o->str_bytes))
-		return;
-	if (carried_find(&found, (const Elf64_Sym *)(o->file + sym->sh_offset), sym->sh_size / sizeof(Elf64_Sym), o->str, o->str_bytes) ||
-	    !found.entries)
-		return;
+	o->ph = (const Elf64_Phdr *)(o->file + h->e_phoff);
+	o->nph = h->e_phnum;
+	if (sym) {
+		o->str = (const char *)o->file + str->sh_offset;
+		o->str_bytes = str->sh_size;
+		if (!carried_hint(o->str, o->str_bytes))
+			return;
+		if (carried_find(&found, (const Elf64_Sym *)(o->file + sym->sh_offset), sym->sh_size / sizeof(Elf64_Sym), o->str, o->str_bytes) ||
+		    !found.entries)
+			return;
+	} else {
+		struct carried_image im = { .file = o->file, .bytes = o->file_bytes, .ph = o->ph, .nph = o->nph };
+
+		if (carried_stripped(&found, &im, found_names, sizeof(found_names)))
+			return;
+		o->str = found_names;
+		o->str_bytes = sizeof(found_names);
+	}
 	setting = turn_setting();
 	if (setting == '0')
 		return;
-	o->ph = (const Elf64_Phdr *)(o->file + h->e_phoff);
-	o->nph = h->e_phnum;
 	number[0] = (char)('0' + found.major % 10);
 	ours[0] = (char)('0' + turn_library(found.major) % 10);
 	if (turn(o, map))
@@ -357,9 +365,42 @@ static void look(struct object *o, const struct link_map *map)
 		turn_say(o->path, ": the CUDA runtime inside, 1", number, ", is turned over to our libcudart.so.1", ours, NULL);
 }
 
-/* Its section headers, to see whether it kept a symbol table: most system libraries did not, and cost no more than this. */
-static int worth_a_look(long fd, Elf64_Ehdr *h)
+/*
+ * Without a symbol table: does it import what the runtime does? Read where it is mapped; l_ld is relocated by then, or not. many: dynamic
+ * symbols by the section headers.
+ */
+static int may_carry(const struct link_map *map, uint64_t many)
 {
+	uintptr_t sym = 0, str = 0, gnu = 0;
+	uint64_t str_bytes = 0;
+
+	for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
+		uintptr_t v = d->d_un.d_ptr, at = v < map->l_addr ? v + map->l_addr : v;
+
+		switch (d->d_tag) {
+		case DT_SYMTAB: sym = at; break;
+		case DT_STRTAB: str = at; break;
+		case DT_STRSZ: str_bytes = v; break;
+		case DT_GNU_HASH: gnu = at; break;
+		}
+	}
+	if (!sym || !str)
+		return 0;
+	/* the table's second word: the first symbol that is defined, unless none is */
+	if (gnu && ((const uint32_t *)gnu)[1] > 1 && ((const uint32_t *)gnu)[1] < many)
+		many = ((const uint32_t *)gnu)[1];
+	if (str > sym && many > (str - sym) / sizeof(Elf64_Sym))
+		many = (str - sym) / sizeof(Elf64_Sym);
+	return carried_imports((const Elf64_Sym *)sym, many, (const char *)str, str_bytes);
+}
+
+/*
+ * Its section headers, to see whether it kept a symbol table: most system libraries did not, and cost no more than this and a look at what
+ * they import.
+ */
+static int worth_a_look(long fd, Elf64_Ehdr *h, const struct link_map *map)
+{
+	uint64_t dynamic = 0;
 	Elf64_Shdr some[16];
 
 	if (sys_call(SYS_pread64, fd, (long)h, sizeof(*h), 0, 0, 0) != sizeof(*h) || memcmp(h->e_ident, ELFMAG, SELFMAG) ||
@@ -377,8 +418,10 @@ static int worth_a_look(long fd, Elf64_Ehdr *h)
 		for (unsigned i = 0; i < n; i++)
 			if (some[i].sh_type == SHT_SYMTAB)
 				return 1;
+			else if (some[i].sh_type == SHT_DYNSYM)
+				dynamic = some[i].sh_size / sizeof(Elf64_Sym);
 	}
-	return 0;
+	return may_carry(map, dynamic);
 }
 
 void turn_object(const struct link_map *map)
@@ -399,7 +442,7 @@ void turn_object(const struct link_map *map)
 	if (turn_is_error(fd))
 		return;
 	size = sys_call(SYS_lseek, fd, 0, 2 /* SEEK_END */, 0, 0, 0);
-	if (size > 0 && worth_a_look(fd, &h) && h.e_shoff <= (uint64_t)size &&
+	if (size > 0 && worth_a_look(fd, &h, map) && h.e_shoff <= (uint64_t)size &&
 	    h.e_shnum * sizeof(Elf64_Shdr) <= (uint64_t)size - h.e_shoff && h.e_phoff <= (uint64_t)size &&
 	    h.e_phnum * sizeof(Elf64_Phdr) <= (uint64_t)size - h.e_phoff) {
 		p = sys_call(SYS_mmap, 0, size, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -137,8 +137,7 @@ static char *whole(const struct link_map *map, ElfW(Addr) p)
 	return (char *)(p < map->l_addr ? map->l_addr + p : p);
 }
 
-/* A function by the dynamic symbols of a loaded object, newest version or not: the callers here want any. */
-static void *in_object(const struct link_map *map, const char *name)
+const ElfW(Sym) *turn_symbol(const struct link_map *map, const char *name)
 {
 	const uint32_t *hash_table = NULL, *buckets, *chain;
 	const ElfW(Sym) *sym = NULL;
@@ -168,10 +167,17 @@ static void *in_object(const struct link_map *map, const char *name)
 		uint32_t c = chain[at - hash_table[1]];
 
 		if ((c | 1) == (h | 1) && sym[at].st_shndx != SHN_UNDEF && turn_same(str + sym[at].st_name, name))
-			return (void *)(map->l_addr + sym[at].st_value);
+			return &sym[at];
 		if (c & 1)
 			return NULL;
 	}
+}
+
+static void *in_object(const struct link_map *map, const char *name)
+{
+	const ElfW(Sym) *s = turn_symbol(map, name);
+
+	return s ? (void *)(map->l_addr + s->st_value) : NULL;
 }
 
 static void *function(const char *name)

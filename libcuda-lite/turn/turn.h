@@ -41,12 +41,18 @@ static inline unsigned turn_library(unsigned major)
 void *turn_stub(unsigned major, const char *name);
 /* Called by stub i: where the call goes, or an error number below 4096. */
 uintptr_t turn_resolve(uintptr_t i);
+/* What a loaded object defines under a name, newest version or not: the callers here want any. NULL: nothing. */
+const ElfW(Sym) *turn_symbol(const struct link_map *map, const char *name);
 /* Objects of the base namespace that have dlmopen and dlsym. */
 void turn_note(const struct link_map *map);
 
 /* ---- object.c ---- */
 /* Looks into an object that has just been mapped, and turns its cudart over if there is one. */
 void turn_object(const struct link_map *map);
+
+/* ---- own.c ---- */
+/* A library's own variables that have names of the driver's or the runtime's stay its own. */
+void own_names(const struct link_map *map);
 
 /* ---- place.c ---- */
 /* Has an object been mapped that stands in front of one of NVIDIA's? Then it is told where that is. */

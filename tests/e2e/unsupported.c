@@ -22,7 +22,7 @@ static any_fn find(const char *name)
 int main(void)
 {
 	static const char *const names[] = {
-		"cuCheckpointProcessLock", "cuMemBatchDecompressAsync", "cuTexRefCreate", "cuMipmappedArrayCreate",
+		"cuCheckpointProcessLock", "cuMemBatchDecompressAsync", "cuTexRefCreate", "cuGraphicsMapResources",
 		"cuMulticastBindMem", "cuImportExternalMemory", "cuMulticastCreate", "cuSurfRefSetArray",
 		"cuTensorMapEncodeTiled", "cuMemMapArrayAsync",
 	};

@@ -40,6 +40,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/include/vgpu/texture_fetch_functions.h
 644 usr/include/vgpu/texture_types.h
 644 usr/include/vgpu/cublas_api.h
+644 usr/include/vgpu/cublas_levels.h
 644 usr/include/vgpu/cublas_v2.h
 644 usr/include/vgpu/cuda.h
 644 usr/include/vgpu/cuda_runtime.h

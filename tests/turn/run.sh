@@ -22,7 +22,13 @@ built hard work.cu -Xcompiler -fcf-protection=full -Xlinker -z,relro,-z,now
 built threads work.cu -default-stream per-thread
 built libwork.so work.cu -DLIBRARY -shared -Xcompiler -fPIC
 cc -O1 -o "$w/library" "$here/library.c" -ldl -lpthread || exit 1
-strip -o "$w/stripped" "$w/work"
+# some linkers' .eh_frame is among what is written to
+printf '.section .eh_frame, "aw", @progbits\n.section .note.GNU-stack, "", @progbits\n' >"$w/writable.s" && cc -c -o "$w/writable.o" "$w/writable.s" || exit 1
+built writable work.cu "$w/writable.o"
+for p in work fixed hard threads writable libwork.so; do strip -o "$w/stripped-$p" "$w/$p"; done
+# as one of 12.6 or before: the name is not where it is looked for
+sed 's/__cudaInitModule/__cudaInitModul_/g' "$w/stripped-work" >"$w/blind" && chmod +x "$w/blind"
+cc -std=gnu11 -O1 -Wall -Wextra -o "$w/found" "$here/found.c" "$here/../../libcuda-lite/turn/carried.c" "$here/../../libcuda-lite/turn/stripped.c" || exit 1
 
 # A runtime 11, which PyPI's nvcc does not bring: its names, each a function that traps, between two of the names that only the static
 # library has. 11's are those of 12 without the renamed one, and with the references to textures.
@@ -61,6 +67,15 @@ right "bound at once by environment" env LD_BIND_NOW=1 "${run[@]}" "$w/work"
 right "a library of its own, opened, closed and opened again" "${run[@]}" "$w/library" "$w/libwork.so"
 right "by one line of environment, without vgpu run" env LD_AUDIT="$B/lib/libvgpu-turn.so" "$w/work"
 right "the same for a library" env LD_AUDIT="$B/lib/libvgpu-turn.so" "$w/library" "$w/libwork.so"
+for p in work fixed hard threads writable; do
+	right "stripped: $p" "${run[@]}" "$w/stripped-$p"
+done
+right "stripped: a library, opened, closed and opened again" "${run[@]}" "$w/library" "$w/stripped-libwork.so"
+right "stripped, by one line of environment" env LD_AUDIT="$B/lib/libvgpu-turn.so" "$w/stripped-work"
+# what is found without symbols is what the symbols say, to the last of them
+for p in work fixed hard threads writable libwork.so; do
+	said=$("$w/found" "$w/$p" "$w/stripped-$p" 2>&1) && ok "found without symbols, $p: $said" || fail "without symbols, $p: $said"
+done
 # another auditor beside it
 printf 'unsigned la_version(unsigned v) { return v; }\n' >"$dir/la.c" && cc -shared -fPIC -o "$dir/la.so" "$dir/la.c"
 right "beside another audit library" env LD_AUDIT="$dir/la.so" "${run[@]}" "$w/work"
@@ -119,9 +134,16 @@ fi
 [ "$(cat "$dir/out")" = $'801 801\n801 801' ] && [ "$(grep -c 'cudaCallOfTomorrow is not supported' "$dir/err")" = 1 ] &&
 	[ "$(grep -c 'cudaAnotherOne is not supported' "$dir/err")" = 1 ] && ok "what ours lacks answers NOT_SUPPORTED, named once" ||
 	fail "missing names: $(cat "$dir/out" "$dir/err")"
-"${run[@]}" "$w/stripped" >"$dir/out" 2>"$dir/err"
-grep -q '^right$' "$dir/out" && fail "a stripped program ran?" || { grep -q "$w/stripped: NVIDIA's own CUDA runtime .*cannot work here" "$dir/err" &&
-	ok "a program without symbols is told" || fail "stripped: $(cat "$dir/out" "$dir/err")"; }
+"${run[@]}" "$w/blind" >"$dir/out" 2>"$dir/err"
+grep -q '^right$' "$dir/out" && fail "a program without symbols and names ran?" || { grep -q "$w/blind: NVIDIA's own CUDA runtime .*cannot work here" "$dir/err" &&
+	ok "a program whose runtime cannot be found is told" || fail "blind: $(cat "$dir/out" "$dir/err")"; }
+# names of the driver's that are a library's own variables: its own, whatever is preloaded
+cc -O1 -Wall -Wextra -shared -fPIC -o "$w/libpointers.so" "$here/pointers.c" -ldl && cc -O1 -Wall -Wextra -DPROGRAM -o "$w/pointers" "$here/pointers.c" -ldl || exit 1
+for how in "${V}/vgpu run --" "env LD_BIND_NOW=1 $V/vgpu run --"; do
+	# shellcheck disable=SC2086
+	said=$($how "$w/pointers" "$w/libpointers.so" 2>"$dir/err"); st=$?
+	[ $st = 0 ] && [ "$said" = 8 ] && ok "a library's own variables of the driver's names" || fail "own variables: status $st: $said $(cat "$dir/err")"
+done
 # a program without a runtime inside gets none: only what vgpu run preloads, and by LD_AUDIT alone nothing
 n=$(LD_AUDIT=$B/lib/libvgpu-turn.so cat /proc/self/maps | grep -c 'libcud')
 [ "$n" = 0 ] && ok "a program without one inside gets none" || fail "cat has $n mappings of CUDA libraries"
@@ -150,8 +172,10 @@ grep -q '^fail  static cudart: cudart 13 inside, .*turned over by vgpu run$' "$d
 "${run[@]}" "$V/vgpu" doctor -- "$w/work" >"$dir/out" 2>&1
 grep -q '^ok    static cudart: cudart 13 inside work, turned over to our libcudart.so.13' "$dir/out" && grep -q '^verdict: nothing found' "$dir/out" &&
 	ok "doctor under vgpu run" || fail "doctor under vgpu run: $(cat "$dir/out")"
-"$V/vgpu" doctor -- "$w/stripped" 2>&1 | grep -q '^fail  static cudart: .*without its symbols nothing can turn it over' && ok "doctor: without symbols" ||
+"$V/vgpu" doctor -- "$w/stripped-work" 2>&1 | grep -q '^fail  static cudart: cudart 13 inside, .*turned over by vgpu run$' && ok "doctor: without symbols" ||
 	fail "doctor: stripped"
+"$V/vgpu" doctor -- "$w/blind" 2>&1 | grep -q '^fail  static cudart: .*without its symbols, one before 12.8 cannot be turned over' && ok "doctor: not found" ||
+	fail "doctor: blind"
 VGPU_TURN=1 "${run[@]}" "$w/work" 2>&1 | grep -q "^vgpu: $w/work: the CUDA runtime inside, 13, is turned over to our libcudart.so.13$" &&
 	ok "VGPU_TURN=1 says what is turned over" || fail "VGPU_TURN=1"
 
@@ -177,3 +201,5 @@ for seed in $(seq 25); do
 	[ $st -lt 128 ] && grep -q "^right$\|cannot be turned over\|NVIDIA's own CUDA runtime" "$dir/out" || { bad=1; fail "damaged symbols, seed $seed: $st $(head -c 300 "$dir/out")"; }
 done
 [ $bad = 0 ] && ok "25 files with damaged symbols: right or refused, none killed"
+# the same without symbols: where functions begin, and what they say of their names, is damaged; what is found then is right or nothing
+said=$("$w/found" -d 3000 "$w/work" "$w/stripped-work" 2>&1) && ok "damaged tables: $said" || fail "damaged tables: $said"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vgpu doctor: NVIDIA's cudart linked into a program or library, as nvcc does by default. One that kept its symbols is
- * turned over to ours by the audit library (libcuda-lite/turn) that vgpu run sets.
+ * vgpu doctor: NVIDIA's cudart linked into a program or library, as nvcc does by default. One that kept its symbols, or is of 12.8 or
+ * newer, is turned over to ours by the audit library (libcuda-lite/turn) that vgpu run sets.
  */
 #define _GNU_SOURCE
 #include "doctor.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "../../libcuda-lite/turn/carried.h"
 
@@ -32,6 +33,22 @@ static void *section(const struct elf *e, const Elf64_Shdr *s)
 	return p;
 }
 
+static int stripped_major(const struct elf *e, struct carried *c)
+{
+	static char names[CARRIED_NAMES];
+	struct carried_image im = { .bytes = e->bytes, .ph = e->ph, .nph = e->nph };
+	void *p = e->fd < 0 ? MAP_FAILED : mmap(NULL, e->bytes, PROT_READ, MAP_PRIVATE, e->fd, 0);
+	int major;
+
+	if (e->fd >= 0 && p == MAP_FAILED)
+		return -1;
+	im.file = e->fd < 0 ? e->mem : p;
+	major = carried_stripped(c, &im, names, sizeof(names)) ? -1 : (int)c->major;
+	if (e->fd >= 0)
+		munmap(p, e->bytes);
+	return major;
+}
+
 int carried_major(const struct elf *e)
 {
 	static struct carried c;
@@ -51,6 +68,8 @@ int carried_major(const struct elf *e)
 		free(sym);
 		free(str);
 	}
+	if (major < 0)
+		major = stripped_major(e, &c);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && major < 0; i++)
 		if (elf_find(e, tables[i], sizeof(tables[i])))
 			major = 0;
@@ -77,5 +96,5 @@ void check_carried(struct doctor *d, const struct object *o)
 	report(d, FAIL, "static cudart", "build it with 'nvcc -cudart shared' (or link libcuda-lite.a instead of libcudart_static.a)",
 	       "NVIDIA's own cudart is linked into %s: it accepts no libcuda but NVIDIA's (error 500, named symbol not found)%s", name,
 	       is_static ? ", and a static program has no loader that would turn it over" :
-	       major ? "; it is older than CUDA 11" : "; without its symbols nothing can turn it over");
+	       major ? "; it is older than CUDA 11" : "; without its symbols, one before 12.8 cannot be turned over");
 }

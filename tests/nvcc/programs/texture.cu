@@ -359,6 +359,245 @@ static void volumes()
 	verdict("texCubemap", most_off(faces, fetched(o, faces.size())));
 }
 
+/* ---- levels of detail, views, sRGB ---- */
+
+__global__ void lods(cudaTextureObject_t t, float *o, float step, float x, float y)
+{
+	o[threadIdx.x] = tex2DLod<float>(t, x, y, threadIdx.x * step - 1);
+}
+
+__global__ void grads(cudaTextureObject_t t, float *o, float x, float y)
+{
+	float g = exp2f(threadIdx.x * 0.25f - 1);
+
+	o[threadIdx.x] = tex2DGrad<float>(t, x, y, make_float2(g / 64, 0), make_float2(0, g / 4 / 32));
+	o[32 + threadIdx.x] = tex2DGrad<float>(t, x, y, make_float2(g / 4 / 64, 0), make_float2(0, g / 32));
+}
+
+__global__ void planes_of(cudaTextureObject_t t, float *o, float lod)
+{
+	o[threadIdx.x] = tex2DLayeredLod<float>(t, 0.5f, 0.5f, threadIdx.x, lod);
+}
+
+__global__ void size_of(cudaTextureObject_t t, int *o)
+{
+	int w, h, n;
+
+	asm("txq.width.b32 %0, [%1];" : "=r"(w) : "l"(t));
+	asm("txq.height.b32 %0, [%1];" : "=r"(h) : "l"(t));
+	asm("txq.num_mipmap_levels.b32 %0, [%1];" : "=r"(n) : "l"(t));
+	o[0] = w;
+	o[1] = h;
+	o[2] = n;
+}
+
+__global__ void bits(cudaTextureObject_t t, unsigned *o, int w)
+{
+	o[threadIdx.x] = tex2D<unsigned>(t, threadIdx.x % w + 0.5f, threadIdx.x / w + 0.5f);
+}
+
+__global__ void colours(cudaTextureObject_t t, float4 *o)
+{
+	o[threadIdx.x] = tex2D<float4>(t, threadIdx.x + 0.5f, 0.5f);
+}
+
+/* The value that a lod should give where level l is all of value v[l]. */
+static double between(const std::vector<double> &v, double lod, double low, double high, bool linear)
+{
+	lod = std::min(std::max(std::min(std::max(lod, low), high), 0.0), (double)v.size() - 1);
+	if (!linear)
+		return v[(int)floor(lod + 0.5)];
+	int l = std::min((int)lod, (int)v.size() - 2);
+	return v[l] + (lod - l) * (v[l + 1] - v[l]);
+}
+
+static cudaTextureObject_t levels_of(cudaMipmappedArray_t a, bool linear, float bias, float low, float high, const cudaResourceViewDesc *view = nullptr)
+{
+	cudaResourceDesc r = {};
+	cudaTextureDesc d = {};
+	cudaTextureObject_t t;
+
+	r.resType = cudaResourceTypeMipmappedArray;
+	r.res.mipmap.mipmap = a;
+	for (auto &m : d.addressMode)
+		m = cudaAddressModeClamp;
+	d.filterMode = cudaFilterModeLinear;
+	d.readMode = cudaReadModeElementType;
+	d.normalizedCoords = 1;
+	d.mipmapFilterMode = linear ? cudaFilterModeLinear : cudaFilterModePoint;
+	d.mipmapLevelBias = bias;
+	d.minMipmapLevelClamp = low;
+	d.maxMipmapLevelClamp = high;
+	CUDA(cudaCreateTextureObject(&t, &r, &d, view));
+	return t;
+}
+
+static void fill_level(cudaMipmappedArray_t a, int l, int layer, float v, int w, int h)
+{
+	std::vector<float> all(w * h, v);
+	cudaMemcpy3DParms p = {};
+	cudaArray_t level;
+
+	CUDA(cudaGetMipmappedArrayLevel(&level, a, l));
+	p.srcPtr = make_cudaPitchedPtr(all.data(), w * sizeof(float), w, h);
+	p.dstArray = level;
+	p.dstPos = make_cudaPos(0, 0, layer);
+	p.extent = make_cudaExtent(w, h, 1);
+	p.kind = cudaMemcpyHostToDevice;
+	CUDA(cudaMemcpy3D(&p));
+}
+
+static void detail()
+{
+	static const float values[] = { 1, 3, -2, 8, 5, 7, 4 };
+	const int w = 64, h = 32, n = 64;
+	cudaChannelFormatDesc f = cudaCreateChannelDesc<float>();
+	std::vector<double> v(values, values + 7);
+	cudaResourceViewDesc view = {}, back;
+	float *o = device<float>(256);
+	cudaMipmappedArray_t a;
+	cudaTextureObject_t t;
+	cudaExtent extent;
+	cudaArray_t level;
+	double e = 0;
+
+	CUDA(cudaMallocMipmappedArray(&a, &f, make_cudaExtent(w, h, 0), 99));
+	verdict("no level beyond the last", cudaGetMipmappedArrayLevel(&level, a, 7) != cudaErrorInvalidValue);
+	(void)cudaGetLastError();
+	for (int l = 0; l < 7; l++) {
+		CUDA(cudaGetMipmappedArrayLevel(&level, a, l));
+		CUDA(cudaArrayGetInfo(nullptr, &extent, nullptr, level));
+		e += extent.width != (size_t)std::max(w >> l, 1) || extent.height != (size_t)std::max(h >> l, 1);
+		fill_level(a, l, 0, values[l], (int)extent.width, (int)extent.height);
+	}
+	verdict("sizes of levels", e);
+	verdict("a level is not freed by itself", cudaFreeArray(level) == cudaSuccess);
+	(void)cudaGetLastError();
+
+	for (int k = 0; k < 8; k++) {
+		bool linear = k & 1;
+		float bias = k & 2 ? 0.75f : 0, low = k & 4 ? 1.5f : 0, high = k & 4 ? 4.25f : 99;
+		std::vector<float> want(n);
+
+		t = levels_of(a, linear, bias, low, high);
+		lods<<<1, n>>>(t, o, 0.125f, 0.5f, 0.5f);
+		for (int i = 0; i < n; i++)
+			want[i] = (float)between(v, i * 0.125 - 1 + bias, low, high, linear);
+		verdict(std::string("tex2DLod") + (linear ? "/linear" : "/point") + (k & 2 ? "/bias" : "") + (k & 4 ? "/clamped" : ""),
+			most_off(want, fetched(o, n)), linear ? 1e-5 : 0);
+		CUDA(cudaDestroyTextureObject(t));
+	}
+	t = levels_of(a, true, 0, 0, 99);
+	grads<<<1, 32>>>(t, o, 0.5f, 0.5f);
+	std::vector<float> want(64);
+	for (int i = 0; i < 64; i++)
+		want[i] = (float)between(v, i % 32 * 0.25 - 1, 0, 99, true);
+	verdict("tex2DGrad, by the longer one", most_off(want, fetched(o, 64)), 0.05);
+
+	/* levels 2 to 4 as if there were no others */
+	view.firstMipmapLevel = 2;
+	view.lastMipmapLevel = 4;
+	view.width = w;
+	view.height = h;
+	t = levels_of(a, true, 0, 0, 99, &view);
+	lods<<<1, n>>>(t, o, 0.125f, 0.25f, 0.75f);
+	for (int i = 0; i < n; i++)
+		want[i] = (float)between({ -2, 8, 5 }, i * 0.125 - 1, 0, 99, true);
+	verdict("a view of three levels", most_off(want, fetched(o, n)), 1e-5);
+	size_of<<<1, 1>>>(t, (int *)o);
+	std::vector<int> q = fetched((int *)o, 3);
+	verdict("what is asked of it", q[0] != w / 4 || q[1] != h / 4 || q[2] != 3);
+	CUDA(cudaGetTextureObjectResourceViewDesc(&back, t));
+	verdict("the view as it was given", back.firstMipmapLevel != 2 || back.lastMipmapLevel != 4 || back.width != (size_t)w);
+	{
+		cudaResourceDesc r = {};
+		cudaTextureDesc d = {};
+
+		r.resType = cudaResourceTypeMipmappedArray;
+		r.res.mipmap.mipmap = a;
+		e = cudaCreateTextureObject(&t, &r, &d, nullptr) != cudaErrorInvalidValue;
+		d.normalizedCoords = 1;
+		view.lastMipmapLevel = 7;
+		e += cudaCreateTextureObject(&t, &r, &d, &view) != cudaErrorInvalidValue;
+		view.lastMipmapLevel = 4;
+		view.format = cudaResViewFormatFloat2;
+		e += cudaCreateTextureObject(&t, &r, &d, &view) != cudaErrorInvalidValue;
+		view.format = cudaResViewFormatUnsignedBlockCompressed3;
+		e += cudaCreateTextureObject(&t, &r, &d, &view) != cudaErrorNotSupported;
+		(void)cudaGetLastError();
+		verdict("coordinates in texels, levels, formats that are not", e);
+	}
+	CUDA(cudaFreeMipmappedArray(a));
+	verdict("it is gone", cudaFreeMipmappedArray(a) == cudaSuccess);
+	(void)cudaGetLastError();
+}
+
+static void layers_and_colours()
+{
+	const int layers = 5;
+	cudaChannelFormatDesc f = cudaCreateChannelDesc<float>(), c4 = cudaCreateChannelDesc<uchar4>();
+	cudaResourceViewDesc view = {};
+	std::vector<float> want(3);
+	float *o = device<float>(4 * 256);
+	cudaMipmappedArray_t a;
+	cudaTextureObject_t t;
+	cudaTextureDesc d = {};
+	cudaResourceDesc r;
+	cudaArray_t array;
+	double e = 0;
+
+	CUDA(cudaMallocMipmappedArray(&a, &f, make_cudaExtent(8, 8, layers), 4, cudaArrayLayered));
+	for (int l = 0; l < 4; l++)
+		for (int k = 0; k < layers; k++)
+			fill_level(a, l, k, (float)(10 * l + k), 8 >> l, 8 >> l);
+	view.firstMipmapLevel = 1;
+	view.lastMipmapLevel = 3;
+	view.firstLayer = 2;
+	view.lastLayer = 4;
+	t = levels_of(a, false, 0, 0, 99, &view);
+	for (int l = 0; l < 3; l++) {
+		planes_of<<<1, 3>>>(t, o, (float)l);
+		for (int k = 0; k < 3; k++)
+			want[k] = (float)(10 * (l + 1) + k + 2);
+		e += most_off(want, fetched(o, 3));
+	}
+	verdict("a view of levels and layers", e);
+	CUDA(cudaFreeMipmappedArray(a));
+
+	/* one layer of an array; and its bits as integers */
+	std::vector<float> v = noise(4 * 3 * layers);
+	array = array3d(v, 4, 3, layers, cudaArrayLayered);
+	view = {};
+	view.firstLayer = view.lastLayer = 3;
+	view.format = cudaResViewFormatUnsignedInt1;
+	r = of(array);
+	d.readMode = cudaReadModeElementType;
+	CUDA(cudaCreateTextureObject(&t, &r, &d, &view));
+	bits<<<1, 12>>>(t, (unsigned *)o, 4);
+	verdict("bits of one layer", memcmp(fetched(o, 12).data(), &v[4 * 3 * 3], 48) != 0);
+
+	/* all bytes, as sRGB has them; alpha is none */
+	std::vector<uchar4> px(256);
+	for (int i = 0; i < 256; i++)
+		px[i] = make_uchar4(i, 255 - i, i, i);
+	CUDA(cudaMallocArray(&array, &c4, 256, 1));
+	CUDA(cudaMemcpy2DToArray(array, 0, 0, px.data(), 1024, 1024, 1, cudaMemcpyHostToDevice));
+	r = of(array);
+	d = {};
+	d.readMode = cudaReadModeNormalizedFloat;
+	d.sRGB = 1;
+	CUDA(cudaCreateTextureObject(&t, &r, &d, nullptr));
+	colours<<<1, 256>>>(t, (float4 *)o);
+	std::vector<float4> got = fetched((float4 *)o, 256);
+	e = 0;
+	for (int i = 0; i < 256; i++) {
+		auto lin = [](double c) { return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4); };
+
+		e = std::max({ e, std::fabs(got[i].x - lin(i / 255.0)), std::fabs(got[i].y - lin((255 - i) / 255.0)), std::fabs(got[i].w - i / 255.0) });
+	}
+	verdict("sRGB", e, 1e-6);
+}
+
 /* ---- surfaces ---- */
 
 __global__ void turn(cudaSurfaceObject_t in, cudaSurfaceObject_t out, int w, int h)
@@ -433,6 +672,8 @@ int main()
 	linear_memory();
 	planes();
 	volumes();
+	detail();
+	layers_and_colours();
 	surfaces();             /* last: it ends with a fault */
 	return failures != 0;
 }

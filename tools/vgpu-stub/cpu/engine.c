@@ -10,6 +10,7 @@
 
 #include "cpu.h"
 #include "debug.h"
+#include "gen.h"
 #include "jit.h"
 #include "lanes.h"
 #include "memcheck.h"
@@ -97,6 +98,7 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 	pthread_mutex_init(&e->heap_lock, NULL);
 	pthread_cond_init(&e->work, NULL);
 	fault_init();
+	tex_init();
 	/* untouched pages cost nothing, whatever malloc() keeps account of; workers read it without a lock */
 	funcs = mmap(NULL, FUNCS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	e->funcs = funcs == MAP_FAILED ? NULL : funcs;

@@ -4,7 +4,7 @@
  * sampler. Called by lower.c; tex.c executes. One instruction a register of the result, or of what is stored: those whose result nobody
  * reads are dropped, and most programs want the first.
  *
- * There are no levels of detail but the first: what .level and .grad say is read and not used.
+ * Gradients become a level of detail before the fetch: the length of each, and the logarithm of the longer one.
  */
 #include <string.h>
 
@@ -63,6 +63,7 @@ static struct insn *element(struct comp *c, const struct stmt *st, const struct 
 	in->type = st->type[0];
 	in->stype = st->type[1];
 	in->imm = t->imm;
+	in->size = t->size;
 	in->vec = st->mod[MC_VEC] ? st->mod[MC_VEC] : 1;
 	return in;
 }
@@ -110,6 +111,56 @@ static struct insn blank(void)
 	return t;
 }
 
+static u32 gradient(struct comp *c, struct stmt *st, u32 i, u32 handle)
+{
+	struct operand *o = &st->op[i], *e = o->kind == O_VEC ? o->elem : o;
+	u32 n = o->kind == O_VEC ? o->n : 1, want = geometry[st->mod[MC_GEOM]].used, k;
+	struct insn t = blank(), *in;
+
+	want -= st->mod[MC_GEOM] == GEOM_A1D || st->mod[MC_GEOM] == GEOM_A2D;
+	if (n < want)
+		FAIL_AT(c, st, "tex.grad: a gradient of %u numbers expected", want);
+	t.o[1] = handle;
+	t.use = 2;
+	for (k = 0; k < want; k++) {
+		t.o[2 + k] = coordinate(c, st, &e[k], T_F32);
+		t.use |= (u8)(4u << k);
+	}
+	in = element(c, st, &t, gen_tex_span, 0);
+	in->o[0] = new_reg(c, T_F32);
+	in->def = 1;
+	return in->o[0];
+}
+
+/* The level of detail, if one is given, into the operand behind the coordinates; size says which. */
+static void level(struct comp *c, struct stmt *st, enum type x, struct insn *t)
+{
+	u8 g = st->mod[MC_GEOM];
+	u32 at = 2 + geometry[g].used, lod;
+
+	if (st->mod[MC_LEVEL] != LEVEL_LOD && st->mod[MC_LEVEL] != LEVEL_GRAD)
+		return;
+	if (at > 5)
+		UNSUPPORTED(c, st, "'tex.acube' with a level of detail is not supported");
+	if (st->mod[MC_LEVEL] == LEVEL_GRAD) {
+		struct insn two = blank(), *in;
+
+		if (g == GEOM_CUBE)
+			UNSUPPORTED(c, st, "'tex.grad.cube' is not supported");
+		two.o[2] = gradient(c, st, 2, t->o[1]);
+		two.o[3] = gradient(c, st, 3, t->o[1]);
+		two.use = 4 | 8;
+		in = element(c, st, &two, gen_tex_lod, 0);
+		in->o[0] = lod = new_reg(c, T_F32);
+		in->def = 1;
+	} else {
+		lod = coordinate(c, st, &st->op[2], x);
+	}
+	t->o[at] = lod;
+	t->use |= (u8)(1u << at);
+	t->size = (u8)at;
+}
+
 static void fetch(struct comp *c, struct stmt *st)
 {
 	enum type d = st->type[0], x = st->type[1];
@@ -125,6 +176,7 @@ static void fetch(struct comp *c, struct stmt *st)
 		UNSUPPORTED(c, st, "'%s' with offsets or comparisons is not supported", st->od->name);
 	place(c, st, 1, x, &t);
 	t.imm = st->mod[MC_TLD];
+	level(c, st, x, &t);
 	c->texels = true;
 	results(c, st, &t, gen_tex, 4, 0);
 }

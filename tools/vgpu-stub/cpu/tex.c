@@ -7,6 +7,7 @@
  * (fw-protocol/vgpu_texture.h): it is copied, then believed as far as addresses go that lie in the span.
  */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "../../../fw-protocol/vgpu_texture.h"
@@ -46,7 +47,9 @@ static void open_unit(struct unit *u, struct tstate *ts, u32 lane, u64 handle, u
 		fault_raise(VGPU_ST_ILLEGAL_ADDRESS, (int)lane, handle, "no texture or surface object");
 	reach(u, handle, sizeof(u->t), "no texture or surface object");
 	memcpy(&u->t, (const void *)(uintptr_t)handle, sizeof(u->t));
-	if (u->t.magic != VGPU_TEXTURE_MAGIC || !format_bytes(u->t.format) || !u->t.channels || u->t.channels > 4 || !u->t.width)
+	if (u->t.magic == VGPU_TEXTURE_MAGIC)
+		memset(&u->t.lod_bias, 0, sizeof(u->t) - offsetof(struct vgpu_texture, lod_bias));
+	if ((u->t.magic != VGPU_TEXTURE_MAGIC && u->t.magic != VGPU_TEXTURE_MAGIC_2) || !format_bytes(u->t.format) || !u->t.channels || u->t.channels > 4 || !u->t.width)
 		fault_raise(VGPU_ST_ILLEGAL_ADDRESS, (int)lane, handle, "no texture or surface object");
 	*last = handle;
 }
@@ -91,6 +94,18 @@ static bool reads_float(const struct vgpu_texture *t)
 	return t->format == VGPU_TEXEL_F16 || t->format == VGPU_TEXEL_F32 || ((t->flags & VGPU_TEXTURE_UNIT) && format_bytes(t->format) < 4);
 }
 
+/* IEC 61966-2-1; filled before the first kernel runs */
+static float linear_of[256];
+
+void tex_init(void)
+{
+	for (u32 i = 0; i < 256; i++) {
+		double c = i / 255.0;
+
+		linear_of[i] = (float)(c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4));
+	}
+}
+
 static u32 texel(const struct unit *u, u32 x, u32 y, u32 z, u32 k)
 {
 	const struct vgpu_texture *t = &u->t;
@@ -105,7 +120,7 @@ static u32 texel(const struct unit *u, u32 x, u32 y, u32 z, u32 k)
 	reach(u, at, size, "texture");
 	memcpy(&v, (const void *)(uintptr_t)at, size);
 	switch (t->format) {
-	case VGPU_TEXEL_U8: return unit ? bits_of((float)v / 255) : v;
+	case VGPU_TEXEL_U8: return unit ? bits_of(k < 3 && (t->flags & VGPU_TEXTURE_SRGB) ? linear_of[v] : (float)v / 255) : v;
 	case VGPU_TEXEL_U16: return unit ? bits_of((float)v / 65535) : v;
 	case VGPU_TEXEL_S8: return unit ? bits_of(fmaxf((float)(s8)v / 127, -1)) : (u32)(s8)v;
 	case VGPU_TEXEL_S16: return unit ? bits_of(fmaxf((float)(s16)v / 32767, -1)) : (u32)(s16)v;
@@ -227,8 +242,8 @@ static u32 layer_of(const struct vgpu_texture *t, u32 layer)
 	return (s32)layer < 0 ? 0 : layer >= n ? n - 1 : layer;
 }
 
-/* o: x, y, z … as they stand in the text. */
-static u32 fetch(struct unit *u, const struct insn *in, const u32 *o, u32 k)
+/* Of one level. o: x, y, z … as they stand in the text. */
+static u32 fetch_level(const struct unit *u, const struct insn *in, const u32 *o, u32 k)
 {
 	float x[4], st[2];
 	u32 layer = 0, first = 0, dims, d, cube;
@@ -258,8 +273,96 @@ static u32 fetch(struct unit *u, const struct insn *in, const u32 *o, u32 k)
 	return sample(u, x + first, dims, layer_of(&u->t, layer), k);
 }
 
+/* ---- levels of detail ---------------------------------------------------------------------------------- */
+
+static struct unit at_level(const struct unit *u, u32 level)
+{
+	const struct vgpu_texture *t = &u->t;
+	struct vgpu_level v = vgpu_texture_level(t->width, t->height, t->depth, t->all_layers, t->channels * format_bytes(t->format),
+						 t->first_level + level);
+	struct unit l = *u;
+
+	l.t.width = v.width;
+	l.t.height = v.height;
+	l.t.depth = v.depth;
+	l.t.pitch = v.pitch;
+	l.t.slice = v.slice;
+	l.t.base = t->base + v.offset + (u64)t->first_layer * v.slice;
+	return l;
+}
+
+static u32 fetch(const struct unit *u, const struct insn *in, const u32 *o, const u32 *lod, u32 k)
+{
+	const struct vgpu_texture *t = &u->t;
+	struct unit l;
+	double v = 0, low, part;
+	float a, b;
+
+	if (!t->levels)
+		return fetch_level(u, in, o, k);
+	if (lod)
+		v = in->stype == T_F32 ? (double)float_of(*lod) + t->lod_bias : (double)(s32)*lod;
+	v = v < t->lod_max ? v : t->lod_max;
+	v = v > t->lod_min ? v : t->lod_min;
+	v = v < t->levels - 1 ? v : t->levels - 1;
+	v = v > 0 ? v : 0;
+	low = floor(v);
+	part = rint((v - low) * 256) / 256;
+	if (in->stype != T_F32 || !(t->flags & VGPU_TEXTURE_MIP_LINEAR) || !reads_float(t) || part == 0 || part == 1) {
+		l = at_level(u, (u32)floor(in->stype == T_F32 && (t->flags & VGPU_TEXTURE_MIP_LINEAR) && reads_float(t) ? low + part : v + 0.5));
+		return fetch_level(&l, in, o, k);
+	}
+	l = at_level(u, (u32)low);
+	a = float_of(fetch_level(&l, in, o, k));
+	l = at_level(u, (u32)low + 1);
+	b = float_of(fetch_level(&l, in, o, k));
+	return bits_of((float)((1 - part) * a + part * b));
+}
+
+/* How many texels of the first level a gradient goes. */
+void gen_tex_span(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
+{
+	const u64 *h = opnd(f, in->o[1]);
+	u32 *d = opnd(f, in->o[0]), i;
+	u64 last = ~0ull;
+	struct unit u, l;
+
+	for (; m; m &= m - 1) {
+		u32 lane = (u32)__builtin_ctz(m), n[3];
+		double sum = 0;
+
+		open_unit(&u, ts, lane, h[lane], &last);
+		l = u.t.levels ? at_level(&u, 0) : u;
+		n[0] = l.t.width;
+		n[1] = at_least(l.t.height);
+		n[2] = at_least(l.t.depth);
+		for (i = 0; i < 3; i++)
+			if (in->use >> (2 + i) & 1) {
+				double g = (double)float_of(((const u32 *)opnd(f, in->o[2 + i]))[lane]) * (u.t.flags & VGPU_TEXTURE_NORMALIZED ? n[i] : 1);
+
+				sum += g * g;
+			}
+		d[lane] = bits_of((float)sqrt(sum));
+	}
+}
+
+/* The level of detail of two gradients, by the longer one: what filters the same in all directions takes. */
+void gen_tex_lod(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
+{
+	const u32 *a = opnd(f, in->o[2]), *b = opnd(f, in->o[3]);
+	u32 *d = opnd(f, in->o[0]);
+
+	(void)ts;
+	for (; m; m &= m - 1) {
+		u32 lane = (u32)__builtin_ctz(m);
+		float most = fmaxf(float_of(a[lane]), float_of(b[lane]));
+
+		d[lane] = bits_of(most > 0 ? log2f(most) : -1000);
+	}
+}
+
 /* tld4: one channel of the four texels that filtering would take, from the lower left counterclockwise. */
-static u32 gather(struct unit *u, const float *x, u32 which, u32 k)
+static u32 gather(const struct unit *u, const float *x, u32 which, u32 k)
 {
 	static const u8 dx[4] = { 0, 1, 1, 0 }, dy[4] = { 1, 1, 0, 0 };
 	s64 i[2];
@@ -290,9 +393,11 @@ void gen_tex(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
 		if (in->imm) {
 			float x[2] = { float_of(o[0]), float_of(o[1]) };
 
-			d[l] = gather(&u, x, in->sub2, (u32)in->imm - 1);
+			struct unit first = u.t.levels ? at_level(&u, 0) : u;
+
+			d[l] = gather(&first, x, in->sub2, (u32)in->imm - 1);
 		} else {
-			d[l] = fetch(&u, in, o, in->sub2);
+			d[l] = fetch(&u, in, o, in->size ? &at[in->size - 2][l] : NULL, in->sub2);
 		}
 	}
 }
@@ -392,9 +497,11 @@ void gen_txq(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
 
 	for (; m; m &= m - 1) {
 		u32 l = (u32)__builtin_ctz(m);
+		struct unit first;
 
 		open_unit(&u, ts, l, h[l], &last);
-		d[l] = in->imm == TXQ_WIDTH ? u.t.width : in->imm == TXQ_HEIGHT ? u.t.height : in->imm == TXQ_DEPTH ? u.t.depth :
-		       in->imm == TXQ_LAYERS ? u.t.layers : 1;
+		first = u.t.levels ? at_level(&u, 0) : u;
+		d[l] = in->imm == TXQ_WIDTH ? first.t.width : in->imm == TXQ_HEIGHT ? first.t.height : in->imm == TXQ_DEPTH ? first.t.depth :
+		       in->imm == TXQ_LAYERS ? u.t.layers : u.t.levels ? u.t.levels : 1;
 	}
 }
