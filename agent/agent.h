@@ -43,6 +43,10 @@ struct options {
 	int cpu;                        /* >= 0, or CPU_AUTO, CPU_NONE */
 	unsigned max_contexts;          /* of one client */
 	unsigned max_clients, uid_clients, container_clients;
+	unsigned quarantine_faults, quarantine_refusals;        /* within a minute, by one user and container; 0: never */
+	unsigned quarantine_seconds;    /* the first time; each further one twice as long */
+	unsigned connect_rate, context_rate;    /* a minute; 0: as they like */
+	int admission;                  /* 1: only who is admitted comes in, until vgpu ctl says otherwise */
 	uint64_t client_memory;         /* 0: as much as the device has */
 	uint64_t uid_memory, container_memory;  /* 0: the same */
 	uint64_t client_window;

@@ -20,6 +20,7 @@
 #include "answer.h"
 #include "context.h"
 #include "control.h"
+#include "guard.h"
 #include "mailbox.h"
 #include "message.h"
 #include "share.h"
@@ -199,7 +200,12 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 		refuse_hello(c, VGPU_ST_NOT_SUPPORTED, m->version, "client requires a feature that this vgpu-agent does not know");
 		return;
 	}
+	if (m->span_base && !c->asked && guard_hello(c, text, sizeof(text))) {
+		refuse_hello(c, VGPU_ST_LIMIT, m->version, text);
+		return;
+	}
 	if (m->span_base && tenant_full(c, text, sizeof(text))) {
+		guard_refused(c);
 		refuse_hello(c, VGPU_ST_LIMIT, m->version, text);
 		return;
 	}
@@ -220,7 +226,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 	}
 	c->span_base = m->span_base;
 	c->greeted = 1;
-	r.features = m->features & ((agent.asym ? VGPU_FEATURE_ASYM_FENCE : 0) | VGPU_FEATURE_CORE |
+	r.features = m->features & ((agent.asym ? VGPU_FEATURE_ASYM_FENCE : 0) | VGPU_FEATURE_CORE | VGPU_FEATURE_GATES |
 				    (agent.opt.unsafe_noiommu ? 0 : VGPU_FEATURE_OWN_PAGES | VGPU_FEATURE_SHARE));
 	c->asym = (r.features & VGPU_FEATURE_ASYM_FENCE) != 0;
 	c->memory_quota = agent.opt.client_memory;
@@ -272,6 +278,8 @@ static void create_progress(struct client *c)
 		r.status = x->result;
 		r.context = x->number;
 	}
+	if (r.status == VGPU_ST_LIMIT && !x)
+		guard_refused(c);
 	if (answer_send(c, &r, sizeof(r), VGPU_MSG_CTX_CREATE, NULL, 0) == 0)
 		listen_again(c);
 }
@@ -341,6 +349,12 @@ void client_progress(struct client *c)
 
 static void context_ask(struct client *c, const struct vgpu_msg_ctx *m)
 {
+	struct vgpu_msg_ctx_r no = { .status = VGPU_ST_LIMIT };
+
+	if (guard_context(c)) {
+		answer_send(c, &no, sizeof(no), VGPU_MSG_CTX_CREATE, NULL, 0);
+		return;
+	}
 	c->ask = *m;
 	c->ask_ctx = NULL;
 	take_time(c, ASKED_CREATE);
@@ -527,6 +541,7 @@ void client_readable(struct client *c)
 		return;
 	}
 	if (message_parse(bytes, (size_t)n, &m, &why) < 0) {
+		guard_fault(c);
 		client_drop(c, why);
 		return;
 	}
@@ -563,6 +578,8 @@ void client_readable(struct client *c)
 	case VGPU_MSG_LOAD:
 	case VGPU_MSG_CONTEXTS:
 	case VGPU_MSG_CTL:
+	case VGPU_MSG_GATE:
+	case VGPU_MSG_GATES:
 		asked(c, &m);
 		break;
 	}
@@ -668,6 +685,7 @@ void client_attention(void)
 		if (!c->in_use || c->leaving)
 			continue;
 		if (vgpu_load_acquire32(&c->drop)) {
+			guard_fault(c);
 			client_drop(c, c->drop_text);
 			continue;
 		}

@@ -17,6 +17,7 @@
 
 #include "client.h"
 #include "device.h"
+#include "guard.h"
 #include "mailbox.h"
 
 #define WEIGHT_DEFAULT 100u
@@ -508,6 +509,8 @@ void context_died(struct context *x, uint32_t status, const char *report)
 		return;
 	x->after = CONTEXT_DEAD;
 	x->device->faults += !vgpu_load_relaxed32(&x->qb->error);       /* else load_past() counts it */
+	if (!vgpu_load_relaxed32(&x->qb->error) && status != VGPU_ST_DEVICE_LOST && !c->leaving)
+		guard_fault(c);
 	retire(x, status);
 	n = snprintf(text, sizeof(text), "%s", report ? report : vgpu_status_text(status));
 	if (n >= (int)sizeof(text))

@@ -82,6 +82,11 @@ int control_limits(char *why, size_t n)
 	now->uid_clients = o.uid_clients;
 	now->container_clients = o.container_clients;
 	now->client_memory = o.client_memory;
+	now->quarantine_faults = o.quarantine_faults;
+	now->quarantine_refusals = o.quarantine_refusals;
+	now->quarantine_seconds = o.quarantine_seconds;
+	now->connect_rate = o.connect_rate;
+	now->context_rate = o.context_rate;
 	now->windows = o.windows ? o.windows : boot_windows();
 	now->uid_windows = o.uid_windows;
 	now->container_windows = o.container_windows;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "guard.h"
 
 #define SAMPLE_NS 125000000ull
 #define WINDOW_NS 1000000000ull         /* what a share is of */
@@ -97,6 +98,8 @@ void load_past(const struct context *x)
 {
 	x->device->busy_past += busy_of(x);
 	x->device->faults += failed(x);
+	if (failed(x))
+		guard_fault(x->client);
 }
 
 static void sample(uint64_t now)

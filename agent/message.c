@@ -36,6 +36,8 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 		[VGPU_MSG_SHARE] = sizeof(struct vgpu_msg_grow),
 		[VGPU_MSG_SHARED_OPEN] = sizeof(struct vgpu_msg_token),
 		[VGPU_MSG_MAP_AT] = sizeof(struct vgpu_msg_map_at),
+		[VGPU_MSG_GATE] = sizeof(struct vgpu_msg_gate),
+		[VGPU_MSG_GATES] = sizeof(struct vgpu_msg_index),
 	};
 
 	memset(m, 0, sizeof(*m));
@@ -65,6 +67,7 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 	case VGPU_MSG_STATUS:
 	case VGPU_MSG_LOAD:
 	case VGPU_MSG_CONTEXTS:
+	case VGPU_MSG_GATES:
 		if (m->index.rsvd)
 			*why = "reserved field set";
 		break;
@@ -72,6 +75,17 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 		if (!m->ctl.op || m->ctl.op > VGPU_CTL_WEIGHT ||
 		    (m->ctl.op == VGPU_CTL_WEIGHT ? m->ctl.value < 1 || m->ctl.value > 1000 : m->ctl.value != 0))
 			*why = "CTL of an unknown kind, or a weight that is not 1 to 1000";
+		break;
+	case VGPU_MSG_GATE:
+		if (!m->gate.op || m->gate.op > VGPU_GATE_RELEASE || (m->gate.cgroup[0] && m->gate.cgroup[0] != '/') ||
+		    strnlen(m->gate.cgroup, sizeof(m->gate.cgroup)) == sizeof(m->gate.cgroup))
+			*why = "GATE of an unknown kind, or a cgroup that is no path";
+		printable(m->gate.cgroup, sizeof(m->gate.cgroup));
+		for (size_t k = strlen(m->gate.cgroup); k && m->gate.cgroup[k - 1] == '/'; k--) {
+			m->gate.cgroup[k - 1] = 0;
+			if (k == 1)
+				*why = "GATE of the root of all cgroups";
+		}
 		break;
 	case VGPU_MSG_CTX_CREATE:
 		if (m->ctx.place > VGPU_MAX_DEVICES || m->ctx.context || m->ctx.weight > 1000)

@@ -14,6 +14,7 @@
 enum { OPT_DEVICE = 256, OPT_LISTEN, OPT_ALSO, OPT_PIDFILE, OPT_CPU, OPT_MODE, OPT_MAX_CONTEXTS, OPT_MAX_CLIENTS,
        OPT_CLIENT_MEMORY, OPT_CLIENT_WINDOW, OPT_WINDOWS, OPT_UID_CLIENTS, OPT_SPIN_US, OPT_NO_HUGE, OPT_NO_SECCOMP,
        OPT_VFIO, OPT_NOIOMMU, OPT_UID_WINDOWS, OPT_UID_MEMORY, OPT_BOX_CLIENTS, OPT_BOX_WINDOWS, OPT_BOX_MEMORY, OPT_LIMITS,
+       OPT_Q_FAULTS, OPT_Q_REFUSALS, OPT_Q_SECONDS, OPT_CONNECT_RATE, OPT_CONTEXT_RATE, OPT_ADMISSION,
        OPT_LOG_LEVEL, OPT_REPLACE, OPT_BIND, OPT_UNBIND, OPT_MODULES, OPT_RUN, OPT_HELP, OPT_VERSION };
 
 static const struct option table[] = {
@@ -34,6 +35,12 @@ static const struct option table[] = {
 	{ "container-clients", 1, NULL, OPT_BOX_CLIENTS },
 	{ "container-windows", 1, NULL, OPT_BOX_WINDOWS },
 	{ "container-memory", 1, NULL, OPT_BOX_MEMORY },
+	{ "quarantine-faults", 1, NULL, OPT_Q_FAULTS },
+	{ "quarantine-refusals", 1, NULL, OPT_Q_REFUSALS },
+	{ "quarantine-seconds", 1, NULL, OPT_Q_SECONDS },
+	{ "connect-rate", 1, NULL, OPT_CONNECT_RATE },
+	{ "context-rate", 1, NULL, OPT_CONTEXT_RATE },
+	{ "admission", 1, NULL, OPT_ADMISSION },
 	{ "limits", 1, NULL, OPT_LIMITS },
 	{ "log-level", 1, NULL, OPT_LOG_LEVEL },
 	{ "replace", 0, NULL, OPT_REPLACE },
@@ -86,6 +93,10 @@ static const char help[] =
 	"  --uid-memory S, --container-memory S    of one user, of one container [all of the device]\n"
 	"  --windows S         of all processes together [half of this machine's memory]\n"
 	"  --uid-windows S, --container-windows S  of one user, of one container [7/8 of that]\n"
+	"  --quarantine-faults N, --quarantine-refusals N  within a minute hold a user, out of one\n"
+	"                      container, off for --quarantine-seconds S [10], each time twice as long [0: never]\n"
+	"  --connect-rate N, --context-rate N  a minute, of one user out of one container [0: as they like]\n"
+	"  --admission open|closed  closed: only users and cgroups that vgpu ctl admits [open]\n"
 	"  --limits FILE       more of these limits, one \"NAME VALUE\" a line; read again at SIGHUP\n"
 	"  --log-level L       error, warning, info or debug [info]\n"
 	"  --spin-us N         how long to look for work before sleeping [20]\n"
@@ -113,6 +124,7 @@ void options_default(struct options *o)
 	o->max_clients = 128;
 	o->uid_clients = o->container_clients = 96;
 	o->log_level = LOG_INFO;
+	o->quarantine_seconds = 10;
 	o->client_window = 4 * VGPU_GIB;
 	o->spin_us = 20;
 	o->huge = 1;
@@ -224,6 +236,19 @@ static int option(struct options *o, int opt, const char *name, const char *arg)
 		return size(arg, 64 * VGPU_TIB, &o->uid_windows) ? bad(name, arg, "a size is needed, like 16G") : 0;
 	case OPT_BOX_WINDOWS:
 		return size(arg, 64 * VGPU_TIB, &o->container_windows) ? bad(name, arg, "a size is needed, like 16G") : 0;
+	case OPT_Q_FAULTS:
+		return number(arg, 0, 1000, &o->quarantine_faults) ? bad(name, arg, "0 to 1000 within a minute") : 0;
+	case OPT_Q_REFUSALS:
+		return number(arg, 0, 1000, &o->quarantine_refusals) ? bad(name, arg, "0 to 1000 within a minute") : 0;
+	case OPT_Q_SECONDS:
+		return number(arg, 1, 3600, &o->quarantine_seconds) ? bad(name, arg, "1 to 3600 seconds") : 0;
+	case OPT_CONNECT_RATE:
+		return number(arg, 0, 100000, &o->connect_rate) ? bad(name, arg, "0 to 100000 a minute") : 0;
+	case OPT_CONTEXT_RATE:
+		return number(arg, 0, 100000, &o->context_rate) ? bad(name, arg, "0 to 100000 a minute") : 0;
+	case OPT_ADMISSION:
+		o->admission = !strcmp(arg, "closed");
+		return o->admission || !strcmp(arg, "open") ? 0 : bad(name, arg, "open or closed is needed");
 	case OPT_LIMITS:
 		o->limits = arg;
 		return 0;
@@ -299,6 +324,7 @@ static int may_change(int opt)
 	case OPT_MAX_CONTEXTS: case OPT_MAX_CLIENTS: case OPT_UID_CLIENTS: case OPT_BOX_CLIENTS:
 	case OPT_CLIENT_MEMORY: case OPT_UID_MEMORY: case OPT_BOX_MEMORY:
 	case OPT_WINDOWS: case OPT_UID_WINDOWS: case OPT_BOX_WINDOWS: case OPT_LOG_LEVEL:
+	case OPT_Q_FAULTS: case OPT_Q_REFUSALS: case OPT_Q_SECONDS: case OPT_CONNECT_RATE: case OPT_CONTEXT_RATE:
 		return 1;
 	}
 	return 0;
@@ -322,7 +348,7 @@ static int one_limit(struct options *o, char *line)
 	while (t->name && strcmp(t->name, name))
 		t++;
 	if (!t->name || !may_change(t->val))
-		return bad(name, value, "that is no limit; max-contexts, max-clients, uid-, container- and client- ones, windows and log-level are");
+		return bad(name, value, "that is no limit; max-contexts, max-clients, uid-, container-, client- and quarantine- ones, rates, windows and log-level are");
 	return option(o, t->val, name, value);
 }
 
@@ -363,9 +389,10 @@ void options_say(const struct options *o, char *text, size_t n)
 
 	snprintf(text, n, "max-contexts %u, max-clients %u, uid-clients %u, container-clients %u, MiB (0: all there is, or 7/8): "
 		 "client-memory %llu, uid-memory %llu, container-memory %llu, windows %llu, uid-windows %llu, "
-		 "container-windows %llu; log-level %s", o->max_contexts, o->max_clients, o->uid_clients, o->container_clients,
+		 "container-windows %llu; quarantine-faults %u, -refusals %u, -seconds %u, connect-rate %u, context-rate %u; log-level %s", o->max_contexts, o->max_clients, o->uid_clients, o->container_clients,
 		 (unsigned long long)mib[0], (unsigned long long)mib[1], (unsigned long long)mib[2], (unsigned long long)mib[3],
-		 (unsigned long long)mib[4], (unsigned long long)mib[5], levels[o->log_level]);
+		 (unsigned long long)mib[4], (unsigned long long)mib[5], o->quarantine_faults, o->quarantine_refusals, o->quarantine_seconds,
+		 o->connect_rate, o->context_rate, levels[o->log_level]);
 }
 
 /* The pid file stands beside the socket: A.sock and A.pid. One agent per socket, then. */

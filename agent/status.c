@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "ctl.h"
+#include "guard.h"
 
 uint64_t status_commands(const struct client *c)
 {
@@ -76,6 +77,7 @@ size_t status_answer(const struct client *c, const union message *m, void **repl
 		struct vgpu_msg_load_r load;
 		struct vgpu_msg_contexts_r contexts;
 		struct vgpu_msg_ctl_r ctl;
+		struct vgpu_msg_gates_r gates;
 	} r;
 
 	*reply = &r;
@@ -92,6 +94,12 @@ size_t status_answer(const struct client *c, const union message *m, void **repl
 	case VGPU_MSG_CONTEXTS:
 		load_contexts(&r.contexts, m->index.index);
 		return sizeof(r.contexts);
+	case VGPU_MSG_GATES:
+		guard_fill(&r.gates, m->index.index);
+		return sizeof(r.gates);
+	case VGPU_MSG_GATE:
+		guard_do(c, &m->gate, &r.ctl);
+		return sizeof(r.ctl);
 	}
 	ctl_do(c, &m->ctl, &r.ctl);
 	return sizeof(r.ctl);

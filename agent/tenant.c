@@ -87,26 +87,33 @@ void tenant_box(const char *text, char *box, size_t n)
 }
 
 /* By its own descriptor's word the process lives still, so what was read was its own. */
-static void read_box(const struct client *c, char *box, size_t n)
+void tenant_cgroup(const struct client *c, char *text, size_t n)
 {
-	char name[48], text[2048];
+	char name[48];
 	struct pollfd p = { .fd = c->pidfd, .events = POLLIN };
 	ssize_t got = -1;
 	int fd;
 
-	box[0] = 0;
+	text[0] = 0;
 	if (c->pid <= 0 || c->pidfd < 0)
 		return;
 	snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)c->pid);
 	fd = (int)syscall(SYS_openat, AT_FDCWD, name, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
-		got = read(fd, text, sizeof(text) - 1);
+		got = read(fd, text, n - 1);
 		close(fd);
 	}
-	if (got <= 0 || poll(&p, 1, 0) != 0)
-		return;
-	text[got] = 0;
-	tenant_box(text, box, n);
+	text[got > 0 && poll(&p, 1, 0) == 0 ? got : 0] = 0;
+}
+
+static void read_box(const struct client *c, char *box, size_t n)
+{
+	char text[2048];
+
+	tenant_cgroup(c, text, sizeof(text));
+	box[0] = 0;
+	if (text[0])
+		tenant_box(text, box, n);
 }
 
 /* ---- accounts ------------------------------------------------------------------------------------------ */

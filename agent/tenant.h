@@ -38,6 +38,8 @@ int tenant_full(const struct client *c, char *why, size_t n);
 /* d's queues: a few stay for others, whatever one of them does. */
 struct device;
 int tenant_has_enough(const struct client *c, const struct device *d);
+/* The text of /proc/PID/cgroup, by its own descriptor's word its own; empty where it cannot be had. */
+void tenant_cgroup(const struct client *c, char *text, size_t n);
 /* Are both the same user's, or out of one container? */
 int tenant_same(const struct client *a, const struct client *b);
 

@@ -137,6 +137,7 @@ _Static_assert(sizeof(struct vgpu_agent_page) == 64 * 9, "a line each");
 #define VGPU_FEATURE_OWN_PAGES 2ull     /* the agent knows WINDOW_OWN */
 #define VGPU_FEATURE_SHARE 4ull         /* ... and SHARE, SHARED_OPEN, MAP_AT */
 #define VGPU_FEATURE_CORE 8ull          /* ... and the control command CORE */
+#define VGPU_FEATURE_GATES 16ull        /* ... and GATE, GATES */
 
 /*
  * Versions: HELLO asks for the client's newest. An agent that is older refuses it and names its own newest; the client then asks for
@@ -168,6 +169,8 @@ enum vgpu_msg_type {
 	VGPU_MSG_SHARE,         /* vgpu_msg_grow (bytes: the offset) -> vgpu_msg_share_r */
 	VGPU_MSG_SHARED_OPEN,
 	VGPU_MSG_MAP_AT,        /* vgpu_msg_map_at -> vgpu_msg_status */
+	VGPU_MSG_GATE,          /* vgpu_msg_gate -> vgpu_msg_ctl_r: who is let in, for the administrator */
+	VGPU_MSG_GATES,         /* vgpu_msg_index (start) -> vgpu_msg_gates_r, page by page */
 };
 
 /*
@@ -342,6 +345,28 @@ struct vgpu_msg_ctl_r {
 	struct vgpu_msg_header h;
 	uint32_t status, count;         /* DRAIN: contexts that are left */
 	char text[96];                  /* why not */
+};
+
+/* Admission and quarantine. Of a user, or of a cgroup and all below it (cgroups(7), as /proc/PID/cgroup has it). */
+enum vgpu_gate_op { VGPU_GATE_OPEN = 1, VGPU_GATE_CLOSED, VGPU_GATE_ADMIT, VGPU_GATE_DENY, VGPU_GATE_FORGET, VGPU_GATE_RELEASE };
+#define VGPU_GATE_ALL 0xffffffffu       /* RELEASE: whoever is held off */
+struct vgpu_msg_gate {
+	struct vgpu_msg_header h;
+	uint32_t op, uid;
+	char cgroup[192];               /* empty: of the user */
+};
+enum vgpu_gate_state { VGPU_GATE_ADMITTED = 1, VGPU_GATE_DENIED, VGPU_GATE_HELD };
+#define VGPU_GATES_PAGE 16u
+struct vgpu_msg_gates_r {
+	struct vgpu_msg_header h;
+	uint32_t status, gates;         /* all there are */
+	uint32_t first, count;          /* in this page */
+	uint32_t closed, rsvd;          /* only who is admitted comes in */
+	struct vgpu_gate {
+		uint32_t state, uid;
+		uint32_t seconds, hold_seconds; /* HELD: that are left, of how many */
+		char cgroup[192];       /* HELD: the container */
+	} gate[VGPU_GATES_PAGE];
 };
 
 /* The driver that NVIDIA's CUDA 13.1 came with: what NVML and nvidia-smi say, and tools compare with. Three parts. */

@@ -191,6 +191,11 @@ static inline enum vgpu_reach vgpu_reach_words(const char *path, int err, int fd
 		break;
 	case VGPU_REACH_LIMIT:
 		snprintf(why, n, "%s: the agent refuses: %s", path, text);
+		if (strstr(text, "(vgpu ctl ")) {        /* no limit: somebody has said so, or it passes */
+			snprintf(fix, m, "%s the administrator may let it in, by the command that it names", strstr(text, "held off") ? "wait, or" : "");
+			memmove(fix, fix + strspn(fix, " "), strlen(fix + strspn(fix, " ")) + 1);
+			break;
+		}
 		snprintf(fix, m, "end a program that uses the device (vgpu smi lists them), or raise that limit (vgpu-agent --limits FILE, SIGHUP)");
 		break;
 	case VGPU_REACH_VERSION:

@@ -150,6 +150,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/share/doc/vgpu/README.md
 644 usr/share/man/man1/vgpu.1
 644 usr/share/vgpu/grafana.json
+755 usr/share/vgpu/slurm
 644 usr/share/man/man8/vgpu-agent.8
 644 usr/share/man/man8/vgpu-stub.8
 LIST

@@ -97,6 +97,7 @@ files() {
 		echo "644 $here/$f.in $PREFIX/lib/systemd/system/$f in"
 	done
 	echo "644 $here/vgpu-ollama.conf.in $PREFIX/lib/systemd/system/ollama.service.d/vgpu-ollama.conf in"
+	echo "755 $here/slurm.sh.in $PREFIX/share/vgpu/slurm in"
 	echo "644 $here/vgpu.sysusers $PREFIX/lib/sysusers.d/vgpu.conf"
 	echo "644 $here/vgpu.tmpfiles $PREFIX/lib/tmpfiles.d/vgpu.conf"
 	echo "644 $here/70-vgpu.rules $PREFIX/lib/udev/rules.d/70-vgpu.rules"

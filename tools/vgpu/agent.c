@@ -106,6 +106,31 @@ static int contexts(int fd, struct agent_status *out)
 	return 0;
 }
 
+/* Of an agent that has none: none. */
+static int gates(int fd, struct agent_status *out)
+{
+	struct vgpu_msg_gates_r r;
+
+	do {
+		struct vgpu_msg_index q = { .h = { VGPU_MSG_GATES, sizeof(q) }, .index = out->gates };
+		struct vgpu_gate *more;
+		int err = vgpu_ask(fd, &q.h, &r, sizeof(r), 0, NULL);
+
+		if (err)
+			return err;
+		out->closed = r.closed != 0;
+		if (!r.count || r.count > VGPU_GATES_PAGE)
+			break;
+		more = realloc(out->gate, (out->gates + r.count) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		out->gate = more;
+		memcpy(more + out->gates, r.gate, r.count * sizeof(*more));
+		out->gates += r.count;
+	} while (out->gates < r.gates);
+	return 0;
+}
+
 /* A peer's text: make sure it ends. */
 static void end_texts(struct agent_status *s)
 {
@@ -118,6 +143,8 @@ static void end_texts(struct agent_status *s)
 		s->client[i].command[sizeof(s->client[i].command) - 1] = 0;
 	for (unsigned i = 0; i < s->contexts; i++)
 		s->context[i].command[sizeof(s->context[i].command) - 1] = 0;
+	for (unsigned i = 0; i < s->gates; i++)
+		s->gate[i].cgroup[sizeof(s->gate[i].cgroup) - 1] = 0;
 	s->status.agent_version[sizeof(s->status.agent_version) - 1] = 0;
 	s->status.transport[sizeof(s->status.transport) - 1] = 0;
 }
@@ -169,6 +196,8 @@ int agent_status(const char *path, struct agent_status *out)
 		out->clients += out->status.count;
 	} while (out->clients < out->status.clients);
 	err = contexts(fd, out);
+	if (!err && out->hello.features & VGPU_FEATURE_GATES)
+		err = gates(fd, out);
 out:
 	if (fd >= 0)
 		close(fd);
@@ -183,6 +212,8 @@ void agent_status_free(struct agent_status *s)
 {
 	free(s->client);
 	free(s->context);
+	free(s->gate);
+	s->gate = NULL;
 	s->client = NULL;
 	s->context = NULL;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* vgpu ctl: who uses the device, what each does now; and for the administrator: end, stop, go on, drain. The agent decides who may. */
+/* vgpu ctl: who uses the device, what each does now; and for the administrator: end, stop, go on, drain,
+ * admission and quarantine. The agent decides who may. */
 #include "vgpu.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,14 +24,27 @@ static int usage(FILE *to)
 	      "       vgpu ctl end|stop|go CLIENT     a number of the list\n"
 	      "       vgpu ctl weight CLIENT N        1 to 1000; 100 is everybody's\n"
 	      "       vgpu ctl drain|undrain DEVICE\n"
+	      "       vgpu ctl admit|deny|forget WHO  a user (name or number), or a cgroup (/path), all below it too\n"
+	      "       vgpu ctl admission open|closed\n"
+	      "       vgpu ctl release WHO|all        a user, a container as the list names it\n"
 	      "  list     contexts: whose, how much of the last second they worked, what waits for the device\n"
 	      "  end      the client's contexts end and its connection closes; its calls fail (CUDA_ERROR_LAUNCH_FAILED)\n"
 	      "  stop     its contexts take no new work; a kernel that runs goes on to its end.  go: they do again\n"
 	      "  weight   its share of the device beside others that work: twice the weight, twice the time\n"
 	      "  drain    no new contexts on that device (CUDA_ERROR_DEVICE_UNAVAILABLE); those that are there live on\n"
+	      "  admission   closed: only who is admitted connects; open: who is not denied. Those that are there stay\n"
+	      "  forget   what was said by admit or deny\n"
+	      "  release  who is held off because of many faults or refusals (vgpu-agent --quarantine-faults) comes in again\n"
 	      "  All but list is for root and the agent's own user; each change is a line in the agent's log.\n"
 	      "  Exit status: 0; 1 not done, with the reason; 2 usage.\n", to);
 	return to == stderr ? 2 : 0;
+}
+
+static const char *const gate_words[] = { "?", "admitted", "denied", "held off" };
+
+static const char *gate_word(const struct vgpu_gate *g)
+{
+	return gate_words[g->state < sizeof(gate_words) / sizeof(gate_words[0]) ? g->state : 0];
 }
 
 static void list_json(const struct agent_status *s)
@@ -68,6 +83,24 @@ static void list_json(const struct agent_status *s)
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');
+	json_str(&j, "admission", s->closed ? "closed" : "open");
+	json_open(&j, "gates", '[');
+	for (unsigned i = 0; i < s->gates; i++) {
+		const struct vgpu_gate *g = &s->gate[i];
+
+		json_open(&j, NULL, '{');
+		json_str(&j, "state", gate_word(g));
+		if (!g->cgroup[0] || g->state == VGPU_GATE_HELD)
+			json_u64(&j, "uid", g->uid);
+		if (g->cgroup[0])
+			json_str(&j, "cgroup", g->cgroup);
+		if (g->state == VGPU_GATE_HELD) {
+			json_u64(&j, "seconds_left", g->seconds);
+			json_u64(&j, "seconds", g->hold_seconds);
+		}
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
 	json_close(&j, '}');
 }
 
@@ -76,6 +109,18 @@ static void list_text(const struct agent_status *s)
 	for (unsigned i = 0; i < s->devices; i++)
 		if (!s->load.device[i].state || s->load.device[i].flags & VGPU_LOAD_DRAINED)
 			printf("device %u is %s\n", i, s->load.device[i].state ? "drained: no new contexts" : "lost");
+	if (s->closed)
+		printf("admission is closed: only who is admitted connects\n");
+	for (unsigned i = 0; i < s->gates; i++) {
+		const struct vgpu_gate *g = &s->gate[i];
+
+		if (g->state == VGPU_GATE_HELD)
+			printf("user %u%s%s is held off for %u s more, of %u\n", g->uid, g->cgroup[0] ? ", container " : "", g->cgroup, g->seconds, g->hold_seconds);
+		else if (g->cgroup[0])
+			printf("cgroup %s is %s\n", g->cgroup, gate_word(g));
+		else
+			printf("user %u is %s\n", g->uid, gate_word(g));
+	}
 	printf("%-8s %-8s %-8s %-18s %3s %3s %-8s %6s %5s %10s %8s %10s %9s\n", "CLIENT", "PID", "UID", "COMMAND", "DEV", "CTX", "STATE", "WEIGHT", "BUSY", "MEMORY MiB",
 	       "WAITING", "LAUNCHES", "AGE s");
 	for (unsigned i = 0; i < s->contexts; i++) {
@@ -101,11 +146,10 @@ static int list(const char *path, int json)
 	return 0;
 }
 
-int ctl_ask(const char *path, enum vgpu_ctl_op op, unsigned target, unsigned value)
+/* One question, its answer in *r. 0, or 1 and said. */
+static int ask(const char *path, const struct vgpu_msg_header *m, struct vgpu_msg_ctl_r *r)
 {
-	struct vgpu_msg_ctl m = { .h = { VGPU_MSG_CTL, sizeof(m) }, .op = op, .target = target, .value = value };
-	struct vgpu_msg_ctl_r r;
-	int fd = agent_connect(path), err = fd < 0 ? fd : vgpu_ask(fd, &m.h, &r, sizeof(r), 0, NULL);
+	int fd = agent_connect(path), err = fd < 0 ? fd : vgpu_ask(fd, m, r, sizeof(*r), 0, NULL);
 
 	if (fd >= 0)
 		close(fd);
@@ -113,14 +157,78 @@ int ctl_ask(const char *path, enum vgpu_ctl_op op, unsigned target, unsigned val
 		complain("ctl: %s: %s", path, strerror(-err));
 		return 1;
 	}
-	r.text[sizeof(r.text) - 1] = 0;
-	if (r.status) {
-		complain("ctl: %s", r.text[0] ? r.text : vgpu_status_text(r.status));
+	r->text[sizeof(r->text) - 1] = 0;
+	if (r->status) {
+		complain("ctl: %s", r->text[0] ? r->text : vgpu_status_text(r->status));
 		return 1;
 	}
+	return 0;
+}
+
+int ctl_ask(const char *path, enum vgpu_ctl_op op, unsigned target, unsigned value)
+{
+	struct vgpu_msg_ctl m = { .h = { VGPU_MSG_CTL, sizeof(m) }, .op = op, .target = target, .value = value };
+	struct vgpu_msg_ctl_r r;
+
+	if (ask(path, &m.h, &r))
+		return 1;
 	if (op == VGPU_CTL_DRAIN)
 		printf("device %u takes no new contexts; %u live on it\n", target, r.count);
 	return 0;
+}
+
+static const struct {
+	const char *name;
+	enum vgpu_gate_op op;
+} gate_verbs[] = { { "admit", VGPU_GATE_ADMIT }, { "deny", VGPU_GATE_DENY }, { "forget", VGPU_GATE_FORGET }, { "release", VGPU_GATE_RELEASE },
+		   { "admission", VGPU_GATE_OPEN } };
+
+/* A cgroup, a number, a name. 0, or 2 and said. */
+static int whom(const char *who, struct vgpu_msg_gate *m)
+{
+	const struct passwd *p;
+	unsigned long uid;
+	char *end;
+
+	if (*who == '/') {
+		if (strlen(who) >= sizeof(m->cgroup) || !who[strspn(who, "/")]) {
+			complain("ctl: %s: a cgroup below the root, of less than %zu characters", who, sizeof(m->cgroup));
+			return 2;
+		}
+		strcpy(m->cgroup, who);
+		return 0;
+	}
+	if (m->op == VGPU_GATE_RELEASE && !strcmp(who, "all")) {
+		m->uid = VGPU_GATE_ALL;
+		return 0;
+	}
+	uid = strtoul(who, &end, 10);
+	if (*who >= '0' && *who <= '9' && !*end && uid < UINT32_MAX) {
+		m->uid = (uint32_t)uid;
+		return 0;
+	}
+	p = getpwnam(who);
+	if (!p) {
+		complain("ctl: %s: there is no such user; a cgroup begins with /", who);
+		return 2;
+	}
+	m->uid = p->pw_uid;
+	return 0;
+}
+
+static int gate(const char *path, enum vgpu_gate_op op, const char *who)
+{
+	struct vgpu_msg_gate m = { .h = { VGPU_MSG_GATE, sizeof(m) }, .op = op };
+	struct vgpu_msg_ctl_r r;
+
+	if (op != VGPU_GATE_OPEN && whom(who, &m))
+		return 2;
+	if (op == VGPU_GATE_OPEN && strcmp(who, "open")) {
+		if (strcmp(who, "closed"))
+			return usage(stderr);
+		m.op = VGPU_GATE_CLOSED;
+	}
+	return ask(path, &m.h, &r);
 }
 
 int cmd_ctl(int argc, char **argv)
@@ -136,6 +244,14 @@ int cmd_ctl(int argc, char **argv)
 	if (!strcmp(argv[1], "list") && (argc == 2 || (argc == 3 && !strcmp(argv[2], "-j")))) {
 		if (agent_search(path, sizeof(path), &reach) == VGPU_REACH_OK)
 			return list(path, argc == 3);
+		complain("%s; %s", reach.why, reach.fix);
+		return 1;
+	}
+	for (size_t i = 0; argc == 3 && i < sizeof(gate_verbs) / sizeof(gate_verbs[0]); i++) {
+		if (strcmp(argv[1], gate_verbs[i].name))
+			continue;
+		if (agent_search(path, sizeof(path), &reach) == VGPU_REACH_OK)
+			return gate(path, gate_verbs[i].op, argv[2]);
 		complain("%s; %s", reach.why, reach.fix);
 		return 1;
 	}

@@ -142,6 +142,58 @@ static enum vgpu_reach try_place(struct doctor *d, const char *label, const char
 	return r.is;
 }
 
+/* Is the program out of that cgroup, or of one below it? As the agent asks it (agent/guard.c). */
+static int in_cgroup(pid_t pid, const char *cgroup)
+{
+	char path[48], line[1200];
+	size_t n = strlen(cgroup);
+	int yes = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	f = fopen(path, "re");
+	while (f && !yes && fgets(line, sizeof(line), f)) {
+		char *p = strchr(line, ':');
+
+		line[strcspn(line, "\n")] = 0;
+		p = p ? strchr(p + 1, ':') : NULL;
+		yes = p && !strncmp(p + 1, cgroup, n) && (!p[1 + n] || p[1 + n] == '/');
+	}
+	if (f)
+		fclose(f);
+	return yes;
+}
+
+/* An agent answers a monitor in any case: who computes may be shut out, or held off. */
+static void check_admission(struct doctor *d)
+{
+	pid_t pid = d->pid ? (pid_t)d->pid : getpid();
+	char path[32];
+	struct stat st;
+	int admitted = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (stat(path, &st))
+		return;
+	for (unsigned i = 0; i < d->st.gates; i++) {
+		const struct vgpu_gate *g = &d->st.gate[i];
+		const char *who = g->cgroup[0] ? text("cgroup %s", g->cgroup) : text("user %u", g->uid);
+
+		if (g->state == VGPU_GATE_HELD ? g->uid != st.st_uid : g->cgroup[0] ? !in_cgroup(pid, g->cgroup) : g->uid != st.st_uid)
+			continue;
+		admitted |= g->state == VGPU_GATE_ADMITTED;
+		if (g->state == VGPU_GATE_HELD)
+			report(d, FAIL, "admission", text("wait, or as the administrator: vgpu ctl release %u", g->uid),
+			       "user %u is held off for %u s more: too many faults or refusals", g->uid, g->seconds);
+		if (g->state == VGPU_GATE_DENIED)
+			report(d, FAIL, "admission", text("as the administrator: vgpu ctl forget %s", g->cgroup[0] ? g->cgroup : text("%u", g->uid)),
+			       "%s is denied the device (vgpu ctl deny)", who);
+	}
+	if (d->st.closed && !admitted && st.st_uid)
+		report(d, FAIL, "admission", text("ask the job scheduler for the device (srun --gres=gpu:1), or as the administrator: vgpu ctl admit %u", (unsigned)st.st_uid),
+		       "only those are let in who are admitted, and user %u is not (vgpu ctl list)", (unsigned)st.st_uid);
+}
+
 static void check_agent(struct doctor *d)
 {
 	const char *env = env_get(d->env, "VGPU_AGENT"), *run = env_get(d->env, "XDG_RUNTIME_DIR");
@@ -166,6 +218,7 @@ static void check_agent(struct doctor *d)
 		if (strcmp(d->st.status.agent_version, VGPU_VERSION))
 			report(d, WARN, "agent version", "restart vgpu-agent from this installation",
 			       "agent %s, vgpu %s", d->st.status.agent_version, VGPU_VERSION);
+		check_admission(d);
 		return;
 	}
 	d->agent = NULL;

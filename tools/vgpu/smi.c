@@ -176,6 +176,14 @@ static void print_table(const char *path, const struct agent_status *s)
 		rule(LINE);
 	}
 	print_clients(s);
+	for (unsigned i = 0; i < s->gates; i++)
+		if (s->gate[i].state == VGPU_GATE_HELD) {
+			snprintf(left, sizeof(left), "user %u, container %.24s: held off, %u s more", s->gate[i].uid, s->gate[i].cgroup[0] ? s->gate[i].cgroup : "none",
+				 s->gate[i].seconds);
+			printf("| %-76s |\n", left);
+		}
+	if (s->closed)
+		printf("| %-76s |\n", "admission is closed (vgpu ctl list)");
 	rule(LINE);
 }
 

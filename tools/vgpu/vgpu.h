@@ -70,9 +70,11 @@ struct agent_status {
 	struct vgpu_msg_status_r status;        /* totals; its client array is not used */
 	struct vgpu_device_info device[VGPU_MAX_DEVICES];       /* lost ones too: load.device[i].state says it */
 	struct vgpu_msg_load_r load;
-	unsigned devices, clients, contexts;
+	unsigned devices, clients, contexts, gates;
+	int closed;                     /* only who is admitted comes in */
 	struct vgpu_msg_client *client;         /* malloc'ed, as the next */
 	struct vgpu_msg_context *context;
+	struct vgpu_gate *gate;
 };
 /* 0 or -errno; says what went wrong. agent_status_free() afterwards. Texts in it end within their fields. */
 int ctl_ask(const char *path, enum vgpu_ctl_op op, unsigned target, unsigned value);  /* ctl.c: exit status, said */
