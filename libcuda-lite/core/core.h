@@ -372,7 +372,7 @@ bool vg_mem_update(const struct vg_mem *m);
 bool vg_mem_add(const struct vg_mem *m);
 /* Takes the entry that starts at addr and has one of the kinds (bit per kind) out of the table. */
 bool vg_mem_take(uint64_t start, unsigned kinds, struct vg_mem *out);
-/* Gives back what vg_mem_take took: device memory, window and address space. */
+/* Gives back what vg_mem_take took: device memory, window and address space. What the device refuses to free is in the table again. */
 uint32_t vg_mem_release(const struct vg_mem *m);
 /* The same where the owner's process is gone, and the memory with it. */
 void vg_mem_forget(const struct vg_mem *m);
