@@ -171,6 +171,7 @@ struct vg_ctx {
 	bool sleeps_at_once;            /* waits do not spin: the application asked for it */
 	uint32_t reported;              /* the fault's text was printed */
 	uint64_t id;
+	uint64_t born_ns;               /* by the agent's clock; 0: nobody has asked (ipc_event.c) */
 	int refs;                       /* primary: retains; cuCtxAttach */
 	bool primary;
 	uint32_t api_version;
@@ -451,6 +452,7 @@ struct vg_event {
 	struct vgpu_event_record *record; /* NULL: no timing */
 	uint32_t cu_flags;
 	struct vg_shared_event *shared; /* between processes (driver/ipc_event.c) */
+	uint64_t look_ns;               /* of those: when to ask next whether who recorded lives */
 	bool opened, told;              /* ... and another one's; its handle was asked for */
 	struct vg_captured *captured;   /* its last recording was in a capture (driver/capture.c) */
 };
