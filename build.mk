@@ -625,14 +625,14 @@ $(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(CUDA) $(FW) $(SER
 
 test-bins: e2e $(SYSTEM) $(if $(OPENBLAS),$(addprefix $(B)/test/blas/,gemm levels native)) $(addprefix $(U)/plain/,$(filter-out ring_tsan,$(UNITS))) $(addprefix $(U)/asan/,$(filter-out ring_tsan,$(UNITS))) \
 	$(addprefix $(U)/tsan/,$(TSAN)) $(foreach k,plain asan,$(addprefix $(X)/$(k)/,ptxrun optest jitdiff legal fatbin_test)) \
-	$(addprefix $(Z)/,$(FUZZ)) $(B)/test/san/bin/vgpu-stub $(addprefix $(B)/test/hostile/,hostile native bin/vgpu-stub) $(B)/test/soak/worker \
+	$(addprefix $(Z)/,$(FUZZ)) $(B)/test/san/bin/vgpu-stub $(addprefix $(B)/test/hostile/,hostile native bin/vgpu-stub) $(B)/test/soak/worker $(B)/test/soak/stale \
 	$(B)/test/vm/outside $(B)/test/vm/edu
 
 # programs of the guest: static, the second one on the agent's own transport
 $(B)/test/vm/outside: tests/vm/outside.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -Ifw-protocol -static -o $@ $<
-$(B)/test/vm/edu: $(call objs,agent,tests/vm/edu.c $(addprefix agent/,vfio.c vfio_cdev.c vfio_group.c vfio_kernel.c vfio_noiommu.c vfio_pci.c vfio_slow.c pool.c \
+$(B)/test/vm/edu: $(call objs,agent,tests/vm/edu.c $(addprefix agent/,vfio.c vfio_cdev.c vfio_group.c vfio_kernel.c vfio_noiommu.c vfio_pci.c pool.c \
 	vfio_user.c seccomp.c log.c))
 	@mkdir -p $(@D)
 	musl-gcc -static -o $@ $^
@@ -669,6 +669,11 @@ $(foreach p,3-2 3-3,$(eval $(call protocol_rule,$(p))))
 $(B)/test/soak/worker: tests/soak/worker.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WARN) -std=gnu11 -D_GNU_SOURCE -fno-pie -no-pie -Ilibcuda-lite/include -o $@ $< $(B)/lib/libcuda.so.1 -lpthread
+
+# its poll() is the library's too
+$(B)/test/soak/stale: tests/soak/stale.c | libs
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(WARN) -std=gnu11 -D_GNU_SOURCE -rdynamic -Ilibcuda-lite/include -o $@ $< $(B)/lib/libcuda.so.1 -lpthread
 
 $(B)/test/hostile/hostile: $(call objs,plain,$(filter-out tests/hostile/native%,$(wildcard tests/hostile/*.c)))
 	@mkdir -p $(@D)

@@ -184,7 +184,7 @@ void admin_abandon(struct device *d, const struct context *x)
 }
 
 /*
- * Bring-up: the one command that is waited for. The deadline is of time in which this process ran: one that was stopped has
+ * Bring-up: the one command that is waited for, on the device's thread. The deadline is of time in which this process ran: one that was stopped has
  * not seen the device be silent, so that between two looks no more than LOOK_MS count. The same holds for admin_turn().
  */
 int admin_call(struct device *d, const struct vgpu_admin_cmd *cmd)

@@ -2,9 +2,9 @@
 /*
  * What the agent is made of. Every table is static (.agent_state), taken and locked at start.
  *
- * Two threads. C (control): sockets, admin queue, memory; may block, with deadlines. D (data): copies
- * commands and wakes waiters; never blocks, never allocates. Each field names the only thread that
- * writes it; C and D meet in mailbox.h, where C waits until D has let go of an object.
+ * C (control): sockets, admin queue, memory; waits for no device and no client. D (data): copies commands and wakes
+ * waiters; never blocks, never allocates. T, one a device: whatever may take that device's time (errand.h). Each field names the
+ * only thread that writes it; C and D meet in mailbox.h, where C waits until D has let go of an object.
  */
 #ifndef AGENT_H
 #define AGENT_H
@@ -113,6 +113,10 @@ struct context {
 	uint32_t place;                 /* of its device's memory in the client's span */
 	int created, ending;            /* CTX_CREATE, CTX_DESTROY were posted */
 	int asked;                      /* a CTX_CREATE or SEGMENT of it is not answered yet */
+	int over;                       /* ENDING: the device has no process of it any more */
+	int qb_on;                      /* the device has its queue block */
+	unsigned errands;               /* under way for it; none may be at its end */
+	uint32_t refused;               /* enum vgpu_status: why the device did not take its memory */
 	unsigned segs;                  /* of the client's segments, that it has */
 	uint64_t seg_done, seg_asked;   /* bytes of the next one */
 	enum { MAP_NONE, MAP_WANTED, MAP_POSTED, MAP_DONE } map;        /* of client->ask_map */
@@ -177,8 +181,13 @@ struct client {
 	} share[AGENT_SEGMENTS];
 	unsigned segs;
 	uint64_t window_bytes;
-	uint32_t mapped_on;             /* bit per device that has the window in its DMA table */
+	uint8_t seg_on[AGENT_SEGMENTS]; /* bit per device that has it in its DMA table */
 	uint64_t grow_bytes, grow_done; /* a WINDOW_GROW under way, in slices */
+	/* Then devices get it. UNDONE: one of them refused, the others give it back. */
+	enum { GROW_NONE, GROW_MAPS, GROW_UNDONE } grow_map;
+	uint32_t grow_told;             /* bit per device that was asked */
+	uint32_t grow_status;
+	unsigned errands;               /* under way for its window */
 	struct {                        /* an answer whose descriptors the kernel did not let go yet */
 		uint64_t since_ns, again_ns;    /* 0: there is none */
 		uint32_t bytes;
@@ -198,6 +207,12 @@ struct device {
 	uint32_t queues;                /* contexts it can hold */
 	int irq_fd[1 + VGPU_MAX_QUEUES];
 	int doorbell_fd[1 + VGPU_MAX_QUEUES];
+	struct {                        /* T, while it is not ready: what device_ready() takes over */
+		struct vgpu_device_info info;
+		uint32_t queues;
+		int asym;
+	} found;
+	char why[400];                  /* T: why it could not be brought up */
 	volatile uint32_t *doorbells;   /* their page of BAR0, mapped; NULL: eventfds, or the transport rings */
 	uint32_t doorbells_gone;        /* SIGBUS handler: that page leads nowhere any more */
 	struct context *owner[VGPU_MAX_QUEUES];
@@ -223,7 +238,7 @@ struct device {
 	const char *trouble;            /* it is lost: seen where that may not be acted on yet */
 	uint8_t died[VGPU_MAX_QUEUES];  /* by queue: status of a death that was reported */
 	uint64_t retry_ns;
-	char last_error[160];           /* so that a retry that fails alike is said once */
+	char last_error[400];           /* so that a retry that fails alike is said once */
 
 	uint64_t memory_used;           /* D */
 	uint64_t busy_past;             /* of contexts that are gone, C */

@@ -17,12 +17,14 @@
 #include "context.h"
 #include "control.h"
 #include "device.h"
+#include "errand.h"
 #include "mailbox.h"
 #include "sigbus.h"
 #include "vfio_noiommu.h"
 
 struct agent agent AGENT_STATE;
 
+#define LAST_MS 2000                    /* for a device to be told that we go */
 #define BOOT_POPULATE_WRITE 23          /* MADV_POPULATE_WRITE, linux 5.14 */
 
 uint64_t now_ns(void)
@@ -116,7 +118,7 @@ int boot_devices(void)
 
 		d->index = i;
 		d->spec = agent.opt.device[i];
-		if (device_attach(d, why, sizeof(why)) < 0) {
+		if (health_first(d, why, sizeof(why)) < 0) {
 			log_error("%s", why[0] ? why : "the device cannot be attached");
 			return -1;
 		}
@@ -133,7 +135,15 @@ void boot_undo(void)
 	client_drop_all();
 	/* That ends the contexts which are left: they need not be asked one by one. */
 	for (unsigned i = 0; i < agent.opt.devices; i++) {
-		device_detach(&agent.dev[i]);
+		struct device *d = &agent.dev[i];
+		int answers = d->ready;
+
+		device_not_ready(d);
+		errand_detach(d, answers);
+	}
+	for (unsigned i = 0; i < agent.opt.devices; i++) {
+		if (errand_wait(&agent.dev[i], LAST_MS) < 0)
+			log_warn("device %u (%s) does not let go: its process resets itself when it sees us gone", i, agent.dev[i].spec);
 		context_device_gone(&agent.dev[i]);
 	}
 	control_close();

@@ -31,18 +31,17 @@
 #define HELLO_MS 5000
 #define SEG0_TRIES 12u
 
+static int unfinished;          /* client_more() */
+
 /*
  * One whose connection is closed: what its contexts still use goes when they have ended. Until then its place is taken
  * and its memory is its own.
  */
-static int unfinished;          /* there is more of that to be done, or somebody to be told: another round */
-
 static void leave(struct client *c)
 {
 	uint64_t budget = POOL_NOW;
-	int before = unfinished, kept = 0;
+	int kept = 0;
 
-	unfinished = 1;
 	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++)
 		if (c->ctx[n].state != CONTEXT_FREE)
 			return;
@@ -53,8 +52,13 @@ static void leave(struct client *c)
 		pool_free(&c->seg[c->segs]);
 		c->grow_bytes = 0;
 	}
+	if (c->grow_map) {              /* this one devices may have: it goes as the others do */
+		c->grow_map = GROW_NONE;
+		c->window_bytes += c->seg[c->segs++].bytes;
+	}
 	if (c->window && c->seg0) {
-		context_unmap_window(c);
+		if (context_unmap_window(c) < 0)
+			return;
 		sigbus_release(c->index);
 		c->seg0 = NULL;
 	}
@@ -78,15 +82,15 @@ static void leave(struct client *c)
 		c->window_bytes -= gone;
 		if (!agent.stop && !share_elsewhere(c, s)) {
 			budget -= gone;
+			unfinished |= m->bytes != 0;
 			if (m->bytes)
 				return;
 		}
 		pool_free(m);
 	}
-	if (kept) {
-		unfinished = before;
+	if (kept)
 		return;
-	}
+	client_more();
 	c->segs = 0;
 	tenant_drop(c);
 	c->in_use = c->window = c->greeted = 0;
@@ -161,7 +165,7 @@ static int window_open(struct client *c)
 	if (!pool_map(&c->seg[0], sigbus_window(c->index)))
 		goto fail;
 	c->seg0 = sigbus_window(c->index);
-	c->seg_offset[0] = 0;
+	c->seg_offset[0] = c->seg_on[0] = 0;
 	c->segs = 1;
 	c->window_bytes = VGPU_SEG0_BYTES;
 	tenant_charge(c, VGPU_SEG0_BYTES);
@@ -299,13 +303,16 @@ static uint32_t grow_type(const struct client *c)
 
 /* The segment is there when every context that lives has it. */
 static void grow(struct client *c, uint64_t bytes);
+static void grow_map(struct client *c);
 
 static void grow_progress(struct client *c)
 {
-	unsigned s = c->segs - 1;
-	struct vgpu_msg_grow_r r = { .status = VGPU_ST_OK, .offset = c->seg_offset[s], .bytes = c->seg[s].bytes };
+	struct vgpu_msg_grow_r r = { .status = VGPU_ST_OK };
+	unsigned s;
 
-	if (c->grow_bytes)
+	if (c->grow_map)
+		grow_map(c);
+	if (c->grow_bytes || c->grow_map || c->asked != ASKED_GROW)
 		return;
 	if (c->ask_grow) {
 		grow(c, c->ask_grow);
@@ -314,6 +321,9 @@ static void grow_progress(struct client *c)
 	for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++)
 		if (c->ctx[n].state == CONTEXT_LIVE && c->ctx[n].segs < c->segs)
 			return;
+	s = c->segs - 1;
+	r.offset = c->seg_offset[s];
+	r.bytes = c->seg[s].bytes;
 	if (answer_send(c, &r, sizeof(r), grow_type(c), &c->seg[s].fd, 1) == 0)
 		listen_again(c);
 }
@@ -477,23 +487,42 @@ static void map_progress(struct client *c)
 		listen_again(c);
 }
 
-/* Its memory is there: now devices and contexts are to have it. */
-static void grown(struct client *c, uint32_t status)
+static void not_grown(struct client *c, uint32_t status)
+{
+	tenant_charge(c, -(int64_t)c->seg[c->segs].bytes);
+	pool_free(&c->seg[c->segs]);
+	grow_refuse(c, status);
+}
+
+static void grow_map(struct client *c)
 {
 	unsigned s = c->segs;
+	int undone;
 
-	if (status == VGPU_ST_OK) {
-		c->seg_offset[s] = c->window_bytes;
-		status = context_map_segment(c, s);
-	}
-	if (status != VGPU_ST_OK) {
-		tenant_charge(c, -(int64_t)c->seg[s].bytes);
-		pool_free(&c->seg[s]);
-		grow_refuse(c, status);
+	if (context_map_segment(c, s) < 0)
+		return;
+	undone = c->grow_map == GROW_UNDONE;
+	c->grow_map = GROW_NONE;
+	if (undone) {
+		not_grown(c, c->grow_status);
 		return;
 	}
 	c->window_bytes += c->seg[s].bytes;
 	c->segs = s + 1;
+	client_more();
+}
+
+/* Its memory is there: now devices and contexts are to have it. */
+static void grown(struct client *c, uint32_t status)
+{
+	if (status != VGPU_ST_OK) {
+		not_grown(c, status);
+		return;
+	}
+	c->seg_offset[c->segs] = c->window_bytes;
+	c->seg_on[c->segs] = 0;
+	c->grow_map = GROW_MAPS;
+	c->grow_told = c->grow_status = 0;
 	client_progress(c);
 }
 
@@ -707,6 +736,11 @@ static int waits_for_us(const struct client *c)
 	return poll(&p, 1, 0) == 1 && p.revents & POLLIN && !(p.revents & (POLLHUP | POLLERR));
 }
 
+void client_more(void)
+{
+	unfinished = 1;
+}
+
 int client_unfinished(void)
 {
 	int yes = unfinished;
@@ -727,8 +761,7 @@ int client_expire(void)
 		int due = -1;
 
 		if (c->in_use && c->leaving) {
-			if (!c->seg0)           /* contexts that end bring events */
-				leave(c);
+			leave(c);
 			continue;
 		}
 		if (!c->in_use)

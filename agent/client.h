@@ -23,7 +23,8 @@ void client_attention(void);
 void client_progress(struct client *c);
 /* A slice of a WINDOW_GROW under way. */
 void client_grow_step(struct client *c);
-/* 1: memory is being given back: another round at once. */
+/* Memory is being given back, or somebody may get what he waits for: another round at once. */
+void client_more(void);
 int client_unfinished(void);
 /* Connections that never said HELLO. Milliseconds until the next one is due, -1: none. */
 int client_expire(void);

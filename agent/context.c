@@ -7,7 +7,7 @@
  *               \________________^  \-> DEAD (it died; the client has not given its number back)
  *
  * Order at the end of a context, always: the data thread lets go, the device kills
- * the process, then memory is unmapped from the device, then it is freed.
+ * the process, then memory is unmapped from the device, then it is freed. Mapping and unmapping are errands (errand.h).
  */
 #include "context.h"
 
@@ -17,6 +17,7 @@
 
 #include "client.h"
 #include "device.h"
+#include "errand.h"
 #include "guard.h"
 #include "mailbox.h"
 
@@ -28,62 +29,91 @@ static struct vgpu_ctx_head *head_of(const struct client *c, uint32_t n)
 }
 
 /* Why a mapping failed: the device is gone, or it refuses. */
-static uint32_t map_failed(struct device *d, int rc)
+static uint32_t map_failed(int rc)
 {
 	if (rc == -ETOOMANYREFS)
 		return VGPU_ST_IN_FLIGHT;
-	if (rc != -EPIPE && rc != -ETIMEDOUT && rc != -EPROTO)
-		return VGPU_ST_OUT_OF_MEMORY;
-	d->trouble = "it does not answer";
-	return VGPU_ST_DEVICE_LOST;
+	return rc == -EPIPE || rc == -ETIMEDOUT || rc == -EPROTO ? VGPU_ST_DEVICE_LOST : VGPU_ST_OUT_OF_MEMORY;
 }
 
-uint32_t context_map_window(struct client *c, struct device *d)
+static iova_t seg_iova(const struct client *c, unsigned s)
 {
-	if (c->mapped_on & (1u << d->index))
-		return VGPU_ST_OK;
-	for (unsigned s = 0; s < c->segs; s++) {
-		iova_t at = { client_iova(c).v + c->seg_offset[s] };
-		int rc = d->ops->dma_map(d->v, at, c->seg[s].bytes, c->seg[s].fd, 0, s ? NULL : c->seg0);
-
-		if (rc < 0) {
-			log_client(LOG_WARN, "client %u: its window cannot be mapped on %s: %s", c->id, d->spec, strerror(-rc));
-			while (s--)
-				d->ops->dma_unmap(d->v, (iova_t){ client_iova(c).v + c->seg_offset[s] }, c->seg[s].bytes);
-			return map_failed(d, rc);
-		}
-	}
-	c->mapped_on |= 1u << d->index;
-	return VGPU_ST_OK;
+	return (iova_t){ client_iova(c).v + c->seg_offset[s] };
 }
 
-void context_unmap_window(struct client *c)
+/* ---- the client's window ------------------------------------------------------------------------ */
+
+static void unmapped(void *object, uint32_t unused, int rc)
+{
+	struct client *c = object;
+
+	(void)unused, (void)rc;
+	c->errands--;
+	client_progress(c);
+}
+
+/* Takes segment s from the devices that have it. 0: none has it any more. */
+static int take_back(struct client *c, unsigned s)
 {
 	for (unsigned i = 0; i < agent.opt.devices; i++) {
 		struct device *d = &agent.dev[i];
 
-		if (!(c->mapped_on & (1u << i)) || !d->ready)
+		if (!(c->seg_on[s] & 1u << i))
 			continue;
-		for (unsigned s = 0; s < c->segs; s++)
-			d->ops->dma_unmap(d->v, (iova_t){ client_iova(c).v + c->seg_offset[s] }, c->seg[s].bytes);
+		if (d->ready && errand_unmap(d, seg_iova(c, s), c->seg[s].bytes, unmapped, c, 0) < 0)
+			return -1;
+		c->errands += d->ready != 0;
+		c->seg_on[s] &= (uint8_t)~(1u << i);
 	}
-	c->mapped_on = 0;
+	return c->errands ? -1 : 0;
 }
 
-uint32_t context_map_segment(struct client *c, unsigned s)
+int context_unmap_window(struct client *c)
 {
-	for (unsigned i = 0; i < agent.opt.devices; i++) {
+	int rc = 0;
+
+	for (unsigned s = 0; s < c->segs && !agent.stop; s++)   /* at the end all go with the device */
+		if (take_back(c, s) < 0)
+			rc = -1;
+	return c->errands ? -1 : rc;
+}
+
+#define PART(s, i) ((s) * VGPU_MAX_DEVICES + (i))
+
+static void segment_mapped(void *object, uint32_t part, int rc)
+{
+	struct client *c = object;
+	struct device *d = &agent.dev[part % VGPU_MAX_DEVICES];
+
+	c->errands--;
+	if (rc == 0 && d->ready)
+		c->seg_on[part / VGPU_MAX_DEVICES] |= (uint8_t)(1u << d->index);
+	else if (rc < 0 && !c->grow_status)
+		c->grow_status = map_failed(rc);
+	client_progress(c);
+}
+
+int context_map_segment(struct client *c, unsigned s)
+{
+	for (unsigned i = 0; i < agent.opt.devices && c->grow_map == GROW_MAPS; i++) {
 		struct device *d = &agent.dev[i];
-		iova_t at = { client_iova(c).v + c->seg_offset[s] };
 		int rc;
 
-		if (!(c->mapped_on & (1u << i)) || !d->ready)
+		if (!(c->seg_on[0] & 1u << i) || !d->ready || c->grow_told & 1u << i)
 			continue;
-		rc = d->ops->dma_map(d->v, at, c->seg[s].bytes, c->seg[s].fd, 0, NULL);
+		rc = errand_map(d, seg_iova(c, s), &c->seg[s], segment_mapped, c, PART(s, i));
+		if (rc == -EAGAIN)
+			return -1;
+		c->grow_told |= 1u << i;
+		c->errands += rc == 0;
 		if (rc < 0)
-			return map_failed(d, rc);
+			c->grow_status = VGPU_ST_OUT_OF_MEMORY;
 	}
-	return VGPU_ST_OK;
+	if (c->errands)
+		return -1;
+	if (c->grow_status)
+		c->grow_map = GROW_UNDONE;
+	return c->grow_map == GROW_UNDONE ? take_back(c, s) : 0;
 }
 
 /* What the number's last life left in segment 0 goes: a stale slot must never look valid. */
@@ -94,31 +124,21 @@ static void clear_segment0(struct client *c, uint32_t n)
 
 static uint32_t queue_block(struct context *x)
 {
-	struct device *d = x->device;
-	int rc = -ENOMEM;
-
 	if (pool_alloc(&x->qb_mem, VGPU_QB_BYTES, "vgpu-queue") < 0)
 		return VGPU_ST_OUT_OF_MEMORY;
 	x->qb_va = pool_map(&x->qb_mem, NULL);
-	if (!x->qb_va)
-		goto free;
+	if (!x->qb_va) {
+		pool_free(&x->qb_mem);
+		return VGPU_ST_OUT_OF_MEMORY;
+	}
 	memset(x->qb_va, 0, VGPU_QB_BYTES);
-	rc = d->ops->dma_map(d->v, pool_queue_iova(x->qid), x->qb_mem.bytes, x->qb_mem.fd, 0, x->qb_va);
-	if (rc == 0)
-		return VGPU_ST_OK;
-	pool_unmap(&x->qb_mem, x->qb_va);
-	x->qb_va = NULL;
-free:
-	pool_free(&x->qb_mem);
-	return map_failed(d, rc);
+	return VGPU_ST_OK;
 }
 
 static void free_queue_block(struct context *x)
 {
 	if (!x->qb_va)
 		return;
-	if (x->device->ready)
-		x->device->ops->dma_unmap(x->device->v, pool_queue_iova(x->qid), x->qb_mem.bytes);
 	pool_unmap(&x->qb_mem, x->qb_va);
 	x->qb_va = NULL;
 	pool_free(&x->qb_mem);
@@ -152,17 +172,44 @@ static void point_at_memory(struct context *x)
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
-/* The device has let go of it. */
-static void finished(struct context *x)
+static void finish(struct context *x);
+
+static void block_unmapped(void *object, uint32_t unused, int rc)
+{
+	struct context *x = object;
+
+	(void)unused, (void)rc;         /* a device that does not even unmap is lost, and then nothing is mapped there */
+	x->errands--;
+	finish(x);
+}
+
+/* The device has no process of it any more: now it lets go of the memory. Called until that has come about. */
+static void finish(struct context *x)
 {
 	struct device *d = x->device;
 
-	if (x->memory_bytes)
-		mailbox_call(MAILBOX_REFUND, x, 0);
+	if (x->errands)
+		return;
+	if (x->qb_on && d->ready) {
+		if (errand_unmap(d, pool_queue_iova(x->qid), x->qb_mem.bytes, block_unmapped, x, 0) < 0)
+			return;         /* context_pump() comes back to it */
+		x->errands = 1;
+		x->qb_on = 0;
+		return;
+	}
 	d->owner[x->qid] = NULL;
 	free_queue_block(x);
 	x->state = x->after;
+	client_more();          /* somebody may wait for the queue */
 	client_progress(x->client);
+}
+
+static void finished(struct context *x)
+{
+	if (x->memory_bytes)
+		mailbox_call(MAILBOX_REFUND, x, 0);
+	x->over = 1;
+	finish(x);
 }
 
 static void destroyed(struct context *x, int rc)
@@ -215,8 +262,10 @@ void context_device_gone(struct device *d)
 	for (unsigned q = 0; q < d->queues; q++) {
 		struct context *x = d->owner[q];
 
-		if (x && x->state == CONTEXT_ENDING)
+		if (x && x->state == CONTEXT_ENDING && !x->over)
 			finished(x);
+		else if (x && x->state == CONTEXT_ENDING)
+			finish(x);
 		else if (x)
 			context_died(x, VGPU_ST_DEVICE_LOST, "the device is gone");
 	}
@@ -236,6 +285,65 @@ static void no_answer(const struct context *x, const char *what)
 {
 	log_client(LOG_WARN, "device %u: %s of queue %u got no answer in %u ms: that context ends", x->device->index, what, x->qid,
 		   admin_ms);
+}
+
+static void part_mapped(struct context *x, int rc, const char *what)
+{
+	struct client *c = x->client;
+
+	x->errands--;
+	if (rc < 0 && !x->refused) {
+		x->refused = map_failed(rc);
+		log_client(LOG_WARN, "client %u: %s cannot be mapped on %s: %s", c->id, what, x->device->spec, strerror(-rc));
+	}
+	if (x->errands)
+		return;
+	if (x->state == CONTEXT_STARTING && x->refused)
+		not_started(x, x->refused);
+	else if (x->state == CONTEXT_ENDING && x->over)
+		finish(x);
+}
+
+static void window_mapped(void *object, uint32_t s, int rc)
+{
+	struct context *x = object;
+
+	if (rc == 0 && x->device->ready)
+		x->client->seg_on[s] |= (uint8_t)(1u << x->device->index);
+	part_mapped(x, rc, "its window");
+}
+
+static void block_mapped(void *object, uint32_t unused, int rc)
+{
+	struct context *x = object;
+
+	(void)unused;
+	x->qb_on = rc == 0 && x->device->ready;
+	part_mapped(x, rc, "its queue");
+}
+
+/* What the device must have before there can be a context: its client's window, its queue block. 1: it has them. */
+static int has_memory(struct context *x)
+{
+	struct device *d = x->device;
+	struct client *c = x->client;
+	int rc = 0;
+
+	for (unsigned s = 0; s < c->segs && rc == 0; s++) {
+		if (c->seg_on[s] & 1u << d->index)
+			continue;
+		rc = errand_map(d, seg_iova(c, s), &c->seg[s], window_mapped, x, s);
+		x->errands += rc == 0;
+	}
+	if (!x->qb_on && rc == 0) {
+		rc = errand_map(d, pool_queue_iova(x->qid), &x->qb_mem, block_mapped, x, 0);
+		x->errands += rc == 0;
+	}
+	if (rc < 0 && rc != -EAGAIN) {
+		x->errands++;
+		part_mapped(x, rc, "its memory");
+	}
+	return rc == 0 && !x->errands;
 }
 
 /* It has another segment, or was born with the first one. */
@@ -405,9 +513,11 @@ void context_pump(struct device *d)
 	for (unsigned i = 0; i < d->queues; i++) {
 		struct context *x = d->owner[(d->pump + i) % d->queues];
 
-		if (!x || x->asked || x->ending)
+		if (!x || x->asked || x->errands || (x->ending && !x->over))
 			continue;
-		if (x->state == CONTEXT_ENDING) {
+		if (x->state == CONTEXT_ENDING && x->over) {
+			finish(x);
+		} else if (x->state == CONTEXT_ENDING) {
 			struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_CTX_DESTROY, .q = (uint16_t)x->qid };
 
 			if (!admin_room(d, NULL))
@@ -417,7 +527,7 @@ void context_pump(struct device *d)
 		} else if (x->segs < x->client->segs && admin_room(d, x->client)) {
 			if (x->created)
 				ask_segment(x);
-			else
+			else if (has_memory(x))
 				ask_create(x);
 		} else if (x->state == CONTEXT_LIVE && x->map == MAP_WANTED && admin_room(d, x->client)) {
 			ask_map_at(x);
@@ -463,10 +573,6 @@ uint32_t context_begin(struct client *c, uint32_t device, uint32_t weight, uint3
 	q = device_free_queue(d);
 	if (q < 0 || tenant_has_enough(c, d))
 		return some_ends(c, d, q >= 0) ? VGPU_ST_BUSY : VGPU_ST_LIMIT;
-	st = context_map_window(c, d);
-	if (st != VGPU_ST_OK)
-		return st;
-
 	n = (uint32_t)(x - c->ctx);
 	x->client = c;
 	x->number = n;
@@ -483,7 +589,8 @@ uint32_t context_begin(struct client *c, uint32_t device, uint32_t weight, uint3
 	x->weight = c->weight ? c->weight : weight;
 	drr_init(&x->share, x->weight);
 	clear_segment0(c, n);
-	x->created = x->ending = x->asked = x->stopped = 0;
+	x->created = x->ending = x->asked = x->stopped = x->over = x->qb_on = 0;
+	x->refused = VGPU_ST_OK;
 	x->segs = 0;
 	x->seg_done = 0;
 	x->result = VGPU_ST_OK;

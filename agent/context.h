@@ -23,10 +23,12 @@ void context_died(struct context *x, uint32_t status, const char *report);
 void context_pump(struct device *d);
 /* The device is lost: all contexts that it had are over. */
 void context_device_gone(struct device *d);
-/* Segment s of the client's window, for all devices that have the window. enum vgpu_status. */
-uint32_t context_map_segment(struct client *c, unsigned s);
-/* The client's window in d's DMA table, if it is not there yet; and out of all tables. */
-uint32_t context_map_window(struct client *c, struct device *d);
-void context_unmap_window(struct client *c);
+/*
+ * Segment s, for all devices that have the client's window: called until it is 0. Then c->grow_map says whether they have it, or
+ * (GROW_UNDONE) none has, and c->grow_status why.
+ */
+int context_map_segment(struct client *c, unsigned s);
+/* The client's window out of all devices' tables: called until it is 0. */
+int context_unmap_window(struct client *c);
 
 #endif

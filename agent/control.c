@@ -22,6 +22,7 @@
 #include "boot.h"
 #include "client.h"
 #include "device.h"
+#include "errand.h"
 #include "init.h"
 #include "mailbox.h"
 #include "options.h"
@@ -51,19 +52,6 @@ void control_unwatch(int fd)
 	struct epoll_event e = { 0 };
 
 	epoll_ctl(agent.epoll_c, EPOLL_CTL_DEL, fd, &e);
-}
-
-void control_watch_device(struct device *d)
-{
-	control_watch(CONTROL_IRQ, d->index, 0, d->irq_fd[0], EPOLLIN);
-	control_watch(CONTROL_DEVICE, d->index, 0, d->ops->poll_fd(d->v), EPOLLIN | EPOLLRDHUP);
-}
-
-void control_unwatch_device(struct device *d)
-{
-	if (d->irq_fd[0] >= 0)
-		control_unwatch(d->irq_fd[0]);
-	control_unwatch(d->ops->poll_fd(d->v));
 }
 
 int control_limits(char *why, size_t n)
@@ -400,12 +388,11 @@ static void signals(void)
 	}
 }
 
-static void event(uint64_t data, uint32_t events)
+static void event(uint64_t data)
 {
 	unsigned index = (unsigned)(data >> 32) & 0xffff;
 	struct client *c = &agent.client[index % AGENT_CLIENTS];
 	struct device *d = &agent.dev[index % VGPU_MAX_DEVICES];
-	const char *why = "its connection was closed";
 	uint64_t drain;
 
 	switch ((enum control_kind)(data >> 56)) {
@@ -431,13 +418,9 @@ static void event(uint64_t data, uint32_t events)
 			client_gone(c);
 		break;
 	case CONTROL_IRQ:
-		if (d->v && read(d->irq_fd[0], &drain, 8) < 0)
+		if (d->ready && read(d->irq_fd[0], &drain, 8) < 0)
 			break;
 		break;          /* admin_turn() looks every round */
-	case CONTROL_DEVICE:
-		if (d->v && (d->ops->event(d->v) < 0 || (events & (EPOLLHUP | EPOLLERR)) || (why = device_trouble(d))))
-			d->trouble = why;
-		break;
 	}
 }
 
@@ -461,18 +444,25 @@ static int watchdog(void)
 /* Clients and devices, as far as they have come; milliseconds until the next look, -1: when something happens. */
 static int turns(void)
 {
-	int next = sooner(sooner(client_expire(), health_retry()), load_turn());
+	int next;
 
+	/* First: what has come about lets all below go on. */
+	for (unsigned i = 0; i < agent.opt.devices; i++)
+		errand_turn(&agent.dev[i]);
+	next = sooner(sooner(client_expire(), health_retry()), load_turn());
 	client_attention();
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
 		if (agent.client[i].in_use && agent.client[i].grow_bytes) {
 			client_grow_step(&agent.client[i]);
 			next = 0;
+		} else if (agent.client[i].in_use && agent.client[i].grow_map && !agent.client[i].leaving) {
+			client_progress(&agent.client[i]);
 		}
 	for (unsigned i = 0; i < agent.opt.devices; i++) {
 		struct device *d = &agent.dev[i];
 
 		next = sooner(next, admin_turn(d));
+		next = sooner(next, errand_next(d));
 		if (!d->trouble)
 			continue;
 		health_lost(d, d->trouble);
@@ -489,6 +479,6 @@ void control_run(void)
 		int n = epoll_wait(agent.epoll_c, e, 32, timeout);
 
 		for (int i = 0; i < n; i++)
-			event(e[i].data.u64, e[i].events);
+			event(e[i].data.u64);
 	}
 }

@@ -8,8 +8,7 @@
 
 #include "agent.h"
 
-enum control_kind { CONTROL_LISTEN, CONTROL_WAKE, CONTROL_SIGNAL, CONTROL_CLIENT, CONTROL_PIDFD, CONTROL_IRQ,
-		    CONTROL_DEVICE };
+enum control_kind { CONTROL_LISTEN, CONTROL_WAKE, CONTROL_SIGNAL, CONTROL_CLIENT, CONTROL_PIDFD, CONTROL_IRQ };
 
 /* From here on no signal ends us without order; before anything is made that would stay behind. */
 void control_signals(sigset_t *set);
@@ -24,8 +23,6 @@ void control_close(void);               /* removes it */
 void described_write(void);             /* what there is, in a file beside it that stays (described.c) */
 int control_watch(enum control_kind kind, unsigned index, uint32_t serial, int fd, uint32_t events);
 void control_unwatch(int fd);
-void control_watch_device(struct device *d);
-void control_unwatch_device(struct device *d);
 /* Runs until agent.stop or SIGTERM/SIGINT. */
 void control_run(void);
 

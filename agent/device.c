@@ -2,6 +2,9 @@
 /*
  * Brings a device up in the order of vgpu_device.h: find it on the bus, let it master the bus, reset
  * it, check what it is, give it interrupts and an admin queue, enable, identify. See device.h.
+ *
+ * All of that takes the device's time, so its own thread does it (errand.h), and touches nothing that others read while the device
+ * is not ready. device_ready() is the control thread's part: from there on the device is there.
  */
 #include "device.h"
 
@@ -80,12 +83,12 @@ static int check_registers(struct device *d, char *why, size_t why_bytes)
 		FAIL(-EPROTO, "%s: this vgpu-agent %s is older than the device: that speaks protocols %u to %u, this agent %s; fix: upgrade vgpu-agent",
 		     d->spec, VGPU_VERSION, oldest ? oldest : version, version, VGPU_PROTOCOLS);
 	/* A device that cannot be told how its clients fence must fence itself. */
-	d->asym = d->asym && features & VGPU_CAP_CLIENT_FENCE;
-	d->queues = VGPU_CAP_QUEUES(cap);
-	if (d->queues > VGPU_MAX_QUEUES)
-		d->queues = VGPU_MAX_QUEUES;
-	if (!d->queues || VGPU_CAP_ADMIN_SLOTS(cap) != VGPU_ADMIN_SLOTS)
-		FAIL(-EPROTO, "%s: device offers %u queues and %u admin slots", d->spec, d->queues, VGPU_CAP_ADMIN_SLOTS(cap));
+	d->found.asym = d->found.asym && features & VGPU_CAP_CLIENT_FENCE;
+	d->found.queues = VGPU_CAP_QUEUES(cap);
+	if (d->found.queues > VGPU_MAX_QUEUES)
+		d->found.queues = VGPU_MAX_QUEUES;
+	if (!d->found.queues || VGPU_CAP_ADMIN_SLOTS(cap) != VGPU_ADMIN_SLOTS)
+		FAIL(-EPROTO, "%s: device offers %u queues and %u admin slots", d->spec, d->found.queues, VGPU_CAP_ADMIN_SLOTS(cap));
 	return 0;
 fail:
 	return rc;
@@ -96,16 +99,16 @@ static int set_interrupts(struct device *d, char *why, size_t why_bytes)
 	void *page;
 	int rc;
 
-	for (unsigned i = 0; i <= d->queues; i++) {
+	for (unsigned i = 0; i <= d->found.queues; i++) {
 		d->irq_fd[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		if (d->irq_fd[i] < 0)
 			FAIL(-errno, "%s: no eventfd for interrupt %u: %s; fix: raise the open files limit (ulimit -n)", d->spec, i,
 			     strerror(errno));
 	}
-	if ((rc = d->ops->irq_set(d->v, VFIO_PCI_MSIX, 0, d->queues + 1, d->irq_fd)) < 0)
+	if ((rc = d->ops->irq_set(d->v, VFIO_PCI_MSIX, 0, d->found.queues + 1, d->irq_fd)) < 0)
 		FAIL(rc, "%s: MSI-X cannot be set up: %s", d->spec, strerror(-rc));
 	/* The cheapest way that there is: an eventfd where the device is a process, else a store, else a call of the transport. */
-	if (d->ops->doorbell_fds(d->v, VGPU_DOORBELL(0), d->queues + 1, d->doorbell_fd) == 0)
+	if (d->ops->doorbell_fds(d->v, VGPU_DOORBELL(0), d->found.queues + 1, d->doorbell_fd) == 0)
 		return 0;
 	rc = d->ops->region_map(d->v, VFIO_PCI_BAR0, VGPU_DOORBELL(0), DOORBELL_PAGE, &page);
 	if (rc == 0)
@@ -119,7 +122,7 @@ fail:
 
 static int enable(struct device *d, char *why, size_t why_bytes)
 {
-	uint32_t csts = 0, cc = VGPU_CC_EN | (d->asym ? VGPU_CC_ASYM_FENCE : 0);
+	uint32_t csts = 0, cc = VGPU_CC_EN | (d->found.asym ? VGPU_CC_ASYM_FENCE : 0);
 	uint64_t bytes, deadline = now_ns() + RDY_MS * 1000000ull;
 	int rc;
 
@@ -167,33 +170,27 @@ static const char *free_place(struct device *d)
 
 static int identify(struct device *d, char *why, size_t why_bytes)
 {
+	struct vgpu_device_info *info = &d->found.info;
 	uint64_t bytes;
 	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_IDENTIFY, .a = device_bus(d, POOL_IOVA_ADMIN + ADMIN_INFO, &bytes) };
 	int rc = admin_call(d, &cmd);
 
 	if (rc != VGPU_ST_OK)
 		FAIL(rc < 0 ? rc : -EIO, "%s: IDENTIFY failed: %s", d->spec, rc < 0 ? strerror(-rc) : vgpu_status_text((unsigned)rc));
-	memcpy(&d->info, d->admin_va + ADMIN_INFO, sizeof(d->info));
-	d->info.name[sizeof(d->info.name) - 1] = 0;
-	d->info.engine[sizeof(d->info.engine) - 1] = 0;
-	for (unsigned i = 0; i < agent.opt.devices; i++)
-		if (i != d->index && agent.dev[i].info.memory_bytes && !memcmp(agent.dev[i].info.uuid, d->info.uuid, sizeof(d->info.uuid)))
-			FAIL(-EEXIST, "%s: it has the UUID of device %u (%s), and programs choose devices by it: start one of them with another "
-			     "vgpu-stub --uuid", d->spec, i, agent.dev[i].spec);
-	/* A vfio-user device sits on no bus of ours: it gets a place that no device of this machine has. */
+	memcpy(info, d->admin_va + ADMIN_INFO, sizeof(*info));
+	info->name[sizeof(info->name) - 1] = 0;
+	info->engine[sizeof(info->engine) - 1] = 0;
 	if (d->ops->address)
-		snprintf(d->info.bus_id, sizeof(d->info.bus_id), "%s", d->ops->address(d->v));
-	if (!d->info.bus_id[0])
-		snprintf(d->info.bus_id, sizeof(d->info.bus_id), "%s", free_place(d));
-	d->info.bus_id[sizeof(d->info.bus_id) - 1] = 0;
-	if (!d->info.max_contexts || d->info.max_contexts > d->queues)
-		d->info.max_contexts = d->queues;
+		snprintf(info->bus_id, sizeof(info->bus_id), "%s", d->ops->address(d->v));
+	info->bus_id[sizeof(info->bus_id) - 1] = 0;
+	if (!info->max_contexts || info->max_contexts > d->found.queues)
+		info->max_contexts = d->found.queues;
 	return 0;
 fail:
 	return rc;
 }
 
-int device_attach(struct device *d, char *why, size_t why_bytes)
+int device_bring_up(struct device *d, char *why, size_t why_bytes)
 {
 	int rc;
 
@@ -202,9 +199,7 @@ int device_attach(struct device *d, char *why, size_t why_bytes)
 		d->irq_fd[i] = d->doorbell_fd[i] = -1;
 	d->admin_mem.fd = -1;
 	vgpu_store_relaxed32(&d->doorbells_gone, 0);
-	if (!d->ops && !(d->ops = vfio_find(d->spec, why, why_bytes)))
-		return -EINVAL;
-	d->asym = agent.asym && d->ops->same_kernel;
+	d->found.asym = agent.asym && d->ops->same_kernel;
 	rc = d->ops->open(d->spec + strlen(d->ops->prefix), &d->v, why, why_bytes);
 	if (rc < 0) {
 		d->v = NULL;
@@ -219,31 +214,53 @@ int device_attach(struct device *d, char *why, size_t why_bytes)
 	    (rc = set_interrupts(d, why, why_bytes)) < 0 || (rc = enable(d, why, why_bytes)) < 0 ||
 	    (rc = identify(d, why, why_bytes)) < 0)
 		goto fail;
-	d->ready = 1;
-	d->trouble = NULL;
-	control_watch_device(d);
-	admin_turn(d);
-	page_device(d);
 	return 0;
 fail:
-	device_detach(d);
+	device_take_down(d, 0);
 	return rc;
 }
 
-void device_detach(struct device *d)
+int device_ready(struct device *d, char *why, size_t why_bytes)
 {
-	int answers = d->ready && d->v;
+	struct vgpu_device_info *info = &d->found.info;
 
+	for (unsigned i = 0; i < agent.opt.devices; i++)
+		if (i != d->index && agent.dev[i].info.memory_bytes && !memcmp(agent.dev[i].info.uuid, info->uuid, sizeof(info->uuid))) {
+			snprintf(why, why_bytes, "%s: it has the UUID of device %u (%s), and programs choose devices by it: start one of them with "
+				 "another vgpu-stub --uuid", d->spec, i, agent.dev[i].spec);
+			return -EEXIST;
+		}
+	/* A vfio-user device sits on no bus of ours: it gets a place that no device of this machine has. */
+	if (!info->bus_id[0])
+		snprintf(info->bus_id, sizeof(info->bus_id), "%s", free_place(d));
+	d->info = *info;
+	d->queues = d->found.queues;
+	d->asym = d->found.asym;
+	d->ready = 1;
+	d->trouble = NULL;
+	control_watch(CONTROL_IRQ, d->index, 0, d->irq_fd[0], EPOLLIN);
+	admin_turn(d);
+	page_device(d);
+	return 0;
+}
+
+void device_not_ready(struct device *d)
+{
+	if (d->ready)
+		control_unwatch(d->irq_fd[0]);
 	d->ready = 0;
 	page_device(d);
-	if (answers)
+}
+
+void device_take_down(struct device *d, int answers)
+{
+	if (answers && d->v)
 		reg_write(d, VGPU_REG_CC, 0);   /* best effort: close() below makes the device reset itself */
 	/* Before close(): what is mapped of a function keeps it open, for its next owner and for an unplug. */
 	if (d->doorbells)
 		munmap((void *)(uintptr_t)d->doorbells, DOORBELL_PAGE);
 	d->doorbells = NULL;
 	if (d->v) {
-		control_unwatch_device(d);
 		d->ops->close(d->v);
 		d->v = NULL;
 	}
@@ -263,8 +280,6 @@ const char *device_trouble(struct device *d)
 {
 	uint32_t csts = 0;
 
-	if (!d->ready)
-		return NULL;
 	if (reg_read(d, VGPU_REG_CSTS, &csts) < 0)
 		return "it does not answer";
 	if (csts & VGPU_CSTS_FATAL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Devices: bring-up (device.c), admin queue (admin.c), death and return (health.c). Control thread.
+ * Devices: bring-up (device.c), admin queue (admin.c), death and return (health.c). Control thread, but where the device's own
+ * thread is named (errand.h).
  */
 #ifndef AGENT_DEVICE_H
 #define AGENT_DEVICE_H
@@ -9,13 +10,17 @@
 
 #include "agent.h"
 
-/* Opens, resets and starts the device behind d->spec. On failure `why` is a sentence for people. */
-int device_attach(struct device *d, char *why, size_t why_bytes);
-/* Stops it (if it still answers), closes it, frees what it held. No context may be left. */
-void device_detach(struct device *d);
-
-/* Looks at a ready device's registers: NULL, or why it is lost. */
+/* The device's thread: opens, resets and starts the device behind d->spec. On failure `why` is a sentence for people. */
+int device_bring_up(struct device *d, char *why, size_t why_bytes);
+/* The device's thread: stops it (if it still answers), closes it, frees what it held. */
+void device_take_down(struct device *d, int answers);
+/* The device's thread: looks at the registers of one that is up: NULL, or why it is lost. */
 const char *device_trouble(struct device *d);
+
+/* What was brought up is there for clients. On failure it is to be taken down. */
+int device_ready(struct device *d, char *why, size_t why_bytes);
+/* It is not any more: whatever is asked of it from now on comes too late. Contexts come next, then errand_detach(). */
+void device_not_ready(struct device *d);
 
 /* What the device calls this address of mapped memory; *bytes: contiguous from there on. 0: it is not mapped. */
 uint64_t device_bus(struct device *d, uint64_t iova, uint64_t *bytes);
@@ -45,7 +50,7 @@ static inline void device_ring(struct device *d, unsigned bell, int fd)
 /* A free queue of the device, or -1. */
 int device_free_queue(const struct device *d);
 
-/* Bring-up only: one admin command, waited for. The status of its completion, or -EPIPE, -ETIMEDOUT. */
+/* Bring-up only, the device's thread: one admin command, waited for. The status of its completion, or -EPIPE, -ETIMEDOUT. */
 int admin_call(struct device *d, const struct vgpu_admin_cmd *cmd);
 extern unsigned admin_ms;               /* how long an answer may take; tests make it shorter */
 
@@ -76,6 +81,8 @@ _Static_assert(ADMIN_CREATE + VGPU_ADMIN_SLOTS * sizeof(struct vgpu_ctx_create) 
 
 /* The device does not answer any more: errors to all its contexts, then retries. Only from the control thread's loop. */
 void health_lost(struct device *d, const char *why);
+/* Boot: brings d up, and waits for that. */
+int health_first(struct device *d, char *why, size_t why_bytes);
 /* Retries what is due. Milliseconds until the next try, -1: nothing to do. */
 int health_retry(void);
 

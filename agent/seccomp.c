@@ -3,7 +3,7 @@
  * Allow-lists, one per thread (seccomp(2)). A call outside its list ends the agent with a line that
  * names it: that is a mistake of ours or somebody else's code in our process.
  *
- * What neither list has: execve, ptrace, fork, open but for reading (but for the thread that opens PCI functions), kill, setuid, mount, bpf.
+ * What no list has: execve, ptrace, fork, open but for reading (but for the thread that opens PCI functions), kill, setuid, mount, bpf.
  */
 #include "seccomp.h"
 
@@ -32,15 +32,18 @@
 
 /* pwrite64: the doorbells of a PCI function. */
 static const int data_calls[] = { COMMON, SYS_pwrite64 };
+/* The device's thread: a socket, or files of the kernel's VFIO. */
+#define DEVICE COMMON, SYS_poll, SYS_ppoll, SYS_fcntl, SYS_eventfd2, SYS_memfd_create, SYS_ftruncate, SYS_fallocate, SYS_mremap
+static const int user_calls[] = { DEVICE, SYS_socket, SYS_connect, SYS_sendmsg, SYS_recvmsg };
 static const int vfio_calls[] = {
-	COMMON, SYS_pread64, SYS_open, SYS_openat, SYS_access, SYS_faccessat, SYS_readlink, SYS_readlinkat, SYS_getdents64, SYS_fcntl, SYS_fstat,
-	SYS_newfstatat, SYS_ioctl, SYS_eventfd2, SYS_epoll_create1, SYS_timerfd_create, SYS_timerfd_settime,
+	DEVICE, SYS_pread64, SYS_pwrite64, SYS_open, SYS_openat, SYS_access, SYS_faccessat, SYS_readlink, SYS_readlinkat, SYS_getdents64, SYS_fstat,
+	SYS_newfstatat, SYS_ioctl, SYS_epoll_create1, SYS_timerfd_create, SYS_timerfd_settime,
 };
 /* reboot stays last: only PID 1 has it. */
 static const int control_calls[] = {
-	COMMON, SYS_accept4, SYS_recvmsg, SYS_recvfrom, SYS_sendmsg, SYS_getsockopt, SYS_socket, SYS_connect, SYS_poll,
+	COMMON, SYS_accept4, SYS_recvmsg, SYS_recvfrom, SYS_sendmsg, SYS_getsockopt, SYS_poll,
 	SYS_ppoll, SYS_pidfd_open, SYS_memfd_create, SYS_ftruncate, SYS_fallocate, SYS_fcntl, SYS_eventfd2, SYS_unlink,
-	SYS_unlinkat, SYS_wait4, SYS_waitid, SYS_writev, SYS_mlock, SYS_munlock, SYS_fstat, SYS_lseek, SYS_ioctl, SYS_readv,
+	SYS_unlinkat, SYS_wait4, SYS_waitid, SYS_writev, SYS_mlock, SYS_munlock, SYS_fstat, SYS_lseek, SYS_readv,
 	SYS_mremap, SYS_sched_getaffinity, SYS_sched_setaffinity, SYS_set_robust_list, SYS_flock,
 	SYS_pread64, SYS_pwrite64, SYS_sync, SYS_reboot,
 };
@@ -106,7 +109,10 @@ void seccomp_control_thread(void)
 	install(control_calls, sizeof(control_calls) / sizeof(control_calls[0]) - (getpid() != 1), 1, "control");
 }
 
-void seccomp_vfio_thread(void)
+void seccomp_device_thread(int kernel)
 {
-	install(vfio_calls, sizeof(vfio_calls) / sizeof(vfio_calls[0]), 0, "vfio");
+	if (kernel)
+		install(vfio_calls, sizeof(vfio_calls) / sizeof(vfio_calls[0]), 0, "device");
+	else
+		install(user_calls, sizeof(user_calls) / sizeof(user_calls[0]), 0, "device");
 }

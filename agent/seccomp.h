@@ -6,6 +6,6 @@
 void seccomp_init(void);                /* says what went wrong if a thread is stopped */
 void seccomp_data_thread(void);
 void seccomp_control_thread(void);
-void seccomp_vfio_thread(void);          /* opens and closes PCI functions */
+void seccomp_device_thread(int kernel);  /* kernel: it opens and closes PCI functions */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Access to a PCI function through VFIO: one ops table, a transport behind it. Control thread
- * only, but for ring(). Names and numbers follow linux/vfio.h, which all transports share.
+ * Access to a PCI function through VFIO: one ops table, a transport behind it. The device's own thread
+ * only (errand.h), but for ring(), bus_address() and, of one that is up, way(). Names and numbers follow linux/vfio.h, which all transports share.
  *
  * All calls return 0 or -errno; -EPIPE and -ETIMEDOUT mean that the device is gone.
  */
@@ -23,7 +23,6 @@ struct vfio_ops {
 	const char *prefix;             /* "vfio-user:"; what follows is for open(). "": takes all of it */
 	const char *name;               /* "vfio-user", for people */
 	int same_kernel;                /* the device's processes are reached by membarrier */
-	int needs_va;                   /* dma_map wants the memory mapped here */
 
 	/* why: one sentence that names thing, reason and fix */
 	int (*open)(const char *spec, struct vfio **out, char *why, size_t why_bytes);
@@ -46,7 +45,7 @@ struct vfio_ops {
 	/* Rings a doorbell that has no fd. Data thread: never blocks, needs no lock. */
 	void (*ring)(struct vfio *v, uint64_t offset, uint32_t value);
 	int (*reset)(struct vfio *v);
-	/* Readable or hung up: call event(). It answers < 0 when the device is gone. */
+	/* Readable or hung up: event() is to be called. It answers < 0 when the device is gone. */
 	int (*poll_fd)(struct vfio *v);
 	int (*event)(struct vfio *v);
 	void (*close)(struct vfio *v);

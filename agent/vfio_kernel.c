@@ -21,7 +21,6 @@
 #include <linux/vfio.h>
 
 #include "agent.h"
-#include "vfio_slow.h"
 
 #define WATCH_S 1               /* a dead PCI function gives no sign of its own: look that often */
 #define MAX_VECTORS 512u
@@ -122,7 +121,8 @@ static const struct vfio_way *choose(const struct pci_place *p)
 	return agent.opt.vfio == VFIO_WAY_CDEV ? &vfio_cdev_way : &vfio_group_way;
 }
 
-static int open_now(const char *spec, struct vfio **out, char *why, size_t why_bytes)
+/* It resets the function, as close() does: 100 ms when all is well, more than a minute when it is dead. */
+static int kernel_open(const char *spec, struct vfio **out, char *why, size_t why_bytes)
 {
 	struct pci_place p;
 	struct vfio *v = calloc(1, sizeof(*v));         /* once per attach */
@@ -145,16 +145,11 @@ fail:
 	return rc;
 }
 
-static int kernel_open(const char *spec, struct vfio **out, char *why, size_t why_bytes)
-{
-	return vfio_slow_open(open_now, close_now, spec, out, why, why_bytes);
-}
-
 static void kernel_close(struct vfio *v)
 {
 	if (v->way->closed)
 		v->way->closed(v);
-	vfio_slow_close(v);
+	close_now(v);
 }
 
 /* ---- use ------------------------------------------------------------------------------------------- */
@@ -303,7 +298,6 @@ static const char *kernel_way(struct vfio *v)
 const struct vfio_ops vfio_kernel_ops = {
 	.prefix = "",
 	.name = "kernel VFIO",
-	.needs_va = 1,
 	.open = kernel_open,
 	.region_info = kernel_region_info,
 	.region_read = kernel_region_read,

@@ -24,7 +24,7 @@ struct vfio_way {
 	int (*unmap)(struct vfio *v, iova_t iova, uint64_t bytes);
 	/* NULL where the device sees IOVAs: else as bus_address() of vfio.h. */
 	int (*bus)(struct vfio *v, iova_t iova, uint64_t *bus, uint64_t *bytes);
-	/* Control thread, before close(); NULL: nothing to forget. */
+	/* Before close(); NULL: nothing to forget. */
 	void (*closed)(struct vfio *v);
 };
 

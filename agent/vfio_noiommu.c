@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -34,6 +35,7 @@ static struct run {
 	uint64_t iova, bytes, bus;      /* bytes 0: free */
 	const struct vfio *v;
 } runs[RUNS] AGENT_STATE;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;        /* devices' threads fill it, the control thread looks up */
 static int pagemap = -1;
 
 int noiommu_init(void)
@@ -114,33 +116,38 @@ fail:
 
 static int noiommu_unmap(struct vfio *v, iova_t iova, uint64_t bytes)
 {
+	pthread_mutex_lock(&lock);
 	for (unsigned i = 0; i < RUNS; i++)
 		if (runs[i].v == v && runs[i].bytes && runs[i].iova >= iova.v && runs[i].iova - iova.v < bytes)
 			runs[i].bytes = 0;
+	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
-static struct run *free_run(void)
+static int add_run(const struct run *r)
 {
-	for (unsigned i = 0; i < RUNS; i++)
-		if (!runs[i].bytes)
-			return &runs[i];
-	return NULL;
+	unsigned i = 0;
+
+	pthread_mutex_lock(&lock);
+	while (i < RUNS && runs[i].bytes)
+		i++;
+	if (i < RUNS)
+		runs[i] = *r;
+	pthread_mutex_unlock(&lock);
+	return i < RUNS ? 0 : -ENOSPC;
 }
 
 static int noiommu_map(struct vfio *v, iova_t iova, uint64_t bytes, void *va)
 {
 	madvise(va, bytes, NOIOMMU_POPULATE_WRITE);
 	for (uint64_t done = 0, n; done < bytes; done += n) {
-		struct run *r = free_run();
 		uint64_t bus;
 
 		n = run_at((uint8_t *)va + done, bytes - done, &bus);
-		if (!n || !r) {
+		if (!n || add_run(&(struct run){ iova.v + done, n, bus, v }) < 0) {
 			noiommu_unmap(v, iova, bytes);
 			return n ? -ENOSPC : -ENOMEM;
 		}
-		*r = (struct run){ iova.v + done, n, bus, v };
 	}
 	return 0;
 }
@@ -152,13 +159,17 @@ static void noiommu_closed(struct vfio *v)
 
 static int noiommu_bus(struct vfio *v, iova_t iova, uint64_t *bus, uint64_t *bytes)
 {
-	for (unsigned i = 0; i < RUNS; i++)
+	int rc = -EFAULT;
+
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < RUNS && rc < 0; i++)
 		if (runs[i].v == v && runs[i].bytes && iova.v >= runs[i].iova && iova.v - runs[i].iova < runs[i].bytes) {
 			*bus = runs[i].bus + (iova.v - runs[i].iova);
 			*bytes = runs[i].bytes - (iova.v - runs[i].iova);
-			return 0;
+			rc = 0;
 		}
-	return -EFAULT;
+	pthread_mutex_unlock(&lock);
+	return rc;
 }
 
 const struct vfio_way vfio_noiommu_way = {

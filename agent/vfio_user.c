@@ -2,8 +2,8 @@
 /*
  * VFIO transport: a vfio-user server on a UNIX stream socket (QEMU, docs/interop/vfio-user.rst).
  *
- * Every request is answered before the next is sent, so one message is in flight; the exception
- * is ring(), a REGION_WRITE with No_reply that the data thread sends: one small sendmsg is one
+ * Every request is answered before the next is sent, so one message is in flight, and the device's own thread waits for it (errand.h);
+ * the exception is ring(), a REGION_WRITE with No_reply that the data thread sends: one small sendmsg is one
  * socket buffer, so it cannot fall into the middle of another message.
  */
 #include "vfio.h"
@@ -23,8 +23,7 @@
 #include "log.h"
 
 #define REPLY_MS 5000                   /* a server that takes longer counts as dead */
-#define HELLO_MS 700                    /* the first answer: one that hangs must not hold up clients */
-#define BOOT_MS 10000                   /* ... of whom there are none yet at boot; a device may just have been started, on a busy machine */
+#define HELLO_MS 10000                  /* the first answer: a device may just have been started, on a busy machine */
 #define MAX_FDS 253                     /* SCM_MAX_FD */
 #define MAX_MESSAGE 65536u
 #define REFS_NAP_MS 5
@@ -325,11 +324,11 @@ static int vu_open(const char *spec, struct vfio **out, char *why, size_t why_by
 		return -EINVAL;
 	}
 	memcpy(a.sun_path, spec, strlen(spec));
-	v = calloc(1, sizeof(*v));      /* once per attach, control thread */
+	v = calloc(1, sizeof(*v));      /* once per attach */
 	if (!v)
 		return -ENOMEM;
 	v->max_fds = 1;
-	v->reply_ms = agent.serving ? HELLO_MS : BOOT_MS;
+	v->reply_ms = HELLO_MS;
 	v->sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (v->sock < 0 || connect(v->sock, (struct sockaddr *)&a, sizeof(a)) < 0) {
 		rc = -errno;

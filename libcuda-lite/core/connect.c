@@ -258,12 +258,13 @@ uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_byt
 {
 	struct vgpu_msg_header *out = msg, *in = answer;
 	struct vgpu_msg_bye bye;
-	uint32_t status;
+	uint32_t status, session;
 	int n;
 
 	out->bytes = bytes;
 	memset(answer, 0, answer_bytes);
 	vg_lock(&vg.sock_lock);
+	session = vg.session;
 	do {
 		n = send(vg.sock, msg, bytes, MSG_NOSIGNAL) == (ssize_t)bytes ? 0 : -errno;
 	} while (n == -EINTR);
@@ -276,11 +277,11 @@ uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_byt
 		n = receive(answer, answer_bytes, fds, nfds);
 	vg_unlock(&vg.sock_lock);
 	if (bye.h.type == VGPU_MSG_BYE)
-		vg_bye(&bye);
+		vg_bye(session, &bye);
 	if (n < 0 && n != -ENOMSG) {
 		/* One that lives may still answer, and that would be taken for the next answer: it is given up. */
 		if (n == -ETIMEDOUT)
-			vg_agent_silent();
+			vg_agent_silent(session);
 		else
 			vg_agent_lost();
 		return VGPU_ST_AGENT_LOST;
@@ -691,8 +692,12 @@ static int connect_again(void)
 
 	if (sock < 0)
 		return -1;
-	/* Calls that were under way return now, since the session is lost; the last one out leaves its slot. */
-	for (unsigned turn = 0; __atomic_load_n(&vg.replies_busy, __ATOMIC_ACQUIRE); vg_backoff(turn++))
+	/* Who still looks at the old one, or is about to tell that it is lost, finds that it is over. */
+	vg_lock(&vg.lost_lock);
+	__atomic_store_n(&vg.session, vg.session + 1, __ATOMIC_SEQ_CST);
+	vg_unlock(&vg.lost_lock);
+	/* Calls that were under way return now, since the session is lost; the last one out leaves its slot. Partner: vg_ctl(). */
+	for (unsigned turn = 0; __atomic_load_n(&vg.replies_busy, __ATOMIC_SEQ_CST); vg_backoff(turn++))
 		;
 	vg_lock(&vg.sock_lock);
 	vg.sock = sock;

@@ -48,6 +48,8 @@ struct vg_session {
 	/* cold */
 	_Alignas(64) int sock, pidfd;
 	uint32_t lost;                  /* enum vgpu_status: AGENT_LOST once the agent is gone */
+	uint32_t session;               /* grows when a session is over: what is learnt of an old one is of no other */
+	struct vg_lock lost_lock;       /* who finds it lost tells its contexts before there is another */
 	struct vg_lock sock_lock;
 	uint64_t features, window_quota, memory_quota;
 	uint32_t client_id;
@@ -79,9 +81,9 @@ int vg_not_ready(void);
 /* One request and its answer on the socket; fds may be NULL. Returns a status. */
 uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_bytes, int *fds,
 		    unsigned nfds);
-/* The agent's last word, read in an answer's place: vg.lost is set. */
+/* The last word of that session's agent, read in an answer's place: vg.lost is set. */
 struct vgpu_msg_bye;
-void vg_bye(struct vgpu_msg_bye *m);
+void vg_bye(uint32_t session, struct vgpu_msg_bye *m);
 /* Foreign bytes for a terminal, in place: printable ones only, one line, ended by 0. text has n + 1 bytes; the new n. */
 uint32_t vg_printable(char *text, uint32_t n);
 /* True if the agent's process is gone; then vg.lost is set. */
@@ -92,7 +94,7 @@ bool vg_agent_lost(void);
  */
 bool vg_reconnect(void);
 bool vg_ctx_any(void);                    /* a context lives (context.c) */
-void vg_agent_silent(void);               /* a request was given up: no later answer can be trusted */
+void vg_agent_silent(uint32_t session);   /* a request was given up: no later answer can be trusted */
 
 /* ---- queue.h / queue.c ---------------------------------------------------------------------- */
 
@@ -170,6 +172,7 @@ struct vg_ctx {
 	bool sleeps_at_once;            /* waits do not spin: the application asked for it */
 	uint32_t reported;              /* the fault's text was printed */
 	uint64_t id;
+	uint64_t born_ns;               /* by the agent's clock; 0: nobody has asked (ipc_event.c) */
 	int refs;                       /* primary: retains; cuCtxAttach */
 	bool primary;
 	uint32_t api_version;
@@ -374,7 +377,7 @@ bool vg_mem_update(const struct vg_mem *m);
 bool vg_mem_add(const struct vg_mem *m);
 /* Takes the entry that starts at addr and has one of the kinds (bit per kind) out of the table. */
 bool vg_mem_take(uint64_t start, unsigned kinds, struct vg_mem *out);
-/* Gives back what vg_mem_take took: device memory, window and address space. */
+/* Gives back what vg_mem_take took: device memory, window and address space. What the device refuses to free is in the table again. */
 uint32_t vg_mem_release(const struct vg_mem *m);
 /* The same where the owner's process is gone, and the memory with it. */
 void vg_mem_forget(const struct vg_mem *m);
@@ -455,6 +458,7 @@ struct vg_event {
 	struct vgpu_event_record *record; /* NULL: no timing */
 	uint32_t cu_flags;
 	struct vg_shared_event *shared; /* between processes (driver/ipc_event.c) */
+	uint64_t look_ns;               /* of those: when to ask next whether who recorded lives */
 	bool opened, told;              /* ... and another one's; its handle was asked for */
 	struct vg_captured *captured;   /* its last recording was in a capture (driver/capture.c) */
 };

@@ -22,7 +22,7 @@ static unsigned take_reply(void)
 			unsigned r = (unsigned)__builtin_ctzll(~busy);
 
 			if (__atomic_compare_exchange_n(&vg.replies_busy, &busy, busy | 1ull << r, 0,
-							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+							__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 				return r;
 		}
 	}
@@ -30,7 +30,8 @@ static unsigned take_reply(void)
 
 uint32_t vg_ctl(struct vg_ctx *c, uint8_t op, uint32_t id, uint64_t a, uint64_t b, uint64_t cc, uint64_t *v)
 {
-	union vgpu_slot *slots = (union vgpu_slot *)(vg.seg0 + VGPU_CTLQ_OFFSET);
+	uint32_t number = __atomic_load_n(&vg.session, __ATOMIC_ACQUIRE);
+	union vgpu_slot *slots;
 	struct vgpu_reply *reply;
 	union vgpu_slot *s;
 	uint32_t status;
@@ -40,6 +41,10 @@ uint32_t vg_ctl(struct vg_ctx *c, uint8_t op, uint32_t id, uint64_t a, uint64_t 
 	if (vg.lost)
 		return vg_lost_status(c);
 	r = take_reply();
+	/* It may have been lost, and another made, since: who makes it waits for slots that are taken. Partner: connect_again(). */
+	if (number != __atomic_load_n(&vg.session, __ATOMIC_SEQ_CST))
+		goto lost;
+	slots = (union vgpu_slot *)(vg.seg0 + VGPU_CTLQ_OFFSET);
 	reply = (struct vgpu_reply *)(vg.seg0 + VGPU_REPLY_OFFSET) + r;
 	i = __atomic_fetch_add(&vg.ctl_tail, 1, __ATOMIC_RELAXED);
 	while (!vgpu_ring_room(&session()->ctl_head, i, 1, VGPU_CTLQ_SLOTS)) {

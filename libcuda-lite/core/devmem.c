@@ -247,6 +247,19 @@ uint32_t vg_mem_reserve(uint32_t ordinal, uint64_t bytes, uint64_t align, uint64
 	return status;
 }
 
+/* The device has it still: it stays an allocation, which can be freed another time and goes with its context. */
+static void put_back(const struct vg_mem *m)
+{
+	vg_lock(&lock);
+	if (insert(m)) {
+		struct vg_mem *e = holder(m->start, NULL);
+
+		e->id = m->id;
+		e->pool = NULL;         /* that has given it up */
+	}
+	vg_unlock(&lock);
+}
+
 uint32_t vg_mem_release(const struct vg_mem *m)
 {
 	uint32_t status = VGPU_ST_OK;
@@ -274,8 +287,9 @@ uint32_t vg_mem_release(const struct vg_mem *m)
 	case VG_MEM_ADOPTED:            /* vg_adopt_end() */
 		return VGPU_ST_INVALID;
 	}
-	/* An address whose memory could not be given back is not used again. */
-	if (!status)
+	if (status)
+		put_back(m);
+	else
 		give_va(m->ordinal, m->start, m->span_bytes);
 	return status;
 }

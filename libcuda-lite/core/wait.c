@@ -44,13 +44,18 @@ uint64_t vg_now_ns(void)
  * Every context fails with it, so that launches, which look at nothing else, answer it too. One that the agent ended before it
  * closed the connection keeps the reason it was given: that was stored before the hangup we saw.
  */
-static bool lose_for(uint32_t status, const char *why)
+static bool lose_for(uint32_t session, uint32_t status, const char *why)
 {
 	unsigned told = 0, contexts = 0;
 
+	vg_lock(&vg.lost_lock);
+	/* Looked at while that session was there, and slow: there may be another by now, of which it says nothing. */
+	if (session != vg.session || __atomic_load_n(&vg.lost, __ATOMIC_RELAXED)) {
+		vg_unlock(&vg.lost_lock);
+		return __atomic_load_n(&vg.lost, __ATOMIC_ACQUIRE) != 0;
+	}
 	/* Partner: vg_ctx_create(), which stores its context and then looks at this. */
-	if (__atomic_exchange_n(&vg.lost, VGPU_ST_AGENT_LOST, __ATOMIC_SEQ_CST))
-		return true;
+	__atomic_store_n(&vg.lost, VGPU_ST_AGENT_LOST, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < VGPU_MAX_CONTEXTS; i++) {
 		struct vg_ctx *c = vg_ctx_by_number(i);
 		uint32_t none = 0, said;
@@ -64,25 +69,26 @@ static bool lose_for(uint32_t status, const char *why)
 		__atomic_compare_exchange_n(&c->error, &none, vgpu_status_known(said) && said ? said : status, 0, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED);
 	}
+	vg_unlock(&vg.lost_lock);
 	if (told && told == contexts)
 		return true;            /* vg_report() says it for each */
 	vg_say("%s; every call fails from now on, until cudaDeviceReset or the end of the last context", why);
 	return true;
 }
 
-static bool lose(const char *why)
+static bool lose(uint32_t session, const char *why)
 {
-	return lose_for(VGPU_ST_AGENT_LOST, why);
+	return lose_for(session, VGPU_ST_AGENT_LOST, why);
 }
 
 /* The connection has ended: with a word of farewell, perhaps. */
-static bool left_us(void)
+static bool left_us(uint32_t session)
 {
 	struct vgpu_msg_bye m;
 	bool told = false;
 
 	vg_lock(&vg.sock_lock);         /* one that waits for an answer has got this instead, and lets go */
-	for (int tries = 0; tries < 4 && !told; tries++) {
+	for (int tries = 0; tries < 4 && !told && session == __atomic_load_n(&vg.session, __ATOMIC_ACQUIRE); tries++) {
 		ssize_t n = recv(vg.sock, &m, sizeof m, MSG_DONTWAIT);
 
 		/* An error comes first when the agent left requests of ours unread (unix(7)); what it sent is still there. */
@@ -91,41 +97,42 @@ static bool left_us(void)
 		told = n == sizeof m && m.h.type == VGPU_MSG_BYE;
 	}
 	vg_unlock(&vg.sock_lock);
-	if (told)
-		vg_bye(&m);
-	else
-		lose("vgpu-agent closed the connection (its log says why)");
-	return true;
+	if (!told)
+		return lose(session, "vgpu-agent closed the connection (its log says why)");
+	vg_bye(session, &m);
+	return __atomic_load_n(&vg.lost, __ATOMIC_ACQUIRE) != 0;
 }
 
-void vg_bye(struct vgpu_msg_bye *m)
+void vg_bye(uint32_t session, struct vgpu_msg_bye *m)
 {
 	char why[sizeof m->text + 64];
 
 	m->text[sizeof m->text - 1] = 0;
 	(void)vg_printable(m->text, (uint32_t)strlen(m->text));
 	snprintf(why, sizeof why, "vgpu-agent closed the connection: %s", m->text);
-	(void)lose_for(m->status && m->status < VGPU_ST_COUNT ? m->status : VGPU_ST_AGENT_LOST, why);
+	(void)lose_for(session, m->status && m->status < VGPU_ST_COUNT ? m->status : VGPU_ST_AGENT_LOST, why);
 }
 
 bool vg_agent_lost(void)
 {
-	struct pollfd p = { .fd = vg.pidfd, .events = POLLIN };
+	/* Its number before its descriptors: who makes another changes it first. */
+	uint32_t session = __atomic_load_n(&vg.session, __ATOMIC_ACQUIRE);
+	struct pollfd p = { .fd = __atomic_load_n(&vg.pidfd, __ATOMIC_RELAXED), .events = POLLIN };
 
-	if (__atomic_load_n(&vg.lost, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&vg.lost, __ATOMIC_ACQUIRE))
 		return true;
 	if (poll(&p, 1, 0) == 1 && (p.revents & (POLLIN | POLLNVAL | POLLERR)))
-		return lose("vgpu-agent is gone");
+		return lose(session, "vgpu-agent is gone");
 	/* A client that broke the protocol is dropped: the socket is closed while the agent lives on. */
-	p = (struct pollfd){ .fd = vg.sock, .events = 0 };
+	p = (struct pollfd){ .fd = __atomic_load_n(&vg.sock, __ATOMIC_RELAXED), .events = 0 };
 	if (poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLNVAL | POLLERR)))
-		return left_us();
+		return left_us(session);
 	return false;
 }
 
-void vg_agent_silent(void)
+void vg_agent_silent(uint32_t session)
 {
-	(void)lose("vgpu-agent does not answer");
+	(void)lose(session, "vgpu-agent does not answer");
 }
 
 /*

@@ -247,7 +247,9 @@ void vg_ipc_event_drop(struct vg_event *e);
 void vg_ipc_event_record(struct vg_event *e, struct vg_stream *s);
 void vg_ipc_event_wait(struct vg_event *e, struct vg_stream *s);
 bool vg_ipc_event_done(const struct vg_event *e);
-uint32_t vg_ipc_event_sync(const struct vg_event *e);
+uint32_t vg_ipc_event_sync(struct vg_event *e);
+/* Not 0: who recorded it is gone. Looks twice a second at most. */
+uint32_t vg_ipc_event_lost(struct vg_event *e);
 /* pool_cache.c: memory that was freed and is not given back yet */
 bool vg_pool_take(struct vg_pool *p, struct vg_stream *s, uint64_t bytes, struct vg_mem *out);
 void vg_pool_keep(struct vg_stream *s, uint64_t ticket, const struct vg_mem *m);

@@ -132,6 +132,8 @@ CUresult cuEventQuery(CUevent h)
 	if (!complete(e, __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE))) {
 		vg_printf_drain(e->ctx);
 		status = vg_asked_again(e->ctx);
+		if (!status && e->shared)
+			status = vg_ipc_event_lost(e);
 		return status ? vg_fail(e->ctx, status) : CUDA_ERROR_NOT_READY;
 	}
 	status = vg_ctx_whole(e->ctx);

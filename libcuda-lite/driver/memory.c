@@ -114,8 +114,10 @@ CUresult cuMemFree_v2(CUdeviceptr ptr)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (m.pool)
 		vg_pool_lost(&m);
-	vg_leak_free(ptr);
-	return vg_done(m.ctx, vg_mem_release(&m));
+	e = vg_mem_release(&m);
+	if (!e)
+		vg_leak_free(ptr);
+	return vg_done(m.ctx, e);
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr ptr)

@@ -83,3 +83,16 @@ done
 wait $on
 grep -q '^done' "$dir/on" && ok "cudaDeviceReset connects anew, six times in one process" ||
 	fail "cudaDeviceReset: $(tail -n 2 "$dir/on" | tr '\n' ' '); the agent: $(tail -n 4 "$dir/agent.log" | tr '\n' ' '); the device: $(tail -n 4 "$dir/stub.log" | tr '\n' ' ')"
+
+# ---- a thread that saw the old agent's end, and was too slow to say so, does not end the session with the next one
+: >"$dir/on"
+"$B/test/soak/stale" <&4 >"$dir/on" 2>&1 &
+on=$!
+until_true grep -q '^running' "$dir/on"
+kill -9 "$agent"; wait "$agent" 2>/dev/null
+start_agent
+until_true grep -q '^held' "$dir/on" || fail "a slow thread: $(cat "$dir/on")"
+echo >&4
+wait $on
+grep -q '^went on' "$dir/on" && ok "what a thread learnt of the old session does not end the new one" ||
+	fail "what a thread learnt of the old session ends the new one: $(tail -n 3 "$dir/on" | tr '\n' ' ')"

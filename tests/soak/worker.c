@@ -4,6 +4,7 @@
  * are honest, or as honest as a slow neighbour may be; what is not is in tests/hostile.
  *
  *   first          from cuInit to a checked result, prints the milliseconds
+ *   connect        cuInit and what the device is called, without a context
  *   grow           has a context, says "running PID"; at a line on stdin asks for pinned memory, says "answered CODE"
  *   windows N      has N MiB of pinned memory, and goes
  *   on SECONDS     works and checks, through whatever happens: resets its context after a fault, and goes on; "running" after the
@@ -111,6 +112,18 @@ static int first(void)
 	if (!rc)
 		printf("%.2f ms\n", now_ms() - t0);
 	return rc;
+}
+
+static int only_connect(void)
+{
+	char name[64];
+	CUdevice d;
+
+	DO(cuInit(0));
+	DO(cuDeviceGet(&d, 0));
+	DO(cuDeviceGetName(name, sizeof name, d));
+	printf("%s\n", name);
+	return 0;
 }
 
 /* ---- slow neighbours ------------------------------------------------------------------------------ */
@@ -511,6 +524,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(mode, "first"))
 		return first();
+	if (!strcmp(mode, "connect"))
+		return only_connect();
 	if (!strcmp(mode, "grow"))
 		return grow();
 	if (!strcmp(mode, "on"))
@@ -535,6 +550,6 @@ int main(int argc, char **argv)
 		return modules(n);
 	if (!strcmp(mode, "contexts"))
 		return contexts(n);
-	fprintf(stderr, "usage: worker first | grow | windows N | on SECONDS | compile N | compiles N | reads | before | after | allocs N | live N | modules N | contexts N\n");
+	fprintf(stderr, "usage: worker first | connect | grow | windows N | on SECONDS | compile N | compiles N | reads | before | after | allocs N | live N | modules N | contexts N\n");
 	return 2;
 }

@@ -84,6 +84,15 @@ static unsigned maps(void)
 	return n;
 }
 
+/* Knobs of the device are about queues: those who have gone have given theirs back. */
+static int queues_free(void)
+{
+	for (unsigned q = 0; q < FAKE_QUEUES; q++)
+		if (__atomic_load_n(&agent.dev[0].owner[q], __ATOMIC_RELAXED))
+			return 0;
+	return 1;
+}
+
 static const struct vgpu_cmd nop = { .op = VGPU_OP_NOP };
 
 static void test_hello(void)
@@ -168,6 +177,7 @@ static void test_queue(void)
 	struct raw r;
 	uint32_t n = 9;
 
+	SOON(queues_free());
 	CHECK(raw_open(&r, path, SPAN(0), VGPU_FEATURE_ASYM_FENCE) == 0);
 	CHECK(r.asym == agent.asym);
 	CHECK(raw_ctx_create(&r, 0, &n) == 0 && n == 0);
@@ -213,6 +223,7 @@ static void test_control(void)
 	struct raw r;
 	uint32_t n;
 
+	SOON(queues_free());
 	CHECK(raw_open(&r, path, SPAN(0), 0) == 0);
 	CHECK(raw_ctl(&r, VGPU_OP_AGENT_PING, 0, 0, 0, 0, 0, v) == 0);
 	CHECK(raw_ctl(&r, VGPU_OP_PING, 3, 0, 0, 0, 0, v) == VGPU_ST_BAD_HANDLE);
@@ -247,6 +258,7 @@ static void test_bad_commands(void)
 {
 	struct raw r;
 
+	SOON(queues_free());
 	CHECK(raw_open(&r, path, SPAN(0), 0) == 0);
 	for (unsigned kind = 0; kind < 8; kind++) {
 		struct vgpu_cmd c = nop;
@@ -289,6 +301,7 @@ static void test_stall(void)
 	uint32_t na, nb;
 	uint64_t t = 0, tb;
 
+	SOON(queues_free());
 	CHECK(raw_open(&a, path, SPAN(0), 0) == 0 && raw_ctx_create(&a, 0, &na) == 0);
 	CHECK(raw_open(&b, path, SPAN(1), 0) == 0 && raw_ctx_create(&b, 0, &nb) == 0);
 	FAKE_SET(hold, 1);
@@ -323,6 +336,7 @@ static void test_limits(void)
 	uint32_t n;
 	int rc = 0, fd = -1;
 
+	SOON(queues_free());
 	CHECK(raw_open(&r[0], path, SPAN(0), 0) == 0);
 	for (unsigned i = 0; i < VGPU_MAX_CONTEXTS; i++)
 		CHECK(raw_ctx_create(&r[0], 0, &n) == 0 && n == i);
@@ -396,6 +410,7 @@ static void test_deaths(void)
 	uint32_t a, b;
 	uint64_t t, rings, v[5];
 
+	SOON(queues_free());
 	CHECK(raw_open(&r, path, SPAN(0), 0) == 0);
 	CHECK(raw_ctx_create(&r, 0, &a) == 0 && raw_ctx_create(&r, 0, &b) == 0);
 	CHECK(raw_ctl(&r, VGPU_OP_MEM_ALLOC, a, 0, HEAP(0), 4096, 0, v) == 0 && used() == 4096);
@@ -479,6 +494,7 @@ static void test_fences(void)
 	struct raw a, b;
 	uint32_t n;
 
+	SOON(queues_free());
 	CHECK(raw_open(&a, path, SPAN(0), VGPU_FEATURE_ASYM_FENCE) == 0 && a.asym == agent.asym);
 	CHECK(raw_open(&b, path, SPAN(1), 0) == 0 && !b.asym);
 	CHECK(raw_ctx_create(&a, 0, &n) == 0 && create_flags(0) == (agent.asym ? VGPU_CTX_CLIENT_ASYM : 0));
@@ -509,6 +525,7 @@ static void test_silence(void)
 	uint64_t t;
 	int fd = -1;
 
+	SOON(queues_free());
 	CHECK(raw_open(&a, path, SPAN(0), 0) == 0 && raw_open(&b, path, SPAN(1), 0) == 0);
 	CHECK(raw_ctx_create(&a, 0, &na) == 0 && raw_ctx_create(&b, 0, &nb) == 0);
 	FAKE_SET(silent, VGPU_ADMIN_SEGMENT);

@@ -203,8 +203,14 @@ static void virtual_memory(void)
 
 static void give_back(CUdeviceptr p)
 {
-	if (p)
-		CALL(cuMemFree_v2(p));
+	CUresult again;
+
+	if (!p || !CALL(cuMemFree_v2(p)))
+		return;
+	/* what was refused is an allocation still, and can be freed another time; of a context that is lost it goes with that */
+	again = CALL(cuMemFree_v2(p));
+	if (again == CUDA_ERROR_INVALID_VALUE)
+		snprintf(report->wrong, sizeof(report->wrong), "an allocation whose free was refused is forgotten");
 }
 
 void round_of_calls(void)

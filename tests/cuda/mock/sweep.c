@@ -242,11 +242,10 @@ static int wanted_error(const struct mock_plan *p)
 	return got == (CUresult)p->error;
 }
 
-/* What a client is told could not be given back, it does not use again: one of that kind stays as long as its context. */
+/* A module that a client is told could not be unloaded, it does not use again: it stays as long as its context. Memory is freed again. */
 static uint32_t kept(const struct mock_plan *p, int object)
 {
-	return p->mode == MOCK_ERROR && ((p->call == MOCK_cuModuleUnload && object == MOCK_MODULE) ||
-					 (p->call == MOCK_cuMemUnmap && (object == MOCK_PHYSICAL || object == MOCK_MAPPED)));
+	return p->mode == MOCK_ERROR && p->call == MOCK_cuModuleUnload && object == MOCK_MODULE;
 }
 
 static void judge(const struct mock_plan *p, struct rest was, int stub, int agent, int ended)
