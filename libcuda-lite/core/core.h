@@ -445,6 +445,7 @@ int vg_result(uint32_t status);
 
 /* One line on stderr: "libcuda-lite: ...". */
 __attribute__((format(printf, 1, 2))) void vg_say(const char *fmt, ...);
+void vg_log(const char *text, size_t n);        /* driver/logs.c: what is said, for programs that ask */
 /* The same, once per bit: unsupported calls name themselves. */
 void vg_unsupported_line(const char *what);
 

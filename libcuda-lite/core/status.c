@@ -61,6 +61,7 @@ void vg_say(const char *fmt, ...)
 	n += m < 0 ? 0 : m;
 	if (n > (int)sizeof line - 2)
 		n = (int)sizeof line - 2;
+	vg_log(line + 14, (size_t)n - 14);
 	line[n++] = '\n';
 	/* One write: lines of threads do not mix. Nothing can be done when stderr is closed. */
 	if (write(2, line, (size_t)n) < 0)
@@ -72,7 +73,9 @@ void vg_unsupported_line(const char *what)
 {
 	static const char *said[256];
 	static struct vg_lock lock;
+	char line[200];
 	unsigned i;
+	int n;
 
 	vg_lock(&lock);
 	for (i = 0; i < 256 && said[i]; i++)
@@ -85,4 +88,7 @@ void vg_unsupported_line(const char *what)
 		return;
 	}
 	vg_unlock(&lock);
+	/* the log has it each time */
+	n = snprintf(line, sizeof line, "%s is not supported", what);
+	vg_log(line, n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
 }

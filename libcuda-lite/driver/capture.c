@@ -633,6 +633,7 @@ static CUresult end_locked(struct vg_stream *s, CUgraph *graph, uint32_t tid)
 	struct vg_capturing *m = s->capture;
 	struct vg_graph *g;
 	CUresult r;
+	bool own;
 
 	if (!m || m == &vg_capture_implicit)
 		return CUDA_ERROR_ILLEGAL_STATE;
@@ -643,8 +644,12 @@ static CUresult end_locked(struct vg_stream *s, CUgraph *graph, uint32_t tid)
 	if (m->c->mode != CU_STREAM_CAPTURE_MODE_RELAXED && m->c->tid != tid)
 		return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
 	r = m->c->spoiled ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : joined(m->c);
+	own = m->c->own;
 	g = end(m->c, r == CUDA_SUCCESS);
-	*graph = g ? VG_HANDLE(CUgraph, g) : NULL;
+	if (graph)
+		*graph = g ? VG_HANDLE(CUgraph, g) : NULL;
+	else if (g && own)
+		vg_graph_free(g);
 	return r;
 }
 
@@ -655,9 +660,9 @@ static CUresult impl_cuStreamEndCapture(CUstream h, CUgraph *graph, bool pt)
 	CUresult r;
 
 	VG_READY();
-	if (!graph)
-		return CUDA_ERROR_INVALID_VALUE;
-	*graph = NULL;
+	/* NULL: who captured into a graph has it already. */
+	if (graph)
+		*graph = NULL;
 	if (!t)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	/* Also in a context that has failed: the stream's capture ends. */

@@ -35,6 +35,8 @@ static CUresult check_side(uint64_t addr, uint64_t bytes, enum side want, struct
 		uint64_t arena = vg_device_base(c->ordinal);
 
 		*owner = c;
+		if (vg_ctx_variable(c, addr, &m))
+			return bytes <= m.bytes - (addr - m.start) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 		return addr - arena < VGPU_ARENA_BYTES && bytes <= VGPU_ARENA_BYTES - (addr - arena) ?
 		       CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	}

@@ -151,7 +151,8 @@ CUresult vg_image_size(const void **image, uint64_t *bytes);
 CUresult vg_read_image(const char *name, char **out);
 CUresult vg_check_jit_options(unsigned int n, const CUjit_option *options, void **values);
 CUresult vg_module_free(struct vg_module *m);
-bool vg_module_variable(uint64_t addr, struct vg_mem *out);
+bool vg_module_variable(uint64_t addr, struct vg_mem *out);     /* of some context */
+bool vg_ctx_variable(struct vg_ctx *c, uint64_t addr, struct vg_mem *out);
 const struct vgpu_symbol *vg_module_find(struct vg_module *m, const char *name, uint32_t *index);
 const char *vg_symbol_name(const struct vg_module *m, const struct vgpu_symbol *s);
 struct vg_func *vg_module_func(struct vg_module *m, uint32_t index);

@@ -55,8 +55,30 @@ VG_TWIN(cuLaunchCooperativeKernel, _ptsz,
 	 unsigned int bz, unsigned int shared, CUstream stream, void **params),
 	(fn, gx, gy, gz, bx, by, bz, shared, stream, params, pt))
 
-/* Attributes: done, harmless (hints), or refused by name. */
-static CUresult parse_attributes(const CUlaunchConfig *k, bool *coop)
+/* What attributes ask for beside the launch. */
+struct asked {
+	bool coop;
+	unsigned n;
+	CUevent event[8];       /* recorded behind it */
+};
+
+/* Documented: no event of two processes, and none that takes the time. */
+static CUresult ask_event(struct asked *a, CUevent h, int flags)
+{
+	struct vg_event *e;
+
+	VG_TRY(vg_event(h, &e));
+	if (flags || e->shared || !(e->cu_flags & CU_EVENT_DISABLE_TIMING) || a->n == sizeof a->event / sizeof a->event[0])
+		return CUDA_ERROR_INVALID_VALUE;
+	a->event[a->n++] = h;
+	return CUDA_SUCCESS;
+}
+
+/*
+ * Attributes: done, harmless (hints), or refused by name. The events that a kernel triggers are recorded behind it: who waits for one
+ * is not promised to see it "precisely when it is released".
+ */
+static CUresult parse_attributes(const CUlaunchConfig *k, struct asked *a)
 {
 	if (k->numAttrs && !k->attrs)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -65,16 +87,18 @@ static CUresult parse_attributes(const CUlaunchConfig *k, bool *coop)
 
 		switch ((int)k->attrs[i].id) {
 		case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-			*coop = v->cooperative != 0;
+			a->coop = v->cooperative != 0;
 			break;
 		case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
 			if (v->clusterDim.x > 1 || v->clusterDim.y > 1 || v->clusterDim.z > 1)
 				return vg_unsupported("cuLaunchKernelEx with a thread block cluster");
 			break;
 		case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-			return vg_unsupported("cuLaunchKernelEx with a programmatic event");
+			VG_TRY(ask_event(a, v->programmaticEvent.event, v->programmaticEvent.flags));
+			break;
 		case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-			return vg_unsupported("cuLaunchKernelEx with a launch completion event");
+			VG_TRY(ask_event(a, v->launchCompletionEvent.event, v->launchCompletionEvent.flags));
+			break;
 		case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
 			return vg_unsupported("cuLaunchKernelEx with a device-updatable node");
 		case CU_LAUNCH_ATTRIBUTE_IGNORE:
@@ -99,7 +123,7 @@ static CUresult parse_attributes(const CUlaunchConfig *k, bool *coop)
 
 static CUresult impl_cuLaunchKernelEx(const CUlaunchConfig *k, CUfunction fn, void **params, void **extra, bool pt)
 {
-	bool coop = false;
+	struct asked a = { 0 };
 	struct vg_shape s;
 
 	VG_READY();
@@ -109,10 +133,13 @@ static CUresult impl_cuLaunchKernelEx(const CUlaunchConfig *k, CUfunction fn, vo
 		return (pt ? cuLaunchKernel_ptsz : cuLaunchKernel)(fn, k->gridDimX, k->gridDimY, k->gridDimZ, k->blockDimX,
 								   k->blockDimY, k->blockDimZ, k->sharedMemBytes,
 								   k->hStream, params, extra);
-	VG_TRY(parse_attributes(k, &coop));
+	VG_TRY(parse_attributes(k, &a));
 	s = (struct vg_shape){ { k->gridDimX, k->gridDimY, k->gridDimZ }, { k->blockDimX, k->blockDimY, k->blockDimZ },
 			    k->sharedMemBytes, 0 };
-	return coop ? cooperative(fn, k->hStream, pt, &s, params, extra) : vg_launch(fn, k->hStream, pt, &s, params, extra);
+	VG_TRY(a.coop ? cooperative(fn, k->hStream, pt, &s, params, extra) : vg_launch(fn, k->hStream, pt, &s, params, extra));
+	for (unsigned i = 0; i < a.n; i++)
+		VG_TRY((pt ? cuEventRecord_ptsz : cuEventRecord)(a.event[i], k->hStream));
+	return CUDA_SUCCESS;
 }
 VG_TWIN(cuLaunchKernelEx, _ptsz, (const CUlaunchConfig *config, CUfunction fn, void **params, void **extra),
 	(config, fn, params, extra, pt))

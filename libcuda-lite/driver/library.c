@@ -67,6 +67,16 @@ static CUresult some_context(struct vg_ctx **c)
 	return CUDA_ERROR_INVALID_CONTEXT;
 }
 
+/* PTX begins with a directive or a comment; the others have a byte that no text has in their first four. */
+static bool no_image(const void *image)
+{
+	const char *p = image;
+
+	while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n')
+		p++;
+	return *p != '.' && *p != '/' && *p != '@' && (unsigned char)p[0] != 0x7f && (unsigned char)p[0] != 0x50 && (unsigned char)p[0] < 0x80;
+}
+
 CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jit_options, void **jit_values,
 			   unsigned int n_jit, CUlibraryOption *lib_options, void **lib_values, unsigned int n_lib)
 {
@@ -87,6 +97,11 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
 	}
 	VG_TRY(vg_check_jit_options(n_jit, jit_options, jit_values));
 	VG_TRY(vg_check_wrapper(&code, &linked, &bytes));
+	/* Its text is read when something of it is used; what is no text is told now. */
+	if (!linked && no_image(code)) {
+		vg_say("the library is no PTX, no fat binary and no cubin");
+		return CUDA_ERROR_INVALID_IMAGE;
+	}
 	l = vg_new(VG_LIBRARY);
 	if (!l) {
 		free(linked);

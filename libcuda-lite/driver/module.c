@@ -322,7 +322,25 @@ void vg_module_drop_ctx(struct vg_ctx *c)
 	}
 }
 
-/* A variable of some module: its place as an entry of the table of memory. Rare, so it searches. */
+/* Variables: their places as entries of the table of memory. Rare, so these search. */
+bool vg_ctx_variable(struct vg_ctx *c, uint64_t addr, struct vg_mem *out)
+{
+	bool hit = false;
+
+	vg_lock(&c->lock);
+	for (struct vg_module *m = c->modules; m && !hit; m = m->next)
+		for (uint32_t i = 0; i < m->nsyms && !hit; i++) {
+			const struct vgpu_symbol *s = &symbols(m)[i];
+
+			hit = s->kind != VGPU_SYM_FUNC && addr - s->address < s->bytes;
+			if (hit)
+				*out = (struct vg_mem){ .start = s->address, .bytes = s->bytes, .kind = VG_MEM_DEVICE,
+							.ordinal = c->ordinal, .ctx = c };
+		}
+	vg_unlock(&c->lock);
+	return hit;
+}
+
 bool vg_module_variable(uint64_t addr, struct vg_mem *out)
 {
 	bool hit = false;
@@ -330,19 +348,7 @@ bool vg_module_variable(uint64_t addr, struct vg_mem *out)
 	for (uint32_t n = 0; n < VGPU_MAX_CONTEXTS && !hit; n++) {
 		struct vg_ctx *c = vg_ctx_by_number(n);
 
-		if (!c)
-			continue;
-		vg_lock(&c->lock);
-		for (struct vg_module *m = c->modules; m && !hit; m = m->next)
-			for (uint32_t i = 0; i < m->nsyms && !hit; i++) {
-				const struct vgpu_symbol *s = &symbols(m)[i];
-
-				hit = s->kind != VGPU_SYM_FUNC && addr - s->address < s->bytes;
-				if (hit)
-					*out = (struct vg_mem){ .start = s->address, .bytes = s->bytes,
-								.kind = VG_MEM_DEVICE, .ordinal = c->ordinal, .ctx = c };
-			}
-		vg_unlock(&c->lock);
+		hit = c && vg_ctx_variable(c, addr, out);
 	}
 	return hit;
 }

@@ -51,6 +51,16 @@ CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **fn, int version,
 				     CUdriverProcAddressQueryResult *status);
 CUresult CUDAAPI cuGetProcAddress_v2_ptsz(const char *symbol, void **fn, int version, cuuint64_t flags,
 					  CUdriverProcAddressQueryResult *status);
+/* The error log */
+typedef enum CUlogLevel_enum { CU_LOG_LEVEL_ERROR = 0, CU_LOG_LEVEL_WARNING = 1 } CUlogLevel;
+typedef struct CUlogsCallbackEntry_st *CUlogsCallbackHandle;
+typedef void (CUDA_CB *CUlogsCallback)(void *user, CUlogLevel level, char *message, size_t length);
+typedef unsigned int CUlogIterator;
+CUresult CUDAAPI cuLogsRegisterCallback(CUlogsCallback fn, void *user, CUlogsCallbackHandle *callback);
+CUresult CUDAAPI cuLogsUnregisterCallback(CUlogsCallbackHandle callback);
+CUresult CUDAAPI cuLogsCurrent(CUlogIterator *iterator, unsigned int flags);
+CUresult CUDAAPI cuLogsDumpToFile(CUlogIterator *iterator, const char *path, unsigned int flags);
+CUresult CUDAAPI cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags);
 CUresult CUDAAPI cuGetExportTable(const void **table, const CUuuid *id);
 
 /* Devices */

@@ -251,8 +251,8 @@ static cudaError_t rt_fill_2d(void *dst, size_t pitch, int value, size_t width, 
 	RT_ENTER();
 	if (!width || !height)
 		return cudaSuccess;
-	if (height > 1 && width > pitch)
-		return rt_set(cudaErrorInvalidPitchValue);
+	if (height > 1 && width > pitch)        /* documented: of fills, unlike copies, the pitch is a value like any other */
+		return rt_set(cudaErrorInvalidValue);
 	if (mode == RT_ASYNC)
 		return rt_cu(cuMemsetD2D8Async(rt_dptr(dst), pitch, byte, width, height, stream));
 	if (mode == RT_SYNC_PER_THREAD)
@@ -291,9 +291,7 @@ static cudaError_t rt_fill_3d(struct cudaPitchedPtr dst, int value, struct cudaE
 
 	if (!extent.width || !extent.height || !extent.depth)
 		return cudaSuccess;
-	if (extent.width > dst.pitch)
-		return rt_set(cudaErrorInvalidPitchValue);
-	if ((extent.depth > 1 && extent.height > dst.ysize) ||
+	if (extent.width > dst.pitch || (extent.depth > 1 && extent.height > dst.ysize) ||
 	    __builtin_mul_overflow(extent.height, extent.depth, &rows) ||
 	    __builtin_mul_overflow(dst.pitch, dst.ysize, &slice) ||
 	    __builtin_mul_overflow(slice, extent.depth, &total))

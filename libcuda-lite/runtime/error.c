@@ -123,6 +123,33 @@ static void rt_say(const char *line, size_t len)
 }
 
 /* An entry point that exists only so that programs load. */
+/* The error log is the driver's. */
+
+cudaError_t cudaLogsRegisterCallback(cudaLogsCallback_t fn, void *user, cudaLogsCallbackHandle *callback)
+{
+	return rt_cu(cuLogsRegisterCallback((CUlogsCallback)fn, user, callback));
+}
+
+cudaError_t cudaLogsUnregisterCallback(cudaLogsCallbackHandle callback)
+{
+	return rt_cu(cuLogsUnregisterCallback(callback));
+}
+
+cudaError_t cudaLogsCurrent(cudaLogIterator *iterator, unsigned int flags)
+{
+	return rt_cu(cuLogsCurrent(iterator, flags));
+}
+
+cudaError_t cudaLogsDumpToFile(cudaLogIterator *iterator, const char *path, unsigned int flags)
+{
+	return rt_cu(cuLogsDumpToFile(iterator, path, flags));
+}
+
+cudaError_t cudaLogsDumpToMemory(cudaLogIterator *iterator, char *buffer, size_t *size, unsigned int flags)
+{
+	return rt_cu(cuLogsDumpToMemory(iterator, buffer, size, flags));
+}
+
 cudaError_t rt_unsupported(atomic_uint *said, const char *name)
 {
 	char line[160];

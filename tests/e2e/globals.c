@@ -34,6 +34,20 @@ static void check_params(CUmodule mod)
 	CK(cuMemFree(out));
 }
 
+/* Beyond a variable there is nothing that a copy or a fill may touch: an error of the call, and the context lives. */
+static void bounds(CUdeviceptr at, size_t bytes)
+{
+	static char host[1 << 16];
+
+	if (bytes >= sizeof host)
+		return;
+	CK(cuMemcpyDtoH(host, at, bytes));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH(host, at, bytes + 1));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD(at + 1, host, bytes));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemsetD8(at, 0, (size_t)1 << 30));
+	CK(cuCtxSynchronize());
+}
+
 int main(void)
 {
 	CUcontext ctx = drv_start("globals");
@@ -49,6 +63,7 @@ int main(void)
 	CK(cuModuleGetGlobal(&table, &size, mod, "table"));
 	EXPECT_EQ(size, 20);
 	CK(cuModuleGetGlobal(&scratch, &size, mod, "scratch"));
+	bounds(scratch, size);
 	EXPECT_EQ(size, 1000);
 	CK(cuModuleGetGlobal(&coeff, NULL, mod, "coeff"));
 	CK(cuModuleGetGlobal(&other, NULL, twin, "counter"));

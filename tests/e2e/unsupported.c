@@ -5,6 +5,71 @@
  */
 #include "drv.h"
 
+struct told { unsigned n; char last[256]; };
+
+static void CUDA_CB hear(void *user, CUlogLevel level, char *message, size_t length)
+{
+	struct told *t = user;
+
+	EXPECT(level == CU_LOG_LEVEL_ERROR && strlen(message) == length);
+	t->n++;
+	snprintf(t->last, sizeof t->last, "%s", message);
+}
+
+/* What is said stands in the log, also what was said before; it goes round after a hundred lines. */
+static void logs(CUresult (*refused)(void *, void *, void *, void *, void *, void *), const char *name)
+{
+	static char text[30000], small[64];
+	char path[] = "/tmp/vgpu-e2e-logs-XXXXXX";
+	CUlogsCallbackHandle h;
+	CUlogIterator at, then;
+	struct told t = { 0 };
+	int fd = mkstemp(path);
+	size_t n = 1, lines = 0;
+
+	WANT(CUDA_ERROR_INVALID_VALUE, cuLogsCurrent(&at, 1));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuLogsRegisterCallback(NULL, NULL, &h));
+	CK(cuLogsCurrent(&at, 0));
+	n = sizeof text;
+	CK(cuLogsDumpToMemory(&at, text, &n, 0));
+	EXPECT_EQ(n, 0);
+	CK(cuLogsRegisterCallback(hear, &t, &h));
+	WANT(CUDA_ERROR_NOT_SUPPORTED, refused(small, small, small, small, small, small));
+	EXPECT(t.n == 1 && strstr(t.last, name));
+	CK(cuLogsUnregisterCallback(h));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuLogsUnregisterCallback(h));
+	WANT(CUDA_ERROR_NOT_SUPPORTED, refused(small, small, small, small, small, small));
+	EXPECT_EQ(t.n, 1);
+	then = at;
+	n = sizeof text;
+	CK(cuLogsDumpToMemory(&at, text, &n, 0));
+	EXPECT(n == strlen(text) && strstr(text, name) && strstr(strchr(text, '\n') + 1, name) && text[n - 1] == '\n');
+	n = sizeof text;
+	CK(cuLogsDumpToMemory(&at, text, &n, 0));       /* it has gone on */
+	EXPECT_EQ(n, 0);
+	/* the latest that fits, and word of the others; too little for any */
+	n = 120;
+	CK(cuLogsDumpToMemory(&then, text, &n, 0));
+	EXPECT(n < 120 && strstr(text, "missing") && strstr(text, name));
+	n = 20;
+	at = 0;
+	WANT(CUDA_ERROR_INVALID_VALUE, cuLogsDumpToMemory(&at, small, &n, 0));
+	EXPECT_EQ(n, 0);
+	for (int i = 0; i < 150; i++)
+		refused(small, small, small, small, small, small);
+	n = sizeof text;
+	CK(cuLogsDumpToMemory(NULL, text, &n, 0));
+	for (const char *p = text; (p = strchr(p, '\n')); p++)
+		lines++;
+	EXPECT_EQ(lines, 101);
+	at = 0;
+	CK(cuLogsDumpToFile(&at, path, 0));
+	EXPECT(fd >= 0 && lseek(fd, 0, SEEK_END) == (off_t)n);
+	WANT(CUDA_ERROR_INVALID_VALUE, cuLogsDumpToFile(&at, "/nonexistent/x", 0));
+	close(fd);
+	unlink(path);
+}
+
 typedef CUresult (*any_fn)(void *, void *, void *, void *, void *, void *);
 
 static any_fn find(const char *name)
@@ -55,6 +120,7 @@ int main(void)
 				e2e_fail("%s gave %s", names[i], drv_err(r));
 		}
 	WANT(CUDA_ERROR_NOT_SUPPORTED, cuMemHostRegister(memory, sizeof memory, CU_MEMHOSTREGISTER_IOMEMORY));
+	logs(find(names[0]), names[0]);
 	fflush(stderr);
 	dup2(keep, 2);
 	got = pread(fd, text, sizeof text - 1, 0);
