@@ -23,8 +23,12 @@
 
 #define BOOST_JUMPS 64          /* jumps that turn lasts */
 
+u32 interp_garbage;
+
 void frame_start(struct frame *f, struct func *fn, char *regs, u32 lanes)
 {
+	if (__builtin_expect(interp_garbage != 0, 0))
+		memset(regs, (int)interp_garbage, fn->frame_bytes);
 	f->fn = fn;
 	f->base[0] = regs;
 	f->base[1] = fn->cpool;
