@@ -162,6 +162,9 @@ static CUresult run(CUstream h, bool pt, struct vg_copy *k, enum side dst, enum 
 	 */
 	status = vg_copy(s, k, async ? !(host_memory(k->dst) && host_memory(k->src)) :
 			       !waits && vg_in_device(k->dst) && vg_in_device(k->src));
+	/* Out of ordinary memory it has only been staged: what the host itself may look at next must be there. */
+	if (!async && !status && k->src_pageable && vg_in_window(k->dst))
+		status = vg_stream_reach(s);
 	if (!async)
 		vg_printf_drain(s->ctx);
 	return vg_done(s->ctx, status);

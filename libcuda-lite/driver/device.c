@@ -185,6 +185,59 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdev
 	return CUDA_SUCCESS;
 }
 
+/* What a kernel's atomics are towards the host: the processor's own, in memory that both see. */
+static CUresult atomics(unsigned int *caps, const CUatomicOperation *ops, unsigned int n, bool native)
+{
+	const unsigned bits = CU_ATOMIC_CAPABILITY_SCALAR_32 | CU_ATOMIC_CAPABILITY_SCALAR_64;
+	const unsigned whole = CU_ATOMIC_CAPABILITY_SIGNED | CU_ATOMIC_CAPABILITY_UNSIGNED | bits;
+
+	if (!caps || !ops || !n)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned int i = 0; i < n; i++)
+		if ((unsigned)ops[i] >= CU_ATOMIC_OPERATION_MAX)
+			return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned int i = 0; i < n; i++) {
+		switch ((int)ops[i]) {
+		case CU_ATOMIC_OPERATION_INTEGER_INCREMENT:
+		case CU_ATOMIC_OPERATION_INTEGER_DECREMENT:
+			caps[i] = CU_ATOMIC_CAPABILITY_UNSIGNED | CU_ATOMIC_CAPABILITY_REDUCTION | CU_ATOMIC_CAPABILITY_SCALAR_32;
+			break;
+		case CU_ATOMIC_OPERATION_EXCHANGE:
+		case CU_ATOMIC_OPERATION_CAS:
+			caps[i] = whole;
+			break;
+		case CU_ATOMIC_OPERATION_FLOAT_ADD:
+			caps[i] = CU_ATOMIC_CAPABILITY_SIGNED | CU_ATOMIC_CAPABILITY_REDUCTION | bits;
+			break;
+		case CU_ATOMIC_OPERATION_FLOAT_MIN:
+		case CU_ATOMIC_OPERATION_FLOAT_MAX:
+			caps[i] = 0;
+			break;
+		default:
+			caps[i] = whole | CU_ATOMIC_CAPABILITY_REDUCTION;
+		}
+		if (!native)
+			caps[i] = 0;
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetHostAtomicCapabilities(unsigned int *caps, const CUatomicOperation *ops, unsigned int n, CUdevice dev)
+{
+	VG_KNOWN();
+	if (!vg_device_ok(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	return atomics(caps, ops, n, !strncmp(vg.info[dev].engine, "cpu", 3));
+}
+
+CUresult cuDeviceGetP2PAtomicCapabilities(unsigned int *caps, const CUatomicOperation *ops, unsigned int n, CUdevice src, CUdevice dst)
+{
+	VG_KNOWN();
+	if (!vg_device_ok(src) || !vg_device_ok(dst) || src == dst)
+		return CUDA_ERROR_INVALID_DEVICE;
+	return atomics(caps, ops, n, false);
+}
+
 CUresult cuDeviceGetExecAffinitySupport(int *supported, CUexecAffinityType type, CUdevice dev)
 {
 	const struct vgpu_device_info *i;

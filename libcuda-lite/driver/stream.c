@@ -265,6 +265,8 @@ CUresult vg_value_of(const CUstreamBatchMemOpParams *p, struct vgpu_body_value *
 		return p->memoryBarrier.flags & ~1u ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 	case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
 		return vg_unsupported("CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES");
+	case 8:                 /* of 13.1 */
+		return vg_unsupported("CU_STREAM_MEM_OP_ATOMIC_REDUCTION");
 	default:
 		return CUDA_ERROR_INVALID_VALUE;
 	}

@@ -77,6 +77,21 @@ CUresult CUDAAPI cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 CUresult CUDAAPI cuDeviceGetByPCIBusId(CUdevice *dev, const char *bus_id);
 CUresult CUDAAPI cuDeviceGetPCIBusId(char *bus_id, int len, CUdevice dev);
 CUresult CUDAAPI cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer);
+typedef enum CUatomicOperation_enum {
+	CU_ATOMIC_OPERATION_INTEGER_ADD = 0, CU_ATOMIC_OPERATION_INTEGER_MIN = 1, CU_ATOMIC_OPERATION_INTEGER_MAX = 2,
+	CU_ATOMIC_OPERATION_INTEGER_INCREMENT = 3, CU_ATOMIC_OPERATION_INTEGER_DECREMENT = 4, CU_ATOMIC_OPERATION_AND = 5,
+	CU_ATOMIC_OPERATION_OR = 6, CU_ATOMIC_OPERATION_XOR = 7, CU_ATOMIC_OPERATION_EXCHANGE = 8, CU_ATOMIC_OPERATION_CAS = 9,
+	CU_ATOMIC_OPERATION_FLOAT_ADD = 10, CU_ATOMIC_OPERATION_FLOAT_MIN = 11, CU_ATOMIC_OPERATION_FLOAT_MAX = 12,
+	CU_ATOMIC_OPERATION_MAX
+} CUatomicOperation;
+typedef enum CUatomicOperationCapability_enum {
+	CU_ATOMIC_CAPABILITY_SIGNED = 1 << 0, CU_ATOMIC_CAPABILITY_UNSIGNED = 1 << 1, CU_ATOMIC_CAPABILITY_REDUCTION = 1 << 2,
+	CU_ATOMIC_CAPABILITY_SCALAR_32 = 1 << 3, CU_ATOMIC_CAPABILITY_SCALAR_64 = 1 << 4, CU_ATOMIC_CAPABILITY_SCALAR_128 = 1 << 5,
+	CU_ATOMIC_CAPABILITY_VECTOR_32x4 = 1 << 6
+} CUatomicOperationCapability;
+CUresult CUDAAPI cuDeviceGetHostAtomicCapabilities(unsigned int *caps, const CUatomicOperation *ops, unsigned int n, CUdevice dev);
+CUresult CUDAAPI cuDeviceGetP2PAtomicCapabilities(unsigned int *caps, const CUatomicOperation *ops, unsigned int n, CUdevice src,
+						  CUdevice dst);
 CUresult CUDAAPI cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice src,
 					 CUdevice dst);
 CUresult CUDAAPI cuDeviceGetExecAffinitySupport(int *supported, CUexecAffinityType type, CUdevice dev);

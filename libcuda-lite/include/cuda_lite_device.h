@@ -254,6 +254,8 @@ __device__ int vprintf(const char *, void *);
 __device__ int printf(const char *, ...);
 __device__ void *malloc(__SIZE_TYPE__);
 __device__ void free(void *);
+/* the value of a graph's conditional node (cudaGraphConditionalHandleCreate) */
+__device__ void cudaGraphSetConditional(unsigned long long handle, unsigned int value);
 __device__ void __assertfail(const char *what, const char *file, unsigned int line, const char *function, __SIZE_TYPE__ char_bytes);
 static __device__ inline __attribute__((unused)) void __assert_fail(const char *what, const char *file, unsigned int line, const char *function)
 {

@@ -194,6 +194,24 @@ cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr, i
 					     rt_devices[dst].handle));
 }
 
+cudaError_t cudaDeviceGetHostAtomicCapabilities(unsigned int *caps, const enum cudaAtomicOperation *ops, unsigned int n, int device)
+{
+	cudaError_t error = rt_check_device(device);
+
+	return error != cudaSuccess ? rt_set(error) :
+	       rt_cu(cuDeviceGetHostAtomicCapabilities(caps, (const CUatomicOperation *)ops, n, rt_devices[device].handle));
+}
+
+cudaError_t cudaDeviceGetP2PAtomicCapabilities(unsigned int *caps, const enum cudaAtomicOperation *ops, unsigned int n, int src, int dst)
+{
+	cudaError_t error = rt_check_device(src);
+
+	if (error == cudaSuccess)
+		error = rt_check_device(dst);
+	return error != cudaSuccess ? rt_set(error) :
+	       rt_cu(cuDeviceGetP2PAtomicCapabilities(caps, (const CUatomicOperation *)ops, n, rt_devices[src].handle, rt_devices[dst].handle));
+}
+
 /*
  * CUDA documents these two as requests to an attached profiling tool; no tool can be attached here, so
  * there is nothing to do and nothing to fail.

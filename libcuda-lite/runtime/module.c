@@ -52,6 +52,8 @@ cudaError_t rt_variable(const void *symbol, CUdeviceptr *ptr, size_t *size)
 	CUlibrary library;
 	CUresult result;
 
+	if (!sym)
+		sym = rt_find_managed(symbol);
 	if (!sym || sym->kind == RT_SYMBOL_KERNEL)
 		return cudaErrorInvalidSymbol;
 	result = rt_library(sym->fatbin, &library);

@@ -123,6 +123,7 @@ int rt_index(CUdevice dev);		/* -1: none of ours */
 
 /* symbols.c */
 struct rt_symbol *rt_find(const void *host);
+struct rt_symbol *rt_find_managed(const void *place);
 cudaError_t rt_adopt_kernel(CUkernel kernel, struct rt_symbol *sym);
 CUresult rt_library(struct rt_fatbin *fatbin, CUlibrary *library);
 void rt_forget_functions(int device);

@@ -18,6 +18,7 @@
 #define rt_devices vgpu_rt_devices
 #define rt_enter_slow vgpu_rt_enter_slow
 #define rt_find vgpu_rt_find
+#define rt_find_managed vgpu_rt_find_managed
 #define rt_forget_functions vgpu_rt_forget_functions
 #define rt_function_slow vgpu_rt_function_slow
 #define rt_host_of vgpu_rt_host_of

@@ -229,6 +229,29 @@ const void *rt_host_of(CUfunction fn)
 	return host;
 }
 
+/*
+ * A managed variable by where it is: in a program its name means that place, not the word that stands for it. Who asks for
+ * something that is no symbol waits for this look at all of them.
+ */
+struct rt_symbol *rt_find_managed(const void *place)
+{
+	struct rt_symbol *sym = NULL;
+	struct rt_symbol_chunk *c;
+	struct rt_fatbin *f;
+	unsigned int i;
+
+	if (!place)
+		return NULL;
+	rt_lock(&registry);
+	for (f = fatbins; f && !sym; f = f->next)
+		for (c = f->chunks; c && !sym; c = c->next)
+			for (i = 0; i < c->used && !sym; i++)
+				if (c->sym[i].kind == RT_SYMBOL_MANAGED && *(void *const *)c->sym[i].host == place)
+					sym = &c->sym[i];
+	rt_unlock(&registry);
+	return sym;
+}
+
 void **__cudaRegisterFatBinary(void *wrapper)
 {
 	struct rt_fatbin *f = calloc(1, sizeof(*f));

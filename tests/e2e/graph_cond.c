@@ -3,6 +3,8 @@
  * Conditional nodes (IF, ELSE, WHILE, SWITCH), nested and captured; nodes of waits and writes of words; what graphs and nodes are
  * called; children that are moved. The kernels are as nvcc writes them: cudaGraphSetConditional is .extern.
  */
+#include <pthread.h>
+
 #include "drv.h"
 
 static const char ptx[] =
@@ -444,6 +446,64 @@ static void moved(void)
 	WANT(CUDA_ERROR_INVALID_VALUE, cuGraphDestroy(child));
 }
 
+/* Several threads, each with a loop of its own, in the legacy stream and in others, with host functions in between. */
+static void CUDA_CB count_up(void *n) { __atomic_add_fetch((int *)n, 1, __ATOMIC_RELAXED); }
+
+static void *looping(void *arg)
+{
+	int me = (int)(uintptr_t)arg, seen = 0;
+	CUdeviceptr counter, sum;
+	CUgraphConditionalHandle h;
+	uint32_t add = 1, got;
+	CUgraph g, body;
+	CUgraphExec e;
+	CUstream t = NULL;
+
+	CK(cuCtxSetCurrent(ctx));
+	counter = drv_alloc(64);
+	sum = counter + 4;
+	CK(cuMemsetD32(counter, 0, 16));
+	CK(cuStreamSynchronize(NULL));
+	if (me)
+		CK(cuStreamCreate(&t, me & 1 ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING));
+	CK(cuGraphCreate(&g, 0));
+	CK(cuGraphConditionalHandleCreate(&h, g, ctx, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+	conditional(g, NULL, h, CU_GRAPH_COND_TYPE_WHILE, 1, &body);
+	{
+		void *args[] = { &h, &counter, &sum, &add };
+
+		kernel(body, NULL, down, args);
+	}
+	e = ready(g);
+	for (int r = 0; r < 8; r++) {
+		CK(cuMemsetD32Async(counter, 5, 1, t));
+		CK(cuLaunchHostFunc(t, count_up, &seen));
+		CK(cuGraphLaunch(e, t));
+		CK(cuLaunchHostFunc(t, count_up, &seen));
+	}
+	CK(cuStreamSynchronize(t));
+	CK(cuMemcpyDtoH(&got, sum, 4));
+	EXPECT_EQ(got, 40);
+	EXPECT_EQ(seen, 16);
+	CK(cuGraphExecDestroy(e));
+	CK(cuGraphDestroy(g));
+	if (t)
+		CK(cuStreamDestroy(t));
+	CK(cuMemFree(counter));
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t t[4];
+
+	for (uintptr_t i = 0; i < 4; i++)
+		if (pthread_create(&t[i], NULL, looping, (void *)i))
+			e2e_fail("no thread");
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+}
+
 /* A loop without an end ends with its context. */
 static void endless(void)
 {
@@ -488,6 +548,7 @@ int main(void)
 	batches();
 	names();
 	moved();
+	threads();
 	endless();
 	CK(cuMemFree(words));
 	CK(cuStreamDestroy(s));

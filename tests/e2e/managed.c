@@ -4,6 +4,30 @@
 
 E2E_PTX(misc);
 
+/* What a copy that returns has put into managed memory is there: the program reads it by itself. */
+static void copied(void)
+{
+	enum { N = 4096, ROUNDS = 300 };
+	static uint32_t from[N];
+	volatile uint32_t *m;
+	CUdeviceptr d;
+
+	CK(cuMemAllocManaged(&d, sizeof from, CU_MEM_ATTACH_GLOBAL));
+	m = (volatile uint32_t *)(uintptr_t)d;
+	for (unsigned r = 1; r <= ROUNDS; r++) {
+		unsigned n = r % 3 ? 3 : N;
+
+		for (unsigned i = 0; i < n; i++)
+			from[i] = r;
+		CK(cuMemcpy(d, (CUdeviceptr)(uintptr_t)from, n * 4));
+		if (m[n - 1] != r) {
+			e2e_fail("copy %u of %u words is not there", r, n);
+			break;
+		}
+	}
+	CK(cuMemFree(d));
+}
+
 int main(void)
 {
 	enum { N = 10007 };
@@ -37,6 +61,7 @@ int main(void)
 	EXPECT(managed);
 	CK(cuMemFree(d));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuMemAllocManaged(&d, 0, CU_MEM_ATTACH_GLOBAL));
+	copied();
 	CK(cuCtxDestroy(ctx));
 	free(want);
 	return e2e_end("%d words written by both sides", N);

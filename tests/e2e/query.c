@@ -97,6 +97,19 @@ int main(void)
 
 	CK(cuDriverGetVersion(&version));
 	EXPECT(version >= 13010);
+	{
+		const CUatomicOperation ops[] = { CU_ATOMIC_OPERATION_INTEGER_ADD, CU_ATOMIC_OPERATION_CAS, CU_ATOMIC_OPERATION_FLOAT_ADD };
+		unsigned int caps[3] = { 0 };
+		int all = 0;
+
+		CK(cuDeviceGetHostAtomicCapabilities(caps, ops, 3, 0));
+		CK(cuDeviceGetAttribute(&all, CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED, 0));
+		EXPECT(!all || ((caps[0] & CU_ATOMIC_CAPABILITY_REDUCTION) && (caps[1] & CU_ATOMIC_CAPABILITY_SCALAR_64) && caps[2]));
+		WANT(CUDA_ERROR_INVALID_VALUE, cuDeviceGetHostAtomicCapabilities(caps, ops, 0, 0));
+		WANT(CUDA_ERROR_INVALID_VALUE, cuDeviceGetHostAtomicCapabilities(NULL, ops, 3, 0));
+		WANT(CUDA_ERROR_INVALID_DEVICE, cuDeviceGetHostAtomicCapabilities(caps, ops, 3, 99));
+		WANT(CUDA_ERROR_INVALID_DEVICE, cuDeviceGetP2PAtomicCapabilities(caps, ops, 3, 0, 0));
+	}
 	CK(cuDeviceGetCount(&n));
 	CK(cuDeviceGet(&dev, 0));
 	CK(cuDeviceGetName(name, sizeof name, dev));

@@ -247,6 +247,53 @@ static void errors(void)
 	RK(cudaDeviceSynchronize());
 }
 
+__global__ void countdown(cudaGraphConditionalHandle loop, unsigned *data)
+{
+	data[0] += 3;
+	cudaGraphSetConditional(loop, --data[1]);
+}
+
+/* A loop whose end device code decides. */
+static void conditional(void)
+{
+	struct cudaGraphNodeParams p = {};
+	cudaGraphConditionalHandle loop;
+	unsigned x[2] = { 0, 0 };
+	cudaGraphNode_t node;
+	cudaGraph_t g, body;
+	cudaGraphExec_t e;
+
+	RK(cudaGraphCreate(&g, 0));
+	RK(cudaGraphConditionalHandleCreate(&loop, g, 1, cudaGraphCondAssignDefault));
+	p.type = cudaGraphNodeTypeConditional;
+	p.conditional.handle = loop;
+	p.conditional.type = cudaGraphCondTypeWhile;
+	p.conditional.size = 1;
+#if CUDART_VERSION >= 13000
+	RK(cudaGraphAddNode(&node, g, NULL, NULL, 0, &p));
+#else
+	RK(cudaGraphAddNode(&node, g, NULL, 0, &p));
+#endif
+	body = p.conditional.phGraph_out[0];
+	RK(cudaStreamBeginCaptureToGraph(s, body, NULL, NULL, 0, cudaStreamCaptureModeRelaxed));
+	countdown<<<1, 1, 0, s>>>(loop, d);
+	LAUNCHED();
+	RK(cudaStreamEndCapture(s, NULL));
+	RK(cudaGraphInstantiateWithFlags(&e, g, 0));
+	for (unsigned n = 1; n < 5; n++) {
+		const unsigned in[2] = { 100, n };
+
+		RK(cudaMemcpy(d, in, sizeof in, cudaMemcpyHostToDevice));
+		RK(cudaGraphLaunch(e, s));
+		RK(cudaStreamSynchronize(s));
+		rt_download(x, d, 2);
+		EXPECT_EQ(x[0], 100 + 3 * n);
+		EXPECT_EQ(x[1], 0);
+	}
+	RK(cudaGraphExecDestroy(e));
+	RK(cudaGraphDestroy(g));
+}
+
 int main(void)
 {
 	rt_start("rt_graph");
@@ -257,6 +304,7 @@ int main(void)
 	forked();
 	by_hand();
 	errors();
+	conditional();
 	RK(cudaFree(d));
 	return e2e_end("captured, updated, by hand");
 }

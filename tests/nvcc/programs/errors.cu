@@ -70,6 +70,7 @@ __global__ void asrt(int x) { assert(x == 1); }
 __global__ void mis(char *p) { *(int *)(p + 1) = 3; }
 __device__ int var[8];
 __constant__ float cst[4];
+__managed__ int mgd[2];
 static void CUDART_CB hostfn(void *p) { ++*(int *)p; }
 static void CUDART_CB cb(cudaStream_t, cudaError_t e, void *p) { *(int *)p += 10 + e; }
 
@@ -435,6 +436,12 @@ static void arguments()
 	REFUSED(cudaErrorInvalidSymbol, cudaMemcpyToSymbol((const void *)&n, in, 4));
 	float fc[4] = { 1, 2, 3, 4 };
 	OK(cudaMemcpyToSymbol(cst, fc, 16));
+	OK(cudaGetSymbolAddress(&p, mgd));
+	WANT(p == mgd);
+	OK(cudaGetSymbolSize(&a, mgd));
+	WANT(a == 8);
+	OK(cudaMemcpyToSymbol(mgd, in, 4, 4));
+	WANT(mgd[1] == 1);
 
 	/* capture */
 	{

@@ -444,12 +444,13 @@ static const char set_conditional[] =
 
 static void add_own_functions(struct lex *lx, struct module *m)
 {
+	static const struct fparam want[2] = { { .type = T_B64, .bytes = 8 }, { .type = T_B32, .bytes = 4 } };
 	const struct map_ent *e = map_find(&m->syms, "cudaGraphSetConditional", 23);
 	const char *end = set_conditional + sizeof(set_conditional) - 1;
 	const struct sym *s = e ? e->val : NULL;
 
-	if (!s || s->what != V_FUNC || s->fn->has_body || s->fn->nparams != 2 || s->fn->nrets || s->fn->params[0].bytes != 8 ||
-	    s->fn->params[1].bytes != 4)
+	/* declared otherwise it is some function that is not defined */
+	if (!s || s->what != V_FUNC || s->fn->has_body || s->fn->entry || s->fn->nrets || !same_params(s->fn->params, s->fn->nparams, want, 2))
 		return;
 	lex_init(lx, set_conditional, end, 1, lx->bail, lx->log, lx->log_bytes);
 	lex_next(lx);
