@@ -58,6 +58,9 @@ enum { LT_POINTER_HOST, LT_POINTER_DEVICE };
 cublasStatus_t lt_check(const struct lt_product *p, const struct lt_layout *a, const struct lt_layout *b, const struct lt_layout *c,
 			const struct lt_layout *d);
 cublasStatus_t lt_status(CUresult r);
+/* logger.c */
+enum lt_level { LT_ERROR = 1, LT_TRACE, LT_HINTS, LT_INFO, LT_API };
+__attribute__((format(printf, 3, 4))) void lt_log(enum lt_level level, const char *function, const char *fmt, ...);
 cublasStatus_t lt_unsupported(atomic_uint *said, const char *name);
 #pragma GCC visibility pop
 

@@ -128,11 +128,7 @@ static CUresult enter(void)
 	return r == CUDA_SUCCESS ? cuCtxSetCurrent(c) : r;
 }
 
-PUBLIC cublasStatus_t cublasLtMatmul(void *handle, const struct lt_product *p, const void *alpha, const void *A, const struct lt_layout *a,
-	const void *B, const struct lt_layout *b, const void *beta, const void *C, const struct lt_layout *c, void *D,
-	const struct lt_layout *d, const struct lt_algo *algo, void *workspace, size_t bytes, CUstream stream);
-
-cublasStatus_t cublasLtMatmul(void *handle, const struct lt_product *p, const void *alpha, const void *A, const struct lt_layout *a,
+static cublasStatus_t matmul(void *handle, const struct lt_product *p, const void *alpha, const void *A, const struct lt_layout *a,
 	const void *B, const struct lt_layout *b, const void *beta, const void *C, const struct lt_layout *c, void *D,
 	const struct lt_layout *d, const struct lt_algo *algo, void *workspace, size_t bytes, CUstream stream)
 {
@@ -230,4 +226,25 @@ cublasStatus_t cublasLtMatmul(void *handle, const struct lt_product *p, const vo
 			r = freed;
 	}
 	return lt_status(r);
+}
+
+PUBLIC cublasStatus_t cublasLtMatmul(void *handle, const struct lt_product *p, const void *alpha, const void *A, const struct lt_layout *a,
+	const void *B, const struct lt_layout *b, const void *beta, const void *C, const struct lt_layout *c, void *D,
+	const struct lt_layout *d, const struct lt_algo *algo, void *workspace, size_t bytes, CUstream stream);
+
+cublasStatus_t cublasLtMatmul(void *handle, const struct lt_product *p, const void *alpha, const void *A, const struct lt_layout *a,
+	const void *B, const struct lt_layout *b, const void *beta, const void *C, const struct lt_layout *c, void *D,
+	const struct lt_layout *d, const struct lt_algo *algo, void *workspace, size_t bytes, CUstream stream)
+{
+	cublasStatus_t st = matmul(handle, p, alpha, A, a, B, b, beta, C, c, D, d, algo, workspace, bytes, stream);
+
+	if (st != CUBLAS_STATUS_SUCCESS)
+		lt_log(LT_ERROR, "cublasLtMatmul", "status %d", (int)st);
+	else
+		lt_log(LT_TRACE, "cublasLtMatmul", "A=%p Adesc=[type=%d rows=%llu cols=%llu ld=%lld] B=%p Bdesc=[type=%d rows=%llu cols=%llu ld=%lld] "
+		       "D=%p Ddesc=[type=%d rows=%llu cols=%llu ld=%lld] batches=%d computeType=%d epilogue=%u stream=%p", A, (int)a->type,
+		       (unsigned long long)a->rows, (unsigned long long)a->cols, (long long)a->ld, B, (int)b->type, (unsigned long long)b->rows,
+		       (unsigned long long)b->cols, (long long)b->ld, D, (int)d->type, (unsigned long long)d->rows, (unsigned long long)d->cols,
+		       (long long)d->ld, (int)d->batch_count, (int)p->compute, p->epilogue, (void *)stream);
+	return st;
 }

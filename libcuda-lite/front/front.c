@@ -87,7 +87,7 @@ static void *try_file(const char *path)
 {
 	void *h = strchr(path, '/') && !access(path, R_OK) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 
-	if (h && strstr(path, "libnvrtc.so"))
+	if (h && !strncmp(strrchr(path, '/') + 1, "libnvrtc", 8))        /* or renamed: libnvrtc-e0967580.so.12.6.20 */
 		open_builtins(path);
 	if (h && dlsym(h, "vgpu_front_path")) {
 		dlclose(h);

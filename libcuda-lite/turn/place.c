@@ -4,6 +4,9 @@
  * (libcuda-lite/front). Python opens them by absolute paths in wheels, where neither a preload nor LD_LIBRARY_PATH reaches. So
  * where the loader is about to open such a file that exists, it gets ours, which is told the file's path; what is not there
  * stays not there. What ours asks for itself is left alone. Without effect when hot: only dlopen and program start come here.
+ *
+ * Wheels that were repaired (auditwheel) carry libraries of NVIDIA's under other names, libcudart-15a7433b.so.12.6.37, which no preload
+ * stands for: there the loader gets ours, too.
  */
 #define _GNU_SOURCE
 #include "turn.h"
@@ -26,6 +29,13 @@ static struct place {
 };
 #define NPLACES (sizeof(places) / sizeof(places[0]))
 
+/* Those in whose stead a renamed one is not opened. */
+static const char *const renamed[] = {
+	"libcudart.so.12", "libcudart.so.13", "libcublas.so.12", "libcublas.so.13", "libcublasLt.so.12", "libcublasLt.so.13", "libcuda.so.1",
+	"libnvidia-ml.so.1", "libnccl.so.2"
+};
+static char folder[PATH_BYTES];         /* ours lie there */
+
 static int state;                       /* 0 not looked yet, 1 at work, -1 off (VGPU_TURN=0) */
 
 static int readable(const char *path)
@@ -43,10 +53,41 @@ static const char *base_of(const char *path)
 	return base;
 }
 
+/* libNAME-0123abcd.so.MAJOR.x.y as libNAME.so.MAJOR; 0: it is no such name */
+static int original(const char *base, char to[32])
+{
+	size_t n = 0, k;
+
+	while (base[n] && base[n] != '-' && base[n] != '.')
+		n++;
+	/* a name may have one of its own: libnvidia-ml */
+	if (base[n] == '-' && base[n + 1] == 'm' && base[n + 2] == 'l' && base[n + 3] == '-')
+		n += 3;
+	if (base[n] != '-' || n > 16)
+		return 0;
+	for (k = 1; k <= 8; k++)
+		if (!((base[n + k] >= '0' && base[n + k] <= '9') || (base[n + k] >= 'a' && base[n + k] <= 'f')))
+			return 0;
+	base += n + k;
+	if (base[0] != '.' || base[1] != 's' || base[2] != 'o')
+		return 0;
+	for (k = 0; k < n; k++)
+		to[k] = base[k - (n + 9)];
+	for (k = 0; k < 4 && base[k]; k++)
+		to[n++] = base[k];
+	while (n < 31 && base[k] >= '0' && base[k] <= '9')
+		to[n++] = base[k++];
+	to[n] = 0;
+	return 1;
+}
+
 static struct place *place_named(const char *path)
 {
 	const char *base = base_of(path);
+	char name[32];
 
+	if (original(base, name))
+		base = name;
 	for (size_t i = 0; i < NPLACES; i++)
 		if (turn_same(base, places[i].name))
 			return &places[i];
@@ -62,6 +103,7 @@ static void begin(void)
 	state = turn_setting() == '0' ? -1 : 1;
 	turn_file_of(&places, here, sizeof(here));
 	n = (size_t)(base_of(here) - here);
+	memcpy(folder, here, n);
 	for (size_t i = 0; i < NPLACES && state > 0; i++) {
 		size_t k = turn_len(places[i].name);
 
@@ -86,12 +128,37 @@ static void tell(struct place *p)
 	memcpy(p->told + n + 2, p->theirs + n, k - n + 1);
 }
 
+/* A library that was renamed, and ours in its stead. */
+static char *renamed_instead(const char *name)
+{
+	static char own[PATH_BYTES];
+	char first[32];
+	size_t n;
+
+	if (base_of(name) == name || !original(base_of(name), first))
+		return NULL;
+	if (!state)
+		begin();
+	n = turn_len(folder);
+	for (size_t i = 0; state > 0 && n && i < sizeof(renamed) / sizeof(renamed[0]); i++) {
+		if (!turn_same(first, renamed[i]) || n + turn_len(first) >= PATH_BYTES || !readable(name))
+			continue;
+		memcpy(own, folder, n);
+		memcpy(own + n, first, turn_len(first) + 1);
+		return readable(own) ? own : NULL;
+	}
+	return NULL;
+}
+
 char *place_instead(const char *name, const struct link_map *asks, unsigned flag)
 {
 	struct place *p = place_named(name);
+	char *other;
 
-	if (!p)
-		return (char *)(uintptr_t)name;
+	if (!p) {
+		other = renamed_instead(name);
+		return other ? other : (char *)(uintptr_t)name;
+	}
 	if (!state)
 		begin();
 	for (size_t i = 0; i < NPLACES; i++)

@@ -298,6 +298,54 @@ static void refusals(void)
 	CK(cublasLtMatmulDescDestroy(desc));
 }
 
+/* What is logged, where, and what is not. */
+int cublasLtLoggerSetLevel(int level);
+int cublasLtLoggerOpenFile(const char *path);
+int cublasLtLoggerSetFile(FILE *f);
+int cublasLtLoggerSetCallback(void (*f)(int, const char *, const char *));
+int cublasLtLoggerForceDisable(void);
+
+static int told, told_level;
+
+static void listen(int level, const char *function, const char *message)
+{
+	told += !strcmp(function, "cublasLtMatmul") && *message;
+	told_level = level;
+}
+
+static void logged(void)
+{
+	char path[] = "/tmp/vgpu-lt-XXXXXX", text[4096] = "";
+	int fd = mkstemp(path);
+	FILE *f;
+
+	if (fd < 0)
+		e2e_fail("mkstemp");
+	close(fd);
+	EXPECT_EQ(cublasLtLoggerSetLevel(6), CUBLAS_STATUS_INVALID_VALUE);
+	EXPECT_EQ(cublasLtLoggerOpenFile("/nowhere/log"), CUBLAS_STATUS_INVALID_VALUE);
+	CK(cublasLtLoggerOpenFile(path));
+	CK(cublasLtLoggerSetLevel(1));
+	one(4, 4, 4, CUDA_R_32F, CUDA_R_32F, 1, 1, 1, 0);       /* no error: nothing */
+	f = fopen(path, "r");
+	EXPECT_EQ(!f || fread(text, 1, sizeof(text) - 1, f), 0);
+	CK(cublasLtLoggerSetLevel(2));
+	one(4, 3, 5, CUDA_R_32F, CUDA_R_32F, 1, 1, 1, 0);
+	clearerr(f);
+	EXPECT_EQ(fread(text, 1, sizeof(text) - 1, f) > 0 && strstr(text, "[Trace][cublasLtMatmul]") && strstr(text, "rows=4 cols=3"), 1);
+	fclose(f);
+	unlink(path);
+	CK(cublasLtLoggerSetFile(NULL));
+	CK(cublasLtLoggerSetCallback(listen));
+	EXPECT_EQ(cublasLtMatmul(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0), CUBLAS_STATUS_NOT_INITIALIZED);
+	EXPECT_EQ(told, 1);
+	EXPECT_EQ(told_level, 1);
+	CK(cublasLtLoggerForceDisable());
+	EXPECT_EQ(cublasLtLoggerSetLevel(5), CUBLAS_STATUS_NOT_SUPPORTED);
+	one(4, 4, 4, CUDA_R_32F, CUDA_R_32F, 1, 1, 1, 0);
+	EXPECT_EQ(told, 1);
+}
+
 int main(void)
 {
 	static const unsigned epilogues[] = { 1, RELU, RELU | AUX, BIAS, RELU | BIAS, RELU | AUX | BIAS, DRELU | AUX, DRELU | AUX | BGRAD, GELU,
@@ -313,6 +361,7 @@ int main(void)
 				one(sizes[z][0], sizes[z][1], sizes[z][2], types[t][0], types[t][1], 1 + (int)(e2e_rand(&seed) % 3), epilogues[e],
 				    e2e_rand(&seed) % 2 ? 1 : -0.5f, e2e_rand(&seed) % 2 ? 0 : 0.5f);
 	refusals();
+	logged();
 	CK(cublasLtDestroy(handle));
 	/* cuBLAS's handle is one of Lt's too */
 	CK(cublasCreate(&blas));

@@ -40,3 +40,21 @@ same "12.77 behind ours" "$t/12:$t/13" libnvrtc.so.12
 same "13.77 behind ours" "$t/13" libnvrtc.so.12
 same "none behind it" "$t" libnvrtc.so
 grep -q 'pip install nvidia-cuda-nvrtc' "$t/err" && ok "and says what to install" || fail "it does not say what to install: $(cat "$t/err")"
+# as a repaired wheel has it: another name, no path of its own, and builtins beside it that it asks for by name
+mkdir -p "$t/repaired"
+cat >"$t/renamed.c" <<'C'
+#include <dlfcn.h>
+
+int nvrtcVersion(int *major, int *minor)
+{
+	*major = 12;
+	*minor = dlopen("libnvrtc-builtins.so.12.6", RTLD_NOW) ? 6 : 0;
+	return 0;
+}
+C
+printf '#include <dlfcn.h>\n#include <stdio.h>\nint nvrtcVersion(int *, int *);\nint main(void) { int a = 0, b = 0; nvrtcVersion(&a, &b); printf("%%d.%%d%%s\\n", a, b, dlsym(RTLD_DEFAULT, "vgpu_front_path") ? " behind ours" : ""); return 0; }\n' >"$t/linked.c"
+gcc -shared -fPIC -Wl,-soname,libnvrtc-e0967580.so.12.6.20 -o "$t/repaired/libnvrtc-e0967580.so.12.6.20" "$t/renamed.c" -ldl &&
+	echo 'int nothing;' | gcc -x c - -shared -fPIC -Wl,-soname,libnvrtc-builtins.so.12.6 -o "$t/repaired/libnvrtc-builtins.so.12.6" &&
+	gcc -w -D_GNU_SOURCE -o "$t/linked" "$t/linked.c" "$t/repaired/libnvrtc-e0967580.so.12.6.20" -Wl,-rpath,"$t/repaired" -ldl || exit 1
+got=$("$V/vgpu" run -- "$t/linked" 2>"$t/err")
+[ "$got" = "12.6 behind ours" ] && ok "a renamed one beside a program: $got" || fail "a renamed one: '$got', $(tail -n 1 "$t/err")"

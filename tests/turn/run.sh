@@ -144,6 +144,15 @@ for how in "${V}/vgpu run --" "env LD_BIND_NOW=1 $V/vgpu run --"; do
 	said=$($how "$w/pointers" "$w/libpointers.so" 2>"$dir/err"); st=$?
 	[ $st = 0 ] && [ "$said" = 8 ] && ok "a library's own variables of the driver's names" || fail "own variables: status $st: $said $(cat "$dir/err")"
 done
+# a library of NVIDIA's under the name that auditwheel gives it, beside a program that needs that name: ours is opened
+mkdir -p "$w/repaired"
+printf 'libcudart.so.13 { cudaGetDeviceCount; };\n' >"$w/map"
+printf 'int cudaGetDeviceCount(int *n) { *n = 77; return 100; }\n' >"$w/theirs.c"
+printf '#include <stdio.h>\nint cudaGetDeviceCount(int *);\nint main(void) { int n = 0, e = cudaGetDeviceCount(&n); printf("%%d %%d\\n", e, n); return 0; }\n' >"$w/needs.c"
+cc -shared -fPIC -Wl,-soname,libcudart-15a7433b.so.13.1.80 -Wl,--version-script="$w/map" -o "$w/repaired/libcudart-15a7433b.so.13.1.80" "$w/theirs.c" &&
+	cc -o "$w/needs" "$w/needs.c" "$w/repaired/libcudart-15a7433b.so.13.1.80" -Wl,-rpath,"$w/repaired" || exit 1
+[ "$("$w/needs")" = "100 77" ] && said=$("${run[@]}" "$w/needs" 2>&1) && [ "$said" = "0 1" ] && ok "a renamed libcudart beside a program: ours instead" ||
+	fail "a renamed libcudart: $said"
 # a program without a runtime inside gets none: only what vgpu run preloads, and by LD_AUDIT alone nothing
 n=$(LD_AUDIT=$B/lib/libvgpu-turn.so cat /proc/self/maps | grep -c 'libcud')
 [ "$n" = 0 ] && ok "a program without one inside gets none" || fail "cat has $n mappings of CUDA libraries"

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Wheels of PyPI that nobody here had tried, unmodified: vgpu run -- python, and what a program of ours finds wrong with them.
+#   tests/strangers/wheels.sh BUILD [NAME...]      default: openmm drjit compute warp images slang
+# Each has a virtual environment in BUILD/strangers, with the versions below; what they are and compare: wheels/NAME_*.py.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+B=$(cd "$1" && pwd)
+shift
+[ $# -gt 0 ] || [ "${VGPU_TEST_STRANGERS:-}" = 1 ] || { echo "skip wheels: some 4 GB: VGPU_TEST_STRANGERS=1 asks for them, or tests/strangers/wheels.sh BUILD NAME"; exit 0; }
+mkdir -p "$B/strangers"
+bad=0
+
+packages() {
+	case $1 in
+	openmm) echo openmm==8.6.1 openmm-cuda-12==8.6.1 nvidia-cuda-nvrtc-cu12==12.9.86 numpy==2.2.6 ;;
+	drjit) echo drjit==1.5.0 numpy==2.2.6 ;;
+	compute) echo 'cuda-cccl[cu13]==1.2.1' cuda-bindings==13.5.0 cuda-core==1.2.2 'cuda-toolkit==13.5.0' numpy==2.4.6 ;;
+	# later ones carry a newer toolkit than the driver's and make machine code by themselves
+	warp) echo warp-lang==1.10.1 numpy==2.2.6 ;;
+	images) echo pyclesperanto==0.25.1 pyclesperanto-cuda==0.25.1 scipy==1.17.1 numpy==2.2.6 ;;
+	slang) echo slangpy==0.43.1 nvidia-cuda-nvrtc==13.2.86 nvidia-cuda-runtime==13.2.86 nvidia-cuda-crt==13.2.86 numpy==2.2.6 ;;
+	*) return 1 ;;
+	esac
+}
+# Made once; whole when it has its list in it.
+environment() {
+	local want
+	want=$(packages "$1") || { echo "wheels.sh: no $1 here" >&2; exit 2; }
+	venv=$B/strangers/$1
+	[ "$(cat "$venv/have" 2>/dev/null)" = "$want" ] && return 0
+	# shellcheck disable=SC2086
+	python3 -m venv "$venv" >"$venv.log" 2>&1 && timeout 1200 "$venv/bin/pip" -q --disable-pip-version-check install $want >>"$venv.log" 2>&1 || return 1
+	# it takes OpenCL first, where it is
+	[ "$1" != images ] || "$venv/bin/pip" -q uninstall -y pyclesperanto-opencl >>"$venv.log" 2>&1
+	echo "$want" >"$venv/have"
+}
+# program NAME CC FILE
+program() {
+	local said st
+	said=$(timeout 900 "$B/bin/vgpu" run --cc "$2" -- "$venv/bin/python" -W ignore "$here/wheels/$3" 2>"$venv.err")
+	st=$?
+	sed -En "s#^(ok|FAIL|skip) #\1 $1/$2/#p" <<<"$said"
+	[ $st = 0 ] && return
+	grep -q '^FAIL' <<<"$said" || echo "FAIL $1/$2 status $st: $(tail -n 1 "$venv.err")"
+	bad=1
+}
+
+for name in "${@:-openmm drjit compute warp images slang}"; do
+	for name in $name; do
+		if ! environment "$name"; then
+			echo "skip $name: its packages cannot be had: $(tail -n 1 "$venv.log")"
+			continue
+		fi
+		site=$(echo "$venv"/lib/python3*/site-packages)
+		case $name in
+		openmm) program "$name" 7.5 openmm_forces.py ;;
+		drjit) program "$name" 7.5 drjit_ops.py ;;
+		compute) program "$name" 8.0 compute_ops.py ;;
+		warp) program "$name" 8.0 warp_ops.py ;;
+		images) program "$name" 8.0 images_ops.py ;;
+		slang)
+			# it looks into $CUDA_PATH/lib64 for the name without a number
+			mkdir -p "$venv/cuda/lib64"
+			ln -sfn "$site/nvidia/cu13/include" "$venv/cuda/include"
+			for f in libnvrtc.so libnvrtc.so.13 libnvrtc.so.13.2.86; do ln -sf "$site/nvidia/cu13/lib/libnvrtc.so.13" "$venv/cuda/lib64/$f"; done
+			CUDA_PATH=$venv/cuda program "$name" 8.0 slang_ops.py
+			;;
+		esac
+	done
+done
+exit $bad
