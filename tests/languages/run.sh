@@ -90,7 +90,9 @@ for name in $name; do
 	torch)
 		option=--torch
 		program "$name" 8.0 "$here/torch_eager.py"
-		program "$name-compile" 8.0 "$here/torch_compile.py"
+		for cc in 8.0 9.0; do
+			program "$name-compile" $cc "$here/torch_compile.py"
+		done
 		option=
 		;;
 	torch-samples)
