@@ -4,6 +4,7 @@ those that want a library that is not there, by the words of -a.
 Usage: pytest_suite.py [-e K] [-a WORDS] FILE-OR-FOLDER...        -e: every K-th test only"""
 import os
 import re
+import signal
 import sys
 
 import pytest
@@ -36,6 +37,8 @@ class Count:
         self.outcomes[report.nodeid] = kind
 
 
+# whose time is up says how far it came
+signal.signal(signal.SIGTERM, signal.default_int_handler)
 count = Count()
 sys.path.insert(0, os.getcwd())
 status = pytest.main(["-q", "--no-header", "--tb=short", "--continue-on-collection-errors", "-p", "no:cacheprovider", "-W", "ignore", "-m", "not slow", *args], plugins=[count])

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Languages and frameworks as PyPI has them, unmodified, on the device: vgpu run -- python, nothing else set.
 #   tests/languages/run.sh BUILD [NAME...]         default: triton numba tinygrad cupy jax taichi
-# "cupy-suite" and "tinygrad-suite" are those packages' own tests, of their source packages: [EVERY=K] takes each K-th; the latter wants torch's
+# "cupy-suite" and "tinygrad-suite" are those packages' own tests, of their source packages: [EVERY=K] takes each K-th, [LIMIT=S] is each part's time; the latter wants torch's
 # environment too, whose results are its reference.
 # Each has a virtual environment of its own in BUILD/languages, with the versions below. "numba-suite" is numba-cuda's own tests,
 # some twenty minutes: by name only; so are tensorflow (2 GB), torch (7 GB) and "torch-samples", its operators by its own samples.
@@ -66,7 +66,7 @@ suite() {
 	shift 4
 	: >"$venv.txt"
 	for part in "$@"; do
-		(cd "$at" && timeout "${LIMIT:-3600}" "$B/bin/vgpu" run --cc "$cc" -- "$venv/bin/python" "$here/pytest_suite.py" -e "${EVERY:-1}" \
+		(cd "$at" && timeout -k 60 "${LIMIT:-3600}" "$B/bin/vgpu" run --cc "$cc" -- "$venv/bin/python" "$here/pytest_suite.py" -e "${EVERY:-1}" \
 			-a 'lib(cufft|curand|cusolver|cusparse|cusparselt|cutensor|nccl|cudnn)' "$part") >"$venv.part" 2>"$venv.err"
 		st=$?
 		cat "$venv.part" >>"$venv.txt"
