@@ -82,7 +82,7 @@ static cublasStatus_t matinv(cublasHandle_t handle, int type, int n, const void 
 		return CUBLAS_STATUS_SUCCESS;
 	if (!a || !c || !info)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	TRY(levels_room(h, (size_t)count * (size_t)n * ((size_t)n * levels_bytes(type) + sizeof(int)), &q.part));
+	TRY(levels_room(h, count, n, 1, (size_t)n * levels_bytes(type) + sizeof(int), &q.part));
 	st = launch(h, MATINV, type, &q);
 	return levels_leave(h, q.part, st);
 }

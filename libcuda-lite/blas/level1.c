@@ -190,7 +190,7 @@ static cublasStatus_t reduce(cublasHandle_t handle, int fn, int type, struct lev
 		TRY(levels_slot(h, &slot));
 	q->out = (uintptr_t)slot;
 	if (blocks > 1)
-		st = levels_room(h, (size_t)blocks * PART_BYTES, &part);
+		st = levels_room(h, blocks, 1, 1, PART_BYTES, &part);
 	q->part = part;
 	if (st == CUBLAS_STATUS_SUCCESS)
 		st = levels_launch(h, &module, KERNEL(fn, type), (unsigned int)blocks, 1, 0, q);

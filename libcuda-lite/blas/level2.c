@@ -102,7 +102,7 @@ static cublasStatus_t triangular(cublasHandle_t handle, bool solve, int type, un
 		band(&q, uplo, k);
 	if (solve)
 		return levels_launch(h, &module, KERNEL(TRSV, type), 1, 1, 0, &q);
-	TRY(levels_room(h, (size_t)n * levels_bytes(type), &copy));
+	TRY(levels_room(h, n, 1, 1, levels_bytes(type), &copy));
 	st = levels_copy(h, type, n, x, incx, (void *)(uintptr_t)copy, 1);
 	q.x = copy;
 	q.incx = 1;

@@ -40,13 +40,14 @@ static size_t real_bytes(int type)
 /* type_in's op(q->a), q->m by q->n, of a batch of q->count, as numbers of type */
 static cublasStatus_t make_dense(const struct cublasContext *h, int type, int type_in, struct levels_call *q, struct dense *d)
 {
-	long long all = q->m * q->n * q->count;
 	cublasStatus_t st;
 
-	*d = (struct dense){ .ld = q->m, .stride = q->m * q->n, .apart = all, .sign = 1, .ours = true };
-	TRY(levels_room(h, (size_t)all * levels_bytes(type), &d->at));
+	*d = (struct dense){ .ld = q->m, .sign = 1, .ours = true };
+	TRY(levels_room(h, q->m, q->n, q->count, levels_bytes(type), &d->at));
+	d->stride = q->m * q->n;
+	d->apart = d->stride * q->count;
 	q->out = d->at;
-	q->sout = all;
+	q->sout = d->apart;
 	st = levels_launch(h, &module, type_in == TYPES ? KERNEL(BYTES, 0) : KERNEL(DENSE, type_in), levels_blocks(q->m * q->n), levels_side(q->count),
 			   0, q);
 	return st == CUBLAS_STATUS_SUCCESS ? st : levels_leave(h, d->at, st);
@@ -96,8 +97,10 @@ static cublasStatus_t multiply(const struct cublasContext *h, int type, const st
 	unsigned long long im_a = a->at + (unsigned long long)a->apart * one, im_b = b->at + (unsigned long long)b->apart * one, im;
 	CUresult r;
 
-	*p = (struct dense){ .ld = m, .stride = m * n, .apart = m * n * count, .sign = 1, .ours = true };
-	TRY(levels_room(h, (size_t)p->apart * levels_bytes(type), &p->at));
+	*p = (struct dense){ .ld = m, .sign = 1, .ours = true };
+	TRY(levels_room(h, m, n, count, levels_bytes(type), &p->at));
+	p->stride = m * n;
+	p->apart = p->stride * count;
 	im = p->at + (unsigned long long)p->apart * one;
 	r = real_product(h, wide, a, a->at, b, b->at, m, n, k, 1, 0, p->at, m, p->stride, count);
 	if (COMPLEX(type)) {
@@ -183,7 +186,7 @@ static cublasStatus_t rank_k(cublasHandle_t handle, int type, int type_in, int t
 	levels_factors(h, type_beta, beta, NULL, &t);
 	/* factors in device memory have one type between them: a real beta beside a complex alpha gets an imaginary part there */
 	if (t.alpha_at && type_beta != type_alpha) {
-		TRY(levels_room(h, 16, &wide));
+		TRY(levels_room(h, 16, 1, 1, 1, &wide));
 		st = blas_status(cuMemsetD8Async((CUdeviceptr)wide, 0, 16, h->stream));
 		if (st == CUBLAS_STATUS_SUCCESS)
 			st = levels_copy(h, type_beta, 1, beta, 1, (void *)(uintptr_t)wide, 1);

@@ -86,11 +86,17 @@ cublasStatus_t levels_launch(const struct cublasContext *h, struct blas_module *
 	return blas_status(blas_launch(m, kernel, gx, gy, threads ? threads : LEVELS_THREADS, h->stream, q));
 }
 
-cublasStatus_t levels_room(const struct cublasContext *h, size_t bytes, unsigned long long *p)
+cublasStatus_t levels_room(const struct cublasContext *h, long long a, long long b, long long c, size_t d, unsigned long long *p)
 {
 	CUdeviceptr at = 0;
-	CUresult r = cuMemAllocAsync(&at, bytes ? bytes : 1, h->stream);
+	size_t bytes;
+	CUresult r;
 
+	*p = 0;
+	if (__builtin_mul_overflow((size_t)a, (size_t)b, &bytes) || __builtin_mul_overflow(bytes, (size_t)c, &bytes) ||
+	    __builtin_mul_overflow(bytes, d, &bytes))
+		return CUBLAS_STATUS_ALLOC_FAILED;
+	r = cuMemAllocAsync(&at, bytes ? bytes : 1, h->stream);
 	*p = at;
 	return blas_status(r);
 }

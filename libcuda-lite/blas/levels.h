@@ -43,8 +43,8 @@ cublasStatus_t levels_launch(const struct cublasContext *h, struct blas_module *
 /* Blocks for work on n elements, count times side by side. */
 unsigned int levels_blocks(long long n);
 unsigned int levels_side(long long count);
-/* Memory in the stream's order. */
-cublasStatus_t levels_room(const struct cublasContext *h, size_t bytes, unsigned long long *p);
+/* Memory in the stream's order: for a times b times c times d bytes. */
+cublasStatus_t levels_room(const struct cublasContext *h, long long a, long long b, long long c, size_t d, unsigned long long *p);
 cublasStatus_t levels_leave(const struct cublasContext *h, unsigned long long p, cublasStatus_t st);
 /* Memory that host and device see, one user at a time; levels_slot_done() waits for the stream first. */
 cublasStatus_t levels_slot(struct cublasContext *h, void **slot);

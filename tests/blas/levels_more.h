@@ -350,11 +350,55 @@ static void others(void)
 	NO(INVALID_VALUE, cublasDmatinvBatched(handle, 33, (void *)back, 33, (void *)back, 33, &least, 1));
 	NO(NOT_SUPPORTED, cublasDgelsBatched(handle, CUBLAS_OP_T, 4, 4, 1, (void *)back, 4, (void *)back, 4, &least, NULL, 1));
 	NO(NOT_SUPPORTED, cublasDotEx(handle, 4, back, CUDA_R_16F, 1, back, CUDA_R_32F, 1, &r, CUDA_R_32F, CUDA_R_32F));
+	NO(ALLOC_FAILED, cublasZgemm_64(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1ll << 30, 1ll << 30, 1ll << 30, (void *)v, (void *)back, 1ll << 30, (void *)back, 1ll << 30,
+					 (void *)v, (void *)back, 1ll << 30));
+	NO(NOT_SUPPORTED, cublasDgemm_64(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1ll << 32, 1, 1, v, back, 1ll << 32, back, 1, v, back, 1ll << 32));
 	NO(SUCCESS, cublasDgemv(handle, CUBLAS_OP_N, 0, 4, &r, NULL, 1, NULL, 1, &r, NULL, 1));
+}
+
+/* A complex product and a solve in a graph, whose memory between them is the graph's own. */
+static void captured(void)
+{
+	float _Complex a[64], c[64], w[64], one = 1, half = 0.5f;
+	cudaStream_t s;
+	cudaGraph_t g;
+	cudaGraphExec_t e;
+	void *da, *dc;
+
+	for (int i = 0; i < 64; i++) {
+		a[i] = (float)unit() + (float)unit() * I + (float)(i % 9 ? 0 : 4);
+		c[i] = w[i] = (float)unit();
+	}
+	da = device(a, sizeof a);
+	dc = device(c, sizeof c);
+	CK(cudaStreamCreate(&s));
+	CK(cublasSetStream(handle, s));
+	CK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+	CK(cublasCgemm(handle, CUBLAS_OP_N, CUBLAS_OP_C, 8, 8, 8, (void *)&half, da, 8, da, 8, (void *)&one, dc, 8));
+	CK(cublasCtrsv(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, 8, da, 8, dc, 1));
+	CK(cublasCtrmv(handle, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, 8, da, 8, (void *)((float _Complex *)dc + 8), 1));
+	CK(cudaStreamEndCapture(s, &g));
+	CK(cudaGraphInstantiate(&e, g, 0));
+	for (int i = 0; i < 3; i++) {
+		CK(cudaGraphLaunch(e, s));
+		cblas_cgemm(CblasColMajor, CblasNoTrans, CblasConjTrans, 8, 8, 8, &half, a, 8, a, 8, &one, w, 8);
+		cblas_ctrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, 8, a, 8, w, 1);
+		cblas_ctrmv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, 8, a, 8, w + 8, 1);
+	}
+	CK(cudaStreamSynchronize(s));
+	same_on_device("calls in a graph", dc, w, 128, 4, 1e-3);
+	CK(cudaGraphExecDestroy(e));
+	CK(cudaGraphDestroy(g));
+	CK(cublasSetStream(handle, NULL));
+	CK(cudaStreamDestroy(s));
+	CK(cudaFree(da));
 }
 
 static void more(void)
 {
+	device_mode = 0;
+	CK(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST));
+	captured();
 	halves(0);
 	halves(1);
 	rotations();

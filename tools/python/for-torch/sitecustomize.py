@@ -6,6 +6,7 @@ has many of the same operators in Triton; when a program has imported torch they
 flag_gems.enable(). Those that it has not: vgpu_cells.py, vgpu_rest.py.
 Nothing of torch is changed on disk. Python imports this file by itself when its folder is on PYTHONPATH.
 """
+import contextlib
 import importlib
 import importlib.machinery
 import os
@@ -27,7 +28,8 @@ _kept = []      # registrations last as long as their library object
 def _enable():
     try:
         _no_search()
-        import flag_gems
+        with _as_ampere():
+            import flag_gems
     except ImportError as e:
         print(f"vgpu run --torch: eager operators need FlagGems, and it cannot be imported ({e}): pip install flag_gems==5.0.2",
               file=sys.stderr)
@@ -46,6 +48,21 @@ def _enable():
     _without_cudnn()
     _kept.append(vgpu_cells.register())
     _kept.append(vgpu_rest.register([flag_gems.aten_lib, *_kept]))
+
+
+@contextlib.contextmanager
+def _as_ampere():
+    """FlagGems 5.0.2 has forms of its own for 9.0, of which mul reads what is broadcast as if it were dense: other memory, multiplied in silence.
+    It asks ARCH, when it is imported, before the device; those for 8.0 are right there too."""
+    import torch
+    ours = not os.environ.get("ARCH") and torch.cuda.is_available() and torch.cuda.get_device_capability()[0] == 9
+    if ours:
+        os.environ["ARCH"] = "sm_80"
+    try:
+        yield
+    finally:
+        if ours:
+            del os.environ["ARCH"]
 
 
 def _no_search():
