@@ -95,8 +95,10 @@ for id in "${ids[@]}"; do
 		echo "FAIL $id does not build: $(grep -m 1 -i error "$work/make")"
 		lived+=" $id"
 	else
-		(cd "$work/tree" && eval "timeout 280 $try") >"$work/out" 2>/dev/null
+		(cd "$work/tree" && timeout 280 bash -c "$try") >"$work/out" 2>/dev/null
 		st=$?
+		# a test that has skipped something has seen nothing
+		[ $st = 77 ] && st=0
 		if [ $st != 0 ] || grep -q '^FAIL' "$work/out"; then
 			killed=$((killed + 1))
 			echo "ok $id: $(grep -m 1 '^FAIL' "$work/out" | cut -c1-150 || true)$([ $st = 0 ] || echo " (status $st)")"
