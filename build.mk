@@ -593,6 +593,9 @@ src_fuzz_dma    := tools/vgpu-stub/dma.c
 src_fuzz_ctx    := $(addprefix tools/vgpu-stub/,ctxgrant.c ctxpieces.c ctxwords.c dma.c fair.c irq.c log.c loop.c) $(FW)
 src_fuzz_vfu    := $(STUB_DEV) $(addprefix tools/vgpu-stub/,vfu_msg.c vfu_cmd.c admin.c)
 src_fuzz_agent_msg := $(HOST_AGENT) $(FW)
+src_fuzz_rings  := $(filter-out agent/data.c,$(HOST_AGENT)) $(FW)
+src_fuzz_limits := $(HOST_AGENT) $(FW)
+src_fuzz_trace  := $(addprefix tools/vgpu/,trace_out.c trace_nvtx.c trace_device.c trace_count.c json.c) $(wildcard tools/vgpu-stub/cpu/demangle*.c)
 FUZZ    := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 define fuzz_rule
 $(Z)/$(1): $(call objs,asan,tests/fuzz/$(1).c tests/fuzz/standalone.c $(src_$(1)))

@@ -87,11 +87,12 @@ static int wait_for(struct vfio *v, short events, uint64_t deadline)
 		uint64_t now = ms_now();
 		int r;
 
-		if (now >= deadline)
-			return dead(v, -ETIMEDOUT);
-		r = poll(&p, 1, (int)(deadline - now));
+		/* Looked at in any case: this process may have been stopped, and the answer be there since long. */
+		r = poll(&p, 1, now < deadline ? (int)(deadline - now) : 0);
 		if (r > 0)
 			return 0;       /* a hang-up shows in the send or recv that follows */
+		if (r == 0 && now >= deadline)
+			return dead(v, -ETIMEDOUT);
 		if (r < 0 && errno != EINTR)
 			return dead(v, -errno);
 	}

@@ -246,7 +246,7 @@ static int receive(void *buf, size_t bytes, int *fds, unsigned nfds)
 		n = -ECONNRESET;
 	else if (got != nfds)
 		n = -ENOMSG;    /* an error answer comes without fds: the caller looks at its status */
-	if (n < 0 && n != -ENOMSG)
+	if (n < 0)
 		while (got)
 			close(fds[--got]);
 	for (; got < nfds; got++)
@@ -286,12 +286,16 @@ uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_byt
 			vg_agent_lost();
 		return VGPU_ST_AGENT_LOST;
 	}
-	if (in->type != out->type || in->bytes > answer_bytes)
-		return VGPU_ST_PROTOCOL;
 	/* Every answer has its status behind the header. */
 	status = ((uint32_t *)answer)[sizeof *in / 4];
-	if (n == -ENOMSG && status == VGPU_ST_OK)
-		return VGPU_ST_PROTOCOL;
+	if (in->type != out->type || in->bytes > answer_bytes || (n == -ENOMSG && status == VGPU_ST_OK))
+		status = VGPU_ST_PROTOCOL;
+	/* the caller takes them only together with an answer that is one */
+	for (unsigned i = 0; i < nfds && status; i++)
+		if (fds[i] >= 0) {
+			close(fds[i]);
+			fds[i] = -1;
+		}
 	return status;
 }
 
@@ -367,6 +371,8 @@ static int hello(void)
 	return 0;
 unmappable:
 	vg_say("cannot map the memory that vgpu-agent gave: %s", strerror(errno));
+	close(fds[VGPU_HELLO_FD_AGENT_PAGE]);
+	close(fds[VGPU_HELLO_FD_SEG0]);
 	return -1;
 }
 

@@ -163,9 +163,43 @@ beyond() {
 	unset VGPU_STUB_NATIVE_BEYOND
 }
 
+# Landlock alone, as in a container without rights and without user namespaces: what it stops, and no more is claimed of it.
+landlocked() {
+	local have
+	[ -z "$only" ] || [[ landlock =~ $only ]] || [[ $only == landlock* ]] || return 0
+	stop
+	cat >"$T/alone" <<-W
+		#!/bin/sh
+		exec unshare -U -r sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs "\$@"' sh "$S" "\$@"
+	W
+	chmod 755 "$T/alone"
+	if ! unshare -U -r sh -c 'echo 0 >/proc/sys/user/max_user_namespaces' 2>/dev/null; then
+		echo "skip native/landlock no user namespace to take the others away in"
+		return
+	fi
+	export VGPU_STUB_NATIVE_BEYOND=1
+	local all=$S
+	S=$T/alone
+	start
+	have=$(smi | tr -d ' \n' | grep -o '"walls":\[[^]]*\]')
+	if [[ $have != '"walls":["seccomp","landlock"]' ]]; then
+		echo "skip native/landlock this machine has $have"
+	else
+		only=beyond
+		# not: beyond_agent, beyond_network (it knows nothing of sockets with a path, nor of UDP); beyond_kill, which would be everybody's end
+		for name in beyond_passwd beyond_root beyond_create beyond_proc beyond_device beyond_exec beyond_see beyond_trace beyond_peek; do
+			attack "$name" refused | sed 's|native/|native/landlock/|'
+		done
+	fi
+	S=$all
+	stop
+	unset VGPU_STUB_NATIVE_BEYOND
+}
+
 installed
 while IFS=$'\t' read -r name want _; do
 	[[ $name == hugetlb_punch || $name == beyond_* ]] || attack "$name" "$want"
 done < <("$N" --list)
 beyond
 huge
+landlocked
