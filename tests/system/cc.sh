@@ -24,6 +24,14 @@ cc -std=c++17 -Wall -Wextra -Werror -o "$dir/whole" $S; right "$dir/whole" "two 
 # shellcheck disable=SC2086
 cc -cudart static -o "$dir/static" $S; right "$dir/static" "-cudart static"
 ! readelf -d "$dir/static" | grep -q 'libcuda' && ok "which needs no library of ours" || fail "-cudart static needs $(readelf -d "$dir/static" | grep libcuda)"
+# cooperative groups: the program that nvcc's headers compile too (tests/nvcc)
+for a in 61 75; do
+	cc -std=c++17 -Wall -Wextra -Werror -arch=sm_$a -o "$dir/groups" tests/nvcc/programs/groups.cu || { fail "cooperative groups, sm_$a: $(head -n 5 "$dir/out")"; continue; }
+	for e in jit interp; do
+		VGPU_ENGINE=$e timeout 100 "$V/vgpu" run --private --cc ${a%?}.${a#?} -- "$dir/groups" >"$dir/out" 2>&1 && [ "$(grep -c '^ok' "$dir/out")" = 6 ] &&
+			ok "cooperative groups, sm_$a, $e" || fail "cooperative groups, sm_$a, $e: $(grep -v ^ok "$dir/out" | head -n 3)"
+	done
+done
 cc -O3 -c -o "$dir/a.o" tests/system/cc_sample.cu && cc -c -o "$dir/b.o" tests/system/cc_other.cpp && cc -o "$dir/parts" "$dir/a.o" "$dir/b.o"
 right "$dir/parts" "file by file, with -c"
 cc -ptx -arch=compute_75 -o "$dir/k.ptx" tests/system/cc_sample.cu && grep -q '^\.target sm_75' "$dir/k.ptx" &&

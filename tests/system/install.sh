@@ -39,6 +39,10 @@ sort >"$dir/want" <<'LIST'
 644 usr/include/vgpu/surface_types.h
 644 usr/include/vgpu/texture_fetch_functions.h
 644 usr/include/vgpu/texture_types.h
+644 usr/include/vgpu/cooperative_groups.h
+644 usr/include/vgpu/cooperative_groups/memcpy_async.h
+644 usr/include/vgpu/cooperative_groups/reduce.h
+644 usr/include/vgpu/cooperative_groups/scan.h
 644 usr/include/vgpu/cublas_api.h
 644 usr/include/vgpu/cublas_v2.h
 644 usr/include/vgpu/cuda.h

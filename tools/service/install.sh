@@ -75,6 +75,9 @@ files() {
 		# this one is between our own libraries
 		[ "${f##*/}" = vgpu_gemm.h ] || echo "644 $f $PREFIX/include/vgpu/${f##*/}"
 	done
+	for f in libcuda-lite/include/*/*.h; do
+		echo "644 $f $PREFIX/include/vgpu/${f#libcuda-lite/include/}"
+	done
 	for f in libcuda-lite cuda cudart; do
 		echo "644 $here/$f.pc.in $PREFIX/lib/pkgconfig/$f.pc in"
 	done
