@@ -29,6 +29,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/include/vgpu/cuda_profiler_api.h
 644 usr/include/vgpu/builtin_types.h
 644 usr/include/vgpu/channel_descriptor.h
+644 usr/include/vgpu/curand_kernel.h
 644 usr/include/vgpu/device_atomic_functions.h
 644 usr/include/vgpu/device_functions.h
 644 usr/include/vgpu/device_launch_parameters.h
