@@ -115,6 +115,7 @@ many link 120 tests/link/run.sh "$B"
 # --- OpenMP and OpenACC by Debian's gcc
 many offload 300 tests/offload/run.sh "$B"
 many strangers/debian 900 tests/strangers/debian.sh "$B"
+many strangers/operators 1200 tests/strangers/operators.sh "$B"
 # --- languages and frameworks as PyPI has them
 many languages 900 tests/languages/run.sh "$B"
 # --- what is ordered, by a model of CUDA's rules
