@@ -46,7 +46,7 @@ struct optrace {
 	/* lines of the program: of which function they are known, and the one that was said last */
 	const struct func *fn;
 	struct srcpos *map;
-	u32 last;
+	u32 fn_id, last;        /* whose module may have gone, and another be in its place */
 	struct srcpos at;
 };
 
@@ -299,9 +299,10 @@ static void say_source(struct optrace *o, struct dtext *t, const struct func *fn
 	struct srcpos at;
 	u32 i;
 
-	if (o->fn != fn) {
+	if (o->fn != fn || o->fn_id != fn->id) {
 		free(o->map);
 		o->fn = fn;
+		o->fn_id = fn->id;
 		o->last = fn->body_line;
 		for (i = 0; i < fn->ncode; i++)
 			o->last = fn->code[i].line > o->last ? fn->code[i].line : o->last;
