@@ -53,7 +53,7 @@ ctk() {
 
 gfd() {
 	built github.com/NVIDIA/k8s-device-plugin@v0.19.1 cmd/gpu-feature-discovery gpu-feature-discovery || return
-	on "$C/bin/gpu-feature-discovery" --oneshot --output-file="$dir/labels" --device-discovery-strategy=nvml >"$dir/out" 2>&1
+	on "$C/bin/gpu-feature-discovery" --oneshot --use-node-feature-api=false --output-file="$dir/labels" --device-discovery-strategy=nvml >"$dir/out" 2>&1
 	grep -q '^nvidia.com/gpu.product=VGPU-of-the-test$' "$dir/labels" && grep -q '^nvidia.com/gpu.count=1$' "$dir/labels" && grep -q '^nvidia.com/cuda.driver-version.full=580' "$dir/labels" &&
 		ok "gpu-feature-discovery: $(grep -c . "$dir/labels") labels" || fail "gpu-feature-discovery: $(cat "$dir/labels" 2>/dev/null | head -n 5) $(tail -n 3 "$dir/out")"
 }
