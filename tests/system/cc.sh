@@ -24,6 +24,20 @@ cc -std=c++17 -Wall -Wextra -Werror -o "$dir/whole" $S; right "$dir/whole" "two 
 # shellcheck disable=SC2086
 cc -cudart static -o "$dir/static" $S; right "$dir/static" "-cudart static"
 ! readelf -d "$dir/static" | grep -q 'libcuda' && ok "which needs no library of ours" || fail "-cudart static needs $(readelf -d "$dir/static" | grep libcuda)"
+# cuRAND's device side: the numbers that NVIDIA's headers make of the same seeds
+cc -std=c++17 -Wall -Wextra -Werror -o "$dir/random" tests/system/cc_random.cu && timeout 100 "$V/vgpu" run --private -- "$dir/random" >"$dir/have" 2>&1
+out=$(python3 tests/system/cc_random.py tests/system/cc_random.txt "$dir/have" 2>&1) && ok "random numbers: XORWOW, Philox4x32-10, MRG32k3a, ten seeds each, as cuRAND has them" ||
+	fail "random numbers: $out $(head -n 5 "$dir/out")"
+sed 's/^\(xorwow 3 n [0-9a-f]*\)[0-9a-f] /\1x /' tests/system/cc_random.txt >"$dir/other"
+python3 tests/system/cc_random.py "$dir/other" "$dir/have" >/dev/null 2>&1 && fail "cc_random.py takes any number"
+# cooperative groups: the program that nvcc's headers compile too (tests/nvcc)
+for a in 61 75; do
+	cc -std=c++17 -Wall -Wextra -Werror -arch=sm_$a -o "$dir/groups" tests/nvcc/programs/groups.cu || { fail "cooperative groups, sm_$a: $(head -n 5 "$dir/out")"; continue; }
+	for e in jit interp; do
+		VGPU_ENGINE=$e timeout 100 "$V/vgpu" run --private --cc ${a%?}.${a#?} -- "$dir/groups" >"$dir/out" 2>&1 && [ "$(grep -c '^ok' "$dir/out")" = 6 ] &&
+			ok "cooperative groups, sm_$a, $e" || fail "cooperative groups, sm_$a, $e: $(grep -v ^ok "$dir/out" | head -n 3)"
+	done
+done
 cc -O3 -c -o "$dir/a.o" tests/system/cc_sample.cu && cc -c -o "$dir/b.o" tests/system/cc_other.cpp && cc -o "$dir/parts" "$dir/a.o" "$dir/b.o"
 right "$dir/parts" "file by file, with -c"
 cc -ptx -arch=compute_75 -o "$dir/k.ptx" tests/system/cc_sample.cu && grep -q '^\.target sm_75' "$dir/k.ptx" &&

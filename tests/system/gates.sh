@@ -87,6 +87,7 @@ fault
 held() { "$V/vgpu" ctl list | grep -q "user $me.* is held off for [0-9]* s more, of $1\$"; }
 until_true held 2 && ok "the third holds off" || fail "three faults: $("$V/vgpu" ctl list)"
 try; grep -q "held off for [0-9]* s more (vgpu ctl release $me)" "$dir/out" && ok "and is told for how long" || fail "held off: $(cat "$dir/out")"
+"$V/vgpu" metrics | grep -q "^vgpu_held_off_seconds{uid=\"$me\",container=\".*\"} [1-9]" && ok "vgpu metrics has it" || fail "metrics: $("$V/vgpu" metrics | grep held)"
 "$V/vgpu" smi | grep -q "user $me.*held off" && ok "smi shows it" || fail "smi: $("$V/vgpu" smi)"
 grep -q "user $me, container .* is held off for 2 s: 3 faults within a minute" "$dir/agent.log" && ok "a line in the log" || fail "log: $(cat "$dir/agent.log")"
 until_true try && ok "it comes in again by itself" || fail "after the hold: $(cat "$dir/out")"

@@ -29,6 +29,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/include/vgpu/cuda_profiler_api.h
 644 usr/include/vgpu/builtin_types.h
 644 usr/include/vgpu/channel_descriptor.h
+644 usr/include/vgpu/curand_kernel.h
 644 usr/include/vgpu/device_atomic_functions.h
 644 usr/include/vgpu/device_functions.h
 644 usr/include/vgpu/device_launch_parameters.h
@@ -39,6 +40,10 @@ sort >"$dir/want" <<'LIST'
 644 usr/include/vgpu/surface_types.h
 644 usr/include/vgpu/texture_fetch_functions.h
 644 usr/include/vgpu/texture_types.h
+644 usr/include/vgpu/cooperative_groups.h
+644 usr/include/vgpu/cooperative_groups/memcpy_async.h
+644 usr/include/vgpu/cooperative_groups/reduce.h
+644 usr/include/vgpu/cooperative_groups/scan.h
 644 usr/include/vgpu/cublas_api.h
 644 usr/include/vgpu/cublas_levels.h
 644 usr/include/vgpu/cublas_v2.h

@@ -48,6 +48,6 @@ left=$(find "$dir" -mindepth 1 -maxdepth 1 -name 'vgpu-*' | wc -l)
 "$V/vgpu" run --private -- bash -c 'trap "exit 7" TERM; kill -TERM $PPID; sleep 5 & wait'; st=$?
 [ $st = 7 ] && ok "the program gets it and answers" || fail "the program got no TERM: $st"
 VGPU_ENGINE=fast timeout 10 "$V/vgpu" run --private -- true 2>"$dir/out"; st=$?
-[ $st = 125 ] && grep -q 'jit, interp, memcheck, ops or verify' "$dir/out" && ok "an engine that is none" || fail "an engine that is none: $st"
+[ $st = 125 ] && grep -q 'jit, interp, memcheck, ops, verify or debug' "$dir/out" && ok "an engine that is none" || fail "an engine that is none: $st"
 VGPU_ENGINE=fast timeout 10 "$V/vgpu-stub" --socket "$dir/s3" 2>"$dir/out"; st=$?
-[ $st = 2 ] && grep -q 'jit, interp, memcheck, ops or verify' "$dir/out" && ok "a device of no engine" || fail "a device of no engine: $st"
+[ $st = 2 ] && grep -q 'jit, interp, memcheck, ops, verify or debug' "$dir/out" && ok "a device of no engine" || fail "a device of no engine: $st"

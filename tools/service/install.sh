@@ -79,6 +79,9 @@ files() {
 		# this one is between our own libraries
 		[ "${f##*/}" = vgpu_gemm.h ] || echo "644 $f $PREFIX/include/vgpu/${f##*/}"
 	done
+	for f in libcuda-lite/include/*/*.h; do
+		echo "644 $f $PREFIX/include/vgpu/${f#libcuda-lite/include/}"
+	done
 	for f in libcuda-lite cuda cudart; do
 		echo "644 $here/$f.pc.in $PREFIX/lib/pkgconfig/$f.pc in"
 	done
@@ -163,7 +166,7 @@ uninstall)
 	[ -d "$at" ] && [ -w "$at" ] || { echo "install: $at cannot be written by user $(id -u): run it as root, or with PREFIX=\$HOME/.local" >&2; exit 1; }
 	files | while read -r mode source to _; do rm -f "$DESTDIR$to"; done
 	files | while read -r mode source to _; do
-		case ${to%/*} in */vgpu | */vgpu/cuda-1? | */vgpu/dev-1? | */vgpu/toolkit | */vgpu/bin | */vgpu/xla | */vgpu/python/* | */vgpu/sdk/* | */ollama.service.d) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
+		case ${to%/*} in */vgpu | */vgpu/cuda-1? | */vgpu/dev-1? | */vgpu/toolkit | */vgpu/bin | */vgpu/xla | */vgpu/python/* | */vgpu/sdk/* | */vgpu/cooperative_groups | */ollama.service.d) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
 	done
 	;;
 *)

@@ -191,6 +191,23 @@ static void contexts(const struct agent_status *s)
 	}
 }
 
+/* Who is held off because of faults or refusals: nobody, no line. */
+static void held(const struct agent_status *s)
+{
+	char text[16];
+
+	family("vgpu_held_off_seconds", "gauge", "How long a user, out of one container, is still held off (vgpu ctl release).");
+	for (unsigned i = 0; i < s->gates; i++) {
+		if (s->gate[i].state != VGPU_GATE_HELD)
+			continue;
+		snprintf(text, sizeof(text), "%u", s->gate[i].uid);
+		fputs("vgpu_held_off_seconds{", to);
+		label("uid", text, 1);
+		label("container", s->gate[i].cgroup, 0);
+		fprintf(to, "} %u\n", s->gate[i].seconds);
+	}
+}
+
 int metrics_print(FILE *out)
 {
 	struct agent_reach reach;
@@ -218,6 +235,9 @@ int metrics_print(FILE *out)
 	fprintf(to, "vgpu_agent_wakeups_total %" PRIu64 "\n", s.status.wakeups_sent);
 	family("vgpu_agent_clients", "gauge", "Processes that are connected; monitors do not count.");
 	fprintf(to, "vgpu_agent_clients %u\n", s.clients);
+	family("vgpu_agent_admission_closed", "gauge", "1: only users and cgroups that are admitted connect.");
+	fprintf(to, "vgpu_agent_admission_closed %d\n", s.closed);
+	held(&s);
 	devices(&s);
 	clients(&s);
 	contexts(&s);

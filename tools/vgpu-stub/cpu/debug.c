@@ -43,8 +43,9 @@ struct debug {
 
 	u64 was[DBG_WATCHES];   /* words that are watched, as they were */
 	u32 known;              /* bits: of which of them that is known */
-	const struct insn *last;        /* the latest instruction, of lastfn: who wrote it */
+	const struct insn *last;        /* the latest instruction, of lastfn: who wrote it; while that grid runs its module stays */
 	const struct func *lastfn;
+	u64 last_grid;
 };
 
 static void sleep_on(u32 *word, u32 value)
@@ -419,7 +420,7 @@ void dbg_step(struct tstate *ts, struct frame *f, const struct insn *step, u32 m
 	i = box->watches[0].id | box->watches[1].id | box->watches[2].id | box->watches[3].id | box->watches[4].id | box->watches[5].id |
 	    box->watches[6].id | box->watches[7].id ? watched(ts, &now) : -1;
 	if (i >= 0 && !why[0]) {
-		if (d->last && disasm_known(d->lastfn, d->last))
+		if (d->last && d->last_grid == ts->w->cta->g->gridid && disasm_known(d->lastfn, d->last))
 			disasm(d->lastfn, d->last, &t);
 		snprintf(why, sizeof(why), "watchpoint %u: 0x%llx was 0x%llx, is 0x%llx%s%s", box->watches[i].id, (unsigned long long)box->watches[i].address,
 			 (unsigned long long)d->was[i], (unsigned long long)now, code[0] ? ", by " : "", code);
@@ -427,6 +428,7 @@ void dbg_step(struct tstate *ts, struct frame *f, const struct insn *step, u32 m
 	}
 	d->last = in;
 	d->lastfn = f->fn;
+	d->last_grid = ts->w->cta->g->gridid;
 	for (bits = (u64)step->imm; bits && !why[0]; bits &= bits - 1) {
 		u32 k = (u32)__builtin_ctzll(bits), run = run_lanes(f, in, m);
 

@@ -18,6 +18,7 @@
 #include "disasm.h"
 #include "memcheck.h"
 #include "optrace.h"
+#include "srcline.h"
 
 #define COUNT_DEFAULT 1000u
 #define COUNT_MAX 1000000u
@@ -41,6 +42,12 @@ struct optrace {
 	struct frame *f;
 	u32 mask, parked;
 	const struct warp *w;   /* that was shown last, of the latest grid */
+
+	/* lines of the program: of which function they are known, and the one that was said last */
+	const struct func *fn;
+	struct srcpos *map;
+	u32 fn_id, last;        /* whose module may have gone, and another be in its place */
+	struct srcpos at;
 };
 
 /* The number behind "key=", up to limit. */
@@ -85,6 +92,7 @@ void optrace_close(struct engine *e)
 	if (!e->ops)
 		return;
 	pthread_mutex_destroy(&e->ops->lock);
+	free(e->ops->map);
 	free(e->ops);
 	e->ops = NULL;
 }
@@ -276,11 +284,38 @@ static bool wanted(struct engine *e, struct optrace *o, const struct warp *w, co
 	}
 	results(o);
 	o->gridid = g->gridid;
+	o->at = (struct srcpos){ 0, 0 };
 	o->launches++;
 	o->shown = !o->launch || o->launch == o->launches;
 	if (o->shown && !o->ended)
 		say_grid(e, o, w, f);
 	return o->shown && !o->ended;
+}
+
+/* A line of its own for each line of the program that the warp comes to, where the compiler has left them. */
+static void say_source(struct optrace *o, struct dtext *t, const struct func *fn, const struct insn *in)
+{
+	char text[256];
+	struct srcpos at;
+	u32 i;
+
+	if (o->fn != fn || o->fn_id != fn->id) {
+		free(o->map);
+		o->fn = fn;
+		o->fn_id = fn->id;
+		o->last = fn->body_line;
+		for (i = 0; i < fn->ncode; i++)
+			o->last = fn->code[i].line > o->last ? fn->code[i].line : o->last;
+		o->map = src_map(fn, o->last);
+	}
+	if (!o->map || in->line < fn->body_line || in->line > o->last)
+		return;
+	at = o->map[in->line - fn->body_line];
+	if (!at.line || (at.line == o->at.line && at.file == o->at.file))
+		return;
+	o->at = at;
+	if (src_line(fn, in->line, text, sizeof(text)))
+		dt_say(t, "| %.200s\n", text);
 }
 
 static void step(struct engine *e, struct optrace *o, const struct warp *w, struct frame *f, const struct insn *in,
@@ -304,6 +339,7 @@ static void step(struct engine *e, struct optrace *o, const struct warp *w, stru
 		guard = *(const u32 *)opnd(f, in->guard);
 		run &= in->gneg ? ~guard : guard;
 	}
+	say_source(o, t, f->fn, in);
 	snprintf(lanes, sizeof(lanes), "%08x", in->kind == K_CBRA ? m : run);
 	say_insn(t, f->fn, in, lanes);
 	if (in->kind == K_CBRA) {

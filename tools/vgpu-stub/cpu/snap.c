@@ -67,6 +67,8 @@ struct regs {                           /* of one function */
 	u32 *slot;                      /* in the frame; OPND_NONE: nowhere */
 	u32 *seen, stamp, steps;        /* by pc, for ways that have been gone */
 	u32 *todo;
+	u8 *live;                       /* by register: 1 no, 2 yes, at live_pc */
+	u32 live_pc;
 };
 
 static u32 place(const struct func *fn, u32 pc) { return fn->stepped ? pc | 1 : pc; }
@@ -87,6 +89,8 @@ static void regs_close(struct regs *r)
 	free(r->slot);
 	free(r->seen);
 	free(r->todo);
+	free(r->live);
+	r->fn = NULL;
 }
 
 static bool regs_open(struct regs *r, const struct func *fn)
@@ -94,7 +98,12 @@ static bool regs_open(struct regs *r, const struct func *fn)
 	struct gather v, s;
 	u32 i, k;
 
-	*r = (struct regs){ .fn = fn, .code = fn->jsrc ? fn->jsrc->code : fn->names ? fn->names->code : NULL,
+	/* warps of a block are in the same few functions */
+	if (r->fn == fn)
+		return true;
+	if (r->fn)
+		regs_close(r);
+	*r = (struct regs){ .steps = r->steps, .live_pc = NO_PC, .code = fn->jsrc ? fn->jsrc->code : fn->names ? fn->names->code : NULL,
 			    .n = fn->stepped ? fn->ncode / 2 : fn->ncode };
 	if (!r->code || !fn->names)
 		return false;
@@ -104,7 +113,9 @@ static bool regs_open(struct regs *r, const struct func *fn)
 	r->slot = malloc((r->nregs + 1) * sizeof(u32));
 	r->seen = calloc(r->n + 1, sizeof(u32));
 	r->todo = malloc((2 * (size_t)r->n + 2) * sizeof(u32));
-	if (!r->slot || !r->seen || !r->todo) {
+	r->live = calloc(r->nregs + 1, 1);
+	r->fn = fn;
+	if (!r->slot || !r->seen || !r->todo || !r->live) {
 		regs_close(r);
 		return false;
 	}
@@ -150,12 +161,10 @@ static void go(struct regs *r, u32 pc, u32 *n)
 }
 
 /* Is there a way from pc on that reads it before it writes it? */
-static bool alive(struct regs *r, u32 reg, u32 pc)
+static bool find_alive(struct regs *r, u32 reg, u32 pc)
 {
 	u32 n = 0, i;
 
-	if (r->fn->apart)
-		return true;
 	r->stamp++;
 	go(r, pc, &n);
 	while (n) {
@@ -197,6 +206,19 @@ static bool alive(struct regs *r, u32 reg, u32 pc)
 	return false;
 }
 
+static bool alive(struct regs *r, u32 reg, u32 pc)
+{
+	if (r->fn->apart || reg >= r->nregs)
+		return r->fn->apart;
+	if (r->live_pc != pc) {
+		memset(r->live, 0, r->nregs);
+		r->live_pc = pc;
+	}
+	if (!r->live[reg])
+		r->live[reg] = find_alive(r, reg, pc) ? 2 : 1;
+	return r->live[reg] == 2;
+}
+
 static u64 lane_value(const void *at, enum type type, u32 l)
 {
 	return type == T_PRED ? *(const u32 *)at >> l & 1 : type_bytes(type) == 8 ? ((const u64 *)at)[l] : ((const u32 *)at)[l];
@@ -227,7 +249,7 @@ static bool wide(enum type type) { return type == T_B128; }
 bool snap_register(const struct frame *f, const struct insn *in, const char *name, u32 lane, u64 *value, enum type *type)
 {
 	const struct func *fn = f->fn;
-	struct regs r;
+	struct regs r = { .fn = NULL };
 	u32 i, k;
 	bool found = false;
 
@@ -262,6 +284,7 @@ struct snap {
 	const struct snap_at *at;
 	const struct cta *c;
 	struct dtext t;
+	struct regs regs;
 	u32 lanes;                      /* whose registers are known */
 	bool partly;                    /* some registers are not */
 	u64 *piece;                     /* addresses in units of AROUND that registers name */
@@ -403,7 +426,7 @@ static void say_frame(struct snap *s, const struct warp *w, struct frame *f, u32
 	bool runs = at->f == f && at->in, top = f == w->top;
 	const struct insn *in = runs ? at->in : &f->fn->code[place(f->fn, f->pc < f->fn->ncode ? f->pc : 0)];
 	u32 away = f->waiting | f->parked | f->barred;
-	struct regs r;
+	struct regs *r = &s->regs;
 
 	dt_say(&s->t, "frame %u %08x %s\n", depth, f->lanes, f->fn->name);
 	if (runs)
@@ -413,13 +436,14 @@ static void say_frame(struct snap *s, const struct warp *w, struct frame *f, u32
 	say_groups(s, f, f->waiting & f->lanes, "waiting");
 	say_groups(s, f, f->parked & f->lanes, "parked");
 	say_groups(s, f, f->barred & f->lanes, "barrier");
-	if (!values || !disasm_known(f->fn, in) || !regs_open(&r, f->fn))
+	if (!values || !disasm_known(f->fn, in) || !regs_open(r, f->fn))
 		return;
 	if (runs && s->ts->held)
-		from_code(s, w, f, &r, disasm_pc(f->fn, in));
-	say_regs(s, &r, f, in, at->memory && w == at->w);
+		from_code(s, w, f, r, disasm_pc(f->fn, in));
+	say_regs(s, r, f, in, at->memory && w == at->w);
 	s->lanes = ~0u;
-	regs_close(&r);
+	if (runs && s->ts->held)        /* what it does not know is nobody else's matter */
+		regs_close(r);
 }
 
 static void say_warp(struct snap *s, struct warp *w, bool values)
@@ -611,6 +635,8 @@ size_t snap_write(struct tstate *ts, const struct snap_at *at, u8 *out, size_t r
 	memcpy(out, &e, sizeof(e));
 	free(h);
 	free(s.piece);
+	if (s.regs.fn)
+		regs_close(&s.regs);
 	_mm_setcsr(mxcsr);
 	return f.n;
 }

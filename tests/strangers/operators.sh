@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Operators' own programs, unmodified, on an installed tree: NVIDIA's nvidia-ctk and gpu-feature-discovery, go-nvml's examples (Go proxy),
+# systeminformation (npm). Each is skipped where it cannot be had.
+#   tests/strangers/operators.sh BUILD [NAME...]      default: nvml ctk gfd systeminformation
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit
+B=$(cd "$1" && pwd)
+shift
+[ $# -gt 0 ] || [ "${VGPU_TEST_STRANGERS:-}" = 1 ] || { echo "skip operators: ten minutes of Go's compiler: VGPU_TEST_STRANGERS=1 asks for them, or tests/strangers/operators.sh BUILD NAME"; exit 0; }
+C=$B/test/operators dir=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-test-XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+mkdir -p "$C/bin"
+. tests/ollama/go.sh
+unset VGPU_AGENT LD_LIBRARY_PATH
+bad=0
+ok() { echo "ok $*"; }
+fail() { echo "FAIL $*"; bad=1; }
+go=$(go_command)
+export GOPATH=$C/path GOFLAGS=-modcacherw
+# the names with the driver's version, which NVIDIA's tools look for, are those of an installation
+I=$dir/usr/lib/vgpu
+DESTDIR=$dir PREFIX=/usr tools/service/install.sh install "$B" >"$dir/log" 2>&1 || { echo "FAIL install: $(tail -n 1 "$dir/log")"; exit 1; }
+on() { timeout 100 env "PATH=$I:$PATH" "$dir/usr/bin/vgpu" run --private --name "VGPU of the test" -- "$@"; }
+uuid() { grep -oE 'GPU-[0-9a-f]{8}-[0-9a-f-]{27}' | head -n 1; }
+
+# built MODULE@VERSION PACKAGE NAME: $C/bin/NAME; from a copy, since some have no go.sum of their own for what they replace
+built() {
+	local src
+	[ -x "$C/bin/$3" ] && return
+	[ -n "$go" ] || { echo "skip $3: no Go"; return 1; }
+	src=$($go mod download -json "$1" 2>>"$C/log" | sed -n 's/^\t"Dir": "\(.*\)",\?$/\1/p')
+	[ -n "$src" ] || { echo "skip $3: Go's proxy does not give $1"; return 1; }
+	rm -rf "$C/src"; cp -r "$src" "$C/src"; chmod -R u+w "$C/src"
+	(cd "$C/src/$2" && timeout 1500 $go build -mod=mod -o "$C/bin/$3" .) >>"$C/log" 2>&1 || { fail "$3 does not build: $(tail -n 2 "$C/log")"; return 1; }
+}
+
+nvml() {
+	local m=github.com/NVIDIA/go-nvml@v0.13.4-0
+	for e in compute-processes devices gpm-metrics dl; do built $m examples/$e nvml-$e || return; done
+	on "$C/bin/nvml-devices" >"$dir/out" 2>&1 && [ -n "$(uuid <"$dir/out")" ] && ! grep -qi 'undefined symbol\|panic' "$dir/out" && ok "go-nvml: devices" || fail "go-nvml devices: $(tail -n 2 "$dir/out")"
+	on "$C/bin/nvml-compute-processes" >"$dir/out" 2>&1 && grep -q 'Found 0 processes on device 0' "$dir/out" && ok "go-nvml: compute-processes" || fail "go-nvml compute-processes: $(tail -n 2 "$dir/out")"
+	on "$C/bin/nvml-dl" libnvidia-ml.so.1 >"$dir/out" 2>&1 && grep -q 'library closed' "$dir/out" && ok "go-nvml: dl" || fail "go-nvml dl: $(tail -n 2 "$dir/out")"
+	on "$C/bin/nvml-gpm-metrics" >"$dir/out" 2>&1; grep -q 'could not query GPM support: Not Supported' "$dir/out" && ok "go-nvml: gpm-metrics hears that there are none" || fail "go-nvml gpm-metrics: $(tail -n 2 "$dir/out")"
+}
+
+ctk() {
+	built github.com/NVIDIA/nvidia-container-toolkit@v1.20.1 cmd/nvidia-ctk nvidia-ctk || return
+	on "$C/bin/nvidia-ctk" cdi generate --mode=nvml --library-search-path="$I" --output="$dir/cdi.yaml" >"$dir/out" 2>&1 &&
+		grep -q "name: $(uuid <"$dir/cdi.yaml")" "$dir/cdi.yaml" && grep -q "hostPath: $I/libcuda.so.580" "$dir/cdi.yaml" && grep -q "hostPath: $I/libnvidia-ml.so.580" "$dir/cdi.yaml" &&
+		ok "nvidia-ctk cdi generate: the device and the driver's libraries" || fail "nvidia-ctk: $(tail -n 2 "$dir/out")"
+}
+
+gfd() {
+	built github.com/NVIDIA/k8s-device-plugin@v0.19.1 cmd/gpu-feature-discovery gpu-feature-discovery || return
+	on "$C/bin/gpu-feature-discovery" --oneshot --use-node-feature-api=false --output-file="$dir/labels" --device-discovery-strategy=nvml >"$dir/out" 2>&1
+	grep -q '^nvidia.com/gpu.product=VGPU-of-the-test$' "$dir/labels" && grep -q '^nvidia.com/gpu.count=1$' "$dir/labels" && grep -q '^nvidia.com/cuda.driver-version.full=580' "$dir/labels" &&
+		ok "gpu-feature-discovery: $(grep -c . "$dir/labels") labels" || fail "gpu-feature-discovery: $(cat "$dir/labels" 2>/dev/null | head -n 5) $(tail -n 3 "$dir/out")"
+}
+
+systeminformation() {
+	command -v npm >/dev/null || { echo "skip systeminformation: no npm"; return; }
+	[ -d "$C/npm/node_modules/systeminformation" ] || npm install --silent --prefix "$C/npm" systeminformation@5.33.23 >"$dir/npm" 2>&1 ||
+		{ echo "skip systeminformation: npm does not give it: $(tail -n 1 "$dir/npm")"; return; }
+	# it merges nvidia-smi's lines with lspci's by the bus: the function as a guest has it
+	cat >"$dir/lspci" <<-'END'
+		#!/bin/sh
+		printf '%s 3D controller: Red Hat, Inc. Device 7667 (rev 01)\n\tSubsystem: Red Hat, Inc. Device 7667\n\tControl: I/O- Mem+\n\n' \
+			"$(nvidia-smi --query-gpu=pci.bus_id --format=csv,noheader | sed 's/^0000//')"
+	END
+	chmod +x "$dir/lspci"
+	on env "PATH=$dir:$I:$PATH" "NODE_PATH=$C/npm/node_modules" node -e 'require("systeminformation").graphics().then(g => console.log(JSON.stringify(g.controllers)))' >"$dir/out" 2>&1
+	grep -q '"driverVersion":"580' "$dir/out" && grep -q '"name":"VGPU of the test"' "$dir/out" && grep -qE '"memoryTotal":[1-9][0-9]{2,}' "$dir/out" && ok "systeminformation: driver, name, memory" ||
+		fail "systeminformation: $(tail -n 2 "$dir/out")"
+}
+
+names=("$@")
+[ $# -gt 0 ] || names=(nvml ctk gfd systeminformation)
+for name in "${names[@]}"; do "$name"; done
+exit $bad
