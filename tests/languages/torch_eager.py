@@ -76,6 +76,9 @@ GRADIENTS = {
 for name, f in GRADIENTS.items():
     check(f"{name}'s gradient", lambda f=f: gradient(f, X), gradient(f, x))
 check("l1_loss's gradient", lambda: gradient(lambda t: F.l1_loss(t, Y), X), gradient(lambda t: F.l1_loss(t, y), x))
+# of a result that does not lie in memory as it is read
+check("_safe_softmax's gradient, along another dimension", lambda: gradient(lambda t: torch.ops.aten._safe_softmax(t, 0) * Y, X),
+      gradient(lambda t: torch.ops.aten._safe_softmax(t, 0) * y, x))
 check("attention's gradient", lambda: attention_gradient(X), attention_gradient(x), 1e-4)
 check("printing", lambda: torch.tensor("3.5000" in str(torch.full((3,), 3.5, device="cuda"))), torch.tensor(True))
 

@@ -18,7 +18,7 @@ CUBLAS = ["mm", "mm_out", "bmm", "bmm_out", "addmm", "addmm_out", "baddbmm"]
 
 # Wrong in FlagGems 5.0.2, by torch's own samples: layer_norm's rows (below), batch_norm of a model that does not train, groups, ties
 # and indices of running extremes, windows over the edge, infinities, what is broadcast, an index twice.
-WRONG = ["layer_norm_backward", "batch_norm_backward", "group_norm", "group_norm_backward", "cummax", "cummin", "avg_pool2d",
+WRONG = ["layer_norm_backward", "softmax_backward", "batch_norm_backward", "group_norm", "group_norm_backward", "cummax", "cummin", "avg_pool2d",
          "avg_pool2d_backward", "logaddexp", "logaddexp_out", "masked_scatter", "masked_scatter_", "index_add_",
          "_upsample_nearest_exact1d"]
 
@@ -41,6 +41,7 @@ def _enable():
     flag_gems.enable(unused=CUBLAS + WRONG)
     _in_place(flag_gems)
     _layer_norm_by_rows()
+    _softmax_in_order()
     _products_and_sums()
     _attention_in_parts()
     _signs()
@@ -127,6 +128,20 @@ def _layer_norm_by_rows():
 
     library = torch.library.Library("aten", "IMPL")
     library.impl("native_layer_norm_backward", vgpu_rest.or_host("native_layer_norm_backward", backward), "CUDA")
+    _kept.append(library)
+
+
+def _softmax_in_order():
+    """FlagGems 5.0.2 reads softmax's result backwards as if it were dense, whatever its strides."""
+    import torch
+    import vgpu_rest
+    from flag_gems.ops.softmax import softmax_backward
+
+    def backward(grad, result, dim, dtype):
+        return softmax_backward(grad, result.contiguous(), dim, dtype)
+
+    library = torch.library.Library("aten", "IMPL")
+    library.impl("_softmax_backward_data", vgpu_rest.or_host("_softmax_backward_data", backward), "CUDA")
     _kept.append(library)
 
 
