@@ -10,7 +10,7 @@ PREFIX=$dir/prefix SYSCONFDIR=$dir/prefix/etc DESTDIR='' tools/service/install.s
 for at in "$B/lib/sdk" "$dir/prefix/lib/vgpu/sdk"; do
 	t=$dir/out-${#at}
 	name=$([ "$at" = "$B/lib/sdk" ] && echo "the build tree" || echo "an installed vgpu")
-	if cmake -S tests/system/cmake -B "$t" -DCUDAToolkit_ROOT="$at" >"$dir/log" 2>&1 && grep -q "toolkit 13.0.0 in $at/bin" "$dir/log"; then
+	if cmake -S tests/system/cmake -B "$t" -DCUDAToolkit_ROOT="$at" >"$dir/log" 2>&1 && grep -q "toolkit 13.1.0 in $at/bin" "$dir/log"; then
 		ok "found: $name"
 	else
 		fail "find_package: $(tail -n 12 "$dir/log")"
@@ -22,4 +22,4 @@ for at in "$B/lib/sdk" "$dir/prefix/lib/vgpu/sdk"; do
 	done
 	readelf -d "$t/ask_static" | grep -q libcudart && fail "$name: ask_static wants libcudart.so" || ok "$name: cudart is in the static one"
 done
-"$B/lib/sdk/bin/nvcc" --version | grep -q 'V13\.0\.0.*vgpu' && ok "nvcc --version says whose it is" || fail "nvcc --version"
+"$B/lib/sdk/bin/nvcc" --version | grep -q 'V13\.1\.0.*vgpu' && ok "nvcc --version says whose it is" || fail "nvcc --version"
