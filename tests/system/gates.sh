@@ -78,25 +78,25 @@ kill $agent; wait $agent 2>/dev/null
 
 # --- quarantine: faults
 : >"$dir/agent.log"
-start_agent --quarantine-faults 3 --quarantine-seconds 2
+start_agent --quarantine-faults 3 --quarantine-seconds 6
 fault() { timeout 60 "$B/test/system/memcheck" 100000000 >"$dir/out" 2>&1; }
 "$B/test/system/memcheck" 24 >/dev/null
 for i in 1 2; do fault; grep -q 'synchronize: 700' "$dir/out" || fail "fault $i: $(cat "$dir/out")"; done
 try && ok "two faults of three: nothing yet" || fail "two faults: $(cat "$dir/out")"
 fault
 held() { "$V/vgpu" ctl list | grep -q "user $me.* is held off for [0-9]* s more, of $1\$"; }
-until_true held 2 && ok "the third holds off" || fail "three faults: $("$V/vgpu" ctl list)"
+until_true held 6 && ok "the third holds off" || fail "three faults: $("$V/vgpu" ctl list)"
 try; grep -q "held off for [0-9]* s more (vgpu ctl release $me)" "$dir/out" && ok "and is told for how long" || fail "held off: $(cat "$dir/out")"
 "$V/vgpu" metrics | grep -q "^vgpu_held_off_seconds{uid=\"$me\",container=\".*\"} [1-9]" && ok "vgpu metrics has it" || fail "metrics: $("$V/vgpu" metrics | grep held)"
 "$V/vgpu" smi | grep -q "user $me.*held off" && ok "smi shows it" || fail "smi: $("$V/vgpu" smi)"
-grep -q "user $me, container .* is held off for 2 s: 3 faults within a minute" "$dir/agent.log" && ok "a line in the log" || fail "log: $(cat "$dir/agent.log")"
+grep -q "user $me, container .* is held off for 6 s: 3 faults within a minute" "$dir/agent.log" && ok "a line in the log" || fail "log: $(cat "$dir/agent.log")"
 until_true try && ok "it comes in again by itself" || fail "after the hold: $(cat "$dir/out")"
 for i in 1 2 3; do fault; done
-until_true held 4 && ok "the next time it is twice as long" || fail "second hold: $("$V/vgpu" ctl list)"
+until_true held 12 && ok "the next time it is twice as long" || fail "second hold: $("$V/vgpu" ctl list)"
 ctl release $me && try && grep -q "user $me releases user $me" "$dir/agent.log" && ok "released by hand" || fail "release: $(cat "$dir/ctl" "$dir/out")"
 ctl release $me; [ $? = 1 ] && ok "there is nobody to release" || fail "release again"
 for i in 1 2 3; do fault; done
-until_true held 2 && ok "and its next is a first one" || fail "after a release: $("$V/vgpu" ctl list)"
+until_true held 6 && ok "and its next is a first one" || fail "after a release: $("$V/vgpu" ctl list)"
 ctl release all && try && ok "release all" || fail "release all: $(cat "$dir/ctl")"
 kill $agent; wait $agent 2>/dev/null
 

@@ -141,6 +141,7 @@ abandoned() {
 	exec 5>&- 6>&-
 	kill -9 $recorder 2>/dev/null
 	wait $recorder 2>/dev/null
+	:
 }
 killed() { pkill -KILL -P "$1" -x event; kill -9 "$1"; }
 # the youngest context is the recorder's
