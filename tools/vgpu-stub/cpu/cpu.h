@@ -711,6 +711,9 @@ void warp_shfl(struct frame *f, const struct insn *in, u32 m);
 void warp_vote(struct frame *f, const struct insn *in, u32 m);
 void warp_match(struct frame *f, const struct insn *in, u32 m);
 void warp_redux(struct frame *f, const struct insn *in, u32 m);
+/* launch.c: VGPU_ST_OK, or why not; how many threads a block has */
+#define COOP_RESIDENT 4096      /* blocks of a cooperative grid, all of them started */
+u32 launch_allowed(struct engine *e, const struct engine_launch *l, struct func *fn, u64 *threads);
 void warp_tensor(struct frame *f, const struct insn *in, u32 m);
 u32 tensor_group(const struct insn *in, u32 most);
 void warp_products(struct frame *f, const struct insn *in, u32 n, u32 m);

@@ -36,7 +36,6 @@
 #define INLINE_THREADS 2048     /* largest grid that is tried in place when nothing is known about its kernel */
 #define INLINE_WORK (1 << 17)   /* multiply-adds of a native grid that runs in place */
 #define MAX_RESIDENT 64         /* started blocks of an ordinary grid */
-#define COOP_RESIDENT 4096
 #define HELD_NS 100000000       /* a bound on waiting for our turn, whatever was missed */
 #define CTA_POOL 256            /* idle blocks that keep their memory */
 
@@ -473,45 +472,6 @@ void rt_stop(struct engine *e)
 
 /* ---- launch ---------------------------------------------------------------------------- */
 
-static u32 check_launch(struct engine *e, const struct engine_launch *l, struct func *fn, u64 *threads)
-{
-	u64 shared, dyn;
-	u32 i;
-
-	*threads = 1;
-	for (i = 0; i < 3; i++) {
-		if (!l->grid[i] || !l->block[i] || l->block[i] > (i == 2 ? 64u : 1024u) ||
-		    l->grid[i] > (i ? 65535u : 0x7fffffffu))
-			return VGPU_ST_INVALID_CONFIG;
-		*threads *= l->block[i];
-	}
-	if (*threads > 1024)
-		return VGPU_ST_INVALID_CONFIG;
-	if (*threads > fn->max_threads)         /* .maxntid: NVIDIA's driver answers INVALID_VALUE */
-		return VGPU_ST_INVALID_CONFIG;
-	if (fn->reqntid[0])
-		for (i = 0; i < 3; i++)
-			if (l->block[i] != fn->reqntid[i])
-				return VGPU_ST_INVALID_CONFIG;
-	dyn = (fn->shared_bytes + fn->dyn_align - 1) & ~(u64)(fn->dyn_align - 1);
-	shared = l->shared_bytes ? dyn + l->shared_bytes : fn->shared_bytes;
-	if (shared > e->env.shared_per_block_optin)
-		return VGPU_ST_LAUNCH_RESOURCES;
-	if (l->param_bytes < fn->param_bytes || (fn->param_bytes && !l->params) || l->param_bytes > 32768)
-		return VGPU_ST_INVALID;
-	if (l->flags & ~ENGINE_LAUNCH_COOPERATIVE)
-		return VGPU_ST_NOT_SUPPORTED;
-	if (l->flags & ENGINE_LAUNCH_COOPERATIVE) {
-		u64 per_sm = 2048 / *threads, blocks = (u64)l->grid[0] * l->grid[1] * l->grid[2];
-
-		/* the most that any compute capability has; the client asks the occupancy of its own before */
-		per_sm = per_sm > 32 ? 32 : per_sm;
-		if (blocks > per_sm * e->env.sm_count || blocks > COOP_RESIDENT)
-			return VGPU_ST_LAUNCH_RESOURCES;
-	}
-	return VGPU_ST_OK;
-}
-
 /* The thread numbers of a block by its shape: x, y and z of each thread of it. NULL: no memory. */
 static const u32 (*shape_tids(struct engine *e, struct grid *g, const u32 *block))[1024]
 {
@@ -783,7 +743,7 @@ u32 rt_launch(struct engine *e, const struct engine_launch *l)
 		return sticky(e);
 	st = func_ready(fn, log, sizeof(log));
 	if (!st)
-		st = check_launch(e, l, fn, &threads);
+		st = launch_allowed(e, l, fn, &threads);
 	if (st)
 		return st;
 	g = grid_make(e, l, fn, (u32)threads);

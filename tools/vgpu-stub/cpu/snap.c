@@ -66,7 +66,7 @@ struct regs {                           /* of one function */
 	u32 n, nregs;
 	u32 *slot;                      /* in the frame; OPND_NONE: nowhere */
 	u32 *seen, stamp, steps;        /* by pc, for ways that have been gone */
-	u32 *todo;
+	u32 *queue;
 	u8 *live;                       /* by register: 1 no, 2 yes, at live_pc */
 	u32 live_pc;
 };
@@ -88,7 +88,7 @@ static void regs_close(struct regs *r)
 {
 	free(r->slot);
 	free(r->seen);
-	free(r->todo);
+	free(r->queue);
 	free(r->live);
 	r->fn = NULL;
 }
@@ -112,10 +112,10 @@ static bool regs_open(struct regs *r, const struct func *fn)
 			r->nregs = fn->names->reg[i].first + fn->names->reg[i].count;
 	r->slot = malloc((r->nregs + 1) * sizeof(u32));
 	r->seen = calloc(r->n + 1, sizeof(u32));
-	r->todo = malloc((2 * (size_t)r->n + 2) * sizeof(u32));
+	r->queue = malloc((2 * (size_t)r->n + 2) * sizeof(u32));
 	r->live = calloc(r->nregs + 1, 1);
 	r->fn = fn;
-	if (!r->slot || !r->seen || !r->todo || !r->live) {
+	if (!r->slot || !r->seen || !r->queue || !r->live) {
 		regs_close(r);
 		return false;
 	}
@@ -156,7 +156,7 @@ static void go(struct regs *r, u32 pc, u32 *n)
 {
 	if (pc < r->n && r->seen[pc] != r->stamp) {
 		r->seen[pc] = r->stamp;
-		r->todo[(*n)++] = pc;
+		r->queue[(*n)++] = pc;
 	}
 }
 
@@ -168,7 +168,7 @@ static bool find_alive(struct regs *r, u32 reg, u32 pc)
 	r->stamp++;
 	go(r, pc, &n);
 	while (n) {
-		u32 at = r->todo[--n];
+		u32 at = r->queue[--n];
 		struct insn *in = (struct insn *)&r->code[at];
 		struct look k = { .reg = reg };
 
