@@ -66,8 +66,8 @@ static void ranges(struct jcomp *c)
 			for (k = 0; c->merged[i].kind == K_LD && k < c->merged[i].vec; k++)
 				range(c, c->merged[i].o[k], i);
 			/* the slow way does all of it where it begins */
-			if (c->merged[i].kind == K_LD && !c->merged[i].vec)
-				range(c, in->o[0], (u32)c->merged[i].imm);
+			for (k = 0; c->merged[i].kind == K_LD && !c->merged[i].vec && k < (in->kind == K_LD ? in->vec : 1u); k++)
+				range(c, in->o[k], (u32)c->merged[i].imm);
 			if (in->kind == K_CALL)
 				for (k = 0; k < in->u.call->nargs + in->u.call->nrets; k++) {
 					struct arg *a = k < in->u.call->nargs ? &in->u.call->args[k] :

@@ -296,7 +296,9 @@ enum vop {
 	V_PLZCNTD = VOP(1, 2, 0, 0x44), V_PTESTMD = VOP(1, 2, 0, 0x27),
 	V_PSHUFD = VOP(1, 1, 0, 0x70), V_SHUF32X4 = VOP(1, 3, 0, 0x43),
 	V_PINSRB = VOP(1, 3, 0, 0x20), V_PINSRW = VOP(1, 1, 0, 0xc4), V_PINSRD = VOP(1, 3, 0, 0x22),
-	V_RANGEPS = VOP(1, 3, 0, 0x50),
+	V_RANGEPS = VOP(1, 3, 0, 0x50), V_EXTRACT32X4 = VOP(1, 3, 0, 0x39), V_SHUFPS = VOP(0, 1, 0, 0xc6),
+	V_UNPCKLPS = VOP(0, 1, 0, 0x14), V_UNPCKHPS = VOP(0, 1, 0, 0x15), V_UNPCKLPD = VOP(1, 1, 1, 0x14), V_UNPCKHPD = VOP(1, 1, 1, 0x15),
+	V_MOVHPS = VOP(0, 1, 0, 0x16), V_MOVHPS_ST = VOP(0, 1, 0, 0x17), V_MOVLPS_ST = VOP(0, 1, 0, 0x13),
 	V_PEXTRD = VOP(1, 3, 0, 0x16), V_PEXTRQ = VOP(1, 3, 1, 0x16), V_MOVQ = VOP(1, 1, 1, 0x6e),
 	V_MOVD = VOP(1, 1, 0, 0x6e), V_MOVD_ST = VOP(1, 1, 0, 0x7e), V_MOVQ_ST = VOP(1, 1, 1, 0x7e),
 	/* scalar */

@@ -12,7 +12,7 @@
 struct comb { u32 n; s32 start[WINDOWS]; };
 
 /* Windows for all elements of the part's lanes; the last one ends where they end. */
-static bool cover(const struct insn *in, const struct acc *x, u32 p, struct comb *w)
+static bool cover(const struct insn *in, const struct acc *x, u32 p, struct comb *w, u32 most)
 {
 	s32 reached = INT32_MIN, top = INT32_MIN, bottom = INT32_MAX;
 	u32 l, e;
@@ -37,7 +37,7 @@ static bool cover(const struct insn *in, const struct acc *x, u32 p, struct comb
 			}
 		if (low == INT32_MAX)
 			break;
-		if (w->n == WINDOWS)
+		if (w->n == most)
 			return false;
 		w->start[w->n++] = low;
 		reached = low + 60;
@@ -87,14 +87,14 @@ static void take_out(struct jcomp *c, const struct acc *x, u32 p, u32 e, const s
 
 bool jm_same_parts(const struct acc *x) { return !memcmp(x->pat, x->pat + 16, 64); }
 
-bool jm_combs(struct jcomp *c, const struct insn *in, const struct acc *x)
+bool jm_combs(struct jcomp *c, const struct insn *in, const struct acc *x, u32 most)
 {
 	bool same = jm_same_parts(x);
 	struct as *a = &c->a;
 	struct comb w[2];
 	u32 p, e, i;
 
-	if (in->size != 4 || in->dw || !cover(in, x, 0, &w[0]) || !cover(in, x, 1, &w[1]))
+	if (in->size != 4 || in->dw || !cover(in, x, 0, &w[0], most) || !cover(in, x, 1, &w[1], most))
 		return false;
 	for (p = 0; p < (same ? 1u : 2u); p++) {
 		for (i = 0; i < w[p].n; i++) {

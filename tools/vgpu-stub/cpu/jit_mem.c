@@ -70,18 +70,12 @@ static int even_odd(struct jcomp *c, int t, int x, int y, u32 odd)
 	return t;
 }
 
-/*
- * 64 bytes of consecutive lanes (per bytes each, first lane l0) into zmm t, when they consist of whole runs.
- * All lanes are read. False: nothing emitted.
- */
-bool jm_chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, u32 n_exit)
+/* Bytes that lie side by side in the 64 that the lanes from l0 on read, per bytes each: 64, 32, 16, or 8 for less. */
+static u32 run_of(const struct acc *x, u32 l0, u32 per)
 {
-	struct as *a = &c->a;
-	u32 lanes = 64 / per, run, i, k, n;
-	u32 at[4];
+	u32 lanes = 64 / per, run, i;
 
 	for (run = 64; run >= 16; run /= 2) {
-		n = 64 / run;
 		for (i = 0; i < lanes; i++) {
 			u32 g = i * per / run;
 
@@ -91,9 +85,21 @@ bool jm_chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, u32 
 		if (i == lanes)
 			break;
 	}
+	return run;
+}
+
+/*
+ * 64 bytes of consecutive lanes (per bytes each, first lane l0) into zmm t, when they consist of whole runs.
+ * All lanes are read. False: nothing emitted.
+ */
+bool jm_chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, u32 n_exit)
+{
+	struct as *a = &c->a;
+	u32 run = run_of(x, l0, per), k, n = 64 / run;
+	u32 at[4];
+
 	if (run < 16)
 		return false;
-	n = 64 / run;
 	for (k = 0; k < n; k++)
 		at[k] = (u32)(x->disp + x->pat[l0 + k * run / per]);
 	j_site(c, n_exit);
@@ -277,8 +283,15 @@ void jm_split128(struct jcomp *c, const struct insn *in, u32 p, bool both)
 static bool ld_quads(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	bool same = jm_same_parts(x);
-	u32 p, i;
+	u32 p, i, loads = 0;
 
+	for (i = 0; i < 8; i++)
+		loads += 64 / run_of(x, 4 * i, 16);
+	/* few places, or as many as lanes */
+	if (!jw_wide(in) && jm_combs(c, in, x, 2))
+		return true;
+	if (loads > 16)
+		return jp_ld(c, in, x);
 	for (p = 0; p < (same ? 1u : 2u); p++) {
 		for (i = 0; i < 4; i++)
 			if (!jm_chunk(c, x, p * 16 + i * 4, 16, (int)i, x->step)) {
@@ -496,7 +509,8 @@ static void ld_pieces(struct jcomp *c, const struct insn *in, const struct acc *
 	for (q = 0; q < 4; q++)
 		if (!jm_windows64(c, x, q, (int)q)) {
 			j_undo(c, save);
-			jw_ld(c, in, x);
+			if (!jp_ld(c, in, x))
+				jw_ld(c, in, x);
 			return;
 		}
 	jm_split64(c, in);
@@ -545,9 +559,9 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 		} else if (jw_wide(in)) {
 			ld_pieces(c, in, x);
 		} else {
-			if ((in->vec > 1 && jm_combs(c, in, x)) || ((x->bytes <= 4 || in->size == 4) && ld_windows(c, in, x)) || jm_combs(c, in, x))
+			if ((in->vec > 1 && jm_combs(c, in, x, 4)) || ((x->bytes <= 4 || in->size == 4) && ld_windows(c, in, x)) || jm_combs(c, in, x, 4))
 				c->half = OPND_NONE;    /* the lanes' halves lie in dwords here */
-			else
+			else if (!jp_ld(c, in, x))
 				ld_picked(c, in, x);
 		}
 		done = g_jmp(a);

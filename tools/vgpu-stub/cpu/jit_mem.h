@@ -34,9 +34,12 @@ void jm_put_uniform(struct jcomp *c, u32 v, int gpr);
 int jm_st_value(struct jcomp *c, const struct insn *in, u32 u, u32 part, int tmp);
 int jm_quad(struct jcomp *c, const int *r, u32 g);
 bool jm_chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, u32 n_exit);
-/* jit_comb.c: any dwords within few windows; false: nothing emitted. Both halves of the warp read the same */
-bool jm_combs(struct jcomp *c, const struct insn *in, const struct acc *x);
+/* jit_comb.c: any dwords within at most that many windows (up to 4); false: nothing emitted. Both halves of the warp read the same */
+bool jm_combs(struct jcomp *c, const struct insn *in, const struct acc *x, u32 most);
 bool jm_same_parts(const struct acc *x);
+/* jit_piece.c: vectors of dwords, each lane's one access; all lanes run; false: nothing emitted */
+bool jp_ld(struct jcomp *c, const struct insn *in, const struct acc *x);
+bool jp_st(struct jcomp *c, const struct insn *in, const struct acc *x);
 /* jit_shape64.c: 64 bits a lane by a pattern, of eight lanes or all; false: nothing emitted */
 bool jm_windows64(struct jcomp *c, const struct acc *x, u32 q, int t);
 bool jm_ld_shapes64(struct jcomp *c, const struct insn *in, const struct acc *x);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Narrow loads next to each other become one: compilers read a 34-byte block of quants as pairs of 16-bit
- * loads. The first of a group loads for all of it; jit.c emits nothing for the others. Called by jit.c
- * between jit_scan and jit_alloc.
+ * loads, a padded tile of floats two by two. The first of a group loads for all of it; jit.c emits nothing for the others. Called by
+ * jit.c between jit_scan and jit_alloc.
  *
  * What is loaded early is alive from there (live sets and ranges say so), and the interpreter may not
  * enter between: it would not have it.
@@ -14,8 +14,9 @@
 
 static bool alike(const struct insn *a, const struct insn *b)
 {
-	return b->kind == K_LD && b->vec == 1 && !(b->flags & INF_SYNC) && b->guard == OPND_NONE && !b->dw && b->o[4] == a->o[4] && b->space == a->space &&
-	       b->size == a->size && b->aw == a->aw && !((a->flags ^ b->flags) & INF_SIGNED) && b->o[0] != OPND_NONE;
+	return b->kind == K_LD && b->vec == a->vec && !(b->flags & INF_SYNC) && b->guard == OPND_NONE && !b->dw && b->o[4] == a->o[4] &&
+	       b->space == a->space && b->size == a->size && b->aw == a->aw && !((a->flags ^ b->flags) & INF_SIGNED) && b->o[0] != OPND_NONE &&
+	       (b->vec == 1 || (b->vec == 2 && b->size == 4 && b->space == SPACE_SHARED && b->o[1] != OPND_NONE && b->o[0] != b->o[1]));
 }
 
 static bool touches(const struct insn *in, u32 v)
@@ -50,12 +51,12 @@ static bool stops(const struct insn *in)
 	return true;
 }
 
-/* May the load at k be done at i? Its register must be free all the way. */
-static bool early(const struct jcomp *c, u32 i, u32 k)
+/* May register d, which the load at k has the result in, be written at i? It must be free all the way. */
+static bool early(const struct jcomp *c, u32 i, u32 k, u32 d)
 {
-	u32 d = c->code[k].o[0], p;
+	u32 p;
 
-	if (c->r[d].cls != JC_VARY || d == c->code[i].o[0] || d == c->code[i].o[4])
+	if (c->r[d].cls != JC_VARY || d == c->code[i].o[0] || (c->code[i].vec > 1 && d == c->code[i].o[1]) || d == c->code[i].o[4])
 		return false;
 	if (c->live_at[(size_t)(i + 1) * c->s->words + (d >> 6)] >> (d & 63) & 1)
 		return false;
@@ -134,7 +135,7 @@ static u32 pack_of(const struct jcomp *c, u32 i, u32 end, u32 lo, u32 hi, u32 ad
 	}
 	k = at[n - 1];
 	d = code[k].o[0];
-	return d == addr || d == lo || d == hi || !early(c, i, k) ? 0 : n;
+	return d == addr || d == lo || d == hi || !early(c, i, k, d) ? 0 : n;
 }
 
 /* 16-bit elements that are only wanted in pairs are loaded as 32 bits. last: up to where the interpreter stays out. */
@@ -178,23 +179,25 @@ static u32 pairs(struct jcomp *c, u32 i, u32 end, struct insn *m, u32 last)
 	return last;
 }
 
-static void merge_at(struct jcomp *c, u32 i, u32 end)
+/* most: bytes of a lane, altogether */
+static void merge_at(struct jcomp *c, u32 i, u32 end, u32 most)
 {
 	const struct insn *in = &c->code[i];
-	u32 at[7] = { 0 }, k, n, e, lo, last = i;       /* at[3 + d]: the load d elements away, + 1 */
+	u32 at[7] = { 0 }, k, n, e, lo, last = i, bytes = (u32)in->size * in->vec;      /* at[3 + d]: the load d such ones away, + 1 */
 	struct insn *m;
 
 	at[3] = i + 1;
 	for (k = i + 1; k < end && k < i + REACH && !stops(&c->code[k]); k++) {
 		const struct insn *b = &c->code[k];
-		s64 d = alike(in, b) ? (b->imm - in->imm) / in->size : 9;
+		s64 d = alike(in, b) ? (b->imm - in->imm) / bytes : 9;
 
-		if (d >= -3 && d <= 3 && (b->imm - in->imm) % in->size == 0 && !at[3 + d] && c->merged[k].kind != K_LD && early(c, i, k))
+		if (d >= -3 && d <= 3 && (b->imm - in->imm) % bytes == 0 && !at[3 + d] && c->merged[k].kind != K_LD && early(c, i, k, b->o[0]) &&
+		    (b->vec == 1 || early(c, i, k, b->o[1])))
 			at[3 + d] = k + 1;
 		if (writes(b, in->o[4]))
 			break;
 	}
-	for (n = 8 / in->size > 4 ? 4 : 8 / in->size; n >= 2; n /= 2) {
+	for (n = most / bytes > 4 ? 4 : most / bytes; n >= 2; n /= 2) {
 		for (lo = 4 - n; lo <= 3; lo++) {
 			for (e = 0; e < n && at[lo + e]; e++)
 				;
@@ -206,13 +209,13 @@ static void merge_at(struct jcomp *c, u32 i, u32 end)
 found:
 	m = &c->merged[i];
 	*m = *in;
-	m->vec = (u8)n;
-	m->imm = in->imm + ((s64)lo - 3) * in->size;
-	m->sub2 = in->size;             /* aligned as its elements */
-	m->def = (u8)((1u << n) - 1);
-	for (e = 0; e < n; e++) {
-		k = at[lo + e] - 1;
-		m->o[e] = c->code[k].o[0];
+	m->vec = (u8)(n * in->vec);
+	m->imm = in->imm + ((s64)lo - 3) * bytes;
+	m->sub2 = (u8)bytes;            /* aligned as its parts */
+	m->def = (u8)((1u << m->vec) - 1);
+	for (e = 0; e < m->vec; e++) {
+		k = at[lo + e / in->vec] - 1;
+		m->o[e] = c->code[k].o[e % in->vec];
 		if (k == i)
 			continue;
 		c->merged[k].kind = K_LD;
@@ -227,6 +230,18 @@ found:
 		c->inside[k] = 1;
 }
 
+/* So far from each other that each lane's access is one of its own (jit_piece.c). */
+static bool apart(const s32 *pat)
+{
+	u32 l, i;
+
+	for (l = 0; l < LANES; l++)
+		for (i = 0; i < l; i++)
+			if (l / 16 == i / 16 && pat[l] - pat[i] < 64 && pat[i] - pat[l] < 64)
+				return false;
+	return true;
+}
+
 bool jit_merge(struct jcomp *c)
 {
 	u32 b, i, l;
@@ -236,18 +251,18 @@ bool jit_merge(struct jcomp *c)
 			const struct insn *in = &c->code[i];
 			struct jval v;
 
-			if (!alike(in, in) || in->size > 4 || c->merged[i].kind == K_LD || c->r[in->o[0]].cls != JC_VARY ||
+			if (!alike(in, in) || in->size > 4 || (in->vec == 2 && (c->r[in->o[1]].cls != JC_VARY || in->o[1] == in->o[4])) || c->merged[i].kind == K_LD || c->r[in->o[0]].cls != JC_VARY ||
 			    in->space == SPACE_LOCAL || in->space == SPACE_PARAM || in->o[0] == in->o[4])
 				continue;
 			v = jit_val(c, in->o[4], in->aw);
 			if (v.cls == JC_UNI)
 				continue;
 			/* a row is one load already */
-			for (l = 0; v.cls == JC_PAT && l < LANES && c->pats[v.pat][l] == (s32)(l * in->size); l++)
+			for (l = 0; v.cls == JC_PAT && l < LANES && c->pats[v.pat][l] == (s32)(l * in->size * in->vec); l++)
 				;
 			if (v.cls == JC_PAT && l == LANES)
 				continue;
-			merge_at(c, i, c->s->b[b].end);
+			merge_at(c, i, c->s->b[b].end, v.cls == JC_PAT && apart(c->pats[v.pat]) ? 16 : 8);
 		}
 	return true;
 }

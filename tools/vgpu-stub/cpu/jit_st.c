@@ -42,7 +42,7 @@ static bool st_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct as *a = &c->a;
 	u32 p, i, idx[16], op, n, bytes = unit_bytes(in);
-	int s, t;
+	int s = 0, t = 0;
 
 	if (units(in) == 1) {
 		if (in->dw != (in->size == 8))
@@ -62,15 +62,19 @@ static bool st_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 	if (bytes != 4 || in->dw || units(in) != 2)
 		return false;
 	for (p = 0; p < 4; p++) {
-		s = jm_st_value(c, in, 0, p / 2, 0);
-		t = jm_st_value(c, in, 1, p / 2, 1);
+		int k;
+
+		if (!(p & 1)) {
+			s = jm_st_value(c, in, 0, p / 2, 0);
+			t = jm_st_value(c, in, 1, p / 2, 1);
+		}
 		for (i = 0; i < 16; i++)
 			idx[i] = (i & 1) * 16 + (p & 1) * 8 + i / 2;
 		ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, idx, 64), 0));
 		ev(a, V_PERMI2D, 2, s, rm_reg(t));
-		t = jv_mask(c, 1, p);
+		k = jv_mask(c, 1, p);
 		j_site(c, x->step);
-		ev_n(a, V_MOVU64_ST, 2, 0, rm_mem(x->base, x->disp + (s32)(64 * p)), t, 0, 0, 64, 0);
+		ev_n(a, V_MOVU64_ST, 2, 0, rm_mem(x->base, x->disp + (s32)(64 * p)), k, 0, 0, 64, 0);
 	}
 	return true;
 }
@@ -201,9 +205,10 @@ static void st_scatter(struct jcomp *c, const struct insn *in, const struct acc 
 	if (!c->gk) {
 		g_alui(a, 0, G_CMP, PM(m), -1);
 		some = g_jcc(a, CC_NE);
-		for (u = 0; u < units(in); u++)
-			for (p = 0; p < (in->dw ? 4u : 2u); p++)
-				st_each(c, in, x, u, p);
+		if (!jp_st(c, in, x))
+			for (u = 0; u < units(in); u++)
+				for (p = 0; p < (in->dw ? 4u : 2u); p++)
+					st_each(c, in, x, u, p);
 		done = g_jmp(a);
 		g_here(a, some);
 	}
@@ -222,6 +227,29 @@ static void st_scatter(struct jcomp *c, const struct insn *in, const struct acc 
 		}
 	if (done)
 		g_here(a, done);
+}
+
+/* Of a vector to global memory, each lane's is one. */
+static bool st_wide(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct jmark save = j_mark(c);
+	struct as *a = &c->a;
+	u32 some, done;
+	bool ok;
+
+	if (c->gk)
+		return jw_st(c, in, x);
+	g_alui(a, 0, G_CMP, PM(m), -1);
+	some = g_jcc(a, CC_NE);
+	if (!jp_st(c, in, x)) {
+		j_undo(c, save);
+		return jw_st(c, in, x);
+	}
+	done = g_jmp(a);
+	g_here(a, some);
+	ok = jw_st(c, in, x);
+	g_here(a, done);
+	return ok;
 }
 
 static bool st_vary(struct jcomp *c, const struct insn *in)
@@ -341,7 +369,7 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 		if (unit_bytes(in) < 4)
 			return false;
 		if (units(in) > 1 && jw_wide(in))
-			return jw_st(c, in, &x);
+			return st_wide(c, in, &x);
 		st_scatter(c, in, &x);
 		return true;
 	}
