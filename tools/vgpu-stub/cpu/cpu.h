@@ -546,14 +546,19 @@ struct tstate {
 	const struct jit *held;         /* whose code waits for an instruction that the interpreter does: registers are where it has them */
 	u32 held_mask;                  /* ... for these lanes */
 	s32 chain;                      /* further warps that code goes on with by itself ... */
-	u32 chain_exit;                 /* ... when one leaves by this exit, ... */
+	u32 chain_exit;                 /* ... when one leaves by this exit (that by which the first one of a whole block does), ... */
 	const u8 *chain_at;             /* ... and where */
 	u32 blocks;                     /* that ran here in code */
 	s32 row;                        /* further blocks that it starts by itself after the last warp ... */
-	s32 block_chain;                /* ... with chain, budget, first warp and its P set to these */
+	s32 block_chain;                /* ... with chain, budget, first warp and its P, and place set to these; ... */
 	s64 block_budget;
 	struct frame *block_f;
 	char *block_p;
+	const u8 *block_at;
+	u32 block_entry;
+	bool whole;                     /* ... all warps do the same, so behind a barrier code goes on with the first of them ... */
+	u32 phases, entry;              /* ... as it did so often, and where they began the last time */
+	s64 left, phase_budget;         /* ... as long as the block's budget has something for them: at most so much */
 	void *scratch;                  /* of native tiles */
 	size_t scratch_bytes;
 	struct ahead ahead;             /* what the next block will read */

@@ -176,7 +176,7 @@ static bool new_entry(struct jcomp *c, u32 live, u32 n)
 	c->entries = grow(c, c->entries, &c->entries_cap, c->nentries + 1, sizeof(*c->entries));
 	if (c->bad)
 		return false;
-	c->entries[c->nentries++] = (struct jentry){ c->a.n, live, n, NO_PC };
+	c->entries[c->nentries++] = (struct jentry){ c->a.n, live, n };
 	c->mx = 0;
 	return true;
 }

@@ -113,7 +113,9 @@ struct jregion {
 
 enum { JIT_UNTRIED, JIT_TRIED, JIT_CHOSEN, JIT_KEPT };
 
-struct jentry { u32 code, live, nlive, expect; };       /* expect: by which exit warps that enter here left of late */
+struct jentry { u32 code, live, nlive; };
+
+struct jfix { u32 at, entry; };
 
 struct jsite { u32 at, exit; };         /* an instruction that may fault */
 

@@ -128,10 +128,11 @@ static bool can_hold(const struct frame *f, u32 pc, u32 m)
 
 /*
  * Warp *pw from entry n on, to an exit that is not a single instruction. P is filled. If it leaves by exit `expect`, the
- * next one goes on, up to `more` of them, which are then all there are behind it; *pw is the warp that came out. Code may
- * have started further blocks meanwhile: ts->row, says how many it has not.
+ * next one goes on, up to `more` of them, which are then all there are behind it; *pw is the warp that came out. whole: those before it
+ * left so, too, or it is the first; code may have passed barriers meanwhile (ts->phases), and started further blocks (ts->row: how many
+ * it has not).
  */
-static const struct jexit *go(struct tstate *ts, const struct jit *j, struct warp **pw, u32 n, u32 more, u32 expect)
+static const struct jexit *go(struct tstate *ts, const struct jit *j, struct warp **pw, u32 n, u32 more, u32 expect, bool whole)
 {
 	struct warp *w = *pw;
 	const struct jexit *x;
@@ -139,6 +140,8 @@ static const struct jexit *go(struct tstate *ts, const struct jit *j, struct war
 	((struct jprivate *)w->jp)->m = w->main.mask;
 	ts->chain = (s32)more;
 	ts->chain_exit = expect;
+	ts->phases = 0;
+	ts->whole = whole;
 	ts->chain_at = j->code + j->entries[n - 1].code;
 	for (;;) {
 		if (j->mxcsr && j->mxcsr != ~0u && ts->mxcsr != j->mxcsr) {
@@ -154,7 +157,7 @@ static const struct jexit *go(struct tstate *ts, const struct jit *j, struct war
 			ts->chain = 0;
 		if (ts->row < 0)
 			ts->row = 0;
-		if (expect != NO_PC)
+		if (ts->chain_exit != NO_PC)
 			w = &w->cta->warps[w->cta->nwarps - 1 - (u32)ts->chain];
 		*pw = w;
 		if (x->kind != JX_STEP && x->kind != JX_WALK)
@@ -256,7 +259,7 @@ int jit_run(struct tstate *ts, struct warp *w, struct frame *f)
 		for (i = 0; i < e->nlive; i++)
 			if (!jit_fill(j, w->jp, f, j->lives[e->live + i], m) && !jit_fill_any(j, w->jp, f, j->lives[e->live + i], m))
 				return JR_REFUSED;
-	return left(ts, w, f, j, go(ts, j, &w, n, 0, NO_PC));
+	return left(ts, w, f, j, go(ts, j, &w, n, 0, NO_PC, false));
 }
 
 static void end_warp(struct cta *c, struct warp *w)
@@ -293,9 +296,11 @@ static enum run in_step(struct tstate *ts, struct cta *c, u32 n, s64 *left_over,
 	ts->block_f = &c->warps[0].main;
 	ts->block_p = c->warps[0].jp;
 	ts->block_chain = (s32)c->nwarps - 1;
+	ts->block_entry = n;
+	ts->block_at = j->code + j->entries[n - 1].code;
+	ts->phase_budget = (s64)c->nwarps << 14;
 	for (;;) {
-		struct jentry *e = &j->entries[n - 1];
-		u32 expect = __atomic_load_n(&e->expect, __ATOMIC_RELAXED), way = NO_PC;        /* way: that all took so far */
+		u32 expect = NO_PC, way = NO_PC;        /* way: that all took so far */
 		const struct jexit *x = NULL;
 		struct warp *w = NULL;
 
@@ -306,17 +311,23 @@ static enum run in_step(struct tstate *ts, struct cta *c, u32 n, s64 *left_over,
 			ts->budget = *left_over;
 		*left_over -= ts->budget + 16;
 		ts->block_budget = ts->budget;
+		ts->left = *left_over;
 		ts->row = (s32)may;
+		ts->entry = n;
 		for (i = 0; i < c->nwarps; i++) {
 			w = &c->warps[i];
-			x = go(ts, j, &w, n, c->nwarps - 1 - i, expect);
+			x = go(ts, j, &w, n, c->nwarps - 1 - i, expect, true);
 			k = (u32)(w - c->warps);
-			if ((u32)ts->row != may) {   /* those before it have ended */
+			if ((u32)ts->row != may || ts->phases) {     /* blocks before it have ended, or it is behind a barrier */
 				*more += may - (u32)ts->row;
 				may = (u32)ts->row;
+				*phases += ts->phases;
+				ts->phases = 0;
+				n = ts->entry;
 				way = NO_PC;
 				i = 0;
 			}
+			expect = ts->chain_exit;
 			if (k > i)
 				way = expect;
 			i = k;
@@ -327,15 +338,12 @@ static enum run in_step(struct tstate *ts, struct cta *c, u32 n, s64 *left_over,
 				break;
 			way = expect = k;
 		}
-		*left_over += ts->budget > 0 ? ts->budget : 0;
+		*left_over = ts->left + (ts->budget > 0 ? ts->budget : 0);
 		if (i == c->nwarps) {
-			if (__atomic_load_n(&e->expect, __ATOMIC_RELAXED) != way)
-				__atomic_store_n(&e->expect, way, __ATOMIC_RELAXED);
 			if (j->exits[way].kind == JX_DONE)
 				return RUN_DONE;
 			++*phases;
 			if (*left_over > 0) {
-				may = 0;        /* the exit behind a barrier starts in the middle */
 				n = j->entry_at[j->exits[way].pc + 1];
 				continue;
 			}
@@ -351,7 +359,7 @@ static enum run in_step(struct tstate *ts, struct cta *c, u32 n, s64 *left_over,
 			ts->f = &w->main;
 			ts->budget = *left_over < 1 << 14 ? *left_over : 1 << 14;
 			*left_over -= ts->budget + 16;
-			x = go(ts, j, &w, n, 0, NO_PC);
+			x = go(ts, j, &w, n, 0, NO_PC, false);
 			*left_over += ts->budget > 0 ? ts->budget : 0;
 			apart(ts, c, w, j, x);
 		}
@@ -360,7 +368,7 @@ static enum run in_step(struct tstate *ts, struct cta *c, u32 n, s64 *left_over,
 }
 
 /*
- * A block from its first instruction. One that ends as expected, without barriers, may have up to *more followed in its row:
+ * A block from its first instruction. It may have up to *more followed in its row, if all its warps go one way:
  * *more becomes how many, and what is said of the block is true of the last one.
  */
 enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more)

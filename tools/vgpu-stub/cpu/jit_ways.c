@@ -109,40 +109,110 @@ static void transfer_all(struct jcomp *c, bool load)
 			ev(a, load ? V_MOVA32 : V_MOVA32_ST, (int)k, 0, rm_mem(RBX, JP_ZMM + 64 * (s32)(k - JZ_FIRST)));
 }
 
-/*
- * A warp leaves by exit i: its end, or a barrier where all of it arrives. So may the next one, without leaving code, and
- * after the last one's end the first one of the next block of the row.
- */
-static void chain(struct jcomp *c, u32 i)
+#define TS(f) rm_mem(R14, (s32)offsetof(struct tstate, f))
+
+/* The first warp of the block is the next one. */
+static void first_warp(struct jcomp *c)
 {
 	struct as *a = &c->a;
-	u32 stride = ((c->fn->frame_bytes + 63) & ~63u) + ((c->home_next + 63) & ~63u), out[3], k, warp, block = 0, same;
 
-#define TS(f) rm_mem(R14, (s32)offsetof(struct tstate, f))
+	g_load(a, 0, RCX, TS(block_chain));
+	g_store(a, 0, TS(chain), RCX);
+	g_load(a, 1, R13, TS(block_f));
+	g_load(a, 1, RBX, TS(block_p));
+}
+
+/*
+ * The last warp of a block has come to the barrier of exit i as all others did: they go on behind it, if they may. The mask is in rax
+ * before and after. out: to where C sees to it. False: nothing emitted.
+ */
+static bool next_phase(struct jcomp *c, u32 i, u32 *out, struct jfix *fix)
+{
+	const struct insn *in = &c->code[c->exits[i].pc];
+	struct jval id = jit_val(c, in->o[1], 0);
+	u32 n = c->entry_at[c->exits[i].pc + 1];
+	struct as *a = &c->a;
+
+	if (!n || in->o[2] != OPND_NONE || !id.known || id.k >= CTA_BARRIERS)
+		return false;
+	g_op(a, 0, 0x80, G_CMP, TS(whole), 1);
+	b1(a, 0);
+	out[0] = g_jcc(a, CC_E);
+	g_load(a, 1, RCX, TS(left));
+	g_alu(a, 1, G_ADD, RCX, TS(budget));
+	g_alui(a, 1, G_CMP, rm_reg(RCX), 0);
+	out[1] = g_jcc(a, CC_LE);
+	g_load(a, 1, RDX, TS(phase_budget));
+	g_alu(a, 1, G_CMP, RCX, rm_reg(RDX));
+	g_cmov(a, 1, CC_L, RDX, rm_reg(RCX));
+	g_store(a, 1, TS(budget), RDX);
+	g_lea(a, 1, RCX, rm_mem(RCX, -16));
+	g_alu(a, 1, G_SUB, RCX, rm_reg(RDX));
+	g_store(a, 1, TS(left), RCX);
+	g_movi(a, RCX, n);
+	g_store(a, 0, TS(entry), RCX);
+	as_room(a, 8);
+	b1(a, 0x48);                    /* lea rcx, [rip + to the entry] */
+	b1(a, 0x8d);
+	b1(a, 0x0d);
+	b4(a, 0);
+	*fix = (struct jfix){ a->n - 4, n };
+	g_store(a, 1, TS(chain_at), RCX);
+	g_alui(a, 0, G_ADD, TS(phases), 1);
+	first_warp(c);
+	return true;
+}
+
+/*
+ * A warp leaves by exit i: its end, or a barrier where all of it arrives. So may the next one, without leaving code; after the last one
+ * the first one again, behind the barrier or of the next block of the row. fix: a displacement for which the entry's place is wanted.
+ */
+static void chain(struct jcomp *c, u32 i, struct jfix *fix)
+{
+	struct as *a = &c->a;
+	u32 stride = ((c->fn->frame_bytes + 63) & ~63u) + ((c->home_next + 63) & ~63u), out[6], nout = 0, k, warp, block = 0, same;
+
 	g_alui(a, 0, G_CMP, TS(chain_exit), (s32)i);
-	out[0] = g_jcc(a, CC_NE);
+	same = g_jcc(a, CC_E);
+	/* the first one says by which exit */
+	g_load(a, 0, RAX, TS(chain));
+	g_alu(a, 0, G_CMP, RAX, TS(block_chain));
+	out[nout++] = g_jcc(a, CC_NE);
+	g_op(a, 0, 0x80, G_CMP, TS(whole), 1);
+	b1(a, 0);
+	out[nout++] = g_jcc(a, CC_E);
+	g_movi(a, RAX, i);
+	g_store(a, 0, TS(chain_exit), RAX);
+	g_here(a, same);
 	g_load(a, 0, RAX, PM(m));
 	g_alu(a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
-	out[1] = g_jcc(a, CC_NE);
+	out[nout++] = g_jcc(a, CC_NE);
 	g_alui(a, 0, G_SUB, TS(chain), 1);
 	if (c->exits[i].kind == JX_DONE) {
 		warp = g_jcc(a, CC_NS);
 		g_alui(a, 0, G_SUB, TS(row), 1);
-		out[2] = g_jcc(a, CC_S);
-		g_load(a, 0, RCX, TS(block_chain));
-		g_store(a, 0, TS(chain), RCX);
+		out[nout++] = g_jcc(a, CC_S);
 		g_load(a, 1, RCX, TS(block_budget));
 		g_store(a, 1, TS(budget), RCX);
+		g_load(a, 1, RCX, TS(block_at));
+		g_store(a, 1, TS(chain_at), RCX);
+		g_load(a, 0, RCX, TS(block_entry));
+		g_store(a, 0, TS(entry), RCX);
 		g_load(a, 1, RCX, rm_mem(R13, (s32)offsetof(struct warp, cta) - (s32)offsetof(struct warp, main)));
 		g_alui(a, 0, G_ADD, rm_mem(RCX, (s32)offsetof(struct cta, id)), 1);
 		g_alui(a, 1, G_ADD, rm_mem(RCX, (s32)offsetof(struct cta, linear)), 1);
-		g_load(a, 1, R13, TS(block_f));
-		g_load(a, 1, RBX, TS(block_p));
 		g_alui(a, 0, G_ADD, TS(blocks), 1);
+		first_warp(c);
 		block = g_jmp(a);
 		g_here(a, warp);
 	} else {
-		out[2] = g_jcc(a, CC_S);
+		warp = g_jcc(a, CC_NS);
+		if (next_phase(c, i, out + nout, fix)) {
+			nout += 2;
+			block = g_jmp(a);
+		}
+		out[nout++] = g_jmp(a);
+		g_here(a, warp);
 	}
 	g_alui(a, 1, G_ADD, rm_reg(RBX), (s32)stride);
 	g_alui(a, 1, G_ADD, rm_reg(R13), (s32)sizeof(struct warp));
@@ -156,10 +226,10 @@ static void chain(struct jcomp *c, u32 i)
 	j_run_lanes(c, RAX);
 	g_here(a, same);
 	g_op(a, 0, 0xff, 4, TS(chain_at), 0);
-	for (k = 0; k < 3; k++)
+	for (k = 0; k < nout; k++)
 		g_here(a, out[k]);
-#undef TS
 }
+#undef TS
 
 /* Do warps come here one after the other, so that exact transfers are worth their code? */
 static bool busy_entry(const struct jcomp *c, u32 pc)
@@ -175,9 +245,10 @@ bool jit_ways(struct jcomp *c, u32 *stubs)
 {
 	struct as *a = &c->a;
 	u8 *busy = pool_alloc(&c->mem, c->nentries + 1);
+	struct jfix *fix = pool_alloc(&c->mem, (c->nexits + 1) * sizeof(*fix));
 	u32 save, common, load, i;
 
-	if (!busy)
+	if (!busy || !fix)
 		return false;
 	for (i = 0; i < c->n; i++)
 		if (c->entry_at[i] && busy_entry(c, i))
@@ -200,7 +271,7 @@ bool jit_ways(struct jcomp *c, u32 *stubs)
 			transfer(c, live, n, false);
 		}
 		if (barrier || x->kind == JX_DONE)
-			chain(c, i);
+			chain(c, i, &fix[i]);
 		g_movi(a, RAX, i);
 		g_land(a, g_jmp(a), barrier || x->kind == JX_DONE ? common : save);
 	}
@@ -222,5 +293,8 @@ bool jit_ways(struct jcomp *c, u32 *stubs)
 			g_land(a, g_jmp(a), load);
 		}
 	}
+	for (i = 0; i < c->nexits; i++)
+		if (fix[i].entry && !a->oom)
+			g_land(a, fix[i].at, c->entries[fix[i].entry - 1].code);
 	return !c->bad && !a->oom;
 }

@@ -441,8 +441,8 @@ static struct jit *finish(struct scomp *c)
 	j->mem = j;
 	j->strip = s;
 	s->exits = (struct sexit *)TAKE((c->nexits + 1) * sizeof(*c->exits));
-	j->entries = (struct jentry *)TAKE((c->nentries + 1) * sizeof(*c->entries));
 	j->regs = (struct jplace *)TAKE((c->s->nregs + 1) * sizeof(struct jplace));
+	j->entries = (struct jentry *)TAKE((c->nentries + 1) * sizeof(*c->entries));
 	j->sites = (struct jsite *)TAKE((c->nsites + 1) * sizeof(*c->sites));
 	j->stubs = (u32 *)TAKE((c->nslow + 1) * sizeof(u32));
 	j->lives = (u32 *)TAKE((c->nlives + 1) * sizeof(u32));

@@ -445,7 +445,7 @@ bool s_ways(struct scomp *c)
 		c->next[c->nentries] = c->b[b].next = c->a.n;
 		entry_stub(c, b, true);
 		c->b[b].in = c->a.n;
-		c->entries[c->nentries++] = (struct jentry){ c->a.n, at, n, NO_PC };
+		c->entries[c->nentries++] = (struct jentry){ c->a.n, at, n };
 		c->entry_at[c->b[b].start] = c->nentries;
 		entry_stub(c, b, false);
 		if (c->a.n > S_MAX_CODE)
