@@ -433,38 +433,29 @@ static bool moves(struct jcomp *c, const struct insn *in)
 
 /* ---- floats ----------------------------------------------------------------------------- */
 
-static void ex2(struct jcomp *c, int x)         /* zmm0 = 2^x, as math.inc does it step by step */
+/* zmm0 = 2^x, to the bit what math.inc has: the last step is one rounding there, too, and what has no fraction or is infinite leaves f 0 */
+static void ex2(struct jcomp *c, int x)
 {
 	struct as *a = &c->a;
-	static const float co[8] = { 1.5252734e-5f, 1.5403530e-4f, 1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f,
-			6.9314718e-1f, 1.0f };
-	u32 i, u, hi = 0x43480000u, lo = 0xc3480000u;   /* 200, -200 */
+	static const float co[6] = { 6.9314718e-1f, 2.4022643e-1f, 5.5503327e-2f, 9.6184369e-3f, 1.3398874e-3f, 1.5353362e-4f };
+	static const int to[3] = { 6, 5, 4 };
+	u32 i, u[6];
 
-	/* x > 200 ? 200 : x < -200 ? -200 : x; a NaN stays and is put back at the end */
-	ev(a, V_MOVA32, 1, 0, rm_lit(j_lit32(c, hi), 0));
-	ev(a, V_MINPS, 1, 1, rm_reg(x));                /* the second operand if unordered */
-	ev(a, V_MOVA32, 2, 0, rm_lit(j_lit32(c, lo), 0));
-	ev(a, V_MAXPS, 1, 2, rm_reg(1));
-	ev_i(a, V_RNDSCALEPS, 2, 0, rm_reg(1), 0, 0, 0x0c);     /* MXCSR's rounding, no exceptions */
-	ev(a, V_SUBPS, 1, 1, rm_reg(2));                /* f */
-	ev(a, V_CVTTPS2DQ, 2, 0, rm_reg(2));            /* i */
-	memcpy(&u, &co[0], 4);
-	ev(a, V_MOVA32, 3, 0, rm_lit(j_lit32(c, u), 0));
-	for (i = 1; i < 8; i++) {
-		memcpy(&u, &co[i], 4);
-		ev(a, V_MULPS, 3, 3, rm_reg(1));
-		ev(a, V_ADDPS, 3, 3, rm_lit(j_lit32(c, u), 0));
+	memcpy(u, co, sizeof(u));
+	ev_i(a, V_REDUCEPS, 1, 0, rm_reg(x), 0, 0, 8);          /* f */
+	ev_i(a, V_RNDSCALEPS, 2, 0, rm_reg(x), 0, 0, 8);        /* n */
+	ev(a, V_MULPS, 3, 1, rm_reg(1));
+	for (i = 3; i-- > 0;) {
+		ev(a, V_MULPS, to[i], 1, rm_lit(j_lit32(c, u[2 * i + 1]), 0));
+		ev(a, V_ADDPS, to[i], to[i], rm_lit(j_lit32(c, u[2 * i]), 0));
 	}
-	ev_i(a, V_PSHID, 4, 4, rm_reg(2), 0, 0, 1);     /* h = i >> 1 */
-	ev(a, V_PSUBD, 2, 2, rm_reg(4));
-	ev(a, V_PADDD, 4, 4, rm_lit(j_lit32(c, 127), 0));
-	ev(a, V_PADDD, 2, 2, rm_lit(j_lit32(c, 127), 0));
-	ev_i(a, V_PSHID, 6, 4, rm_reg(4), 0, 0, 23);
-	ev_i(a, V_PSHID, 6, 2, rm_reg(2), 0, 0, 23);
-	ev(a, V_MULPS, 3, 3, rm_reg(4));
-	ev(a, V_MULPS, 3, 3, rm_reg(2));
-	ev_i(a, V_CMPPS, 7, x, rm_reg(x), 0, 0, 3);
-	ev_k(a, V_BLENDMD, 0, 3, rm_reg(x), 7, 0);
+	ev(a, V_MULPS, 4, 4, rm_reg(3));
+	ev(a, V_ADDPS, 5, 5, rm_reg(4));
+	ev(a, V_MULPS, 5, 5, rm_reg(3));
+	ev(a, V_ADDPS, 6, 6, rm_reg(5));
+	ev(a, V_MULPS, 0, 6, rm_reg(1));
+	ev(a, V_ADDPS, 0, 0, rm_lit(j_lit32(c, 0x3f800000u), 0));
+	ev(a, V_SCALEFPS, 0, 0, rm_reg(2));
 }
 
 static bool quiet(const struct jcomp *c, u32 o)

@@ -40,8 +40,6 @@ static void poly(struct scomp *c, bool w, int d, int x, const double *k, u32 n)
 static void ex2_core(struct scomp *c, int d)
 {
 	struct as *a = &c->a;
-	static const double co[8] = { 1.5252734e-5f, 1.5403530e-4f, 1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f,
-				      6.9314718e-1f, 1.0f };
 
 	vy(a, X_MOVU, 2, 0, lit32(c, 200.0f));
 	vr(a, X_MINPS, 1, 2, 1);
@@ -50,7 +48,21 @@ static void ex2_core(struct scomp *c, int d)
 	vyi(a, X_ROUNDPS, 2, 0, rm_reg(1), 0x0c);
 	vr(a, X_SUBPS, 1, 1, 2);
 	vr(a, X_CVTTPS2DQ, 2, 0, 2);
-	poly(c, false, d, 1, co, 8);
+	vy(a, X_MOVU_ST, 2, 0, at(64));
+	vr(a, X_MULPS, 2, 1, 1);
+	vy(a, X_MULPS, 0, 1, lit32(c, 1.5353362e-4f));
+	vy(a, X_ADDPS, 0, 0, lit32(c, 1.3398874e-3f));
+	vr(a, X_MULPS, 0, 0, 2);
+	vy(a, X_MULPS, d, 1, lit32(c, 9.6184369e-3f));
+	vy(a, X_ADDPS, d, d, lit32(c, 5.5503327e-2f));
+	vr(a, X_ADDPS, d, d, 0);
+	vr(a, X_MULPS, d, d, 2);
+	vy(a, X_MULPS, 0, 1, lit32(c, 2.4022643e-1f));
+	vy(a, X_ADDPS, 0, 0, lit32(c, 6.9314718e-1f));
+	vr(a, X_ADDPS, 0, 0, d);
+	vr(a, X_MULPS, d, 0, 1);
+	vy(a, X_ADDPS, d, d, lit32(c, 1.0f));
+	vy(a, X_MOVU, 2, 0, at(64));
 	vyi(a, X_SHID, SH_SAR, 0, rm_reg(2), 1);
 	vr(a, X_PSUBD, 2, 2, 0);
 	vy(a, X_PADDD, 0, 0, s_splat32(c, 127));
