@@ -120,6 +120,8 @@ void j_leave_if(struct jcomp *c, u32 cc, u32 exit)
 
 static void leave(struct jcomp *c, u8 kind, u32 pc)
 {
+	if (kind != JX_STEP)            /* behind others the next warp may go on */
+		jit_mxcsr_home(c);
 	jump_to_exit(c, g_jmp(&c->a), j_exit(c, kind, pc, 0));
 }
 
@@ -176,8 +178,8 @@ static bool new_entry(struct jcomp *c, u32 live, u32 n)
 	c->entries = grow(c, c->entries, &c->entries_cap, c->nentries + 1, sizeof(*c->entries));
 	if (c->bad)
 		return false;
+	jit_mxcsr_home(c);
 	c->entries[c->nentries++] = (struct jentry){ c->a.n, live, n };
-	c->mx = 0;
 	return true;
 }
 
@@ -189,7 +191,6 @@ static void entry(struct jcomp *c, u32 pc)
 	c->stamp++;
 	c->nmemo = 0;
 	c->all_here = false;
-	c->mx = 0;
 	if (c->entry_at[pc] || c->inside[pc])
 		return;
 	live = live_list(c, pc, &n);
@@ -322,6 +323,7 @@ static void jump(struct jcomp *c, u32 pc, u32 to)
 	struct as *a = &c->a;
 	u64 left = c->rin[c->block] & ~c->rin[block_no(c, to)];
 
+	jit_mxcsr_home(c);
 	for (; left; left &= left - 1) {
 		u32 i = (u32)__builtin_ctzll(left), at;
 
@@ -391,6 +393,7 @@ static void branch(struct jcomp *c, const struct insn *in, u32 pc)
 	const struct jregion *r;
 	u32 at = 0, all, no, i;
 
+	jit_mxcsr_home(c);
 	if (c->decided) {
 	} else if (jit_val(c, in->guard, 2).cls == JC_UNI) {
 		g_alui(a, 0, G_CMP, p, 0);
@@ -617,8 +620,10 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 			entry(c, pc + 1);
 		return;
 	}
-	if (for_branch(c, in, pc))
+	if (for_branch(c, in, pc)) {
+		jit_mxcsr_home(c);
 		jit_setp_ahead(c, in, !in[1].gneg);
+	}
 	behind = c->after_half;
 	c->after_half = 0;
 	if (!c->decided)
@@ -669,6 +674,7 @@ static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool
 		struct jblock *jb = &c->s->b[b];
 
 		c->block = b;
+		jit_mxcsr_home(c);
 		c->code_at[jb->start] = c->a.n;
 		entry(c, jb->start);
 		for (i = jb->start; i < jb->end && !c->bad && !c->a.oom; i++)

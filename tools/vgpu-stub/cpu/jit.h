@@ -79,7 +79,7 @@ struct jit_src {
 	u64 *live_in, *live_out;        /* nb * words */
 	struct vreg *regs;
 	u32 *slot;
-	u32 mxcsr;              /* the one value wanted, 0: none; ~0: several */
+	u32 mxcsr, mxcsr_home;  /* the one value wanted, 0: none; ~0: several, most of them this */
 	bool noguess;           /* guesses have been wrong */
 	u8 *parted;             /* by pc: branches where lanes did not stay together; of a strip, or of a warp and often */
 	u64 *varies;            /* registers that are no scalars because of the latter: jit_region.c adds to it, with jit_lock() held */
@@ -135,7 +135,7 @@ struct jit {
 	struct jplace *regs;
 	struct jregion *regions;
 	s32 (*pats)[LANES];
-	u32 mxcsr;
+	u32 mxcsr, mxcsr_home;
 	bool guessed;           /* about alignment or sign */
 	u32 quits;              /* wrong guesses */
 	u32 parted;             /* jit_part() */
@@ -337,6 +337,7 @@ bool jit_scalar_op(struct jcomp *c, const struct insn *in);
 bool jit_sreg(struct jcomp *c, const struct insn *in);
 /* jit_emit.c */
 void jit_mxcsr(struct jcomp *c, u32 want);
+void jit_mxcsr_home(struct jcomp *c);
 /* That (MXCSR_BASE: to nearest, nothing flushed) for one instruction; true: jit_mxcsr_back() has to follow it. */
 bool jit_mxcsr_for(struct jcomp *c, u32 want);
 void jit_mxcsr_back(struct jcomp *c);

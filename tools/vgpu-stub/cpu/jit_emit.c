@@ -235,6 +235,13 @@ void jit_mxcsr(struct jcomp *c, u32 want)
 	jit_ldmxcsr(c, want);
 }
 
+/* Where several are wanted: the one of most of the code, which each block begins and ends with. */
+void jit_mxcsr_home(struct jcomp *c)
+{
+	if (c->s->mxcsr == ~0u)
+		jit_mxcsr(c, c->s->mxcsr_home);
+}
+
 bool jit_mxcsr_for(struct jcomp *c, u32 want)
 {
 	if (c->s->mxcsr == ~0u)

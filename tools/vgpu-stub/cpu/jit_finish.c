@@ -57,6 +57,7 @@ struct jit *jit_finish(struct jcomp *c, const u32 *stubs)
 	j->fn = c->fn;
 	j->spec = c->spec;
 	j->mxcsr = c->s->mxcsr;
+	j->mxcsr_home = c->s->mxcsr_home;
 	j->guessed = c->guessed;
 	j->p_bytes = (c->home_next + 63) & ~63u;
 	j->nentries = c->nentries;

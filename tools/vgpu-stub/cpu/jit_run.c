@@ -136,6 +136,7 @@ static const struct jexit *go(struct tstate *ts, const struct jit *j, struct war
 {
 	struct warp *w = *pw;
 	const struct jexit *x;
+	u32 mode = j->mxcsr == ~0u ? j->mxcsr_home : j->mxcsr;
 
 	((struct jprivate *)w->jp)->m = w->main.mask;
 	ts->chain = (s32)more;
@@ -144,9 +145,9 @@ static const struct jexit *go(struct tstate *ts, const struct jit *j, struct war
 	ts->whole = whole;
 	ts->chain_at = j->code + j->entries[n - 1].code;
 	for (;;) {
-		if (j->mxcsr && j->mxcsr != ~0u && ts->mxcsr != j->mxcsr) {
-			ts->mxcsr = j->mxcsr;
-			_mm_setcsr(j->mxcsr);
+		if (j->mxcsr && ts->mxcsr != mode) {
+			ts->mxcsr = mode;
+			_mm_setcsr(mode);
 		}
 		ts->jit = j;
 		x = &j->exits[((jit_code *)j->code)(w->jp, &w->main, ts, w->main.base[1], j->code + j->entries[n - 1].code)];

@@ -164,7 +164,7 @@ static bool cares(const struct insn *in)
 struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *regs, u32 nregs)
 {
 	struct jit_src *s = calloc(1, sizeof(*s));
-	u32 i, want = 0;
+	u32 i, want = 0, flushed = 0, plain = 0;
 
 	if (!s)
 		return NULL;
@@ -184,8 +184,11 @@ struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *r
 	for (i = 0; i < n; i++) {
 		struct insn *in = &s->code[i];
 
-		if (cares(in))
+		if (cares(in)) {
 			want = !want || want == in->mxcsr ? in->mxcsr : ~0u;
+			flushed += in->mxcsr == (MXCSR_BASE | MXCSR_FLUSH);
+			plain += in->mxcsr == MXCSR_BASE;
+		}
 		if (in->kind == K_CALL) {
 			struct callinfo *ci = pool_alloc(&s->pool, sizeof(*ci));
 			const struct callinfo *o = in->u.call;
@@ -203,7 +206,8 @@ struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *r
 		}
 	}
 	/* conversions that ask for nothing round to nearest: other modes are set around what wants them */
-	s->mxcsr = !want ? 0x1f80 : want & 0x6000 ? ~0u : want;
+	s->mxcsr = !want ? MXCSR_BASE : want & 0x6000 ? ~0u : want;
+	s->mxcsr_home = flushed > plain ? MXCSR_BASE | MXCSR_FLUSH : MXCSR_BASE;
 	return s;
 fail:
 	jit_src_free(s);
