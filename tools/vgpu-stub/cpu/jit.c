@@ -548,6 +548,8 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 	c->half = !c->gk && in->kind == K_LD ? jit_half(c, pc) : OPND_NONE;
 	if (c->half != OPND_NONE && keeps(c, in + 1))
 		c->half = OPND_NONE;
+	if (c->half != OPND_NONE)
+		c->half_mx = c->mx;
 	mark = j_mark(c);
 	nmemo = c->nmemo;
 	memcpy(memo, c->memo, nmemo * sizeof(memo[0]));
@@ -628,8 +630,11 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 	c->after_half = 0;
 	if (!c->decided)
 		straight(c, in, pc);
-	if (behind)
+	if (behind) {
 		g_here(&c->a, behind);
+		if (c->mx != c->half_mx)        /* who comes from there has not passed the entry in between */
+			c->mx = 0;
+	}
 	jm_defines(c, in);
 }
 

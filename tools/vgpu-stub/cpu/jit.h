@@ -158,7 +158,7 @@ struct jprivate {
 	u32 tid[3], guard;              /* tid of lane 0; k5 over a call */
 	u64 tidv[3];                    /* addresses of the tids of this warp */
 	u64 lims[5];                    /* of the span, by log2 of the size of an access */
-	u32 dim[3], pad;
+	u32 dim[3], apart;              /* lanes that want another mode (jit_mode.c) */
 	u64 gpr[8];
 	u64 value;                      /* of the lane whose atomic is at work */
 	u32 wait[JIT_REGIONS], other[JIT_REGIONS];      /* lanes that wait at a region's join, at its second side */
@@ -253,6 +253,7 @@ struct jcomp {
 	u8 nyes, nno;
 	bool decided;           /* there is no other case */
 	u32 half, after_half;   /* what the load that is emitted may fill (jit_half()); its jump behind the conversion, 0: none */
+	u32 half_mx;            /* the mode there */
 	bool all_here;          /* this block of code has seen that all living lanes run */
 	u32 product, nproduct;  /* registers of one statement's product that were computed together: from which pc on, and how many */
 	u32 pc, mx;
@@ -338,6 +339,12 @@ bool jit_sreg(struct jcomp *c, const struct insn *in);
 /* jit_emit.c */
 void jit_mxcsr(struct jcomp *c, u32 want);
 void jit_mxcsr_home(struct jcomp *c);
+bool jit_mode_free(const struct insn *in);      /* it can do with either mode */
+enum { EX2_PLAIN, EX2_FLUSH, EX2_KEEP };
+int jit_ex2_mode(const struct jcomp *c, const struct insn *in);
+void jit_ex2(struct jcomp *c, int x, int how);
+bool jit_mode_begin(struct jcomp *c, const struct insn *in);
+void jit_mode_end(struct jcomp *c);
 /* That (MXCSR_BASE: to nearest, nothing flushed) for one instruction; true: jit_mxcsr_back() has to follow it. */
 bool jit_mxcsr_for(struct jcomp *c, u32 want);
 void jit_mxcsr_back(struct jcomp *c);

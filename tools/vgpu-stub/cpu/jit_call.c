@@ -109,17 +109,22 @@ static bool wanted(const struct jcomp *c, const struct insn *in)
 bool jit_lane_call(struct jcomp *c, const struct insn *in)
 {
 	static const u8 args[4] = { RDI, RSI, RDX, RCX };
+	bool apart;
 	u32 k;
 
 	if (!wanted(c, in))
 		return false;
-	jit_mxcsr(c, in->mxcsr);
+	apart = jit_mode_begin(c, in);
+	if (!apart)
+		jit_mxcsr(c, in->mxcsr);
 	for (k = 1; k < 4; k++)
 		operand(c, in->o[k], jit_src_w(in, k), k);
 	keep(c, false);         /* before arguments take the place of scalars */
 	for (k = 0; k < 4; k++)
 		g_lea(&c->a, 1, args[k], at(k, 0));
 	call(c, (u64)(uintptr_t)in->u.lane);
+	if (apart)
+		jit_mode_end(c);
 	return result(c, in);
 }
 

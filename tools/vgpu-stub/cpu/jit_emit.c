@@ -223,33 +223,3 @@ void ju_store(struct jcomp *c, u32 v, int gpr)
 	else if (r->loc == LOC_MEM)
 		g_store(&c->a, r->w == 1, rm_mem(RBX, (s32)r->home), gpr);
 }
-
-void jit_ldmxcsr(struct jcomp *c, u32 v) { g_op(&c->a, 0, 0x1ae, 2, rm_lit(j_lit32(c, v), 0), 0); }
-
-void jit_mxcsr(struct jcomp *c, u32 want)
-{
-	/* conversions only care for the rounding, which is the same with and without flushing */
-	if (!want || c->s->mxcsr != ~0u || c->mx == want)
-		return;
-	c->mx = want;
-	jit_ldmxcsr(c, want);
-}
-
-/* Where several are wanted: the one of most of the code, which each block begins and ends with. */
-void jit_mxcsr_home(struct jcomp *c)
-{
-	if (c->s->mxcsr == ~0u)
-		jit_mxcsr(c, c->s->mxcsr_home);
-}
-
-bool jit_mxcsr_for(struct jcomp *c, u32 want)
-{
-	if (c->s->mxcsr == ~0u)
-		jit_mxcsr(c, want);
-	if (c->s->mxcsr == ~0u || c->s->mxcsr == want)
-		return false;
-	jit_ldmxcsr(c, want);
-	return true;
-}
-
-void jit_mxcsr_back(struct jcomp *c) { jit_ldmxcsr(c, c->s->mxcsr); }

@@ -433,31 +433,6 @@ static bool moves(struct jcomp *c, const struct insn *in)
 
 /* ---- floats ----------------------------------------------------------------------------- */
 
-/* zmm0 = 2^x, to the bit what math.inc has: the last step is one rounding there, too, and what has no fraction or is infinite leaves f 0 */
-static void ex2(struct jcomp *c, int x)
-{
-	struct as *a = &c->a;
-	static const float co[6] = { 6.9314718e-1f, 2.4022643e-1f, 5.5503327e-2f, 9.6184369e-3f, 1.3398874e-3f, 1.5353362e-4f };
-	static const int to[3] = { 6, 5, 4 };
-	u32 i, u[6];
-
-	memcpy(u, co, sizeof(u));
-	ev_i(a, V_REDUCEPS, 1, 0, rm_reg(x), 0, 0, 8);          /* f */
-	ev_i(a, V_RNDSCALEPS, 2, 0, rm_reg(x), 0, 0, 8);        /* n */
-	ev(a, V_MULPS, 3, 1, rm_reg(1));
-	for (i = 3; i-- > 0;) {
-		ev(a, V_MULPS, to[i], 1, rm_lit(j_lit32(c, u[2 * i + 1]), 0));
-		ev(a, V_ADDPS, to[i], to[i], rm_lit(j_lit32(c, u[2 * i]), 0));
-	}
-	ev(a, V_MULPS, 4, 4, rm_reg(3));
-	ev(a, V_ADDPS, 5, 5, rm_reg(4));
-	ev(a, V_MULPS, 5, 5, rm_reg(3));
-	ev(a, V_ADDPS, 6, 6, rm_reg(5));
-	ev(a, V_MULPS, 0, 6, rm_reg(1));
-	ev(a, V_ADDPS, 0, 0, rm_lit(j_lit32(c, 0x3f800000u), 0));
-	ev(a, V_SCALEFPS, 0, 0, rm_reg(2));
-}
-
 static bool quiet(const struct jcomp *c, u32 o)
 {
 	struct jval v = jit_val(c, o, 0);
@@ -471,12 +446,17 @@ static bool floats(struct jcomp *c, const struct insn *in)
 	u8 w = in->type == T_F64;
 	u32 op = 0, p, n = w ? 4 : 2;
 	bool sat = false, raw = c->r[in->o[0]].rawf || !jit_makes_raw(in);
+	bool apart = false;
+	int how = jit_ex2_mode(c, in);
 	int x, y, z, d;
 
 	/* these are exact or bit operations, or round to nearest in either mode */
 	if (!((in->lop == LOP_CVT_F_S32 || in->lop == LOP_CVT_F_U32) && !(in->mxcsr & 0x6000) && c->s->mxcsr != ~0u) &&
-	    in->lop != LOP_CVT_F_H && in->lop != LOP_CVT_H_F && in->lop != LOP_ABS && in->lop != LOP_NEG && in->lop != LOP_FLUSH && !jit_any_mode(c, in))
-		jit_mxcsr(c, in->mxcsr);
+	    in->lop != LOP_CVT_F_H && in->lop != LOP_CVT_H_F && in->lop != LOP_ABS && in->lop != LOP_NEG && in->lop != LOP_FLUSH && !how && !jit_any_mode(c, in)) {
+		apart = jit_mode_begin(c, in);
+		if (!apart)
+			jit_mxcsr(c, in->mxcsr);
+	}
 	for (p = 0; p < n; p++) {
 		switch (in->lop) {
 		case LOP_ADDSAT: case LOP_SUBSAT: case LOP_MULSAT:
@@ -605,7 +585,7 @@ static bool floats(struct jcomp *c, const struct insn *in)
 			if (w)
 				return false;
 			x = jv_reg(c, in->o[1], 0, p, 5);
-			ex2(c, x);
+			jit_ex2(c, x, how);
 			d = 0;
 			break;
 		case LOP_CVT_F_S32:
@@ -643,6 +623,8 @@ static bool floats(struct jcomp *c, const struct insn *in)
 			d = jv_canon(c, d, d);
 		jv_put(c, in->o[0], p, d);
 	}
+	if (apart)
+		jit_mode_end(c);
 	return true;
 }
 

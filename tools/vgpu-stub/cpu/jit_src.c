@@ -186,8 +186,8 @@ struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *r
 
 		if (cares(in)) {
 			want = !want || want == in->mxcsr ? in->mxcsr : ~0u;
-			flushed += in->mxcsr == (MXCSR_BASE | MXCSR_FLUSH);
-			plain += in->mxcsr == MXCSR_BASE;
+			flushed += in->mxcsr == (MXCSR_BASE | MXCSR_FLUSH) && !jit_mode_free(in);
+			plain += in->mxcsr == MXCSR_BASE && !jit_mode_free(in);
 		}
 		if (in->kind == K_CALL) {
 			struct callinfo *ci = pool_alloc(&s->pool, sizeof(*ci));
