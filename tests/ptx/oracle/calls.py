@@ -237,10 +237,12 @@ def text(f, s):
               "selp.b64 %s, %s, %s, %s;" % (extra[3], extra[1], extra[2], extra[0]),
               "%s: .callprototype (%s) _ (%s);" % (proto, declared(*to.ret, "_"), ", ".join(declared(a, b, "_") for a, b in to.sig))]
         name, behind = extra[3], ", " + proto
-    o.append("%scall (%s), %s, (%s)%s;" % (at(guard), d if space == "reg" else "res", name, ", ".join(names), behind))
-    if space == "param":
-        o.append("%sld.param.%s %s, [res];" % (at(guard), width(t), d))
-    return o + ["}"]
+    if space == "reg":
+        return o + ["%scall (%s), %s, (%s)%s;" % (at(guard), d, name, ", ".join(names), behind), "}"]
+    over = f.label()            # ld.param of a result takes no guard
+    if guard:
+        o.append("%sbra %s;" % (at((guard[0], not guard[1])), over))
+    return o + ["call (res), %s, (%s)%s;" % (name, ", ".join(names), behind), "ld.param.%s %s, [res];" % (width(t), d), over + ":", "}"]
 
 
 def body(f, o):
