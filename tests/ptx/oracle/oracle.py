@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Writes PTX cases whose expectations are computed from the text of the PTX ISA with exact numbers.
 
-Usage: oracle.py FOLDER [-n ROWS] [-e EACH] [-p PART]...    -e: each EACH-th form only; -p: one of PARTS
+Usage: oracle.py FOLDER [-n ROWS] [-e EACH] [-p PART]...    -e: each EACH-th form only; -p: one of PARTS, or calls
 The files are cases for ptxrun (tests/ptx/README.md). Nothing here looks at the engine.
 """
 import argparse
 import importlib
 import os
 
+import calls
 import emit
 
 # module, target of its PTX, the device's compute capability
@@ -17,6 +18,7 @@ PARTS = {"int": ("integer", "sm_90", None), "video": ("video", "sm_90", None), "
          "float100": ("floats", "sm_100", "10.0"),
          "cvt100": ("convert", "sm_100a", "10.0")}
 PER_FILE = 12
+PROGRAMS = 300          # of calls.py
 
 
 def main():
@@ -28,8 +30,11 @@ def main():
     a = p.parse_args()
     a.n = (a.n + 31) // 32 * 32         # whole warps: forms between lanes want them
     os.makedirs(a.folder, exist_ok=True)
-    total = 0
-    for part in a.p or PARTS:
+    total = programs = 0
+    for part in a.p or [*PARTS, "calls"]:
+        if part == "calls":
+            programs = calls.write(a.folder, 1, PROGRAMS // a.e)
+            continue
         name, target, cc = PARTS[part]
         module = importlib.import_module(name)
         forms = list((module.forms100 if cc else module.forms)(a.e == 1))[::a.e]
@@ -38,7 +43,7 @@ def main():
             some = forms[i:i + PER_FILE]
             title = "%s %d" % (part, number)
             emit.write(os.path.join(a.folder, "%s_%03d.ptx" % (part, number)), title, some, a.n, target=target, cc=cc)
-    print("%d forms" % total)
+    print("%d forms, %d programs of calls" % (total, programs))
 
 
 if __name__ == "__main__":
