@@ -47,18 +47,24 @@ static void drain(struct device *d, int on, const struct client *by, struct vgpu
 		r->count);
 }
 
+int ctl_may(const struct client *by, struct vgpu_msg_ctl_r *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->status = VGPU_ST_OK;
+	if (by->uid == 0 || by->uid == agent.uid)
+		return 1;
+	r->status = VGPU_ST_NOT_SUPPORTED;
+	snprintf(r->text, sizeof(r->text), "only root and the agent's own user (%u) may do that; this is user %u", agent.uid, by->uid);
+	log_client(LOG_WARN, "user %u, pid %d, asked for vgpu ctl and may not", by->uid, by->pid);
+	return 0;
+}
+
 void ctl_do(const struct client *by, const struct vgpu_msg_ctl *m, struct vgpu_msg_ctl_r *r)
 {
 	struct client *c = NULL;
 
-	memset(r, 0, sizeof(*r));
-	r->status = VGPU_ST_OK;
-	if (by->uid != 0 && by->uid != agent.uid) {
-		r->status = VGPU_ST_NOT_SUPPORTED;
-		snprintf(r->text, sizeof(r->text), "only root and the agent's own user (%u) may do that; this is user %u", agent.uid, by->uid);
-		log_client(LOG_WARN, "user %u, pid %d, asked for vgpu ctl and may not", by->uid, by->pid);
+	if (!ctl_may(by, r))
 		return;
-	}
 	if (m->op == VGPU_CTL_DRAIN || m->op == VGPU_CTL_UNDRAIN) {
 		if (m->target < agent.opt.devices) {
 			drain(&agent.dev[m->target], m->op == VGPU_CTL_DRAIN, by, r);

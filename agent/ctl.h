@@ -5,6 +5,8 @@
 
 #include "agent.h"
 
+/* Whether `by` may change anything here; begins the answer r, or makes it the refusal. */
+int ctl_may(const struct client *by, struct vgpu_msg_ctl_r *r);
 void ctl_do(const struct client *by, const struct vgpu_msg_ctl *m, struct vgpu_msg_ctl_r *r);
 
 #endif
