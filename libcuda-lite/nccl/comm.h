@@ -3,6 +3,7 @@
  * The inside of libnccl: communicators, mailboxes, operations.
  *
  *   nccl.c       the calls: arguments, groups, results
+ *   make.c       communicators are made and ended
  *   comm.c       a communicator's life: ring, tables, split, shrink, end; its keeper, a thread that notices who has gone
  *   socket.c     TCP between the ranks: the unique id's root, the ring, who comes in
  *   mail.c       mailboxes, in memory that both devices reach
@@ -142,7 +143,34 @@ struct nccl_thread {
 };
 VGPU_TLS(struct nccl_thread, vgpu_nccl_self);
 
+#define PUBLIC __attribute__((visibility("default")))
+#define fail(e, why) nccl_fail(e, why)
+
+/* A communicator that is to be made: by the caller, at a group's end, or by a thread of its own. */
+struct start {
+	struct start *next;
+	enum { BY_ID, BY_SPLIT, BY_SHRINK } how;
+	struct ncclComm *c, *parent;
+	ncclComm_t *out;
+	ncclUniqueId id;
+	uint32_t child;
+	int color, key, *members;
+	const char *why;
+	ncclResult_t result;
+	pthread_t thread;
+};
+
+struct group { struct op *ops, **ops_end; struct start *starts, **starts_end; ncclResult_t error; };
+
+/* make.c: each is made by a thread of its own; drop: none is */
+ncclResult_t make_all(struct start *list);
+void make_drop(struct start *list);
+
 /* nccl.c */
+struct group *nccl_group(void);                         /* the thread's open one, NULL: no memory */
+ncclResult_t nccl_noted(ncclResult_t e);                /* an error in a group is the group's, of which nothing is done then */
+ncclResult_t nccl_alive(const struct ncclComm *c);
+ncclResult_t nccl_usable(struct ncclComm *c);           /* made, not failed, not finalized */
 ncclResult_t nccl_fail(ncclResult_t e, const char *why);        /* why: a literal */
 void nccl_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 ncclResult_t nccl_cuda(CUresult r);

@@ -334,6 +334,16 @@ static void pairs(void)
 	look("sum in a group", out, 1000, type, ncclSum, 0, 0, 9, false);
 	look("send in a group", out + 4000, 1000, type, -1, left, 0, 9, false);
 	look("maximum in a group", out + 8000, 1000, type, ncclMax, 0, 0, 9, false);
+	/* two streams in turn, with nothing between them: operations of a communicator do not run into each other */
+	fill(in, 30000, type, me, 10);
+	fill(in + 400000, 30000, type, me, 11);
+	for (int turn = 0; turn < 20; turn++) {
+		NC(ncclAllReduce((void *)in, (void *)out, 30000, type, ncclSum, comm, st));
+		NC(ncclAllReduce((void *)(in + 400000), (void *)(out + 400000), 30000, type, ncclMax, comm, other));
+	}
+	CK(cuStreamSynchronize(other));
+	look("of two streams", out, 30000, type, ncclSum, 0, 0, 10, false);
+	look("of two streams, the other", out + 400000, 30000, type, ncclMax, 0, 0, 11, false);
 	CK(cuStreamDestroy(other));
 }
 
