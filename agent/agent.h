@@ -239,6 +239,7 @@ struct device {
 	const char *trouble;            /* it is lost: seen where that may not be acted on yet */
 	uint8_t died[VGPU_MAX_QUEUES];  /* by queue: status of a death that was reported */
 	uint64_t retry_ns;
+	uint64_t retry_in_ns;           /* how long it was waited for that */
 	char last_error[400];           /* so that a retry that fails alike is said once */
 
 	uint64_t memory_used;           /* D */
