@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Operators' own programs, unmodified, on an installed tree: NVIDIA's nvidia-ctk, gpu-feature-discovery and device plugin for Kubernetes (which a
-# kubelet of ours drives: fake_kubelet.go), go-nvml's examples (Go proxy), systeminformation (npm). Each is skipped where it cannot be had.
-#   tests/strangers/operators.sh BUILD [NAME...]      default: nvml ctk gfd k8s systeminformation
+# kubelet of ours drives: fake_kubelet.go), go-nvml's examples (Go proxy), systeminformation (npm), telegraf's
+# input for nvidia-smi (Go; telegraf_smi.go runs it once). Each is skipped where it cannot be had.
+#   tests/strangers/operators.sh BUILD [NAME...]      default: nvml ctk gfd k8s telegraf systeminformation
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 B=$(cd "$1" && pwd)
@@ -29,7 +30,7 @@ uuid() { grep -oE 'GPU-[0-9a-f]{8}-[0-9a-f-]{27}' | head -n 1; }
 # ours, as that package
 built() {
 	local src
-	[ -x "$C/bin/$3" ] && return
+	[ -x "$C/bin/$3" ] && ! [ "${4:-}" -nt "$C/bin/$3" ] && return
 	[ -n "$go" ] || { echo "skip $3: no Go"; return 1; }
 	src=$($go mod download -json "$1" 2>>"$C/log" | sed -n 's/^\t"Dir": "\(.*\)",\?$/\1/p')
 	[ -n "$src" ] || { echo "skip $3: Go's proxy does not give $1"; return 1; }
@@ -86,6 +87,14 @@ k8s() {
 	kill $agent; wait $agent 2>/dev/null
 }
 
+telegraf() {
+	built github.com/influxdata/telegraf@v1.37.2 cmd/smi telegraf-smi tests/strangers/telegraf_smi.go || return
+	on "$C/bin/telegraf-smi" >"$dir/out" 2>&1
+	grep -qx 'nvidia_smi tag name VGPU of the test' "$dir/out" && grep -q "^nvidia_smi tag uuid GPU-" "$dir/out" && grep -qE '^nvidia_smi memory_total [1-9][0-9]{2,}$' "$dir/out" &&
+		grep -qE '^nvidia_smi memory_used [0-9]+$' "$dir/out" && grep -qE '^nvidia_smi utilization_gpu [0-9]+$' "$dir/out" && grep -q "^nvidia_smi driver_version $driver" "$dir/out" &&
+		! grep -q '^error' "$dir/out" && ok "telegraf: $(grep -vc ' tag ' "$dir/out") fields" || fail "telegraf: $(head -n 12 "$dir/out" | tr '\n' ';')"
+}
+
 systeminformation() {
 	command -v npm >/dev/null || { echo "skip systeminformation: no npm"; return; }
 	[ -d "$C/npm/node_modules/systeminformation" ] || npm install --silent --prefix "$C/npm" systeminformation@5.33.23 >"$dir/npm" 2>&1 ||
@@ -103,6 +112,6 @@ systeminformation() {
 }
 
 names=("$@")
-[ $# -gt 0 ] || names=(nvml ctk gfd k8s systeminformation)
+[ $# -gt 0 ] || names=(nvml ctk gfd k8s telegraf systeminformation)
 for name in "${names[@]}"; do "$name"; done
 exit $bad
