@@ -138,8 +138,7 @@ extern const uint8_t nccl_bytes[ncclNumTypes];
 
 struct nccl_thread {
 	const char *last;               /* for ncclGetLastError */
-	unsigned groups;                /* open */
-	struct group *group;
+	struct group *group;            /* open, NULL: none */
 };
 VGPU_TLS(struct nccl_thread, vgpu_nccl_self);
 
@@ -160,14 +159,13 @@ struct start {
 	pthread_t thread;
 };
 
-struct group { struct op *ops, **ops_end; struct start *starts, **starts_end; ncclResult_t error; };
+struct group { unsigned depth; struct op *ops, **ops_end; struct start *starts, **starts_end; ncclResult_t error; };
 
 /* make.c: each is made by a thread of its own; drop: none is */
 ncclResult_t make_all(struct start *list);
 void make_drop(struct start *list);
 
 /* nccl.c */
-struct group *nccl_group(void);                         /* the thread's open one, NULL: no memory */
 ncclResult_t nccl_noted(ncclResult_t e);                /* an error in a group is the group's, of which nothing is done then */
 ncclResult_t nccl_alive(const struct ncclComm *c);
 ncclResult_t nccl_usable(struct ncclComm *c);           /* made, not failed, not finalized */

@@ -44,7 +44,7 @@ static bool capturing(CUstream s)
 /* Behind the operation before. */
 static ncclResult_t enter(struct ncclComm *c, CUstream s)
 {
-	if (c->any && s != c->last_stream && !capturing(s))
+	if (c->any && c->ranks > 1 && s != c->last_stream && !capturing(s))
 		CU(cuStreamWaitEvent(s, c->last, 0));
 	return ncclSuccess;
 }
@@ -55,6 +55,8 @@ static ncclResult_t leave(struct ncclComm *c, CUstream s)
 		c->captured = true;
 		return ncclSuccess;
 	}
+	if (c->ranks == 1)              /* whose streams may be of any context */
+		return ncclSuccess;
 	CU(cuEventRecord(c->last, s));
 	c->last_stream = s;
 	c->any = true;
@@ -372,7 +374,8 @@ static ncclResult_t current(struct ncclComm *c, bool *pushed)
 	CUcontext now = NULL;
 
 	*pushed = false;
-	if (cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == c->ctx)
+	/* one rank alone has no memory of its own: the caller's context will do */
+	if (cuCtxGetCurrent(&now) == CUDA_SUCCESS && (now == c->ctx || (now && c->ranks == 1)))
 		return ncclSuccess;
 	CU(cuCtxPushCurrent(c->ctx));
 	*pushed = true;

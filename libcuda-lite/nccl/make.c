@@ -154,15 +154,9 @@ void make_drop(struct start *list)
 
 static ncclResult_t begin(struct start *s)
 {
-	struct nccl_thread *t = vgpu_nccl_self_at();
+	struct group *g = vgpu_nccl_self_at()->group;
 
-	if (t->groups) {
-		struct group *g = nccl_group();
-
-		if (!g) {
-			make_drop(s);
-			return fail(ncclSystemError, "no memory");
-		}
+	if (g) {
 		*g->starts_end = s;
 		g->starts_end = &s->next;
 		return s->c && !s->c->blocking ? ncclInProgress : ncclSuccess;

@@ -91,30 +91,27 @@ ncclResult_t nccl_usable(struct ncclComm *c)
 
 /* ---- groups ---- */
 
-struct group *nccl_group(void)
-{
-	struct nccl_thread *t = vgpu_nccl_self_at();
-
-	if (!t->group) {
-		t->group = calloc(1, sizeof(*t->group));
-		if (t->group) {
-			t->group->ops_end = &t->group->ops;
-			t->group->starts_end = &t->group->starts;
-		}
-	}
-	return t->group;
-}
-
 ncclResult_t nccl_noted(ncclResult_t e)
 {
-	if (e != ncclSuccess && e != ncclInProgress && vgpu_nccl_self_at()->groups && nccl_group() && !nccl_group()->error)
-		nccl_group()->error = e;
+	struct group *g = vgpu_nccl_self_at()->group;
+
+	if (e != ncclSuccess && e != ncclInProgress && g && !g->error)
+		g->error = e;
 	return e;
 }
 
 PUBLIC ncclResult_t ncclGroupStart(void)
 {
-	vgpu_nccl_self_at()->groups++;
+	struct nccl_thread *t = vgpu_nccl_self_at();
+
+	if (!t->group) {
+		t->group = calloc(1, sizeof(*t->group));
+		if (!t->group)
+			return fail(ncclSystemError, "no memory");
+		t->group->ops_end = &t->group->ops;
+		t->group->starts_end = &t->group->starts;
+	}
+	t->group->depth++;
 	return ncclSuccess;
 }
 
@@ -124,9 +121,9 @@ PUBLIC ncclResult_t ncclGroupEnd(void)
 	struct group *g = t->group, all;
 	ncclResult_t r = ncclSuccess, e;
 
-	if (!t->groups)
+	if (!g)
 		return fail(ncclInvalidUsage, "ncclGroupEnd without ncclGroupStart");
-	if (--t->groups || !g)
+	if (--g->depth)
 		return ncclSuccess;
 	all = *g;
 	t->group = NULL;
@@ -274,6 +271,7 @@ static ncclResult_t operation(int kind, const void *send, void *recv, size_t cou
 {
 	struct op o = { .kind = (uint8_t)kind, .send = send, .recv = recv, .count = count, .type = (uint8_t)type, .root = root, .comm = c,
 			.stream = stream }, *p;
+	struct group *g = vgpu_nccl_self_at()->group;
 	size_t n;
 	bool sends, takes;
 
@@ -293,13 +291,7 @@ static ncclResult_t operation(int kind, const void *send, void *recv, size_t cou
 	if (!p)
 		return fail(ncclSystemError, "no memory");
 	*p = o;
-	if (vgpu_nccl_self_at()->groups) {
-		struct group *g = nccl_group();
-
-		if (!g) {
-			free(p);
-			return fail(ncclSystemError, "no memory");
-		}
+	if (g) {
 		*g->ops_end = p;
 		g->ops_end = &p->next;
 		return ncclSuccess;
