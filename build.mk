@@ -314,7 +314,9 @@ $(B)/lib/libnvToolsExt.so.1: $(O)/lib/libcuda-lite/nvtx/inject.o linker/libnvToo
 	$(CC) $(CFLAGS) $(SO) -Wl,-soname,libnvToolsExt.so.1 -Wl,--default-symver -Wl,--version-script=linker/libnvToolsExt.map -o $@ $(filter %.o,$^)
 $(B)/lib/libnccl.so.2: $(call objs,lib,$(NCCL)) linker/libnccl.map $(B)/lib/libcuda.so.1
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SO) $(BESIDE) -Wl,-soname,libnccl.so.2 -Wl,--version-script=linker/libnccl.map -o $@ $(filter %.o,$^) -L$(B)/lib -lcuda
+	$(CC) $(CFLAGS) $(SO) $(BESIDE) -Wl,-soname,libnccl.so.2 -Wl,--version-script=linker/libnccl.map -o $@ $(filter %.o,$^) -L$(B)/lib -lcuda \
+		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
+$(O)/lib/libcuda-lite/nccl/plan.o $(O)/static/libcuda-lite/nccl/plan.o: libcuda-lite/nccl/kernels/reduce.ptx
 $(B)/lib/vgpu/xla/libcudnn.so.9: $(call objs,lib,$(CUDNN)) linker/libcudnn.map $(B)/lib/libcuda.so.1
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SO) -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -Wl,-soname,libcudnn.so.9 -Wl,--version-script=linker/libcudnn.map -o $@ $(filter %.o,$^) -L$(B)/lib -lcuda

@@ -155,6 +155,7 @@ struct client {
 	int in_use, greeted, window;
 	int stopped;                    /* by the administrator: its contexts take no work */
 	uint32_t weight;                /* by the administrator, of its contexts; 0: as they asked */
+	uint64_t allotted[VGPU_ALLOTS]; /* to this one by vgpu ctl set; 0: nothing */
 	int leaving;                    /* its connection is closed, its contexts are ending */
 	enum { ASKED_NOTHING, ASKED_HELLO, ASKED_CREATE, ASKED_DESTROY, ASKED_GROW, ASKED_MAP_AT } asked;  /* not answered yet: not listened to meanwhile */
 	struct vgpu_msg_hello ask_hello;        /* of ASKED_HELLO: it waits for memory that comes back */
@@ -238,6 +239,7 @@ struct device {
 	const char *trouble;            /* it is lost: seen where that may not be acted on yet */
 	uint8_t died[VGPU_MAX_QUEUES];  /* by queue: status of a death that was reported */
 	uint64_t retry_ns;
+	uint64_t retry_in_ns;           /* how long it was waited for that */
 	char last_error[400];           /* so that a retry that fails alike is said once */
 
 	uint64_t memory_used;           /* D */

@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "allot.h"
 #include "answer.h"
 #include "context.h"
 #include "control.h"
@@ -233,7 +234,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 	r.features = m->features & ((agent.asym ? VGPU_FEATURE_ASYM_FENCE : 0) | VGPU_FEATURE_CORE | VGPU_FEATURE_GATES |
 				    (agent.opt.unsafe_noiommu ? 0 : VGPU_FEATURE_OWN_PAGES | VGPU_FEATURE_SHARE));
 	c->asym = (r.features & VGPU_FEATURE_ASYM_FENCE) != 0;
-	c->memory_quota = agent.opt.client_memory;
+	allot_to(c);
 	r.client_id = c->id;
 	r.devices = agent.opt.devices;
 	r.memory_quota = c->memory_quota;
@@ -609,6 +610,8 @@ void client_readable(struct client *c)
 	case VGPU_MSG_CTL:
 	case VGPU_MSG_GATE:
 	case VGPU_MSG_GATES:
+	case VGPU_MSG_ALLOT:
+	case VGPU_MSG_ALLOTS:
 		asked(c, &m);
 		break;
 	}

@@ -15,13 +15,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allot.h"
 #include "client.h"
 #include "device.h"
 #include "errand.h"
 #include "guard.h"
 #include "mailbox.h"
 
-#define WEIGHT_DEFAULT 100u
 
 static struct vgpu_ctx_head *head_of(const struct client *c, uint32_t n)
 {
@@ -568,7 +568,7 @@ uint32_t context_begin(struct client *c, uint32_t device, uint32_t weight, uint3
 		else if (!x)
 			x = &c->ctx[n];
 	}
-	if (!x || used >= agent.opt.max_contexts)
+	if (!x || used >= allot_of(c, VGPU_ALLOT_CONTEXTS, agent.opt.max_contexts))
 		return VGPU_ST_LIMIT;
 	q = device_free_queue(d);
 	if (q < 0 || tenant_has_enough(c, d))

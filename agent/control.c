@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "allot.h"
 #include "boot.h"
 #include "client.h"
 #include "device.h"
@@ -81,6 +82,9 @@ int control_limits(char *why, size_t n)
 	/* partner: the data thread's look at each allocation */
 	vgpu_store_relaxed64(&now->uid_memory, o.uid_memory);
 	vgpu_store_relaxed64(&now->container_memory, o.container_memory);
+	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
+		if (agent.client[i].in_use && agent.client[i].greeted)
+			allot_to(&agent.client[i]);
 	now->log_level = o.log_level;
 	log_level = (int)o.log_level;
 	return 0;

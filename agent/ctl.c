@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allot.h"
 #include "client.h"
 #include "context.h"
 
-static struct client *find(uint32_t id)
+struct client *ctl_client(uint32_t id, struct vgpu_msg_ctl_r *r)
 {
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
 		struct client *c = &agent.client[i];
@@ -19,6 +20,8 @@ static struct client *find(uint32_t id)
 		if (c->in_use && !c->leaving && c->window && c->id == id)
 			return c;
 	}
+	r->status = VGPU_ST_NOT_FOUND;
+	snprintf(r->text, sizeof(r->text), "there is no client %u", id);
 	return NULL;
 }
 
@@ -47,18 +50,24 @@ static void drain(struct device *d, int on, const struct client *by, struct vgpu
 		r->count);
 }
 
+int ctl_may(const struct client *by, struct vgpu_msg_ctl_r *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->status = VGPU_ST_OK;
+	if (by->uid == 0 || by->uid == agent.uid)
+		return 1;
+	r->status = VGPU_ST_NOT_SUPPORTED;
+	snprintf(r->text, sizeof(r->text), "only root and the agent's own user (%u) may do that; this is user %u", agent.uid, by->uid);
+	log_client(LOG_WARN, "user %u, pid %d, asked for vgpu ctl and may not", by->uid, by->pid);
+	return 0;
+}
+
 void ctl_do(const struct client *by, const struct vgpu_msg_ctl *m, struct vgpu_msg_ctl_r *r)
 {
 	struct client *c = NULL;
 
-	memset(r, 0, sizeof(*r));
-	r->status = VGPU_ST_OK;
-	if (by->uid != 0 && by->uid != agent.uid) {
-		r->status = VGPU_ST_NOT_SUPPORTED;
-		snprintf(r->text, sizeof(r->text), "only root and the agent's own user (%u) may do that; this is user %u", agent.uid, by->uid);
-		log_client(LOG_WARN, "user %u, pid %d, asked for vgpu ctl and may not", by->uid, by->pid);
+	if (!ctl_may(by, r))
 		return;
-	}
 	if (m->op == VGPU_CTL_DRAIN || m->op == VGPU_CTL_UNDRAIN) {
 		if (m->target < agent.opt.devices) {
 			drain(&agent.dev[m->target], m->op == VGPU_CTL_DRAIN, by, r);
@@ -68,18 +77,16 @@ void ctl_do(const struct client *by, const struct vgpu_msg_ctl *m, struct vgpu_m
 		snprintf(r->text, sizeof(r->text), "there is no device %u", m->target);
 		return;
 	}
-	c = find(m->target);
-	if (!c) {
-		r->status = VGPU_ST_NOT_FOUND;
-		snprintf(r->text, sizeof(r->text), "there is no client %u", m->target);
+	c = ctl_client(m->target, r);
+	if (!c)
 		return;
-	}
 	if (m->op == VGPU_CTL_END) {
 		end(c, by);
 		return;
 	}
 	if (m->op == VGPU_CTL_WEIGHT) {
-		c->weight = (uint32_t)m->value;         /* context_pump() tells the device */
+		c->allotted[VGPU_ALLOT_WEIGHT] = m->value;
+		allot_to(c);
 		log_say("user %u gives client %u (%s, pid %d, uid %u) weight %u", by->uid, c->id, c->command, c->pid, c->uid, c->weight);
 		return;
 	}

@@ -246,8 +246,11 @@ static inline int more(uint64_t have, uint64_t bytes, uint64_t limit)
 	return bytes > limit || have > limit - bytes;
 }
 
+/* Partner: allot_to(), on the control thread. */
 static int tenant_over(const struct tenant *t, uint64_t bytes, uint64_t limit)
 {
+	if (t && vgpu_load_relaxed64(&t->memory_limit))
+		limit = vgpu_load_relaxed64(&t->memory_limit);
 	return limit && t && more(t->memory_bytes, bytes, limit);
 }
 
@@ -255,7 +258,9 @@ static int over_quota(const struct client *c, const struct context *x, uint64_t 
 {
 	uint64_t device = x->device->info.memory_bytes;
 
-	return (c->memory_quota && more(c->memory_bytes, bytes, c->memory_quota)) || more(x->device->memory_used, bytes, device) ||
+	uint64_t quota = vgpu_load_relaxed64(&c->memory_quota);
+
+	return (quota && more(c->memory_bytes, bytes, quota)) || more(x->device->memory_used, bytes, device) ||
 	       tenant_over(c->tenant[TENANT_USER], bytes, vgpu_load_relaxed64(&agent.opt.uid_memory)) ||
 	       tenant_over(c->tenant[TENANT_CONTAINER], bytes, vgpu_load_relaxed64(&agent.opt.container_memory));
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ctl.h"
 #include "tenant.h"
 
 #define ACCOUNTS 256u
@@ -245,14 +246,8 @@ void guard_do(const struct client *by, const struct vgpu_msg_gate *m, struct vgp
 	struct rule *at = NULL, *empty = NULL;
 	char text[220];
 
-	memset(r, 0, sizeof(*r));
-	r->status = VGPU_ST_OK;
-	if (by->uid != 0 && by->uid != agent.uid) {
-		r->status = VGPU_ST_NOT_SUPPORTED;
-		snprintf(r->text, sizeof(r->text), "only root and the agent's own user (%u) may do that; this is user %u", agent.uid, by->uid);
-		log_client(LOG_WARN, "user %u, pid %d, asked for vgpu ctl and may not", by->uid, by->pid);
+	if (!ctl_may(by, r))
 		return;
-	}
 	if (m->op == VGPU_GATE_RELEASE) {
 		release(by, m, r);
 		return;

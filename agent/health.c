@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A device dies: all its contexts get DEVICE_LOST, the agent runs on and tries every second to
- * attach again. Contexts do not come back; new ones can be made. See device.h. All that takes time is an errand.
+ * A device dies: all its contexts get DEVICE_LOST, the agent runs on and tries to attach again:
+ * soon, since a service manager brings a device back at once, then ever more seldom, every second at last. Contexts do not come back; new ones can be made. See device.h. All that takes time is an errand.
  */
 #include "device.h"
 
@@ -16,6 +16,7 @@
 #include "../tools/service/notify.h"
 
 #define RETRY_NS 1000000000ull
+#define RETRY_SOON_NS 20000000ull       /* the first; each next one twice as late */
 #define FIRST_MS 40000u                 /* at boot. A reset takes 0.1 s, of a dead function more than a minute */
 
 void health_lost(struct device *d, const char *why)
@@ -33,11 +34,12 @@ void health_lost(struct device *d, const char *why)
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
 		for (unsigned s = 0; s < AGENT_SEGMENTS; s++)
 			agent.client[i].seg_on[s] &= (uint8_t)~(1u << d->index);
-	log_error("device %u (%s) is lost: %s; %u context%s ended; trying to attach again every second", d->index, d->spec, why,
+	log_error("device %u (%s) is lost: %s; %u context%s ended; trying to attach again", d->index, d->spec, why,
 		  contexts, contexts == 1 ? "" : "s");
 	notify_send("STATUS=device %u (%s) is lost: %s", d->index, d->spec, why);
 	errand_detach(d, 0);
-	d->retry_ns = now_ns() + RETRY_NS;
+	d->retry_in_ns = RETRY_SOON_NS;
+	d->retry_ns = now_ns() + d->retry_in_ns;
 	d->last_error[0] = 0;
 }
 
@@ -53,7 +55,8 @@ static void retried(void *object, uint32_t unused, int rc)
 		notify_send("STATUS=device %u (%s) is back", d->index, d->spec);
 		return;
 	}
-	d->retry_ns = now_ns() + RETRY_NS;
+	d->retry_in_ns = d->retry_in_ns < RETRY_NS / 2 ? d->retry_in_ns * 2 : RETRY_NS;
+	d->retry_ns = now_ns() + d->retry_in_ns;
 	if (strcmp(d->why, d->last_error))
 		log_debug("device %u: %s", d->index, d->why);
 	snprintf(d->last_error, sizeof(d->last_error), "%s", d->why);

@@ -20,6 +20,19 @@ static void printable(char *text, size_t n)
 			text[i] = '?';
 }
 
+/* A text that ends, without the slashes at its end. */
+static void cgroup_path(char *cgroup, size_t n, const char **why)
+{
+	if (strnlen(cgroup, n) == n)
+		*why = "a cgroup without an end";
+	printable(cgroup, n);
+	for (size_t k = strlen(cgroup); k && cgroup[k - 1] == '/'; k--) {
+		cgroup[k - 1] = 0;
+		if (k == 1)
+			*why = "the root of all cgroups";
+	}
+}
+
 int message_parse(const void *bytes, size_t n, union message *m, const char **why)
 {
 	static const size_t size[] = {
@@ -38,6 +51,8 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 		[VGPU_MSG_MAP_AT] = sizeof(struct vgpu_msg_map_at),
 		[VGPU_MSG_GATE] = sizeof(struct vgpu_msg_gate),
 		[VGPU_MSG_GATES] = sizeof(struct vgpu_msg_index),
+		[VGPU_MSG_ALLOT] = sizeof(struct vgpu_msg_allot),
+		[VGPU_MSG_ALLOTS] = sizeof(struct vgpu_msg_index),
 	};
 
 	memset(m, 0, sizeof(*m));
@@ -68,6 +83,7 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 	case VGPU_MSG_LOAD:
 	case VGPU_MSG_CONTEXTS:
 	case VGPU_MSG_GATES:
+	case VGPU_MSG_ALLOTS:
 		if (m->index.rsvd)
 			*why = "reserved field set";
 		break;
@@ -77,15 +93,16 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 			*why = "CTL of an unknown kind, or a weight that is not 1 to 1000";
 		break;
 	case VGPU_MSG_GATE:
-		if (!m->gate.op || m->gate.op > VGPU_GATE_RELEASE || (m->gate.cgroup[0] && m->gate.cgroup[0] != '/') ||
-		    strnlen(m->gate.cgroup, sizeof(m->gate.cgroup)) == sizeof(m->gate.cgroup))
+		if (!m->gate.op || m->gate.op > VGPU_GATE_RELEASE || (m->gate.cgroup[0] && m->gate.cgroup[0] != '/'))
 			*why = "GATE of an unknown kind, or a cgroup that is no path";
-		printable(m->gate.cgroup, sizeof(m->gate.cgroup));
-		for (size_t k = strlen(m->gate.cgroup); k && m->gate.cgroup[k - 1] == '/'; k--) {
-			m->gate.cgroup[k - 1] = 0;
-			if (k == 1)
-				*why = "GATE of the root of all cgroups";
-		}
+		cgroup_path(m->gate.cgroup, sizeof(m->gate.cgroup), why);
+		break;
+	case VGPU_MSG_ALLOT:
+		if (!m->allot.kind || m->allot.kind > VGPU_ALLOT_CGROUP || !m->allot.what || m->allot.what >= VGPU_ALLOTS || m->allot.rsvd ||
+		    (m->allot.kind == VGPU_ALLOT_CGROUP) != (m->allot.cgroup[0] == '/') || (m->allot.cgroup[0] && m->allot.cgroup[0] != '/') ||
+		    (m->allot.what == VGPU_ALLOT_WEIGHT && m->allot.value > 1000))
+			*why = "ALLOT of an unknown kind, a weight that is not 1 to 1000, or a cgroup that is no path";
+		cgroup_path(m->allot.cgroup, sizeof(m->allot.cgroup), why);
 		break;
 	case VGPU_MSG_CTX_CREATE:
 		if (m->ctx.place > VGPU_MAX_DEVICES || m->ctx.context || m->ctx.weight > 1000)

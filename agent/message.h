@@ -16,6 +16,7 @@ union message {
 	struct vgpu_msg_ctx ctx;
 	struct vgpu_msg_ctl ctl;
 	struct vgpu_msg_gate gate;
+	struct vgpu_msg_allot allot;
 	struct vgpu_msg_grow grow;
 	struct vgpu_msg_token token;
 	struct vgpu_msg_map_at map_at;

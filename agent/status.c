@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allot.h"
 #include "ctl.h"
 #include "guard.h"
 
@@ -78,6 +79,7 @@ size_t status_answer(const struct client *c, const union message *m, void **repl
 		struct vgpu_msg_contexts_r contexts;
 		struct vgpu_msg_ctl_r ctl;
 		struct vgpu_msg_gates_r gates;
+		struct vgpu_msg_allots_r allots;
 	} r;
 
 	*reply = &r;
@@ -97,6 +99,12 @@ size_t status_answer(const struct client *c, const union message *m, void **repl
 	case VGPU_MSG_GATES:
 		guard_fill(&r.gates, m->index.index);
 		return sizeof(r.gates);
+	case VGPU_MSG_ALLOTS:
+		allot_fill(&r.allots, m->index.index);
+		return sizeof(r.allots);
+	case VGPU_MSG_ALLOT:
+		allot_do(c, &m->allot, &r.ctl);
+		return sizeof(r.ctl);
 	case VGPU_MSG_GATE:
 		guard_do(c, &m->gate, &r.ctl);
 		return sizeof(r.ctl);

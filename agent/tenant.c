@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "allot.h"
 
 static struct tenant tenants[TENANT_KINDS * AGENT_CLIENTS] AGENT_STATE;
 
@@ -158,9 +159,9 @@ void tenant_drop(struct client *c)
 	}
 }
 
-static uint64_t windows_of(unsigned kind)
+static uint64_t windows_of(const struct tenant *t)
 {
-	uint64_t limit = kind == TENANT_USER ? agent.opt.uid_windows : agent.opt.container_windows;
+	uint64_t limit = allot_together(t, VGPU_ALLOT_WINDOW, t->kind == TENANT_USER ? agent.opt.uid_windows : agent.opt.container_windows);
 
 	return limit ? limit : agent.opt.windows - agent.opt.windows / 8;
 }
@@ -168,7 +169,7 @@ static uint64_t windows_of(unsigned kind)
 int tenant_may_have(const struct client *c, uint64_t bytes)
 {
 	for (unsigned k = 0; k < TENANT_KINDS; k++) {
-		uint64_t limit = windows_of(k);
+		uint64_t limit = c->tenant[k] ? windows_of(c->tenant[k]) : 0;
 
 		if (c->tenant[k] && (bytes > limit || c->tenant[k]->window_bytes > limit - bytes))
 			return 0;
@@ -201,10 +202,13 @@ int tenant_full(const struct client *c, char *why, size_t n)
 {
 	const struct tenant *user = c->tenant[TENANT_USER], *box = c->tenant[TENANT_CONTAINER];
 
-	if (greeted(user) >= agent.opt.uid_clients)
-		snprintf(why, n, "user %u has %u connections already (--uid-clients)", c->uid, agent.opt.uid_clients);
-	else if (box && greeted(box) >= agent.opt.container_clients)
-		snprintf(why, n, "this container has %u connections already (--container-clients)", agent.opt.container_clients);
+	unsigned of_user = (unsigned)allot_together(user, VGPU_ALLOT_CLIENTS, agent.opt.uid_clients);
+	unsigned of_box = (unsigned)allot_together(box, VGPU_ALLOT_CLIENTS, agent.opt.container_clients);
+
+	if (greeted(user) >= of_user)
+		snprintf(why, n, "user %u has %u connections already (--uid-clients)", c->uid, of_user);
+	else if (box && greeted(box) >= of_box)
+		snprintf(why, n, "this container has %u connections already (--container-clients)", of_box);
 	else if (greeted(NULL) >= agent.opt.max_clients)
 		snprintf(why, n, "vgpu-agent serves %u clients already (--max-clients)", agent.opt.max_clients);
 	else

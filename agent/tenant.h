@@ -23,6 +23,7 @@ struct tenant {
 	char box[TENANT_BOX];           /* of a container: the part of its cgroup's path that is not its own to choose */
 	uint64_t window_bytes;
 	uint64_t memory_bytes;          /* device memory, D */
+	uint64_t memory_limit;          /* of that, by vgpu ctl set; 0: as the command line has it. Atomic */
 };
 
 struct client;

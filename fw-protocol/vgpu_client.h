@@ -137,7 +137,7 @@ _Static_assert(sizeof(struct vgpu_agent_page) == 64 * 9, "a line each");
 #define VGPU_FEATURE_OWN_PAGES 2ull     /* the agent knows WINDOW_OWN */
 #define VGPU_FEATURE_SHARE 4ull         /* ... and SHARE, SHARED_OPEN, MAP_AT */
 #define VGPU_FEATURE_CORE 8ull          /* ... and the control command CORE */
-#define VGPU_FEATURE_GATES 16ull        /* ... and GATE, GATES */
+#define VGPU_FEATURE_GATES 16ull        /* ... and GATE, GATES, ALLOT, ALLOTS */
 
 /*
  * Versions: HELLO asks for the client's newest. An agent that is older refuses it and names its own newest; the client then asks for
@@ -171,6 +171,8 @@ enum vgpu_msg_type {
 	VGPU_MSG_MAP_AT,        /* vgpu_msg_map_at -> vgpu_msg_status */
 	VGPU_MSG_GATE,          /* vgpu_msg_gate -> vgpu_msg_ctl_r: who is let in, for the administrator */
 	VGPU_MSG_GATES,         /* vgpu_msg_index (start) -> vgpu_msg_gates_r, page by page */
+	VGPU_MSG_ALLOT,         /* vgpu_msg_allot -> vgpu_msg_ctl_r: who gets how much, for the administrator */
+	VGPU_MSG_ALLOTS,        /* vgpu_msg_index (start) -> vgpu_msg_allots_r, page by page */
 };
 
 /*
@@ -367,6 +369,32 @@ struct vgpu_msg_gates_r {
 		uint32_t seconds, hold_seconds; /* HELD: that are left, of how many */
 		char cgroup[192];       /* HELD: the container */
 	} gate[VGPU_GATES_PAGE];
+};
+
+/* Limits and weights while the agent runs: of a client, a user, or a cgroup and the containers below it. */
+enum vgpu_allot_kind { VGPU_ALLOT_CLIENT = 1, VGPU_ALLOT_USER, VGPU_ALLOT_CGROUP };
+/*
+ * WEIGHT and CONTEXTS of each client; MEMORY of the client, else of all of them together, as WINDOW and CLIENTS are, which no client has
+ * for itself. Sizes in bytes.
+ */
+enum vgpu_allot { VGPU_ALLOT_WEIGHT = 1, VGPU_ALLOT_MEMORY, VGPU_ALLOT_WINDOW, VGPU_ALLOT_CONTEXTS, VGPU_ALLOT_CLIENTS, VGPU_ALLOTS };
+struct vgpu_msg_allot {
+	struct vgpu_msg_header h;
+	uint32_t kind, target;          /* a client's id, or a uid */
+	uint32_t what, rsvd;
+	uint64_t value;                 /* 0: none of its own */
+	char cgroup[192];
+};
+#define VGPU_ALLOTS_PAGE 16u
+struct vgpu_msg_allots_r {
+	struct vgpu_msg_header h;
+	uint32_t status, allots;        /* all there are */
+	uint32_t first, count;          /* in this page */
+	struct vgpu_allotment {
+		uint32_t kind, target, what, rsvd;
+		uint64_t value;
+		char cgroup[192];
+	} allot[VGPU_ALLOTS_PAGE];
 };
 
 /* The driver that NVIDIA's CUDA 13.1 came with: what NVML and nvidia-smi say, and tools compare with. Three parts. */

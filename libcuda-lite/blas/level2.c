@@ -25,6 +25,20 @@ static bool ld_ok(long long ld, long long rows)
 	return ld >= (rows > 1 ? rows : 1);
 }
 
+/* What can be said without the device: wrong (ok: the call's own arguments are right, given: its factors are there), or empty. */
+static bool settled(bool ok, bool empty, bool given, const struct levels_call *q, cublasStatus_t *st)
+{
+	if (!ok || q->m < 0 || q->n < 0 || !q->incx || !q->incy)
+		*st = CUBLAS_STATUS_INVALID_VALUE;
+	else if (!q->m || !q->n || empty)
+		*st = CUBLAS_STATUS_SUCCESS;
+	else if (!given || !q->a || !q->x || !q->y)
+		*st = CUBLAS_STATUS_INVALID_VALUE;
+	else
+		return false;
+	return true;
+}
+
 /* alpha, beta: of type_factor. mixed: 6 or 7 for halves whose result is of floats, else the type */
 static cublasStatus_t gemv(cublasHandle_t handle, int type, int type_factor, int mixed, unsigned int trans, const void *alpha, const void *beta,
 			   struct levels_call *q)
@@ -32,14 +46,11 @@ static cublasStatus_t gemv(cublasHandle_t handle, int type, int type_factor, int
 	bool turned = trans != CUBLAS_OP_N;
 	unsigned int kernel = mixed > TYPE_B ? KERNEL(MIXED, mixed - 6 + (turned ? 2 : 0)) : KERNEL(turned ? GEMVT : GEMV, type);
 	struct cublasContext *h;
+	cublasStatus_t st;
 
 	TRY(levels_enter(handle, &h));
-	if (!ops_ok(trans) || q->m < 0 || q->n < 0 || q->count < 0 || !ld_ok(q->lda, q->m) || !q->incx || !q->incy)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	if (!q->m || !q->n || !q->count)
-		return CUBLAS_STATUS_SUCCESS;
-	if (!alpha || !beta || !q->a || !q->x || !q->y)
-		return CUBLAS_STATUS_INVALID_VALUE;
+	if (settled(ops_ok(trans) && ld_ok(q->lda, q->m) && q->count >= 0, !q->count, alpha && beta, q, &st))
+		return st;
 	levels_factors(h, type_factor, alpha, beta, q);
 	q->flags |= op_flags(trans);
 	return levels_launch(h, &module, kernel, levels_blocks(turned ? q->n * 32 : q->m), levels_side(q->count), 0, q);
@@ -49,14 +60,11 @@ static cublasStatus_t gemv(cublasHandle_t handle, int type, int type_factor, int
 static cublasStatus_t mv(cublasHandle_t handle, int type, bool ok, const void *alpha, const void *beta, struct levels_call *q)
 {
 	struct cublasContext *h;
+	cublasStatus_t st;
 
 	TRY(levels_enter(handle, &h));
-	if (!ok || q->m < 0 || q->n < 0 || !q->incx || !q->incy)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	if (!q->m || !q->n)
-		return CUBLAS_STATUS_SUCCESS;
-	if (!alpha || !beta || !q->a || !q->x || !q->y)
-		return CUBLAS_STATUS_INVALID_VALUE;
+	if (settled(ok, false, alpha && beta, q, &st))
+		return st;
 	levels_factors(h, type, alpha, beta, q);
 	return levels_launch(h, &module, KERNEL(MV, type), levels_blocks(q->m), 1, 0, q);
 }
@@ -116,14 +124,11 @@ static cublasStatus_t triangular(cublasHandle_t handle, bool solve, int type, un
 static cublasStatus_t rank(cublasHandle_t handle, int type, int type_alpha, bool ok, const void *alpha, struct levels_call *q)
 {
 	struct cublasContext *h;
+	cublasStatus_t st;
 
 	TRY(levels_enter(handle, &h));
-	if (!ok || q->m < 0 || q->n < 0 || !q->incx || !q->incy)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	if (!q->m || !q->n)
-		return CUBLAS_STATUS_SUCCESS;
-	if (!alpha || !q->a || !q->x || !q->y)
-		return CUBLAS_STATUS_INVALID_VALUE;
+	if (settled(ok, false, alpha, q, &st))
+		return st;
 	levels_factors(h, type_alpha, alpha, NULL, q);
 	return levels_launch(h, &module, KERNEL(RANK, type), levels_blocks(q->m), levels_side(q->n), 0, q);
 }

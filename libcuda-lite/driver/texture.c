@@ -87,20 +87,25 @@ static struct vg_array *array_new(struct vg_ctx *c, const CUDA_ARRAY3D_DESCRIPTO
 	return a;
 }
 
+/* Whether an array of that kind can be made, and in which context. */
+static CUresult may_begin(const void *out, const CUDA_ARRAY3D_DESCRIPTOR *d, struct vg_ctx **c)
+{
+	VG_READY();
+	if (!out || !d)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(check_array(d));
+	VG_SAFE();
+	VG_TRY(vg_current(c));
+	return by_cpu(*c) ? CUDA_SUCCESS : vg_unsupported("a CUDA array on this device's engine");
+}
+
 CUresult cuArray3DCreate_v2(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
 	struct vg_array *a;
 	struct vg_ctx *c;
 	CUresult r;
 
-	VG_READY();
-	if (!array || !d)
-		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(check_array(d));
-	VG_SAFE();
-	VG_TRY(vg_current(&c));
-	if (!by_cpu(c))
-		return vg_unsupported("a CUDA array on this device's engine");
+	VG_TRY(may_begin(array, d, &c));
 	a = array_new(c, d, 0);
 	if (!a)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -165,19 +170,24 @@ static CUresult give_back(uint64_t va)
 	return vg_mem_take(va, 1u << VG_MEM_DEVICE, &m) ? vg_done(m.ctx, vg_mem_release(&m)) : CUDA_SUCCESS;
 }
 
+/* When all that uses it has ended. */
+static CUresult end_and_give_back(struct vg_ctx *c, uint64_t va)
+{
+	uint32_t e;
+
+	VG_SAFE();
+	e = vg_ctx_sync(c);
+	return e ? vg_fail(c, e) : give_back(va);
+}
+
 CUresult cuArrayDestroy(CUarray array)
 {
 	struct vg_array *a;
-	uint32_t e;
 
 	VG_TRY(array_of(array, &a));
 	if (a->mipmap)
 		return CUDA_ERROR_INVALID_HANDLE;       /* a level goes with the others */
-	VG_SAFE();
-	e = vg_ctx_sync(a->ctx);
-	if (e)
-		return vg_fail(a->ctx, e);
-	VG_TRY(give_back(a->va));
+	VG_TRY(end_and_give_back(a->ctx, a->va));
 	vg_delete(VG_ARRAY, a);
 	return CUDA_SUCCESS;
 }
@@ -237,14 +247,7 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRI
 	struct vg_ctx *c;
 	CUresult r;
 
-	VG_READY();
-	if (!out || !d)
-		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(check_array(d));
-	VG_SAFE();
-	VG_TRY(vg_current(&c));
-	if (!by_cpu(c))
-		return vg_unsupported("a CUDA array on this device's engine");
+	VG_TRY(may_begin(out, d, &c));
 	/* Documented: clamped to 1 + floor(log2(the largest side)). */
 	largest = d->Width > d->Height ? d->Width : d->Height;
 	if (!(d->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) && d->Depth > largest)
@@ -294,14 +297,9 @@ CUresult cuMipmappedArrayGetLevel(CUarray *level, CUmipmappedArray h, unsigned i
 CUresult cuMipmappedArrayDestroy(CUmipmappedArray h)
 {
 	struct vg_mipmap *m;
-	uint32_t e;
 
 	VG_TRY(mipmap_of(h, &m));
-	VG_SAFE();
-	e = vg_ctx_sync(m->ctx);
-	if (e)
-		return vg_fail(m->ctx, e);
-	VG_TRY(give_back(m->va));
+	VG_TRY(end_and_give_back(m->ctx, m->va));
 	mipmap_free(m);
 	return CUDA_SUCCESS;
 }

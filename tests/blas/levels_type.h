@@ -13,6 +13,16 @@
 #define BOTHX(f, ...) BOTH_(CU(f), __VA_ARGS__)
 #define BOTH_(f, ...) BOTH2_(f, __VA_ARGS__)
 #define BOTH2_(f, ...) CK(wide ? f##_64(__VA_ARGS__) : f(__VA_ARGS__))
+/* The same call here and there: into y from a fresh copy, into the matrix; A(...) is a list of arguments. */
+#define A(...) __VA_ARGS__
+#define INTO(d, h, n, tol, f, cf, here, there) do { \
+	d = device(h, n * sizeof(T)); \
+	BOTHX(f##_v2, handle, here); \
+	CB(cf)(there); \
+	N(is)(#f, d, h, n, tol); \
+} while (0)
+#define INTO_Y(f, cf, here, there) INTO(dy, hy, ny, tol, f, cf, A(here), A(there))
+#define INTO_A(f, cf, here, there) INTO(da, ha, na, TOL, f, cf, A(here), A(there))
 #ifdef COMPLEX
 #define V(a) &(a)
 #define PARTS 2
@@ -188,31 +198,21 @@ static void N(level2)(void)
 #ifdef COMPLEX
 	dx = device(hx, nx * sizeof(T));
 	da = device(hp, na * sizeof(T));
-	dy = device(hy, ny * sizeof(T));
-	BOTHX(hemv_v2, handle, (cublasFillMode_t)u, n, P(a), da, ldn, dx, ix, P(b), dy, iy);
-	CB(hemv)(CblasColMajor, cuplo[u], n, V(a), ha, ldn, hx, ix, V(b), hy, iy);
-	N(is)("hemv", dy, hy, ny, tol);
+	INTO_Y(hemv, hemv, A((cublasFillMode_t)u, n, P(a), da, ldn, dx, ix, P(b), dy, iy),
+	       A(CblasColMajor, cuplo[u], n, V(a), ha, ldn, hx, ix, V(b), hy, iy));
 	FREE(da);
 	da = device(ha, na * sizeof(T));
-	dy = device(hy, ny * sizeof(T));
-	BOTHX(hpmv_v2, handle, (cublasFillMode_t)u, n, P(a), da, dx, ix, P(b), dy, iy);
-	CB(hpmv)(CblasColMajor, cuplo[u], n, V(a), ha, hx, ix, V(b), hy, iy);
-	N(is)("hpmv", dy, hy, ny, tol);
-	dy = device(hy, ny * sizeof(T));
-	BOTHX(hbmv_v2, handle, (cublasFillMode_t)u, n, k, P(a), da, k + 2, dx, ix, P(b), dy, iy);
-	CB(hbmv)(CblasColMajor, cuplo[u], n, k, V(a), ha, k + 2, hx, ix, V(b), hy, iy);
-	N(is)("hbmv", dy, hy, ny, tol);
+	INTO_Y(hpmv, hpmv, A((cublasFillMode_t)u, n, P(a), da, dx, ix, P(b), dy, iy),
+	       A(CblasColMajor, cuplo[u], n, V(a), ha, hx, ix, V(b), hy, iy));
+	INTO_Y(hbmv, hbmv, A((cublasFillMode_t)u, n, k, P(a), da, k + 2, dx, ix, P(b), dy, iy),
+	       A(CblasColMajor, cuplo[u], n, k, V(a), ha, k + 2, hx, ix, V(b), hy, iy));
 #else
 	da = device(ha, na * sizeof(T));
 	dx = device(hx, nx * sizeof(T));
-	dy = device(hy, ny * sizeof(T));
-	BOTHX(spmv_v2, handle, (cublasFillMode_t)u, n, P(a), da, dx, ix, P(b), dy, iy);
-	CB(spmv)(CblasColMajor, cuplo[u], n, V(a), ha, hx, ix, V(b), hy, iy);
-	N(is)("spmv", dy, hy, ny, tol);
-	dy = device(hy, ny * sizeof(T));
-	BOTHX(sbmv_v2, handle, (cublasFillMode_t)u, n, k, P(a), da, k + 2, dx, ix, P(b), dy, iy);
-	CB(sbmv)(CblasColMajor, cuplo[u], n, k, V(a), ha, k + 2, hx, ix, V(b), hy, iy);
-	N(is)("sbmv", dy, hy, ny, tol);
+	INTO_Y(spmv, spmv, A((cublasFillMode_t)u, n, P(a), da, dx, ix, P(b), dy, iy),
+	       A(CblasColMajor, cuplo[u], n, V(a), ha, hx, ix, V(b), hy, iy));
+	INTO_Y(sbmv, sbmv, A((cublasFillMode_t)u, n, k, P(a), da, k + 2, dx, ix, P(b), dy, iy),
+	       A(CblasColMajor, cuplo[u], n, k, V(a), ha, k + 2, hx, ix, V(b), hy, iy));
 #endif
 	FREE(da);
 	/* symv of all four: complex ones by a matrix that was made whole, since C's BLAS has none */
@@ -225,10 +225,8 @@ static void N(level2)(void)
 				if (u ? i > j : i < j)
 					whole[i + (size_t)j * ldn] = ha[j + (size_t)i * ldn];
 		da = device(hp, na * sizeof(T));
-		dy = device(hy, ny * sizeof(T));
-		BOTHX(symv_v2, handle, (cublasFillMode_t)u, n, P(a), da, ldn, dx, ix, P(b), dy, iy);
-		CB(gemv)(CblasColMajor, CblasNoTrans, n, n, V(a), whole, ldn, hx, ix, V(b), hy, iy);
-		N(is)("symv", dy, hy, ny, tol);
+		INTO_Y(symv, gemv, A((cublasFillMode_t)u, n, P(a), da, ldn, dx, ix, P(b), dy, iy),
+		       A(CblasColMajor, CblasNoTrans, n, n, V(a), whole, ldn, hx, ix, V(b), hy, iy));
 		FREE(da);
 		free(whole);
 	}
@@ -240,57 +238,35 @@ static void N(level2)(void)
 	BOTHX(geru_v2, handle, m, n, P(a), dx, ix, dy, iy, da, lda);
 	CB(geru)(CblasColMajor, m, n, V(a), hx, ix, hy, iy, ha, lda);
 	N(is)("geru", da, ha, na, TOL);
-	da = device(ha, na * sizeof(T));
-	BOTHX(gerc_v2, handle, m, n, P(a), dx, ix, dy, iy, da, lda);
-	CB(gerc)(CblasColMajor, m, n, V(a), hx, ix, hy, iy, ha, lda);
-	N(is)("gerc", da, ha, na, TOL);
+	INTO_A(gerc, gerc, A(m, n, P(a), dx, ix, dy, iy, da, lda), A(CblasColMajor, m, n, V(a), hx, ix, hy, iy, ha, lda));
 	{
 		REAL ra = (REAL)unit();
 
 		/* a Hermitian diagonal is real before and after */
 		for (int i = 0; i < n; i++)
 			ha[i + (size_t)i * ldn] = RE(ha[i + (size_t)i * ldn]);
-		da = device(ha, na * sizeof(T));
-		BOTHX(her_v2, handle, (cublasFillMode_t)u, n, P(ra), dx, ix, da, ldn);
-		CB(her)(CblasColMajor, cuplo[u], n, ra, hx, ix, ha, ldn);
-		N(is)("her", da, ha, na, TOL);
-		da = device(ha, na * sizeof(T));
-		BOTHX(her2_v2, handle, (cublasFillMode_t)u, n, P(a), dx, ix, dy, iy, da, ldn);
-		CB(her2)(CblasColMajor, cuplo[u], n, V(a), hx, ix, hy, iy, ha, ldn);
-		N(is)("her2", da, ha, na, TOL);
+		INTO_A(her, her, A((cublasFillMode_t)u, n, P(ra), dx, ix, da, ldn),
+		       A(CblasColMajor, cuplo[u], n, ra, hx, ix, ha, ldn));
+		INTO_A(her2, her2, A((cublasFillMode_t)u, n, P(a), dx, ix, dy, iy, da, ldn),
+		       A(CblasColMajor, cuplo[u], n, V(a), hx, ix, hy, iy, ha, ldn));
 		for (int i = 0, at = 0; i < n; i++) {
 			ha[at] = RE(ha[at]);
 			at += u ? i + 2 : n - i;
 		}
-		da = device(ha, na * sizeof(T));
-		BOTHX(hpr_v2, handle, (cublasFillMode_t)u, n, P(ra), dx, ix, da);
-		CB(hpr)(CblasColMajor, cuplo[u], n, ra, hx, ix, ha);
-		N(is)("hpr", da, ha, na, TOL);
-		da = device(ha, na * sizeof(T));
-		BOTHX(hpr2_v2, handle, (cublasFillMode_t)u, n, P(a), dx, ix, dy, iy, da);
-		CB(hpr2)(CblasColMajor, cuplo[u], n, V(a), hx, ix, hy, iy, ha);
-		N(is)("hpr2", da, ha, na, TOL);
+		INTO_A(hpr, hpr, A((cublasFillMode_t)u, n, P(ra), dx, ix, da), A(CblasColMajor, cuplo[u], n, ra, hx, ix, ha));
+		INTO_A(hpr2, hpr2, A((cublasFillMode_t)u, n, P(a), dx, ix, dy, iy, da),
+		       A(CblasColMajor, cuplo[u], n, V(a), hx, ix, hy, iy, ha));
 	}
 #else
 	BOTHX(ger_v2, handle, m, n, P(a), dx, ix, dy, iy, da, lda);
 	CB(ger)(CblasColMajor, m, n, V(a), hx, ix, hy, iy, ha, lda);
 	N(is)("ger", da, ha, na, TOL);
-	da = device(ha, na * sizeof(T));
-	BOTHX(spr_v2, handle, (cublasFillMode_t)u, n, P(a), dx, ix, da);
-	CB(spr)(CblasColMajor, cuplo[u], n, a, hx, ix, ha);
-	N(is)("spr", da, ha, na, TOL);
-	da = device(ha, na * sizeof(T));
-	BOTHX(spr2_v2, handle, (cublasFillMode_t)u, n, P(a), dx, ix, dy, iy, da);
-	CB(spr2)(CblasColMajor, cuplo[u], n, a, hx, ix, hy, iy, ha);
-	N(is)("spr2", da, ha, na, TOL);
-	da = device(ha, na * sizeof(T));
-	BOTHX(syr_v2, handle, (cublasFillMode_t)u, n, P(a), dx, ix, da, ldn);
-	CB(syr)(CblasColMajor, cuplo[u], n, a, hx, ix, ha, ldn);
-	N(is)("syr", da, ha, na, TOL);
-	da = device(ha, na * sizeof(T));
-	BOTHX(syr2_v2, handle, (cublasFillMode_t)u, n, P(a), dx, ix, dy, iy, da, ldn);
-	CB(syr2)(CblasColMajor, cuplo[u], n, a, hx, ix, hy, iy, ha, ldn);
-	N(is)("syr2", da, ha, na, TOL);
+	INTO_A(spr, spr, A((cublasFillMode_t)u, n, P(a), dx, ix, da), A(CblasColMajor, cuplo[u], n, a, hx, ix, ha));
+	INTO_A(spr2, spr2, A((cublasFillMode_t)u, n, P(a), dx, ix, dy, iy, da),
+	       A(CblasColMajor, cuplo[u], n, a, hx, ix, hy, iy, ha));
+	INTO_A(syr, syr, A((cublasFillMode_t)u, n, P(a), dx, ix, da, ldn), A(CblasColMajor, cuplo[u], n, a, hx, ix, ha, ldn));
+	INTO_A(syr2, syr2, A((cublasFillMode_t)u, n, P(a), dx, ix, dy, iy, da, ldn),
+	       A(CblasColMajor, cuplo[u], n, a, hx, ix, hy, iy, ha, ldn));
 #endif
 	FREE(dx);
 	FREE(dy);

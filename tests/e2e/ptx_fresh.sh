@@ -10,17 +10,18 @@ v=$("$clang" --version | sed -n 's/.*clang version \([0-9]*\)\..*/\1/p')
 [ "$v" = 14 ] || { echo "the PTX was made by clang 14, this is ${v:-unknown}"; exit 77; }
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-bench=$here/../../tools/vgpu/kernels blas=$here/../../libcuda-lite/blas/kernels
-mkdir "$tmp/e2e" "$tmp/bench" "$tmp/everyday" "$tmp/blas"
+bench=$here/../../tools/vgpu/kernels blas=$here/../../libcuda-lite/blas/kernels nccl=$here/../../libcuda-lite/nccl/kernels
+mkdir "$tmp/e2e" "$tmp/bench" "$tmp/everyday" "$tmp/blas" "$tmp/nccl"
 CLANG=$clang "$here/kernels/regen.sh" -o "$tmp/e2e"
 CLANG=$clang "$bench/regen.sh" -o "$tmp/bench"
 CLANG=$clang "$bench/everyday/regen.sh" -o "$tmp/everyday"
 CLANG=$clang "$blas/regen.sh" -o "$tmp/blas"
+CLANG=$clang "$nccl/regen.sh" -o "$tmp/nccl"
 plain() { sed -e 's,//.*,,' -e 's/[ \t]*$//' "$1" | grep -v '^$'; }
 bad=0
-for f in "$tmp"/e2e/*.ptx "$tmp"/bench/*.ptx "$tmp"/everyday/*.ptx "$tmp"/blas/*.ptx; do
+for f in "$tmp"/e2e/*.ptx "$tmp"/bench/*.ptx "$tmp"/everyday/*.ptx "$tmp"/blas/*.ptx "$tmp"/nccl/*.ptx; do
 	name=$(basename "$f")
-	case $f in */bench/*) committed=$bench ;; */everyday/*) committed=$bench/everyday ;; */blas/*) committed=$blas ;; *) committed=$here/kernels ;; esac
+	case $f in */bench/*) committed=$bench ;; */everyday/*) committed=$bench/everyday ;; */blas/*) committed=$blas ;; */nccl/*) committed=$nccl ;; *) committed=$here/kernels ;; esac
 	plain "$f" >"$tmp/new"
 	plain "$committed/$name" >"$tmp/old"
 	if ! cmp -s "$tmp/new" "$tmp/old"; then

@@ -10,7 +10,6 @@
  * Input: messages: descriptors (1 byte), length (2 bytes), the bytes.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../unit/fds.h"
 #include "../../libcuda-lite/core/connect.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -39,18 +39,6 @@ uint64_t vg_window_bytes(void) { return 0; }
 void vg_window_forget(void) { }
 void vg_mem_forget_all(void) { }
 void vg_share_forget(void) { }
-
-static unsigned descriptors(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n;
-}
 
 static int files[4];    /* a page, segment 0, short, empty */
 
@@ -103,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		NEED(span != MAP_FAILED);
 		setenv("VGPU_AGENT", "/nonexistent/agent", 1);
 	}
-	before = descriptors();
+	before = open_fds();
 	NEED(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
 	memset(&vg, 0, sizeof vg);
 	vg.sock = pair[0];
@@ -143,6 +131,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (vg.sock >= 0)
 		close(vg.sock);
 	close(pair[1]);
-	NEED(descriptors() == before);
+	NEED(open_fds() == before);
 	return 0;
 }

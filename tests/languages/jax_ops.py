@@ -5,30 +5,11 @@ import numpy as np
 import jax
 import jax.numpy as jnp
 from jax import lax
+import near
+from near import check
 
-bad = 0
 rng = np.random.default_rng(7)
 jax.config.update("jax_default_matmul_precision", "float32")
-
-
-def check(name, got, want, tol=2e-5):
-    global bad
-    try:
-        got = got() if callable(got) else got
-        got, want = np.asarray(got), np.asarray(want)
-        assert got.shape == want.shape, f"shape {got.shape}, not {want.shape}"
-        if want.dtype.kind in "iub":
-            assert np.array_equal(got, want), "differs"
-        else:
-            scale = np.abs(want).max() + 1e-30
-            err = np.abs(got.astype(np.float64) - want).max() / scale
-            assert err <= tol, f"off by {err:.2g}"
-        print("ok", name)
-    except Exception as e:      # the next case may still be right
-        bad = 1
-        print("FAIL", name, " ".join(str(e).split())[:300])
-    sys.stdout.flush()
-
 
 assert jax.default_backend() in ("gpu", "cuda"), jax.default_backend()
 x = rng.standard_normal((64, 48)).astype(np.float32)
@@ -133,4 +114,4 @@ with jax.default_device(jax.devices("cpu")[0]):
     want = train(60)
 check("training loop", lambda: train(60), want, 1e-3)
 print("ok" if want[-1] < want[0] / 4 else "FAIL", f"the loss goes from {want[0]:.3f} to {want[-1]:.3f}")
-sys.exit(bad)
+sys.exit(near.failed)

@@ -145,6 +145,7 @@ for name in $name; do
 		for cc in 8.0 9.0; do
 			program "$name-compile" $cc "$here/torch_compile.py"
 		done
+		program "$name-ranks" 8.0 "$here/torch_ranks.py"
 		option=
 		;;
 	torch-samples)

@@ -9,29 +9,11 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 import numpy as np
 import tensorflow as tf
 import keras
+import near
+from near import check
 
-bad = 0
 rng = np.random.default_rng(7)
 tf.config.experimental.enable_tensor_float_32_execution(False)
-
-
-def check(name, got, want, tol=2e-5):
-    global bad
-    try:
-        got = got() if callable(got) else got
-        got, want = np.asarray(got), np.asarray(want)
-        assert got.shape == want.shape, f"shape {got.shape}, not {want.shape}"
-        if want.dtype.kind in "iub":
-            assert np.array_equal(got, want), "differs"
-        else:
-            err = np.abs(got.astype(np.complex128) - want).max() / (np.abs(want).max() + 1e-30)
-            assert err <= tol, f"off by {err:.2g}"
-        print("ok", name)
-    except Exception as e:      # the next case may still be right
-        bad = 1
-        print("FAIL", name, " ".join(str(e).split())[:300])
-    sys.stdout.flush()
-
 
 assert tf.config.list_physical_devices("GPU"), "TensorFlow sees no device"
 where = tf.constant([1.0]).device
@@ -133,7 +115,7 @@ for jit in False, True:
     m, losses = learn(adam, jit, 12, "GPU:0")
     told = m.evaluate(*rings(512, 2), verbose=0)[1]
     print("ok" if told >= 0.97 else "FAIL", f"Keras{', by XLA' if jit else ''}: {100 * told:.1f} % of unseen points are told right, 97 wanted")
-    bad |= told < 0.97
+    near.failed |= told < 0.97
     assert "GPU:0" in m.weights[0].value.device
 with tempfile.TemporaryDirectory() as at:
     m.save_weights(at + "/m.weights.h5")
@@ -150,8 +132,8 @@ with tempfile.TemporaryDirectory() as at:
 try:
     tf.nn.conv2d(tf.ones((1, 8, 8, 1)), tf.ones((3, 3, 1, 1)), 1, "SAME").numpy()
     print("FAIL a convolution was computed by no one")
-    bad = 1
+    near.failed = 1
 except tf.errors.OpError as e:
     print("ok a convolution is an error:", " ".join(str(e).split())[:90])
 check("what comes after it", lambda: T(x) @ T(y), d @ y)
-sys.exit(bad)
+sys.exit(near.failed)

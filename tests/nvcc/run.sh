@@ -12,7 +12,7 @@ out=$B/nvcc-out/programs
 # the compute capability that a program is compiled and run for
 cc() { case $1 in tile) echo 10.0 ;; errors) echo 8.0 ;; *) echo 7.5 ;; esac; }
 build() { # PROGRAM
-	local arch sources="tests/nvcc/programs/$1.cu tests/nvcc/programs/check.h"
+	local arch sources="tests/nvcc/programs/$1.cu tests/nvcc/programs/check.h tests/nvcc/programs/wrong.h"
 	[ "$1" = tile ] && sources+=" tests/nvcc/programs/sort.cu"
 	arch=compute_$(cc "$1" | tr -d .)
 	nvcc_make "$out/$1" "$sources" -std=c++17 -cudart shared \

@@ -60,7 +60,7 @@ while [ $n -lt "$events" ]; do
 done
 took=$((SECONDS - t0))
 kill -9 "$victim" 2>/dev/null; wait "$victim" 2>/dev/null
-hangs=0 checked=0 bad=0 faults=0 slowest=0
+hangs=0 checked=0 bad=0 faults=0 slowest=0 what_for=none
 kill "${honest[@]}" 2>/dev/null
 for i in 1 2 3; do
 	gone() { ! kill -0 "${honest[$((i - 1))]}" 2>/dev/null; }
@@ -70,9 +70,9 @@ for i in 1 2 3; do
 		kill -9 "${honest[$((i - 1))]}"
 	fi
 	wait "${honest[$((i - 1))]}" || bad=$((bad + 1))
-	read -r c w f s < <(sed -n 's/^checked \([0-9]*\) wrong \([0-9]*\) faults \([0-9]*\) slowest_ms \([0-9]*\)/\1 \2 \3 \4/p' "$dir/honest.$i")
+	read -r c w f s < <(sed -n 's/^checked \([0-9]*\) wrong \([0-9]*\) faults \([0-9]*\) slowest_ms \([0-9]*\).*/\1 \2 \3 \4/p' "$dir/honest.$i")
 	checked=$((checked + ${c:-0})) bad=$((bad + ${w:-1})) faults=$((faults + ${f:-0}))
-	[ "${s:-0}" -gt $slowest ] && slowest=$s
+	[ "${s:-0}" -gt $slowest ] && slowest=$s what_for=$(sed -n 's/^checked .* (\(.*\))$/\1/p' "$dir/honest.$i")
 done
 # what is left when all have gone: against a device and an agent that have served one client
 until_true quiet && left=0 || left=1
@@ -87,7 +87,7 @@ until_true quiet
 agent_fds=$((agent_fds - $(fds "$agent"))) stub_fds=$((stub_fds - $(fds "$stub")))
 what=
 for k in "${!count[@]}"; do what="$what $k ${count[$k]}"; done
-echo "seed $seed: $n events in $took s ($what ): $checked results checked, $bad wrong, $hangs hangs, $faults faults survived, slowest $slowest ms;" \
+echo "seed $seed: $n events in $took s ($what ): $checked results checked, $bad wrong, $hangs hangs, $faults faults survived, slowest $slowest ms ($what_for);" \
 	"left: $left clients or processes, $agent_fds descriptors of the agent, $stub_fds of the device"
 [ $checked -gt 0 ] && [ $bad = 0 ] && ok "$checked results are right ($faults faults survived)" || fail "$bad of $checked results: $(tail -qn 2 "$dir"/honest.* | tr '\n' ' ')"
 [ $hangs = 0 ] && ok "nothing hangs" || fail "$hangs clients hang"

@@ -258,12 +258,34 @@ static int compile(unsigned blocks, int launch)
 struct life {
 	unsigned checked, wrong, faults;
 	double fault, slowest_ms;       /* since when it is one; 0: all is well */
+	/* what it waits for, since when; and of this fault what took longest, of the slowest one what was said */
+	const char *step;
+	double step_ms;
+	unsigned tries;
+	char longest[80], slowest[160];
+	double longest_ms;
 };
+
+/* The next step of going on begins: keeps what the last one took. */
+static void step(struct life *l, const char *name, CUresult r)
+{
+	double now = now_ms(), took = now - l->step_ms;
+
+	if (l->fault > 0 && l->step && took > l->longest_ms) {
+		l->longest_ms = took;
+		snprintf(l->longest, sizeof l->longest, "%s %.0f ms, try %u%s", l->step, took, l->tries, r ? ", which failed" : "");
+	}
+	l->step = name;
+	l->step_ms = now;
+}
 
 static void is_well(struct life *l)
 {
 	double took = now_ms() - l->fault;
 
+	step(l, NULL, CUDA_SUCCESS);
+	if (took > l->slowest_ms)
+		snprintf(l->slowest, sizeof l->slowest, "%u tries, longest: %s", l->tries, l->longest);
 	l->slowest_ms = took > l->slowest_ms ? took : l->slowest_ms;
 	l->fault = 0;
 	l->faults++;
@@ -290,12 +312,19 @@ static CUresult live_once(double until, struct life *l)
 	CUfunction f;
 	CUstream s;
 	CUevent e;
-	CUresult r = cuDevicePrimaryCtxRetain(&c, 0);
+	CUresult r;
 
-	if (r || (r = cuCtxSetCurrent(c)) || (r = cuModuleLoadData(&m, add_ptx)) || (r = cuModuleGetFunction(&f, m, "add")) ||
-	    (r = cuStreamCreate(&s, CU_STREAM_NON_BLOCKING)) || (r = cuEventCreate(&e, 0)) || (r = cuMemAlloc(&p, n * sizeof *host)) ||
+	step(l, "context", CUDA_SUCCESS);
+	if ((r = cuDevicePrimaryCtxRetain(&c, 0)) || (r = cuCtxSetCurrent(c)))
+		goto out;
+	step(l, "module", CUDA_SUCCESS);
+	if ((r = cuModuleLoadData(&m, add_ptx)) || (r = cuModuleGetFunction(&f, m, "add")))
+		goto out;
+	step(l, "memory", CUDA_SUCCESS);
+	if ((r = cuStreamCreate(&s, CU_STREAM_NON_BLOCKING)) || (r = cuEventCreate(&e, 0)) || (r = cuMemAlloc(&p, n * sizeof *host)) ||
 	    (r = cuMemAllocHost((void **)&pinned, n * sizeof *host)))
 		goto out;
+	step(l, "work", CUDA_SUCCESS);
 	for (unsigned k = 1; !r && now_ms() < until && (!enough || k < 3); k++) {
 		void *args[] = { &p, &k, &n };
 
@@ -323,6 +352,7 @@ static CUresult live_once(double until, struct life *l)
 		usleep(k % 8 ? 0 : 1000);
 	}
 out:
+	step(l, "reset", r);
 	free(host);
 	return r;
 }
@@ -353,15 +383,19 @@ static int live_on(unsigned seconds)
 		r = live_once(l.fault > 0 && now_ms() >= until ? now_ms() + 300 : until, &l);
 		if (!r && l.fault <= 0)
 			break;
-		if (l.fault <= 0)
-			l.fault = now_ms();
+		if (l.fault <= 0) {
+			l.fault = l.step_ms = now_ms();
+			l.tries = 0;
+			l.longest_ms = 0;
+		}
+		l.tries++;
 		if (now_ms() > until + 60000)
 			return wrong("it does not come back", r);
 		start_over();
 		usleep(20000);
 	}
 	start_over();
-	printf("checked %u wrong %u faults %u slowest_ms %.0f\n", l.checked, l.wrong, l.faults, l.slowest_ms);
+	printf("checked %u wrong %u faults %u slowest_ms %.0f (%s)\n", l.checked, l.wrong, l.faults, l.slowest_ms, l.slowest);
 	return l.wrong ? 1 : 0;
 }
 

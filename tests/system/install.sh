@@ -51,6 +51,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/include/vgpu/cuda_runtime.h
 644 usr/include/vgpu/cuda_runtime_api.h
 644 usr/include/vgpu/driver_types.h
+644 usr/include/vgpu/nccl.h
 644 usr/include/vgpu/nvml.h
 644 usr/include/vgpu/vector_functions.h
 644 usr/include/vgpu/vector_types.h

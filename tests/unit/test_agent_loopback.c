@@ -6,7 +6,6 @@
  * Sources: tests/unit/test_agent_loopback.c, all of agent without main.c, fw-protocol/vgpu_check.c -lpthread
  * Flags: -D_GNU_SOURCE -DVGPU_NO_LIBCPUID -Ifw-protocol -Iagent      Sanitizers: ASan, UBSan
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>
@@ -14,6 +13,7 @@
 #include <sys/vfs.h>
 
 #include "agent_raw.h"
+#include "fds.h"
 #include "huge_alone.h"
 
 #include "../../agent/boot.h"
@@ -56,18 +56,6 @@ static int check(int ok, const char *what, const char *fn, int line)
 			usleep(1000); \
 		CHECK(x); \
 	} while (0)
-
-static unsigned open_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n;
-}
 
 static uint64_t used(void)
 {

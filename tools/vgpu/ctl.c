@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* vgpu ctl: who uses the device, what each does now; and for the administrator: end, stop, go on, drain,
  * admission and quarantine. The agent decides who may. */
+#include "ctl.h"
 #include "vgpu.h"
 
 #include <errno.h>
@@ -23,6 +24,8 @@ static int usage(FILE *to)
 	fputs("usage: vgpu ctl list [-j]\n"
 	      "       vgpu ctl end|stop|go CLIENT     a number of the list\n"
 	      "       vgpu ctl weight CLIENT N        1 to 1000; 100 is everybody's\n"
+	      "       vgpu ctl set WHO LIMIT VALUE    WHO: client:N, a user, or a cgroup\n"
+	      "       vgpu ctl limits                 what was set\n"
 	      "       vgpu ctl drain|undrain DEVICE\n"
 	      "       vgpu ctl admit|deny|forget WHO  a user (name or number), or a cgroup (/path), all below it too\n"
 	      "       vgpu ctl admission open|closed\n"
@@ -31,6 +34,10 @@ static int usage(FILE *to)
 	      "  end      the client's contexts end and its connection closes; its calls fail (CUDA_ERROR_LAUNCH_FAILED)\n"
 	      "  stop     its contexts take no new work; a kernel that runs goes on to its end.  go: they do again\n"
 	      "  weight   its share of the device beside others that work: twice the weight, twice the time\n"
+	      "  set      weight (1 to 1000), memory and window (like 2G), contexts (of each process), clients (connections), or\n"
+	      "           default again: of one client, of a user's, of the containers at a cgroup and below. A user's and a container's\n"
+	      "           memory, window and clients are for all of it together. What somebody has already stays; more memory than\n"
+	      "           its contexts were made with is for those to come\n"
 	      "  drain    no new contexts on that device (CUDA_ERROR_DEVICE_UNAVAILABLE); those that are there live on\n"
 	      "  admission   closed: only who is admitted connects; open: who is not denied. Those that are there stay\n"
 	      "  forget   what was said by admit or deny\n"
@@ -146,8 +153,7 @@ static int list(const char *path, int json)
 	return 0;
 }
 
-/* One question, its answer in *r. 0, or 1 and said. */
-static int ask(const char *path, const struct vgpu_msg_header *m, struct vgpu_msg_ctl_r *r)
+int ctl_question(const char *path, const struct vgpu_msg_header *m, struct vgpu_msg_ctl_r *r)
 {
 	int fd = agent_connect(path), err = fd < 0 ? fd : vgpu_ask(fd, m, r, sizeof(*r), 0, NULL);
 
@@ -170,7 +176,7 @@ int ctl_ask(const char *path, enum vgpu_ctl_op op, unsigned target, unsigned val
 	struct vgpu_msg_ctl m = { .h = { VGPU_MSG_CTL, sizeof(m) }, .op = op, .target = target, .value = value };
 	struct vgpu_msg_ctl_r r;
 
-	if (ask(path, &m.h, &r))
+	if (ctl_question(path, &m.h, &r))
 		return 1;
 	if (op == VGPU_CTL_DRAIN)
 		printf("device %u takes no new contexts; %u live on it\n", target, r.count);
@@ -183,8 +189,7 @@ static const struct {
 } gate_verbs[] = { { "admit", VGPU_GATE_ADMIT }, { "deny", VGPU_GATE_DENY }, { "forget", VGPU_GATE_FORGET }, { "release", VGPU_GATE_RELEASE },
 		   { "admission", VGPU_GATE_OPEN } };
 
-/* A cgroup, a number, a name. 0, or 2 and said. */
-static int whom(const char *who, struct vgpu_msg_gate *m)
+int ctl_whom(const char *who, struct vgpu_msg_gate *m)
 {
 	const struct passwd *p;
 	unsigned long uid;
@@ -221,14 +226,14 @@ static int gate(const char *path, enum vgpu_gate_op op, const char *who)
 	struct vgpu_msg_gate m = { .h = { VGPU_MSG_GATE, sizeof(m) }, .op = op };
 	struct vgpu_msg_ctl_r r;
 
-	if (op != VGPU_GATE_OPEN && whom(who, &m))
+	if (op != VGPU_GATE_OPEN && ctl_whom(who, &m))
 		return 2;
 	if (op == VGPU_GATE_OPEN && strcmp(who, "open")) {
 		if (strcmp(who, "closed"))
 			return usage(stderr);
 		m.op = VGPU_GATE_CLOSED;
 	}
-	return ask(path, &m.h, &r);
+	return ctl_question(path, &m.h, &r);
 }
 
 int cmd_ctl(int argc, char **argv)
@@ -239,8 +244,14 @@ int cmd_ctl(int argc, char **argv)
 
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
 		return usage(stdout);
-	if (argc < 2 || argc > 4)
+	if (argc < 2 || argc > 5 || (argc == 5 && strcmp(argv[1], "set")))
 		return usage(stderr);
+	if ((argc == 5 && !strcmp(argv[1], "set")) || (argc == 2 && !strcmp(argv[1], "limits"))) {
+		if (agent_search(path, sizeof(path), &reach) == VGPU_REACH_OK)
+			return argc == 5 ? ctl_set(path, argv[2], argv[3], argv[4]) : ctl_limits(path);
+		complain("%s; %s", reach.why, reach.fix);
+		return 1;
+	}
 	if (!strcmp(argv[1], "list") && (argc == 2 || (argc == 3 && !strcmp(argv[2], "-j")))) {
 		if (agent_search(path, sizeof(path), &reach) == VGPU_REACH_OK)
 			return list(path, argc == 3);

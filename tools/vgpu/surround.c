@@ -21,7 +21,7 @@
 
 const char *const run_preload[] = {
 	"libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libcublas.so.12", "libcublas.so.13",
-	"libcublasLt.so.12", "libcublasLt.so.13", "libnvidia-ml.so.1", NULL,
+	"libcublasLt.so.12", "libcublasLt.so.13", "libnvidia-ml.so.1", "libnccl.so.2", NULL,
 };
 
 extern char **environ;

@@ -6,23 +6,7 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
-#include "check.h"
-
-static int wrong;
-
-#define WANT(what, cond) do { \
-	if (!(cond)) { \
-		printf("  line %d: %s: %s\n", __LINE__, what, #cond); \
-		wrong++; \
-	} \
-} while (0)
-
-static void done(const char *name)
-{
-	failures += wrong != 0;
-	printf(wrong ? "FAIL %s %d\n" : "ok %s\n", name, wrong);
-	wrong = 0;
-}
+#include "wrong.h"
 
 template <class F> static F entry(const char *name, unsigned version)
 {
@@ -30,7 +14,7 @@ template <class F> static F entry(const char *name, unsigned version)
 	void *f = nullptr;
 
 	CUDA(cudaGetDriverEntryPointByVersion(name, &f, version, cudaEnableDefault, &r));
-	WANT(name, r == cudaDriverEntryPointSuccess && f);
+	WANT_OF(name, r == cudaDriverEntryPointSuccess && f);
 	return (F)f;
 }
 
@@ -66,7 +50,7 @@ static void copies(cudaStream_t s)
 	CUDA(cudaStreamSynchronize(s));
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < 1000; j++)
-			WANT("copied", back[(n - 1 - i) * 1000 + j] == (j < 100 + 150 * i ? host[i * 1000 + j] : 0));
+			WANT_OF("copied", back[(n - 1 - i) * 1000 + j] == (j < 100 + 150 * i ? host[i * 1000 + j] : 0));
 
 	/* sources that end with the call */
 	uint32_t *pinned;
@@ -81,24 +65,24 @@ static void copies(cudaStream_t s)
 	memset(pinned, 0xff, 4000);
 	CUDA(cudaMemcpy(back.data(), dsts[0], 4000, cudaMemcpyDeviceToHost));
 	for (int i = 0; i < 1000; i++)
-		WANT("of before", back[i] == (uint32_t)i);
+		WANT_OF("of before", back[i] == (uint32_t)i);
 	a[0] = stream_order();
 
 	/* errors */
-	WANT("the legacy stream", cudaMemcpyBatchAsync(dsts, srcs, sizes, 1, a, idx, 1, 0) == cudaErrorInvalidValue);
-	WANT("more attributes than copies", cudaMemcpyBatchAsync(dsts, srcs, sizes, 1, a, idx, 2, s) == cudaErrorInvalidValue);
-	WANT("not from 0 on", cudaMemcpyBatchAsync(dsts, srcs, sizes, n, a, bad, 2, s) == cudaErrorInvalidValue);
+	WANT_OF("the legacy stream", cudaMemcpyBatchAsync(dsts, srcs, sizes, 1, a, idx, 1, 0) == cudaErrorInvalidValue);
+	WANT_OF("more attributes than copies", cudaMemcpyBatchAsync(dsts, srcs, sizes, 1, a, idx, 2, s) == cudaErrorInvalidValue);
+	WANT_OF("not from 0 on", cudaMemcpyBatchAsync(dsts, srcs, sizes, n, a, bad, 2, s) == cudaErrorInvalidValue);
 	a[1].srcAccessOrder = cudaMemcpySrcAccessOrderInvalid;
-	WANT("no order", cudaMemcpyBatchAsync(dsts, srcs, sizes, n, a, idx, 2, s) == cudaErrorInvalidValue);
+	WANT_OF("no order", cudaMemcpyBatchAsync(dsts, srcs, sizes, n, a, idx, 2, s) == cudaErrorInvalidValue);
 	a[1] = stream_order();
 	auto first = entry<CUresult (*)(CUdeviceptr *, CUdeviceptr *, size_t *, size_t, CUmemcpyAttributes *, size_t *, size_t, size_t *, CUstream)>(
 		"cuMemcpyBatchAsync", 12080);
 	fail = 99;
 	sizes[3] = 1 << 20;
-	WANT("beyond the allocation", first((CUdeviceptr *)dsts, (CUdeviceptr *)srcs, sizes, n, (CUmemcpyAttributes *)a, idx, 2, &fail, s) ==
+	WANT_OF("beyond the allocation", first((CUdeviceptr *)dsts, (CUdeviceptr *)srcs, sizes, n, (CUmemcpyAttributes *)a, idx, 2, &fail, s) ==
 					      CUDA_ERROR_INVALID_VALUE);
-	WANT("which one", fail == 3);
-	WANT("none of them", first((CUdeviceptr *)dsts, (CUdeviceptr *)srcs, sizes, n, (CUmemcpyAttributes *)a, bad, 2, &fail, s) ==
+	WANT_OF("which one", fail == 3);
+	WANT_OF("none of them", first((CUdeviceptr *)dsts, (CUdeviceptr *)srcs, sizes, n, (CUmemcpyAttributes *)a, bad, 2, &fail, s) ==
 				     CUDA_ERROR_INVALID_VALUE && fail == SIZE_MAX);
 	CUDA(cudaStreamSynchronize(s));
 	CUDA(cudaFree(d));
@@ -168,9 +152,9 @@ static void boxes(cudaStream_t s)
 			for (size_t x = 0; x < 6; x++) {
 				float2 want = a[((z + 1) * h + y + 1) * w + x + 2], got = back[((z + 2) * h + y + 2) * w + x + 3];
 
-				WANT("by way of another array", got.x == want.x && got.y == want.y);
+				WANT_OF("by way of another array", got.x == want.x && got.y == want.y);
 				got = packed[(z * 4 + y) * 6 + x];
-				WANT("packed", got.x == want.x && got.y == want.y);
+				WANT_OF("packed", got.x == want.x && got.y == want.y);
 			}
 	/* between pointers an element is a byte */
 	op[0].src = at(dev, 48, 4);
@@ -178,15 +162,15 @@ static void boxes(cudaStream_t s)
 	op[0].extent = make_cudaExtent(48, 4, 3);
 	CUDA(cudaMemcpy3DBatchAsync(1, op, 0, s));
 	CUDA(cudaStreamSynchronize(s));
-	WANT("bytes", !memcmp(back.data(), packed.data(), 72 * 8));
+	WANT_OF("bytes", !memcmp(back.data(), packed.data(), 72 * 8));
 	op[0].src = at(dev, 47, 4);
-	WANT("rows too short", cudaMemcpy3DBatchAsync(1, op, 0, s) == cudaErrorInvalidValue);
+	WANT_OF("rows too short", cudaMemcpy3DBatchAsync(1, op, 0, s) == cudaErrorInvalidValue);
 	op[0].src = at(dev, 48, 4);
 	op[0].extent.depth = 0;
-	WANT("no depth", cudaMemcpy3DBatchAsync(1, op, 0, s) == cudaErrorInvalidValue);
+	WANT_OF("no depth", cudaMemcpy3DBatchAsync(1, op, 0, s) == cudaErrorInvalidValue);
 	op[0].extent.depth = 3;
-	WANT("flags", cudaMemcpy3DBatchAsync(1, op, 1, s) == cudaErrorInvalidValue);
-	WANT("the legacy stream", cudaMemcpy3DBatchAsync(1, op, 0, 0) == cudaErrorInvalidValue);
+	WANT_OF("flags", cudaMemcpy3DBatchAsync(1, op, 1, s) == cudaErrorInvalidValue);
+	WANT_OF("the legacy stream", cudaMemcpy3DBatchAsync(1, op, 0, 0) == cudaErrorInvalidValue);
 	CUDA(cudaFreeArray(array));
 	CUDA(cudaFreeArray(other));
 	CUDA(cudaFree(dev));
@@ -205,20 +189,20 @@ static void rows(cudaStream_t s)
 	auto put = entry<CUresult (*)(CUarray, size_t, const void *, size_t, CUstream)>("cuMemcpyHtoAAsync", 12000);
 	auto get = entry<CUresult (*)(void *, CUarray, size_t, size_t, CUstream)>("cuMemcpyAtoHAsync", 12000);
 
-	WANT("into it", put((CUarray)a, 20, v.data(), 100, s) == CUDA_SUCCESS);
+	WANT_OF("into it", put((CUarray)a, 20, v.data(), 100, s) == CUDA_SUCCESS);
 	CUDA(cudaStreamSynchronize(s));
 	CUDA(cudaMemcpyArrayToArray(b, 0, 0, a, 20, 0, 100, cudaMemcpyDeviceToDevice));
-	WANT("out of it", get(got.data(), (CUarray)b, 0, 100, s) == CUDA_SUCCESS);
+	WANT_OF("out of it", get(got.data(), (CUarray)b, 0, 100, s) == CUDA_SUCCESS);
 	CUDA(cudaStreamSynchronize(s));
 	for (int i = 0; i < 25; i++)
-		WANT("values", got[i] == v[i]);
-	WANT("beyond the row", put((CUarray)a, 80, v.data(), 100, s) == CUDA_ERROR_INVALID_VALUE);
+		WANT_OF("values", got[i] == v[i]);
+	WANT_OF("beyond the row", put((CUarray)a, 80, v.data(), 100, s) == CUDA_ERROR_INVALID_VALUE);
 	CUDA(cudaFreeArray(a));
 	CUDA(cudaFreeArray(b));
 	size_t wide = 0;
 
 	CUDA(cudaDeviceGetTexture1DLinearMaxWidth(&wide, &u1, 0));
-	WANT("a linear texture", wide >= 1u << 27);
+	WANT_OF("a linear texture", wide >= 1u << 27);
 	done("rows of arrays");
 }
 
@@ -245,15 +229,15 @@ static void words(cudaStream_t s)
 	p[3].operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
 	p[3].writeValue.address = (CUdeviceptr)(w + 4);
 	p[3].writeValue.value = 77;
-	WANT("asked", ops(s, 4, p, 0) == CUDA_SUCCESS);
-	WANT("it waits", cudaStreamQuery(s) == cudaErrorNotReady && !w[2] && !w[4]);
+	WANT_OF("asked", ops(s, 4, p, 0) == CUDA_SUCCESS);
+	WANT_OF("it waits", cudaStreamQuery(s) == cudaErrorNotReady && !w[2] && !w[4]);
 	raise_to<<<1, 1, 0, other>>>(w, 6);
 	CUDA(cudaStreamSynchronize(s));
-	WANT("written", *(unsigned long long *)(w + 2) == 0x123456789abcdefull && w[4] == 77);
-	WANT("flags", ops(s, 4, p, 1) == CUDA_ERROR_INVALID_VALUE);
-	WANT("too many", ops(s, 257, p, 0) == CUDA_ERROR_INVALID_VALUE);
+	WANT_OF("written", *(unsigned long long *)(w + 2) == 0x123456789abcdefull && w[4] == 77);
+	WANT_OF("flags", ops(s, 4, p, 1) == CUDA_ERROR_INVALID_VALUE);
+	WANT_OF("too many", ops(s, 257, p, 0) == CUDA_ERROR_INVALID_VALUE);
 	p[0].operation = (CUstreamBatchMemOpType)9;
-	WANT("no operation", ops(s, 1, p, 0) == CUDA_ERROR_INVALID_VALUE);
+	WANT_OF("no operation", ops(s, 1, p, 0) == CUDA_ERROR_INVALID_VALUE);
 	CUDA(cudaStreamDestroy(other));
 	CUDA(cudaFreeHost(w));
 	done("waits and writes of words");
@@ -277,17 +261,17 @@ static void managed(cudaStream_t s)
 	for (int i = 0; i < 3; i++) {
 		int last = 99;
 
-		WANT("kept", ((char *)p[i])[8191] == i + 1);
+		WANT_OF("kept", ((char *)p[i])[8191] == i + 1);
 		CUDA(cudaMemRangeGetAttribute(&last, sizeof(last), cudaMemRangeAttributeLastPrefetchLocation, p[i], sizes[i]));
-		WANT("where", last == (i < 2 ? 0 : cudaCpuDeviceId));
+		WANT_OF("where", last == (i < 2 ? 0 : cudaCpuDeviceId));
 	}
 	CUDA(cudaMemDiscardBatchAsync(p, sizes, 3, 0, s));
 	CUDA(cudaMemDiscardAndPrefetchBatchAsync(p, sizes, 3, where, idx, 2, 0, s));
 	CUDA(cudaStreamSynchronize(s));
 	CUDA(cudaMalloc(&d, 4096));
 	sizes[0] = 4096;
-	WANT("not managed", cudaMemDiscardBatchAsync(&d, sizes, 1, 0, s) == cudaErrorInvalidValue);
-	WANT("not managed", cudaMemPrefetchBatchAsync(&d, sizes, 1, where, idx, 1, 0, s) == cudaErrorInvalidValue);
+	WANT_OF("not managed", cudaMemDiscardBatchAsync(&d, sizes, 1, 0, s) == cudaErrorInvalidValue);
+	WANT_OF("not managed", cudaMemPrefetchBatchAsync(&d, sizes, 1, where, idx, 1, 0, s) == cudaErrorInvalidValue);
 	CUDA(cudaFree(d));
 	for (void *q : p)
 		CUDA(cudaFree(q));
@@ -302,16 +286,16 @@ static void pools()
 
 	CUDA(cudaMemGetDefaultMemPool(&a, &device, cudaMemAllocationTypePinned));
 	CUDA(cudaDeviceGetDefaultMemPool(&b, 0));
-	WANT("the device's", a == b);
+	WANT_OF("the device's", a == b);
 	props.allocType = cudaMemAllocationTypePinned;
 	props.location = device;
 	CUDA(cudaMemPoolCreate(&mine, &props));
 	CUDA(cudaMemSetMemPool(&device, cudaMemAllocationTypePinned, mine));
 	CUDA(cudaDeviceGetMemPool(&now, 0));
-	WANT("set", now == mine);
+	WANT_OF("set", now == mine);
 	CUDA(cudaMemGetMemPool(&now, &device, cudaMemAllocationTypePinned));
-	WANT("told", now == mine);
-	WANT("no device", cudaMemGetMemPool(&now, &none, cudaMemAllocationTypePinned) == cudaErrorInvalidDevice);
+	WANT_OF("told", now == mine);
+	WANT_OF("no device", cudaMemGetMemPool(&now, &none, cudaMemAllocationTypePinned) == cudaErrorInvalidDevice);
 	CUDA(cudaMemSetMemPool(&device, cudaMemAllocationTypePinned, a));
 	CUDA(cudaMemPoolDestroy(mine));
 	done("pools by place");

@@ -5,23 +5,7 @@
  */
 #include <cuda_runtime.h>
 
-#include "check.h"
-
-static int wrong;
-
-#define WANT(cond) do { \
-	if (!(cond)) { \
-		printf("  line %d: %s\n", __LINE__, #cond); \
-		wrong++; \
-	} \
-} while (0)
-
-static void done(const char *name)
-{
-	failures += wrong != 0;
-	printf(wrong ? "FAIL %s %d\n" : "ok %s\n", name, wrong);
-	wrong = 0;
-}
+#include "wrong.h"
 
 /* Collatz: *x goes on; the loop while it is not 1, the branch by its parity */
 __global__ void begin(cudaGraphConditionalHandle odd, const unsigned *x)

@@ -9,9 +9,7 @@
 #include <cassert>
 #include <thread>
 
-#include "check.h"
-
-static int wrong;
+#include "wrong.h"
 
 static void judge(int line, const char *call, cudaError_t got, cudaError_t want)
 {
@@ -27,20 +25,6 @@ static void judge(int line, const char *call, cudaError_t got, cudaError_t want)
 	judge(__LINE__, "the last error", cudaGetLastError(), want); \
 } while (0)
 #define OK(call) GIVES(cudaSuccess, call)
-#define WANT(cond) do { \
-	if (!(cond)) { \
-		printf("  line %d: not so: %s\n", __LINE__, #cond); \
-		wrong++; \
-	} \
-} while (0)
-
-static void done(const char *name)
-{
-	failures += wrong != 0;
-	printf(wrong ? "FAIL %s %d\n" : "ok %s\n", name, wrong);
-	wrong = 0;
-}
-
 static const char ptx[] = ".version 7.0\n.target sm_50\n.address_size 64\n.visible .global .align 4 .u32 gv = 7;\n"
 	".visible .entry one(.param .u64 p)\n{\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [p];\nst.global.u32 [%rd1], 11;\nret;\n}\n";
 

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* Modules and functions as they were read, and the warp IR that functions become. */
+#ifndef VGPU_CPU_IR_H
+#define VGPU_CPU_IR_H
+
+#include "../engine.h"
+#include "lex.h"
+
+/* ---- modules --------------------------------------------------------------------------- */
+
+#define MAX_VAR_BYTES (4ull << 30)      /* of a module, so that an image cannot eat the host */
+#define MAX_LOCAL (1u << 19)            /* bytes of .local a thread, calls included */
+#define VARIADIC_BYTES 1024u            /* of unnamed arguments that a function takes */
+enum { LINK_NONE, LINK_VISIBLE, LINK_EXTERN, LINK_WEAK, LINK_COMMON };
+enum { V_REG = 1, V_VAR, V_FUNC, V_LABEL, V_PROTO, V_TARGETS };
+
+struct sym {
+	u8 what;                /* V_* */
+	u8 type;                /* register or element type */
+	u8 space;               /* of a variable */
+	bool ext, dyn;          /* .extern; extern .shared without a size */
+	bool managed;           /* .attribute(.managed): the host sees it too */
+	bool tex;               /* .texref, .surfref, .samplerref: known by name only */
+	bool fixed;             /* module's .local: one place in every kernel's frame */
+	u8 link;                /* LINK_* */
+	u32 ndims;              /* of the variable, a vector's elements last */
+	u64 *dims;
+	bool formal;            /* kernel parameter */
+	u32 family;             /* number of registers declared by name<n>, 0: a single one */
+	u32 reg;                /* first virtual register */
+	u32 vec;                /* elements of a .v2 or .v4 register, 0: a scalar; two of .b64 are a .b128 */
+	bool quad;              /* that */
+	u32 align;
+	u64 addr;               /* absolute (global, const) or offset in its space */
+	u64 bytes;
+	u32 scope;              /* depth at which it was declared, to undo it */
+	struct sym *shadow, *chain;
+	const char *name;
+	struct func *fn;
+	void *extra;            /* label, prototype, target list */
+	bool defined;
+	u32 ref_line, ref_col;
+	bool used;              /* counted as shared memory of the function being read */
+	bool none;              /* name<0>: there is no such register */
+};
+
+struct fparam {
+	u8 type, is_reg, vec;   /* vec: the first of so many registers of a vector */
+	bool tex, open;         /* open: an incomplete array, which has VARIADIC_BYTES of room */
+	u32 align, off, bytes;
+	const char *name;
+};
+
+struct module {
+	u32 id;
+	struct engine *e;
+	const char *text, *end;
+	char *owned;            /* text that came out of a fatbin */
+	struct pool pool;
+	struct map syms;        /* name -> struct sym */
+	struct sym **list;      /* exported order */
+	u32 nlist, list_cap;
+	struct func **funcs;
+	u32 nfuncs, funcs_cap;
+	u32 version, target;    /* 84, 61 */
+	u32 max_regs;           /* ptxas's -maxrregcount, by our container; 0: not given */
+	u64 var_base, var_bytes, var_cap;
+	u64 const_lo, const_hi;         /* addresses of the .const variables */
+	u64 managed_va, managed_bytes;  /* where the managed ones are */
+	u8 *managed_image;              /* their first values, until the module is whole */
+	struct late { struct late *next; u64 addr, cap; } *late;        /* variables of functions */
+	struct init *inits;
+	struct alias *aliases;
+	u64 const_bytes;
+	u64 local_bytes;        /* of .local variables of the module */
+	u32 func_shared;        /* shared memory handed out to .func bodies */
+	u32 inlined;            /* instructions that calls became */
+};
+
+/* ---- warp IR --------------------------------------------------------------------------- */
+
+#define LANES 32
+#define OPND_CONST 0x80000000u          /* operand lives in the constant pool */
+#define OPND_NONE 0x7fffffffu
+#define NO_PC 0xffffffffu
+
+typedef void lane_fn(void *d, const void *a, const void *b, const void *c);
+typedef u32 mask_fn(const void *a, const void *b);
+struct insn;
+struct frame;
+struct tstate;
+/* One whole instruction for the lanes m, with MXCSR at its default: gen.h. */
+typedef void gen_fn(struct tstate *ts, struct frame *f, const struct insn *in, u32 m);
+
+enum kind {
+	K_LANE, K_SETP, K_PRED, K_SREG, K_LADDR, K_CARRY, K_BFI, K_LOP3, K_CVT, K_CVTA, K_ISSPACEP,
+	K_LD, K_LDPARAM, K_ST, K_ATOM, K_SHFL, K_VOTE, K_MATCH, K_REDUX, K_ACTIVEMASK, K_WARPSYNC,
+	K_TENSOR, K_GEN, K_BAR, K_MEMBAR, K_NANOSLEEP, K_JMP, K_CBRA, K_BRX, K_CALL, K_RET, K_EXIT, K_TRAP, K_NOP,
+	K_MC_LD, K_MC_ST, K_MC_ATOM, K_MC_BAR,  /* the same with memcheck.c in front */
+	K_VF_ST, K_VF_ATOM,                     /* with verify.c */
+	K_STEP                                  /* the next instruction is shown, see optrace.c */
+};
+
+enum { PRED_MOV, PRED_NOT, PRED_AND, PRED_OR, PRED_XOR };
+
+/* K_TENSOR, see tensor.c: the address that a lane loads from for matrix sub2 of ldmatrix; a transposed matrix; a product */
+enum { TENSOR_ROW, TENSOR_ROW_LO, TENSOR_ROW_HI, TENSOR_TRANS, TENSOR_MMA };
+#define TENSOR_ODD 1            /* sub2 of TENSOR_MMA: which columns of the result ... */
+enum { QUARTER_PAIRS = 1, QUARTER_A_COL = 2, QUARTER_B_ROW = 4 };        /* sub2 of gen_quarter */
+#define TENSOR_BOTH 2           /* ... or, in halves of one word, both */
+
+struct insn {
+	union {
+		lane_fn *lane;
+		mask_fn *mask;
+		struct callinfo *call;
+		u32 *targets;           /* K_BRX: count, then pcs */
+		gen_fn *gen;            /* K_GEN: lop is its opid, imm and sub are its own */
+	} u;
+	u32 o[6];               /* virtual registers, after cfg.c frame offsets; destinations first */
+	u32 guard;              /* predicate, OPND_NONE: none */
+	u32 line;
+	s64 imm;
+	u32 mxcsr;              /* wanted rounding and flush bits; 0: does not care */
+	u8 kind;
+	u8 gneg;
+	u8 dw;                  /* destination: 0 = 32-bit slots, 1 = 64-bit slots, 2 = predicate */
+	u8 def, use;            /* bits over o[] */
+	u8 type, stype;         /* enum type */
+	u8 space, vec, size;    /* memory ops: element bytes */
+	u8 sub, sub2;           /* op of its kind */
+	u8 flags;
+	u8 aw;                  /* address operand has 64 bits */
+	u8 plain;               /* a lane operation without a guard */
+	u8 lop;                 /* enum lop; of a comparison its CMP_ */
+	u32 taken, fall;        /* block numbers, after cfg.c pcs */
+};
+
+enum { REDUX_NAN = 1, REDUX_ABS };       /* sub2 of K_REDUX of .f32 */
+#define INF_CNEG 1              /* predicate operand c (or a) is inverted */
+#define INF_SPIN 1              /* a jump back in a short loop that looks at what others write: a round costs SPIN_COST more */
+#define SPIN_COST 512           /* of a turn of 16384: who spins lets those go on whom it waits for */
+#define INF_SAT 2
+#define INF_CLUSTER 2           /* barrier: that of the cluster */
+#define INF_FTZ 4
+#define INF_COUNT 8             /* barrier with an explicit thread count */
+#define INF_SATFINITE 8         /* cvt: what is too large becomes the largest */
+#define INF_SIGNED 16
+#define INF_SYNC 32              /* a load or store that others are ordered by: volatile, relaxed, acquire, release */
+#define INF_ALIGNED 32          /* barrier: all lanes of a warp come together */
+#define INF_BNEG 64
+#define INF_ONCE 128            /* a load that a warp does at once, by whatever engine: its lanes work as one thread */
+#define INF_VOLATILE 64         /* a load or store, INF_SYNC too */
+#define INF_RELU 128
+
+struct arg {                    /* one call argument or result */
+	u8 is_reg, w;           /* w: 0 = 32-bit, 1 = 64-bit, 2 = predicate */
+	u32 opnd;               /* register form */
+	u32 off, bytes;         /* parameter form: offset in the caller's local frame */
+};
+
+struct callinfo {
+	struct func *fn;        /* NULL: indirect through o[0] */
+	struct arg *args, *rets;
+	u32 nargs, nrets;
+	u32 builtin;
+	const char *name;       /* of the function, NULL: indirect */
+};
+enum { BUILTIN_NONE, BUILTIN_VPRINTF, BUILTIN_ASSERTFAIL, BUILTIN_MALLOC, BUILTIN_FREE };
+
+struct vreg { u8 type; u8 w; };         /* w as in struct arg */
+
+enum { FN_NEW, FN_PARSING, FN_READY, FN_BAD };
+
+struct jit;
+struct jit_src;
+struct fnames;
+struct fbody;
+
+struct func {
+	u32 id;
+	const char *name;
+	struct module *m;
+	struct sym *sym;
+	bool entry, has_body;
+	const char *body, *head;        /* '{' of the body */
+	const char *end;                /* of the text that it stands in, where that is not the module's */
+	u32 body_line, body_col;
+	struct fparam *params, *rets;
+	u32 nparams, nrets, param_bytes;
+	struct engine_param *eparams;
+	u32 max_threads, reqntid[3];
+	u32 max_regs;           /* .maxnreg; 0: none */
+	u32 min_blocks;         /* .minnctapersm; 0: none */
+	const char *refused;    /* legal, but nothing that we can do: why */
+	u8 link;
+	u64 unique_ptr;         /* the number that stands for it in a function pointer */
+
+	/* after compilation */
+	int state;
+	u32 status;             /* of FN_BAD */
+	char *why;
+	struct insn *code;
+	u32 ncode;
+	struct insn *pro;       /* uniform.c: run once a grid */
+	u32 npro;
+	char *cpool;            /* constants, each splatted over its lanes */
+	u32 cpool_bytes, frame_bytes;
+	u32 shared_bytes, local_bytes, local_total;
+	u32 dyn_align, regs;
+	bool calls, calls_ptr, indirect, cyclic;
+	bool prints;            /* it or what it calls, or may call */
+	u32 uses;               /* ENGINE_USES_*: the same */
+	bool anywhere;          /* it or what it calls jumps to functions of any module */
+	u32 param_reg_base;     /* frame offsets of formal registers: parg[], pret[] */
+	u32 *parg, *pret;       /* of formals that are registers */
+	struct func **callees;
+	u32 ncallees, callees_cap;
+	u32 called_by;          /* id of the function whose body, the one that is read, has called it already */
+
+	u64 work;               /* steps that hoisting, liveness and regions took */
+	u64 est;                /* clock ticks of a block, as last seen; rt.c */
+	struct fnames *names;   /* what people call its registers and labels; NULL: nobody knows */
+	bool stepped;           /* optrace.c: a K_STEP before every instruction */
+	bool apart;             /* each register has a slot of its own: debug.c */
+	bool vf_told;           /* verify.c has said that it cannot be compared */
+	struct fbody *inlined;  /* inline.c: what callers take over, NULL: they call */
+	struct jit_src *jsrc;   /* what the JIT compiles from, NULL: nothing */
+	struct jit *jits;       /* one per shape of block */
+	bool jit_failed;
+};
+
+#endif
