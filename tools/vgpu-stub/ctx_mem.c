@@ -514,6 +514,7 @@ uint32_t ctx_store(struct ctx *c, uint64_t addr, uint64_t value, unsigned bytes)
 {
 	void *p = direct(c, addr, bytes);
 	uint32_t low = (uint32_t)value;
+	int beside = p && c->ops->beside ? c->ops->beside(c->engine, -1) : 0;
 
 	if (p && bytes == 8)
 		vgpu_store_release64(p, value);
@@ -522,6 +523,8 @@ uint32_t ctx_store(struct ctx *c, uint64_t addr, uint64_t value, unsigned bytes)
 	else
 		return c->ops->copy(c->engine, (void *)(uintptr_t)addr, bytes == 8 ? (void *)&value : (void *)&low,
 				    bytes);
+	if (c->ops->beside)
+		c->ops->beside(c->engine, beside);
 	return VGPU_ST_OK;
 }
 

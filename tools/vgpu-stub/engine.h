@@ -216,6 +216,11 @@ struct engine_ops {
 			 size_t count);
 
 	/*
+	 * The caller writes device memory by itself: beside(e, -1) before that, and beside(e, its result) after. NULL: no engine cares.
+	 */
+	int (*beside)(struct engine *e, int entered);
+
+	/*
 	 * Memory of the context that kernels may touch from now on (an allocation with the bytes that the
 	 * program asked for, a mapping), or no longer (alive 0). ENGINE_WINDOW: a window segment, which the client writes to as well.
 	 * ENGINE_FRESH: an allocation that nobody has written yet.
