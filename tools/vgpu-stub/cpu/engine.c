@@ -298,8 +298,7 @@ static const void *cpu_core(struct engine *e, uint64_t *bytes)
 
 static void cpu_note_alloc(struct engine *e, uint64_t addr, uint64_t bytes, int alive)
 {
-	/* a mapping that is no allocation of this process's own */
-	if (alive == 1)
+	if (alive == ENGINE_MAPPED)
 		alone_never(e);
 	mc_note(e, addr, bytes, alive != 0, alive == ENGINE_FRESH);
 	vf_note(e, addr, bytes, alive != 0, alive == ENGINE_WINDOW);
