@@ -141,7 +141,9 @@ program() {
 	for o in "$build"/obj/plain/$cpu/strip/*.o; do
 		[ -e "$d/strip_$(basename "$o")" ] || objs+=("$o")
 	done
-	${CC:-gcc} -o "$d/$p" "$build/obj/plain/tests/ptx/$p.o" "$build/obj/plain/fw-protocol/vgpu_cubin.o" "$d"/*.o "${objs[@]}" -llz4 -lzstd -lm -lpthread ||
+	o=$build/obj/plain/tests/ptx/$p.o
+	[ -e "$o" ] || o=$build/obj/plain/tests/unit/test_$p.o
+	${CC:-gcc} -o "$d/$p" "$o" "$build/obj/plain/fw-protocol/vgpu_cubin.o" "$d"/*.o "${objs[@]}" -llz4 -lzstd -lm -lpthread ||
 		{ touch "$d/unlinked"; return 1; }
 }
 
@@ -170,6 +172,8 @@ kernels() {
 
 cases() {
 	local d=$1 out
+	program "$d" alone
+	out=$(ulimit -t 60; timeout 300 "$d/alone" 2>&1) || { [ $? = 77 ] || { echo "atomics without a lock"; return; }; }
 	program "$d" ptxrun
 	out=$(ulimit -t 120; timeout 900 "$d/ptxrun" -m jit -s tests/ptx/cases 2>&1) ||
 		{ echo "cases (jit) $(grep -m1 -o 'cases/[a-z0-9_]*' <<<"$out")"; return; }
@@ -212,6 +216,7 @@ one() {
 # what finds a fault must be silent without it
 if [ -z "$quick" ]; then
 	for p in ptxrun optest jitdiff legal; do ln -s "$PWD/$build/test/ptx/plain/$p" "$work/$p"; done
+	ln -s "$PWD/$build/test/unit/plain/alone" "$work/alone"
 	if why=$(first_failure "$work"); then
 		echo "mutants: the engine as it is fails: $why"
 		exit 1

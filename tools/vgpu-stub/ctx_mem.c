@@ -375,7 +375,7 @@ int ctx_mem_may_share(const struct ctx *c, uint64_t va, uint64_t bytes)
 void ctx_mem_shared(struct ctx *c, uint64_t va, uint64_t bytes)
 {
 	insert(&c->mem, &(struct ctx_range){ .va = va, .bytes = bytes, .kind = CTX_SHARED });
-	c->ops->note_alloc(c->engine, va, bytes, 1);
+	c->ops->note_alloc(c->engine, va, bytes, ENGINE_MAPPED);
 }
 
 /* The heap of device malloc is an allocation like any other, charged and committed; the engine gives it out in parts. */
@@ -455,7 +455,7 @@ uint32_t ctx_vmm_map(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t offset
 		}
 	}
 	insert(&c->mem, &(struct ctx_range){ .va = va, .bytes = bytes, .offset = offset, .kind = CTX_VMM });
-	c->ops->note_alloc(c->engine, va, bytes, 1);
+	c->ops->note_alloc(c->engine, va, bytes, ENGINE_MAPPED);
 	return VGPU_ST_OK;
 }
 
@@ -514,6 +514,7 @@ uint32_t ctx_store(struct ctx *c, uint64_t addr, uint64_t value, unsigned bytes)
 {
 	void *p = direct(c, addr, bytes);
 	uint32_t low = (uint32_t)value;
+	int beside = p && c->ops->beside ? c->ops->beside(c->engine, -1) : 0;
 
 	if (p && bytes == 8)
 		vgpu_store_release64(p, value);
@@ -522,6 +523,8 @@ uint32_t ctx_store(struct ctx *c, uint64_t addr, uint64_t value, unsigned bytes)
 	else
 		return c->ops->copy(c->engine, (void *)(uintptr_t)addr, bytes == 8 ? (void *)&value : (void *)&low,
 				    bytes);
+	if (c->ops->beside)
+		c->ops->beside(c->engine, beside);
 	return VGPU_ST_OK;
 }
 

@@ -233,7 +233,7 @@ static void build(struct program *p, uint32_t driver)
 						  MADV_WIPEONFORK };
 	static const uint32_t futexes[] = { FUTEX_WAIT, FUTEX_WAKE, FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET };
 	static const uint32_t writable[] = { PROT_READ | PROT_WRITE, PROT_READ };
-	static const uint32_t barriers[] = { VGPU_MEMBARRIER_GLOBAL_EXPEDITED };
+	static const uint32_t barriers[] = { VGPU_MEMBARRIER_GLOBAL_EXPEDITED, VGPU_MEMBARRIER_PRIVATE_EXPEDITED };
 	const uint32_t self[] = { (uint32_t)getpid() };
 
 	load(p, offsetof(struct seccomp_data, arch));

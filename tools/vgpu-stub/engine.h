@@ -216,10 +216,15 @@ struct engine_ops {
 			 size_t count);
 
 	/*
+	 * The caller writes device memory by itself: beside(e, -1) before that, and beside(e, its result) after. NULL: no engine cares.
+	 */
+	int (*beside)(struct engine *e, int entered);
+
+	/*
 	 * Memory of the context that kernels may touch from now on (an allocation with the bytes that the
 	 * program asked for, a mapping), or no longer (alive 0). ENGINE_WINDOW: a window segment, which the client writes to as well.
-	 * ENGINE_FRESH: an allocation that nobody has written yet.
-	 * For the memory checker and verify: other modes do nothing here.
+	 * ENGINE_FRESH: an allocation that nobody has written yet. ENGINE_MAPPED: of a file that other processes may have mapped, too.
+	 * For the memory checker and verify; and where memory is shared, atomics are locked from then on.
 	 */
 	void (*note_alloc)(struct engine *e, uint64_t addr, uint64_t bytes, int alive);
 
@@ -265,6 +270,7 @@ struct engine_ops {
 #define ENGINE_PENDING 0x10000u
 #define ENGINE_WINDOW 2
 #define ENGINE_FRESH 3
+#define ENGINE_MAPPED 4
 
 extern const struct engine_ops engine_cpu, engine_cuda;
 

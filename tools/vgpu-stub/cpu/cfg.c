@@ -14,6 +14,7 @@
 #include "front.h"
 #include "gen.h"
 #include "jit.h"
+#include "strip/strip.h"
 
 #define MAX_WTO 12000           /* deeper graphs keep their text order: the walk is recursive */
 #define SPIN_LONGEST 32u        /* instructions of a loop that is taken for one that waits */
@@ -509,6 +510,32 @@ static bool one_thread(const struct insn *code, u32 n)
 	return false;
 }
 
+/*
+ * An atomic whose result nobody reads is a reduction: a C program has no other way to ask for one. It waits for nobody, and needs no
+ * more than one instruction of the processor.
+ */
+static void reductions(struct cfg *g, struct insn *code)
+{
+	u64 *set = alloc(g, (g->words + 1) * sizeof(*set));
+	u32 i, k;
+
+	for (i = g->left; i < g->nb; i++) {
+		const struct block *b = &g->b[g->order[i]];
+
+		memcpy(set, g->live_out + g->order[i] * (size_t)g->words, g->words * sizeof(*set));
+		for (k = b->end - b->start; k--;) {
+			struct insn *in = &code[b->pc + k];
+
+			if (in->kind == K_ATOM && in->def == 1 && in->sub < ATOM_EXCH && in->o[0] != OPND_NONE &&
+			    !(set[in->o[0] >> 6] >> (in->o[0] & 63) & 1)) {
+				in->o[0] = OPND_NONE;
+				in->def = 0;
+			}
+			s_before(set, in);
+		}
+	}
+}
+
 void cfg_finish(struct comp *c)
 {
 	struct cfg g = { .c = c };
@@ -555,6 +582,9 @@ void cfg_finish(struct comp *c)
 				last->o[k] = OPND_NONE;
 		}
 	}
+	liveness(&g);
+	if (c->fn->entry && !c->m->e->dbg && !c->m->e->ops)
+		reductions(&g, code);
 	for (i = 0; i < n; i++)
 		if (code[i].kind == K_JMP || code[i].kind == K_CBRA)
 			code[i].flags |= spins(code, g.b[code[i].taken].pc, i) ? INF_SPIN : 0;
@@ -574,7 +604,6 @@ void cfg_finish(struct comp *c)
 		if (code[i].kind == K_LD && (code[i].space == SPACE_GLOBAL || code[i].space == SPACE_GENERIC))
 			code[i].flags |= INF_ONCE;
 	c->fn->ncode = n;
-	liveness(&g);
 	if (c->fn->entry && c->m->e->code_rw)
 		hand_over(&g, code, n);
 	keep_body(c, code, n);

@@ -15,6 +15,7 @@
 
 #include "gemm.h"
 #include "ahead.h"
+#include "alone.h"
 #include "ir.h"
 #include "../../../fw-protocol/vgpu_status.h"
 
@@ -165,6 +166,7 @@ struct tstate {
 	void *scratch;                  /* of native tiles */
 	size_t scratch_bytes;
 	struct ahead ahead;             /* what the next block will read */
+	u32 bare;                       /* an atomic without a lock is at work: alone.c */
 };
 extern __thread struct tstate *cpu_ts;
 
@@ -216,6 +218,7 @@ struct engine {
 	u64 next_gridid;
 	u32 shape[SHAPES];              /* block shapes whose thread numbers are known, packed */
 	u32 (*shape_tid[SHAPES])[1024];
+	struct alone alone;
 
 	/* lock: the list, what struct grid says, the pools */
 	_Alignas(64) pthread_mutex_t lock;
@@ -245,8 +248,7 @@ struct engine {
 /* The function of that id, NULL when there is none (any more). Any thread. */
 struct func *func_get(const struct engine *e, u32 id);
 
-/* util.c */
-void *xgrow(void *p, u32 *cap, u32 want, size_t elem);  /* NULL when out of memory */
+void *xgrow(void *p, u32 *cap, u32 want, size_t elem);  /* util.c; NULL when out of memory */
 
 /* module.c */
 u32 module_open(struct engine *e, const void *image, size_t bytes, struct module **out, char *log,
@@ -303,8 +305,7 @@ u32 mem_fill(struct engine *e, void *dst, u32 value, unsigned elem, size_t count
 void mem_read(struct tstate *ts, int lane, u64 addr, void *dst, size_t n);
 size_t mem_read_str(struct tstate *ts, int lane, u64 addr, char *dst, size_t cap);
 
-/* interp.c */
-void exec_one(struct tstate *ts, struct frame *f, const struct insn *in, u32 m);
+void exec_one(struct tstate *ts, struct frame *f, const struct insn *in, u32 m);        /* interp.c */
 enum run warp_run(struct tstate *ts, struct warp *w);
 void frame_start(struct frame *f, struct func *fn, char *regs, u32 lanes);
 void frame_resched(struct frame *f);
@@ -344,8 +345,7 @@ enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more);
 bool jit_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r);
 const u8 *jit_fault(const struct jit *j, const u8 *ip);
 
-/* uniform.c */
-bool uniform_run(struct engine *e, struct grid *g);
+bool uniform_run(struct engine *e, struct grid *g);     /* uniform.c */
 
 /* call.c */
 bool call_enter(struct tstate *ts, struct warp *w, const struct insn *in, u32 m);

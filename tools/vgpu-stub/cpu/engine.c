@@ -105,7 +105,7 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 	e->funcs_life = e->funcs ? (u16 *)(e->funcs + MAX_FUNCS) : NULL;
 	if (!e->funcs || (e->mode == ENGINE_MODE_MEMCHECK && mc_open(e)) || (e->mode == ENGINE_MODE_OPS && optrace_open(e)) ||
 	    (e->mode == ENGINE_MODE_DEBUG && dbg_open(e)) ||
-	    (verify && vf_open(e)) || !tstate_get(e) || rt_start(e) < 0) {
+	    (verify && vf_open(e)) || !tstate_get(e) || (alone_open(e), rt_start(e) < 0)) {
 		cpu_close(e);
 		return VGPU_ST_OUT_OF_MEMORY;
 	}
@@ -298,14 +298,18 @@ static const void *cpu_core(struct engine *e, uint64_t *bytes)
 
 static void cpu_note_alloc(struct engine *e, uint64_t addr, uint64_t bytes, int alive)
 {
+	if (alive == ENGINE_MAPPED)
+		alone_never(e);
 	mc_note(e, addr, bytes, alive != 0, alive == ENGINE_FRESH);
 	vf_note(e, addr, bytes, alive != 0, alive == ENGINE_WINDOW);
 }
 
 static u32 cpu_copy(struct engine *e, void *dst, const void *src, size_t bytes)
 {
+	bool beside = (u64)dst >= e->env.arena_base && alone_enter(e);
 	u32 st = mem_copy(e, dst, src, bytes);
 
+	alone_leave(e, beside);
 	if (e->mc && !st)
 		mc_copied(e, (u64)dst, (u64)src, bytes);
 	return st;
@@ -313,11 +317,21 @@ static u32 cpu_copy(struct engine *e, void *dst, const void *src, size_t bytes)
 
 static u32 cpu_fill(struct engine *e, void *dst, u32 value, unsigned elem, size_t count)
 {
+	bool beside = (u64)dst >= e->env.arena_base && alone_enter(e);
 	u32 st = mem_fill(e, dst, value, elem, count);
 
+	alone_leave(e, beside);
 	if (e->mc && !st)
 		mc_wrote(e, (u64)dst, elem * count);
 	return st;
+}
+
+static int cpu_beside(struct engine *e, int entered)
+{
+	if (entered < 0)
+		return alone_enter(e);
+	alone_leave(e, entered);
+	return 0;
 }
 
 static u32 cpu_gemm(struct engine *e, u32 op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, u64 cookie)
@@ -351,6 +365,7 @@ const struct engine_ops engine_cpu = {
 	.gemm = cpu_gemm,
 	.copy = cpu_copy,
 	.fill = cpu_fill,
+	.beside = cpu_beside,
 	.note_alloc = cpu_note_alloc,
 	.heap = heap_place,
 	.core = cpu_core,

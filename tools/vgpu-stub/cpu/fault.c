@@ -33,6 +33,7 @@ static void on_fault(int sig, siginfo_t *si, void *uc)
 		greg_t *ip = &((ucontext_t *)uc)->uc_mcontext.gregs[REG_RIP];
 		const u8 *to = jit_fault(ts->jit, (const u8 *)*ip);
 
+		__atomic_store_n(&ts->bare, 0, __ATOMIC_RELEASE);
 		/* compiled code: to where it hands this access to the interpreter, which meets it again */
 		if (to) {
 			*ip = (greg_t)to;

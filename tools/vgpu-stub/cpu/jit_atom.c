@@ -2,7 +2,7 @@
 /*
  * Atomics and reductions, as mem.c does them: lane by lane, in order, each with one instruction of the processor or a loop
  * around its compare-and-exchange. Addresses (all checked before the first lane begins) and values stand in P. A block has one
- * worker, so its shared memory needs no lock. When all lanes reduce into one place by an integer operation, the
+ * worker, so its shared memory needs no lock; neither does global memory while nobody else writes it (alone.c). When all lanes reduce into one place by an integer operation, the
  * order is nobody's business: values come together in registers first.
  *
  * A lane that meets a missing page ends the grid; the interpreter does the instruction again for the report, and what
@@ -14,8 +14,8 @@
 #define AT_VALUE JP_WIDE
 #define AT_OTHER (JP_WIDE + 4 * 64)     /* what compare-and-swap stores */
 
-/* Where a lane's part is: lane l, or the one in rcx. */
-struct place { s32 l; u8 w; };
+/* Where a lane's part is: lane l, or the one in rcx. held: others may come to that memory; same: rdx is every lane's value already. */
+struct place { s32 l; u8 w; bool held, same; };
 
 static struct rm at(struct place p, s32 base)
 {
@@ -66,12 +66,12 @@ static bool known(const struct insn *in)
 	return false;
 }
 
-/* An access that may fault, with a lock where other workers come to that memory too. */
-static void touch(struct jcomp *c, const struct insn *in, u32 step, bool lock)
+/* An access that may fault, with a lock or without. */
+static void touch(struct jcomp *c, u32 step, bool lock)
 {
 	as_room(&c->a, 16);
 	j_site(c, step);
-	if (lock && in->space != SPACE_SHARED)
+	if (lock)
 		b1(&c->a, 0xf0);
 }
 
@@ -147,8 +147,9 @@ static void one(struct jcomp *c, const struct insn *in, struct place p, u32 step
 
 	if (direct(in)) {
 		g_load(a, 1, RAX, address(p));
-		g_load(a, w, RDX, v);
-		touch(c, in, step, in->sub != ATOM_EXCH);       /* xchg locks by itself */
+		if (!p.same)
+			g_load(a, w, RDX, v);
+		touch(c, step, p.held && in->sub != ATOM_EXCH); /* xchg locks by itself */
 		op = in->sub == ATOM_AND ? G_AND : in->sub == ATOM_OR ? G_OR : in->sub == ATOM_XOR ? G_XOR : G_ADD;
 		if (in->sub == ATOM_EXCH)
 			g_op(a, w, 0x87, RDX, mem, 0);
@@ -165,16 +166,16 @@ static void one(struct jcomp *c, const struct insn *in, struct place p, u32 step
 	g_load(a, w, RAX, v);
 	if (in->sub == ATOM_CAS) {
 		g_load(a, w, RCX, at(p, AT_OTHER));
-		touch(c, in, step, true);
+		touch(c, step, p.held);
 		g_op(a, w, 0x1b1, RCX, mem, 0);                 /* cmpxchg */
 	} else {
 		g_store(a, w, PM(value), RAX);
-		touch(c, in, step, false);
+		touch(c, step, false);
 		g_load(a, w, RAX, mem);
 		again = a->n;
 		apply(c, in, PM(value));
-		touch(c, in, step, true);
-		if (in->space == SPACE_SHARED) {
+		touch(c, step, p.held);
+		if (!p.held) {
 			g_store(a, w, mem, RCX);
 		} else {
 			g_op(a, w, 0x1b1, RCX, mem, 0);
@@ -188,11 +189,11 @@ static void one(struct jcomp *c, const struct insn *in, struct place p, u32 step
 	g_store(a, w, v, RAX);
 }
 
-/* For each lane that runs, in order; all of them without a loop where that is short. */
-static void lanes(struct jcomp *c, const struct insn *in, u32 step)
+/* For each lane that runs, in order; all of them without a loop where that is short. same: their value is one, and no result is wanted */
+static void lanes(struct jcomp *c, const struct insn *in, u32 step, bool held, bool same)
 {
 	struct as *a = &c->a;
-	struct place p = { .l = -1, .w = in->size == 8 };
+	struct place p = { .l = -1, .w = in->size == 8, .held = held };
 	u32 some = 0, done = 0, top;
 
 	if (c->gk == 1)
@@ -202,11 +203,15 @@ static void lanes(struct jcomp *c, const struct insn *in, u32 step)
 	if (direct(in)) {
 		g_alui(a, 0, G_CMP, rm_reg(RDX), -1);
 		some = g_jcc(a, CC_NE);
+		p.same = same;
+		if (same)
+			g_load(a, p.w, RDX, rm_mem(RBX, AT_VALUE));
 		for (p.l = 0; p.l < LANES; p.l++)
 			one(c, in, p, step);
 		done = g_jmp(a);
 		g_here(a, some);
 		p.l = -1;
+		p.same = false;
 	}
 	k_from(a, 7, RDX);
 	top = a->n;
@@ -220,6 +225,37 @@ static void lanes(struct jcomp *c, const struct insn *in, u32 step)
 	g_land(a, g_jcc(a, CC_NE), top);
 	if (done)
 		g_here(a, done);
+}
+
+static struct rm bare(void) { return rm_mem(R14, (s32)offsetof(struct tstate, bare)); }
+
+/*
+ * Nobody else writes this memory now (alone.c): the lanes that follow need no lock, and alone_done() comes behind them. otherwise: jumps
+ * to where they have locks, the second after it was said that they go without. Lanes that do not run may have any address: locks do no harm.
+ */
+static void alone(struct jcomp *c, u32 *otherwise)
+{
+	struct as *a = &c->a;
+	u32 q;
+
+	ev(a, V_MOVA64, 0, 0, rm_mem(RBX, JP_LANES));
+	for (q = 1; q < 4; q++)
+		ev(a, V_PMINUQ, 0, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
+	ev_i(a, V_PCMPUQ, 7, 0, rm_lit(j_lit64(c, c->fn->m->e->env.arena_base), 0), 0, 0, 1);
+	k_ortest(a, 7, 7);
+	otherwise[0] = g_jcc(a, CC_NE);
+	g_movi(a, RDX, 1);
+	g_store(a, 0, bare(), RDX);
+	g_movi(a, RAX, (u64)&c->fn->m->e->alone.others);
+	g_alui(a, 0, G_CMP, rm_mem(RAX, 0), 0);
+	otherwise[1] = g_jcc(a, CC_NE);
+	__atomic_store_n(&c->fn->m->e->alone.used, true, __ATOMIC_RELAXED);
+}
+
+static void alone_done(struct jcomp *c)
+{
+	g_movi(&c->a, RDX, 0);
+	g_store(&c->a, 0, bare(), RDX);
 }
 
 /* Addresses of all lanes into P: of a uniform or a pattern, or (x NULL) varying ones, which are checked. */
@@ -327,8 +363,8 @@ static void together(struct jcomp *c, const struct insn *in)
 bool jit_atom(struct jcomp *c, const struct insn *in)
 {
 	struct acc x, *px = NULL;
-	u32 p, step;
-	bool back;
+	u32 p, step, otherwise[2], done;
+	bool back, same;
 
 	if (!known(in) || in->space == SPACE_LOCAL || in->dw != (in->size == 8))
 		return false;
@@ -341,14 +377,27 @@ bool jit_atom(struct jcomp *c, const struct insn *in)
 		return false;
 	if (px && x.v.cls == JC_UNI && in->o[0] == OPND_NONE && vector_op(in)) {
 		together(c, in);
-		one(c, in, (struct place){ 0, in->size == 8 }, step);
+		one(c, in, (struct place){ 0, in->size == 8, in->space != SPACE_SHARED, false }, step);
 		return true;
 	}
 	values(c, in, in->o[1], AT_VALUE);
 	if (in->sub == ATOM_CAS)
 		values(c, in, in->o[2], AT_OTHER);
 	back = is_float_add(in) && jit_mxcsr_for(c, sum_csr(in));
-	lanes(c, in, step);
+	same = in->o[0] == OPND_NONE && jit_val(c, in->o[1], in->dw).cls == JC_UNI;
+	if (in->space == SPACE_SHARED || !c->fn->m->e->alone.able) {
+		lanes(c, in, step, in->space != SPACE_SHARED, same);
+	} else {
+		alone(c, otherwise);
+		lanes(c, in, step, false, same);
+		alone_done(c);
+		done = g_jmp(&c->a);
+		g_here(&c->a, otherwise[1]);
+		alone_done(c);
+		g_here(&c->a, otherwise[0]);
+		lanes(c, in, step, true, same);
+		g_here(&c->a, done);
+	}
 	if (back)
 		jit_mxcsr_back(c);
 	for (p = 0; in->o[0] != OPND_NONE && p < (in->dw ? 4u : 2u); p++) {

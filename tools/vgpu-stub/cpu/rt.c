@@ -298,6 +298,8 @@ static void *worker(void *arg)
 		free(own);
 		return NULL;
 	}
+	/* Release: it is ready to be looked at. Partner: alone_enter(). */
+	__atomic_store_n(&e->alone.worker, ts, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&e->lock);
 	while (!e->stop) {
 		got = false;
@@ -362,6 +364,8 @@ static void *worker(void *arg)
 				g->running--;
 			}
 			grid_unlink(g);
+			/* Release: what its blocks wrote. Partner: alone_enter(), run_inline(). */
+			__atomic_fetch_sub(&e->alone.listed, 1, __ATOMIC_RELEASE);
 			st = grid_end(e, g, &cookie);
 			pthread_mutex_unlock(&e->lock);
 			e->env.done(e->env.owner, cookie, st);
@@ -623,6 +627,7 @@ static bool run_inline(struct engine *e, struct grid *g)
 	struct turn t = { .e = e, .g = g, .c = e->home_cta, .end = g->nblocks, .limit = INLINE_TICKS,
 			  .budget = INLINE_BUDGET, .row = row(g) };
 	struct tstate *ts = tstate_get(e);
+	bool beside;
 
 	if (!ts || !is_small(g))
 		return false;
@@ -630,7 +635,10 @@ static bool run_inline(struct engine *e, struct grid *g)
 		t.c = e->home_cta = cta_new();
 	if (!t.c)
 		return false;
+	/* Acquire: partner: the worker, when a grid has ended. Where it has none, this grid may be alone itself. */
+	beside = __atomic_load_n(&e->alone.listed, __ATOMIC_ACQUIRE) && alone_enter(e);
 	turn_run(ts, &t);
+	alone_leave(e, beside);
 	g->done_blocks = t.done;
 	g->next_block = t.at;
 	if (t.r == RUN_BUDGET) {
@@ -677,6 +685,7 @@ static void first_turn(struct engine *e, struct grid *g)
 		e->home_cta = NULL;
 	if (grid_ended(e, g)) {
 		grid_unlink(g);
+		__atomic_fetch_sub(&e->alone.listed, 1, __ATOMIC_RELEASE);
 		st = grid_end(e, g, &cookie);
 		pthread_mutex_unlock(&e->lock);
 		e->env.done(e->env.owner, cookie, st);
@@ -717,6 +726,7 @@ u32 grid_hand_over(struct engine *e, struct grid *g)
 	e->home = NULL;
 	pthread_mutex_lock(&e->lock);
 	grid_append(e, g);
+	__atomic_fetch_add(&e->alone.listed, 1, __ATOMIC_RELAXED);
 	if (!g->over && starts_here(e, g)) {
 		wake(e, e->sleepers - 1);
 		first_turn(e, g);

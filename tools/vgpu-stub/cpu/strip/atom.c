@@ -2,7 +2,7 @@
 /*
  * Atomics and reductions of a strip, lane by lane in order, as mem.c does them: one instruction of the processor, or a loop around
  * its compare-and-exchange. All addresses are checked before the first lane begins. A block has one worker, so its
- * shared memory needs no lock.
+ * shared memory needs no lock; neither does global memory while nobody else writes it (alone.c).
  */
 #include "strip.h"
 #include "vex.h"
@@ -136,11 +136,11 @@ static void apply(struct scomp *c, const struct insn *in)
 	vx_x(a, X_MOVQ_ST, 0, 0, rm_reg(RDX));
 }
 
-static void access(struct scomp *c, const struct insn *in, bool lock)
+static void access(struct scomp *c, bool lock)
 {
 	as_room(&c->a, 16);
 	s_site(c);
-	if (lock && in->space != SPACE_SHARED)
+	if (lock)
 		b1(&c->a, 0xf0);
 }
 
@@ -161,24 +161,44 @@ static void rounds(struct scomp *c, u32 csr)
 		vx(&c->a, VOP(0, 1, 0, 0xae), 0, 2, 0, rm_lit(s_lit(c, &csr, 4), 0), 0);         /* vldmxcsr */
 }
 
-bool s_atom(struct scomp *c, const struct insn *in)
+/* All lanes without a loop: of what is one instruction each. */
+static void whole(struct scomp *c, const struct insn *in, u32 op, bool held, bool same)
+{
+	struct as *a = &c->a;
+	u8 w = in->size == 8;
+	u32 l, bytes = w ? 8 : 4;
+
+	for (l = 0; l < STRIP; l++) {
+		g_load(a, 1, RAX, place_rm(8 * l));
+		if (!same || !l)
+			g_load(a, w, R11, place_rm(AT_VALUES + bytes * l));
+		access(c, held && op != 0x87);
+		g_op(a, w, op, R11, rm_mem(RAX, 0), 0);
+		if (in->o[0] != OPND_NONE)
+			g_store(a, w, place_rm(AT_RESULTS + bytes * l), R11);
+	}
+}
+
+/* For each lane that runs, in order. held: others may come to that memory; same: their value is one, and no result is wanted */
+static void lanes(struct scomp *c, const struct insn *in, bool held, bool same)
 {
 	struct as *a = &c->a;
 	u8 w = in->size == 8;
 	bool result = in->o[0] != OPND_NONE;
-	u32 op = direct(in), top, again, p;
+	u32 op = direct(in), some = 0, done = 0, top, again;
 
-	if (!known(in) || !s_addresses(c, in))
-		return false;
-	if (type_is_float(in->type) && in->sub == ATOM_ADD)
-		rounds(c, MXCSR_BASE);
-	values(c, in->o[1], w, AT_VALUES);
-	if (in->sub == ATOM_CAS)
-		values(c, in->o[2], w, AT_OTHERS);
+	if (op) {
+		s_mask_bits(c, RAX);
+		g_alui(a, 0, G_CMP, rm_reg(RAX), 0xff);
+		some = g_jcc(a, CC_NE);
+		whole(c, in, op, held, same);
+		done = g_jmp(a);
+		g_here(a, some);
+	}
 	top = s_each_lane(c);
 	if (op) {
 		g_load(a, w, R11, lane_rm(AT_VALUES, w));
-		access(c, in, op != 0x87);
+		access(c, held && op != 0x87);
 		g_op(a, w, op, R11, rm_mem(RAX, 0), 0);
 		if (result)
 			g_store(a, w, lane_rm(AT_RESULTS, w), R11);
@@ -188,15 +208,15 @@ bool s_atom(struct scomp *c, const struct insn *in)
 		if (in->sub == ATOM_CAS) {
 			g_load(a, w, RAX, lane_rm(AT_VALUES, w));
 			g_load(a, w, RDX, lane_rm(AT_OTHERS, w));
-			access(c, in, true);
+			access(c, held);
 			g_op(a, w, 0x1b1, RDX, rm_mem(R11, 0), 0);
 		} else {
-			access(c, in, false);
+			access(c, false);
 			g_load(a, w, RAX, rm_mem(R11, 0));
 			again = a->n;
 			apply(c, in);
-			access(c, in, true);
-			if (in->space == SPACE_SHARED) {
+			access(c, held);
+			if (!held) {
 				g_store(a, w, rm_mem(R11, 0), RDX);
 			} else {
 				g_op(a, w, 0x1b1, RDX, rm_mem(R11, 0), 0);
@@ -208,6 +228,67 @@ bool s_atom(struct scomp *c, const struct insn *in)
 		g_load(a, 0, RDX, SPM(step));
 	}
 	s_next_lane(c, top);
+	if (done)
+		g_here(a, done);
+}
+
+static struct rm bare(void) { return rm_mem(R14, (s32)offsetof(struct tstate, bare)); }
+
+/* As in jit_atom.c: nobody else writes this memory now, and alone_done() comes behind the lanes; otherwise: jumps to where they have locks. */
+static void alone(struct scomp *c, u32 *otherwise)
+{
+	struct as *a = &c->a;
+	struct engine *e = c->fn->m->e;
+
+	/* addresses have less than 63 bits: they have been checked, where their lanes run */
+	vy(a, X_MOVU, 0, 0, s_splat64(c, e->env.arena_base));
+	vy(a, X_PCMPGTQ, 1, 0, place_rm(0));
+	vy(a, X_PCMPGTQ, 0, 0, place_rm(32));
+	vr(a, X_POR, 0, 0, 1);
+	vr(a, X_MOVMSKPD, RAX, 0, 0);
+	g_op(a, 0, 0x85, RAX, rm_reg(RAX), 0);          /* test */
+	otherwise[0] = g_jcc(a, CC_NE);
+	g_movi(a, RDX, 1);
+	g_store(a, 0, bare(), RDX);
+	g_movi(a, RAX, (u64)&e->alone.others);
+	g_alui(a, 0, G_CMP, rm_mem(RAX, 0), 0);
+	otherwise[1] = g_jcc(a, CC_NE);
+	__atomic_store_n(&e->alone.used, true, __ATOMIC_RELAXED);
+}
+
+static void alone_done(struct scomp *c)
+{
+	g_movi(&c->a, RDX, 0);
+	g_store(&c->a, 0, bare(), RDX);
+}
+
+bool s_atom(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u8 w = in->size == 8;
+	bool result = in->o[0] != OPND_NONE, same = !result && !s_varies(s_val(c, in->o[1], w)) && !s_val(c, in->o[1], w).pat;
+	u32 otherwise[2], done, p;
+
+	if (!known(in) || !s_addresses(c, in))
+		return false;
+	if (type_is_float(in->type) && in->sub == ATOM_ADD)
+		rounds(c, MXCSR_BASE);
+	values(c, in->o[1], w, AT_VALUES);
+	if (in->sub == ATOM_CAS)
+		values(c, in->o[2], w, AT_OTHERS);
+	if (in->space == SPACE_SHARED || !c->fn->m->e->alone.able) {
+		lanes(c, in, in->space != SPACE_SHARED, same);
+	} else {
+		alone(c, otherwise);
+		lanes(c, in, false, same);
+		alone_done(c);
+		done = g_jmp(a);
+		g_here(a, otherwise[1]);
+		alone_done(c);
+		g_here(a, otherwise[0]);
+		lanes(c, in, true, same);
+		g_here(a, done);
+	}
 	if (type_is_float(in->type) && in->sub == ATOM_ADD && c->s->mxcsr != ~0u)
 		rounds(c, c->s->mxcsr);
 	for (p = 0; result && p < (w ? 2u : 1u); p++) {
