@@ -53,7 +53,7 @@ enum modclass {
 	MC_UNI, MC_ALIGNED, MC_BAR, MC_RED, MC_NOFTZ, MC_TESTP, MC_SHIFTAMT, MC_NAN, MC_IDX,
 	MC_RELU, MC_PACK, MC_GRIDDEP, MC_XORSIGN, MC_ABS, MC_MSHAPE, MC_ROW, MC_COL, MC_TRANS, MC_MNUM, MC_CP,
 	MC_HINT, MC_POLICY, MC_PROXY, MC_SATF, MC_OOB, MC_SCALE, MC_PO, MC_WMMA, MC_FRAG, MC_MBAR, MC_MBARM, MC_BULK, MC_FROM,
-	MC_GEOM, MC_LEVEL, MC_SURF, MC_EDGE, MC_TLD, MC_TXQ, MC_COUNT
+	MC_GEOM, MC_LEVEL, MC_SURF, MC_EDGE, MC_TLD, MC_TXQ, MC_WGMMA, MC_COUNT
 };
 
 enum { RND_RN = 1, RND_RZ, RND_RM, RND_RP, RND_RNA, RND_RNI, RND_RZI, RND_RMI, RND_RPI, RND_RS };
@@ -72,6 +72,7 @@ enum { ATOM_ADD = 1, ATOM_MIN, ATOM_MAX, ATOM_INC, ATOM_DEC, ATOM_AND, ATOM_OR, 
 enum { MBAR_INIT = 1, MBAR_INVAL, MBAR_ARRIVE, MBAR_DROP, MBAR_TEST, MBAR_TRY, MBAR_COMPLETE, MBAR_PENDING };
 enum { MBARM_EXPECT = 1, MBARM_NO_COMPLETE, MBARM_PARITY, MBARM_NOINC };
 enum { BULK_COPY = 1, BULK_MBARRIER, BULK_TX, BULK_GROUP, BULK_PREFETCH };
+enum { WGMMA_MMA = 1, WGMMA_FENCE, WGMMA_COMMIT, WGMMA_WAIT };
 enum { VOTE_ALL = 1, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
 #define SHFL_WITHIN 1           /* sub2 in jit_src.code: strip/within.c */
 enum { SHFL_UP = 1, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
@@ -95,7 +96,7 @@ enum xclass {
 	X_SHF, X_PRMT, X_MOV, X_LD, X_ST, X_ISSPACEP, X_CVTA, X_CVT, X_BRA, X_BRX, X_CALL, X_RET,
 	X_EXIT, X_TRAP, X_BAR, X_MEMBAR, X_ATOM, X_VOTE, X_MATCH, X_ACTIVEMASK, X_ELECT, X_REDUX, X_SHFL,
 	X_NANOSLEEP, X_MMA, X_LDMATRIX, X_MOVMATRIX, X_CPASYNC, X_POLICY, X_VIDEO, X_WMMA,
-	X_STMATRIX, X_MBAR, X_MAPA, X_TEX, X_STACK
+	X_STMATRIX, X_MBAR, X_MAPA, X_TEX, X_STACK, X_WGMMA
 };
 
 struct opdesc {
@@ -326,6 +327,7 @@ enum { REDUX_NAN = 1, REDUX_ABS };       /* sub2 of K_REDUX of .f32 */
 #define INF_SAT 2
 #define INF_CLUSTER 2           /* barrier: that of the cluster */
 #define INF_FTZ 4
+#define INF_FOURS 4             /* a load of words: those of four lanes in a row are 16 bytes in a row */
 #define INF_COUNT 8             /* barrier with an explicit thread count */
 #define INF_SATFINITE 8         /* cvt: what is too large becomes the largest */
 #define INF_SIGNED 16

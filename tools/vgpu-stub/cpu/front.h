@@ -190,6 +190,9 @@ void lower_mma(struct comp *c, struct stmt *st);
 /* lower_wmma.c */
 void lower_wmma(struct comp *c, struct stmt *st);
 void lower_tensor(struct comp *c, struct stmt *st);
+/* lower_wgmma.c; and its shapes, of which there are too many for a table */
+void lower_wgmma(struct comp *c, struct stmt *st);
+bool wgmma_shape(struct stmt *st, const char *s, u32 len);
 /* uniform.c */
 void uniform_hoist(struct comp *c);
 /* inline.c: calls become bodies; a function's body, for those */

@@ -768,6 +768,7 @@ void lower_stmt(struct comp *c, struct stmt *st)
 		return;
 	case X_MMA:
 	case X_WMMA:
+	case X_WGMMA:
 	case X_STMATRIX:
 	case X_LDMATRIX:
 	case X_MOVMATRIX:
