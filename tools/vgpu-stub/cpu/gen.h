@@ -23,6 +23,8 @@ gen_fn gen_quad;
 /* tex.c: o[0] = element sub2 of what lies in o[1], a handle, at o[2] on; sub: which geometry. gen_sust stores o[5] */
 gen_fn gen_tex, gen_tex_span, gen_tex_lod, gen_suld, gen_sust, gen_txq;
 void tex_init(void);
+/* tmap.c: a copy by a tensor map, see there */
+gen_fn gen_tmap;
 /* video.c */
 gen_fn gen_video;
 

@@ -780,6 +780,9 @@ void lower_stmt(struct comp *c, struct stmt *st)
 	case X_TEX:
 		lower_tex(c, st);
 		return;
+	case X_TMAP:
+		lower_tensormap(c, st);
+		return;
 	case X_MBAR:
 	case X_MAPA:
 	case X_CPASYNC:

@@ -361,6 +361,14 @@ static void tell(struct comp *c, struct stmt *st, u32 i, u32 minus)
 	word64(c, &at, K_ATOM, minus)->sub = ATOM_MBAR_TX;
 }
 
+void tell_mbarrier(struct comp *c, struct stmt *st, u32 i, u32 bytes)
+{
+	u32 neg = new_reg(c, T_B32);
+
+	emit_lane(c, st, LOP_NEG, T_S32, 0, neg, bytes, OPND_NONE, OPND_NONE);
+	tell(c, st, i, widen(c, st, neg, 32));
+}
+
 bool lower_behind(struct comp *c, struct stmt *st, void (*write)(struct comp *c, struct stmt *st))
 {
 	u32 bytes = type_bytes(st->type[0]) * (st->mod[MC_VEC] ? st->mod[MC_VEC] : 1);
@@ -388,7 +396,7 @@ bool lower_behind(struct comp *c, struct stmt *st, void (*write)(struct comp *c,
 static void lower_bulk(struct comp *c, struct stmt *st)
 {
 	u8 to_space = st->mod[MC_FROM], from_space = st->mod[MC_SPACE], how = st->mod[MC_BULK];
-	u32 guard = c->guard, size, i, p, t[2], k, neg;
+	u32 guard = c->guard, size, i, p, t[2], k;
 	bool gneg = c->gneg, tx = how == BULK_TX, ok;
 	struct stmt half = *st;
 	struct label *end, *more;
@@ -446,9 +454,7 @@ static void lower_bulk(struct comp *c, struct stmt *st)
 	c->gneg = gneg;
 	if (!tx)
 		return;
-	neg = new_reg(c, T_B32);
-	emit_lane(c, st, LOP_NEG, T_S32, 0, neg, k, OPND_NONE, OPND_NONE);
-	tell(c, st, 3, widen(c, st, neg, 32));
+	tell_mbarrier(c, st, 3, k);
 }
 
 /* A cluster is one block: every address is in it, and its rank is 0. */
@@ -483,6 +489,12 @@ void lower_async(struct comp *c, struct stmt *st)
 	if (st->mod[MC_PO] ? st->mod[MC_PO] != 2 || (st->mod[MC_BULK] != BULK_GROUP && st->mod[MC_BULK] != BULK_TX) :
 	    st->mod[MC_ATOM] || st->mod[MC_NOFTZ])
 		UNSUPPORTED(c, st, "'cp' with this operation is not supported");
+	if (st->mod[MC_TENSOR]) {
+		lower_tmap(c, st);
+		return;
+	}
+	if (st->mod[MC_TMODE] || st->mod[MC_TO])
+		UNSUPPORTED(c, st, "'cp%s' is not supported without a tensor", st->mod[MC_TO] ? ".multicast::cluster" : "");
 	if (st->mod[MC_CP] == CP_ASYNC && st->mod[MC_BULK]) {
 		struct insn at;
 

@@ -150,6 +150,8 @@ static const struct { const char *name; u8 cls, val; } mods[] = {
 #define CV_PO(v) v
 #define CV_WMMA(v) v
 #define CV_WGMMA(v) WGMMA_##v
+#define CV_TENSOR(v) TENSOR_OF_##v
+#define CV_TMODE(v) TMODE_##v
 #define CV_MBAR(v) MBAR_##v
 #define CV_MBARM(v) MBARM_##v
 #define CV_GEOM(v) GEOM_##v

@@ -596,7 +596,7 @@ static void parse_opcode(struct comp *c, struct stmt *st)
 			/* of these there are more shapes, types and kinds every year */
 			if (op_known_unsupported(lx->s, lx->n) || mod_known_unsupported(st->od, lx->s, lx->n) ||
 			    lex_is(lx, "bulk") || lex_is(lx, "async") ||
-			    (st->od->x >= X_MMA && st->od->x <= X_CPASYNC) || st->od->x == X_CVT || st->od->x == X_WGMMA)
+			    (st->od->x >= X_MMA && st->od->x <= X_CPASYNC) || st->od->x == X_CVT || st->od->x == X_WGMMA || st->od->x == X_TMAP)
 				lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "'%s.%.*s' is not supported", st->od->name,
 					 (int)lx->n, lx->s);
 			FAIL(c, "'%s' does not take '.%.*s'", st->od->name, (int)(lx->n < 40 ? lx->n : 40),
@@ -645,7 +645,7 @@ static void parse_stmt(struct comp *c)
 	parse_opcode(c, &st);
 	c->in_call = st.od->x == X_CALL;
 	c->video = st.od->x == X_VIDEO;
-	c->texture = st.od->x == X_TEX;
+	c->texture = st.od->x == X_TEX || (st.od->x == X_CPASYNC && st.mod[MC_TENSOR]);
 	while (lx->tok != ';') {
 		if (st.nops && !lex_accept(lx, ','))
 			FAIL(c, "expected ',' or ';' before '%.*s'", (int)(lx->n < 40 ? lx->n : 40), lx->s);

@@ -25,6 +25,7 @@
 #include "disasm.h"
 #include "gen.h"
 #include "jit.h"
+#include "tmap.h"
 #include "verify_own.h"
 
 struct verify_counts *vf_counts(struct verify_counts *own)
@@ -374,6 +375,8 @@ static const char *why_not(const struct func *fn, u32 depth)
 			return "it allocates device memory";
 		if (in->kind == K_GEN && in->u.gen == gen_sust)
 			return "it writes a surface";
+		if (in->kind == K_GEN && in->u.gen == gen_tmap && in->sub != TMAP_LOAD)
+			return "it writes by a tensor map";
 	}
 	for (i = 0; depth && !why && i < fn->ncallees; i++)
 		why = why_not(fn->callees[i], depth - 1);
