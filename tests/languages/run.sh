@@ -98,6 +98,7 @@ for name in $name; do
 		for cc in 7.5 8.0 9.0; do
 			program "$name" $cc "$here/triton_kernels.py"
 		done
+		program "$name" 9.0 "$here/triton_tma.py"
 		rm -rf "$TRITON_CACHE_DIR"
 		unset TRITON_CACHE_DIR
 		;;

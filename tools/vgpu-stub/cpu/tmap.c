@@ -13,6 +13,7 @@
 #include "lanes.h"
 #include "memcheck.h"
 #include "tmap.h"
+#include "verify.h"
 
 _Static_assert(sizeof(struct vgpu_tensormap) == 128, "what CUtensorMap has");
 #define ROW_BYTES 2048u         /* 256 elements of 8 bytes */
@@ -131,6 +132,7 @@ static void store_row(struct copy *p, u64 g, u32 first, u32 n)
 		return;
 	reach(p, g, bytes);
 	check(p, SPACE_GLOBAL, g, bytes, p->dir == TMAP_STORE ? K_MC_ST : K_MC_ATOM);
+	vf_bytes(p->ts, p->in, p->lane, g, bytes);
 	if (p->dir == TMAP_STORE)
 		memcpy((void *)(uintptr_t)g, row + first * p->bytes, bytes);
 	for (i = 0; p->dir == TMAP_REDUCE && i < n; i++)
