@@ -227,5 +227,5 @@ def write(folder, each):
     for i, f in enumerate(some):
         body, lines = one(random.Random(i), i, *f)
         with open("%s/wgmma_%03d.ptx" % (folder, i), "w") as out:
-            out.write("// %s\n" % (f,) + lines + ".version 8.0\n.target sm_90a\n.address_size 64\n" + body)
+            out.write("// %s\n" % (f,) + lines + ".version 8.4\n.target sm_90a\n.address_size 64\n" + body)
     return len(some)

@@ -409,7 +409,10 @@ static void lower_bulk(struct comp *c, struct stmt *st)
 	     how == BULK_GROUP && to_space == SPACE_GLOBAL && from_space == SPACE_SHARED;
 	if (!ok)
 		UNSUPPORTED(c, st, "cp.async.bulk between these state spaces is not supported");
-	if (st->nops != (tx ? 4u : 3u) || st->op[0].kind != O_ADDR || st->op[1].kind != O_ADDR)
+	/* a cluster has one block, which is all that a mask can name */
+	if (st->mod[MC_TO] && (from_space != SPACE_GLOBAL || st->nops != 5))
+		FAIL_AT(c, st, "cp.async.bulk.multicast::cluster is from .global, and takes a mask of blocks");
+	if (st->nops != (tx ? 4u : 3u) + (st->mod[MC_TO] != 0) || st->op[0].kind != O_ADDR || st->op[1].kind != O_ADDR)
 		FAIL_AT(c, st, "cp.async.bulk: two addresses, a size%s expected", tx ? " and an mbarrier" : "");
 	memset(&from, 0, sizeof(from));
 	memset(&to, 0, sizeof(to));
@@ -493,8 +496,8 @@ void lower_async(struct comp *c, struct stmt *st)
 		lower_tmap(c, st);
 		return;
 	}
-	if (st->mod[MC_TMODE] || st->mod[MC_TO])
-		UNSUPPORTED(c, st, "'cp%s' is not supported without a tensor", st->mod[MC_TO] ? ".multicast::cluster" : "");
+	if (st->mod[MC_TMODE] || (st->mod[MC_TO] && st->mod[MC_BULK] != BULK_TX))
+		UNSUPPORTED(c, st, "'cp' with this operation is not supported");
 	if (st->mod[MC_CP] == CP_ASYNC && st->mod[MC_BULK]) {
 		struct insn at;
 

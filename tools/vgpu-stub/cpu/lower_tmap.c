@@ -40,7 +40,7 @@ static u32 address(struct comp *c, struct stmt *st, const struct operand *o, u8 
 	lower_address(c, &half, o, &at);
 	r = at.o[4];
 	if (wide && !at.aw)
-		FAIL_AT(c, st, "%s: a tensor map's address has 64 bits", st->od->name);
+		UNSUPPORTED(c, st, "%s: a tensor map's address of 32 bits is not supported", st->od->name);
 	if (!wide && at.aw) {
 		r = new_reg(c, T_B32);
 		emit_lane(c, st, LOP_XTR, T_U64, 0, r, at.o[4], konst(c, 0, 0), konst(c, ~0u, 0));
@@ -71,7 +71,7 @@ void lower_tmap(struct comp *c, struct stmt *st)
 		FAIL_AT(c, st, "cp.async.bulk.tensor: %u operands are too few", st->nops);
 	map = &st->op[load ? 1 : 0];
 	place = &st->op[load ? 0 : 1];
-	if (map->kind != O_ADDR || map->n != rank)
+	if (map->kind != O_ADDR || map->n != rank || (map->second == O_REG && map->imm))
 		FAIL_AT(c, st, "cp.async.bulk.tensor: [tensor map, {coordinates}] expected, of %u dimensions", rank);
 	for (i = 0; i < 5; i++)
 		coord[i] = i < rank ? number(c, st, &map->elem[i], 4) : zero;
@@ -95,8 +95,6 @@ void lower_tmap(struct comp *c, struct stmt *st)
 			FAIL_AT(c, st, "cp.async.bulk.tensor.multicast::cluster takes a mask of blocks");
 		number(c, st, &st->op[n++], 2);
 	}
-	if (st->mod[MC_HINT] && n < st->nops)
-		number(c, st, &st->op[n++], 8);
 	if (n != st->nops)
 		FAIL_AT(c, st, "cp.async.bulk.tensor: %u operands are too many", st->nops);
 	shared = address(c, st, place, SPACE_SHARED, false);
@@ -124,13 +122,14 @@ void lower_tmap(struct comp *c, struct stmt *st)
 
 /* ---- changes of a map ---------------------------------------------------------------------------- */
 
-static const struct { u16 off; u8 bytes, n; } fields[] = {
-	[TENSOR_OF_BASE] = { offsetof(struct vgpu_tensormap, base), 8, 0 }, [TENSOR_OF_RANK] = { offsetof(struct vgpu_tensormap, rank), 1, 0 },
-	[TENSOR_OF_BOX] = { offsetof(struct vgpu_tensormap, box), 4, 5 }, [TENSOR_OF_DIM] = { offsetof(struct vgpu_tensormap, dim), 4, 5 },
-	[TENSOR_OF_STRIDE] = { offsetof(struct vgpu_tensormap, stride), 8, 4 }, [TENSOR_OF_STEP] = { offsetof(struct vgpu_tensormap, step), 4, 5 },
-	[TENSOR_OF_TYPE] = { offsetof(struct vgpu_tensormap, type), 1, 0 }, [TENSOR_OF_INTERLEAVE] = { offsetof(struct vgpu_tensormap, interleave), 1, 0 },
-	[TENSOR_OF_SWIZZLE] = { offsetof(struct vgpu_tensormap, swizzle), 1, 0 }, [TENSOR_OF_ATOM] = { offsetof(struct vgpu_tensormap, atom), 1, 0 },
-	[TENSOR_OF_FILL] = { offsetof(struct vgpu_tensormap, fill), 1, 0 },
+/* n: of how many dimensions; most: the greatest number, where it is one that stands in the text */
+static const struct { u16 off; u8 bytes, n, most; } fields[] = {
+	[TENSOR_OF_BASE] = { offsetof(struct vgpu_tensormap, base), 8, 0, 0 }, [TENSOR_OF_RANK] = { offsetof(struct vgpu_tensormap, rank), 1, 0, 0 },
+	[TENSOR_OF_BOX] = { offsetof(struct vgpu_tensormap, box), 4, 5, 0 }, [TENSOR_OF_DIM] = { offsetof(struct vgpu_tensormap, dim), 4, 5, 0 },
+	[TENSOR_OF_STRIDE] = { offsetof(struct vgpu_tensormap, stride), 8, 4, 0 }, [TENSOR_OF_STEP] = { offsetof(struct vgpu_tensormap, step), 4, 5, 0 },
+	[TENSOR_OF_TYPE] = { offsetof(struct vgpu_tensormap, type), 1, 0, 12 }, [TENSOR_OF_INTERLEAVE] = { offsetof(struct vgpu_tensormap, interleave), 1, 0, 2 },
+	[TENSOR_OF_SWIZZLE] = { offsetof(struct vgpu_tensormap, swizzle), 1, 0, 4 }, [TENSOR_OF_ATOM] = { offsetof(struct vgpu_tensormap, atom), 1, 0, 3 },
+	[TENSOR_OF_FILL] = { offsetof(struct vgpu_tensormap, fill), 1, 0, 1 },
 };
 
 static struct insn *move(struct comp *c, u8 kind, const struct insn *at, u32 off, u32 bytes, u32 r, u32 r2)
@@ -196,12 +195,16 @@ void lower_tensormap(struct comp *c, struct stmt *st)
 	lower_address(c, st, &st->op[0], &to);
 	off = fields[f].off;
 	if (fields[f].n) {
-		if (st->op[1].kind != O_INT || st->op[1].imm < 0 || st->op[1].imm >= fields[f].n)
-			FAIL_AT(c, st, "tensormap.replace: a dimension from 0 to %u expected", fields[f].n - 1u);
+		if (st->op[1].kind != O_INT || st->op[1].imm < 0 || st->op[1].imm > 4)
+			FAIL_AT(c, st, "tensormap.replace: a dimension from 0 to 4 expected");
+		if (st->op[1].imm >= fields[f].n)       /* the assembler takes it */
+			UNSUPPORTED(c, st, "tensormap.replace of a fifth stride is not supported");
 		off += (u32)st->op[1].imm * fields[f].bytes;
 		at = 2;
 	}
 	v = number(c, st, &st->op[at], fields[f].bytes == 8 ? 8 : 4);
+	if (fields[f].most && (st->op[at].kind != O_INT || st->op[at].imm < 0 || st->op[at].imm > fields[f].most))
+		FAIL_AT(c, st, "tensormap.replace: a number from 0 to %u expected", fields[f].most);
 	/* before 8.5 strides came in units of 16 bytes */
 	if (f == TENSOR_OF_STRIDE && c->m->version < 85) {
 		u32 s = new_reg(c, T_B64);

@@ -221,8 +221,9 @@ void lower_wgmma(struct comp *c, struct stmt *st)
 {
 	u8 what = st->mod[MC_WGMMA];
 
-	if (!st->mod[MC_SYNC] || st->mod[MC_ALIGNED] != 1)
+	if (!st->mod[MC_SYNC])
 		FAIL_AT(c, st, "wgmma: .sync.aligned is missing");
+	st->mod[MC_ALIGNED] = 1;        /* the assembler does without the word */
 	if (what == WGMMA_MMA) {
 		multiply(c, st);
 		return;
