@@ -105,6 +105,7 @@ many nvcc/rdc 300 tests/nvcc/rdc.sh "$B"
 many nvcc/archives 900 tests/nvcc/archives.sh "$B"
 many nvcc/toolkit 300 tests/nvcc/toolkit.sh "$B"
 many nvcc/ggml 900 tests/nvcc/ggml.sh "$B"
+many nvcc/cutlass 1200 tests/nvcc/cutlass.sh "$B"
 
 # --- cuBLAS against OpenBLAS
 many blas 300 tests/blas/run.sh "$B"

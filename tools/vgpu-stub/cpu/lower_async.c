@@ -193,7 +193,7 @@ static void mbar_wait(struct comp *c, struct stmt *st, bool parity)
 		FAIL_AT(c, st, "mbarrier: too many operands");
 	barrier_at(c, st, 1, &at);
 	v = parity ? count_of(c, st, 2) : s->reg;
-	word64(c, &at, K_LD, now);
+	word64(c, &at, K_LD, now)->flags = INF_SYNC;
 	in = emit(c, K_GEN);
 	in->u.gen = gen_mbar_phase;
 	in->lop = OPID_MBARRIER;
