@@ -85,10 +85,19 @@ static u64 fill_bits(u8 type)
 	return 0;
 }
 
-static void check(const struct copy *p, u8 space, u64 at, u32 bytes, u8 kind)
+static void check_global(const struct copy *p, u64 at, u32 bytes, u8 kind)
 {
 	if (p->ts->e->mc)
-		mc_bytes(p->ts, p->in, p->lane, space, at, bytes, kind);
+		mc_bytes(p->ts, p->in, p->lane, SPACE_GLOBAL, at, bytes, kind);
+}
+
+/* The row in shared memory, piece by piece where it really lies. */
+static void check_shared(const struct copy *p, u8 kind)
+{
+	u32 i;
+
+	for (i = 0; p->ts->e->mc && i < p->row; i += 16)
+		mc_bytes(p->ts, p->in, p->lane, SPACE_SHARED, swizzled(p, p->at + i), 16, kind);
 }
 
 /* `n` elements from g on become, or come from, those of the row from element `first` on; others are outside. */
@@ -100,7 +109,7 @@ static void load_row(struct copy *p, u64 g, u32 first, u32 n)
 
 	if (n) {
 		reach(p, g, bytes);
-		check(p, SPACE_GLOBAL, g, bytes, K_MC_LD);
+		check_global(p, g, bytes, K_MC_LD);
 	}
 	if (n < whole) {
 		u64 fill = p->t.fill ? fill_bits(p->t.type) : 0;
@@ -110,7 +119,7 @@ static void load_row(struct copy *p, u64 g, u32 first, u32 n)
 		memcpy(row + first * p->bytes, from, bytes);
 		from = row;
 	}
-	check(p, SPACE_SHARED, p->at, p->row, K_MC_ST);
+	check_shared(p, K_MC_ST);
 	if (!p->t.swizzle)
 		memcpy(shared_at(p, p->at), from, p->row);
 	else
@@ -124,14 +133,14 @@ static void store_row(struct copy *p, u64 g, u32 first, u32 n)
 	_Alignas(16) u8 row[ROW_BYTES];
 	u32 i, bytes = n * p->bytes;
 
-	check(p, SPACE_SHARED, p->at, p->row, K_MC_LD);
+	check_shared(p, K_MC_LD);
 	for (i = 0; i < p->row; i += 16)
 		memcpy(row + i, shared_at(p, swizzled(p, p->at + i)), 16);
 	p->at += p->row;
 	if (!n)
 		return;
 	reach(p, g, bytes);
-	check(p, SPACE_GLOBAL, g, bytes, p->dir == TMAP_STORE ? K_MC_ST : K_MC_ATOM);
+	check_global(p, g, bytes, p->dir == TMAP_STORE ? K_MC_ST : K_MC_ATOM);
 	vf_bytes(p->ts, p->in, p->lane, g, bytes);
 	if (p->dir == TMAP_STORE)
 		memcpy((void *)(uintptr_t)g, row + first * p->bytes, bytes);
