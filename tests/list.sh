@@ -88,6 +88,7 @@ many ollama 1200 tests/ollama/run.sh "$B"
 # --- end to end, each flavour against one device and agent
 t e2e/ptx_fresh 60 tests/e2e/ptx_fresh.sh
 many e2e 600 tests/e2e/run.sh "$B"
+t e2e/tensormap/9.0 60 "$B/bin/vgpu" run --private --cc 9.0 -- "$B/e2e/driver/tensormap"
 many e2e/avx2 600 env VGPU_CPU_ISA=avx2 tests/e2e/run.sh "$B"
 
 # --- the engine on a CUDA driver: ours, over a second agent and device
@@ -104,6 +105,7 @@ many nvcc/rdc 300 tests/nvcc/rdc.sh "$B"
 many nvcc/archives 900 tests/nvcc/archives.sh "$B"
 many nvcc/toolkit 300 tests/nvcc/toolkit.sh "$B"
 many nvcc/ggml 900 tests/nvcc/ggml.sh "$B"
+many nvcc/cutlass 1200 tests/nvcc/cutlass.sh "$B"
 
 # --- cuBLAS against OpenBLAS
 many blas 300 tests/blas/run.sh "$B"

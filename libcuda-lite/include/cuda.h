@@ -25,6 +25,7 @@
 #include "cuda_lite_enums.h"
 #include "cuda_lite_types.h"
 #include "cuda_lite_texture.h"
+#include "cuda_lite_tensormap.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -89,7 +89,7 @@ int main(void)
 	static const char *const names[] = {
 		"cuCheckpointProcessLock", "cuMemBatchDecompressAsync", "cuTexRefCreate", "cuGraphicsMapResources",
 		"cuMulticastBindMem", "cuImportExternalMemory", "cuMulticastCreate", "cuSurfRefSetArray",
-		"cuTensorMapEncodeTiled", "cuMemMapArrayAsync",
+		"cuTensorMapEncodeIm2colWide", "cuMemMapArrayAsync",
 	};
 	const unsigned n = sizeof names / sizeof names[0];
 	/* The table that NVIDIA's own runtime opens first; any other id is as unknown. */

@@ -95,9 +95,10 @@ for name in $name; do
 	triton)
 		# an empty cache: what is looked at is compiled by ptxas of ours
 		TRITON_CACHE_DIR=$(mktemp -d) && export TRITON_CACHE_DIR
-		for cc in 7.5 8.0; do
+		for cc in 7.5 8.0 9.0; do
 			program "$name" $cc "$here/triton_kernels.py"
 		done
+		program "$name" 9.0 "$here/triton_tma.py"
 		rm -rf "$TRITON_CACHE_DIR"
 		unset TRITON_CACHE_DIR
 		;;

@@ -47,10 +47,10 @@ for line in open(sys.argv[2]):
         if w not in types and w not in rows[name][1] and w not in extra.get(name, set()):
             bad += 1
             print("no word of", name + ":", line.rstrip())
-# hints are dropped; these are loads, stores and fences like others; set is a comparison and a selection; wmma is loads, mma and
+# hints are dropped; these are loads, stores and fences like others; set is a comparison and a selection; wmma and wgmma are loads, mma and
 # stores; of a cluster of one block addresses are as they are; alloca and its like are sums
-gone = {"prefetch", "prefetchu", "pmevent", "griddepcontrol", "ldu", "fence", "cp", "set", "applypriority", "createpolicy", "discard", "setmaxnreg",
-        "wmma", "mapa", "getctarank", "alloca", "stacksave", "stackrestore"}
+gone = {"prefetch", "prefetchu", "pmevent", "griddepcontrol", "ldu", "fence", "set", "applypriority", "createpolicy", "discard", "setmaxnreg",
+        "wmma", "wgmma", "tensormap", "mapa", "getctarank", "alloca", "stacksave", "stackrestore"}
 missing = set(rows) - seen - gone
 if missing:
     bad += 1

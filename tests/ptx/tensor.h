@@ -36,6 +36,8 @@ static const struct tn_form tn_forms[] = {
 	{ "m16n8k16", "s32", "s8", "u8", 16, 16 }, { "m16n8k16", "s32", "u8", "u8", 16, 16 },
 	{ "m16n8k32", "s32", "s8", "s8", 16, 32 }, { "m16n8k32", "s32", "u8", "s8", 16, 32 },
 	{ "m16n8k32", "s32", "s8", "u8", 16, 32 }, { "m16n8k32", "s32", "u8", "u8", 16, 32 },
+	{ "m16n8k16", "f32", "e4m3", "e4m3", 16, 16 }, { "m16n8k32", "f32", "e4m3", "e5m2", 16, 32 },
+	{ "m16n8k32", "f32", "e5m2", "e4m3", 16, 32 }, { "m16n8k32", "f16", "e4m3", "e4m3", 16, 32 }, { "m16n8k16", "f16", "e5m2", "e5m2", 16, 16 },
 };
 
 enum { TN_PLAIN, TN_OVER_A, TN_OVER_B, TN_OVER_C, TN_ZERO_C, TN_GUARD_ALL, TN_GUARD_SOME, TN_FLUSHED, TN_VARIANTS };
@@ -53,7 +55,7 @@ static uint32_t tn_rng(void)
 
 static unsigned tn_bits(const char *type)
 {
-	return !strcmp(type, "tf32") || !strcmp(type, "f32") || !strcmp(type, "s32") ? 32 : type[1] == '8' ? 8 : 16;
+	return !strcmp(type, "tf32") || !strcmp(type, "f32") || !strcmp(type, "s32") ? 32 : type[1] == '8' || type[0] == 'e' ? 8 : 16;
 }
 
 /* ---- values ------------------------------------------------------------------------------------ */
@@ -74,6 +76,14 @@ static double tn_value(const char *type, uint32_t bits)
 
 		return bits >> 15 & 1 ? -v : v;
 	}
+	if (type[0] == 'e') {
+		int four = type[1] == '4', n = four ? 3 : 2, e = bits >> n & (four ? 15 : 31), frac = bits & ((1 << n) - 1), bias = four ? 7 : 15;
+		double v = e ? ldexp((1 << n) + frac, e - bias - n) : ldexp(frac, 1 - bias - n);
+
+		if (four ? (bits & 127) == 127 : e == 31)
+			v = !four && !frac ? INFINITY : NAN;
+		return bits >> 7 & 1 ? -v : v;
+	}
 	if (!strcmp(type, "bf16"))
 		bits <<= 16;
 	if (!strcmp(type, "tf32"))      /* the low bits do not count */
@@ -93,9 +103,16 @@ static uint32_t tn_bits_of(const char *type, int small)
 	float f = (float)v;
 	uint32_t u;
 
+	memcpy(&u, &f, 4);
+	if (type[0] == 'e' && small) {
+		uint32_t n = type[1] == '4' ? 3 : 2, e = (u >> 23 & 255) - 127 + (type[1] == '4' ? 7 : 15);
+
+		return v ? (v < 0) << 7 | e << n | (u >> (23 - n) & ((1u << n) - 1)) : 0;
+	}
+	if (type[0] == 'e')     /* now and then what has the greatest exponent */
+		return tn_rng() % 64 ? tn_rng() & (type[1] == '4' ? 0xf7 : 0xef) : tn_rng() & 255;
 	if (bits == 8 || !strcmp(type, "s32"))
 		return small ? (uint32_t)v : tn_rng();
-	memcpy(&u, &f, 4);
 	if (small && !strcmp(type, "f16")) {
 		static const uint16_t whole[] = { 0, 0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600, 0x4700, 0x4800 };
 

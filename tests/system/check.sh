@@ -17,14 +17,14 @@ says() {
 	fi
 }
 head='.version 6.4\n.target sm_61\n.address_size 64\n'
-printf "$head"'.visible .entry good() { ret; }\n.visible .entry bad()\n{\n\twgmma.fence.sync.aligned;\n}\n' >"$dir/half.ptx"
+printf "$head"'.visible .entry good() { ret; }\n.visible .entry bad()\n{\n\ttcgen05.fence::before_thread_sync;\n}\n' >"$dir/half.ptx"
 printf "$head"'.visible .entry good() { ret; }\n.visible .entry bad()\n{\n\tfrob.u32 1;\n}\n' >"$dir/error.ptx"
 printf "$head"'.visible .entry k()\n{\n\t.reg .b32 %%r<2>;\n\tadd.u33 %%r0, %%r1, 1;\n}\n' >"$dir/type.ptx"
 printf '.version 6.4\n.target sm_99\n' >"$dir/high.ptx"
 printf '\120\355\125\272\1\0\20\0\377\377\377\0\0\0\0\0' >"$dir/cut.fatbin"
 
 says "PTX that runs" 0 '3 of 3 kernels run' "$here/e2e/kernels/vecadd.ptx"
-says "a kernel that does not, with its line" 1 '^  bad: 7:[0-9]*:.*wgmma' "$dir/half.ptx"
+says "a kernel that does not, with its line" 1 '^  bad: 7:[0-9]*:.*tcgen05' "$dir/half.ptx"
 says "the others of its module run" 1 '1 of 2 kernels run' "$dir/half.ptx"
 says "an error in the text, which nobody could load" 1 '^  container 1: 7:[0-9]*:.*frob' "$dir/error.ptx"
 says "a wrong type" 1 '^  container 1: 7:.*u33' "$dir/type.ptx"
@@ -39,7 +39,7 @@ says "no file" 2 usage
 says "a listing, with what is known of a value" 0 'mul.wide.s32 %rd10, %r5, 4' -d "$here/e2e/kernels/vecadd.ptx"
 says "a listing of a fatbin's kernels" 0 '^\.entry ' -d --cc 9.0 "$here/fatbin/zstd.fatbin"
 says "a listing without such a kernel" 1 'no kernel nothing' -d -k nothing "$here/e2e/kernels/vecadd.ptx"
-says "a listing of what does not compile" 1 'bad: 7:[0-9]*:.*wgmma' -d "$dir/half.ptx"
+says "a listing of what does not compile" 1 'bad: 7:[0-9]*:.*tcgen05' -d "$dir/half.ptx"
 says "a listing is no JSON" 2 'do not go together' -d -j "$here/e2e/kernels/vecadd.ptx"
 "$V/vgpu" check -j "$here/e2e/kernels/vecadd.ptx" "$dir/half.ptx" 2>/dev/null | python3 -c '
 import json, sys

@@ -16,7 +16,8 @@ import emit
 PARTS = {"int": ("integer", "sm_90", None), "video": ("video", "sm_90", None), "float": ("floats", "sm_90", None),
          "cvt": ("convert", "sm_90", None), "approx": ("approx", "sm_90", None), "memory": ("memory", "sm_90", None),
          "float100": ("floats", "sm_100", "10.0"),
-         "cvt100": ("convert", "sm_100a", "10.0")}
+         "cvt100": ("convert", "sm_100a", "10.0"), "wgmma": ("wgmma", "sm_90a", None),
+         "tmap": ("tmap", "sm_90a", None)}
 PER_FILE = 12
 PROGRAMS = 300          # of calls.py
 
@@ -37,6 +38,9 @@ def main():
             continue
         name, target, cc = PARTS[part]
         module = importlib.import_module(name)
+        if hasattr(module, "write"):    # cases of its own
+            total += module.write(a.folder, a.e)
+            continue
         forms = list((module.forms100 if cc else module.forms)(a.e == 1))[::a.e]
         total += len(forms)
         for number, i in enumerate(range(0, len(forms), PER_FILE)):

@@ -258,7 +258,7 @@ void check_stmt(struct comp *c, struct stmt *st)
 	quads(c, st);
 	if (strchr(s, 'x') && st->ntype < 2)
 		FAIL_AT(c, st, "%s: a second type is missing", od->name);
-	if ((st->ntype > 2 && od->x != X_MMA && od->x != X_CVT && od->x != X_VIDEO && od->x != X_WMMA) || (st->ntype == 2 && !strchr(s, 'x') && *s != '*' && od->x != X_DP &&
+	if ((st->ntype > 2 && od->x != X_MMA && od->x != X_CVT && od->x != X_VIDEO && od->x != X_WMMA && od->x != X_WGMMA) || (st->ntype == 2 && !strchr(s, 'x') && *s != '*' && od->x != X_DP &&
 			      od->x != X_ATOM && !mixed(st)))
 		FAIL_AT(c, st, "%s: too many types", od->name);
 	check_rules(c, st);

@@ -502,8 +502,10 @@ static void entry_directive(struct lex *lx, struct func *fn, u32 *seen)
 			lex_fail(lx, VGPU_ST_INVALID_PTX, ".maxntid and .reqntid exclude each other");
 		prod = v[0] * v[1] > 1u << 31 ? 1u << 31 : v[0] * v[1] * v[2];
 		/* a cluster is blocks that could see each other; what needs that is refused by its own name */
-		if (cluster)
+		if (cluster) {
+			*seen |= prod > 1 ? 32 : 0;
 			return;
+		}
 		if (prod < fn->max_threads)
 			fn->max_threads = (u32)prod;
 		for (u32 i = 0; req && i < 3; i++)
@@ -521,7 +523,7 @@ static void entry_directive(struct lex *lx, struct func *fn, u32 *seen)
 		if (blocks)
 			fn->min_blocks = n < 64 ? (u32)n : 64;
 	} else if (lex_is(lx, "explicitcluster")) {
-		refuse(fn, ".explicitcluster: launches by clusters are not supported");
+		*seen |= 16;
 		lex_next(lx);
 	} else if (lex_is(lx, "blocksareclusters")) {
 		refuse(fn, ".blocksareclusters: launches by clusters are not supported");
@@ -561,6 +563,9 @@ void parse_func_directives(struct lex *lx, struct func *fn)
 			break;          /* of a prototype without ';' the next thing follows */
 		}
 	}
+	/* of one block they are launches like others */
+	if ((seen & 16) && (!(seen & 4) || (seen & 32)))
+		refuse(fn, ".explicitcluster: launches by clusters are not supported");
 	if ((seen & 8) && (seen & 6) != 6)
 		lex_fail(lx, VGPU_ST_INVALID_PTX, ".blocksareclusters wants .reqntid and .reqnctapercluster");
 }

@@ -177,6 +177,10 @@ void lower_stack(struct comp *c, struct stmt *st);
 void lower_async(struct comp *c, struct stmt *st);
 /* st.async, red.async: false for a plain one; else what they write is written by `write`, and the mbarrier is told */
 bool lower_behind(struct comp *c, struct stmt *st, void (*write)(struct comp *c, struct stmt *st));
+/* lower_tmap.c: cp.async.bulk.tensor and its like; changes of maps. lower_async.c: the mbarrier at operand i learns of minus, -bytes << 32 */
+void lower_tmap(struct comp *c, struct stmt *st);
+void lower_tensormap(struct comp *c, struct stmt *st);
+void tell_mbarrier(struct comp *c, struct stmt *st, u32 i, u32 bytes);
 /* lower_tensor.c: ldmatrix, stmatrix, movmatrix; and for lower_mma.c and lower_wmma.c: register i of n of an operand, all lanes
  * together, one instruction of that kind */
 u32 tensor_part(struct comp *c, struct stmt *st, const struct operand *o, u32 i, u32 n, enum type t, bool dest);
@@ -190,6 +194,9 @@ void lower_mma(struct comp *c, struct stmt *st);
 /* lower_wmma.c */
 void lower_wmma(struct comp *c, struct stmt *st);
 void lower_tensor(struct comp *c, struct stmt *st);
+/* lower_wgmma.c; and its shapes, of which there are too many for a table */
+void lower_wgmma(struct comp *c, struct stmt *st);
+bool wgmma_shape(struct stmt *st, const char *s, u32 len);
 /* uniform.c */
 void uniform_hoist(struct comp *c);
 /* inline.c: calls become bodies; a function's body, for those */

@@ -10,7 +10,7 @@
 
 /* cvt.c: o[0] = o[1], o[2], o[3] */
 gen_fn gen_cvt, gen_cvt_pack, gen_cvt_small;
-/* tensor.c: one register of a product, as TENSOR_MMA has it, of types that have no fast way; sub2, size: see there */
+/* tensor.c: one register of a product, as TENSOR_MMA has it, of integers of 4 bits and bits, .f64, and what saturates; sub2: see there */
 gen_fn gen_product;
 /* tensor.c: one register of mma.m8n8k4 of .f16; sub, sub2: see there */
 gen_fn gen_quarter, gen_quarter_acc;
@@ -23,6 +23,8 @@ gen_fn gen_quad;
 /* tex.c: o[0] = element sub2 of what lies in o[1], a handle, at o[2] on; sub: which geometry. gen_sust stores o[5] */
 gen_fn gen_tex, gen_tex_span, gen_tex_lod, gen_suld, gen_sust, gen_txq;
 void tex_init(void);
+/* tmap.c: a copy by a tensor map, see there */
+gen_fn gen_tmap;
 /* video.c */
 gen_fn gen_video;
 

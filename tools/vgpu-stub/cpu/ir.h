@@ -143,6 +143,7 @@ enum { REDUX_NAN = 1, REDUX_ABS };       /* sub2 of K_REDUX of .f32 */
 #define INF_SAT 2
 #define INF_CLUSTER 2           /* barrier: that of the cluster */
 #define INF_FTZ 4
+#define INF_FOURS 4             /* a load of words: those of four lanes in a row are 16 bytes in a row */
 #define INF_COUNT 8             /* barrier with an explicit thread count */
 #define INF_SATFINITE 8         /* cvt: what is too large becomes the largest */
 #define INF_SIGNED 16

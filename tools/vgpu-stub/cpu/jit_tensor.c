@@ -87,7 +87,7 @@ static bool transposed(struct jcomp *c, const struct insn *in)
 }
 
 /*
- * A load of a matrix's rows by the addresses that addresses() has made, in the same block: four lanes in a row have 16 bytes. False: it is none, and nothing
+ * A load of a matrix's rows by the addresses that addresses() has made, in the same block, or by a descriptor: four lanes in a row have 16 bytes. False: it is none, and nothing
  * has been emitted.
  */
 bool jt_ld(struct jcomp *c, const struct insn *in, u32 step)
@@ -98,11 +98,17 @@ bool jt_ld(struct jcomp *c, const struct insn *in, u32 step)
 
 	if (in->size != 4 || in->vec != 1 || in->guard != OPND_NONE || in->flags & INF_VOLATILE || (in->o[4] & OPND_CONST) || in->o[0] == in->o[4])
 		return false;
-	at = c->def_of[in->o[4]];
-	if (!at || at > c->pc || at - 1 < c->s->b[c->block].start)
+	if (!varies(c, in->o[0], 0) || in->space == SPACE_LOCAL)
 		return false;
-	from = &c->code[at - 1];
-	if (from->kind != K_TENSOR || from->sub != TENSOR_ROW || !varies(c, in->o[0], 0) || in->space == SPACE_LOCAL || !jm_vary_base(c, in, step))
+	if (!(in->flags & INF_FOURS)) {
+		at = c->def_of[in->o[4]];
+		if (!at || at > c->pc || at - 1 < c->s->b[c->block].start)
+			return false;
+		from = &c->code[at - 1];
+		if (from->kind != K_TENSOR || from->sub != TENSOR_ROW)
+			return false;
+	}
+	if (!jm_vary_base(c, in, step))
 		return false;
 	c->gk = 0;
 	g_alui(a, 0, G_CMP, PM(m), -1);

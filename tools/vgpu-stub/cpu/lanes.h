@@ -42,7 +42,7 @@ enum { SHAPE_NONE, SHAPE_ROW, SHAPE_SAME };
  * A matrix product of fragments (PTX ISA 9.7.14.5), d = a b + c, of 8 or 16 rows and 8 columns: registers of 32 lanes at v. Of a word k
  * of rows 8 r on is at PRODUCT_A + k * rows + r, of b at PRODUCT_B + k; c, which d replaces, at PRODUCT_C + 2 r for even columns and
  * behind that for odd ones; with PRODUCT_BOTH (.f16) both are halves of a word at PRODUCT_C + r. type, stype: of a and of b;
- * .f16, .bf16, .tf32, .s8, .u8. Sums of floats go up k, each rounded to .f32; a NaN is the canonical one. v is aligned to 64.
+ * .f16, .bf16, .tf32, .e4m3, .e5m2, .s8, .u8. Sums of floats go up k, each rounded to .f32; a NaN is the canonical one. v is aligned to 64.
  */
 typedef void product_fn(u32 (*v)[LANES], u32 type, u32 stype, u32 shape);
 enum { PRODUCT_A = 0, PRODUCT_B = 4, PRODUCT_C = 6, PRODUCT_REGS = 10 };

@@ -768,6 +768,7 @@ void lower_stmt(struct comp *c, struct stmt *st)
 		return;
 	case X_MMA:
 	case X_WMMA:
+	case X_WGMMA:
 	case X_STMATRIX:
 	case X_LDMATRIX:
 	case X_MOVMATRIX:
@@ -778,6 +779,9 @@ void lower_stmt(struct comp *c, struct stmt *st)
 		return;
 	case X_TEX:
 		lower_tex(c, st);
+		return;
+	case X_TMAP:
+		lower_tensormap(c, st);
 		return;
 	case X_MBAR:
 	case X_MAPA:

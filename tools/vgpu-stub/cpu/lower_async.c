@@ -193,7 +193,7 @@ static void mbar_wait(struct comp *c, struct stmt *st, bool parity)
 		FAIL_AT(c, st, "mbarrier: too many operands");
 	barrier_at(c, st, 1, &at);
 	v = parity ? count_of(c, st, 2) : s->reg;
-	word64(c, &at, K_LD, now);
+	word64(c, &at, K_LD, now)->flags = INF_SYNC;
 	in = emit(c, K_GEN);
 	in->u.gen = gen_mbar_phase;
 	in->lop = OPID_MBARRIER;
@@ -361,6 +361,14 @@ static void tell(struct comp *c, struct stmt *st, u32 i, u32 minus)
 	word64(c, &at, K_ATOM, minus)->sub = ATOM_MBAR_TX;
 }
 
+void tell_mbarrier(struct comp *c, struct stmt *st, u32 i, u32 bytes)
+{
+	u32 neg = new_reg(c, T_B32);
+
+	emit_lane(c, st, LOP_NEG, T_S32, 0, neg, bytes, OPND_NONE, OPND_NONE);
+	tell(c, st, i, widen(c, st, neg, 32));
+}
+
 bool lower_behind(struct comp *c, struct stmt *st, void (*write)(struct comp *c, struct stmt *st))
 {
 	u32 bytes = type_bytes(st->type[0]) * (st->mod[MC_VEC] ? st->mod[MC_VEC] : 1);
@@ -388,7 +396,7 @@ bool lower_behind(struct comp *c, struct stmt *st, void (*write)(struct comp *c,
 static void lower_bulk(struct comp *c, struct stmt *st)
 {
 	u8 to_space = st->mod[MC_FROM], from_space = st->mod[MC_SPACE], how = st->mod[MC_BULK];
-	u32 guard = c->guard, size, i, p, t[2], k, neg;
+	u32 guard = c->guard, size, i, p, t[2], k;
 	bool gneg = c->gneg, tx = how == BULK_TX, ok;
 	struct stmt half = *st;
 	struct label *end, *more;
@@ -401,7 +409,10 @@ static void lower_bulk(struct comp *c, struct stmt *st)
 	     how == BULK_GROUP && to_space == SPACE_GLOBAL && from_space == SPACE_SHARED;
 	if (!ok)
 		UNSUPPORTED(c, st, "cp.async.bulk between these state spaces is not supported");
-	if (st->nops != (tx ? 4u : 3u) || st->op[0].kind != O_ADDR || st->op[1].kind != O_ADDR)
+	/* a cluster has one block, which is all that a mask can name */
+	if (st->mod[MC_TO] && (from_space != SPACE_GLOBAL || st->nops != 5))
+		FAIL_AT(c, st, "cp.async.bulk.multicast::cluster is from .global, and takes a mask of blocks");
+	if (st->nops != (tx ? 4u : 3u) + (st->mod[MC_TO] != 0) || st->op[0].kind != O_ADDR || st->op[1].kind != O_ADDR)
 		FAIL_AT(c, st, "cp.async.bulk: two addresses, a size%s expected", tx ? " and an mbarrier" : "");
 	memset(&from, 0, sizeof(from));
 	memset(&to, 0, sizeof(to));
@@ -446,9 +457,7 @@ static void lower_bulk(struct comp *c, struct stmt *st)
 	c->gneg = gneg;
 	if (!tx)
 		return;
-	neg = new_reg(c, T_B32);
-	emit_lane(c, st, LOP_NEG, T_S32, 0, neg, k, OPND_NONE, OPND_NONE);
-	tell(c, st, 3, widen(c, st, neg, 32));
+	tell_mbarrier(c, st, 3, k);
 }
 
 /* A cluster is one block: every address is in it, and its rank is 0. */
@@ -482,6 +491,12 @@ void lower_async(struct comp *c, struct stmt *st)
 	}
 	if (st->mod[MC_PO] ? st->mod[MC_PO] != 2 || (st->mod[MC_BULK] != BULK_GROUP && st->mod[MC_BULK] != BULK_TX) :
 	    st->mod[MC_ATOM] || st->mod[MC_NOFTZ])
+		UNSUPPORTED(c, st, "'cp' with this operation is not supported");
+	if (st->mod[MC_TENSOR]) {
+		lower_tmap(c, st);
+		return;
+	}
+	if (st->mod[MC_TMODE] || (st->mod[MC_TO] && st->mod[MC_BULK] != BULK_TX))
 		UNSUPPORTED(c, st, "'cp' with this operation is not supported");
 	if (st->mod[MC_CP] == CP_ASYNC && st->mod[MC_BULK]) {
 		struct insn at;

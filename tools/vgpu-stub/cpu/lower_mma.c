@@ -22,7 +22,7 @@ u32 product_results(const struct product *p)
 
 static bool fast(const struct product *p)
 {
-	return !p->sat && (p->a == T_F16 || p->a == T_BF16 || p->a == T_TF32 || p->a == T_S8 || p->a == T_U8);
+	return !p->sat && (p->a == T_F16 || p->a == T_BF16 || p->a == T_TF32 || p->a == T_E4M3 || p->a == T_E5M2 || p->a == T_S8 || p->a == T_U8);
 }
 
 /* Columns i of a block from words k on, at most two. */

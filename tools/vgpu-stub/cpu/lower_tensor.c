@@ -177,6 +177,9 @@ void lower_tensor(struct comp *c, struct stmt *st)
 	case X_MMA:
 		lower_mma(c, st);
 		return;
+	case X_WGMMA:
+		lower_wgmma(c, st);
+		return;
 	case X_WMMA:
 		lower_wmma(c, st);
 		return;

@@ -366,6 +366,7 @@ enum verdict { FINE, OUTSIDE, MISALIGNED, FOREIGN_LOCAL };
 
 struct access {
 	const struct insn *in;
+	u8 does;                /* K_MC_LD … */
 	u32 bytes;
 	u8 space;               /* the one that the address turned out to be in */
 	u64 addr;               /* as the program sees it */
@@ -426,9 +427,9 @@ static const char *space_word(u8 space)
 	       space == SPACE_CONST ? "__constant__" : space == SPACE_PARAM ? "__param__" : "__global__";
 }
 
-static const char *verb(const struct insn *in)
+static const char *verb(u8 does)
 {
-	return in->kind == K_MC_ST ? "write" : in->kind == K_MC_ATOM ? "atomic" : "read";
+	return does == K_MC_ST ? "write" : does == K_MC_ATOM ? "atomic" : "read";
 }
 
 static void show_access(struct text *t, struct tstate *ts, const struct access *a, u32 lane, enum verdict v)
@@ -437,7 +438,7 @@ static void show_access(struct text *t, struct tstate *ts, const struct access *
 
 	if (!counts(c->g))
 		return;
-	say(t, "========= Invalid %s %s of size %u bytes\n", space_word(a->space), verb(a->in), a->bytes);
+	say(t, "========= Invalid %s %s of size %u bytes\n", space_word(a->space), verb(a->does), a->bytes);
 	say_place(t, c->g, c, ts->w->index * LANES + lane, ts->f->fn, a->in);
 	say(t, "=========     Address 0x%llx is %s\n", (unsigned long long)a->addr,
 	    v == MISALIGNED ? "misaligned" : v == FOREIGN_LOCAL ? "local memory of another thread" : "out of bounds");
@@ -491,7 +492,7 @@ static bool shadow(struct text *t, struct tstate *ts, const struct access *a, u3
 	struct cta *c = ts->w->cta;
 	struct race_cell *s = c->shadow + a->offset;
 	const u8 *now = (const u8 *)c->shared + a->offset;
-	struct touch by = { in->line, (u16)(ts->w->index * LANES + lane), in->kind == K_MC_ATOM || (in->flags & INF_SYNC) },
+	struct touch by = { in->line, (u16)(ts->w->index * LANES + lane), a->does == K_MC_ATOM || in->kind == K_GEN || (in->flags & INF_SYNC) },
 		     with = { 0, 0, false };
 	enum race r = RACE_NONE, here;
 	u8 bytes[64] = { 0 };
@@ -499,7 +500,7 @@ static bool shadow(struct text *t, struct tstate *ts, const struct access *a, u3
 	u32 i;
 
 	/* an exchange does not look at what was there, unless its result is used */
-	if (in->kind == K_MC_LD || (in->kind == K_MC_ATOM && (in->sub != ATOM_EXCH || in->o[0] != OPND_NONE)))
+	if (a->does == K_MC_LD || (in->kind == K_MC_ATOM && (in->sub != ATOM_EXCH || in->o[0] != OPND_NONE)))
 		for (i = 0; i < a->bytes; i++) {
 			if (in->kind == K_MC_LD && in->o[i / in->size] == OPND_NONE)
 				continue;
@@ -515,7 +516,7 @@ static bool shadow(struct text *t, struct tstate *ts, const struct access *a, u3
 	}
 	if (known)
 		stored(ts, in, lane, bytes);
-	for (i = 0; in->kind != K_MC_LD && i < a->bytes; i++) {
+	for (i = 0; a->does != K_MC_LD && i < a->bytes; i++) {
 		struct touch other;
 
 		here = race_write(c, &s[i], &by, known && bytes[i] == now[i], &other);
@@ -541,7 +542,11 @@ static void global(struct text *t, struct tstate *ts, const struct access *a, u3
 
 	if (!r)
 		return;
-	if (in->kind == K_MC_LD) {
+	if (in->kind == K_GEN) {
+		missing = a->does != K_MC_ST && written_gap(r->written, at, a->bytes) < at + a->bytes;
+		if (a->does != K_MC_LD)
+			written_set(r->written, at, a->bytes);
+	} else if (in->kind == K_MC_LD) {
 		for (i = 0; i < in->vec; i++)
 			missing |= in->o[i] != OPND_NONE && written_gap(r->written, at + i * in->size, in->size) < at + (i + 1) * in->size;
 	} else {
@@ -612,7 +617,7 @@ void mc_access(struct tstate *ts, const struct insn *in, u32 m)
 	pthread_rwlock_rdlock(&ts->e->mc->lock);
 	for (k = m; k; k &= k - 1) {
 		l = (u32)__builtin_ctz(k);
-		a = (struct access){ .in = in, .bytes = bytes, .space = in->space };
+		a = (struct access){ .in = in, .does = in->kind, .bytes = bytes, .space = in->space };
 		a.addr = in->aw ? ((const u64 *)base)[l] + (u64)in->imm : (u32)(((const u32 *)base)[l] + (u64)in->imm);
 		v = judge(ts, &a, l);
 		if (v == FINE) {
@@ -635,6 +640,35 @@ void mc_access(struct tstate *ts, const struct insn *in, u32 m)
 		tell(ts->e, &t);
 	if (bad)
 		fault_raise(first == MISALIGNED ? VGPU_ST_MISALIGNED : VGPU_ST_ILLEGAL_ADDRESS, (int)m, at, NULL);
+}
+
+void mc_bytes(struct tstate *ts, const struct insn *in, u32 lane, u8 space, u64 addr, u32 bytes, u8 does)
+{
+	static __thread struct text t;
+	enum verdict v = FINE;
+	struct access a;
+	u32 i, size;
+
+	t.n = 0;
+	pthread_rwlock_rdlock(&ts->e->mc->lock);
+	for (i = 0; i < bytes && v == FINE; i += size) {
+		/* pieces that are aligned */
+		for (size = 16; (addr + i) & (size - 1) || size > bytes - i; size /= 2)
+			;
+		a = (struct access){ .in = in, .does = does, .bytes = size, .space = space, .addr = addr + i };
+		v = judge(ts, &a, lane);
+		if (v != FINE)
+			show_access(&t, ts, &a, lane, v);
+		else if (a.space == SPACE_SHARED)
+			shadow(&t, ts, &a, lane, ts->e->mc->what & RACES);
+		else if (a.space == SPACE_GLOBAL && ts->e->mc->what & GLOBAL_INIT)
+			global(&t, ts, &a, lane);
+	}
+	pthread_rwlock_unlock(&ts->e->mc->lock);
+	if (t.n)
+		tell(ts->e, &t);
+	if (v != FINE)
+		fault_raise(v == MISALIGNED ? VGPU_ST_MISALIGNED : VGPU_ST_ILLEGAL_ADDRESS, (int)lane, a.addr, NULL);
 }
 
 /* ---- barriers ---------------------------------------------------------------------------- */

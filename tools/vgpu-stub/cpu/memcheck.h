@@ -26,6 +26,8 @@ int mc_fit(struct cta *c);
 void mc_start(struct cta *c);
 /* Before the access: reports and faults. */
 void mc_access(struct tstate *ts, const struct insn *in, u32 m);
+/* The same for bytes that in, which is no load or store, reads or writes in that space: K_MC_LD, K_MC_ST, K_MC_ATOM */
+void mc_bytes(struct tstate *ts, const struct insn *in, u32 lane, u8 space, u64 addr, u32 bytes, u8 does);
 void mc_bar(struct tstate *ts, const struct insn *in, u32 m);
 /* A barrier is complete since threads have exited that never came. */
 void mc_bar_exited(struct cta *c, u32 id);

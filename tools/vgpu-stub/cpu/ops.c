@@ -47,7 +47,7 @@ static bool same(const char *word, const char *s, size_t n)
  * in the order of the table; numbers are one more than the index, 0 ends a chain.
  */
 #define CHAINS 128u
-struct chains { u16 head[CHAINS], next[256]; u8 len[256]; };
+struct chains { u16 head[CHAINS], next[512]; u8 len[512]; };
 static struct chains ops, mods_by, types_by;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -149,6 +149,9 @@ static const struct { const char *name; u8 cls, val; } mods[] = {
 #define CV_SCALE(v) v
 #define CV_PO(v) v
 #define CV_WMMA(v) v
+#define CV_WGMMA(v) WGMMA_##v
+#define CV_TENSOR(v) TENSOR_OF_##v
+#define CV_TMODE(v) TMODE_##v
 #define CV_MBAR(v) MBAR_##v
 #define CV_MBARM(v) MBARM_##v
 #define CV_GEOM(v) GEOM_##v
@@ -165,7 +168,7 @@ static const struct { const char *name; u8 cls, val; } mods[] = {
 #define MOD(name, cls, val) { name, MC_##cls, CV_##cls(val) },
 #include "ops.def"
 };
-_Static_assert(sizeof(mods) / sizeof(mods[0]) <= 256 && OPID_COUNT <= 256, "chains");
+_Static_assert(sizeof(mods) / sizeof(mods[0]) <= sizeof(mods_by.len) && OPID_COUNT <= 256, "chains");
 
 int mod_find(const struct opdesc *od, const char *s, size_t n, enum modclass *cls)
 {

@@ -11,6 +11,7 @@
 
 #define MAX_REGS (1u << 20)
 #define MAX_DEPTH 64
+#define MAX_LIST 128u           /* registers of an operand: the result of wgmma.m64n256 */
 
 static bool find_reg(struct comp *c, const char *s, u32 n, struct operand *o);
 static void parse_operand(struct comp *c, struct operand *o);
@@ -338,13 +339,13 @@ static bool find_reg(struct comp *c, const char *s, u32 n, struct operand *o)
 
 static void parse_list(struct comp *c, struct operand *o, int close)
 {
-	struct operand tmp[64];
+	struct operand tmp[MAX_LIST];
 	u32 n = 0;
 
 	while (c->lx.tok != close) {
 		if (n && !lex_accept(&c->lx, ','))
 			FAIL(c, "expected ',' or '%c'", close);
-		if (n == 64)
+		if (n == MAX_LIST)
 			FAIL(c, "list too long");
 		memset(&tmp[n], 0, sizeof(tmp[n]));
 		parse_operand(c, &tmp[n++]);
@@ -589,11 +590,13 @@ static void parse_opcode(struct comp *c, struct stmt *st)
 			continue;
 		}
 		v = mod_find(st->od, lx->s, lx->n, &cls);
+		if (v < 0 && st->od->x == X_WGMMA && wgmma_shape(st, lx->s, lx->n))
+			continue;
 		if (v < 0) {
 			/* of these there are more shapes, types and kinds every year */
 			if (op_known_unsupported(lx->s, lx->n) || mod_known_unsupported(st->od, lx->s, lx->n) ||
 			    lex_is(lx, "bulk") || lex_is(lx, "async") ||
-			    (st->od->x >= X_MMA && st->od->x <= X_CPASYNC) || st->od->x == X_CVT)
+			    (st->od->x >= X_MMA && st->od->x <= X_CPASYNC) || st->od->x == X_CVT || st->od->x == X_WGMMA || st->od->x == X_TMAP)
 				lex_fail(lx, VGPU_ST_NOT_SUPPORTED, "'%s.%.*s' is not supported", st->od->name,
 					 (int)lx->n, lx->s);
 			FAIL(c, "'%s' does not take '.%.*s'", st->od->name, (int)(lx->n < 40 ? lx->n : 40),
@@ -642,7 +645,7 @@ static void parse_stmt(struct comp *c)
 	parse_opcode(c, &st);
 	c->in_call = st.od->x == X_CALL;
 	c->video = st.od->x == X_VIDEO;
-	c->texture = st.od->x == X_TEX;
+	c->texture = st.od->x == X_TEX || (st.od->x == X_CPASYNC && st.mod[MC_TENSOR]);
 	while (lx->tok != ';') {
 		if (st.nops && !lex_accept(lx, ','))
 			FAIL(c, "expected ',' or ';' before '%.*s'", (int)(lx->n < 40 ? lx->n : 40), lx->s);

@@ -144,24 +144,13 @@ static double half_number(u32 h)
 	return x;
 }
 
-static double eighth(u32 v, enum type t)
-{
-	u32 e = t == T_E4M3 ? v >> 3 & 15 : v >> 2 & 31, frac = t == T_E4M3 ? v & 7 : v & 3, bits = t == T_E4M3 ? 3 : 2;
-	int bias = t == T_E4M3 ? 7 : 15;
-	double x = ldexp(e ? frac | 1u << bits : frac, (int)(e ? e : 1) - bias - (int)bits);
-
-	if (t == T_E4M3 ? (v & 0x7f) == 0x7f : e == 31)
-		x = t == T_E5M2 && !frac ? INFINITY : NAN;
-	return v & 0x80 ? -x : x;
-}
-
 /*
- * As TENSOR_MMA: o[1], o[2] words of a, o[3], o[4] of b, o[5] what is added to; sub: the operation on bits. Sums of floats go up
- * k, each rounded to the type of the result (.f16: to .f32), those of integers are exact before they wrap or saturate.
+ * As TENSOR_MMA: o[1], o[2] words of a, o[3], o[4] of b, o[5] what is added to; sub: the operation on bits. Sums of .f64 go up k, each
+ * rounded; those of integers are exact before they wrap or saturate.
  */
 void gen_product(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
 {
-	u32 words = in->o[2] == OPND_NONE ? 1 : 2, l, j, k, w, p, first = in->sub2 == TENSOR_ODD, last = in->sub2 == TENSOR_BOTH ? 1 : first;
+	u32 words = in->o[2] == OPND_NONE ? 1 : 2, l, j, k, w;
 	_Alignas(64) union { u32 u[LANES]; double d[LANES]; } to;
 	const void *a[2], *b[2], *c = opnd(f, in->o[5]);
 	enum type t = in->type;
@@ -173,61 +162,36 @@ void gen_product(struct tstate *ts, struct frame *f, const struct insn *in, u32 
 		b[w] = opnd(f, in->o[3 + w]);
 	}
 	for (l = 0; l < LANES; l++) {
-		u32 both[2] = { 0, 0 };
+		u32 row = l & ~3u, col = 4 * (2 * (l & 3) + (in->sub2 == TENSOR_ODD));
+		double dsum = t == T_F64 ? ((const double *)c)[l] : 0;
+		s64 sum = ((const s32 *)c)[l];
 
-		for (p = first; p <= last; p++) {
-			u32 row = l & ~3u, col = 4 * (2 * (l & 3) + p);
-			double dsum = t == T_F64 ? ((const double *)c)[l] : 0;
-			float fsum = 0;
-			s64 sum = ((const s32 *)c)[l];
+		for (w = 0; w < words; w++)
+			for (j = 0; j < 4; j++) {
+				u32 x, y;
 
-			memcpy(&fsum, (const u32 *)c + l, 4);
-			if (in->sub2 == TENSOR_BOTH)
-				fsum = (float)half_number(((const u32 *)c)[l] >> 16 * p);
-			for (w = 0; w < words; w++)
-				for (j = 0; j < 4; j++) {
-					u32 x, y;
-
-					if (t == T_F64) {
-						dsum = fma(((const double *)a[w])[row + j], ((const double *)b[w])[col + j], dsum);
-						continue;
-					}
-					x = ((const u32 *)a[w])[row + j];
-					y = ((const u32 *)b[w])[col + j];
-					if (t == T_B1) {
-						sum += __builtin_popcount(in->sub == BOOL_AND ? x & y : x ^ y);
-						continue;
-					}
-					for (k = 0; k < 32; k += bits) {
-						if (t == T_E4M3 || t == T_E5M2) {
-							fsum += (float)(eighth(x >> k, t) * eighth(y >> k, in->stype));
-							continue;
-						}
-						sum += (t == T_S8 || t == T_S4 ? (s64)(s32)(x << (32 - bits - k)) >> (32 - bits) : (s64)(x >> k & ((1u << bits) - 1))) *
-						       (in->stype == T_S8 || in->stype == T_S4 ? (s64)(s32)(y << (32 - bits - k)) >> (32 - bits) :
-							(s64)(y >> k & ((1u << bits) - 1)));
-					}
+				if (t == T_F64) {
+					dsum = fma(((const double *)a[w])[row + j], ((const double *)b[w])[col + j], dsum);
+					continue;
 				}
-			if (t == T_F64) {
-				to.d[l] = dsum;
-			} else if (t == T_E4M3 || t == T_E5M2) {
-				memcpy(&both[p], &fsum, 4);
-				if (in->sub2 == TENSOR_BOTH) {
-					u32 one[LANES] = { both[p] }, h[LANES];
-
-					lanes_get()->fn[LOP_CVT_H_F][T_F16](h, one, one, one);
-					both[p] = h[0];
-				} else if (fsum != fsum) {
-					both[p] = 0x7fffffff;
+				x = ((const u32 *)a[w])[row + j];
+				y = ((const u32 *)b[w])[col + j];
+				if (t == T_B1) {
+					sum += __builtin_popcount(in->sub == BOOL_AND ? x & y : x ^ y);
+					continue;
 				}
-			} else {
-				if (in->flags & INF_SATFINITE)
-					sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
-				both[p] = (u32)sum;
+				for (k = 0; k < 32; k += bits)
+					sum += (t == T_S8 || t == T_S4 ? (s64)(s32)(x << (32 - bits - k)) >> (32 - bits) : (s64)(x >> k & ((1u << bits) - 1))) *
+					       (in->stype == T_S8 || in->stype == T_S4 ? (s64)(s32)(y << (32 - bits - k)) >> (32 - bits) :
+						(s64)(y >> k & ((1u << bits) - 1)));
 			}
+		if (t == T_F64) {
+			to.d[l] = dsum;
+			continue;
 		}
-		if (t != T_F64)
-			to.u[l] = in->sub2 == TENSOR_BOTH ? (both[0] & 0xffff) | both[1] << 16 : both[first];
+		if (in->flags & INF_SATFINITE)
+			sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+		to.u[l] = (u32)sum;
 	}
 	if (in->dw)
 		lanes_get()->row64(opnd(f, in->o[0]), &to, m);

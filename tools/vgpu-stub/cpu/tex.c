@@ -14,6 +14,7 @@
 #include "gen.h"
 #include "memcheck.h"
 #include "tex.h"
+#include "verify.h"
 
 struct unit { struct tstate *ts; u32 lane; struct vgpu_texture t; };
 
@@ -482,6 +483,7 @@ void gen_sust(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
 
 		if (!at)
 			continue;
+		vf_bytes(ts, in, l, at, bytes);
 		memcpy((void *)(uintptr_t)at, &v, bytes);
 		if (ts->e->mc)
 			mc_wrote(ts->e, at, bytes);

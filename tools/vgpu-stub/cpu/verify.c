@@ -272,6 +272,21 @@ void vf_store(struct tstate *ts, const struct insn *in, u32 m)
 	}
 }
 
+void vf_bytes(struct tstate *ts, const struct insn *in, u32 lane, u64 addr, u32 bytes)
+{
+	struct verify *v = ts->e->vf;
+	u32 size, by;
+
+	if (!v || v->stage != REAL || ts != v->ts || ts->w->cta->g != v->g || v->overflow)
+		return;
+	by = writer_new(ts, in);
+	for (; bytes; addr += size, bytes -= size) {
+		for (size = 16; addr & (size - 1) || size > bytes; size /= 2)
+			;
+		note_bytes(v, addr, size, by ? by << 5 | lane : 0);
+	}
+}
+
 void vf_start(struct cta *c)
 {
 	u64 local = (u64)c->g->local_stride * c->g->nwarps * LANES;
@@ -372,8 +387,6 @@ static const char *why_not(const struct func *fn, u32 depth)
 			return "it reads a clock";
 		if (in->kind == K_CALL && in->u.call->builtin >= BUILTIN_MALLOC)
 			return "it allocates device memory";
-		if (in->kind == K_GEN && in->u.gen == gen_sust)
-			return "it writes a surface";
 	}
 	for (i = 0; depth && !why && i < fn->ncallees; i++)
 		why = why_not(fn->callees[i], depth - 1);

@@ -18,6 +18,8 @@ void vf_note(struct engine *e, u64 addr, u64 bytes, bool alive, bool window);
 void vf_func(struct func *fn);
 /* Before a store or an atomic of the lanes m. */
 void vf_store(struct tstate *ts, const struct insn *in, u32 m);
+/* The same before in, which is neither, writes these bytes, which are in the span. Nothing where nobody verifies. */
+void vf_bytes(struct tstate *ts, const struct insn *in, u32 lane, u64 addr, u32 bytes);
 /* A block starts: nothing that the one before it left behind is in its windows. */
 void vf_start(struct cta *c);
 /* Runs or starts what rt_launch was asked for. */
