@@ -315,6 +315,7 @@ $(B)/lib/libnvToolsExt.so.1: $(O)/lib/libcuda-lite/nvtx/inject.o linker/libnvToo
 $(B)/lib/libnccl.so.2: $(call objs,lib,$(NCCL)) linker/libnccl.map $(B)/lib/libcuda.so.1
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SO) $(BESIDE) -Wl,-soname,libnccl.so.2 -Wl,--version-script=linker/libnccl.map -o $@ $(filter %.o,$^) -L$(B)/lib -lcuda
+	ln -sf libnccl.so.2 $(B)/lib/libnccl.so
 $(B)/lib/vgpu/xla/libcudnn.so.9: $(call objs,lib,$(CUDNN)) linker/libcudnn.map $(B)/lib/libcuda.so.1
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SO) -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -Wl,-soname,libcudnn.so.9 -Wl,--version-script=linker/libcudnn.map -o $@ $(filter %.o,$^) -L$(B)/lib -lcuda
