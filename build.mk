@@ -316,6 +316,7 @@ $(B)/lib/libnccl.so.2: $(call objs,lib,$(NCCL)) linker/libnccl.map $(B)/lib/libc
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SO) $(BESIDE) -Wl,-soname,libnccl.so.2 -Wl,--version-script=linker/libnccl.map -o $@ $(filter %.o,$^) -L$(B)/lib -lcuda \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
+	ln -sf libnccl.so.2 $(B)/lib/libnccl.so
 $(O)/lib/libcuda-lite/nccl/plan.o $(O)/static/libcuda-lite/nccl/plan.o: libcuda-lite/nccl/kernels/reduce.ptx
 $(B)/lib/vgpu/xla/libcudnn.so.9: $(call objs,lib,$(CUDNN)) linker/libcudnn.map $(B)/lib/libcuda.so.1
 	@mkdir -p $(@D)

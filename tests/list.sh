@@ -102,6 +102,7 @@ many cuda/mock/asan 600 env STUB="$B/test/san/bin/vgpu-stub" ASAN_OPTIONS=detect
 many nvcc 900 tests/nvcc/run.sh "$B"
 many nvcc/names 120 tests/nvcc/names.sh "$B"
 many nvcc/rdc 300 tests/nvcc/rdc.sh "$B"
+many nvcc/launches 600 tests/nvcc/launches.sh "$B"
 many nvcc/archives 900 tests/nvcc/archives.sh "$B"
 many nvcc/toolkit 300 tests/nvcc/toolkit.sh "$B"
 many nvcc/ggml 900 tests/nvcc/ggml.sh "$B"

@@ -465,15 +465,19 @@ CUresult cuCtxSynchronize_v2(CUcontext h)
 
 #define MAX_STACK (512u << 10)          /* .local memory of a thread, CUDA guide, table of technical specifications */
 #define MAX_FETCH 128u                  /* bytes, as documented */
+#define MAX_PENDING 65536u              /* launches by kernels: the device's SMALL_WORKS */
+#define MAX_SYNC_DEPTH 24u              /* how deep they nest */
 
-/* What the device does when nobody asks; 0: there is no such thing here (launches from the device, an L2 cache to set aside). */
-static uint64_t default_limit(CUlimit limit)
+/* What the device does when nobody asks; 0: there is no such thing here (an L2 cache to set aside; waiting for children, from 9.0 on). */
+static uint64_t default_limit(const struct vg_ctx *c, CUlimit limit)
 {
 	switch ((int)limit) {
 	case CU_LIMIT_STACK_SIZE: return 1024;
 	case CU_LIMIT_PRINTF_FIFO_SIZE: return VGPU_CTX_PRINTF_BYTES;
 	case CU_LIMIT_MALLOC_HEAP_SIZE: return VGPU_DEVICE_HEAP_BYTES;
 	case CU_LIMIT_MAX_L2_FETCH_GRANULARITY: return 64;
+	case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT: return 2048;
+	case CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH: return vg.info[c->ordinal].cc_major < 9 ? 2 : 0;
 	}
 	return 0;
 }
@@ -487,17 +491,17 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 		*value = 0;
 		return CUDA_SUCCESS;
 	}
-	if (!default_limit(limit))
+	if (!default_limit(c, limit))
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
 	vg_lock(&c->limits_lock);
-	*value = c->limits[limit] ? c->limits[limit] : default_limit(limit);
+	*value = c->limits[limit] ? c->limits[limit] : default_limit(c, limit);
 	vg_unlock(&c->limits_lock);
 	return CUDA_SUCCESS;
 }
 
 /*
- * The device's stacks are as large as a kernel needs, whatever is asked for, and the printf ring has one size: a wish that
- * it satisfies is adjusted to it, as CUDA allows, and cuCtxGetLimit tells. What kernels use already keeps its size
+ * The device's stacks are as large as a kernel needs, whatever is asked for, it has room for as many launches by kernels as may be asked
+ * for, and the printf ring has one size: a wish that it satisfies is adjusted to it, as CUDA allows, and cuCtxGetLimit tells. What kernels use already keeps its size
  * (documented: INVALID_VALUE).
  */
 CUresult cuCtxSetLimit(CUlimit limit, size_t value)
@@ -507,7 +511,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 
 	VG_READY();
 	VG_TRY(vg_current(&c));
-	if (!default_limit(limit))
+	if (!default_limit(c, limit))
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
 	vg_lock(&c->limits_lock);
 	switch ((int)limit) {
@@ -516,6 +520,12 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 		break;
 	case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
 		r = value > MAX_FETCH ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+		break;
+	case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
+		r = value > MAX_PENDING ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+		break;
+	case CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH:
+		r = value > MAX_SYNC_DEPTH ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 		break;
 	case CU_LIMIT_PRINTF_FIFO_SIZE:
 		r = c->prints ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;

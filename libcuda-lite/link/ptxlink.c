@@ -13,11 +13,14 @@ struct def {
 };
 
 /*
- * Functions of the device itself, and those of the device runtime: the kernel that calls one of these is refused by its name when
+ * Functions of the device itself, and those of the device runtime: the engine has them. The kernel that calls one which it has not is refused when
  * it is used, the others of the program run.
  */
 static const char *const own_functions[] = { "vprintf", "malloc", "free", "__assertfail", "__assert_fail", "memcpy", "memset", "cudaGraphSetConditional",
-					     "cudaGetParameterBuffer", "cudaGetParameterBufferV2", "cudaLaunchDevice", "cudaLaunchDeviceV2" };
+#define DEVRT(name, params, ret) "cuda" #name,
+#include "../../fw-protocol/vgpu_devrt.def"
+#undef DEVRT
+					     "__cudaDeviceSynchronizeDeprecationAvoidance" };
 static const char device_runtime[] = "__cudaCDP";        /* what nvcc's headers call in their places begins so */
 
 /* ---- a table by name: open addressing, never full ---- */
@@ -187,6 +190,8 @@ int add_text(struct ptxlink *l, char *text, size_t bytes, const char *name, int 
 
 static int own_function(struct slice s)
 {
+	if (s.n > 9 && !memcmp(s.p, "cuda", 4) && !memcmp(s.p + s.n - 5, "_ptsz", 5))
+		s.n -= 5;
 	for (size_t i = 0; i < sizeof(own_functions) / sizeof(own_functions[0]); i++)
 		if (s.n == strlen(own_functions[i]) && !memcmp(s.p, own_functions[i], s.n))
 			return 1;

@@ -2,8 +2,8 @@
 /*
  * Linear, peer and symbol copies, and fills.
  *
- * Called by programs. The driver tells host from device by address, so the copy kind is checked and
- * then has no further meaning: a program that passes a wrong kind gets the right copy, as with UVA.
+ * Called by programs. The driver tells host from device by address. Where the copy kind says device, an address that is not the
+ * device's is refused; where it says host, any address will do, as with UVA.
  * Each body serves the plain entry point and its _ptds/_ptsz twin (default stream = the thread's own).
  */
 #include "rt.h"
@@ -11,6 +11,52 @@
 static int rt_bad_kind(enum cudaMemcpyKind kind)
 {
 	return (unsigned int)kind > cudaMemcpyDefault;
+}
+
+/* A refused copy between host and device: was it that the host's side is the device's as well? */
+static int rt_is_device(const void *p)
+{
+	unsigned int type = 0;
+
+	return cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, rt_dptr(p)) == CUDA_SUCCESS && type == CU_MEMORYTYPE_DEVICE;
+}
+
+static CUresult rt_copy(const void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind, int ptds)
+{
+	CUdeviceptr d = rt_dptr(dst), s = rt_dptr(src);
+	CUresult r;
+
+	if (kind == cudaMemcpyHostToDevice) {
+		r = ptds ? cuMemcpyHtoD_v2_ptds(d, src, bytes) : cuMemcpyHtoD_v2(d, src, bytes);
+		if (r != CUDA_ERROR_INVALID_VALUE || !rt_is_device(src))
+			return r;
+	} else if (kind == cudaMemcpyDeviceToHost) {
+		r = ptds ? cuMemcpyDtoH_v2_ptds((void *)(uintptr_t)dst, s, bytes) : cuMemcpyDtoH_v2((void *)(uintptr_t)dst, s, bytes);
+		if (r != CUDA_ERROR_INVALID_VALUE || !rt_is_device(dst))
+			return r;
+	} else if (kind != cudaMemcpyDeviceToDevice) {
+		return ptds ? cuMemcpy_ptds(d, s, bytes) : cuMemcpy(d, s, bytes);
+	}
+	return ptds ? cuMemcpyDtoD_v2_ptds(d, s, bytes) : cuMemcpyDtoD_v2(d, s, bytes);
+}
+
+static CUresult rt_copy_async(const void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+	CUdeviceptr d = rt_dptr(dst), s = rt_dptr(src);
+	CUresult r;
+
+	if (kind == cudaMemcpyHostToDevice) {
+		r = cuMemcpyHtoDAsync_v2(d, src, bytes, stream);
+		if (r != CUDA_ERROR_INVALID_VALUE || !rt_is_device(src))
+			return r;
+	} else if (kind == cudaMemcpyDeviceToHost) {
+		r = cuMemcpyDtoHAsync_v2((void *)(uintptr_t)dst, s, bytes, stream);
+		if (r != CUDA_ERROR_INVALID_VALUE || !rt_is_device(dst))
+			return r;
+	} else if (kind != cudaMemcpyDeviceToDevice) {
+		return cuMemcpyAsync(d, s, bytes, stream);
+	}
+	return cuMemcpyDtoDAsync_v2(d, s, bytes, stream);
 }
 
 static cudaError_t rt_memcpy(const void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind,
@@ -21,8 +67,7 @@ static cudaError_t rt_memcpy(const void *dst, const void *src, size_t bytes, enu
 		return rt_set(cudaErrorInvalidMemcpyDirection);
 	if (!bytes)
 		return cudaSuccess;
-	return rt_cu(ptds ? cuMemcpy_ptds(rt_dptr(dst), rt_dptr(src), bytes) :
-			    cuMemcpy(rt_dptr(dst), rt_dptr(src), bytes));
+	return rt_cu(rt_copy(dst, src, bytes, kind, ptds));
 }
 
 static cudaError_t rt_memcpy_async(const void *dst, const void *src, size_t bytes,
@@ -33,7 +78,7 @@ static cudaError_t rt_memcpy_async(const void *dst, const void *src, size_t byte
 		return rt_set(cudaErrorInvalidMemcpyDirection);
 	if (!bytes)
 		return cudaSuccess;
-	return rt_cu(cuMemcpyAsync(rt_dptr(dst), rt_dptr(src), bytes, stream));
+	return rt_cu(rt_copy_async(dst, src, bytes, kind, stream));
 }
 
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind)

@@ -15,6 +15,17 @@ enum rt_mode {
 	RT_ASYNC
 };
 
+/* Where a kind says device, the address has to be the device's; where it says host, any will do (copy.c). */
+static CUmemorytype rt_from(enum cudaMemcpyKind kind)
+{
+	return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED;
+}
+
+static CUmemorytype rt_to(enum cudaMemcpyKind kind)
+{
+	return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED;
+}
+
 static cudaError_t rt_copy_2d(const void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
 			      size_t height, enum cudaMemcpyKind kind, enum rt_mode mode,
 			      cudaStream_t stream)
@@ -30,10 +41,10 @@ static cudaError_t rt_copy_2d(const void *dst, size_t dpitch, const void *src, s
 	if (height > 1 && (width > dpitch || width > spitch))
 		return rt_set(cudaErrorInvalidPitchValue);
 	memset(&c, 0, sizeof(c));
-	c.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
+	c.srcMemoryType = rt_from(kind);
 	c.srcDevice = rt_dptr(src);
 	c.srcPitch = spitch < width ? width : spitch;
-	c.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+	c.dstMemoryType = rt_to(kind);
 	c.dstDevice = rt_dptr(dst);
 	c.dstPitch = dpitch < width ? width : dpitch;
 	c.WidthInBytes = width;
@@ -140,6 +151,8 @@ cudaError_t rt_copy_of(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *c)
 	if ((unsigned int)p->kind > cudaMemcpyDefault)
 		return cudaErrorInvalidMemcpyDirection;
 	*c = RT_BOX(p);
+	c->srcMemoryType = rt_from(p->kind);
+	c->dstMemoryType = rt_to(p->kind);
 	error = RT_ARRAYS(p, c);
 	if (error == cudaSuccess && RT_SMALL_PITCH(p, c))
 		error = cudaErrorInvalidPitchValue;

@@ -116,6 +116,7 @@ int main(void)
 	CUcontext first = drv_start("limits"), second;
 	size_t v, free, total;
 	CUdevice dev;
+	int major;
 
 	same("heap", limit(CU_LIMIT_MALLOC_HEAP_SIZE), 8 << 20);
 	same("stack", limit(CU_LIMIT_STACK_SIZE), 1024);
@@ -126,11 +127,23 @@ int main(void)
 	same("fetch granularity", limit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY), 128);
 	WANT(CUDA_ERROR_INVALID_VALUE, cuCtxSetLimit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 129));
 	same("fetch granularity", limit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY), 128);
-	/* no part of an L2 cache can be set aside, and nothing is launched from the device */
+	/* no part of an L2 cache can be set aside */
 	same("persisting L2", limit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE), 0);
 	WANT(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 4096));
-	WANT(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxGetLimit(&v, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH));
-	WANT(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 64));
+	/* launches by kernels; since 9.0 they wait for none */
+	same("pending launches", limit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT), 2048);
+	CK(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 8192));
+	same("pending launches", limit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT), 8192);
+	WANT(CUDA_ERROR_OUT_OF_MEMORY, cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 1 << 20));
+	CK(cuCtxGetDevice(&dev));
+	CK(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, dev));
+	if (major >= 9) {
+		WANT(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxGetLimit(&v, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH));
+	} else {
+		same("depth of waits", limit(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH), 2);
+		WANT(CUDA_ERROR_INVALID_VALUE, cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 25));
+		CK(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 24));
+	}
 	/* more than the device has; nothing changes */
 	WANT(CUDA_ERROR_OUT_OF_MEMORY, cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, (size_t)1 << 40));
 	same("heap", limit(CU_LIMIT_MALLOC_HEAP_SIZE), 8 << 20);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is accepted is done, or remembered and answered back; what is not done is refused: flags of contexts, events,
- * streams and waits, who waits for copies and fills, blocks beyond a kernel's bounds, advice on managed memory, places of boxes, mappings behind pointers, JIT options, limits.
+ * streams and waits, who waits for copies and fills, blocks beyond a kernel's bounds, advice on managed memory, places of boxes, mappings behind pointers, JIT options.
  */
 #include "drv.h"
 
@@ -131,7 +131,6 @@ static void check_flags(void)
 	CUevent e;
 	CUstream s;
 	CUdeviceptr word = drv_alloc(8), managed;
-	size_t limit;
 
 	/* two ways to wait at once; core dumps by a pipe, at which nobody listens */
 	WANT(CUDA_ERROR_INVALID_VALUE, cuCtxCreate_v2(&c, 3, 0));
@@ -155,9 +154,6 @@ static void check_flags(void)
 	CK(cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuStreamAttachMemAsync(NULL, managed, 0, CU_MEM_ATTACH_SINGLE));
 	CK(cuStreamAttachMemAsync(s, managed, 0, CU_MEM_ATTACH_SINGLE));
-	/* there are no launches from the device */
-	WANT(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxGetLimit(&limit, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH));
-	WANT(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 64));
 	CK(cuCtxSynchronize());
 	CK(cuMemFree(managed));
 	CK(cuMemFree(word));

@@ -26,6 +26,3 @@ one() { # NAME FLAG...: FILES, in the folder
 one ptx -cudart shared -gencode arch=compute_75,code=compute_75
 one arch -cudart shared -arch=sm_80
 one static -arch=sm_80
-FILES=launches.cu one launches -cudart shared -gencode arch=compute_75,code=compute_75
-grep -q "__cudaCDP.*kernels that launch kernels are not supported" "$out/launches.said" ||
-	echo "FAIL launches/named: $(tail -n 2 "$out/launches.said")"

@@ -108,10 +108,11 @@ static void do_expect(struct test *t, const char *s, int set)
 	free(v);
 }
 
-/* "STATUS [block=x,y,z] [thread=x,y,z] [addr=N] [line=N] [within=N]" */
+/* "STATUS [block=x,y,z] [thread=x,y,z] [addr=N] [line=N] [kernel=NAME]"; the kernel: another than was launched */
 static void do_expect_fault(struct test *t, const char *s, int at_launch)
 {
 	struct rig *r = &t->rig;
+	const char *value;
 	char word[128];
 	uint32_t want[3];
 	int n = 0;
@@ -129,7 +130,9 @@ static void do_expect_fault(struct test *t, const char *s, int at_launch)
 		return;
 	if (t->status == RIG_TIMEOUT)
 		return;
-	if (r->faults != 1 || r->fault.status != t->status || strcmp(r->fault_kernel, t->kernel))
+	value = strstr(s, "kernel=");
+	if (r->faults != 1 || r->fault.status != t->status || strncmp(r->fault_kernel, value ? value + 7 : t->kernel, strlen(r->fault_kernel)) ||
+	    (!value && strlen(r->fault_kernel) != strlen(t->kernel)))
 		failed(t, "%u reports of a fault, the first: %s in '%s'", r->faults,
 		       status_name(r->fault.status), r->fault_kernel);
 	if (r->fault.ptx_line && (!r->fault_code[0] || strchr(r->fault_code, '?')))
@@ -137,8 +140,9 @@ static void do_expect_fault(struct test *t, const char *s, int at_launch)
 	for (s += n; sscanf(s, " %127s%n", word, &n) == 1; s += n) {
 		const uint32_t *got = !strncmp(word, "block=", 6) ? r->fault.block :
 				      !strncmp(word, "thread=", 7) ? r->fault.thread : NULL;
-		const char *value = strchr(word, '=');
 		uint64_t x;
+
+		value = strchr(word, '=');
 
 		if (!value) {
 			failed(t, "unknown word '%s'", word);

@@ -30,6 +30,10 @@ for v in 12 13; do
 	out=$($CC -I$I -DCUDART_VERSION=${v}000 -o "$dir/all$v" "$dir/rt.c" -Wl,--no-as-needed -L"$B/lib/dev-$v" -lcublas -lcublasLt -lnccl -lnvidia-ml -lcudart -lcuda 2>&1) &&
 		ok "dev-$v: all libraries" || fail "dev-$v: all libraries: $(head -n 3 <<<"$out")"
 done
+# what programs open by its development name (cudarc)
+for n in cuda cudart nvrtc nccl; do
+	f=$(readlink -f "$B/lib/lib$n.so") && "$dir/alone" "$B/lib/lib$n.so" >"$dir/out" && ok "lib$n.so is ${f##*/}" || fail "lib$n.so: $(cat "$dir/out")"
+done
 mkdir "$dir/far"
 for f in "$B"/lib/*.so.*; do
 	"$dir/alone" "$f" >"$dir/out" && ok "${f##*/} loads alone" || fail "${f##*/}: $(cat "$dir/out")"

@@ -68,6 +68,18 @@ static void forget(struct ctx *c, struct ctx_module *m)
 	*m = (struct ctx_module){ 0 };
 }
 
+/*
+ * A module that the engine has, and nobody else. It may keep it: kernels run that find functions by their numbers, whosever they are.
+ * Then its image stays as well, until the context ends, and no id names it (its entry is another one's by that number).
+ */
+static void give_up(struct ctx *c, struct ctx_module *m)
+{
+	if (c->ops->module_unload(c->engine, m->engine_id) == VGPU_ST_OK)
+		forget(c, m);
+	else
+		m->id ^= 1;
+}
+
 static uint32_t module_begin(struct ctx *c, uint64_t bytes, uint64_t *v)
 {
 	uint32_t i = 0;
@@ -166,21 +178,20 @@ static uint32_t commit_end(struct ctx *c, struct ctx_job *j, uint64_t *v)
 		v[3] = wanted;          /* the client names a place and commits again */
 		return st;
 	}
-	if (!st && j->check) {
-		st = j->check;
-		c->ops->module_unload(c->engine, m->engine_id);
-	}
 	v[2] = put_log(c, b->a, b->b, j->log);
 	if (st) {
 		forget(c, m);
 		return st;
 	}
+	if (j->check) {
+		give_up(c, m);
+		return j->check;
+	}
 	m->variables = c->ops->module_bytes(c->engine, m->engine_id);
 	ctx_account(c, (int64_t)m->variables);
 	st = ctx_account_engine(c) ? (uint32_t)VGPU_ST_OUT_OF_MEMORY : measure(c, m, &t);
 	if (st) {
-		c->ops->module_unload(c->engine, m->engine_id);
-		forget(c, m);
+		give_up(c, m);
 		return st;
 	}
 	m->committed = 1;

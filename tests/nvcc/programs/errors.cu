@@ -134,6 +134,18 @@ static void arguments()
 	REFUSED(cudaErrorInvalidValue, cudaMallocManaged(&p, 16, 4));
 	REFUSED(cudaErrorInvalidMemcpyDirection, cudaMemcpy(d, h, 4, (cudaMemcpyKind)7));
 	REFUSED(cudaErrorInvalidValue, cudaMemcpy(d, nullptr, 4, cudaMemcpyHostToDevice));
+	/* where the kind says device, addresses that are nothing are looked at no further; nor are the host's */
+	REFUSED(cudaErrorInvalidValue, cudaMemcpy((void *)1, (void *)2, 3, cudaMemcpyDeviceToDevice));
+	REFUSED(cudaErrorInvalidValue, cudaMemcpy((void *)64, h, 4, cudaMemcpyHostToDevice));
+	REFUSED(cudaErrorInvalidValue, cudaMemcpy(h, (void *)64, 4, cudaMemcpyDeviceToHost));
+	REFUSED(cudaErrorInvalidValue, cudaMemcpy(&v, &v, 4, cudaMemcpyDeviceToDevice));
+	REFUSED(cudaErrorInvalidValue, cudaMemcpyAsync((void *)1, d, 3, cudaMemcpyDeviceToDevice));
+	REFUSED(cudaErrorInvalidValue, cudaMemcpyAsync((void *)64, h, 4, cudaMemcpyHostToDevice));
+	REFUSED(cudaErrorInvalidValue, cudaMemcpyAsync(h, (void *)64, 4, cudaMemcpyDeviceToHost));
+	REFUSED(cudaErrorInvalidValue, cudaMemcpy2D((void *)1, 8, (void *)2, 8, 3, 3, cudaMemcpyDeviceToDevice));
+	REFUSED(cudaErrorInvalidValue, cudaMemcpy2DAsync(h, 8, (void *)64, 8, 4, 1, cudaMemcpyDeviceToHost));
+	OK(cudaMemcpy(d, d, 4, cudaMemcpyHostToDevice));
+	OK(cudaMemcpyAsync(d, d, 4, cudaMemcpyDeviceToHost));
 	REFUSED(cudaErrorInvalidValue, cudaMemcpy(nullptr, d, 4, cudaMemcpyDeviceToHost));
 	REFUSED(cudaErrorInvalidValue, cudaMemcpy(d, h, 1 << 20, cudaMemcpyHostToDevice));
 	OK(cudaMemcpy(d, h, 0, cudaMemcpyHostToDevice));

@@ -18,6 +18,7 @@
 #include "snap.h"
 #include "srcline.h"
 #include "optrace.h"
+#include "rt.h"
 #include "verify.h"
 
 #define WARP_TURN (1 << 14)     /* budget of a warp's turn within a block's */
@@ -65,6 +66,7 @@ void cta_free(struct engine *e, struct cta *c)
 	if (c->win)
 		arena_release(e, c->win, c->win_bytes);
 	free(c->shadow);
+	free(c->errs);
 	free(c->mem);
 	free(c);
 }
@@ -141,6 +143,7 @@ static void cta_start(struct cta *c, u64 linear, bool next)
 	c->met = false;
 	c->astray = 0;
 	c->parted = 0;
+	c->err_used = false;
 	/* divisions take as long as a short block */
 	if (linear < g->dim[0]) {
 		c->id[0] = (u32)linear;

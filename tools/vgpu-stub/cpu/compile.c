@@ -215,10 +215,10 @@ static void compile(struct comp *c)
 	build_cpool(c);
 	fn->prints |= fn->indirect || fn->cyclic;
 	fn->anywhere = fn->calls_ptr || fn->cyclic;
-	/* through a pointer it may get at what any function of its module calls */
-	if (fn->indirect || fn->cyclic)
+	/* through a pointer it may get at what any function of its module calls, and by a launch too; cudaMalloc takes of the heap */
+	if (fn->indirect || fn->cyclic || fn->launches)
 		fn->uses |= (map_find(&fn->m->syms, "malloc", 6) || map_find(&fn->m->syms, "free", 4) ? ENGINE_USES_HEAP : 0) |
-			    (map_find(&fn->m->syms, "vprintf", 7) ? ENGINE_USES_PRINTF : 0);
+			    (map_find(&fn->m->syms, "vprintf", 7) ? ENGINE_USES_PRINTF : 0) | (fn->launches ? ENGINE_USES_HEAP : 0);
 	for (i = 0; i < fn->ncallees; i++) {
 		fn->uses |= fn->callees[i]->uses;
 		fn->prints |= fn->callees[i]->prints;

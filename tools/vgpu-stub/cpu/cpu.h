@@ -83,6 +83,8 @@ struct cta {                            /* a block; between blocks of a grid it 
 	struct race_cell *shadow;       /* memcheck.c: one for each byte of shared memory; race.h */
 	u32 shadow_bytes;
 	u64 phase, phase_first;         /* now, and at the block's start; never 0 */
+	u32 *errs;                      /* last errors of the device runtime by thread, NULL: none yet; devrt.c */
+	bool err_used;
 };
 
 struct range { u64 at, end; };
@@ -109,6 +111,7 @@ struct grid {
 	bool over;                      /* all that is left to do is to print vtext */
 	bool waits;                     /* for others, as it seems: verify.c */
 	struct vtext *vtext;            /* of verify.c, NULL: nothing */
+	struct kin *kin;                /* devrt.h; NULL: the host has launched it, and it has launched nothing */
 	u32 pool_bytes;
 	char *pool;                     /* constants and uniform values, if fn has a prologue */
 	u32 pool_fn;                    /* id of the function whose constants they are */
@@ -194,6 +197,7 @@ struct engine {
 	/* read by everybody, hardly ever written */
 	struct engine_env env;
 	const struct lane_table *lanes;
+	struct devrt *dr;               /* devrt.h; NULL until a kernel calls the device runtime */
 	struct memcheck *mc;            /* NULL unless accesses are checked */
 	struct optrace *ops;            /* NULL unless a warp is shown at work */
 	struct verify *vf;              /* NULL unless launches are compared */
@@ -303,6 +307,8 @@ u32 mem_copy(struct engine *e, void *dst, const void *src, size_t bytes);
 u32 mem_fill(struct engine *e, void *dst, u32 value, unsigned elem, size_t count);
 /* Reads n bytes (or a C string, when n is the buffer's size) that a kernel points to. */
 void mem_read(struct tstate *ts, int lane, u64 addr, void *dst, size_t n);
+/* The same the other way. */
+void mem_write(struct tstate *ts, int lane, u64 addr, const void *src, size_t n);
 size_t mem_read_str(struct tstate *ts, int lane, u64 addr, char *dst, size_t cap);
 
 void exec_one(struct tstate *ts, struct frame *f, const struct insn *in, u32 m);        /* interp.c */
@@ -320,9 +326,6 @@ void warp_shfl(struct frame *f, const struct insn *in, u32 m);
 void warp_vote(struct frame *f, const struct insn *in, u32 m);
 void warp_match(struct frame *f, const struct insn *in, u32 m);
 void warp_redux(struct frame *f, const struct insn *in, u32 m);
-/* launch.c: VGPU_ST_OK, or why not; how many threads a block has */
-#define COOP_RESIDENT 4096      /* blocks of a cooperative grid, all of them started */
-u32 launch_allowed(struct engine *e, const struct engine_launch *l, struct func *fn, u64 *threads);
 void warp_tensor(struct frame *f, const struct insn *in, u32 m);
 u32 tensor_group(const struct insn *in, u32 most);
 void warp_products(struct frame *f, const struct insn *in, u32 n, u32 m);
@@ -376,22 +379,10 @@ void cta_free(struct engine *e, struct cta *c);
 
 /* heap.c */
 void dev_heap(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32 m);
+u64 heap_take(struct engine *e, u64 bytes);       /* 0: there is no room */
+bool heap_give(struct engine *e, u64 addr);      /* false: there is no such block */
+u64 heap_bytes(struct engine *e);
 void heap_close(struct engine *e);
 u32 heap_place(struct engine *e, u64 va, u64 bytes);
-
-/* rt.c */
-void rt_give_back(struct turn *t);      /* the blocks that t has not started; any thread */
-/* For who runs a grid by itself (verify.c): the first four with the lock held. */
-bool grid_ended(struct engine *e, const struct grid *g);
-bool grid_pick(struct engine *e, struct grid *g, struct turn *t);
-bool grid_put(struct engine *e, struct turn *t);
-void cta_put(struct engine *e, struct cta *c);
-u32 grid_start(struct engine *e, struct grid *g);       /* here or by the workers */
-u32 grid_hand_over(struct engine *e, struct grid *g);   /* the workers go on with it */
-u32 grid_finish(struct engine *e, struct grid *g);      /* it has ended here: tells that */
-u32 rt_launch(struct engine *e, const struct engine_launch *l);
-u32 rt_gemm(struct engine *e, u32 op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, u64 cookie);
-int rt_start(struct engine *e);
-void rt_stop(struct engine *e);
 
 #endif

@@ -10,11 +10,13 @@
 
 #include "cpu.h"
 #include "debug.h"
+#include "devrt.h"
 #include "gen.h"
 #include "jit.h"
 #include "lanes.h"
 #include "memcheck.h"
 #include "optrace.h"
+#include "rt.h"
 #include "snap.h"
 #include "verify.h"
 
@@ -29,6 +31,7 @@ static void cpu_close(struct engine *e)
 	u32 i;
 
 	rt_stop(e);
+	devrt_close(e);
 	for (i = 0; i < e->nmodules; i++)
 		if (e->modules[i])
 			module_close(e->modules[i]);
@@ -159,11 +162,12 @@ static u32 cpu_module_unload(struct engine *e, u32 id)
 {
 	struct module *m = module_get(e, id);
 	struct grid *g;
-	bool busy = false;
+	bool busy;
 
 	if (!m)
 		return VGPU_ST_BAD_HANDLE;
 	pthread_mutex_lock(&e->lock);
+	busy = devrt_busy(e);           /* works that have not begun know functions by number */
 	for (g = e->grids.next; g != &e->grids; g = g->next)
 		busy |= g->fn && (g->fn->m == m || g->fn->anywhere);
 	pthread_mutex_unlock(&e->lock);

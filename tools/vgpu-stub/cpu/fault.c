@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "memcheck.h"
 #include "verify.h"
 
 #define ALT_BYTES 65536
@@ -242,13 +243,21 @@ static void span_check(struct tstate *ts, int lane, u64 addr, size_t n)
 	const struct engine_env *env = &ts->e->env;
 
 	if (addr - env->span_base >= env->span_bytes || n > env->span_bytes - (addr - env->span_base))
-		fault_raise(VGPU_ST_ILLEGAL_ADDRESS, lane, addr, "read by a device function");
+		fault_raise(VGPU_ST_ILLEGAL_ADDRESS, lane, addr, "access by a device function");
 }
 
 void mem_read(struct tstate *ts, int lane, u64 addr, void *dst, size_t n)
 {
 	span_check(ts, lane, addr, n);
 	memcpy(dst, (const void *)addr, n);
+}
+
+void mem_write(struct tstate *ts, int lane, u64 addr, const void *src, size_t n)
+{
+	span_check(ts, lane, addr, n);
+	memcpy((void *)addr, src, n);
+	if (ts->e->mc)
+		mc_wrote(ts->e, addr, n);
 }
 
 /* Bytes up to the NUL, cut at cap - 1; returns the length. */

@@ -236,6 +236,41 @@ static u64 give(struct engine *e, u64 addr)
 	return (u64)h->len[u] * UNIT;
 }
 
+u64 heap_take(struct engine *e, u64 bytes)
+{
+	u64 at;
+
+	pthread_mutex_lock(&e->heap_lock);
+	at = bytes ? take(e, bytes) : 0;
+	/* noted before another thread can get the block and note that */
+	if (at)
+		mc_note(e, at, bytes, true, false);
+	pthread_mutex_unlock(&e->heap_lock);
+	return at;
+}
+
+bool heap_give(struct engine *e, u64 addr)
+{
+	u64 freed;
+
+	pthread_mutex_lock(&e->heap_lock);
+	freed = give(e, addr);
+	if (freed)
+		mc_note(e, addr, freed, false, false);
+	pthread_mutex_unlock(&e->heap_lock);
+	return freed;
+}
+
+u64 heap_bytes(struct engine *e)
+{
+	u64 n;
+
+	pthread_mutex_lock(&e->heap_lock);
+	n = e->heap ? (u64)e->heap->units * UNIT : VGPU_DEVICE_HEAP_BYTES;
+	pthread_mutex_unlock(&e->heap_lock);
+	return n;
+}
+
 void dev_heap(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32 m)
 {
 	struct warp *w = ts->w;
@@ -244,23 +279,16 @@ void dev_heap(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32
 
 	for (k = m; k; k &= k - 1) {
 		char *local;
-		u64 v, at = 0, freed = 0;
+		u64 v, at;
 
 		l = (u32)__builtin_ctz(k);
 		local = (char *)(w->cta->local + (u64)(w->index * LANES + l) * stride + f->loff);
 		memcpy(&v, local + ci->args[0].off, 8);
-		pthread_mutex_lock(&ts->e->heap_lock);
-		if (ci->builtin == BUILTIN_MALLOC && v)
-			at = take(ts->e, v);
-		else if (ci->builtin == BUILTIN_FREE && v)
-			freed = give(ts->e, v);
-		/* noted before another thread can get the block and note that */
-		if (at || freed)
-			mc_note(ts->e, at ? at : v, at ? v : freed, at != 0, false);
-		pthread_mutex_unlock(&ts->e->heap_lock);
-		if (ci->builtin == BUILTIN_FREE && v && !freed)
-			fault_raise(VGPU_ST_ILLEGAL_ADDRESS, (int)l, v, "free of what malloc did not give");
-		if (ci->builtin == BUILTIN_MALLOC)
+		if (ci->builtin == BUILTIN_MALLOC) {
+			at = heap_take(ts->e, v);
 			memcpy(local + ci->rets[0].off, &at, 8);
+		} else if (v && !heap_give(ts->e, v)) {
+			fault_raise(VGPU_ST_ILLEGAL_ADDRESS, (int)l, v, "free of what malloc did not give");
+		}
 	}
 }

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "cpu.h"
+#include "devrt.h"
 #include "debug.h"
 #include "jit.h"
 #include "lanes.h"
@@ -663,6 +664,17 @@ left:
 				_mm_setcsr(mx = 0x1f80);
 				dev_printf(ts, f, in->u.call, e);
 				break;
+			}
+			if (in->u.call->builtin >= BUILTIN_DEVRT) {
+				_mm_setcsr(mx = 0x1f80);
+				if (devrt_call(ts, f, in->u.call, e))
+					break;
+				/* its children first: the call comes once more */
+				f->mask = m;
+				f->pc = (u32)(in - code);
+				ts->mxcsr = mx;
+				ts->budget = 0;
+				return RUN_BUDGET;
 			}
 			if (in->u.call->builtin >= BUILTIN_MALLOC) {
 				dev_heap(ts, f, in->u.call, e);

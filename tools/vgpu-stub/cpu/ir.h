@@ -167,7 +167,8 @@ struct callinfo {
 	u32 builtin;
 	const char *name;       /* of the function, NULL: indirect */
 };
-enum { BUILTIN_NONE, BUILTIN_VPRINTF, BUILTIN_ASSERTFAIL, BUILTIN_MALLOC, BUILTIN_FREE };
+enum { BUILTIN_NONE, BUILTIN_VPRINTF, BUILTIN_ASSERTFAIL, BUILTIN_MALLOC, BUILTIN_FREE,
+       BUILTIN_DEVRT };         /* and from there on the functions of vgpu_devrt.def */
 
 struct vreg { u8 type; u8 w; };         /* w as in struct arg */
 
@@ -209,7 +210,7 @@ struct func {
 	u32 cpool_bytes, frame_bytes;
 	u32 shared_bytes, local_bytes, local_total;
 	u32 dyn_align, regs;
-	bool calls, calls_ptr, indirect, cyclic;
+	bool calls, calls_ptr, indirect, cyclic, launches;
 	bool prints;            /* it or what it calls, or may call */
 	u32 uses;               /* ENGINE_USES_*: the same */
 	bool anywhere;          /* it or what it calls jumps to functions of any module */

@@ -96,12 +96,12 @@ void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done)
 	}
 }
 
-/* The code for a shape; NULL: there is none, interpret. */
-struct jit *jit_get(struct func *fn, u32 spec)
+static struct jit *found(struct func *fn, u32 spec)
 {
 	struct jit *j;
 
-	for (j = fn->jits; j; j = j->next)
+	/* Acquire: the code behind it. Partner: the store in jit_get(). */
+	for (j = __atomic_load_n(&fn->jits, __ATOMIC_ACQUIRE); j; j = j->next)
 		if (j->spec == spec && !(j->guessed && fn->jsrc->noguess)) {
 			u32 trial;
 
@@ -109,15 +109,29 @@ struct jit *jit_get(struct func *fn, u32 spec)
 				j = j->newer;
 			return j;
 		}
-	if (!fn->jsrc || !fn->m->e->code_rw || fn->jit_failed)
-		return NULL;
-	j = compile(fn, spec, false);
-	if (!j) {
-		fn->jit_failed = true;
-		return NULL;
+	return NULL;
+}
+
+/* The code for a shape; NULL: there is none, interpret. Called by the dispatcher, and by workers for what kernels launch. */
+struct jit *jit_get(struct func *fn, u32 spec)
+{
+	static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
+	struct jit *j = found(fn, spec);
+
+	if (j || !fn->jsrc || !fn->m->e->code_rw || __atomic_load_n(&fn->jit_failed, __ATOMIC_RELAXED))
+		return j;
+	pthread_mutex_lock(&adding);
+	j = found(fn, spec);
+	if (!j && !fn->jit_failed) {
+		j = compile(fn, spec, false);
+		if (j) {
+			j->next = fn->jits;
+			__atomic_store_n(&fn->jits, j, __ATOMIC_RELEASE);
+		} else {
+			__atomic_store_n(&fn->jit_failed, true, __ATOMIC_RELAXED);
+		}
 	}
-	j->next = fn->jits;
-	fn->jits = j;
+	pthread_mutex_unlock(&adding);
 	return j;
 }
 

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What a launch may ask for: a grid's and a block's shape, shared memory, parameters. Called by rt.c before it makes a grid. */
-#include "cpu.h"
+/*
+ * What a launch may ask for: a grid's and a block's shape, shared memory, parameters; and the grid that it becomes. Called by rt.c on
+ * the dispatcher, and by devrt_run.c on workers for what kernels launch.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit.h"
+#include "rt.h"
+
+#define MAX_RESIDENT 64         /* started blocks of an ordinary grid */
+#define CHILD_IDS (1ull << 40)  /* the dispatcher numbers its grids without a lock, from 1 */
 
 u32 launch_allowed(struct engine *e, const struct engine_launch *l, struct func *fn, u64 *threads)
 {
@@ -39,4 +49,177 @@ u32 launch_allowed(struct engine *e, const struct engine_launch *l, struct func 
 			return VGPU_ST_LAUNCH_RESOURCES;
 	}
 	return VGPU_ST_OK;
+}
+
+void grid_free(struct engine *e, struct grid *g)
+{
+	if (g->pwin)
+		arena_release(e, g->pwin, 65536);
+	free(g->own_tid);
+	free(g->pool);
+	free(g);
+}
+
+/*
+ * The thread numbers of a block by its shape: x, y and z of each thread of it. NULL: no memory. Workers ask too; a shape that
+ * is counted stays as it is. Acquire: what it is. Partner: the store of nshapes.
+ */
+static const u32 (*shape_tids(struct engine *e, struct grid *g, const u32 *block))[1024]
+{
+	u32 key = block[0] | block[1] << 11 | block[2] << 22, i, n = __atomic_load_n(&e->nshapes, __ATOMIC_ACQUIRE);
+	u32 x = 0, y = 0, z = 0, (*t)[1024];
+
+	for (i = 0; i < n; i++)
+		if (e->shape[i] == key)
+			return (const u32 (*)[1024])e->shape_tid[i];
+	t = n == SHAPES ? g->own_tid : NULL;
+	if (!t)
+		t = malloc(3 * sizeof(*t));
+	if (!t)
+		return NULL;
+	for (i = 0; i < 1024; i++) {
+		t[0][i] = x;
+		t[1][i] = y;
+		t[2][i] = z;
+		if (++x == block[0]) {
+			x = 0;
+			if (++y == block[1]) {
+				y = 0;
+				z++;
+			}
+		}
+	}
+	pthread_mutex_lock(&e->arena_lock);
+	n = e->nshapes;
+	if (n < SHAPES) {       /* twice, perhaps: no harm */
+		e->shape[n] = key;
+		e->shape_tid[n] = t;
+		__atomic_store_n(&e->nshapes, n + 1, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&e->arena_lock);
+	if (n == SHAPES) {
+		if (g->own_tid != t)
+			free(g->own_tid);
+		g->own_tid = t;
+	}
+	return (const u32 (*)[1024])t;
+}
+
+static struct grid *grid_get(struct engine *e)
+{
+	struct grid *g;
+	u64 got;
+
+	pthread_mutex_lock(&e->lock);
+	g = e->grid_pool;
+	if (g)
+		e->grid_pool = g->next;
+	pthread_mutex_unlock(&e->lock);
+	if (g)
+		return g;
+	g = aligned_alloc(64, (sizeof(*g) + 63) & ~(size_t)63);
+	if (!g)
+		return NULL;
+	memset(g, 0, sizeof(*g));
+	g->e = e;
+	/* the parameters, and behind them the workspace of cooperative launches */
+	g->pwin = arena_alloc(e, 32768 + 4096, &got);
+	if (!g->pwin || arena_commit(g->pwin, 32768 + 4096)) {
+		free(g);
+		return NULL;
+	}
+	return g;
+}
+
+static void grid_reset(struct grid *g, u64 nblocks, u64 cookie, u64 id)
+{
+	g->nblocks = nblocks;
+	g->next_block = g->done_blocks = 0;
+	g->resident = g->running = g->status = g->nrest = 0;
+	g->suspended = NULL;
+	g->tail = &g->suspended;
+	g->cookie = cookie;
+	g->gridid = id;
+	g->kin = NULL;
+	g->native = g->cooperative = g->over = g->waits = false;
+	g->jit = NULL;
+	g->errors = g->races = 0;
+	g->max_resident = MAX_RESIDENT;
+}
+
+struct grid *grid_home(struct engine *e, u64 nblocks, u64 cookie)
+{
+	struct grid *g = e->home ? e->home : grid_get(e);
+
+	e->home = g;
+	if (g)
+		grid_reset(g, nblocks, cookie, ++e->next_gridid);
+	return g;
+}
+
+static struct grid *fill(struct engine *e, struct grid *g, const struct engine_launch *l, struct func *fn, u32 threads)
+{
+	bool again;
+
+	/* the same launch as this grid's last one: its uniform values are there */
+	again = g->fn == fn && g->pool_fn == fn->id && g->shared_bytes == l->shared_bytes &&
+		!memcmp(g->dim, l->grid, sizeof(g->dim)) && !memcmp(g->block, l->block, sizeof(g->block)) &&
+		(!fn->param_bytes || !memcmp((void *)g->pwin, l->params, fn->param_bytes));
+	if (!g->fn || memcmp(g->block, l->block, sizeof(g->block))) {
+		g->tid = shape_tids(e, g, l->block);
+		if (!g->tid) {
+			g->fn = NULL;
+			return NULL;
+		}
+	}
+	g->fn = fn;
+	g->jit = e->mode == ENGINE_MODE_JIT ? jit_get(fn, jit_spec(l->block)) : NULL;
+	g->parted = 0;
+	g->est = __atomic_load_n(&fn->est, __ATOMIC_RELAXED);
+	memcpy(g->dim, l->grid, sizeof(g->dim));
+	memcpy(g->block, l->block, sizeof(g->block));
+	g->threads = threads;
+	g->nwarps = (threads + LANES - 1) / LANES;
+	g->shared_bytes = l->shared_bytes;
+	g->dyn_off = (fn->shared_bytes + fn->dyn_align - 1) & ~(fn->dyn_align - 1);
+	g->shared_total = l->shared_bytes ? g->dyn_off + l->shared_bytes : fn->shared_bytes;
+	if (!e->mc)             /* which keeps to what was asked for */
+		g->shared_total = shared_rounded(&e->env, g->shared_total);
+	g->local_stride = (fn->local_total + 15) & ~15u;        /* jit_local_stride() */
+	g->cooperative = l->flags & ENGINE_LAUNCH_COOPERATIVE;
+	if (g->cooperative)
+		g->max_resident = COOP_RESIDENT;
+	g->param_bytes = fn->param_bytes;
+	if (fn->param_bytes)
+		memcpy((void *)g->pwin, l->params, fn->param_bytes);
+	g->coop_win = 0;
+	if (g->cooperative) {
+		g->coop_win = g->pwin + 32768;
+		memset((void *)g->coop_win, 0, 4096);
+		*(u32 *)g->coop_win = 4096;     /* its size; the barrier word follows */
+	}
+	return again || uniform_run(e, g) ? g : NULL;
+}
+
+struct grid *grid_make(struct engine *e, const struct engine_launch *l, struct func *fn, u32 threads)
+{
+	struct grid *g = grid_home(e, (u64)l->grid[0] * l->grid[1] * l->grid[2], l->cookie);
+
+	return g ? fill(e, g, l, fn, threads) : NULL;
+}
+
+struct grid *grid_make_child(struct engine *e, const struct engine_launch *l, struct func *fn, u32 threads, u64 nth)
+{
+	struct grid *g = grid_get(e);
+
+	if (!g)
+		return NULL;
+	grid_reset(g, (u64)l->grid[0] * l->grid[1] * l->grid[2], 0, CHILD_IDS + nth);
+	if (fill(e, g, l, fn, threads))
+		return g;
+	pthread_mutex_lock(&e->lock);
+	g->next = e->grid_pool;
+	e->grid_pool = g;
+	pthread_mutex_unlock(&e->lock);
+	return NULL;
 }

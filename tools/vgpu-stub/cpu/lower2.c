@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "front.h"
+#include "devrt.h"
 
 /* Address operand: register or constant into o[4], offset into imm. */
 void lower_address(struct comp *c, struct stmt *st, const struct operand *o, struct insn *tmpl)
@@ -346,10 +347,10 @@ static void call_args(struct comp *c, struct stmt *st, struct operand *list, str
 	}
 }
 
-/* What <<<>>> in a kernel becomes: the names of CUDA's device runtime, of 12 and later, of 11 and before. */
+/* The names of CUDA's device runtime, whether they are in vgpu_devrt.def or not. */
 static bool of_device_runtime(const char *name)
 {
-	return !strncmp(name, "__cudaCDP", 9) || !strncmp(name, "cudaLaunchDevice", 16) || !strncmp(name, "cudaGetParameterBuffer", 22);
+	return !strncmp(name, "__cudaCDP", 9) || !strncmp(name, "cudaGraph", 9) || devrt_find(name);
 }
 
 static void lower_call(struct comp *c, struct stmt *st)
@@ -396,8 +397,10 @@ static void lower_call(struct comp *c, struct stmt *st)
 				ci->builtin = BUILTIN_MALLOC;
 			else if (!strcmp(g->name, "free") && ci->nargs == 1 && !ci->nrets && g->params[0].bytes == 8)
 				ci->builtin = BUILTIN_FREE;
+			else if ((ci->builtin = devrt_find(g->name)) && devrt_fits(ci->builtin, ci))
+				c->fn->launches = true;
 			else if (of_device_runtime(g->name))
-				UNSUPPORTED(c, st, "calls '%s': kernels that launch kernels are not supported", g->name);
+				UNSUPPORTED(c, st, "calls '%s': this function of the device runtime is not supported", g->name);
 			else
 				UNSUPPORTED(c, st, "calls '%s', which is not defined in this module", g->name);
 			c->fn->prints |= ci->builtin == BUILTIN_VPRINTF || ci->builtin == BUILTIN_ASSERTFAIL;

@@ -23,7 +23,9 @@
 #include <unistd.h>
 
 #include "jit.h"
+#include "devrt.h"
 #include "memcheck.h"
+#include "rt.h"
 #include "verify.h"
 
 #define SLICE (1 << 18)         /* budget of a block's turn, about a millisecond or two */
@@ -35,7 +37,6 @@
 #define INLINE_TICKS (1u << 17) /* of all of them together: what a hand-over to another thread may cost */
 #define INLINE_THREADS 2048     /* largest grid that is tried in place when nothing is known about its kernel */
 #define INLINE_WORK (1 << 17)   /* multiply-adds of a native grid that runs in place */
-#define MAX_RESIDENT 64         /* started blocks of an ordinary grid */
 #define HELD_NS 100000000       /* a bound on waiting for our turn, whatever was missed */
 #define CTA_POOL 256            /* idle blocks that keep their memory */
 
@@ -102,8 +103,8 @@ bool grid_ended(struct engine *e, const struct grid *g)
 	return !g->running && (g->done_blocks == g->nblocks || status_of(g) || sticky(e));
 }
 
-/* Takes the grid out; returns its status. */
-static u32 grid_end(struct engine *e, struct grid *g, u64 *cookie)
+/* Takes the grid out. What is to be told then is in x: where kernels have launched kernels that is of the host's launch, or nothing yet. */
+static void grid_end(struct engine *e, struct grid *g, struct ended *x)
 {
 	u32 st = status_of(g);
 	struct cta *c;
@@ -114,10 +115,24 @@ static u32 grid_end(struct engine *e, struct grid *g, u64 *cookie)
 		g->suspended = c->next;
 		cta_put(e, c);
 	}
-	*cookie = g->cookie;
+	if (g->kin)
+		kin_over(e, g, st, x);
+	else
+		*x = (struct ended){ true, g->cookie, st };
+	g->kin = NULL;
 	g->next = e->grid_pool;
 	e->grid_pool = g;
-	return st;
+}
+
+/* With the lock held, which is given away meanwhile. */
+static void tell(struct engine *e, struct ended *x)
+{
+	if (!x->tell)
+		return;
+	pthread_mutex_unlock(&e->lock);
+	e->env.done(e->env.owner, x->cookie, x->status);
+	pthread_mutex_lock(&e->lock);
+	x->tell = false;
 }
 
 /* Where the lowest blocks that nobody has started are; at == end: nowhere. */
@@ -195,7 +210,7 @@ bool grid_pick(struct engine *e, struct grid *g, struct turn *t)
 	return true;
 }
 
-static void wake(struct engine *e, u64 n)
+void rt_wake(struct engine *e, u64 n)
 {
 	if (n >= e->sleepers) {
 		if (e->sleepers)
@@ -213,7 +228,7 @@ static void give_back(struct engine *e, struct turn *t)
 	/* chunk() left room for it */
 	t->g->rest[t->g->nrest++] = (struct range){ t->at, t->end };
 	t->at = t->end;
-	wake(e, 1);
+	rt_wake(e, 1);
 }
 
 /* For the kernel's next launch. A single long time may be that of another process on this core. */
@@ -289,10 +304,10 @@ static void *worker(void *arg)
 	struct tstate *ts = tstate_get(e);
 	struct cta *own = cta_new();            /* the block of fresh turns */
 	struct turn t = { .e = e, .listed = true };
+	struct ended x = { 0 };
 	struct grid *g;
 	bool got;
-	u64 cookie;
-	u32 st, word;
+	u32 word;
 
 	if (!ts || !own) {
 		free(own);
@@ -303,10 +318,15 @@ static void *worker(void *arg)
 	pthread_mutex_lock(&e->lock);
 	while (!e->stop) {
 		got = false;
-		if (e->grids.next != &e->grids && (word = held(e))) {
+		if ((e->grids.next != &e->grids || devrt_can_start(e)) && (word = held(e))) {
 			pthread_mutex_unlock(&e->lock);
 			wait_for_turn(e, word);
 			pthread_mutex_lock(&e->lock);
+			continue;
+		}
+		if (devrt_can_start(e)) {
+			devrt_start(e, &x);
+			tell(e, &x);
 			continue;
 		}
 		for (g = e->grids.next; g != &e->grids; g = g->next) {
@@ -366,10 +386,8 @@ static void *worker(void *arg)
 			grid_unlink(g);
 			/* Release: what its blocks wrote. Partner: alone_enter(), run_inline(). */
 			__atomic_fetch_sub(&e->alone.listed, 1, __ATOMIC_RELEASE);
-			st = grid_end(e, g, &cookie);
-			pthread_mutex_unlock(&e->lock);
-			e->env.done(e->env.owner, cookie, st);
-			pthread_mutex_lock(&e->lock);
+			grid_end(e, g, &x);
+			tell(e, &x);
 		}
 	}
 	if (own)
@@ -429,15 +447,6 @@ int rt_start(struct engine *e)
 	return e->nthreads ? 0 : -1;
 }
 
-static void grid_free(struct engine *e, struct grid *g)
-{
-	if (g->pwin)
-		arena_release(e, g->pwin, 65536);
-	free(g->own_tid);
-	free(g->pool);
-	free(g);
-}
-
 void rt_stop(struct engine *e)
 {
 	struct grid *g;
@@ -475,128 +484,6 @@ void rt_stop(struct engine *e)
 }
 
 /* ---- launch ---------------------------------------------------------------------------- */
-
-/* The thread numbers of a block by its shape: x, y and z of each thread of it. NULL: no memory. */
-static const u32 (*shape_tids(struct engine *e, struct grid *g, const u32 *block))[1024]
-{
-	u32 key = block[0] | block[1] << 11 | block[2] << 22, i, x = 0, y = 0, z = 0, (*t)[1024];
-
-	for (i = 0; i < e->nshapes; i++)
-		if (e->shape[i] == key)
-			return (const u32 (*)[1024])e->shape_tid[i];
-	t = e->nshapes == SHAPES ? g->own_tid : NULL;
-	if (!t)
-		t = malloc(3 * sizeof(*t));
-	if (!t)
-		return NULL;
-	for (i = 0; i < 1024; i++) {
-		t[0][i] = x;
-		t[1][i] = y;
-		t[2][i] = z;
-		if (++x == block[0]) {
-			x = 0;
-			if (++y == block[1]) {
-				y = 0;
-				z++;
-			}
-		}
-	}
-	if (e->nshapes == SHAPES) {
-		g->own_tid = t;
-	} else {
-		e->shape[e->nshapes] = key;
-		e->shape_tid[e->nshapes++] = t;
-	}
-	return (const u32 (*)[1024])t;
-}
-
-/* The grid of the next launch, with nothing started. It is the dispatcher's until it is appended to the list. */
-static struct grid *grid_home(struct engine *e, u64 nblocks, u64 cookie)
-{
-	struct grid *g = e->home;
-	u64 got;
-
-	if (!g) {
-		pthread_mutex_lock(&e->lock);
-		g = e->grid_pool;
-		if (g)
-			e->grid_pool = g->next;
-		pthread_mutex_unlock(&e->lock);
-	}
-	if (!g) {
-		g = aligned_alloc(64, (sizeof(*g) + 63) & ~(size_t)63);
-		if (!g)
-			return NULL;
-		memset(g, 0, sizeof(*g));
-		g->e = e;
-		/* the parameters, and behind them the workspace of cooperative launches */
-		g->pwin = arena_alloc(e, 32768 + 4096, &got);
-		if (!g->pwin || arena_commit(g->pwin, 32768 + 4096)) {
-			free(g);
-			return NULL;
-		}
-	}
-	e->home = g;
-	g->nblocks = nblocks;
-	g->next_block = g->done_blocks = 0;
-	g->resident = g->running = g->status = g->nrest = 0;
-	g->suspended = NULL;
-	g->tail = &g->suspended;
-	g->cookie = cookie;
-	g->gridid = ++e->next_gridid;
-	g->native = g->cooperative = g->over = g->waits = false;
-	g->jit = NULL;
-	g->errors = g->races = 0;
-	g->max_resident = MAX_RESIDENT;
-	return g;
-}
-
-static struct grid *grid_make(struct engine *e, const struct engine_launch *l, struct func *fn, u32 threads)
-{
-	struct grid *g = grid_home(e, (u64)l->grid[0] * l->grid[1] * l->grid[2], l->cookie);
-	bool again;
-
-	if (!g)
-		return NULL;
-	/* the same launch as this grid's last one: its uniform values are there */
-	again = g->fn == fn && g->pool_fn == fn->id && g->shared_bytes == l->shared_bytes &&
-		!memcmp(g->dim, l->grid, sizeof(g->dim)) && !memcmp(g->block, l->block, sizeof(g->block)) &&
-		(!fn->param_bytes || !memcmp((void *)g->pwin, l->params, fn->param_bytes));
-	if (!g->fn || memcmp(g->block, l->block, sizeof(g->block))) {
-		g->tid = shape_tids(e, g, l->block);
-		if (!g->tid) {
-			g->fn = NULL;
-			return NULL;
-		}
-	}
-	g->fn = fn;
-	g->jit = e->mode == ENGINE_MODE_JIT ? jit_get(fn, jit_spec(l->block)) : NULL;
-	g->parted = 0;
-	g->est = __atomic_load_n(&fn->est, __ATOMIC_RELAXED);
-	memcpy(g->dim, l->grid, sizeof(g->dim));
-	memcpy(g->block, l->block, sizeof(g->block));
-	g->threads = threads;
-	g->nwarps = (threads + LANES - 1) / LANES;
-	g->shared_bytes = l->shared_bytes;
-	g->dyn_off = (fn->shared_bytes + fn->dyn_align - 1) & ~(fn->dyn_align - 1);
-	g->shared_total = l->shared_bytes ? g->dyn_off + l->shared_bytes : fn->shared_bytes;
-	if (!e->mc)             /* which keeps to what was asked for */
-		g->shared_total = shared_rounded(&e->env, g->shared_total);
-	g->local_stride = (fn->local_total + 15) & ~15u;        /* jit_local_stride() */
-	g->cooperative = l->flags & ENGINE_LAUNCH_COOPERATIVE;
-	if (g->cooperative)
-		g->max_resident = COOP_RESIDENT;
-	g->param_bytes = fn->param_bytes;
-	if (fn->param_bytes)
-		memcpy((void *)g->pwin, l->params, fn->param_bytes);
-	g->coop_win = 0;
-	if (g->cooperative) {
-		g->coop_win = g->pwin + 32768;
-		memset((void *)g->coop_win, 0, 4096);
-		*(u32 *)g->coop_win = 4096;     /* its size; the barrier word follows */
-	}
-	return again || uniform_run(e, g) ? g : NULL;
-}
 
 /* What prints waits for its reader, and that may wait for the dispatcher. */
 static bool may_print(const struct grid *g)
@@ -670,8 +557,7 @@ static void first_turn(struct engine *e, struct grid *g)
 {
 	struct turn t = { .e = e, .listed = true, .limit = TURN_TICKS, .budget = INLINE_BUDGET };
 	struct tstate *ts = tstate_get(e);
-	u64 cookie;
-	u32 st;
+	struct ended x = { 0 };
 
 	if (!e->home_cta)
 		e->home_cta = cta_new();
@@ -686,30 +572,27 @@ static void first_turn(struct engine *e, struct grid *g)
 	if (grid_ended(e, g)) {
 		grid_unlink(g);
 		__atomic_fetch_sub(&e->alone.listed, 1, __ATOMIC_RELEASE);
-		st = grid_end(e, g, &cookie);
-		pthread_mutex_unlock(&e->lock);
-		e->env.done(e->env.owner, cookie, st);
-		pthread_mutex_lock(&e->lock);
+		grid_end(e, g, &x);
+		tell(e, &x);
 	}
 }
 
 u32 grid_finish(struct engine *e, struct grid *g)
 {
-	u64 cookie;
-	u32 st;
+	struct ended x = { 0 };
 
 	if (g->vtext) {         /* a worker may wait for its reader */
 		g->over = true;
 		return grid_hand_over(e, g);
 	}
-	if (g->done_blocks == g->nblocks && !status_of(g))
+	if (g->done_blocks == g->nblocks && !status_of(g) && !g->kin)
 		return VGPU_ST_OK;
 	/* it did start, so its end is told the same way as of any other */
 	e->home = NULL;
 	pthread_mutex_lock(&e->lock);
-	st = grid_end(e, g, &cookie);
+	grid_end(e, g, &x);
+	tell(e, &x);
 	pthread_mutex_unlock(&e->lock);
-	e->env.done(e->env.owner, cookie, st);
 	return ENGINE_PENDING;
 }
 
@@ -728,11 +611,11 @@ u32 grid_hand_over(struct engine *e, struct grid *g)
 	grid_append(e, g);
 	__atomic_fetch_add(&e->alone.listed, 1, __ATOMIC_RELAXED);
 	if (!g->over && starts_here(e, g)) {
-		wake(e, e->sleepers - 1);
+		rt_wake(e, e->sleepers - 1);
 		first_turn(e, g);
-		wake(e, 1);
+		rt_wake(e, 1);
 	} else {
-		wake(e, g->nblocks);
+		rt_wake(e, g->nblocks);
 	}
 	pthread_mutex_unlock(&e->lock);
 	return ENGINE_PENDING;

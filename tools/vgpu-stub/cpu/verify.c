@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "devrt.h"
 #include "disasm.h"
 #include "gen.h"
 #include "jit.h"
@@ -385,6 +386,8 @@ static const char *why_not(const struct func *fn, u32 depth)
 
 		if (in->kind == K_SREG && in->sub >= SR_CLOCK && in->sub <= SR_GLOBALTIMER_HI)
 			return "it reads a clock";
+		if (in->kind == K_CALL && in->u.call->builtin >= BUILTIN_DEVRT)
+			return "it launches kernels";
 		if (in->kind == K_CALL && in->u.call->builtin >= BUILTIN_MALLOC)
 			return "it allocates device memory";
 	}
@@ -472,14 +475,15 @@ static bool alone(struct engine *e)
 	struct grid *g;
 
 	for (;;) {
-		bool waits;
+		bool waits, none;
 
 		pthread_mutex_lock(&e->lock);
 		for (g = e->grids.next; g != &e->grids && g->over; g = g->next)
 			;
 		waits = g != &e->grids && g->waits;
+		none = g == &e->grids && !devrt_busy(e);
 		pthread_mutex_unlock(&e->lock);
-		if (g == &e->grids)
+		if (none)
 			return true;
 		if (waits || now_ns() > until)
 			return false;

@@ -3,6 +3,7 @@
 #ifndef VGPU_CPU_VERIFY_OWN_H
 #define VGPU_CPU_VERIFY_OWN_H
 
+#include "rt.h"
 #include "verify.h"
 
 #define PAGE 4096u

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Grids and workers, for those who run or make grids themselves: rt.c and launch.c; block.c, verify.c and devrt*.c call them. */
+#ifndef VGPU_CPU_RT_H
+#define VGPU_CPU_RT_H
+
+#include "cpu.h"
+
+/* launch.c: VGPU_ST_OK, or why not; how many threads a block has */
+#define COOP_RESIDENT 4096      /* blocks of a cooperative grid, all of them started */
+u32 launch_allowed(struct engine *e, const struct engine_launch *l, struct func *fn, u64 *threads);
+/* The grid of the next launch, with nothing started: the dispatcher's until it is appended to the list. */
+struct grid *grid_home(struct engine *e, u64 nblocks, u64 cookie);
+struct grid *grid_make(struct engine *e, const struct engine_launch *l, struct func *fn, u32 threads);
+/* The same for a kernel that a kernel has launched, on a worker. */
+struct grid *grid_make_child(struct engine *e, const struct engine_launch *l, struct func *fn, u32 threads, u64 nth);
+void grid_free(struct engine *e, struct grid *g);
+
+/* rt.c */
+void rt_give_back(struct turn *t);      /* the blocks that t has not started; any thread */
+/* For who runs a grid by itself (verify.c): the first four with the lock held. */
+bool grid_ended(struct engine *e, const struct grid *g);
+bool grid_pick(struct engine *e, struct grid *g, struct turn *t);
+bool grid_put(struct engine *e, struct turn *t);
+void cta_put(struct engine *e, struct cta *c);
+u32 grid_start(struct engine *e, struct grid *g);       /* here or by the workers */
+u32 grid_hand_over(struct engine *e, struct grid *g);   /* the workers go on with it */
+u32 grid_finish(struct engine *e, struct grid *g);      /* it has ended here: tells that */
+u32 rt_launch(struct engine *e, const struct engine_launch *l);
+u32 rt_gemm(struct engine *e, u32 op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, u64 cookie);
+int rt_start(struct engine *e);
+void rt_stop(struct engine *e);
+/* With the lock held: so many more things to do. */
+void rt_wake(struct engine *e, u64 n);
+
+#endif
