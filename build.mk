@@ -328,7 +328,7 @@ $(call absent_so,$(1)): $(O)/absent/$(call part,$(1),1).o linker/lib$(call part,
 endef
 $(foreach a,$(ABSENT),$(eval $(call absent_rule,$(a))))
 define blas_rule
-$(call traced,libcublas.so.$(1),$(call objs,blas$(1),$(BLAS)),cublas[A-Z],libcuda-lite/include/cublas_api.h,-DCUBLAS_MAJOR=$(1))
+$(call traced,libcublas.so.$(1),$(call objs,blas$(1),$(BLAS)),cublas[A-Z],libcuda-lite/trace/cublas_calls.h,-DCUBLAS_MAJOR=$(1))
 $(B)/lib/libcublas.so.$(1): linker/libcublas.$(1).map $(B)/lib/libcuda.so.1
 	$$(CC) $$(CFLAGS) $$(SO) $$(BESIDE) -Wl,-soname,libcublas.so.$(1) -Wl,--version-script=linker/libcublas.$(1).map -o $$@ \
 		$$(filter %.o,$$^) -L$(B)/lib -lcuda
@@ -543,7 +543,7 @@ $(foreach u,$(UNITS),$(eval $(call unit_rule,$(u))))
 # cuBLAS against OpenBLAS, where its header is
 OPENBLAS := $(wildcard /usr/include/x86_64-linux-gnu/openblas-pthread)
 OPENLIBS := -L/usr/lib/x86_64-linux-gnu/openblas-pthread -lopenblas -lm
-$(B)/test/blas/levels: tests/blas/levels_type.h tests/blas/levels_more.h
+$(B)/test/blas/levels: tests/blas/levels_type.h tests/blas/levels_more.h tests/blas/levels_xt.h
 $(B)/test/blas/gemm $(B)/test/blas/levels: $(B)/test/blas/%: tests/blas/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -DCUDART_VERSION=12000 -isystem $(OPENBLAS) -o $@ $< $(addprefix $(B)/lib/,libcublas.so.12 libcudart.so.12 libcuda.so.1) $(OPENLIBS)
