@@ -46,7 +46,10 @@ CASES = {
     "contiguous": lambda x, y, w, b, n: x.t().contiguous(), "to float64": lambda x, y, w, b, n: x.double(), "to half": lambda x, y, w, b, n: x.half().float(),
     "cross_entropy": lambda x, y, w, b, n: F.cross_entropy(x, n[:24] % 40), "mse_loss": lambda x, y, w, b, n: F.mse_loss(x, y),
     "arange": lambda x, y, w, b, n: torch.arange(9, device=x.device), "zeros": lambda x, y, w, b, n: torch.zeros(5, device=x.device),
-    "topk": lambda x, y, w, b, n: x.topk(3)[0], "sort": lambda x, y, w, b, n: x.sort(1)[0], "norm": lambda x, y, w, b, n: torch.linalg.vector_norm(x),
+    "topk": lambda x, y, w, b, n: x.topk(3)[0], "topk of -inf": lambda x, y, w, b, n: x.masked_fill(x < 2, -float("inf")).topk(3)[1] < 40,
+    "topk of NaN": lambda x, y, w, b, n: (x / (x > 0)).topk(2)[0].isnan(), "topk of integers": lambda x, y, w, b, n: torch.stack([n, -n]).topk(5)[0],
+    "addmv of integers by fractions": lambda x, y, w, b, n: torch.addmv(n[:7], n[:70].reshape(7, 10), n[:10], beta=0.2, alpha=1.6),
+    "sort": lambda x, y, w, b, n: x.sort(1)[0], "norm": lambda x, y, w, b, n: torch.linalg.vector_norm(x),
     # what is added is no bias of one row that cuBLAS takes with the product
     "linear of one output": lambda x, y, w, b, n: F.linear(x, w[:1], b[:1]), "bias with a stride": lambda x, y, w, b, n: F.linear(x, w, w[:, 0]),
     "addmm": lambda x, y, w, b, n: torch.addmm(y[:, :24], x, y.T, beta=0.5, alpha=2), "addmm_": lambda x, y, w, b, n: x[:, :24].clone().addmm_(x, y.T),

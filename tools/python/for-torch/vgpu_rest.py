@@ -18,8 +18,8 @@ LEAVE = {"mm", "bmm", "addmm", "_int_mm", "_scaled_mm", "_addmm_activation", "co
 LEAVE_BEGINNINGS = ("cudnn", "_cudnn", "miopen", "_sparse", "sparse", "_nested", "_cslt", "_flash", "_scaled_dot_product", "_efficient_attention",
                     "quantize", "_fake_quantize", "fake_quantize", "_triton")
 
-# Of integers FlagGems makes integers here where torch makes floats, or takes them by way of floats.
-FLOATS_ONLY = {"atan2", "erf", "special_i1", "pow.Scalar", "pow.Tensor_Scalar", "pow.Tensor_Tensor"}
+# Of integers FlagGems makes integers here where torch makes floats, or takes them, or their factors, by way of floats.
+FLOATS_ONLY = {"addmv", "addmv.out", "atan2", "erf", "special_i1", "pow.Scalar", "pow.Tensor_Scalar", "pow.Tensor_Tensor"}
 
 _said = set()
 
