@@ -95,8 +95,14 @@ class _Call:
 
     def to_device(self, value):
         if isinstance(value, torch.Tensor):
-            there = torch.empty(value.shape, dtype=value.dtype, device=self.device or "cuda")
-            _copy(_flat(there), value.resolve_conj().resolve_neg().flatten())
+            # in the order that it has on the host, which Inductor counts on: a factorisation's is by columns
+            value = value.resolve_conj().resolve_neg()
+            if torch._prims_common.is_non_overlapping_and_dense(value):
+                there = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=self.device or "cuda")
+                _copy(_flat(there), _flat(value))
+            else:
+                there = torch.empty(value.shape, dtype=value.dtype, device=self.device or "cuda")
+                _copy(_flat(there), value.flatten())
             return there
         if isinstance(value, (list, tuple)):
             return type(value)(self.to_device(v) for v in value) if type(value) in (list, tuple) else tuple(self.to_device(v) for v in value)
