@@ -51,7 +51,7 @@ RT      := $(wildcard libcuda-lite/runtime/*.c)
 BLAS    := $(wildcard libcuda-lite/blas/*.c)
 NVML    := $(wildcard libcuda-lite/nvml/*.c)
 NCCL    := $(wildcard libcuda-lite/nccl/*.c)
-BLASLT  := $(wildcard libcuda-lite/blaslt/*.c) libcuda-lite/blas/module.c libcuda-lite/blas/types.c
+BLASLT  := $(wildcard libcuda-lite/blaslt/*.c) $(addprefix libcuda-lite/blas/,module.c types.c levels.c product.c)
 CUDNN   := $(wildcard libcuda-lite/cudnn/*.c)
 # library.soname.NOT_SUPPORTED's number: names only
 ABSENT  := cufft.11.16 cusparse.12.10 cusolver.11.9
@@ -302,7 +302,8 @@ $(O)/blas13/%.o: %.c
 	$(CC) $(CFLAGS) $(PIC) -DCUBLAS_MAJOR=13 -c -o $@ $<
 # their kernels, as text
 $(foreach o,blas12 blas13 static12 static13,$(eval $(O)/$(o)/libcuda-lite/blaslt/matmul.o: libcuda-lite/blas/kernels/epilogue.ptx) \
-	$(foreach k,level1 level2 level3 factor,$(eval $(O)/$(o)/libcuda-lite/blas/$(k).o: libcuda-lite/blas/kernels/$(k).ptx)))
+	$(foreach k,level1 level2 factor,$(eval $(O)/$(o)/libcuda-lite/blas/$(k).o: libcuda-lite/blas/kernels/$(k).ptx)) \
+	$(eval $(O)/$(o)/libcuda-lite/blas/product.o: libcuda-lite/blas/kernels/level3.ptx))
 $(eval $(call traced,libnvidia-ml.so.1,$(call objs,lib,$(NVML)),nvml[A-Z],libcuda-lite/include/nvml.h))
 $(B)/lib/libnvidia-ml.so.1: linker/libnvidia-ml.map
 	@mkdir -p $(@D)

@@ -58,6 +58,12 @@ enum { LT_POINTER_HOST, LT_POINTER_DEVICE };
 cublasStatus_t lt_check(const struct lt_product *p, const struct lt_layout *a, const struct lt_layout *b, const struct lt_layout *c,
 			const struct lt_layout *d);
 cublasStatus_t lt_status(CUresult r);
+/* complex.c. The type by kernels/levels.h's number, or -1: no product of complex matrices that there is */
+int lt_complex(const struct lt_product *p, const struct lt_layout *a, const struct lt_layout *b, const struct lt_layout *c,
+	       const struct lt_layout *d);
+cublasStatus_t lt_complex_matmul(int type, const struct lt_product *p, const void *alpha, const void *A, const struct lt_layout *a, const void *B,
+				 const struct lt_layout *b, const void *beta, const void *C, const struct lt_layout *c, void *D,
+				 const struct lt_layout *d, CUstream stream);
 /* logger.c */
 enum lt_level { LT_ERROR = 1, LT_TRACE, LT_HINTS, LT_INFO, LT_API };
 __attribute__((format(printf, 3, 4))) void lt_log(enum lt_level level, const char *function, const char *fmt, ...);

@@ -59,11 +59,16 @@ cublasStatus_t lt_check(const struct lt_product *p, const struct lt_layout *a, c
 		return CUBLAS_STATUS_INVALID_VALUE;
 	if (p->trans_c || p->fill != CUBLAS_FILL_MODE_FULL || p->pointer_mode > LT_POINTER_DEVICE)
 		LT_UNSUPPORTED("cublasLtMatmul with a transposed or triangular result, or a vector of factors");
+	if (p->scale_a || p->scale_b || p->scale_c || p->scale_d || p->amax_d)
+		LT_UNSUPPORTED("cublasLtMatmul with scales for 8-bit floats");
+	if (lt_complex(p, a, b, c, d) >= 0) {
+		if (does)
+			LT_UNSUPPORTED("an epilogue of cublasLtMatmul of complex matrices");
+		return CUBLAS_STATUS_SUCCESS;
+	}
 	if (c->type != d->type || !blas_types((cudaDataType)a->type, (cudaDataType)b->type, (cudaDataType)d->type,
 					      (cublasComputeType_t)p->compute, &in, &out, &scalar) || blas_type((cudaDataType)p->scale) != scalar)
 		LT_UNSUPPORTED("cublasLtMatmul with these data, compute and scale types");
-	if (p->scale_a || p->scale_b || p->scale_c || p->scale_d || p->amax_d)
-		LT_UNSUPPORTED("cublasLtMatmul with scales for 8-bit floats");
 	if (does & ~(unsigned)(EPI_RELU | EPI_BIAS | EPI_DRELU | EPI_BGRAD | EPI_GELU | EPI_DGELU | EPI_AUX | EPI_BGRADA | EPI_BGRADB))
 		return CUBLAS_STATUS_INVALID_VALUE;
 	if (does && (!floats(in) || !floats(out) || d->batch_count > 65535))
@@ -138,6 +143,7 @@ static cublasStatus_t matmul(void *handle, const struct lt_product *p, const voi
 	double av = 0, bv = 0;
 	struct target t;
 	cublasStatus_t st;
+	int complex;
 	CUresult r;
 
 	(void)algo;
@@ -152,6 +158,11 @@ static cublasStatus_t matmul(void *handle, const struct lt_product *p, const voi
 		return st;
 	if (!d->rows || !d->cols)
 		return CUBLAS_STATUS_SUCCESS;
+	complex = lt_complex(p, a, b, c, d);
+	if (complex >= 0) {
+		r = enter();
+		return r == CUDA_SUCCESS ? lt_complex_matmul(complex, p, alpha, A, a, B, b, beta, C, c, D, d, stream) : lt_status(r);
+	}
 	(void)blas_types((cudaDataType)a->type, (cudaDataType)b->type, (cudaDataType)d->type, (cublasComputeType_t)p->compute, &in, &out, &scalar);
 	does = p->epilogue & ~1u;
 	if (p->pointer_mode == LT_POINTER_DEVICE) {

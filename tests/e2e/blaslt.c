@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cublasLtMatmul against loops in double precision: types, orders, transpositions, batches, C apart from D, every epilogue forwards and
- * backwards with its auxiliary output, factors in device memory, and what must be refused. Sizes and forms are drawn, the same each run.
+ * backwards with its auxiliary output, factors in device memory, complex matrices, and what must be refused. Sizes and forms are drawn, the same each run.
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -263,6 +263,93 @@ static void one(int m, int n, int k, int type, int out, int batch, unsigned epil
 	products++;
 }
 
+/* Complex matrices, of floats or doubles: numbers that are exact in both, so the sums are equal to the last bit. */
+static void *complex_matrix(int rows, int cols, int row_order, int wide, int batch, long long *ld, long long *stride, double _Complex **host, void **dev)
+{
+	int32_t order = row_order;
+	size_t size = wide ? 16 : 8;
+	void *layout;
+	long long n;
+
+	*ld = (row_order ? cols : rows) + (int)(e2e_rand(&seed) % 4);
+	*stride = *ld * (row_order ? rows : cols) + 3;
+	n = *stride * batch;
+	*host = e2e_malloc((size_t)n * 16);
+	CK(cudaMallocManaged(dev, (size_t)n * size, 1));
+	for (long long i = 0; i < n; i++) {
+		(*host)[i] = (int)(e2e_rand(&seed) % 17) - 8 + ((int)(e2e_rand(&seed) % 17) - 8) * 1.0i;
+		if (wide)
+			((double _Complex *)*dev)[i] = (*host)[i];
+		else
+			((float _Complex *)*dev)[i] = (float _Complex)(*host)[i];
+	}
+	CK(cublasLtMatrixLayoutCreate(&layout, wide ? CUDA_C_64F : CUDA_C_32F, (uint64_t)rows, (uint64_t)cols, *ld));
+	CK(cublasLtMatrixLayoutSetAttribute(layout, 1, &order, 4));
+	CK(cublasLtMatrixLayoutSetAttribute(layout, 5, &batch, 4));
+	CK(cublasLtMatrixLayoutSetAttribute(layout, 6, stride, 8));
+	return layout;
+}
+
+static double _Complex conj_if(double _Complex z, int yes)
+{
+	return yes ? __real__ z - (__imag__ z) * 1.0i : z;
+}
+
+static void complex_one(int m, int n, int k, int wide, int batch, int beta_zero)
+{
+	int ta = e2e_rand(&seed) % 3, tb = e2e_rand(&seed) % 3, apart = e2e_rand(&seed) % 2, on_device = e2e_rand(&seed) % 3 == 0, one_mode = 1, found = 0;
+	int ra = e2e_rand(&seed) % 2, rb = e2e_rand(&seed) % 2, rc = e2e_rand(&seed) % 2, rd = apart ? (int)(e2e_rand(&seed) % 2) : rc;
+	double _Complex alpha = 2 - 1.0i, beta = beta_zero ? 0 : 1 + 3.0i, *ha, *hb, *hc, *hd, factors[2] = { alpha, beta };
+	float _Complex narrow[2] = { (float _Complex)alpha, (float _Complex)beta };
+	long long la, lb, lc, ld, sa, sb, sc, sd;
+	void *a, *b, *c, *d, *da, *db, *dc, *dd, *desc, *preference, *there, *at;
+	uint64_t heuristic[12];
+	size_t size = wide ? 16 : 8;
+
+	a = complex_matrix(ta ? k : m, ta ? m : k, ra, wide, batch, &la, &sa, &ha, &da);
+	b = complex_matrix(tb ? n : k, tb ? k : n, rb, wide, batch, &lb, &sb, &hb, &db);
+	c = complex_matrix(m, n, rc, wide, batch, &lc, &sc, &hc, &dc);
+	d = complex_matrix(m, n, rd, wide, batch, &ld, &sd, &hd, &dd);
+	CK(cudaMallocManaged(&there, 32, 1));
+	memcpy(there, wide ? (void *)factors : narrow, 2 * size);
+	CK(cublasLtMatmulDescCreate(&desc, wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, wide ? CUDA_C_64F : CUDA_C_32F));
+	CK(cublasLtMatmulDescSetAttribute(desc, 3, &ta, 4));
+	CK(cublasLtMatmulDescSetAttribute(desc, 4, &tb, 4));
+	if (on_device)
+		CK(cublasLtMatmulDescSetAttribute(desc, 2, &one_mode, 4));
+	at = on_device ? there : wide ? (void *)factors : narrow;
+	CK(cublasLtMatmulPreferenceCreate(&preference));
+	CK(cublasLtMatmulAlgoGetHeuristic(handle, desc, a, b, c, apart ? d : c, preference, 1, heuristic, &found));
+	EXPECT_EQ(found, 1);
+	CK(cublasLtMatmul(handle, desc, at, da, a, db, b, (char *)at + size, dc, c, apart ? dd : dc, apart ? d : c, heuristic, NULL, 0, 0));
+	CK(cudaDeviceSynchronize());
+	for (int q = 0; q < batch; q++)
+		for (int i = 0; i < m; i++)
+			for (int j = 0; j < n; j++) {
+				long long x = q * (apart ? sd : sc), step = apart ? ld : lc, to = x + (rd ? i * step + j : i + j * step);
+				void *result = apart ? dd : dc;
+				double _Complex sum = 0, got = wide ? ((double _Complex *)result)[to] : (double _Complex)((float _Complex *)result)[to];
+
+				for (int l = 0; l < k; l++) {
+					int ai = ta ? l : i, aj = ta ? i : l, bi = tb ? j : l, bj = tb ? l : j;
+
+					sum += conj_if(ha[q * sa + (ra ? ai * la + aj : ai + aj * la)], ta == 2) *
+					       conj_if(hb[q * sb + (rb ? bi * lb + bj : bi + bj * lb)], tb == 2);
+				}
+				sum = alpha * sum + beta * hc[q * sc + (rc ? i * lc + j : i + j * lc)];
+				if (got != sum)
+					e2e_fail("complex product (%d, %d) of %d, operations %d %d, orders %d %d %d %d: %g %+gi, want %g %+gi", i, j, q, ta, tb, ra, rb,
+						 rc, rd, __real__ got, __imag__ got, __real__ sum, __imag__ sum);
+			}
+	CK(cublasLtMatmulPreferenceDestroy(preference));
+	CK(cublasLtMatmulDescDestroy(desc));
+	CK(cublasLtMatrixLayoutDestroy(a)); CK(cublasLtMatrixLayoutDestroy(b)); CK(cublasLtMatrixLayoutDestroy(c)); CK(cublasLtMatrixLayoutDestroy(d));
+	CK(cudaFree(da)); CK(cudaFree(db)); CK(cudaFree(dc)); CK(cudaFree(dd));
+	CK(cudaFree(there));
+	free(ha); free(hb); free(hc); free(hd);
+	products++;
+}
+
 static void refusals(void)
 {
 	void *desc, *l8, *l, *small, *preference;
@@ -360,6 +447,8 @@ int main(void)
 			for (unsigned z = 0; z < 4; z++)
 				one(sizes[z][0], sizes[z][1], sizes[z][2], types[t][0], types[t][1], 1 + (int)(e2e_rand(&seed) % 3), epilogues[e],
 				    e2e_rand(&seed) % 2 ? 1 : -0.5f, e2e_rand(&seed) % 2 ? 0 : 0.5f);
+	for (int i = 0; i < 60; i++)
+		complex_one(sizes[i % 4][0], sizes[i % 4][1], sizes[i % 4][2], i / 4 % 2, 1 + i % 3, i / 8 % 2);
 	refusals();
 	logged();
 	CK(cublasLtDestroy(handle));
