@@ -32,7 +32,7 @@ class Count:
         if report.when != "call" and report.passed:
             return
         kind = report.outcome
-        if report.failed and absent and absent.search(report.longreprtext):
+        if report.failed and absent and absent.search(report.longreprtext + report.capstderr):
             kind = "absent"
         elif report.failed:
             print(f"\nnot {report.nodeid}: {' '.join(report.longreprtext.split())[-200:]}", flush=True)
