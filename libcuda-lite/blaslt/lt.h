@@ -50,6 +50,7 @@ struct lt_heuristic {
 };
 _Static_assert(sizeof(struct lt_heuristic) == 96, "as in cublasLt.h");
 
+enum { LT_E4M3 = 28, LT_E5M2 = 29 };    /* of cudaDataType */
 enum { LT_ORDER_COL, LT_ORDER_ROW };
 enum { LT_POINTER_HOST, LT_POINTER_DEVICE };
 
