@@ -79,6 +79,10 @@ GRADIENTS = {
 # what the host computes keeps its order in memory
 check("a factorisation's strides", lambda: torch.tensor(torch.linalg.lu_factor_ex(X)[0].stride()), torch.tensor(torch.linalg.lu_factor_ex(x)[0].stride()))
 check("a factorisation", lambda: torch.linalg.lu_factor_ex(X)[0], torch.linalg.lu_factor_ex(x)[0])
+check("a transform", lambda: torch.view_as_real(torch.fft.rfftn(X)), torch.view_as_real(torch.fft.rfftn(x)))
+check("a transform's order, as torch traces it", lambda: torch.tensor(torch.ops.aten._fft_r2c(X.reshape(4, 6, 40), [0, 1, 2], 0, True).stride()),
+      torch.tensor(torch.ops.aten._fft_r2c(x.reshape(4, 6, 40).to("meta"), [0, 1, 2], 0, True).stride()))
+check("singular values and vectors", lambda: (lambda u, s, v: u * s @ v)(*torch.linalg.svd(X, full_matrices=False)), x)
 for name, f in GRADIENTS.items():
     check(f"{name}'s gradient", lambda f=f: gradient(f, X), gradient(f, x))
 check("l1_loss's gradient", lambda: gradient(lambda t: F.l1_loss(t, Y), X), gradient(lambda t: F.l1_loss(t, y), x))

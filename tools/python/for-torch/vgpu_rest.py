@@ -21,6 +21,9 @@ LEAVE_BEGINNINGS = ("cudnn", "_cudnn", "miopen", "_sparse", "sparse", "_nested",
 # Of integers FlagGems makes integers here where torch makes floats, or takes them, or their factors, by way of floats.
 FLOATS_ONLY = {"addmv", "addmv.out", "atan2", "erf", "special_i1", "pow.Scalar", "pow.Tensor_Scalar", "pow.Tensor_Tensor"}
 
+# Whose results the CPU's kernels lay out in another order than CUDA's.
+ORDERED = {"_fft_r2c", "_fft_c2r", "_fft_c2c", "_linalg_svd"}
+
 _said = set()
 
 
@@ -109,6 +112,17 @@ class _Call:
         return value
 
 
+def _as_traced(op, args, keywords, parts):
+    """parts in the order in memory that Inductor counts on: what torch says of this operator on a device, of no data."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.utils._pytree import tree_map
+    with FakeTensorMode() as mode:
+        fake = tree_map(lambda t: mode.from_tensor(t) if isinstance(t, torch.Tensor) else t, (args, keywords))
+        shapes = op(*fake[0], **fake[1])
+    shapes = [shapes] if isinstance(shapes, torch.Tensor) else shapes
+    return [p if p.stride() == s.stride() else torch.empty_strided(p.shape, s.stride(), dtype=p.dtype).copy_(p) for p, s in zip(parts, shapes)]
+
+
 def _by_host(name, op):
     arguments, returns = op._schema.arguments, op._schema.returns
     writes = [a.name for a in arguments if a.alias_info is not None and a.alias_info.is_write]
@@ -130,6 +144,8 @@ def _by_host(name, op):
         # what comes back by name of what was written is the caller's own tensor
         own = {frozenset(a.alias_info.before_set): given.get(a.name) for a in arguments if a.alias_info is not None}
         parts = [result] if len(returns) == 1 else list(result)
+        if name in ORDERED:
+            parts = _as_traced(op, args, keywords, parts)
         asked = given.get("device")
         stays = asked is not None and torch.device(asked).type == "cpu"
         parts = [own[frozenset(r.alias_info.before_set)] if r.alias_info is not None else p if stays else call.to_device(p)
