@@ -184,7 +184,7 @@ for s in TYPES:
             continue
         both(f"dot of {s.__name__} and {t.__name__}", lambda s=s, t=t: jnp.dot(jnp.asarray(small[0]).astype(s), jnp.asarray(small[1]).astype(t)).astype(jnp.complex64), 1e-2)
     # XLA has those from cublasLt, or from Triton by a search that is off here; into other types of fewer bits cublasLt has none
-    for out in {jnp.float32, jnp.int32, s} if s not in (jnp.float8_e4m3fn, jnp.float8_e5m2) else {jnp.float32}:
+    for out in [s] if s in (jnp.int32, jnp.complex64) else [jnp.float32] if "float8" in s.__name__ else [jnp.float32, jnp.int32, s]:
         both(f"dot_general of {s.__name__} into {out.__name__}",
              lambda s=s, out=out: lax.dot_general(jnp.asarray(small[0]).astype(s), jnp.asarray(small[1]).astype(s), (((1,), (0,)), ((), ())), preferred_element_type=out).astype(jnp.complex64), 1e-2)
 for dims in ((((2,), (1,)), ((0,), (0,))), (((1,), (1,)), ((0,), (0,))), (((1, 2), (1, 2)), ((), ()))):
@@ -197,6 +197,8 @@ for t in (jnp.bfloat16, jnp.float16, jnp.float8_e4m3fn, jnp.float8_e5m2, jnp.flo
     if t in (jnp.bfloat16, jnp.float16):
         for f in "exp tanh sqrt log sin".split():
             both(f"{f} in {t.__name__}", lambda f=f, t=t: getattr(jnp, f)(jnp.asarray(p).astype(t)).astype(jnp.float32), 1e-2)
+    if "int4" in t.__name__:        # XLA's own verifier refuses what its sort becomes
+        continue
     both(f"sort of {t.__name__}", lambda t=t: jnp.sort(jnp.asarray(x).astype(t), axis=1).astype(jnp.float32), 0)
     both(f"max of {t.__name__}", lambda t=t: jnp.asarray(x).astype(t).max(1).astype(jnp.float32), 0)
 
