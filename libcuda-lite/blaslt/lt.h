@@ -58,6 +58,9 @@ enum { LT_POINTER_HOST, LT_POINTER_DEVICE };
 /* matmul.c: what cublasLtMatmul would say to these, but for addresses */
 cublasStatus_t lt_check(const struct lt_product *p, const struct lt_layout *a, const struct lt_layout *b, const struct lt_layout *c,
 			const struct lt_layout *d);
+/* What a product puts beside its matrices: into the caller's workspace, where that has so much, else into memory of its own. */
+size_t lt_room(const struct lt_product *p, const struct lt_layout *a, const struct lt_layout *b, const struct lt_layout *c,
+	       const struct lt_layout *d);
 cublasStatus_t lt_status(CUresult r);
 /* complex.c. The type by kernels/levels.h's number, or -1: no product of complex matrices that there is */
 int lt_complex(const struct lt_product *p, const struct lt_layout *a, const struct lt_layout *b, const struct lt_layout *c,

@@ -101,6 +101,25 @@ cublasStatus_t lt_check(const struct lt_product *p, const struct lt_layout *a, c
 	return CUBLAS_STATUS_SUCCESS;
 }
 
+static bool apart(const struct lt_product *p, const struct lt_layout *d, bool eight)
+{
+	return ((p->epilogue & (EPI_RELU | EPI_BIAS | EPI_DRELU | EPI_GELU | EPI_DGELU)) || eight) && blas_type((cudaDataType)d->type) != VGPU_GEMM_F32;
+}
+
+/* Bytes of a matrix in `size` bytes each, up to where the next one may begin. */
+static size_t span(const struct lt_layout *l, size_t size)
+{
+	return ((size_t)(l->rows * l->cols) * (size_t)l->batch_count * size + 255) & ~(size_t)255;
+}
+
+size_t lt_room(const struct lt_product *p, const struct lt_layout *a, const struct lt_layout *b, const struct lt_layout *c,
+	       const struct lt_layout *d)
+{
+	bool eight = eights(p, a, b, c, d);
+
+	return (apart(p, d, eight) ? span(d, 4) : 0) + (eight ? span(a, 2) + span(b, 2) + 16 : 0);
+}
+
 static CUresult each(unsigned int kernel, struct epilogue_call *q, int batch, CUstream s)
 {
 	unsigned long long work = kernel == SUMS ? (unsigned long long)q->m : kernel == EACH ? (unsigned long long)(q->m + 7) / 8 * (unsigned long long)q->n :
@@ -166,20 +185,18 @@ static CUresult widen(const struct lt_layout *l, const void *from, CUdeviceptr t
 }
 
 static CUresult widen_both(const struct lt_product *p, const void *alpha, const void *A, const struct lt_layout *a, const void *B,
-			   const struct lt_layout *b, const void *beta, struct wide *w, CUstream s)
+			   const struct lt_layout *b, const void *beta, CUdeviceptr room, struct wide *w, CUstream s)
 {
-	size_t na = (size_t)(a->rows * a->cols) * (size_t)a->batch_count * 2, nb = (size_t)(b->rows * b->cols) * (size_t)b->batch_count * 2;
+	size_t na = span(a, 2), nb = span(b, 2);
 	struct epilogue_factors_call q = { .alpha = (uintptr_t)alpha, .beta = (uintptr_t)beta, .a = p->scale_a, .b = p->scale_b };
-	CUresult r;
+	CUresult r = room ? CUDA_SUCCESS : cuMemAllocAsync(&w->at, na + nb + 16, s);
 
-	na = (na + 255) & ~(size_t)255;
-	nb = (nb + 255) & ~(size_t)255;
-	r = cuMemAllocAsync(&w->at, na + nb + 16, s);
 	if (r != CUDA_SUCCESS)
 		return r;
-	w->A = w->at;
-	w->B = w->at + na;
-	q.out = w->factors = w->at + na + nb;
+	room = room ? room : w->at;
+	w->A = room;
+	w->B = room + na;
+	q.out = w->factors = room + na + nb;
 	if (p->pointer_mode == LT_POINTER_HOST) {
 		uint32_t bits[2];
 
@@ -222,6 +239,7 @@ static cublasStatus_t matmul(void *handle, const struct lt_product *p, const voi
 	const void *alpha_at = NULL, *beta_at = NULL;
 	double av = 0, bv = 0;
 	struct wide w = { 0 };
+	CUdeviceptr room = 0;
 	struct target t;
 	cublasStatus_t st;
 	bool eight;
@@ -229,8 +247,6 @@ static cublasStatus_t matmul(void *handle, const struct lt_product *p, const voi
 	CUresult r;
 
 	(void)algo;
-	(void)workspace;
-	(void)bytes;
 	if (!handle)
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (!p || !a || !b || !c || !d || !alpha || !beta || !D)
@@ -263,7 +279,9 @@ static cublasStatus_t matmul(void *handle, const struct lt_product *p, const voi
 	if (r != CUDA_SUCCESS)
 		return lt_status(r);
 
-	t = (struct target){ .d = d, .to = *d, .at = (CUdeviceptr)D, .type = out, .apart = ((does & elementwise) || eight) && out != VGPU_GEMM_F32 };
+	t = (struct target){ .d = d, .to = *d, .at = (CUdeviceptr)D, .type = out, .apart = apart(p, d, eight) };
+	if (bytes >= lt_room(p, a, b, c, d) && !((uintptr_t)workspace & 15))
+		room = (CUdeviceptr)workspace;
 	if (t.apart) {
 		/* hardware's factors are F32 too where its sums are; those of 16-bit sums stand on the host here */
 		if (scalar == VGPU_GEMM_F16 && alpha_at)
@@ -272,7 +290,9 @@ static cublasStatus_t matmul(void *handle, const struct lt_product *p, const voi
 		t.to.ld = (int64_t)(d->order == LT_ORDER_ROW ? d->cols : d->rows);
 		t.to.batch_stride = (int64_t)(d->rows * d->cols);
 		t.type = VGPU_GEMM_F32;
-		r = cuMemAllocAsync(&t.at, (size_t)t.to.batch_stride * (size_t)d->batch_count * 4, stream);
+		t.at = room;
+		if (!room)
+			r = cuMemAllocAsync(&t.at, span(d, 4), stream);
 		if (r != CUDA_SUCCESS)
 			return lt_status(r);
 	}
@@ -288,7 +308,7 @@ static cublasStatus_t matmul(void *handle, const struct lt_product *p, const voi
 		r = each(kernel, &q, d->batch_count, stream);
 	}
 	if (r == CUDA_SUCCESS && eight) {
-		r = widen_both(p, alpha, A, a, B, b, beta, &w, stream);
+		r = widen_both(p, alpha, A, a, B, b, beta, room ? room + (t.apart ? span(d, 4) : 0) : 0, &w, stream);
 		A = (const void *)(uintptr_t)w.A;
 		B = (const void *)(uintptr_t)w.B;
 		a = &w.a;
@@ -328,7 +348,7 @@ static cublasStatus_t matmul(void *handle, const struct lt_product *p, const voi
 		if (r == CUDA_SUCCESS)
 			r = freed;
 	}
-	if (t.apart) {
+	if (t.apart && !room) {
 		CUresult freed = cuMemFreeAsync(t.at, stream);
 
 		if (r == CUDA_SUCCESS)

@@ -372,8 +372,8 @@ static void eight_one(int m, int n, int k, int out, int round)
 	float alpha = 0.5f, beta = round % 2 ? 0.25f : 0, *shared;
 	unsigned char *a, *b;
 	size_t na = (size_t)la * (size_t)(m > k ? m : k), nb = (size_t)lb * (size_t)(n > k ? n : k);
-	void *desc, *layouts[2], *preference, *was = e2e_malloc((size_t)d.n * bytes_of(out)), *bias;
-	uint64_t heuristic[12];
+	void *desc, *layouts[2], *preference, *was = e2e_malloc((size_t)d.n * bytes_of(out)), *bias, *workspace;
+	uint64_t heuristic[12], most = 1 << 20;
 
 	memcpy(was, d.host, (size_t)d.n * bytes_of(out));
 	CK(cudaMallocManaged((void **)&a, na, 1));
@@ -409,9 +409,15 @@ static void eight_one(int m, int n, int k, int out, int round)
 	if (on_device)
 		CK(cublasLtMatmulDescSetAttribute(desc, 2, &one_mode, 4));
 	CK(cublasLtMatmulPreferenceCreate(&preference));
+	if (round % 2)
+		CK(cublasLtMatmulPreferenceSetAttribute(preference, 1, &most, 8));
 	CK(cublasLtMatmulAlgoGetHeuristic(handle, desc, layouts[0], layouts[1], d.layout, d.layout, preference, 1, heuristic, &found));
+	/* with a workspace that is asked for, nothing is allocated, which a graph within another one could not hold */
+	EXPECT_EQ(heuristic[8] > 0, round % 2);
+	CK(cudaMalloc(&workspace, most));
 	CK(cublasLtMatmul(handle, desc, on_device ? shared + 2 : &alpha, a, layouts[0], b, layouts[1], on_device ? shared + 3 : &beta, d.dev, d.layout, d.dev,
-			  d.layout, heuristic, NULL, 0, 0));
+			  d.layout, heuristic, heuristic[8] ? workspace : NULL, (size_t)heuristic[8], 0));
+	CK(cudaFree(workspace));
 	CK(cudaMemcpy(d.host, d.dev, (size_t)d.n * bytes_of(out), cudaMemcpyDeviceToHost));
 	for (int i = 0; i < m; i++)
 		for (int j = 0; j < n; j++) {
