@@ -51,7 +51,7 @@ RT      := $(wildcard libcuda-lite/runtime/*.c)
 BLAS    := $(wildcard libcuda-lite/blas/*.c)
 NVML    := $(wildcard libcuda-lite/nvml/*.c)
 NCCL    := $(wildcard libcuda-lite/nccl/*.c)
-BLASLT  := $(wildcard libcuda-lite/blaslt/*.c) libcuda-lite/blas/module.c libcuda-lite/blas/types.c
+BLASLT  := $(wildcard libcuda-lite/blaslt/*.c) $(addprefix libcuda-lite/blas/,module.c types.c levels.c product.c)
 CUDNN   := $(wildcard libcuda-lite/cudnn/*.c)
 # library.soname.NOT_SUPPORTED's number: names only
 ABSENT  := cufft.11.16 cusparse.12.10 cusolver.11.9
@@ -302,7 +302,8 @@ $(O)/blas13/%.o: %.c
 	$(CC) $(CFLAGS) $(PIC) -DCUBLAS_MAJOR=13 -c -o $@ $<
 # their kernels, as text
 $(foreach o,blas12 blas13 static12 static13,$(eval $(O)/$(o)/libcuda-lite/blaslt/matmul.o: libcuda-lite/blas/kernels/epilogue.ptx) \
-	$(foreach k,level1 level2 level3 factor,$(eval $(O)/$(o)/libcuda-lite/blas/$(k).o: libcuda-lite/blas/kernels/$(k).ptx)))
+	$(foreach k,level1 level2 factor,$(eval $(O)/$(o)/libcuda-lite/blas/$(k).o: libcuda-lite/blas/kernels/$(k).ptx)) \
+	$(eval $(O)/$(o)/libcuda-lite/blas/product.o: libcuda-lite/blas/kernels/level3.ptx))
 $(eval $(call traced,libnvidia-ml.so.1,$(call objs,lib,$(NVML)),nvml[A-Z],libcuda-lite/include/nvml.h))
 $(B)/lib/libnvidia-ml.so.1: linker/libnvidia-ml.map
 	@mkdir -p $(@D)
@@ -331,7 +332,7 @@ $(call absent_so,$(1)): $(O)/absent/$(call part,$(1),1).o linker/lib$(call part,
 endef
 $(foreach a,$(ABSENT),$(eval $(call absent_rule,$(a))))
 define blas_rule
-$(call traced,libcublas.so.$(1),$(call objs,blas$(1),$(BLAS)),cublas[A-Z],libcuda-lite/include/cublas_api.h,-DCUBLAS_MAJOR=$(1))
+$(call traced,libcublas.so.$(1),$(call objs,blas$(1),$(BLAS)),cublas[A-Z],libcuda-lite/trace/cublas_calls.h,-DCUBLAS_MAJOR=$(1))
 $(B)/lib/libcublas.so.$(1): linker/libcublas.$(1).map $(B)/lib/libcuda.so.1
 	$$(CC) $$(CFLAGS) $$(SO) $$(BESIDE) -Wl,-soname,libcublas.so.$(1) -Wl,--version-script=linker/libcublas.$(1).map -o $$@ \
 		$$(filter %.o,$$^) -L$(B)/lib -lcuda
@@ -548,7 +549,7 @@ $(foreach u,$(UNITS),$(eval $(call unit_rule,$(u))))
 # cuBLAS against OpenBLAS, where its header is
 OPENBLAS := $(wildcard /usr/include/x86_64-linux-gnu/openblas-pthread)
 OPENLIBS := -L/usr/lib/x86_64-linux-gnu/openblas-pthread -lopenblas -lm
-$(B)/test/blas/levels: tests/blas/levels_type.h tests/blas/levels_more.h
+$(B)/test/blas/levels: tests/blas/levels_type.h tests/blas/levels_more.h tests/blas/levels_xt.h
 $(B)/test/blas/gemm $(B)/test/blas/levels: $(B)/test/blas/%: tests/blas/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -DCUDART_VERSION=12000 -isystem $(OPENBLAS) -o $@ $< $(addprefix $(B)/lib/,libcublas.so.12 libcudart.so.12 libcuda.so.1) $(OPENLIBS)

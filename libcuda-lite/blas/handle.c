@@ -3,7 +3,7 @@
  * Handles and what is set on them. A handle is a place in a table and a generation, not a pointer: a destroyed or
  * made-up one is told from a live one without touching foreign memory.
  */
-#include "blas.h"
+#include "levels.h"
 
 #define HANDLES 4096u
 
@@ -33,6 +33,12 @@ cublasStatus_t blas_enter(const struct cublasContext *b)
 	if (r == CUDA_SUCCESS && !current)
 		r = cuCtxSetCurrent(b->ctx);
 	return blas_status(r);
+}
+
+cublasStatus_t levels_enter(cublasHandle_t handle, struct cublasContext **h)
+{
+	*h = blas_handle(handle);
+	return *h ? blas_enter(*h) : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
 /* The current context, or the primary one of the first device, as the runtime would take. */

@@ -1,163 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Level 3 beside plain products: those of symmetric, Hermitian and triangular matrices, those of which a triangle is wanted, and complex ones.
- * All become products of dense real matrices, which the device has a command for: a matrix of another kind is made dense first, a complex one two
- * planes (four products of these are theirs), and the result is merged into C. So the zeros of a triangle are multiplied like other numbers.
+ * Level 3 beside plain products: those of symmetric, Hermitian and triangular matrices, and those of which a triangle is wanted. All become products
+ * of dense matrices (product.c): one of another kind is made dense first, so the zeros of a triangle are multiplied like other numbers.
  */
 #include <limits.h>
 
-#include "levels.h"
+#include "product.h"
 
-enum { DENSE, BYTES, MERGE, GEAM, DGMM, PACK, TRSM };
-static const char *const names[] = {
-	BY_TYPE4(dense), "dense_c8", NULL, NULL, NULL, NULL, NULL, BY_TYPE4(merge), BY_TYPE4(geam), BY_TYPE4(dgmm), BY_TYPE4(pack), BY_TYPE4(trsm),
-};
-MODULE(vgpu_blas_level3, "level3.ptx", names);
-
-#define KERNEL(fn, type) ((unsigned int)((fn) * TYPES + (type)))
-#define COMPLEX(type) ((type) == TYPE_C || (type) == TYPE_Z)
 #define UPLO_OK (uplo <= CUBLAS_FILL_MODE_UPPER)
-
-/* A dense matrix, or a batch of them; a complex one as planes, the imaginary one `apart` real numbers behind. */
-struct dense {
-	unsigned long long at;
-	long long ld, stride, apart;
-	unsigned int trans;
-	int sign;                       /* of the imaginary plane: -1 conjugates */
-	bool ours;                      /* to be given back */
-};
-
-static bool ld_ok(long long ld, long long rows)
-{
-	return ld >= (rows > 1 ? rows : 1);
-}
-
-static size_t real_bytes(int type)
-{
-	return levels_bytes(type) / (COMPLEX(type) ? 2 : 1);
-}
-
-/* type_in's op(q->a), q->m by q->n, of a batch of q->count, as numbers of type */
-static cublasStatus_t make_dense(const struct cublasContext *h, int type, int type_in, struct levels_call *q, struct dense *d)
-{
-	cublasStatus_t st;
-
-	*d = (struct dense){ .ld = q->m, .sign = 1, .ours = true };
-	TRY(levels_room(h, q->m, q->n, q->count, levels_bytes(type), &d->at));
-	d->stride = q->m * q->n;
-	d->apart = d->stride * q->count;
-	q->out = d->at;
-	q->sout = d->apart;
-	st = levels_launch(h, &module, type_in == TYPES ? KERNEL(BYTES, 0) : KERNEL(DENSE, type_in), levels_blocks(q->m * q->n), levels_side(q->count),
-			   0, q);
-	return st == CUBLAS_STATUS_SUCCESS ? st : levels_leave(h, d->at, st);
-}
-
-/* A matrix that is dense already: as it is, or its planes. op: cublasOperation_t; rows and columns as stored */
-static cublasStatus_t operand(const struct cublasContext *h, int type, int type_in, unsigned int op, long long rows, long long cols, const void *a,
-			      long long lda, long long stride, bool pointers, long long count, struct dense *d)
-{
-	struct levels_call q = { .m = rows, .n = cols, .count = count, .a = (uintptr_t)a, .lda = lda, .sa = stride, .flags = pointers ? LV_A_AT : 0 };
-
-	if (COMPLEX(type))
-		TRY(make_dense(h, type, type_in, &q, d));
-	else
-		*d = (struct dense){ .at = (uintptr_t)a, .ld = lda, .stride = stride, .sign = 1 };
-	d->trans = op != CUBLAS_OP_N;
-	d->sign = op == CUBLAS_OP_C ? -1 : 1;
-	return CUBLAS_STATUS_SUCCESS;
-}
-
-static cublasStatus_t leave(const struct cublasContext *h, const struct dense *d, cublasStatus_t st)
-{
-	return levels_leave(h, d->ours ? d->at : 0, st);
-}
-
-/* The device's command. c += where beta is 1. */
-static CUresult real_product(const struct cublasContext *h, bool wide, const struct dense *a, unsigned long long pa, const struct dense *b,
-			     unsigned long long pb, long long m, long long n, long long k, double alpha, double beta, unsigned long long c,
-			     long long ldc, long long stride, long long count)
-{
-	unsigned int type = wide ? VGPU_GEMM_F64 : VGPU_GEMM_F32;
-	struct vgpu_body_gemm body = { .a = k ? pa : 0, .b = k ? pb : 0, .c = c, .batch = (uint32_t)count };
-	struct vgpu_gemm g = { .stride_a = (uint64_t)a->stride, .stride_b = (uint64_t)b->stride, .stride_c = (uint64_t)stride, .m = (uint32_t)m,
-			       .n = (uint32_t)n, .k = (uint32_t)k, .lda = (uint32_t)a->ld, .ldb = (uint32_t)b->ld, .ldc = (uint32_t)ldc,
-			       .type_a = (uint8_t)type, .type_b = (uint8_t)type, .type_c = (uint8_t)type, .type_scalar = (uint8_t)type,
-			       .trans_a = a->trans != 0, .trans_b = b->trans != 0, .alpha = alpha, .beta = beta };
-
-	return vgpuGemm(VGPU_OP_GEMM, &body, &g, h->stream);
-}
-
-/* p = op(a) op(b), m by n, in memory of its own */
-static cublasStatus_t multiply(const struct cublasContext *h, int type, const struct dense *a, const struct dense *b, long long m, long long n,
-			       long long k, long long count, struct dense *p)
-{
-	bool wide = type == TYPE_D || type == TYPE_Z;
-	size_t one = real_bytes(type);
-	unsigned long long im_a = a->at + (unsigned long long)a->apart * one, im_b = b->at + (unsigned long long)b->apart * one, im;
-	CUresult r;
-
-	*p = (struct dense){ .ld = m, .sign = 1, .ours = true };
-	TRY(levels_room(h, m, n, count, levels_bytes(type), &p->at));
-	p->stride = m * n;
-	p->apart = p->stride * count;
-	im = p->at + (unsigned long long)p->apart * one;
-	r = real_product(h, wide, a, a->at, b, b->at, m, n, k, 1, 0, p->at, m, p->stride, count);
-	if (COMPLEX(type)) {
-		if (r == CUDA_SUCCESS)
-			r = real_product(h, wide, a, im_a, b, im_b, m, n, k, -a->sign * b->sign, 1, p->at, m, p->stride, count);
-		if (r == CUDA_SUCCESS)
-			r = real_product(h, wide, a, a->at, b, im_b, m, n, k, b->sign, 0, im, m, p->stride, count);
-		if (r == CUDA_SUCCESS)
-			r = real_product(h, wide, a, im_a, b, b->at, m, n, k, a->sign, 1, im, m, p->stride, count);
-	}
-	return r == CUDA_SUCCESS ? CUBLAS_STATUS_SUCCESS : levels_leave(h, p->at, blas_status(r));
-}
-
-/* q: factors, c, m, n, count, flags. p NULL: there is no product to add */
-static cublasStatus_t merge(const struct cublasContext *h, int type, const struct dense *p, struct levels_call *q)
-{
-	if (p) {
-		q->part = p->at;
-		q->sout = p->apart;
-	} else {
-		q->alpha_at = 0;
-		q->alpha[0] = q->alpha[1] = 0;
-	}
-	return levels_launch(h, &module, KERNEL(MERGE, type), levels_blocks(q->m * q->n), levels_side(q->count), 0, q);
-}
 
 static bool fits(long long a, long long b)
 {
 	return a <= INT32_MAX && b <= INT32_MAX && (!b || a <= LLONG_MAX / 64 / b);
-}
-
-/* c = alpha op(a) op(b) + beta c by what q says of c; a and b are given back */
-static cublasStatus_t product_into(const struct cublasContext *h, int type, struct dense *a, struct dense *b, long long k, struct levels_call *q)
-{
-	struct dense p;
-	cublasStatus_t st = multiply(h, type, a, b, q->m, q->n, k, q->count, &p);
-
-	if (st == CUBLAS_STATUS_SUCCESS)
-		st = leave(h, &p, merge(h, type, &p, q));
-	return leave(h, a, leave(h, b, st));
-}
-
-cublasStatus_t levels_product(const struct cublasContext *h, const struct levels_product *p)
-{
-	struct levels_call q = { .m = p->m, .n = p->n, .count = p->count, .c = (uintptr_t)p->c, .ldc = p->ldc, .sc = p->sc,
-				 .flags = p->pointers ? LV_C_AT : 0 };
-	struct dense a, b;
-	cublasStatus_t st;
-
-	levels_factors(h, p->type, p->alpha, p->beta, &q);
-	if (!p->k || levels_none(&q, false))
-		return merge(h, p->type, NULL, &q);
-	if (!p->a || !p->b)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	TRY(operand(h, p->type, p->type_in, p->ta, p->ta ? p->k : p->m, p->ta ? p->m : p->k, p->a, p->lda, p->sa, p->pointers, p->count, &a));
-	st = operand(h, p->type, p->type_in, p->tb, p->tb ? p->n : p->k, p->tb ? p->k : p->n, p->b, p->ldb, p->sb, p->pointers, p->count, &b);
-	return st == CUBLAS_STATUS_SUCCESS ? product_into(h, p->type, &a, &b, p->k, &q) : leave(h, &a, st);
 }
 
 /* A triangle of c = alpha op(a) op(b)' + beta c, or with LV_TWO also the other way round. kind: LV_SYM or LV_HERM: then by conjugates */
@@ -198,15 +52,15 @@ static cublasStatus_t rank_k(cublasHandle_t handle, int type, int type_in, int t
 	q.beta[0] = t.alpha[0];
 	q.beta[1] = t.alpha[1];
 	if (!k || levels_none(&q, false)) {
-		st = merge(h, type, NULL, &q);
+		st = product_merge(h, type, NULL, &q);
 	} else if (!a || !b) {
 		st = CUBLAS_STATUS_INVALID_VALUE;
 	} else {
 		/* a b', or turned round a' b */
-		st = operand(h, type, type_in, turned ? second : CUBLAS_OP_N, turned ? k : n, turned ? n : k, a, lda, 0, false, 1, &x);
+		st = product_operand(h, type, type_in, turned ? second : CUBLAS_OP_N, turned ? k : n, turned ? n : k, a, lda, 0, false, 1, &x);
 		if (st == CUBLAS_STATUS_SUCCESS) {
-			st = operand(h, type, type_in, turned ? CUBLAS_OP_N : second, turned ? k : n, turned ? n : k, b, ldb, 0, false, 1, &y);
-			st = st == CUBLAS_STATUS_SUCCESS ? product_into(h, type, &x, &y, k, &q) : leave(h, &x, st);
+			st = product_operand(h, type, type_in, turned ? CUBLAS_OP_N : second, turned ? k : n, turned ? n : k, b, ldb, 0, false, 1, &y);
+			st = st == CUBLAS_STATUS_SUCCESS ? product_into(h, type, &x, &y, k, &q) : product_leave(h, &x, st);
 		}
 	}
 	return levels_leave(h, wide, st);
@@ -234,15 +88,15 @@ static cublasStatus_t square_times(cublasHandle_t handle, int type, unsigned int
 		return CUBLAS_STATUS_INVALID_VALUE;
 	levels_factors(h, type, alpha, beta ? beta : h->pointer_mode == CUBLAS_POINTER_MODE_HOST ? (const void *)nothing : NULL, &q);
 	if (levels_none(&q, false))
-		return merge(h, type, NULL, &q);
+		return product_merge(h, type, NULL, &q);
 	if (!qa->a || !b)
 		return CUBLAS_STATUS_INVALID_VALUE;
 	qa->m = qa->n = order;
 	qa->count = 1;
-	TRY(make_dense(h, type, type, qa, &x));
-	st = operand(h, type, type, CUBLAS_OP_N, m, n, b, ldb, 0, false, 1, &y);
+	TRY(product_dense(h, type, type, qa, &x));
+	st = product_operand(h, type, type, CUBLAS_OP_N, m, n, b, ldb, 0, false, 1, &y);
 	if (st != CUBLAS_STATUS_SUCCESS)
-		return leave(h, &x, st);
+		return product_leave(h, &x, st);
 	return right ? product_into(h, type, &y, &x, order, &q) : product_into(h, type, &x, &y, order, &q);
 }
 
@@ -282,7 +136,7 @@ static cublasStatus_t trsm(cublasHandle_t handle, int type, unsigned int side, u
 	if (!alpha || !a || !b)
 		return CUBLAS_STATUS_INVALID_VALUE;
 	levels_factors(h, type, alpha, NULL, &q);
-	return levels_launch(h, &module, KERNEL(TRSM, type), levels_blocks(side ? m : n), levels_side(count), 0, &q);
+	return product_launch(h, TRSM, type, levels_blocks(side ? m : n), levels_side(count), 0, &q);
 }
 
 static cublasStatus_t geam(cublasHandle_t handle, int type, unsigned int ta, unsigned int tb, long long m, long long n, const void *alpha, const void *a,
@@ -305,7 +159,7 @@ static cublasStatus_t geam(cublasHandle_t handle, int type, unsigned int ta, uns
 	levels_factors(h, type, alpha, beta, &q);
 	if ((!a && !levels_none(&q, false)) || (!b && !levels_none(&q, true)))
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return levels_launch(h, &module, KERNEL(GEAM, type), levels_blocks(m * n), 1, 0, &q);
+	return product_launch(h, GEAM, type, levels_blocks(m * n), 1, 0, &q);
 }
 
 static cublasStatus_t dgmm(cublasHandle_t handle, int type, unsigned int side, long long m, long long n, const void *a, long long lda, const void *x,
@@ -320,7 +174,7 @@ static cublasStatus_t dgmm(cublasHandle_t handle, int type, unsigned int side, l
 		return CUBLAS_STATUS_INVALID_VALUE;
 	if (!m || !n)
 		return CUBLAS_STATUS_SUCCESS;
-	return a && x && c ? levels_launch(h, &module, KERNEL(DGMM, type), levels_blocks(m * n), 1, 0, &q) : CUBLAS_STATUS_INVALID_VALUE;
+	return a && x && c ? product_launch(h, DGMM, type, levels_blocks(m * n), 1, 0, &q) : CUBLAS_STATUS_INVALID_VALUE;
 }
 
 static cublasStatus_t pack(cublasHandle_t handle, int type, unsigned int uplo, long long n, const void *from, void *to, long long ld, bool unpack)
@@ -334,7 +188,7 @@ static cublasStatus_t pack(cublasHandle_t handle, int type, unsigned int uplo, l
 		return CUBLAS_STATUS_INVALID_VALUE;
 	if (!n)
 		return CUBLAS_STATUS_SUCCESS;
-	return from && to ? levels_launch(h, &module, KERNEL(PACK, type), levels_blocks(n * n), 1, 0, &q) : CUBLAS_STATUS_INVALID_VALUE;
+	return from && to ? product_launch(h, PACK, type, levels_blocks(n * n), 1, 0, &q) : CUBLAS_STATUS_INVALID_VALUE;
 }
 
 #define F(S, I, X, T, R, t) \

@@ -25,12 +25,6 @@ int levels_type(cudaDataType t)
 	return -1;
 }
 
-cublasStatus_t levels_enter(cublasHandle_t handle, struct cublasContext **h)
-{
-	*h = blas_handle(handle);
-	return *h ? blas_enter(*h) : CUBLAS_STATUS_NOT_INITIALIZED;
-}
-
 static void value(const void *p, int type, double v[2])
 {
 	uint32_t bits;

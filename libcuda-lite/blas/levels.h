@@ -31,7 +31,7 @@
 size_t levels_bytes(int type);
 /* The type of a cudaDataType that level 1 takes, or -1. */
 int levels_type(cudaDataType t);
-/* The handle's context is current, or an error. */
+/* handle.c. The handle's context is current, or an error. */
 cublasStatus_t levels_enter(cublasHandle_t handle, struct cublasContext **h);
 /* alpha and beta (or NULL) of a type: their values, or where they are on the device. */
 void levels_factors(const struct cublasContext *h, int type, const void *alpha, const void *beta, struct levels_call *q);

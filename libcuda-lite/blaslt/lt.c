@@ -149,6 +149,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(void *handle, const struct lt_prod
 	if (st != CUBLAS_STATUS_SUCCESS)
 		return st;
 	*results = (struct lt_heuristic){ .state = CUBLAS_STATUS_SUCCESS, .waves = 1 };
+	/* none is needed; but what is captured can be part of another graph only where it allocates nothing */
+	if (lt_room(p, a, b, c, d) <= preference->workspace)
+		results->workspace = lt_room(p, a, b, c, d);
 	*found = 1;
 	return CUBLAS_STATUS_SUCCESS;
 }

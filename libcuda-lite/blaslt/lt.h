@@ -50,6 +50,7 @@ struct lt_heuristic {
 };
 _Static_assert(sizeof(struct lt_heuristic) == 96, "as in cublasLt.h");
 
+enum { LT_E4M3 = 28, LT_E5M2 = 29 };    /* of cudaDataType */
 enum { LT_ORDER_COL, LT_ORDER_ROW };
 enum { LT_POINTER_HOST, LT_POINTER_DEVICE };
 
@@ -57,7 +58,16 @@ enum { LT_POINTER_HOST, LT_POINTER_DEVICE };
 /* matmul.c: what cublasLtMatmul would say to these, but for addresses */
 cublasStatus_t lt_check(const struct lt_product *p, const struct lt_layout *a, const struct lt_layout *b, const struct lt_layout *c,
 			const struct lt_layout *d);
+/* What a product puts beside its matrices: into the caller's workspace, where that has so much, else into memory of its own. */
+size_t lt_room(const struct lt_product *p, const struct lt_layout *a, const struct lt_layout *b, const struct lt_layout *c,
+	       const struct lt_layout *d);
 cublasStatus_t lt_status(CUresult r);
+/* complex.c. The type by kernels/levels.h's number, or -1: no product of complex matrices that there is */
+int lt_complex(const struct lt_product *p, const struct lt_layout *a, const struct lt_layout *b, const struct lt_layout *c,
+	       const struct lt_layout *d);
+cublasStatus_t lt_complex_matmul(int type, const struct lt_product *p, const void *alpha, const void *A, const struct lt_layout *a, const void *B,
+				 const struct lt_layout *b, const void *beta, const void *C, const struct lt_layout *c, void *D,
+				 const struct lt_layout *d, CUstream stream);
 /* logger.c */
 enum lt_level { LT_ERROR = 1, LT_TRACE, LT_HINTS, LT_INFO, LT_API };
 __attribute__((format(printf, 3, 4))) void lt_log(enum lt_level level, const char *function, const char *fmt, ...);

@@ -2,11 +2,14 @@
 /*
  * cublasLtMatmul: D = epilogue(alpha op(A) op(B) + beta C). C is brought to where the product goes, one GEMM command (vgpuGemm) adds
  * the product to it, and a kernel of ours (../blas/kernels/epilogue.cu) does the rest. Where D has 16 bits and an epilogue, the
- * product is F32 in memory of its own, so that the epilogue sees what hardware's sees, and D is rounded once.
+ * product is F32 in memory of its own, so that the epilogue sees what hardware's sees, and D is rounded once. Inputs of 8-bit floats become F16,
+ * which has all of their values.
  *
  * A matrix in row order is the transpose of one in column order: such an A or B turns its transposition over, and a D in row order is
  * computed as op(B)' op(A)'.
  */
+#include <string.h>
+
 #include "lt.h"
 #include "vgpu_gemm.h"
 
@@ -22,8 +25,8 @@ __asm__(".section .rodata\n"
 	".previous\n");
 __attribute__((visibility("hidden"))) extern const char vgpu_lt_ptx[];
 
-enum { EACH, SUMS, MOVE, KERNELS };
-static const char *const names[KERNELS] = { "epilogue_each", "epilogue_sums", "epilogue_move" };
+enum { EACH, SUMS, MOVE, EIGHT, FACTORS, KERNELS };
+static const char *const names[KERNELS] = { "epilogue_each", "epilogue_sums", "epilogue_move", "epilogue_eight", "epilogue_factors" };
 static CUkernel kernels[KERNELS];
 static struct blas_module module = { .ptx = vgpu_lt_ptx, .names = names, .kernels = kernels, .count = KERNELS };
 
@@ -37,6 +40,27 @@ static bool order_ok(const struct lt_layout *l)
 static bool floats(unsigned int type)
 {
 	return type == VGPU_GEMM_F32 || type == VGPU_GEMM_F16 || type == VGPU_GEMM_BF16;
+}
+
+/* Inputs are floats of 8 bits, which are multiplied as F16, and their scales into alpha. */
+static bool eights(const struct lt_product *p, const struct lt_layout *a, const struct lt_layout *b, const struct lt_layout *c,
+		   const struct lt_layout *d)
+{
+	return (a->type == LT_E4M3 || a->type == LT_E5M2) && (b->type == LT_E4M3 || b->type == LT_E5M2) && (a->type == LT_E4M3 || b->type == LT_E4M3) &&
+	       p->compute == CUBLAS_COMPUTE_32F && p->scale == CUDA_R_32F && c->type == d->type && floats(blas_type((cudaDataType)d->type));
+}
+
+static bool types_of(const struct lt_product *p, const struct lt_layout *a, const struct lt_layout *b, const struct lt_layout *c,
+		     const struct lt_layout *d, unsigned int *in, unsigned int *out, unsigned int *scalar)
+{
+	if (eights(p, a, b, c, d)) {
+		*in = VGPU_GEMM_F16;
+		*out = blas_type((cudaDataType)d->type);
+		*scalar = VGPU_GEMM_F32;
+		return true;
+	}
+	return c->type == d->type && blas_types((cudaDataType)a->type, (cudaDataType)b->type, (cudaDataType)d->type, (cublasComputeType_t)p->compute,
+						in, out, scalar) && blas_type((cudaDataType)p->scale) == *scalar;
 }
 
 cublasStatus_t lt_check(const struct lt_product *p, const struct lt_layout *a, const struct lt_layout *b, const struct lt_layout *c,
@@ -59,16 +83,41 @@ cublasStatus_t lt_check(const struct lt_product *p, const struct lt_layout *a, c
 		return CUBLAS_STATUS_INVALID_VALUE;
 	if (p->trans_c || p->fill != CUBLAS_FILL_MODE_FULL || p->pointer_mode > LT_POINTER_DEVICE)
 		LT_UNSUPPORTED("cublasLtMatmul with a transposed or triangular result, or a vector of factors");
-	if (c->type != d->type || !blas_types((cudaDataType)a->type, (cudaDataType)b->type, (cudaDataType)d->type,
-					      (cublasComputeType_t)p->compute, &in, &out, &scalar) || blas_type((cudaDataType)p->scale) != scalar)
+	if (p->scale_c || p->scale_d || p->amax_d || ((p->scale_a || p->scale_b) && !eights(p, a, b, c, d)))
+		LT_UNSUPPORTED("cublasLtMatmul with scales for results of 8 bits, or for other inputs than such floats");
+	if (lt_complex(p, a, b, c, d) >= 0) {
+		if (does)
+			LT_UNSUPPORTED("an epilogue of cublasLtMatmul of complex matrices");
+		return CUBLAS_STATUS_SUCCESS;
+	}
+	if (!types_of(p, a, b, c, d, &in, &out, &scalar))
 		LT_UNSUPPORTED("cublasLtMatmul with these data, compute and scale types");
-	if (p->scale_a || p->scale_b || p->scale_c || p->scale_d || p->amax_d)
-		LT_UNSUPPORTED("cublasLtMatmul with scales for 8-bit floats");
 	if (does & ~(unsigned)(EPI_RELU | EPI_BIAS | EPI_DRELU | EPI_BGRAD | EPI_GELU | EPI_DGELU | EPI_AUX | EPI_BGRADA | EPI_BGRADB))
 		return CUBLAS_STATUS_INVALID_VALUE;
+	if ((does & (EPI_BGRADA | EPI_BGRADB)) && eights(p, a, b, c, d))
+		LT_UNSUPPORTED("an epilogue of cublasLtMatmul that sums inputs of 8 bits");
 	if (does && (!floats(in) || !floats(out) || d->batch_count > 65535))
 		LT_UNSUPPORTED("an epilogue of cublasLtMatmul in F64 or in integers");
 	return CUBLAS_STATUS_SUCCESS;
+}
+
+static bool apart(const struct lt_product *p, const struct lt_layout *d, bool eight)
+{
+	return ((p->epilogue & (EPI_RELU | EPI_BIAS | EPI_DRELU | EPI_GELU | EPI_DGELU)) || eight) && blas_type((cudaDataType)d->type) != VGPU_GEMM_F32;
+}
+
+/* Bytes of a matrix in `size` bytes each, up to where the next one may begin. */
+static size_t span(const struct lt_layout *l, size_t size)
+{
+	return ((size_t)(l->rows * l->cols) * (size_t)l->batch_count * size + 255) & ~(size_t)255;
+}
+
+size_t lt_room(const struct lt_product *p, const struct lt_layout *a, const struct lt_layout *b, const struct lt_layout *c,
+	       const struct lt_layout *d)
+{
+	bool eight = eights(p, a, b, c, d);
+
+	return (apart(p, d, eight) ? span(d, 4) : 0) + (eight ? span(a, 2) + span(b, 2) + 16 : 0);
 }
 
 static CUresult each(unsigned int kernel, struct epilogue_call *q, int batch, CUstream s)
@@ -113,6 +162,59 @@ static CUresult product(const struct lt_product *p, const struct target *t, unsi
 	return vgpuGemm(VGPU_OP_GEMM, &body, &g, s);
 }
 
+/* Both inputs as F16, densely, and factors in memory of the device's own. */
+struct wide {
+	CUdeviceptr at, factors;
+	struct lt_layout a, b;
+	CUdeviceptr A, B;
+};
+
+static CUresult widen(const struct lt_layout *l, const void *from, CUdeviceptr to, struct lt_layout *wide, CUstream s)
+{
+	struct epilogue_call q = { .in = (uintptr_t)from, .out = to, .m = (long long)l->rows, .n = (long long)l->cols, STRIDES(in, l),
+				   .type_in = l->type == LT_E5M2 };
+
+	*wide = *l;
+	wide->type = CUDA_R_16F;
+	wide->ld = (int64_t)(l->order == LT_ORDER_ROW ? l->cols : l->rows);
+	wide->batch_stride = (int64_t)(l->rows * l->cols);
+	q.out_rs = l->order == LT_ORDER_ROW ? wide->ld : 1;
+	q.out_cs = l->order == LT_ORDER_ROW ? 1 : wide->ld;
+	q.out_bs = wide->batch_stride;
+	return each(EIGHT, &q, l->batch_count, s);
+}
+
+static CUresult widen_both(const struct lt_product *p, const void *alpha, const void *A, const struct lt_layout *a, const void *B,
+			   const struct lt_layout *b, const void *beta, CUdeviceptr room, struct wide *w, CUstream s)
+{
+	size_t na = span(a, 2), nb = span(b, 2);
+	struct epilogue_factors_call q = { .alpha = (uintptr_t)alpha, .beta = (uintptr_t)beta, .a = p->scale_a, .b = p->scale_b };
+	CUresult r = room ? CUDA_SUCCESS : cuMemAllocAsync(&w->at, na + nb + 16, s);
+
+	if (r != CUDA_SUCCESS)
+		return r;
+	room = room ? room : w->at;
+	w->A = room;
+	w->B = room + na;
+	q.out = w->factors = room + na + nb;
+	if (p->pointer_mode == LT_POINTER_HOST) {
+		uint32_t bits[2];
+
+		memcpy(&bits[0], alpha, 4);
+		memcpy(&bits[1], beta, 4);
+		q.alpha = q.out + 8;
+		q.beta = q.out + 12;
+		r = cuMemsetD32Async(q.alpha, bits[0], 1, s);
+		if (r == CUDA_SUCCESS)
+			r = cuMemsetD32Async(q.beta, bits[1], 1, s);
+	}
+	if (r == CUDA_SUCCESS)
+		r = blas_launch(&module, FACTORS, 1, 1, 32, s, &q);
+	if (r == CUDA_SUCCESS)
+		r = widen(a, A, w->A, &w->a, s);
+	return r == CUDA_SUCCESS ? widen(b, B, w->B, &w->b, s) : r;
+}
+
 /* A current context, as the runtime would have it: the first device's primary one. */
 static CUresult enter(void)
 {
@@ -136,13 +238,15 @@ static cublasStatus_t matmul(void *handle, const struct lt_product *p, const voi
 	unsigned int in, out, scalar, does;
 	const void *alpha_at = NULL, *beta_at = NULL;
 	double av = 0, bv = 0;
+	struct wide w = { 0 };
+	CUdeviceptr room = 0;
 	struct target t;
 	cublasStatus_t st;
+	bool eight;
+	int complex;
 	CUresult r;
 
 	(void)algo;
-	(void)workspace;
-	(void)bytes;
 	if (!handle)
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (!p || !a || !b || !c || !d || !alpha || !beta || !D)
@@ -152,7 +256,13 @@ static cublasStatus_t matmul(void *handle, const struct lt_product *p, const voi
 		return st;
 	if (!d->rows || !d->cols)
 		return CUBLAS_STATUS_SUCCESS;
-	(void)blas_types((cudaDataType)a->type, (cudaDataType)b->type, (cudaDataType)d->type, (cublasComputeType_t)p->compute, &in, &out, &scalar);
+	complex = lt_complex(p, a, b, c, d);
+	if (complex >= 0) {
+		r = enter();
+		return r == CUDA_SUCCESS ? lt_complex_matmul(complex, p, alpha, A, a, B, b, beta, C, c, D, d, stream) : lt_status(r);
+	}
+	(void)types_of(p, a, b, c, d, &in, &out, &scalar);
+	eight = eights(p, a, b, c, d);
 	does = p->epilogue & ~1u;
 	if (p->pointer_mode == LT_POINTER_DEVICE) {
 		alpha_at = alpha;
@@ -169,7 +279,9 @@ static cublasStatus_t matmul(void *handle, const struct lt_product *p, const voi
 	if (r != CUDA_SUCCESS)
 		return lt_status(r);
 
-	t = (struct target){ .d = d, .to = *d, .at = (CUdeviceptr)D, .type = out, .apart = (does & elementwise) && out != VGPU_GEMM_F32 };
+	t = (struct target){ .d = d, .to = *d, .at = (CUdeviceptr)D, .type = out, .apart = apart(p, d, eight) };
+	if (bytes >= lt_room(p, a, b, c, d) && !((uintptr_t)workspace & 15))
+		room = (CUdeviceptr)workspace;
 	if (t.apart) {
 		/* hardware's factors are F32 too where its sums are; those of 16-bit sums stand on the host here */
 		if (scalar == VGPU_GEMM_F16 && alpha_at)
@@ -178,7 +290,9 @@ static cublasStatus_t matmul(void *handle, const struct lt_product *p, const voi
 		t.to.ld = (int64_t)(d->order == LT_ORDER_ROW ? d->cols : d->rows);
 		t.to.batch_stride = (int64_t)(d->rows * d->cols);
 		t.type = VGPU_GEMM_F32;
-		r = cuMemAllocAsync(&t.at, (size_t)t.to.batch_stride * (size_t)d->batch_count * 4, stream);
+		t.at = room;
+		if (!room)
+			r = cuMemAllocAsync(&t.at, span(d, 4), stream);
 		if (r != CUDA_SUCCESS)
 			return lt_status(r);
 	}
@@ -193,9 +307,18 @@ static cublasStatus_t matmul(void *handle, const struct lt_product *p, const voi
 		}
 		r = each(kernel, &q, d->batch_count, stream);
 	}
+	if (r == CUDA_SUCCESS && eight) {
+		r = widen_both(p, alpha, A, a, B, b, beta, room ? room + (t.apart ? span(d, 4) : 0) : 0, &w, stream);
+		A = (const void *)(uintptr_t)w.A;
+		B = (const void *)(uintptr_t)w.B;
+		a = &w.a;
+		b = &w.b;
+		alpha_at = (const void *)(uintptr_t)w.factors;
+		beta_at = (const void *)(uintptr_t)(w.factors + 4);
+	}
 	if (r == CUDA_SUCCESS)
 		r = product(p, &t, in, scalar, av, bv, alpha_at, beta_at, A, a, B, b, stream);
-	if (r == CUDA_SUCCESS && (does & elementwise)) {
+	if (r == CUDA_SUCCESS && ((does & elementwise) || t.apart)) {
 		struct epilogue_call q = { .in = t.at, .out = (uintptr_t)D, .bias = p->bias, .aux = p->aux, .m = (long long)d->rows,
 					   .n = (long long)d->cols, STRIDES(in, &t.to), STRIDES(out, d), .bias_bs = p->bias_stride,
 					   .aux_ld = p->aux_ld, .aux_bs = p->aux_stride, .does = does, .type_in = t.type, .type_out = out,
@@ -219,7 +342,13 @@ static cublasStatus_t matmul(void *handle, const struct lt_product *p, const voi
 		}
 		r = each(SUMS, &q, d->batch_count, stream);
 	}
-	if (t.apart) {
+	if (w.at) {
+		CUresult freed = cuMemFreeAsync(w.at, stream);
+
+		if (r == CUDA_SUCCESS)
+			r = freed;
+	}
+	if (t.apart && !room) {
 		CUresult freed = cuMemFreeAsync(t.at, stream);
 
 		if (r == CUDA_SUCCESS)

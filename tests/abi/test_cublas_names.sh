@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 }
 C
 ${CC:-cc} -o "$tmp/call" "$tmp/call.c" -ldl || exit 1
-for pair in cublas:cublasXtCgemm cublasLt:cublasLtMatrixTransform; do
+for pair in cublas:cublasUint8gemmBias cublasLt:cublasLtMatrixTransform; do
 	LD_LIBRARY_PATH=$B/lib "$tmp/call" "$(realpath "$B/lib/lib${pair%:*}.so.12")" "${pair#*:}" 2>"$tmp/err" ||
 		fail "${pair#*:} did not answer CUBLAS_STATUS_NOT_SUPPORTED"
 	[ "$(grep -c "${pair#*:} is not supported" "$tmp/err")" = 1 ] || fail "${pair#*:} did not name itself once"

@@ -6,7 +6,7 @@
  *   levels [-s SEED] [-n ROUNDS]
  */
 #include <cblas.h>
-#include <cublas_v2.h>
+#include <cublasXt.h>
 #include <cuda_runtime_api.h>
 #include <complex.h>
 #include <math.h>
@@ -115,6 +115,7 @@ static CBLAS_SIDE cside[] = { CblasLeft, CblasRight };
 #define CAT3(a, b, c) CAT(a, CAT(b, c))
 
 #define X S
+#define TYPE 0
 #define NU(f) cublasS##f
 #define NB(f) cblas_s##f
 #define x s
@@ -123,6 +124,7 @@ static CBLAS_SIDE cside[] = { CblasLeft, CblasRight };
 #define TOL 3e-5
 #include "levels_type.h"
 #define X D
+#define TYPE 1
 #define NU(f) cublasD##f
 #define NB(f) cblas_d##f
 #define x d
@@ -132,6 +134,7 @@ static CBLAS_SIDE cside[] = { CblasLeft, CblasRight };
 #include "levels_type.h"
 #define COMPLEX
 #define X C
+#define TYPE 2
 #define NU(f) cublasSc##f
 #define NB(f) cblas_sc##f
 #define x c
@@ -140,6 +143,7 @@ static CBLAS_SIDE cside[] = { CblasLeft, CblasRight };
 #define TOL 3e-5
 #include "levels_type.h"
 #define X Z
+#define TYPE 3
 #define NU(f) cublasDz##f
 #define NB(f) cblas_dz##f
 #define x z
@@ -149,6 +153,43 @@ static CBLAS_SIDE cside[] = { CblasLeft, CblasRight };
 #include "levels_type.h"
 
 #include "levels_more.h"
+
+/* cublasXt: what a handle is asked, then a round of every product */
+static void xt_rounds(int rounds)
+{
+	cublasXtHandle_t xt, other;
+	cublasXtPinnedMemMode_t pinning;
+	int device0 = 0, none = 99, twice[] = { 0, 0 }, number = 0;
+	float one[1] = { 1 };
+
+	CK(cublasXtCreate(&xt));
+	CK(cublasXtCreate(&other));
+	CK(cublasXtDestroy(other));
+	if (cublasXtDestroy(other) != CUBLAS_STATUS_NOT_INITIALIZED ||
+	    cublasXtSgemm(xt, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, one, one, 1, one, 1, one, one, 1) != CUBLAS_STATUS_NOT_INITIALIZED ||
+	    cublasXtDeviceSelect(xt, 1, &none) != CUBLAS_STATUS_INVALID_VALUE || cublasXtDeviceSelect(xt, 2, twice) != CUBLAS_STATUS_INVALID_VALUE ||
+	    cublasXtSetBlockDim(xt, 0) != CUBLAS_STATUS_INVALID_VALUE || cublasXtSetCpuRatio(xt, CUBLASXT_GEMM, CUBLASXT_FLOAT, 2) !=
+	    CUBLAS_STATUS_INVALID_VALUE || cublasXtSetCpuRatio(xt, CUBLASXT_TRSM, CUBLASXT_FLOAT, 0.5f) != CUBLAS_STATUS_NOT_SUPPORTED)
+		complain("cublasXt's handles", 0, 0, 1);
+	CK(cublasXtDeviceSelect(xt, 1, &device0));
+	CK(cublasXtMaxBoards(&number));
+	CK(cublasXtGetNumBoards(1, &device0, &number));
+	if (number != 1)
+		complain("boards", 0, number, 1);
+	CK(cublasXtSetBlockDim(xt, 512));
+	CK(cublasXtGetBlockDim(xt, &number));
+	CK(cublasXtSetPinningMemMode(xt, CUBLASXT_PINNING_ENABLED));
+	CK(cublasXtGetPinningMemMode(xt, &pinning));
+	if (number != 512 || pinning != CUBLASXT_PINNING_ENABLED)
+		complain("what was set", 0, number, 512);
+	for (int i = 0; i < rounds; i++) {
+		xt_S(xt);
+		xt_D(xt);
+		xt_C(xt);
+		xt_Z(xt);
+	}
+	CK(cublasXtDestroy(xt));
+}
 
 int main(int argc, char **argv)
 {
@@ -171,6 +212,7 @@ int main(int argc, char **argv)
 		all_Z();
 	}
 	more();
+	xt_rounds(2 * rounds);
 	CK(cublasDestroy(handle));
 	if (failures)
 		return 1;

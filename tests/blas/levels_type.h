@@ -631,6 +631,7 @@ static void CAT(all_, X)(void)
 	}
 	N(batches)();
 }
+#include "levels_xt.h"
 #undef N
 #undef CU
 #undef CB

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cublasLtMatmul against loops in double precision: types, orders, transpositions, batches, C apart from D, every epilogue forwards and
- * backwards with its auxiliary output, factors in device memory, and what must be refused. Sizes and forms are drawn, the same each run.
+ * backwards with its auxiliary output, factors in device memory, complex matrices, floats of 8 bits, and what must be refused. Sizes and forms are drawn, the same each run.
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -263,6 +263,223 @@ static void one(int m, int n, int k, int type, int out, int batch, unsigned epil
 	products++;
 }
 
+/* Complex matrices, of floats or doubles: numbers that are exact in both, so the sums are equal to the last bit. */
+static void *complex_matrix(int rows, int cols, int row_order, int wide, int batch, long long *ld, long long *stride, double _Complex **host, void **dev)
+{
+	int32_t order = row_order;
+	size_t size = wide ? 16 : 8;
+	void *layout;
+	long long n;
+
+	*ld = (row_order ? cols : rows) + (int)(e2e_rand(&seed) % 4);
+	*stride = *ld * (row_order ? rows : cols) + 3;
+	n = *stride * batch;
+	*host = e2e_malloc((size_t)n * 16);
+	CK(cudaMallocManaged(dev, (size_t)n * size, 1));
+	for (long long i = 0; i < n; i++) {
+		(*host)[i] = (int)(e2e_rand(&seed) % 17) - 8 + ((int)(e2e_rand(&seed) % 17) - 8) * 1.0i;
+		if (wide)
+			((double _Complex *)*dev)[i] = (*host)[i];
+		else
+			((float _Complex *)*dev)[i] = (float _Complex)(*host)[i];
+	}
+	CK(cublasLtMatrixLayoutCreate(&layout, wide ? CUDA_C_64F : CUDA_C_32F, (uint64_t)rows, (uint64_t)cols, *ld));
+	CK(cublasLtMatrixLayoutSetAttribute(layout, 1, &order, 4));
+	CK(cublasLtMatrixLayoutSetAttribute(layout, 5, &batch, 4));
+	CK(cublasLtMatrixLayoutSetAttribute(layout, 6, stride, 8));
+	return layout;
+}
+
+static double _Complex conj_if(double _Complex z, int yes)
+{
+	return yes ? __real__ z - (__imag__ z) * 1.0i : z;
+}
+
+static void complex_one(int m, int n, int k, int wide, int batch, int beta_zero)
+{
+	int ta = e2e_rand(&seed) % 3, tb = e2e_rand(&seed) % 3, apart = e2e_rand(&seed) % 2, on_device = e2e_rand(&seed) % 3 == 0, one_mode = 1, found = 0;
+	int ra = e2e_rand(&seed) % 2, rb = e2e_rand(&seed) % 2, rc = e2e_rand(&seed) % 2, rd = apart ? (int)(e2e_rand(&seed) % 2) : rc;
+	double _Complex alpha = 2 - 1.0i, beta = beta_zero ? 0 : 1 + 3.0i, *ha, *hb, *hc, *hd, factors[2] = { alpha, beta };
+	float _Complex narrow[2] = { (float _Complex)alpha, (float _Complex)beta };
+	long long la, lb, lc, ld, sa, sb, sc, sd;
+	void *a, *b, *c, *d, *da, *db, *dc, *dd, *desc, *preference, *there, *at;
+	uint64_t heuristic[12];
+	size_t size = wide ? 16 : 8;
+
+	a = complex_matrix(ta ? k : m, ta ? m : k, ra, wide, batch, &la, &sa, &ha, &da);
+	b = complex_matrix(tb ? n : k, tb ? k : n, rb, wide, batch, &lb, &sb, &hb, &db);
+	c = complex_matrix(m, n, rc, wide, batch, &lc, &sc, &hc, &dc);
+	d = complex_matrix(m, n, rd, wide, batch, &ld, &sd, &hd, &dd);
+	CK(cudaMallocManaged(&there, 32, 1));
+	memcpy(there, wide ? (void *)factors : narrow, 2 * size);
+	CK(cublasLtMatmulDescCreate(&desc, wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, wide ? CUDA_C_64F : CUDA_C_32F));
+	CK(cublasLtMatmulDescSetAttribute(desc, 3, &ta, 4));
+	CK(cublasLtMatmulDescSetAttribute(desc, 4, &tb, 4));
+	if (on_device)
+		CK(cublasLtMatmulDescSetAttribute(desc, 2, &one_mode, 4));
+	at = on_device ? there : wide ? (void *)factors : narrow;
+	CK(cublasLtMatmulPreferenceCreate(&preference));
+	CK(cublasLtMatmulAlgoGetHeuristic(handle, desc, a, b, c, apart ? d : c, preference, 1, heuristic, &found));
+	EXPECT_EQ(found, 1);
+	CK(cublasLtMatmul(handle, desc, at, da, a, db, b, (char *)at + size, dc, c, apart ? dd : dc, apart ? d : c, heuristic, NULL, 0, 0));
+	CK(cudaDeviceSynchronize());
+	for (int q = 0; q < batch; q++)
+		for (int i = 0; i < m; i++)
+			for (int j = 0; j < n; j++) {
+				long long x = q * (apart ? sd : sc), step = apart ? ld : lc, to = x + (rd ? i * step + j : i + j * step);
+				void *result = apart ? dd : dc;
+				double _Complex sum = 0, got = wide ? ((double _Complex *)result)[to] : (double _Complex)((float _Complex *)result)[to];
+
+				for (int l = 0; l < k; l++) {
+					int ai = ta ? l : i, aj = ta ? i : l, bi = tb ? j : l, bj = tb ? l : j;
+
+					sum += conj_if(ha[q * sa + (ra ? ai * la + aj : ai + aj * la)], ta == 2) *
+					       conj_if(hb[q * sb + (rb ? bi * lb + bj : bi + bj * lb)], tb == 2);
+				}
+				sum = alpha * sum + beta * hc[q * sc + (rc ? i * lc + j : i + j * lc)];
+				if (got != sum)
+					e2e_fail("complex product (%d, %d) of %d, operations %d %d, orders %d %d %d %d: %g %+gi, want %g %+gi", i, j, q, ta, tb, ra, rb,
+						 rc, rd, __real__ got, __imag__ got, __real__ sum, __imag__ sum);
+			}
+	CK(cublasLtMatmulPreferenceDestroy(preference));
+	CK(cublasLtMatmulDescDestroy(desc));
+	CK(cublasLtMatrixLayoutDestroy(a)); CK(cublasLtMatrixLayoutDestroy(b)); CK(cublasLtMatrixLayoutDestroy(c)); CK(cublasLtMatrixLayoutDestroy(d));
+	CK(cudaFree(da)); CK(cudaFree(db)); CK(cudaFree(dc)); CK(cudaFree(dd));
+	CK(cudaFree(there));
+	free(ha); free(hb); free(hc); free(hd);
+	products++;
+}
+
+/* A float of 8 bits, by OCP's definition: e4m3 has no infinity, e5m2 is the upper half of F16. */
+static double eight_value(unsigned b, int e5m2)
+{
+	int e = e5m2 ? b >> 2 & 31 : b >> 3 & 15, m = e5m2 ? b & 3 : b & 7, bits = e5m2 ? 2 : 3, bias = e5m2 ? 15 : 7;
+	double v = e ? ldexp((1 << bits) + m, e - bias - bits) : ldexp(m, 1 - bias - bits);
+
+	if (e5m2 ? e == 31 : (b & 127) == 127)
+		v = e5m2 && !m ? INFINITY : NAN;
+	return b & 128 ? -v : v;
+}
+
+/* Inputs of 8 bits with their scales; ReLU or a bias now and then. */
+static void eight_one(int m, int n, int k, int out, int round)
+{
+	int ta = e2e_rand(&seed) % 2, tb = e2e_rand(&seed) % 2, ra = e2e_rand(&seed) % 2, rb = e2e_rand(&seed) % 2, kinds = e2e_rand(&seed) % 3, found = 0;
+	int five[2] = { kinds == 1, kinds == 2 }, on_device = round % 3 == 0, one_mode = 1, orders[2] = { ra, rb };
+	long long la = (ra ? (ta ? m : k) : (ta ? k : m)) + 3, lb = (rb ? (tb ? k : n) : (tb ? n : k)) + 2;
+	struct matrix d = matrix(m, n, (int)(e2e_rand(&seed) % 2), out, 1);
+	unsigned epilogue = round % 4 == 1 ? RELU : round % 4 == 2 ? BIAS : 1;
+	float alpha = 0.5f, beta = round % 2 ? 0.25f : 0, *shared;
+	unsigned char *a, *b;
+	size_t na = (size_t)la * (size_t)(m > k ? m : k), nb = (size_t)lb * (size_t)(n > k ? n : k);
+	void *desc, *layouts[2], *preference, *was = e2e_malloc((size_t)d.n * bytes_of(out)), *bias, *workspace;
+	uint64_t heuristic[12], most = 1 << 20;
+
+	memcpy(was, d.host, (size_t)d.n * bytes_of(out));
+	CK(cudaMallocManaged((void **)&a, na, 1));
+	CK(cudaMallocManaged((void **)&b, nb, 1));
+	CK(cudaMallocManaged((void **)&shared, 64, 1));
+	CK(cudaMallocManaged(&bias, (size_t)m * 4, 1));
+	for (int i = 0; i < m; i++)
+		put(bias, i, out);
+	/* neither NaN nor infinity, which are the next test's */
+	for (size_t i = 0; i < na; i++)
+		do
+			a[i] = (unsigned char)(e2e_rand(&seed) >> 9);
+		while (!isfinite(eight_value(a[i], five[0])));
+	for (size_t i = 0; i < nb; i++)
+		do
+			b[i] = (unsigned char)(e2e_rand(&seed) >> 9);
+		while (!isfinite(eight_value(b[i], five[1])));
+	shared[0] = 2; shared[1] = 0.125f; shared[2] = alpha; shared[3] = beta;
+	CK(cublasLtMatrixLayoutCreate(&layouts[0], 28 + five[0], (uint64_t)(ta ? k : m), (uint64_t)(ta ? m : k), la));
+	CK(cublasLtMatrixLayoutCreate(&layouts[1], 28 + five[1], (uint64_t)(tb ? n : k), (uint64_t)(tb ? k : n), lb));
+	for (int i = 0; i < 2; i++)
+		CK(cublasLtMatrixLayoutSetAttribute(layouts[i], 1, &orders[i], 4));
+	CK(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+	CK(cublasLtMatmulDescSetAttribute(desc, 3, &ta, 4));
+	CK(cublasLtMatmulDescSetAttribute(desc, 4, &tb, 4));
+	CK(cublasLtMatmulDescSetAttribute(desc, 7, &epilogue, 4));
+	CK(cublasLtMatmulDescSetAttribute(desc, 8, &bias, 8));
+	for (int i = 0; i < 2; i++) {
+		float *scale = shared + i;
+
+		CK(cublasLtMatmulDescSetAttribute(desc, 17 + i, &scale, 8));
+	}
+	if (on_device)
+		CK(cublasLtMatmulDescSetAttribute(desc, 2, &one_mode, 4));
+	CK(cublasLtMatmulPreferenceCreate(&preference));
+	if (round % 2)
+		CK(cublasLtMatmulPreferenceSetAttribute(preference, 1, &most, 8));
+	CK(cublasLtMatmulAlgoGetHeuristic(handle, desc, layouts[0], layouts[1], d.layout, d.layout, preference, 1, heuristic, &found));
+	/* with a workspace that is asked for, nothing is allocated, which a graph within another one could not hold */
+	EXPECT_EQ(heuristic[8] > 0, round % 2);
+	CK(cudaMalloc(&workspace, most));
+	CK(cublasLtMatmul(handle, desc, on_device ? shared + 2 : &alpha, a, layouts[0], b, layouts[1], on_device ? shared + 3 : &beta, d.dev, d.layout, d.dev,
+			  d.layout, heuristic, heuristic[8] ? workspace : NULL, (size_t)heuristic[8], 0));
+	CK(cudaFree(workspace));
+	CK(cudaMemcpy(d.host, d.dev, (size_t)d.n * bytes_of(out), cudaMemcpyDeviceToHost));
+	for (int i = 0; i < m; i++)
+		for (int j = 0; j < n; j++) {
+			double v = 0, size = 0;
+
+			for (int l = 0; l < k; l++) {
+				int ai = ta ? l : i, aj = ta ? i : l, bi = tb ? j : l, bj = tb ? l : j;
+				double w = eight_value(a[ra ? ai * la + aj : ai + aj * la], five[0]) * eight_value(b[rb ? bi * lb + bj : bi + bj * lb], five[1]);
+
+				v += w;
+				size += fabs(w);
+			}
+			v = v * 0.125 + (double)beta * value(was, at(&d, i, j, 0), out);
+			if (epilogue == BIAS)
+				v += value(bias, i, out);
+			if (epilogue == RELU)
+				v = v > 0 ? v : 0;
+			if (fabs(v) < 60000)            /* what F16 holds */
+				near(value(d.host, at(&d, i, j, 0), out), v, size, out, "product of 8-bit floats", epilogue, i, j);
+		}
+	CK(cublasLtMatmulPreferenceDestroy(preference));
+	CK(cublasLtMatmulDescDestroy(desc));
+	CK(cublasLtMatrixLayoutDestroy(layouts[0])); CK(cublasLtMatrixLayoutDestroy(layouts[1]));
+	CK(cudaFree(a)); CK(cudaFree(b)); CK(cudaFree(shared)); CK(cudaFree(bias));
+	gone(&d);
+	free(was);
+	products++;
+}
+
+/* Each of the 256 values of both kinds, by a product with 1. */
+static void eight_each(void)
+{
+	for (int e5m2 = 0; e5m2 < 2; e5m2++) {
+		unsigned char *a, *one;
+		float *d, alpha = 1, beta = 0;
+		void *desc, *la, *lb, *ld;
+
+		CK(cudaMallocManaged((void **)&a, 256, 1));
+		CK(cudaMallocManaged((void **)&one, 1, 1));
+		CK(cudaMallocManaged((void **)&d, 1024, 1));
+		for (int i = 0; i < 256; i++)
+			a[i] = (unsigned char)i;
+		*one = 0x38;                    /* e4m3 */
+		CK(cublasLtMatrixLayoutCreate(&la, 28 + e5m2, 256, 1, 256));
+		CK(cublasLtMatrixLayoutCreate(&lb, 28, 1, 1, 1));
+		CK(cublasLtMatrixLayoutCreate(&ld, CUDA_R_32F, 256, 1, 256));
+		CK(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+		CK(cublasLtMatmul(handle, desc, &alpha, a, la, one, lb, &beta, d, ld, d, ld, NULL, NULL, 0, 0));
+		CK(cudaDeviceSynchronize());
+		for (unsigned i = 0; i < 256; i++) {
+			double want = eight_value(i, e5m2);
+
+			if (isnan(want) ? !isnan(d[i]) : (double)d[i] != want)
+				e2e_fail("e%s of %#x is %g, want %g", e5m2 ? "5m2" : "4m3", i, (double)d[i], want);
+		}
+		CK(cublasLtMatmulDescDestroy(desc));
+		CK(cublasLtMatrixLayoutDestroy(la)); CK(cublasLtMatrixLayoutDestroy(lb)); CK(cublasLtMatrixLayoutDestroy(ld));
+		CK(cudaFree(a)); CK(cudaFree(one)); CK(cudaFree(d));
+		products++;
+	}
+}
+
 static void refusals(void)
 {
 	void *desc, *l8, *l, *small, *preference;
@@ -276,7 +493,7 @@ static void refusals(void)
 	CK(cublasLtMatmulPreferenceCreate(&preference));
 	CK(cublasLtMatrixLayoutCreate(&l, CUDA_R_32F, 4, 4, 4));
 	CK(cublasLtMatrixLayoutCreate(&small, CUDA_R_32F, 4, 4, 3));
-	CK(cublasLtMatrixLayoutCreate(&l8, 28, 4, 4, 4));       /* an 8-bit float */
+	CK(cublasLtMatrixLayoutCreate(&l8, 29, 4, 4, 4));       /* e5m2 by e5m2: hardware has none either */
 	CK(cublasLtMatmulDescGetAttribute(desc, 7, NULL, 0, &written));
 	EXPECT_EQ(written, 4);
 	CK(cublasLtMatmulDescGetAttribute(desc, 7, &epilogue, 4, &written));
@@ -360,6 +577,11 @@ int main(void)
 			for (unsigned z = 0; z < 4; z++)
 				one(sizes[z][0], sizes[z][1], sizes[z][2], types[t][0], types[t][1], 1 + (int)(e2e_rand(&seed) % 3), epilogues[e],
 				    e2e_rand(&seed) % 2 ? 1 : -0.5f, e2e_rand(&seed) % 2 ? 0 : 0.5f);
+	for (int i = 0; i < 60; i++)
+		complex_one(sizes[i % 4][0], sizes[i % 4][1], sizes[i % 4][2], i / 4 % 2, 1 + i % 3, i / 8 % 2);
+	for (int i = 0; i < 48; i++)
+		eight_one(sizes[i % 4][0], sizes[i % 4][1], sizes[i % 4][2], types[i / 4 % 3][0], i);
+	eight_each();
 	refusals();
 	logged();
 	CK(cublasLtDestroy(handle));

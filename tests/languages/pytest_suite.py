@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A package's own tests by pytest, counted: "ran N failed N skipped N absent N", and a line "not NAME: last words" for each that fails. Absent are
 those that want a library that is not there, by the words of -a.
-Usage: pytest_suite.py [-e K] [-a WORDS] FILE-OR-FOLDER...        -e: every K-th test only"""
+Usage: pytest_suite.py [-e K] [-f J] [-a WORDS] FILE-OR-FOLDER...        -e: every K-th test only, -f: from the J-th on"""
 import os
 import re
 import signal
@@ -9,11 +9,13 @@ import sys
 
 import pytest
 
-every, absent = 1, None
+every, first, absent = 1, 0, None
 args = sys.argv[1:]
-while args[0] in ("-e", "-a"):
+while args[0] in ("-e", "-f", "-a"):
     if args[0] == "-e":
         every = int(args[1])
+    elif args[0] == "-f":
+        first = int(args[1])
     else:
         absent = re.compile(args[1])
     args = args[2:]
@@ -24,13 +26,13 @@ class Count:
         self.outcomes = {}
 
     def pytest_collection_modifyitems(self, items):
-        items[:] = items[::every]
+        items[:] = items[first::every]
 
     def pytest_runtest_logreport(self, report):
         if report.when != "call" and report.passed:
             return
         kind = report.outcome
-        if report.failed and absent and absent.search(report.longreprtext):
+        if report.failed and absent and absent.search(report.longreprtext + report.capstderr):
             kind = "absent"
         elif report.failed:
             print(f"\nnot {report.nodeid}: {' '.join(report.longreprtext.split())[-200:]}", flush=True)

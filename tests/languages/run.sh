@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 # Languages and frameworks as PyPI has them, unmodified, on the device: vgpu run -- python, nothing else set.
 #   tests/languages/run.sh BUILD [NAME...]         default: triton numba tinygrad cupy jax taichi
-# "cupy-suite" and "tinygrad-suite" are those packages' own tests, of their source packages: [EVERY=K] takes each K-th, [LIMIT=S] is each part's time; the latter wants torch's
-# environment too, whose results are its reference.
+# "cupy-suite" and "tinygrad-suite" are those packages' own tests, of their source packages: [EVERY=K] takes each K-th, [FROM=J] from the J-th on, [LIMIT=S] is each
+# part's time; the latter wants torch's environment too, whose results are its reference.
 # Each has a virtual environment of its own in BUILD/languages, with the versions below. "numba-suite" is numba-cuda's own tests,
-# some twenty minutes: by name only; so are tensorflow (2 GB), torch (7 GB) and "torch-samples", its operators by its own samples.
+# some twenty minutes: by name only; so are "jax-wide", tensorflow (2 GB), torch (7 GB), "torch-samples", its operators by its own samples, and
+# "torch-inductor", [COUNT=] of these by torch.compile.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 B=$(cd "$1" && pwd)
@@ -19,10 +20,10 @@ packages() {
 	numba | numba-suite) echo 'numba-cuda[cu13]==0.30.4' cuda-bindings==13.0.3 filecheck==1.0.3 cffi==2.0.0 ml_dtypes==0.5.4 pytest==8.4.2 ;;
 	tinygrad | tinygrad-suite) echo tinygrad==0.12.0 numpy==2.2.6 nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 pytest==8.4.2 \
 		hypothesis==6.170.17 ;;
-	cupy | cupy-suite) echo cupy-cuda12x==14.2.0 pytest==8.4.2 numpy==2.2.6 nvidia-cuda-nvrtc-cu12==12.9.86 nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-cccl-cu12==12.9.27 ;;
-	jax) echo jax==0.10.2 jaxlib==0.10.2 jax-cuda12-plugin==0.10.2 jax-cuda12-pjrt==0.10.2 nvidia-cuda-nvcc-cu12==12.9.86 numpy==2.2.6 ;;
+	cupy | cupy-suite) echo cupy-cuda12x==14.2.0 pytest==8.4.2 numpy==2.2.6 ml_dtypes==0.5.4 nvidia-cuda-nvrtc-cu12==12.9.86 nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-cccl-cu12==12.9.27 ;;
+	jax | jax-wide) echo jax==0.10.2 jaxlib==0.10.2 jax-cuda12-plugin==0.10.2 jax-cuda12-pjrt==0.10.2 nvidia-cuda-nvcc-cu12==12.9.86 numpy==2.2.6 ;;
 	tensorflow) echo tensorflow==2.21.0 keras==3.15.1 numpy==2.4.6 nvidia-cuda-nvcc-cu12==12.9.86 ;;
-	torch | torch-samples) echo torch==2.9.1 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ;;
+	torch | torch-samples | torch-inductor) echo torch==2.9.1 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ;;
 	taichi) echo taichi==1.7.4 numpy==2.2.6 ;;
 	*) return 1 ;;
 	esac
@@ -31,7 +32,7 @@ packages() {
 environment() {
 	local want
 	want=$(packages "$1") || return 1
-	venv=$B/languages/${1%-s[ua]*}
+	venv=$B/languages/${1%%-*}
 	[ "$(cat "$venv/have" 2>/dev/null)" = "$want" ] && return 0
 	mkdir -p "$B/languages"
 	# shellcheck disable=SC2086
@@ -66,7 +67,7 @@ suite() {
 	shift 4
 	: >"$venv.txt"
 	for part in "$@"; do
-		(cd "$at" && timeout -k 60 "${LIMIT:-3600}" "$B/bin/vgpu" run --cc "$cc" -- "$venv/bin/python" "$here/pytest_suite.py" -e "${EVERY:-1}" \
+		(cd "$at" && timeout -k 60 "${LIMIT:-3600}" "$B/bin/vgpu" run --cc "$cc" -- "$venv/bin/python" "$here/pytest_suite.py" -e "${EVERY:-1}" -f "${FROM:-0}" \
 			-a 'lib(cufft|curand|cusolver|cusparse|cusparselt|cutensor|nccl|cudnn)' "$part") >"$venv.part" 2>"$venv.err"
 		st=$?
 		cat "$venv.part" >>"$venv.txt"
@@ -88,7 +89,7 @@ suite() {
 for name in "${@:-triton numba tinygrad cupy jax taichi}"; do
 for name in $name; do
 	if ! environment "$name"; then
-		echo "skip $name its packages cannot be had: $(tail -1 "$B/languages/${name%-s[ua]*}.log" 2>/dev/null)"
+		echo "skip $name its packages cannot be had: $(tail -1 "$B/languages/${name%%-*}.log" 2>/dev/null)"
 		continue
 	fi
 	case $name in
@@ -133,8 +134,13 @@ for name in $name; do
 		;;
 	cupy-suite)
 		source_of cupy 14.2.0 || { echo "skip $name its source package cannot be had: $(tail -1 "$venv.log")"; continue; }
+		# a part of it compiles by nvcc, and does not even load without: a toolkit of ours has one
+		[ -x "$venv/toolkit/bin/nvcc" ] || "$B/bin/vgpu" toolkit "$venv/toolkit" >>"$venv.log" 2>&1
+		[ ! -x "$venv/toolkit/bin/nvcc" ] || export NVCC=$venv/toolkit/bin/nvcc
+		export CUPY_TEST_GPU_LIMIT=1
 		suite "$name" 10.0 3 "$src/tests" cupy_tests/{core,creation,math,sorting,logic,indexing,statistics,manipulation}_tests \
 			cupy_tests/linalg_tests/test_product.py cupy_tests/test_cublas.py
+		unset NVCC CUPY_TEST_GPU_LIMIT
 		;;
 	cupy)
 		# its CUB and thrust kernels are for 10.0 at least
@@ -154,6 +160,11 @@ for name in $name; do
 		program "$name" 8.0 "$here/torch_samples.py"
 		option=
 		;;
+	torch-inductor)
+		option=--torch
+		program "$name" 8.0 "$here/torch_inductor.py" "${COUNT:-300}"
+		option=
+		;;
 	tensorflow)
 		# its PTX is for 9.0
 		program "$name" 9.0 "$here/tensorflow_ops.py"
@@ -164,6 +175,9 @@ for name in $name; do
 	jax)
 		# its plugin's own kernels are for 12.0
 		program "$name" 12.0 "$here/jax_ops.py"
+		;;
+	jax-wide)
+		program "$name" 12.0 "$here/jax_wide.py"
 		;;
 	esac
 done

@@ -46,7 +46,10 @@ CASES = {
     "contiguous": lambda x, y, w, b, n: x.t().contiguous(), "to float64": lambda x, y, w, b, n: x.double(), "to half": lambda x, y, w, b, n: x.half().float(),
     "cross_entropy": lambda x, y, w, b, n: F.cross_entropy(x, n[:24] % 40), "mse_loss": lambda x, y, w, b, n: F.mse_loss(x, y),
     "arange": lambda x, y, w, b, n: torch.arange(9, device=x.device), "zeros": lambda x, y, w, b, n: torch.zeros(5, device=x.device),
-    "topk": lambda x, y, w, b, n: x.topk(3)[0], "sort": lambda x, y, w, b, n: x.sort(1)[0], "norm": lambda x, y, w, b, n: torch.linalg.vector_norm(x),
+    "topk": lambda x, y, w, b, n: x.topk(3)[0], "topk of -inf": lambda x, y, w, b, n: x.masked_fill(x < 2, -float("inf")).topk(3)[1] < 40,
+    "topk of NaN": lambda x, y, w, b, n: (x / (x > 0)).topk(2)[0].isnan(), "topk of integers": lambda x, y, w, b, n: torch.stack([n, -n]).topk(5)[0],
+    "addmv of integers by fractions": lambda x, y, w, b, n: torch.addmv(n[:7], n[:70].reshape(7, 10), n[:10], beta=0.2, alpha=1.6),
+    "sort": lambda x, y, w, b, n: x.sort(1)[0], "norm": lambda x, y, w, b, n: torch.linalg.vector_norm(x),
     # what is added is no bias of one row that cuBLAS takes with the product
     "linear of one output": lambda x, y, w, b, n: F.linear(x, w[:1], b[:1]), "bias with a stride": lambda x, y, w, b, n: F.linear(x, w, w[:, 0]),
     "addmm": lambda x, y, w, b, n: torch.addmm(y[:, :24], x, y.T, beta=0.5, alpha=2), "addmm_": lambda x, y, w, b, n: x[:, :24].clone().addmm_(x, y.T),
@@ -73,6 +76,13 @@ GRADIENTS = {
     "hstack": lambda t: torch.hstack([t, t * t]), "vstack": lambda t: torch.vstack([t, t * t]), "kron": lambda t: torch.kron(t[:3, :3], t[:2, :2]),
     "pad": lambda t: F.pad(t * t, (1, 2)), "tile": lambda t: torch.tile(t * t, (2, 1)), "var": torch.var, "var of rows": lambda t: torch.var(t, 1), "selu": F.selu,
 }
+# what the host computes keeps its order in memory
+check("a factorisation's strides", lambda: torch.tensor(torch.linalg.lu_factor_ex(X)[0].stride()), torch.tensor(torch.linalg.lu_factor_ex(x)[0].stride()))
+check("a factorisation", lambda: torch.linalg.lu_factor_ex(X)[0], torch.linalg.lu_factor_ex(x)[0])
+check("a transform", lambda: torch.view_as_real(torch.fft.rfftn(X)), torch.view_as_real(torch.fft.rfftn(x)))
+check("a transform's order, as torch traces it", lambda: torch.tensor(torch.ops.aten._fft_r2c(X.reshape(4, 6, 40), [0, 1, 2], 0, True).stride()),
+      torch.tensor(torch.ops.aten._fft_r2c(x.reshape(4, 6, 40).to("meta"), [0, 1, 2], 0, True).stride()))
+check("singular values and vectors", lambda: (lambda u, s, v: u * s @ v)(*torch.linalg.svd(X, full_matrices=False)), x)
 for name, f in GRADIENTS.items():
     check(f"{name}'s gradient", lambda f=f: gradient(f, X), gradient(f, x))
 check("l1_loss's gradient", lambda: gradient(lambda t: F.l1_loss(t, Y), X), gradient(lambda t: F.l1_loss(t, y), x))

@@ -82,6 +82,30 @@ KERNEL epilogue_sums(struct epilogue_call q)
 	}
 }
 
+/* Floats of 8 bits (q.type_in 0: e4m3, 1: e5m2) as F16, which has all of their values. */
+KERNEL epilogue_eight(struct epilogue_call q)
+{
+	for (i64 e = (i64)blockIdx.x * EPILOGUE_THREADS + threadIdx.x; e < q.m * q.n; e += (i64)gridDim.x * EPILOGUE_THREADS) {
+		u32 b = ((const unsigned char *)q.in)[e % q.m * q.in_rs + e / q.m * q.in_cs + blockIdx.y * q.in_bs], h = b << 8;
+		i64 to = e % q.m * q.out_rs + e / q.m * q.out_cs + blockIdx.y * q.out_bs;
+
+		((u16 *)q.out)[to] = (u16)h;
+		if (!q.type_in) {
+			/* one bit less of exponent, one more of fraction: 2^-8 of it as F16 */
+			((u16 *)q.out)[to] = (u16)((b & 0x80) << 8 | (b & 0x7f) << 7);
+			store(q.out, to, F16, (b & 0x7f) == 0x7f ? __builtin_nanf("") : 256.0f * load(q.out, to, F16));
+		}
+	}
+}
+
+KERNEL epilogue_factors(struct epilogue_factors_call q)
+{
+	if (threadIdx.x || blockIdx.x)
+		return;
+	((float *)q.out)[0] = *(const float *)q.alpha * (q.a ? *(const float *)q.a : 1.0f) * (q.b ? *(const float *)q.b : 1.0f);
+	((float *)q.out)[1] = *(const float *)q.beta;
+}
+
 /* Elements of any size moved as they are: in and out of q.type_in bytes each. */
 KERNEL epilogue_move(struct epilogue_call q)
 {

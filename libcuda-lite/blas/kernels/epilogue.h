@@ -16,4 +16,8 @@ struct epilogue_call {
 	unsigned int does;                      /* EPI_ */
 	unsigned int type_in, type_out, type_bias, type_aux;
 };
+/* out[0] = alpha a b, out[1] = beta: addresses of floats. a and b, the scales of the inputs, may be 0. */
+struct epilogue_factors_call {
+	unsigned long long out, alpha, beta, a, b;
+};
 #endif

@@ -17,9 +17,10 @@ import sys
 CUBLAS = ["mm", "mm_out", "bmm", "bmm_out", "addmm", "addmm_out", "baddbmm"]
 
 # Wrong in FlagGems 5.0.2, by torch's own samples: layer_norm's rows (below), batch_norm of a model that does not train, groups, ties
-# and indices of running extremes, windows over the edge, infinities, what is broadcast, an index twice.
+# and indices of running extremes, windows over the edge, infinities, what is broadcast, an index twice. topk of a row with -inf or NaN, or of
+# integers, finds elements beyond the row.
 WRONG = ["layer_norm_backward", "softmax_backward", "batch_norm_backward", "group_norm", "group_norm_backward", "cummax", "cummin", "avg_pool2d",
-         "avg_pool2d_backward", "logaddexp", "logaddexp_out", "masked_scatter", "masked_scatter_", "index_add_",
+         "avg_pool2d_backward", "logaddexp", "logaddexp_out", "masked_scatter", "masked_scatter_", "index_add_", "topk",
          "_upsample_nearest_exact1d"]
 
 _kept = []      # registrations last as long as their library object

@@ -18,8 +18,11 @@ LEAVE = {"mm", "bmm", "addmm", "_int_mm", "_scaled_mm", "_addmm_activation", "co
 LEAVE_BEGINNINGS = ("cudnn", "_cudnn", "miopen", "_sparse", "sparse", "_nested", "_cslt", "_flash", "_scaled_dot_product", "_efficient_attention",
                     "quantize", "_fake_quantize", "fake_quantize", "_triton")
 
-# Of integers FlagGems makes integers here where torch makes floats, or takes them by way of floats.
-FLOATS_ONLY = {"atan2", "erf", "special_i1", "pow.Scalar", "pow.Tensor_Scalar", "pow.Tensor_Tensor"}
+# Of integers FlagGems makes integers here where torch makes floats, or takes them, or their factors, by way of floats.
+FLOATS_ONLY = {"addmv", "addmv.out", "atan2", "erf", "special_i1", "pow.Scalar", "pow.Tensor_Scalar", "pow.Tensor_Tensor"}
+
+# Whose results the CPU's kernels lay out in another order than CUDA's.
+ORDERED = {"_fft_r2c", "_fft_c2r", "_fft_c2c", "_linalg_svd"}
 
 _said = set()
 
@@ -95,12 +98,29 @@ class _Call:
 
     def to_device(self, value):
         if isinstance(value, torch.Tensor):
-            there = torch.empty(value.shape, dtype=value.dtype, device=self.device or "cuda")
-            _copy(_flat(there), value.resolve_conj().resolve_neg().flatten())
+            # in the order that it has on the host, which Inductor counts on: a factorisation's is by columns
+            value = value.resolve_conj().resolve_neg()
+            if torch._prims_common.is_non_overlapping_and_dense(value):
+                there = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=self.device or "cuda")
+                _copy(_flat(there), _flat(value))
+            else:
+                there = torch.empty(value.shape, dtype=value.dtype, device=self.device or "cuda")
+                _copy(_flat(there), value.flatten())
             return there
         if isinstance(value, (list, tuple)):
             return type(value)(self.to_device(v) for v in value) if type(value) in (list, tuple) else tuple(self.to_device(v) for v in value)
         return value
+
+
+def _as_traced(op, args, keywords, parts):
+    """parts in the order in memory that Inductor counts on: what torch says of this operator on a device, of no data."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.utils._pytree import tree_map
+    with FakeTensorMode() as mode:
+        fake = tree_map(lambda t: mode.from_tensor(t) if isinstance(t, torch.Tensor) else t, (args, keywords))
+        shapes = op(*fake[0], **fake[1])
+    shapes = [shapes] if isinstance(shapes, torch.Tensor) else shapes
+    return [p if p.stride() == s.stride() else torch.empty_strided(p.shape, s.stride(), dtype=p.dtype).copy_(p) for p, s in zip(parts, shapes)]
 
 
 def _by_host(name, op):
@@ -124,6 +144,8 @@ def _by_host(name, op):
         # what comes back by name of what was written is the caller's own tensor
         own = {frozenset(a.alias_info.before_set): given.get(a.name) for a in arguments if a.alias_info is not None}
         parts = [result] if len(returns) == 1 else list(result)
+        if name in ORDERED:
+            parts = _as_traced(op, args, keywords, parts)
         asked = given.get("device")
         stays = asked is not None and torch.device(asked).type == "cpu"
         parts = [own[frozenset(r.alias_info.before_set)] if r.alias_info is not None else p if stays else call.to_device(p)
