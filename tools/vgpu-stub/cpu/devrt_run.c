@@ -27,6 +27,7 @@ struct devrt *devrt_get(struct engine *e)
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return NULL;
+	alone_never(e);         /* copies and families of kernels end at times that alone.c does not know of */
 	for (i = 0; i < 2; i++) {
 		struct pool_of_works *p = &d->works[i];
 
@@ -682,6 +683,7 @@ void devrt_start(struct engine *e, struct ended *x)
 	g->prev = &e->grids;
 	g->next->prev = g;
 	e->grids.next = g;
+	__atomic_fetch_add(&e->alone.listed, 1, __ATOMIC_RELAXED);
 	rt_wake(e, g->nblocks);
 }
 
