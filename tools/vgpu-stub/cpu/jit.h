@@ -79,6 +79,7 @@ struct jit_src {
 	u64 *live_in, *live_out;        /* nb * words */
 	struct vreg *regs;
 	u32 *slot;
+	bool steps;             /* no barrier, nor anything else that lanes meet at; loops in loops load and store global memory */
 	u32 mxcsr, mxcsr_home;  /* the one value wanted, 0: none; ~0: several, most of them this */
 	bool noguess;           /* guesses have been wrong */
 	u8 *parted;             /* by pc: branches where lanes did not stay together; of a strip, or of a warp and often */
@@ -180,6 +181,7 @@ _Static_assert(sizeof(struct jprivate) <= JP_ZMM, "P");
 #define SPEC_LINE 2u            /* the same for any ntid.x, if the others are 1 */
 #define SPEC_POW2 3u            /* | log2(ntid.x) << 8: tid.x = lane mod ntid.x */
 #define SPEC_ANY 4u
+#define SPEC_STEP 0x10000u      /* with SPEC_LINEAR: blocks of one warp, whose lanes may count on being in step (jit_src.steps) */
 
 struct jx { u32 at, exit; };            /* a jump to an exit's stub */
 
@@ -424,7 +426,7 @@ struct jit *jit_get(struct func *fn, u32 spec);
 extern u32 jit_patience;                                    /* 8; tests have 1 */
 void jit_part(struct cta *c, const struct jit *j);
 void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done);
-u32 jit_spec(const u32 *block);
+u32 jit_spec(const struct func *fn, const u32 *block);
 void jit_free(struct func *fn);
 struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *regs, u32 nregs);
 void jit_src_free(struct jit_src *s);

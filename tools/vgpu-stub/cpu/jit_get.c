@@ -3,13 +3,17 @@
 #include "jit.h"
 #include "strip/strip.h"
 
-/* The shape of a block, as the code is specialised for it. */
-u32 jit_spec(const u32 *block)
+/*
+ * The shape of a block, as the code is specialised for it. Programs of before independent thread scheduling sort and reduce by one warp
+ * through global memory and no barrier at all (CuPy's partition does): processors keep its lanes in step as long as they go one way, so that
+ * what all have stored is there when they load next.
+ */
+u32 jit_spec(const struct func *fn, const u32 *block)
 {
 	u32 x = block[0], yz = block[1] * block[2];
 
 	if (x % LANES == 0)
-		return SPEC_LINEAR;
+		return x * yz == LANES && fn && fn->jsrc && fn->jsrc->steps ? SPEC_LINEAR | SPEC_STEP : SPEC_LINEAR;
 	if (yz == 1)
 		return SPEC_LINE;
 	if (x < LANES && !(x & (x - 1)) && block[1] % (LANES / x) == 0)
@@ -35,13 +39,14 @@ static pthread_mutex_t compiling = PTHREAD_MUTEX_INITIALIZER;
 static struct jit *compile(struct func *fn, u32 spec, bool apart)
 {
 	u32 csr = __builtin_ia32_stmxcsr();
+	bool wide = fn->m->e->lanes == &lanes_avx512;
 	struct jit *j = NULL;
 
 	pthread_mutex_lock(&compiling);
 	__builtin_ia32_ldmxcsr(0x1f80);
-	if (fn->m->e->lanes == &lanes_avx512)
+	if (wide)
 		j = apart ? jit_compile_apart(fn, spec) : jit_compile(fn, spec);
-	if (!j && (apart || fn->m->e->lanes != &lanes_avx512))
+	if (!j && (!wide || (apart && !(spec & SPEC_STEP))))
 		j = strip_compile(fn, spec);
 	__builtin_ia32_ldmxcsr(csr);
 	pthread_mutex_unlock(&compiling);

@@ -279,6 +279,28 @@ bool jit_live_sets(struct jcomp *c)
 	return true;
 }
 
+static bool steps(const struct jit_src *s)
+{
+	bool loads = false, stores = false;
+	u32 b, i;
+
+	for (b = 0; b < s->nb; b++)
+		for (i = s->b[b].start; i < s->b[b].end; i++) {
+			const struct insn *in = &s->code[i];
+
+			switch (in->kind) {
+			case K_BAR: case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_WARPSYNC: case K_ATOM: case K_CALL: case K_TENSOR:
+				return false;
+			case K_LD: case K_ST:
+				if (s->b[b].depth < 2 || (in->space != SPACE_GLOBAL && in->space != SPACE_GENERIC))
+					break;
+				loads |= in->kind == K_LD;
+				stores |= in->kind == K_ST;
+			}
+		}
+	return loads && stores;
+}
+
 void jit_loop_depths(struct jit_src *s)
 {
 	u32 b, k, i;
@@ -288,4 +310,5 @@ void jit_loop_depths(struct jit_src *s)
 			if (s->b[b].succ[k] <= b)
 				for (i = s->b[b].succ[k]; i <= b; i++)
 					s->b[i].depth++;
+	s->steps = steps(s);
 }

@@ -173,7 +173,7 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 		}
 	}
 	g->fn = fn;
-	g->jit = e->mode == ENGINE_MODE_JIT ? jit_get(fn, jit_spec(l->block)) : NULL;
+	g->jit = e->mode == ENGINE_MODE_JIT ? jit_get(fn, jit_spec(fn, l->block)) : NULL;
 	g->parted = 0;
 	g->est = __atomic_load_n(&fn->est, __ATOMIC_RELAXED);
 	memcpy(g->dim, l->grid, sizeof(g->dim));

@@ -6,6 +6,8 @@
  * is anybody's. So a store is such a place itself, if another one to the same variable that not all lanes come to may follow before
  * lanes look at each other. Loops are left alone: what fills a tile there would pay for it, and hardware orders no more than this either.
  *
+ * Loads of global memory are such places in kernels of one warp a block that have nothing else to keep it in step (SPEC_STEP).
+ *
  * Out: scomp.whole, a byte for each instruction. Before blocks are made.
  */
 #include "strip.h"
@@ -126,6 +128,9 @@ bool s_order(struct scomp *c)
 			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST))
 				def[in->o[k]] = def[in->o[k]] == NO_PC && in->guard == OPND_NONE ? i : NO_PC - 1;
 	}
+	for (b = 0; (c->spec & SPEC_STEP) && b < s->nb; b++)
+		for (i = s->b[b].start; i < s->b[b].end; i++)
+			c->whole[i] = s->b[b].depth && c->code[i].kind == K_LD && (c->code[i].space == SPACE_GLOBAL || c->code[i].space == SPACE_GENERIC);
 	if (stores < 2 || stores > 64)
 		return true;
 	for (b = 0; b < s->nb; b++)
