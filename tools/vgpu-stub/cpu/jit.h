@@ -79,7 +79,7 @@ struct jit_src {
 	u64 *live_in, *live_out;        /* nb * words */
 	struct vreg *regs;
 	u32 *slot;
-	bool steps;             /* no barrier, nor anything else that lanes meet at; loops in loops load and store global memory */
+	bool steps;             /* no barrier, of warps either; loops in loops load and store global memory */
 	u32 mxcsr, mxcsr_home;  /* the one value wanted, 0: none; ~0: several, most of them this */
 	bool noguess;           /* guesses have been wrong */
 	u8 *parted;             /* by pc: branches where lanes did not stay together; of a strip, or of a warp and often */

@@ -289,7 +289,7 @@ static bool steps(const struct jit_src *s)
 			const struct insn *in = &s->code[i];
 
 			switch (in->kind) {
-			case K_BAR: case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_WARPSYNC: case K_ATOM: case K_CALL: case K_TENSOR:
+			case K_BAR: case K_WARPSYNC: case K_ATOM: case K_CALL: case K_TENSOR:
 				return false;
 			case K_LD: case K_ST:
 				if (s->b[b].depth < 2 || (in->space != SPACE_GLOBAL && in->space != SPACE_GENERIC))
