@@ -255,6 +255,16 @@ CUresult cuMemcpy_ptds(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 	return copied(dst, src, bytes, 1, NULL);
 }
 
+CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t bytes)
+{
+	return copied(dst, (CUdeviceptr)(uintptr_t)src, bytes, 0, NULL);
+}
+
+CUresult cuMemcpyDtoH_v2(void *dst, CUdeviceptr src, size_t bytes)
+{
+	return copied((CUdeviceptr)(uintptr_t)dst, src, bytes, 0, NULL);
+}
+
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
 {
 	return copied(dst, src, bytes, 0, stream);
