@@ -347,14 +347,14 @@ static void insn(struct scomp *c, const struct insn *in, u32 pc)
 		s_call(c, pc);
 	if (c->nslow && c->slow[c->nslow - 1].pc == pc) {
 		c->slow[c->nslow - 1].back = a->n;
-		c->mx = 0;
+		s_mode_met(c, c->s->mxcsr_home);
 	}
 	if (skip)
 		g_here(a, skip);
 	if (skip2)
 		g_here(a, skip2);
 	if (skip || skip2)
-		c->mx = 0;
+		s_mode_met(c, mx);
 	forget(c, in);
 	c->guarded = false;
 }
@@ -364,7 +364,7 @@ static void block(struct scomp *c, struct sblock *b)
 	u32 i;
 
 	c->cur = b;
-	c->mx = 0;
+	c->mx = c->s->mxcsr == ~0u ? c->s->mxcsr_home : 0;
 	c->fused = 0;
 	c->nnear = 0;
 	b->at = c->a.n;
@@ -372,18 +372,22 @@ static void block(struct scomp *c, struct sblock *b)
 		const struct insn *in = &c->code[i];
 
 		if (s_sync_at(c, i)) {
+			s_mode_home(c);
 			s_meet(c, i);
 			return;
 		}
 		switch (in->kind) {
 		case K_JMP:
+			s_mode_home(c);
 			go_to(c, s_block_at(c, in->taken), true);
 			return;
 		case K_CBRA:
+			s_mode_home(c);
 			branch(c, in);
 			return;
 		case K_RET:
 		case K_EXIT:
+			s_mode_home(c);
 			leave_lanes(c, in);
 			if (in->guard == OPND_NONE)
 				return;
@@ -392,6 +396,7 @@ static void block(struct scomp *c, struct sblock *b)
 			insn(c, in, i);
 		}
 	}
+	s_mode_home(c);
 	if (b->nsucc)
 		go_to(c, b->succ[0], true);
 }
@@ -461,6 +466,7 @@ static struct jit *finish(struct scomp *c)
 	j->spec = c->spec;
 	j->fn = c->fn;
 	j->mxcsr = c->s->mxcsr;
+	j->mxcsr_home = c->s->mxcsr_home;
 	j->guessed = c->guessed;
 	s->area = c->p_bytes ? c->p_bytes : (u32)sizeof(struct sprivate);
 	/* with room for what another compilation may want (run.c) */

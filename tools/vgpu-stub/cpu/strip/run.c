@@ -67,6 +67,8 @@ static void mxcsr_of(struct tstate *ts, u32 v)
 		_mm_setcsr(ts->mxcsr = v);
 }
 
+static u32 home(const struct jit *j) { return j->mxcsr == ~0u ? j->mxcsr_home : j->mxcsr; }
+
 /* An instruction that code leaves to the interpreter, for the lanes m. */
 static void by_interpreter(struct tstate *ts, struct sprivate *p, u32 pc, u32 m)
 {
@@ -80,7 +82,7 @@ static void by_interpreter(struct tstate *ts, struct sprivate *p, u32 pc, u32 m)
 	ts->held_mask = m;
 	exec_one(ts, f, ts->in, m);
 	ts->held = NULL;
-	mxcsr_of(ts, j->mxcsr == ~0u ? 0 : j->mxcsr);
+	mxcsr_of(ts, home(j));
 }
 
 void strip_step(struct tstate *ts, struct sprivate *p, u32 pc, u32 strip) { by_interpreter(ts, p, pc, p->step << STRIP * strip); }
@@ -102,7 +104,7 @@ void strip_meet(struct tstate *ts, struct sprivate *p, u32 pc, u32 n)
 			ts->mxcsr = 0;
 		mxcsr_of(ts, in->mxcsr);
 		warp_products(f, in, k, ~0u);
-		mxcsr_of(ts, ts->jit->mxcsr == ~0u ? 0 : ts->jit->mxcsr);
+		mxcsr_of(ts, home(ts->jit));
 	}
 }
 
@@ -325,10 +327,6 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 		apart = f->waiting;
 		lent = 0;
 		spun = false;
-		if (j->mxcsr != ~0u && ts->mxcsr != j->mxcsr) {
-			ts->mxcsr = j->mxcsr;
-			_mm_setcsr(j->mxcsr);
-		}
 		for (s = 0; s < STRIPS; s++) {
 			const struct sexit *x;
 
@@ -355,9 +353,12 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 				lent += LEAST_BUDGET - ts->budget;
 				ts->budget = LEAST_BUDGET;
 			}
+			mxcsr_of(ts, home(j));
 			ts->jit = j;
 			x = &sc->exits[((strip_fn *)(uintptr_t)j->code)(p, f, ts, f->base[1], many ? (const u8 *)(uintptr_t)p->seg : j->code + j->entries[n - 1].code, s)];
 			ts->jit = NULL;
+			if (j->mxcsr == ~0u)
+				ts->mxcsr = 0;
 			if (many) {
 				if (!p->phase)
 					k = NULL;
@@ -410,8 +411,6 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 			}
 		}
 		ts->budget -= lent;
-		if (j->mxcsr == ~0u)
-			ts->mxcsr = 0;
 		if (f->turn && here && apart == f->waiting && !spun) {
 			/* what they stand at is done before others run */
 			f->mask = here;

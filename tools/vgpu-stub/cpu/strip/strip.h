@@ -270,6 +270,8 @@ void s_way_in(struct scomp *c);
 void s_slow_ways(struct scomp *c);
 struct sslow *s_slow_now(struct scomp *c);
 void s_mxcsr(struct scomp *c, u32 want);
+void s_mode_home(struct scomp *c);
+void s_mode_met(struct scomp *c, u32 other);
 void s_saved(struct scomp *c, u32 pc, bool load);        /* registers that are alive around pc, on the stack */
 /* meet.c */
 bool s_clean(struct scomp *c);

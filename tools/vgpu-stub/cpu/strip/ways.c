@@ -466,6 +466,20 @@ void s_mxcsr(struct scomp *c, u32 want)
 	c->mx = want;
 }
 
+/* Blocks begin and end with the mode of most of the code (jit_mode.c says why), C comes back with it. */
+void s_mode_home(struct scomp *c)
+{
+	if (c->s->mxcsr == ~0u)
+		s_mxcsr(c, c->s->mxcsr_home);
+}
+
+/* Two ways come together here, the other one with that mode. */
+void s_mode_met(struct scomp *c, u32 other)
+{
+	if (c->mx != other)
+		c->mx = 0;
+}
+
 void s_saved(struct scomp *c, u32 pc, bool load)
 {
 	struct as *a = &c->a;
