@@ -343,7 +343,9 @@ void jit_mxcsr(struct jcomp *c, u32 want);
 void jit_mxcsr_home(struct jcomp *c);
 bool jit_mode_free(const struct insn *in);      /* it can do with either mode */
 enum { EX2_PLAIN, EX2_FLUSH, EX2_KEEP };
-int jit_ex2_mode(const struct jcomp *c, const struct insn *in);
+bool jit_mode_seldom(const struct insn *in);
+bool jit_mode_other(u32 now, const struct insn *in);
+int jit_ex2_mode(u32 now, const struct insn *in);
 void jit_ex2(struct jcomp *c, int x, int how);
 bool jit_mode_begin(struct jcomp *c, const struct insn *in);
 void jit_mode_end(struct jcomp *c);

@@ -447,7 +447,7 @@ static bool floats(struct jcomp *c, const struct insn *in)
 	u32 op = 0, p, n = w ? 4 : 2;
 	bool sat = false, raw = c->r[in->o[0]].rawf || !jit_makes_raw(in);
 	bool apart = false;
-	int how = jit_ex2_mode(c, in);
+	int how = jit_ex2_mode(c->mx, in);
 	int x, y, z, d;
 
 	/* these are exact or bit operations, or round to nearest in either mode */

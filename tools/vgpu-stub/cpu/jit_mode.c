@@ -41,7 +41,7 @@ bool jit_mxcsr_for(struct jcomp *c, u32 want)
 void jit_mxcsr_back(struct jcomp *c) { jit_ldmxcsr(c, c->s->mxcsr); }
 
 /* Of one operand, and the same with and without flushing unless that is subnormal, or (rcp) so large that the result is: tried by all floats. */
-static bool seldom(const struct insn *in)
+bool jit_mode_seldom(const struct insn *in)
 {
 	if (in->kind != K_LANE || in->type != T_F32)
 		return false;
@@ -52,16 +52,16 @@ static bool seldom(const struct insn *in)
 	return false;
 }
 
-bool jit_mode_free(const struct insn *in) { return seldom(in) || (in->kind == K_LANE && in->type == T_F32 && in->lop == LOP_EX2); }
+bool jit_mode_free(const struct insn *in) { return jit_mode_seldom(in) || (in->kind == K_LANE && in->type == T_F32 && in->lop == LOP_EX2); }
 
-static bool other_mode(const struct jcomp *c, const struct insn *in)
+bool jit_mode_other(u32 now, const struct insn *in)
 {
-	return c->mx && in->mxcsr && c->mx != in->mxcsr && (c->mx == MXCSR_BASE || c->mx == FLUSHES) && (in->mxcsr == MXCSR_BASE || in->mxcsr == FLUSHES);
+	return now && in->mxcsr && now != in->mxcsr && (now == MXCSR_BASE || now == FLUSHES) && (in->mxcsr == MXCSR_BASE || in->mxcsr == FLUSHES);
 }
 
-int jit_ex2_mode(const struct jcomp *c, const struct insn *in)
+int jit_ex2_mode(u32 now, const struct insn *in)
 {
-	return in->lop != LOP_EX2 || in->type != T_F32 || !other_mode(c, in) ? EX2_PLAIN : c->mx == MXCSR_BASE ? EX2_FLUSH : EX2_KEEP;
+	return in->lop != LOP_EX2 || in->type != T_F32 || !jit_mode_other(now, in) ? EX2_PLAIN : now == MXCSR_BASE ? EX2_FLUSH : EX2_KEEP;
 }
 
 /*
@@ -106,7 +106,7 @@ bool jit_mode_begin(struct jcomp *c, const struct insn *in)
 	struct as *a = &c->a;
 	u32 p, none;
 
-	if (!seldom(in) || !other_mode(c, in) || in->o[0] == OPND_NONE || c->r[in->o[0]].cls != JC_VARY)
+	if (!jit_mode_seldom(in) || !jit_mode_other(c->mx, in) || in->o[0] == OPND_NONE || c->r[in->o[0]].cls != JC_VARY)
 		return false;
 	for (p = 0; p < 2; p++) {
 		int x = jv_reg(c, in->o[1], 0, p, 0);

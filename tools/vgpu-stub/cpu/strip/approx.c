@@ -37,7 +37,7 @@ static void poly(struct scomp *c, bool w, int d, int x, const double *k, u32 n)
 }
 
 /* ymm d = 2^x for x in ymm1, which is lost with ymm2 and ymm0; what x is when it is no number comes out as something */
-static void ex2_core(struct scomp *c, int d)
+static void ex2_core(struct scomp *c, int d, bool keep)
 {
 	struct as *a = &c->a;
 
@@ -63,6 +63,12 @@ static void ex2_core(struct scomp *c, int d)
 	vr(a, X_MULPS, d, 0, 1);
 	vy(a, X_ADDPS, d, d, lit32(c, 1.0f));
 	vy(a, X_MOVU, 2, 0, at(64));
+	if (keep) {                     /* the same times 2^149, for who wants what is subnormal of it */
+		vy(a, X_PADDD, 0, 2, s_splat32(c, 276));
+		vyi(a, X_SHID, SH_LEFT, 0, rm_reg(0), 23);
+		vr(a, X_MULPS, 0, 0, d);
+		vy(a, X_MOVU_ST, 0, 0, at(64));
+	}
 	vyi(a, X_SHID, SH_SAR, 0, rm_reg(2), 1);
 	vr(a, X_PSUBD, 2, 2, 0);
 	vy(a, X_PADDD, 0, 0, s_splat32(c, 127));
@@ -73,15 +79,24 @@ static void ex2_core(struct scomp *c, int d)
 	vr(a, X_MULPS, d, d, 2);
 }
 
-static void ex2(struct scomp *c, const struct insn *in)
+/* how: as in jit_mode.c; what is subnormal by hand */
+static void ex2(struct scomp *c, const struct insn *in, int how)
 {
 	struct as *a = &c->a;
 	int x = sv(c, in->o[1], 0, 0, 1);
 
 	if (x != 1)
 		vr(a, X_MOVU, 1, 0, x);
-	ex2_core(c, 3);
+	ex2_core(c, 3, how == EX2_KEEP);
 	x = sv(c, in->o[1], 0, 0, 0);
+	if (how == EX2_FLUSH) {         /* not less than -126 */
+		vyi(a, X_CMPPS, 1, x, lit32(c, -126.0f), 0x15);
+		vr(a, X_PAND, 3, 3, 1);
+	} else if (how == EX2_KEEP) {   /* so many times 2^-149 */
+		vy(a, X_CVTPS2DQ, 2, 0, at(64));
+		vyi(a, X_CMPPS, 1, x, lit32(c, -126.0f), 0x11);
+		vyi(a, X_BLENDVPS, 3, 3, rm_reg(2), 1u << 4);
+	}
 	vyi(a, X_CMPPS, 1, x, rm_reg(x), 3);
 	vyi(a, X_BLENDVPS, 3, 3, rm_reg(x), 1u << 4);
 	s_canon(c, 3, 3, 0);
@@ -208,7 +223,7 @@ static void tanh_(struct scomp *c, const struct insn *in)
 	vy(a, X_MOVU, 2, 0, lit32(c, 16.0f));
 	vr(a, X_MINPS, 1, 2, 1);                /* a NaN stays */
 	vy(a, X_MULPS, 1, 1, lit32(c, 2.8853901f));
-	ex2_core(c, 3);
+	ex2_core(c, 3, false);
 	vy(a, X_ADDPS, 3, 3, lit32(c, 1.0f));
 	vy(a, X_MOVU, 2, 0, lit32(c, 2.0f));
 	vr(a, X_DIVPS, 2, 2, 3);
@@ -236,15 +251,28 @@ static void tanh_(struct scomp *c, const struct insn *in)
 
 bool s_approx(struct scomp *c, const struct insn *in)
 {
+	int how = jit_ex2_mode(c->mx, in);
+	bool apart;
+
 	if (in->type != T_F32)
 		return false;
-	s_mxcsr(c, in->mxcsr);
-	switch (in->lop) {
-	case LOP_EX2: ex2(c, in); return true;
-	case LOP_LG2: lg2(c, in); return true;
-	case LOP_SIN: sine(c, in, false); return true;
-	case LOP_COS: sine(c, in, true); return true;
-	case LOP_TANH: tanh_(c, in); return true;
+	if (in->lop == LOP_EX2) {
+		if (how == EX2_PLAIN)
+			s_mxcsr(c, in->mxcsr);
+		ex2(c, in, how);
+		return true;
 	}
-	return false;
+	apart = s_mode_begin(c, in);
+	if (!apart)
+		s_mxcsr(c, in->mxcsr);
+	switch (in->lop) {
+	case LOP_LG2: lg2(c, in); break;
+	case LOP_SIN: sine(c, in, false); break;
+	case LOP_COS: sine(c, in, true); break;
+	case LOP_TANH: tanh_(c, in); break;
+	default: return false;
+	}
+	if (apart)
+		s_mode_end(c);
+	return true;
 }

@@ -122,6 +122,7 @@ struct sprivate {
 	u64 seg;                        /* meet.c */
 	u32 seg_pc, spc, at;            /* at: 32 * the strip that left code */
 	u32 m, first, done;             /* lanes of the strip that enter; the lowest; those that have ended */
+	u32 apart;                      /* lanes that want another mode (s_mode_begin()) */
 	u32 step;                       /* lanes of an instruction that the interpreter does */
 	u32 wait[S_MAX_WAITS];
 	_Alignas(32) u8 lanes[8 * 64];
@@ -271,6 +272,8 @@ void s_slow_ways(struct scomp *c);
 struct sslow *s_slow_now(struct scomp *c);
 void s_mxcsr(struct scomp *c, u32 want);
 void s_mode_home(struct scomp *c);
+bool s_mode_begin(struct scomp *c, const struct insn *in);
+void s_mode_end(struct scomp *c);
 void s_mode_met(struct scomp *c, u32 other);
 void s_saved(struct scomp *c, u32 pc, bool load);        /* registers that are alive around pc, on the stack */
 /* meet.c */

@@ -473,6 +473,50 @@ void s_mode_home(struct scomp *c)
 		s_mxcsr(c, c->s->mxcsr_home);
 }
 
+static void load_mode(struct scomp *c, u32 v)
+{
+	vx(&c->a, VOP(0, 1, 0, 0xae), 0, 2, 0, rm_lit(s_lit(c, &v, 4), 0), 0);  /* vldmxcsr */
+}
+
+/* As jit_mode_begin(): another mode for operands that it makes a difference for. True: s_mode_end() has to follow. ymm0, ymm1, rax are lost. */
+bool s_mode_begin(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 none;
+
+	if (!jit_mode_seldom(in) || !jit_mode_other(c->mx, in))
+		return false;
+	vy(a, X_PAND, 0, sv(c, in->o[1], 0, 0, 0), s_splat32(c, 0x7fffffff));
+	if (in->lop == LOP_RCP) {
+		vy(a, X_PSUBD, 0, 0, s_splat32(c, 0x00800000));
+		vy(a, X_PXOR, 0, 0, s_splat32(c, 1u << 31));
+		vy(a, X_PCMPGTD, 1, 0, s_splat32(c, 0xfe000000u));
+	} else {                        /* from 0 to 0x7ffffe, with a sign bit that only the comparison has */
+		vy(a, X_PSUBD, 0, 0, s_splat32(c, 1));
+		vy(a, X_MOVU, 1, 0, s_splat32(c, 0x007fffff));
+		vr(a, X_PCMPGTD, 1, 1, 0);
+		vr(a, X_PANDN, 1, 0, 1);
+	}
+	vr(a, X_MOVMSKPS, RAX, 0, 1);
+	g_store(a, 0, SPM(apart), RAX);
+	g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
+	none = g_jcc(a, CC_E);
+	load_mode(c, in->mxcsr);
+	g_here(a, none);
+	return true;
+}
+
+void s_mode_end(struct scomp *c)
+{
+	struct as *a = &c->a;
+	u32 none;
+
+	g_alui(a, 0, G_CMP, SPM(apart), 0);
+	none = g_jcc(a, CC_E);
+	load_mode(c, c->mx);
+	g_here(a, none);
+}
+
 /* Two ways come together here, the other one with that mode. */
 void s_mode_met(struct scomp *c, u32 other)
 {

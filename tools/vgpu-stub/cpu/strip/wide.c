@@ -263,12 +263,18 @@ static bool floats(struct scomp *c, const struct insn *in)
 	struct as *a = &c->a;
 	bool w = in->type == T_F64, raw = w || c->r[in->o[0]].rawf;
 	struct rm one = w ? s_splat64(c, 0x3ff0000000000000ull) : s_splat32(c, 0x3f800000);
+	bool apart = false;
 	u32 p, op;
 	int x, y, d;
 
 	switch (in->lop) {
-	case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_DIV: case LOP_MAD: case LOP_RCP: case LOP_SQRT: case LOP_RSQRT:
+	case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_DIV: case LOP_MAD:
 		s_mxcsr(c, in->mxcsr);
+		break;
+	case LOP_RCP: case LOP_SQRT: case LOP_RSQRT:
+		apart = s_mode_begin(c, in);
+		if (!apart)
+			s_mxcsr(c, in->mxcsr);
 		break;
 	case LOP_MIN: case LOP_MAX:
 		if (w)
@@ -381,6 +387,8 @@ static bool floats(struct scomp *c, const struct insn *in)
 		}
 		sput(c, in->o[0], p, d);
 	}
+	if (apart)
+		s_mode_end(c);
 	return true;
 }
 
