@@ -442,7 +442,7 @@ static struct sval short_row(struct scomp *c, u32 x, bool of_x)
 
 static struct sval sreg_value(struct scomp *c, u8 sr)
 {
-	u32 shape = c->spec & 255, x = 1u << (c->spec >> 8);
+	u32 shape = c->spec & 255, x = 1u << (c->spec >> 8 & 255);
 	bool whole = shape == SPEC_LINEAR || shape == SPEC_LINE || (shape == SPEC_POW2 && x >= STRIP);
 
 	switch (sr) {
@@ -455,7 +455,7 @@ static struct sval sreg_value(struct scomp *c, u8 sr)
 	case SR_LANEID:
 		return row_of(c, 1, 3);
 	case SR_NTID_X:
-		return uni(shape == SPEC_LINEAR ? 5 : shape == SPEC_POW2 ? c->spec >> 8 : 0);
+		return uni(shape == SPEC_LINEAR ? 5 : shape == SPEC_POW2 ? c->spec >> 8 & 255 : 0);
 	case SR_NTID_Y: case SR_NTID_Z: case SR_CTAID_X: case SR_CTAID_Y: case SR_CTAID_Z:
 	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z: case SR_WARPID: case SR_NWARPID: case SR_DYNAMIC_SMEM:
 	case SR_TOTAL_SMEM: case SR_COUNT:
