@@ -16,6 +16,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define NEED(x) do { if (!(x)) __builtin_trap(); } while (0)
 
+/* Nothing, or a path below the root that people can read. */
+static void cgroup(const char *path, size_t room)
+{
+	size_t n = strnlen(path, room);
+
+	NEED(n < room && (!n || (path[0] == '/' && n > 1 && path[n - 1] != '/')));
+	for (size_t i = 0; i < n; i++)
+		NEED(path[i] >= 0x20 && path[i] < 0x7f && path[i] != '"' && path[i] != '\\');
+}
+
 static void message(const uint8_t *data, size_t size)
 {
 	union message m;
@@ -52,6 +62,19 @@ static void message(const uint8_t *data, size_t size)
 		break;
 	case VGPU_MSG_CTL:
 		NEED(m.ctl.op && m.ctl.op <= VGPU_CTL_WEIGHT);
+		break;
+	case VGPU_MSG_GATE:
+		NEED(m.gate.op && m.gate.op <= VGPU_GATE_RELEASE);
+		cgroup(m.gate.cgroup, sizeof(m.gate.cgroup));
+		break;
+	case VGPU_MSG_ALLOT:
+		NEED(m.allot.kind && m.allot.kind <= VGPU_ALLOT_CGROUP && m.allot.what && m.allot.what < VGPU_ALLOTS);
+		NEED(m.allot.what != VGPU_ALLOT_WEIGHT || m.allot.value <= 1000);
+		NEED((m.allot.kind == VGPU_ALLOT_CGROUP) == (m.allot.cgroup[0] != 0));
+		cgroup(m.allot.cgroup, sizeof(m.allot.cgroup));
+		break;
+	case VGPU_MSG_GATES:
+	case VGPU_MSG_ALLOTS:
 		break;
 	default:
 		NEED(0);
