@@ -57,7 +57,7 @@ struct dstream {
 	struct kin *by;
 	struct dstream *next, *prev;    /* of by */
 	struct dstream *chain;          /* NULL streams, by grid and block */
-	struct dstream *todo;           /* among those that may go on, or that wait for one event */
+	struct dstream *upnext;           /* among those that may go on, or that wait for one event */
 	u64 handle, block;
 	bool null, gone, busy, waits;
 	struct work *first, **last;

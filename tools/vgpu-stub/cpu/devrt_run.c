@@ -245,20 +245,20 @@ static void event_unref(struct devrt *d, struct devent *v)
 }
 
 /* Whatever may go on in the stream does, and in those that wait for it. May end streams that nobody has any more. */
-static void stream_go(struct engine *e, struct dstream *todo)
+static void stream_go(struct engine *e, struct dstream *upnext)
 {
 	struct dstream *s, *t;
 	struct work *w;
 
-	todo->todo = NULL;
-	while ((s = todo)) {
-		todo = s->todo;
+	upnext->upnext = NULL;
+	while ((s = upnext)) {
+		upnext = s->upnext;
 		while (!s->busy && (w = s->first)) {
 			bool drop = dead(e, s->by);
 
 			if (w->what == DO_WAIT && !drop && w->ev->done < w->count) {
 				s->waits = true;
-				s->todo = w->ev->waiters;
+				s->upnext = w->ev->waiters;
 				w->ev->waiters = s;
 				break;
 			}
@@ -268,10 +268,10 @@ static void stream_go(struct engine *e, struct dstream *todo)
 			if (w->what == DO_RECORD) {
 				w->ev->done = w->count > w->ev->done ? w->count : w->ev->done;
 				while ((t = w->ev->waiters)) {
-					w->ev->waiters = t->todo;
+					w->ev->waiters = t->upnext;
 					t->waits = false;
-					t->todo = todo;
-					todo = t;
+					t->upnext = upnext;
+					upnext = t;
 				}
 			}
 			if (w->what == DO_RECORD || w->what == DO_WAIT)

@@ -158,7 +158,7 @@ static void rounds(struct scomp *c, u32 csr)
 	if (c->s->mxcsr == ~0u)
 		s_mxcsr(c, csr);
 	else if (c->s->mxcsr != MXCSR_BASE)
-		vx(&c->a, VOP(0, 1, 0, 0xae), 0, 2, 0, rm_lit(s_lit(c, &csr, 4), 0), 0);         /* vldmxcsr */
+		s_ldmxcsr(c, csr);
 }
 
 /* All lanes without a loop: of what is one instruction each. */

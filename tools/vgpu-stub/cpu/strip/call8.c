@@ -144,13 +144,13 @@ bool s_cvt_call(struct scomp *c, const struct insn *in)
 	for (k = 1; k < 3; k++)
 		operand(c, in->o[k], in->aw || type_bytes(in->stype) == 8, k);
 	if (set)
-		vx(a, VOP(0, 1, 0, 0xae), 0, 2, 0, rm_lit(s_lit(c, &plain, 4), 0), 0);
+		s_ldmxcsr(c, plain);
 	s_saved(c, c->pc, false);
 	g_movi(a, RDI, (u64)(uintptr_t)&c->fn->code[c->pc]);
 	g_lea(a, 1, RSI, at(0));
 	call(c, (u64)(uintptr_t)cvt8);
 	if (set && c->s->mxcsr != ~0u)
-		vx(a, VOP(0, 1, 0, 0xae), 0, 2, 0, rm_lit(s_lit(c, &c->s->mxcsr, 4), 0), 0);
+		s_ldmxcsr(c, c->s->mxcsr);
 	c->mx = set ? plain : c->mx;
 	result(c, in);
 	return true;

@@ -270,6 +270,7 @@ void s_call_at(struct scomp *c, u32 pc, u32 at);         /* instruction pc where
 void s_way_in(struct scomp *c);
 void s_slow_ways(struct scomp *c);
 struct sslow *s_slow_now(struct scomp *c);
+void s_ldmxcsr(struct scomp *c, u32 v);
 void s_mxcsr(struct scomp *c, u32 want);
 void s_mode_home(struct scomp *c);
 bool s_mode_begin(struct scomp *c, const struct insn *in);

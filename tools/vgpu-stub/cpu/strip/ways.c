@@ -458,11 +458,13 @@ bool s_ways(struct scomp *c)
 
 /* ---- one instruction by the interpreter --------------------------------------------------------- */
 
+void s_ldmxcsr(struct scomp *c, u32 v) { vx(&c->a, VOP(0, 1, 0, 0xae), 0, 2, 0, rm_lit(s_lit(c, &v, 4), 0), 0); }
+
 void s_mxcsr(struct scomp *c, u32 want)
 {
 	if (c->s->mxcsr != ~0u || !want || c->mx == want)
 		return;
-	vx(&c->a, VOP(0, 1, 0, 0xae), 0, 2, 0, rm_lit(s_lit(c, &want, 4), 0), 0);        /* vldmxcsr */
+	s_ldmxcsr(c, want);
 	c->mx = want;
 }
 
@@ -471,11 +473,6 @@ void s_mode_home(struct scomp *c)
 {
 	if (c->s->mxcsr == ~0u)
 		s_mxcsr(c, c->s->mxcsr_home);
-}
-
-static void load_mode(struct scomp *c, u32 v)
-{
-	vx(&c->a, VOP(0, 1, 0, 0xae), 0, 2, 0, rm_lit(s_lit(c, &v, 4), 0), 0);  /* vldmxcsr */
 }
 
 /* As jit_mode_begin(): another mode for operands that it makes a difference for. True: s_mode_end() has to follow. ymm0, ymm1, rax are lost. */
@@ -501,7 +498,7 @@ bool s_mode_begin(struct scomp *c, const struct insn *in)
 	g_store(a, 0, SPM(apart), RAX);
 	g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
 	none = g_jcc(a, CC_E);
-	load_mode(c, in->mxcsr);
+	s_ldmxcsr(c, in->mxcsr);
 	g_here(a, none);
 	return true;
 }
@@ -513,7 +510,7 @@ void s_mode_end(struct scomp *c)
 
 	g_alui(a, 0, G_CMP, SPM(apart), 0);
 	none = g_jcc(a, CC_E);
-	load_mode(c, c->mx);
+	s_ldmxcsr(c, c->mx);
 	g_here(a, none);
 }
 
