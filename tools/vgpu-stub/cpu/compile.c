@@ -89,12 +89,14 @@ static void place_shared(struct comp *c)
 		below = c->m->func_shared > below ? c->m->func_shared : below;
 		dyn_align = dyn_align > 128 ? dyn_align : 128;
 	}
+	fn->fixed_shared = !fn->ncallees && !fn->cyclic;
 	off = fn->entry ? below : c->m->func_shared;
 	for (k = 0; k < 2; k++)         /* first those that already have a fixed place */
 		for (i = 0; i < c->nshared; i++) {
 			struct sym *v = c->shared[i];
 
 			if (v->dyn) {
+				fn->fixed_shared = false;
 				if (v->align > dyn_align)
 					dyn_align = v->align;
 				continue;

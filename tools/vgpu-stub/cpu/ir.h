@@ -211,6 +211,7 @@ struct func {
 	u32 shared_bytes, local_bytes, local_total;
 	u32 dyn_align, regs;
 	bool calls, calls_ptr, indirect, cyclic, launches;
+	bool fixed_shared;      /* names no shared memory but variables with a size */
 	bool prints;            /* it or what it calls, or may call */
 	u32 uses;               /* ENGINE_USES_*: the same */
 	bool anywhere;          /* it or what it calls jumps to functions of any module */

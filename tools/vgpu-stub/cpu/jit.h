@@ -200,9 +200,9 @@ struct jlate {
 	u32 at, back;
 	struct ahead_code ahead;
 	bool lanes;
-	u8 gk;
+	u8 gk, base;
 	u32 at_too, exit, pat;
-	s32 first, room, cmin;
+	s32 first, room, cmin, limit;   /* limit: of first; -1: in rdx */
 };
 
 struct jcomp {
@@ -254,6 +254,7 @@ struct jcomp {
 	u32 yes[2], no[2];
 	u8 nyes, nno;
 	bool decided;           /* there is no other case */
+	bool pin;               /* rbp is where shared memory begins */
 	u32 half, after_half;   /* what the load that is emitted may fill (jit_half()); its jump behind the conversion, 0: none */
 	u32 half_mx;            /* the mode there */
 	bool all_here;          /* this block of code has seen that all living lanes run */

@@ -80,8 +80,11 @@ static void late_lanes(struct jcomp *c, const struct jlate *l)
 	u32 p, i;
 
 	g_here(a, l->at);
-	g_here(a, l->at_too);
-	g_lea(a, 1, RCX, rm_mem(RAX, l->first));
+	if (l->limit < 0)
+		g_here(a, l->at_too);
+	else
+		g_movi(a, RDX, (u64)l->limit);
+	g_lea(a, 1, RCX, rm_mem(l->base, l->first));
 	g_alui(a, 1, G_ADD, rm_reg(RDX), l->room);
 	j_leave_if(c, CC_S, l->exit);
 	ev(a, V_PBCASTD_R, 2, 0, rm_reg(RDX));
@@ -228,18 +231,26 @@ static void widen(const struct jcomp *c, const struct insn *in, const struct acc
 	}
 }
 
-/* rax is lane 0's offset into shared memory; one of 32 bits gets its sign, for its sum with an immediate or a distance wraps in 32. */
-static void check_shared(struct jcomp *c, const struct insn *in, const struct acc *x)
+/*
+ * x->base is lane 0's offset into shared memory; one of 32 bits gets its sign, for its sum with an immediate or a distance wraps in 32.
+ * Where the kernel's variables are all that it names, what they need is the limit: who is beyond goes the slow way, which knows what was asked for.
+ */
+static void check_shared(struct jcomp *c, const struct insn *in, struct acc *x)
 {
 	struct jvn n = value_number(c, in->o[4]);
 	struct jmemo *m = memo_of(c, n.id, true);
 	s64 at = n.off + in->imm + x->cmin, lo = at, hi = at + x->cmax - x->cmin + x->bytes;
 	struct as *a = &c->a;
 	struct jlate *l = NULL;
-	u32 exit = x->step, none;
+	u32 exit = x->step, none = 0;
+	int base = x->base;
+	bool fixed, aligned;
+	s32 first;
 
-	if (!in->aw)
-		g_movsxd(a, RAX, rm_reg(RAX));
+	if (!in->aw) {
+		g_movsxd(a, RAX, rm_reg(base));
+		x->base = base = RAX;
+	}
 	if (m && m->align >= x->align && lo >= m->lo && hi <= m->hi && !((at - m->at) & (x->align - 1))) {
 		rely_on(c, m->exit);
 		return;
@@ -251,26 +262,70 @@ static void check_shared(struct jcomp *c, const struct insn *in, const struct ac
 		exit = j_exit(c, JX_STEP, c->pc, 1);    /* as in jm_addr() */
 		*m = (struct jmemo){ .id = n.id, .shared = true, .exit = exit, .align = x->align, .lo = lo, .hi = hi, .at = at };
 	}
-	g_load(a, 1, RDX, PM(shared_total));
-	g_alui(a, 1, G_SUB, rm_reg(RDX), (s32)(hi - lo));
-	none = g_jcc(a, CC_B);
-	g_lea(a, 1, RCX, rm_mem(RAX, x->disp + x->cmin + (s32)(lo - at)));
-	g_alu(a, 1, G_CMP, RCX, rm_reg(RDX));
+	first = x->disp + x->cmin + (s32)(lo - at);
+	fixed = c->fn->fixed_shared && hi - lo <= c->fn->shared_bytes;
+	aligned = !((u32)first & (x->align - 1)) && x->v.ual >= (u32)__builtin_ctz(x->align);
+	if (!fixed) {
+		g_load(a, 1, RDX, PM(shared_total));
+		g_alui(a, 1, G_SUB, rm_reg(RDX), (s32)(hi - lo));
+		none = g_jcc(a, CC_B);
+	}
+	if (first) {
+		g_lea(a, 1, RCX, rm_mem(base, first));
+		base = RCX;
+	}
+	if (fixed)
+		g_alui(a, 1, G_CMP, rm_reg(base), (s32)(c->fn->shared_bytes - (hi - lo)));
+	else
+		g_alu(a, 1, G_CMP, base, rm_reg(RDX));
 	if (x->cmax != x->cmin)
 		l = j_late(c);
 	if (l) {
-		*l = (struct jlate){ .lanes = true, .gk = c->gk, .at_too = none, .exit = exit, .pat = x->v.pat,
-			.first = x->disp + x->cmin + (s32)(lo - at), .room = x->cmax - x->cmin, .cmin = x->cmin };
+		*l = (struct jlate){ .lanes = true, .gk = c->gk, .at_too = none, .exit = exit, .pat = x->v.pat, .base = (u8)x->base,
+			.first = first, .room = x->cmax - x->cmin, .cmin = x->cmin,
+			.limit = fixed ? (s32)(c->fn->shared_bytes - (hi - lo)) : -1 };
 		l->at = g_jcc(a, CC_A);
 		l->back = a->n;
 	} else {
-		j_exit_at(c, none, exit);
+		if (!fixed)
+			j_exit_at(c, none, exit);
 		j_leave_if(c, CC_A, exit);
 	}
-	if (x->align > 1) {
-		g_testi(a, RCX, x->align - 1);
+	if (x->align > 1 && !aligned) {
+		g_testi(a, base, x->align - 1);
 		j_leave_if(c, CC_NE, exit);
 	}
+}
+
+static bool shared(struct jcomp *c, const struct insn *in, struct acc *x, u32 ext)
+{
+	s64 lo = (s64)(in->aw ? x->v.s : (u64)(s32)x->v.s) + in->imm + x->cmin;
+	const struct jreg *r = in->o[4] & OPND_CONST ? NULL : &c->r[in->o[4]];
+	struct as *a = &c->a;
+
+	/* a variable of the kernel's own needs no check */
+	if (x->v.sk && lo >= 0 && lo + ext <= c->fn->shared_bytes && !(lo & (x->align - 1))) {
+		x->disp = (s32)lo - x->cmin;
+		if (c->pin)
+			x->base = RBP;
+		else
+			g_load(a, 1, RAX, PM(shared));
+		return true;
+	}
+	if (r && r->loc == LOC_GPR && !x->v.sk)
+		x->base = r->reg;
+	else
+		ju_load(c, RAX, in->o[4], in->aw);
+	check_shared(c, in, x);
+	if (c->pin) {
+		g_lea(a, 1, RAX, rm_idx(RBP, x->base, 0, 0));
+	} else {
+		if (x->base != RAX)
+			g_load(a, 1, RAX, rm_reg(x->base));
+		g_alu(a, 1, G_ADD, RAX, PM(shared));
+	}
+	x->base = RAX;
+	return true;
 }
 
 /* Checks a uniform or pattern address; x->base is lane 0's real address less disp. False: not this way. */
@@ -305,11 +360,13 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 	if (in->space == SPACE_LOCAL && !local_lanes(c, x, ext))
 		return false;
 	x->base = RAX;
+	x->disp = (s32)in->imm;
+	if (in->space == SPACE_SHARED)
+		return shared(c, in, x, ext);
 	if (!jm_window(in) && in->aw && !(in->o[4] & OPND_CONST) && c->r[in->o[4]].loc == LOC_GPR && !x->v.sk)
 		x->base = c->r[in->o[4]].reg;
 	else
 		ju_load(c, RAX, in->o[4], in->aw);
-	x->disp = (s32)in->imm;
 	if (in->space == SPACE_LOCAL) {
 		u32 stride = jit_local_stride(c->fn);
 
@@ -329,20 +386,6 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 			}
 		}
 		g_alu(a, 1, G_ADD, RAX, PM(local));
-		return true;
-	}
-	if (in->space == SPACE_SHARED) {
-		lo = (s64)x->v.s + in->imm + x->cmin;
-		/* a variable of the kernel's own needs no check */
-		if (known && lo >= 0 && lo + ext <= c->fn->shared_bytes && !(lo & (x->align - 1))) {
-			if (!in->aw && in->imm) {
-				g_alui(a, 0, G_ADD, rm_reg(RAX), (s32)in->imm);
-				x->disp = 0;
-			}
-		} else {
-			check_shared(c, in, x);
-		}
-		g_alu(a, 1, G_ADD, RAX, PM(shared));
 		return true;
 	}
 	m = NULL;

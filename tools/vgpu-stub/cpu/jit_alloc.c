@@ -152,6 +152,25 @@ static bool homes(struct jcomp *c, const u32 *head, const u32 *next)
 
 struct active { u32 pair[PAIRS], gpr[8]; };     /* register + 1 */
 
+#define NGPR(c) ((c)->pin ? 7u : 8u)    /* the last is rbp */
+
+/* Is where shared memory begins worth a register? From so many accesses by scalars or patterns on, those in loops counted as eight each. */
+#define PIN_LEAST 8u
+
+static void pin(struct jcomp *c)
+{
+	u32 b, i, w = 0;
+
+	for (b = 0; b < c->s->nb; b++)
+		for (i = c->s->b[b].start; i < c->s->b[b].end; i++) {
+			const struct insn *in = &c->code[i];
+
+			if ((in->kind == K_LD || in->kind == K_ST) && in->space == SPACE_SHARED && jit_val(c, in->o[4], in->aw).cls != JC_VARY)
+				w += c->s->b[b].depth ? 8 : 1;
+		}
+	c->pin = w >= PIN_LEAST;
+}
+
 /*
  * The source whose place the result of the instruction at pc may take, because it is wanted there for the last time; 0: none,
  * else register + 1. Code for these operations has read all of a part before it writes that, and leaves before it writes.
@@ -248,12 +267,12 @@ static void place_gpr(struct jcomp *c, u32 v, u32 from, struct active *act)
 	u32 i, best = NO_PC;
 	u64 low = r->density;
 
-	for (i = 0; from && i < 8; i++)
+	for (i = 0; from && i < NGPR(c); i++)
 		if (act->gpr[i] == from) {
 			act->gpr[i] = 0;
 			best = i;
 		}
-	for (i = 0; !from && i < 8; i++) {
+	for (i = 0; !from && i < NGPR(c); i++) {
 		u64 cost = act->gpr[i] ? c->r[act->gpr[i] - 1].density : 0;
 
 		if (!act->gpr[i] || cost < low) {
@@ -281,6 +300,7 @@ bool jit_alloc(struct jcomp *c)
 	u32 i, v, *head, *next;
 
 	ranges(c);
+	pin(c);
 	head = pool_alloc(&c->mem, (c->n + 1) * sizeof(u32));
 	next = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(u32));
 	if (!head || !next)

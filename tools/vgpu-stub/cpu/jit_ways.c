@@ -39,6 +39,8 @@ void jit_way_in(struct jcomp *c)
 	g_load(a, 1, R14, rm_reg(RDX));
 	g_load(a, 1, R12, rm_reg(RCX));
 	g_load(a, 1, RAX, rm_reg(R8));
+	if (c->pin)
+		g_load(a, 1, RBP, PM(shared));
 	k_load(a, 1, PM(m));
 	k_shr(a, 2, 1, 8);
 	k_shr(a, 3, 1, 16);
