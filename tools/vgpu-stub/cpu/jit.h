@@ -44,6 +44,7 @@ struct jreg {
 	bool rawf;              /* f32 whose NaNs may not be canonical */
 	bool ghost;             /* on the way to what a merged load loads: only the interpreter ever has it */
 	bool quiet, flushed;    /* f32: never a signalling NaN; never a denormal */
+	bool summed, unflushed; /* f32 that arithmetic alone reads, for which all NaNs are one; and that takes a denormal for 0 itself */
 	bool sk;                /* the scalar is s, always */
 	u16 pat;
 	u64 max, s;
@@ -51,7 +52,7 @@ struct jreg {
 	u8 reg;                 /* first zmm, or general register */
 	u32 slot;               /* frame offset */
 	u32 first, last;
-	u64 weight, density;
+	u64 weight, density, spread;    /* spread: uses by vectors, for which every lane has it */
 };
 
 /* What of it the finished code's other side needs. */

@@ -43,6 +43,12 @@ static void touch(struct jcomp *c, u32 o, u32 pos, u64 weight)
 	c->r[o].weight += weight;
 }
 
+/* A scalar among vectors: from memory it is part of their instruction, from a register one more for each half. */
+static bool spreads(const struct jcomp *c, const struct insn *in)
+{
+	return (in->kind == K_LANE || in->kind == K_SETP || in->kind == K_CVT) && !jit_scalar(c, in);
+}
+
 static void ranges(struct jcomp *c)
 {
 	u32 b, i, k;
@@ -57,8 +63,11 @@ static void ranges(struct jcomp *c)
 			struct insn *in = &c->code[i];
 
 			for (k = 0; k < 6; k++)
-				if ((in->def | in->use) >> k & 1)
+				if ((in->def | in->use) >> k & 1) {
 					touch(c, in->o[k], i, w);
+					if ((in->use >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST) && spreads(c, in))
+						c->r[in->o[k]].spread += w;
+				}
 			touch(c, in->guard, i, w);
 			k = jit_half(c, i);
 			if (k != OPND_NONE)
@@ -327,7 +336,7 @@ bool jit_alloc(struct jcomp *c)
 			struct jreg *r = &c->r[v - 1];
 			u32 from = v - 1 == c->code[i].o[0] ? handed_on(c, i) : 0;
 
-			if (r->w == 2 || r->ghost)
+			if (r->w == 2 || r->ghost || (r->cls == JC_UNI && 2 * r->spread >= r->weight))
 				home(c, r);
 			else if (r->cls == JC_VARY)
 				place_zmm(c, v - 1, from, &act);

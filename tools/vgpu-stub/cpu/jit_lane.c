@@ -561,7 +561,8 @@ static bool floats(struct jcomp *c, const struct insn *in)
 			break;
 		case LOP_ABS:
 		case LOP_NEG:
-			x = in->lop == LOP_ABS && !w && c->r[in->o[0]].rawf ? jv_reg(c, in->o[1], w, p, 0) : jv_obs(c, in->o[1], w, p, 0);
+			x = !w && ((in->lop == LOP_ABS && c->r[in->o[0]].rawf) || c->r[in->o[0]].summed) ? jv_reg(c, in->o[1], w, p, 0) :
+			    jv_obs(c, in->o[1], w, p, 0);
 			d = jv_dst(c, in->o[0], p, 0);
 			if (in->lop == LOP_ABS)
 				ev(a, w ? V_PANDQ : V_PANDD, d, x, rm_lit(w ? j_lit64(c, ~0ull >> 1) : j_lit32(c, 0x7fffffff), 0));
@@ -571,8 +572,8 @@ static bool floats(struct jcomp *c, const struct insn *in)
 		case LOP_FLUSH:
 			if (w)
 				return false;
-			x = c->r[in->o[0]].rawf ? jv_reg(c, in->o[1], 0, p, 0) : jv_obs(c, in->o[1], 0, p, 0);
-			if (!(in->o[1] & OPND_CONST) && c->r[in->o[1]].flushed) {
+			x = c->r[in->o[0]].rawf || c->r[in->o[0]].summed ? jv_reg(c, in->o[1], 0, p, 0) : jv_obs(c, in->o[1], 0, p, 0);
+			if (c->r[in->o[0]].unflushed || (!(in->o[1] & OPND_CONST) && c->r[in->o[1]].flushed)) {
 				d = x;
 				break;
 			}

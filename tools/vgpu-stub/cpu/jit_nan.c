@@ -84,6 +84,67 @@ static void find_raw(struct jcomp *c)
 	}
 }
 
+/* Somebody who reads operand k: is it arithmetic, and if it is to be so, of the kind that flushes what it reads? */
+static bool sums(const struct jcomp *c, const struct insn *in, u32 k, bool flushes)
+{
+	const struct jreg *d;
+
+	if (in->kind != K_LANE || in->dw || in->o[0] == OPND_NONE)
+		return false;
+	d = &c->r[in->o[0]];
+	if ((in->lop == LOP_MOV || (in->lop == LOP_SELP && k != 3)) && in->type != T_F16 && in->type != T_BF16)
+		return flushes ? d->unflushed : d->summed;
+	if (in->type != T_F32)
+		return false;
+	switch (in->lop) {
+	case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_MAD:
+		return !flushes || (in->mxcsr & 0x40);
+	case LOP_FLUSH: case LOP_NEG:
+		return flushes ? d->unflushed : d->summed;
+	case LOP_MIN: case LOP_MAX:
+		return !flushes;
+	}
+	return false;
+}
+
+/*
+ * neg.ftz is a flush and a sign (lower2.c), and what compilers negate so goes into a sum: there NaNs need not be canonical, nor
+ * denormals gone, for the sum sees to that.
+ */
+static void find_summed(struct jcomp *c)
+{
+	bool more = true;
+	u32 i, k;
+
+	for (i = 0; i < c->s->nregs; i++)
+		c->r[i].summed = c->r[i].unflushed = c->r[i].cls == JC_VARY && c->r[i].w == 0;
+	while (more) {
+		more = false;
+		for (i = 0; i < c->n; i++) {
+			const struct insn *in = &c->code[i];
+
+			for (k = 0; k < 6; k++) {
+				struct jreg *r;
+
+				if (!(in->use >> k & 1) || in->o[k] == OPND_NONE || (in->o[k] & OPND_CONST))
+					continue;
+				r = &c->r[in->o[k]];
+				if (r->summed && !sums(c, in, k, false)) {
+					r->summed = false;
+					more = true;
+				}
+				if (r->unflushed && !sums(c, in, k, true)) {
+					r->unflushed = false;
+					more = true;
+				}
+			}
+			for (k = 0; in->kind == K_CALL && k < in->u.call->nargs; k++)
+				if (in->u.call->args[k].is_reg && !(in->u.call->args[k].opnd & OPND_CONST))
+					c->r[in->u.call->args[k].opnd].summed = c->r[in->u.call->args[k].opnd].unflushed = false;
+		}
+	}
+}
+
 static bool quiet_source(const struct jcomp *c, u32 o, bool flushed)
 {
 	struct jval v = jit_val(c, o, 0);
@@ -113,7 +174,7 @@ static bool makes_quiet(const struct jcomp *c, const struct insn *in, u32 k, boo
 	case LOP_CVT_F_S32: case LOP_CVT_F_U32:
 		return true;
 	case LOP_FLUSH:
-		return flushed || quiet_source(c, in->o[1], false);
+		return (flushed && !c->r[in->o[0]].unflushed) || quiet_source(c, in->o[1], flushed);
 	case LOP_RCP:
 		return !flushed || (in->mxcsr & 0x8000);
 	case LOP_RSQRT:
@@ -179,5 +240,6 @@ static void find_quiet(struct jcomp *c)
 void jit_nans(struct jcomp *c)
 {
 	find_raw(c);
+	find_summed(c);
 	find_quiet(c);
 }
