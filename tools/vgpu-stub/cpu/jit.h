@@ -188,6 +188,7 @@ struct jx { u32 at, exit; };            /* a jump to an exit's stub */
 
 /* A register's value: that of some number plus off, in the block of code that stamp says. */
 struct jvn { u32 id, stamp; s64 off; };
+#define JSUMS 16u               /* sums of two numbers that are remembered */
 
 /*
  * A checked address: from lo on, with JIT_SLACK behind it, value number id is in the span; or from lo to hi in shared memory, and
@@ -245,8 +246,12 @@ struct jcomp {
 	struct insn *merged;    /* per pc: vec > 1: the load that starts here; vec 0 and kind K_LD: done before */
 	u8 *inside;             /* per pc: between merged loads, where only our own code may be entered */
 	u32 *def_of;            /* per register: its only definition + 1; ~0: several */
-	struct jvn *vn;         /* per register */
+	struct jvn *vn;         /* per register: jit_number.c */
 	u32 stamp, next_vn;
+	u32 *idom;              /* per block */
+	u8 *of_block;           /* per register: another one may stand in it in another block */
+	struct { u32 x, y, id; } sums[JSUMS];
+	u32 nsums;
 	struct jmemo memo[JMEMOS];
 	u32 nmemo, memo_at;
 	struct jlate *late;

@@ -121,48 +121,6 @@ void jm_late(struct jcomp *c)
 
 /* ---- what is known of addresses in this block of code ------------------------------------- */
 
-static struct jvn value_number(struct jcomp *c, u32 o)
-{
-	struct jvn *n;
-
-	if (o & OPND_CONST)
-		return (struct jvn){ .id = o };
-	n = &c->vn[o];
-	if (n->stamp != c->stamp)
-		*n = (struct jvn){ .id = c->next_vn++, .stamp = c->stamp };
-	return *n;
-}
-
-/* in has been emitted: what its results are now. */
-void jm_defines(struct jcomp *c, const struct insn *in)
-{
-	bool plain = in->kind == K_LANE && in->guard == OPND_NONE && (in->type == T_U64 || in->type == T_S64 || in->type == T_B64);
-	struct jval p, q;
-	struct jvn n;
-	u32 k;
-
-	if (plain && c->r[in->o[0]].cls != JC_VARY) {
-		p = jit_val(c, in->o[1], 1);
-		q = jit_val(c, in->o[2], 1);
-		n.id = NO_PC;
-		if (in->lop == LOP_MOV || ((in->lop == LOP_ADD || in->lop == LOP_SUB) && q.sk)) {
-			n = value_number(c, in->o[1]);
-			n.off += in->lop == LOP_MOV ? 0 : in->lop == LOP_ADD ? (s64)q.s : -(s64)q.s;
-		} else if (in->lop == LOP_ADD && p.sk) {
-			n = value_number(c, in->o[2]);
-			n.off += (s64)p.s;
-		}
-		if (n.id != NO_PC && n.off > -(1 << 28) && n.off < 1 << 28) {
-			n.stamp = c->stamp;
-			c->vn[in->o[0]] = n;
-			return;
-		}
-	}
-	for (k = 0; k < 6; k++)
-		if ((in->def >> k & 1) && in->o[k] != OPND_NONE)
-			c->vn[in->o[k]].stamp = 0;
-}
-
 static struct jmemo *memo_of(struct jcomp *c, u32 id, bool shared)
 {
 	u32 i;
@@ -237,7 +195,7 @@ static void widen(const struct jcomp *c, const struct insn *in, const struct acc
  */
 static void check_shared(struct jcomp *c, const struct insn *in, struct acc *x)
 {
-	struct jvn n = value_number(c, in->o[4]);
+	struct jvn n = jn_of(c, in->o[4]);
 	struct jmemo *m = memo_of(c, n.id, true);
 	s64 at = n.off + in->imm + x->cmin, lo = at, hi = at + x->cmax - x->cmin + x->bytes;
 	struct as *a = &c->a;
@@ -391,7 +349,7 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 	m = NULL;
 	lo = 0;
 	if (in->aw) {
-		struct jvn n = value_number(c, in->o[4]);
+		struct jvn n = jn_of(c, in->o[4]);
 
 		m = memo_of(c, n.id, false);
 		lo = n.off + in->imm + cmin;
@@ -423,7 +381,8 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 			j_leave_if(c, CC_NE, exit);
 		}
 	}
-	if (in->kind == K_LD && ext >= AHEAD_MIN && ext <= AHEAD_MAX &&
+	/* what every block reads has been read */
+	if (in->kind == K_LD && ext >= AHEAD_MIN && ext <= AHEAD_MAX && !(in->o[4] & OPND_CONST) && c->of_block[in->o[4]] &&
 	    !(m && lo >= m->asked_lo - 64 && lo + ext <= m->asked_hi + 64)) {
 		ahead(c, x, ext);
 		if (m && in->guard == OPND_NONE) {

@@ -18,6 +18,9 @@ struct acc {
 
 bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x);
 void jm_late(struct jcomp *c);
+/* jit_number.c */
+bool jn_begin(struct jcomp *c);
+struct jvn jn_of(struct jcomp *c, u32 o);
 void jm_defines(struct jcomp *c, const struct insn *in);
 bool jm_is_row(const struct acc *x);
 enum { JM_CHECK = 1, JM_ADDRESS = 2 };
