@@ -16,15 +16,17 @@
 #define DEEP 8u
 #define ROUNDS 64u
 
-/* May in's results be others in another block? What is loaded or exchanged may; the thread's number and parameters are not. */
-static bool of_block(const struct jcomp *c, const struct insn *in)
+/*
+ * May in's results be others in the next block? What is loaded or exchanged may; the thread's number and parameters are not. Blocks come in rows: where
+ * x is asked for, y and z (wide: counted too) are those of the last one.
+ */
+static bool of_block(const struct jcomp *c, const struct insn *in, bool wide)
 {
 	u32 k;
 
 	switch (in->kind) {
 	case K_SREG:
-		return in->sub >= SR_CTAID_X && in->sub != SR_NCTAID_X && in->sub != SR_NCTAID_Y && in->sub != SR_NCTAID_Z &&
-		       in->sub != SR_LANEID && in->sub != SR_WARPID;
+		return in->sub == SR_CTAID_X || (wide && (in->sub == SR_CTAID_Y || in->sub == SR_CTAID_Z)) || in->sub > SR_NWARPID;
 	case K_LDPARAM:
 		return false;
 	case K_LANE: case K_SETP: case K_PRED: case K_CVT: case K_LOP3: case K_CVTA:
@@ -48,9 +50,11 @@ static bool is_of_block(struct jcomp *c, u32 v)
 
 static bool find_of_block(struct jcomp *c)
 {
-	bool more = true;
+	bool more = true, wide = true;
 	u32 i, k;
 
+	for (i = 0; i < c->n; i++)
+		wide &= c->code[i].kind != K_SREG || c->code[i].sub != SR_CTAID_X;
 	c->of_block = pool_alloc(&c->mem, c->s->nregs + 1);
 	if (!c->of_block)
 		return false;
@@ -59,7 +63,7 @@ static bool find_of_block(struct jcomp *c)
 		for (i = 0; i < c->n; i++) {
 			const struct insn *in = &c->code[i];
 
-			if (!of_block(c, in))
+			if (!of_block(c, in, wide))
 				continue;
 			for (k = 0; k < 6; k++)
 				if ((in->def >> k & 1) && in->o[k] != OPND_NONE)
