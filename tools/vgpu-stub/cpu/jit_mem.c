@@ -6,13 +6,6 @@
 #include "jit_mem.h"
 #include "lanes.h"
 
-/* jump to the slow way unless the running lanes are all 32; flags are eaten */
-static u32 unless_full(struct jcomp *c)
-{
-	g_alui(&c->a, 0, G_CMP, PM(m), -1);
-	return g_jcc(&c->a, CC_NE);
-}
-
 void jm_put_uniform(struct jcomp *c, u32 v, int gpr)
 {
 	const struct jreg *r = &c->r[v];
@@ -528,7 +521,7 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 		u32 p;
 
 		if (!c->gk) {
-			slow = unless_full(c);
+			slow = jm_unless_all(c);
 			if (jm_ld_shapes64(c, in, x))
 				done = g_jmp(a);
 			g_here(a, slow);
@@ -554,7 +547,7 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 		return false;
 	all = !c->gk && (in->vec > 1 || in->o[0] != OPND_NONE);
 	if (all) {
-		slow = unless_full(c);
+		slow = jm_unless_all(c);
 		if (in->size == 4 && in->vec == 4 ? ld_quads(c, in, x) : ld_shapes(c, in, x)) {
 		} else if (jw_wide(in)) {
 			ld_pieces(c, in, x);

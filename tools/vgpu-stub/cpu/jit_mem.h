@@ -33,6 +33,7 @@ bool jm_vary_base(struct jcomp *c, const struct insn *in, u32 step);
 void jm_split64(struct jcomp *c, const struct insn *in);
 void jm_split128(struct jcomp *c, const struct insn *in, u32 p, bool both);  /* both: for the other 16 lanes, too */
 void jm_put_uniform(struct jcomp *c, u32 v, int gpr);
+u32 jm_unless_all(struct jcomp *c);     /* jit_st.c: a jump, unless all 32 lanes run */
 /* jit_st.c: unit u of the part's lanes; lanes 4g .. 4g+3 of four registers side by side */
 int jm_st_value(struct jcomp *c, const struct insn *in, u32 u, u32 part, int tmp);
 int jm_quad(struct jcomp *c, const int *r, u32 g);

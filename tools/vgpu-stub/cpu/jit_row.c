@@ -244,7 +244,7 @@ u32 jr_same_part(struct jcomp *c, const struct insn *in, int t)
 u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step)
 {
 	struct as *a = &c->a;
-	u32 no[MAX_NO], n, done;
+	u32 no[MAX_NO], n, done, some, all = 0;
 	int s, k;
 
 	if (!may(in) || in->size < 4)
@@ -253,9 +253,18 @@ u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step)
 	if (!in->aw)
 		g_lea(a, 0, RCX, rm_mem(RCX, (s32)in->imm));
 	s = jm_st_value(c, in, 0, part, 3);
+	if (!c->gk) {
+		some = jm_unless_all(c);
+		j_site(c, step);
+		ev_n(a, in->dw ? V_MOVU64_ST : V_MOVU32_ST, s, 0, row_at(in, RCX), 0, 0, 0, 64, 0);
+		all = g_jmp(a);
+		g_here(a, some);
+	}
 	k = jv_mask(c, in->dw, part);
 	j_site(c, step);
 	ev_n(a, in->dw ? V_MOVU64_ST : V_MOVU32_ST, s, 0, row_at(in, RCX), k, 0, 0, 64, 0);
+	if (all)
+		g_here(a, all);
 	done = g_jmp(a);
 	while (n)
 		g_here(a, no[--n]);
@@ -302,16 +311,26 @@ bool jr_ld_parts(struct jcomp *c, const struct insn *in, const struct acc *x)
 bool jr_st_parts(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct as *a = &c->a;
-	u32 p, parts = in->dw ? 4 : 2, per = LANES / parts;
+	u32 p, parts = in->dw ? 4 : 2, per = LANES / parts, under, some = 0, done = 0;
 
 	for (p = 0; p < parts; p++)
 		if (!whole(in) || in->vec > 1 || in->o[0] == OPND_NONE || !apart_by(in, x, p, in->size))
 			return false;
-	for (p = 0; p < parts; p++) {
-		int s = jm_st_value(c, in, 0, p, 0), k = jv_mask(c, in->dw, p);
+	for (under = c->gk != 0; under < 2; under++) {
+		if (!under)
+			some = jm_unless_all(c);
+		for (p = 0; p < parts; p++) {
+			int s = jm_st_value(c, in, 0, p, 0), k = under ? jv_mask(c, in->dw, p) : 0;
 
-		j_site(c, x->step);
-		ev_n(a, in->dw ? V_MOVU64_ST : V_MOVU32_ST, s, 0, rm_mem(x->base, x->disp + x->pat[per * p]), k, 0, 0, 64, 0);
+			j_site(c, x->step);
+			ev_n(a, in->dw ? V_MOVU64_ST : V_MOVU32_ST, s, 0, rm_mem(x->base, x->disp + x->pat[per * p]), k, 0, 0, 64, 0);
+		}
+		if (!under) {
+			done = g_jmp(a);
+			g_here(a, some);
+		}
 	}
+	if (done)
+		g_here(a, done);
 	return true;
 }
