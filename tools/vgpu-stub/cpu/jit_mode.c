@@ -40,13 +40,14 @@ bool jit_mxcsr_for(struct jcomp *c, u32 want)
 
 void jit_mxcsr_back(struct jcomp *c) { jit_ldmxcsr(c, c->s->mxcsr); }
 
-/* Of one operand, and the same with and without flushing unless that is subnormal, or (rcp) so large that the result is: tried by all floats. */
+/* The same with and without flushing unless an operand is subnormal, or (rcp) so large that the result is: of one, tried by all floats. */
 bool jit_mode_seldom(const struct insn *in)
 {
 	if (in->kind != K_LANE || in->type != T_F32)
 		return false;
 	switch (in->lop) {
 	case LOP_SQRT: case LOP_RSQRT: case LOP_RCP: case LOP_LG2: case LOP_SIN: case LOP_COS: case LOP_TANH:
+	case LOP_MIN: case LOP_MAX:
 		return true;
 	}
 	return false;
@@ -118,6 +119,11 @@ bool jit_mode_begin(struct jcomp *c, const struct insn *in)
 			ev_i(a, V_PCMPUD, 7, 1, rm_lit(j_lit32(c, 0x7e000000), 0), 0, 0, 6);
 		} else {
 			ev(a, V_PSUBD, 1, 1, rm_lit(j_lit32(c, 1), 0));
+			if (in->lop == LOP_MIN || in->lop == LOP_MAX) {
+				ev(a, V_PANDD, 0, jv_reg(c, in->o[2], 0, p, 0), rm_lit(j_lit32(c, 0x7fffffff), 0));
+				ev(a, V_PSUBD, 0, 0, rm_lit(j_lit32(c, 1), 0));
+				ev(a, V_PMINUD, 1, 1, rm_reg(0));
+			}
 			ev_i(a, V_PCMPUD, 7, 1, rm_lit(j_lit32(c, 0x007fffff), 0), 0, 0, 1);
 		}
 		k_to(a, p ? RAX : RCX, 7);

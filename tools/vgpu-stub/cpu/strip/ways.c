@@ -481,7 +481,7 @@ bool s_mode_begin(struct scomp *c, const struct insn *in)
 	struct as *a = &c->a;
 	u32 none;
 
-	if (!jit_mode_seldom(in) || !jit_mode_other(c->mx, in))
+	if (!jit_mode_seldom(in) || in->lop == LOP_MIN || in->lop == LOP_MAX || !jit_mode_other(c->mx, in))
 		return false;
 	vy(a, X_PAND, 0, sv(c, in->o[1], 0, 0, 0), s_splat32(c, 0x7fffffff));
 	if (in->lop == LOP_RCP) {
