@@ -195,7 +195,7 @@ struct jvn { u32 id, stamp; s64 off; };
  * aligned at `at`. By which exit one leaves if not.
  */
 #define JMEMOS 8
-struct jmemo { u32 id, align, exit; bool shared; s64 lo, hi, at, asked_lo, asked_hi; };
+struct jmemo { u32 id, align, exit; bool shared; s64 lo, hi, at, asked_lo, asked_hi, loaded_lo, loaded_hi; };
 
 /* Code that is out of the way: of ahead(), or (lanes) of check_shared(): from where and to where, what the running lanes' places must be in. */
 struct jlate {

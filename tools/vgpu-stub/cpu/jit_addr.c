@@ -296,6 +296,7 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 	s64 lo;
 	bool known;
 
+	x->back = false;
 	x->v = jit_val(c, in->o[4], in->aw);
 	x->bytes = (u32)in->size * in->vec;
 	x->align = in->kind == K_LD && in->sub2 ? in->sub2 : x->bytes;
@@ -380,6 +381,11 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 			g_testi(a, RCX, x->align - 1);
 			j_leave_if(c, CC_NE, exit);
 		}
+	}
+	x->back = m && in->kind == K_ST && lo >= m->loaded_lo && lo + ext <= m->loaded_hi;
+	if (m && in->kind == K_LD && in->guard == OPND_NONE) {
+		m->loaded_lo = lo;
+		m->loaded_hi = lo + ext;
 	}
 	/* what every block reads has been read */
 	if (in->kind == K_LD && ext >= AHEAD_MIN && ext <= AHEAD_MAX && !(in->o[4] & OPND_CONST) && c->of_block[in->o[4]] &&

@@ -14,6 +14,7 @@ struct acc {
 	u32 bytes, align;       /* of one lane's access */
 	u32 step;               /* exit */
 	const s32 *pat;
+	bool back;              /* a store to where a load before it in this piece of code has been */
 };
 
 bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x);

@@ -38,6 +38,9 @@ int jm_st_value(struct jcomp *c, const struct insn *in, u32 u, u32 part, int tmp
 	return tmp;
 }
 
+/* Zen stores two halves of a line a fifth faster than a whole one. */
+static bool halves(void) { return __builtin_cpu_is("amd"); }
+
 /* under: the mask, else all lanes run. False: nothing emitted. */
 static bool st_parts(struct jcomp *c, const struct insn *in, const struct acc *x, bool under)
 {
@@ -57,6 +60,13 @@ static bool st_parts(struct jcomp *c, const struct insn *in, const struct acc *x
 			if (under)
 				k = jv_mask(c, in->dw, p);
 			j_site(c, x->step);
+			if (!under && n == 64 && halves()) {
+				ev_n(a, V_LL(op, 1), s, 0, rm_mem(x->base, x->disp + (s32)(64 * p)), 0, 0, 0, 32, 0);
+				ev_i(a, V_EXTRACT64X4, s, 0, rm_reg(1), 0, 0, 1);
+				j_site(c, x->step);
+				ev_n(a, V_LL(op, 1), 1, 0, rm_mem(x->base, x->disp + (s32)(64 * p + 32)), 0, 0, 0, 32, 0);
+				continue;
+			}
 			ev_n(a, op, s, 0, rm_mem(x->base, x->disp + (s32)(n * p)), k, 0, 0, n, 0);
 		}
 		return true;
@@ -84,7 +94,8 @@ static bool st_parts(struct jcomp *c, const struct insn *in, const struct acc *x
 
 /*
  * Not only when it must: behind a store under a mask a load waits for it that has the same place in its page. Zen takes 300 cycles for
- * what another plane of a volume has there; without a mask it sees at once that it is another. Flags are eaten.
+ * what another plane of a volume has there; without a mask it sees at once that it is another. Where a load of the same place has gone
+ * before, as in y = a * x + y, the mask costs nothing, and the other way an eighth. Flags are eaten.
  */
 u32 jm_unless_all(struct jcomp *c)
 {
@@ -96,7 +107,7 @@ static bool st_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	u32 some, done;
 
-	if (c->gk)
+	if (c->gk || x->back)
 		return st_parts(c, in, x, true);
 	some = jm_unless_all(c);
 	if (!st_parts(c, in, x, false))
