@@ -451,7 +451,8 @@ static bool floats(struct jcomp *c, const struct insn *in)
 	int x, y, z, d;
 
 	/* these are exact or bit operations, or round to nearest in either mode */
-	if (!((in->lop == LOP_CVT_F_S32 || in->lop == LOP_CVT_F_U32) && !(in->mxcsr & 0x6000) && c->s->mxcsr != ~0u) &&
+	if (!((in->lop == LOP_CVT_F_S32 || in->lop == LOP_CVT_F_U32) && !(in->mxcsr & 0x6000) &&
+	      (c->s->mxcsr != ~0u || (c->mx && !(c->mx & 0x6000)))) &&
 	    in->lop != LOP_CVT_F_H && in->lop != LOP_CVT_H_F && in->lop != LOP_ABS && in->lop != LOP_NEG && in->lop != LOP_FLUSH && !how && !jit_any_mode(c, in)) {
 		apart = jit_mode_begin(c, in);
 		if (!apart)

@@ -101,6 +101,17 @@ void jit_ex2(struct jcomp *c, int x, int how)
 		ev_k(a, V_CVTPS2DQ, 0, 0, rm_reg(3), 7, 0);
 }
 
+/* Is the next of its kind near, as the steps of a reduction by shuffles are? Then one change for all of them is cheaper than to look each time. */
+static bool others_follow(const struct jcomp *c, const struct insn *in)
+{
+	u32 end = c->s->b[c->block].end, i;
+
+	for (i = c->pc + 1; i < end && i < c->pc + 8; i++)
+		if (c->code[i].kind == K_LANE && c->code[i].type == T_F32 && c->code[i].lop == in->lop && c->code[i].mxcsr == in->mxcsr)
+			return true;
+	return false;
+}
+
 /* The mode that in wants, if one of the lanes' operands is such that it makes a difference. True: jit_mode_end() has to follow. */
 bool jit_mode_begin(struct jcomp *c, const struct insn *in)
 {
@@ -108,6 +119,8 @@ bool jit_mode_begin(struct jcomp *c, const struct insn *in)
 	u32 p, none;
 
 	if (!jit_mode_seldom(in) || !jit_mode_other(c->mx, in) || in->o[0] == OPND_NONE || c->r[in->o[0]].cls != JC_VARY)
+		return false;
+	if ((in->lop == LOP_MIN || in->lop == LOP_MAX) && others_follow(c, in))
 		return false;
 	for (p = 0; p < 2; p++) {
 		int x = jv_reg(c, in->o[1], 0, p, 0);
