@@ -3,7 +3,7 @@
  * A texture unit for all lanes of a warp that read one texture: what most programs do, of one to three dimensions and layers, without
  * levels. The numbers are tex.c's to the bit, which does one lane at a time and all else; tests/nvcc/programs/texture.cu sees both.
  *
- * Called by gen_tex. Lanes that are not in m are computed as well: wherever their coordinates point, that lies in the texture.
+ * Called by gen_tex. Lanes that are not in m are computed as well, at the place of the first that is: no other memory is touched.
  */
 #include <string.h>
 
@@ -195,8 +195,10 @@ static void nearest(const struct image *g, const struct axis *a, u32 dims, const
 	}
 }
 
-bool tex_row(const struct unit *u, const struct insn *in, const u32 *const *at, u32 m, u32 k, u32 *d)
+bool tex_row(const struct unit *u, const struct insn *in, const u32 *const *given, u32 m, u32 k, u32 *d)
 {
+	const u32 *at[4] = { given[0], given[1], given[2], given[3] };
+	u32 room[4][LANES];
 	const struct vgpu_texture *t = &u->t;
 	const u32 n[3] = { t->width, t->height ? t->height : 1, t->depth ? t->depth : 1 };
 	bool layered = in->sub == GEOM_A1D || in->sub == GEOM_A2D, integers = in->stype != T_F32;
@@ -214,6 +216,11 @@ bool tex_row(const struct unit *u, const struct insn *in, const u32 *const *at, 
 	bytes = t->format == VGPU_TEXEL_U8 || t->format == VGPU_TEXEL_S8 ? 1 :
 		t->format == VGPU_TEXEL_U32 || t->format == VGPU_TEXEL_S32 || t->format == VGPU_TEXEL_F32 ? 4 : 2;
 	g = (struct image){ t, (const char *)(uintptr_t)t->base + k * bytes, t->channels * bytes, k };
+	for (i = 0; ~m && i < dims + layered; i++) {
+		for (u32 l = 0; l < LANES; l++)
+			room[i][l] = at[i][m >> l & 1 ? l : (u32)__builtin_ctz(m)];
+		at[i] = room[i];
+	}
 	if (layered)
 		for (i = 0; i < LANES; i++)
 			layer[i] = (s32)at[0][i] < 0 ? 0 : at[0][i] < t->layers ? at[0][i] : t->layers ? t->layers - 1 : 0;
