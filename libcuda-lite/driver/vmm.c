@@ -135,6 +135,39 @@ static void phys_end(struct vg_phys *p, uint32_t status)
 		phys_forget(p);
 }
 
+/* Ranges whose mappings ended with their context. CUDA's live on: a program still unmaps them, and is not told that nothing is there. */
+static struct range { uint64_t va, bytes; } *gone;
+static size_t ngone, gone_room;
+
+static void remember(uint64_t va, uint64_t bytes)
+{
+	if (ngone == gone_room) {
+		size_t n = gone_room ? gone_room * 2 : 16;
+		struct range *t = realloc(gone, n * sizeof *t);
+
+		if (!t)
+			return;
+		gone = t;
+		gone_room = n;
+	}
+	gone[ngone++] = (struct range){ va, bytes };
+}
+
+/* Forgets those in [va, va + bytes); true: they were all of it. Lock held. */
+static bool recall(uint64_t va, uint64_t bytes)
+{
+	uint64_t found = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < ngone; i++)
+		if (gone[i].va >= va && gone[i].va - va < bytes && gone[i].bytes <= bytes - (gone[i].va - va))
+			found += gone[i].bytes;
+		else
+			gone[n++] = gone[i];
+	ngone = n;
+	return bytes && found == bytes;
+}
+
 /* The context's process has ended, its physical memory and mappings with it. */
 void vg_vmm_drop_ctx(struct vg_ctx *c)
 {
@@ -148,6 +181,7 @@ void vg_vmm_drop_ctx(struct vg_ctx *c)
 			maps[n++] = maps[i];
 			continue;
 		}
+		remember(maps[i].va, maps[i].bytes);
 		if (!--p->maps && !p->refs)
 			phys_forget(p);
 	}
@@ -211,6 +245,8 @@ CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size)
 	vg_lock(&lock);
 	for (size_t i = 0; i < nmaps && !used; i++)
 		used = maps[i].va - ptr < size;
+	if (!used)
+		recall(ptr, size);
 	vg_unlock(&lock);
 	if (used || !vg_mem_take(ptr, 1u << VG_MEM_RESERVED, &m))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -229,6 +265,21 @@ static CUmemGenericAllocationHandle publish(struct vg_phys *p, struct vg_ctx *c,
 	return vg_publish(p);
 }
 
+/*
+ * Whose memory it is. CUDA asks for no context here; what is meant for other processes gets one where the caller has none, the
+ * primary one, which stays. Without a handle for others it would be found by that context alone, which the caller does not expect.
+ */
+static CUresult owner_of(const CUmemAllocationProp *prop, struct vg_ctx **c)
+{
+	CUresult r = vg_context_for((uint32_t)prop->location.id, c);
+	CUcontext primary;
+
+	if (r != CUDA_ERROR_INVALID_CONTEXT || !prop->requestedHandleTypes)
+		return r;
+	VG_TRY(cuDevicePrimaryCtxRetain(&primary, prop->location.id));
+	return vg_context(primary, c);
+}
+
 CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
 		     unsigned long long flags)
 {
@@ -240,7 +291,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CU
 	if (!handle || !size || size % VGPU_HUGE || flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(check_prop(prop));
-	VG_TRY(vg_context_for((uint32_t)prop->location.id, &c));
+	VG_TRY(owner_of(prop, &c));
 	p = vg_new(VG_PHYS);
 	if (!p)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -435,6 +486,7 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
 		maps = t;
 		room = n;
 	}
+	recall(ptr, size);
 	memmove(&maps[at + 1], &maps[at], (nmaps - at) * sizeof *maps);
 	maps[at] = (struct mapping){ ptr, size, offset, p, false };
 	nmaps++;
@@ -534,9 +586,13 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)
 	ok = whole(ptr, size, &first, &count);
 	if (ok)
 		c = maps[first].phys->ctx;
+	else
+		ok = recall(ptr, size);
 	vg_unlock(&lock);
 	if (!ok || !size)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (!c)
+		return CUDA_SUCCESS;
 	/* Kernels that still run may use the pages. */
 	(void)vg_ctx_sync(c);
 	vg_lock(&lock);

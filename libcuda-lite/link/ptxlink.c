@@ -138,17 +138,22 @@ struct ptxlink *ptxlink_new(unsigned target)
 	return l;
 }
 
+static void file_free(struct file *f)
+{
+	table_free(&f->renamed, 1);
+	free(f->items);
+	free(f->text);
+	free(f->name);
+	free(f);
+}
+
 void ptxlink_free(struct ptxlink *l)
 {
 	while (l && l->files) {
 		struct file *f = l->files;
 
 		l->files = f->next;
-		table_free(&f->renamed, 1);
-		free(f->items);
-		free(f->text);
-		free(f->name);
-		free(f);
+		file_free(f);
 	}
 	if (l) {
 		table_free(&l->defined, 1);
@@ -162,6 +167,21 @@ void ptxlink_free(struct ptxlink *l)
 unsigned ptxlink_count(const struct ptxlink *l)
 {
 	return l->nfiles;
+}
+
+/*
+ * NVIDIA's own libcudadevrt: no other file calls what its driver answers to that. It is in every program that nvcc links where the
+ * PTX is all there is (-gencode arch=compute_80,code=compute_80), for the highest architecture of that release. Ours stand in its place.
+ */
+static int is_devrt(const struct file *f)
+{
+	static const char name[] = "cnpLaunchDevice";
+
+	for (size_t i = 0; i < f->nitems; i++)
+		if (f->items[i].kind == ITEM_FUNC && !f->items[i].defines && f->items[i].name.n == sizeof name - 1 &&
+		    !memcmp(f->items[i].name.p, name, sizeof name - 1))
+			return 1;
+	return 0;
 }
 
 int add_text(struct ptxlink *l, char *text, size_t bytes, const char *name, int lazy)
@@ -180,6 +200,10 @@ int add_text(struct ptxlink *l, char *text, size_t bytes, const char *name, int 
 	f->bytes = strnlen(text, bytes);
 	f->lazy = lazy;
 	err = file_scan(l, f);
+	if (!err && is_devrt(f)) {
+		file_free(f);
+		return PTXLINK_OK;
+	}
 	*l->tail = f;
 	l->tail = &f->next;
 	l->nfiles += !lazy;

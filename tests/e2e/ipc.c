@@ -200,6 +200,7 @@ static void as_file(void)
 	CUmemGenericAllocationHandle h, plain, again;
 	struct order o = { .which = 2, .n = MIB };
 	CUdeviceptr d, twice;
+	CUcontext ctx;
 	struct answer a;
 	int fd = -1, n = MIB << 18;
 	uint32_t v;
@@ -251,6 +252,23 @@ static void as_file(void)
 	CK(cuMemRelease(plain));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuMemImportFromShareableHandle(&again, (void *)(intptr_t)side[0], CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuMemImportFromShareableHandle(&again, (void *)(intptr_t)9999, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+	close(fd);
+	/* a thread without a context makes memory for others, as a parent does that gives its children work */
+	CK(cuCtxGetCurrent(&ctx));
+	CK(cuCtxSetCurrent(NULL));
+	prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+	CK(cuMemCreate(&h, MIB << 20, &prop, 0));
+	CK(cuMemExportToShareableHandle(&fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	CK(cuMemRelease(h));
+	CK(cuCtxSetCurrent(ctx));
+	CK(cuMemImportFromShareableHandle(&again, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+	CK(map_phys(&d, again, MIB << 20));
+	CK(cuMemsetD32(d, 77, n));
+	CK(cuMemcpyDtoH(&v, d + (MIB << 20) - 4, 4));
+	EXPECT_EQ(v, 77);
+	CK(cuMemUnmap(d, MIB << 20));
+	CK(cuMemRelease(again));
+	CK(cuDevicePrimaryCtxRelease(0));
 	close(fd);
 }
 

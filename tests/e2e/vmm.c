@@ -67,7 +67,20 @@ int main(void)
 		CK(cuMemUnmap(base + i * piece, piece));
 	CK(cuMemAddressFree(base, reserve));
 	EXPECT(drv_free_again(free_before));
+	/* a context goes before what was mapped: it is unmapped all the same, once */
+	CK(cuMemAddressReserve(&base, 2 * piece, 0, 0, 0));
+	for (int i = 0; i < 2; i++) {
+		CK(cuMemCreate(&h, piece, &prop, 0));
+		CK(cuMemMap(base + i * piece, piece, 0, h, 0));
+		CK(cuMemRelease(h));
+	}
+	CK(cuMemSetAccess(base, 2 * piece, &access, 1));
 	CK(cuCtxDestroy(ctx));
+	CK(cuMemUnmap(base, piece));
+	EXPECT(cuMemUnmap(base, piece) == CUDA_ERROR_INVALID_VALUE);
+	EXPECT(cuMemUnmap(base + piece, gran) == CUDA_ERROR_INVALID_VALUE);
+	CK(cuMemUnmap(base + piece, piece));
+	CK(cuMemAddressFree(base, 2 * piece));
 	free(got);
 	free(want);
 	return e2e_end("32 GiB reserved, %d pieces of %zu KiB, seams crossed", PIECES, piece >> 10);

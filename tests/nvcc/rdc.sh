@@ -19,10 +19,15 @@ one() { # NAME FLAG...: FILES, in the folder
 		echo "FAIL $name does not compile"
 		return
 	fi
-	timeout 200 "$B/bin/vgpu" run --private --cc 8.0 -- "$out/$name" >"$out/$name.said" 2>&1 ||
+	# shellcheck disable=SC2086
+	timeout 200 "$B/bin/vgpu" run --private ${device---cc 8.0} -- "$out/$name" >"$out/$name.said" 2>&1 ||
 		echo "FAIL $name ended with status $?: $(grep -v agent "$out/$name.said" | tail -1)"
 	sed -En "s/^(ok|FAIL) /\1 $name\//p" "$out/$name.said"
 }
 one ptx -cudart shared -gencode arch=compute_75,code=compute_75
+# beside the device runtime of NVIDIA's libcudadevrt.a, whose PTX is for the highest device of all
+device='--cc 12.1' one highest -cudart shared -gencode arch=compute_75,code=compute_75
+device='' one chosen -cudart shared -gencode arch=compute_75,code=compute_75
+grep -q 'device of compute capability 7.5' "$out/chosen.said" && echo "ok chosen/7.5" || echo "FAIL chosen: $(head -n 1 "$out/chosen.said")"
 one arch -cudart shared -arch=sm_80
 one static -arch=sm_80

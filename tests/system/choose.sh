@@ -21,7 +21,8 @@ int main(void)
 	return 0;
 }
 C
-# fatbin NAME ARCH...: an assembler file with one fat binary for each ARCH, or several in one, as in 61,75
+# fatbin NAME ARCH...: an assembler file with one fat binary for each ARCH, or several in one, as in 61,75; each begins as $head says
+head=
 fatbin() {
 	local name=$1 a b args
 	shift
@@ -29,7 +30,7 @@ fatbin() {
 	for a in "$@"; do
 		args=()
 		for b in ${a//,/ }; do
-			printf '.version 8.0\n.target sm_%s\n.address_size 64\n.visible .entry k() { ret; }\n' "$b" >"$w/$b.ptx"
+			printf '.version 8.0\n.target sm_%s\n.address_size 64\n%s\n.visible .entry k() { ret; }\n' "$b" "$head" >"$w/$b.ptx"
 			args+=("$b:$w/$b.ptx")
 		done
 		"$B/e2e/mkfatbin" -o "$w/$name.$a" "${args[@]}" || exit 1
@@ -73,6 +74,16 @@ is "in a library that it is linked with" 10.3 "$w/linked"
 fatbin l 86
 $CC -shared -fPIC -o "$w/beside/libbeside.so" "$w/l.S" && cp "$w/none" "$w/beside/prog"
 is "in a library beside it" 8.6 "$w/beside/prog"
+# NVIDIA's libcudadevrt, which nvcc links in for the highest device of its release, is none of the program's
+fatbin own 80
+head='.extern .func (.param .b32 r) cnpLaunchDevice (.param .b64 a);' fatbin devrt 121
+cat "$w/own.S" "$w/devrt.S" >"$w/both.S"
+program p both
+is "beside NVIDIA's libcudadevrt" 8.0 "$w/p"
+fatbin other 121
+cat "$w/own.S" "$w/other.S" >"$w/both.S"
+program p both
+is "beside anything else" 12.1 "$w/p"
 # an interpreter
 ln -s "$w/none" "$w/python3.99"
 is "Python" 7.5 "$w/python3.99"

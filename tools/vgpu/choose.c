@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "../vgpu-stub/cc.h"
+#include "../vgpu-stub/cpu/fatbin.h"
 #include "command.h"
 #include "doctor.h"
 #include "fatlist.h"
@@ -31,6 +32,7 @@
 #define MAX_ARGS 64
 #define MAX_BESIDE 256
 #define MAX_SCRIPTS 4
+#define MAX_DEVRT (4u << 20)
 
 static const struct {
 	const char *pattern, *name;
@@ -46,10 +48,29 @@ struct choice {
 	char why[PATH_MAX + 64];
 };
 
+/*
+ * Whether the PTX of this container is NVIDIA's libcudadevrt, which nvcc's linker puts beside PTX whatever the program uses: for the
+ * highest device of that release, and never loaded here. Nothing else calls cnpLaunchDevice.
+ */
+static int is_devrt(const struct elf *e, uint64_t at, uint64_t bytes, unsigned cc)
+{
+	char *image = bytes <= MAX_DEVRT ? malloc(bytes) : NULL, *ptx = NULL;
+	size_t n = 0;
+	int is;
+
+	if (image && !elf_read(e, at, image, bytes))
+		fatbin_select(image, bytes, cc / 10, cc % 10, &ptx, &n, NULL, 0);
+	is = ptx && memmem(ptx, n, " cnpLaunchDevice", 16);
+	free(ptx);
+	free(image);
+	return is;
+}
+
 /* The lowest device on which the most of the file's fat binaries run; 0: it has none with PTX. */
 static unsigned wants(const struct elf *e)
 {
-	unsigned best = 0, most = 0;
+	unsigned best = 0, most = 0, lower = 0, lower_most = 0;
+	uint64_t at = 0, bytes = 0;
 	struct fatlist f;
 
 	fatlist_read(e, DEFAULT_CC, &f);
@@ -59,12 +80,20 @@ static unsigned wants(const struct elf *e)
 		return DEFAULT_CC;
 	for (unsigned cc = cc_for(DEFAULT_CC); cc; cc = cc_for(cc + 1)) {
 		fatlist_read(e, cc, &f);
-		if (f.usable > most) {
-			most = f.usable;
-			best = cc;
-		}
+		if (f.usable <= most)
+			continue;
+		lower = best;
+		lower_most = most;
+		most = f.usable;
+		best = cc;
 	}
-	return best;
+	/* the highest is asked for by one alone */
+	if (lower && lower_most + 1 == most) {
+		fatlist_read(e, lower, &f);
+		at = f.beyond_at;
+		bytes = f.beyond_bytes;
+	}
+	return bytes && is_devrt(e, at, bytes, best) ? lower : best;
 }
 
 static void look_at(struct choice *c, const struct elf *e, const char *path)

@@ -19,6 +19,7 @@ struct walk {
 	const struct elf *e;
 	struct fatlist *out;
 	unsigned cc, entries;
+	uint64_t at, bytes;             /* of this container, with its header */
 };
 
 static void note(struct fatlist_arch *list, unsigned *n, unsigned arch, char suffix, unsigned container)
@@ -49,7 +50,7 @@ static int container(struct walk *w, uint64_t at, uint64_t left)
 {
 	struct fatlist *o = w->out;
 	unsigned number = ++o->containers, code = 0, nptx = o->nptx, nelf = o->nelf;
-	int exact = 0, usable = 0, bad = 0, stub = 1;
+	int exact = 0, usable = 0, ptx = 0, bad = 0, stub = 1;
 
 	while (left) {
 		uint8_t p[ENTRY_BYTES];
@@ -76,7 +77,7 @@ static int container(struct walk *w, uint64_t at, uint64_t left)
 			note(o->ptx, &o->nptx, arch, suffix, number);
 			usable |= runs(arch, suffix, w->cc);
 			exact |= arch == w->cc;
-			code = 1;
+			code = ptx = 1;
 			stub = 0;
 		} else if (kind == FATBIN_ELF) {
 			note(o->elf, &o->nelf, arch, suffix, number);
@@ -96,6 +97,10 @@ static int container(struct walk *w, uint64_t at, uint64_t left)
 	o->exact += exact != 0;
 	o->usable += usable != 0;
 	o->damaged += bad != 0;
+	if (!bad && ptx && !usable) {
+		o->beyond_at = w->at;
+		o->beyond_bytes = w->bytes;
+	}
 	return bad;
 }
 
@@ -138,6 +143,8 @@ static void section(struct walk *w, const Elf64_Shdr *s)
 			at += 8;
 			continue;
 		}
+		w->at = at;
+		w->bytes = header + body;
 		if (container(w, at + header, body) && w->entries > MAX_ENTRIES)
 			return;
 		at += header + body;

@@ -22,6 +22,7 @@ struct fatlist {
 	unsigned stubs;                 /* not counted: what nvcc's device linker adds, a few hundred bytes, no kernel */
 	unsigned exact, usable;         /* containers with PTX for exactly this device; for it or below */
 	unsigned nptx, nelf;
+	uint64_t beyond_at, beyond_bytes;       /* the last container whose PTX is all for devices above this one; 0: none */
 	struct fatlist_arch ptx[FATLIST_ARCHS], elf[FATLIST_ARCHS];
 };
 

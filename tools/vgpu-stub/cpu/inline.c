@@ -46,8 +46,13 @@ void keep_body(struct comp *c, const struct insn *code, u32 n)
 	b->ret = pool_alloc(p, (fn->nrets + 1) * sizeof(u32));
 	if (!b->k || !b->arg || !b->ret)
 		return;
-	if (c->nk)
-		memcpy(b->k, c->k, c->nk * sizeof(*b->k));
+	/* with the addresses that they have got (compile.c): names of the body's own variables go with this compilation */
+	for (i = 0; i < c->nk; i++) {
+		const struct konst *k = &c->k[i];
+		u64 bits = k->bits + (k->sym ? k->sym->addr : 0);
+
+		b->k[i] = (struct konst){ k->w == 1 ? bits : (u32)bits, NULL, k->off, k->w };
+	}
 	memcpy(b->arg, fn->parg, fn->nparams * sizeof(u32));
 	memcpy(b->ret, fn->pret, fn->nrets * sizeof(u32));
 	b->s = jit_src_new(code, n, c->regs, c->nregs);
@@ -134,7 +139,7 @@ static u32 constant(struct splice *s, u32 o)
 
 	for (i = 0; i < b->nk; i++)
 		if (b->k[i].off == (o & ~OPND_CONST))
-			return konst(s->c, b->k[i].bits + (b->k[i].sym ? b->k[i].sym->addr : 0), b->k[i].w);
+			return konst(s->c, b->k[i].bits, b->k[i].w);
 	FAIL(s->c, "a constant of '%s' is missing", s->g->name);
 }
 

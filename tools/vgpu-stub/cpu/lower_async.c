@@ -228,9 +228,8 @@ static void lower_mbar(struct comp *c, struct stmt *st)
 		emit_lane(c, st, LOP_MUL, T_U64, 1, old, n, konst(c, 1 | 1u << 20, 1), OPND_NONE);
 		word64(c, &at, K_ST, old);
 		return;
-	case MBAR_INVAL:
+	case MBAR_INVAL:                /* as on devices: for sm_80 no instruction at all, and threads that still wait for the last phase go on */
 		barrier_at(c, st, 0, &at);
-		word64(c, &at, K_ST, konst(c, 0, 1));
 		return;
 	case MBAR_COMPLETE:
 		barrier_at(c, st, 0, &at);

@@ -512,6 +512,15 @@ static void place_managed(struct lex *lx, struct module *m)
 		lex_fail(lx, VGPU_ST_OUT_OF_MEMORY, "out of memory");
 }
 
+/*
+ * Where a variable may begin. What the text asks for, and 16 bytes for what is as large: programs that hand an array to what wants more
+ * than its type has (a tensor map, a copy in bulk, a cast to int4) find it aligned on devices as well, as far as they have tried.
+ */
+static u64 align_of(const struct sym *v)
+{
+	return v->space == SPACE_GLOBAL && v->align < 16 && v->bytes >= 16 ? 16 : v->align;
+}
+
 static void place_vars(struct lex *lx, struct module *m)
 {
 	u64 off = 0;
@@ -525,7 +534,7 @@ static void place_vars(struct lex *lx, struct module *m)
 			m->const_hi = off;
 		if (v->what != V_VAR || v->ext || v->managed || (v->space == SPACE_CONST) != (k < m->nlist))
 			continue;
-		off = (off + v->align - 1) & ~(u64)(v->align - 1);
+		off = (off + align_of(v) - 1) & ~(align_of(v) - 1);
 		v->addr = off;
 		off += v->bytes ? v->bytes : 1;
 		if (v->space == SPACE_CONST)

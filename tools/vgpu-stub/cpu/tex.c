@@ -10,13 +10,12 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "../../../fw-protocol/vgpu_texture.h"
 #include "gen.h"
 #include "memcheck.h"
 #include "tex.h"
+#include "tex_unit.h"
 #include "verify.h"
 
-struct unit { struct tstate *ts; u32 lane; struct vgpu_texture t; };
 
 static void reach(const struct unit *u, u64 at, u64 bytes, const char *what)
 {
@@ -36,6 +35,22 @@ static u32 format_bytes(u8 f)
 	return 0;
 }
 
+static u32 at_least(u32 n) { return n ? n : 1; }
+
+/* Does every texel lie in the span? In bytes of which none overflows: dimensions have 32 bits, the distances are looked at first. */
+static bool lies_inside(const struct unit *u)
+{
+	const struct engine_env *e = &u->ts->e->env;
+	const struct vgpu_texture *t = &u->t;
+	u64 high = t->layers > t->depth ? t->layers : at_least(t->depth), most;
+
+	if (t->pitch >= 1ull << 30 || t->slice >= 1ull << 30)
+		return false;
+	most = (u64)t->width * t->channels * format_bytes(t->format) + (u64)(at_least(t->height) - 1) * t->pitch;
+	most += (high - 1) * t->slice;
+	return t->base >= e->span_base && most <= e->span_bytes && t->base - e->span_base <= e->span_bytes - most;
+}
+
 /* Lanes mostly have the same handle: read once for them. */
 static void open_unit(struct unit *u, struct tstate *ts, u32 lane, u64 handle, u64 *last)
 {
@@ -52,10 +67,9 @@ static void open_unit(struct unit *u, struct tstate *ts, u32 lane, u64 handle, u
 		memset(&u->t.lod_bias, 0, sizeof(u->t) - offsetof(struct vgpu_texture, lod_bias));
 	if ((u->t.magic != VGPU_TEXTURE_MAGIC && u->t.magic != VGPU_TEXTURE_MAGIC_2) || !format_bytes(u->t.format) || !u->t.channels || u->t.channels > 4 || !u->t.width)
 		fault_raise(VGPU_ST_ILLEGAL_ADDRESS, (int)lane, handle, "no texture or surface object");
+	u->inside = lies_inside(u);
 	*last = handle;
 }
-
-static u32 at_least(u32 n) { return n ? n : 1; }
 
 /* ---- texels ------------------------------------------------------------------------------------------ */
 
@@ -95,33 +109,34 @@ static bool reads_float(const struct vgpu_texture *t)
 	return t->format == VGPU_TEXEL_F16 || t->format == VGPU_TEXEL_F32 || ((t->flags & VGPU_TEXTURE_UNIT) && format_bytes(t->format) < 4);
 }
 
-/* IEC 61966-2-1; filled before the first kernel runs */
-static float linear_of[256];
+/* Bytes as 0 to 1, and by IEC 61966-2-1; filled before the first kernel runs */
+static float unit_of[256], linear_of[256];
 
 void tex_init(void)
 {
 	for (u32 i = 0; i < 256; i++) {
 		double c = i / 255.0;
 
+		unit_of[i] = (float)i / 255;
 		linear_of[i] = (float)(c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4));
 	}
 }
 
-static u32 texel(const struct unit *u, u32 x, u32 y, u32 z, u32 k)
+const float *texture_bytes(const struct vgpu_texture *t, u32 k)
 {
-	const struct vgpu_texture *t = &u->t;
-	u32 size = format_bytes(t->format);
+	if (t->format != VGPU_TEXEL_U8 || !(t->flags & VGPU_TEXTURE_UNIT))
+		return NULL;
+	return k < 3 && (t->flags & VGPU_TEXTURE_SRGB) ? linear_of : unit_of;
+}
+
+u32 texel_value(const struct vgpu_texture *t, const void *at, u32 k)
+{
 	bool unit = t->flags & VGPU_TEXTURE_UNIT;
-	u64 at;
 	u32 v = 0;
 
-	if (k >= t->channels)           /* what a format has not: black, and opaque */
-		return k < 3 ? 0 : reads_float(t) ? 0x3f800000u : 1;
-	at = t->base + (u64)z * t->slice + (u64)y * t->pitch + ((u64)x * t->channels + k) * size;
-	reach(u, at, size, "texture");
-	memcpy(&v, (const void *)(uintptr_t)at, size);
+	memcpy(&v, at, format_bytes(t->format));
 	switch (t->format) {
-	case VGPU_TEXEL_U8: return unit ? bits_of(k < 3 && (t->flags & VGPU_TEXTURE_SRGB) ? linear_of[v] : (float)v / 255) : v;
+	case VGPU_TEXEL_U8: return unit ? bits_of(texture_bytes(t, k)[v]) : v;
 	case VGPU_TEXEL_U16: return unit ? bits_of((float)v / 65535) : v;
 	case VGPU_TEXEL_S8: return unit ? bits_of(fmaxf((float)(s8)v / 127, -1)) : (u32)(s8)v;
 	case VGPU_TEXEL_S16: return unit ? bits_of(fmaxf((float)(s16)v / 32767, -1)) : (u32)(s16)v;
@@ -130,8 +145,22 @@ static u32 texel(const struct unit *u, u32 x, u32 y, u32 z, u32 k)
 	}
 }
 
+static u32 texel(const struct unit *u, u32 x, u32 y, u32 z, u32 k)
+{
+	const struct vgpu_texture *t = &u->t;
+	u32 size = format_bytes(t->format);
+	u64 at;
+
+	if (k >= t->channels)           /* what a format has not: black, and opaque */
+		return k < 3 ? 0 : reads_float(t) ? 0x3f800000u : 1;
+	at = t->base + (u64)z * t->slice + (u64)y * t->pitch + ((u64)x * t->channels + k) * size;
+	if (!u->inside)
+		reach(u, at, size, "texture");
+	return texel_value(t, (const void *)(uintptr_t)at, k);
+}
+
 /* Texel number i of n along a dimension, wherever the mode says that lies; false: the border. */
-static bool fold(s64 i, u32 n, u8 mode, u32 *out)
+bool texture_fold(s64 i, u32 n, u8 mode, u32 *out)
 {
 	if (i >= 0 && i < n) {
 		*out = (u32)i;
@@ -152,7 +181,7 @@ static bool fold(s64 i, u32 n, u8 mode, u32 *out)
 	return true;
 }
 
-static u8 mode_of(const struct vgpu_texture *t, u32 dim)
+u8 texture_mode(const struct vgpu_texture *t, u32 dim)
 {
 	u8 m = t->mode[dim];
 
@@ -166,7 +195,7 @@ static u32 texel_folded(const struct unit *u, const s64 *i, u32 dims, u32 layer,
 	u32 at[3] = { 0, 0, 0 }, d;
 
 	for (d = 0; d < dims; d++)
-		if (!fold(i[d], n[d], mode_of(&u->t, d), &at[d]))
+		if (!texture_fold(i[d], n[d], texture_mode(&u->t, d), &at[d]))
 			return reads_float(&u->t) ? bits_of(u->t.border[k]) : (u32)(s32)u->t.border[k];
 	return texel(u, at[0], at[1], dims == 3 ? at[2] : layer, k);
 }
@@ -197,12 +226,12 @@ static u32 sample(const struct unit *u, const float *x, u32 dims, u32 layer, u32
 	}
 	for (d = 0; d < dims; d++) {
 		double v = in_texels(&u->t, x[d], n[d]) - 0.5, low = floor(v);
-		u8 mode = mode_of(&u->t, d);
+		u8 mode = texture_mode(&u->t, d);
 
 		w[d][1] = rint((v - low) * 256) / 256;
 		w[d][0] = 1 - w[d][1];
-		there[d][0] = fold((s64)low, n[d], mode, &at[d][0]);
-		there[d][1] = fold((s64)low + 1, n[d], mode, &at[d][1]);
+		there[d][0] = texture_fold((s64)low, n[d], mode, &at[d][0]);
+		there[d][1] = texture_fold((s64)low + 1, n[d], mode, &at[d][1]);
 	}
 	for (corner = 0; corner < 1u << dims; corner++) {
 		u32 cx = corner & 1, cy = corner >> 1 & 1, cz = corner >> 2;
@@ -212,7 +241,7 @@ static u32 sample(const struct unit *u, const float *x, u32 dims, u32 layer, u32
 		if (share != 0)
 			sum += share * (inside ? float_of(texel(u, at[0][cx], at[1][cy], at[2][cz], k)) : u->t.border[k]);
 	}
-	return bits_of((float)sum);
+	return sum != sum ? 0x7fffffff : bits_of((float)sum);
 }
 
 /* The face of a cube that a direction meets, and where: the guide's table "Cubemap Textures". */
@@ -283,6 +312,7 @@ static struct unit at_level(const struct unit *u, u32 level)
 						 t->first_level + level);
 	struct unit l = *u;
 
+	l.inside = false;
 	l.t.width = v.width;
 	l.t.height = v.height;
 	l.t.depth = v.depth;
@@ -384,7 +414,17 @@ void gen_tex(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
 
 	for (i = 0; i < 4; i++)
 		at[i] = in->use >> (2 + i) & 1 ? opnd(f, in->o[2 + i]) : none;
+	if (m && !in->imm) {
+		u32 first = (u32)__builtin_ctz(m);
 
+		for (i = m; i && h[__builtin_ctz(i)] == h[first];)
+			i &= i - 1;
+		if (!i) {
+			open_unit(&u, ts, first, h[first], &last);
+			if (tex_row(&u, in, at, m, in->sub2, d))
+				return;
+		}
+	}
 	for (; m; m &= m - 1) {
 		u32 l = (u32)__builtin_ctz(m);
 
