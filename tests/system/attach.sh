@@ -39,7 +39,7 @@ ends() {
 tracer=''
 attach() {
 	: >"$dir/said"
-	"$V/vgpu" trace -p "$pid" "$@" >"$dir/table" 2>"$dir/said" & tracer=$!
+	TMPDIR=$dir "$V/vgpu" trace -p "$pid" "$@" >"$dir/table" 2>"$dir/said" & tracer=$!
 	until_true grep -q 'attached to\|vgpu: trace:' "$dir/said"
 	grep -q 'attached to' "$dir/said" || fail "attach $*: $(cat "$dir/said")"
 }
@@ -117,8 +117,8 @@ lets_go
 # killed: it hears that nobody reads
 attach -o "$dir/lines"
 says "round 2" >/dev/null
-lets_go KILL
-rm -rf "${TMPDIR:-/tmp}/vgpu-trace-"* 2>/dev/null
+lets_go KILL 2>/dev/null
+rm -rf "$dir"/vgpu-trace-*
 says "round 400" >/dev/null; says "range 1" >/dev/null
 [ "$(says slots)" = "$before" ] && ok "killed outright: it is not traced any more" || fail "slots after the tool was killed: $(says slots), $before"
 attach -o "$dir/lines"
