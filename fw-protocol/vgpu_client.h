@@ -317,7 +317,7 @@ struct vgpu_msg_load_r {
 		uint64_t faults;        /* contexts that died of an error, since the agent started */
 		uint64_t losses;        /* of the device */
 		uint32_t flags, rsvd;
-		uint64_t rsvd1;
+		uint64_t refused;       /* contexts that were asked for here and not made: limits, rates, drained, no memory; 0 of older agents */
 		struct vgpu_load_sample sample[VGPU_LOAD_SAMPLES];
 	} device[VGPU_MAX_DEVICES];
 };
