@@ -245,7 +245,7 @@ struct device {
 	uint64_t memory_used;           /* D */
 	uint64_t busy_past;             /* of contexts that are gone, C */
 	uint64_t busy_told;             /* the most that was said: a claim may shrink, time does not */
-	uint64_t faults, losses;        /* C */
+	uint64_t faults, losses, refused;       /* C */
 	struct load load;
 };
 

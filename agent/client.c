@@ -231,7 +231,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 	}
 	c->span_base = m->span_base;
 	c->greeted = 1;
-	r.features = m->features & ((agent.asym ? VGPU_FEATURE_ASYM_FENCE : 0) | VGPU_FEATURE_CORE | VGPU_FEATURE_GATES |
+	r.features = m->features & ((agent.asym ? VGPU_FEATURE_ASYM_FENCE : 0) | VGPU_FEATURE_CORE | VGPU_FEATURE_GATES | VGPU_FEATURE_PRIORITY |
 				    (agent.opt.unsafe_noiommu ? 0 : VGPU_FEATURE_OWN_PAGES | VGPU_FEATURE_SHARE));
 	c->asym = (r.features & VGPU_FEATURE_ASYM_FENCE) != 0;
 	allot_to(c);
@@ -268,6 +268,12 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 
 /* ---- requests that take their time: the client is not listened to until they are answered ------------------- */
 
+static void context_refused(uint32_t device)
+{
+	if (device < agent.opt.devices)
+		agent.dev[device].refused++;
+}
+
 static void create_progress(struct client *c)
 {
 	struct vgpu_msg_ctx_r r = { .status = VGPU_ST_INVALID };
@@ -285,6 +291,8 @@ static void create_progress(struct client *c)
 	}
 	if (r.status == VGPU_ST_LIMIT && !x)
 		guard_refused(c);
+	if (r.status != VGPU_ST_OK)
+		context_refused(c->ask.device);
 	if (answer_send(c, &r, sizeof(r), VGPU_MSG_CTX_CREATE, NULL, 0) == 0)
 		listen_again(c);
 }
@@ -363,6 +371,7 @@ static void context_ask(struct client *c, const struct vgpu_msg_ctx *m)
 	struct vgpu_msg_ctx_r no = { .status = VGPU_ST_LIMIT };
 
 	if (guard_context(c)) {
+		context_refused(m->device);
 		answer_send(c, &no, sizeof(no), VGPU_MSG_CTX_CREATE, NULL, 0);
 		return;
 	}

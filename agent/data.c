@@ -28,6 +28,7 @@
 #include "mailbox.h"
 #include "seccomp.h"
 #include "sigbus.h"
+#include "vgpu_slice.h"
 
 #define CTL_BATCH 8u
 #define STALL_MS_MAX 16
@@ -603,6 +604,7 @@ AGENT_HOT static int in_flight(void)
 static void *data_loop(void *unused)
 {
 	(void)unused;
+	vgpu_short_slice();
 	if (agent.opt.sandbox)
 		seccomp_data_thread();
 	while (!data.quit) {

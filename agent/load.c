@@ -174,6 +174,7 @@ static void fill_one(struct vgpu_load *l, struct device *d, uint64_t now)
 	l->permille = permille(&d->load, now, l->busy_ns);
 	l->faults = d->faults;
 	l->losses = d->losses;
+	l->refused = d->refused;
 	l->flags = d->drained ? VGPU_LOAD_DRAINED : 0;
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
 		for (unsigned n = 0; agent.client[i].in_use && n < VGPU_MAX_CONTEXTS; n++) {

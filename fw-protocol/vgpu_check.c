@@ -111,7 +111,7 @@ static uint32_t check_io(const struct vgpu_cmd *c, const struct vgpu_check_env *
 {
 	int ok = 1;
 
-	if (c->flags & ~VGPU_CMD_FLAGS)
+	if (c->flags & ~VGPU_CMD_FLAGS || (c->flags & VGPU_CMD_PRIORITY) >> VGPU_CMD_PRIORITY_SHIFT >= VGPU_PRIORITIES)
 		return VGPU_ST_PROTOCOL;
 	if (c->wait_tl && (!(c->wait_tl >> 31) || VGPU_WAIT_CONTEXT(c->wait_tl) >= VGPU_MAX_CONTEXTS ||
 			   VGPU_WAIT_STREAM(c->wait_tl) >= VGPU_MAX_STREAMS))

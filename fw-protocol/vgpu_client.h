@@ -138,6 +138,7 @@ _Static_assert(sizeof(struct vgpu_agent_page) == 64 * 9, "a line each");
 #define VGPU_FEATURE_SHARE 4ull         /* ... and SHARE, SHARED_OPEN, MAP_AT */
 #define VGPU_FEATURE_CORE 8ull          /* ... and the control command CORE */
 #define VGPU_FEATURE_GATES 16ull        /* ... and GATE, GATES, ALLOT, ALLOTS */
+#define VGPU_FEATURE_PRIORITY 32ull     /* ... and VGPU_CMD_PRIORITY */
 
 /*
  * Versions: HELLO asks for the client's newest. An agent that is older refuses it and names its own newest; the client then asks for
@@ -316,7 +317,7 @@ struct vgpu_msg_load_r {
 		uint64_t faults;        /* contexts that died of an error, since the agent started */
 		uint64_t losses;        /* of the device */
 		uint32_t flags, rsvd;
-		uint64_t rsvd1;
+		uint64_t refused;       /* contexts that were asked for here and not made: limits, rates, drained, no memory; 0 of older agents */
 		struct vgpu_load_sample sample[VGPU_LOAD_SAMPLES];
 	} device[VGPU_MAX_DEVICES];
 };

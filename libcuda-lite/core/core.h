@@ -132,7 +132,7 @@ struct vg_stream {
 	uint64_t handle, handle_next;
 	struct vg_ctx *ctx;
 	struct vgpu_timeline *tl;
-	uint64_t flags_word;            /* as in a header's first word: VGPU_CMD_LEGACY or _BLOCKING or 0, << 48 */
+	uint64_t flags_word;            /* as in a header's first word: VGPU_CMD_LEGACY or _BLOCKING or 0, and its _PRIORITY, << 48 */
 	uint32_t index;                 /* timeline number */
 	int32_t left;                   /* commands that may be submitted before the next batch of credits */
 	uint64_t last;                  /* ticket of the last command */

@@ -625,11 +625,11 @@ CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 
 	VG_READY();
 	VG_TRY(vg_current(&c));
-	/* Both 0: priorities are not supported. */
 	if (least)
 		*least = 0;
+	/* 0, too: priorities are not supported */
 	if (greatest)
-		*greatest = 0;
+		*greatest = -(int)vg_priorities(c);
 	return CUDA_SUCCESS;
 }
 

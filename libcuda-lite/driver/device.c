@@ -378,6 +378,9 @@ static bool attribute(uint32_t ordinal, const struct vgpu_device_info *i, int a,
 	case CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS:
 	case CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR: *v = 1; break;
 	case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH: *v = !!(i->features & VGPU_DEV_FEATURE_COOPERATIVE); break;
+	case CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED:
+		*v = vg.features & VGPU_FEATURE_PRIORITY && i->features & VGPU_DEV_FEATURE_PRIORITY;
+		break;
 	case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *v = i->shared_per_block_optin; break;
 	case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: *v = !!(i->features & VGPU_DEV_FEATURE_VMM); break;
 	case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR: *v = i->max_blocks_per_sm; break;

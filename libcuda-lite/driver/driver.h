@@ -117,6 +117,8 @@ struct vg_device_trace {
 	void (*end)(struct vg_stream *s, void *span);
 };
 extern const struct vg_device_trace *vg_device_trace;
+unsigned vg_priorities(const struct vg_ctx *c);                         /* stream.c */
+uint16_t vg_priority_flags(const struct vg_ctx *c, int priority);
 
 /* "NAME is not supported", once, and the code. */
 static inline CUresult vg_unsupported(const char *what)

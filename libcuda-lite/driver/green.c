@@ -475,12 +475,11 @@ CUresult cuGreenCtxStreamCreate(CUstream *stream, CUgreenCtx h, unsigned int fla
 	struct vg_green *g;
 	struct vg_stream *s;
 
-	(void)priority;         /* clamped to the range, which is 0..0 */
 	VG_READY();
 	if (!stream || flags != CU_STREAM_NON_BLOCKING)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(green_of(h, &g));
-	VG_TRY(vg_done(g->ctx, vg_stream_create(g->ctx, 0, &s)));
+	VG_TRY(vg_done(g->ctx, vg_stream_create(g->ctx, vg_priority_flags(g->ctx, priority), &s)));
 	s->cu_flags = flags;
 	s->green = g->handle;
 	vg_gate(s);

@@ -31,17 +31,45 @@ CUresult vg_default_stream(bool per_thread, struct vg_stream **out)
 	return CUDA_SUCCESS;
 }
 
+/* How many there are beside 0, lower numbers first; 0: the device or the agent heeds none. */
+unsigned vg_priorities(const struct vg_ctx *c)
+{
+	return vg.features & VGPU_FEATURE_PRIORITY && vg.info[c->ordinal].features & VGPU_DEV_FEATURE_PRIORITY ? VGPU_PRIORITIES - 1 : 0;
+}
+
+/* Documented: out of range is the nearest within. As a command's flags have it. */
+uint16_t vg_priority_flags(const struct vg_ctx *c, int priority)
+{
+	int most = (int)vg_priorities(c);
+
+	return (uint16_t)((priority >= 0 ? 0 : priority < -most ? most : -priority) << VGPU_CMD_PRIORITY_SHIFT);
+}
+
+static int priority_of(const struct vg_stream *s)
+{
+	uint64_t flags = __atomic_load_n(&s->flags_word, __ATOMIC_RELAXED) >> 48;
+
+	return -(int)((flags & VGPU_CMD_PRIORITY) >> VGPU_CMD_PRIORITY_SHIFT);
+}
+
+/* Also while other threads submit: each command has the one or the other. */
+static void set_priority(struct vg_stream *s, int priority)
+{
+	uint64_t word = __atomic_load_n(&s->flags_word, __ATOMIC_RELAXED) & ~((uint64_t)VGPU_CMD_PRIORITY << 48);
+
+	__atomic_store_n(&s->flags_word, word | (uint64_t)vg_priority_flags(s->ctx, priority) << 48, __ATOMIC_RELAXED);
+}
+
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority)
 {
 	struct vg_stream *s;
 	struct vg_ctx *c;
 
 	VG_READY();
-	(void)priority;         /* clamped to the range, which is 0..0 */
 	if (!stream || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING))
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_current(&c));
-	VG_TRY(vg_done(c, vg_stream_create(c, flags & CU_STREAM_NON_BLOCKING ? 0 : VGPU_CMD_BLOCKING, &s)));
+	VG_TRY(vg_done(c, vg_stream_create(c, (uint16_t)((flags & CU_STREAM_NON_BLOCKING ? 0 : VGPU_CMD_BLOCKING) | vg_priority_flags(c, priority)), &s)));
 	s->cu_flags = flags;
 	s->green = vg_self->green;
 	vg_gate(s);
@@ -110,7 +138,7 @@ static CUresult impl_cuStreamGetPriority(CUstream h, int *priority, bool pt)
 	if (!priority)
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_stream(h, pt, &s));
-	*priority = 0;
+	*priority = priority_of(s);
 	return CUDA_SUCCESS;
 }
 VG_TWIN(cuStreamGetPriority, _ptsz, (CUstream stream, int *priority), (stream, priority, pt))
@@ -395,6 +423,7 @@ static CUresult impl_cuStreamCopyAttributes(CUstream dst, CUstream src, bool pt)
 		return CUDA_ERROR_INVALID_VALUE;
 	memcpy(&a, s->attrs, sizeof a);
 	set_attributes(d, &a);
+	set_priority(d, priority_of(s));
 	return CUDA_SUCCESS;
 }
 VG_TWIN(cuStreamCopyAttributes, _ptsz, (CUstream dst, CUstream src), (dst, src, pt))
@@ -417,7 +446,8 @@ static CUresult impl_cuStreamGetAttribute(CUstream h, CUstreamAttrID attr, CUstr
 	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
 		value->accessPolicyWindow = a.window;
 		return CUDA_SUCCESS;
-	case CU_LAUNCH_ATTRIBUTE_PRIORITY:      /* clamped to the range, which is 0..0 */
+	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+		value->priority = priority_of(s);
 		return CUDA_SUCCESS;
 	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
 		value->memSyncDomain = (CUlaunchMemSyncDomain)a.domain;
@@ -462,7 +492,8 @@ static CUresult impl_cuStreamSetAttribute(CUstream h, CUstreamAttrID attr, const
 		a.window = value->accessPolicyWindow;
 		break;
 	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-		break;
+		set_priority(s, value->priority);
+		return CUDA_SUCCESS;
 	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
 		if ((unsigned)value->memSyncDomain > CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE)
 			return CUDA_ERROR_INVALID_VALUE;

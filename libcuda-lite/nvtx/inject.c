@@ -10,6 +10,7 @@
 #include "nvtx.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 
 enum { MODULE_CORE = 1, MODULE_CUDA, MODULE_OPENCL, MODULE_CUDART, MODULE_CORE2, MODULE_SYNC };
@@ -42,16 +43,16 @@ static const struct { const any_function *function; unsigned n; } modules[] = {
 	[MODULE_CUDART] = MODULE(cudart), [MODULE_CORE2] = MODULE(core2), [MODULE_SYNC] = MODULE(sync_user),
 };
 
-/* 1: the calls come here from now on. 0: nobody traces, and the program's calls do nothing. */
+/* 1: the calls come here from now on. 0: nobody traces, or is to later (VGPU_NVTX=1), and the program's calls do nothing. */
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t));
 int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t))
 {
-	const char *to = getenv("VGPU_TRACE");
+	const char *to = getenv("VGPU_TRACE"), *later = getenv("VGPU_NVTX");
 	const struct callbacks *c;
 	any_function **table;
 	unsigned int size;
 
-	if (!to || !*to || getauxval(AT_SECURE) || !export_table)
+	if (((!to || !*to) && (!later || strcmp(later, "1"))) || getauxval(AT_SECURE) || !export_table)
 		return 0;
 	c = export_table(TABLE_CALLBACKS);
 	if (!c || c->struct_size < sizeof(*c) || !c->module_table)

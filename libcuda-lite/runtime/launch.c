@@ -7,6 +7,13 @@
  */
 #include "rt.h"
 
+#include <stdlib.h>
+
+static struct rt_call_config *pushed(struct rt_thread *t, unsigned int n)
+{
+	return n < RT_NEAR_PUSHED ? &t->pushed[n] : &t->deeper[n - RT_NEAR_PUSHED];
+}
+
 unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream)
 {
 	struct rt_thread *t = &rt_self;
@@ -15,7 +22,12 @@ unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, s
 	/* Non-zero makes the emitted code skip the launch. */
 	if (t->n_pushed == RT_MAX_PUSHED)
 		return (unsigned int)rt_set(cudaErrorLaunchMaxDepthExceeded);
-	c = &t->pushed[t->n_pushed++];
+	if (t->n_pushed == RT_NEAR_PUSHED && !t->deeper) {
+		t->deeper = calloc(RT_MAX_PUSHED - RT_NEAR_PUSHED, sizeof(*c));
+		if (!t->deeper)
+			return (unsigned int)rt_set(cudaErrorMemoryAllocation);
+	}
+	c = pushed(t, t->n_pushed++);
 	c->grid = grid;
 	c->block = block;
 	c->shared = shared;
@@ -30,11 +42,15 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
 
 	if (!t->n_pushed)
 		return rt_set(cudaErrorMissingConfiguration);
-	c = &t->pushed[--t->n_pushed];
+	c = pushed(t, --t->n_pushed);
 	*grid = c->grid;
 	*block = c->block;
 	*shared = c->shared;
 	*(cudaStream_t *)stream = c->stream;
+	if (t->n_pushed == RT_NEAR_PUSHED) {
+		free(t->deeper);
+		t->deeper = NULL;
+	}
 	return cudaSuccess;
 }
 

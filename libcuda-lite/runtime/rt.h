@@ -35,6 +35,7 @@
 
 #define RT_MAX_DEVICES 64
 #define RT_MAX_PUSHED 8		/* launches whose arguments are being evaluated, nested */
+#define RT_NEAR_PUSHED 2	/* of them in the thread's own state, which has little room (tls.h) */
 #define RT_FN_CACHED 4		/* devices whose CUfunction is kept in the kernel's record */
 
 struct rt_call_config {
@@ -52,7 +53,8 @@ struct rt_thread {
 	CUcontext own;			/* that one: the program's own, last seen current */
 	int own_device;
 	unsigned int n_pushed;
-	struct rt_call_config pushed[RT_MAX_PUSHED];
+	struct rt_call_config pushed[RT_NEAR_PUSHED];
+	struct rt_call_config *deeper;	/* the others, while there are some */
 };
 
 struct rt_device {

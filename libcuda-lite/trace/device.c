@@ -2,8 +2,8 @@
 /*
  * What the device did, and when, for vgpu trace: around each call that gives a stream work stand two EVENT commands on that stream, whose time
  * stamps the device writes as it comes to them. So what lies between them is the work as the device ran it, behind whatever the
- * stream had to wait for first; a graph is one piece of work, a wait another. Only where VGPU_TRACE_DEVICE is set, which vgpu trace does:
- * the program's launches then cost three commands.
+ * stream had to wait for first; a graph is one piece of work, a wait another. Only where vgpu trace asks for it (VGPU_TRACE_DEVICE, or the
+ * door's flags): the program's launches then cost three commands.
  *
  * A span lives in the window from its begin until both stamps are there. Spans that are complete are reported at the end of a later call, or
  * when the process ends. One message each, to where calls are reported:
@@ -39,6 +39,7 @@ struct span {
 	uint32_t tid, device, context, stream;
 	char kind;
 	bool failed;
+	uint32_t session;               /* of `attached`: what another vgpu trace -p began is not this one's */
 	char name[200];
 };
 
@@ -53,6 +54,20 @@ static struct stamps *stamps;
 static uint32_t pid, client;            /* whose these are */
 static uint64_t lost;
 static struct { uint64_t ctx_handle; int64_t clock; } clocks[VGPU_MAX_CONTEXTS];
+
+/* Is the device's work reported, by VGPU_TRACE_DEVICE or by vgpu trace -p, which comes and goes? */
+static bool on(void)
+{
+	const struct trace_shared *s = vgpuTraceShared();
+	uint32_t n = atomic_load_explicit(&s->attached, memory_order_relaxed);
+
+	return s->flags & TRACE_DEVICE && (!n || atomic_load_explicit(&s->over, memory_order_relaxed) != n);
+}
+
+static uint32_t session(void)
+{
+	return atomic_load_explicit(&vgpuTraceShared()->attached, memory_order_relaxed);
+}
 
 /* ---- which calls ------------------------------------------------------------------------------------ */
 
@@ -208,6 +223,7 @@ static void *begin(struct vg_stream *s, uint64_t handle, char kind)
 	p->kind = kind;
 	p->handle = handle;
 	p->failed = false;
+	p->session = session();
 	p->last = 0;
 	p->tid = (uint32_t)syscall(SYS_gettid);
 	p->device = vg.map[s->ctx->ordinal];
@@ -273,7 +289,7 @@ static unsigned drain(void)
 		*at = p->next;
 		if (!*at)
 			out_end = at;
-		if (!p->failed)
+		if (!p->failed && p->session == session())
 			report(p);
 		p->next = unused;
 		unused = p;
@@ -283,8 +299,6 @@ static unsigned drain(void)
 }
 
 /* ---- calls -------------------------------------------------------------------------------------------------- */
-
-static bool on;
 
 void *vgpu_trace_begin(const char *desc, const uint64_t *args)
 {
@@ -296,7 +310,7 @@ void *vgpu_trace_begin(const char *desc, const uint64_t *args)
 	struct span *p;
 	char kind = 0;
 
-	if (!on || !__atomic_load_n(vg_alive, __ATOMIC_RELAXED))
+	if (!on() || !__atomic_load_n(vg_alive, __ATOMIC_RELAXED))
 		return NULL;
 	for (size_t i = 0; !kind && i < sizeof given / sizeof given[0]; i++)
 		if (!strncmp(desc, given[i].call, strlen(given[i].call)))
@@ -335,7 +349,7 @@ void vgpu_trace_end(void *span, int failed)
 
 static void *product_begin(struct vg_stream *s, CUstream handle, const char *name)
 {
-	struct span *p = begin(s, (uint64_t)(uintptr_t)handle, 'm');
+	struct span *p = on() ? begin(s, (uint64_t)(uintptr_t)handle, 'm') : NULL;
 
 	if (p) {
 		p->bytes = 0;
@@ -356,17 +370,16 @@ __attribute__((constructor)) static void device_trace_start(void)
 {
 	const char *to = getenv("VGPU_TRACE"), *device = getenv("VGPU_TRACE_DEVICE");
 
-	if (!to || !*to || !device || !*device || getauxval(AT_SECURE))
-		return;
-	on = true;
 	vg_device_trace = &products;
+	if (to && *to && device && *device && !getauxval(AT_SECURE))
+		vgpuTraceShared()->flags |= TRACE_DEVICE;
 }
 
 __attribute__((destructor)) static void device_trace_end(void)
 {
 	uint64_t until = vg_now_ns() + LEAVE_NS;
 
-	if (!on || pid != (uint32_t)getpid())
+	if (!on() || pid != (uint32_t)getpid())
 		return;
 	for (unsigned turn = 0; drain() && vg_now_ns() < until; vg_backoff(turn++))
 		;

@@ -285,6 +285,9 @@ END {
 		else
 			printf "\t.hidden vgpu_traced_%s\n\t.long vgpu_traced_%s - .\n", f, f > asm
 	}
+	printf "\t.globl vgpu_trace_bodies\n\t.hidden vgpu_trace_bodies\nvgpu_trace_bodies:\n" > asm
+	for (i = 0; i < n; i++)
+		printf "\t.long vgpu_impl_%s - .\n", name[i] > asm
 	printf "\t.section .note.GNU-stack, \"\", @progbits\n" > asm
 }
 

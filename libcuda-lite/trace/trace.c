@@ -7,16 +7,19 @@
  *   DIR      a folder of vgpu trace: lines to the socket DIR/lines if it is there, counts in DIR/<pid>
  *   FILE     lines appended to FILE; %p stands for the process id
  *
- * VGPU_TRACE_FILTER: see matches(). The destination is opened at the first traced call, in a forked child again.
+ * VGPU_TRACE_FILTER: see filter.h. The destination is opened at the first traced call, in a forked child again.
+ *
+ * vgpu trace -p turns the slots of a running process from outside, by the door, while all its threads are stopped; the rest is as
+ * above: the next call opens the destination. When nobody reads any more, each library turns its own slots back at its next call.
  * errno stays as the program's call left it. Nothing here allocates or takes a lock of the C library.
  */
 #define _GNU_SOURCE
 #include "trace.h"
+#include "filter.h"
 #include "../core/tls.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,71 +33,19 @@
 
 #define LINE_BYTES 4096u
 
-static struct trace_shared *shared;
-static int top_only, errors_only;
-
 /* ---- at load ------------------------------------------------------------------------------------ */
-
-static int in_group(const char *call, const char *group, size_t n)
-{
-	static const struct { const char *group, *prefix; } groups[] = {
-		{ "driver", "cu" }, { "runtime", "cuda" }, { "blas", "cublas" }, { "nvml", "nvml" }, { "nvtx", "nvtx" }, { "runtime", "__cuda" },
-	};
-	int driver = !strncmp(call, "cu", 2) && call[2] >= 'A' && call[2] <= 'Z';
-
-	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-		if (strlen(groups[i].group) == n && !strncmp(group, groups[i].group, n) &&
-		    (i ? !strncmp(call, groups[i].prefix, strlen(groups[i].prefix)) : driver))
-			return 1;
-	return 0;
-}
-
-/*
- * A comma-separated list: globs of names (cudaMalloc*), groups (driver, runtime, blas, nvml, nvtx), a "!" before either leaves
- * out what matches. "top" (no calls inside other calls) and "errors" (only calls that fail) stand beside.
- */
-static int matches(const char *filter, const char *call)
-{
-	int yes = 0, any = 0;
-
-	while (*filter) {
-		size_t n = strcspn(filter, ",");
-		char glob[96];
-		int no = *filter == '!';
-
-		if (n > (size_t)no && n - (size_t)no < sizeof(glob)) {
-			memcpy(glob, filter + no, n - (size_t)no);
-			glob[n - (size_t)no] = 0;
-			if (strcmp(glob, "top") && strcmp(glob, "errors")) {
-				int hit = in_group(call, glob, strlen(glob)) || !fnmatch(glob, call, 0);
-
-				if (no) {
-					if (hit)
-						return 0;
-				} else {
-					any = 1;
-					yes |= hit;
-				}
-			}
-		}
-		filter += n + (filter[n] == ',');
-	}
-	return yes || !any;
-}
-
-static int has_word(const char *filter, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *p = strstr(filter, word); p; p = strstr(p + 1, word))
-		if ((p == filter || p[-1] == ',') && (!p[n] || p[n] == ','))
-			return 1;
-	return 0;
-}
 
 VGPU_TLS(struct trace_thread, vgpu_trace_self);
 VGPU_TLS_HERE(struct trace_thread, vgpu_trace_self);
 static struct trace_shared own = { .version = TRACE_VERSION, .thread = vgpu_trace_self_at, .fd = -1 };
+
+__attribute__((visibility("hidden"))) struct trace_door vgpu_trace_door = {
+	.magic = TRACE_MAGIC, .version = TRACE_VERSION, .slots = vgpu_trace_slots, .bodies = vgpu_trace_bodies,
+	.wrappers = vgpu_trace_wrappers, .descriptions = vgpu_trace_descriptions, .shared = &own,
+};
+__asm__(".pushsection .note.vgpu.trace, \"a\", @note\n.balign 4\n.long 11, 4, 1\n.asciz \"" TRACE_NOTE "\"\n.balign 4\n"
+	".long vgpu_trace_door - .\n.popsection\n");
+#define shared (vgpu_trace_door.shared)
 
 #ifdef TRACE_SHARED
 /* In libcuda: the one that the other libraries use too. */
@@ -104,45 +55,78 @@ struct trace_shared *vgpuTraceShared(void)
 }
 #endif
 
-__attribute__((constructor)) static void trace_start(void)
+static void *self_relative(const int32_t *at)
 {
-	const char *to = getenv("VGPU_TRACE"), *filter = getenv("VGPU_TRACE_FILTER");
-	const char *desc = vgpu_trace_descriptions;
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first, last;
+	return (void *)((uintptr_t)at + (uintptr_t)(intptr_t)*at);
+}
 
-	/* a program with raised rights writes where its caller says under no condition */
-	if (!to || !*to || getauxval(AT_SECURE))
-		return;
-#ifdef TRACE_SHARED
-	shared = &own;
-#else
-	shared = vgpuTraceShared ? vgpuTraceShared() : &own;
-#endif
-	if (!shared || shared->version != TRACE_VERSION)
-		shared = &own;
-	if (!filter)
-		filter = "";
-	top_only = has_word(filter, "top");
-	errors_only = has_word(filter, "errors");
-	first = (uintptr_t)vgpu_trace_slots & ~(page - 1);
-	last = ((uintptr_t)(vgpu_trace_slots + vgpu_trace_calls) + page - 1) & ~(page - 1);
-	/* the table is behind RELRO, where a stray pointer cannot turn it; no other thread calls us yet */
-	if (mprotect((void *)first, last - first, PROT_READ | PROT_WRITE)) {
-		fprintf(stderr, "vgpu trace: cannot trace: %s\n", strerror(errno));
-		return;
-	}
+/* Turns the slots that the filter names to their wrappers; NULL: all back to their bodies. Other threads may be calling. */
+static int turn(const char *filter)
+{
+	const char *desc = vgpu_trace_descriptions;
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t first = (uintptr_t)vgpu_trace_slots & ~(page - 1);
+	uintptr_t last = ((uintptr_t)(vgpu_trace_slots + vgpu_trace_calls) + page - 1) & ~(page - 1);
+
+	/* the table is behind RELRO, where a stray pointer cannot turn it */
+	if (mprotect((void *)first, last - first, PROT_READ | PROT_WRITE))
+		return -errno;
 	for (unsigned i = 0; i < vgpu_trace_calls; i++, desc += strlen(desc) + 1) {
 		char name[96];
 		size_t n = strcspn(desc, "(-");
 
-		if (!vgpu_trace_wrappers[i] || n >= sizeof(name))
+		if (!filter)
+			__atomic_store_n(&vgpu_trace_slots[i], self_relative(&vgpu_trace_bodies[i]), __ATOMIC_RELAXED);
+		if (!filter || !vgpu_trace_wrappers[i] || n >= sizeof(name))
 			continue;
 		memcpy(name, desc, n);
 		name[n] = 0;
-		if (matches(filter, name))
-			vgpu_trace_slots[i] = (void *)((uintptr_t)&vgpu_trace_wrappers[i] + (uintptr_t)(intptr_t)vgpu_trace_wrappers[i]);
+		if (trace_matches(filter, name))
+			__atomic_store_n(&vgpu_trace_slots[i], self_relative(&vgpu_trace_wrappers[i]), __ATOMIC_RELAXED);
 	}
 	mprotect((void *)first, last - first, PROT_READ);
+	return 0;
+}
+
+__attribute__((constructor)) static void trace_start(void)
+{
+	const char *to = getenv("VGPU_TRACE"), *filter = getenv("VGPU_TRACE_FILTER");
+	int err;
+
+	vgpu_trace_door.calls = vgpu_trace_calls;
+#ifndef TRACE_SHARED
+	if (vgpuTraceShared && vgpuTraceShared() && vgpuTraceShared()->version == TRACE_VERSION)
+		shared = vgpuTraceShared();
+#endif
+	if (atomic_load(&shared->attached) && atomic_load(&shared->over) != atomic_load(&shared->attached)) {
+		/* loaded by a program that is traced since it ran */
+		to = shared->to;
+		filter = shared->filter;
+	}
+	/* a program with raised rights writes where its caller says under no condition */
+	if (!to || !*to || getauxval(AT_SECURE))
+		return;
+	if (!filter)
+		filter = "";
+	shared->flags |= (trace_has_word(filter, "top") ? TRACE_TOP : 0u) | (trace_has_word(filter, "errors") ? TRACE_ERRORS : 0u);
+	err = turn(filter);
+	if (err)
+		fprintf(stderr, "vgpu trace: cannot trace: %s\n", strerror(-err));
+}
+
+/* Nobody reads session n any more: this library's calls are as before. A thread that is inside a wrapper goes on to its end. */
+static void turn_back(uint32_t n)
+{
+	uint32_t off = 0;
+
+	if (!atomic_compare_exchange_strong(&vgpu_trace_door.turning, &off, 1))
+		return;
+	/* from here on nobody attaches */
+	if (atomic_load(&shared->attached) == n) {
+		atomic_store(&shared->over, n);
+		turn(NULL);
+	}
+	atomic_store(&vgpu_trace_door.turning, 0);
 }
 
 /* ---- destination -------------------------------------------------------------------------------- */
@@ -162,7 +146,8 @@ static int open_socket(const char *dir)
 	return fd;
 }
 
-static struct trace_page *open_page(const char *dir, uint32_t pid)
+/* In the place of the one before, which a call in progress may still write to. */
+static struct trace_page *open_page(const char *dir, uint32_t pid, struct trace_page *before)
 {
 	char path[512];
 	struct trace_page *p;
@@ -176,7 +161,7 @@ static struct trace_page *open_page(const char *dir, uint32_t pid)
 		fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return NULL;
-	p = ftruncate(fd, sizeof(*p)) ? MAP_FAILED : mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	p = ftruncate(fd, sizeof(*p)) ? MAP_FAILED : mmap(before, sizeof(*p), PROT_READ | PROT_WRITE, MAP_SHARED | (before ? MAP_FIXED : 0), fd, 0);
 	close(fd);
 	if (p == MAP_FAILED)
 		return NULL;
@@ -195,24 +180,50 @@ static struct trace_page *open_page(const char *dir, uint32_t pid)
 	return p;
 }
 
+/* The kernel's number of a socket, by which it is known again (SO_COOKIE); 0: it is none. */
+static uint64_t cookie_of(int fd)
+{
+	uint64_t cookie = 0;
+	socklen_t n = sizeof(cookie);
+
+	return fd < 0 || getsockopt(fd, SOL_SOCKET, 57, &cookie, &n) ? 0 : cookie;
+}
+
+static void open_folder(struct trace_shared *s, const char *dir, uint32_t pid)
+{
+	struct trace_page *p = open_page(dir, pid, s->page);
+	int fd = open_socket(dir), was = s->socket ? s->fd : -1;
+
+	/* of another trace, and still ours: in its place, for a thread may be about to write to it */
+	if (fd >= 0 && s->cookie && cookie_of(was) == s->cookie && dup3(fd, was, O_CLOEXEC) == was) {
+		close(fd);
+		fd = was;
+	}
+	s->cookie = cookie_of(fd);
+	s->socket = 1;
+	s->page = p;
+	s->fd = fd;
+}
+
 static void open_destination(struct trace_shared *s, uint32_t pid)
 {
 	const char *to = getenv("VGPU_TRACE"), *mark;
 	char path[512];
 	int dir;
 
+	if (atomic_load(&s->attached)) {
+		open_folder(s, s->to, pid);
+		return;
+	}
 	s->fd = -1;
 	s->socket = 0;
-	s->page = NULL;
 	if (!to)
 		return;
 	if (!strcmp(to, "-")) {
 		s->fd = STDERR_FILENO;
 	} else if ((dir = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0) {
 		close(dir);
-		s->page = open_page(to, pid);
-		s->fd = open_socket(to);
-		s->socket = 1;
+		open_folder(s, to, pid);
 	} else {
 		mark = strstr(to, "%p");
 		if (mark)
@@ -256,8 +267,30 @@ static void put(struct trace_shared *s, const char *line, size_t n)
 	do
 		r = s->socket ? send(s->fd, line, n, MSG_NOSIGNAL) : write(s->fd, line, n);
 	while (r < 0 && errno == EINTR);
-	if (r < 0 && s->socket)
-		s->fd = -1;             /* nobody reads any more, or the program closed it */
+	if (r < 0 && s->socket) {       /* nobody reads any more, or the program closed it */
+		if (atomic_load(&s->attached))
+			atomic_store(&s->over, atomic_load(&s->attached));
+		else
+			s->fd = -1;
+	}
+}
+
+/*
+ * Attached, and not any more: the session that is over, else 0. The page says so where the reader went in order, else the socket, which is
+ * looked at now and then.
+ */
+static uint32_t over(struct trace_shared *s)
+{
+	static _Atomic uint32_t turns;
+	uint32_t n = atomic_load_explicit(&s->attached, memory_order_relaxed);
+	const struct trace_page *p = s->page;
+	char c;
+
+	if (!n)
+		return 0;
+	if (atomic_load_explicit(&s->over, memory_order_relaxed) == n || s->fd < 0 || (p && atomic_load_explicit(&p->stop, memory_order_relaxed)))
+		return n;
+	return atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed) % 1024 || recv(s->fd, &c, 1, MSG_DONTWAIT | MSG_PEEK) ? 0 : n;
 }
 
 /* ---- one call ------------------------------------------------------------------------------------- */
@@ -294,10 +327,12 @@ void trace_enter(struct trace_call *c, const char *desc, const uint64_t *args)
 	int saved = errno;
 	uint32_t pid = (uint32_t)getpid();
 	struct trace_thread *t = shared->thread();
+	uint16_t session = (uint16_t)atomic_load_explicit(&shared->attached, memory_order_relaxed);
 
-	if (t->pid != pid) {            /* a thread's first call, also in a forked child */
+	if (t->pid != pid || t->session != session) {   /* a thread's first call, also in a forked child */
 		ready(shared, pid);
 		t->pid = pid;
+		t->session = session;
 		t->tid = (uint32_t)syscall(SYS_gettid);
 		t->flight = shared->page ? claim_flight(shared->page, t->tid) : NULL;
 		t->depth = 0;
@@ -388,7 +423,9 @@ void trace_leave(struct trace_call *c, uint64_t result, const uint64_t *args)
 {
 	int saved = errno, failed = 0;
 	uint64_t ns = now_ns() - c->start_ns;
+	struct trace_page *page = shared->page;
 	const char *text;
+	uint32_t ended;
 	char buf[64];
 
 	c->thread->depth = c->depth;
@@ -396,16 +433,19 @@ void trace_leave(struct trace_call *c, uint64_t result, const uint64_t *args)
 		atomic_store_explicit(&c->thread->flight->since_ns, 0, memory_order_release);
 	if (vgpu_trace_end)
 		vgpu_trace_end(c->span, result != 0);
-	if (c->depth && top_only) {
+	if (c->depth && shared->flags & TRACE_TOP) {
 		errno = saved;
 		return;
 	}
 	text = trace_result(c->desc, result, buf, &failed);
-	if (failed || !errors_only) {
-		if (shared->page)
-			count(shared->page, c, text, failed, ns);
+	if (failed || !(shared->flags & TRACE_ERRORS)) {
+		if (page)
+			count(page, c, text, failed, ns);
 		if (shared->fd >= 0)
 			line(c, args, text, failed, ns);
 	}
+	ended = over(shared);
+	if (ended)
+		turn_back(ended);
 	errno = saved;
 }

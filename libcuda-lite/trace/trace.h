@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tracing of the public calls of our libraries (vgpu trace). Every exported name is a jump through a table of its
- * library; normally the table leads to the bodies. When VGPU_TRACE is set at load, the entries that the filter
- * names are turned to wrappers that gen.awk wrote, which report the call. Nothing else changes: not tracing costs
- * that one jump.
+ * library; normally the table leads to the bodies. When VGPU_TRACE is set at load, or vgpu trace -p comes later, the entries
+ * that the filter names are turned to wrappers that gen.awk wrote, which report the call. Nothing else changes: not tracing
+ * costs that one jump.
  *
  * What is reported goes to where VGPU_TRACE says (trace.c); vgpu trace reads the other end of it.
  */
@@ -20,8 +20,9 @@
 #pragma GCC visibility push(hidden)
 
 /* ---- written by gen.awk for each library ---- */
-extern void *vgpu_trace_slots[];                /* read-only but for the moment of trace_start() */
+extern void *vgpu_trace_slots[];                /* read-only but for the moment of turn() */
 extern const int32_t vgpu_trace_wrappers[];     /* self-relative; 0: not traced */
+extern const int32_t vgpu_trace_bodies[];       /* the same; where slots lead while nobody traces */
 extern const char vgpu_trace_descriptions[];    /* one per slot, each ends in NUL */
 extern const unsigned vgpu_trace_calls;
 extern const char vgpu_trace_enum_names[];
@@ -78,24 +79,11 @@ extern __attribute__((weak)) void vgpu_trace_special(struct text *t, char kind, 
 
 #pragma GCC visibility pop
 
-/*
- * What the libraries of one process share: the stream of lines and the depth of calls, so that a driver call inside
- * a runtime call is known as such. libcuda has it; libraries that find no libcuda (libnvidia-ml) have their own.
- */
 struct trace_thread {
-	uint32_t depth, tid, pid;
+	uint16_t depth, session;        /* session: of `attached` */
+	uint32_t tid, pid;
 	struct trace_flight *flight;    /* in the page, or NULL */
 };
-struct trace_shared {
-	uint32_t version;               /* TRACE_VERSION */
-	struct trace_thread *(*thread)(void);
-	_Atomic uint32_t pid;           /* of the process that the rest belongs to; 0: none yet */
-	_Atomic uint32_t lock;          /* pid of the holder */
-	int fd;                         /* -1: no lines */
-	int socket;
-	struct trace_page *page;        /* NULL: nobody counts */
-};
-#define TRACE_VERSION 1u
 extern __attribute__((weak, visibility("default"))) struct trace_shared *vgpuTraceShared(void);
 
 #endif

@@ -132,6 +132,13 @@ static void configurations(void)
 	WANT(cudaSuccess, __cudaPopCallConfiguration(&grid, &block, &shared, &stream));
 	CHECK(grid.x == 2 && shared == 10 && stream == NULL);
 	WANT(cudaErrorMissingConfiguration, __cudaPopCallConfiguration(&grid, &block, &shared, &stream));
+	/* each level has its own, twice */
+	for (int twice = 0; twice < 2; twice++) {
+		for (i = 0; i < 8; i++)
+			CHECK(__cudaPushCallConfiguration((dim3){ 1 + (unsigned)i, 2, 3 }, one, 100 + (size_t)i, NULL) == 0);
+		for (i = 8; i-- > 0;)
+			CHECK(__cudaPopCallConfiguration(&grid, &block, &shared, &stream) == cudaSuccess && grid.x == 1 + (unsigned)i && shared == 100 + (size_t)i);
+	}
 	for (i = 0; i < 100 && !__cudaPushCallConfiguration(outer, one, 0, NULL); i++)
 		;
 	CHECK(i >= 4 && i < 100);

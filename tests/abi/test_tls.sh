@@ -23,7 +23,8 @@ for l in $libs; do
 	size=$(readelf -lW "$B/lib/$l" | awk '$1 == "TLS" {print $6}')
 	total=$((total + ${size:-0}))
 done
-[ $total -le 512 ] || fail "our libraries take $total bytes of TLS"
+# 512 is all that glibc gives; what is left is for what comes
+[ $total -le 320 ] || fail "our libraries take $total bytes of TLS"
 
 $CC -std=gnu11 -O1 -Wall -Wextra -Werror -o "$tmp/dynamic" tests/abi/tls.c -ldl -lpthread || exit 1
 $CC -std=gnu11 -O1 -w -static -o "$tmp/static" tests/abi/tls.c -ldl -lpthread 2>"$tmp/log" || { cat "$tmp/log"; exit 1; }

@@ -130,7 +130,8 @@ static void pages(void)
 	NEED(f && fwrite(&page, sizeof(page), 1, f) == 1 && fclose(f) == 0);
 	f = open_memstream(&text, &n);
 	NEED(trace_counts(dir, f, 0) == 1);
-	trace_in_flight(dir, f, 1ull << 40);
+	trace_in_flight(dir, f, 1ull << 40, 0);
+	trace_in_flight(dir, f, 1ull << 40, 1);
 	fclose(f);
 	plain(text, n);
 	free(text);

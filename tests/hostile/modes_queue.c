@@ -207,7 +207,8 @@ static void opcodes(void)
 	for (unsigned bit = 0; bit < 16 && raw_time_left(0.2); bit++) {
 		struct vgpu_cmd c = nop();
 
-		c.flags = (uint16_t)(1u << bit);
+		/* of the priority's bits, a number that is none */
+		c.flags = (uint16_t)(1u << bit & VGPU_CMD_PRIORITY ? VGPU_PRIORITIES << VGPU_CMD_PRIORITY_SHIFT : 1u << bit);
 		one(&c, NULL, 0, 0);
 		c.op = VGPU_OP_PING;
 		one_ctl(&c);

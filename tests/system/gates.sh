@@ -78,25 +78,25 @@ kill $agent; wait $agent 2>/dev/null
 
 # --- quarantine: faults
 : >"$dir/agent.log"
-start_agent --quarantine-faults 3 --quarantine-seconds 6
+start_agent --quarantine-faults 3 --quarantine-seconds 25
 fault() { timeout 60 "$B/test/system/memcheck" 100000000 >"$dir/out" 2>&1; }
 "$B/test/system/memcheck" 24 >/dev/null
 for i in 1 2; do fault; grep -q 'synchronize: 700' "$dir/out" || fail "fault $i: $(cat "$dir/out")"; done
 try && ok "two faults of three: nothing yet" || fail "two faults: $(cat "$dir/out")"
 fault
 held() { "$V/vgpu" ctl list | grep -q "user $me.* is held off for [0-9]* s more, of $1\$"; }
-until_true held 6 && ok "the third holds off" || fail "three faults: $("$V/vgpu" ctl list)"
+until_true held 25 && ok "the third holds off" || fail "three faults: $("$V/vgpu" ctl list)"
 try; grep -q "held off for [0-9]* s more (vgpu ctl release $me)" "$dir/out" && ok "and is told for how long" || fail "held off: $(cat "$dir/out")"
 "$V/vgpu" metrics | grep -q "^vgpu_held_off_seconds{uid=\"$me\",container=\".*\"} [1-9]" && ok "vgpu metrics has it" || fail "metrics: $("$V/vgpu" metrics | grep held)"
 "$V/vgpu" smi | grep -q "user $me.*held off" && ok "smi shows it" || fail "smi: $("$V/vgpu" smi)"
-grep -q "user $me, container .* is held off for 6 s: 3 faults within a minute" "$dir/agent.log" && ok "a line in the log" || fail "log: $(cat "$dir/agent.log")"
+grep -q "user $me, container .* is held off for 25 s: 3 faults within a minute" "$dir/agent.log" && ok "a line in the log" || fail "log: $(cat "$dir/agent.log")"
 until_true try && ok "it comes in again by itself" || fail "after the hold: $(cat "$dir/out")"
 for i in 1 2 3; do fault; done
-until_true held 12 && ok "the next time it is twice as long" || fail "second hold: $("$V/vgpu" ctl list)"
+until_true held 50 && ok "the next time it is twice as long" || fail "second hold: $("$V/vgpu" ctl list)"
 ctl release $me && try && grep -q "user $me releases user $me" "$dir/agent.log" && ok "released by hand" || fail "release: $(cat "$dir/ctl" "$dir/out")"
 ctl release $me; [ $? = 1 ] && ok "there is nobody to release" || fail "release again"
 for i in 1 2 3; do fault; done
-until_true held 6 && ok "and its next is a first one" || fail "after a release: $("$V/vgpu" ctl list)"
+until_true held 25 && ok "and its next is a first one" || fail "after a release: $("$V/vgpu" ctl list)"
 ctl release all && try && ok "release all" || fail "release all: $(cat "$dir/ctl")"
 kill $agent; wait $agent 2>/dev/null
 
@@ -104,20 +104,24 @@ kill $agent; wait $agent 2>/dev/null
 printf 'connect-rate 4\nquarantine-refusals 3\nuid-clients 96\n' >"$dir/limits"
 : >"$dir/agent.log"
 start_agent --limits "$dir/limits"
-n=0; for i in 1 2 3 4 5 6; do try && n=$((n + 1)); done
-[ $n = 4 ] && grep -q 'more than 4 connections a minute' "$dir/out" && ok "four connections a minute, and no fifth" || fail "connect-rate: $n, $(cat "$dir/out")"
+# within COUNT WORDS: so many at once, and one more each COUNTth part of a minute: however slow this machine is
+within() {
+	local n=0 begin=$SECONDS
+	while [ $n -lt 30 ] && try; do n=$((n + 1)); done
+	[ $n -ge "$1" ] && [ $n -le $(($1 + 1 + (SECONDS - begin + 1) * $1 / 60)) ] && grep -q "$2" "$dir/out" && ok "$n, of $1 at once, and no more: $2" || fail "$2: $n, $(cat "$dir/out")"
+}
+within 4 'more than 4 connections a minute'
 printf 'context-rate 2\nquarantine-refusals 3\nquarantine-seconds 30\n' >"$dir/limits"; kill -HUP $agent
 until_true grep -q 'context-rate 2' "$dir/agent.log"
-n=0; for i in 1 2 3 4; do try && n=$((n + 1)); done
-[ $n = 2 ] && ok "two contexts a minute, by SIGHUP" || fail "context-rate: $n, $(cat "$dir/out")"
-printf 'uid-clients 1\nquarantine-refusals 3\nquarantine-seconds 30\n' >"$dir/limits"; kill -HUP $agent
+within 2 OUT_OF_MEMORY
+printf 'uid-clients 1\nquarantine-refusals 3\nquarantine-seconds 100\n' >"$dir/limits"; kill -HUP $agent
 until_true grep -q 'uid-clients 1,' "$dir/agent.log"
 "$B/e2e/driver/endless" >/dev/null 2>&1 & hog=$!
 hogs() { "$V/vgpu" smi -j | grep -q '"contexts":[1-9]'; }
 until_true hogs
 for i in 1 2 3; do try; done
 kill $hog; wait $hog 2>/dev/null
-"$V/vgpu" ctl list | grep -q "held off for [0-9]* s more, of 30" && grep -q '3 refusals within a minute' "$dir/agent.log" && ok "three refusals hold off" || fail "refusals: $("$V/vgpu" ctl list), $(cat "$dir/out")"
+"$V/vgpu" ctl list | grep -q "held off for [0-9]* s more, of 100" && grep -q '3 refusals within a minute' "$dir/agent.log" && ok "three refusals hold off" || fail "refusals: $("$V/vgpu" ctl list), $(cat "$dir/out")"
 for bad in '--quarantine-seconds 0' '--connect-rate x' '--admission ajar'; do
 	# shellcheck disable=SC2086
 	"$V/vgpu-agent" --device vfio-user:/nope $bad >/dev/null 2>"$dir/err"; [ $? = 2 ] && grep -q -- "${bad% *}" "$dir/err" && ok "refused: $bad" || fail "$bad: $(cat "$dir/err")"

@@ -80,3 +80,27 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 
 else
 	skip "a user's own prefix: not root, or the tree cannot be read by others"
 fi
+
+# --- the tables for those who know NVIDIA's tools: each command that stands there is taken
+python3 - "$V/vgpu" tools/vgpu/README.md tools/service/CONTAINERS.md <<'PY' && ok "every command of the tables is there" || fail "the tables name what is not there"
+import re, subprocess, sys
+vgpu, bad, n = sys.argv[1], 0, 0
+help_of = {}
+for page in sys.argv[2:]:
+    for command in re.findall(r"`(?:sudo )?vgpu ([^`]*)`", open(page).read()) + re.findall(r"^    (?:sudo )?vgpu (.*)$", open(page).read(), re.M):
+        words = command.split(" -- ")[0].split("#")[0].split()
+        sub = words[0]
+        if sub not in help_of:
+            r = subprocess.run([vgpu, sub, "--help"], capture_output=True, text=True, timeout=60)
+            help_of[sub] = r.stdout if r.returncode == 0 else ""
+        # options, and the word behind a command that has such
+        want = [re.sub(r"=.*", "", w) for w in words[1:] if w.startswith("-")]
+        if sub in ("ctl", "cdi") or words[1:] and words[1] in ("dmon", "pmon", "topo"):
+            want.append(words[1])
+        n += 1
+        for w in want:
+            if not re.search(r"(?<![a-z-])" + re.escape(w) + r"(?![a-z-])", help_of[sub]):
+                print(f"{page}: vgpu {command}: {w} is not in vgpu {sub} --help")
+                bad += 1
+sys.exit(bool(bad) or n < 30)
+PY

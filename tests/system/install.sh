@@ -210,6 +210,10 @@ gcc -Wall -Wextra -Werror -I"$tree/usr/include/vgpu" -o "$dir/each" "$dir/each.c
 
 # completion asks the tool
 words=$(PATH=$tree/usr/bin:$PATH bash -c '. "$1"; COMP_WORDS=(vgpu do) COMP_CWORD=1; _vgpu; echo "${COMPREPLY[@]}"' - "$tree/usr/share/bash-completion/completions/vgpu")
+# complete WORD...: what comes for the last
+complete_() { PATH=$tree/usr/bin:$PATH bash -c '. "$1"; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _vgpu; echo "${COMPREPLY[@]}"' - "$tree/usr/share/bash-completion/completions/vgpu" "$@"; }
+[ "$(complete_ vgpu ctl dr)" = drain ] && [ "$(complete_ vgpu ctl set x mem)" = memory ] && [ "$(complete_ vgpu bench fa)" = fair ] && ok "and the words behind them" ||
+	fail "completion: $(complete_ vgpu ctl dr), $(complete_ vgpu ctl set x mem), $(complete_ vgpu bench fa)"
 [ "$words" = doctor ] && ok "bash completes vgpu's subcommands" || fail "completion of 'vgpu do': $words"
 
 # manual pages; whether other pages are installed is not their matter

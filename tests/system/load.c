@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work of a known share: kernels that last a given time by the device's own clock, with sleep between them. Prints how much of the
- * time the device worked, by events, in permille.  load COPY|KERNEL SECONDS
+ * Work of a known share: copies, or kernels that last a given time by the device's own clock, with sleep between them. Prints
+ * "worked A to B of C ms": the device worked no less than its events say, no longer than it was waited for.  load COPY|KERNEL ROUNDS
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +28,8 @@ static double now(void)
 int main(int argc, char **argv)
 {
 	int copies = argc > 1 && !strcmp(argv[1], "COPY");
-	double until, begin, worked = 0;
-	unsigned long long ns = 60000000;
+	double begin, asked, worked = 0, waited = 0;
+	unsigned long long ns = 30000000;
 	static char bytes[4096];
 	void *args[] = { &ns };
 	CUdevice dev;
@@ -39,6 +39,7 @@ int main(int argc, char **argv)
 	CUdeviceptr d;
 	CUevent a, b;
 	float ms;
+	int rounds = argc > 2 ? atoi(argv[2]) : 30;
 
 	CK(cuInit(0));
 	CK(cuDeviceGet(&dev, 0));
@@ -48,9 +49,14 @@ int main(int argc, char **argv)
 	CK(cuMemAlloc(&d, sizeof(bytes)));
 	CK(cuEventCreate(&a, 0));
 	CK(cuEventCreate(&b, 0));
+	CK(cuMemcpyHtoD(d, bytes, sizeof(bytes)));
+	puts("begins");
+	fflush(stdout);
+	if (argc > 3 && getchar() == EOF)
+		return 2;
 	begin = now();
-	until = begin + (argc > 2 ? atof(argv[2]) : 3);
-	while (now() < until) {
+	for (int i = 0; i < rounds; i++) {
+		asked = now();
 		if (copies) {
 			CK(cuMemcpyHtoD(d, bytes, sizeof(bytes)));
 		} else {
@@ -59,11 +65,15 @@ int main(int argc, char **argv)
 			CK(cuEventRecord(b, NULL));
 			CK(cuEventSynchronize(b));
 			CK(cuEventElapsedTime(&ms, a, b));
-			worked += ms / 1e3;
+			worked += ms;
 		}
-		usleep(100000);
-		printf("%.0f\n", worked / (now() - begin) * 1000);
-		fflush(stdout);
+		waited += now() - asked;
+		usleep(50000);
 	}
+	printf("worked %.0f to %.0f of %.0f ms\n", worked, waited * 1e3, (now() - begin) * 1e3);
+	fflush(stdout);
+	/* the context stays, with what was counted */
+	if (argc > 3 && getchar() == EOF)
+		return 2;
 	return 0;
 }

@@ -97,6 +97,9 @@ done
 # --- nobody traces: nothing happens, whatever the environment says
 timeout 60 env NVTX_INJECTION64_PATH="$B/lib/libnvToolsExt.so.1" "$dir/nvtx3" >"$dir/out" 2>&1 && [ "$(cat "$dir/out")" = "-2 -2 -2 -2 -2 -2 -2 -2 done" ] &&
 	ok "without a trace nvtx3's calls stay its own" || fail "without a trace: $(cat "$dir/out")"
+# but where one is to come later (vgpu trace -p), they are ours
+timeout 60 env VGPU_NVTX=1 NVTX_INJECTION64_PATH="$B/lib/libnvToolsExt.so.1" "$dir/nvtx3" >"$dir/out" 2>&1 && [ "$(cat "$dir/out")" = "0 1 0 1 1 1 0 -1 done" ] &&
+	ok "VGPU_NVTX=1: they come to us" || fail "VGPU_NVTX=1: $(cat "$dir/out")"
 timeout 60 env NVTX_INJECTION64_PATH=/nonexistent/tool.so "$V/vgpu" trace -o "$dir/lines" -- "$dir/nvtx3" >"$dir/out" 2>&1 && ! grep -q nvtx "$dir/lines" && grep -q '^-2 -2' "$dir/out" &&
 	ok "another tool's injection is left alone" || fail "another tool: $(cat "$dir/out" "$dir/lines")"
 

@@ -29,7 +29,8 @@ start_agent
 "$dir/hold" with words >"$dir/held" & hold=$!
 trap 'kill $hold 2>/dev/null; cleanup' EXIT
 until_true grep -q holds "$dir/held"
-sleep 1.2
+working() { ! "$NS" --query-gpu=utilization.gpu --format=csv,noheader,nounits | grep -qx ' *0'; }
+until_true working || fail "it works, and smi says 0 %"
 uuid=$("$V/vgpu" smi -j | sed 's/.*"uuid":"\([^"]*\)".*/\1/')
 name=$("$V/vgpu" smi -j | python3 -c 'import json,sys; print(json.load(sys.stdin)["devices"][0]["name"])')
 

@@ -27,6 +27,25 @@ static void *other(void *p)
 	cuMemsetD32(seen, 7, 4);
 	return NULL;
 }
+/* Says who it is once the first thread has been asleep for a while, as it is in one call alone. */
+static void *tell(void *p)
+{
+	char path[64], text[256], *end;
+	int n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
+	for (; n < 20; usleep(10000)) {
+		f = fopen(path, "r");
+		end = f && fgets(text, sizeof text, f) ? strrchr(text, ')') : NULL;
+		n = end && end[2] == 'S' ? n + 1 : 0;
+		if (f)
+			fclose(f);
+	}
+	printf("%d\n", (int)getpid());
+	fflush(stdout);
+	return p;
+}
 int main(int argc, char **argv)
 {
 	CUcontext ctx;
@@ -47,6 +66,7 @@ int main(int argc, char **argv)
 		(cuCtxCreate)(&ctx, NULL, 0, dev);
 		cuMemAlloc(&seen, 4096);
 		cuStreamWaitValue32(0, seen, 1, CU_STREAM_WAIT_VALUE_EQ);
+		pthread_create(&t, NULL, tell, NULL);
 		cuCtxSynchronize();
 		return 0;
 	}
@@ -154,7 +174,10 @@ timeout 60 "$V/vgpu" trace -f blas -o "$dir/out" -- "$B/e2e/blas12/blas" >/dev/n
 	ok "cuBLAS calls with their shapes" || { fail "cuBLAS calls with their shapes"; head -5 "$dir/out"; }
 
 # --- a call that never returns
-timeout -s KILL 60 "$V/vgpu" trace -o "$dir/out" -- timeout -s KILL 2 "$dir/ways" stuck >/dev/null 2>&1
+rm -f "$dir/tells"
+timeout -s KILL 200 "$V/vgpu" trace -o "$dir/out" -- "$dir/ways" stuck >"$dir/tells" 2>/dev/null & tracer=$!
+until_true test -s "$dir/tells" && kill -KILL "$(cat "$dir/tells")"
+wait $tracer
 has "a call that did not return" ' cuCtxSynchronize did not return: it began [0-9.]+ s before the end' 1
 
 # --- killed outright, the tool leaves neither command nor (where it started one) device and agent behind

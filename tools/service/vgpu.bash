@@ -17,13 +17,25 @@ _vgpu() {
 		fi
 		return
 	done
+	if [ "${COMP_WORDS[COMP_CWORD - 1]}" = -p ] && [ "$command" = trace ]; then
+		words=$(vgpu ctl list 2>/dev/null | awk '$2 ~ /^[0-9]+$/ {print $2}')
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+		return
+	fi
+	if [ "$command" = ctl ] && [ "${COMP_WORDS[2]}" = set ] && [ "$COMP_CWORD" = 4 ]; then
+		mapfile -t COMPREPLY < <(compgen -W "weight memory window contexts clients" -- "$word")
+		return
+	fi
 	case $word in
 	-*)
 		words=$(vgpu "$command" --help 2>&1 | grep -oE -e '(^|[[ ])--?[a-z][a-z-]*' | tr -d '[ ')
 		mapfile -t COMPREPLY < <(compgen -W "$words --" -- "$word")
 		;;
 	*)
-		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		# "vgpu ctl list", "vgpu ctl end|stop|go CLIENT": the words behind the command, where its usage has such
+		words=
+		[ "$COMP_CWORD" = 2 ] && words=$(vgpu "$command" --help 2>&1 | grep -oE "vgpu $command [a-z|]+" | sed 's/.* //' | tr '|' '\n' | sort -u)
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word"; [ -n "$words" ] || compgen -f -- "$word")
 		;;
 	esac
 }

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "../../fw-protocol/vgpu_fence.h"
+#include "../../fw-protocol/vgpu_slice.h"
 
 #define HIGH_FD 64              /* received fds go above the fixed numbers until they are in place */
 #define BOOT_KEYS 16u           /* different files among the MAPs before START */
@@ -455,6 +456,8 @@ int context_main(void)
 		return fail(c, "the engine did not open", status);
 	ctx_job_init(c);
 	ctx_watch_init(c);
+	/* not the workers, which are there by now */
+	vgpu_short_slice();
 	/* fd numbers are final from here on: the listener takes the first free one. */
 	if (c->init.cuda ? close(CTX_AT_END) : syscall(SYS_close_range, CTX_AT_END, ~0u, 0))
 		return fail(c, "close_range", VGPU_ST_NOT_SUPPORTED);

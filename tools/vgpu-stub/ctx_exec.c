@@ -34,6 +34,7 @@ static enum ctx_result launch(struct ctx *c, struct ctx_stream *s, const struct 
 		.block = { b->block[0], b->block[1], b->block[2] },
 		.shared_bytes = b->shared_bytes,
 		.flags = b->attrs & VGPU_LAUNCH_COOPERATIVE ? ENGINE_LAUNCH_COOPERATIVE : 0,
+		.priority = (cmd->flags & VGPU_CMD_PRIORITY) >> VGPU_CMD_PRIORITY_SHIFT,
 		.params = payload,
 		.param_bytes = b->param_bytes,
 		.cookie = cmd->stream,

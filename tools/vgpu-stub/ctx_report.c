@@ -138,9 +138,10 @@ static void report(struct ctx *c, uint32_t status)
 void ctx_die(struct ctx *c, uint32_t status)
 {
 	if (!c->error) {
+		/* first to the agent: a client that hears of it may be gone, and this process with it, before we get on */
+		vgpu_store_release32(&c->qb->error, status);
 		report(c, status);
 		c->error = status;
-		vgpu_store_release32(&c->qb->error, status);
 		ctx_stream_flush(c);
 	}
 	if (c->io_broken) {

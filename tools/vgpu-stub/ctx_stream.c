@@ -125,7 +125,7 @@ static uint32_t phase_enter(struct ctx *c, unsigned flags)
 {
 	int legacy = !!(flags & VGPU_CMD_LEGACY);
 
-	if (!(flags & VGPU_CMD_FLAGS))
+	if (!(flags & (VGPU_CMD_LEGACY | VGPU_CMD_BLOCKING)))
 		return 0;
 	if (legacy != c->phase_legacy) {
 		if (c->phase_open[c->phase_last])

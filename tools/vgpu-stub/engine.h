@@ -104,6 +104,7 @@ struct engine_launch {
 	uint32_t grid[3], block[3];     /* all >= 1; checked by the engine against its limits */
 	uint32_t shared_bytes;          /* dynamic shared memory */
 	uint32_t flags;                 /* ENGINE_LAUNCH_* */
+	uint32_t priority;              /* of its stream: 0 to VGPU_PRIORITIES - 1, which goes first */
 	const void *params;             /* laid out as func_info says; valid during the call only */
 	uint32_t param_bytes;
 	uint64_t cookie;                /* handed back by done() */

@@ -15,18 +15,12 @@
  * is fair, and wakes a small client faster than any clock of ours; then there is no clock to be called by.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "stub.h"
@@ -72,76 +66,10 @@ static int weights_differ(const struct device *d)
 	return 0;
 }
 
-/* Of all threads of the process: clock_getcpuclockid(3) without its look whether we may. */
-static uint64_t processor_ns(const struct context *c)
-{
-	clockid_t id = (clockid_t)(~(unsigned)c->pid << 3 | 2);
-	struct timespec t;
-
-	if (clock_gettime(id, &t))
-		return c->fair.seen_ns;
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
-
-/* Idle time of the processors that we may use; 0: unknown. */
-static uint64_t idle_ns(void)
-{
-	char line[512];
-	uint64_t sum = 0, idle, wait;
-	long hz = sysconf(_SC_CLK_TCK);
-	unsigned cpu;
-	cpu_set_t may;
-	FILE *f;
-
-	if (hz <= 0 || sched_getaffinity(0, sizeof(may), &may))
-		return 0;
-	f = fopen("/proc/stat", "re");
-	while (f && fgets(line, sizeof(line), f) && !strncmp(line, "cpu", 3))
-		if (sscanf(line, "cpu%u %*u %*u %*u %" SCNu64 " %" SCNu64, &cpu, &idle, &wait) == 3 && cpu < CPU_SETSIZE &&
-		    CPU_ISSET(cpu, &may))
-			sum += idle + wait;
-	if (f)
-		fclose(f);
-	return sum * (1000000000ull / (uint64_t)hz);
-}
-
-/*
- * Is a thread of it running, or waiting for a processor? On a machine that others load, little time is no sign of little need.
- * The kernel's word: proc(5), the state behind the name.
- */
-static int wants(const struct context *c)
-{
-	char path[64], text[512], *end;
-	struct dirent *e;
-	int found = 0;
-	ssize_t n;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", c->pid);
-	dir = opendir(path);
-	while (dir && !found && (e = readdir(dir))) {
-		int fd;
-
-		if (e->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "%.20s/stat", e->d_name);
-		fd = openat(dirfd(dir), path, O_RDONLY | O_CLOEXEC);
-		n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-		if (fd >= 0)
-			close(fd);
-		text[n > 0 ? n : 0] = 0;
-		end = strrchr(text, ')');
-		found = end && end[1] == ' ' && end[2] == 'R';
-	}
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
 static int one_wants(const struct device *d)
 {
 	for (uint32_t q = 0; q < STUB_QUEUES; q++)
-		if (counts(&d->ctx[q]) && d->ctx[q].fair.active && !d->ctx[q].fair.held_ns && wants(&d->ctx[q]))
+		if (counts(&d->ctx[q]) && d->ctx[q].fair.active && !d->ctx[q].fair.held_ns && usage_wants(&d->ctx[q]))
 			return 1;
 	return 0;
 }
@@ -181,7 +109,7 @@ static uint32_t account(struct device *d, uint64_t elapsed, uint64_t *free_ns)
 
 		if (!counts(c))
 			continue;
-		now = processor_ns(c);
+		now = usage_ns(c);
 		c->fair.used_ns = c->fair.seen_ns ? now - c->fair.seen_ns : 0;
 		c->fair.seen_ns = now;
 		if (c->fair.used_ns * 1000 >= elapsed * BUSY_PERMILLE) {
@@ -213,7 +141,7 @@ static int enough(const struct device *d, uint64_t elapsed, uint64_t free_ns, ui
 		return 0;
 	/* nobody was held for long: nothing to find out, and no file to read */
 	if (fair.held_ticks * 4 >= fair.window_ticks) {
-		idle = idle_ns();
+		idle = usage_idle_ns();
 		spare = fair.idle_ns && idle - fair.idle_ns > (now - fair.window_ns) / 4 * 3;
 		fair.idle_ns = idle;
 	} else {

@@ -10,7 +10,7 @@
  *    |- regs.c   BAR0, enable and reset  `- dma.c   IOVA -> file and offset
  *        `- admin.c    the admin queue               dma_msg.c, ctxmirror.c  the same by message
  *            `- ctxproc.c, ctxpieces.c, ctxspawn.c, ctxguard.c, ctxgrant.c, ctxwords.c   one sandboxed process per context
- *                fair.c   whose turn it is among those
+ *                fair.c   whose turn it is among those, by what usage.c reads of the kernel
  *
  * Invariant: a context exists only while EN is set and the bus-master bit is on; a reset returns only
  * when every context process is reaped, so no DMA happens after it.
@@ -277,6 +277,11 @@ uint64_t ctxgrant_most(const struct context *c);
 uint64_t fair_next(void);
 void fair_turn(struct device *d);
 void fair_forget(struct context *c);
+
+/* usage.c: the processor time of a context; idle time of the processors that are ours; does one of its threads run or wait for a processor? */
+uint64_t usage_ns(const struct context *c);
+uint64_t usage_idle_ns(void);
+int usage_wants(const struct context *c);
 
 /* ctxspawn.c: fork, limits, exec; fills in sock, pid, pidfd and err_fd */
 int ctxspawn(struct context *c);

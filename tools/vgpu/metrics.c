@@ -51,7 +51,7 @@ static void gpu_labels(const struct agent_status *s, unsigned i, int dcgm)
 	label("Hostname", host, 0);
 }
 
-enum gpu { STATE, UTIL, FB_USED, FB_FREE, TOTAL, USED, BUSY, IN_FLIGHT, CONTEXTS, CLIENTS, FAULTS, LOSSES, SMS };
+enum gpu { STATE, UTIL, FB_USED, FB_FREE, TOTAL, USED, BUSY, IN_FLIGHT, CONTEXTS, CLIENTS, FAULTS, LOSSES, REFUSED, SMS };
 static const struct {
 	enum gpu what;
 	const char *name, *type, *help;
@@ -69,6 +69,7 @@ static const struct {
 	{ CLIENTS, "vgpu_device_clients", "gauge", "Processes that have a context here.", 0 },
 	{ FAULTS, "vgpu_device_faults_total", "counter", "Contexts that died of an error.", 1 },
 	{ LOSSES, "vgpu_device_losses_total", "counter", "How often the device was lost.", 1 },
+	{ REFUSED, "vgpu_device_contexts_refused_total", "counter", "Contexts that were asked for and not made: limits, rates, a drained device, no memory.", 1 },
 	{ SMS, "vgpu_device_multiprocessors", "gauge", "Multiprocessors that programs see.", 1 },
 };
 
@@ -90,6 +91,7 @@ static double gpu_value(const struct agent_status *s, unsigned i, enum gpu what)
 	case CLIENTS: return l->clients;
 	case FAULTS: return (double)l->faults;
 	case LOSSES: return (double)l->losses;
+	case REFUSED: return (double)l->refused;
 	case SMS: return s->device[i].sm_count;
 	}
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vgpu trace -- CMD: every call that CMD and its children make into our CUDA libraries, like strace.
+ * vgpu trace -- CMD: every call that CMD and its children make into our CUDA libraries, like strace. vgpu trace -p PID: those of a
+ * process that runs already.
  *
  * The libraries report (libcuda-lite/trace): each process connects to DIR/lines and writes one message per call, and
  * keeps its counts in DIR/<pid>. This side prints, writes the Perfetto file, and sums the counts at the end.
@@ -18,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,7 +28,7 @@
 #define MAX_PROCESSES 1024u
 #define LINE_BYTES 8192u
 
-static volatile sig_atomic_t child_pid;
+static volatile sig_atomic_t child_pid, told_to_end;
 
 static void forward(int sig)
 {
@@ -141,6 +143,37 @@ static int follow(pid_t pid, int listener, struct trace_out *o)
 	return st;
 }
 
+static void end(int sig)
+{
+	(void)sig;
+	told_to_end = 1;
+}
+
+/* Until the process has ended, or we are told to. */
+static void follow_attached(pid_t pid, int listener, const char *dir, struct trace_out *o)
+{
+	static struct pollfd p[MAX_PROCESSES + 1];
+	int who = (int)syscall(SYS_pidfd_open, pid, 0);
+	unsigned n = 1, rest = 0;
+
+	p[0] = (struct pollfd){ .fd = listener, .events = POLLIN };
+	while (rest < 2) {
+		struct pollfd gone = { .fd = who, .events = POLLIN };
+		unsigned got = drain(p, &n, o, rest ? 0 : 50);
+
+		if (rest && !got)
+			rest++;
+		if (!rest && (told_to_end || who < 0 || poll(&gone, 1, 0) > 0)) {
+			trace_stop(dir);
+			rest = 1;
+		}
+	}
+	while (n > 1)
+		close(p[--n].fd);
+	if (who >= 0)
+		close(who);
+}
+
 /* nvtx3's headers and NVIDIA's own libnvToolsExt call the library that this names; another tool's stays. */
 static void inject_nvtx(void)
 {
@@ -153,8 +186,10 @@ static void inject_nvtx(void)
 static int usage(FILE *to)
 {
 	fputs("usage: vgpu trace [-c | --stats] [-j] [-f FILTER] [-o FILE] [--perfetto FILE] [run options] [--] CMD [ARG...]\n"
+	      "       vgpu trace -p PID [the same, without run options]\n"
 	      "  Runs CMD as vgpu run does and shows every CUDA driver, runtime, cuBLAS, NVML and NVTX call of it and its children:\n"
 	      "  arguments, result, time. Calls inside a call are indented by dots.\n"
+	      "  -p PID           those of a process that runs already, until it ends or this is told to by ^C or SIGTERM; the process goes on\n"
 	      "  -c               counts, errors and times per function at the end, instead of lines\n"
 	      "  --stats          what the device did, by time, as nsys stats has it: kernels, copies, waits\n"
 	      "  -j               either as one JSON object, on standard output or in the file of -o, and nothing else there\n"
@@ -163,13 +198,13 @@ static int usage(FILE *to)
 	      "  -o FILE          lines or table go there instead of standard error\n"
 	      "  --perfetto FILE  a trace for ui.perfetto.dev: calls, what the device did and when, ranges and marks of NVTX\n"
 	      "  --ops            instructions of a kernel instead of calls: vgpu trace --ops -h\n"
-	      "  Exit status: CMD's, or as vgpu run's.\n", to);
+	      "  Exit status: CMD's, or as vgpu run's; with -p 0, or 125: it cannot be attached to.\n", to);
 	return to == stderr ? 125 : 0;
 }
 
 struct options {
 	int count, json, stats;
-	const char *filter, *file, *perfetto;
+	const char *filter, *file, *perfetto, *pid;
 };
 
 /* How many arguments the options take; the rest is vgpu run's. 0: told. */
@@ -190,6 +225,8 @@ static int parse(int argc, char **argv, struct options *o)
 			o->file = argv[++i];
 		else if (!strcmp(argv[i], "--perfetto") && i + 1 < argc)
 			o->perfetto = argv[++i];
+		else if (!strcmp(argv[i], "-p") && i + 1 < argc)
+			o->pid = argv[++i];
 		else
 			break;
 	}
@@ -209,19 +246,30 @@ int cmd_trace(int argc, char **argv)
 	sigset_t ours, before;
 	int first = parse(argc, argv, &o), listener = -1, st = 0, unwritten = 0, lines;
 	unsigned processes = 0;
-	pid_t pid, self;
+	pid_t pid, self, running = 0;
+	char theirs[48], *rest;
 
 	if (argc > 1 && !strcmp(argv[1], "--ops"))
 		return trace_ops(argc, argv);
 	if (first < argc && (!strcmp(argv[first], "-h") || !strcmp(argv[first], "--help")))
 		return usage(stdout);
-	if (first >= argc)
+	if (o.pid) {
+		long v = strtol(o.pid, &rest, 10);
+
+		if (*rest || v <= 0 || v > INT_MAX) {
+			complain("trace: -p %s: no number of a process", o.pid);
+			return 125;
+		}
+		running = (pid_t)v;
+	}
+	if (running ? first < argc : first >= argc)
 		return usage(stderr);
 	if (o.stats && o.count) {
 		complain("trace: -c and --stats are two tables: give one of them");
 		return usage(stderr);
 	}
-	lines = !o.count || o.perfetto;
+	/* a process that was attached to hears by the connection that nobody reads any more */
+	lines = !o.count || o.perfetto || running;
 	if (o.file && !(to = fopen(o.file, "we"))) {
 		complain("trace: cannot write %s: %s", o.file, strerror(errno));
 		return 125;
@@ -241,6 +289,12 @@ int cmd_trace(int argc, char **argv)
 	}
 	if (!base || strlen(base) > 40)
 		base = "/tmp";
+	if (running && (st = trace_base(running, theirs, sizeof(theirs)))) {
+		if (st < 0)
+			return 125;
+		base = theirs;
+		st = 0;
+	}
 	snprintf(dir, sizeof(dir), "%s/vgpu-trace-XXXXXX", base);
 	if (!mkdtemp(dir)) {
 		complain("trace: cannot make a folder in %s: %s", base, strerror(errno));
@@ -257,6 +311,19 @@ int cmd_trace(int argc, char **argv)
 	sigaddset(&ours, SIGTERM);
 	sigaddset(&ours, SIGHUP);
 	sigprocmask(SIG_BLOCK, &ours, &before);
+	if (running) {
+		const char *inside = base == theirs ? strstr(dir, "/tmp/") : dir;
+
+		signal(SIGINT, end);
+		signal(SIGTERM, end);
+		signal(SIGHUP, end);
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		if (trace_hand_over(running, dir) || trace_attach(running, inside, o.filter ? o.filter : "", o.stats || o.perfetto ? TRACE_DEVICE : 0))
+			st = 125;
+		else if (fprintf(stderr, "vgpu: trace: attached to process %d: ^C lets it go\n", (int)running) > 0)
+			follow_attached(running, listener, dir, &out);
+		goto sums;
+	}
 	self = getpid();
 	pid = fork();
 	if (!pid) {
@@ -291,6 +358,7 @@ int cmd_trace(int argc, char **argv)
 		st = 125;
 	}
 	child_pid = 0;
+sums:
 	if (o.stats) {
 		processes = trace_counts(dir, NULL, 0);
 		trace_device_stats(&out, o.json && !o.file ? stdout : to, o.json);
@@ -299,12 +367,14 @@ int cmd_trace(int argc, char **argv)
 	else
 		processes = trace_counts(dir, NULL, 0);
 	if (!o.json)
-		trace_in_flight(dir, to, now_ns());
+		trace_in_flight(dir, to, now_ns(), running && kill(running, 0) == 0);
 	if (trace_out_close(&out)) {
 		complain("trace: %s is not whole: %s", o.perfetto, strerror(errno));
 		unwritten = 1;
 	}
-	if (!processes && st != 125 && st != 126)
+	if (!processes && running && !st)
+		complain("trace: no call was seen: process %d made none, or the filter left out all that it called", (int)running);
+	else if (!processes && st != 125 && st != 126)
 		complain("trace: no call was seen: the program does not use our shared libraries (vgpu doctor -- CMD says why), "
 			 "or the filter left out all that it called");
 	if (listener >= 0)

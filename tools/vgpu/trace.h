@@ -57,12 +57,22 @@ void trace_device_stream(struct trace_out *o, unsigned pid, uint64_t handle, con
 /* trace_nvtx.c: 1: c is written as what it says, or says nothing; 0: it is a call like others. */
 int trace_nvtx(struct trace_out *o, const struct trace_line *c, uint64_t since_ns);
 
+/* ---- trace_attach.c: vgpu trace -p ---- */
+/* Has the process report to its folder `to`; 0, or -1: told. */
+int trace_attach(pid_t pid, const char *to, const char *filter, uint32_t flags);
+/* Where its folder is to be, of a process that sees other files than we do: 1, and base says it; 0: where we like; -1: told. */
+int trace_base(pid_t pid, char *base, size_t room);
+/* A folder of ours becomes its user's. */
+int trace_hand_over(pid_t pid, const char *dir);
+/* Nobody reads what comes from here on. */
+void trace_stop(const char *dir);
+
 /* ---- trace_count.c: the pages of all processes in a folder ---- */
 /* The table, or JSON where j; how many processes had a page. */
 unsigned trace_counts(const char *dir, FILE *to, int j);
 /* trace_ops.c: vgpu trace --ops */
 int trace_ops(int argc, char **argv);
-/* Calls that had not returned when their process ended, or that wait now. */
-void trace_in_flight(const char *dir, FILE *to, uint64_t now_ns);
+/* Calls that had not returned when their process ended; or, of one that goes on, have not yet. */
+void trace_in_flight(const char *dir, FILE *to, uint64_t now_ns, int goes_on);
 
 #endif

@@ -220,6 +220,7 @@ unsigned trace_counts(const char *dir, FILE *to, int json)
 struct flight_out {
 	FILE *to;
 	uint64_t now_ns;
+	int goes_on;
 };
 
 static void show_flights(const struct trace_page *p, void *to)
@@ -236,14 +237,14 @@ static void show_flights(const struct trace_page *p, void *to)
 		memcpy(name, f->name, sizeof(name));
 		name[sizeof(name) - 1] = 0;
 		trace_plain(name);
-		fprintf(o->to, "%u/%u %s did not return: it began %.3f s before the end\n", p->pid, f->tid, name,
+		fprintf(o->to, "%u/%u %s %s: it began %.3f s before the end\n", p->pid, f->tid, name, o->goes_on ? "goes on" : "did not return",
 			(double)(o->now_ns - since) / 1e9);
 	}
 }
 
-void trace_in_flight(const char *dir, FILE *to, uint64_t now_ns)
+void trace_in_flight(const char *dir, FILE *to, uint64_t now_ns, int goes_on)
 {
-	struct flight_out o = { to, now_ns };
+	struct flight_out o = { to, now_ns, goes_on };
 
 	each_page(dir, show_flights, &o);
 }

@@ -104,7 +104,7 @@ struct grid {
 	u64 coop_win;                   /* workspace behind %envreg1/2, 0 unless cooperative */
 	const u32 (*tid)[1024];         /* of the block's shape, see shape_tids() */
 	u64 nblocks, gridid, cookie;
-	u32 max_resident;
+	u32 max_resident, priority;
 	bool cooperative;
 	bool native;                    /* no kernel: its blocks are tiles of the job */
 	bool small;                     /* native: runs in place */
@@ -228,6 +228,7 @@ struct engine {
 	_Alignas(64) pthread_mutex_t lock;
 	pthread_cond_t work;
 	struct grid grids;              /* list head: grids with work, round robin */
+	u32 urgent, rounds;             /* of them with a priority; turns that were asked for */
 	u32 sleepers;
 	struct grid *grid_pool;
 	struct cta *cta_pool;

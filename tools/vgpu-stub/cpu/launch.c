@@ -142,6 +142,7 @@ static void grid_reset(struct grid *g, u64 nblocks, u64 cookie, u64 id)
 	g->gridid = id;
 	g->kin = NULL;
 	g->native = g->cooperative = g->over = g->waits = false;
+	g->priority = 0;
 	g->jit = NULL;
 	g->errors = g->races = 0;
 	g->max_resident = MAX_RESIDENT;
@@ -187,6 +188,7 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 		g->shared_total = shared_rounded(&e->env, g->shared_total);
 	g->local_stride = (fn->local_total + 15) & ~15u;        /* jit_local_stride() */
 	g->cooperative = l->flags & ENGINE_LAUNCH_COOPERATIVE;
+	g->priority = l->priority;
 	if (g->cooperative)
 		g->max_resident = COOP_RESIDENT;
 	g->param_bytes = fn->param_bytes;

@@ -38,16 +38,19 @@
 #define INLINE_THREADS 2048     /* largest grid that is tried in place when nothing is known about its kernel */
 #define INLINE_WORK (1 << 17)   /* multiply-adds of a native grid that runs in place */
 #define HELD_NS 100000000       /* a bound on waiting for our turn, whatever was missed */
+#define EVEN 8                  /* one turn of so many goes round without regard to priority */
 #define CTA_POOL 256            /* idle blocks that keep their memory */
 
 static void grid_unlink(struct grid *g)
 {
+	g->e->urgent -= g->priority != 0;
 	g->prev->next = g->next;
 	g->next->prev = g->prev;
 }
 
 static void grid_append(struct engine *e, struct grid *g)
 {
+	e->urgent += g->priority != 0;
 	g->prev = e->grids.prev;
 	g->next = &e->grids;
 	g->prev->next = g;
@@ -298,6 +301,21 @@ static void wait_for_turn(const struct engine *e, u32 word)
 	syscall(SYS_futex, e->env.run, FUTEX_WAIT, word, &most, NULL, 0);
 }
 
+/*
+ * A turn of the grid whose stream has the highest priority; NULL: it is the turn of all, each in its place, as one in EVEN is: a grid may
+ * wait for one that is less urgent.
+ */
+static struct grid *most_urgent(struct engine *e, struct turn *t)
+{
+	if (e->rounds++ % EVEN == 0)
+		return NULL;
+	for (u32 p = VGPU_PRIORITIES - 1; p > 0; p--)
+		for (struct grid *g = e->grids.next; g != &e->grids; g = g->next)
+			if (g->priority == p && !grid_ended(e, g) && grid_pick(e, g, t))
+				return g;
+	return NULL;
+}
+
 static void *worker(void *arg)
 {
 	struct engine *e = arg;
@@ -329,7 +347,9 @@ static void *worker(void *arg)
 			tell(e, &x);
 			continue;
 		}
-		for (g = e->grids.next; g != &e->grids; g = g->next) {
+		g = e->urgent ? most_urgent(e, &t) : NULL;
+		got = g != NULL;
+		for (g = g ? g : e->grids.next; !got && g != &e->grids; g = g->next) {
 			if (grid_ended(e, g))
 				break;
 			got = grid_pick(e, g, &t);
