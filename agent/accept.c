@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "closer.h"
 #include "control.h"
 
 #define CLIENT_SO_PEERPIDFD 77          /* linux 6.5, asm-generic/socket.h */
@@ -43,7 +44,7 @@ static void accept_one(int sock)
 	if (!c || getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0) {
 		if (!c)
 			log_client(LOG_WARN, "a connection was refused: %u are open", AGENT_CLIENTS);
-		close(sock);
+		closer_close(sock);
 		return;
 	}
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
@@ -52,7 +53,7 @@ static void accept_one(int sock)
 	/* A few more than allowed may stay to hear why not; the rest just finds the door shut. */
 	if (of_uid >= agent.opt.uid_clients + UID_SLACK) {
 		log_client(LOG_WARN, "a connection of user %u was refused: %u are open (--uid-clients)", cred.uid, of_uid);
-		close(sock);
+		closer_close(sock);
 		return;
 	}
 	memset(c, 0, offsetof(struct client, ctx));
@@ -81,7 +82,7 @@ static void accept_one(int sock)
 
 void client_accept(int listen_fd)
 {
-	for (int i = 0; i < 16; i++) {
+	for (int i = 0; i < 16 && !closer_behind(); i++) {
 		int sock = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (sock < 0) {

@@ -442,11 +442,18 @@ static void linger(void)
 
 	for (unsigned i = 0; i < 40; i++) {
 		struct raw r;
-		int s = waits_when_closed(&peer[i], (int)(i / 10)), sock = i & 1 ? raw_connect() : raw_open(&r) ? -1 : r.sock;
-		int fds[3] = { s, s, s }, gone;
+		int s = waits_when_closed(&peer[i], (int)(i / 10)), sock = -1, fds[3] = { s, s, s }, gone;
 
 		if (s < 0) {
 			raw_miss("no TCP here");
+			return;
+		}
+		if (i & 1)
+			sock = raw_connect();
+		else if (!raw_open(&r))
+			sock = r.sock;
+		else if (sent) {
+			raw_breach("nobody is served while descriptor %u lingers", i);
 			return;
 		}
 		/* as the first message, or as the second, which is still in the queue when the first is the end; before it is accepted, too */
@@ -468,7 +475,7 @@ static void linger(void)
 		struct raw r;
 
 		if (raw_open(&r)) {
-			raw_breach("nobody is served while a descriptor lingers");
+			raw_breach("nobody is served while descriptors linger");
 			break;
 		}
 		raw_close(&r);
