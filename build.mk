@@ -528,6 +528,7 @@ src_alone   := $(CPU)
 lib_alone   := $(STUB_LIBS)
 src_apart   := $(CPU)
 lib_apart   := $(STUB_LIBS)
+src_sandbox := tools/vgpu-stub/ctx_sandbox.c
 src_wait    := agent/wait.c agent/cpu.c
 src_core_alloc := libcuda-lite/core/extents.c
 UNITS   := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
