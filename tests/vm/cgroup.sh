@@ -13,6 +13,7 @@ for c in memory pids cpu; do echo +$c >$cg/cgroup.subtree_control; done
 # loopback is not up, and nobody needs it
 mkdir -p /tmp /etc /run/vgpu
 chmod 1777 /run/vgpu /tmp
+export VGPU_STUB_NATIVE_AGENT=$VGPU_AGENT
 memory=$((64 << 20)) overhead=$((64 << 20)) tables=$((288 << 20))
 device= agent= honest=
 stop() {
@@ -28,7 +29,8 @@ unit() {
 	uid=$1
 	shift
 	: >/run/stub.log
-	delegate $unit $uid /native/vgpu-stub --socket /run/vgpu/stub --cores 1 --overhead 64M "$@" 2>>/run/stub.log &
+	# exec: the number is the device's
+	delegate $unit $uid sh -c 'export VGPU_STUB_NATIVE_PID=$$; exec /native/vgpu-stub "$@"' sh --socket /run/vgpu/stub --cores 1 --overhead 64M "$@" 2>>/run/stub.log &
 	device=$!
 	listens
 }
@@ -68,10 +70,10 @@ end_hangs() { kill -9 $hang1 $hang2; wait $hang1 $hang2; hang1= hang2=; } 2>/dev
 hang1= hang2=
 # native NAME OUTCOME...: one of these is how it begins what it says
 native() {
-	out=$(timeout 110 /tests/native $1 2>/dev/null) name=$1
+	out=$(timeout 110 /tests/native $1 2>/dev/null) attack=$1
 	shift
 	for want; do case $out in "$want"*) return 0 ;; esac; done
-	echo "  | $name: $out"
+	echo "  | $attack: $out"
 	return 1
 }
 refused_all() { for a; do native beyond_$a refused || return 1; done; }

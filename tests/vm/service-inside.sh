@@ -62,7 +62,7 @@ printf '[Service]\nEnvironment="STUB_OPTIONS=--memory 64M --overhead 64M --requi
 	>/etc/systemd/system/vgpu-stub.service.d/override.conf
 systemctl daemon-reload
 judge stub_starts systemctl start vgpu-stub
-judge stub_not_root is "$(ps -o user= -p "$(of MainPID)")" vgpu-stu+
+judge stub_not_root is "$(ps -o user= -p "$(of MainPID)")" vgpu-stub
 judge stub_delegates is "$(of Delegate) $(of DelegateControllers)" 'yes cpu memory pids'
 judge stub_limits eval '[ "$(of MemoryMax)" != infinity ] && [ "$(cat $cg/memory.max)" != max ] && [ "$(cat $cg/pids.max)" = 8192 ]'
 judge stub_and_agent systemctl start vgpu-agent

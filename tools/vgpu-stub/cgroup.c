@@ -200,6 +200,11 @@ int cgroup_enter(struct context *c)
 	return dir;
 }
 
+int cgroup_move(int dir, pid_t p)
+{
+	return put_number(dir, "cgroup.procs", (uint64_t)p) ? -errno : 0;
+}
+
 /* Its weight has changed. */
 void cgroup_weight(struct context *c)
 {
