@@ -529,6 +529,7 @@ src_alone   := $(CPU)
 lib_alone   := $(STUB_LIBS)
 src_apart   := $(CPU)
 lib_apart   := $(STUB_LIBS)
+src_sandbox := tools/vgpu-stub/ctx_sandbox.c
 src_wait    := agent/wait.c agent/cpu.c
 src_core_alloc := libcuda-lite/core/extents.c
 UNITS   := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
@@ -636,10 +637,10 @@ $(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(CUDA) $(FW) $(SER
 test-bins: e2e $(SYSTEM) $(if $(OPENBLAS),$(addprefix $(B)/test/blas/,gemm levels native)) $(addprefix $(U)/plain/,$(filter-out ring_tsan,$(UNITS))) $(addprefix $(U)/asan/,$(filter-out ring_tsan,$(UNITS))) \
 	$(addprefix $(U)/tsan/,$(TSAN)) $(foreach k,plain asan,$(addprefix $(X)/$(k)/,ptxrun optest jitdiff legal fatbin_test)) \
 	$(addprefix $(Z)/,$(FUZZ)) $(B)/test/san/bin/vgpu-stub $(addprefix $(B)/test/hostile/,hostile native bin/vgpu-stub) $(B)/test/soak/worker $(B)/test/soak/stale \
-	$(B)/test/vm/outside $(B)/test/vm/edu
+	$(B)/test/vm/outside $(B)/test/vm/delegate $(B)/test/vm/edu
 
 # programs of the guest: static, the second one on the agent's own transport
-$(B)/test/vm/outside: tests/vm/outside.c
+$(B)/test/vm/outside $(B)/test/vm/delegate: $(B)/test/vm/%: tests/vm/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -Ifw-protocol -static -o $@ $<
 $(B)/test/vm/edu: $(call objs,agent,tests/vm/edu.c $(addprefix agent/,vfio.c vfio_cdev.c vfio_group.c vfio_kernel.c vfio_noiommu.c vfio_pci.c pool.c \

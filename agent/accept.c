@@ -9,7 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "allot.h"
+#include "closer.h"
 #include "control.h"
+#include "tenant.h"
 
 #define CLIENT_SO_PEERPIDFD 77          /* linux 6.5, asm-generic/socket.h */
 #define UID_SLACK 8u
@@ -33,26 +36,75 @@ static int peer_pidfd(int sock, pid_t pid)
 	return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 }
 
+/* Connections of c's user, and of its container, c's own too. idle: those without a window alone. */
+static void count(const struct client *c, int idle, unsigned n[TENANT_KINDS])
+{
+	memset(n, 0, TENANT_KINDS * sizeof(*n));
+	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
+		const struct client *o = &agent.client[i];
+
+		if (!o->in_use || (o->leaving && !client_keeps(o)) || (idle && o->window))
+			continue;
+		for (unsigned k = 0; k < TENANT_KINDS; k++)
+			n[k] += c->tenant[k] && o->tenant[k] == c->tenant[k];
+	}
+}
+
+/* A few more than allowed may stay to hear why not; the rest just finds the door shut. */
+static int too_many(const struct client *c)
+{
+	unsigned n[TENANT_KINDS];
+
+	count(c, 0, n);
+	if (n[TENANT_USER] > allot_together(c->tenant[TENANT_USER], VGPU_ALLOT_CLIENTS, agent.opt.uid_clients) + UID_SLACK)
+		log_client(LOG_WARN, "a connection of user %u was refused: %u are open (--uid-clients)", c->uid, n[TENANT_USER] - 1);
+	else if (c->tenant[TENANT_CONTAINER] &&
+		 n[TENANT_CONTAINER] > allot_together(c->tenant[TENANT_CONTAINER], VGPU_ALLOT_CLIENTS, agent.opt.container_clients) + UID_SLACK)
+		log_client(LOG_WARN, "a connection out of container %s was refused: %u are open (--container-clients)",
+			   c->tenant[TENANT_CONTAINER]->box, n[TENANT_CONTAINER] - 1);
+	else
+		return 0;
+	return 1;
+}
+
+/*
+ * The last place is kept free: for it goes the oldest connection without a window of whoever has most of these. So several tenants
+ * that hold connections cannot keep out one that has none.
+ */
+static void make_room(void)
+{
+	struct client *worst = NULL;
+	unsigned most = 0;
+
+	if (free_slot())
+		return;
+	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
+		struct client *c = &agent.client[i];
+		unsigned n[TENANT_KINDS], has;
+
+		if (c->window || c->leaving)
+			continue;
+		count(c, 1, n);
+		has = n[TENANT_USER] > n[TENANT_CONTAINER] ? n[TENANT_USER] : n[TENANT_CONTAINER];
+		if (has > most || (has == most && worst && c->since_ns < worst->since_ns)) {
+			most = has;
+			worst = c;
+		}
+	}
+	if (worst)
+		client_drop(worst, "its place is needed: no other user or container has so many connections that compute nothing");
+}
+
 static void accept_one(int sock)
 {
 	struct ucred cred = { 0, 0, 0 };
 	socklen_t n = sizeof(cred);
 	struct client *c = free_slot();
-	unsigned of_uid = 0;
 
 	if (!c || getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0) {
 		if (!c)
 			log_client(LOG_WARN, "a connection was refused: %u are open", AGENT_CLIENTS);
-		close(sock);
-		return;
-	}
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		of_uid += agent.client[i].in_use && (!agent.client[i].leaving || client_keeps(&agent.client[i])) &&
-			  agent.client[i].uid == cred.uid;
-	/* A few more than allowed may stay to hear why not; the rest just finds the door shut. */
-	if (of_uid >= agent.opt.uid_clients + UID_SLACK) {
-		log_client(LOG_WARN, "a connection of user %u was refused: %u are open (--uid-clients)", cred.uid, of_uid);
-		close(sock);
+		closer_close(sock);
 		return;
 	}
 	memset(c, 0, offsetof(struct client, ctx));
@@ -72,16 +124,25 @@ static void accept_one(int sock)
 	c->since_ns = now_ns();
 	c->pidfd = peer_pidfd(sock, cred.pid);
 	tenant_take(c);
+	if (too_many(c)) {
+		tenant_drop(c);
+		if (c->pidfd >= 0)
+			close(c->pidfd);
+		closer_close(sock);
+		c->in_use = 0;
+		return;
+	}
 	if (c->pidfd >= 0)
 		control_watch(CONTROL_PIDFD, c->index, c->id, c->pidfd, EPOLLIN);
 	else
 		log_debug("client %u: no pidfd (%s), its end is its hang-up", c->id, strerror(errno));
 	control_watch(CONTROL_CLIENT, c->index, c->id, sock, EPOLLIN);
+	make_room();
 }
 
 void client_accept(int listen_fd)
 {
-	for (int i = 0; i < 16; i++) {
+	for (int i = 0; i < 16 && !closer_behind(); i++) {
 		int sock = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (sock < 0) {

@@ -19,6 +19,7 @@
 
 #include "allot.h"
 #include "answer.h"
+#include "closer.h"
 #include "context.h"
 #include "control.h"
 #include "guard.h"
@@ -571,8 +572,15 @@ void client_readable(struct client *c)
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	ssize_t n;
 
-	/* No room for control data: fds that a client sends are closed by the kernel. */
-	n = recvmsg(c->sock, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	/* No room for descriptors, and none are taken: reading the message would be their last close (closer.h). */
+	n = recvmsg(c->sock, &msg, MSG_DONTWAIT | MSG_PEEK);
+	if (n >= 0 && msg.msg_flags & MSG_CTRUNC) {
+		guard_fault(c);
+		client_drop(c, "descriptors that nobody asked for");
+		return;
+	}
+	if (n > 0)
+		n = recvmsg(c->sock, &msg, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
@@ -687,7 +695,7 @@ void client_end(struct client *c, uint32_t status, const char *why)
 	if (c->pidfd >= 0 && !has_own(c))
 		forget_process(c);
 	control_unwatch(c->sock);
-	close(c->sock);
+	closer_close(c->sock);
 	c->sock = c->kick_fd = -1;
 	leave(c);
 }

@@ -584,7 +584,7 @@ uint32_t context_begin(struct client *c, uint32_t device, uint32_t weight, uint3
 		return st;
 	point_at_memory(x);
 	/* who asks for less than the others is believed; more is the administrator's to give (vgpu ctl weight) */
-	if (!weight || (weight > WEIGHT_DEFAULT && c->uid && c->uid != agent.uid))
+	if (!weight || (weight > WEIGHT_DEFAULT && !tenant_rules(c)))
 		weight = WEIGHT_DEFAULT;
 	x->weight = c->weight ? c->weight : weight;
 	drr_init(&x->share, x->weight);

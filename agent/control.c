@@ -22,6 +22,7 @@
 #include "allot.h"
 #include "boot.h"
 #include "client.h"
+#include "closer.h"
 #include "device.h"
 #include "errand.h"
 #include "init.h"
@@ -236,7 +237,7 @@ static void also_close(int gone)
 		else
 			client_accept(agent.also_fd[i]);
 		control_unwatch(agent.also_fd[i]);
-		close(agent.also_fd[i]);
+		closer_close(agent.also_fd[i]);
 		agent.also_fd[i] = -1;
 	}
 }
@@ -249,7 +250,7 @@ static void drain(void)
 	client_accept(agent.listen_fd);
 	also_close(0);
 	control_unwatch(agent.listen_fd);
-	close(agent.listen_fd);
+	closer_close(agent.listen_fd);
 	agent.listen_fd = -1;
 	agent.draining = 1;
 	/* the lock goes to the next one, and the file with it */
@@ -354,7 +355,7 @@ void control_close(void)
 		return;
 	if (!agent.socket_given)
 		unlink(agent.opt.listen);
-	close(agent.listen_fd);
+	closer_close(agent.listen_fd);  /* with who was not accepted yet */
 	agent.listen_fd = -1;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an administrator may do to others' clients, and to devices: vgpu ctl. He is root, or the user whom the agent runs as; the
- * kernel says so (SO_PEERCRED). Every change is a line in the log. Control thread.
+ * What an administrator may do to others' clients, and to devices: vgpu ctl. He is root, or the user whom the agent runs as, and not
+ * in a container; the kernel says so (SO_PEERCRED, NSpid). Every change is a line in the log. Control thread.
  */
 #include "ctl.h"
 
@@ -54,10 +54,13 @@ int ctl_may(const struct client *by, struct vgpu_msg_ctl_r *r)
 {
 	memset(r, 0, sizeof(*r));
 	r->status = VGPU_ST_OK;
-	if (by->uid == 0 || by->uid == agent.uid)
+	if (tenant_rules(by))
 		return 1;
 	r->status = VGPU_ST_NOT_SUPPORTED;
-	snprintf(r->text, sizeof(r->text), "only root and the agent's own user (%u) may do that; this is user %u", agent.uid, by->uid);
+	if (by->uid == 0 || by->uid == agent.uid)
+		snprintf(r->text, sizeof(r->text), "user %u of a container may not do that: ask on the host (in vgpu-agent's own PID namespace)", by->uid);
+	else
+		snprintf(r->text, sizeof(r->text), "only root and the agent's own user (%u) may do that; this is user %u", agent.uid, by->uid);
 	log_client(LOG_WARN, "user %u, pid %d, asked for vgpu ctl and may not", by->uid, by->pid);
 	return 0;
 }

@@ -167,7 +167,7 @@ static int shut_out(const struct client *c, char *why, size_t n)
 		}
 		admitted = 1;
 	}
-	if (!is_closed() || admitted || c->uid == agent.uid)
+	if (!is_closed() || admitted || (c->uid == agent.uid && tenant_rules(c)))
 		return 0;
 	snprintf(why, n, "user %u, or its job, is not admitted (vgpu ctl admit)", c->uid);
 	return 1;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "boot.h"
+#include "closer.h"
 #include "control.h"
 #include "cpu.h"
 #include "data.h"
@@ -70,10 +71,14 @@ static int serve(int argc, char **argv)
 		goto out;
 	seccomp_init();
 
-	/* 4. The data thread, then what it may be given: devices, then clients. */
+	/* 4. The data thread, then what it may be given: devices, then clients, and who closes what they leave. */
 	if (data_start() < 0) {
 		log_error("the data thread cannot be started");
 		goto out;
+	}
+	if (closer_start() < 0) {
+		log_error("the closing thread cannot be started");
+		goto stop;
 	}
 	if (boot_devices() < 0 || control_listen() < 0)
 		goto stop;

@@ -32,6 +32,7 @@
 
 /* pwrite64: the doorbells of a PCI function. */
 static const int data_calls[] = { COMMON, SYS_pwrite64 };
+static const int closer_calls[] = { COMMON, SYS_timer_settime };
 /* The device's thread: a socket, or files of the kernel's VFIO. */
 #define DEVICE COMMON, SYS_poll, SYS_ppoll, SYS_fcntl, SYS_eventfd2, SYS_memfd_create, SYS_ftruncate, SYS_fallocate, SYS_mremap
 static const int user_calls[] = { DEVICE, SYS_socket, SYS_connect, SYS_sendmsg, SYS_recvmsg };
@@ -102,6 +103,11 @@ static void install(const int *calls, unsigned n, int reads, const char *who)
 void seccomp_data_thread(void)
 {
 	install(data_calls, sizeof(data_calls) / sizeof(data_calls[0]), 0, "data");
+}
+
+void seccomp_closer_thread(void)
+{
+	install(closer_calls, sizeof(closer_calls) / sizeof(closer_calls[0]), 0, "closing");
 }
 
 void seccomp_control_thread(void)

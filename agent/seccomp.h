@@ -5,6 +5,7 @@
 
 void seccomp_init(void);                /* says what went wrong if a thread is stopped */
 void seccomp_data_thread(void);
+void seccomp_closer_thread(void);
 void seccomp_control_thread(void);
 void seccomp_device_thread(int kernel);  /* kernel: it opens and closes PCI functions */
 

@@ -87,8 +87,8 @@ void tenant_box(const char *text, char *box, size_t n)
 			*box = '?';
 }
 
-/* By its own descriptor's word the process lives still, so what was read was its own. */
-void tenant_cgroup(const struct client *c, char *text, size_t n)
+/* A file of /proc/PID: by its own descriptor's word the process lives still, so what was read was its own. */
+static void read_proc(const struct client *c, const char *file, char *text, size_t n)
 {
 	char name[48];
 	struct pollfd p = { .fd = c->pidfd, .events = POLLIN };
@@ -98,13 +98,33 @@ void tenant_cgroup(const struct client *c, char *text, size_t n)
 	text[0] = 0;
 	if (c->pid <= 0 || c->pidfd < 0)
 		return;
-	snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)c->pid);
+	snprintf(name, sizeof(name), "/proc/%d/%s", (int)c->pid, file);
 	fd = (int)syscall(SYS_openat, AT_FDCWD, name, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		got = read(fd, text, n - 1);
 		close(fd);
 	}
 	text[got > 0 && poll(&p, 1, 0) == 0 ? got : 0] = 0;
+}
+
+void tenant_cgroup(const struct client *c, char *text, size_t n)
+{
+	read_proc(c, "cgroup", text, n);
+}
+
+/* proc(5): behind NSpid stand its numbers, one for each PID namespace from ours down to its own. */
+int tenant_rules(const struct client *c)
+{
+	char text[4096], *numbers;
+
+	if (c->uid != 0 && c->uid != agent.uid)
+		return 0;
+	read_proc(c, "status", text, sizeof(text));
+	numbers = strstr(text, "\nNSpid:\t");
+	if (!numbers)
+		return text[0] && !strstr(text, "\nNSp");      /* a kernel without such namespaces */
+	numbers += strlen("\nNSpid:\t");
+	return strcspn(numbers, "\t\n") == strcspn(numbers, "\n");
 }
 
 static void read_box(const struct client *c, char *box, size_t n)

@@ -41,6 +41,11 @@ struct device;
 int tenant_has_enough(const struct client *c, const struct device *d);
 /* The text of /proc/PID/cgroup, by its own descriptor's word its own; empty where it cannot be had. */
 void tenant_cgroup(const struct client *c, char *text, size_t n);
+/*
+ * May it rule over others? Root and the agent's own user may, in the agent's own PID namespace: root of a container has root's number
+ * as well, and is a tenant.
+ */
+int tenant_rules(const struct client *c);
 /* Are both the same user's, or out of one container? */
 int tenant_same(const struct client *a, const struct client *b);
 

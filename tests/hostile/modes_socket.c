@@ -3,7 +3,10 @@
 #define _GNU_SOURCE
 #include "raw.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -396,6 +399,101 @@ static void deaf(void)
 	raw_close(&r);
 }
 
+/*
+ * A TCP socket whose last close waits: there is data that its peer does not take, and SO_LINGER says how long (socket(7)). `deep`: in
+ * the queue of so many local sockets, one in the other. -1: none.
+ */
+static int waits_when_closed(int *peer, int deep)
+{
+	static const char bytes[65536];
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t n = sizeof a;
+	int listener = socket(AF_INET, SOCK_STREAM, 0), s = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), two[2];
+
+	if (bind(listener, (void *)&a, n) || listen(listener, 1) || getsockname(listener, (void *)&a, &n) ||
+	    (connect(s, (void *)&a, n) && errno != EINPROGRESS) || (*peer = accept(listener, NULL, NULL)) < 0) {
+		close(listener);
+		close(s);
+		return -1;
+	}
+	close(listener);
+	for (int quiet = 0; quiet < 20; quiet++)
+		if (send(s, bytes, sizeof bytes, MSG_NOSIGNAL) > 0)
+			quiet = 0;
+		else
+			raw_nap_ms(2);
+	setsockopt(s, SOL_SOCKET, SO_LINGER, &(struct linger){ 1, 30000 }, sizeof(struct linger));
+	for (; deep && socketpair(AF_UNIX, SOCK_SEQPACKET, 0, two) == 0; deep--) {
+		if (raw_send(two[0], "x", 1, &s, 1))
+			raw_say("not sent: %s", strerror(errno));
+		close(s);
+		close(two[0]);
+		s = two[1];
+	}
+	return s;
+}
+
+/* Descriptors that nobody asked for, whose last close is the agent's and waits for hours. */
+static void linger(void)
+{
+	struct vgpu_msg_hello h = { .h = { VGPU_MSG_HELLO, sizeof h }, .magic = VGPU_SESSION_MAGIC, .version = VGPU_PROTOCOL_VERSION,
+				    .command = "hostile" };
+	unsigned sent = 0, n = 0;
+	int peer[40], kept[40];
+
+	for (unsigned i = 0; i < 40; i++) {
+		struct raw r;
+		int s = waits_when_closed(&peer[i], (int)(i / 10)), sock = -1, fds[3] = { s, s, s }, gone;
+
+		if (s < 0) {
+			raw_miss("no TCP here");
+			return;
+		}
+		if (i & 1)
+			sock = raw_connect();
+		else if (!raw_open(&r))
+			sock = r.sock;
+		else if (sent) {
+			raw_breach("nobody is served while descriptor %u lingers", i);
+			return;
+		}
+		/* as the first message, or as the second, which is still in the queue when the first is the end; before it is accepted, too */
+		if (i % 4 > 1)
+			(void)!raw_send(sock, &h, 7, NULL, 0);
+		gone = sock >= 0 && !raw_send(sock, &h, i % 5 ? sizeof h : 9, fds, 1 + (int)(i % 3));
+		sent += (unsigned)gone;
+		if (gone)               /* else we would wait ourselves */
+			close(s);
+		if (gone && i % 3)
+			kept[n++] = sock;
+		else if (i & 1)
+			close(sock);
+		else if (sock >= 0)
+			raw_close(&r);
+	}
+	/* Whoever closes them must not wait either. */
+	for (unsigned i = 0; i < n; i++) {
+		struct pollfd gone = { .fd = kept[i] };
+
+		if (poll(&gone, 1, 15000) != 1) {
+			raw_breach("connection %u of %u, which was dropped, stays open", i, n);
+			return;
+		}
+	}
+	raw_say("%u descriptors", sent);
+	if (!sent)
+		raw_miss("nothing could be sent");
+	for (unsigned i = 0; i < 3; i++) {
+		struct raw r;
+
+		if (raw_open(&r)) {
+			raw_breach("nobody is served while descriptors linger");
+			break;
+		}
+		raw_close(&r);
+	}
+}
+
 /* What the agent hands out must be what it says: page and window sealed, the page not writable. */
 static void descriptors(void)
 {
@@ -450,6 +548,7 @@ const struct mode socket_modes[] = {
 	{ "tokens", tokens, "memory of others by guessed names, mapped at forbidden places" },
 	{ "own-pages", own_pages, "memory kept by a process that has left" },
 	{ "deaf", deaf, "questions without reading the answers" },
+	{ "linger", linger, "descriptors whose last close waits for hours" },
 	{ "descriptors", descriptors, "writes to what is read-only, truncation, the kick descriptor" },
 	{ NULL, NULL, NULL }
 };

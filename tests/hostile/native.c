@@ -15,12 +15,13 @@
 
 #include <cuda.h>
 
-#define LONGEST_S 20
+#define LONGEST_S 100           /* an emulated machine, and a flood to its end */
 
 static const struct { const char *name, *want, *what; } attacks[NATIVE_COUNT] = {
 #define X(name, want, what) [NATIVE_##name] = { #name, #want, what },
 	NATIVE_ATTACKS(X)
 	NATIVE_BEYOND(X)
+	NATIVE_CGROUP(X)
 #undef X
 #define X(name) [NATIVE_CALL_##name] = { "call_" #name, "died", "the system call " #name },
 	NATIVE_CALLS(X)

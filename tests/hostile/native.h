@@ -120,10 +120,19 @@ struct native_outcome {
 	X(pread64) X(writev) X(readv) X(sendto) X(recvfrom) X(splice) X(vmsplice) X(tee) X(sendfile) X(copy_file_range) X(finit_module) X(kexec_load) \
 	X(reboot) X(swapon) X(syslog) X(sysfs) X(ustat) X(uname) X(landlock_restrict_self) X(futex_waitv) X(getppid) X(stat) X(getcwd) X(readlink)
 
+/* Where each client's contexts are in a cgroup, without the filter and its limits of a process (tests/vm/cgroup.sh). */
+#define NATIVE_CGROUP(X) \
+	X(cgroup_shared,    refused,  "shared memory without end, which no limit of a process counts") \
+	X(cgroup_files,     stopped,  "files in memory without end") \
+	X(cgroup_forks,     refused,  "processes without end") \
+	X(cgroup_leave,     refused,  "a cgroup namespace, to see other groups") \
+	X(cgroup_all,       died,     "what it was granted, twice: as private and as physical memory (with the filter)")
+
 enum {
 #define X(name, ...) NATIVE_##name,
 	NATIVE_ATTACKS(X)
 	NATIVE_BEYOND(X)
+	NATIVE_CGROUP(X)
 #undef X
 	NATIVE_HAND,
 #define X(name) NATIVE_CALL_##name,

@@ -198,7 +198,7 @@ landlocked() {
 
 installed
 while IFS=$'\t' read -r name want _; do
-	[[ $name == hugetlb_punch || $name == beyond_* ]] || attack "$name" "$want"
+	[[ $name == hugetlb_punch || $name == beyond_* || $name == cgroup_* ]] || attack "$name" "$want"
 done < <("$N" --list)
 beyond
 huge

@@ -31,6 +31,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -521,6 +522,77 @@ static int64_t beyond_network(struct ctx *c)
 	return fd < 0 ? -errno : result(sendto(fd, "x", 1, 0, (void *)&a, sizeof(a)));
 }
 
+/* ---- a client's cgroup, alone -------------------------------------------------------------------------- */
+/* What a process does until the kernel ends it; -ENOMEM: it did. */
+static int64_t by_child(void (*flood)(void))
+{
+	pid_t p = fork();
+	int status;
+
+	if (p < 0)
+		return -errno;
+	if (!p) {
+		flood();
+		_exit(0);
+	}
+	if (waitpid(p, &status, 0) != p)
+		return -errno;
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? -ENOMEM : 0;
+}
+
+static void flood_shared(void)
+{
+	for (uint64_t got = 0; got < MOST; got += STEP) {
+		void *p = anon(STEP, RW, MAP_SHARED | MAP_ANONYMOUS);
+
+		if (p == MAP_FAILED)
+			break;
+		touch_all(p, STEP);
+	}
+}
+
+static void flood_files(void)
+{
+	static uint8_t page[VGPU_PAGE];
+	int fd = memfd_create("flood", 0);
+
+	for (uint64_t got = 0; got < MOST && write(fd, page, sizeof(page)) > 0;)
+		got += sizeof(page);
+}
+
+static int64_t cgroup_shared(struct ctx *c) { (void)c; return by_child(flood_shared); }
+static int64_t cgroup_files(struct ctx *c) { (void)c; return by_child(flood_files); }
+static int64_t cgroup_leave(struct ctx *c) { (void)c; return result(unshare(CLONE_NEWCGROUP)); }
+
+static int64_t cgroup_forks(struct ctx *c)
+{
+	static pid_t child[2000];
+	int64_t n = 0, err;
+
+	(void)c;
+	while (n < 2000 && (child[n] = fork()) >= 0) {
+		if (!child[n])
+			for (;;)
+				pause();
+		n++;
+	}
+	err = -errno;
+	for (int64_t i = 0; i < n; i++)
+		kill(child[i], SIGKILL);
+	while (wait(NULL) > 0)
+		;
+	return n < 2000 ? err : n;
+}
+
+static int64_t cgroup_all(struct ctx *c)
+{
+	int64_t had = grant(c, c->init.create.memory_limit);
+
+	if (had != (int64_t)c->init.create.memory_limit)
+		return -EBUSY;
+	return anon_flood(c) + phys_touch(c);
+}
+
 static int64_t call(long nr)
 {
 	static char path[] = "/etc/passwd";
@@ -543,6 +615,7 @@ static const struct {
 #define X(name, ...) [NATIVE_##name] = { name, 0 },
 	NATIVE_ATTACKS(X)
 	NATIVE_BEYOND(X)
+	NATIVE_CGROUP(X)
 #undef X
 #define X(name) [NATIVE_CALL_##name] = { NULL, SYS_##name },
 	NATIVE_CALLS(X)
@@ -592,7 +665,7 @@ enum ctx_result __wrap_ctx_exec(struct ctx *c, struct ctx_stream *s, const struc
 		volatile struct native_outcome *o = (void *)(uintptr_t)cmd->u.value.addr;
 
 		o->state = 1;
-		o->value = helper && (uint32_t)n >= NATIVE_beyond_queue && (uint32_t)n <= NATIVE_beyond_userns ? ask_helper((uint32_t)n) :
+		o->value = helper && (uint32_t)n >= NATIVE_beyond_queue && (uint32_t)n <= NATIVE_cgroup_leave ? ask_helper((uint32_t)n) :
 			   attacks[(uint32_t)n].run ? attacks[(uint32_t)n].run(c) : call(attacks[(uint32_t)n].nr);
 		o->state = 2;
 	}

@@ -59,6 +59,17 @@ n=$(rounds "$dir/a"); until_true again && ok "those that are there live on" || f
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	out=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$V/vgpu" ctl end "$id" 2>&1); st=$?
 	[ $st = 1 ] && grep -q 'only root' <<<"$out" && kill -0 $a && ok "another user may not" || fail "another user: exit $st: $out"
+	if unshare --pid --fork true 2>/dev/null; then
+		# root of a container: the same number in a PID namespace of its own
+		for what in "end $id" "weight $id 1" "deny 0" "admission closed" "set client:$id contexts 1"; do
+			# shellcheck disable=SC2086
+			out=$(unshare --pid --fork "$V/vgpu" ctl $what 2>&1); st=$?
+			[ $st = 1 ] && grep -q 'of a container may not' <<<"$out" || break
+		done
+		[ $st = 1 ] && kill -0 $a && [ "$(field $a weight)" = 100 ] && ok "nor may root of a container" || fail "root of a container: ctl $what: exit $st: $out"
+	else
+		skip "root of a container: no PID namespace can be made here"
+	fi
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$V/vgpu" ctl list >"$dir/out" 2>&1 && ok "but may look" || fail "list as another user: $(cat "$dir/out")"
 else
 	skip "another user: not root"

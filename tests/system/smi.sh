@@ -130,3 +130,21 @@ PY
 else
 	skip "monitors from PyPI: $(tail -n 1 "$P/pip.log")"
 fi
+
+# a client whose name is meant for the operator's terminal, or for his parser
+kill "$hold"; wait "$hold" 2>/dev/null
+evil=$'h\e[2J"\\\x9b31m\xc2\x9b\xff\n<&\xc3\xa4'
+cp "$dir/hold" "$dir/$evil" && (cd "$dir" && exec "./$evil" >held) & hold=$!
+until_true grep -q holds "$dir/held"
+bad=
+for how in "smi" "smi -j" "smi -q" "smi -q -x" "smi pmon -c 1" "smi --query-compute-apps=pid,name --format=csv" "ctl list" "ctl list -j" "metrics" "doctor -p $hold"; do
+	# shellcheck disable=SC2086
+	"$V/vgpu" $how >"$dir/out" 2>&1
+	python3 - "$dir/out" <<-'P' || bad="$bad; $how"
+		import sys
+		text = open(sys.argv[1], "rb").read().decode("utf-8")
+		sys.exit(any((ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160 for c in text))
+	P
+done
+"$V/vgpu" smi -j | python3 -c 'import json,sys; sys.exit("\xe4" not in json.loads(sys.stdin.buffer.read().decode("utf-8"))["clients"][0]["process_name"])' || bad="$bad; the letter that is one"
+[ -z "$bad" ] && ok "a name with control characters in all their forms reaches no terminal and no parser" || fail "control characters of a name get through: $bad"

@@ -80,6 +80,44 @@ if [ "$(id -u)" = 0 ] && [ -n "$cgroups" ] && group=$(mktemp -d "$cgroups/vgpu-t
 		fail "three users of one container: $(cat "$dir/out")"
 	fi
 	enough
+	# Connections that say nothing, or nothing but that they look: of ten users in one container; then of five containers, who together
+	# hold every place there is.
+	idle() { # GROUP FIRST_USER USERS EACH: in the background, in held; each says how many it has, and keeps them
+		(echo "$BASHPID" >"$1/cgroup.procs" && exec python3 - "$VGPU_AGENT" "$2" "$3" "$4" <<-'P'
+			import os, socket, sys, time
+			path, first, users, each = sys.argv[1], *map(int, sys.argv[2:])
+			def one(user):
+			    os.setgroups([]); os.setresgid(user, user, user); os.setresuid(user, user, user)
+			    mine = []
+			    for k in range(each):
+			        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+			        try: s.connect(path)
+			        except OSError: break
+			        mine.append(s)
+			    print("has", len(mine), flush=True)
+			    time.sleep(300)
+			for u in range(users):
+			    if not os.fork(): one(first + u)
+			while True: os.wait()
+		P
+		) >"$dir/held.${#held[@]}" 2>&1 &
+		held+=($!)
+	}
+	has() { [ "$(cat "$dir"/held.* | grep -c has)" = "$1" ]; }
+	idlers() { for p in "${held[@]}"; do pkill -9 -P "$p"; kill -9 "$p"; done 2>/dev/null; wait "${held[@]}" 2>/dev/null; held=(); rm -f "$dir"/held.*; }
+	idle "$group/mine/a" 100000 10 40
+	until_true has 10 && "$W" first >"$dir/out" 2>&1 && said 'out of container .* was refused: 10 are open' && ok "connections of ten users in one container that say nothing keep nobody out" || fail "beside ten users of one container: $(tail -n 1 "$dir/out")"
+	idlers
+	printf 'container-clients 96\nlog-level debug\n' >"$dir/limits"
+	kill -HUP "$agent"
+	until_true said 'container-clients 96'
+	for i in 1 2 3 4 5; do
+		mkdir "$group/$i.service"
+		idle "$group/$i.service" $((100000 + 100 * i)) 2 40
+	done
+	until_true has 10 && "$W" first >"$dir/out" 2>&1 && ok "nor do those of five containers together" || fail "beside five containers: $(tail -n 1 "$dir/out")"
+	idlers
+	until_true rmdir "$group"/?.service
 	until_true rmdir "$group/mine/a" "$group/mine/b" "$group/mine" "$group"
 else
 	[ -z "${group:-}" ] || rmdir "$group/mine/a" "$group/mine/b" "$group/mine" "$group" 2>/dev/null

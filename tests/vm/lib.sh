@@ -28,7 +28,7 @@ vm_modules=yes
 vm_initramfs() {
 	local out=$1 cmd links=()
 	shift
-	for cmd in sh cat dd dmesg echo env false free grep head insmod ip kill ln ls mkdir mount mv nproc poweroff printf ps pwd \
+	for cmd in sh cat chmod cut dd dmesg echo env expr false free grep head insmod ip kill ln ls mkdir mount mv nproc poweroff printf ps pwd \
 		   readlink su rm rmdir sed seq sha256sum sleep sort sync tail tee test time timeout top touch tr true umount uname \
 		   usleep vi wc; do
 		links+=("bin/$cmd@busybox")

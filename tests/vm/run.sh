@@ -221,6 +221,23 @@ vm_bus=bridge vm_addr=3 job refuse-shared boot refuse-shared 300 3 "$image" "hug
 	-device pcie-pci-bridge,id=bridge -device pci-serial,bus=bridge,addr=2
 vm_iommu='' job refuse-bare boot refuse-bare 300 3 "$image" "hugepages=16 rdinit=/refuse.sh -- no_iommu"
 
+# no function: device, agent and clients all inside, for what the kernel is to put around contexts
+with_device() {
+	local root=$tmp/inside f
+	mkdir -p "$root"/{bin,native,lib64,lib/x86_64-linux-gnu,usr/lib/vgpu,tests}
+	for f in vgpu vgpu-stub; do strip -s -o "$root/bin/$f" "$B/bin/$f"; done
+	strip -s -o "$root/native/vgpu-stub" "$B/test/hostile/bin/vgpu-stub"
+	cp "$B/e2e/driver/endless" "$B/test/hostile/native" "$tmp/tests/vecadd" "$root/tests/"
+	cp "$B/test/vm/delegate" "$root/bin/"
+	strip -s -o "$root/usr/lib/vgpu/libcuda.so.1" "$B/lib/libcuda.so.1"
+	for f in "$root"/bin/vgpu-stub "$root"/bin/vgpu "$root"/tests/native; do ldd "$f"; done | awk '$3 ~ /^\/(usr\/)?lib/ {print $3}' | sort -u |
+		while read -r f; do cp -L "$f" "$root/lib/x86_64-linux-gnu/"; done
+	cp -L /lib64/ld-linux-x86-64.so.2 "$root/lib64/"
+	vm_initramfs "$tmp/inside.gz" /="$root" bin/vgpu-agent="$B/bin/vgpu-agent" common.sh="$here/common.sh" cgroup.sh="$here/cgroup.sh" || return
+	VGPU_VM_MEMORY=1536M boot cgroup 600 "$(judges cgroup.sh)" "$tmp/inside.gz" "rdinit=/cgroup.sh"
+}
+job cgroup with_device
+
 if vm_own_kernel 2>"$tmp/why"; then
 	all_in_one own
 	boots cdev 'cdev and iommufd'

@@ -48,5 +48,38 @@ kill -9 "$was"
 judge restarted soon eval '[ "$(property ActiveState)" = active ] && [ "$(property MainPID)" != "$was" ]'
 judge member_computes_once_more as member /opt/tests/vecadd
 judge stop eval 'systemctl stop vgpu-agent && is "$(property Result)" success'
+
+# the device as a service too: its unit has a delegated cgroup, whose controllers and limits systemd sets; all walls but root's stand
+cg=/sys/fs/cgroup/system.slice/vgpu-stub.service
+of() { systemctl show -P "$1" vgpu-stub; }
+leaf() { ls -d "$cg"/client-* 2>/dev/null; }
+no_leaf() { [ -z "$(leaf)" ]; }
+hang() { as member /opt/tests/endless hang >/run/hang 2>&1 & soon grep -q running /run/hang; }
+walls() { as member vgpu smi -j | tr -d ' \n' | grep -o '"walls":[^]]*' | grep -o '[a-z]*' | grep -v walls | tr '\n' ' '; }
+rm -r /etc/systemd/system/vgpu-agent.service.d
+mkdir -p /etc/systemd/system/vgpu-stub.service.d
+printf '[Service]\nEnvironment="STUB_OPTIONS=--memory 64M --overhead 64M --require-walls=user,pid,mount,net,ipc,landlock,cgroup"\n' \
+	>/etc/systemd/system/vgpu-stub.service.d/override.conf
+systemctl daemon-reload
+judge stub_starts systemctl start vgpu-stub
+judge stub_not_root is "$(ps -o user= -p "$(of MainPID)")" vgpu-stub
+judge stub_delegates is "$(of Delegate) $(of DelegateControllers)" 'yes cpu memory pids'
+judge stub_limits eval '[ "$(of MemoryMax)" != infinity ] && [ "$(cat $cg/memory.max)" != max ] && [ "$(cat $cg/pids.max)" = 8192 ]'
+judge stub_and_agent systemctl start vgpu-agent
+judge stub_member_computes as member /opt/tests/vecadd
+judge stub_walls is "$(walls)" 'seccomp user pid mount net ipc landlock cgroup '
+hang
+judge stub_leaf is "$(cat "$(leaf)"/memory.max "$(leaf)"/cpu.weight | tr '\n' ' ')" "$(((64 + 64 + 288) << 20)) 100 "
+judge stub_context_in_it is "$(for p in $(cat "$(leaf)/cgroup.procs"); do cat "/proc/$p/comm"; done)" vgpu-context
+pkill endless
+judge stub_leaf_goes soon no_leaf
+hang
+was=$(of MainPID)
+kill -9 "$was"
+judge stub_restarted soon eval '[ "$(of ActiveState)" = active ] && [ "$(of MainPID)" != "$was" ]'
+judge stub_nothing_left soon no_leaf
+judge stub_computes_again soon as member /opt/tests/vecadd
+systemctl stop vgpu-agent vgpu-stub
+journalctl -u vgpu-stub --no-pager -o cat | tail -n 20 | sed 's/^/  # /'
 journalctl -u vgpu-agent -u "vgpu-bind@*" --no-pager -o cat | tail -n 40 | sed 's/^/  # /'
 systemctl poweroff -ff

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # By hand, two minutes: the agent as a service of an ordinary Debian, on a PCI function. A guest with systemd and udev, the stock
 # kernel, and what "make install" installs: vgpu-bind@ binds the function, the udev rule gives its group to user vgpu, and the
-# hardened unit serves it. service-inside.sh is what happens in there. Prints "ok NAME", "FAIL NAME reason", "skip NAME reason".
+# hardened unit serves it; then the device's own unit, whose contexts are in a delegated cgroup. service-inside.sh is what happens in there. Prints "ok NAME", "FAIL NAME reason", "skip NAME reason".
 #
 #   service.sh BUILD
 set -u
@@ -27,7 +27,7 @@ cp -a "$cache/debian/root" "$root" || exit 1
 modules=$root/usr/lib/modules/$(cat "$kernel/version")/kernel
 mkdir -p "$modules" "$root/opt/tests" "$root/etc/systemd/system/multi-user.target.wants"
 for m in "$kernel"/modules/*.ko; do cp "$m" "$modules/${m##*/??-}"; done
-cp "$B"/e2e/driver/{vecadd,threads} "$root/opt/tests/" || exit 1
+cp "$B"/e2e/driver/{vecadd,threads,endless} "$root/opt/tests/" || exit 1
 cp "$here/service-inside.sh" "$root/opt/"
 cat >"$root/etc/systemd/system/inside.service" <<'END'
 [Unit]

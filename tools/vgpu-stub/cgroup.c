@@ -9,11 +9,13 @@
  * Delegate=yes, or the one that --cgroup names; another's is left alone.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -81,6 +83,32 @@ static int make_group(int dir, const char *name)
 	return fchmodat(dir, name, 0755, 0);
 }
 
+/*
+ * What a device left that was killed: it could not clear up, and its contexts die a moment after it. Whoever has the lock is alone
+ * here, so nobody's limits are set by two.
+ */
+static int take_over(int dir)
+{
+	for (unsigned tries = 0; tries < 50; tries++) {
+		int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), busy = 0;
+		DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+		if (!list) {
+			if (fd >= 0)
+				close(fd);
+			return -1;
+		}
+		for (struct dirent *e; (e = readdir(list));)
+			busy |= !strncmp(e->d_name, "client-", 7) && unlinkat(dir, e->d_name, AT_REMOVEDIR) && errno == EBUSY;
+		closedir(list);
+		if (!busy)
+			return 0;
+		usleep(20000);
+	}
+	errno = EBUSY;
+	return -1;
+}
+
 int cgroup_open(struct device *d, char *why, size_t room)
 {
 	static const char *const controllers[] = { "+memory", "+pids", "+cpu" };
@@ -96,6 +124,10 @@ int cgroup_open(struct device *d, char *why, size_t room)
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		FAIL("%s: %s", path, strerror(errno));
+	if (flock(dir, LOCK_EX | LOCK_NB) || take_over(dir)) {
+		snprintf(why, room, "%s is another device's: %s", path, strerror(errno));
+		goto fail;
+	}
 	if (!d->config.cgroup && (make_group(dir, "device") || put_number(dir, "device/cgroup.procs", (uint64_t)getpid()))) {
 		snprintf(why, room, "%s/device: %s", path, strerror(errno));
 		goto fail;
@@ -166,6 +198,11 @@ int cgroup_enter(struct context *c)
 	put(dir, "memory.swap.max", "0");       /* where there is swap at all */
 	c->in_cgroup = 1;
 	return dir;
+}
+
+int cgroup_move(int dir, pid_t p)
+{
+	return put_number(dir, "cgroup.procs", (uint64_t)p) ? -errno : 0;
 }
 
 /* Its weight has changed. */

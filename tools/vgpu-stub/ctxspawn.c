@@ -78,6 +78,8 @@ struct cage {
 	int sock, peer, err;            /* its end, the parent's end, the pipe for its stderr */
 	int counts;                     /* file of vgpu verify, which a context could not open: not its files, not its user's; -1 */
 	pid_t parent;
+	int waits;                      /* until the parent has said who it is, or where */
+	int to_move;
 	uint32_t walls;
 	uint64_t data_limit, data_most;
 };
@@ -114,9 +116,9 @@ static void child(const struct cage *k, char *const argv[], char *const envp[])
 		_exit(127);
 	/* The parent says who root of the user namespace is; exec keeps that root's rights, until ctx_walls.c drops them. */
 	close(k->peer);
+	if (k->waits && read(k->sock, &go, 1) != 1)
+		_exit(127);
 	if (k->walls & VGPU_WALL_USER) {
-		if (read(k->sock, &go, 1) != 1)
-			_exit(127);
 		syscall(SYS_setgroups, 0, NULL);        /* not root: not ours to say, the groups stay */
 		if (syscall(SYS_setresgid, 0, 0, 0) || syscall(SYS_setresuid, 0, 0, 0))
 			_exit(126);
@@ -137,17 +139,26 @@ static void child(const struct cage *k, char *const argv[], char *const envp[])
 	_exit(127);
 }
 
-/* fork() with namespaces and a cgroup; this process has one thread. */
-static pid_t start(uint32_t walls, int cgroup)
+/*
+ * fork() with namespaces and a cgroup; this process has one thread. systemd's RestrictNamespaces= leaves no clone3, whose flags no filter
+ * sees: then the child waits in clone's until it has been put into its cgroup.
+ */
+static pid_t start(struct cage *k, int cgroup)
 {
 	struct clone_args a = { .exit_signal = SIGCHLD };
+	uint32_t walls = k->walls;
+	pid_t p;
 
 	a.flags = (walls & VGPU_WALL_USER ? CLONE_NEWUSER : 0) | (walls & VGPU_WALL_PID ? CLONE_NEWPID : 0) |
 		  (walls & VGPU_WALL_MOUNT ? CLONE_NEWNS : 0) | (walls & VGPU_WALL_IPC ? CLONE_NEWIPC : 0);
 	if (cgroup >= 0) {
 		a.flags |= CLONE_INTO_CGROUP;
 		a.cgroup = (uint64_t)cgroup;
-		return (pid_t)syscall(SYS_clone3, &a, sizeof(a));
+		p = (pid_t)syscall(SYS_clone3, &a, sizeof(a));
+		if (p >= 0 || errno != ENOSYS)
+			return p;
+		a.flags &= ~(uint64_t)CLONE_INTO_CGROUP;
+		k->waits = k->to_move = 1;
 	}
 	if (a.flags)
 		return (pid_t)syscall(SYS_clone, (unsigned long)(a.flags | SIGCHLD), 0, 0, 0, 0);
@@ -242,7 +253,8 @@ int ctxspawn(struct context *c)
 	k.sock = s[1];
 	k.peer = s[0];
 	k.err = e[1];
-	p = start(c->walls, cgroup);
+	k.waits = (c->walls & VGPU_WALL_USER) != 0;
+	p = start(&k, cgroup);
 	if (p < 0) {
 		err = -errno;
 		c->failed_wall = c->walls & VGPU_WALL_USER ? VGPU_WALL_USER : c->walls & (VGPU_WALL_PID | VGPU_WALL_MOUNT | VGPU_WALL_IPC);
@@ -257,15 +269,19 @@ int ctxspawn(struct context *c)
 		err = -errno;
 		goto kill;
 	}
-	if (c->walls & VGPU_WALL_USER) {
-		err = put_maps(p, uid ? uid : geteuid(), uid ? uid : getegid(), geteuid() == 0);
-		if (!err && write(s[0], "g", 1) != 1)
-			err = -errno;
-		if (err) {
-			c->failed_wall = uid ? VGPU_WALL_UID : VGPU_WALL_USER;
-			c->failed_at = "the map of its user namespace";
-			goto kill;
-		}
+	if (k.to_move && (err = cgroup_move(cgroup, p))) {
+		c->failed_wall = VGPU_WALL_CGROUP;
+		c->failed_at = "its cgroup";
+		goto kill;
+	}
+	if (c->walls & VGPU_WALL_USER && (err = put_maps(p, uid ? uid : geteuid(), uid ? uid : getegid(), geteuid() == 0))) {
+		c->failed_wall = uid ? VGPU_WALL_UID : VGPU_WALL_USER;
+		c->failed_at = "the map of its user namespace";
+		goto kill;
+	}
+	if (k.waits && write(s[0], "g", 1) != 1) {
+		err = -errno;
+		goto kill;
 	}
 	close(s[1]);
 	close(e[1]);

@@ -296,6 +296,7 @@ const char *walls_text(uint32_t walls);
 int cgroup_open(struct device *d, char *why, size_t room);
 void cgroup_weight(struct context *c);
 int cgroup_enter(struct context *c);                    /* the group's fd, or -errno */
+int cgroup_move(int dir, pid_t p);                      /* for whom clone could not; 0 or -errno */
 void cgroup_leave(struct context *c);
 
 /* ctxwords.c: LOG and stderr */

@@ -53,14 +53,6 @@ const char *base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Paths and names come from files: no control character of theirs reaches the terminal. */
-static void printable(char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			*s = '?';
-}
-
 static void print(struct doctor *d, enum level l, const char *name, const char *seen, const char *advice)
 {
 	d->count[l]++;

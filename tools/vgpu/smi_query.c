@@ -59,13 +59,6 @@ static size_t read_words(unsigned pid, char *out, size_t n)
 	return got;
 }
 
-static void printable(char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			*s = '?';
-}
-
 const char *smi_process(unsigned pid, const char *comm, char *out, size_t n)
 {
 	if (!read_words(pid, out, n) || !out[0])

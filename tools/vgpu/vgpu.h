@@ -41,6 +41,9 @@ int cmd_nvlink(int argc, char **argv);
 /* "vgpu: ..." on stderr. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* What is no printable UTF-8 becomes '?' (plain.c). */
+void printable(char *text);
+
 /* ---- json.c: writes one object to stdout, commas and escapes by itself ---- */
 struct json {
 	FILE *out;
