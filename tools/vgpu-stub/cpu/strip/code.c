@@ -151,6 +151,18 @@ static void branch(struct scomp *c, const struct insn *in)
 	if (!c->cur->split) {
 		bool near = f == number(c, c->cur) + 1;         /* it comes last, and needs no jump */
 
+		if (c->later) {
+			u32 jumps[2][2], first = in->gneg == near ? 1 : 0;      /* 0: it holds for all */
+
+			s_ends(c, in - 1, jumps[0], jumps[1]);
+			g_here(a, jumps[first][0]);
+			g_here(a, jumps[first][1]);
+			go_to(c, near ? t : f, false);
+			g_here(a, jumps[!first][0]);
+			g_here(a, jumps[!first][1]);
+			go_to(c, near ? f : t, true);
+			return;
+		}
 		if (c->fused) {
 			/* the comparison just before: its flags */
 			to_hi = g_jcc(a, (u32)(c->fused & 15) ^ (in->gneg ^ near));
@@ -366,6 +378,7 @@ static void block(struct scomp *c, struct sblock *b)
 	c->cur = b;
 	c->mx = c->s->mxcsr == ~0u ? c->s->mxcsr_home : 0;
 	c->fused = 0;
+	c->later = false;
 	c->nnear = 0;
 	b->at = c->a.n;
 	for (i = b->start; i < b->end && !c->bad && !c->a.oom; i++) {

@@ -14,6 +14,25 @@ static void store_gpr(struct scomp *c, u32 size, struct rm m, int gpr)
 	g_op(a, size == 8, size == 1 ? 0x88 : 0x89, gpr, m, 0);
 }
 
+/*
+ * Shared memory has one worker: some lanes of a row may be stored as the whole, with what is there for the others. Where lanes are apart that
+ * is done at once, without a look whether all run.
+ */
+static bool blends_in(const struct insn *in) { return in->space == SPACE_SHARED; }
+static bool often_some(const struct scomp *c) { return c->guarded || c->cur->keep; }
+
+/* ymm tmp = what is to be stored at m, x for those that run. In tmp or memory */
+static void blend_row(struct scomp *c, struct rm m, int x, int mask, int tmp)
+{
+	struct as *a = &c->a;
+
+	s_site(c);
+	vy(a, X_MOVU, tmp, 0, m);
+	vyi(a, X_BLENDVPS, tmp, tmp, rm_reg(x), (u32)mask << 4);
+	s_site(c);
+	vy(a, X_MOVU_ST, tmp, 0, m);
+}
+
 /* Lanes next to each other; false: not of a kind that is done so */
 static bool store_row(struct scomp *c, const struct insn *in, struct sval v)
 {
@@ -48,6 +67,10 @@ static bool store_row(struct scomp *c, const struct insn *in, struct sval v)
 	x = sv_obs(c, in->o[0], 0, 0, 0);
 	if (in->size == 4) {
 		m = s_row_address(c, in, v);
+		if (blends_in(in) && often_some(c)) {
+			blend_row(c, m, x, s_mask(c), 1);
+			return true;
+		}
 		s_mask_bits(c, RDX);
 		g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
 		part = g_jcc(a, CC_NE);
@@ -55,8 +78,12 @@ static bool store_row(struct scomp *c, const struct insn *in, struct sval v)
 		vy(a, X_MOVU_ST, x, 0, m);
 		over = g_jmp(a);
 		g_here(a, part);
-		s_site(c);
-		vy(a, X_MASKMOVD_ST, x, s_mask(c), m);
+		if (blends_in(in)) {
+			blend_row(c, m, x, s_mask(c), 1);
+		} else {
+			s_site(c);
+			vy(a, X_MASKMOVD_ST, x, s_mask(c), m);
+		}
 		g_here(a, over);
 		return true;
 	}
@@ -213,10 +240,9 @@ static int column(struct scomp *c, const struct insn *in, u32 k, int d)
 	return d;
 }
 
-static void put_words(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
+static void put_words(struct scomp *c, int x, struct rm m, const s32 *p)
 {
 	struct as *a = &c->a;
-	int x = column(c, in, 0, 0);
 	u32 i;
 
 	for (i = 0; i < STRIP; i++) {
@@ -228,6 +254,19 @@ static void put_words(struct scomp *c, const struct insn *in, struct rm m, const
 		vx(a, X_PEXTRD_TO, 0, x, 0, s_off(m, p[i]), 1);
 		b1(a, i & 3);
 	}
+}
+
+/* Some of them: with what is there for the others, as blends_in() says. */
+static void blend_words(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
+{
+	struct as *a = &c->a;
+	int x = column(c, in, 0, 2);
+
+	s_mem_four(c, 0, m, p);
+	s_mem_four(c, 1, m, p + 4);
+	vyi(a, X_INSERT, 0, 0, rm_reg(1), 1);
+	vyi(a, X_BLENDVPS, 0, 0, rm_reg(x), (u32)s_mask(c) << 4);
+	put_words(c, 0, m, p);
 }
 
 static void put_pairs(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
@@ -320,13 +359,17 @@ static bool store_pattern(struct scomp *c, const struct insn *in, struct sval v,
 	if (!apart(p, (s32)bytes))
 		return false;
 	m = s_row_address(c, in, v);
+	if (blends_in(in) && often_some(c) && bytes == 4) {
+		blend_words(c, in, m, p);
+		return true;
+	}
 	s_mask_bits(c, RDX);
 	g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
 	part = g_jcc(a, CC_NE);
 	if (in->dw)
 		put_wide(c, in, m, p);
 	else if (bytes == 4)
-		put_words(c, in, m, p);
+		put_words(c, column(c, in, 0, 0), m, p);
 	else if (bytes == 8)
 		put_pairs(c, in, m, p);
 	else

@@ -182,6 +182,7 @@ struct scomp {
 	struct sblock *cur;
 	u32 pc;
 	u8 fused;                       /* 16 and a condition: of the branch that ends the block */
+	bool later;                     /* the comparison for that branch is done there: s_ends() */
 	bool guess, guessed;            /* indices are not negative: facts.c may suppose it, and has */
 	bool guarded;                   /* by a mask in ymm14, its bits in the stack word gbits */
 	bool bad;
@@ -272,6 +273,7 @@ void s_slow_ways(struct scomp *c);
 struct sslow *s_slow_now(struct scomp *c);
 void s_ldmxcsr(struct scomp *c, u32 v);
 void s_mxcsr(struct scomp *c, u32 want);
+void s_mxcsr_rounds(struct scomp *c, u32 want);
 void s_mode_home(struct scomp *c);
 bool s_mode_begin(struct scomp *c, const struct insn *in);
 void s_mode_end(struct scomp *c);
@@ -310,6 +312,7 @@ bool s_wide(struct scomp *c, const struct insn *in);
 bool s_approx(struct scomp *c, const struct insn *in);
 bool s_setp(struct scomp *c, const struct insn *in);
 bool s_setp_call(struct scomp *c, const struct insn *in);
+void s_ends(struct scomp *c, const struct insn *in, u32 *holds, u32 *fails);
 bool s_pred(struct scomp *c, const struct insn *in);
 bool s_scalar(struct scomp *c, const struct insn *in);
 bool s_sreg(struct scomp *c, const struct insn *in);

@@ -338,13 +338,13 @@ static bool floats(struct scomp *c, const struct insn *in)
 			sput(c, in->o[0], 0, 0);
 			return true;
 		case LOP_CVT_F_S32:
-			s_mxcsr(c, in->mxcsr);
+			s_mxcsr_rounds(c, in->mxcsr);
 			x = sv_obs(c, in->o[1], 0, 0, 0);
 			vr(a, X_CVTDQ2PS, 0, 0, x);
 			sput(c, in->o[0], 0, 0);
 			return true;
 		case LOP_CVT_F_U32:
-			s_mxcsr(c, in->mxcsr);
+			s_mxcsr_rounds(c, in->mxcsr);
 			x = sv_obs(c, in->o[1], 0, 0, 0);
 			/* both halves are exact; one rounding */
 			vyi(a, X_SHID, SH_RIGHT, 1, rm_reg(x), 16);
