@@ -95,6 +95,8 @@ static void go_to(struct scomp *c, u32 t, bool next)
 			c->exits[exit].spins = true;
 		if (c->b[t].turn)
 			s_turn(c, t);
+	} else if (c->b[t].turn) {
+		s_rounds(c, t);
 	}
 	for (w = 0; w < t && w < c->nb; w++) {
 		if (!bit_of(c->cur->wait, w))
@@ -263,7 +265,7 @@ static bool native(struct scomp *c, const struct insn *in)
 	case K_LD:
 		return s_pair(c, c->pc) || s_ld(c, in);
 	case K_ST:
-		return s_st(c, in);
+		return s_quad_store(c, in) || s_st(c, in);
 	case K_ATOM:
 		return s_atom(c, in);
 	case K_SHFL:
@@ -541,7 +543,7 @@ struct jit *strip_compile(struct func *fn, u32 spec)
 	if (!s_pool(c))
 		goto out;
 	s_within(c);
-	if (!s_order(c) || !s_blocks(c) || !s_facts(c) || !s_place(c) || !s_clean(c))
+	if (!s_order(c) || !s_blocks(c) || !s_facts(c) || !s_quads(c) || !s_place(c) || !s_clean(c))
 		goto out;
 	s_pairs(c);
 	s_steps(c);
