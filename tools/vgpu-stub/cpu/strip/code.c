@@ -228,6 +228,7 @@ static void leave_lanes(struct scomp *c, const struct insn *in)
 	u32 some;
 
 	if (in->guard == OPND_NONE) {
+		s_meet_whole(c);
 		g_op(a, 0, 0x09, R12, SPM(done), 0);
 		ended(c);
 		return;

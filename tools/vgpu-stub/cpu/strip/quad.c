@@ -193,6 +193,9 @@ bool s_quads(struct scomp *c)
 
 			if (c->code[i].kind != K_ST || !plain(&c->code[i]) || c->quad[i].n || s_sync_at(c, i))
 				continue;
+			/* where some lanes run, words into shared memory go with what is there for the others (store.c) */
+			if (c->code[i].space == SPACE_SHARED && c->b[b].keep)
+				continue;
 			n = stores(c, &c->b[b], i, at);
 			q = row_of(&c->code[i], n);
 			c->cur = &c->b[b];

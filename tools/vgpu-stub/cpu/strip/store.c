@@ -126,11 +126,45 @@ static int word_of(struct scomp *c, const struct insn *in, u32 k)
 	return 0;
 }
 
+#define X_MOVQ_TO VOP(1, 1, 0, 0xd6)
+#define X_MOVHPS_TO VOP(0, 1, 0, 0x17)
+#define X_PEXTRB_TO VOP(1, 3, 0, 0x14)
+#define X_PEXTRW_TO VOP(1, 3, 0, 0x15)
+#define X_PEXTRD_TO VOP(1, 3, 0, 0x16)
+
+/* Elements of up to 32 bits of all lanes, in their order, at the addresses in ymm0 and ymm1. */
+static void store_each(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 op = in->size == 4 ? X_PEXTRD_TO : in->size == 2 ? X_PEXTRW_TO : X_PEXTRB_TO, i;
+	int x = sv_obs(c, in->o[0], 0, 0, 2);
+
+	for (i = 0; i < STRIP; i += 2) {
+		int at = i < 4 ? 0 : 1;
+
+		if (i == 4) {
+			vyi(a, X_EXTRACT, x, 0, rm_reg(2), 1);
+			x = 2;
+		}
+		if (i & 2)
+			vyi(a, X_EXTRACT, at, 0, rm_reg(at), 1);
+		vx_x(a, X_MOVQ_ST, at, 0, rm_reg(RAX));
+		vx(a, X_PEXTRQ, 0, at, 0, rm_reg(RCX), 1);
+		b1(a, 1);
+		s_site(c);
+		vx(a, op, 0, x, 0, rm_mem(RAX, 0), 1);
+		b1(a, (i & 3) * (4 / in->size));
+		s_site(c);
+		vx(a, op, 0, x, 0, rm_mem(RCX, 0), 1);
+		b1(a, ((i & 3) + 1) * (4 / in->size));
+	}
+}
+
 static bool store_lanes(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	bool narrow = in->vec > 1 && in->size < 4;
-	u32 bytes = (u32)in->size * in->vec, n = narrow ? (bytes + 3) / 4 : in->vec, no[S_NO_ROW], nno, done = 0, top, v, p;
+	u32 bytes = (u32)in->size * in->vec, n = narrow ? (bytes + 3) / 4 : in->vec, no[S_NO_ROW], nno, done = 0, some, all = 0, top, v, p;
 
 	if (in->vec > 1 && (in->dw ? in->size != 8 || in->vec != 2 : in->size > 4))
 		return false;
@@ -147,6 +181,14 @@ static bool store_lanes(struct scomp *c, const struct insn *in)
 			g_here(a, no[--nno]);
 	}
 	s_lane_addresses(c, in);
+	if (in->vec == 1 && !in->dw && in->size <= 4) {
+		s_mask_bits(c, RAX);
+		g_alui(a, 0, G_CMP, rm_reg(RAX), 255);
+		some = g_jcc(a, CC_NE);
+		store_each(c, in);
+		all = g_jmp(a);
+		g_here(a, some);
+	}
 	s_store_addresses(c);
 	for (v = 0; v < n; v++)
 		for (p = 0; p < (in->dw ? 2u : 1u); p++) {
@@ -180,14 +222,13 @@ static bool store_lanes(struct scomp *c, const struct insn *in)
 	s_next_lane(c, top);
 	if (done)
 		g_here(a, done);
+	if (all)
+		g_here(a, all);
 	return true;
 }
 
 /* ---- lanes at known distances ---------------------------------------------------------------------- */
 
-#define X_MOVQ_TO VOP(1, 1, 0, 0xd6)
-#define X_MOVHPS_TO VOP(0, 1, 0, 0x17)
-#define X_PEXTRD_TO VOP(1, 3, 0, 0x16)
 #define X_UNPCKLPS VOP(0, 1, 0, 0x14)
 #define X_UNPCKHPS VOP(0, 1, 0, 0x15)
 

@@ -82,7 +82,7 @@ struct sblock {
 };
 
 #define S_ENDED 0xfffffffeu             /* sprivate.spc, sphase.at: their lanes have ended */
-#define S_ROUNDS_LOG2 2                 /* rounds of a turn, few enough that their loads lie in the caches until the others have been there */
+#define S_ROUNDS_LOG2 1                 /* rounds of a turn, few enough that their loads lie in the caches until the others have been there */
 #define S_TURN 0x80000000u              /* in spc and at: before the block that begins there, where strips take turns */
 #define ALL_WARPS 1u
 
@@ -293,6 +293,7 @@ void s_clean_before(const struct scomp *c, u32 pc, u64 *set);
 bool s_enters(const struct scomp *c, u32 block);         /* has it a way in? */
 void s_meet(struct scomp *c, u32 pc);
 void s_meet_end(struct scomp *c);
+void s_meet_whole(struct scomp *c);                      /* the way most go */
 void s_turn(struct scomp *c, u32 t);
 void s_rounds(struct scomp *c, u32 t);
 /* park.c: scalars of strips that are not running */

@@ -220,7 +220,8 @@ static void min_max(struct scomp *c, const struct insn *in)
 	vyi(a, X_BLENDVPS, 2, 2, rm_reg(y), 3u << 4);
 	vyi(a, X_CMPPS, 3, y, rm_reg(y), 3);
 	vyi(a, X_BLENDVPS, 2, 2, rm_reg(x), 3u << 4);
-	s_canon(c, 2, 2, 3);
+	if (!c->r[in->o[0]].rawf)
+		s_canon(c, 2, 2, 3);
 	sput(c, in->o[0], 0, 2);
 }
 
