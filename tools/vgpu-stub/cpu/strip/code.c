@@ -95,6 +95,8 @@ static void go_to(struct scomp *c, u32 t, bool next)
 			c->exits[exit].spins = true;
 		if (c->b[t].turn)
 			s_turn(c, t);
+	} else if (c->b[t].turn) {
+		s_rounds(c, t);
 	}
 	for (w = 0; w < t && w < c->nb; w++) {
 		if (!bit_of(c->cur->wait, w))
@@ -151,6 +153,18 @@ static void branch(struct scomp *c, const struct insn *in)
 	if (!c->cur->split) {
 		bool near = f == number(c, c->cur) + 1;         /* it comes last, and needs no jump */
 
+		if (c->later) {
+			u32 jumps[2][2], first = in->gneg == near ? 1 : 0;      /* 0: it holds for all */
+
+			s_ends(c, in - 1, jumps[0], jumps[1]);
+			g_here(a, jumps[first][0]);
+			g_here(a, jumps[first][1]);
+			go_to(c, near ? t : f, false);
+			g_here(a, jumps[!first][0]);
+			g_here(a, jumps[!first][1]);
+			go_to(c, near ? f : t, true);
+			return;
+		}
 		if (c->fused) {
 			/* the comparison just before: its flags */
 			to_hi = g_jcc(a, (u32)(c->fused & 15) ^ (in->gneg ^ near));
@@ -214,6 +228,7 @@ static void leave_lanes(struct scomp *c, const struct insn *in)
 	u32 some;
 
 	if (in->guard == OPND_NONE) {
+		s_meet_whole(c);
 		g_op(a, 0, 0x09, R12, SPM(done), 0);
 		ended(c);
 		return;
@@ -251,7 +266,7 @@ static bool native(struct scomp *c, const struct insn *in)
 	case K_LD:
 		return s_pair(c, c->pc) || s_ld(c, in);
 	case K_ST:
-		return s_st(c, in);
+		return s_quad_store(c, in) || s_st(c, in);
 	case K_ATOM:
 		return s_atom(c, in);
 	case K_SHFL:
@@ -366,6 +381,7 @@ static void block(struct scomp *c, struct sblock *b)
 	c->cur = b;
 	c->mx = c->s->mxcsr == ~0u ? c->s->mxcsr_home : 0;
 	c->fused = 0;
+	c->later = false;
 	c->nnear = 0;
 	b->at = c->a.n;
 	for (i = b->start; i < b->end && !c->bad && !c->a.oom; i++) {
@@ -528,7 +544,7 @@ struct jit *strip_compile(struct func *fn, u32 spec)
 	if (!s_pool(c))
 		goto out;
 	s_within(c);
-	if (!s_order(c) || !s_blocks(c) || !s_facts(c) || !s_place(c) || !s_clean(c))
+	if (!s_order(c) || !s_blocks(c) || !s_facts(c) || !s_quads(c) || !s_place(c) || !s_clean(c))
 		goto out;
 	s_pairs(c);
 	s_steps(c);

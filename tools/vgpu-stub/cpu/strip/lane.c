@@ -219,6 +219,26 @@ static bool prmt(struct scomp *c, const struct insn *in)
 	return true;
 }
 
+/* Ones of each half byte by a table, summed up. */
+static bool popc(struct scomp *c, const struct insn *in)
+{
+	static const u8 ones[32] = { 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4 };
+	struct as *a = &c->a;
+	int x = sv_obs(c, in->o[1], 0, 0, 0);
+
+	shift_imm(c, SH_RIGHT, false, 1, x, 4);
+	vy(a, X_PAND, 0, x, s_splat32(c, 0x0f0f0f0f));
+	vy(a, X_PAND, 1, 1, s_splat32(c, 0x0f0f0f0f));
+	vy(a, X_MOVU, 2, 0, rm_lit(s_lit(c, ones, 32), 0));
+	vr(a, X_PSHUFB, 0, 2, 0);
+	vr(a, X_PSHUFB, 1, 2, 1);
+	vr(a, X_PADDB, 0, 0, 1);
+	vy(a, X_PMADDUBSW, 0, 0, s_splat32(c, 0x01010101));
+	vy(a, X_PMADDWD, 0, 0, s_splat32(c, 0x00010001));
+	sput(c, in->o[0], 0, 0);
+	return true;
+}
+
 /* Bytes as 16-bit numbers, the even and the odd ones apart. */
 static bool dp4a(struct scomp *c, const struct insn *in)
 {
@@ -402,6 +422,8 @@ bool s_lane(struct scomp *c, const struct insn *in)
 		return bfe(c, in);
 	case LOP_PRMT:
 		return prmt(c, in);
+	case LOP_POPC:
+		return is32(in->type) && popc(c, in);
 	case LOP_DP4AUU: case LOP_DP4AUS: case LOP_DP4ASU: case LOP_DP4ASS:
 		return dp4a(c, in);
 	}

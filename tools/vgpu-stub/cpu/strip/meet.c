@@ -485,14 +485,21 @@ void s_meet(struct scomp *c, u32 pc)
 	s_stub_jump(c, g_jmp(a), b, true);
 }
 
+/* A strip's turn in the loop that begins with block t is before it. */
+void s_rounds(struct scomp *c, u32 t)
+{
+	g_movi(&c->a, RAX, 1 << S_ROUNDS_LOG2);
+	g_store(&c->a, 0, rm_idx(R15, RBP, 0, c->b[t].rounds), RAX);
+}
+
 /*
- * On the way back to block t, where the strips of the block take turns (step.c): the first one stops here, and so do the others if they come; who comes when
+ * On the way back to block t, where the strips of the block take turns (step.c): after some rounds the first one stops here, and so do the others if they come; who comes when
  * those before stand elsewhere goes on.
  */
 void s_turn(struct scomp *c, u32 t)
 {
 	struct as *a = &c->a;
-	u32 at = c->b[t].start | S_TURN, exit, alone[4], look, first, w, i;
+	u32 at = c->b[t].start | S_TURN, exit, alone[4], more, look, first, w, i;
 	u64 *set;
 
 	for (w = 0; w < c->bwords; w++)
@@ -502,6 +509,9 @@ void s_turn(struct scomp *c, u32 t)
 	if (!set || !s_enters(c, t))
 		return;
 	exit = s_exit(c, c->b[t].start);
+	g_alui(a, 0, G_SUB, rm_idx(R15, RBP, 0, c->b[t].rounds), 1);
+	more = g_jcc(a, CC_G);
+	s_rounds(c, t);
 	g_load(a, 1, RCX, SPM(phase));
 	g_op(a, 1, 0x85, RCX, rm_reg(RCX), 0);          /* test */
 	alone[0] = g_jcc(a, CC_E);
@@ -529,6 +539,34 @@ void s_turn(struct scomp *c, u32 t)
 	next_phase(c, t, exit);
 	for (i = 0; i < 4; i++)
 		g_here(a, alone[i]);
+	g_here(a, more);
+}
+
+/* A strip ends whole, which is not the warp's last: the next one. sprivate.done is 0 then, and r12 and ymm15 are what that wants. */
+void s_meet_whole(struct scomp *c)
+{
+	struct as *a = &c->a;
+	u32 other[4], first, next, i;
+
+	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
+	other[0] = g_jcc(a, CC_NE);
+	g_alui(a, 1, G_CMP, SPM(seg), 0);
+	other[1] = g_jcc(a, CC_E);
+	g_alui(a, 0, G_CMP, rm_reg(RBP), 32 * (STRIPS - 1));
+	other[2] = g_jcc(a, CC_E);
+	g_alui(a, 0, G_CMP, rm_reg(RBP), 0);
+	first = g_jcc(a, CC_E);
+	g_alui(a, 0, G_CMP, SPM(spc), (s32)S_ENDED);
+	other[3] = g_jcc(a, CC_NE);
+	next = a->n;
+	g_alui(a, 0, G_ADD, rm_reg(RBP), 32);
+	g_op(a, 0, 0xff, 4, SPM(seg), 0);
+	g_here(a, first);
+	g_movi(a, RAX, S_ENDED);
+	g_store(a, 0, SPM(spc), RAX);
+	g_land(a, g_jmp(a), next);
+	for (i = 0; i < 4; i++)
+		g_here(a, other[i]);
 }
 
 /* A strip's lanes have all ended, and none wait: the next one, where code runs them one after the other. */

@@ -44,7 +44,7 @@ bool s_can_be(const struct scomp *c, const struct insn *in)
 /* Can the lanes' addresses be checked as one, and is each aligned if the scalar is? */
 bool s_mem_row(const struct scomp *c, const struct insn *in, struct sval *v)
 {
-	u32 bytes = (u32)in->size * in->vec, l;
+	u32 bytes = (u32)in->size * in->vec, align = c->loose ? in->size : bytes, l;
 	s32 lo, hi;
 
 	*v = s_val(c, in->o[4], in->aw);
@@ -57,7 +57,7 @@ bool s_mem_row(const struct scomp *c, const struct insn *in, struct sval *v)
 	if (in->space == SPACE_SHARED && lo < 0 && c->cur && c->cur->keep)
 		return false;
 	for (l = 0; l < STRIP; l++)
-		if (c->pats[v->pat][l] % (s32)bytes)
+		if (c->pats[v->pat][l] % (s32)align)
 			return false;
 	return (s64)hi - lo + bytes < JIT_SLACK / 2 && in->imm < FAR_OFF && in->imm > -FAR_OFF;
 }
@@ -142,7 +142,7 @@ static bool in_static(const struct scomp *c, const struct insn *in, struct sval 
 struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 {
 	struct as *a = &c->a;
-	u32 bytes = (u32)in->size * in->vec, ual = v.ual, k = log2_of(bytes), ext = 0;
+	u32 bytes = (u32)in->size * in->vec, align = c->loose ? in->size : bytes, ual = v.ual, k = log2_of(align), ext = 0;
 	bool shared = in->space == SPACE_SHARED, local = in->space == SPACE_LOCAL, aligned;
 	const struct snear *near = local ? NULL : near_of(c, in);
 	s32 imm = (s32)in->imm, lo, hi, from, to;
@@ -167,7 +167,7 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 	to = (s32)in->imm + hi + (s32)bytes;
 	if (in->imm && (u32)__builtin_ctzll((u64)in->imm) < ual)
 		ual = (u32)__builtin_ctzll((u64)in->imm);
-	aligned = bytes == 1 || ual >= k || (near && near->ual >= k && !((in->imm - near->at) & (bytes - 1)));
+	aligned = align == 1 || ual >= k || (near && near->ual >= k && !((in->imm - near->at) & (align - 1)));
 	if (near && aligned && from >= near->from && to <= near->to) {
 		c->slow[near->slow].leaves = true;
 	} else if (!(in_static(c, in, v, from, to) && aligned)) {
@@ -197,10 +197,10 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 			ext = (u32)(to - from);
 			to = from + (s32)JIT_SLACK;
 		}
-		if (bytes > 1 && ual < k) {
+		if (align > 1 && ual < k) {
 			if (imm)
 				g_lea(a, 0, RDX, rm_mem(base, imm));
-			g_testi(a, imm ? RDX : base, bytes - 1);
+			g_testi(a, imm ? RDX : base, align - 1);
 			s_slow_if(c, CC_NE);
 		}
 		keep_near(c, in, (struct snear){ .from = from, .to = to, .ual = (u8)(k > v.ual ? k : 0), .shared = shared });
@@ -228,12 +228,12 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 void s_lane_addresses(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
-	u32 bytes = (u32)in->size * in->vec, k = log2_of(bytes), p;
+	u32 bytes = (u32)in->size * in->vec, align = c->loose ? in->size : bytes, k = log2_of(align), p;
 	struct sval v = s_val(c, in->o[4], in->aw);
 	u32 ual = v.ual, l;
 	bool shared = in->space == SPACE_SHARED, local = in->space == SPACE_LOCAL;
 	u64 apart[4];
-	s32 ends = (s32)(shared ? offsetof(struct sprivate, shared_ends) : offsetof(struct sprivate, ends)) + 8 * (s32)k;
+	s32 ends = (s32)(shared ? offsetof(struct sprivate, shared_ends) : offsetof(struct sprivate, ends)) + 8 * (s32)log2_of(bytes);
 
 	for (l = 1; v.cls == SC_SCALAR && l < STRIP; l++)
 		if (c->pats[v.pat][l] && (u32)__builtin_ctz((u32)c->pats[v.pat][l]) < ual)
@@ -274,7 +274,7 @@ void s_lane_addresses(struct scomp *c, const struct insn *in)
 		vr(a, X_POR, 3, 3, x);
 		vr(a, X_MOVMSKPD, p ? RCX : RDX, 0, 3);
 		if (ual < k) {
-			vy(a, X_PAND, 2, d, s_splat64(c, bytes - 1));
+			vy(a, X_PAND, 2, d, s_splat64(c, align - 1));
 			vr(a, X_PXOR, 3, 3, 3);
 			vr(a, X_PCMPEQQ, 2, 2, 3);
 			vr(a, X_MOVMSKPD, RAX, 0, 2);
@@ -495,12 +495,79 @@ static bool load_row(struct scomp *c, const struct insn *in, struct rm m)
 	return true;
 }
 
-/* ymm0 and ymm1 hold the addresses: 32-bit elements in ymm2, 64-bit ones in ymm2 and ymm0 */
+/* rax and rcx = the two addresses in xmm x */
+static void two_addresses(struct as *a, int x)
+{
+	vx_x(a, X_MOVQ_ST, x, 0, rm_reg(RAX));
+	vx(a, X_PEXTRQ, 0, x, 0, rm_reg(RCX), 1);
+	b1(a, 1);
+}
+
+/* xmm d = four elements of 32 bits at the addresses in ymm x, which is lost */
+static void four_words(struct scomp *c, int d, int x)
+{
+	struct as *a = &c->a;
+	u32 i;
+
+	for (i = 0; i < 4; i += 2) {
+		if (i)
+			vyi(a, X_EXTRACT, x, 0, rm_reg(x), 1);
+		two_addresses(a, x);
+		s_site(c);
+		if (!i) {
+			vx_x(a, X_MOVD, d, 0, rm_mem(RAX, 0));
+		} else {
+			vx(a, X_PINSRD, 0, d, d, rm_mem(RAX, 0), 1);
+			b1(a, i);
+		}
+		s_site(c);
+		vx(a, X_PINSRD, 0, d, d, rm_mem(RCX, 0), 1);
+		b1(a, i + 1);
+	}
+}
+
+/* ymm d = four of 64 bits; ymm tmp is lost */
+static void four_wide(struct scomp *c, int d, int x, int tmp)
+{
+	struct as *a = &c->a;
+	int i, r;
+
+	for (i = 0; i < 2; i++) {
+		r = i ? tmp : d;
+		if (i)
+			vyi(a, X_EXTRACT, x, 0, rm_reg(tmp), 1);
+		two_addresses(a, i ? tmp : x);
+		s_site(c);
+		vx_x(a, X_MOVQ_LD, r, 0, rm_mem(RAX, 0));
+		s_site(c);
+		vx(a, X_MOVHPS, 0, r, r, rm_mem(RCX, 0), 0);
+	}
+	vyi(a, X_INSERT, d, d, rm_reg(tmp), 1);
+}
+
+/*
+ * ymm0 and ymm1 hold the addresses: 32-bit elements in ymm2, 64-bit ones in ymm2 and ymm0. Where all lanes run their elements come one by one: the gather
+ * instruction takes three times as long on our CPUs.
+ */
 static void gather(struct scomp *c, bool wide)
 {
 	struct as *a = &c->a;
 	int m = s_mask(c);
+	u32 some, done;
 
+	s_mask_bits(c, RAX);
+	g_alui(a, 0, G_CMP, rm_reg(RAX), 255);
+	some = g_jcc(a, CC_NE);
+	if (wide) {
+		four_wide(c, 2, 0, 3);
+		four_wide(c, 0, 1, 3);
+	} else {
+		four_words(c, 2, 0);
+		four_words(c, 0, 1);
+		vyi(a, X_INSERT, 2, 2, rm_reg(0), 1);
+	}
+	done = g_jmp(a);
+	g_here(a, some);
 	g_movi(a, RCX, 0);
 	if (!wide)
 		vr(a, X_MOVU, 3, 0, m);
@@ -516,6 +583,7 @@ static void gather(struct scomp *c, bool wide)
 	vy(a, wide ? X_GATHERQQ : X_GATHERQD, 0, 3, rm_idx(RCX, 1, 0, 0));
 	if (!wide)
 		vyi(a, X_INSERT, 2, 2, rm_reg(0), 1);
+	g_here(a, done);
 }
 
 static bool load_lanes(struct scomp *c, const struct insn *in)
@@ -651,6 +719,8 @@ bool s_ld(struct scomp *c, const struct insn *in)
 	}
 	if (in->vec == 1 && (in->size == 8) != in->dw)
 		goto lanes;
+	if (s_quad_load(c, in))
+		return true;
 	return load_pattern(c, in, s_row_address(c, in, v), c->pats[x.pat]);
 lanes:
 	for (k = 0; k < in->vec; k++)

@@ -216,9 +216,7 @@ bool s_twin(struct scomp *c, struct rm m, const s32 *p)
 
 	if (other == NO_PC)
 		return false;
-	while (c->nhomes & 3)
-		s_new_home(c);
-	c->twin[other] = s_new_home(c);
+	c->twin[other] = s_new_vector_home(c);
 	s_mem_rows(c, m, p, 0, 2, true);
 	s_mem_rows(c, m, p + 4, 1, 2, true);
 	slow = s_slow_now(c);
@@ -229,8 +227,6 @@ bool s_twin(struct scomp *c, struct rm m, const s32 *p)
 	vyi(a, X_SHUFPS, 0, 0, rm_reg(1), 0x88);
 	vyi(a, X_PERMQ, 2, 0, rm_reg(2), 0xd8);
 	vyi(a, X_PERMQ, 0, 0, rm_reg(0), 0xd8);
-	while (c->nhomes & 3)
-		s_new_home(c);
 	vy(a, X_MOVU_ST, 2, 0, rm_idx(R15, RBP, 0, c->twin[other]));
 	return true;
 }
@@ -324,6 +320,10 @@ void s_pair_slow(struct scomp *c, u32 pc)
 	struct as *a = &c->a;
 	int x;
 
+	if (in->kind == K_ST) {
+		s_quad_slow(c, pc);
+		return;
+	}
 	if (c->pair[pc] == PAIR_FLOAT) {
 		s_call_at(c, pc - 1, pc - 1);
 		if (!s_lane(c, in))

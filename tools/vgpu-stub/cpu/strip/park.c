@@ -30,6 +30,18 @@ s32 s_new_home(struct scomp *c)
 	return place(c->nhomes++);
 }
 
+s32 s_new_vector_home(struct scomp *c)
+{
+	s32 at;
+
+	while (c->nhomes & 3)
+		s_new_home(c);
+	at = s_new_home(c);
+	while (c->nhomes & 3)
+		s_new_home(c);
+	return at;
+}
+
 struct rm s_home(const struct sregister *r) { return rm_idx(R15, RBP, 0, r->home); }
 
 void s_park(struct scomp *c, u32 v)

@@ -43,6 +43,17 @@ static void touch(struct scomp *c, u32 o, u32 pos, u64 weight)
 	c->r[o].weight += weight;
 }
 
+/* What is stored with a later one is there until then. */
+static void last_of(struct scomp *c, const struct sblock *sb, u32 pc)
+{
+	u32 i, o = c->code[pc].o[0];
+
+	for (i = pc; i < sb->end && !(c->quad[i].last && c->quad[i].first == c->quad[pc].first); i++)
+		;
+	if (o != OPND_NONE && !(o & OPND_CONST))
+		live_at(c, o, i);
+}
+
 static void lives(struct scomp *c)
 {
 	u32 b, i, k;
@@ -60,6 +71,8 @@ static void lives(struct scomp *c)
 				if ((in->def | in->use) >> k & 1)
 					touch(c, in->o[k], i, w);
 			touch(c, in->guard, i, w);
+			if (c->quad[i].n)
+				last_of(c, sb, i);
 			if (in->kind == K_CALL)
 				for (k = 0; k < in->u.call->nargs + in->u.call->nrets; k++) {
 					struct arg *a = k < in->u.call->nargs ? &in->u.call->args[k] : &in->u.call->rets[k - in->u.call->nargs];

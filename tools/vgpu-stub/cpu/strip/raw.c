@@ -13,7 +13,7 @@ static bool makes_raw(const struct insn *in)
 		return false;
 	switch (in->lop) {
 	case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_MAD: case LOP_DIV: case LOP_RCP: case LOP_SQRT: case LOP_RSQRT:
-	case LOP_CVT_F_H:
+	case LOP_CVT_F_H: case LOP_MIN: case LOP_MAX:
 		return true;
 	}
 	return false;

@@ -104,7 +104,7 @@ static int target(const struct scomp *c, const struct insn *in)
 
 	if (r->v.cls != SC_SCALAR || r->loc != LOC_GPR || !r->live)
 		return RAX;
-	for (k = 2; k < 4; k++)
+	for (k = 2; k <= s_lane_ops(in->lop); k++)
 		if (in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST) && c->r[in->o[k]].loc == LOC_GPR && c->r[in->o[k]].reg == r->reg)
 			return RAX;
 	return r->reg;
@@ -122,6 +122,9 @@ static int simple(struct scomp *c, const struct insn *in, u8 w)
 	u32 op;
 
 	switch (in->lop) {
+	case LOP_MOV:
+		s_to_gpr(c, in->o[1], w || in->dw == 1, d);
+		return d;
 	case LOP_ADD: op = G_ADD; break;
 	case LOP_SUB: op = G_SUB; break;
 	case LOP_AND: op = G_AND; break;

@@ -114,6 +114,32 @@ static bool for_the_branch(const struct scomp *c, const struct insn *in)
 	       b->guard == in->o[0] && b->taken != b->fall && !bit_of(c->cur->live_out, in->o[0]);
 }
 
+/* Is it a pattern that goes one way, compared with a scalar? Then two lanes of it tell of all. first: the pattern is the first operand */
+static bool has_ends(const struct scomp *c, const struct insn *in, bool *first, s32 *far)
+{
+	u8 w = is64(in->type);
+	struct sval x = s_val(c, in->o[2], w), y = s_val(c, in->o[3], w);
+	s32 lo, hi;
+
+	if (x.cls != SC_SCALAR || y.cls != SC_SCALAR || !x.pat == !y.pat || (!is32(in->type) && !w) || in->lop < CMP_LT || in->lop > CMP_GE)
+		return false;
+	*first = x.pat != 0;
+	s_range(c, *first ? x : y, &lo, &hi);
+	*far = hi ? hi : lo;
+	return !lo || !hi;
+}
+
+/* ... for a branch behind it, at which lanes stay together */
+static bool ends_do(const struct scomp *c, const struct insn *in)
+{
+	const struct insn *b = in + 1;
+	bool first;
+	s32 far;
+
+	return !c->cur->split && !in->sub && in->o[1] == OPND_NONE && in->guard == OPND_NONE && c->pc + 2 == c->cur->end && b->kind == K_CBRA &&
+	       b->guard == in->o[0] && b->taken != b->fall && !bit_of(c->cur->live_out, in->o[0]) && has_ends(c, in, &first, &far);
+}
+
 static bool scalar_compare(struct scomp *c, const struct insn *in)
 {
 	struct sval k;
@@ -188,6 +214,63 @@ static void tail(struct scomp *c, const struct insn *in)
 	sput(c, in->o[0], 0, 2);
 }
 
+/* flags = the scalar of the pattern, and by more, compared with the other operand; false: there, to the end of the number's range */
+static void compare_end(struct scomp *c, const struct insn *in, bool first, s32 by, u32 *wraps)
+{
+	struct as *a = &c->a;
+	u8 w = is64(in->type);
+	u32 p = in->o[first ? 2 : 3], o = in->o[first ? 3 : 2];
+	struct sval k = s_val(c, o, w);
+	struct rm m = sg_rm(c, p, w, RAX);
+
+	if (by || m.kind) {
+		if (m.kind || m.reg != RAX)
+			g_load(a, w, RAX, m);
+		m = rm_reg(RAX);
+	}
+	if (by) {
+		g_alui(a, w, by > 0 ? G_ADD : G_SUB, m, by > 0 ? by : -by);
+		*wraps = g_jcc(a, type_is_signed(in->type) ? CC_O : CC_B);
+	}
+	if (k.known && (w ? (s64)k.k : (s32)k.k) == (w ? (s64)(s32)k.k : (s32)k.k))
+		g_alui(a, w, G_CMP, m, (s32)k.k);
+	else
+		g_alu(a, w, G_CMP, m.reg, sg_rm(c, o, w, RCX));
+}
+
+/*
+ * The comparison in, at the branch behind it, with two jumps each where it holds for all lanes and for none. Lanes in a row are on one
+ * side if its ends are. If those are not, the lanes that run still may be: then all are asked.
+ */
+void s_ends(struct scomp *c, const struct insn *in, u32 *holds, u32 *fails)
+{
+	static const u8 other[] = { [CMP_LT] = CMP_GT, [CMP_LE] = CMP_GE, [CMP_GT] = CMP_LT, [CMP_GE] = CMP_LE };
+	struct as *a = &c->a;
+	bool first, up;
+	u32 lop, cc, wraps = 0;
+	s32 far;
+
+	has_ends(c, in, &first, &far);
+	lop = first ? in->lop : other[in->lop];
+	cc = int_cc[type_is_signed(in->type)][lop];
+	/* the far end first: that none wraps is what both rely on. up: it is the one that the comparison holds for last */
+	up = (lop == CMP_LT || lop == CMP_LE) == (far > 0);
+	compare_end(c, in, first, far, &wraps);
+	*(up ? holds : fails) = g_jcc(a, up ? cc : cc ^ 1);
+	compare_end(c, in, first, 0, &wraps);
+	*(up ? fails : holds) = g_jcc(a, up ? cc ^ 1 : cc);
+	g_here(a, wraps);
+	if (!compare(c, in))
+		c->bad = true;
+	tail(c, in);
+	vr(a, X_MOVMSKPS, RAX, 0, sv(c, in->o[0], 2, 0, 0));
+	g_alu(a, 0, G_AND, RAX, rm_reg(R12));
+	fails[1] = g_jcc(a, CC_E);
+	g_alu(a, 0, G_CMP, RAX, rm_reg(R12));
+	s_parted_if(c, CC_NE);
+	holds[1] = g_jmp(a);
+}
+
 bool s_setp(struct scomp *c, const struct insn *in)
 {
 	u8 w = is64(in->type);
@@ -195,6 +278,10 @@ bool s_setp(struct scomp *c, const struct insn *in)
 	bool ints = is32(in->type) || w, third = in->sub && s_val(c, in->o[4], 2).cls != SC_SCALAR;
 	u32 i;
 
+	if (ends_do(c, in)) {
+		c->later = true;
+		return true;
+	}
 	if (ints && x.cls == SC_SCALAR && y.cls == SC_SCALAR && !x.pat && !y.pat && !third && scalar_compare(c, in))
 		return true;
 	for (i = 0; i < 2; i++)

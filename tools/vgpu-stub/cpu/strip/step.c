@@ -121,6 +121,8 @@ static void loop(struct scomp *c, u32 t, u32 self)
 		}
 	}
 	c->b[t].turn = far && loads;
+	if (c->b[t].turn)
+		c->b[t].rounds = s_new_home(c);
 	for (b = t; b <= self; b++)
 		c->b[b].within |= c->b[t].turn;
 }
@@ -135,7 +137,7 @@ void s_steps(struct scomp *c)
 				loop(c, c->b[b].succ[i], b);
 }
 
-/* In a loop that steps far: what the next iteration loads is asked for, as far from m as m is from the place before. */
+/* In a loop that steps far: what the next turn's round loads is asked for, as many steps ahead as a turn has rounds. */
 void s_ask_for_next(struct scomp *c, struct rm m)
 {
 	struct as *a = &c->a;
@@ -148,7 +150,7 @@ void s_ask_for_next(struct scomp *c, struct rm m)
 	g_load(a, 1, RDX, rm_reg(RCX));
 	g_alu(a, 1, G_SUB, RDX, home);
 	g_store(a, 1, home, RCX);
-	g_op(a, 0, 0x118, 1, rm_idx(RCX, RDX, 0, 0), 0);        /* prefetcht0 */
+	g_op(a, 0, 0x118, 1, rm_idx(RCX, RDX, S_ROUNDS_LOG2, 0), 0);    /* prefetcht0 */
 }
 
 /* What the next block reads here is asked for: ../ahead.h. Loses rcx and rdx. */

@@ -14,6 +14,25 @@ static void store_gpr(struct scomp *c, u32 size, struct rm m, int gpr)
 	g_op(a, size == 8, size == 1 ? 0x88 : 0x89, gpr, m, 0);
 }
 
+/*
+ * Shared memory has one worker: some lanes of a row may be stored as the whole, with what is there for the others. Where lanes are apart that
+ * is done at once, without a look whether all run.
+ */
+static bool blends_in(const struct insn *in) { return in->space == SPACE_SHARED; }
+static bool often_some(const struct scomp *c) { return c->guarded || c->cur->keep; }
+
+/* ymm tmp = what is to be stored at m, x for those that run. In tmp or memory */
+static void blend_row(struct scomp *c, struct rm m, int x, int mask, int tmp)
+{
+	struct as *a = &c->a;
+
+	s_site(c);
+	vy(a, X_MOVU, tmp, 0, m);
+	vyi(a, X_BLENDVPS, tmp, tmp, rm_reg(x), (u32)mask << 4);
+	s_site(c);
+	vy(a, X_MOVU_ST, tmp, 0, m);
+}
+
 /* Lanes next to each other; false: not of a kind that is done so */
 static bool store_row(struct scomp *c, const struct insn *in, struct sval v)
 {
@@ -48,6 +67,10 @@ static bool store_row(struct scomp *c, const struct insn *in, struct sval v)
 	x = sv_obs(c, in->o[0], 0, 0, 0);
 	if (in->size == 4) {
 		m = s_row_address(c, in, v);
+		if (blends_in(in) && often_some(c)) {
+			blend_row(c, m, x, s_mask(c), 1);
+			return true;
+		}
 		s_mask_bits(c, RDX);
 		g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
 		part = g_jcc(a, CC_NE);
@@ -55,8 +78,12 @@ static bool store_row(struct scomp *c, const struct insn *in, struct sval v)
 		vy(a, X_MOVU_ST, x, 0, m);
 		over = g_jmp(a);
 		g_here(a, part);
-		s_site(c);
-		vy(a, X_MASKMOVD_ST, x, s_mask(c), m);
+		if (blends_in(in)) {
+			blend_row(c, m, x, s_mask(c), 1);
+		} else {
+			s_site(c);
+			vy(a, X_MASKMOVD_ST, x, s_mask(c), m);
+		}
 		g_here(a, over);
 		return true;
 	}
@@ -99,11 +126,45 @@ static int word_of(struct scomp *c, const struct insn *in, u32 k)
 	return 0;
 }
 
+#define X_MOVQ_TO VOP(1, 1, 0, 0xd6)
+#define X_MOVHPS_TO VOP(0, 1, 0, 0x17)
+#define X_PEXTRB_TO VOP(1, 3, 0, 0x14)
+#define X_PEXTRW_TO VOP(1, 3, 0, 0x15)
+#define X_PEXTRD_TO VOP(1, 3, 0, 0x16)
+
+/* Elements of up to 32 bits of all lanes, in their order, at the addresses in ymm0 and ymm1. */
+static void store_each(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 op = in->size == 4 ? X_PEXTRD_TO : in->size == 2 ? X_PEXTRW_TO : X_PEXTRB_TO, i;
+	int x = sv_obs(c, in->o[0], 0, 0, 2);
+
+	for (i = 0; i < STRIP; i += 2) {
+		int at = i < 4 ? 0 : 1;
+
+		if (i == 4) {
+			vyi(a, X_EXTRACT, x, 0, rm_reg(2), 1);
+			x = 2;
+		}
+		if (i & 2)
+			vyi(a, X_EXTRACT, at, 0, rm_reg(at), 1);
+		vx_x(a, X_MOVQ_ST, at, 0, rm_reg(RAX));
+		vx(a, X_PEXTRQ, 0, at, 0, rm_reg(RCX), 1);
+		b1(a, 1);
+		s_site(c);
+		vx(a, op, 0, x, 0, rm_mem(RAX, 0), 1);
+		b1(a, (i & 3) * (4 / in->size));
+		s_site(c);
+		vx(a, op, 0, x, 0, rm_mem(RCX, 0), 1);
+		b1(a, ((i & 3) + 1) * (4 / in->size));
+	}
+}
+
 static bool store_lanes(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	bool narrow = in->vec > 1 && in->size < 4;
-	u32 bytes = (u32)in->size * in->vec, n = narrow ? (bytes + 3) / 4 : in->vec, no[S_NO_ROW], nno, done = 0, top, v, p;
+	u32 bytes = (u32)in->size * in->vec, n = narrow ? (bytes + 3) / 4 : in->vec, no[S_NO_ROW], nno, done = 0, some, all = 0, top, v, p;
 
 	if (in->vec > 1 && (in->dw ? in->size != 8 || in->vec != 2 : in->size > 4))
 		return false;
@@ -120,6 +181,14 @@ static bool store_lanes(struct scomp *c, const struct insn *in)
 			g_here(a, no[--nno]);
 	}
 	s_lane_addresses(c, in);
+	if (in->vec == 1 && !in->dw && in->size <= 4) {
+		s_mask_bits(c, RAX);
+		g_alui(a, 0, G_CMP, rm_reg(RAX), 255);
+		some = g_jcc(a, CC_NE);
+		store_each(c, in);
+		all = g_jmp(a);
+		g_here(a, some);
+	}
 	s_store_addresses(c);
 	for (v = 0; v < n; v++)
 		for (p = 0; p < (in->dw ? 2u : 1u); p++) {
@@ -153,14 +222,13 @@ static bool store_lanes(struct scomp *c, const struct insn *in)
 	s_next_lane(c, top);
 	if (done)
 		g_here(a, done);
+	if (all)
+		g_here(a, all);
 	return true;
 }
 
 /* ---- lanes at known distances ---------------------------------------------------------------------- */
 
-#define X_MOVQ_TO VOP(1, 1, 0, 0xd6)
-#define X_MOVHPS_TO VOP(0, 1, 0, 0x17)
-#define X_PEXTRD_TO VOP(1, 3, 0, 0x16)
 #define X_UNPCKLPS VOP(0, 1, 0, 0x14)
 #define X_UNPCKHPS VOP(0, 1, 0, 0x15)
 
@@ -213,10 +281,9 @@ static int column(struct scomp *c, const struct insn *in, u32 k, int d)
 	return d;
 }
 
-static void put_words(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
+static void put_words(struct scomp *c, int x, struct rm m, const s32 *p)
 {
 	struct as *a = &c->a;
-	int x = column(c, in, 0, 0);
 	u32 i;
 
 	for (i = 0; i < STRIP; i++) {
@@ -228,6 +295,19 @@ static void put_words(struct scomp *c, const struct insn *in, struct rm m, const
 		vx(a, X_PEXTRD_TO, 0, x, 0, s_off(m, p[i]), 1);
 		b1(a, i & 3);
 	}
+}
+
+/* Some of them: with what is there for the others, as blends_in() says. */
+static void blend_words(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
+{
+	struct as *a = &c->a;
+	int x = column(c, in, 0, 2);
+
+	s_mem_four(c, 0, m, p);
+	s_mem_four(c, 1, m, p + 4);
+	vyi(a, X_INSERT, 0, 0, rm_reg(1), 1);
+	vyi(a, X_BLENDVPS, 0, 0, rm_reg(x), (u32)s_mask(c) << 4);
+	put_words(c, 0, m, p);
 }
 
 static void put_pairs(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
@@ -320,13 +400,17 @@ static bool store_pattern(struct scomp *c, const struct insn *in, struct sval v,
 	if (!apart(p, (s32)bytes))
 		return false;
 	m = s_row_address(c, in, v);
+	if (blends_in(in) && often_some(c) && bytes == 4) {
+		blend_words(c, in, m, p);
+		return true;
+	}
 	s_mask_bits(c, RDX);
 	g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
 	part = g_jcc(a, CC_NE);
 	if (in->dw)
 		put_wide(c, in, m, p);
 	else if (bytes == 4)
-		put_words(c, in, m, p);
+		put_words(c, column(c, in, 0, 0), m, p);
 	else if (bytes == 8)
 		put_pairs(c, in, m, p);
 	else

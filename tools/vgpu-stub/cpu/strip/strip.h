@@ -9,6 +9,7 @@
  *
  *   facts.c   one scalar for the strip (and a step from lane to lane), or eight lanes; where lanes may wait while others run
  *   within.c  shuffles that stay in a strip
+ *   quad.c    words side by side
  *   raw.c     floats as the processor made them
  *   order.c   stores that are everybody's before the next
  *   guess.c   branches that lanes take together
@@ -77,9 +78,11 @@ struct sblock {
 	u64 *keep;                      /* registers that those will read; NULL: none wait */
 	u64 *clean;                     /* registers whose slots hold them, at its start */
 	s32 word;                       /* of the lanes that wait for it, on the stack; -1: none ever do */
+	s32 rounds;                     /* with turn: how many a strip has left, a place in the private area */
 };
 
 #define S_ENDED 0xfffffffeu             /* sprivate.spc, sphase.at: their lanes have ended */
+#define S_ROUNDS_LOG2 1                 /* rounds of a turn, few enough that their loads lie in the caches until the others have been there */
 #define S_TURN 0x80000000u              /* in spc and at: before the block that begins there, where strips take turns */
 #define ALL_WARPS 1u
 
@@ -99,6 +102,9 @@ struct strip_code {
 
 /* Scalars that are alive where strips stand, a value of spc: jit.lives. */
 struct spark { u32 pc, live, n; };
+
+/* A store of one of n words side by side: the last one does it. */
+struct squad { u8 n; bool last; u32 first; };
 
 /* A block's warps in one phase between barriers, run by code one after the other. */
 struct sphase {
@@ -164,6 +170,7 @@ struct scomp {
 	u32 nslow, slow_cap;
 	u8 *pair;                       /* per pc: PAIR_ */
 	s32 *twin;                      /* per pc: where the word behind another one waits for it, a place in the private area; 0: nowhere */
+	struct squad *quad;             /* per pc: quad.c; n 0: none */
 	u8 *whole;                      /* per pc: a store of all lanes at once */
 	u32 *entry_at;
 	struct jentry *entries;
@@ -182,8 +189,10 @@ struct scomp {
 	struct sblock *cur;
 	u32 pc;
 	u8 fused;                       /* 16 and a condition: of the branch that ends the block */
+	bool later;                     /* the comparison for that branch is done there: s_ends() */
 	bool guess, guessed;            /* indices are not negative: facts.c may suppose it, and has */
 	bool guarded;                   /* by a mask in ymm14, its bits in the stack word gbits */
+	bool loose;                     /* the vector at hand is of words that are aligned each for itself: quad.c */
 	bool bad;
 };
 
@@ -272,6 +281,7 @@ void s_slow_ways(struct scomp *c);
 struct sslow *s_slow_now(struct scomp *c);
 void s_ldmxcsr(struct scomp *c, u32 v);
 void s_mxcsr(struct scomp *c, u32 want);
+void s_mxcsr_rounds(struct scomp *c, u32 want);
 void s_mode_home(struct scomp *c);
 bool s_mode_begin(struct scomp *c, const struct insn *in);
 void s_mode_end(struct scomp *c);
@@ -283,10 +293,13 @@ void s_clean_before(const struct scomp *c, u32 pc, u64 *set);
 bool s_enters(const struct scomp *c, u32 block);         /* has it a way in? */
 void s_meet(struct scomp *c, u32 pc);
 void s_meet_end(struct scomp *c);
+void s_meet_whole(struct scomp *c);                      /* the way most go */
 void s_turn(struct scomp *c, u32 t);
+void s_rounds(struct scomp *c, u32 t);
 /* park.c: scalars of strips that are not running */
 void s_parks(struct scomp *c);                           /* gives them places; behind place.c */
 s32 s_new_home(struct scomp *c);
+s32 s_new_vector_home(struct scomp *c);                 /* of 32 bytes */
 struct rm s_home(const struct sregister *r);             /* of the running strip */
 void s_park(struct scomp *c, u32 v);
 void s_unpark(struct scomp *c, u32 v);
@@ -304,12 +317,19 @@ bool s_cvt_call(struct scomp *c, const struct insn *in);
 void s_pairs(struct scomp *c);
 bool s_pair(struct scomp *c, u32 pc);
 void s_pair_slow(struct scomp *c, u32 pc);
+
+/* quad.c: words side by side */
+bool s_quads(struct scomp *c);
+bool s_quad_load(struct scomp *c, const struct insn *in);
+bool s_quad_store(struct scomp *c, const struct insn *in);
+void s_quad_slow(struct scomp *c, u32 pc);
 /* instructions; false: not done */
 bool s_lane(struct scomp *c, const struct insn *in);
 bool s_wide(struct scomp *c, const struct insn *in);
 bool s_approx(struct scomp *c, const struct insn *in);
 bool s_setp(struct scomp *c, const struct insn *in);
 bool s_setp_call(struct scomp *c, const struct insn *in);
+void s_ends(struct scomp *c, const struct insn *in, u32 *holds, u32 *fails);
 bool s_pred(struct scomp *c, const struct insn *in);
 bool s_scalar(struct scomp *c, const struct insn *in);
 bool s_sreg(struct scomp *c, const struct insn *in);

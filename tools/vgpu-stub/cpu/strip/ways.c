@@ -468,6 +468,13 @@ void s_mxcsr(struct scomp *c, u32 want)
 	c->mx = want;
 }
 
+/* For what sees no subnormal numbers and makes none, as conversions from integers: it cares for the direction of rounding alone. */
+void s_mxcsr_rounds(struct scomp *c, u32 want)
+{
+	if (!c->mx || !want || (c->mx ^ want) & ~(u32)MXCSR_FLUSH)
+		s_mxcsr(c, want);
+}
+
 /* Blocks begin and end with the mode of most of the code (jit_mode.c says why), C comes back with it. */
 void s_mode_home(struct scomp *c)
 {

@@ -220,7 +220,8 @@ static void min_max(struct scomp *c, const struct insn *in)
 	vyi(a, X_BLENDVPS, 2, 2, rm_reg(y), 3u << 4);
 	vyi(a, X_CMPPS, 3, y, rm_reg(y), 3);
 	vyi(a, X_BLENDVPS, 2, 2, rm_reg(x), 3u << 4);
-	s_canon(c, 2, 2, 3);
+	if (!c->r[in->o[0]].rawf)
+		s_canon(c, 2, 2, 3);
 	sput(c, in->o[0], 0, 2);
 }
 
@@ -338,13 +339,13 @@ static bool floats(struct scomp *c, const struct insn *in)
 			sput(c, in->o[0], 0, 0);
 			return true;
 		case LOP_CVT_F_S32:
-			s_mxcsr(c, in->mxcsr);
+			s_mxcsr_rounds(c, in->mxcsr);
 			x = sv_obs(c, in->o[1], 0, 0, 0);
 			vr(a, X_CVTDQ2PS, 0, 0, x);
 			sput(c, in->o[0], 0, 0);
 			return true;
 		case LOP_CVT_F_U32:
-			s_mxcsr(c, in->mxcsr);
+			s_mxcsr_rounds(c, in->mxcsr);
 			x = sv_obs(c, in->o[1], 0, 0, 0);
 			/* both halves are exact; one rounding */
 			vyi(a, X_SHID, SH_RIGHT, 1, rm_reg(x), 16);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shuffles whose lanes get their values from lanes of their own strip, as the last three steps of a warp's sum: no other strip has to be
- * there. Known numbers say so. A strip that began whole and has no lanes waiting lacks only such as have ended, which lend zeros
+ * there. Known numbers say so, or that no lanes but those of one strip take part, as in the last step of a block's sum. A strip that began whole and has no lanes waiting lacks only such as have ended, which lend zeros
  * (warpops.c); else others may still come, and code is left. The interpreter then has lanes wait for those of their strip only, since other
  * strips may have gone past.
  *
@@ -13,9 +13,25 @@
 #include "strip.h"
 #include "vex.h"
 
-/* From which lane of its strip each gets its value, and whether that is in range; false: from another strip, or it is not known */
+/* The strip whose lanes a shuffle names, all of it and no others'; STRIPS: it names all lanes, or it is not known whom */
+static u32 named(const struct scomp *c, const struct insn *in)
+{
+	struct sval m = s_val(c, in->o[2], 0);
+	u32 s;
+
+	for (s = 0; s < STRIPS; s++)
+		if (in->o[2] != OPND_NONE && m.known && !m.made && (u32)m.k == 255u << STRIP * s)
+			return s;
+	return STRIPS;
+}
+
+/*
+ * From which lane of its strip each gets its value, and whether that is in range; false: from another strip, or it is not known. Where one strip is
+ * named, others' lanes do not matter.
+ */
 static bool sources(const struct scomp *c, const struct insn *in, u32 *from, u32 *in_range)
 {
+	u32 one = named(c, in);
 	_Alignas(64) u32 all[LANES], self[LANES], bs[LANES], cs[LANES];
 	struct sval b = s_val(c, in->o[4], 0), clamp = s_val(c, in->o[5], 0);
 	u32 l, p;
@@ -29,6 +45,15 @@ static bool sources(const struct scomp *c, const struct insn *in, u32 *from, u32
 		cs[l] = (u32)clamp.k;
 	}
 	p = lanes_get()->shfl(all, self, bs, cs, in->sub);
+	if (one < STRIPS) {
+		for (l = 0; l < STRIP; l++) {
+			from[l] = all[STRIP * one + l] % STRIP;
+			if (all[STRIP * one + l] / STRIP != one)
+				return false;
+		}
+		*in_range = p >> STRIP * one & 255;
+		return true;
+	}
 	for (l = 0; l < LANES; l++)
 		if (all[l] / STRIP != l / STRIP || all[l] % STRIP != all[l % STRIP])
 			return false;
@@ -97,6 +122,10 @@ bool s_shuffle(struct scomp *c, const struct insn *in)
 		return false;
 	for (w = 0; w < c->bwords; w++)
 		come |= c->cur->wait[w] != 0;
+	if (named(c, in) < STRIPS) {
+		g_alui(a, 0, G_CMP, rm_reg(RBP), (s32)(32 * named(c, in)));
+		s_leave_if(c, CC_NE, c->pc);
+	}
 	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
 	if (come) {
 		s_leave_if(c, CC_NE, c->pc);
