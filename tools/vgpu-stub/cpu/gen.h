@@ -23,6 +23,13 @@ gen_fn gen_quad;
 /* tex.c: o[0] = element sub2 of what lies in o[1], a handle, at o[2] on; sub: which geometry. gen_sust stores o[5] */
 gen_fn gen_tex, gen_tex_span, gen_tex_lod, gen_suld, gen_sust, gen_txq;
 void tex_init(void);
+/* cluster.c: see there */
+gen_fn gen_mapa, gen_ctarank, gen_far, gen_isfar, gen_multicast, gen_multitell;
+/* ... of a multicast: the blocks that a mask names, and where shared::cluster address a is in block `rank`; what is wrong is a fault of the lane */
+u32 cluster_mask(struct tstate *ts, u32 lane, u64 mask);
+u64 cluster_other(struct tstate *ts, u32 lane, u32 rank, u64 a, u64 bytes);
+/* mem.c: so many bytes that an mbarrier waits for have come */
+void mbar_arrived(u64 *at, u32 bytes);
 /* tmap.c: a copy by a tensor map, see there */
 gen_fn gen_tmap;
 /* video.c */

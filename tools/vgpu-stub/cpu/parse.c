@@ -614,6 +614,7 @@ static void parse_opcode(struct comp *c, struct stmt *st)
 		}
 		if (cls == MC_CMP)
 			st->unsigned_cmp = lex_is(lx, "lo") || lex_is(lx, "ls") || lex_is(lx, "hi") || lex_is(lx, "hs");
+		st->far |= lex_is(lx, "shared::cluster");
 		if (cls == MC_SPACE && st->mod[cls])    /* of two, as copies have, the former */
 			st->mod[MC_FROM] = st->mod[cls];
 		st->mod[cls] = (u8)v;
