@@ -3,7 +3,7 @@
 
 PyTorch's own kernels are machine code in every wheel, so not one of them runs on a device that takes PTX. FlagGems (pip install flag_gems)
 has many of the same operators in Triton; when a program has imported torch they are registered in their places, by its own
-flag_gems.enable(). Those that it has not: vgpu_cells.py, vgpu_rest.py.
+flag_gems.enable(). Those that it has not: vgpu_cells.py, vgpu_rest.py; what its start need not do: vgpu_quick.py.
 Nothing of torch is changed on disk. Python imports this file by itself when its folder is on PYTHONPATH.
 """
 import contextlib
@@ -27,14 +27,16 @@ _kept = []      # registrations last as long as their library object
 
 
 def _enable():
+    import vgpu_quick
     try:
         _no_search()
-        with _as_ampere():
+        with _as_ampere(), vgpu_quick.importing():
             import flag_gems
     except ImportError as e:
         print(f"vgpu run --torch: eager operators need FlagGems, and it cannot be imported ({e}): pip install flag_gems==5.0.2",
               file=sys.stderr)
         return
+    vgpu_quick.imported()
     import vgpu_cells
     import vgpu_rest
     flag_gems._FULL_CONFIG = tuple((name, vgpu_rest.or_host(name, f), *when) for name, f, *when in flag_gems._FULL_CONFIG

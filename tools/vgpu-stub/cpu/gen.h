@@ -12,6 +12,11 @@
 gen_fn gen_cvt, gen_cvt_pack, gen_cvt_small;
 /* tensor.c: one register of a product, as TENSOR_MMA has it, of integers of 4 bits and bits, .f64, and what saturates; sub2: see there */
 gen_fn gen_product;
+/* sparse.c: one register of mma.sp */
+gen_fn gen_sparse;
+#define SPARSE_LARGE 1          /* imm of it: a row of a takes two words; ... */
+#define SPARSE_UPPER 2          /* ... this is a row of 8 to 15; ... */
+#define SPARSE_SELECTOR 4       /* ... the sparsity selector, times this */
 /* tensor.c: one register of mma.m8n8k4 of .f16; sub, sub2: see there */
 gen_fn gen_quarter, gen_quarter_acc;
 /* tensor.c: o[0], a predicate: is the lane there that has the row of matrix sub that TENSOR_ROW… sub2 takes? */

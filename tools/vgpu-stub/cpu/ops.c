@@ -150,6 +150,7 @@ static const struct { const char *name; u8 cls, val; } mods[] = {
 #define CV_PO(v) v
 #define CV_WMMA(v) v
 #define CV_WGMMA(v) WGMMA_##v
+#define CV_SPARSE(v) SPARSE_##v
 #define CV_TENSOR(v) TENSOR_OF_##v
 #define CV_TMODE(v) TMODE_##v
 #define CV_MBAR(v) MBAR_##v
