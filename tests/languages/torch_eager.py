@@ -59,6 +59,9 @@ CASES = {
     "topk": lambda x, y, w, b, n: x.topk(3)[0], "topk of -inf": lambda x, y, w, b, n: x.masked_fill(x < 2, -float("inf")).topk(3)[1] < 40,
     "topk of NaN": lambda x, y, w, b, n: (x / (x > 0)).topk(2)[0].isnan(), "topk of integers": lambda x, y, w, b, n: torch.stack([n, -n]).topk(5)[0],
     "addmv of integers by fractions": lambda x, y, w, b, n: torch.addmv(n[:7], n[:70].reshape(7, 10), n[:10], beta=0.2, alpha=1.6),
+    # of a layer that keeps no statistics; and its input is what it was
+    "batch_norm": lambda x, y, w, b, n: torch.cat([F.batch_norm(x[:, :, None], None, None, training=True).flatten(), x.flatten()]),
+    "instance_norm": lambda x, y, w, b, n: torch.cat([F.instance_norm(x.reshape(2, 3, 160)).flatten(), x.flatten()]),
     "sort": lambda x, y, w, b, n: x.sort(1)[0], "norm": lambda x, y, w, b, n: torch.linalg.vector_norm(x),
     # what is added is no bias of one row that cuBLAS takes with the product
     "linear of one output": lambda x, y, w, b, n: F.linear(x, w[:1], b[:1]), "bias with a stride": lambda x, y, w, b, n: F.linear(x, w, w[:, 0]),
