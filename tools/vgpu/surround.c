@@ -108,14 +108,16 @@ int surround(struct surround *rows, char **cmd, const char *agent, int verbose, 
 	char text[12 * PATH_MAX] = "", path[PATH_MAX], folder[PATH_MAX], found[PATH_MAX];
 	struct list l = { rows, 0 };
 	int jax = !surround_in_site(cmd, "jax_plugins/xla_cuda1[23]", NULL);
-	int tensorflow = !surround_in_site(cmd, TENSORFLOW, NULL);
+	int tensorflow = !surround_in_site(cmd, TENSORFLOW, NULL), cupy = !surround_in_site(cmd, "cupyx", NULL);
 	/*
 	 * XLA compiles nothing without a cuDNN handle: ours has handles, and refuses the rest by name. TensorFlow takes no device unless
 	 * the three others can be opened, too; without them JAX speaks of an internal error where they say what is not there.
 	 */
+	/* CuPy's signals and splines import its sparse matrices, whether they use any or not */
+	static const char *const sparse[] = { "xla/libcusparse.so.12", NULL };
 	static const char *const xla[] = { "xla/libcudnn.so.9", "xla/libcufft.so.11", "xla/libcusparse.so.12", "xla/libcusolver.so.11", NULL };
 
-	if (preload(text, sizeof(text), tensorflow || jax ? xla : xla + 4) || library(RUN_AUDIT, path))
+	if (preload(text, sizeof(text), tensorflow || jax ? xla : cupy ? sparse : sparse + 1) || library(RUN_AUDIT, path))
 		return -1;
 	add(&l, "LD_AUDIT", path, ':', "programs with NVIDIA's cudart inside; NVRTC and nvJitLink, wherever they are opened");
 	if (verbose)

@@ -68,7 +68,7 @@ struct comp {
 	struct func *fn;
 	struct module *m;
 	struct pool pool;
-	struct map syms;
+	struct map syms, families;
 	struct sym *scope_syms; /* declared, innermost first */
 	u32 depth;
 	struct insn *code;

@@ -41,7 +41,7 @@ struct sym {
 	bool defined;
 	u32 ref_line, ref_col;
 	bool used;              /* counted as shared memory of the function being read */
-	bool none;              /* name<0>: there is no such register */
+	bool fam;               /* a family: comp.families has it */
 };
 
 struct fparam {
