@@ -233,6 +233,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 	c->span_base = m->span_base;
 	c->greeted = 1;
 	r.features = m->features & ((agent.asym ? VGPU_FEATURE_ASYM_FENCE : 0) | VGPU_FEATURE_CORE | VGPU_FEATURE_GATES | VGPU_FEATURE_PRIORITY |
+				    VGPU_FEATURE_CLUSTERS |
 				    (agent.opt.unsafe_noiommu ? 0 : VGPU_FEATURE_OWN_PAGES | VGPU_FEATURE_SHARE));
 	c->asym = (r.features & VGPU_FEATURE_ASYM_FENCE) != 0;
 	allot_to(c);

@@ -121,6 +121,8 @@ static uint32_t check_io(const struct vgpu_cmd *c, const struct vgpu_check_env *
 		for (int i = 0; i < 3; i++)
 			ok = ok && c->u.launch.grid[i] && c->u.launch.block[i];
 		ok = ok && !(c->u.launch.attrs & ~VGPU_LAUNCH_ATTRS);
+		for (int i = 0; i < 3; i++)
+			ok = ok && !VGPU_LAUNCH_CLUSTER_OF(c->u.launch.attrs, i) == !(c->u.launch.attrs >> 8);
 		break;
 	case VGPU_OP_COPY:
 		ok = vgpu_check_range(c->u.copy.dst, c->u.copy.bytes, env) &&

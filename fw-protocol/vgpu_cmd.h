@@ -171,7 +171,11 @@ struct vgpu_event_record {
 
 /* launch.attrs */
 #define VGPU_LAUNCH_COOPERATIVE 0x1u
-#define VGPU_LAUNCH_ATTRS       0x1u
+#define VGPU_LAUNCH_CLUSTER(x, y, z) ((uint32_t)(x) << 8 | (uint32_t)(y) << 16 | (uint32_t)(z) << 24)   /* blocks; all 0: as the kernel says */
+#define VGPU_LAUNCH_CLUSTER_OF(attrs, i) ((attrs) >> (8 + 8 * (i)) & 0xffu)
+#define VGPU_LAUNCH_ATTRS       0xffffff01u
+#define VGPU_CLUSTER_MAX 16u            /* blocks of a cluster; programs count on 8 */
+#define VGPU_CLUSTER_PORTABLE 8u
 
 /* WAIT_VALUE compare, as CUstreamWaitValue_flags: GEQ is cyclic (int)(*addr - value) >= 0 */
 #define VGPU_COMPARE_GEQ 0u
@@ -273,6 +277,7 @@ enum {
 #define VGPU_DEV_FEATURE_COOPERATIVE 1u
 #define VGPU_DEV_FEATURE_VMM 2u
 #define VGPU_DEV_FEATURE_PRIORITY 4u    /* it heeds VGPU_CMD_PRIORITY */
+#define VGPU_DEV_FEATURE_CLUSTERS 8u    /* of several blocks */
 
 /* Of MODULE_COMMIT: every body is read now and the first error is the module's, instead of when a kernel is first used. */
 #define VGPU_MODULE_EAGER 1u
@@ -312,11 +317,13 @@ struct vgpu_fn_info {
 	uint32_t shared_static, local_bytes, const_bytes;
 	uint32_t ptx_version, binary_version;
 	uint32_t uses;                  /* VGPU_FN_USES_* */
-	uint32_t rsvd[2];
+	uint32_t cluster;               /* VGPU_LAUNCH_CLUSTER of what the kernel says, 0: nothing; and VGPU_FN_CLUSTER_* */
+	uint32_t max_cluster;           /* blocks, 0: whatever there may be */
 	struct vgpu_fn_param { uint32_t offset, bytes; } params[];
 };
 _Static_assert(sizeof(struct vgpu_fn_info) == 64, "wire layout");
 #define VGPU_FN_USES_HEAP 1u            /* device malloc or free: DEVICE_HEAP comes before its launch */
 #define VGPU_FN_USES_PRINTF 2u
+#define VGPU_FN_CLUSTER_ASKED 1u        /* a launch has to say what its clusters are, unless the kernel does */
 
 #endif

@@ -4,7 +4,7 @@
  * files of these names, whether it will call them or not; NVIDIA's own work with NVIDIA's driver only (a gigabyte, and a runtime
  * inside). With these, programs that use no Fourier transform, sparse matrix or factorisation run; each call answers its
  * library's NOT_SUPPORTED and says its name once.
- * vgpu run puts their folder before a Python that has TensorFlow, and nobody else.
+ * vgpu run preloads them for a Python that has TensorFlow or JAX, libcusparse for one that has CuPy, and nobody else's.
  *
  * Compiled once per library: -DABSENT=cufft, -DABSENT_DEF="cufft.def", -DABSENT_STATUS=the status's number.
  */
@@ -19,11 +19,12 @@
 
 static int unsupported(atomic_uint *said, const char *name)
 {
-	char line[160];
+	char line[300];
 	int n;
 
 	if (!atomic_exchange_explicit(said, 1, memory_order_relaxed)) {
-		n = snprintf(line, sizeof(line), "vgpu lib" TEXT(ABSENT) ": %s%s is not supported, and nothing else of it\n", TEXT(ABSENT), name);
+		n = snprintf(line, sizeof(line), "vgpu lib" TEXT(ABSENT) ": %s%s is not supported, and nothing else of it; the CPU has it: "
+			     "with tf.device(\"CPU:0\"), with jax.default_device(jax.devices(\"cpu\")[0]), cupy.asnumpy(x)\n", TEXT(ABSENT), name);
 		if (n > 0 && write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1) < 0)
 			return ABSENT_STATUS;
 	}
@@ -36,5 +37,12 @@ static int unsupported(atomic_uint *said, const char *name)
 	{ \
 		static atomic_uint said; \
 		return unsupported(&said, #fn); \
+	}
+/* of a status, in words: there is one */
+#define T(fn) \
+	__attribute__((visibility("default"))) const char *PASTE(ABSENT, fn)(int status); \
+	const char *PASTE(ABSENT, fn)(int status) \
+	{ \
+		return status == ABSENT_STATUS ? "NOT_SUPPORTED: this lib" TEXT(ABSENT) " is vgpu's: names, and no computation" : status ? "unknown" : "SUCCESS"; \
 	}
 #include ABSENT_DEF

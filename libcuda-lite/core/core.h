@@ -495,6 +495,7 @@ struct vg_func {
 	uint32_t param_bytes;
 	uint32_t max_threads;
 	uint32_t reqntid[3];
+	uint32_t cluster;               /* as vgpu_fn_info has it: launches of it are looked at more closely */
 	/* cold */
 	struct vg_module *module;
 	const char *name;

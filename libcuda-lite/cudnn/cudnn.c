@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libcudnn.so.9: handles, and no computation. XLA (JAX, TensorFlow) asks for a cuDNN handle before it compiles anything at all, and
+ * libcudnn.so.9: handles and empty descriptors, and no computation. XLA (JAX, TensorFlow) asks for a cuDNN handle before it compiles anything at all, and
  * NVIDIA's own library works with NVIDIA's driver only. With this one, programs that use no convolution run; each call that would
  * compute, or describe what is to be computed, answers CUDNN_STATUS_NOT_SUPPORTED and says its name once.
  * vgpu run puts it before a Python that has JAX's CUDA plugin, and nobody else.
@@ -27,6 +27,7 @@
 #define VERSION 91002           /* of cuDNN's interface whose names are here */
 
 #define ALIVE 0x646e6e75u
+#define DESCRIPTOR 0x64736300u      /* and its kind */
 struct handle {
 	uint32_t alive;
 	CUstream stream;
@@ -34,11 +35,12 @@ struct handle {
 
 static int unsupported(atomic_uint *said, const char *name)
 {
-	char line[160];
+	char line[340];
 	int n;
 
 	if (!atomic_exchange_explicit(said, 1, memory_order_relaxed)) {
-		n = snprintf(line, sizeof(line), "vgpu libcudnn: %s is not supported: no convolutions and nothing else of cuDNN\n", name);
+		n = snprintf(line, sizeof(line), "vgpu libcudnn: %s is not supported: no convolutions and nothing else of cuDNN; the CPU has them: "
+			     "with tf.device(\"CPU:0\"), with jax.default_device(jax.devices(\"cpu\")[0]); keras.layers.LSTM and GRU: use_cudnn=False\n", name);
 		if (n > 0 && write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1) < 0)
 			return NOT_SUPPORTED;
 	}
@@ -95,6 +97,47 @@ int cudnnDestroy(struct handle *h)
 	free(h);
 	return SUCCESS;
 }
+
+/*
+ * TensorFlow takes it for granted that there are descriptors, and ends the process otherwise. They are there, of nothing: what one is to
+ * describe is refused, which is an error that the program gets.
+ */
+static int describe(uint32_t **out, uint32_t kind)
+{
+	if (!out)
+		return BAD_PARAM_NULL_POINTER;
+	*out = malloc(sizeof **out);
+	if (!*out)
+		return HOST_ALLOCATION_FAILED;
+	**out = DESCRIPTOR | kind;
+	return SUCCESS;
+}
+
+static int forget(uint32_t *d, uint32_t kind)
+{
+	if (!d || *d != (DESCRIPTOR | kind))
+		return BAD_PARAM;
+	*d = 0;
+	free(d);
+	return SUCCESS;
+}
+
+enum { CTC_LOSS, CONVOLUTION, DROPOUT, FILTER, LRN, POOLING, ACTIVATION, RNN, RNN_DATA, TENSOR };
+#define KIND(name, kind) \
+	PUBLIC int cudnnCreate##name##Descriptor(uint32_t **out); \
+	PUBLIC int cudnnDestroy##name##Descriptor(uint32_t *d); \
+	int cudnnCreate##name##Descriptor(uint32_t **out) { return describe(out, kind); } \
+	int cudnnDestroy##name##Descriptor(uint32_t *d) { return forget(d, kind); }
+KIND(CTCLoss, CTC_LOSS)
+KIND(Convolution, CONVOLUTION)
+KIND(Dropout, DROPOUT)
+KIND(Filter, FILTER)
+KIND(LRN, LRN)
+KIND(Pooling, POOLING)
+KIND(Activation, ACTIVATION)
+KIND(RNN, RNN)
+KIND(RNNData, RNN_DATA)
+KIND(Tensor, TENSOR)
 
 int cudnnSetStream(struct handle *h, CUstream stream)
 {

@@ -402,7 +402,8 @@ static bool attribute(uint32_t ordinal, const struct vgpu_device_info *i, int a,
 	case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
 		*v = vg_ipc_supported();
 		break;
-	/* Answered 0 on purpose: registered memory has another address for the device, nothing is exported, no clusters. */
+	case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: *v = vg_clusters(ordinal); break;
+	/* Answered 0 on purpose: registered memory has another address for the device, nothing is exported. */
 	default: *v = 0; break;
 	}
 	switch (a) {

@@ -138,6 +138,10 @@ struct vg_shape {
 	uint32_t grid[3], block[3];
 	uint32_t shared, attrs;
 };
+/* launch_other.c: clusters of several blocks are there; the attrs of a launch become those with such clusters; are they right for it? */
+bool vg_clusters(int ordinal);
+CUresult vg_cluster_attrs(int ordinal, unsigned x, unsigned y, unsigned z, uint32_t *attrs);
+CUresult vg_cluster_check(const struct vg_func *f, const struct vg_shape *s);
 CUresult vg_launch(CUfunction fn, CUstream stream, bool pt, const struct vg_shape *k, void **params, void **extra);
 /* All checks of a launch but those of its stream. *packed: the parameters in one buffer, where they came so. */
 CUresult vg_launch_check(struct vg_func *f, const struct vg_shape *k, void **params, void **extra, const uint8_t **packed);

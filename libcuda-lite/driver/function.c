@@ -98,6 +98,7 @@ static uint32_t describe(struct vg_func *f)
 	f->nslots = (uint16_t)(1 + vgpu_payload_slots(f->param_bytes));
 	f->max_threads = f->info->max_threads ? f->info->max_threads : d->max_threads_per_block;
 	memcpy(f->reqntid, f->info->reqntid, sizeof f->reqntid);
+	f->cluster = f->info->cluster;
 	f->max_dynamic = d->shared_per_block > f->info->shared_static ?
 			 d->shared_per_block - f->info->shared_static : 0;
 	f->word0 = (uint64_t)VGPU_OP_LAUNCH << 32 | (uint64_t)f->nslots << 40;
@@ -197,11 +198,11 @@ CUresult vg_func_attribute(struct vg_func *f, CUfunction_attribute a, int *value
 	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = f->carveout; break;
 	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *value = f->nonportable; break;
 	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: *value = f->cluster_policy; break;
-	case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
-	case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
-	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: *value = 0; break;
+	case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
+	case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: *value = (i->cluster & VGPU_FN_CLUSTER_ASKED) != 0; break;
+	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: *value = (int)VGPU_LAUNCH_CLUSTER_OF(i->cluster, 0); break;
+	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: *value = (int)VGPU_LAUNCH_CLUSTER_OF(i->cluster, 1); break;
+	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: *value = (int)VGPU_LAUNCH_CLUSTER_OF(i->cluster, 2); break;
 	default: return CUDA_ERROR_INVALID_VALUE;
 	}
 	return CUDA_SUCCESS;
@@ -225,11 +226,23 @@ CUresult vg_func_set(struct vg_func *f, CUfunction_attribute a, int value)
 		f->carveout = value;    /* a hint */
 		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+		if (!vg_clusters(f->ctx->ordinal))
+			return vg_unsupported("cuFuncSetAttribute for thread block clusters");
+		if (value != 0 && value != 1)
+			return CUDA_ERROR_INVALID_VALUE;
+		f->nonportable = value;
+		return CUDA_SUCCESS;
+	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+		if (!vg_clusters(f->ctx->ordinal))
+			return vg_unsupported("cuFuncSetAttribute for thread block clusters");
+		if (value < CU_CLUSTER_SCHEDULING_POLICY_DEFAULT || value > CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING)
+			return CUDA_ERROR_INVALID_VALUE;
+		f->cluster_policy = value;      /* a hint: all blocks of a cluster have one core */
+		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-		return vg_unsupported("cuFuncSetAttribute for thread block clusters");
+		return vg_unsupported("cuFuncSetAttribute of a required cluster; CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION of a launch asks for one");
 	}
 	return CUDA_ERROR_INVALID_VALUE;
 }

@@ -381,6 +381,18 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node, cons
  * What may be set on a kernel's node: cooperative launches are obeyed; hints are remembered and answered back, as those
  * of a stream; what would need work is refused.
  */
+static CUresult kernel_clusters(struct vg_work *w, const CUkernelNodeAttrValue *value)
+{
+	struct vg_shape k = w->u.kernel.shape;
+	struct vg_func *f;
+
+	VG_TRY(vg_function((CUfunction)(uintptr_t)w->u.kernel.fn, &f));
+	VG_TRY(vg_cluster_attrs(f->ctx->ordinal, value->clusterDim.x, value->clusterDim.y, value->clusterDim.z, &k.attrs));
+	VG_TRY(vg_cluster_check(f, &k));
+	w->u.kernel.shape.attrs = k.attrs;
+	return CUDA_SUCCESS;
+}
+
 static CUresult set_attribute(struct vg_work *w, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue *value)
 {
 	switch ((int)attr) {
@@ -393,8 +405,7 @@ static CUresult set_attribute(struct vg_work *w, CUkernelNodeAttrID attr, const 
 	case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		break;
 	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-		if (value->clusterDim.x > 1 || value->clusterDim.y > 1 || value->clusterDim.z > 1)
-			return vg_unsupported("a kernel node with a thread block cluster");
+		VG_TRY(kernel_clusters(w, value));
 		break;
 	default:
 		return CUDA_ERROR_INVALID_VALUE;
@@ -407,7 +418,7 @@ static CUresult set_attribute(struct vg_work *w, CUkernelNodeAttrID attr, const 
 	w->u.kernel.attrs[attr] = *value;
 	w->u.kernel.attrs_set |= 1u << attr;
 	if (attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
-		w->u.kernel.shape.attrs = value->cooperative ? VGPU_LAUNCH_COOPERATIVE : 0;
+		w->u.kernel.shape.attrs = (w->u.kernel.shape.attrs & ~VGPU_LAUNCH_COOPERATIVE) | (value->cooperative ? VGPU_LAUNCH_COOPERATIVE : 0);
 	return CUDA_SUCCESS;
 }
 
@@ -418,7 +429,11 @@ static CUresult get_attribute(const struct vg_work *w, CUkernelNodeAttrID attr, 
 	memset(value, 0, sizeof *value);
 	if (attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
 		value->cooperative = (w->u.kernel.shape.attrs & VGPU_LAUNCH_COOPERATIVE) != 0;
-	else if (w->u.kernel.attrs_set >> attr & 1)
+	else if (attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && w->u.kernel.shape.attrs >> 8) {
+		value->clusterDim.x = VGPU_LAUNCH_CLUSTER_OF(w->u.kernel.shape.attrs, 0);
+		value->clusterDim.y = VGPU_LAUNCH_CLUSTER_OF(w->u.kernel.shape.attrs, 1);
+		value->clusterDim.z = VGPU_LAUNCH_CLUSTER_OF(w->u.kernel.shape.attrs, 2);
+	} else if (w->u.kernel.attrs_set >> attr & 1)
 		*value = w->u.kernel.attrs[attr];
 	return CUDA_SUCCESS;
 }

@@ -38,6 +38,8 @@ static CUresult check_shape(const struct vg_func *f, const struct vg_ctx *c, con
 	VG_TRY(check_block(f, c, s->block));
 	if (VG_UNLIKELY(s->shared > __atomic_load_n(&f->max_dynamic, __ATOMIC_RELAXED)))
 		return CUDA_ERROR_INVALID_VALUE;
+	if (VG_UNLIKELY(f->cluster | s->attrs >> 8))
+		return vg_cluster_check(f, s);
 	return CUDA_SUCCESS;
 }
 

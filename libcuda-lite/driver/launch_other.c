@@ -55,9 +55,50 @@ VG_TWIN(cuLaunchCooperativeKernel, _ptsz,
 	 unsigned int bz, unsigned int shared, CUstream stream, void **params),
 	(fn, gx, gy, gz, bx, by, bz, shared, stream, params, pt))
 
+/* ---- clusters ---- */
+
+bool vg_clusters(int ordinal)
+{
+	return vg.info[ordinal].cc_major >= 9 && (vg.info[ordinal].features & VGPU_DEV_FEATURE_CLUSTERS) && (vg.features & VGPU_FEATURE_CLUSTERS);
+}
+
+CUresult vg_cluster_attrs(int ordinal, unsigned x, unsigned y, unsigned z, uint32_t *attrs)
+{
+	if (!x || !y || !z)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!vg_clusters(ordinal))
+		return x > 1 || y > 1 || z > 1 ? vg_unsupported("a launch with thread block clusters, below compute capability 9.0 or on this device,") :
+						 CUDA_SUCCESS;
+	if (x > VGPU_CLUSTER_MAX || y > VGPU_CLUSTER_MAX || z > VGPU_CLUSTER_MAX)
+		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+	*attrs = (*attrs & 0xff) | VGPU_LAUNCH_CLUSTER(x, y, z);
+	return CUDA_SUCCESS;
+}
+
+/* Those of the launch, else of the kernel: the grid consists of them, and they are not too large. */
+CUresult vg_cluster_check(const struct vg_func *f, const struct vg_shape *s)
+{
+	uint32_t own = f->cluster >> 8, asked = s->attrs >> 8, c = (asked ? asked : own) << 8, n = 1;
+	uint32_t most = f->nonportable ? VGPU_CLUSTER_MAX : VGPU_CLUSTER_PORTABLE;
+
+	if (!c)
+		return f->cluster & VGPU_FN_CLUSTER_ASKED ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
+	if (own && asked && own != asked)
+		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+	for (int i = 0; i < 3; i++) {
+		if (s->grid[i] % VGPU_LAUNCH_CLUSTER_OF(c, i))
+			return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+		n *= VGPU_LAUNCH_CLUSTER_OF(c, i);
+	}
+	if (f->info->max_cluster && f->info->max_cluster < most)
+		most = f->info->max_cluster;
+	return n > most ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
+}
+
 /* What attributes ask for beside the launch. */
 struct asked {
 	bool coop;
+	unsigned cluster[3];    /* 0: nothing */
 	unsigned n;
 	CUevent event[8];       /* recorded behind it */
 };
@@ -90,8 +131,11 @@ static CUresult parse_attributes(const CUlaunchConfig *k, struct asked *a)
 			a->coop = v->cooperative != 0;
 			break;
 		case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-			if (v->clusterDim.x > 1 || v->clusterDim.y > 1 || v->clusterDim.z > 1)
-				return vg_unsupported("cuLaunchKernelEx with a thread block cluster");
+			a->cluster[0] = v->clusterDim.x;
+			a->cluster[1] = v->clusterDim.y;
+			a->cluster[2] = v->clusterDim.z;
+			if (!a->cluster[0] || !a->cluster[1] || !a->cluster[2])
+				return CUDA_ERROR_INVALID_VALUE;
 			break;
 		case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
 			VG_TRY(ask_event(a, v->programmaticEvent.event, v->programmaticEvent.flags));
@@ -136,6 +180,12 @@ static CUresult impl_cuLaunchKernelEx(const CUlaunchConfig *k, CUfunction fn, vo
 	VG_TRY(parse_attributes(k, &a));
 	s = (struct vg_shape){ { k->gridDimX, k->gridDimY, k->gridDimZ }, { k->blockDimX, k->blockDimY, k->blockDimZ },
 			    k->sharedMemBytes, 0 };
+	if (a.cluster[0]) {
+		struct vg_stream *st;
+
+		VG_TRY(vg_stream(k->hStream, pt, &st));
+		VG_TRY(vg_cluster_attrs(st->ctx->ordinal, a.cluster[0], a.cluster[1], a.cluster[2], &s.attrs));
+	}
 	VG_TRY(a.coop ? cooperative(fn, k->hStream, pt, &s, params, extra) : vg_launch(fn, k->hStream, pt, &s, params, extra));
 	for (unsigned i = 0; i < a.n; i++)
 		VG_TRY((pt ? cuEventRecord_ptsz : cuEventRecord)(a.event[i], k->hStream));

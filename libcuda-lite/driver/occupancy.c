@@ -107,22 +107,61 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction fn, i
 	return CUDA_SUCCESS;
 }
 
+/* How many blocks of a launch are resident at once on the whole device, and what its clusters are; its own checks of shape are the launch's. */
+static CUresult clusters(CUfunction fn, const CUlaunchConfig *k, struct vg_func **f, uint64_t *blocks, uint32_t *size)
+{
+	uint64_t threads = (uint64_t)k->blockDimX * k->blockDimY * k->blockDimZ;
+	uint32_t c;
+
+	VG_TRY(load(fn, f));
+	if (!vg_clusters((*f)->ctx->ordinal))
+		return vg_unsupported("occupancy of thread block clusters, below compute capability 9.0 or on this device,");
+	if (!threads || threads > (*f)->max_threads || (k->numAttrs && !k->attrs))
+		return CUDA_ERROR_INVALID_VALUE;
+	*blocks = blocks_per_sm(*f, (uint32_t)threads, k->sharedMemBytes) * vg.info[(*f)->ctx->ordinal].sm_count;
+	c = (*f)->cluster;
+	*size = c >> 8 ? VGPU_LAUNCH_CLUSTER_OF(c, 0) * VGPU_LAUNCH_CLUSTER_OF(c, 1) * VGPU_LAUNCH_CLUSTER_OF(c, 2) : 0;
+	for (unsigned i = 0; i < k->numAttrs; i++) {
+		const CUlaunchAttributeValue *v = &k->attrs[i].value;
+
+		if (k->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+			*size = v->clusterDim.x <= VGPU_CLUSTER_MAX && v->clusterDim.y <= VGPU_CLUSTER_MAX && v->clusterDim.z <= VGPU_CLUSTER_MAX ?
+				v->clusterDim.x * v->clusterDim.y * v->clusterDim.z : VGPU_CLUSTER_MAX + 1;
+	}
+	return CUDA_SUCCESS;
+}
+
 CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction fn, const CUlaunchConfig *config)
 {
 	struct vg_func *f;
+	uint64_t blocks;
+	uint32_t asked, most;
 
 	if (!size || !config)
 		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(load(fn, &f));
-	return vg_unsupported("cuOccupancyMaxPotentialClusterSize (thread block clusters)");
+	VG_TRY(clusters(fn, config, &f, &blocks, &asked));
+	most = f->nonportable ? VGPU_CLUSTER_MAX : VGPU_CLUSTER_PORTABLE;
+	if (f->info->max_cluster && f->info->max_cluster < most)
+		most = f->info->max_cluster;
+	while (most > blocks)
+		most /= 2;
+	*size = (int)most;
+	return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction fn, const CUlaunchConfig *config)
+CUresult cuOccupancyMaxActiveClusters(int *count, CUfunction fn, const CUlaunchConfig *config)
 {
 	struct vg_func *f;
+	uint64_t blocks;
+	uint32_t size;
 
-	if (!clusters || !config)
+	if (!count || !config)
 		return CUDA_ERROR_INVALID_VALUE;
-	VG_TRY(load(fn, &f));
-	return vg_unsupported("cuOccupancyMaxActiveClusters (thread block clusters)");
+	VG_TRY(clusters(fn, config, &f, &blocks, &size));
+	if (!size)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (size > (f->nonportable ? VGPU_CLUSTER_MAX : VGPU_CLUSTER_PORTABLE))
+		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+	*count = (int)(blocks / size);
+	return CUDA_SUCCESS;
 }

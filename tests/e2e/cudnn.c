@@ -7,6 +7,9 @@
 typedef struct handle *cudnnHandle_t;
 int cudnnCreate(cudnnHandle_t *h);
 int cudnnDestroy(cudnnHandle_t h);
+int cudnnCreateDropoutDescriptor(void **d);
+int cudnnDestroyDropoutDescriptor(void *d);
+int cudnnSetDropoutDescriptor(void);
 int cudnnSetStream(cudnnHandle_t h, CUstream s);
 int cudnnGetStream(cudnnHandle_t h, CUstream *s);
 int cudnnGetProperty(int type, int *value);
@@ -19,6 +22,7 @@ int main(void)
 {
 	cudnnHandle_t h, second;
 	CUstream s = (CUstream)2, got = NULL;
+	void *d = NULL;
 	int major = 0;
 
 	EXPECT_EQ(cudnnCreate(&h), 0);
@@ -36,6 +40,12 @@ int main(void)
 	EXPECT(!strcmp(cudnnGetErrorString(3000), "CUDNN_STATUS_NOT_SUPPORTED"));
 	EXPECT_EQ(cudnnCreate(NULL), 2002);
 	EXPECT_EQ(cudnnDestroy(NULL), 2000);
+	EXPECT_EQ(cudnnCreateDropoutDescriptor(&d), 0);
+	EXPECT(d != NULL);
+	EXPECT_EQ(cudnnSetDropoutDescriptor(), 3000);
+	EXPECT_EQ(cudnnDestroyDropoutDescriptor(d), 0);
+	EXPECT_EQ(cudnnCreateDropoutDescriptor(NULL), 2002);
+	EXPECT_EQ(cudnnDestroyDropoutDescriptor(NULL), 2000);
 	EXPECT_EQ(cudnnDestroy(h), 0);
 	EXPECT_EQ(cudnnDestroy(second), 0);
 	printf("cudnn: ok\n");

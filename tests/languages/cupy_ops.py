@@ -34,6 +34,44 @@ CASES = {
     "reduction": (lambda: cp.ReductionKernel("float32 a", "float32 r", "a * a", "a + b", "r = a", "0", "sq")(X, axis=1), (x * x).sum(1), 1e-4),
     "raw": (raw, x * 2 + 1, 0), "median": (lambda: cp.median(X), np.median(x), 0), "histogram": (lambda: cp.histogram(N, 10)[0], np.histogram(n, 10)[0], 0),
 }
+def smoothed():
+    import cupyx.scipy.signal       # which imports sparse matrices, and uses none here
+    return cupyx.scipy.signal.convolve2d(X, X[:2, :2], mode="valid")
+
+
+def filtered():
+    import cupyx.scipy.ndimage
+    return cupyx.scipy.ndimage.maximum_filter(X, 3)
+
+
+def refused():
+    import cupyx.scipy.sparse
+    try:
+        cupyx.scipy.sparse.csr_matrix(X) @ Y.T
+    except Exception as e:
+        return cp.asarray("libcusparse is vgpu's" in str(e))
+    return cp.asarray(False)
+
+
+def by_hand(a, k):
+    h, w = a.shape
+    return sum(a[1 - i:h - i, 1 - j:w - j].astype("d") * k[i, j] for i in range(2) for j in range(2))
+
+
+def largest(a):
+    p = np.pad(a, 1, mode="symmetric")
+    return np.max([p[i:i + a.shape[0], j:j + a.shape[1]] for i in range(3) for j in range(3)], axis=0)
+
+
+@cp.fuse()
+def fused(a, b):
+    return cp.sum(cp.exp(-a * a) + b, axis=1)
+
+
+CASES.update({
+    "signal": (smoothed, by_hand(x, x[:2, :2]), 1e-4), "ndimage": (filtered, largest(x), 0), "fuse": (lambda: fused(X, Y), (np.exp(-x * x) + y).sum(1), 1e-3),
+    "a sparse matrix is refused by name": (refused, True, 0),
+})
 for name, (run, want, tolerance) in CASES.items():
     try:
         got = cp.asnumpy(run()).astype(np.float64)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """JAX on the device against numpy: jax.numpy, lax, nn, grad, vmap, scan, attention, a training loop. Prints ok and FAIL lines."""
+import os
 import sys
+import tempfile
 import numpy as np
 import jax
 import jax.numpy as jnp
@@ -114,4 +116,31 @@ with jax.default_device(jax.devices("cpu")[0]):
     want = train(60)
 check("training loop", lambda: train(60), want, 1e-3)
 print("ok" if want[-1] < want[0] / 4 else "FAIL", f"the loss goes from {want[0]:.3f} to {want[-1]:.3f}")
+
+
+def said(f):
+    """What appears on the file of errors, libraries' own words too, while f runs and fails; None: it did not fail."""
+    sys.stderr.flush()
+    kept, failed = os.dup(2), False
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            np.asarray(f())
+        except Exception:
+            failed = True
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+        file.seek(0)
+        return file.read().decode(errors="replace") if failed else None
+
+
+# what NVIDIA's other libraries do is refused in a line that names the library, the call and the way out
+for name, library, f in (("fft", "libcufft", lambda: jnp.fft.fft(jnp.ones(8))), ("svd", "libcusolver", lambda: jnp.linalg.svd(jnp.ones((3, 3)))[1])):
+    words = said(f)
+    right = words is not None and f"vgpu {library}: " in words and "jax.default_device" in words
+    near.failed |= not right
+    print("ok" if right else "FAIL", name, "is refused by name" if right else words and words[:200])
+    with jax.default_device(jax.devices("cpu")[0]):
+        near.failed |= not np.isfinite(np.abs(np.asarray(f()))).all()
 sys.exit(near.failed)

@@ -135,5 +135,21 @@ try:
     near.failed = 1
 except tf.errors.OpError as e:
     print("ok a convolution is an error:", " ".join(str(e).split())[:90])
+# and so of a recurrent layer, which ended the process; by Keras's own loop it is right
+steps = rng.standard_normal((3, 7, 8)).astype(np.float32)
+try:
+    keras.layers.LSTM(12, use_cudnn=True)(steps)
+    print("FAIL an LSTM of cuDNN's was computed by no one")
+    near.failed = 1
+except Exception as e:
+    print("ok an LSTM of cuDNN's is an error:", " ".join(str(e).split())[:90])
+lstm = keras.layers.LSTM(12, use_cudnn=False)
+lstm(steps)
+with tf.device("CPU:0"):
+    host = keras.layers.LSTM(12, use_cudnn=False)
+    host.build(steps.shape)
+    host.set_weights([u.numpy() for u in lstm.weights])
+    want = host(steps).numpy()
+check("an LSTM by Keras's own loop", lambda: lstm(steps), want, 1e-4)
 check("what comes after it", lambda: T(x) @ T(y), d @ y)
 sys.exit(near.failed)

@@ -28,6 +28,16 @@ def check(name, got, want, tol=2e-5):
     sys.stdout.flush()
 
 
+# The start: what is not needed for a first result is not imported, and Triton's cache has the name that Triton gives it
+first = (torch.ones(4, device="cuda") + 1).sum() + torch.arange(3, device="cuda").sum()
+check("first result", first, torch.tensor(11.0))
+from triton.runtime import cache    # noqa: E402
+check("start without sympy or a database", torch.tensor([name in sys.modules for name in ("sympy", "sqlalchemy")]), torch.tensor([False, False]))
+check("name of Triton's cache", torch.tensor(cache.triton_key() == cache.triton_key.whole()), torch.tensor(True))
+PAIRS = [(torch.int32, 2), (torch.int32, 2.5), (torch.bool, True), (torch.bool, 1), (torch.float16, 3.5), (torch.int64, True), (torch.bfloat16, 7)]
+check("types of results", torch.tensor([(torch.ones(2, dtype=t, device="cuda") + v).dtype == (torch.ones(2, dtype=t) + v).dtype for t, v in PAIRS]),
+      torch.ones(len(PAIRS), dtype=torch.bool))
+
 x, y, w, b = torch.randn(24, 40), torch.randn(24, 40), torch.randn(30, 40), torch.randn(30)
 n = torch.randint(0, 50, (77,))
 X, Y, W, B, N = (t.cuda() for t in (x, y, w, b, n))
@@ -49,6 +59,9 @@ CASES = {
     "topk": lambda x, y, w, b, n: x.topk(3)[0], "topk of -inf": lambda x, y, w, b, n: x.masked_fill(x < 2, -float("inf")).topk(3)[1] < 40,
     "topk of NaN": lambda x, y, w, b, n: (x / (x > 0)).topk(2)[0].isnan(), "topk of integers": lambda x, y, w, b, n: torch.stack([n, -n]).topk(5)[0],
     "addmv of integers by fractions": lambda x, y, w, b, n: torch.addmv(n[:7], n[:70].reshape(7, 10), n[:10], beta=0.2, alpha=1.6),
+    # of a layer that keeps no statistics; and its input is what it was
+    "batch_norm": lambda x, y, w, b, n: torch.cat([F.batch_norm(x[:, :, None], None, None, training=True).flatten(), x.flatten()]),
+    "instance_norm": lambda x, y, w, b, n: torch.cat([F.instance_norm(x.reshape(2, 3, 160)).flatten(), x.flatten()]),
     "sort": lambda x, y, w, b, n: x.sort(1)[0], "norm": lambda x, y, w, b, n: torch.linalg.vector_norm(x),
     # what is added is no bias of one row that cuBLAS takes with the product
     "linear of one output": lambda x, y, w, b, n: F.linear(x, w[:1], b[:1]), "bias with a stride": lambda x, y, w, b, n: F.linear(x, w, w[:, 0]),

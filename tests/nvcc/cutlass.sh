@@ -27,7 +27,7 @@ run() {
 	shift
 	timeout 200 "$@" >"$out/log" 2>&1 || st=$?
 	sed -nE "s/^(ok|FAIL) /\1 gemm90\/$what: /p" "$out/log"
-	[ $st = 0 ] && [ "$(grep -c '^ok ' "$out/log")" = 3 ] && return
+	[ $st = 0 ] && [ "$(grep -c '^ok ' "$out/log")" = 5 ] && return
 	echo "FAIL gemm90/$what ended with status $st"
 	bad=1
 }

@@ -10,7 +10,7 @@ nvcc_get "$B"
 out=$B/nvcc-out/programs
 
 # the compute capability that a program is compiled and run for
-cc() { case $1 in tile) echo 10.0 ;; errors) echo 8.0 ;; *) echo 7.5 ;; esac; }
+cc() { case $1 in tile) echo 10.0 ;; cluster) echo 9.0 ;; errors) echo 8.0 ;; *) echo 7.5 ;; esac; }
 build() { # PROGRAM
 	local arch sources="tests/nvcc/programs/$1.cu tests/nvcc/programs/check.h tests/nvcc/programs/wrong.h"
 	[ "$1" = tile ] && sources+=" tests/nvcc/programs/sort.cu"

@@ -331,7 +331,8 @@ static void do_launch(struct test *t, const char *s, int async)
 	}
 	for (s += n; sscanf(s, " %127s%n", word, &n) == 1; s += n) {
 		uint32_t *d = !strncmp(word, "grid=", 5) ? l.grid :
-			      !strncmp(word, "block=", 6) ? l.block : NULL;
+			      !strncmp(word, "block=", 6) ? l.block :
+			      !strncmp(word, "cluster=", 8) ? (memcpy(l.cluster, (uint32_t[]){ 1, 1, 1 }, 12), l.cluster) : NULL;
 
 		if (!strncmp(word, "args=", 5)) {
 			args = strstr(s, "args=") + 5;

@@ -111,6 +111,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/python/jax_plugins/vgpu/__init__.py
 644 usr/lib/vgpu/python/for-torch/sitecustomize.py
 644 usr/lib/vgpu/python/for-torch/vgpu_cells.py
+644 usr/lib/vgpu/python/for-torch/vgpu_quick.py
 644 usr/lib/vgpu/python/for-torch/vgpu_rest.py
 777 usr/lib/vgpu/bin/ptxas -> ../../../bin/vgpu
 777 usr/lib/vgpu/bin/nvlink -> ../../../bin/vgpu

@@ -124,7 +124,9 @@ static int model_io(const struct vgpu_cmd *c)
 		for (int i = 0; i < 3; i++)
 			if (!c->u.launch.grid[i] || !c->u.launch.block[i])
 				return 0;
-		return c->u.launch.attrs <= 1;
+		/* three bytes of a cluster's shape, none of them 0 or all */
+		return !(c->u.launch.attrs & 0xfe) && (!(c->u.launch.attrs >> 8) ||
+			((c->u.launch.attrs >> 8 & 255) && (c->u.launch.attrs >> 16 & 255) && c->u.launch.attrs >> 24));
 	case VGPU_OP_COPY:
 		return somewhere(c->u.copy.dst, c->u.copy.bytes) && somewhere(c->u.copy.src, c->u.copy.bytes);
 	case VGPU_OP_COPY_INLINE:

@@ -302,6 +302,8 @@ static uint32_t func_info_end(struct ctx *c, struct ctx_job *j, uint64_t *v)
 		.reqntid = { f.reqntid[0], f.reqntid[1], f.reqntid[2] }, .regs = f.regs,
 		.shared_static = f.shared_static, .local_bytes = f.local_bytes, .const_bytes = f.const_bytes,
 		.ptx_version = f.ptx_version, .binary_version = f.binary_version, .uses = f.uses,
+		.cluster = VGPU_LAUNCH_CLUSTER(f.cluster[0], f.cluster[1], f.cluster[2]) | (f.explicit_cluster ? VGPU_FN_CLUSTER_ASKED : 0),
+		.max_cluster = f.max_cluster,
 	};
 	for (uint32_t i = 0; i < f.nparams; i++)
 		out->params[i] = (struct vgpu_fn_param){ f.params[i].offset, f.params[i].bytes };

@@ -32,6 +32,7 @@ static enum ctx_result launch(struct ctx *c, struct ctx_stream *s, const struct 
 		.fn = b->fn,
 		.grid = { b->grid[0], b->grid[1], b->grid[2] },
 		.block = { b->block[0], b->block[1], b->block[2] },
+		.cluster = { VGPU_LAUNCH_CLUSTER_OF(b->attrs, 0), VGPU_LAUNCH_CLUSTER_OF(b->attrs, 1), VGPU_LAUNCH_CLUSTER_OF(b->attrs, 2) },
 		.shared_bytes = b->shared_bytes,
 		.flags = b->attrs & VGPU_LAUNCH_COOPERATIVE ? ENGINE_LAUNCH_COOPERATIVE : 0,
 		.priority = (cmd->flags & VGPU_CMD_PRIORITY) >> VGPU_CMD_PRIORITY_SHIFT,

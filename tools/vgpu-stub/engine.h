@@ -102,6 +102,7 @@ static inline uint32_t engine_mode_named(const char *word)
 struct engine_launch {
 	uint32_t fn;
 	uint32_t grid[3], block[3];     /* all >= 1; checked by the engine against its limits */
+	uint32_t cluster[3];            /* blocks that run together and see each other's shared memory; 0: as the kernel says */
 	uint32_t shared_bytes;          /* dynamic shared memory */
 	uint32_t flags;                 /* ENGINE_LAUNCH_* */
 	uint32_t priority;              /* of its stream: 0 to VGPU_PRIORITIES - 1, which goes first */
@@ -131,6 +132,9 @@ struct engine_func_info {               /* the numbers behind cuFuncGetAttribute
 	uint32_t ptx_version;           /* 84 for .version 8.4 */
 	uint32_t binary_version;        /* 61 for sm_61 */
 	uint32_t uses;                  /* ENGINE_USES_*: of it or of what it may call */
+	uint32_t cluster[3];            /* .reqnctapercluster, 0 = none */
+	uint32_t max_cluster;           /* .maxclusterrank, 0 = none */
+	uint32_t explicit_cluster;      /* .explicitcluster: a launch has to ask for clusters, unless the kernel does */
 };
 #define ENGINE_USES_HEAP 1u             /* device malloc or free */
 #define ENGINE_USES_PRINTF 2u

@@ -108,15 +108,16 @@ int surround(struct surround *rows, char **cmd, const char *agent, int verbose, 
 	char text[12 * PATH_MAX] = "", path[PATH_MAX], folder[PATH_MAX], found[PATH_MAX];
 	struct list l = { rows, 0 };
 	int jax = !surround_in_site(cmd, "jax_plugins/xla_cuda1[23]", NULL);
-	int tensorflow = !surround_in_site(cmd, TENSORFLOW, NULL);
+	int tensorflow = !surround_in_site(cmd, TENSORFLOW, NULL), cupy = !surround_in_site(cmd, "cupyx", NULL);
 	/*
 	 * XLA compiles nothing without a cuDNN handle: ours has handles, and refuses the rest by name. TensorFlow takes no device unless
-	 * the three others can be opened, too.
+	 * the three others can be opened, too; without them JAX speaks of an internal error where they say what is not there.
 	 */
+	/* CuPy's signals and splines import its sparse matrices, whether they use any or not */
+	static const char *const sparse[] = { "xla/libcusparse.so.12", NULL };
 	static const char *const xla[] = { "xla/libcudnn.so.9", "xla/libcufft.so.11", "xla/libcusparse.so.12", "xla/libcusolver.so.11", NULL };
-	const char *const extra[] = { jax ? xla[0] : NULL, NULL };
 
-	if (preload(text, sizeof(text), tensorflow ? xla : extra) || library(RUN_AUDIT, path))
+	if (preload(text, sizeof(text), tensorflow || jax ? xla : cupy ? sparse : sparse + 1) || library(RUN_AUDIT, path))
 		return -1;
 	add(&l, "LD_AUDIT", path, ':', "programs with NVIDIA's cudart inside; NVRTC and nvJitLink, wherever they are opened");
 	if (verbose)
@@ -154,6 +155,8 @@ int surround(struct surround *rows, char **cmd, const char *agent, int verbose, 
 		add(&l, "CUDA_ROOT", path, 0, "JAX: ptxas");
 		/* of the libraries that its check wants, only the ones that it uses need to be there */
 		add(&l, "JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1", 0, "JAX: NVIDIA's cuSPARSE, cuFFT and so on need not be installed");
+		/* three quarters of a device's memory at its start, else: that is the machine's here */
+		add(&l, "XLA_PYTHON_CLIENT_PREALLOCATE", "false", 0, "JAX: memory as it needs it");
 	}
 	if (tensorflow) {
 		/* it takes all of a device's memory at its start, which is the machine's here */

@@ -13,10 +13,9 @@
 using namespace cute;
 #define CK(x) do { cudaError_t e_ = (x); if (e_ != cudaSuccess) { printf("FAIL %s: %s\n", #x, cudaGetErrorString(e_)); exit(1); } } while (0)
 
-template <class E, class LayoutA, class LayoutB, class Tile, class Schedule, class Epilogue>
+template <class E, class LayoutA, class LayoutB, class Tile, class Schedule, class Epilogue, class Cluster = Shape<_1, _1, _1>>
 static int multiplied(const char *name, int M, int N, int K)
 {
-	using Cluster = Shape<_1, _1, _1>;
 	using Out = typename cutlass::epilogue::collective::CollectiveBuilder<cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Tile, Cluster,
 		cutlass::epilogue::collective::EpilogueTileAuto, float, float, float, cutlass::layout::RowMajor, 4, float, cutlass::layout::RowMajor, 4,
 		Epilogue>::CollectiveOp;
@@ -55,7 +54,7 @@ static int multiplied(const char *name, int M, int N, int K)
 	CK(cudaMemcpy(pb, b.data(), b.size() * sizeof(E), cudaMemcpyHostToDevice));
 	CK(cudaMemcpy(pc, c.data(), c.size() * 4, cudaMemcpyHostToDevice));
 	typename Gemm::Arguments args{ cutlass::gemm::GemmUniversalMode::kGemm, { M, N, K, 1 }, { pa, sa, pb, sb }, { { 2.0f, 0.5f }, pc, sc, pd, sd } };
-	args.hw_info.sm_count = 2;
+	args.hw_info.sm_count = 2 * size(Cluster{});
 	size_t bytes = Gemm::get_workspace_size(args);
 	void *space = nullptr;
 	if (bytes)
@@ -100,5 +99,8 @@ int main()
 	bad |= multiplied<cutlass::half_t, Row, Col, Shape<_64, _128, _64>, Pingpong, Out>("f16, ping-pong", 200, 264, 136);
 	bad |= multiplied<cutlass::bfloat16_t, Col, Row, Shape<_128, _64, _64>, Cooperative, OutTwo>("bf16 across, cooperative", 256, 136, 72);
 	bad |= multiplied<cutlass::float_e4m3_t, Row, Col, Shape<_64, _64, _128>, Pingpong, Out>("e4m3, ping-pong", 128, 96, 144);
+	// blocks of a cluster share what they load: each its part, copied to all of a row or a column
+	bad |= multiplied<cutlass::half_t, Row, Col, Shape<_64, _128, _64>, Pingpong, Out, Shape<_2, _1, _1>>("f16, clusters of 2 x 1", 200, 264, 136);
+	bad |= multiplied<cutlass::half_t, Row, Col, Shape<_128, _64, _64>, Cooperative, OutTwo, Shape<_2, _2, _1>>("f16, clusters of 2 x 2", 512, 136, 200);
 	return bad;
 }

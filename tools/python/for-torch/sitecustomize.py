@@ -3,7 +3,7 @@
 
 PyTorch's own kernels are machine code in every wheel, so not one of them runs on a device that takes PTX. FlagGems (pip install flag_gems)
 has many of the same operators in Triton; when a program has imported torch they are registered in their places, by its own
-flag_gems.enable(). Those that it has not: vgpu_cells.py, vgpu_rest.py.
+flag_gems.enable(). Those that it has not: vgpu_cells.py, vgpu_rest.py; what its start need not do: vgpu_quick.py.
 Nothing of torch is changed on disk. Python imports this file by itself when its folder is on PYTHONPATH.
 """
 import contextlib
@@ -19,7 +19,7 @@ CUBLAS = ["mm", "mm_out", "bmm", "bmm_out", "addmm", "addmm_out", "baddbmm"]
 # Wrong in FlagGems 5.0.2, by torch's own samples: layer_norm's rows (below), batch_norm of a model that does not train, groups, ties
 # and indices of running extremes, windows over the edge, infinities, what is broadcast, an index twice. topk of a row with -inf or NaN, or of
 # integers, finds elements beyond the row.
-WRONG = ["layer_norm_backward", "softmax_backward", "batch_norm_backward", "group_norm", "group_norm_backward", "cummax", "cummin", "avg_pool2d",
+WRONG = ["layer_norm_backward", "softmax_backward", "batch_norm", "batch_norm_backward", "group_norm", "group_norm_backward", "cummax", "cummin", "avg_pool2d",
          "avg_pool2d_backward", "logaddexp", "logaddexp_out", "masked_scatter", "masked_scatter_", "index_add_", "topk",
          "_upsample_nearest_exact1d"]
 
@@ -27,14 +27,16 @@ _kept = []      # registrations last as long as their library object
 
 
 def _enable():
+    import vgpu_quick
     try:
         _no_search()
-        with _as_ampere():
+        with _as_ampere(), vgpu_quick.importing():
             import flag_gems
     except ImportError as e:
         print(f"vgpu run --torch: eager operators need FlagGems, and it cannot be imported ({e}): pip install flag_gems==5.0.2",
               file=sys.stderr)
         return
+    vgpu_quick.imported()
     import vgpu_cells
     import vgpu_rest
     flag_gems._FULL_CONFIG = tuple((name, vgpu_rest.or_host(name, f), *when) for name, f, *when in flag_gems._FULL_CONFIG
@@ -42,6 +44,7 @@ def _enable():
     flag_gems.enable(unused=CUBLAS + WRONG)
     _in_place(flag_gems)
     _layer_norm_by_rows()
+    _batch_norm_beside_its_input()
     _softmax_in_order()
     _products_and_sums()
     _attention_in_parts()
@@ -129,6 +132,23 @@ def _layer_norm_by_rows():
 
     library = torch.library.Library("aten", "IMPL")
     library.impl("native_layer_norm_backward", vgpu_rest.or_host("native_layer_norm_backward", backward), "CUDA")
+    _kept.append(library)
+
+
+def _batch_norm_beside_its_input():
+    """FlagGems 5.0.2 writes the running mean and variance into its input where a layer keeps none, as instance_norm does: the first values of it were others
+    then, in silence."""
+    import torch
+    import vgpu_rest
+    from flag_gems.ops.batch_norm import batch_norm
+
+    def forward(x, weight=None, bias=None, mean=None, var=None, training=False, momentum=0.1, eps=1e-5):
+        if mean is None or var is None:
+            mean, var = x.new_zeros(x.shape[1], dtype=torch.float32), x.new_ones(x.shape[1], dtype=torch.float32)
+        return batch_norm(x, weight, bias, mean, var, training, momentum, eps)
+
+    library = torch.library.Library("aten", "IMPL")
+    library.impl("native_batch_norm", vgpu_rest.or_host("native_batch_norm", forward), "CUDA")
     _kept.append(library)
 
 

@@ -14,6 +14,8 @@ static bool complete(const struct cta *c, struct barrier *b)
 {
 	u32 i, n = b->again;
 
+	if (c->over)
+		return true;
 	if (!b->count) {
 		/* a warp that is there stays there: threads only arrive and exit until the release */
 		while (b->first < c->nwarps && !(c->warps[b->first].live & ~b->arrived[b->first]))
@@ -24,6 +26,19 @@ static bool complete(const struct cta *c, struct barrier *b)
 		if (b->arrived[i])
 			n += c->warps[i].live & ~b->arrived[i] ? (u32)__builtin_popcount(b->arrived[i]) : LANES;
 	return n >= b->count;
+}
+
+/* The same of that of the cluster: when it is so in each of its blocks. */
+static bool all_complete(struct cta *c, u32 id)
+{
+	u32 i;
+
+	if (id != CLUSTER_BARRIER || c->g->team == 1)
+		return complete(c, &c->bar[id]);
+	for (i = 0; i < c->g->team; i++)
+		if (!complete(c->team[i], &c->team[i]->bar[id]))
+			return false;
+	return true;
 }
 
 static void write_result(struct frame *f, const struct insn *in, const struct barrier *b, u32 m)
@@ -81,7 +96,7 @@ static void release_frame(struct warp *w, struct frame *f, u32 id)
 	f->next_wait = 0;               /* running lanes notice them at their next jump */
 }
 
-static void release(struct cta *c, u32 id)
+static void release_block(struct cta *c, u32 id)
 {
 	struct frame *f;
 	u32 i;
@@ -93,6 +108,19 @@ static void release(struct cta *c, u32 id)
 			if (f->barred)
 				release_frame(&c->warps[i], f, id);
 	memset(&c->bar[id], 0, sizeof(c->bar[id]));
+}
+
+static void release(struct cta *c, u32 id)
+{
+	u32 i;
+
+	if (id != CLUSTER_BARRIER || c->g->team == 1) {
+		release_block(c, id);
+		return;
+	}
+	for (i = 0; i < c->g->team; i++)
+		if (!c->team[i]->over)
+			release_block(c->team[i], id);
 }
 
 void bar_arrive(struct tstate *ts, struct warp *w, const struct insn *in, u32 m, u32 pc)
@@ -131,12 +159,12 @@ void bar_arrive(struct tstate *ts, struct warp *w, const struct insn *in, u32 m,
 			w->bar_id[l] = (u8)id;
 		}
 	}
-	if (complete(c, b))
+	if (all_complete(c, id))
 		release(c, id);
 }
 
 /*
- * barrier.cluster.wait, of a cluster that is one block (PTX ISA 9.7.13.4): the lanes of m whose arrival the barrier still counts
+ * barrier.cluster.wait (PTX ISA 9.7.13.4): the lanes of m whose arrival the barrier still counts
  * wait for its completion; where it does not, the phase that they arrived in is over. Returned: those that wait.
  */
 u32 bar_wait(struct warp *w, u32 m, u32 pc)
@@ -163,7 +191,9 @@ void bar_exited(struct cta *c)
 	for (id = 0; id <= CLUSTER_BARRIER; id++) {
 		for (i = used = 0; i < c->nwarps; i++)
 			used |= c->bar[id].arrived[i];
-		if (used && complete(c, &c->bar[id])) {
+		for (i = 0; id == CLUSTER_BARRIER && i < c->g->team && c->g->team > 1; i++)
+			used |= c->team[i]->bar_used;
+		if (used && all_complete(c, id)) {
 			mc_bar_exited(c, id);
 			release(c, id);
 		}

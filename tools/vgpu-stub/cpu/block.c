@@ -54,6 +54,7 @@ void cta_free(struct engine *e, struct cta *c)
 {
 	u32 i;
 
+	cluster_free(e, c);
 	for (i = 0; i < 32; i++) {
 		drop_calls(&c->warps[i]);
 		while (c->warps[i].spare) {
@@ -72,7 +73,7 @@ void cta_free(struct engine *e, struct cta *c)
 }
 
 /* Makes the block's memory fit its grid. Called without the lock: mapping memory takes time. */
-static int cta_fit(struct engine *e, struct cta *c, struct grid *g)
+int block_fit(struct engine *e, struct cta *c, struct grid *g)
 {
 	u64 shared = ((u64)g->shared_total + 4095) & ~4095ull;
 	u64 local = (u64)g->local_stride * g->nwarps * LANES;
@@ -132,29 +133,18 @@ static int cta_fit(struct engine *e, struct cta *c, struct grid *g)
 	return 0;
 }
 
-/* A block at its first instruction. The one before it was its left neighbour, if next. */
-static void cta_start(struct cta *c, u64 linear, bool next)
+void block_start(struct cta *c)
 {
 	struct grid *g = c->g;
 	u32 i;
 
-	c->linear = linear;
+	c->fresh = true;
+	c->over = false;
 	c->done_warps = c->next_warp = c->slices = 0;
 	c->met = false;
 	c->astray = 0;
 	c->parted = 0;
 	c->err_used = false;
-	/* divisions take as long as a short block */
-	if (linear < g->dim[0]) {
-		c->id[0] = (u32)linear;
-		c->id[1] = c->id[2] = 0;
-	} else if (!next || ++c->id[0] == g->dim[0]) {
-		u64 row = linear / g->dim[0];
-
-		c->id[0] = (u32)(linear % g->dim[0]);
-		c->id[1] = (u32)(row % g->dim[1]);
-		c->id[2] = (u32)(row / g->dim[1]);
-	}
 	if (__builtin_expect(g->e->vf != NULL, 0))
 		vf_start(c);
 	if (c->pristine)
@@ -182,6 +172,30 @@ static void cta_start(struct cta *c, u64 linear, bool next)
 		if (g->fn->npro)
 			w->main.base[1] = g->pool;
 	}
+}
+
+/* A block of the grid, or a cluster of them. The one before it was its left neighbour, if next. */
+static void cta_start(struct cta *c, u64 linear, bool next)
+{
+	struct grid *g = c->g;
+
+	if (g->team > 1) {
+		cluster_start(c, linear);
+		return;
+	}
+	c->linear = linear;
+	/* divisions take as long as a short block */
+	if (linear < g->dim[0]) {
+		c->id[0] = (u32)linear;
+		c->id[1] = c->id[2] = 0;
+	} else if (!next || ++c->id[0] == g->dim[0]) {
+		u64 row = linear / g->dim[0];
+
+		c->id[0] = (u32)(linear % g->dim[0]);
+		c->id[1] = (u32)(row % g->dim[1]);
+		c->id[2] = (u32)(row / g->dim[1]);
+	}
+	block_start(c);
 }
 
 /* ---- faults ------------------------------------------------------------------------------ */
@@ -253,8 +267,10 @@ static void report_native(struct tstate *ts, struct cta *c)
 /* ---- turns ------------------------------------------------------------------------------- */
 
 /* Turns of the block's warps until the budget is spent or none can run. */
-static enum run cta_turns(struct engine *e, struct tstate *ts, struct cta *c, s64 left)
+enum run block_turns(struct tstate *ts, struct cta *c, s64 *budget)
 {
+	struct engine *e = ts->e;
+	s64 left = *budget;
 	u32 idle = 0, i;
 	struct warp *w;
 	enum run r;
@@ -263,6 +279,7 @@ static enum run cta_turns(struct engine *e, struct tstate *ts, struct cta *c, s6
 		if (c->met) {
 			c->met = false;
 			if (jit_again(ts, c, &left, &r)) {
+				*budget = left;
 				if (r == RUN_DONE)
 					return r;
 				continue;
@@ -274,6 +291,8 @@ static enum run cta_turns(struct engine *e, struct tstate *ts, struct cta *c, s6
 		if (!w->live || !(w->top->mask | w->top->waiting | w->top->parked)) {
 			if (++idle < c->nwarps)
 				continue;
+			if (c->g->team > 1)
+				return RUN_BLOCKED;
 			for (i = 0; i < c->nwarps && !c->warps[i].live; i++)
 				;
 			/* every thread waits at a barrier that cannot complete */
@@ -288,8 +307,14 @@ static enum run cta_turns(struct engine *e, struct tstate *ts, struct cta *c, s6
 		if (warp_run(ts, w) == RUN_DONE && ++c->done_warps == c->nwarps)
 			return RUN_DONE;
 		left += ts->budget > 0 ? ts->budget : 0;
+		*budget = left;
 	}
 	return RUN_BUDGET;
+}
+
+static enum run cta_turns(struct tstate *ts, struct cta *c, s64 left)
+{
+	return c->g->team > 1 ? cluster_run(ts, c, left) : block_turns(ts, c, &left);
 }
 
 static enum run block_run(struct tstate *ts, struct turn *t)
@@ -301,7 +326,7 @@ static enum run block_run(struct tstate *ts, struct turn *t)
 		gemm_tile(ts, &t->g->job, t->c->linear);
 		return RUN_DONE;
 	}
-	if (t->c->jit && !t->started) {
+	if (t->c->jit && !t->started && t->g->team == 1) {
 		s64 budget = t->at < t->end && t->listed ? FIRST_LOOK_CODE : t->budget;
 		u64 left = t->end - t->at, row = t->g->dim[0] - 1 - t->c->id[0];
 		u32 more = t->row;
@@ -315,12 +340,12 @@ static enum run block_run(struct tstate *ts, struct turn *t)
 			return RUN_DONE;
 	}
 	if (t->at < t->end && t->listed) {
-		r = cta_turns(t->e, ts, t->c, FIRST_LOOK);
+		r = cta_turns(ts, t->c, FIRST_LOOK);
 		if (r == RUN_DONE)
 			return r;
 		rt_give_back(t);
 	}
-	return cta_turns(t->e, ts, t->c, t->budget);
+	return cta_turns(ts, t->c, t->budget);
 }
 
 static bool next_block(struct turn *t, bool next)
@@ -335,7 +360,7 @@ static bool next_block(struct turn *t, bool next)
 		c->linear = t->at++;
 		return true;
 	}
-	if ((c->gridid != g->gridid || c->jit != __atomic_load_n(&g->jit, __ATOMIC_RELAXED)) && cta_fit(t->e, c, g) < 0) {
+	if ((c->gridid != g->gridid || c->jit != __atomic_load_n(&g->jit, __ATOMIC_RELAXED)) && (g->team > 1 ? cluster_fit : block_fit)(t->e, c, g) < 0) {
 		__atomic_compare_exchange_n(&g->status, &none, VGPU_ST_OUT_OF_MEMORY, 0, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST);
 		return false;

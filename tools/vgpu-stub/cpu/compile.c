@@ -278,7 +278,7 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 		return VGPU_ST_OUT_OF_MEMORY;
 	c->fn = fn;
 	c->m = fn->m;
-	c->syms.pool = &c->pool;
+	c->syms.pool = c->families.pool = &c->pool;
 	c->cc = OPND_NONE;
 	fn->state = FN_PARSING;
 	lex_init(&c->lx, fn->has_body ? fn->body : fn->m->text, fn->end ? fn->end : fn->m->end, fn->has_body ? fn->body_line : 1,
@@ -328,6 +328,7 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 	depth--;
 	tree_work += fn->work;
 	map_free(&c->syms);
+	map_free(&c->families);
 	pool_free(&c->pool);
 	free(c->code);
 	free(c->regs);

@@ -54,6 +54,8 @@ struct warp {
 	struct frame main;
 };
 
+#define MAX_CLUSTER 16          /* blocks */
+#define FAR_RANK 24             /* an address in .shared::cluster: of the block of rank r, offset | (r + 1) << 24; of the own, the offset */
 #define CTA_BARRIERS 16
 #define CLUSTER_BARRIER 16      /* that of barrier.cluster, behind the numbered ones */
 struct barrier { u32 arrived[32]; u32 first, count, any, popc, all_bad, again; };   /* first: all warps below it are there */
@@ -64,9 +66,12 @@ struct cta {                            /* a block; between blocks of a grid it 
 	u64 gridid;                     /* of the grid that its memory was fitted to */
 	const struct jit *jit;          /* the code that it was fitted to */
 	u32 nwarps, done_warps, next_warp;
-	u32 id[3];
+	u32 id[3], at[3], rank;         /* in the grid; in its cluster: code has them by their order */
 	u64 linear;
 	u32 slices;
+	struct cta **team;              /* the blocks of its cluster by rank, which share a worker; NULL: it is alone. cluster.c */
+	u32 nteam;                      /* of the first one, which owns the others: how many there are */
+	bool fresh, over;
 	u32 regs_bytes, frame_bytes;    /* registers of a warp; with the JIT's area behind them */
 	u64 win;                        /* arena block: shared window, then local windows */
 	u64 win_bytes, win_commit;
@@ -95,6 +100,8 @@ struct grid {
 	struct engine *e;
 	struct func *fn;
 	u32 dim[3], block[3], threads, nwarps;
+	u32 cluster[3], team;   /* blocks of a cluster; of those without, which are one block each, 1 */
+	bool clusters;          /* the launch, or the kernel, asked for them */
 	struct jit *jit;        /* code for this shape of block, or NULL; may become other code (jit_part()), for blocks to come */
 	u32 parted;             /* branches that lanes were guessed to take together, and did not */
 	u32 shared_bytes, dyn_off, shared_total, local_stride;
@@ -103,7 +110,7 @@ struct grid {
 	u64 pwin;                       /* arena block that holds the parameters */
 	u64 coop_win;                   /* workspace behind %envreg1/2, 0 unless cooperative */
 	const u32 (*tid)[1024];         /* of the block's shape, see shape_tids() */
-	u64 nblocks, gridid, cookie;
+	u64 nblocks, gridid, cookie;    /* nblocks: what workers are given, clusters where there are such */
 	u32 max_resident, priority;
 	bool cooperative;
 	bool native;                    /* no kernel: its blocks are tiles of the job */
@@ -377,6 +384,19 @@ struct turn {
 void turn_run(struct tstate *ts, struct turn *t);
 struct cta *cta_new(void);
 void cta_free(struct engine *e, struct cta *c);
+int block_fit(struct engine *e, struct cta *c, struct grid *g);        /* one block's memory */
+void block_start(struct cta *c);                                        /* at its first instruction: id and linear are set */
+enum run block_turns(struct tstate *ts, struct cta *c, s64 *left);     /* RUN_BLOCKED: all of it waits for other blocks of its cluster */
+
+/* cluster.c */
+int cluster_fit(struct engine *e, struct cta *c, struct grid *g);
+void cluster_start(struct cta *c, u64 nth);
+enum run cluster_run(struct tstate *ts, struct cta *c, s64 left);
+void cluster_free(struct engine *e, struct cta *c);
+/* Where [a, a + bytes) of .shared::cluster is, as block c names it; 0: nowhere. */
+u64 cluster_place(const struct cta *c, u64 a, u64 bytes);
+/* Whose shared memory that is, of several blocks, and where in it; a: generic, or of .shared::cluster. NULL: no block's. */
+struct cta *cluster_block(const struct cta *c, bool generic, u64 a, u64 bytes, u64 *off);
 
 /* heap.c */
 void dev_heap(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32 m);

@@ -501,9 +501,11 @@ static void entry_directive(struct lex *lx, struct func *fn, u32 *seen)
 		if ((*seen & 3) == 3)
 			lex_fail(lx, VGPU_ST_INVALID_PTX, ".maxntid and .reqntid exclude each other");
 		prod = v[0] * v[1] > 1u << 31 ? 1u << 31 : v[0] * v[1] * v[2];
-		/* a cluster is blocks that could see each other; what needs that is refused by its own name */
 		if (cluster) {
-			*seen |= prod > 1 ? 32 : 0;
+			if (prod > MAX_CLUSTER)
+				lex_fail(lx, VGPU_ST_INVALID_PTX, ".reqnctapercluster: a cluster has %u blocks at most", MAX_CLUSTER);
+			for (u32 i = 0; i < 3; i++)
+				fn->reqcluster[i] = (u32)v[i];
 			return;
 		}
 		if (prod < fn->max_threads)
@@ -511,7 +513,7 @@ static void entry_directive(struct lex *lx, struct func *fn, u32 *seen)
 		for (u32 i = 0; req && i < 3; i++)
 			fn->reqntid[i] = (u32)v[i];
 	} else if (lex_is(lx, "minnctapersm") || lex_is(lx, "maxnctapersm") || lex_is(lx, "maxnreg") || lex_is(lx, "maxclusterrank")) {
-		bool regs = lex_is(lx, "maxnreg"), blocks = lex_is(lx, "minnctapersm");
+		bool regs = lex_is(lx, "maxnreg"), blocks = lex_is(lx, "minnctapersm"), rank = lex_is(lx, "maxclusterrank");
 		u64 n;
 
 		lex_next(lx);
@@ -522,11 +524,13 @@ static void entry_directive(struct lex *lx, struct func *fn, u32 *seen)
 			fn->max_regs = n < 255 ? (u32)n : 255;
 		if (blocks)
 			fn->min_blocks = n < 64 ? (u32)n : 64;
+		if (rank)
+			fn->max_cluster = n < MAX_CLUSTER ? (u32)n : MAX_CLUSTER;
 	} else if (lex_is(lx, "explicitcluster")) {
-		*seen |= 16;
+		fn->explicit_cluster = true;
 		lex_next(lx);
 	} else if (lex_is(lx, "blocksareclusters")) {
-		refuse(fn, ".blocksareclusters: launches by clusters are not supported");
+		refuse(fn, ".blocksareclusters: a grid counted in clusters is not supported");
 		*seen |= 8;
 		lex_next(lx);
 	}
@@ -563,9 +567,6 @@ void parse_func_directives(struct lex *lx, struct func *fn)
 			break;          /* of a prototype without ';' the next thing follows */
 		}
 	}
-	/* of one block they are launches like others */
-	if ((seen & 16) && (!(seen & 4) || (seen & 32)))
-		refuse(fn, ".explicitcluster: launches by clusters are not supported");
 	if ((seen & 8) && (seen & 6) != 6)
 		lex_fail(lx, VGPU_ST_INVALID_PTX, ".blocksareclusters wants .reqntid and .reqnctapercluster");
 }

@@ -261,6 +261,9 @@ static u32 cpu_func_info(struct engine *e, u32 id, struct engine_func_info *out,
 	out->local_bytes = fn->local_total;
 	out->const_bytes = (u32)fn->m->const_bytes;
 	out->uses = fn->uses;
+	memcpy(out->cluster, fn->reqcluster, sizeof(out->cluster));
+	out->max_cluster = fn->max_cluster;
+	out->explicit_cluster = fn->explicit_cluster;
 	out->ptx_version = fn->m->version;
 	out->binary_version = fn->m->target;
 	return VGPU_ST_OK;

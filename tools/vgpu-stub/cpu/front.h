@@ -41,6 +41,7 @@ struct stmt {
 	u32 guard;              /* register, OPND_NONE */
 	bool gneg;
 	bool unsigned_cmp;      /* .lo, .ls, .hi, .hs */
+	bool far;               /* .shared::cluster is among its state spaces */
 	u32 line, col;
 	u32 nops;
 	struct operand op[MAX_OPS];
@@ -67,7 +68,7 @@ struct comp {
 	struct func *fn;
 	struct module *m;
 	struct pool pool;
-	struct map syms;
+	struct map syms, families;
 	struct sym *scope_syms; /* declared, innermost first */
 	u32 depth;
 	struct insn *code;
@@ -181,6 +182,9 @@ bool lower_behind(struct comp *c, struct stmt *st, void (*write)(struct comp *c,
 void lower_tmap(struct comp *c, struct stmt *st);
 void lower_tensormap(struct comp *c, struct stmt *st);
 void tell_mbarrier(struct comp *c, struct stmt *st, u32 i, u32 bytes);
+u32 sum_of(struct comp *c, struct stmt *st, const struct insn *at, bool wide);
+u32 blocks_of(struct comp *c, struct stmt *st, u32 i);
+void tell_blocks(struct comp *c, struct stmt *st, u32 i, u32 bytes, u32 blocks);
 /* lower_tensor.c: ldmatrix, stmatrix, movmatrix; and for lower_mma.c and lower_wmma.c: register i of n of an operand, all lanes
  * together, one instruction of that kind */
 u32 tensor_part(struct comp *c, struct stmt *st, const struct operand *o, u32 i, u32 n, enum type t, bool dest);

@@ -41,7 +41,7 @@ struct sym {
 	bool defined;
 	u32 ref_line, ref_col;
 	bool used;              /* counted as shared memory of the function being read */
-	bool none;              /* name<0>: there is no such register */
+	bool fam;               /* a family: comp.families has it */
 };
 
 struct fparam {
@@ -192,6 +192,8 @@ struct func {
 	u32 nparams, nrets, param_bytes;
 	struct engine_param *eparams;
 	u32 max_threads, reqntid[3];
+	u32 reqcluster[3], max_cluster;         /* .reqnctapercluster, .maxclusterrank; 0: none */
+	bool explicit_cluster;
 	u32 max_regs;           /* .maxnreg; 0: none */
 	u32 min_blocks;         /* .minnctapersm; 0: none */
 	const char *refused;    /* legal, but nothing that we can do: why */

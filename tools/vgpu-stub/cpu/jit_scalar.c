@@ -530,6 +530,7 @@ bool jit_sreg(struct jcomp *c, const struct insn *in)
 
 	switch (in->sub) {
 	case SR_CTAID_X: case SR_CTAID_Y: case SR_CTAID_Z:
+	case SR_CLUSTER_CTAID_X: case SR_CLUSTER_CTAID_Y: case SR_CLUSTER_CTAID_Z: case SR_CLUSTER_CTARANK:
 		g_load(a, 1, RAX, rm_mem(R13, (s32)offsetof(struct warp, cta) - (s32)offsetof(struct warp, main)));
 		g_load(a, 0, t, rm_mem(RAX, (s32)offsetof(struct cta, id) + 4 * (in->sub - SR_CTAID_X)));
 		break;

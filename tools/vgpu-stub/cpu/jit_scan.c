@@ -527,11 +527,15 @@ static struct jval sreg_value(struct jcomp *c, const struct insn *in)
 	case SR_CTAID_Y:
 	case SR_CTAID_Z:
 		return uni(0, in->sub == SR_CTAID_X ? 0x7ffffffe : 65534);
+	case SR_CLUSTER_CTAID_X: case SR_CLUSTER_CTAID_Y: case SR_CLUSTER_CTAID_Z: case SR_CLUSTER_CTARANK:
+	case SR_CLUSTER_NCTAID_X: case SR_CLUSTER_NCTAID_Y: case SR_CLUSTER_NCTAID_Z: case SR_CLUSTER_NCTARANK: case SR_CLUSTER_EXPLICIT:
+		return uni(0, MAX_CLUSTER);
 	case SR_NTID_X:
 		return uni((c->spec & 255) == SPEC_LINEAR ? 5 : (c->spec & 255) == SPEC_POW2 ? (u8)(c->spec >> 8) : 0, 1024);
 	case SR_NTID_Y: case SR_NTID_Z:
 		return uni(0, 1024);
 	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z:
+	case SR_CLUSTERID_X: case SR_CLUSTERID_Y: case SR_CLUSTERID_Z: case SR_NCLUSTERID_X: case SR_NCLUSTERID_Y: case SR_NCLUSTERID_Z:
 	case SR_NWARPID: case SR_DYNAMIC_SMEM: case SR_TOTAL_SMEM: case SR_COUNT:
 		return uni(0, JMAX_UNKNOWN);
 	case SR_LANEID:

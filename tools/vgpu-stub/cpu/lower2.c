@@ -6,6 +6,7 @@
 
 #include "front.h"
 #include "devrt.h"
+#include "gen.h"
 
 /* Address operand: register or constant into o[4], offset into imm. */
 void lower_address(struct comp *c, struct stmt *st, const struct operand *o, struct insn *tmpl)
@@ -170,7 +171,11 @@ void lower_mem(struct comp *c, struct stmt *st)
 		}
 		if (!w)
 			UNSUPPORTED(c, st, "cvta.u32 is not supported");
-		in = emit(c, K_CVTA);
+		in = emit(c, st->far ? K_GEN : K_CVTA);
+		if (st->far) {
+			in->u.gen = gen_far;
+			in->lop = OPID_CVTA;
+		}
 		in->o[0] = d == OPND_NONE ? new_reg(c, T_B64) : d;
 		in->o[1] = a;
 		in->def = 1;
@@ -186,7 +191,11 @@ void lower_mem(struct comp *c, struct stmt *st)
 			FAIL_AT(c, st, "isspacep: a state space is missing");
 		if (type_bytes(st->op[1].type) != 8)
 			UNSUPPORTED(c, st, "'isspacep' of a 32-bit address is not supported");
-		in = emit(c, K_ISSPACEP);
+		in = emit(c, st->far ? K_GEN : K_ISSPACEP);
+		if (st->far) {
+			in->u.gen = gen_isfar;
+			in->lop = OPID_ISSPACEP;
+		}
 		in->o[0] = dst(&st->op[0]);
 		if (in->o[0] == OPND_NONE)
 			in->o[0] = new_reg(c, T_PRED);

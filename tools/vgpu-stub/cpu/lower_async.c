@@ -392,6 +392,67 @@ bool lower_behind(struct comp *c, struct stmt *st, void (*write)(struct comp *c,
 	return true;
 }
 
+/* The place that an address operand names, in 32 bits of .shared::cluster, or in 64. */
+u32 sum_of(struct comp *c, struct stmt *st, const struct insn *at, bool wide)
+{
+	u32 r = at->o[4], sum = new_reg(c, wide ? T_B64 : T_B32);
+
+	if (wide && !at->aw)
+		UNSUPPORTED(c, st, "%s: an address of 32 bits is not supported here", st->od->name);
+	if (!wide && at->aw) {
+		r = new_reg(c, T_B32);
+		emit_lane(c, st, LOP_XTR, T_U64, 0, r, at->o[4], konst(c, 0, 0), konst(c, ~0u, 0));
+	}
+	emit_lane(c, st, LOP_ADD, wide ? T_U64 : T_U32, wide, sum, r, konst(c, (u64)at->imm, wide), OPND_NONE);
+	return sum;
+}
+
+/* .multicast::cluster: which blocks a copy goes to, as operand i says */
+u32 blocks_of(struct comp *c, struct stmt *st, u32 i)
+{
+	const struct operand *o = &st->op[i];
+	u32 r = new_reg(c, T_B32);
+
+	if (o->kind == O_REG ? o->type == T_PRED || type_is_float(o->type) || type_bytes(o->type) != 2 : o->kind != O_INT)
+		FAIL_AT(c, st, "%s: a mask of blocks, of 16 bits, expected", st->od->name);
+	emit_lane(c, st, LOP_AND, T_U32, 0, r, src(c, st, o, T_B16), konst(c, 0xffff, 0), OPND_NONE);
+	return r;
+}
+
+/* The mbarriers of these blocks at the place of operand i learn of the bytes. */
+void tell_blocks(struct comp *c, struct stmt *st, u32 i, u32 bytes, u32 blocks)
+{
+	struct insn at, *in;
+	u32 r;
+
+	emit(c, K_MEMBAR);
+	barrier_at(c, st, i, &at);
+	r = sum_of(c, st, &at, false);
+	in = emit(c, K_GEN);
+	in->u.gen = gen_multitell;
+	in->lop = OPID_CP;
+	in->o[1] = r;
+	in->o[2] = bytes;
+	in->o[3] = blocks;
+	in->use = 14;
+}
+
+static void multicast(struct comp *c, struct stmt *st, const struct insn *to, const struct insn *from, u32 bytes)
+{
+	u32 blocks = blocks_of(c, st, 4), g = sum_of(c, st, from, true), s = sum_of(c, st, to, false), w = new_reg(c, T_B64);
+	struct insn *in;
+
+	emit_lane(c, st, LOP_PACK, T_U64, 1, w, s, bytes, OPND_NONE);
+	in = emit(c, K_GEN);
+	in->u.gen = gen_multicast;
+	in->lop = OPID_CP;
+	in->o[1] = g;
+	in->o[2] = w;
+	in->o[3] = blocks;
+	in->use = 14;
+	tell_blocks(c, st, 3, bytes, blocks);
+}
+
 static void lower_bulk(struct comp *c, struct stmt *st)
 {
 	u8 to_space = st->mod[MC_FROM], from_space = st->mod[MC_SPACE], how = st->mod[MC_BULK];
@@ -408,7 +469,6 @@ static void lower_bulk(struct comp *c, struct stmt *st)
 	     how == BULK_GROUP && to_space == SPACE_GLOBAL && from_space == SPACE_SHARED;
 	if (!ok)
 		UNSUPPORTED(c, st, "cp.async.bulk between these state spaces is not supported");
-	/* a cluster has one block, which is all that a mask can name */
 	if (st->mod[MC_TO] && (from_space != SPACE_GLOBAL || st->nops != 5))
 		FAIL_AT(c, st, "cp.async.bulk.multicast::cluster is from .global, and takes a mask of blocks");
 	if (st->nops != (tx ? 4u : 3u) + (st->mod[MC_TO] != 0) || st->op[0].kind != O_ADDR || st->op[1].kind != O_ADDR)
@@ -420,6 +480,10 @@ static void lower_bulk(struct comp *c, struct stmt *st)
 	half.mod[MC_SPACE] = from_space;
 	lower_address(c, &half, &st->op[1], &from);
 	k = count_of(c, st, 2);
+	if (st->mod[MC_TO]) {
+		multicast(c, st, &to, &from, k);
+		return;
+	}
 	/* lanes that do not copy have nothing to copy */
 	c->guard = OPND_NONE;
 	size = new_reg(c, T_B32);
@@ -459,19 +523,33 @@ static void lower_bulk(struct comp *c, struct stmt *st)
 	tell_mbarrier(c, st, 3, k);
 }
 
-/* A cluster is one block: every address is in it, and its rank is 0. */
+/* Without a state space the address is a generic one. */
 static void lower_mapa(struct comp *c, struct stmt *st)
 {
 	enum type t = st->type[0];
-	u8 w = type_w(t);
+	bool map = st->od->id == OPID_MAPA;
+	u32 d, a, r = OPND_NONE;
+	struct insn *in;
 
-	if (st->od->id == OPID_MAPA) {
-		emit_lane(c, st, LOP_MOV, w ? T_U64 : T_U32, w, dst(&st->op[0]), src(c, st, &st->op[1], t), OPND_NONE, OPND_NONE);
-		return;
-	}
-	if (st->nops != 2 || st->op[0].kind != O_REG || st->op[0].type == T_PRED || type_bytes(st->op[0].type) != 4)
+	if (!map && (st->nops != 2 || st->op[0].kind != O_REG || st->op[0].type == T_PRED || type_bytes(st->op[0].type) != 4))
 		FAIL_AT(c, st, "getctarank takes a 32-bit result and an address");
-	emit_lane(c, st, LOP_MOV, T_U32, 0, st->op[0].reg, konst(c, 0, 0), OPND_NONE, OPND_NONE);
+	d = dst(&st->op[0]);
+	a = src(c, st, &st->op[1], t);
+	if (map)
+		r = src(c, st, &st->op[2], T_U32);
+	if (d == OPND_NONE)
+		return;
+	in = emit(c, K_GEN);
+	in->u.gen = map ? gen_mapa : gen_ctarank;
+	in->lop = st->od->id;
+	in->o[0] = d;
+	in->o[1] = a;
+	in->o[2] = r;
+	in->def = 1;
+	in->use = map ? 6 : 2;
+	in->aw = type_w(t);
+	in->dw = map ? type_w(t) : 0;
+	in->sub = st->mod[MC_SPACE] != SPACE_SHARED;
 }
 
 void lower_async(struct comp *c, struct stmt *st)

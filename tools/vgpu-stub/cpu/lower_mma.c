@@ -160,6 +160,79 @@ static void lower_quarters(struct comp *c, struct stmt *st)
 		emit_lane(c, st, LOP_MOV, T_U32, 0, d[i], out[i], OPND_NONE, OPND_NONE);
 }
 
+/* ---- mma.sp: half of a's elements are stored, and where they belong (9.7.14.6) ------------------------------ */
+
+static const struct { u8 shape, a, large, selectors; } sparse[] = {
+	{ MSHAPE_M16N8K16, T_F16, 0, 4 }, { MSHAPE_M16N8K32, T_F16, 1, 2 }, { MSHAPE_M16N8K16, T_BF16, 0, 4 }, { MSHAPE_M16N8K32, T_BF16, 1, 2 },
+	{ MSHAPE_M16N8K8, T_TF32, 0, 4 }, { MSHAPE_M16N8K16, T_TF32, 1, 2 }, { MSHAPE_M16N8K32, T_S8, 0, 2 }, { MSHAPE_M16N8K64, T_S8, 1, 1 },
+	{ MSHAPE_M16N8K64, T_S4, 0, 2 }, { MSHAPE_M16N8K128, T_S4, 1, 1 }, { MSHAPE_M16N8K64, T_E4M3, 1, 1 },
+};
+
+/* Words i and j in one register of 64 bits. */
+static u32 two_words(struct comp *c, struct stmt *st, u32 i, u32 j)
+{
+	u32 r = new_reg(c, T_B64);
+
+	emit_lane(c, st, LOP_PACK, T_U64, 1, r, i, j, OPND_NONE);
+	return r;
+}
+
+static void lower_sparse(struct comp *c, struct stmt *st)
+{
+	enum type dt = st->type[0], at = st->type[1], bt = st->type[2], like = kin(at);
+	u32 i, n = dt == T_F16 ? 2 : 4, per = n / 2, words, a[4], b[4], pb[2], pa, acc[4], d[4], out[4], meta;
+	bool ints = like == T_S8 || like == T_S4, ok;
+
+	if (st->nops != 6 || st->ntype != 4 || st->type[3] != dt)
+		FAIL_AT(c, st, "mma.sp takes six operands, and four types, the first and the last the same");
+	for (i = 0; i < sizeof(sparse) / sizeof(sparse[0]); i++)
+		if (sparse[i].shape == st->mod[MC_MSHAPE] && sparse[i].a == like)
+			break;
+	ok = i < sizeof(sparse) / sizeof(sparse[0]) && st->mod[MC_ROW] == LAYOUT_A && st->mod[MC_COL] == LAYOUT_B && kin(bt) == like;
+	ok = ok && (ints ? dt == T_S32 : dt == T_F32 || (dt == T_F16 && at == T_F16)) && (!st->mod[MC_SATF] || ints) && !st->mod[MC_BOOL] &&
+	     !st->mod[MC_RND] && !st->mod[MC_RED];
+	if (!ok)
+		UNSUPPORTED(c, st, "mma.sp: this shape with .%s, .%s and .%s is not supported", type_name(dt), type_name(at), type_name(bt));
+	if (st->op[5].kind != O_INT || st->op[5].imm < 0 || st->op[5].imm >= sparse[i].selectors)
+		FAIL_AT(c, st, "mma.sp: the sparsity selector is a number below %u here", sparse[i].selectors);
+	words = sparse[i].large ? 2 : 1;
+	tensor_together(c, st);
+	for (u32 k = 0; k < 2 * words; k++) {
+		a[k] = tensor_part(c, st, &st->op[1], k, 2 * words, T_B32, false);
+		b[k] = tensor_part(c, st, &st->op[2], k, 2 * words, T_B32, false);
+	}
+	meta = tensor_part(c, st, &st->op[4], 0, 1, T_B32, false);
+	for (u32 k = 0; k < words; k++)
+		pb[k] = two_words(c, st, b[2 * k], b[2 * k + 1]);
+	for (u32 k = 0; k < n; k++) {
+		struct insn *in;
+
+		acc[k] = tensor_part(c, st, &st->op[3], k, n, dt == T_F16 ? T_B32 : dt, false);
+		d[k] = tensor_part(c, st, &st->op[0], k, n, dt == T_F16 ? T_B32 : dt, true);
+		out[k] = new_reg(c, T_B32);
+		pa = two_words(c, st, a[k / per], words == 2 ? a[2 + k / per] : a[k / per]);
+		in = emit(c, K_GEN);
+		in->u.gen = gen_sparse;
+		in->lop = OPID_MMA;
+		in->o[0] = out[k];
+		in->o[1] = pa;
+		in->o[2] = pb[0];
+		in->o[3] = words == 2 ? pb[1] : pb[0];
+		in->o[4] = meta;
+		in->o[5] = acc[k];
+		in->def = 1;
+		in->use = 62;
+		in->type = (u8)at;
+		in->stype = (u8)bt;
+		in->sub2 = dt == T_F16 ? TENSOR_BOTH : k % per ? TENSOR_ODD : 0;
+		in->flags = st->mod[MC_SATF] ? INF_SATFINITE : 0;
+		in->imm = (words == 2 ? SPARSE_LARGE : 0) | (k / per ? SPARSE_UPPER : 0) | SPARSE_SELECTOR * st->op[5].imm;
+		in->mxcsr = 0x1f80;
+	}
+	for (u32 k = 0; k < n; k++)
+		emit_lane(c, st, LOP_MOV, T_U32, 0, d[k], out[k], OPND_NONE, OPND_NONE);
+}
+
 void lower_mma(struct comp *c, struct stmt *st)
 {
 	enum type dt = st->type[0], at = st->type[1], bt = st->type[2], like = kin(at), word = dt == T_F16 ? T_B32 : dt;
@@ -167,6 +240,10 @@ void lower_mma(struct comp *c, struct stmt *st)
 	struct product p = { .d = dt, .a = at, .b = bt, .cols = 1, .sat = st->mod[MC_SATF], .op = st->mod[MC_BOOL] };
 	bool ints = like == T_S8 || like == T_S4 || like == T_B1, ok;
 
+	if (st->mod[MC_SPARSE]) {
+		lower_sparse(c, st);
+		return;
+	}
 	if (st->mod[MC_MSHAPE] == MSHAPE_M8N8K4 && at == T_F16 && st->nops == 4 && st->ntype == 4 &&
 	    (st->mod[MC_ROW] | st->mod[MC_COL]) == (LAYOUT_A | LAYOUT_B)) {
 		lower_quarters(c, st);

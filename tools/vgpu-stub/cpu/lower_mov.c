@@ -150,10 +150,11 @@ void lower_mov(struct comp *c, struct stmt *st)
 		FAIL_AT(c, st, "mov: unknown name '%.*s'", (int)(s->n < 60 ? s->n : 60), (char *)s->sym);
 	if (s->kind == O_REG && ((s->type == T_PRED) != (t == T_PRED) || type_bytes(s->type) != type_bytes(t)))
 		FAIL_AT(c, st, "mov: the source is not a .%s register", type_name(t));
-	if (t == T_PRED && s->kind == O_SREG) { /* %is_explicit_cluster: none is */
-		if (s->reg != SR_ZERO32)
+	if (t == T_PRED && s->kind == O_SREG) {
+		if (s->reg != SR_CLUSTER_EXPLICIT)
 			FAIL_AT(c, st, "mov: '%s' is no predicate", sreg_name(s->reg));
-		*s = (struct operand){ .kind = O_INT, .second = OPND_NONE, .index = OPND_NONE, .col = s->col };
+		emit_cmp(c, st, CMP_NE, T_U32, d->reg, src(c, st, s, T_U32), konst(c, 0, 0), 0, OPND_NONE, false);
+		return;
 	}
 	if (t == T_PRED) {
 		emit_pred(c, PRED_MOV, d->reg, src(c, st, s, t), s->neg, OPND_NONE, false);

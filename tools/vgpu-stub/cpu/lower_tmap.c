@@ -31,28 +31,19 @@ static u32 address(struct comp *c, struct stmt *st, const struct operand *o, u8 
 {
 	struct stmt half = *st;
 	struct insn at;
-	u32 r, sum;
 
 	if (o->kind != O_ADDR)
 		FAIL_AT(c, st, "%s: an address expected", st->od->name);
 	memset(&at, 0, sizeof(at));
 	half.mod[MC_SPACE] = space;
 	lower_address(c, &half, o, &at);
-	r = at.o[4];
-	if (wide && !at.aw)
-		UNSUPPORTED(c, st, "%s: a tensor map's address of 32 bits is not supported", st->od->name);
-	if (!wide && at.aw) {
-		r = new_reg(c, T_B32);
-		emit_lane(c, st, LOP_XTR, T_U64, 0, r, at.o[4], konst(c, 0, 0), konst(c, ~0u, 0));
-	}
-	sum = new_reg(c, wide ? T_B64 : T_B32);
-	emit_lane(c, st, LOP_ADD, wide ? T_U64 : T_U32, wide, sum, r, konst(c, (u64)at.imm, wide), OPND_NONE);
-	return sum;
+	return sum_of(c, st, &at, wide);
 }
 
 void lower_tmap(struct comp *c, struct stmt *st)
 {
-	u32 rank = st->mod[MC_TENSOR], mode = st->mod[MC_TMODE], how = st->mod[MC_BULK], n = 0, i, k, zero = konst(c, 0, 0), coord[5], shared, off = OPND_NONE, m, w[3], bytes;
+	u32 rank = st->mod[MC_TENSOR], mode = st->mod[MC_TMODE], how = st->mod[MC_BULK], n = 0, i, k, zero = konst(c, 0, 0), coord[5], shared, off = OPND_NONE, blocks = OPND_NONE,
+	    m, w[3], bytes;
 	bool load = how == BULK_TX, col = mode == TMODE_IM2COL || mode == TMODE_NO_OFFS, reduce = st->mod[MC_PO] == 2;
 	const struct operand *map, *place;
 	struct insn *in;
@@ -89,11 +80,17 @@ void lower_tmap(struct comp *c, struct stmt *st)
 		emit_lane(c, st, LOP_OR, T_U32, 0, two, two, part[0], OPND_NONE);
 		off = pack(c, st, two, part[2]);
 	}
-	/* a cluster has one block, which is all that a mask can name */
 	if (st->mod[MC_TO]) {
+		u32 high = new_reg(c, T_B64), wide = new_reg(c, T_B64);
+
 		if (!load || n == st->nops)
 			FAIL_AT(c, st, "cp.async.bulk.tensor.multicast::cluster takes a mask of blocks");
-		number(c, st, &st->op[n++], 2);
+		blocks = blocks_of(c, st, n++);
+		emit_lane(c, st, LOP_CVT_SEXT, T_U64, 1, wide, blocks, OPND_NONE, OPND_NONE);
+		emit_lane(c, st, LOP_SHL, T_U64, 1, high, wide, konst(c, 48, 0), OPND_NONE);
+		if (off != OPND_NONE)
+			emit_lane(c, st, LOP_OR, T_U64, 1, high, high, off, OPND_NONE);
+		off = high;
 	}
 	if (n != st->nops)
 		FAIL_AT(c, st, "cp.async.bulk.tensor: %u operands are too many", st->nops);
@@ -115,8 +112,11 @@ void lower_tmap(struct comp *c, struct stmt *st)
 	in->sub2 = (u8)rank;
 	in->size = col ? VGPU_TENSOR_IM2COL : VGPU_TENSOR_TILE;
 	in->imm = st->mod[MC_ATOM];
+	in->aw = blocks != OPND_NONE;
 	in->mxcsr = 0x1f80;
-	if (load)
+	if (blocks != OPND_NONE)
+		tell_blocks(c, st, 2, bytes, blocks);
+	else if (load)
 		tell_mbarrier(c, st, 2, bytes);
 }
 

@@ -104,6 +104,25 @@ static const char *space_name(u8 s)
 	return n[s];
 }
 
+/* Of the lanes bad those whose address is in no block of the cluster, or not aligned; others' addresses become real ones. */
+static u32 elsewhere(const struct cta *c, u64 *addr, u32 bad, u64 bytes)
+{
+	u32 k, l;
+
+	for (k = bad; k; k &= k - 1) {
+		u64 a, at;
+
+		l = (u32)__builtin_ctz(k);
+		a = addr[l] - c->shared;
+		at = a & (bytes - 1) ? 0 : cluster_place(c, a, bytes);
+		if (!at)
+			continue;
+		addr[l] = at;
+		bad &= ~(1u << l);
+	}
+	return bad;
+}
+
 /*
  * Fills addr[] with real addresses of all lanes and checks those of m. The window of .local is
  * strided: a lane's bytes are checked before its base is added. Returns their shape if all 32 run.
@@ -137,10 +156,16 @@ static u32 addresses(struct tstate *ts, const struct insn *in, u32 m, u64 *addr)
 	s.span = s.span >= bytes ? s.span - bytes + 1 : 0;
 	bad = (in->aw ? lt->access64 : lt->access32)(addr, opnd(ts->f, in->o[4]), (u64)in->imm, &s, &shape) & m;
 	ts->mask = m;
+	if (__builtin_expect(bad && in->space == SPACE_SHARED && g->team > 1, 0)) {
+		shape = SHAPE_NONE;
+		bad = elsewhere(c, addr, bad, bytes);
+	}
 	if (bad) {
 		u32 l = (u32)__builtin_ctz(bad);
 		u64 a = addr[l] - s.base;       /* as the program sees it */
 
+		if (in->space == SPACE_SHARED && g->team > 1 && a & (bytes - 1) && cluster_place(c, a & ~(bytes - 1), bytes))
+			fault_raise(VGPU_ST_MISALIGNED, (int)l, a, NULL);
 		fault_raise(a - s.lo >= s.span ? VGPU_ST_ILLEGAL_ADDRESS : VGPU_ST_MISALIGNED, (int)l, a, NULL);
 	}
 	if (in->space == SPACE_LOCAL) {
@@ -546,6 +571,14 @@ static u64 mbar(u8 op, u64 s, u64 b)
 		pending = expected;
 	}
 	return phase | (u64)tx << 40 | (u64)expected << 20 | pending;
+}
+
+void mbar_arrived(u64 *at, u32 bytes)
+{
+	u64 old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
+
+	while (!__atomic_compare_exchange_n(at, &old, mbar(ATOM_MBAR_TX, old, (u64)(0u - bytes) << 32), 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
 }
 
 void gen_mbar_phase(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)

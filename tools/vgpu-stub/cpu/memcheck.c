@@ -378,6 +378,28 @@ static enum verdict in_bounds(u64 off, u64 limit, u32 bytes)
 	return off < limit && bytes <= limit - off ? FINE : OUTSIDE;
 }
 
+/* Shared memory of another block of the cluster: there only what is written is known. The own one by a long name gets its short one. */
+static bool far(const struct cta *c, struct access *a)
+{
+	struct cta *other;
+	u64 off;
+
+	if (a->space != SPACE_SHARED && a->space != SPACE_GENERIC)
+		return false;
+	other = cluster_block(c, a->space == SPACE_GENERIC, a->addr, a->bytes, &off);
+	if (!other)
+		return false;
+	if (other == c) {
+		a->space = SPACE_SHARED;
+		a->addr = off;
+		return false;
+	}
+	if (a->does != K_MC_LD)
+		race_far(other, off, a->bytes);
+	a->space = SPACE_PARAM;
+	return true;
+}
+
 /* With the regions' lock held: may this lane do that? */
 static enum verdict judge(struct tstate *ts, struct access *a, u32 lane)
 {
@@ -389,6 +411,8 @@ static enum verdict judge(struct tstate *ts, struct access *a, u32 lane)
 
 	if (a->addr & (a->bytes - 1))
 		return MISALIGNED;
+	if (g->team > 1 && far(c, a))
+		return FINE;
 	switch (a->space) {
 	case SPACE_SHARED:
 		a->offset = a->addr;

@@ -150,6 +150,7 @@ static const struct { const char *name; u8 cls, val; } mods[] = {
 #define CV_PO(v) v
 #define CV_WMMA(v) v
 #define CV_WGMMA(v) WGMMA_##v
+#define CV_SPARSE(v) SPARSE_##v
 #define CV_TENSOR(v) TENSOR_OF_##v
 #define CV_TMODE(v) TMODE_##v
 #define CV_MBAR(v) MBAR_##v
@@ -265,13 +266,13 @@ static const struct { const char *name; int sr; } sregs[] = {
 	{ "%globaltimer", SR_GLOBALTIMER }, { "%globaltimer_lo", SR_GLOBALTIMER_LO },
 	{ "%globaltimer_hi", SR_GLOBALTIMER_HI }, { "%dynamic_smem_size", SR_DYNAMIC_SMEM },
 	{ "%total_smem_size", SR_TOTAL_SMEM }, { "WARP_SZ", SR_WARPSZ },
-	/* a cluster is one block */
-	{ "%clusterid.x", SR_CTAID_X }, { "%clusterid.y", SR_CTAID_Y }, { "%clusterid.z", SR_CTAID_Z }, { "%clusterid.w", SR_ZERO32 },
-	{ "%nclusterid.x", SR_NCTAID_X }, { "%nclusterid.y", SR_NCTAID_Y }, { "%nclusterid.z", SR_NCTAID_Z }, { "%nclusterid.w", SR_ONE32 },
-	{ "%cluster_ctaid.x", SR_ZERO32 }, { "%cluster_ctaid.y", SR_ZERO32 }, { "%cluster_ctaid.z", SR_ZERO32 },
-	{ "%cluster_ctaid.w", SR_ZERO32 }, { "%cluster_nctaid.x", SR_ONE32 }, { "%cluster_nctaid.y", SR_ONE32 },
-	{ "%cluster_nctaid.z", SR_ONE32 }, { "%cluster_nctaid.w", SR_ONE32 }, { "%cluster_ctarank", SR_ZERO32 },
-	{ "%cluster_nctarank", SR_ONE32 }, { "%is_explicit_cluster", SR_ZERO32 },
+	{ "%clusterid.x", SR_CLUSTERID_X }, { "%clusterid.y", SR_CLUSTERID_Y }, { "%clusterid.z", SR_CLUSTERID_Z }, { "%clusterid.w", SR_ZERO32 },
+	{ "%nclusterid.x", SR_NCLUSTERID_X }, { "%nclusterid.y", SR_NCLUSTERID_Y }, { "%nclusterid.z", SR_NCLUSTERID_Z },
+	{ "%nclusterid.w", SR_ONE32 }, { "%cluster_ctaid.x", SR_CLUSTER_CTAID_X }, { "%cluster_ctaid.y", SR_CLUSTER_CTAID_Y },
+	{ "%cluster_ctaid.z", SR_CLUSTER_CTAID_Z }, { "%cluster_ctaid.w", SR_ZERO32 }, { "%cluster_nctaid.x", SR_CLUSTER_NCTAID_X },
+	{ "%cluster_nctaid.y", SR_CLUSTER_NCTAID_Y }, { "%cluster_nctaid.z", SR_CLUSTER_NCTAID_Z }, { "%cluster_nctaid.w", SR_ONE32 },
+	{ "%cluster_ctarank", SR_CLUSTER_CTARANK }, { "%cluster_nctarank", SR_CLUSTER_NCTARANK },
+	{ "%is_explicit_cluster", SR_CLUSTER_EXPLICIT },
 	/* nothing of a block's shared memory is the system's, no graph is launched from the device, no counter was ever started */
 	{ "%aggr_smem_size", SR_TOTAL_SMEM }, { "%reserved_smem_offset_begin", SR_ZERO32 }, { "%reserved_smem_offset_end", SR_ZERO32 },
 	{ "%reserved_smem_offset_cap", SR_ZERO32 }, { "%reserved_smem_offset_0", SR_ZERO32 }, { "%reserved_smem_offset_1", SR_ZERO32 },

@@ -23,9 +23,10 @@ void *cneed(struct comp *c, void *p)
 	return p;
 }
 
-struct sym *declare(struct comp *c, const char *s, u32 n, u8 what)
+/* The map that it is in: a family and a register of its name are two things. */
+static struct sym *declare_in(struct comp *c, struct map *map, const char *s, u32 n, u8 what)
 {
-	struct map_ent *ent = map_find(&c->syms, s, n);
+	struct map_ent *ent = map_find(map, s, n);
 	struct sym *v = cneed(c, pool_alloc(&c->pool, sizeof(*v)));
 
 	v->what = what;
@@ -36,10 +37,13 @@ struct sym *declare(struct comp *c, const char *s, u32 n, u8 what)
 		FAIL(c, "'%.*s' is declared twice", (int)(n < 60 ? n : 60), s);
 	v->chain = c->scope_syms;
 	c->scope_syms = v;
-	if (map_put(&c->syms, v->name, n, v) < 0)
+	v->fam = map == &c->families;
+	if (map_put(map, v->name, n, v) < 0)
 		cneed(c, NULL);
 	return v;
 }
+
+struct sym *declare(struct comp *c, const char *s, u32 n, u8 what) { return declare_in(c, &c->syms, s, n, what); }
 
 static struct sym *lookup_hash(struct comp *c, const char *s, u32 n, u32 h)
 {
@@ -99,7 +103,7 @@ static void scope_leave(struct comp *c)
 	struct sym *v, *keep = NULL;
 
 	while ((v = c->scope_syms) && v->scope == c->depth) {
-		struct map_ent *ent = map_find(&c->syms, v->name, strlen(v->name));
+		struct map_ent *ent = map_find(v->fam ? &c->families : &c->syms, v->name, strlen(v->name));
 		struct label *l = v->what == V_LABEL ? v->extra : NULL;
 
 		c->scope_syms = v->chain;
@@ -126,20 +130,25 @@ static void scope_leave(struct comp *c)
 
 /* ---- declarations ---------------------------------------------------------------------- */
 
+static struct sym *family_of(struct comp *c, const char *s, u32 n)
+{
+	struct map_ent *ent = map_find(&c->families, s, n);
+
+	return ent ? ent->val : NULL;
+}
+
 /* Is the name that of a register of a family of this scope? */
 static bool in_family(struct comp *c, const char *s, u32 n)
 {
 	struct operand o = { 0 };
-	struct map_ent *ent;
 	struct sym *v;
 	u32 i;
 
 	if (!n || s[n - 1] < '0' || s[n - 1] > '9' || !find_reg(c, s, n, &o))
 		return false;
 	for (i = n; i > 0 && s[i - 1] >= '0' && s[i - 1] <= '9'; i--) {
-		ent = map_find(&c->syms, s, i - 1);
-		v = ent ? ent->val : NULL;
-		if (v && v->what == V_REG && v->family && v->scope == c->depth)
+		v = family_of(c, s, i - 1);
+		if (v && v->scope == c->depth)
 			return true;
 	}
 	return false;
@@ -175,13 +184,12 @@ static void decl_reg(struct comp *c)
 		n = lx->n;
 		if (in_family(c, name, n))
 			FAIL(c, "'%.*s' is declared twice", (int)(n < 60 ? n : 60), name);
-		v = declare(c, name, n, V_REG);
 		lex_next(lx);
+		v = declare_in(c, lx->tok == '<' ? &c->families : &c->syms, name, n, V_REG);
 		if (lex_accept(lx, '<')) {
 			if (lx->tok != TK_INT || lx->ival > MAX_REGS)
 				FAIL(c, "bad number of registers");
 			count = v->family = (u32)lx->ival;
-			v->none = !count;
 			lex_next(lx);
 			lex_expect(lx, '>');
 		}
@@ -307,7 +315,7 @@ static bool find_reg(struct comp *c, const char *s, u32 n, struct operand *o)
 	}
 	v = lookup_hash(c, s, n, h);
 	if (v) {
-		if (v->what != V_REG || v->family || v->none)
+		if (v->what != V_REG)
 			return false;
 		o->reg = v->reg;
 	} else {
@@ -317,8 +325,10 @@ static bool find_reg(struct comp *c, const char *s, u32 n, struct operand *o)
 			val += (u64)(s[i - 1] - '0') * mult;
 		/* a family may end in a digit itself: try every split, longest number first */
 		for (; i < n; i++) {
-			v = lookup_hash(c, s, i, prefix[9 - (n - i)]);
-			if (v && v->what == V_REG && v->family && (s[i] != '0' || i == n - 1) &&
+			struct map_ent *ent = map_find_hash(&c->families, s, i, prefix[9 - (n - i)]);
+
+			v = ent ? ent->val : NULL;
+			if (v && (s[i] != '0' || i == n - 1) &&
 			    val < v->family) {
 				idx = (u32)val;
 				break;
@@ -442,7 +452,7 @@ static void name_operand(struct comp *c, struct operand *o)
 		o->reg = (u32)sr;
 	} else if (o->sym && o->sym->what != V_LABEL && o->sym->what != V_REG) {
 		o->kind = O_SYM;
-	} else if (o->sym && o->sym->what == V_REG) {
+	} else if (!o->sym && family_of(c, s, n)) {
 		FAIL(c, "'%.*s' names no single register", (int)n, s);
 	} else if (*s == '%' && !o->sym && sreg_vector(c, o, s, n)) {
 		;
@@ -614,6 +624,7 @@ static void parse_opcode(struct comp *c, struct stmt *st)
 		}
 		if (cls == MC_CMP)
 			st->unsigned_cmp = lex_is(lx, "lo") || lex_is(lx, "ls") || lex_is(lx, "hi") || lex_is(lx, "hs");
+		st->far |= lex_is(lx, "shared::cluster");
 		if (cls == MC_SPACE && st->mod[cls])    /* of two, as copies have, the former */
 			st->mod[MC_FROM] = st->mod[cls];
 		st->mod[cls] = (u8)v;

@@ -55,3 +55,12 @@ enum race race_write(const struct cta *c, struct race_cell *s, const struct touc
 	s->w = *by;
 	return r;
 }
+
+void race_far(struct cta *c, u64 off, u32 bytes)
+{
+	u32 i;
+
+	race_phase(c);
+	for (i = 0; i < bytes; i++)
+		c->shadow[off + i].written = c->phase - 1;
+}

@@ -24,6 +24,9 @@ static inline bool race_written(const struct cta *c, const struct race_cell *s) 
 enum race race_read(const struct cta *c, struct race_cell *s, const struct touch *by, struct touch *with);
 enum race race_write(const struct cta *c, struct race_cell *s, const struct touch *by, bool same, struct touch *with);
 
+/* Another block of the cluster has written them: in no race, for nobody keeps account of the two's order. */
+void race_far(struct cta *c, u64 off, u32 bytes);
+
 /* A barrier or a fence: what was before it is in order with what comes behind. */
 static inline void race_phase(struct cta *c) { c->phase++; }
 

@@ -158,7 +158,7 @@ static u64 chunk(const struct engine *e, const struct grid *g, u64 left)
 {
 	u64 n = left / (2 * e->nthreads), most = g->est ? TURN_TICKS / g->est : 1;
 
-	if (g->cooperative || g->nrest + g->running >= GRID_RESTS)
+	if (g->cooperative || g->team > 1 || g->nrest + g->running >= GRID_RESTS)
 		return 1;
 	n = n < most ? n : most;
 	return n ? n : 1;
@@ -522,7 +522,7 @@ static bool is_small(const struct grid *g)
 		return g->est < INLINE_TICKS;
 	if (g->cooperative)
 		return false;
-	return g->est ? g->nblocks * g->est < INLINE_TICKS : g->nblocks * g->threads <= INLINE_THREADS;
+	return g->est ? g->nblocks * g->est < INLINE_TICKS : g->nblocks * g->team * g->threads <= INLINE_THREADS;
 }
 
 /*

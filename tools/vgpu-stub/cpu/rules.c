@@ -217,6 +217,9 @@ static void others(struct comp *c, struct stmt *st)
 		if (st->nops == 2 && st->op[1].kind == O_INT && st->mod[MC_BAR] != BAR_RED)
 			NEED(st->op[1].imm > 0 && st->op[1].imm % LANES == 0, "%s: threads come by warps, of %u", name, LANES);
 		break;
+	case OPID_MMA:
+		NEED(!st->mod[MC_SPARSE] || c->m->target >= 80, "mma.sp is for sm_80 and later");
+		break;
 	case OPID_WGMMA:
 		NEED(c->m->target >= 90 && c->m->target < 100, "wgmma is of sm_90a alone");
 		break;

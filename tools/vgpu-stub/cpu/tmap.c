@@ -25,6 +25,7 @@ struct copy {
 	u32 lane, bytes;                /* of an element */
 	u32 row;                        /* bytes of a row in shared memory */
 	u32 shared, at;                 /* where the box begins there, and its next row */
+	u64 base;                       /* the block's shared memory: of another one of the cluster, perhaps */
 	s64 c[5];                       /* coordinates */
 	u32 off[3];                     /* im2col's */
 	u8 dir;                         /* TMAP_LOAD … */
@@ -64,7 +65,7 @@ static void open_map(struct copy *p, u64 addr, u32 rank, u8 mode)
 /* Where byte `at` of the window lies once swizzled: three bits higher say by what 16-byte pieces change places. */
 static u32 swizzled(const struct copy *p, u32 at) { return at ^ (at >> 3 & ((16u << p->t.swizzle) - 16) & 0x70); }
 
-static u8 *shared_at(const struct copy *p, u32 at) { return (u8 *)(uintptr_t)(p->ts->w->cta->shared + at); }
+static u8 *shared_at(const struct copy *p, u32 at) { return (u8 *)(uintptr_t)(p->base + at); }
 
 static void reach(const struct copy *p, u64 at, u64 bytes)
 {
@@ -97,7 +98,7 @@ static void check_shared(const struct copy *p, u8 kind)
 	u32 i;
 
 	for (i = 0; p->ts->e->mc && i < p->row; i += 16)
-		mc_bytes(p->ts, p->in, p->lane, SPACE_SHARED, swizzled(p, p->at + i), 16, kind);
+		mc_bytes(p->ts, p->in, p->lane, SPACE_GENERIC, p->base + swizzled(p, p->at + i), 16, kind);
 }
 
 /* `n` elements from g on become, or come from, those of the row from element `first` on; others are outside. */
@@ -246,15 +247,22 @@ static u32 im2col(struct copy *p, u32 rank)
 
 /*
  * o[0] = bytes of the box, o[1]: address of the map, o[2], o[3]: coordinates 0 and 1, 2 and 3, o[4]: 4, and in the upper half the place in
- * shared memory, o[5]: im2col's offsets, 16 bits each. sub: TMAP_*, sub2: dimensions, size: the map's mode, imm: what is done of a reduction.
+ * shared memory, o[5]: im2col's offsets, 16 bits each, and above them, if aw, which blocks of the cluster the box goes to. sub: TMAP_*, sub2: dimensions, size: the map's mode, imm: what is done of a reduction.
  */
+static u32 box(struct copy *p, u32 rank)
+{
+	p->at = p->shared;
+	return p->in->size == VGPU_TENSOR_TILE ? tile(p, rank) : im2col(p, rank);
+}
+
 void gen_tmap(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
 {
 	u32 *d = opnd(f, in->o[0]), k;
 
 	for (; m; m &= m - 1) {
 		struct copy p = { .ts = ts, .in = in, .lane = (u32)__builtin_ctz(m), .dir = in->sub, .atom = (u8)in->imm };
-		u64 w[3];
+		u64 w[3], place;
+		u32 blocks;
 
 		for (k = 0; k < 3; k++)
 			w[k] = ((const u64 *)opnd(f, in->o[2 + k]))[p.lane];
@@ -263,11 +271,23 @@ void gen_tmap(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
 		p.c[2] = (s32)w[1];
 		p.c[3] = (s32)(w[1] >> 32);
 		p.c[4] = (s32)w[2];
-		p.shared = p.at = (u32)(w[2] >> 32);
+		place = (u32)(w[2] >> 32);
+		p.shared = place & ((1u << FAR_RANK) - 1);
 		if (in->use & 32)
 			for (k = 0; k < 3; k++)
 				p.off[k] = (u16)(((const u64 *)opnd(f, in->o[5]))[p.lane] >> 16 * k);
 		open_map(&p, ((const u64 *)opnd(f, in->o[1]))[p.lane], in->sub2, in->size);
-		d[p.lane] = in->size == VGPU_TENSOR_TILE ? tile(&p, in->sub2) : im2col(&p, in->sub2);
+		if (!in->aw) {
+			p.base = cluster_place(ts->w->cta, place, 0) - p.shared;
+			if (p.base == 0 - (u64)p.shared)
+				fault_raise(VGPU_ST_ILLEGAL_ADDRESS, (int)p.lane, place, "a tensor's box in shared memory");
+			d[p.lane] = box(&p, in->sub2);
+			continue;
+		}
+		blocks = cluster_mask(ts, p.lane, ((const u64 *)opnd(f, in->o[5]))[p.lane] >> 48);
+		for (d[p.lane] = 0; blocks; blocks &= blocks - 1) {
+			p.base = cluster_other(ts, p.lane, (u32)__builtin_ctz(blocks), 0, 0);
+			d[p.lane] = box(&p, in->sub2);
+		}
 	}
 }

@@ -22,7 +22,8 @@ static bool same_in_grid(u8 sr)
 {
 	switch (sr) {
 	case SR_NTID_X: case SR_NTID_Y: case SR_NTID_Z:
-	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z:
+	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z: case SR_NCLUSTERID_X: case SR_NCLUSTERID_Y: case SR_NCLUSTERID_Z:
+	case SR_CLUSTER_NCTAID_X: case SR_CLUSTER_NCTAID_Y: case SR_CLUSTER_NCTAID_Z: case SR_CLUSTER_NCTARANK: case SR_CLUSTER_EXPLICIT:
 	case SR_LANEID: case SR_LANEMASK_EQ: case SR_LANEMASK_LE: case SR_LANEMASK_LT:
 	case SR_LANEMASK_GE: case SR_LANEMASK_GT:
 	case SR_NWARPID: case SR_DYNAMIC_SMEM: case SR_TOTAL_SMEM: case SR_COUNT:
@@ -216,6 +217,8 @@ bool uniform_run(struct engine *e, struct grid *g)
 	c.g = g;
 	c.linear = 0;
 	memset(c.id, 0, sizeof(c.id));
+	memset(c.at, 0, sizeof(c.at));
+	c.rank = 0;
 	w.cta = &c;
 	w.index = 0;
 	ts.e = e;

@@ -51,6 +51,8 @@ uint32_t cuda_launch(struct engine *e, const struct engine_launch *l)
 
 	if (!f)
 		return VGPU_ST_BAD_HANDLE;
+	if (l->cluster[0])
+		return VGPU_ST_NOT_SUPPORTED;   /* nobody was promised it: VGPU_DEV_FEATURE_CLUSTERS */
 	st = e->died ? e->died : cuda_params(e, f);
 	if (!st && l->param_bytes != f->param_bytes)
 		st = VGPU_ST_INVALID;

@@ -358,6 +358,7 @@ bool s_sreg(struct scomp *c, const struct insn *in)
 		g_shi(a, 0, G_SHR, RAX, 2);
 		break;
 	case SR_CTAID_X: case SR_CTAID_Y: case SR_CTAID_Z:
+	case SR_CLUSTER_CTAID_X: case SR_CLUSTER_CTAID_Y: case SR_CLUSTER_CTAID_Z: case SR_CLUSTER_CTARANK:
 		g_load(a, 1, RCX, SPM(ctaid));
 		g_load(a, 0, RAX, rm_mem(RCX, 4 * (in->sub - SR_CTAID_X)));
 		break;
