@@ -12,17 +12,23 @@
 
 static bool complete(const struct cta *c, struct barrier *b)
 {
-	u32 i, n = b->again;
+	u32 i, n = 0;
 
 	if (c->over)
 		return true;
+	if (b >= &c->bar[GROUP_BARRIERS]) {
+		for (i = 4 * (u32)(b - &c->bar[GROUP_BARRIERS]); i < c->nwarps && n < 4; i++, n++)
+			if (c->warps[i].live & ~b->arrived[i])
+				return false;
+		return true;
+	}
 	if (!b->count) {
 		/* a warp that is there stays there: threads only arrive and exit until the release */
 		while (b->first < c->nwarps && !(c->warps[b->first].live & ~b->arrived[b->first]))
 			b->first++;
 		return b->first == c->nwarps;
 	}
-	for (i = 0; i < c->nwarps; i++)
+	for (n = b->again, i = 0; i < c->nwarps; i++)
 		if (b->arrived[i])
 			n += c->warps[i].live & ~b->arrived[i] ? (u32)__builtin_popcount(b->arrived[i]) : LANES;
 	return n >= b->count;
@@ -188,7 +194,7 @@ void bar_exited(struct cta *c)
 {
 	u32 id, i, used;
 
-	for (id = 0; id <= CLUSTER_BARRIER; id++) {
+	for (id = 0; id < ALL_BARRIERS; id++) {
 		for (i = used = 0; i < c->nwarps; i++)
 			used |= c->bar[id].arrived[i];
 		for (i = 0; id == CLUSTER_BARRIER && i < c->g->team && c->g->team > 1; i++)

@@ -58,6 +58,8 @@ struct warp {
 #define FAR_RANK 24             /* an address in .shared::cluster: of the block of rank r, offset | (r + 1) << 24; of the own, the offset */
 #define CTA_BARRIERS 16
 #define CLUSTER_BARRIER 16      /* that of barrier.cluster, behind the numbered ones */
+#define GROUP_BARRIERS 17       /* and eight of warpgroups, four warps each */
+#define ALL_BARRIERS (GROUP_BARRIERS + 8)
 struct barrier { u32 arrived[32]; u32 first, count, any, popc, all_bad, again; };   /* first: all warps below it are there */
 
 struct cta {                            /* a block; between blocks of a grid it keeps its memory */
@@ -79,7 +81,7 @@ struct cta {                            /* a block; between blocks of a grid it 
 	char *mem;                      /* register frames */
 	size_t mem_bytes;
 	struct warp warps[32];
-	struct barrier bar[CTA_BARRIERS + 1];
+	struct barrier bar[ALL_BARRIERS];
 	bool bar_used;
 	bool pristine;                  /* the last block left its warps as it found them */
 	u32 parted;                     /* how often lanes went apart in this block where code does not do that */

@@ -403,7 +403,7 @@ static bool abreast(const struct cta *c, const struct jit *j)
 		    (f->waiting | f->parked | f->barred))
 			return false;
 	}
-	for (k = 0; k <= CLUSTER_BARRIER; k++)
+	for (k = 0; k < ALL_BARRIERS; k++)
 		for (i = 0; i < c->nwarps; i++)
 			used |= c->bar[k].arrived[i];
 	return !used;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "jit.h"
-#include "lanes.h"
 #include "rt.h"
 
 #define MAX_RESIDENT 64         /* started blocks of an ordinary grid */
@@ -179,15 +178,6 @@ struct grid *grid_home(struct engine *e, u64 nblocks, u64 cookie)
 	return g;
 }
 
-/*
- * Clusters of several blocks are not run by code for AVX-512: CUTLASS's ping-pong product in clusters of 2 x 1 (tests/nvcc/cutlass) is wrong there, the
- * same every time, and right by strips and by the interpreter; why is not known.
- */
-static bool code_fits(const struct engine *e, u32 team)
-{
-	return team == 1 || e->lanes != &lanes_avx512;
-}
-
 static struct grid *fill(struct engine *e, struct grid *g, const struct engine_launch *l, struct func *fn, u32 threads)
 {
 	u32 cluster[3] = { 1, 1, 1 };
@@ -208,7 +198,7 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 	}
 	g->fn = fn;
 	g->team = cluster[0] * cluster[1] * cluster[2];
-	g->jit = e->mode == ENGINE_MODE_JIT && code_fits(e, g->team) ? jit_get(fn, jit_spec(fn, l->block)) : NULL;
+	g->jit = e->mode == ENGINE_MODE_JIT ? jit_get(fn, jit_spec(fn, l->block)) : NULL;
 	g->parted = 0;
 	g->est = __atomic_load_n(&fn->est, __ATOMIC_RELAXED);
 	memcpy(g->dim, l->grid, sizeof(g->dim));

@@ -217,6 +217,25 @@ static void multiply(struct comp *c, struct stmt *st)
 	}
 }
 
+/*
+ * Four warps make a product together, and it is complete for all of them or for none: whoever goes on behind the wait may tell a producer that memory is
+ * free which the slowest of them has read. Here each warp makes its own rows, so they meet: a barrier of the warpgroup.
+ */
+static void wait_for_all(struct comp *c, struct stmt *st)
+{
+	const struct operand warp = { .kind = O_SREG, .reg = SR_WARPID };
+	u32 w = src(c, st, &warp, T_U32), group = new_reg(c, T_B32), id = new_reg(c, T_B32);
+	struct insn *in;
+
+	emit_lane(c, st, LOP_SHR, T_U32, 0, group, w, konst(c, 2, 0), OPND_NONE);
+	emit_lane(c, st, LOP_ADD, T_U32, 0, id, group, konst(c, GROUP_BARRIERS, 0), OPND_NONE);
+	in = emit(c, K_BAR);
+	in->o[1] = id;
+	in->sub = BAR_SYNC;
+	in->flags = INF_CLUSTER | INF_ALIGNED;
+	in->use = 2;
+}
+
 void lower_wgmma(struct comp *c, struct stmt *st)
 {
 	u8 what = st->mod[MC_WGMMA];
@@ -234,6 +253,8 @@ void lower_wgmma(struct comp *c, struct stmt *st)
 		FAIL_AT(c, st, "wgmma.%s", what == WGMMA_WAIT ? "wait_group takes a number" : "fence and wgmma.commit_group take no operands");
 	if (what != WGMMA_COMMIT)
 		emit(c, K_MEMBAR);
+	if (what == WGMMA_WAIT)
+		wait_for_all(c, st);
 }
 
 /* "m64nNkK" into the modifiers: MNUM is n / 8, MSHAPE k / 8. False: it is none. */

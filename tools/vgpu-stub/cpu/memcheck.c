@@ -765,7 +765,7 @@ void mc_bar_exited(struct cta *c, u32 id)
 	struct engine *e = c->g->e;
 	u32 i;
 
-	if (!e->mc || !(e->mc->what & BARRIERS) || c->bar[id].count || id == CLUSTER_BARRIER)
+	if (!e->mc || !(e->mc->what & BARRIERS) || c->bar[id].count || id >= CLUSTER_BARRIER)
 		return;
 	for (i = 0; i < c->nwarps; i++)
 		if (c->bar[id].arrived[i]) {
