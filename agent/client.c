@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See client.h. A client is a process that the kernel names to us (SO_PEERCRED); it is answered
- * without ever waiting for it: who does not read his answer is dropped. Its death is its
- * pidfd, not the hang-up alone: with a forked child alive the socket stays open.
+ * See client.h. A client is a process that the kernel names to us (SO_PEERCRED); it is answered without ever waiting for it: who does
+ * not read his answer is dropped. Its death is its pidfd, not the hang-up alone: with a forked child alive the socket stays open.
  */
 #include "client.h"
 
@@ -32,13 +31,11 @@
 
 #define HELLO_MS 5000
 #define SEG0_TRIES 12u
+#define FEATURES (VGPU_FEATURE_CORE | VGPU_FEATURE_GATES | VGPU_FEATURE_PRIORITY | VGPU_FEATURE_CLUSTERS)
 
 static int unfinished;          /* client_more() */
 
-/*
- * One whose connection is closed: what its contexts still use goes when they have ended. Until then its place is taken
- * and its memory is its own.
- */
+/* One whose connection is closed: what its contexts still use goes when they have ended. Until then its place is taken and its memory is its own. */
 static void leave(struct client *c)
 {
 	uint64_t budget = POOL_NOW;
@@ -232,8 +229,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 	}
 	c->span_base = m->span_base;
 	c->greeted = 1;
-	r.features = m->features & ((agent.asym ? VGPU_FEATURE_ASYM_FENCE : 0) | VGPU_FEATURE_CORE | VGPU_FEATURE_GATES | VGPU_FEATURE_PRIORITY |
-				    VGPU_FEATURE_CLUSTERS |
+	r.features = m->features & (FEATURES | (agent.asym ? VGPU_FEATURE_ASYM_FENCE : 0) |
 				    (agent.opt.unsafe_noiommu ? 0 : VGPU_FEATURE_OWN_PAGES | VGPU_FEATURE_SHARE));
 	c->asym = (r.features & VGPU_FEATURE_ASYM_FENCE) != 0;
 	allot_to(c);
@@ -254,8 +250,7 @@ static void hello(struct client *c, const struct vgpu_msg_hello *m)
 		c->session->features = r.features;
 		c->session->client_id = c->id;
 		c->any_env = (struct vgpu_check_env){
-			.window_base = c->span_base, .window_bytes = VGPU_WINDOW_SPAN,
-			.device_base = VGPU_DEVICE_BASE(c->span_base, 0),
+			.window_base = c->span_base, .window_bytes = VGPU_WINDOW_SPAN, .device_base = VGPU_DEVICE_BASE(c->span_base, 0),
 			.device_bytes = VGPU_MAX_DEVICES * VGPU_DEVICE_SPAN, .arena_bytes = VGPU_ARENA_BYTES };
 		mailbox_call(MAILBOX_ADD_CLIENT, c, 0);
 	}
