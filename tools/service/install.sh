@@ -48,7 +48,7 @@ files() {
 		echo "644 $B/lib/vgpu/xla/$f $PREFIX/lib/vgpu/xla/$f"
 	done
 	echo "644 tools/python/jax_plugins/vgpu/__init__.py $PREFIX/lib/vgpu/python/jax_plugins/vgpu/__init__.py"
-	for f in sitecustomize vgpu_cells vgpu_rest; do
+	for f in sitecustomize vgpu_cells vgpu_quick vgpu_rest; do
 		echo "644 tools/python/for-torch/$f.py $PREFIX/lib/vgpu/python/for-torch/$f.py"
 	done
 	# a folder of our own: beside NVIDIA's libraries nothing is overwritten
