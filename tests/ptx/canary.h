@@ -16,13 +16,14 @@
 #include <sys/mman.h>
 
 #define RIG_OUTSIDE 0x1f0000000000ull   /* of no client: tests aim at it */
+#define RIG_TWICE 0x404000000000ull     /* of no client either: twice the first buffer's address (rig.h) */
 #define CANARY_BYTES (256u << 10)
 #define CANARY_HOLE (16u << 20)
 #define CANARY 0xc5
 #define CANARY_SLACKS 512
 
 struct canaries {
-	unsigned char *area[3];
+	unsigned char *area[4];
 	struct { unsigned char *at; size_t bytes; } slack[CANARY_SLACKS];
 	unsigned slacks;
 };
@@ -42,12 +43,12 @@ static int canary_map(uint64_t at, size_t bytes, int prot)
 /* Around a span that is reserved. 0, or -1 with a line on stdout. */
 static int canary_open(struct canaries *c, uint64_t base, uint64_t bytes)
 {
-	uint64_t at[3] = { base - CANARY_BYTES, base + bytes, RIG_OUTSIDE };
+	uint64_t at[4] = { base - CANARY_BYTES, base + bytes, RIG_OUTSIDE, RIG_TWICE };
 
 	memset(c, 0, sizeof(*c));
 	if (canary_map(at[0] - CANARY_HOLE, CANARY_HOLE, PROT_NONE) || canary_map(at[1] + CANARY_BYTES, CANARY_HOLE, PROT_NONE))
 		return -1;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		if (canary_map(at[i], CANARY_BYTES, PROT_READ | PROT_WRITE))
 			return -1;
 		c->area[i] = (unsigned char *)(uintptr_t)at[i];
@@ -87,10 +88,10 @@ static unsigned canary_look(const unsigned char *p, size_t bytes, const char *wh
 /* How many bytes somebody has written to, told on stdout. */
 static unsigned canary_check(const struct canaries *c)
 {
-	static const char *const where[3] = { "below the span", "behind the span", "far from the span" };
+	static const char *const where[4] = { "below the span", "behind the span", "far from the span", "at twice an address" };
 	unsigned n = 0;
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		n += c->area[i] ? canary_look(c->area[i], CANARY_BYTES, where[i]) : 0;
 	for (unsigned i = 0; i < c->slacks; i++)
 		n += canary_look(c->slack[i].at, c->slack[i].bytes, "behind a buffer");
@@ -104,6 +105,7 @@ static void canary_close(struct canaries *c)
 	munmap(c->area[0] - CANARY_HOLE, CANARY_HOLE + CANARY_BYTES);
 	munmap(c->area[1], CANARY_BYTES + CANARY_HOLE);
 	munmap(c->area[2], CANARY_BYTES);
+	munmap(c->area[3], CANARY_BYTES);
 	memset(c, 0, sizeof(*c));
 }
 

@@ -118,6 +118,13 @@ static void find_summed(struct jcomp *c)
 
 	for (i = 0; i < c->s->nregs; i++)
 		c->r[i].summed = c->r[i].unflushed = c->r[i].cls == JC_VARY && c->r[i].w == 0;
+	for (i = 0; i < c->n; i++)
+		for (k = 0; c->code[i].kind == K_CALL && k < c->code[i].u.call->nargs; k++) {
+			const struct arg *a = &c->code[i].u.call->args[k];
+
+			if (a->is_reg && !(a->opnd & OPND_CONST))
+				c->r[a->opnd].summed = c->r[a->opnd].unflushed = false;
+		}
 	while (more) {
 		more = false;
 		for (i = 0; i < c->n; i++) {
@@ -138,9 +145,6 @@ static void find_summed(struct jcomp *c)
 					more = true;
 				}
 			}
-			for (k = 0; in->kind == K_CALL && k < in->u.call->nargs; k++)
-				if (in->u.call->args[k].is_reg && !(in->u.call->args[k].opnd & OPND_CONST))
-					c->r[in->u.call->args[k].opnd].summed = c->r[in->u.call->args[k].opnd].unflushed = false;
 		}
 	}
 }

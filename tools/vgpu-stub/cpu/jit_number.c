@@ -156,11 +156,11 @@ static bool sum_of_64(const struct insn *in)
 /* Two numbers, added. */
 static bool together(struct jcomp *c, struct jvn p, struct jvn q, struct jvn *n)
 {
-	u32 x = p.id < q.id ? p.id : q.id, y = p.id < q.id ? q.id : p.id, i;
+	u32 x = p.id < q.id ? p.id : q.id, y = p.id < q.id ? q.id : p.id, i, known = c->nsums < JSUMS ? c->nsums : JSUMS;
 
-	for (i = 0; i < JSUMS && !(c->sums[i].x == x && c->sums[i].y == y); i++)
+	for (i = 0; i < known && !(c->sums[i].x == x && c->sums[i].y == y); i++)
 		;
-	if (i == JSUMS) {
+	if (i == known) {
 		if (c->nsums == SUM)    /* there are no more names */
 			return false;
 		i = c->nsums % JSUMS;
