@@ -8,6 +8,7 @@
 #ifndef VG_LOCK_H
 #define VG_LOCK_H
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,9 +20,17 @@ struct vg_lock {
 	uint32_t word;
 };
 
+/* As the kernel answers: -errno on failure. The program's own errno stays: that a word has changed already is no error of anybody's. */
 static inline long vg_futex(uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
 {
-	return syscall(SYS_futex, word, op, value, timeout, NULL, 0);
+	int own = errno;
+	long r = syscall(SYS_futex, word, op, value, timeout, NULL, 0);
+
+	if (r < 0) {
+		r = -errno;
+		errno = own;
+	}
+	return r;
 }
 
 static inline void vg_lock(struct vg_lock *l)

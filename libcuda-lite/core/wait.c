@@ -261,7 +261,7 @@ static uint32_t wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_
 			continue;
 		ts = (struct timespec){ (time_t)(slice / 1000000000u), (long)(slice % 1000000000u) };
 		/* Shared, not private: another process wakes us. */
-		if (vg_futex(&t->wake, FUTEX_WAIT, wake, &ts) < 0 && errno == ETIMEDOUT) {
+		if (vg_futex(&t->wake, FUTEX_WAIT, wake, &ts) == -ETIMEDOUT) {
 			slice = SLICE_NS;
 			if (vg_agent_lost())
 				return vg_lost_status(c);
@@ -369,7 +369,7 @@ void vg_wait_reply(struct vgpu_reply *r, uint32_t seq)
 		if (vgpu_load_acquire32(&r->seq) == seq)
 			break;
 		ts = (struct timespec){ 0, (long)(slice % 1000000000u) };
-		if (vg_futex(&r->wake, FUTEX_WAIT, wake, &ts) < 0 && errno == ETIMEDOUT) {
+		if (vg_futex(&r->wake, FUTEX_WAIT, wake, &ts) == -ETIMEDOUT) {
 			slice = SLICE_NS;
 			if (vg_agent_lost())
 				return;

@@ -16,6 +16,7 @@
 /* Fences only decide who sleeps here; data is handed over by acquire and release alone. */
 #pragma GCC diagnostic ignored "-Wtsan"
 #endif
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -224,12 +225,26 @@ static void *consume(void *arg)
 	return NULL;
 }
 
+/* A word that has changed before one sleeps, a sleep that ends by the clock: both are the library's own, and the program's errno is not. */
+static void waits_leave_errno(void)
+{
+	const struct timespec soon = { 0, 1 };
+	uint32_t word = 1;
+
+	errno = 77;
+	CHECK(vg_futex(&word, FUTEX_WAIT, 0, NULL) == -EAGAIN);
+	CHECK(vg_futex(&word, FUTEX_WAIT, 1, &soon) == -ETIMEDOUT);
+	CHECK(vg_futex(&word, FUTEX_WAKE, 1, NULL) == 0);
+	CHECK(errno == 77);
+}
+
 int main(void)
 {
 	pthread_t t[THREADS], c;
 	uint64_t moves = 0;
 
 	pthread_barrier_init(&start, NULL, THREADS);
+	waits_leave_errno();
 	vg.may_own = vgpu_private_register() == 0;
 	vg.agent = &page;
 	vg.kick = vg.sock = vg.pidfd = -1;
