@@ -72,6 +72,7 @@ print("done")
 P
 mkfifo "$dir/go"
 exec 4<>"$dir/go"
+: >"$dir/on"
 python3 "$dir/rt.py" <&4 >"$dir/on" 2>&1 &
 on=$!
 for turn in 0 1 2 3 4 5; do

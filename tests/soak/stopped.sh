@@ -53,6 +53,7 @@ create() {
 leaves() {
 	local pid st
 	: >"$dir/answer"
+	: >"$dir/on"
 	CUDA_VISIBLE_DEVICES=$one "$W" on 100 >"$dir/on" 2>&1 &
 	pid=$!
 	until_true grep -q running "$dir/on"
@@ -71,6 +72,7 @@ leaves() {
 grows() {
 	local pid st
 	: >"$dir/answer"
+	: >"$dir/grow"
 	rm -f "$dir/go"
 	mkfifo "$dir/go"
 	CUDA_VISIBLE_DEVICES=$one "$W" grow <"$dir/go" >"$dir/grow" 2>&1 &

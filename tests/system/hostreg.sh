@@ -47,6 +47,7 @@ keep() {
 	local name=$1 st
 	shift
 	mkfifo "$dir/in"
+	: >"$dir/out"
 	"$dir/keep" <"$dir/in" >"$dir/out" 2>"$dir/err" & pid=$!
 	exec 3>"$dir/in"
 	until_true grep -q registered "$dir/out" || fail "$name: it does not start: $(cat "$dir/out" "$dir/err")"

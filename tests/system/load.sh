@@ -75,6 +75,7 @@ counted() { "$V/vgpu" metrics | awk '/^vgpu_device_busy_seconds_total/ { printf 
 busy() { # WHAT ROUNDS
 	local before after
 	mkfifo "$dir/go.$1"
+	: >"$dir/worked"
 	"$dir/load" "$1" "$2" held <"$dir/go.$1" >"$dir/worked" & load=$!
 	exec 5>"$dir/go.$1"
 	until_true grep -q begins "$dir/worked"

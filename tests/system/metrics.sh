@@ -123,6 +123,7 @@ fi
 kill $served; wait $served; st=$?
 [ $st = 0 ] && ok "SIGTERM ends it" || fail "SIGTERM: exit $st"
 served=
+: >"$dir/url"
 "$V/vgpu" metrics --listen "unix:$dir/m.sock" >"$dir/url" & served=$!
 until_true grep -q listening "$dir/url"
 python3 -c 'import socket,sys; s=socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.sendall(b"GET /metrics HTTP/1.0\r\n\r\n"); b=b""

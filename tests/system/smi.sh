@@ -134,6 +134,7 @@ fi
 # a client whose name is meant for the operator's terminal, or for his parser
 kill "$hold"; wait "$hold" 2>/dev/null
 evil=$'h\e[2J"\\\x9b31m\xc2\x9b\xff\n<&\xc3\xa4'
+: >"$dir/held"
 cp "$dir/hold" "$dir/$evil" && (cd "$dir" && exec "./$evil" >held) & hold=$!
 until_true grep -q holds "$dir/held"
 bad=

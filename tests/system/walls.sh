@@ -46,6 +46,7 @@ workers=()
 two_work() { # two_work: sets contexts, the processes
 	contexts=()
 	for i in 1 2; do
+		: >"$dir/work.$i"
 		"$W" on 100 >"$dir/work.$i" 2>&1 &
 		workers+=($!)
 		until_true grep -q running "$dir/work.$i" || { fail "a worker: $(tail -n 1 "$dir/work.$i")"; return 1; }

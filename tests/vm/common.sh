@@ -32,7 +32,7 @@ start() {
 	within 60 says $log 'ready: '
 }
 # a client at work, as $client: it goes on until something happens to it
-load() { /tests/vecadd loop 600 >/run/client 2>&1 & client=$!; within 60 says /run/client running; usleep 200000; }
+load() { : >/run/client; /tests/vecadd loop 600 >/run/client 2>&1 & client=$!; within 60 says /run/client running; usleep 200000; }
 vecadd() { timeout 120 /tests/vecadd >/run/vecadd 2>&1; }
 refused() { # refused PATTERN ARG...: this start fails, in these words
 	want=$1; shift

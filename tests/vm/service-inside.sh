@@ -54,7 +54,7 @@ cg=/sys/fs/cgroup/system.slice/vgpu-stub.service
 of() { systemctl show -P "$1" vgpu-stub; }
 leaf() { ls -d "$cg"/client-* 2>/dev/null; }
 no_leaf() { [ -z "$(leaf)" ]; }
-hang() { as member /opt/tests/endless hang >/run/hang 2>&1 & soon grep -q running /run/hang; }
+hang() { : >/run/hang; as member /opt/tests/endless hang >/run/hang 2>&1 & soon grep -q running /run/hang; }
 walls() { as member vgpu smi -j | tr -d ' \n' | grep -o '"walls":[^]]*' | grep -o '[a-z]*' | grep -v walls | tr '\n' ' '; }
 rm -r /etc/systemd/system/vgpu-agent.service.d
 mkdir -p /etc/systemd/system/vgpu-stub.service.d
