@@ -185,7 +185,7 @@ void each_opnd(struct insn *in, void (*f)(void *, u32 *, bool is_def), void *arg
 	for (i = 0; i < 6; i++)
 		if ((in->use >> i & 1) && !(in->o[i] & OPND_CONST) && in->o[i] != OPND_NONE)
 			f(arg, &in->o[i], false);
-	if (in->guard != OPND_NONE)
+	if (in->guard != OPND_NONE && !(in->guard & OPND_CONST))
 		f(arg, &in->guard, false);
 	if (in->kind == K_CALL) {
 		struct callinfo *ci = in->u.call;
@@ -323,7 +323,7 @@ static void use_slots(struct insn *in, const u32 *slot)
 	for (i = 0; i < 6; i++)
 		if (((in->use | in->def) >> i & 1) && !(in->o[i] & OPND_CONST) && in->o[i] != OPND_NONE)
 			in->o[i] = slot[in->o[i]];
-	if (in->guard != OPND_NONE)
+	if (in->guard != OPND_NONE && !(in->guard & OPND_CONST))
 		in->guard = slot[in->guard];
 	if (in->kind != K_CALL)
 		return;

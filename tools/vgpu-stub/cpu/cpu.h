@@ -342,6 +342,8 @@ void warp_products(struct frame *f, const struct insn *in, u32 n, u32 m);
 void lane_carry(struct frame *f, const struct insn *in, u32 m);
 void lane_bfi(struct frame *f, const struct insn *in, u32 m);
 void lane_lop3(struct frame *f, const struct insn *in, u32 m);
+void lane_setp(struct frame *f, const struct insn *in, u32 m);
+void lane_pred(struct frame *f, const struct insn *in, u32 m);
 void lane_sreg(struct tstate *ts, struct frame *f, const struct insn *in, u32 m);
 void bar_arrive(struct tstate *ts, struct warp *w, const struct insn *in, u32 m, u32 pc);
 u32 bar_wait(struct warp *w, u32 m, u32 pc);

@@ -91,9 +91,9 @@ static void notes(const struct func *fn, const struct jit *j, const struct mark 
 		dt_say(t, "lanes part, and meet at ");
 		disasm_label(fn, m->part->join, t);
 	} else if (in->kind == K_CBRA) {
-		const struct jplace *p = v && !(v->guard & OPND_CONST) ? &j->regs[v->guard] : NULL;
+		bool known = v && (v->guard & OPND_CONST), part = !v || (!known && j->regs[v->guard].cls == JC_VARY);
 
-		dt_say(t, !p || p->cls == JC_VARY ? "lanes that part: by the interpreter" : "all lanes together");
+		dt_say(t, part ? "lanes that part: by the interpreter" : "all lanes together");
 	}
 	if (m->step || in->kind == K_CALL || in->kind == K_BRX)
 		dt_say(t, "%sby the interpreter", t->n ? "; " : "");

@@ -174,7 +174,7 @@ static inline void set_pred(struct frame *f, u32 o, u32 v, u32 m)
 	*d = (*d & ~m) | (v & m);
 }
 
-static void do_setp(struct frame *f, const struct insn *in, u32 m)
+void lane_setp(struct frame *f, const struct insn *in, u32 m)
 {
 	u32 v = in->u.mask(opnd(f, in->o[2]), opnd(f, in->o[3])), q = ~v, r;
 
@@ -190,7 +190,7 @@ static void do_setp(struct frame *f, const struct insn *in, u32 m)
 		set_pred(f, in->o[1], q, m);
 }
 
-static void do_pred(struct frame *f, const struct insn *in, u32 m)
+void lane_pred(struct frame *f, const struct insn *in, u32 m)
 {
 	u32 a = *(u32 *)opnd(f, in->o[1]), b = *(u32 *)opnd(f, in->o[2]);
 
@@ -271,10 +271,10 @@ static inline __attribute__((always_inline)) void straight(struct tstate *ts, st
 		blend(lt, in->dw, opnd(f, in->o[0]), tmp, e);
 		break;
 	case K_SETP:
-		do_setp(f, in, e);
+		lane_setp(f, in, e);
 		break;
 	case K_PRED:
-		do_pred(f, in, e);
+		lane_pred(f, in, e);
 		break;
 	case K_SREG:
 		ts->mask = e;

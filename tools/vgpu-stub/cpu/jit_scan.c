@@ -676,6 +676,8 @@ static void scan_pool(struct jcomp *c)
 				r = sreg_value(c, in);
 				if (in->sub >= SR_LANEMASK_EQ && in->sub <= SR_LANEMASK_GT)
 					r = vary();
+			} else if (in->kind == K_SETP || in->kind == K_PRED) {
+				r = uni(0, JMAX_UNKNOWN);       /* uniform.c moves no others */
 			} else if (in->kind == K_LANE) {
 				bool all = true;
 				u32 q;

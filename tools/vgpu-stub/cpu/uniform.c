@@ -6,7 +6,8 @@
  * cfg.c calls uniform_hoist before it builds blocks: an unguarded instruction without side effects
  * whose operands are constants and whose results no other instruction writes moves to the
  * prologue; its results live in the constant pool, of which every grid then has a copy. One that only
- * moves a constant leaves it there for good. rt.c calls uniform_run for each grid. A register that is read before it is written is undefined in PTX, so
+ * moves a constant leaves it there for good. A comparison moves where its operands are the same in all lanes: its answer is then all
+ * lanes' or none's, and branches and guards read it from the pool. rt.c calls uniform_run for each grid. A register that is read before it is written is undefined in PTX, so
  * that a single writer may always run early; only entries have prologues.
  */
 #include <immintrin.h>
@@ -32,15 +33,32 @@ static bool same_in_grid(u8 sr)
 	return false;
 }
 
+/* What lanes have, each its own: places of the pool by 128 bytes. Others hold one value for all. */
+static bool *differs_at(bool *differs, u32 o) { return o != OPND_NONE && (o & ~OPND_CONST) < MAX_POOL ? &differs[(o & ~OPND_CONST) / 128] : NULL; }
+
+static bool lanes_differ(bool *differs, const struct insn *in)
+{
+	u32 i;
+
+	if (in->kind == K_SREG)
+		return in->sub == SR_LANEID || (in->sub >= SR_LANEMASK_EQ && in->sub <= SR_LANEMASK_GT);
+	for (i = 0; i < 6; i++)
+		if ((in->use >> i & 1) && differs_at(differs, in->o[i]) && *differs_at(differs, in->o[i]))
+			return true;
+	return false;
+}
+
 static bool can_move(const struct insn *in, const u8 *defs)
 {
 	u32 i;
 
-	if (in->guard != OPND_NONE || in->dw == 2)
+	if (in->guard != OPND_NONE || (in->dw == 2 && in->kind != K_SETP && in->kind != K_PRED))
 		return false;
 	switch (in->kind) {
 	case K_LANE:
 	case K_LDPARAM:
+	case K_SETP:
+	case K_PRED:
 		break;
 	case K_SREG:
 		if (!same_in_grid(in->sub))
@@ -73,9 +91,10 @@ static void rename_use(const u32 *to, u32 *o)
 }
 
 /* Gives the results of in their places in the pool. False: the pool is full. */
-static bool place(struct comp *c, struct insn *in, u32 *to)
+static bool place(struct comp *c, struct insn *in, u32 *to, bool *differs)
 {
-	u32 i, bytes = in->dw ? LANES * 8 : LANES * 4;
+	bool each = lanes_differ(differs, in);
+	u32 i, bytes = in->dw == 1 ? LANES * 8 : LANES * 4;
 
 	if (c->cpool_bytes + (u32)__builtin_popcount(in->def) * bytes > MAX_POOL)
 		return false;
@@ -83,6 +102,7 @@ static bool place(struct comp *c, struct insn *in, u32 *to)
 		if (!(in->def >> i & 1) || in->o[i] == OPND_NONE)
 			continue;
 		c->unames = cneed(c, xgrow(c->unames, &c->unames_cap, c->nunames + 1, sizeof(*c->unames)));
+		*differs_at(differs, c->cpool_bytes) = each;
 		c->unames[c->nunames][0] = OPND_CONST | c->cpool_bytes;
 		c->unames[c->nunames++][1] = in->o[i];
 		to[in->o[i]] = OPND_CONST | c->cpool_bytes;
@@ -122,14 +142,15 @@ void uniform_hoist(struct comp *c)
 {
 	struct func *fn = c->fn;
 	u32 i, k, n, round, *to, *at;
+	bool *differs, more = true, full = false;
 	u8 *defs;
-	bool more = true, full = false;
 
 	if (!fn->entry || !c->ncode)
 		return;
 	defs = cneed(c, pool_alloc(&c->pool, c->nregs + 1));
 	to = cneed(c, pool_alloc(&c->pool, (c->nregs + 1) * sizeof(*to)));
 	at = cneed(c, pool_alloc(&c->pool, (c->ncode + 1) * sizeof(*at)));
+	differs = cneed(c, pool_alloc(&c->pool, MAX_POOL / 128 * sizeof(*differs)));
 	for (i = 0; i < c->ncode; i++) {
 		const struct insn *in = &c->code[i];
 
@@ -152,9 +173,10 @@ void uniform_hoist(struct comp *c)
 			for (k = 0; k < 6; k++)
 				if (in->use >> k & 1)
 					rename_use(to, &in->o[k]);
-			if (at[i] || full || round == HOIST_ROUNDS || !can_move(in, defs))
+			rename_use(to, &in->guard);
+			if (at[i] || full || round == HOIST_ROUNDS || !can_move(in, defs) || (in->dw == 2 && lanes_differ(differs, in)))
 				continue;
-			if (!place(c, in, to)) {
+			if (!place(c, in, to, differs)) {
 				full = true;
 				continue;
 			}
@@ -182,6 +204,15 @@ void uniform_hoist(struct comp *c)
 	for (i = 0; i < c->nlabels; i++)
 		if (!c->labels[i]->alias)
 			c->labels[i]->at = at[c->labels[i]->at];
+}
+
+/* All lanes' or none's: as a word of bits, and as a word a lane, which is what strips read. */
+static void fill_pred(u32 *p)
+{
+	u32 l;
+
+	for (l = 1; l < LANES; l++)
+		p[l] = p[0];
 }
 
 /* Fills the grid's pool; its parameters and sizes are set. False: no memory. */
@@ -231,6 +262,12 @@ bool uniform_run(struct engine *e, struct grid *g)
 			mem_ldparam(&ts, in, ~0u);
 		} else if (in->kind == K_SREG) {
 			lane_sreg(&ts, &f, in, ~0u);
+		} else if (in->kind == K_SETP || in->kind == K_PRED) {
+			_mm_setcsr(in->mxcsr ? in->mxcsr : 0x1f80);
+			(in->kind == K_SETP ? lane_setp : lane_pred)(&f, in, ~0u);
+			fill_pred(opnd(&f, in->o[0]));
+			if (in->kind == K_SETP && in->o[1] != OPND_NONE)
+				fill_pred(opnd(&f, in->o[1]));
 		} else {
 			_mm_setcsr(in->mxcsr ? in->mxcsr : 0x1f80);
 			in->u.lane(opnd(&f, in->o[0]), opnd(&f, in->o[1]), opnd(&f, in->o[2]), opnd(&f, in->o[3]));

@@ -591,8 +591,8 @@ static bool pool_values(struct scomp *c)
 		struct sval n = value(c, in);
 
 		/* one scalar in memory serves whoever reads it, a float too */
-		if (in->kind == K_LDPARAM)
-			n = uni(0);
+		if (in->kind == K_LDPARAM || in->kind == K_SETP || in->kind == K_PRED)
+			n = uni(0);     /* comparisons: uniform.c moves those of scalars alone */
 		else if (in->kind == K_LANE && s_lane_ops(in->lop) && n.cls == SC_VARY) {
 			struct sval a = s_val(c, in->o[1], jit_src_w(in, 1)), b = s_val(c, in->o[2], jit_src_w(in, 2)),
 				    d = s_val(c, in->o[3], jit_src_w(in, 3));
