@@ -12,7 +12,9 @@
  * hold one are looked at, until they are used again.
  *
  * A command about one context that is not answered in time costs that context, not the device: its end is asked for, and
- * only a device that does not answer that either is lost, or one that has left GIVEN_UP_MAX places unanswered.
+ * only a device that does not answer that either is lost, or one that has left GIVEN_UP_MAX places unanswered. An end takes as long
+ * as the kernel needs to take a process's memory apart, which may be a hundred gigabytes or under pressure: when half of its time
+ * is over the device is asked something that it can answer at once, and as long as it answers anything at all an end is waited for.
  */
 #include "device.h"
 
@@ -46,6 +48,7 @@ void admin_start(struct device *d)
 {
 	d->admin_tail = d->async_newest = 0;
 	memset(d->asked, 0, sizeof(d->asked));
+	d->heard_ns = d->probe = 0;
 	memset(d->async_at, 0, sizeof(d->async_at));
 	memset(d->died, 0, sizeof(d->died));
 	memset(d->admin_va, 0, ADMIN_BYTES);
@@ -158,9 +161,10 @@ struct vgpu_ctx_create *admin_create_at(struct device *d, uint64_t *offset)
 	return (struct vgpu_ctx_create *)(d->admin_va + *offset);
 }
 
-void admin_post(struct device *d, const struct vgpu_admin_cmd *cmd, struct context *x, admin_done *done)
+uint64_t admin_post(struct device *d, const struct vgpu_admin_cmd *cmd, struct context *x, admin_done *done)
 {
 	struct admin_asked *a;
+	uint64_t index;
 
 	if (!anybody_waits(d))
 		d->asked_ns = now_ns();
@@ -171,9 +175,13 @@ void admin_post(struct device *d, const struct vgpu_admin_cmd *cmd, struct conte
 	*a = (struct admin_asked){ .x = x, .done = done, .left_ns = admin_ms * 1000000ull };
 	if (cmd->op == VGPU_ADMIN_CTX_CREATE)
 		a->left_ns = a->left_ns * START_TIMES;
+	if (cmd->op == VGPU_ADMIN_CTX_DESTROY)
+		a->since_ns = now_ns();
 	a->index = publish(d, cmd) + 1;
+	index = a->index;
 	keep_posted(d);
 	device_ring(d, 0, d->doorbell_fd[0]);
+	return index;
 }
 
 void admin_abandon(struct device *d, const struct context *x)
@@ -230,6 +238,9 @@ static void look(struct device *d, struct admin_asked *a, uint64_t took)
 
 	if (completed(d, was.index - 1, &status)) {
 		a->index = 0;
+		d->heard_ns = now_ns();
+		if (d->probe == was.index)
+			d->probe = 0;
 		if (was.x)
 			was.done(was.x, (int)status);
 		return;
@@ -237,11 +248,31 @@ static void look(struct device *d, struct admin_asked *a, uint64_t took)
 	a->left_ns -= took < a->left_ns ? took : a->left_ns;
 	if (a->left_ns || a->given_up)
 		return;
+	if (a->since_ns && d->heard_ns > a->since_ns) {
+		if (was.x)
+			log_debug("a context of client %u takes long to end", was.x->client->id);
+		a->since_ns = now_ns();
+		a->left_ns = admin_ms * 1000000ull;
+		return;
+	}
 	/* Its place stays taken: the completion may come yet. */
 	a->given_up = 1;
 	a->x = NULL;
 	if (was.x)
 		was.done(was.x, -ETIMEDOUT);
+}
+
+/* Is it there? What it says does not matter. */
+static void probe(struct device *d)
+{
+	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_CTX_STAT };
+
+	for (unsigned i = 0; i < VGPU_ADMIN_SLOTS && !d->probe; i++) {
+		const struct admin_asked *a = &d->asked[i];
+
+		if (a->index && !a->given_up && a->since_ns && a->left_ns <= admin_ms * 500000ull && d->heard_ns <= a->since_ns)
+			d->probe = admin_post(d, &cmd, NULL, NULL);
+	}
 }
 
 int admin_turn(struct device *d)
@@ -257,6 +288,7 @@ int admin_turn(struct device *d)
 	for (unsigned i = 0; i < VGPU_ADMIN_SLOTS; i++)
 		if (d->asked[i].index)
 			look(d, &d->asked[i], took);
+	probe(d);
 	harvest(d);
 	for (unsigned q = 0; q < d->queues; q++) {
 		uint32_t status = d->died[q];

@@ -230,9 +230,12 @@ struct device {
 		struct context *x;      /* whom done() is about; NULL: nobody is told */
 		void (*done)(struct context *x, int rc);        /* enum vgpu_status, or -ETIMEDOUT */
 		uint64_t left_ns;
+		uint64_t since_ns;      /* an end: since then nobody has asked whether the device is there. 0: another command */
 		int given_up;
 	} asked[VGPU_ADMIN_SLOTS];
 	uint64_t asked_ns;              /* when their time was last counted */
+	uint64_t heard_ns;              /* when it last completed a command */
+	uint64_t probe;                 /* index + 1 of the question whether it is there, until that is answered */
 	uint64_t async_at[VGPU_ADMIN_SLOTS];    /* index + 1 of the event in that place */
 	uint64_t async_newest;          /* index + 1 */
 	unsigned pump;                  /* who is served first */

@@ -61,7 +61,7 @@ extern unsigned admin_ms;               /* how long an answer may take; tests ma
  */
 typedef void admin_done(struct context *x, int rc);
 int admin_room(const struct device *d, const struct client *c);
-void admin_post(struct device *d, const struct vgpu_admin_cmd *cmd, struct context *x, admin_done *done);
+uint64_t admin_post(struct device *d, const struct vgpu_admin_cmd *cmd, struct context *x, admin_done *done);
 /* Where the next command's struct vgpu_ctx_create goes; *offset in the admin area. */
 struct vgpu_ctx_create *admin_create_at(struct device *d, uint64_t *offset);
 /* Nobody waits any more for what was asked about x. */

@@ -45,6 +45,8 @@ static struct fake {
 	int die;                        /* queue + 1: that context's process dies */
 	int fail_create;                /* enum vgpu_status */
 	int silent;                     /* enum vgpu_admin_op: is never answered */
+	int deaf;                       /* answers no admin command at all */
+	int ends;                       /* contexts end when this is 0 again */
 	int mute;                       /* bit per queue: a SEGMENT of that context is answered when this is 0 again */
 	uint64_t muted[64];             /* ... index + 1 by place */
 	unsigned mutes;
@@ -125,7 +127,7 @@ static void fake_admin(void)
 		uint32_t st = VGPU_ST_OK;
 		uint8_t *info;
 
-		if (fake.silent == s->op)
+		if (fake.silent == s->op || fake.deaf)
 			continue;
 		switch (s->op) {
 		case VGPU_ADMIN_IDENTIFY:
@@ -142,6 +144,10 @@ static void fake_admin(void)
 			break;
 		case VGPU_ADMIN_CTX_DESTROY:
 			x->live = 0;
+			if (fake.ends) {
+				fake.muted[fake.mutes++ % 64] = index + 1;
+				continue;
+			}
 			break;
 		case VGPU_ADMIN_SEGMENT:
 			if (fake.mute & 1 << s->q % FAKE_QUEUES) {
@@ -157,7 +163,7 @@ static void fake_admin(void)
 		}
 		fake_complete(index, st, 0, 0);
 	}
-	while (!fake.mute && fake.mutes)
+	while (!fake.mute && !fake.ends && fake.mutes)
 		fake_complete(fake.muted[--fake.mutes % 64] - 1, VGPU_ST_OK, 0, 0);
 	if (fake.die && fake.async) {
 		fake.ctx[fake.die - 1].live = 0;
