@@ -539,6 +539,7 @@ void cfg_finish(struct comp *c)
 		uniform_hoist(c);
 	find_blocks(&g);
 	find_edges(&g);
+	compare_at_branch(&g);
 	guards_for_branches(&g);
 	order_blocks(&g);
 	code = calloc(c->ncode + g.nb, sizeof(*code));

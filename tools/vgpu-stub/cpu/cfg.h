@@ -26,6 +26,7 @@ struct cfg {
 bool cfg_ends_block(const struct insn *in);
 
 /* guards.c: between edges and order */
+void compare_at_branch(struct cfg *g);
 void guards_for_branches(struct cfg *g);
 
 #endif

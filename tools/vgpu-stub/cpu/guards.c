@@ -24,6 +24,7 @@
 #define BLOCK_LONGEST 256u      /* that takes a body in */
 #define LOOP_BLOCKS 64u         /* looked at for a way back */
 #define ROUNDS 16u
+#define SINK_MOST 16u           /* instructions that a comparison passes on its way to the branch */
 
 struct guards {
 	struct cfg *g;
@@ -384,4 +385,56 @@ void guards_for_branches(struct cfg *g)
 	for (b = 0; b < g->nb; b++)
 		while (better(&u, b))
 			;
+}
+
+/* ---- comparisons where their branches are --------------------------------------------------------- */
+
+struct meets { const struct insn *setp; bool does; };
+
+static void meet(void *arg, u32 *o, bool is_def)
+{
+	struct meets *m = arg;
+	u32 k;
+
+	m->does |= *o == m->setp->o[0];
+	for (k = 0; is_def && k < 6; k++)
+		m->does |= (m->setp->use >> k & 1) && m->setp->o[k] == *o;
+}
+
+/*
+ * clang has a loop's moves between a comparison and the branch that goes by it. Code for both together needs no predicate, so the comparison
+ * goes down to the branch where nothing in between reads its predicate, or writes that or what it compares.
+ */
+void compare_at_branch(struct cfg *g)
+{
+	struct comp *c = g->c;
+	u32 b;
+
+	if (c->m->e->dbg || c->m->e->ops)
+		return;
+	for (b = 0; b < g->nb; b++) {
+		u32 end = g->b[b].end - 1, start = g->b[b].start, i, k;
+		struct insn setp;
+
+		if (c->code[end].kind != K_CBRA || end - start < 2)
+			continue;
+		for (i = end; i-- > start && i + SINK_MOST > end && !is_def_of(&c->code[i], c->code[end].guard);)
+			;
+		if (i + 1 <= start || i + SINK_MOST <= end || i + 1 == end)
+			continue;
+		setp = c->code[i];
+		if (setp.kind != K_SETP || setp.guard != OPND_NONE || setp.o[0] != c->code[end].guard || setp.o[1] != OPND_NONE)
+			continue;
+		for (k = i + 1; k < end; k++) {
+			struct meets m = { .setp = &setp };
+
+			each_opnd(&c->code[k], meet, &m);
+			if (m.does)
+				break;
+		}
+		if (k < end)
+			continue;
+		memmove(&c->code[i], &c->code[i + 1], (end - 1 - i) * sizeof(setp));
+		c->code[end - 1] = setp;
+	}
 }

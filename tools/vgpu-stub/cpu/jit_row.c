@@ -208,22 +208,17 @@ u32 jr_ld(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t)
 
 /* ---- one place, that only shows when code runs ------------------------------------------------------------------------------- */
 
-/* In P: what was read there, extended, and 1 if all lanes that run do read there. */
-#define AT_SAME JP_WIDE
-
 /*
  * Lanes that read one place read it once, whatever other workers write there meanwhile: hardware does it so, and gcc's OpenMP, whose
- * warps work as one thread, relies on it. False: nothing emitted; else jr_same_part() has each part of it.
+ * warps work as one thread, relies on it. The jump to behind all other ways of this load, which follow; 0: nothing emitted.
  */
-bool jr_same(struct jcomp *c, const struct insn *in, u32 step)
+u32 jr_same(struct jcomp *c, const struct insn *in, u32 step)
 {
 	struct as *a = &c->a;
-	u32 no[MAX_NO + 4], n = 0, q, all, some;
+	u32 no[MAX_NO + 4], n = 0, q, all, some, done;
 
 	if (!may(in) || jm_window(in))
-		return false;
-	g_movi(a, RCX, 0);
-	g_store(a, 1, rm_mem(RBX, AT_SAME + 8), RCX);
+		return 0;
 	if (c->gk == 1)
 		k_to(a, RDX, 5);
 	else
@@ -253,25 +248,12 @@ bool jr_same(struct jcomp *c, const struct insn *in, u32 step)
 	as_room(a, 64);
 	j_site(c, step);
 	jm_load_scalar(c, in, RCX, rm_mem(RCX, (s32)in->imm));
-	g_store(a, 1, rm_mem(RBX, AT_SAME), RCX);
-	g_movi(a, RCX, 1);
-	g_store(a, 1, rm_mem(RBX, AT_SAME + 8), RCX);
+	ev(a, in->dw ? V_PBCASTQ_R : V_PBCASTD_R, 3, 0, rm_reg(RCX));
+	for (q = 0; q < (in->dw ? 4u : 2u); q++)
+		jv_put(c, in->o[0], q, 3);
+	done = g_jmp(a);
 	while (n)
 		g_here(a, no[--n]);
-	return true;
-}
-
-/* A part of it into zmm t; the jump behind the other ways' code. */
-u32 jr_same_part(struct jcomp *c, const struct insn *in, int t)
-{
-	struct as *a = &c->a;
-	u32 other, done;
-
-	g_alui(a, 1, G_CMP, rm_mem(RBX, AT_SAME + 8), 0);
-	other = g_jcc(a, CC_E);
-	ev_n(a, in->dw ? V_PBCASTQ : V_PBCASTD, t, 0, rm_mem(RBX, AT_SAME), 0, 0, 0, in->dw ? 8 : 4, 0);
-	done = g_jmp(a);
-	g_here(a, other);
 	return done;
 }
 
