@@ -36,6 +36,11 @@ static bool meets(const struct scomp *c, const struct sblock *b)
 	return true;
 }
 
+bool s_behind_meeting(const struct scomp *c, u32 b)
+{
+	return b && meets(c, &c->b[b - 1]) && goes_on(c, c->b[b].start - 1);
+}
+
 bool s_enters(const struct scomp *c, u32 b)
 {
 	const struct sblock *sb = &c->b[b];
@@ -341,17 +346,22 @@ static bool whole_block(const struct scomp *c, const struct insn *in)
 	return jit_barrier(in) && in->o[2] == OPND_NONE && constant(c, in->o[1], &id) && id < CTA_BARRIERS;
 }
 
-static void operands(struct scomp *c, const struct insn *in, u64 *set)
+/* Of instruction i behind in, those that are parked and that none of the ones before it writes: that one leaves it in the slot. */
+static void operands(struct scomp *c, const struct insn *in, u32 i, u64 *set)
 {
-	u32 w;
+	u32 w, k;
 	u64 x;
 
 	memset(set, 0, c->words * 8);
-	s_before(set, in);
+	s_before(set, in + i);
 	for (w = 0; w < c->words; w++)
 		for (x = set[w]; x; x &= x - 1)
-			if (c->r[w * 64 + (u32)__builtin_ctzll(x)].v.cls != SC_SCALAR)
+			if (!s_parked(&c->r[w * 64 + (u32)__builtin_ctzll(x)]))
 				set[w] &= ~(x & -x);
+	while (i--)
+		for (k = 0; k < 6; k++)
+			if (in[i].def >> k & 1)
+				dirty(set, in[i].o[k]);
 }
 
 /* What is done there lies in slots then; facts.c makes no scalar of it. */
@@ -396,7 +406,7 @@ static void put_away(struct scomp *c, const u64 *live, u64 *set)
 		for (x = set[w]; x; x &= x - 1) {
 			u32 v = w * 64 + (u32)__builtin_ctzll(x);
 
-			if (c->r[v].v.cls != SC_SCALAR)
+			if (!s_parked(&c->r[v]))
 				continue;
 			s_park(c, v);
 			set[w] &= ~(x & -x);
@@ -452,7 +462,7 @@ void s_meet(struct scomp *c, u32 pc)
 	many = in_a_row(c, pc);
 	for (i = 0; i < many; i++) {
 		/* what is done there finds it in the slots */
-		operands(c, in + i, set);
+		operands(c, in, i, set);
 		s_spill_set(c, set, 15, true);
 	}
 	next_strip(c, pc, exit);
@@ -475,6 +485,7 @@ void s_meet(struct scomp *c, u32 pc)
 		g_movi(a, RAX, 255);
 		s_mask_vector(c, 15, RAX);
 	}
+	s_kept_results(c, pc, many);
 	pc += many - 1;
 	b = s_block_at(c, pc + 1);
 	g_movi(a, RBP, 0);
