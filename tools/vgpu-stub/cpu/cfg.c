@@ -570,6 +570,12 @@ void cfg_finish(struct comp *c)
 	liveness(&g);
 	if (c->fn->entry && !c->m->e->dbg && !c->m->e->ops)
 		reductions(&g, code);
+	/* by block: a stretch ends where lanes part or meet */
+	for (i = g.left; i < g.nb && c->fn->entry && c->m->e->code_rw && c->m->e->lanes != &lanes_avx512 && !c->m->e->dbg && !c->m->e->ops; i++) {
+		u32 end = i + 1 < g.nb ? g.b[g.order[i + 1]].pc : n;
+
+		together(code + g.b[g.order[i]].pc, end - g.b[g.order[i]].pc, c->nregs);
+	}
 	for (i = 0; i < n; i++)
 		if (code[i].kind == K_JMP || code[i].kind == K_CBRA)
 			code[i].flags |= spins(code, g.b[code[i].taken].pc, i) ? INF_SPIN : 0;
