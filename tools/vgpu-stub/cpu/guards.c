@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Short branches in loops at which lanes part become guards. Called by cfg.c between edges and order, for AVX-512 alone.
+ * Short branches in loops at which lanes part become guards. Called by cfg.c between edges and order, where code is compiled.
  *
  *            b: ... @p bra B                        b: ...
  *              /        \                              @p  what B does to memory, and what others read
@@ -379,7 +379,7 @@ void guards_for_branches(struct cfg *g)
 	const struct engine *e = g->c->m->e;
 	u32 b;
 
-	if (!g->c->fn->entry || !e->code_rw || e->mc || e->ops || e->dbg || strcmp(lanes_get()->name, "avx512"))
+	if (!g->c->fn->entry || !e->code_rw || e->mc || e->ops || e->dbg)
 		return;
 	u.left = g->c->ncode + 1024;
 	for (b = 0; b < g->nb; b++)

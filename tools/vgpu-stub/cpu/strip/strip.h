@@ -20,6 +20,7 @@
  *   meet.c    where the strips of a warp or the warps of a block look at each other, without leaving code
  *   park.c    scalars of strips that are not running
  *   row.c     rows that show when code runs
+ *   bound.c   addresses within a known distance of a scalar
  *   call8.c   instructions by C functions of eight lanes
  *   value.c   operands and results; lane.c, wide.c, approx.c, setp.c, scalar.c, mem.c (column.c, pair.c), atom.c: instructions
  *   run.c     the other side: strips, warps, blocks
@@ -326,6 +327,9 @@ bool s_cvt_call(struct scomp *c, const struct insn *in);
 void s_pairs(struct scomp *c);
 bool s_pair(struct scomp *c, u32 pc);
 void s_pair_slow(struct scomp *c, u32 pc);
+
+/* bound.c */
+bool s_bounded(const struct scomp *c, const struct insn *in, u32 *base, u64 *max);
 
 /* quad.c: words side by side */
 bool s_quads(struct scomp *c);
