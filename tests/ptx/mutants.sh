@@ -153,7 +153,7 @@ first_failure() {
 	local d=$1 jit=0
 	# what the JIT alone does, only its runs can find
 	[ -e "$d/changed" ] && ! grep -qv '^jit' "$d/changed" && jit=1
-	[ -e "$d/changed" ] && grep -q '^strip/' "$d/changed" && jit=1 && export VGPU_CPU_ISA=avx2
+	[ -e "$d/changed" ] && grep -Eq '^(strip/|together)' "$d/changed" && jit=1 && export VGPU_CPU_ISA=avx2
 	kernels "$d" 1 30 && return
 	[ -z "$random" ] && cases "$d" $jit && return
 	kernels "$d" 31 150 && return

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cfg.h"
 #include "debug.h"
 #include "front.h"
 #include "gen.h"
@@ -19,24 +20,6 @@
 #define MAX_WTO 12000           /* deeper graphs keep their text order: the walk is recursive */
 #define SPIN_LONGEST 32u        /* instructions of a loop that is taken for one that waits */
 
-struct block {
-	u32 start, end;         /* in the emitted code */
-	u32 nsucc, *succ;
-	u32 order;              /* position in the layout */
-	u32 pc, npred;
-};
-
-struct cfg {
-	struct comp *c;
-	struct block *b;
-	u32 nb;
-	u32 *at;                /* code index -> block */
-	u32 *dfn, num, *stack, sp;
-	u32 *order, left;       /* filled from the back */
-	u64 *live_in, *live_out, *use, *def;
-	u32 words;
-};
-
 static struct label *real(struct label *l)
 {
 	while (l->alias)
@@ -44,7 +27,7 @@ static struct label *real(struct label *l)
 	return l;
 }
 
-static bool ends_block(const struct insn *in)
+bool cfg_ends_block(const struct insn *in)
 {
 	switch (in->kind) {
 	case K_JMP:
@@ -74,7 +57,7 @@ static void find_blocks(struct cfg *g)
 	for (i = 0; i < c->nlabels; i++)
 		leader[real(c->labels[i])->at] = 1;
 	for (i = 0; i < c->ncode; i++)
-		if (ends_block(&c->code[i]))
+		if (cfg_ends_block(&c->code[i]))
 			leader[i + 1] = 1;
 	for (i = 0; i < c->ncode; i++)
 		g->nb += leader[i];
@@ -116,7 +99,7 @@ static void find_edges(struct cfg *g)
 		if (in->kind == K_BRX)
 			for (k = 1; k <= in->u.targets[0]; k++)
 				b->succ[n++] = in->u.targets[k] = block_of(g, in->u.targets[k]);
-		if (in->kind == K_CBRA || (in->kind == K_BRX && in->guard != OPND_NONE) || !ends_block(in)) {
+		if (in->kind == K_CBRA || (in->kind == K_BRX && in->guard != OPND_NONE) || !cfg_ends_block(in)) {
 			in->fall = i + 1;       /* exists: the code ends in a ret */
 			b->succ[n++] = i + 1;
 		}
@@ -556,6 +539,8 @@ void cfg_finish(struct comp *c)
 		uniform_hoist(c);
 	find_blocks(&g);
 	find_edges(&g);
+	compare_at_branch(&g);
+	guards_for_branches(&g);
 	order_blocks(&g);
 	code = calloc(c->ncode + g.nb, sizeof(*code));
 	cneed(c, code);
@@ -569,7 +554,7 @@ void cfg_finish(struct comp *c)
 		n += b->end - b->start;
 		last = &code[n - 1];
 		/* falling into a block that others reach too: lanes may be waiting there */
-		if (!ends_block(last) && !(i + 1 < g.nb && g.order[i + 1] == last->fall &&
+		if (!cfg_ends_block(last) && !(i + 1 < g.nb && g.order[i + 1] == last->fall &&
 					   g.b[last->fall].npred == 1)) {
 			u32 to = last->fall, line = last->line;
 
@@ -585,6 +570,12 @@ void cfg_finish(struct comp *c)
 	liveness(&g);
 	if (c->fn->entry && !c->m->e->dbg && !c->m->e->ops)
 		reductions(&g, code);
+	/* by block: a stretch ends where lanes part or meet */
+	for (i = g.left; i < g.nb && c->fn->entry && c->m->e->code_rw && c->m->e->lanes != &lanes_avx512 && !c->m->e->dbg && !c->m->e->ops; i++) {
+		u32 end = i + 1 < g.nb ? g.b[g.order[i + 1]].pc : n;
+
+		together(code + g.b[g.order[i]].pc, end - g.b[g.order[i]].pc, c->nregs);
+	}
 	for (i = 0; i < n; i++)
 		if (code[i].kind == K_JMP || code[i].kind == K_CBRA)
 			code[i].flags |= spins(code, g.b[code[i].taken].pc, i) ? INF_SPIN : 0;

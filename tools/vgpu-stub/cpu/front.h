@@ -211,6 +211,8 @@ void resolve_calls(struct comp *c);
 /* cfg.c; each_opnd: f for every register operand, definitions last */
 void each_opnd(struct insn *in, void (*f)(void *, u32 *, bool is_def), void *arg);
 void cfg_finish(struct comp *c);
+/* together.c: a block's shuffles and votes that do not wait for one another follow each other */
+void together(struct insn *code, u32 n, u32 nregs);
 
 /* compile.c: more steps than a function, or all that is compiled for one request, may take */
 bool compile_too_much(const struct func *fn);

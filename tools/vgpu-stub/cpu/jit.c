@@ -244,6 +244,14 @@ void j_run_lanes(struct jcomp *c, int gpr)
 	a->k_held |= JK_GROUP;
 }
 
+/* The jump at `at` leads to the block that begins at pc `to`. */
+static void goes_to(struct jcomp *c, u32 at, u32 to)
+{
+	c->bj = grow(c, c->bj, &c->bj_cap, c->nbj + 1, sizeof(*c->bj));
+	if (!c->bad)
+		c->bj[c->nbj++] = (struct jx){ at, to };
+}
+
 /*
  * An edge, as interp.c does it: lanes that wait at or before the target come first, a back edge costs
  * budget and gives way when others wait.
@@ -253,7 +261,7 @@ static void edge(struct jcomp *c, u32 pc, u32 to)
 	struct as *a = &c->a;
 	struct rm next = rm_mem(R13, (s32)offsetof(struct frame, next_wait));
 	struct rm spin = rm_mem(R13, (s32)offsetof(struct frame, spin));
-	u32 x = j_exit(c, JX_JUMP, pc, to), alone;
+	u32 x = j_exit(c, JX_JUMP, pc, to);
 	bool spins = (c->s->code[pc].kind == K_JMP || c->s->code[pc].kind == K_CBRA) && c->s->code[pc].flags & INF_SPIN;
 
 	if (to <= pc) {
@@ -261,20 +269,17 @@ static void edge(struct jcomp *c, u32 pc, u32 to)
 		j_leave_if(c, CC_S, x);
 		/* lanes wait: behind the loop they may, for a while; interp.c gives them their turn */
 		g_alui(a, 0, G_CMP, next, -1);
-		alone = g_jcc(a, CC_E);
+		goes_to(c, g_jcc(a, CC_E), to);
 		g_alui(a, 0, G_ADD, spin, 1);
 		g_alui(a, 0, G_CMP, spin, JIT_SPIN);
 		j_leave_if(c, CC_A, x);
 		g_alui(a, 0, G_CMP, next, (s32)to);
 		j_leave_if(c, CC_BE, x);
-		g_here(a, alone);
 	} else {
 		g_alui(a, 0, G_CMP, next, (s32)to);
 		j_leave_if(c, CC_BE, x);
 	}
-	c->bj = grow(c, c->bj, &c->bj_cap, c->nbj + 1, sizeof(*c->bj));
-	if (!c->bad)
-		c->bj[c->nbj++] = (struct jx){ g_jmp(a), to };
+	goes_to(c, g_jmp(a), to);
 }
 
 const struct jblock *jit_block_at(const struct jcomp *c, u32 pc)

@@ -410,10 +410,10 @@ bool jm_is_row(const struct acc *x)
 }
 
 /*
- * Part q of a varying 64-bit address: checked, left in zmm 0 relative to the base in rax with the mask of running lanes in
- * k7, or both. What writes checks all of its parts before it begins: the slow way does all of it again.
+ * Part q of a varying 64-bit address: checked, left in the zmm that is returned relative to the base in rax with the mask of running lanes
+ * in k7, or both. What writes checks all of its parts before it begins: the slow way does all of it again.
  */
-void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step, u32 what)
+int jm_vary64_in(struct jcomp *c, const struct insn *in, u32 q, u32 step, u32 what)
 {
 	struct as *a = &c->a;
 	u32 sh = jm_align_log2(in);
@@ -441,18 +441,27 @@ void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step, u32 what
 		j_leave_if(c, CC_NE, step);
 	}
 	if (!(what & JM_ADDRESS))
-		return;
+		return x;
 	k_mov(a, 7, k);
-	if (x)
-		ev(a, V_MOVA64, 0, 0, rm_reg(x));
 	if (in->space == SPACE_LOCAL) {
 		u64 off[8];
 		u32 i;
 
 		for (i = 0; i < 8; i++)
 			off[i] = (u64)(8 * q + i) * jit_local_stride(c->fn);
-		ev(a, V_PADDQ, 0, 0, rm_lit(j_lit(c, off, 64), 0));
+		ev(a, V_PADDQ, 0, x, rm_lit(j_lit(c, off, 64), 0));
+		x = 0;
 	}
+	return x;
+}
+
+/* The same, in zmm 0. */
+void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step, u32 what)
+{
+	int x = jm_vary64_in(c, in, q, step, what);
+
+	if (x && (what & JM_ADDRESS))
+		ev(&c->a, V_MOVA64, 0, 0, rm_reg(x));
 }
 
 /* The same for 32-bit addresses of shared memory: 16 lanes. */

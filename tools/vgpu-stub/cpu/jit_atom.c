@@ -271,12 +271,14 @@ static bool addresses(struct jcomp *c, const struct insn *in, const struct acc *
 	if (!jm_vary_base(c, in, step))
 		return false;
 	for (q = 0; in->aw && q < 4; q++) {
-		jm_vary64(c, in, q, step, JM_CHECK | JM_ADDRESS);
+		int at = jm_vary64_in(c, in, q, step, JM_CHECK | JM_ADDRESS);
+
 		if (in->space == SPACE_SHARED) {
 			ev(a, V_PBCASTQ_R, 1, 0, rm_reg(RAX));
-			ev(a, V_PADDQ, 0, 0, rm_reg(1));
+			ev(a, V_PADDQ, 0, at, rm_reg(1));
+			at = 0;
 		}
-		ev(a, V_MOVA64_ST, 0, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
+		ev(a, V_MOVA64_ST, at, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
 	}
 	for (p = 0; !in->aw && p < 2; p++) {
 		jm_vary32(c, in, p, step, JM_CHECK | JM_ADDRESS);

@@ -47,7 +47,7 @@ static struct jit *compile(struct func *fn, u32 spec, bool apart)
 	if (wide)
 		j = apart ? jit_compile_apart(fn, spec) : jit_compile(fn, spec);
 	if (!j && (!wide || (apart && !(spec & SPEC_STEP))))
-		j = strip_compile(fn, spec);
+		j = strip_compile(fn, spec, S_AREA);
 	__builtin_ia32_ldmxcsr(csr);
 	pthread_mutex_unlock(&compiling);
 	return j;

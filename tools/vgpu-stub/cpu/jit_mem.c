@@ -599,8 +599,7 @@ static void vary_done(struct jcomp *c, const struct insn *in, u32 parts)
 static bool ld_vary(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
-	u32 step, q, e, p, done, once = 0;
-	bool same;
+	u32 step, q, e, p, done, same;
 
 	if (in->size * in->vec > 16 || (in->dw && in->size != 8) || (!in->dw && in->size > 4))
 		return false;
@@ -650,20 +649,20 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 	same = jr_same(c, in, step);
 	if (in->dw) {
 		for (q = 0; q < 4; q++) {
-			if (same)
-				once = jr_same_part(c, in, 3);
+			int x;
+
 			done = jr_ld(c, in, q, step, 3);
-			jm_vary64(c, in, q, step, JM_CHECK | JM_ADDRESS);
+			x = jm_vary64_in(c, in, q, step, JM_CHECK | JM_ADDRESS);
 			ev(a, V_PXORD, 3, 3, rm_reg(3));
 			j_site(c, step);
-			ev_n(a, V_GATHERQQ, 3, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 8, 0);
+			ev_n(a, V_GATHERQQ, 3, 0, rm_vidx(RAX, x, 0, 0), 7, 0, 0, 8, 0);
 			if (done)
 				g_here(a, done);
-			if (same)
-				g_here(a, once);
 			vary_part(c, in, 0, q);
 		}
 		vary_done(c, in, 4);
+		if (same)
+			g_here(a, same);
 		return true;
 	}
 	if (in->vec > 1 && in->size * in->vec == 8) {
@@ -701,11 +700,10 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 	}
 	/* eight lanes a gather; halves of the four elements gather in zmm 4..7 */
 	for (p = 0; p < 2; p++) {
-		if (same)
-			once = jr_same_part(c, in, 4);
 		done = jr_ld(c, in, p, step, 4);
 		for (q = 0; q < 2; q++) {
-			jm_vary64(c, in, 2 * p + q, step, JM_CHECK | JM_ADDRESS);
+			int x = jm_vary64_in(c, in, 2 * p + q, step, JM_CHECK | JM_ADDRESS);
+
 			for (e = 0; e < in->vec; e++) {
 				int t = 4 + (int)e;
 
@@ -715,7 +713,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 					k_mov(a, 7, jv_mask(c, 1, 2 * p + q));
 				ev(a, V_PXORD, 3, 3, rm_reg(3));
 				j_site(c, step);
-				ev_n(a, V_GATHERQD, 3, 0, rm_vidx(RAX, 0, 0, (s32)(e * in->size)), 7, 0, 0, 4, 0);
+				ev_n(a, V_GATHERQD, 3, 0, rm_vidx(RAX, x, 0, (s32)(e * in->size)), 7, 0, 0, 4, 0);
 				if (!q)
 					ev(a, V_MOVA32, t, 0, rm_reg(3));
 				else
@@ -724,13 +722,13 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 					narrow(c, t, in->size, in->flags & INF_SIGNED, 0);
 					if (done)
 						g_here(a, done);
-					if (same)
-						g_here(a, once);
 					jv_put(c, in->o[e], p, t);
 				}
 			}
 		}
 	}
+	if (same)
+		g_here(a, same);
 	return true;
 }
 

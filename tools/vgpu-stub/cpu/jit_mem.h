@@ -25,6 +25,7 @@ struct jvn jn_of(struct jcomp *c, u32 o);
 void jm_defines(struct jcomp *c, const struct insn *in);
 bool jm_is_row(const struct acc *x);
 enum { JM_CHECK = 1, JM_ADDRESS = 2 };
+int jm_vary64_in(struct jcomp *c, const struct insn *in, u32 q, u32 step, u32 what);
 void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step, u32 what);
 void jm_vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step, u32 what);
 bool jm_window(const struct insn *in);         /* shared or local memory: addresses are offsets */
@@ -50,8 +51,7 @@ bool jm_windows64(struct jcomp *c, const struct acc *x, u32 q, int t);
 bool jm_ld_shapes64(struct jcomp *c, const struct insn *in, const struct acc *x);
 /* jit_row.c: lanes that turn out to be a row; behind it comes the code for those that are none, and g_here() */
 u32 jr_ld(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t);
-bool jr_same(struct jcomp *c, const struct insn *in, u32 step);
-u32 jr_same_part(struct jcomp *c, const struct insn *in, int t);
+u32 jr_same(struct jcomp *c, const struct insn *in, u32 step);
 void jm_load_scalar(struct jcomp *c, const struct insn *in, int gpr, struct rm m);      /* extended; not to be called for what may fault without j_site() */
 u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step);
 bool jr_ld_parts(struct jcomp *c, const struct insn *in, const struct acc *x);  /* patterns whose parts are rows; false: nothing emitted */

@@ -134,6 +134,39 @@ static u32 two_rows(struct jcomp *c, const struct insn *in, u32 part, u32 step, 
 	return n;
 }
 
+/* Lanes up to so many bytes from each other ask for what their neighbours, so many lanes on, will read. */
+#define STEP_MAX 8
+#define STEP_LANES 256
+
+/*
+ * The part's lanes are no row; zmm 1: where its first one reads, in all lanes. If each of the upper eight is as far from its lower one, and
+ * near, they go through memory step by step: prefetchers do not see a gather's. Overwrites rcx, rdx, zmm 2 and 3, k7.
+ */
+static void ask_steps(struct jcomp *c, const struct insn *in, u32 part)
+{
+	struct as *a = &c->a;
+	u32 no[2];
+	int k;
+
+	ev(a, V_MOVA64, 2, 0, rm_reg(jv_reg(c, in->o[4], 1, 2 * part + 1, 0)));
+	ev(a, V_PSUBQ, 2, 2, rm_reg(jv_reg(c, in->o[4], 1, 2 * part, 0)));
+	ev_n(a, V_PBCASTQ, 3, 0, rm_reg(2), 0, 0, 0, 8, 0);
+	k = jv_mask(c, 1, 2 * part);
+	ev_i(a, V_PCMPUQ, 7, 2, rm_reg(3), k, 0, 4);
+	k_ortest(a, 7, 7);
+	no[0] = g_jcc(a, CC_NE);
+	ev_n(a, V_LL(V_MOVQ_ST, 0), 3, 0, rm_reg(RDX), 0, 0, 0, 4, 0);
+	ev_n(a, V_LL(V_MOVQ_ST, 0), 1, 0, rm_reg(RCX), 0, 0, 0, 4, 0);
+	g_lea(a, 1, RDX, rm_mem(RDX, 8 * STEP_MAX));
+	g_alui(a, 1, G_CMP, rm_reg(RDX), 16 * STEP_MAX);
+	no[1] = g_jcc(a, CC_A);
+	g_shi(a, 1, G_SHL, RDX, 5);
+	g_op(a, 0, 0x118, 1, rm_idx(RCX, RDX, 0, (s32)in->imm - STEP_LANES * STEP_MAX), 0);
+	g_op(a, 0, 0x118, 1, rm_idx(RCX, RDX, 0, (s32)in->imm - STEP_LANES * STEP_MAX + 64), 0);
+	g_here(a, no[1]);
+	g_here(a, no[0]);
+}
+
 /*
  * A part of a load into zmm t, extended. Returned: the jump behind the other way's code, which follows; 0: nothing emitted.
  * Only the first lane's address is checked; if it fails, each lane's is, over there.
@@ -168,27 +201,24 @@ u32 jr_ld(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t)
 	}
 	while (n)
 		g_here(a, no[--n]);
+	if (!jm_window(in) && !in->dw)
+		ask_steps(c, in, part);
 	return done;
 }
 
 /* ---- one place, that only shows when code runs ------------------------------------------------------------------------------- */
 
-/* In P: what was read there, extended, and 1 if all lanes that run do read there. */
-#define AT_SAME JP_WIDE
-
 /*
  * Lanes that read one place read it once, whatever other workers write there meanwhile: hardware does it so, and gcc's OpenMP, whose
- * warps work as one thread, relies on it. False: nothing emitted; else jr_same_part() has each part of it.
+ * warps work as one thread, relies on it. The jump to behind all other ways of this load, which follow; 0: nothing emitted.
  */
-bool jr_same(struct jcomp *c, const struct insn *in, u32 step)
+u32 jr_same(struct jcomp *c, const struct insn *in, u32 step)
 {
 	struct as *a = &c->a;
-	u32 no[MAX_NO + 4], n = 0, q, all, some;
+	u32 no[MAX_NO + 4], n = 0, q, all, some, done;
 
 	if (!may(in) || jm_window(in))
-		return false;
-	g_movi(a, RCX, 0);
-	g_store(a, 1, rm_mem(RBX, AT_SAME + 8), RCX);
+		return 0;
 	if (c->gk == 1)
 		k_to(a, RDX, 5);
 	else
@@ -218,25 +248,12 @@ bool jr_same(struct jcomp *c, const struct insn *in, u32 step)
 	as_room(a, 64);
 	j_site(c, step);
 	jm_load_scalar(c, in, RCX, rm_mem(RCX, (s32)in->imm));
-	g_store(a, 1, rm_mem(RBX, AT_SAME), RCX);
-	g_movi(a, RCX, 1);
-	g_store(a, 1, rm_mem(RBX, AT_SAME + 8), RCX);
+	ev(a, in->dw ? V_PBCASTQ_R : V_PBCASTD_R, 3, 0, rm_reg(RCX));
+	for (q = 0; q < (in->dw ? 4u : 2u); q++)
+		jv_put(c, in->o[0], q, 3);
+	done = g_jmp(a);
 	while (n)
 		g_here(a, no[--n]);
-	return true;
-}
-
-/* A part of it into zmm t; the jump behind the other ways' code. */
-u32 jr_same_part(struct jcomp *c, const struct insn *in, int t)
-{
-	struct as *a = &c->a;
-	u32 other, done;
-
-	g_alui(a, 1, G_CMP, rm_mem(RBX, AT_SAME + 8), 0);
-	other = g_jcc(a, CC_E);
-	ev_n(a, in->dw ? V_PBCASTQ : V_PBCASTD, t, 0, rm_mem(RBX, AT_SAME), 0, 0, 0, in->dw ? 8 : 4, 0);
-	done = g_jmp(a);
-	g_here(a, other);
 	return done;
 }
 

@@ -419,7 +419,11 @@ bool jit_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r)
 	u32 pc = c->warps[0].main.pc, n = j->entry_at[pc], i, k, phases, more = 0;
 	const struct jentry *e = &j->entries[n - 1];
 
-	if (j->strip || !n || c->astray >= ASTRAY || !abreast(c, j))
+	if (c->astray >= ASTRAY || !abreast(c, j))
+		return false;
+	if (j->strip)
+		return strip_again(ts, c, left_over, r);
+	if (!n)
 		return false;
 	for (i = 0; i < c->nwarps; i++) {
 		struct warp *w = &c->warps[i];

@@ -268,6 +268,35 @@ static void st_scatter(struct jcomp *c, const struct insn *in, const struct acc 
 		g_here(a, done);
 }
 
+/* The same at 64-bit addresses that nobody knows beforehand, which go through P: of part p of the values. */
+static void st_each_vary(struct jcomp *c, const struct insn *in, u32 p, u32 step)
+{
+	struct as *a = &c->a;
+	u32 per = in->dw ? 2 : 4, n = in->dw ? 1 : 2, u, l;
+
+	for (l = 0; l < n; l++)
+		ev(a, V_MOVA64_ST, jm_vary64_in(c, in, n * p + l, step, JM_ADDRESS), 0, rm_mem(RBX, (s32)(JP_LANES + 64 * l)));
+	for (u = 0; u < units(in); u++) {
+		int s = jm_st_value(c, in, u, p, 3);
+
+		for (l = 0; l < 4 * per; l++) {
+			struct rm to = rm_idx(RAX, RCX, 0, (s32)(u * unit_bytes(in)));
+			int t = l < per ? s : 1;
+
+			if (l >= per && l % per == 0)
+				ev_i(a, V_SHUF32X4, 1, s, rm_reg(s), 0, 0, l / per);
+			g_load(a, 1, RCX, rm_mem(RBX, (s32)(JP_LANES + 8 * l)));
+			j_site(c, step);
+			if (l % per) {
+				ev_n(a, V_LL(in->dw ? V_PEXTRQ : V_PEXTRD, 0), t, 0, to, 0, 0, 0, in->dw ? 8 : 4, 1);
+				b1(a, l % per);
+			} else {
+				ev_n(a, V_LL(in->dw ? V_MOVQ_ST : V_MOVD_ST, 0), t, 0, to, 0, 0, 0, in->dw ? 8 : 4, 0);
+			}
+		}
+	}
+}
+
 /* Of a vector to global memory, each lane's is one. */
 static bool st_wide(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
@@ -293,7 +322,7 @@ static bool st_wide(struct jcomp *c, const struct insn *in, const struct acc *x)
 static bool st_vary(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
-	u32 p, u, step, done = 0;
+	u32 p, u, step, done = 0, each = 0, some;
 	int s;
 
 	if ((!jm_window(in) && !in->aw) || (!in->aw && in->dw))
@@ -304,8 +333,15 @@ static bool st_vary(struct jcomp *c, const struct insn *in)
 	for (p = 0; p < (in->aw ? 4u : 2u); p++)
 		in->aw ? jm_vary64(c, in, p, step, JM_CHECK) : jm_vary32(c, in, p, step, JM_CHECK);
 	for (p = 0; p < (in->aw ? 4u : 2u); p++) {
-		if (in->dw || !in->aw || !(p & 1))
+		if (in->dw || !in->aw || !(p & 1)) {
 			done = jr_st(c, in, in->dw || !in->aw ? p : p / 2, step);
+			if (in->aw && !c->gk) {
+				some = jm_unless_all(c);
+				st_each_vary(c, in, in->dw ? p : p / 2, step);
+				each = g_jmp(a);
+				g_here(a, some);
+			}
+		}
 		if (in->aw)
 			jm_vary64(c, in, p, step, JM_ADDRESS);
 		else
@@ -329,9 +365,12 @@ static bool st_vary(struct jcomp *c, const struct insn *in)
 				ev_n(a, in->dw ? V_SCATTERQQ : V_SCATTERDD, s, 0, at, 7, 0, 0, in->dw ? 8 : 4, 0);
 			}
 		}
-		if (done && (in->dw || !in->aw || (p & 1))) {
-			g_here(a, done);
-			done = 0;
+		if (in->dw || !in->aw || (p & 1)) {
+			if (done)
+				g_here(a, done);
+			if (each)
+				g_here(a, each);
+			done = each = 0;
 		}
 	}
 	return true;

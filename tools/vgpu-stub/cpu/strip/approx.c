@@ -149,55 +149,32 @@ static void lg2(struct scomp *c, const struct insn *in)
 static void sine(struct scomp *c, const struct insn *in, bool cosine)
 {
 	struct as *a = &c->a;
-	static const double si[4] = { 2.75255614e-6, -1.98408743e-4, 8.33333072e-3, -1.66666666e-1 };
-	static const double co[4] = { 4.16666667e-2, -0.5, 1.0, 0 };
+	static const double si[4] = { 2.5997518590793793e-6, -1.9806478993310625e-4, 8.333015418111836e-3, -1.6666657020589645e-1 };
 	u32 p;
 	int x = sv(c, in->o[1], 0, 0, 0);
 
 	vy(a, X_MOVU_ST, x, 0, at(0));
 	for (p = 0; p < 2; p++) {
 		vy(a, X_CVTPS2PD, 0, 0, at(16 * p));
-		vy(a, X_MULPD, 1, 0, lit64(c, 0.63661977236758134308));
-		vyi(a, X_ROUNDPD, 1, 0, rm_reg(1), 0x0c);
-		vy(a, X_ADDPD, 1, 1, lit64(c, 0.0));                    /* n, never -0 */
-		vy(a, X_MULPD, 2, 1, lit64(c, 1.57079632679489655800));
-		vr(a, X_SUBPD, 0, 0, 2);
-		vy(a, X_MULPD, 2, 1, lit64(c, 6.12323399573676603587e-17));
-		vr(a, X_SUBPD, 0, 0, 2);                                /* r */
-		vy(a, X_MOVU, 2, 0, lit64(c, 1e9));
-		vr(a, X_MINPD, 2, 2, 1);
-		vy(a, X_MOVU, 3, 0, lit64(c, -1e9));
-		vr(a, X_MAXPD, 2, 3, 2);
-		vr(a, X_CVTTPD2DQ, 2, 0, 2);
+		vy(a, X_MULPD, 1, 0, lit64(c, 0.31830988618379067154));
 		if (cosine)
-			vx_x(a, X_PADDD, 2, 2, s_splat32(c, 1));
-		vr(a, X_PMOVSXDQ, 2, 0, 2);
-		vy(a, X_MOVU_ST, 2, 0, at(64));                         /* i */
+			vy(a, X_ADDPD, 1, 1, lit64(c, 0.5));
+		vy(a, X_ADDPD, 1, 1, lit64(c, 6755399441055744.0));     /* u */
+		vyi(a, X_SHIQ, SH_LEFT, 3, rm_reg(1), 63);
+		vy(a, X_SUBPD, 2, 1, lit64(c, 6755399441055744.0));
+		if (cosine)
+			vy(a, X_SUBPD, 2, 2, lit64(c, 0.5));
+		vy(a, X_MULPD, 2, 2, lit64(c, 3.14159265358979323846));
+		vr(a, X_SUBPD, 0, 0, 2);                                /* r */
 		vy(a, X_PAND, 2, 0, s_splat64(c, ~0ull >> 1));
-		vyi(a, X_CMPPD, 2, 2, lit64(c, 0.8), 0x1e);
+		vyi(a, X_CMPPD, 2, 2, lit64(c, 2.0), 0x1e);
 		vr(a, X_PANDN, 0, 2, 0);
 		vr(a, X_MULPD, 1, 0, 0);                                /* z */
 		poly(c, true, 2, 1, si, 4);
 		vr(a, X_MULPD, 2, 1, 2);
 		vy(a, X_ADDPD, 2, 2, lit64(c, 1.0));
-		vr(a, X_MULPD, 2, 0, 2);                                /* s */
-		vy(a, X_MULPD, 3, 1, lit64(c, 2.75573192e-7));
-		vy(a, X_MOVU, 0, 0, lit64(c, 2.48015873e-5));
-		vr(a, X_SUBPD, 3, 0, 3);
-		vr(a, X_MULPD, 3, 3, 1);
-		vy(a, X_ADDPD, 3, 3, lit64(c, -1.38888889e-3));
-		vr(a, X_MULPD, 3, 3, 1);
-		vy(a, X_ADDPD, 3, 3, lit64(c, co[0]));
-		vr(a, X_MULPD, 3, 3, 1);
-		vy(a, X_ADDPD, 3, 3, lit64(c, co[1]));
-		vr(a, X_MULPD, 3, 3, 1);
-		vy(a, X_ADDPD, 3, 3, lit64(c, co[2]));                  /* c */
-		vy(a, X_MOVU, 0, 0, at(64));
-		vyi(a, X_SHIQ, SH_LEFT, 1, rm_reg(0), 63);
-		vyi(a, X_BLENDVPD, 2, 2, rm_reg(3), 1u << 4);
-		vyi(a, X_SHIQ, SH_LEFT, 0, rm_reg(0), 62);
-		vy(a, X_PAND, 0, 0, s_splat64(c, 1ull << 63));
-		vr(a, X_PXOR, 2, 2, 0);
+		vr(a, X_MULPD, 2, 0, 2);
+		vr(a, X_PXOR, 2, 2, 3);                                 /* s */
 		vr(a, X_CVTPD2PS, 2, 0, 2);
 		vx_x(a, X_MOVU_ST, 2, 0, at(32 + 16 * p));
 	}

@@ -492,6 +492,7 @@ static struct jit *finish(struct scomp *c)
 	for (i = 0; i < c->nexits; i++) {
 		s->exits[i] = c->exits[i];
 		s->exits[i].waits = waits;
+		s->spins |= s->exits[i].spins;
 		for (k = 0; k < c->exits[i].nwaits; k++)
 			*waits++ = c->b[c->exits[i].waits[k]].start;
 	}
@@ -510,7 +511,8 @@ static struct jit *finish(struct scomp *c)
 	if (c->nlives)
 		memcpy(j->lives, c->lives, c->nlives * sizeof(u32));
 	for (i = 0; i < c->s->nregs; i++)
-		j->regs[i] = (struct jplace){ .home = (u32)c->r[i].home, .slot = c->r[i].slot, .w = c->r[i].w, .pat = c->r[i].v.pat, .sk = c->r[i].v.known, .s = c->r[i].v.k, .ual = c->r[i].v.ual };
+		j->regs[i] = (struct jplace){ .home = (u32)c->r[i].home, .slot = c->r[i].slot, .w = c->r[i].w, .pat = c->r[i].v.pat, .sk = c->r[i].v.known, .s = c->r[i].v.k, .ual = c->r[i].v.ual,
+			.cls = c->r[i].v.cls, .rawf = c->r[i].rawf };
 	memcpy(e->code_rw + off, a->p, a->n);
 	if (a->nlit)
 		memcpy(e->code_rw + off + code, a->lit, (size_t)a->nlit * 64);
@@ -519,7 +521,7 @@ static struct jit *finish(struct scomp *c)
 	return j;
 }
 
-struct jit *strip_compile(struct func *fn, u32 spec)
+struct jit *strip_compile(struct func *fn, u32 spec, u32 most)
 {
 	struct scomp *c = calloc(1, sizeof(*c));
 	struct jit *j = NULL;
@@ -532,6 +534,7 @@ struct jit *strip_compile(struct func *fn, u32 spec)
 	c->code = c->s->code;
 	c->n = c->s->n;
 	c->spec = spec;
+	c->most = most;
 	c->guess = !fn->jsrc->noguess;
 	c->r = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->r));
 	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
@@ -544,10 +547,12 @@ struct jit *strip_compile(struct func *fn, u32 spec)
 	if (!s_pool(c))
 		goto out;
 	s_within(c);
-	if (!s_order(c) || !s_blocks(c) || !s_facts(c) || !s_quads(c) || !s_place(c) || !s_clean(c))
+	if (!s_order(c) || !s_blocks(c) || !s_facts(c))
+		goto out;
+	s_steps(c);
+	if (!s_quads(c) || !s_place(c) || !s_clean(c))
 		goto out;
 	s_pairs(c);
-	s_steps(c);
 	as_room(&c->a, 1 << 16);
 	s_way_in(c);
 	for (i = 0; i < c->nb && !c->bad && !c->a.oom && c->a.n < S_MAX_CODE; i++)

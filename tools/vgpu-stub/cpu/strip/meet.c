@@ -36,6 +36,11 @@ static bool meets(const struct scomp *c, const struct sblock *b)
 	return true;
 }
 
+bool s_behind_meeting(const struct scomp *c, u32 b)
+{
+	return b && meets(c, &c->b[b - 1]) && goes_on(c, c->b[b].start - 1);
+}
+
 bool s_enters(const struct scomp *c, u32 b)
 {
 	const struct sblock *sb = &c->b[b];
@@ -341,17 +346,22 @@ static bool whole_block(const struct scomp *c, const struct insn *in)
 	return jit_barrier(in) && in->o[2] == OPND_NONE && constant(c, in->o[1], &id) && id < CTA_BARRIERS;
 }
 
-static void operands(struct scomp *c, const struct insn *in, u64 *set)
+/* Of instruction i behind in, those that are parked and that none of the ones before it writes: that one leaves it in the slot. */
+static void operands(struct scomp *c, const struct insn *in, u32 i, u64 *set)
 {
-	u32 w;
+	u32 w, k;
 	u64 x;
 
 	memset(set, 0, c->words * 8);
-	s_before(set, in);
+	s_before(set, in + i);
 	for (w = 0; w < c->words; w++)
 		for (x = set[w]; x; x &= x - 1)
-			if (c->r[w * 64 + (u32)__builtin_ctzll(x)].v.cls != SC_SCALAR)
+			if (!s_parked(&c->r[w * 64 + (u32)__builtin_ctzll(x)]))
 				set[w] &= ~(x & -x);
+	while (i--)
+		for (k = 0; k < 6; k++)
+			if (in[i].def >> k & 1)
+				dirty(set, in[i].o[k]);
 }
 
 /* What is done there lies in slots then; facts.c makes no scalar of it. */
@@ -379,8 +389,8 @@ static u32 in_a_row(const struct scomp *c, u32 pc)
 			return n;
 		if (!s_together(&c->code[pc + n]) || !goes_on(c, pc + n) || !vectors_only(c, &c->code[pc + n]))
 			return n;
-		/* code of its own: alone */
-		if (c->code[pc + n].kind != K_TENSOR && c->code[pc + n].kind != K_GEN && c->code[pc + n].kind != K_WARPSYNC)
+		/* memory: alone */
+		if (c->code[pc + n].kind == K_LD || c->code[pc + n].kind == K_ST)
 			return n ? n : 1;
 	}
 }
@@ -396,13 +406,54 @@ static void put_away(struct scomp *c, const u64 *live, u64 *set)
 		for (x = set[w]; x; x &= x - 1) {
 			u32 v = w * 64 + (u32)__builtin_ctzll(x);
 
-			if (c->r[v].v.cls != SC_SCALAR)
+			if (!s_parked(&c->r[v]))
 				continue;
 			s_park(c, v);
 			set[w] &= ~(x & -x);
 		}
 	}
 	s_spill_set(c, set, 15, true);
+}
+
+/* Has code for it been emitted? */
+static bool by_code(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 at = a->n, nfix = a->nfix;
+
+	if (in->kind == K_SHFL ? shuffle(c, in) : in->kind == K_VOTE ? vote(c, in) : in->kind == K_WARPSYNC)
+		return true;
+	a->n = at;
+	a->nfix = nfix;
+	return false;
+}
+
+/* n instructions from pc on; those that code does not do are the interpreter's as far as they follow each other: it makes products together. */
+static void all_do(struct scomp *c, u32 pc, u32 n)
+{
+	u32 i, first = 0;
+	bool called = false;
+
+	for (i = 0; i <= n; i++) {
+		u32 at = c->a.n, nfix = c->a.nfix;
+
+		/* that of the calls before it comes first */
+		if (i < n && !by_code(c, &c->code[pc + i]))
+			continue;
+		if (i > first) {
+			c->a.n = at;
+			c->a.nfix = nfix;
+			by_interpreter(c, pc + first, i - first);
+			called = true;
+			if (i < n)
+				by_code(c, &c->code[pc + i]);
+		}
+		first = i + 1;
+	}
+	if (called) {
+		g_movi(&c->a, RAX, 255);
+		s_mask_vector(c, 15, RAX);
+	}
 }
 
 /* All warps stand there: the first one begins at block b. */
@@ -430,7 +481,7 @@ void s_meet(struct scomp *c, u32 pc)
 {
 	struct as *a = &c->a;
 	const struct insn *in = &c->code[pc];
-	u32 exit = s_exit(c, pc), n, nfix, b, many, i;
+	u32 exit = s_exit(c, pc), b, many, i;
 	u64 *set;
 
 	if (!meets(c, c->cur) || c->bad) {
@@ -452,7 +503,7 @@ void s_meet(struct scomp *c, u32 pc)
 	many = in_a_row(c, pc);
 	for (i = 0; i < many; i++) {
 		/* what is done there finds it in the slots */
-		operands(c, in + i, set);
+		operands(c, in, i, set);
 		s_spill_set(c, set, 15, true);
 	}
 	next_strip(c, pc, exit);
@@ -466,15 +517,8 @@ void s_meet(struct scomp *c, u32 pc)
 		s_exit_jump(c, g_jmp(a), exit);
 		return;
 	}
-	n = a->n;
-	nfix = a->nfix;
-	if (!(in->kind == K_SHFL ? shuffle(c, in) : in->kind == K_VOTE ? vote(c, in) : in->kind == K_WARPSYNC && many == 1)) {
-		a->n = n;
-		a->nfix = nfix;
-		by_interpreter(c, pc, many);
-		g_movi(a, RAX, 255);
-		s_mask_vector(c, 15, RAX);
-	}
+	all_do(c, pc, many);
+	s_kept_results(c, pc, many);
 	pc += many - 1;
 	b = s_block_at(c, pc + 1);
 	g_movi(a, RBP, 0);

@@ -224,6 +224,34 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 
 /* ---- addresses lane by lane ---------------------------------------------------------------------- */
 
+/* The lanes' addresses are within a known distance of a scalar: it is checked for all of them. False: they are not, or it is too far. */
+static bool by_scalar(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u64 max;
+	u32 base;
+
+	if (!s_bounded(c, in, &base, &max))
+		return false;
+	max += (u64)in->imm + (u32)in->size * in->vec;
+	if (base == OPND_NONE)
+		return in->space == SPACE_SHARED && max <= c->fn->shared_bytes;
+	if (max >= JIT_SLACK / 2)
+		return false;
+	s_to_gpr(c, base, in->aw, RAX);
+	if (in->space == SPACE_SHARED) {
+		g_load(a, 1, RCX, SPM(shared_total));
+		g_alui(a, 1, G_SUB, rm_reg(RCX), (s32)max);
+		s_slow_if(c, CC_B);
+		g_alu(a, 1, G_CMP, RAX, rm_reg(RCX));
+	} else {
+		g_alu(a, 1, G_SUB, RAX, SPM(span_lo));
+		g_alu(a, 1, G_CMP, RAX, SPM(span_lim));
+	}
+	s_slow_if(c, CC_A);
+	return true;
+}
+
 /* Addresses in ymm0 and ymm1, checked for the lanes that run. */
 void s_lane_addresses(struct scomp *c, const struct insn *in)
 {
@@ -231,7 +259,7 @@ void s_lane_addresses(struct scomp *c, const struct insn *in)
 	u32 bytes = (u32)in->size * in->vec, align = c->loose ? in->size : bytes, k = log2_of(align), p;
 	struct sval v = s_val(c, in->o[4], in->aw);
 	u32 ual = v.ual, l;
-	bool shared = in->space == SPACE_SHARED, local = in->space == SPACE_LOCAL;
+	bool shared = in->space == SPACE_SHARED, local = in->space == SPACE_LOCAL, within = by_scalar(c, in);
 	u64 apart[4];
 	s32 ends = (s32)(shared ? offsetof(struct sprivate, shared_ends) : offsetof(struct sprivate, ends)) + 8 * (s32)log2_of(bytes);
 
@@ -261,6 +289,11 @@ void s_lane_addresses(struct scomp *c, const struct insn *in)
 			vr(a, X_MOVU, d, 0, x);
 		/* as signed numbers: below 0, or above the last place */
 		x = d;
+		if (within) {
+			if (ual < k)
+				g_movi(a, p ? RCX : RDX, 0);
+			goto checked;
+		}
 		if (!shared && !local) {
 			vy(a, X_PBCASTQ, 2, 0, SPM(span_lo));
 			vr(a, X_PSUBQ, 2, d, 2);
@@ -273,6 +306,7 @@ void s_lane_addresses(struct scomp *c, const struct insn *in)
 		vr(a, X_PCMPGTQ, 3, x, 3);
 		vr(a, X_POR, 3, 3, x);
 		vr(a, X_MOVMSKPD, p ? RCX : RDX, 0, 3);
+checked:
 		if (ual < k) {
 			vy(a, X_PAND, 2, d, s_splat64(c, align - 1));
 			vr(a, X_PXOR, 3, 3, 3);
@@ -300,6 +334,8 @@ void s_lane_addresses(struct scomp *c, const struct insn *in)
 			vy(a, X_PADDQ, (int)p, (int)p, rm_lit(s_lit(c, apart, 32), 0));
 		}
 	}
+	if (within && ual >= k)
+		return;
 	g_shi(a, 0, G_SHL, RCX, 4);
 	g_alu(a, 0, G_OR, RDX, rm_reg(RCX));
 	s_mask_bits(c, RAX);
@@ -424,6 +460,7 @@ static bool load_pattern(struct scomp *c, const struct insn *in, struct rm m, co
 {
 	struct as *a = &c->a;
 	bool sg = in->flags & INF_SIGNED;
+	u32 l;
 
 	if (in->vec > 1) {
 		if (in->size == 4 && !in->dw)
@@ -444,6 +481,23 @@ static bool load_pattern(struct scomp *c, const struct insn *in, struct rm m, co
 			s_mem_four(c, 0, m, p);
 			s_mem_four(c, 1, m, p + 4);
 			vyi(a, X_INSERT, 0, 0, rm_reg(1), 1);
+		}
+		sput(c, in->o[0], 0, 0);
+		return true;
+	}
+	for (l = 0; l < STRIP && p[l] == 4 * (s32)l; l++)
+		;
+	if (l == STRIP && in->space != SPACE_SHARED && in->space != SPACE_LOCAL) {
+		/* the first bytes of words side by side; behind the last ones the span goes on (JIT_SLACK) */
+		if (sg) {
+			s_site(c);
+			vy(a, X_MOVU, 0, 0, m);
+			vyi(a, X_SHID, SH_LEFT, 0, rm_reg(0), 32 - 8 * in->size);
+			vyi(a, X_SHID, SH_SAR, 0, rm_reg(0), 32 - 8 * in->size);
+		} else {
+			vy(a, X_MOVU, 0, 0, s_splat32(c, (1u << 8 * in->size) - 1));
+			s_site(c);
+			vy(a, X_PAND, 0, 0, m);
 		}
 		sput(c, in->o[0], 0, 0);
 		return true;

@@ -4,7 +4,7 @@
  * their length get machine registers (ten ymm, five general ones), the others a home, vectors on the stack and scalars in the private
  * area (park.c), from where instructions take them as memory operands.
  *
- * In: classes (facts.c). Out: sreg.loc, reg, reg2, home; the stack's layout.
+ * In: classes (facts.c). Out: sreg.loc, reg, reg2, home, kept; the stack's layout.
  */
 #include "strip.h"
 
@@ -136,6 +136,7 @@ bool s_place(struct scomp *c)
 	struct held ymm[16] = { { 0 } }, gpr[NGPRS] = { { 0 } };
 	struct rank *rank = calloc(c->s->nregs + 1, sizeof(*rank));
 	u32 i, k, n = 0, b;
+	u64 *meeting;
 	s32 at = 0;
 	bool ok = rank != NULL;
 
@@ -194,11 +195,16 @@ bool s_place(struct scomp *c)
 	c->gbits = at;
 	at = (at + 4 + 7) & ~7;
 	c->old_rsp = at;
+	meeting = pool_alloc(&c->mem, (c->words + 1) * 8);
+	for (b = 0; meeting && b < c->nb; b++)
+		for (i = 0; i < c->words && (c->b[b].turn || s_behind_meeting(c, b)); i++)
+			meeting[i] |= c->b[b].live_in[i];
+	ok = ok && meeting && s_keep_vectors(c, meeting);
 	at = (at + 8 + 31) & ~31;
 	for (i = 0; i < c->s->nregs; i++) {
 		struct sregister *r = &c->r[i];
 
-		if (!r->live || r->loc != LOC_MEM || r->v.cls == SC_SCALAR)
+		if (!r->live || r->loc != LOC_MEM || r->v.cls == SC_SCALAR || r->kept)
 			continue;
 		r->home = at;
 		at += r->w == 1 ? 64 : 32;

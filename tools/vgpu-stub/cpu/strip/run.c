@@ -119,7 +119,7 @@ static bool as_claimed(const struct jit *j, const struct jentry *e, const struct
 		u64 top = r->w ? ~0ull : 0xffffffffu;
 		const s32 *pat = j->strip->pats[r->pat];
 
-		for (s = 0; s < STRIPS; s++) {
+		for (s = 0; s < STRIPS && r->cls == SC_SCALAR; s++) {
 			u32 sm = m >> STRIP * s & 255, first;
 			u64 u;
 
@@ -177,7 +177,7 @@ static void learn(const struct jit *j, struct grid *g, u32 pc, u8 what)
 			__atomic_store_n(&s->parted[i], PARTED_LANES | PARTED_TURNS, __ATOMIC_RELAXED);
 		csr = _mm_getcsr();
 		_mm_setcsr(0x1f80);
-		n = strip_compile(old->fn, old->spec);
+		n = strip_compile(old->fn, old->spec, old->p_bytes);
 		_mm_setcsr(csr);
 		/* the private areas that there are have to do */
 		if (n && n->strip->area > old->p_bytes) {
@@ -543,20 +543,20 @@ static void stands(struct warp *w, u32 pc)
 	w->main.pc = pc;
 }
 
-/* As jit_block() does: in phases between barriers that all warps come to whole. */
-enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over)
+/*
+ * A block whose warps all stand at start, in phases between barriers that all of them come to whole. *phases: how many. RUN_DONE: it has ended, with nothing
+ * written into its warps.
+ */
+static enum run in_step(struct tstate *ts, struct cta *c, const struct jit *j, u32 start, s64 *left_over, u32 *phases)
 {
-	const struct jit *j = newest(c->jit);
-	u32 start = 0, i = 0, k, done, n = j->entry_at[0];
+	u32 i = 0, k, done, n = j->entry_at[start];
 	struct sphase ph = { .at = NO_PC };
 	struct chain chain;
 
-	if (!n)
-		return RUN_BUDGET;
-	ts->blocks++;
+	*phases = 0;
 	ph.first = (struct sprivate *)c->warps[0].jp;
 	for (;;) {
-		ts->budget = (s64)c->nwarps << 14;
+		ts->budget = (s64)c->nwarps << (j->strip->spins ? 14 : 17);
 		if (ts->budget > *left_over)
 			ts->budget = *left_over;
 		*left_over -= ts->budget + 16;
@@ -575,6 +575,7 @@ enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over)
 				/* the others stand behind another barrier now */
 				start = ph.start;
 				n = j->entry_at[start];
+				++*phases;
 				for (k = 0; k < c->nwarps; k++)
 					if (&c->warps[k] != w)
 						stands(&c->warps[k], start);
@@ -599,9 +600,9 @@ enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over)
 			if (ph.at == S_ENDED) {
 				for (k = 0; k < c->nwarps; k++)
 					stands(&c->warps[k], 0);
-				c->pristine = true;
 				return RUN_DONE;
 			}
+			++*phases;
 			start = ph.at & S_TURN ? ph.at & ~S_TURN : ph.at + 1;
 			n = j->entry_at[start];
 			if (*left_over > 0 && n) {
@@ -613,7 +614,6 @@ enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over)
 			}
 		}
 		/* they part here; those behind warp i have not run, and stand where the phase began */
-		c->pristine = false;
 		for (k = 0; k < i; k++) {
 			if (ph.at == S_ENDED)
 				hand_over(c, &c->warps[k], c->warps[k].main.lanes);
@@ -624,4 +624,35 @@ enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over)
 			hand_over(c, &c->warps[i], done);
 		return c->done_warps == c->nwarps ? RUN_DONE : RUN_BUDGET;
 	}
+}
+
+/* As jit_block() does. */
+enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over)
+{
+	const struct jit *j = newest(c->jit);
+	enum run r;
+	u32 phases;
+
+	if (!j->entry_at[0])
+		return RUN_BUDGET;
+	ts->blocks++;
+	r = in_step(ts, c, j, 0, left_over, &phases);
+	c->pristine = r == RUN_DONE && c->done_warps != c->nwarps;
+	return r;
+}
+
+/* As jit_again() does, of warps that stand abreast. */
+bool strip_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r)
+{
+	const struct jit *j = newest(c->jit);
+	u32 pc = c->warps[0].main.pc, n = j->entry_at[pc], i, phases;
+
+	for (i = 0; n && i < c->nwarps; i++)
+		if (!as_claimed(j, &j->entries[n - 1], &c->warps[i].main, c->warps[i].main.mask))
+			return false;
+	if (!n)
+		return false;
+	*r = in_step(ts, c, j, pc, left_over, &phases);
+	c->astray = phases || *r == RUN_DONE ? 0 : (u8)(c->astray + 1);
+	return true;
 }

@@ -20,6 +20,7 @@
  *   meet.c    where the strips of a warp or the warps of a block look at each other, without leaving code
  *   park.c    scalars of strips that are not running
  *   row.c     rows that show when code runs
+ *   bound.c   addresses within a known distance of a scalar
  *   call8.c   instructions by C functions of eight lanes
  *   value.c   operands and results; lane.c, wide.c, approx.c, setp.c, scalar.c, mem.c (column.c, pair.c), atom.c: instructions
  *   run.c     the other side: strips, warps, blocks
@@ -42,6 +43,7 @@
 #define S_MAX_BLOCKS 1024u              /* of a function: where lanes may wait takes blocks * blocks bits */
 #define S_MAX_WAITS 64u                 /* blocks where lanes wait at one exit */
 #define S_MAX_CODE (1u << 20)
+#define S_AREA (48u << 10)             /* of a warp's private area, for vectors */
 
 enum { SC_NONE, SC_SCALAR, SC_VARY };
 
@@ -61,6 +63,7 @@ struct sregister {
 	struct sval v;
 	u8 w, loc, reg, reg2;           /* loc: LOC_ZMM (ymm), LOC_GPR, LOC_MEM */
 	bool must_vary, rawf, live, wild;        /* wild: of loaded values or floats */
+	bool kept;                      /* a vector without a machine register that is alive where strips meet: its home is in the private area, too */
 	s32 home;                       /* of a vector: on the stack; of a scalar: in the private area, a place for each strip (park.c) */
 	u32 slot, first, last;
 	u64 weight;
@@ -98,6 +101,7 @@ struct strip_code {
 	const u32 *next;                /* per entry: where a strip enters behind another one */
 	const struct spark *parks;      /* by pc */
 	u32 nparks, area;               /* area: bytes of a warp's private area */
+	bool spins;                     /* it has loops that may wait for others */
 };
 
 /* Scalars that are alive where strips stand, a value of spc: jit.lives. */
@@ -178,7 +182,8 @@ struct scomp {
 	struct jsite *sites;
 	u32 nsites, sites_cap;
 	s32 stack, save_ymm, save_gpr, gbits, old_rsp;
-	u32 p_bytes, nhomes;
+	s32 kept_at;
+	u32 p_bytes, nhomes, most;      /* most: of p_bytes, for vectors */
 	struct ahead_code ahead[AHEAD_SITES];
 	u32 nahead;
 	struct spark *parks;
@@ -291,6 +296,7 @@ void s_saved(struct scomp *c, u32 pc, bool load);        /* registers that are a
 bool s_clean(struct scomp *c);
 void s_clean_before(const struct scomp *c, u32 pc, u64 *set);
 bool s_enters(const struct scomp *c, u32 block);         /* has it a way in? */
+bool s_behind_meeting(const struct scomp *c, u32 block); /* do strips that have met in code go on with it? */
 void s_meet(struct scomp *c, u32 pc);
 void s_meet_end(struct scomp *c);
 void s_meet_whole(struct scomp *c);                      /* the way most go */
@@ -298,6 +304,10 @@ void s_turn(struct scomp *c, u32 t);
 void s_rounds(struct scomp *c, u32 t);
 /* park.c: scalars of strips that are not running */
 void s_parks(struct scomp *c);                           /* gives them places; behind place.c */
+bool s_keep_vectors(struct scomp *c, u64 *live);
+bool s_parked(const struct sregister *r);                /* has it a place there? then its slot is not up to date */
+struct rm s_vector_home(const struct sregister *r, u32 part);
+void s_kept_results(struct scomp *c, u32 pc, u32 n);     /* what n instructions from pc on have left in slots, of all strips */
 s32 s_new_home(struct scomp *c);
 s32 s_new_vector_home(struct scomp *c);                 /* of 32 bytes */
 struct rm s_home(const struct sregister *r);             /* of the running strip */
@@ -317,6 +327,9 @@ bool s_cvt_call(struct scomp *c, const struct insn *in);
 void s_pairs(struct scomp *c);
 bool s_pair(struct scomp *c, u32 pc);
 void s_pair_slow(struct scomp *c, u32 pc);
+
+/* bound.c */
+bool s_bounded(const struct scomp *c, const struct insn *in, u32 *base, u64 *max);
 
 /* quad.c: words side by side */
 bool s_quads(struct scomp *c);
@@ -350,8 +363,9 @@ void strip_fit(struct engine *e, struct warp *w);
 void strip_free(struct jit *j);                  /* what came after it */
 int strip_run(struct tstate *ts, struct warp *w, struct frame *f);
 enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over);
+bool strip_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r);
 /* code.c */
 u32 s_block_at(const struct scomp *c, u32 pc);
-struct jit *strip_compile(struct func *fn, u32 spec);
+struct jit *strip_compile(struct func *fn, u32 spec, u32 most);  /* most: bytes of a private area that vectors may take it to */
 
 #endif

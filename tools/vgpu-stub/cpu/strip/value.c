@@ -176,7 +176,7 @@ struct rm sv_rm(struct scomp *c, u32 o, u8 w, u32 part, int tmp)
 	}
 	if (r->loc == LOC_ZMM)
 		return rm_reg(part ? r->reg2 : r->reg);
-	return stack_rm(r->home + 32 * (s32)part);
+	return s_vector_home(r, part);
 }
 
 int sv(struct scomp *c, u32 o, u8 w, u32 part, int tmp)
@@ -280,7 +280,7 @@ void sput(struct scomp *c, u32 v, u32 part, int x)
 		c->bad = true;
 		return;
 	}
-	home = stack_rm(r->home + 32 * (s32)part);
+	home = s_vector_home(r, part);
 	if (!c->guarded && !s_blends(c, v)) {
 		if (r->loc == LOC_MEM)
 			vy(a, X_MOVU_ST, x, 0, home);

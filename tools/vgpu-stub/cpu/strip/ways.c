@@ -184,7 +184,7 @@ static void fill(struct scomp *c, u32 v)
 			vy(a, X_MOVU, d, 0, slot_rm(r, p));
 		}
 		if (r->loc == LOC_MEM)
-			vy(a, X_MOVU_ST, d, 0, stack_rm(r->home + 32 * (s32)p));
+			vy(a, X_MOVU_ST, d, 0, s_vector_home(r, p));
 	}
 }
 
@@ -328,9 +328,9 @@ static void exit_stub(struct scomp *c, u32 i)
 		for (k = 0; k < c->words; k++) {
 			u64 clean;
 
-			/* those of scalars are not up to date */
+			/* those of what is parked are not up to date */
 			for (clean = all[k] & live[k]; clean; clean &= clean - 1)
-				if (c->r[k * 64 + (u32)__builtin_ctzll(clean)].v.cls == SC_SCALAR)
+				if (s_parked(&c->r[k * 64 + (u32)__builtin_ctzll(clean)]))
 					live[k] &= ~(clean & -clean);
 			live[k] = all[k] & ~live[k];
 		}
@@ -378,7 +378,8 @@ static void entry_stub(struct scomp *c, u32 b, bool next)
 				if (!c->r[v].live || (c->r[v].v.cls == SC_SCALAR) != !pass)
 					continue;
 				if (pass) {
-					fill(c, v);
+					if (!(next && c->r[v].kept))
+						fill(c, v);
 					continue;
 				}
 				if (next) {
@@ -403,7 +404,7 @@ u32 s_lives(struct scomp *c, const u64 *set, u32 *n)
 		for (x = set[w]; x; x &= x - 1) {
 			u32 v = w * 64 + (u32)__builtin_ctzll(x), *p;
 
-			if (c->r[v].v.cls != SC_SCALAR)
+			if (!s_parked(&c->r[v]))
 				continue;
 			p = xgrow(c->lives, &c->lives_cap, c->nlives + 1, sizeof(u32));
 			if (!p) {

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Basic blocks while cfg.c makes them. */
+#ifndef VGPU_CPU_CFG_H
+#define VGPU_CPU_CFG_H
+
+#include "front.h"
+
+struct block {
+	u32 start, end;         /* in the emitted code */
+	u32 nsucc, *succ;
+	u32 order;              /* position in the layout */
+	u32 pc, npred;
+};
+
+struct cfg {
+	struct comp *c;
+	struct block *b;
+	u32 nb;
+	u32 *at;                /* code index -> block */
+	u32 *dfn, num, *stack, sp;
+	u32 *order, left;       /* filled from the back */
+	u64 *live_in, *live_out, *use, *def;
+	u32 words;
+};
+
+bool cfg_ends_block(const struct insn *in);
+
+/* guards.c: between edges and order */
+void compare_at_branch(struct cfg *g);
+void guards_for_branches(struct cfg *g);
+
+#endif
