@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Languages and frameworks as PyPI has them, unmodified, on the device: vgpu run -- python, nothing else set.
-#   tests/languages/run.sh BUILD [NAME...]         default: triton numba tinygrad cupy jax taichi
+#   tests/languages/run.sh BUILD [NAME...]         default: triton numba tinygrad cupy jax taichi halide
 # "cupy-suite" and "tinygrad-suite" are those packages' own tests, of their source packages: [EVERY=K] takes each K-th, [FROM=J] from the J-th on, [LIMIT=S] is each
 # part's time; the latter wants torch's environment too, whose results are its reference.
 # Each has a virtual environment of its own in BUILD/languages, with the versions below. "numba-suite" is numba-cuda's own tests,
@@ -25,6 +25,7 @@ packages() {
 	tensorflow) echo tensorflow==2.21.0 keras==3.15.1 numpy==2.4.6 nvidia-cuda-nvcc-cu12==12.9.86 ;;
 	torch | torch-samples | torch-inductor) echo torch==2.9.1 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ;;
 	taichi) echo taichi==1.7.4 numpy==2.2.6 ;;
+	halide) echo halide==21.0.0 numpy==2.2.6 ;;
 	*) return 1 ;;
 	esac
 }
@@ -86,7 +87,7 @@ suite() {
 	fi
 }
 
-for name in "${@:-triton numba tinygrad cupy jax taichi}"; do
+for name in "${@:-triton numba tinygrad cupy jax taichi halide}"; do
 for name in $name; do
 	if ! environment "$name"; then
 		echo "skip $name its packages cannot be had: $(tail -1 "$B/languages/${name%%-*}.log" 2>/dev/null)"
@@ -172,6 +173,11 @@ for name in $name; do
 		;;
 	taichi)
 		program "$name" 8.0 "$here/taichi_ops.py"
+		;;
+	halide)
+		for cc in 6.1 8.6; do
+			program "$name" $cc "$here/halide_ops.py" $cc
+		done
 		;;
 	jax)
 		# its plugin's own kernels are for 12.0
