@@ -47,7 +47,7 @@ def _xla(whom):
     _set(whom, "XLA_FLAGS", "--xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false")
     # XLA compiles nothing without a cuDNN handle: ours has handles, and refuses the rest by name. TensorFlow takes no device unless
     # the three others can be opened, too; without them JAX speaks of an internal error where they say what is not there.
-    _open(whom, "libcudnn.so.9", "libcufft.so.11", "libcusparse.so.12", "libcusolver.so.11")
+    _open(whom, "libcudnn.so.9", "libcufft.so.11", "libcufft.so.12", "libcusparse.so.12", "libcusolver.so.11", "libcusolver.so.12")        # CUDA 12, 13
 
 
 def _jax():

@@ -44,7 +44,7 @@ files() {
 	echo "link ../../../bin/vgpu $PREFIX/lib/vgpu/bin/ptxas"
 	echo "link ../../../bin/vgpu $PREFIX/lib/vgpu/bin/nvlink"
 	# not where the loader looks: for those alone whom vgpu run gives it
-	for f in libcudnn.so.9 libcufft.so.11 libcusparse.so.12 libcusolver.so.11; do
+	for f in libcudnn.so.9 libcufft.so.11 libcufft.so.12 libcusparse.so.12 libcusolver.so.11 libcusolver.so.12; do
 		echo "644 $B/lib/vgpu/xla/$f $PREFIX/lib/vgpu/xla/$f"
 	done
 	echo "644 tools/python/jax_plugins/vgpu/__init__.py $PREFIX/lib/vgpu/python/jax_plugins/vgpu/__init__.py"
