@@ -54,7 +54,7 @@ NCCL    := $(wildcard libcuda-lite/nccl/*.c)
 BLASLT  := $(wildcard libcuda-lite/blaslt/*.c) $(addprefix libcuda-lite/blas/,module.c types.c levels.c product.c)
 CUDNN   := $(wildcard libcuda-lite/cudnn/*.c)
 # library.soname.NOT_SUPPORTED's number: names only
-ABSENT  := cufft.11.16 cusparse.12.10 cusolver.11.9
+ABSENT  := cufft.11.16 cufft.12.16 cusparse.12.10 cusolver.11.9 cusolver.12.9
 TURN    := $(wildcard libcuda-lite/turn/*.c)
 LINK    := $(wildcard libcuda-lite/link/*.c) $(CUBIN)
 FRONT   := libcuda-lite/front/front.c
@@ -323,12 +323,13 @@ $(B)/lib/vgpu/xla/libcudnn.so.9: $(call objs,lib,$(CUDNN)) linker/libcudnn.map $
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SO) -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -Wl,-soname,libcudnn.so.9 -Wl,--version-script=linker/libcudnn.map -o $@ $(filter %.o,$^) -L$(B)/lib -lcuda
 define absent_rule
-$(O)/absent/$(call part,$(1),1).o: libcuda-lite/absent/absent.c libcuda-lite/absent/$(call part,$(1),1).def
+$(O)/absent/$(1).o: libcuda-lite/absent/absent.c libcuda-lite/absent/$(call part,$(1),1).def
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS) $$(PIC) -DABSENT=$(call part,$(1),1) -DABSENT_DEF='"$(call part,$(1),1).def"' -DABSENT_STATUS=$(call part,$(1),3) -c -o $$@ $$<
-$(call absent_so,$(1)): $(O)/absent/$(call part,$(1),1).o linker/lib$(call part,$(1),1).map
+$(call absent_so,$(1)): $(O)/absent/$(1).o linker/lib$(call part,$(1),1).map
 	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) $$(SO) -Wl,-soname,$$(@F) -Wl,--version-script=linker/lib$(call part,$(1),1).map -o $$@ $$<
+	sed 's/\.so\.[0-9]*/.so.$(call part,$(1),2)/g' linker/lib$(call part,$(1),1).map >$(O)/absent/$(1).map
+	$$(CC) $$(CFLAGS) $$(SO) -Wl,-soname,$$(@F) -Wl,--version-script=$(O)/absent/$(1).map -o $$@ $$<
 endef
 $(foreach a,$(ABSENT),$(eval $(call absent_rule,$(a))))
 define blas_rule

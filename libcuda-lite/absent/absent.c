@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libcufft.so.11, libcusparse.so.12, libcusolver.so.11: names, and no computation. TensorFlow takes a device only where it can open
+ * libcufft.so.11 and 12, libcusparse.so.12, libcusolver.so.11 and 12: names, and no computation. TensorFlow takes a device only where it can open
  * files of these names, whether it will call them or not; NVIDIA's own work with NVIDIA's driver only (a gigabyte, and a runtime
  * inside). With these, programs that use no Fourier transform, sparse matrix or factorisation run; each call answers its
  * library's NOT_SUPPORTED and says its name once.
- * vgpu run preloads them for a Python that has TensorFlow or JAX, libcusparse for one that has CuPy, and nobody else's.
+ * A Python under vgpu run opens them when it imports TensorFlow or JAX, libcusparse for CuPy (tools/python/sitecustomize.py), and nobody else's.
  *
  * Compiled once per library: -DABSENT=cufft, -DABSENT_DEF="cufft.def", -DABSENT_STATUS=the status's number.
  */

@@ -24,7 +24,8 @@
 #define NOT_SUPPORTED 3000
 #define HOST_ALLOCATION_FAILED 4003
 
-#define VERSION 91002           /* of cuDNN's interface whose names are here */
+/* 9.99: programs want the minor that they were compiled with or a later one (JAX's CUDA 13 plugin 9.12), and what they would compute is refused in any */
+#define VERSION 99900
 
 #define ALIVE 0x646e6e75u
 #define DESCRIPTOR 0x64736300u      /* and its kind */

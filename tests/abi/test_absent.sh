@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 C
 ${CC:-cc} -o "$tmp/call" "$tmp/call.c" -ldl || exit 1
 # the statuses' numbers as NVIDIA's headers have them: CUFFT_, CUSPARSE_STATUS_, CUSOLVER_STATUS_NOT_SUPPORTED
-for l in cufft:11:16:cufftPlan1d cusparse:12:10:cusparseCreate cusolver:11:9:cusolverDnCreate; do
+for l in cufft:11:16:cufftPlan1d cufft:12:16:cufftPlan1d cusparse:12:10:cusparseCreate cusolver:11:9:cusolverDnCreate cusolver:12:9:cusolverDnCreate; do
 	IFS=: read -r name v status one <<X
 $l
 X

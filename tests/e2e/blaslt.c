@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cublasLtMatmul against loops in double precision: types, orders, transpositions, batches, C apart from D, every epilogue forwards and
- * backwards with its auxiliary output, factors in device memory, complex matrices, floats of 8 bits, and what must be refused. Sizes and forms are drawn, the same each run.
+ * backwards with its auxiliary output, factors in device memory, complex matrices, floats of 8 bits in and out, products in graphs within graphs, and what must be refused. Sizes and forms are drawn, the same each run.
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -71,7 +71,9 @@ static void put(void *p, long long i, int type)
 	uint32_t bits;
 
 	memcpy(&bits, &f, 4);
-	if (type == CUDA_R_32F) {
+	if (type >= 28) {
+		((unsigned char *)p)[i] = (unsigned char)v;
+	} else if (type == CUDA_R_32F) {
 		((float *)p)[i] = f;
 	} else if (type == CUDA_R_16BF) {
 		((uint16_t *)p)[i] = (uint16_t)(bits >> 16);
@@ -88,7 +90,7 @@ struct matrix {
 	void *host, *dev, *layout;
 };
 
-static size_t bytes_of(int type) { return type == CUDA_R_32F ? 4 : 2; }
+static size_t bytes_of(int type) { return type == CUDA_R_32F ? 4 : type >= 28 ? 1 : 2; }
 
 static long long at(const struct matrix *m, int i, int j, int b)
 {
@@ -361,27 +363,65 @@ static double eight_value(unsigned b, int e5m2)
 	return b & 128 ? -v : v;
 }
 
-/* Inputs of 8 bits with their scales; ReLU or a bias now and then. */
+/* The nearest float of 8 bits, ties to even, the largest for what is larger. */
+static unsigned eight_nearest(double v, int e5m2)
+{
+	unsigned best = 0;
+
+	v = fmin(fmax(v, -1e6), 1e6);
+	for (unsigned c = 1; c < (e5m2 ? 0x7cu : 0x7fu); c++) {
+		double was = fabs(fabs(v) - eight_value(best, e5m2)), is = fabs(fabs(v) - eight_value(c, e5m2));
+
+		if (is < was || (is == was && c % 2 == 0))
+			best = c;
+	}
+	return best | (signbit(v) ? 128 : 0);
+}
+
+/* What is captured, as a part of another graph, which runs twice. */
+static void in_a_graph(cudaStream_t s)
+{
+	cudaGraph_t inner, outer;
+	cudaGraphNode_t node;
+	cudaGraphExec_t exec;
+
+	CK(cudaStreamEndCapture(s, &inner));
+	CK(cudaGraphCreate(&outer, 0));
+	CK(cudaGraphAddChildGraphNode(&node, outer, NULL, 0, inner));
+	CK(cudaGraphInstantiate(&exec, outer, 0));
+	for (int i = 0; i < 2; i++)
+		CK(cudaGraphLaunch(exec, s));
+	CK(cudaStreamSynchronize(s));
+	CK(cudaGraphExecDestroy(exec)); CK(cudaGraphDestroy(outer)); CK(cudaGraphDestroy(inner));
+}
+
+/* Inputs of 8 bits with their scales; ReLU, a bias or GELU now and then, results of 8 bits with a scale and their largest; in a graph where no workspace is. */
 static void eight_one(int m, int n, int k, int out, int round)
 {
 	int ta = e2e_rand(&seed) % 2, tb = e2e_rand(&seed) % 2, ra = e2e_rand(&seed) % 2, rb = e2e_rand(&seed) % 2, kinds = e2e_rand(&seed) % 3, found = 0;
 	int five[2] = { kinds == 1, kinds == 2 }, on_device = round % 3 == 0, one_mode = 1, orders[2] = { ra, rb };
 	long long la = (ra ? (ta ? m : k) : (ta ? k : m)) + 3, lb = (rb ? (tb ? k : n) : (tb ? n : k)) + 2;
-	struct matrix d = matrix(m, n, (int)(e2e_rand(&seed) % 2), out, 1);
-	unsigned epilogue = round % 4 == 1 ? RELU : round % 4 == 2 ? BIAS : 1;
-	float alpha = 0.5f, beta = round % 2 ? 0.25f : 0, *shared;
+	int small = out >= 28, c_type = !small ? out : round % 3 ? CUDA_R_16BF : CUDA_R_16F, captured = round % 2 == 0 && round % 5;
+	struct matrix d = matrix(m, n, (int)(e2e_rand(&seed) % 2), out, 1), c = small || captured ? matrix(m, n, (int)(e2e_rand(&seed) % 2), c_type, 1) : d;
+	unsigned epilogue = round % 4 == 1 ? RELU : round % 4 == 2 ? BIAS : round % 8 == 3 ? GELU : 1;
+	float alpha = 0.5f, beta = round % 3 ? 0.25f : 0, *shared, scaled = small ? 0.03f : 1;
+	double most_seen = 0;
+	cudaStream_t s;
 	unsigned char *a, *b;
 	size_t na = (size_t)la * (size_t)(m > k ? m : k), nb = (size_t)lb * (size_t)(n > k ? n : k);
-	void *desc, *layouts[2], *preference, *was = e2e_malloc((size_t)d.n * bytes_of(out)), *bias, *workspace;
+	void *desc, *layouts[2], *preference, *was = e2e_malloc((size_t)c.n * bytes_of(c_type)), *bias, *workspace;
 	uint64_t heuristic[12], most = 1 << 20;
 
-	memcpy(was, d.host, (size_t)d.n * bytes_of(out));
+	if (out == 29 && five[0] == five[1])    /* e5m2 comes of e5m2 only */
+		five[round / 2 % 2] = 1;
+	memcpy(was, c.host, (size_t)c.n * bytes_of(c_type));
+	CK(cudaStreamCreate(&s));
 	CK(cudaMallocManaged((void **)&a, na, 1));
 	CK(cudaMallocManaged((void **)&b, nb, 1));
 	CK(cudaMallocManaged((void **)&shared, 64, 1));
 	CK(cudaMallocManaged(&bias, (size_t)m * 4, 1));
 	for (int i = 0; i < m; i++)
-		put(bias, i, out);
+		put(bias, i, c_type);
 	/* neither NaN nor infinity, which are the next test's */
 	for (size_t i = 0; i < na; i++)
 		do
@@ -391,7 +431,7 @@ static void eight_one(int m, int n, int k, int out, int round)
 		do
 			b[i] = (unsigned char)(e2e_rand(&seed) >> 9);
 		while (!isfinite(eight_value(b[i], five[1])));
-	shared[0] = 2; shared[1] = 0.125f; shared[2] = alpha; shared[3] = beta;
+	shared[0] = 2; shared[1] = 0.125f; shared[2] = alpha; shared[3] = beta; shared[4] = scaled; shared[5] = 1e30f;
 	CK(cublasLtMatrixLayoutCreate(&layouts[0], 28 + five[0], (uint64_t)(ta ? k : m), (uint64_t)(ta ? m : k), la));
 	CK(cublasLtMatrixLayoutCreate(&layouts[1], 28 + five[1], (uint64_t)(tb ? n : k), (uint64_t)(tb ? k : n), lb));
 	for (int i = 0; i < 2; i++)
@@ -406,17 +446,27 @@ static void eight_one(int m, int n, int k, int out, int round)
 
 		CK(cublasLtMatmulDescSetAttribute(desc, 17 + i, &scale, 8));
 	}
+	for (int i = 0; small && i < 2; i++) {
+		float *at = shared + 4 + i;
+
+		CK(cublasLtMatmulDescSetAttribute(desc, 20 + i, &at, 8));
+	}
 	if (on_device)
 		CK(cublasLtMatmulDescSetAttribute(desc, 2, &one_mode, 4));
 	CK(cublasLtMatmulPreferenceCreate(&preference));
 	if (round % 2)
 		CK(cublasLtMatmulPreferenceSetAttribute(preference, 1, &most, 8));
-	CK(cublasLtMatmulAlgoGetHeuristic(handle, desc, layouts[0], layouts[1], d.layout, d.layout, preference, 1, heuristic, &found));
+	CK(cublasLtMatmulAlgoGetHeuristic(handle, desc, layouts[0], layouts[1], c.layout, d.layout, preference, 1, heuristic, &found));
 	/* with a workspace that is asked for, nothing is allocated, which a graph within another one could not hold */
 	EXPECT_EQ(heuristic[8] > 0, round % 2);
 	CK(cudaMalloc(&workspace, most));
-	CK(cublasLtMatmul(handle, desc, on_device ? shared + 2 : &alpha, a, layouts[0], b, layouts[1], on_device ? shared + 3 : &beta, d.dev, d.layout, d.dev,
-			  d.layout, heuristic, heuristic[8] ? workspace : NULL, (size_t)heuristic[8], 0));
+	if (captured)
+		CK(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
+	CK(cublasLtMatmul(handle, desc, on_device ? shared + 2 : &alpha, a, layouts[0], b, layouts[1], on_device ? shared + 3 : &beta, c.dev, c.layout, d.dev,
+			  d.layout, heuristic, heuristic[8] ? workspace : NULL, (size_t)heuristic[8], s));
+	if (captured)
+		in_a_graph(s);
+	CK(cudaStreamSynchronize(s));
 	CK(cudaFree(workspace));
 	CK(cudaMemcpy(d.host, d.dev, (size_t)d.n * bytes_of(out), cudaMemcpyDeviceToHost));
 	for (int i = 0; i < m; i++)
@@ -430,18 +480,33 @@ static void eight_one(int m, int n, int k, int out, int round)
 				v += w;
 				size += fabs(w);
 			}
-			v = v * 0.125 + (double)beta * value(was, at(&d, i, j, 0), out);
+			v = v * 0.125 + (double)beta * value(was, at(&c, i, j, 0), c_type);
 			if (epilogue == BIAS)
-				v += value(bias, i, out);
+				v += value(bias, i, c_type);
 			if (epilogue == RELU)
 				v = v > 0 ? v : 0;
-			if (fabs(v) < 60000)            /* what F16 holds */
+			if (epilogue == GELU)
+				v = gelu(v);
+			most_seen = fabs(v) > most_seen ? fabs(v) : most_seen;
+			if (small) {
+				double x = v * (double)scaled, best = eight_value(eight_nearest(x, out == 29), out == 29);
+				double got = eight_value(((unsigned char *)d.host)[at(&d, i, j, 0)], out == 29);
+
+				/* the nearest, or one that is no farther by more than the sum's own rounding */
+				if (!(fabs(got - best) <= 0 || fabs(got - x) <= fabs(best - x) + 1e-5 * (size * (double)scaled + fabs(x))))
+					e2e_fail("result of 8 bits, epilogue %u, type %d (%d, %d): %.9g, want %.9g of %.9g", epilogue, out, i, j, got, best, x);
+			} else if (fabs(v) < 60000)             /* what F16 holds */
 				near(value(d.host, at(&d, i, j, 0), out), v, size, out, "product of 8-bit floats", epilogue, i, j);
 		}
+	if (small && !(fabs((double)shared[5] - most_seen) <= 1e-4 * most_seen))
+		e2e_fail("the largest of 8-bit results is %g, want %g", (double)shared[5], most_seen);
 	CK(cublasLtMatmulPreferenceDestroy(preference));
 	CK(cublasLtMatmulDescDestroy(desc));
 	CK(cublasLtMatrixLayoutDestroy(layouts[0])); CK(cublasLtMatrixLayoutDestroy(layouts[1]));
 	CK(cudaFree(a)); CK(cudaFree(b)); CK(cudaFree(shared)); CK(cudaFree(bias));
+	CK(cudaStreamDestroy(s));
+	if (c.dev != d.dev)
+		gone(&c);
 	gone(&d);
 	free(was);
 	products++;
@@ -476,6 +541,47 @@ static void eight_each(void)
 		CK(cublasLtMatmulDescDestroy(desc));
 		CK(cublasLtMatrixLayoutDestroy(la)); CK(cublasLtMatrixLayoutDestroy(lb)); CK(cublasLtMatrixLayoutDestroy(ld));
 		CK(cudaFree(a)); CK(cudaFree(one)); CK(cudaFree(d));
+		products++;
+	}
+}
+
+/* Each value times a factor, exactly rounded to each kind. */
+static void eight_rounds(void)
+{
+	static const float factors[] = { 1, 0.5f, 1 / 3.0f, 3.7f, 1e-3f, 300, 0.0625f, 1e5f, 1e-5f };
+
+	for (unsigned x = 0; x < 2 * sizeof factors / sizeof factors[0]; x++) {
+		int out = (int)x % 2, from = (int)x / 2 % 2 || out;
+		unsigned char *a, *one, *d;
+		float *scale, alpha = 1, beta = 0;
+		void *desc, *la, *lb, *lc, *ld;
+
+		CK(cudaMallocManaged((void **)&a, 256, 1));
+		CK(cudaMallocManaged((void **)&one, 1, 1));
+		CK(cudaMallocManaged((void **)&d, 256, 1));
+		CK(cudaMallocManaged((void **)&scale, 4, 1));
+		for (int i = 0; i < 256; i++)
+			a[i] = (unsigned char)i;
+		*one = 0x38;                    /* e4m3 */
+		*scale = factors[x / 2];
+		CK(cublasLtMatrixLayoutCreate(&la, 28 + from, 256, 1, 256));
+		CK(cublasLtMatrixLayoutCreate(&lb, 28, 1, 1, 1));
+		CK(cublasLtMatrixLayoutCreate(&lc, CUDA_R_16BF, 256, 1, 256));
+		CK(cublasLtMatrixLayoutCreate(&ld, 28 + out, 256, 1, 256));
+		CK(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+		CK(cublasLtMatmulDescSetAttribute(desc, 20, &scale, 8));
+		CK(cublasLtMatmul(handle, desc, &alpha, a, la, one, lb, &beta, NULL, lc, d, ld, NULL, NULL, 0, 0));
+		CK(cudaDeviceSynchronize());
+		for (unsigned i = 0; i < 256; i++) {
+			float v = (float)eight_value(i, from) * *scale;
+			unsigned want = isnan(v) ? 127 : eight_nearest((double)v, out);
+
+			if (isnan(v) ? (d[i] & 127) < (out ? 125 : 127) : v == 0 ? d[i] & 127 : d[i] != want)
+				e2e_fail("%g to e%s is %#x, want %#x", (double)v, out ? "5m2" : "4m3", d[i], want);
+		}
+		CK(cublasLtMatmulDescDestroy(desc));
+		CK(cublasLtMatrixLayoutDestroy(la)); CK(cublasLtMatrixLayoutDestroy(lb)); CK(cublasLtMatrixLayoutDestroy(lc)); CK(cublasLtMatrixLayoutDestroy(ld));
+		CK(cudaFree(a)); CK(cudaFree(one)); CK(cudaFree(d)); CK(cudaFree(scale));
 		products++;
 	}
 }
@@ -581,7 +687,10 @@ int main(void)
 		complex_one(sizes[i % 4][0], sizes[i % 4][1], sizes[i % 4][2], i / 4 % 2, 1 + i % 3, i / 8 % 2);
 	for (int i = 0; i < 48; i++)
 		eight_one(sizes[i % 4][0], sizes[i % 4][1], sizes[i % 4][2], types[i / 4 % 3][0], i);
+	for (int i = 0; i < 48; i++)
+		eight_one(sizes[i % 4][0], sizes[i % 4][1], sizes[i % 4][2], 28 + i / 4 % 2, i);
 	eight_each();
+	eight_rounds();
 	refusals();
 	logged();
 	CK(cublasLtDestroy(handle));

@@ -35,6 +35,7 @@ int main(void)
 	EXPECT(got == NULL);
 	EXPECT_EQ(cudnnGetProperty(0, &major), 0);
 	EXPECT_EQ(major, cudnnGetVersion() / 10000);
+	EXPECT_EQ(cudnnGetVersion() >= 91200, 1);       /* what JAX's CUDA 13 plugin wants at least */
 	EXPECT_EQ(cudnnConvolutionForward(), 3000);
 	EXPECT_EQ(cudnnBackendExecute(), 3000);
 	EXPECT(!strcmp(cudnnGetErrorString(3000), "CUDNN_STATUS_NOT_SUPPORTED"));

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Languages and frameworks as PyPI has them, unmodified, on the device: vgpu run -- python, nothing else set.
-#   tests/languages/run.sh BUILD [NAME...]         default: triton numba tinygrad cupy jax taichi
+#   tests/languages/run.sh BUILD [NAME...]         default: triton numba tinygrad cupy jax taichi halide
 # "cupy-suite" and "tinygrad-suite" are those packages' own tests, of their source packages: [EVERY=K] takes each K-th, [FROM=J] from the J-th on, [LIMIT=S] is each
 # part's time; the latter wants torch's environment too, whose results are its reference.
 # Each has a virtual environment of its own in BUILD/languages, with the versions below. "numba-suite" is numba-cuda's own tests,
-# some twenty minutes: by name only; so are "jax-wide", tensorflow (2 GB), torch (7 GB), "torch-samples", its operators by its own samples, and
+# some twenty minutes: by name only; so are "jax13" (CUDA 13's plugin), "jax-wide", tensorflow (2 GB), torch (7 GB), "torch-samples", its operators by its own samples, and
 # "torch-inductor", [COUNT=] of these by torch.compile.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,9 +22,11 @@ packages() {
 		hypothesis==6.170.17 ;;
 	cupy | cupy-suite) echo cupy-cuda12x==14.2.0 pytest==8.4.2 numpy==2.2.6 ml_dtypes==0.5.4 nvidia-cuda-nvrtc-cu12==12.9.86 nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-cccl-cu12==12.9.27 ;;
 	jax | jax-wide) echo jax==0.10.2 jaxlib==0.10.2 jax-cuda12-plugin==0.10.2 jax-cuda12-pjrt==0.10.2 nvidia-cuda-nvcc-cu12==12.9.86 numpy==2.2.6 ;;
+	jax13) echo jax==0.10.2 jaxlib==0.10.2 jax-cuda13-plugin==0.10.2 jax-cuda13-pjrt==0.10.2 nvidia-nvvm nvidia-cuda-nvcc==13.0.88 numpy==2.2.6 ;;
 	tensorflow) echo tensorflow==2.21.0 keras==3.15.1 numpy==2.4.6 nvidia-cuda-nvcc-cu12==12.9.86 ;;
 	torch | torch-samples | torch-inductor) echo torch==2.9.1 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ;;
 	taichi) echo taichi==1.7.4 numpy==2.2.6 ;;
+	halide) echo halide==21.0.0 numpy==2.2.6 ;;
 	*) return 1 ;;
 	esac
 }
@@ -86,7 +88,7 @@ suite() {
 	fi
 }
 
-for name in "${@:-triton numba tinygrad cupy jax taichi}"; do
+for name in "${@:-triton numba tinygrad cupy jax taichi halide}"; do
 for name in $name; do
 	if ! environment "$name"; then
 		echo "skip $name its packages cannot be had: $(tail -1 "$B/languages/${name%%-*}.log" 2>/dev/null)"
@@ -173,7 +175,12 @@ for name in $name; do
 	taichi)
 		program "$name" 8.0 "$here/taichi_ops.py"
 		;;
-	jax)
+	halide)
+		for cc in 6.1 8.6; do
+			program "$name" $cc "$here/halide_ops.py" $cc
+		done
+		;;
+	jax | jax13)
 		# its plugin's own kernels are for 12.0
 		program "$name" 12.0 "$here/jax_ops.py"
 		;;

@@ -87,6 +87,81 @@ is "beside anything else" 12.1 "$w/p"
 # an interpreter
 ln -s "$w/none" "$w/python3.99"
 is "Python" 7.5 "$w/python3.99"
+# and what starts one: all that its packages want is known before anything runs
+venv() {        # FOLDER PACKAGE...: a Python of its own with these in site-packages
+	local at=$w/$1
+	shift
+	mkdir -p "$at/bin" "$at/lib/python3.99/site-packages"
+	ln -s "$w/none" "$at/bin/python"
+	: >"$at/bin/activate"
+	printf '#!%s\n' "$at/bin/python" >"$at/bin/torchrun" && chmod +x "$at/bin/torchrun"
+	for p in "$@"; do mkdir -p "$at/lib/python3.99/site-packages/$p"; done
+}
+starter() {     # NAME TEXT: a program in $w/bin that starts others
+	mkdir -p "$w/bin"
+	printf '#!/bin/sh\n%s\n' "$2" >"$w/bin/$1" && chmod +x "$w/bin/$1"
+}
+venv jax jax_plugins/xla_cuda12
+venv cupy cupy/_core
+venv plain
+venv home/.cache/pypoetry/virtualenvs/x-1 jax_plugins/xla_cuda13
+venv project/.venv jax_plugins/xla_cuda12
+venv conda
+venv conda/envs/mine cupy/_core
+starter uv 'exec ../.venv/bin/python'
+starter poetry 'exec "$HOME/.cache/pypoetry/virtualenvs/x-1/bin/python"'
+starter train "# $w/cupy/bin/python
+cd / && exec $w/jax/bin/python"
+starter serve "exec train"
+mkdir -p "$w/project/src" "$w/home" "$w/shims" && printf '#!/bin/sh\nexec %s/cupy/bin/python\n' "$w" >"$w/shims/python" && chmod +x "$w/shims/python"
+mkdir -p "$w/versions" && mv "$w/cupy" "$w/versions/" && ln -s versions/cupy "$w/cupy"
+is "Python by path, with JAX" 12.0 "$w/jax/bin/python" x.py
+is "behind bash -c" 12.0 bash -c "cd / && $w/jax/bin/python"
+is "behind bash -c, with quotes" 10.0 bash -c "cd '/' && '$w/cupy/bin/python'"
+is "behind bash -c, a program of ours" 12.1 bash -c "$w/p"
+is "behind an activated environment" 12.0 bash -c ". $w/jax/bin/activate && $w/jax/bin/python"
+is "a script that pip makes" 12.0 "$w/jax/bin/torchrun"
+is "behind env" 10.0 env A=b "$w/cupy/bin/python"
+is "Python without any of them" 7.5 "$w/plain/bin/python"
+is "and behind a shell" 7.5 sh -c "$w/plain/bin/python -c 'import x'"
+PATH=$w/bin:$PATH
+is "behind a script" 12.0 train
+is "behind a script of a script" 12.0 bash -c "serve"
+(cd "$w/project/src" && is "uv takes the project's" 12.0 uv run train.py)
+HOME=$w/home is "poetry takes what is kept in a home" 12.0 poetry run python
+PATH=$w/shims:$PATH is "pyenv's shims: any version" 10.0 python
+is "an environment of conda's, by name" 10.0 bash -c "$w/conda/bin/python -c '' >/dev/null; exec $w/conda/envs/mine/bin/python # mine"
+is "a word that is no program" 6.1 sh -c "echo jax pythonic >/dev/null; $w/none"
+# when a package is imported: what it needs is there, whoever started its Python
+py=$w/py && mkdir -p "$py/jax_plugins/xla_cuda12" "$py/tensorflow" "$py/nvidia/x/lib" "$py/user"
+: >"$py/tensorflow/libtensorflow_cc.so.2"
+: >"$py/nvidia/x/lib/libnvrtc.so.12"
+cat >"$py/seen.py" <<'PY'
+import os
+def say():
+    with open("/proc/self/maps") as f:
+        maps = f.read()
+    print(*(name for name in ("CUDA_ROOT", "JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "XLA_PYTHON_CLIENT_PREALLOCATE", "TF_FORCE_GPU_ALLOW_GROWTH", "XLA_FLAGS",
+                              "CUDA_PATH", "NVRTC_PATH") if os.environ.get(name)), *(n for n in ("cudnn", "cufft", "cusparse", "cusolver") if f"/lib{n}." in maps))
+PY
+for p in jax tinygrad cupyx torch; do echo 'import seen; seen.say()' >"$py/$p.py"; done
+echo 'import seen; seen.say()' >"$py/tensorflow/__init__.py"
+echo 'print("a sitecustomize of the user")' >"$py/user/sitecustomize.py"
+finds() {       # NAME WANT COMMAND...
+	local name=$1 want=$2 got
+	shift 2
+	got=$(PYTHONPATH=$py "$V/vgpu" run --private --cc 7.5 -- "$@" 2>"$dir/err")
+	[ "$got" = "$want" ] && ok "$name" || fail "$name: $got, want $want ($(cat "$dir/err"))"
+}
+xla="XLA_FLAGS cudnn cufft cusparse cusolver"
+finds "jax, behind two shells" "CUDA_ROOT JAX_SKIP_CUDA_CONSTRAINTS_CHECK XLA_PYTHON_CLIENT_PREALLOCATE $xla" sh -c "exec bash -c 'python3 -c \"import jax\"'"
+finds "tensorflow" "TF_FORCE_GPU_ALLOW_GROWTH $xla" python3 -c "import tensorflow"
+finds "tinygrad" "CUDA_PATH NVRTC_PATH" python3 -c "import tinygrad"
+finds "cupyx" cusparse python3 -c "import cupyx"
+finds "torch: nothing" "" python3 -c "import torch"
+XLA_FLAGS=--mine finds "what a user has set stays" --mine python3 -c "import os, sys; sys.stdout = None; import jax; sys.stdout = sys.__stdout__; print(os.environ['XLA_FLAGS'])"
+py=$py/user:$py finds "a sitecustomize of the user's" "a sitecustomize of the user" python3 -c pass
+py=$py/user:$py finds "and behind two of vgpu run" "a sitecustomize of the user" "$V/vgpu" run --torch -- python3 -c pass
 got=$("$V/vgpu" run --cc 8.9 -- "$w/p" 2>"$dir/err")
 [ "$got" = 8.9 ] && [ ! -s "$dir/err" ] && ok "--cc overrides" || fail "--cc: $got $(cat "$dir/err")"
 "$V/vgpu" run -v --private -- "$w/none" 2>&1 | grep -q "^vgpu: device of compute capability 6.1, by the default" && ok "-v says the default too" || fail "-v says nothing"

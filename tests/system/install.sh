@@ -106,9 +106,12 @@ sort >"$dir/want" <<'LIST'
 755 usr/lib/vgpu/toolkit/toolkit.sh
 644 usr/lib/vgpu/xla/libcudnn.so.9
 644 usr/lib/vgpu/xla/libcufft.so.11
+644 usr/lib/vgpu/xla/libcufft.so.12
 644 usr/lib/vgpu/xla/libcusolver.so.11
+644 usr/lib/vgpu/xla/libcusolver.so.12
 644 usr/lib/vgpu/xla/libcusparse.so.12
 644 usr/lib/vgpu/python/jax_plugins/vgpu/__init__.py
+644 usr/lib/vgpu/python/sitecustomize.py
 644 usr/lib/vgpu/python/for-torch/sitecustomize.py
 644 usr/lib/vgpu/python/for-torch/vgpu_cells.py
 644 usr/lib/vgpu/python/for-torch/vgpu_quick.py

@@ -44,10 +44,11 @@ files() {
 	echo "link ../../../bin/vgpu $PREFIX/lib/vgpu/bin/ptxas"
 	echo "link ../../../bin/vgpu $PREFIX/lib/vgpu/bin/nvlink"
 	# not where the loader looks: for those alone whom vgpu run gives it
-	for f in libcudnn.so.9 libcufft.so.11 libcusparse.so.12 libcusolver.so.11; do
+	for f in libcudnn.so.9 libcufft.so.11 libcufft.so.12 libcusparse.so.12 libcusolver.so.11 libcusolver.so.12; do
 		echo "644 $B/lib/vgpu/xla/$f $PREFIX/lib/vgpu/xla/$f"
 	done
 	echo "644 tools/python/jax_plugins/vgpu/__init__.py $PREFIX/lib/vgpu/python/jax_plugins/vgpu/__init__.py"
+	echo "644 tools/python/sitecustomize.py $PREFIX/lib/vgpu/python/sitecustomize.py"
 	for f in sitecustomize vgpu_cells vgpu_quick vgpu_rest; do
 		echo "644 tools/python/for-torch/$f.py $PREFIX/lib/vgpu/python/for-torch/$f.py"
 	done
@@ -166,7 +167,7 @@ uninstall)
 	[ -d "$at" ] && [ -w "$at" ] || { echo "install: $at cannot be written by user $(id -u): run it as root, or with PREFIX=\$HOME/.local" >&2; exit 1; }
 	files | while read -r mode source to _; do rm -f "$DESTDIR$to"; done
 	files | while read -r mode source to _; do
-		case ${to%/*} in */vgpu | */vgpu/cuda-1? | */vgpu/dev-1? | */vgpu/toolkit | */vgpu/bin | */vgpu/xla | */vgpu/python/* | */vgpu/sdk/* | */vgpu/cooperative_groups | */ollama.service.d) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
+		case ${to%/*} in */vgpu | */vgpu/cuda-1? | */vgpu/dev-1? | */vgpu/toolkit | */vgpu/bin | */vgpu/xla | */vgpu/python | */vgpu/python/* | */vgpu/sdk/* | */vgpu/cooperative_groups | */ollama.service.d) drop_folders "${to%/*}" ;; *) [ -z "$DESTDIR" ] || drop_folders "${to%/*}" ;; esac
 	done
 	;;
 *)

@@ -7,7 +7,7 @@
  * kernels by what the device reports, and those for tensor cores (7.0 and above) are the slower ones here.
  *
  * Looked at: the command, what it is linked with, what stands beside it, ggml backends where Ollama keeps them, and
- * arguments that are ELF files (so "timeout 9 ./program" is seen through). An interpreter says nothing about what it will
+ * what it will start (behind.h: "timeout 9 ./program", a shell's -c, scripts). An interpreter says nothing about what it will
  * load; Python gets 7.5, where NVRTC 13 and the compilers behind it (Triton, numba, tinygrad) begin, or
  * what packages beside it want (packages[]).
  */
@@ -22,14 +22,13 @@
 
 #include "../vgpu-stub/cc.h"
 #include "../vgpu-stub/cpu/fatbin.h"
+#include "behind.h"
 #include "command.h"
 #include "doctor.h"
 #include "fatlist.h"
 #include "ldso.h"
-#include "surround.h"
 
 #define PYTHON_CC 75u
-#define MAX_ARGS 64
 #define MAX_BESIDE 256
 #define MAX_SCRIPTS 4
 #define MAX_DEVRT (4u << 20)
@@ -38,7 +37,7 @@ static const struct {
 	const char *pattern, *name;
 	unsigned cc;
 } packages[] = {
-	{ TENSORFLOW, "TensorFlow", 90 },
+	{ "tensorflow/libtensorflow_cc.so.2", "TensorFlow", 90 },        /* there are wheels without CUDA of this name */
 	{ "jax_plugins/xla_cuda1[23]", "JAX's CUDA plugin", 120 },
 	{ "cupy/_core", "CuPy's sorts and scans", 100 },
 };
@@ -140,11 +139,6 @@ static void look_beside(struct choice *c, const char *program)
 		closedir(d);
 }
 
-static int is_python(const char *path)
-{
-	return !strncmp(base(path), "python", 6) || !strncmp(base(path), "pypy", 4);
-}
-
 static void look_at_program(struct choice *c, const char *path, char *const *env, int python)
 {
 	struct closure *l = ldso_load(path, env);
@@ -165,28 +159,31 @@ static void look_at_program(struct choice *c, const char *path, char *const *env
 unsigned choose_cc(char **cmd, char *const *env, char *why, size_t bytes)
 {
 	struct choice c = { .cc = DEFAULT_CC, .why = "the default" };
+	struct behind *behind = calloc(1, sizeof(*behind));
 	char path[PATH_MAX], word[256], **backends;
-	int python = is_python(cmd[0]);         /* which may be a shell script that finds the right one */
 
+	if (behind)
+		behind_find(behind, cmd, env);
 	if (!command_find(env, cmd[0], path)) {
 		for (int i = 0; i < MAX_SCRIPTS && command_script(path, word, sizeof(word)); i++)
 			if (!word[0] || command_find(env, word, path))
 				break;
-		look_at_program(&c, path, env, python || is_python(path));
+		look_at_program(&c, path, env, behind && behind->pythons);
 		look_beside(&c, path);
 		backends = find_backends(path, cmd + 1);
 		for (unsigned i = 0; backends[i]; i++)
 			look_at_file(&c, backends[i]);
 		free_strings(backends);
-		for (int i = 1; i < MAX_ARGS && cmd[i]; i++)
-			look_at_file(&c, cmd[i]);
 	}
+	for (unsigned i = 0; behind && i < behind->files; i++)
+		look_at_file(&c, behind->file[i]);
 	/* packages whose own kernels are PTX for a later device only */
-	for (unsigned i = 0; i < sizeof(packages) / sizeof(packages[0]); i++)
-		if (c.cc < packages[i].cc && !surround_in_site(cmd, packages[i].pattern, NULL)) {
+	for (unsigned i = 0; behind && i < sizeof(packages) / sizeof(packages[0]); i++)
+		if (c.cc < packages[i].cc && behind_package(behind, env, packages[i].pattern)) {
 			c.cc = packages[i].cc;
 			snprintf(c.why, sizeof(c.why), "the PTX in %s", packages[i].name);
 		}
+	free(behind);
 	snprintf(why, bytes, "%s", c.why);
 	return c.cc;
 }

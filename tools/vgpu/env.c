@@ -27,8 +27,8 @@ int cmd_env(int argc, char **argv)
 	if (argc > 1 && argv[1][0] == '-') {
 		int help = !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h");
 
-		fputs("usage: vgpu env [CMD]: eval \"$(vgpu env [CMD])\"\n"
-		      "  Prints for a shell what vgpu run sets; CMD: a Python, for what depends on its packages.\n", help ? stdout : stderr);
+		fputs("usage: vgpu env: eval \"$(vgpu env)\"\n"
+		      "  Prints for a shell what vgpu run sets.\n", help ? stdout : stderr);
 		return help ? 0 : 2;
 	}
 	agent = agent_find(buf, sizeof(buf));
@@ -36,7 +36,7 @@ int cmd_env(int argc, char **argv)
 		complain("env: no agent answers: start the services, or use vgpu run, which starts its own");
 		return 125;
 	}
-	n = surround(rows, argc > 1 ? argv + 1 : NULL, agent, 0, 0);
+	n = surround(rows, agent, 0, 0);
 	if (n < 0)
 		return 125;
 	for (int i = 0; i < n; i++) {

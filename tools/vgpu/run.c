@@ -89,7 +89,7 @@ static int sanitizer(const char *cmd)
 static int environment(char **cmd, const char *agent, int verbose, int torch)
 {
 	struct surround rows[SURROUND_MAX];
-	int n = surround(rows, cmd, agent, verbose, torch), err = n < 0 ? -1 : 0;
+	int n = surround(rows, agent, verbose, torch), err = n < 0 ? -1 : 0;
 
 	for (int i = 0; i < n && !err; i++) {
 		if (verbose)

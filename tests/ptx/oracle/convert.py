@@ -6,7 +6,7 @@ from emit import WIDTH, Form
 from floats import Halves
 from floats import finish as float_finish
 from integer import clamp, val
-from number import FORMATS, NAN, decode, encode, is_inf, magnitude, number, sign_of, to_integral
+from number import FORMATS, NAN, decode, encode, floor_log2, is_inf, magnitude, number, sign_of, to_integral
 
 INTS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
 IRND = {"rni": "rn", "rzi": "rz", "rmi": "rm", "rpi": "rp"}
@@ -150,12 +150,52 @@ def eights(names, width):
                            lambda a, g=g, r=bool(relu): Halves(*(narrow(f16, decode(g, a >> s & 15), "rn", False, r) for s in (0, 4))))
                 continue
             yield Form(text % (relu, t, "f32", "{d}", ", {b}"), "b16", "f32 f32", lambda a, b, p=pair: p(a, b, f32), [near, near])
-            if width == 8:
-                yield Form(text % (relu, t, "f16x2", "{d}", ""), "b16", "f16x2", lambda a, p=pair: p(a >> 16, a & 0xffff, f16))
+            for h in ("f16",) if width == 8 else ("f16", "bf16"):
+                yield Form(text % (relu, t, h + "x2", "{d}", ""), "b16", h + "x2", lambda a, p=pair, h=h: p(a >> 16, a & 0xffff, FORMATS[h]))
             m = (1 << g.bits) - 1
             yield Form("cvt.rn%s.f16x2.%sx2 {d}, {a};" % (relu, t), "f16x2", "b16",
                        lambda a, g=g, r=bool(relu), m=m: Halves(*(narrow(f16, decode(g, a >> s & m), "rn", False, r) for s in (0, 8))),
                        [lambda r, m=m: r.getrandbits(16) & (m << 8 | m)])
+
+
+def randoms():
+    """cvt.rs: the magnitude in units of the last place, and the random bits as a fraction of one, rounded down. rbits of the ISA's tables: of f16x2
+    bits 28 to 16 are a's and 12 to 0 b's; of bf16x2 each has a half; of four numbers a and b have the upper half, e and f the lower: the second of
+    a pair as it stands, the first in reverse (measured on hardware, and published with a software model, by others)."""
+    f32 = FORMATS["f32"]
+
+    def one(g, a, r, bits, finite, relu):
+        v = decode(f32, a)
+        if v is None or is_inf(v) or v[1] == 0 or (relu and sign_of(v)):
+            return narrow(g, v, "rn", finite, relu)
+        q = abs(v[1])
+        unit = Fraction(2) ** (max(floor_log2(q), 1 - g.bias) - g.m)
+        q = (q / unit + Fraction(r % (1 << bits), 1 << bits)) // 1 * unit
+        return narrow(g, (v[0], q), "rn", finite, relu)
+
+    def turned(h):
+        return int("{:016b}".format(h)[::-1], 2)
+
+    bits = lambda r: r.choice((0, 0xffffffff, 0x1fff1fff, 0x00010001, 0x80008000, 0x10001000, r.getrandbits(32), r.getrandbits(32), r.getrandbits(32)))
+    for t, n in (("f16", 13), ("bf16", 16)):
+        for relu in ("", ".relu"):
+            for sat in ("", ".satfinite"):
+                def pair(a, b, r, g=FORMATS[t], n=n, relu=bool(relu), sat=bool(sat)):
+                    return Halves(one(g, b, r & 0xffff, n, sat, relu), one(g, a, r >> 16, n, sat, relu))
+                yield Form("cvt.rs%s%s.%sx2.f32 {d}, {a}, {b}, {c};" % (relu, sat, t), t + "x2", "f32 f32 b32", pair, [None, None, bits])
+    near = lambda r: r.choice((0, 1 << 31)) | r.randrange(0x37000000, 0x48000000)
+    for t in ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1"):
+        g = FORMATS[t]
+        wide = 4 if g.bits == 4 else 8
+        for relu in ("", ".relu"):
+            def four(a, b, e, f, r, g=g, wide=wide, relu=bool(relu)):
+                parts = (turned(r >> 16), r >> 16, turned(r & 0xffff), r & 0xffff)
+                got = 0
+                for x, h in zip((a, b, e, f), parts):
+                    got = got << wide | one(g, x, h, 16, True, relu)
+                return got
+            yield Form("cvt.rs%s.satfinite.%sx4.f32 {d}, {{{a}, {b}, {c}, {e}}}, {h};" % (relu, t), "b16" if wide == 4 else "b32", "f32 f32 f32 f32 b32",
+                       four, [near, None, near, near, bits])
 
 
 def packs():
@@ -198,3 +238,4 @@ def forms(full):
 def forms100(full):
     yield from eights(("e2m3", "e3m2", "e2m1"), 6)
     yield from ue8m0()
+    yield from randoms()

@@ -17,6 +17,7 @@ PARTS = {"int": ("integer", "sm_90", None), "video": ("video", "sm_90", None), "
          "cvt": ("convert", "sm_90", None), "approx": ("approx", "sm_90", None), "memory": ("memory", "sm_90", None),
          "float100": ("floats", "sm_100", "10.0"),
          "cvt100": ("convert", "sm_100a", "10.0"), "wgmma": ("wgmma", "sm_90a", None),
+         "wgmmasp": ("wgmma_sparse", "sm_90a", None),
          "tmap": ("tmap", "sm_90a", None), "sparse": ("sparse", "sm_89", None)}
 PER_FILE = 12
 PROGRAMS = 300          # of calls.py

@@ -50,20 +50,20 @@ class Memory:
         self.end = max(self.end, at + 4)
 
 
-def layout(rng, mem, t, rows, kk, matrix, across, mode, base):
-    """Puts a matrix behind what is there; its descriptor without the address of shared memory."""
+def layout(rng, mem, t, rows, kk, matrix, across, mode, base, pieces=2):
+    """Puts a matrix behind what is there; its descriptor without the address of shared memory. pieces: of 16 bytes along k, or of 8 rows of k."""
     bits = BITS[t]
     pitch = PITCH[mode]
     start = (mem.end + 1023) // 1024 * 1024 + 128 * base + (0 if mode else rng.choice((0, 16, 48)))
     span = 8 * pitch
     if not across:
-        if mode and pitch > 32 and not base and rng.random() < .4:
+        if mode and pitch >= 16 * pieces + 32 and not base and rng.random() < .4:
             start += 32             # k goes on within the row, as when it is cut into pieces of 32 bytes
         if mode:
             stride, lead = span * rng.choice((1, 2)), 16
         elif rng.random() < .5:
             lead = span * rng.choice((1, 3))
-            stride = 2 * lead if lead > span else 2 * span
+            stride = pieces * lead
         else:
             stride = span
             lead = (rows // 8) * span + rng.choice((0, 16))
@@ -72,12 +72,12 @@ def layout(rng, mem, t, rows, kk, matrix, across, mode, base):
         if rng.random() < .5:
             lead, stride = span, span * atoms
         else:
-            stride, lead = span, 2 * span
+            stride, lead = span, pieces * span
     else:
         if rng.random() < .5:
             stride, lead = span, span * (rows // 8)
         else:
-            lead, stride = span, 2 * span
+            lead, stride = span, pieces * span
     for mn in range(rows):
         for k in range(kk):
             at, shift = place(mode, across, lead, stride, start, base, bits, mn, k)

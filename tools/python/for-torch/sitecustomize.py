@@ -276,9 +276,10 @@ class _After:
 
 
 def _next_sitecustomize():
-    """The one that this file hides, if there is one."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", [p for p in sys.path if os.path.abspath(p or ".") != here])
+    """The one that this file hides, if there is one: of the folders behind the last that is this one."""
+    here, at = os.path.dirname(os.path.abspath(__file__)), [os.path.abspath(p or ".") for p in sys.path]
+    behind = sys.path[len(at) - at[::-1].index(here):] if here in at else []
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", behind)
     if spec and spec.loader:
         module = type(sys)(spec.name)
         module.__spec__, module.__file__ = spec, spec.origin

@@ -247,8 +247,12 @@ void check_stmt(struct comp *c, struct stmt *st)
 			FAIL_AT(c, st, "%s.L2::cache_hint: the policy must be a 64-bit register", od->name);
 		st->nops--;
 	}
-	if (od->id == OPID_ST && st->mod[MC_BULK] && !st->mod[MC_CP])
-		UNSUPPORTED(c, st, "'st.bulk' is not supported");
+	if (od->id == OPID_ST && st->mod[MC_BULK] && !st->mod[MC_CP]) {
+		if (st->mod[MC_BULK] != BULK_COPY || st->ntype || st->mod[MC_VEC] || st->mod[MC_CACHE] || (st->mod[MC_SEM] && st->mod[MC_SEM] != SEM_WEAK) ||
+		    st->mod[MC_SCOPE] || (st->mod[MC_SPACE] && st->mod[MC_SPACE] != SPACE_SHARED))
+			FAIL_AT(c, st, "st.bulk takes .weak and .shared::cta alone");
+		return;
+	}
 	/* no letter of its own in the table for "the type is missing": bit 0 */
 	if (!(od->types >> st->type[0] & 1)) {
 		if (!st->ntype)

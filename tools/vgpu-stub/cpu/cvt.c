@@ -428,3 +428,64 @@ void gen_cvt_small(struct tstate *ts, struct frame *f, const struct insn *in, u3
 	}
 	put(f, in, tmp, m);
 }
+
+/*
+ * Stochastic rounding: away from zero where the fraction that is cut off and the random bits, of which the highest is a half, carry.
+ * f16 takes 13 bits (of r's lower half), the others 16.
+ */
+static u32 to_random(const struct insn *in, double v, u32 r)
+{
+	static const struct { u8 frac, bits; s8 emin; u16 max, top, nan, sign; } forms[] = {
+		{ 10, 13, -14, 0x7bff, 0x7c00, 0x7fff, 0x8000 }, { 7, 16, -126, 0x7f7f, 0x7f80, 0x7fff, 0x8000 },
+	};
+	const struct small *s = in->type >= T_E4M3X4 ? &smalls[in->type - T_E4M3X4] : NULL;
+	u32 h = in->type == T_BF16X2, frac = s ? s->frac : forms[h].frac, bits = s ? 16 : forms[h].bits;
+	u32 most = s ? s->max : in->flags & INF_SATFINITE ? forms[h].max : forms[h].top, sign = s ? s->sign : forms[h].sign;
+	int emin = s ? s->emin : forms[h].emin, q;
+	double a = fabs(v);
+
+	if (v != v)
+		return s ? s->nan : forms[h].nan;
+	if ((in->flags & INF_RELU) && v <= 0)
+		return 0;
+	if (a > 0 && !isinf(a)) {
+		q = ilogb(a) < emin ? emin : ilogb(a);
+		a = floor(ldexp(a, (int)frac - q) + ldexp(r & ((1u << bits) - 1), -(int)bits)) + ldexp(q - emin, (int)frac);
+	}
+	return (a < most ? (u32)a : most) | (signbit(v) ? sign : 0);
+}
+
+static u32 reversed(u32 r)
+{
+	u32 v = 0;
+
+	for (u32 i = 0; i < 16; i++)
+		v |= (r >> i & 1) << (15 - i);
+	return v;
+}
+
+/*
+ * Of four, each pair has a half of the random bits: the second of it as they are, the first in reverse, which is what hardware was
+ * measured to do; the ISA says whose half is whose. Of two, each has its own half.
+ */
+void gen_cvt_random(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
+{
+	bool four = in->type >= T_E4M3X4;
+	u32 n = four ? 4 : 2, bits = in->type == T_E2M1X4 ? 4 : four ? 8 : 16;
+	const u32 *random = opnd(f, in->o[5]);
+	_Alignas(64) u64 tmp[LANES];
+
+	(void)ts;
+	for (u32 l = 0; l < LANES; l++) {
+		u32 r = 0;
+
+		for (u32 i = 0; i < n; i++) {
+			const u32 *from = opnd(f, in->o[1 + i]);
+			u32 place = n - 1 - i, half = random[l] >> (four ? place / 2 : place) * 16 & 0xffff;
+
+			r |= to_random(in, load_float(in, from, l), four && place % 2 ? reversed(half) : half) << place * bits;
+		}
+		((u32 *)tmp)[l] = r;
+	}
+	put(f, in, tmp, m);
+}

@@ -32,7 +32,7 @@ struct operand {
 	const char *sel;
 };
 
-#define MAX_OPS 8
+#define MAX_OPS 10
 struct stmt {
 	const struct opdesc *od;
 	u8 mod[MC_COUNT];

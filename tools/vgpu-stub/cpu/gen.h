@@ -9,7 +9,7 @@
 #include "cpu.h"
 
 /* cvt.c: o[0] = o[1], o[2], o[3] */
-gen_fn gen_cvt, gen_cvt_pack, gen_cvt_small;
+gen_fn gen_cvt, gen_cvt_pack, gen_cvt_small, gen_cvt_random;
 /* tensor.c: one register of a product, as TENSOR_MMA has it, of integers of 4 bits and bits, .f64, and what saturates; sub2: see there */
 gen_fn gen_product;
 /* sparse.c: one register of mma.sp */

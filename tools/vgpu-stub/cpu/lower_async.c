@@ -368,6 +368,72 @@ void tell_mbarrier(struct comp *c, struct stmt *st, u32 i, u32 bytes)
 	tell(c, st, i, widen(c, st, neg, 32));
 }
 
+/*
+ * st.bulk: zeros of shared memory, eight bytes a round (PTX ISA, st.bulk). A size of 64 bits counts whole: what no memory has room for
+ * is as far beyond as 32 bits go.
+ */
+static void lower_fill(struct comp *c, struct stmt *st)
+{
+	const struct operand *n = &st->op[1];
+	u32 guard = c->guard, zero = konst(c, 0, 0), size, i, p, wide;
+	struct label *end, *more;
+	bool gneg = c->gneg;
+	struct insn to;
+
+	if (st->nops != 3 || st->op[0].kind != O_ADDR)
+		FAIL_AT(c, st, "st.bulk: an address, a size and 0 expected");
+	if (n->kind != O_INT && (n->kind != O_REG || n->type == T_PRED || type_is_float(n->type) || type_bytes(n->type) < 4 || type_bytes(n->type) > 8))
+		FAIL_AT(c, st, "st.bulk: a size of 64 bits expected");
+	if (n->kind == O_INT && n->imm % 8)
+		FAIL_AT(c, st, "st.bulk: the size must be a multiple of 8");
+	if (st->op[2].kind != O_INT || st->op[2].imm)
+		FAIL_AT(c, st, "st.bulk: the value stored must be 0");
+	memset(&to, 0, sizeof(to));
+	lower_address(c, st, &st->op[0], &to);
+	c->guard = OPND_NONE;
+	if (n->kind == O_REG && type_bytes(n->type) == 4) {
+		size = n->reg;
+	} else {
+		wide = new_reg(c, T_B64);
+		size = new_reg(c, T_B32);
+		emit_lane(c, st, LOP_MIN, T_U64, 1, wide, src(c, st, n, T_U64), konst(c, 0xffffffff, 1), OPND_NONE);
+		emit_lane(c, st, LOP_XTR, T_U64, 0, size, wide, zero, konst(c, ~0u, 0));
+	}
+	i = new_reg(c, T_B32);
+	emit_lane(c, st, LOP_AND, T_U32, 0, i, size, konst(c, ~7u, 0), OPND_NONE);
+	size = i;
+	/* lanes that are not there have nothing to store */
+	if (guard != OPND_NONE) {
+		u32 some = new_reg(c, T_B32);
+
+		emit_lane(c, st, LOP_SELP, T_U32, 0, some, gneg ? zero : size, gneg ? size : zero, guard);
+		size = some;
+	}
+	i = new_reg(c, T_B32);
+	p = new_reg(c, T_PRED);
+	emit_lane(c, st, LOP_MOV, T_U32, 0, i, zero, OPND_NONE, OPND_NONE);
+	end = here(c, "filled", false);
+	emit_cmp(c, st, CMP_EQ, T_U32, p, size, zero, 0, OPND_NONE, false);
+	c->guard = p;
+	c->gneg = false;
+	emit(c, K_CBRA)->taken = end->id;
+	c->guard = OPND_NONE;
+	more = here(c, "fill", true);
+	{
+		struct insn at = to;
+
+		at.o[4] = advanced(c, st, &to, i);
+		word64(c, &at, K_ST, konst(c, 0, 1));
+	}
+	emit_lane(c, st, LOP_ADD, T_U32, 0, i, i, konst(c, 8, 0), OPND_NONE);
+	emit_cmp(c, st, CMP_LT, T_U32, p, i, size, 0, OPND_NONE, false);
+	c->guard = p;
+	emit(c, K_CBRA)->taken = more->id;
+	end->at = c->ncode;
+	c->guard = guard;
+	c->gneg = gneg;
+}
+
 bool lower_behind(struct comp *c, struct stmt *st, void (*write)(struct comp *c, struct stmt *st))
 {
 	u32 bytes = type_bytes(st->type[0]) * (st->mod[MC_VEC] ? st->mod[MC_VEC] : 1);
@@ -377,6 +443,10 @@ bool lower_behind(struct comp *c, struct stmt *st, void (*write)(struct comp *c,
 		if (st->nops > 2)
 			FAIL_AT(c, st, "%s: %u operands are too many", st->od->name, st->nops);
 		return false;
+	}
+	if (!st->mod[MC_CP] && st->od->id == OPID_ST && st->mod[MC_BULK] == BULK_COPY) {
+		lower_fill(c, st);
+		return true;
 	}
 	if (st->mod[MC_CP] != CP_ASYNC || st->mod[MC_BULK] != BULK_TX || bytes < 4)
 		UNSUPPORTED(c, st, "'%s%s' without an mbarrier, or of less than a word, is not supported", st->od->name,

@@ -94,7 +94,7 @@ static void cvt_small(struct comp *c, struct stmt *st)
 	else if (scale)
 		ok = (at == T_F32 || at == T_BF16X2) && (rnd == RND_RZ || rnd == RND_RP) && !st->mod[MC_RELU];
 	else
-		ok = (at == T_F32 || (at == T_F16X2 && (dt == T_E4M3X2 || dt == T_E5M2X2))) && rnd == RND_RN && st->mod[MC_SATF];
+		ok = (at == T_F32 || at == T_F16X2 || at == T_BF16X2) && rnd == RND_RN && st->mod[MC_SATF];
 	if (!ok || st->ntype != 2)
 		UNSUPPORTED(c, st, "cvt.%s.%s with these modifiers is not supported", type_name(dt), type_name(at));
 	if (st->nops != need)
@@ -107,6 +107,45 @@ static void cvt_small(struct comp *c, struct stmt *st)
 	emit_cvt(c, st, gen_cvt_small, a, b, OPND_NONE);
 }
 
+/* cvt.rs: two or four .f32 with random bits; the first is the uppermost. */
+static void cvt_random(struct comp *c, struct stmt *st)
+{
+	enum type dt = st->type[0];
+	bool four = dt >= T_E4M3X4 && dt <= T_E3M2X4;
+	struct operand *d = &st->op[0], *v = &st->op[1], *bits;
+	u32 n = four ? 4 : 2, need = four ? 3 : 4, from[4];
+	struct insn *in;
+
+	if ((!four && dt != T_F16X2 && dt != T_BF16X2) || st->ntype != 2 || st->type[1] != T_F32 || st->mod[MC_FTZ] || st->mod[MC_SAT] ||
+	    (four && !st->mod[MC_SATF]))
+		FAIL_AT(c, st, "cvt.rs takes .f32 to .f16x2 or .bf16x2, or with .satfinite to four numbers of 8, 6 or 4 bits");
+	if (st->nops != need)
+		FAIL_AT(c, st, "cvt takes %u operands here", need);
+	if (d->kind != O_REG || type_bytes(d->type) != type_bytes(dt) || (!is_bits(d->type) && d->type != dt))
+		FAIL_AT(c, st, "cvt: bad destination register");
+	if (four && (v->kind != O_VEC || v->n != 4))
+		FAIL_AT(c, st, "cvt: {a, b, e, f} are its sources here");
+	for (u32 i = 0; i < n; i++)
+		from[i] = cvt_source(c, st, four ? &v->elem[i] : v + i, T_F32);
+	for (u32 i = n; i < 4; i++)
+		from[i] = from[0];
+	bits = &st->op[need - 1];
+	if (bits->kind != O_REG || type_bytes(bits->type) != 4 || bits->type == T_F32)
+		FAIL_AT(c, st, "cvt: random bits are a register of .b32");
+	in = emit(c, K_GEN);
+	in->u.gen = gen_cvt_random;
+	in->lop = OPID_CVT;
+	in->o[0] = d->reg;
+	for (u32 i = 0; i < 4; i++)
+		in->o[1 + i] = from[i];
+	in->o[5] = bits->reg;
+	in->def = 1;
+	in->use = 0x3e;
+	in->type = dt;
+	in->stype = T_F32;
+	in->flags = (u8)((st->mod[MC_RELU] ? INF_RELU : 0) | (st->mod[MC_SATF] ? INF_SATFINITE : 0));
+}
+
 void lower_cvt(struct comp *c, struct stmt *st)
 {
 	enum type dt = st->type[0], at = st->type[1];
@@ -114,8 +153,12 @@ void lower_cvt(struct comp *c, struct stmt *st)
 	u32 a, b = OPND_NONE, need = dt == T_F16X2 || dt == T_BF16X2 ? 3 : 2;
 	u8 rnd = st->mod[MC_RND];
 
-	if (rnd == RND_RS)
-		UNSUPPORTED(c, st, "cvt.rs is not supported");
+	if (rnd == RND_RS || (dt >= T_E4M3X4 && dt <= T_E3M2X4)) {
+		if (rnd != RND_RS)
+			FAIL_AT(c, st, "cvt.%s takes .rs", type_name(dt));
+		cvt_random(c, st);
+		return;
+	}
 	if (st->mod[MC_PACK]) {
 		cvt_pack(c, st);
 		return;

@@ -5,7 +5,8 @@
  * Four warps multiply: each makes its own sixteen rows, at once, which nobody may tell from later; what is waited for has been done. What a
  * descriptor names is loaded as ldmatrix loads it, and the products are those of mma: lower_mma.c.
  *
- * Matrices lie in shared memory in rows of 16 bytes. Along k an operand always has 32 bytes, j = 0 and 1 of 16 each; across, rows
+ * Matrices lie in shared memory in rows of 16 bytes. Along k an operand always has 32 bytes, j = 0 and 1 of 16 each (b of a product with a
+ * sparse a, 9.7.15.6, has 64: half of a's elements are stored, and metadata in the lanes as in mma.sp's larger shapes); across, rows
  * of a (columns of b) come by eights, block i. Where block (i, j) begins, by whether k runs along the bytes of a row:
  *
  *     k along:  start + i stride + j lead           rows `pitch` apart     (swizzled: j 16)
@@ -84,7 +85,7 @@ static void open_desc(struct comp *c, struct stmt *st, const struct operand *o, 
 }
 
 /* The words of block (i, j); sixteen: 16 i */
-static u32 load_block(struct comp *c, struct stmt *st, const struct desc *d, u32 sixteen, bool j)
+static u32 load_block(struct comp *c, struct stmt *st, const struct desc *d, u32 sixteen, u32 j)
 {
 	u32 at = d->at, off, bits, r = new_reg(c, T_B32), turned;
 	struct insn *in;
@@ -96,7 +97,7 @@ static u32 load_block(struct comp *c, struct stmt *st, const struct desc *d, u32
 		off = lane2(c, st, LOP_MUL, lane2(c, st, LOP_SHR, sixteen, konst(c, 4, 0)), d->stride);
 	}
 	if (j)
-		off = lane2(c, st, LOP_ADD, off, d->next);
+		off = lane2(c, st, LOP_ADD, off, j > 1 ? lane2(c, st, LOP_MUL, d->next, konst(c, j, 0)) : d->next);
 	at = lane2(c, st, LOP_ADD, at, off);
 	bits = lane2(c, st, LOP_SHR, lane2(c, st, LOP_SUB, at, d->phase), konst(c, 3, 0));
 	at = lane2(c, st, LOP_XOR, at, lane2(c, st, LOP_AND, bits, d->mask));
@@ -131,6 +132,11 @@ static bool legal(const struct stmt *st, u32 n, u32 k)
 	enum type d = st->type[0], a = st->type[1], b = st->type[2];
 	bool ints = a == T_S8 || a == T_U8 || a == T_B1;
 
+	if (st->mod[MC_SPARSE]) {
+		if (st->mod[MC_SPARSE] != SPARSE_ANY || a == T_B1)
+			return false;
+		k /= 2;
+	}
 	if (!n || n > 256 || n % 8 || (ints && n > 32 && n % 16))
 		return false;
 	switch (a) {
@@ -146,33 +152,78 @@ static bool legal(const struct stmt *st, u32 n, u32 k)
 	}
 }
 
+/* One register of a product with a sparse a: sparse.c */
+static void sparse_part(struct comp *c, struct stmt *st, u32 d, u32 a, u32 b0, u32 b1, u32 meta, u32 acc, bool upper, u8 which)
+{
+	struct insn *in = emit(c, K_GEN);
+
+	in->u.gen = gen_sparse;
+	in->lop = OPID_MMA;
+	in->o[0] = d;
+	in->o[1] = a;
+	in->o[2] = b0;
+	in->o[3] = b1;
+	in->o[4] = meta;
+	in->o[5] = acc;
+	in->def = 1;
+	in->use = 62;
+	in->type = st->type[1];
+	in->stype = st->type[2];
+	in->sub2 = which;
+	in->flags = st->mod[MC_SATF] ? INF_SATFINITE : 0;
+	in->imm = SPARSE_LARGE | (upper ? SPARSE_UPPER : 0) | SPARSE_SELECTOR * st->op[4].imm;
+	in->mxcsr = 0x1f80;
+}
+
+static u32 pack2(struct comp *c, struct stmt *st, u32 lo, u32 hi)
+{
+	u32 r = new_reg(c, T_B64);
+
+	emit_lane(c, st, LOP_PACK, T_U64, 1, r, lo, hi, OPND_NONE);
+	return r;
+}
+
+/* What does not fit the selector is refused; the metadata. */
+static u32 sparse_meta(struct comp *c, struct stmt *st)
+{
+	bool bytes = type_bytes(st->type[1]) == 1;
+
+	if (st->op[4].kind != O_INT || st->op[4].imm < 0 || st->op[4].imm > !bytes)
+		FAIL_AT(c, st, "wgmma.sp: the sparsity selector is 0%s here", bytes ? "" : " or 1");
+	/* it may lie in a register of the result */
+	return lane2(c, st, LOP_OR, tensor_part(c, st, &st->op[3], 0, 1, T_B32, false), konst(c, 0, 0));
+}
+
 #define AT_ONCE 8u      /* blocks of b that are loaded before they are multiplied */
 
 static void multiply(struct comp *c, struct stmt *st)
 {
-	u32 n = 8u * st->mod[MC_MNUM], k = 8u * st->mod[MC_MSHAPE], a[4], b[AT_ONCE][2], acc[4], d[4], per, total, i, j, m, rows, zero = konst(c, 0, 0);
+	u32 n = 8u * st->mod[MC_MNUM], k = 8u * st->mod[MC_MSHAPE], a[4], b[AT_ONCE][4], acc[4], d[4], per, total, i, j, m, rows, meta = 0, pa[2] = { 0 }, sp = st->mod[MC_SPARSE] ? 2 : 0, zero = konst(c, 0, 0);
 	enum type dt = st->type[0], at = st->type[1], word = dt == T_F16 ? T_B32 : dt;
 	bool ints = at == T_S8 || at == T_U8 || at == T_B1, halves = at == T_F16 || at == T_BF16, regs = st->op[1].kind == O_VEC;
 	bool minus = false, across_a = false, across_b = false;
 	struct product p = { .d = dt, .a = at, .b = st->type[2], .rows = 2, .cols = 1, .words = 2, .sat = st->mod[MC_SATF], .op = st->mod[MC_BOOL] };
-	const struct operand *scale = &st->op[3];
+	const struct operand *scale = &st->op[3 + sp];
 	struct desc da, db;
 
 	if (st->ntype != 3 || !legal(st, n, k) || (p.sat && (!ints || at == T_B1)) || (at == T_B1) != (st->mod[MC_BOOL] == BOOL_AND && st->mod[MC_RED] == RED_POPC) ||
 	    (at != T_B1 && (st->mod[MC_BOOL] || st->mod[MC_RED])))
 		UNSUPPORTED(c, st, "wgmma: this shape with .%s, .%s and .%s is not supported", type_name(dt), type_name(at), type_name(st->type[2]));
-	if (st->nops != (ints ? 4u : !halves ? 6u : regs ? 7u : 8u))
-		FAIL_AT(c, st, "wgmma: %u operands are too %s", st->nops, st->nops < (ints ? 4u : !halves ? 6u : regs ? 7u : 8u) ? "few" : "many");
+	i = (ints ? 4 : !halves ? 6 : regs ? 7 : 8) + sp;
+	if (st->nops != i)
+		FAIL_AT(c, st, "wgmma: %u operands are too %s", st->nops, st->nops < i ? "few" : "many");
 	if (scale->kind != O_INT && (scale->kind != O_REG || scale->type != T_PRED))
 		FAIL_AT(c, st, "wgmma: scale-d must be a predicate");
 	if (!ints) {
-		minus = immediate(c, st, 4, 1, -1);
-		minus ^= immediate(c, st, 5, 1, -1);
+		minus = immediate(c, st, 4 + sp, 1, -1);
+		minus ^= immediate(c, st, 5 + sp, 1, -1);
 	}
 	if (halves) {
-		across_a = !regs && immediate(c, st, 6, 0, 1);
-		across_b = immediate(c, st, regs ? 6 : 7, 0, 1);
+		across_a = !regs && immediate(c, st, 6 + sp, 0, 1);
+		across_b = immediate(c, st, (regs ? 6 : 7) + sp, 0, 1);
 	}
+	if (sp)
+		meta = sparse_meta(c, st);
 	tensor_together(c, st);
 	per = product_results(&p);
 	total = n / 8 * per;
@@ -192,12 +243,14 @@ static void multiply(struct comp *c, struct stmt *st)
 
 		a[i] = lane2(c, st, LOP_XOR, a[i], konst(c, minus ? sign : 0, 0));
 	}
+	for (i = 0; i < sp; i++)
+		pa[i] = pack2(c, st, a[i], a[2 + i]);
 	open_desc(c, st, &st->op[2], across_b, &db);
 	for (i = 0; i < n / 8; i += AT_ONCE) {
 		u32 some = n / 8 - i < AT_ONCE ? n / 8 - i : AT_ONCE;
 
 		for (j = 0; j < some; j++)
-			for (m = 0; m < 2; m++)
+			for (m = 0; m < 2 + sp; m++)
 				b[j][m] = load_block(c, st, &db, konst(c, 16 * (i + j), 0), m);
 		for (j = 0; j < some; j++) {
 			for (m = 0; m < per; m++) {
@@ -212,7 +265,15 @@ static void multiply(struct comp *c, struct stmt *st)
 					acc[m] = sum;
 				}
 			}
-			emit_product(c, st, &p, a, b[j], acc, d);
+			if (!sp) {
+				emit_product(c, st, &p, a, b[j], acc, d);
+				continue;
+			}
+			for (m = 0; m < 2; m++)
+				b[j][m] = pack2(c, st, b[j][2 * m], b[j][2 * m + 1]);
+			for (m = 0; m < per; m++)
+				sparse_part(c, st, d[m], pa[m / (per / 2)], b[j][0], b[j][1], meta, acc[m], m / (per / 2),
+					    dt == T_F16 ? TENSOR_BOTH : m % 2 ? TENSOR_ODD : 0);
 		}
 	}
 }

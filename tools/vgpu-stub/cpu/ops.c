@@ -17,6 +17,7 @@
 #define TI8 (T(U8) | T(S8))
 #define TI4 (T(U4) | T(S4) | T(U2) | T(S2))
 #define TSMALL (T(E4M3X2) | T(E5M2X2) | T(E2M1X2) | T(E2M3X2) | T(E3M2X2) | T(UE8M0X2))
+#define TSMALL4 (T(E4M3X4) | T(E5M2X4) | T(E2M1X4) | T(E2M3X4) | T(E3M2X4))
 #define TI16 (T(U16) | T(S16))
 #define TI32 (T(U32) | T(S32))
 #define TI64 (T(U64) | T(S64))
@@ -216,7 +217,8 @@ static const struct { const char *name; u8 bytes; } types[T_COUNT] = {
 	[T_E4M3X2] = { "e4m3x2", 2 }, [T_E5M2X2] = { "e5m2x2", 2 }, [T_E2M1X2] = { "e2m1x2", 1 },
 	[T_E2M3X2] = { "e2m3x2", 2 }, [T_E3M2X2] = { "e3m2x2", 2 }, [T_UE8M0X2] = { "ue8m0x2", 2 },
 	[T_U4] = { "u4", 1 }, [T_S4] = { "s4", 1 }, [T_U2] = { "u2", 1 }, [T_S2] = { "s2", 1 }, [T_B1] = { "b1", 1 },
-	[T_E4M3] = { "e4m3", 1 }, [T_E5M2] = { "e5m2", 1 },
+	[T_E4M3] = { "e4m3", 1 }, [T_E5M2] = { "e5m2", 1 }, [T_E4M3X4] = { "e4m3x4", 4 }, [T_E5M2X4] = { "e5m2x4", 4 },
+	[T_E2M1X4] = { "e2m1x4", 2 }, [T_E2M3X4] = { "e2m3x4", 4 }, [T_E3M2X4] = { "e3m2x4", 4 },
 };
 
 u32 type_bytes(enum type t)

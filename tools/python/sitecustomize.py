@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""vgpu run: what a Python package needs around it, when a program imports it.
+
+Which packages a program has is known in its interpreter only: behind a shell, uv run, torchrun or a process pool vgpu run sees none of
+that. So what is for one package is done when that is imported, before its first line runs: variables, where the user has set none,
+and libraries that it opens by name. Other programs see nothing of it, and nothing of a package is changed on disk. Python imports this
+file by itself: its folder is on PYTHONPATH. vgpu run -v has it say what it does.
+"""
+import glob
+import importlib.machinery
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _installed(pattern):
+    """The first match of a pattern below the folders that packages come from, or None."""
+    return next((found for folder in sys.path if folder for found in sorted(glob.glob(os.path.join(glob.escape(folder), pattern)))), None)
+
+
+def _say(whom, what):
+    if os.environ.get("VGPU_TURN"):
+        print(f"vgpu: {whom}: {what}", file=sys.stderr)
+
+
+def _set(whom, name, value):
+    if not os.environ.get(name):
+        os.environ[name] = value
+        _say(whom, f"{name}={value}")
+
+
+def _open(whom, *names):
+    """What is open already is taken by everybody who opens a file of its soname, wherever that lies."""
+    import ctypes
+    for name in names:
+        path = os.path.join(os.path.dirname(HERE), "xla", name)
+        try:
+            ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+            _say(whom, f"opened {path}")
+        except OSError as e:
+            print(f"vgpu: {whom}: {e}: build it with 'make', or reinstall", file=sys.stderr)
+
+
+def _xla(whom):
+    # its search runs tens of Triton's kernels for each product, in seconds each
+    _set(whom, "XLA_FLAGS", "--xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false")
+    # XLA compiles nothing without a cuDNN handle: ours has handles, and refuses the rest by name. TensorFlow takes no device unless
+    # the three others can be opened, too; without them JAX speaks of an internal error where they say what is not there.
+    _open(whom, "libcudnn.so.9", "libcufft.so.11", "libcufft.so.12", "libcusparse.so.12", "libcusolver.so.11", "libcusolver.so.12")        # CUDA 12, 13
+
+
+def _jax():
+    if not _installed("jax_plugins/xla_cuda1[23]"):
+        return
+    # before the ptxas of a wheel; JAX hands it to XLA as its data dir
+    _set("JAX", "CUDA_ROOT", os.path.dirname(HERE))
+    # of the libraries that its check wants, only the ones that it uses need to be there
+    _set("JAX", "JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")
+    # three quarters of a device's memory at its start, else: that is the machine's here
+    _set("JAX", "XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    _xla("JAX")
+
+
+def _tensorflow():
+    # there are wheels with and without CUDA under this name
+    if not _installed("tensorflow/libtensorflow_cc.so.2"):
+        return
+    # it takes all of a device's memory at its start, which is the machine's here
+    _set("TensorFlow", "TF_FORCE_GPU_ALLOW_GROWTH", "true")
+    _xla("TensorFlow")
+
+
+def _cupy():
+    # its signals and splines import its sparse matrices, whether they use any or not
+    _open("CuPy", "libcusparse.so.12")
+
+
+def _tinygrad():
+    # files, by tinygrad's own rule for these two names: it looks into no LD_LIBRARY_PATH and no wheel; CuPy has a rule of its own for the first
+    if not _installed("cupy/_core"):
+        folder = os.path.dirname(HERE)          # installed; in a build the libraries lie one above
+        libcuda = [p for p in (os.path.join(folder, "libcuda.so.1"), os.path.join(os.path.dirname(folder), "libcuda.so.1")) if os.path.exists(p)]
+        if libcuda:
+            _set("tinygrad", "CUDA_PATH", libcuda[0])
+    nvrtc = _installed("nvidia/*/lib/libnvrtc.so.1[23]")
+    if nvrtc:
+        _set("tinygrad", "NVRTC_PATH", os.path.realpath(nvrtc))
+
+
+# What is done before a package's first line.
+BEFORE = {"jax": _jax, "tensorflow": _tensorflow, "cupyx": _cupy, "tinygrad": _tinygrad}
+
+
+class _Before:
+    """Stands before the finders of modules, finds nothing itself, and is quick: it is asked for each import."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        do = BEFORE.pop(name, None)
+        if do:
+            do()
+        return None
+
+
+def _next_sitecustomize():
+    """The one that this file hides, if there is one: of the folders behind the last that is this one."""
+    at = [os.path.abspath(p or ".") for p in sys.path]
+    behind = sys.path[len(at) - at[::-1].index(HERE):] if HERE in at else []
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", behind)
+    if spec and spec.loader:
+        module = type(sys)(spec.name)
+        module.__spec__, module.__file__ = spec, spec.origin
+        spec.loader.exec_module(module)
+
+
+sys.meta_path.insert(0, _Before)
+_next_sitecustomize()
