@@ -125,6 +125,23 @@ AGENT_HOT static int ring_room(struct client *c, struct context *x, uint64_t ind
 	return index + n - head <= VGPU_DEV_IO_SLOTS;
 }
 
+/* The one payload slot of those that have something to check in it. */
+static int one_slot(const struct context *x, const struct vgpu_cmd *h, const union vgpu_slot *s)
+{
+	struct vgpu_params_at at;
+	struct vgpu_copy3d box;
+
+	if (h->op == VGPU_OP_COPY3D) {
+		__builtin_memcpy(&box, s->payload.bytes, sizeof(box));
+		return vgpu_check_copy3d(h, &box, &x->env) == VGPU_ST_OK;
+	}
+	if (h->op == VGPU_OP_LAUNCH_LARGE) {
+		__builtin_memcpy(&at, s->payload.bytes, sizeof(at));
+		return vgpu_check_params_at(h, &at, &x->env) == VGPU_ST_OK;
+	}
+	return 1;
+}
+
 /* Payload slots of a checked header, client's queue to device's ring. 0: malformed. */
 AGENT_HOT static int copy_payload(struct context *x, const struct vgpu_cmd *h, uint64_t index)
 {
@@ -136,13 +153,8 @@ AGENT_HOT static int copy_payload(struct context *x, const struct vgpu_cmd *h, u
 		copy_slot(&s, &x->ioq[(index + k) % VGPU_IOQ_SLOTS]);
 		if (s.payload.seq != (uint32_t)(index + k + 1) || s.payload.zero)
 			return 0;
-		if (h->op == VGPU_OP_COPY3D) {
-			struct vgpu_copy3d p;
-
-			__builtin_memcpy(&p, s.payload.bytes, sizeof(p));
-			if (vgpu_check_copy3d(h, &p, &x->env) != VGPU_ST_OK)
-				return 0;
-		}
+		if (h->op != VGPU_OP_LAUNCH && !one_slot(x, h, &s))
+			return 0;
 		/* two slots, as vgpu_check_cmd has seen */
 		if (h->op == VGPU_OP_GEMM || h->op == VGPU_OP_TRSM)
 			__builtin_memcpy((uint8_t *)&gemm + (k - 1) * VGPU_SLOT_PAYLOAD, s.payload.bytes, VGPU_SLOT_PAYLOAD);

@@ -117,6 +117,9 @@ static uint32_t check_io(const struct vgpu_cmd *c, const struct vgpu_check_env *
 			   VGPU_WAIT_STREAM(c->wait_tl) >= VGPU_MAX_STREAMS))
 		return VGPU_ST_PROTOCOL;
 	switch (c->op) {
+	case VGPU_OP_LAUNCH_LARGE:
+		ok = c->u.launch.param_bytes > VGPU_MAX_PARAM_BYTES && c->u.launch.param_bytes <= VGPU_MAX_LARGE_BYTES;
+		__attribute__((fallthrough));
 	case VGPU_OP_LAUNCH:
 		for (int i = 0; i < 3; i++)
 			ok = ok && c->u.launch.grid[i] && c->u.launch.block[i];
@@ -176,6 +179,9 @@ static unsigned slots_of(const struct vgpu_cmd *c, const struct vgpu_op_info *in
 	case VGPU_P_GEMM:
 		bytes = sizeof(struct vgpu_gemm);
 		break;
+	case VGPU_P_PLACE:
+		bytes = sizeof(struct vgpu_params_at);
+		break;
 	}
 	if (bytes > VGPU_MAX_PARAM_BYTES)
 		return 0;
@@ -202,6 +208,15 @@ uint32_t vgpu_check_copy3d(const struct vgpu_cmd *c, const struct vgpu_copy3d *p
 	    !volume(c->u.copy.src, w, p->height, p->depth, p->src_pitch, p->src_slice, env))
 		return VGPU_ST_PROTOCOL;
 	return VGPU_ST_OK;
+}
+
+uint32_t vgpu_check_params_at(const struct vgpu_cmd *c, const struct vgpu_params_at *p, const struct vgpu_check_env *env)
+{
+	uint64_t rest = 0;
+
+	for (unsigned i = 0; i < sizeof(p->rsvd) / sizeof(p->rsvd[0]); i++)
+		rest |= p->rsvd[i];
+	return !rest && inside(p->at, c->u.launch.param_bytes, env->window_base, env->window_bytes) ? VGPU_ST_OK : VGPU_ST_PROTOCOL;
 }
 
 /* One operand of a GEMM: rows x cols elements, once per matrix of the batch. */

@@ -44,6 +44,9 @@ uint32_t vgpu_check_copy3d(const struct vgpu_cmd *c, const struct vgpu_copy3d *p
 uint32_t vgpu_check_gemm(const struct vgpu_cmd *c, const struct vgpu_gemm *p,
 			 const struct vgpu_check_env *env);
 
+/* The payload of LAUNCH_LARGE. OK: the parameters lie in the window. */
+uint32_t vgpu_check_params_at(const struct vgpu_cmd *c, const struct vgpu_params_at *p, const struct vgpu_check_env *env);
+
 /* [addr, addr + bytes) lies in the window or in the device's span; no overflow. */
 int vgpu_check_range(uint64_t addr, uint64_t bytes, const struct vgpu_check_env *env);
 

@@ -140,6 +140,7 @@ _Static_assert(sizeof(struct vgpu_agent_page) == 64 * 9, "a line each");
 #define VGPU_FEATURE_GATES 16ull        /* ... and GATE, GATES, ALLOT, ALLOTS */
 #define VGPU_FEATURE_PRIORITY 32ull     /* ... and VGPU_CMD_PRIORITY */
 #define VGPU_FEATURE_CLUSTERS 64ull     /* ... and clusters in a launch's attributes */
+#define VGPU_FEATURE_LARGE 128ull       /* ... and LAUNCH_LARGE */
 
 /*
  * Versions: HELLO asks for the client's newest. An agent that is older refuses it and names its own newest; the client then asks for

@@ -41,7 +41,8 @@
 #define VGPU_SLOT_BYTES 64u
 #define VGPU_SLOT_PAYLOAD 56u
 #define VGPU_MAX_SLOTS 75u              /* header + 74 x 56 = 4144 bytes of payload */
-#define VGPU_MAX_PARAM_BYTES 4096u      /* inline kernel parameters, PTX ISA ".param" limit */
+#define VGPU_MAX_PARAM_BYTES 4096u      /* inline kernel parameters: all there could be before compute capability 7.0 */
+#define VGPU_MAX_LARGE_BYTES 32764u     /* those of LAUNCH_LARGE, which lie in the window; PTX ISA ".param" limit */
 
 #define VGPU_MAX_STREAMS 1024u          /* per context; 0 is the legacy default stream */
 #define VGPU_MAX_CONTEXTS 8u            /* per client, over all devices */
@@ -64,7 +65,7 @@ struct vgpu_cmd {
 			uint32_t fn;
 			uint32_t grid[3];
 			uint16_t block[3];
-			uint16_t param_bytes;   /* in the payload slots, 56 bytes each */
+			uint16_t param_bytes;   /* in the payload slots, 56 bytes each; of LAUNCH_LARGE: in the window */
 			uint32_t shared_bytes;  /* dynamic */
 			uint32_t attrs;         /* VGPU_LAUNCH_* */
 		} launch;
@@ -128,6 +129,16 @@ struct vgpu_copy3d {
 	uint64_t rsvd;
 };
 _Static_assert(sizeof(struct vgpu_copy3d) == VGPU_SLOT_PAYLOAD, "fills one slot");
+
+/*
+ * LAUNCH_LARGE, its one payload slot: where in the window launch.param_bytes lie, more than VGPU_MAX_PARAM_BYTES. They stay as they
+ * are until the command is complete; the device copies them into memory of its own before it looks at them.
+ */
+struct vgpu_params_at {
+	uint64_t at;
+	uint64_t rsvd[6];               /* zero */
+};
+_Static_assert(sizeof(struct vgpu_params_at) == VGPU_SLOT_PAYLOAD, "fills one slot");
 
 /*
  * GEMM and TRSM, their two payload slots. Matrices are column-major: element (i, j) of a matrix with
@@ -195,7 +206,7 @@ enum vgpu_op {
 #undef VGPU_OP
 };
 enum vgpu_op_queue { VGPU_Q_IO, VGPU_Q_CTL };
-enum vgpu_op_payload { VGPU_P_NONE, VGPU_P_PARAMS, VGPU_P_COPY3D, VGPU_P_DATA, VGPU_P_GEMM };
+enum vgpu_op_payload { VGPU_P_NONE, VGPU_P_PARAMS, VGPU_P_COPY3D, VGPU_P_DATA, VGPU_P_GEMM, VGPU_P_PLACE };
 
 /*
  * A reply: 64 bytes, written by one side, polled by the other. In client memory one per control
@@ -278,6 +289,7 @@ enum {
 #define VGPU_DEV_FEATURE_VMM 2u
 #define VGPU_DEV_FEATURE_PRIORITY 4u    /* it heeds VGPU_CMD_PRIORITY */
 #define VGPU_DEV_FEATURE_CLUSTERS 8u    /* of several blocks */
+#define VGPU_DEV_FEATURE_LARGE 16u      /* it knows LAUNCH_LARGE */
 
 /* Of MODULE_COMMIT: every body is read now and the first error is the module's, instead of when a kernel is first used. */
 #define VGPU_MODULE_EAGER 1u

@@ -90,6 +90,7 @@ t e2e/ptx_fresh 60 tests/e2e/ptx_fresh.sh
 many e2e 600 tests/e2e/run.sh "$B"
 t e2e/tensormap/9.0 60 "$B/bin/vgpu" run --private --cc 9.0 -- "$B/e2e/driver/tensormap"
 t e2e/cluster/9.0 60 "$B/bin/vgpu" run --private --cc 9.0 -- "$B/e2e/driver/cluster"
+t e2e/largeparams/7.0 120 "$B/bin/vgpu" run --private --cc 7.0 -- "$B/e2e/driver/largeparams"
 many e2e/avx2 600 env VGPU_CPU_ISA=avx2 tests/e2e/run.sh "$B"
 
 # --- the engine on a CUDA driver: ours, over a second agent and device
@@ -122,6 +123,7 @@ many offload 300 tests/offload/run.sh "$B"
 many strangers/debian 900 tests/strangers/debian.sh "$B"
 many strangers/wheels 5000 tests/strangers/wheels.sh "$B"
 many strangers/operators 1200 tests/strangers/operators.sh "$B"
+many strangers/curand 3000 tests/strangers/curand.sh "$B"
 # --- languages and frameworks as PyPI has them
 many languages 900 tests/languages/run.sh "$B"
 # --- what is ordered, by a model of CUDA's rules

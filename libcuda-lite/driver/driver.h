@@ -146,6 +146,9 @@ CUresult vg_launch(CUfunction fn, CUstream stream, bool pt, const struct vg_shap
 /* All checks of a launch but those of its stream. *packed: the parameters in one buffer, where they came so. */
 CUresult vg_launch_check(struct vg_func *f, const struct vg_shape *k, void **params, void **extra, const uint8_t **packed);
 /* The command of a launch, f->nslots slots, for vg_submit_run(). packed: its parameters in one buffer. */
+static inline bool vg_func_large(const struct vg_func *f) { return f->param_bytes > VGPU_MAX_PARAM_BYTES; }
+/* Of those: the body of its command, LAUNCH_LARGE. */
+void vg_launch_body(const struct vg_func *f, const struct vg_shape *k, uint64_t body[4]);
 unsigned vg_launch_image(const struct vg_func *f, const struct vg_shape *k, const uint8_t *packed, union vgpu_slot *to);
 /* Some launch of it that is good, to begin with: what launch_owner() may compare with. False: there is none. */
 bool vg_func_first(struct vg_func *f);

@@ -10,7 +10,7 @@
 
 #define INFO_BYTES (sizeof(struct vgpu_fn_info) + 1024 * sizeof(struct vgpu_fn_param))
 #define LOG_BYTES 4096u
-#define TOO_MANY 2u     /* vg_func.loaded: described, but its parameters do not fit a command */
+#define TOO_MANY 2u     /* vg_func.loaded: described, but nobody can take so many bytes of parameters */
 
 /*
  * Parameters -> pieces, none of which crosses a slot. Whole parameters of 4 or 8 bytes without gaps between them,
@@ -81,7 +81,7 @@ static uint32_t describe(struct vg_func *f)
 	memcpy(i, window, INFO_BYTES);
 	status = VGPU_ST_INTERNAL;
 	if (v[0] < sizeof *i || v[0] > INFO_BYTES || i->nparams > (v[0] - sizeof *i) / sizeof i->params[0] ||
-	    i->param_bytes > 0xffff)
+	    i->param_bytes > VGPU_MAX_LARGE_BYTES)
 		goto out;
 	for (uint32_t k = 0; k < i->nparams; k++)
 		if (i->params[k].offset > i->param_bytes || i->params[k].bytes > i->param_bytes - i->params[k].offset)
@@ -95,7 +95,7 @@ static uint32_t describe(struct vg_func *f)
 	if (status)
 		goto out;
 	f->param_bytes = f->info->param_bytes;
-	f->nslots = (uint16_t)(1 + vgpu_payload_slots(f->param_bytes));
+	f->nslots = (uint16_t)(1 + vgpu_payload_slots(vg_func_large(f) ? sizeof(struct vgpu_params_at) : f->param_bytes));
 	f->max_threads = f->info->max_threads ? f->info->max_threads : d->max_threads_per_block;
 	memcpy(f->reqntid, f->info->reqntid, sizeof f->reqntid);
 	f->cluster = f->info->cluster;
@@ -113,6 +113,14 @@ out:
 	return status;
 }
 
+/* More than 4 KiB of parameters: from compute capability 7.0 on. */
+static bool takes_large(int ordinal)
+{
+	const struct vgpu_device_info *d = &vg.info[ordinal];
+
+	return d->cc_major >= 7 && (d->features & VGPU_DEV_FEATURE_LARGE) && (vg.features & VGPU_FEATURE_LARGE);
+}
+
 uint32_t vg_func_load(struct vg_func *f)
 {
 	uint32_t status;
@@ -127,11 +135,11 @@ uint32_t vg_func_load(struct vg_func *f)
 		if (status == VGPU_ST_INVALID_PTX || status == VGPU_ST_PTX_VERSION || status == VGPU_ST_NOT_SUPPORTED)
 			f->load_status = status;
 		if (!status) {
-			bool fits = f->param_bytes <= VGPU_MAX_PARAM_BYTES;
+			bool small = !vg_func_large(f);
 
-			__atomic_store_n(&f->loaded, fits ? 1 : TOO_MANY, __ATOMIC_RELEASE);
-			/* launches that wait all go through vg_launch() */
-			if (fits && !vg.blocking && vg_func_first(f))
+			__atomic_store_n(&f->loaded, small || takes_large(f->ctx->ordinal) ? 1 : TOO_MANY, __ATOMIC_RELEASE);
+			/* launches that wait all go through vg_launch(), and large ones */
+			if (small && !vg.blocking && vg_func_first(f))
 				__atomic_store_n(&f->ready, f->ctx, __ATOMIC_RELEASE);
 		}
 	}

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Places in the window for copies of ordinary memory; they live as long as a launch may use them. */
+/* Places in the window for copies of ordinary memory, and for large parameters; they live as long as a launch may use them. */
 struct vg_staged {
 	struct vg_staged *next;
 	void *p;
@@ -136,6 +136,45 @@ static CUresult add_packing(struct vg_exec *e, enum vg_call call, const struct v
 	return CUDA_SUCCESS;
 }
 
+static struct vg_staged *stage(struct vg_exec *e, uint64_t bytes)
+{
+	struct vg_staged *s = malloc(sizeof *s);
+
+	if (!s)
+		return NULL;
+	*s = (struct vg_staged){ e->staged, vg_window_alloc(bytes, 64), bytes };
+	if (!s->p) {
+		free(s);
+		return NULL;
+	}
+	return e->staged = s;
+}
+
+static CUresult add_kernel(struct vg_exec *e, const struct vg_work *w)
+{
+	const struct vg_func *f = w->u.kernel.f;
+	struct vgpu_params_at at = { 0 };
+	struct vg_staged *staged;
+	uint64_t body[4];
+
+	if (vg_get(VG_FUNCTION, w->u.kernel.fn) != f)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (vg_func_large(f)) {
+		staged = stage(e, f->param_bytes);
+		if (!staged)
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		memcpy(staged->p, w->u.kernel.packed, f->param_bytes);
+		at.at = (uint64_t)(uintptr_t)staged->p;
+		vg_launch_body(f, &w->u.kernel.shape, body);
+		return add_command(e, VGPU_OP_LAUNCH_LARGE, body, &at, sizeof at);
+	}
+	if (!room_for(e->to, f->nslots))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	e->to->nslots += vg_launch_image(f, &w->u.kernel.shape, w->u.kernel.packed, e->to->image + e->to->nslots);
+	open_step(e->to)->commands++;
+	return CUDA_SUCCESS;
+}
+
 static CUresult add_copy(struct vg_exec *e, const struct vg_work *w)
 {
 	const struct vg_copy *k = &w->u.copy.k;
@@ -155,15 +194,9 @@ static CUresult add_copy(struct vg_exec *e, const struct vg_work *w)
 	/* Through a place of its own: a host function packs what stands there when the stream has come so far, or unpacks. */
 	if (__builtin_mul_overflow(k->width, k->height, &bytes) || __builtin_mul_overflow(bytes, k->depth, &bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	staged = malloc(sizeof *staged);
+	staged = stage(e, bytes);
 	if (!staged)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	*staged = (struct vg_staged){ e->staged, vg_window_alloc(bytes, 64), bytes };
-	if (!staged->p) {
-		free(staged);
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	e->staged = staged;
 	if (k->src_pageable) {
 		part.src = (uint64_t)(uintptr_t)staged->p;
 		part.src_pitch = k->width;
@@ -242,14 +275,7 @@ static CUresult add_work(struct vg_exec *e, const struct vg_work *w, struct vg_n
 	if (w->raw)
 		return add_command(e, w->raw->op, w->raw->body, w->raw->payload, w->raw->bytes);
 	switch ((int)w->type) {
-	case CU_GRAPH_NODE_TYPE_KERNEL:
-		if (vg_get(VG_FUNCTION, w->u.kernel.fn) != w->u.kernel.f)
-			return CUDA_ERROR_INVALID_HANDLE;
-		if (!room_for(e->to, w->u.kernel.f->nslots))
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		e->to->nslots += vg_launch_image(w->u.kernel.f, &w->u.kernel.shape, w->u.kernel.packed, e->to->image + e->to->nslots);
-		open_step(e->to)->commands++;
-		return CUDA_SUCCESS;
+	case CU_GRAPH_NODE_TYPE_KERNEL: return add_kernel(e, w);
 	case CU_GRAPH_NODE_TYPE_MEMCPY: return add_copy(e, w);
 	case CU_GRAPH_NODE_TYPE_MEMSET: return add_fill(e, &w->u.fill);
 	case CU_GRAPH_NODE_TYPE_GRAPH: return add_graph(e, w->u.child, bad);

@@ -187,14 +187,49 @@ static inline CUresult fill_all(const struct vg_func *f, const struct vg_stream 
 	return finish(f, s, slots, i, params);
 }
 
-/* Nothing here may fail: what is claimed is published. packed: parameters in one buffer instead. */
+/*
+ * More than fits a command: they lie in the window while it is on the way. When there is no room, what is behind other launches of the
+ * stream is given back first.
+ */
+static __attribute__((noinline, cold)) CUresult submit_large(struct vg_stream *s, const struct vg_func *f, const struct vg_shape *k,
+							     void *const *params, const uint8_t *packed)
+{
+	struct vgpu_params_at at = { 0 };
+	uint64_t body[4], ticket;
+	uint8_t *block;
+
+	vg_deferred_reap();
+	block = vg_window_alloc(f->param_bytes, 64);
+	if (!block) {
+		VG_TRY(vg_done(s->ctx, vg_stream_reach(s)));
+		vg_deferred_reap();
+		block = vg_window_alloc(f->param_bytes, 64);
+	}
+	if (!block)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (packed)
+		memcpy(block, packed, f->param_bytes);
+	else
+		for (uint32_t i = 0; i < f->info->nparams; i++)
+			memcpy(block + f->info->params[i].offset, params[i], f->info->params[i].bytes);
+	fill_body(body, f, k);
+	at.at = (uint64_t)(uintptr_t)block;
+	ticket = vg_submit(s, VGPU_OP_LAUNCH_LARGE, body, &at, sizeof at);
+	vg_defer(VG_DEFER_WINDOW, s->ctx, (uint16_t)s->index, ticket, block, f->param_bytes);
+	return CUDA_SUCCESS;
+}
+
+/* What is claimed is published: nothing may fail once it is. packed: parameters in one buffer instead. */
 static CUresult submit_launch(struct vg_stream *s, struct vg_func *f, const struct vg_shape *k, void *const *params,
 			      const uint8_t *packed)
 {
 	struct vg_ctx *c = s->ctx;
 	union vgpu_slot *slots = c->queue.slots;
-	uint64_t i = vg_claim(c, s, f->nslots);
+	uint64_t i;
 
+	if (VG_UNLIKELY(vg_func_large(f)))
+		return submit_large(s, f, k, params, packed);
+	i = vg_claim(c, s, f->nslots);
 	fill_head(&slots[i % VGPU_IOQ_SLOTS], s, i);
 	fill_body((uint64_t *)slots[i % VGPU_IOQ_SLOTS].cmd.u.body, f, k);
 	if (!packed)
@@ -213,7 +248,7 @@ CUresult vg_launch_check(struct vg_func *f, const struct vg_shape *k, void **par
 	if (status)
 		return vg_fail(f->ctx, status);
 	if (f->loaded != 1)
-		return vg_unsupported("a kernel with more than 4096 bytes of parameters");
+		return vg_unsupported("a kernel with more than 4096 bytes of parameters, below compute capability 7.0 or on this device,");
 	if (params && extra)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (extra)
@@ -242,6 +277,8 @@ CUresult vg_launch(CUfunction fn, CUstream stream, bool pt, const struct vg_shap
 	VG_TRY(submit_launch(s, f, k, params, f->npieces ? packed : NULL));
 	return vg_done(s->ctx, vg_stream_sync(s));
 }
+
+void vg_launch_body(const struct vg_func *f, const struct vg_shape *k, uint64_t body[4]) { fill_body(body, f, k); }
 
 unsigned vg_launch_image(const struct vg_func *f, const struct vg_shape *k, const uint8_t *packed, union vgpu_slot *to)
 {

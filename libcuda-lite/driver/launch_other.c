@@ -201,7 +201,7 @@ static CUresult legacy(CUfunction fn, struct vg_func **f)
 	VG_READY();
 	VG_TRY(vg_function(fn, f));
 	if (!(*f)->legacy_params) {
-		(*f)->legacy_params = calloc(1, VGPU_MAX_PARAM_BYTES);
+		(*f)->legacy_params = calloc(1, VGPU_MAX_LARGE_BYTES);
 		if (!(*f)->legacy_params)
 			return CUDA_ERROR_OUT_OF_MEMORY;
 	}
@@ -235,7 +235,7 @@ CUresult cuParamSetSize(CUfunction fn, unsigned int bytes)
 	struct vg_func *f;
 
 	VG_TRY(legacy(fn, &f));
-	if (bytes > VGPU_MAX_PARAM_BYTES)
+	if (bytes > VGPU_MAX_LARGE_BYTES)
 		return CUDA_ERROR_INVALID_VALUE;
 	f->legacy_bytes = bytes;
 	return CUDA_SUCCESS;
@@ -246,7 +246,7 @@ CUresult cuParamSetv(CUfunction fn, int offset, void *ptr, unsigned int bytes)
 	struct vg_func *f;
 
 	VG_TRY(legacy(fn, &f));
-	if (!ptr || offset < 0 || bytes > VGPU_MAX_PARAM_BYTES || (unsigned)offset > VGPU_MAX_PARAM_BYTES - bytes)
+	if (!ptr || offset < 0 || bytes > VGPU_MAX_LARGE_BYTES || (unsigned)offset > VGPU_MAX_LARGE_BYTES - bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	memcpy(f->legacy_params + offset, ptr, bytes);
 	return CUDA_SUCCESS;

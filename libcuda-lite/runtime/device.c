@@ -21,11 +21,14 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
 {
+	const void *caller = __builtin_return_address(0);
 	cudaError_t error = rt_check_device(device);
 
 	if (error != cudaSuccess)
 		return rt_set(error);
-	return rt_cu(cuDeviceGetAttribute(value, (CUdevice_attribute)attr, rt_devices[device].handle));
+	error = rt_cu(cuDeviceGetAttribute(value, (CUdevice_attribute)attr, rt_devices[device].handle));
+	rt_asked(value, attr, error, caller);
+	return error;
 }
 
 cudaError_t cudaGetDeviceFlags(unsigned int *flags)

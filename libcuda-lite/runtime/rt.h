@@ -123,6 +123,9 @@ cudaError_t rt_primary(int device, CUcontext *ctx);
 cudaError_t rt_check_device(int device);
 int rt_index(CUdevice dev);		/* -1: none of ours */
 
+/* newer.c: an attribute was asked for at that address. A library that takes its PTX on devices newer than itself alone is told of one. */
+void rt_asked(int *value, enum cudaDeviceAttr attr, cudaError_t error, const void *caller);
+
 /* symbols.c */
 struct rt_symbol *rt_find(const void *host);
 struct rt_symbol *rt_find_managed(const void *place);

@@ -24,6 +24,8 @@ BEGIN {
 	behind["CUlaunchConfig"] = "A"; behind["cudaLaunchConfig_t"] = "B"
 	behind["CUDA_MEMCPY2D"] = "G"; behind["CUDA_MEMCPY3D"] = "H"; behind["cudaMemcpy3DParms"] = "J"
 	behind["nvtxEventAttributes_t"] = "V"; behind["nvtxResourceAttributes_t"] = "Y"; behind["nvtxSyncUserAttributes_t"] = "Z"
+	# who asks counts: a body that a wrapper calls cannot see it
+	asked["cudaDeviceGetAttribute"] = "rt_asked(value, attr, r_, __builtin_return_address(0))"
 	named["nvtxDomainHandle_t"] = "O"; named["nvtxStringHandle_t"] = "R"
 	named["CUfunction"] = "K"; named["CUkernel"] = "M"; named["cudaKernel_t"] = "N"; named["cudaFunction_t"] = "N"
 }
@@ -255,6 +257,8 @@ END {
 		if (result_kind[f] != "v")
 			printf "r_ = " > c
 		printf "vgpu_impl_%s(%s);\n", f, names_of[f] > c
+		if (f in asked)
+			printf "\t%s;\n", asked[f] > c
 		a = "NULL"
 		if (f in desc && count[f] > 0)
 			a = "a_"

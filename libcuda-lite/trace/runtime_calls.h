@@ -5,3 +5,6 @@
 #if CUDART_MAJOR == 12
 #include "../runtime/eleven.h"
 #endif
+
+/* newer.c, for a wrapper */
+void rt_asked(int *value, enum cudaDeviceAttr attr, cudaError_t error, const void *caller);

@@ -34,6 +34,13 @@ static const char ptx_printf[] = HEAD
 	"\t.param .b32 r;\n\tcall.uni (r), vprintf, (f, a);\n\tld.param.b32 %r2, [r+0];\n\t}\n"
 	"\tadd.s32 %r1, %r1, 1;\n\tsetp.lt.u32 %q, %r1, 20000;\n\t@%q bra L;\n\tret;\n}\n";
 
+/* Looks at a word of its parameters for a while, and stores in p[0] how often it was another one; p[1]: it has run. */
+static const char ptx_steady[] = HEAD
+	".visible .entry steady(.param .u64 p, .param .align 4 .b8 w[4344])\n{\n\t.reg .b32 %r<6>;\n\t.reg .b64 %rd<5>;\n\t.reg .pred %q;\n"
+	"\tld.param.u64 %rd1, [p];\n\tmov.u64 %rd2, w;\n\tld.param.u32 %r1, [%rd2+4000];\n\tmov.u32 %r2, 0;\n\tmov.u32 %r3, 0;\n"
+	"L:\tshr.u32 %r5, %r3, 31;\n\tcvt.u64.u32 %rd3, %r5;\n\tadd.u64 %rd4, %rd2, %rd3;\n\tld.param.u32 %r4, [%rd4+4000];\n\tsetp.ne.u32 %q, %r1, %r4;\n\t@%q add.u32 %r2, %r2, 1;\n\tadd.u32 %r3, %r3, 1;\n"
+	"\tsetp.lt.u32 %q, %r3, 50000;\n\t@%q bra L;\n\tst.global.u32 [%rd1], %r2;\n\tst.global.u32 [%rd1+4], %r3;\n\tret;\n}\n";
+
 static int open_one(struct raw *r)
 {
 	int c;
@@ -215,6 +222,82 @@ static void addresses(void)
 	}
 }
 
+#define LARGE_AT (VGPU_STAGING_OFFSET + 0x20000)
+
+static int large(struct raw *r, int ctx, uint32_t fn, uint64_t at, unsigned bytes, unsigned word)
+{
+	struct vgpu_cmd c = { .op = VGPU_OP_LAUNCH_LARGE, .slots = 2, .stream = 1 };
+	struct vgpu_params_at p = { .at = at };
+
+	if (word)
+		p.rsvd[word - 1] = 1;
+	c.u.launch = (struct vgpu_body_launch){ .fn = fn, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .param_bytes = (uint16_t)bytes };
+	return raw_io(r, (unsigned)ctx, &c, &p, sizeof p, 0);
+}
+
+/* Parameters out of line: where they are not, changed while the kernel looks at them, their pages gone. */
+static void params(void)
+{
+	unsigned ran = 0;
+
+	for (unsigned i = 0; raw_time_left(0.3); i++) {
+		struct raw r;
+		int ctx = open_one(&r), st;
+		volatile uint32_t *out;
+		uint64_t at, bad;
+		uint32_t fn;
+
+		if (ctx < 0) {
+			raw_nap_ms(5);
+			continue;
+		}
+		fn = raw_kernel(&r, (unsigned)ctx, ptx_steady, "steady");
+		if (!fn) {
+			raw_miss("no kernel");
+			raw_close(&r);
+			continue;
+		}
+		out = raw_at(&r, VGPU_STAGING_OFFSET + 0x10000);
+		at = raw_va(&r, LARGE_AT);
+		memcpy(raw_at(&r, LARGE_AT), &(uint64_t){ raw_va(&r, VGPU_STAGING_OFFSET + 0x10000) }, 8);
+		bad = i & 8 ? raw_evil64() : raw_va(&r, VGPU_WINDOW_SPAN - 4351);
+		switch (i % 4) {
+		case 0:         /* another size, another place, words that are not there yet */
+			if (i & 4)
+				large(&r, ctx, fn, at, i & 16 ? 4096 : 32765, 0);
+			else
+				large(&r, ctx, fn, i & 16 ? at : bad - at < VGPU_WINDOW_SPAN / 2 ? 0 : bad, 4352, i & 16 ? 1 + i % 6 : 0);
+			raw_wait(&r, (unsigned)ctx, 1, r.ticket, 300);
+			if (!vgpu_load_acquire32(&raw_head(&r, (unsigned)ctx)->error))
+				raw_breach("parameters where there are none were taken");
+			break;
+		case 1:         /* never the page again, or while the command is on its way */
+			if (i & 4)
+				fallocate(r.seg_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, LARGE_AT, 8192);
+			large(&r, ctx, fn, at, 4352, 0);
+			fallocate(r.seg_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, LARGE_AT, 8192);
+			raw_wait(&r, (unsigned)ctx, 1, r.ticket, 300);
+			break;
+		default:
+			large(&r, ctx, fn, at, 4352, 0);
+			for (st = -1; st < 0 && raw_time_left(0.1);) {
+				for (unsigned k = 0; k < 100000; k++)
+					*(volatile uint32_t *)raw_at(&r, LARGE_AT + 8 + 4000) = k;
+				st = raw_wait(&r, (unsigned)ctx, 1, r.ticket, 0);
+			}
+			if (!st && out[1]) {
+				ran++;
+				if (out[0])
+					raw_breach("a kernel's parameters changed while it ran, %u times", out[0]);
+			}
+		}
+		raw_close(&r);
+	}
+	raw_say("%u kernels looked at their parameters", ran);
+	if (!ran)
+		raw_miss("no kernel has run");
+}
+
 /* As much device memory as there is, in many pieces, overlapping, freed twice, never freed. */
 static void hoard(void)
 {
@@ -362,6 +445,7 @@ const struct mode memory_modes[] = {
 	{ "drain", drain, "a drained window, its pages taken by others" },
 	{ "endless", endless, "endless kernels in many streams and contexts" },
 	{ "addresses", addresses, "kernels and copies at addresses of others" },
+	{ "params", params, "parameters in the window that are not there, change, go" },
 	{ "hoard", hoard, "all the memory there is" },
 	{ "spam", spam, "printf that nobody reads" },
 	{ "die-forked", die_forked, "SIGKILL mid-kernel, a forked child lives on" },

@@ -152,8 +152,8 @@ static void lengths(void)
 
 		if (session())
 			return;
-		c.op = (uint8_t)(1 + i % 9);
-		switch (i / 9 % 4) {
+		c.op = (uint8_t)(1 + i % 12);
+		switch (i / 12 % 4) {
 		case 0:		/* slot counts that do not fit the operation */
 			c.slots = slots[raw_rand() % 6];
 			break;
@@ -275,7 +275,7 @@ static void noise(void)
 			memcpy(payload + k, &(uint32_t){ raw_rand() }, 4);
 		/* Half of it near enough to the truth to get past the first check. */
 		if (n & 1) {
-			c.op = (uint8_t)(1 + raw_rand() % 9);
+			c.op = (uint8_t)(1 + raw_rand() % 12);
 			c.flags &= VGPU_CMD_FLAGS;
 			c.stream %= VGPU_MAX_STREAMS;
 			c.wait_tl = 0;

@@ -117,7 +117,7 @@ static void gen_wrong(struct gen *g)
 		"mov.u64 %qx, 8;\n\t@%po red.global.add.u32 [%qx], %r1;", "mul.wide.u32 %qx, %lane, 0x7fffff00;\n\tadd.s64 %qx, %in, %qx;\n\tld.global.u8 %r0, [%qx];",
 		"mul.wide.u32 %qx, %lane, 0x7fffff00;\n\tsub.s64 %qx, %own, %qx;\n\tst.global.u32 [%qx], %r0;",
 		"mov.u64 %qx, 64;\n\tld.global.u32 %r0, [%qx];", "mov.u64 %qx, 64;\n\tst.global.v2.u32 [%qx+8], {%r0, %r1};",
-		"cvt.u64.u32 %qx, %shb;\n\tcvta.shared.u64 %qx, %qx;\n\t@%po ld.u32 %r0, [%qx+1048576];",
+		"cvt.u64.u32 %qx, %shb;\n\tcvta.shared.u64 %qx, %qx;\n\t@%po ld.u32 %r0, [%qx+0x40000000];",    /* nearer by there are other blocks' windows */
 		"cvt.u64.u32 %qx, %shb;\n\tcvta.shared.u64 %qx, %qx;\n\t@%po st.u32 [%qx+-8], %r0;",
 		"mov.u64 %qx, tab;\n\t@%po ld.const.u32 %r0, [%qx+16777216];", "@%po ld.param.u32 %r0, [pb+44];",
 		"selp.b64 %qx, 0x7fffffffffffffff, %in, %po;\n\tld.global.u32 %r0, [%qx+1];", "shl.b64 %qx, %q0, 40;\n\t@%po ld.u16 %h0, [%qx];",

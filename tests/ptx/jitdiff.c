@@ -53,6 +53,7 @@ struct outcome {
 	uint32_t status[LAUNCHES];
 	unsigned char *bytes[LAUNCHES];         /* own, dump, acc, out */
 	char why[512];
+	struct engine_fault fault;              /* that why tells of */
 	unsigned strays;
 	struct memory at;                       /* where it was */
 };
@@ -177,6 +178,7 @@ static int start_and_wait(struct rig *r, const struct plan *p, int launch, uint3
 		st = rig_wait(r, index, SECONDS);
 	out->status[launch] = st;
 	if (st) {
+		out->fault = r->fault;
 		snprintf(out->why, sizeof(out->why), "launch %d: %s: %s (block %u thread %u,%u,%u address 0x%llx line %u)", launch,
 			 st == RIG_TIMEOUT ? "no end" : vgpu_status_text(st), r->fault_what, r->fault.block[0], r->fault.thread[0],
 			 r->fault.thread[1], r->fault.thread[2], (unsigned long long)r->fault.address, r->fault.ptx_line);
@@ -424,6 +426,26 @@ static int by_strips(void)
 	return (isa && !strcmp(isa, "avx2")) || !__builtin_cpu_supports("avx512f");
 }
 
+/*
+ * Lanes of a warp that have gone apart come to the same instruction at different times, and which of them goes first is open: two that
+ * fault there are each the first, of one engine. Of one lane, and of lanes at different instructions, reports are the same.
+ */
+static int other_lane(const struct plan *p, const struct outcome *a, const struct outcome *b)
+{
+	const struct engine_fault *x = &a->fault, *y = &b->fault;
+	const uint32_t *d;
+	uint32_t i, j;
+	int n = 0;
+
+	while (n < LAUNCHES - 1 && !a->status[n])
+		n++;
+	d = p->shape[n].block;
+	i = x->thread[0] + d[0] * (x->thread[1] + d[1] * x->thread[2]);
+	j = y->thread[0] + d[0] * (y->thread[1] + d[1] * y->thread[2]);
+	return a->status[n] && a->status[n] == b->status[n] && a->status[n] != RIG_TIMEOUT && x->ptx_line && x->ptx_line == y->ptx_line &&
+	       !memcmp(x->block, y->block, sizeof(x->block)) && i != j && i / 32 == j / 32;
+}
+
 /* In a process of its own, which a kernel without an end does not survive. */
 static int try_here(const char *text, const struct plan *p, int quiet)
 {
@@ -442,6 +464,8 @@ static int try_here(const char *text, const struct plan *p, int quiet)
 	if ((run_text(text, p, other_mode, &b) || first_bad(&a)) && !b.strays) {
 		/* a fault's report is a result as well: status, thread, address, line */
 		if (!strcmp(a.why, b.why) || (p->g->open && first_bad(&a) && first_bad(&a) == first_bad(&b)))
+			return SAME;
+		if (other_lane(p, &a, &b))
 			return SAME;
 		/* code for strips of a warp runs one to its end before the next: which lane's fault is the first is open */
 		if (other_mode == ENGINE_MODE_JIT && by_strips() && first_bad(&a) && first_bad(&b) &&

@@ -233,7 +233,9 @@ static int make_buffer(struct test *t, const char *a, const char *colon, unsigne
 	return 0;
 }
 
-/* One argument into out (at most 4096 bytes); returns its size or -1. */
+#define PARAM_BYTES 32768
+
+/* One argument into out (at most PARAM_BYTES); returns its size or -1. */
 static int make_arg(struct test *t, const char *a, unsigned char *out)
 {
 	const char *colon = strchr(a, ':'), *p;
@@ -263,7 +265,7 @@ static int make_arg(struct test *t, const char *a, unsigned char *out)
 		const char *bad;
 
 		p = strchr(p, '{');
-		if (!p || n > 4096 / ty.bytes)
+		if (!p || n > PARAM_BYTES / ty.bytes)
 			return -1;
 		vs = calloc(n + 1, sizeof(*vs));
 		bad = parse_values(p + 1, p + strlen(p) - 1, ty, vs, n, lookup_address, t);
@@ -280,7 +282,7 @@ static int make_params(struct test *t, const char *args, const struct engine_fun
 		       unsigned char *params)
 {
 	char piece[4096];
-	unsigned char one[4096];
+	unsigned char one[PARAM_BYTES];
 	uint32_t n = 0;
 
 	while (*args) {
@@ -310,7 +312,7 @@ static int make_params(struct test *t, const char *args, const struct engine_fun
 
 static void do_launch(struct test *t, const char *s, int async)
 {
-	static unsigned char params[8192];
+	static unsigned char params[PARAM_BYTES];
 	struct engine_launch l = { .grid = { 1, 1, 1 }, .block = { 1, 1, 1 } };
 	struct engine_func_info fi;
 	struct engine_symbol sym;

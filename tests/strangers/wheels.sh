@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Wheels of PyPI that nobody here had tried, unmodified: vgpu run -- python, and what a program of ours finds wrong with them.
-#   tests/strangers/wheels.sh BUILD [NAME...]      default: openmm drjit compute warp images slang
+#   tests/strangers/wheels.sh BUILD [NAME...]      default: openmm drjit compute warp images slang random
 # Each has a virtual environment in BUILD/strangers, with the versions below; what they are and compare: wheels/NAME_*.py.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,6 +20,7 @@ packages() {
 	warp) echo warp-lang==1.10.1 numpy==2.2.6 ;;
 	images) echo pyclesperanto==0.25.1 pyclesperanto-cuda==0.25.1 scipy==1.17.1 numpy==2.2.6 ;;
 	slang) echo slangpy==0.43.1 nvidia-cuda-nvrtc==13.2.86 nvidia-cuda-runtime==13.2.86 nvidia-cuda-crt==13.2.86 numpy==2.2.6 ;;
+	random) echo cupy-cuda13x==14.2.0 nvidia-curand==10.4.5.25 nvidia-cuda-nvrtc==13.1.115 nvidia-cuda-runtime==13.1.80 numpy==2.2.6 ;;
 	*) return 1 ;;
 	esac
 }
@@ -46,7 +47,7 @@ program() {
 	bad=1
 }
 
-for name in "${@:-openmm drjit compute warp images slang}"; do
+for name in "${@:-openmm drjit compute warp images slang random}"; do
 	for name in $name; do
 		if ! environment "$name"; then
 			echo "skip $name: its packages cannot be had: $(tail -n 1 "$venv.log")"
@@ -59,6 +60,7 @@ for name in "${@:-openmm drjit compute warp images slang}"; do
 		compute) program "$name" 8.0 compute_ops.py ;;
 		warp) program "$name" 8.0 warp_ops.py ;;
 		images) program "$name" 8.0 images_ops.py ;;
+		random) program "$name" 12.0 cupy_random.py ;;
 		slang)
 			# it looks into $CUDA_PATH/lib64 for the name without a number
 			mkdir -p "$venv/cuda/lib64"

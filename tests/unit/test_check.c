@@ -113,6 +113,8 @@ static int model_io(const struct vgpu_cmd *c)
 		bytes = 56;
 	else if (c->op == VGPU_OP_GEMM || c->op == VGPU_OP_TRSM)
 		bytes = 112;
+	else if (c->op == VGPU_OP_LAUNCH_LARGE)
+		bytes = c->u.launch.param_bytes >= 4097 && c->u.launch.param_bytes <= 32764 ? 56 : 5000;
 	else if (c->op == VGPU_OP_COPY_INLINE)
 		bytes = c->u.copy.bytes > 4096 ? 5000 : (unsigned)c->u.copy.bytes;
 	if (bytes > 4096 || c->slots != 1 + (bytes + 55) / 56)
@@ -120,7 +122,7 @@ static int model_io(const struct vgpu_cmd *c)
 	switch (c->op) {
 	case VGPU_OP_NOP: case VGPU_OP_COPY3D:
 		return 1;
-	case VGPU_OP_LAUNCH:
+	case VGPU_OP_LAUNCH: case VGPU_OP_LAUNCH_LARGE:
 		for (int i = 0; i < 3; i++)
 			if (!c->u.launch.grid[i] || !c->u.launch.block[i])
 				return 0;
@@ -153,7 +155,7 @@ static int model_io(const struct vgpu_cmd *c)
 
 static int model(const struct vgpu_cmd *c, enum vgpu_op_queue q, uint64_t index)
 {
-	int io = c->op >= 1 && c->op <= 11, ctl = c->op >= 64 && c->op <= 78;
+	int io = c->op >= 1 && c->op <= 12, ctl = c->op >= 64 && c->op <= 78;
 
 	if (c->seq != (uint32_t)(index + 1) || c->ticket != index + 1 || c->stream >= 1024)
 		return 0;
@@ -212,6 +214,19 @@ static void by_hand(void)
 	one(&c, VGPU_Q_IO, 7, 0, "launch with more");
 	c.slots = 0;
 	one(&c, VGPU_Q_IO, 7, 0, "launch with more, in no slots (found by fuzzing)");
+	c.op = VGPU_OP_LAUNCH_LARGE;
+	c.slots = 2;
+	one(&c, VGPU_Q_IO, 7, 1, "large launch, one byte above the inline ones");
+	c.u.launch.param_bytes = 4096;
+	one(&c, VGPU_Q_IO, 7, 0, "large launch of what is inline");
+	c.u.launch.param_bytes = 32764;
+	one(&c, VGPU_Q_IO, 7, 1, "large launch, all there may be");
+	c.slots = 1;
+	one(&c, VGPU_Q_IO, 7, 0, "large launch that does not say where");
+	c.slots = 2;
+	c.u.launch.param_bytes = 32765;
+	one(&c, VGPU_Q_IO, 7, 0, "large launch, one byte more");
+	c.op = VGPU_OP_LAUNCH;
 	c.u.launch.param_bytes = 57;
 	c.slots = 3;
 	one(&c, VGPU_Q_IO, 7, 1, "57 bytes are two payload slots");
@@ -275,7 +290,7 @@ static void random_commands(unsigned n)
 		unsigned bytes;
 
 		memset(&c, 0, sizeof(c));
-		c.op = (uint8_t)(rnd() % 16 ? (io ? 1 + rnd() % 9 : 64 + rnd() % 14) : rnd());
+		c.op = (uint8_t)(rnd() % 16 ? (io ? 1 + rnd() % 12 : 64 + rnd() % 14) : rnd());
 		c.seq = (uint32_t)(index + 1);
 		c.ticket = index + 1;
 		c.slots = 1;
@@ -290,12 +305,12 @@ static void random_commands(unsigned n)
 			c.u.ctl.context = (uint16_t)(rnd() % 9);
 		}
 		switch (c.op) {
-		case VGPU_OP_LAUNCH:
+		case VGPU_OP_LAUNCH: case VGPU_OP_LAUNCH_LARGE:
 			for (int k = 0; k < 3; k++) {
 				c.u.launch.grid[k] = (uint32_t)(rnd() % 20);
 				c.u.launch.block[k] = (uint16_t)(rnd() % 20);
 			}
-			c.u.launch.param_bytes = (uint16_t)(rnd() % 4300);
+			c.u.launch.param_bytes = (uint16_t)(c.op == VGPU_OP_LAUNCH ? rnd() % 4300 : rnd() % 4 ? 4000 + rnd() % 200 : 32700 + rnd() % 100);
 			c.u.launch.attrs = rnd() % 8 ? (uint32_t)(rnd() & 1) : (uint32_t)rnd();
 			break;
 		case VGPU_OP_COPY_INLINE:
@@ -317,13 +332,36 @@ static void random_commands(unsigned n)
 			c.u.value.compare = (uint32_t)(rnd() % 5);
 			break;
 		}
-		bytes = c.op == VGPU_OP_LAUNCH ? c.u.launch.param_bytes : c.op == VGPU_OP_COPY3D ? 56 :
+		bytes = c.op == VGPU_OP_LAUNCH ? c.u.launch.param_bytes : c.op == VGPU_OP_COPY3D || c.op == VGPU_OP_LAUNCH_LARGE ? 56 :
 			c.op == VGPU_OP_GEMM || c.op == VGPU_OP_TRSM ? 112 :
 			c.op == VGPU_OP_COPY_INLINE ? (unsigned)(c.u.copy.bytes % 4300) : 0;
 		c.slots = (uint8_t)(rnd() % 32 ? 1 + (bytes + 55) / 56 : rnd() % 4);
 		if (rnd() % 64 == 0)
 			((uint8_t *)&c)[rnd() % 32] ^= (uint8_t)(1u << rnd() % 8);
 		one(&c, q, index, model(&c, q, index), "random");
+	}
+}
+
+/* Where large parameters lie: in the window, and nothing else is said. */
+static void random_places(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct vgpu_cmd c = cmd(VGPU_OP_LAUNCH_LARGE, 2);
+		struct vgpu_params_at p = { .at = rnd() % 4 ? number() : SPAN + VGPU_WINDOW_SPAN - 4090 - rnd() % 20 };
+		unsigned word = (unsigned)(rnd() % 32);
+		int expect, got;
+
+		c.u.launch.param_bytes = (uint16_t)(4097 + rnd() % 8);
+		if (word < 6)
+			p.rsvd[word] = 1ull << rnd() % 64;
+		expect = word >= 6 && window(p.at, c.u.launch.param_bytes);
+		got = vgpu_check_params_at(&c, &p, &env) == VGPU_ST_OK;
+		checks++;
+		accepted += got;
+		if (got == expect)
+			continue;
+		failed++;
+		printf("FAIL parameters at %llx, %u bytes: check says %d\n", (unsigned long long)p.at, c.u.launch.param_bytes, got);
 	}
 }
 
@@ -474,6 +512,7 @@ int main(void)
 	random_gemms(300000);
 	random_commands(400000);
 	random_copies(200000);
+	random_places(200000);
 	printf("test_check: %u checks (%u commands accepted), %u failed\n", checks, accepted, failed);
 	return failed ? 1 : 0;
 }

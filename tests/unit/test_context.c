@@ -504,7 +504,7 @@ static void test_fault(void)
 /* What an agent would never forward. Each ends its context with PROTOCOL and nothing worse. */
 static void test_malformed(void)
 {
-	for (unsigned i = 0; i < 6; i++) {
+	for (unsigned i = 0; i < 8; i++) {
 		struct dev d;
 		struct vgpu_cmd c = cmd(VGPU_OP_NOP, 1);
 		uint64_t index;
@@ -536,6 +536,16 @@ static void test_malformed(void)
 			c.u.copy = (struct vgpu_body_copy){ .dst = STAGING, .src = STAGING, .bytes = 8 };
 			*p = (struct vgpu_copy3d){ .height = 1ull << 40, .depth = 1ull << 40, .dst_pitch = 1 << 20,
 						   .src_pitch = 1 << 20 };
+			io_slot(&d, index + 1)->payload.seq = (uint32_t)(index + 2);
+		}
+		if (i > 5) {                            /* parameters that lie outside the window; that are too many */
+			struct vgpu_params_at *p = (void *)io_slot(&d, index + 1)->payload.bytes;
+
+			c.op = VGPU_OP_LAUNCH_LARGE;
+			c.slots = 2;
+			c.u.launch = (struct vgpu_body_launch){ .fn = 1, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 },
+								.param_bytes = i == 6 ? 5000 : 32765 };
+			*p = (struct vgpu_params_at){ .at = i == 6 ? (uintptr_t)&d : STAGING };
 			io_slot(&d, index + 1)->payload.seq = (uint32_t)(index + 2);
 		}
 		io_slot(&d, index)->cmd = c;

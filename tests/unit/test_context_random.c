@@ -93,6 +93,14 @@ static unsigned random_body(struct vgpu_cmd *c, uint8_t *payload)
 		c->u.launch = (struct vgpu_body_launch){ .fn = rnd(9), .grid = { 1 + rnd(3), 1, 1 },
 							 .block = { 1, 1, 1 }, .param_bytes = (uint16_t)rnd(4097) };
 		return c->u.launch.param_bytes;
+	case VGPU_OP_LAUNCH_LARGE: {
+		struct vgpu_params_at p = { .at = rnd(4) ? STAGING + rnd(MIB) : address() };
+
+		memcpy(payload, &p, sizeof(p));
+		c->u.launch = (struct vgpu_body_launch){ .fn = rnd(9), .grid = { 1 + rnd(3), 1, 1 },
+							 .block = { 1, 1, 1 }, .param_bytes = (uint16_t)(4090 + rnd(28690)) };
+		return sizeof(p);
+	}
 	case VGPU_OP_COPY:
 		c->u.copy = (struct vgpu_body_copy){ .dst = address(), .src = address(),
 						     .bytes = rnd(4) ? rnd(5000) : rnd(2 * MIB) };
@@ -137,7 +145,7 @@ static int round_of(const char *binary, uint64_t seed, int wild)
 	dev_start(&d, binary, 16 * MIB);
 	ctl(&d, VGPU_OP_MEM_ALLOC, 0, MEMORY, 8 * MIB, 0, NULL);
 	for (unsigned i = 0; i < COMMANDS && !rc && d.head->error != VGPU_ST_PROTOCOL; i++) {
-		struct vgpu_cmd c = cmd(1 + rnd(9), rnd(STREAMS)), t;
+		struct vgpu_cmd c = cmd(rnd(10) ? 1 + rnd(9) : VGPU_OP_LAUNCH_LARGE, rnd(STREAMS)), t;
 		unsigned bytes;
 
 		if (!rnd(8)) {
@@ -156,6 +164,7 @@ static int round_of(const char *binary, uint64_t seed, int wild)
 		t.slots = (uint8_t)(1 + vgpu_payload_slots(bytes));
 		t.ticket = t.seq = 1;
 		if ((vgpu_check_cmd(&t, VGPU_Q_IO, 0, &env) ||
+		     (c.op == VGPU_OP_LAUNCH_LARGE && vgpu_check_params_at(&c, (const void *)payload, &env)) ||
 		     (c.op == VGPU_OP_COPY3D && vgpu_check_copy3d(&c, (const void *)payload, &env))) &&
 		    (!wild || rnd(300)))
 			continue;

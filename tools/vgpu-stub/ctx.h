@@ -203,6 +203,7 @@ struct ctx {
 	uint64_t boot_ticks, boot_ns, busy_since, busy_ticks, last_tick;
 	double ns_per_tick;
 	uint8_t scratch[VGPU_MAX_PARAM_BYTES + 2 * VGPU_SLOT_PAYLOAD] __attribute__((aligned(64)));
+	uint8_t large[VGPU_MAX_LARGE_BYTES] __attribute__((aligned(64)));       /* parameters out of the window, for one launch */
 };
 
 /* context.c */

@@ -24,6 +24,19 @@ static enum ctx_result started(struct ctx *c, struct ctx_stream *s, uint32_t st,
 	return CTX_DONE;
 }
 
+/* The parameters of LAUNCH_LARGE, out of the client's window: what the engine is given nobody changes any more. */
+static uint32_t fetch_params(struct ctx *c, const struct vgpu_cmd *cmd, const uint8_t *payload)
+{
+	struct vgpu_params_at p;
+	uint32_t st;
+
+	memcpy(&p, payload, sizeof(p));
+	st = c->ops->copy(c->engine, c->large, (const void *)(uintptr_t)p.at, cmd->u.launch.param_bytes);
+	if (st)
+		ctx_why(c, "parameters of function %u at 0x%llx", cmd->u.launch.fn, (unsigned long long)p.at);
+	return st;
+}
+
 static enum ctx_result launch(struct ctx *c, struct ctx_stream *s, const struct vgpu_cmd *cmd,
 			      const uint8_t *payload, uint32_t *status)
 {
@@ -277,6 +290,9 @@ enum ctx_result ctx_exec(struct ctx *c, struct ctx_stream *s, const struct vgpu_
 	switch (cmd->op) {
 	case VGPU_OP_LAUNCH:
 		return launch(c, s, cmd, payload, status);
+	case VGPU_OP_LAUNCH_LARGE:
+		*status = fetch_params(c, cmd, payload);
+		return *status ? CTX_DONE : launch(c, s, cmd, c->large, status);
 	case VGPU_OP_NOP:
 		return CTX_DONE;
 	case VGPU_OP_COPY:

@@ -243,6 +243,7 @@ int ctx_stream_queues(const struct ctx *c, const struct vgpu_cmd *cmd)
 		return 0;
 	switch (cmd->op) {
 	case VGPU_OP_LAUNCH:
+	case VGPU_OP_LAUNCH_LARGE:
 		return 1;
 	case VGPU_OP_COPY:
 	case VGPU_OP_COPY3D:
@@ -286,7 +287,7 @@ static void ended(struct ctx *c, struct ctx_stream *s, uint32_t status)
 
 		status = n->payload_bytes == CTX_ENDED ? VGPU_ST_OK : n->payload_bytes;
 		s->out = n->next;
-		if (n->cmd.op == VGPU_OP_LAUNCH)
+		if (n->cmd.op == VGPU_OP_LAUNCH || n->cmd.op == VGPU_OP_LAUNCH_LARGE)
 			vgpu_store_relaxed64(&c->qb->launches_done, ++c->launches_done);
 		node_free(c, n);
 		complete(c, s, ticket, phase, status);
@@ -435,6 +436,8 @@ static uint32_t payload_bytes(const struct vgpu_cmd *cmd)
 	switch (cmd->op) {
 	case VGPU_OP_LAUNCH:
 		return cmd->u.launch.param_bytes;
+	case VGPU_OP_LAUNCH_LARGE:
+		return sizeof(struct vgpu_params_at);
 	case VGPU_OP_COPY_INLINE:
 		return (uint32_t)cmd->u.copy.bytes;
 	case VGPU_OP_COPY3D:
@@ -451,6 +454,8 @@ static uint32_t check_payload(struct ctx *c, const struct vgpu_cmd *cmd, const v
 	switch (cmd->op) {
 	case VGPU_OP_COPY3D:
 		return vgpu_check_copy3d(cmd, payload, &c->env);
+	case VGPU_OP_LAUNCH_LARGE:
+		return vgpu_check_params_at(cmd, payload, &c->env);
 	case VGPU_OP_GEMM:
 	case VGPU_OP_TRSM:
 		return vgpu_check_gemm(cmd, payload, &c->env);

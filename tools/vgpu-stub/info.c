@@ -118,7 +118,8 @@ void info_fill(struct vgpu_device_info *info, const struct stub_config *c)
 	info->pci_vendor = c->pci_vendor;
 	info->pci_device = c->pci_device;
 	snprintf(info->bus_id, sizeof(info->bus_id), "%s", c->bus_id);
-	info->features = VGPU_DEV_FEATURE_COOPERATIVE | VGPU_DEV_FEATURE_VMM | VGPU_DEV_FEATURE_PRIORITY | VGPU_DEV_FEATURE_CLUSTERS;
+	info->features = VGPU_DEV_FEATURE_COOPERATIVE | VGPU_DEV_FEATURE_VMM | VGPU_DEV_FEATURE_PRIORITY | VGPU_DEV_FEATURE_CLUSTERS |
+			 VGPU_DEV_FEATURE_LARGE;
 	info->max_contexts = STUB_QUEUES;
 	info->cores = c->cores;
 }

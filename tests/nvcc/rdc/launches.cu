@@ -22,6 +22,36 @@ static bool fine(const char *name)
 	return !e;
 }
 
+// children with more than 4 KiB of parameters, up to all that there may be
+template <int N> struct words { unsigned w[N]; };
+template <int N> __global__ void large_child(unsigned *out, words<N> b)
+{
+	for (int i = threadIdx.x; i < N; i += blockDim.x)
+		atomicAdd(out, b.w[i] * (i + 1));
+}
+template <int N> __global__ void large_parent(unsigned *out)
+{
+	words<N> b;
+	for (int i = 0; i < N; i++)
+		b.w[i] = i * 2654435761u + threadIdx.x;
+	large_child<N><<<2, 64>>>(out, b);
+	if (cudaGetLastError())
+		atomicAdd(out, 1u);
+}
+template <int N> static void large(const char *name)
+{
+	unsigned *out, want = 0;
+	cudaMallocManaged(&out, 4);
+	*out = 0;
+	large_parent<N><<<1, 3>>>(out);
+	for (unsigned t = 0; t < 3; t++)
+		for (unsigned i = 0; i < N; i++)
+			want += 2 * (i * 2654435761u + t) * (i + 1);
+	if (fine(name))
+		say(name, *out == want);
+	cudaFree(out);
+}
+
 // a quicksort whose halves are launched into streams of their own, and short ones sorted in place
 __device__ void insertion(unsigned *a, int l, int r)
 {
@@ -338,6 +368,9 @@ static void test_fault()
 
 int main()
 {
+	large<1022>("4,096 bytes of parameters");
+	large<1023>("4,100 bytes of parameters");
+	large<8189>("32,764 bytes of parameters");
 	test_quicksort();
 	test_quadtree();
 	test_curves();

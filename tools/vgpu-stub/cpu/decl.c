@@ -9,6 +9,7 @@
 #include "cpu.h"
 
 #define MAX_PARAM_BYTES 32764
+#define OLD_PARAM_BYTES 4352    /* of a kernel, before PTX ISA 8.1 and compute capability 7.0 (11.3.1) */
 #define MAX_DIMS 16
 #define MAX_NAMED 65536u
 
@@ -238,7 +239,7 @@ void parse_params(struct lex *lx, struct module *m, u32 flags, struct fparam **o
 {
 	struct fparam *list = NULL, p, *grown;
 	u32 cap = 0, i, k;
-	u64 off = 0;
+	u64 off = 0, most = flags & PARAMS_ENTRY && (m->version < 81 || m->e->env.cc_major < 7) ? OLD_PARAM_BYTES : MAX_PARAM_BYTES;
 
 	*n = 0;
 	*out = NULL;
@@ -260,7 +261,9 @@ void parse_params(struct lex *lx, struct module *m, u32 flags, struct fparam **o
 				p.off = (u32)off;
 				off += p.bytes;
 			}
-			if (off > MAX_PARAM_BYTES || *n == ENGINE_MAX_PARAMS)
+			if (off > most)
+				lex_fail(lx, VGPU_ST_INVALID_PTX, "too many parameters: more than %u bytes", (u32)most);
+			if (*n == ENGINE_MAX_PARAMS)
 				lex_fail(lx, VGPU_ST_INVALID_PTX, "too many parameters");
 			list[(*n)++] = p;
 			p.vec = 0;

@@ -350,7 +350,7 @@ static u64 buffer(const struct call *c, u32 bytes, const struct engine_launch *l
 
 	pthread_mutex_lock(&c->e->lock);
 	k = kin_get(c->e, c->g);
-	*st = !k ? DE_MEMORY : k->depth >= MAX_DEPTH ? DE_DEPTH : bytes > BIG_BYTES ? DE_NOT_SUPPORTED : DE_OK;
+	*st = !k ? DE_MEMORY : k->depth >= MAX_DEPTH ? DE_DEPTH : bytes > LARGE_BYTES ? DE_NOT_SUPPORTED : DE_OK;
 	if (!*st && !(w = work_new(c->e, k, bytes)))
 		*st = DE_PENDING;
 	if (w) {
@@ -395,7 +395,7 @@ static u32 launch(const struct call *c, u64 at, const struct engine_launch *l, u
 
 	pthread_mutex_lock(&c->e->lock);
 	w = work_of_buffer(c->e, at);
-	if (w && w->by == c->g->kin && w->what == DO_KERNEL && (l ? bytes <= (w->big ? BIG_BYTES : SMALL_BYTES) : w->fn != 0)) {
+	if (w && w->by == c->g->kin && w->what == DO_KERNEL && (l ? bytes <= c->e->dr->works[w->kind].bytes : w->fn != 0)) {
 		if (l) {
 			w->fn = l->fn;
 			memcpy(w->grid, l->grid, sizeof(w->grid));
@@ -574,7 +574,7 @@ static u64 call_other(const struct call *c, u32 what)
 	case DR_GetErrorName:
 		return error_text(c->e, arg4(c, 0), true);
 	case DR_GetParameterBuffer:
-		at = buffer(c, arg8(c, 1) > BIG_BYTES ? BIG_BYTES + 1 : (u32)arg8(c, 1), NULL, &st);
+		at = buffer(c, arg8(c, 1) > LARGE_BYTES ? LARGE_BYTES + 1 : (u32)arg8(c, 1), NULL, &st);
 		break;
 	case DR_GetParameterBufferV2:
 		st = configure(c, arg8(c, 0), 1, &l, &bytes);

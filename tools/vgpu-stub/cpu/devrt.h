@@ -22,11 +22,10 @@
 #define MAX_DEPTH 24u           /* of nesting below the host's launch (guide, "Nesting Depth") */
 #define MAX_RUNNING 128u        /* grids of kernels' own that run at once, as on hardware */
 
-/* parameter buffers of two sizes */
-#define SMALL_BYTES 256u
-#define BIG_BYTES 4096u         /* the most that a launch by a kernel may have */
+/* parameter buffers of three sizes */
+#define WORK_KINDS 3u
+#define LARGE_BYTES 32768u      /* more than any launch may have */
 #define SMALL_WORKS 65536u
-#define BIG_WORKS 2048u
 #define HANDLES 65536u          /* streams and events */
 
 /* Numbers of cudaError_t that programs compare with. */
@@ -43,8 +42,7 @@ struct work {
 	struct kin *by;
 	struct dstream *s;              /* NULL: nothing comes behind it */
 	u64 params;                     /* its buffer, in the arena */
-	u8 state, what;
-	bool big;
+	u8 state, what, kind;
 	u32 fn, grid[3], block[3], shared_bytes;
 	struct box box;                 /* of a copy, of a fill; at: bytes that are done */
 	u64 at;
@@ -100,7 +98,7 @@ struct devrt {
 	struct kin *kins;
 	u32 running;
 	u64 launched;
-	struct pool_of_works works[2];
+	struct pool_of_works works[WORK_KINDS];
 	struct dstream *null[NULL_CHAINS];
 	struct handle *handles;
 	u32 nhandles, handles_cap, free_handle;         /* + 1; 0: none */

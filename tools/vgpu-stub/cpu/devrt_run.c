@@ -18,9 +18,10 @@ static bool dead(const struct engine *e, const struct kin *k)
 
 struct devrt *devrt_get(struct engine *e)
 {
+	static const struct { u32 bytes, most; } sizes[WORK_KINDS] = { { 256, SMALL_WORKS }, { 4096, 2048 }, { LARGE_BYTES, 512 } };
 	struct devrt *d = e->dr;
 	u64 got;
-	u32 i;
+	u32 i, k;
 
 	if (d)
 		return d;
@@ -28,16 +29,16 @@ struct devrt *devrt_get(struct engine *e)
 	if (!d)
 		return NULL;
 	alone_never(e);         /* copies and families of kernels end at times that alone.c does not know of */
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < WORK_KINDS; i++) {
 		struct pool_of_works *p = &d->works[i];
 
-		p->most = i ? BIG_WORKS : SMALL_WORKS;
-		p->bytes = i ? BIG_BYTES : SMALL_BYTES;
+		p->most = sizes[i].most;
+		p->bytes = sizes[i].bytes;
 		p->base = arena_alloc(e, (u64)p->most * p->bytes, &got);
 		p->chunk = calloc(p->most / CHUNK, sizeof(*p->chunk));
 		if (!p->base || !p->chunk) {
-			free(d->works[0].chunk);
-			free(p->chunk);
+			for (k = 0; k <= i; k++)
+				free(d->works[k].chunk);
 			free(d);        /* what is lost of the arena is address space */
 			return NULL;
 		}
@@ -68,7 +69,7 @@ static bool more_works(struct engine *e, struct pool_of_works *p)
 	p->chunk[p->made / CHUNK] = w;
 	for (i = CHUNK; i--;) {
 		w[i].params = p->base + (u64)(p->made + i) * p->bytes;
-		w[i].big = p == &e->dr->works[1];
+		w[i].kind = (u8)(p - e->dr->works);
 		w[i].next = p->free;
 		p->free = &w[i];
 	}
@@ -78,9 +79,11 @@ static bool more_works(struct engine *e, struct pool_of_works *p)
 
 struct work *work_new(struct engine *e, struct kin *k, u32 bytes)
 {
-	struct pool_of_works *p = &e->dr->works[bytes > SMALL_BYTES];
+	struct pool_of_works *p = e->dr->works;
 	struct work *w;
 
+	while (p->bytes < bytes)        /* nobody asks for more than LARGE_BYTES */
+		p++;
 	if (!p->free && !more_works(e, p))
 		return NULL;
 	w = p->free;
@@ -100,7 +103,7 @@ struct work *work_of_buffer(struct engine *e, u64 addr)
 {
 	u32 i;
 
-	for (i = 0; e->dr && i < 2; i++) {
+	for (i = 0; e->dr && i < WORK_KINDS; i++) {
 		struct pool_of_works *p = &e->dr->works[i];
 		u64 n = (addr - p->base) / p->bytes;
 		struct work *w;
@@ -125,7 +128,7 @@ static void unlink_buffer(struct work *w)
 
 void work_give(struct engine *e, struct work *w)
 {
-	struct pool_of_works *p = &e->dr->works[w->big];
+	struct pool_of_works *p = &e->dr->works[w->kind];
 
 	if (w->state == WORK_BUFFER)
 		unlink_buffer(w);
@@ -696,7 +699,7 @@ void devrt_close(struct engine *e)
 		return;
 	while (d->kins)
 		kin_free(e, d->kins);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < WORK_KINDS; i++) {
 		for (k = 0; k < d->works[i].made / CHUNK; k++)
 			free(d->works[i].chunk[k]);
 		free(d->works[i].chunk);

@@ -553,15 +553,20 @@ static u32 apply32(const struct insn *in, u32 old, u32 b, u32 c, bool flush)
 
 /*
  * An mbarrier (PTX ISA 9.7.13.15), opaque to programs: 20 bits arrivals that the phase still waits for, 20 bits as many as the
- * next one begins with, 21 bits bytes on their way, with a sign, and the parity of the phase on top. A phase that waits for
- * nothing is over. b: arrivals in the low half, bytes in the high one.
+ * next one begins with, 21 bits bytes on their way, with a sign, two bits that every mbarrier.init changes, and the parity of the
+ * phase on top. A phase that waits for nothing is over. b: arrivals in the low half, bytes in the high one.
+ *
+ * The two bits: a thread that try_wait has suspended resumes when its phase is complete, and what becomes of the word then is
+ * nothing to it. So programs initialise it again as soon as the first of them is through (libcu++'s tests do), and who looks at the
+ * word later, with a state of before, has to see that it is another one.
  */
 #define MBAR_PHASE (1ull << 63)
+#define MBAR_MADE (3ull << 61)
 static u64 mbar(u8 op, u64 s, u64 b)
 {
 	u32 pending = s & 0xfffff, expected = s >> 20 & 0xfffff, n = op == ATOM_MBAR_TX ? 0 : (u32)b & 0xfffff;
 	u32 tx = ((u32)(s >> 40) + (u32)(b >> 32)) & 0x1fffff;
-	u64 phase = s & MBAR_PHASE;
+	u64 phase = s & (MBAR_PHASE | MBAR_MADE);
 
 	pending = (pending - n) & 0xfffff;
 	if (op == ATOM_MBAR_DROP)
@@ -588,7 +593,7 @@ void gen_mbar_phase(struct tstate *ts, struct frame *f, const struct insn *in, u
 	u32 *d = opnd(f, in->o[0]), r = 0, l;
 
 	for (l = 0; l < LANES; l++)
-		if ((now[l] >> 63) != (in->sub2 ? parity[l] & 1 : state[l] >> 63))
+		if (in->sub2 ? now[l] >> 63 != (parity[l] & 1) : ((now[l] ^ state[l]) & (MBAR_PHASE | MBAR_MADE)) != 0)
 			r |= 1u << l;
 	*d = (*d & ~m) | (r & m);
 	if (in->sub == MBAR_TRY && (~r & m))

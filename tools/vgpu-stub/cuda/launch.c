@@ -22,7 +22,7 @@ static CUresult allow_shared(struct cuda_func *f, uint32_t bytes)
 static CUresult start(struct engine *e, struct cuda_func *f, const struct engine_launch *l, CUstream stream)
 {
 	size_t bytes = l->param_bytes;
-	uint8_t room[VGPU_MAX_PARAM_BYTES];
+	uint8_t room[VGPU_MAX_LARGE_BYTES];
 	char *params = (char *)(uintptr_t)cuda_real_params(e, l->params, l->param_bytes, room);
 	void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, params, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END };
 	void *each[ENGINE_MAX_PARAMS + 1];
