@@ -57,9 +57,9 @@ shares() {
 total=${FAIR_BLOCKS:-3000}
 
 hog
-# processor time of the only context, a share of what two seconds have, in thousandths of a processor
+# processor time of the only context within a second, in thousandths of a processor
 took() { local pid; pid=$(pgrep -P "$stub") && awk '{sub(/.*\) /, ""); print ($12 + $13)}' "/proc/$pid/stat"; }
-rate() { local t0=${EPOCHREALTIME/./} u0 u1; u0=$(took); sleep 2; u1=$(took); echo $(((u1 - u0) * 1000 * 1000000 / $(getconf CLK_TCK) / (${EPOCHREALTIME/./} - t0))); }
+rate() { local t0=${EPOCHREALTIME/./} u0 u1; u0=$(took); sleep 1; u1=$(took); echo $(((u1 - u0) * 1000 * 1000000 / $(getconf CLK_TCK) / (${EPOCHREALTIME/./} - t0))); }
 most=$((30 * $(nproc) * 3 / 2))
 under() { [ "$(rate)" -le $most ]; }
 over() { [ "$(rate)" -gt $most ]; }
