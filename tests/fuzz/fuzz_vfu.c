@@ -106,6 +106,12 @@ void ctxproc_vector_changed(struct device *d, uint32_t qid)
 	(void)d;
 }
 
+void cap_set(struct context *c, uint32_t which, uint32_t permille, uint64_t group)
+{
+	(void)c;
+	NEED(which < 3 && permille <= 1000 && group);
+}
+
 void ctxproc_set_weight(struct context *c, uint32_t weight)
 {
 	(void)c;
