@@ -41,6 +41,11 @@ uint32_t ctxproc_create(struct device *d, uint32_t qid, const struct vgpu_ctx_cr
 
 	if (d->ctx[qid].state != CTX_FREE)
 		return VGPU_ST_BUSY;
+	{
+		static struct ctx_run run;
+
+		d->ctx[qid].run = &run;        /* a kernel's time limit goes there */
+	}
 	d->ctx[qid].state = CTX_RUNNING;
 	d->ctx[qid].qid = qid;
 	d->ctx[qid].create = *create;
