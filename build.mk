@@ -513,8 +513,8 @@ STUB_DEV   := $(addprefix tools/vgpu-stub/,dma.c dma_msg.c irq.c log.c loop.c pc
 src_agent_loopback := $(HOST_AGENT) $(FW)
 src_check   := $(FW)
 src_context := $(FW)
-src_ctxproc := $(STUB_DEV) $(addprefix tools/vgpu-stub/,admin.c ctxguard.c ctxgrant.c ctxmirror.c ctxpieces.c ctxproc.c ctxspawn.c ctxwords.c cgroup.c fair.c usage.c)
-src_fair    := tools/vgpu-stub/fair.c
+src_ctxproc := $(STUB_DEV) $(addprefix tools/vgpu-stub/,admin.c ctxguard.c ctxgrant.c ctxmirror.c ctxpieces.c ctxproc.c ctxspawn.c ctxwords.c cgroup.c cap.c fair.c hold.c usage.c)
+src_fair    := $(addprefix tools/vgpu-stub/,cap.c fair.c hold.c)
 src_gemm    := $(addprefix tools/vgpu-stub/cpu/,gemm_isa.c gemm_avx512.c)
 src_dma     := tools/vgpu-stub/dma.c
 src_dma_msg := tools/vgpu-stub/dma_msg.c
@@ -599,7 +599,7 @@ src_fuzz_core   := $(addprefix tools/vgpu/,core.c debug_cmd.c debug_show.c)
 src_fuzz_jit    := $(CPU)
 src_fuzz_launch := $(CPU)
 src_fuzz_dma    := tools/vgpu-stub/dma.c
-src_fuzz_ctx    := $(addprefix tools/vgpu-stub/,ctxgrant.c ctxpieces.c ctxwords.c dma.c fair.c irq.c log.c loop.c usage.c) $(FW)
+src_fuzz_ctx    := $(addprefix tools/vgpu-stub/,ctxgrant.c ctxpieces.c ctxwords.c cap.c dma.c fair.c hold.c irq.c log.c loop.c usage.c) $(FW)
 src_fuzz_vfu    := $(STUB_DEV) $(addprefix tools/vgpu-stub/,vfu_msg.c vfu_cmd.c admin.c)
 src_fuzz_agent_msg := $(HOST_AGENT) $(FW)
 src_fuzz_rings  := $(filter-out agent/data.c,$(HOST_AGENT)) $(FW)
@@ -650,7 +650,7 @@ $(B)/test/vm/edu: $(call objs,agent,tests/vm/edu.c $(addprefix agent/,vfio.c vfi
 	musl-gcc -static -o $@ $^
 
 # libcuda, agent and device that speak other protocols, NEWEST-OLDEST: the files that know the numbers once more, the others' objects
-KNOWS   := libcuda-lite/core/connect.c agent/client.c agent/page.c agent/described.c agent/device.c agent/options.c \
+KNOWS   := libcuda-lite/core/connect.c agent/hello.c agent/page.c agent/described.c agent/device.c agent/options.c \
 	tools/vgpu-stub/regs.c tools/vgpu-stub/options.c
 other    = $(foreach f,$(3),$(if $(filter $(KNOWS),$(f)),$(O)/protocol/$(1)/$(f:.c=.o),$(call objs,$(2),$(f))))
 define protocol_rule

@@ -102,8 +102,10 @@ static void accept_one(int sock)
 	struct client *c = free_slot();
 
 	if (!c || getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0) {
-		if (!c)
+		if (!c) {
+			agent.refused[VGPU_REFUSED_PLACES]++;
 			log_client(LOG_WARN, "a connection was refused: %u are open", AGENT_CLIENTS);
+		}
 		closer_close(sock);
 		return;
 	}
@@ -125,6 +127,7 @@ static void accept_one(int sock)
 	c->pidfd = peer_pidfd(sock, cred.pid);
 	tenant_take(c);
 	if (too_many(c)) {
+		agent.refused[VGPU_REFUSED_LIMIT]++;
 		tenant_drop(c);
 		if (c->pidfd >= 0)
 			close(c->pidfd);

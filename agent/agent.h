@@ -109,6 +109,8 @@ struct context {
 	enum { CONTEXT_FREE, CONTEXT_STARTING, CONTEXT_LIVE, CONTEXT_ENDING, CONTEXT_DEAD } state, after;
 	uint32_t number;                /* in the client */
 	uint32_t weight, weight_asked;  /* as the device was told; as it is being told */
+	struct limit { uint64_t value, group; } limit[VGPU_LIMITS], limit_asked;        /* the same */
+	uint32_t limit_which;           /* of limit_asked */
 	int stopped;                    /* as its process was told */
 	uint32_t place;                 /* of its device's memory in the client's span */
 	int created, ending;            /* CTX_CREATE, CTX_DESTROY were posted */
@@ -156,6 +158,7 @@ struct client {
 	int stopped;                    /* by the administrator: its contexts take no work */
 	uint32_t weight;                /* by the administrator, of its contexts; 0: as they asked */
 	uint64_t allotted[VGPU_ALLOTS]; /* to this one by vgpu ctl set; 0: nothing */
+	struct limit limit[VGPU_LIMITS]; /* what its contexts' devices are to be told (allot.c) */
 	int leaving;                    /* its connection is closed, its contexts are ending */
 	enum { ASKED_NOTHING, ASKED_HELLO, ASKED_CREATE, ASKED_DESTROY, ASKED_GROW, ASKED_MAP_AT } asked;  /* not answered yet: not listened to meanwhile */
 	struct vgpu_msg_hello ask_hello;        /* of ASKED_HELLO: it waits for memory that comes back */
@@ -206,11 +209,12 @@ struct device {
 	int ready;
 	int asym;
 	uint32_t queues;                /* contexts it can hold */
+	uint32_t features;              /* VGPU_CAP_*, of the upper half */
 	int irq_fd[1 + VGPU_MAX_QUEUES];
 	int doorbell_fd[1 + VGPU_MAX_QUEUES];
 	struct {                        /* T, while it is not ready: what device_ready() takes over */
 		struct vgpu_device_info info;
-		uint32_t queues;
+		uint32_t queues, features;      /* VGPU_CAP_*, of the upper half */
 		int asym;
 	} found;
 	char why[400];                  /* T: why it could not be brought up */
@@ -249,6 +253,7 @@ struct device {
 	uint64_t busy_past;             /* of contexts that are gone, C */
 	uint64_t busy_told;             /* the most that was said: a claim may shrink, time does not */
 	uint64_t faults, losses, refused;       /* C */
+	struct vgpu_times kernels_past, compiles_past, kernels_told, compiles_told;     /* C, work.c */
 	struct load load;
 };
 
@@ -266,6 +271,7 @@ struct agent {
 	uint64_t window_bytes;          /* of all clients, C */
 	uint32_t next_id;
 	uint32_t attention;             /* D: some kill or drop word is set */
+	uint64_t refused[VGPU_REFUSALS]; /* connections, C */
 	uint32_t load_rests;            /* C: nothing works, so no samples are taken; D clears it when it wakes (load.h) */
 	uint64_t start_ns;
 	uint32_t cores;                 /* that may run us */

@@ -10,29 +10,24 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "allot.h"
 #include "answer.h"
 #include "closer.h"
 #include "context.h"
 #include "control.h"
 #include "guard.h"
+#include "hello.h"
 #include "mailbox.h"
 #include "message.h"
 #include "share.h"
 #include "sigbus.h"
 #include "status.h"
-#include "vfio_noiommu.h"
 
 #define HELLO_MS 5000
-#define SEG0_TRIES 12u
-#define FEATURES (VGPU_FEATURE_CORE | VGPU_FEATURE_GATES | VGPU_FEATURE_PRIORITY | VGPU_FEATURE_CLUSTERS | \
-		  VGPU_FEATURE_LARGE)
 
 static int unfinished;          /* client_more() */
 
@@ -96,172 +91,17 @@ static void leave(struct client *c)
 	c->in_use = c->window = c->greeted = 0;
 }
 
-/* A request that is answered later: until then the client is not listened to. */
-static void take_time(struct client *c, int what)
+void client_take_time(struct client *c, int what)
 {
 	c->asked = what;
 	control_unwatch(c->sock);
 }
 
-static void listen_again(struct client *c)
+void client_listen_again(struct client *c)
 {
 	c->asked = ASKED_NOTHING;
 	if (!c->held.again_ns)          /* else answer_held() does it */
 		control_watch(CONTROL_CLIENT, c->index, c->id, c->sock, EPOLLIN);
-}
-
-/* ---- HELLO --------------------------------------------------------------------------------- */
-
-static void refuse_hello(struct client *c, uint32_t status, uint32_t version, const char *text)
-{
-	struct vgpu_msg_hello_r r = { .status = status, .version = version };
-
-	snprintf(r.text, sizeof(r.text), "%s", text);
-	if (answer_send(c, &r, sizeof(r), VGPU_MSG_HELLO, NULL, 0) == 0)
-		client_drop(c, text);
-}
-
-/* Does memory come back soon that is still charged to somebody who left? */
-static int comes_back(void)
-{
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		if (agent.client[i].in_use && agent.client[i].leaving && agent.client[i].window && !client_keeps(&agent.client[i]))
-			return 1;
-	return 0;
-}
-
-/* Segment 0. Without an IOMMU it must lie in one piece of the machine's memory: tried some times. */
-static int segment0(struct pool_mem *m)
-{
-	struct pool_mem tried[SEG0_TRIES];
-	unsigned n = 0;
-	int rc = pool_alloc(m, VGPU_SEG0_BYTES, "vgpu-window");
-
-	if (!agent.opt.unsafe_noiommu)
-		return rc;
-	while (rc == 0 && !noiommu_in_one_piece(m, n % 2)) {
-		if (n == SEG0_TRIES) {
-			pool_free(m);
-			rc = -ENOMEM;
-			break;
-		}
-		tried[n++] = *m;        /* kept meanwhile, or it would come again */
-		rc = pool_alloc(m, VGPU_SEG0_BYTES, "vgpu-window");
-	}
-	while (n)
-		pool_free(&tried[--n]);
-	return rc;
-}
-
-static int window_open(struct client *c)
-{
-	int rc = tenant_may_have(c, VGPU_SEG0_BYTES) ? segment0(&c->seg[0]) : comes_back() ? -EAGAIN : -ENOMEM;
-
-	if (rc < 0)
-		return rc;
-	c->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (c->kick_fd < 0)
-		goto fail;
-	if (!pool_map(&c->seg[0], sigbus_window(c->index)))
-		goto fail;
-	c->seg0 = sigbus_window(c->index);
-	c->seg_offset[0] = c->seg_on[0] = 0;
-	c->segs = 1;
-	c->window_bytes = VGPU_SEG0_BYTES;
-	tenant_charge(c, VGPU_SEG0_BYTES);
-	c->session = (struct vgpu_session *)c->seg0;
-	c->ctlq = (union vgpu_slot *)(c->seg0 + VGPU_CTLQ_OFFSET);
-	c->replies = (struct vgpu_reply *)(c->seg0 + VGPU_REPLY_OFFSET);
-	c->window = 1;
-	return 0;
-fail:
-	rc = -errno;
-	if (c->kick_fd >= 0)
-		close(c->kick_fd);
-	c->kick_fd = -1;
-	pool_free(&c->seg[0]);
-	return rc;
-}
-
-static void hello(struct client *c, const struct vgpu_msg_hello *m)
-{
-	struct vgpu_msg_hello_r r = { .version = m->version };
-	int fds[VGPU_HELLO_FDS], rc;
-	char text[96];
-
-	if (c->greeted) {
-		client_drop(c, "a second HELLO");
-		return;
-	}
-	snprintf(c->command, sizeof(c->command), "%.16s", m->command);
-	if (!VGPU_PROTOCOL_SPEAKS(m->version)) {
-		snprintf(text, sizeof(text), "client %.15s%s(protocol %u) is %s than vgpu-agent " VGPU_VERSION " (" VGPU_PROTOCOLS ")",
-			 m->release, m->release[0] ? " " : "", m->version, m->version < VGPU_PROTOCOL_OLDEST ? "older" : "newer");
-		refuse_hello(c, VGPU_ST_NOT_SUPPORTED, VGPU_PROTOCOL_VERSION, text);
-		return;
-	}
-	if (m->features >> 32) {
-		refuse_hello(c, VGPU_ST_NOT_SUPPORTED, m->version, "client requires a feature that this vgpu-agent does not know");
-		return;
-	}
-	if (m->span_base && !c->asked && guard_hello(c, text, sizeof(text))) {
-		refuse_hello(c, VGPU_ST_LIMIT, m->version, text);
-		return;
-	}
-	if (m->span_base && tenant_full(c, text, sizeof(text))) {
-		guard_refused(c);
-		refuse_hello(c, VGPU_ST_LIMIT, m->version, text);
-		return;
-	}
-	if (m->span_base && !message_span_ok(m->span_base)) {
-		refuse_hello(c, VGPU_ST_INVALID, m->version, "the address span must start at a multiple of 1 GiB from 0x200000000000 on, clear of 0x550000000000 to 0x580000000000");
-		return;
-	}
-	rc = m->span_base ? window_open(c) : 0;
-	if (rc == -EAGAIN) {
-		c->ask_hello = *m;
-		if (!c->asked)
-			take_time(c, ASKED_HELLO);
-		return;
-	}
-	if (rc < 0) {
-		refuse_hello(c, VGPU_ST_OUT_OF_MEMORY, m->version, "no memory for the client's window");
-		return;
-	}
-	c->span_base = m->span_base;
-	c->greeted = 1;
-	r.features = m->features & (FEATURES | (agent.asym ? VGPU_FEATURE_ASYM_FENCE : 0) |
-				    (agent.opt.unsafe_noiommu ? 0 : VGPU_FEATURE_OWN_PAGES | VGPU_FEATURE_SHARE));
-	c->asym = (r.features & VGPU_FEATURE_ASYM_FENCE) != 0;
-	allot_to(c);
-	r.client_id = c->id;
-	r.devices = agent.opt.devices;
-	r.memory_quota = c->memory_quota;
-	snprintf(r.text, sizeof(r.text), "%s", VGPU_VERSION);
-	load_page();
-	fds[VGPU_HELLO_FD_PIDFD] = agent.pidfd;
-	fds[VGPU_HELLO_FD_AGENT_PAGE] = agent.page_fd;
-	if (c->window) {
-		r.window_iova = client_iova(c).v;
-		r.window_quota = agent.opt.client_window;
-		fds[VGPU_HELLO_FD_KICK] = c->kick_fd;
-		fds[VGPU_HELLO_FD_SEG0] = c->seg[0].fd;
-		c->session->magic = VGPU_SESSION_MAGIC;
-		c->session->version = m->version;
-		c->session->features = r.features;
-		c->session->client_id = c->id;
-		c->any_env = (struct vgpu_check_env){
-			.window_base = c->span_base, .window_bytes = VGPU_WINDOW_SPAN, .device_base = VGPU_DEVICE_BASE(c->span_base, 0),
-			.device_bytes = VGPU_MAX_DEVICES * VGPU_DEVICE_SPAN, .arena_bytes = VGPU_ARENA_BYTES };
-		mailbox_call(MAILBOX_ADD_CLIENT, c, 0);
-	}
-	if (answer_send(c, &r, sizeof(r), VGPU_MSG_HELLO, fds, c->window ? VGPU_HELLO_FDS : VGPU_HELLO_FD_AGENT_PAGE + 1))
-		return;
-	if (c->window)
-		log_client(LOG_INFO, "client %u comes: %s, pid %d, uid %u, container %s, vgpu %.15s", c->id, c->command, c->pid, c->uid,
-			   c->tenant[TENANT_CONTAINER] ? c->tenant[TENANT_CONTAINER]->box : "none", m->release[0] ? m->release : "before 0.1.0");
-	if (c->asked == ASKED_HELLO)
-		listen_again(c);
 }
 
 /* ---- requests that take their time: the client is not listened to until they are answered ------------------- */
@@ -292,7 +132,7 @@ static void create_progress(struct client *c)
 	if (r.status != VGPU_ST_OK)
 		context_refused(c->ask.device);
 	if (answer_send(c, &r, sizeof(r), VGPU_MSG_CTX_CREATE, NULL, 0) == 0)
-		listen_again(c);
+		client_listen_again(c);
 }
 
 static void destroy_progress(struct client *c)
@@ -300,7 +140,7 @@ static void destroy_progress(struct client *c)
 	struct context *x = &c->ctx[c->ask.context % VGPU_MAX_CONTEXTS];
 
 	if (x->state == CONTEXT_FREE && answer_status(c, VGPU_MSG_CTX_DESTROY, VGPU_ST_OK) == 0)
-		listen_again(c);
+		client_listen_again(c);
 }
 
 static uint32_t grow_type(const struct client *c)
@@ -332,7 +172,7 @@ static void grow_progress(struct client *c)
 	r.offset = c->seg_offset[s];
 	r.bytes = c->seg[s].bytes;
 	if (answer_send(c, &r, sizeof(r), grow_type(c), &c->seg[s].fd, 1) == 0)
-		listen_again(c);
+		client_listen_again(c);
 }
 
 static void map_progress(struct client *c);
@@ -345,7 +185,7 @@ void client_progress(struct client *c)
 	}
 	switch (c->asked) {
 	case ASKED_HELLO:
-		hello(c, &c->ask_hello);
+		hello_answer(c, &c->ask_hello);
 		break;
 	case ASKED_CREATE:
 		create_progress(c);
@@ -375,7 +215,7 @@ static void context_ask(struct client *c, const struct vgpu_msg_ctx *m)
 	}
 	c->ask = *m;
 	c->ask_ctx = NULL;
-	take_time(c, ASKED_CREATE);
+	client_take_time(c, ASKED_CREATE);
 	client_progress(c);
 }
 
@@ -386,7 +226,7 @@ static void context_drop(struct client *c, const struct vgpu_msg_ctx *m)
 		return;
 	}
 	c->ask = *m;
-	take_time(c, ASKED_DESTROY);
+	client_take_time(c, ASKED_DESTROY);
 	context_end(&c->ctx[m->context]);
 	if (c->asked == ASKED_DESTROY)
 		client_progress(c);
@@ -397,7 +237,7 @@ static void grow_refuse(struct client *c, uint32_t status)
 	struct vgpu_msg_grow_r r = { .status = status };
 
 	if (answer_send(c, &r, sizeof(r), grow_type(c), NULL, 0) == 0 && c->asked == ASKED_GROW)
-		listen_again(c);
+		client_listen_again(c);
 }
 
 static int grow_memory(struct client *c, struct pool_mem *m, uint64_t bytes)
@@ -430,10 +270,10 @@ static void grow(struct client *c, uint64_t bytes)
 	whole = (bytes + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1);
 	c->ask_grow = 0;
 	if (bytes <= agent.opt.client_window && whole <= agent.opt.client_window - c->window_bytes && !tenant_may_have(c, whole) &&
-	    comes_back()) {
+	    hello_comes_back()) {
 		c->ask_grow = bytes;
 		if (!c->asked)
-			take_time(c, ASKED_GROW);
+			client_take_time(c, ASKED_GROW);
 		return;
 	}
 	if (bytes > agent.opt.client_window || whole > agent.opt.client_window - c->window_bytes || !tenant_may_have(c, whole)) {
@@ -450,7 +290,7 @@ static void grow(struct client *c, uint64_t bytes)
 		return;
 	}
 	if (!c->asked)
-		take_time(c, ASKED_GROW);
+		client_take_time(c, ASKED_GROW);
 	tenant_charge(c, (int64_t)m->bytes);    /* before it is there: nobody else may have it */
 	/* A large one takes a second to commit: in slices, so that others are served meanwhile. */
 	c->grow_bytes = m->bytes;
@@ -480,7 +320,7 @@ static void map_at(struct client *c, const struct vgpu_msg_map_at *m)
 	if (st)
 		answer_status(c, VGPU_MSG_MAP_AT, st);
 	else
-		take_time(c, ASKED_MAP_AT);
+		client_take_time(c, ASKED_MAP_AT);
 }
 
 static void map_progress(struct client *c)
@@ -492,7 +332,7 @@ static void map_progress(struct client *c)
 		return;
 	x->map = MAP_NONE;
 	if (answer_status(c, VGPU_MSG_MAP_AT, st) == 0)
-		listen_again(c);
+		client_listen_again(c);
 }
 
 static void not_grown(struct client *c, uint32_t status)
@@ -595,7 +435,7 @@ void client_readable(struct client *c)
 	}
 	switch (m.h.type) {
 	case VGPU_MSG_HELLO:
-		hello(c, &m.hello);
+		hello_answer(c, &m.hello);
 		break;
 	case VGPU_MSG_CTX_CREATE:
 		context_ask(c, &m.ctx);
@@ -626,6 +466,8 @@ void client_readable(struct client *c)
 	case VGPU_MSG_GATES:
 	case VGPU_MSG_ALLOT:
 	case VGPU_MSG_ALLOTS:
+	case VGPU_MSG_WORK:
+	case VGPU_MSG_TIMES:
 		asked(c, &m);
 		break;
 	}

@@ -23,6 +23,9 @@ void client_attention(void);
 void client_progress(struct client *c);
 /* A slice of a WINDOW_GROW under way. */
 void client_grow_step(struct client *c);
+/* A request that is answered later: until then the client is not listened to. */
+void client_take_time(struct client *c, int what);
+void client_listen_again(struct client *c);
 /* Memory is being given back, or somebody may get what he waits for: another round at once. */
 void client_more(void);
 int client_unfinished(void);

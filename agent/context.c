@@ -499,6 +499,48 @@ static void ask_weight(struct context *x)
 	admin_post(x->device, &cmd, x, weight_told);
 }
 
+static void limit_told(struct context *x, int rc)
+{
+	x->asked = 0;
+	if (rc == -ETIMEDOUT) {
+		no_answer(x, "SET_LIMIT");
+		context_died(x, VGPU_ST_CONTEXT_DEAD, "its limits could not be changed");
+		return;
+	}
+	if (rc != VGPU_ST_OK && rc != VGPU_ST_CONTEXT_DEAD && rc != VGPU_ST_NOT_FOUND)
+		log_warn("%s: the device does not take a limit of client %u (%s)", x->device->spec, x->client->id,
+			 vgpu_status_text(rc > 0 ? (uint32_t)rc : VGPU_ST_INTERNAL));
+	x->limit[x->limit_which] = x->limit_asked;
+}
+
+/* The first that it is not told as it is, or VGPU_LIMITS. */
+static unsigned limit_untold(const struct context *x)
+{
+	unsigned k = 0;
+
+	while (k < VGPU_LIMITS && (x->limit[k].value == x->client->limit[k].value && x->limit[k].group == x->client->limit[k].group))
+		k++;
+	return k;
+}
+
+static void ask_limit(struct context *x, unsigned k)
+{
+	uint32_t needs = k == VGPU_LIMIT_KERNEL_MS ? VGPU_CAP_LIMITS : VGPU_CAP_SHARES;
+	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_SET_LIMIT, .q = (uint16_t)x->qid, .a = k, .b = x->client->limit[k].value,
+				      .c = x->client->limit[k].group };
+
+	x->limit_which = k;
+	x->limit_asked = x->client->limit[k];
+	if (k >= VGPU_LIMIT_SHARE_CLIENT && !cmd.c)
+		cmd.c = 1;              /* nobody's: there is none any more */
+	if (!(x->device->features & needs)) {
+		limit_told(x, VGPU_ST_NOT_SUPPORTED);
+		return;
+	}
+	x->asked = 1;
+	admin_post(x->device, &cmd, x, limit_told);
+}
+
 static void ask_run(struct context *x, int run)
 {
 	struct vgpu_admin_cmd cmd = { .op = VGPU_ADMIN_SET_RUN, .q = (uint16_t)x->qid, .a = (uint64_t)run };
@@ -535,6 +577,8 @@ void context_pump(struct device *d)
 			ask_run(x, !x->client->stopped);
 		} else if (x->state == CONTEXT_LIVE && x->client->weight && x->weight != x->client->weight && admin_room(d, x->client)) {
 			ask_weight(x);
+		} else if (x->state == CONTEXT_LIVE && limit_untold(x) < VGPU_LIMITS && admin_room(d, x->client)) {
+			ask_limit(x, limit_untold(x));
 		}
 	}
 }
@@ -590,6 +634,7 @@ uint32_t context_begin(struct client *c, uint32_t device, uint32_t weight, uint3
 	drr_init(&x->share, x->weight);
 	clear_segment0(c, n);
 	x->created = x->ending = x->asked = x->stopped = x->over = x->qb_on = 0;
+	memset(x->limit, 0, sizeof(x->limit));
 	x->refused = VGPU_ST_OK;
 	x->segs = 0;
 	x->seg_done = 0;

@@ -84,6 +84,7 @@ static int check_registers(struct device *d, char *why, size_t why_bytes)
 		     d->spec, VGPU_VERSION, oldest ? oldest : version, version, VGPU_PROTOCOLS);
 	/* A device that cannot be told how its clients fence must fence itself. */
 	d->found.asym = d->found.asym && features & VGPU_CAP_CLIENT_FENCE;
+	d->found.features = features;
 	d->found.queues = VGPU_CAP_QUEUES(cap);
 	if (d->found.queues > VGPU_MAX_QUEUES)
 		d->found.queues = VGPU_MAX_QUEUES;
@@ -235,6 +236,7 @@ int device_ready(struct device *d, char *why, size_t why_bytes)
 		snprintf(info->bus_id, sizeof(info->bus_id), "%s", free_place(d));
 	d->info = *info;
 	d->queues = d->found.queues;
+	d->features = d->found.features;
 	d->asym = d->found.asym;
 	d->ready = 1;
 	d->trouble = NULL;

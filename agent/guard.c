@@ -173,25 +173,25 @@ static int shut_out(const struct client *c, char *why, size_t n)
 	return 1;
 }
 
-int guard_hello(const struct client *c, char *why, size_t n)
+enum vgpu_refusal guard_hello(const struct client *c, char *why, size_t n)
 {
 	struct account *a;
 	uint64_t now = now_ns();
 
 	if (shut_out(c, why, n))
-		return 1;
+		return VGPU_REFUSED_ADMISSION;
 	if (!agent.opt.connect_rate && !agent.opt.context_rate && !agent.opt.quarantine_faults && !agent.opt.quarantine_refusals)
 		return 0;
 	a = account(c);
 	if (a->until_ns > now) {
 		snprintf(why, n, "user %u is held off for %u s more (vgpu ctl release %u)", a->uid, (unsigned)((a->until_ns - now) / 1000000000u) + 1, a->uid);
-		return 1;
+		return VGPU_REFUSED_HELD;
 	}
 	if (!rate(&a->connect_ns, agent.opt.connect_rate))
 		return 0;
 	tell(a, "connections", agent.opt.connect_rate);
 	snprintf(why, n, "user %u makes more than %u connections a minute (--connect-rate)", a->uid, agent.opt.connect_rate);
-	return 1;
+	return VGPU_REFUSED_RATE;
 }
 
 int guard_context(const struct client *c)

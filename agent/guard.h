@@ -11,8 +11,8 @@
 
 #include "agent.h"
 
-/* A client's HELLO: 0, or 1 and why it is refused. */
-int guard_hello(const struct client *c, char *why, size_t n);
+/* A client's HELLO: 0, or why it is refused, in words too. */
+enum vgpu_refusal guard_hello(const struct client *c, char *why, size_t n);
 /* A context of it is to be made: 0, or 1: not now. */
 int guard_context(const struct client *c);
 /* A context of it died of an error, or it broke the protocol; a limit refused it something. */

@@ -10,6 +10,7 @@
 
 #include "agent.h"
 #include "guard.h"
+#include "work.h"
 
 #define SAMPLE_NS 125000000ull
 #define WINDOW_NS 1000000000ull         /* what a share is of */
@@ -98,6 +99,7 @@ void load_past(const struct context *x)
 {
 	x->device->busy_past += busy_of(x);
 	x->device->faults += failed(x);
+	work_past(x);
 	if (failed(x))
 		guard_fault(x->client);
 }

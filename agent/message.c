@@ -2,6 +2,8 @@
 /* See message.h. */
 #include "message.h"
 
+#include "vgpu_device.h"
+
 #include <string.h>
 
 #define SPAN_LAST 0x7e0000000000ull     /* behind it, the context's process has its libraries and stacks */
@@ -53,6 +55,14 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 		[VGPU_MSG_GATES] = sizeof(struct vgpu_msg_index),
 		[VGPU_MSG_ALLOT] = sizeof(struct vgpu_msg_allot),
 		[VGPU_MSG_ALLOTS] = sizeof(struct vgpu_msg_index),
+		[VGPU_MSG_WORK] = sizeof(struct vgpu_msg_index),
+		[VGPU_MSG_TIMES] = sizeof(struct vgpu_msg_index),
+	};
+
+	static const uint64_t most[VGPU_ALLOTS] = {
+		[VGPU_ALLOT_WEIGHT] = 1000, [VGPU_ALLOT_MEMORY] = ~0ull, [VGPU_ALLOT_WINDOW] = ~0ull, [VGPU_ALLOT_CONTEXTS] = ~0ull,
+		[VGPU_ALLOT_CLIENTS] = ~0ull, [VGPU_ALLOT_KERNEL_MS] = VGPU_KERNEL_MS_MOST, [VGPU_ALLOT_COMPUTE] = 1000,
+		[VGPU_ALLOT_PRIORITY] = VGPU_PRIORITY_HIGH,
 	};
 
 	memset(m, 0, sizeof(*m));
@@ -84,6 +94,8 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 	case VGPU_MSG_CONTEXTS:
 	case VGPU_MSG_GATES:
 	case VGPU_MSG_ALLOTS:
+	case VGPU_MSG_WORK:
+	case VGPU_MSG_TIMES:
 		if (m->index.rsvd)
 			*why = "reserved field set";
 		break;
@@ -98,10 +110,10 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 		cgroup_path(m->gate.cgroup, sizeof(m->gate.cgroup), why);
 		break;
 	case VGPU_MSG_ALLOT:
-		if (!m->allot.kind || m->allot.kind > VGPU_ALLOT_CGROUP || !m->allot.what || m->allot.what >= VGPU_ALLOTS || m->allot.rsvd ||
+		if (!m->allot.kind || m->allot.kind > VGPU_ALLOT_EVERYBODY || !m->allot.what || m->allot.what >= VGPU_ALLOTS || m->allot.rsvd ||
 		    (m->allot.kind == VGPU_ALLOT_CGROUP) != (m->allot.cgroup[0] == '/') || (m->allot.cgroup[0] && m->allot.cgroup[0] != '/') ||
-		    (m->allot.what == VGPU_ALLOT_WEIGHT && m->allot.value > 1000))
-			*why = "ALLOT of an unknown kind, a weight that is not 1 to 1000, or a cgroup that is no path";
+		    (m->allot.kind == VGPU_ALLOT_EVERYBODY && m->allot.target) || m->allot.value > most[m->allot.what])
+			*why = "ALLOT of an unknown kind, a value above what there may be, or a cgroup that is no path";
 		cgroup_path(m->allot.cgroup, sizeof(m->allot.cgroup), why);
 		break;
 	case VGPU_MSG_CTX_CREATE:

@@ -12,6 +12,7 @@
 #include "allot.h"
 #include "ctl.h"
 #include "guard.h"
+#include "work.h"
 
 uint64_t status_commands(const struct client *c)
 {
@@ -80,6 +81,8 @@ size_t status_answer(const struct client *c, const union message *m, void **repl
 		struct vgpu_msg_ctl_r ctl;
 		struct vgpu_msg_gates_r gates;
 		struct vgpu_msg_allots_r allots;
+		struct vgpu_msg_work_r work;
+		struct vgpu_msg_times_r times;
 	} r;
 
 	*reply = &r;
@@ -102,6 +105,12 @@ size_t status_answer(const struct client *c, const union message *m, void **repl
 	case VGPU_MSG_ALLOTS:
 		allot_fill(&r.allots, m->index.index);
 		return sizeof(r.allots);
+	case VGPU_MSG_WORK:
+		work_fill(&r.work, m->index.index);
+		return sizeof(r.work);
+	case VGPU_MSG_TIMES:
+		work_times(&r.times, m->index.index);
+		return sizeof(r.times);
 	case VGPU_MSG_ALLOT:
 		allot_do(c, &m->allot, &r.ctl);
 		return sizeof(r.ctl);

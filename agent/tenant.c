@@ -158,6 +158,11 @@ static struct tenant *find(int kind, uid_t uid, const char *box)
 	return empty;
 }
 
+uint32_t tenant_number(const struct tenant *t)
+{
+	return (uint32_t)(t - tenants);
+}
+
 void tenant_take(struct client *c)
 {
 	char box[TENANT_BOX];

@@ -30,6 +30,7 @@ struct client;
 
 /* Names c's user and, where the kernel tells, its container. Never fails: there are as many as connections can need. */
 void tenant_take(struct client *c);
+uint32_t tenant_number(const struct tenant *t);         /* no other that is there has it */
 void tenant_drop(struct client *c);
 /* Window memory: 0: it would be more than somebody's share. */
 int tenant_may_have(const struct client *c, uint64_t bytes);

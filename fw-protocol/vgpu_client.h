@@ -141,6 +141,7 @@ _Static_assert(sizeof(struct vgpu_agent_page) == 64 * 9, "a line each");
 #define VGPU_FEATURE_PRIORITY 32ull     /* ... and VGPU_CMD_PRIORITY */
 #define VGPU_FEATURE_CLUSTERS 64ull     /* ... and clusters in a launch's attributes */
 #define VGPU_FEATURE_LARGE 128ull       /* ... and LAUNCH_LARGE */
+#define VGPU_FEATURE_WORK 256ull        /* ... and WORK, TIMES; ALLOT of everybody, KERNEL_MS, COMPUTE, PRIORITY */
 
 /*
  * Versions: HELLO asks for the client's newest. An agent that is older refuses it and names its own newest; the client then asks for
@@ -176,6 +177,8 @@ enum vgpu_msg_type {
 	VGPU_MSG_GATES,         /* vgpu_msg_index (start) -> vgpu_msg_gates_r, page by page */
 	VGPU_MSG_ALLOT,         /* vgpu_msg_allot -> vgpu_msg_ctl_r: who gets how much, for the administrator */
 	VGPU_MSG_ALLOTS,        /* vgpu_msg_index (start) -> vgpu_msg_allots_r, page by page */
+	VGPU_MSG_WORK,          /* vgpu_msg_index (start) -> vgpu_msg_work_r: what contexts do now, page by page */
+	VGPU_MSG_TIMES,         /* vgpu_msg_index (device) -> vgpu_msg_times_r */
 };
 
 /*
@@ -340,6 +343,32 @@ struct vgpu_msg_contexts_r {
 	struct vgpu_msg_context context[VGPU_CONTEXTS_PAGE];
 };
 
+/* What live contexts do now, as they say; in the order of CONTEXTS. */
+#define VGPU_WORK_PAGE 16u
+struct vgpu_msg_work_r {
+	struct vgpu_msg_header h;
+	uint32_t status, contexts;      /* all that live */
+	uint32_t first, count;          /* in this page */
+	struct vgpu_work {
+		uint32_t client_id, context;
+		uint32_t priority;      /* VGPU_PRIORITY_* of vgpu_device.h; 0: nothing was said */
+		uint32_t compute;       /* permille of its device that the narrowest of its caps allows; 0: there is none */
+		uint64_t running_ns;    /* see struct vgpu_qb_work */
+		uint64_t kernel_ms;     /* that a kernel may take; 0: as long as the device lets it */
+		char kernel[VGPU_KERNEL_NAME];
+	} work[VGPU_WORK_PAGE];
+};
+
+/* Of a device since the agent started, contexts that are gone too; and of the agent, why it let somebody not in. */
+enum vgpu_refusal { VGPU_REFUSED_PLACES = 1, VGPU_REFUSED_LIMIT, VGPU_REFUSED_RATE, VGPU_REFUSED_HELD, VGPU_REFUSED_ADMISSION, VGPU_REFUSED_VERSION,
+		    VGPU_REFUSED_MEMORY, VGPU_REFUSED_REQUEST, VGPU_REFUSALS };
+struct vgpu_msg_times_r {
+	struct vgpu_msg_header h;
+	uint32_t status, device;
+	struct vgpu_times kernels, compiles;
+	uint64_t refused[VGPU_REFUSALS];        /* connections, by reason */
+};
+
 enum vgpu_ctl_op { VGPU_CTL_END = 1, VGPU_CTL_STOP, VGPU_CTL_GO, VGPU_CTL_DRAIN, VGPU_CTL_UNDRAIN, VGPU_CTL_WEIGHT };
 struct vgpu_msg_ctl {
 	struct vgpu_msg_header h;
@@ -375,12 +404,13 @@ struct vgpu_msg_gates_r {
 };
 
 /* Limits and weights while the agent runs: of a client, a user, or a cgroup and the containers below it. */
-enum vgpu_allot_kind { VGPU_ALLOT_CLIENT = 1, VGPU_ALLOT_USER, VGPU_ALLOT_CGROUP };
+enum vgpu_allot_kind { VGPU_ALLOT_CLIENT = 1, VGPU_ALLOT_USER, VGPU_ALLOT_CGROUP, VGPU_ALLOT_EVERYBODY /* of whom nothing else was said */ };
 /*
- * WEIGHT and CONTEXTS of each client; MEMORY of the client, else of all of them together, as WINDOW and CLIENTS are, which no client has
- * for itself. Sizes in bytes.
+ * WEIGHT, CONTEXTS, KERNEL_MS and PRIORITY of each client; MEMORY of the client, else of all of them together, as WINDOW and CLIENTS are,
+ * which no client has for itself. COMPUTE, permille of a device's time at most: of the client, and of all of them together. Sizes in bytes.
  */
-enum vgpu_allot { VGPU_ALLOT_WEIGHT = 1, VGPU_ALLOT_MEMORY, VGPU_ALLOT_WINDOW, VGPU_ALLOT_CONTEXTS, VGPU_ALLOT_CLIENTS, VGPU_ALLOTS };
+enum vgpu_allot { VGPU_ALLOT_WEIGHT = 1, VGPU_ALLOT_MEMORY, VGPU_ALLOT_WINDOW, VGPU_ALLOT_CONTEXTS, VGPU_ALLOT_CLIENTS, VGPU_ALLOT_KERNEL_MS,
+		  VGPU_ALLOT_COMPUTE, VGPU_ALLOT_PRIORITY, VGPU_ALLOTS };
 struct vgpu_msg_allot {
 	struct vgpu_msg_header h;
 	uint32_t kind, target;          /* a client's id, or a uid */

@@ -319,6 +319,15 @@ _Static_assert(sizeof(struct vgpu_symbol) == 32, "wire layout");
 #define VGPU_SYM_CONST 3u
 #define VGPU_SYM_MANAGED 4u             /* in the client's window, at the same address on both sides */
 
+/* How long something took, many times over. n[i]: those of at most VGPU_TIMES_NS(i), and more than the one before; the last: longer ones. */
+#define VGPU_TIMES 14u
+#define VGPU_TIMES_NS(i) (1024ull << 2 * (i))   /* 1 us to 17 s */
+struct vgpu_times {
+	uint64_t n[VGPU_TIMES];
+	uint64_t ns;                    /* all together */
+};
+#define VGPU_KERNEL_NAME 256u           /* of one, for people; a longer one is cut */
+
 /* Written by FUNC_INFO into client memory, nparams entries behind it. */
 struct vgpu_fn_info {
 	uint32_t id;

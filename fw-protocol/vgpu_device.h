@@ -53,6 +53,8 @@
 #define VGPU_CAP_ADMIN_SLOTS(cap) ((uint32_t)(((cap) >> 16) & 0xffff))
 /* Of the upper half, at VGPU_REG_CAP + 4. */
 #define VGPU_CAP_CLIENT_FENCE 1u         /* knows vgpu_ctx_create.flags; without it CC_ASYM_FENCE may not be set */
+#define VGPU_CAP_LIMITS 2u               /* SET_LIMIT of KERNEL_MS */
+#define VGPU_CAP_SHARES 4u               /* ... and of all others */
 #define VGPU_MAX_QUEUES 255u
 #define VGPU_ADMIN_SLOTS 64u
 
@@ -71,7 +73,18 @@ enum vgpu_admin_op {
 				     completed (post it before the ring comes round to that place) */
 	VGPU_ADMIN_CTX_STAT,      /* q -> v0: memory bytes, v1: commands done, v2: pid on the device's host */
 	VGPU_ADMIN_SET_WEIGHT,    /* q; a: 1..1000, its share of the device among those that work. Before: NOT_SUPPORTED */
+	VGPU_ADMIN_SET_LIMIT,     /* q; a: enum vgpu_limit, b: the value, 0: none; c: of a share, whose: contexts with the same c have it together */
 };
+enum vgpu_limit {
+	VGPU_LIMIT_KERNEL_MS,     /* that a kernel may take; the device's own limit holds as well */
+	VGPU_LIMIT_PRIORITY,      /* VGPU_PRIORITY_*: who goes first, whatever the weights */
+	VGPU_LIMIT_SHARE_CLIENT,  /* permille of the device's time at most, whatever others leave: each of these three */
+	VGPU_LIMIT_SHARE_CONTAINER,
+	VGPU_LIMIT_SHARE_USER,
+	VGPU_LIMITS
+};
+#define VGPU_KERNEL_MS_MOST 86400000u    /* a day */
+enum { VGPU_PRIORITY_LOW = 1, VGPU_PRIORITY_NORMAL, VGPU_PRIORITY_HIGH };
 struct vgpu_admin_cmd {
 	uint32_t seq;
 	uint16_t op, q;
@@ -106,12 +119,14 @@ _Static_assert(sizeof(struct vgpu_ctx_create) == 128, "wire layout");
  *   0x00000  struct vgpu_qb_head
  *   0x01000  control ring, 64 slots      W: agent
  *   0x02000  control replies, 64 x 64    W: device, reply for ticket t at (t - 1) % 64
+ *   0x03000  struct vgpu_qb_work         W: device
  *   0x04000  shadow timelines, 1024 x 8  W: device; what the agent believes
  *   0x10000  I/O ring, 1024 slots        W: agent
  */
 #define VGPU_QB_BYTES    0x20000u
 #define VGPU_QB_CTL      0x01000u
 #define VGPU_QB_REPLIES  0x02000u
+#define VGPU_QB_WORK     0x03000u
 #define VGPU_QB_SHADOW   0x04000u
 #define VGPU_QB_IO       0x10000u
 #define VGPU_DEV_CTL_SLOTS 64u
@@ -146,5 +161,16 @@ struct vgpu_qb_head {
 	uint32_t rsvd7[15];
 };
 _Static_assert(sizeof(struct vgpu_qb_head) == 8 * 64, "lines as drawn");
+
+/* What it does, for people: nobody decides anything by it. A device that does not know it leaves zeros. */
+struct vgpu_qb_work {
+	uint32_t known;                 /* 1: what follows is said */
+	uint32_t seq;                   /* odd while the name is being written */
+	uint64_t running_ns;            /* of the kernel that is out longest, as of a moment ago; 0: none is, or not for long */
+	char kernel[VGPU_KERNEL_NAME];  /* that one's name; where none is out, of the one that was launched last */
+	struct vgpu_times kernels;      /* from a launch's start to its end */
+	struct vgpu_times compiles;     /* modules that were read, kernels that were compiled when they were asked for */
+};
+_Static_assert(sizeof(struct vgpu_qb_work) <= VGPU_QB_SHADOW - VGPU_QB_WORK, "fits");
 
 #endif

@@ -101,7 +101,7 @@ static inline uint32_t vgpu_hello_again(const struct vgpu_msg_hello_r *r, uint32
 static inline int vgpu_monitor(const char *path, int timeout_s, const char *command, struct vgpu_msg_hello_r *r, int *fd)
 {
 	struct vgpu_msg_hello h = { .h = { VGPU_MSG_HELLO, sizeof(h) }, .magic = VGPU_SESSION_MAGIC,
-				    .version = VGPU_PROTOCOL_VERSION, .features = VGPU_FEATURE_GATES, .release = VGPU_VERSION };
+				    .version = VGPU_PROTOCOL_VERSION, .features = VGPU_FEATURE_GATES | VGPU_FEATURE_WORK, .release = VGPU_VERSION };
 	uint32_t again;
 	int err;
 

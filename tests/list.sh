@@ -124,6 +124,8 @@ many strangers/debian 900 tests/strangers/debian.sh "$B"
 many strangers/wheels 5000 tests/strangers/wheels.sh "$B"
 many strangers/operators 1200 tests/strangers/operators.sh "$B"
 many strangers/curand 3000 tests/strangers/curand.sh "$B"
+many strangers/boxes 400 tests/strangers/boxes.sh "$B"
+many strangers/mpi 500 tests/strangers/mpi.sh "$B"
 # --- languages and frameworks as PyPI has them
 many languages 900 tests/languages/run.sh "$B"
 # --- what is ordered, by a model of CUDA's rules

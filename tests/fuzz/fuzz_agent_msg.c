@@ -11,6 +11,7 @@
 
 #include "../../agent/message.h"
 #include "vgpu_check.h"
+#include "vgpu_device.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -68,13 +69,18 @@ static void message(const uint8_t *data, size_t size)
 		cgroup(m.gate.cgroup, sizeof(m.gate.cgroup));
 		break;
 	case VGPU_MSG_ALLOT:
-		NEED(m.allot.kind && m.allot.kind <= VGPU_ALLOT_CGROUP && m.allot.what && m.allot.what < VGPU_ALLOTS);
-		NEED(m.allot.what != VGPU_ALLOT_WEIGHT || m.allot.value <= 1000);
+		NEED(m.allot.kind && m.allot.kind <= VGPU_ALLOT_EVERYBODY && m.allot.what && m.allot.what < VGPU_ALLOTS);
+		NEED((m.allot.what != VGPU_ALLOT_WEIGHT && m.allot.what != VGPU_ALLOT_COMPUTE) || m.allot.value <= 1000);
+		NEED(m.allot.what != VGPU_ALLOT_KERNEL_MS || m.allot.value <= VGPU_KERNEL_MS_MOST);
+		NEED(m.allot.what != VGPU_ALLOT_PRIORITY || m.allot.value <= VGPU_PRIORITY_HIGH);
+		NEED(m.allot.kind != VGPU_ALLOT_EVERYBODY || !m.allot.target);
 		NEED((m.allot.kind == VGPU_ALLOT_CGROUP) == (m.allot.cgroup[0] != 0));
 		cgroup(m.allot.cgroup, sizeof(m.allot.cgroup));
 		break;
 	case VGPU_MSG_GATES:
 	case VGPU_MSG_ALLOTS:
+	case VGPU_MSG_WORK:
+	case VGPU_MSG_TIMES:
 		break;
 	default:
 		NEED(0);

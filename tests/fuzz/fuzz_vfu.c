@@ -41,6 +41,11 @@ uint32_t ctxproc_create(struct device *d, uint32_t qid, const struct vgpu_ctx_cr
 
 	if (d->ctx[qid].state != CTX_FREE)
 		return VGPU_ST_BUSY;
+	{
+		static struct ctx_run run;
+
+		d->ctx[qid].run = &run;        /* a kernel's time limit goes there */
+	}
 	d->ctx[qid].state = CTX_RUNNING;
 	d->ctx[qid].qid = qid;
 	d->ctx[qid].create = *create;
@@ -104,6 +109,12 @@ void ctxproc_vector_changed(struct device *d, uint32_t qid)
 	if (qid >= STUB_QUEUES)
 		abort();
 	(void)d;
+}
+
+void cap_set(struct context *c, uint32_t which, uint32_t permille, uint64_t group)
+{
+	(void)c;
+	NEED(which < 3 && permille <= 1000 && group);
 }
 
 void ctxproc_set_weight(struct context *c, uint32_t weight)

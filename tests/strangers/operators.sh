@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Operators' own programs, unmodified, on an installed tree: NVIDIA's nvidia-ctk, gpu-feature-discovery and device plugin for Kubernetes (which a
 # kubelet of ours drives: fake_kubelet.go), go-nvml's examples (Go proxy), systeminformation (npm), telegraf's
-# input for nvidia-smi (Go; telegraf_smi.go runs it once). Each is skipped where it cannot be had.
-#   tests/strangers/operators.sh BUILD [NAME...]      default: nvml ctk gfd k8s telegraf systeminformation
+# input for nvidia-smi (Go; telegraf_smi.go runs it once), nvtop (Debian's contrib), nvitop-exporter (PyPI). Each is skipped where it cannot be had.
+#   tests/strangers/operators.sh BUILD [NAME...]      default: nvml ctk gfd k8s telegraf systeminformation nvtop exporter
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 B=$(cd "$1" && pwd)
@@ -111,7 +111,54 @@ systeminformation() {
 		fail "systeminformation: $(tail -n 2 "$dir/out")"
 }
 
+# hog: a program that holds 100 MiB and fills them, over and over
+hog() {
+	cat >"$dir/hog.c" <<-'C'
+		#include <cuda.h>
+		int main(void)
+		{
+			CUdevice d; CUcontext c; CUdeviceptr p;
+			if (cuInit(0) || cuDeviceGet(&d, 0) || (cuCtxCreate)(&c, 0, 0, d) || cuMemAlloc(&p, 100 << 20))
+				return 1;
+			for (;;)
+				if (cuMemsetD32(p, 1, 25 << 20) || cuCtxSynchronize())
+					return 1;
+		}
+	C
+	${CC:-cc} -w -Ilibcuda-lite/include -o "$dir/hog" "$dir/hog.c" "$B/lib/libcuda.so.1"
+}
+
+nvtop() {
+	local a=(-o "Dir::Etc::sourcelist=$C/apt/list" -o Dir::Etc::sourceparts=/dev/null -o "Dir::State::lists=$C/apt/lists" -o "Dir::Cache=$C/apt/cache") from
+	if [ ! -x "$C/nvtop/usr/bin/nvtop" ]; then
+		# where this machine has its main from
+		from=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' 2>/dev/null | grep -m 1 '/debian/ [a-z]*$')
+		mkdir -p "$C/apt/lists/partial" "$C/apt/cache/archives/partial" "$C/nvtop"
+		echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $from contrib" >"$C/apt/list"
+		(timeout 200 apt-get "${a[@]}" update && cd "$C/apt" && timeout 200 apt-get "${a[@]}" download nvtop && dpkg -x nvtop_*.deb "$C/nvtop") >"$dir/apt" 2>&1 ||
+			{ echo "skip nvtop: Debian's contrib: $(tail -n 1 "$dir/apt")"; return; }
+	fi
+	hog || { fail "hog does not build"; return; }
+	# shellcheck disable=SC2016
+	on bash -c '"$1/hog" & python3 tests/strangers/screen.py "VGPU of the test.* GPU\[.*MEM\[ .*$! [a-z]+ 0 Compute +[0-9]+% +100MiB" "$2" -C -d 5; st=$?; kill $!; exit $st' - "$dir" "$C/nvtop/usr/bin/nvtop" >"$dir/out" 2>&1 &&
+		ok "nvtop: the device, a process and its memory" || fail "nvtop: $(tail -n 1 "$dir/out")"
+}
+
+exporter() {
+	local port
+	[ -e "$C/exporter/done" ] || { rm -rf "$C/exporter"; timeout 300 python3 -m pip install -q --disable-pip-version-check --target "$C/exporter" nvitop-exporter==1.7.2 nvitop==1.7.2 >"$dir/pip" 2>&1 && : >"$C/exporter/done"; } ||
+		{ echo "skip nvitop-exporter: PyPI: $(tail -n 1 "$dir/pip")"; return; }
+	hog || { fail "hog does not build"; return; }
+	port=$(python3 tests/system/port.py)
+	# shellcheck disable=SC2016
+	on env "PYTHONPATH=$C/exporter" bash -c '"$1/hog" & hog=$!; python3 -m nvitop_exporter --bind-address 127.0.0.1 --port "$2" >"$1/log" 2>&1 & e=$!
+		for _ in {1..600}; do python3 -c "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=30).read().decode())" "http://127.0.0.1:$2/metrics" >"$1/series" 2>/dev/null &&
+			grep -q "^process_info{.*pid=\"$hog\"\|^process_.*pid=\"$hog\"" "$1/series" && break; sleep 0.1; done; kill $e $hog; echo $hog' - "$dir" "$port" >"$dir/out" 2>&1
+	grep -qE '^(gpu_)?memory_used_MiB\{.*\} 1[0-9][0-9]\.' "$dir/series" 2>/dev/null && grep -qE "^process_gpu_memory(_MiB)?\{.*pid=\"$(tail -n 1 "$dir/out")\".*\} 100\.0" "$dir/series" && ! grep -q vgpu: "$dir/log" &&
+		ok "nvitop-exporter: $(grep -c '^[a-z]' "$dir/series") series" || fail "nvitop-exporter: $(grep -i mem "$dir/series" 2>/dev/null | head -n 8) $(tail -n 3 "$dir/log")"
+}
+
 names=("$@")
-[ $# -gt 0 ] || names=(nvml ctk gfd k8s telegraf systeminformation)
+[ $# -gt 0 ] || names=(nvml ctk gfd k8s telegraf systeminformation nvtop exporter)
 for name in "${names[@]}"; do "$name"; done
 exit $bad

@@ -80,6 +80,7 @@ set_ "$me" clients 1
 out=$("$B/e2e/driver/vecadd" 2>&1)
 grep -q 'connections already' <<<"$out" && ok "a second connection of one is refused, and told why" || fail "connections: $out"
 set_ "$me" clients default
+"$V/vgpu" metrics | grep -qx 'vgpu_agent_connections_refused_total{reason="limit"} 1' && ok "vgpu metrics counts it" || fail "metrics: $("$V/vgpu" metrics | grep refused_total)"
 "$B/e2e/driver/vecadd" >/dev/null 2>&1 && ok "a second connection again" || fail "a second connection"
 
 weight() { "$V/vgpu" ctl list -j | python3 -c 'import json,sys
@@ -105,7 +106,23 @@ if [ -n "$box" ] && [ "$box" != none ]; then
 else
 	skip "a container: no cgroup names one here"
 fi
-for wrong in "memory 0" "memory x" "memory 2T" "memory -1" "weight 1001" "weight 1.5" "contexts 9" "speed 3" "memory 18446744073709551615G"; do
+# of the device's time: what a client and its user may have, and who goes first; that it holds is tests/unit/test_fair.c and fair.sh
+told() { "$V/vgpu" ctl list -j | python3 -c 'import json,sys
+print(*sorted({(c["priority"], c.get("compute_limit"), c.get("kernel_limit_s")) for c in json.load(sys.stdin)["contexts"]}))'; }
+is_told() { [ "$(told)" = "$1" ]; }
+is_told "('normal', None, None)" && ok "no limit of time, the usual priority" || fail "at first: $(told)"
+set_ "$me" compute 40%; set_ client:"$id" compute 62.5%; set_ everybody kernel-time 2m; set_ client:"$id" priority low
+until_true is_told "('low', 0.4, 120)" && ok "compute, kernel-time and priority reach the device" || fail "told: $(told)"
+set_ "$me" priority high; set_ "$me" kernel-time 1500ms; set_ "$me" compute default
+until_true is_told "('low', 0.625, 1.5)" && ok "a client's own comes first, a user's before everybody's" || fail "told: $(told)"
+"$V/vgpu" ctl limits >"$dir/limits"
+for line in "user $me: priority high" "user $me: kernel-time 1500 ms" "client $id: compute 62.5%" "client $id: priority low" "everybody: kernel-time 120000 ms"; do
+	grep -qxF "$line" "$dir/limits" && ok "listed: $line" || fail "not listed: $line"
+done
+set_ "$me" priority default; set_ "$me" kernel-time default; set_ client:"$id" compute default; set_ client:"$id" priority default; set_ everybody kernel-time default
+until_true is_told "('normal', None, None)" && ok "and all of it is taken back" || fail "taken back: $(told)"
+set_ everybody memory 1G; [ $? = 1 ] && grep -q 'of everybody there are' "$dir/err" && ok "no memory of everybody" || fail "everybody's memory: $(cat "$dir/err")"
+for wrong in "memory 0" "memory x" "memory 2T" "memory -1" "weight 1001" "weight 1.5" "contexts 9" "speed 3" "compute 0%" "compute 25" "compute 100.1%" "compute 1.25%" "kernel-time 0s" "kernel-time 25h" "kernel-time 3y" "priority urgent" "priority 1" "memory 18446744073709551615G"; do
 	# shellcheck disable=SC2086
 	set_ "$me" $wrong
 	[ $? = 2 ] && [ -s "$dir/err" ] && ok "refused: $wrong" || fail "not refused: $wrong"

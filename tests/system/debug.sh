@@ -225,3 +225,11 @@ look bad; [ $st = 1 ] && said "one of a later release" 'of a later release' || f
 look "$V/vgpu"; [ $st = 1 ] && said "another ELF file" 'it is no core of a device' || fail "another ELF: $(cat out)"
 look /dev/zero; [ $st = 1 ] && said "a file without an end" 'no file that could be a core' || fail "/dev/zero: $(cat out)"
 look "$dir"; [ $st = 1 ] && ok "a folder" || fail "a folder: $(cat out)"
+
+# gdb, for the host's side: stops in a call, and the program goes on
+if command -v gdb >/dev/null; then
+	timeout 100 "$V/vgpu" run --private -- gdb -nx -q -batch -ex 'set breakpoint pending on' -ex 'break cuLaunchKernel' -ex run -ex 'backtrace 1' -ex delete -ex continue --args "$B/e2e/driver/vecadd" >out 2>&1
+	said "gdb stops a program in cuLaunchKernel, and it goes on" '#0 ' 'in cuLaunchKernel ' 'vecadd: ok' 'exited normally'
+else
+	skip "gdb: not installed"
+fi

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Shares of the device by weight: blocks that hogs get done beside each other, not time; also of contexts that do not listen.
+# Shares of the device by weight and priority: blocks that hogs get done beside each other, not time; also of contexts that do not listen.
+# A most of the device's time: the processor time that its one context takes.
 . "$(dirname "$0")/lib.sh"
 cd "$(dirname "$0")/../.." || exit 1
 CC=${CC:-cc}
@@ -55,13 +56,28 @@ shares() {
 }
 total=${FAIR_BLOCKS:-3000}
 
-hog; hog
+hog
+# processor time of the only context within a second, in thousandths of a processor
+took() { local pid; pid=$(pgrep -P "$stub") && awk '{sub(/.*\) /, ""); print ($12 + $13)}' "/proc/$pid/stat"; }
+rate() { local t0=${EPOCHREALTIME/./} u0 u1; u0=$(took); sleep 1; u1=$(took); echo $(((u1 - u0) * 1000 * 1000000 / $(getconf CLK_TCK) / (${EPOCHREALTIME/./} - t0))); }
+most=$((30 * $(nproc) * 3 / 2))
+under() { [ "$(rate)" -le $most ]; }
+over() { [ "$(rate)" -gt $most ]; }
+until_true over && ok "a hog takes more than 3 % of the device" || fail "a hog takes little: $(rate)"
+"$V/vgpu" ctl set "client:$(client "${hogs[0]}")" compute 3% && until_true under && ok "a client's 3 % of the device" || fail "compute 3%: $(rate) of $most"
+"$V/vgpu" ctl set "client:$(client "${hogs[0]}")" compute default && "$V/vgpu" ctl set "$(id -u)" compute 3% && until_true under && ok "a user's" || fail "a user's 3%: $(rate)"
+"$V/vgpu" ctl set "$(id -u)" compute default && until_true over && ok "and all of it again" || fail "no limit: $(rate)"
+hog
 a=${hogs[0]} b=${hogs[1]}
 blocks $((total / 4))
 shares "1:1" 0 38 62
 weigh "$b" 300 && until_true weighs "$b" 300 && ok "weight 300" || fail "vgpu ctl weight"
 blocks $((total / 4))
 shares "1:3, of 25 %" 0 14 40
+"$V/vgpu" ctl set "client:$(client "$b")" priority low || fail "priority low"
+blocks $((total / 4))
+shares "normal beside low, whatever they weigh (25 % by weight)" 0 50 100
+"$V/vgpu" ctl set "client:$(client "$b")" priority default
 # it works alone: the device is its own, whatever it weighs
 kill -STOP "$b"
 blocks 300

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vgpu-stub --kernel-timeout: a kernel without end is ended with CUDA_ERROR_LAUNCH_TIMEOUT; its neighbour and a second context live on.
+# vgpu-stub --kernel-timeout and vgpu ctl set kernel-time: a kernel without end is ended with CUDA_ERROR_LAUNCH_TIMEOUT; its neighbour and a
+# second context live on. vgpu ctl list says which kernel runs, and for how long.
 . "$(dirname "$0")/lib.sh"
 cd "$(dirname "$0")/../.." || exit 1
 CC=${CC:-cc}
@@ -8,14 +9,14 @@ cat >"$dir/spin.c" <<'C'
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
-static const char ptx[] = ".version 6.0\n.target sm_60\n.address_size 64\n.visible .entry k(.param .u64 p){ .reg .b32 %r<3>;"
+static const char ptx[] = ".version 6.0\n.target sm_60\n.address_size 64\n.visible .entry _Z5spinsPi(.param .u64 p){ .reg .b32 %r<3>;"
 	" .reg .b64 %d<2>; .reg .pred %p; ld.param.u64 %d1,[p]; L: ld.volatile.global.u32 %r1,[%d1]; setp.eq.u32 %p,%r1,0; @%p bra L; ret; }";
 int main(int argc, char **argv)
 {
 	unsigned n = (unsigned)atoi(argv[1]);
 	CUdevice d; CUcontext c; CUmodule m; CUfunction f; CUdeviceptr p; CUresult r;
 	void *a[] = { &p };
-	if (cuInit(0) || cuDeviceGet(&d, 0) || (cuCtxCreate)(&c, NULL, 0, d) || cuModuleLoadData(&m, ptx) || cuModuleGetFunction(&f, m, "k") ||
+	if (cuInit(0) || cuDeviceGet(&d, 0) || (cuCtxCreate)(&c, NULL, 0, d) || cuModuleLoadData(&m, ptx) || cuModuleGetFunction(&f, m, "_Z5spinsPi") ||
 	    cuMemAlloc(&p, 64) || cuMemsetD8(p, 0, 64) || cuCtxSynchronize())
 		return 1;
 	if (cuLaunchKernel(f, n, 1, 1, argc > 2 ? 64 : 1, 1, 1, 0, NULL, a, NULL))
@@ -44,3 +45,30 @@ for shape in 1 "64 wide"; do
 done
 "$B/e2e/driver/reduce" >"$dir/out" 2>&1 && ok "the device goes on" || fail "afterwards: $(cat "$dir/out")"
 until_true sh -c "'$V/vgpu' smi -j | grep -q '\"faults\":2'" && ok "both are counted as faults" || fail "faults: $("$V/vgpu" smi -j)"
+
+# while all run: another limit, of everybody, of the user, and one that is longer than the device's own
+limited() { # limited SECONDS WHOSE WHO TIME
+	"$V/vgpu" ctl set "$3" kernel-time "$4" || fail "set $3 kernel-time $4"
+	timeout 100 "$dir/spin" 1 >"$dir/out" 2>"$dir/err"
+	[ "$(cat "$dir/out")" = "702 702 0 0" ] && grep -qF "takes longer than $1 s ($2)" "$dir/err" && ok "$3 kernel-time $4: after $1 s, $2" ||
+		fail "$3 kernel-time $4: '$(cat "$dir/out")' $(head -n 2 "$dir/err")"
+	"$V/vgpu" ctl set "$3" kernel-time default
+}
+limited 0.3 "vgpu ctl set kernel-time" everybody 300ms
+limited 0.5 "vgpu ctl set kernel-time" "$(id -u)" 500ms
+limited 2 "vgpu-stub --kernel-timeout" "$(id -u)" 1h
+# one that runs already
+kill "$agent" "$stub"; wait "$agent" "$stub" 2>/dev/null
+start_stub
+start_agent
+"$dir/spin" 1 >"$dir/out" 2>"$dir/err" & spin=$!
+trap 'kill $spin 2>/dev/null; cleanup' EXIT
+now() { "$V/vgpu" ctl list -j | python3 -c 'import json,sys
+print(*[(c["kernel"], c["kernel_s"] > 0.2) for c in json.load(sys.stdin)["contexts"]])'; }
+spins() { [ "$(now)" = "('_Z5spinsPi', True)" ]; }
+until_true spins && ok "ctl list -j: which kernel runs, since when" || fail "ctl list: $(now)"
+"$V/vgpu" ctl list | grep -qE ' [0-9.]+ m?s spins\(int\*\)$' && ok "ctl list, for people" || fail "ctl list: $("$V/vgpu" ctl list)"
+"$V/vgpu" ctl set everybody kernel-time 300ms
+wait $spin
+[ "$(cat "$dir/out")" = "702 702 0 0" ] && grep -qF 'takes longer than 0.3 s (vgpu ctl set kernel-time)' "$dir/err" && ok "a kernel that ran before it was set" ||
+	fail "set while it runs: '$(cat "$dir/out")' $(head -n 2 "$dir/err")"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shares of the device by weight, on a machine of the test's own: its clock, its processors, and contexts that use them up. So
+ * Shares of the device by weight and priority, and those that are upper limits, on a machine of the test's own: its clock, its processors, and contexts that use them up. So
  * what is measured is what was decided, whatever else this computer does; and the machine can be one that others load.
  *
- * Sources: tests/unit/test_fair.c tools/vgpu-stub/fair.c      Flags: -D_GNU_SOURCE
+ * Sources: tests/unit/test_fair.c tools/vgpu-stub/fair.c tools/vgpu-stub/hold.c tools/vgpu-stub/cap.c      Flags: -D_GNU_SOURCE
  */
 #include <signal.h>
 #include <stdio.h>
@@ -101,13 +101,16 @@ static void go(uint64_t ms)
 	uint64_t until = m.now + ms * MS, due;
 
 	fair_turn(&dev);
+	cap_turn(&dev);
 	while (m.now < until) {
-		due = fair_next() ? fair_next() + any(m.late + 1) * MS : until;
+		due = fair_next() ? fair_next() : until;
+		due = (cap_next() && cap_next() < due ? cap_next() : due) + any(m.late + 1) * MS;
 		do {
 			work(MS);
 			m.now += MS;
 		} while (m.now < until && m.now < due);
 		fair_turn(&dev);
+		cap_turn(&dev);
 	}
 }
 
@@ -118,6 +121,7 @@ static void machine(unsigned cores, unsigned others, unsigned late, const unsign
 	memset(&dev, 0, sizeof(dev));
 	/* whatever was before is forgotten where there is nothing to see to */
 	fair_turn(&dev);
+	cap_turn(&dev);
 	m.now = 1000 * MS;
 	m.cores = dev.config.cores = cores;
 	m.others = others;
@@ -231,12 +235,97 @@ static void equals(void)
 	CHECK(took[0] == took[1], "equals");
 }
 
+/* While one of a higher priority works others have one tick of eight, whatever their weights; these hold within a priority. */
+static void priorities(void)
+{
+	for (unsigned cores = 1; cores <= 16; cores *= 4)
+		for (unsigned others = 0; others <= 950; others += 950) {
+			machine(cores, others, 0, (const unsigned[HAS]){ 1000, 10 });
+			dev.ctx[1].priority = VGPU_PRIORITY_HIGH;
+			go(2000);
+			measure(20000);
+			CHECK(share(1) > 0.8 && share(0) > 0.03, "high beside normal: %.3f, %.3f", share(1), share(0));
+
+			machine(cores, others, 0, (const unsigned[HAS]){ 100, 300, 50 });
+			dev.ctx[0].priority = dev.ctx[1].priority = VGPU_PRIORITY_LOW;
+			go(2000);
+			measure(20000);
+			CHECK(share(2) > 0.8 && share(0) > 0.01, "normal beside two low ones: %.3f", share(2));
+			m.c[2].hungry = 0;
+			go(2000);
+			measure(20000);
+			CHECK(share(0) > 0.23 && share(0) < 0.27, "weights among the low: %.3f of 0.25", share(0));
+		}
+	/* one that wants little holds nobody up */
+	machine(2, 0, 0, (const unsigned[HAS]){ 100, 100 });
+	dev.ctx[1].priority = VGPU_PRIORITY_HIGH;
+	m.c[1].permille = 40;
+	go(1000);
+	measure(10000);
+	CHECK(took[0] > 17000 * MS, "beside a high one that wants little: %llu ms of 20000", (unsigned long long)(took[0] / MS));
+	/* cgroups, which know the weights, know nothing of this */
+	machine(2, 0, 0, (const unsigned[HAS]){ 100, 100 });
+	dev.ctx[0].in_cgroup = dev.ctx[1].in_cgroup = 1;
+	go(10);
+	CHECK(!fair_next(), "in cgroups, and a clock");
+	dev.ctx[1].priority = VGPU_PRIORITY_HIGH;
+	go(2000);
+	measure(10000);
+	CHECK(share(1) > 0.8, "high, in cgroups: %.3f", share(1));
+}
+
+/* Whoever has a share together, of a machine that nobody else wants. */
+static void caps(void)
+{
+	static const struct { unsigned cores, others, permille; } cases[] = { { 1, 0, 250 }, { 2, 0, 250 }, { 16, 0, 10 }, { 2, 0, 900 }, { 4, 500, 100 }, { 2, 0, 1000 } };
+	double all;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (int deaf_too = 0; deaf_too < 2; deaf_too++) {
+			machine(cases[i].cores, cases[i].others, 0, (const unsigned[HAS]){ 100 });
+			m.c[0].deaf = deaf_too;
+			cap_set(&dev.ctx[0], 0, cases[i].permille, 7);
+			go(4000);
+			measure(20000);
+			all = (double)took[0] / MS / 20000 / cases[i].cores * 1000;
+			CHECK(all > cases[i].permille * 0.9 && all < cases[i].permille * 1.1 + (deaf_too ? 60 : 0), "%u permille of %u cores, deaf %d: %.1f",
+			      cases[i].permille, cases[i].cores, deaf_too, all);
+		}
+	/* two of a user's, who has half; one of them, a fifth of the device; a stranger has the rest */
+	machine(2, 0, 0, (const unsigned[HAS]){ 100, 100, 100 });
+	cap_set(&dev.ctx[0], 2, 500, 1);
+	cap_set(&dev.ctx[1], 2, 500, 1);
+	cap_set(&dev.ctx[1], 0, 200, 2);
+	go(4000);
+	measure(20000);
+	CHECK(share(0) + share(1) > 0.45 && share(0) + share(1) < 0.52, "a user's two: %.3f of 0.5", share(0) + share(1));
+	CHECK(share(1) < 0.21, "one of them: %.3f of 0.2", share(1));
+	CHECK(took[0] + took[1] + took[2] > 38500 * MS, "the rest is the stranger's: %.3f", share(2));
+	/* taken back: all of it, and no clock */
+	for (int i = 0; i < 2; i++)
+		for (uint32_t k = 0; k < 3; k++)
+			cap_set(&dev.ctx[i], k, 0, 0);
+	m.c[2].hungry = 0;
+	go(20);
+	measure(1000);
+	CHECK(took[0] + took[1] == 2000 * MS && !cap_next(), "without: %llu ms of 2000", (unsigned long long)((took[0] + took[1]) / MS));
+	/* by weight beside one that is held back: what that one may not have is not kept for it */
+	machine(2, 0, 0, (const unsigned[HAS]){ 100, 300, 100 });
+	cap_set(&dev.ctx[1], 1, 100, 9);
+	go(4000);
+	measure(20000);
+	CHECK(share(1) > 0.08 && share(1) < 0.115, "three quarters by weight, a tenth at most: %.3f", share(1));
+	CHECK(took[0] + took[1] + took[2] > 38000 * MS, "others wait for it: %llu ms of 40000", (unsigned long long)((took[0] + took[1] + took[2]) / MS));
+}
+
 int main(void)
 {
 	shares();
 	needs();
 	deaf();
 	equals();
+	priorities();
+	caps();
 	printf("%u checks, %u failed\n", checks, failed);
 	return failed != 0;
 }

@@ -229,7 +229,7 @@ static void test_enable(void)
 
 	CHECK(read32(s, 0, VGPU_REG_MAGIC) == VGPU_DEV_MAGIC && read32(s, 0, VGPU_REG_VERSION) == VGPU_PROTOCOL_VERSION);
 	CHECK(region(s, 0, 0, VGPU_REG_CAP, &cap, 8) == 0 && VGPU_CAP_QUEUES(cap) == 128 &&
-	      VGPU_CAP_ADMIN_SLOTS(cap) == VGPU_ADMIN_SLOTS && cap >> 32 == VGPU_CAP_CLIENT_FENCE);
+	      VGPU_CAP_ADMIN_SLOTS(cap) == VGPU_ADMIN_SLOTS && cap >> 32 == (VGPU_CAP_CLIENT_FENCE | VGPU_CAP_LIMITS | VGPU_CAP_SHARES));
 	/* neither without bus master nor without rings */
 	CHECK(write32(s, 0, VGPU_REG_CC, 1) == 0 && read32(s, 0, VGPU_REG_CSTS) == VGPU_CSTS_FATAL);
 	CHECK(write32(s, CONFIG, 4, 6) == 0 && write32(s, 0, VGPU_REG_CC, 1) == 0);
@@ -434,6 +434,19 @@ static void test_context(void)
 	CHECK(admin_do(s, VGPU_ADMIN_SET_RUN, 0, 0, 0, 0, NULL) == VGPU_ST_OK);
 	CHECK(admin_do(s, VGPU_ADMIN_SET_RUN, 0, 1, 0, 0, NULL) == VGPU_ST_OK);
 	CHECK(admin_do(s, VGPU_ADMIN_SET_RUN, 0, 2, 0, 0, NULL) == VGPU_ST_INVALID);
+	/* limits: each value within its bounds, a share with a name, anything else is no limit */
+	CHECK(admin_do(s, VGPU_ADMIN_SET_LIMIT, 0, VGPU_LIMIT_KERNEL_MS, VGPU_KERNEL_MS_MOST, 0, NULL) == VGPU_ST_OK);
+	CHECK(admin_do(s, VGPU_ADMIN_SET_LIMIT, 0, VGPU_LIMIT_KERNEL_MS, VGPU_KERNEL_MS_MOST + 1, 0, NULL) == VGPU_ST_INVALID);
+	CHECK(admin_do(s, VGPU_ADMIN_SET_LIMIT, 0, VGPU_LIMIT_KERNEL_MS, 0, 1, NULL) == VGPU_ST_INVALID);
+	CHECK(admin_do(s, VGPU_ADMIN_SET_LIMIT, 0, VGPU_LIMIT_KERNEL_MS, 0, 0, NULL) == VGPU_ST_OK);
+	CHECK(admin_do(s, VGPU_ADMIN_SET_LIMIT, 0, VGPU_LIMIT_PRIORITY, VGPU_PRIORITY_HIGH + 1, 0, NULL) == VGPU_ST_INVALID);
+	CHECK(admin_do(s, VGPU_ADMIN_SET_LIMIT, 0, VGPU_LIMIT_SHARE_USER, 1001, 7, NULL) == VGPU_ST_INVALID);
+	CHECK(admin_do(s, VGPU_ADMIN_SET_LIMIT, 0, VGPU_LIMIT_SHARE_USER, 500, 0, NULL) == VGPU_ST_INVALID);
+	CHECK(admin_do(s, VGPU_ADMIN_SET_LIMIT, 0, VGPU_LIMIT_SHARE_USER, 1000, 7, NULL) == VGPU_ST_OK);
+	CHECK(admin_do(s, VGPU_ADMIN_SET_LIMIT, 0, VGPU_LIMIT_SHARE_USER, 0, 7, NULL) == VGPU_ST_OK);
+	CHECK(admin_do(s, VGPU_ADMIN_SET_LIMIT, 0, VGPU_LIMITS, 0, 0, NULL) == VGPU_ST_INVALID);
+	CHECK(admin_do(s, VGPU_ADMIN_SET_LIMIT, 0, UINT64_MAX, 0, 0, NULL) == VGPU_ST_INVALID);
+	CHECK(admin_do(s, VGPU_ADMIN_SET_LIMIT, 99, VGPU_LIMIT_PRIORITY, VGPU_PRIORITY_LOW, 0, NULL) == VGPU_ST_NOT_FOUND);
 	/* a segment behind segment 0; not over it, not outside the window, not of unmapped memory */
 	CHECK(map_dma(s, IOVA_MORE, 4 << 20, 0, more_fd) == 0);
 	CHECK(admin_do(s, VGPU_ADMIN_SEGMENT, 0, IOVA_MORE, 4 << 20, c.span_base, NULL) == VGPU_ST_INVALID);

@@ -23,7 +23,13 @@ _vgpu() {
 		return
 	fi
 	if [ "$command" = ctl ] && [ "${COMP_WORDS[2]}" = set ] && [ "$COMP_CWORD" = 4 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "weight memory window contexts clients" -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W "weight memory window contexts clients kernel-time compute priority" -- "$word")
+		return
+	fi
+	if [ "$command" = ctl ] && [ "${COMP_WORDS[2]}" = set ] && [ "$COMP_CWORD" = 5 ]; then
+		words=default
+		[ "${COMP_WORDS[4]}" = priority ] && words="default low normal high"
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 		return
 	fi
 	case $word in

@@ -187,6 +187,30 @@ static uint32_t do_set_weight(struct device *d, const struct vgpu_admin_cmd *cmd
 	return VGPU_ST_OK;
 }
 
+static uint32_t do_set_limit(struct device *d, const struct vgpu_admin_cmd *cmd)
+{
+	static const uint64_t most[VGPU_LIMITS] = { [VGPU_LIMIT_KERNEL_MS] = VGPU_KERNEL_MS_MOST, [VGPU_LIMIT_PRIORITY] = VGPU_PRIORITY_HIGH,
+		[VGPU_LIMIT_SHARE_CLIENT] = 1000, [VGPU_LIMIT_SHARE_CONTAINER] = 1000, [VGPU_LIMIT_SHARE_USER] = 1000 };
+	struct context *c = live_context(d, cmd->q);
+
+	if (!c)
+		return VGPU_ST_NOT_FOUND;
+	if (c->state != CTX_RUNNING && c->state != CTX_STARTING)
+		return VGPU_ST_CONTEXT_DEAD;
+	if (cmd->a >= VGPU_LIMITS || cmd->b > most[cmd->a] || (cmd->c != 0) != (cmd->a >= VGPU_LIMIT_SHARE_CLIENT))
+		return VGPU_ST_INVALID;
+	/* with a driver of the host's the work is a GPU's, of which the kernel counts nothing */
+	if (cmd->a != VGPU_LIMIT_KERNEL_MS && d->config.cuda_library)
+		return VGPU_ST_NOT_SUPPORTED;
+	if (cmd->a == VGPU_LIMIT_KERNEL_MS)
+		__atomic_store_n(&c->run->kernel_ms, (uint32_t)cmd->b, __ATOMIC_RELAXED);       /* looked at in its rounds */
+	else if (cmd->a == VGPU_LIMIT_PRIORITY)
+		c->priority = (uint32_t)cmd->b;
+	else
+		cap_set(c, (uint32_t)cmd->a - VGPU_LIMIT_SHARE_CLIENT, (uint32_t)cmd->b, cmd->c);
+	return VGPU_ST_OK;
+}
+
 static uint32_t do_stat(struct device *d, const struct vgpu_admin_cmd *cmd, uint64_t v[3])
 {
 	struct context *c = live_context(d, cmd->q);
@@ -270,6 +294,9 @@ static void execute(struct device *d, const struct vgpu_admin_cmd *cmd, struct a
 		break;
 	case VGPU_ADMIN_SET_WEIGHT:
 		st = do_set_weight(d, cmd);
+		break;
+	case VGPU_ADMIN_SET_LIMIT:
+		st = do_set_limit(d, cmd);
 		break;
 	case VGPU_ADMIN_ASYNC_EVENT:
 		/*

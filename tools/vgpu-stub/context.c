@@ -295,6 +295,8 @@ static int boot_layout(struct ctx *c)
 	c->ctl_ring = (void *)(qb + VGPU_QB_CTL);
 	c->io_ring = (void *)(qb + VGPU_QB_IO);
 	c->shadow = (void *)(qb + VGPU_QB_SHADOW);
+	c->work = (void *)(qb + VGPU_QB_WORK);
+	c->work->known = 1;
 	c->io_index = c->init.create.io_index;
 	vgpu_ring_consumed(&c->qb->io_head, c->io_index);      /* room counts from here */
 	c->seg0 = (uint8_t *)(uintptr_t)c->init.create.span_base;

@@ -8,6 +8,7 @@
  *   ctx_exec.c     what each I/O command does
  *   ctx_ctl.c      control ops and modules
  *   ctx_watch.c    the thread that watches the dispatcher, with a host's driver
+ *   ctx_work.c     what it does now, and how long things took: for people
  *   ctx_job.c      the compiler thread, for those that take long
  *   ctx_mem.c      device memory, VMM, guarded access to single words
  *   ctx_report.c   faults, error words, printf ring, log lines
@@ -79,6 +80,7 @@ struct ctx_stream {
 	uint64_t taken, done;           /* last ticket taken from the ring; last one complete */
 	uint64_t running;               /* ticket of the launch the engine has, 0 = none */
 	uint64_t began;                 /* ticks, of that launch */
+	uint32_t fn;                    /* its function, 0: a matrix product */
 	uint32_t phase;                 /* of that launch */
 	uint32_t error;
 	enum ctx_where where;
@@ -128,6 +130,8 @@ struct ctx_job {
 	struct ctx_module *m;           /* MODULE_COMMIT */
 	uint32_t status;                /* of loading, of describing */
 	uint32_t check;                 /* of reading all bodies, where that was asked for */
+	int known;                      /* it was only looked up */
+	uint64_t took;                  /* ticks */
 	struct engine_func_info info;
 	char log[CTX_LOG_BYTES];
 	pthread_t thread;
@@ -144,6 +148,7 @@ struct ctx {
 	uint64_t io_index, ctl_index;
 	const struct ctx_run *run;
 	struct vgpu_qb_head *qb;
+	struct vgpu_qb_work *work;
 	uint64_t *shadow;
 	struct vgpu_timeline *timelines;
 	struct ctx_list ready, poll, phase_wait;
@@ -202,6 +207,8 @@ struct ctx {
 	/* time: ticks are TSC where there is one */
 	uint64_t boot_ticks, boot_ns, busy_since, busy_ticks, last_tick;
 	double ns_per_tick;
+	uint32_t fn_last, fn_told;      /* launched last; as the agent was told by name */
+	int named;                      /* it was told some */
 	uint8_t scratch[VGPU_MAX_PARAM_BYTES + 2 * VGPU_SLOT_PAYLOAD] __attribute__((aligned(64)));
 	uint8_t large[VGPU_MAX_LARGE_BYTES] __attribute__((aligned(64)));       /* parameters out of the window, for one launch */
 };
@@ -258,6 +265,11 @@ int ctx_job_give(struct ctx *c);                                /* 0: there is n
 int ctx_job_busy(const struct ctx *c);
 int ctx_job_done(struct ctx *c);
 void ctx_job_end(struct ctx *c);                                /* taken note of: the next one may come */
+
+/* ctx_work.c */
+void ctx_work_took(const struct ctx *c, struct vgpu_times *t, uint64_t ticks);
+void ctx_work_now(struct ctx *c);                               /* what is out longest */
+uint64_t ctx_work_limit(const struct ctx *c);                   /* ns that a kernel may take, 0: as long as it likes */
 
 /* ctx_watch.c */
 void ctx_watch_init(struct ctx *c);                             /* before the sandbox */

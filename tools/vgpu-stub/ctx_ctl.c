@@ -272,6 +272,7 @@ static uint32_t module_unload(struct ctx *c, const struct vgpu_body_ctl *b)
 		return VGPU_ST_BAD_HANDLE;
 	if (m->committed)
 		st = c->ops->module_unload(c->engine, m->engine_id);
+	c->named = 0;           /* that number may be another one's some day */
 	if (!st)
 		forget(c, m);
 	return st;
@@ -318,6 +319,8 @@ void ctx_control_work(struct ctx *c)
 {
 	struct ctx_job *j = &c->job;
 
+	uint64_t since = ctx_ticks();
+
 	j->log[0] = 0;
 	vgpu_store_relaxed32(&c->patient, 1);
 	if (j->cmd.op == VGPU_OP_MODULE_COMMIT) {
@@ -328,6 +331,7 @@ void ctx_control_work(struct ctx *c)
 	}
 	j->log[sizeof(j->log) - 1] = 0;
 	vgpu_store_relaxed32(&c->patient, 0);
+	j->took = ctx_ticks() - since;
 }
 
 /* ILLEGAL_ADDRESS: as in ctx_control(). A context that has died meanwhile says so. */
@@ -337,6 +341,8 @@ void ctx_control_end(struct ctx *c)
 	uint64_t v[5] = { 0 };
 	uint32_t st = j->cmd.op == VGPU_OP_MODULE_COMMIT ? commit_end(c, j, v) : func_info_end(c, j, v);
 
+	if (!j->known)
+		ctx_work_took(c, &c->work->compiles, j->took);
 	ctx_job_end(c);
 	ctx_engine_died(c);
 	st = c->error ? c->error : st;
@@ -346,14 +352,14 @@ void ctx_control_end(struct ctx *c)
 /* Which is handed over, unless it is known to be short. OK: it is under way, or answered already. */
 static uint32_t control_long(struct ctx *c, const struct vgpu_cmd *cmd)
 {
-	int brief, commit = cmd->op == VGPU_OP_MODULE_COMMIT;
+	int commit = cmd->op == VGPU_OP_MODULE_COMMIT;
 	uint32_t st = commit ? commit_begin(c, &cmd->u.ctl) : (uint32_t)VGPU_ST_OK;
 
 	if (st)
 		return st;
 	c->job.cmd = *cmd;
-	brief = commit ? c->job.m->bytes <= SMALL_BYTES : c->ops->described && c->ops->described(c->engine, cmd->u.ctl.id);
-	if (brief || !ctx_job_give(c)) {
+	c->job.known = !commit && c->ops->described && c->ops->described(c->engine, cmd->u.ctl.id);
+	if (c->job.known || (commit && c->job.m->bytes <= SMALL_BYTES) || !ctx_job_give(c)) {
 		ctx_control_work(c);
 		ctx_control_end(c);
 	}

@@ -18,8 +18,10 @@ static enum ctx_result started(struct ctx *c, struct ctx_stream *s, uint32_t st,
 		return CTX_PENDING;
 	s->running = 0;
 	c->launches_out--;
-	if (st == VGPU_ST_OK)
+	if (st == VGPU_ST_OK) {
 		vgpu_store_relaxed64(&c->qb->launches_done, ++c->launches_done);
+		ctx_work_took(c, &c->work->kernels, ctx_ticks() - s->began);
+	}
 	*status = st;
 	return CTX_DONE;
 }
@@ -57,8 +59,11 @@ static enum ctx_result launch(struct ctx *c, struct ctx_stream *s, const struct 
 
 	/* A pending launch may end before the call returns: all that drain needs is set first. */
 	s->running = cmd->ticket;
-	if (!c->ops->settle)
-		s->began = c->init.kernel_timeout_s ? ctx_ticks() : 0;
+	if (!c->ops->settle) {
+		s->began = ctx_ticks();
+		s->fn = b->fn;
+	}
+	c->fn_last = b->fn;
 	c->launches_out++;
 	st = c->ops->launch(c->engine, &l);
 	if (st != ENGINE_PENDING && st != VGPU_ST_OK && !c->why[0])
@@ -74,7 +79,8 @@ static enum ctx_result gemm(struct ctx *c, struct ctx_stream *s, const struct vg
 
 	memcpy(&p, payload, sizeof(p));
 	s->running = cmd->ticket;
-	s->began = c->init.kernel_timeout_s ? ctx_ticks() : 0;
+	s->began = ctx_ticks();
+	s->fn = c->fn_last = 0;
 	c->launches_out++;
 	st = c->ops->gemm(c->engine, cmd->op, &cmd->u.gemm, &p, cmd->stream);
 	if (st != ENGINE_PENDING && st != VGPU_ST_OK && !c->why[0])

@@ -36,6 +36,7 @@
 #define LOOK_SETTLE_NS 2000000u
 #define LOOK_BUSY_NS 20000u             /* memory waits beside other work */
 #define SOCKET_NS 2000000u
+#define TELL_NS 1000000u                /* who waits so long tells what for */
 #define NAP_NS 500000000u               /* a bound on every sleep, whatever was missed */
 #define NAP_WORK_NS 60000000u           /* ... while a launch is out: the counter of work goes on meanwhile */
 
@@ -252,15 +253,19 @@ static int processors(void)
  */
 static int overdue(struct ctx *c)
 {
-	uint64_t now = ctx_ticks();
+	uint64_t now = ctx_ticks(), most = ctx_work_limit(c);
+
+	if (!most)
+		return 0;
 
 	for (unsigned i = 0; i < c->streams_used; i++) {
 		const struct ctx_stream *s = &c->streams[i];
 
 		if ((c->ops->settle ? !s->out : s->where != STREAM_RUNNING || !s->running) ||
-		    (double)(now - s->began) * c->ns_per_tick < (double)c->init.kernel_timeout_s * 1e9)
+		    (double)(now - s->began) * c->ns_per_tick < (double)most)
 			continue;
-		ctx_why(c, "a kernel of stream %u takes longer than %u s (vgpu-stub --kernel-timeout)", i, c->init.kernel_timeout_s);
+		ctx_why(c, "a kernel of stream %u takes longer than %.15g s (%s)", i, (double)most / 1e9,
+			most == c->init.kernel_timeout_s * 1000000000ull ? "vgpu-stub --kernel-timeout" : "vgpu ctl set kernel-time");
 		ctx_die(c, VGPU_ST_TIMEOUT);
 		return 1;
 	}
@@ -311,8 +316,9 @@ int ctx_loop(struct ctx *c)
 				socket_due = ctx_ticks() + SOCKET_NS / 1000 * ticks_per_us;
 				count_busy(c, 1);
 				c->messages_seen--;
-				if (c->init.kernel_timeout_s && overdue(c))
+				if (overdue(c))
 					return 0;
+				ctx_work_now(c);
 			}
 			continue;
 		}
@@ -323,8 +329,10 @@ int ctx_loop(struct ctx *c)
 			w.seen = c->commands_done;
 		}
 		count_busy(c, c->launches_out != 0 || ctx_job_busy(c));
-		if (c->init.kernel_timeout_s && c->launches_out && overdue(c))
+		if (c->launches_out && overdue(c))
 			return 0;
+		if (now - w.since_ns >= TELL_NS)
+			ctx_work_now(c);
 		idle(c, &w, now);
 		/* what is found now has begun since: a sleep is no work */
 		c->last_tick = ctx_ticks();

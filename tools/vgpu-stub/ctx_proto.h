@@ -73,7 +73,8 @@ struct ctx_run {
 	uint32_t messages;      /* incremented after each message sent after START: saves a busy context the recvmsg */
 	uint64_t granted;       /* device memory that the parent has set aside for it, CTX_SLACK not counted */
 	uint32_t answered;      /* id of the GRANT answered last; granted says how */
-	uint32_t rsvd[11];
+	uint32_t kernel_ms;     /* that a kernel may take, beside --kernel-timeout; 0: as long as it likes */
+	uint32_t rsvd[10];
 };
 _Static_assert(sizeof(struct ctx_run) == 64, "one line");
 

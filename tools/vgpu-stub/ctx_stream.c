@@ -258,8 +258,14 @@ int ctx_stream_queues(const struct ctx *c, const struct vgpu_cmd *cmd)
 	return 0;
 }
 
+static void begin(struct ctx_stream *s)
+{
+	s->began = ctx_ticks();
+	s->fn = s->out && s->out->cmd.op == VGPU_OP_LAUNCH ? s->out->cmd.u.launch.fn : 0;
+}
+
 /* Given to the engine; or over already, where those before it are not. */
-static void out_push(struct ctx *c, struct ctx_stream *s, struct ctx_node *n, uint32_t status)
+static void out_push(struct ctx_stream *s, struct ctx_node *n, uint32_t status)
 {
 	n->next = NULL;
 	n->payload_bytes = status;
@@ -268,7 +274,7 @@ static void out_push(struct ctx *c, struct ctx_stream *s, struct ctx_node *n, ui
 	else
 		s->out = n;
 	if (!s->out->next)
-		s->began = c->init.kernel_timeout_s ? ctx_ticks() : 0;
+		begin(s);
 	s->out_tail = n;
 	s->where = STREAM_RUNNING;
 }
@@ -287,14 +293,16 @@ static void ended(struct ctx *c, struct ctx_stream *s, uint32_t status)
 
 		status = n->payload_bytes == CTX_ENDED ? VGPU_ST_OK : n->payload_bytes;
 		s->out = n->next;
-		if (n->cmd.op == VGPU_OP_LAUNCH || n->cmd.op == VGPU_OP_LAUNCH_LARGE)
+		if (n->cmd.op == VGPU_OP_LAUNCH || n->cmd.op == VGPU_OP_LAUNCH_LARGE) {
 			vgpu_store_relaxed64(&c->qb->launches_done, ++c->launches_done);
+			ctx_work_took(c, &c->work->kernels, ctx_ticks() - s->began);
+		}
 		node_free(c, n);
 		complete(c, s, ticket, phase, status);
 		if (c->error)
 			return;
 	}
-	s->began = c->init.kernel_timeout_s ? ctx_ticks() : 0;
+	begin(s);
 	if (s->where != STREAM_RUNNING)
 		return;
 	if (s->head && (!s->out || ctx_stream_queues(c, &s->head->cmd)))
@@ -391,7 +399,7 @@ static void step(struct ctx *c, struct ctx_stream *s)
 		}
 		s->head = n->next;
 		if (c->ops->settle && (r == CTX_PENDING || (s->out && !vgpu_status_sticky(status)))) {
-			out_push(c, s, n, r == CTX_PENDING ? VGPU_ST_OK : status ? status : CTX_ENDED);
+			out_push(s, n, r == CTX_PENDING ? VGPU_ST_OK : status ? status : CTX_ENDED);
 			continue;
 		}
 		node_free(c, n);
@@ -523,7 +531,7 @@ void ctx_stream_submit(struct ctx *c, const struct vgpu_cmd *cmd, uint64_t first
 	s->phase = phase;
 	r = ctx_exec(c, s, cmd, payload, &at, &status);
 	if (c->ops->settle && (r == CTX_PENDING || (r == CTX_DONE && s->out && !vgpu_status_sticky(status)))) {
-		out_push(c, s, node_new(c, cmd, phase, 0), r == CTX_PENDING ? VGPU_ST_OK : status ? status : CTX_ENDED);
+		out_push(s, node_new(c, cmd, phase, 0), r == CTX_PENDING ? VGPU_ST_OK : status ? status : CTX_ENDED);
 		return;
 	}
 	switch (r) {
@@ -607,6 +615,7 @@ unsigned ctx_stream_drain(struct ctx *c)
 			continue;       /* its timeline has moved on with the error */
 		s->where = STREAM_IDLE;
 		vgpu_store_relaxed64(&c->qb->launches_done, ++c->launches_done);
+		ctx_work_took(c, &c->work->kernels, ctx_ticks() - s->began);
 		complete(c, s, ticket, s->phase, s->done_status);
 		if (!c->error && s->head)
 			push(&c->ready, s, STREAM_READY);

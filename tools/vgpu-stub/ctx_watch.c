@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --kernel-timeout, for calls of a host's driver that do not come back: the dispatcher is inside, so nobody in this process could tell its
+ * --kernel-timeout and vgpu ctl set kernel-time, for calls of a host's driver that do not come back: the dispatcher is inside, so nobody in this process could tell its
  * client. A thread watches that the dispatcher's rounds go on, and ends the process when they do not: the parent knows the exit status, tells
  * the client what it was, and the driver lets go of what the process had.
  *
@@ -17,12 +17,12 @@
 static void *watch(void *arg)
 {
 	struct ctx *c = arg;
-	uint64_t seen = 0, since = ctx_now_ns(), most = (uint64_t)c->init.kernel_timeout_s * 1000000000u;
+	uint64_t seen = 0, since = ctx_now_ns();
 
 	for (;;) {
-		uint64_t beat = vgpu_load_relaxed64(&c->beat), now = ctx_now_ns();
+		uint64_t beat = vgpu_load_relaxed64(&c->beat), now = ctx_now_ns(), most = ctx_work_limit(c);
 
-		if (beat != seen || vgpu_load_relaxed32(&c->patient)) {
+		if (beat != seen || !most || vgpu_load_relaxed32(&c->patient)) {
 			seen = beat;
 			since = now;
 		} else if (now - since > most) {
@@ -38,7 +38,7 @@ void ctx_watch_init(struct ctx *c)
 	sigset_t all, was;
 	pthread_t t;
 
-	if (!c->init.kernel_timeout_s || !c->init.cuda)
+	if (!c->init.cuda)
 		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &was);

@@ -323,7 +323,7 @@ static void release(struct context *c)
 		munmap(c->run, VGPU_PAGE);
 	c->run = NULL;
 	cgroup_leave(c);
-	fair_forget(c);
+	hold_forget(c);
 	drop_out(c);
 	ctxpieces_drop(c, 0);
 	free(c->pieces);
@@ -627,8 +627,7 @@ static void reap(struct context *c)
 	if (c->state != CTX_DYING) {
 		if (si.si_code == CLD_EXITED && si.si_status == CTX_EXIT_STUCK) {
 			c->death_status = VGPU_ST_TIMEOUT;
-			log_line("context %u (pid %d): a call of the host's driver takes longer than %u s (--kernel-timeout): ended", c->qid, c->pid,
-				 c->dev->config.kernel_timeout_s);
+			log_line("context %u (pid %d): a call of the host's driver takes longer than it may (--kernel-timeout, vgpu ctl set kernel-time): ended", c->qid, c->pid);
 		} else if (si.si_code == CLD_EXITED)
 			log_line("context %u (pid %d) ended by itself, exit status %d", c->qid, c->pid, si.si_status);
 		else

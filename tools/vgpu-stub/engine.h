@@ -188,6 +188,9 @@ struct engine_ops {
 	uint32_t (*func_info)(struct engine *e, uint32_t fn, struct engine_func_info *out,
 			      char *log, size_t log_bytes);
 
+	/* Of a function that was launched: valid until its module is unloaded, NULL: unknown. Beside func_info as well. */
+	const char *(*name_of)(struct engine *e, uint32_t fn);
+
 	/* Has that happened, so that func_info only looks it up? NULL: nobody knows. */
 	int (*described)(struct engine *e, uint32_t fn);
 	/*

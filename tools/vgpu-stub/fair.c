@@ -7,21 +7,16 @@
  *   is held: its run word says so, its dispatcher takes no commands and its workers no turns until the others have come after.
  *
  * The one furthest behind is never held, so there is always one that goes on, and whoever waits for another's work gets it.
+ * Priorities come before weights: while one of a higher priority works, those of a lower one are held, but for one tick of eight. Shares
+ * by weight are among contexts of one priority.
+ *
  * Nobody is held long for one who cannot use what is free: who takes next to nothing while others are held, or
  * leaves processors idle, is not waited for, for a while that doubles as long as that is so. Who was idle saves nothing up.
- * Who works on although held (native code would have to; a long turn may) is stopped by signal until it is its turn.
  *
- * All of this is for weights that differ, where no cgroup knows them (cgroup.c: cpu.weight). Among equals the kernel's own scheduler
+ * All of this is for priorities that differ, and for weights that do where no cgroup knows them (cgroup.c: cpu.weight). Among equals the kernel's own scheduler
  * is fair, and wakes a small client faster than any clock of ours; then there is no clock to be called by.
  */
-#define _GNU_SOURCE
-#include <limits.h>
-#include <linux/futex.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/pidfd.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "stub.h"
 
@@ -35,27 +30,41 @@
 #define SPARES 3u                       /* windows in a row with a processor idle */
 #define EXEMPT_MAX 64u                  /* ticks */
 #define DEBT 8u                         /* slices that one can be ahead: what a compilation took is no debt for ever */
-#define GRACE_NS 24000000ull            /* some turns: who is held and works longer than that is stopped */
+#define ALL_EVERY 8u                    /* ticks, one of which is everybody's, whatever his priority */
+#define CLASSES (VGPU_PRIORITY_HIGH + 1)
 
 static struct {
 	uint64_t last_ns, next_ns, tick_ns;
-	uint64_t base;                  /* virtual time of the one furthest behind: never goes back */
+	uint64_t base[CLASSES];         /* virtual time of the one of that priority furthest behind: never goes back */
+	uint32_t ticks;
+	int classes;                    /* priorities differ: cgroups do not know them */
 	uint64_t idle_ns, window_ns;    /* processors' idle time at the window's begin; that */
 	uint32_t window_ticks, held_ticks, spares;
 } fair;
 
 static int counts(const struct context *c)
 {
-	return c->state == CTX_RUNNING && c->create.weight && !c->in_cgroup;
+	return c->state == CTX_RUNNING && c->create.weight && (!c->in_cgroup || fair.classes);
 }
+
+static uint32_t class_of(const struct context *c) { return c->priority ? c->priority : VGPU_PRIORITY_NORMAL; }
 
 /* Is there anything to see to? */
 static int weights_differ(const struct device *d)
 {
-	uint32_t weight = 0;
+	uint32_t weight = 0, class = 0;
 
+	fair.classes = 0;
 	if (d->live < 2)
 		return 0;
+	for (uint32_t q = 0; q < STUB_QUEUES && !fair.classes; q++) {
+		if (d->ctx[q].state != CTX_RUNNING || !d->ctx[q].create.weight)
+			continue;
+		fair.classes = class && class != class_of(&d->ctx[q]);
+		class = class_of(&d->ctx[q]);
+	}
+	if (fair.classes)
+		return 1;
 	for (uint32_t q = 0; q < STUB_QUEUES; q++) {
 		if (!counts(&d->ctx[q]))
 			continue;
@@ -69,27 +78,15 @@ static int weights_differ(const struct device *d)
 static int one_wants(const struct device *d)
 {
 	for (uint32_t q = 0; q < STUB_QUEUES; q++)
-		if (counts(&d->ctx[q]) && d->ctx[q].fair.active && !d->ctx[q].fair.held_ns && usage_wants(&d->ctx[q]))
+		if (counts(&d->ctx[q]) && d->ctx[q].fair.active && !d->ctx[q].fair.held && usage_wants(&d->ctx[q]))
 			return 1;
 	return 0;
 }
 
 static void tell(struct context *c, int held)
 {
-	uint32_t was = c->run->run, word = (was & ~CTX_RUN_HELD) | (held ? CTX_RUN_HELD : 0);
-
-	if (was == word)
-		return;
-	__atomic_store_n(&c->run->run, word, __ATOMIC_RELEASE);
-	c->fair.held_ns = held ? clock_ns() : 0;
-	if (held)
-		return;
-	if (c->fair.stopped)
-		pidfd_send_signal(c->pidfd, SIGCONT, NULL, 0);
-	c->fair.stopped = 0;
-	/* its workers sleep on the word (rt.c), its dispatcher on the bell */
-	syscall(SYS_futex, &c->run->run, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-	bell_ring(c->dev->doorbell[1 + c->qid]);
+	c->fair.held = held;
+	hold_tell(c);
 }
 
 void fair_forget(struct context *c)
@@ -113,15 +110,15 @@ static uint32_t account(struct device *d, uint64_t elapsed, uint64_t *free_ns)
 		c->fair.used_ns = c->fair.seen_ns ? now - c->fair.seen_ns : 0;
 		c->fair.seen_ns = now;
 		if (c->fair.used_ns * 1000 >= elapsed * BUSY_PERMILLE) {
-			if (!c->fair.active && c->fair.time < fair.base)
-				c->fair.time = fair.base;
+			if (!c->fair.active && c->fair.time < fair.base[class_of(c)])
+				c->fair.time = fair.base[class_of(c)];
 			c->fair.active = LINGER;
-		} else if (c->fair.active && !c->fair.held_ns) {
+		} else if (c->fair.active && !c->fair.held) {
 			c->fair.active--;
 		}
 		c->fair.time += c->fair.used_ns * 100 / c->create.weight;
 		n += c->fair.active != 0;
-		if (!c->fair.held_ns)
+		if (!c->fair.held)
 			*free_ns += c->fair.used_ns;
 	}
 	return n;
@@ -163,15 +160,15 @@ static void exempt(struct context *c)
 	c->fair.exempt = c->fair.again;
 }
 
-/* The least virtual time of those that are waited for; none: of all that work. */
-static uint64_t least(const struct device *d)
+/* The least virtual time of those of that priority that are waited for; none: of all that work. */
+static uint64_t least(const struct device *d, uint32_t class)
 {
 	uint64_t wanted = UINT64_MAX, any = UINT64_MAX;
 
 	for (uint32_t q = 0; q < STUB_QUEUES; q++) {
 		const struct context *c = &d->ctx[q];
 
-		if (!counts(c) || !c->fair.active)
+		if (!counts(c) || !c->fair.active || c->cap.held || class_of(c) != class)
 			continue;
 		any = c->fair.time < any ? c->fair.time : any;
 		if (!c->fair.exempt && c->fair.time < wanted)
@@ -180,22 +177,24 @@ static uint64_t least(const struct device *d)
 	return wanted != UINT64_MAX ? wanted : any;
 }
 
-/* Messages to it are answered by a process that goes on, whatever its share. */
-static void stop_if_it_works_on(struct context *c, uint64_t now, uint64_t elapsed)
+/* The highest priority of those that work and are waited for. */
+static uint32_t first_class(const struct device *d)
 {
-	if (c->fair.stopped && c->deadline_ns) {
-		pidfd_send_signal(c->pidfd, SIGCONT, NULL, 0);
-		c->fair.stopped = 0;
-	} else if (!c->fair.stopped && !c->deadline_ns && c->fair.held_ns && now - c->fair.held_ns > GRACE_NS &&
-		   c->fair.used_ns * 4 > elapsed) {
-		c->fair.stopped = !pidfd_send_signal(c->pidfd, SIGSTOP, NULL, 0);
+	uint32_t first = 0;
+
+	for (uint32_t q = 0; q < STUB_QUEUES; q++) {
+		const struct context *c = &d->ctx[q];
+
+		if (counts(c) && c->fair.active && !c->fair.exempt && !c->cap.held && class_of(c) > first)
+			first = class_of(c);
 	}
+	return first;
 }
 
 static uint32_t hold(struct device *d, uint64_t now, uint64_t elapsed, int satisfied)
 {
-	uint64_t floor, slice = TICK_NS * d->config.cores;
-	uint32_t held = 0;
+	uint64_t floor[CLASSES], slice = TICK_NS * d->config.cores;
+	uint32_t held = 0, first;
 
 	for (uint32_t q = 0; q < STUB_QUEUES; q++) {
 		struct context *c = &d->ctx[q];
@@ -203,33 +202,37 @@ static uint32_t hold(struct device *d, uint64_t now, uint64_t elapsed, int satis
 		if (!counts(c))
 			continue;
 		c->fair.exempt -= c->fair.exempt != 0;
-		if (satisfied && c->fair.active && !c->fair.held_ns)
+		if (satisfied && c->fair.active && !c->fair.held)
 			exempt(c);
 	}
-	floor = least(d);
-	if (floor != UINT64_MAX && floor > fair.base)
-		fair.base = floor;
+	for (uint32_t class = 1; class < CLASSES; class++) {
+		floor[class] = least(d, class);
+		if (floor[class] != UINT64_MAX && floor[class] > fair.base[class])
+			fair.base[class] = floor[class];
+	}
+	first = fair.ticks++ % ALL_EVERY ? first_class(d) : 0;
 	for (uint32_t q = 0; q < STUB_QUEUES; q++) {
 		struct context *c = &d->ctx[q];
-		uint64_t ahead;
+		uint64_t ahead, base = fair.base[class_of(c)];
 		int was, is;
 
 		if (!counts(c))
 			continue;
-		was = c->fair.held_ns != 0;
-		if (c->fair.time < fair.base && c->fair.exempt)
-			c->fair.time = fair.base;
-		if (c->fair.time > fair.base + DEBT * slice * 100 / c->create.weight)
-			c->fair.time = fair.base + DEBT * slice * 100 / c->create.weight;
-		ahead = c->fair.time > fair.base ? c->fair.time - fair.base : 0;
+		was = c->fair.held;
+		if (c->fair.time < base && c->fair.exempt)
+			c->fair.time = base;
+		if (c->fair.time > base + DEBT * slice * 100 / c->create.weight)
+			c->fair.time = base + DEBT * slice * 100 / c->create.weight;
+		ahead = c->fair.time > base ? c->fair.time - base : 0;
 		/* from a slice ahead until it is none: not at every tick */
-		is = c->fair.active && floor != UINT64_MAX && ahead > (was ? 0 : slice * 100 / c->create.weight);
+		is = c->fair.active && floor[class_of(c)] != UINT64_MAX && ahead > (was ? 0 : slice * 100 / c->create.weight);
 		if (is && !was)
 			c->fair.again = 0;      /* it takes its share and more */
+		is |= class_of(c) < first;
 		tell(c, is);
 		held += (uint32_t)is;
 		if (is)
-			stop_if_it_works_on(c, now, elapsed);
+			hold_stop(c, now, c->fair.used_ns, elapsed);
 	}
 	return held;
 }
@@ -239,14 +242,14 @@ static uint32_t held_now(const struct device *d)
 	uint32_t n = 0;
 
 	for (uint32_t q = 0; q < STUB_QUEUES; q++)
-		n += counts(&d->ctx[q]) && d->ctx[q].fair.held_ns;
+		n += counts(&d->ctx[q]) && d->ctx[q].fair.held;
 	return n;
 }
 
 static void let_all(struct device *d)
 {
 	for (uint32_t q = 0; q < STUB_QUEUES; q++)
-		if (counts(&d->ctx[q]) && d->ctx[q].fair.held_ns)
+		if (counts(&d->ctx[q]) && d->ctx[q].fair.held)
 			tell(&d->ctx[q], 0);
 }
 
@@ -270,7 +273,7 @@ void fair_turn(struct device *d)
 	if (!fair.next_ns) {
 		for (uint32_t q = 0; q < STUB_QUEUES; q++)
 			fair_forget(&d->ctx[q]);
-		fair.base = 0;
+		memset(fair.base, 0, sizeof(fair.base));
 		fair.last_ns = fair.window_ns = now;
 		fair.next_ns = now + TICK_NS;
 		fair.tick_ns = TICK_NS;
@@ -285,8 +288,8 @@ void fair_turn(struct device *d)
 		let_all(d);
 		/* one that works is never ahead of itself, and leads those that come */
 		for (uint32_t q = 0; q < STUB_QUEUES; q++)
-			if (counts(&d->ctx[q]) && d->ctx[q].fair.active && d->ctx[q].fair.time > fair.base)
-				fair.base = d->ctx[q].fair.time;
+			if (counts(&d->ctx[q]) && d->ctx[q].fair.active && d->ctx[q].fair.time > fair.base[class_of(&d->ctx[q])])
+				fair.base[class_of(&d->ctx[q])] = d->ctx[q].fair.time;
 		fair.tick_ns = n ? TICK_ONE_NS : fair.tick_ns * 2 > TICK_IDLE_NS ? TICK_IDLE_NS : fair.tick_ns * 2;
 	} else {
 		hold(d, now, elapsed, enough(d, elapsed, free_ns, held_now(d), now));

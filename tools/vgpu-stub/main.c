@@ -115,7 +115,7 @@ static uint64_t watchdog(uint64_t deadline_ns)
 
 static uint64_t next_deadline(struct device *d)
 {
-	uint64_t first = 0, all[] = { ctxproc_next_deadline(d), mirror_next(d), vfu_next_resend(), fair_next() };
+	uint64_t first = 0, all[] = { ctxproc_next_deadline(d), mirror_next(d), vfu_next_resend(), fair_next(), cap_next() };
 
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i] && (!first || all[i] < first))
@@ -167,6 +167,7 @@ int main(int argc, char **argv)
 		loop_once(watchdog(next_deadline(&device)));
 		ctxproc_deadlines(&device);
 		fair_turn(&device);
+		cap_turn(&device);
 		device_settle(&device);
 		mirror_turn(&device);
 		vfu_resend();

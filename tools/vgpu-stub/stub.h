@@ -138,13 +138,20 @@ struct context {
 	uint64_t deadline_ns;           /* 0: nothing is awaited */
 	uint64_t resend_ns;             /* descriptors could not go (ETOOMANYREFS): when to try again; 0: no need */
 
+	int stopped;                    /* hold.c: by signal */
+	uint64_t held_ns;               /* since when it is told so; 0: it is not */
+	struct {                        /* cap.c */
+		struct { uint64_t group; uint32_t permille; } share[3]; /* permille 0: none */
+		uint64_t seen_ns, used_ns;      /* processor time: at the last look, since the one before */
+		int held;
+	} cap;
+	uint32_t priority;              /* VGPU_PRIORITY_*; 0: nothing was said */
 	struct {                        /* fair.c */
 		uint64_t seen_ns, used_ns;      /* processor time: at the last look, since the one before */
 		uint64_t time;                  /* virtual: of weight 100 */
-		uint64_t held_ns;               /* since when; 0: it is not */
+		int held;
 		uint32_t active;                /* it works: looks without work until it does not */
 		uint32_t exempt, again;         /* looks for which nobody waits for it; how many they were */
-		int stopped;
 	} fair;
 
 	uint32_t walls;                 /* VGPU_WALL_*, of its process */
@@ -277,6 +284,16 @@ uint64_t ctxgrant_most(const struct context *c);
 uint64_t fair_next(void);
 void fair_turn(struct device *d);
 void fair_forget(struct context *c);
+
+/* cap.c: no more than a share. As fair.c; one of a context's shares, 0: none */
+uint64_t cap_next(void);
+void cap_turn(struct device *d);
+void cap_set(struct context *c, uint32_t which, uint32_t permille, uint64_t group);
+
+/* hold.c: not its turn, for either reason. Told; and who works on although held is stopped. */
+void hold_forget(struct context *c);    /* it is no more: of fair.c and cap.c as well */
+void hold_tell(struct context *c);
+void hold_stop(struct context *c, uint64_t now, uint64_t used, uint64_t elapsed);
 
 /* usage.c: the processor time of a context; idle time of the processors that are ours; does one of its threads run or wait for a processor? */
 uint64_t usage_ns(const struct context *c);

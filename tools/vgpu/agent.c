@@ -131,6 +131,41 @@ static int gates(int fd, struct agent_status *out)
 	return 0;
 }
 
+/* Contexts come and go between two questions: each has what is said of it, or nothing. */
+static int work(int fd, struct agent_status *out)
+{
+	struct vgpu_msg_work_r r = { .contexts = 0 };
+	uint32_t at = 0;
+
+	out->work = calloc(out->contexts ? out->contexts : 1, sizeof(*out->work));
+	if (!out->work)
+		return -ENOMEM;
+	do {
+		struct vgpu_msg_index q = { .h = { VGPU_MSG_WORK, sizeof(q) }, .index = at };
+		int err = vgpu_ask(fd, &q.h, &r, sizeof(r), 0, NULL);
+
+		if (err)
+			return err;
+		if (!r.count || r.count > VGPU_WORK_PAGE)
+			break;
+		for (uint32_t i = 0; i < r.count; i++)
+			for (unsigned k = 0; k < out->contexts; k++)
+				if (out->context[k].client_id == r.work[i].client_id && out->context[k].context == r.work[i].context)
+					out->work[k] = r.work[i];
+		at += r.count;
+	} while (at < r.contexts);
+	for (unsigned k = 0; k < out->contexts; k++)
+		out->work[k].kernel[VGPU_KERNEL_NAME - 1] = 0;
+	for (unsigned i = 0; i < out->hello.devices && i < VGPU_MAX_DEVICES; i++) {
+		struct vgpu_msg_index q = { .h = { VGPU_MSG_TIMES, sizeof(q) }, .index = i };
+		int err = vgpu_ask(fd, &q.h, &out->times[i], sizeof(out->times[i]), 0, NULL);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /* A peer's text: make sure it ends. */
 static void end_texts(struct agent_status *s)
 {
@@ -198,6 +233,8 @@ int agent_status(const char *path, struct agent_status *out)
 	err = contexts(fd, out);
 	if (!err && out->hello.features & VGPU_FEATURE_GATES)
 		err = gates(fd, out);
+	if (!err && out->hello.features & VGPU_FEATURE_WORK)
+		err = work(fd, out);
 out:
 	if (fd >= 0)
 		close(fd);
@@ -213,7 +250,9 @@ void agent_status_free(struct agent_status *s)
 	free(s->client);
 	free(s->context);
 	free(s->gate);
+	free(s->work);
 	s->gate = NULL;
+	s->work = NULL;
 	s->client = NULL;
 	s->context = NULL;
 }

@@ -3,6 +3,7 @@
  * admission and quarantine. The agent decides who may. */
 #include "ctl.h"
 #include "vgpu.h"
+#include "../vgpu-stub/cpu/demangle.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,13 +25,14 @@ static int usage(FILE *to)
 	fputs("usage: vgpu ctl list [-j]\n"
 	      "       vgpu ctl end|stop|go CLIENT     a number of the list\n"
 	      "       vgpu ctl weight CLIENT N        1 to 1000; 100 is everybody's\n"
-	      "       vgpu ctl set WHO LIMIT VALUE    WHO: client:N, a user, or a cgroup\n"
+	      "       vgpu ctl set WHO LIMIT VALUE    WHO: client:N, a user, a cgroup, or everybody\n"
 	      "       vgpu ctl limits                 what was set\n"
 	      "       vgpu ctl drain|undrain DEVICE\n"
 	      "       vgpu ctl admit|deny|forget WHO  a user (name or number), or a cgroup (/path), all below it too\n"
 	      "       vgpu ctl admission open|closed\n"
 	      "       vgpu ctl release WHO|all        a user, a container as the list names it\n"
-	      "  list     contexts: whose, how much of the last second they worked, what waits for the device\n"
+	      "  list     contexts: whose, how much of the last second they worked, what waits for the device, which kernel runs and for how\n"
+	      "           long (\"last\": none does, that one was launched last)\n"
 	      "  end      the client's contexts end and its connection closes; its calls fail (CUDA_ERROR_LAUNCH_FAILED)\n"
 	      "  stop     its contexts take no new work; a kernel that runs goes on to its end.  go: they do again\n"
 	      "  weight   its share of the device beside others that work: twice the weight, twice the time\n"
@@ -38,6 +40,10 @@ static int usage(FILE *to)
 	      "           default again: of one client, of a user's, of the containers at a cgroup and below. A user's and a container's\n"
 	      "           memory, window and clients are for all of it together. What somebody has already stays; more memory than\n"
 	      "           its contexts were made with is for those to come\n"
+	      "           kernel-time (like 30s, 500ms): a kernel that takes longer ends its context (CUDA_ERROR_LAUNCH_TIMEOUT)\n"
+	      "           compute (like 25%): no more of the device's time, whatever others leave; of a user, a container, for all of it together\n"
+	      "           priority (low, normal, high): while one of a higher one works, others have one turn of eight\n"
+	      "           everybody: weight, contexts, kernel-time, priority of whom nothing else was said\n"
 	      "  drain    no new contexts on that device (CUDA_ERROR_DEVICE_UNAVAILABLE); those that are there live on\n"
 	      "  admission   closed: only who is admitted connects; open: who is not denied. Those that are there stay\n"
 	      "  forget   what was said by admit or deny\n"
@@ -87,6 +93,17 @@ static void list_json(const struct agent_status *s)
 		json_u64(&j, "commands_waiting", c->commands > c->commands_done ? c->commands - c->commands_done : 0);
 		json_u64(&j, "launches", c->launches_done);
 		json_f(&j, "age_s", (double)c->since_ns / 1e9);
+		if (s->work) {
+			const struct vgpu_work *w = &s->work[i];
+
+			json_str(&j, "kernel", w->kernel);
+			json_f(&j, "kernel_s", (double)w->running_ns / 1e9);
+			json_str(&j, "priority", ctl_priority(w->priority));
+			if (w->compute)
+				json_f(&j, "compute_limit", w->compute / 1000.0);
+			if (w->kernel_ms)
+				json_f(&j, "kernel_limit_s", (double)w->kernel_ms / 1e3);
+		}
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');
@@ -111,6 +128,19 @@ static void list_json(const struct agent_status *s)
 	json_close(&j, '}');
 }
 
+static void kernel(const struct vgpu_work *w)
+{
+	char name[VGPU_KERNEL_NAME * 4], runs[24] = "last";
+
+	if (!w || !w->kernel[0])
+		return;
+	if (w->running_ns >= 10000000000u)
+		snprintf(runs, sizeof(runs), "%" PRIu64 " s", w->running_ns / 1000000000u);
+	else if (w->running_ns)
+		snprintf(runs, sizeof(runs), "%.1f ms", (double)w->running_ns / 1e6);
+	printf(" %9s %s", runs, !strncmp(w->kernel, "_Z", 2) && demangle(w->kernel, DEMANGLE_FULL, name, sizeof(name)) ? name : w->kernel);
+}
+
 static void list_text(const struct agent_status *s)
 {
 	for (unsigned i = 0; i < s->devices; i++)
@@ -128,14 +158,16 @@ static void list_text(const struct agent_status *s)
 		else
 			printf("user %u is %s\n", g->uid, gate_word(g));
 	}
-	printf("%-8s %-8s %-8s %-18s %3s %3s %-8s %6s %5s %10s %8s %10s %9s\n", "CLIENT", "PID", "UID", "COMMAND", "DEV", "CTX", "STATE", "WEIGHT", "BUSY", "MEMORY MiB",
-	       "WAITING", "LAUNCHES", "AGE s");
+	printf("%-8s %-8s %-8s %-18s %3s %3s %-8s %6s %5s %10s %8s %10s %9s%s\n", "CLIENT", "PID", "UID", "COMMAND", "DEV", "CTX", "STATE", "WEIGHT", "BUSY", "MEMORY MiB",
+	       "WAITING", "LAUNCHES", "AGE s", s->work ? "     RUNS KERNEL" : "");
 	for (unsigned i = 0; i < s->contexts; i++) {
 		const struct vgpu_msg_context *c = &s->context[i];
 
-		printf("%-8u %-8u %-8u %-18.18s %3u %3u %-8s %6u %4u%% %10" PRIu64 " %8" PRIu64 " %10" PRIu64 " %9" PRIu64 "\n", c->client_id, c->pid, c->uid,
+		printf("%-8u %-8u %-8u %-18.18s %3u %3u %-8s %6u %4u%% %10" PRIu64 " %8" PRIu64 " %10" PRIu64 " %9" PRIu64, c->client_id, c->pid, c->uid,
 		       c->command, c->device, c->context, c->flags & VGPU_CONTEXT_STOPPED ? "stopped" : "running", c->weight, (c->permille + 5) / 10, c->memory_bytes >> 20,
 		       c->commands > c->commands_done ? c->commands - c->commands_done : 0, c->launches_done, c->since_ns / 1000000000u);
+		kernel(s->work ? &s->work[i] : NULL);
+		putchar('\n');
 	}
 }
 

@@ -12,6 +12,7 @@ int ctl_question(const char *path, const struct vgpu_msg_header *m, struct vgpu_
 
 /* allot.c. Exit statuses */
 int ctl_set(const char *path, const char *who, const char *name, const char *text);
+const char *ctl_priority(uint32_t priority);
 int ctl_limits(const char *path);
 
 #endif

@@ -8,6 +8,7 @@
 #include "smi.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -193,6 +194,47 @@ static void contexts(const struct agent_status *s)
 	}
 }
 
+static void histogram(const struct agent_status *s, const char *name, const char *help, size_t which)
+{
+	family(name, "histogram", help);
+	for (unsigned i = 0; i < s->devices; i++) {
+		const struct vgpu_times *t = (const struct vgpu_times *)(const void *)((const char *)&s->times[i] + which);
+		uint64_t n = 0;
+
+		for (unsigned k = 0; k < VGPU_TIMES; k++) {
+			n += t->n[k];
+			fprintf(to, "%s_bucket{", name);
+			gpu_labels(s, i, 0);
+			if (k + 1 < VGPU_TIMES)
+				fprintf(to, ",le=\"%.9g\"} %" PRIu64 "\n", (double)VGPU_TIMES_NS(k) / 1e9, n);
+			else
+				fprintf(to, ",le=\"+Inf\"} %" PRIu64 "\n", n);
+		}
+		fprintf(to, "%s_sum{", name);
+		gpu_labels(s, i, 0);
+		fprintf(to, "} %.17g\n%s_count{", (double)t->ns / 1e9, name);
+		gpu_labels(s, i, 0);
+		fprintf(to, "} %" PRIu64 "\n", n);
+	}
+}
+
+/* Of all devices, and of the agent: nothing where it does not say. */
+static void times(const struct agent_status *s)
+{
+	static const char *const why[VGPU_REFUSALS] = { [VGPU_REFUSED_PLACES] = "places", [VGPU_REFUSED_LIMIT] = "limit", [VGPU_REFUSED_RATE] = "rate",
+		[VGPU_REFUSED_HELD] = "quarantine", [VGPU_REFUSED_ADMISSION] = "admission", [VGPU_REFUSED_VERSION] = "version",
+		[VGPU_REFUSED_MEMORY] = "memory", [VGPU_REFUSED_REQUEST] = "request" };
+
+	if (!s->work)
+		return;
+	histogram(s, "vgpu_kernel_seconds", "How long kernels took, from their start to their end.", offsetof(struct vgpu_msg_times_r, kernels));
+	histogram(s, "vgpu_compile_seconds", "How long it took to read modules, and to compile kernels when they were asked for.",
+		  offsetof(struct vgpu_msg_times_r, compiles));
+	family("vgpu_agent_connections_refused_total", "counter", "Connections that were not let in, by reason.");
+	for (unsigned k = 1; k < VGPU_REFUSALS; k++)
+		fprintf(to, "vgpu_agent_connections_refused_total{reason=\"%s\"} %" PRIu64 "\n", why[k], s->times[0].refused[k]);
+}
+
 /* Who is held off because of faults or refusals: nobody, no line. */
 static void held(const struct agent_status *s)
 {
@@ -243,6 +285,7 @@ int metrics_print(FILE *out)
 	devices(&s);
 	clients(&s);
 	contexts(&s);
+	times(&s);
 	agent_status_free(&s);
 	return 0;
 }

@@ -78,6 +78,8 @@ struct agent_status {
 	struct vgpu_msg_client *client;         /* malloc'ed, as the next */
 	struct vgpu_msg_context *context;
 	struct vgpu_gate *gate;
+	struct vgpu_work *work;                 /* of each context; NULL of an agent that does not say */
+	struct vgpu_msg_times_r times[VGPU_MAX_DEVICES];        /* of each device; all zero where nothing is said */
 };
 /* 0 or -errno; says what went wrong. agent_status_free() afterwards. Texts in it end within their fields. */
 int ctl_ask(const char *path, enum vgpu_ctl_op op, unsigned target, unsigned value);  /* ctl.c: exit status, said */

@@ -269,6 +269,13 @@ static u32 cpu_func_info(struct engine *e, u32 id, struct engine_func_info *out,
 	return VGPU_ST_OK;
 }
 
+static const char *cpu_name_of(struct engine *e, uint32_t id)
+{
+	const struct func *fn = func_get(e, id);
+
+	return fn ? fn->name : NULL;
+}
+
 static int cpu_described(struct engine *e, u32 id)
 {
 	const struct func *fn = func_get(e, id);
@@ -366,6 +373,7 @@ const struct engine_ops engine_cpu = {
 	.module_bytes = cpu_module_bytes,
 	.own_bytes = cpu_own_bytes,
 	.func_info = cpu_func_info,
+	.name_of = cpu_name_of,
 	.described = cpu_described,
 	.apart = cpu_apart,
 	.launch = rt_launch,

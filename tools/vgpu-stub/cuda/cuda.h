@@ -146,6 +146,7 @@ uint32_t cuda_module_unload(struct engine *e, uint32_t module);
 uint32_t cuda_module_symbol(struct engine *e, uint32_t module, uint32_t i, struct engine_symbol *out);
 uint64_t cuda_module_bytes(struct engine *e, uint32_t module);
 uint32_t cuda_func_info(struct engine *e, uint32_t fn, struct engine_func_info *out, char *log, size_t log_bytes);
+const char *cuda_name_of(struct engine *e, uint32_t id);
 struct cuda_func *cuda_func(struct engine *e, uint32_t id);
 uint32_t cuda_params(struct engine *e, struct cuda_func *f);
 

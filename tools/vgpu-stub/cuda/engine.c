@@ -89,6 +89,7 @@ const struct engine_ops engine_cuda = {
 	.module_bytes = cuda_module_bytes,
 	.own_bytes = cuda_own_bytes,
 	.func_info = cuda_func_info,
+	.name_of = cuda_name_of,
 	.launch = cuda_launch,
 	.gemm = cuda_gemm,
 	.copy = cuda_copy,

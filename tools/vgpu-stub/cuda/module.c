@@ -287,6 +287,13 @@ static uint32_t attribute(const struct cuda_func *f, CUfunction_attribute a, CUr
 	return v > 0 ? (uint32_t)v : 0;
 }
 
+const char *cuda_name_of(struct engine *e, uint32_t id)
+{
+	const struct cuda_func *f = cuda_func(e, id);
+
+	return f ? f->name : NULL;
+}
+
 uint32_t cuda_func_info(struct engine *e, uint32_t id, struct engine_func_info *out, char *log, size_t log_bytes)
 {
 	struct cuda_func *f = cuda_func(e, id);

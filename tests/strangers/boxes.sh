@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Debian's podman, as root and as a user who is nobody's friend, and bubblewrap, with a container that has a C library and nothing of ours: vgpu cdi
+# generate is all that they get. Packages are unpacked into the build, not installed; what podman wants of /etc, /run and cgroups it finds in a mount
+# namespace of the test's own.
+#   tests/strangers/boxes.sh BUILD [NAME...]      default: podman user bwrap
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit
+B=$(cd "$1" && pwd)
+shift
+[ $# -gt 0 ] || [ "${VGPU_TEST_STRANGERS:-}" = 1 ] || { echo "skip boxes: 20 MB of Debian's packages: VGPU_TEST_STRANGERS=1 asks for them, or tests/strangers/boxes.sh BUILD NAME"; exit 0; }
+[ "$(id -u)" = 0 ] || { echo "skip boxes: not root"; exit 0; }
+P=$B/test/boxes
+[ $# -gt 0 ] || set -- podman user bwrap
+if [ ! -e "$P/done" ]; then
+	rm -rf "$P"; mkdir -p "$P/debs/partial"
+	timeout 300 apt-get install -y --download-only --no-install-recommends -o Dir::Cache::Archives="$P/debs" podman crun bubblewrap >"$P/log" 2>&1 &&
+		for d in "$P"/debs/*.deb; do dpkg -x "$d" "$P/root" || exit 1; done && rm -r "$P/debs" && : >"$P/done"
+	[ -e "$P/done" ] || { echo "skip boxes: no packages: $(tail -n 1 "$P/log")"; exit 0; }
+fi
+if [ -z "${VGPU_TEST_BOXES:-}" ]; then
+	# of processes too: what podman leaves ends with it, and its conmon is reaped at once, whoever PID 1 is here
+	unshare -mpf --mount-proc true 2>/dev/null || { echo "skip boxes: no namespaces can be made here"; exit 0; }
+	exec unshare -mpf --mount-proc env VGPU_TEST_BOXES=1 "$BASH" "$0" "$B" "$@"
+fi
+
+dir=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-test-XXXXXX")
+chmod 755 "$dir"
+bad=0 daemons=()
+ok() { echo "ok $*"; }
+fail() { echo "FAIL $*"; bad=1; }
+until_true() { local until=$((SECONDS + 60)); until "$@" >/dev/null 2>&1; do [ $SECONDS -lt $until ] || return 1; sleep 0.05; done; }
+end() { for p in "${daemons[@]}"; do kill "$p"; wait "$p"; done 2>/dev/null; umount -R /etc "$dir/upper" 2>/dev/null; rm -rf "$dir"; }
+trap end EXIT
+user=65534 name=$(getent passwd 65534 | cut -d: -f1)
+home=$dir/home
+mkdir -p "$home/run" "$dir/upper" "$dir/run"; chown -R $user:$user "$home"; chmod 700 "$home/run"
+mount --make-rprivate / && mount -t tmpfs none "$dir/upper" && mkdir "$dir/upper/u" "$dir/upper/w" &&
+	mount -t overlay overlay -o "lowerdir=/etc,upperdir=$dir/upper/u,workdir=$dir/upper/w" /etc && mount -t tmpfs none /run && mkdir /run/cdi &&
+	umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup || { echo "skip boxes: the namespace's mounts are refused"; exit 0; }
+cp -r "$P/root/etc/containers" /etc/
+echo "$name:300000:65536" | tee /etc/subuid >/etc/subgid
+
+"$B/bin/vgpu-stub" --socket "$dir/stub" --memory 1G 2>"$dir/stub.log" & daemons+=($!)
+until_true test -S "$dir/stub"
+# root's socket is for root; the user has one in a folder of his own, which is how his containers, in a user namespace, reach it
+"$B/bin/vgpu-agent" --device "vfio-user:$dir/stub" --listen "$dir/run/agent.sock" --pidfile "$dir/pid" --mode 0600 --also-listen "$home/run/agent.sock" 2>"$dir/agent.log" & daemons+=($!)
+export VGPU_AGENT=$dir/run/agent.sock
+until_true "$B/bin/vgpu" smi -j || { fail "no agent: $(cat "$dir/agent.log")"; exit 1; }
+uuid=$("$B/bin/vgpu" smi -L | grep -oE 'GPU-[0-9a-f-]{36}')
+
+R=$dir/rootfs
+mkdir -p "$R"/{bin,lib64,proc,tmp,sys,dev,etc,run/vgpu,usr/bin,usr/local/lib/vgpu,lib/x86_64-linux-gnu}
+cp -L /lib64/ld-linux-x86-64.so.2 "$R/lib64/"
+for l in libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1; do cp -L "/lib/x86_64-linux-gnu/$l" "$R/lib/x86_64-linux-gnu/"; done
+cp "$B/e2e/driver/vecadd" "$B/e2e/driver/graph" "$B/e2e/driver/threads" "$R/bin/" 2>/dev/null
+[ -x "$B/e2e/rt12/rt_vecadd" ] && cp "$B/e2e/rt12/rt_vecadd" "$R/bin/"
+# not by LD_LIBRARY_PATH: conmon runs podman again when a container has ended, without an environment, and podman waits 20 s for that one's word
+echo "$P/root/usr/lib/x86_64-linux-gnu" >/etc/ld.so.conf.d/boxes.conf && ldconfig -X
+cat >"$dir/containers.conf" <<END
+[containers]
+cgroups = "disabled"
+seccomp_profile = "$P/root/usr/share/containers/seccomp.json"
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "none"
+conmon_path = ["$P/root/usr/bin/conmon"]
+runtime = "crun"
+[engine.runtimes]
+crun = ["$P/root/usr/bin/crun"]
+END
+pod() { timeout 100 env "PATH=$P/root/usr/bin:$PATH" "CONTAINERS_CONF=$dir/containers.conf" "${as[@]}" "$P/root/usr/bin/podman" --root "$store/store" --runroot "$store/runroot" --storage-driver vfs "$@"; }
+
+# in_box WHO: the container's programs, by podman as `as`
+in_box() {
+	tar -C "$R" -c . | pod import - localhost/plain >"$dir/out" 2>&1 || { fail "$1: podman import: $(tail -n 2 "$dir/out")"; return; }
+	for p in vecadd graph threads rt_vecadd; do
+		[ -x "$R/bin/$p" ] || continue
+		pod run --rm --network none --ulimit nofile=256:256 --ulimit nproc=4096:4096 --device nvidia.com/gpu=all localhost/plain "/bin/$p" >"$dir/out" 2>&1 && grep -q "^$p: ok" "$dir/out" && ok "$1: $p" || fail "$1: $p: $(tail -n 2 "$dir/out")"
+	done
+	pod run --rm --network none --ulimit nofile=256:256 --ulimit nproc=4096:4096 --device "nvidia.com/gpu=$uuid" localhost/plain /usr/bin/nvidia-smi -L >"$dir/out" 2>&1 && grep -q "$uuid" "$dir/out" && ok "$1: nvidia-smi, the device by its UUID" || fail "$1: nvidia-smi: $(tail -n 2 "$dir/out")"
+	pod run --rm --network none --ulimit nofile=256:256 --ulimit nproc=4096:4096 localhost/plain /bin/vecadd >"$dir/out" 2>&1; [ $? != 0 ] && grep -q 'libcuda.so.1' "$dir/out" && ok "$1: without --device there is nothing of ours" || fail "$1 without a device: $(tail -n 2 "$dir/out")"
+}
+podman() {
+	local store=$dir/root as=()
+	"$B/bin/vgpu" cdi generate --output /run/cdi/vgpu.json || { fail "cdi generate"; return; }
+	in_box "podman"
+}
+user() {
+	local store=$home as=(setpriv --reuid=$user --regid=$user --clear-groups env "HOME=$home" "XDG_RUNTIME_DIR=$home/run")
+	setpriv --reuid=$user --regid=$user --clear-groups env "$B/bin/vgpu" --version >/dev/null 2>&1 || { echo "skip podman of a user: others cannot reach the build"; return; }
+	"$B/bin/vgpu" cdi generate --socket "$home/run/agent.sock" --output /run/cdi/vgpu.json || { fail "cdi generate --socket"; return; }
+	chmod 755 /run/cdi; chmod 644 /run/cdi/vgpu.json
+	in_box "podman of a user"
+}
+bwrap() {
+	timeout 100 "$P/root/usr/bin/bwrap" --unshare-all --ro-bind "$R" / --proc /proc --dev /dev --tmpfs /tmp --ro-bind "$B/lib" /usr/local/lib/vgpu --bind "$dir/run" /run/vgpu --setenv LD_LIBRARY_PATH /usr/local/lib/vgpu \
+		--unsetenv VGPU_AGENT /bin/vecadd >"$dir/out" 2>&1 && grep -q '^vecadd: ok' "$dir/out" && ok "bubblewrap, all namespaces of its own" || fail "bubblewrap: $(tail -n 2 "$dir/out")"
+}
+for n in "$@"; do
+	case $n in podman | user | bwrap) "$n" ;; *) echo "FAIL no such test: $n"; bad=1 ;; esac
+done
+exit $bad
