@@ -3,7 +3,7 @@
  * Short branches in loops at which lanes part become guards. Called by cfg.c between edges and order, where code is compiled.
  *
  *            b: ... @p bra B                        b: ...
- *              /        \                              @p  what B does to memory, and what others read
+ *              /        \                              @p  those of B that others read of
  *             B          |            ==>              B's other instructions, as they are
  *              \        /                              J's, if nobody else comes there
  *                  J
