@@ -543,6 +543,9 @@ static void stands(struct warp *w, u32 pc)
 	w->main.pc = pc;
 }
 
+/* Where warps go on that wait at at. */
+static u32 behind(u32 at) { return at & S_TURN ? at & ~S_TURN : at + 1; }
+
 /*
  * A block whose warps all stand at start, in phases between barriers that all of them come to whole. *phases: how many. RUN_DONE: it has ended, with nothing
  * written into its warps.
@@ -593,6 +596,9 @@ static enum run in_step(struct tstate *ts, struct cta *c, const struct jit *j, u
 			if (stand == NO_PC || (ph.at != NO_PC && ph.at != stand))
 				break;
 			ph.at = stand;
+			/* what it has lies in slots; code that brings the others here goes on with the first warp, and looks into homes */
+			if (stand != S_ENDED && w->main.lanes == ~0u && j->entry_at[behind(stand)])
+				strip_park(j, w, j->entry_at[behind(stand)]);
 			i++;
 		}
 		*left_over += ts->budget > 0 ? ts->budget : 0;
@@ -603,7 +609,7 @@ static enum run in_step(struct tstate *ts, struct cta *c, const struct jit *j, u
 				return RUN_DONE;
 			}
 			++*phases;
-			start = ph.at & S_TURN ? ph.at & ~S_TURN : ph.at + 1;
+			start = behind(ph.at);
 			n = j->entry_at[start];
 			if (*left_over > 0 && n) {
 				for (k = 0; k < c->nwarps; k++)
