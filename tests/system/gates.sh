@@ -15,7 +15,9 @@ me=$(id -u)
 
 # --- admission: by user
 try && ok "open: everybody" || fail "open: $(cat "$dir/out")"
+asked=
 if [ "$me" = 0 ] && command -v setpriv >/dev/null && reachable "$P"; then
+	asked=1
 	as() { setpriv --reuid=65534 --regid=65534 --clear-groups env LD_LIBRARY_PATH="$LD_LIBRARY_PATH" VGPU_AGENT="$VGPU_AGENT" "$@"; }
 	other() { as timeout 60 "$P" >"$dir/out" 2>&1; }
 	refused() { ! other && grep -q "$1" "$dir/out" && grep -q "$2" "$dir/out"; }
@@ -72,7 +74,7 @@ for i in $(seq 1 128); do ctl admit "/job/$i" || fail "rule $i: $(cat "$dir/ctl"
 ctl admit /job/129; [ $? = 1 ] && grep -q 'rules already' "$dir/ctl" && ok "there is room for 128" || fail "rule 129: $(cat "$dir/ctl")"
 [ "$(gates | wc -w)" = 129 ] && ok "all of them are listed" || fail "listed: $(gates | wc -w)"
 for line in "user $me admits cgroup /job/1" "user $me closes admission" "user $me denies user 65534" "user $me forgets user 65534"; do
-	[ "$me" != 0 ] && [[ $line = *65534* || $line = *closes* ]] || { grep -q "$line" "$dir/agent.log" && ok "in the log: $line" || fail "not in the log: $line"; }
+	[ -z "$asked" ] && [[ $line = *65534* || $line = *closes* ]] || { grep -q "$line" "$dir/agent.log" && ok "in the log: $line" || fail "not in the log: $line"; }
 done
 kill $agent; wait $agent 2>/dev/null
 
