@@ -677,6 +677,7 @@ int main(void)
 	static const int sizes[][3] = { { 1, 1, 1 }, { 5, 3, 7 }, { 33, 18, 20 }, { 130, 9, 12 } };
 	cublasHandle_t blas;
 
+	e2e_begin("blaslt");
 	CK(cublasLtCreate(&handle));
 	for (unsigned e = 0; e < sizeof epilogues / sizeof epilogues[0]; e++)
 		for (unsigned t = 0; t < 4; t++)
@@ -699,6 +700,5 @@ int main(void)
 	handle = (lt_t)blas;
 	one(8, 8, 8, CUDA_R_32F, CUDA_R_32F, 1, RELU | BIAS, 1, 0);
 	CK(cublasDestroy(blas));
-	printf("blaslt: ok, %u products\n", products);
-	return 0;
+	return e2e_end("%u products", products);
 }

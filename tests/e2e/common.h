@@ -21,6 +21,14 @@
 static const char *e2e_name = "?";
 static int e2e_failures;
 
+/* However a program ends, what has failed shows in its status. */
+__attribute__((destructor)) static void e2e_status(void)
+{
+	fflush(stdout);
+	if (e2e_failures)
+		_exit(1);
+}
+
 static inline void e2e_begin(const char *name)
 {
 	e2e_name = name;

@@ -25,6 +25,7 @@ int main(void)
 	void *d = NULL;
 	int major = 0;
 
+	e2e_begin("cudnn");
 	EXPECT_EQ(cudnnCreate(&h), 0);
 	EXPECT_EQ(cudnnCreate(&second), 0);
 	EXPECT(h && second && h != second);
@@ -49,6 +50,5 @@ int main(void)
 	EXPECT_EQ(cudnnDestroyDropoutDescriptor(NULL), 2000);
 	EXPECT_EQ(cudnnDestroy(h), 0);
 	EXPECT_EQ(cudnnDestroy(second), 0);
-	printf("cudnn: ok\n");
-	return 0;
+	return e2e_end("what it says it is, and refuses");
 }

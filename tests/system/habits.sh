@@ -53,10 +53,10 @@ json "$dir/json" && grep -q noise "$dir/out" && ! grep -q '"functions"' "$dir/ou
 sh -c "'$V/vgpu' run -- sh -c 'kill -PIPE \$\$'"; st=$?
 [ $st = 141 ] && ok "a program has SIGPIPE as its starter had it" || fail "a program that SIGPIPE should end: exit $st"
 
-# --- Python: what is put on its path for JAX offers no name of another package ("import torch" found an empty one)
+# --- Python: what is put on its path offers no name of another package ("import torch" found an empty one), but Python's own hook, which passes it on
 if command -v python3 >/dev/null; then
 	"$V/vgpu" run -- python3 -S -s -c 'import importlib.util as u, os
-print([m for p in os.environ["PYTHONPATH"].split(":") if "vgpu" in p for m in os.listdir(p) if m != "jax_plugins" and m.split(".")[0].isidentifier() and u.find_spec(m.split(".")[0])])' >"$dir/out" 2>"$dir/err"
+print([m for p in os.environ["PYTHONPATH"].split(":") if "vgpu" in p for m in os.listdir(p) if m not in ("jax_plugins", "sitecustomize.py") and m.split(".")[0].isidentifier() and u.find_spec(m.split(".")[0])])' >"$dir/out" 2>"$dir/err"
 	[ "$(cat "$dir/out")" = "[]" ] && ok "vgpu run brings no package of others' names" || fail "vgpu run brings Python packages: $(cat "$dir/out" "$dir/err")"
 fi
 
