@@ -14,26 +14,27 @@
 #define TICK_IDLE_NS 160000000ull       /* while none of them works, at most */
 #define BURST_NS 20000000ull            /* of time: so much may be saved up */
 #define DEBT_NS 2000000000ull           /* ... and owed: one compilation is not paid for by the minute */
+#define GROUPS (6 * STUB_QUEUES)        /* three of each context, and those of contexts that have gone since members() looked */
 #define BUSY_PERMILLE 20u               /* of a processor, within a tick: it works */
 
 static struct group {
 	uint64_t id;                    /* 0: free */
 	uint32_t permille, members;
 	int64_t left_ns;
-} groups[3 * STUB_QUEUES];
+} groups[GROUPS];
 static uint64_t last_ns, next_ns, tick_ns;
 
 static struct group *find(uint64_t id)
 {
 	struct group *empty = NULL;
 
-	for (uint32_t i = 0; i < 3 * STUB_QUEUES; i++) {
+	for (uint32_t i = 0; i < GROUPS; i++) {
 		if (groups[i].id == id)
 			return &groups[i];
 		if (!groups[i].id && !empty)
 			empty = &groups[i];
 	}
-	*empty = (struct group){ .id = id };    /* there is one for each share of each context */
+	*empty = (struct group){ .id = id };    /* there is one: GROUPS */
 	return empty;
 }
 
@@ -53,7 +54,7 @@ void cap_set(struct context *c, uint32_t which, uint32_t permille, uint64_t grou
 /* What time brought, as much as may be saved up. */
 static void fill(const struct device *d, uint64_t elapsed)
 {
-	for (uint32_t i = 0; i < 3 * STUB_QUEUES; i++) {
+	for (uint32_t i = 0; i < GROUPS; i++) {
 		struct group *g = &groups[i];
 		int64_t rate = (int64_t)(g->permille * d->config.cores);        /* thousandths of a processor */
 		int64_t most = (int64_t)BURST_NS / 1000 * rate, least = -(int64_t)(DEBT_NS / 1000) * rate;
@@ -76,7 +77,7 @@ static int empty(const struct context *c)
 /* Those that nobody is in any more go, with what they owe. */
 static void members(const struct device *d)
 {
-	for (uint32_t i = 0; i < 3 * STUB_QUEUES; i++)
+	for (uint32_t i = 0; i < GROUPS; i++)
 		groups[i].members = 0;
 	for (uint32_t q = 0; q < STUB_QUEUES; q++)
 		for (unsigned k = 0; k < 3; k++)
@@ -86,7 +87,7 @@ static void members(const struct device *d)
 				g->permille = d->ctx[q].cap.share[k].permille;
 				g->members++;
 			}
-	for (uint32_t i = 0; i < 3 * STUB_QUEUES; i++)
+	for (uint32_t i = 0; i < GROUPS; i++)
 		if (!groups[i].members)
 			groups[i].id = 0;
 }
