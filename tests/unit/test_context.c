@@ -551,7 +551,8 @@ static void test_malformed(void)
 		io_slot(&d, index)->cmd = c;
 		vgpu_slot_publish(io_slot(&d, index), index);
 		ring_bell(&d);
-		for (unsigned n = 0; n < 60000 && !vgpu_load_acquire32(&d.head->error); n++)
+		/* the agent's word comes first, then report and word of the client */
+		for (unsigned n = 0; n < 60000 && !(vgpu_load_acquire32(&d.head->error) && vgpu_load_acquire32(&d.ctx->error)); n++)
 			usleep(1000);
 		EQUAL(d.head->error, VGPU_ST_PROTOCOL);
 		EQUAL(d.ctx->error, VGPU_ST_PROTOCOL);
