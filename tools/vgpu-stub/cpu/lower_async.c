@@ -383,6 +383,44 @@ void tell_mbarrier(struct comp *c, struct stmt *st, u32 i, u32 bytes)
 	tell(c, st, i, widen(c, st, neg, 32));
 }
 
+/* What is done for each i = 0, step, 2 * step ... below size, by the lanes that guard lets through. */
+struct rounds { struct label *end, *more; u32 i, size, below, guard; bool gneg; };
+
+/* guard and gneg are set, and hold for no instruction from here to rounds_end(). */
+static void rounds_begin(struct comp *c, struct stmt *st, struct rounds *r, u32 size, const char *round, const char *behind)
+{
+	u32 zero = konst(c, 0, 0);
+
+	c->guard = OPND_NONE;
+	r->size = size;
+	/* lanes that are not there have nothing to do */
+	if (r->guard != OPND_NONE) {
+		r->size = new_reg(c, T_B32);
+		emit_lane(c, st, LOP_SELP, T_U32, 0, r->size, r->gneg ? zero : size, r->gneg ? size : zero, r->guard);
+	}
+	r->i = new_reg(c, T_B32);
+	r->below = new_reg(c, T_PRED);
+	emit_lane(c, st, LOP_MOV, T_U32, 0, r->i, zero, OPND_NONE, OPND_NONE);
+	r->end = here(c, behind, false);
+	emit_cmp(c, st, CMP_EQ, T_U32, r->below, r->size, zero, 0, OPND_NONE, false);
+	c->guard = r->below;
+	c->gneg = false;
+	emit(c, K_CBRA)->taken = r->end->id;
+	c->guard = OPND_NONE;
+	r->more = here(c, round, true);
+}
+
+static void rounds_end(struct comp *c, struct stmt *st, struct rounds *r, u32 step)
+{
+	emit_lane(c, st, LOP_ADD, T_U32, 0, r->i, r->i, konst(c, step, 0), OPND_NONE);
+	emit_cmp(c, st, CMP_LT, T_U32, r->below, r->i, r->size, 0, OPND_NONE, false);
+	c->guard = r->below;
+	emit(c, K_CBRA)->taken = r->more->id;
+	r->end->at = c->ncode;
+	c->guard = r->guard;
+	c->gneg = r->gneg;
+}
+
 /*
  * st.bulk: zeros of shared memory, eight bytes a round (PTX ISA, st.bulk). A size of 64 bits counts whole: what no memory has room for
  * is as far beyond as 32 bits go.
@@ -390,9 +428,8 @@ void tell_mbarrier(struct comp *c, struct stmt *st, u32 i, u32 bytes)
 static void lower_fill(struct comp *c, struct stmt *st)
 {
 	const struct operand *n = &st->op[1];
-	u32 guard = c->guard, zero = konst(c, 0, 0), size, i, p, wide;
-	struct label *end, *more;
-	bool gneg = c->gneg;
+	struct rounds r = { .guard = c->guard, .gneg = c->gneg };
+	u32 size, whole, wide;
 	struct insn to;
 
 	if (st->nops != 3 || st->op[0].kind != O_ADDR)
@@ -412,41 +449,18 @@ static void lower_fill(struct comp *c, struct stmt *st)
 		wide = new_reg(c, T_B64);
 		size = new_reg(c, T_B32);
 		emit_lane(c, st, LOP_MIN, T_U64, 1, wide, src(c, st, n, T_U64), konst(c, 0xffffffff, 1), OPND_NONE);
-		emit_lane(c, st, LOP_XTR, T_U64, 0, size, wide, zero, konst(c, ~0u, 0));
+		emit_lane(c, st, LOP_XTR, T_U64, 0, size, wide, konst(c, 0, 0), konst(c, ~0u, 0));
 	}
-	i = new_reg(c, T_B32);
-	emit_lane(c, st, LOP_AND, T_U32, 0, i, size, konst(c, ~7u, 0), OPND_NONE);
-	size = i;
-	/* lanes that are not there have nothing to store */
-	if (guard != OPND_NONE) {
-		u32 some = new_reg(c, T_B32);
-
-		emit_lane(c, st, LOP_SELP, T_U32, 0, some, gneg ? zero : size, gneg ? size : zero, guard);
-		size = some;
-	}
-	i = new_reg(c, T_B32);
-	p = new_reg(c, T_PRED);
-	emit_lane(c, st, LOP_MOV, T_U32, 0, i, zero, OPND_NONE, OPND_NONE);
-	end = here(c, "filled", false);
-	emit_cmp(c, st, CMP_EQ, T_U32, p, size, zero, 0, OPND_NONE, false);
-	c->guard = p;
-	c->gneg = false;
-	emit(c, K_CBRA)->taken = end->id;
-	c->guard = OPND_NONE;
-	more = here(c, "fill", true);
+	whole = new_reg(c, T_B32);
+	emit_lane(c, st, LOP_AND, T_U32, 0, whole, size, konst(c, ~7u, 0), OPND_NONE);
+	rounds_begin(c, st, &r, whole, "fill", "filled");
 	{
 		struct insn at = to;
 
-		at.o[4] = advanced(c, st, &to, i);
+		at.o[4] = advanced(c, st, &to, r.i);
 		word64(c, &at, K_ST, konst(c, 0, 1));
 	}
-	emit_lane(c, st, LOP_ADD, T_U32, 0, i, i, konst(c, 8, 0), OPND_NONE);
-	emit_cmp(c, st, CMP_LT, T_U32, p, i, size, 0, OPND_NONE, false);
-	c->guard = p;
-	emit(c, K_CBRA)->taken = more->id;
-	end->at = c->ncode;
-	c->guard = guard;
-	c->gneg = gneg;
+	rounds_end(c, st, &r, 8);
 }
 
 bool lower_behind(struct comp *c, struct stmt *st, void (*write)(struct comp *c, struct stmt *st))
@@ -541,10 +555,10 @@ static void multicast(struct comp *c, struct stmt *st, const struct insn *to, co
 static void lower_bulk(struct comp *c, struct stmt *st)
 {
 	u8 to_space = st->mod[MC_FROM], from_space = st->mod[MC_SPACE], how = st->mod[MC_BULK];
-	u32 guard = c->guard, size, i, p, t[2], k;
-	bool gneg = c->gneg, tx = how == BULK_TX, ok;
+	struct rounds r = { .guard = c->guard, .gneg = c->gneg };
+	bool tx = how == BULK_TX, ok;
 	struct stmt half = *st;
-	struct label *end, *more;
+	u32 size, t[2], k;
 	struct insn from, to;
 
 	if (st->mod[MC_PO] ? !reduce_known(st) || (tx && from_space != SPACE_SHARED) : st->ntype || st->mod[MC_ATOM])
@@ -569,40 +583,18 @@ static void lower_bulk(struct comp *c, struct stmt *st)
 		multicast(c, st, &to, &from, k);
 		return;
 	}
-	/* lanes that do not copy have nothing to copy */
 	c->guard = OPND_NONE;
 	size = new_reg(c, T_B32);
 	emit_lane(c, st, LOP_AND, T_U32, 0, size, k, konst(c, ~15u, 0), OPND_NONE);
-	if (guard != OPND_NONE) {
-		u32 zero = konst(c, 0, 0), some = new_reg(c, T_B32);
-
-		emit_lane(c, st, LOP_SELP, T_U32, 0, some, gneg ? zero : size, gneg ? size : zero, guard);
-		size = some;
-	}
-	i = new_reg(c, T_B32);
-	p = new_reg(c, T_PRED);
 	t[0] = new_reg(c, T_B64);
 	t[1] = new_reg(c, T_B64);
-	emit_lane(c, st, LOP_MOV, T_U32, 0, i, konst(c, 0, 0), OPND_NONE, OPND_NONE);
-	end = here(c, "copied", false);
-	emit_cmp(c, st, CMP_EQ, T_U32, p, size, konst(c, 0, 0), 0, OPND_NONE, false);
-	c->guard = p;
-	c->gneg = false;
-	emit(c, K_CBRA)->taken = end->id;
-	c->guard = OPND_NONE;
-	more = here(c, "copy", true);
-	bulk_round(c, st, &from, K_LD, i, t);
+	rounds_begin(c, st, &r, size, "copy", "copied");
+	bulk_round(c, st, &from, K_LD, r.i, t);
 	if (st->mod[MC_PO])
-		reduce_round(c, st, &to, i, t);
+		reduce_round(c, st, &to, r.i, t);
 	else
-		bulk_round(c, st, &to, K_ST, i, t);
-	emit_lane(c, st, LOP_ADD, T_U32, 0, i, i, konst(c, 16, 0), OPND_NONE);
-	emit_cmp(c, st, CMP_LT, T_U32, p, i, size, 0, OPND_NONE, false);
-	c->guard = p;
-	emit(c, K_CBRA)->taken = more->id;
-	end->at = c->ncode;
-	c->guard = guard;
-	c->gneg = gneg;
+		bulk_round(c, st, &to, K_ST, r.i, t);
+	rounds_end(c, st, &r, 16);
 	if (!tx)
 		return;
 	tell_mbarrier(c, st, 3, k);
