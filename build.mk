@@ -63,7 +63,9 @@ AGENT   := $(wildcard agent/*.c)
 # the last two are empty: ours need no such part, and kernels that launch kernels are not supported
 ARCHIVES := libcuda-lite libcuda libcudart_static libcublas_static libcublasLt_static libnvidia-ml libnccl_static libvgpu-dl libculibos libcudadevrt
 
-objs     = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
+# what a plain test takes of the device are the device's own objects
+objs     = $(call objs_of,$(if $(filter plain,$(1)),stub,$(1)),$(filter tools/vgpu-stub/%,$(2))) $(call objs_of,$(1),$(filter-out tools/vgpu-stub/%,$(2)))
+objs_of  = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
 # of a word of ABSENT: its first, second, third part; its file
 part     = $(word $(2),$(subst ., ,$(1)))
 absent_so = $(B)/lib/vgpu/xla/lib$(call part,$(1),1).so.$(call part,$(1),2)

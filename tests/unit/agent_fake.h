@@ -233,7 +233,7 @@ static void *fake_loop(void *unused)
 {
 	(void)unused;
 	for (;;) {
-		struct timespec pause = { 0, 20000 };
+		struct timespec pause = { 0, 100000 };
 
 		pthread_mutex_lock(&fake.lock);
 		if (fake.stop) {

@@ -204,16 +204,18 @@ static inline void raw_kick(struct raw *r)
 		return;
 }
 
-/* Appends one command with its payload; waits for room. Ticket, 0 when there is no room for 5 s. */
+/* Appends one command with its payload; waits for room. Ticket, 0 when there is no room for raw_ctl_ms or the context has failed. */
 static inline uint64_t raw_io(struct raw *r, uint32_t n, struct vgpu_cmd c, const void *payload, unsigned bytes)
 {
 	uint64_t index = r->io_tail[n], until = raw_ns() + raw_ctl_ms * 1000000ull;
 
 	c.slots = (uint8_t)(1 + vgpu_payload_slots(bytes));
 	while (!vgpu_ring_room(&raw_head(r, n)->io_head, index, c.slots, VGPU_IOQ_SLOTS)) {
-		if (raw_ns() > until)
+		struct timespec ts = { 0, 50000 };
+
+		if (raw_ns() > until || vgpu_load_relaxed32(&raw_head(r, n)->error))
 			return 0;
-		sched_yield();
+		nanosleep(&ts, NULL);
 	}
 	for (unsigned k = 1; k < c.slots; k++) {
 		struct vgpu_payload_slot *p = &raw_ioq(r, n, index + k)->payload;
