@@ -75,7 +75,7 @@ u32 jit_live_all(struct jcomp *c, u32 pc, u32 b, u32 *n)
 u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to)
 {
 	struct jexit *x;
-	u32 i, at = kind == JX_JUMP ? to : pc, b = block_no(c, at);
+	u32 i, at = kind == JX_JUMP || kind == JX_TURN ? to : pc, b = block_no(c, at);
 
 	if (kind == JX_DONE && c->done)
 		return c->done - 1;
@@ -269,7 +269,14 @@ static void edge(struct jcomp *c, u32 pc, u32 to)
 		j_leave_if(c, CC_S, x);
 		/* lanes wait: behind the loop they may, for a while; interp.c gives them their turn */
 		g_alui(a, 0, G_CMP, next, -1);
-		goes_to(c, g_jcc(a, CC_E), to);
+		if (c->turn[block_no(c, to)] && c->entry_at[to]) {
+			u32 wait = g_jcc(a, CC_NE);
+
+			jit_turn_around(c, block_no(c, to), j_exit(c, JX_TURN, pc, to));
+			g_here(a, wait);
+		} else {
+			goes_to(c, g_jcc(a, CC_E), to);
+		}
 		g_alui(a, 0, G_ADD, spin, 1);
 		g_alui(a, 0, G_CMP, spin, JIT_SPIN);
 		j_leave_if(c, CC_A, x);
@@ -676,7 +683,7 @@ static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool
 		c->r[i].w = c->s->regs[i].w;
 		c->r[i].slot = c->s->slot[i];
 	}
-	if (!jit_live_sets(c) || !jit_scan(c) || !jit_merge(c) || !jit_regions(c) || c->again || !jn_begin(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
+	if (!jit_live_sets(c) || !jit_scan(c) || !jit_merge(c) || !jit_regions(c) || c->again || !jn_begin(c) || !jit_turns(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
 		goto out;
 	as_room(&c->a, 65536);
 	jit_way_in(c);
@@ -686,6 +693,7 @@ static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool
 		c->block = b;
 		jit_mxcsr_home(c);
 		c->code_at[jb->start] = c->a.n;
+		jit_turn_begin(c, b);
 		entry(c, jb->start);
 		for (i = jb->start; i < jb->end && !c->bad && !c->a.oom; i++)
 			emit_insn(c, &c->code[i], i);

@@ -87,12 +87,12 @@ struct jit_src {
 	u64 *varies;            /* registers that are no scalars because of the latter: jit_region.c adds to it, with jit_lock() held */
 };
 
-/* QUIT: what was guessed is not so; WALK: some instructions one by one, then to */
-enum { JX_LEAVE, JX_JUMP, JX_STEP, JX_DONE, JX_QUIT, JX_WALK };
+/* QUIT: what was guessed is not so; WALK: some instructions one by one, then to; TURN: a JUMP at which the next warp may have its round (jit_turn.c) */
+enum { JX_LEAVE, JX_JUMP, JX_STEP, JX_DONE, JX_QUIT, JX_WALK, JX_TURN };
 
 struct jexit {
 	u8 kind;
-	u32 pc, to;             /* JX_JUMP: from pc to to */
+	u32 pc, to;             /* JX_JUMP, JX_TURN: from pc to to */
 	u32 live, nlive;        /* in lives[]: of the lanes that run */
 	u32 resume;             /* JX_STEP: entry number */
 	u32 walk, nwalk;        /* JX_WALK: which, in lives[] */
@@ -140,6 +140,8 @@ struct jit {
 	u32 mxcsr, mxcsr_home;
 	bool guessed;           /* about alignment or sign */
 	u32 quits;              /* wrong guesses */
+	bool turns;             /* some of its loops are taken in turns (jit_turn.c) ... */
+	u32 uneven;             /* ... unless that parted warps often */
 	u32 parted;             /* jit_part() */
 	u32 trial;              /* of what is behind newer: JIT_TRIED while it lasts, then how it ended */
 	const struct jit *older;        /* what this is tried against */
@@ -250,6 +252,8 @@ struct jcomp {
 	u32 stamp, next_vn;
 	u32 *idom;              /* per block */
 	u8 *of_block;           /* per register: another one may stand in it in another block */
+	u8 *turn, *within;      /* per block: the first of a loop that is taken in turns; in one (jit_turn.c) */
+	u32 *rounds, *around;   /* ... of the first: where its rounds are counted, in P; where its back edge leads to */
 	struct { u32 x, y, id; } sums[JSUMS];
 	u32 nsums;
 	struct jmemo memo[JMEMOS];
@@ -327,6 +331,11 @@ bool jit_any_mode(const struct jcomp *c, const struct insn *in);        /* MXCSR
 bool jit_merge(struct jcomp *c);
 /* jit_region.c */
 bool jit_regions(struct jcomp *c);
+/* jit_turn.c */
+bool jit_turns(struct jcomp *c);
+void jit_turn_begin(struct jcomp *c, u32 b);
+void jit_turn_around(struct jcomp *c, u32 b, u32 x);
+void jit_ask_beside(struct jcomp *c, int base, s32 disp, u32 bytes);
 /* jit_alloc.c */
 extern const u8 jit_gprs[8];                                    /* place i is saved in jprivate.gpr[i] */
 bool jit_alloc(struct jcomp *c);

@@ -45,6 +45,10 @@ static void ahead(struct jcomp *c, const struct acc *x, u32 ext)
 	struct jlate *l;
 	u32 i;
 
+	if (c->within[c->block]) {
+		jit_ask_beside(c, x->base, x->disp + x->cmin, ext);
+		return;
+	}
 	if (!c->s->b[c->block].depth) {         /* once a block */
 		struct rm last;
 

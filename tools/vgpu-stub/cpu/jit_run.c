@@ -14,6 +14,10 @@
 #include "lanes.h"
 #include "strip/strip.h"
 
+/* jit.uneven: what blocks that turns have parted add to it, and from where on there are no more; each other block takes 1 off */
+#define PARTED 8u
+#define UNEVEN 64u
+
 typedef u64 jit_code(void *p, struct frame *f, struct tstate *ts, const char *pool, const u8 *at);
 
 /* What does not change while the grid runs, nor from block to block. */
@@ -143,6 +147,8 @@ static const struct jexit *go(struct tstate *ts, const struct jit *j, struct war
 	ts->chain_exit = expect;
 	ts->phases = 0;
 	ts->whole = whole;
+	ts->beside = (u64)((w->cta->g->block[0] + LANES - 1) / LANES) << 7;
+	ts->turns = whole && w->cta->nwarps > 1 && j->turns && __atomic_load_n(&j->uneven, __ATOMIC_RELAXED) < UNEVEN;
 	ts->chain_at = j->code + j->entries[n - 1].code;
 	for (;;) {
 		if (j->mxcsr && ts->mxcsr != mode) {
@@ -242,7 +248,7 @@ static int left(const struct tstate *ts, struct warp *w, struct frame *f, const 
 			settle_lanes(f, j, w->jp, other, r->second, r->live_second, r->nsecond);
 	}
 	w->jto = x->to;
-	return x->kind == JX_JUMP ? JR_JUMP : JR_AT;
+	return x->kind == JX_JUMP || x->kind == JX_TURN ? JR_JUMP : JR_AT;
 }
 
 /* Runs the lanes f->mask from f->pc on, while there is code for it. */
@@ -280,6 +286,16 @@ static void apart(struct tstate *ts, struct cta *c, struct warp *w, const struct
 		end_warp(c, w);
 	else
 		w->jresume = (u8)left(ts, w, f, j, x);      /* those at a barrier arrive at it in the ordinary way */
+}
+
+/* A block whose warps have come to their end together. What two workers' counts lose of one another does not matter. */
+static void even(const struct jit *code)
+{
+	struct jit *j = (struct jit *)(uintptr_t)code;
+	u32 k = __atomic_load_n(&j->uneven, __ATOMIC_RELAXED);
+
+	if (k && k < UNEVEN)
+		__atomic_store_n(&j->uneven, k - 1, __ATOMIC_RELAXED);
 }
 
 /*
@@ -341,14 +357,18 @@ static enum run in_step(struct tstate *ts, struct cta *c, u32 n, s64 *left_over,
 		}
 		*left_over = ts->left + (ts->budget > 0 ? ts->budget : 0);
 		if (i == c->nwarps) {
-			if (j->exits[way].kind == JX_DONE)
+			if (j->exits[way].kind == JX_DONE) {
+				even(j);
 				return RUN_DONE;
+			}
 			++*phases;
 			if (*left_over > 0) {
 				n = j->entry_at[j->exits[way].pc + 1];
 				continue;
 			}
 		}
+		if (way != NO_PC && j->exits[way].kind == JX_TURN && x->kind != JX_TURN)
+			__atomic_add_fetch(&((struct jit *)(uintptr_t)j)->uneven, PARTED, __ATOMIC_RELAXED);
 		/* they part here: those before warp i took way, those behind it have not run */
 		for (k = 0; k < i; k++)
 			apart(ts, c, &c->warps[k], j, &j->exits[way]);

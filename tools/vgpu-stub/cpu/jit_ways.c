@@ -124,19 +124,26 @@ static void first_warp(struct jcomp *c)
 	g_load(a, 1, RBX, TS(block_p));
 }
 
-/*
- * The last warp of a block has come to the barrier of exit i as all others did: they go on behind it, if they may. The mask is in rax
- * before and after. out: to where C sees to it. False: nothing emitted.
- */
-static bool next_phase(struct jcomp *c, u32 i, u32 *out, struct jfix *fix)
+/* Where all go on that have come to exit i, a barrier or the end of a round; 0: nobody knows. */
+static u32 behind(const struct jcomp *c, u32 i)
 {
 	const struct insn *in = &c->code[c->exits[i].pc];
-	struct jval id = jit_val(c, in->o[1], 0);
-	u32 n = c->entry_at[c->exits[i].pc + 1];
+	struct jval id;
+
+	if (c->exits[i].kind == JX_TURN)
+		return c->entry_at[c->exits[i].to];
+	id = jit_val(c, in->o[1], 0);
+	return in->o[2] != OPND_NONE || !id.known || id.k >= CTA_BARRIERS ? 0 : c->entry_at[c->exits[i].pc + 1];
+}
+
+/*
+ * The last warp of a block has come to exit i as all others did: they go on from entry n, if they may. The mask is in rax
+ * before and after. out: to where C sees to it.
+ */
+static void next_phase(struct jcomp *c, u32 n, u32 *out, struct jfix *fix)
+{
 	struct as *a = &c->a;
 
-	if (!n || in->o[2] != OPND_NONE || !id.known || id.k >= CTA_BARRIERS)
-		return false;
 	g_op(a, 0, 0x80, G_CMP, TS(whole), 1);
 	b1(a, 0);
 	out[0] = g_jcc(a, CC_E);
@@ -162,7 +169,34 @@ static bool next_phase(struct jcomp *c, u32 i, u32 *out, struct jfix *fix)
 	g_store(a, 1, TS(chain_at), RCX);
 	g_alui(a, 0, G_ADD, TS(phases), 1);
 	first_warp(c);
-	return true;
+}
+
+/* A warp ends a round: what chain() finds out for the others. If it is not the next one's turn, it goes on itself. */
+static void no_turn(struct jcomp *c, u32 i)
+{
+	struct as *a = &c->a;
+	u32 own[3], same, first, k;
+
+	g_op(a, 0, 0x80, G_CMP, TS(turns), 1);
+	b1(a, 0);
+	own[0] = g_jcc(a, CC_E);
+	g_load(a, 0, RAX, PM(m));
+	g_alu(a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
+	own[1] = g_jcc(a, CC_NE);
+	g_alui(a, 0, G_CMP, TS(chain_exit), (s32)i);
+	same = g_jcc(a, CC_E);
+	g_load(a, 0, RAX, TS(chain));
+	g_alu(a, 0, G_CMP, RAX, TS(block_chain));
+	own[2] = g_jcc(a, CC_NE);
+	first = g_jmp(a);
+	for (k = 0; k < 3; k++)
+		g_here(a, own[k]);
+	g_land(a, g_jmp(a), c->around[block_no(c, c->exits[i].to)]);
+	g_here(a, first);
+	g_movi(a, RAX, i);
+	g_store(a, 0, TS(chain_exit), RAX);
+	g_load(a, 0, RAX, PM(m));
+	g_here(a, same);
 }
 
 /*
@@ -174,21 +208,23 @@ static void chain(struct jcomp *c, u32 i, struct jfix *fix)
 	struct as *a = &c->a;
 	u32 stride = ((c->fn->frame_bytes + 63) & ~63u) + ((c->home_next + 63) & ~63u), out[6], nout = 0, k, warp, block = 0, same;
 
-	g_alui(a, 0, G_CMP, TS(chain_exit), (s32)i);
-	same = g_jcc(a, CC_E);
-	/* the first one says by which exit */
-	g_load(a, 0, RAX, TS(chain));
-	g_alu(a, 0, G_CMP, RAX, TS(block_chain));
-	out[nout++] = g_jcc(a, CC_NE);
-	g_op(a, 0, 0x80, G_CMP, TS(whole), 1);
-	b1(a, 0);
-	out[nout++] = g_jcc(a, CC_E);
-	g_movi(a, RAX, i);
-	g_store(a, 0, TS(chain_exit), RAX);
-	g_here(a, same);
-	g_load(a, 0, RAX, PM(m));
-	g_alu(a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
-	out[nout++] = g_jcc(a, CC_NE);
+	if (c->exits[i].kind != JX_TURN) {
+		g_alui(a, 0, G_CMP, TS(chain_exit), (s32)i);
+		same = g_jcc(a, CC_E);
+		/* the first one says by which exit */
+		g_load(a, 0, RAX, TS(chain));
+		g_alu(a, 0, G_CMP, RAX, TS(block_chain));
+		out[nout++] = g_jcc(a, CC_NE);
+		g_op(a, 0, 0x80, G_CMP, TS(whole), 1);
+		b1(a, 0);
+		out[nout++] = g_jcc(a, CC_E);
+		g_movi(a, RAX, i);
+		g_store(a, 0, TS(chain_exit), RAX);
+		g_here(a, same);
+		g_load(a, 0, RAX, PM(m));
+		g_alu(a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
+		out[nout++] = g_jcc(a, CC_NE);
+	}
 	g_alui(a, 0, G_SUB, TS(chain), 1);
 	if (c->exits[i].kind == JX_DONE) {
 		warp = g_jcc(a, CC_NS);
@@ -208,8 +244,11 @@ static void chain(struct jcomp *c, u32 i, struct jfix *fix)
 		block = g_jmp(a);
 		g_here(a, warp);
 	} else {
+		u32 n = behind(c, i);
+
 		warp = g_jcc(a, CC_NS);
-		if (next_phase(c, i, out + nout, fix)) {
+		if (n) {
+			next_phase(c, n, out + nout, fix);
 			nout += 2;
 			block = g_jmp(a);
 		}
@@ -236,7 +275,7 @@ static void chain(struct jcomp *c, u32 i, struct jfix *fix)
 /* Do warps come here one after the other, so that exact transfers are worth their code? */
 static bool busy_entry(const struct jcomp *c, u32 pc)
 {
-	return !pc || jit_barrier(&c->code[pc - 1]);
+	return !pc || jit_barrier(&c->code[pc - 1]) || (c->turn[block_no(c, pc)] && c->s->b[block_no(c, pc)].start == pc);
 }
 
 /*
@@ -265,17 +304,22 @@ bool jit_ways(struct jcomp *c, u32 *stubs)
 	for (i = 0; i < c->nexits; i++) {
 		const struct jexit *x = &c->exits[i];
 		bool barrier = x->kind == JX_LEAVE && jit_barrier(&c->code[x->pc]);
+		bool turn = x->kind == JX_TURN;
 		u32 live, n;
 
 		stubs[i] = a->n;
+		if (turn) {
+			no_turn(c, i);
+			transfer(c, x->live, x->nlive, false);
+		}
 		if (barrier) {
 			live = jit_live_all(c, x->pc, block_no(c, x->pc), &n);
 			transfer(c, live, n, false);
 		}
-		if (barrier || x->kind == JX_DONE)
+		if (barrier || turn || x->kind == JX_DONE)
 			chain(c, i, &fix[i]);
 		g_movi(a, RAX, i);
-		g_land(a, g_jmp(a), barrier || x->kind == JX_DONE ? common : save);
+		g_land(a, g_jmp(a), barrier || turn || x->kind == JX_DONE ? common : save);
 	}
 	for (i = 0; i < c->nentries; i++) {
 		u32 at = c->entries[i].code;
