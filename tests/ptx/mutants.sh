@@ -118,7 +118,7 @@ compile() {
 			continue
 		fi
 		# what includes it, in copies that find the changed one beside them
-		for o in $(grep -l "/$n\b" "$build"/obj/plain/$cpu/*.d); do
+		for o in $(grep -l "/$n\b" "$build"/obj/stub/$cpu/*.d); do
 			o=$(basename "$o" .d).c
 			[ -e "$d/src/$o" ] || { cp $cpu/"$o" "$d/src/" && srcs+=("$o"); }
 		done
@@ -135,10 +135,10 @@ compile() {
 program() {
 	local d=$1 p=$2 o objs=()
 	[ -e "$d/$p" ] && return
-	for o in "$build"/obj/plain/$cpu/*.o; do
+	for o in "$build"/obj/stub/$cpu/*.o; do
 		[ -e "$d/$(basename "$o")" ] || objs+=("$o")
 	done
-	for o in "$build"/obj/plain/$cpu/strip/*.o; do
+	for o in "$build"/obj/stub/$cpu/strip/*.o; do
 		[ -e "$d/strip_$(basename "$o")" ] || objs+=("$o")
 	done
 	o=$build/obj/plain/tests/ptx/$p.o

@@ -20,7 +20,7 @@ PY
 "${CC:-gcc}" -O1 -std=gnu11 -w -fno-strict-aliasing -ffp-contract=off -frounding-math -D_GNU_SOURCE -DVGPU_NO_LIBCPUID -iquote $cpu \
 	-Ifw-protocol -Iagent -Ilibcuda-lite/include -I$cpu -c -o "$dir/jit_setp.o" "$dir/jit_setp.c" &&
 	"${CC:-gcc}" -o "$dir/ptxrun" "$B/obj/plain/tests/ptx/ptxrun.o" "$dir/jit_setp.o" \
-		$(ls "$B"/obj/plain/$cpu/*.o "$B"/obj/plain/$cpu/strip/*.o "$B"/obj/plain/fw-protocol/vgpu_cubin.o | grep -v /jit_setp.o) -llz4 -lzstd -lm -lpthread || exit 1
+		$(ls "$B"/obj/stub/$cpu/*.o "$B"/obj/stub/$cpu/strip/*.o "$B"/obj/plain/fw-protocol/vgpu_cubin.o | grep -v /jit_setp.o) -llz4 -lzstd -lm -lpthread || exit 1
 grep -q avx512f /proc/cpuinfo || { echo "no AVX-512: no JIT to be wrong"; exit 77; }
 out=$("$dir/ptxrun" -m verify tests/ptx/cases/*setp*.ptx 2>&1) && { echo "nothing was found"; exit 1; }
 grep -q 'Verify: kernel least writes another value on the JIT' <<<"$out" && grep -q 'at least, PTX line 33: st.global.u32' <<<"$out" &&

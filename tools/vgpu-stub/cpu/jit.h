@@ -176,6 +176,7 @@ _Static_assert(sizeof(struct jprivate) <= JP_ZMM, "P");
 #define JP_PRODUCT (JP_RESULT + 4 * 64)        /* ten registers (lanes.h: product_fn) */
 #define JP_HOMES (JP_PRODUCT + 20 * 64)
 #define JIT_SLACK 65536u                /* no pattern access spans more */
+#define JIT_BELOW 4096                  /* what is read in front of an address that was checked (a client's first page is not its program's) */
 #define JZ_FIRST 8
 #define JK_GROUP 0x1eu           /* k1-k4 */
 
@@ -193,7 +194,7 @@ struct jvn { u32 id, stamp; s64 off; };
 #define JSUMS 16u               /* sums of two numbers that are remembered */
 
 /*
- * A checked address: from lo on, with JIT_SLACK behind it, value number id is in the span; or from lo to hi in shared memory, and
+ * A checked address: from lo on, with JIT_SLACK behind it and JIT_BELOW before it, value number id is in the span; or from lo to hi in shared memory, and
  * aligned at `at`. By which exit one leaves if not.
  */
 #define JMEMOS 8
@@ -267,6 +268,7 @@ struct jcomp {
 	bool pin;               /* rbp is where shared memory begins */
 	u32 half, after_half;   /* what the load that is emitted may fill (jit_half()); its jump behind the conversion, 0: none */
 	u32 half_mx;            /* the mode there */
+	u32 dot, ndot;          /* dot products that were emitted as one sum, from which pc on, and how many */
 	bool all_here;          /* this block of code has seen that all living lanes run */
 	u32 product, nproduct;  /* registers of one statement's product that were computed together: from which pc on, and how many */
 	u32 pc, mx;
@@ -410,6 +412,7 @@ bool jit_cvt_call(struct jcomp *c, const struct insn *in);
 void jit_call_keep(struct jcomp *c);
 void jit_call_done(struct jcomp *c, u64 f);
 bool jit_tensor(struct jcomp *c, const struct insn *in);        /* jit_tensor.c */
+bool jit_dot(struct jcomp *c, const struct insn *in);           /* jit_dot.c */
 /* jit_mem.c */
 bool jit_ld(struct jcomp *c, const struct insn *in);
 u32 jit_half(const struct jcomp *c, u32 pc);

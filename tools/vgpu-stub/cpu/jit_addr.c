@@ -362,8 +362,8 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 			m = new_memo(c, n.id, false);
 		}
 	}
-	/* the limit of the span is that much below its end */
-	if (m && m->align >= x->align && lo >= m->lo && lo + ext <= m->lo + JIT_SLACK && !((lo - m->lo) & (x->align - 1))) {
+	/* the limit of the span is that much below its end, and what code takes for its beginning above that */
+	if (m && m->align >= x->align && lo >= m->lo - JIT_BELOW && lo + ext <= m->lo + JIT_SLACK && !((lo - m->lo) & (x->align - 1))) {
 		rely_on(c, m->exit);
 	} else {
 		u32 exit = x->step;

@@ -275,60 +275,6 @@ static bool prmt(struct jcomp *c, const struct insn *in)
 	return true;
 }
 
-static bool dp4a(struct jcomp *c, const struct insn *in)
-{
-	static int vnni = -1;
-	struct as *a = &c->a;
-	bool sa = in->lop == LOP_DP4ASU || in->lop == LOP_DP4ASS, sb = in->lop == LOP_DP4AUS || in->lop == LOP_DP4ASS;
-	u32 p;
-
-	if (vnni < 0)
-		vnni = __builtin_cpu_supports("avx512vnni") != 0;
-	for (p = 0; p < 2; p++) {
-		int x = jv_obs(c, in->o[1], 0, p, 0), y = jv_obs(c, in->o[2], 0, p, 1), z, d;
-
-		z = jv_obs(c, in->o[3], 0, p, 2);
-		if (vnni && (sa || sb)) {
-			if (z != 2)
-				ev(a, V_MOVA32, 2, 0, rm_reg(z));
-			if (sa && sb) {
-				u32 bias = j_lit32(c, 0x80808080u);
-
-				/* unsigned (a + 128) times b, less 128 times the sum of b */
-				if (!p)
-					ev(a, V_MOVA32, 5, 0, rm_lit(bias, 0));
-				ev(a, V_PXORD, 4, 4, rm_reg(4));
-				ev(a, V_PXORD, 3, x, rm_reg(5));
-				ev(a, V_PDPBUSD, 2, 3, rm_reg(y));
-				ev(a, V_PDPBUSD, 4, 5, rm_reg(y));
-				d = jv_dst(c, in->o[0], p, 2);
-				ev(a, V_PSUBD, d, 2, rm_reg(4));
-			} else {
-				ev(a, V_PDPBUSD, 2, sb ? x : y, rm_reg(sb ? y : x));
-				d = jv_dst(c, in->o[0], p, 2);
-				if (d != 2)
-					ev(a, V_MOVA32, d, 0, rm_reg(2));
-			}
-			jv_put(c, in->o[0], p, d);
-			continue;
-		}
-		/* even and odd bytes as 16-bit numbers */
-		ev_i(a, VOP(1, 1, 0, 0x71), 6, 3, rm_reg(x), 0, 0, 8);
-		ev_i(a, VOP(1, 1, 0, 0x71), sa ? 4 : 2, 3, rm_reg(3), 0, 0, 8);
-		ev_i(a, VOP(1, 1, 0, 0x71), sa ? 4 : 2, 4, rm_reg(x), 0, 0, 8);
-		ev_i(a, VOP(1, 1, 0, 0x71), 6, 5, rm_reg(y), 0, 0, 8);
-		ev_i(a, VOP(1, 1, 0, 0x71), sb ? 4 : 2, 5, rm_reg(5), 0, 0, 8);
-		ev_i(a, VOP(1, 1, 0, 0x71), sb ? 4 : 2, 6, rm_reg(y), 0, 0, 8);
-		ev(a, V_PMADDWD, 3, 3, rm_reg(5));
-		ev(a, V_PMADDWD, 4, 4, rm_reg(6));
-		ev(a, V_PADDD, 3, 3, rm_reg(4));
-		d = jv_dst(c, in->o[0], p, 2);
-		ev(a, V_PADDD, d, 3, rm_reg(z));
-		jv_put(c, in->o[0], p, d);
-	}
-	return true;
-}
-
 static bool moves(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
@@ -708,7 +654,7 @@ bool jit_lane(struct jcomp *c, const struct insn *in)
 	case LOP_PRMT:
 		return prmt(c, in);
 	case LOP_DP4AUU: case LOP_DP4AUS: case LOP_DP4ASU: case LOP_DP4ASS:
-		return dp4a(c, in);
+		return jit_dot(c, in);
 	case LOP_MOV: case LOP_SELP: case LOP_XTR: case LOP_CVT_TRUNC: case LOP_PACK:
 		return moves(c, in);
 	case LOP_CVT_SEXT:

@@ -33,8 +33,8 @@ void jit_fit(struct engine *e, struct warp *w)
 		strip_fit(e, w);
 		return;
 	}
-	p->span_lo = env->span_base;
-	p->span_lim = env->span_bytes > JIT_SLACK ? env->span_bytes - JIT_SLACK : 0;
+	p->span_lo = env->span_base + JIT_BELOW;
+	p->span_lim = env->span_bytes > JIT_SLACK + JIT_BELOW ? env->span_bytes - JIT_SLACK - JIT_BELOW : 0;
 	memset(p->wait, 0, sizeof(p->wait));
 	memset(p->other, 0, sizeof(p->other));
 	for (i = 0; i < 5; i++)
