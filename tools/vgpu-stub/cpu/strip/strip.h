@@ -63,6 +63,7 @@ struct sregister {
 	struct sval v;
 	u8 w, loc, reg, reg2;           /* loc: LOC_ZMM (ymm), LOC_GPR, LOC_MEM */
 	bool must_vary, rawf, live, wild;        /* wild: of loaded values or floats */
+	bool number;                    /* a float, and no NaN: raw.c */
 	bool kept;                      /* a vector without a machine register that is alive where strips meet: its home is in the private area, too */
 	s32 home;                       /* of a vector: on the stack; of a scalar: in the private area, a place for each strip (park.c) */
 	u32 slot, first, last;
@@ -218,6 +219,7 @@ u32 s_lane_ops(u32 lop);                        /* how many operands */
 
 /* raw.c */
 void s_raw_floats(struct scomp *c);
+bool s_is_number(const struct scomp *c, u32 o);          /* is it no NaN in any lane? */
 
 /* order.c */
 bool s_order(struct scomp *c);
