@@ -521,6 +521,17 @@ static struct jit *finish(struct scomp *c)
 	return j;
 }
 
+/* Does it name shared memory that a launch gives it, or may what it calls? */
+static bool names_dynamic(const struct insn *code, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if ((code[i].kind == K_SREG && (code[i].sub == SR_COUNT || code[i].sub == SR_DYNAMIC_SMEM || code[i].sub == SR_TOTAL_SMEM)) || code[i].kind == K_CALL)
+			return true;
+	return false;
+}
+
 struct jit *strip_compile(struct func *fn, u32 spec, u32 most)
 {
 	struct scomp *c = calloc(1, sizeof(*c));
@@ -536,6 +547,7 @@ struct jit *strip_compile(struct func *fn, u32 spec, u32 most)
 	c->spec = spec;
 	c->most = most;
 	c->guess = !fn->jsrc->noguess;
+	c->dynamic = names_dynamic(c->code, c->n) || names_dynamic(fn->pro, fn->npro);
 	c->r = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->r));
 	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
 	if (!c->r || !c->entry_at)

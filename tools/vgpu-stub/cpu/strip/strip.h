@@ -19,6 +19,7 @@
  *   ways.c    in and out, and one instruction by the interpreter in between
  *   meet.c    where the strips of a warp or the warps of a block look at each other, without leaving code
  *   park.c    scalars of strips that are not running
+ *   address.c addresses lane by lane
  *   row.c     rows that show when code runs
  *   bound.c   addresses within a known distance of a scalar
  *   call8.c   instructions by C functions of eight lanes
@@ -125,7 +126,7 @@ struct sprivate {
 	u64 span_lo, span_lim, span_end;        /* lim: span_bytes - JIT_SLACK, for rows; end: span_bytes */
 	u64 shared, shared_total, pwin, local;  /* local: of lane 0 of the warp */
 	u64 frame;
-	u64 ends[5], shared_ends[5];    /* last places, by log2 of the size of an access */
+	u64 shared_ends[5];             /* last places, by log2 of the size of an access */
 	u64 tidv[3], ctaid;             /* addresses */
 	u32 tid[3], dim[3], warp;
 	u64 warp_at, slots;             /* struct warp; its registers' slots */
@@ -196,6 +197,7 @@ struct scomp {
 	u32 pc;
 	u8 fused;                       /* 16 and a condition: of the branch that ends the block */
 	bool later;                     /* the comparison for that branch is done there: s_ends() */
+	bool dynamic;                   /* shared memory of the launch's is named */
 	bool guess, guessed;            /* indices are not negative: facts.c may suppose it, and has */
 	bool guarded;                   /* by a mask in ymm14, its bits in the stack word gbits */
 	bool loose;                     /* the vector at hand is of words that are aligned each for itself: quad.c */
