@@ -248,7 +248,7 @@ static void leave_lanes(struct scomp *c, const struct insn *in)
 	new_mask(c);
 }
 
-static bool native(struct scomp *c, const struct insn *in)
+bool s_native(struct scomp *c, const struct insn *in)
 {
 	switch ((enum kind)in->kind) {
 	case K_LANE:
@@ -347,7 +347,7 @@ static void insn(struct scomp *c, const struct insn *in, u32 pc)
 	nxjumps = c->nxjumps;
 	mx = c->mx;
 	for (i = 0; i < 2 && !c->bad; i++) {
-		if (i ? called(c, in) : native(c, in))
+		if (i ? called(c, in) : s_native(c, in))
 			break;
 		a->n = n;
 		a->nfix = nfix;
@@ -384,6 +384,8 @@ static void block(struct scomp *c, struct sblock *b)
 	c->later = false;
 	c->nnear = 0;
 	b->at = c->a.n;
+	if (b == c->b)
+		s_whole(c);
 	for (i = b->start; i < b->end && !c->bad && !c->a.oom; i++) {
 		const struct insn *in = &c->code[i];
 
@@ -404,6 +406,8 @@ static void block(struct scomp *c, struct sblock *b)
 		case K_RET:
 		case K_EXIT:
 			s_mode_home(c);
+			if (c->whole_end && i == c->whole_end_pc)
+				g_here(&c->a, c->whole_end);
 			leave_lanes(c, in);
 			if (in->guard == OPND_NONE)
 				return;

@@ -76,7 +76,7 @@ static void keep_near(struct scomp *c, const struct insn *in, struct snear n)
 {
 	u32 i;
 
-	if (in->space == SPACE_LOCAL || in->guard != OPND_NONE || !c->nslow || c->pc + 1 >= c->cur->end)
+	if (c->stage || in->space == SPACE_LOCAL || in->guard != OPND_NONE || !c->nslow || c->pc + 1 >= c->cur->end)
 		return;
 	for (i = 0; i < c->nnear && !(c->near[i].o == in->o[4] && c->near[i].shared == n.shared); i++)
 		;
@@ -135,6 +135,8 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 	s32 imm = (s32)in->imm, lo, hi, from, to;
 	int base, first;
 
+	if (c->stage == WHOLE_STRIPS)
+		return s_whole_row(c, in);
 	s_range(c, v, &lo, &hi);
 	if (imm > 1 << 24 || imm < -(1 << 24) || local) {
 		s_to_gpr(c, in->o[4], in->aw, RAX);
@@ -158,7 +160,7 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 	if (near && aligned && from >= near->from && to <= near->to) {
 		c->slow[near->slow].leaves = true;
 	} else if (!(in_static(c, in, v, from, to) && aligned)) {
-		if (shared && (s32)in->imm == imm)
+		if (shared && (s32)in->imm == imm && !c->stage)
 			reach(c, in, &from, &to);
 		first = base;
 		if (from != (s32)in->imm - imm) {
@@ -194,7 +196,7 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 			s_slow_if(c, CC_NE);
 		}
 		keep_near(c, in, (struct snear){ .from = from, .to = to, .ual = (u8)(k > v.ual ? k : 0), .shared = shared });
-		if (ext && in->kind == K_LD)
+		if (ext && in->kind == K_LD && !c->stage)
 			s_ask_ahead(c, base, from - ((s32)in->imm - imm), ext);
 	}
 	if (shared) {
@@ -440,9 +442,7 @@ static void gather(struct scomp *c, bool wide)
 	int m = s_mask(c);
 	u32 some, done;
 
-	s_mask_bits(c, RAX);
-	g_alui(a, 0, G_CMP, rm_reg(RAX), 255);
-	some = g_jcc(a, CC_NE);
+	some = s_unless_all(c);
 	if (wide) {
 		four_wide(c, 2, 0, 3);
 		four_wide(c, 0, 1, 3);
@@ -451,6 +451,8 @@ static void gather(struct scomp *c, bool wide)
 		four_words(c, 0, 1);
 		vyi(a, X_INSERT, 2, 2, rm_reg(0), 1);
 	}
+	if (!some)
+		return;
 	done = g_jmp(a);
 	g_here(a, some);
 	g_movi(a, RCX, 0);
@@ -598,7 +600,7 @@ bool s_ld(struct scomp *c, const struct insn *in)
 	if (s_linear(c, x, (s32)(in->size * in->vec))) {
 		struct rm m = s_row_address(c, in, v);
 
-		if (in->space != SPACE_SHARED && in->space != SPACE_LOCAL)
+		if (in->space != SPACE_SHARED && in->space != SPACE_LOCAL && !c->stage)
 			s_ask_for_next(c, m);
 		return load_row(c, in, m);
 	}

@@ -8,6 +8,7 @@
  * still wanted lies in its slot of the interpreter's frame, so the interpreter can go on from any of them.
  *
  *   facts.c   one scalar for the strip (and a step from lane to lane), or eight lanes; where lanes may wait while others run
+ *   whole.c   warps that are whole, in kernels that go straight on
  *   within.c  shuffles that stay in a strip
  *   quad.c    words side by side
  *   raw.c     floats as the processor made them
@@ -54,6 +55,7 @@ struct sval {
 	bool known;                     /* without a pattern, and the value k */
 	bool all;                       /* of the pool: the same for all strips */
 	bool made;                      /* of the pool: known, and not as a constant of the program */
+	u8 far;                         /* whole.c: how the strips of a warp differ; 0: not known there */
 	u16 pat;                        /* scomp.pats; 0: the same in all lanes */
 	u64 k;
 };
@@ -140,7 +142,7 @@ struct sprivate {
 	_Alignas(32) u8 lanes[8 * 64];
 };
 
-struct sslow { u32 pc, back, njump, jump[6], at; bool guarded, leaves, pair; struct sblock *block; };
+struct sslow { u32 pc, back, njump, jump[6], at; bool guarded, leaves, pair, whole; u8 strip; struct sblock *block; };
 
 /*
  * What lies from from to to behind register o is in the span, or in shared memory; o and at more is a multiple of 1 << ual. In
@@ -199,6 +201,10 @@ struct scomp {
 	bool later;                     /* the comparison for that branch is done there: s_ends() */
 	bool dynamic;                   /* shared memory of the launch's is named */
 	bool guess, guessed;            /* indices are not negative: facts.c may suppose it, and has */
+	struct swhole *whole_way;       /* whole.c */
+	u8 stage;                       /* what is emitted is its: WHOLE_ */
+	u32 whole_strip, whole_end, whole_end_pc;       /* for this strip; the jump to the end, which is that instruction; 0: none */
+	s32 roots_at;                   /* its scalars, on the stack */
 	bool guarded;                   /* by a mask in ymm14, its bits in the stack word gbits */
 	bool loose;                     /* the vector at hand is of words that are aligned each for itself: quad.c */
 	bool bad;
@@ -268,6 +274,7 @@ void s_mask_vector(struct scomp *c, int ymm, int gpr);          /* bits in gpr, 
 bool s_blends(const struct scomp *c, u32 v);                    /* lanes that do not run keep what they have in it */
 int s_mask(const struct scomp *c);                              /* ymm of those that execute this instruction */
 void s_mask_bits(struct scomp *c, int gpr);
+u32 s_unless_all(struct scomp *c);
 
 /* ways.c */
 bool s_ways(struct scomp *c);
@@ -322,6 +329,16 @@ void strip_park(const struct jit *j, struct warp *w, u32 n);    /* what entry n 
 void strip_unpark(const struct jit *j, struct warp *w, u32 strips, u32 n);       /* into the slots again */
 void strip_unpark_at(const struct jit *j, struct warp *w, u32 strips, u32 pc);   /* ... of strips that stand at pc */
 
+/* whole.c */
+#define S_ROOTS 16u
+enum { WHOLE_NOT, WHOLE_SCALARS, WHOLE_CHECKS, WHOLE_STRIPS, WHOLE_STUB };
+void s_whole(struct scomp *c);
+struct rm s_whole_rm(struct scomp *c, u32 o, u8 w, int tmp);
+struct rm s_whole_row(struct scomp *c, const struct insn *in);
+void s_whole_range(const struct scomp *c, struct sval v, s32 *lo, s32 *hi);
+void s_whole_not_if(struct scomp *c, u32 cc);
+void s_whole_slow(struct scomp *c, u32 pc);
+
 /* call8.c */
 bool s_lane_call(struct scomp *c, const struct insn *in);
 bool s_compare_call(struct scomp *c, const struct insn *in);
@@ -370,6 +387,7 @@ enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over);
 bool strip_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r);
 /* code.c */
 u32 s_block_at(const struct scomp *c, u32 pc);
+bool s_native(struct scomp *c, const struct insn *in);   /* code for it; false: there is none */
 struct jit *strip_compile(struct func *fn, u32 spec, u32 most);  /* most: bytes of a private area that vectors may take it to */
 
 #endif
