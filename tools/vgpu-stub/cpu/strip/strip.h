@@ -337,7 +337,7 @@ struct rm s_whole_rm(struct scomp *c, u32 o, u8 w, int tmp);
 struct rm s_whole_row(struct scomp *c, const struct insn *in);
 void s_whole_range(const struct scomp *c, struct sval v, s32 *lo, s32 *hi);
 void s_whole_not_if(struct scomp *c, u32 cc);
-void s_whole_slow(struct scomp *c, u32 pc);
+void s_whole_slow(struct scomp *c, u32 pc, bool guarded);
 
 /* call8.c */
 bool s_lane_call(struct scomp *c, const struct insn *in);
@@ -387,6 +387,8 @@ enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over);
 bool strip_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r);
 /* code.c */
 u32 s_block_at(const struct scomp *c, u32 pc);
+void s_guard_begin(struct scomp *c, const struct insn *in, u32 skip[2]);
+void s_guard_end(struct scomp *c, const u32 skip[2], u32 mx);
 bool s_native(struct scomp *c, const struct insn *in);   /* code for it; false: there is none */
 struct jit *strip_compile(struct func *fn, u32 spec, u32 most);  /* most: bytes of a private area that vectors may take it to */
 

@@ -714,7 +714,7 @@ void s_slow_ways(struct scomp *c)
 		c->guarded = s->guarded;
 		c->cur = s->block;
 		if (s->whole) {
-			s_whole_slow(c, s->pc);
+			s_whole_slow(c, s->pc, s->guarded);
 			continue;
 		}
 		if (s->pair)

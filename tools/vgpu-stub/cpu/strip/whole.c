@@ -207,12 +207,14 @@ static bool walk(struct scomp *c, struct swhole *h)
 		for (pc = sb->start; pc < sb->end; pc++) {
 			const struct insn *in = &c->code[pc];
 
-			if (h->n == MAX_CHAIN || s_sync_at(c, pc) || c->quad[pc].n || c->pair[pc] || (in->guard != OPND_NONE && in->kind != K_CBRA))
+			if (h->n == MAX_CHAIN || s_sync_at(c, pc) || c->quad[pc].n || c->pair[pc])
 				return false;
 			h->pc[h->n++] = pc;
 			switch ((enum kind)in->kind) {
 			case K_EXIT: case K_RET:
-				return true;
+				if (in->guard == OPND_NONE)
+					return true;
+				break;
 			case K_JMP:
 				next = s_block_at(c, in->taken);
 				break;
@@ -281,7 +283,7 @@ static bool sort(struct scomp *c, struct swhole *h)
 		case K_JMP: case K_NOP:
 			h->what[i] = W_NOTHING;
 			continue;
-		case K_CBRA:
+		case K_CBRA: case K_EXIT: case K_RET:
 			h->what[i] = W_BRANCH;
 			continue;
 		case K_ST: case K_ATOM:
@@ -295,6 +297,8 @@ static bool sort(struct scomp *c, struct swhole *h)
 					scalar &= c->r[in->o[k]].v.cls == SC_SCALAR;
 			if (!scalar)
 				break;
+			if (in->guard != OPND_NONE)
+				return false;
 			if (result_delta(c, in, d)) {
 				for (k = 0; k < 6; k++)
 					if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !set_delta(c, in->o[k], d))
@@ -320,7 +324,7 @@ static bool sort(struct scomp *c, struct swhole *h)
 
 		if (h->what[i] != W_BODY)
 			continue;
-		if ((in->kind == K_SETP || in->kind == K_PRED) && (in->kind == K_PRED || (!in->sub && in->o[1] == OPND_NONE)) && is_aside(c, h, i, in->o[0])) {
+		if ((in->kind == K_SETP || in->kind == K_PRED) && in->guard == OPND_NONE && (in->kind == K_PRED || (!in->sub && in->o[1] == OPND_NONE)) && is_aside(c, h, i, in->o[0])) {
 			h->what[i] = W_ASIDE;
 			for (k = 0; k < 6 && in->kind == K_SETP; k++)
 				if ((in->use >> k & 1) && !root(c, h, in->o[k]))
@@ -334,6 +338,8 @@ static bool sort(struct scomp *c, struct swhole *h)
 			if ((in->use >> k & 1) && !root(c, h, in->o[k]))
 				return false;
 		}
+		if (!root(c, h, in->guard))
+			return false;
 	}
 	/* what branches want of scalars, and what a scalar that was loaded is: it is not loaded again */
 	for (i = 0; i < h->n; i++) {
@@ -521,6 +527,10 @@ static void require(struct scomp *c, u32 i, u32 o, bool want)
 		return;
 	}
 	in = &c->code[h->pc[i]];
+	if (in->guard != OPND_NONE) {
+		h->bad = true;
+		return;
+	}
 	if (in->kind == K_SETP) {
 		compare_all(c, in, want);
 		return;
@@ -574,7 +584,9 @@ static void checks(struct scomp *c)
 		const struct insn *in = &c->code[h->pc[i]];
 
 		at_insn(c, h->pc[i]);
-		if (h->what[i] == W_BRANCH) {
+		if (h->what[i] == W_BRANCH && in->kind != K_CBRA) {
+			require(c, i, in->guard, in->gneg);
+		} else if (h->what[i] == W_BRANCH) {
 			u32 t = s_block_at(c, in->taken), f = s_block_at(c, in->fall);
 
 			if (t != f)
@@ -589,7 +601,7 @@ static void strips(struct scomp *c)
 {
 	struct swhole *h = c->whole_way;
 	struct as *a = &c->a;
-	u32 i;
+	u32 skip[2], i, mx;
 
 	for (c->whole_strip = 0; c->whole_strip < STRIPS; c->whole_strip++) {
 		if (c->whole_strip == 1) {
@@ -602,8 +614,11 @@ static void strips(struct scomp *c)
 			if (h->what[i] != W_BODY)
 				continue;
 			at_insn(c, h->pc[i]);
+			mx = c->mx;
+			s_guard_begin(c, &c->code[h->pc[i]], skip);
 			if (!s_native(c, &c->code[h->pc[i]]))
 				h->bad = true;
+			s_guard_end(c, skip, mx);
 		}
 		s_mode_home(c);
 	}
@@ -659,7 +674,7 @@ void s_whole(struct scomp *c)
 }
 
 /* What of a strip's vectors is not there, or not as an instruction wants it: its scalars, the instruction by the interpreter, and out of code. */
-void s_whole_slow(struct scomp *c, u32 pc)
+void s_whole_slow(struct scomp *c, u32 pc, bool guarded)
 {
 	struct swhole *h = c->whole_way;
 	u32 i;
@@ -683,6 +698,8 @@ void s_whole_slow(struct scomp *c, u32 pc)
 	c->stage = 0;
 	c->whole_strip = 0;
 	at_insn(c, pc);
+	c->guarded = guarded;
 	s_call(c, pc);
+	c->guarded = false;
 	s_leave(c, pc + 1 < c->cur->end || !c->cur->nsucc ? pc + 1 : c->b[c->cur->succ[0]].start);
 }
