@@ -188,10 +188,10 @@ static void lanes(struct scomp *c, const struct insn *in, bool held, bool same)
 	u32 op = direct(in), some = 0, done = 0, top, again;
 
 	if (op) {
-		s_mask_bits(c, RAX);
-		g_alui(a, 0, G_CMP, rm_reg(RAX), 0xff);
-		some = g_jcc(a, CC_NE);
+		some = s_unless_all(c);
 		whole(c, in, op, held, same);
+		if (!some)
+			return;
 		done = g_jmp(a);
 		g_here(a, some);
 	}

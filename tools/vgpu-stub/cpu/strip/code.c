@@ -248,7 +248,7 @@ static void leave_lanes(struct scomp *c, const struct insn *in)
 	new_mask(c);
 }
 
-static bool native(struct scomp *c, const struct insn *in)
+bool s_native(struct scomp *c, const struct insn *in)
 {
 	switch ((enum kind)in->kind) {
 	case K_LANE:
@@ -314,31 +314,53 @@ static void forget(struct scomp *c, const struct insn *in)
 	c->nnear = n;
 }
 
+/* The mask of those that a guard lets through in ymm14; jumps for when there are none. */
+void s_guard_begin(struct scomp *c, const struct insn *in, u32 skip[2])
+{
+	struct as *a = &c->a;
+	int p;
+
+	skip[0] = skip[1] = 0;
+	c->guarded = false;
+	if (in->guard == OPND_NONE)
+		return;
+	if (s_val(c, in->guard, 2).cls == SC_SCALAR) {
+		s_to_gpr(c, in->guard, 0, RAX);
+		g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
+		skip[0] = g_jcc(a, in->gneg ? CC_NE : CC_E);
+		return;
+	}
+	p = sv(c, in->guard, 2, 0, 14);
+	vr(a, in->gneg ? X_PANDN : X_PAND, 14, p, 15);
+	vr(a, X_MOVMSKPS, RAX, 0, 14);
+	g_store(a, 0, stack_rm(c->gbits), RAX);
+	c->guarded = true;
+	if (in->kind != K_LANE && in->kind != K_SETP && in->kind != K_PRED) {
+		g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
+		skip[1] = g_jcc(a, CC_E);
+	}
+}
+
+/* mx: the mode before the guard */
+void s_guard_end(struct scomp *c, const u32 skip[2], u32 mx)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		if (skip[i])
+			g_here(&c->a, skip[i]);
+	if (skip[0] || skip[1])
+		s_mode_met(c, mx);
+	c->guarded = false;
+}
+
 static void insn(struct scomp *c, const struct insn *in, u32 pc)
 {
 	struct as *a = &c->a;
-	u32 skip = 0, skip2 = 0, n, nfix, nslow, nsites, nexits, nxjumps, mx, i;
+	u32 skip[2], n, nfix, nslow, nsites, nexits, nxjumps, mx, i;
 
 	c->pc = pc;
-	c->guarded = false;
-	if (in->guard != OPND_NONE) {
-		if (s_val(c, in->guard, 2).cls == SC_SCALAR) {
-			s_to_gpr(c, in->guard, 0, RAX);
-			g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
-			skip = g_jcc(a, in->gneg ? CC_NE : CC_E);
-		} else {
-			int p = sv(c, in->guard, 2, 0, 14);
-
-			vr(a, in->gneg ? X_PANDN : X_PAND, 14, p, 15);
-			vr(a, X_MOVMSKPS, RAX, 0, 14);
-			g_store(a, 0, stack_rm(c->gbits), RAX);
-			c->guarded = true;
-			if (in->kind != K_LANE && in->kind != K_SETP && in->kind != K_PRED) {
-				g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
-				skip2 = g_jcc(a, CC_E);
-			}
-		}
-	}
+	s_guard_begin(c, in, skip);
 	n = a->n;
 	nfix = a->nfix;
 	nslow = c->nslow;
@@ -347,7 +369,7 @@ static void insn(struct scomp *c, const struct insn *in, u32 pc)
 	nxjumps = c->nxjumps;
 	mx = c->mx;
 	for (i = 0; i < 2 && !c->bad; i++) {
-		if (i ? called(c, in) : native(c, in))
+		if (i ? called(c, in) : s_native(c, in))
 			break;
 		a->n = n;
 		a->nfix = nfix;
@@ -364,14 +386,8 @@ static void insn(struct scomp *c, const struct insn *in, u32 pc)
 		c->slow[c->nslow - 1].back = a->n;
 		s_mode_met(c, c->s->mxcsr_home);
 	}
-	if (skip)
-		g_here(a, skip);
-	if (skip2)
-		g_here(a, skip2);
-	if (skip || skip2)
-		s_mode_met(c, mx);
+	s_guard_end(c, skip, mx);
 	forget(c, in);
-	c->guarded = false;
 }
 
 static void block(struct scomp *c, struct sblock *b)
@@ -384,6 +400,8 @@ static void block(struct scomp *c, struct sblock *b)
 	c->later = false;
 	c->nnear = 0;
 	b->at = c->a.n;
+	if (b == c->b)
+		s_whole(c);
 	for (i = b->start; i < b->end && !c->bad && !c->a.oom; i++) {
 		const struct insn *in = &c->code[i];
 
@@ -404,6 +422,8 @@ static void block(struct scomp *c, struct sblock *b)
 		case K_RET:
 		case K_EXIT:
 			s_mode_home(c);
+			if (c->whole_end && i == c->whole_end_pc)
+				g_here(&c->a, c->whole_end);
 			leave_lanes(c, in);
 			if (in->guard == OPND_NONE)
 				return;
@@ -521,6 +541,17 @@ static struct jit *finish(struct scomp *c)
 	return j;
 }
 
+/* Does it name shared memory that a launch gives it, or may what it calls? */
+static bool names_dynamic(const struct insn *code, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if ((code[i].kind == K_SREG && (code[i].sub == SR_COUNT || code[i].sub == SR_DYNAMIC_SMEM || code[i].sub == SR_TOTAL_SMEM)) || code[i].kind == K_CALL)
+			return true;
+	return false;
+}
+
 struct jit *strip_compile(struct func *fn, u32 spec, u32 most)
 {
 	struct scomp *c = calloc(1, sizeof(*c));
@@ -536,6 +567,7 @@ struct jit *strip_compile(struct func *fn, u32 spec, u32 most)
 	c->spec = spec;
 	c->most = most;
 	c->guess = !fn->jsrc->noguess;
+	c->dynamic = names_dynamic(c->code, c->n) || names_dynamic(fn->pro, fn->npro);
 	c->r = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->r));
 	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
 	if (!c->r || !c->entry_at)

@@ -191,6 +191,8 @@ void s_range(const struct scomp *c, struct sval v, s32 *lo, s32 *hi)
 		*lo = x < *lo ? x : *lo;
 		*hi = x > *hi ? x : *hi;
 	}
+	if (c->stage)
+		s_whole_range(c, v, lo, hi);
 }
 
 bool s_linear(const struct scomp *c, struct sval v, s32 step)

@@ -11,8 +11,6 @@
 
 #define FAR_OFF (1 << 30)       /* distances from a scalar are numbers of 32 bits */
 
-static u32 log2_of(u32 n) { return (u32)__builtin_ctz(n); }
-
 /* Results in two vectors at once: sput() may use every temporary. */
 static void put2(struct scomp *c, u32 v, int r0, int r1)
 {
@@ -62,17 +60,6 @@ bool s_mem_row(const struct scomp *c, const struct insn *in, struct sval *v)
 	return (s64)hi - lo + bytes < JIT_SLACK / 2 && in->imm < FAR_OFF && in->imm > -FAR_OFF;
 }
 
-/* rcx = where the local memory of the strip's first thread begins */
-static void local_base(struct scomp *c)
-{
-	struct as *a = &c->a;
-
-	g_load(a, 0, RCX, rm_reg(RBP));
-	g_shi(a, 0, G_SHR, RCX, 2);
-	g_imuli(a, 1, RCX, rm_reg(RCX), (s32)jit_local_stride(c->fn));
-	g_alu(a, 1, G_ADD, RCX, SPM(local));
-}
-
 /* What is known of an address since an access in this block that was checked; a scalar is not changed meanwhile (forget() in code.c). */
 static const struct snear *near_of(const struct scomp *c, const struct insn *in)
 {
@@ -89,7 +76,7 @@ static void keep_near(struct scomp *c, const struct insn *in, struct snear n)
 {
 	u32 i;
 
-	if (in->space == SPACE_LOCAL || in->guard != OPND_NONE || !c->nslow || c->pc + 1 >= c->cur->end)
+	if (c->stage || in->space == SPACE_LOCAL || in->guard != OPND_NONE || !c->nslow || c->pc + 1 >= c->cur->end)
 		return;
 	for (i = 0; i < c->nnear && !(c->near[i].o == in->o[4] && c->near[i].shared == n.shared); i++)
 		;
@@ -142,12 +129,14 @@ static bool in_static(const struct scomp *c, const struct insn *in, struct sval 
 struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 {
 	struct as *a = &c->a;
-	u32 bytes = (u32)in->size * in->vec, align = c->loose ? in->size : bytes, ual = v.ual, k = log2_of(align), ext = 0;
+	u32 bytes = (u32)in->size * in->vec, align = c->loose ? in->size : bytes, ual = v.ual, k = s_log2(align), ext = 0;
 	bool shared = in->space == SPACE_SHARED, local = in->space == SPACE_LOCAL, aligned;
 	const struct snear *near = local ? NULL : near_of(c, in);
 	s32 imm = (s32)in->imm, lo, hi, from, to;
 	int base, first;
 
+	if (c->stage == WHOLE_STRIPS)
+		return s_whole_row(c, in);
 	s_range(c, v, &lo, &hi);
 	if (imm > 1 << 24 || imm < -(1 << 24) || local) {
 		s_to_gpr(c, in->o[4], in->aw, RAX);
@@ -171,7 +160,7 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 	if (near && aligned && from >= near->from && to <= near->to) {
 		c->slow[near->slow].leaves = true;
 	} else if (!(in_static(c, in, v, from, to) && aligned)) {
-		if (shared && (s32)in->imm == imm)
+		if (shared && (s32)in->imm == imm && !c->stage)
 			reach(c, in, &from, &to);
 		first = base;
 		if (from != (s32)in->imm - imm) {
@@ -181,6 +170,9 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 		if (local) {
 			/* each thread has its own, as far as its bytes are */
 			g_alui(a, 1, G_CMP, rm_reg(first), (s32)jit_local_stride(c->fn) - (to - from));
+			s_slow_if(c, CC_A);
+		} else if (shared && s_own_shared(c, (u32)(to - from))) {
+			g_alui(a, 1, G_CMP, rm_reg(first), (s32)(c->fn->shared_bytes - (u32)(to - from)));
 			s_slow_if(c, CC_A);
 		} else if (shared) {
 			g_load(a, 1, RCX, SPM(shared_total));
@@ -204,7 +196,7 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 			s_slow_if(c, CC_NE);
 		}
 		keep_near(c, in, (struct snear){ .from = from, .to = to, .ual = (u8)(k > v.ual ? k : 0), .shared = shared });
-		if (ext && in->kind == K_LD)
+		if (ext && in->kind == K_LD && !c->stage)
 			s_ask_ahead(c, base, from - ((s32)in->imm - imm), ext);
 	}
 	if (shared) {
@@ -216,169 +208,10 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 		return rm_idx(RAX, base, 0, imm);
 	}
 	if (local) {
-		local_base(c);
+		s_local_base(c);
 		g_alu(a, 1, G_ADD, RAX, rm_reg(RCX));
 	}
 	return rm_mem(base, imm);
-}
-
-/* ---- addresses lane by lane ---------------------------------------------------------------------- */
-
-/* The lanes' addresses are within a known distance of a scalar: it is checked for all of them. False: they are not, or it is too far. */
-static bool by_scalar(struct scomp *c, const struct insn *in)
-{
-	struct as *a = &c->a;
-	u64 max;
-	u32 base;
-
-	if (!s_bounded(c, in, &base, &max))
-		return false;
-	max += (u64)in->imm + (u32)in->size * in->vec;
-	if (base == OPND_NONE)
-		return in->space == SPACE_SHARED && max <= c->fn->shared_bytes;
-	if (max >= JIT_SLACK / 2)
-		return false;
-	s_to_gpr(c, base, in->aw, RAX);
-	if (in->space == SPACE_SHARED) {
-		g_load(a, 1, RCX, SPM(shared_total));
-		g_alui(a, 1, G_SUB, rm_reg(RCX), (s32)max);
-		s_slow_if(c, CC_B);
-		g_alu(a, 1, G_CMP, RAX, rm_reg(RCX));
-	} else {
-		g_alu(a, 1, G_SUB, RAX, SPM(span_lo));
-		g_alu(a, 1, G_CMP, RAX, SPM(span_lim));
-	}
-	s_slow_if(c, CC_A);
-	return true;
-}
-
-/* Addresses in ymm0 and ymm1, checked for the lanes that run. */
-void s_lane_addresses(struct scomp *c, const struct insn *in)
-{
-	struct as *a = &c->a;
-	u32 bytes = (u32)in->size * in->vec, align = c->loose ? in->size : bytes, k = log2_of(align), p;
-	struct sval v = s_val(c, in->o[4], in->aw);
-	u32 ual = v.ual, l;
-	bool shared = in->space == SPACE_SHARED, local = in->space == SPACE_LOCAL, within = by_scalar(c, in);
-	u64 apart[4];
-	s32 ends = (s32)(shared ? offsetof(struct sprivate, shared_ends) : offsetof(struct sprivate, ends)) + 8 * (s32)log2_of(bytes);
-
-	for (l = 1; v.cls == SC_SCALAR && l < STRIP; l++)
-		if (c->pats[v.pat][l] && (u32)__builtin_ctz((u32)c->pats[v.pat][l]) < ual)
-			ual = (u32)__builtin_ctz((u32)c->pats[v.pat][l]);
-	if (in->imm && (u32)__builtin_ctzll((u64)in->imm) < ual)
-		ual = (u32)__builtin_ctzll((u64)in->imm);
-	for (p = 0; p < 2; p++) {
-		int d = (int)p, x;
-
-		if (in->aw) {
-			x = sv(c, in->o[4], 1, p, d);
-		} else {
-			x = sv_obs(c, in->o[4], 0, 0, d);
-			if (p) {
-				vyi(a, X_EXTRACT, x, 0, rm_reg(d), 1);
-				x = d;
-			}
-			/* its sum with an immediate wraps in 32 bits: one below zero may be meant */
-			vr(a, X_PMOVSXDQ, d, 0, x);
-			x = d;
-		}
-		if (in->imm)
-			vy(a, X_PADDQ, d, x, s_splat64(c, (u64)in->imm));
-		else if (x != d)
-			vr(a, X_MOVU, d, 0, x);
-		/* as signed numbers: below 0, or above the last place */
-		x = d;
-		if (within) {
-			if (ual < k)
-				g_movi(a, p ? RCX : RDX, 0);
-			goto checked;
-		}
-		if (!shared && !local) {
-			vy(a, X_PBCASTQ, 2, 0, SPM(span_lo));
-			vr(a, X_PSUBQ, 2, d, 2);
-			x = 2;
-		}
-		if (local)
-			vy(a, X_MOVU, 3, 0, s_splat64(c, jit_local_stride(c->fn) - bytes));
-		else
-			vy(a, X_PBCASTQ, 3, 0, rm_mem(R15, ends));
-		vr(a, X_PCMPGTQ, 3, x, 3);
-		vr(a, X_POR, 3, 3, x);
-		vr(a, X_MOVMSKPD, p ? RCX : RDX, 0, 3);
-checked:
-		if (ual < k) {
-			vy(a, X_PAND, 2, d, s_splat64(c, align - 1));
-			vr(a, X_PXOR, 3, 3, 3);
-			vr(a, X_PCMPEQQ, 2, 2, 3);
-			vr(a, X_MOVMSKPD, RAX, 0, 2);
-			g_alui(a, 0, G_XOR, rm_reg(RAX), 15);
-			g_alu(a, 0, G_OR, p ? RCX : RDX, rm_reg(RAX));
-		}
-		if (shared) {
-			vy(a, X_PBCASTQ, 2, 0, SPM(shared));
-			vr(a, X_PADDQ, d, d, 2);
-		}
-	}
-	if (local) {
-		/* rcx holds what was found of the upper lanes */
-		g_load(a, 0, R11, rm_reg(RCX));
-		local_base(c);
-		vx_x(a, X_MOVQ, 2, 0, rm_reg(RCX));
-		g_load(a, 0, RCX, rm_reg(R11));
-		vy(a, X_PBCASTQ, 2, 0, rm_reg(2));
-		for (p = 0; p < 2; p++) {
-			for (l = 0; l < 4; l++)
-				apart[l] = (u64)jit_local_stride(c->fn) * (l + 4 * p);
-			vr(a, X_PADDQ, (int)p, (int)p, 2);
-			vy(a, X_PADDQ, (int)p, (int)p, rm_lit(s_lit(c, apart, 32), 0));
-		}
-	}
-	if (within && ual >= k)
-		return;
-	g_shi(a, 0, G_SHL, RCX, 4);
-	g_alu(a, 0, G_OR, RDX, rm_reg(RCX));
-	s_mask_bits(c, RAX);
-	g_op(a, 0, 0x85, RAX, rm_reg(RDX), 0);          /* test */
-	s_slow_if(c, CC_NE);
-}
-
-void s_store_addresses(struct scomp *c)
-{
-	vy(&c->a, X_MOVU_ST, 0, 0, s_mem_lanes_at(L_ADDR));
-	vy(&c->a, X_MOVU_ST, 1, 0, s_mem_lanes_at(L_ADDR + 32));
-}
-
-/* The addresses of the lanes that run, checked, in sprivate.lanes. */
-bool s_addresses(struct scomp *c, const struct insn *in)
-{
-	if (!s_can_be(c, in))
-		return false;
-	s_lane_addresses(c, in);
-	s_store_addresses(c);
-	return true;
-}
-
-/* For each lane that runs: rcx its number, rax its address. Returns where the next round begins. */
-u32 s_each_lane(struct scomp *c)
-{
-	struct as *a = &c->a;
-	u32 top;
-
-	s_mask_bits(c, RDX);
-	top = a->n;
-	g_tzcnt(a, RCX, rm_reg(RDX));
-	g_load(a, 1, RAX, s_mem_lanes_of(L_ADDR, RCX, 3));
-	return top;
-}
-
-void s_next_lane(struct scomp *c, u32 top)
-{
-	struct as *a = &c->a;
-
-	g_lea(a, 0, RAX, rm_mem(RDX, -1));
-	g_alu(a, 0, G_AND, RDX, rm_reg(RAX));
-	g_land(a, g_jcc(a, CC_NE), top);
 }
 
 /* ---- loads --------------------------------------------------------------------------------------- */
@@ -609,9 +442,7 @@ static void gather(struct scomp *c, bool wide)
 	int m = s_mask(c);
 	u32 some, done;
 
-	s_mask_bits(c, RAX);
-	g_alui(a, 0, G_CMP, rm_reg(RAX), 255);
-	some = g_jcc(a, CC_NE);
+	some = s_unless_all(c);
 	if (wide) {
 		four_wide(c, 2, 0, 3);
 		four_wide(c, 0, 1, 3);
@@ -620,6 +451,8 @@ static void gather(struct scomp *c, bool wide)
 		four_words(c, 0, 1);
 		vyi(a, X_INSERT, 2, 2, rm_reg(0), 1);
 	}
+	if (!some)
+		return;
 	done = g_jmp(a);
 	g_here(a, some);
 	g_movi(a, RCX, 0);
@@ -767,7 +600,7 @@ bool s_ld(struct scomp *c, const struct insn *in)
 	if (s_linear(c, x, (s32)(in->size * in->vec))) {
 		struct rm m = s_row_address(c, in, v);
 
-		if (in->space != SPACE_SHARED && in->space != SPACE_LOCAL)
+		if (in->space != SPACE_SHARED && in->space != SPACE_LOCAL && !c->stage)
 			s_ask_for_next(c, m);
 		return load_row(c, in, m);
 	}

@@ -32,6 +32,11 @@ void s_ask_ahead(struct scomp *c, int base, s32 disp, u32 bytes);
 bool s_may_be_row(const struct scomp *c, const struct insn *in);
 struct rm s_run_row(struct scomp *c, const struct insn *in, u32 *no, u32 *n);
 
+/* address.c */
+static inline u32 s_log2(u32 n) { return (u32)__builtin_ctz(n); }
+/* Is the function's own shared memory all that it has, and large enough for an access to bytes of it? Then that is a limit which is known now. */
+static inline bool s_own_shared(const struct scomp *c, u32 bytes) { return !c->dynamic && bytes <= c->fn->shared_bytes; }
+void s_local_base(struct scomp *c);      /* rcx = where the local memory of the strip's first thread begins */
 void s_lane_addresses(struct scomp *c, const struct insn *in);   /* in ymm0 and ymm1, checked for the lanes that run */
 void s_store_addresses(struct scomp *c);                         /* of ymm0 and ymm1, in sprivate.lanes */
 /* column.c: elements of 32 and 64 bits out of rows, lane l's at[l] behind m; sites: they may fault */

@@ -214,6 +214,8 @@ bool s_place(struct scomp *c)
 	at += 16 * 32;
 	c->save_gpr = at;
 	at += 8 * (s32)NGPRS;
+	c->roots_at = at;
+	at += 8 * (s32)S_ROOTS;
 	c->stack = (at + 31) & ~31;
 	for (k = 0; k < 16; k++)
 		free(ymm[k].l);

@@ -50,10 +50,8 @@ void strip_fit(struct engine *e, struct warp *w)
 		p->next = ALL_WARPS;
 	else if (g->threads >= (w->index + 2) * LANES)
 		p->next = (u64)(uintptr_t)(w->jp + c->frame_bytes);
-	for (i = 0; i < 5; i++) {
-		p->ends[i] = env->span_bytes - (1u << i);
+	for (i = 0; i < 5; i++)
 		p->shared_ends[i] = (u64)g->shared_total - (1u << i);
-	}
 	for (i = 0; i < 3; i++) {
 		p->dim[i] = g->dim[i];
 		p->tid[i] = g->tid[i][t];

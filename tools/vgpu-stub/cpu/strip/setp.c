@@ -110,7 +110,7 @@ static bool for_the_branch(const struct scomp *c, const struct insn *in)
 {
 	const struct insn *b = in + 1;
 
-	return c->r[in->o[0]].v.cls == SC_SCALAR && !in->sub && in->o[1] == OPND_NONE && in->guard == OPND_NONE && c->pc + 2 == c->cur->end && b->kind == K_CBRA &&
+	return !c->stage && c->r[in->o[0]].v.cls == SC_SCALAR && !in->sub && in->o[1] == OPND_NONE && in->guard == OPND_NONE && c->pc + 2 == c->cur->end && b->kind == K_CBRA &&
 	       b->guard == in->o[0] && b->taken != b->fall && !bit_of(c->cur->live_out, in->o[0]);
 }
 
@@ -136,7 +136,7 @@ static bool ends_do(const struct scomp *c, const struct insn *in)
 	bool first;
 	s32 far;
 
-	return !c->cur->split && !in->sub && in->o[1] == OPND_NONE && in->guard == OPND_NONE && c->pc + 2 == c->cur->end && b->kind == K_CBRA &&
+	return !c->stage && !c->cur->split && !in->sub && in->o[1] == OPND_NONE && in->guard == OPND_NONE && c->pc + 2 == c->cur->end && b->kind == K_CBRA &&
 	       b->guard == in->o[0] && b->taken != b->fall && !bit_of(c->cur->live_out, in->o[0]) && has_ends(c, in, &first, &far);
 }
 

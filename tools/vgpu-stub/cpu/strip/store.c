@@ -47,13 +47,13 @@ static bool store_row(struct scomp *c, const struct insn *in, struct sval v)
 		x = sv(c, in->o[0], 1, 0, 0);
 		y = sv(c, in->o[0], 1, 1, 1);
 		m = s_row_address(c, in, v);
-		s_mask_bits(c, RDX);
-		g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
-		part = g_jcc(a, CC_NE);
+		part = s_unless_all(c);
 		s_site(c);
 		vy(a, X_MOVU_ST, x, 0, m);
 		s_site(c);
 		vy(a, X_MOVU_ST, y, 0, s_off(m, 32));
+		if (!part)
+			return true;
 		over = g_jmp(a);
 		g_here(a, part);
 		s_wide_mask(c, s_mask(c), 2, 3);
@@ -67,15 +67,15 @@ static bool store_row(struct scomp *c, const struct insn *in, struct sval v)
 	x = sv_obs(c, in->o[0], 0, 0, 0);
 	if (in->size == 4) {
 		m = s_row_address(c, in, v);
-		if (blends_in(in) && often_some(c)) {
+		if (!c->stage && blends_in(in) && often_some(c)) {
 			blend_row(c, m, x, s_mask(c), 1);
 			return true;
 		}
-		s_mask_bits(c, RDX);
-		g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
-		part = g_jcc(a, CC_NE);
+		part = s_unless_all(c);
 		s_site(c);
 		vy(a, X_MOVU_ST, x, 0, m);
+		if (!part)
+			return true;
 		over = g_jmp(a);
 		g_here(a, part);
 		if (blends_in(in)) {

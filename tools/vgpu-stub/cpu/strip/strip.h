@@ -8,6 +8,7 @@
  * still wanted lies in its slot of the interpreter's frame, so the interpreter can go on from any of them.
  *
  *   facts.c   one scalar for the strip (and a step from lane to lane), or eight lanes; where lanes may wait while others run
+ *   whole.c   warps that are whole, in kernels that go straight on
  *   within.c  shuffles that stay in a strip
  *   quad.c    words side by side
  *   raw.c     floats as the processor made them
@@ -19,6 +20,7 @@
  *   ways.c    in and out, and one instruction by the interpreter in between
  *   meet.c    where the strips of a warp or the warps of a block look at each other, without leaving code
  *   park.c    scalars of strips that are not running
+ *   address.c addresses lane by lane
  *   row.c     rows that show when code runs
  *   bound.c   addresses within a known distance of a scalar
  *   call8.c   instructions by C functions of eight lanes
@@ -53,6 +55,7 @@ struct sval {
 	bool known;                     /* without a pattern, and the value k */
 	bool all;                       /* of the pool: the same for all strips */
 	bool made;                      /* of the pool: known, and not as a constant of the program */
+	u8 far;                         /* whole.c: how the strips of a warp differ; 0: not known there */
 	u16 pat;                        /* scomp.pats; 0: the same in all lanes */
 	u64 k;
 };
@@ -63,6 +66,7 @@ struct sregister {
 	struct sval v;
 	u8 w, loc, reg, reg2;           /* loc: LOC_ZMM (ymm), LOC_GPR, LOC_MEM */
 	bool must_vary, rawf, live, wild;        /* wild: of loaded values or floats */
+	bool number;                    /* a float, and no NaN: raw.c */
 	bool kept;                      /* a vector without a machine register that is alive where strips meet: its home is in the private area, too */
 	s32 home;                       /* of a vector: on the stack; of a scalar: in the private area, a place for each strip (park.c) */
 	u32 slot, first, last;
@@ -124,7 +128,7 @@ struct sprivate {
 	u64 span_lo, span_lim, span_end;        /* lim: span_bytes - JIT_SLACK, for rows; end: span_bytes */
 	u64 shared, shared_total, pwin, local;  /* local: of lane 0 of the warp */
 	u64 frame;
-	u64 ends[5], shared_ends[5];    /* last places, by log2 of the size of an access */
+	u64 shared_ends[5];             /* last places, by log2 of the size of an access */
 	u64 tidv[3], ctaid;             /* addresses */
 	u32 tid[3], dim[3], warp;
 	u64 warp_at, slots;             /* struct warp; its registers' slots */
@@ -138,7 +142,7 @@ struct sprivate {
 	_Alignas(32) u8 lanes[8 * 64];
 };
 
-struct sslow { u32 pc, back, njump, jump[6], at; bool guarded, leaves, pair; struct sblock *block; };
+struct sslow { u32 pc, back, njump, jump[6], at; bool guarded, leaves, pair, whole; u8 strip; struct sblock *block; };
 
 /*
  * What lies from from to to behind register o is in the span, or in shared memory; o and at more is a multiple of 1 << ual. In
@@ -195,7 +199,12 @@ struct scomp {
 	u32 pc;
 	u8 fused;                       /* 16 and a condition: of the branch that ends the block */
 	bool later;                     /* the comparison for that branch is done there: s_ends() */
+	bool dynamic;                   /* shared memory of the launch's is named */
 	bool guess, guessed;            /* indices are not negative: facts.c may suppose it, and has */
+	struct swhole *whole_way;       /* whole.c */
+	u8 stage;                       /* what is emitted is its: WHOLE_ */
+	u32 whole_strip, whole_end, whole_end_pc;       /* for this strip; the jump to the end, which is that instruction; 0: none */
+	s32 roots_at;                   /* its scalars, on the stack */
 	bool guarded;                   /* by a mask in ymm14, its bits in the stack word gbits */
 	bool loose;                     /* the vector at hand is of words that are aligned each for itself: quad.c */
 	bool bad;
@@ -218,6 +227,7 @@ u32 s_lane_ops(u32 lop);                        /* how many operands */
 
 /* raw.c */
 void s_raw_floats(struct scomp *c);
+bool s_is_number(const struct scomp *c, u32 o);          /* is it no NaN in any lane? */
 
 /* order.c */
 bool s_order(struct scomp *c);
@@ -264,6 +274,7 @@ void s_mask_vector(struct scomp *c, int ymm, int gpr);          /* bits in gpr, 
 bool s_blends(const struct scomp *c, u32 v);                    /* lanes that do not run keep what they have in it */
 int s_mask(const struct scomp *c);                              /* ymm of those that execute this instruction */
 void s_mask_bits(struct scomp *c, int gpr);
+u32 s_unless_all(struct scomp *c);
 
 /* ways.c */
 bool s_ways(struct scomp *c);
@@ -318,6 +329,16 @@ void strip_park(const struct jit *j, struct warp *w, u32 n);    /* what entry n 
 void strip_unpark(const struct jit *j, struct warp *w, u32 strips, u32 n);       /* into the slots again */
 void strip_unpark_at(const struct jit *j, struct warp *w, u32 strips, u32 pc);   /* ... of strips that stand at pc */
 
+/* whole.c */
+#define S_ROOTS 16u
+enum { WHOLE_NOT, WHOLE_SCALARS, WHOLE_CHECKS, WHOLE_STRIPS, WHOLE_STUB };
+void s_whole(struct scomp *c);
+struct rm s_whole_rm(struct scomp *c, u32 o, u8 w, int tmp);
+struct rm s_whole_row(struct scomp *c, const struct insn *in);
+void s_whole_range(const struct scomp *c, struct sval v, s32 *lo, s32 *hi);
+void s_whole_not_if(struct scomp *c, u32 cc);
+void s_whole_slow(struct scomp *c, u32 pc, bool guarded);
+
 /* call8.c */
 bool s_lane_call(struct scomp *c, const struct insn *in);
 bool s_compare_call(struct scomp *c, const struct insn *in);
@@ -366,6 +387,9 @@ enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over);
 bool strip_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r);
 /* code.c */
 u32 s_block_at(const struct scomp *c, u32 pc);
+void s_guard_begin(struct scomp *c, const struct insn *in, u32 skip[2]);
+void s_guard_end(struct scomp *c, const u32 skip[2], u32 mx);
+bool s_native(struct scomp *c, const struct insn *in);   /* code for it; false: there is none */
 struct jit *strip_compile(struct func *fn, u32 spec, u32 most);  /* most: bytes of a private area that vectors may take it to */
 
 #endif

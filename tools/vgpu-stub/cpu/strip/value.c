@@ -90,6 +90,8 @@ struct rm sg_rm(struct scomp *c, u32 o, u8 w, int tmp)
 	}
 	if (o & OPND_CONST)
 		return pool_rm(o, v, w, 0);
+	if (c->stage == WHOLE_CHECKS || c->stage == WHOLE_STRIPS)
+		return s_whole_rm(c, o, w, tmp);
 	return c->r[o].loc == LOC_GPR ? rm_reg(c->r[o].reg) : s_home(&c->r[o]);
 }
 
@@ -227,7 +229,7 @@ struct rm sv_rm_obs(struct scomp *c, u32 o, u8 w, u32 part, int tmp)
 
 bool s_blends(const struct scomp *c, u32 v)
 {
-	return c->cur->keep && bit_of(c->cur->keep, v);
+	return !c->stage && c->cur->keep && bit_of(c->cur->keep, v);
 }
 
 int s_mask(const struct scomp *c) { return c->guarded ? 14 : 15; }
@@ -238,6 +240,16 @@ void s_mask_bits(struct scomp *c, int gpr)
 		g_load(&c->a, 0, gpr, stack_rm(c->gbits));
 	else
 		g_load(&c->a, 0, gpr, rm_reg(R12));
+}
+
+/* A jump for when not all lanes of the strip run, 0: they do (whole.c). edx is lost. */
+u32 s_unless_all(struct scomp *c)
+{
+	if (c->stage && !c->guarded)
+		return 0;
+	s_mask_bits(c, RDX);
+	g_alui(&c->a, 0, G_CMP, rm_reg(RDX), 255);
+	return g_jcc(&c->a, CC_NE);
 }
 
 void s_mask_vector(struct scomp *c, int ymm, int gpr)

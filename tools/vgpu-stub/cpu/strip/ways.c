@@ -262,13 +262,23 @@ void s_leave(struct scomp *c, u32 pc)
 
 void s_leave_if(struct scomp *c, u32 cc, u32 pc)
 {
+	if (c->stage) {
+		s_whole_not_if(c, cc);
+		return;
+	}
 	s_exit_jump(c, g_jcc(&c->a, cc), s_exit(c, pc));
 }
 
 void s_parted_if(struct scomp *c, u32 cc)
 {
-	u32 at = g_jcc(&c->a, cc), x = s_exit(c, c->pc);
+	u32 at, x;
 
+	if (c->stage) {
+		s_whole_not_if(c, cc);
+		return;
+	}
+	at = g_jcc(&c->a, cc);
+	x = s_exit(c, c->pc);
 	if (!c->bad)
 		c->exits[x].parted = true;
 	s_exit_jump(c, at, x);
@@ -276,8 +286,14 @@ void s_parted_if(struct scomp *c, u32 cc)
 
 void s_wrong_if(struct scomp *c, u32 cc)
 {
-	u32 at = g_jcc(&c->a, cc), x = s_exit(c, c->pc);
+	u32 at, x;
 
+	if (c->stage) {
+		s_whole_not_if(c, cc);
+		return;
+	}
+	at = g_jcc(&c->a, cc);
+	x = s_exit(c, c->pc);
 	if (!c->bad)
 		c->exits[x].wrong = true;
 	s_exit_jump(c, at, x);
@@ -639,7 +655,7 @@ struct sslow *s_slow_now(struct scomp *c)
 {
 	struct sslow *s;
 
-	if (c->nslow && c->slow[c->nslow - 1].pc == c->pc)
+	if (c->nslow && c->slow[c->nslow - 1].pc == c->pc && c->slow[c->nslow - 1].whole == (c->stage != 0) && c->slow[c->nslow - 1].strip == c->whole_strip)
 		return &c->slow[c->nslow - 1];
 	s = xgrow(c->slow, &c->slow_cap, c->nslow + 1, sizeof(*s));
 	if (!s) {
@@ -648,14 +664,19 @@ struct sslow *s_slow_now(struct scomp *c)
 	}
 	c->slow = s;
 	s += c->nslow++;
-	*s = (struct sslow){ .pc = c->pc, .guarded = c->guarded, .block = c->cur };
+	*s = (struct sslow){ .pc = c->pc, .guarded = c->guarded, .whole = c->stage != 0, .strip = (u8)c->whole_strip, .block = c->cur };
 	return s;
 }
 
 void s_slow_if(struct scomp *c, u32 cc)
 {
-	struct sslow *s = s_slow_now(c);
+	struct sslow *s;
 
+	if (c->stage && c->stage != WHOLE_STRIPS) {
+		s_whole_not_if(c, cc);
+		return;
+	}
+	s = s_slow_now(c);
 	if (!s)
 		return;
 	if (s->njump == sizeof(s->jump) / sizeof(s->jump[0])) {
@@ -692,6 +713,10 @@ void s_slow_ways(struct scomp *c)
 		c->pc = s->pc;
 		c->guarded = s->guarded;
 		c->cur = s->block;
+		if (s->whole) {
+			s_whole_slow(c, s->pc, s->guarded);
+			continue;
+		}
 		if (s->pair)
 			s_pair_slow(c, s->pc);
 		else

@@ -206,21 +206,87 @@ static bool ints(struct scomp *c, const struct insn *in)
 
 /* ---- floats --------------------------------------------------------------------------------------- */
 
+/* A constant, which is no NaN: its bits */
+static bool constant(const struct scomp *c, u32 o, u32 *k)
+{
+	*k = (u32)s_val(c, o, 0).k;
+	return s_val(c, o, 0).known && s_is_number(c, o);
+}
+
+/*
+ * min and max in whatever mode is set, where the one that they want sees subnormal numbers and another is: the greater of two floats is that of
+ * their bits as signed numbers, and where both are negative the other one. ymm2 is the result.
+ */
+static void min_max_bits(struct scomp *c, const struct insn *in, int x, int y)
+{
+	struct as *a = &c->a;
+	bool max = in->lop == LOP_MAX;
+	u32 k;
+
+	/* the second one where its sign bit is set */
+	vr(a, X_PCMPGTD, 2, max ? y : x, max ? x : y);
+	if (constant(c, in->o[2], &k)) {
+		if (k >> 31)
+			vr(a, X_PXOR, 2, 2, x);
+	} else if (constant(c, in->o[1], &k)) {
+		if (k >> 31)
+			vr(a, X_PXOR, 2, 2, y);
+	} else {
+		vr(a, X_PAND, 3, x, y);
+		vr(a, X_PXOR, 2, 2, 3);
+	}
+	if (!s_is_number(c, in->o[1])) {
+		vyi(a, X_CMPPS, 3, x, rm_reg(x), 3);
+		vr(a, X_POR, 2, 2, 3);
+	}
+	if (!s_is_number(c, in->o[2])) {
+		vyi(a, X_CMPPS, 3, y, rm_reg(y), 3);
+		vr(a, X_PANDN, 2, 3, 2);
+	}
+	vyi(a, X_BLENDVPS, 2, x, rm_reg(y), 2u << 4);
+}
+
+/* Is the processor's own result right where the second operand is o? That is what comes out of a NaN and a number, and of two zeros. */
+static bool plain_second(const struct scomp *c, const struct insn *in, u32 o)
+{
+	u32 k;
+
+	if (!constant(c, o, &k))
+		return false;
+	return k == (in->lop == LOP_MAX ? 0 : 1u << 31) || (k >> 23 & 255);
+}
+
 /* A number wins over a NaN, and -0 is less than 0: the lesser, or greater, of both orders together. */
 static void min_max(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	u32 op = in->lop == LOP_MIN ? X_MINPS : X_MAXPS;
+	bool xn = s_is_number(c, in->o[1]), yn = s_is_number(c, in->o[2]);
 	int x = sv(c, in->o[1], 0, 0, 0), y = sv(c, in->o[2], 0, 0, 1);
 
-	vr(a, op, 2, x, y);
-	vr(a, op, 3, y, x);
-	vr(a, in->lop == LOP_MIN ? X_POR : X_PAND, 2, 2, 3);
-	vyi(a, X_CMPPS, 3, x, rm_reg(x), 3);
-	vyi(a, X_BLENDVPS, 2, 2, rm_reg(y), 3u << 4);
-	vyi(a, X_CMPPS, 3, y, rm_reg(y), 3);
-	vyi(a, X_BLENDVPS, 2, 2, rm_reg(x), 3u << 4);
-	if (!c->r[in->o[0]].rawf)
+	if (c->s->mxcsr == ~0u && in->mxcsr == MXCSR_BASE && c->mx != MXCSR_BASE) {
+		min_max_bits(c, in, x, y);
+	} else {
+		s_mxcsr(c, in->mxcsr);
+		if (plain_second(c, in, in->o[2])) {
+			vr(a, op, 2, x, y);
+		} else if (plain_second(c, in, in->o[1])) {
+			vr(a, op, 2, y, x);
+		} else {
+			vr(a, op, 2, x, y);
+			vr(a, op, 3, y, x);
+			vr(a, in->lop == LOP_MIN ? X_POR : X_PAND, 2, 2, 3);
+			if (!xn) {
+				vyi(a, X_CMPPS, 3, x, rm_reg(x), 3);
+				vyi(a, X_BLENDVPS, 2, 2, rm_reg(y), 3u << 4);
+			}
+			if (!yn) {
+				vyi(a, X_CMPPS, 3, y, rm_reg(y), 3);
+				vyi(a, X_BLENDVPS, 2, 2, rm_reg(x), 3u << 4);
+			}
+		}
+	}
+	if (!c->r[in->o[0]].rawf && !xn && !yn)
 		s_canon(c, 2, 2, 3);
 	sput(c, in->o[0], 0, 2);
 }
@@ -280,7 +346,6 @@ static bool floats(struct scomp *c, const struct insn *in)
 	case LOP_MIN: case LOP_MAX:
 		if (w)
 			return false;
-		s_mxcsr(c, in->mxcsr);
 		min_max(c, in);
 		return true;
 	case LOP_EX2: case LOP_LG2: case LOP_SIN: case LOP_COS: case LOP_TANH:
