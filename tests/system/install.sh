@@ -86,12 +86,15 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/cuda-13/libvgpu-dl.a
 644 usr/lib/vgpu/cuda-13/libculibos.a
 644 usr/lib/vgpu/cuda-13/libcudadevrt.a
+644 usr/lib/vgpu/libcublas.so.11
 644 usr/lib/vgpu/libcublas.so.12
 644 usr/lib/vgpu/libcublas.so.13
+644 usr/lib/vgpu/libcublasLt.so.11
 644 usr/lib/vgpu/libcublasLt.so.12
 644 usr/lib/vgpu/libcublasLt.so.13
 644 usr/lib/vgpu/libcuda-lite.a
 644 usr/lib/vgpu/libcuda.so.590.44.01
+644 usr/lib/vgpu/libcudart.so.11.0
 644 usr/lib/vgpu/libcudart.so.12
 644 usr/lib/vgpu/libcudart.so.13
 644 usr/lib/vgpu/libnccl.so.2
