@@ -81,7 +81,7 @@ all: bins libs
 
 bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent $(B)/lib/vgpu/bin/ptxas $(B)/lib/vgpu/bin/nvlink $(B)/lib/vgpu/python
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
-	$(B)/lib/libcudart.so.11.0 $(B)/lib/libcublas.so.11 $(B)/lib/libcublasLt.so.11 \
+	$(B)/lib/libcudart.so.11.0 $(B)/lib/libcublas.so.11 $(B)/lib/libcublasLt.so.11 $(B)/lib/libnvrtc.so.11.2 \
 	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnvToolsExt.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/vgpu/xla/libcudnn.so.9 \
 	$(foreach a,$(ABSENT),$(call absent_so,$(a))) $(B)/lib/libvgpu-turn.so \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v) $(B)/lib/libnvrtc.so.$(v) $(B)/lib/libnvJitLink.so.$(v)) \
@@ -377,6 +377,13 @@ $(foreach n,nvrtc nvJitLink,$(B)/lib/lib$(n).so.$(1)): $(B)/lib/lib%.so.$(1): li
 	$$(if $$(findstring nvrtc,$$@),ln -sf libnvrtc.so.13 $(B)/lib/libnvrtc.so)
 endef
 $(foreach v,12 13,$(eval $(call front_rule,$(v))))
+$(O)/front11/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PIC) -DFRONT_MAJOR=11 -c -o $@ $<
+$(B)/lib/libnvrtc.so.11.2: $(call objs,front11,libcuda-lite/front/nvrtc.c $(FRONT) $(CUBIN)) linker/libnvrtc.12.map
+	sed 's/^libnvrtc\.so\.12/libnvrtc.so.11.2/' linker/libnvrtc.12.map >$(O)/front11/nvrtc.map
+	$(CC) $(CFLAGS) $(SO) -Wl,--hash-style=both -Wl,-soname,$(@F) -Wl,--version-script=$(O)/front11/nvrtc.map -o $@ $(filter %.o,$^) \
+		-Wl,--no-as-needed -l:libdl.so.2
 # the audit library: a namespace of its own, without a libc or anything else in it
 $(O)/turn/%.o: %.c
 	@mkdir -p $(@D)

@@ -24,7 +24,7 @@ static struct place {
 	char *told;                     /* vgpu_front_path in ours, once it is mapped */
 	const struct link_map *map;     /* ours */
 } places[] = {
-	{ .name = "libnvrtc.so.12" }, { .name = "libnvrtc.so.13" }, { .name = "libnvJitLink.so.12" }, { .name = "libnvJitLink.so.13" },
+	{ .name = "libnvrtc.so.11.2" }, { .name = "libnvrtc.so.12" }, { .name = "libnvrtc.so.13" }, { .name = "libnvJitLink.so.12" }, { .name = "libnvJitLink.so.13" },
 	{ .name = "libnvrtc.so" },
 };
 #define NPLACES (sizeof(places) / sizeof(places[0]))
@@ -80,10 +80,10 @@ static int original(const char *base, char to[32])
 	while (n < 31 && base[k] >= '0' && base[k] <= '9')
 		to[n++] = base[k++];
 	to[n] = 0;
-	/* the one soname that has two numbers */
-	if (turn_same(to, "libcudart.so.11")) {
+	/* sonames that have two numbers: 11.0 and 11.2 */
+	if (turn_same(to, "libcudart.so.11") || turn_same(to, "libnvrtc.so.11")) {
 		to[n++] = '.';
-		to[n++] = '0';
+		to[n++] = to[3] == 'c' ? '0' : '2';
 		to[n] = 0;
 	}
 	return 1;

@@ -103,6 +103,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/libnvJitLink.so.13
 644 usr/lib/vgpu/libnvidia-ml.so.590.44.01
 644 usr/lib/vgpu/libnvToolsExt.so.1
+644 usr/lib/vgpu/libnvrtc.so.11.2
 644 usr/lib/vgpu/libnvrtc.so.12
 644 usr/lib/vgpu/libnvrtc.so.13
 755 usr/lib/vgpu/toolkit/fetch.sh
