@@ -523,6 +523,9 @@ static bool shadow(struct text *t, struct tstate *ts, const struct access *a, u3
 	bool missing = false, known = in->kind == K_MC_ST && in->size <= 8 && a->bytes <= sizeof(bytes);
 	u32 i;
 
+	/* the system's is not looked at: cooperative groups set only the bits that they wait for */
+	if (c->g->fn->reserved && a->offset >= c->g->reserved)
+		return false;
 	/* an exchange does not look at what was there, unless its result is used */
 	if (a->does == K_MC_LD || (in->kind == K_MC_ATOM && (in->sub != ATOM_EXCH || in->o[0] != OPND_NONE)))
 		for (i = 0; i < a->bytes; i++) {
