@@ -53,6 +53,7 @@ NVML    := $(wildcard libcuda-lite/nvml/*.c)
 NCCL    := $(wildcard libcuda-lite/nccl/*.c)
 BLASLT  := $(wildcard libcuda-lite/blaslt/*.c) $(addprefix libcuda-lite/blas/,module.c types.c levels.c product.c)
 CUDNN   := $(wildcard libcuda-lite/cudnn/*.c)
+ELEVEN  := libcuda-lite/eleven/versions.c
 # library.soname.NOT_SUPPORTED's number: names only
 ABSENT  := cufft.11.16 cufft.12.16 cusparse.12.10 cusolver.11.9 cusolver.12.9
 TURN    := $(wildcard libcuda-lite/turn/*.c)
@@ -82,6 +83,7 @@ all: bins libs
 
 bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent $(B)/lib/vgpu/bin/ptxas $(B)/lib/vgpu/bin/nvlink $(B)/lib/vgpu/python
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
+	$(B)/lib/libcudart.so.11.0 $(B)/lib/libcublas.so.11 $(B)/lib/libcublasLt.so.11 $(B)/lib/libnvrtc.so.11.2 \
 	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnvToolsExt.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/vgpu/xla/libcudnn.so.9 \
 	$(foreach a,$(ABSENT),$(call absent_so,$(a))) $(B)/lib/libvgpu-turn.so \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v) $(B)/lib/libnvrtc.so.$(v) $(B)/lib/libnvJitLink.so.$(v)) \
@@ -345,6 +347,24 @@ $(B)/lib/libcublasLt.so.$(1): $(call objs,blas$(1),$(BLASLT)) linker/libcublasLt
 		$$(filter %.o,$$^) -L$(B)/lib -lcuda
 endef
 $(foreach v,12 13,$(eval $(call blas_rule,$(v))))
+# CUDA 11's: jumps to those of 12, which they need. Arguments: library, its major, the names it has itself, the objects these are in.
+define eleven_rule
+$(O)/eleven/$(1).S: $(B)/lib/$(1).so.12 libcuda-lite/eleven/gen.awk
+	@mkdir -p $$(@D)
+	nm -D --defined-only $$< | awk '$$$$2 == "T" {sub(/@.*/, "", $$$$3); print $$$$3}' | \
+		awk -v to=$(1).so.12 -v own='$(3)' -f libcuda-lite/eleven/gen.awk >$$@
+$(O)/eleven/$(1).o: $(O)/eleven/$(1).S
+	$$(CC) -c -o $$@ $$<
+$(B)/lib/$(1).so.$(2): $(O)/eleven/$(1).o $(4) linker/$(1).12.map
+	sed 's/^$(1)\.so\.12/$(1).so.$(2)/' linker/$(1).12.map >$(O)/eleven/$(1).map
+	$$(CC) $$(CFLAGS) $$(SO) $$(BESIDE) -Wl,-soname,$$(@F) -Wl,--version-script=$(O)/eleven/$(1).map -o $$@ $$(filter %.o,$$^) $(B)/lib/$(1).so.12
+endef
+$(O)/eleven/lt/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PIC) -DELEVEN_LT -c -o $@ $<
+$(eval $(call eleven_rule,libcudart,11.0))
+$(eval $(call eleven_rule,libcublas,11,cublasGetVersion_v2 cublasGetCudartVersion cublasGetProperty,$(call objs,lib,$(ELEVEN))))
+$(eval $(call eleven_rule,libcublasLt,11,cublasLtGetVersion cublasLtGetCudartVersion cublasLtGetProperty,$(call objs,eleven/lt,$(ELEVEN))))
 # In front of NVIDIA's compilers. dlopen is libdl's until glibc 2.34; the audit library finds vgpu_front_path by DT_HASH.
 define front_rule
 $(O)/front$(1)/%.o: %.c
@@ -359,6 +379,13 @@ $(foreach n,nvrtc nvJitLink,$(B)/lib/lib$(n).so.$(1)): $(B)/lib/lib%.so.$(1): li
 	$$(if $$(findstring nvrtc,$$@),ln -sf libnvrtc.so.13 $(B)/lib/libnvrtc.so)
 endef
 $(foreach v,12 13,$(eval $(call front_rule,$(v))))
+$(O)/front11/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PIC) -DFRONT_MAJOR=11 -c -o $@ $<
+$(B)/lib/libnvrtc.so.11.2: $(call objs,front11,libcuda-lite/front/nvrtc.c $(FRONT) $(CUBIN)) linker/libnvrtc.12.map
+	sed 's/^libnvrtc\.so\.12/libnvrtc.so.11.2/' linker/libnvrtc.12.map >$(O)/front11/nvrtc.map
+	$(CC) $(CFLAGS) $(SO) -Wl,--hash-style=both -Wl,-soname,$(@F) -Wl,--version-script=$(O)/front11/nvrtc.map -o $@ $(filter %.o,$^) \
+		-Wl,--no-as-needed -l:libdl.so.2
 # the audit library: a namespace of its own, without a libc or anything else in it
 $(O)/turn/%.o: %.c
 	@mkdir -p $(@D)

@@ -124,6 +124,7 @@ many strangers/debian 900 tests/strangers/debian.sh "$B"
 many strangers/wheels 5000 tests/strangers/wheels.sh "$B"
 many strangers/operators 1200 tests/strangers/operators.sh "$B"
 many strangers/curand 3000 tests/strangers/curand.sh "$B"
+many strangers/eleven 900 tests/strangers/eleven.sh "$B"
 many strangers/boxes 400 tests/strangers/boxes.sh "$B"
 many strangers/mpi 500 tests/strangers/mpi.sh "$B"
 # --- languages and frameworks as PyPI has them

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libnvrtc.so.12 and .13 in front of NVIDIA's own, which compiles CUDA C++. A real architecture (sm_80) becomes the virtual
+ * libnvrtc.so.11.2, .12 and .13 in front of NVIDIA's own, which compiles CUDA C++. A real architecture (sm_80) becomes the virtual
  * one (compute_80), so NVIDIA's stops at PTX, and GetCUBIN gives that PTX in a cubin's place (vgpu_cubin.h). LTO-IR is left as
  * it is. The ABI is that of NVRTC's public header.
  */
@@ -15,10 +15,11 @@
 #define PUBLIC __attribute__((visibility("default")))
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
-#define SONAME "libnvrtc.so." TEXT(FRONT_MAJOR)
+/* 11.2's soname was that of all of CUDA 11 from then on. */
+#define SONAME (FRONT_MAJOR == 11 ? "libnvrtc.so.11.2" : "libnvrtc.so." TEXT(FRONT_MAJOR))
 /* The calls are the same: who asks for libnvrtc.so, as hashcat does, takes what there is. */
-#define OTHER (FRONT_MAJOR == 13 ? "libnvrtc.so.12" : "libnvrtc.so.13")
-#define PACKAGE (FRONT_MAJOR == 13 ? "nvidia-cuda-nvrtc" : "nvidia-cuda-nvrtc-cu12")
+#define OTHER (FRONT_MAJOR == 11 ? NULL : FRONT_MAJOR == 13 ? "libnvrtc.so.12" : "libnvrtc.so.13")
+#define PACKAGE (FRONT_MAJOR == 13 ? "nvidia-cuda-nvrtc" : "nvidia-cuda-nvrtc-cu" TEXT(FRONT_MAJOR))
 
 /* nvrtcResult */
 enum { SUCCESS, OUT_OF_MEMORY, CREATION_FAILURE, INVALID_INPUT, INVALID_PROGRAM, INVALID_OPTION, COMPILATION, INTERNAL_ERROR = 11 };

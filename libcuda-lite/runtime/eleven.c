@@ -2,9 +2,9 @@
 /*
  * CUDA 11 by the runtime of 12. Between the two, every call but these kept its signature and the layout of what it takes
  * (cudaGetDeviceProperties and cudaStreamGetCaptureInfo kept 11's under their plain names; 12's own have a suffix); what 12
- * removed, the references to textures and surfaces, is answered by the audit library as not supported.
+ * removed, the references to textures and surfaces, is not supported, by name.
  *
- * Called by programs with a runtime 11 inside, through libvgpu-turn.so.
+ * Called by programs with a runtime 11 inside, through libvgpu-turn.so, and by those that need libcudart.so.11.0.
  */
 #include "rt.h"
 
@@ -104,4 +104,70 @@ ELEVEN_VALUE(cudaStreamGetAttribute, cudaStream_t, cudaStreamAttrID)
 ELEVEN_VALUE(cudaStreamGetAttribute_ptsz, cudaStream_t, cudaStreamAttrID)
 ELEVEN_SET(cudaStreamSetAttribute, cudaStream_t, cudaStreamAttrID)
 ELEVEN_SET(cudaStreamSetAttribute_ptsz, cudaStream_t, cudaStreamAttrID)
+
+cudaError_t __cuda11_cudaCreateTextureObject(cudaTextureObject_t *object, const struct cudaResourceDesc *resource,
+					     const struct cudaTextureDesc *texture, const struct cudaResourceViewDesc *view)
+{
+	struct cudaTextureDesc whole = { 0 };
+
+	if (texture)
+		memcpy(&whole, texture, ELEVEN_TEXTURE_BYTES);
+	return cudaCreateTextureObject(object, resource, texture ? &whole : NULL, view);
+}
+
+cudaError_t __cuda11_cudaCreateTextureObject_v2(cudaTextureObject_t *object, const struct cudaResourceDesc *resource,
+						const struct cudaTextureDesc *texture, const struct cudaResourceViewDesc *view)
+{
+	return cudaCreateTextureObject(object, resource, texture, view);
+}
+
+cudaError_t __cuda11_cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *texture, cudaTextureObject_t object)
+{
+	struct cudaTextureDesc whole;
+	cudaError_t error = cudaGetTextureObjectTextureDesc(texture ? &whole : NULL, object);
+
+	if (error == cudaSuccess)
+		memcpy(texture, &whole, ELEVEN_TEXTURE_BYTES);
+	return error;
+}
+
+cudaError_t __cuda11_cudaGetTextureObjectTextureDesc_v2(struct cudaTextureDesc *texture, cudaTextureObject_t object)
+{
+	return cudaGetTextureObjectTextureDesc(texture, object);
+}
+
+/* References: what registers them gets no answer, so it is said here; what binds one is told. */
+#define ELEVEN_GONE(name) \
+	__attribute__((visibility("default"))) cudaError_t __cuda11_##name(void); \
+	cudaError_t __cuda11_##name(void) \
+	{ \
+		static atomic_uint said; \
+		return rt_unsupported(&said, #name); \
+	}
+ELEVEN_GONE(cudaBindSurfaceToArray)
+ELEVEN_GONE(cudaBindTexture)
+ELEVEN_GONE(cudaBindTexture2D)
+ELEVEN_GONE(cudaBindTextureToArray)
+ELEVEN_GONE(cudaBindTextureToMipmappedArray)
+ELEVEN_GONE(cudaGetSurfaceReference)
+ELEVEN_GONE(cudaGetTextureAlignmentOffset)
+ELEVEN_GONE(cudaGetTextureReference)
+ELEVEN_GONE(cudaProfilerInitialize)
+ELEVEN_GONE(cudaUnbindTexture)
+
+void __cuda11___cudaRegisterTexture(void **image, const void *reference, const void **address, const char *name, int dim, int normalized, int ext)
+{
+	static atomic_uint said;
+
+	(void)image, (void)reference, (void)address, (void)name, (void)dim, (void)normalized, (void)ext;
+	(void)rt_unsupported(&said, "texture<> (a reference to a texture, of CUDA 11 and before)");
+}
+
+void __cuda11___cudaRegisterSurface(void **image, const void *reference, const void **address, const char *name, int dim, int ext)
+{
+	static atomic_uint said;
+
+	(void)image, (void)reference, (void)address, (void)name, (void)dim, (void)ext;
+	(void)rt_unsupported(&said, "surface<> (a reference to a surface, of CUDA 11 and before)");
+}
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The calls of CUDA 11 whose names mean something else in 12, each as __cuda11_NAME: the audit library turns a runtime 11 inside a
- * program over to these, and to the calls of 12 for all other names (libcuda-lite/turn).
+ * program over to these, and to the calls of 12 for all other names (libcuda-lite/turn); libcudart.so.11.0 does the same
+ * (libcuda-lite/eleven).
  */
 #ifndef RT_ELEVEN_H
 #define RT_ELEVEN_H
@@ -11,6 +12,8 @@
 /* 11's structure ends before the clusters; its values of attributes had 32 bytes until 11.8, and none has more in it */
 #define ELEVEN_FUNC_BYTES offsetof(struct cudaFuncAttributes, clusterDimMustBeSet)
 #define ELEVEN_VALUE_BYTES 32
+/* 11.8 has cubes without seams in a structure and two calls of their own (_v2), which are 12's */
+#define ELEVEN_TEXTURE_BYTES offsetof(struct cudaTextureDesc, seamlessCubemap)
 
 cudaError_t __cuda11_cudaRuntimeGetVersion(int *version);
 cudaError_t __cuda11_cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func);
@@ -25,5 +28,13 @@ cudaError_t __cuda11_cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrI
 cudaError_t __cuda11_cudaStreamGetAttribute_ptsz(cudaStream_t stream, cudaStreamAttrID attr, void *value);
 cudaError_t __cuda11_cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attr, const void *value);
 cudaError_t __cuda11_cudaStreamSetAttribute_ptsz(cudaStream_t stream, cudaStreamAttrID attr, const void *value);
+cudaError_t __cuda11_cudaCreateTextureObject(cudaTextureObject_t *object, const struct cudaResourceDesc *resource,
+					     const struct cudaTextureDesc *texture, const struct cudaResourceViewDesc *view);
+cudaError_t __cuda11_cudaCreateTextureObject_v2(cudaTextureObject_t *object, const struct cudaResourceDesc *resource,
+						const struct cudaTextureDesc *texture, const struct cudaResourceViewDesc *view);
+cudaError_t __cuda11_cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *texture, cudaTextureObject_t object);
+cudaError_t __cuda11_cudaGetTextureObjectTextureDesc_v2(struct cudaTextureDesc *texture, cudaTextureObject_t object);
+void __cuda11___cudaRegisterTexture(void **image, const void *reference, const void **address, const char *name, int dim, int normalized, int ext);
+void __cuda11___cudaRegisterSurface(void **image, const void *reference, const void **address, const char *name, int dim, int ext);
 
 #endif

@@ -6,7 +6,7 @@
  * stays not there. What ours asks for itself is left alone. Without effect when hot: only dlopen and program start come here.
  *
  * Wheels that were repaired (auditwheel) carry libraries of NVIDIA's under other names, libcudart-15a7433b.so.12.6.37, which no preload
- * stands for: there the loader gets ours, too.
+ * stands for: there the loader gets ours, too, and so it does for CUDA 11's libraries, which are not preloaded.
  */
 #define _GNU_SOURCE
 #include "turn.h"
@@ -24,7 +24,7 @@ static struct place {
 	char *told;                     /* vgpu_front_path in ours, once it is mapped */
 	const struct link_map *map;     /* ours */
 } places[] = {
-	{ .name = "libnvrtc.so.12" }, { .name = "libnvrtc.so.13" }, { .name = "libnvJitLink.so.12" }, { .name = "libnvJitLink.so.13" },
+	{ .name = "libnvrtc.so.11.2" }, { .name = "libnvrtc.so.12" }, { .name = "libnvrtc.so.13" }, { .name = "libnvJitLink.so.12" }, { .name = "libnvJitLink.so.13" },
 	{ .name = "libnvrtc.so" },
 };
 #define NPLACES (sizeof(places) / sizeof(places[0]))
@@ -32,8 +32,10 @@ static struct place {
 /* Those in whose stead a renamed one is not opened. */
 static const char *const renamed[] = {
 	"libcudart.so.12", "libcudart.so.13", "libcublas.so.12", "libcublas.so.13", "libcublasLt.so.12", "libcublasLt.so.13", "libcuda.so.1",
-	"libnvidia-ml.so.1", "libnccl.so.2"
+	"libnvidia-ml.so.1", "libnccl.so.2", "libcudart.so.11.0", "libcublas.so.11", "libcublasLt.so.11"
 };
+/* Of these, the last are under their own names not preloaded either: few programs need them. */
+#define ELEVEN (sizeof(renamed) / sizeof(renamed[0]) - 3)
 static char folder[PATH_BYTES];         /* ours lie there */
 
 static int state;                       /* 0 not looked yet, 1 at work, -1 off (VGPU_TURN=0) */
@@ -78,6 +80,12 @@ static int original(const char *base, char to[32])
 	while (n < 31 && base[k] >= '0' && base[k] <= '9')
 		to[n++] = base[k++];
 	to[n] = 0;
+	/* sonames that have two numbers: 11.0 and 11.2 */
+	if (turn_same(to, "libcudart.so.11") || turn_same(to, "libnvrtc.so.11")) {
+		to[n++] = '.';
+		to[n++] = to[3] == 'c' ? '0' : '2';
+		to[n] = 0;
+	}
 	return 1;
 }
 
@@ -128,19 +136,24 @@ static void tell(struct place *p)
 	memcpy(p->told + n + 2, p->theirs + n, k - n + 1);
 }
 
-/* A library that was renamed, and ours in its stead. */
+/* A library that was renamed, or one of CUDA 11, and ours in its stead. */
 static char *renamed_instead(const char *name)
 {
 	static char own[PATH_BYTES];
-	char first[32];
-	size_t n;
+	const char *first = base_of(name);
+	char before[32];
+	size_t n, from = ELEVEN;
 
-	if (base_of(name) == name || !original(base_of(name), first))
+	if (first == name)
 		return NULL;
+	if (original(first, before)) {
+		first = before;
+		from = 0;
+	}
 	if (!state)
 		begin();
 	n = turn_len(folder);
-	for (size_t i = 0; state > 0 && n && i < sizeof(renamed) / sizeof(renamed[0]); i++) {
+	for (size_t i = from; state > 0 && n && i < sizeof(renamed) / sizeof(renamed[0]); i++) {
 		if (!turn_same(first, renamed[i]) || n + turn_len(first) >= PATH_BYTES || !readable(name))
 			continue;
 		memcpy(own, folder, n);
@@ -150,6 +163,19 @@ static char *renamed_instead(const char *name)
 	return NULL;
 }
 
+/* What ours needs that stands in such a place: its $ORIGIN is that place, where libcuda.so.1 is none of ours. */
+static char *needed(const char *name, const struct link_map *asks)
+{
+	static char own[PATH_BYTES];
+	size_t n = turn_len(folder);
+
+	if (base_of(name) != name || !asks || !asks->l_name || !n || n + turn_len(name) >= PATH_BYTES || !renamed_instead(asks->l_name))
+		return NULL;
+	memcpy(own, folder, n);
+	memcpy(own + n, name, turn_len(name) + 1);
+	return readable(own) ? own : NULL;
+}
+
 char *place_instead(const char *name, const struct link_map *asks, unsigned flag)
 {
 	struct place *p = place_named(name);
@@ -157,6 +183,7 @@ char *place_instead(const char *name, const struct link_map *asks, unsigned flag
 
 	if (!p) {
 		other = renamed_instead(name);
+		other = other ? other : needed(name, asks);
 		return other ? other : (char *)(uintptr_t)name;
 	}
 	if (!state)

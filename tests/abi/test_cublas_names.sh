@@ -12,7 +12,7 @@ bad=0
 fail() { echo "$*"; bad=1; }
 
 for l in cublas cublasLt; do
-	for v in 12 13; do
+	for v in 11 12 13; do
 		so=$B/lib/lib$l.so.$v
 		[ -e "$so" ] || { echo "no $so: build first"; exit 77; }
 		nm -D --defined-only --with-symbol-versions "$so" | awk '$2 == "T" {print $3}' | LC_ALL=C sort >"$tmp/have"
@@ -40,6 +40,24 @@ int main(int argc, char **argv)
 }
 C
 ${CC:-cc} -o "$tmp/call" "$tmp/call.c" -ldl || exit 1
+# 11's hand on to 12's, and answer with a version of their own
+cat >"$tmp/eleven.c" <<'C'
+#include <stddef.h>
+int cublasGetVersion_v2(void *handle, int *version);
+int cublasGetProperty(int type, int *value);
+size_t cublasLtGetVersion(void);
+int cublasLtGetProperty(int type, int *value);
+int cublasUint8gemmBias(void);
+int main(void)
+{
+	int v = 0, major = 0, lt = 0;
+
+	return cublasGetVersion_v2(NULL, &v) || v / 10000 != 11 || cublasGetProperty(0, &major) || major != 11 || cublasGetProperty(3, &major) != 7 ||
+		cublasLtGetVersion() / 10000 != 11 || cublasLtGetProperty(0, &lt) || lt != 11 || cublasUint8gemmBias() != 15;
+}
+C
+${CC:-cc} -o "$tmp/eleven" "$tmp/eleven.c" "$B/lib/libcublas.so.11" "$B/lib/libcublasLt.so.11" -Wl,-rpath-link,"$B/lib" 2>"$tmp/ld" || exit 1   # ld sees both majors, and says so
+LD_LIBRARY_PATH=$B/lib "$tmp/eleven" 2>/dev/null || fail "libcublas.so.11 or libcublasLt.so.11 does not say that it is 11"
 for pair in cublas:cublasUint8gemmBias cublasLt:cublasLtMatrixTransform; do
 	LD_LIBRARY_PATH=$B/lib "$tmp/call" "$(realpath "$B/lib/lib${pair%:*}.so.12")" "${pair#*:}" 2>"$tmp/err" ||
 		fail "${pair#*:} did not answer CUBLAS_STATUS_NOT_SUPPORTED"

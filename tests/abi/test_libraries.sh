@@ -27,6 +27,7 @@ for so in "$B"/lib/*.so.* "$B"/lib/vgpu/xla/*.so.* "$B/lib/libvgpu-turn.so"; do
 		libcuda.so.1:*) fail "$name needs $need" ;;
 		*:libcuda.so.1) ;;
 		libcublas.so.*:libcublasLt.so.*) ;;
+		libcudart.so.11.0:libcudart.so.12 | libcublas.so.11:libcublas.so.12 | libcublasLt.so.11:libcublasLt.so.12) ;;
 		libnvrtc.so.*:libdl.so.2 | libnvJitLink.so.*:libdl.so.2) ;;     # dlopen, before glibc 2.34
 		libnccl.so.2:libdl.so.2 | libnccl.so.2:libpthread.so.0) ;;      # and threads
 		*) fail "$name needs $need" ;;

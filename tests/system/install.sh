@@ -86,12 +86,15 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/cuda-13/libvgpu-dl.a
 644 usr/lib/vgpu/cuda-13/libculibos.a
 644 usr/lib/vgpu/cuda-13/libcudadevrt.a
+644 usr/lib/vgpu/libcublas.so.11
 644 usr/lib/vgpu/libcublas.so.12
 644 usr/lib/vgpu/libcublas.so.13
+644 usr/lib/vgpu/libcublasLt.so.11
 644 usr/lib/vgpu/libcublasLt.so.12
 644 usr/lib/vgpu/libcublasLt.so.13
 644 usr/lib/vgpu/libcuda-lite.a
 644 usr/lib/vgpu/libcuda.so.590.44.01
+644 usr/lib/vgpu/libcudart.so.11.0
 644 usr/lib/vgpu/libcudart.so.12
 644 usr/lib/vgpu/libcudart.so.13
 644 usr/lib/vgpu/libnccl.so.2
@@ -100,6 +103,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/libnvJitLink.so.13
 644 usr/lib/vgpu/libnvidia-ml.so.590.44.01
 644 usr/lib/vgpu/libnvToolsExt.so.1
+644 usr/lib/vgpu/libnvrtc.so.11.2
 644 usr/lib/vgpu/libnvrtc.so.12
 644 usr/lib/vgpu/libnvrtc.so.13
 755 usr/lib/vgpu/toolkit/fetch.sh

@@ -24,9 +24,9 @@ int main(int n, char **v)
 }
 C
 gcc -w -o "$t/asks" "$t/asks.c" -ldl || exit 1
-for v in 12 13; do
+for v in 11.2 12 13; do
 	mkdir -p "$t/$v"
-	gcc -shared -fPIC -DMAJOR=$v -Wl,-soname,libnvrtc.so.$v -o "$t/$v/libnvrtc.so.$v" "$t/theirs.c" || exit 1
+	gcc -shared -fPIC -DMAJOR=${v%.2} -Wl,-soname,libnvrtc.so.$v -o "$t/$v/libnvrtc.so.$v" "$t/theirs.c" || exit 1
 done
 same() { # same WANT FOLDERS NAME
 	local got
@@ -38,6 +38,8 @@ same "13.77 behind ours" "$t/13" libnvrtc.so
 same "13.77 behind ours" "$t/12:$t/13" libnvrtc.so
 same "12.77 behind ours" "$t/12:$t/13" libnvrtc.so.12
 same "13.77 behind ours" "$t/13" libnvrtc.so.12
+same "11.77 behind ours" "$t/12:$t/11.2" libnvrtc.so.11.2
+same "none behind it" "$t:$t/12" libnvrtc.so.11.2
 same "none behind it" "$t" libnvrtc.so
 grep -q 'pip install nvidia-cuda-nvrtc' "$t/err" && ok "and says what to install" || fail "it does not say what to install: $(cat "$t/err")"
 # as a repaired wheel has it: another name, no path of its own, and builtins beside it that it asks for by name

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program as one with a static cudart 11 inside: prototypes and structures as CUDA 11 documents them, linked with functions of the
- * runtime's names that trap (run.sh writes them). It checks what 12 changed; bytes behind each structure must stay.
+ * runtime's names that trap (run.sh writes them), or with libcudart.so.11.0. It checks what 12 changed; bytes behind each structure must stay.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +14,24 @@ struct func_attributes {
 	size_t shared, constant, local;
 	int threads, regs, ptx, binary, cache, dynamic, carveout;
 };
+/* cudaTextureDesc, before 11.8's second one; cudaResourceDesc of memory in a row */
+struct texture {
+	int address[3], filter, read, srgb;
+	float border[4];
+	int normalized;
+	unsigned anisotropy;
+	int mip_filter;
+	float bias, least, most;
+	int no_trilinear;
+};
+struct resource {
+	int kind;
+	void *at;
+	int x, y, z, w, f;
+	size_t bytes;
+	char more[24];
+};
+_Static_assert(sizeof(struct texture) == 68, "CUDA 11's layout");
 _Static_assert(sizeof(window) == 32 && sizeof(struct func_attributes) == 56, "CUDA 11's layouts");
 
 int cudaRuntimeGetVersion(int *v);
@@ -35,6 +53,9 @@ int cudaGraphInstantiate(void **exec, void *graph, void **node, char *log, size_
 int cudaGraphExecUpdate(void *exec, void *graph, void **node, int *result);
 int cudaGraphLaunch(void *exec, void *s);
 int cudaGetTextureReference(const void **ref, const void *symbol);
+int cudaCreateTextureObject(unsigned long long *object, const void *resource, const void *texture, const void *view);
+int cudaGetTextureObjectTextureDesc(void *texture, unsigned long long object);
+int cudaDestroyTextureObject(unsigned long long object);
 int cudaGetLastError(void);
 /* 11's has three parameters; a fourth register holds anything: here what must not be written through */
 int cudaGetDriverEntryPoint(const char *name, void **f, unsigned long long flags, void *nothing);
@@ -146,6 +167,8 @@ int main(void)
 	int version = 0, result = -1;
 	void *f = NULL;
 	window w = { 0 };
+	struct resource r = { .kind = 2, .x = 32, .bytes = sizeof(host) };
+	unsigned long long object;
 
 	CHECK(!cudaRuntimeGetVersion(&version) && version / 1000 == 11);
 	CHECK(!cudaGetDeviceProperties(guarded(), 0) && kept(728) && !memcmp(room, "VGPU", 4));
@@ -176,6 +199,13 @@ int main(void)
 	for (int i = 0; i < 64; i++)
 		CHECK(host[i] == 705);
 	CHECK(cudaGetTextureReference(&reference, add) == 801);
+
+	/* 12's structure goes on where 11's ends */
+	r.at = data;
+	memcpy(guarded(), &(struct texture){ .most = 1 }, sizeof(struct texture));
+	CHECK(!cudaCreateTextureObject(&object, &r, room, NULL));
+	CHECK(!cudaGetTextureObjectTextureDesc(guarded(), object) && kept(sizeof(struct texture)) && ((struct texture *)room)->most == 1);
+	CHECK(!cudaDestroyTextureObject(object));
 	puts("right");
 	return 0;
 }

@@ -86,6 +86,25 @@ for how in "vgpu run" LD_AUDIT; do
 	[ $st = 0 ] && [ "$(cat "$dir/out")" = right ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'cudaGetTextureReference is not supported' "$dir/err" &&
 		ok "a runtime 11: what 12 changed is as it was, by $how" || fail "a runtime 11, by $how: status $st: $(cat "$dir/out" "$dir/err")"
 done
+# The same program with CUDA 11's shared library, which it has in an RPATH of its own, under its name or as auditwheel renames it: there each
+# of its functions traps.
+sed 's/\.so\.12/.so.11.0/' "$here/../../linker/libcudart.12.map" >"$w/eleven.map"
+for name in libcudart.so.11.0 libcudart-0123abcd.so.11.8.89; do
+	mkdir -p "$w/own"
+	cc -shared -s -Wl,-soname,$name -Wl,--version-script="$w/eleven.map" -o "$w/own/$name" "$w/eleven.s" &&
+		cc -std=gnu11 -O1 -Wall -Wextra -o "$w/needs" "$here/eleven.c" "$w/own/$name" -Wl,--disable-new-dtags,-rpath,"$w/own" || exit 1
+	for how in "vgpu run" LD_AUDIT; do
+		[ "$how" = LD_AUDIT ] && start=(env LD_AUDIT="$B/lib/libvgpu-turn.so") || start=("${run[@]}")
+		"${start[@]}" "$w/needs" >"$dir/out" 2>"$dir/err"; st=$?
+		[ $st = 0 ] && [ "$(cat "$dir/out")" = right ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'cudaGetTextureReference is not supported' "$dir/err" &&
+			ok "$name of its own gives way to ours, by $how" || fail "$name, by $how: status $st: $(cat "$dir/out" "$dir/err")"
+	done
+	"$w/needs" >/dev/null 2>&1; st=$?
+	[ $st = 133 ] && ok "$name of its own traps otherwise" || fail "$name alone: status $st"
+done
+cc -std=gnu11 -O1 -Wall -Wextra -o "$w/needs" "$here/eleven.c" "$B/lib/libcudart.so.11.0" -Wl,-rpath-link,"$B/lib" 2>"$dir/ld" || exit 1   # ld sees both, and says so
+LD_LIBRARY_PATH=$B/lib "$w/needs" >"$dir/out" 2>"$dir/err" && [ "$(cat "$dir/out")" = right ] && ok "libcudart.so.11.0 by LD_LIBRARY_PATH" ||
+	fail "libcudart.so.11.0 by LD_LIBRARY_PATH: $(cat "$dir/out" "$dir/err")"
 VGPU_TURN=1 "${run[@]}" "$w/eleven" 2>&1 | grep -q "the CUDA runtime inside, 11, is turned over to our libcudart.so.12$" && ok "VGPU_TURN=1 says that 12's serves 11" ||
 	fail "VGPU_TURN=1 and 11"
 "$V/vgpu" trace -c -- "$w/eleven" 2>&1 | grep -q '__cuda11_cudaGraphInstantiate' && ok "vgpu trace shows 11's calls" || fail "trace and 11"

@@ -54,7 +54,7 @@ files() {
 	done
 	# a folder of our own: beside NVIDIA's libraries nothing is overwritten
 	for f in libcudart.so.12 libcudart.so.13 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 \
-		 libnvrtc.so.12 libnvrtc.so.13 libnvJitLink.so.12 libnvJitLink.so.13 libnccl.so.2 libnvToolsExt.so.1 libvgpu-turn.so libcuda-lite.a; do
+		 libcudart.so.11.0 libcublas.so.11 libcublasLt.so.11 libnvrtc.so.11.2 libnvrtc.so.12 libnvrtc.so.13 libnvJitLink.so.12 libnvJitLink.so.13 libnccl.so.2 libnvToolsExt.so.1 libvgpu-turn.so libcuda-lite.a; do
 		echo "644 $B/lib/$f $PREFIX/lib/vgpu/$f"
 	done
 	# the files of the driver have its version in their names, which NVIDIA's tools look for

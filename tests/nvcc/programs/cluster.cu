@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Clusters as CUDA C++ has them: __cluster_dims__, cudaLaunchKernelEx, cooperative groups' cluster_group with distributed shared memory (the programming
- * guide's histogram over the blocks of a cluster), against sums on the host. Compiled by nvcc with NVIDIA's headers, for 9.0.
+ * guide's histogram over the blocks of a cluster), and tiles of several warps, against sums on the host. Compiled by nvcc with NVIDIA's headers, for 9.0.
  */
 #include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -41,6 +42,24 @@ __global__ void histogram(int *bins, int nbins, int per_block, const int *in, si
 	for (int i = threadIdx.x; i < per_block; i += blockDim.x)
 		if (rank * per_block + i < (unsigned)nbins)
 			atomicAdd(bins + rank * per_block + i, mine[i]);
+}
+
+/* Tiles of four warps meet in shared memory that the hardware has beside the block's own. */
+__global__ void large_tiles(int *out)
+{
+	__shared__ int own[256];
+	__shared__ cg::block_tile_memory<256> room;
+	auto block = cg::this_thread_block(room);
+	auto tile = cg::tiled_partition<128>(block);
+	int sum = 0;
+
+	own[threadIdx.x] = threadIdx.x * 3 + 1;
+	block.sync();
+	for (int i = 0; i < 5; i++) {
+		sum += cg::reduce(tile, (int)threadIdx.x + i, cg::plus<int>());
+		tile.sync();
+	}
+	out[threadIdx.x] = own[threadIdx.x] == (int)threadIdx.x * 3 + 1 ? sum : -1;
 }
 
 /* out[thread of the grid] = what the thread opposite in the cluster has, by arrive and wait that stand apart */
@@ -113,6 +132,12 @@ int main()
 			for (unsigned t = 0; t < 64; t++)
 				right = right && o[(y * 6 + x) * 64 + t] == 255 - ((y % 2 * 2 + x % 2) * 64 + t);
 	check("the opposite thread", right);
+	right = true;
+	large_tiles<<<1, 256>>>((int *)dout);
+	CK(cudaMemcpy(o.data(), dout, 256 * 4, cudaMemcpyDeviceToHost));
+	for (unsigned t = 0; t < 256; t++)
+		right = right && o[t] == 5 * (t / 128 * 128 * 128 + 127 * 64) + 10 * 128;
+	check("tiles of four warps, beside shared variables", right);
 	opposite<<<dim3(5, 4), 64>>>(dout);
 	check("a grid that does not divide", cudaGetLastError() != cudaSuccess && cudaDeviceSynchronize() == cudaSuccess);
 	return wrong != 0;

@@ -89,7 +89,7 @@ static void place_shared(struct comp *c)
 		below = c->m->func_shared > below ? c->m->func_shared : below;
 		dyn_align = dyn_align > 128 ? dyn_align : 128;
 	}
-	fn->fixed_shared = !fn->ncallees && !fn->cyclic;
+	fn->fixed_shared = !fn->ncallees && !fn->cyclic && !fn->reserved;
 	off = fn->entry ? below : c->m->func_shared;
 	for (k = 0; k < 2; k++)         /* first those that already have a fixed place */
 		for (i = 0; i < c->nshared; i++) {
@@ -216,6 +216,7 @@ static void compile(struct comp *c)
 	cfg_finish(c);
 	build_cpool(c);
 	fn->prints |= fn->indirect || fn->cyclic;
+	fn->reserved |= fn->indirect || fn->cyclic;
 	fn->anywhere = fn->calls_ptr || fn->cyclic;
 	/* through a pointer it may get at what any function of its module calls, and by a launch too; cudaMalloc takes of the heap */
 	if (fn->indirect || fn->cyclic || fn->launches)
@@ -224,6 +225,7 @@ static void compile(struct comp *c)
 	for (i = 0; i < fn->ncallees; i++) {
 		fn->uses |= fn->callees[i]->uses;
 		fn->prints |= fn->callees[i]->prints;
+		fn->reserved |= fn->callees[i]->reserved;
 		fn->anywhere |= fn->callees[i]->anywhere;
 	}
 	fn->local_total = local_depth(fn);

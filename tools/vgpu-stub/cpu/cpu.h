@@ -107,6 +107,7 @@ struct grid {
 	struct jit *jit;        /* code for this shape of block, or NULL; may become other code (jit_part()), for blocks to come */
 	u32 parted;             /* branches that lanes were guessed to take together, and did not */
 	u32 shared_bytes, dyn_off, shared_total, local_stride;
+	u32 reserved;           /* of a kernel that asks for it: offset of the shared memory that is the system's, behind the block's own */
 	u32 param_bytes, status;
 	u32 errors, races;              /* found by memcheck.c; races are errors too */
 	u64 pwin;                       /* arena block that holds the parameters */
@@ -194,6 +195,13 @@ static inline u32 shared_rounded(const struct engine_env *env, u32 bytes)
 
 	return (bytes + unit - 1) & ~(unit - 1);
 }
+
+/*
+ * What a block has besides, from 8.0 on: cooperative groups keep there what tiles of several warps need, 288 bytes from the second place on
+ * (%reserved_smem_offset_1, PTX ISA 10; cudaDevAttrReservedSharedMemoryPerBlock).
+ */
+#define SHARED_RESERVED 1024
+#define SHARED_RESERVED_1 512
 
 #define ARENA_CLASSES 40
 /*

@@ -742,8 +742,10 @@ left:
 jump:
 		pc = (u32)(in - code);
 		if (to <= pc) {
-			ts->budget -= (s64)(pc - to) + 1 + (code[pc].flags & INF_SPIN && (code[pc].kind == K_JMP || code[pc].kind == K_CBRA) ? SPIN_COST : 0);
-			if (f->waiting && ++f->spin > interp_spin) {
+			bool spins = code[pc].flags & INF_SPIN && (code[pc].kind == K_JMP || code[pc].kind == K_CBRA);
+
+			ts->budget -= (s64)(pc - to) + 1 + (spins ? SPIN_COST : 0);
+			if (f->waiting && (f->spin += spins ? SPIN_STEP : 1) > interp_spin) {
 				boost(f, m, to);
 				goto reload;
 			}

@@ -215,6 +215,7 @@ struct func {
 	bool calls, calls_ptr, indirect, cyclic, launches;
 	bool fixed_shared;      /* names no shared memory but variables with a size */
 	bool prints;            /* it or what it calls, or may call */
+	bool reserved;          /* asks for the shared memory that is reserved for the system: the same */
 	u32 uses;               /* ENGINE_USES_*: the same */
 	bool anywhere;          /* it or what it calls jumps to functions of any module */
 	u32 param_reg_base;     /* frame offsets of formal registers: parg[], pret[] */

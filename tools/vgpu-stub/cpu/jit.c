@@ -277,7 +277,7 @@ static void edge(struct jcomp *c, u32 pc, u32 to)
 		} else {
 			goes_to(c, g_jcc(a, CC_E), to);
 		}
-		g_alui(a, 0, G_ADD, spin, 1);
+		g_alui(a, 0, G_ADD, spin, spins ? SPIN_STEP : 1);
 		g_alui(a, 0, G_CMP, spin, JIT_SPIN);
 		j_leave_if(c, CC_A, x);
 		g_alui(a, 0, G_CMP, next, (s32)to);

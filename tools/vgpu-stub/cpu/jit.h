@@ -292,6 +292,9 @@ static inline void j_undo(struct jcomp *c, struct jmark m)
 }
 
 #define JIT_SPIN 512                    /* back edges with others waiting before those get a turn */
+/* A loop that looks at what others write is so many at once: its lanes give way after 32 rounds, which is its warp's turn, too. A swap that all
+ * lanes of a warp do in one place has no more of them. */
+#define SPIN_STEP 16
 const struct jblock *jit_block_at(const struct jcomp *c, u32 pc);
 static inline u32 block_no(const struct jcomp *c, u32 pc) { return (u32)(jit_block_at(c, pc) - c->s->b); }
 

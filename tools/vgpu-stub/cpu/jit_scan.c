@@ -537,6 +537,7 @@ static struct jval sreg_value(struct jcomp *c, const struct insn *in)
 	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z:
 	case SR_CLUSTERID_X: case SR_CLUSTERID_Y: case SR_CLUSTERID_Z: case SR_NCLUSTERID_X: case SR_NCLUSTERID_Y: case SR_NCLUSTERID_Z:
 	case SR_NWARPID: case SR_DYNAMIC_SMEM: case SR_TOTAL_SMEM: case SR_COUNT:
+	case SR_RESERVED_BEGIN: case SR_RESERVED_1: case SR_RESERVED_END: case SR_RESERVED_CAP:
 		return uni(0, JMAX_UNKNOWN);
 	case SR_LANEID:
 		for (k = 0; k < LANES; k++)

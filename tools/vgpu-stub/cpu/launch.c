@@ -213,6 +213,11 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 	g->shared_total = l->shared_bytes ? g->dyn_off + l->shared_bytes : fn->shared_bytes;
 	if (!e->mc)             /* which keeps to what was asked for */
 		g->shared_total = shared_rounded(&e->env, g->shared_total);
+	g->reserved = 0;
+	if (fn->reserved) {
+		g->reserved = (g->shared_total + 127) & ~127u;
+		g->shared_total = g->reserved + SHARED_RESERVED;
+	}
 	g->local_stride = (fn->local_total + 15) & ~15u;        /* jit_local_stride() */
 	g->cooperative = l->flags & ENGINE_LAUNCH_COOPERATIVE;
 	g->priority = l->priority;

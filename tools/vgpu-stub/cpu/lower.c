@@ -138,6 +138,7 @@ static u32 sreg(struct comp *c, u32 sr, u8 w)
 	struct insn *in;
 	u32 r = new_reg(c, w == 1 ? T_B64 : T_B32);
 
+	c->fn->reserved |= sr >= SR_RESERVED_BEGIN && sr <= SR_RESERVED_CAP;
 	in = emit(c, K_SREG);
 	in->guard = OPND_NONE;
 	in->sub = (u8)sr;

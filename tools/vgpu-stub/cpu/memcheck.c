@@ -499,9 +499,7 @@ static void show_race(struct text *t, struct tstate *ts, const struct access *a,
 /* Bytes of a store, as memory would have them. */
 static void stored(const struct tstate *ts, const struct insn *in, u32 lane, u8 *to)
 {
-	u32 v;
-
-	for (v = 0; v < in->vec; v++) {
+	for (u32 v = 0; v < in->vec; v++) {
 		const void *s = opnd(ts->f, in->o[v]);
 		u64 x = in->dw ? ((const u64 *)s)[lane] : ((const u32 *)s)[lane];
 
@@ -521,11 +519,12 @@ static bool shadow(struct text *t, struct tstate *ts, const struct access *a, u3
 	enum race r = RACE_NONE, here;
 	u8 bytes[64] = { 0 };
 	bool missing = false, known = in->kind == K_MC_ST && in->size <= 8 && a->bytes <= sizeof(bytes);
-	u32 i;
 
+	if (c->g->fn->reserved && a->offset >= c->g->reserved)
+		return false;           /* the system's: cooperative groups set only the bits that they wait for */
 	/* an exchange does not look at what was there, unless its result is used */
 	if (a->does == K_MC_LD || (in->kind == K_MC_ATOM && (in->sub != ATOM_EXCH || in->o[0] != OPND_NONE)))
-		for (i = 0; i < a->bytes; i++) {
+		for (u32 i = 0; i < a->bytes; i++) {
 			if (in->kind == K_MC_LD && in->o[i / in->size] == OPND_NONE)
 				continue;
 			missing |= !race_written(c, &s[i]);
@@ -540,7 +539,7 @@ static bool shadow(struct text *t, struct tstate *ts, const struct access *a, u3
 	}
 	if (known)
 		stored(ts, in, lane, bytes);
-	for (i = 0; a->does != K_MC_LD && i < a->bytes; i++) {
+	for (u32 i = 0; a->does != K_MC_LD && i < a->bytes; i++) {
 		struct touch other;
 
 		here = race_write(c, &s[i], &by, known && bytes[i] == now[i], &other);

@@ -276,8 +276,8 @@ static const struct { const char *name; int sr; } sregs[] = {
 	{ "%cluster_ctarank", SR_CLUSTER_CTARANK }, { "%cluster_nctarank", SR_CLUSTER_NCTARANK },
 	{ "%is_explicit_cluster", SR_CLUSTER_EXPLICIT },
 	/* nothing of a block's shared memory is the system's, no graph is launched from the device, no counter was ever started */
-	{ "%aggr_smem_size", SR_TOTAL_SMEM }, { "%reserved_smem_offset_begin", SR_ZERO32 }, { "%reserved_smem_offset_end", SR_ZERO32 },
-	{ "%reserved_smem_offset_cap", SR_ZERO32 }, { "%reserved_smem_offset_0", SR_ZERO32 }, { "%reserved_smem_offset_1", SR_ZERO32 },
+	{ "%aggr_smem_size", SR_TOTAL_SMEM }, { "%reserved_smem_offset_begin", SR_RESERVED_BEGIN }, { "%reserved_smem_offset_end", SR_RESERVED_END },
+	{ "%reserved_smem_offset_cap", SR_RESERVED_CAP }, { "%reserved_smem_offset_0", SR_RESERVED_BEGIN }, { "%reserved_smem_offset_1", SR_RESERVED_1 },
 	{ "%current_graph_exec", SR_ZERO64 },
 	{ "%pm0", SR_ZERO32 }, { "%pm1", SR_ZERO32 }, { "%pm2", SR_ZERO32 }, { "%pm3", SR_ZERO32 }, { "%pm4", SR_ZERO32 },
 	{ "%pm5", SR_ZERO32 }, { "%pm6", SR_ZERO32 }, { "%pm7", SR_ZERO32 }, { "%pm0_64", SR_ZERO64 }, { "%pm1_64", SR_ZERO64 },

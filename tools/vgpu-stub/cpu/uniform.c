@@ -28,6 +28,7 @@ static bool same_in_grid(u8 sr)
 	case SR_LANEID: case SR_LANEMASK_EQ: case SR_LANEMASK_LE: case SR_LANEMASK_LT:
 	case SR_LANEMASK_GE: case SR_LANEMASK_GT:
 	case SR_NWARPID: case SR_DYNAMIC_SMEM: case SR_TOTAL_SMEM: case SR_COUNT:
+	case SR_RESERVED_BEGIN: case SR_RESERVED_1: case SR_RESERVED_END: case SR_RESERVED_CAP:
 		return true;
 	}
 	return false;

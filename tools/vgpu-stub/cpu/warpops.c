@@ -349,7 +349,11 @@ void lane_sreg(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
 	case SR_GLOBALTIMER_LO: v = now_ns(); break;
 	case SR_GLOBALTIMER_HI: v = now_ns() >> 32; break;
 	case SR_DYNAMIC_SMEM: v = g->shared_bytes; break;
-	case SR_TOTAL_SMEM: v = shared_rounded(&ts->e->env, g->shared_total); break;
+	case SR_TOTAL_SMEM: v = shared_rounded(&ts->e->env, g->fn->reserved ? g->reserved : g->shared_total); break;
+	case SR_RESERVED_BEGIN: v = g->reserved; break;
+	case SR_RESERVED_1: v = g->reserved + SHARED_RESERVED_1; break;
+	case SR_RESERVED_END: v = g->reserved + SHARED_RESERVED; break;
+	case SR_RESERVED_CAP: v = SHARED_RESERVED; break;
 	/* cooperative groups find the grid's workspace in two halves here */
 	case SR_ENVREG0 + 1: v = g->coop_win >> 32; break;
 	case SR_ENVREG0 + 2: v = (u32)g->coop_win; break;
