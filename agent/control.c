@@ -31,6 +31,7 @@
 #include "pidfile.h"
 
 #include "../tools/service/notify.h"
+#include "../tools/service/signals.h"
 
 #define DRAIN 40                /* a real-time signal, so that nobody sends it by chance */
 #define DRAIN_MS 10000
@@ -93,11 +94,8 @@ int control_limits(char *why, size_t n)
 
 void control_signals(sigset_t *set)
 {
-	/* The default of these is an end without order. */
-	static const int no_use[] = { SIGPIPE, SIGUSR1, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR };
-
-	for (size_t i = 0; i < sizeof(no_use) / sizeof(no_use[0]); i++)
-		signal(no_use[i], SIG_IGN);
+	signals_ignore();
+	signals_set(DRAIN, SIG_DFL);
 	/* The others become an fd. As PID 1 SIGCHLD brings orphans to reap. */
 	sigemptyset(set);
 	sigaddset(set, SIGTERM);
