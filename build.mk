@@ -644,7 +644,7 @@ test-bins: e2e $(SYSTEM) $(if $(OPENBLAS),$(addprefix $(B)/test/blas/,gemm level
 $(B)/test/vm/outside $(B)/test/vm/delegate: $(B)/test/vm/%: tests/vm/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -Ifw-protocol -static -o $@ $<
-$(B)/test/vm/edu: $(call objs,agent,tests/vm/edu.c $(addprefix agent/,vfio.c vfio_cdev.c vfio_group.c vfio_kernel.c vfio_noiommu.c vfio_pci.c pool.c room.c \
+$(B)/test/vm/edu: $(call objs,agent,tests/vm/edu.c $(addprefix agent/,vfio.c vfio_cdev.c vfio_group.c vfio_kernel.c vfio_noiommu.c vfio_pci.c pool.c room.c machine.c \
 	vfio_user.c seccomp.c log.c))
 	@mkdir -p $(@D)
 	musl-gcc -static -o $@ $^

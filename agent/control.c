@@ -26,6 +26,7 @@
 #include "device.h"
 #include "errand.h"
 #include "init.h"
+#include "machine.h"
 #include "mailbox.h"
 #include "options.h"
 #include "pidfile.h"
@@ -104,7 +105,7 @@ void control_signals(sigset_t *set)
 	sigaddset(set, SIGHUP);
 	sigaddset(set, SIGCHLD);
 	sigaddset(set, DRAIN);
-	if (getpid() == 1)
+	if (machine_first())
 		sigaddset(set, SIGUSR2);        /* what poweroff sends to init */
 	else
 		signal(SIGUSR2, SIG_IGN);
@@ -166,7 +167,7 @@ static int set_mode(const char *path)
 	const struct group *g = NULL;
 
 	if (mode == MODE_DEFAULT) {
-		mode = getpid() == 1 ? 0666 : 0660;
+		mode = machine_first() ? 0666 : 0660;
 		g = geteuid() == 0 && mode == 0660 ? getgrnam("vgpu") : NULL;
 		if (geteuid() == 0 && mode == 0660 && !g)
 			log_info("there is no group vgpu: only root may use %s; --mode 0666 lets everybody", path);

@@ -31,6 +31,20 @@ for s in TERM INT QUIT; do
 	kill -s $s "$stub"; wait "$stub"
 	[ ! -e "$dir/stub" ] && [ ! -e "$dir/agent" ] && [ ! -e "$dir/pid" ] && ok "$s: socket and pid file go" || fail "$s leaves $(ls "$dir" | tr '\n' ' ')"
 done 2>/dev/null
+# the first process of a container is a service, and no machine's: its socket is not everybody's, and it ends
+start_stub
+unshare -p -f --mount-proc -- "$V/vgpu-agent" --device "vfio-user:$dir/stub" --listen "$dir/agent" --pidfile "$dir/pid" 2>"$dir/first.log" & agent=$!
+if until_true grep -q 'ready: ' "$dir/first.log"; then
+	[ "$(stat -c %a "$dir/agent")" = 660 ] && ok "in a container: the socket's mode" || fail "in a container: the socket has mode $(stat -c %a "$dir/agent")"
+	first=$(pgrep -P "$agent" -x vgpu-agent)
+	kill -TERM "$first"
+	gone() { ! kill -0 "$first"; }
+	until_true gone && ok "in a container: it ends" || { fail "in a container: it does not end by TERM: $(tail -n 1 "$dir/first.log")"; kill -9 "$first"; }
+	grep -q 'powering off' "$dir/first.log" && fail "in a container: it powers off" || ok "in a container: it powers nothing off"
+else
+	skip "in a container: $(tail -n 1 "$dir/first.log")"
+fi
+kill "$agent" "$stub" 2>/dev/null; wait "$agent" "$stub" 2>/dev/null
 # one at any moment of its start
 left=0
 for ms in 0 1 2 3 5 7 10 15 20 30; do
