@@ -602,6 +602,7 @@ src_fuzz_dma    := tools/vgpu-stub/dma.c
 src_fuzz_ctx    := $(addprefix tools/vgpu-stub/,ctxgrant.c ctxpieces.c ctxwords.c cap.c dma.c fair.c hold.c irq.c log.c loop.c usage.c) $(FW)
 src_fuzz_vfu    := $(STUB_DEV) $(addprefix tools/vgpu-stub/,vfu_msg.c vfu_cmd.c admin.c)
 src_fuzz_agent_msg := $(HOST_AGENT) $(FW)
+src_fuzz_device := agent/log.c
 src_fuzz_rings  := $(filter-out agent/data.c,$(HOST_AGENT)) $(FW)
 src_fuzz_limits := $(HOST_AGENT) $(FW)
 src_fuzz_trace  := $(addprefix tools/vgpu/,trace_out.c trace_nvtx.c trace_device.c trace_count.c json.c) $(wildcard tools/vgpu-stub/cpu/demangle*.c)
