@@ -262,13 +262,19 @@ static void test_tables(struct dev *d)
 	EQUAL(ctl(d, VGPU_OP_VMM_MAP, 0, at + 32 * MIB, 32 * MIB, 0, NULL), VGPU_ST_OK);
 	EQUAL(ctl(d, VGPU_OP_VMM_MAP, 0, at + n * 32 * MIB, 32 * MIB, 0, NULL), VGPU_ST_OUT_OF_MEMORY);
 	EQUAL(ctl(d, VGPU_OP_VMM_UNMAP, 0, at, n * 32 * MIB, 0, NULL), VGPU_ST_OK);
-	/* neighbours have a table together, whatever order they go in */
+	/* neighbours have a table together, whatever order they come and go in */
 	EQUAL(ctl(d, VGPU_OP_VMM_MAP, 0, at, 32 * MIB, 0, NULL), VGPU_ST_OK);
 	for (unsigned round = 0; round < 2; round++) {
+		uint64_t few = at + VGPU_GIB, far = few + VGPU_GIB;
+
 		for (unsigned i = 0; i < 300; i++)
-			EQUAL(ctl(d, VGPU_OP_MEM_ALLOC, 0, at + VGPU_GIB + i * 4096ull, 4096, 4096, NULL), VGPU_ST_OK);
+			EQUAL(ctl(d, VGPU_OP_MEM_ALLOC, 0, few + (round ? 299 - i : i) * 4096ull, 4096, 4096, NULL), VGPU_ST_OK);
+		for (n = 0; !ctl(d, VGPU_OP_VMM_MAP, 0, far + n * 32 * MIB, 32 * MIB, 0, NULL) && n < 12000;)
+			n++;
+		EQUAL(n, ((512 * MIB + d->limit / 128) / VGPU_PAGE - 16 - 1) / 16);
+		EQUAL(ctl(d, VGPU_OP_VMM_UNMAP, 0, far, n * 32 * MIB, 0, NULL), VGPU_ST_OK);
 		for (unsigned i = 0; i < 300; i++)
-			EQUAL(ctl(d, VGPU_OP_MEM_FREE, 0, at + VGPU_GIB + (round ? i : i * 7 % 300) * 4096ull, 4096, 0, NULL), VGPU_ST_OK);
+			EQUAL(ctl(d, VGPU_OP_MEM_FREE, 0, few + (round ? i : i * 7 % 300) * 4096ull, 4096, 0, NULL), VGPU_ST_OK);
 	}
 	EQUAL(ctl(d, VGPU_OP_VMM_UNMAP, 0, at, 32 * MIB, 0, NULL), VGPU_ST_OK);
 	for (n = 0; !(st = ctl(d, VGPU_OP_VMM_MAP, 0, at + n * 32 * MIB, 32 * MIB, 0, NULL)) && n < 12000;)
