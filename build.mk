@@ -549,7 +549,7 @@ src_dma     := tools/vgpu-stub/dma.c
 src_dma_msg := tools/vgpu-stub/dma_msg.c
 src_pidfile := agent/pidfile.c
 src_cgroup  := tools/vgpu-stub/cgroup.c
-src_pool    := agent/pool.c agent/log.c
+src_pool    := agent/pool.c agent/room.c agent/log.c
 src_demangle := $(wildcard tools/vgpu-stub/cpu/demangle*.c)
 src_bounds  := $(CPU)
 lib_bounds  := $(STUB_LIBS)
@@ -631,6 +631,7 @@ src_fuzz_dma    := tools/vgpu-stub/dma.c
 src_fuzz_ctx    := $(addprefix tools/vgpu-stub/,ctxgrant.c ctxpieces.c ctxwords.c cap.c dma.c fair.c hold.c irq.c log.c loop.c usage.c) $(FW)
 src_fuzz_vfu    := $(STUB_DEV) $(addprefix tools/vgpu-stub/,vfu_msg.c vfu_cmd.c admin.c)
 src_fuzz_agent_msg := $(HOST_AGENT) $(FW)
+src_fuzz_device := agent/log.c
 src_fuzz_rings  := $(filter-out agent/data.c,$(HOST_AGENT)) $(FW)
 src_fuzz_limits := $(HOST_AGENT) $(FW)
 src_fuzz_trace  := $(addprefix tools/vgpu/,trace_out.c trace_nvtx.c trace_device.c trace_count.c json.c) $(wildcard tools/vgpu-stub/cpu/demangle*.c)
@@ -673,7 +674,7 @@ test-bins: e2e $(SYSTEM) $(if $(OPENBLAS),$(addprefix $(B)/test/blas/,gemm level
 $(B)/test/vm/outside $(B)/test/vm/delegate: $(B)/test/vm/%: tests/vm/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -Ifw-protocol -static -o $@ $<
-$(B)/test/vm/edu: $(call objs,agent,tests/vm/edu.c $(addprefix agent/,vfio.c vfio_cdev.c vfio_group.c vfio_kernel.c vfio_noiommu.c vfio_pci.c pool.c \
+$(B)/test/vm/edu: $(call objs,agent,tests/vm/edu.c $(addprefix agent/,vfio.c vfio_cdev.c vfio_group.c vfio_kernel.c vfio_noiommu.c vfio_pci.c pool.c room.c machine.c \
 	vfio_user.c seccomp.c log.c))
 	@mkdir -p $(@D)
 	musl-gcc -static -o $@ $^

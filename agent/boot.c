@@ -19,6 +19,7 @@
 #include "device.h"
 #include "errand.h"
 #include "mailbox.h"
+#include "room.h"
 #include "sigbus.h"
 #include "vfio_noiommu.h"
 
@@ -87,6 +88,7 @@ int boot_memory(void)
 	if (!agent.opt.windows)
 		agent.opt.windows = boot_windows();
 	spare_us();
+	room_init();
 	pool_init(agent.opt.huge, agent.opt.unsafe_noiommu);
 	return agent.opt.unsafe_noiommu ? noiommu_init() : 0;
 }

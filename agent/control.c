@@ -26,11 +26,13 @@
 #include "device.h"
 #include "errand.h"
 #include "init.h"
+#include "machine.h"
 #include "mailbox.h"
 #include "options.h"
 #include "pidfile.h"
 
 #include "../tools/service/notify.h"
+#include "../tools/service/signals.h"
 
 #define DRAIN 40                /* a real-time signal, so that nobody sends it by chance */
 #define DRAIN_MS 10000
@@ -93,11 +95,8 @@ int control_limits(char *why, size_t n)
 
 void control_signals(sigset_t *set)
 {
-	/* The default of these is an end without order. */
-	static const int no_use[] = { SIGPIPE, SIGUSR1, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR };
-
-	for (size_t i = 0; i < sizeof(no_use) / sizeof(no_use[0]); i++)
-		signal(no_use[i], SIG_IGN);
+	signals_ignore();
+	signals_set(DRAIN, SIG_DFL);
 	/* The others become an fd. As PID 1 SIGCHLD brings orphans to reap. */
 	sigemptyset(set);
 	sigaddset(set, SIGTERM);
@@ -106,7 +105,7 @@ void control_signals(sigset_t *set)
 	sigaddset(set, SIGHUP);
 	sigaddset(set, SIGCHLD);
 	sigaddset(set, DRAIN);
-	if (getpid() == 1)
+	if (machine_first())
 		sigaddset(set, SIGUSR2);        /* what poweroff sends to init */
 	else
 		signal(SIGUSR2, SIG_IGN);
@@ -168,7 +167,7 @@ static int set_mode(const char *path)
 	const struct group *g = NULL;
 
 	if (mode == MODE_DEFAULT) {
-		mode = getpid() == 1 ? 0666 : 0660;
+		mode = machine_first() ? 0666 : 0660;
 		g = geteuid() == 0 && mode == 0660 ? getgrnam("vgpu") : NULL;
 		if (geteuid() == 0 && mode == 0660 && !g)
 			log_info("there is no group vgpu: only root may use %s; --mode 0666 lets everybody", path);

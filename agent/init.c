@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "machine.h"
 #include "vfio_pci.h"
 
 static pid_t program = -1;
@@ -35,7 +36,7 @@ void init_begin(void)
 {
 	int fd;
 
-	if (getpid() != 1)
+	if (!machine_first())
 		return;
 	mount_one("devtmpfs", "/dev", "/dev/null");
 	/* Without a console node in the initramfs the kernel gave us no files at all. */
@@ -118,7 +119,7 @@ int init_prepare(void)
 	if (agent.opt.modules && load_modules(agent.opt.modules) < 0)
 		return -1;
 	/* Nobody else in such a guest would bind them. */
-	for (unsigned i = 0; getpid() == 1 && i < agent.opt.devices; i++)
+	for (unsigned i = 0; machine_first() && i < agent.opt.devices; i++)
 		if (pci_is_spec(agent.opt.device[i]) && pci_bind(agent.opt.device[i]) < 0)
 			return -1;
 	if (!agent.opt.run)
@@ -154,7 +155,7 @@ int init_is_program(pid_t pid)
 
 int init_end(int status)
 {
-	if (getpid() != 1)
+	if (!machine_first())
 		return status;
 	log_say("powering off (status %d)", status);
 	sync();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See options.h. */
 #include "options.h"
+#include "machine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -425,7 +426,7 @@ int options_parse(struct options *o, int argc, char **argv)
 	}
 	if (o->bind || o->unbind)
 		return 0;
-	if (!o->devices && getpid() == 1)
+	if (!o->devices && machine_first())
 		o->device[o->devices++] = "auto";
 	if (!o->devices) {
 		fprintf(stderr, "vgpu-agent: no device; use --device vfio-user:SOCKET or a PCI address (see vgpu-agent --help)\n");

@@ -59,7 +59,7 @@ again:
 	snprintf(s, sizeof(s), "%ld\n", (long)getpid());
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, s, strlen(s), 0) != (ssize_t)strlen(s)) {
 		snprintf(why, n, "--pidfile %s: cannot be written: %s", path, strerror(errno));
-		close(fd);
+		pidfile_drop(path, fd);
 		return -1;
 	}
 	return fd;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "room.h"
 
 /* musl 1.2.3 and bookworm's kernel headers lack some of these. */
 #define POOL_MFD_CLOEXEC 0x1u
@@ -133,6 +134,8 @@ int pool_commit(const struct pool_mem *m, uint64_t offset, uint64_t bytes)
 {
 	if (m->hugetlb)
 		return 0;
+	if (!room_for(bytes))
+		return -ENOMEM;
 	if (fallocate(m->fd, 0, (off_t)offset, (off_t)bytes) < 0)
 		return errno == EINTR ? -EAGAIN : -ENOMEM;
 	enlarge(m, offset, bytes);
@@ -142,9 +145,12 @@ int pool_commit(const struct pool_mem *m, uint64_t offset, uint64_t bytes)
 static int alloc_plain(struct pool_mem *m, const char *name)
 {
 	uint64_t now = m->bytes < POOL_NOW ? m->bytes : POOL_NOW;
-	int rc = -ENOMEM, fd = memfd(name, 0);
+	int rc = -ENOMEM, fd;
 	uint8_t *p;
 
+	if (!room_for(now))
+		return -ENOMEM;
+	fd = memfd(name, 0);
 	if (fd < 0)
 		return -errno;
 	m->page_bytes = 4096;

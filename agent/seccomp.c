@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "machine.h"
 
 #define MAX_CALLS 120
 
@@ -112,7 +113,7 @@ void seccomp_closer_thread(void)
 
 void seccomp_control_thread(void)
 {
-	install(control_calls, sizeof(control_calls) / sizeof(control_calls[0]) - (getpid() != 1), 1, "control");
+	install(control_calls, sizeof(control_calls) / sizeof(control_calls[0]) - !machine_first(), 1, "control");
 }
 
 void seccomp_device_thread(int kernel)

@@ -238,6 +238,9 @@ static int request(struct vfio *v, unsigned command, const void *body, size_t by
 			break;
 		if ((r.flags & VU_TYPE) != VU_REPLY) {
 			rc = refuse(v, &r);
+			/* one that only asks is no better than one that is silent */
+			if (rc == 0 && ms_now() >= deadline)
+				rc = dead(v, -ETIMEDOUT);
 			continue;
 		}
 		if (r.id != h.id || r.command != command)

@@ -2,6 +2,7 @@
 /* Misbehaviour in the queues: every field of a command, forged, alone and together. */
 #include "raw.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -298,6 +299,75 @@ static void noise(void)
 }
 
 /* Rings overrun without a look at the head, heads and replies overwritten, publication torn under the reader. */
+/*
+ * Commands that are in order when they are published, and whose every word others of our threads change while agent and context read
+ * them: header, body, payload, of the control queue as well. What was checked must be what is done.
+ */
+static volatile int flicker_on;
+
+static void *flicker_slots(void *seed)
+{
+	uint32_t x = (uint32_t)(uintptr_t)seed;
+
+	while (flicker_on) {
+		uint64_t index = __atomic_load_n(&r.io_index[ctx], __ATOMIC_RELAXED), at = index + x % 8 - 4;
+		union vgpu_slot *slot = x & 1 << 20 ? raw_ctl_slot(&r, __atomic_load_n(&r.ctl_index, __ATOMIC_RELAXED) - x % 2) : raw_io_slot(&r, (unsigned)ctx, at);
+		volatile uint32_t *word = (volatile uint32_t *)(void *)slot + 1 + (x >> 8) % 15;
+		uint32_t was = *word;
+
+		x = x * 1664525u + 1013904223u;
+		/* now something else, now the truth again: so that it is the truth for whoever checks, and not for whoever acts */
+		*word = x & 2 ? was ^ 1u << (x >> 27) : x;
+		if (x & 4)
+			*word = was;
+	}
+	return NULL;
+}
+
+static void flicker(void)
+{
+	unsigned n = 0;
+
+	while (raw_time_left(0.3) && !session()) {
+		pthread_t t[2];
+
+		flicker_on = 1;
+		for (uintptr_t i = 0; i < 2; i++)
+			if (pthread_create(&t[i], NULL, flicker_slots, (void *)(i * 77777 + raw_rand()))) {
+				raw_miss("no thread");
+				return;
+			}
+		/* one at least, however late it is */
+		for (unsigned k = 0; k < 3000 && (!n || raw_time_left(0.2)) && !vgpu_load_acquire32(&raw_head(&r, (unsigned)ctx)->error); k++, n++) {
+			struct vgpu_cmd c = nop();
+			uint8_t payload[2 * VGPU_SLOT_PAYLOAD];
+			struct vgpu_reply a;
+
+			memset(payload, (int)k, sizeof payload);
+			if (k % 4 == 1) {
+				c.op = VGPU_OP_COPY;
+				c.u.copy.dst = raw_va(&r, VGPU_STAGING_OFFSET);
+				c.u.copy.src = raw_va(&r, VGPU_STAGING_OFFSET + 4096);
+				c.u.copy.bytes = 64;
+			} else if (k % 4 == 2) {
+				c.op = VGPU_OP_LAUNCH;
+				c.slots = 3;
+			} else if (k % 4 == 3) {
+				c.op = VGPU_OP_PING;
+				c.u.ctl.context = (uint16_t)ctx;
+				raw_ctl(&r, &c, &a, 2);
+				continue;
+			}
+			if (raw_io(&r, (unsigned)ctx, &c, payload, sizeof payload, 0))
+				break;
+		}
+		flicker_on = 0;
+		for (unsigned i = 0; i < 2; i++)
+			pthread_join(t[i], NULL);
+	}
+	raw_say("%u commands in %u sessions", n, sessions);
+}
+
 static void overrun(void)
 {
 	while (raw_time_left(0.5) && !session()) {
@@ -381,6 +451,7 @@ const struct mode queue_modes[] = {
 	{ "opcodes", opcodes, "every operation, flag bit and stream number" },
 	{ "handles", handles, "functions, modules, memory, contexts, replies of others" },
 	{ "noise", noise, "random commands" },
+	{ "flicker", flicker, "every word of commands changed while they are read" },
 	{ "overrun", overrun, "rings overrun, torn commands, others' words overwritten" },
 	{ "never-drained", never_drained, "replies never read, queues always full" },
 	{ "waiters", waiters, "waiter flags left set everywhere" },

@@ -41,6 +41,8 @@ struct native_outcome {
 	X(anon_hidden,     died,     "private memory, filled and then made read-only, which RLIMIT_DATA no longer counts") \
 	X(anon_forgotten,  died,     "the same with PROT_NONE") \
 	X(anon_readable,   died,     "terabytes of read-only nothing, whose page tables nobody counts") \
+	X(tables_shared,   died,     "a little physical memory at ever more addresses: page tables") \
+	X(tables_private,  died,     "a page of private memory here and there, in all addresses there are") \
 	X(run_write,       stopped,     "the page by which the device tells it what it was granted, made writable") \
 	X(brk_flood,       bounded,  "the same by brk") \
 	X(phys_flood,      bounded,  "fallocate of physical memory until it is refused") \

@@ -192,6 +192,46 @@ static int64_t anon_forgotten(struct ctx *c) { (void)c; return hidden(PROT_NONE)
 static int64_t anon_readable(struct ctx *c) { (void)c; return mapped(anon(1ull << 40, PROT_READ, ANON | MAP_NORESERVE)); }
 static int64_t run_write(struct ctx *c) { return result(mprotect((void *)c->run, VGPU_PAGE, RW)); }
 
+#define TABLES (512ull << 20)
+
+/* 2 MiB of memory have one page table, of 4 KiB, at each of their addresses. Nobody is asked for memory; addresses are. */
+static int64_t tables_shared(struct ctx *c)
+{
+	uint64_t va = c->init.create.device_base + VGPU_ARENA_BYTES, chunk = c->init.create.memory_limit & ~(VGPU_HUGE - 1), got = 0;
+
+	for (; got < TABLES; va += chunk) {
+		uint8_t *p = mmap((void *)va, chunk, RW, MAP_SHARED | MAP_FIXED, CTX_AT_PHYS, 0);
+
+		if (p == MAP_FAILED)
+			break;
+		for (uint64_t i = 0; i < chunk; i += VGPU_HUGE, got += VGPU_PAGE)
+			*(volatile uint8_t *)(p + i) = 1;
+	}
+	return (int64_t)got;
+}
+
+/* Three of them for a page that is alone in its 512 GiB, two in its gigabyte. Found when somebody asks for memory: at the end we do. */
+static int64_t tables_private(struct ctx *c)
+{
+	struct ctx_msg m = { .type = CTX_GRANT };
+	uint64_t got = 0;
+
+	for (uint64_t va = 1ull << 32; va < 1ull << 46 && got < TABLES; va += VGPU_GIB) {
+		uint8_t *p = mmap((void *)va, VGPU_PAGE, RW, ANON | MAP_FIXED_NOREPLACE, -1, 0);
+
+		if (p == MAP_FAILED)
+			continue;
+		*(volatile uint8_t *)p = 1;
+		got += 2 * VGPU_PAGE;
+	}
+	m.u.grant.bytes = 3 * STEP;
+	m.u.grant.id = ++c->grant_id;
+	ctx_send(&m, -1, 0);
+	for (uint64_t until = ctx_now_ns() + 20000000000ull; vgpu_load_acquire32(&c->run->answered) != c->grant_id && ctx_now_ns() < until;)
+		usleep(1000);
+	return (int64_t)got;
+}
+
 static int64_t brk_flood(struct ctx *c)
 {
 	uint8_t *start = (uint8_t *)syscall(SYS_brk, 0), *now = start;

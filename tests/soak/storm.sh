@@ -3,12 +3,15 @@
 # A kill storm: clients, agent, device and contexts are killed or stopped at random moments, beside honest clients that check
 # every result and go on after each fault. One line of figures, and a verdict on each of them.
 #   storm.sh BUILD [EVENTS [SEED]]      60 events in half a minute; 10000 by hand
+# STORM_KEEP=DIR: there is left when each event began and ended, what the clients say (each step of going on that took over
+# a second, with the time of day), and both logs.
 . "$(dirname "$0")/../system/lib.sh"
 events=${2:-60} seed=${3:-$(date +%N)}
 RANDOM=$((10#$seed % 32768))
 W=$B/test/soak/worker
 honest=() victim='' n=0
-trap 'kill -9 "${honest[@]}" "$victim" 2>/dev/null; cleanup' EXIT
+keep() { [ -z "${STORM_KEEP:-}" ] || { mkdir -p "$STORM_KEEP" && cp "$dir"/honest.? "$dir"/*.log "$dir/events" "$STORM_KEEP"; }; }
+trap 'kill -9 "${honest[@]}" "$victim" 2>/dev/null; keep; cleanup' EXIT
 declare -A count
 count=()
 
@@ -44,6 +47,7 @@ while [ $n -lt "$events" ]; do
 	n=$((n + 1))
 	kill -0 "$victim" 2>/dev/null || { "$W" on 100 >/dev/null 2>&1 & victim=$!; }
 	nap 400
+	at=$EPOCHREALTIME
 	case $((RANDOM % 12)) in
 	0 | 1 | 2) what=client; kill -9 "$victim" 2>/dev/null ;;
 	3 | 4) what=context; c=$(context); [ -n "$c" ] && kill -9 "$c" 2>/dev/null ;;
@@ -54,6 +58,7 @@ while [ $n -lt "$events" ]; do
 	10) what=device; kill -9 "$stub"; wait "$stub" ;;
 	11) what=device-stopped; kill -STOP "$stub"; nap; kill -CONT "$stub" ;;
 	esac 2>/dev/null
+	echo "$at $EPOCHREALTIME $what" >>"$dir/events"
 	count[$what]=$((${count[$what]:-0} + 1))
 	sleep 0.02
 	back

@@ -266,11 +266,26 @@ struct life {
 	double longest_ms;
 };
 
-/* The next step of going on begins: keeps what the last one took. */
+/* The time of day, as storm.sh's list of events has it. */
+static double clock_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+#define SLOW_MS 1000
+
+/* The next step of going on begins: keeps what the last one took, and tells of those that took long. */
 static void step(struct life *l, const char *name, CUresult r)
 {
 	double now = now_ms(), took = now - l->step_ms;
 
+	if (l->fault > 0 && l->step && took > SLOW_MS) {
+		printf("slow: %s %.0f ms until %.3f, try %u, code %d\n", l->step, took, clock_s(), l->tries, (int)r);
+		fflush(stdout);
+	}
 	if (l->fault > 0 && l->step && took > l->longest_ms) {
 		l->longest_ms = took;
 		snprintf(l->longest, sizeof l->longest, "%s %.0f ms, try %u%s", l->step, took, l->tries, r ? ", which failed" : "");

@@ -5,11 +5,24 @@
 export XDG_RUNTIME_DIR=$dir
 start_stub
 start_agent
-for s in HUP USR1 USR2 ALRM VTALRM PROF IO; do
-	kill -s $s "$stub" "$agent"
+for s in HUP USR1 USR2 ALRM VTALRM PROF IO STKFLT XCPU XFSZ $(seq 32 64); do
+	kill -s $s "$stub"
+	[ $s = 40 ] || kill -s $s "$agent"      # that one is --replace: who is drained ends
 done
-"$V/vgpu" smi -j >"$dir/out" 2>&1 && timeout 100 "$B/e2e/driver/vecadd" >"$dir/out" 2>&1 && ok "HUP, USR1, USR2, ALRM, VTALRM, PROF, IO end nothing" || fail "after HUP and others: $(tail -n 1 "$dir/out")"
+"$V/vgpu" smi -j >"$dir/out" 2>&1 && timeout 100 "$B/e2e/driver/vecadd" >"$dir/out" 2>&1 && ok "HUP, USR1, USR2, ALRM, VTALRM, PROF, IO, STKFLT, XCPU, XFSZ and those of real time end nothing" || fail "after HUP and others: $(tail -n 1 "$dir/out")"
 grep -q 'SIGHUP' "$dir/stub.log" && ok "the device says what HUP does" || fail "the device says nothing of HUP"
+# what a context does with them is a context's default: they are not ignored there
+"$B/e2e/driver/endless" hang >"$dir/hang" 2>&1 & hang=$!
+until_true grep -q running "$dir/hang"
+context=$(pgrep -P "$stub" -x vgpu-context)
+grep -q '^SigIgn:[[:space:]]*0*$' "/proc/$context/status" && ok "a context ignores none" || fail "a context ignores $(grep SigIgn "/proc/$context/status")"
+kill -9 $hang; wait $hang 2>/dev/null
+# no file may grow any more, the log and a client's window neither: an error for who asks, and nobody's end
+for p in "$agent" "$stub"; do prlimit --pid "$p" --fsize=4096:unlimited; done
+timeout 100 "$B/e2e/driver/vecadd" >"$dir/out" 2>&1; st=$?
+[ $st != 0 ] && [ $st != 124 ] && kill -0 "$stub" && kill -0 "$agent" && ok "files that may not grow: an error, and nobody ends" || fail "files that may not grow: $st, $(tail -n 1 "$dir/out")"
+for p in "$agent" "$stub"; do prlimit --pid "$p" --fsize=unlimited:unlimited; done
+timeout 100 "$B/e2e/driver/vecadd" >"$dir/out" 2>&1 && ok "and may again" || fail "files that may grow again: $(tail -n 1 "$dir/out")"
 kill "$agent" "$stub"; wait "$agent" "$stub" 2>/dev/null
 for s in TERM INT QUIT; do
 	start_stub
@@ -18,6 +31,20 @@ for s in TERM INT QUIT; do
 	kill -s $s "$stub"; wait "$stub"
 	[ ! -e "$dir/stub" ] && [ ! -e "$dir/agent" ] && [ ! -e "$dir/pid" ] && ok "$s: socket and pid file go" || fail "$s leaves $(ls "$dir" | tr '\n' ' ')"
 done 2>/dev/null
+# the first process of a container is a service, and no machine's: its socket is not everybody's, and it ends
+start_stub
+unshare -p -f --mount-proc -- "$V/vgpu-agent" --device "vfio-user:$dir/stub" --listen "$dir/agent" --pidfile "$dir/pid" 2>"$dir/first.log" & agent=$!
+if until_true grep -q 'ready: ' "$dir/first.log"; then
+	[ "$(stat -c %a "$dir/agent")" = 660 ] && ok "in a container: the socket's mode" || fail "in a container: the socket has mode $(stat -c %a "$dir/agent")"
+	first=$(pgrep -P "$agent" -x vgpu-agent)
+	kill -TERM "$first"
+	gone() { ! kill -0 "$first"; }
+	until_true gone && ok "in a container: it ends" || { fail "in a container: it does not end by TERM: $(tail -n 1 "$dir/first.log")"; kill -9 "$first"; }
+	grep -q 'powering off' "$dir/first.log" && fail "in a container: it powers off" || ok "in a container: it powers nothing off"
+else
+	skip "in a container: $(tail -n 1 "$dir/first.log")"
+fi
+kill "$agent" "$stub" 2>/dev/null; wait "$agent" "$stub" 2>/dev/null
 # one at any moment of its start
 left=0
 for ms in 0 1 2 3 5 7 10 15 20 30; do

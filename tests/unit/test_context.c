@@ -245,6 +245,47 @@ static void test_vmm(struct dev *d)
 	EQUAL(d->refused, 0);
 }
 
+/* Page tables are the client's: the same memory at ever more addresses ends at a share of the overhead, 2 GiB here. */
+static void test_tables(struct dev *d)
+{
+	/* a table of 4 KiB for 2 MiB */
+	uint64_t at = MEMORY + VGPU_GIB, n = 0, st, most = (512 * MIB + d->limit / 128) / VGPU_PAGE / 16, granted = d->run->granted;
+
+	d->run->granted = d->limit + 1;         /* more than it may have: then it sends nothing of what it gives back */
+	EQUAL(ctl(d, VGPU_OP_PHYS_ALLOC, 0, 0, 32 * MIB, 0, NULL), VGPU_ST_OK);
+	while (!(st = ctl(d, VGPU_OP_VMM_MAP, 0, at + n * 32 * MIB, 32 * MIB, 0, NULL)) && n < 12000)
+		n++;
+	EQUAL(st, VGPU_ST_OUT_OF_MEMORY);
+	EQUAL(n, most);
+	EQUAL(ctl(d, VGPU_OP_VMM_UNMAP, 0, at, 64 * MIB, 0, NULL), VGPU_ST_OK);
+	EQUAL(ctl(d, VGPU_OP_VMM_MAP, 0, at, 32 * MIB, 0, NULL), VGPU_ST_OK);
+	EQUAL(ctl(d, VGPU_OP_VMM_MAP, 0, at + 32 * MIB, 32 * MIB, 0, NULL), VGPU_ST_OK);
+	EQUAL(ctl(d, VGPU_OP_VMM_MAP, 0, at + n * 32 * MIB, 32 * MIB, 0, NULL), VGPU_ST_OUT_OF_MEMORY);
+	EQUAL(ctl(d, VGPU_OP_VMM_UNMAP, 0, at, n * 32 * MIB, 0, NULL), VGPU_ST_OK);
+	/* neighbours have a table together, whatever order they come and go in */
+	EQUAL(ctl(d, VGPU_OP_VMM_MAP, 0, at, 32 * MIB, 0, NULL), VGPU_ST_OK);
+	for (unsigned round = 0; round < 2; round++) {
+		uint64_t few = at + VGPU_GIB, far = few + VGPU_GIB;
+
+		for (unsigned i = 0; i < 300; i++)
+			EQUAL(ctl(d, VGPU_OP_MEM_ALLOC, 0, few + (round ? 299 - i : i) * 4096ull, 4096, 4096, NULL), VGPU_ST_OK);
+		for (n = 0; !ctl(d, VGPU_OP_VMM_MAP, 0, far + n * 32 * MIB, 32 * MIB, 0, NULL) && n < 12000;)
+			n++;
+		EQUAL(n, ((512 * MIB + d->limit / 128) / VGPU_PAGE - 16 - 1) / 16);
+		EQUAL(ctl(d, VGPU_OP_VMM_UNMAP, 0, far, n * 32 * MIB, 0, NULL), VGPU_ST_OK);
+		for (unsigned i = 0; i < 300; i++)
+			EQUAL(ctl(d, VGPU_OP_MEM_FREE, 0, few + (round ? i : i * 7 % 300) * 4096ull, 4096, 0, NULL), VGPU_ST_OK);
+	}
+	EQUAL(ctl(d, VGPU_OP_VMM_UNMAP, 0, at, 32 * MIB, 0, NULL), VGPU_ST_OK);
+	for (n = 0; !(st = ctl(d, VGPU_OP_VMM_MAP, 0, at + n * 32 * MIB, 32 * MIB, 0, NULL)) && n < 12000;)
+		n++;
+	EQUAL(n, most);
+	EQUAL(ctl(d, VGPU_OP_VMM_UNMAP, 0, at, n * 32 * MIB, 0, NULL), VGPU_ST_OK);
+	EQUAL(ctl(d, VGPU_OP_PHYS_FREE, 0, 0, 32 * MIB, 0, NULL), VGPU_ST_OK);
+	EQUAL(d->refused, 0);
+	d->run->granted = granted;
+}
+
 static void test_segments(struct dev *d)
 {
 	struct ctx_msg m = { .type = CTX_MAP };
@@ -664,6 +705,7 @@ int main(int argc, char **argv)
 	test_legacy(&d);
 	test_memory(&d);
 	test_vmm(&d);
+	test_tables(&d);
 	test_launch(&d);
 	test_stalled(&d);
 	for (unsigned i = 0; i < 5; i++)

@@ -6,9 +6,11 @@
  */
 #include "../../agent/pidfile.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,6 +57,7 @@ static int other_takes(const char *path, char *why, size_t n)
 int main(void)
 {
 	char folder[] = "/tmp/vgpu-pidfile-XXXXXX", path[128], why[300], text[64] = "", expect[200];
+	struct rlimit full;
 	struct stat st;
 	FILE *f;
 	int fd;
@@ -83,6 +86,15 @@ int main(void)
 	unlink(path);
 	CHECK(other_takes(path, why, sizeof(why)) == 1);
 	pidfile_drop(path, fd);
+
+	/* a disk that is full, as far as this process is concerned: no file stays, and none that is empty */
+	CHECK(stat(path, &st) < 0);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &full);
+	setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 0, full.rlim_max });
+	CHECK(pidfile_take(path, why, sizeof(why)) < 0 && strstr(why, "cannot be written"));
+	CHECK(stat(path, &st) < 0);
+	setrlimit(RLIMIT_FSIZE, &full);
 
 	/* what cannot be: a folder, a symbolic link, a place that is not there */
 	CHECK(pidfile_take(folder, why, sizeof(why)) < 0 && strstr(why, folder));

@@ -3,7 +3,7 @@
  * The DMA pool: sizes, seals, page kinds, and an IOVA layout in which nothing overlaps. As root,
  * huge pages are reserved for the test and given back; else that part is skipped with its reason.
  *
- * Sources: tests/unit/test_pool.c agent/pool.c agent/log.c      Flags: -D_GNU_SOURCE
+ * Sources: tests/unit/test_pool.c agent/pool.c agent/room.c agent/log.c      Flags: -D_GNU_SOURCE
  */
 #include "../../agent/pool.h"
 

@@ -113,6 +113,7 @@ struct ctx_commit {
 struct ctx_ranges {
 	struct ctx_range *r;
 	uint32_t n;
+	uint64_t units;                 /* of VGPU_HUGE addresses in which some range is: a page table each */
 };
 
 struct ctx_module {
@@ -281,7 +282,7 @@ uint32_t ctx_commit_step(struct ctx *c);
 uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t asked);
 uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes);
 /* Window memory will lie there as well: false where something is, or the device's memory is not ours to place. */
-int ctx_mem_may_share(const struct ctx *c, uint64_t va, uint64_t bytes);
+int ctx_mem_may_share(struct ctx *c, uint64_t va, uint64_t bytes);
 void ctx_mem_shared(struct ctx *c, uint64_t va, uint64_t bytes);
 uint32_t ctx_mem_heap(struct ctx *c, uint64_t va, uint64_t bytes);
 uint32_t ctx_phys_alloc(struct ctx *c, uint64_t offset, uint64_t bytes);

@@ -53,12 +53,17 @@ int ctx_mem_init(struct ctx *c)
 }
 
 /*
- * Images, code and what the engine allocates are the context's own overhead, which the device states; what goes beyond is
- * charged to the grant like memory that the client asked for.
+ * Images, code, what the engine allocates and page tables are the context's own overhead, which the device states; what goes
+ * beyond is charged to the grant like memory that the client asked for.
  */
+static uint64_t own_bytes(const struct ctx *c)
+{
+	return c->image_bytes + c->engine_bytes + c->mem.units * VGPU_PAGE;
+}
+
 static uint64_t charged(const struct ctx *c)
 {
-	uint64_t own = c->image_bytes + c->engine_bytes;
+	uint64_t own = own_bytes(c);
 
 	return c->memory_bytes + (own > c->init.overhead ? own - c->init.overhead : 0);
 }
@@ -124,7 +129,7 @@ int ctx_over_limit(struct ctx *c, uint64_t bytes)
 
 int ctx_image_room(struct ctx *c, uint64_t bytes)
 {
-	uint64_t own = c->image_bytes + c->engine_bytes, spare = c->init.overhead > own ? c->init.overhead - own : 0;
+	uint64_t own = own_bytes(c), spare = c->init.overhead > own ? c->init.overhead - own : 0;
 
 	return bytes <= spare || !ctx_over_limit(c, bytes - spare);
 }
@@ -161,18 +166,49 @@ static struct ctx_range *exact(const struct ctx_ranges *t, uint64_t va, uint64_t
 	return i < t->n && t->r[i].va == va && t->r[i].bytes == bytes ? &t->r[i] : NULL;
 }
 
+/*
+ * Page tables: the kernel has one of 4 KiB for each 2 MiB of addresses in which anything is mapped, whatever that is. Memory that
+ * is mapped at many addresses, or one page here and there, costs more of them than of itself.
+ */
+#define UNIT(va) ((va) / VGPU_HUGE)
+
+/* Those of [va, va + bytes), which goes in before range i, that no neighbour has. */
+static uint64_t units_alone(const struct ctx_ranges *t, uint32_t i, uint64_t va, uint64_t bytes)
+{
+	uint64_t first = UNIT(va), last = UNIT(va + bytes - 1), n = last - first + 1;
+	int left = i > 0 && UNIT(t->r[i - 1].va + t->r[i - 1].bytes - 1) == first, right = i < t->n && UNIT(t->r[i].va) == last;
+
+	return n - (left || (right && n == 1)) - (right && n > 1);
+}
+
 static void insert(struct ctx_ranges *t, const struct ctx_range *r)
 {
 	uint32_t i = find(t, r->va);
 
+	t->units += units_alone(t, i, r->va, r->bytes);
 	memmove(&t->r[i + 1], &t->r[i], (t->n++ - i) * sizeof(*r));
 	t->r[i] = *r;
 }
 
 static void drop(struct ctx_ranges *t, uint32_t i, uint32_t n)
 {
-	memmove(&t->r[i], &t->r[i + n], (t->n - i - n) * sizeof(*t->r));
-	t->n -= n;
+	for (; n; n--) {
+		const struct ctx_range r = t->r[i + n - 1];
+
+		memmove(&t->r[i + n - 1], &t->r[i + n], (t->n - i - n) * sizeof(*t->r));
+		t->n--;
+		t->units -= units_alone(t, i + n - 1, r.va, r.bytes);
+	}
+}
+
+/* May there be the page tables of one more range? */
+static int tables_room(struct ctx *c, uint64_t va, uint64_t bytes)
+{
+	uint64_t more = units_alone(&c->mem, find(&c->mem, va), va, bytes);
+
+	if (c->ops->memory)             /* the driver's affair */
+		return 1;
+	return (c->mem.units + more) * VGPU_PAGE <= CTX_TABLES_MOST(c->init.overhead, granted(c)) && ctx_image_room(c, more * VGPU_PAGE);
 }
 
 /* ---- allocations ------------------------------------------------------------------------------- */
@@ -330,7 +366,7 @@ uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t aske
 		return VGPU_ST_INVALID;
 	if (c->mem.n == CTX_RANGES)
 		return VGPU_ST_LIMIT;
-	if (ctx_over_limit(c, bytes))
+	if (ctx_over_limit(c, bytes) || !tables_room(c, va, bytes))
 		return VGPU_ST_OUT_OF_MEMORY;
 	if (c->ops->memory)
 		return have(c, &c->mem, &(struct ctx_range){ .va = va, .bytes = bytes, .kind = CTX_ALLOC },
@@ -367,9 +403,9 @@ uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes)
 	return VGPU_ST_OK;
 }
 
-int ctx_mem_may_share(const struct ctx *c, uint64_t va, uint64_t bytes)
+int ctx_mem_may_share(struct ctx *c, uint64_t va, uint64_t bytes)
 {
-	return !c->ops->memory && c->mem.n < CTX_RANGES && is_free(&c->mem, va, bytes);
+	return !c->ops->memory && c->mem.n < CTX_RANGES && is_free(&c->mem, va, bytes) && tables_room(c, va, bytes);
 }
 
 void ctx_mem_shared(struct ctx *c, uint64_t va, uint64_t bytes)
@@ -442,6 +478,8 @@ uint32_t ctx_vmm_map(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t offset
 	if (c->ops->mapping)
 		return have(c, &c->mem, &(struct ctx_range){ .va = va, .bytes = bytes, .offset = offset, .kind = CTX_VMM },
 			    c->ops->mapping(c->engine, va, bytes, offset, 1));
+	if (!tables_room(c, va, bytes))
+		return VGPU_ST_OUT_OF_MEMORY;
 	for (uint64_t k = 0; k < bytes; k += n) {
 		n = file_run(c, offset + k, bytes - k, &file);
 		if (mmap((void *)(uintptr_t)(va + k), n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, CTX_AT_PHYS,
@@ -455,6 +493,7 @@ uint32_t ctx_vmm_map(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t offset
 		}
 	}
 	insert(&c->mem, &(struct ctx_range){ .va = va, .bytes = bytes, .offset = offset, .kind = CTX_VMM });
+	ctx_account(c, 0);
 	c->ops->note_alloc(c->engine, va, bytes, ENGINE_MAPPED);
 	return VGPU_ST_OK;
 }

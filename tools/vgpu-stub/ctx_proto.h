@@ -61,6 +61,9 @@ enum { CTX_AT_KICK = 4, CTX_AT_IRQ, CTX_AT_PHYS, CTX_AT_RUN, CTX_AT_OWN /* its o
 /* What a context may have beyond what it was granted: small ones never ask, and not every allocation does. */
 #define CTX_SLACK (16ull << 20)
 
+/* Page tables of what the client has on the device. More than that the context refuses; much more than that ends it (ctxgrant.c). */
+#define CTX_TABLES_MOST(overhead, granted) ((overhead) / 4 + (granted) / 128)
+
 #define CTX_FDS (CTX_AT_END + 2u)       /* RLIMIT_NOFILE from READY on: the parent sets it */
 #define CTX_EXIT_STUCK 62              /* exit status: a call of the host's driver took longer than --kernel-timeout */
 #define CTX_CUDA_FDS 1024u              /* with a driver, which has its own: all above CTX_AT_END, where the listener is */

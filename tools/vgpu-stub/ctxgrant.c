@@ -3,6 +3,8 @@
  * The device's own account of its memory. The agent adds up what its clients have; an agent that does not, or behind QEMU a
  * guest's root in its place, could otherwise have contexts of the device's whole size side by side.
  *
+ * Page tables are somebody's as well: an honest context counts its own (ctx_mem.c), of any the kernel says what it has.
+ *
  * A context asks before it has more than CTX_SLACK (GRANT); all grants together are no more than the device has. What it
  * then really has is the kernel's word, not its own: RLIMIT_DATA follows the grant for private memory, and the blocks of its
  * physical memory are counted. Called by ctxproc.c.
@@ -16,6 +18,10 @@
 #include <unistd.h>
 
 #include "stub.h"
+
+#define TABLES_SPARE (64ull << 20)
+#define MAPS_LOOK (16ull << 30)         /* of addresses given: so often a context's page tables are looked at */
+#define TABLES_NS 50000000ull           /* and not more often than this those of all */
 
 /* Private memory that is none of the device's: what it maps before it hears a client, and the stated overhead. */
 static uint64_t own_bytes(const struct context *c)
@@ -66,17 +72,71 @@ static int limit(const struct context *c, uint64_t granted)
 #endif
 }
 
-/* Nobody can forbid it to fill its file: whoever has more of that than it was granted is found when memory is asked for. */
-static void find_greedy(struct device *d)
+/* VmPTE of proc(5): page tables of all levels. 0 where the kernel does not say. */
+static uint64_t table_bytes(const struct context *c)
 {
+	unsigned long long kib = 0;
+	char path[40], line[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", c->pid);
+	f = fopen(path, "re");
+	while (f && !kib && fgets(line, sizeof(line), f))
+		sscanf(line, "VmPTE: %llu", &kib);
+	if (f)
+		fclose(f);
+	return kib << 10;
+}
+
+/* Those of its window, its code and its own tables on top of what its client may have. */
+static uint64_t tables_most(const struct context *c)
+{
+	uint64_t window = 0;
+
+	for (uint32_t i = 0; i < c->npieces; i++)
+		window += c->pieces[i].bytes;
+	return CTX_TABLES_MOST(c->dev->config.overhead_bytes, c->granted) + window / 256 + TABLES_SPARE;
+}
+
+static void find_tables(struct context *c)
+{
+	uint64_t has = table_bytes(c), most = tables_most(c);
+
+	c->mapped = 0;
+	if (has <= most || c->dev->config.cuda_library)
+		return;
+	log_line("context %u (pid %d) has %" PRIu64 " MiB of page tables, %" PRIu64 " at most are its; killed", c->qid, c->pid, has >> 20, most >> 20);
+	ctxproc_kill(c, VGPU_ST_PROTOCOL);
+}
+
+void ctxgrant_maps(struct context *c, uint64_t bytes)
+{
+	c->mapped += bytes;
+	if (c->mapped >= MAPS_LOOK)
+		find_tables(c);
+}
+
+/*
+ * Nobody can forbid it to fill its file, or to touch what it has mapped: whoever has more of that than it was granted is found
+ * when memory is asked for, or a context.
+ */
+void ctxgrant_find_greedy(struct device *d)
+{
+	uint64_t now = clock_ns();
+	int tables = now >= d->tables_ns;
+
+	if (tables)
+		d->tables_ns = now + TABLES_NS;
 	for (uint32_t q = 0; q < STUB_QUEUES; q++) {
 		struct context *c = &d->ctx[q];
 		uint64_t has;
 
 		if (c->state != CTX_RUNNING)
 			continue;
+		if (tables)
+			find_tables(c);
 		has = physical_bytes(c);
-		if (has <= c->granted + CTX_SLACK)
+		if (c->state != CTX_RUNNING || has <= c->granted + CTX_SLACK)
 			continue;
 		log_line("context %u (pid %d) has %" PRIu64 " MiB of physical memory and was granted %" PRIu64 "; killed", q, c->pid, has >> 20,
 			 (uint64_t)(c->granted + CTX_SLACK) >> 20);
@@ -113,7 +173,7 @@ void ctxgrant_asked(struct context *c, uint64_t bytes, uint32_t id)
 	struct device *d = c->dev;
 	uint64_t others = d->granted - c->granted;
 
-	find_greedy(d);
+	ctxgrant_find_greedy(d);
 	if (c->state != CTX_RUNNING)
 		return;
 	if (bytes < c->granted && has_given_back(c, bytes))

@@ -69,9 +69,12 @@ static int allowed(struct context *c, const struct seccomp_notif *n)
 	if (s->args[2] != (PROT_READ | PROT_WRITE) ||
 	    (s->args[3] & ~(uint64_t)(MAP_POPULATE | MAP_NORESERVE)) != (MAP_SHARED | MAP_FIXED))
 		return 0;
-	if ((int)s->args[4] == CTX_AT_PHYS)
-		return inside(addr, bytes, device, VGPU_DEVICE_SPAN - VGPU_ARENA_BYTES) &&
-		       inside(offset, bytes, 0, VGPU_PHYS_SPAN);
+	if ((int)s->args[4] == CTX_AT_PHYS) {
+		if (!inside(addr, bytes, device, VGPU_DEVICE_SPAN - VGPU_ARENA_BYTES) || !inside(offset, bytes, 0, VGPU_PHYS_SPAN))
+			return 0;
+		ctxgrant_maps(c, bytes);
+		return 1;
+	}
 	if ((int)s->args[4] != CTX_AT_MAP || !c->map_allowed || c->map_done || c->next_piece >= c->npieces)
 		return 0;
 	p = &c->pieces[c->next_piece];
@@ -101,6 +104,8 @@ void ctxguard_ready(struct context *c)
 	if (ioctl(c->listener, SECCOMP_IOCTL_NOTIF_RECV, &u.n))
 		return;                         /* ENOENT: the caller died meanwhile */
 	ok = allowed(c, &u.n);
+	if (c->state != CTX_RUNNING && c->listener < 0)
+		return;                         /* killed for what it has mapped: there is nobody to answer */
 	if (!ok && ioctl(c->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &u.n.id))
 		return;                         /* it died while it asked: nothing to blame it for */
 	memset(&resp, 0, sizeof(resp));

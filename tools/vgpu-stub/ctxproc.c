@@ -333,6 +333,7 @@ static void release(struct context *c)
 	c->keys_given = NULL;
 	c->keys_given_n = c->keys_given_room = 0;
 	c->next_piece = 0;
+	c->mapped = 0;
 	c->mirrored = 0;
 	c->wait_ack = 0;
 	c->map_allowed = c->irq_changed = c->irq_by_socket = 0;
@@ -384,6 +385,7 @@ uint32_t ctxproc_create(struct device *d, uint32_t qid, const struct vgpu_ctx_cr
 
 	if (c->state != CTX_FREE)
 		return VGPU_ST_BUSY;
+	ctxgrant_find_greedy(d);
 	c->create = *create;
 	c->death_status = VGPU_ST_CONTEXT_DEAD;
 	c->death_pending = 0;

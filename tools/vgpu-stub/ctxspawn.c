@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "stub.h"
+#include "../service/signals.h"
 
 extern char **environ;
 
@@ -88,14 +89,13 @@ struct cage {
 static void child(const struct cage *k, char *const argv[], char *const envp[])
 {
 	static const char oom[] = "1000";
-	struct sigaction dfl = { .sa_handler = SIG_DFL };
 	sigset_t none;
 	int null, fd;
 	char go;
 
 	/* Signals: the parent's handlers and mask are not the context's. */
-	for (int s = 1; s < 32; s++)
-		sigaction(s, &dfl, NULL);
+	for (int s = 1; s <= SIGNALS_LAST; s++)
+		signals_set(s, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 

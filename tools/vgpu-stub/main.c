@@ -18,6 +18,7 @@
 #include "stub.h"
 
 #include "../service/notify.h"
+#include "../service/signals.h"
 
 static struct device device;
 static int quit;
@@ -52,14 +53,12 @@ static int standard_fds(void)
 
 static int watch_signals(void)
 {
-	/* The default of these is an end without order. */
-	static const int no_use[] = { SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR };
 	static struct source src = { -1, signal_ready, &src };
 	sigset_t set;
 	int fd;
 
-	for (size_t i = 0; i < sizeof(no_use) / sizeof(no_use[0]); i++)
-		signal(no_use[i], SIG_IGN);
+	signals_ignore();
+	signals_set(SIGUSR2, SIG_IGN);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);

@@ -114,6 +114,7 @@ struct context {
 	int run_fd, phys_fd, listener;
 	int err_fd;                     /* its stderr (ctxwords.c) */
 	uint64_t granted;               /* device memory, CTX_SLACK not counted */
+	uint64_t mapped;                /* addresses it was given for physical memory since its page tables were looked at */
 	struct source err_src;
 	uint64_t words_until, words_ns; /* its lines' bucket; when its pipe is looked at again, 0: as it comes */
 	int words_held;                 /* a line has been let through that is not there yet */
@@ -191,6 +192,7 @@ struct device {
 	uint32_t walls;                 /* VGPU_WALL_*, around every context */
 	uint32_t live;                  /* contexts with a process */
 	uint64_t granted;               /* device memory, to all of them (ctxgrant.c) */
+	uint64_t tables_ns;             /* when their page tables may be looked at again */
 	uint32_t next_ack;              /* ids of MAP and IRQ messages */
 };
 
@@ -276,6 +278,8 @@ void ctxproc_mirrored(struct context *c);
 
 /* ctxgrant.c: device memory of all contexts together */
 void ctxgrant_asked(struct context *c, uint64_t bytes, uint32_t id);
+void ctxgrant_maps(struct context *c, uint64_t bytes); /* it maps so much of its physical memory */
+void ctxgrant_find_greedy(struct device *d);
 void ctxgrant_end(struct context *c);                   /* it is reaped */
 uint64_t ctxgrant_least(const struct context *c);       /* its private memory with no grant at all, with the largest one */
 uint64_t ctxgrant_most(const struct context *c);

@@ -14,18 +14,16 @@
 #define STACK_ROOM 16384
 #define NOWHERE 0x7fff0000f0000000ull   /* outside of every .local window, as 32 bits too */
 
-static bool named(const char *s, const char *end)
+/* The body alone is looked at: with the rest of a module behind each function its text would be read as often as it has functions. */
+static bool named(const struct comp *c)
 {
-	const char *at = s;
-	u32 depth = 0;
+	const char *from = c->fn->body;
+	struct lex l = c->lx;
 
-	for (; s < end; s++) {
-		depth += *s == '{';
-		if (*s == '}' && !--depth)
-			break;
-	}
+	l.p = from;             /* behind the brace */
+	lex_skip_braces(&l);
 	/* with their types: a name that begins so is none */
-	return memmem(at, (size_t)(s - at), "alloca.u", 8) || memmem(at, (size_t)(s - at), "stacksave.u", 11);
+	return memmem(from, (size_t)(l.p - from), "alloca.u", 8) || memmem(from, (size_t)(l.p - from), "stacksave.u", 11);
 }
 
 /* The address of a byte of the area. */
@@ -51,7 +49,7 @@ void stack_begin(struct comp *c)
 	static const struct stmt none;
 
 	c->stack = OPND_NONE;
-	if (!named(c->fn->body, c->lx.end))
+	if (!c->fn->has_body || !named(c))
 		return;
 	c->local_bytes = (c->local_bytes + 15) & ~15ull;
 	c->stack_off = (u32)c->local_bytes;
