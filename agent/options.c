@@ -109,6 +109,15 @@ static const char help[] =
 	"\n"
 	"It prints a line \"ready: ...\" when clients may come, and ends cleanly on SIGTERM and SIGINT.\n";
 
+/* What was asked for stands there: the end, without a fault. */
+static int said(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return 1;
+	fprintf(stderr, "vgpu-agent: standard output: %s\n", strerror(errno));
+	exit(1);
+}
+
 void options_default(struct options *o)
 {
 	const char *run = getenv("XDG_RUNTIME_DIR");
@@ -309,10 +318,10 @@ static int option(struct options *o, int opt, const char *name, const char *arg)
 		return 0;
 	case 'h':
 		fputs(help, stdout);
-		return 1;
+		return said();
 	case OPT_VERSION:
 		puts("vgpu-agent " VGPU_VERSION " (" VGPU_PROTOCOLS ")");
-		return 1;
+		return said();
 	}
 	return bad("an option", "that is not known", "see vgpu-agent --help");
 }
