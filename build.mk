@@ -59,6 +59,7 @@ ABSENT  := cufft.11.16 cufft.12.16 cusparse.12.10 cusolver.11.9 cusolver.12.9
 TURN    := $(wildcard libcuda-lite/turn/*.c)
 LINK    := $(wildcard libcuda-lite/link/*.c) $(CUBIN)
 FRONT   := libcuda-lite/front/front.c
+RTC     := libcuda-lite/front/clang.c libcuda-lite/front/clang_options.c
 AGENT   := $(wildcard agent/*.c)
 
 # the last two are empty: ours need no such part, and kernels that launch kernels are not supported
@@ -370,7 +371,7 @@ define front_rule
 $(O)/front$(1)/%.o: %.c
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS) $$(PIC) -DFRONT_MAJOR=$(1) -c -o $$@ $$<
-$(B)/lib/libnvrtc.so.$(1): $(call objs,front$(1),libcuda-lite/front/nvrtc.c $(FRONT) $(CUBIN))
+$(B)/lib/libnvrtc.so.$(1): $(call objs,front$(1),libcuda-lite/front/nvrtc.c $(RTC) $(FRONT) $(CUBIN))
 $(B)/lib/libnvJitLink.so.$(1): $(call objs,front$(1),libcuda-lite/front/nvjitlink.c $(FRONT) $(LINK))
 $(foreach n,nvrtc nvJitLink,$(B)/lib/lib$(n).so.$(1)): $(B)/lib/lib%.so.$(1): linker/lib%.$(1).map
 	@mkdir -p $$(@D)

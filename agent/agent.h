@@ -49,6 +49,7 @@ struct options {
 	int admission;                  /* 1: only who is admitted comes in, until vgpu ctl says otherwise */
 	uint64_t client_memory;         /* 0: as much as the device has */
 	uint64_t uid_memory, container_memory;  /* 0: the same */
+	uint32_t uid_compute, container_compute;        /* thousandths of the device's time; 0: all of it */
 	uint64_t client_window;
 	uint64_t windows;               /* of all clients together; 0: half of the machine's memory */
 	uint64_t uid_windows, container_windows;        /* 0: 7/8 of that */

@@ -74,9 +74,10 @@ uint64_t allot_of(const struct client *c, enum vgpu_allot what, uint64_t otherwi
 static struct limit share(const struct client *c, int kind)
 {
 	const struct tenant *t = kind == TENANT_KINDS ? NULL : c->tenant[kind];
-	uint64_t v = kind == TENANT_KINDS ? c->allotted[VGPU_ALLOT_COMPUTE] : allot_together(t, VGPU_ALLOT_COMPUTE, 0);
+	uint64_t v = kind == TENANT_KINDS ? c->allotted[VGPU_ALLOT_COMPUTE] :
+		     allot_together(t, VGPU_ALLOT_COMPUTE, kind == TENANT_USER ? agent.opt.uid_compute : agent.opt.container_compute);
 
-	if (!v)
+	if (!v || (kind != TENANT_KINDS && !t))
 		return (struct limit){ 0 };
 	return (struct limit){ v, (uint64_t)(kind + 1) << 32 | (kind == TENANT_KINDS ? c->id : kind == TENANT_USER ? c->uid : tenant_number(t)) };
 }

@@ -74,6 +74,8 @@ int control_limits(char *why, size_t n)
 	now->uid_clients = o.uid_clients;
 	now->container_clients = o.container_clients;
 	now->client_memory = o.client_memory;
+	now->uid_compute = o.uid_compute;
+	now->container_compute = o.container_compute;
 	now->quarantine_faults = o.quarantine_faults;
 	now->quarantine_refusals = o.quarantine_refusals;
 	now->quarantine_seconds = o.quarantine_seconds;

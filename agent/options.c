@@ -14,7 +14,7 @@
 
 enum { OPT_DEVICE = 256, OPT_LISTEN, OPT_ALSO, OPT_PIDFILE, OPT_CPU, OPT_MODE, OPT_MAX_CONTEXTS, OPT_MAX_CLIENTS,
        OPT_CLIENT_MEMORY, OPT_CLIENT_WINDOW, OPT_WINDOWS, OPT_UID_CLIENTS, OPT_SPIN_US, OPT_NO_HUGE, OPT_NO_SECCOMP,
-       OPT_VFIO, OPT_NOIOMMU, OPT_UID_WINDOWS, OPT_UID_MEMORY, OPT_BOX_CLIENTS, OPT_BOX_WINDOWS, OPT_BOX_MEMORY, OPT_LIMITS,
+       OPT_VFIO, OPT_NOIOMMU, OPT_UID_WINDOWS, OPT_UID_MEMORY, OPT_BOX_CLIENTS, OPT_BOX_WINDOWS, OPT_BOX_MEMORY, OPT_UID_COMPUTE, OPT_BOX_COMPUTE, OPT_LIMITS,
        OPT_Q_FAULTS, OPT_Q_REFUSALS, OPT_Q_SECONDS, OPT_CONNECT_RATE, OPT_CONTEXT_RATE, OPT_ADMISSION,
        OPT_LOG_LEVEL, OPT_REPLACE, OPT_BIND, OPT_UNBIND, OPT_MODULES, OPT_RUN, OPT_HELP, OPT_VERSION };
 
@@ -33,6 +33,8 @@ static const struct option table[] = {
 	{ "windows", 1, NULL, OPT_WINDOWS },
 	{ "uid-windows", 1, NULL, OPT_UID_WINDOWS },
 	{ "uid-memory", 1, NULL, OPT_UID_MEMORY },
+	{ "uid-compute", 1, NULL, OPT_UID_COMPUTE },
+	{ "container-compute", 1, NULL, OPT_BOX_COMPUTE },
 	{ "container-clients", 1, NULL, OPT_BOX_CLIENTS },
 	{ "container-windows", 1, NULL, OPT_BOX_WINDOWS },
 	{ "container-memory", 1, NULL, OPT_BOX_MEMORY },
@@ -92,6 +94,7 @@ static const char help[] =
 	"  --client-memory S   device memory of one process, K M G T [all of the device]\n"
 	"  --client-window S   shared and pinned memory of one process [4G, at most 256G]\n"
 	"  --uid-memory S, --container-memory S    of one user, of one container [all of the device]\n"
+	"  --uid-compute P, --container-compute P  of the device's time, like 25% [100%]\n"
 	"  --windows S         of all processes together [half of this machine's memory]\n"
 	"  --uid-windows S, --container-windows S  of one user, of one container [7/8 of that]\n"
 	"  --quarantine-faults N, --quarantine-refusals N  within a minute hold a user, out of one\n"
@@ -109,6 +112,15 @@ static const char help[] =
 	"  -h, --help          this text           --version\n"
 	"\n"
 	"It prints a line \"ready: ...\" when clients may come, and ends cleanly on SIGTERM and SIGINT.\n";
+
+/* What was asked for stands there: the end, without a fault. */
+static int said(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return 1;
+	fprintf(stderr, "vgpu-agent: standard output: %s\n", strerror(errno));
+	exit(1);
+}
 
 void options_default(struct options *o)
 {
@@ -150,6 +162,22 @@ static int number(const char *s, unsigned long min, unsigned long max, unsigned 
 	if (*s < '0' || *s > '9' || *end || errno || v < min || v > max)
 		return -1;
 	*out = (unsigned)v;
+	return 0;
+}
+
+/* "25%" in thousandths; all of it is no limit. */
+static int percent(const char *s, uint32_t *permille)
+{
+	char text[8];
+	unsigned v;
+
+	if (strlen(s) < 2 || strlen(s) > 4 || s[strlen(s) - 1] != '%')
+		return -1;
+	memcpy(text, s, strlen(s) + 1);
+	text[strlen(s) - 1] = 0;
+	if (number(text, 1, 100, &v))
+		return -1;
+	*permille = v == 100 ? 0 : v * 10;
 	return 0;
 }
 
@@ -233,6 +261,10 @@ static int option(struct options *o, int opt, const char *name, const char *arg)
 		return size(arg, VGPU_TIB, &o->uid_memory) ? bad(name, arg, "a size up to 1T is needed, like 8G") : 0;
 	case OPT_BOX_MEMORY:
 		return size(arg, VGPU_TIB, &o->container_memory) ? bad(name, arg, "a size up to 1T is needed, like 8G") : 0;
+	case OPT_UID_COMPUTE:
+		return percent(arg, &o->uid_compute) ? bad(name, arg, "a share of the device's time up to 100%, like 25%") : 0;
+	case OPT_BOX_COMPUTE:
+		return percent(arg, &o->container_compute) ? bad(name, arg, "a share of the device's time up to 100%, like 25%") : 0;
 	case OPT_UID_WINDOWS:
 		return size(arg, 64 * VGPU_TIB, &o->uid_windows) ? bad(name, arg, "a size is needed, like 16G") : 0;
 	case OPT_BOX_WINDOWS:
@@ -310,10 +342,10 @@ static int option(struct options *o, int opt, const char *name, const char *arg)
 		return 0;
 	case 'h':
 		fputs(help, stdout);
-		return 1;
+		return said();
 	case OPT_VERSION:
 		puts("vgpu-agent " VGPU_VERSION " (" VGPU_PROTOCOLS ")");
-		return 1;
+		return said();
 	}
 	return bad("an option", "that is not known", "see vgpu-agent --help");
 }
@@ -323,7 +355,7 @@ static int may_change(int opt)
 {
 	switch (opt) {
 	case OPT_MAX_CONTEXTS: case OPT_MAX_CLIENTS: case OPT_UID_CLIENTS: case OPT_BOX_CLIENTS:
-	case OPT_CLIENT_MEMORY: case OPT_UID_MEMORY: case OPT_BOX_MEMORY:
+	case OPT_CLIENT_MEMORY: case OPT_UID_MEMORY: case OPT_BOX_MEMORY: case OPT_UID_COMPUTE: case OPT_BOX_COMPUTE:
 	case OPT_WINDOWS: case OPT_UID_WINDOWS: case OPT_BOX_WINDOWS: case OPT_LOG_LEVEL:
 	case OPT_Q_FAULTS: case OPT_Q_REFUSALS: case OPT_Q_SECONDS: case OPT_CONNECT_RATE: case OPT_CONTEXT_RATE:
 		return 1;
@@ -383,6 +415,8 @@ int options_limits(struct options *o, char *why, size_t n)
 	return 0;
 }
 
+static unsigned share_of(uint32_t permille) { return permille ? permille / 10 : 100; }
+
 void options_say(const struct options *o, char *text, size_t n)
 {
 	const uint64_t mib[] = { o->client_memory >> 20, o->uid_memory >> 20, o->container_memory >> 20, o->windows >> 20,
@@ -390,9 +424,9 @@ void options_say(const struct options *o, char *text, size_t n)
 
 	snprintf(text, n, "max-contexts %u, max-clients %u, uid-clients %u, container-clients %u, MiB (0: all there is, or 7/8): "
 		 "client-memory %llu, uid-memory %llu, container-memory %llu, windows %llu, uid-windows %llu, "
-		 "container-windows %llu; quarantine-faults %u, -refusals %u, -seconds %u, connect-rate %u, context-rate %u; log-level %s", o->max_contexts, o->max_clients, o->uid_clients, o->container_clients,
+		 "container-windows %llu; uid-compute %u%%, container-compute %u%%; quarantine-faults %u, -refusals %u, -seconds %u, connect-rate %u, context-rate %u; log-level %s", o->max_contexts, o->max_clients, o->uid_clients, o->container_clients,
 		 (unsigned long long)mib[0], (unsigned long long)mib[1], (unsigned long long)mib[2], (unsigned long long)mib[3],
-		 (unsigned long long)mib[4], (unsigned long long)mib[5], o->quarantine_faults, o->quarantine_refusals, o->quarantine_seconds,
+		 (unsigned long long)mib[4], (unsigned long long)mib[5], share_of(o->uid_compute), share_of(o->container_compute), o->quarantine_faults, o->quarantine_refusals, o->quarantine_seconds,
 		 o->connect_rate, o->context_rate, levels[o->log_level]);
 }
 

@@ -128,6 +128,14 @@ static inline void vgpu_why_not_permitted(const char *path, char *why, size_t n,
 	}
 }
 
+/* Something else than a socket lies there: connect() has the same word for it. */
+static inline int vgpu_no_socket(const char *path)
+{
+	struct stat st;
+
+	return syscall(SYS_stat, path, &st) == 0 && !S_ISSOCK(st.st_mode);
+}
+
 /* Who holds the listening socket, and does he run? Only what /proc says. */
 static inline void vgpu_why_hung(int fd, const char *path, char *why, size_t n, char *fix, size_t m)
 {
@@ -183,6 +191,11 @@ static inline enum vgpu_reach vgpu_reach_words(const char *path, int err, int fd
 		snprintf(fix, m, "start vgpu-agent --listen %s, or run the program as: vgpu run -- CMD", path);
 		break;
 	case VGPU_REACH_NOBODY:
+		if (vgpu_no_socket(path)) {
+			snprintf(why, n, "%s: that is no socket", path);
+			snprintf(fix, m, "VGPU_AGENT names an agent's socket, like /run/vgpu/agent.sock; unset it to have the usual places tried");
+			break;
+		}
 		snprintf(why, n, "%s: nobody listens: the agent that made this socket is gone", path);
 		snprintf(fix, m, "start vgpu-agent --listen %s, or run the program as: vgpu run -- CMD", path);
 		break;
@@ -221,7 +234,10 @@ static inline enum vgpu_reach vgpu_reach_words(const char *path, int err, int fd
 		break;
 	case VGPU_REACH_ERROR:
 		snprintf(why, n, "%s: %s", path, strerror(-err));
-		snprintf(fix, m, "run vgpu doctor");
+		if (err == -ENAMETOOLONG)
+			snprintf(fix, m, "a socket's path has %zu characters at most", sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
+		else
+			snprintf(fix, m, "run vgpu doctor");
 		break;
 	}
 	return is;

@@ -193,7 +193,10 @@ static int await_answer(void)
 	int n = until_readable(&left, ANSWER_MS);
 
 	if (n == 0) {
-		vg_say("vgpu-agent has not answered for %u s; waiting", ANSWER_MS / 1000);
+		char why[256], fix[256];
+
+		vgpu_why_hung(vg.sock, "vgpu-agent", why, sizeof why, fix, sizeof fix);
+		vg_say("%s; waiting for it (%s)", why, fix);
 		n = until_readable(&left, left);
 	}
 	return n > 0 ? 0 : n ? n : -ETIMEDOUT;

@@ -164,7 +164,7 @@ static void *look_for(const char *soname)
 	return h ? h : try_list(folders, "", soname);
 }
 
-void *front_open(const char *soname, const char *other, const char *variable, const char *package)
+void *front_open(const char *soname, const char *other, const char *variable)
 {
 	const char *named = getenv(variable);
 	void *h;
@@ -178,10 +178,10 @@ void *front_open(const char *soname, const char *other, const char *variable, co
 	h = try_file(vgpu_front_path);
 	if (!h)
 		h = look_for(soname);
-	if (!h && other)
-		h = look_for(other);
-	if (!h)
-		front_say("%s: NVIDIA's own, which ours stands in front of, is not found: pip install %s, or name its file in %s",
-			  soname, package, variable);
-	return h;
+	return h || !other ? h : look_for(other);
+}
+
+void front_absent(const char *soname, const char *variable, const char *package, const char *also)
+{
+	front_say("%s: NVIDIA's own, which ours stands in front of, is not found: pip install %s, or name its file in %s%s", soname, package, variable, also);
 }

@@ -11,8 +11,10 @@
 #define FRONT_PATH 4096
 extern __attribute__((visibility("default"))) char vgpu_front_path[FRONT_PATH];
 
-/* NVIDIA's library of that name, or of the other one (may be NULL), or NULL after one line that says what to install. variable: names its file. */
-void *front_open(const char *soname, const char *other, const char *variable, const char *package);
+/* NVIDIA's library of that name, or of the other one (may be NULL), or NULL. variable: names its file; it is said where that cannot be loaded. */
+void *front_open(const char *soname, const char *other, const char *variable);
+/* One line that says what to install; also: " ...", what else there is. */
+void front_absent(const char *soname, const char *variable, const char *package, const char *also);
 /* The folder of headers beside the library that front_open found, in wheels and toolkits; NULL: there is none. */
 const char *front_headers(void);
 void *front_symbol(void *library, const char *name);

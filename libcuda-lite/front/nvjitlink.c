@@ -53,7 +53,9 @@ static call_fn find(const char *name)
 	call_fn f = NULL;
 
 	if (!__atomic_load_n(&tried, __ATOMIC_ACQUIRE)) {
-		lib = front_open(SONAME, NULL, "VGPU_NVJITLINK", PACKAGE);
+		lib = front_open(SONAME, NULL, "VGPU_NVJITLINK");
+		if (!lib && !getenv("VGPU_NVJITLINK"))
+			front_absent(SONAME, "VGPU_NVJITLINK", PACKAGE, "");
 		__atomic_store_n(&tried, 1, __ATOMIC_RELEASE);
 	}
 	if (lib)

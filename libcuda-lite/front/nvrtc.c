@@ -2,7 +2,7 @@
 /*
  * libnvrtc.so.11.2, .12 and .13 in front of NVIDIA's own, which compiles CUDA C++. A real architecture (sm_80) becomes the virtual
  * one (compute_80), so NVIDIA's stops at PTX, and GetCUBIN gives that PTX in a cubin's place (vgpu_cubin.h). LTO-IR is left as
- * it is. The ABI is that of NVRTC's public header.
+ * it is. Where NVIDIA's is not installed, or VGPU_NVRTC=clang, clang compiles (clang.h). The ABI is that of NVRTC's public header.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../../fw-protocol/vgpu_cubin.h"
+#include "clang.h"
 #include "front.h"
 
 #define PUBLIC __attribute__((visibility("default")))
@@ -21,31 +22,38 @@
 #define OTHER (FRONT_MAJOR == 11 ? NULL : FRONT_MAJOR == 13 ? "libnvrtc.so.12" : "libnvrtc.so.13")
 #define PACKAGE (FRONT_MAJOR == 13 ? "nvidia-cuda-nvrtc" : "nvidia-cuda-nvrtc-cu" TEXT(FRONT_MAJOR))
 
-/* nvrtcResult */
-enum { SUCCESS, OUT_OF_MEMORY, CREATION_FAILURE, INVALID_INPUT, INVALID_PROGRAM, INVALID_OPTION, COMPILATION, INTERNAL_ERROR = 11 };
-
 #define ALIVE 0x6374726eu
 struct program {
 	uint32_t alive;
 	unsigned target, maxrregcount, relocatable;     /* target 0: virtual, there is no cubin */
 	char suffix;
-	void *own;                                      /* NVIDIA's */
+	void *own;                                      /* NVIDIA's, or NULL */
+	struct clang *clang;                            /* or NULL */
 	char *name, *ptx;
 	size_t ptx_bytes;
 };
 
 typedef int (*call_fn)(void *a, void *b, void *c, void *d, void *e, void *f);
 
+static void *nvidias;
+static int by_clang;
+
 static void *library(void)
 {
-	static void *lib;
 	static int tried;
+	const char *named = getenv("VGPU_NVRTC");
 
 	if (!__atomic_load_n(&tried, __ATOMIC_ACQUIRE)) {       /* twice at once is harmless: dlopen counts */
-		lib = front_open(SONAME, OTHER, "VGPU_NVRTC", PACKAGE);
+		int wanted = named && !strcmp(named, "clang");
+
+		nvidias = wanted ? NULL : front_open(SONAME, OTHER, "VGPU_NVRTC");
+		wanted |= !named || !*named;
+		by_clang = !nvidias && wanted && clang_there();
+		if (!nvidias && !by_clang && wanted)
+			front_absent(SONAME, "VGPU_NVRTC", PACKAGE, "; or apt install clang");
 		__atomic_store_n(&tried, 1, __ATOMIC_RELEASE);
 	}
-	return lib;
+	return nvidias;
 }
 
 static call_fn find(const char *name)
@@ -71,6 +79,12 @@ static struct program *of(void *prog)
 	return p && p->alive == ALIVE ? p : NULL;
 }
 
+static int theirs_alone(const char *name)
+{
+	front_say("%s: clang has nothing of the kind: pip install %s", name, PACKAGE);
+	return INTERNAL_ERROR;
+}
+
 /* ---- calls that name no program, and those that are theirs with our program taken off ---- */
 
 #define PLAIN(name) PUBLIC int name(void *a, void *b, void *c, void *d, void *e, void *f); \
@@ -79,18 +93,13 @@ static struct program *of(void *prog)
 	PUBLIC int name(void *prog, void *b, void *c) \
 	{ \
 		struct program *p = of(prog); \
-		return p ? THEIRS(#name, p->own, b, c, 0, 0, 0) : INVALID_PROGRAM; \
+		return !p ? INVALID_PROGRAM : p->clang ? theirs_alone(#name) : THEIRS(#name, p->own, b, c, 0, 0, 0); \
 	}
-PLAIN(nvrtcVersion)
-PLAIN(nvrtcGetNumSupportedArchs)
-PLAIN(nvrtcGetSupportedArchs)
 PLAIN(nvrtcGetPCHHeapSize)
 PLAIN(nvrtcSetPCHHeapSize)
 PLAIN(nvrtcGetBundledHeadersInfo)
 PLAIN(nvrtcInstallBundledHeaders)
 PLAIN(nvrtcRemoveBundledHeaders)
-FORWARD(nvrtcGetPTXSize)
-FORWARD(nvrtcGetPTX)
 FORWARD(nvrtcGetLTOIRSize)
 FORWARD(nvrtcGetLTOIR)
 FORWARD(nvrtcGetOptiXIRSize)
@@ -99,10 +108,6 @@ FORWARD(nvrtcGetNVVMSize)
 FORWARD(nvrtcGetNVVM)
 FORWARD(nvrtcGetTileIRSize)
 FORWARD(nvrtcGetTileIR)
-FORWARD(nvrtcGetProgramLogSize)
-FORWARD(nvrtcGetProgramLog)
-FORWARD(nvrtcAddNameExpression)
-FORWARD(nvrtcGetLoweredName)
 FORWARD(nvrtcGetPCHCreateStatus)
 FORWARD(nvrtcGetPCHHeapSizeRequired)
 FORWARD(nvrtcSetFlowCallback)
@@ -110,11 +115,94 @@ FORWARD(nvrtcSetFlowCallback)
 PUBLIC const char *nvrtcGetErrorString(int result);
 PUBLIC const char *nvrtcGetErrorString(int result)
 {
+	static const char *const names[] = { "NVRTC_SUCCESS", "NVRTC_ERROR_OUT_OF_MEMORY", "NVRTC_ERROR_PROGRAM_CREATION_FAILURE", "NVRTC_ERROR_INVALID_INPUT",
+		"NVRTC_ERROR_INVALID_PROGRAM", "NVRTC_ERROR_INVALID_OPTION", "NVRTC_ERROR_COMPILATION", "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE",
+		"NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION", "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION",
+		"NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID", "NVRTC_ERROR_INTERNAL_ERROR" };
 	const char *(*f)(int) = NULL;
-	void *lib = library(), *p = lib ? front_symbol(lib, "nvrtcGetErrorString") : NULL;
+	void *theirs = library(), *p = theirs ? front_symbol(theirs, "nvrtcGetErrorString") : NULL;
 
 	memcpy(&f, &p, sizeof(f));
-	return f ? f(result) : result ? "NVRTC_ERROR_INTERNAL_ERROR: NVIDIA's NVRTC is not there" : "NVRTC_SUCCESS";
+	if (f)
+		return f(result);
+	if (result == INTERNAL_ERROR && !by_clang)
+		return "NVRTC_ERROR_INTERNAL_ERROR: NVIDIA's NVRTC is not there";
+	return result >= 0 && (size_t)result < sizeof(names) / sizeof(names[0]) ? names[result] : "NVRTC_ERROR unknown";
+}
+
+/* ---- what clang answers in their place ---- */
+
+PUBLIC int nvrtcVersion(int *major, int *minor);
+PUBLIC int nvrtcVersion(int *major, int *minor)
+{
+	library();
+	if (!by_clang)
+		return THEIRS("nvrtcVersion", major, minor, 0, 0, 0, 0);
+	if (!major || !minor)
+		return INVALID_INPUT;
+	*major = FRONT_MAJOR;           /* as libcudart beside it says */
+	*minor = FRONT_MAJOR == 13 ? 1 : 8;
+	return SUCCESS;
+}
+
+PUBLIC int nvrtcGetNumSupportedArchs(int *n);
+PUBLIC int nvrtcGetNumSupportedArchs(int *n)
+{
+	library();
+	if (!by_clang)
+		return THEIRS("nvrtcGetNumSupportedArchs", n, 0, 0, 0, 0, 0);
+	return n ? *n = clang_archs(NULL), SUCCESS : INVALID_INPUT;
+}
+
+PUBLIC int nvrtcGetSupportedArchs(int *to);
+PUBLIC int nvrtcGetSupportedArchs(int *to)
+{
+	library();
+	if (!by_clang)
+		return THEIRS("nvrtcGetSupportedArchs", to, 0, 0, 0, 0, 0);
+	return to ? clang_archs(to), SUCCESS : INVALID_INPUT;
+}
+
+/* Text with its NUL, and its size, by the two calls that there are of each. */
+#define GIVEN(what, text) \
+	PUBLIC int nvrtcGet##what##Size(void *prog, size_t *size); \
+	PUBLIC int nvrtcGet##what##Size(void *prog, size_t *size) \
+	{ \
+		struct program *p = of(prog); \
+		if (!p) \
+			return INVALID_PROGRAM; \
+		if (!p->clang) \
+			return THEIRS("nvrtcGet" #what "Size", p->own, size, 0, 0, 0, 0); \
+		return size ? *size = strlen(text(p->clang)) + 1, SUCCESS : INVALID_INPUT; \
+	} \
+	PUBLIC int nvrtcGet##what(void *prog, char *to); \
+	PUBLIC int nvrtcGet##what(void *prog, char *to) \
+	{ \
+		struct program *p = of(prog); \
+		if (!p) \
+			return INVALID_PROGRAM; \
+		if (!p->clang) \
+			return THEIRS("nvrtcGet" #what, p->own, to, 0, 0, 0, 0); \
+		return to ? strcpy(to, text(p->clang)), SUCCESS : INVALID_INPUT; \
+	}
+GIVEN(PTX, clang_ptx)
+GIVEN(ProgramLog, clang_log)
+
+PUBLIC int nvrtcAddNameExpression(void *prog, const char *expression);
+PUBLIC int nvrtcAddNameExpression(void *prog, const char *expression)
+{
+	struct program *p = of(prog);
+
+	return !p ? INVALID_PROGRAM : p->clang ? clang_add_name(p->clang, expression) : THEIRS("nvrtcAddNameExpression", p->own, expression, 0, 0, 0, 0);
+}
+
+PUBLIC int nvrtcGetLoweredName(void *prog, const char *expression, const char **lowered);
+PUBLIC int nvrtcGetLoweredName(void *prog, const char *expression, const char **lowered)
+{
+	struct program *p = of(prog);
+
+	return !p ? INVALID_PROGRAM : p->clang ? clang_lowered(p->clang, expression, lowered) :
+		THEIRS("nvrtcGetLoweredName", p->own, expression, lowered, 0, 0, 0);
 }
 
 /* ---- a program's life ---- */
@@ -130,7 +218,8 @@ PUBLIC int nvrtcCreateProgram(void **prog, const char *src, const char *name, in
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return OUT_OF_MEMORY;
-	err = THEIRS("nvrtcCreateProgram", &p->own, src, name, n, headers, names);
+	library();
+	err = by_clang ? clang_create(&p->clang, src, name, n, headers, names) : THEIRS("nvrtcCreateProgram", &p->own, src, name, n, headers, names);
 	if (err) {
 		free(p);
 		return err;
@@ -145,11 +234,14 @@ PUBLIC int nvrtcDestroyProgram(void **prog);
 PUBLIC int nvrtcDestroyProgram(void **prog)
 {
 	struct program *p = prog ? of(*prog) : NULL;
-	int err;
+	int err = SUCCESS;
 
 	if (!p)
 		return INVALID_PROGRAM;
-	err = THEIRS("nvrtcDestroyProgram", &p->own, 0, 0, 0, 0, 0);
+	if (p->clang)
+		clang_destroy(p->clang);
+	else
+		err = THEIRS("nvrtcDestroyProgram", &p->own, 0, 0, 0, 0, 0);
 	p->alive = 0;
 	free(p->name);
 	free(p->ptx);
@@ -230,17 +322,17 @@ PUBLIC int nvrtcCompileProgram(void *prog, int n, const char *const *options)
 		snprintf(include, sizeof(include), "--include-path=%s", front_headers());
 		o[k++] = include;
 	}
-	err = THEIRS("nvrtcCompileProgram", p->own, k, o, 0, 0, 0);
+	err = p->clang ? clang_compile(p->clang, k, o) : THEIRS("nvrtcCompileProgram", p->own, k, o, 0, 0, 0);
 	free(o);
 	if (err || !p->target)
 		return err;
-	err = THEIRS("nvrtcGetPTXSize", p->own, &p->ptx_bytes, 0, 0, 0, 0);
+	err = nvrtcGetPTXSize(p, &p->ptx_bytes);
 	if (err)
 		return err;
 	p->ptx = malloc(p->ptx_bytes + 1);
 	if (!p->ptx)
 		return OUT_OF_MEMORY;
-	err = THEIRS("nvrtcGetPTX", p->own, p->ptx, 0, 0, 0, 0);
+	err = nvrtcGetPTX(p, p->ptx);
 	p->ptx[p->ptx_bytes] = 0;
 	p->ptx_bytes = strlen(p->ptx);
 	return err;

@@ -6,7 +6,9 @@
 #ifndef CUDA_LITE_CUCOMPLEX_H
 #define CUDA_LITE_CUCOMPLEX_H
 
+#ifndef __CUDACC_RTC__
 #include <math.h>
+#endif
 
 #include "vector_functions.h"
 

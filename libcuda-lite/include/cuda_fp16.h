@@ -10,9 +10,11 @@
 #ifndef CUDA_LITE_CUDA_FP16_H
 #define CUDA_LITE_CUDA_FP16_H
 
+#ifndef __CUDACC_RTC__
 #include "cuda_runtime.h"
+#endif
 
-#ifdef __cplusplus
+#if defined(__cplusplus) && !defined(__CUDACC_RTC__)
 #include <math.h>
 #include <string.h>
 #endif

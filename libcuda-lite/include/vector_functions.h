@@ -39,6 +39,18 @@ CUDA_LITE_MAKE(float, float)
 CUDA_LITE_MAKE(double, double)
 
 #undef CUDA_LITE_MAKE
+
+#define CUDA_LITE_MAKE4(type, base) \
+	CUDA_LITE_FN base##4_16a make_##base##4_16a(type x, type y, type z, type w) \
+	{ base##4_16a v; v.x = x; v.y = y; v.z = z; v.w = w; return v; } \
+	CUDA_LITE_FN base##4_32a make_##base##4_32a(type x, type y, type z, type w) \
+	{ base##4_32a v; v.x = x; v.y = y; v.z = z; v.w = w; return v; }
+CUDA_LITE_MAKE4(long, long)
+CUDA_LITE_MAKE4(unsigned long, ulong)
+CUDA_LITE_MAKE4(long long, longlong)
+CUDA_LITE_MAKE4(unsigned long long, ulonglong)
+CUDA_LITE_MAKE4(double, double)
+#undef CUDA_LITE_MAKE4
 #undef CUDA_LITE_FN
 
 #endif

@@ -33,6 +33,19 @@ CUDA_LITE_VECTORS(double, double, 16, 16);
 
 #undef CUDA_LITE_VECTORS
 
+/* CUDA 13 has four elements of eight bytes by their alignment, too. */
+#define CUDA_LITE_VECTOR4(type, base) \
+	struct __attribute__((aligned(16))) base##4_16a { type x, y, z, w; }; \
+	struct __attribute__((aligned(32))) base##4_32a { type x, y, z, w; }; \
+	typedef struct base##4_16a base##4_16a; \
+	typedef struct base##4_32a base##4_32a
+CUDA_LITE_VECTOR4(long, long);
+CUDA_LITE_VECTOR4(unsigned long, ulong);
+CUDA_LITE_VECTOR4(long long, longlong);
+CUDA_LITE_VECTOR4(unsigned long long, ulonglong);
+CUDA_LITE_VECTOR4(double, double);
+#undef CUDA_LITE_VECTOR4
+
 /* In C++ an unset dimension is 1, and dim3 converts from int and from uint3. */
 struct dim3 {
 	unsigned int x, y, z;

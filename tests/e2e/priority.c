@@ -115,12 +115,24 @@ int main(void)
 	if (even != 0)
 		e2e_fail("%u blocks of a grid in the same stream", even);
 
-	/* an urgent grid on every core that waits for one that is not urgent */
+	/* among those that are urgent, the most urgent first */
+	v.priority = -1;
+	CK(cuStreamSetAttribute(plain2, CU_LAUNCH_ATTRIBUTE_PRIORITY, &v));
+	even = beside(plain, plain2);
+	ahead = beside(plain2, urgent);
+	printf("priority: %u blocks beside a stream of -1, and %u of that one beside a stream of -5\n", even, ahead);
+	v.priority = 0;
+	CK(cuStreamSetAttribute(plain2, CU_LAUNCH_ATTRIBUTE_PRIORITY, &v));
+	even = beside(plain, plain2);
+	if (ahead * 2 > even)
+		e2e_fail("beside a stream of -5 one of -1 gets %u blocks done, beside an equal one %u", ahead, even);
+
+	/* an urgent grid on every core that waits for one that is not urgent, and that is too large to run at once where it is launched */
 	CK(cuMemAllocHost((void **)&flag, 64));
 	*flag = 0;
 	void *args[] = { &flag };
 	CK(cuLaunchKernel(await, 64, 1, 1, 1, 1, 1, 0, urgent, args, NULL));
-	CK(cuLaunchKernel(raise, 1, 1, 1, 1, 1, 1, 0, plain, args, NULL));
+	CK(cuLaunchKernel(raise, 64, 1, 1, 64, 1, 1, 0, plain, args, NULL));
 	CK(cuStreamSynchronize(urgent));
 	CK(cuCtxDestroy(ctx));
 	return e2e_end("priorities %d to %d", least, greatest);

@@ -54,18 +54,39 @@ static void listen_to(enum ggml_log_level level, const char *text, void *data)
 		fputs(text, stderr);
 }
 
+/* LLM_RPC=LIBRARY,ENDPOINT,...: the device is that of llama.cpp's RPC servers there. 0: there are none */
+static int servers(void)
+{
+	char *list = getenv("LLM_RPC"), *save = NULL, *at = list ? strtok_r(list, ",", &save) : NULL;
+	ggml_backend_reg_t lib = at ? ggml_backend_load(at) : NULL;
+	ggml_backend_reg_t (*add)(const char *);
+
+	if (!at)
+		return 0;
+	add = lib ? (ggml_backend_reg_t (*)(const char *))ggml_backend_reg_get_proc_address(lib, "ggml_backend_rpc_add_server") : NULL;
+	if (!add)
+		lm_die("%s is no RPC backend", at);
+	while ((at = strtok_r(NULL, ",", &save)) != NULL)
+		ggml_backend_register(add(at));
+	return 1;
+}
+
 const char *lm_start(const char *backends)
 {
+	const char *kind = "CUDA";
+
 	llama_log_set(listen_to, NULL);
 	ggml_backend_load_all_from_path(backends);
 	llama_backend_init();
+	if (servers())
+		kind = "RPC";
 	for (size_t i = 0; i < ggml_backend_dev_count(); i++) {
 		ggml_backend_dev_t d = ggml_backend_dev_get(i);
 
-		if (!strncmp(ggml_backend_dev_name(d), "CUDA", 4))
+		if (!strncmp(ggml_backend_dev_name(d), kind, strlen(kind)))
 			return ggml_backend_dev_description(d);
 	}
-	lm_die("ggml sees no CUDA device");
+	lm_die("ggml sees no %s device", kind);
 }
 
 static void context(struct lm *m, enum lm_side side, const struct lm_options *o)

@@ -42,7 +42,7 @@ struct lm_error { double num, den, max; size_t n; };
 double lm_now(void);
 _Noreturn void lm_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Backends of a folder, once; dies where ggml sees no CUDA device. Returns its description. */
+/* Backends of a folder, once; dies where ggml sees no CUDA device, or no RPC server where LLM_RPC names some (rpc.sh). Returns its description. */
 const char *lm_start(const char *backends);
 
 /* A model with every layer on one side; the CPU side is the package's CPU backend and nothing else. */

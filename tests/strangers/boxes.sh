@@ -3,7 +3,7 @@
 # Debian's podman, as root and as a user who is nobody's friend, and bubblewrap, with a container that has a C library and nothing of ours: vgpu cdi
 # generate is all that they get. Packages are unpacked into the build, not installed; what podman wants of /etc, /run and cgroups it finds in a mount
 # namespace of the test's own.
-#   tests/strangers/boxes.sh BUILD [NAME...]      default: podman user bwrap
+#   tests/strangers/boxes.sh BUILD [NAME...]      default: podman user bwrap ollama
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 B=$(cd "$1" && pwd)
@@ -11,7 +11,7 @@ shift
 [ $# -gt 0 ] || [ "${VGPU_TEST_STRANGERS:-}" = 1 ] || { echo "skip boxes: 20 MB of Debian's packages: VGPU_TEST_STRANGERS=1 asks for them, or tests/strangers/boxes.sh BUILD NAME"; exit 0; }
 [ "$(id -u)" = 0 ] || { echo "skip boxes: not root"; exit 0; }
 P=$B/test/boxes
-[ $# -gt 0 ] || set -- podman user bwrap
+[ $# -gt 0 ] || set -- podman user bwrap ollama
 if [ ! -e "$P/done" ]; then
 	rm -rf "$P"; mkdir -p "$P/debs/partial"
 	timeout 300 apt-get install -y --download-only --no-install-recommends -o Dir::Cache::Archives="$P/debs" podman crun bubblewrap >"$P/log" 2>&1 &&
@@ -41,7 +41,7 @@ mount --make-rprivate / && mount -t tmpfs none "$dir/upper" && mkdir "$dir/upper
 cp -r "$P/root/etc/containers" /etc/
 echo "$name:300000:65536" | tee /etc/subuid >/etc/subgid
 
-"$B/bin/vgpu-stub" --socket "$dir/stub" --memory 1G 2>"$dir/stub.log" & daemons+=($!)
+"$B/bin/vgpu-stub" --socket "$dir/stub" --memory 2G 2>"$dir/stub.log" & daemons+=($!)
 until_true test -S "$dir/stub"
 # root's socket is for root; the user has one in a folder of his own, which is how his containers, in a user namespace, reach it
 "$B/bin/vgpu-agent" --device "vfio-user:$dir/stub" --listen "$dir/run/agent.sock" --pidfile "$dir/pid" --mode 0600 --also-listen "$home/run/agent.sock" 2>"$dir/agent.log" & daemons+=($!)
@@ -97,7 +97,39 @@ bwrap() {
 	timeout 100 "$P/root/usr/bin/bwrap" --unshare-all --ro-bind "$R" / --proc /proc --dev /dev --tmpfs /tmp --ro-bind "$B/lib" /usr/local/lib/vgpu --bind "$dir/run" /run/vgpu --setenv LD_LIBRARY_PATH /usr/local/lib/vgpu \
 		--unsetenv VGPU_AGENT /bin/vecadd >"$dir/out" 2>&1 && grep -q '^vecadd: ok' "$dir/out" && ok "bubblewrap, all namespaces of its own" || fail "bubblewrap: $(tail -n 2 "$dir/out")"
 }
+# An image of the layout that Ollama's own Dockerfile makes: the release below /usr, its variables, its entry point. Its program is the one of
+# tests/ollama, its base this machine's C and C++ libraries; no registry of images can be reached here.
+ollama() {
+	local store=$dir/root as=() why port url i=$dir/image m=$dir/models
+	why=$(tests/ollama/build.sh "$B" 2>&1) || { echo "skip podman with Ollama: $(tail -n 1 <<<"$why")"; return; }
+	"$B/bin/vgpu" cdi generate --output /run/cdi/vgpu.json || { fail "cdi generate"; return; }
+	cp -a "$R" "$i" && rm -f "$i"/bin/* && mkdir -p "$i/usr/lib" "$i/root" "$m"
+	echo 'root:x:0:0:root:/root:/bin/sh' >"$i/etc/passwd"
+	cp "$B/ollama/release/bin/ollama" "$i/usr/bin/" && cp -rL "$B/ollama/release/lib/ollama" "$i/usr/lib/ollama"
+	for l in $(ldd "$i/usr/lib/ollama/llama-server" "$i"/usr/lib/ollama/*.so "$i/usr/bin/ollama" 2>/dev/null | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' | grep -v "^$B" | sort -u); do
+		cp -nL "$l" "$i/lib/x86_64-linux-gnu/"
+	done
+	tar -C "$i" -c . | pod import --change 'ENV PATH=/usr/local/nvidia/bin:/usr/local/cuda/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
+		--change 'ENV LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64' --change 'ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility' \
+		--change 'ENV NVIDIA_VISIBLE_DEVICES=all' --change 'ENV OLLAMA_HOST=0.0.0.0:11434' --change 'ENTRYPOINT ["/usr/bin/ollama"]' --change 'CMD ["serve"]' \
+		- localhost/ollama >"$dir/out" 2>&1 || { fail "podman import of Ollama's layout: $(tail -n 2 "$dir/out")"; return; }
+	rm -rf "$i"
+	cp tests/llm/model/licences.gguf "$m/" && echo "FROM /models/licences.gguf" >"$m/Modelfile"
+	port=$(python3 tests/system/port.py) url=http://127.0.0.1:$port
+	: >"$dir/serve"
+	pod run --rm --name o --network host --ulimit nofile=1024:1024 --ulimit nproc=4096:4096 --device nvidia.com/gpu=all -v "$m:/models" -e "OLLAMA_HOST=127.0.0.1:$port" -e OLLAMA_NO_CLOUD=1 -e OLLAMA_DEBUG=1 \
+		localhost/ollama >"$dir/serve" 2>&1 & server=$!
+	daemons+=($server)
+	until_true python3 tests/ollama/client.py ps "$url" || { fail "Ollama in a container does not come up: $(tail -n 3 "$dir/serve")"; return; }
+	grep -q 'library=CUDA.*VGPU-STUB' "$dir/serve" && ok "Ollama's layout in podman: it finds the device" || fail "Ollama finds no device: $(grep -i 'inference compute' "$dir/serve" | tail -n 2)"
+	pod exec o /usr/bin/ollama create m -f /models/Modelfile >"$dir/out" 2>&1 || { fail "ollama create: $(head -n 3 "$dir/out")"; pod stop -t 20 o >/dev/null 2>&1; return; }
+	python3 tests/ollama/client.py say "$url" m "You may copy" 8 >"$dir/out" 2>&1 && [ "$(python3 tests/ollama/client.py ps "$url")" = "m:latest 100" ] && ok "Ollama in podman: text, 100 % on the device" ||
+		fail "Ollama in podman: $(tail -n 2 "$dir/out"), $(python3 tests/ollama/client.py ps "$url"), $(tail -n 3 "$dir/serve")"
+	"$B/bin/vgpu" ctl list | grep -q llama-server && ok "vgpu ctl list on the host has its runner" || fail "ctl list: $("$B/bin/vgpu" ctl list)"
+	"$B/bin/vgpu" doctor --ollama "$url" >"$dir/out" 2>&1; grep -qi 'm:latest.*100' "$dir/out" && ok "vgpu doctor --ollama of a container" || fail "doctor --ollama: $(tail -n 4 "$dir/out")"
+	pod stop -t 20 o >"$dir/out" 2>&1; wait $server
+}
 for n in "$@"; do
-	case $n in podman | user | bwrap) "$n" ;; *) echo "FAIL no such test: $n"; bad=1 ;; esac
+	case $n in podman | user | bwrap | ollama) "$n" ;; *) echo "FAIL no such test: $n"; bad=1 ;; esac
 done
 exit $bad

@@ -28,7 +28,7 @@ export LD_LIBRARY_PATH=$U:$B/lib:$L:$L/openmpi/lib
 ranks() {
 	local name=$1 n=$2
 	shift 2
-	timeout 100 "$B/bin/vgpu" run --private -- "$M/bin/orterun" --oversubscribe -n "$n" "$@" >"$dir/out" 2>&1 && [ "$(grep -c "^rank [0-9]* of $n: ok" "$dir/out")" = "$n" ] && ok "$name, $n ranks" ||
+	timeout 300 "$B/bin/vgpu" run --private -- "$M/bin/orterun" --oversubscribe -n "$n" "$@" >"$dir/out" 2>&1 && [ "$(grep -c "^rank [0-9]* of $n: ok" "$dir/out")" = "$n" ] && ok "$name, $n ranks" ||
 		fail "$name, $n ranks: $(grep -v '^-*$' "$dir/out" | tail -n 3 | tr '\n' ' ')"
 }
 host() { ranks "MPI_Allreduce of what kernels made" 3 "$dir/ranks" host; }

@@ -30,7 +30,8 @@ C
 $CC -w -Ilibcuda-lite/include -o "$dir/ask" "$dir/ask.c" "$B/lib/libcuda.so.1" || { fail "does not build"; exit 1; }
 chmod 711 "$dir"
 start_stub --memory 1G
-start_agent --mode 0666 --windows 1G
+: >"$dir/limits.conf"
+start_agent --mode 0666 --windows 1G --limits "$dir/limits.conf"
 me=$(id -u)
 mkfifo "$dir/in"
 "$dir/ask" <"$dir/in" >"$dir/out" 2>/dev/null & one=$!
@@ -106,6 +107,20 @@ if [ -n "$box" ] && [ "$box" != none ]; then
 else
 	skip "a container: no cgroup names one here"
 fi
+# by the agent's own options, and read again: of each user, each container, until somebody says another
+told_at() { "$V/vgpu" ctl list -j | python3 -c 'import json,sys
+print(*sorted({c.get("compute_limit") or 1 for c in json.load(sys.stdin)["contexts"]}))'; }
+holds() { [ "$(told_at)" = "$1" ]; }
+reads() { printf "$1" >"$dir/limits.conf"; kill -HUP "$agent"; }
+reads 'uid-compute 30%%\n' && until_true holds 0.3 && ok "--limits: uid-compute, while it runs" || fail "uid-compute: $(told_at)"
+reads 'uid-compute 30%%\ncontainer-compute 20%%\n'
+if [ -n "$box" ] && [ "$box" != none ]; then
+	until_true holds 0.2 && ok "--limits: container-compute" || fail "container-compute: $(told_at)"
+fi
+set_ "$me" compute 10% && until_true holds 0.1 && ok "what ctl says of a user comes first" || fail "ctl before the file: $(told_at)"
+set_ "$me" compute default
+reads 'uid-compute 0%%\n'; until_true grep -q 'uid-compute 0%: a share' "$dir/agent.log" && ok "a share that is none: the file changes nothing" || fail "uid-compute 0%: $(tail -n 1 "$dir/agent.log")"
+reads 'uid-compute 100%%\n' && until_true holds 1 && ok "100% is no limit" || fail "uid-compute 100%: $(told_at)"
 # of the device's time: what a client and its user may have, and who goes first; that it holds is tests/unit/test_fair.c and fair.sh
 told() { "$V/vgpu" ctl list -j | python3 -c 'import json,sys
 print(*sorted({(c["priority"], c.get("compute_limit"), c.get("kernel_limit_s")) for c in json.load(sys.stdin)["contexts"]}))'; }

@@ -118,6 +118,24 @@ python3 -c "import socket,sys; s=socket.socket(socket.AF_UNIX,socket.SOCK_SEQPAC
 VGPU_AGENT=$dir/left doctor 1
 says "a socket that an agent left behind is named" fail "agent: .*nobody listens" "vgpu-agent"
 
+VGPU_AGENT=$dir doctor 1
+says "a folder that VGPU_AGENT names is no socket" fail "agent: .*VGPU_AGENT=$dir: that is no socket" "unset it"
+VGPU_AGENT=/$(printf 'x/%.0s' {1..100}) doctor 1
+says "a path that no socket can have" fail "File name too long" "107 characters at most"
+# one question, one answer, whoever asks: the words of vgpu_reach.h
+for a in "$dir/nobody" "$dir/left" "$dir"; do
+	export VGPU_AGENT=$a
+	why=$("$V/vgpu" smi 2>&1 | sed 's/^vgpu: //; s/;.*//')
+	for c in "ctl list" env "cdi generate" metrics; do
+		# shellcheck disable=SC2086
+		"$V/vgpu" $c 2>&1 >/dev/null | grep -qF "$why;" || fail "$c of $a: $("$V/vgpu" $c 2>&1 >/dev/null), not '$why'"
+	done
+	LD_LIBRARY_PATH=$B/lib "$B/e2e/driver/vecadd" 2>&1 | grep -qF "$why;" || fail "the library of $a, not '$why': $(LD_LIBRARY_PATH=$B/lib "$B/e2e/driver/vecadd" 2>&1)"
+	"$V/vgpu" run -- true 2>&1 | grep -qF "$why (" || fail "vgpu run of $a, not '$why': $("$V/vgpu" run -- true 2>&1)"
+	ok "smi, ctl, env, cdi, metrics, run and the library: $why"
+done
+unset VGPU_AGENT
+
 VGPU_AGENT=$dir/nobody CUDA_VISIBLE_DEVICES='' doctor 1
 says "an empty CUDA_VISIBLE_DEVICES is named without an agent too" fail 'CUDA_VISIBLE_DEVICES: "" hides every device' "unset"
 

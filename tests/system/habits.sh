@@ -26,12 +26,21 @@ full() {
 	[ $st = 1 ] && grep -qi 'no space' "$dir/err" && ok "/dev/full: ${*:2}" || fail "/dev/full: ${*:2}: exit $st, $(cat "$dir/err")"
 }
 full "$V/vgpu" --version
+for p in agent stub; do
+	full "$V/vgpu-$p" --version
+	full "$V/vgpu-$p" --help
+done
 full "$V/vgpu" check --ops
 full "$V/vgpu" run --help
 start_stub
 start_agent
 full "$V/vgpu" smi
 full "$V/vgpu" smi -j
+for c in "smi -L" "smi -q -x" "smi --query-gpu=name --format=csv" "smi dmon -c 1" "smi pmon -c 1" "smi topo -m" "ctl list" "ctl list -j" metrics "cdi generate" doctor env "cc --version" \
+	"ptxas --version" "nvlink --help" "sanitizer --help" "debug --help" "toolkit --help"; do
+	# shellcheck disable=SC2086
+	full "$V/vgpu" $c
+done
 full "$V/vgpu" trace -j -- "$B/e2e/driver/vecadd"
 "$V/vgpu" check --ops | head -n 1 >/dev/null
 st=${PIPESTATUS[0]}
@@ -43,6 +52,33 @@ st=${PIPESTATUS[0]}
 # lines go to a reader that leaves after the first
 "$V/vgpu" trace -- "$B/e2e/driver/streams" 2>&1 >/dev/null | head -n 1 >/dev/null
 [ -z "$(ls "$TMPDIR")" ] && ok "trace | head leaves nothing in /tmp" || fail "trace | head leaves $(ls "$TMPDIR")"
+
+# --- what is wrong is named, in one line, where help would bury it
+wrong() { # STATUS WORD COMMAND...
+	local want=$1 word=$2
+	shift 2
+	timeout 20 "$V/vgpu" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+	local st=$?
+	[ $st = "$want" ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -qF -e "$word" "$dir/err" && ok "$*: names $word" || fail "$*: exit $st, $(head -n 3 "$dir/err")"
+}
+wrong 2 nonsense ctl nonsense
+wrong 2 "ctl end" ctl end
+wrong 2 "x:" ctl end x
+wrong 2 ajar ctl admission ajar
+wrong 2 "ctl set" ctl set 1000
+wrong 2 --odd metrics --odd
+wrong 2 nonsense bench nonsense
+wrong 2 --odd env --odd
+wrong 2 odd cdi odd
+wrong 2 --odd cdi generate --odd
+wrong 2 --odd check --odd
+wrong 2 "-k is for -d" check -k x file
+wrong 2 "doctor: -p" doctor -p
+wrong 2 "one of them" doctor -p 1 x
+wrong 125 --odd run --odd
+wrong 125 300 run --error-exitcode 300 -- true
+wrong 2 NOPE smi -q -d MEMORY,NOPE
+wrong 2 --odd smi --odd
 
 # --- JSON alone
 json() { python3 -c 'import json,sys; assert json.load(open(sys.argv[1]))["functions"]' "$1" 2>"$dir/err"; }

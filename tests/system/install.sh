@@ -222,6 +222,10 @@ words=$(PATH=$tree/usr/bin:$PATH bash -c '. "$1"; COMP_WORDS=(vgpu do) COMP_CWOR
 complete_() { PATH=$tree/usr/bin:$PATH bash -c '. "$1"; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _vgpu; echo "${COMPREPLY[@]}"' - "$tree/usr/share/bash-completion/completions/vgpu" "$@"; }
 [ "$(complete_ vgpu ctl dr)" = drain ] && [ "$(complete_ vgpu ctl set x mem)" = memory ] && [ "$(complete_ vgpu bench fa)" = fair ] && ok "and the words behind them" ||
 	fail "completion: $(complete_ vgpu ctl dr), $(complete_ vgpu ctl set x mem), $(complete_ vgpu bench fa)"
+for p in agent stub; do
+	words_of=$(PATH=$tree/usr/bin:$PATH bash -c '. "$1"; COMP_WORDS=("$2" --he) COMP_CWORD=1; _vgpu_daemon "$2" --he "$2"; echo "${COMPREPLY[@]}"' - "$tree/usr/share/bash-completion/completions/vgpu" vgpu-$p)
+	[ "$words_of" = --help ] && [ -e "$tree/usr/share/bash-completion/completions/vgpu-$p" ] && ok "bash completes vgpu-$p" || fail "completion of vgpu-$p --he: $words_of"
+done
 [ "$words" = doctor ] && ok "bash completes vgpu's subcommands" || fail "completion of 'vgpu do': $words"
 
 # manual pages; whether other pages are installed is not their matter

@@ -11,7 +11,6 @@ cat >"$dir/ask.c" <<'C'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #define NK(c) do { nvmlReturn_t r_ = (c); if (r_) { printf("%s: %d\n", #c, r_); exit(1); } } while (0)
 int main(int argc, char **argv)
 {
@@ -22,14 +21,16 @@ int main(int argc, char **argv)
 	nvmlDevice_t d;
 	unsigned n;
 	char uuid[96];
-	struct timespec a, b;
 
 	NK(nvmlInit_v2());
 	NK(nvmlDeviceGetCount_v2(&n));
 	NK(nvmlDeviceGetHandleByIndex_v2(0, &d));
 	NK(nvmlDeviceGetUUID(d, uuid, sizeof uuid));
-	if (!strcmp(argv[1], "share")) {
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+	if (!strcmp(argv[1], "often")) {
+		for (int i = 0; i < 2000; i++)
+			NK(nvmlDeviceGetUtilizationRates(d, &u));
+		puts("asked");
+	} else if (!strcmp(argv[1], "share")) {
 		NK(nvmlDeviceGetUtilizationRates(d, &u));
 		printf("%u\n", u.gpu);
 	} else if (!strcmp(argv[1], "events")) {
@@ -103,6 +104,8 @@ seen() { [ "$(ask)" -gt 0 ]; }
 rests() { [ "$(ask)" = 0 ]; }
 "$dir/load" KERNEL 1000000 >/dev/null & load=$!
 until_true seen && [ "$(ask)" -le 100 ] && ok "NVML sees kernels" || fail "NVML sees nothing of a device that works"
+# 2,000 times: one that waits for its own samples, a tenth of a second each, would be at it for minutes
+[ "$(timeout 100 "$dir/ask" often 2>>"$dir/err")" = asked ] && ok "the question does not wait" || fail "the question waits"
 kill $load; wait $load 2>/dev/null
 until_true rests && ok "nothing runs: 0 %" || fail "nothing runs, and it is busy: $(ask) %"
 # a minute of rest would look the same: no samples are taken, and the first work after it counts
@@ -149,6 +152,7 @@ out=$("$dir/ask" list)
 out=$("$V/vgpu" smi)
 grep -q 'LOST' <<<"$out" && grep -q "$uuid" <<<"$out" && ok "smi shows a lost device as lost" || fail "smi of a lost device: $out"
 "$V/vgpu" smi -j | grep -q '"state":"lost"' && ok "smi -j: state lost" || fail "smi -j of a lost device: $("$V/vgpu" smi -j)"
+"$V/vgpu" metrics | grep -qx "vgpu_device_up{gpu=\"0\",uuid=\"$uuid\"} 0" && ok "metrics: a lost device is there, and down" || fail "metrics of a lost device: $("$V/vgpu" metrics | grep device_up)"
 rm -f "$dir/stub"
 start_stub
 until_true sh -c "'$V/vgpu' smi -j | grep -q '\"state\":\"ready\"'" && ok "it is back" || fail "it does not come back"

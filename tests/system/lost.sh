@@ -117,9 +117,12 @@ wait "$late"
 grep -q '^0 0$' "$dir/out" && ok "a HELLO that the agent reads late is answered" || fail "a HELLO that the agent reads late: $(tail -n 1 "$dir/out")"
 exec 4>&-
 kill -STOP "$agent"
+: >"$dir/out"
 timeout 60 "$B/e2e/driver/vecadd" >"$dir/out" 2>&1 </dev/null & first=$!
 timeout 200 "$B/e2e/nvml/nvml" >"$dir/nvml" 2>&1 </dev/null & second=$!
-sleep 11
+until_true grep -q "agent (pid $agent) is stopped (state T); waiting for it (let it go on: kill -CONT $agent)" "$dir/out" && ok "who waits is told that it is stopped, and how it goes on" ||
+	fail "who waits for a stopped agent is told: $(head -n 2 "$dir/out")"
+sleep 1
 kill -CONT "$agent"
 wait "$second" && ok "NVML waits for it too" || fail "NVML of an agent that answers after eleven seconds: $(tail -n 2 "$dir/nvml")"
 wait "$first" && ok "an agent that answers after eleven seconds is no missing device" || fail "an agent that answers after eleven seconds: $(head -n 2 "$dir/out")"

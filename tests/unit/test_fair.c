@@ -309,6 +309,35 @@ static void caps(void)
 	go(20);
 	measure(1000);
 	CHECK(took[0] + took[1] == 2000 * MS && !cap_next(), "without: %llu ms of 2000", (unsigned long long)((took[0] + took[1]) / MS));
+	/* taken back while it is held, as one of a hundredth is nearly always */
+	machine(2, 0, 0, (const unsigned[HAS]){ 100 });
+	cap_set(&dev.ctx[0], 0, 10, 3);
+	go(4000);
+	CHECK(m.run[0].run & CTX_RUN_HELD, "a hundredth, and not held");
+	cap_set(&dev.ctx[0], 0, 0, 0);
+	go(20);
+	measure(1000);
+	CHECK(took[0] == 2000 * MS, "held, and taken back: %llu ms of 2000", (unsigned long long)(took[0] / MS));
+	/* less, while it runs: what holds is what was said last */
+	cap_set(&dev.ctx[0], 0, 900, 3);
+	go(4000);
+	cap_set(&dev.ctx[0], 0, 100, 3);
+	go(4000);
+	measure(20000);
+	CHECK(took[0] > 3600 * MS && took[0] < 4400 * MS, "of nine tenths, now a tenth: %llu ms of 40000", (unsigned long long)(took[0] / MS));
+	/* what a rest saves up is a burst, and no more */
+	m.c[0].hungry = 0;
+	go(20000);
+	m.c[0].hungry = 1;
+	measure(1000);
+	CHECK(took[0] > 180 * MS && took[0] < 450 * MS, "a tenth, after twenty seconds of rest: %llu ms of 2000", (unsigned long long)(took[0] / MS));
+	/* thousands of users, one after the other */
+	for (uint64_t i = 0; i < 3000; i++) {
+		cap_set(&dev.ctx[0], 0, 100, 1000 + i);
+		go(170);
+	}
+	measure(10000);
+	CHECK(took[0] > 1800 * MS && took[0] < 2200 * MS, "the three-thousandth's tenth: %llu ms of 20000", (unsigned long long)(took[0] / MS));
 	/* by weight beside one that is held back: what that one may not have is not kept for it */
 	machine(2, 0, 0, (const unsigned[HAS]){ 100, 300, 100 });
 	cap_set(&dev.ctx[1], 1, 100, 9);

@@ -76,6 +76,17 @@ def _cupy():
     _open("CuPy", "libcusparse.so.12")
 
 
+def _cupy_core():
+    # headers beside NVRTC: its own wheel's, conda's, the system's; else ours, which clang compiles with
+    if _installed("nvidia/*/include/cuda_runtime.h") or any(os.path.exists(os.path.join(p, "include/cuda_runtime.h")) for p in (
+            os.environ.get("CONDA_PREFIX") or "/nowhere", sys.prefix, "/usr/local/cuda", "/usr")):
+        return
+    folder = os.path.dirname(HERE)              # installed; in a build it lies one above
+    sdk = [p for p in (os.path.join(folder, "sdk"), os.path.join(os.path.dirname(folder), "sdk")) if os.path.exists(os.path.join(p, "include"))]
+    if sdk:
+        _set("CuPy", "CUDA_PATH", sdk[0])
+
+
 def _tinygrad():
     # files, by tinygrad's own rule for these two names: it looks into no LD_LIBRARY_PATH and no wheel; CuPy has a rule of its own for the first
     if not _installed("cupy/_core"):
@@ -89,7 +100,7 @@ def _tinygrad():
 
 
 # What is done before a package's first line.
-BEFORE = {"jax": _jax, "tensorflow": _tensorflow, "cupyx": _cupy, "tinygrad": _tinygrad}
+BEFORE = {"jax": _jax, "tensorflow": _tensorflow, "cupy": _cupy_core, "cupyx": _cupy, "tinygrad": _tinygrad}
 
 
 class _Before:

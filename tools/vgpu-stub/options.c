@@ -54,6 +54,15 @@ static void usage(FILE *f)
 		info_cc_list(), VGPU_PCI_VENDOR, VGPU_PCI_DEVICE, STUB_QUEUES, DEFAULT_UIDS);
 }
 
+/* What was asked for, whole: exit status. */
+static int said(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "vgpu-stub: standard output: %s\n", strerror(errno));
+	return 1;
+}
+
 static int bad(const char *option, const char *value, const char *want)
 {
 	fprintf(stderr, "vgpu-stub: --%s %s: %s\n", option, value, want);
@@ -351,11 +360,11 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 			break;
 		case O_HELP:
 			usage(stdout);
-			*status = 0;
+			*status = said();
 			return -1;
 		case O_VERSION:
 			puts("vgpu-stub " VGPU_VERSION " (" VGPU_PROTOCOLS ")");
-			*status = 0;
+			*status = said();
 			return -1;
 		default:
 			fprintf(stderr, "try: vgpu-stub --help\n");

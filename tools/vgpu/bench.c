@@ -98,6 +98,8 @@ int cmd_bench(int argc, char **argv)
 		printf("usage: vgpu bench %s %s\n%s", benches[i].name, benches[i].usage, benches[i].help);
 		return 0;
 	}
+	if (argc >= 2 && !help)
+		return misused("bench", argv[1]);
 	for (size_t i = 0; i < sizeof(benches) / sizeof(benches[0]); i++)
 		fprintf(to, "%s vgpu bench %s %s\n", i ? "      " : "usage:", benches[i].name, benches[i].usage);
 	return help ? 0 : 2;

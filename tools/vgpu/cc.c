@@ -22,6 +22,7 @@ static const char usage_text[] =
 	"  -c, -ptx         compile only; the device's side as PTX only\n"
 	"  -arch=sm_61      (also compute_61, or as two words) the lowest device that the program runs on\n"
 	"  -cudart shared|static   shared; static: our archive, with the driver in it\n"
+	"  --rtc            as NVRTC compiles: the device's side only, no header of the host's; with -ptx\n"
 	"  -lineinfo        source lines in what the memory checker and faults tell\n"
 	"  -Xcompiler A,B   options for the host's side only\n"
 	"  -v, --dryrun     prints the commands; does not run them\n"
@@ -34,7 +35,7 @@ struct cc {
 	struct list both, host, device, link, input;
 	const char *out, *clang, *include, *lib;
 	unsigned arch;
-	int compile_only, ptx_only, is_static, verbose, dry, optimised;
+	int compile_only, ptx_only, rtc, is_static, verbose, dry, optimised;
 	char dir[64];
 };
 
@@ -48,6 +49,12 @@ static void put(struct list *l, const char *s)
 	}
 	l->v[l->n++] = (char *)(uintptr_t)s;
 	l->v[l->n] = NULL;
+}
+
+static void put_words(struct list *to, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		put(to, words[i]);
 }
 
 static void put_all(struct list *to, const struct list *from)
@@ -103,10 +110,15 @@ static struct list start(const struct cc *c, int cuda)
 	if (cuda) {
 		static const char *const fixed[] = { "-x", "cuda", "--cuda-path=/nonexistent", "-nocudainc", "-nocudalib", "-D__CUDACC__",
 			/* the launch of CUDA 9.2 and later */
-			"-Xclang", "-target-sdk-version=11.5", "-include", "cuda_runtime.h" };
+			"-Xclang", "-target-sdk-version=11.5" };
+		static const char *const alone[] = { "-nostdinc++", "-nostdlibinc", "-Xclang", "-fcuda-allow-variadic-functions", "-include", "cuda_lite_rtc.h" };
+		static const char *const hosted[] = { "-include", "cuda_runtime.h" };
 
-		for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-			put(&l, fixed[i]);
+		put_words(&l, fixed, sizeof(fixed) / sizeof(fixed[0]));
+		if (c->rtc)
+			put_words(&l, alone, sizeof(alone) / sizeof(alone[0]));
+		else
+			put_words(&l, hosted, sizeof(hosted) / sizeof(hosted[0]));
 	}
 	put(&l, joined("-I%s%s", c->include, ""));
 	if (!c->optimised)
@@ -156,7 +168,7 @@ static int compile(const struct cc *c, const char *file, const char *object, con
 	put(&l, "-Xclang");
 	put(&l, "-target-feature");
 	put(&l, "-Xclang");
-	put(&l, c->arch >= 80 ? "+ptx71" : "+ptx63");
+	put(&l, c->arch >= 87 ? "+ptx78" : c->arch >= 80 ? "+ptx71" : "+ptx63");
 	put(&l, "-S");
 	put(&l, "-o");
 	put(&l, ptx);
@@ -342,6 +354,8 @@ static int options(struct cc *c, int argc, char **argv)
 			c->compile_only = 1;
 		} else if (!strcmp(a, "-ptx") || !strcmp(a, "--ptx")) {
 			c->ptx_only = 1;
+		} else if (!strcmp(a, "--rtc")) {
+			c->rtc = 1;
 		} else if (!strcmp(a, "-v")) {
 			c->verbose = 1;
 		} else if (!strcmp(a, "--dryrun")) {
@@ -381,6 +395,10 @@ int cmd_cc(int argc, char **argv)
 	}
 	if ((c.compile_only || c.ptx_only) && c.out && c.input.n > 1) {
 		complain("cc: -o with %s is for one file", c.ptx_only ? "-ptx" : "-c");
+		return 2;
+	}
+	if (c.rtc && !c.ptx_only) {
+		complain("cc: --rtc makes PTX: it stands beside -ptx");
 		return 2;
 	}
 	c.include = include;

@@ -172,15 +172,17 @@ int cmd_cdi(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
 			return usage(stdout);
-	if (argc < 2 || strcmp(argv[1], "generate"))
+	if (argc < 2)
 		return usage(stderr);
+	if (strcmp(argv[1], "generate"))
+		return misused("cdi", argv[1]);
 	for (int i = 2; i < argc; i++) {
 		const char **to = !strncmp(argv[i], "--kind", 6) ? &c.kind : !strncmp(argv[i], "--socket", 8) ? &c.socket :
 				  !strncmp(argv[i], "--output", 8) ? &c.file : NULL;
 		size_t n = strcspn(argv[i], "=");
 
 		if (!to || n != (to == &c.kind ? 6u : 8u) || (!argv[i][n] && i + 1 == argc))
-			return usage(stderr);
+			return misused("cdi", argv[i]);
 		*to = argv[i][n] ? argv[i] + n + 1 : argv[++i];
 	}
 	if (!is_kind(c.kind)) {

@@ -338,10 +338,14 @@ int cmd_check(int argc, char **argv)
 			kernel = argv[++i];
 		else if (strcmp(argv[i], "--cc") || i + 1 >= argc ||
 			 sscanf(argv[++i], "%u.%u%c", &major, &minor, &more) != 2 || major > 99 || minor > 9)
-			return usage(stderr);
+			return misused("check", argv[i]);
 	}
-	if (i == argc || (kernel && !list))
-		return usage(stderr);
+	if (i == argc)
+		return argc == 1 ? usage(stderr) : (complain("check: which file? vgpu check --help"), 2);
+	if (kernel && !list) {
+		complain("check: -k is for -d");
+		return 2;
+	}
 	if (list && json) {
 		complain("check: a listing is text: -d and -j do not go together");
 		return 2;

@@ -262,10 +262,25 @@ static int gate(const char *path, enum vgpu_gate_op op, const char *who)
 		return 2;
 	if (op == VGPU_GATE_OPEN && strcmp(who, "open")) {
 		if (strcmp(who, "closed"))
-			return usage(stderr);
+			return misused("ctl", who);
 		m.op = VGPU_GATE_CLOSED;
 	}
 	return ctl_question(path, &m.h, &r);
+}
+
+/* What is wrong of the words: the command, or how many stand behind it. */
+static int not_so(const char *verb)
+{
+	int known = !strcmp(verb, "list") || !strcmp(verb, "limits") || !strcmp(verb, "set");
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		known |= !strcmp(verb, verbs[i].name);
+	for (size_t i = 0; i < sizeof(gate_verbs) / sizeof(gate_verbs[0]); i++)
+		known |= !strcmp(verb, gate_verbs[i].name);
+	if (!known)
+		return misused("ctl", verb);
+	complain("ctl %s: something is missing behind it, or too much; vgpu ctl --help", verb);
+	return 2;
 }
 
 int cmd_ctl(int argc, char **argv)
@@ -276,8 +291,10 @@ int cmd_ctl(int argc, char **argv)
 
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
 		return usage(stdout);
-	if (argc < 2 || argc > 5 || (argc == 5 && strcmp(argv[1], "set")))
+	if (argc < 2)
 		return usage(stderr);
+	if (argc > 5 || (argc == 5 && strcmp(argv[1], "set")))
+		return not_so(argv[1]);
 	if ((argc == 5 && !strcmp(argv[1], "set")) || (argc == 2 && !strcmp(argv[1], "limits"))) {
 		if (agent_search(path, sizeof(path), &reach) == VGPU_REACH_OK)
 			return argc == 5 ? ctl_set(path, argv[2], argv[3], argv[4]) : ctl_limits(path);
@@ -310,11 +327,11 @@ int cmd_ctl(int argc, char **argv)
 		}
 		target = strtoul(argv[2], &end, 10);
 		if (*end || end == argv[2] || target > UINT32_MAX)
-			return usage(stderr);
+			return misused("ctl", argv[2]);
 		if (agent_search(path, sizeof(path), &reach) == VGPU_REACH_OK)
 			return ctl_ask(path, verbs[i].op, (unsigned)target, (unsigned)value);
 		complain("%s; %s", reach.why, reach.fix);
 		return 1;
 	}
-	return usage(stderr);
+	return not_so(argv[1]);
 }

@@ -200,12 +200,13 @@ int cmd_doctor(int argc, char **argv)
 			if (i + 1 < argc && argv[i + 1][0] != '-')
 				url = argv[++i];
 		} else {
-			complain("doctor: unknown option %s", argv[i]);
-			return usage(stderr);
+			return misused("doctor", argv[i]);
 		}
 	}
-	if ((d.pid != 0) + ollama + (i < argc) > 1)
-		return usage(stderr);
+	if ((d.pid != 0) + ollama + (i < argc) > 1) {
+		complain("doctor: a process, Ollama or a command: one of them; vgpu doctor --help");
+		return 2;
+	}
 	d.env = environ;
 	d.cc = DEFAULT_CC;
 	d.driver_version = OUR_DRIVER;

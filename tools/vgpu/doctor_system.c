@@ -223,7 +223,7 @@ static void check_agent(struct doctor *d)
 	}
 	d->agent = NULL;
 	no_agent = !most.is || most.is == VGPU_REACH_NO_SOCKET || most.is == VGPU_REACH_NOBODY;
-	if (!no_agent)
+	if (!no_agent || (env && *env && vgpu_no_socket(env)))
 		fix = most.fix;
 	else if (env && *env && (agent_answers(VGPU_AGENT_SOCKET_SYSTEM) || (user[0] && agent_answers(user))))
 		fix = text("unset VGPU_AGENT (an agent answers at a standard place), or start vgpu-agent --listen %s", env);

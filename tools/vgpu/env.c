@@ -20,23 +20,22 @@ static void quoted(const char *s)
 int cmd_env(int argc, char **argv)
 {
 	struct surround rows[SURROUND_MAX];
+	struct agent_reach reach;
 	char buf[128];
-	const char *agent;
 	int n;
 
-	if (argc > 1 && argv[1][0] == '-') {
-		int help = !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h");
-
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		fputs("usage: vgpu env: eval \"$(vgpu env)\"\n"
-		      "  Prints for a shell what vgpu run sets.\n", help ? stdout : stderr);
-		return help ? 0 : 2;
+		      "  Prints for a shell what vgpu run sets.\n", stdout);
+		return 0;
 	}
-	agent = agent_find(buf, sizeof(buf));
-	if (!agent) {
-		complain("env: no agent answers: start the services, or use vgpu run, which starts its own");
+	if (argc > 1)
+		return misused("env", argv[1]);
+	if (agent_search(buf, sizeof(buf), &reach) != VGPU_REACH_OK) {
+		complain("env: %s; %s", reach.why, reach.fix);
 		return 125;
 	}
-	n = surround(rows, agent, 0, 0);
+	n = surround(rows, buf, 0, 0);
 	if (n < 0)
 		return 125;
 	for (int i = 0; i < n; i++) {

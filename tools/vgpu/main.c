@@ -50,6 +50,12 @@ void complain(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
+int misused(const char *subcommand, const char *word)
+{
+	complain("%s: %s: no such option or command, or not a value for it; vgpu %s --help", subcommand, word, subcommand);
+	return 2;
+}
+
 int tool_path(char *buf, size_t bytes, const char *folder, const char *name)
 {
 	char exe[PATH_MAX];

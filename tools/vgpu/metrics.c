@@ -259,6 +259,9 @@ int metrics_print(FILE *out)
 	char path[128];
 	int up = agent_search(path, sizeof(path), &reach) == VGPU_REACH_OK && !agent_status(path, &s);
 
+	/* for who looks by hand; a scraper has vgpu_up */
+	if (out == stdout && !up && reach.is != VGPU_REACH_OK)
+		complain("%s; %s", reach.why, reach.fix);
 	to = out;
 	family("vgpu_up", "gauge", "1: the agent answers.");
 	fprintf(to, "vgpu_up %d\n", up);
@@ -307,6 +310,5 @@ int cmd_metrics(int argc, char **argv)
 		return metrics_serve(argv[2]);
 	if (argc == 2 && !strncmp(argv[1], "--listen=", 9))
 		return metrics_serve(argv[1] + 9);
-	fputs(usage, stderr);
-	return 2;
+	return misused("metrics", argv[1]);
 }

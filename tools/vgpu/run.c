@@ -203,8 +203,10 @@ int cmd_run(int argc, char **argv)
 			char *end;
 
 			error_exit = (int)strtol(argv[++i], &end, 10);
-			if (*end || end == argv[i] || error_exit < 0 || error_exit > 255)
-				return usage(stderr);
+			if (*end || end == argv[i] || error_exit < 0 || error_exit > 255) {
+				complain("run: --error-exitcode %s: 0 to 255", argv[i]);
+				return 125;
+			}
 		} else if (!strcmp(argv[i], "--log-file") && i + 1 < argc) {
 			log = argv[++i];
 		} else if (!strcmp(argv[i], "--verify")) {
@@ -217,8 +219,8 @@ int cmd_run(int argc, char **argv)
 			stub_args[n++] = argv[i++];
 			stub_args[n++] = argv[i];
 		} else {
-			complain("run: unknown option %s", argv[i]);
-			return usage(stderr);
+			misused("run", argv[i]);
+			return 125;
 		}
 	}
 	if (i >= argc)

@@ -311,6 +311,8 @@ static int parse(int argc, char **argv, struct smi *o)
 		else
 			return bad(argv[i]);
 	}
+	if (o->sections && (v = smi_no_section(o->sections)) != NULL)
+		return bad(v);
 	if (o->xml && o->what != SMI_LOG)
 		return bad("-x without -q");
 	return 0;

@@ -25,6 +25,7 @@ int smi_choose(struct smi *o);
 void smi_list(const struct smi *o);
 void smi_log(const struct smi *o);
 int smi_csv(const struct smi *o);
+const char *smi_no_section(const char *list);
 int smi_help_query(int gpus);
 int smi_watch(int argc, char **argv);
 int smi_topo(int argc, char **argv);

@@ -59,6 +59,24 @@ static void put_mib(struct log *l, const char *label, const char *tag, uint64_t 
 	put(l, label, tag, text);
 }
 
+/* 0, or the section that -d names and that there is not. What the device has nothing of is one all the same. */
+const char *smi_no_section(const char *list)
+{
+	static const char *const known[] = { "MEMORY", "UTILIZATION", "ECC", "TEMPERATURE", "POWER", "CLOCK", "COMPUTE", "PIDS", "PERFORMANCE",
+		"SUPPORTED_CLOCKS", "PAGE_RETIREMENT", "ACCOUNTING", "ENCODER_STATS", "SUPPORTED_GPU_TARGET_TEMP", "VOLTAGE", "FBC_STATS", "ROW_REMAPPER",
+		"RESET_STATUS", "GSP_FIRMWARE_VERSION", "POWER_SMOOTHING", "POWER_PROFILES" };
+
+	for (const char *s = list; *s; s += strcspn(s, ","), s += *s == ',') {
+		size_t i = 0, n = strcspn(s, ",");
+
+		while (i < sizeof(known) / sizeof(known[0]) && (strlen(known[i]) != n || strncasecmp(s, known[i], n)))
+			i++;
+		if (i == sizeof(known) / sizeof(known[0]))
+			return s;
+	}
+	return NULL;
+}
+
 static int wanted(const struct smi *o, const char *section)
 {
 	size_t k = strlen(section);

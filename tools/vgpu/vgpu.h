@@ -40,6 +40,8 @@ int cmd_nvlink(int argc, char **argv);
 
 /* "vgpu: ..." on stderr. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* A word behind a subcommand that is none of its own: said in one line; 2. */
+int misused(const char *subcommand, const char *word);
 
 /* What is no printable UTF-8 becomes '?' (plain.c). */
 void printable(char *text);
