@@ -19,8 +19,8 @@ CUBLAS = ["mm", "mm_out", "bmm", "bmm_out", "addmm", "addmm_out", "baddbmm"]
 # Wrong in FlagGems 5.0.2, by torch's own samples: layer_norm's rows (below), batch_norm of a model that does not train, groups, ties
 # and indices of running extremes, windows over the edge, infinities, what is broadcast, an index twice. topk of a row with -inf or NaN, or of
 # integers, finds elements beyond the row.
-WRONG = ["layer_norm_backward", "softmax_backward", "batch_norm", "batch_norm_backward", "group_norm", "group_norm_backward", "cummax", "cummin", "avg_pool2d",
-         "avg_pool2d_backward", "logaddexp", "logaddexp_out", "masked_scatter", "masked_scatter_", "index_add_", "topk",
+WRONG = ["layer_norm", "layer_norm_backward", "softmax_backward", "batch_norm", "batch_norm_backward", "group_norm", "group_norm_backward", "cummax",
+         "cummin", "avg_pool2d", "avg_pool2d_backward", "logaddexp", "logaddexp_out", "masked_scatter", "masked_scatter_", "index_add_", "topk",
          "_upsample_nearest_exact1d"]
 
 _kept = []      # registrations last as long as their library object
@@ -118,11 +118,18 @@ def _in_place(flag_gems):
 
 
 def _layer_norm_by_rows():
-    """FlagGems 5.0.2 takes the first dimension for the rows in layer_norm's backward step: wrong where there are three or more."""
+    """FlagGems 5.0.2 takes the first dimension for the rows in layer_norm's backward step: wrong where there are three or more. And it hands out the
+    statistics in a row, where torch has them in the input's own shape, which vmap counts on."""
     import math
     import torch
     import vgpu_rest
-    from flag_gems.ops.layernorm import layer_norm_backward
+    from flag_gems.ops.layernorm import layer_norm, layer_norm_backward
+
+    def forward(x, shape, weight=None, bias=None, eps=1e-5):
+        y, *statistics = layer_norm(x, shape, weight, bias, eps)
+        kept = (*x.shape[:x.dim() - len(shape)], *(1 for _ in shape))
+        kind = torch.float32 if x.dtype in (torch.float16, torch.bfloat16) else x.dtype
+        return (y, *(t.to(kind).reshape(kept) for t in statistics))
 
     def backward(grad, x, shape, mean, rstd, weight=None, bias=None, mask=None):
         rows = (-1, math.prod(shape))
@@ -131,13 +138,14 @@ def _layer_norm_by_rows():
         return (gx if gx is None else gx.reshape(x.shape), *(g if g is None else g.reshape(shape) for g in (gw, gb)))
 
     library = torch.library.Library("aten", "IMPL")
+    library.impl("native_layer_norm", vgpu_rest.or_host("native_layer_norm", forward), "CUDA")
     library.impl("native_layer_norm_backward", vgpu_rest.or_host("native_layer_norm_backward", backward), "CUDA")
     _kept.append(library)
 
 
 def _batch_norm_beside_its_input():
     """FlagGems 5.0.2 writes the running mean and variance into its input where a layer keeps none, as instance_norm does: the first values of it were others
-    then, in silence."""
+    then, in silence. The statistics of a batch are for who trains; else torch has none."""
     import torch
     import vgpu_rest
     from flag_gems.ops.batch_norm import batch_norm
@@ -145,7 +153,8 @@ def _batch_norm_beside_its_input():
     def forward(x, weight=None, bias=None, mean=None, var=None, training=False, momentum=0.1, eps=1e-5):
         if mean is None or var is None:
             mean, var = x.new_zeros(x.shape[1], dtype=torch.float32), x.new_ones(x.shape[1], dtype=torch.float32)
-        return batch_norm(x, weight, bias, mean, var, training, momentum, eps)
+        y, *statistics = batch_norm(x, weight, bias, mean, var, training, momentum, eps)
+        return (y, *statistics) if training else (y, *(t.new_empty(0) for t in statistics))
 
     library = torch.library.Library("aten", "IMPL")
     library.impl("native_batch_norm", vgpu_rest.or_host("native_batch_norm", forward), "CUDA")

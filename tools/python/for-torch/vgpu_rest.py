@@ -123,14 +123,22 @@ def _as_traced(op, args, keywords, parts):
     return [p if p.stride() == s.stride() else torch.empty_strided(p.shape, s.stride(), dtype=p.dtype).copy_(p) for p, s in zip(parts, shapes)]
 
 
+def _number(value, given):
+    """A number in a tensor's place, as that of x ^ 5 comes here, has no say in the result's type beyond its kind."""
+    first = next((v for v in given if isinstance(v, torch.Tensor)), None)
+    return torch.tensor(value) if first is None else torch.tensor(value, dtype=torch.result_type(first, value))
+
+
 def _by_host(name, op):
     arguments, returns = op._schema.arguments, op._schema.returns
     writes = [a.name for a in arguments if a.alias_info is not None and a.alias_info.is_write]
     random = any(a.name == "generator" for a in arguments)
+    takes_tensor = {a.name for a in arguments if str(a.type) in ("Tensor", "Optional[Tensor]")}
 
     def run(*args, **keywords):
         _say(name)
         given = {a.name: v for a, v in zip(arguments, args)} | keywords
+        given = {n: _number(v, given.values()) if n in takes_tensor and isinstance(v, (bool, int, float, complex)) else v for n, v in given.items()}
         call = _Call()
         values = {n: call.to_host(v) for n, v in given.items()}
         if random:
