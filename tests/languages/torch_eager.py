@@ -38,6 +38,14 @@ PAIRS = [(torch.int32, 2), (torch.int32, 2.5), (torch.bool, True), (torch.bool, 
 check("types of results", torch.tensor([(torch.ones(2, dtype=t, device="cuda") + v).dtype == (torch.ones(2, dtype=t) + v).dtype for t, v in PAIRS]),
       torch.ones(len(PAIRS), dtype=torch.bool))
 
+
+
+def rounded(f, *values):
+    """Whether f of halves, each below 16, is off by more than one rounding."""
+    halves = [v.bfloat16() for v in values]
+    return torch.tensor([(f(*halves).cpu().double() - f(*(h.cpu().double() for h in halves))).abs().max() > 0.035])
+
+
 x, y, w, b = torch.randn(24, 40), torch.randn(24, 40), torch.randn(30, 40), torch.randn(30)
 n = torch.randint(0, 50, (77,))
 X, Y, W, B, N = (t.cuda() for t in (x, y, w, b, n))
@@ -70,6 +78,8 @@ CASES = {
     # by the host, of a number in a tensor's place
     "xor of a number": lambda x, y, w, b, n: torch.cat([n ^ 5, 5 ^ n.int(), (n > 9) ^ 6]), "fmod by a number": lambda x, y, w, b, n: torch.cat([x.fmod(.3), n.fmod(.3)[None, :40]]),
     "fmod_ by a number": lambda x, y, w, b, n: x.double().fmod_(.3),
+    "addmm of halves": lambda x, y, w, b, n: rounded(lambda y, x, z: torch.addmm(y, x, z, beta=-0.2, alpha=0.6), y[:, :24], x, y.T),
+    "baddbmm of halves": lambda x, y, w, b, n: rounded(lambda y, x, z: torch.baddbmm(y, x, z, beta=-0.2, alpha=0.6), y[None, :, :24], x[None], y.T[None]),
     "baddbmm": lambda x, y, w, b, n: torch.baddbmm(b[:24], x[None], y.T[None], beta=2),
     "attention": lambda x, y, w, b, n: F.scaled_dot_product_attention(*(t.reshape(1, 2, 24, 20) for t in (x, y, x)), is_causal=True),
 }

@@ -177,7 +177,8 @@ def _softmax_in_order():
 
 def _products_and_sums():
     """addmm and baddbmm begin with a copy of what is added, by a kernel of torch's own. Only a bias of one row travels with cuBLAS's
-    product, and by torch's rules not where the product has a side of 1: a last layer of one output, say."""
+    product, and by torch's rules not where the product has a side of 1: a last layer of one output, say. Of halves the sum is made in floats, and rounded
+    once, as by cuBLAS."""
     import torch
     aten, library = torch.ops.aten, torch.library.Library("aten", "IMPL")
     with_bias = {form: torch.library.get_kernel("aten::" + form, "CUDA") for form in ("addmm", "addmm.out")}
@@ -186,29 +187,32 @@ def _products_and_sums():
         return added.dim() == 1 and added.is_contiguous() and added.shape[0] == b.shape[1] and min(b.shape) > 1 and beta == 1 and \
             added.dtype == b.dtype and added.dtype in (torch.float32, torch.float16, torch.bfloat16)
 
-    def total(product, added, beta, alpha):
+    def total(form, added, a, b, beta, alpha):
+        wide = a.dtype in (torch.float16, torch.bfloat16) and not (alpha == 1 and beta == 0)
+        product = form.dtype(a, b, torch.float32) if wide else form(a, b)
         product = product if alpha == 1 else product * alpha
-        if beta == 0:       # what is added is not looked at then, NaN or not
-            return product
-        return product + (added if beta == 1 else added * beta)
+        if beta != 0:       # else what is added is not looked at, NaN or not
+            added = added.float() if wide else added
+            product = product + (added if beta == 1 else added * beta)
+        return product.to(a.dtype) if wide else product
 
     def addmm(keys, added, a, b, *, beta=1, alpha=1):
         if travels(added, b, beta):
             return with_bias["addmm"].call_boxed(keys, added, a, b, beta=beta, alpha=alpha)
-        return total(aten.mm(a, b), added, beta, alpha)
+        return total(aten.mm, added, a, b, beta, alpha)
 
     def addmm_out(keys, added, a, b, *, beta=1, alpha=1, out):
         if travels(added, b, beta) and out.is_contiguous() and out.shape == (a.shape[0], b.shape[1]):
             return with_bias["addmm.out"].call_boxed(keys, added, a, b, beta=beta, alpha=alpha, out=out)
-        return out.resize_(a.shape[0], b.shape[1]).copy_(total(aten.mm(a, b), added, beta, alpha))
+        return out.resize_(a.shape[0], b.shape[1]).copy_(total(aten.mm, added, a, b, beta, alpha))
 
     library.impl("addmm", addmm, "CUDA", with_keyset=True)
     library.impl("addmm.out", addmm_out, "CUDA", with_keyset=True)
-    library.impl("addmm_", lambda added, a, b, *, beta=1, alpha=1: added.copy_(total(aten.mm(a, b), added, beta, alpha)), "CUDA")
-    library.impl("baddbmm", lambda added, a, b, *, beta=1, alpha=1: total(aten.bmm(a, b), added, beta, alpha), "CUDA")
-    library.impl("baddbmm_", lambda added, a, b, *, beta=1, alpha=1: added.copy_(total(aten.bmm(a, b), added, beta, alpha)), "CUDA")
+    library.impl("addmm_", lambda added, a, b, *, beta=1, alpha=1: added.copy_(total(aten.mm, added, a, b, beta, alpha)), "CUDA")
+    library.impl("baddbmm", lambda added, a, b, *, beta=1, alpha=1: total(aten.bmm, added, a, b, beta, alpha), "CUDA")
+    library.impl("baddbmm_", lambda added, a, b, *, beta=1, alpha=1: added.copy_(total(aten.bmm, added, a, b, beta, alpha)), "CUDA")
     library.impl("baddbmm.out", lambda added, a, b, *, beta=1, alpha=1, out:
-                 out.resize_(a.shape[0], a.shape[1], b.shape[2]).copy_(total(aten.bmm(a, b), added, beta, alpha)), "CUDA")
+                 out.resize_(a.shape[0], a.shape[1], b.shape[2]).copy_(total(aten.bmm, added, a, b, beta, alpha)), "CUDA")
     _kept.append(library)
 
 
