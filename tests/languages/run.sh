@@ -5,8 +5,8 @@
 # "cupy-suite" and "tinygrad-suite" are those packages' own tests, of their source packages: [EVERY=K] takes each K-th, [FROM=J] from the J-th on, [LIMIT=S] is each
 # part's time; the latter wants torch's environment too, whose results are its reference.
 # Each has a virtual environment of its own in BUILD/languages, with the versions below. "numba-suite" is numba-cuda's own tests,
-# some twenty minutes: by name only; so are "jax13" (CUDA 13's plugin), "jax-wide", tensorflow (2 GB), torch (7 GB), "torch-samples", its operators by its own samples, and
-# "torch-inductor", [COUNT=] of these by torch.compile.
+# some twenty minutes: by name only; so are "triton-wide", seven hundred kernels over all of its language, "jax13" (CUDA 13's plugin), "jax-wide",
+# tensorflow (2 GB), torch (7 GB), "torch-samples", its operators by its own samples, and "torch-inductor", [COUNT=] of these by torch.compile.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 B=$(cd "$1" && pwd)
@@ -16,7 +16,7 @@ bad=0 option=
 
 packages() {
 	case $1 in
-	triton) echo triton==3.6.0 numpy==2.2.6 ;;
+	triton | triton-wide) echo triton==3.6.0 numpy==2.2.6 ;;
 	numba | numba-suite) echo 'numba-cuda[cu13]==0.30.4' cuda-bindings==13.0.3 filecheck==1.0.3 cffi==2.0.0 ml_dtypes==0.5.4 pytest==8.4.2 ;;
 	tinygrad | tinygrad-suite) echo tinygrad==0.12.0 numpy==2.2.6 nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 pytest==8.4.2 \
 		hypothesis==6.170.17 ;;
@@ -102,6 +102,14 @@ for name in $name; do
 			program "$name" $cc "$here/triton_kernels.py"
 		done
 		program "$name" 9.0 "$here/triton_tma.py"
+		rm -rf "$TRITON_CACHE_DIR"
+		unset TRITON_CACHE_DIR
+		;;
+	triton-wide)
+		TRITON_CACHE_DIR=$(mktemp -d) && export TRITON_CACHE_DIR
+		for cc in 7.5 8.0 9.0; do
+			program "$name" $cc "$here/triton_wide.py"
+		done
 		rm -rf "$TRITON_CACHE_DIR"
 		unset TRITON_CACHE_DIR
 		;;
