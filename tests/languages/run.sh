@@ -70,7 +70,7 @@ suite() {
 	: >"$venv.txt"
 	for part in "$@"; do
 		(cd "$at" && timeout -k 60 "${LIMIT:-3600}" "$B/bin/vgpu" run --cc "$cc" -- "$venv/bin/python" "$here/pytest_suite.py" -e "${EVERY:-1}" -f "${FROM:-0}" \
-			-a 'lib(cufft|curand|cusolver|cusparse|cusparselt|cutensor|nccl|cudnn)|CUSPARSE_STATUS_NOT_SUPPORTED' "$part") >"$venv.part" 2>"$venv.err"
+			-a 'lib(cufft|curand|cusolver|cusparse|cusparselt|cutensor|nccl|cudnn)|(CUFFT|CUSOLVER_STATUS|CUSPARSE_STATUS)_NOT_SUPPORTED' "$part") >"$venv.part" 2>"$venv.err"
 		st=$?
 		cat "$venv.part" >>"$venv.txt"
 		if ! read -r r f a < <(sed -n 's/^ran \([0-9]*\) failed \([0-9]*\) skipped [0-9]* absent \([0-9]*\)$/\1 \2 \3/p' "$venv.part"); then
