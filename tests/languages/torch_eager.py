@@ -75,6 +75,10 @@ CASES = {
     "linear of one output": lambda x, y, w, b, n: F.linear(x, w[:1], b[:1]), "bias with a stride": lambda x, y, w, b, n: F.linear(x, w, w[:, 0]),
     "addmm": lambda x, y, w, b, n: torch.addmm(y[:, :24], x, y.T, beta=0.5, alpha=2), "addmm_": lambda x, y, w, b, n: x[:, :24].clone().addmm_(x, y.T),
     "addmm of NaN by 0": lambda x, y, w, b, n: torch.addmm(y[:, :24] / 0 * 0, x, y.T, beta=0),
+    "truths": lambda x, y, w, b, n: torch.cat([(x / 9).bool(), (x.half() / 9).bool(), (x - x).bool(), (n[:40] * 256).bool()[None], (x[:1] / 0 * 0).bool()]),
+    "truths by a copy": lambda x, y, w, b, n: torch.zeros(24, 40, dtype=torch.bool, device=x.device).copy_(x / 9),
+    "truths by a mask": lambda x, y, w, b, n: torch.zeros(24, 40, dtype=torch.bool, device=x.device).masked_fill(x > 0, 0.3).masked_fill_(x < -1, 256),
+    "any of bytes": lambda x, y, w, b, n: torch.stack([n.to(torch.uint8).any(), n.to(torch.uint8).all()]),
     # by the host, of a number in a tensor's place
     "xor of a number": lambda x, y, w, b, n: torch.cat([n ^ 5, 5 ^ n.int(), (n > 9) ^ 6]), "fmod by a number": lambda x, y, w, b, n: torch.cat([x.fmod(.3), n.fmod(.3)[None, :40]]),
     "fmod_ by a number": lambda x, y, w, b, n: x.double().fmod_(.3),

@@ -21,6 +21,12 @@ LEAVE_BEGINNINGS = ("cudnn", "_cudnn", "miopen", "_sparse", "sparse", "_nested",
 # Of integers FlagGems makes integers here where torch makes floats, or takes them, or their factors, by way of floats.
 FLOATS_ONLY = {"addmv", "addmv.out", "atan2", "erf", "special_i1", "pow.Scalar", "pow.Tensor_Scalar", "pow.Tensor_Tensor"}
 
+# What writes truths of anything: Triton stores them by way of bytes, so that 0.3, NaN and 256 were false.
+TRUTHS = {"_to_copy", "copy_", "fill", "fill_", "masked_fill", "masked_fill_"}
+
+# Of bytes torch makes bytes here.
+BYTES = {"any", "all"}
+
 # Whose results the CPU's kernels lay out in another order than CUDA's.
 ORDERED = {"_fft_r2c", "_fft_c2r", "_fft_c2c", "_linalg_svd"}
 
@@ -173,6 +179,13 @@ def _strange(values):
     return any(v.is_complex() or not v.numel() or v.dtype == torch.float64 if isinstance(v, torch.Tensor) else isinstance(v, (list, tuple)) and _strange(v) for v in values)
 
 
+def _as_truths(args, keywords):
+    """Of arguments for a result of truths, each its truth."""
+    if keywords.get("dtype", args[0].dtype) is not torch.bool:
+        return args
+    return [a != 0 if isinstance(a, torch.Tensor) and a.dtype is not torch.bool or isinstance(a, (int, float, complex)) else a for a in args]
+
+
 def _overlap(to, of):
     """A copy within one tensor, which FlagGems hands on to torch's own kernel."""
     return isinstance(of, torch.Tensor) and to.is_cuda and of.is_cuda and torch._C._is_alias_of(to, of)
@@ -182,11 +195,15 @@ def or_host(name, f):
     """f, an operator of FlagGems, where it takes what it is given: some have forms that are not made yet, or call the operator that they
     are, for ever. What is no fault of FlagGems' is an error on the host too, in torch's own words."""
     inside = threading.local()
-    in_place = name.partition(".")[0].endswith("_") and not name.startswith("__")
+    packet = name.partition(".")[0]
+    in_place = packet.endswith("_") and not name.startswith("__")
 
     @functools.wraps(f)
     def run(*args, **keywords):
-        foreign = name in FLOATS_ONLY and not any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in args) or name == "copy_" and _overlap(*args[:2])
+        if packet in TRUTHS:
+            args = _as_truths(args, keywords)
+        foreign = name in FLOATS_ONLY and not any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in args) or \
+            name == "copy_" and _overlap(*args[:2]) or packet in BYTES and args[0].dtype == torch.uint8
         if not foreign and not getattr(inside, "itself", False) and not _strange(args):
             inside.itself = True
             try:
