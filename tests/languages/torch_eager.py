@@ -78,6 +78,8 @@ CASES = {
     "truths": lambda x, y, w, b, n: torch.cat([(x / 9).bool(), (x.half() / 9).bool(), (x - x).bool(), (n[:40] * 256).bool()[None], (x[:1] / 0 * 0).bool()]),
     "truths by a copy": lambda x, y, w, b, n: torch.zeros(24, 40, dtype=torch.bool, device=x.device).copy_(x / 9),
     "truths by a mask": lambda x, y, w, b, n: torch.zeros(24, 40, dtype=torch.bool, device=x.device).masked_fill(x > 0, 0.3).masked_fill_(x < -1, 256),
+    "sums of small whole numbers": lambda x, y, w, b, n: torch.stack([n.to(torch.int8).sum(), (n.int() << 25).sum(), n[:70].reshape(7, 10).to(torch.uint8).sum(1).max()]),
+    "products of small whole numbers": lambda x, y, w, b, n: torch.stack([n[:9].int().prod(), (n > -1).prod()]), "log of whole numbers": lambda x, y, w, b, n: (n.int() + 1).log(),
     "any of bytes": lambda x, y, w, b, n: torch.stack([n.to(torch.uint8).any(), n.to(torch.uint8).all()]),
     # by the host, of a number in a tensor's place
     "xor of a number": lambda x, y, w, b, n: torch.cat([n ^ 5, 5 ^ n.int(), (n > 9) ^ 6]), "fmod by a number": lambda x, y, w, b, n: torch.cat([x.fmod(.3), n.fmod(.3)[None, :40]]),

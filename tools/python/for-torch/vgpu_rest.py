@@ -19,10 +19,13 @@ LEAVE_BEGINNINGS = ("cudnn", "_cudnn", "miopen", "_sparse", "sparse", "_nested",
                     "quantize", "_fake_quantize", "fake_quantize", "_triton")
 
 # Of integers FlagGems makes integers here where torch makes floats, or takes them, or their factors, by way of floats.
-FLOATS_ONLY = {"addmv", "addmv.out", "atan2", "erf", "special_i1", "pow.Scalar", "pow.Tensor_Scalar", "pow.Tensor_Tensor"}
+FLOATS_ONLY = {"log", "addmv", "addmv.out", "atan2", "erf", "special_i1", "pow.Scalar", "pow.Tensor_Scalar", "pow.Tensor_Tensor"}
 
 # What writes truths of anything: Triton stores them by way of bytes, so that 0.3, NaN and 256 were false.
 TRUTHS = {"_to_copy", "copy_", "fill", "fill_", "masked_fill", "masked_fill_"}
+
+# Of whole numbers torch makes wide ones here, so that nothing overflows.
+WIDE = {"sum", "prod"}
 
 # Of bytes torch makes bytes here.
 BYTES = {"any", "all"}
@@ -202,6 +205,8 @@ def or_host(name, f):
     def run(*args, **keywords):
         if packet in TRUTHS:
             args = _as_truths(args, keywords)
+        if packet in WIDE and keywords.get("dtype") is None and args[0].dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32):
+            args = (args[0].long(), *args[1:])
         foreign = name in FLOATS_ONLY and not any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in args) or \
             name == "copy_" and _overlap(*args[:2]) or packet in BYTES and args[0].dtype == torch.uint8
         if not foreign and not getattr(inside, "itself", False) and not _strange(args):
