@@ -383,7 +383,7 @@ $(foreach v,12 13,$(eval $(call front_rule,$(v))))
 $(O)/front11/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PIC) -DFRONT_MAJOR=11 -c -o $@ $<
-$(B)/lib/libnvrtc.so.11.2: $(call objs,front11,libcuda-lite/front/nvrtc.c $(FRONT) $(CUBIN)) linker/libnvrtc.12.map
+$(B)/lib/libnvrtc.so.11.2: $(call objs,front11,libcuda-lite/front/nvrtc.c $(RTC) $(FRONT) $(CUBIN)) linker/libnvrtc.12.map
 	sed 's/^libnvrtc\.so\.12/libnvrtc.so.11.2/' linker/libnvrtc.12.map >$(O)/front11/nvrtc.map
 	$(CC) $(CFLAGS) $(SO) -Wl,--hash-style=both -Wl,-soname,$(@F) -Wl,--version-script=$(O)/front11/nvrtc.map -o $@ $(filter %.o,$^) \
 		-Wl,--no-as-needed -l:libdl.so.2

@@ -4,7 +4,7 @@
  * files of these names, whether it will call them or not; NVIDIA's own work with NVIDIA's driver only (a gigabyte, and a runtime
  * inside). With these, programs that use no Fourier transform, sparse matrix or factorisation run; each call answers its
  * library's NOT_SUPPORTED and says its name once.
- * A Python under vgpu run opens them when it imports TensorFlow or JAX, libcusparse for CuPy (tools/python/sitecustomize.py), and nobody else's.
+ * A Python under vgpu run opens them when it imports TensorFlow or JAX, those of CUDA 12 for CuPy (tools/python/sitecustomize.py), and nobody else's.
  *
  * Compiled once per library: -DABSENT=cufft, -DABSENT_DEF="cufft.def", -DABSENT_STATUS=the status's number.
  */

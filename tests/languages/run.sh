@@ -5,8 +5,9 @@
 # "cupy-suite" and "tinygrad-suite" are those packages' own tests, of their source packages: [EVERY=K] takes each K-th, [FROM=J] from the J-th on, [LIMIT=S] is each
 # part's time; the latter wants torch's environment too, whose results are its reference.
 # Each has a virtual environment of its own in BUILD/languages, with the versions below. "numba-suite" is numba-cuda's own tests,
-# some twenty minutes: by name only; so are "clangcupy" (CuPy without NVIDIA's NVRTC: by clang), "jax13" (CUDA 13's plugin), "jax-wide", tensorflow (2 GB), torch (7 GB), "torch-samples", its operators by its own samples, and
-# "torch-inductor", [COUNT=] of these by torch.compile.
+# some twenty minutes: by name only; so are "clangcupy" (CuPy without NVIDIA's NVRTC: by clang), "triton-wide", seven hundred kernels over all of its language,
+# "jax13" (CUDA 13's plugin), "jax-wide", tensorflow (2 GB), torch (7 GB), "torch-samples", its operators by its own samples, and "torch-inductor", [COUNT=] of
+# these by torch.compile.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 B=$(cd "$1" && pwd)
@@ -16,7 +17,7 @@ bad=0 option=
 
 packages() {
 	case $1 in
-	triton) echo triton==3.6.0 numpy==2.2.6 ;;
+	triton | triton-wide) echo triton==3.6.0 numpy==2.2.6 ;;
 	numba | numba-suite) echo 'numba-cuda[cu13]==0.30.4' cuda-bindings==13.0.3 filecheck==1.0.3 cffi==2.0.0 ml_dtypes==0.5.4 pytest==8.4.2 ;;
 	tinygrad | tinygrad-suite) echo tinygrad==0.12.0 numpy==2.2.6 nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 pytest==8.4.2 \
 		hypothesis==6.170.17 ;;
@@ -71,7 +72,7 @@ suite() {
 	: >"$venv.txt"
 	for part in "$@"; do
 		(cd "$at" && timeout -k 60 "${LIMIT:-3600}" "$B/bin/vgpu" run --cc "$cc" -- "$venv/bin/python" "$here/pytest_suite.py" -e "${EVERY:-1}" -f "${FROM:-0}" \
-			-a 'lib(cufft|curand|cusolver|cusparse|cusparselt|cutensor|nccl|cudnn)|CUSPARSE_STATUS_NOT_SUPPORTED' "$part") >"$venv.part" 2>"$venv.err"
+			-a 'lib(cufft|curand|cusolver|cusparse|cusparselt|cutensor|nccl|cudnn)|(CUFFT|CUSOLVER_STATUS|CUSPARSE_STATUS)_NOT_SUPPORTED' "$part") >"$venv.part" 2>"$venv.err"
 		st=$?
 		cat "$venv.part" >>"$venv.txt"
 		if ! read -r r f a < <(sed -n 's/^ran \([0-9]*\) failed \([0-9]*\) skipped [0-9]* absent \([0-9]*\)$/\1 \2 \3/p' "$venv.part"); then
@@ -103,6 +104,14 @@ for name in $name; do
 			program "$name" $cc "$here/triton_kernels.py"
 		done
 		program "$name" 9.0 "$here/triton_tma.py"
+		rm -rf "$TRITON_CACHE_DIR"
+		unset TRITON_CACHE_DIR
+		;;
+	triton-wide)
+		TRITON_CACHE_DIR=$(mktemp -d) && export TRITON_CACHE_DIR
+		for cc in 7.5 8.0 9.0; do
+			program "$name" $cc "$here/triton_wide.py"
+		done
 		rm -rf "$TRITON_CACHE_DIR"
 		unset TRITON_CACHE_DIR
 		;;

@@ -38,6 +38,14 @@ PAIRS = [(torch.int32, 2), (torch.int32, 2.5), (torch.bool, True), (torch.bool, 
 check("types of results", torch.tensor([(torch.ones(2, dtype=t, device="cuda") + v).dtype == (torch.ones(2, dtype=t) + v).dtype for t, v in PAIRS]),
       torch.ones(len(PAIRS), dtype=torch.bool))
 
+
+
+def rounded(f, *values):
+    """Whether f of halves, each below 16, is off by more than one rounding."""
+    halves = [v.bfloat16() for v in values]
+    return torch.tensor([(f(*halves).cpu().double() - f(*(h.cpu().double() for h in halves))).abs().max() > 0.035])
+
+
 x, y, w, b = torch.randn(24, 40), torch.randn(24, 40), torch.randn(30, 40), torch.randn(30)
 n = torch.randint(0, 50, (77,))
 X, Y, W, B, N = (t.cuda() for t in (x, y, w, b, n))
@@ -67,6 +75,17 @@ CASES = {
     "linear of one output": lambda x, y, w, b, n: F.linear(x, w[:1], b[:1]), "bias with a stride": lambda x, y, w, b, n: F.linear(x, w, w[:, 0]),
     "addmm": lambda x, y, w, b, n: torch.addmm(y[:, :24], x, y.T, beta=0.5, alpha=2), "addmm_": lambda x, y, w, b, n: x[:, :24].clone().addmm_(x, y.T),
     "addmm of NaN by 0": lambda x, y, w, b, n: torch.addmm(y[:, :24] / 0 * 0, x, y.T, beta=0),
+    "truths": lambda x, y, w, b, n: torch.cat([(x / 9).bool(), (x.half() / 9).bool(), (x - x).bool(), (n[:40] * 256).bool()[None], (x[:1] / 0 * 0).bool()]),
+    "truths by a copy": lambda x, y, w, b, n: torch.zeros(24, 40, dtype=torch.bool, device=x.device).copy_(x / 9),
+    "truths by a mask": lambda x, y, w, b, n: torch.zeros(24, 40, dtype=torch.bool, device=x.device).masked_fill(x > 0, 0.3).masked_fill_(x < -1, 256),
+    "sums of small whole numbers": lambda x, y, w, b, n: torch.stack([n.to(torch.int8).sum(), (n.int() << 25).sum(), n[:70].reshape(7, 10).to(torch.uint8).sum(1).max()]),
+    "products of small whole numbers": lambda x, y, w, b, n: torch.stack([n[:9].int().prod(), (n > -1).prod()]), "log of whole numbers": lambda x, y, w, b, n: (n.int() + 1).log(),
+    "any of bytes": lambda x, y, w, b, n: torch.stack([n.to(torch.uint8).any(), n.to(torch.uint8).all()]),
+    # by the host, of a number in a tensor's place
+    "xor of a number": lambda x, y, w, b, n: torch.cat([n ^ 5, 5 ^ n.int(), (n > 9) ^ 6]), "fmod by a number": lambda x, y, w, b, n: torch.cat([x.fmod(.3), n.fmod(.3)[None, :40]]),
+    "fmod_ by a number": lambda x, y, w, b, n: x.double().fmod_(.3),
+    "addmm of halves": lambda x, y, w, b, n: rounded(lambda y, x, z: torch.addmm(y, x, z, beta=-0.2, alpha=0.6), y[:, :24], x, y.T),
+    "baddbmm of halves": lambda x, y, w, b, n: rounded(lambda y, x, z: torch.baddbmm(y, x, z, beta=-0.2, alpha=0.6), y[None, :, :24], x[None], y.T[None]),
     "baddbmm": lambda x, y, w, b, n: torch.baddbmm(b[:24], x[None], y.T[None], beta=2),
     "attention": lambda x, y, w, b, n: F.scaled_dot_product_attention(*(t.reshape(1, 2, 24, 20) for t in (x, y, x)), is_causal=True),
 }
@@ -102,6 +121,22 @@ check("l1_loss's gradient", lambda: gradient(lambda t: F.l1_loss(t, Y), X), grad
 # of a result that does not lie in memory as it is read
 check("_safe_softmax's gradient, along another dimension", lambda: gradient(lambda t: torch.ops.aten._safe_softmax(t, 0) * Y, X),
       gradient(lambda t: torch.ops.aten._safe_softmax(t, 0) * y, x))
+LAYERS = {"LayerNorm": torch.nn.LayerNorm(40), "GroupNorm": torch.nn.GroupNorm(4, 24), "Linear": torch.nn.Linear(40, 3), "Embedding": torch.nn.Embedding(50, 8)}
+
+
+def of_each(layer, x):
+    """The gradients of each sample by itself, by vmap of grad."""
+    values = {k: p.detach() for k, p in layer.named_parameters()}
+
+    def loss(values, x):
+        return torch.func.functional_call(layer, values, (x[None],)).square().mul(0.3).cos().sum()
+
+    return torch.cat([g.flatten(1) for g in torch.func.vmap(torch.func.grad(loss), (None, 0))(values, x).values()], 1)
+
+
+for name, layer in LAYERS.items():
+    many, MANY = (n[:70].reshape(7, 10), N[:70].reshape(7, 10)) if name == "Embedding" else (torch.stack([x, y]), torch.stack([X, Y]))
+    check(f"gradients by sample of {name}", lambda: of_each(copy.deepcopy(layer).cuda(), MANY), of_each(layer, many))
 check("attention's gradient", lambda: attention_gradient(X), attention_gradient(x), 1e-4)
 check("printing", lambda: torch.tensor("3.5000" in str(torch.full((3,), 3.5, device="cuda"))), torch.tensor(True))
 

@@ -72,8 +72,8 @@ def _tensorflow():
 
 
 def _cupy():
-    # its signals and splines import its sparse matrices, whether they use any or not
-    _open("CuPy", "libcusparse.so.12")
+    # its signals and splines import its sparse matrices, whether they use any or not; of transforms and factorisations it says what has them
+    _open("CuPy", "libcusparse.so.12", "libcufft.so.11", "libcusolver.so.11")
 
 
 def _cupy_core():

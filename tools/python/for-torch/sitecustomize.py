@@ -19,8 +19,8 @@ CUBLAS = ["mm", "mm_out", "bmm", "bmm_out", "addmm", "addmm_out", "baddbmm"]
 # Wrong in FlagGems 5.0.2, by torch's own samples: layer_norm's rows (below), batch_norm of a model that does not train, groups, ties
 # and indices of running extremes, windows over the edge, infinities, what is broadcast, an index twice. topk of a row with -inf or NaN, or of
 # integers, finds elements beyond the row.
-WRONG = ["layer_norm_backward", "softmax_backward", "batch_norm", "batch_norm_backward", "group_norm", "group_norm_backward", "cummax", "cummin", "avg_pool2d",
-         "avg_pool2d_backward", "logaddexp", "logaddexp_out", "masked_scatter", "masked_scatter_", "index_add_", "topk",
+WRONG = ["layer_norm", "layer_norm_backward", "softmax_backward", "batch_norm", "batch_norm_backward", "group_norm", "group_norm_backward", "cummax",
+         "cummin", "avg_pool2d", "avg_pool2d_backward", "logaddexp", "logaddexp_out", "masked_scatter", "masked_scatter_", "index_add_", "topk",
          "_upsample_nearest_exact1d"]
 
 _kept = []      # registrations last as long as their library object
@@ -118,11 +118,18 @@ def _in_place(flag_gems):
 
 
 def _layer_norm_by_rows():
-    """FlagGems 5.0.2 takes the first dimension for the rows in layer_norm's backward step: wrong where there are three or more."""
+    """FlagGems 5.0.2 takes the first dimension for the rows in layer_norm's backward step: wrong where there are three or more. And it hands out the
+    statistics in a row, where torch has them in the input's own shape, which vmap counts on."""
     import math
     import torch
     import vgpu_rest
-    from flag_gems.ops.layernorm import layer_norm_backward
+    from flag_gems.ops.layernorm import layer_norm, layer_norm_backward
+
+    def forward(x, shape, weight=None, bias=None, eps=1e-5):
+        y, *statistics = layer_norm(x, shape, weight, bias, eps)
+        kept = (*x.shape[:x.dim() - len(shape)], *(1 for _ in shape))
+        kind = torch.float32 if x.dtype in (torch.float16, torch.bfloat16) else x.dtype
+        return (y, *(t.to(kind).reshape(kept) for t in statistics))
 
     def backward(grad, x, shape, mean, rstd, weight=None, bias=None, mask=None):
         rows = (-1, math.prod(shape))
@@ -131,13 +138,14 @@ def _layer_norm_by_rows():
         return (gx if gx is None else gx.reshape(x.shape), *(g if g is None else g.reshape(shape) for g in (gw, gb)))
 
     library = torch.library.Library("aten", "IMPL")
+    library.impl("native_layer_norm", vgpu_rest.or_host("native_layer_norm", forward), "CUDA")
     library.impl("native_layer_norm_backward", vgpu_rest.or_host("native_layer_norm_backward", backward), "CUDA")
     _kept.append(library)
 
 
 def _batch_norm_beside_its_input():
     """FlagGems 5.0.2 writes the running mean and variance into its input where a layer keeps none, as instance_norm does: the first values of it were others
-    then, in silence."""
+    then, in silence. The statistics of a batch are for who trains; else torch has none."""
     import torch
     import vgpu_rest
     from flag_gems.ops.batch_norm import batch_norm
@@ -145,7 +153,8 @@ def _batch_norm_beside_its_input():
     def forward(x, weight=None, bias=None, mean=None, var=None, training=False, momentum=0.1, eps=1e-5):
         if mean is None or var is None:
             mean, var = x.new_zeros(x.shape[1], dtype=torch.float32), x.new_ones(x.shape[1], dtype=torch.float32)
-        return batch_norm(x, weight, bias, mean, var, training, momentum, eps)
+        y, *statistics = batch_norm(x, weight, bias, mean, var, training, momentum, eps)
+        return (y, *statistics) if training else (y, *(t.new_empty(0) for t in statistics))
 
     library = torch.library.Library("aten", "IMPL")
     library.impl("native_batch_norm", vgpu_rest.or_host("native_batch_norm", forward), "CUDA")
@@ -168,7 +177,8 @@ def _softmax_in_order():
 
 def _products_and_sums():
     """addmm and baddbmm begin with a copy of what is added, by a kernel of torch's own. Only a bias of one row travels with cuBLAS's
-    product, and by torch's rules not where the product has a side of 1: a last layer of one output, say."""
+    product, and by torch's rules not where the product has a side of 1: a last layer of one output, say. Of halves the sum is made in floats, and rounded
+    once, as by cuBLAS."""
     import torch
     aten, library = torch.ops.aten, torch.library.Library("aten", "IMPL")
     with_bias = {form: torch.library.get_kernel("aten::" + form, "CUDA") for form in ("addmm", "addmm.out")}
@@ -177,29 +187,32 @@ def _products_and_sums():
         return added.dim() == 1 and added.is_contiguous() and added.shape[0] == b.shape[1] and min(b.shape) > 1 and beta == 1 and \
             added.dtype == b.dtype and added.dtype in (torch.float32, torch.float16, torch.bfloat16)
 
-    def total(product, added, beta, alpha):
+    def total(form, added, a, b, beta, alpha):
+        wide = a.dtype in (torch.float16, torch.bfloat16) and not (alpha == 1 and beta == 0)
+        product = form.dtype(a, b, torch.float32) if wide else form(a, b)
         product = product if alpha == 1 else product * alpha
-        if beta == 0:       # what is added is not looked at then, NaN or not
-            return product
-        return product + (added if beta == 1 else added * beta)
+        if beta != 0:       # else what is added is not looked at, NaN or not
+            added = added.float() if wide else added
+            product = product + (added if beta == 1 else added * beta)
+        return product.to(a.dtype) if wide else product
 
     def addmm(keys, added, a, b, *, beta=1, alpha=1):
         if travels(added, b, beta):
             return with_bias["addmm"].call_boxed(keys, added, a, b, beta=beta, alpha=alpha)
-        return total(aten.mm(a, b), added, beta, alpha)
+        return total(aten.mm, added, a, b, beta, alpha)
 
     def addmm_out(keys, added, a, b, *, beta=1, alpha=1, out):
         if travels(added, b, beta) and out.is_contiguous() and out.shape == (a.shape[0], b.shape[1]):
             return with_bias["addmm.out"].call_boxed(keys, added, a, b, beta=beta, alpha=alpha, out=out)
-        return out.resize_(a.shape[0], b.shape[1]).copy_(total(aten.mm(a, b), added, beta, alpha))
+        return out.resize_(a.shape[0], b.shape[1]).copy_(total(aten.mm, added, a, b, beta, alpha))
 
     library.impl("addmm", addmm, "CUDA", with_keyset=True)
     library.impl("addmm.out", addmm_out, "CUDA", with_keyset=True)
-    library.impl("addmm_", lambda added, a, b, *, beta=1, alpha=1: added.copy_(total(aten.mm(a, b), added, beta, alpha)), "CUDA")
-    library.impl("baddbmm", lambda added, a, b, *, beta=1, alpha=1: total(aten.bmm(a, b), added, beta, alpha), "CUDA")
-    library.impl("baddbmm_", lambda added, a, b, *, beta=1, alpha=1: added.copy_(total(aten.bmm(a, b), added, beta, alpha)), "CUDA")
+    library.impl("addmm_", lambda added, a, b, *, beta=1, alpha=1: added.copy_(total(aten.mm, added, a, b, beta, alpha)), "CUDA")
+    library.impl("baddbmm", lambda added, a, b, *, beta=1, alpha=1: total(aten.bmm, added, a, b, beta, alpha), "CUDA")
+    library.impl("baddbmm_", lambda added, a, b, *, beta=1, alpha=1: added.copy_(total(aten.bmm, added, a, b, beta, alpha)), "CUDA")
     library.impl("baddbmm.out", lambda added, a, b, *, beta=1, alpha=1, out:
-                 out.resize_(a.shape[0], a.shape[1], b.shape[2]).copy_(total(aten.bmm(a, b), added, beta, alpha)), "CUDA")
+                 out.resize_(a.shape[0], a.shape[1], b.shape[2]).copy_(total(aten.bmm, added, a, b, beta, alpha)), "CUDA")
     _kept.append(library)
 
 

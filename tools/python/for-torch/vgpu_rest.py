@@ -19,7 +19,16 @@ LEAVE_BEGINNINGS = ("cudnn", "_cudnn", "miopen", "_sparse", "sparse", "_nested",
                     "quantize", "_fake_quantize", "fake_quantize", "_triton")
 
 # Of integers FlagGems makes integers here where torch makes floats, or takes them, or their factors, by way of floats.
-FLOATS_ONLY = {"addmv", "addmv.out", "atan2", "erf", "special_i1", "pow.Scalar", "pow.Tensor_Scalar", "pow.Tensor_Tensor"}
+FLOATS_ONLY = {"log", "addmv", "addmv.out", "atan2", "erf", "special_i1", "pow.Scalar", "pow.Tensor_Scalar", "pow.Tensor_Tensor"}
+
+# What writes truths of anything: Triton stores them by way of bytes, so that 0.3, NaN and 256 were false.
+TRUTHS = {"_to_copy", "copy_", "fill", "fill_", "masked_fill", "masked_fill_"}
+
+# Of whole numbers torch makes wide ones here, so that nothing overflows.
+WIDE = {"sum", "prod"}
+
+# Of bytes torch makes bytes here.
+BYTES = {"any", "all"}
 
 # Whose results the CPU's kernels lay out in another order than CUDA's.
 ORDERED = {"_fft_r2c", "_fft_c2r", "_fft_c2c", "_linalg_svd"}
@@ -123,14 +132,22 @@ def _as_traced(op, args, keywords, parts):
     return [p if p.stride() == s.stride() else torch.empty_strided(p.shape, s.stride(), dtype=p.dtype).copy_(p) for p, s in zip(parts, shapes)]
 
 
+def _number(value, given):
+    """A number in a tensor's place, as that of x ^ 5 comes here, has no say in the result's type beyond its kind."""
+    first = next((v for v in given if isinstance(v, torch.Tensor)), None)
+    return torch.tensor(value) if first is None else torch.tensor(value, dtype=torch.result_type(first, value))
+
+
 def _by_host(name, op):
     arguments, returns = op._schema.arguments, op._schema.returns
     writes = [a.name for a in arguments if a.alias_info is not None and a.alias_info.is_write]
     random = any(a.name == "generator" for a in arguments)
+    takes_tensor = {a.name for a in arguments if str(a.type) in ("Tensor", "Optional[Tensor]")}
 
     def run(*args, **keywords):
         _say(name)
         given = {a.name: v for a, v in zip(arguments, args)} | keywords
+        given = {n: _number(v, given.values()) if n in takes_tensor and isinstance(v, (bool, int, float, complex)) else v for n, v in given.items()}
         call = _Call()
         values = {n: call.to_host(v) for n, v in given.items()}
         if random:
@@ -165,6 +182,13 @@ def _strange(values):
     return any(v.is_complex() or not v.numel() or v.dtype == torch.float64 if isinstance(v, torch.Tensor) else isinstance(v, (list, tuple)) and _strange(v) for v in values)
 
 
+def _as_truths(args, keywords):
+    """Of arguments for a result of truths, each its truth."""
+    if keywords.get("dtype", args[0].dtype) is not torch.bool:
+        return args
+    return [a != 0 if isinstance(a, torch.Tensor) and a.dtype is not torch.bool or isinstance(a, (int, float, complex)) else a for a in args]
+
+
 def _overlap(to, of):
     """A copy within one tensor, which FlagGems hands on to torch's own kernel."""
     return isinstance(of, torch.Tensor) and to.is_cuda and of.is_cuda and torch._C._is_alias_of(to, of)
@@ -174,11 +198,17 @@ def or_host(name, f):
     """f, an operator of FlagGems, where it takes what it is given: some have forms that are not made yet, or call the operator that they
     are, for ever. What is no fault of FlagGems' is an error on the host too, in torch's own words."""
     inside = threading.local()
-    in_place = name.partition(".")[0].endswith("_") and not name.startswith("__")
+    packet = name.partition(".")[0]
+    in_place = packet.endswith("_") and not name.startswith("__")
 
     @functools.wraps(f)
     def run(*args, **keywords):
-        foreign = name in FLOATS_ONLY and not any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in args) or name == "copy_" and _overlap(*args[:2])
+        if packet in TRUTHS:
+            args = _as_truths(args, keywords)
+        if packet in WIDE and keywords.get("dtype") is None and args[0].dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32):
+            args = (args[0].long(), *args[1:])
+        foreign = name in FLOATS_ONLY and not any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in args) or \
+            name == "copy_" and _overlap(*args[:2]) or packet in BYTES and args[0].dtype == torch.uint8
         if not foreign and not getattr(inside, "itself", False) and not _strange(args):
             inside.itself = True
             try:
