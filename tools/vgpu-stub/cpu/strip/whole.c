@@ -272,6 +272,7 @@ static bool is_aside(const struct scomp *c, const struct swhole *h, u32 i, u32 o
 static bool sort(struct scomp *c, struct swhole *h)
 {
 	u32 i, k, scalars = 0, body = 0;
+	bool branched = false;
 	s64 d[STRIPS];
 
 	for (i = 0; i + 1 < h->n; i++) {
@@ -285,6 +286,7 @@ static bool sort(struct scomp *c, struct swhole *h)
 			continue;
 		case K_CBRA: case K_EXIT: case K_RET:
 			h->what[i] = W_BRANCH;
+			branched = true;
 			continue;
 		case K_ST: case K_ATOM:
 			h->stored = true;
@@ -297,7 +299,8 @@ static bool sort(struct scomp *c, struct swhole *h)
 					scalar &= c->r[in->o[k]].v.cls == SC_SCALAR;
 			if (!scalar)
 				break;
-			if (in->guard != OPND_NONE)
+			/* scalars come before branches are decided: what is loaded behind one may not be there to be loaded */
+			if (in->guard != OPND_NONE || (in->kind == K_LD && branched))
 				return false;
 			if (result_delta(c, in, d)) {
 				for (k = 0; k < 6; k++)
