@@ -160,8 +160,10 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && reachable "$V/vgpu"; t
 	refused "another user's" 'another user' setpriv --reuid=65534 --regid=65534 --clear-groups env TMPDIR="${TMPDIR:-/tmp}" "$V/vgpu" trace -p "$pid"
 	ends "it"
 	# another user's program, in a file system of its own, traced by root
-	mkdir "$dir/tmp"; chmod 1777 "$dir/tmp"
-	begins env VGPU_AGENT=/mnt/agent unshare -m --propagation private sh -c 'mount --bind "$0" /mnt; mount --bind "$0/tmp" /tmp; cd /
+	mkdir "$dir/tmp" "$dir/lib"; chmod 1777 "$dir/tmp"
+	# the libraries, too, are seen elsewhere there: the build may lie in /tmp
+	begins env VGPU_AGENT=/mnt/agent LIBS="$B/lib" LD_LIBRARY_PATH=/mnt/lib unshare -m --propagation private sh -c '
+		mount --bind "$LIBS" "$0/lib"; mount --rbind "$0" /mnt; mount --bind "$0/tmp" /tmp; cd /
 		exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"' "$dir" /mnt/program
 	attach -o "$dir/lines"
 	says "round 3" >/dev/null

@@ -157,7 +157,7 @@ xla="XLA_FLAGS cudnn cufft cusparse cusolver"
 finds "jax, behind two shells" "CUDA_ROOT JAX_SKIP_CUDA_CONSTRAINTS_CHECK XLA_PYTHON_CLIENT_PREALLOCATE $xla" sh -c "exec bash -c 'python3 -c \"import jax\"'"
 finds "tensorflow" "TF_FORCE_GPU_ALLOW_GROWTH $xla" python3 -c "import tensorflow"
 finds "tinygrad" "CUDA_PATH NVRTC_PATH" python3 -c "import tinygrad"
-finds "cupyx" cusparse python3 -c "import cupyx"
+finds "cupyx" "cufft cusparse cusolver" python3 -c "import cupyx"
 finds "torch: nothing" "" python3 -c "import torch"
 XLA_FLAGS=--mine finds "what a user has set stays" --mine python3 -c "import os, sys; sys.stdout = None; import jax; sys.stdout = sys.__stdout__; print(os.environ['XLA_FLAGS'])"
 py=$py/user:$py finds "a sitecustomize of the user's" "a sitecustomize of the user" python3 -c pass
