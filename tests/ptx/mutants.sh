@@ -158,7 +158,8 @@ first_failure() {
 	[ -z "$random" ] && cases "$d" $jit && return
 	kernels "$d" 31 150 && return
 	[ -z "$random" ] && forms "$d" $jit && return
-	kernels "$d" 151 600
+	kernels "$d" 151 600 && return
+	[ -z "$random" ] && oracle "$d"
 }
 
 # Random kernels FIRST to LAST; whole, every pair of classes must be among them.
@@ -199,6 +200,16 @@ forms() {
 		out=$(ulimit -t 120; timeout 900 "$d/optest" -m $m 2>&1) || { echo "forms ($m)"; return; }
 	done
 	return 1
+}
+
+# What the forms' scalar reference has not: conversions with random bits, products of sparse matrices, and others.
+oracle() {
+	local d=$1 out st
+	program "$d" ptxrun
+	out=$(ulimit -t 300; PTXRUN=$d/ptxrun timeout 900 tests/ptx/oracle/run.sh "$build" -e 6 2>&1)
+	st=$?
+	case $st in 0|77) return 1 ;; esac
+	echo "oracle ($(grep -m1 -E ' [1-9][0-9]* failed' <<<"$out" | cut -d: -f1))"
 }
 
 one() {

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The oracle's forms (README.md) on every engine: writes the cases, runs them, names the forms that differ.
+# PTXRUN: another program instead of BUILD's, one with a planted fault, say.
 # Usage: oracle/run.sh BUILD [-e EACH] [-n ROWS] [-p PART]...    (all forms, 64 rows; -e 8: every eighth form)
 set -u
 dir=$(cd "$(dirname "$0")" && pwd)
 build=${1:?usage: run.sh BUILD [-e EACH] [-n ROWS] [-p PART]}
 shift
-run=$build/test/ptx/plain/ptxrun
+run=${PTXRUN:-$build/test/ptx/plain/ptxrun}
 [ -x "$run" ] || { echo "no $run: make test-bins"; exit 77; }
 command -v python3 > /dev/null || { echo "python3 is not here"; exit 77; }
 work=$(mktemp -d) || exit 1
