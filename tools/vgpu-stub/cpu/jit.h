@@ -336,7 +336,11 @@ bool jit_any_mode(const struct jcomp *c, const struct insn *in);        /* MXCSR
 bool jit_merge(struct jcomp *c);
 /* jit_region.c */
 bool jit_regions(struct jcomp *c);
-/* jit_turn.c */
+/* jit_turn.c, for both compilers: the step of a loop that counts as far */
+#define JIT_FAR (1 << 16)
+struct jit_steps { const struct func *fn; const struct insn *code; u32 n; bool (*known)(const void *of, u32 o); const void *of; };
+/* Is o the size of a block, or that times a number? Then a block's threads read side by side, mostly a row that caches hold. */
+bool jit_by_block(const struct jit_steps *s, u32 o, u32 depth);
 bool jit_turns(struct jcomp *c);
 void jit_turn_begin(struct jcomp *c, u32 b);
 void jit_turn_around(struct jcomp *c, u32 b, u32 x);

@@ -5,7 +5,7 @@
  * the rest much later. Taken in turns, a round of the whole block lies side by side. strip/step.c does the same for strips.
  *
  * Of the loops without loops, barriers or calls in them, those that load from memory at addresses that differ from lane to lane, and
- * carry a number from round to round to which they add something unknown that is not the size of a block, or FAR and more.
+ * carry a number from round to round to which they add something unknown that is not the size of a block, or JIT_FAR and more.
  *
  * In code such a back edge is a barrier that nobody has to come to: where the warps of a block are in step (jit_run.c), one that comes there
  * with all its lanes leaves its values in P, and the next one has its round. Who comes there otherwise goes on. A loop that some warps leave
@@ -16,13 +16,12 @@
 #include "jit.h"
 #include "lanes.h"
 
-#define FAR (1 << 16)
 #define TURN 4                  /* rounds */
 
-static const struct insn *made_by(const struct jcomp *c, u32 o)
+static const struct insn *made_by(const struct jit_steps *s, u32 o)
 {
-	const struct insn *p = o & OPND_CONST ? c->fn->pro : c->code;
-	u32 i, n = o & OPND_CONST ? c->fn->npro : c->n;
+	const struct insn *p = o & OPND_CONST ? s->fn->pro : s->code;
+	u32 i, n = o & OPND_CONST ? s->fn->npro : s->n;
 
 	for (i = 0; i < n; i++)
 		if ((p[i].def & 1) && p[i].o[0] == o)
@@ -30,10 +29,9 @@ static const struct insn *made_by(const struct jcomp *c, u32 o)
 	return NULL;
 }
 
-/* Is it the size of a block, or that times a number? Then the threads of a block go through what they read side by side, and it is mostly a row that caches hold. */
-static bool by_block(const struct jcomp *c, u32 o, u32 depth)
+bool jit_by_block(const struct jit_steps *s, u32 o, u32 depth)
 {
-	const struct insn *in = made_by(c, o);
+	const struct insn *in = made_by(s, o);
 
 	if (!in || depth > 4)
 		return false;
@@ -43,12 +41,19 @@ static bool by_block(const struct jcomp *c, u32 o, u32 depth)
 		return false;
 	switch (in->lop) {
 	case LOP_MOV: case LOP_CVT_TRUNC: case LOP_CVT_SEXT:
-		return by_block(c, in->o[1], depth + 1);
+		return jit_by_block(s, in->o[1], depth + 1);
 	case LOP_SHL: case LOP_MUL: case LOP_MULWIDE:
-		return jit_val(c, in->o[2], 0).known && by_block(c, in->o[1], depth + 1);
+		return s->known(s->of, in->o[2]) && jit_by_block(s, in->o[1], depth + 1);
 	default:
 		return false;
 	}
+}
+
+static bool known(const void *c, u32 o) { return jit_val(c, o, 0).known; }
+
+static bool by_block(const struct jcomp *c, u32 o)
+{
+	return jit_by_block(&(struct jit_steps){ c->fn, c->code, c->n, known, c }, o, 0);
 }
 
 /* in adds to register r, which is also what comes out (or is copied there later). */
@@ -65,7 +70,7 @@ static bool far_step(const struct jcomp *c, const struct insn *in, u32 r)
 	v = jit_val(c, other, type_bytes(in->type) == 8);
 	if (v.cls != JC_UNI)
 		return false;
-	return v.known ? (s64)v.k >= FAR || (s64)v.k <= -FAR : !by_block(c, other, 0);
+	return v.known ? (s64)v.k >= JIT_FAR || (s64)v.k <= -JIT_FAR : !by_block(c, other);
 }
 
 /* x = r + step, and later r = x */

@@ -5,7 +5,7 @@
  * the next strip touches again much later. Taken in turns, an iteration's loads lie side by side.
  *
  * Of the loops without loops, barriers or calls in them, those that load from memory at addresses that differ from lane to lane, and
- * carry a number from iteration to iteration to which they add something unknown that is not the size of a block, or FAR and more.
+ * carry a number from iteration to iteration to which they add something unknown that is not the size of a block, or JIT_FAR and more.
  *
  * A loop that some strips leave before others is no gain: who comes to a barrier with others still in it leaves code. That is noted as a branch that parts lanes
  * is (guess.c), and the function compiled anew.
@@ -14,40 +14,14 @@
  */
 #include "mem.h"
 
-#define FAR (1 << 16)
 #define AHEAD_MIN 48u
 #define AHEAD_MAX 512u
 
-static const struct insn *made_by(const struct scomp *c, u32 o)
+static bool known(const void *c, u32 o) { return s_val(c, o, 0).known; }
+
+static bool by_block(const struct scomp *c, u32 o)
 {
-	const struct insn *p = o & OPND_CONST ? c->fn->pro : c->code;
-	u32 i, n = o & OPND_CONST ? c->fn->npro : c->n;
-
-	for (i = 0; i < n; i++)
-		if ((p[i].def & 1) && p[i].o[0] == o)
-			return &p[i];
-	return NULL;
-}
-
-/* Is it the size of a block, or that times a number? Then the threads of a block go through what they read side by side, and it is mostly a row that caches hold. */
-static bool by_block(const struct scomp *c, u32 o, u32 depth)
-{
-	const struct insn *in = made_by(c, o);
-
-	if (!in || depth > 4)
-		return false;
-	if (in->kind == K_SREG)
-		return in->sub >= SR_NTID_X && in->sub <= SR_NTID_Z;
-	if (in->kind != K_LANE)
-		return false;
-	switch (in->lop) {
-	case LOP_MOV: case LOP_CVT_TRUNC: case LOP_CVT_SEXT:
-		return by_block(c, in->o[1], depth + 1);
-	case LOP_SHL: case LOP_MUL: case LOP_MULWIDE:
-		return s_val(c, in->o[2], 0).known && by_block(c, in->o[1], depth + 1);
-	default:
-		return false;
-	}
+	return jit_by_block(&(struct jit_steps){ c->fn, c->code, c->n, known, c }, o, 0);
 }
 
 static bool far_step(const struct scomp *c, const struct insn *in)
@@ -63,7 +37,7 @@ static bool far_step(const struct scomp *c, const struct insn *in)
 	v = s_val(c, other, type_bytes(in->type) == 8);
 	if (v.cls != SC_SCALAR || v.pat)
 		return false;
-	return v.known ? (s32)v.k >= FAR || (s32)v.k <= -FAR : !by_block(c, other, 0);
+	return v.known ? (s32)v.k >= JIT_FAR || (s32)v.k <= -JIT_FAR : !by_block(c, other);
 }
 
 static bool spread_load(const struct scomp *c, const struct insn *in)
