@@ -80,12 +80,17 @@ done
 printf 'unsigned la_version(unsigned v) { return v; }\n' >"$dir/la.c" && cc -shared -fPIC -o "$dir/la.so" "$dir/la.c"
 right "beside another audit library" env LD_AUDIT="$dir/la.so" "${run[@]}" "$w/work"
 
-for how in "vgpu run" LD_AUDIT; do
-	[ "$how" = LD_AUDIT ] && start=(env LD_AUDIT="$B/lib/libvgpu-turn.so") || start=("${run[@]}")
-	"${start[@]}" "$w/eleven" >"$dir/out" 2>"$dir/err"; st=$?
-	[ $st = 0 ] && [ "$(cat "$dir/out")" = right ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'cudaGetTextureReference is not supported' "$dir/err" &&
-		ok "a runtime 11: what 12 changed is as it was, by $how" || fail "a runtime 11, by $how: status $st: $(cat "$dir/out" "$dir/err")"
-done
+# eleven PROGRAM WHAT: the program of CUDA 11, which asks once for what 12 took away, by either way
+eleven() {
+	local how start st
+	for how in "vgpu run" LD_AUDIT; do
+		[ "$how" = LD_AUDIT ] && start=(env LD_AUDIT="$B/lib/libvgpu-turn.so") || start=("${run[@]}")
+		"${start[@]}" "$1" >"$dir/out" 2>"$dir/err"; st=$?
+		[ $st = 0 ] && [ "$(cat "$dir/out")" = right ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'cudaGetTextureReference is not supported' "$dir/err" &&
+			ok "$2, by $how" || fail "$2, by $how: status $st: $(cat "$dir/out" "$dir/err")"
+	done
+}
+eleven "$w/eleven" "a runtime 11: what 12 changed is as it was"
 # The same program with CUDA 11's shared library, which it has in an RPATH of its own, under its name or as auditwheel renames it: there each
 # of its functions traps.
 sed 's/\.so\.12/.so.11.0/' "$here/../../linker/libcudart.12.map" >"$w/eleven.map"
@@ -93,12 +98,7 @@ for name in libcudart.so.11.0 libcudart-0123abcd.so.11.8.89; do
 	mkdir -p "$w/own"
 	cc -shared -s -Wl,-soname,$name -Wl,--version-script="$w/eleven.map" -o "$w/own/$name" "$w/eleven.s" &&
 		cc -std=gnu11 -O1 -Wall -Wextra -o "$w/needs" "$here/eleven.c" "$w/own/$name" -Wl,--disable-new-dtags,-rpath,"$w/own" || exit 1
-	for how in "vgpu run" LD_AUDIT; do
-		[ "$how" = LD_AUDIT ] && start=(env LD_AUDIT="$B/lib/libvgpu-turn.so") || start=("${run[@]}")
-		"${start[@]}" "$w/needs" >"$dir/out" 2>"$dir/err"; st=$?
-		[ $st = 0 ] && [ "$(cat "$dir/out")" = right ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'cudaGetTextureReference is not supported' "$dir/err" &&
-			ok "$name of its own gives way to ours, by $how" || fail "$name, by $how: status $st: $(cat "$dir/out" "$dir/err")"
-	done
+	eleven "$w/needs" "$name of its own gives way to ours"
 	"$w/needs" >/dev/null 2>&1; st=$?
 	[ $st = 133 ] && ok "$name of its own traps otherwise" || fail "$name alone: status $st"
 done
