@@ -333,6 +333,8 @@ static uint32_t boot_driver(struct ctx *c)
 	snprintf(span, sizeof(span), "0x%llx:%llu", (unsigned long long)(i->create.span_base - VGPU_TIB),
 		 (unsigned long long)((i->create.device_base - i->create.span_base) / VGPU_DEVICE_SPAN));
 	setenv("VGPU_SPAN", span, 1);
+	if (ctx_walls_driver(i->walls, c->why, sizeof(c->why)))
+		return VGPU_ST_NOT_SUPPORTED;
 	st = cuda_open_library(i->cuda_library, (int)i->cuda_device, c->why, sizeof(c->why));
 	return st ? st : cuda_open_context(i->create.device_base, c->why, sizeof(c->why));
 }

@@ -315,8 +315,10 @@ void ctx_files_place(void);
 void ctx_files_rules(int rules, uint64_t rights);
 
 /* ctx_walls.c: before threads. 0, or the VGPU_WALL_* that does not stand, with the reason. */
+/* Before a host's driver is opened, and before those. */
+uint32_t ctx_walls_driver(uint32_t walls, char *why, size_t room);
 uint32_t ctx_walls(uint32_t walls, uint32_t uid, int driver, char *why, size_t room);
-int ctx_walls_trial(uint32_t walls, uint32_t uid);
+int ctx_walls_trial(uint32_t walls, uint32_t uid, int driver);
 
 /* ctx_sandbox.c */
 /* Closes the sandbox over all threads. Returns the listener's fd, or -errno. */

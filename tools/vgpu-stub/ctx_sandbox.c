@@ -123,14 +123,16 @@ static void build_fallocate(struct program *p)
 
 /*
  * mmap: never executable. Of a file: the parent says. Anonymous: private, at a place or not. What of the flags changes
- * whom the memory is charged to (shared, growing down, locked, huge) is none of ours.
+ * whom the memory is charged to (shared, growing down, locked, huge) is none of ours; a host's driver has what it pins in shared
+ * memory, and no limit of its own memory (ctxgrant.c) but its cgroup's.
  */
 static void build_mmap(struct program *p, uint32_t driver)
 {
-	static const uint32_t types[] = { MAP_PRIVATE | MAP_ANONYMOUS };
+	static const uint32_t types[] = { MAP_PRIVATE | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS };
+	const unsigned ntypes = driver ? 2 : 1;
 	const uint32_t plain = MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_NORESERVE | MAP_POPULATE | MAP_STACK | MAP_DENYWRITE;
 
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 9 + (driver ? 3 : 4) + 2 * COUNT(types));
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 9 + (driver ? 3 : 4) + 2 * ntypes);
 	load(p, ARG(2));
 	ret_if_bits(p, ~(uint32_t)(PROT_READ | PROT_WRITE), SECCOMP_RET_KILL_PROCESS);
 	load(p, ARG(3));
@@ -147,7 +149,7 @@ static void build_mmap(struct program *p, uint32_t driver)
 		emit(p, BPF_JMP | BPF_JEQ | BPF_K, PROT_READ | PROT_WRITE, 1, 0);
 		ret(p, SECCOMP_RET_KILL_PROCESS);
 	}
-	one_of(p, 3, ~plain, types, COUNT(types), SECCOMP_RET_ALLOW);
+	one_of(p, 3, ~plain, types, ntypes, SECCOMP_RET_ALLOW);
 }
 
 /* nr on one of the driver's own descriptors is the driver's business; on a number that is fixed the other rules say. */
@@ -188,6 +190,9 @@ static void build_driver(struct program *p, uint32_t driver)
 		ret_if_equal(p, opens[i], driver & CTX_DRIVER_OPENS ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | ENOENT);
 	for (unsigned i = 0; i < COUNT(looks); i++)
 		ret_if_equal(p, looks[i], driver & CTX_DRIVER_LOOKS ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | ENOENT);
+	/* it listens for processes that share memory with it: nobody can, and nobody's knock may end it */
+	ret_if_equal(p, SYS_accept, SECCOMP_RET_ERRNO | EPERM);
+	ret_if_equal(p, SYS_accept4, SECCOMP_RET_ERRNO | EPERM);
 	/* its arguments lie in memory: the C library then takes clone, whose flags can be seen */
 	ret_if_equal(p, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
 	emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 6);

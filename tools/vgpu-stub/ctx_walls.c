@@ -125,6 +125,25 @@ static void last_namespace(void)
 	close(fd);
 }
 
+/*
+ * NVIDIA's driver looks itself up in /proc by its process number (stat of /proc/PID/ns/pid, in cuInit), which alone among the processes is
+ * another than outside: it gets the /proc of its own namespace, until the empty root takes that away too.
+ */
+uint32_t ctx_walls_driver(uint32_t walls, char *why, size_t room)
+{
+	if (!(walls & VGPU_WALL_PID))
+		return 0;
+	if (!(walls & VGPU_WALL_MOUNT)) {
+		snprintf(why, room, "the CUDA driver needs a /proc of it, which takes the wall \"mount\"");
+		return VGPU_WALL_PID;
+	}
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL)) {
+		snprintf(why, room, "the CUDA driver needs a /proc of it: %s", strerror(errno));
+		return VGPU_WALL_PID;
+	}
+	return 0;
+}
+
 uint32_t ctx_walls(uint32_t walls, uint32_t uid, int driver, char *why, size_t room)
 {
 	files = driver ? ctx_files_find() : 0;
@@ -144,14 +163,16 @@ uint32_t ctx_walls(uint32_t walls, uint32_t uid, int driver, char *why, size_t r
 }
 
 /*
- * "vgpu-stub --context-walls N UID": a process as a context's, which puts its walls up, says on stderr which one failed
+ * "vgpu-stub --context-walls N UID DRIVER": a process as a context's, which puts its walls up, says on stderr which one failed
  * and why, and ends. The parent asks so once, when it starts.
  */
-int ctx_walls_trial(uint32_t walls, uint32_t uid)
+int ctx_walls_trial(uint32_t walls, uint32_t uid, int driver)
 {
 	char why[200] = "";
-	uint32_t failed = ctx_walls(walls, uid, 0, why, sizeof(why));
+	uint32_t failed = driver ? ctx_walls_driver(walls, why, sizeof(why)) : 0;
 
+	if (!failed)
+		failed = ctx_walls(walls, uid, 0, why, sizeof(why));
 	if (failed)
 		dprintf(STDERR_FILENO, "%u %s", failed, why);
 	return failed ? 1 : 0;

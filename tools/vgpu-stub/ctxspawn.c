@@ -216,7 +216,8 @@ int ctxspawn(struct context *c)
 	uint32_t uid = ctxspawn_uid(c);
 	char walls[16], user[16];
 	char *as_context[] = { (char *)"vgpu-stub", (char *)"--context", NULL };
-	char *as_trial[] = { (char *)"vgpu-stub", (char *)"--context-walls", walls, user, NULL };
+	char *as_trial[] = { (char *)"vgpu-stub", (char *)"--context-walls", walls, user,
+			     (char *)(c->dev->config.cuda_library ? "1" : "0"), NULL };
 	char *envp[MAX_ENV + 2];
 	struct cage k = { .parent = getpid(), .walls = c->walls, .data_limit = ctxgrant_least(c), .data_most = ctxgrant_most(c) };
 	int s[2], e[2], fd = -1, cgroup = -1, err;

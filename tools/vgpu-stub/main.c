@@ -129,8 +129,8 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "--context"))
 		return context_main();
-	if (argc == 4 && !strcmp(argv[1], "--context-walls"))
-		return ctx_walls_trial((uint32_t)strtoul(argv[2], NULL, 10), (uint32_t)strtoul(argv[3], NULL, 10));
+	if (argc == 5 && !strcmp(argv[1], "--context-walls"))
+		return ctx_walls_trial((uint32_t)strtoul(argv[2], NULL, 10), (uint32_t)strtoul(argv[3], NULL, 10), atoi(argv[4]));
 	if (argc == 4 && !strcmp(argv[1], "--cuda-info"))
 		return info_cuda_print(argv[2], atoi(argv[3]));
 	if (standard_fds())

@@ -345,6 +345,6 @@ void log_set_verbose(int level);        /* -1 silent (fuzzer), 0, 1 */
 
 /* context.c, the other process; ctx_walls.c, one that tries its walls and ends */
 int context_main(void);
-int ctx_walls_trial(uint32_t walls, uint32_t uid);
+int ctx_walls_trial(uint32_t walls, uint32_t uid, int driver);
 
 #endif

@@ -10,6 +10,9 @@
 #include <string.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +21,7 @@ struct mock_slot *mock_slot;
 static struct mock_plan plan;
 static CUresult lost;
 static int node;
+static int listening = -1;
 static int contexts;
 
 static const struct { CUresult r; const char *name; } errors[] = {
@@ -52,15 +56,20 @@ static void attach(void)
 	}
 }
 
-/* A driver opens its device once more when it needs another mapping. */
+/* A driver opens its device once more when it needs another mapping, and has what it pins in shared memory. */
 void mock_open(void)
 {
+	void *pinned = mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int again = open(MOCK_NODE, O_RDWR | O_CLOEXEC), strange = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 
 	if (strange < 0)
 		strange = open("/dev/full", O_RDWR | O_CLOEXEC);
-	__atomic_add_fetch(&mock_slot->opened, node >= 0 && again >= 0, __ATOMIC_RELAXED);
+	if (strange < 0)
+		strange = accept(listening, NULL, NULL);        /* nobody may come; asking ends nothing */
+	__atomic_add_fetch(&mock_slot->opened, node >= 0 && again >= 0 && pinned != MAP_FAILED, __ATOMIC_RELAXED);
 	__atomic_add_fetch(&mock_slot->strange, strange >= 0, __ATOMIC_RELAXED);
+	if (pinned != MAP_FAILED)
+		munmap(pinned, 2 << 20);
 	if (again >= 0)
 		close(again);
 	if (strange >= 0)
@@ -102,10 +111,27 @@ void mock_lose(CUresult error)
 
 /* ---- devices and contexts --------------------------------------------------------------------------------- */
 
+/*
+ * As driver 580 does: it looks itself up by its number, and listens on an abstract socket for processes that share memory with it.
+ */
+static int look_up(void)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)getpid());
+	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "mock-uvmfd-%d-%llx", (int)getpid(), (unsigned long long)(uintptr_t)mock_slot);
+	listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return stat(path, &st) || listening < 0 || bind(listening, (struct sockaddr *)&name, sizeof(name)) || listen(listening, 128);
+}
+
 EXPORT CUresult cuInit(unsigned flags)
 {
 	if (!mock_slot)
 		attach();
+	if (listening < 0 && look_up())
+		return CUDA_ERROR_OPERATING_SYSTEM;
 	ENTER(cuInit);
 	return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
