@@ -142,6 +142,7 @@ _Static_assert(sizeof(struct vgpu_agent_page) == 64 * 9, "a line each");
 #define VGPU_FEATURE_CLUSTERS 64ull     /* ... and clusters in a launch's attributes */
 #define VGPU_FEATURE_LARGE 128ull       /* ... and LAUNCH_LARGE */
 #define VGPU_FEATURE_WORK 256ull        /* ... and WORK, TIMES; ALLOT of everybody, KERNEL_MS, COMPUTE, PRIORITY */
+#define VGPU_FEATURE_RUNS 512ull        /* ... and VGPU_CMD_RUN */
 
 /*
  * Versions: HELLO asks for the client's newest. An agent that is older refuses it and names its own newest; the client then asks for

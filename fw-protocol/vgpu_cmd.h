@@ -175,8 +175,10 @@ struct vgpu_event_record {
 /* Header flags, any op of the I/O queue. */
 #define VGPU_CMD_LEGACY   0x0001u  /* starts after all earlier BLOCKING work, and ends before later */
 #define VGPU_CMD_BLOCKING 0x0002u  /* stream takes part in the legacy barrier (not NonBlocking) */
+#define VGPU_CMD_RUN      0x0004u  /* launched together with what stands before and behind it, and likely again (a graph): says nothing of order */
+#define VGPU_CMD_RUN_END  0x0008u  /* ... the last of them */
 #define VGPU_CMD_PRIORITY 0x0070u  /* of its stream: 0, everybody's, to VGPU_PRIORITIES - 1, which goes first. No order is changed by it */
-#define VGPU_CMD_FLAGS    0x0073u
+#define VGPU_CMD_FLAGS    0x007fu
 #define VGPU_CMD_PRIORITY_SHIFT 4
 #define VGPU_PRIORITIES 6u
 
@@ -290,6 +292,7 @@ enum {
 #define VGPU_DEV_FEATURE_PRIORITY 4u    /* it heeds VGPU_CMD_PRIORITY */
 #define VGPU_DEV_FEATURE_CLUSTERS 8u    /* of several blocks */
 #define VGPU_DEV_FEATURE_LARGE 16u      /* it knows LAUNCH_LARGE */
+#define VGPU_DEV_FEATURE_RUNS 32u       /* it heeds VGPU_CMD_RUN, and is quicker for it */
 
 /* Of MODULE_COMMIT: every body is read now and the first error is the module's, instead of when a kernel is first used. */
 #define VGPU_MODULE_EAGER 1u

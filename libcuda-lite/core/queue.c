@@ -279,7 +279,7 @@ static inline unsigned put_command(union vgpu_slot *slots, const struct vg_strea
 	to[1] = (pair){ i + 1, 0 };
 	to[2] = from[2];
 	to[3] = from[3];
-	vgpu_store_release64((uint64_t *)h, (uint32_t)(i + 1) | (uint64_t)image->cmd.op << 32 | (uint64_t)n << 40 | s->flags_word);
+	vgpu_store_release64((uint64_t *)h, (uint32_t)(i + 1) | (from[0][0] & ~0xffffffffull) | s->flags_word);
 	vg_prefetch(slots, i, n);
 	return n;
 }

@@ -330,6 +330,30 @@ static void drop_staged(struct vg_exec *e)
 	}
 }
 
+/*
+ * To a device that is quicker when it knows: what is launched together, and comes again. A run is launches with nothing between
+ * them; what else the program does is told as it is.
+ */
+static void mark_runs(const struct vg_exec *e)
+{
+	union vgpu_slot *h = e->program.image;
+
+	if (!(vg.features & VGPU_FEATURE_RUNS) || !e->ctx || !(vg.info[e->ctx->ordinal].features & VGPU_DEV_FEATURE_RUNS))
+		return;
+	for (uint32_t i = 0; i < e->program.nsteps; i++) {
+		struct vgpu_cmd *last = NULL;
+
+		for (uint32_t k = 0; k < e->program.steps[i].commands; k++, h += h->cmd.slots) {
+			if (h->cmd.op != VGPU_OP_LAUNCH)
+				continue;
+			h->cmd.flags |= VGPU_CMD_RUN;
+			last = &h->cmd;
+		}
+		if (last)
+			last->flags |= VGPU_CMD_RUN_END;
+	}
+}
+
 static CUresult build(struct vg_exec *e, struct vg_node **bad)
 {
 	CUresult r;
@@ -342,6 +366,8 @@ static CUresult build(struct vg_exec *e, struct vg_node **bad)
 	e->seen = __atomic_load_n(&vg_func_deaths, __ATOMIC_ACQUIRE);
 	r = add_graph(e, e->graph, bad);
 	e->dirty = r != CUDA_SUCCESS;
+	if (!r)
+		mark_runs(e);
 	return r;
 }
 

@@ -49,7 +49,8 @@ static enum ctx_result launch(struct ctx *c, struct ctx_stream *s, const struct 
 		.block = { b->block[0], b->block[1], b->block[2] },
 		.cluster = { VGPU_LAUNCH_CLUSTER_OF(b->attrs, 0), VGPU_LAUNCH_CLUSTER_OF(b->attrs, 1), VGPU_LAUNCH_CLUSTER_OF(b->attrs, 2) },
 		.shared_bytes = b->shared_bytes,
-		.flags = b->attrs & VGPU_LAUNCH_COOPERATIVE ? ENGINE_LAUNCH_COOPERATIVE : 0,
+		.flags = (b->attrs & VGPU_LAUNCH_COOPERATIVE ? ENGINE_LAUNCH_COOPERATIVE : 0) |
+			 (cmd->flags & VGPU_CMD_RUN ? ENGINE_LAUNCH_RUN : 0) | (cmd->flags & VGPU_CMD_RUN_END ? ENGINE_LAUNCH_RUN_END : 0),
 		.priority = (cmd->flags & VGPU_CMD_PRIORITY) >> VGPU_CMD_PRIORITY_SHIFT,
 		.params = payload,
 		.param_bytes = b->param_bytes,

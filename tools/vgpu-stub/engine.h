@@ -111,6 +111,8 @@ struct engine_launch {
 	uint64_t cookie;                /* handed back by done() */
 };
 #define ENGINE_LAUNCH_COOPERATIVE 1u    /* all blocks resident at once; grid sync allowed */
+#define ENGINE_LAUNCH_RUN 2u            /* one of several that the client gives together, and likely again */
+#define ENGINE_LAUNCH_RUN_END 4u        /* ... the last of them */
 
 struct engine_param {
 	uint32_t offset, bytes;         /* PTX .param layout: natural alignment, declaration order */

@@ -127,6 +127,60 @@ static void launches(CUmodule m, CUdeviceptr a, CUdeviceptr b)
 	CALL(cuStreamDestroy_v2(s));
 }
 
+/*
+ * A graph of launches, again and again: the first time they are launches, then a graph of the driver, whose parameters change. Each
+ * writes its part of b, with the round's number.
+ */
+static void graphs(CUmodule m, CUdeviceptr b)
+{
+	CUgraphExec exec = NULL;
+	CUfunction f = NULL;
+	CUstream s = NULL;
+	CUgraph g = NULL;
+	CUgraphNode node[12];
+	uint32_t part = N / 12, failed = report->first;
+	CUresult r;
+
+	CALL(cuModuleGetFunction(&f, m, "mock_set"));
+	if (!f || !b || CALL(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING)))
+		return;
+	CALL(cuGraphCreate(&g, 0));
+	for (uint32_t i = 0; g && i < 12; i++) {
+		CUdeviceptr p = b + 4 * i * part;
+		uint32_t value = 100;
+		void *args[] = { &p, &value, &part };
+		CUDA_KERNEL_NODE_PARAMS_v2 k = { .func = f, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
+						 .kernelParams = args };
+
+		CALL(cuGraphAddKernelNode_v2(&node[i], g, i ? &node[i - 1] : NULL, i != 0, &k));
+	}
+	CALL(cuGraphInstantiateWithFlags(&exec, g, 0));
+	for (uint32_t round = 0; exec && round < 5; round++) {
+		CALL(cuMemsetD32Async(b, 1, 12 * part, s));
+		for (uint32_t i = 0; round >= 3 && i < 2; i++) {        /* two of twelve are others in the last rounds */
+			CUdeviceptr p = b + 4 * i * part;
+			uint32_t value = 100, count = part;
+			void *args[] = { &p, &value, &count };
+			CUDA_KERNEL_NODE_PARAMS_v2 k = { .func = f, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1,
+							 .blockDimZ = 1, .kernelParams = args };
+
+			value += round * (i == 0);
+			CALL(cuGraphExecKernelNodeSetParams_v2(exec, node[i], &k));
+		}
+		CALL(cuGraphLaunch(exec, s));
+		r = CALL(cuStreamSynchronize(s));
+		if (!r && report->first == failed) {
+			look("what a graph wrote", b + 4 * part, 100, 11 * part, 1);
+			look("what a graph wrote with another parameter", b, round >= 3 ? 100 + round : 100, part, 1);
+		}
+	}
+	if (exec)
+		CALL(cuGraphExecDestroy(exec));
+	if (g)
+		CALL(cuGraphDestroy(g));
+	CALL(cuStreamDestroy_v2(s));
+}
+
 /* A variable, which the driver has at an address of its own: written and read by name, and by a kernel that is told where it is. */
 static void variables(CUmodule m, CUdeviceptr a)
 {
@@ -224,6 +278,7 @@ void round_of_calls(void)
 	copies(a, b, big);
 	if (!noted("cuModuleLoadData", load(&m), NULL)) {
 		launches(m, a, b);
+		graphs(m, b);
 		variables(m, a);
 		long_one(m);
 		CALL(cuModuleUnload(m));

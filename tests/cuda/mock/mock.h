@@ -6,6 +6,7 @@
  *   memory.c   reservations, physical memory, mappings, registered memory
  *   module.c   PTX: entries, their parameters, variables
  *   stream.c   streams, copies, launches: a thread stands for the GPU
+ *   graph.c    graphs of kernels
  *   sweep.c    the test: a client for each error of each call
  *
  * The driver answers as NVIDIA's documentation says. Its memory is memory, at another place than its addresses say, so that who touches
@@ -36,7 +37,7 @@ struct mock_plan {
 	uint32_t call, nth, mode, error;
 };
 
-enum mock_object { MOCK_CONTEXT, MOCK_RESERVED, MOCK_PHYSICAL, MOCK_MAPPED, MOCK_REGISTERED, MOCK_MODULE, MOCK_STREAM, MOCK_OBJECTS };
+enum mock_object { MOCK_CONTEXT, MOCK_RESERVED, MOCK_PHYSICAL, MOCK_MAPPED, MOCK_REGISTERED, MOCK_MODULE, MOCK_STREAM, MOCK_GRAPH, MOCK_OBJECTS };
 
 /* One process with the driver in it; while it lives it has a lock on the file's byte of its number. */
 struct mock_slot {
@@ -92,5 +93,7 @@ struct mock_function {
 /* stream.c */
 int mock_gpu_start(void);
 void mock_gpu_wake(void);
+/* of a graph */
+CUresult mock_launch(CUfunction fn, const unsigned *grid, const unsigned *block, unsigned shared, CUstream stream, void **extra);
 
 #endif

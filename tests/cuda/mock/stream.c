@@ -345,6 +345,11 @@ EXPORT CUresult cuLaunchKernel(CUfunction fn, unsigned gx, unsigned gy, unsigned
 	return launch(MOCK_cuLaunchKernel, fn, (unsigned[]){ gx, gy, gz }, (unsigned[]){ bx, by, bz }, shared, stream, params, extra);
 }
 
+CUresult mock_launch(CUfunction fn, const unsigned *grid, const unsigned *block, unsigned shared, CUstream stream, void **extra)
+{
+	return launch(MOCK_cuGraphLaunch, fn, grid, block, shared, stream, NULL, extra);
+}
+
 EXPORT CUresult cuLaunchCooperativeKernel(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 					  unsigned shared, CUstream stream, void **params)
 {

@@ -213,21 +213,30 @@ static const char *error_name(CUresult r)
 	return !cuGetErrorName(r, &s) && s ? s : "?";
 }
 
-static const char *const objects[] = { "contexts", "reservations", "physical memory", "mappings", "registrations", "modules", "streams" };
+static const char *const objects[] = { "contexts", "reservations", "physical memory", "mappings", "registrations", "modules", "streams", "graphs" };
 static const char *const modes[] = { "", "", " and the context is lost", " elsewhere", " later", " hangs", " is stuck" };
+
+/* What a graph does launches do as well. */
+static int is_graph(uint32_t call)
+{
+	return call == MOCK_cuGraphCreate || call == MOCK_cuGraphDestroy || call == MOCK_cuGraphAddKernelNode_v2 || call == MOCK_cuGraphInstantiateWithFlags ||
+	       call == MOCK_cuGraphExecDestroy || call == MOCK_cuGraphExecKernelNodeSetParams_v2 || call == MOCK_cuGraphLaunch;
+}
 
 /* A call that a client can do without, and what it loses. */
 static int spared(const struct mock_plan *p)
 {
 	if (p->mode != MOCK_ERROR && p->mode != MOCK_ELSEWHERE)
 		return 0;
-	return p->call == MOCK_cuMemHostRegister_v2 || p->call == MOCK_cuMemHostGetDevicePointer_v2 || p->call == MOCK_cuMemHostUnregister;
+	return is_graph(p->call) || p->call == MOCK_cuMemHostRegister_v2 || p->call == MOCK_cuMemHostGetDevicePointer_v2 || p->call == MOCK_cuMemHostUnregister;
 }
 
 static int wanted_error(const struct mock_plan *p)
 {
 	CUresult got = report->create ? report->create : report->first;
 
+	if (is_graph(p->call) && p->mode == MOCK_ERROR)
+		return !got;
 	if (spared(p))
 		return !got || got == CUDA_ERROR_ILLEGAL_ADDRESS;       /* of a kernel that reads memory which could not be registered */
 	/* The end of a launch is told in more than one way. */
@@ -245,7 +254,8 @@ static int wanted_error(const struct mock_plan *p)
 /* A module that a client is told could not be unloaded, it does not use again: it stays as long as its context. Memory is freed again. */
 static uint32_t kept(const struct mock_plan *p, int object)
 {
-	return p->mode == MOCK_ERROR && p->call == MOCK_cuModuleUnload && object == MOCK_MODULE;
+	return p->mode == MOCK_ERROR && ((p->call == MOCK_cuModuleUnload && object == MOCK_MODULE) ||
+					 ((p->call == MOCK_cuGraphDestroy || p->call == MOCK_cuGraphExecDestroy) && object == MOCK_GRAPH));
 }
 
 static void judge(const struct mock_plan *p, struct rest was, int stub, int agent, int ended)
@@ -319,6 +329,10 @@ static const struct { uint32_t call, error, mode; } documented[] = {
 	{ MOCK_cuLaunchKernel, CUDA_ERROR_LAUNCH_TIMEOUT, MOCK_LATER },
 	{ MOCK_cuLaunchCooperativeKernel, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, MOCK_ERROR },
 	{ MOCK_cuLaunchCooperativeKernel, CUDA_ERROR_ILLEGAL_ADDRESS, MOCK_LATER },
+	{ MOCK_cuGraphInstantiateWithFlags, CUDA_ERROR_INVALID_VALUE, MOCK_ERROR },
+	{ MOCK_cuGraphExecKernelNodeSetParams_v2, CUDA_ERROR_NOT_SUPPORTED, MOCK_ERROR },
+	{ MOCK_cuGraphLaunch, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, MOCK_ERROR },
+	{ MOCK_cuGraphLaunch, CUDA_ERROR_ILLEGAL_ADDRESS, MOCK_LATER },
 	{ MOCK_cuLaunchHostFunc, CUDA_ERROR_NOT_SUPPORTED, MOCK_ERROR },
 	{ MOCK_cuStreamWriteValue64_v2, CUDA_ERROR_NOT_SUPPORTED, MOCK_ERROR },
 	{ MOCK_cuStreamCreate, CUDA_ERROR_EXTERNAL_DEVICE, MOCK_ERROR },

@@ -8,6 +8,7 @@
  *   module.c   modules, their functions
  *   variables.c  their variables, which the driver has elsewhere
  *   launch.c   launches
+ *   run.c      launches that come again together: graphs of the driver
  *   print.c    what kernels print
  *   stream.c   streams: what is queued in them, and how its end is seen
  *
@@ -37,6 +38,8 @@
 	X(cuStreamCreate) X(cuStreamQuery) X(cuStreamSynchronize) \
 	X(cuMemcpyHtoDAsync_v2) X(cuMemcpyDtoHAsync_v2) X(cuMemcpyDtoDAsync_v2) X(cuMemsetD8Async) X(cuMemsetD16Async) X(cuMemsetD32Async) \
 	X(cuStreamWriteValue64_v2) X(cuMemHostAlloc) \
+	X(cuGraphCreate) X(cuGraphDestroy) X(cuGraphAddKernelNode_v2) X(cuGraphInstantiateWithFlags) X(cuGraphExecDestroy) \
+	X(cuGraphExecKernelNodeSetParams_v2) X(cuGraphLaunch) \
 	X(cuMemHostRegister_v2) X(cuMemHostUnregister) X(cuMemHostGetDevicePointer_v2) \
 	X(cuMemAddressReserve) X(cuMemCreate) X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)
 
@@ -61,6 +64,14 @@ struct cuda_stream {
 	uint64_t bell;                  /* a host function stands behind so many; 0: none. The driver's thread clears it */
 	uint32_t fn;                    /* of the launch given last */
 	uint32_t prints;                /* something that is out may have printed; the driver has written that */
+	struct cuda_run *run;           /* given, and kept back until the run is whole; NULL: never had one */
+	struct cuda_refusal *refused;   /* by the driver, behind the call that gave them; in their order */
+	uint32_t nrefused, told;        /* of these */
+};
+
+struct cuda_refusal {
+	uint64_t nth;                   /* as given counts */
+	uint32_t status;
 };
 
 enum { CUDA_PRINTS = 1, CUDA_PRINTED };
@@ -116,6 +127,8 @@ struct engine {
 	uint32_t *users;                /* of each page behind the arena: allocations in it */
 	uint32_t *run;                  /* pages of the mapping that begins here; 0: none does */
 	struct cuda_phys *phys;
+	struct cuda_graph *graphs;      /* run.c; NULL: none yet */
+	uint64_t graph_turn;
 	uint32_t standins;              /* modules that have some */
 	uint64_t next_standin;
 };
@@ -162,6 +175,14 @@ const void *cuda_real_params(const struct engine *e, const void *params, uint32_
 
 /* launch.c */
 uint32_t cuda_launch(struct engine *e, const struct engine_launch *l);
+uint32_t cuda_launch_status(struct engine *e, CUresult r);
+
+/* run.c */
+int cuda_run_add(struct engine *e, struct cuda_stream *s, struct cuda_func *f, const struct engine_launch *l, const void *params);
+int cuda_run_open(const struct cuda_stream *s);
+int cuda_run_stale(const struct cuda_stream *s);
+void cuda_run_flush(struct engine *e, struct cuda_stream *s);   /* before anything else is given to the stream */
+void cuda_run_forget(struct engine *e, const struct cuda_module *m);
 
 /* print.c */
 int cuda_print_open(void);
@@ -172,6 +193,7 @@ int cuda_print(struct engine *e, struct cuda_stream *s);        /* 0: the client
 uint32_t cuda_streams_open(struct engine *e);
 uint32_t cuda_stream(struct engine *e, uint64_t cookie, struct cuda_stream **s);        /* made when it is first used */
 void cuda_given(struct engine *e, struct cuda_stream *s);
+void cuda_refused(struct cuda_stream *s, uint64_t nth, uint32_t status);
 int cuda_module_busy(const struct engine *e, const struct cuda_module *m);
 void cuda_settle(struct engine *e);
 unsigned cuda_poll(struct engine *e, int patient);

@@ -19,11 +19,9 @@ static CUresult allow_shared(struct cuda_func *f, uint32_t bytes)
 	return r;
 }
 
-static CUresult start(struct engine *e, struct cuda_func *f, const struct engine_launch *l, CUstream stream)
+static CUresult start(struct cuda_func *f, const struct engine_launch *l, char *params, CUstream stream)
 {
 	size_t bytes = l->param_bytes;
-	uint8_t room[VGPU_MAX_LARGE_BYTES];
-	char *params = (char *)(uintptr_t)cuda_real_params(e, l->params, l->param_bytes, room);
 	void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, params, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END };
 	void *each[ENGINE_MAX_PARAMS + 1];
 
@@ -37,7 +35,7 @@ static CUresult start(struct engine *e, struct cuda_func *f, const struct engine
 }
 
 /* INVALID_VALUE of a launch is its shape: the function and the parameters' size were looked at. */
-static uint32_t launch_status(struct engine *e, CUresult r)
+uint32_t cuda_launch_status(struct engine *e, CUresult r)
 {
 	return r == CUDA_ERROR_INVALID_VALUE ? (uint32_t)VGPU_ST_INVALID_CONFIG : cuda_failed(e, r);
 }
@@ -45,7 +43,9 @@ static uint32_t launch_status(struct engine *e, CUresult r)
 uint32_t cuda_launch(struct engine *e, const struct engine_launch *l)
 {
 	struct cuda_func *f = cuda_func(e, l->fn);
+	uint8_t room[VGPU_MAX_LARGE_BYTES];
 	struct cuda_stream *s;
+	const void *params;
 	CUresult r;
 	uint32_t st;
 
@@ -63,11 +63,16 @@ uint32_t cuda_launch(struct engine *e, const struct engine_launch *l)
 	if (st)
 		return st;
 	r = l->shared_bytes > 48u << 10 ? allow_shared(f, l->shared_bytes) : CUDA_SUCCESS;
-	if (!r)
-		r = start(e, f, l, s->stream);
 	if (r)
-		return launch_status(e, r);
-	cuda_given(e, s);
+		return cuda_launch_status(e, r);
+	params = cuda_real_params(e, l->params, l->param_bytes, room);
+	if (cuda_run_add(e, s, f, l, params)) {
+		cuda_run_flush(e, s);
+		r = start(f, l, (char *)(uintptr_t)params, s->stream);
+		if (r)
+			return cuda_launch_status(e, r);
+		cuda_given(e, s);
+	}
 	f->m->last[s - e->stream] = s->given;
 	s->fn = l->fn;
 	s->prints = f->m->prints ? CUDA_PRINTS : s->prints;

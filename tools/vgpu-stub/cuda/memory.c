@@ -308,6 +308,8 @@ uint32_t cuda_copy_queued(struct engine *e, uint64_t cookie, void *dst, const vo
 	struct cuda_stream *s;
 	uint32_t st = e->died ? e->died : cuda_stream(e, cookie, &s);
 
+	if (!st)
+		cuda_run_flush(e, s);
 	return st ? st : given(e, s, give_copy(e, dst, src, bytes, s->stream), last);
 }
 
@@ -316,6 +318,8 @@ uint32_t cuda_fill_queued(struct engine *e, uint64_t cookie, void *dst, uint32_t
 	struct cuda_stream *s;
 	uint32_t st = e->died ? e->died : cuda_stream(e, cookie, &s);
 
+	if (!st)
+		cuda_run_flush(e, s);
 	return st ? st : given(e, s, give_fill(e, dst, value, elem_bytes, count, s->stream), last);
 }
 

@@ -440,6 +440,7 @@ uint32_t cuda_module_unload(struct engine *e, uint32_t id)
 		return VGPU_ST_BAD_HANDLE;
 	if (cuda_module_busy(e, m))
 		return VGPU_ST_BUSY;
+	cuda_run_forget(e, m);
 	r = forget(e, m);
 	if (!r)
 		e->modules[id - 1] = NULL;

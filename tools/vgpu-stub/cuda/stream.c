@@ -46,6 +46,27 @@ void cuda_given(struct engine *e, struct cuda_stream *s)
 	e->dirty = 1;
 }
 
+/* A copy costs a reallocation: this is rare, since the device has looked at the launch before. */
+void cuda_refused(struct cuda_stream *s, uint64_t nth, uint32_t status)
+{
+	struct cuda_refusal *r = realloc(s->refused, (s->nrefused + 1) * sizeof(*r));
+
+	if (!r)
+		return;         /* it has not run, and nobody is told: no memory, so the next call fails */
+	s->refused = r;
+	s->refused[s->nrefused++] = (struct cuda_refusal){ nth, status };
+}
+
+/* What is to be told of the nth. */
+static uint32_t refusal(struct cuda_stream *s, uint64_t nth)
+{
+	uint32_t status = s->told < s->nrefused && s->refused[s->told].nth == nth ? s->refused[s->told++].status : VGPU_ST_OK;
+
+	if (s->told == s->nrefused)
+		s->told = s->nrefused = 0;
+	return status;
+}
+
 int cuda_module_busy(const struct engine *e, const struct cuda_module *m)
 {
 	for (unsigned i = 0; m->last && i < CUDA_STREAMS; i++)
@@ -103,6 +124,12 @@ void cuda_settle(struct engine *e)
 
 		if (s->written == s->given)
 			continue;
+		if (cuda_run_stale(s))
+			cuda_run_flush(e, s);
+		if (cuda_run_open(s)) {
+			e->dirty = 1;   /* the rest of it is on its way */
+			continue;
+		}
 		r = e->no_writes ? CUDA_ERROR_NOT_SUPPORTED : cu.cuStreamWriteValue64_v2(s->stream, (uintptr_t)s->word, s->given, 0);
 		e->no_writes |= r == CUDA_ERROR_NOT_SUPPORTED;
 		cuda_failed(e, r);
@@ -140,8 +167,9 @@ static unsigned tell(struct engine *e, unsigned i, uint64_t upto, uint32_t statu
 	if (s->prints && !status && upto == s->given && s->seen < upto && !cuda_print(e, s) && !e->died)
 		return 0;
 	for (; s->seen < upto; n++) {
-		s->seen++;
-		e->env.done(e->env.owner, i, status);
+		uint32_t own = refusal(s, ++s->seen);
+
+		e->env.done(e->env.owner, i, status ? status : own);
 	}
 	if (s->seen == s->given)
 		e->active[i / 64] &= ~(1ull << (i % 64));
@@ -161,7 +189,10 @@ unsigned cuda_poll(struct engine *e, int patient)
 		return n;
 	EACH_ACTIVE(e, i) {
 		struct cuda_stream *s = &e->stream[i];
-		CUresult r = e->died ? CUDA_ERROR_UNKNOWN : cu.cuStreamQuery(s->stream);
+		CUresult r;
+
+		cuda_run_flush(e, s);
+		r = e->died ? CUDA_ERROR_UNKNOWN : cu.cuStreamQuery(s->stream);
 
 		if (!r)
 			reached(s, s->given);
