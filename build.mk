@@ -175,6 +175,8 @@ $(O)/stub/tools/vgpu-stub/cpu/%.o: tools/vgpu-stub/cpu/%.c
 $(O)/stub/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(BASE) $(STUB_FLAGS) -c -o $@ $<
+# the cuda engine's own kernels, as text
+$(foreach o,stub asan,$(eval $(O)/$(o)/tools/vgpu-stub/cuda/gemm.o: $(wildcard tools/vgpu-stub/cuda/kernels/*.ptx)))
 $(B)/bin/vgpu-stub: $(call objs,stub,$(STUB) $(CPU) $(CUDA) $(FW) $(SERVICE))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(NOTE) -Wl,-z,relro,-z,now -o $@ $^ $(STUB_LIBS)

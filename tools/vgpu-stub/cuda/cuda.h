@@ -8,6 +8,7 @@
  *   module.c   modules, their functions
  *   variables.c  their variables, which the driver has elsewhere
  *   launch.c   launches
+ *   gemm.c     matrix products
  *   print.c    what kernels print
  *   stream.c   streams: what is queued in them, and how its end is seen
  *
@@ -23,6 +24,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include "../../../libcuda-lite/include/cuda.h"
 #include "../../../fw-protocol/vgpu_client.h"
+#include "../../../fw-protocol/vgpu_cmd.h"
 #include "../../../fw-protocol/vgpu_device.h"
 #include "../../../fw-protocol/vgpu_status.h"
 #include "../engine.h"
@@ -32,7 +34,7 @@
 	X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuDeviceGet) X(cuDeviceGetCount) X(cuDeviceGetName) X(cuDeviceGetUuid) \
 	X(cuDeviceTotalMem_v2) X(cuDeviceGetAttribute) X(cuDeviceGetPCIBusId) \
 	X(cuCtxCreate_v2) X(cuCtxSetCurrent) X(cuCtxSetLimit) \
-	X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions) X(cuModuleGetGlobal_v2) \
+	X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions) X(cuModuleGetGlobal_v2) X(cuModuleGetFunction) \
 	X(cuFuncGetName) X(cuFuncGetParamInfo) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernel) X(cuLaunchCooperativeKernel) X(cuLaunchHostFunc) \
 	X(cuStreamCreate) X(cuStreamQuery) X(cuStreamSynchronize) \
 	X(cuMemcpyHtoDAsync_v2) X(cuMemcpyDtoHAsync_v2) X(cuMemcpyDtoDAsync_v2) X(cuMemsetD8Async) X(cuMemsetD16Async) X(cuMemsetD32Async) \
@@ -50,6 +52,8 @@ extern struct cuda_driver cu;
 #define CUDA_PAGE VGPU_HUGE             /* the driver's granularity of physical memory */
 #define CUDA_VA_BYTES (VGPU_DEVICE_SPAN - 2 * VGPU_ARENA_BYTES)  /* behind the arena; the end of the span is left to the driver */
 #define CUDA_STREAMS VGPU_MAX_STREAMS
+#define CUDA_PRODUCTS 8u                /* kernels of ours, in so many modules */
+#define CUDA_PRODUCT_MODULES 3u
 #define CUDA_PHYS 4096u                 /* pieces of physical memory of a client, at once */
 
 /* What was given to a stream is counted; the stream itself writes how far it has come. */
@@ -118,6 +122,10 @@ struct engine {
 	struct cuda_phys *phys;
 	uint32_t standins;              /* modules that have some */
 	uint64_t next_standin;
+	struct {
+		CUmodule module[CUDA_PRODUCT_MODULES];  /* NULL: not asked for yet */
+		CUfunction fn[CUDA_PRODUCTS];
+	} products;
 };
 
 /* driver.c */
@@ -162,6 +170,9 @@ const void *cuda_real_params(const struct engine *e, const void *params, uint32_
 
 /* launch.c */
 uint32_t cuda_launch(struct engine *e, const struct engine_launch *l);
+
+/* gemm.c */
+uint32_t cuda_gemm(struct engine *e, uint32_t op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, uint64_t cookie);
 
 /* print.c */
 int cuda_print_open(void);
