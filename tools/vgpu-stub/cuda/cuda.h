@@ -9,6 +9,7 @@
  *   variables.c  their variables, which the driver has elsewhere
  *   launch.c   launches
  *   gemm.c     matrix products
+ *   cublas.c   those that the host's cuBLAS computes
  *   print.c    what kernels print
  *   stream.c   streams: what is queued in them, and how its end is seen
  *
@@ -40,7 +41,7 @@
 	X(cuMemcpyHtoDAsync_v2) X(cuMemcpyDtoHAsync_v2) X(cuMemcpyDtoDAsync_v2) X(cuMemsetD8Async) X(cuMemsetD16Async) X(cuMemsetD32Async) \
 	X(cuStreamWriteValue64_v2) X(cuMemHostAlloc) \
 	X(cuMemHostRegister_v2) X(cuMemHostUnregister) X(cuMemHostGetDevicePointer_v2) \
-	X(cuMemAddressReserve) X(cuMemCreate) X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)
+	X(cuMemAlloc_v2) X(cuMemFree_v2) X(cuMemAddressReserve) X(cuMemCreate) X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)
 
 struct cuda_driver {
 #define CUDA_POINTER(name) __typeof__(&name) name;
@@ -52,6 +53,7 @@ extern struct cuda_driver cu;
 #define CUDA_PAGE VGPU_HUGE             /* the driver's granularity of physical memory */
 #define CUDA_VA_BYTES (VGPU_DEVICE_SPAN - 2 * VGPU_ARENA_BYTES)  /* behind the arena; the end of the span is left to the driver */
 #define CUDA_STREAMS VGPU_MAX_STREAMS
+#define CUDA_WORKSPACE (32ull << 20)    /* what NVIDIA advises from compute capability 9.0 on */
 #define CUDA_PRODUCTS 8u                /* kernels of ours, in so many modules */
 #define CUDA_PRODUCT_MODULES 3u
 #define CUDA_PHYS 4096u                 /* pieces of physical memory of a client, at once */
@@ -65,6 +67,8 @@ struct cuda_stream {
 	uint64_t bell;                  /* a host function stands behind so many; 0: none. The driver's thread clears it */
 	uint32_t fn;                    /* of the launch given last */
 	uint32_t prints;                /* something that is out may have printed; the driver has written that */
+	uint64_t workspace;             /* of cuBLAS: CUDA_WORKSPACE bytes, once it was needed */
+	uint32_t no_workspace;          /* there was no memory for it */
 };
 
 enum { CUDA_PRINTS = 1, CUDA_PRINTED };
@@ -173,6 +177,11 @@ uint32_t cuda_launch(struct engine *e, const struct engine_launch *l);
 
 /* gemm.c */
 uint32_t cuda_gemm(struct engine *e, uint32_t op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, uint64_t cookie);
+
+/* cublas.c. place: of a, b, c, alpha and beta, as the driver knows them. CUDA_OURS: it is for kernels of ours; OK: given to the stream. */
+#define CUDA_OURS 0x20000u
+uint32_t cuda_cublas(struct engine *e, uint32_t op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, const uint64_t place[5],
+		     struct cuda_stream *s);
 
 /* print.c */
 int cuda_print_open(void);

@@ -72,11 +72,11 @@ static uint64_t real(const struct engine *e, uint64_t at)
 	return cuda_real(e, at, 0, &there) ? there : at;
 }
 
-static CUresult own(struct engine *e, uint32_t op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, CUstream stream)
+static CUresult own(struct engine *e, uint32_t op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, const uint64_t place[5], CUstream stream)
 {
 	enum kernel k = choose(e, op, b, p);
 	struct product_call q = {
-		.a = real(e, b->a), .b = real(e, b->b), .c = real(e, b->c), .alpha_at = real(e, p->alpha_at), .beta_at = real(e, p->beta_at),
+		.a = place[0], .b = place[1], .c = place[2], .alpha_at = place[3], .beta_at = place[4],
 		.alpha = p->alpha, .beta = p->beta, .stride_a = p->stride_a, .stride_b = p->stride_b, .stride_c = p->stride_c,
 		.m = p->m, .n = p->n, .k = p->k, .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc, .batch = b->batch,
 		.type_a = p->type_a, .type_b = p->type_b, .type_c = p->type_c, .type_scalar = p->type_scalar,
@@ -98,11 +98,14 @@ static CUresult own(struct engine *e, uint32_t op, const struct vgpu_body_gemm *
 
 uint32_t cuda_gemm(struct engine *e, uint32_t op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, uint64_t cookie)
 {
+	const uint64_t place[5] = { real(e, b->a), real(e, b->b), real(e, b->c), real(e, p->alpha_at), real(e, p->beta_at) };
 	struct cuda_stream *s;
 	uint32_t st = e->died ? e->died : cuda_stream(e, cookie, &s);
 
 	if (!st)
-		st = cuda_failed(e, own(e, op, b, p, s->stream));
+		st = cuda_cublas(e, op, b, p, place, s);
+	if (st == CUDA_OURS)
+		st = cuda_failed(e, own(e, op, b, p, place, s->stream));
 	if (st)
 		return st;
 	s->fn = 0;
