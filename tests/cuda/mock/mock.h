@@ -6,6 +6,7 @@
  *   memory.c   reservations, physical memory, mappings, registered memory
  *   module.c   PTX: entries, their parameters, variables
  *   stream.c   streams, copies, launches: a thread stands for the GPU
+ *   blas.c     cuBLAS, which the test has the engine find in the same library
  *   sweep.c    the test: a client for each error of each call
  *
  * The driver answers as NVIDIA's documentation says. Its memory is memory, at another place than its addresses say, so that who touches
@@ -17,9 +18,10 @@
 #include <stdint.h>
 
 #include "../../../tools/vgpu-stub/cuda/cuda.h"
+#include "../../../tools/vgpu-stub/cuda/cublas.h"
 
 #define MOCK_NAME(name) MOCK_##name,
-enum mock_call { CUDA_CALLS(MOCK_NAME) MOCK_CALLS };
+enum mock_call { CUDA_CALLS(MOCK_NAME) CUBLAS_CALLS(MOCK_NAME) MOCK_CALLS };
 #undef MOCK_NAME
 
 enum mock_mode {
@@ -90,6 +92,7 @@ struct mock_function {
 };
 
 /* stream.c */
+void mock_product(const char *kernel, const void *params, size_t bytes, CUstream stream);
 int mock_gpu_start(void);
 void mock_gpu_wake(void);
 

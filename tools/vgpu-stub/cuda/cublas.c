@@ -8,17 +8,12 @@
  * whole numbers exactly. The rest is for kernels of ours (gemm.c).
  */
 #include "cuda.h"
+#include "cublas.h"
 
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "../../../libcuda-lite/include/cublas_api.h"
-
-#define CUBLAS_CALLS(X) \
-	X(cublasCreate_v2) X(cublasSetMathMode) X(cublasSetStream_v2) X(cublasSetWorkspace_v2) X(cublasSetPointerMode_v2) \
-	X(cublasGemmEx) X(cublasGemmStridedBatchedEx) X(cublasGemmBatchedEx) X(cublasStrsm_v2) X(cublasDtrsm_v2) X(cublasStrsmBatched) X(cublasDtrsmBatched)
 
 static struct {
 #define CUBLAS_POINTER(name) __typeof__(&name) name;
@@ -159,9 +154,16 @@ static cublasStatus_t solve(const struct vgpu_body_gemm *body, const struct vgpu
 			 CALL(cublasStrsm_v2, handle, side, uplo, ta, diag, m, n, alpha, a, lda, c, ldc);
 }
 
+/* On the device's log, the first times. */
+static void tell(cublasStatus_t st, const char *of)
+{
+	if (st && said++ < 8)
+		fprintf(stderr, "%s: CUBLAS_STATUS_%s (%d)%s\n", call, name_of(st), (int)st, of);
+}
+
 /*
- * To a stream. A workspace is a stream's own, so that products of two of them do not meet in it; to set the stream takes it away. Without one
- * cuBLAS takes its own.
+ * To a stream. A workspace is a stream's own, so that products of two of them do not meet in it; to set the stream takes it away. Without one, or
+ * where it does not take ours, cuBLAS has its own.
  */
 static cublasStatus_t aim(CUstream stream, uint64_t workspace, int device)
 {
@@ -171,7 +173,7 @@ static cublasStatus_t aim(CUstream stream, uint64_t workspace, int device)
 		streamed = 0;
 		st = CALL(cublasSetStream_v2, handle, (cudaStream_t)stream);
 		if (!st && workspace)
-			st = CALL(cublasSetWorkspace_v2, handle, (void *)(uintptr_t)workspace, CUDA_WORKSPACE);
+			tell(CALL(cublasSetWorkspace_v2, handle, (void *)(uintptr_t)workspace, CUDA_WORKSPACE), "");
 		stream_now = stream;
 		streamed = !st;
 	}
@@ -180,14 +182,6 @@ static cublasStatus_t aim(CUstream stream, uint64_t workspace, int device)
 	if (!st)
 		device_now = device;
 	return st;
-}
-
-static cublasStatus_t give(uint32_t op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, const struct places *at, CUstream stream,
-			   uint64_t workspace)
-{
-	cublasStatus_t st = aim(stream, workspace, at->alpha_at != 0);
-
-	return st ? st : op == VGPU_OP_TRSM ? solve(b, p, at) : product(b, p, at);
 }
 
 /* ---- before the walls ------------------------------------------------------------------------------------------------- */
@@ -203,19 +197,20 @@ static cublasStatus_t warm(CUdeviceptr room)
 	struct vgpu_body_gemm b = { .batch = 1 };
 	struct places at = { .a = room, .b = room + WARM_BYTES / 4, .c = room + WARM_BYTES / 2 };
 	struct vgpu_gemm p = { .alpha = 1, .m = 64, .n = 64, .k = 64, .lda = 64, .ldb = 64, .ldc = 64, .trans_a = 1 };
-	cublasStatus_t st = CUBLAS_STATUS_SUCCESS;
+	cublasStatus_t st = aim(NULL, 0, 0);
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+	for (size_t i = 0; !st && i < sizeof(types) / sizeof(types[0]); i++) {
 		p.type_a = p.type_b = types[i][0];
 		p.type_c = types[i][1];
 		/* what it does not take now it will not take later; that is no reason to go without it */
-		st = give(VGPU_OP_GEMM, &b, &p, &at, NULL, 0);
-		if (st && st != CUBLAS_STATUS_NOT_SUPPORTED && st != CUBLAS_STATUS_ARCH_MISMATCH)
-			return st;
+		st = product(&b, &p, &at);
+		if (st == CUBLAS_STATUS_NOT_SUPPORTED || st == CUBLAS_STATUS_ARCH_MISMATCH)
+			st = CUBLAS_STATUS_SUCCESS;
 	}
 	p.type_a = p.type_c = VGPU_GEMM_F32;
+	p.trans_a = 0;
 	p.unit = 1;
-	return give(VGPU_OP_TRSM, &b, &p, &at, NULL, 0);
+	return st ? st : solve(&b, &p, &at);
 }
 
 uint32_t cuda_start_cublas(char *why, size_t room)
@@ -255,7 +250,9 @@ uint32_t cuda_cublas(struct engine *e, uint32_t op, const struct vgpu_body_gemm 
 {
 	struct places at = { place[0], place[1], place[2], place[3], place[4] };
 	cublasStatus_t st;
+	char of[128];
 	CUresult r;
+	int begun;
 
 	if (!handle || !takes(op, b, p))
 		return CUDA_OURS;
@@ -268,17 +265,21 @@ uint32_t cuda_cublas(struct engine *e, uint32_t op, const struct vgpu_body_gemm 
 		s->workspace = r ? 0 : room;
 		s->no_workspace = r != CUDA_SUCCESS;
 	}
-	st = give(op, b, p, &at, s->stream, s->workspace);
+	st = aim(s->stream, s->workspace, at.alpha_at != 0);
+	begun = !st;
+	if (!st)
+		st = op == VGPU_OP_TRSM ? solve(b, p, &at) : product(b, p, &at);
 	if (!st)
 		return VGPU_ST_OK;
 	r = cu.cuStreamQuery(s->stream);
 	if (r && r != CUDA_ERROR_NOT_READY)
 		return cuda_failed(e, r);
-	if (st != CUBLAS_STATUS_NOT_SUPPORTED && st != CUBLAS_STATUS_ARCH_MISMATCH && said++ < 8)
-		fprintf(stderr, "%s: CUBLAS_STATUS_%s (%d); %s of %u x %u x %u, %u of them, types %u and %u\n", call, name_of(st), (int)st,
-			op == VGPU_OP_TRSM ? "a solve" : "a product", p->m, p->n, p->k, b->batch, p->type_a, p->type_c);
+	snprintf(of, sizeof(of), ": %s of %u x %u x %u, %u of them, types %u and %u", op == VGPU_OP_TRSM ? "a solve" : "a product", p->m, p->n, p->k,
+		 b->batch, p->type_a, p->type_c);
+	if (st != CUBLAS_STATUS_NOT_SUPPORTED && st != CUBLAS_STATUS_ARCH_MISMATCH)
+		tell(st, of);
 	/* Given up in the middle: computed anew, unless c is an input, which may have been changed by then. */
-	if ((st == CUBLAS_STATUS_EXECUTION_FAILED || st == CUBLAS_STATUS_INTERNAL_ERROR) && (op == VGPU_OP_TRSM || p->beta_at || p->beta != 0))
+	if (begun && (st == CUBLAS_STATUS_EXECUTION_FAILED || st == CUBLAS_STATUS_INTERNAL_ERROR) && (op == VGPU_OP_TRSM || p->beta_at || p->beta != 0))
 		return VGPU_ST_INTERNAL;
 	return CUDA_OURS;
 }
