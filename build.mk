@@ -175,6 +175,8 @@ $(O)/stub/tools/vgpu-stub/cpu/%.o: tools/vgpu-stub/cpu/%.c
 $(O)/stub/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(BASE) $(STUB_FLAGS) -c -o $@ $<
+# the cuda engine's own kernels, as text
+$(foreach o,stub asan,$(eval $(O)/$(o)/tools/vgpu-stub/cuda/gemm.o: $(wildcard tools/vgpu-stub/cuda/kernels/*.ptx)))
 $(B)/bin/vgpu-stub: $(call objs,stub,$(STUB) $(CPU) $(CUDA) $(FW) $(SERVICE))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(NOTE) -Wl,-z,relro,-z,now -o $@ $^ $(STUB_LIBS)
@@ -503,8 +505,8 @@ $(B)/test/order/order: tests/order/run.c tests/order/model.c tests/order/model.h
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $(filter %.c,$^) $(B)/lib/libcuda.so.1
 # a driver for tests, and clients on it
-MOCK_H  := $(wildcard tests/cuda/mock/*.h tools/vgpu-stub/cuda/*.h)
-$(B)/test/cuda/libcuda.so.1: $(addprefix tests/cuda/mock/,mock.c memory.c module.c stream.c graph.c) $(MOCK_H)
+MOCK_H  := $(wildcard tests/cuda/mock/*.h tools/vgpu-stub/cuda/*.h tools/vgpu-stub/cuda/kernels/*.h)
+$(B)/test/cuda/libcuda.so.1: $(addprefix tests/cuda/mock/,mock.c memory.c module.c stream.c graph.c blas.c) $(MOCK_H)
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -fPIC -shared -fvisibility=hidden -Wl,-z,defs -Wl,-soname,libcuda.so.1 -o $@ $(filter %.c,$^) -lpthread
 $(B)/test/cuda/sweep: tests/cuda/mock/sweep.c tests/cuda/mock/client.c tests/cuda/mock/sweep.h $(MOCK_H) | libs

@@ -73,7 +73,7 @@ say $? "identity of the driver's device"
 # Programs whose kernels reach into pinned memory are not among them: our driver does not register the window, which is a
 # shared mapping (cuMemHostRegister).
 [ $# -gt 0 ] || set -- driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,globals,hostfn,hostreg:copies,ipc,vmm,pool,contexts,fault,graph,graph_errors,printf} \
-	static/vecadd static-musl/reduce rt12/rt_vecadd rt12/rt_reduce rt12/rt_graph rt12/rt_hist rt12/rt_symbols rt13/rt_scan c12/byhand
+	static/vecadd static-musl/reduce rt12/rt_vecadd rt12/rt_reduce rt12/rt_graph rt12/rt_hist rt12/rt_symbols rt13/rt_scan c12/byhand blas12/blas
 for p; do
 	args=''
 	[[ $p == *:* ]] && args=${p#*:} p=${p%%:*}
@@ -82,9 +82,30 @@ for p; do
 	st=$?
 	if [ $st = 77 ]; then echo "skip cuda/nested/$p $(tail -n 1 <<<"$out")"; else say $st "$p" "(exit $st) $(tail -n 1 <<<"$out")"; fi
 done
+# Products by the engine's own kernels, above; by the host's cuBLAS, which is ours here. The fault at the program's end says who computed.
+faulted() { until_true grep -q "illegal address: .*in kernel $2" "$dir/stub$1.log"; }
+case " $* " in *" blas12/blas "*) faulted 2 product_f32; say $? "products by kernels of the engine's" ;; esac
+out=$(VGPU_HOST_AGENT="$dir/agent1" "$B/bin/vgpu-stub" --socket "$dir/none" --engine cuda --cuda-library "$B/lib/libcuda.so.1" --cublas-library "$dir/no-such.so" 2>&1)
+[ $? = 1 ] && [[ $out == *"cuBLAS cannot be opened"*no-such.so* ]]; say $? "no cuBLAS" "$out"
+out=$(VGPU_HOST_AGENT="$dir/agent1" "$B/bin/vgpu-stub" --socket "$dir/none" --engine cuda --cuda-library "$B/lib/libcuda.so.1" --cublas-library "$B/lib/libnvidia-ml.so.1" 2>&1)
+[ $? = 1 ] && [[ $out == *"has no cublasCreate"* ]]; say $? "another library for cuBLAS" "$out"
+VGPU_HOST_AGENT="$dir/agent1" device 3 --engine cuda --cuda-library "$B/lib/libcuda.so.1" --cublas-library "$B/lib/libcublas.so.13"
+out=$(VGPU_AGENT="$dir/agent3" timeout -k 2 60 "$B/e2e/blas13/blas" 2>&1 </dev/null); say $? "blas13/blas, the host's cuBLAS" "$(tail -n 1 <<<"$out")"
+faulted 3 "matrix product"; say $? "products by the host's cuBLAS"
+! grep -q "CUBLAS_STATUS\|matrix products without" "$dir/stub3.log"; say $? "cuBLAS takes them" "$(grep -m1 "CUBLAS_STATUS\|matrix products without" "$dir/stub3.log")"
+# llama.cpp, the builds for CUDA 12 and 13: the text that its own CPU backend writes
+for n in 12 13; do
+	part=lib agent=2
+	[ $n = 12 ] || part=cuda13 agent=3
+	out=$("$here/../llm/build.sh" "$B" 2>&1 && { [ $n = 12 ] || "$here/../llm/fetch.sh" "$B/llm" cuda13 2>&1; }); st=$?
+	[ $st != 77 ] || { echo "skip cuda/nested/llama.cpp $n $(tail -n 1 <<<"$out")"; continue; }
+	[ $st = 0 ] && out=$(VGPU_AGENT="$dir/agent$agent" LD_LIBRARY_PATH="$B/llm/$part" timeout -k 2 120 "$B/bin/vgpu" run -- "$B/llm/llm" "$B/llm/$part" \
+		text -n 16 "$here/../llm/model/licences.gguf" "You may copy and distribute" 2>&1 </dev/null) && grep -q "^ok text" <<<"$out"
+	say $? "llama.cpp $n" "(exit $st) $(tail -n 2 <<<"$out" | tr '\n' ' ')"
+done
 # the script for a machine with a GPU: that it works; a driver that is there is not looked for
 out=$(cd "$here/../gpu" && VGPU_HOST_AGENT="$dir/agent1" timeout -k 2 200 ./run.sh -q "$B" "$B/lib/libcuda.so.1" 2>&1)
 say $? "tests/gpu/run.sh" "$(grep -m3 "FAIL\|error" <<<"$out")"
 # the sandbox of the context let everything through that was right
-! grep -q "forbids\|mapping that it was not given" "$dir/stub2.log"; say $? "sandbox" "$(grep -m1 "forbids\|not given" "$dir/stub2.log")"
+! grep -q "forbids\|mapping that it was not given" "$dir"/stub[23].log; say $? "sandbox" "$(grep -hm1 "forbids\|not given" "$dir"/stub[23].log)"
 exit $bad

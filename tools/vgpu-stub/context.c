@@ -313,6 +313,21 @@ static int boot_layout(struct ctx *c)
 	return c->modules && !ctx_mem_init(c) && !ctx_stream_init(c) ? 0 : -1;
 }
 
+/* Results are right without it: whoever goes without is told why. What it did to the context is another matter. */
+static uint32_t boot_cublas(struct ctx *c)
+{
+	uint32_t st = cuda_open_cublas(c->init.cublas_library, c->why, sizeof(c->why));
+
+	if (!st)
+		st = cuda_start_cublas(c->why, sizeof(c->why));
+	if (vgpu_status_sticky(st))
+		return st;
+	if (st)
+		ctx_log(c, "matrix products without %s: %s", c->init.cublas_library, c->why);
+	c->why[0] = 0;
+	return VGPU_ST_OK;
+}
+
 /*
  * The driver's library, its device and what it loads later need files: before the walls. Its descriptors lie above the place that
  * the listener takes (send_ready).
@@ -336,7 +351,9 @@ static uint32_t boot_driver(struct ctx *c)
 	if (ctx_walls_driver(i->walls, c->why, sizeof(c->why)))
 		return VGPU_ST_NOT_SUPPORTED;
 	st = cuda_open_library(i->cuda_library, (int)i->cuda_device, c->why, sizeof(c->why));
-	return st ? st : cuda_open_context(i->create.device_base, c->why, sizeof(c->why));
+	if (!st)
+		st = cuda_open_context(i->create.device_base, c->why, sizeof(c->why));
+	return st || !i->cublas_library[0] ? st : boot_cublas(c);
 }
 
 #define CODE_BYTES (512ull << 20)       /* address space for compiled kernels; pages come with use */

@@ -80,8 +80,11 @@ static enum ctx_result gemm(struct ctx *c, struct ctx_stream *s, const struct vg
 
 	memcpy(&p, payload, sizeof(p));
 	s->running = cmd->ticket;
-	s->began = ctx_ticks();
-	s->fn = c->fn_last = 0;
+	if (!c->ops->settle) {
+		s->began = ctx_ticks();
+		s->fn = 0;
+	}
+	c->fn_last = 0;
 	c->launches_out++;
 	st = c->ops->gemm(c->engine, cmd->op, &cmd->u.gemm, &p, cmd->stream);
 	if (st != ENGINE_PENDING && st != VGPU_ST_OK && !c->why[0])

@@ -36,7 +36,7 @@
 #include "../../fw-protocol/vgpu_client.h"
 #include "../../fw-protocol/vgpu_device.h"
 
-#define CTX_LIBRARY_BYTES 256u          /* path of the host's libcuda, with its NUL */
+#define CTX_LIBRARY_BYTES 256u          /* path of a library of the host's, with its NUL */
 #define CTX_SOCKET_FD 3
 #define CTX_COUNTS_FD 4                 /* at the start only, and only for vgpu verify: the file of its counts */
 #define CTX_QB_VA 0x180000000000ull     /* the queue block in the context: below every span */
@@ -96,7 +96,7 @@ struct ctx_msg {
 			uint32_t kernel_timeout_s, rsvd;        /* 0: none */
 			uint64_t overhead;              /* bytes beside the grant, see struct stub_config */
 			uint32_t cuda, cuda_device;     /* the engine: 0 cpu, 1 cuda on that device of the library's */
-			char cuda_library[CTX_LIBRARY_BYTES];
+			char cuda_library[CTX_LIBRARY_BYTES], cublas_library[CTX_LIBRARY_BYTES];        /* the latter empty: none */
 		} init;
 		struct ctx_map {
 			uint64_t va, bytes, offset;     /* page-aligned; mmap(va, MAP_SHARED|MAP_FIXED) */

@@ -244,6 +244,8 @@ int ctx_stream_queues(const struct ctx *c, const struct vgpu_cmd *cmd)
 	switch (cmd->op) {
 	case VGPU_OP_LAUNCH:
 	case VGPU_OP_LAUNCH_LARGE:
+	case VGPU_OP_GEMM:
+	case VGPU_OP_TRSM:
 		return 1;
 	case VGPU_OP_COPY:
 	case VGPU_OP_COPY3D:
@@ -293,7 +295,7 @@ static void ended(struct ctx *c, struct ctx_stream *s, uint32_t status)
 
 		status = n->payload_bytes == CTX_ENDED ? VGPU_ST_OK : n->payload_bytes;
 		s->out = n->next;
-		if (n->cmd.op == VGPU_OP_LAUNCH || n->cmd.op == VGPU_OP_LAUNCH_LARGE) {
+		if (n->cmd.op == VGPU_OP_LAUNCH || n->cmd.op == VGPU_OP_LAUNCH_LARGE || n->cmd.op == VGPU_OP_GEMM || n->cmd.op == VGPU_OP_TRSM) {
 			vgpu_store_relaxed64(&c->qb->launches_done, ++c->launches_done);
 			ctx_work_took(c, &c->work->kernels, ctx_ticks() - s->began);
 		}

@@ -360,6 +360,8 @@ static void send_init(struct context *c)
 	m.u.init.cuda_device = d->config.cuda_device;
 	if (d->config.cuda_library)
 		snprintf(m.u.init.cuda_library, sizeof(m.u.init.cuda_library), "%s", d->config.cuda_library);
+	if (d->config.cublas_library)
+		snprintf(m.u.init.cublas_library, sizeof(m.u.init.cublas_library), "%s", d->config.cublas_library);
 	m.u.init.verbose = (uint32_t)d->config.verbose;
 	fds[CTX_FD_KICK] = d->doorbell[1 + c->qid];
 	fds[CTX_FD_IRQ] = irq_context_fd(d, c->qid);

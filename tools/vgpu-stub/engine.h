@@ -292,5 +292,8 @@ struct vgpu_device_info;
 uint32_t cuda_open_library(const char *path, int ordinal, char *why, size_t room);
 uint32_t cuda_identify(struct vgpu_device_info *info, char *why, size_t room);
 uint32_t cuda_open_context(uint64_t device_base, char *why, size_t room);
+/* And the host's cuBLAS: any process; in the context. Without it, or when this fails, products are computed by kernels of the engine's. */
+uint32_t cuda_open_cublas(const char *path, char *why, size_t room);
+uint32_t cuda_start_cublas(char *why, size_t room);
 
 #endif

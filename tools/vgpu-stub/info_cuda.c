@@ -14,7 +14,7 @@
 #include "engine.h"
 #include "stub.h"
 
-int info_cuda_print(const char *library, int ordinal)
+int info_cuda_print(const char *library, int ordinal, const char *cublas)
 {
 	struct vgpu_device_info i;
 	char why[256] = "";
@@ -31,6 +31,11 @@ int info_cuda_print(const char *library, int ordinal)
 		fprintf(stderr, "vgpu-stub: --engine cuda: %s\n", why);
 		return 1;
 	}
+	/* here it only has to be one: whether it starts each context tells */
+	if (cublas && cuda_open_cublas(cublas, why, sizeof(why))) {
+		fprintf(stderr, "vgpu-stub: --cublas-library: %s\n", why);
+		return 1;
+	}
 	return write(out, &i, sizeof(i)) == sizeof(i) ? 0 : 1;
 }
 
@@ -38,7 +43,8 @@ int info_cuda(struct vgpu_device_info *info, const struct stub_config *c)
 {
 	struct vgpu_device_info own = *info, got;
 	char number[16];
-	char *const argv[] = { (char *)"vgpu-stub", (char *)"--cuda-info", (char *)(uintptr_t)c->cuda_library, number, NULL };
+	char *const argv[] = { (char *)"vgpu-stub", (char *)"--cuda-info", (char *)(uintptr_t)c->cuda_library, number,
+			       (char *)(uintptr_t)c->cublas_library, NULL };
 	size_t n = 0;
 	ssize_t part = 0;
 	int p[2], status = -1;

@@ -131,8 +131,8 @@ int main(int argc, char **argv)
 		return context_main();
 	if (argc == 5 && !strcmp(argv[1], "--context-walls"))
 		return ctx_walls_trial((uint32_t)strtoul(argv[2], NULL, 10), (uint32_t)strtoul(argv[3], NULL, 10), atoi(argv[4]));
-	if (argc == 4 && !strcmp(argv[1], "--cuda-info"))
-		return info_cuda_print(argv[2], atoi(argv[3]));
+	if ((argc == 4 || argc == 5) && !strcmp(argv[1], "--cuda-info"))
+		return info_cuda_print(argv[2], atoi(argv[3]), argv[4]);
 	if (standard_fds())
 		return 1;
 	if (options_parse(argc, argv, &device.config, &status))

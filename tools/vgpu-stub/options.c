@@ -32,6 +32,7 @@ static void usage(FILE *f)
 		"  --overhead SIZE    memory of a context beside what it is granted: images, code, the engine (default 2G)\n"
 		"  --engine ENGINE    cpu (default): compiles PTX for the processor; cuda: an NVIDIA GPU of this host\n"
 		"  --cuda-library PATH  cuda: the host's driver (default libcuda.so.1)\n"
+		"  --cublas-library PATH  cuda: the host's cuBLAS for matrix products (default: none, kernels of our own)\n"
 		"  --cuda-device N    cuda: which of its devices (default 0)\n"
 		"  --cc X.Y           compute capability (default 6.1); one of %s\n"
 		"  --sms N            multiprocessors reported, 1..1024 (default: 4 per core, at least 8)\n"
@@ -224,7 +225,7 @@ static const char *default_seed(const char *socket_path)
 int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 {
 	enum { O_SOCKET = 1, O_MEMORY, O_OVERHEAD, O_CC, O_SMS, O_CORES, O_NAME, O_PCI_ID, O_BUS_ID, O_DMA, O_SEED, O_UUID, O_TIMEOUT, O_WALLS, O_REQUIRE, O_UIDS, O_CGROUP,
-	       O_VERBOSE, O_HELP, O_VERSION, O_ENGINE, O_LIBRARY, O_CUDA_DEVICE };
+	       O_VERBOSE, O_HELP, O_VERSION, O_ENGINE, O_LIBRARY, O_CUBLAS, O_CUDA_DEVICE };
 	static const struct option table[] = {
 		{ "socket", required_argument, NULL, O_SOCKET },
 		{ "memory", required_argument, NULL, O_MEMORY },
@@ -245,6 +246,7 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 		{ "cgroup", required_argument, NULL, O_CGROUP },
 		{ "engine", required_argument, NULL, O_ENGINE },
 		{ "cuda-library", required_argument, NULL, O_LIBRARY },
+		{ "cublas-library", required_argument, NULL, O_CUBLAS },
 		{ "cuda-device", required_argument, NULL, O_CUDA_DEVICE },
 		{ "verbose", no_argument, NULL, O_VERBOSE },
 		{ "help", no_argument, NULL, O_HELP },
@@ -351,6 +353,11 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 			if (!*optarg || strlen(optarg) >= CTX_LIBRARY_BYTES)
 				err = bad("cuda-library", optarg, "give the path of libcuda.so.1, below 256 bytes");
 			break;
+		case O_CUBLAS:
+			c->cublas_library = strcmp(optarg, "none") ? optarg : NULL;
+			if (!*optarg || strlen(optarg) >= CTX_LIBRARY_BYTES)
+				err = bad("cublas-library", optarg, "give the path of libcublas.so.13 or .12, below 256 bytes, or none");
+			break;
 		case O_CUDA_DEVICE:
 			if (parse_number(optarg, 0, 63, &c->cuda_device))
 				err = bad("cuda-device", optarg, "give a number from 0 to 63");
@@ -378,8 +385,8 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 			argv[optind]);
 		return -1;
 	}
-	if (library && !cuda) {
-		fprintf(stderr, "vgpu-stub: --cuda-library is for --engine cuda\n");
+	if ((library || c->cublas_library) && !cuda) {
+		fprintf(stderr, "vgpu-stub: --%s is for --engine cuda\n", library ? "cuda-library" : "cublas-library");
 		return -1;
 	}
 	if (cuda)

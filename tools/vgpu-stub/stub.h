@@ -45,6 +45,7 @@ struct stub_config {
 	uint32_t sms, cores;
 	uint32_t pci_vendor, pci_device;
 	const char *cuda_library;       /* the host's libcuda: engine cuda; NULL: engine cpu */
+	const char *cublas_library;     /* the host's cuBLAS; NULL: none */
 	uint32_t cuda_device;           /* number in that library */
 	int by_message;                 /* --dma message: dma_msg.h */
 	uint32_t walls, require_walls;  /* VGPU_WALL_*: to try; without which not to start */
@@ -199,7 +200,7 @@ struct device {
 /* info.c: the numbers that IDENTIFY answers, from the configuration and this machine */
 void info_fill(struct vgpu_device_info *info, const struct stub_config *c);
 int info_cuda(struct vgpu_device_info *info, const struct stub_config *c);      /* over it: the driver's word; 0 or -1 */
-int info_cuda_print(const char *library, int device);   /* the process that asks */
+int info_cuda_print(const char *library, int device, const char *cublas);   /* the process that asks */
 int info_cc_known(uint32_t major, uint32_t minor);
 const char *info_cc_list(void);
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../libcuda-lite/include/vgpu_gemm.h"
+
 static const char ptx[] =
 	".version 6.0\n.target sm_50\n.address_size 64\n"
 	".visible .global .align 4 .b8 mock_other[12];\n"
@@ -226,6 +228,52 @@ static void long_one(CUmodule m)
 	noted("cuMemFreeHost", cuMemFreeHost(word), NULL);
 }
 
+/* A product that begins c, one that adds to it, and a solve: L = ones below a diagonal of ones, so x of (0, 1, 2, ...) is (0, 1, 1, ...). */
+static void products(CUdeviceptr p)
+{
+	enum { M = 5, NN = 6, K = 7 };
+	float a[M * K], b[K * NN], c[M * NN], l[M * M], want;
+	CUdeviceptr at_a = p, at_b = p + 256, at_c = p + 512, at_l = p + 1024;
+	struct vgpu_body_gemm body = { .a = at_a, .b = at_b, .c = at_c, .batch = 1 };
+	struct vgpu_gemm g = { .alpha = 2, .m = M, .n = NN, .k = K, .lda = M, .ldb = K, .ldc = M, .type_a = VGPU_GEMM_F32, .type_b = VGPU_GEMM_F32,
+			       .type_c = VGPU_GEMM_F32, .type_scalar = VGPU_GEMM_F32 };
+	CUresult before = report->first;
+	int ok = 1, known;
+
+	for (int i = 0; i < M * K; i++)
+		a[i] = (float)(i % 5);
+	for (int i = 0; i < K * NN; i++)
+		b[i] = (float)(i % 7) - 3;
+	for (int i = 0; i < M * M; i++)
+		l[i] = i % M > i / M ? 1.0f : 9.0f;      /* the diagonal and what is above are not looked at */
+	known = !CALL(cuMemcpyHtoD_v2(at_a, a, sizeof(a)));
+	known &= !CALL(cuMemcpyHtoD_v2(at_b, b, sizeof(b)));
+	known &= !CALL(cuMemcpyHtoD_v2(at_l, l, sizeof(l)));
+	known &= !noted("a product", vgpuGemm(VGPU_OP_GEMM, &body, &g, NULL), NULL);
+	g.beta = 1;
+	known &= !noted("a product that adds", vgpuGemm(VGPU_OP_GEMM, &body, &g, NULL), NULL);
+	known &= !CALL(cuMemcpyDtoH_v2(c, at_c, sizeof(c)));
+	for (int j = 0; j < NN; j++)
+		for (int i = 0; i < M; i++) {
+			want = 0;
+			for (int k = 0; k < K; k++)
+				want += 4 * a[i + k * M] * b[k + j * K];
+			ok &= c[i + j * M] == want;
+		}
+	CHECK("products", CUDA_SUCCESS, ok || !known || report->first != before);
+	for (int i = 0; i < M * NN; i++)
+		c[i] = (float)(i % M);
+	known = !CALL(cuMemcpyHtoD_v2(at_c, c, sizeof(c)));
+	body = (struct vgpu_body_gemm){ .a = at_l, .c = at_c, .batch = 1 };
+	g = (struct vgpu_gemm){ .alpha = 1, .m = M, .n = NN, .lda = M, .ldc = M, .type_a = VGPU_GEMM_F32, .type_b = VGPU_GEMM_F32,
+				.type_c = VGPU_GEMM_F32, .type_scalar = VGPU_GEMM_F32, .unit = 1 };
+	known &= !noted("a solve", vgpuGemm(VGPU_OP_TRSM, &body, &g, NULL), NULL);
+	known &= !CALL(cuMemcpyDtoH_v2(c, at_c, sizeof(c)));
+	for (int i = 0; i < M * NN; i++)
+		ok &= c[i] == (i % M ? 1.0f : 0.0f);
+	CHECK("what a solve leaves", CUDA_SUCCESS, ok || !known || report->first != before);
+}
+
 static void virtual_memory(void)
 {
 	CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
@@ -283,6 +331,8 @@ void round_of_calls(void)
 		long_one(m);
 		CALL(cuModuleUnload(m));
 	}
+	if (b)
+		products(b);
 	virtual_memory();
 	give_back(a);
 	give_back(b);

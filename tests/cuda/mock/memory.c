@@ -323,3 +323,19 @@ void mock_disown(CUdeviceptr at)
 		}
 	pthread_mutex_unlock(&lock);
 }
+
+/* ---- allocations of the engine's own, which are no client's --------------------------------------------------- */
+
+EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *at, size_t bytes)
+{
+	ENTER(cuMemAlloc_v2);
+	*at = mock_own(bytes);
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuMemFree_v2(CUdeviceptr at)
+{
+	ENTER(cuMemFree_v2);
+	mock_disown(at);
+	return CUDA_SUCCESS;
+}

@@ -7,6 +7,7 @@
  *   module.c   PTX: entries, their parameters, variables
  *   stream.c   streams, copies, launches: a thread stands for the GPU
  *   graph.c    graphs of kernels
+ *   blas.c     cuBLAS, which the test has the engine find in the same library
  *   sweep.c    the test: a client for each error of each call
  *
  * The driver answers as NVIDIA's documentation says. Its memory is memory, at another place than its addresses say, so that who touches
@@ -18,9 +19,10 @@
 #include <stdint.h>
 
 #include "../../../tools/vgpu-stub/cuda/cuda.h"
+#include "../../../tools/vgpu-stub/cuda/cublas.h"
 
 #define MOCK_NAME(name) MOCK_##name,
-enum mock_call { CUDA_CALLS(MOCK_NAME) MOCK_CALLS };
+enum mock_call { CUDA_CALLS(MOCK_NAME) CUBLAS_CALLS(MOCK_NAME) MOCK_CALLS };
 #undef MOCK_NAME
 
 enum mock_mode {
@@ -91,6 +93,7 @@ struct mock_function {
 };
 
 /* stream.c */
+void mock_product(const char *kernel, const void *params, size_t bytes, CUstream stream);
 int mock_gpu_start(void);
 void mock_gpu_wake(void);
 /* of a graph */

@@ -190,6 +190,19 @@ EXPORT CUresult cuModuleEnumerateFunctions(CUfunction *fns, unsigned n, CUmodule
 	return CUDA_SUCCESS;
 }
 
+EXPORT CUresult cuModuleGetFunction(CUfunction *fn, CUmodule module, const char *name)
+{
+	struct module *m = (struct module *)module;
+
+	ENTER(cuModuleGetFunction);
+	for (unsigned i = 0; i < m->nf; i++)
+		if (!strcmp(m->f[i].name, name)) {
+			*fn = (CUfunction)&m->f[i];
+			return CUDA_SUCCESS;
+		}
+	return CUDA_ERROR_NOT_FOUND;
+}
+
 EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *bytes, CUmodule module, const char *name)
 {
 	struct module *m = (struct module *)module;

@@ -4,6 +4,7 @@
  * end holds up its own stream alone. Behind a fault nothing runs any more, no host function either, and all calls answer the error.
  *
  * Kernels: vgpu_first, mock_nothing: nothing; mock_set(p, value, n): n words; mock_add(dst, a, b, n): words;
+ * product_f32_4 and solve_any, of the engine's own: in F32;
  * mock_wait(p): until *p is not 0, the program's memory; mock_fault: an illegal address; mock_trap: a trap; mock_endless.
  */
 #include "mock.h"
@@ -11,6 +12,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../../../tools/vgpu-stub/cuda/kernels/product.h"
 
 enum kind { KERNEL, COPY_IN, COPY_OUT, COPY, FILL, HOST };
 
@@ -46,6 +49,53 @@ static uint32_t *wordp(CUdeviceptr at)
 	void *p = mock_memory(at, 4, &piece);
 
 	return p && piece >= 4 ? p : NULL;
+}
+
+static float *floatp(CUdeviceptr at, unsigned i) { return (float *)(void *)wordp(at + 4ull * i); }
+
+/* One matrix, factors by value. */
+static int multiply(const struct product_call *q)
+{
+	for (unsigned j = 0; j < q->n; j++)
+		for (unsigned i = 0; i < q->m; i++) {
+			float *c = floatp(q->c, i + j * q->ldc), sum = 0;
+
+			for (unsigned l = 0; l < q->k && c; l++) {
+				float *a = floatp(q->a, q->flags & PRODUCT_TRANS_A ? l + i * q->lda : i + l * q->lda);
+				float *b = floatp(q->b, q->flags & PRODUCT_TRANS_B ? j + l * q->ldb : l + j * q->ldb);
+
+				if (!a || !b)
+					return 0;
+				sum += *a * *b;
+			}
+			if (!c)
+				return 0;
+			*c = (float)q->alpha * sum + (q->beta != 0 ? (float)q->beta * *c : 0);
+		}
+	return 1;
+}
+
+/* From the left, lower, not transposed, ones on the diagonal: all that is asked of it. */
+static int solve(const struct product_call *q)
+{
+	if (q->flags != PRODUCT_UNIT)
+		abort();
+	for (unsigned j = 0; j < q->n; j++)
+		for (unsigned i = 0; i < q->m; i++) {
+			float *x = floatp(q->c, i + j * q->ldc);
+
+			if (!x)
+				return 0;
+			*x *= (float)q->alpha;
+			for (unsigned l = 0; l < i; l++) {
+				float *a = floatp(q->a, i + l * q->lda), *y = floatp(q->c, l + j * q->ldc);
+
+				if (!a || !y)
+					return 0;
+				*x -= *a * *y;
+			}
+		}
+	return 1;
 }
 
 /* 1: done, 0: not yet, -1: a fault */
@@ -87,6 +137,14 @@ static int kernel(const struct item *i)
 		if (!(d = wordp(at)))
 			goto illegal;
 		return __atomic_load_n(d, __ATOMIC_ACQUIRE) != 0;
+	}
+	if (!strcmp(i->name, "product_f32_4") || !strcmp(i->name, "solve_any")) {
+		struct product_call q;
+
+		memcpy(&q, i->params, sizeof(q));
+		if (!(i->name[0] == 's' ? solve(&q) : multiply(&q)))
+			goto illegal;
+		return 1;
 	}
 	mock_lose(!strcmp(i->name, "mock_trap") ? CUDA_ERROR_LAUNCH_FAILED : !strcmp(i->name, "mock_fault") ? CUDA_ERROR_ILLEGAL_ADDRESS :
 		  CUDA_ERROR_ILLEGAL_INSTRUCTION);
@@ -244,6 +302,15 @@ static CUresult give(CUstream stream, struct item *i)
 	pthread_cond_signal(&given);
 	pthread_mutex_unlock(&lock);
 	return CUDA_SUCCESS;
+}
+
+void mock_product(const char *kernel, const void *params, size_t bytes, CUstream stream)
+{
+	struct item *i = item_new(KERNEL);
+
+	strcpy(i->name, kernel);
+	memcpy(i->params, params, bytes);
+	give(stream, i);
 }
 
 EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags)

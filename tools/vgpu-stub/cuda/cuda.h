@@ -9,6 +9,8 @@
  *   variables.c  their variables, which the driver has elsewhere
  *   launch.c   launches
  *   run.c      launches that come again together: graphs of the driver
+ *   gemm.c     matrix products
+ *   cublas.c   those that the host's cuBLAS computes
  *   print.c    what kernels print
  *   stream.c   streams: what is queued in them, and how its end is seen
  *
@@ -24,6 +26,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include "../../../libcuda-lite/include/cuda.h"
 #include "../../../fw-protocol/vgpu_client.h"
+#include "../../../fw-protocol/vgpu_cmd.h"
 #include "../../../fw-protocol/vgpu_device.h"
 #include "../../../fw-protocol/vgpu_status.h"
 #include "../engine.h"
@@ -33,7 +36,7 @@
 	X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuDeviceGet) X(cuDeviceGetCount) X(cuDeviceGetName) X(cuDeviceGetUuid) \
 	X(cuDeviceTotalMem_v2) X(cuDeviceGetAttribute) X(cuDeviceGetPCIBusId) \
 	X(cuCtxCreate_v2) X(cuCtxSetCurrent) X(cuCtxSetLimit) \
-	X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions) X(cuModuleGetGlobal_v2) \
+	X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions) X(cuModuleGetGlobal_v2) X(cuModuleGetFunction) \
 	X(cuFuncGetName) X(cuFuncGetParamInfo) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernel) X(cuLaunchCooperativeKernel) X(cuLaunchHostFunc) \
 	X(cuStreamCreate) X(cuStreamQuery) X(cuStreamSynchronize) \
 	X(cuMemcpyHtoDAsync_v2) X(cuMemcpyDtoHAsync_v2) X(cuMemcpyDtoDAsync_v2) X(cuMemsetD8Async) X(cuMemsetD16Async) X(cuMemsetD32Async) \
@@ -41,7 +44,7 @@
 	X(cuGraphCreate) X(cuGraphDestroy) X(cuGraphAddKernelNode_v2) X(cuGraphInstantiateWithFlags) X(cuGraphExecDestroy) \
 	X(cuGraphExecKernelNodeSetParams_v2) X(cuGraphLaunch) \
 	X(cuMemHostRegister_v2) X(cuMemHostUnregister) X(cuMemHostGetDevicePointer_v2) \
-	X(cuMemAddressReserve) X(cuMemCreate) X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)
+	X(cuMemAlloc_v2) X(cuMemFree_v2) X(cuMemAddressReserve) X(cuMemCreate) X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)
 
 struct cuda_driver {
 #define CUDA_POINTER(name) __typeof__(&name) name;
@@ -53,6 +56,9 @@ extern struct cuda_driver cu;
 #define CUDA_PAGE VGPU_HUGE             /* the driver's granularity of physical memory */
 #define CUDA_VA_BYTES (VGPU_DEVICE_SPAN - 2 * VGPU_ARENA_BYTES)  /* behind the arena; the end of the span is left to the driver */
 #define CUDA_STREAMS VGPU_MAX_STREAMS
+#define CUDA_WORKSPACE (32ull << 20)    /* what NVIDIA advises from compute capability 9.0 on */
+#define CUDA_PRODUCTS 8u                /* kernels of ours, in so many modules */
+#define CUDA_PRODUCT_MODULES 3u
 #define CUDA_PHYS 4096u                 /* pieces of physical memory of a client, at once */
 
 /* What was given to a stream is counted; the stream itself writes how far it has come. */
@@ -64,6 +70,8 @@ struct cuda_stream {
 	uint64_t bell;                  /* a host function stands behind so many; 0: none. The driver's thread clears it */
 	uint32_t fn;                    /* of the launch given last */
 	uint32_t prints;                /* something that is out may have printed; the driver has written that */
+	uint64_t workspace;             /* of cuBLAS: CUDA_WORKSPACE bytes, once it was needed */
+	uint32_t no_workspace;          /* there was no memory for it */
 	struct cuda_run *run;           /* given, and kept back until the run is whole; NULL: never had one */
 	struct cuda_refusal *refused;   /* by the driver, behind the call that gave them; in their order */
 	uint32_t nrefused, told;        /* of these */
@@ -131,6 +139,10 @@ struct engine {
 	uint64_t graph_turn;
 	uint32_t standins;              /* modules that have some */
 	uint64_t next_standin;
+	struct {
+		CUmodule module[CUDA_PRODUCT_MODULES];  /* NULL: not asked for yet */
+		CUfunction fn[CUDA_PRODUCTS];
+	} products;
 };
 
 /* driver.c */
@@ -183,6 +195,14 @@ int cuda_run_open(const struct cuda_stream *s);
 int cuda_run_stale(const struct cuda_stream *s);
 void cuda_run_flush(struct engine *e, struct cuda_stream *s);   /* before anything else is given to the stream */
 void cuda_run_forget(struct engine *e, const struct cuda_module *m);
+
+/* gemm.c */
+uint32_t cuda_gemm(struct engine *e, uint32_t op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, uint64_t cookie);
+
+/* cublas.c. place: of a, b, c, alpha and beta, as the driver knows them. CUDA_OURS: it is for kernels of ours; OK: given to the stream. */
+#define CUDA_OURS 0x20000u
+uint32_t cuda_cublas(struct engine *e, uint32_t op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, const uint64_t place[5],
+		     struct cuda_stream *s);
 
 /* print.c */
 int cuda_print_open(void);

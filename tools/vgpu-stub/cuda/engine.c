@@ -59,12 +59,6 @@ static uint64_t cuda_own_bytes(struct engine *e)
 	return 0;               /* of the driver's own, which the device states as overhead */
 }
 
-static uint32_t cuda_gemm(struct engine *e, uint32_t op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, uint64_t cookie)
-{
-	(void)e, (void)op, (void)b, (void)p, (void)cookie;
-	return VGPU_ST_NOT_SUPPORTED;
-}
-
 /* The driver has a heap of its own: of this size. The client's memory stays as it is. */
 static uint32_t cuda_heap(struct engine *e, uint64_t va, uint64_t bytes)
 {
