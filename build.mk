@@ -592,10 +592,10 @@ $(B)/test/blas/native: tests/blas/native.c $(call objs,plain,$(addprefix tools/v
 
 X       := $(B)/test/ptx
 define ptx_rule
-$(X)/$(1)/ptxrun: $(call objs,$(1),tests/ptx/ptxrun.c $(CPU))
+$(X)/$(1)/ptxrun: $(call objs,$(1),tests/ptx/ptxrun.c $(CPU) $(CUDA))
 	@mkdir -p $$(@D)
 	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
-$(X)/$(1)/optest: $(call objs,$(1),tests/ptx/optest.c $(CPU))
+$(X)/$(1)/optest: $(call objs,$(1),tests/ptx/optest.c $(CPU) $(CUDA))
 	@mkdir -p $$(@D)
 	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
 $(X)/$(1)/legal: $(call objs,$(1),tests/ptx/legal.c $(CPU))

@@ -325,18 +325,18 @@ static int run_kernel(const char *name, int variant)
 
 	if (show_kernels)
 		printf("%s\n", text);
-	st = engine_cpu.module_load(rig.engine, text, strlen(text), &module, log, sizeof(log));
+	st = rig_ops->module_load(rig.engine, text, strlen(text), &module, log, sizeof(log));
 	if (st) {
 		printf("%s: module_load: %s: %s\n", name, vgpu_status_text(st), log);
 		return -1;
 	}
-	for (i = 0; engine_cpu.module_symbol(rig.engine, module, i, &sym) == 0; i++)
+	for (i = 0; rig_ops->module_symbol(rig.engine, module, i, &sym) == 0; i++)
 		if (sym.kind == ENGINE_SYM_FUNC)
 			break;
-	st = engine_cpu.func_info(rig.engine, sym.id, &fi, log, sizeof(log));
+	st = rig_ops->func_info(rig.engine, sym.id, &fi, log, sizeof(log));
 	if (st) {
 		printf("%s: func_info: %s: %s\n", name, vgpu_status_text(st), log);
-		engine_cpu.module_unload(rig.engine, module);
+		rig_ops->module_unload(rig.engine, module);
 		return -1;
 	}
 	memset(output, 0x5a, LANES * AREA);
@@ -356,7 +356,7 @@ static int run_kernel(const char *name, int variant)
 		       st == RIG_TIMEOUT ? "no end" : vgpu_status_text(st), rig.fault_what);
 		exit(1);        /* the context is dead */
 	}
-	engine_cpu.module_unload(rig.engine, module);
+	rig_ops->module_unload(rig.engine, module);
 	return 0;
 }
 
