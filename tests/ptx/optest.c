@@ -5,8 +5,8 @@
  * the ISA fixes the result. In front of that, checks of the engine's interface (interface.h) and of matrix instructions (tensor.h).
  *
  * Build: tests/ptx/optest.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
- * Usage: optest [-s SEED] [-d FOLDER] [-m MODE] [-x SEED] [-k] [FORM...]   FOLDER holds forms.txt and cases/
- *        (default tests/ptx); -m: jit, interp or memcheck; -k prints the generated kernels; exit 0 or 1
+ * Usage: optest [-s SEED] [-d FOLDER] [-m MODE] [-j JOBS] [-x SEED] [-k] [FORM...]   FOLDER holds forms.txt and cases/
+ *        (default tests/ptx); -m: jit, interp, memcheck or cuda (by JOBS processes); -k prints the generated kernels; exit 0 or 1
  *
  * Each form runs as four kernels: registers under a varying predicate; a literal as one operand;
  * the result in the register of the first source; the same operands in all lanes of a block.
@@ -17,7 +17,9 @@
 #include <stdarg.h>
 #include <unistd.h>
 
+#define RIG_CUDA
 #include "rig.h"
+#include "pool.h"
 
 #include "reference_more.h"
 #include "memory_forms.h"
@@ -28,7 +30,7 @@
 #define BLOCK 200u              /* the last warp of a block has 8 lanes */
 #define AREA 64u                /* bytes of input and of output a lane: eight slots */
 #define SENTINEL 0x5a5a5a5a5a5a5a5aull
-#define MAX_SHOWN 3
+#define MAX_SHOWN (rig_on_cuda ? 8u : 3u)
 
 enum { V_REGISTERS, V_LITERAL, V_ALIAS, V_UNIFORM, VARIANTS };
 
@@ -36,7 +38,7 @@ static struct rig rig;
 static uint64_t *input, *output;        /* device memory, LANES areas each */
 static uint64_t rng_state, seed = 20240611;
 static unsigned mismatches, compared_results;
-static int show_kernels;
+static int show_kernels, skipped;
 static unsigned near_one = 9;    /* exponents that random floats have, around 1 */
 static char text[16384];
 
@@ -176,11 +178,11 @@ static void __attribute__((format(printf, 1, 2))) emit(const char *fmt, ...)
 static void emit_head(int uniform)
 {
 	text[0] = 0;
-	emit(".version 8.8\n.target sm_100a\n.address_size 64\n\n"
+	emit(".version 8.8\n.target sm_%s\n.address_size 64\n\n"
 	     ".visible .entry k(.param .u64 in, .param .u64 out, .param .align 16 .b8 pb[64])\n{\n"
 	     "\t.reg .pred %%p<40>;\n\t.reg .b16 %%h<40>;\n\t.reg .b32 %%r<40>;\n"
 	     "\t.reg .b64 %%rd<40>;\n\t.reg .b8 q<4>;\n\t.shared .align 16 .b8 sh[%u];\n"
-	     "\t.local .align 16 .b8 lo[%u];\n\n", BLOCK * AREA, AREA);
+	     "\t.local .align 16 .b8 lo[%u];\n\n", rig_on_cuda ? "90a" : "100a", BLOCK * AREA, AREA);
 	emit("\tmov.u32 %%r0, %%ctaid.x;\n\tmov.u32 %%r1, %%ntid.x;\n\tmov.u32 %%r2, %%tid.x;\n"
 	     "\tmul.lo.u32 %%r3, %%r0, %%r1;\n\tadd.u32 %%r4, %%r3, %%r2;\n"
 	     "\tld.param.u64 %%rd0, [in];\n\tmul.wide.u32 %%rd1, %s, %u;\n"
@@ -320,12 +322,18 @@ static int run_kernel(const char *name, int variant)
 	struct engine_symbol sym;
 	struct engine_func_info fi;
 	char log[512] = "";
+	uint64_t at[2] = { rig_address(&rig, input), rig_address(&rig, output) };
 	uint32_t module, st, i;
 	unsigned index = 0;
 
 	if (show_kernels)
 		printf("%s\n", text);
 	st = rig_ops->module_load(rig.engine, text, strlen(text), &module, log, sizeof(log));
+	if (st && rig_on_cuda) {
+		printf("skip %s (variant %d): %s: %s\n", name, variant, vgpu_status_text(st), log);
+		skipped = 1;
+		return -1;
+	}
 	if (st) {
 		printf("%s: module_load: %s: %s\n", name, vgpu_status_text(st), log);
 		return -1;
@@ -340,20 +348,26 @@ static int run_kernel(const char *name, int variant)
 		return -1;
 	}
 	memset(output, 0x5a, LANES * AREA);
-	memcpy(params, &input, 8);
-	memcpy(params + 8, &output, 8);
+	memcpy(params, at, 16);
 	memcpy(params + 16, input + 8 * PARAM_LANE, AREA);
 	l.fn = sym.id;
 	l.params = params;
 	l.param_bytes = sizeof(params);
 	rig.launches = 0;
 	memset(rig.ended, 0, sizeof(rig.ended));
-	st = rig_launch(&rig, &l, &index);
+	st = rig_push_all(&rig);
+	if (!st)
+		st = rig_launch(&rig, &l, &index);
 	if (st == ENGINE_PENDING)
-		st = rig_wait(&rig, index, 20);
+		st = rig_wait(&rig, index, rig_on_cuda ? 10 : 20);
+	if (!st)
+		st = rig_pull_all(&rig);
 	if (st) {
 		printf("%s: variant %d: launch: %s (%s)\n", name, variant,
 		       st == RIG_TIMEOUT ? "no end" : vgpu_status_text(st), rig.fault_what);
+		RIG_FLUSH();
+		if (rig_on_cuda)
+			_exit(1);
 		exit(1);        /* the context is dead */
 	}
 	rig_ops->module_unload(rig.engine, module);
@@ -638,19 +652,96 @@ static void self_test(void)
 	}
 }
 
+/* ---- -m cuda: a piece is a form, or all matrix instructions of a kind ------------------------------- */
+
+enum { PIECE_TENSOR, PIECE_WMMA, PIECE_FORMS };
+enum { SUM_COMPARED, SUM_MISMATCHES };
+
+static char **forms;
+static unsigned nforms;
+
+static double piece_limit(unsigned i) { return i < PIECE_FORMS ? 90 : 30; }
+
+static int piece_begin(void)
+{
+	if (rig_open(&rig, 1, 9, 0))
+		return -1;
+	input = rig_alloc(&rig, LANES * AREA);
+	output = rig_alloc(&rig, LANES * AREA);
+	return input && output ? 0 : -1;
+}
+
+static int piece_work(unsigned i)
+{
+	int rc = POOL_OK;
+
+	mismatches = compared_results = 0;
+	skipped = 0;
+	if (i == PIECE_TENSOR)
+		mismatches += check_tensor(&rig);
+	else if (i == PIECE_WMMA)
+		mismatches += check_wmma(&rig);
+	else if (!run_form(forms[i - PIECE_FORMS]))
+		rc = skipped ? POOL_SKIP : POOL_BAD;
+	rc = mismatches ? POOL_BAD : rc;
+	if (mismatches)
+		printf("FAIL %s: %u mismatches of %u results\n", i < PIECE_FORMS ? i ? "wmma" : "tensor" : forms[i - PIECE_FORMS], mismatches,
+		       compared_results);
+	pool_add(SUM_COMPARED, compared_results);
+	pool_add(SUM_MISMATCHES, mismatches);
+	RIG_FLUSH();
+	return rc | (rig_died(&rig) || i < PIECE_FORMS ? POOL_SPOILT : 0);
+}
+
+static void piece_died(unsigned i, const char *how)
+{
+	printf("FAIL %s: the test %s\n", i < PIECE_FORMS ? i ? "wmma" : "tensor" : forms[i - PIECE_FORMS], how);
+	RIG_FLUSH();
+}
+
+static int run_pieces(unsigned jobs)
+{
+	unsigned bad = 0, skips = 0, n = PIECE_FORMS + nforms;
+
+	if (pool_run(n, jobs, piece_limit, piece_begin, piece_work, piece_died))
+		return 1;
+	for (unsigned i = 0; i < n; i++) {
+		skips += pool->result[i] == POOL_SKIP;
+		bad += pool->result[i] == POOL_BAD;
+	}
+	printf("optest: %u forms and kinds of matrices, %u skipped, %llu results compared, %llu mismatches in %u\n", n, skips,
+	       (unsigned long long)pool->sum[SUM_COMPARED], (unsigned long long)pool->sum[SUM_MISMATCHES], bad);
+	return bad != 0;
+}
+
+static int add_form(const char *form)
+{
+	if (!(nforms & (nforms - 1))) {
+		char **grown = realloc(forms, (nforms ? 2 * nforms : 1) * sizeof(*forms));
+
+		if (!grown)
+			return -1;
+		forms = grown;
+	}
+	forms[nforms] = strdup(form);
+	return forms[nforms++] ? 0 : -1;
+}
+
 int main(int argc, char **argv)
 {
 	const char *folder = "tests/ptx";
-	unsigned covered = 0, total = 0, bad_forms = 0;
+	unsigned covered = 0, total = 0, bad_forms = 0, jobs = 1;
 	char path[4096], line[1024];
 	int opt;
 	FILE *f;
 
-	while ((opt = getopt(argc, argv, "s:d:m:kx:")) != -1) {
+	while ((opt = getopt(argc, argv, "s:d:m:kx:j:")) != -1) {
 		if (opt == 's')
 			seed = strtoull(optarg, NULL, 0);
 		else if (opt == 'd')
 			folder = optarg;
+		else if (opt == 'j')
+			jobs = (unsigned)atoi(optarg);
 		else if (opt == 'x')
 			jit_stress = (uint32_t)strtoul(optarg, NULL, 0);
 		else if (opt == 'm' && !rig_set_mode(optarg))
@@ -662,8 +753,10 @@ int main(int argc, char **argv)
 	}
 	printf("optest: seed %llu, %u lanes a kernel\n", (unsigned long long)seed, LANES);
 	self_test();
-	if (rig_open(&rig, 2, 10, 0))
+	if (!rig_on_cuda && rig_open(&rig, 2, 10, 0))
 		return 1;
+	if (rig_on_cuda)
+		goto forms;
 	mismatches += check_interface(&rig);
 	mismatches += check_tensor(&rig);
 	mismatches += check_wmma(&rig);
@@ -671,8 +764,9 @@ int main(int argc, char **argv)
 	output = rig_alloc(&rig, LANES * AREA);
 	if (!input || !output)
 		return 1;
+forms:
 	for (int i = optind; i < argc; i++, total++)
-		covered += (unsigned)run_form(argv[i]);
+		covered += (unsigned)(rig_on_cuda ? !add_form(argv[i]) : run_form(argv[i]));
 	snprintf(path, sizeof(path), "%s/forms.txt", folder);
 	f = optind == argc ? fopen(path, "r") : NULL;
 	if (optind == argc && !f) {
@@ -688,7 +782,9 @@ int main(int argc, char **argv)
 			continue;
 		total++;
 		at = strstr(line, " @");
-		if (at) {
+		if (rig_on_cuda) {
+			covered += at || !add_form(line);
+		} else if (at) {
 			*at = 0;
 			covered += (unsigned)in_case(folder, line, at + 2);
 		} else {
@@ -698,6 +794,8 @@ int main(int argc, char **argv)
 	}
 	if (f)
 		fclose(f);
+	if (rig_on_cuda)
+		return mismatches || covered != total || run_pieces(jobs);
 	mismatches += rig_close(&rig);
 	printf("optest: forms covered %u of %u; %u results compared, %u mismatches in %u forms\n", covered,
 	       total, compared_results, mismatches, bad_forms);
