@@ -127,7 +127,7 @@ static int lookup_address(void *owner, const char *name, size_t n, uint64_t *add
 /* What the hardware's driver does not do, nobody learns from it. */
 static int unsupported(struct test *t, uint32_t st, const char *log)
 {
-	if (!rig_on_cuda || (st != VGPU_ST_NOT_SUPPORTED && st != VGPU_ST_PTX_VERSION))
+	if (!rig_on_cuda || (st != VGPU_ST_NOT_SUPPORTED && st != VGPU_ST_PTX_VERSION && !(st && strstr(log, "nresolved extern"))))
 		return 0;
 	snprintf(t->skip, sizeof(t->skip), "%s %s", status_name(st), log);
 	return 1;
