@@ -7,7 +7,7 @@
 #   ptx.sh [-j JOBS] [-s] BUILD [LIBCUDA]      LIBCUDA: the driver's libcuda.so.1, where ldconfig does not know it; -s: a sample
 #
 # Logs in BUILD/gpu, each written as it goes: cases.log, forms.log, oracle.log, golden.log, golden/*.txt (what approximate and undefined
-# operations give there). Each part has its time.
+# operations give there, as tests/ptx/golden), golden-jit.log (where the cpu engine has other results), golden-more/*.txt. Each part has its time.
 set -u
 jobs=$(nproc) sample=''
 while getopts j:s o; do
@@ -27,7 +27,7 @@ lib=$(cd "$(dirname "$lib")" && pwd)/$(basename "$lib")
 [ "${lib#"$B/lib/"}" = "$lib" ] || [ -n "${VGPU_HOST_AGENT:-}" ] || { echo "FAIL gpu/ptx $lib is our own driver, not NVIDIA's" >&2; exit 2; }
 export CUDA_LIBRARY=$lib LD_LIBRARY_PATH="$(dirname "$lib")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 X=$B/test/ptx/plain logs=${PTX_LOGS:-$B/gpu} bad=0
-mkdir -p "$logs/golden"
+mkdir -p "$logs/golden" "$logs/golden-more"
 work=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-ptx-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$here/../.." || exit 2
@@ -59,7 +59,9 @@ forms=''
 [ -z "$sample" ] || forms=$(grep -v '^#\|@\|%\|^$' tests/ptx/forms.txt | awk 'NR % 150 == 7')
 # shellcheck disable=SC2086
 part forms 90 "$X/optest" -m cuda -j "$jobs" $forms
-[ ! -x "$X/golden" ] || part golden 60 "$X/golden" -m cuda ${sample:+-n 32} -w "$logs/golden"
+part golden 60 "$X/golden" -m cuda -j "$jobs" ${sample:+-n 32} -w "$logs/golden"
+part golden-jit 60 "$X/golden" -m jit -v ${sample:+-n 32} "$logs/golden"
+[ -n "$sample" ] || part golden-more 60 "$X/golden" -m cuda -j "$jobs" -n 4096 -w "$logs/golden-more"
 wait
 if [ -d "$work/oracle" ]; then
 	part oracle 100 "$X/ptxrun" -m cuda -j "$jobs" "$work/oracle"

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -96,8 +97,10 @@ static int pool_run(unsigned n, unsigned jobs, double (*limit)(unsigned i), int 
 				fflush(NULL);
 				c->at_work = 0;
 				pid = fork();   /* *c is the child's as well */
-				if (pid == 0)
+				if (pid == 0) {
+					prctl(PR_SET_PDEATHSIG, SIGKILL);
 					pool_work(c, n, begin, work);
+				}
 				if (pid < 0) {
 					perror("fork");
 					failed = 1;
