@@ -20,7 +20,9 @@
 #pragma weak cuda_open_context
 #pragma weak cuda_identify
 
-#define RIG_DEVICE RIG_SPAN_BASE        /* of the engine: its arena, then memory */
+#define RIG_DEVICE_BYTES (64ull << 30)  /* of addresses */
+
+static uint64_t rig_base;               /* of the engine: its arena, then memory */
 
 static struct engine *rig_cuda_engine;
 static struct rig *rig_now;             /* whose launches are out */
@@ -56,9 +58,10 @@ static void rig_cuda_wake(void *owner) { (void)owner; }
 static int rig_cuda_begin(void)
 {
 	const char *path = getenv("CUDA_LIBRARY"), *agent = getenv("VGPU_HOST_AGENT");
+	/* where a driver gives no memory at the first one */
+	static const uint64_t bases[] = { RIG_SPAN_BASE, 0x100000000000ull, 0x10000000000ull, 0x400000000000ull };
 	struct engine_env env = {
-		.span_base = RIG_DEVICE, .span_bytes = VGPU_DEVICE_SPAN, .arena_base = RIG_DEVICE, .arena_bytes = VGPU_ARENA_BYTES,
-		.cores = 1, .wake = rig_cuda_wake, .done = rig_cuda_done, .fault = rig_cuda_fault, .print = rig_cuda_print,
+		.span_bytes = VGPU_DEVICE_SPAN, .arena_bytes = VGPU_ARENA_BYTES, .cores = 1, .wake = rig_cuda_wake, .done = rig_cuda_done, .fault = rig_cuda_fault, .print = rig_cuda_print,
 		.print_room = rig_cuda_room,
 	};
 	char why[512] = "", span[64];
@@ -77,7 +80,7 @@ static int rig_cuda_begin(void)
 			return -1;
 		setvbuf(rig_out, NULL, _IOLBF, 1 << 16);
 	}
-	snprintf(span, sizeof(span), "0x%llx:1", (unsigned long long)(RIG_DEVICE - 2 * VGPU_TIB));
+	snprintf(span, sizeof(span), "0x%llx:1", (unsigned long long)(bases[0] - 2 * VGPU_TIB));
 	setenv("VGPU_SPAN", span, 1);
 	setenv("CUDA_CACHE_DISABLE", "1", 0);
 	if (agent)
@@ -85,8 +88,17 @@ static int rig_cuda_begin(void)
 	st = cuda_open_library(path && *path ? path : "libcuda.so.1", 0, why, sizeof(why));
 	if (!st)
 		st = cuda_identify(&rig_device, why, sizeof(why));
-	if (!st)
-		st = cuda_open_context(RIG_DEVICE, why, sizeof(why));
+	for (unsigned i = 0; !rig_base && !st && i < sizeof(bases) / sizeof(bases[0]); i++) {
+		uint32_t no = cuda_open_context(bases[i], RIG_DEVICE_BYTES, why, sizeof(why));
+
+		if (no)
+			printf("rig: no context with memory at 0x%llx: %s (%s)\n", (unsigned long long)bases[i], vgpu_status_text(no), why);
+		else
+			rig_base = bases[i];
+	}
+	if (!st && !rig_base)
+		st = VGPU_ST_NOT_SUPPORTED;
+	env.span_base = env.arena_base = rig_base;
 	env.cc_major = rig_device.cc_major;
 	env.cc_minor = rig_device.cc_minor;
 	env.sm_count = rig_device.sm_count;
@@ -107,7 +119,7 @@ static int rig_cuda_open(struct rig *r)
 		return -1;
 	}
 	r->engine = rig_cuda_engine;
-	r->next = RIG_DEVICE + VGPU_ARENA_BYTES;
+	r->next = rig_base + VGPU_ARENA_BYTES;
 	rig_now = r;
 	return 0;
 }

@@ -129,7 +129,7 @@ static int unsupported(struct test *t, uint32_t st, const char *log)
 {
 	if (!rig_on_cuda || (st != VGPU_ST_NOT_SUPPORTED && st != VGPU_ST_PTX_VERSION && !(st && strstr(log, "nresolved extern"))))
 		return 0;
-	snprintf(t->skip, sizeof(t->skip), "%s %s", status_name(st), log);
+	snprintf(t->skip, sizeof(t->skip), "%s %.150s", status_name(st), log);
 	return 1;
 }
 
@@ -380,7 +380,7 @@ static void do_launch(struct test *t, const char *s, int async)
 	}
 	st = rig_ops->func_info(t->rig.engine, sym.id, &fi, log, sizeof(log));
 	if (st == VGPU_ST_NOT_SUPPORTED && t->optional) {
-		snprintf(t->skip, sizeof(t->skip), "%s", log);
+		snprintf(t->skip, sizeof(t->skip), "%.190s", log);
 		return;
 	}
 	if (unsupported(t, st, log))

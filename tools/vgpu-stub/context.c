@@ -334,7 +334,7 @@ static uint32_t boot_driver(struct ctx *c)
 		 (unsigned long long)((i->create.device_base - i->create.span_base) / VGPU_DEVICE_SPAN));
 	setenv("VGPU_SPAN", span, 1);
 	st = cuda_open_library(i->cuda_library, (int)i->cuda_device, c->why, sizeof(c->why));
-	return st ? st : cuda_open_context(i->create.device_base, c->why, sizeof(c->why));
+	return st ? st : cuda_open_context(i->create.device_base, 0, c->why, sizeof(c->why));
 }
 
 #define CODE_BYTES (512ull << 20)       /* address space for compiled kernels; pages come with use */
