@@ -594,10 +594,13 @@ $(B)/test/blas/native: tests/blas/native.c $(call objs,plain,$(addprefix tools/v
 
 X       := $(B)/test/ptx
 define ptx_rule
-$(X)/$(1)/ptxrun: $(call objs,$(1),tests/ptx/ptxrun.c $(CPU))
+$(X)/$(1)/ptxrun: $(call objs,$(1),tests/ptx/ptxrun.c $(CPU) $(CUDA))
 	@mkdir -p $$(@D)
 	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
-$(X)/$(1)/optest: $(call objs,$(1),tests/ptx/optest.c $(CPU))
+$(X)/$(1)/optest: $(call objs,$(1),tests/ptx/optest.c $(CPU) $(CUDA))
+	@mkdir -p $$(@D)
+	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
+$(X)/$(1)/golden: $(call objs,$(1),tests/ptx/golden.c $(CPU) $(CUDA))
 	@mkdir -p $$(@D)
 	$$(CC) $(2) -o $$@ $$^ $$(STUB_LIBS)
 $(X)/$(1)/legal: $(call objs,$(1),tests/ptx/legal.c $(CPU))
@@ -669,7 +672,7 @@ $(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(CUDA) $(FW) $(SER
 	$(CC) $(SAN) -o $@ $^ $(STUB_LIBS)
 
 test-bins: e2e $(SYSTEM) $(if $(OPENBLAS),$(addprefix $(B)/test/blas/,gemm levels native)) $(addprefix $(U)/plain/,$(filter-out ring_tsan,$(UNITS))) $(addprefix $(U)/asan/,$(filter-out ring_tsan,$(UNITS))) \
-	$(addprefix $(U)/tsan/,$(TSAN)) $(foreach k,plain asan,$(addprefix $(X)/$(k)/,ptxrun optest jitdiff legal fatbin_test)) \
+	$(addprefix $(U)/tsan/,$(TSAN)) $(foreach k,plain asan,$(addprefix $(X)/$(k)/,ptxrun optest golden jitdiff legal fatbin_test)) \
 	$(addprefix $(Z)/,$(FUZZ)) $(B)/test/san/bin/vgpu-stub $(addprefix $(B)/test/hostile/,hostile native bin/vgpu-stub) $(B)/test/soak/worker $(B)/test/soak/stale \
 	$(B)/test/vm/outside $(B)/test/vm/delegate $(B)/test/vm/edu
 

@@ -17,7 +17,9 @@ static void do_expect(struct test *t, const char *s, int set)
 	const char *eq = strchr(s, '='), *p, *stop, *bad;
 	size_t first = 0, count, len;
 	struct vtype ty;
-	unsigned char *at;
+	unsigned char *at = NULL, *copy = NULL;
+	uint64_t there = 0;
+	uint32_t st = 0;
 	double tolerance = 0;
 	struct value *v;
 
@@ -43,7 +45,7 @@ static void do_expect(struct test *t, const char *s, int set)
 			       (unsigned long long)sym.bytes);
 			return;
 		}
-		at = (unsigned char *)(uintptr_t)sym.address;
+		there = sym.address;
 	} else {
 		struct buffer *b;
 
@@ -83,7 +85,16 @@ static void do_expect(struct test *t, const char *s, int set)
 	bad = parse_values(p, stop, ty, v, count, lookup_address, t);
 	if (bad)
 		failed(t, "bad list of %zu values at '%s'", count, bad);
-	at += first * ty.bytes;
+	if (!there)
+		there = rig_address(&t->rig, at + first * ty.bytes);
+	at = copy = calloc(count + 1, ty.bytes);
+	if (!bad && !set && rig_died(&t->rig)) {        /* its memory went with it */
+		free(copy);
+		free(v);
+		return;
+	}
+	if (!bad && !set)
+		st = rig_read(&t->rig, at, there, count * ty.bytes);
 	t->checks++;
 	for (size_t i = 0, shown = 0; !bad && i < count; i++) {
 		uint64_t got = 0;
@@ -96,7 +107,7 @@ static void do_expect(struct test *t, const char *s, int set)
 		memcpy(&got, at + i * ty.bytes, ty.bytes);
 		if (value_matches(ty, got, v[i], tolerance))
 			continue;
-		if (shown++ == 4) {
+		if (shown++ == (rig_on_cuda ? 8 : 4)) {
 			printf("%s:%u: ... and more\n", t->path, t->line);
 			break;
 		}
@@ -105,6 +116,11 @@ static void do_expect(struct test *t, const char *s, int set)
 		failed(t, "%.*s[%zu] = %s, expected %s", (int)len, s + (*s == '@'), first + i, g,
 		       v[i].mode == V_NAN ? "nan" : w);
 	}
+	if (!bad && set)
+		st = rig_write(&t->rig, there, at, count * ty.bytes);
+	if (st)
+		failed(t, "'%.40s' cannot be %s: %s", s, set ? "written" : "read", status_name(st));
+	free(copy);
 	free(v);
 }
 
@@ -126,7 +142,7 @@ static void do_expect_fault(struct test *t, const char *s, int at_launch)
 	t->faults |= !at_launch;
 	if (sscanf(s, "%127s%n", word, &n) != 1 || !status_is(t->status, word))
 		failed(t, "got %s, expected %s", status_name(t->status), word);
-	if (at_launch)
+	if (at_launch || rig_on_cuda)   /* a driver does not say where it was */
 		return;
 	if (t->status == RIG_TIMEOUT)
 		return;
@@ -184,18 +200,28 @@ static void do_expect_load(struct test *t, const char *s)
 		return;
 	}
 	t->open = 1;
-	st = engine_cpu.module_load(t->rig.engine, t->text, t->text_bytes, &t->module, log,
+	st = rig_ops->module_load(t->rig.engine, t->text, t->text_bytes, &t->module, log,
 				    sizeof(log));
 	for (uint32_t i = 0; !st; i++) {
-		if (engine_cpu.module_symbol(t->rig.engine, t->module, i, &sym))
+		if (rig_ops->module_symbol(t->rig.engine, t->module, i, &sym))
 			break;
 		if (sym.kind == ENGINE_SYM_FUNC)
-			st = engine_cpu.func_info(t->rig.engine, sym.id, &fi, log, sizeof(log));
+			st = rig_ops->func_info(t->rig.engine, sym.id, &fi, log, sizeof(log));
+	}
+	if (unsupported(t, st, log))
+		return;
+	if (!st && rig_on_cuda)
+		t->loaded = 1;
+	if (rig_on_cuda && sscanf(s, "%127s", word) == 1 && !strncmp(word, "NOT_SUPPORTED", 13)) {
+		snprintf(t->skip, sizeof(t->skip), "what we do not support");
+		return;
 	}
 	if (sscanf(s, "%127s%n", word, &n) != 1 || !status_is(st, word)) {
 		failed(t, "got %s (%s), expected %s", status_name(st), log, word);
 		return;
 	}
+	if (rig_on_cuda)
+		return;
 	sscanf(s + n, " %63[0-9:]", place);
 	if (strncmp(log, place, strlen(place)) ||
 	    (place[0] && log[strlen(place)] != ':'))
@@ -317,11 +343,13 @@ static void do_func(struct test *t, const char *s)
 		failed(t, "no kernel in '%s'", s);
 		return;
 	}
-	st = engine_cpu.func_info(t->rig.engine, sym.id, &fi, log, sizeof(log));
+	st = rig_ops->func_info(t->rig.engine, sym.id, &fi, log, sizeof(log));
 	if (st) {
 		failed(t, "func_info: %s: %s", status_name(st), log);
 		return;
 	}
+	if (unsupported(t, st, log))
+		return;
 	if (strcmp(fi.name, name) || fi.id != sym.id)
 		failed(t, "func_info calls it '%s', id %u", fi.name, fi.id);
 	for (s += n; sscanf(s, " %255s%n", word, &n) == 1; s += n) {
@@ -332,6 +360,8 @@ static void do_func(struct test *t, const char *s)
 			return;
 		}
 		*value++ = 0;
+		if (rig_on_cuda && (strstr("local_bytes const_bytes binary_version max_threads", word) || !strcmp(word, "reqntid")))
+			continue;       /* of the compiler, or not asked */
 #define FIELD(x) if (!strcmp(word, #x)) snprintf(got, sizeof(got), "%u", fi.x)
 		FIELD(nparams);
 		FIELD(param_bytes);

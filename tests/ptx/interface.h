@@ -39,7 +39,7 @@ static uint32_t load_bytes(struct rig *r, const void *image, size_t bytes, uint3
 
 	memcpy(copy, image, bytes);
 	memset(log, 'x', sizeof(log));
-	st = engine_cpu.module_load(r->engine, copy, bytes, module, log, sizeof(log));
+	st = rig_ops->module_load(r->engine, copy, bytes, module, log, sizeof(log));
 	if (st)
 		WANT(memchr(log, 0, sizeof(log)) && log[0], "no reason for status %u", st);
 	if (st || nimages == 64)
@@ -53,7 +53,7 @@ static uint32_t kernel_of(struct rig *r, uint32_t module, const char *name)
 {
 	struct engine_symbol s;
 
-	for (uint32_t i = 0; engine_cpu.module_symbol(r->engine, module, i, &s) == 0; i++)
+	for (uint32_t i = 0; rig_ops->module_symbol(r->engine, module, i, &s) == 0; i++)
 		if (s.kind == ENGINE_SYM_FUNC && !strcmp(s.name, name))
 			return s.id;
 	return 0;

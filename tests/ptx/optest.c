@@ -5,8 +5,8 @@
  * the ISA fixes the result. In front of that, checks of the engine's interface (interface.h) and of matrix instructions (tensor.h).
  *
  * Build: tests/ptx/optest.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
- * Usage: optest [-s SEED] [-d FOLDER] [-m MODE] [-x SEED] [-k] [FORM...]   FOLDER holds forms.txt and cases/
- *        (default tests/ptx); -m: jit, interp or memcheck; -k prints the generated kernels; exit 0 or 1
+ * Usage: optest [-s SEED] [-d FOLDER] [-m MODE] [-j JOBS] [-x SEED] [-k] [FORM...]   FOLDER holds forms.txt and cases/
+ *        (default tests/ptx); -m: jit, interp, memcheck or cuda (by JOBS processes); -k prints the generated kernels; exit 0 or 1
  *
  * Each form runs as four kernels: registers under a varying predicate; a literal as one operand;
  * the result in the register of the first source; the same operands in all lanes of a block.
@@ -17,7 +17,9 @@
 #include <stdarg.h>
 #include <unistd.h>
 
+#define RIG_CUDA
 #include "rig.h"
+#include "pool.h"
 
 #include "reference_more.h"
 #include "memory_forms.h"
@@ -28,7 +30,7 @@
 #define BLOCK 200u              /* the last warp of a block has 8 lanes */
 #define AREA 64u                /* bytes of input and of output a lane: eight slots */
 #define SENTINEL 0x5a5a5a5a5a5a5a5aull
-#define MAX_SHOWN 3
+#define MAX_SHOWN (rig_on_cuda ? 8u : 3u)
 
 enum { V_REGISTERS, V_LITERAL, V_ALIAS, V_UNIFORM, VARIANTS };
 
@@ -36,7 +38,7 @@ static struct rig rig;
 static uint64_t *input, *output;        /* device memory, LANES areas each */
 static uint64_t rng_state, seed = 20240611;
 static unsigned mismatches, compared_results;
-static int show_kernels;
+static int show_kernels, skipped;
 static unsigned near_one = 9;    /* exponents that random floats have, around 1 */
 static char text[16384];
 
@@ -176,11 +178,11 @@ static void __attribute__((format(printf, 1, 2))) emit(const char *fmt, ...)
 static void emit_head(int uniform)
 {
 	text[0] = 0;
-	emit(".version 8.8\n.target sm_100a\n.address_size 64\n\n"
+	emit(".version 8.8\n.target sm_%s\n.address_size 64\n\n"
 	     ".visible .entry k(.param .u64 in, .param .u64 out, .param .align 16 .b8 pb[64])\n{\n"
 	     "\t.reg .pred %%p<40>;\n\t.reg .b16 %%h<40>;\n\t.reg .b32 %%r<40>;\n"
 	     "\t.reg .b64 %%rd<40>;\n\t.reg .b8 q<4>;\n\t.shared .align 16 .b8 sh[%u];\n"
-	     "\t.local .align 16 .b8 lo[%u];\n\n", BLOCK * AREA, AREA);
+	     "\t.local .align 16 .b8 lo[%u];\n\n", rig_on_cuda ? "90a" : "100a", BLOCK * AREA, AREA);
 	emit("\tmov.u32 %%r0, %%ctaid.x;\n\tmov.u32 %%r1, %%ntid.x;\n\tmov.u32 %%r2, %%tid.x;\n"
 	     "\tmul.lo.u32 %%r3, %%r0, %%r1;\n\tadd.u32 %%r4, %%r3, %%r2;\n"
 	     "\tld.param.u64 %%rd0, [in];\n\tmul.wide.u32 %%rd1, %s, %u;\n"
@@ -320,43 +322,55 @@ static int run_kernel(const char *name, int variant)
 	struct engine_symbol sym;
 	struct engine_func_info fi;
 	char log[512] = "";
+	uint64_t at[2] = { rig_address(&rig, input), rig_address(&rig, output) };
 	uint32_t module, st, i;
 	unsigned index = 0;
 
 	if (show_kernels)
 		printf("%s\n", text);
-	st = engine_cpu.module_load(rig.engine, text, strlen(text), &module, log, sizeof(log));
+	st = rig_ops->module_load(rig.engine, text, strlen(text), &module, log, sizeof(log));
+	if (st && rig_on_cuda) {
+		printf("skip %s (variant %d): %s: %s\n", name, variant, vgpu_status_text(st), log);
+		skipped = 1;
+		return -1;
+	}
 	if (st) {
 		printf("%s: module_load: %s: %s\n", name, vgpu_status_text(st), log);
 		return -1;
 	}
-	for (i = 0; engine_cpu.module_symbol(rig.engine, module, i, &sym) == 0; i++)
+	for (i = 0; rig_ops->module_symbol(rig.engine, module, i, &sym) == 0; i++)
 		if (sym.kind == ENGINE_SYM_FUNC)
 			break;
-	st = engine_cpu.func_info(rig.engine, sym.id, &fi, log, sizeof(log));
+	st = rig_ops->func_info(rig.engine, sym.id, &fi, log, sizeof(log));
 	if (st) {
 		printf("%s: func_info: %s: %s\n", name, vgpu_status_text(st), log);
-		engine_cpu.module_unload(rig.engine, module);
+		rig_ops->module_unload(rig.engine, module);
 		return -1;
 	}
 	memset(output, 0x5a, LANES * AREA);
-	memcpy(params, &input, 8);
-	memcpy(params + 8, &output, 8);
+	memcpy(params, at, 16);
 	memcpy(params + 16, input + 8 * PARAM_LANE, AREA);
 	l.fn = sym.id;
 	l.params = params;
 	l.param_bytes = sizeof(params);
 	rig.launches = 0;
 	memset(rig.ended, 0, sizeof(rig.ended));
-	st = rig_launch(&rig, &l, &index);
+	st = rig_push_all(&rig);
+	if (!st)
+		st = rig_launch(&rig, &l, &index);
 	if (st == ENGINE_PENDING)
-		st = rig_wait(&rig, index, 20);
+		st = rig_wait(&rig, index, rig_on_cuda ? 10 : 20);
+	if (!st)
+		st = rig_pull_all(&rig);
 	if (st) {
 		printf("%s: variant %d: launch: %s (%s)\n", name, variant,
 		       st == RIG_TIMEOUT ? "no end" : vgpu_status_text(st), rig.fault_what);
+		RIG_FLUSH();
+		if (rig_on_cuda)
+			_exit(1);
 		exit(1);        /* the context is dead */
 	}
-	engine_cpu.module_unload(rig.engine, module);
+	rig_ops->module_unload(rig.engine, module);
 	return 0;
 }
 
@@ -638,19 +652,23 @@ static void self_test(void)
 	}
 }
 
+#include "optest_pieces.h"
+
 int main(int argc, char **argv)
 {
 	const char *folder = "tests/ptx";
-	unsigned covered = 0, total = 0, bad_forms = 0;
+	unsigned covered = 0, total = 0, bad_forms = 0, jobs = 1;
 	char path[4096], line[1024];
 	int opt;
 	FILE *f;
 
-	while ((opt = getopt(argc, argv, "s:d:m:kx:")) != -1) {
+	while ((opt = getopt(argc, argv, "s:d:m:kx:j:")) != -1) {
 		if (opt == 's')
 			seed = strtoull(optarg, NULL, 0);
 		else if (opt == 'd')
 			folder = optarg;
+		else if (opt == 'j')
+			jobs = (unsigned)atoi(optarg);
 		else if (opt == 'x')
 			jit_stress = (uint32_t)strtoul(optarg, NULL, 0);
 		else if (opt == 'm' && !rig_set_mode(optarg))
@@ -662,8 +680,10 @@ int main(int argc, char **argv)
 	}
 	printf("optest: seed %llu, %u lanes a kernel\n", (unsigned long long)seed, LANES);
 	self_test();
-	if (rig_open(&rig, 2, 10, 0))
+	if (!rig_on_cuda && rig_open(&rig, 2, 10, 0))
 		return 1;
+	if (rig_on_cuda)
+		goto forms;
 	mismatches += check_interface(&rig);
 	mismatches += check_tensor(&rig);
 	mismatches += check_wmma(&rig);
@@ -671,8 +691,10 @@ int main(int argc, char **argv)
 	output = rig_alloc(&rig, LANES * AREA);
 	if (!input || !output)
 		return 1;
+forms:
+	forms_alone = optind < argc;
 	for (int i = optind; i < argc; i++, total++)
-		covered += (unsigned)run_form(argv[i]);
+		covered += (unsigned)(rig_on_cuda ? !add_form(argv[i]) : run_form(argv[i]));
 	snprintf(path, sizeof(path), "%s/forms.txt", folder);
 	f = optind == argc ? fopen(path, "r") : NULL;
 	if (optind == argc && !f) {
@@ -688,7 +710,9 @@ int main(int argc, char **argv)
 			continue;
 		total++;
 		at = strstr(line, " @");
-		if (at) {
+		if (rig_on_cuda) {
+			covered += at || !add_form(line);
+		} else if (at) {
 			*at = 0;
 			covered += (unsigned)in_case(folder, line, at + 2);
 		} else {
@@ -698,6 +722,8 @@ int main(int argc, char **argv)
 	}
 	if (f)
 		fclose(f);
+	if (rig_on_cuda)
+		return mismatches || covered != total || run_pieces(jobs);
 	mismatches += rig_close(&rig);
 	printf("optest: forms covered %u of %u; %u results compared, %u mismatches in %u forms\n", covered,
 	       total, compared_results, mismatches, bad_forms);

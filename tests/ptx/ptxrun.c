@@ -4,20 +4,24 @@
  * memory, faults and output stand in its comments (README.md has the grammar).
  *
  * Build: tests/ptx/ptxrun.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
- * Usage: ptxrun [-v] [-s] [-t SECONDS] [-c CORES] [-m MODE] [-x SEED] FILE|FOLDER...    (default tests/ptx/cases)
+ * Usage: ptxrun [-v] [-s] [-t SECONDS] [-c CORES] [-m MODE] [-j JOBS] [-x SEED] FILE|FOLDER...    (default tests/ptx/cases)
  *        -s: a line "ok NAME", "FAIL NAME" or "skip NAME" for each file, for tests/run.sh;
  *        -m: jit, interp, memcheck or ops; with memcheck every report has to be named by the file
+ *            cuda: on NVIDIA's driver, $CUDA_LIBRARY or libcuda.so.1, by JOBS processes; what that cannot tell is skipped
  *        -x: the JIT's code is left to the interpreter and entered again at places that SEED says
  *        exit 0 all passed, 1 some failed, 77 nothing to run
  *
- * Every file runs in a child process of its own: a crash or an endless kernel fails that file.
+ * Every file runs in a child process of its own (with -m cuda, in one that has had no fault so far): a crash or an endless kernel fails
+ * that file.
  */
 #include <dirent.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#define RIG_CUDA
 #include "expect.h"
+#include "pool.h"
 
 static int verbose;
 static int scenarios;           /* one line "ok|FAIL|skip NAME ..." for each file */
@@ -74,15 +78,18 @@ static int is_directive(const char *s, const char *name)
 	       s[3 + strlen(name)] == ':';
 }
 
-static int run_file(const char *path, unsigned cores, double seconds)
+/* *from: the line where a process before this one left off, 0: none; with -m cuda, where another has to go on. */
+static int run_file(const char *path, unsigned cores, double seconds, unsigned *from)
 {
 	struct test t = { .path = path, .cores = cores, .seconds = seconds, .cc_major = 9,
 			  .launched = -1 };
 	char line[65536], want[65536] = "";
+	unsigned first = *from;
 	int printing = 0;
 	long size;
 	FILE *f = fopen(path, "rb");
 
+	*from = 0;
 	if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0 || fseek(f, 0, SEEK_SET)) {
 		printf("%s: cannot read\n", path);
 		return 1;
@@ -91,6 +98,8 @@ static int run_file(const char *path, unsigned cores, double seconds)
 	t.text_bytes = fread(t.text, 1, (size_t)size, f);
 	t.text[t.text_bytes] = 0;
 	fclose(f);
+	if (rig_on_cuda && strstr(t.text, "\n// expect-fault: TIMEOUT"))
+		snprintf(t.skip, sizeof(t.skip), "hardware waits for ever");
 	for (char *s = t.text, *end; *s; s = *end ? end + 1 : end) {
 		end = s + strcspn(s, "\n");
 		t.line++;
@@ -115,21 +124,39 @@ static int run_file(const char *path, unsigned cores, double seconds)
 			free(t.text);
 			return 77;
 		}
+		if (is_directive(line, "unless") && rig_on_cuda && strstr(line, "cuda")) {
+			if (scenarios || verbose)
+				printf("%s: hardware does it otherwise\n", path);
+			free(t.text);
+			return 77;
+		}
 		if (is_directive(line, "unless") && rig_mode == ENGINE_MODE_VERIFY && strstr(line, "verify")) {
 			if (scenarios || verbose)
 				printf("%s: its results are a matter of chance\n", path);
 			free(t.text);
 			return 77;
 		}
-		if (!strncmp(line, "// ", 3))
+		if (!strncmp(line, "// ", 3) && !t.skip[0] && (t.line >= first || is_directive(line, "cc") || is_directive(line, "optional")))
 			directive(&t, line + 3);
+		if (t.again)
+			break;
+		if (rig_on_cuda && (t.cc_major != rig_device.cc_major || t.cc_minor != rig_device.cc_minor))
+			snprintf(t.skip, sizeof(t.skip), "of compute capability %u.%u", t.cc_major, t.cc_minor);
+		if (t.skip[0])
+			break;
 	}
-	if (printing)
+	*from = t.again;
+	if (printing && !t.skip[0] && !t.again)
 		check_print(&t, want);
 	settle(&t);
 	close_engine(&t);
 	check_told(&t);
-	if (!t.checks)
+	if (t.skip[0]) {
+		printf("%s is skipped: %s\n", t.path, t.skip);
+		free(t.text);
+		return t.failures ? 1 : 77;
+	}
+	if (!t.checks && !*from)
 		failed(&t, "checks nothing");
 	if (verbose && !t.failures)
 		printf("%s passed %u checks\n", path, t.checks);
@@ -143,12 +170,13 @@ static int run_child(const char *path, unsigned cores, double seconds)
 	int wait_status = 0, ms = 0;
 	pid_t pid;
 
-	fflush(stdout);
+	RIG_FLUSH();
 	pid = fork();
 	if (pid == 0) {
-		int rc = run_file(path, cores, seconds);
+		unsigned from = 0;
+		int rc = run_file(path, cores, seconds, &from);
 
-		fflush(stdout);
+		RIG_FLUSH();
 		exit(rc);
 	}
 	if (pid < 0) {
@@ -188,15 +216,79 @@ static void count(const char *path, int result, unsigned *bad, unsigned *skipped
 	*bad += result != 0 && result != 77;
 }
 
+/* ---- -m cuda: several files in one process, several processes ---------------------------------------- */
+
+static char **files;
+static unsigned nfiles;
+static unsigned *file_lines;            /* of all processes: where to go on, and whether something was wrong before */
+static double wait_seconds;
+
+static double file_limit(unsigned i) { (void)i; return 20; }
+static int file_begin(void) { return rig_cuda_begin(); }
+
+static int file_work(unsigned i)
+{
+	unsigned bad = 0, skipped = 0;
+	int rc = run_file(files[i], 1, wait_seconds, &file_lines[2 * i]);
+
+	file_lines[2 * i + 1] |= rc == 1;
+	if (!file_lines[2 * i]) {
+		rc = file_lines[2 * i + 1] ? 1 : rc;
+		count(files[i], rc, &bad, &skipped);
+	}
+	RIG_FLUSH();
+	return rc | (file_lines[2 * i] ? POOL_AGAIN : engine_cuda.died(rig_cuda_engine) ? POOL_SPOILT : 0);
+}
+
+static void file_died(unsigned i, const char *how)
+{
+	unsigned bad, skipped;
+
+	printf("%s:0: the test %s\n", files[i], how);
+	count(files[i], 1, &bad, &skipped);
+	RIG_FLUSH();
+}
+
+static int add_file(const char *path)
+{
+	if (!(nfiles & (nfiles - 1))) {
+		char **grown = realloc(files, (nfiles ? 2 * nfiles : 1) * sizeof(*files));
+
+		if (!grown)
+			return -1;
+		files = grown;
+	}
+	files[nfiles] = strdup(path);
+	return files[nfiles++] ? 0 : -1;
+}
+
+static int add(const char *path)
+{
+	struct dirent **list;
+	struct stat st;
+	char inside[4096];
+	int n, rc = 0;
+
+	if (stat(path, &st) || !S_ISDIR(st.st_mode))
+		return add_file(path);
+	n = scandir(path, &list, only_ptx, alphasort);
+	for (int k = 0; k < n; k++) {
+		snprintf(inside, sizeof(inside), "%s/%s", path, list[k]->d_name);
+		free(list[k]);
+		rc |= add_file(inside);
+	}
+	if (n >= 0)
+		free(list);
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
-	unsigned files = 0, bad = 0, skipped = 0, cores = 2;
-	const char *fallback[] = { "tests/ptx/cases" };
-	const char **paths;
+	unsigned bad = 0, skipped = 0, cores = 2, jobs = 1;
 	double seconds = 60;
-	int opt, npaths;
+	int opt;
 
-	while ((opt = getopt(argc, argv, "vst:c:m:x:")) != -1) {
+	while ((opt = getopt(argc, argv, "vst:c:m:x:j:")) != -1) {
 		if (opt == 'v')
 			verbose = 1;
 		else if (opt == 's')
@@ -207,34 +299,31 @@ int main(int argc, char **argv)
 			cores = (unsigned)atoi(optarg);
 		else if (opt == 'x')
 			jit_stress = (uint32_t)strtoul(optarg, NULL, 0);
+		else if (opt == 'j')
+			jobs = (unsigned)atoi(optarg);
 		else if (opt == 'm' && !rig_set_mode(optarg))
 			;
 		else
 			return 2;
 	}
-	paths = optind < argc ? (const char **)argv + optind : fallback;
-	npaths = optind < argc ? argc - optind : 1;
-	for (int i = 0; i < npaths; i++) {
-		struct dirent **list;
-		struct stat st;
-		char path[4096];
-		int n;
-
-		if (stat(paths[i], &st) || !S_ISDIR(st.st_mode)) {
-			files++;
-			count(paths[i], run_child(paths[i], cores, seconds), &bad, &skipped);
-			continue;
+	for (int i = optind; i < argc || i == optind; i++)
+		if (add(i < argc ? argv[i] : "tests/ptx/cases"))
+			return 1;
+	if (rig_on_cuda) {
+		wait_seconds = seconds < 10 ? seconds : 10;
+		file_lines = mmap(NULL, (nfiles + 1) * 2 * sizeof(*file_lines), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		if (file_lines == MAP_FAILED)
+			return 1;
+		if (nfiles && pool_run(nfiles, jobs, file_limit, file_begin, file_work, file_died))
+			return 1;
+		for (unsigned i = 0; i < nfiles; i++) {
+			skipped += pool->result[i] == 77;
+			bad += pool->result[i] && pool->result[i] != 77;
 		}
-		n = scandir(paths[i], &list, only_ptx, alphasort);
-		for (int k = 0; k < n; k++) {
-			snprintf(path, sizeof(path), "%s/%s", paths[i], list[k]->d_name);
-			free(list[k]);
-			files++;
-			count(path, run_child(path, cores, seconds), &bad, &skipped);
-		}
-		if (n >= 0)
-			free(list);
+	} else {
+		for (unsigned i = 0; i < nfiles; i++)
+			count(files[i], run_child(files[i], cores, seconds), &bad, &skipped);
 	}
-	printf("ptxrun: %u files, %u failed, %u skipped\n", files, bad, skipped);
-	return files == 0 ? 77 : bad != 0;
+	printf("ptxrun: %u files, %u failed, %u skipped\n", nfiles, bad, skipped);
+	return nfiles == 0 ? 77 : bad != 0 || (rig_on_cuda && skipped == nfiles);
 }

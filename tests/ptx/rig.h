@@ -6,6 +6,9 @@
  * Included by ptxrun.c, optest.c and the PTX fuzzer. One rig per process at a time (the span has
  * a fixed address). The callbacks of the engine come from any thread: what they write is
  * guarded by `lock`.
+ *
+ * Who defines RIG_CUDA before it has the engine on NVIDIA's driver, too (-m cuda, rig_cuda.h): its memory is not this process's,
+ * so what tests write is pushed and what they read is pulled, and kernels know a buffer by rig_address().
  */
 #ifndef TESTS_PTX_RIG_H
 #define TESTS_PTX_RIG_H
@@ -17,11 +20,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../../fw-protocol/vgpu_status.h"
 #include "../../tools/vgpu-stub/engine.h"
-#include "canary.h"
-
 #define RIG_SPAN_BASE 0x200000000000ull
 #define RIG_SPAN_BYTES (512ull << 30)
 #define RIG_ARENA_BYTES (128ull << 30)
@@ -31,6 +33,26 @@
 #define RIG_MAX_LAUNCHES 256
 #define RIG_TIMEOUT 0xffffffffu         /* not a status: the launch did not end in time */
 #define RIG_CALL static __attribute__((unused))        /* no includer needs all of them */
+#define RIG_PIECES 128
+
+static __attribute__((unused)) int rig_on_cuda;
+static __attribute__((unused)) const struct engine_ops *rig_ops = &engine_cpu;
+#ifdef RIG_CUDA
+static FILE *rig_out;                   /* where tests speak */
+#define printf(...) fprintf(rig_out ? rig_out : (rig_out = stdout), __VA_ARGS__)
+#define vprintf(fmt, ap) vfprintf(rig_out ? rig_out : (rig_out = stdout), fmt, ap)
+#define RIG_FLUSH() fflush(rig_out ? rig_out : stdout)
+#endif
+
+#include "canary.h"
+
+/* A buffer that a kernel has at another address. */
+struct rig_piece {
+	unsigned char *host;
+	uint64_t at;
+	size_t whole;
+	int gone;
+};
 
 struct rig {
 	struct engine *engine;
@@ -47,6 +69,8 @@ struct rig {
 	char *print;                            /* what kernels printed so far */
 	size_t print_bytes;
 	struct canaries canaries;
+	struct rig_piece piece[RIG_PIECES];
+	unsigned pieces;
 };
 
 /* How the engines that are opened from now on run kernels. */
@@ -60,20 +84,27 @@ static __attribute__((unused)) int rig_watch_buffers = 1;
 /* the first buffer lies where the span begins, and the arena behind all buffers */
 static __attribute__((unused)) int rig_low;
 
-/* Sets it by name: jit, interp, memcheck, ops, verify. */
+/* Sets it by name: jit, interp, memcheck, ops, verify; cuda is another engine. */
 RIG_CALL int rig_set_mode(const char *name)
 {
 	static const char *const names[] = { [ENGINE_MODE_JIT] = "jit", [ENGINE_MODE_INTERP] = "interp",
 					     [ENGINE_MODE_MEMCHECK] = "memcheck", [ENGINE_MODE_OPS] = "ops",
 					     [ENGINE_MODE_VERIFY] = "verify" };
 
+#ifdef RIG_CUDA
+	if (!strcmp(name, "cuda")) {
+		rig_on_cuda = 1;
+		rig_ops = &engine_cuda;
+		return 0;
+	}
+#endif
 	for (uint32_t i = ENGINE_MODE_JIT; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(name, names[i]))
 			continue;
 		rig_mode = i;
 		return 0;
 	}
-	printf("rig: no mode '%s' (jit, interp, memcheck, ops, verify)\n", name);
+	printf("rig: no mode '%s' (jit, interp, memcheck, ops, verify, cuda)\n", name);
 	return -1;
 }
 
@@ -147,6 +178,18 @@ static void rig_print(void *owner, const char *text, size_t bytes)
 	pthread_mutex_unlock(&r->lock);
 }
 
+static inline double rig_clock(clockid_t which)
+{
+	struct timespec t;
+
+	clock_gettime(which, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+#ifdef RIG_CUDA
+#include "rig_cuda.h"
+#endif
+
 /* 0, or -1 with a line on stdout. */
 RIG_CALL int rig_open(struct rig *r, unsigned cores, unsigned cc_major, unsigned cc_minor)
 {
@@ -155,6 +198,15 @@ RIG_CALL int rig_open(struct rig *r, unsigned cores, unsigned cc_major, unsigned
 	uint32_t st;
 
 	memset(r, 0, sizeof(*r));
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&r->changed, &attr);
+	pthread_condattr_destroy(&attr);
+#ifdef RIG_CUDA
+	if (rig_on_cuda)
+		return rig_cuda_open(r);
+#endif
 	got = mmap(want, RIG_SPAN_BYTES, PROT_NONE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (got != want) {
@@ -167,11 +219,6 @@ RIG_CALL int rig_open(struct rig *r, unsigned cores, unsigned cc_major, unsigned
 		munmap(want, RIG_SPAN_BYTES);
 		return -1;
 	}
-	pthread_mutex_init(&r->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&r->changed, &attr);
-	pthread_condattr_destroy(&attr);
 	r->next = RIG_SPAN_BASE + (rig_low ? 0 : RIG_ARENA_BYTES);
 	r->env = (struct engine_env){
 		.span_base = RIG_SPAN_BASE, .span_bytes = RIG_SPAN_BYTES,
@@ -194,11 +241,21 @@ RIG_CALL int rig_open(struct rig *r, unsigned cores, unsigned cc_major, unsigned
 /* Only when every launch has ended. How many bytes were written to that nobody may write to; there is a line of each place. */
 RIG_CALL unsigned rig_close(struct rig *r)
 {
-	unsigned strays = canary_check(&r->canaries);
+	unsigned strays;
 
+#ifdef RIG_CUDA
+	if (rig_on_cuda) {
+		strays = rig_cuda_close(r);
+		goto out;
+	}
+#endif
+	strays = canary_check(&r->canaries);
 	engine_cpu.close(r->engine);
 	canary_close(&r->canaries);
 	munmap((void *)RIG_SPAN_BASE, RIG_SPAN_BYTES);
+#ifdef RIG_CUDA
+out:
+#endif
 	pthread_mutex_destroy(&r->lock);
 	pthread_cond_destroy(&r->changed);
 	free(r->print);
@@ -208,7 +265,13 @@ RIG_CALL unsigned rig_close(struct rig *r)
 
 static void *rig_map(struct rig *r, uint64_t at, size_t bytes, size_t whole)
 {
-	void *p = mmap((void *)at, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	void *p;
+
+#ifdef RIG_CUDA
+	if (rig_on_cuda)
+		return rig_cuda_map(r, bytes, whole);
+#endif
+	p = mmap((void *)at, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 
 	if (p == MAP_FAILED)
 		return NULL;
@@ -224,6 +287,8 @@ RIG_CALL void *rig_alloc_last(struct rig *r, size_t bytes)
 {
 	size_t whole = (bytes + 4095) & ~(size_t)4095;
 
+	if (whole == 0)
+		whole = 4096;
 	return rig_map(r, RIG_SPAN_BASE + RIG_SPAN_BYTES - whole, bytes, whole);
 }
 
@@ -235,12 +300,66 @@ RIG_CALL void *rig_alloc(struct rig *r, size_t bytes)
 
 	if (whole == 0)
 		whole = 4096;
-	if (whole < bytes || r->next + whole + RIG_GUARD > RIG_SPAN_BASE + RIG_SPAN_BYTES)
+	if (whole < bytes || (!rig_on_cuda && r->next + whole + RIG_GUARD > RIG_SPAN_BASE + RIG_SPAN_BYTES))
 		return NULL;
 	p = rig_map(r, r->next, bytes, whole);
-	if (p)
+	if (p && !rig_on_cuda)
 		r->next += whole + RIG_GUARD;
 	return p;
+}
+
+/* Where kernels find what a test has at p. */
+RIG_CALL uint64_t rig_address(struct rig *r, const void *p)
+{
+#ifdef RIG_CUDA
+	struct rig_piece *piece = rig_on_cuda ? rig_piece_of(r, p) : NULL;
+
+	if (piece)
+		return piece->at + (uint64_t)((const unsigned char *)p - piece->host);
+#endif
+	(void)r;
+	return (uint64_t)(uintptr_t)p;
+}
+
+/* What a test has written goes to the device; what it reads comes from there. Also of a variable, which `at` is the engine's address of. */
+RIG_CALL uint32_t rig_write(struct rig *r, uint64_t at, const void *from, size_t bytes)
+{
+	return rig_on_cuda ? rig_ops->copy(r->engine, (void *)(uintptr_t)at, from, bytes) : (memcpy((void *)(uintptr_t)at, from, bytes), VGPU_ST_OK);
+}
+
+RIG_CALL uint32_t rig_read(struct rig *r, void *to, uint64_t at, size_t bytes)
+{
+	return rig_on_cuda ? rig_ops->copy(r->engine, to, (void *)(uintptr_t)at, bytes) : (memcpy(to, (void *)(uintptr_t)at, bytes), VGPU_ST_OK);
+}
+
+RIG_CALL uint32_t rig_push(struct rig *r, const void *p, size_t bytes)
+{
+	return rig_on_cuda ? rig_write(r, rig_address(r, p), p, bytes) : (uint32_t)VGPU_ST_OK;
+}
+
+/* All buffers of the rig. */
+RIG_CALL uint32_t rig_push_all(struct rig *r)
+{
+	uint32_t st = VGPU_ST_OK;
+
+	for (unsigned i = 0; !st && i < r->pieces; i++)
+		st = rig_write(r, r->piece[i].at, r->piece[i].host, r->piece[i].whole);
+	return st;
+}
+
+RIG_CALL uint32_t rig_pull_all(struct rig *r)
+{
+	uint32_t st = VGPU_ST_OK;
+
+	for (unsigned i = 0; !st && i < r->pieces; i++)
+		st = rig_read(r, r->piece[i].host, r->piece[i].at, r->piece[i].whole);
+	return st;
+}
+
+/* The engine can do nothing any more. */
+RIG_CALL uint32_t rig_died(const struct rig *r)
+{
+	return rig_on_cuda && r->engine ? rig_ops->died(r->engine) : (uint32_t)VGPU_ST_OK;
 }
 
 /* Starts a grid; *index names it for rig_wait. Returns what launch() returned. */
@@ -254,7 +373,7 @@ RIG_CALL uint32_t rig_launch(struct rig *r, struct engine_launch *l, unsigned *i
 	r->launches++;
 	*index = i;
 	l->cookie = i;
-	st = engine_cpu.launch(r->engine, l);
+	st = rig_ops->launch(r->engine, l);
 	if (st != ENGINE_PENDING) {
 		pthread_mutex_lock(&r->lock);
 		if (r->ended[i])
@@ -266,14 +385,6 @@ RIG_CALL uint32_t rig_launch(struct rig *r, struct engine_launch *l, unsigned *i
 	return st;
 }
 
-static inline double rig_clock(clockid_t which)
-{
-	struct timespec t;
-
-	clock_gettime(which, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /*
  * `seconds` of the clock and of this process's processor time: a machine with other work gives a launch no less of it.
  * One that does nothing at all has twenty times as long.
@@ -283,6 +394,12 @@ RIG_CALL uint32_t rig_wait(struct rig *r, unsigned index, double seconds)
 	double cpu = rig_clock(CLOCK_PROCESS_CPUTIME_ID), begin = rig_clock(CLOCK_MONOTONIC), end = begin + seconds;
 	uint32_t st = RIG_TIMEOUT;
 
+#ifdef RIG_CUDA
+	if (rig_on_cuda) {
+		rig_cuda_wait(r, index, seconds);
+		return r->ended[index] ? r->status[index] : RIG_TIMEOUT;
+	}
+#endif
 	pthread_mutex_lock(&r->lock);
 	while (!r->ended[index]) {
 		struct timespec until = { (time_t)end, (long)((end - (double)(time_t)end) * 1e9) };

@@ -226,7 +226,7 @@ static void tn_kernel(const struct tn_form *f, int variant)
 
 static uint32_t tn_run(struct rig *r, const void *in, void *out, unsigned blocks, unsigned threads)
 {
-	struct { const void *in; void *out; } args = { in, out };
+	struct { uint64_t in, out; } args = { rig_address(r, in), rig_address(r, out) };
 	struct engine_launch l = { .grid = { blocks, 1, 1 }, .block = { threads, 1, 1 }, .params = &args, .param_bytes = 16 };
 	uint32_t m, st = load_bytes(r, tn_text, strlen(tn_text), &m);
 	unsigned index = 0;
@@ -236,10 +236,14 @@ static uint32_t tn_run(struct rig *r, const void *in, void *out, unsigned blocks
 	l.fn = kernel_of(r, m, "k");
 	r->launches = 0;
 	memset(r->ended, 0, sizeof(r->ended));
-	st = rig_launch(r, &l, &index);
+	st = rig_push_all(r);
+	if (!st)
+		st = rig_launch(r, &l, &index);
 	if (st == ENGINE_PENDING)
 		st = rig_wait(r, index, 30);
-	engine_cpu.module_unload(r->engine, m);
+	if (!st)
+		st = rig_pull_all(r);
+	rig_ops->module_unload(r->engine, m);
 	while (nimages)
 		free(images[--nimages]);
 	return st;

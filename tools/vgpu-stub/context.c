@@ -352,7 +352,7 @@ static uint32_t boot_driver(struct ctx *c)
 		return VGPU_ST_NOT_SUPPORTED;
 	st = cuda_open_library(i->cuda_library, (int)i->cuda_device, c->why, sizeof(c->why));
 	if (!st)
-		st = cuda_open_context(i->create.device_base, c->why, sizeof(c->why));
+		st = cuda_open_context(i->create.device_base, 0, c->why, sizeof(c->why));
 	return st || !i->cublas_library[0] ? st : boot_cublas(c);
 }
 

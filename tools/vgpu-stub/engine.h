@@ -286,12 +286,12 @@ extern const struct engine_ops engine_cpu, engine_cuda;
 
 /*
  * cuda/ before its engine opens, in order; each OK, or a status with the reason. The first two in any process; the context is of the client
- * whose device memory begins at device_base.
+ * whose device memory begins at device_base, of which so many bytes are kept for it (0: as many as a client may have).
  */
 struct vgpu_device_info;
 uint32_t cuda_open_library(const char *path, int ordinal, char *why, size_t room);
 uint32_t cuda_identify(struct vgpu_device_info *info, char *why, size_t room);
-uint32_t cuda_open_context(uint64_t device_base, char *why, size_t room);
+uint32_t cuda_open_context(uint64_t device_base, uint64_t bytes, char *why, size_t room);
 /* And the host's cuBLAS: any process; in the context. Without it, or when this fails, products are computed by kernels of the engine's. */
 uint32_t cuda_open_cublas(const char *path, char *why, size_t room);
 uint32_t cuda_start_cublas(char *why, size_t room);

@@ -130,6 +130,8 @@ def simd():
                             asel = bsel = ""
                             if r.randrange(3):
                                 asel, bsel = ("".join(str(r.randrange(2 * n)) for _ in range(n)) for _ in range(2))
+                                # to NVIDIA's assembler .b1024 is a type
+                                asel, bsel = asel.replace("1024", "1025"), bsel.replace("1024", "1025")
                             mask = r.choice(masks) if tail in ("mask", ".add") else ""
                             cmp = r.choice(("eq", "ne", "lt", "le", "gt", "ge"))
 

@@ -100,14 +100,14 @@ uint32_t cuda_open_library(const char *path, int ordinal, char *why, size_t room
  * The place of the client's device memory, which this process keeps free for it. Addresses of a process are its driver's as well, so what is
  * reserved here the driver gives to nobody: it is let go for that moment, and kept again where the driver does not do so itself.
  */
-static CUresult reserve(CUdeviceptr want, CUdeviceptr *at)
+static CUresult reserve(CUdeviceptr want, uint64_t bytes, CUdeviceptr *at)
 {
 	void *place = (void *)(uintptr_t)want;
 	CUresult r;
 
-	munmap(place, CUDA_VA_BYTES);
-	r = cu.cuMemAddressReserve(at, CUDA_VA_BYTES, CUDA_PAGE, want, 0);
-	if (mmap(place, CUDA_VA_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED &&
+	munmap(place, bytes);
+	r = cu.cuMemAddressReserve(at, bytes, CUDA_PAGE, want, 0);
+	if (mmap(place, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED &&
 	    errno != EEXIST)
 		return CUDA_ERROR_OPERATING_SYSTEM;
 	return r;
@@ -116,7 +116,7 @@ static CUresult reserve(CUdeviceptr want, CUdeviceptr *at)
 static int host_function_ran;
 static void CUDA_CB ran(void *user) { (void)user; __atomic_store_n(&host_function_ran, 1, __ATOMIC_RELEASE); }
 
-uint32_t cuda_open_context(uint64_t device_base, char *why, size_t room)
+uint32_t cuda_open_context(uint64_t device_base, uint64_t bytes, char *why, size_t room)
 {
 	/* Any PTX: the driver's compiler is a library of its own, and there are no files later. */
 	static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry vgpu_first()\n{\n\tret;\n}\n";
@@ -132,7 +132,7 @@ uint32_t cuda_open_context(uint64_t device_base, char *why, size_t room)
 	}
 	r = cu.cuCtxCreate_v2(&the_context, CU_CTX_SCHED_BLOCKING_SYNC, the_device);
 
-	if (!r && (call = "cuMemAddressReserve", r = reserve(want, &at)) == CUDA_SUCCESS &&
+	if (!r && (call = "cuMemAddressReserve", r = reserve(want, bytes ? bytes : CUDA_VA_BYTES, &at)) == CUDA_SUCCESS &&
 	    at != want) {
 		snprintf(why, room, "the driver does not place memory at 0x%llx, where the client has its own",
 			 (unsigned long long)want);

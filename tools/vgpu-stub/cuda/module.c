@@ -118,7 +118,7 @@ static void scan_ptx(struct names *n, const char *s, const char *end)
 		} else {
 			depth += *s == '{' || *s == '(' || *s == '[';
 			depth -= depth && (*s == '}' || *s == ')' || *s == ']');
-			value = !depth && *s == '=' ? 1 : *s == ';' && !depth ? 0 : value;
+			value = !depth && *s == '=' ? 1 : (*s == ';' || *s == ',') && !depth ? 0 : value;
 			if (!depth && (*s == ';' || *s == '}') && !value)
 				kind = *s == ';' ? 0 : kind;
 			s++;

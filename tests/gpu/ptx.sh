@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The tests of the PTX engine on a GPU: cases, forms, matrix instructions and the oracle's forms are run by NVIDIA's driver, and whoever
+# differs is told with what the hardware gave. For a machine with a driver and the built tree (make test-bins); no root. Not part of
+# make test, which has a short run of it on our own driver (tests/cuda/nested.sh).
+#
+#   ptx.sh [-j JOBS] [-s] BUILD [LIBCUDA]      LIBCUDA: the driver's libcuda.so.1, where ldconfig does not know it; -s: a sample
+#
+# Logs in BUILD/gpu, each written as it goes: cases.log, forms.log, oracle.log, golden.log, golden/*.txt (what approximate and undefined
+# operations give there, as tests/ptx/golden), golden-jit.log (where the cpu engine has other results), golden-more/*.txt. Each part has its time.
+set -u
+jobs=$(nproc) sample=''
+while getopts j:s o; do
+	case $o in j) jobs=$OPTARG ;; s) sample=1 ;; *) exit 2 ;; esac
+done
+shift $((OPTIND - 1))
+[ $# -ge 1 ] || { sed -n 's/^#   \(ptx.sh .*\)/usage: \1/p' "$0" >&2; exit 2; }
+here=$(cd "$(dirname "$0")" && pwd)
+B=$(cd "$1" && pwd)
+lib=${2:-${CUDA_LIBRARY:-}}
+[ -n "$lib" ] || lib=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | awk -v b="$B/" '/libcuda\.so\.1 .*x86-64/ && index($NF, b) != 1 { print $NF; exit }')
+for p in /usr/local/nvidia/lib64 /usr/lib/wsl/lib /usr/lib64 /usr/lib/x86_64-linux-gnu; do
+	[ -n "$lib" ] || { [ -e "$p/libcuda.so.1" ] && lib=$p/libcuda.so.1; }
+done
+[ -n "$lib" ] || { echo "skip gpu/ptx no NVIDIA driver here: ldconfig knows no libcuda.so.1 (name it: ptx.sh BUILD LIBCUDA)"; exit 77; }
+lib=$(cd "$(dirname "$lib")" && pwd)/$(basename "$lib")
+[ "${lib#"$B/lib/"}" = "$lib" ] || [ -n "${VGPU_HOST_AGENT:-}" ] || { echo "FAIL gpu/ptx $lib is our own driver, not NVIDIA's" >&2; exit 2; }
+export CUDA_LIBRARY=$lib LD_LIBRARY_PATH="$(dirname "$lib")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+X=$B/test/ptx/plain logs=${PTX_LOGS:-$B/gpu} bad=0
+mkdir -p "$logs/golden" "$logs/golden-more"
+work=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-ptx-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$here/../.." || exit 2
+
+# part NAME SECONDS COMMAND...: into its log; the last line of it is the result
+part() {
+	local name=$1 seconds=$2 begin=$SECONDS st
+	shift 2
+	timeout -k 2 "$seconds" "$@" >"$logs/$name.log" 2>&1 </dev/null
+	st=$?
+	[ $st = 0 ] || [ $st = 77 ] || bad=1
+	echo "$([ $st = 0 ] && echo ok || { [ $st = 77 ] && echo skip || echo FAIL; }) gpu/ptx/$name $((SECONDS - begin)) s, exit $st: $(grep -v '^libcuda' "$logs/$name.log" | tail -n 1 | cut -c 1-200)"
+}
+
+# the oracle's forms are written meanwhile, a part by each process
+parts='int video float cvt approx memory wgmma wgmmasp tmap sparse calls'
+each=1
+[ -z "$sample" ] || parts='int float tmap' each=150
+if command -v python3 >/dev/null; then
+	for p in $parts; do
+		PYTHONDONTWRITEBYTECODE=1 python3 tests/ptx/oracle/oracle.py "$work/oracle" -e $each -p "$p" >"$work/$p.out" 2>&1 &
+	done
+fi
+cases=tests/ptx/cases
+[ -z "$sample" ] || cases=$(ls $cases/*.ptx | awk 'NR % 20 == 3')' '$cases/init_nested.ptx
+# shellcheck disable=SC2086
+part cases 60 "$X/ptxrun" -m cuda -j "$jobs" $cases
+forms=''
+[ -z "$sample" ] || forms=$(grep -v '^#\|@\|%\|^$' tests/ptx/forms.txt | awk 'NR % 150 == 7')
+# shellcheck disable=SC2086
+part forms 90 "$X/optest" -m cuda -j "$jobs" $forms
+part golden 60 "$X/golden" -m cuda -j "$jobs" ${sample:+-n 32} -w "$logs/golden"
+part golden-jit 60 "$X/golden" -m jit -v ${sample:+-n 32} "$logs/golden"
+[ -n "$sample" ] || part golden-more 60 "$X/golden" -m cuda -j "$jobs" -n 4096 -w "$logs/golden-more"
+wait
+if [ -d "$work/oracle" ]; then
+	part oracle 100 "$X/ptxrun" -m cuda -j "$jobs" "$work/oracle"
+	python3 -B tests/ptx/oracle/explain.py <"$logs/oracle.log" >"$logs/oracle.txt" 2>&1 || cut -c 1-300 "$logs/oracle.txt" | head -n 30
+else
+	echo "skip gpu/ptx/oracle no python3 here"
+fi
+exit $bad
