@@ -235,17 +235,18 @@ static int boot_init(struct ctx *c)
 }
 
 /* The client's addresses, all of them: whatever is not mapped there later faults. */
-static int boot_reserve(struct ctx *c)
+static uint32_t boot_reserve(struct ctx *c)
 {
 	const struct vgpu_ctx_create *k = &c->init.create;
 	void *p = mmap((void *)(uintptr_t)k->span_base, k->span_bytes, PROT_NONE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 
-	if (p != (void *)(uintptr_t)k->span_base)
-		return -1;
-	p = mmap((void *)CTX_QB_VA, QB_SPAN, PROT_NONE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-	return p == (void *)CTX_QB_VA ? 0 : -1;
+	if (p == (void *)(uintptr_t)k->span_base)
+		p = mmap((void *)CTX_QB_VA, QB_SPAN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if (p == (void *)CTX_QB_VA)
+		return VGPU_ST_OK;
+	snprintf(c->why, sizeof(c->why), "the client's address span is not free in this process");
+	return VGPU_ST_OUT_OF_MEMORY;
 }
 
 static int boot_maps(struct ctx *c)
@@ -330,7 +331,8 @@ static uint32_t boot_cublas(struct ctx *c)
 
 /*
  * The driver's library, its device and what it loads later need files: before the walls. Its descriptors lie above the place that
- * the listener takes (send_ready).
+ * the listener takes (send_ready). Addresses that are taken when NVIDIA's begins (cuInit reads /proc/self/maps) it gives out no more,
+ * asked or not: the span is reserved behind that.
  */
 static uint32_t boot_driver(struct ctx *c)
 {
@@ -338,8 +340,6 @@ static uint32_t boot_driver(struct ctx *c)
 	char span[64];
 	uint32_t st;
 
-	if (!i->cuda)
-		return VGPU_ST_OK;
 	if (dup2(CTX_AT_OWN, CTX_AT_END) < 0) {
 		snprintf(c->why, sizeof(c->why), "no descriptor left");
 		return VGPU_ST_LIMIT;
@@ -351,6 +351,8 @@ static uint32_t boot_driver(struct ctx *c)
 	if (ctx_walls_driver(i->walls, c->why, sizeof(c->why)))
 		return VGPU_ST_NOT_SUPPORTED;
 	st = cuda_open_library(i->cuda_library, (int)i->cuda_device, c->why, sizeof(c->why));
+	if (!st)
+		st = boot_reserve(c);
 	if (!st)
 		st = cuda_open_context(i->create.device_base, 0, c->why, sizeof(c->why));
 	return st || !i->cublas_library[0] ? st : boot_cublas(c);
@@ -460,9 +462,7 @@ int context_main(void)
 	keep_counts();
 	if (boot_init(c))
 		return fail(c, "INIT is not what this version expects", VGPU_ST_PROTOCOL);
-	if (boot_reserve(c))
-		return fail(c, "the client's address span is not free in this process", VGPU_ST_OUT_OF_MEMORY);
-	status = boot_driver(c);
+	status = c->init.cuda ? boot_driver(c) : boot_reserve(c);
 	if (status)
 		return fail(c, c->why, status);
 	if (ctx_walls(c->init.walls, c->init.uid, c->init.cuda != 0, c->why, sizeof(c->why)))

@@ -89,7 +89,7 @@ struct mock_function {
 	char name[64];
 	CUmodule module;
 	uint32_t nparams, param_bytes, offset[16], bytes[16];
-	int dynamic_shared;
+	int dynamic_shared, loaded;
 };
 
 /* stream.c */

@@ -237,11 +237,21 @@ EXPORT CUresult cuFuncGetParamInfo(CUfunction fn, size_t i, size_t *offset, size
 	return CUDA_SUCCESS;
 }
 
+/* Loaded lazily: without this a function that was enumerated is a name. */
+EXPORT CUresult cuFuncLoad(CUfunction fn)
+{
+	ENTER(cuFuncLoad);
+	((struct mock_function *)fn)->loaded = 1;
+	return CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuFuncGetAttribute(int *value, CUfunction_attribute a, CUfunction fn)
 {
 	const struct mock_function *f = (struct mock_function *)fn;
 
 	ENTER(cuFuncGetAttribute);
+	if (!f->loaded)
+		return CUDA_ERROR_FUNCTION_NOT_LOADED;
 	switch ((int)a) {
 	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; break;
 	case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = 24; break;

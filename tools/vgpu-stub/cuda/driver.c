@@ -134,7 +134,7 @@ uint32_t cuda_open_context(uint64_t device_base, uint64_t bytes, char *why, size
 
 	if (!r && (call = "cuMemAddressReserve", r = reserve(want, bytes ? bytes : CUDA_VA_BYTES, &at)) == CUDA_SUCCESS &&
 	    at != want) {
-		snprintf(why, room, "the driver does not place memory at 0x%llx, where the client has its own",
+		snprintf(why, room, "the driver places memory at 0x%llx, not at 0x%llx, where the client has its own", (unsigned long long)at,
 			 (unsigned long long)want);
 		return VGPU_ST_NOT_SUPPORTED;
 	}

@@ -258,9 +258,12 @@ uint32_t cuda_params(struct engine *e, struct cuda_func *f)
 	uint32_t n = 0;
 	CUresult r;
 
-	(void)e;
 	if (f->params)
 		return VGPU_ST_OK;
+	/* One that was enumerated has no body yet, and no attributes (FUNCTION_NOT_LOADED), unless the driver loads eagerly. */
+	r = cu.cuFuncLoad(f->fn);
+	if (r)
+		return cuda_failed(e, r);
 	p = calloc(ENGINE_MAX_PARAMS + 1, sizeof(*p));
 	if (!p)
 		return VGPU_ST_OUT_OF_MEMORY;
@@ -413,15 +416,14 @@ uint32_t cuda_module_load(struct engine *e, const void *image, size_t bytes, uin
 	return VGPU_ST_OK;
 }
 
-/* A driver that loads lazily reads a body when its function is asked about. */
+/* A driver that loads lazily reads a body when its function is loaded. */
 uint32_t cuda_module_check(struct engine *e, uint32_t id, char *log, size_t log_bytes)
 {
 	struct cuda_module *m = get(e, id);
-	int regs;
 
 	for (uint32_t i = 0; m && i < m->nfuncs; i++) {
 		struct cuda_func *f = &e->funcs[m->first - 1 + i];
-		CUresult r = cu.cuFuncGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, f->fn);
+		CUresult r = cu.cuFuncLoad(f->fn);
 
 		if (!r)
 			continue;

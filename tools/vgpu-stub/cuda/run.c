@@ -18,7 +18,7 @@
 #define ROOM (64u << 10)        /* of the parameters of a run */
 #define GRAPHS 128u
 #define ALIKE 8u                /* graphs that differ by parameters alone */
-#define STALE_NS 30000u         /* so long nothing was added: nobody waits for an end that may never come */
+#define STALE_NS 5000000u       /* so long nothing was added: whoever gives it may have died, and what is there shall run */
 
 struct node {
 	CUfunction fn;

@@ -191,6 +191,8 @@ unsigned cuda_poll(struct engine *e, int patient)
 		struct cuda_stream *s = &e->stream[i];
 		CUresult r;
 
+		if (cuda_run_open(s) && !e->died && !cuda_run_stale(s))
+			continue;       /* the rest of it is on its way */
 		cuda_run_flush(e, s);
 		r = e->died ? CUDA_ERROR_UNKNOWN : cu.cuStreamQuery(s->stream);
 
