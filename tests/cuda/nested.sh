@@ -108,8 +108,8 @@ out=$(cd "$here/../gpu" && VGPU_HOST_AGENT="$dir/agent1" timeout -k 2 200 ./run.
 say $? "tests/gpu/run.sh" "$(grep -m3 "FAIL\|error" <<<"$out")"
 # The PTX engine's tests as a GPU's driver would run them: a sample, with the shadow of device memory, variables elsewhere, ends that are
 # polled, contexts that die.
-device 3 --memory 4G --cc 9.0
-out=$(VGPU_HOST_AGENT="$dir/agent3" PTX_LOGS="$dir/ptx" timeout -k 2 200 "$here/../gpu/ptx.sh" -s -j 2 "$B" "$B/lib/libcuda.so.1" 2>&1)
+device 4 --memory 4G --cc 9.0
+out=$(VGPU_HOST_AGENT="$dir/agent4" PTX_LOGS="$dir/ptx" timeout -k 2 200 "$here/../gpu/ptx.sh" -s -j 2 "$B" "$B/lib/libcuda.so.1" 2>&1)
 say $? "tests/gpu/ptx.sh" "$(grep -m3 "FAIL" <<<"$out")"
 # the sandbox of the context let everything through that was right
 ! grep -q "forbids\|mapping that it was not given" "$dir"/stub[23].log; say $? "sandbox" "$(grep -hm1 "forbids\|not given" "$dir"/stub[23].log)"
