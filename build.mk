@@ -509,7 +509,7 @@ MOCK_H  := $(wildcard tests/cuda/mock/*.h tools/vgpu-stub/cuda/*.h tools/vgpu-st
 $(B)/test/cuda/libcuda.so.1: $(addprefix tests/cuda/mock/,mock.c memory.c module.c stream.c blas.c) $(MOCK_H)
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -fPIC -shared -fvisibility=hidden -Wl,-z,defs -Wl,-soname,libcuda.so.1 -o $@ $(filter %.c,$^) -lpthread
-$(B)/test/cuda/sweep: tests/cuda/mock/sweep.c tests/cuda/mock/client.c tests/cuda/mock/sweep.h $(MOCK_H) | libs
+$(B)/test/cuda/sweep: $(addprefix tests/cuda/mock/,sweep.c client.c images.c) fw-protocol/vgpu_cubin.c tests/cuda/mock/sweep.h $(MOCK_H) | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $(filter %.c,$^) $(B)/lib/libcuda.so.1
 $(B)/test/gpu/figures: tests/gpu/figures.c | libs

@@ -47,6 +47,7 @@ device() {
 "$M/sweep" identify "$dir/mock" "$B/bin/vgpu-stub" "$M/libcuda.so.1" || bad=1
 device ''
 "$M/sweep" run "$dir/mock" $stub $agent "$@" || bad=1
+"$M/sweep" images "$dir/mock" || bad=1
 # products by cuBLAS, which is in the same library, and what happens when it fails
 device blas --cublas-library "$M/libcuda.so.1"
 for call in ${1:-cublas cuMemAlloc cuMemFree}; do

@@ -4,7 +4,7 @@
  *
  *   mock.c     the file, the plan, contexts, what the device is
  *   memory.c   reservations, physical memory, mappings, registered memory
- *   module.c   PTX: entries, their parameters, variables
+ *   module.c   PTX: entries, their parameters, variables; cubins by their symbols, fatbins of both
  *   stream.c   streams, copies, launches: a thread stands for the GPU
  *   blas.c     cuBLAS, which the test has the engine find in the same library
  *   sweep.c    the test: a client for each error of each call

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Modules of the mock driver: PTX text, of which entries, their parameters and variables outside of them are read. What kernels do is
+ * Modules of the mock driver: cubins, and PTX text, of which entries, their parameters and variables outside of them are read. What kernels do is
  * known by their names (stream.c).
  */
 #include "mock.h"
 
 #include <ctype.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,43 @@ static CUresult parse(struct module *m, const char *s)
 	return depth ? CUDA_ERROR_INVALID_PTX : CUDA_SUCCESS;
 }
 
+/* Machine code: its symbols say what there is. PTX in a cubin's place is a note and a text to NVIDIA's driver, and no code. */
+static CUresult parse_elf(struct module *m, const uint8_t *p)
+{
+	const Elf64_Ehdr *h = (const void *)p;
+	const Elf64_Shdr *s = (const void *)(p + h->e_shoff);
+
+	for (unsigned i = 0; i < h->e_shnum; i++)
+		if (s[i].sh_type == SHT_NOTE)
+			return CUDA_ERROR_INVALID_IMAGE;
+	for (unsigned i = 0; i < h->e_shnum; i++) {
+		const Elf64_Sym *y = (const void *)(p + s[i].sh_offset);
+
+		for (unsigned k = 0; s[i].sh_type == SHT_SYMTAB && k < s[i].sh_size / sizeof(*y); k++) {
+			const char *name = (const char *)p + s[s[i].sh_link].sh_offset + y[k].st_name;
+
+			if (ELF64_ST_TYPE(y[k].st_info) == STT_FUNC)
+				entry(m, !strcmp(name, "mock_set") ? "mock_set(.param .u64 p, .param .u32 value, .param .u32 n)" : "mock_nothing() {");
+			if (ELF64_ST_TYPE(y[k].st_info) == STT_OBJECT) {
+				strcpy(m->var[m->nv].name, name);
+				m->var[m->nv].at = mock_own(y[k].st_size);
+				m->var[m->nv++].bytes = y[k].st_size;
+			}
+		}
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult parse_any(struct module *m, const void *image)
+{
+	uint32_t magic;
+
+	memcpy(&magic, image, 4);
+	if (magic == 0xba55ed50u)       /* the first entry of the container, uncompressed */
+		image = (const uint8_t *)image + 16 + 64;
+	return !memcmp(image, ELFMAG, SELFMAG) ? parse_elf(m, image) : parse(m, image);
+}
+
 EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, CUjit_option *options, void **values)
 {
 	struct module *m;
@@ -146,7 +184,7 @@ EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	r = parse(m, image);
+	r = parse_any(m, image);
 	if (r) {
 		for (unsigned i = 0; i < m->nv; i++)
 			mock_disown(m->var[i].at);

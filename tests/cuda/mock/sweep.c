@@ -7,6 +7,7 @@
  *   sweep create FILE                             the file between test and driver
  *   sweep run FILE STUB AGENT [all] [NAME]        pids of device and agent; $VGPU_AGENT says where. all: each error each time
  *   sweep hang FILE STUB AGENT                    what does not end, on a device with --kernel-timeout
+ *   sweep images FILE                             what a module may come in
  *   sweep identify FILE PROGRAM LIBRARY           vgpu-stub asks what the device is, and is refused
  */
 #define _GNU_SOURCE
@@ -550,6 +551,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "create"))
 		return 0;
+	if (!strcmp(argv[1], "images"))
+		return images();
 	file = mmap(NULL, sizeof(*file), PROT_READ | PROT_WRITE, MAP_SHARED, file_fd, 0);
 	report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (file == MAP_FAILED || report == MAP_FAILED || argc < 5)

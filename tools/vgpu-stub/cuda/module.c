@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Modules. Images go to the driver as they are; it chooses and compiles.
+ * Modules. Images go to the driver as they are; it chooses and compiles. But PTX in a cubin's place (vgpu_cubin.h), which our own compilers
+ * have made, no driver of NVIDIA's knows: of that it gets the text.
  *
  * The driver lists a module's functions, and not its variables, which it only finds by name. So every name that the image has at
  * its outermost level is asked for: a wrong guess is answered NOT_FOUND and costs nothing else.
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "../cpu/fatbin.h"
+#include "../../../fw-protocol/vgpu_cubin.h"
 
 struct names {
 	struct engine *e;
@@ -164,7 +166,8 @@ static int each(void *owner, const struct fatbin_entry *f)
 	char why[128], *text;
 	size_t bytes;
 
-	if ((f->kind != FATBIN_PTX && f->kind != FATBIN_ELF) || fatbin_text(f, &text, &bytes, why, sizeof(why)))
+	if (f->kind == FATBIN_PTX ? fatbin_text(f, &text, &bytes, why, sizeof(why)) :
+	    f->kind != FATBIN_ELF || fatbin_bytes(f, &text, &bytes, why, sizeof(why)))
 		return 0;
 	n->m->prints |= (uint32_t)cuda_prints(text, bytes);
 	if (f->kind == FATBIN_PTX)
@@ -349,23 +352,58 @@ static CUresult forget(struct engine *e, struct cuda_module *m)
 	return r;
 }
 
-static CUresult load(struct cuda_module *m, const void *image, size_t bytes, char *log, size_t log_bytes)
-{
-	CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
-	void *values[] = { log, (void *)(uintptr_t)log_bytes };
-	char *text = NULL;
-	CUresult r;
+/* ---- what the driver gets ---------------------------------------------------------------------------------- */
 
-	/* Text ends with a NUL, or the driver would read on behind the client's bytes. */
-	if (((const char *)image)[bytes - 1]) {
-		text = malloc(bytes + 1);
-		if (!text)
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		memcpy(text, image, bytes);
-		text[bytes] = 0;
+struct image {
+	const void *p;
+	size_t bytes;
+	char *owned;                    /* it lies there; or NULL */
+	unsigned max_regs;              /* as ptxas was told; 0: it was not */
+};
+
+static int find_ours(void *owner, const struct fatbin_entry *f)
+{
+	int *found = owner;
+
+	return *found = fatbin_ours(f);
+}
+
+/* Text ends with a NUL, or the driver would read on behind the client's bytes. */
+static uint32_t unpack(struct engine *e, const void *image, size_t bytes, struct image *out, char *log, size_t log_bytes)
+{
+	char why[128];
+	struct vgpu_cubin c;
+	int ours = 0;
+
+	*out = (struct image){ .p = image, .bytes = bytes };
+	if (fatbin_probe(image, bytes)) {
+		fatbin_list(image, bytes, find_ours, &ours, why, sizeof(why));
+		if (ours) {
+			uint32_t st = fatbin_select(image, bytes, e->env.cc_major, e->env.cc_minor, &out->owned, &out->bytes, log, log_bytes);
+
+			out->p = out->owned;
+			return st;
+		}
+	} else if (!vgpu_cubin_read(image, bytes, &c)) {
+		*out = (struct image){ .p = c.ptx, .bytes = c.ptx_bytes + 1, .max_regs = c.maxrregcount };      /* its NUL, too */
 	}
-	r = cu.cuModuleLoadDataEx(&m->m, text ? text : image, 2, options, values);
-	free(text);
+	if (((const char *)out->p)[out->bytes - 1]) {
+		out->owned = malloc(out->bytes + 1);
+		if (!out->owned)
+			return VGPU_ST_OUT_OF_MEMORY;
+		memcpy(out->owned, out->p, out->bytes);
+		out->owned[out->bytes] = 0;
+		out->p = out->owned;
+	}
+	return VGPU_ST_OK;
+}
+
+static CUresult load(struct cuda_module *m, const struct image *image, char *log, size_t log_bytes)
+{
+	CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_MAX_REGISTERS };
+	void *values[] = { log, (void *)(uintptr_t)log_bytes, (void *)(uintptr_t)image->max_regs };
+	CUresult r = cu.cuModuleLoadDataEx(&m->m, image->p, image->max_regs ? 3 : 2, options, values);
+
 	if (r)
 		m->m = NULL;
 	if (r && !log[0])
@@ -377,6 +415,7 @@ uint32_t cuda_module_load(struct engine *e, const void *image, size_t bytes, uin
 {
 	struct cuda_module *m = calloc(1, sizeof(*m)), **grown;
 	struct names n = { .e = e, .m = m, .log = log, .room = log_bytes };
+	struct image got = { 0 };
 	uint32_t at = 0, st;
 	CUresult r;
 
@@ -395,13 +434,16 @@ uint32_t cuda_module_load(struct engine *e, const void *image, size_t bytes, uin
 		e->modules = grown;
 		e->nmodules++;
 	}
-	st = bytes ? cuda_failed(e, load(m, image, bytes, log, log_bytes)) : (uint32_t)VGPU_ST_INVALID_IMAGE;
+	st = bytes ? unpack(e, image, bytes, &got, log, log_bytes) : (uint32_t)VGPU_ST_INVALID_IMAGE;
+	if (!st)
+		st = cuda_failed(e, load(m, &got, log, log_bytes));
 	if (!st)
 		st = functions(e, m);
 	if (!st) {
-		scan(&n, image, bytes);
+		scan(&n, got.p, got.bytes);
 		st = n.status ? n.status : cuda_standins(e, m);
 	}
+	free(got.owned);
 	if (st) {
 		r = forget(e, m);
 		if (r && forget(e, m))
