@@ -104,7 +104,9 @@ static void launches(CUmodule m, CUdeviceptr a, CUdeviceptr b)
 	CUfunction fset = NULL, fadd = NULL;
 	CUstream s = NULL;
 	uint32_t n = N, before = report->calls, failed = report->first;
-	void *args[] = { &b, &a, &a, &n };
+	void *args[] = { &b, &a, &a, &n }, *five[] = { &b, &(uint32_t){ 5 }, &n };
+	CUlaunchAttribute two = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = { 2, 1, 1 } };
+	CUlaunchConfig cluster = { .gridDimX = 2, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1, .attrs = &two, .numAttrs = 1 };
 	CUresult r;
 
 	CALL(cuModuleGetFunction(&fset, m, "mock_set"));
@@ -122,7 +124,9 @@ static void launches(CUmodule m, CUdeviceptr a, CUdeviceptr b)
 	if (CALL(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING)))
 		return;
 	failed = report->first;
-	set(fset, b, 5, N, 0, s, "launch in a stream");
+	cluster.hStream = s;
+	set(fset, b, 4, N, 0, s, "launch in a stream");
+	noted("launch of a cluster", cuLaunchKernelEx(&cluster, fset, five, NULL), NULL);
 	r = CALL(cuStreamSynchronize(s));
 	if (!r && report->first == failed)
 		look("what the stream's kernel wrote", b, 5, N, 1);

@@ -299,3 +299,11 @@ EXPORT CUresult cuFuncSetAttribute(CUfunction fn, CUfunction_attribute a, int va
 	((struct mock_function *)fn)->dynamic_shared = value;
 	return CUDA_SUCCESS;
 }
+
+EXPORT CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction fn, const CUlaunchConfig *config)
+{
+	(void)fn, (void)config;
+	ENTER(cuOccupancyMaxPotentialClusterSize);
+	*size = 8;
+	return CUDA_SUCCESS;
+}

@@ -419,6 +419,24 @@ EXPORT CUresult cuLaunchCooperativeKernel(CUfunction fn, unsigned gx, unsigned g
 	return launch(MOCK_cuLaunchCooperativeKernel, fn, (unsigned[]){ gx, gy, gz }, (unsigned[]){ bx, by, bz }, shared, stream, params, NULL);
 }
 
+EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction fn, void **params, void **extra)
+{
+	const unsigned *cluster = NULL;
+	unsigned grid[] = { c->gridDimX, c->gridDimY, c->gridDimZ };
+
+	ENTER(cuLaunchKernelEx);
+	for (unsigned i = 0; i < c->numAttrs; i++)
+		if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+			cluster = &c->attrs[i].value.clusterDim.x;
+	if (!cluster || cluster[0] * cluster[1] * cluster[2] > 8)
+		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+	for (int k = 0; k < 3; k++)
+		if (!cluster[k] || grid[k] % cluster[k])
+			return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+	return launch(MOCK_cuLaunchKernelEx, fn, grid, (unsigned[]){ c->blockDimX, c->blockDimY, c->blockDimZ }, c->sharedMemBytes, c->hStream,
+		      params, extra);
+}
+
 /* An address that is nobody's is found before the copy begins. */
 static int known(CUdeviceptr at, size_t bytes)
 {

@@ -224,7 +224,8 @@ static int spared(const struct mock_plan *p)
 {
 	if (p->mode != MOCK_ERROR && p->mode != MOCK_ELSEWHERE)
 		return 0;
-	return p->call >= MOCK_cublasCreate_v2 || p->call == MOCK_cuMemAlloc_v2 || p->call == MOCK_cuMemFree_v2 || p->call == MOCK_cuMemHostRegister_v2 || p->call == MOCK_cuMemHostGetDevicePointer_v2 || p->call == MOCK_cuMemHostUnregister;
+	return p->call >= MOCK_cublasCreate_v2 || p->call == MOCK_cuMemAlloc_v2 || p->call == MOCK_cuMemFree_v2 || p->call == MOCK_cuOccupancyMaxPotentialClusterSize ||
+	       p->call == MOCK_cuMemHostRegister_v2 || p->call == MOCK_cuMemHostGetDevicePointer_v2 || p->call == MOCK_cuMemHostUnregister;
 }
 
 static int wanted_error(const struct mock_plan *p)
@@ -243,6 +244,9 @@ static int wanted_error(const struct mock_plan *p)
 	if ((p->call == MOCK_cuLaunchHostFunc || p->call == MOCK_cuStreamQuery || p->call == MOCK_cuStreamWriteValue64_v2) && p->mode == MOCK_ERROR &&
 	    !got)
 		return p->call != MOCK_cuLaunchHostFunc || p->nth > 1;
+	/* what it would say of clusters is not needed */
+	if (p->call == MOCK_cuFuncGetAttribute && p->mode == MOCK_ERROR && !got)
+		return 1;
 	/* asked again at once */
 	if (p->call == MOCK_cuMemRelease && p->mode == MOCK_ERROR && !got)
 		return 1;
@@ -332,6 +336,8 @@ static const struct { uint32_t call, error, mode; } documented[] = {
 	{ MOCK_cuLaunchKernel, CUDA_ERROR_LAUNCH_TIMEOUT, MOCK_LATER },
 	{ MOCK_cuLaunchCooperativeKernel, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, MOCK_ERROR },
 	{ MOCK_cuLaunchCooperativeKernel, CUDA_ERROR_ILLEGAL_ADDRESS, MOCK_LATER },
+	{ MOCK_cuLaunchKernelEx, CUDA_ERROR_INVALID_CLUSTER_SIZE, MOCK_ERROR },
+	{ MOCK_cuLaunchKernelEx, CUDA_ERROR_ILLEGAL_ADDRESS, MOCK_LATER },
 	{ MOCK_cuLaunchHostFunc, CUDA_ERROR_NOT_SUPPORTED, MOCK_ERROR },
 	{ MOCK_cuStreamWriteValue64_v2, CUDA_ERROR_NOT_SUPPORTED, MOCK_ERROR },
 	{ MOCK_cuStreamCreate, CUDA_ERROR_EXTERNAL_DEVICE, MOCK_ERROR },

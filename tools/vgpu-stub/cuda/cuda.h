@@ -36,7 +36,7 @@
 	X(cuDeviceTotalMem_v2) X(cuDeviceGetAttribute) X(cuDeviceGetPCIBusId) \
 	X(cuCtxCreate_v2) X(cuCtxSetCurrent) X(cuCtxSetLimit) \
 	X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions) X(cuModuleGetGlobal_v2) X(cuModuleGetFunction) \
-	X(cuFuncGetName) X(cuFuncGetParamInfo) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernel) X(cuLaunchCooperativeKernel) X(cuLaunchHostFunc) \
+	X(cuFuncGetName) X(cuFuncGetParamInfo) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuOccupancyMaxPotentialClusterSize) X(cuLaunchKernel) X(cuLaunchCooperativeKernel) X(cuLaunchKernelEx) X(cuLaunchHostFunc) \
 	X(cuStreamCreate) X(cuStreamQuery) X(cuStreamSynchronize) \
 	X(cuMemcpyHtoDAsync_v2) X(cuMemcpyDtoHAsync_v2) X(cuMemcpyDtoDAsync_v2) X(cuMemsetD8Async) X(cuMemsetD16Async) X(cuMemsetD32Async) \
 	X(cuStreamWriteValue64_v2) X(cuMemHostAlloc) \
@@ -80,6 +80,7 @@ struct cuda_func {
 	uint32_t nparams, param_bytes;
 	struct engine_param *params;    /* NULL: not asked yet */
 	uint32_t shared_optin;          /* dynamic shared memory that it was allowed so far */
+	uint32_t wide_clusters;         /* it was allowed more blocks than every device has */
 };
 
 struct cuda_symbol {

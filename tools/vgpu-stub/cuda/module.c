@@ -160,34 +160,58 @@ static void scan_elf(struct names *n, const uint8_t *p, size_t bytes)
 	}
 }
 
-static int each(void *owner, const struct fatbin_entry *f)
+static void scan_entry(struct names *n, const struct fatbin_entry *f)
 {
-	struct names *n = owner;
 	char why[128], *text;
 	size_t bytes;
 
 	if (f->kind == FATBIN_PTX ? fatbin_text(f, &text, &bytes, why, sizeof(why)) :
-	    f->kind != FATBIN_ELF || fatbin_bytes(f, &text, &bytes, why, sizeof(why)))
-		return 0;
+	    fatbin_bytes(f, &text, &bytes, why, sizeof(why)))
+		return;
 	n->m->prints |= (uint32_t)cuda_prints(text, bytes);
 	if (f->kind == FATBIN_PTX)
 		scan_ptx(n, text, text + bytes);
 	else
 		scan_elf(n, (const uint8_t *)text, bytes);
 	free(text);
-	return n->status != 0;
+}
+
+/*
+ * Of a container the two entries that the driver chooses from: code for this device, and PTX. Others have the same names, in as many copies
+ * as there are architectures, and would have to be decompressed for nothing.
+ */
+struct pick {
+	uint32_t cc;
+	struct fatbin_entry elf, ptx;   /* arch 0: none */
+};
+
+static int consider(void *owner, const struct fatbin_entry *f)
+{
+	struct pick *p = owner;
+	struct fatbin_entry *best = f->kind == FATBIN_ELF ? &p->elf : &p->ptx;
+
+	if ((f->kind != FATBIN_ELF && f->kind != FATBIN_PTX) || f->arch > p->cc || (f->kind == FATBIN_ELF && f->arch / 10 != p->cc / 10) ||
+	    (f->flags & FATBIN_FLAG_SPECIFIC && f->arch != p->cc))
+		return 0;
+	if (f->arch > best->arch || (f->arch == best->arch && f->flags & (FATBIN_FLAG_SPECIFIC | FATBIN_FLAG_FAMILY)))
+		*best = *f;
+	return 0;
 }
 
 static void scan(struct names *n, const void *image, size_t bytes)
 {
+	struct pick pick = { .cc = n->e->env.cc_major * 10 + n->e->env.cc_minor };
 	char why[128];
 
-	if (fatbin_probe(image, bytes))
-		fatbin_list(image, bytes, each, n, why, sizeof(why));
-	else
-		n->m->prints = (uint32_t)cuda_prints(image, bytes);
-	if (fatbin_probe(image, bytes))
+	if (fatbin_probe(image, bytes)) {
+		fatbin_list(image, bytes, consider, &pick, why, sizeof(why));
+		if (pick.elf.arch)
+			scan_entry(n, &pick.elf);
+		if (pick.ptx.arch && !n->status)
+			scan_entry(n, &pick.ptx);
 		return;
+	}
+	n->m->prints = (uint32_t)cuda_prints(image, bytes);
 	if (bytes > SELFMAG && !memcmp(image, ELFMAG, SELFMAG))
 		scan_elf(n, image, bytes);
 	else
@@ -290,6 +314,29 @@ static uint32_t attribute(const struct cuda_func *f, CUfunction_attribute a, CUr
 	return v > 0 ? (uint32_t)v : 0;
 }
 
+/* What a kernel asks of clusters. A driver that does not say has launches to refuse, not kernels. */
+static CUresult clusters(const struct cuda_func *f, struct engine_func_info *out)
+{
+	CUlaunchConfig least = { .gridDimX = VGPU_CLUSTER_PORTABLE, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1 };
+	CUresult r = CUDA_SUCCESS;
+	uint32_t asked, own[3];
+	int most = 0;
+
+	own[0] = attribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, &r);
+	own[1] = attribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, &r);
+	own[2] = attribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, &r);
+	asked = attribute(f, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, &r);
+	if (!r) {
+		memcpy(out->cluster, own, sizeof(own));
+		out->explicit_cluster = asked;
+		/* less than every device has: the kernel says so */
+		r = cu.cuOccupancyMaxPotentialClusterSize(&most, f->fn, &least);
+	}
+	if (!r && most > 0 && most < (int)VGPU_CLUSTER_PORTABLE)
+		out->max_cluster = (uint32_t)most;
+	return vgpu_status_sticky(cuda_status(r)) ? r : CUDA_SUCCESS;
+}
+
 const char *cuda_name_of(struct engine *e, uint32_t id)
 {
 	const struct cuda_func *f = cuda_func(e, id);
@@ -318,6 +365,8 @@ uint32_t cuda_func_info(struct engine *e, uint32_t id, struct engine_func_info *
 		.ptx_version = attribute(f, CU_FUNC_ATTRIBUTE_PTX_VERSION, &r),
 		.binary_version = attribute(f, CU_FUNC_ATTRIBUTE_BINARY_VERSION, &r),
 	};
+	if (!r && e->env.cc_major >= 9)
+		r = clusters(f, out);
 	if (r && log_bytes)
 		snprintf(log, log_bytes, "%.200s: cuFuncGetAttribute: %s", f->name, cuda_error_name(r));
 	return cuda_failed(e, r);
