@@ -54,8 +54,8 @@ extern struct cuda_driver cu;
 #define CUDA_VA_BYTES (VGPU_DEVICE_SPAN - 2 * VGPU_ARENA_BYTES)  /* behind the arena; the end of the span is left to the driver */
 #define CUDA_STREAMS VGPU_MAX_STREAMS
 #define CUDA_WORKSPACE (32ull << 20)    /* what NVIDIA advises from compute capability 9.0 on */
-#define CUDA_PRODUCTS 8u                /* kernels of ours, in so many modules */
-#define CUDA_PRODUCT_MODULES 3u
+#define CUDA_PRODUCTS 12u               /* kernels of ours, in so many modules */
+#define CUDA_PRODUCT_MODULES 5u
 #define CUDA_PHYS 4096u                 /* pieces of physical memory of a client, at once */
 
 /* What was given to a stream is counted; the stream itself writes how far it has come. */
