@@ -453,6 +453,7 @@ ESHARED := $(wildcard tests/e2e/*.h tests/e2e/kernels/*)
 .PHONY: e2e
 e2e: $(E2E)
 
+$(E)/driver/products: $(wildcard tools/vgpu-stub/cuda/kernels/*)
 $(E)/driver/%: tests/e2e/%.c $(ESHARED) | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1 -lpthread -lm

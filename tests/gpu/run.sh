@@ -86,7 +86,7 @@ ours "$B/test/gpu/figures" $quick >"$dir/ours" 2>"$logs/ours.log" || {
 [ "$(head -1 "$dir/native")" = "$(head -1 "$dir/ours")" ]; say $? "the same device" "$(head -1 "$dir/ours")"
 
 # what runs there runs here
-for p in driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,globals,hostfn,vmm,pool,contexts,fault,streams,graph,graph_errors,query,limits,modules,managed,printf} \
+for p in driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,globals,hostfn,vmm,pool,contexts,fault,streams,graph,graph_errors,query,limits,modules,managed,printf,cluster,products} \
 	static/vecadd rt12/rt_{vecadd,reduce,matmul,hist,scan,streams,graph,symbols,copies} rt13/rt_{scan,reduce} c12/byhand; do
 	[ -z "$quick" ] || case $p in driver/vecadd|driver/scan|rt12/rt_reduce) ;; *) continue ;; esac
 	[ -x "$B/e2e/$p" ] || { echo "skip gpu/$p not built"; continue; }
