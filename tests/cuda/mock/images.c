@@ -19,10 +19,15 @@ static const char ptx[] =
 	".visible .global .align 4 .b8 mock_variable[64];\n"
 	".visible .entry mock_set(.param .u64 p, .param .u32 value, .param .u32 n) { ret; }\n";
 
+static const char managed[] =
+	".version 6.0\n.target sm_50\n.address_size 64\n"
+	".visible .global .attribute(.managed) .align 4 .b8 mock_managed[64];\n"
+	".visible .entry mock_set(.param .u64 p, .param .u32 value, .param .u32 n) { ret; }\n";
+
 /* Machine code of nobody's: one function, one variable, in an ELF file for NVIDIA's machine. */
-static size_t cubin(uint8_t *to)
+static size_t cubin(uint8_t *to, const char *variable)
 {
-	static const char names[] = "\0mock_set\0mock_variable";
+	char names[32] = "\0mock_set";
 	const Elf64_Sym syms[] = {
 		{ 0 },
 		{ .st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1 },
@@ -38,6 +43,7 @@ static size_t cubin(uint8_t *to)
 			 .e_version = EV_CURRENT, .e_shoff = at_sections, .e_ehsize = sizeof(h), .e_shentsize = sizeof(sections[0]), .e_shnum = 3,
 			 .e_shstrndx = 1 };
 
+	strcpy(names + 10, variable);
 	memcpy(to, &h, sizeof(h));
 	memcpy(to + at_names, names, sizeof(names));
 	memcpy(to + at_syms, syms, sizeof(syms));
@@ -91,6 +97,15 @@ static int one(const char *what, const void *image)
 	return wrong != NULL;
 }
 
+static int refused(const char *what, const void *image)
+{
+	CUmodule m = NULL;
+	CUresult r = cuModuleLoadData(&m, image);
+
+	printf(r == CUDA_ERROR_NOT_SUPPORTED ? "ok cuda/mock/%s is refused\n" : "FAIL cuda/mock/%s is refused: %d\n", what, (int)r);
+	return r != CUDA_ERROR_NOT_SUPPORTED;
+}
+
 static int from_file(const void *image, size_t bytes, const char *what, CUresult want)
 {
 	char path[] = "/tmp/vgpu-mock-cubin-XXXXXX";
@@ -111,7 +126,7 @@ int images(void)
 {
 	static uint8_t machine[4096], ours[8192], fat[16384];
 	const struct vgpu_cubin c = { .target = 80, .name = "images", .ptx = ptx, .ptx_bytes = sizeof(ptx) - 1 };
-	size_t machine_bytes = cubin(machine), ours_bytes = vgpu_cubin_write(&c, ours, sizeof(ours));
+	size_t machine_bytes = cubin(machine, "mock_variable"), ours_bytes = vgpu_cubin_write(&c, ours, sizeof(ours));
 	CUcontext ctx;
 	CUdevice dev;
 	int bad;
@@ -129,6 +144,10 @@ int images(void)
 	bad |= one("a cubin in a fatbin", fat);
 	bad |= from_file(machine, machine_bytes, "a cubin in a file", CUDA_SUCCESS);
 	bad |= from_file(machine, machine_bytes - 1, "a cubin in a file that is cut off", CUDA_ERROR_INVALID_IMAGE);
+	/* what the program's own side could not read */
+	bad |= refused("a managed variable", managed);
+	cubin(machine, "mock_managed");
+	bad |= refused("a managed variable of a cubin", machine);
 	cuCtxDestroy_v2(ctx);
 	return bad;
 }

@@ -84,6 +84,7 @@ CUdeviceptr mock_own(size_t bytes);
 void mock_disown(CUdeviceptr at);
 
 /* module.c */
+int mock_managed(CUdeviceptr at);
 struct mock_function {
 	char name[64];
 	CUmodule module;

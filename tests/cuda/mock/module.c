@@ -66,6 +66,12 @@ static const char *declaration(const char *s, char *name, uint32_t *bytes, uint3
 	for (;;) {
 		const char *next = word(s, w, sizeof(w));
 
+		if (!strcmp(w, ".attribute")) {  /* (.managed) */
+			for (s = next; *s && *s != ')'; s++)
+				;
+			s += *s == ')';
+			continue;
+		}
 		if (!w[0] || !strcmp(w, ",") || !strcmp(w, ")") || !strcmp(w, ";") || !strcmp(w, "="))
 			break;
 		s = next;
@@ -135,6 +141,10 @@ static CUresult parse(struct module *m, const char *s)
 	return depth ? CUDA_ERROR_INVALID_PTX : CUDA_SUCCESS;
 }
 
+static CUdeviceptr managed;     /* where the variable of this name lies */
+
+int mock_managed(CUdeviceptr at) { return managed && at == managed; }
+
 /* Machine code: its symbols say what there is. PTX in a cubin's place is a note and a text to NVIDIA's driver, and no code. */
 static CUresult parse_elf(struct module *m, const uint8_t *p)
 {
@@ -156,6 +166,8 @@ static CUresult parse_elf(struct module *m, const uint8_t *p)
 				strcpy(m->var[m->nv].name, name);
 				m->var[m->nv].at = mock_own(y[k].st_size);
 				m->var[m->nv++].bytes = y[k].st_size;
+				if (!strcmp(name, "mock_managed"))
+					managed = m->var[m->nv - 1].at;
 			}
 		}
 	}

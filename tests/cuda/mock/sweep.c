@@ -224,7 +224,7 @@ static int spared(const struct mock_plan *p)
 {
 	if (p->mode != MOCK_ERROR && p->mode != MOCK_ELSEWHERE)
 		return 0;
-	return p->call >= MOCK_cublasCreate_v2 || p->call == MOCK_cuMemAlloc_v2 || p->call == MOCK_cuMemFree_v2 || p->call == MOCK_cuOccupancyMaxPotentialClusterSize ||
+	return p->call >= MOCK_cublasCreate_v2 || p->call == MOCK_cuMemAlloc_v2 || p->call == MOCK_cuMemFree_v2 || p->call == MOCK_cuOccupancyMaxPotentialClusterSize || p->call == MOCK_cuPointerGetAttribute ||
 	       p->call == MOCK_cuMemHostRegister_v2 || p->call == MOCK_cuMemHostGetDevicePointer_v2 || p->call == MOCK_cuMemHostUnregister;
 }
 
@@ -340,7 +340,7 @@ static const struct { uint32_t call, error, mode; } documented[] = {
 	{ MOCK_cuLaunchKernelEx, CUDA_ERROR_ILLEGAL_ADDRESS, MOCK_LATER },
 	{ MOCK_cuLaunchHostFunc, CUDA_ERROR_NOT_SUPPORTED, MOCK_ERROR },
 	{ MOCK_cuStreamWriteValue64_v2, CUDA_ERROR_NOT_SUPPORTED, MOCK_ERROR },
-	{ MOCK_cuStreamCreate, CUDA_ERROR_EXTERNAL_DEVICE, MOCK_ERROR },
+	{ MOCK_cuStreamCreateWithPriority, CUDA_ERROR_EXTERNAL_DEVICE, MOCK_ERROR },
 };
 
 /* cuBLAS's, which are the same for all its calls */
@@ -370,7 +370,7 @@ static void sweep_call(uint32_t call, uint32_t times, int all)
 		int first = n == 1 || n == times;
 
 		/* the same call at the same place again: its first, its last, and some between */
-		if (!all && !first && n % 5 != 2)
+		if (!all && !first && n % 9 != 2)
 			continue;
 		if (call < MOCK_cublasCreate_v2)
 			try(call, n, MOCK_ERROR, CUDA_ERROR_OUT_OF_MEMORY);

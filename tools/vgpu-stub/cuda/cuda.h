@@ -37,7 +37,7 @@
 	X(cuCtxCreate_v2) X(cuCtxSetCurrent) X(cuCtxSetLimit) \
 	X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions) X(cuModuleGetGlobal_v2) X(cuModuleGetFunction) \
 	X(cuFuncGetName) X(cuFuncGetParamInfo) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuOccupancyMaxPotentialClusterSize) X(cuLaunchKernel) X(cuLaunchCooperativeKernel) X(cuLaunchKernelEx) X(cuLaunchHostFunc) \
-	X(cuStreamCreate) X(cuStreamQuery) X(cuStreamSynchronize) \
+	X(cuPointerGetAttribute) X(cuCtxGetStreamPriorityRange) X(cuStreamCreate) X(cuStreamCreateWithPriority) X(cuStreamQuery) X(cuStreamSynchronize) \
 	X(cuMemcpyHtoDAsync_v2) X(cuMemcpyDtoHAsync_v2) X(cuMemcpyDtoDAsync_v2) X(cuMemsetD8Async) X(cuMemsetD16Async) X(cuMemsetD32Async) \
 	X(cuStreamWriteValue64_v2) X(cuMemHostAlloc) \
 	X(cuMemHostRegister_v2) X(cuMemHostUnregister) X(cuMemHostGetDevicePointer_v2) \
@@ -66,6 +66,8 @@ struct cuda_stream {
 	uint64_t given, written, seen;  /* so many; the last that will be written there; the last that was told */
 	uint64_t bell;                  /* a host function stands behind so many; 0: none. The driver's thread clears it */
 	uint32_t fn;                    /* of the launch given last */
+	uint32_t priority;              /* stream is by_priority of it */
+	CUstream by_priority[VGPU_PRIORITIES];
 	uint32_t prints;                /* something that is out may have printed; the driver has written that */
 	uint64_t workspace;             /* of cuBLAS: CUDA_WORKSPACE bytes, once it was needed */
 	uint32_t no_workspace;          /* there was no memory for it */
@@ -115,6 +117,7 @@ struct engine {
 	uint32_t unregistered;          /* parts of the window that the driver has not taken, ever */
 	uint32_t died;                  /* sticky status, once the driver said so */
 	struct cuda_stream stream[CUDA_STREAMS];
+	int least, greatest;            /* the driver's priorities */
 	uint32_t no_writes;             /* the driver has no cuStreamWriteValue64 for this device */
 	uint64_t *words;                /* memory that the device writes to */
 	uint64_t active[CUDA_STREAMS / 64], dirty;      /* streams with something out; is any of it unwritten? */
@@ -191,7 +194,9 @@ int cuda_print(struct engine *e, struct cuda_stream *s);        /* 0: the client
 
 /* stream.c */
 uint32_t cuda_streams_open(struct engine *e);
-uint32_t cuda_stream(struct engine *e, uint64_t cookie, struct cuda_stream **s);        /* made when it is first used */
+/* Made when it is first used. */
+uint32_t cuda_stream(struct engine *e, uint64_t cookie, uint32_t priority, struct cuda_stream **s);
+#define CUDA_AS_IT_IS ~0u       /* of what has no priority of its own */
 void cuda_given(struct engine *e, struct cuda_stream *s);
 int cuda_module_busy(const struct engine *e, const struct cuda_module *m);
 void cuda_settle(struct engine *e);

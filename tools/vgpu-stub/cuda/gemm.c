@@ -108,7 +108,7 @@ uint32_t cuda_gemm(struct engine *e, uint32_t op, const struct vgpu_body_gemm *b
 {
 	const uint64_t place[5] = { real(e, b->a), real(e, b->b), real(e, b->c), real(e, p->alpha_at), real(e, p->beta_at) };
 	struct cuda_stream *s;
-	uint32_t st = e->died ? e->died : cuda_stream(e, cookie, &s);
+	uint32_t st = e->died ? e->died : cuda_stream(e, cookie, CUDA_AS_IT_IS, &s);
 
 	if (!st)
 		st = cuda_cublas(e, op, b, p, place, s);

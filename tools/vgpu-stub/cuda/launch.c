@@ -83,7 +83,7 @@ uint32_t cuda_launch(struct engine *e, const struct engine_launch *l)
 	if (!st && l->param_bytes != f->param_bytes)
 		st = VGPU_ST_INVALID;
 	if (!st)
-		st = cuda_stream(e, l->cookie, &s);
+		st = cuda_stream(e, l->cookie, l->priority, &s);
 	if (!st && !f->m->last && !(f->m->last = calloc(CUDA_STREAMS, sizeof(*f->m->last))))
 		st = VGPU_ST_OUT_OF_MEMORY;
 	if (st)

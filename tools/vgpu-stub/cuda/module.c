@@ -37,6 +37,7 @@ static void variable(struct names *n, const char *name, uint32_t kind)
 {
 	struct cuda_module *m = n->m;
 	struct cuda_symbol *grown;
+	uint32_t managed = 0;
 	CUdeviceptr at;
 	size_t bytes;
 	CUresult r;
@@ -51,7 +52,13 @@ static void variable(struct names *n, const char *name, uint32_t kind)
 		}
 		return;
 	}
-	if (kind == ENGINE_SYM_MANAGED && !cuda_in_arena(n->e, at, bytes)) {
+	/* in machine code a managed variable looks like any other */
+	if (kind == ENGINE_SYM_GLOBAL && !cuda_in_arena(n->e, at, bytes) && bytes) {
+		r = cu.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, at);
+		if (r && vgpu_status_sticky(cuda_failed(n->e, r)))
+			n->status = cuda_failed(n->e, r);
+	}
+	if (!n->status && (managed || kind == ENGINE_SYM_MANAGED) && !cuda_in_arena(n->e, at, bytes)) {
 		snprintf(n->log, n->room, "managed variable %.200s: the driver has it at 0x%llx, outside what the client's program can name", name,
 			 (unsigned long long)at);
 		n->status = VGPU_ST_NOT_SUPPORTED;
@@ -105,7 +112,7 @@ static void scan_ptx(struct names *n, const char *s, const char *end)
 				kind = ENGINE_SYM_GLOBAL;
 			if (!depth && !value && len == 5 && !memcmp(s + 1, "const", 5))
 				kind = ENGINE_SYM_CONST;
-			if (!depth && kind && len == 7 && !memcmp(s + 1, "managed", 7))
+			if (depth <= 1 && kind && !value && len == 7 && !memcmp(s + 1, "managed", 7))   /* .attribute(.managed) */
 				kind = ENGINE_SYM_MANAGED;
 			s += 1 + len;
 		} else if (in_name(*s)) {
