@@ -513,6 +513,9 @@ $(B)/test/cuda/libcuda.so.1: $(addprefix tests/cuda/mock/,mock.c memory.c module
 $(B)/test/cuda/sweep: $(addprefix tests/cuda/mock/,sweep.c client.c images.c) fw-protocol/vgpu_cubin.c tests/cuda/mock/sweep.h $(MOCK_H) | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $(filter %.c,$^) $(B)/lib/libcuda.so.1
+$(B)/test/gpu/products: tests/gpu/products.c | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -DCUDART_VERSION=13000 -o $@ $< $(addprefix $(B)/lib/,libcublas.so.13 libcudart.so.13)
 $(B)/test/gpu/figures: tests/gpu/figures.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
@@ -521,7 +524,7 @@ $(B)/test/bench/%: tests/bench/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
 SYSTEM  := $(B)/test/bench/launch_plain $(B)/test/system/debug $(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/sanitizer $(B)/test/system/rpath/program \
-	   $(B)/test/order/order $(B)/test/cuda/libcuda.so.1 $(B)/test/cuda/sweep $(B)/test/gpu/figures
+	   $(B)/test/order/order $(B)/test/cuda/libcuda.so.1 $(B)/test/cuda/sweep $(B)/test/gpu/figures $(B)/test/gpu/products
 
 # ---- tests: units, PTX, fuzzers ---------------------------------------------------------------------
 # Sources are compiled again for glibc, plain and with ASan + UBSan (musl has no sanitizers), and
