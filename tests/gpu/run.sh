@@ -96,7 +96,7 @@ done
 ours timeout -k 2 120 "$B/test/gpu/products" $quick >"$dir/products" 2>"$logs/products.log"
 say $? "matrix products" "$(tail -n 1 "$dir/products" "$logs/products.log" | tr '\n' ' ')"
 if [ -z "$quick" ]; then
-	echo "matrix products here, ${blas:-kernels of the engine\'s}:"
+	echo "matrix products here, ${blas:-by kernels of the engine}:"
 	cat "$dir/products"
 	grep -h "cuBLAS\|CUBLAS\|matrix products without" "$logs/stub.log"
 	if [ -n "$blas" ]; then

@@ -84,14 +84,37 @@ static int in_name(int c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%';
 }
 
+/* ".reqntid 32, 2, 1", of the entry of this name: the driver keeps to it, and does not tell. What is left out is 1. */
+static const char *fixed_block(const struct names *n, const char *entry, const char *s, const char *end)
+{
+	struct cuda_func *f = n->m->nfuncs ? &n->e->funcs[n->m->first - 1] : NULL;
+	uint32_t size[3] = { 1, 1, 1 };
+
+	for (unsigned i = 0; i < 3; i++) {
+		while (s < end && (*s == ' ' || *s == '\t' || *s == '\n' || *s == '\r'))
+			s++;
+		if (s == end || *s < '0' || *s > '9')
+			break;
+		for (size[i] = 0; s < end && *s >= '0' && *s <= '9'; s++)
+			size[i] = size[i] * 10 + (uint32_t)(*s - '0');
+		while (s < end && (*s == ' ' || *s == '\t' || *s == '\n' || *s == '\r'))
+			s++;
+		s += s < end && *s == ',';
+	}
+	for (uint32_t i = 0; i < n->m->nfuncs; i++)
+		if (!strcmp(f[i].name, entry))
+			memcpy(f[i].reqntid, size, sizeof(size));
+	return s;
+}
+
 /* Statements outside of braces and parentheses, up to their '=': directives begin with a dot, what is left may be a name. */
 static void scan_ptx(struct names *n, const char *s, const char *end)
 {
 	uint32_t kind = 0;
-	int depth = 0, value = 0;
+	int depth = 0, value = 0, named = 0;    /* named: 1: an entry, 2: its name is known */
+	char name[1024], entry[1024] = "";
 
 	while (s < end) {
-		char name[1024];
 		size_t len = 0;
 
 		if (end - s > 1 && s[0] == '/' && s[1] == '/') {
@@ -114,7 +137,11 @@ static void scan_ptx(struct names *n, const char *s, const char *end)
 				kind = ENGINE_SYM_CONST;
 			if (depth <= 1 && kind && !value && len == 7 && !memcmp(s + 1, "managed", 7))   /* .attribute(.managed) */
 				kind = ENGINE_SYM_MANAGED;
+			if (!depth && len == 5 && !memcmp(s + 1, "entry", 5))
+				named = 1;
 			s += 1 + len;
+			if (!depth && named == 2 && len == 7 && !memcmp(s - 7, "reqntid", 7))
+				s = fixed_block(n, entry, s, end);
 		} else if (in_name(*s)) {
 			while (s + len < end && in_name(s[len]))
 				len++;
@@ -122,6 +149,10 @@ static void scan_ptx(struct names *n, const char *s, const char *end)
 				memcpy(name, s, len);
 				name[len] = 0;
 				variable(n, name, kind);
+			} else if (!depth && named == 1 && len < sizeof(entry)) {
+				memcpy(entry, s, len);
+				entry[len] = 0;
+				named = 2;
 			}
 			s += len;
 		} else {
@@ -365,6 +396,7 @@ uint32_t cuda_func_info(struct engine *e, uint32_t id, struct engine_func_info *
 	*out = (struct engine_func_info){
 		.id = id, .name = f->name, .uses = f->m->prints ? ENGINE_USES_PRINTF : 0, .nparams = f->nparams, .param_bytes = f->param_bytes, .params = f->params,
 		.max_threads = attribute(f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &r),
+		.reqntid = { f->reqntid[0], f->reqntid[1], f->reqntid[2] },
 		.regs = attribute(f, CU_FUNC_ATTRIBUTE_NUM_REGS, &r),
 		.shared_static = attribute(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &r),
 		.local_bytes = attribute(f, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &r),
