@@ -453,6 +453,7 @@ ESHARED := $(wildcard tests/e2e/*.h tests/e2e/kernels/*)
 .PHONY: e2e
 e2e: $(E2E)
 
+$(E)/driver/products: $(wildcard tools/vgpu-stub/cuda/kernels/*)
 $(E)/driver/%: tests/e2e/%.c $(ESHARED) | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1 -lpthread -lm
@@ -509,9 +510,12 @@ MOCK_H  := $(wildcard tests/cuda/mock/*.h tools/vgpu-stub/cuda/*.h tools/vgpu-st
 $(B)/test/cuda/libcuda.so.1: $(addprefix tests/cuda/mock/,mock.c memory.c module.c stream.c graph.c blas.c) $(MOCK_H)
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -fPIC -shared -fvisibility=hidden -Wl,-z,defs -Wl,-soname,libcuda.so.1 -o $@ $(filter %.c,$^) -lpthread
-$(B)/test/cuda/sweep: tests/cuda/mock/sweep.c tests/cuda/mock/client.c tests/cuda/mock/sweep.h $(MOCK_H) | libs
+$(B)/test/cuda/sweep: $(addprefix tests/cuda/mock/,sweep.c client.c images.c) fw-protocol/vgpu_cubin.c tests/cuda/mock/sweep.h $(MOCK_H) | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $(filter %.c,$^) $(B)/lib/libcuda.so.1
+$(B)/test/gpu/products: tests/gpu/products.c | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -DCUDART_VERSION=13000 -o $@ $< $(addprefix $(B)/lib/,libcublas.so.13 libcudart.so.13)
 $(B)/test/gpu/figures: tests/gpu/figures.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
@@ -520,7 +524,7 @@ $(B)/test/bench/%: tests/bench/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
 SYSTEM  := $(B)/test/bench/launch_plain $(B)/test/system/debug $(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/sanitizer $(B)/test/system/rpath/program \
-	   $(B)/test/order/order $(B)/test/cuda/libcuda.so.1 $(B)/test/cuda/sweep $(B)/test/gpu/figures
+	   $(B)/test/order/order $(B)/test/cuda/libcuda.so.1 $(B)/test/cuda/sweep $(B)/test/gpu/figures $(B)/test/gpu/products
 
 # ---- tests: units, PTX, fuzzers ---------------------------------------------------------------------
 # Sources are compiled again for glibc, plain and with ASan + UBSan (musl has no sanitizers), and

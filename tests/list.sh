@@ -90,6 +90,7 @@ t e2e/ptx_fresh 60 tests/e2e/ptx_fresh.sh
 many e2e 600 tests/e2e/run.sh "$B"
 t e2e/tensormap/9.0 60 "$B/bin/vgpu" run --private --cc 9.0 -- "$B/e2e/driver/tensormap"
 t e2e/cluster/9.0 60 "$B/bin/vgpu" run --private --cc 9.0 -- "$B/e2e/driver/cluster"
+t e2e/products/9.0 60 "$B/bin/vgpu" run --private --cc 9.0 -- "$B/e2e/driver/products"
 t e2e/largeparams/7.0 120 "$B/bin/vgpu" run --private --cc 7.0 -- "$B/e2e/driver/largeparams"
 many e2e/avx2 600 env VGPU_CPU_ISA=avx2 tests/e2e/run.sh "$B"
 

@@ -7,6 +7,7 @@
 #include "driver.h"
 #include "../../fw-protocol/vgpu_cubin.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,41 @@ struct container {
 	uint16_t version, header_bytes;
 	uint64_t bytes;
 };
+
+/* Is there a device that runs machine code? Another one says itself that it does not. */
+static bool takes_cubins(void)
+{
+	for (uint32_t i = 0; i < vg.ndev; i++)
+		if (vg.info[i].features & VGPU_DEV_FEATURE_CUBIN)
+			return true;
+	return false;
+}
+
+/* How long an ELF file is, by what its headers say; 0: that cannot be, or is more than room. */
+static uint64_t elf_bytes(const unsigned char *p, uint64_t room)
+{
+	uint64_t end = 0, part;
+	Elf64_Ehdr h;
+	Elf64_Shdr s;
+
+	memcpy(&h, p, sizeof h);
+	if (h.e_shoff > VGPU_GIB || h.e_phoff > VGPU_GIB || (h.e_shnum && h.e_shentsize != sizeof s))
+		return 0;
+	end = h.e_shoff + (uint64_t)h.e_shnum * h.e_shentsize;
+	part = h.e_phoff + (uint64_t)h.e_phnum * h.e_phentsize;
+	end = part > end ? part : end;
+	if (end > room)
+		return 0;
+	for (unsigned int i = 0; i < h.e_shnum; i++) {
+		memcpy(&s, p + h.e_shoff + i * sizeof s, sizeof s);
+		if (s.sh_type == SHT_NOBITS || s.sh_type == SHT_NULL)
+			continue;
+		if (s.sh_offset > VGPU_GIB || s.sh_size > VGPU_GIB)
+			return 0;
+		end = s.sh_offset + s.sh_size > end ? s.sh_offset + s.sh_size : end;
+	}
+	return end <= VGPU_GIB && end <= room ? end : 0;
+}
 
 /*
  * Which kind of image is it and how long? CUDA passes no length, so the caller's memory is believed as far
@@ -69,6 +105,10 @@ CUresult vg_image_size(const void **image, uint64_t *bytes)
 		}
 		if (vgpu_cubin_ours(p, UINT64_MAX))
 			return CUDA_ERROR_INVALID_IMAGE;
+		if (takes_cubins() && vgpu_cubin_elf(p, UINT64_MAX)) {
+			*bytes = elf_bytes(p, UINT64_MAX);
+			return *bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
+		}
 		vg_say("the module is a cubin (machine code of one GPU); this device needs PTX: compile with "
 		       "-gencode arch=compute_XX,code=compute_XX");
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
@@ -506,6 +546,8 @@ CUresult vg_read_image(const char *name, char **out)
 			if (c.magic == FATBIN_MAGIC && (c.bytes > (uint64_t)size || c.header_bytes + c.bytes > (uint64_t)size))
 				r = CUDA_ERROR_INVALID_IMAGE;
 			if (vgpu_cubin_ours(p, (uint64_t)size) && vgpu_cubin_read(p, (uint64_t)size, &cubin))
+				r = CUDA_ERROR_INVALID_IMAGE;
+			if (vgpu_cubin_elf(p, (uint64_t)size) && !elf_bytes((const unsigned char *)p, (uint64_t)size))
 				r = CUDA_ERROR_INVALID_IMAGE;
 			if (c.magic == WRAPPER_MAGIC)   /* holds pointers: nothing a file can carry */
 				r = CUDA_ERROR_INVALID_IMAGE;

@@ -47,11 +47,16 @@ device() {
 "$M/sweep" identify "$dir/mock" "$B/bin/vgpu-stub" "$M/libcuda.so.1" || bad=1
 device ''
 "$M/sweep" run "$dir/mock" $stub $agent "$@" || bad=1
+"$M/sweep" images "$dir/mock" || bad=1
 # products by cuBLAS, which is in the same library, and what happens when it fails
-device blas --cublas-library "$M/libcuda.so.1"
-for call in ${1:-cublas cuMemAlloc cuMemFree}; do
-	VGPU_AGENT=$dir/agentblas "$M/sweep" run "$dir/mock" $stub $agent $call || bad=1
-done
+if [[ ${1:-cublas} == cublas* || $1 == all ]]; then
+	[ "${1:-}" = all ] && all=all || all=''
+	device blas --cublas-library "$M/libcuda.so.1"
+	for call in cublas cuMemAlloc cuMemFree; do
+		# shellcheck disable=SC2086
+		VGPU_AGENT=$dir/agentblas "$M/sweep" run "$dir/mock" $stub $agent $all $call || bad=1
+	done
+fi
 # what does not end
 device hang --kernel-timeout 5
 VGPU_AGENT=$dir/agenthang "$M/sweep" hang "$dir/mock" $stub $agent 2>>"$dir/hang.log" || bad=1

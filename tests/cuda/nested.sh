@@ -47,7 +47,7 @@ out=$("$B/bin/vgpu-stub" --socket "$dir/none" --engine cuda --cuda-library "$dir
 out=$("$B/bin/vgpu-stub" --socket "$dir/none" --engine cuda --cuda-library "$B/lib/libnvidia-ml.so.1" 2>&1)
 [ $? = 1 ] && [[ $out == *"has no cuInit"* ]]; say $? "another library" "$out"
 
-device 1 --memory 2G --name "VGPU-STUB (inner)" --cc 7.5
+device 1 --memory 2G --name "VGPU-STUB (inner)" --cc 9.0
 out=$(VGPU_HOST_AGENT="$dir/agent1" "$B/bin/vgpu-stub" --socket "$dir/none" --engine cuda --cuda-library "$B/lib/libcuda.so.1" --cuda-device 3 2>&1)
 [ $? = 1 ] && [[ $out == *"there is no number 3"* ]]; say $? "no such device" "$out"
 VGPU_HOST_AGENT="$dir/agent1" device 2 --engine cuda --cuda-library "$B/lib/libcuda.so.1"
@@ -72,7 +72,7 @@ say $? "identity of the driver's device"
 
 # Programs whose kernels reach into pinned memory are not among them: our driver does not register the window, which is a
 # shared mapping (cuMemHostRegister).
-[ $# -gt 0 ] || set -- driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,globals,hostfn,hostreg:copies,ipc,vmm,pool,contexts,fault,graph,graph_errors,printf} \
+[ $# -gt 0 ] || set -- driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,globals,hostfn,hostreg:copies,cluster,ipc,vmm,pool,contexts,fault,graph,graph_errors,printf,launches,promises} \
 	static/vecadd static-musl/reduce rt12/rt_vecadd rt12/rt_reduce rt12/rt_graph rt12/rt_hist rt12/rt_symbols rt13/rt_scan c12/byhand blas12/blas
 for p; do
 	args=''

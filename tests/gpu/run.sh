@@ -3,14 +3,15 @@
 # Engine cuda on a GPU: what runs natively runs on VGPU-STUB as well, and what it costs. For a machine with an NVIDIA driver and the built
 # tree (make all test-bins); no CUDA toolkit, no root. Not part of make test: it measures.
 #
-#   run.sh [-q] [-d N] BUILD [LIBCUDA]     LIBCUDA: the driver's libcuda.so.1, where ldconfig does not know it
+#   run.sh [-q] [-d N] [-b LIBCUBLAS] BUILD [LIBCUDA]     LIBCUDA: the driver's libcuda.so.1, where ldconfig does not know it
 #                                          -d: which GPU; -q: whether all of it works, and no figures
+#                                          -b: the host's libcublas.so.13, for products here and natively
 #
 # Each program runs on the driver first; what fails there says nothing about us and is skipped. The logs stay in BUILD/gpu.
 set -u
-quick='' number=0
-while getopts qd: o; do
-	case $o in q) quick=-q ;; d) number=$OPTARG ;; *) exit 2 ;; esac
+quick='' number=0 blas=''
+while getopts qd:b: o; do
+	case $o in q) quick=-q ;; d) number=$OPTARG ;; b) blas=$OPTARG ;; *) exit 2 ;; esac
 done
 shift $((OPTIND - 1))
 [ $# -ge 1 ] || { sed -n 's/^#   \(run.sh .*\)/usage: \1/p' "$0" >&2; exit 2; }
@@ -71,7 +72,7 @@ head -1 "$dir/native"
 
 chmod 711 "$dir"        # contexts are users of their own
 : >"$logs/stub.log" >"$logs/agent.log"
-"$B/bin/vgpu-stub" --socket "$dir/stub" --engine cuda --cuda-library "$lib" --cuda-device "$number" --verbose 2>>"$logs/stub.log" &
+"$B/bin/vgpu-stub" --socket "$dir/stub" --engine cuda --cuda-library "$lib" --cuda-device "$number" ${blas:+--cublas-library "$blas"} --verbose 2>>"$logs/stub.log" &
 pids="$! $pids"
 until_true test -S "$dir/stub" || { say 1 "the device starts"; trouble; exit 1; }
 "$B/bin/vgpu-agent" --device "vfio-user:$dir/stub" --listen "$dir/agent" --mode 666 --pidfile "$dir/pid" 2>>"$logs/agent.log" &
@@ -85,8 +86,26 @@ ours "$B/test/gpu/figures" $quick >"$dir/ours" 2>"$logs/ours.log" || {
 }
 [ "$(head -1 "$dir/native")" = "$(head -1 "$dir/ours")" ]; say $? "the same device" "$(head -1 "$dir/ours")"
 
+# cuBLAS here is ours, in front of the engine's kernels or of the host's cuBLAS
+for p in blas12/blas blas13/blas; do
+	[ -z "$quick" ] && [ -x "$B/e2e/$p" ] || continue
+	ours timeout -k 2 300 "$B/e2e/$p" >"$logs/out" 2>&1 </dev/null
+	st=$?
+	say $st "$p" "(exit $st) $(tail -n 2 "$logs/out" | tr '\n' ' ')"
+done
+ours timeout -k 2 120 "$B/test/gpu/products" $quick >"$dir/products" 2>"$logs/products.log"
+say $? "matrix products" "$(tail -n 1 "$dir/products" "$logs/products.log" | tr '\n' ' ')"
+if [ -z "$quick" ]; then
+	echo "matrix products here, ${blas:-by kernels of the engine}:"
+	cat "$dir/products"
+	grep -h "cuBLAS\|CUBLAS\|matrix products without" "$logs/stub.log"
+	if [ -n "$blas" ]; then
+		echo "matrix products natively:"
+		native env LD_LIBRARY_PATH="$(dirname "$blas"):$(dirname "$lib"):$B/lib" timeout -k 2 120 "$B/test/gpu/products" 2>&1
+	fi
+fi
 # what runs there runs here
-for p in driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,globals,hostfn,vmm,pool,contexts,fault,streams,graph,graph_errors,query,limits,modules,managed,printf} \
+for p in driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,globals,hostfn,vmm,pool,contexts,fault,streams,graph,graph_errors,query,limits,modules,managed,printf,cluster,products} \
 	static/vecadd rt12/rt_{vecadd,reduce,matmul,hist,scan,streams,graph,symbols,copies} rt13/rt_{scan,reduce} c12/byhand; do
 	[ -z "$quick" ] || case $p in driver/vecadd|driver/scan|rt12/rt_reduce) ;; *) continue ;; esac
 	[ -x "$B/e2e/$p" ] || { echo "skip gpu/$p not built"; continue; }

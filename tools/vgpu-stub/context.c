@@ -317,10 +317,15 @@ static int boot_layout(struct ctx *c)
 /* Results are right without it: whoever goes without is told why. What it did to the context is another matter. */
 static uint32_t boot_cublas(struct ctx *c)
 {
+	uint64_t began = ctx_now_ns(), opened;
 	uint32_t st = cuda_open_cublas(c->init.cublas_library, c->why, sizeof(c->why));
 
+	opened = ctx_now_ns();
 	if (!st)
 		st = cuda_start_cublas(c->why, sizeof(c->why));
+	if (!st && c->init.verbose)
+		ctx_log(c, "cuBLAS was opened in %llu ms, and ready in %llu more", (unsigned long long)(opened - began) / 1000000,
+			(unsigned long long)(ctx_now_ns() - opened) / 1000000);
 	if (vgpu_status_sticky(st))
 		return st;
 	if (st)

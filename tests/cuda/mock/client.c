@@ -18,6 +18,7 @@ static const char ptx[] =
 	".visible .entry mock_set(.param .u64 p, .param .u32 value, .param .u32 n) { ret; }\n"
 	".visible .entry mock_add(.param .u64 dst, .param .u64 a, .param .u64 b, .param .u32 n) { ret; }\n"
 	".visible .entry mock_wait(.param .u64 p) { ret; }\n"
+	".visible .entry mock_priority(.param .u64 p) { ret; }\n"
 	".visible .entry mock_fault() { ret; }\n"
 	".visible .entry mock_trap() { ret; }\n"
 	".visible .entry mock_endless() { ret; }\n";
@@ -104,7 +105,9 @@ static void launches(CUmodule m, CUdeviceptr a, CUdeviceptr b)
 	CUfunction fset = NULL, fadd = NULL;
 	CUstream s = NULL;
 	uint32_t n = N, before = report->calls, failed = report->first;
-	void *args[] = { &b, &a, &a, &n };
+	void *args[] = { &b, &a, &a, &n }, *five[] = { &b, &(uint32_t){ 5 }, &n };
+	CUlaunchAttribute two = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = { 2, 1, 1 } };
+	CUlaunchConfig cluster = { .gridDimX = 2, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1, .attrs = &two, .numAttrs = 1 };
 	CUresult r;
 
 	CALL(cuModuleGetFunction(&fset, m, "mock_set"));
@@ -122,7 +125,9 @@ static void launches(CUmodule m, CUdeviceptr a, CUdeviceptr b)
 	if (CALL(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING)))
 		return;
 	failed = report->first;
-	set(fset, b, 5, N, 0, s, "launch in a stream");
+	cluster.hStream = s;
+	set(fset, b, 4, N, 0, s, "launch in a stream");
+	noted("launch of a cluster", cuLaunchKernelEx(&cluster, fset, five, NULL), NULL);
 	r = CALL(cuStreamSynchronize(s));
 	if (!r && report->first == failed)
 		look("what the stream's kernel wrote", b, 5, N, 1);
@@ -180,6 +185,27 @@ static void graphs(CUmodule m, CUdeviceptr b)
 		CALL(cuGraphExecDestroy(exec));
 	if (g)
 		CALL(cuGraphDestroy(g));
+	CALL(cuStreamDestroy_v2(s));
+}
+
+/* What is launched goes to a stream of the driver's with its priority; the driver has fewer of them. */
+static void priorities(CUmodule m, CUdeviceptr a)
+{
+	CUstreamAttrValue v = { .priority = -5 };
+	CUfunction f = NULL;
+	CUstream s = NULL;
+	void *args[] = { &a };
+
+	if (CALL(cuModuleGetFunction(&f, m, "mock_priority")) || !a || CALL(cuStreamCreateWithPriority(&s, CU_STREAM_NON_BLOCKING, -3)))
+		return;
+	for (uint32_t want = 3; want < 5; want++) {
+		CUresult before = report->first;
+		int known = !noted("launch in a stream with a priority", cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, s, args, NULL), NULL);
+
+		if (!CALL(cuStreamSynchronize(s)) && report->first == before)
+			look("the priority of a stream", a, want, 1, known);
+		CALL(cuStreamSetAttribute(s, CU_LAUNCH_ATTRIBUTE_PRIORITY, &v));
+	}
 	CALL(cuStreamDestroy_v2(s));
 }
 
@@ -327,6 +353,7 @@ void round_of_calls(void)
 	if (!noted("cuModuleLoadData", load(&m), NULL)) {
 		launches(m, a, b);
 		graphs(m, b);
+		priorities(m, a);
 		variables(m, a);
 		long_one(m);
 		CALL(cuModuleUnload(m));

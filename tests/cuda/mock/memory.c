@@ -339,3 +339,15 @@ EXPORT CUresult cuMemFree_v2(CUdeviceptr at)
 	mock_disown(at);
 	return CUDA_SUCCESS;
 }
+
+/* Of what is known here nothing is managed, but for a variable that says so (module.c). */
+EXPORT CUresult cuPointerGetAttribute(void *data, CUpointer_attribute a, CUdeviceptr at)
+{
+	size_t piece;
+
+	ENTER(cuPointerGetAttribute);
+	if (a != CU_POINTER_ATTRIBUTE_IS_MANAGED || !mock_memory(at, 1, &piece))
+		return CUDA_ERROR_INVALID_VALUE;
+	*(uint32_t *)data = (uint32_t)mock_managed(at);
+	return CUDA_SUCCESS;
+}

@@ -4,7 +4,7 @@
  *
  *   mock.c     the file, the plan, contexts, what the device is
  *   memory.c   reservations, physical memory, mappings, registered memory
- *   module.c   PTX: entries, their parameters, variables
+ *   module.c   PTX: entries, their parameters, variables; cubins by their symbols, fatbins of both
  *   stream.c   streams, copies, launches: a thread stands for the GPU
  *   graph.c    graphs of kernels
  *   blas.c     cuBLAS, which the test has the engine find in the same library
@@ -85,6 +85,7 @@ CUdeviceptr mock_own(size_t bytes);
 void mock_disown(CUdeviceptr at);
 
 /* module.c */
+int mock_managed(CUdeviceptr at);
 struct mock_function {
 	char name[64];
 	CUmodule module;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Modules of the mock driver: PTX text, of which entries, their parameters and variables outside of them are read. What kernels do is
+ * Modules of the mock driver: cubins, and PTX text, of which entries, their parameters and variables outside of them are read. What kernels do is
  * known by their names (stream.c).
  */
 #include "mock.h"
 
 #include <ctype.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,12 @@ static const char *declaration(const char *s, char *name, uint32_t *bytes, uint3
 	for (;;) {
 		const char *next = word(s, w, sizeof(w));
 
+		if (!strcmp(w, ".attribute")) {  /* (.managed) */
+			for (s = next; *s && *s != ')'; s++)
+				;
+			s += *s == ')';
+			continue;
+		}
 		if (!w[0] || !strcmp(w, ",") || !strcmp(w, ")") || !strcmp(w, ";") || !strcmp(w, "="))
 			break;
 		s = next;
@@ -134,6 +141,49 @@ static CUresult parse(struct module *m, const char *s)
 	return depth ? CUDA_ERROR_INVALID_PTX : CUDA_SUCCESS;
 }
 
+static CUdeviceptr managed;     /* where the variable of this name lies */
+
+int mock_managed(CUdeviceptr at) { return managed && at == managed; }
+
+/* Machine code: its symbols say what there is. PTX in a cubin's place is a note and a text to NVIDIA's driver, and no code. */
+static CUresult parse_elf(struct module *m, const uint8_t *p)
+{
+	const Elf64_Ehdr *h = (const void *)p;
+	const Elf64_Shdr *s = (const void *)(p + h->e_shoff);
+
+	for (unsigned i = 0; i < h->e_shnum; i++)
+		if (s[i].sh_type == SHT_NOTE)
+			return CUDA_ERROR_INVALID_IMAGE;
+	for (unsigned i = 0; i < h->e_shnum; i++) {
+		const Elf64_Sym *y = (const void *)(p + s[i].sh_offset);
+
+		for (unsigned k = 0; s[i].sh_type == SHT_SYMTAB && k < s[i].sh_size / sizeof(*y); k++) {
+			const char *name = (const char *)p + s[s[i].sh_link].sh_offset + y[k].st_name;
+
+			if (ELF64_ST_TYPE(y[k].st_info) == STT_FUNC)
+				entry(m, !strcmp(name, "mock_set") ? "mock_set(.param .u64 p, .param .u32 value, .param .u32 n)" : "mock_nothing() {");
+			if (ELF64_ST_TYPE(y[k].st_info) == STT_OBJECT) {
+				strcpy(m->var[m->nv].name, name);
+				m->var[m->nv].at = mock_own(y[k].st_size);
+				m->var[m->nv++].bytes = y[k].st_size;
+				if (!strcmp(name, "mock_managed"))
+					managed = m->var[m->nv - 1].at;
+			}
+		}
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult parse_any(struct module *m, const void *image)
+{
+	uint32_t magic;
+
+	memcpy(&magic, image, 4);
+	if (magic == 0xba55ed50u)       /* the first entry of the container, uncompressed */
+		image = (const uint8_t *)image + 16 + 64;
+	return !memcmp(image, ELFMAG, SELFMAG) ? parse_elf(m, image) : parse(m, image);
+}
+
 EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, CUjit_option *options, void **values)
 {
 	struct module *m;
@@ -146,7 +196,7 @@ EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	r = parse(m, image);
+	r = parse_any(m, image);
 	if (r) {
 		for (unsigned i = 0; i < m->nv; i++)
 			mock_disown(m->var[i].at);
@@ -269,5 +319,13 @@ EXPORT CUresult cuFuncSetAttribute(CUfunction fn, CUfunction_attribute a, int va
 	if (a != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > 227 << 10)
 		return CUDA_ERROR_INVALID_VALUE;
 	((struct mock_function *)fn)->dynamic_shared = value;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction fn, const CUlaunchConfig *config)
+{
+	(void)fn, (void)config;
+	ENTER(cuOccupancyMaxPotentialClusterSize);
+	*size = 8;
 	return CUDA_SUCCESS;
 }

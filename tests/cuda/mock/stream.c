@@ -5,7 +5,7 @@
  *
  * Kernels: vgpu_first, mock_nothing: nothing; mock_set(p, value, n): n words; mock_add(dst, a, b, n): words;
  * product_f32_4 and solve_any, of the engine's own: in F32;
- * mock_wait(p): until *p is not 0, the program's memory; mock_fault: an illegal address; mock_trap: a trap; mock_endless.
+ * mock_priority(p): its stream's, less than nothing; mock_wait(p): until *p is not 0, the program's memory; mock_fault: an illegal address; mock_trap: a trap; mock_endless.
  */
 #include "mock.h"
 
@@ -27,12 +27,14 @@ struct item {
 	size_t bytes;
 	uint32_t value, elem;
 	uint32_t mode;
+	int priority;                   /* its stream's */
 	CUhostFn fn;
 	void *user;
 };
 
 struct stream {
 	struct stream *next;
+	int priority;
 	struct item *head, *tail;
 };
 
@@ -121,6 +123,13 @@ static int kernel(const struct item *i)
 				goto illegal;
 			*d = set.value;
 		}
+		return 1;
+	}
+	if (!strcmp(i->name, "mock_priority")) {
+		memcpy(&at, i->params, sizeof(at));
+		if (!(d = wordp(at)))
+			goto illegal;
+		*d = (uint32_t)-i->priority;
 		return 1;
 	}
 	if (!strcmp(i->name, "mock_add")) {
@@ -231,7 +240,6 @@ static void *gpu(void *arg)
 
 			if (!i)
 				continue;
-			/* Its stream stays while it has work (cuStreamDestroy is none of ours). */
 			pthread_mutex_unlock(&lock);
 			r = run(i);
 			pthread_mutex_lock(&lock);
@@ -293,6 +301,7 @@ static CUresult give(CUstream stream, struct item *i)
 {
 	struct stream *s = stream_of(stream);
 
+	i->priority = s->priority;
 	pthread_mutex_lock(&lock);
 	if (s->head)
 		s->tail->next = i;
@@ -313,17 +322,28 @@ void mock_product(const char *kernel, const void *params, size_t bytes, CUstream
 	give(stream, i);
 }
 
-EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags)
+#define LEAST 0
+#define GREATEST (-4)
+
+EXPORT CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+	ENTER(cuCtxGetStreamPriorityRange);
+	*least = LEAST;
+	*greatest = GREATEST;
+	return CUDA_SUCCESS;
+}
+
+static CUresult stream_new(CUstream *stream, int priority)
 {
 	struct stream *s;
 
-	(void)flags;
-	ENTER(cuStreamCreate);
 	if (!mock_have_context())
 		return CUDA_ERROR_INVALID_CONTEXT;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	/* what is out of the range is brought into it */
+	s->priority = priority > LEAST ? LEAST : priority < GREATEST ? GREATEST : priority;
 	if (started > 1)
 		mock_open();
 	pthread_mutex_lock(&lock);
@@ -333,6 +353,20 @@ EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags)
 	COUNT(MOCK_STREAM, 1);
 	*stream = (CUstream)s;
 	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags)
+{
+	(void)flags;
+	ENTER(cuStreamCreate);
+	return stream_new(stream, 0);
+}
+
+EXPORT CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
+{
+	(void)flags;
+	ENTER(cuStreamCreateWithPriority);
+	return stream_new(stream, priority);
 }
 
 EXPORT CUresult cuStreamQuery(CUstream stream)
@@ -422,6 +456,24 @@ EXPORT CUresult cuLaunchCooperativeKernel(CUfunction fn, unsigned gx, unsigned g
 {
 	ENTER(cuLaunchCooperativeKernel);
 	return launch(MOCK_cuLaunchCooperativeKernel, fn, (unsigned[]){ gx, gy, gz }, (unsigned[]){ bx, by, bz }, shared, stream, params, NULL);
+}
+
+EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction fn, void **params, void **extra)
+{
+	const unsigned *cluster = NULL;
+	unsigned grid[] = { c->gridDimX, c->gridDimY, c->gridDimZ };
+
+	ENTER(cuLaunchKernelEx);
+	for (unsigned i = 0; i < c->numAttrs; i++)
+		if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+			cluster = &c->attrs[i].value.clusterDim.x;
+	if (!cluster || cluster[0] * cluster[1] * cluster[2] > 8)
+		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+	for (int k = 0; k < 3; k++)
+		if (!cluster[k] || grid[k] % cluster[k])
+			return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+	return launch(MOCK_cuLaunchKernelEx, fn, grid, (unsigned[]){ c->blockDimX, c->blockDimY, c->blockDimZ }, c->sharedMemBytes, c->hStream,
+		      params, extra);
 }
 
 /* An address that is nobody's is found before the copy begins. */

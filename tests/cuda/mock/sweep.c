@@ -7,6 +7,7 @@
  *   sweep create FILE                             the file between test and driver
  *   sweep run FILE STUB AGENT [all] [NAME]        pids of device and agent; $VGPU_AGENT says where. all: each error each time
  *   sweep hang FILE STUB AGENT                    what does not end, on a device with --kernel-timeout
+ *   sweep images FILE                             what a module may come in
  *   sweep identify FILE PROGRAM LIBRARY           vgpu-stub asks what the device is, and is refused
  */
 #define _GNU_SOURCE
@@ -230,7 +231,8 @@ static int spared(const struct mock_plan *p)
 {
 	if (p->mode != MOCK_ERROR && p->mode != MOCK_ELSEWHERE)
 		return 0;
-	return is_graph(p->call) || p->call >= MOCK_cublasCreate_v2 || p->call == MOCK_cuMemAlloc_v2 || p->call == MOCK_cuMemFree_v2 || p->call == MOCK_cuMemHostRegister_v2 || p->call == MOCK_cuMemHostGetDevicePointer_v2 || p->call == MOCK_cuMemHostUnregister;
+	return is_graph(p->call) || p->call >= MOCK_cublasCreate_v2 || p->call == MOCK_cuMemAlloc_v2 || p->call == MOCK_cuMemFree_v2 || p->call == MOCK_cuOccupancyMaxPotentialClusterSize || p->call == MOCK_cuPointerGetAttribute ||
+	       p->call == MOCK_cuMemHostRegister_v2 || p->call == MOCK_cuMemHostGetDevicePointer_v2 || p->call == MOCK_cuMemHostUnregister;
 }
 
 static int wanted_error(const struct mock_plan *p)
@@ -251,6 +253,9 @@ static int wanted_error(const struct mock_plan *p)
 	if ((p->call == MOCK_cuLaunchHostFunc || p->call == MOCK_cuStreamQuery || p->call == MOCK_cuStreamWriteValue64_v2) && p->mode == MOCK_ERROR &&
 	    !got)
 		return p->call != MOCK_cuLaunchHostFunc || p->nth > 1;
+	/* what it would say of clusters is not needed */
+	if (p->call == MOCK_cuFuncGetAttribute && p->mode == MOCK_ERROR && !got)
+		return 1;
 	/* asked again at once */
 	if (p->call == MOCK_cuMemRelease && p->mode == MOCK_ERROR && !got)
 		return 1;
@@ -345,9 +350,11 @@ static const struct { uint32_t call, error, mode; } documented[] = {
 	{ MOCK_cuGraphExecKernelNodeSetParams_v2, CUDA_ERROR_NOT_SUPPORTED, MOCK_ERROR },
 	{ MOCK_cuGraphLaunch, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, MOCK_ERROR },
 	{ MOCK_cuGraphLaunch, CUDA_ERROR_ILLEGAL_ADDRESS, MOCK_LATER },
+	{ MOCK_cuLaunchKernelEx, CUDA_ERROR_INVALID_CLUSTER_SIZE, MOCK_ERROR },
+	{ MOCK_cuLaunchKernelEx, CUDA_ERROR_ILLEGAL_ADDRESS, MOCK_LATER },
 	{ MOCK_cuLaunchHostFunc, CUDA_ERROR_NOT_SUPPORTED, MOCK_ERROR },
 	{ MOCK_cuStreamWriteValue64_v2, CUDA_ERROR_NOT_SUPPORTED, MOCK_ERROR },
-	{ MOCK_cuStreamCreate, CUDA_ERROR_EXTERNAL_DEVICE, MOCK_ERROR },
+	{ MOCK_cuStreamCreateWithPriority, CUDA_ERROR_EXTERNAL_DEVICE, MOCK_ERROR },
 };
 
 /* cuBLAS's, which are the same for all its calls */
@@ -377,7 +384,7 @@ static void sweep_call(uint32_t call, uint32_t times, int all)
 		int first = n == 1 || n == times;
 
 		/* the same call at the same place again: its first, its last, and some between */
-		if (!all && !first && n % 5 != 2)
+		if (!all && !first && n % 9 != 2)
 			continue;
 		if (call < MOCK_cublasCreate_v2)
 			try(call, n, MOCK_ERROR, CUDA_ERROR_OUT_OF_MEMORY);
@@ -564,6 +571,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "create"))
 		return 0;
+	if (!strcmp(argv[1], "images"))
+		return images();
 	file = mmap(NULL, sizeof(*file), PROT_READ | PROT_WRITE, MAP_SHARED, file_fd, 0);
 	report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (file == MAP_FAILED || report == MAP_FAILED || argc < 5)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sweep's two halves: client.c calls, sweep.c plans, starts clients and judges. */
+/* The sweep's two halves: client.c calls, sweep.c plans, starts clients and judges; images.c is apart. */
 #ifndef SWEEP_H
 #define SWEEP_H
 
@@ -26,6 +26,9 @@ CUresult noted(const char *what, CUresult r, const char *wrong);
 CUresult load(CUmodule *m);
 CUresult launch_endless(CUmodule m, const char *name);
 void round_of_calls(void);
+
+/* images.c */
+int images(void);
 
 /* sweep.c */
 uint32_t looks(void);                   /* cuStreamQuery calls of the client's driver */

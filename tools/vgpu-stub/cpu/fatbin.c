@@ -148,9 +148,7 @@ uint32_t fatbin_list(const void *image, size_t bytes,
 	return VGPU_ST_OK;
 }
 
-/* What an entry holds, decompressed, with a NUL behind it. */
-static uint32_t fatbin_bytes(const struct fatbin_entry *e, char **text, size_t *text_bytes,
-			     char *log, size_t log_bytes)
+uint32_t fatbin_bytes(const struct fatbin_entry *e, char **text, size_t *text_bytes, char *log, size_t log_bytes)
 {
 	uint64_t n = e->text_bytes;
 	uint32_t st;
@@ -262,17 +260,16 @@ static int rank(const struct choice *c, const struct fatbin_entry *e)
 	return (int)e->arch * 4 + 1;
 }
 
-/*
- * An ELF entry that our own compilers wrote. nvcc compresses none of those that are for linking; of a compressed one the
- * text has to be seen.
- */
-static int holds_ptx(const struct fatbin_entry *e)
+/* nvcc compresses none of those that are for linking; of a compressed one the text has to be seen. */
+int fatbin_ours(const struct fatbin_entry *e)
 {
 	struct vgpu_cubin c;
 	size_t n;
 	char *p;
 	int is;
 
+	if (e->kind != FATBIN_ELF)
+		return 0;
 	if (e->compression == FATBIN_PLAIN)
 		return !vgpu_cubin_read(e->payload, e->payload_bytes, &c);
 	if (e->text_bytes > OURS_MAX || fatbin_bytes(e, &p, &n, NULL, 0))
@@ -287,7 +284,7 @@ static int consider(void *owner, const struct fatbin_entry *e)
 	struct choice *c = owner;
 	int r;
 
-	if (e->kind == FATBIN_ELF && !holds_ptx(e)) {
+	if (e->kind == FATBIN_ELF && !fatbin_ours(e)) {
 		note_arch(c->elf, e);
 		return 0;
 	}

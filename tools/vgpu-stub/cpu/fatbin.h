@@ -69,6 +69,12 @@ uint32_t fatbin_list(const void *image, size_t bytes,
 uint32_t fatbin_text(const struct fatbin_entry *e, char **text, size_t *text_bytes,
 		     char *log, size_t log_bytes);
 
+/* What an entry holds, whatever its compression, as it is: malloc'ed, with a NUL behind it. OK, INVALID_IMAGE or OUT_OF_MEMORY. */
+uint32_t fatbin_bytes(const struct fatbin_entry *e, char **text, size_t *text_bytes, char *log, size_t log_bytes);
+
+/* Is it an entry of kind ELF that is our own container (vgpu_cubin.h)? */
+int fatbin_ours(const struct fatbin_entry *e);
+
 /*
  * The PTX (of an entry of kind PTX, or ELF where that is our own container, vgpu_cubin.h) of the highest arch that does not exceed the device's, exact if there is one.
  * OK with *ptx_out malloc'ed as fatbin_text does; NO_BINARY with a log that names the archs in

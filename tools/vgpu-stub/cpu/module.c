@@ -710,6 +710,11 @@ u32 module_open(struct engine *e, const void *image, size_t bytes, struct module
 		m->text = c.ptx;
 		m->max_regs = c.maxrregcount;
 		m->end = c.ptx + c.ptx_bytes;
+	} else if (vgpu_cubin_elf(image, bytes) && !vgpu_cubin_ours(image, bytes)) {
+		free(m);
+		if (log && log_bytes)
+			snprintf(log, log_bytes, "a cubin (machine code of one GPU); this device needs PTX: compile with -gencode arch=compute_XX,code=compute_XX");
+		return VGPU_ST_NO_BINARY;
 	} else if (!looks_like_text(m->text, m->end)) {
 		free(m);
 		if (log && log_bytes)

@@ -37,8 +37,8 @@
 	X(cuDeviceTotalMem_v2) X(cuDeviceGetAttribute) X(cuDeviceGetPCIBusId) \
 	X(cuCtxCreate_v2) X(cuCtxSetCurrent) X(cuCtxSetLimit) \
 	X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions) X(cuModuleGetGlobal_v2) X(cuModuleGetFunction) \
-	X(cuFuncLoad) X(cuFuncGetName) X(cuFuncGetParamInfo) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernel) X(cuLaunchCooperativeKernel) X(cuLaunchHostFunc) \
-	X(cuStreamCreate) X(cuStreamQuery) X(cuStreamSynchronize) \
+	X(cuFuncLoad) X(cuFuncGetName) X(cuFuncGetParamInfo) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuOccupancyMaxPotentialClusterSize) X(cuLaunchKernel) X(cuLaunchCooperativeKernel) X(cuLaunchKernelEx) X(cuLaunchHostFunc) \
+	X(cuPointerGetAttribute) X(cuCtxGetStreamPriorityRange) X(cuStreamCreate) X(cuStreamCreateWithPriority) X(cuStreamQuery) X(cuStreamSynchronize) \
 	X(cuMemcpyHtoDAsync_v2) X(cuMemcpyDtoHAsync_v2) X(cuMemcpyDtoDAsync_v2) X(cuMemsetD8Async) X(cuMemsetD16Async) X(cuMemsetD32Async) \
 	X(cuStreamWriteValue64_v2) X(cuMemHostAlloc) \
 	X(cuGraphCreate) X(cuGraphDestroy) X(cuGraphAddKernelNode_v2) X(cuGraphInstantiateWithFlags) X(cuGraphExecDestroy) \
@@ -57,8 +57,8 @@ extern struct cuda_driver cu;
 #define CUDA_VA_BYTES (VGPU_DEVICE_SPAN - 2 * VGPU_ARENA_BYTES)  /* behind the arena; the end of the span is left to the driver */
 #define CUDA_STREAMS VGPU_MAX_STREAMS
 #define CUDA_WORKSPACE (32ull << 20)    /* what NVIDIA advises from compute capability 9.0 on */
-#define CUDA_PRODUCTS 8u                /* kernels of ours, in so many modules */
-#define CUDA_PRODUCT_MODULES 3u
+#define CUDA_PRODUCTS 12u               /* kernels of ours, in so many modules */
+#define CUDA_PRODUCT_MODULES 5u
 #define CUDA_PHYS 4096u                 /* pieces of physical memory of a client, at once */
 
 /* What was given to a stream is counted; the stream itself writes how far it has come. */
@@ -69,6 +69,8 @@ struct cuda_stream {
 	uint64_t given, written, seen;  /* so many; the last that will be written there; the last that was told */
 	uint64_t bell;                  /* a host function stands behind so many; 0: none. The driver's thread clears it */
 	uint32_t fn;                    /* of the launch given last */
+	uint32_t priority;              /* stream is by_priority of it */
+	CUstream by_priority[VGPU_PRIORITIES];
 	uint32_t prints;                /* something that is out may have printed; the driver has written that */
 	uint64_t workspace;             /* of cuBLAS: CUDA_WORKSPACE bytes, once it was needed */
 	uint32_t no_workspace;          /* there was no memory for it */
@@ -90,7 +92,9 @@ struct cuda_func {
 	const char *name;
 	uint32_t nparams, param_bytes;
 	struct engine_param *params;    /* NULL: not asked yet */
+	uint32_t reqntid[3];            /* 0: as the launch says, or nobody knows */
 	uint32_t shared_optin;          /* dynamic shared memory that it was allowed so far */
+	uint32_t wide_clusters;         /* it was allowed more blocks than every device has */
 };
 
 struct cuda_symbol {
@@ -125,6 +129,7 @@ struct engine {
 	uint32_t unregistered;          /* parts of the window that the driver has not taken, ever */
 	uint32_t died;                  /* sticky status, once the driver said so */
 	struct cuda_stream stream[CUDA_STREAMS];
+	int least, greatest;            /* the driver's priorities */
 	uint32_t no_writes;             /* the driver has no cuStreamWriteValue64 for this device */
 	uint64_t *words;                /* memory that the device writes to */
 	uint64_t active[CUDA_STREAMS / 64], dirty;      /* streams with something out; is any of it unwritten? */
@@ -211,7 +216,9 @@ int cuda_print(struct engine *e, struct cuda_stream *s);        /* 0: the client
 
 /* stream.c */
 uint32_t cuda_streams_open(struct engine *e);
-uint32_t cuda_stream(struct engine *e, uint64_t cookie, struct cuda_stream **s);        /* made when it is first used */
+/* Made when it is first used. */
+uint32_t cuda_stream(struct engine *e, uint64_t cookie, uint32_t priority, struct cuda_stream **s);
+#define CUDA_AS_IT_IS ~0u       /* of what has no priority of its own */
 void cuda_given(struct engine *e, struct cuda_stream *s);
 void cuda_refused(struct cuda_stream *s, uint64_t nth, uint32_t status);
 int cuda_module_busy(const struct engine *e, const struct cuda_module *m);

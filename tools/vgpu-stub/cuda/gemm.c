@@ -16,13 +16,17 @@
 TEXT(vgpu_cuda_floats, "floats.ptx");
 TEXT(vgpu_cuda_halves, "halves.ptx");
 TEXT(vgpu_cuda_others, "others.ptx");
+TEXT(vgpu_cuda_tensor_f16, "tensor_f16.ptx");
+TEXT(vgpu_cuda_tensor_bf16, "tensor_bf16.ptx");
 
-enum kernel { FLOATS_8, FLOATS_4, HALVES_8, HALVES_4, DOUBLES, BYTES, SOLVE, SOLVE_DOUBLES };
+enum kernel { FLOATS_8, FLOATS_4, HALVES_8, HALVES_4, DOUBLES, BYTES, SOLVE, SOLVE_DOUBLES, TENSOR_F16_8, TENSOR_F16_4, TENSOR_BF16_8, TENSOR_BF16_4 };
 
 static const struct { const char *text, *name; uint32_t module, tile; } kernels[CUDA_PRODUCTS] = {
 	[FLOATS_8] = { vgpu_cuda_floats, "product_f32_8", 0, 128 }, [FLOATS_4] = { vgpu_cuda_floats, "product_f32_4", 0, 64 },
 	[HALVES_8] = { vgpu_cuda_halves, "product_any_8", 1, 128 }, [HALVES_4] = { vgpu_cuda_halves, "product_any_4", 1, 64 },
 	[DOUBLES] = { vgpu_cuda_others, "product_f64_4", 2, 64 }, [BYTES] = { vgpu_cuda_others, "product_i8_4", 2, 64 },
+	[TENSOR_F16_8] = { vgpu_cuda_tensor_f16, "tensor_f16_8", 3, 128 }, [TENSOR_F16_4] = { vgpu_cuda_tensor_f16, "tensor_f16_4", 3, 64 },
+	[TENSOR_BF16_8] = { vgpu_cuda_tensor_bf16, "tensor_bf16_8", 4, 128 }, [TENSOR_BF16_4] = { vgpu_cuda_tensor_bf16, "tensor_bf16_4", 4, 64 },
 	[SOLVE] = { vgpu_cuda_others, "solve_any", 2, 0 }, [SOLVE_DOUBLES] = { vgpu_cuda_others, "solve_f64", 2, 0 },
 };
 
@@ -43,6 +47,8 @@ static CUresult function(struct engine *e, enum kernel k, CUfunction *f)
 	return r;
 }
 
+#define NARROW 8u               /* no more rows or columns than these leave a tensor core idle */
+
 static uint64_t tiles(const struct vgpu_gemm *p, uint32_t side)
 {
 	return (((uint64_t)p->m + side - 1) / side) * (((uint64_t)p->n + side - 1) / side);
@@ -61,6 +67,8 @@ static enum kernel choose(const struct engine *e, uint32_t op, const struct vgpu
 		return BYTES;
 	if (p->type_a == VGPU_GEMM_F32 && p->type_b == VGPU_GEMM_F32)
 		return large ? FLOATS_8 : FLOATS_4;
+	if (e->env.cc_major >= 8 && p->type_a == p->type_b && p->m > NARROW && p->n > NARROW)
+		return p->type_a == VGPU_GEMM_F16 ? (large ? TENSOR_F16_8 : TENSOR_F16_4) : large ? TENSOR_BF16_8 : TENSOR_BF16_4;
 	return large ? HALVES_8 : HALVES_4;
 }
 
@@ -100,7 +108,7 @@ uint32_t cuda_gemm(struct engine *e, uint32_t op, const struct vgpu_body_gemm *b
 {
 	const uint64_t place[5] = { real(e, b->a), real(e, b->b), real(e, b->c), real(e, p->alpha_at), real(e, p->beta_at) };
 	struct cuda_stream *s;
-	uint32_t st = e->died ? e->died : cuda_stream(e, cookie, &s);
+	uint32_t st = e->died ? e->died : cuda_stream(e, cookie, CUDA_AS_IT_IS, &s);
 
 	if (!st) {
 		cuda_run_flush(e, s);

@@ -19,12 +19,40 @@ static CUresult allow_shared(struct cuda_func *f, uint32_t bytes)
 	return r;
 }
 
+/* So are more than eight blocks of a cluster; that the client asked for them its library has seen to. */
+static CUresult allow_cluster(struct cuda_func *f, const uint32_t *cluster)
+{
+	CUresult r;
+
+	if (f->wide_clusters || (uint64_t)cluster[0] * cluster[1] * cluster[2] <= VGPU_CLUSTER_PORTABLE)
+		return CUDA_SUCCESS;
+	r = cu.cuFuncSetAttribute(f->fn, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+	f->wide_clusters = !r;
+	return r;
+}
+
+static CUresult start_cluster(struct cuda_func *f, const struct engine_launch *l, CUstream stream, void **extra)
+{
+	CUlaunchAttribute a[] = {
+		{ .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = { l->cluster[0], l->cluster[1], l->cluster[2] } },
+		{ .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1 },
+	};
+	CUlaunchConfig c = { .gridDimX = l->grid[0], .gridDimY = l->grid[1], .gridDimZ = l->grid[2], .blockDimX = l->block[0],
+			     .blockDimY = l->block[1], .blockDimZ = l->block[2], .sharedMemBytes = l->shared_bytes, .hStream = stream,
+			     .attrs = a, .numAttrs = l->flags & ENGINE_LAUNCH_COOPERATIVE ? 2 : 1 };
+	CUresult r = allow_cluster(f, l->cluster);
+
+	return r ? r : cu.cuLaunchKernelEx(&c, f->fn, NULL, extra);
+}
+
 static CUresult start(struct cuda_func *f, const struct engine_launch *l, char *params, CUstream stream)
 {
 	size_t bytes = l->param_bytes;
 	void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, params, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END };
 	void *each[ENGINE_MAX_PARAMS + 1];
 
+	if (l->cluster[0])
+		return start_cluster(f, l, stream, bytes ? extra : NULL);
 	if (!(l->flags & ENGINE_LAUNCH_COOPERATIVE))
 		return cu.cuLaunchKernel(f->fn, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->shared_bytes,
 					 stream, NULL, bytes ? extra : NULL);
@@ -51,13 +79,11 @@ uint32_t cuda_launch(struct engine *e, const struct engine_launch *l)
 
 	if (!f)
 		return VGPU_ST_BAD_HANDLE;
-	if (l->cluster[0])
-		return VGPU_ST_NOT_SUPPORTED;   /* nobody was promised it: VGPU_DEV_FEATURE_CLUSTERS */
 	st = e->died ? e->died : cuda_params(e, f);
 	if (!st && l->param_bytes != f->param_bytes)
 		st = VGPU_ST_INVALID;
 	if (!st)
-		st = cuda_stream(e, l->cookie, &s);
+		st = cuda_stream(e, l->cookie, l->priority, &s);
 	if (!st && !f->m->last && !(f->m->last = calloc(CUDA_STREAMS, sizeof(*f->m->last))))
 		st = VGPU_ST_OUT_OF_MEMORY;
 	if (st)

@@ -306,7 +306,7 @@ static uint32_t given(struct engine *e, struct cuda_stream *s, CUresult r, int l
 uint32_t cuda_copy_queued(struct engine *e, uint64_t cookie, void *dst, const void *src, size_t bytes, int last)
 {
 	struct cuda_stream *s;
-	uint32_t st = e->died ? e->died : cuda_stream(e, cookie, &s);
+	uint32_t st = e->died ? e->died : cuda_stream(e, cookie, CUDA_AS_IT_IS, &s);
 
 	if (!st)
 		cuda_run_flush(e, s);
@@ -316,7 +316,7 @@ uint32_t cuda_copy_queued(struct engine *e, uint64_t cookie, void *dst, const vo
 uint32_t cuda_fill_queued(struct engine *e, uint64_t cookie, void *dst, uint32_t value, unsigned elem_bytes, size_t count, int last)
 {
 	struct cuda_stream *s;
-	uint32_t st = e->died ? e->died : cuda_stream(e, cookie, &s);
+	uint32_t st = e->died ? e->died : cuda_stream(e, cookie, CUDA_AS_IT_IS, &s);
 
 	if (!st)
 		cuda_run_flush(e, s);

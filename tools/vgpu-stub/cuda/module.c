@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Modules. Images go to the driver as they are; it chooses and compiles.
+ * Modules. Images go to the driver as they are; it chooses and compiles. But PTX in a cubin's place (vgpu_cubin.h), which our own compilers
+ * have made, no driver of NVIDIA's knows: of that it gets the text.
  *
  * The driver lists a module's functions, and not its variables, which it only finds by name. So every name that the image has at
  * its outermost level is asked for: a wrong guess is answered NOT_FOUND and costs nothing else.
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "../cpu/fatbin.h"
+#include "../../../fw-protocol/vgpu_cubin.h"
 
 struct names {
 	struct engine *e;
@@ -35,6 +37,7 @@ static void variable(struct names *n, const char *name, uint32_t kind)
 {
 	struct cuda_module *m = n->m;
 	struct cuda_symbol *grown;
+	uint32_t managed = 0;
 	CUdeviceptr at;
 	size_t bytes;
 	CUresult r;
@@ -49,7 +52,13 @@ static void variable(struct names *n, const char *name, uint32_t kind)
 		}
 		return;
 	}
-	if (kind == ENGINE_SYM_MANAGED && !cuda_in_arena(n->e, at, bytes)) {
+	/* in machine code a managed variable looks like any other */
+	if (kind == ENGINE_SYM_GLOBAL && !cuda_in_arena(n->e, at, bytes) && bytes) {
+		r = cu.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, at);
+		if (r && vgpu_status_sticky(cuda_failed(n->e, r)))
+			n->status = cuda_failed(n->e, r);
+	}
+	if (!n->status && (managed || kind == ENGINE_SYM_MANAGED) && !cuda_in_arena(n->e, at, bytes)) {
 		snprintf(n->log, n->room, "managed variable %.200s: the driver has it at 0x%llx, outside what the client's program can name", name,
 			 (unsigned long long)at);
 		n->status = VGPU_ST_NOT_SUPPORTED;
@@ -75,14 +84,37 @@ static int in_name(int c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%';
 }
 
+/* ".reqntid 32, 2, 1", of the entry of this name: the driver keeps to it, and does not tell. What is left out is 1. */
+static const char *fixed_block(const struct names *n, const char *entry, const char *s, const char *end)
+{
+	struct cuda_func *f = n->m->nfuncs ? &n->e->funcs[n->m->first - 1] : NULL;
+	uint32_t size[3] = { 1, 1, 1 };
+
+	for (unsigned i = 0; i < 3; i++) {
+		while (s < end && (*s == ' ' || *s == '\t' || *s == '\n' || *s == '\r'))
+			s++;
+		if (s == end || *s < '0' || *s > '9')
+			break;
+		for (size[i] = 0; s < end && *s >= '0' && *s <= '9'; s++)
+			size[i] = size[i] * 10 + (uint32_t)(*s - '0');
+		while (s < end && (*s == ' ' || *s == '\t' || *s == '\n' || *s == '\r'))
+			s++;
+		s += s < end && *s == ',';
+	}
+	for (uint32_t i = 0; i < n->m->nfuncs; i++)
+		if (!strcmp(f[i].name, entry))
+			memcpy(f[i].reqntid, size, sizeof(size));
+	return s;
+}
+
 /* Statements outside of braces and parentheses, up to their '=': directives begin with a dot, what is left may be a name. */
 static void scan_ptx(struct names *n, const char *s, const char *end)
 {
 	uint32_t kind = 0;
-	int depth = 0, value = 0;
+	int depth = 0, value = 0, named = 0;    /* named: 1: an entry, 2: its name is known */
+	char name[1024], entry[1024] = "";
 
 	while (s < end) {
-		char name[1024];
 		size_t len = 0;
 
 		if (end - s > 1 && s[0] == '/' && s[1] == '/') {
@@ -103,9 +135,13 @@ static void scan_ptx(struct names *n, const char *s, const char *end)
 				kind = ENGINE_SYM_GLOBAL;
 			if (!depth && !value && len == 5 && !memcmp(s + 1, "const", 5))
 				kind = ENGINE_SYM_CONST;
-			if (!depth && kind && len == 7 && !memcmp(s + 1, "managed", 7))
+			if (depth <= 1 && kind && !value && len == 7 && !memcmp(s + 1, "managed", 7))   /* .attribute(.managed) */
 				kind = ENGINE_SYM_MANAGED;
+			if (!depth && len == 5 && !memcmp(s + 1, "entry", 5))
+				named = 1;
 			s += 1 + len;
+			if (!depth && named == 2 && len == 7 && !memcmp(s - 7, "reqntid", 7))
+				s = fixed_block(n, entry, s, end);
 		} else if (in_name(*s)) {
 			while (s + len < end && in_name(s[len]))
 				len++;
@@ -113,6 +149,10 @@ static void scan_ptx(struct names *n, const char *s, const char *end)
 				memcpy(name, s, len);
 				name[len] = 0;
 				variable(n, name, kind);
+			} else if (!depth && named == 1 && len < sizeof(entry)) {
+				memcpy(entry, s, len);
+				entry[len] = 0;
+				named = 2;
 			}
 			s += len;
 		} else {
@@ -158,33 +198,58 @@ static void scan_elf(struct names *n, const uint8_t *p, size_t bytes)
 	}
 }
 
-static int each(void *owner, const struct fatbin_entry *f)
+static void scan_entry(struct names *n, const struct fatbin_entry *f)
 {
-	struct names *n = owner;
 	char why[128], *text;
 	size_t bytes;
 
-	if ((f->kind != FATBIN_PTX && f->kind != FATBIN_ELF) || fatbin_text(f, &text, &bytes, why, sizeof(why)))
-		return 0;
+	if (f->kind == FATBIN_PTX ? fatbin_text(f, &text, &bytes, why, sizeof(why)) :
+	    fatbin_bytes(f, &text, &bytes, why, sizeof(why)))
+		return;
 	n->m->prints |= (uint32_t)cuda_prints(text, bytes);
 	if (f->kind == FATBIN_PTX)
 		scan_ptx(n, text, text + bytes);
 	else
 		scan_elf(n, (const uint8_t *)text, bytes);
 	free(text);
-	return n->status != 0;
+}
+
+/*
+ * Of a container the two entries that the driver chooses from: code for this device, and PTX. Others have the same names, in as many copies
+ * as there are architectures, and would have to be decompressed for nothing.
+ */
+struct pick {
+	uint32_t cc;
+	struct fatbin_entry elf, ptx;   /* arch 0: none */
+};
+
+static int consider(void *owner, const struct fatbin_entry *f)
+{
+	struct pick *p = owner;
+	struct fatbin_entry *best = f->kind == FATBIN_ELF ? &p->elf : &p->ptx;
+
+	if ((f->kind != FATBIN_ELF && f->kind != FATBIN_PTX) || f->arch > p->cc || (f->kind == FATBIN_ELF && f->arch / 10 != p->cc / 10) ||
+	    (f->flags & FATBIN_FLAG_SPECIFIC && f->arch != p->cc))
+		return 0;
+	if (f->arch > best->arch || (f->arch == best->arch && f->flags & (FATBIN_FLAG_SPECIFIC | FATBIN_FLAG_FAMILY)))
+		*best = *f;
+	return 0;
 }
 
 static void scan(struct names *n, const void *image, size_t bytes)
 {
+	struct pick pick = { .cc = n->e->env.cc_major * 10 + n->e->env.cc_minor };
 	char why[128];
 
-	if (fatbin_probe(image, bytes))
-		fatbin_list(image, bytes, each, n, why, sizeof(why));
-	else
-		n->m->prints = (uint32_t)cuda_prints(image, bytes);
-	if (fatbin_probe(image, bytes))
+	if (fatbin_probe(image, bytes)) {
+		fatbin_list(image, bytes, consider, &pick, why, sizeof(why));
+		if (pick.elf.arch)
+			scan_entry(n, &pick.elf);
+		if (pick.ptx.arch && !n->status)
+			scan_entry(n, &pick.ptx);
 		return;
+	}
+	n->m->prints = (uint32_t)cuda_prints(image, bytes);
 	if (bytes > SELFMAG && !memcmp(image, ELFMAG, SELFMAG))
 		scan_elf(n, image, bytes);
 	else
@@ -290,6 +355,29 @@ static uint32_t attribute(const struct cuda_func *f, CUfunction_attribute a, CUr
 	return v > 0 ? (uint32_t)v : 0;
 }
 
+/* What a kernel asks of clusters. A driver that does not say has launches to refuse, not kernels. */
+static CUresult clusters(const struct cuda_func *f, struct engine_func_info *out)
+{
+	CUlaunchConfig least = { .gridDimX = VGPU_CLUSTER_PORTABLE, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1 };
+	CUresult r = CUDA_SUCCESS;
+	uint32_t asked, own[3];
+	int most = 0;
+
+	own[0] = attribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, &r);
+	own[1] = attribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, &r);
+	own[2] = attribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, &r);
+	asked = attribute(f, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, &r);
+	if (!r) {
+		memcpy(out->cluster, own, sizeof(own));
+		out->explicit_cluster = asked;
+		/* less than every device has: the kernel says so */
+		r = cu.cuOccupancyMaxPotentialClusterSize(&most, f->fn, &least);
+	}
+	if (!r && most > 0 && most < (int)VGPU_CLUSTER_PORTABLE)
+		out->max_cluster = (uint32_t)most;
+	return vgpu_status_sticky(cuda_status(r)) ? r : CUDA_SUCCESS;
+}
+
 const char *cuda_name_of(struct engine *e, uint32_t id)
 {
 	const struct cuda_func *f = cuda_func(e, id);
@@ -311,6 +399,7 @@ uint32_t cuda_func_info(struct engine *e, uint32_t id, struct engine_func_info *
 	*out = (struct engine_func_info){
 		.id = id, .name = f->name, .uses = f->m->prints ? ENGINE_USES_PRINTF : 0, .nparams = f->nparams, .param_bytes = f->param_bytes, .params = f->params,
 		.max_threads = attribute(f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &r),
+		.reqntid = { f->reqntid[0], f->reqntid[1], f->reqntid[2] },
 		.regs = attribute(f, CU_FUNC_ATTRIBUTE_NUM_REGS, &r),
 		.shared_static = attribute(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &r),
 		.local_bytes = attribute(f, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &r),
@@ -318,6 +407,8 @@ uint32_t cuda_func_info(struct engine *e, uint32_t id, struct engine_func_info *
 		.ptx_version = attribute(f, CU_FUNC_ATTRIBUTE_PTX_VERSION, &r),
 		.binary_version = attribute(f, CU_FUNC_ATTRIBUTE_BINARY_VERSION, &r),
 	};
+	if (!r && e->env.cc_major >= 9)
+		r = clusters(f, out);
 	if (r && log_bytes)
 		snprintf(log, log_bytes, "%.200s: cuFuncGetAttribute: %s", f->name, cuda_error_name(r));
 	return cuda_failed(e, r);
@@ -352,23 +443,58 @@ static CUresult forget(struct engine *e, struct cuda_module *m)
 	return r;
 }
 
-static CUresult load(struct cuda_module *m, const void *image, size_t bytes, char *log, size_t log_bytes)
-{
-	CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
-	void *values[] = { log, (void *)(uintptr_t)log_bytes };
-	char *text = NULL;
-	CUresult r;
+/* ---- what the driver gets ---------------------------------------------------------------------------------- */
 
-	/* Text ends with a NUL, or the driver would read on behind the client's bytes. */
-	if (((const char *)image)[bytes - 1]) {
-		text = malloc(bytes + 1);
-		if (!text)
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		memcpy(text, image, bytes);
-		text[bytes] = 0;
+struct image {
+	const void *p;
+	size_t bytes;
+	char *owned;                    /* it lies there; or NULL */
+	unsigned max_regs;              /* as ptxas was told; 0: it was not */
+};
+
+static int find_ours(void *owner, const struct fatbin_entry *f)
+{
+	int *found = owner;
+
+	return *found = fatbin_ours(f);
+}
+
+/* Text ends with a NUL, or the driver would read on behind the client's bytes. */
+static uint32_t unpack(struct engine *e, const void *image, size_t bytes, struct image *out, char *log, size_t log_bytes)
+{
+	char why[128];
+	struct vgpu_cubin c;
+	int ours = 0;
+
+	*out = (struct image){ .p = image, .bytes = bytes };
+	if (fatbin_probe(image, bytes)) {
+		fatbin_list(image, bytes, find_ours, &ours, why, sizeof(why));
+		if (ours) {
+			uint32_t st = fatbin_select(image, bytes, e->env.cc_major, e->env.cc_minor, &out->owned, &out->bytes, log, log_bytes);
+
+			out->p = out->owned;
+			return st;
+		}
+	} else if (!vgpu_cubin_read(image, bytes, &c)) {
+		*out = (struct image){ .p = c.ptx, .bytes = c.ptx_bytes + 1, .max_regs = c.maxrregcount };      /* its NUL, too */
 	}
-	r = cu.cuModuleLoadDataEx(&m->m, text ? text : image, 2, options, values);
-	free(text);
+	if (((const char *)out->p)[out->bytes - 1]) {
+		out->owned = malloc(out->bytes + 1);
+		if (!out->owned)
+			return VGPU_ST_OUT_OF_MEMORY;
+		memcpy(out->owned, out->p, out->bytes);
+		out->owned[out->bytes] = 0;
+		out->p = out->owned;
+	}
+	return VGPU_ST_OK;
+}
+
+static CUresult load(struct cuda_module *m, const struct image *image, char *log, size_t log_bytes)
+{
+	CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_MAX_REGISTERS };
+	void *values[] = { log, (void *)(uintptr_t)log_bytes, (void *)(uintptr_t)image->max_regs };
+	CUresult r = cu.cuModuleLoadDataEx(&m->m, image->p, image->max_regs ? 3 : 2, options, values);
+
 	if (r)
 		m->m = NULL;
 	if (r && !log[0])
@@ -380,6 +506,7 @@ uint32_t cuda_module_load(struct engine *e, const void *image, size_t bytes, uin
 {
 	struct cuda_module *m = calloc(1, sizeof(*m)), **grown;
 	struct names n = { .e = e, .m = m, .log = log, .room = log_bytes };
+	struct image got = { 0 };
 	uint32_t at = 0, st;
 	CUresult r;
 
@@ -398,13 +525,16 @@ uint32_t cuda_module_load(struct engine *e, const void *image, size_t bytes, uin
 		e->modules = grown;
 		e->nmodules++;
 	}
-	st = bytes ? cuda_failed(e, load(m, image, bytes, log, log_bytes)) : (uint32_t)VGPU_ST_INVALID_IMAGE;
+	st = bytes ? unpack(e, image, bytes, &got, log, log_bytes) : (uint32_t)VGPU_ST_INVALID_IMAGE;
+	if (!st)
+		st = cuda_failed(e, load(m, &got, log, log_bytes));
 	if (!st)
 		st = functions(e, m);
 	if (!st) {
-		scan(&n, image, bytes);
+		scan(&n, got.p, got.bytes);
 		st = n.status ? n.status : cuda_standins(e, m);
 	}
+	free(got.owned);
 	if (st) {
 		r = forget(e, m);
 		if (r && forget(e, m))

@@ -249,7 +249,7 @@ int cuda_run_add(struct engine *e, struct cuda_stream *s, struct cuda_func *f, c
 	struct cuda_run *run = s->run;
 	struct node *n;
 
-	if (!(l->flags & ENGINE_LAUNCH_RUN) || l->flags & ENGINE_LAUNCH_COOPERATIVE || l->param_bytes > VGPU_MAX_PARAM_BYTES)
+	if (!(l->flags & ENGINE_LAUNCH_RUN) || l->flags & ENGINE_LAUNCH_COOPERATIVE || l->cluster[0] || l->param_bytes > VGPU_MAX_PARAM_BYTES)
 		return -1;
 	if (!run && !(run = s->run = calloc(1, sizeof(*run))))
 		return -1;

@@ -15,26 +15,47 @@
 
 uint32_t cuda_streams_open(struct engine *e)
 {
-	CUresult r = cu.cuMemHostAlloc((void **)&e->words, CUDA_STREAMS * sizeof(*e->words), CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+	CUresult r = cu.cuCtxGetStreamPriorityRange(&e->least, &e->greatest);
 
+	if (!r)
+		r = cu.cuMemHostAlloc((void **)&e->words, CUDA_STREAMS * sizeof(*e->words), CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
 	if (r)
 		return cuda_failed(e, r);
 	memset(e->words, 0, CUDA_STREAMS * sizeof(*e->words));
 	return VGPU_ST_OK;
 }
 
-uint32_t cuda_stream(struct engine *e, uint64_t cookie, struct cuda_stream **out)
+/* The client's go from 0, everybody's, up; the driver's from least, everybody's, down to greatest. */
+static int priority_of(const struct engine *e, uint32_t priority)
+{
+	int p = e->least - (int)priority;
+
+	return p < e->greatest ? e->greatest : p;
+}
+
+uint32_t cuda_stream(struct engine *e, uint64_t cookie, uint32_t priority, struct cuda_stream **out)
 {
 	struct cuda_stream *s = *out = &e->stream[cookie % CUDA_STREAMS];
 	CUresult r = CUDA_SUCCESS;
 
-	if (!s->stream) {
-		s->e = e;
-		s->word = &e->words[cookie % CUDA_STREAMS];
-		r = cu.cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING);
-		s->stream = r ? NULL : s->stream;
+	/*
+	 * The client's stream of this number may be another one by now, or have been made urgent. A stream of the driver stays as it is made, so
+	 * there is one for each priority, and another one is taken when nothing is out.
+	 */
+	if (s->stream && (priority == CUDA_AS_IT_IS || priority == s->priority || s->seen != s->given))
+		return VGPU_ST_OK;
+	priority = priority < VGPU_PRIORITIES ? priority : 0;
+	if (!s->by_priority[priority])
+		r = cu.cuStreamCreateWithPriority(&s->by_priority[priority], CU_STREAM_NON_BLOCKING, priority_of(e, priority));
+	if (r) {
+		s->by_priority[priority] = NULL;
+		return cuda_failed(e, r);
 	}
-	return cuda_failed(e, r);
+	s->e = e;
+	s->word = &e->words[cookie % CUDA_STREAMS];
+	s->stream = s->by_priority[priority];
+	s->priority = priority;
+	return VGPU_ST_OK;
 }
 
 void cuda_given(struct engine *e, struct cuda_stream *s)

@@ -15,3 +15,6 @@ compile() {
 for k in floats halves others; do
 	compile $k sm_50 ptx60
 done
+for k in tensor_f16 tensor_bf16; do
+	compile $k sm_80 ptx70
+done
