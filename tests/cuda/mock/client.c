@@ -100,6 +100,26 @@ static void copies(CUdeviceptr a, CUdeviceptr b, CUdeviceptr big)
 	}
 }
 
+/* As much of the host's memory as takes more than one registration with the driver. */
+static void pinned(CUdeviceptr big)
+{
+	CUresult before = report->first, r;
+	size_t bytes = 5 << 20;
+	uint8_t *p = NULL;
+
+	if (CALL(cuMemHostAlloc((void **)&p, 16 << 20, 0)))
+		return;
+	for (size_t at = 0; big && at + bytes <= 16u << 20; at += 4 << 20) {
+		memset(p + at, (int)(at >> 20) + 1, bytes);
+		r = CALL(cuMemcpyHtoD_v2(big, p + at, bytes));
+		memset(p + at, 0, bytes);
+		if (!r && !CALL(cuMemcpyDtoH_v2(p + at, big, bytes)))
+			CHECK("pinned memory, there and back", CUDA_SUCCESS,
+			      (p[at] == (uint8_t)((at >> 20) + 1) && !memcmp(p + at, p + at + 1, bytes - 1)) || report->first != before);
+	}
+	noted("cuMemFreeHost", cuMemFreeHost(p), NULL);
+}
+
 static void launches(CUmodule m, CUdeviceptr a, CUdeviceptr b)
 {
 	CUfunction fset = NULL, fadd = NULL;
@@ -350,6 +370,7 @@ void round_of_calls(void)
 	CALL(cuMemAlloc_v2(&b, 1 << 20));
 	CALL(cuMemAlloc_v2(&big, 5 << 20));
 	copies(a, b, big);
+	pinned(big);
 	if (!noted("cuModuleLoadData", load(&m), NULL)) {
 		launches(m, a, b);
 		graphs(m, b);

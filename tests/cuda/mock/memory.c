@@ -268,6 +268,20 @@ void *mock_memory(CUdeviceptr at, size_t bytes, size_t *piece)
 	return p;
 }
 
+/* NVIDIA's driver: memory of the host is of one registration, or of none. */
+int mock_one_kind(const void *p, size_t bytes)
+{
+	uint64_t at = (uintptr_t)p;
+	int ok = 1;
+
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < most && ok; i++)
+		if (registered[i].size && at < registered[i].at + registered[i].size && registered[i].at < at + bytes)
+			ok = registered[i].at <= at && at + bytes <= registered[i].at + registered[i].size;
+	pthread_mutex_unlock(&lock);
+	return ok;
+}
+
 EXPORT CUresult cuMemHostAlloc(void **ptr, size_t bytes, unsigned flags)
 {
 	(void)flags;

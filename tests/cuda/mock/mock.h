@@ -81,6 +81,7 @@ void mock_open(void);
 
 /* memory.c: what lies at an address of the device or of registered memory, and how much of it in one piece; NULL: nobody's */
 void *mock_memory(CUdeviceptr at, size_t bytes, size_t *piece);
+int mock_one_kind(const void *p, size_t bytes);
 CUdeviceptr mock_own(size_t bytes);
 void mock_disown(CUdeviceptr at);
 

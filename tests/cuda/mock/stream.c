@@ -493,6 +493,8 @@ static CUresult transfer(enum kind kind, CUdeviceptr dst, CUdeviceptr src, void 
 
 	if ((kind != COPY_OUT && !known(dst, bytes)) || (kind != COPY_IN && !known(src, bytes)))
 		return CUDA_ERROR_INVALID_VALUE;
+	if (kind != COPY && !mock_one_kind(host, bytes))
+		return CUDA_ERROR_INVALID_VALUE;
 	i = item_new(kind);
 	i->dst = dst;
 	i->src = src;

@@ -120,6 +120,10 @@ struct cuda_phys {
 	CUmemGenericAllocationHandle h;
 };
 
+struct cuda_window {
+	uint64_t at, bytes;
+};
+
 struct engine {
 	struct engine_env env;
 	CUcontext ctx;
@@ -127,6 +131,8 @@ struct engine {
 	uint64_t device_base;           /* of the client's span for this device, VGPU_DEVICE_SPAN */
 	CUstream copies;                /* of copies and fills: no kernel of the client's is in it */
 	uint32_t unregistered;          /* parts of the window that the driver has not taken, ever */
+	struct cuda_window *windows;    /* those that it has, by address */
+	uint32_t nwindows;
 	uint32_t died;                  /* sticky status, once the driver said so */
 	struct cuda_stream stream[CUDA_STREAMS];
 	int least, greatest;            /* the driver's priorities */

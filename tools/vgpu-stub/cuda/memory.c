@@ -269,18 +269,54 @@ static uint32_t finish(struct engine *e, CUresult r)
 	return r == CUDA_ERROR_INVALID_VALUE ? (uint32_t)VGPU_ST_ILLEGAL_ADDRESS : cuda_failed(e, r);
 }
 
+/*
+ * How many bytes of the host from p on are of one kind: a part of the window that the driver has pinned, or memory that it reads page
+ * by page. A copy across two registrations NVIDIA's driver refuses (INVALID_VALUE, 580).
+ */
+static size_t one_kind(const struct engine *e, const void *p, size_t bytes, int *pinned)
+{
+	uint64_t at = (uintptr_t)p;
+
+	*pinned = 0;
+	for (uint32_t i = 0; i < e->nwindows; i++) {
+		const struct cuda_window *w = &e->windows[i];
+
+		if (w->at + w->bytes <= at)
+			continue;
+		*pinned = w->at <= at;
+		if (*pinned)
+			return bytes < w->at + w->bytes - at ? bytes : w->at + w->bytes - at;
+		return bytes < w->at - at ? bytes : w->at - at;
+	}
+	return bytes;
+}
+
+/* Between the device, at real, and the host. */
+static CUresult give_pieces(const struct engine *e, uint64_t real, void *host, size_t bytes, int to, CUstream stream)
+{
+	CUresult r = CUDA_SUCCESS;
+	int pinned;
+
+	for (size_t n; bytes && !r; bytes -= n, real += n, host = (char *)host + n) {
+		n = one_kind(e, host, bytes, &pinned);
+		if (!pinned && !there(host, n, !to))
+			return CUDA_ERROR_INVALID_VALUE;
+		r = to ? cu.cuMemcpyHtoDAsync_v2(real, host, n, stream) : cu.cuMemcpyDtoHAsync_v2(host, real, n, stream);
+	}
+	return r;
+}
+
 /* OK: given to the stream, or refused. An address that the driver refuses is nobody's memory. */
 static CUresult give_copy(struct engine *e, void *dst, const void *src, size_t bytes, CUstream stream)
 {
 	int to = on_device(e, dst), from = on_device(e, src);
 	uint64_t real_dst, real_src;
 
-	if (!cuda_real(e, (uintptr_t)dst, bytes, &real_dst) || !cuda_real(e, (uintptr_t)src, bytes, &real_src) ||
-	    (!to && !there(dst, bytes, 1)) || (!from && !there(src, bytes, 0)))
+	if (!cuda_real(e, (uintptr_t)dst, bytes, &real_dst) || !cuda_real(e, (uintptr_t)src, bytes, &real_src))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (to && from)
 		return cu.cuMemcpyDtoDAsync_v2(real_dst, real_src, bytes, stream);
-	return to ? cu.cuMemcpyHtoDAsync_v2(real_dst, src, bytes, stream) : cu.cuMemcpyDtoHAsync_v2(dst, real_src, bytes, stream);
+	return to ? give_pieces(e, real_dst, (void *)(uintptr_t)src, bytes, 1, stream) : give_pieces(e, real_src, dst, bytes, 0, stream);
 }
 
 static CUresult give_fill(struct engine *e, void *dst, uint32_t value, unsigned elem_bytes, size_t count, CUstream stream)
@@ -345,6 +381,34 @@ uint32_t cuda_fill(struct engine *e, void *dst, uint32_t value, unsigned elem_by
 	return VGPU_ST_OK;
 }
 
+static int window_add(struct engine *e, uint64_t at, uint64_t bytes)
+{
+	struct cuda_window *w = realloc(e->windows, (e->nwindows + 1) * sizeof(*w));
+	uint32_t i = e->nwindows;
+
+	if (!w)
+		return -1;
+	for (e->windows = w; i && w[i - 1].at > at; i--)
+		w[i] = w[i - 1];
+	w[i] = (struct cuda_window){ at, bytes };
+	e->nwindows++;
+	return 0;
+}
+
+/* Is it one that the driver has? */
+static int window_remove(struct engine *e, uint64_t at)
+{
+	uint32_t i = 0;
+
+	while (i < e->nwindows && e->windows[i].at != at)
+		i++;
+	if (i == e->nwindows)
+		return 0;
+	e->nwindows--;
+	memmove(&e->windows[i], &e->windows[i + 1], (e->nwindows - i) * sizeof(*e->windows));
+	return 1;
+}
+
 /* A driver that cannot register it still copies from it and to it; kernels that touch it fault. */
 void cuda_note(struct engine *e, uint64_t addr, uint64_t bytes, int alive)
 {
@@ -354,7 +418,8 @@ void cuda_note(struct engine *e, uint64_t addr, uint64_t bytes, int alive)
 	if (alive != ENGINE_WINDOW && addr - e->env.span_base >= VGPU_WINDOW_SPAN)
 		return;
 	if (!alive) {
-		cuda_failed(e, cu.cuMemHostUnregister((void *)(uintptr_t)addr));
+		if (window_remove(e, addr))
+			cuda_failed(e, cu.cuMemHostUnregister((void *)(uintptr_t)addr));
 		return;
 	}
 	r = cu.cuMemHostRegister_v2((void *)(uintptr_t)addr, bytes, CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE);
@@ -364,7 +429,8 @@ void cuda_note(struct engine *e, uint64_t addr, uint64_t bytes, int alive)
 		return;
 	r = cu.cuMemHostGetDevicePointer_v2(&seen, (void *)(uintptr_t)addr, 0);
 	cuda_failed(e, r);
-	e->unregistered += r || seen != addr;
-	if (r || seen != addr)
-		cuda_failed(e, cu.cuMemHostUnregister((void *)(uintptr_t)addr));
+	if (!r && seen == addr && !window_add(e, addr, bytes))
+		return;
+	e->unregistered++;
+	cuda_failed(e, cu.cuMemHostUnregister((void *)(uintptr_t)addr));
 }

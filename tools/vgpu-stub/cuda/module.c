@@ -166,6 +166,27 @@ static void scan_ptx(struct names *n, const char *s, const char *end)
 	}
 }
 
+/*
+ * Of what kind a symbol of this section is: a variable, or 0 for one that shared or local memory has, or the driver (.nv.reservedSmem.offset0,
+ * which no section has).
+ */
+static int section_kind(const uint8_t *p, size_t bytes, const Elf64_Ehdr *h, unsigned section)
+{
+	static const char global[] = ".nv.global", constant[] = ".nv.constant";
+	char name[sizeof(constant)] = "";
+	Elf64_Shdr s, strings;
+
+	if (section == SHN_UNDEF || section >= h->e_shnum || h->e_shstrndx >= h->e_shnum)
+		return 0;
+	memcpy(&s, p + h->e_shoff + section * sizeof(s), sizeof(s));
+	memcpy(&strings, p + h->e_shoff + h->e_shstrndx * sizeof(s), sizeof(s));
+	if (strings.sh_offset > bytes || strings.sh_size > bytes - strings.sh_offset || s.sh_name >= strings.sh_size)
+		return 0;
+	strncpy(name, (const char *)p + strings.sh_offset + s.sh_name,
+		strings.sh_size - s.sh_name < sizeof(name) - 1 ? strings.sh_size - s.sh_name : sizeof(name) - 1);
+	return !strncmp(name, global, sizeof(global) - 1) ? ENGINE_SYM_GLOBAL : !strncmp(name, constant, sizeof(constant) - 1) ? ENGINE_SYM_CONST : 0;
+}
+
 /* Symbols of a cubin. Nothing outside the image is read. */
 static void scan_elf(struct names *n, const uint8_t *p, size_t bytes)
 {
@@ -187,13 +208,15 @@ static void scan_elf(struct names *n, const uint8_t *p, size_t bytes)
 			continue;
 		for (size_t k = 0; k < s.sh_size / sizeof(y); k++) {
 			const char *name;
+			int kind;
 
 			memcpy(&y, p + s.sh_offset + k * sizeof(y), sizeof(y));
 			if (ELF64_ST_TYPE(y.st_info) != STT_OBJECT || y.st_name >= strings.sh_size)
 				continue;
 			name = (const char *)p + strings.sh_offset + y.st_name;
-			if (memchr(name, 0, strings.sh_size - y.st_name))
-				variable(n, name, ENGINE_SYM_GLOBAL);
+			kind = section_kind(p, bytes, &h, y.st_shndx);
+			if (kind && memchr(name, 0, strings.sh_size - y.st_name))
+				variable(n, name, kind);
 		}
 	}
 }
