@@ -133,7 +133,7 @@ static void shapes(CUstream s, CUdeviceptr d)
 
 			/* twice: the second launch may know the block of the first */
 			for (int twice = 0; twice < 2; twice++) {
-				CK(cuMemsetD8(d, 0xee, sizeof got));
+				CK(cuMemsetD8Async(d, 0xee, sizeof got, s));
 				CK(cuLaunchKernel(f, k[0], k[1], k[2], k[3], k[4], k[5], k[6], s, args, NULL));
 				CK(cuStreamSynchronize(s));
 				CK(cuMemcpyDtoH(got, d, sizeof got));

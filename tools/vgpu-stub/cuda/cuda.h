@@ -8,6 +8,7 @@
  *   module.c   modules, their functions
  *   variables.c  their variables, which the driver has elsewhere
  *   launch.c   launches
+ *   tensormap.c  tensor maps among their parameters
  *   gemm.c     matrix products
  *   cublas.c   those that the host's cuBLAS computes
  *   print.c    what kernels print
@@ -37,6 +38,7 @@
 	X(cuCtxCreate_v2) X(cuCtxSetCurrent) X(cuCtxSetLimit) \
 	X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions) X(cuModuleGetGlobal_v2) X(cuModuleGetFunction) \
 	X(cuFuncGetName) X(cuFuncGetParamInfo) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuOccupancyMaxPotentialClusterSize) X(cuLaunchKernel) X(cuLaunchCooperativeKernel) X(cuLaunchKernelEx) X(cuLaunchHostFunc) \
+	X(cuTensorMapEncodeTiled) X(cuTensorMapEncodeIm2col) \
 	X(cuPointerGetAttribute) X(cuCtxGetStreamPriorityRange) X(cuStreamCreate) X(cuStreamCreateWithPriority) X(cuStreamQuery) X(cuStreamSynchronize) \
 	X(cuMemcpyHtoDAsync_v2) X(cuMemcpyDtoHAsync_v2) X(cuMemcpyDtoDAsync_v2) X(cuMemsetD8Async) X(cuMemsetD16Async) X(cuMemsetD32Async) \
 	X(cuStreamWriteValue64_v2) X(cuMemHostAlloc) \
@@ -179,6 +181,9 @@ const void *cuda_real_params(const struct engine *e, const void *params, uint32_
 
 /* launch.c */
 uint32_t cuda_launch(struct engine *e, const struct engine_launch *l);
+
+/* tensormap.c. Parameters with the driver's maps in place of ours: as they are, or changed in room. */
+CUresult cuda_tensormaps(const struct engine *e, const void **params, uint32_t bytes, uint8_t *room);
 
 /* gemm.c */
 uint32_t cuda_gemm(struct engine *e, uint32_t op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, uint64_t cookie);

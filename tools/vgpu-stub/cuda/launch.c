@@ -49,9 +49,14 @@ static CUresult start(struct engine *e, struct cuda_func *f, const struct engine
 {
 	size_t bytes = l->param_bytes;
 	uint8_t room[VGPU_MAX_LARGE_BYTES];
-	char *params = (char *)(uintptr_t)cuda_real_params(e, l->params, l->param_bytes, room);
+	const void *real = cuda_real_params(e, l->params, l->param_bytes, room);
+	CUresult r = cuda_tensormaps(e, &real, l->param_bytes, room);
+	char *params = (char *)(uintptr_t)real;
 	void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, params, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END };
 	void *each[ENGINE_MAX_PARAMS + 1];
+
+	if (r)
+		return r;
 
 	if (l->cluster[0])
 		return start_cluster(f, l, stream, bytes ? extra : NULL);
