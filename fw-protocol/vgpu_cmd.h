@@ -292,8 +292,9 @@ enum {
 #define VGPU_DEV_FEATURE_PRIORITY 4u    /* it heeds VGPU_CMD_PRIORITY */
 #define VGPU_DEV_FEATURE_CLUSTERS 8u    /* of several blocks */
 #define VGPU_DEV_FEATURE_LARGE 16u      /* it knows LAUNCH_LARGE */
-#define VGPU_DEV_FEATURE_RUNS 32u       /* it heeds VGPU_CMD_RUN, and is quicker for it */
-#define VGPU_DEV_FEATURE_CUBIN 64u      /* it takes the machine code of NVIDIA's GPUs as well */
+#define VGPU_DEV_FEATURE_CUBIN 32u      /* it takes the machine code of NVIDIA's GPUs as well */
+#define VGPU_DEV_FEATURE_TENSORMAPS 64u /* it knows vgpu_tensormap.h's; of engine cpu this is known without */
+#define VGPU_DEV_FEATURE_RUNS 128u      /* it heeds VGPU_CMD_RUN, and is quicker for it */
 
 /* Of MODULE_COMMIT: every body is read now and the first error is the module's, instead of when a kernel is first used. */
 #define VGPU_MODULE_EAGER 1u

@@ -2,7 +2,7 @@
 /*
  * What a CUtensorMap is on VGPU-STUB's cpu engine: 128 bytes that libcuda-lite fills (driver/tensormap.c), programs copy as they like, kernels
  * change field by field (tensormap.replace, beginning from zeros) and the engine reads at each copy (cpu/tmap.c). Nothing in it is taken for
- * granted there. Semantics: PTX ISA 5.5, "Tensors"; CUDA Driver API, "Tensor Map Object Management".
+ * granted there. Engine cuda makes the driver's own of one that it finds among a kernel's parameters (cuda/tensormap.c). Semantics: PTX ISA 5.5, "Tensors"; CUDA Driver API, "Tensor Map Object Management".
  *
  * Element (i0, i1, …) lies at base + i0 * its size + i1 * stride[0] + i2 * stride[1] + …
  */
@@ -26,11 +26,12 @@ struct vgpu_tensormap {
 	uint32_t box[5];                /* elements that a tile spans */
 	uint32_t step[5];               /* distance of those that it takes */
 	uint8_t type, rank, mode, interleave;  /* rank: one less; interleave: 0, there is no other yet */
-	uint8_t swizzle, atom, fill, reserved; /* atom: of swizzling, 0: 16 bytes; fill: what is outside, 0: zeros, 1: NaNs */
+	uint8_t swizzle, atom, fill, promotion; /* atom: of swizzling, 0: 16 bytes; fill: what is outside, 0: zeros, 1: NaNs; promotion: to the L2 cache, a hint */
 	/* im2col: corners of the box of pixels, distances from those of the tensor; channels and pixels that a copy takes */
 	int16_t lower[3], upper[3];
 	uint16_t channels, pixels;
-	uint8_t rest[4];
+	uint32_t magic;                 /* VGPU_TENSORMAP_MAGIC of one that the host made: a map of NVIDIA's has other things there, and is taken for none */
 };
+#define VGPU_TENSORMAP_MAGIC 0x70614d54u        /* "TMap" */
 
 #endif

@@ -55,6 +55,8 @@ void vg_printf_drain(struct vg_ctx *c)
 	if (VG_LIKELY(head == tail))
 		return;
 	vg_lock(&c->print_lock);
+	/* Another thread may have printed that, and more: what was read before is old, and written back it would move the tail backwards. */
+	head = vgpu_load_acquire64(&c->head->printf_head);
 	tail = vgpu_load_relaxed64(&c->head->printf_tail);
 	/* A position that makes no sense is not followed: at most one ring's worth is printed. */
 	if (head - tail > VGPU_CTX_PRINTF_BYTES)

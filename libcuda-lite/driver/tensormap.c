@@ -81,7 +81,7 @@ static CUresult begin(struct vgpu_tensormap *t, const CUtensorMap *map, const st
 		return CUDA_ERROR_INVALID_VALUE;
 	if (c->swizzle && inner * element_bytes(c->type) > 16u << c->swizzle)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (strncmp(vg.info[0].engine, "cpu", 3))
+	if (strncmp(vg.info[0].engine, "cpu", 3) && !(vg.info[0].features & VGPU_DEV_FEATURE_TENSORMAPS))
 		return vg_unsupported("a tensor map on this device's engine");
 	/* "only supported on devices of compute capability 9.0 or higher" */
 	if (vg.info[0].cc_major < 9)
@@ -98,6 +98,8 @@ static CUresult begin(struct vgpu_tensormap *t, const CUtensorMap *map, const st
 	t->type = device_type(c->type);
 	t->swizzle = (uint8_t)c->swizzle;
 	t->fill = (uint8_t)c->fill;
+	t->promotion = (uint8_t)c->promotion;
+	t->magic = VGPU_TENSORMAP_MAGIC;
 	return CUDA_SUCCESS;
 }
 

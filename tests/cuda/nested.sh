@@ -72,7 +72,7 @@ say $? "identity of the driver's device"
 
 # Programs whose kernels reach into pinned memory are not among them: our driver does not register the window, which is a
 # shared mapping (cuMemHostRegister).
-[ $# -gt 0 ] || set -- driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,globals,hostfn,hostreg:copies,cluster,ipc,vmm,pool,contexts,fault,graph,graph_errors,printf,launches,promises} \
+[ $# -gt 0 ] || set -- driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,globals,hostfn,hostreg:copies,cluster,tensormap,ipc,vmm,pool,contexts,fault,graph,graph_errors,printf,launches,promises} \
 	static/vecadd static-musl/reduce rt12/rt_vecadd rt12/rt_reduce rt12/rt_graph rt12/rt_hist rt12/rt_symbols rt13/rt_scan c12/byhand blas12/blas
 for p; do
 	args=''

@@ -64,7 +64,7 @@ static void parameters(CUstream s, const char *layout, CUdeviceptr d, uint8_t *g
 	args[0] = &out;
 	for (unsigned i = 0; i < count; i++)
 		args[i + 1] = value[i];
-	CK(cuMemsetD8(d, 0, (size_t)ROUNDS * STRIDE));
+	CK(cuMemsetD8Async(d, 0, (size_t)ROUNDS * STRIDE, s));
 	for (unsigned r = 0; r < ROUNDS; r++) {
 		out = d + (uint64_t)r * STRIDE;
 		for (unsigned i = 0; i < count; i++)

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Device printf: the text reaches this process's stdout at a synchronisation, complete and formatted. */
+#include <pthread.h>
+
 #include "drv.h"
 
 E2E_PTX(misc);
 
+static void *waits(void *ctx)
+{
+	CK(cuCtxSetCurrent(ctx));
+	CK(cuCtxSynchronize());
+	return NULL;
+}
+
 int main(void)
 {
+	pthread_t t[4];
 	static char text[4096];
 	CUcontext ctx = drv_start("printf");
 	CUfunction f = drv_kernel(drv_module(ptx_misc), "say");
@@ -52,7 +62,12 @@ int main(void)
 	for (CUresult r = CUDA_ERROR_NOT_READY; r == CUDA_ERROR_NOT_READY;)
 		r = cuStreamQuery(NULL);
 	LAUNCH(f, 4000, 32, 0, NULL, &base);
+	/* whoever waits prints what has come: several at once print nothing twice */
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, waits, ctx);
 	CK(cuCtxSynchronize());
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
 	fflush(stdout);
 	dup2(keep, 1);
 	base = 0;

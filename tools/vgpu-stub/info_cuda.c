@@ -76,7 +76,7 @@ int info_cuda(struct vgpu_device_info *info, const struct stub_config *c)
 	/* Ours: what the contract says, and not the silicon. */
 	info->pci_vendor = own.pci_vendor;
 	info->pci_device = own.pci_device;
-	info->features = own.features | VGPU_DEV_FEATURE_CUBIN | VGPU_DEV_FEATURE_RUNS;
+	info->features = own.features | VGPU_DEV_FEATURE_CUBIN | VGPU_DEV_FEATURE_TENSORMAPS | VGPU_DEV_FEATURE_RUNS;
 	info->max_contexts = own.max_contexts;
 	info->cores = own.cores;
 	if (c->memory_set && c->memory_bytes < info->memory_bytes)

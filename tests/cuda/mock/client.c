@@ -18,6 +18,7 @@ static const char ptx[] =
 	".visible .entry mock_set(.param .u64 p, .param .u32 value, .param .u32 n) { ret; }\n"
 	".visible .entry mock_add(.param .u64 dst, .param .u64 a, .param .u64 b, .param .u32 n) { ret; }\n"
 	".visible .entry mock_wait(.param .u64 p) { ret; }\n"
+	".visible .entry mock_map(.param .align 64 .b8 map[128], .param .u64 p) { ret; }\n"
 	".visible .entry mock_priority(.param .u64 p) { ret; }\n"
 	".visible .entry mock_fault() { ret; }\n"
 	".visible .entry mock_trap() { ret; }\n"
@@ -229,6 +230,27 @@ static void priorities(CUmodule m, CUdeviceptr a)
 	CALL(cuStreamDestroy_v2(s));
 }
 
+/* Our words for a tensor become the driver's on their way to a kernel. */
+static void tensor_map(CUmodule m, CUdeviceptr a)
+{
+	const cuuint64_t dims[] = { 64, 8 }, strides[] = { 128 };
+	const cuuint32_t box[] = { 16, 4 }, steps[] = { 1, 1 };
+	_Alignas(64) CUtensorMap map;
+	CUresult before = report->first;
+	CUfunction f = NULL;
+	void *args[] = { &map, &a };
+	int known;
+
+	if (CALL(cuModuleGetFunction(&f, m, "mock_map")) || !a ||
+	    noted("cuTensorMapEncodeTiled", cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, (void *)(uintptr_t)a, dims, strides, box, steps,
+			CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_32B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+			CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE), NULL))
+		return;
+	known = !noted("launch with a tensor map", cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, args, NULL), NULL);
+	if (!CALL(cuCtxSynchronize()) && report->first == before)
+		look("a kernel's tensor map", a, 1, 1, known);
+}
+
 /* A variable, which the driver has at an address of its own: written and read by name, and by a kernel that is told where it is. */
 static void variables(CUmodule m, CUdeviceptr a)
 {
@@ -374,6 +396,7 @@ void round_of_calls(void)
 	if (!noted("cuModuleLoadData", load(&m), NULL)) {
 		launches(m, a, b);
 		graphs(m, b);
+		tensor_map(m, a);
 		priorities(m, a);
 		variables(m, a);
 		long_one(m);

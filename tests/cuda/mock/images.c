@@ -24,26 +24,33 @@ static const char managed[] =
 	".visible .global .attribute(.managed) .align 4 .b8 mock_managed[64];\n"
 	".visible .entry mock_set(.param .u64 p, .param .u32 value, .param .u32 n) { ret; }\n";
 
-/* Machine code of nobody's: one function, one variable, in an ELF file for NVIDIA's machine. */
+/*
+ * Machine code of nobody's: one function, one variable, in an ELF file for NVIDIA's machine. As ptxas does it names what is no variable, too:
+ * an array in shared memory, and the driver's own.
+ */
 static size_t cubin(uint8_t *to, const char *variable)
 {
-	char names[32] = "\0mock_set";
+	char names[128] = "\0mock_set\0.nv.global\0.nv.shared.mock_set\0mock_shared\0.nv.reservedSmem.offset0";
 	const Elf64_Sym syms[] = {
 		{ 0 },
+		{ .st_name = 53, .st_info = ELF64_ST_INFO(STB_WEAK, STT_OBJECT), .st_size = 4 },
+		{ .st_name = 41, .st_info = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT), .st_shndx = 4, .st_size = 16 },
 		{ .st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1 },
-		{ .st_name = 10, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), .st_shndx = 2, .st_size = 64 },
+		{ .st_name = 100, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), .st_shndx = 3, .st_size = 64 },
 	};
-	const uint64_t at_names = sizeof(Elf64_Ehdr), at_syms = at_names + 32, at_sections = at_syms + sizeof(syms);
+	const uint64_t at_names = sizeof(Elf64_Ehdr), at_syms = at_names + sizeof(names), at_sections = at_syms + sizeof(syms);
 	const Elf64_Shdr sections[] = {
 		{ 0 },
 		{ .sh_type = SHT_STRTAB, .sh_offset = at_names, .sh_size = sizeof(names) },
-		{ .sh_type = SHT_SYMTAB, .sh_offset = at_syms, .sh_size = sizeof(syms), .sh_link = 1, .sh_entsize = sizeof(syms[0]), .sh_info = 1 },
+		{ .sh_type = SHT_SYMTAB, .sh_offset = at_syms, .sh_size = sizeof(syms), .sh_link = 1, .sh_entsize = sizeof(syms[0]), .sh_info = 3 },
+		{ .sh_name = 10, .sh_type = SHT_NOBITS, .sh_size = 64 },
+		{ .sh_name = 21, .sh_type = SHT_NOBITS, .sh_size = 16 },
 	};
 	Elf64_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_EXEC, .e_machine = VGPU_CUBIN_MACHINE,
-			 .e_version = EV_CURRENT, .e_shoff = at_sections, .e_ehsize = sizeof(h), .e_shentsize = sizeof(sections[0]), .e_shnum = 3,
+			 .e_version = EV_CURRENT, .e_shoff = at_sections, .e_ehsize = sizeof(h), .e_shentsize = sizeof(sections[0]), .e_shnum = 5,
 			 .e_shstrndx = 1 };
 
-	strcpy(names + 10, variable);
+	strcpy(names + 100, variable);
 	memcpy(to, &h, sizeof(h));
 	memcpy(to + at_names, names, sizeof(names));
 	memcpy(to + at_syms, syms, sizeof(syms));

@@ -86,6 +86,7 @@ CUdeviceptr mock_own(size_t bytes);
 void mock_disown(CUdeviceptr at);
 
 /* module.c */
+#define MOCK_MAP 0x6d61702d6b636f6dull   /* a tensor map begins with this, by its address */
 int mock_managed(CUdeviceptr at);
 struct mock_function {
 	char name[64];

@@ -5,7 +5,7 @@
  *
  * Kernels: vgpu_first, mock_nothing: nothing; mock_set(p, value, n): n words; mock_add(dst, a, b, n): words;
  * product_f32_4 and solve_any, of the engine's own: in F32;
- * mock_priority(p): its stream's, less than nothing; mock_wait(p): until *p is not 0, the program's memory; mock_fault: an illegal address; mock_trap: a trap; mock_endless.
+ * mock_map(map, p): is it the driver's tensor map of p? mock_priority(p): its stream's, less than nothing; mock_wait(p): until *p is not 0, the program's memory; mock_fault: an illegal address; mock_trap: a trap; mock_endless.
  */
 #include "mock.h"
 
@@ -130,6 +130,15 @@ static int kernel(const struct item *i)
 		if (!(d = wordp(at)))
 			goto illegal;
 		*d = (uint32_t)-i->priority;
+		return 1;
+	}
+	if (!strcmp(i->name, "mock_map")) {
+		struct { uint64_t map[16], at; } m;
+
+		memcpy(&m, i->params, sizeof(m));
+		if (!(d = wordp(m.at)))
+			goto illegal;
+		*d = (m.map[0] ^ m.at) == MOCK_MAP;
 		return 1;
 	}
 	if (!strcmp(i->name, "mock_add")) {

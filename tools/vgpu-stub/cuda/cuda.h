@@ -9,6 +9,7 @@
  *   variables.c  their variables, which the driver has elsewhere
  *   launch.c   launches
  *   run.c      launches that come again together: graphs of the driver
+ *   tensormap.c  tensor maps among their parameters
  *   gemm.c     matrix products
  *   cublas.c   those that the host's cuBLAS computes
  *   print.c    what kernels print
@@ -38,6 +39,7 @@
 	X(cuCtxCreate_v2) X(cuCtxSetCurrent) X(cuCtxSetLimit) \
 	X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions) X(cuModuleGetGlobal_v2) X(cuModuleGetFunction) \
 	X(cuFuncLoad) X(cuFuncGetName) X(cuFuncGetParamInfo) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuOccupancyMaxPotentialClusterSize) X(cuLaunchKernel) X(cuLaunchCooperativeKernel) X(cuLaunchKernelEx) X(cuLaunchHostFunc) \
+	X(cuTensorMapEncodeTiled) X(cuTensorMapEncodeIm2col) \
 	X(cuPointerGetAttribute) X(cuCtxGetStreamPriorityRange) X(cuStreamCreate) X(cuStreamCreateWithPriority) X(cuStreamQuery) X(cuStreamSynchronize) \
 	X(cuMemcpyHtoDAsync_v2) X(cuMemcpyDtoHAsync_v2) X(cuMemcpyDtoDAsync_v2) X(cuMemsetD8Async) X(cuMemsetD16Async) X(cuMemsetD32Async) \
 	X(cuStreamWriteValue64_v2) X(cuMemHostAlloc) \
@@ -206,6 +208,9 @@ int cuda_run_open(const struct cuda_stream *s);
 int cuda_run_stale(const struct cuda_stream *s);
 void cuda_run_flush(struct engine *e, struct cuda_stream *s);   /* before anything else is given to the stream */
 void cuda_run_forget(struct engine *e, const struct cuda_module *m);
+
+/* tensormap.c. Parameters with the driver's maps in place of ours: as they are, or changed in room. */
+CUresult cuda_tensormaps(const struct engine *e, const void **params, uint32_t bytes, uint8_t *room);
 
 /* gemm.c */
 uint32_t cuda_gemm(struct engine *e, uint32_t op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, uint64_t cookie);

@@ -92,6 +92,9 @@ uint32_t cuda_launch(struct engine *e, const struct engine_launch *l)
 	if (r)
 		return cuda_launch_status(e, r);
 	params = cuda_real_params(e, l->params, l->param_bytes, room);
+	r = cuda_tensormaps(e, &params, l->param_bytes, room);
+	if (r)
+		return cuda_launch_status(e, r);
 	if (cuda_run_add(e, s, f, l, params)) {
 		cuda_run_flush(e, s);
 		r = start(f, l, (char *)(uintptr_t)params, s->stream);
