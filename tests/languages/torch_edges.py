@@ -107,7 +107,7 @@ def scattered():
              "slice_scatter": lambda x: torch.slice_scatter(x, x[:2], 0, 2, 4), "nearest": lambda x: F.interpolate(x, size=(3,), mode="nearest"),
              "linear": lambda x: F.interpolate(x, size=(9,), mode="linear"), "rfftn": lambda x: torch.view_as_real(torch.fft.rfftn(x)), "median": lambda x: (x if x.is_cuda else x.contiguous()).median(0)[0],
              "var_mean": lambda x: torch.var_mean(x, 1), "std": torch.std, "repeats": lambda x: x.repeat_interleave((x[:, 0, 0] * 0 + 2).long(), 0),
-             "index": lambda x: x[(x[:, 0, 0] > 0)], "sort": lambda x: x.sort(1, stable=True)[0], "cumsum": lambda x: x.cumsum(1), "roll": lambda x: x.roll(2, 1),
+             "index": lambda x: x[(x[:, 0, 0] > 0)], "sort": lambda x: x.sort(dim=1, stable=True)[0], "cumsum": lambda x: x.cumsum(1), "roll": lambda x: x.roll(2, 1),
              "pad": lambda x: F.pad(x, (1, 2)), "triu": torch.triu, "unfold": lambda x: torch.ops.aten.unfold_backward(x, [4, 10], 1, 6, 1)}
     for name, f in forms.items():
         verdict(f"scattered/{name}", [f"{w}: {why}" for w, way in ways.items() if (why := asked(f, way(a)))])
