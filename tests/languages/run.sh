@@ -157,6 +157,7 @@ for name in $name; do
 	cupy)
 		# its CUB and thrust kernels are for 10.0 at least
 		program "$name" 10.0 "$here/cupy_ops.py"
+		program "$name-low" 8.0 "$here/cupy_low.py"
 		;;
 	clangcupy)
 		program "$name" 10.0 "$here/cupy_ops.py"
