@@ -99,6 +99,25 @@ def specials():
     verdict("specials/first of many", list(filter(None, (asked(lambda x: (x.max(), x.argmax(), x.argmin(), x.flip(0).argmax()), big),))))
 
 
+def drawn():
+    """Bounds and seeds of random numbers, and orders in which zeros are equal."""
+    g = torch.Generator(device="cuda")
+    for name, f in {"normal_": lambda: torch.empty(50, device="cuda").normal_(generator=g), "randn": lambda: torch.randn(50, device="cuda", generator=g),
+                    "rand": lambda: torch.rand(50, device="cuda", generator=g), "bernoulli_": lambda: torch.empty(50, device="cuda").bernoulli_(0.5, generator=g)}.items():
+        g.manual_seed(3)
+        first, second = f().tolist(), f().tolist()
+        g.manual_seed(3)
+        verdict(f"drawn/{name}", ["its generator is not asked"] if f().tolist() != first or first == second else [])
+    for kind in (torch.float16, torch.bfloat16, torch.float32):
+        x, y = torch.rand(100003, device="cuda", dtype=kind).cpu(), torch.empty(100003, device="cuda", dtype=kind).uniform_(-3, 5).cpu()
+        verdict(f"drawn/below {kind}", [f"{x.max()} {y.max()}"] if not (x < 1).all() or not (y < 5).all() or (y < -3).any() else [])
+    x = torch.tensor([3.0, nan, inf, -0.0, 0.0, -inf, -0.0, 5.0, -torch.tensor(nan), 0.0])
+    verdict("drawn/sort", list(filter(None, (asked(lambda t, d=d: tuple(t.sort(stable=True, descending=d)), x) for d in (False, True)))))
+    one = torch.ones(3, 1, device="cuda", dtype=torch.int64)
+    one.sort(dim=1)[0].zero_()
+    verdict("drawn/sort of one", [] if one.sum() == 3 else ["writes to what was sorted"])
+
+
 def scattered():
     a = torch.randn(4, 5, 6)
     ways = {"transposed": lambda t: t.transpose(0, -1).contiguous().transpose(0, -1), "every second": lambda t: t.repeat_interleave(2, -1)[..., ::2],
@@ -142,6 +161,6 @@ def outside():
 
 
 torch.manual_seed(0)
-for part in (numbers, specials, scattered, nested, outside):
+for part in (numbers, specials, drawn, scattered, nested, outside):
     part()
 sys.exit(bad)

@@ -249,7 +249,8 @@ def or_host(name, f):
             args = (args[0].long(), *args[1:])
         foreign = name in FLOATS_ONLY and not any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in args) or \
             name == "copy_" and _overlap(*args[:2]) or packet in BYTES and args[0].dtype == torch.uint8 or \
-            packet in STEPS and keywords.get("dtype") in STEPS[packet] or vgpu_right.out_of_range(args, keywords)
+            packet in STEPS and keywords.get("dtype") in STEPS[packet] or vgpu_right.out_of_range(args, keywords) or \
+            keywords.get("generator") is not None       # FlagGems' own goes on, whatever generator is asked
         if not foreign and not getattr(inside, "itself", False) and not _strange(args):
             inside.itself = True
             try:

@@ -4,6 +4,7 @@
 Called by vgpu_rest.py around each operator of FlagGems', and by sitecustomize.py for those that are made anew here: bounds and extremes by
 which NaN is seen, as torch has it. All of it was found by torch's own samples (tests/languages/torch_samples.py) in many forms of arguments.
 """
+import functools
 import math
 import torch
 import triton
@@ -396,6 +397,33 @@ def log_softmax(x, dim, half_to_float=False):
     return result.movedim(-1, dim).contiguous()
 
 
+def sort_by(f):
+    """By bits -0 comes before 0, and NaN of a sign before all; to torch zeros are equal, and NaN is the last."""
+    def sort(x, *order, **keywords):
+        if not x.is_floating_point():
+            values, places = f(x, *order, **keywords)
+            return values.clone() if values is x else values, places
+        dim = keywords.get("dim", order[-2] if len(order) > 1 else order[0] if order and not isinstance(order[0], bool) else -1)
+        places = f(torch.where(x != x, math.nan, x + 0), *order, **keywords)[1]
+        return (x.gather(dim, places) if x.dim() else x.clone()), places
+    return sort
+
+
+def below_by(f):
+    """Numbers up to 1, without it: halves just below it are rounded to it."""
+    def rand(*args, **keywords):
+        x = f(*args, **keywords)
+        return x.masked_fill_(x == 1, 0) if x.dtype in (torch.float16, torch.bfloat16) else x
+    return rand
+
+
+def uniform_by(f):
+    def uniform_(x, least=0, most=1, **keywords):
+        y = f(x, least, most, **keywords)
+        return y.masked_fill_(y >= most, least) if y.dtype in (torch.float16, torch.bfloat16) and most > least else y
+    return uniform_
+
+
 def power_by(f):
     """A root is torch's own operator there, which -inf and -0 tell from a power."""
     def power(x, exponent):
@@ -452,5 +480,8 @@ def operators(config, wrapped):
     """FlagGems' table of operators, as it should be; wrapped(NAME, FUNCTION) is what is registered."""
     table = {name: (f, when) for name, f, *when in config if name not in LEFT}
     table.update({name: (f, ()) for name, f in MADE.items()})
-    table["pow.Tensor_Scalar"] = (power_by(table["pow.Tensor_Scalar"][0]), ())
+    around = {"pow.Tensor_Scalar": power_by, "sort": sort_by, "sort.stable": sort_by, "rand": below_by, "rand_like": below_by, "uniform_": uniform_by}
+    for name, mended in around.items():
+        f, when = table[name]
+        table[name] = (functools.wraps(f)(mended(f)), when)
     return tuple((name, wrapped(name, f), *when) for name, (f, when) in table.items())
