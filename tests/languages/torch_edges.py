@@ -90,7 +90,8 @@ def specials():
              "argmax": (lambda x: x.argmax(1), m), "argmin": (lambda x: x.argmin(1), m), "argmin of all": (lambda x: x.argmin(), m),
              "addr": (lambda x: torch.addr(x[:1, 1:2], x[0, :1], x[0, :1], beta=0.0), m),
              "var": (lambda x: torch.var_mean(x, 1), 1000 + torch.arange(64.0).reshape(2, 32) / 32), "std": (lambda x: torch.std(x, ()), m[4:5]),
-             "logsumexp": (lambda x: torch.logsumexp(x, ()), m[2:5])}
+             "logsumexp": (lambda x: torch.logsumexp(x, ()), m[2:5]),
+             "scatter": (lambda x, i: x.scatter(0, i, x.flip(0), reduce="multiply"), v, torch.arange(10) // 2)}
     for name, (f, *tensors) in forms.items():
         verdict(f"specials/{name}", list(filter(None, (asked(f, *tensors), asked(f, *[t.half() if t.is_floating_point() and name not in ("expm1", "var") else t
                                                                                      for t in tensors]) if name in ("relu", "clamp", "maximum") else None))))
@@ -124,7 +125,8 @@ def scattered():
             "expanded": lambda t: t[:1].expand(t.shape)}
     forms = {"dot": lambda x: torch.dot(x[0, 0], x[0, 1]), "argmax": torch.argmax, "select_scatter": lambda x: torch.select_scatter(x, x[0], 0, 1),
              "slice_scatter": lambda x: torch.slice_scatter(x, x[:2], 0, 2, 4), "nearest": lambda x: F.interpolate(x, size=(3,), mode="nearest"),
-             "linear": lambda x: F.interpolate(x, size=(9,), mode="linear"), "rfftn": lambda x: torch.view_as_real(torch.fft.rfftn(x)), "median": lambda x: (x if x.is_cuda else x.contiguous()).median(0)[0],
+             "linear": lambda x: F.interpolate(x, size=(9,), mode="linear"), "rfftn": lambda x: torch.view_as_real(torch.fft.rfftn(x)),
+             "median": lambda x: (x if x.is_cuda else x.contiguous()).median(0)[0],
              "var_mean": lambda x: torch.var_mean(x, 1), "std": torch.std, "repeats": lambda x: x.repeat_interleave((x[:, 0, 0] * 0 + 2).long(), 0),
              "index": lambda x: x[(x[:, 0, 0] > 0)], "sort": lambda x: x.sort(dim=1, stable=True)[0], "cumsum": lambda x: x.cumsum(1), "roll": lambda x: x.roll(2, 1),
              "pad": lambda x: F.pad(x, (1, 2)), "triu": torch.triu, "unfold": lambda x: torch.ops.aten.unfold_backward(x, [4, 10], 1, 6, 1)}
@@ -140,7 +142,8 @@ def nested():
 
 
 # Each ends its context, so each is a process of its own.
-OUTSIDE = {"index": "e[torch.tensor([12], device='cuda')]", "index of -11": "e[torch.tensor([-11], device='cuda')]", "gather": "e.gather(0, torch.tensor([[12]], device='cuda'))",
+OUTSIDE = {"index": "e[torch.tensor([12], device='cuda')]", "index of -11": "e[torch.tensor([-11], device='cuda')]",
+           "gather": "e.gather(0, torch.tensor([[12]], device='cuda'))",
            "embedding": "torch.nn.functional.embedding(torch.tensor([10], device='cuda'), e)", "index_select": "e.index_select(0, torch.tensor([-1], device='cuda'))",
            "index_put": "e.index_put_((torch.tensor([12], device='cuda'),), e[0])", "scatter_add": "e.scatter_add_(0, torch.tensor([[12]], device='cuda'), e[:1, :1])",
            "cross_entropy": "torch.nn.functional.cross_entropy(e, torch.full((10,), 3, device='cuda'))", "take": "e.take(torch.tensor([30], device='cuda'))",

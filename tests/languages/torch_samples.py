@@ -18,7 +18,8 @@ RANDOM = ("empty", "rand", "dropout", "bernoulli", "multinomial", "normal", "exp
           "rrelu", "lowrank", "sparse")
 # Known to differ, and how.
 KNOWN = {"nn.functional.multi_head_attention_forward": "its second sample has dropout"}
-BOUND = {torch.float32: 1e-4, torch.float64: 1e-9, torch.int64: 1e-5, torch.int32: 1e-5, torch.uint8: 1e-5, torch.bool: 1e-5, torch.complex64: 1e-4, torch.float16: 4e-3, torch.bfloat16: 3e-2}
+BOUND = {torch.float32: 1e-4, torch.float64: 1e-9, torch.int64: 1e-5, torch.int32: 1e-5, torch.uint8: 1e-5, torch.bool: 1e-5, torch.complex64: 1e-4,
+         torch.float16: 4e-3, torch.bfloat16: 3e-2}
 HALVES = (torch.float16, torch.bfloat16)
 
 

@@ -469,11 +469,11 @@ MADE = {
     "clamp_max.Tensor": lambda x, most: clamp(x, None, most),
 }
 
-# In torch's own way, or by the host, which sees NaN: what is scattered over a tensor that is not dense; weights, and what is below 0; chances below 0; what is unique along a
-# dimension; whole numbers by steps. Forms in place of what is made above are that and a copy.
-LEFT = {"addr", "select_scatter", "slice_scatter", "bincount", "multinomial", "unique_consecutive", "clamp_", "clamp_.Tensor", "clamp_min_", "remainder_.Scalar",
-        "remainder_.Tensor", "relu_", "threshold_", "expm1_", "expm1.out", "hardsigmoid.out", "hypot", "hypot.out",
-        "max_pool2d_with_indices", "max_pool2d_backward", "_safe_softmax"}
+# In torch's own way, or by the host, which sees NaN: what is scattered over a tensor that is not dense; weights, and what is below 0; chances below 0; what is
+# unique along a dimension; a product at places, which FlagGems tries for ever where it is NaN. Forms in place of what is made above are that and a copy.
+LEFT = {"addr", "scatter.reduce", "scatter_.reduce", "select_scatter", "slice_scatter", "bincount", "multinomial", "unique_consecutive", "clamp_",
+        "clamp_.Tensor", "clamp_min_", "remainder_.Scalar", "remainder_.Tensor", "relu_", "threshold_", "expm1_", "expm1.out", "hardsigmoid.out", "hypot",
+        "hypot.out", "max_pool2d_with_indices", "max_pool2d_backward", "_safe_softmax"}
 
 
 def operators(config, wrapped):
