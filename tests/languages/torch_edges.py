@@ -70,6 +70,11 @@ def numbers():
                 if why:
                     wrong.append(f"{kind} by {s!r}: {why}")
         verdict(f"numbers/{name}", wrong)
+    halves = torch.tensor([0.0, 0.1, 0.3, 1.0, 5.0, 7.0, 100.0])
+    verdict("numbers/halves", [f"{f.__name__} {kind} by {s}: {why}" for f in (torch.eq, torch.ne, torch.lt, torch.le, torch.gt, torch.ge, torch.remainder, torch.isin)
+                               for kind in (torch.float16, torch.bfloat16) for s in (0.1, 0.3, -0.1) if (why := asked(lambda t, f=f, s=s: f(t, s), halves.to(kind)))])
+    verdict("numbers/types", list(filter(None, (asked(torch.fmin, torch.tensor([3, -2], dtype=torch.uint8), torch.tensor(-1)),
+                                               asked(torch.lerp, halves, halves + 1, torch.tensor(3, dtype=torch.uint8))))))
     verdict("numbers/steps", list(filter(None, (asked(lambda d: torch.arange(0.0, -8.000001, -4.0, dtype=torch.uint8, device=d.device), torch.zeros(1)),
                                                asked(lambda d: torch.linspace(4.3, 0, 50, dtype=torch.uint8, device=d.device), torch.zeros(1))))))
     verdict("numbers/bincount", list(filter(None, (asked(lambda i, w: torch.bincount(i, w), torch.tensor([0, 1, 1, 0]), torch.tensor([5, 5, 7, 6])),))))

@@ -245,6 +245,8 @@ def or_host(name, f):
     def run(*args, **keywords):
         if packet in TRUTHS:
             args = _as_truths(args, keywords)
+        if packet in vgpu_right.NARROW:
+            args = vgpu_right.narrowed(args)
         if packet in WIDE and keywords.get("dtype") is None and args[0].dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32):
             args = (args[0].long(), *args[1:])
         foreign = name in FLOATS_ONLY and not any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in args) or \

@@ -63,6 +63,18 @@ def out_of_range(args, keywords):
     return any(not limits.min <= n <= limits.max if isinstance(n, int) else not math.isfinite(n) for n in numbers)
 
 
+# Whose number is of the tensor's type; in sums and products torch for CUDA leaves it wide.
+NARROW = {"eq", "ne", "lt", "le", "gt", "ge", "remainder", "isin"}
+
+
+def narrowed(args):
+    """Numbers beside halves, as halves: x == 0.1 is true of the half next to it."""
+    kind = next((a.dtype for a in args if isinstance(a, torch.Tensor)), None)
+    if kind not in (torch.float16, torch.bfloat16):
+        return args
+    return [torch.tensor(a, dtype=kind).item() if isinstance(a, float) else a for a in args]
+
+
 def of_one_type(args):
     """Tensors of several types as the one that torch computes in."""
     tensors = [a for a in args if isinstance(a, torch.Tensor)]
@@ -470,10 +482,10 @@ MADE = {
 }
 
 # In torch's own way, or by the host, which sees NaN: what is scattered over a tensor that is not dense; weights, and what is below 0; chances below 0; what is
-# unique along a dimension; a product at places, which FlagGems tries for ever where it is NaN. Forms in place of what is made above are that and a copy.
-LEFT = {"addr", "scatter.reduce", "scatter_.reduce", "select_scatter", "slice_scatter", "bincount", "multinomial", "unique_consecutive", "clamp_",
-        "clamp_.Tensor", "clamp_min_", "remainder_.Scalar", "remainder_.Tensor", "relu_", "threshold_", "expm1_", "expm1.out", "hardsigmoid.out", "hypot",
-        "hypot.out", "max_pool2d_with_indices", "max_pool2d_backward", "_safe_softmax"}
+# unique along a dimension; a product at places, which FlagGems tries for ever where it is NaN; several types. Forms in place of what is made above are that and a copy.
+LEFT = {"addr", "fmin", "fmin.out", "lerp.Tensor", "lerp_.Tensor", "scatter.reduce", "scatter_.reduce", "select_scatter", "slice_scatter", "bincount",
+        "multinomial", "unique_consecutive", "clamp_", "clamp_.Tensor", "clamp_min_", "remainder_.Scalar", "remainder_.Tensor", "relu_", "threshold_",
+        "expm1_", "expm1.out", "hardsigmoid.out", "hypot", "hypot.out", "max_pool2d_with_indices", "max_pool2d_backward", "_safe_softmax"}
 
 
 def operators(config, wrapped):
