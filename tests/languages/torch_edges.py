@@ -96,7 +96,8 @@ def specials():
              "addr": (lambda x: torch.addr(x[:1, 1:2], x[0, :1], x[0, :1], beta=0.0), m),
              "var": (lambda x: torch.var_mean(x, 1), 1000 + torch.arange(64.0).reshape(2, 32) / 32), "std": (lambda x: torch.std(x, ()), m[4:5]),
              "logsumexp": (lambda x: torch.logsumexp(x, ()), m[2:5]),
-             "scatter": (lambda x, i: x.scatter(0, i, x.flip(0), reduce="multiply"), v, torch.arange(10) // 2)}
+             "norm": (lambda x: [torch.linalg.vector_norm(x, p) for p in (0, 0.5, 1, 2, 3, inf, -inf, -1)], m[4:5]), "logit": (torch.logit, m / 9),
+             "norm by inf": (lambda x: torch.linalg.vector_norm(x, inf, 1), m), "scatter": (lambda x, i: x.scatter(0, i, x.flip(0), reduce="multiply"), v, torch.arange(10) // 2)}
     for name, (f, *tensors) in forms.items():
         verdict(f"specials/{name}", list(filter(None, (asked(f, *tensors), asked(f, *[t.half() if t.is_floating_point() and name not in ("expm1", "var") else t
                                                                                      for t in tensors]) if name in ("relu", "clamp", "maximum") else None))))

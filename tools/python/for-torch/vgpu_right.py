@@ -482,8 +482,9 @@ MADE = {
 }
 
 # In torch's own way, or by the host, which sees NaN: what is scattered over a tensor that is not dense; weights, and what is below 0; chances below 0; what is
-# unique along a dimension; a product at places, which FlagGems tries for ever where it is NaN; several types. Forms in place of what is made above are that and a copy.
-LEFT = {"addr", "fmin", "fmin.out", "lerp.Tensor", "lerp_.Tensor", "scatter.reduce", "scatter_.reduce", "select_scatter", "slice_scatter", "bincount",
+# unique along a dimension; a product at places, which FlagGems tries for ever where it is NaN; several types; norms. Forms in place of what is made above are that and a copy.
+LEFT = {"addr", "fmin", "fmin.out", "lerp.Tensor", "lerp_.Tensor", "linalg_vector_norm", "logit", "logit_",
+        "scatter.reduce", "scatter_.reduce", "select_scatter", "slice_scatter", "bincount",
         "multinomial", "unique_consecutive", "clamp_", "clamp_.Tensor", "clamp_min_", "remainder_.Scalar", "remainder_.Tensor", "relu_", "threshold_",
         "expm1_", "expm1.out", "hardsigmoid.out", "hypot", "hypot.out", "max_pool2d_with_indices", "max_pool2d_backward", "_safe_softmax"}
 
