@@ -157,6 +157,7 @@ for name in $name; do
 	cupy)
 		# its CUB and thrust kernels are for 10.0 at least
 		program "$name" 10.0 "$here/cupy_ops.py"
+		program "$name-low" 8.0 "$here/cupy_low.py"
 		;;
 	clangcupy)
 		program "$name" 10.0 "$here/cupy_ops.py"
@@ -164,6 +165,7 @@ for name in $name; do
 	torch)
 		option=--torch
 		program "$name" 8.0 "$here/torch_eager.py"
+		program "$name-edges" 8.0 "$here/torch_edges.py"
 		for cc in 8.0 9.0; do
 			program "$name-compile" $cc "$here/torch_compile.py"
 		done

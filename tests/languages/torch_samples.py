@@ -4,7 +4,7 @@
 Up to four samples an operator, in float32, float64 and int64, or the types that are named. Prints a line for each that is not right, and the sum for
 each type. Bounds: the largest difference is 1e-4 of the largest value in float32, 1e-9 in float64; integers are equal. Halves are asked twice: what the CPU makes of
 them, then what it makes of the same values in float32; one of the two is met within 4 units of the last place.
-Usage: torch_samples.py [TYPE[/EVERY]]...        float16/3: every third operator
+Usage: torch_samples.py [TYPE[/EVERY][:FORM[,FORM]...]]...        float16/3: every third operator; float32:turned: with arguments that lie otherwise in memory
 """
 import sys
 import warnings
@@ -18,7 +18,8 @@ RANDOM = ("empty", "rand", "dropout", "bernoulli", "multinomial", "normal", "exp
           "rrelu", "lowrank", "sparse")
 # Known to differ, and how.
 KNOWN = {"nn.functional.multi_head_attention_forward": "its second sample has dropout"}
-BOUND = {torch.float32: 1e-4, torch.float64: 1e-9, torch.int64: 1e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
+BOUND = {torch.float32: 1e-4, torch.float64: 1e-9, torch.int64: 1e-5, torch.int32: 1e-5, torch.uint8: 1e-5, torch.bool: 1e-5, torch.complex64: 1e-4,
+         torch.float16: 4e-3, torch.bfloat16: 3e-2}
 HALVES = (torch.float16, torch.bfloat16)
 
 
@@ -68,7 +69,48 @@ def gradient(outputs, x):
 
 
 def there(value):
-    return value.cuda() if isinstance(value, torch.Tensor) else "cuda" if isinstance(value, str) and value == "cpu" else value
+    """On the device as it lies on the host."""
+    if not isinstance(value, torch.Tensor):
+        return "cuda" if isinstance(value, str) and value == "cpu" else value
+    if value.layout != torch.strided or not value.numel() or torch._prims_common.is_non_overlapping_and_dense(value):
+        return value.cuda()
+    span = 1 + sum((n - 1) * step for n, step in zip(value.shape, value.stride()))
+    flat = torch.as_strided(value.detach(), (span,), (1,), value.storage_offset())
+    return torch.as_strided(flat.clone().cuda(), value.shape, value.stride())
+
+
+def spread(t):
+    """Every second element of a tensor twice as wide."""
+    return t.new_zeros(*t.shape[:-1], t.shape[-1] * 2)[..., ::2].copy_(t)
+
+
+def turned(t):
+    return t.transpose(0, -1).contiguous().transpose(0, -1)
+
+
+def expanded(t):
+    """The first along a dimension in all places of it."""
+    return t[:1].clone().expand(t.shape)
+
+
+def poisoned(t):
+    """Every third element is NaN, an infinity, zero of either sign, or far away."""
+    odd = torch.tensor([float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1e4, -1e4, 1e-5], dtype=t.dtype if t.is_floating_point() else torch.float32)
+    flat = t.clone().flatten()
+    if t.is_floating_point():
+        flat[1::3] = odd.repeat(flat.numel() // 8 + 1)[:flat[1::3].numel()]
+    return flat.view(t.shape)
+
+
+FORMS = {"": None, "spread": spread, "turned": turned, "expanded": expanded, "poisoned": poisoned}
+# What reads memory beside its elements, which another form of them does not have; what torch's CPU has wrong of expanded tensors; factors of what is singular
+# then; where CUDA's gradient at NaN is another; and NaN as a whole number
+NOT_FORMED = ("as_strided", "view_as_complex", "median", "cholesky", "pinverse", "linalg", "max", "min", "lu", "svd", "ormqr", "geqrf",
+              "short", "char", "byte", "int", "long")
+
+
+def formed(value, form):
+    return form(value.detach()) if isinstance(value, torch.Tensor) and value.layout == torch.strided and value.numel() > 1 and value.dim() else value
 
 
 def sample_differs(op, s, kind, bound):
@@ -112,10 +154,12 @@ def sample_differs_from(op, s, kind, bound, asked):
     return why and f"gradient {why}"
 
 
-def run(kind, ops=op_db, samples=4):
+def run(kind, ops=op_db, samples=4, form=None):
     right, wrong = 0, 0
     for op in ops:
         name = op.name + ("." + op.variant_test_name if op.variant_test_name else "")
+        if form and op.name.startswith(NOT_FORMED):
+            continue
         if kind not in op.dtypes or left_out(op) or op.name == "argsort" and kind in HALVES:    # some are alike then, and come in any order
             continue
         why = None
@@ -125,6 +169,9 @@ def run(kind, ops=op_db, samples=4):
                     break
                 if s.kwargs.get("dropout_p"):       # random
                     continue
+                if form:
+                    given, args, keywords = tree_map(lambda v: formed(v, form), (s.input, s.args, s.kwargs))
+                    s = type(s)(given, args=args, kwargs=keywords)
                 why = sample_differs(op, s, kind, BOUND[kind])
                 why = why and f"sample {k}: {why}"
         except NotImplementedError:         # torch has it for the CPU alone
@@ -145,5 +192,10 @@ def run(kind, ops=op_db, samples=4):
 if __name__ == "__main__":
     for name, why in KNOWN.items():
         print("skip", f"{name}: {why}")
-    asked = [a.partition("/") for a in sys.argv[1:] or ("float32", "float64", "int64")]
-    sys.exit(any([run(getattr(torch, kind), op_db[::int(every or 1)]) for kind, _, every in asked]))
+    wrong = False
+    for asked in sys.argv[1:] or ("float32", "float64", "int64"):
+        which, _, forms = asked.partition(":")
+        kind, _, every = which.partition("/")
+        for form in forms.split(","):
+            wrong |= bool(run(getattr(torch, kind), op_db[::int(every or 1)], form=FORMS[form]))
+    sys.exit(wrong)

@@ -120,6 +120,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/lib/vgpu/python/for-torch/vgpu_cells.py
 644 usr/lib/vgpu/python/for-torch/vgpu_quick.py
 644 usr/lib/vgpu/python/for-torch/vgpu_rest.py
+644 usr/lib/vgpu/python/for-torch/vgpu_right.py
 777 usr/lib/vgpu/bin/ptxas -> ../../../bin/vgpu
 777 usr/lib/vgpu/bin/nvlink -> ../../../bin/vgpu
 777 usr/lib/vgpu/libcublas.so -> libcublas.so.13

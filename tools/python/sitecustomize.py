@@ -71,12 +71,54 @@ def _tensorflow():
     _xla("TensorFlow")
 
 
+def _oldest_ptx(path):
+    """The least compute capability, as 75, that a library's first fatbin has PTX for; 0 where it has none (tools/vgpu-stub/cpu/fatbin.h says how these are made)."""
+    import mmap
+    import struct
+    with open(path, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as m:
+        at = m.find(b"\x50\xed\x55\xba")
+        if at < 0:
+            return 0
+        header, size = struct.unpack_from("<HQ", m, at + 6)
+        at, end, found = at + header, min(at + header + size, len(m) - 64), []
+        while at < end:
+            kind, _, header, size = struct.unpack_from("<HHIQ", m, at)
+            if kind == 1:
+                found.append(struct.unpack_from("<I", m, at + 28)[0])
+            at += header + size
+        return min(found, default=0)
+
+
+def _device_has():
+    """The compute capability of the first device, as 75, or 0. By NVML: CUDA is the program's to begin with, which may fork before."""
+    import ctypes
+    try:
+        nvml = ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return 0
+    device, major, minor = ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
+    if nvml.nvmlInit_v2():
+        return 0
+    wrong = nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device)) or \
+        nvml.nvmlDeviceGetCudaComputeCapability(device, ctypes.byref(major), ctypes.byref(minor))
+    nvml.nvmlShutdown()
+    return 0 if wrong else major.value * 10 + minor.value
+
+
 def _cupy():
     # its signals and splines import its sparse matrices, whether they use any or not; of transforms and factorisations it says what has them
     _open("CuPy", "libcusparse.so.12", "libcufft.so.11", "libcusolver.so.11")
 
 
 def _cupy_core():
+    # it does not look whether its CUB ran: sums and extremes were what lay there before. Where CUB is for newer devices only, CuPy's own kernels do these.
+    cub = _installed("cupy/cuda/cub.*.so")
+    if cub and "CUPY_ACCELERATORS" not in os.environ and _oldest_ptx(cub) > _device_has() > 0:
+        _set("CuPy", "CUPY_ACCELERATORS", "")
+    _cupy_headers()
+
+
+def _cupy_headers():
     # headers beside NVRTC: its own wheel's, conda's, the system's; else ours, which clang compiles with
     if _installed("nvidia/*/include/cuda_runtime.h") or any(os.path.exists(os.path.join(p, "include/cuda_runtime.h")) for p in (
             os.environ.get("CONDA_PREFIX") or "/nowhere", sys.prefix, "/usr/local/cuda", "/usr")):

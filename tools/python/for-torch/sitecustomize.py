@@ -3,7 +3,7 @@
 
 PyTorch's own kernels are machine code in every wheel, so not one of them runs on a device that takes PTX. FlagGems (pip install flag_gems)
 has many of the same operators in Triton; when a program has imported torch they are registered in their places, by its own
-flag_gems.enable(). Those that it has not: vgpu_cells.py, vgpu_rest.py; what its start need not do: vgpu_quick.py.
+flag_gems.enable(). Those that it has not: vgpu_cells.py, vgpu_rest.py; those that it has wrong: vgpu_right.py; what its start need not do: vgpu_quick.py.
 Nothing of torch is changed on disk. Python imports this file by itself when its folder is on PYTHONPATH.
 """
 import contextlib
@@ -39,8 +39,10 @@ def _enable():
     vgpu_quick.imported()
     import vgpu_cells
     import vgpu_rest
-    flag_gems._FULL_CONFIG = tuple((name, vgpu_rest.or_host(name, f), *when) for name, f, *when in flag_gems._FULL_CONFIG
-                                   if not _loses_its_gradient(name))
+    import vgpu_right
+    vgpu_right.types_in_keys()
+    flag_gems._FULL_CONFIG = tuple(entry for entry in vgpu_right.operators(flag_gems._FULL_CONFIG, vgpu_rest.or_host)
+                                   if not _loses_its_gradient(entry[0]))
     flag_gems.enable(unused=CUBLAS + WRONG)
     _in_place(flag_gems)
     _layer_norm_by_rows()
@@ -100,6 +102,11 @@ def _loses_its_gradient(name):
         return False
 
 
+def _takes_tensor(operator):
+    """True where what comes behind the operator's first argument is a tensor."""
+    return len(operator._schema.arguments) > 1 and str(operator._schema.arguments[1].type) == "Tensor"
+
+
 def _in_place(flag_gems):
     """Where FlagGems has an operator and not its form that writes to its first argument, that is the operator and a copy."""
     import torch
@@ -113,7 +120,12 @@ def _in_place(flag_gems):
            not torch._C._dispatch_has_kernel_for_dispatch_key("aten::" + form, "CUDA"):
             continue
         operator = getattr(getattr(torch.ops.aten, name), overload or "default")
-        library.impl(form, lambda first, *a, operator=operator, **k: first.copy_(operator(first, *a, **k)), "CUDA")
+
+        def in_place(first, *a, operator=operator, **k):
+            number = _takes_tensor(operator) and a and isinstance(a[0], (bool, int, float))     # another form takes it
+            return first.copy_((operator.overloadpacket if number else operator)(first, *a, **k))
+
+        library.impl(form, in_place, "CUDA")
     _kept.append(library)
 
 

@@ -19,10 +19,15 @@ LEAVE_BEGINNINGS = ("cudnn", "_cudnn", "miopen", "_sparse", "sparse", "_nested",
                     "quantize", "_fake_quantize", "fake_quantize", "_triton")
 
 # Of integers FlagGems makes integers here where torch makes floats, or takes them, or their factors, by way of floats.
-FLOATS_ONLY = {"log", "addmv", "addmv.out", "atan2", "erf", "special_i1", "pow.Scalar", "pow.Tensor_Scalar", "pow.Tensor_Tensor"}
+FLOATS_ONLY = {"log", "addmv", "addmv.out", "atan2", "erf", "special_i1", "pow.Scalar", "pow.Tensor_Scalar", "pow.Tensor_Tensor", "pow_.Scalar",
+               "pow_.Tensor", "addcmul", "addcdiv", "upsample_bicubic2d"}
+
+# Which FlagGems makes of whole numbers by way of floats, or of unsigned ones below 0.
+STEPS = {"linspace": (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64), "logspace": (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+         "arange": (torch.uint8,)}
 
 # What writes truths of anything: Triton stores them by way of bytes, so that 0.3, NaN and 256 were false.
-TRUTHS = {"_to_copy", "copy_", "fill", "fill_", "masked_fill", "masked_fill_"}
+TRUTHS = {"_to_copy", "copy_", "fill", "fill_", "masked_fill", "masked_fill_", "full", "full_like"}
 
 # Of whole numbers torch makes wide ones here, so that nothing overflows.
 WIDE = {"sum", "prod"}
@@ -55,6 +60,13 @@ def _copy(to, of):
     """Both flat and of one kind, one of them on the host: bytes, so that no operator asks what they mean."""
     if of.numel():
         to.view(torch.uint8).copy_(of.view(torch.uint8))
+
+
+def _own_places(value):
+    """What is expanded, element by element: torch's median for the CPU sorts what it takes for its own copy of it."""
+    if isinstance(value, (list, tuple)):
+        return [_own_places(v) for v in value]
+    return value.contiguous() if isinstance(value, torch.Tensor) and value.layout == torch.strided and 0 in value.stride() and value.numel() > 1 else value
 
 
 def _host_generator(generator):
@@ -129,7 +141,9 @@ def _as_traced(op, args, keywords, parts):
         fake = tree_map(lambda t: mode.from_tensor(t) if isinstance(t, torch.Tensor) else t, (args, keywords))
         shapes = op(*fake[0], **fake[1])
     shapes = [shapes] if isinstance(shapes, torch.Tensor) else shapes
-    return [p if p.stride() == s.stride() else torch.empty_strided(p.shape, s.stride(), dtype=p.dtype).copy_(p) for p, s in zip(parts, shapes)]
+    # what it says of a transform of all dimensions of a transposed tensor has elements that lie on each other
+    fits = [p.stride() != s.stride() and torch._prims_common.is_non_overlapping_and_dense(s) for p, s in zip(parts, shapes)]
+    return [torch.empty_strided(p.shape, s.stride(), dtype=p.dtype).copy_(p) if fit else p for p, s, fit in zip(parts, shapes, fits)]
 
 
 def _number(value, given):
@@ -147,13 +161,24 @@ def _by_host(name, op):
     def run(*args, **keywords):
         _say(name)
         given = {a.name: v for a, v in zip(arguments, args)} | keywords
-        given = {n: _number(v, given.values()) if n in takes_tensor and isinstance(v, (bool, int, float, complex)) else v for n, v in given.items()}
+        numbers = [n for n, v in given.items() if n in takes_tensor and isinstance(v, (bool, int, float, complex))]
         call = _Call()
         values = {n: call.to_host(v) for n, v in given.items()}
+        values = {n: v if n in writes else _own_places(v) for n, v in values.items()}
         if random:
             values["generator"] = _host_generator(given.get("generator"))
-        positional = [values.pop(a.name) for a in arguments[:len(args)]]
-        result = op(*positional, **values)
+        positional = [a.name for a in arguments[:len(args)]]
+
+        def asked(operator):
+            return operator(*[values[n] for n in positional], **{n: v for n, v in values.items() if n not in positional})
+
+        try:        # a number in a tensor's place: another form of the operator takes it
+            result = asked(op.overloadpacket if numbers else op)
+        except (RuntimeError, TypeError):
+            if not numbers:
+                raise
+            values |= {n: _number(values[n], given.values()) for n in numbers}
+            result = asked(op)
         for n in writes:
             call.written(given.get(n))
         if not returns:
@@ -172,6 +197,19 @@ def _by_host(name, op):
     return run
 
 
+def _padded(nested, padding, size=None):
+    """torch launches its own kernel for it, and does not ask whether that ran."""
+    parts = nested.unbind()
+    least = [max(t.shape[d] for t in parts) for d in range(parts[0].dim())]
+    size = [len(parts), *least] if size is None else list(size)
+    if len(size) != len(least) + 1 or size[0] < len(parts) or any(a < b for a, b in zip(size[1:], least)):
+        raise RuntimeError("Value in output_size is less than NestedTensor padded size. Truncation is not supported.")
+    padded = torch.full(size, padding, dtype=parts[0].dtype, device=nested.device)
+    for i, t in enumerate(parts):
+        padded[(i, *(slice(n) for n in t.shape))].copy_(t)
+    return padded
+
+
 def _operator(name):
     packet, _, overload = name.partition(".")
     return getattr(getattr(torch.ops.aten, packet), overload or "default")
@@ -184,7 +222,7 @@ def _strange(values):
 
 def _as_truths(args, keywords):
     """Of arguments for a result of truths, each its truth."""
-    if keywords.get("dtype", args[0].dtype) is not torch.bool:
+    if (keywords.get("dtype") or getattr(args[0], "dtype", None)) is not torch.bool:
         return args
     return [a != 0 if isinstance(a, torch.Tensor) and a.dtype is not torch.bool or isinstance(a, (int, float, complex)) else a for a in args]
 
@@ -197,24 +235,39 @@ def _overlap(to, of):
 def or_host(name, f):
     """f, an operator of FlagGems, where it takes what it is given: some have forms that are not made yet, or call the operator that they
     are, for ever. What is no fault of FlagGems' is an error on the host too, in torch's own words."""
+    import vgpu_right
     inside = threading.local()
     packet = name.partition(".")[0]
+    indices, anyhow = vgpu_right.INDICES.get(packet), vgpu_right.element_wise(f)
     in_place = packet.endswith("_") and not name.startswith("__")
 
     @functools.wraps(f)
     def run(*args, **keywords):
         if packet in TRUTHS:
             args = _as_truths(args, keywords)
+        if packet in vgpu_right.NARROW:
+            args = vgpu_right.narrowed(args)
         if packet in WIDE and keywords.get("dtype") is None and args[0].dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32):
             args = (args[0].long(), *args[1:])
         foreign = name in FLOATS_ONLY and not any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in args) or \
-            name == "copy_" and _overlap(*args[:2]) or packet in BYTES and args[0].dtype == torch.uint8
+            name == "copy_" and _overlap(*args[:2]) or packet in BYTES and args[0].dtype == torch.uint8 or \
+            packet in STEPS and keywords.get("dtype") in STEPS[packet] or vgpu_right.out_of_range(args, keywords) or \
+            keywords.get("generator") is not None       # FlagGems' own goes on, whatever generator is asked
         if not foreign and not getattr(inside, "itself", False) and not _strange(args):
             inside.itself = True
             try:
-                result = f(*args, **keywords)
-                if in_place and isinstance(result, torch.Tensor) and result.data_ptr() != args[0].data_ptr():
-                    args[0].copy_(result)       # scatter_add_ computes in a copy, and leaves it at that
+                if indices:
+                    indices(*args, **keywords)
+                taken = args
+                if not anyhow and vgpu_right.scattered((*args, *keywords.values())):
+                    if "out" in keywords:
+                        raise NotImplementedError
+                    taken, keywords = vgpu_right.dense(tuple(args)), {n: vgpu_right.dense(v) for n, v in keywords.items()}
+                result = f(*taken, **keywords)
+                if in_place:
+                    result = result if isinstance(result, torch.Tensor) else taken[0]
+                    if result.data_ptr() != args[0].data_ptr():
+                        args[0].copy_(result)   # scatter_add_ computes in a copy, and leaves it at that
                 return args[0] if in_place else result
             except (torch.AcceleratorError, torch.OutOfMemoryError):
                 raise
@@ -245,6 +298,7 @@ def register(libraries):
         if any(r.alias_info is not None and not r.alias_info.is_write for r in op._schema.returns):
             continue            # a view
         rest.impl(name, _by_host(name, op), "CUDA")
+    rest.impl("to_padded_tensor", _padded, "NestedTensorCUDA")
     # made of kernels of torch's own, the backward step with one for CUDA: as a whole it crosses to the host and back once
     rest.impl("convolution", _by_host("convolution", _operator("convolution")), "CUDA")
     return rest

@@ -115,6 +115,9 @@ struct comp {
 		lex_fail(&(c)->lx, VGPU_ST_NOT_SUPPORTED, __VA_ARGS__); \
 	} while (0)
 
+/* What an acquire or a release is to the memory checker. */
+static inline u8 sem_orders(u32 sem) { return sem >= SEM_ACQUIRE && sem <= SEM_ACQ_REL ? INF_ORDER : 0; }
+
 static inline u8 type_w(enum type t)
 {
 	return t == T_PRED ? 2 : type_bytes(t) > 4 ? 1 : 0;

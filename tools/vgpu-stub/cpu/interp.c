@@ -258,6 +258,21 @@ static u32 in_space(struct tstate *ts, struct frame *f, const struct insn *in)
 	return r;
 }
 
+/* What a checker looks at before it is done. An acquire or a release is in order with what others have done, as behind a fence. */
+static __attribute__((noinline)) void checked(struct tstate *ts, const struct insn *in, u32 e)
+{
+	ts->in = in;
+	if (in->kind == K_VF_ST || in->kind == K_VF_ATOM) {
+		vf_store(ts, in, e);
+		return;
+	}
+	if (in->flags & INF_ORDER)
+		race_phase(ts->w->cta);
+	mc_access(ts, in, e);
+	if (in->flags & INF_ORDER)
+		race_phase(ts->w->cta);
+}
+
 /* An instruction that does not touch control flow, for the lanes e (not none). */
 static inline __attribute__((always_inline)) void straight(struct tstate *ts, struct frame *f, const struct insn *in, u32 e)
 {
@@ -310,8 +325,7 @@ static inline __attribute__((always_inline)) void straight(struct tstate *ts, st
 		set_pred(f, in->o[0], in_space(ts, f, in), e);
 		break;
 	case K_MC_LD:
-		ts->in = in;
-		mc_access(ts, in, e);
+		checked(ts, in, e);
 		/* fall through */
 	case K_LD:
 		ts->in = in;
@@ -322,11 +336,7 @@ static inline __attribute__((always_inline)) void straight(struct tstate *ts, st
 		break;
 	case K_VF_ST:
 	case K_MC_ST:
-		ts->in = in;
-		if (in->kind == K_VF_ST)
-			vf_store(ts, in, e);
-		else
-			mc_access(ts, in, e);
+		checked(ts, in, e);
 		/* fall through */
 	case K_ST:
 		ts->in = in;
@@ -334,11 +344,7 @@ static inline __attribute__((always_inline)) void straight(struct tstate *ts, st
 		break;
 	case K_VF_ATOM:
 	case K_MC_ATOM:
-		ts->in = in;
-		if (in->kind == K_VF_ATOM)
-			vf_store(ts, in, e);
-		else
-			mc_access(ts, in, e);
+		checked(ts, in, e);
 		/* fall through */
 	case K_ATOM:
 		ts->in = in;

@@ -145,6 +145,7 @@ enum { REDUX_NAN = 1, REDUX_ABS };       /* sub2 of K_REDUX of .f32 */
 #define INF_FTZ 4
 #define INF_FOURS 4             /* a load of words: those of four lanes in a row are 16 bytes in a row */
 #define INF_COUNT 8             /* barrier with an explicit thread count */
+#define INF_ORDER 8             /* a load, store or atomic that acquires or releases: to the memory checker a fence */
 #define INF_SATFINITE 8         /* cvt: what is too large becomes the largest */
 #define INF_SIGNED 16
 #define INF_SYNC 32              /* a load or store that others are ordered by: volatile, relaxed, acquire, release */

@@ -130,7 +130,7 @@ static void lower_ldst(struct comp *c, struct stmt *st)
 	in->type = (u8)t;
 	in->dw = w > 0;
 	in->flags = (u8)((type_is_signed(t) ? INF_SIGNED : 0) | (st->mod[MC_SEM] && st->mod[MC_SEM] != SEM_WEAK ? INF_SYNC : 0) |
-			 (st->mod[MC_SEM] == SEM_VOLATILE ? INF_VOLATILE : 0));
+			 (st->mod[MC_SEM] == SEM_VOLATILE ? INF_VOLATILE : 0) | sem_orders(st->mod[MC_SEM]));
 	in->def = load ? (u8)((1u << n) - 1) : 0;
 	in->use = load ? 16 : (u8)(16 | ((1u << n) - 1));
 	if (load && in->space == SPACE_PARAM && a->second == O_SYM) {

@@ -51,6 +51,7 @@ static struct insn *emit_atom(struct comp *c, const struct stmt *st, const struc
 	in->type = (u8)t;
 	in->dw = type_w(t);
 	in->sub = st->mod[MC_ATOM];
+	in->flags = sem_orders(st->mod[MC_SEM]);
 	in->def = d != OPND_NONE;
 	in->use = cc == OPND_NONE ? 18 : 22;
 	return in;
