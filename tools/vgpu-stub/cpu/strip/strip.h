@@ -204,6 +204,7 @@ struct scomp {
 	struct swhole *whole_way;       /* whole.c */
 	u8 stage;                       /* what is emitted is its: WHOLE_ */
 	u32 whole_strip, whole_end, whole_end_pc;       /* for this strip; the jump to the end, which is that instruction; 0: none */
+	u32 end_at;                     /* code behind a strip's end; 0: none yet */
 	s32 roots_at;                   /* its scalars, on the stack */
 	bool guarded;                   /* by a mask in ymm14, its bits in the stack word gbits */
 	bool loose;                     /* the vector at hand is of words that are aligned each for itself: quad.c */
@@ -383,7 +384,7 @@ bool s_together(const struct insn *in);         /* is it done by the whole warp 
 void strip_fit(struct engine *e, struct warp *w);
 void strip_free(struct jit *j);                  /* what came after it */
 int strip_run(struct tstate *ts, struct warp *w, struct frame *f);
-enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over);
+enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more);
 bool strip_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r);
 /* code.c */
 u32 s_block_at(const struct scomp *c, u32 pc);
