@@ -325,6 +325,22 @@ static void forget(struct scomp *c, const struct insn *in)
 	c->nnear = n;
 }
 
+/* Arithmetic is done whoever runs, and its guard's bits are wanted by calls alone. */
+bool s_has_bits(const struct insn *in) { return in->kind != K_LANE && in->kind != K_SETP && in->kind != K_PRED; }
+
+/* Has the instruction before this one left in ymm14 what this one wants? */
+static bool same_guard(const struct scomp *c, const struct insn *in)
+{
+	u32 k;
+
+	if (c->stage || c->before == NO_PC || c->before + 1 != c->pc || in[-1].guard != in->guard || in[-1].gneg != in->gneg)
+		return false;
+	for (k = 0; k < 6; k++)
+		if ((in[-1].def >> k & 1) && in[-1].o[k] == in->guard)
+			return false;
+	return true;
+}
+
 /* The mask of those that a guard lets through in ymm14; jumps for when there are none. */
 void s_guard_begin(struct scomp *c, const struct insn *in, u32 skip[2])
 {
@@ -341,12 +357,14 @@ void s_guard_begin(struct scomp *c, const struct insn *in, u32 skip[2])
 		skip[0] = g_jcc(a, in->gneg ? CC_NE : CC_E);
 		return;
 	}
-	p = sv(c, in->guard, 2, 0, 14);
-	vr(a, in->gneg ? X_PANDN : X_PAND, 14, p, 15);
-	vr(a, X_MOVMSKPS, RAX, 0, 14);
-	g_store(a, 0, stack_rm(c->gbits), RAX);
+	if (!same_guard(c, in)) {
+		p = sv(c, in->guard, 2, 0, 14);
+		vr(a, in->gneg ? X_PANDN : X_PAND, 14, p, 15);
+	}
 	c->guarded = true;
-	if (in->kind != K_LANE && in->kind != K_SETP && in->kind != K_PRED) {
+	if (s_has_bits(in)) {
+		vr(a, X_MOVMSKPS, RAX, 0, 14);
+		g_store(a, 0, stack_rm(c->gbits), RAX);
 		g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
 		skip[1] = g_jcc(a, CC_E);
 	}
@@ -362,6 +380,7 @@ void s_guard_end(struct scomp *c, const u32 skip[2], u32 mx)
 			g_here(&c->a, skip[i]);
 	if (skip[0] || skip[1])
 		s_mode_met(c, mx);
+	c->before = c->guarded && !c->stage ? c->pc : NO_PC;
 	c->guarded = false;
 }
 
@@ -380,6 +399,8 @@ static void insn(struct scomp *c, const struct insn *in, u32 pc)
 	nxjumps = c->nxjumps;
 	mx = c->mx;
 	for (i = 0; i < 2 && !c->bad; i++) {
+		if (i)
+			s_bits(c);
 		if (i ? called(c, in) : s_native(c, in))
 			break;
 		c->bad |= c->fused != 0;        /* flags that the branch wants would be lost */
@@ -411,6 +432,7 @@ static void block(struct scomp *c, struct sblock *b)
 	c->fused = 0;
 	c->later = false;
 	c->nnear = 0;
+	c->before = NO_PC;
 	b->at = c->a.n;
 	if (b == c->b)
 		s_whole(c);

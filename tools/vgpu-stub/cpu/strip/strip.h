@@ -207,7 +207,8 @@ struct scomp {
 	u32 whole_strip, whole_end, whole_end_pc;       /* for this strip; the jump to the end, which is that instruction; 0: none */
 	u32 end_at;                     /* code behind a strip's end; 0: none yet */
 	s32 roots_at;                   /* its scalars, on the stack */
-	bool guarded;                   /* by a mask in ymm14, its bits in the stack word gbits */
+	bool guarded;                   /* by a mask in ymm14; its bits in the stack word gbits, but for arithmetic (s_bits()) */
+	u32 before;                     /* the guarded instruction before this one, with its mask there; NO_PC: none */
 	bool loose;                     /* the vector at hand is of words that are aligned each for itself: quad.c */
 	bool bad;
 };
@@ -276,6 +277,7 @@ void s_mask_vector(struct scomp *c, int ymm, int gpr);          /* bits in gpr, 
 bool s_blends(const struct scomp *c, u32 v);                    /* lanes that do not run keep what they have in it */
 int s_mask(const struct scomp *c);                              /* ymm of those that execute this instruction */
 void s_mask_bits(struct scomp *c, int gpr);
+void s_bits(struct scomp *c);                    /* what is called next wants the guard's: rax is lost */
 u32 s_unless_all(struct scomp *c);
 
 /* ways.c */
@@ -389,6 +391,7 @@ enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more
 bool strip_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r);
 /* code.c */
 u32 s_block_at(const struct scomp *c, u32 pc);
+bool s_has_bits(const struct insn *in);          /* of its guard, in the stack word */
 void s_guard_begin(struct scomp *c, const struct insn *in, u32 skip[2]);
 void s_guard_end(struct scomp *c, const u32 skip[2], u32 mx);
 bool s_native(struct scomp *c, const struct insn *in);   /* code for it; false: there is none */
