@@ -209,7 +209,7 @@ static void check_reuse(struct rig *r)
 	WANT(!st, "load %d: status %u: %s", i, st, log);
 }
 
-/* So is room for code, while another module stays: what is compiled here fits 64 KiB, but not 500 times. */
+/* So is room for code, while another module stays: what is compiled here fits 96 KiB, but not 500 times. */
 static void check_code_reuse(struct rig *r)
 {
 	struct engine_env env = r->env;
@@ -220,7 +220,7 @@ static void check_code_reuse(struct rig *r)
 
 	env.arena_bytes /= 2;
 	env.arena_base += env.arena_bytes;
-	env.code_bytes = 64 << 10;
+	env.code_bytes = 96 << 10;
 	env.mode = ENGINE_MODE_JIT;
 	if (engine_cpu.open(&env, &e)) {
 		WANT(0, "a second engine");

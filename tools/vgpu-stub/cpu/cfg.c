@@ -541,6 +541,7 @@ void cfg_finish(struct comp *c)
 	find_edges(&g);
 	compare_at_branch(&g);
 	guards_for_branches(&g);
+	split_conditions(&g);
 	order_blocks(&g);
 	code = calloc(c->ncode + g.nb, sizeof(*code));
 	cneed(c, code);

@@ -28,5 +28,7 @@ bool cfg_ends_block(const struct insn *in);
 /* guards.c: between edges and order */
 void compare_at_branch(struct cfg *g);
 void guards_for_branches(struct cfg *g);
+/* conditions.c: behind them */
+void split_conditions(struct cfg *g);
 
 #endif

@@ -398,9 +398,11 @@ enum run jit_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more)
 	u32 n = j->entry_at[0], phases;
 	enum run r;
 
-	if (j->strip || !n) {
+	if (j->strip)
+		return strip_block(ts, c, left_over, more);
+	if (!n) {
 		*more = 0;
-		return j->strip ? strip_block(ts, c, left_over) : RUN_BUDGET;
+		return RUN_BUDGET;
 	}
 	ts->blocks++;
 	r = in_step(ts, c, n, left_over, more, &phases);

@@ -141,7 +141,7 @@ static void ended(struct scomp *c)
 static void branch(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
-	u32 t = s_block_at(c, in->taken), f = s_block_at(c, in->fall), lo = t < f ? t : f, hi = t < f ? f : t, to_hi, to_lo;
+	u32 t = s_block_at(c, in->taken), f = s_block_at(c, in->fall), lo = t < f ? t : f, hi = t < f ? f : t, to_hi, to_lo, jumps[2][2] = { { 0 } };  /* 0: it holds for all */
 	u64 waited;
 	int p;
 
@@ -154,7 +154,7 @@ static void branch(struct scomp *c, const struct insn *in)
 		bool near = f == number(c, c->cur) + 1;         /* it comes last, and needs no jump */
 
 		if (c->later) {
-			u32 jumps[2][2], first = in->gneg == near ? 1 : 0;      /* 0: it holds for all */
+			u32 first = in->gneg == near ? 1 : 0;
 
 			s_ends(c, in - 1, jumps[0], jumps[1]);
 			g_here(a, jumps[first][0]);
@@ -193,11 +193,18 @@ static void branch(struct scomp *c, const struct insn *in)
 		go_to(c, near ? f : t, true);
 		return;
 	}
-	p = sv(c, in->guard, 2, 0, 0);
-	vr(a, X_MOVMSKPS, RAX, 0, p);
-	if (in->gneg)
-		g_not(a, 0, RAX);
-	g_alu(a, 0, G_AND, RAX, rm_reg(R12));           /* taken */
+	if (c->later) {
+		s_ends(c, in - 1, jumps[0], jumps[1]);
+		if (in->gneg)
+			g_alu(a, 0, G_XOR, RAX, rm_reg(R12));
+	} else {
+		p = sv(c, in->guard, 2, 0, 0);
+		vr(a, X_MOVMSKPS, RAX, 0, p);
+		if (in->gneg)
+			g_not(a, 0, RAX);
+		g_alu(a, 0, G_AND, RAX, rm_reg(R12));
+	}
+	/* eax: those that take it */
 	g_load(a, 0, RDX, rm_reg(R12));
 	g_alu(a, 0, G_XOR, RDX, rm_reg(RAX));           /* not; flags of that */
 	to_lo = g_jcc(a, CC_E);
@@ -212,12 +219,16 @@ static void branch(struct scomp *c, const struct insn *in)
 	new_mask(c);
 	/* to_lo: all take the branch; to_hi: none does */
 	g_here(a, t == lo ? to_lo : to_hi);
+	if (jumps[(t == lo) == !!in->gneg][0])
+		g_here(a, jumps[(t == lo) == !!in->gneg][0]);
 	/* who leaves code on this way takes along those that wait for the other one since just now */
 	waited = c->cur->wait[hi >> 6];
 	c->cur->wait[hi >> 6] |= 1ull << (hi & 63);
 	go_to(c, lo, false);
 	c->cur->wait[hi >> 6] = waited;
 	g_here(a, t == lo ? to_hi : to_lo);
+	if (jumps[(t == lo) != !!in->gneg][0])
+		g_here(a, jumps[(t == lo) != !!in->gneg][0]);
 	go_to(c, hi, true);
 }
 
@@ -314,6 +325,22 @@ static void forget(struct scomp *c, const struct insn *in)
 	c->nnear = n;
 }
 
+/* Arithmetic is done whoever runs, and its guard's bits are wanted by calls alone. */
+bool s_has_bits(const struct insn *in) { return in->kind != K_LANE && in->kind != K_SETP && in->kind != K_PRED; }
+
+/* Has the instruction before this one left in ymm14 what this one wants? */
+static bool same_guard(const struct scomp *c, const struct insn *in)
+{
+	u32 k;
+
+	if (c->stage || c->before == NO_PC || c->before + 1 != c->pc || in[-1].guard != in->guard || in[-1].gneg != in->gneg)
+		return false;
+	for (k = 0; k < 6; k++)
+		if ((in[-1].def >> k & 1) && in[-1].o[k] == in->guard)
+			return false;
+	return true;
+}
+
 /* The mask of those that a guard lets through in ymm14; jumps for when there are none. */
 void s_guard_begin(struct scomp *c, const struct insn *in, u32 skip[2])
 {
@@ -330,12 +357,14 @@ void s_guard_begin(struct scomp *c, const struct insn *in, u32 skip[2])
 		skip[0] = g_jcc(a, in->gneg ? CC_NE : CC_E);
 		return;
 	}
-	p = sv(c, in->guard, 2, 0, 14);
-	vr(a, in->gneg ? X_PANDN : X_PAND, 14, p, 15);
-	vr(a, X_MOVMSKPS, RAX, 0, 14);
-	g_store(a, 0, stack_rm(c->gbits), RAX);
+	if (!same_guard(c, in)) {
+		p = sv(c, in->guard, 2, 0, 14);
+		vr(a, in->gneg ? X_PANDN : X_PAND, 14, p, 15);
+	}
 	c->guarded = true;
-	if (in->kind != K_LANE && in->kind != K_SETP && in->kind != K_PRED) {
+	if (s_has_bits(in)) {
+		vr(a, X_MOVMSKPS, RAX, 0, 14);
+		g_store(a, 0, stack_rm(c->gbits), RAX);
 		g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
 		skip[1] = g_jcc(a, CC_E);
 	}
@@ -351,6 +380,7 @@ void s_guard_end(struct scomp *c, const u32 skip[2], u32 mx)
 			g_here(&c->a, skip[i]);
 	if (skip[0] || skip[1])
 		s_mode_met(c, mx);
+	c->before = c->guarded && !c->stage ? c->pc : NO_PC;
 	c->guarded = false;
 }
 
@@ -369,8 +399,11 @@ static void insn(struct scomp *c, const struct insn *in, u32 pc)
 	nxjumps = c->nxjumps;
 	mx = c->mx;
 	for (i = 0; i < 2 && !c->bad; i++) {
+		if (i)
+			s_bits(c);
 		if (i ? called(c, in) : s_native(c, in))
 			break;
+		c->bad |= c->fused != 0;        /* flags that the branch wants would be lost */
 		a->n = n;
 		a->nfix = nfix;
 		c->nslow = nslow;
@@ -399,6 +432,7 @@ static void block(struct scomp *c, struct sblock *b)
 	c->fused = 0;
 	c->later = false;
 	c->nnear = 0;
+	c->before = NO_PC;
 	b->at = c->a.n;
 	if (b == c->b)
 		s_whole(c);

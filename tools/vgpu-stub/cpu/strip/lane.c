@@ -150,6 +150,32 @@ static bool divide(struct scomp *c, const struct insn *in)
 	return true;
 }
 
+/* Of 16 bits floats do: what lies below a whole number lies further from it than any rounding goes. */
+static bool divide16(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	bool sg = type_is_signed(in->type);
+	int x = sv_obs(c, in->o[1], 0, 0, 0), y = sv_obs(c, in->o[2], 0, 0, 1);
+
+	vyi(a, X_SHID, SH_LEFT, 0, rm_reg(x), 16);
+	vyi(a, X_SHID, SH_LEFT, 1, rm_reg(y), 16);
+	vyi(a, X_SHID, sg ? SH_SAR : SH_RIGHT, 0, rm_reg(0), 16);
+	vyi(a, X_SHID, sg ? SH_SAR : SH_RIGHT, 1, rm_reg(1), 16);
+	vr(a, X_CVTDQ2PS, 2, 0, 0);
+	vr(a, X_CVTDQ2PS, 3, 0, 1);
+	vr(a, X_DIVPS, 2, 2, 3);
+	vr(a, X_CVTTPS2DQ, 2, 0, 2);
+	vr(a, X_PXOR, 3, 3, 3);
+	vr(a, X_PCMPEQD, 3, 3, 1);
+	vr(a, X_POR, 2, 2, 3);
+	if (in->lop == LOP_REM) {
+		vr(a, X_PMULLD, 2, 2, 1);
+		vr(a, X_PSUBD, 2, 0, 2);
+	}
+	sput(c, in->o[0], 0, 2);
+	return true;
+}
+
 /* (b:a) shifted by c, one half of it */
 static bool funnel(struct scomp *c, const struct insn *in)
 {
@@ -415,7 +441,7 @@ bool s_lane(struct scomp *c, const struct insn *in)
 		return is32(in->type) && mul_high(c, in);
 	case LOP_DIV:
 	case LOP_REM:
-		return is32(in->type) && divide(c, in);
+		return is32(in->type) ? divide(c, in) : is16(in->type) && divide16(c, in);
 	case LOP_SHFLW: case LOP_SHFLC: case LOP_SHFRW: case LOP_SHFRC:
 		return funnel(c, in);
 	case LOP_BFE:

@@ -285,6 +285,8 @@ static void lea_next(struct scomp *c, u32 b)
 	s_stub_jump(c, a->n - 4, b, true);
 }
 
+#define TS(f) rm_mem(R14, (s32)offsetof(struct tstate, f))
+
 /* The first strip of the warp whose area is r15; where it begins is in rdx. */
 static void start_warp(struct scomp *c)
 {
@@ -456,14 +458,11 @@ static void all_do(struct scomp *c, u32 pc, u32 n)
 	}
 }
 
-/* All warps stand there: the first one begins at block b. */
-static void next_phase(struct scomp *c, u32 b, u32 exit)
+/* The first warp begins at block b; rcx is the phase. */
+static void first_warp(struct scomp *c, u32 b)
 {
 	struct as *a = &c->a;
 
-	g_load(a, 1, RAX, PHASE(least));
-	g_alu(a, 1, G_CMP, RAX, rm_mem(R14, (s32)offsetof(struct tstate, budget)));
-	s_exit_jump(c, g_jcc(a, CC_G), exit);
 	lea_next(c, b);
 	g_store(a, 1, PHASE(seg), RAX);
 	g_load(a, 1, RDX, rm_reg(RAX));
@@ -475,6 +474,37 @@ static void next_phase(struct scomp *c, u32 b, u32 exit)
 	g_store(a, 1, SPM(phase), RCX);
 	start_warp(c);
 	s_stub_jump(c, g_jmp(a), b, true);
+}
+
+/* All warps stand there: the first one begins at block b. */
+static void next_phase(struct scomp *c, u32 b, u32 exit)
+{
+	struct as *a = &c->a;
+
+	g_load(a, 1, RAX, PHASE(least));
+	g_alu(a, 1, G_CMP, RAX, TS(budget));
+	s_exit_jump(c, g_jcc(a, CC_G), exit);
+	first_warp(c, b);
+}
+
+/* All of the block has ended, with nothing written into its warps: the next one of the row, if code may begin it. */
+static void next_block(struct scomp *c, u32 exit)
+{
+	struct as *a = &c->a;
+
+	g_alui(a, 0, G_CMP, TS(row), 0);
+	s_exit_jump(c, g_jcc(a, CC_LE), exit);
+	g_alui(a, 0, G_SUB, TS(row), 1);
+	g_load(a, 1, RAX, TS(block_budget));
+	g_store(a, 1, TS(budget), RAX);
+	g_load(a, 1, RAX, SPM(warp_at));
+	g_load(a, 1, RAX, rm_mem(RAX, (s32)offsetof(struct warp, cta)));
+	g_alui(a, 0, G_ADD, rm_mem(RAX, (s32)offsetof(struct cta, id)), 1);
+	g_alui(a, 1, G_ADD, rm_mem(RAX, (s32)offsetof(struct cta, linear)), 1);
+	g_alui(a, 0, G_ADD, TS(blocks), 1);
+	g_movi(a, R12, 255);
+	vr(a, X_PCMPEQD, 15, 15, 15);
+	first_warp(c, 0);
 }
 
 void s_meet(struct scomp *c, u32 pc)
@@ -617,8 +647,15 @@ void s_meet_whole(struct scomp *c)
 void s_meet_end(struct scomp *c)
 {
 	struct as *a = &c->a;
-	u32 exit = s_exit(c, NO_PC), first, next, last;
+	u32 exit, first, next, last;
 
+	/* it is the same for all ends */
+	if (c->end_at) {
+		g_land(a, g_jmp(a), c->end_at);
+		return;
+	}
+	c->end_at = a->n;
+	exit = s_exit(c, NO_PC);
 	g_alui(a, 1, G_CMP, SPM(seg), 0);
 	s_exit_jump(c, g_jcc(a, CC_E), exit);
 	g_alui(a, 0, G_CMP, SPM(done), 255);
@@ -642,5 +679,8 @@ void s_meet_end(struct scomp *c)
 	g_op(a, 0, 0xff, 4, SPM(seg), 0);
 	g_here(a, last);
 	next_warp(c, S_ENDED, exit);
-	s_exit_jump(c, g_jmp(a), exit);
+	if (s_enters(c, 0))
+		next_block(c, exit);
+	else
+		s_exit_jump(c, g_jmp(a), exit);
 }

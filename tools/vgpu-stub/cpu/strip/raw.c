@@ -77,6 +77,66 @@ static void numbers(struct scomp *c)
 	}
 }
 
+/* Somebody who reads operand k: is it arithmetic, and if it is to be so, of the kind that flushes what it reads? */
+static bool sums(const struct scomp *c, const struct insn *in, u32 k, bool flushes)
+{
+	const struct sregister *d;
+
+	if (in->kind != K_LANE || in->dw || in->o[0] == OPND_NONE)
+		return false;
+	d = &c->r[in->o[0]];
+	if (in->lop == LOP_MOV || (in->lop == LOP_SELP && k != 3 && in->type == T_F32))
+		return flushes ? d->unflushed : d->summed;
+	if (in->type != T_F32)
+		return false;
+	switch (in->lop) {
+	case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_MAD:
+		return !flushes || (in->mxcsr & 0x40);
+	case LOP_FLUSH: case LOP_NEG:
+		return flushes ? d->unflushed : d->summed;
+	}
+	return false;
+}
+
+/*
+ * neg.ftz is a flush and a sign (lower2.c), and what compilers negate so goes into a sum: there NaNs need not be canonical, nor
+ * denormals gone, for the sum sees to that.
+ */
+static void summed(struct scomp *c)
+{
+	bool more = true;
+	u32 i, k;
+
+	for (i = 0; i < c->s->nregs; i++)
+		c->r[i].summed = c->r[i].unflushed = c->r[i].v.cls == SC_VARY && c->r[i].w == 0;
+	for (i = 0; i < c->n; i++)
+		for (k = 0; c->code[i].kind == K_CALL && k < c->code[i].u.call->nargs; k++) {
+			const struct arg *a = &c->code[i].u.call->args[k];
+
+			if (a->is_reg && !(a->opnd & OPND_CONST))
+				c->r[a->opnd].summed = c->r[a->opnd].unflushed = false;
+		}
+	while (more) {
+		more = false;
+		for (i = 0; i < c->n; i++) {
+			const struct insn *in = &c->code[i];
+
+			for (k = 0; k < 6; k++) {
+				struct sregister *r;
+
+				if (!(in->use >> k & 1) || in->o[k] == OPND_NONE || (in->o[k] & OPND_CONST))
+					continue;
+				r = &c->r[in->o[k]];
+				if ((r->summed && !sums(c, in, k, false)) || (r->unflushed && !sums(c, in, k, true))) {
+					r->summed = r->summed && sums(c, in, k, false);
+					r->unflushed = r->unflushed && sums(c, in, k, true);
+					more = true;
+				}
+			}
+		}
+	}
+}
+
 void s_raw_floats(struct scomp *c)
 {
 	bool more = true;
@@ -106,4 +166,5 @@ void s_raw_floats(struct scomp *c)
 		}
 	}
 	numbers(c);
+	summed(c);
 }

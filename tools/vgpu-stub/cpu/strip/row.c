@@ -9,6 +9,9 @@
 #include "mem.h"
 #include "vex.h"
 
+/* How far behind a row its neighbours to the right will read, a few blocks on: prefetchers do not follow so many rows at a time. */
+#define AHEAD 256
+
 bool s_may_be_row(const struct scomp *c, const struct insn *in)
 {
 	return in->vec == 1 && in->size == 4 && !in->dw && in->o[0] != OPND_NONE && in->space != SPACE_LOCAL && !(in->o[4] & OPND_CONST) &&
@@ -62,6 +65,8 @@ struct rm s_run_row(struct scomp *c, const struct insn *in, u32 *no, u32 *n)
 		g_alu(a, 1, G_SUB, RCX, SPM(span_lo));
 		g_alu(a, 1, G_CMP, RCX, SPM(span_lim));
 		no[(*n)++] = g_jcc(a, CC_A);
+		if (in->kind == K_LD)           /* prefetcht0 */
+			g_op(a, 0, 0x118, 1, rm_mem(RAX, AHEAD), 0);
 	}
 	return rm_mem(RAX, 0);
 }

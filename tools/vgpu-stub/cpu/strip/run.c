@@ -546,21 +546,23 @@ static u32 behind(u32 at) { return at & S_TURN ? at & ~S_TURN : at + 1; }
 
 /*
  * A block whose warps all stand at start, in phases between barriers that all of them come to whole. *phases: how many. RUN_DONE: it has ended, with nothing
- * written into its warps.
+ * written into its warps. row: further blocks that code may begin; what is said of the block is true of the last one, and tstate.row is how many are left.
  */
-static enum run in_step(struct tstate *ts, struct cta *c, const struct jit *j, u32 start, s64 *left_over, u32 *phases)
+static enum run in_step(struct tstate *ts, struct cta *c, const struct jit *j, u32 start, s64 *left_over, u32 row, u32 *phases)
 {
 	u32 i = 0, k, done, n = j->entry_at[start];
 	struct sphase ph = { .at = NO_PC };
 	struct chain chain;
 
 	*phases = 0;
+	ts->row = (s32)row;
 	ph.first = (struct sprivate *)c->warps[0].jp;
 	for (;;) {
 		ts->budget = (s64)c->nwarps << (j->strip->spins ? 14 : 17);
 		if (ts->budget > *left_over)
 			ts->budget = *left_over;
 		*left_over -= ts->budget + 16;
+		ts->block_budget = ts->budget;
 		ph.least = ts->budget / 2;
 		for (k = 0; k < c->nwarps && n != j->entry_at[0]; k++)
 			if (c->warps[k].main.lanes == ~0u)
@@ -631,16 +633,18 @@ static enum run in_step(struct tstate *ts, struct cta *c, const struct jit *j, u
 }
 
 /* As jit_block() does. */
-enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over)
+enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more)
 {
 	const struct jit *j = newest(c->jit);
+	u32 phases, may = *more;
 	enum run r;
-	u32 phases;
 
+	*more = 0;
 	if (!j->entry_at[0])
 		return RUN_BUDGET;
 	ts->blocks++;
-	r = in_step(ts, c, j, 0, left_over, &phases);
+	r = in_step(ts, c, j, 0, left_over, may, &phases);
+	*more = may - (u32)ts->row;
 	c->pristine = r == RUN_DONE && c->done_warps != c->nwarps;
 	return r;
 }
@@ -656,7 +660,7 @@ bool strip_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r)
 			return false;
 	if (!n)
 		return false;
-	*r = in_step(ts, c, j, pc, left_over, &phases);
+	*r = in_step(ts, c, j, pc, left_over, 0, &phases);
 	c->astray = phases || *r == RUN_DONE ? 0 : (u8)(c->astray + 1);
 	return true;
 }

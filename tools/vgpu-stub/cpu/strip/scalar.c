@@ -32,22 +32,23 @@ static void widened(struct scomp *c, int gpr, u32 o, bool sg)
 		g_movsxd(a, gpr, rm_reg(gpr));
 }
 
-static void shift(struct scomp *c, const struct insn *in, u8 w)
+/* Into d, where the count is known; else d is rax. */
+static void shift(struct scomp *c, const struct insn *in, u8 w, int d)
 {
 	struct as *a = &c->a;
 	struct sval n = s_val(c, in->o[2], 0);
 	u32 bits = w ? 64 : 32, op = in->lop == LOP_SHL ? G_SHL : type_is_signed(in->type) ? G_SAR : G_SHR;
 
-	s_to_gpr(c, in->o[1], w, RAX);
+	s_to_gpr(c, in->o[1], w, d);
 	if (n.known) {
 		u32 k = (u32)n.k;
 
 		if (k >= bits && op == G_SAR)
 			k = bits - 1;
 		if (k >= bits)
-			g_movi(a, RAX, 0);
+			g_movi(a, d, 0);
 		else if (k)
-			g_shi(a, w, op, RAX, k);
+			g_shi(a, w, op, d, k);
 		return;
 	}
 	s_to_gpr(c, in->o[2], 0, RCX);
@@ -135,6 +136,28 @@ static int simple(struct scomp *c, const struct insn *in, u8 w)
 			return -1;
 		g_imuli(a, w, d, sg_rm(c, in->o[1], w, RAX), (s32)v);
 		return d;
+	case LOP_SHL: case LOP_SHR:
+		if (!s_val(c, in->o[2], 0).known)
+			return -1;
+		shift(c, in, w, d);
+		return d;
+	case LOP_CVT_SEXT:
+		if (!w)
+			return -1;
+		widened(c, d, in->o[1], in->type == T_S64);
+		return d;
+	case LOP_MULWIDE: case LOP_MADWIDE:
+		k = s_val(c, in->o[2], 0);
+		if (w || !k.known || (s32)k.k < 0)
+			return -1;
+		widened(c, d, in->o[1], type_is_signed(in->type));
+		if ((u32)k.k && !((u32)k.k & ((u32)k.k - 1)))
+			g_shi(a, 1, G_SHL, d, (u32)__builtin_ctz((u32)k.k));
+		else
+			g_imuli(a, 1, d, rm_reg(d), (s32)k.k);
+		if (in->lop == LOP_MADWIDE)
+			g_alu(a, 1, G_ADD, d, sg_rm(c, in->o[3], 1, RCX));
+		return d;
 	default:
 		return -1;
 	}
@@ -207,25 +230,13 @@ static bool lane(struct scomp *c, const struct insn *in)
 		return true;
 	}
 	switch (in->lop) {
-	case LOP_CVT_SEXT:
-		if (!w)
-			return false;
-		widened(c, RAX, in->o[1], in->type == T_S64);
-		return true;
 	case LOP_MULWIDE:
 	case LOP_MADWIDE:
+		if (w)
+			return false;
 		widened(c, RAX, in->o[1], sg);
-		if (s_val(c, in->o[2], 0).known && (s32)s_val(c, in->o[2], 0).k >= 0) {
-			u32 k = (u32)s_val(c, in->o[2], 0).k;
-
-			if (k && !(k & (k - 1)))
-				g_shi(a, 1, G_SHL, RAX, (u32)__builtin_ctz(k));
-			else
-				g_imuli(a, 1, RAX, rm_reg(RAX), (s32)k);
-		} else {
-			widened(c, RCX, in->o[2], sg);
-			g_imul(a, 1, RAX, rm_reg(RCX));
-		}
+		widened(c, RCX, in->o[2], sg);
+		g_imul(a, 1, RAX, rm_reg(RCX));
 		if (in->lop == LOP_MADWIDE)
 			g_alu(a, 1, G_ADD, RAX, sg_rm(c, in->o[3], 1, RCX));
 		return true;
@@ -271,7 +282,7 @@ static bool lane(struct scomp *c, const struct insn *in)
 		return true;
 	case LOP_SHL:
 	case LOP_SHR:
-		shift(c, in, w);
+		shift(c, in, w, RAX);
 		return true;
 	case LOP_MIN:
 	case LOP_MAX:

@@ -105,13 +105,22 @@ static bool compare(struct scomp *c, const struct insn *in)
 	return true;
 }
 
-/* Only the branch behind it, at the end of the block, wants to know: it takes the flags. */
+/* Only the branch b, at the end of the block, wants to know. */
+static bool asked_by(const struct scomp *c, const struct insn *in, const struct insn *b)
+{
+	return !c->stage && !in->sub && in->o[1] == OPND_NONE && in->guard == OPND_NONE && b->kind == K_CBRA &&
+	       b->guard == in->o[0] && b->taken != b->fall && !bit_of(c->cur->live_out, in->o[0]);
+}
+
+/* It takes the flags: behind the comparison come moves at most, which leave them as they are. */
 static bool for_the_branch(const struct scomp *c, const struct insn *in)
 {
-	const struct insn *b = in + 1;
+	const struct insn *b = &c->code[c->cur->end - 1], *m;
 
-	return !c->stage && c->r[in->o[0]].v.cls == SC_SCALAR && !in->sub && in->o[1] == OPND_NONE && in->guard == OPND_NONE && c->pc + 2 == c->cur->end && b->kind == K_CBRA &&
-	       b->guard == in->o[0] && b->taken != b->fall && !bit_of(c->cur->live_out, in->o[0]);
+	for (m = in + 1; m < b; m++)
+		if (m->kind != K_LANE || m->lop != LOP_MOV || m->guard != OPND_NONE || m->dw == 2 || type_bytes(m->type) < 4)
+			return false;
+	return b > in && c->r[in->o[0]].v.cls == SC_SCALAR && asked_by(c, in, b);
 }
 
 /* Is it a pattern that goes one way, compared with a scalar? Then two lanes of it tell of all. first: the pattern is the first operand */
@@ -129,15 +138,16 @@ static bool has_ends(const struct scomp *c, const struct insn *in, bool *first, 
 	return !lo || !hi;
 }
 
-/* ... for a branch behind it, at which lanes stay together */
-static bool ends_do(const struct scomp *c, const struct insn *in)
+/* ... for a branch behind it; where lanes part there, any comparison of integers is done at the branch */
+static bool at_branch(const struct scomp *c, const struct insn *in)
 {
-	const struct insn *b = in + 1;
+	struct sval x = s_val(c, in->o[2], is64(in->type)), y = s_val(c, in->o[3], is64(in->type));
 	bool first;
 	s32 far;
 
-	return !c->stage && !c->cur->split && !in->sub && in->o[1] == OPND_NONE && in->guard == OPND_NONE && c->pc + 2 == c->cur->end && b->kind == K_CBRA &&
-	       b->guard == in->o[0] && b->taken != b->fall && !bit_of(c->cur->live_out, in->o[0]) && has_ends(c, in, &first, &far);
+	if (c->pc + 2 != c->cur->end || !asked_by(c, in, in + 1) || (!is32(in->type) && !is64(in->type)) || in->lop > CMP_GE)
+		return false;
+	return has_ends(c, in, &first, &far) || (c->cur->split && (s_varies(x) || s_varies(y) || x.pat || y.pat));
 }
 
 static bool scalar_compare(struct scomp *c, const struct insn *in)
@@ -239,8 +249,8 @@ static void compare_end(struct scomp *c, const struct insn *in, bool first, s32 
 }
 
 /*
- * The comparison in, at the branch behind it, with two jumps each where it holds for all lanes and for none. Lanes in a row are on one
- * side if its ends are. If those are not, the lanes that run still may be: then all are asked.
+ * The comparison in, at the branch behind it, with two jumps each (0: none) where it holds for all lanes and for none. Lanes in a row are on one
+ * side if its ends are. If those are not, the lanes that run still may be: then all are asked. Where lanes part, eax is those for which it holds.
  */
 void s_ends(struct scomp *c, const struct insn *in, u32 *holds, u32 *fails)
 {
@@ -250,7 +260,9 @@ void s_ends(struct scomp *c, const struct insn *in, u32 *holds, u32 *fails)
 	u32 lop, cc, wraps = 0;
 	s32 far;
 
-	has_ends(c, in, &first, &far);
+	holds[0] = holds[1] = fails[0] = fails[1] = 0;
+	if (!has_ends(c, in, &first, &far))
+		goto all;
 	lop = first ? in->lop : other[in->lop];
 	cc = int_cc[type_is_signed(in->type)][lop];
 	/* the far end first: that none wraps is what both rely on. up: it is the one that the comparison holds for last */
@@ -260,11 +272,16 @@ void s_ends(struct scomp *c, const struct insn *in, u32 *holds, u32 *fails)
 	compare_end(c, in, first, 0, &wraps);
 	*(up ? fails : holds) = g_jcc(a, up ? cc ^ 1 : cc);
 	g_here(a, wraps);
+all:
 	if (!compare(c, in))
 		c->bad = true;
-	tail(c, in);
-	vr(a, X_MOVMSKPS, RAX, 0, sv(c, in->o[0], 2, 0, 0));
+	vr(a, X_MOVMSKPS, RAX, 0, 2);
 	g_alu(a, 0, G_AND, RAX, rm_reg(R12));
+	if (c->cur->split)
+		return;
+	/* who leaves code at the branch has it */
+	tail(c, in);
+	g_alui(a, 0, G_CMP, rm_reg(RAX), 0);
 	fails[1] = g_jcc(a, CC_E);
 	g_alu(a, 0, G_CMP, RAX, rm_reg(R12));
 	s_parted_if(c, CC_NE);
@@ -278,7 +295,7 @@ bool s_setp(struct scomp *c, const struct insn *in)
 	bool ints = is32(in->type) || w, third = in->sub && s_val(c, in->o[4], 2).cls != SC_SCALAR;
 	u32 i;
 
-	if (ends_do(c, in)) {
+	if (at_branch(c, in)) {
 		c->later = true;
 		return true;
 	}

@@ -14,7 +14,8 @@
  */
 #include "mem.h"
 
-#define AHEAD_MIN 48u
+#define AHEAD_MIN 48u           /* in loops, where it costs more */
+#define AHEAD_LEAST 32u
 #define AHEAD_MAX 512u
 
 static bool known(const void *c, u32 o) { return s_val(c, o, 0).known; }
@@ -135,7 +136,7 @@ void s_ask_ahead(struct scomp *c, int base, s32 disp, u32 ext)
 	struct rm first;
 	u32 i;
 
-	if (c->cur->within || c->guarded || ext < AHEAD_MIN || ext > AHEAD_MAX)
+	if (c->cur->within || c->guarded || ext < (c->cur->depth ? AHEAD_MIN : AHEAD_LEAST) || ext > AHEAD_MAX)
 		return;
 	if (!c->cur->depth) {
 		first = rm_idx(R15, RBP, 0, s_new_home(c));

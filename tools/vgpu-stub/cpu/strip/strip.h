@@ -67,6 +67,7 @@ struct sregister {
 	u8 w, loc, reg, reg2;           /* loc: LOC_ZMM (ymm), LOC_GPR, LOC_MEM */
 	bool must_vary, rawf, live, wild;        /* wild: of loaded values or floats */
 	bool number;                    /* a float, and no NaN: raw.c */
+	bool summed, unflushed;         /* a float that arithmetic alone reads, for which all NaNs are one; and that takes a denormal for 0 itself: raw.c */
 	bool kept;                      /* a vector without a machine register that is alive where strips meet: its home is in the private area, too */
 	s32 home;                       /* of a vector: on the stack; of a scalar: in the private area, a place for each strip (park.c) */
 	u32 slot, first, last;
@@ -204,8 +205,10 @@ struct scomp {
 	struct swhole *whole_way;       /* whole.c */
 	u8 stage;                       /* what is emitted is its: WHOLE_ */
 	u32 whole_strip, whole_end, whole_end_pc;       /* for this strip; the jump to the end, which is that instruction; 0: none */
+	u32 end_at;                     /* code behind a strip's end; 0: none yet */
 	s32 roots_at;                   /* its scalars, on the stack */
-	bool guarded;                   /* by a mask in ymm14, its bits in the stack word gbits */
+	bool guarded;                   /* by a mask in ymm14; its bits in the stack word gbits, but for arithmetic (s_bits()) */
+	u32 before;                     /* the guarded instruction before this one, with its mask there; NO_PC: none */
 	bool loose;                     /* the vector at hand is of words that are aligned each for itself: quad.c */
 	bool bad;
 };
@@ -274,6 +277,7 @@ void s_mask_vector(struct scomp *c, int ymm, int gpr);          /* bits in gpr, 
 bool s_blends(const struct scomp *c, u32 v);                    /* lanes that do not run keep what they have in it */
 int s_mask(const struct scomp *c);                              /* ymm of those that execute this instruction */
 void s_mask_bits(struct scomp *c, int gpr);
+void s_bits(struct scomp *c);                    /* what is called next wants the guard's: rax is lost */
 u32 s_unless_all(struct scomp *c);
 
 /* ways.c */
@@ -383,10 +387,11 @@ bool s_together(const struct insn *in);         /* is it done by the whole warp 
 void strip_fit(struct engine *e, struct warp *w);
 void strip_free(struct jit *j);                  /* what came after it */
 int strip_run(struct tstate *ts, struct warp *w, struct frame *f);
-enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over);
+enum run strip_block(struct tstate *ts, struct cta *c, s64 *left_over, u32 *more);
 bool strip_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r);
 /* code.c */
 u32 s_block_at(const struct scomp *c, u32 pc);
+bool s_has_bits(const struct insn *in);          /* of its guard, in the stack word */
 void s_guard_begin(struct scomp *c, const struct insn *in, u32 skip[2]);
 void s_guard_end(struct scomp *c, const u32 skip[2], u32 mx);
 bool s_native(struct scomp *c, const struct insn *in);   /* code for it; false: there is none */

@@ -234,21 +234,32 @@ bool s_blends(const struct scomp *c, u32 v)
 
 int s_mask(const struct scomp *c) { return c->guarded ? 14 : 15; }
 
+void s_bits(struct scomp *c)
+{
+	if (!c->guarded || s_has_bits(&c->code[c->pc]))
+		return;
+	vr(&c->a, X_MOVMSKPS, RAX, 0, 14);
+	g_store(&c->a, 0, stack_rm(c->gbits), RAX);
+}
+
 void s_mask_bits(struct scomp *c, int gpr)
 {
-	if (c->guarded)
+	if (c->guarded && !s_has_bits(&c->code[c->pc]))
+		vr(&c->a, X_MOVMSKPS, gpr, 0, 14);
+	else if (c->guarded)
 		g_load(&c->a, 0, gpr, stack_rm(c->gbits));
 	else
 		g_load(&c->a, 0, gpr, rm_reg(R12));
 }
 
-/* A jump for when not all lanes of the strip run, 0: they do (whole.c). edx is lost. */
+/* A jump for when not all lanes of the strip run, 0: they do (whole.c). */
 u32 s_unless_all(struct scomp *c)
 {
 	if (c->stage && !c->guarded)
 		return 0;
-	s_mask_bits(c, RDX);
-	g_alui(&c->a, 0, G_CMP, rm_reg(RDX), 255);
+	if (c->guarded && !s_has_bits(&c->code[c->pc]))
+		c->bad = true;          /* memory alone asks */
+	g_alui(&c->a, 0, G_CMP, c->guarded ? stack_rm(c->gbits) : rm_reg(R12), 255);
 	return g_jcc(&c->a, CC_NE);
 }
 

@@ -590,6 +590,7 @@ void s_call_at(struct scomp *c, u32 pc, u32 where)
 	for (k = 0; k < 6; k++)
 		if ((in->use >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST))
 			set[in->o[k] >> 6] |= 1ull << (in->o[k] & 63);
+	s_bits(c);
 	s_mask_bits(c, RDX);
 	g_alui(a, 0, G_CMP, rm_reg(RDX), 0);
 	none = g_jcc(a, CC_E);

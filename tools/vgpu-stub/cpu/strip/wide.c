@@ -385,16 +385,21 @@ static bool floats(struct scomp *c, const struct insn *in)
 			break;
 		case LOP_ABS:
 		case LOP_NEG:
-			x = sv_obs(c, in->o[1], w, p, 0);
+			x = !w && c->r[in->o[0]].summed ? sv(c, in->o[1], w, p, 0) : sv_obs(c, in->o[1], w, p, 0);
+			d = sdst(c, in->o[0], p, 0);
 			if (in->lop == LOP_ABS)
-				vy(a, X_PAND, 0, x, w ? s_splat64(c, ~0ull >> 1) : s_splat32(c, 0x7fffffff));
+				vy(a, X_PAND, d, x, w ? s_splat64(c, ~0ull >> 1) : s_splat32(c, 0x7fffffff));
 			else
-				vy(a, X_PXOR, 0, x, w ? s_splat64(c, 1ull << 63) : s_splat32(c, 1u << 31));
-			sput(c, in->o[0], p, 0);
+				vy(a, X_PXOR, d, x, w ? s_splat64(c, 1ull << 63) : s_splat32(c, 1u << 31));
+			sput(c, in->o[0], p, d);
 			continue;
 		case LOP_FLUSH:
 			if (w)
 				return false;
+			if (c->r[in->o[0]].unflushed) {
+				sput(c, in->o[0], 0, sv(c, in->o[1], 0, 0, 0));
+				return true;
+			}
 			x = sv_obs(c, in->o[1], 0, 0, 0);
 			vy(a, X_PAND, 1, x, s_splat32(c, 0x7f800000));
 			vr(a, X_PXOR, 2, 2, 2);
