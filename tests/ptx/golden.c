@@ -9,7 +9,7 @@
  * A line of a file: "FORM | ROWS HASH | RESULTS", the results of ROWS threads in hexadecimal, v*n for n alike. Operands are made by the row's
  * number and the form's text alone; HASH is theirs. A form that the driver does not take: "FORM | - | REASON".
  * What must be the same: everything of forms that are exact. Of approximations NaNs, infinities and zeros; other results may be as far
- * apart as the bound of both. Sums of matrix instructions: see sum_differs().
+ * apart as the bound of both. Sums of matrix instructions: see sum_of_most().
  */
 #include <math.h>
 #include <stdlib.h>

@@ -83,6 +83,44 @@ static double distance(char t, uint64_t a, uint64_t b)
 	return fabs((double)x - (double)y);
 }
 
+/*
+ * What a sum of products may be as large as, in the warp of a row: k products of the largest factors and the largest addend. Engine and
+ * hardware add in other orders and round at other places: the bound of a form is in units of this.
+ */
+static double sum_of_most(const struct gform *g, const uint64_t *in, unsigned row)
+{
+	double most[3] = { 0 };
+	const char *k = strstr(g->text, "k");
+
+	while (k && !(k[1] >= '0' && k[1] <= '9'))
+		k = strstr(k + 1, "k");
+	for (unsigned r = row & ~31u; r < (row & ~31u) + 32; r++) {
+		unsigned at = 0, which = 0;
+
+		for (const char *t = g->in; *t; t++) {
+			unsigned e, m, parts = strchr("xy", *t) ? 2 : strchr("qv", *t) ? 4 : 1, width;
+
+			if (*t == '|') {
+				which++;
+				continue;
+			}
+			format_of(*t, &e, &m);
+			width = *t == 'd' ? 64 : 32 / parts;
+			for (unsigned i = 0; i < parts; i++) {
+				uint64_t v = in[r * SLOTS + at] >> (i * width % 64) >> (*t == 't' ? 13 : 0);
+				double x = fabs(as_double(*t, v & (width == 64 ? ~0ull : (1ull << (e + m + 1)) - 1)));
+
+				if (isfinite(x))
+					most[which] = fmax(most[which], x);
+			}
+			at++;
+		}
+	}
+	return most[0] * most[1] * (k ? strtod(k + 1, NULL) : 1) + most[2];
+}
+
+static double sum_most, sum_worst;      /* of this row; of the form, in units of sums */
+
 /* A scalar result against the hardware's. */
 static int differs(const struct gform *g, char t, uint64_t got, uint64_t want, double operand, double *ulp)
 {
@@ -98,6 +136,10 @@ static int differs(const struct gform *g, char t, uint64_t got, uint64_t want, d
 	format_of(t, &e, &m);
 	if (g->how == G_SINE && fabs(operand) > 314 && isfinite(operand))
 		return !(fabs(x) <= 1 && fabs(y) <= 1);         /* the ISA names a bound up to 100 pi */
+	if (g->how == G_SUM && isfinite(x) && isfinite(y)) {
+		sum_worst = fmax(sum_worst, fabs(x - y) / sum_most);
+		return fabs(x - y) > g->bound * sum_most;
+	}
 	if ((g->how == G_SINE || g->how == G_ABS) && fabs(x - y) <= g->bound)
 		return 0;
 	if (g->how == G_REL && fabs(y) < ldexp(1, 2 - (1 << (e - 1))) && distance(t, got, want) <= 1)
@@ -159,6 +201,7 @@ static unsigned compare_form(const char *folder, const struct gform *g, const ui
 	char log[512];
 	double ulp = 0;
 
+	sum_worst = 0;
 	may = known_differences(folder, g->text, reason, sizeof(reason));
 	if (run(g, rows, out, log, sizeof(log))) {
 		printf("%s: %s\n", g->text, log);
@@ -170,6 +213,8 @@ static unsigned compare_form(const char *folder, const struct gform *g, const ui
 		uint64_t got = out[row * OUTS + k];
 
 		other += got != want[i];
+		if (g->how == G_SUM && !k)
+			sum_most = sum_of_most(g, in, row);
 		if (!row_differs(g, k, got, want[i], in[row * SLOTS], &ulp) || bad++ >= SHOWN || (may && !verbose))
 			continue;
 		printf("%s: row %u, result %u:", g->text, row, k);
@@ -177,6 +222,8 @@ static unsigned compare_form(const char *folder, const struct gform *g, const ui
 			printf(" %llx", (unsigned long long)in[row * SLOTS + j]);
 		printf(" gives %llx, hardware has %llx\n", (unsigned long long)got, (unsigned long long)want[i]);
 	}
+	if (g->how == G_SUM && verbose)
+		printf("%s: sums are %g of the largest apart, of %g\n", g->text, sum_worst, g->bound);
 	if (bad > may || verbose || (g->how != G_EXACT && g->how != G_SUM))
 		printf("%s %s: %u of %u results are not the hardware's, %u of them wrong; at most %g units apart%s\n",
 		       bad > may ? "FAIL" : bad ? "known" : "ok", g->text, other, rows * outs, bad, ulp, bad ? reason : "");
