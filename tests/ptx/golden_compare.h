@@ -74,12 +74,13 @@ static double as_double(char t, uint64_t v)
 static double distance(char t, uint64_t a, uint64_t b)
 {
 	unsigned e, m;
-	int64_t x, y, sign;
+	uint64_t sign;
+	int64_t x, y;
 
 	format_of(t, &e, &m);
-	sign = (int64_t)(1ull << (e + m));
-	x = (int64_t)(a & (uint64_t)(sign - 1)) * (a & (uint64_t)sign ? -1 : 1);
-	y = (int64_t)(b & (uint64_t)(sign - 1)) * (b & (uint64_t)sign ? -1 : 1);
+	sign = 1ull << (e + m);
+	x = (int64_t)(a & (sign - 1)) * (a & sign ? -1 : 1);
+	y = (int64_t)(b & (sign - 1)) * (b & sign ? -1 : 1);
 	return fabs((double)x - (double)y);
 }
 
