@@ -42,6 +42,12 @@ t ptx/everyday/interp 120 env VGPU_ENGINE=interp "$B/bin/vgpu" bench kernels -n
 t ptx/forms/partly 300 "$T/ptx/plain/optest" -m jit -x 5
 many ptx/cases/verify 300 "$T/ptx/plain/ptxrun" -m verify -s tests/ptx/cases
 t ptx/oracle 300 tests/ptx/oracle/run.sh "$B" -e 6
+# what a GPU gave where the ISA leaves it open
+for mode in interp jit; do
+	t "ptx/golden/$mode" 60 "$T/ptx/plain/golden" -m $mode tests/ptx/golden
+done
+t ptx/golden/avx2 60 env VGPU_CPU_ISA=avx2 "$T/ptx/plain/golden" -m jit tests/ptx/golden
+t ptx/golden/asan 60 "$T/ptx/asan/golden" -m jit tests/ptx/golden
 t ptx/verify 120 tests/ptx/verify.sh "$B"
 t ptx/ops 60 tests/ptx/ops.sh "$B"
 t ptx/noavx512 300 tests/ptx/noavx512.sh "$B"

@@ -9,7 +9,7 @@
  * A line of a file: "FORM | ROWS HASH | RESULTS", the results of ROWS threads in hexadecimal, v*n for n alike. Operands are made by the row's
  * number and the form's text alone; HASH is theirs. A form that the driver does not take: "FORM | - | REASON".
  * What must be the same: everything of forms that are exact. Of approximations NaNs, infinities and zeros; other results may be as far
- * apart as the bound of both. Sums of matrix instructions: see sum_differs().
+ * apart as the bound of both. Sums of matrix instructions: see sum_of_most().
  */
 #include <math.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static uint64_t random_float(unsigned e, unsigned m)
 	uint64_t spread = how < 3 ? 3 : how < 6 ? (e > 5 ? 9 : 5) : one;
 
 	if (how == 7)
-		return rng() & ((1ull << (e + m + 1)) - 1);
+		return rng() & (m == 52 ? 0 : (1ull << (e + m + 1)) - 1);      /* of f64 zeros: files were written so */
 	return sign | (one - spread + 1 + (r >> 8) % (2 * spread - 1)) << m | (rng() & mask);
 }
 
@@ -94,7 +94,14 @@ static uint64_t operand(char t, unsigned row, unsigned k, unsigned n)
 	uint64_t v;
 
 	if (strchr("ilw", t)) {
-		v = low ? ints[n == 1 ? row : pick % PAIRED] : rng() & 1 ? ints[rng() % (sizeof(ints) / 8)] : rng() >> rng() % 64;
+		if (low) {
+			v = ints[n == 1 ? row : pick % PAIRED];
+		} else if (rng() & 1) {
+			v = ints[rng() % (sizeof(ints) / 8)];
+		} else {
+			v = rng();
+			v >>= rng() % 64;
+		}
 		return t == 'l' ? v : v & (t == 'w' ? 0xffff : 0xffffffff);
 	}
 	if (t == 's')
@@ -121,7 +128,7 @@ static uint64_t element(char t, int values)
 	if (values == 2 && !(r >> 40 & 3))
 		return special_float(e, m, (unsigned)rng()) << (t == 't' ? 13 : 0);
 	if (values == 2 && !(r >> 42 & 3))
-		return (rng() & ((1ull << (e + m + 1)) - 1)) << (t == 't' ? 13 : 0);
+		return (rng() & (m == 52 ? 0 : (1ull << (e + m + 1)) - 1)) << (t == 't' ? 13 : 0);
 	return ((r & 1) << (e + m) | (one - spread + (r >> 8) % (2 * spread - 1)) << m | (rng() & ((1ull << m) - 1))) << (t == 't' ? 13 : 0);
 }
 

@@ -693,6 +693,7 @@ int main(int argc, char **argv)
 		return 1;
 forms:
 	forms_alone = optind < argc;
+	test_folder = folder;
 	for (int i = optind; i < argc; i++, total++)
 		covered += (unsigned)(rig_on_cuda ? !add_form(argv[i]) : run_form(argv[i]));
 	snprintf(path, sizeof(path), "%s/forms.txt", folder);

@@ -26,6 +26,17 @@
 static int verbose;
 static int scenarios;           /* one line "ok|FAIL|skip NAME ..." for each file */
 
+static void do_stack(struct test *t, const char *s)
+{
+	int r;
+
+	if (!rig_on_cuda || need_module(t))
+		return;
+	r = rig_cuda_stack(strtoul(s, NULL, 10));
+	if (r)
+		failed(t, "no stack of %s bytes: the driver's error %d", s, r);
+}
+
 static void directive(struct test *t, const char *s)
 {
 	size_t n = strcspn(s, ":");
@@ -54,6 +65,8 @@ static void directive(struct test *t, const char *s)
 		do_expect_load(t, rest);
 	else if (IS("func"))
 		do_func(t, rest);
+	else if (IS("stack"))
+		do_stack(t, rest);
 	else if (IS("cc"))
 		sscanf(rest, "%u.%u", &t->cc_major, &t->cc_minor);
 	else if (IS("memcheck"))
@@ -126,7 +139,7 @@ static int run_file(const char *path, unsigned cores, double seconds, unsigned *
 		}
 		if (is_directive(line, "unless") && rig_on_cuda && strstr(line, "cuda")) {
 			if (scenarios || verbose)
-				printf("%s: hardware does it otherwise\n", path);
+				printf("%s: hardware does it otherwise: %s\n", path, line + strlen("// unless: cuda"));
 			free(t.text);
 			return 77;
 		}
@@ -150,6 +163,8 @@ static int run_file(const char *path, unsigned cores, double seconds, unsigned *
 		check_print(&t, want);
 	settle(&t);
 	close_engine(&t);
+	if (rig_on_cuda && strstr(t.text, "\n// stack: "))
+		rig_cuda_stack(1024);
 	check_told(&t);
 	if (t.skip[0]) {
 		printf("%s is skipped: %s\n", t.path, t.skip);

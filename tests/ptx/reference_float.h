@@ -114,10 +114,8 @@ static int ref_approx(const struct insn *in, struct sf a, struct sf b, struct sf
 	else if (is(in, "div")) {
 		v = x / y, rel = 2 * ulp;
 		/* .approx for huge divisors: 0, or NaN for an infinite dividend */
-		if (has(in, "approx") && isfinite(y) && fabs(y) > ldexp(1, 126)) {
-			r->mode = R_ANY;
-			return 0;
-		}
+		if (has(in, "approx") && isfinite(y) && fabs(y) > ldexp(1, 126))
+			v = isfinite(x) ? copysign(0, x) * copysign(1, y) : NAN;
 		/* below the range of .full and .approx the bound does not hold */
 		if (y != 0 && fabs(y) < ldexp(1, -126)) {
 			r->mode = R_ANY;

@@ -507,7 +507,7 @@ def write(folder, first, count):
                 continue
             code, n, want = made
             with open(os.path.join(folder, "calls_%04d.ptx" % seed), "w") as f:
-                f.write("// calls %d, by the oracle (tests/ptx/oracle).\n// launch: k grid=1 block=%d args=out:u64[%d]\n" % (seed, n, len(want)))
+                f.write("// calls %d, by the oracle (tests/ptx/oracle).\n// stack: 32768\n// launch: k grid=1 block=%d args=out:u64[%d]\n" % (seed, n, len(want)))
                 f.write("// expect: out = %s\n" % ", ".join("0x%x" % v for v in want))
                 f.write(".version 8.8\n.target sm_90\n.address_size 64\n\n" + code)
             done[0] += 1

@@ -159,8 +159,9 @@ static inline u32 dst(const struct operand *o)
 {
 	return o->kind == O_REG ? o->reg : OPND_NONE;
 }
-/* lower_mov.c */
+/* lower_mov.c; and the divisor that div.approx.f32 divides by */
 void lower_mov(struct comp *c, struct stmt *st);
+u32 divisor_of_approx(struct comp *c, const struct stmt *st, u32 b);
 /* lower_cvt.c */
 void lower_cvt(struct comp *c, struct stmt *st);
 /* lower2.c: memory, control, cross-lane */

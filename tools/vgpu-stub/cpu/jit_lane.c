@@ -578,7 +578,7 @@ static bool floats(struct jcomp *c, const struct insn *in)
 
 /*
  * 32-bit division: quotients of doubles, truncated, are exact (the nearest double to a / b is no integer above it
- * for a < 2^53). By 0 it gives all ones, and the dividend as remainder.
+ * for a < 2^53). By 0 quotient and remainder are all ones, as on hardware.
  */
 static void divide(struct jcomp *c, const struct insn *in)
 {
@@ -606,12 +606,14 @@ static void divide(struct jcomp *c, const struct insn *in)
 		if (in->lop == LOP_REM || sg) {
 			ev(a, V_PXORD, 3, 3, rm_reg(3));
 			ev_i(a, V_PCMPD, 7, y, rm_reg(3), 0, 0, 0);
-			ev_k(a, V_MOVA32, 2, 0, rm_lit(j_lit32(c, ~0u), 0), 7, 0);
 		}
+		if (in->lop == LOP_DIV && sg)
+			ev_k(a, V_MOVA32, 2, 0, rm_lit(j_lit32(c, ~0u), 0), 7, 0);
 		if (in->lop == LOP_REM) {
 			ev(a, V_PMULLD, 2, 2, rm_reg(y));
 			d = jv_dst(c, in->o[0], p, 2);
 			ev(a, V_PSUBD, d, x, rm_reg(2));
+			ev_k(a, V_MOVA32, d, 0, rm_lit(j_lit32(c, ~0u), 0), 7, 0);
 		}
 		jv_put(c, in->o[0], p, d);
 	}

@@ -445,7 +445,7 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 		break;
 	case LOP_DIV:
 	case LOP_REM: {
-		u32 zero;
+		u32 zero, done;
 
 		ju_load(c, RAX, in->o[1], 0);
 		ju_load(c, RCX, in->o[2], 0);
@@ -460,21 +460,14 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 			g_movi(a, RDX, 0);
 		}
 		g_alu(a, 1, G_OR, RCX, rm_reg(RCX));
-		if (in->lop == LOP_DIV) {
-			u32 done;
-
-			zero = g_jcc(a, CC_E);
-			g_op(a, sg, 0xf7, sg ? 7 : 6, rm_reg(RCX), 0);
-			done = g_jmp(a);
-			g_here(a, zero);
-			g_movi(a, RAX, ~0u);
-			g_here(a, done);
-			break;
-		}
 		zero = g_jcc(a, CC_E);
 		g_op(a, sg, 0xf7, sg ? 7 : 6, rm_reg(RCX), 0);
-		g_load(a, 0, RAX, rm_reg(RDX));
+		if (in->lop == LOP_REM)
+			g_load(a, 0, RAX, rm_reg(RDX));
+		done = g_jmp(a);
 		g_here(a, zero);
+		g_movi(a, RAX, ~0u);
+		g_here(a, done);
 		break;
 	}
 	case LOP_SELP:

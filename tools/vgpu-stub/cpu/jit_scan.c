@@ -478,8 +478,8 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 	case LOP_REM:
 		if (!all_uni || !is_int32(in->type))
 			return vary();
-		/* by 0: all ones, and the dividend */
-		return uni(0, sg ? JMAX_UNKNOWN : in->lop == LOP_REM || (b.known && b.k) ? a.max : JMAX_UNKNOWN);
+		/* by 0: all ones */
+		return uni(0, !sg && b.known && b.k ? a.max : JMAX_UNKNOWN);
 	case LOP_SELP:
 	case LOP_CVT_F_S32:
 	case LOP_CVT_F_U32:

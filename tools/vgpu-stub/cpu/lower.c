@@ -108,15 +108,13 @@ static lane_fn *lane_find(u32 lop, enum type t)
 	return fn;
 }
 
-void emit_lane(struct comp *c, const struct stmt *st, u32 lop, enum type t, u8 dw, u32 d, u32 a, u32 b,
-	       u32 cc)
+void emit_lane(struct comp *c, const struct stmt *st, u32 lop, enum type t, u8 dw, u32 d, u32 a, u32 b, u32 cc)
 {
 	lane_fn *fn = lane_find(lop, t);
 	struct insn *in;
 
 	if (!fn)
-		UNSUPPORTED(c, st, "%s with these modifiers on .%s is not supported", st->od->name,
-			    type_name(t));
+		UNSUPPORTED(c, st, "%s with these modifiers on .%s is not supported", st->od->name, type_name(t));
 	if (d == OPND_NONE)
 		return;
 	in = emit(c, K_LANE);
@@ -496,6 +494,8 @@ static void lower_lane(struct comp *c, struct stmt *st)
 		emit_lane(c, st, LOP_FLUSH, t, 0, r, s[0], OPND_NONE, OPND_NONE);
 		s[0] = r;
 	}
+	if (st->od->id == OPID_DIV && t == T_F32 && st->mod[MC_APX] == 1)
+		s[1] = divisor_of_approx(c, st, s[1]);
 	emit_lane(c, st, st->od->lop, t, dw, dst(&st->op[0]), s[0], s[1], s[2]);
 }
 

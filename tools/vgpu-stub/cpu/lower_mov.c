@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statements to warp IR: mov, also of vectors of parts. Called by lower.c.
+ * Statements to warp IR: mov, also of vectors of parts; what div.approx divides by. Called by lower.c.
  */
 #include "front.h"
 
@@ -170,4 +170,17 @@ void lower_mov(struct comp *c, struct stmt *st)
 		FAIL_AT(c, st, "mov: '%s' has %u bytes", sreg_name(s->reg), sreg_bytes(s->reg));
 	emit_lane(c, st, LOP_MOV, type_w(t) ? T_U64 : T_U32, type_w(t), d->reg, src(c, st, s, t), OPND_NONE,
 		  OPND_NONE);
+}
+
+/*
+ * Beyond 2^126 a divisor of div.approx.f32 is as good as infinite: the quotient is 0, that of an infinite dividend NaN (9.7.3.8; an H100 agrees).
+ * The product overflows just there; of one that does not, what is added is less than half of a last place.
+ */
+u32 divisor_of_approx(struct comp *c, const struct stmt *st, u32 b)
+{
+	u32 r = new_reg(c, T_F32), d = new_reg(c, T_F32);
+
+	emit_lane(c, st, LOP_MUL, T_F32, 0, r, b, konst(c, 0x407fffff, 0), OPND_NONE);
+	emit_lane(c, st, LOP_MAD, T_F32, 0, d, r, konst(c, 0x0d800000, 0), b);
+	return d;
 }

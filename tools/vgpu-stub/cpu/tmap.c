@@ -39,7 +39,8 @@ static u32 element_bytes(u8 type)
 	return bytes[type];
 }
 
-_Noreturn static void bad_map(const struct copy *p, u64 addr) { fault_raise(VGPU_ST_ILLEGAL_ADDRESS, (int)p->lane, addr, "no tensor map"); }
+/* as an H100 says of one */
+_Noreturn static void bad_map(const struct copy *p, u64 addr) { fault_raise(VGPU_ST_ILLEGAL_INSTRUCTION, (int)p->lane, addr, "no tensor map"); }
 
 static void open_map(struct copy *p, u64 addr, u32 rank, u8 mode)
 {

@@ -143,8 +143,9 @@ static bool divide(struct scomp *c, const struct insn *in)
 	vr(a, X_POR, 1, 1, 2);
 	if (in->lop == LOP_REM) {
 		vr(a, X_PMULLD, 1, 1, 3);
-		vy(a, X_MOVU, 2, 0, SPM(lanes));
-		vr(a, X_PSUBD, 1, 2, 1);
+		vy(a, X_MOVU, 0, 0, SPM(lanes));
+		vr(a, X_PSUBD, 1, 0, 1);
+		vr(a, X_POR, 1, 1, 2);
 	}
 	sput(c, in->o[0], 0, 1);
 	return true;

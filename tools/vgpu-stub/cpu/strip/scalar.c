@@ -64,7 +64,7 @@ static void shift(struct scomp *c, const struct insn *in, u8 w, int d)
 	g_shcl(a, w, op, RAX);
 }
 
-/* Quotients by way of 64 bits, where nothing overflows. By 0: all ones, and the dividend. */
+/* Quotients by way of 64 bits, where nothing overflows. By 0: all ones. */
 static void divide(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
@@ -91,8 +91,7 @@ static void divide(struct scomp *c, const struct insn *in)
 		g_load(a, 0, RAX, rm_reg(RDX));
 	over = g_jmp(a);
 	g_here(a, zero);
-	if (!rem)
-		g_movi(a, RAX, 0xffffffffu);
+	g_movi(a, RAX, 0xffffffffu);
 	g_here(a, over);
 	g_load(a, 0, RAX, rm_reg(RAX));
 }
