@@ -101,8 +101,8 @@ static int model_io(const struct vgpu_cmd *c)
 {
 	unsigned bytes = 0;
 
-	/* two bits, and a number from 0 to 5 at bit 4 */
-	if (c->flags & 0xff8c || c->flags / 16 % 8 > 5)
+	/* four bits, and a number from 0 to 5 at bit 4 */
+	if (c->flags & 0xff80 || c->flags / 16 % 8 > 5)
 		return 0;
 	/* bit 31 | context << 16 | stream, nothing else */
 	if (c->wait_tl && ((c->wait_tl & 0x80000000u) == 0 || (c->wait_tl & 0x7fffffff) >> 16 >= 8 || (c->wait_tl & 0xffff) >= 1024))
@@ -298,7 +298,7 @@ static void random_commands(unsigned n)
 			c.u.w[w] = number();
 		if (io) {
 			c.stream = (uint32_t)(rnd() % 32 ? rnd() % 1024 : rnd());
-			c.flags = (uint16_t)(rnd() % 32 ? (rnd() & 3) | (rnd() % 4 ? 0 : rnd() % 8 << 4) : rnd());
+			c.flags = (uint16_t)(rnd() % 32 ? (rnd() & 15) | (rnd() % 4 ? 0 : rnd() % 8 << 4) : rnd());
 			c.wait_tl = (uint32_t)(rnd() % 4 ? 0 : rnd() % 4 ? 0x80000000u | (rnd() % 9 << 16) | rnd() % 1030 : rnd());
 		} else {
 			c.u.ctl.reply = (uint16_t)(rnd() % 66);

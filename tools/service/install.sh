@@ -49,7 +49,7 @@ files() {
 	done
 	echo "644 tools/python/jax_plugins/vgpu/__init__.py $PREFIX/lib/vgpu/python/jax_plugins/vgpu/__init__.py"
 	echo "644 tools/python/sitecustomize.py $PREFIX/lib/vgpu/python/sitecustomize.py"
-	for f in sitecustomize vgpu_cells vgpu_quick vgpu_rest; do
+	for f in sitecustomize vgpu_cells vgpu_quick vgpu_rest vgpu_right; do
 		echo "644 tools/python/for-torch/$f.py $PREFIX/lib/vgpu/python/for-torch/$f.py"
 	done
 	# a folder of our own: beside NVIDIA's libraries nothing is overwritten
