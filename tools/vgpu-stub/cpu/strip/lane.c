@@ -100,7 +100,7 @@ static bool mul_high(struct scomp *c, const struct insn *in)
 
 /*
  * Quotients of doubles, truncated, are exact (jit_lane.c). Unsigned ones go through the signed conversion, moved by 2^31.
- * By 0: all ones, and the dividend as remainder.
+ * By 0 both are all ones.
  */
 static bool divide(struct scomp *c, const struct insn *in)
 {
@@ -172,6 +172,7 @@ static bool divide16(struct scomp *c, const struct insn *in)
 	if (in->lop == LOP_REM) {
 		vr(a, X_PMULLD, 2, 2, 1);
 		vr(a, X_PSUBD, 2, 0, 2);
+		vr(a, X_POR, 2, 2, 3);
 	}
 	sput(c, in->o[0], 0, 2);
 	return true;
