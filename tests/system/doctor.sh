@@ -324,7 +324,7 @@ PY
 
 # --- last: the device dies under its agent
 kill -9 "$stub"; wait "$stub" 2>/dev/null
-gone() { ! "$V/vgpu" smi -j | grep -q bus_id; }
+gone() { "$V/vgpu" smi -j | grep -q '"state":"lost"'; }      # it stays in the list
 until_true gone
 doctor 1
 says "a device that died is named" fail "device: the agent .pid $agent. has none" "start vgpu-stub again"
