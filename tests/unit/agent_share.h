@@ -26,7 +26,7 @@ static void test_share(void)
 	struct vgpu_msg_grow_r g, g2;
 	struct raw a, b;
 	uint64_t had = maps();
-	uint32_t na, nb, st;
+	uint32_t na, nb = 0, st;
 	uint8_t *p, *q;
 	int fd, fd2;
 

@@ -41,7 +41,7 @@ static void test_shares(void)
 	struct vgpu_msg_grow m = { .bytes = 20 << 20 };
 	struct vgpu_msg_grow_r g;
 	struct raw a, b;
-	uint32_t na, nb;
+	uint32_t na = 0, nb = 0;
 	uint64_t v[5];
 	int fd = -1;
 

@@ -511,7 +511,7 @@ static void test_silence(void)
 	struct vgpu_msg_grow m = { .bytes = 2 << 20 };
 	struct vgpu_msg_grow_r g;
 	struct raw a, b;
-	uint32_t na, nb;
+	uint32_t na, nb = 0;
 	uint64_t t;
 	int fd = -1;
 
