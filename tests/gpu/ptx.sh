@@ -17,14 +17,9 @@ shift $((OPTIND - 1))
 [ $# -ge 1 ] || { sed -n 's/^#   \(ptx.sh .*\)/usage: \1/p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 B=$(cd "$1" && pwd)
-lib=${2:-${CUDA_LIBRARY:-}}
-[ -n "$lib" ] || lib=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | awk -v b="$B/" '/libcuda\.so\.1 .*x86-64/ && index($NF, b) != 1 { print $NF; exit }')
-for p in /usr/local/nvidia/lib64 /usr/lib/wsl/lib /usr/lib64 /usr/lib/x86_64-linux-gnu; do
-	[ -n "$lib" ] || { [ -e "$p/libcuda.so.1" ] && lib=$p/libcuda.so.1; }
-done
-[ -n "$lib" ] || { echo "skip gpu/ptx no NVIDIA driver here: ldconfig knows no libcuda.so.1 (name it: ptx.sh BUILD LIBCUDA)"; exit 77; }
-lib=$(cd "$(dirname "$lib")" && pwd)/$(basename "$lib")
-[ "${lib#"$B/lib/"}" = "$lib" ] || [ -n "${VGPU_HOST_AGENT:-}" ] || { echo "FAIL gpu/ptx $lib is our own driver, not NVIDIA's" >&2; exit 2; }
+# shellcheck source=tests/gpu/driver.sh
+. "$here/driver.sh"
+find_driver gpu/ptx "${2:-}" "ptx.sh BUILD LIBCUDA"
 export CUDA_LIBRARY=$lib LD_LIBRARY_PATH="$(dirname "$lib")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 X=$B/test/ptx/plain logs=${PTX_LOGS:-$B/gpu} bad=0
 mkdir -p "$logs/golden"

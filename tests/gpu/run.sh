@@ -16,14 +16,9 @@ done
 shift $((OPTIND - 1))
 [ $# -ge 1 ] || { sed -n 's/^#   \(run.sh .*\)/usage: \1/p' "$0" >&2; exit 2; }
 B=$(cd "$1" && pwd)
-lib=${2:-${CUDA_LIBRARY:-}}
-[ -n "$lib" ] || lib=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | awk -v b="$B/" '/libcuda\.so\.1 .*x86-64/ && index($NF, b) != 1 { print $NF; exit }')
-for p in /usr/local/nvidia/lib64 /usr/lib/wsl/lib /usr/lib64 /usr/lib/x86_64-linux-gnu; do
-	[ -n "$lib" ] || { [ -e "$p/libcuda.so.1" ] && lib=$p/libcuda.so.1; }
-done
-[ -n "$lib" ] || { echo "skip gpu no NVIDIA driver here: ldconfig knows no libcuda.so.1 (name it: run.sh BUILD LIBCUDA)"; exit 77; }
-lib=$(cd "$(dirname "$lib")" && pwd)/$(basename "$lib")
-[ "${lib#"$B/lib/"}" = "$lib" ] || [ -n "${VGPU_HOST_AGENT:-}" ] || { echo "FAIL gpu $lib is our own driver, not NVIDIA's" >&2; exit 2; }
+# shellcheck source=tests/gpu/driver.sh
+. "$(dirname "$0")/driver.sh"
+find_driver gpu "${2:-}" "run.sh BUILD LIBCUDA"
 [ -x "$B/test/gpu/figures" ] || { echo "FAIL gpu $B/test/gpu/figures is not built: make test-bins" >&2; exit 2; }
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-gpu-XXXXXX")

@@ -42,27 +42,22 @@ static const char *name_of(cublasStatus_t st)
 
 uint32_t cuda_open_cublas(const char *path, char *why, size_t room)
 {
-	static const struct { const char *name; size_t at; } calls[] = {
+	static const struct cuda_call calls[] = {
 #define CUBLAS_NAME(name) { #name, offsetof(__typeof__(lib), name) },
 		CUBLAS_CALLS(CUBLAS_NAME)
 #undef CUBLAS_NAME
 	};
 	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	const char *missing;
 
 	if (!so) {
 		snprintf(why, room, "cuBLAS cannot be opened: %s", dlerror());
 		return VGPU_ST_NOT_FOUND;
 	}
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		void *p = dlsym(so, calls[i].name);
-
-		if (!p) {
-			snprintf(why, room, "%s has no %s", path, calls[i].name);
-			return VGPU_ST_NOT_SUPPORTED;
-		}
-		memcpy((char *)&lib + calls[i].at, &p, sizeof(p));
-	}
-	return VGPU_ST_OK;
+	missing = cuda_resolve(so, calls, sizeof(calls) / sizeof(calls[0]), &lib);
+	if (missing)
+		snprintf(why, room, "%s has no %s", path, missing);
+	return missing ? VGPU_ST_NOT_SUPPORTED : VGPU_ST_OK;
 }
 
 /* ---- a command as a call ------------------------------------------------------------------------------------------ */

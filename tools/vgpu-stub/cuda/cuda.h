@@ -159,6 +159,12 @@ struct engine {
 };
 
 /* driver.c */
+struct cuda_call {
+	const char *name;
+	size_t at;                      /* of its pointer */
+};
+/* All of them by name, or the first that the library has not. */
+const char *cuda_resolve(void *library, const struct cuda_call *calls, size_t n, void *to);
 CUcontext cuda_context(void);
 CUdevice cuda_device(void);
 uint32_t cuda_status(CUresult r);

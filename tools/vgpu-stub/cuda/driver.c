@@ -58,14 +58,27 @@ uint32_t cuda_status(CUresult r)
 	}
 }
 
+const char *cuda_resolve(void *library, const struct cuda_call *calls, size_t n, void *to)
+{
+	for (size_t i = 0; i < n; i++) {
+		void *p = dlsym(library, calls[i].name);
+
+		if (!p)
+			return calls[i].name;
+		memcpy((char *)to + calls[i].at, &p, sizeof(p));
+	}
+	return NULL;
+}
+
 uint32_t cuda_open_library(const char *path, int ordinal, char *why, size_t room)
 {
-	static const struct { const char *name; size_t at; } calls[] = {
+	static const struct cuda_call calls[] = {
 #define CUDA_NAME(name) { #name, offsetof(struct cuda_driver, name) },
 		CUDA_CALLS(CUDA_NAME)
 #undef CUDA_NAME
 	};
 	void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	const char *missing;
 	CUresult r;
 	int n = 0;
 
@@ -73,14 +86,10 @@ uint32_t cuda_open_library(const char *path, int ordinal, char *why, size_t room
 		snprintf(why, room, "the CUDA driver cannot be opened: %s", dlerror());
 		return VGPU_ST_NOT_FOUND;
 	}
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		void *p = dlsym(lib, calls[i].name);
-
-		if (!p) {
-			snprintf(why, room, "%s has no %s: a driver of CUDA 12.4 or later is needed", path, calls[i].name);
-			return VGPU_ST_NOT_SUPPORTED;
-		}
-		memcpy((char *)&cu + calls[i].at, &p, sizeof(p));
+	missing = cuda_resolve(lib, calls, sizeof(calls) / sizeof(calls[0]), &cu);
+	if (missing) {
+		snprintf(why, room, "%s has no %s: a driver of CUDA 12.4 or later is needed", path, missing);
+		return VGPU_ST_NOT_SUPPORTED;
 	}
 	r = cu.cuInit(0);
 	if (!r)

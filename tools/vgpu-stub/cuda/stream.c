@@ -67,13 +67,16 @@ void cuda_given(struct engine *e, struct cuda_stream *s)
 	e->dirty = 1;
 }
 
-/* A copy costs a reallocation: this is rare, since the device has looked at the launch before. */
+/* This is rare, since the device has looked at the launch before. */
 void cuda_refused(struct cuda_stream *s, uint64_t nth, uint32_t status)
 {
 	struct cuda_refusal *r = realloc(s->refused, (s->nrefused + 1) * sizeof(*r));
 
-	if (!r)
-		return;         /* it has not run, and nobody is told: no memory, so the next call fails */
+	if (!r) {
+		/* what has not run is not told as if it had: that is the context's end */
+		s->e->died = s->e->died ? s->e->died : VGPU_ST_INTERNAL;
+		return;
+	}
 	s->refused = r;
 	s->refused[s->nrefused++] = (struct cuda_refusal){ nth, status };
 }
