@@ -35,7 +35,8 @@ VERSION := $(shell sed -n 's/^\#define VGPU_VERSION "\(.*\)"/\1/p' fw-protocol/v
 NOTE    := -Xlinker '--package-metadata={"type":"vgpu","name":"vgpu","version":"$(VERSION)"}'
 NOTE    := $(if $(shell echo 'int x;' | $(CC) $(NOTE) -shared -nostdlib -xc -o /dev/null - 2>/dev/null && echo yes),$(NOTE))
 PIC     := $(BASE) -fPIC -fvisibility=hidden $(JUMPS) -Ilibcuda-lite/include
-SAN     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# lines are all that a report of theirs needs, and a third of the time of compiling
+SAN     := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 # ---- sources ------------------------------------------------------------------------------------
 FW      := fw-protocol/vgpu_check.c
@@ -655,7 +656,7 @@ $(foreach f,$(FUZZ),$(eval $(call fuzz_rule,$(f))))
 
 # the same, guided by coverage: clang's libFuzzer (tests/fuzz/run.sh). Lane operations have no branches to be guided by, and no
 # kernel reaches the GEMMs, which take minutes to compile so.
-FUZZ_SAN  := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FUZZ_SAN  := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_TEXT := fuzz_jit fuzz_launch fuzz_ptx
 # what is text has a dictionary and mutations of its own: constants that comparisons saw are of no use to it
 nocmp     = $(if $(filter-out %/fatbin.c,$(filter tools/vgpu-stub/cpu/% $(FUZZ_TEXT:%=tests/fuzz/%.c) tests/fuzz/mutate.c,$(1))),-fno-sanitize-coverage=trace-cmp)

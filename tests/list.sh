@@ -7,9 +7,12 @@ T=$B/test
 # One thread each, or asleep: they share the machine, the long ones first.
 together
 
-# --- asleep nearly all the time: an agent against a device that fails in every way there is
-for p in "$T"/unit/{asan,plain}/agent_loopback; do
-	[ -x "$p" ] && asleep t "${p#"$T/"}" 300 "$p"
+# --- asleep nearly all the time: an agent against a device that fails in every way there is, contexts that do
+patient=' agent_loopback ctxproc '
+for name in $patient; do
+	for p in "$T"/unit/{asan,plain}/$name; do
+		[ -x "$p" ] && asleep t "${p#"$T/"}" 300 "$p"
+	done
 done
 
 # --- PTX: one file per case, then every form against the scalar reference
@@ -66,8 +69,8 @@ many maths 600 tests/maths/run.sh "$B"
 # --- units: every binary that was built, in each of its builds (plain, asan, tsan)
 for kind in plain asan tsan; do
 	for p in "$T/unit/$kind"/*; do
-		[ -x "$p" ] && [ "$kind ${p##*/}" != "asan agent_loopback" ] && [ "$kind ${p##*/}" != "plain agent_loopback" ] &&
-			t "unit/$kind/$(basename "$p")" 300 "$p"
+		[ -x "$p" ] || continue
+		[ "$kind" != tsan ] && [[ $patient == *" ${p##*/} "* ]] || t "unit/$kind/$(basename "$p")" 300 "$p"
 	done
 done
 
@@ -103,9 +106,9 @@ many e2e/avx2 600 env VGPU_CPU_ISA=avx2 tests/e2e/run.sh "$B"
 # --- the engine on a CUDA driver: ours, over a second agent and device
 many cuda/nested 300 tests/cuda/nested.sh "$B"
 # a driver whose every call fails in turn
-many cuda/mock 600 tests/cuda/mock.sh "$B"
+asleep many cuda/mock 600 tests/cuda/mock.sh "$B"
 # what a context leaks the sweep counts; LeakSanitizer, at its end, asks for calls that the sandbox does not give it
-many cuda/mock/asan 600 env STUB="$B/test/san/bin/vgpu-stub" ASAN_OPTIONS=detect_leaks=0 tests/cuda/mock.sh "$B" cuLaunch
+asleep many cuda/mock/asan 600 env STUB="$B/test/san/bin/vgpu-stub" ASAN_OPTIONS=detect_leaks=0 tests/cuda/mock.sh "$B" cuLaunch
 
 # --- CUDA programs compiled by NVIDIA's nvcc where PyPI can be had: CUB, Thrust, warps
 many nvcc 900 tests/nvcc/run.sh "$B"
@@ -160,7 +163,7 @@ many ollama/guest 600 tests/ollama/guest.sh "$B"
 # --- the acceptance list of the agent and the tools
 # What looks at processor time, or changes the machine's hugepages, is alone; the others have devices of their own.
 alone='agent bench hugepages'
-sleeping='doctor lost inflight notify service load'
+sleeping='doctor lost inflight notify service load gates device slurm'
 for name in $sleeping; do
 	asleep many "system/$name" 300 "tests/system/$name.sh" "$B"
 done
@@ -181,10 +184,10 @@ many vm 1200 tests/vm/run.sh "$B"
 many hostile 900 tests/hostile/run.sh "$B"
 many native 600 tests/hostile/native.sh "$B"
 many crowd 300 tests/hostile/crowd.sh "$B"
-many soak/beside 300 tests/soak/beside.sh "$B"
-many soak/stopped 300 tests/soak/stopped.sh "$B"
+asleep many soak/beside 300 tests/soak/beside.sh "$B"
+asleep many soak/stopped 300 tests/soak/stopped.sh "$B"
 many soak/again 300 tests/soak/again.sh "$B"
-many soak/ended 200 tests/soak/ended.sh "$B"
+asleep many soak/ended 200 tests/soak/ended.sh "$B"
 many soak/replace 300 tests/soak/replace.sh "$B"
 many soak/storm 300 tests/soak/storm.sh "$B" 40
 many soak/crowd 300 tests/soak/crowd.sh "$B"
