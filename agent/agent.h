@@ -165,8 +165,9 @@ struct client {
 	struct vgpu_msg_hello ask_hello;        /* of ASKED_HELLO: it waits for memory that comes back */
 	struct vgpu_msg_ctx ask;        /* of ASKED_CREATE; of ASKED_DESTROY */
 	uint64_t ask_grow;              /* of ASKED_GROW, while it waits for memory that comes back; else 0 */
-	uint32_t ask_type;              /* of ASKED_GROW: WINDOW_GROW, WINDOW_OWN or SHARED_OPEN */
+	uint32_t ask_type;              /* of ASKED_GROW: WINDOW_GROW, WINDOW_OWN, SHARED_OPEN or WINDOW_LENT */
 	uint8_t ask_token[16];          /* of SHARED_OPEN */
+	struct pool_mem ask_lent;       /* of WINDOW_LENT, until it is a segment; lent 0: nothing */
 	struct vgpu_msg_map_at ask_map; /* of ASKED_MAP_AT */
 	struct context *ask_ctx;        /* of ASKED_CREATE: NULL while it waits for a queue */
 	int sock, pidfd, kick_fd;

@@ -20,6 +20,7 @@
 #include "context.h"
 #include "control.h"
 #include "guard.h"
+#include "lent.h"
 #include "hello.h"
 #include "mailbox.h"
 #include "message.h"
@@ -30,6 +31,17 @@
 #define HELLO_MS 5000
 
 static int unfinished;          /* client_more() */
+
+/* Ours are empty when they are closed; of one that was lent this may be the last descriptor, and its pages many. */
+static void seg_free(struct pool_mem *m)
+{
+	if (m->lent && m->fd >= 0) {
+		closer_close(m->fd);
+		m->fd = -1;
+	}
+	m->lent = 0;
+	pool_free(m);
+}
 
 /* One whose connection is closed: what its contexts still use goes when they have ended. Until then its place is taken and its memory is its own. */
 static void leave(struct client *c)
@@ -42,14 +54,16 @@ static void leave(struct client *c)
 			return;
 	if (c->sock >= 0)
 		return;         /* client_drop() has not come so far yet */
+	if (c->ask_lent.lent)
+		seg_free(&c->ask_lent);
 	if (c->grow_bytes) {            /* it never had this one */
-		tenant_charge(c, -(int64_t)c->seg[c->segs].bytes);
-		pool_free(&c->seg[c->segs]);
+		tenant_charge(c, -(int64_t)pool_room(&c->seg[c->segs]));
+		seg_free(&c->seg[c->segs]);
 		c->grow_bytes = 0;
 	}
 	if (c->grow_map) {              /* this one devices may have: it goes as the others do */
 		c->grow_map = GROW_NONE;
-		c->window_bytes += c->seg[c->segs++].bytes;
+		c->window_bytes += pool_room(&c->seg[c->segs++]);
 	}
 	if (c->window && c->seg0) {
 		if (context_unmap_window(c) < 0)
@@ -65,6 +79,7 @@ static void leave(struct client *c)
 	 */
 	for (unsigned s = c->segs; s--;) {
 		struct pool_mem *m = &c->seg[s];
+		int others = agent.stop || m->lent || share_elsewhere(c, s);
 		uint64_t gone;
 
 		if (m->own && client_keeps(c) && !agent.stop) {
@@ -72,16 +87,16 @@ static void leave(struct client *c)
 			continue;
 		}
 		/* what others have too is theirs now */
-		gone = agent.stop || share_elsewhere(c, s) ? m->bytes : m->bytes ? pool_punch(m, budget) : 0;
+		gone = others ? pool_room(m) : m->bytes ? pool_punch(m, budget) : 0;
 		tenant_charge(c, -(int64_t)gone);
 		c->window_bytes -= gone;
-		if (!agent.stop && !share_elsewhere(c, s)) {
+		if (!others) {
 			budget -= gone;
 			unfinished |= m->bytes != 0;
 			if (m->bytes)
 				return;
 		}
-		pool_free(m);
+		seg_free(m);
 	}
 	if (kept)
 		return;
@@ -171,7 +186,7 @@ static void grow_progress(struct client *c)
 	s = c->segs - 1;
 	r.offset = c->seg_offset[s];
 	r.bytes = c->seg[s].bytes;
-	if (answer_send(c, &r, sizeof(r), grow_type(c), &c->seg[s].fd, 1) == 0)
+	if (answer_send(c, &r, sizeof(r), grow_type(c), &c->seg[s].fd, !c->seg[s].lent) == 0)
 		client_listen_again(c);
 }
 
@@ -236,6 +251,8 @@ static void grow_refuse(struct client *c, uint32_t status)
 {
 	struct vgpu_msg_grow_r r = { .status = status };
 
+	if (c->ask_lent.lent)
+		seg_free(&c->ask_lent);
 	if (answer_send(c, &r, sizeof(r), grow_type(c), NULL, 0) == 0 && c->asked == ASKED_GROW)
 		client_listen_again(c);
 }
@@ -249,6 +266,11 @@ static int grow_memory(struct client *c, struct pool_mem *m, uint64_t bytes)
 		return share_open(c, s);
 	c->share[s].file = 0;
 	c->share[s].told = 0;
+	if (c->ask_type == VGPU_MSG_WINDOW_LENT) {
+		*m = c->ask_lent;
+		c->ask_lent.lent = 0;
+		return 0;
+	}
 	if (c->ask_type == VGPU_MSG_WINDOW_GROW)
 		return pool_alloc(m, bytes, "vgpu-window");
 	rc = pool_alloc_own(m, bytes, "vgpu-window");
@@ -291,10 +313,10 @@ static void grow(struct client *c, uint64_t bytes)
 	}
 	if (!c->asked)
 		client_take_time(c, ASKED_GROW);
-	tenant_charge(c, (int64_t)m->bytes);    /* before it is there: nobody else may have it */
+	tenant_charge(c, (int64_t)pool_room(m));        /* before it is there: nobody else may have it */
 	/* A large one takes a second to commit: in slices, so that others are served meanwhile. */
 	c->grow_bytes = m->bytes;
-	c->grow_done = m->hugetlb || m->own ? m->bytes : m->bytes < POOL_NOW ? m->bytes : POOL_NOW;
+	c->grow_done = m->hugetlb || m->own || m->lent ? m->bytes : m->bytes < POOL_NOW ? m->bytes : POOL_NOW;
 	client_grow_step(c);
 }
 
@@ -311,6 +333,20 @@ static void shared_open(struct client *c, const struct vgpu_msg_token *m)
 		grow(c, from->bytes);
 	else
 		grow_refuse(c, VGPU_ST_NOT_FOUND);
+}
+
+/* fd is taken. */
+static void lent(struct client *c, const struct vgpu_msg_lent *m, int fd)
+{
+	int rc = pool_lent(&c->ask_lent, fd, m->offset, m->bytes);
+
+	c->ask_type = VGPU_MSG_WINDOW_LENT;
+	if (rc == 0) {
+		grow(c, m->bytes);
+		return;
+	}
+	closer_close(fd);
+	grow_refuse(c, rc == -EINVAL ? VGPU_ST_INVALID : VGPU_ST_NOT_SUPPORTED);
 }
 
 static void map_at(struct client *c, const struct vgpu_msg_map_at *m)
@@ -337,8 +373,8 @@ static void map_progress(struct client *c)
 
 static void not_grown(struct client *c, uint32_t status)
 {
-	tenant_charge(c, -(int64_t)c->seg[c->segs].bytes);
-	pool_free(&c->seg[c->segs]);
+	tenant_charge(c, -(int64_t)pool_room(&c->seg[c->segs]));
+	seg_free(&c->seg[c->segs]);
 	grow_refuse(c, status);
 }
 
@@ -355,7 +391,7 @@ static void grow_map(struct client *c)
 		not_grown(c, c->grow_status);
 		return;
 	}
-	c->window_bytes += c->seg[s].bytes;
+	c->window_bytes += pool_room(&c->seg[s]);
 	c->segs = s + 1;
 	client_more();
 }
@@ -407,24 +443,35 @@ void client_readable(struct client *c)
 	const char *why;
 	struct iovec iov = { bytes, sizeof(bytes) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	int fd = -1;
 	ssize_t n;
 
-	/* No room for descriptors, and none are taken: reading the message would be their last close (closer.h). */
+	/*
+	 * No room for descriptors, and none are taken: reading the message would be their last close (closer.h). The one message that
+	 * brings one is read with room for all.
+	 */
 	n = recvmsg(c->sock, &msg, MSG_DONTWAIT | MSG_PEEK);
 	if (n >= 0 && msg.msg_flags & MSG_CTRUNC) {
-		guard_fault(c);
-		client_drop(c, "descriptors that nobody asked for");
-		return;
-	}
-	if (n > 0)
+		memcpy(&m.h, bytes, sizeof(m.h));
+		if (n == sizeof(m.lent) && m.h.type == VGPU_MSG_WINDOW_LENT && c->window)
+			n = lent_receive(c->sock, bytes, sizeof(bytes), &fd);
+		if (fd < 0) {
+			guard_fault(c);
+			client_drop(c, "descriptors that nobody asked for");
+			return;
+		}
+	} else if (n > 0) {
 		n = recvmsg(c->sock, &msg, MSG_DONTWAIT);
+	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
 		client_drop(c, NULL);
 		return;
 	}
-	if (message_parse(bytes, (size_t)n, &m, &why) < 0) {
+	if (message_parse(bytes, (size_t)n, &m, &why) < 0 || (m.h.type == VGPU_MSG_WINDOW_LENT && fd < 0 && (why = "WINDOW_LENT without a file"))) {
+		if (fd >= 0)
+			closer_close(fd);
 		guard_fault(c);
 		client_drop(c, why);
 		return;
@@ -456,6 +503,9 @@ void client_readable(struct client *c)
 		break;
 	case VGPU_MSG_MAP_AT:
 		map_at(c, &m.map_at);
+		break;
+	case VGPU_MSG_WINDOW_LENT:
+		lent(c, &m.lent, fd);
 		break;
 	case VGPU_MSG_DEVICE:
 	case VGPU_MSG_STATUS:

@@ -33,6 +33,7 @@ struct errand {
 	iova_t iova;
 	uint64_t bytes;
 	int fd;                         /* of ERRAND_MAP: the thread closes it */
+	uint64_t offset;                /* in its file */
 	int answers;                    /* of ERRAND_DETACH */
 	errand_done *done;              /* NULL: nobody wants to know */
 	void *object;
@@ -72,7 +73,7 @@ static int go(struct thread *t, struct errand *e)
 	switch (e->what) {
 	case ERRAND_MAP:
 		if (d->v)
-			rc = d->ops->dma_map(d->v, e->iova, e->bytes, e->fd, 0, NULL);
+			rc = d->ops->dma_map(d->v, e->iova, e->bytes, e->fd, e->offset, NULL);
 		close(e->fd);
 		return rc;
 	case ERRAND_UNMAP:
@@ -180,7 +181,7 @@ static int room(const struct device *d)
 
 int errand_map(struct device *d, iova_t iova, const struct pool_mem *m, errand_done *done, void *object, uint32_t arg)
 {
-	struct errand e = { .what = ERRAND_MAP, .iova = iova, .bytes = m->bytes, .done = done, .object = object, .arg = arg };
+	struct errand e = { .what = ERRAND_MAP, .iova = iova, .bytes = m->bytes, .offset = m->offset, .done = done, .object = object, .arg = arg };
 
 	if (!room(d))
 		return -EAGAIN;

@@ -142,7 +142,7 @@ void hello_answer(struct client *c, const struct vgpu_msg_hello *m)
 	c->span_base = m->span_base;
 	c->greeted = 1;
 	r.features = m->features & (FEATURES | (agent.asym ? VGPU_FEATURE_ASYM_FENCE : 0) |
-				    (agent.opt.unsafe_noiommu ? 0 : VGPU_FEATURE_OWN_PAGES | VGPU_FEATURE_SHARE));
+				    (agent.opt.unsafe_noiommu ? 0 : VGPU_FEATURE_OWN_PAGES | VGPU_FEATURE_SHARE | VGPU_FEATURE_LENT));
 	c->asym = (r.features & VGPU_FEATURE_ASYM_FENCE) != 0;
 	allot_to(c);
 	r.client_id = c->id;

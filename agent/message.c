@@ -57,6 +57,7 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 		[VGPU_MSG_ALLOTS] = sizeof(struct vgpu_msg_index),
 		[VGPU_MSG_WORK] = sizeof(struct vgpu_msg_index),
 		[VGPU_MSG_TIMES] = sizeof(struct vgpu_msg_index),
+		[VGPU_MSG_WINDOW_LENT] = sizeof(struct vgpu_msg_lent),
 	};
 
 	static const uint64_t most[VGPU_ALLOTS] = {
@@ -123,6 +124,10 @@ int message_parse(const void *bytes, size_t n, union message *m, const char **wh
 	case VGPU_MSG_MAP_AT:
 		if (m->map_at.rsvd)
 			*why = "reserved field set";
+		break;
+	case VGPU_MSG_WINDOW_LENT:
+		if (!m->lent.bytes || (m->lent.offset | m->lent.bytes) % VGPU_PAGE || m->lent.bytes > 1ull << 46 || m->lent.offset > 1ull << 46)
+			*why = "WINDOW_LENT of parts of pages, or of nothing";
 		break;
 	case VGPU_MSG_CTX_DESTROY:
 		if (m->ctx.place)

@@ -20,6 +20,7 @@ union message {
 	struct vgpu_msg_grow grow;
 	struct vgpu_msg_token token;
 	struct vgpu_msg_map_at map_at;
+	struct vgpu_msg_lent lent;
 };
 
 /*

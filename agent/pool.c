@@ -13,12 +13,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "log.h"
 #include "room.h"
 
+#define TMPFS_MAGIC 0x01021994           /* statfs(2); of memfds as well */
 /* musl 1.2.3 and bookworm's kernel headers lack some of these. */
 #define POOL_MFD_CLOEXEC 0x1u
 #define POOL_MFD_ALLOW_SEALING 0x2u
@@ -28,6 +31,8 @@
 #define POOL_MADV_COLLAPSE 25
 #define POOL_ADD_SEALS 1033
 #define POOL_SEALS (0x1 | 0x2 | 0x4)    /* F_SEAL_SEAL, SHRINK, GROW */
+#define POOL_GET_SEALS 1034
+#define POOL_WRITE_SEALS (0x8 | 0x10)   /* F_SEAL_WRITE, FUTURE_WRITE */
 #define POOL_PUNCH (0x1 | 0x2)          /* FALLOC_FL_KEEP_SIZE, PUNCH_HOLE */
 
 static int use_hugetlb = 1, only_hugetlb;
@@ -185,7 +190,8 @@ fail:
 int pool_alloc(struct pool_mem *m, uint64_t bytes, const char *name)
 {
 	m->fd = -1;
-	m->hugetlb = m->own = 0;
+	m->hugetlb = m->own = m->lent = 0;
+	m->offset = 0;
 	if (!bytes || bytes > (1ull << 46))
 		return -EINVAL;
 	m->bytes = (bytes + POOL_HUGE - 1) & ~(POOL_HUGE - 1);
@@ -221,6 +227,30 @@ int pool_alloc_own(struct pool_mem *m, uint64_t bytes, const char *name)
 	return 0;
 }
 
+/*
+ * The seals first: only files of memory have any, and asking for them never waits, as fstat() of a file system in another process would.
+ * Pages of hugetlb's are not whole 4 KiB ones.
+ */
+int pool_lent(struct pool_mem *m, int fd, uint64_t offset, uint64_t bytes)
+{
+	int seals = fcntl(fd, POOL_GET_SEALS), how = fcntl(fd, F_GETFL);
+	struct statfs fs;
+	struct stat st;
+	uint64_t whole;
+
+	if (only_hugetlb)
+		return -EOPNOTSUPP;
+	if (seals < 0 || seals & POOL_WRITE_SEALS || how < 0 || (how & O_ACCMODE) != O_RDWR)
+		return -EBADF;
+	if (fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0 || fs.f_type != TMPFS_MAGIC)
+		return -EBADF;
+	whole = ((uint64_t)st.st_size + 4095) & ~4095ull;       /* its last page is there to its end */
+	if (st.st_size < 0 || bytes > whole || offset > whole - bytes)
+		return -EINVAL;
+	*m = (struct pool_mem){ .fd = fd, .page_bytes = 4096, .lent = 1, .offset = offset, .bytes = bytes };
+	return 0;
+}
+
 uint64_t pool_punch(struct pool_mem *m, uint64_t bytes)
 {
 	if (bytes > m->bytes)
@@ -236,7 +266,8 @@ int pool_alloc_small(struct pool_mem *m, uint64_t bytes, const char *name)
 	int fd = memfd(name, 0);
 
 	m->fd = -1;
-	m->hugetlb = m->own = 0;
+	m->hugetlb = m->own = m->lent = 0;
+	m->offset = 0;
 	m->page_bytes = 4096;
 	m->bytes = (bytes + 4095) & ~4095ull;
 	if (fd < 0)

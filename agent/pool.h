@@ -16,6 +16,8 @@ struct pool_mem {
 	uint32_t page_bytes;            /* 2 MiB (hugetlb or collapsed) or 4 KiB */
 	int hugetlb;                    /* reserved already; pages come on first touch */
 	int own;                        /* its pages are the client's: never committed here, never punched */
+	int lent;                       /* so is the file itself, and others may have it */
+	uint64_t offset;                /* in the file, of what is lent */
 	uint64_t bytes;
 };
 
@@ -54,6 +56,18 @@ uint64_t pool_punch(struct pool_mem *m, uint64_t bytes);
 
 /* Sealed, of 4 KiB pages, and none there yet: who fills it is charged by the kernel. */
 int pool_alloc_own(struct pool_mem *m, uint64_t bytes, const char *name);
+
+/*
+ * A part of somebody else's file, whose descriptor it takes when it returns 0. -errno: -EBADF: not memory, or not to be written; -EINVAL:
+ * the file is shorter; -EOPNOTSUPP: only memory from the hugetlb pool will do.
+ */
+int pool_lent(struct pool_mem *m, int fd, uint64_t offset, uint64_t bytes);
+
+/* What it takes of the window, whose segments begin at multiples of 2 MiB. */
+static inline uint64_t pool_room(const struct pool_mem *m)
+{
+	return (m->bytes + POOL_HUGE - 1) & ~(POOL_HUGE - 1);
+}
 
 /* Plain pages, page-granular, for small things that no hot path touches. */
 int pool_alloc_small(struct pool_mem *m, uint64_t bytes, const char *name);

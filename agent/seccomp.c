@@ -47,7 +47,7 @@ static const int control_calls[] = {
 	SYS_ppoll, SYS_pidfd_open, SYS_memfd_create, SYS_ftruncate, SYS_fallocate, SYS_fcntl, SYS_eventfd2, SYS_unlink,
 	SYS_unlinkat, SYS_wait4, SYS_waitid, SYS_writev, SYS_mlock, SYS_munlock, SYS_fstat, SYS_lseek, SYS_readv,
 	SYS_mremap, SYS_sched_getaffinity, SYS_sched_setaffinity, SYS_set_robust_list, SYS_flock,
-	SYS_pread64, SYS_pwrite64, SYS_sync, SYS_reboot,
+	SYS_pread64, SYS_pwrite64, SYS_fstatfs, SYS_sync, SYS_reboot,
 };
 
 static void stopped(int sig, siginfo_t *info, void *context)

@@ -143,6 +143,7 @@ _Static_assert(sizeof(struct vgpu_agent_page) == 64 * 9, "a line each");
 #define VGPU_FEATURE_LARGE 128ull       /* ... and LAUNCH_LARGE */
 #define VGPU_FEATURE_WORK 256ull        /* ... and WORK, TIMES; ALLOT of everybody, KERNEL_MS, COMPUTE, PRIORITY */
 #define VGPU_FEATURE_RUNS 512ull        /* ... and VGPU_CMD_RUN */
+#define VGPU_FEATURE_LENT 1024ull       /* ... and WINDOW_LENT */
 
 /*
  * Versions: HELLO asks for the client's newest. An agent that is older refuses it and names its own newest; the client then asks for
@@ -180,6 +181,11 @@ enum vgpu_msg_type {
 	VGPU_MSG_ALLOTS,        /* vgpu_msg_index (start) -> vgpu_msg_allots_r, page by page */
 	VGPU_MSG_WORK,          /* vgpu_msg_index (start) -> vgpu_msg_work_r: what contexts do now, page by page */
 	VGPU_MSG_TIMES,         /* vgpu_msg_index (device) -> vgpu_msg_times_r */
+	/*
+	 * vgpu_msg_lent + 1 fd -> vgpu_msg_grow_r. A part of a file of the client's own becomes a segment: memory that it shares with others
+	 * (tmpfs, memfd; open for reading and writing, whole pages inside the file). Nothing of it is ever taken away or written by the agent.
+	 */
+	VGPU_MSG_WINDOW_LENT,
 };
 
 /*
@@ -257,6 +263,10 @@ struct vgpu_msg_bye {
 struct vgpu_msg_grow {
 	struct vgpu_msg_header h;
 	uint64_t bytes;                 /* rounded up to VGPU_HUGE by the agent */
+};
+struct vgpu_msg_lent {
+	struct vgpu_msg_header h;
+	uint64_t offset, bytes;         /* of the file, in VGPU_PAGE */
 };
 struct vgpu_msg_grow_r {
 	struct vgpu_msg_header h;

@@ -15,11 +15,14 @@
  * While pages change places another thread's store to them can be lost: for the inner ones during the whole copy (they are the
  * caller's, who has to hold still, as with any copy), for the two outer ones between the last look at them and one system call.
  *
+ * Memory that is shared already cannot be adopted: its file is lent to the device instead (lent.c).
+ *
  * A forked child gets copies: all mappings of such pages outside the span are copied before the fork, and the copies take their
  * place in the child. A child by bare clone(2) shares them with its parent.
  */
 #include "core.h"
 #include "adopt.h"
+#include "lent.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -47,6 +50,8 @@ struct adopted {
 	uint64_t lo, hi;                /* whole pages */
 	uint64_t delta;                 /* window address - caller's */
 	struct vg_ctx *ctx;
+	bool shared;                    /* nothing was moved: the window has the file (lent.c) */
+	struct vg_lent file;
 };
 
 static struct vg_lock lock;
@@ -222,7 +227,7 @@ static void give_back(uint64_t lo, uint64_t hi, uint64_t delta)
 static struct adopted *on_page(uint64_t page, const struct adopted *but)
 {
 	for (struct adopted *a = list; a; a = a->next)
-		if (a != but && page - a->lo < a->hi - a->lo)
+		if (a != but && !a->shared && page - a->lo < a->hi - a->lo)
 			return a;
 	return NULL;
 }
@@ -244,7 +249,8 @@ static void drop(struct adopted *a)
 		lo += VGPU_PAGE;
 	if (lo < hi && on_page(hi - VGPU_PAGE, a))
 		hi -= VGPU_PAGE;
-	give_back(lo, hi, a->delta);
+	if (!a->shared)
+		give_back(lo, hi, a->delta);
 	free(a);
 }
 
@@ -253,8 +259,11 @@ static bool intact(const struct adopted *a)
 {
 	struct vma *v;
 	uint64_t at = a->lo;
-	int n = mappings(a->lo, a->hi, &v);
+	int n;
 
+	if (a->shared)
+		return vg_lent_still(a->lo, a->hi, &a->file);
+	n = mappings(a->lo, a->hi, &v);
 	for (int i = 0; i < n && v[i].start == at && is_ours(&v[i], a->delta); i++)
 		at = v[i].end;
 	free(v);
@@ -354,6 +363,32 @@ out:
 	return r;
 }
 
+/* Of this session's window: another one's has the same name (the engine on a CUDA driver of ours has its client's). */
+static bool own_window(const struct vma *v)
+{
+	struct vma *w;
+	bool yes = false;
+	int n = mappings(vg.span, vg.span + VGPU_WINDOW_SPAN, &w);
+
+	for (int i = 0; i < n; i++)
+		yes |= w[i].window && w[i].inode == v->inode;
+	free(w);
+	return yes;
+}
+
+/* Is any of it seen by others? */
+static bool is_shared(uint64_t lo, uint64_t hi)
+{
+	struct vma *v;
+	bool yes = false;
+	int n = mappings(lo, hi, &v);
+
+	for (int i = 0; i < n; i++)
+		yes |= v[i].shared && !(v[i].window && own_window(&v[i]));
+	free(v);
+	return yes;
+}
+
 static void fork_handlers(void);
 
 enum vg_adopt_result vg_adopt(struct vg_ctx *c, uint64_t ptr, uint64_t bytes, uint32_t flags, bool read_only)
@@ -378,7 +413,13 @@ enum vg_adopt_result vg_adopt(struct vg_ctx *c, uint64_t ptr, uint64_t bytes, ui
 	high = on_page(hi - VGPU_PAGE, NULL);
 	if (!r && low && high && low->delta != high->delta)
 		r = VG_ADOPT_APART;
-	*a = (struct adopted){ list, ptr, bytes, lo, hi, low ? low->delta : high ? high->delta : 0, c };
+	*a = (struct adopted){ .next = list, .ptr = ptr, .bytes = bytes, .lo = lo, .hi = hi, .delta = low ? low->delta : high ? high->delta : 0, .ctx = c };
+	if (!r && !low && !high && is_shared(lo, hi)) {
+		a->shared = true;
+		r = vg_lend(lo, hi, read_only, &a->file);
+		a->delta = a->file.delta;
+		from = to;
+	}
 	if (low)
 		from += VGPU_PAGE;
 	if (high && from < to)
@@ -391,7 +432,8 @@ enum vg_adopt_result vg_adopt(struct vg_ctx *c, uint64_t ptr, uint64_t bytes, ui
 		if (!vg_mem_add(&here) || !vg_mem_add(&there)) {
 			vg_mem_take(ptr, 1u << VG_MEM_ADOPTED, &here);
 			gone = *a;
-			give_back(from, to, gone.delta);
+			if (!gone.shared)
+				give_back(from, to, gone.delta);
 			r = VG_ADOPT_MEMORY;
 		}
 	}

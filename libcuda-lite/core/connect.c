@@ -29,6 +29,7 @@
 #endif
 
 #define ANSWER_MS 10000         /* after that a line tells what is waited for */
+#define IN_FLIGHT_TURNS 4000u   /* of vg_backoff() */
 #define PATIENCE_MS 60000       /* a dead agent closes the socket: this is for one that is stopped or very busy */
 
 struct vg_session vg;
@@ -257,7 +258,33 @@ static int receive(void *buf, size_t bytes, int *fds, unsigned nfds)
 	return (int)n;
 }
 
-uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_bytes, int *fds, unsigned nfds)
+/* One datagram, with a descriptor unless that is -1. 0 or -errno. */
+static int send_one(const void *msg, uint32_t bytes, int fd)
+{
+	union {
+		struct cmsghdr h;
+		char space[CMSG_SPACE(sizeof(int))];
+	} u;
+	struct iovec io = { (void *)msg, bytes };
+	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1 };
+	unsigned turn = 0;
+	ssize_t n;
+
+	if (fd >= 0) {
+		memset(&u, 0, sizeof u);
+		u.h = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(&u.h), &fd, sizeof fd);
+		m.msg_control = u.space;
+		m.msg_controllen = sizeof u.space;
+	}
+	/* ETOOMANYREFS: so many of this user are on their way (unix(7)) that it has to wait for some to arrive */
+	do {
+		n = sendmsg(vg.sock, &m, MSG_NOSIGNAL);
+	} while (n < 0 && (errno == EINTR || (errno == ETOOMANYREFS && turn < IN_FLIGHT_TURNS && (vg_backoff(turn++), true))));
+	return n == (ssize_t)bytes ? 0 : n < 0 ? -errno : -EIO;
+}
+
+static uint32_t request(void *msg, uint32_t bytes, void *answer, uint32_t answer_bytes, int lend, int *fds, unsigned nfds)
 {
 	struct vgpu_msg_header *out = msg, *in = answer;
 	struct vgpu_msg_bye bye;
@@ -268,9 +295,11 @@ uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_byt
 	memset(answer, 0, answer_bytes);
 	vg_lock(&vg.sock_lock);
 	session = vg.session;
-	do {
-		n = send(vg.sock, msg, bytes, MSG_NOSIGNAL) == (ssize_t)bytes ? 0 : -errno;
-	} while (n == -EINTR);
+	n = send_one(msg, bytes, lend);
+	if (n == -ETOOMANYREFS) {
+		vg_unlock(&vg.sock_lock);
+		return VGPU_ST_IN_FLIGHT;
+	}
 	if (!n)
 		n = await_answer();
 	memset(&bye, 0, sizeof bye);
@@ -302,6 +331,16 @@ uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_byt
 	return status;
 }
 
+uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_bytes, int *fds, unsigned nfds)
+{
+	return request(msg, bytes, answer, answer_bytes, -1, fds, nfds);
+}
+
+uint32_t vg_request_lending(void *msg, uint32_t bytes, void *answer, uint32_t answer_bytes, int fd)
+{
+	return request(msg, bytes, answer, answer_bytes, fd, NULL, 0);
+}
+
 static void read_comm(char *to, size_t bytes)
 {
 	FILE *f = fopen("/proc/self/comm", "re");
@@ -318,7 +357,7 @@ static int hello(void)
 {
 	struct vgpu_msg_hello m = { .h = { VGPU_MSG_HELLO, 0 }, .magic = VGPU_SESSION_MAGIC,
 				    .version = VGPU_PROTOCOL_VERSION, .features = VGPU_FEATURE_OWN_PAGES | VGPU_FEATURE_SHARE | VGPU_FEATURE_CORE |
-				    VGPU_FEATURE_PRIORITY | VGPU_FEATURE_CLUSTERS | VGPU_FEATURE_LARGE | VGPU_FEATURE_RUNS,
+				    VGPU_FEATURE_PRIORITY | VGPU_FEATURE_CLUSTERS | VGPU_FEATURE_LARGE | VGPU_FEATURE_RUNS | VGPU_FEATURE_LENT,
 				    .span_base = vg.span, .release = VGPU_VERSION };
 	struct vgpu_msg_hello_r r;
 	int fds[VGPU_HELLO_FDS] = { -1, -1, -1, -1 };

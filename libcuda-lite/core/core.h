@@ -81,6 +81,8 @@ int vg_not_ready(void);
 /* One request and its answer on the socket; fds may be NULL. Returns a status. */
 uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_bytes, int *fds,
 		    unsigned nfds);
+/* ... with a descriptor that goes along; it stays the caller's. */
+uint32_t vg_request_lending(void *msg, uint32_t bytes, void *answer, uint32_t answer_bytes, int fd);
 /* The last word of that session's agent, read in an answer's place: vg.lost is set. */
 struct vgpu_msg_bye;
 void vg_bye(uint32_t session, struct vgpu_msg_bye *m);

@@ -11,7 +11,9 @@
  * for what other processes may open (share.c), so that they see nothing else of this one.
  */
 #include "core.h"
+#include "lent.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -25,14 +27,21 @@ static struct heap {
 } heap = { .grow = VGPU_MSG_WINDOW_GROW }, own = { .grow = VGPU_MSG_WINDOW_OWN }, shared = { .grow = VGPU_MSG_WINDOW_OWN };
 static uint64_t opened;         /* bytes of whole segments, ours and others' (vg_window_own, vg_window_open) */
 
+/* What others see too (lent.c): parts of their files that are segments. */
+static struct part {
+	struct vg_lent file;
+	uint64_t bytes, at;
+} *parts;
+static uint32_t nparts;
+
 /* Lock held. Maps a segment that the agent gave at its place: NULL: it cannot be. fd is closed, unless it is kept. */
-static void *map_segment(const struct vgpu_msg_grow_r *r, int fd, bool keep)
+static void *map_segment(const struct vgpu_msg_grow_r *r, int fd, uint64_t offset, bool keep)
 {
 	void *want = (void *)(uintptr_t)(vg.span + r->offset), *p = NULL;
 
 	if (!(r->offset % VGPU_HUGE) && r->offset >= VGPU_SEG0_BYTES && r->offset <= VGPU_WINDOW_SPAN &&
 	    r->bytes <= VGPU_WINDOW_SPAN - r->offset)
-		p = mmap(want, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+		p = mmap(want, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
 	if (p != want || !keep)
 		close(fd);
 	if (p != want)
@@ -66,7 +75,7 @@ static bool window_grow(struct heap *h, uint64_t bytes)
 		close(fd);
 		return false;
 	}
-	p = map_segment(&r, fd, false);
+	p = map_segment(&r, fd, 0, false);
 	if (!p)
 		return false;
 	h->mapped += r.bytes;
@@ -155,7 +164,7 @@ uint32_t vg_window_own(uint64_t bytes, uint64_t *at, int *fd)
 	*fd = -1;
 	vg_lock(&lock);
 	status = vg_request(&m, sizeof m, &r, sizeof r, fd, 1);
-	p = status ? NULL : map_segment(&r, *fd, true);
+	p = status ? NULL : map_segment(&r, *fd, 0, true);
 	if (p) {
 		opened += r.bytes;
 		*at = (uint64_t)(uintptr_t)p;
@@ -176,11 +185,54 @@ uint32_t vg_window_open(const uint8_t token[16], uint64_t *at, uint64_t *bytes)
 		m.token[i] = token[i];
 	vg_lock(&lock);
 	status = vg_request(&m, sizeof m, &r, sizeof r, &fd, 1);
-	p = status ? NULL : map_segment(&r, fd, false);
+	p = status ? NULL : map_segment(&r, fd, 0, false);
 	if (p) {
 		opened += r.bytes;
 		*at = (uint64_t)(uintptr_t)p;
 		*bytes = r.bytes;
+	}
+	vg_unlock(&lock);
+	return status ? status : p ? VGPU_ST_OK : VGPU_ST_OUT_OF_MEMORY;
+}
+
+bool vg_window_lent(const struct vg_lent *l, uint64_t bytes, uint64_t *at)
+{
+	uint32_t i;
+
+	vg_lock(&lock);
+	for (i = 0; i < nparts; i++) {
+		const struct part *p = &parts[i];
+
+		if (p->file.dev == l->dev && p->file.inode == l->inode && l->offset >= p->file.offset &&
+		    l->offset - p->file.offset < p->bytes && bytes <= p->bytes - (l->offset - p->file.offset))
+			break;
+	}
+	if (i < nparts)
+		*at = parts[i].at + (l->offset - parts[i].file.offset);
+	vg_unlock(&lock);
+	return i < nparts;
+}
+
+uint32_t vg_window_lend(int fd, const struct vg_lent *l, uint64_t bytes, uint64_t *at)
+{
+	struct vgpu_msg_lent m = { .h = { VGPU_MSG_WINDOW_LENT, 0 }, .offset = l->offset, .bytes = bytes };
+	struct vgpu_msg_grow_r r;
+	uint32_t status = VGPU_ST_OUT_OF_MEMORY;
+	struct part *more;
+	void *p = NULL;
+
+	vg_lock(&lock);
+	more = realloc(parts, (nparts + 1) * sizeof *parts);
+	if (more) {
+		parts = more;
+		status = vg_request_lending(&m, sizeof m, &r, sizeof r, fd);
+	}
+	if (!status && r.bytes == bytes)
+		p = map_segment(&r, fd, l->offset, true);
+	if (p) {
+		*at = (uint64_t)(uintptr_t)p;
+		parts[nparts++] = (struct part){ *l, bytes, *at };
+		opened += bytes;
 	}
 	vg_unlock(&lock);
 	return status ? status : p ? VGPU_ST_OK : VGPU_ST_OUT_OF_MEMORY;
@@ -210,6 +262,7 @@ void vg_window_forget(void)
 	vg_lock(&lock);
 	heap.free.n = own.free.n = shared.free.n = 0;
 	heap.mapped = own.mapped = shared.mapped = opened = 0;
+	nparts = 0;
 	vg_unlock(&lock);
 }
 

@@ -46,7 +46,8 @@ static CUresult refused(enum vg_adopt_result r)
 	case VG_ADOPT_MEMORY:
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	case VG_ADOPT_SHARED:
-		return vg_unsupported("cuMemHostRegister of a MAP_SHARED mapping (others would lose sight of it; use cuMemHostAlloc)");
+		return vg_unsupported("cuMemHostRegister of a MAP_SHARED mapping whose file this process cannot open for writing, or that is no file of "
+				      "memory (tmpfs, memfd: keep its descriptor open; or use cuMemHostAlloc)");
 	case VG_ADOPT_KIND:
 		return vg_unsupported("cuMemHostRegister of huge pages or of code (use cuMemHostAlloc)");
 	case VG_ADOPT_STACK:

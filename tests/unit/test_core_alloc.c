@@ -136,6 +136,14 @@ static void test_extents(void)
 #define QUOTA (64ull << 20)
 static uint64_t given, grows;
 
+/* nothing is lent here */
+uint32_t vg_request_lending(void *msg, uint32_t bytes, void *answer, uint32_t answer_bytes, int fd)
+{
+	(void)msg, (void)bytes, (void)answer, (void)answer_bytes, (void)fd;
+	CHECK(0);
+	return VGPU_ST_INTERNAL;
+}
+
 uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_bytes, int *fds, unsigned nfds)
 {
 	struct vgpu_msg_grow *m = msg;

@@ -41,6 +41,12 @@ void dma_file_put(struct dma_table *t, struct dma_file *f)
 	free(f);
 }
 
+/* To the end of its last page. */
+static uint64_t whole_pages(const struct stat *st)
+{
+	return ((uint64_t)st->st_size + 4095) & ~4095ull;
+}
+
 /* The file behind fd, with a reference for the caller; fd is taken. */
 static int file_find(struct dma_table *t, int fd, uint64_t need_bytes, struct dma_file **out)
 {
@@ -48,7 +54,7 @@ static int file_find(struct dma_table *t, int fd, uint64_t need_bytes, struct dm
 	struct stat st;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < 0 ||
-	    (uint64_t)st.st_size < need_bytes) {
+	    whole_pages(&st) < need_bytes) {
 		close(fd);
 		return -EINVAL;
 	}
@@ -84,17 +90,16 @@ static uint8_t *file_view(struct dma_file *f, uint64_t offset, uint64_t bytes)
 
 	if (f->base && offset <= f->base_bytes && bytes <= f->base_bytes - offset)
 		return f->base + offset;
-	if (fstat(f->fd, &st) || (uint64_t)st.st_size < offset ||
-	    (uint64_t)st.st_size - offset < bytes)
+	if (fstat(f->fd, &st) || whole_pages(&st) < offset || whole_pages(&st) - offset < bytes)
 		return NULL;
 	/* All of the file at once. NORESERVE: a hugetlb mapping would reserve the whole pool twice. */
-	p = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f->fd, 0);
+	p = mmap(NULL, whole_pages(&st), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f->fd, 0);
 	if (p == MAP_FAILED)
 		return NULL;
 	if (f->base)
 		munmap(f->base, f->base_bytes);
 	f->base = p;
-	f->base_bytes = (uint64_t)st.st_size;
+	f->base_bytes = whole_pages(&st);
 	return f->base + offset;
 }
 
