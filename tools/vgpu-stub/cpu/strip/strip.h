@@ -22,6 +22,7 @@
  *   park.c    scalars of strips that are not running
  *   address.c addresses lane by lane
  *   row.c     rows that show when code runs
+ *   fold.c    rows that arithmetic reads itself
  *   bound.c   addresses within a known distance of a scalar
  *   call8.c   instructions by C functions of eight lanes
  *   value.c   operands and results; lane.c, wide.c, approx.c, setp.c, scalar.c, mem.c (column.c, pair.c), atom.c: instructions
@@ -71,6 +72,7 @@ struct sregister {
 	bool kept;                      /* a vector without a machine register that is alive where strips meet: its home is in the private area, too */
 	s32 home;                       /* of a vector: on the stack; of a scalar: in the private area, a place for each strip (park.c) */
 	u32 slot, first, last;
+	u32 from, into;                 /* and 1: the sum that this one goes on with, in its place; the one that goes on with this: place.c */
 	u64 weight;
 };
 
@@ -143,7 +145,7 @@ struct sprivate {
 	_Alignas(32) u8 lanes[8 * 64];
 };
 
-struct sslow { u32 pc, back, njump, jump[6], at; bool guarded, leaves, pair, whole; u8 strip; struct sblock *block; };
+struct sslow { u32 pc, back, njump, jump[6], at; bool guarded, leaves, pair, whole, base; u8 strip; struct sblock *block; };
 
 /*
  * What lies from from to to behind register o is in the span, or in shared memory; o and at more is a multiple of 1 << ual. In
@@ -151,6 +153,9 @@ struct sslow { u32 pc, back, njump, jump[6], at; bool guarded, leaves, pair, who
  */
 struct snear { u32 o, slow; s32 from, to, at; u8 ual; bool shared; };
 #define S_NEAR 6u
+
+/* A row that the instruction at pc reads from memory itself; what is done if it is not there. */
+struct sfold { u32 pc, slow; struct rm m; };
 
 struct sjump { u32 at, block; };
 struct sstub_jump { u32 at, block; bool next; };
@@ -208,6 +213,8 @@ struct scomp {
 	u32 end_at;                     /* code behind a strip's end; 0: none yet */
 	s32 roots_at;                   /* its scalars, on the stack */
 	bool guarded;                   /* by a mask in ymm14; its bits in the stack word gbits, but for arithmetic (s_bits()) */
+	struct sfold fold;              /* pc 0: none */
+	struct { u32 at, pc; bool kept; } base;         /* in code at `at` rax is where shared memory begins; the access that asked; it left rax alone */
 	u32 before;                     /* the guarded instruction before this one, with its mask there; NO_PC: none */
 	bool loose;                     /* the vector at hand is of words that are aligned each for itself: quad.c */
 	bool bad;
@@ -352,6 +359,12 @@ bool s_cvt_call(struct scomp *c, const struct insn *in);
 void s_pairs(struct scomp *c);
 bool s_pair(struct scomp *c, u32 pc);
 void s_pair_slow(struct scomp *c, u32 pc);
+
+/* fold.c: loads and arithmetic that follow each other closely */
+bool s_fold(struct scomp *c, const struct insn *in, struct rm m);
+u32 s_folded(const struct scomp *c, const struct insn *in);
+struct rm s_fold_row(struct scomp *c);
+void s_keep_base(struct scomp *c, const struct insn *in, bool before, u32 mx);
 
 /* bound.c */
 bool s_bounded(const struct scomp *c, const struct insn *in, u32 *base, u64 *max);

@@ -725,7 +725,9 @@ void s_slow_ways(struct scomp *c)
 		/* what follows takes for granted that the quick way was good */
 		if (s->leaves)
 			s_leave(c, s->pc + 1);
-		else
+		if (s->base)
+			g_load(&c->a, 1, RAX, SPM(shared));
+		if (!s->leaves)
 			g_land(&c->a, g_jmp(&c->a), s->back);
 	}
 	c->guarded = false;
