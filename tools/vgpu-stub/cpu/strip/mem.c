@@ -608,7 +608,7 @@ bool s_ld(struct scomp *c, const struct insn *in)
 		struct rm m = s_row_address(c, in, v);
 
 		if (in->space != SPACE_SHARED && in->space != SPACE_LOCAL && !c->stage)
-			s_ask_for_next(c, m);
+			s_ask_for_next(c, m, false);
 		return load_row(c, in, m);
 	}
 	if (in->vec == 1 && (in->size == 8) != in->dw)

@@ -266,6 +266,8 @@ bool s_place(struct scomp *c)
 	at += 8 * (s32)NGPRS;
 	c->roots_at = at;
 	at += 8 * (s32)S_ROOTS;
+	c->rounds_at = at;
+	at += ROUND_BYTES;
 	c->stack = (at + 31) & ~31;
 	for (k = 0; k < 16; k++)
 		free(ymm[k].l);
