@@ -138,10 +138,41 @@ static void ended(struct scomp *c)
 	s_meet_end(c);
 }
 
+/* Is nothing to be done on the way to block t? Then a branch jumps there itself. */
+static bool is_plain(const struct scomp *c, u32 t)
+{
+	u32 w;
+
+	for (w = 0; w <= t && w < c->nb; w++)
+		if (bit_of(c->cur->wait, w))
+			return false;
+	return t > number(c, c->cur) && !c->b[t].turn;
+}
+
+/* Those of two jumps that there are lead to block t, or to what is emitted next. */
+static void to_block(struct scomp *c, const u32 jump[2], u32 t)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		if (jump[i])
+			block_jump(c, jump[i], t);
+}
+
+static void to_here(struct scomp *c, const u32 jump[2])
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		if (jump[i])
+			g_here(&c->a, jump[i]);
+}
+
 static void branch(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
-	u32 t = s_block_at(c, in->taken), f = s_block_at(c, in->fall), lo = t < f ? t : f, hi = t < f ? f : t, to_hi, to_lo, jumps[2][2] = { { 0 } };  /* 0: it holds for all */
+	u32 t = s_block_at(c, in->taken), f = s_block_at(c, in->fall), lo = t < f ? t : f, hi = t < f ? f : t, to_hi, to_lo, jumps[2][2] = { { 0 } }, all[2];  /* 0: it holds for all */
+	bool plain;
 	u64 waited;
 	int p;
 
@@ -152,27 +183,32 @@ static void branch(struct scomp *c, const struct insn *in)
 	}
 	if (!c->cur->split) {
 		bool near = f == number(c, c->cur) + 1;         /* it comes last, and needs no jump */
+		u32 far = near ? t : f;
 
+		plain = is_plain(c, far);
 		if (c->later) {
 			u32 first = in->gneg == near ? 1 : 0;
 
 			s_ends(c, in - 1, jumps[0], jumps[1]);
-			g_here(a, jumps[first][0]);
-			g_here(a, jumps[first][1]);
-			go_to(c, near ? t : f, false);
-			g_here(a, jumps[!first][0]);
-			g_here(a, jumps[!first][1]);
+			if (plain) {
+				to_block(c, jumps[first], far);
+			} else {
+				to_here(c, jumps[first]);
+				go_to(c, far, false);
+			}
+			to_here(c, jumps[!first]);
 			go_to(c, near ? f : t, true);
 			return;
 		}
 		if (c->fused) {
 			/* the comparison just before: its flags */
-			to_hi = g_jcc(a, (u32)(c->fused & 15) ^ (in->gneg ^ near));
+			to_hi = g_jcc(a, (u32)(c->fused & 15) ^ (in->gneg ^ near) ^ plain);
 		} else if (s_val(c, in->guard, 2).cls == SC_SCALAR) {
 			g_alui(a, 0, G_CMP, sg_rm(c, in->guard, 0, RAX), 0);
-			to_hi = g_jcc(a, (in->gneg ^ near) ? CC_E : CC_NE);
+			to_hi = g_jcc(a, (in->gneg ^ near ^ plain) ? CC_E : CC_NE);
 		} else {
 			/* all or none: guess.c */
+			plain = false;
 			vr(a, X_MOVMSKPS, RAX, 0, sv(c, in->guard, 2, 0, 0));
 			g_alu(a, 0, G_AND, RAX, rm_reg(R12));
 			if (in->gneg != near) {
@@ -188,8 +224,12 @@ static void branch(struct scomp *c, const struct insn *in)
 				g_here(a, to_lo);
 			}
 		}
-		go_to(c, near ? t : f, false);
-		g_here(a, to_hi);
+		if (plain) {
+			block_jump(c, to_hi, far);
+		} else {
+			go_to(c, far, false);
+			g_here(a, to_hi);
+		}
 		go_to(c, near ? f : t, true);
 		return;
 	}
@@ -218,17 +258,21 @@ static void branch(struct scomp *c, const struct insn *in)
 	g_load(a, 0, R12, rm_reg(t == lo ? RAX : RDX));
 	new_mask(c);
 	/* to_lo: all take the branch; to_hi: none does */
+	all[0] = t == lo ? to_hi : to_lo;
+	all[1] = jumps[(t == lo) != !!in->gneg][0];
+	plain = is_plain(c, hi);
+	if (plain)
+		to_block(c, all, hi);
 	g_here(a, t == lo ? to_lo : to_hi);
-	if (jumps[(t == lo) == !!in->gneg][0])
-		g_here(a, jumps[(t == lo) == !!in->gneg][0]);
+	to_here(c, jumps[(t == lo) == !!in->gneg]);
 	/* who leaves code on this way takes along those that wait for the other one since just now */
 	waited = c->cur->wait[hi >> 6];
 	c->cur->wait[hi >> 6] |= 1ull << (hi & 63);
-	go_to(c, lo, false);
+	go_to(c, lo, plain);
 	c->cur->wait[hi >> 6] = waited;
-	g_here(a, t == lo ? to_hi : to_lo);
-	if (jumps[(t == lo) != !!in->gneg][0])
-		g_here(a, jumps[(t == lo) != !!in->gneg][0]);
+	if (plain)
+		return;
+	to_here(c, all);
 	go_to(c, hi, true);
 }
 
@@ -388,6 +432,7 @@ static void insn(struct scomp *c, const struct insn *in, u32 pc)
 {
 	struct as *a = &c->a;
 	u32 skip[2], n, nfix, nslow, nsites, nexits, nxjumps, mx, i;
+	bool base = c->base.at == a->n;
 
 	c->pc = pc;
 	s_guard_begin(c, in, skip);
@@ -415,6 +460,10 @@ static void insn(struct scomp *c, const struct insn *in, u32 pc)
 	}
 	if (i == 2 && !c->bad)
 		s_call(c, pc);
+	if (i)
+		c->base.at = 0;
+	else
+		s_keep_base(c, in, base, mx);
 	if (c->nslow && c->slow[c->nslow - 1].pc == pc) {
 		c->slow[c->nslow - 1].back = a->n;
 		s_mode_met(c, c->s->mxcsr_home);
@@ -433,6 +482,7 @@ static void block(struct scomp *c, struct sblock *b)
 	c->later = false;
 	c->nnear = 0;
 	c->before = NO_PC;
+	c->fold.pc = c->base.at = 0;
 	b->at = c->a.n;
 	if (b == c->b)
 		s_whole(c);
@@ -627,6 +677,8 @@ struct jit *strip_compile(struct func *fn, u32 spec, u32 most)
 		goto out;
 	for (i = 0; i < c->njumps; i++)
 		g_land(&c->a, c->jumps[i].at, c->b[c->jumps[i].block].at);
+	for (i = 0; i < c->nb && !c->bad; i++)
+		s_round(c, &c->b[i]);
 	s_slow_ways(c);
 	for (i = 0; i < c->nahead; i++)
 		ahead_seldom(&c->a, &c->ahead[i], false);

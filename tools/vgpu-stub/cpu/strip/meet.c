@@ -609,6 +609,7 @@ void s_turn(struct scomp *c, u32 t)
 	clean_in(c, c->cur, c->cur->end, set);
 	put_away(c, c->b[t].live_in, set);
 	next_strip(c, at, exit);
+	c->b[t].turn_at = a->n;
 	next_warp(c, at, exit);
 	next_phase(c, t, exit);
 	for (i = 0; i < 4; i++)

@@ -133,6 +133,7 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 	bool shared = in->space == SPACE_SHARED, local = in->space == SPACE_LOCAL, aligned;
 	const struct snear *near = local ? NULL : near_of(c, in);
 	s32 imm = (s32)in->imm, lo, hi, from, to;
+	bool has_base = !c->stage && c->base.at == a->n;
 	int base, first;
 
 	if (c->stage == WHOLE_STRIPS)
@@ -204,7 +205,9 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 			g_alu(a, 1, G_ADD, RAX, SPM(shared));
 			return rm_mem(RAX, imm);
 		}
-		g_load(a, 1, RAX, SPM(shared));
+		if (!has_base)
+			g_load(a, 1, RAX, SPM(shared));
+		c->base.pc = c->pc;
 		return rm_idx(RAX, base, 0, imm);
 	}
 	if (local) {
@@ -259,6 +262,7 @@ static void load_one(struct scomp *c, const struct insn *in, struct rm m)
 
 			vy(a, X_PBCASTD, d, 0, m);
 			sput(c, in->o[0], 0, d);
+			c->base.kept = true;
 			return;
 		}
 		load_gpr(c, in, RAX, m);
@@ -361,6 +365,9 @@ static bool load_row(struct scomp *c, const struct insn *in, struct rm m)
 	if (in->o[0] == OPND_NONE)
 		return false;
 	if (!in->dw) {
+		c->base.kept = true;
+		if (s_fold(c, in, m))
+			return true;
 		d = sdst(c, in->o[0], 0, 0);
 		op = in->size == 4 ? X_MOVU : in->size == 2 ? (sg ? X_PMOVSXWD : X_PMOVZXWD) : sg ? X_PMOVSXBD : X_PMOVZXBD;
 		s_site(c);
@@ -601,7 +608,7 @@ bool s_ld(struct scomp *c, const struct insn *in)
 		struct rm m = s_row_address(c, in, v);
 
 		if (in->space != SPACE_SHARED && in->space != SPACE_LOCAL && !c->stage)
-			s_ask_for_next(c, m);
+			s_ask_for_next(c, m, false);
 		return load_row(c, in, m);
 	}
 	if (in->vec == 1 && (in->size == 8) != in->dw)

@@ -24,7 +24,7 @@ bool s_twin(struct scomp *c, struct rm m, const s32 *p);         /* pair.c */
 /* wide.c: in's result, of the eight halves in xmm0 */
 void s_half_float(struct scomp *c, const struct insn *in);
 /* step.c */
-void s_ask_for_next(struct scomp *c, struct rm m);
+void s_ask_for_next(struct scomp *c, struct rm m, bool warp);
 void s_ask_ahead(struct scomp *c, int base, s32 disp, u32 bytes);
 
 /* row.c */

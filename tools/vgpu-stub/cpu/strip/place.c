@@ -131,6 +131,46 @@ static bool hold(struct held *h, u32 first, u32 last)
 	return true;
 }
 
+/*
+ * A sum that an instruction adds to, which nobody wants behind it: the result has its place, if it is free from there on, and no copy is made. Neither is
+ * among what waiting lanes keep, or ends with the block.
+ */
+static void sums(struct scomp *c)
+{
+	u32 b, i;
+
+	for (b = 0; b < c->nb; b++)
+		for (i = c->b[b].start; i + 1 < c->b[b].end && !c->b[b].keep; i++) {
+			const struct insn *in = &c->code[i];
+			struct sregister *d, *z;
+
+			if (in->kind != K_LANE || in->lop != LOP_MAD || in->type != T_F32 || in->guard != OPND_NONE || (in->o[3] & OPND_CONST))
+				continue;
+			d = &c->r[in->o[0]];
+			z = &c->r[in->o[3]];
+			if (d->first != i || z->last != i + 1 || d == z || d->v.cls != SC_VARY || z->v.cls != SC_VARY || !d->rawf)
+				continue;
+			d->from = in->o[3] + 1;
+			z->into = in->o[0] + 1;
+		}
+}
+
+/* The machine register of r's neighbour in such a sum, 0: none. Where r's life begins and ends then. */
+static u32 neighbour(const struct scomp *c, const struct sregister *r, u32 *first, u32 *last)
+{
+	const struct sregister *p;
+
+	if (r->from && (p = &c->r[r->from - 1])->loc == LOC_ZMM) {
+		*first = r->first + 1;
+		return p->reg;
+	}
+	if (r->into && (p = &c->r[r->into - 1])->loc == LOC_ZMM) {
+		*last = r->last - 1;
+		return p->reg;
+	}
+	return 0;
+}
+
 bool s_place(struct scomp *c)
 {
 	struct held ymm[16] = { { 0 } }, gpr[NGPRS] = { { 0 } };
@@ -143,6 +183,7 @@ bool s_place(struct scomp *c)
 	if (!ok)
 		return false;
 	lives(c);
+	sums(c);
 	for (i = 0; i < c->s->nregs; i++) {
 		struct sregister *r = &c->r[i];
 
@@ -155,7 +196,7 @@ bool s_place(struct scomp *c)
 	qsort(rank, n, sizeof(*rank), by_density);
 	for (i = 0; i < n && ok; i++) {
 		struct sregister *r = &c->r[rank[i].v];
-		u32 want = r->v.cls == SC_VARY && r->w == 1 ? 2 : 1, got = 0, at2[2] = { 0 };
+		u32 want = r->v.cls == SC_VARY && r->w == 1 ? 2 : 1, got = 0, at2[2] = { 0 }, first, last;
 
 		if (r->v.cls == SC_SCALAR) {
 			for (k = 0; k < NGPRS && !fits(&gpr[k], r->first, r->last); k++)
@@ -167,13 +208,22 @@ bool s_place(struct scomp *c)
 			}
 			continue;
 		}
+		first = r->first;
+		last = r->last;
+		k = neighbour(c, r, &first, &last);
+		if (k && first < last && fits(&ymm[k], first, last)) {
+			at2[got++] = k;
+		} else {
+			first = r->first;
+			last = r->last;
+		}
 		for (k = FIRST_YMM; k <= LAST_YMM && got < want; k++)
-			if (fits(&ymm[k], r->first, r->last))
+			if (fits(&ymm[k], first, last))
 				at2[got++] = k;
 		if (got < want)
 			continue;
 		for (k = 0; k < want; k++)
-			ok = ok && hold(&ymm[at2[k]], r->first, r->last);
+			ok = ok && hold(&ymm[at2[k]], first, last);
 		r->loc = LOC_ZMM;
 		r->reg = (u8)at2[0];
 		r->reg2 = (u8)at2[1];
@@ -216,6 +266,8 @@ bool s_place(struct scomp *c)
 	at += 8 * (s32)NGPRS;
 	c->roots_at = at;
 	at += 8 * (s32)S_ROOTS;
+	c->rounds_at = at;
+	at += ROUND_BYTES;
 	c->stack = (at + 31) & ~31;
 	for (k = 0; k < 16; k++)
 		free(ymm[k].l);

@@ -112,11 +112,12 @@ void s_steps(struct scomp *c)
 				loop(c, c->b[b].succ[i], b);
 }
 
-/* In a loop that steps far: what the next turn's round loads is asked for, as many steps ahead as a turn has rounds. */
-void s_ask_for_next(struct scomp *c, struct rm m)
+/* In a loop that steps far: what the next turn's round loads is asked for (warp: by all strips of one), as many steps ahead as a turn has rounds. */
+void s_ask_for_next(struct scomp *c, struct rm m, bool warp)
 {
 	struct as *a = &c->a;
 	struct rm home;
+	s32 i;
 
 	if (!c->cur->within || c->guarded)
 		return;
@@ -125,7 +126,9 @@ void s_ask_for_next(struct scomp *c, struct rm m)
 	g_load(a, 1, RDX, rm_reg(RCX));
 	g_alu(a, 1, G_SUB, RDX, home);
 	g_store(a, 1, home, RCX);
-	g_op(a, 0, 0x118, 1, rm_idx(RCX, RDX, S_ROUNDS_LOG2, 0), 0);    /* prefetcht0 */
+	/* whole warps are quick: the turn behind the next */
+	for (i = 0; i < (warp ? 128 : 64); i += 64)
+		g_op(a, 0, 0x118, 1, rm_idx(RCX, RDX, (u8)(S_ROUNDS_LOG2 + warp), i), 0);       /* prefetcht0 */
 }
 
 /* What the next block reads here is asked for: ../ahead.h. Loses rcx and rdx. */

@@ -8,7 +8,7 @@
  * still wanted lies in its slot of the interpreter's frame, so the interpreter can go on from any of them.
  *
  *   facts.c   one scalar for the strip (and a step from lane to lane), or eight lanes; where lanes may wait while others run
- *   whole.c   warps that are whole, in kernels that go straight on
+ *   whole.c   warps that are whole, in kernels that go straight on; round.c: in rounds of loops
  *   within.c  shuffles that stay in a strip
  *   quad.c    words side by side
  *   raw.c     floats as the processor made them
@@ -22,6 +22,7 @@
  *   park.c    scalars of strips that are not running
  *   address.c addresses lane by lane
  *   row.c     rows that show when code runs
+ *   fold.c    rows that arithmetic reads itself
  *   bound.c   addresses within a known distance of a scalar
  *   call8.c   instructions by C functions of eight lanes
  *   value.c   operands and results; lane.c, wide.c, approx.c, setp.c, scalar.c, mem.c (column.c, pair.c), atom.c: instructions
@@ -71,6 +72,7 @@ struct sregister {
 	bool kept;                      /* a vector without a machine register that is alive where strips meet: its home is in the private area, too */
 	s32 home;                       /* of a vector: on the stack; of a scalar: in the private area, a place for each strip (park.c) */
 	u32 slot, first, last;
+	u32 from, into;                 /* and 1: the sum that this one goes on with, in its place; the one that goes on with this: place.c */
 	u64 weight;
 };
 
@@ -87,6 +89,7 @@ struct sblock {
 	u64 *clean;                     /* registers whose slots hold them, at its start */
 	s32 word;                       /* of the lanes that wait for it, on the stack; -1: none ever do */
 	s32 rounds;                     /* with turn: how many a strip has left, a place in the private area */
+	u32 turn_at, round, round_exit[STRIPS], plain;  /* where a warp's turn ends; round.c: where rounds of whole warps begin, 0: there are none, and end; next, without them */
 };
 
 #define S_ENDED 0xfffffffeu             /* sprivate.spc, sphase.at: their lanes have ended */
@@ -143,7 +146,7 @@ struct sprivate {
 	_Alignas(32) u8 lanes[8 * 64];
 };
 
-struct sslow { u32 pc, back, njump, jump[6], at; bool guarded, leaves, pair, whole; u8 strip; struct sblock *block; };
+struct sslow { u32 pc, back, njump, jump[6], at; bool guarded, leaves, pair, whole, base; u8 strip; struct sblock *block; };
 
 /*
  * What lies from from to to behind register o is in the span, or in shared memory; o and at more is a multiple of 1 << ual. In
@@ -152,8 +155,12 @@ struct sslow { u32 pc, back, njump, jump[6], at; bool guarded, leaves, pair, who
 struct snear { u32 o, slow; s32 from, to, at; u8 ual; bool shared; };
 #define S_NEAR 6u
 
+/* A row that the instruction at pc reads from memory itself; what is done if it is not there. */
+struct sfold { u32 pc, slow; struct rm m; };
+
 struct sjump { u32 at, block; };
-struct sstub_jump { u32 at, block; bool next; };
+enum { STUB_IN, STUB_NEXT, STUB_PLAIN };
+struct sstub_jump { u32 at, block, where; };
 
 struct scomp {
 	struct as a;
@@ -206,8 +213,10 @@ struct scomp {
 	u8 stage;                       /* what is emitted is its: WHOLE_ */
 	u32 whole_strip, whole_end, whole_end_pc;       /* for this strip; the jump to the end, which is that instruction; 0: none */
 	u32 end_at;                     /* code behind a strip's end; 0: none yet */
-	s32 roots_at;                   /* its scalars, on the stack */
+	s32 roots_at, rounds_at;        /* its scalars, on the stack; those of rounds */
 	bool guarded;                   /* by a mask in ymm14; its bits in the stack word gbits, but for arithmetic (s_bits()) */
+	struct sfold fold;              /* pc 0: none */
+	struct { u32 at, pc; bool kept; } base;         /* in code at `at` rax is where shared memory begins; the access that asked; it left rax alone */
 	u32 before;                     /* the guarded instruction before this one, with its mask there; NO_PC: none */
 	bool loose;                     /* the vector at hand is of words that are aligned each for itself: quad.c */
 	bool bad;
@@ -288,6 +297,9 @@ void s_stub_jump(struct scomp *c, u32 at, u32 block, bool next);      /* next: o
 const u64 *s_live_before(struct scomp *c, u32 pc);
 void s_spill_set(struct scomp *c, const u64 *set, int mask, bool all);
 u32 s_lives(struct scomp *c, const u64 *set, u32 *n);    /* the scalars of a set, in scomp.lives */
+void s_plain_jump(struct scomp *c, u32 at, u32 block);           /* ... without rounds of whole warps */
+void s_entry(struct scomp *c, u32 block);                /* what a strip behind another one gets there */
+void s_fill(struct scomp *c, u32 v);
 void s_leave(struct scomp *c, u32 pc);
 void s_leave_if(struct scomp *c, u32 cc, u32 pc);
 void s_parted_if(struct scomp *c, u32 cc);       /* lanes do not stay together at the branch that is emitted */
@@ -335,6 +347,8 @@ void strip_unpark_at(const struct jit *j, struct warp *w, u32 strips, u32 pc);  
 
 /* whole.c */
 #define S_ROOTS 16u
+#define S_CARRIED 6u                    /* scalars that a round hands to the next one: round.c */
+#define ROUND_BYTES (16 * (s32)S_CARRIED + 8)
 enum { WHOLE_NOT, WHOLE_SCALARS, WHOLE_CHECKS, WHOLE_STRIPS, WHOLE_STUB };
 void s_whole(struct scomp *c);
 struct rm s_whole_rm(struct scomp *c, u32 o, u8 w, int tmp);
@@ -342,6 +356,9 @@ struct rm s_whole_row(struct scomp *c, const struct insn *in);
 void s_whole_range(const struct scomp *c, struct sval v, s32 *lo, s32 *hi);
 void s_whole_not_if(struct scomp *c, u32 cc);
 void s_whole_slow(struct scomp *c, u32 pc, bool guarded);
+
+/* round.c */
+void s_round(struct scomp *c, struct sblock *b);
 
 /* call8.c */
 bool s_lane_call(struct scomp *c, const struct insn *in);
@@ -352,6 +369,12 @@ bool s_cvt_call(struct scomp *c, const struct insn *in);
 void s_pairs(struct scomp *c);
 bool s_pair(struct scomp *c, u32 pc);
 void s_pair_slow(struct scomp *c, u32 pc);
+
+/* fold.c: loads and arithmetic that follow each other closely */
+bool s_fold(struct scomp *c, const struct insn *in, struct rm m);
+u32 s_folded(const struct scomp *c, const struct insn *in);
+struct rm s_fold_row(struct scomp *c);
+void s_keep_base(struct scomp *c, const struct insn *in, bool before, u32 mx);
 
 /* bound.c */
 bool s_bounded(const struct scomp *c, const struct insn *in, u32 *base, u64 *max);

@@ -166,7 +166,7 @@ static void fill_scalar(struct scomp *c, u32 v)
 }
 
 /* Fills v, which is no scalar, from its slot, whatever lanes it is alive in. */
-static void fill(struct scomp *c, u32 v)
+void s_fill(struct scomp *c, u32 v)
 {
 	struct as *a = &c->a;
 	struct sregister *r = &c->r[v];
@@ -243,7 +243,7 @@ void s_exit_jump(struct scomp *c, u32 at, u32 exit)
 	}
 }
 
-void s_stub_jump(struct scomp *c, u32 at, u32 block, bool next)
+static void stub_jump(struct scomp *c, u32 at, u32 block, u32 where)
 {
 	struct sstub_jump *j = xgrow(c->sjumps, &c->sjumps_cap, c->nsjumps + 1, sizeof(*j));
 
@@ -252,8 +252,11 @@ void s_stub_jump(struct scomp *c, u32 at, u32 block, bool next)
 		return;
 	}
 	c->sjumps = j;
-	j[c->nsjumps++] = (struct sstub_jump){ at, block, next };
+	j[c->nsjumps++] = (struct sstub_jump){ at, block, where };
 }
+
+void s_stub_jump(struct scomp *c, u32 at, u32 block, bool next) { stub_jump(c, at, block, next ? STUB_NEXT : STUB_IN); }
+void s_plain_jump(struct scomp *c, u32 at, u32 block) { stub_jump(c, at, block, STUB_PLAIN); }
 
 void s_leave(struct scomp *c, u32 pc)
 {
@@ -379,7 +382,7 @@ static void exit_stub(struct scomp *c, u32 i)
 }
 
 /* From the interpreter's frame; next: behind another strip. */
-static void entry_stub(struct scomp *c, u32 b, bool next)
+static void entry(struct scomp *c, u32 b, bool next)
 {
 	const u64 *live = c->b[b].live_in;
 	u32 w, pass, some = 0;
@@ -395,7 +398,7 @@ static void entry_stub(struct scomp *c, u32 b, bool next)
 					continue;
 				if (pass) {
 					if (!(next && c->r[v].kept))
-						fill(c, v);
+						s_fill(c, v);
 					continue;
 				}
 				if (next) {
@@ -407,6 +410,13 @@ static void entry_stub(struct scomp *c, u32 b, bool next)
 				fill_scalar(c, v);
 				s_park(c, v);
 			}
+}
+
+void s_entry(struct scomp *c, u32 b) { entry(c, b, true); }
+
+static void entry_stub(struct scomp *c, u32 b, bool next)
+{
+	entry(c, b, next);
 	g_land(&c->a, g_jmp(&c->a), c->b[b].at);
 }
 
@@ -460,6 +470,11 @@ bool s_ways(struct scomp *c)
 			return false;
 		at = s_lives(c, c->b[b].live_in, &n);
 		c->next[c->nentries] = c->b[b].next = c->a.n;
+		if (c->b[b].round) {
+			g_alui(&c->a, 0, G_CMP, rm_reg(RBP), 0);
+			g_land(&c->a, g_jcc(&c->a, CC_E), c->b[b].round);
+		}
+		c->b[b].plain = c->a.n;
 		entry_stub(c, b, true);
 		c->b[b].in = c->a.n;
 		c->entries[c->nentries++] = (struct jentry){ c->a.n, at, n };
@@ -468,8 +483,11 @@ bool s_ways(struct scomp *c)
 		if (c->a.n > S_MAX_CODE)
 			return false;
 	}
-	for (i = 0; i < c->nsjumps; i++)
-		g_land(&c->a, c->sjumps[i].at, c->sjumps[i].next ? c->b[c->sjumps[i].block].next : c->b[c->sjumps[i].block].in);
+	for (i = 0; i < c->nsjumps; i++) {
+		const struct sblock *to = &c->b[c->sjumps[i].block];
+
+		g_land(&c->a, c->sjumps[i].at, c->sjumps[i].where == STUB_IN ? to->in : c->sjumps[i].where == STUB_NEXT ? to->next : to->plain);
+	}
 	return !c->bad && !c->a.oom;
 }
 
@@ -714,6 +732,10 @@ void s_slow_ways(struct scomp *c)
 		c->pc = s->pc;
 		c->guarded = s->guarded;
 		c->cur = s->block;
+		if (s->whole && s->block->round) {
+			g_land(&c->a, g_jmp(&c->a), s->block->round_exit[s->strip]);
+			continue;
+		}
 		if (s->whole) {
 			s_whole_slow(c, s->pc, s->guarded);
 			continue;
@@ -725,7 +747,9 @@ void s_slow_ways(struct scomp *c)
 		/* what follows takes for granted that the quick way was good */
 		if (s->leaves)
 			s_leave(c, s->pc + 1);
-		else
+		if (s->base)
+			g_load(&c->a, 1, RAX, SPM(shared));
+		if (!s->leaves)
 			g_land(&c->a, g_jmp(&c->a), s->back);
 	}
 	c->guarded = false;

@@ -13,24 +13,11 @@
  *
  * In: classes and places. Out: code in front of the first block's. Whatever is not of a kind that is known here has the ordinary code alone.
  */
-#include "mem.h"
-#include "vex.h"
+#include "whole.h"
 
 #define MAX_BODY 48u            /* vector instructions: they are emitted four times */
 #define MIN_SCALARS 4u
-#define MAX_CHAIN 256u
 #define MAX_DELTA (1 << 24)
-
-struct swhole {
-	u32 pc[MAX_CHAIN], n;           /* the instructions on the way, the last one is the end */
-	u8 what[MAX_CHAIN];             /* of each */
-	u32 root[S_ROOTS], nroots;
-	s32 delta[64][STRIPS];          /* by sval.far */
-	u32 ndelta;
-	u32 jump[64], njumps;           /* to the ordinary code */
-	bool bad, stored;
-};
-enum { W_SCALAR, W_BODY, W_BRANCH, W_ASIDE, W_NOTHING };        /* aside: a predicate that only branches want */
 
 static const u8 gprs[] = { RSI, RDI, R8, R9, R10 };
 
@@ -40,6 +27,15 @@ static bool is64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
 /* ---- how the strips' scalars differ ---------------------------------------------------------------- */
 
 static bool flat(const s64 *d) { return !d[1] && !d[2] && !d[3]; }
+
+static bool carried(const struct swhole *h, u32 v)
+{
+	u32 i;
+
+	for (i = 0; i < h->ncarried && h->carried[i].o != v; i++)
+		;
+	return i < h->ncarried;
+}
 
 static bool delta_of(const struct scomp *c, u32 o, u8 w, s64 *d)
 {
@@ -59,7 +55,7 @@ static bool delta_of(const struct scomp *c, u32 o, u8 w, s64 *d)
 	return true;
 }
 
-static bool set_delta(struct scomp *c, u32 v, const s64 *d)
+bool whole_set_delta(struct scomp *c, u32 v, const s64 *d)
 {
 	struct swhole *h = c->whole_way;
 	u32 i, s;
@@ -79,9 +75,9 @@ static bool set_delta(struct scomp *c, u32 v, const s64 *d)
 		h->delta[i][s] = (s32)d[s];
 	if (i == h->ndelta)
 		h->ndelta++;
-	/* a second definition of it would be another value */
+	/* a second definition of it would be another value; that of the next round is as far away */
 	if (c->r[v].v.far)
-		return false;
+		return carried(h, v) && c->r[v].v.far == i;
 	c->r[v].v.far = (u8)i;
 	return true;
 }
@@ -236,7 +232,18 @@ static bool walk(struct scomp *c, struct swhole *h)
 	}
 }
 
-static bool root(struct scomp *c, struct swhole *h, u32 o)
+/* The root that o is at pc. */
+static u32 root_at(const struct swhole *h, u32 o, u32 pc)
+{
+	u32 i;
+
+	for (i = 0; i < h->ncarried; i++)
+		if (h->carried[i].o == o && pc > h->carried[i].pc)
+			return o | S_LATER;
+	return o;
+}
+
+static bool root(struct scomp *c, struct swhole *h, u32 o, u32 pc)
 {
 	u32 i;
 
@@ -244,6 +251,7 @@ static bool root(struct scomp *c, struct swhole *h, u32 o)
 		return true;
 	if (!c->r[o].v.far)
 		return false;
+	o = root_at(h, o, pc);
 	for (i = 0; i < h->nroots && h->root[i] != o; i++)
 		;
 	if (i == S_ROOTS)
@@ -269,7 +277,7 @@ static bool is_aside(const struct scomp *c, const struct swhole *h, u32 i, u32 o
 	return true;
 }
 
-static bool sort(struct scomp *c, struct swhole *h)
+bool whole_sort(struct scomp *c, struct swhole *h, u32 min_scalars)
 {
 	u32 i, k, scalars = 0, body = 0;
 	bool branched = false;
@@ -304,7 +312,7 @@ static bool sort(struct scomp *c, struct swhole *h)
 				return false;
 			if (result_delta(c, in, d)) {
 				for (k = 0; k < 6; k++)
-					if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !set_delta(c, in->o[k], d))
+					if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !whole_set_delta(c, in->o[k], d))
 						return false;
 				h->what[i] = W_SCALAR;
 				scalars++;
@@ -321,7 +329,7 @@ static bool sort(struct scomp *c, struct swhole *h)
 		if ((in->kind == K_LD || in->kind == K_ST || in->kind == K_ATOM) && (in->space == SPACE_LOCAL || !in->aw))
 			return false;
 	}
-	h->what[h->n - 1] = W_NOTHING;
+	h->what[h->n - 1] = h->round ? W_BRANCH : W_NOTHING;
 	for (i = h->n; i-- > 0;) {
 		const struct insn *in = &c->code[h->pc[i]];
 
@@ -330,7 +338,7 @@ static bool sort(struct scomp *c, struct swhole *h)
 		if ((in->kind == K_SETP || in->kind == K_PRED) && in->guard == OPND_NONE && (in->kind == K_PRED || (!in->sub && in->o[1] == OPND_NONE)) && is_aside(c, h, i, in->o[0])) {
 			h->what[i] = W_ASIDE;
 			for (k = 0; k < 6 && in->kind == K_SETP; k++)
-				if ((in->use >> k & 1) && !root(c, h, in->o[k]))
+				if ((in->use >> k & 1) && !root(c, h, in->o[k], h->pc[i]))
 					return false;
 			continue;
 		}
@@ -338,33 +346,35 @@ static bool sort(struct scomp *c, struct swhole *h)
 		for (k = 0; k < 6; k++) {
 			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && c->r[in->o[k]].v.cls == SC_SCALAR)
 				return false;
-			if ((in->use >> k & 1) && !root(c, h, in->o[k]))
+			if ((in->use >> k & 1) && !root(c, h, in->o[k], h->pc[i]))
 				return false;
 		}
-		if (!root(c, h, in->guard))
+		if (!root(c, h, in->guard, h->pc[i]))
 			return false;
 	}
 	/* what branches want of scalars, and what a scalar that was loaded is: it is not loaded again */
 	for (i = 0; i < h->n; i++) {
 		const struct insn *in = &c->code[h->pc[i]];
 
-		if (h->what[i] == W_BRANCH && !root(c, h, in->guard))
+		if (h->what[i] == W_BRANCH && !root(c, h, in->guard, h->pc[i]))
 			return false;
-		if (h->what[i] == W_ASIDE && in->kind == K_PRED && (!root(c, h, in->o[1]) || (in->sub >= PRED_AND && !root(c, h, in->o[2]))))
+		if (h->what[i] == W_ASIDE && in->kind == K_PRED && (!root(c, h, in->o[1], h->pc[i]) || (in->sub >= PRED_AND && !root(c, h, in->o[2], h->pc[i]))))
 			return false;
-		if (h->what[i] == W_SCALAR && in->kind == K_LD && !root(c, h, in->o[0]))
+		if (h->what[i] == W_SCALAR && in->kind == K_LD && !root(c, h, in->o[0], h->pc[i]))
 			return false;
 	}
-	return body && body <= MAX_BODY && scalars >= MIN_SCALARS;
+	return body && body <= MAX_BODY && scalars >= min_scalars;
 }
 
 /* ---- between this file and those that emit ---------------------------------------------------------- */
 
-static struct rm slot(const struct scomp *c, u32 i) { return stack_rm(c->roots_at + 8 * (s32)i); }
+struct rm whole_slot(const struct scomp *c, u32 i) { return stack_rm(c->roots_at + 8 * (s32)i); }
 
-static u32 root_of(const struct scomp *c, u32 o)
+u32 whole_root_of(const struct scomp *c, u32 o)
 {
 	u32 i;
+
+	o = root_at(c->whole_way, o, c->pc);
 
 	for (i = 0; i < c->whole_way->nroots && c->whole_way->root[i] != o; i++)
 		;
@@ -377,7 +387,7 @@ static s32 now(const struct scomp *c, u32 o) { return c->whole_way->delta[c->r[o
 struct rm s_whole_rm(struct scomp *c, u32 o, u8 w, int tmp)
 {
 	struct as *a = &c->a;
-	u32 i = root_of(c, o);
+	u32 i = whole_root_of(c, o);
 	s32 by = now(c, o);
 
 	if (i == c->whole_way->nroots) {
@@ -391,8 +401,8 @@ struct rm s_whole_rm(struct scomp *c, u32 o, u8 w, int tmp)
 		return rm_reg(tmp);
 	}
 	if (!by)
-		return slot(c, i);
-	g_load(a, w == 1, tmp, slot(c, i));
+		return whole_slot(c, i);
+	g_load(a, w == 1, tmp, whole_slot(c, i));
 	g_alui(a, w == 1, G_ADD, rm_reg(tmp), by);
 	return rm_reg(tmp);
 }
@@ -401,7 +411,7 @@ struct rm s_whole_rm(struct scomp *c, u32 o, u8 w, int tmp)
 struct rm s_whole_row(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
-	u32 o = in->o[4], i = root_of(c, o);
+	u32 o = in->o[4], i = whole_root_of(c, o);
 	s32 disp = (s32)in->imm;
 	int base = RAX;
 
@@ -412,7 +422,7 @@ struct rm s_whole_row(struct scomp *c, const struct insn *in)
 		if (i < sizeof(gprs))
 			base = gprs[i];
 		else
-			g_load(a, 1, RAX, slot(c, i));
+			g_load(a, 1, RAX, whole_slot(c, i));
 	}
 	if (in->space != SPACE_SHARED)
 		return rm_mem(base, disp);
@@ -509,7 +519,7 @@ static void compare_all(struct scomp *c, const struct insn *in, bool want)
 }
 
 /* Predicate o, as it is before the i-th instruction, is `want` in all lanes of the warp; or the ordinary code. */
-static void require(struct scomp *c, u32 i, u32 o, bool want)
+void whole_require(struct scomp *c, u32 i, u32 o, bool want)
 {
 	struct swhole *h = c->whole_way;
 	const struct insn *in;
@@ -543,14 +553,14 @@ static void require(struct scomp *c, u32 i, u32 o, bool want)
 		h->bad = true;
 		return;
 	}
-	require(c, i, in->o[1], want != na);
+	whole_require(c, i, in->o[1], want != na);
 	if (in->sub >= PRED_AND)
-		require(c, i, in->o[2], want != !!(in->flags & INF_BNEG));
+		whole_require(c, i, in->o[2], want != !!(in->flags & INF_BNEG));
 }
 
 /* ---- code --------------------------------------------------------------------------------------------- */
 
-static void at_insn(struct scomp *c, u32 pc)
+void whole_at_insn(struct scomp *c, u32 pc)
 {
 	c->pc = pc;
 	c->cur = &c->b[s_block_at(c, pc)];
@@ -558,7 +568,7 @@ static void at_insn(struct scomp *c, u32 pc)
 	c->guarded = false;
 }
 
-static void scalars(struct scomp *c)
+void whole_scalars(struct scomp *c)
 {
 	struct swhole *h = c->whole_way;
 	u32 i, k;
@@ -568,16 +578,25 @@ static void scalars(struct scomp *c)
 
 		if (h->what[i] != W_SCALAR)
 			continue;
-		at_insn(c, h->pc[i]);
+		whole_at_insn(c, h->pc[i]);
 		if (!s_native(c, in))
 			h->bad = true;
+		c->pc++;        /* as what it is from there on */
 		for (k = 0; k < 6; k++)
-			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && root_of(c, in->o[k]) < h->nroots)
-				g_store(&c->a, 1, slot(c, root_of(c, in->o[k])), sg(c, in->o[k], c->r[in->o[k]].w, RAX));
+			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && whole_root_of(c, in->o[k]) < h->nroots)
+				g_store(&c->a, 1, whole_slot(c, whole_root_of(c, in->o[k])), sg(c, in->o[k], c->r[in->o[k]].w, RAX));
 	}
 }
 
-static void checks(struct scomp *c)
+void whole_roots(struct scomp *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->whole_way->nroots && i < sizeof(gprs); i++)
+		g_load(&c->a, 1, gprs[i], whole_slot(c, i));
+}
+
+void whole_checks(struct scomp *c)
 {
 	struct swhole *h = c->whole_way;
 	struct sval v;
@@ -586,25 +605,49 @@ static void checks(struct scomp *c)
 	for (i = 0; i < h->n && !h->bad; i++) {
 		const struct insn *in = &c->code[h->pc[i]];
 
-		at_insn(c, h->pc[i]);
+		whole_at_insn(c, h->pc[i]);
 		if (h->what[i] == W_BRANCH && in->kind != K_CBRA) {
-			require(c, i, in->guard, in->gneg);
-		} else if (h->what[i] == W_BRANCH) {
+			whole_require(c, i, in->guard, in->gneg);
+		} else if (h->what[i] == W_BRANCH && !h->round) {
 			u32 t = s_block_at(c, in->taken), f = s_block_at(c, in->fall);
 
 			if (t != f)
-				require(c, i, in->guard, (t < f) != !!in->gneg);
+				whole_require(c, i, in->guard, (t < f) != !!in->gneg);
 		} else if (h->what[i] == W_BODY && (in->kind == K_LD || in->kind == K_ST) && s_can_be(c, in) && s_mem_row(c, in, &v)) {
-			s_row_address(c, in, v);
+			struct rm m = s_row_address(c, in, v);
+
+			if (h->round && in->kind == K_LD && v.pat && in->space != SPACE_SHARED)
+				s_ask_for_next(c, m, true);
 		}
 	}
 }
 
-static void strips(struct scomp *c)
+void whole_bodies(struct scomp *c)
 {
 	struct swhole *h = c->whole_way;
-	struct as *a = &c->a;
 	u32 skip[2], i, mx;
+
+	for (i = 0; i < h->n && !h->bad; i++) {
+		const struct insn *in = &c->code[h->pc[i]];
+
+		if (h->what[i] != W_BODY)
+			continue;
+		whole_at_insn(c, h->pc[i]);
+		/* who leaves a round goes on with other code */
+		if (h->round && (in->kind == K_LD || in->kind == K_ST || in->kind == K_ATOM))
+			s_mode_home(c);
+		mx = c->mx;
+		s_guard_begin(c, in, skip);
+		if (!s_native(c, in))
+			h->bad = true;
+		s_guard_end(c, skip, mx);
+	}
+	s_mode_home(c);
+}
+
+static void strips(struct scomp *c)
+{
+	struct as *a = &c->a;
 
 	for (c->whole_strip = 0; c->whole_strip < STRIPS; c->whole_strip++) {
 		if (c->whole_strip == 1) {
@@ -613,19 +656,26 @@ static void strips(struct scomp *c)
 		}
 		if (c->whole_strip)
 			g_alui(a, 0, G_ADD, rm_reg(RBP), 32);
-		for (i = 0; i < h->n && !h->bad; i++) {
-			if (h->what[i] != W_BODY)
-				continue;
-			at_insn(c, h->pc[i]);
-			mx = c->mx;
-			s_guard_begin(c, &c->code[h->pc[i]], skip);
-			if (!s_native(c, &c->code[h->pc[i]]))
-				h->bad = true;
-			s_guard_end(c, skip, mx);
-		}
-		s_mode_home(c);
+		whole_bodies(c);
 	}
 	c->whole_strip = 0;
+}
+
+struct swhole_mark whole_mark(const struct scomp *c)
+{
+	return (struct swhole_mark){ c->a.n, c->a.nfix, c->nslow, c->nsites, c->nexits, c->nxjumps, c->nsjumps, c->mx, c->cur };
+}
+
+void whole_back(struct scomp *c, const struct swhole_mark *m)
+{
+	c->bad = false;
+	c->a.n = m->n;
+	c->a.nfix = m->nfix;
+	c->nslow = m->nslow;
+	c->nsites = m->nsites;
+	c->nexits = m->nexits;
+	c->nxjumps = m->nxjumps;
+	c->nsjumps = m->nsjumps;
 }
 
 /* In front of the first block's code. */
@@ -633,14 +683,14 @@ void s_whole(struct scomp *c)
 {
 	struct as *a = &c->a;
 	struct swhole *h = pool_alloc(&c->mem, sizeof(*h));
-	u32 n = a->n, nfix = a->nfix, nslow = c->nslow, nsites = c->nsites, nexits = c->nexits, nxjumps = c->nxjumps, mx = c->mx, i;
-	struct sblock *cur = c->cur;
+	struct swhole_mark mark = whole_mark(c);
+	u32 i;
 
 	if (!h)
 		return;
 	c->whole_way = h;
 	h->ndelta = 1;
-	if (!walk(c, h) || !sort(c, h))
+	if (!walk(c, h) || !whole_sort(c, h, MIN_SCALARS))
 		return;
 	g_alui(a, 0, G_CMP, rm_reg(RBP), 0);
 	h->jump[h->njumps++] = g_jcc(a, CC_NE);
@@ -649,25 +699,18 @@ void s_whole(struct scomp *c)
 	g_alui(a, 1, G_CMP, SPM(seg), 0);
 	h->jump[h->njumps++] = g_jcc(a, CC_E);
 	c->stage = WHOLE_SCALARS;
-	scalars(c);
-	for (i = 0; i < h->nroots && i < sizeof(gprs); i++)
-		g_load(a, 1, gprs[i], slot(c, i));
+	whole_scalars(c);
+	whole_roots(c);
 	c->stage = WHOLE_CHECKS;
-	checks(c);
+	whole_checks(c);
 	c->stage = WHOLE_STRIPS;
 	strips(c);
 	c->stage = 0;
-	c->cur = cur;
+	c->cur = mark.cur;
 	c->nnear = 0;
-	c->mx = mx;
+	c->mx = mark.mx;
 	if (h->bad || c->bad) {
-		c->bad = false;
-		a->n = n;
-		a->nfix = nfix;
-		c->nslow = nslow;
-		c->nsites = nsites;
-		c->nexits = nexits;
-		c->nxjumps = nxjumps;
+		whole_back(c, &mark);
 		return;
 	}
 	c->whole_end = g_jmp(a);
@@ -688,10 +731,10 @@ void s_whole_slow(struct scomp *c, u32 pc, bool guarded)
 
 		if (h->what[i] != W_SCALAR && h->what[i] != W_ASIDE)
 			continue;
-		at_insn(c, h->pc[i]);
+		whole_at_insn(c, h->pc[i]);
 		if (in->kind == K_LD) {
 			if (c->r[in->o[0]].live) {
-				g_load(&c->a, 1, RAX, slot(c, root_of(c, in->o[0])));
+				g_load(&c->a, 1, RAX, whole_slot(c, whole_root_of(c, in->o[0])));
 				sg_put(c, in->o[0], RAX);
 			}
 		} else if (!s_native(c, in)) {
@@ -700,7 +743,7 @@ void s_whole_slow(struct scomp *c, u32 pc, bool guarded)
 	}
 	c->stage = 0;
 	c->whole_strip = 0;
-	at_insn(c, pc);
+	whole_at_insn(c, pc);
 	c->guarded = guarded;
 	s_call(c, pc);
 	c->guarded = false;

@@ -295,14 +295,17 @@ static void fused(struct scomp *c, const struct insn *in, bool w, u32 p)
 {
 	struct as *a = &c->a;
 	bool canon = !w && !c->r[in->o[0]].rawf;
-	int y = sv(c, in->o[2], w, p, 1), d = canon ? 2 : sdst(c, in->o[0], p, 2), z;
-	struct rm x = sv_rm(c, in->o[1], w, p, 0);
+	u32 row = s_folded(c, in);
+	int y = sv(c, in->o[row == 2 ? 1 : 2], w, p, 1), d = canon ? 2 : sdst(c, in->o[0], p, 2), z;
+	struct rm x = row ? rm_reg(y) : sv_rm(c, in->o[1], w, p, 0);
 
 	if (d == y || (!x.kind && d == x.reg))
 		d = 2;
 	z = sv(c, in->o[3], w, p, d);
 	if (z != d)
 		vr(a, X_MOVU, d, 0, z);
+	if (row)
+		x = s_fold_row(c);
 	vy(a, w ? X_FMA231PD : X_FMA231PS, d, y, x);
 	if (canon)
 		s_canon(c, d, d, 0);
@@ -331,7 +334,7 @@ static bool floats(struct scomp *c, const struct insn *in)
 	bool w = in->type == T_F64, raw = w || c->r[in->o[0]].rawf;
 	struct rm one = w ? s_splat64(c, 0x3ff0000000000000ull) : s_splat32(c, 0x3f800000);
 	bool apart = false;
-	u32 p, op;
+	u32 p, op, row;
 	int x, y, d;
 
 	switch (in->lop) {
@@ -356,9 +359,10 @@ static bool floats(struct scomp *c, const struct insn *in)
 		case LOP_ADD: case LOP_SUB: case LOP_MUL: case LOP_DIV:
 			op = in->lop == LOP_ADD ? (w ? X_ADDPD : X_ADDPS) : in->lop == LOP_SUB ? (w ? X_SUBPD : X_SUBPS) :
 			     in->lop == LOP_MUL ? (w ? X_MULPD : X_MULPS) : w ? X_DIVPD : X_DIVPS;
-			x = sv(c, in->o[1], w, p, 0);
+			row = s_folded(c, in);
+			x = sv(c, in->o[row == 1 ? 2 : 1], w, p, 0);
 			{
-				struct rm m = sv_rm(c, in->o[2], w, p, 1);
+				struct rm m = row ? s_fold_row(c) : sv_rm(c, in->o[2], w, p, 1);
 
 				d = raw ? sdst(c, in->o[0], p, 0) : 0;
 				vy(a, op, d, x, m);

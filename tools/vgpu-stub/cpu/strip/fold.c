@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loads and arithmetic that follow each other closely.
+ *
+ * A row of floats whose only use is the next instruction, a sum or a product, is read by that one from memory itself:
+ *
+ *     ld.shared.f32 %f2, [%rd1+64]        checks alone
+ *     fma.rn.f32 %f3, %f1, %f2, %f0       vfmadd231ps ymm6, ymm5, [rax + r8 + 64]
+ *
+ * If the row is not there, or not as the load wants it, the load is done as ever, by the interpreter, and code is left behind it: the sum has changed
+ * nothing that the load or anybody behind it reads, for it is one instruction, but for a copy into its own result.
+ *
+ * Where shared memory begins stays in rax from one access to the next one, as long as nothing but such loads and such arithmetic is between them.
+ *
+ * In: classes and places, code as it is emitted. Out: scomp.fold, scomp.base.
+ */
+#include "mem.h"
+
+static bool is_plain_float(const struct insn *in)
+{
+	return in->kind == K_LANE && in->type == T_F32 && in->guard == OPND_NONE &&
+	       (in->lop == LOP_ADD || in->lop == LOP_SUB || in->lop == LOP_MUL || in->lop == LOP_MAD);
+}
+
+/* Does operand o ask for no general register? */
+static bool is_vector(const struct scomp *c, u32 o)
+{
+	return s_val(c, o, 0).known || (o & OPND_CONST) || (o != OPND_NONE && c->r[o].v.cls == SC_VARY);
+}
+
+static bool are_vectors(const struct scomp *c, const struct insn *in)
+{
+	return c->r[in->o[0]].v.cls == SC_VARY && is_vector(c, in->o[1]) && is_vector(c, in->o[2]) && (in->lop != LOP_MAD || is_vector(c, in->o[3]));
+}
+
+/* ---- rows that arithmetic reads -------------------------------------------------------------------- */
+
+/* The row of load in lies at m, and has been checked. True: the next instruction reads it there. */
+bool s_fold(struct scomp *c, const struct insn *in, struct rm m)
+{
+	const struct insn *next = in + 1;
+	u32 o = in->o[0];
+	struct sslow *s;
+
+	if (c->stage || in->guard != OPND_NONE || in->size != 4 || in->dw || in->vec != 1 || (in->flags & INF_SYNC) || c->pc + 1 >= c->cur->end ||
+	    c->pair[c->pc] || c->pair[c->pc + 1] || c->quad[c->pc].n || c->twin[c->pc] || !is_plain_float(next))
+		return false;
+	if ((next->o[1] == o) == (next->o[2] == o) || (next->lop == LOP_SUB && next->o[1] == o) || (next->lop == LOP_MAD && next->o[3] == o) || next->o[0] == o)
+		return false;
+	/* nobody else reads it, nobody waits who did */
+	if (c->r[o].v.cls != SC_VARY || c->r[o].last != c->pc + 2 || bit_of(c->cur->live_out, o) || s_blends(c, o) || !are_vectors(c, next))
+		return false;
+	/* what the load goes back to is its own mode */
+	if (c->s->mxcsr == ~0u && next->mxcsr && (c->mx != next->mxcsr || c->s->mxcsr_home != c->mx))
+		return false;
+	s = s_slow_now(c);
+	if (!s)
+		return false;
+	s->leaves = true;
+	c->fold = (struct sfold){ c->pc + 1, (u32)(s - c->slow), m };
+	return true;
+}
+
+/* Which operand of in, the instruction at hand, is read so; 0: none. */
+u32 s_folded(const struct scomp *c, const struct insn *in)
+{
+	if (!c->fold.pc || c->fold.pc != c->pc || c->stage)
+		return 0;
+	return in->o[1] == in[-1].o[0] ? 1 : 2;
+}
+
+/* What is emitted next reads it. */
+struct rm s_fold_row(struct scomp *c)
+{
+	struct jsite *t = xgrow(c->sites, &c->sites_cap, c->nsites + 1, sizeof(*t));
+
+	if (!t) {
+		c->bad = true;
+		return c->fold.m;
+	}
+	c->sites = t;
+	t[c->nsites++] = (struct jsite){ c->a.n, c->fold.slow };
+	return c->fold.m;
+}
+
+/* ---- where shared memory begins --------------------------------------------------------------------- */
+
+/* Instruction in has been emitted; `before` it rax was where shared memory begins. Is it still? Who comes back from the other way of a load has it, too. */
+void s_keep_base(struct scomp *c, const struct insn *in, bool before, u32 mx)
+{
+	bool kept = false;
+
+	if (c->guarded || in->guard != OPND_NONE || mx != c->mx)
+		;
+	else if (in->kind == K_LD)
+		kept = c->base.pc == c->pc && c->base.kept;
+	else if (is_plain_float(in))
+		kept = before && are_vectors(c, in);
+	if (kept && c->nslow && c->slow[c->nslow - 1].pc == c->pc)
+		c->slow[c->nslow - 1].base = true;
+	c->base.at = kept ? c->a.n : 0;
+	c->base.kept = false;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* What whole.c (kernels that go straight on) and round.c (rounds of loops) have in common: a way of instructions that is done for all strips of a warp. */
+#ifndef VGPU_STRIP_WHOLE_H
+#define VGPU_STRIP_WHOLE_H
+
+#include "mem.h"
+#include "vex.h"
+
+#define MAX_CHAIN 256u
+
+struct swhole {
+	u32 pc[MAX_CHAIN], n;           /* the instructions on the way, the last one is the end */
+	u8 what[MAX_CHAIN];             /* of each */
+	u32 root[S_ROOTS], nroots;
+	s32 delta[64][STRIPS];          /* by sval.far */
+	u32 ndelta;
+	u32 jump[64], njumps;           /* to the ordinary code */
+	bool bad, stored;
+	/* of a round */
+	struct sblock *round;           /* NULL: it is none */
+	struct { u32 o, pc; } carried[S_CARRIED];       /* scalars that a round hands to the next one; where it makes them */
+	u32 ncarried;
+};
+enum { W_SCALAR, W_BODY, W_BRANCH, W_ASIDE, W_NOTHING };        /* aside: a predicate that only branches want */
+
+#define S_LATER 0x40000000u             /* in root[]: what a carried scalar is behind the place where it is made */
+
+bool whole_set_delta(struct scomp *c, u32 v, const s64 *d);
+bool whole_sort(struct scomp *c, struct swhole *h, u32 min_scalars);
+void whole_at_insn(struct scomp *c, u32 pc);
+void whole_scalars(struct scomp *c);
+void whole_roots(struct scomp *c);       /* into their registers */
+void whole_checks(struct scomp *c);
+void whole_require(struct scomp *c, u32 i, u32 o, bool want);
+void whole_bodies(struct scomp *c);      /* of the strip at hand */
+struct rm whole_slot(const struct scomp *c, u32 i);
+u32 whole_root_of(const struct scomp *c, u32 o);
+
+/* What emission adds, to be taken back. */
+struct swhole_mark { u32 n, nfix, nslow, nsites, nexits, nxjumps, nsjumps, mx; struct sblock *cur; };
+struct swhole_mark whole_mark(const struct scomp *c);
+void whole_back(struct scomp *c, const struct swhole_mark *m);
+
+#endif
