@@ -359,7 +359,10 @@ static void gen_one(struct gen *g)
 	} else if (x < 55 || g->depth > 4) {
 		gen_arith(g);
 	} else if (x < 67) {
-		gen_load(g);
+		if (gen_one_in(g, 4))
+			gen_indexed(g);
+		else
+			gen_load(g);
 	} else if (x < 69) {
 		gen_constant(g);
 	} else if (x < 77) {

@@ -99,6 +99,10 @@ struct rm jv_rm(struct jcomp *c, u32 o, u8 w, u32 part, int tmp, int *bc)
 	if (o & OPND_CONST)
 		return rm_mem(R12, (s32)((o & ~OPND_CONST) + 64 * part));
 	r = &c->r[o];
+	if (c->sym[o].ghost) {
+		jx_part(c, o, part, tmp);
+		return rm_reg(tmp);
+	}
 	if (r->cls == JC_VARY)
 		return r->loc == LOC_ZMM ? rm_reg(r->reg + (int)part) : rm_mem(RBX, (s32)(r->home + 64 * part));
 	if (r->cls == JC_UNI && r->loc == LOC_MEM && bc) {

@@ -479,6 +479,8 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 	}
 	if (jit_val(c, in->o[4], in->aw).cls != JC_VARY)
 		return false;
+	if (jx_st(c, in))
+		return true;
 	if (units(in) > 1 && jw_wide(in))
 		return jw_st(c, in, NULL);
 	return unit_bytes(in) >= 4 ? st_vary(c, in) : in->aw && in->vec == 1 && !jm_window(in) && st_narrow(c, in);
