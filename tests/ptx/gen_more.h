@@ -71,6 +71,39 @@ static void gen_indexed(struct gen *g)
 	gen_add(g, 0, -1, text);
 }
 
+/*
+ * What all lanes read from one place of shared memory and spread over vectors. Every thread stores the same number there, always, so whoever
+ * reads it gets that.
+ */
+static void gen_spread(struct gen *g)
+{
+	unsigned count = 1u << gen_pick(g, 3), n = 1 + gen_pick(g, 4);
+	static const char *const names[] = { "%zx", "%zy", "%zz", "%zu" };
+	char text[2048], list[64] = "";
+
+	if (gen_one_in(g, 2))
+		snprintf(text, sizeof(text), "\tand.b32 %%rx, %%pn, 16;\n\tcvt.u64.u32 %%zl, %%rx;\n\tmov.u64 %%zm, su;\n\tadd.s64 %%zl, %%zl, %%zm;\n");
+	else
+		snprintf(text, sizeof(text), "\tmov.u64 %%zl, su;\n");
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), "\tst.shared.v4.u32 [%%zl], {%%pm, %%pm, %%pm, %%pm};\n");
+	for (unsigned i = 0; i < count; i++)
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "", names[i]);
+	if (count > 1)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\tld.shared.v%u.u32 {%s}, [%%zl];\n", count, list);
+	else
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\tld.shared.u32 %s, [%%zl+%u];\n", list, 4 * gen_pick(g, 4));
+	while (n--) {
+		static const char *const ops[] = { "add.u32 %%r%u, %%r%u, %s;", "xor.b32 %%r%u, %%r%u, %s;", "mul.lo.u32 %%r%u, %%r%u, %s;", "max.s32 %%r%u, %%r%u, %s;",
+						   "shr.u32 %%r%u, %%r%u, %s;", "mul.hi.u32 %%r%u, %%r%u, %s;" };
+
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\t");
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), ops[gen_pick(g, GEN_COUNT(ops))], gen_pick(g, g->nr), gen_pick(g, g->nr),
+			 names[gen_pick(g, count)]);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\n");
+	}
+	gen_add(g, 0, -1, text);
+}
+
 /* Each thread stores into an element of its own of a place that no other unit uses, and may look at it again. */
 static void gen_scatter(struct gen *g)
 {

@@ -678,10 +678,11 @@ static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool
 	c->inside = pool_alloc(&c->mem, c->n + 2);
 	c->sealed = pool_alloc(&c->mem, c->n + 2);
 	c->sym = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->sym));
+	c->stay = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->stay));
 	c->code_at = pool_alloc(&c->mem, (c->n + 1) * sizeof(u32));
 	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
 	c->vn = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->vn));
-	if (!c->vn || !c->r || !c->code_at || !c->entry_at || !c->merged || !c->inside || !c->sealed || !c->sym)
+	if (!c->vn || !c->r || !c->code_at || !c->entry_at || !c->merged || !c->inside || !c->sealed || !c->sym || !c->stay)
 		goto out;
 	for (i = 0; i < c->s->nregs; i++) {
 		c->r[i].w = c->s->regs[i].w;

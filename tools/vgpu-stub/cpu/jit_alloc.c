@@ -97,6 +97,9 @@ static void ranges(struct jcomp *c)
 			touch(c, c->sym[i].index, c->sym[i].to, 1);
 			touch(c, c->sym[i].base, c->sym[i].to, 1);
 		}
+	for (i = 0; i < c->s->nregs; i++)
+		if (c->stay[i].to)
+			touch(c, c->stay[i].addr, c->stay[i].to, 1);
 	/* what lanes that wait will read stays while the others run */
 	for (i = 0; i < c->nregions; i++) {
 		const struct jregion *r = &c->regions[i];

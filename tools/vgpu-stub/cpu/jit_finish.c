@@ -82,6 +82,11 @@ struct jit *jit_finish(struct jcomp *c, const u32 *stubs)
 			.max = r->max, .s = r->s, .ghost = c->sym[i].ghost, .sg = c->sym[i].sg, .shift = c->sym[i].shift, .base = c->sym[i].base,
 			.index = c->sym[i].index,
 		};
+		if (c->stay[i].on) {
+			j->regs[i].stay = true;
+			j->regs[i].index = c->stay[i].addr;
+			j->regs[i].disp = c->stay[i].disp;
+		}
 	}
 	j->pats = put(&dst, c->pats, c->npats * sizeof(*c->pats));
 	j->regions = put(&dst, c->regions, c->nregions * sizeof(*c->regions));

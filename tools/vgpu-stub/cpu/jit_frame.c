@@ -44,6 +44,14 @@ static void make(const struct jit *j, const char *p, const struct frame *f, cons
 	}
 }
 
+/* Where one is that code has not loaded: struct jstay. */
+static const char *stayed(const struct jit *j, const char *p, const struct jplace *r)
+{
+	u64 at = ((const struct jprivate *)p)->shared + (u64)(s64)r->disp;
+
+	return (const char *)(at + (r->index == OPND_NONE ? 0 : *(const u64 *)(p + j->regs[r->index].home)));
+}
+
 /* Register v of the lanes m into its slot. */
 void jit_spill_one(const struct jit *j, const char *p, struct frame *f, u32 v, u32 m)
 {
@@ -78,7 +86,7 @@ void jit_spill_one(const struct jit *j, const char *p, struct frame *f, u32 v, u
 		return;
 	}
 	if (!r->w) {
-		__m512i u = _mm512_set1_epi32((int)*(const u32 *)home);
+		__m512i u = _mm512_set1_epi32((int)*(const u32 *)(r->stay ? stayed(j, p, r) : home));
 		const s32 *c = j->pats[r->pat];
 
 		put32(slot, _mm512_add_epi32(u, _mm512_loadu_si512(c)), _mm512_add_epi32(u, _mm512_loadu_si512(c + 16)), m);

@@ -16,7 +16,7 @@
 static bool is_plain(const struct insn *in) { return in->kind == K_LANE && in->guard == OPND_NONE; }
 
 /* The interpreter may be met on the way to any of them, but none waits for somebody or goes elsewhere. */
-static bool goes_on(const struct insn *in)
+bool jit_goes_on(const struct insn *in)
 {
 	switch (in->kind) {
 	case K_LANE: case K_SETP: case K_PRED: case K_SREG: case K_BFI: case K_LOP3: case K_CVT: case K_CVTA:
@@ -47,7 +47,7 @@ static bool writes(const struct insn *in, u32 v)
 }
 
 /* v stays what it is from behind `from` to last, and nothing behind that writes it early: loads are merged with some before them. */
-static bool stays(const struct jcomp *c, u32 v, u32 from, u32 last, u32 end)
+bool jit_stays(const struct jcomp *c, u32 v, u32 from, u32 last, u32 end)
 {
 	u32 i;
 
@@ -141,14 +141,14 @@ static void sum(struct jcomp *c, const struct jblock *b, u32 pc, const u32 *uses
 		}
 	if (term == OPND_NONE)
 		return;
-	for (i = s.from + 1; i < b->end && goes_on(&c->code[i]); i++)
+	for (i = s.from + 1; i < b->end && jit_goes_on(&c->code[i]); i++)
 		if (i > pc && reads(&c->code[i], v)) {
 			if (!by_index(&c->code[i], v))
 				break;
 			s.to = i;
 			n++;
 		}
-	if (!n || s.to <= pc || !stays(c, s.index, s.from, s.to, b->end) || !stays(c, s.base, pc, s.to, b->end))
+	if (!n || s.to <= pc || !jit_stays(c, s.index, s.from, s.to, b->end) || !jit_stays(c, s.base, pc, s.to, b->end))
 		return;
 	s.ghost = n == uses[v] && !(c->s->live_out[(size_t)(b - c->s->b) * c->s->words + (v >> 6)] >> (v & 63) & 1);
 	c->sym[v] = s;
@@ -175,6 +175,7 @@ bool jit_index(struct jcomp *c)
 			if (in->u.call->args[k].is_reg && !(in->u.call->args[k].opnd & OPND_CONST))
 				uses[in->u.call->args[k].opnd] += 2;
 	}
+	jit_stay(c, uses);
 	for (b = 0; b < c->s->nb; b++) {
 		const struct jblock *jb = &c->s->b[b];
 

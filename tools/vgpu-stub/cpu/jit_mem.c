@@ -761,6 +761,8 @@ bool jit_ld(struct jcomp *c, const struct insn *in)
 	}
 	if (x.v.cls == JC_UNI) {
 		for (e = 0; e < in->vec; e++) {
+			if (js_stays(c, in, e))
+				continue;
 			j_site(c, x.step);
 			jm_load_scalar(c, in, RCX, rm_mem(x.base, x.disp + (s32)(e * in->size)));
 			if (in->o[e] != OPND_NONE)

@@ -57,6 +57,7 @@ void jm_load_scalar(struct jcomp *c, const struct insn *in, int gpr, struct rm m
 u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step);
 bool jr_ld_parts(struct jcomp *c, const struct insn *in, const struct acc *x);  /* patterns whose parts are rows; false: nothing emitted */
 bool jr_st_parts(struct jcomp *c, const struct insn *in, const struct acc *x);
+bool js_stays(struct jcomp *c, const struct insn *in, u32 e);   /* jit_stay.c */
 /* jit_index.c: by a base and indices; false: nothing emitted */
 bool jx_ld(struct jcomp *c, const struct insn *in);
 bool jx_st(struct jcomp *c, const struct insn *in);
