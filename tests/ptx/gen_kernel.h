@@ -359,7 +359,12 @@ static void gen_one(struct gen *g)
 	} else if (x < 55 || g->depth > 4) {
 		gen_arith(g);
 	} else if (x < 67) {
-		gen_load(g);
+		if (g->mine && gen_one_in(g, 6))
+			gen_spread(g);
+		else if (gen_one_in(g, 4))
+			gen_indexed(g);
+		else
+			gen_load(g);
 	} else if (x < 69) {
 		gen_constant(g);
 	} else if (x < 77) {
@@ -496,7 +501,7 @@ static void gen_prologue(struct gen *g)
 		  "%s\t.shared .align 16 .b8 sh[%u];\n%s%s",
 		  gen_functions, g->nr, g->nu, GEN_FORKS, GEN_FORKS, g->nq, g->nh, g->nf, g->nd, g->np, GEN_FORKS, GEN_CHAIN, GEN_CHAIN, GEN_SUMS, GEN_VALUES, GEN_FRESH, GEN_CHAIN, GEN_VALUES,
 		  GEN_FRESH, GEN_VALUES, GEN_CHAIN, GEN_VALUES, GEN_FRESH, temps, GEN_MAX_THREADS * 8,
-		  g->mine ? "\t.shared .align 16 .b8 sm[8192];\n" : "",
+		  g->mine ? "\t.shared .align 16 .b8 sm[8192];\n\t.shared .align 16 .b32 su[8];\n" : "",
 		  g->local ? "\t.local .align 16 .b8 lo[64];\n" : "");
 	g->unit[g->units - 1].head = 1;
 	gen_frame(g, -1,

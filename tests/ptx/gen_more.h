@@ -13,6 +13,97 @@
 #define GEN_MAX_TOTAL 2048u     /* threads of a grid */
 #define GEN_PLACE_BYTES (GEN_MAX_TOTAL * 16)
 
+/*
+ * A base and an index that is extended to 64 bits, as compilers write a[i]: rows that only show when code runs, anywhere, before the base; of
+ * the input, the thread's own memory or shared memory. Lanes that stay out have an index that is none.
+ */
+static void gen_indexed(struct gen *g)
+{
+	static const char *const types[] = { "u32", "u32", "u32", "u16", "s16", "u8", "s8" };
+	unsigned space = gen_pick(g, g->mine ? 3 : 2), before = gen_one_in(g, 2), guarded = gen_one_in(g, 3), p = gen_pick(g, g->np), n = 1 + gen_pick(g, 3);
+	const char *where = space == 2 ? "shared" : gen_one_in(g, 4) ? "" : "global", *dot = *where ? "." : "";
+	char text[2048], r[32];
+
+	gen_r(g, 0, r, sizeof(r));
+	if (space == 1)
+		snprintf(text, sizeof(text), "\tand.b32 %%rx, %s, 15;\n\tmad.lo.u32 %%rx, %%gtid, %u, %%rx;\n", r, GEN_OWN_BYTES / 4);
+	else if (space == 2)
+		snprintf(text, sizeof(text), "\tand.b32 %%rx, %s, 3;\n\tmad.lo.u32 %%rx, %%lin, 4, %%rx;\n", r);
+	else if (gen_one_in(g, 3))
+		snprintf(text, sizeof(text), "\tand.b32 %%ry, %%pn, 63;\n\tmad.lo.u32 %%rx, %%ty, %%ry, %%tx;\n");
+	else if (gen_one_in(g, 2))
+		snprintf(text, sizeof(text), "\tshr.u32 %%rx, %s, 31;\n\tadd.u32 %%rx, %%rx, %%lin;\n", r);
+	else if (gen_one_in(g, 2))
+		snprintf(text, sizeof(text), "\tshr.u32 %%ry, %s, 31;\n\tmad.lo.u32 %%rx, %%lane, %u, %%ry;\n", r, 1 + gen_pick(g, 8));
+	else
+		snprintf(text, sizeof(text), "\tand.b32 %%rx, %s, %u;\n", r, gen_one_in(g, 4) ? 0 : 4095);
+	if (before)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\tsub.s32 %%rx, %%rx, 300;\n");
+	if (guarded && gen_one_in(g, 2))
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\tselp.b32 %%rx, %%rx, %s, %%p%u;\n",
+			 gen_one_in(g, 3) ? "-1" : gen_one_in(g, 2) ? "0x7fffffff" : "0x80000000", p);
+	/* in three ways, and all of it a second time or not: the index under another name */
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s",
+		 gen_one_in(g, 2) ? (before ? "\tmul.wide.s32 %qx, %rx, 4;\n" : gen_one_in(g, 2) ? "\tmul.wide.s32 %qx, %rx, 4;\n" : "\tmul.wide.u32 %qx, %rx, 4;\n") :
+		 before ? "\tcvt.s64.s32 %qy, %rx;\n\tshl.b64 %qx, %qy, 2;\n" : "\tcvt.u64.u32 %qy, %rx;\n\tshl.b64 %qx, %qy, 2;\n");
+	if (space == 2)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\tmov.u64 %%zn, sm;\n\tadd.s64 %%zl, %%zn, %u;\n", before ? 1200 : 0);
+	else
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\tadd.s64 %%zl, %s, %u;\n", space ? "%own0" : "%in", before ? 1200 : 0);
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), gen_one_in(g, 2) ? "\tadd.s64 %%zm, %%zl, %%qx;\n" : "\tadd.s64 %%zm, %%qx, %%zl;\n");
+	while (n--) {
+		const char *type = types[gen_pick(g, GEN_COUNT(types))];
+		unsigned more = space ? 0 : 4 * gen_pick(g, 3), f = gen_pick(g, g->nr);
+		char guard[16] = "";
+
+		if (guarded)
+			snprintf(guard, sizeof(guard), "@%%p%u ", p);
+		if (space && gen_one_in(g, 2))
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "\t%sst%s%s.u32 [%%zm], %%r%u;\n", guard, dot, where, f);
+		else if (space && gen_one_in(g, 4))
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "\t%sred%s%s.add.u32 [%%zm], %%r%u;\n", guard, dot, where, f);
+		else
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "\t%sld%s%s.%s %%r%u, [%%zm+%u];\n", guard, dot, where, type, f, more);
+	}
+	/* now and then somebody else wants the address */
+	if (gen_one_in(g, 4))
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\tsub.s64 %%zm, %%zm, %%zl;\n\tcvt.u32.u64 %%r%u, %%zm;\n", gen_pick(g, g->nr));
+	gen_add(g, 0, -1, text);
+}
+
+/*
+ * What all lanes read from one place of shared memory and spread over vectors. Every thread stores the same number there, always, so whoever
+ * reads it gets that.
+ */
+static void gen_spread(struct gen *g)
+{
+	unsigned count = 1u << gen_pick(g, 3), n = 1 + gen_pick(g, 4);
+	static const char *const names[] = { "%zx", "%zy", "%zz", "%zu" };
+	char text[2048], list[64] = "";
+
+	if (gen_one_in(g, 2))
+		snprintf(text, sizeof(text), "\tand.b32 %%rx, %%pn, 16;\n\tcvt.u64.u32 %%zl, %%rx;\n\tmov.u64 %%zm, su;\n\tadd.s64 %%zl, %%zl, %%zm;\n");
+	else
+		snprintf(text, sizeof(text), "\tmov.u64 %%zl, su;\n");
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), "\tst.shared.v4.u32 [%%zl], {%%pm, %%pm, %%pm, %%pm};\n");
+	for (unsigned i = 0; i < count; i++)
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "", names[i]);
+	if (count > 1)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\tld.shared.v%u.u32 {%s}, [%%zl];\n", count, list);
+	else
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\tld.shared.u32 %s, [%%zl+%u];\n", list, 4 * gen_pick(g, 4));
+	while (n--) {
+		static const char *const ops[] = { "add.u32 %%r%u, %%r%u, %s;", "xor.b32 %%r%u, %%r%u, %s;", "mul.lo.u32 %%r%u, %%r%u, %s;", "max.s32 %%r%u, %%r%u, %s;",
+						   "shr.u32 %%r%u, %%r%u, %s;", "mul.hi.u32 %%r%u, %%r%u, %s;" };
+
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\t");
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), ops[gen_pick(g, GEN_COUNT(ops))], gen_pick(g, g->nr), gen_pick(g, g->nr),
+			 names[gen_pick(g, count)]);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\n");
+	}
+	gen_add(g, 0, -1, text);
+}
+
 /* Each thread stores into an element of its own of a place that no other unit uses, and may look at it again. */
 static void gen_scatter(struct gen *g)
 {

@@ -191,7 +191,7 @@ static void entry(struct jcomp *c, u32 pc)
 	c->stamp++;
 	c->nmemo = 0;
 	c->all_here = false;
-	if (c->entry_at[pc] || c->inside[pc])
+	if (c->entry_at[pc] || c->inside[pc] || c->sealed[pc])
 		return;
 	live = live_list(c, pc, &n);
 	if (new_entry(c, live, n))
@@ -212,7 +212,7 @@ static bool stepped(const struct jcomp *c, u32 pc)
 static void resume(struct jcomp *c, u32 pc)
 {
 	/* with nobody waiting, and nothing that code behind it relies on, it is an entry like others */
-	bool open = !c->keep[c->block] && !c->inside[pc] && !c->entry_at[pc] && !c->nmemo && !c->all_here;
+	bool open = !c->keep[c->block] && !c->inside[pc] && !c->sealed[pc] && !c->entry_at[pc] && !c->nmemo && !c->all_here;
 	u32 i, live = 0, n = 0;
 
 	if (open)
@@ -520,6 +520,8 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 	u32 skip = 0, mx = c->mx, nmemo;
 
 	c->gk = 0;
+	if (in->o[0] != OPND_NONE && !(in->o[0] & OPND_CONST) && (in->def & 1) && c->sym[in->o[0]].ghost)
+		return;                         /* made where it is wanted */
 	if (c->merged[pc].kind == K_LD) {
 		if (!c->merged[pc].vec)
 			return;                 /* was loaded with one before it */
@@ -674,16 +676,19 @@ static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool
 	c->guess = !fn->jsrc->noguess;
 	c->merged = pool_alloc(&c->mem, (c->n + 64) * sizeof(*c->merged));
 	c->inside = pool_alloc(&c->mem, c->n + 2);
+	c->sealed = pool_alloc(&c->mem, c->n + 2);
+	c->sym = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->sym));
+	c->stay = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->stay));
 	c->code_at = pool_alloc(&c->mem, (c->n + 1) * sizeof(u32));
 	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
 	c->vn = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->vn));
-	if (!c->vn || !c->r || !c->code_at || !c->entry_at || !c->merged || !c->inside)
+	if (!c->vn || !c->r || !c->code_at || !c->entry_at || !c->merged || !c->inside || !c->sealed || !c->sym || !c->stay)
 		goto out;
 	for (i = 0; i < c->s->nregs; i++) {
 		c->r[i].w = c->s->regs[i].w;
 		c->r[i].slot = c->s->slot[i];
 	}
-	if (!jit_live_sets(c) || !jit_scan(c) || !jit_merge(c) || !jit_regions(c) || c->again || !jn_begin(c) || !jit_turns(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
+	if (!jit_live_sets(c) || !jit_scan(c) || !jit_index(c) || !jit_merge(c) || !jit_regions(c) || c->again || !jn_begin(c) || !jit_turns(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
 		goto out;
 	as_room(&c->a, 65536);
 	jit_way_in(c);

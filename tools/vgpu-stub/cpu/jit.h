@@ -57,6 +57,12 @@ struct jreg {
 
 /* What of it the finished code's other side needs. */
 struct jplace {
+	bool ghost;             /* its value is that of struct jsym; its base's number is a constant's or a register's */
+	bool stay;              /* that of struct jstay: index is addr */
+	bool sg;
+	u8 shift;
+	s32 disp;
+	u32 base, index;
 	u32 home, slot;
 	u16 pat;
 	u8 w, cls;
@@ -200,6 +206,15 @@ struct jvn { u32 id, stamp; s64 off; };
 #define JMEMOS 8
 struct jmemo { u32 id, align, exit; bool shared; s64 lo, hi, at, asked_lo, asked_hi, loaded_lo, loaded_hi; };
 
+/*
+ * A register of 64 bits that is base (OPND_NONE: 0) + (index << shift), index one of 32 bits, extended: from behind `from` up to `to` (0: no such).
+ * ghost: it is not computed, only the interpreter ever has it. jit_index.c
+ */
+struct jsym { u32 base, index, from, to; u8 shift; bool sg, ghost; };
+
+/* A scalar that stays in shared memory, at the register addr (OPND_NONE: 0) + disp, up to `to`. on: its load has been emitted so. jit_stay.c */
+struct jstay { u32 addr, to; s32 disp; bool on; };
+
 /* Code that is out of the way: of ahead(), or (lanes) of check_shared(): from where and to where, what the running lanes' places must be in. */
 struct jlate {
 	u32 at, back;
@@ -248,6 +263,9 @@ struct jcomp {
 	u32 block;              /* that is emitted */
 	struct insn *merged;    /* per pc: vec > 1: the load that starts here; vec 0 and kind K_LD: done before */
 	u8 *inside;             /* per pc: between merged loads, where only our own code may be entered */
+	struct jsym *sym;       /* per register */
+	struct jstay *stay;     /* the same */
+	u8 *sealed;             /* per pc: in reach of such registers: only our own code may be entered, too */
 	u32 *def_of;            /* per register: its only definition + 1; ~0: several */
 	struct jvn *vn;         /* per register: jit_number.c */
 	u32 stamp, next_vn;
@@ -332,6 +350,13 @@ bool jit_guesses(const struct jcomp *c, const struct insn *in);
 void jit_nans(struct jcomp *c);
 bool jit_makes_raw(const struct insn *in);
 bool jit_any_mode(const struct jcomp *c, const struct insn *in);        /* MXCSR as it is now serves: flushing makes no difference */
+/* jit_index.c, jit_stay.c */
+bool jit_index(struct jcomp *c);
+bool jit_goes_on(const struct insn *in);
+bool jit_stays(const struct jcomp *c, u32 v, u32 from, u32 last, u32 end);
+void jit_stay(struct jcomp *c, const u32 *uses);
+struct rm js_rm(const struct jcomp *c, u32 v);
+void jx_part(struct jcomp *c, u32 v, u32 part, int t);
 /* jit_merge.c */
 bool jit_merge(struct jcomp *c);
 /* jit_region.c */

@@ -91,6 +91,15 @@ static void ranges(struct jcomp *c)
 			range_set(c, c->s->live_out + (size_t)b * c->s->words, jb->end - 1);
 		}
 	}
+	/* an index and its base stay as long as there are addresses made of them */
+	for (i = 0; i < c->s->nregs; i++)
+		if (c->sym[i].to) {
+			touch(c, c->sym[i].index, c->sym[i].to, 1);
+			touch(c, c->sym[i].base, c->sym[i].to, 1);
+		}
+	for (i = 0; i < c->s->nregs; i++)
+		if (c->stay[i].to)
+			touch(c, c->stay[i].addr, c->stay[i].to, 1);
 	/* what lanes that wait will read stays while the others run */
 	for (i = 0; i < c->nregions; i++) {
 		const struct jregion *r = &c->regions[i];
@@ -336,7 +345,9 @@ bool jit_alloc(struct jcomp *c)
 			struct jreg *r = &c->r[v - 1];
 			u32 from = v - 1 == c->code[i].o[0] ? handed_on(c, i) : 0;
 
-			if (r->w == 2 || r->ghost || (r->cls == JC_UNI && 2 * r->spread >= r->weight))
+			if (c->sym[v - 1].ghost)
+				r->loc = LOC_NONE;
+			else if (r->w == 2 || r->ghost || (r->cls == JC_UNI && 2 * r->spread >= r->weight))
 				home(c, r);
 			else if (r->cls == JC_VARY)
 				place_zmm(c, v - 1, from, &act);

@@ -99,16 +99,20 @@ struct rm jv_rm(struct jcomp *c, u32 o, u8 w, u32 part, int tmp, int *bc)
 	if (o & OPND_CONST)
 		return rm_mem(R12, (s32)((o & ~OPND_CONST) + 64 * part));
 	r = &c->r[o];
+	if (c->sym[o].ghost) {
+		jx_part(c, o, part, tmp);
+		return rm_reg(tmp);
+	}
 	if (r->cls == JC_VARY)
 		return r->loc == LOC_ZMM ? rm_reg(r->reg + (int)part) : rm_mem(RBX, (s32)(r->home + 64 * part));
 	if (r->cls == JC_UNI && r->loc == LOC_MEM && bc) {
 		*bc = 1;
-		return rm_mem(RBX, (s32)r->home);
+		return ju_rm(c, o);
 	}
 	if (r->loc == LOC_GPR)
 		ev(a, w ? V_PBCASTQ_R : V_PBCASTD_R, tmp, 0, rm_reg(r->reg));
 	else
-		ev_n(a, w ? V_PBCASTQ : V_PBCASTD, tmp, 0, rm_mem(RBX, (s32)r->home), 0, 0, 0, w ? 8 : 4, 0);
+		ev_n(a, w ? V_PBCASTQ : V_PBCASTD, tmp, 0, ju_rm(c, o), 0, 0, 0, w ? 8 : 4, 0);
 	if (r->cls == JC_PAT)
 		ev(a, w ? V_PADDQ : V_PADDD, tmp, tmp, rm_lit(pat_lit(c, r->pat, w, part), 0));
 	return rm_reg(tmp);
@@ -192,6 +196,8 @@ struct rm ju_rm(struct jcomp *c, u32 o)
 	if (o & OPND_CONST)
 		return rm_mem(R12, (s32)(o & ~OPND_CONST));
 	r = &c->r[o];
+	if (c->stay[o].on)
+		return js_rm(c, o);
 	return r->loc == LOC_GPR ? rm_reg(r->reg) : rm_mem(RBX, (s32)r->home);
 }
 

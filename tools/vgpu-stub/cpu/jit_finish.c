@@ -77,7 +77,16 @@ struct jit *jit_finish(struct jcomp *c, const u32 *stubs)
 	for (i = 0; i < c->s->nregs; i++) {
 		const struct jreg *r = &c->r[i];
 
-		j->regs[i] = (struct jplace){ r->home, r->slot, r->pat, r->w, r->cls, r->rawf, r->sk, r->ual, r->max, r->s };
+		j->regs[i] = (struct jplace){
+			.home = r->home, .slot = r->slot, .pat = r->pat, .w = r->w, .cls = r->cls, .rawf = r->rawf, .sk = r->sk, .ual = r->ual,
+			.max = r->max, .s = r->s, .ghost = c->sym[i].ghost, .sg = c->sym[i].sg, .shift = c->sym[i].shift, .base = c->sym[i].base,
+			.index = c->sym[i].index,
+		};
+		if (c->stay[i].on) {
+			j->regs[i].stay = true;
+			j->regs[i].index = c->stay[i].addr;
+			j->regs[i].disp = c->stay[i].disp;
+		}
 	}
 	j->pats = put(&dst, c->pats, c->npats * sizeof(*c->pats));
 	j->regions = put(&dst, c->regions, c->nregions * sizeof(*c->regions));

@@ -26,6 +26,32 @@ static __m512i canon(__m512i v)
 	return _mm512_mask_mov_epi32(v, _mm512_cmp_ps_mask(f, f, _CMP_UNORD_Q), _mm512_set1_epi32(0x7fffffff));
 }
 
+/* A register that code has not computed: struct jsym. */
+static void make(const struct jit *j, const char *p, const struct frame *f, const struct jplace *r, char *slot, u32 m)
+{
+	const char *index = p + j->regs[r->index].home, *base = NULL;
+	u32 i;
+
+	if (r->base != OPND_NONE)
+		base = r->base & OPND_CONST ? f->base[1] + (r->base & ~OPND_CONST) : p + j->regs[r->base].home;
+	for (i = 0; i < 4; i++) {
+		__m256i x = _mm256_load_si256((const __m256i *)(index + 32 * i));
+		__m512i v = _mm512_sll_epi64(r->sg ? _mm512_cvtepi32_epi64(x) : _mm512_cvtepu32_epi64(x), _mm_cvtsi32_si128(r->shift));
+
+		if (base)
+			v = _mm512_add_epi64(v, _mm512_set1_epi64((s64)*(const u64 *)base));
+		_mm512_mask_storeu_epi64(slot + 64 * i, (__mmask8)(m >> 8 * i), v);
+	}
+}
+
+/* Where one is that code has not loaded: struct jstay. */
+static const char *stayed(const struct jit *j, const char *p, const struct jplace *r)
+{
+	u64 at = ((const struct jprivate *)p)->shared + (u64)(s64)r->disp;
+
+	return (const char *)(at + (r->index == OPND_NONE ? 0 : *(const u64 *)(p + j->regs[r->index].home)));
+}
+
 /* Register v of the lanes m into its slot. */
 void jit_spill_one(const struct jit *j, const char *p, struct frame *f, u32 v, u32 m)
 {
@@ -38,6 +64,10 @@ void jit_spill_one(const struct jit *j, const char *p, struct frame *f, u32 v, u
 		u32 x = *(const u32 *)home, *d = (u32 *)slot;
 
 		*d = (*d & ~m) | (x & m);
+		return;
+	}
+	if (r->ghost) {
+		make(j, p, f, r, slot, m);
 		return;
 	}
 	if (r->cls == JC_VARY) {
@@ -56,7 +86,7 @@ void jit_spill_one(const struct jit *j, const char *p, struct frame *f, u32 v, u
 		return;
 	}
 	if (!r->w) {
-		__m512i u = _mm512_set1_epi32((int)*(const u32 *)home);
+		__m512i u = _mm512_set1_epi32((int)*(const u32 *)(r->stay ? stayed(j, p, r) : home));
 		const s32 *c = j->pats[r->pat];
 
 		put32(slot, _mm512_add_epi32(u, _mm512_loadu_si512(c)), _mm512_add_epi32(u, _mm512_loadu_si512(c + 16)), m);
@@ -95,6 +125,8 @@ bool jit_fill(const struct jit *j, char *p, const struct frame *f, u32 v, u32 m)
 	char *home = p + r->home;
 	u32 i, l = (u32)__builtin_ctz(m);
 
+	if (r->ghost)
+		return true;
 	if (r->w == 2) {
 		u32 x = *(const u32 *)slot;
 
@@ -173,6 +205,8 @@ void jit_fill_def(const struct jit *j, char *p, const struct frame *f, u32 v, u3
 	char *home = p + r->home;
 	u32 i, l = (u32)__builtin_ctz(e);
 
+	if (r->ghost)
+		return;
 	if (r->cls == JC_VARY && r->w == 2)
 		*(u32 *)home = (*(u32 *)home & ~e) | (*(const u32 *)slot & e);
 	else if (r->cls == JC_VARY && r->w)

@@ -33,7 +33,7 @@ void jm_load_scalar(struct jcomp *c, const struct insn *in, int gpr, struct rm m
 }
 
 /* The value of 1 or 2 bytes in the low bits of each dword of t, extended. */
-static void narrow(struct jcomp *c, int t, u32 size, bool sg, u32 from)
+void jm_narrow(struct jcomp *c, int t, u32 size, bool sg, u32 from)
 {
 	struct as *a = &c->a;
 
@@ -146,7 +146,7 @@ static void gather_known(struct jcomp *c, const struct insn *in, const struct ac
 		ev(a, V_PXORD, 3, 3, rm_reg(3));
 		j_site(c, x->step);
 		ev_n(a, V_GATHERDD, 3, 0, rm_vidx(x->base, 2, 0, x->disp + (s32)(e * in->size)), 7, 0, 0, 4, 0);
-		narrow(c, 3, in->size, in->flags & INF_SIGNED, 0);
+		jm_narrow(c, 3, in->size, in->flags & INF_SIGNED, 0);
 		jv_put(c, d, p, 3);
 	}
 }
@@ -164,7 +164,7 @@ void jm_split64(struct jcomp *c, const struct insn *in)
 		for (p = 0; p < 2; p++) {
 			int t = even_odd(c, jv_dst(c, in->o[e], p, 4), (int)(2 * p), (int)(2 * p) + 1, at >= 4);
 
-			narrow(c, t, in->size, in->flags & INF_SIGNED, at & 3);
+			jm_narrow(c, t, in->size, in->flags & INF_SIGNED, at & 3);
 			jv_put(c, in->o[e], p, t);
 		}
 	}
@@ -178,7 +178,7 @@ static void split32(struct jcomp *c, const struct insn *in, u32 p, int t)
 		if (in->o[e] == OPND_NONE)
 			continue;
 		ev(&c->a, V_MOVA32, 4, 0, rm_reg(t));
-		narrow(c, 4, in->size, in->flags & INF_SIGNED, e * in->size);
+		jm_narrow(c, 4, in->size, in->flags & INF_SIGNED, e * in->size);
 		jv_put(c, in->o[e], p, 4);
 	}
 }
@@ -466,7 +466,7 @@ static bool ld_windows(struct jcomp *c, const struct insn *in, const struct acc 
 			if (in->vec > 1 && x->bytes <= 4) {
 				split32(c, in, p, 0);
 			} else {
-				narrow(c, t, in->size, in->flags & INF_SIGNED, 0);
+				jm_narrow(c, t, in->size, in->flags & INF_SIGNED, 0);
 				jv_put(c, in->o[e], p, t);
 			}
 		}
@@ -635,7 +635,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 				ev(a, V_PXORD, 3, 3, rm_reg(3));
 				j_site(c, step);
 				ev_n(a, V_GATHERDD, 3, 0, rm_vidx(RAX, 0, 0, (s32)(e * in->size)), 7, 0, 0, 4, 0);
-				narrow(c, 3, in->size, in->flags & INF_SIGNED, 0);
+				jm_narrow(c, 3, in->size, in->flags & INF_SIGNED, 0);
 				if (done)
 					g_here(a, done);
 				vary_part(c, in, e, p);
@@ -679,7 +679,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 				if (in->o[e] == OPND_NONE)
 					continue;
 				even_odd(c, 5, 3, 4, at >= 4);
-				narrow(c, 5, in->size, in->flags & INF_SIGNED, at & 3);
+				jm_narrow(c, 5, in->size, in->flags & INF_SIGNED, at & 3);
 				jv_put(c, in->o[e], p, 5);
 			}
 		}
@@ -719,7 +719,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 				else
 					ev_i(a, V_INSERT64X4, t, t, rm_reg(3), 0, 0, 1);
 				if (q) {
-					narrow(c, t, in->size, in->flags & INF_SIGNED, 0);
+					jm_narrow(c, t, in->size, in->flags & INF_SIGNED, 0);
 					if (done)
 						g_here(a, done);
 					jv_put(c, in->o[e], p, t);
@@ -754,13 +754,15 @@ bool jit_ld(struct jcomp *c, const struct insn *in)
 		if (in->vec > 1 && in->o[e] == in->o[4])
 			return false;
 	if (!jm_addr(c, in, &x))
-		return jit_val(c, in->o[4], in->aw).cls == JC_VARY && ld_vary(c, in);
+		return jit_val(c, in->o[4], in->aw).cls == JC_VARY && (jx_ld(c, in) || ld_vary(c, in));
 	if (x.v.cls == JC_UNI && jw_wide(in)) {
 		jw_ld_one(c, in, &x);
 		return true;
 	}
 	if (x.v.cls == JC_UNI) {
 		for (e = 0; e < in->vec; e++) {
+			if (js_stays(c, in, e))
+				continue;
 			j_site(c, x.step);
 			jm_load_scalar(c, in, RCX, rm_mem(x.base, x.disp + (s32)(e * in->size)));
 			if (in->o[e] != OPND_NONE)

@@ -34,6 +34,7 @@ bool jm_vary_base(struct jcomp *c, const struct insn *in, u32 step);
 /* jit_mem.c: every lane's access is in zmm 0..3 as 64 bits, or that of 16 lanes as 128: takes them apart */
 void jm_split64(struct jcomp *c, const struct insn *in);
 void jm_split128(struct jcomp *c, const struct insn *in, u32 p, bool both);  /* both: for the other 16 lanes, too */
+void jm_narrow(struct jcomp *c, int t, u32 size, bool sg, u32 from);
 void jm_put_uniform(struct jcomp *c, u32 v, int gpr);
 u32 jm_unless_all(struct jcomp *c);     /* jit_st.c: a jump, unless all 32 lanes run */
 /* jit_st.c: unit u of the part's lanes; lanes 4g .. 4g+3 of four registers side by side */
@@ -56,6 +57,10 @@ void jm_load_scalar(struct jcomp *c, const struct insn *in, int gpr, struct rm m
 u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step);
 bool jr_ld_parts(struct jcomp *c, const struct insn *in, const struct acc *x);  /* patterns whose parts are rows; false: nothing emitted */
 bool jr_st_parts(struct jcomp *c, const struct insn *in, const struct acc *x);
+bool js_stays(struct jcomp *c, const struct insn *in, u32 e);   /* jit_stay.c */
+/* jit_index.c: by a base and indices; false: nothing emitted */
+bool jx_ld(struct jcomp *c, const struct insn *in);
+bool jx_st(struct jcomp *c, const struct insn *in);
 /* jit_tensor.c: rows of a matrix; false: nothing emitted */
 bool jt_ld(struct jcomp *c, const struct insn *in, u32 step);
 /* jit_wide.c: a thread's vector access of global memory is one access */

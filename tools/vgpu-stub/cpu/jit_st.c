@@ -160,8 +160,21 @@ static void st_quads(struct jcomp *c, const struct insn *in, const struct acc *x
 	}
 }
 
+/* The 32 bits that the last of the lanes that run has in o, a vector in registers, in zmm 0. The mask is in edx if one guards. */
+static void last_lane(struct jcomp *c, u32 o)
+{
+	struct as *a = &c->a;
+	int low = jv_reg(c, o, 0, 0, 1), high = jv_reg(c, o, 0, 1, 2);
+
+	g_bsr(a, RCX, c->gk == 1 ? rm_reg(RDX) : PM(m));
+	ev(a, V_PBCASTD_R, 0, 0, rm_reg(RCX));
+	ev(a, V_PERMI2D, 0, low, rm_reg(high));
+	if (c->r[o].rawf)
+		jv_canon(c, 0, 0);
+}
+
 /*
- * All lanes store to one place: the last of them that runs stays. Values go through P, from where the lane's is taken;
+ * All lanes store to one place: the last of them that runs stays. Values that are not in registers go through P, from where the lane's is taken;
  * a scatter takes as long as all lanes even for one.
  */
 static void st_one(struct jcomp *c, const struct insn *in, const struct acc *x)
@@ -176,6 +189,15 @@ static void st_one(struct jcomp *c, const struct insn *in, const struct acc *x)
 		struct rm to = rm_mem(x->base, x->disp + (s32)(e * in->size));
 		u32 o = in->o[e];
 
+		if (!(o & OPND_CONST) && !in->dw && in->size == 4 && c->r[o].cls == JC_VARY && c->r[o].loc == LOC_ZMM) {
+			last_lane(c, o);
+			if (wide)
+				to = rm_mem(RBX, (s32)(JP_WIDE + e * in->size));
+			else
+				j_site(c, x->step);
+			ev_n(a, V_LL(V_MOVD_ST, 0), 0, 0, to, 0, 0, 0, 4, 0);
+			continue;
+		}
 		if (jit_val(c, o, in->dw).cls == JC_UNI) {
 			ju_load(c, RCX, o, in->dw);
 		} else {
@@ -457,6 +479,8 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 	}
 	if (jit_val(c, in->o[4], in->aw).cls != JC_VARY)
 		return false;
+	if (jx_st(c, in))
+		return true;
 	if (units(in) > 1 && jw_wide(in))
 		return jw_st(c, in, NULL);
 	return unit_bytes(in) >= 4 ? st_vary(c, in) : in->aw && in->vec == 1 && !jm_window(in) && st_narrow(c, in);
