@@ -125,7 +125,7 @@ void hello_answer(struct client *c, const struct vgpu_msg_hello *m)
 		return;
 	}
 	if (m->span_base && !message_span_ok(m->span_base)) {
-		refuse(c, VGPU_REFUSED_REQUEST, VGPU_ST_INVALID, m->version, "the address span must start at a multiple of 1 GiB from 0x200000000000 on, clear of 0x550000000000 to 0x580000000000");
+		refuse(c, VGPU_REFUSED_REQUEST, VGPU_ST_INVALID, m->version, "the address span must start at a multiple of 1 GiB, from 16 GiB to 14 TiB, or from 0x200000000000 on and clear of 0x550000000000 to 0x580000000000");
 		return;
 	}
 	rc = m->span_base ? window_open(c) : 0;

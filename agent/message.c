@@ -10,7 +10,8 @@
 
 int message_span_ok(uint64_t base)
 {
-	return base >= VGPU_SPAN_BASE_MIN && !(base % VGPU_GIB) && VGPU_SPAN_FREE(base) && base <= SPAN_LAST - VGPU_SPAN_BYTES;
+	return !(base % VGPU_GIB) && (VGPU_SPAN_IS_LOW(base) ||
+	       (base >= VGPU_SPAN_BASE_MIN && VGPU_SPAN_FREE(base) && base <= SPAN_LAST - VGPU_SPAN_BYTES));
 }
 
 /* What people will read in logs and in `vgpu smi`. */

@@ -46,11 +46,18 @@
 /* Linux puts programs that run at any address here, and what they allocate: the context's process, which needs the span too. */
 #define VGPU_PROGRAMS_FROM 0x550000000000ull
 #define VGPU_PROGRAMS_TO   0x580000000000ull
+/*
+ * A tool that lays out its process's addresses (ThreadSanitizer, Valgrind) leaves room for a small window low down, and keeps what lies
+ * behind it for itself: a client has only the window there, nobody touches devices' addresses in its process. The context has them all.
+ */
+#define VGPU_SPAN_LOW    0x000400000000ull
+#define VGPU_SPAN_LOW_TO 0x170000000000ull       /* where the last one ends: the context has its queue block behind that */
 #define VGPU_MAX_DEVICES 8u
 #define VGPU_WINDOW_SPAN VGPU_TIB
 #define VGPU_DEVICE_SPAN VGPU_TIB
 #define VGPU_SPAN_BYTES (VGPU_WINDOW_SPAN + VGPU_MAX_DEVICES * VGPU_DEVICE_SPAN)
 #define VGPU_SPAN_FREE(base) ((base) >= VGPU_PROGRAMS_TO || (base) + VGPU_SPAN_BYTES <= VGPU_PROGRAMS_FROM)
+#define VGPU_SPAN_IS_LOW(base) ((base) >= VGPU_SPAN_LOW && (base) <= VGPU_SPAN_LOW_TO - VGPU_SPAN_BYTES)
 #define VGPU_ARENA_BYTES (64 * VGPU_GIB)         /* first part of a device's span: the engine's */
 #define VGPU_DEVICE_BASE(span, dev) ((span) + VGPU_WINDOW_SPAN + (uint64_t)(dev) * VGPU_DEVICE_SPAN)
 #define VGPU_PHYS_SPAN VGPU_TIB                  /* offsets of PHYS_ALLOC */

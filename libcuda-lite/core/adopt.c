@@ -368,7 +368,7 @@ static bool own_window(const struct vma *v)
 {
 	struct vma *w;
 	bool yes = false;
-	int n = mappings(vg.span, vg.span + VGPU_WINDOW_SPAN, &w);
+	int n = mappings(vg.span, vg.span + vg.window_span, &w);
 
 	for (int i = 0; i < n; i++)
 		yes |= w[i].window && w[i].inode == v->inode;
@@ -502,7 +502,7 @@ static void before_fork(void)
 		uint64_t bytes = v[i].end - v[i].start;
 		void *p;
 
-		if (!v[i].window || !(v[i].prot & PROT_READ) || v[i].start - vg.span < VGPU_WINDOW_SPAN)
+		if (!v[i].window || !(v[i].prot & PROT_READ) || vg_in_window(v[i].start))
 			continue;
 		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (p == MAP_FAILED) {

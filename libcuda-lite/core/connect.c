@@ -14,16 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../../fw-protocol/vgpu_reach.h"
 
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
@@ -80,97 +76,6 @@ static int find_agent(void)
 	}
 	unreachable("", VGPU_AGENT_SOCKET_SYSTEM, err, user[0] ? user : NULL);
 	return -1;
-}
-
-/* Why there is none: a limit, or who has that part of the address space. */
-static void no_span(int e)
-{
-	const char *who = "";
-	char line[512], taken[64] = "";
-	unsigned long a, b;
-	struct rlimit r;
-	FILE *f = fopen("/proc/self/maps", "re");
-
-	while (f && fgets(line, sizeof line, f)) {
-		if (strstr(line, "libtsan"))
-			who = "; ThreadSanitizer takes it: run without it";
-		if (!taken[0] && sscanf(line, "%lx-%lx", &a, &b) == 2 && b > VGPU_SPAN_BASE_DEFAULT && a < VGPU_SPAN_BASE_DEFAULT + VGPU_SPAN_BYTES)
-			snprintf(taken, sizeof taken, " (%lx-%lx is taken)", a, b);
-	}
-	if (f)
-		fclose(f);
-	if (!getrlimit(RLIMIT_AS, &r) && r.rlim_cur != RLIM_INFINITY)
-		vg_say("cannot reserve %llu TiB of address space: the limit is %llu MiB; ulimit -v unlimited (systemd: LimitAS=infinity). "
-		       "It is address space alone, without memory behind it",
-		       (unsigned long long)(VGPU_SPAN_BYTES / VGPU_TIB), (unsigned long long)r.rlim_cur >> 20);
-	else
-		vg_say("cannot reserve %llu TiB of address space from %llx on: %s%s%s", (unsigned long long)(VGPU_SPAN_BYTES / VGPU_TIB),
-		       (unsigned long long)VGPU_SPAN_BASE_DEFAULT, strerror(e), taken, *who ? who :
-		       taken[0] ? "; a sanitizer that lays out the address space (ThreadSanitizer)? run without it" : "");
-}
-
-/*
- * VGPU_SPAN=BASE:PLACE, for a process that stands in for a client (vgpu-stub's cuda engine over this library): the first device's
- * memory lies at that place of the span. Only the window is reserved: behind it, the addresses are the caller's already.
- */
-static uint64_t named_span(const char *text)
-{
-	char *end;
-	uint64_t base = strtoull(text, &end, 0), place = *end == ':' ? strtoull(end + 1, &end, 10) : 0;
-	void *p;
-
-	if (*end || !base || base % VGPU_TIB || !place || place >= VGPU_MAX_DEVICES || base >= 0x700000000000ull) {
-		vg_say("VGPU_SPAN=%s: give BASE:PLACE, a multiple of 0x10000000000 and a number from 1 to %u", text, VGPU_MAX_DEVICES - 1);
-		return 0;
-	}
-	p = mmap((void *)(uintptr_t)base, VGPU_WINDOW_SPAN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-	if (p != (void *)(uintptr_t)base) {
-		if (p != MAP_FAILED)
-			munmap(p, VGPU_WINDOW_SPAN);
-		vg_say("VGPU_SPAN=%s: the addresses of the window are in use", text);
-		return 0;
-	}
-	madvise(p, VGPU_WINDOW_SPAN, MADV_DONTFORK);
-	vg.place = (uint32_t)place;
-	return base;
-}
-
-/* A free place for the whole span. The context's queue block lies below all of these. */
-static uint64_t reserve_span(void)
-{
-	const char *preload = getenv("LD_PRELOAD");
-	const char *named = vgpu_env("VGPU_SPAN");
-	int e = 0;
-
-	/* It marks every byte of a reservation: of this one for hours. */
-	if (preload && strstr(preload, "vgpreload_")) {
-		vg_say("not under Valgrind: it would mark each byte of the %llu TiB of address space that devices have, for hours; vgpu run "
-		       "--memcheck checks kernels, -fsanitize=address the host's side", (unsigned long long)(VGPU_SPAN_BYTES / VGPU_TIB));
-		return 0;
-	}
-	if (named && *named)
-		return named_span(named);
-	for (uint64_t base = VGPU_SPAN_BASE_DEFAULT; base + VGPU_SPAN_BYTES < 0x700000000000ull;
-	     base += 4 * VGPU_TIB) {
-		void *p;
-
-		/* A program linked to a fixed address has room where the context's process has none. */
-		if (!VGPU_SPAN_FREE(base))
-			continue;
-		p = mmap((void *)(uintptr_t)base, VGPU_SPAN_BYTES, PROT_NONE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-		if (p == (void *)(uintptr_t)base) {
-			/* No child may keep what will be mapped here; vfork and exec do not care. */
-			madvise(p, VGPU_SPAN_BYTES, MADV_DONTFORK);
-			return base;
-		}
-		if (p != MAP_FAILED)    /* a kernel before 4.17 took the address as a hint */
-			munmap(p, VGPU_SPAN_BYTES);
-		else
-			e = errno;
-	}
-	no_span(e ? e : EEXIST);
-	return 0;
 }
 
 static int until_readable(uint64_t *left_ms, uint64_t ms)
@@ -661,8 +566,7 @@ static int connect_once(void)
 	vg.sock = find_agent();
 	if (vg.sock < 0)
 		return -100;    /* NO_DEVICE */
-	vg.span = reserve_span();
-	if (!vg.span)
+	if (!vg_span_reserve())
 		return -2;      /* OUT_OF_MEMORY */
 	if (hello() || ask_devices())
 		return -100;
@@ -710,33 +614,10 @@ int vg_connect(void)
 
 /* ---- a session after the first ------------------------------------------------------------------ */
 
-#define SPANS 4u
-static uint64_t left_spans[SPANS];      /* of sessions that are over, oldest first */
-static unsigned left_n;
-
-/*
- * Addresses of the old session may still be in the program's hands (pinned memory, events): they stay addresses, of zeroes, and
- * are no other object's until there is no room for another span.
- */
-static void leave_span(uint64_t span, uint64_t window)
-{
-	if (!span)
-		return;
-	if (mmap((void *)(uintptr_t)span, window, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED)
-		madvise((void *)(uintptr_t)span, window, MADV_DONTFORK);
-	if (left_n == SPANS) {
-		munmap((void *)(uintptr_t)left_spans[0], VGPU_SPAN_BYTES);
-		memmove(left_spans, left_spans + 1, --left_n * sizeof left_spans[0]);
-	}
-	left_spans[left_n++] = span;
-}
-
 /* Under `once`, no context lives. 0: there is a session again. */
 static int connect_again(void)
 {
 	int sock = find_agent(), old_sock = vg.sock, old_pidfd = vg.pidfd, old_kick = vg.kick;
-	uint64_t old = vg.span, window = VGPU_SEG0_BYTES + vg_window_bytes();
 	uint32_t had = vg.ndev;
 
 	if (sock < 0)
@@ -758,14 +639,13 @@ static int connect_again(void)
 		close(old_pidfd);
 	if (old_kick >= 0)
 		close(old_kick);
-	leave_span(old, window);
+	vg_span_leave(VGPU_SEG0_BYTES + vg_window_bytes());
 	vg_mem_forget_all();
 	vg_share_forget();
 	vg_window_forget();
 	vg.ctl_tail = 0;
 	vg.seg0 = NULL;
-	vg.span = reserve_span();
-	if (!vg.span || hello() || ask_devices())
+	if (!vg_span_reserve() || hello() || ask_devices())
 		return -1;
 	if (vg.ndev >= had)
 		return 0;

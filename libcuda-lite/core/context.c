@@ -285,6 +285,8 @@ bool vg_stream_idle(struct vg_stream *s)
 	struct vg_ctx *c = s->ctx;
 	bool done = vgpu_timeline_reached(s->tl, vg_stream_last(s));
 
+	if (done)
+		vg_order_acquire(c);
 	if (!done || s->index || !__atomic_load_n(&c->blocking_ever, __ATOMIC_RELAXED))
 		return done;
 	vg_lock(&c->lock);

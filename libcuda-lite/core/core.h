@@ -39,6 +39,7 @@ struct vg_session {
 	int asym;                       /* the agent answered ASYM_FENCE */
 	int may_own;                    /* membarrier can reach our own threads (queue.h) */
 	uint64_t span;                  /* base of the address span, of the window too */
+	uint64_t window_span;           /* that much of the span may be window: VGPU_WINDOW_SPAN, less in a small one (span.c) */
 	uint8_t *seg0;
 
 	/* control queue (ctl.c) */
@@ -71,6 +72,9 @@ extern struct vg_session vg;
 extern const uint32_t *vg_alive;
 
 /* cuInit: find the agent, HELLO, map. 0, or a CUresult as int (it has printed why). With VGPU_REQUIRED a missing agent is 0 too: */
+/* span.c: the addresses of vg.span; false after a line that says why not */
+bool vg_span_reserve(void);
+void vg_span_leave(uint64_t window);    /* the session is over that had so much of the window */
 int vg_connect(void);
 /* ... then this is true: there is a device, and nothing of it can be had yet. */
 bool vg_absent(void);
@@ -343,7 +347,7 @@ void vg_shared_give(uint64_t at, uint64_t bytes);
 uint32_t vg_window_own(uint64_t bytes, uint64_t *at, int *fd);  /* a whole segment, and its file */
 uint32_t vg_window_open(const uint8_t token[16], uint64_t *at, uint64_t *bytes);
 void vg_window_forget(void);            /* the session is over, and with it all of this */
-static inline bool vg_in_window(uint64_t a) { return a - vg.span < VGPU_WINDOW_SPAN; }
+static inline bool vg_in_window(uint64_t a) { return a - vg.span < vg.window_span; }
 
 /* ---- devmem.c -------------------------------------------------------------------------------------------- */
 

@@ -16,6 +16,25 @@
 #include <time.h>
 #include <unistd.h>
 
+/*
+ * ThreadSanitizer, in a program that has it, sees neither our locks nor the device: it is told what they order, or it would take for a
+ * race what is none. On cold paths only.
+ */
+extern void __tsan_acquire(void *of) __attribute__((weak));
+extern void __tsan_release(void *of) __attribute__((weak));
+
+static inline void vg_order_acquire(void *of)
+{
+	if (__tsan_acquire)
+		__tsan_acquire(of);
+}
+
+static inline void vg_order_release(void *of)
+{
+	if (__tsan_release)
+		__tsan_release(of);
+}
+
 struct vg_lock {
 	uint32_t word;
 };
@@ -37,15 +56,16 @@ static inline void vg_lock(struct vg_lock *l)
 {
 	uint32_t old = 0;
 
-	if (__atomic_compare_exchange_n(&l->word, &old, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return;
-	/* From here on the word stays 2 while we hold it: the holder before us cannot know how many wait. */
-	while (__atomic_exchange_n(&l->word, 2, __ATOMIC_ACQUIRE) != 0)
-		vg_futex(&l->word, FUTEX_WAIT_PRIVATE, 2, NULL);
+	/* Where it is not free, the word stays 2 while we hold it: the holder before us cannot know how many wait. */
+	if (!__atomic_compare_exchange_n(&l->word, &old, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		while (__atomic_exchange_n(&l->word, 2, __ATOMIC_ACQUIRE) != 0)
+			vg_futex(&l->word, FUTEX_WAIT_PRIVATE, 2, NULL);
+	vg_order_acquire(l);
 }
 
 static inline void vg_unlock(struct vg_lock *l)
 {
+	vg_order_release(l);
 	if (__atomic_exchange_n(&l->word, 0, __ATOMIC_RELEASE) == 2)
 		vg_futex(&l->word, FUTEX_WAKE_PRIVATE, 1, NULL);
 }

@@ -267,6 +267,7 @@ static uint32_t wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_
 				return vg_lost_status(c);
 		}
 	}
+	vg_order_acquire(c);
 	/* Values move on when a context fails, to free its waiters: the error decides. */
 	if ((e = vg_ctx_whole(c)) != 0)
 		return e;

@@ -39,8 +39,8 @@ static void *map_segment(const struct vgpu_msg_grow_r *r, int fd, uint64_t offse
 {
 	void *want = (void *)(uintptr_t)(vg.span + r->offset), *p = NULL;
 
-	if (!(r->offset % VGPU_HUGE) && r->offset >= VGPU_SEG0_BYTES && r->offset <= VGPU_WINDOW_SPAN &&
-	    r->bytes <= VGPU_WINDOW_SPAN - r->offset)
+	if (!(r->offset % VGPU_HUGE) && r->offset >= VGPU_SEG0_BYTES && r->offset <= vg.window_span &&
+	    r->bytes <= vg.window_span - r->offset)
 		p = mmap(want, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
 	if (p != want || !keep)
 		close(fd);
@@ -48,6 +48,14 @@ static void *map_segment(const struct vgpu_msg_grow_r *r, int fd, uint64_t offse
 		return NULL;
 	madvise(p, r->bytes, MADV_DONTFORK);
 	return p;
+}
+
+/* Lock held. Segments come one behind the other and stay: what a small span cannot hold is not asked for. */
+static bool room(uint64_t bytes)
+{
+	uint64_t have = VGPU_SEG0_BYTES + heap.mapped + own.mapped + shared.mapped + opened;
+
+	return have <= vg.window_span && bytes <= vg.window_span - have;
 }
 
 /* Lock held. Maps one more segment of at least `bytes`. */
@@ -61,8 +69,10 @@ static bool window_grow(struct heap *h, uint64_t bytes)
 	bytes = (bytes + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1);
 	/* The number of segments is limited: a window that grows does so by a quarter at a time. */
 	m.bytes = (h->mapped / 4 + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1);
-	if (m.bytes < bytes)
+	if (m.bytes < bytes || !room(m.bytes))
 		m.bytes = bytes;
+	if (!room(bytes))
+		return false;
 	while (vg_request(&m, sizeof m, &r, sizeof r, &fd, 1)) {
 		if (fd >= 0)
 			close(fd);
@@ -88,7 +98,7 @@ void *vg_window_alloc(uint64_t bytes, uint64_t align)
 	uint64_t at = 0;
 	bool ok;
 
-	if (!bytes || bytes > VGPU_WINDOW_SPAN / 2)
+	if (!bytes || bytes > vg.window_span / 2)
 		return NULL;
 	bytes = (bytes + ALIGN_MIN - 1) & ~(uint64_t)(ALIGN_MIN - 1);
 	if (align < ALIGN_MIN)
@@ -114,7 +124,7 @@ bool vg_pages_take(uint64_t bytes, uint64_t *at)
 {
 	bool ok;
 
-	if (bytes > VGPU_WINDOW_SPAN / 2)
+	if (bytes > vg.window_span / 2)
 		return false;
 	vg_lock(&lock);
 	ok = vg_extents_take(&own.free, bytes + 2 * SLACK, VGPU_PAGE, at) ||
@@ -135,7 +145,7 @@ bool vg_shared_take(uint64_t bytes, uint64_t *at)
 {
 	bool ok;
 
-	if (!bytes || bytes > VGPU_WINDOW_SPAN / 2)
+	if (!bytes || bytes > vg.window_span / 2)
 		return false;
 	bytes = (bytes + VGPU_PAGE - 1) & ~(VGPU_PAGE - 1);
 	vg_lock(&lock);
@@ -163,7 +173,7 @@ uint32_t vg_window_own(uint64_t bytes, uint64_t *at, int *fd)
 
 	*fd = -1;
 	vg_lock(&lock);
-	status = vg_request(&m, sizeof m, &r, sizeof r, fd, 1);
+	status = room(bytes) ? vg_request(&m, sizeof m, &r, sizeof r, fd, 1) : VGPU_ST_OUT_OF_MEMORY;
 	p = status ? NULL : map_segment(&r, *fd, 0, true);
 	if (p) {
 		opened += r.bytes;
@@ -222,7 +232,7 @@ uint32_t vg_window_lend(int fd, const struct vg_lent *l, uint64_t bytes, uint64_
 	void *p = NULL;
 
 	vg_lock(&lock);
-	more = realloc(parts, (nparts + 1) * sizeof *parts);
+	more = room(bytes) ? realloc(parts, (nparts + 1) * sizeof *parts) : NULL;
 	if (more) {
 		parts = more;
 		status = vg_request_lending(&m, sizeof m, &r, sizeof r, fd);

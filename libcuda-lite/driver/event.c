@@ -234,7 +234,11 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 
 bool vg_mark_done(const struct vg_ctx *c, uint64_t mark)
 {
-	return !mark || vgpu_timeline_reached(&c->timelines[MARK_STREAM(mark)], MARK_TICKET(mark));
+	bool done = !mark || vgpu_timeline_reached(&c->timelines[MARK_STREAM(mark)], MARK_TICKET(mark));
+
+	if (done)
+		vg_order_acquire((void *)(uintptr_t)c);
+	return done;
 }
 
 void vg_mark_wait(struct vg_stream *s, const struct vg_ctx *c, uint64_t mark)

@@ -43,7 +43,8 @@ static void message(const uint8_t *data, size_t size)
 		for (const char *p = m.hello.command; *p; p++)
 			NEED(*p >= 0x20 && *p < 0x7f && *p != '"' && *p != '\\');
 		if (message_span_ok(m.hello.span_base))
-			NEED(m.hello.span_base >= VGPU_SPAN_BASE_MIN &&
+			NEED((m.hello.span_base >= VGPU_SPAN_BASE_MIN ||
+			      (m.hello.span_base >= 1ull << 34 && m.hello.span_base + VGPU_SPAN_BYTES <= 0x170000000000ull)) &&
 			     (m.hello.span_base + VGPU_SPAN_BYTES <= VGPU_PROGRAMS_FROM || m.hello.span_base >= VGPU_PROGRAMS_TO) &&
 			     m.hello.span_base + VGPU_SPAN_BYTES < 1ull << 47 && !(m.hello.span_base % VGPU_HUGE));
 		break;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The agent's answers, from somebody who is none: HELLO, descriptions of devices, any other answer, a farewell in an answer's place,
- * with descriptors that nobody asked for, or fewer. The library's own code reads them (connect.c is included for that) from a real
+ * with descriptors that nobody asked for, or fewer. The library's own code reads them (connect.c is included for that, with span.c) from a real
  * socket. What it then holds is in the bounds that all others rely on, every descriptor that it did not take is closed, and no answer
  * is written behind its room.
  *
- * Sources: tests/fuzz/fuzz_answers.c; includes connect.c
+ * Sources: tests/fuzz/fuzz_answers.c; includes connect.c, span.c
  *
  * Input: messages: descriptors (1 byte), length (2 bytes), the bytes.
  */
@@ -20,6 +20,7 @@
 
 #include "../unit/fds.h"
 #include "../../libcuda-lite/core/connect.c"
+#include "../../libcuda-lite/core/span.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

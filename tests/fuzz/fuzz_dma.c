@@ -68,6 +68,23 @@ static void fill_files(void)
 	truncated = changed = 0;
 }
 
+/* As the table knows them; of whole files: an input may have cut one. */
+static ino_t file_ino[FILES];
+static dev_t file_dev[FILES];
+
+static void name_file(unsigned f)
+{
+	struct dma_table t;
+	struct dma_piece p;
+
+	dma_init(&t);
+	NEED(!dma_map(&t, 0, 1, 0, DMA_READ, dup(file_fd[f])));
+	NEED(dma_resolve(&t, 0, 1, DMA_READ, &p, 1) == 1);
+	file_ino[f] = p.file->ino;
+	file_dev[f] = p.file->dev;
+	dma_unmap_all(&t);
+}
+
 static void set_up(void)
 {
 	static int done;
@@ -83,32 +100,16 @@ static void set_up(void)
 	for (unsigned f = 0; f < FILES; f++) {
 		file_mem[f] = mmap(NULL, file_bytes[f], PROT_READ, MAP_SHARED, file_fd[f], 0);
 		NEED(file_mem[f] != MAP_FAILED);
+		name_file(f);
 	}
 }
 
 /* Which of ours a file of the table is. */
 static unsigned which(const struct dma_file *f)
 {
-	struct { dev_t dev; ino_t ino; } id = { f->dev, f->ino };
-
-	for (unsigned i = 0; i < FILES; i++) {
-		static ino_t ino[FILES];
-		static dev_t dev[FILES];
-
-		if (!ino[i]) {
-			struct dma_table t;
-			struct dma_piece p;
-
-			dma_init(&t);
-			NEED(!dma_map(&t, 0, 1, 0, DMA_READ, dup(file_fd[i])));
-			NEED(dma_resolve(&t, 0, 1, DMA_READ, &p, 1) == 1);
-			ino[i] = p.file->ino;
-			dev[i] = p.file->dev;
-			dma_unmap_all(&t);
-		}
-		if (ino[i] == id.ino && dev[i] == id.dev)
+	for (unsigned i = 0; i < FILES; i++)
+		if (file_ino[i] == f->ino && file_dev[i] == f->dev)
 			return i;
-	}
 	__builtin_trap();
 }
 

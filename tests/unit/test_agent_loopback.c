@@ -106,6 +106,10 @@ static void test_hello(void)
 	raw_close(&r);
 	CHECK(raw_open(&r, path, VGPU_SPAN_BASE_DEFAULT + 4096, 0) == VGPU_ST_INVALID);
 	raw_close(&r);
+	CHECK(raw_open(&r, path, VGPU_SPAN_LOW - VGPU_GIB, 0) == VGPU_ST_INVALID);
+	raw_close(&r);
+	CHECK(raw_open(&r, path, VGPU_SPAN_LOW_TO - VGPU_SPAN_BYTES + VGPU_GIB, 0) == VGPU_ST_INVALID);
+	raw_close(&r);
 	CHECK(raw_open(&r, path, 0x7fffffffffffull << 12, 0) == VGPU_ST_INVALID);
 	raw_close(&r);
 

@@ -398,6 +398,10 @@ static void test_create_errors(void)
 	BAD(seg0_iova = 0x999000);
 	BAD(span_base = 0x10000);
 	BAD(span_base += 4096);
+	/* low ones end below the context's queue block, whose place is in none */
+	BAD(device_base = VGPU_DEVICE_BASE(c.span_base = VGPU_SPAN_LOW - VGPU_GIB, 0));
+	BAD(device_base = VGPU_DEVICE_BASE(c.span_base = VGPU_SPAN_LOW_TO - VGPU_SPAN_BYTES + VGPU_GIB, 0));
+	BAD(device_base = VGPU_DEVICE_BASE(c.span_base = 0x180000000000ull, 0));
 	BAD(span_base = 1ull << 47);
 	BAD(span_bytes = ~0ull);
 	BAD(span_bytes = VGPU_GIB);

@@ -102,9 +102,9 @@ static uint32_t check_create(const struct device *d, const struct vgpu_ctx_creat
 	if (c->queue_iova % VGPU_PAGE || c->seg0_iova % VGPU_PAGE || c->span_base % VGPU_HUGE ||
 	    c->device_base % VGPU_HUGE)
 		return VGPU_ST_INVALID;
-	/* Above the queue block's place, below the end of user addresses. */
-	if (c->span_base < CTX_QB_VA + VGPU_GIB || c->span_bytes > VGPU_SPAN_BYTES ||
-	    __builtin_add_overflow(c->span_base, c->span_bytes, &end) || end > 1ull << 47)
+	/* Above the queue block's place and below the end of user addresses, or low and below the block. */
+	if (c->span_bytes > VGPU_SPAN_BYTES || __builtin_add_overflow(c->span_base, c->span_bytes, &end) || end > 1ull << 47 ||
+	    (c->span_base < CTX_QB_VA + VGPU_GIB && !VGPU_SPAN_IS_LOW(c->span_base)))
 		return VGPU_ST_INVALID;
 	if (c->span_bytes < VGPU_WINDOW_SPAN + VGPU_DEVICE_SPAN ||
 	    !inside(c->device_base, VGPU_DEVICE_SPAN, c->span_base + VGPU_WINDOW_SPAN,

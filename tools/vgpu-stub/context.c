@@ -211,7 +211,8 @@ static int boot_init(struct ctx *c)
 
 	if (rc < 0 || m.type != CTX_INIT || n != CTX_INIT_FDS || k->context >= VGPU_MAX_CONTEXTS ||
 	    k->span_base % VGPU_HUGE || k->span_bytes % VGPU_HUGE || k->span_bytes < VGPU_WINDOW_SPAN ||
-	    k->span_base < CTX_QB_VA + QB_SPAN || k->span_base + k->span_bytes < k->span_base ||
+	    (k->span_base < CTX_QB_VA + QB_SPAN && !VGPU_SPAN_IS_LOW(k->span_base)) || k->span_bytes > VGPU_SPAN_BYTES ||
+	    k->span_base + k->span_bytes < k->span_base ||
 	    k->device_base < k->span_base + VGPU_WINDOW_SPAN ||
 	    !within(k->device_base, VGPU_DEVICE_SPAN, k->span_base, k->span_bytes))
 		return -1;
@@ -349,10 +350,14 @@ static uint32_t boot_driver(struct ctx *c)
 		snprintf(c->why, sizeof(c->why), "no descriptor left");
 		return VGPU_ST_LIMIT;
 	}
-	/* Where the host's driver is ours: its window below the client's, its device's memory where the client has it. */
+	/*
+	 * Where the host's driver is ours: its window below the client's, its device's memory where the client has it. Below a low span
+	 * there is no room: our driver is elsewhere then, and the first allocation says so; NVIDIA's needs none of this.
+	 */
 	snprintf(span, sizeof(span), "0x%llx:%llu", (unsigned long long)(i->create.span_base - VGPU_TIB),
 		 (unsigned long long)((i->create.device_base - i->create.span_base) / VGPU_DEVICE_SPAN));
-	setenv("VGPU_SPAN", span, 1);
+	if (i->create.span_base >= VGPU_SPAN_BASE_MIN)
+		setenv("VGPU_SPAN", span, 1);
 	if (ctx_walls_driver(i->walls, c->why, sizeof(c->why)))
 		return VGPU_ST_NOT_SUPPORTED;
 	st = cuda_open_library(i->cuda_library, (int)i->cuda_device, c->why, sizeof(c->why));

@@ -39,7 +39,8 @@
 #define CTX_LIBRARY_BYTES 256u          /* path of a library of the host's, with its NUL */
 #define CTX_SOCKET_FD 3
 #define CTX_COUNTS_FD 4                 /* at the start only, and only for vgpu verify: the file of its counts */
-#define CTX_QB_VA 0x180000000000ull     /* the queue block in the context: below every span */
+#define CTX_QB_VA 0x180000000000ull     /* the queue block in the context: below every span but the low ones */
+_Static_assert(VGPU_SPAN_LOW_TO + VGPU_GIB <= CTX_QB_VA, "the queue block lies behind every low span");
 
 enum ctx_msg_type { CTX_INIT = 1, CTX_MAP, CTX_UNMAP, CTX_START, CTX_IRQ,      /* parent -> context */
 		    CTX_READY = 100, CTX_ACK, CTX_LOG, CTX_RAISE, CTX_GRANT }; /* context -> parent */

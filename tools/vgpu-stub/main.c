@@ -122,6 +122,21 @@ static uint64_t next_deadline(struct device *d)
 	return first;
 }
 
+/* Every context has all the addresses that a client may have. */
+static int room_for_contexts(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_AS, &r) || r.rlim_cur == RLIM_INFINITY)
+		return 0;
+	r.rlim_cur = r.rlim_max;
+	if (!setrlimit(RLIMIT_AS, &r) && (r.rlim_cur == RLIM_INFINITY || r.rlim_cur > VGPU_SPAN_BYTES + VGPU_TIB))
+		return 0;
+	log_line("address space is limited to %llu MiB, and a context reserves %llu TiB of it, without memory behind: ulimit -v unlimited "
+		 "(systemd: LimitAS=infinity)", (unsigned long long)r.rlim_cur >> 20, (unsigned long long)(VGPU_SPAN_BYTES / VGPU_TIB));
+	return -1;
+}
+
 int main(int argc, char **argv)
 {
 	const char *unheard;
@@ -143,6 +158,8 @@ int main(int argc, char **argv)
 	if (unheard)
 		log_line("warning: %s: the service manager will not hear of us", unheard);
 	raise_fd_limit();
+	if (room_for_contexts())
+		return 1;
 	info_fill(&device.info, &device.config);
 	if (device.config.cuda_library && info_cuda(&device.info, &device.config))
 		return 1;

@@ -295,9 +295,9 @@ static void check_machine(struct doctor *d)
 		report(d, WARN, "hugepages", "sysctl vm.nr_hugepages=128", "%lu reserved, none free: it works, "
 		       "calls and copies are slower", total);
 	if (!d->pid && !getrlimit(RLIMIT_AS, &r) && r.rlim_cur < VGPU_SPAN_BYTES)
-		report(d, FAIL, "address space", "ulimit -v unlimited (systemd: LimitAS=infinity)",
-		       "limited to %llu MiB; the library reserves %llu GiB, without memory behind it", MIB(r.rlim_cur),
-		       (unsigned long long)(VGPU_SPAN_BYTES >> 30));
+		report(d, WARN, "address space", "ulimit -v unlimited (systemd: LimitAS=infinity)",
+		       "limited to %llu MiB; the library reserves %llu GiB, without memory behind it, and manages with a quarter of a limit: less "
+		       "pinned and managed memory. vgpu run's own device needs all", MIB(r.rlim_cur), (unsigned long long)(VGPU_SPAN_BYTES >> 30));
 }
 
 /* ---- what a program would see: our libcuda in a child that has the program's environment ---- */

@@ -69,6 +69,8 @@ int surround(struct surround *rows, const char *agent, int verbose, int torch)
 	if (preload(text, sizeof(text)) || library(RUN_AUDIT, path))
 		return -1;
 	add(&l, "LD_AUDIT", path, ':', "programs with NVIDIA's cudart inside; NVRTC and nvJitLink, wherever they are opened");
+	/* behind an auditor, the C library frees at the end what the loader's own malloc gave: true of any, and nothing of the program's */
+	add(&l, "VALGRIND_OPTS", "--run-libc-freeres=no", ' ', "Valgrind: says nothing of what the C library does under LD_AUDIT");
 	if (verbose)
 		add(&l, "VGPU_TURN", "1", 0, "-v: says what is turned over");
 	snprintf(folder, sizeof(folder), "%s", path);
