@@ -35,6 +35,9 @@ WIDE = {"sum", "prod"}
 # Of bytes torch makes bytes here.
 BYTES = {"any", "all"}
 
+# Written by what does not say so: batch_norm's in training, update_stats'.
+UNSAID = {"running_mean", "running_var"}
+
 # Whose results the CPU's kernels lay out in another order than CUDA's.
 ORDERED = {"_fft_r2c", "_fft_c2r", "_fft_c2c", "_linalg_svd"}
 
@@ -154,7 +157,7 @@ def _number(value, given):
 
 def _by_host(name, op):
     arguments, returns = op._schema.arguments, op._schema.returns
-    writes = [a.name for a in arguments if a.alias_info is not None and a.alias_info.is_write]
+    writes = [a.name for a in arguments if a.alias_info is not None and a.alias_info.is_write or a.name in UNSAID and "backward" not in name]
     random = any(a.name == "generator" for a in arguments)
     takes_tensor = {a.name for a in arguments if str(a.type) in ("Tensor", "Optional[Tensor]")}
 

@@ -374,6 +374,21 @@ def expm1(x):
     return libdevice.expm1(x.to(tl.float32))
 
 
+@pointwise_dynamic(is_tensor=[True, False, False, False], promotion_methods=[(0, "DEFAULT")])
+@triton.jit
+def elu(x, alpha, scale, inside):
+    y = x.to(tl.float32)
+    return tl.where(y <= 0, libdevice.expm1(y * inside) * (alpha * scale), y * scale)
+
+
+@pointwise_dynamic(is_tensor=[True, True, False, False, False, False], promotion_methods=[(0, 1, "DEFAULT")])
+@triton.jit
+def _elu_backward(grad, x, alpha, scale, inside, of_result):
+    y, g = x.to(tl.float32), grad.to(tl.float32)
+    slope = tl.where(of_result, y + alpha * scale, alpha * scale * tl.exp(y * inside))
+    return tl.where(y <= 0, g * inside * slope, g * scale)
+
+
 @pointwise_dynamic(promotion_methods=[(0, "INT_TO_FLOAT")])
 @triton.jit
 def angle(x):
@@ -460,6 +475,9 @@ MADE = {
     "threshold_backward": threshold_backward,
     "hardsigmoid": hardsigmoid,
     "expm1": expm1,
+    "elu": lambda x, alpha=1.0, scale=1.0, inside=1.0: elu(x, alpha, scale, inside),
+    "elu_backward": lambda grad, alpha, scale, inside, of_result, x: _elu_backward(grad, x, alpha, scale, inside, of_result),
+    "celu": lambda x, alpha=1.0: elu(x, alpha, 1.0, 1 / alpha),
     "angle": angle,
     "_log_softmax": log_softmax,
     "max": lambda x: _all_of(x, True)[0],
@@ -486,7 +504,7 @@ MADE = {
 LEFT = {"addr", "fmin", "fmin.out", "lerp.Tensor", "lerp_.Tensor", "linalg_vector_norm", "logit", "logit_",
         "scatter.reduce", "scatter_.reduce", "select_scatter", "slice_scatter", "bincount",
         "multinomial", "unique_consecutive", "clamp_", "clamp_.Tensor", "clamp_min_", "remainder_.Scalar", "remainder_.Tensor", "relu_", "threshold_",
-        "expm1_", "expm1.out", "hardsigmoid.out", "hypot", "hypot.out", "max_pool2d_with_indices", "max_pool2d_backward", "_safe_softmax"}
+        "expm1_", "expm1.out", "hardsigmoid.out", "elu_", "celu_", "hypot", "hypot.out", "max_pool2d_with_indices", "max_pool2d_backward", "_safe_softmax"}
 
 
 def operators(config, wrapped):
