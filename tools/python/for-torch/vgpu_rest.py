@@ -30,7 +30,13 @@ STEPS = {"linspace": (torch.uint8, torch.int8, torch.int16, torch.int32, torch.i
 TRUTHS = {"_to_copy", "copy_", "fill", "fill_", "masked_fill", "masked_fill_", "full", "full_like"}
 
 # Of whole numbers torch makes wide ones here, so that nothing overflows.
-WIDE = {"sum", "prod"}
+WIDE = {"sum", "prod", "cumsum"}
+
+# What is of another type when it is summed is so before: FlagGems takes what it has summed as that.
+OF_TYPE = WIDE | {"mean"}
+
+# Whose whole numbers FlagGems takes by way of floats, which have not all of these; of triu those of up to 16 bits are right; mean refuses them.
+BY_FLOATS = {"dot", "vdot", "mv", "prod", "ceil", "triu", "triu_", "mean"}
 
 # Of bytes torch makes bytes here.
 BYTES = {"any", "all"}
@@ -218,9 +224,12 @@ def _operator(name):
     return getattr(getattr(torch.ops.aten, packet), overload or "default")
 
 
+STRANGE = (torch.float64, torch.uint16, torch.uint32, torch.uint64)
+
+
 def _strange(values):
-    """Tensors that FlagGems' operators are not made for: complex numbers, nothing at all, and doubles, which many take by way of floats."""
-    return any(v.is_complex() or not v.numel() or v.dtype == torch.float64 if isinstance(v, torch.Tensor) else isinstance(v, (list, tuple)) and _strange(v) for v in values)
+    """Tensors that FlagGems' operators are not made for: complex numbers, nothing at all, and doubles and wide unsigned ones, which many take by way of others."""
+    return any(v.is_complex() or not v.numel() or v.dtype in STRANGE if isinstance(v, torch.Tensor) else isinstance(v, (list, tuple)) and _strange(v) for v in values)
 
 
 def _as_truths(args, keywords):
@@ -252,7 +261,10 @@ def or_host(name, f):
             args = vgpu_right.narrowed(args)
         if packet in WIDE and keywords.get("dtype") is None and args[0].dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32):
             args = (args[0].long(), *args[1:])
-        foreign = name in FLOATS_ONLY and not any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in args) or \
+        if packet in OF_TYPE and keywords.get("dtype") not in (None, args[0].dtype):
+            args = (args[0].to(keywords["dtype"]), *args[1:])
+        foreign = packet in BY_FLOATS and not args[0].is_floating_point() and (not packet.startswith("triu") or args[0].element_size() > 2) or \
+            name in FLOATS_ONLY and not any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in args) or \
             name == "copy_" and _overlap(*args[:2]) or packet in BYTES and args[0].dtype == torch.uint8 or \
             packet in STEPS and keywords.get("dtype") in STEPS[packet] or vgpu_right.out_of_range(args, keywords) or \
             keywords.get("generator") is not None       # FlagGems' own goes on, whatever generator is asked
