@@ -165,6 +165,7 @@ for name in $name; do
 	torch)
 		option=--torch
 		program "$name" 8.0 "$here/torch_eager.py"
+		program "$name-train" 8.0 "$here/torch_train.py"
 		program "$name-edges" 8.0 "$here/torch_edges.py"
 		for cc in 8.0 9.0; do
 			program "$name-compile" $cc "$here/torch_compile.py"

@@ -191,6 +191,25 @@ def kept():
         verdict(f"kept/{str(kind)[6:]}", [f"{a} not {b}" for a, b in zip(there.buffers(), layer.buffers()) if wrong_places(a.cpu(), b).any()])
 
 
+def sparse():
+    """Sparse gradients and products."""
+    i = torch.tensor([1, 2, 2, 9])
+
+    def table(d, bag=False, optimiser=None):
+        torch.manual_seed(3)
+        m = (torch.nn.EmbeddingBag(10, 3, sparse=True, mode="sum") if bag else torch.nn.Embedding(10, 3, sparse=True)).to(d)
+        (m(i.to(d), *([torch.tensor([0, 2], device=d)] if bag else [])) ** 2).sum().backward()
+        if optimiser:
+            optimiser(m.parameters(), lr=0.1).step()
+            return m.weight.detach()
+        return m.weight.grad.coalesce().to_dense()
+    s = torch.eye(4)[[0, 2, 2]]
+    forms = {"embedding": table, "bag": lambda d: table(d, True), "SparseAdam": lambda d: table(d, False, torch.optim.SparseAdam), "SGD": lambda d: table(d, False, torch.optim.SGD),
+             "mm": lambda d: torch.sparse.mm(s.to(d).to_sparse(), torch.ones(4, 2, device=d)), "csr": lambda d: s.to(d).to_sparse_csr() @ torch.ones(4, 2, device=d),
+             "sum": lambda d: (s.to(d).to_sparse() * 2 + s.to(d).to_sparse()).to_dense(), "softmax": lambda d: torch.sparse.softmax(s.to(d).to_sparse(), 1).to_dense()}
+    verdict("sparse", [why for name, f in forms.items() for why in alike(name, f)])
+
+
 def close(got, want, rough):
     if isinstance(want, (tuple, list)):
         return len(got) == len(want) and all(close(a, b, rough) for a, b in zip(got, want))
@@ -248,7 +267,7 @@ def sizes():
         verdict(f"sizes/gradient of {name}", [] if close(got, want, 5e-4) else [f"off by {(got.cpu() - want).abs().max():.2g} of {want.abs().max():.2g}"])
 
 
-PARTS = {f.__name__: f for f in (whole, given, types, kept, sizes, unary, pairs)}
+PARTS = {f.__name__: f for f in (whole, given, types, kept, sparse, sizes, unary, pairs)}
 for part in sys.argv[1:] or PARTS:
     PARTS[part]()
 sys.exit(bad)

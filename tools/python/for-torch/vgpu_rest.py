@@ -47,6 +47,11 @@ UNSAID = {"running_mean", "running_var"}
 # Whose results the CPU's kernels lay out in another order than CUDA's.
 ORDERED = {"_fft_r2c", "_fft_c2r", "_fft_c2c", "_linalg_svd"}
 
+# Of sparse tensors: what says how they are made, or makes them of parts. All else is by the host.
+PARTS_OF_SPARSE = {"_indices", "_values", "_nnz", "sparse_dim", "dense_dim", "_dimI", "_dimV", "is_coalesced", "indices", "values", "_coalesced_", "crow_indices", "col_indices",
+                   "ccol_indices", "row_indices", "empty", "empty_like", "_sparse_coo_tensor_with_dims", "_sparse_coo_tensor_with_dims_and_tensors", "copy_",
+                   "copy_sparse_to_sparse_", "sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_", "resize_", "clone", "permute", "unsqueeze", "select", "zero_"}
+
 _said = set()
 
 
@@ -99,6 +104,9 @@ class _Call:
         if isinstance(value, torch.Tensor) and value.is_cuda:
             if id(value) not in self.tensors:
                 self.device = value.device
+                if value.layout != torch.strided:
+                    self.tensors[id(value)] = (value, None, value.cpu())
+                    return self.tensors[id(value)][2]
                 conj, neg = value.is_conj(), value.is_neg()     # bits of a view, which says nothing of what lies in memory
                 there = value.conj() if conj else value
                 there = torch._neg_view(there) if neg else there
@@ -121,13 +129,17 @@ class _Call:
                 self.written(v)
         elif id(value) in self.tensors:
             there, flat, here = self.tensors[id(value)]
-            if here.shape != there.shape:       # an operator gives its "out" the size that it needs
+            if flat is None:
+                there.copy_(here.to(self.device))
+            elif here.shape != there.shape:     # an operator gives its "out" the size that it needs
                 _copy(_flat(there.resize_(here.shape)), here.flatten())
             else:
                 _copy(_flat(there), flat)
 
     def to_device(self, value):
         if isinstance(value, torch.Tensor):
+            if value.layout != torch.strided:
+                return value.to(self.device or "cuda")
             # in the order that it has on the host, which Inductor counts on: a factorisation's is by columns
             value = value.resolve_conj().resolve_neg()
             if torch._prims_common.is_non_overlapping_and_dense(value):
@@ -313,6 +325,11 @@ def register(libraries):
         if any(r.alias_info is not None and not r.alias_info.is_write for r in op._schema.returns):
             continue            # a view
         rest.impl(name, _by_host(name, op), "CUDA")
+    for key in ("SparseCUDA", "SparseCsrCUDA"):
+        for full in torch._C._dispatch_get_all_op_names():
+            space, _, name = full.partition("::")
+            if space == "aten" and name.partition(".")[0] not in PARTS_OF_SPARSE and has(full, key) and has(full, key.replace("CUDA", "CPU")):
+                rest.impl(name, _by_host(name, _operator(name)), key)
     rest.impl("to_padded_tensor", _padded, "NestedTensorCUDA")
     # made of kernels of torch's own, the backward step with one for CUDA: as a whole it crosses to the host and back once
     rest.impl("convolution", _by_host("convolution", _operator("convolution")), "CUDA")
