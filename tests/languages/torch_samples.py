@@ -4,12 +4,14 @@
 Up to four samples an operator, in float32, float64 and int64, or the types that are named. Prints a line for each that is not right, and the sum for
 each type. Bounds: the largest difference is 1e-4 of the largest value in float32, 1e-9 in float64; integers are equal. Halves are asked twice: what the CPU makes of
 them, then what it makes of the same values in float32; one of the two is met within 4 units of the last place.
-Usage: torch_samples.py [TYPE[/EVERY][:FORM[,FORM]...]]...        float16/3: every third operator; float32:turned: with arguments that lie otherwise in memory
+Usage: torch_samples.py [TYPE[/EVERY][:FORM[,FORM]...]]...        float16/3: every third operator; float32:turned: with arguments that lie otherwise in memory;
+float32:in-place, float32:out: the forms that write to their first argument, or to what they are given
 """
 import sys
 import warnings
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo.core import BinaryUfuncInfo
 from torch.utils._pytree import tree_flatten, tree_map
 
 warnings.simplefilter("ignore")
@@ -72,7 +74,12 @@ def there(value):
     """On the device as it lies on the host."""
     if not isinstance(value, torch.Tensor):
         return "cuda" if isinstance(value, str) and value == "cpu" else value
-    if value.layout != torch.strided or not value.numel() or torch._prims_common.is_non_overlapping_and_dense(value):
+    if value.layout != torch.strided or not value.numel():
+        return value.cuda()
+    if value.untyped_storage().nbytes() != value.numel() * value.element_size() and not value.is_conj() and not value.is_neg():      # a part of what as_strided sees whole
+        whole = value.detach().new_empty(0).set_(value.untyped_storage())
+        return torch.as_strided(whole.cuda(), value.shape, value.stride(), value.storage_offset())
+    if torch._prims_common.is_non_overlapping_and_dense(value):
         return value.cuda()
     span = 1 + sum((n - 1) * step for n, step in zip(value.shape, value.stride()))
     flat = torch.as_strided(value.detach(), (span,), (1,), value.storage_offset())
@@ -102,7 +109,29 @@ def poisoned(t):
     return flat.view(t.shape)
 
 
-FORMS = {"": None, "spread": spread, "turned": turned, "expanded": expanded, "poisoned": poisoned}
+def in_place(op):
+    return op.inplace_variant and (lambda x, *args, **keywords: op.inplace_variant(x.clone(), *args, **keywords))
+
+
+def given_out(op):
+    """op that writes to tensors of the right size, and to empty ones."""
+    def run(*args, **keywords):
+        asked = op(*args, **keywords)
+        if isinstance(asked, torch.Tensor):
+            whole, grown = torch.zeros_like(asked), asked.new_empty(0)
+        else:
+            whole, grown = tuple(map(torch.zeros_like, asked)), tuple(t.new_empty(0) for t in asked)
+        return op(*args, **keywords, out=whole), op(*args, **keywords, out=grown), whole, grown
+    return run if op.supports_out else None
+
+
+def large(t):
+    """Whole numbers that floats have not, all different."""
+    return t if t.is_floating_point() or t.dtype is torch.bool else t * (16777259 if t.dtype is torch.int32 else 1125899906842679) + torch.arange(t.numel()).view(t.shape).to(t.dtype)
+
+
+WRITTEN = {"in-place": in_place, "out": given_out}
+FORMS = {"": None, "in-place": None, "out": None, "spread": spread, "turned": turned, "expanded": expanded, "poisoned": poisoned, "large": large}
 # What reads memory beside its elements, which another form of them does not have; what torch's CPU has wrong of expanded tensors; factors of what is singular
 # then; where CUDA's gradient at NaN is another; and NaN as a whole number
 NOT_FORMED = ("as_strided", "view_as_complex", "median", "cholesky", "pinverse", "linalg", "max", "min", "lu", "svd", "ormqr", "geqrf",
@@ -154,13 +183,26 @@ def sample_differs_from(op, s, kind, bound, asked):
     return why and f"gradient {why}"
 
 
-def run(kind, ops=op_db, samples=4, form=None):
+def written(op, s, form, kind):
+    """Why the form of op that writes differs, or nothing. What the CPU refuses is not asked."""
+    f = WRITTEN[form](op)
+    try:
+        want = f(s.input, *s.args, **s.kwargs)
+    except Exception:
+        return None
+    why = difference(f(*tree_map(there, (s.input, *s.args)), **tree_map(there, s.kwargs)), want, BOUND[kind])
+    if why and kind in HALVES and form == "out":    # the CPU's sums of halves are halves in places
+        return sample_differs(op, s, kind, BOUND[kind])
+    return why
+
+
+def run(kind, ops=op_db, samples=4, form=None, writes=None):
     right, wrong = 0, 0
     for op in ops:
         name = op.name + ("." + op.variant_test_name if op.variant_test_name else "")
-        if form and op.name.startswith(NOT_FORMED):
+        if form and op.name.startswith(NOT_FORMED) or writes and not WRITTEN[writes](op):
             continue
-        if kind not in op.dtypes or left_out(op) or op.name == "argsort" and kind in HALVES:    # some are alike then, and come in any order
+        if kind not in op.dtypes or left_out(op):
             continue
         why = None
         try:
@@ -169,10 +211,17 @@ def run(kind, ops=op_db, samples=4, form=None):
                     break
                 if s.kwargs.get("dropout_p"):       # random
                     continue
-                if form:
+                if form is large and isinstance(op, BinaryUfuncInfo) and "shift" in op.name:
+                    continue
+                if op.name in ("sort", "argsort"):      # what is alike comes in any order, unless it is asked not to
+                    s = type(s)(s.input, kwargs={**dict(zip(("dim", "descending"), s.args)), **s.kwargs, "stable": True})
+                if form is large:       # what stands behind may be an index
+                    both = isinstance(op, BinaryUfuncInfo)
+                    s = type(s)(*tree_map(lambda v: formed(v, form), (s.input,)), args=tree_map(lambda v: formed(v, form), s.args) if both else s.args, kwargs=s.kwargs)
+                elif form:
                     given, args, keywords = tree_map(lambda v: formed(v, form), (s.input, s.args, s.kwargs))
                     s = type(s)(given, args=args, kwargs=keywords)
-                why = sample_differs(op, s, kind, BOUND[kind])
+                why = written(op, s, writes, kind) if writes else sample_differs(op, s, kind, BOUND[kind])
                 why = why and f"sample {k}: {why}"
         except NotImplementedError:         # torch has it for the CPU alone
             continue
@@ -197,5 +246,5 @@ if __name__ == "__main__":
         which, _, forms = asked.partition(":")
         kind, _, every = which.partition("/")
         for form in forms.split(","):
-            wrong |= bool(run(getattr(torch, kind), op_db[::int(every or 1)], form=FORMS[form]))
+            wrong |= bool(run(getattr(torch, kind), op_db[::int(every or 1)], form=FORMS[form], writes=form if form in WRITTEN else None))
     sys.exit(wrong)

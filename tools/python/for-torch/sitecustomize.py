@@ -45,6 +45,7 @@ def _enable():
                                    if not _loses_its_gradient(entry[0]))
     flag_gems.enable(unused=CUBLAS + WRONG)
     _in_place(flag_gems)
+    _given_out(flag_gems)
     _layer_norm_by_rows()
     _batch_norm_beside_its_input()
     _softmax_in_order()
@@ -129,6 +130,43 @@ def _in_place(flag_gems):
     _kept.append(library)
 
 
+def _form_with_out(packet, operator):
+    """The overload that takes what operator takes, and writes to "out"; or nothing."""
+    wanted = [(a.name, str(a.type)) for a in operator._schema.arguments]
+    for overload in packet.overloads():
+        form = getattr(packet, overload)
+        if [a.name for a in form._schema.arguments if a.is_out] == ["out"] and [(a.name, str(a.type)) for a in form._schema.arguments if not a.is_out] == wanted:
+            return form
+    return None
+
+
+def _given_out(flag_gems):
+    """What FlagGems writes to tensors that it is given, it writes beyond their end where they are too small; torch gives them the size that it needs."""
+    import torch
+    library = torch.library.Library("aten", "IMPL")
+    for name in sorted({entry[0] for entry in flag_gems._FULL_CONFIG}):
+        packet, _, overload = name.partition(".")
+        packet = getattr(torch.ops.aten, packet, None)
+        if name.startswith("_") or name in CUBLAS or packet is None or (overload or "default") not in packet.overloads():
+            continue
+        operator = getattr(packet, overload or "default")
+        form = _form_with_out(packet, operator)
+        if form is None or len(operator._schema.returns) != 1 or not torch._C._dispatch_has_kernel_for_dispatch_key(form.name(), "CUDA"):
+            continue
+        typed = any(a.name == "dtype" for a in operator._schema.arguments)
+
+        def run(*a, out, operator=operator, typed=typed, **k):
+            if typed and k.get("dtype") is None:
+                k["dtype"] = out.dtype
+            result = operator(*a, **k)
+            if not torch.can_cast(result.dtype, out.dtype):
+                raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {out.dtype}")
+            return (out if out.shape == result.shape else out.resize_(result.shape)).copy_(result)
+
+        library.impl(form.name().removeprefix("aten::"), run, "CUDA")
+    _kept.append(library)
+
+
 def _layer_norm_by_rows():
     """FlagGems 5.0.2 takes the first dimension for the rows in layer_norm's backward step: wrong where there are three or more. And it hands out the
     statistics in a row, where torch has them in the input's own shape, which vmap counts on."""
@@ -138,6 +176,8 @@ def _layer_norm_by_rows():
     from flag_gems.ops.layernorm import layer_norm, layer_norm_backward
 
     def forward(x, shape, weight=None, bias=None, eps=1e-5):
+        if math.prod(shape) == 1:       # its mean is not quite the number itself, and that is divided by nearly nothing
+            raise NotImplementedError
         y, *statistics = layer_norm(x, shape, weight, bias, eps)
         kept = (*x.shape[:x.dim() - len(shape)], *(1 for _ in shape))
         kind = torch.float32 if x.dtype in (torch.float16, torch.bfloat16) else x.dtype

@@ -30,13 +30,27 @@ STEPS = {"linspace": (torch.uint8, torch.int8, torch.int16, torch.int32, torch.i
 TRUTHS = {"_to_copy", "copy_", "fill", "fill_", "masked_fill", "masked_fill_", "full", "full_like"}
 
 # Of whole numbers torch makes wide ones here, so that nothing overflows.
-WIDE = {"sum", "prod"}
+WIDE = {"sum", "prod", "cumsum"}
+
+# What is of another type when it is summed is so before: FlagGems takes what it has summed as that.
+OF_TYPE = WIDE | {"mean"}
+
+# Whose whole numbers FlagGems takes by way of floats, which have not all of these; of triu those of up to 16 bits are right; mean refuses them.
+BY_FLOATS = {"dot", "vdot", "mv", "prod", "ceil", "triu", "triu_", "mean"}
 
 # Of bytes torch makes bytes here.
 BYTES = {"any", "all"}
 
+# Written by what does not say so: batch_norm's in training, update_stats'.
+UNSAID = {"running_mean", "running_var"}
+
 # Whose results the CPU's kernels lay out in another order than CUDA's.
 ORDERED = {"_fft_r2c", "_fft_c2r", "_fft_c2c", "_linalg_svd"}
+
+# Of sparse tensors: what says how they are made, or makes them of parts. All else is by the host.
+PARTS_OF_SPARSE = {"_indices", "_values", "_nnz", "sparse_dim", "dense_dim", "_dimI", "_dimV", "is_coalesced", "indices", "values", "_coalesced_", "crow_indices", "col_indices",
+                   "ccol_indices", "row_indices", "empty", "empty_like", "_sparse_coo_tensor_with_dims", "_sparse_coo_tensor_with_dims_and_tensors", "copy_",
+                   "copy_sparse_to_sparse_", "sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_", "resize_", "clone", "permute", "unsqueeze", "select", "zero_"}
 
 _said = set()
 
@@ -90,6 +104,9 @@ class _Call:
         if isinstance(value, torch.Tensor) and value.is_cuda:
             if id(value) not in self.tensors:
                 self.device = value.device
+                if value.layout != torch.strided:
+                    self.tensors[id(value)] = (value, None, value.cpu())
+                    return self.tensors[id(value)][2]
                 conj, neg = value.is_conj(), value.is_neg()     # bits of a view, which says nothing of what lies in memory
                 there = value.conj() if conj else value
                 there = torch._neg_view(there) if neg else there
@@ -112,13 +129,17 @@ class _Call:
                 self.written(v)
         elif id(value) in self.tensors:
             there, flat, here = self.tensors[id(value)]
-            if here.shape != there.shape:       # an operator gives its "out" the size that it needs
+            if flat is None:
+                there.copy_(here.to(self.device))
+            elif here.shape != there.shape:     # an operator gives its "out" the size that it needs
                 _copy(_flat(there.resize_(here.shape)), here.flatten())
             else:
                 _copy(_flat(there), flat)
 
     def to_device(self, value):
         if isinstance(value, torch.Tensor):
+            if value.layout != torch.strided:
+                return value.to(self.device or "cuda")
             # in the order that it has on the host, which Inductor counts on: a factorisation's is by columns
             value = value.resolve_conj().resolve_neg()
             if torch._prims_common.is_non_overlapping_and_dense(value):
@@ -154,7 +175,7 @@ def _number(value, given):
 
 def _by_host(name, op):
     arguments, returns = op._schema.arguments, op._schema.returns
-    writes = [a.name for a in arguments if a.alias_info is not None and a.alias_info.is_write]
+    writes = [a.name for a in arguments if a.alias_info is not None and a.alias_info.is_write or a.name in UNSAID and "backward" not in name]
     random = any(a.name == "generator" for a in arguments)
     takes_tensor = {a.name for a in arguments if str(a.type) in ("Tensor", "Optional[Tensor]")}
 
@@ -215,9 +236,12 @@ def _operator(name):
     return getattr(getattr(torch.ops.aten, packet), overload or "default")
 
 
+STRANGE = (torch.float64, torch.uint16, torch.uint32, torch.uint64)
+
+
 def _strange(values):
-    """Tensors that FlagGems' operators are not made for: complex numbers, nothing at all, and doubles, which many take by way of floats."""
-    return any(v.is_complex() or not v.numel() or v.dtype == torch.float64 if isinstance(v, torch.Tensor) else isinstance(v, (list, tuple)) and _strange(v) for v in values)
+    """Tensors that FlagGems' operators are not made for: complex numbers, nothing at all, and doubles and wide unsigned ones, which many take by way of others."""
+    return any(v.is_complex() or not v.numel() or v.dtype in STRANGE if isinstance(v, torch.Tensor) else isinstance(v, (list, tuple)) and _strange(v) for v in values)
 
 
 def _as_truths(args, keywords):
@@ -249,7 +273,10 @@ def or_host(name, f):
             args = vgpu_right.narrowed(args)
         if packet in WIDE and keywords.get("dtype") is None and args[0].dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32):
             args = (args[0].long(), *args[1:])
-        foreign = name in FLOATS_ONLY and not any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in args) or \
+        if packet in OF_TYPE and keywords.get("dtype") not in (None, args[0].dtype):
+            args = (args[0].to(keywords["dtype"]), *args[1:])
+        foreign = packet in BY_FLOATS and not args[0].is_floating_point() and (not packet.startswith("triu") or args[0].element_size() > 2) or \
+            name in FLOATS_ONLY and not any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in args) or \
             name == "copy_" and _overlap(*args[:2]) or packet in BYTES and args[0].dtype == torch.uint8 or \
             packet in STEPS and keywords.get("dtype") in STEPS[packet] or vgpu_right.out_of_range(args, keywords) or \
             keywords.get("generator") is not None       # FlagGems' own goes on, whatever generator is asked
@@ -298,6 +325,11 @@ def register(libraries):
         if any(r.alias_info is not None and not r.alias_info.is_write for r in op._schema.returns):
             continue            # a view
         rest.impl(name, _by_host(name, op), "CUDA")
+    for key in ("SparseCUDA", "SparseCsrCUDA"):
+        for full in torch._C._dispatch_get_all_op_names():
+            space, _, name = full.partition("::")
+            if space == "aten" and name.partition(".")[0] not in PARTS_OF_SPARSE and has(full, key) and has(full, key.replace("CUDA", "CPU")):
+                rest.impl(name, _by_host(name, _operator(name)), key)
     rest.impl("to_padded_tensor", _padded, "NestedTensorCUDA")
     # made of kernels of torch's own, the backward step with one for CUDA: as a whole it crosses to the host and back once
     rest.impl("convolution", _by_host("convolution", _operator("convolution")), "CUDA")

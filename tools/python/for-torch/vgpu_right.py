@@ -10,7 +10,7 @@ import torch
 import triton
 import triton.language as tl
 from flag_gems.utils import pointwise_dynamic
-from flag_gems.utils.triton_lang_extension import fmod
+from flag_gems.utils.triton_lang_extension import div_rn, fmod, trunc
 from triton.language.extra import libdevice
 
 
@@ -298,6 +298,61 @@ def _place_of(x, dim, keepdim, largest):
     return extreme(x, dim, keepdim, largest)[1]
 
 
+# ---- comparisons of whole numbers: FlagGems has them by way of floats, to which 2 ** 31 - 1 is 2 ** 31
+
+@triton.jit
+def _eq(x, y):
+    return x.to(tl.int64) == y.to(tl.int64)
+
+
+@triton.jit
+def _ne(x, y):
+    return x.to(tl.int64) != y.to(tl.int64)
+
+
+@triton.jit
+def _lt(x, y):
+    return x.to(tl.int64) < y.to(tl.int64)
+
+
+@triton.jit
+def _le(x, y):
+    return x.to(tl.int64) <= y.to(tl.int64)
+
+
+@triton.jit
+def _gt(x, y):
+    return x.to(tl.int64) > y.to(tl.int64)
+
+
+@triton.jit
+def _ge(x, y):
+    return x.to(tl.int64) >= y.to(tl.int64)
+
+
+COMPARED = {"eq": _eq, "ne": _ne, "lt": _lt, "le": _le, "gt": _gt, "ge": _ge}
+
+
+def _whole(value):
+    return isinstance(value, int) if not isinstance(value, torch.Tensor) else not value.is_floating_point()
+
+
+def comparing_by(name, of_floats, by_number):
+    of_whole = pointwise_dynamic(is_tensor=[True, not by_number], promotion_methods=[(0, 1, "ALWAYS_BOOL")])(COMPARED[name])
+
+    def compare(x, y):
+        if _whole(x) and _whole(y):
+            return of_whole(x, y)
+        return of_floats(*of_one_type([x, y]))
+    return compare
+
+
+def equal(x, y):
+    if x.dtype is not y.dtype:
+        raise NotImplementedError
+    return x.shape == y.shape and bool((x == y).all())
+
+
 # ---- what else
 
 @triton.jit
@@ -327,9 +382,32 @@ def _remainder_of_number(x, y):
     return _rest(x, y)
 
 
-def _sum_out(x, dim=None, keepdim=False, *, dtype=None, out):
-    result = torch.ops.aten.sum.dim_IntList(x, dim, keepdim, dtype=dtype)
-    return out.resize_(result.shape).copy_(result)
+@triton.jit
+def _whole_quotient(x, y):
+    q = div_rn(x.to(tl.float32), y.to(tl.float32))
+    return trunc((q.to(tl.bfloat16) if x.dtype == tl.bfloat16 else q.to(tl.float16) if x.dtype == tl.float16 else q).to(tl.float32))
+
+
+@pointwise_dynamic(promotion_methods=[(0, 1, "DEFAULT")])
+@triton.jit
+def _quotient(x, y):
+    return _whole_quotient(x, y)
+
+
+@pointwise_dynamic(is_tensor=[True, False], promotion_methods=[(0, 1, "DEFAULT")])
+@triton.jit
+def _quotient_by_number(x, y):
+    return _whole_quotient(x, y)
+
+
+def divide_by(f):
+    """FlagGems rounds a quotient to 0 before it cuts it off: 1 / 0.1 was 9."""
+    @functools.wraps(f)
+    def div(x, y, *, rounding_mode=None):
+        if rounding_mode != "trunc" or _whole(x) or _whole(y) and not isinstance(y, int):
+            return f(x, y, rounding_mode=rounding_mode)
+        return _quotient(*of_one_type([x, y])) if isinstance(y, torch.Tensor) else _quotient_by_number(x, y)
+    return div
 
 
 def var_mean(x, dim=None, *, correction=None, keepdim=False):
@@ -372,6 +450,46 @@ def hardsigmoid(x):
 @triton.jit
 def expm1(x):
     return libdevice.expm1(x.to(tl.float32))
+
+
+@pointwise_dynamic(is_tensor=[True, False, False], promotion_methods=[(0, "DEFAULT")])
+@triton.jit
+def softplus(x, beta, threshold):
+    y = x.to(tl.float32) * beta
+    return tl.where(y > threshold, x.to(tl.float32), libdevice.log1p(tl.exp(y)) / beta)
+
+
+@pointwise_dynamic(promotion_methods=[(0, "INT_TO_FLOAT")])
+@triton.jit
+def log1p(x):
+    return libdevice.log1p(x.to(tl.float32))
+
+
+@pointwise_dynamic(promotion_methods=[(0, "INT_TO_FLOAT")])
+@triton.jit
+def sinh(x):
+    return libdevice.sinh(x.to(tl.float32))
+
+
+@pointwise_dynamic(promotion_methods=[(0, "INT_TO_FLOAT")])
+@triton.jit
+def asinh(x):
+    return libdevice.asinh(x.to(tl.float32))
+
+
+@pointwise_dynamic(is_tensor=[True, False, False, False], promotion_methods=[(0, "DEFAULT")])
+@triton.jit
+def elu(x, alpha, scale, inside):
+    y = x.to(tl.float32)
+    return tl.where(y <= 0, libdevice.expm1(y * inside) * (alpha * scale), y * scale)
+
+
+@pointwise_dynamic(is_tensor=[True, True, False, False, False, False], promotion_methods=[(0, 1, "DEFAULT")])
+@triton.jit
+def _elu_backward(grad, x, alpha, scale, inside, of_result):
+    y, g = x.to(tl.float32), grad.to(tl.float32)
+    slope = tl.where(of_result, y + alpha * scale, alpha * scale * tl.exp(y * inside))
+    return tl.where(y <= 0, g * inside * slope, g * scale)
 
 
 @pointwise_dynamic(promotion_methods=[(0, "INT_TO_FLOAT")])
@@ -451,7 +569,6 @@ MADE = {
     "remainder.Tensor": lambda x, y: _remainder(*of_one_type([x, y])),
     "remainder.Scalar": _remainder_number,
     "remainder.Scalar_Tensor": _remainder_of_number,
-    "sum.IntList_out": _sum_out,
     "var.correction": lambda x, dim=None, **keywords: var_mean(x, dim, **keywords)[0],
     "std.correction": lambda x, dim=None, **keywords: var_mean(x, dim, **keywords)[0].sqrt(),
     "var_mean.correction": var_mean,
@@ -460,6 +577,14 @@ MADE = {
     "threshold_backward": threshold_backward,
     "hardsigmoid": hardsigmoid,
     "expm1": expm1,
+    "log1p": log1p,
+    "softplus": lambda x, beta=1, threshold=20: softplus(x, beta, threshold),
+    "equal": equal,
+    "sinh": sinh,
+    "asinh": asinh,
+    "elu": lambda x, alpha=1.0, scale=1.0, inside=1.0: elu(x, alpha, scale, inside),
+    "elu_backward": lambda grad, alpha, scale, inside, of_result, x: _elu_backward(grad, x, alpha, scale, inside, of_result),
+    "celu": lambda x, alpha=1.0: elu(x, alpha, 1.0, 1 / alpha),
     "angle": angle,
     "_log_softmax": log_softmax,
     "max": lambda x: _all_of(x, True)[0],
@@ -482,18 +607,24 @@ MADE = {
 }
 
 # In torch's own way, or by the host, which sees NaN: what is scattered over a tensor that is not dense; weights, and what is below 0; chances below 0; what is
-# unique along a dimension; a product at places, which FlagGems tries for ever where it is NaN; several types; norms. Forms in place of what is made above are that and a copy.
-LEFT = {"addr", "fmin", "fmin.out", "lerp.Tensor", "lerp_.Tensor", "linalg_vector_norm", "logit", "logit_",
+# unique along a dimension; a product at places, which FlagGems tries for ever where it is NaN; several types; norms. Forms in place of what is made above are that and a copy:
+# FlagGems' log1p_ and sinh_ were 0 near 0, asinh_(-1e4) minus infinity, digamma_ had three digits, and none at its poles.
+LEFT = {"addr", "div_.Tensor_mode", "div_.Scalar_mode", "fmin", "lerp.Tensor", "lerp_.Tensor", "linalg_vector_norm", "logit", "logit_",
         "scatter.reduce", "scatter_.reduce", "select_scatter", "slice_scatter", "bincount",
         "multinomial", "unique_consecutive", "clamp_", "clamp_.Tensor", "clamp_min_", "remainder_.Scalar", "remainder_.Tensor", "relu_", "threshold_",
-        "expm1_", "expm1.out", "hardsigmoid.out", "hypot", "hypot.out", "max_pool2d_with_indices", "max_pool2d_backward", "_safe_softmax"}
+        "expm1_", "elu_", "celu_", "log1p_", "sinh_", "asinh_", "digamma_", "hardswish_",
+        "sgn_", "hypot", "max_pool2d_with_indices", "max_pool2d_backward", "_safe_softmax"}
 
 
 def operators(config, wrapped):
     """FlagGems' table of operators, as it should be; wrapped(NAME, FUNCTION) is what is registered."""
-    table = {name: (f, when) for name, f, *when in config if name not in LEFT}
+    table = {name: (f, when) for name, f, *when in config if name not in LEFT and not name.endswith("out")}      # what is given for a result may be of any size
     table.update({name: (f, ()) for name, f in MADE.items()})
-    around = {"pow.Tensor_Scalar": power_by, "sort": sort_by, "sort.stable": sort_by, "rand": below_by, "rand_like": below_by, "uniform_": uniform_by}
+    for name in COMPARED:
+        for form in ("Tensor", "Scalar"):
+            f, when = table[f"{name}.{form}"]
+            table[f"{name}.{form}"] = (functools.wraps(f)(comparing_by(name, f, form == "Scalar")), when)
+    around = {"div.Tensor_mode": divide_by, "div.Scalar_mode": divide_by, "pow.Tensor_Scalar": power_by, "sort": sort_by, "sort.stable": sort_by, "rand": below_by, "rand_like": below_by, "uniform_": uniform_by}
     for name, mended in around.items():
         f, when = table[name]
         table[name] = (functools.wraps(f)(mended(f)), when)
