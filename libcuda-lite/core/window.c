@@ -242,7 +242,7 @@ uint32_t vg_window_lend(int fd, const struct vg_lent *l, uint64_t bytes, uint64_
 	if (p) {
 		*at = (uint64_t)(uintptr_t)p;
 		parts[nparts++] = (struct part){ *l, bytes, *at };
-		opened += bytes;
+		opened += (bytes + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1);
 	}
 	vg_unlock(&lock);
 	return status ? status : p ? VGPU_ST_OK : VGPU_ST_OUT_OF_MEMORY;

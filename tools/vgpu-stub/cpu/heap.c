@@ -14,6 +14,11 @@
 #include "memcheck.h"
 
 #define UNIT 32u                /* smallest block; CUDA promises an alignment of 16 */
+/*
+ * In front of what malloc gives, and nobody's: nvcc notes the length of a `new T[n]` there where T has an operator new[] of its own and an
+ * operator delete[] with a size (Eigen's matrices), without having asked for the room.
+ */
+#define FRONT 16u
 #define ORDERS 32
 #define COMMIT (1u << 20)
 #define NONE 0xffffffffu
@@ -202,7 +207,7 @@ static u64 take(struct engine *e, u64 bytes)
 	h = e->heap;
 	if (bytes > (u64)h->units * UNIT)
 		return 0;
-	n = (u32)((bytes + UNIT - 1) / UNIT);
+	n = (u32)((FRONT + bytes + UNIT - 1) / UNIT);
 	u = take_units(h, n);
 	if (u == NONE)
 		return 0;
@@ -216,16 +221,16 @@ static u64 take(struct engine *e, u64 bytes)
 		}
 		h->committed = end;
 	}
-	return h->base + (u64)u * UNIT;
+	return h->base + (u64)u * UNIT + FRONT;
 }
 
-/* Bytes of the block that is free now; 0: there is none at addr. */
+/* Bytes from addr to the end of the block that is free now; 0: there is none at addr. */
 static u64 give(struct engine *e, u64 addr)
 {
 	struct heap *h = e->heap;
 	u32 u;
 
-	if (!h || addr < h->base || addr - h->base >= (u64)h->units * UNIT || (addr - h->base) % UNIT)
+	if (!h || addr < h->base || addr - h->base >= (u64)h->units * UNIT || (addr - h->base) % UNIT != FRONT)
 		return 0;
 	u = (u32)((addr - h->base) / UNIT);
 	if (h->what[u] != USED)
@@ -233,7 +238,7 @@ static u64 give(struct engine *e, u64 addr)
 	h->what[u] = INSIDE;
 	h->no_run = NONE;
 	give_units(h, u, h->len[u]);
-	return (u64)h->len[u] * UNIT;
+	return (u64)h->len[u] * UNIT - FRONT;
 }
 
 u64 heap_take(struct engine *e, u64 bytes)
