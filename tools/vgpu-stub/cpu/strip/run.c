@@ -541,6 +541,17 @@ static void stands(struct warp *w, u32 pc)
 	w->main.pc = pc;
 }
 
+/* Code goes from warp to warp by itself only where none of them has lost lanes. */
+static bool all_whole(const struct cta *c)
+{
+	u32 k;
+
+	for (k = 0; k < c->g->threads / LANES; k++)
+		if (c->warps[k].main.lanes != ~0u)
+			return false;
+	return true;
+}
+
 /* Where warps go on that wait at at. */
 static u32 behind(u32 at) { return at & S_TURN ? at & ~S_TURN : at + 1; }
 
@@ -553,6 +564,7 @@ static enum run in_step(struct tstate *ts, struct cta *c, const struct jit *j, u
 	u32 i = 0, k, done, n = j->entry_at[start];
 	struct sphase ph = { .at = NO_PC };
 	struct chain chain;
+	bool whole = all_whole(c);
 
 	*phases = 0;
 	ts->row = (s32)row;
@@ -573,7 +585,7 @@ static enum run in_step(struct tstate *ts, struct cta *c, const struct jit *j, u
 			int r;
 
 			chain = (struct chain){ .phase = &ph, .warps = c->warps, .n = c->g->threads / LANES };
-			r = run_warp(ts, j, &w, n, &done, &chain);
+			r = run_warp(ts, j, &w, n, &done, whole ? &chain : NULL);
 			if (chain.moved) {
 				/* the others stand behind another barrier now */
 				start = ph.start;
