@@ -191,7 +191,7 @@ CUresult vg_capture_refuse(struct vg_stream *s)
 	return r;
 }
 
-CUresult vg_capture_refuse_event(struct vg_event *e)
+CUresult vg_capture_refuse_event(struct vg_event *e, CUresult over)
 {
 	struct vg_capture *c;
 
@@ -200,7 +200,7 @@ CUresult vg_capture_refuse_event(struct vg_event *e)
 	if (c)
 		c->spoiled = true;
 	vg_unlock(&vg_graphs);
-	return CUDA_ERROR_CAPTURED_EVENT;
+	return c ? CUDA_ERROR_CAPTURED_EVENT : over;
 }
 
 CUresult vg_capture_refuse_ctx(struct vg_ctx *c)

@@ -218,8 +218,11 @@ CUresult vg_capture_record(struct vg_stream *s, struct vg_event *e, unsigned int
 CUresult vg_capture_wait(struct vg_stream *s, struct vg_event *e, unsigned int flags);
 /* What waits for the stream, or has no node: the error, and the capture is good for nothing afterwards. */
 CUresult vg_capture_refuse(struct vg_stream *s);
-/* The same for questions about an event whose last recording was captured, and for waiting for a whole context. */
-CUresult vg_capture_refuse_event(struct vg_event *e);
+/*
+ * The same for questions about an event whose last recording was captured, and for waiting for a whole context. over: the answer once that
+ * capture has ended, which the driver has two of (580 on an H100).
+ */
+CUresult vg_capture_refuse_event(struct vg_event *e, CUresult over);
 CUresult vg_capture_refuse_ctx(struct vg_ctx *c);
 /* graph_mem.c: by cuMemFree (s NULL, everything is complete) or cuMemFreeAsync */
 CUresult vg_graph_mem_free_outside(uint64_t va, struct vg_stream *s);

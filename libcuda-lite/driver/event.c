@@ -127,7 +127,7 @@ CUresult cuEventQuery(CUevent h)
 	VG_READY();
 	VG_TRY(vg_event(h, &e));
 	if (VG_UNLIKELY(e->captured != NULL))
-		return vg_capture_refuse_event(e);
+		return vg_capture_refuse_event(e, CUDA_ERROR_INVALID_VALUE);
 	VG_SAFE();
 	if (!complete(e, __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE))) {
 		vg_printf_drain(e->ctx);
@@ -149,7 +149,7 @@ CUresult cuEventSynchronize(CUevent h)
 	VG_READY();
 	VG_TRY(vg_event(h, &e));
 	if (VG_UNLIKELY(e->captured != NULL))
-		return vg_capture_refuse_event(e);
+		return vg_capture_refuse_event(e, CUDA_ERROR_INVALID_VALUE);
 	if (VG_UNLIKELY(e->shared != NULL))
 		return vg_done(e->ctx, vg_ipc_event_sync(e));
 	mark = __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE);
@@ -220,7 +220,7 @@ CUresult cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end)
 	if (a->ctx != b->ctx)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (a->captured || b->captured)
-		return vg_capture_refuse_event(a->captured ? a : b);
+		return vg_capture_refuse_event(a->captured ? a : b, CUDA_ERROR_CAPTURED_EVENT);
 	VG_TRY(stamp_of(a, &t0));
 	VG_TRY(stamp_of(b, &t1));
 	*ms = (float)((double)(int64_t)(t1 - t0) * 1e-6);

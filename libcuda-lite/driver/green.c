@@ -602,7 +602,7 @@ void vg_gate(struct vg_stream *s)
 static CUresult wait(struct vg_ctx *c, struct vg_green *g, struct vg_event *e)
 {
 	if (e->captured)
-		return vg_capture_refuse_event(e);
+		return vg_capture_refuse_event(e, CUDA_ERROR_CAPTURED_EVENT);
 	if (e->shared)
 		return vg_unsupported("waiting of a context for an interprocess event");
 	VG_TRY(each_captures(c, g ? g->handle : 0));

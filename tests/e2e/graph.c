@@ -161,8 +161,9 @@ static void forked(void)
 	check("origin", x);
 	CK(cuMemcpyDtoH(got, b, sizeof got));
 	e2e_same_u32("branch", got, y, N);
-	WANT(CUDA_ERROR_CAPTURED_EVENT, cuEventQuery(join));
-	WANT(CUDA_ERROR_CAPTURED_EVENT, cuEventSynchronize(fork));
+	/* that capture is over: as NVIDIA's driver 580 answers on an H100 */
+	WANT(CUDA_ERROR_INVALID_VALUE, cuEventQuery(join));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuEventSynchronize(fork));
 	CK(cuEventRecord(fork, s));		/* recorded otherwise: an event as before */
 	CK(cuEventSynchronize(fork));
 	CK(cuGraphExecDestroy(e));

@@ -3,15 +3,16 @@
 # Engine cuda on a GPU: what runs natively runs on VGPU-STUB as well, and what it costs. For a machine with an NVIDIA driver and the built
 # tree (make all test-bins); no CUDA toolkit, no root. Not part of make test: it measures.
 #
-#   run.sh [-q] [-d N] [-b LIBCUBLAS] BUILD [LIBCUDA]     LIBCUDA: the driver's libcuda.so.1, where ldconfig does not know it
+#   run.sh [-q] [-d N] [-b LIBCUBLAS] [-t S] BUILD [LIBCUDA]     LIBCUDA: the driver's libcuda.so.1, where ldconfig does not know it
 #                                          -d: which GPU; -q: whether all of it works, and no figures
 #                                          -b: the host's libcublas.so.13, for products here and natively
+#                                          -t: seconds that each program may take (60); the figures come first, llama.cpp behind them
 #
 # Each program runs on the driver first; what fails there says nothing about us and is skipped. The logs stay in BUILD/gpu.
 set -u
-quick='' number=0 blas=''
-while getopts qd:b: o; do
-	case $o in q) quick=-q ;; d) number=$OPTARG ;; b) blas=$OPTARG ;; *) exit 2 ;; esac
+quick='' number=0 blas='' most=60
+while getopts qd:b:t: o; do
+	case $o in q) quick=-q ;; d) number=$OPTARG ;; b) blas=$OPTARG ;; t) most=$OPTARG ;; *) exit 2 ;; esac
 done
 shift $((OPTIND - 1))
 [ $# -ge 1 ] || { sed -n 's/^#   \(run.sh .*\)/usage: \1/p' "$0" >&2; exit 2; }
@@ -59,7 +60,7 @@ trouble() {
 }
 
 echo "driver: $lib"
-native "$B/test/gpu/figures" $quick >"$dir/native" 2>"$logs/native.log" || {
+native timeout -k 2 "$most" "$B/test/gpu/figures" $quick >"$dir/native" 2>"$logs/native.log" || {
 	echo "skip gpu the driver does not work here: $(grep error "$dir/native" || tail -n 1 "$logs/native.log")"
 	exit 77
 }
@@ -75,44 +76,11 @@ pids="$! $pids"
 until_true ours "$B/bin/vgpu" smi -j || { say 1 "the agent starts"; trouble; exit 1; }
 grep -h "walls around\|no wall" "$logs/stub.log"
 ours "$B/bin/vgpu" smi
-ours "$B/test/gpu/figures" $quick >"$dir/ours" 2>"$logs/ours.log" || {
+ours timeout -k 2 "$most" "$B/test/gpu/figures" $quick >"$dir/ours" 2>"$logs/ours.log" || {
 	say 1 "first programs" "$(grep error "$dir/ours"; tail -n 2 "$logs/ours.log")"
 	trouble
 }
 [ "$(head -1 "$dir/native")" = "$(head -1 "$dir/ours")" ]; say $? "the same device" "$(head -1 "$dir/ours")"
-
-# cuBLAS here is ours, in front of the engine's kernels or of the host's cuBLAS
-for p in blas12/blas blas13/blas; do
-	[ -z "$quick" ] && [ -x "$B/e2e/$p" ] || continue
-	ours timeout -k 2 300 "$B/e2e/$p" >"$logs/out" 2>&1 </dev/null
-	st=$?
-	say $st "$p" "(exit $st) $(tail -n 2 "$logs/out" | tr '\n' ' ')"
-done
-ours timeout -k 2 120 "$B/test/gpu/products" $quick >"$dir/products" 2>"$logs/products.log"
-say $? "matrix products" "$(tail -n 1 "$dir/products" "$logs/products.log" | tr '\n' ' ')"
-if [ -z "$quick" ]; then
-	echo "matrix products here, ${blas:-by kernels of the engine}:"
-	cat "$dir/products"
-	grep -h "cuBLAS\|CUBLAS\|matrix products without" "$logs/stub.log"
-	if [ -n "$blas" ]; then
-		echo "matrix products natively:"
-		native env LD_LIBRARY_PATH="$(dirname "$blas"):$(dirname "$lib"):$B/lib" timeout -k 2 120 "$B/test/gpu/products" 2>&1
-	fi
-fi
-# what runs there runs here
-for p in driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,globals,hostfn,vmm,pool,contexts,fault,streams,graph,graph_errors,query,limits,modules,managed,printf,cluster,products} \
-	static/vecadd rt12/rt_{vecadd,reduce,matmul,hist,scan,streams,graph,symbols,copies} rt13/rt_{scan,reduce} c12/byhand; do
-	[ -z "$quick" ] || case $p in driver/vecadd|driver/scan|rt12/rt_reduce) ;; *) continue ;; esac
-	[ -x "$B/e2e/$p" ] || { echo "skip gpu/$p not built"; continue; }
-	if [[ $p != static/* ]]; then
-		native timeout -k 2 120 "$B/e2e/$p" >"$logs/out" 2>&1 </dev/null || { echo "skip gpu/$p not on the driver either: $(tail -n 1 "$logs/out")"; continue; }
-	fi
-	ours timeout -k 2 120 "$B/e2e/$p" >"$logs/out" 2>&1 </dev/null
-	st=$?
-	if [ $st = 77 ]; then echo "skip gpu/$p $(tail -n 1 "$logs/out")"; else say $st "$p" "(exit $st) $(tail -n 2 "$logs/out" | tr '\n' ' ')"; fi
-done
-! grep -q "sandbox forbids\|mapping that it was not given" "$logs/stub.log"; say $? sandbox
-[ $bad = 0 ] || trouble
 
 # figures: ours against the driver's, and what is aimed at
 [ -n "$quick" ] || python3 - "$dir/native" "$dir/ours" <<'P'
@@ -140,8 +108,41 @@ if [ -z "$quick" ] && [ -x "$B/llm/llm" ]; then
 	for who in native ours; do
 		echo "llama.cpp, $who:"
 		LLM=$B/llm/lib
-		$who env LD_LIBRARY_PATH="$LLM:$([ $who = native ] && dirname "$lib"):$B/lib" timeout 300 "$B/llm/llm" "$LLM" speed "$dir/model.gguf" 2>"$logs/llm-$who.log" ||
+		$who env LD_LIBRARY_PATH="$LLM:$([ $who = native ] && dirname "$lib"):$B/lib" timeout $((4 * most)) "$B/llm/llm" "$LLM" speed "$dir/model.gguf" 2>"$logs/llm-$who.log" ||
 			echo "(ended with $?: $(tail -n 1 "$logs/llm-$who.log"))"
 	done
 fi
+# cuBLAS here is ours, in front of the engine's kernels or of the host's cuBLAS
+for p in blas12/blas blas13/blas; do
+	[ -z "$quick" ] && [ -x "$B/e2e/$p" ] || continue
+	ours timeout -k 2 "$most" "$B/e2e/$p" >"$logs/out" 2>&1 </dev/null
+	st=$?
+	say $st "$p" "(exit $st) $(tail -n 2 "$logs/out" | tr '\n' ' ')"
+done
+ours timeout -k 2 "$most" "$B/test/gpu/products" $quick >"$dir/products" 2>"$logs/products.log"
+say $? "matrix products" "$(tail -n 1 "$dir/products" "$logs/products.log" | tr '\n' ' ')"
+if [ -z "$quick" ]; then
+	echo "matrix products here, ${blas:-by kernels of the engine}:"
+	cat "$dir/products"
+	grep -h "cuBLAS\|CUBLAS\|matrix products without" "$logs/stub.log"
+	if [ -n "$blas" ]; then
+		echo "matrix products natively:"
+		native env LD_LIBRARY_PATH="$(dirname "$blas"):$(dirname "$lib"):$B/lib" timeout -k 2 "$most" "$B/test/gpu/products" 2>&1
+	fi
+fi
+# what runs there runs here
+for p in driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,globals,hostfn,vmm,pool,contexts,fault,streams,graph,graph_errors,query,limits,modules,managed,printf,cluster,products} \
+	static/vecadd rt12/rt_{vecadd,reduce,matmul,hist,scan,streams,graph,symbols,copies} rt13/rt_{scan,reduce} c12/byhand; do
+	[ -z "$quick" ] || case $p in driver/vecadd|driver/scan|rt12/rt_reduce) ;; *) continue ;; esac
+	[ -x "$B/e2e/$p" ] || { echo "skip gpu/$p not built"; continue; }
+	if [[ $p != static/* ]]; then
+		native timeout -k 2 "$most" "$B/e2e/$p" >"$logs/out" 2>&1 </dev/null || { echo "skip gpu/$p not on the driver either: $(tail -n 1 "$logs/out")"; continue; }
+	fi
+	ours timeout -k 2 "$most" "$B/e2e/$p" >"$logs/out" 2>&1 </dev/null
+	st=$?
+	if [ $st = 77 ]; then echo "skip gpu/$p $(tail -n 1 "$logs/out")"; else say $st "$p" "(exit $st) $(tail -n 2 "$logs/out" | tr '\n' ' ')"; fi
+done
+! grep -q "sandbox forbids\|mapping that it was not given" "$logs/stub.log"; say $? sandbox
+[ $bad = 0 ] || trouble
+
 exit $bad
