@@ -67,6 +67,21 @@ like "-q -d MEMORY alone" "$("$NS" -q -d MEMORY)" 'FB Memory Usage'
 is "-lms: again and again" "$(timeout 60 "$NS" --query-gpu=index --format=csv,noheader -lms 50 | head -n 3 | tr -d '\n')" 000
 like "dmon" "$("$NS" dmon -c 1 -s um | tail -n 1)" '^ +0 +[0-9]+ +[0-9]+ +- +- +- +- +1[0-9][0-9] +- +- *$'
 like "pmon" "$("$NS" pmon -c 1 | tail -n 1)" "^ +0 +$hold +C +[0-9]+ +[0-9]+ .* hold *\$"
+like "dmon: all groups, date and time, into a file" "$("$NS" dmon -c 1 -s pucvmet -o DT -f "$dir/dmon" && cat "$dir/dmon")" \
+	'^20[0-9]{6} [0-9:]{8} +0 +- +- +- +[0-9]+ +[0-9]+( +-){8} +1[0-9][0-9]( +-){7} *$'
+like "pmon -o T" "$("$NS" pmon -c 1 -o T | tail -n 1)" "^[0-9:]{8} +0 +$hold +C "
+# what is set already is told so; what cannot be set is refused by name; what is not known, otherwise
+sets() { local want=$1 like=$2; shift 2; out=$("$NS" "$@" 2>&1); st=$?; [ $st = "$want" ] && grep -qE "$like" <<<"$out" && ok "$*: $want" || fail "$*: exit $st: $out"; }
+for o in "-pm 1" "--persistence-mode=ENABLED" "-c DEFAULT" "-mig 0" "-am 0 -i 0"; do sets 0 'is already .* for GPU 00000000:F3:00.0' $o; done
+for o in "-pm 0" "-c 3" "-mig 1" "-e 1" "-pl 100" "-lgc 300,400" "-rac" "--gpu-reset"; do sets 3 'not supported for GPU 00000000:F3:00.0' $o; done
+for o in "-pm" "-pm 7" "-c 9" "--query-gpu= --format=csv" "--query-gpu=name,, --format=csv" "--query-accounted-apps=x --format=csv"; do sets 2 'no such option|not a valid field' $o; done
+sets 6 'no device was found' -i 5 -pm 1
+sets 3 'no device here has NVLink' nvlink -s
+is "--query-retired-pages: none" "$("$NS" --query-retired-pages=gpu_uuid,retired_pages.address --format=csv)" "gpu_uuid, retired_pages.address"
+# exporters ask for every field that the help names, by nvidia_gpu_exporter's pattern
+fields=$("$NS" --help-query-gpu | python3 -c 'import re, sys; print(",".join(re.findall(r"(?m)\n\s*\n^\"([^\"]+)\"", sys.stdin.read())))')
+all=$fields,$fields
+is "all fields of the help, twice" "$("$NS" --query-gpu="$all" --format=csv,noheader | awk -F', ' '{ print NF }')" "$(tr ',' '\n' <<<"$all" | wc -l)"
 like "topo -m" "$("$NS" topo -m)" "^GPU0	 X 	$(cat /sys/devices/system/cpu/online)	"
 like "the table has utilisation and the versions" "$("$NS")" 'Driver Version: 590.44.01 +CUDA Version: 13.1'
 like "a wide terminal: the whole command line" "$(COLUMNS=200 "$NS")" "$dir/hold with words"

@@ -198,9 +198,10 @@ static const char usage_text[] =
 	"  -i, --id=ID            that device alone: index, UUID or bus id; commas between\n"
 	"  -l, --loop=SECONDS     again and again; -lms, --loop-ms=MILLISECONDS\n"
 	"  -f, --filename=FILE    into a file\n"
-	"  dmon [-c COUNT] [-d SECONDS] [-i ID] [-s pucm]   a line for each device every second\n"
-	"  pmon [-c COUNT] [-d SECONDS] [-i ID] [-s um]     and for each process\n"
+	"  dmon [-c COUNT] [-d SECONDS] [-i ID] [-s pucvmet] [-o DT] [-f FILE]   a line for each device every second\n"
+	"  pmon [-c COUNT] [-d SECONDS] [-i ID] [-s um] [-o DT] [-f FILE]        and for each process\n"
 	"  topo -m                how devices and processors lie to each other\n"
+	"  -pm 1, -c 0, -mig 0, -am 0   are so already; nvidia-smi's other settings are refused by name (exit status 3)\n"
 	"A value that the device does not have is [N/A]; of a lost device, [GPU is lost].\n";
 
 /* 0; 1 after saying why not. */
@@ -237,6 +238,8 @@ static int once(struct smi *o)
 		smi_list(o);
 	} else if (o->what == SMI_LOG) {
 		smi_log(o);
+	} else if (o->what == SMI_SET) {
+		st = smi_set(o);
 	} else {
 		st = smi_csv(o);
 	}
@@ -278,6 +281,7 @@ static int period(const char *text, double unit, unsigned *ms)
 static int parse(int argc, char **argv, struct smi *o)
 {
 	const char *v;
+	int r;
 
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "-j"))
@@ -308,7 +312,9 @@ static int parse(int argc, char **argv, struct smi *o)
 			o->loop_ms = 5000;
 		else if ((v = value(argc, argv, &i, "-l", "--loop")) && period(v, 1000, &o->loop_ms) == 0)
 			continue;
-		else
+		else if ((r = smi_option_of(o, argc, argv, &i)) < 0)
+			return bad(argv[i < argc ? i : argc - 1]);
+		else if (!r && strcmp(argv[i], "-eow") && strcmp(argv[i], "--error-on-warning"))
 			return bad(argv[i]);
 	}
 	if (o->sections && (v = smi_no_section(o->sections)) != NULL)
@@ -336,6 +342,10 @@ int cmd_smi(int argc, char **argv)
 		return smi_watch(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "topo"))
 		return smi_topo(argc - 1, argv + 1);
+	if (argc > 1 && (!strcmp(argv[1], "-B") || !strcmp(argv[1], "--list-excluded-gpus")))
+		return puts("No excluded devices found.") < 0;
+	if (argc > 1 && (st = smi_other(argv[1])) >= 0)
+		return st;
 	st = parse(argc, argv, &o);
 	if (st)
 		return st;

@@ -9,10 +9,12 @@
 #define SMI_NA "[N/A]"
 
 struct smi {
-	enum { SMI_TABLE, SMI_JSON, SMI_LIST, SMI_LOG, SMI_GPUS, SMI_APPS } what;
+	enum { SMI_TABLE, SMI_JSON, SMI_LIST, SMI_LOG, SMI_GPUS, SMI_APPS, SMI_SET, SMI_ABSENT } what;
 	int xml, again;                         /* again: not the first of a loop */
 	const char *sections, *ids, *file, *fields, *format;
 	unsigned loop_ms;
+	unsigned setting;                       /* of SMI_SET and SMI_ABSENT (smi_set.c) */
+	const char *value;
 	/* of each answer */
 	char path[128];
 	struct agent_status s;
@@ -29,6 +31,11 @@ const char *smi_no_section(const char *list);
 int smi_help_query(int gpus);
 int smi_watch(int argc, char **argv);
 int smi_topo(int argc, char **argv);
+/* Of argv[*i], and a value behind it: 1; 0: it is none of these, -1: not a value of it. */
+int smi_option_of(struct smi *o, int argc, char **argv, int *i);
+int smi_set(const struct smi *o);
+int smi_absent_field(const struct smi *o, const char *name, size_t n);
+int smi_other(const char *name);                /* exit status of a subcommand that is not ours; -1: nor nvidia-smi's */
 
 void smi_uuid(char out[SMI_UUID], const uint8_t u[16]);
 void smi_bus_id(char out[32], const char *id);  /* with eight digits of the domain */

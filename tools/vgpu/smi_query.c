@@ -206,6 +206,8 @@ static const struct {
 	{ "used_gpu_memory", "used_memory", "MiB", F_APP_MEMORY },
 };
 
+#define COLUMNS 512u                    /* exporters ask for all that there are */
+
 struct column {
 	const char *name, *unit;
 	size_t n;
@@ -236,17 +238,24 @@ static int column_of(struct column *c, int apps)
 	return -1;
 }
 
+/* As nvidia-smi's, which exporters read: a blank line, the name in quotes, other names behind "or"; then what there is to say. */
+static void help_field(const char *name, const char *other, const char *unit, int na)
+{
+	printf("\n\"%s\"%s%s%s\n%s%s%s", name, other ? " or \"" : "", other ? other : "", other ? "\"" : "", unit ? "In " : "", unit ? unit : "",
+	       unit ? ".\n" : "");
+	if (na)
+		puts("Always " SMI_NA ".");
+}
+
 int smi_help_query(int gpus)
 {
-	printf("Fields, names that mean the same behind a comma; units as --format=csv prints them:\n");
+	puts("Fields, in quotes; units as --format=csv prints them.");
 	for (size_t i = 0; gpus && i < sizeof(gpu_fields) / sizeof(gpu_fields[0]); i++)
-		printf("  %s%s%s%s%s%s%s\n", gpu_fields[i].name, gpu_fields[i].other ? ", " : "", gpu_fields[i].other ? gpu_fields[i].other : "",
-		       gpu_fields[i].unit ? " [" : "", gpu_fields[i].unit ? gpu_fields[i].unit : "", gpu_fields[i].unit ? "]" : "",
-		       gpu_fields[i].field == F_NA ? "   always " SMI_NA : "");
+		help_field(gpu_fields[i].name, gpu_fields[i].other, gpu_fields[i].unit, gpu_fields[i].field == F_NA);
 	for (size_t i = 0; gpus && i < sizeof(not_ours) / sizeof(not_ours[0]); i++)
-		printf("  %s...   always " SMI_NA "\n", not_ours[i]);
+		printf("%s%s...   always " SMI_NA "\n", i ? "" : "\n", not_ours[i]);
 	for (size_t i = 0; !gpus && i < sizeof(app_fields) / sizeof(app_fields[0]); i++)
-		printf("  %s%s%s\n", app_fields[i].name, app_fields[i].other ? ", " : "", app_fields[i].other ? app_fields[i].other : "");
+		help_field(app_fields[i].name, app_fields[i].other, app_fields[i].unit, 0);
 	return 0;
 }
 
@@ -297,7 +306,7 @@ static void value_of(const struct smi *o, unsigned dev, const struct smi_process
 
 int smi_csv(const struct smi *o)
 {
-	struct column column[64];
+	struct column column[COLUMNS];
 	unsigned columns = 0, n = 0;
 	int header = !o->again, units = 1, csv = 0;
 	struct smi_process *p = NULL;
@@ -318,24 +327,34 @@ int smi_csv(const struct smi *o)
 		complain("smi: --format is csv, with ,noheader and ,nounits as wanted");
 		return 2;
 	}
-	for (const char *f = o->fields; *f && columns < 64; f += *f == ',') {
-		while (isspace((unsigned char)*f))
-			f++;
-		column[columns].name = f;
-		column[columns].n = strcspn(f, ", ");
-		if (column_of(&column[columns], o->what == SMI_APPS)) {
-			complain("smi: Field \"%.*s\" is not a valid field to query.", (int)column[columns].n, f);
+	for (const char *f = o->fields;; f++) {
+		struct column *c = &column[columns];
+
+		f += strspn(f, " ");
+		if (columns++ == COLUMNS) {
+			complain("smi: more than %u fields", COLUMNS);
 			return 2;
 		}
-		f += column[columns++].n;
+		*c = (struct column){ .name = f, .n = strcspn(f, ", ") };
+		if (column_of(c, o->what == SMI_APPS) && !(o->what == SMI_ABSENT && smi_absent_field(o, f, c->n))) {
+			complain("smi: Field \"%.*s\" is not a valid field to query.", (int)c->n, f);
+			return 2;
+		}
+		f += c->n;
 		f += strspn(f, " ");
+		if (!*f)
+			break;
+		if (*f != ',') {
+			complain("smi: Field \"%s\" is not a valid field to query.", c->name);
+			return 2;
+		}
 	}
 	for (unsigned c = 0; header && c < columns; c++)
 		printf("%s%.*s%s%s%s%s", c ? ", " : "", (int)column[c].n, column[c].name, column[c].unit ? " [" : "", column[c].unit ? column[c].unit : "",
 		       column[c].unit ? "]" : "", c + 1 == columns ? "\n" : "");
 	if (o->what == SMI_APPS)
 		p = smi_processes(o, &n);
-	for (unsigned i = 0; i < (p ? n : o->s.devices); i++) {
+	for (unsigned i = 0; i < (o->what == SMI_GPUS ? o->s.devices : n); i++) {
 		if (!p && !o->chosen[i])
 			continue;
 		for (unsigned c = 0; c < columns; c++) {

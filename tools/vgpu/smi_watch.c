@@ -2,6 +2,7 @@
 /* vgpu smi dmon, pmon and topo: lines as nvidia-smi has them; "-" for what a device does not have. */
 #include "smi.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,47 @@ struct watch {
 	struct smi o;
 	int processes;
 	unsigned count, delay_s;
-	const char *select;
+	const char *select, *order;     /* order: D, T: the date, the time before each line */
 };
+
+/* What -s selects, in the order of its letters; columns and their units. */
+static const struct group {
+	char letter;
+	const char *names, *units;
+} groups[] = {
+	{ 'p', "    pwr  gtemp  mtemp", "      W      C      C" },
+	{ 'u', "     sm    mem    enc    dec    jpg    ofa", "      %      %      %      %      %      %" },
+	{ 'c', "   mclk   pclk", "    MHz    MHz" },
+	{ 'v', "  pviol  tviol", "      %   bool" },
+	{ 'm', "     fb   bar1   ccpm", "     MB     MB     MB" },
+	{ 'e', "  sbecc  dbecc    pci", "   errs   errs   errs" },
+	{ 't', "  rxpci  txpci", "   MB/s   MB/s" },
+};
+
+static const struct group *group_of(char letter)
+{
+	for (unsigned i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+		if (groups[i].letter == letter)
+			return &groups[i];
+	return NULL;
+}
+
+/* In front of a line, or of the two of a header. */
+static void when(const struct watch *w, const char *date, const char *clock)
+{
+	char text[32];
+
+	if (strchr(w->order, 'D')) {
+		smi_now(text, sizeof(text), "%Y%m%d");
+		printf("%s", date ? date : text);
+	}
+	if (strchr(w->order, 'T')) {
+		smi_now(text, sizeof(text), "%H:%M:%S");
+		printf("%s%s", *w->order == 'D' || w->order[1] ? " " : "", clock ? clock : text);
+	}
+	if (*w->order)
+		putchar(' ');
+}
 
 static void dashes(unsigned n)
 {
@@ -24,14 +64,15 @@ static void dashes(unsigned n)
 
 static void device_header(const struct watch *w)
 {
-	printf("# gpu ");
+	when(w, "#Date    ", "#Time    " + (strchr(w->order, 'D') != NULL));
+	printf("%sgpu ", *w->order ? "  " : "# ");
 	for (const char *s = w->select; *s; s++)
-		fputs(*s == 'p' ? "    pwr  gtemp  mtemp" : *s == 'u' ? "     sm    mem    enc    dec    jpg    ofa" : *s == 'c' ? "   mclk   pclk" :
-		      "     fb   bar1   ccpm", stdout);
-	printf(" \n# Idx ");
+		fputs(group_of(*s)->names, stdout);
+	printf(" \n");
+	when(w, "#YYYYMMDD", "#HH:MM:SS" + (strchr(w->order, 'D') != NULL));
+	printf("%sIdx ", *w->order ? "  " : "# ");
 	for (const char *s = w->select; *s; s++)
-		fputs(*s == 'p' ? "      W      C      C" : *s == 'u' ? "      %      %      %      %      %      %" : *s == 'c' ? "    MHz    MHz" :
-		      "     MB     MB     MB", stdout);
+		fputs(group_of(*s)->units, stdout);
 	printf(" \n");
 }
 
@@ -42,6 +83,7 @@ static void device_lines(const struct watch *w)
 
 		if (!w->o.chosen[i])
 			continue;
+		when(w, NULL, NULL);
 		printf("%5u ", i);
 		for (const char *s = w->select; *s; s++) {
 			if (*s == 'u' && l->state) {
@@ -51,7 +93,7 @@ static void device_lines(const struct watch *w)
 				printf(" %6" PRIu64, l->memory_used >> 20);
 				dashes(2);
 			} else {
-				dashes(*s == 'p' || *s == 'm' ? 3 : *s == 'u' ? 6 : 2);
+				dashes((unsigned)strlen(group_of(*s)->names) / 7);
 			}
 		}
 		printf(" \n");
@@ -62,8 +104,10 @@ static void process_header(const struct watch *w)
 {
 	int u = strchr(w->select, 'u') != NULL, m = strchr(w->select, 'm') != NULL;
 
-	printf("# gpu         pid   type %s%s   command \n", u ? "    sm    mem    enc    dec    jpg    ofa " : "", m ? "    fb   ccpm " : "");
-	printf("# Idx           #    C/G %s%s   name \n", u ? "     %      %      %      %      %      % " : "", m ? "    MB     MB " : "");
+	when(w, "#Date    ", "#Time    " + (strchr(w->order, 'D') != NULL));
+	printf("%sgpu         pid   type %s%s   command \n", *w->order ? "  " : "# ", u ? "    sm    mem    enc    dec    jpg    ofa " : "", m ? "    fb   ccpm " : "");
+	when(w, "#YYYYMMDD", "#HH:MM:SS" + (strchr(w->order, 'D') != NULL));
+	printf("%sIdx           #    C/G %s%s   name \n", *w->order ? "  " : "# ", u ? "     %      %      %      %      %      % " : "", m ? "    MB     MB " : "");
 }
 
 static void process_lines(const struct watch *w)
@@ -80,6 +124,7 @@ static void process_lines(const struct watch *w)
 			if (p[i].device != d)
 				continue;
 			any = 1;
+			when(w, NULL, NULL);
 			printf("%5u %11u %6s ", d, p[i].pid, "C");
 			if (strchr(w->select, 'u'))
 				printf("%6u %6u      -      -      -      - ", smi_percent(p[i].permille), smi_percent(p[i].permille));
@@ -90,6 +135,7 @@ static void process_lines(const struct watch *w)
 			printf("   %s \n", base ? base + 1 : name);
 		}
 		if (!any && w->o.chosen[d]) {
+			when(w, NULL, NULL);
 			printf("%5u %11s %6s ", d, "-", "-");
 			if (strchr(w->select, 'u'))
 				printf("     -      -      -      -      -      - ");
@@ -113,6 +159,7 @@ int smi_watch(int argc, char **argv)
 	int st;
 
 	w.select = w.processes ? "u" : "puc";
+	w.order = "";
 	for (int i = 1; i < argc; i++) {
 		char *end = argv[i];
 
@@ -123,12 +170,21 @@ int smi_watch(int argc, char **argv)
 		case 'd': w.delay_s = (unsigned)strtoul(argv[i], &end, 10); break;
 		case 'i': w.o.ids = argv[i]; break;
 		case 's': w.select = argv[i]; break;
+		case 'o': w.order = argv[i]; break;
+		case 'f': w.o.file = argv[i]; break;
+		default: return refuse(argv[0], argv[i - 1]);
 		}
 		if ((argv[i - 1][1] == 'c' || argv[i - 1][1] == 'd') && (*end || end == argv[i] || !strtoul(argv[i], NULL, 10)))
 			return refuse(argv[0], argv[i]);
 	}
-	if (!*w.select || w.select[strspn(w.select, w.processes ? "um" : "pucm")])
+	if (!*w.select || w.select[strspn(w.select, w.processes ? "um" : "pucvmet")])
 		return refuse(argv[0], w.select);
+	if (w.order[strspn(w.order, "DT")] || strlen(w.order) > 2)
+		return refuse(argv[0], w.order);
+	if (w.o.file && !freopen(w.o.file, "w", stdout)) {
+		complain("smi: cannot write %s: %s", w.o.file, strerror(errno));
+		return 1;
+	}
 	for (unsigned n = 0;; n++) {
 		st = smi_ask(&w.o);
 		st = st ? st : smi_choose(&w.o);
