@@ -222,7 +222,8 @@ def around():
         x, y = x.to(d), y.to(d)
         nn.utils.parametrizations.weight_norm(m[0])
         nn.utils.parametrizations.spectral_norm(m[3])
-        nn.utils.prune.l1_unstructured(m[5], "weight", amount=0.3)
+        pruned = net(5)[5].to(d)
+        nn.utils.prune.l1_unstructured(pruned, "weight", amount=0.3)
         ema = torch.optim.swa_utils.AveragedModel(m, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9))
         optimiser = torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9, nesterov=True)
         schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 0.1, total_steps=5)
@@ -241,7 +242,7 @@ def around():
         each = torch.func.vmap(torch.func.grad(loss), (None, 0, 0))(params, x, y)
         hessian = torch.autograd.functional.hessian(lambda t: (t ** 3).sum() + t.prod(), x[0, :4])
         jacobian = torch.func.jacfwd(lambda t: torch.sin(t) * t.sum())(x[0, :4])
-        out[d] = [ema(x), torch.tensor(seen), each["3.weight"], hessian, jacobian, m[5].weight]
+        out[d] = [ema(x), torch.tensor(seen), each["3.weight"], hessian, jacobian, pruned.weight]
     for name, got, want in zip(("averaged", "hooks", "gradients by sample", "hessian", "jacobian forwards", "pruned"), out["cuda"], out["cpu"]):
         verdict(f"around/{name}", off(got, want) < 2e-3, f"{off(got, want):.1g}")
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as p:
