@@ -44,15 +44,13 @@ static bool indices_ok(const size_t *idx, size_t n, size_t count)
 
 static CUresult wait_for(CUstream h, bool pt) { return pt ? cuStreamSynchronize_ptsz(h) : cuStreamSynchronize(h); }
 
-static CUresult batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *idx, size_t nattrs,
-		      size_t *fail, CUstream h, bool pt)
+/* Of a stream that the caller has looked at. */
+static CUresult copies(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *idx, size_t nattrs,
+		       size_t *fail, struct vg_stream *s, CUstream h, bool pt)
 {
-	struct vg_stream *s;
 	bool during = false;
-	CUresult r = batch_stream(h, pt, &s);
+	CUresult r;
 
-	if (r)
-		return refuse(fail, SIZE_MAX, r);
 	if (!dsts || !srcs || !sizes || !count || !attrs || !indices_ok(idx, nattrs, count))
 		return refuse(fail, SIZE_MAX, CUDA_ERROR_INVALID_VALUE);
 	for (size_t i = 0; i < nattrs; i++) {
@@ -70,6 +68,27 @@ static CUresult batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_
 	/* sources that are the caller's only until now */
 	return during ? wait_for(h, pt) : CUDA_SUCCESS;
 }
+
+static CUresult batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *idx, size_t nattrs,
+		      size_t *fail, CUstream h, bool pt)
+{
+	struct vg_stream *s;
+	CUresult r = batch_stream(h, pt, &s);
+
+	return r ? refuse(fail, SIZE_MAX, r) : copies(dsts, srcs, sizes, count, attrs, idx, nattrs, fail, s, h, pt);
+}
+
+/* One, in any stream. */
+static CUresult impl_cuMemcpyWithAttributesAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUmemcpyAttributes *attr, CUstream h, bool pt)
+{
+	struct vg_stream *s;
+
+	VG_READY();
+	VG_TRY(vg_stream(h, pt, &s));
+	return copies(&dst, &src, &bytes, 1, attr, &(size_t){ 0 }, 1, NULL, s, h, pt);
+}
+VG_TWIN(cuMemcpyWithAttributesAsync, _ptsz, (CUdeviceptr dst, CUdeviceptr src, size_t size, CUmemcpyAttributes *attr, CUstream stream),
+	(dst, src, size, attr, stream, pt))
 
 static CUresult impl_cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs,
 					size_t *idx, size_t nattrs, size_t *fail, CUstream h, bool pt)
@@ -160,17 +179,15 @@ static CUresult box_of(const CUDA_MEMCPY3D_BATCH_OP *op, CUDA_MEMCPY3D *m)
 	return CUDA_SUCCESS;
 }
 
-static CUresult boxes(size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *fail, unsigned long long flags, CUstream h, bool pt)
+static CUresult boxes_of(size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *fail, unsigned long long flags, struct vg_stream *s, CUstream h,
+			 bool pt)
 {
-	struct vg_stream *s;
 	bool during = false;
 	CUDA_MEMCPY3D m;
-	CUresult r = batch_stream(h, pt, &s);
+	CUresult r;
 
-	if (!r && (!count || !ops || flags))
-		r = CUDA_ERROR_INVALID_VALUE;
-	if (r)
-		return refuse(fail, SIZE_MAX, r);
+	if (!count || !ops || flags)
+		return refuse(fail, SIZE_MAX, CUDA_ERROR_INVALID_VALUE);
 	for (size_t i = 0; i < count; i++) {
 		r = box_of(&ops[i], &m);
 		if (r)
@@ -188,6 +205,24 @@ static CUresult boxes(size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *fail, u
 	}
 	return during ? wait_for(h, pt) : CUDA_SUCCESS;
 }
+
+static CUresult boxes(size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *fail, unsigned long long flags, CUstream h, bool pt)
+{
+	struct vg_stream *s;
+	CUresult r = batch_stream(h, pt, &s);
+
+	return r ? refuse(fail, SIZE_MAX, r) : boxes_of(count, ops, fail, flags, s, h, pt);
+}
+
+static CUresult impl_cuMemcpy3DWithAttributesAsync(CUDA_MEMCPY3D_BATCH_OP *op, unsigned long long flags, CUstream h, bool pt)
+{
+	struct vg_stream *s;
+
+	VG_READY();
+	VG_TRY(vg_stream(h, pt, &s));
+	return boxes_of(1, op, NULL, flags, s, h, pt);
+}
+VG_TWIN(cuMemcpy3DWithAttributesAsync, _ptsz, (CUDA_MEMCPY3D_BATCH_OP *op, unsigned long long flags, CUstream stream), (op, flags, stream, pt))
 
 static CUresult impl_cuMemcpy3DBatchAsync(size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *fail, unsigned long long flags, CUstream h, bool pt)
 {

@@ -332,6 +332,17 @@ CUresult cuFuncGetParamInfo(CUfunction fn, size_t index, size_t *offset, size_t 
 	return CUDA_SUCCESS;
 }
 
+CUresult cuFuncGetParamCount(CUfunction fn, size_t *count)
+{
+	struct vg_func *f;
+
+	if (!count)
+		return CUDA_ERROR_INVALID_VALUE;
+	VG_TRY(described(fn, &f));
+	*count = f->info->nparams;
+	return CUDA_SUCCESS;
+}
+
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction fn)
 {
 	struct vg_func *f;

@@ -431,7 +431,7 @@ CUresult cuKernelSetCacheConfig(CUkernel h, CUfunc_cache config, CUdevice dev)
 	return (unsigned)config <= CU_FUNC_CACHE_PREFER_EQUAL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuKernelGetParamInfo(CUkernel h, size_t index, size_t *offset, size_t *size)
+static CUresult some_function(CUkernel h, CUfunction *fn)
 {
 	struct vg_kernel *k;
 	struct vg_func *f;
@@ -440,5 +440,22 @@ CUresult cuKernelGetParamInfo(CUkernel h, size_t index, size_t *offset, size_t *
 	VG_TRY(kernel_of(h, &k));
 	VG_TRY(some_context(&c));
 	VG_TRY(vg_kernel_function(k, c, &f));
-	return cuFuncGetParamInfo(VG_HANDLE(CUfunction, f), index, offset, size);
+	*fn = VG_HANDLE(CUfunction, f);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuKernelGetParamInfo(CUkernel h, size_t index, size_t *offset, size_t *size)
+{
+	CUfunction f;
+
+	VG_TRY(some_function(h, &f));
+	return cuFuncGetParamInfo(f, index, offset, size);
+}
+
+CUresult cuKernelGetParamCount(CUkernel h, size_t *count)
+{
+	CUfunction f;
+
+	VG_TRY(some_function(h, &f));
+	return cuFuncGetParamCount(f, count);
 }

@@ -193,6 +193,7 @@ CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attrib, int value, CU
 				      CUdevice dev);
 CUresult CUDAAPI cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev);
 CUresult CUDAAPI cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size);
+CUresult CUDAAPI cuKernelGetParamCount(CUkernel kernel, size_t *count);
 
 /* Functions and launches */
 CUresult CUDAAPI cuFuncGetAttribute(int *value, CUfunction_attribute attrib, CUfunction fn);
@@ -202,6 +203,7 @@ CUresult CUDAAPI cuFuncSetSharedMemConfig(CUfunction fn, CUsharedconfig config);
 CUresult CUDAAPI cuFuncGetModule(CUmodule *module, CUfunction fn);
 CUresult CUDAAPI cuFuncGetName(const char **name, CUfunction fn);
 CUresult CUDAAPI cuFuncGetParamInfo(CUfunction fn, size_t index, size_t *offset, size_t *size);
+CUresult CUDAAPI cuFuncGetParamCount(CUfunction fn, size_t *count);
 CUresult CUDAAPI cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction fn);
 CUresult CUDAAPI cuFuncLoad(CUfunction fn);
 CUDA_LITE_PTSZ(cuLaunchKernel, (CUfunction fn, unsigned int grid_x, unsigned int grid_y,
@@ -215,6 +217,7 @@ CUDA_LITE_PTSZ(cuLaunchCooperativeKernel, (CUfunction fn, unsigned int grid_x, u
 					   unsigned int block_y, unsigned int block_z,
 					   unsigned int shared_bytes, CUstream stream, void **params));
 CUDA_LITE_PTSZ(cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *user));
+CUDA_LITE_PTSZ(cuLaunchHostFunc_v2, (CUstream stream, CUhostFn fn, void *user, unsigned int syncMode));
 CUresult CUDAAPI cuFuncSetBlockShape(CUfunction fn, int x, int y, int z);
 CUresult CUDAAPI cuFuncSetSharedSize(CUfunction fn, unsigned int bytes);
 CUresult CUDAAPI cuParamSetSize(CUfunction fn, unsigned int bytes);

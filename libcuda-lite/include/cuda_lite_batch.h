@@ -104,6 +104,8 @@ CUDA_LITE_PTSZ(cuMemcpyBatchAsync_v2, (CUdeviceptr *dsts, CUdeviceptr *srcs, siz
 CUDA_LITE_PTSZ(cuMemcpy3DBatchAsync, (size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *fail, unsigned long long flags,
 				      CUstream stream));
 CUDA_LITE_PTSZ(cuMemcpy3DBatchAsync_v2, (size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, unsigned long long flags, CUstream stream));
+CUDA_LITE_PTSZ(cuMemcpyWithAttributesAsync, (CUdeviceptr dst, CUdeviceptr src, size_t size, CUmemcpyAttributes *attr, CUstream stream));
+CUDA_LITE_PTSZ(cuMemcpy3DWithAttributesAsync, (CUDA_MEMCPY3D_BATCH_OP *op, unsigned long long flags, CUstream stream));
 CUDA_LITE_PTSZ(cuMemPrefetchBatchAsync, (CUdeviceptr *ptrs, size_t *sizes, size_t count, CUmemLocation *locations,
 					 size_t *locationIdxs, size_t numLocations, unsigned long long flags, CUstream stream));
 CUDA_LITE_PTSZ(cuMemDiscardBatchAsync, (CUdeviceptr *ptrs, size_t *sizes, size_t count, unsigned long long flags, CUstream stream));

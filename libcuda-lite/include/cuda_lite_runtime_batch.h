@@ -70,6 +70,10 @@ CUDA_LITE_RT_BATCH(cudaMemcpyBatchAsync);
 CUDA_LITE_RT_BATCH(cudaMemcpyBatchAsync_ptsz);
 CUDA_LITE_RT_BATCH3D(cudaMemcpy3DBatchAsync);
 CUDA_LITE_RT_BATCH3D(cudaMemcpy3DBatchAsync_ptsz);
+cudaError_t cudaMemcpyWithAttributesAsync(void *dst, const void *src, size_t size, struct cudaMemcpyAttributes *attr, cudaStream_t stream);
+cudaError_t cudaMemcpyWithAttributesAsync_ptsz(void *dst, const void *src, size_t size, struct cudaMemcpyAttributes *attr, cudaStream_t stream);
+cudaError_t cudaMemcpy3DWithAttributesAsync(struct cudaMemcpy3DBatchOp *op, unsigned long long flags, cudaStream_t stream);
+cudaError_t cudaMemcpy3DWithAttributesAsync_ptsz(struct cudaMemcpy3DBatchOp *op, unsigned long long flags, cudaStream_t stream);
 cudaError_t cudaMemPrefetchBatchAsync(void **ptrs, size_t *sizes, size_t count, struct cudaMemLocation *locations, size_t *locationIdxs,
 				      size_t numLocations, unsigned long long flags, cudaStream_t stream);
 cudaError_t cudaMemPrefetchBatchAsync_ptsz(void **ptrs, size_t *sizes, size_t count, struct cudaMemLocation *locations, size_t *locationIdxs,

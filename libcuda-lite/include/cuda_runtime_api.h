@@ -228,6 +228,7 @@ CUDA_LITE_RT_PTSZ(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event,
 CUDA_LITE_RT_PTSZ(cudaStreamAddCallback, (cudaStream_t stream, cudaStreamCallback_t callback, void *user,
 					  unsigned int flags));
 CUDA_LITE_RT_PTSZ(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t fn, void *user));
+CUDA_LITE_RT_PTSZ(cudaLaunchHostFunc_v2, (cudaStream_t stream, cudaHostFn_t fn, void *user, unsigned int syncMode));
 CUDA_LITE_RT_PTSZ(cudaStreamAttachMemAsync, (cudaStream_t stream, void *ptr,
 					     size_t bytes CUDA_LITE_DEFAULT(0),
 					     unsigned int flags CUDA_LITE_DEFAULT(cudaMemAttachSingle)));
@@ -261,6 +262,7 @@ cudaError_t cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache config);
 cudaError_t cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedMemConfig config);
 cudaError_t cudaFuncGetName(const char **name, const void *func);
 cudaError_t cudaFuncGetParamInfo(const void *func, size_t index, size_t *offset, size_t *size);
+cudaError_t cudaFuncGetParamCount(const void *func, size_t *count);
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function, const void *symbol);
 cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *symbol);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *func, int block_size,

@@ -40,6 +40,34 @@ CUDA_LITE_RT_BATCH(cudaMemcpyBatchAsync_ptsz)
 CUDA_LITE_RT_BATCH3D(cudaMemcpy3DBatchAsync) { return boxes(count, ops, FAIL, flags, stream); }
 CUDA_LITE_RT_BATCH3D(cudaMemcpy3DBatchAsync_ptsz) { return boxes(count, ops, FAIL, flags, rt_per_thread(stream)); }
 
+static cudaError_t one(void *dst, const void *src, size_t bytes, struct cudaMemcpyAttributes *attr, cudaStream_t stream)
+{
+	RT_ENTER();
+	return rt_cu(cuMemcpyWithAttributesAsync((CUdeviceptr)(uintptr_t)dst, (CUdeviceptr)(uintptr_t)src, bytes, (CUmemcpyAttributes *)attr, stream));
+}
+cudaError_t cudaMemcpyWithAttributesAsync(void *dst, const void *src, size_t size, struct cudaMemcpyAttributes *attr, cudaStream_t stream)
+{
+	return one(dst, src, size, attr, stream);
+}
+cudaError_t cudaMemcpyWithAttributesAsync_ptsz(void *dst, const void *src, size_t size, struct cudaMemcpyAttributes *attr, cudaStream_t stream)
+{
+	return one(dst, src, size, attr, rt_per_thread(stream));
+}
+
+static cudaError_t one_box(struct cudaMemcpy3DBatchOp *op, unsigned long long flags, cudaStream_t stream)
+{
+	RT_ENTER();
+	return rt_cu(cuMemcpy3DWithAttributesAsync((CUDA_MEMCPY3D_BATCH_OP *)op, flags, stream));
+}
+cudaError_t cudaMemcpy3DWithAttributesAsync(struct cudaMemcpy3DBatchOp *op, unsigned long long flags, cudaStream_t stream)
+{
+	return one_box(op, flags, stream);
+}
+cudaError_t cudaMemcpy3DWithAttributesAsync_ptsz(struct cudaMemcpy3DBatchOp *op, unsigned long long flags, cudaStream_t stream)
+{
+	return one_box(op, flags, rt_per_thread(stream));
+}
+
 /* ---- managed memory ---- */
 
 static cudaError_t prefetch(void **ptrs, size_t *sizes, size_t count, struct cudaMemLocation *locations, size_t *idx, size_t n,

@@ -105,6 +105,14 @@ cudaError_t cudaFuncGetParamInfo(const void *func, size_t index, size_t *offset,
 	return rt_cu(cuFuncGetParamInfo(fn, index, offset, size));
 }
 
+cudaError_t cudaFuncGetParamCount(const void *func, size_t *count)
+{
+	CUfunction fn;
+
+	RT_FUNCTION(func, &fn);
+	return rt_cu(cuFuncGetParamCount(fn, count));
+}
+
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *func,
 								   int block_size, size_t shared,
 								   unsigned int flags)

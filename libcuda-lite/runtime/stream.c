@@ -168,6 +168,13 @@ static cudaError_t rt_LaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void 
 }
 TWIN(LaunchHostFunc, cudaHostFn_t fn COMMA void *user, fn COMMA user)
 
+static cudaError_t rt_LaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t fn, void *user, unsigned int mode)
+{
+	RT_ENTER();
+	return rt_cu(cuLaunchHostFunc_v2(stream, fn, user, mode));
+}
+TWIN(LaunchHostFunc_v2, cudaHostFn_t fn COMMA void *user COMMA unsigned int mode, fn COMMA user COMMA mode)
+
 /* The driver's callback gets a CUresult, the program's a cudaError_t: one small record in between. */
 struct rt_callback {
 	cudaStreamCallback_t fn;

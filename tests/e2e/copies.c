@@ -273,6 +273,43 @@ static void check_refusals(void)
 	WANT(CUDA_ERROR_INVALID_VALUE, cuMemFree(d));
 }
 
+/* One by its attributes (CUDA 13.2), in the NULL stream too. */
+static void check_attributes(void)
+{
+	enum { N = 5000 };
+	uint8_t *h = e2e_malloc(N), *back = e2e_malloc(N);
+	CUmemcpyAttributes attr = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL };
+	CUDA_MEMCPY3D_BATCH_OP op = { .src = { .type = CU_MEMCPY_OPERAND_TYPE_POINTER }, .dst = { .type = CU_MEMCPY_OPERAND_TYPE_POINTER },
+				      .extent = { 100, 25, 2 }, .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM };
+	CUdeviceptr d = drv_alloc(N), e = drv_alloc(N);
+	CUstream s;
+
+	CK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	for (int i = 0; i < N; i++)
+		h[i] = (uint8_t)(i * 7 + 1);
+	CK(cuMemcpyWithAttributesAsync(d, (CUdeviceptr)(uintptr_t)h, N, &attr, s));
+	memset(h, 0, N);        /* the call has read it */
+	op.src.op.ptr.ptr = d;
+	op.dst.op.ptr.ptr = e;
+	CK(cuMemcpy3DWithAttributesAsync(&op, 0, s));
+	CK(cuStreamSynchronize(s));
+	attr.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+	CK(cuMemcpyWithAttributesAsync((CUdeviceptr)(uintptr_t)back, e, N, &attr, NULL));
+	CK(cuStreamSynchronize(NULL));
+	for (int i = 0; i < N; i++)
+		if (back[i] != (uint8_t)(i * 7 + 1)) {
+			e2e_fail("by attributes: byte %d is %u", i, back[i]);
+			break;
+		}
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemcpyWithAttributesAsync(d, e, N, NULL, s));
+	WANT(CUDA_ERROR_INVALID_VALUE, cuMemcpy3DWithAttributesAsync(&op, 1, s));
+	CK(cuStreamDestroy(s));
+	CK(cuMemFree(d));
+	CK(cuMemFree(e));
+	free(h);
+	free(back);
+}
+
 int main(void)
 {
 	static const size_t sizes[] = { 1, 7, 63, 4096, 65537, (5 << 20) + 13 };
@@ -284,6 +321,7 @@ int main(void)
 	check_async(0);
 	check_async(1);
 	check_memsets();
+	check_attributes();
 	check_2d(0);
 	check_2d(1);
 	check_3d(0);

@@ -121,6 +121,9 @@ int main(void)
 		CK(cuFuncGetParamInfo(f, 1, &n, NULL));
 		EXPECT(n == 8);
 		WANT(CUDA_ERROR_INVALID_VALUE, cuFuncGetParamInfo(f, 2, &n, NULL));
+		WANT(CUDA_ERROR_INVALID_VALUE, cuFuncGetParamCount(f, NULL));
+		CK(cuFuncGetParamCount(f, &n));
+		EXPECT_EQ(n, 2);
 		CUmodule mm;
 		CK(cuFuncGetModule(&mm, f));
 		EXPECT(mm == m);

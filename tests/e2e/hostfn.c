@@ -140,8 +140,10 @@ int main(void)
 		CK(cuMemcpyDtoHAsync(pinned, d, 4, s));
 		if (i % 3 == 2)
 			CK(cuStreamAddCallback(s, callback, NULL, 0));
-		else
+		else if (i % 3)
 			CK(cuLaunchHostFunc(s, note, NULL));
+		else
+			CK(cuLaunchHostFunc_v2(s, note, NULL, (unsigned)i & 1));
 		x = x * 3 + 1;
 		want[i] = x;
 	}
@@ -150,6 +152,7 @@ int main(void)
 	e2e_same_u32("seen by call", seen, want, CALLS);
 	EXPECT_EQ(callback_status, CUDA_SUCCESS);
 
+	WANT(CUDA_ERROR_INVALID_VALUE, cuLaunchHostFunc_v2(s, note, NULL, 2));
 	CK(cuLaunchHostFunc(s, slow, NULL));
 	WANT(CUDA_ERROR_NOT_READY, cuStreamQuery(s));
 	LAUNCH(f, 1, 1, 0, other, &d, &mul, &add, &n);

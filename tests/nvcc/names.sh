@@ -1,15 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every name of NVIDIA's headers and of its libcudart is in ours, and cuGetProcAddress's table has the versions of cudaTypedefs.h.
+# Every name of NVIDIA's newest headers and of its libcudart is in ours, and cuGetProcAddress's table has the versions of
+# cudaTypedefs.h. These are newer than the nvcc of the other tests: a program is linked against all that its own has.
 #   names.sh BUILD
 set -u
 cd "$(dirname "$0")/../.." || exit
 B=$1
-. tests/nvcc/lib.sh
-nvcc_get "$B"
-inc=$B/nvcc/include
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+new=$B/nvcc-newest
+if [ ! -e "$new/done-13.5.37" ]; then
+	rm -rf "$new"
+	timeout 300 python3 -m pip download -q --disable-pip-version-check --retries 1 --timeout 30 --no-deps --only-binary :all: -d "$new" \
+		nvidia-cuda-runtime==13.5.37 >"$tmp/pip" 2>&1 && python3 -m zipfile -e "$new"/*.whl "$new" && rm -f "$new"/*.whl && touch "$new/done-13.5.37" ||
+		{ echo "skip names: pip cannot fetch NVIDIA's headers: $(grep -v '^WARNING' "$tmp/pip" | tail -n 1)"; exit 0; }
+fi
+inc=$new/nvidia/cu13/include
 bad=0
 judge() { # NAME FILE: nothing may be in it
 	if [ -s "$2" ]; then
@@ -27,7 +33,7 @@ exported "$B/lib/libcudart.so.13" >"$tmp/libcudart"
 g++ -fpreprocessed -dD -E -P "$inc/cuda.h" 2>/dev/null | grep -v '^#' | grep -oE '\bcu[A-Z][A-Za-z0-9_]*\(' | tr -d '(' | LC_ALL=C sort -u >"$tmp/names"
 LC_ALL=C comm -23 "$tmp/names" "$tmp/libcuda" >"$tmp/missing"
 judge "names of cuda.h" "$tmp/missing"
-exported "$B/nvcc/lib/libcudart.so.13" | grep '^_*cuda' >"$tmp/names"
+exported "$new/nvidia/cu13/lib/libcudart.so.13" | grep '^_*cuda' >"$tmp/names"
 LC_ALL=C comm -23 "$tmp/names" "$tmp/libcudart" >"$tmp/missing"
 judge "names of libcudart.so.13" "$tmp/missing"
 

@@ -52,6 +52,9 @@ PARTS_OF_SPARSE = {"_indices", "_values", "_nnz", "sparse_dim", "dense_dim", "_d
                    "ccol_indices", "row_indices", "empty", "empty_like", "_sparse_coo_tensor_with_dims", "_sparse_coo_tensor_with_dims_and_tensors", "copy_",
                    "copy_sparse_to_sparse_", "sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_", "resize_", "clone", "permute", "unsqueeze", "select", "zero_"}
 
+# in torch 2.12 and newer, by its other name, as far as it is known
+_dense = getattr(torch._prims_common, "is_non_overlapping_and_dense", None) or torch._prims_common.is_non_overlapping_and_dense_or_false
+
 _said = set()
 
 
@@ -142,7 +145,7 @@ class _Call:
                 return value.to(self.device or "cuda")
             # in the order that it has on the host, which Inductor counts on: a factorisation's is by columns
             value = value.resolve_conj().resolve_neg()
-            if torch._prims_common.is_non_overlapping_and_dense(value):
+            if _dense(value):
                 there = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=self.device or "cuda")
                 _copy(_flat(there), _flat(value))
             else:
@@ -163,7 +166,7 @@ def _as_traced(op, args, keywords, parts):
         shapes = op(*fake[0], **fake[1])
     shapes = [shapes] if isinstance(shapes, torch.Tensor) else shapes
     # what it says of a transform of all dimensions of a transposed tensor has elements that lie on each other
-    fits = [p.stride() != s.stride() and torch._prims_common.is_non_overlapping_and_dense(s) for p, s in zip(parts, shapes)]
+    fits = [p.stride() != s.stride() and _dense(s) for p, s in zip(parts, shapes)]
     return [torch.empty_strided(p.shape, s.stride(), dtype=p.dtype).copy_(p) if fit else p for p, s, fit in zip(parts, shapes, fits)]
 
 
