@@ -2,7 +2,8 @@
 /*
  * Loads and arithmetic that follow each other closely.
  *
- * A row of floats whose only use is the next instruction, a sum or a product, is read by that one from memory itself:
+ * A row of floats whose only use is the next instruction, a sum or a product, is read by that one from memory itself (another operand from a known place of
+ * shared memory may be loaded between them):
  *
  *     ld.shared.f32 %f2, [%rd1+64]        checks alone
  *     fma.rn.f32 %f3, %f1, %f2, %f0       vfmadd231ps ymm6, ymm5, [rax + r8 + 64]
@@ -33,22 +34,35 @@ static bool are_vectors(const struct scomp *c, const struct insn *in)
 	return c->r[in->o[0]].v.cls == SC_VARY && is_vector(c, in->o[1]) && is_vector(c, in->o[2]) && (in->lop != LOP_MAD || is_vector(c, in->o[3]));
 }
 
+/* A load from a place that is known now, into all lanes alike: it leaves rax where shared memory begins, and cannot fail. */
+static bool is_constant_place(const struct scomp *c, const struct insn *in)
+{
+	struct sval v;
+
+	return c->pc + 2 < c->cur->end && in->kind == K_LD && in->vec == 1 && in->size == 4 && !in->dw && in->guard == OPND_NONE && !(in->flags & INF_SYNC) &&
+	       !c->pair[c->pc + 1] && !c->quad[c->pc + 1].n && !c->twin[c->pc + 1] && in->o[0] != OPND_NONE && c->r[in->o[0]].v.cls == SC_VARY &&
+	       in[-1].space == SPACE_SHARED && in->o[0] != in[-1].o[0] && in->o[0] != in[-1].o[4] && s_mem_row(c, in, &v) && !v.pat && s_in_static(c, in);
+}
+
 /* ---- rows that arithmetic reads -------------------------------------------------------------------- */
 
 /* The row of load in lies at m, and has been checked. True: the next instruction reads it there. */
 bool s_fold(struct scomp *c, const struct insn *in, struct rm m)
 {
-	const struct insn *next = in + 1;
-	u32 o = in->o[0];
+	u32 o = in->o[0], gap = is_constant_place(c, in + 1) ? 1 : 0, pc = c->pc + 1 + gap;
+	const struct insn *next = in + 1 + gap;
 	struct sslow *s;
 
-	if (c->stage || in->guard != OPND_NONE || in->size != 4 || in->dw || in->vec != 1 || (in->flags & INF_SYNC) || c->pc + 1 >= c->cur->end ||
-	    c->pair[c->pc] || c->pair[c->pc + 1] || c->quad[c->pc].n || c->twin[c->pc] || !is_plain_float(next))
+	if (c->stage || in->guard != OPND_NONE || in->size != 4 || in->dw || in->vec != 1 || (in->flags & INF_SYNC) || pc >= c->cur->end ||
+	    c->pair[c->pc] || c->pair[pc] || c->pair[c->pc + 1] || c->quad[c->pc].n || c->twin[c->pc] || !is_plain_float(next))
 		return false;
 	if ((next->o[1] == o) == (next->o[2] == o) || (next->lop == LOP_SUB && next->o[1] == o) || (next->lop == LOP_MAD && next->o[3] == o) || next->o[0] == o)
 		return false;
+	/* what is between them is found from where shared memory begins, as the row is */
+	if (gap && c->base.pc != c->pc)
+		return false;
 	/* nobody else reads it, nobody waits who did */
-	if (c->r[o].v.cls != SC_VARY || c->r[o].last != c->pc + 2 || bit_of(c->cur->live_out, o) || s_blends(c, o) || !are_vectors(c, next))
+	if (c->r[o].v.cls != SC_VARY || c->r[o].last != pc + 1 || bit_of(c->cur->live_out, o) || s_blends(c, o) || !are_vectors(c, next))
 		return false;
 	/* what the load goes back to is its own mode */
 	if (c->s->mxcsr == ~0u && next->mxcsr && (c->mx != next->mxcsr || c->s->mxcsr_home != c->mx))
@@ -57,7 +71,7 @@ bool s_fold(struct scomp *c, const struct insn *in, struct rm m)
 	if (!s)
 		return false;
 	s->leaves = true;
-	c->fold = (struct sfold){ c->pc + 1, (u32)(s - c->slow), m };
+	c->fold = (struct sfold){ pc, o, (u32)(s - c->slow), m };
 	return true;
 }
 
@@ -66,7 +80,7 @@ u32 s_folded(const struct scomp *c, const struct insn *in)
 {
 	if (!c->fold.pc || c->fold.pc != c->pc || c->stage)
 		return 0;
-	return in->o[1] == in[-1].o[0] ? 1 : 2;
+	return in->o[1] == c->fold.o ? 1 : 2;
 }
 
 /* What is emitted next reads it. */

@@ -125,6 +125,20 @@ static bool in_static(const struct scomp *c, const struct insn *in, struct sval 
 	return in->space == SPACE_SHARED && v.known && v.k < 1u << 24 && (s64)v.k + from >= 0 && (s64)v.k + to <= (s64)c->fn->shared_bytes;
 }
 
+/* ... aligned, too? Then nothing is checked. */
+bool s_in_static(const struct scomp *c, const struct insn *in)
+{
+	u32 bytes = (u32)in->size * in->vec;
+	struct sval v;
+	s32 lo, hi;
+
+	if (in->space != SPACE_SHARED || !s_mem_row(c, in, &v) || !v.known || in->imm > 1 << 24 || in->imm < -(1 << 24) ||
+	    ((v.k + (u64)in->imm) & ((c->loose ? in->size : bytes) - 1)))
+		return false;
+	s_range(c, v, &lo, &hi);
+	return in_static(c, in, v, (s32)in->imm + lo, (s32)in->imm + hi + (s32)bytes);
+}
+
 /* Where lane 0 finds it, checked for all of them: an operand of registers that nothing but rax, rcx and rdx changes (and rax). */
 struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 {
@@ -139,6 +153,12 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 	if (c->stage == WHOLE_STRIPS)
 		return s_whole_row(c, in);
 	s_range(c, v, &lo, &hi);
+	if (!c->stage && s_in_static(c, in)) {
+		if (!has_base)
+			g_load(a, 1, RAX, SPM(shared));
+		c->base.pc = c->pc;
+		return rm_mem(RAX, (s32)v.k + imm);
+	}
 	if (imm > 1 << 24 || imm < -(1 << 24) || local) {
 		s_to_gpr(c, in->o[4], in->aw, RAX);
 		if (imm)

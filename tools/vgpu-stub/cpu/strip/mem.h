@@ -18,6 +18,7 @@ static inline struct rm s_mem_lanes_of(u32 off, int index, u8 scale)
 bool s_can_be(const struct scomp *c, const struct insn *in);     /* is the address of a kind that is done here? */
 /* Can the lanes' addresses be checked as one, and is each aligned if the scalar is? */
 bool s_mem_row(const struct scomp *c, const struct insn *in, struct sval *v);
+bool s_in_static(const struct scomp *c, const struct insn *in);   /* is it a place in a function's own shared memory that is known now? */
 struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v);  /* that of lane 0, checked for all of them */
 static inline struct rm s_off(struct rm m, s32 by) { m.disp += by; return m; }
 bool s_twin(struct scomp *c, struct rm m, const s32 *p);         /* pair.c */

@@ -155,8 +155,8 @@ struct sslow { u32 pc, back, njump, jump[6], at; bool guarded, leaves, pair, who
 struct snear { u32 o, slow; s32 from, to, at; u8 ual; bool shared; };
 #define S_NEAR 6u
 
-/* A row that the instruction at pc reads from memory itself; what is done if it is not there. */
-struct sfold { u32 pc, slow; struct rm m; };
+/* A row, register o, that the instruction at pc reads from memory itself; what is done if it is not there. */
+struct sfold { u32 pc, o, slow; struct rm m; };
 
 struct sjump { u32 at, block; };
 enum { STUB_IN, STUB_NEXT, STUB_PLAIN };
