@@ -268,6 +268,8 @@ static bool addresses(struct jcomp *c, const struct insn *in, const struct acc *
 		jw_addresses(c, x);
 		return true;
 	}
+	if (jx_addresses(c, in, step))
+		return true;
 	if (!jm_vary_base(c, in, step))
 		return false;
 	for (q = 0; in->aw && q < 4; q++) {

@@ -6,7 +6,7 @@
  *
  * That is done in one block of code, from the index's extension to the last access; in there no base and no index changes, and only our own
  * code may be entered (jcomp.sealed): the interpreter's frame need not have base and index any more. Their places are kept (jit_alloc.c).
- * The pass is called by jit.c between jit_scan and jit_merge; jx_ld() and jx_st() by jit_mem.c and jit_st.c.
+ * The pass is called by jit.c between jit_scan and jit_merge; jx_ld() and its like by jit_mem.c, jit_st.c and jit_atom.c.
  */
 #include "jit_mem.h"
 #include "lanes.h"
@@ -226,17 +226,23 @@ void jx_part(struct jcomp *c, u32 v, u32 part, int t)
 	ev_n(a, V_PADDQ, t, t, rm_mem(RBX, (s32)r->home), 0, 0, 1, 8, 0);
 }
 
-/* What in's address is at this place, if one access of 32 bits or less a lane can use the index. */
+/* What in's address is at this place, if one access of a lane can use the index. */
 static const struct jsym *indexed(const struct jcomp *c, const struct insn *in)
 {
 	const struct jsym *s;
 
-	if (in->o[4] & OPND_CONST || !in->aw || in->vec != 1 || in->dw || in->size > 4 || in->space == SPACE_LOCAL || in->space == SPACE_PARAM)
+	if (in->o[4] & OPND_CONST || !in->aw || in->vec != 1 || in->space == SPACE_LOCAL || in->space == SPACE_PARAM)
 		return NULL;
 	s = &c->sym[in->o[4]];
 	if (s->base == OPND_NONE || s->to < c->pc || s->from >= c->pc || !s->to || in->imm < -(1 << 28) || in->imm > 1 << 28)
 		return NULL;
-	return in->size <= 1u << s->shift && in->o[0] != OPND_NONE ? s : NULL;
+	return in->size <= 1u << s->shift ? s : NULL;
+}
+
+/* One of 32 bits or less, loaded or stored. */
+static const struct jsym *of_32(const struct jcomp *c, const struct insn *in)
+{
+	return !in->dw && in->size <= 4 && in->o[0] != OPND_NONE ? indexed(c, in) : NULL;
 }
 
 /* The number of a row's first lane has 31 bits, too, wherever the first that runs is. */
@@ -453,7 +459,7 @@ static u32 same(struct jcomp *c, const struct insn *in, const struct jsym *s, u3
 /* False: nothing emitted. */
 bool jx_ld(struct jcomp *c, const struct insn *in)
 {
-	const struct jsym *s = indexed(c, in);
+	const struct jsym *s = of_32(c, in);
 	bool sg = in->flags & INF_SIGNED, window = in->space == SPACE_SHARED;
 	struct as *a = &c->a;
 	u32 step, p, op, once = 0;
@@ -529,7 +535,7 @@ static void each(struct jcomp *c, const struct insn *in, const struct jsym *s, u
 /* False: nothing emitted. */
 bool jx_st(struct jcomp *c, const struct insn *in)
 {
-	const struct jsym *s = indexed(c, in);
+	const struct jsym *s = of_32(c, in);
 	struct as *a = &c->a;
 	u32 step, p;
 
@@ -572,6 +578,27 @@ bool jx_st(struct jcomp *c, const struct insn *in)
 		ev_n(a, V_SCATTERDD, v, 0, rm_vidx(RAX, x, s->shift, 0), 7, 0, 0, 4, 0);
 		while (n)
 			g_here(a, done[--n]);
+	}
+	return true;
+}
+
+/* All lanes' addresses, looked at, into P. False: nothing emitted. */
+bool jx_addresses(struct jcomp *c, const struct insn *in, u32 step)
+{
+	const struct jsym *s = indexed(c, in);
+	struct as *a = &c->a;
+	u32 q;
+
+	if (!s)
+		return false;
+	check(c, in, s, step);
+	ev(a, V_PBCASTQ_R, 1, 0, rm_reg(RAX));
+	for (q = 0; q < 4; q++) {
+		jl_widen(c, s->index, q, 0, s->sg, false);
+		if (s->shift)
+			jl_shift(c, LOP_SHL, false, 1, 0, 0, s->shift);
+		ev(a, V_PADDQ, 0, 0, rm_reg(1));
+		ev(a, V_MOVA64_ST, 0, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
 	}
 	return true;
 }

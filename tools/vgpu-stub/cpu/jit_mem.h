@@ -61,6 +61,7 @@ bool js_stays(struct jcomp *c, const struct insn *in, u32 e);   /* jit_stay.c */
 /* jit_index.c: by a base and indices; false: nothing emitted */
 bool jx_ld(struct jcomp *c, const struct insn *in);
 bool jx_st(struct jcomp *c, const struct insn *in);
+bool jx_addresses(struct jcomp *c, const struct insn *in, u32 step);
 /* jit_tensor.c: rows of a matrix; false: nothing emitted */
 bool jt_ld(struct jcomp *c, const struct insn *in, u32 step);
 /* jit_wide.c: a thread's vector access of global memory is one access */
