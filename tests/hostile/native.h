@@ -80,6 +80,15 @@ struct native_outcome {
 	X(write_window,    died,     "write(2) on the window's file") \
 	X(read_socket,     died,     "read(2) on the socket") \
 	X(prctl_dumpable,  died,     "prctl(PR_SET_DUMPABLE)") \
+	X(leader_exits,    died,     "the first thread ends alone: of what the others have, the kernel then says nothing under the process's number") \
+	X(name_forged,     harmless, "a name of escapes, brackets and line ends, which whoever reads /proc could take for more") \
+	X(stop_self,       harmless, "stops itself") \
+	X(deaf,            harmless, "blocks all signals, and takes the parent's messages without a word") \
+	X(send_empty,      harmless, "a message of no bytes that carries descriptors, and passes for the end of the socket") \
+	X(barrier_storm,   harmless, "MEMBARRIER_CMD_GLOBAL_EXPEDITED without end: interrupts on other processors") \
+	X(map_storm,       harmless, "mappings that the parent is asked for, without end") \
+	X(futures,         harmless, "all timelines and shadows at their last value, with errors of every kind") \
+	X(unmap_all,       harmless, "its queue block and window unmapped, and other memory there") \
 	X(endless,         harmless, "never comes back")
 
 /*

@@ -72,10 +72,11 @@ clean_log() {
 }
 
 attack() { # NAME WANT
-	local name=$1 want=$2 out bytes why=
+	local name=$1 want=$2 out bytes had why=
 	[ -z "$only" ] || [[ $name =~ $only ]] || return 0
 	start
 	honest_client || { echo "FAIL native/$name the honest client does not start: $(tail -n 1 "$T/honest.out")"; return; }
+	had=$(fds)
 	: >"$T/stub.log"
 	out=$(timeout -k 1 120 "$N" "$name" 2>"$T/err") || why="$out $(head -c 200 "$T/err")"
 	if [ -z "$why" ]; then
@@ -93,10 +94,13 @@ attack() { # NAME WANT
 	if [ -z "$why" ]; then
 		alive "$honest" || why="the honest client ended: $(grep -m 1 FAIL "$T/honest.out" || tail -n 1 "$T/honest.out")"
 		within 60 served || why="${why:+$why; }nobody is served any more"
+		within 60 gave_back "$had" || why="${why:+$why; }the device has $(fds) descriptors, $had before"
 	fi
 	log=$(clean_log) || why="${why:+$why; }$log"
 	[ -z "$why" ] && echo "ok native/$name ($out)" || echo "FAIL native/$name $why"
 }
+fds() { find "/proc/$stub/fd" -mindepth 1 2>/dev/null | wc -l; }
+gave_back() { [ "$(fds)" -le "$1" ]; }
 served() { timeout 30 "$vecadd"; }
 
 # What is installed has none of it: the objects are the same, the hook is the linker's.

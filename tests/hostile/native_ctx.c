@@ -484,6 +484,90 @@ static int64_t int80(struct ctx *c)
 
 static int64_t x32(struct ctx *c) { (void)c; return result(syscall(0x40000000 | SYS_getpid)); }
 
+static int64_t leader_exits(struct ctx *c)
+{
+	(void)c;
+	if (getpid() == gettid())
+		syscall(SYS_exit, 0);
+	return 0;
+}
+
+static int64_t name_forged(struct ctx *c) { (void)c; return result(prctl(PR_SET_NAME, ") R 1\n\033[2J\x9b", 0, 0, 0)); }
+static int64_t stop_self(struct ctx *c) { (void)c; return result(syscall(SYS_tgkill, getpid(), gettid(), SIGSTOP)); }
+
+static int64_t deaf(struct ctx *c)
+{
+	uint64_t all = ~0ull;
+	char bytes[256];
+	struct iovec io = { bytes, sizeof(bytes) };
+	struct msghdr h = { .msg_iov = &io, .msg_iovlen = 1 };
+
+	(void)c;
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
+	for (uint64_t until = ctx_now_ns() + STORM_NS; ctx_now_ns() < until;)
+		recvmsg(CTX_SOCKET_FD, &h, MSG_DONTWAIT);
+	return 0;
+}
+
+static int64_t send_empty(struct ctx *c)
+{
+	union { struct cmsghdr h; char room[CMSG_SPACE(4 * sizeof(int))]; } u = { .h = { CMSG_LEN(4 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
+	struct msghdr h = { .msg_control = &u, .msg_controllen = sizeof(u) };
+
+	(void)c;
+	for (int i = 0, fd = CTX_AT_OWN; i < 4; i++)
+		memcpy(CMSG_DATA(&u.h) + i * sizeof(fd), &fd, sizeof(fd));
+	if (sendmsg(CTX_SOCKET_FD, &h, MSG_NOSIGNAL) < 0)
+		return -errno;
+	usleep(500000);
+	return 0;
+}
+
+static int64_t barrier_storm(struct ctx *c)
+{
+	int64_t n = 0;
+
+	(void)c;
+	for (uint64_t until = ctx_now_ns() + STORM_NS; ctx_now_ns() < until; n++)
+		if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0))
+			return -errno;
+	return n;
+}
+
+static int64_t map_storm(struct ctx *c)
+{
+	uint64_t va = c->init.create.device_base + VGPU_ARENA_BYTES;
+	int64_t n = 0;
+
+	for (uint64_t until = ctx_now_ns() + STORM_NS; ctx_now_ns() < until; n++)
+		if (mmap((void *)va, VGPU_HUGE, RW, MAP_SHARED | MAP_FIXED, CTX_AT_PHYS, 0) == MAP_FAILED)
+			return -errno;
+	return n;
+}
+
+/* What both the client and the agent take for progress: more of it than was ever submitted. */
+static int64_t futures(struct ctx *c)
+{
+	volatile uint64_t *shadow = (volatile uint64_t *)(void *)((uint8_t *)CTX_QB_VA + VGPU_QB_SHADOW);
+
+	for (uint64_t until = ctx_now_ns() + STORM_NS; ctx_now_ns() < until;)
+		for (unsigned i = 0; i < 1024; i++) {
+			c->timelines[i].value = ~0ull - i % 2;
+			c->timelines[i].error = i % 64;
+			shadow[i] = ~0ull - i % 3;
+		}
+	return 0;
+}
+
+static int64_t unmap_all(struct ctx *c)
+{
+	munmap(c->seg0, VGPU_SEG0_BYTES);
+	if (mmap(c->seg0, VGPU_SEG0_BYTES, RW, ANON | MAP_FIXED, -1, 0) == MAP_FAILED)
+		return -errno;
+	munmap((void *)CTX_QB_VA, VGPU_QB_BYTES);
+	return mapped(mmap((void *)CTX_QB_VA, VGPU_QB_BYTES, RW, ANON | MAP_FIXED, -1, 0));
+}
+
 static int64_t endless(struct ctx *c)
 {
 	while (c)

@@ -12,6 +12,9 @@ gcc -Wall -Wextra -Ilibcuda-lite/include -o "$dir/program" $here/program.c "$B/l
 
 timeout 60 "$V/vgpu" trace --perfetto "$dir/p.json" -- "$dir/program" >"$dir/printed" 2>"$dir/err" && timeout 60 "$V/vgpu" trace --stats -j -o "$dir/s.json" -- "$dir/program" >/dev/null 2>>"$dir/err" &&
 	python3 $here/check.py "$dir/p.json" "$dir/s.json" "$dir/printed" 2>>"$dir/err" && ok "work, streams, waits, times and arrows" || fail "the device's work: $(cat "$dir/err" "$dir/s.json")"
+# threads that share a stream: each one's marks stand around what the others give it meanwhile
+timeout 120 "$V/vgpu" trace --perfetto "$dir/t.json" -o /dev/null -- "$B/e2e/driver/threads" >"$dir/out" 2>&1 && python3 $here/nest.py "$dir/t.json" 2>>"$dir/out" &&
+	python3 $here/nest.py "$dir/p.json" 2>>"$dir/out" && ok "slices of a track follow each other, or lie within" || fail "slices: $(tail -n 3 "$dir/out")"
 timeout 60 "$V/vgpu" trace --stats -- "$dir/program" >/dev/null 2>"$dir/out"
 grep -q 'cuda_gpu_kern_sum' "$dir/out" && grep -qE '^ +[0-9.]+ +[0-9]+ +3 .* spin\(unsigned int\*\)$' "$dir/out" && grep -qE ' 1 .*\[CUDA memcpy Host-to-Device\]$' "$dir/out" &&
 	ok "--stats as text" || fail "--stats: $(cat "$dir/out")"

@@ -16,7 +16,8 @@
  *   - fd numbers keep their meaning: no close, no dup, no open, no fd received, and every call that
  *     takes an fd works on the numbers of ctx_proto.h alone: write(2) on a window memfd would be a mapping by
  *     another name; stderr is a pipe that the parent reads (ctxwords.c);
- *   - no processes, no threads, no signals to others, no ptrace.
+ *   - no processes, no threads, no signals to others, no ptrace; and no thread ends alone: of a process whose first thread is gone
+ *     /proc has no memory and no page tables under its number, which is where the parent counts them.
  * Everything else kills the process.
  */
 #define _GNU_SOURCE
@@ -176,7 +177,7 @@ static void build_driver(struct program *p, uint32_t driver)
 	static const uint32_t calls[] = {
 		SYS_poll, SYS_eventfd2, SYS_pipe2, SYS_epoll_create1, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_uname, SYS_getcpu,
 		SYS_sched_getparam, SYS_sched_getscheduler, SYS_gettimeofday, SYS_membarrier, SYS_rt_sigaction, SYS_prlimit64, SYS_getrusage,
-		SYS_mlock, SYS_munlock, SYS_sched_setaffinity, SYS_set_robust_list, SYS_rseq, SYS_memfd_create, SYS_get_mempolicy,
+		SYS_mlock, SYS_munlock, SYS_sched_setaffinity, SYS_set_robust_list, SYS_rseq, SYS_memfd_create, SYS_get_mempolicy, SYS_exit,
 	};
 	static const uint32_t opens[] = { SYS_open, SYS_openat };
 	static const uint32_t looks[] = { SYS_access, SYS_faccessat, SYS_stat, SYS_newfstatat, SYS_readlink, SYS_statx };
@@ -217,7 +218,7 @@ static void build(struct program *p, uint32_t driver)
 	static const uint32_t free_calls[] = {
 		SYS_ppoll, SYS_sched_yield, SYS_clock_gettime, SYS_nanosleep, SYS_clock_nanosleep,
 		SYS_restart_syscall, SYS_munmap, SYS_rt_sigreturn,
-		SYS_rt_sigprocmask, SYS_sigaltstack, SYS_exit, SYS_exit_group, SYS_getpid, SYS_gettid,
+		SYS_rt_sigprocmask, SYS_sigaltstack, SYS_exit_group, SYS_getpid, SYS_gettid,
 		/* what malloc and qsort of the C library use: memory, processor count, entropy */
 		SYS_brk, SYS_sched_getaffinity, SYS_sysinfo, SYS_getrandom,
 		/* a thread that open() has created and that has not run its first instructions yet */

@@ -537,14 +537,8 @@ static void receive(struct context *c)
 	/* ECONNRESET comes once, where it has ended without reading all: what it said is behind that. */
 	if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
 		return;
-	if (n <= 0) {
-		/* It closed its end; the pidfd tells when it is gone, the deadline if it stays. */
-		loop_remove(&c->sock_src);
-		if (!c->deadline_ns)
-			c->deadline_ns = clock_ns() + STUB_DEADLINE_NS;
-		return;
-	}
-	for (struct cmsghdr *k = CMSG_FIRSTHDR(&h); k; k = CMSG_NXTHDR(&h, k)) {
+	/* also those of a message of no bytes, which is told from the end of the socket by nothing else */
+	for (struct cmsghdr *k = n < 0 ? NULL : CMSG_FIRSTHDR(&h); k; k = CMSG_NXTHDR(&h, k)) {
 		size_t bytes;
 
 		if (k->cmsg_level != SOL_SOCKET || k->cmsg_type != SCM_RIGHTS)
@@ -553,7 +547,12 @@ static void receive(struct context *c)
 		for (size_t i = 0; i < bytes / sizeof(int) && nfds < 4; i++)
 			memcpy(&fds[nfds++], CMSG_DATA(k) + i * sizeof(int), sizeof(int));
 	}
-	if (n != sizeof(m) || (h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+	if (n <= 0) {
+		/* It closed its end; the pidfd tells when it is gone, the deadline if it stays. */
+		loop_remove(&c->sock_src);
+		if (!c->deadline_ns)
+			c->deadline_ns = clock_ns() + STUB_DEADLINE_NS;
+	} else if (n != sizeof(m) || (h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
 		deviate(c, "message of the wrong size");
 	else if (nfds && m.type != CTX_READY)
 		deviate(c, "a file descriptor that nobody asked for");

@@ -39,21 +39,19 @@ static const struct group *group_of(char letter)
 	return NULL;
 }
 
-/* In front of a line, or of the two of a header. */
-static void when(const struct watch *w, const char *date, const char *clock)
+/* In front of a line (0), or of the two of a header. */
+static void when(const struct watch *w, int header)
 {
-	char text[32];
+	static const struct { const char *date, *clock; } is[] = { { "%Y%m%d", "%H:%M:%S" }, { "Date    ", "Time    " }, { "YYYYMMDD", "HH:MM:SS" } };
+	int d = strchr(w->order, 'D') != NULL, t = strchr(w->order, 'T') != NULL;
+	char date[32], clock[32];
 
-	if (strchr(w->order, 'D')) {
-		smi_now(text, sizeof(text), "%Y%m%d");
-		printf("%s", date ? date : text);
-	}
-	if (strchr(w->order, 'T')) {
-		smi_now(text, sizeof(text), "%H:%M:%S");
-		printf("%s%s", *w->order == 'D' || w->order[1] ? " " : "", clock ? clock : text);
-	}
-	if (*w->order)
-		putchar(' ');
+	smi_now(date, sizeof(date), is[header].date);
+	smi_now(clock, sizeof(clock), is[header].clock);
+	if (d || t)
+		printf("%s%s%s%s ", header ? "#" : "", d ? date : "", d && t ? " " : "", t ? clock : "");
+	if (header)
+		fputs(d || t ? "  " : "# ", stdout);
 }
 
 static void dashes(unsigned n)
@@ -64,13 +62,13 @@ static void dashes(unsigned n)
 
 static void device_header(const struct watch *w)
 {
-	when(w, "#Date    ", "#Time    " + (strchr(w->order, 'D') != NULL));
-	printf("%sgpu ", *w->order ? "  " : "# ");
+	when(w, 1);
+	printf("gpu ");
 	for (const char *s = w->select; *s; s++)
 		fputs(group_of(*s)->names, stdout);
 	printf(" \n");
-	when(w, "#YYYYMMDD", "#HH:MM:SS" + (strchr(w->order, 'D') != NULL));
-	printf("%sIdx ", *w->order ? "  " : "# ");
+	when(w, 2);
+	printf("Idx ");
 	for (const char *s = w->select; *s; s++)
 		fputs(group_of(*s)->units, stdout);
 	printf(" \n");
@@ -83,7 +81,7 @@ static void device_lines(const struct watch *w)
 
 		if (!w->o.chosen[i])
 			continue;
-		when(w, NULL, NULL);
+		when(w, 0);
 		printf("%5u ", i);
 		for (const char *s = w->select; *s; s++) {
 			if (*s == 'u' && l->state) {
@@ -104,10 +102,10 @@ static void process_header(const struct watch *w)
 {
 	int u = strchr(w->select, 'u') != NULL, m = strchr(w->select, 'm') != NULL;
 
-	when(w, "#Date    ", "#Time    " + (strchr(w->order, 'D') != NULL));
-	printf("%sgpu         pid   type %s%s   command \n", *w->order ? "  " : "# ", u ? "    sm    mem    enc    dec    jpg    ofa " : "", m ? "    fb   ccpm " : "");
-	when(w, "#YYYYMMDD", "#HH:MM:SS" + (strchr(w->order, 'D') != NULL));
-	printf("%sIdx           #    C/G %s%s   name \n", *w->order ? "  " : "# ", u ? "     %      %      %      %      %      % " : "", m ? "    MB     MB " : "");
+	when(w, 1);
+	printf("gpu         pid   type %s%s   command \n", u ? "    sm    mem    enc    dec    jpg    ofa " : "", m ? "    fb   ccpm " : "");
+	when(w, 2);
+	printf("Idx           #    C/G %s%s   name \n", u ? "     %      %      %      %      %      % " : "", m ? "    MB     MB " : "");
 }
 
 static void process_lines(const struct watch *w)
@@ -124,7 +122,7 @@ static void process_lines(const struct watch *w)
 			if (p[i].device != d)
 				continue;
 			any = 1;
-			when(w, NULL, NULL);
+			when(w, 0);
 			printf("%5u %11u %6s ", d, p[i].pid, "C");
 			if (strchr(w->select, 'u'))
 				printf("%6u %6u      -      -      -      - ", smi_percent(p[i].permille), smi_percent(p[i].permille));
@@ -135,7 +133,7 @@ static void process_lines(const struct watch *w)
 			printf("   %s \n", base ? base + 1 : name);
 		}
 		if (!any && w->o.chosen[d]) {
-			when(w, NULL, NULL);
+			when(w, 0);
 			printf("%5u %11s %6s ", d, "-", "-");
 			if (strchr(w->select, 'u'))
 				printf("     -      -      -      -      -      - ");

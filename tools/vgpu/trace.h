@@ -36,7 +36,8 @@ struct trace_out {
 	unsigned nranges, ranges_room;  /* trace_nvtx.c: ranges that are open */
 	struct open_range *range;
 	int sums;                       /* trace_device.c: the device's work is summed up */
-	unsigned nsums, ntracks;
+	struct trace_lane *lane;
+	unsigned nsums, ntracks, nlanes;
 	struct trace_sum *sum;
 	struct trace_track *track;
 	uint64_t arrows, device_lines;

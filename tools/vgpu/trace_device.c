@@ -73,6 +73,47 @@ void trace_device_stream(struct trace_out *o, unsigned pid, uint64_t handle, con
 			named(o, "thread_name", o->track[i].pid, o->track[i].tid, name);
 }
 
+/* What is known of a stream's work so far: where the piece that ends last lies. */
+struct trace_lane {
+	unsigned pid, context, stream;
+	uint64_t begin_ns, end_ns;
+	uint64_t within_ns;             /* where the last one ends that lies within it */
+};
+
+/*
+ * A stream does one thing after the other; the mark in front of a piece of work can stand before what another thread gave the stream
+ * meanwhile. So each begins when the one before it has ended. One that is told late lies within the last one, or has no length: readers
+ * of the file drop what neither nests nor follows.
+ */
+static void in_turn(struct trace_out *o, struct work *w)
+{
+	struct trace_lane *l = NULL, *more;
+
+	for (unsigned i = 0; i < o->nlanes && !l; i++)
+		if (o->lane[i].pid == w->pid && o->lane[i].context == w->context && o->lane[i].stream == w->stream)
+			l = &o->lane[i];
+	if (!l) {
+		more = realloc(o->lane, (o->nlanes + 1) * sizeof(*more));
+		if (!more)
+			return;
+		o->lane = more;
+		l = &more[o->nlanes++];
+		*l = (struct trace_lane){ w->pid, w->context, w->stream, 0, 0, 0 };
+	}
+	if (w->end_ns >= l->end_ns) {
+		if (w->begin_ns < l->end_ns)
+			w->begin_ns = l->end_ns;
+		l->begin_ns = l->within_ns = w->begin_ns;
+		l->end_ns = w->end_ns;
+	} else if (w->end_ns > l->within_ns) {
+		if (w->begin_ns < l->within_ns)
+			w->begin_ns = l->within_ns;
+		l->within_ns = w->end_ns;
+	} else {
+		w->begin_ns = w->end_ns;
+	}
+}
+
 /* Once a track. */
 static void track(struct trace_out *o, const struct work *w, unsigned pid, unsigned tid)
 {
@@ -132,7 +173,7 @@ static void draw(struct trace_out *o, const struct work *w, const char *name)
 	struct json *j = &o->perfetto;
 	/* numbers of tracks begin at 1 */
 	unsigned pid = DEVICE_PID(w->pid, w->context), tid = w->stream + 1;
-	uint64_t since = w->begin_ns > o->start_ns ? w->begin_ns - o->start_ns : 0;
+	uint64_t since = w->begin_ns > o->start_ns ? w->begin_ns - o->start_ns : 0, until = w->end_ns > o->start_ns ? w->end_ns - o->start_ns : 0;
 	uint64_t call = w->call_ns > o->start_ns ? w->call_ns - o->start_ns : 0;
 
 	track(o, w, pid, tid);
@@ -143,7 +184,7 @@ static void draw(struct trace_out *o, const struct work *w, const char *name)
 			json_str(j, "cat", kinds[i].category);
 	json_str(j, "ph", "X");
 	json_us(j, "ts", since);
-	json_us(j, "dur", w->end_ns - w->begin_ns);
+	json_us(j, "dur", until - since);
 	json_u64(j, "pid", pid);
 	json_u64(j, "tid", tid);
 	json_open(j, "args", '{');
@@ -155,7 +196,7 @@ static void draw(struct trace_out *o, const struct work *w, const char *name)
 	fputc('\n', j->out);
 	o->arrows++;
 	arrow(o, "s", w->pid, w->tid, call, o->arrows);
-	arrow(o, "f", pid, tid, since > call ? since : call, o->arrows);
+	arrow(o, "f", pid, tid, since > call ? since : call < until ? call : until, o->arrows);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------------- */
@@ -216,6 +257,7 @@ void trace_device_line(struct trace_out *o, char *line)
 		return;
 	}
 	o->device_lines++;
+	in_turn(o, &w);
 	if (w.kind != 'k' || strncmp(w.name, "_Z", 2) || !demangle(w.name, DEMANGLE_FULL, name, sizeof(name)))
 		snprintf(name, sizeof(name), "%s", w.name);
 	if (o->perfetto.out)
@@ -350,6 +392,7 @@ void trace_device_free(struct trace_out *o)
 	}
 	free(o->sum);
 	free(o->track);
+	free(o->lane);
 	for (unsigned i = 0; i < o->nstreams; i++)
 		free(o->stream[i].name);
 	free(o->stream);
