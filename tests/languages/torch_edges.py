@@ -101,6 +101,10 @@ def specials():
     for name, (f, *tensors) in forms.items():
         verdict(f"specials/{name}", list(filter(None, (asked(f, *tensors), asked(f, *[t.half() if t.is_floating_point() and name not in ("expm1", "var") else t
                                                                                      for t in tensors]) if name in ("relu", "clamp", "maximum") else None))))
+    def alone(x):
+        x = x.clone().requires_grad_()
+        return torch.autograd.grad((F.layer_norm(x, (1,), x.detach() * 0 + 2, x.detach()) ** 2).sum(), x)[0]
+    verdict("specials/layer_norm of one", list(filter(None, (asked(alone, torch.tensor([-4.3228044509887695])),))))
     big = torch.arange(20000.0).sin()
     big[[7, 15000]] = 2.0
     verdict("specials/first of many", list(filter(None, (asked(lambda x: (x.max(), x.argmax(), x.argmin(), x.flip(0).argmax()), big),))))
