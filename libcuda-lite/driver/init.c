@@ -88,7 +88,7 @@ static void file_of(const void *pc, char *to, size_t bytes)
  */
 CUresult cuGetExportTable(const void **table, const CUuuid *id)
 {
-	static uint32_t said;
+	static uint32_t said, said_cupti;
 	char who[512];
 
 	if (!table || !id)
@@ -97,6 +97,13 @@ CUresult cuGetExportTable(const void **table, const CUuuid *id)
 	if (__atomic_load_n(&said, __ATOMIC_RELAXED))
 		return CUDA_ERROR_NOT_FOUND;
 	file_of(__builtin_return_address(0), who, sizeof who);
+	/* torch.profiler and its like go on without it. */
+	if (strstr(who, "/libcupti")) {
+		if (!__atomic_exchange_n(&said_cupti, 1, __ATOMIC_RELAXED))
+			vg_say("%s: NVIDIA's profiling library (CUPTI) records nothing here, for it asks for private tables of NVIDIA's driver; "
+			       "`vgpu trace` records what the device does", who);
+		return CUDA_ERROR_NOT_FOUND;
+	}
 	/* These ask too, and compile as well without an answer. */
 	if (!strstr(who, "/libnvrtc") && !strstr(who, "/libnvJitLink") && !__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
 		vg_say("%s%sNVIDIA's own CUDA runtime (cudart) asks for private tables of NVIDIA's driver, which this libcuda has not: it "

@@ -101,6 +101,10 @@ def specials():
     for name, (f, *tensors) in forms.items():
         verdict(f"specials/{name}", list(filter(None, (asked(f, *tensors), asked(f, *[t.half() if t.is_floating_point() and name not in ("expm1", "var") else t
                                                                                      for t in tensors]) if name in ("relu", "clamp", "maximum") else None))))
+    def alone(x):
+        x = x.clone().requires_grad_()
+        return torch.autograd.grad((F.layer_norm(x, (1,), x.detach() * 0 + 2, x.detach()) ** 2).sum(), x)[0]
+    verdict("specials/layer_norm of one", list(filter(None, (asked(alone, torch.tensor([-4.3228044509887695])),))))
     big = torch.arange(20000.0).sin()
     big[[7, 15000]] = 2.0
     verdict("specials/first of many", list(filter(None, (asked(lambda x: (x.max(), x.argmax(), x.argmin(), x.flip(0).argmax()), big),))))
@@ -118,6 +122,21 @@ def drawn():
     for kind in (torch.float16, torch.bfloat16, torch.float32):
         x, y = torch.rand(100003, device="cuda", dtype=kind).cpu(), torch.empty(100003, device="cuda", dtype=kind).uniform_(-3, 5).cpu()
         verdict(f"drawn/below {kind}", [f"{x.max()} {y.max()}"] if not (x < 1).all() or not (y < 5).all() or (y < -3).any() else [])
+    normal = lambda m, s: lambda x: 0.5 * (1 + torch.erf((x - m) / s / 2 ** 0.5))       # noqa: E731
+    n, device = 50000, "cuda"
+    laws = {"exponential_": (lambda: torch.empty(n, device=device).exponential_(0.5), lambda x: 1 - torch.exp(-x / 2)), "randn": (lambda: torch.randn(n, device=device), normal(0, 1)),
+            "normal_": (lambda: torch.empty(n, device=device).normal_(2, 3), normal(2, 3)), "rand": (lambda: torch.rand(n, device=device), lambda x: x),
+            "cauchy_": (lambda: torch.empty(n, device=device).cauchy_(), lambda x: torch.atan(x) / torch.pi + 0.5), "gumbel": (lambda: -torch.empty(n, device=device).exponential_().log(), lambda x: torch.exp(-torch.exp(-x))),
+            "log_normal_": (lambda: torch.empty(n, device=device).log_normal_(0, 1), lambda x: normal(0, 1)(x.log()))}
+    for name, (draw, law) in laws.items():       # Kolmogorov's distance, with a seed: it is the same every time
+        torch.manual_seed(1)
+        x = draw().cpu().double().sort()[0]
+        far = (law(x) - torch.arange(1, n + 1).double() / n).abs().max().item() * n ** 0.5
+        verdict(f"drawn/law of {name}", [f"{far:.1f}"] if far > 2 else [])
+    torch.manual_seed(1)
+    places = torch.stack([torch.randperm(200, device=device) for _ in range(300)]).cpu().argsort(1)
+    later = sum((places[:, i:i + 1] < places[:, i + 1:]).sum().item() for i in range(199)) / (300 * 199 * 100) - 0.5
+    verdict("drawn/law of randperm", [f"{later:.4f}"] if abs(later) > 0.0012 else [])
     x = torch.tensor([3.0, nan, inf, -0.0, 0.0, -inf, -0.0, 5.0, -torch.tensor(nan), 0.0])
     verdict("drawn/sort", list(filter(None, (asked(lambda t, d=d: tuple(t.sort(stable=True, descending=d)), x) for d in (False, True)))))
     one = torch.ones(3, 1, device="cuda", dtype=torch.int64)
@@ -171,5 +190,6 @@ def outside():
 
 torch.manual_seed(0)
 for part in (numbers, specials, drawn, scattered, nested, outside):
-    part()
+    if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
+        part()
 sys.exit(bad)

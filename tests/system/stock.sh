@@ -26,6 +26,16 @@ for key in d4082055-bde6-704b-8d34-ba123c66e1f2 6bd5fb6c-5bf4-e74a-8987-d93912fd
 	python3 "$dir/tables.py" $key 2>"$dir/err" && told "$dir/err" "libffi\|python\|ctypes" && ok "table $key" || fail "table $key: $(cat "$dir/err")"
 done
 
+# CUPTI, which profilers open, is another matter: they go on without it
+cat >"$dir/cupti.c" <<'C'
+int cuInit(unsigned flags), cuGetExportTable(const void **table, const void *id);
+int ask(void) { const void *table; return cuInit(0) | (cuGetExportTable(&table, "0123456789abcdef") != 500) | (cuGetExportTable(&table, "0123456789abcdef") != 500); }
+C
+cc -shared -fPIC -o "$dir/libcupti.so.12" "$dir/cupti.c" && python3 -c 'import ctypes, sys
+c = ctypes.CDLL("libcuda.so.1", ctypes.RTLD_GLOBAL)
+sys.exit(ctypes.CDLL(sys.argv[1]).ask())' "$dir/libcupti.so.12" 2>"$dir/err" && [ "$(grep -c . "$dir/err")" = 1 ] && grep -q "/libcupti.so.12: .*CUPTI.*vgpu trace" "$dir/err" &&
+	ok "CUPTI is told as what it is" || fail "CUPTI: $(cat "$dir/err")"
+
 # the real thing from PyPI, kept for the next run
 stock=$B/stock-cudart
 mkdir -p "$stock"

@@ -175,15 +175,19 @@ def _layer_norm_by_rows():
     import vgpu_rest
     from flag_gems.ops.layernorm import layer_norm, layer_norm_backward
 
-    def forward(x, shape, weight=None, bias=None, eps=1e-5):
+    def one(shape):
         if math.prod(shape) == 1:       # its mean is not quite the number itself, and that is divided by nearly nothing
             raise NotImplementedError
+
+    def forward(x, shape, weight=None, bias=None, eps=1e-5):
+        one(shape)
         y, *statistics = layer_norm(x, shape, weight, bias, eps)
         kept = (*x.shape[:x.dim() - len(shape)], *(1 for _ in shape))
         kind = torch.float32 if x.dtype in (torch.float16, torch.bfloat16) else x.dtype
         return (y, *(t.to(kind).reshape(kept) for t in statistics))
 
     def backward(grad, x, shape, mean, rstd, weight=None, bias=None, mask=None):
+        one(shape)
         rows = (-1, math.prod(shape))
         flat = [t if t is None else t.reshape(-1) for t in (weight, bias)]
         gx, gw, gb = layer_norm_backward(grad.reshape(rows), x.reshape(rows), shape, mean.reshape(-1), rstd.reshape(-1), *flat, mask)
