@@ -507,7 +507,7 @@ static void reductions(struct cfg *g, struct insn *code)
 
 		memcpy(set, g->live_out + g->order[i] * (size_t)g->words, g->words * sizeof(*set));
 		for (k = b->end - b->start; k--;) {
-			struct insn *in = &code[b->pc + k];
+			struct insn *in = &code[b->pc + b->later + k];
 
 			if (in->kind == K_ATOM && in->def == 1 && in->sub < ATOM_EXCH && in->o[0] != OPND_NONE &&
 			    !(set[in->o[0] >> 6] >> (in->o[0] & 63) & 1)) {
@@ -543,7 +543,8 @@ void cfg_finish(struct comp *c)
 	guards_for_branches(&g);
 	split_conditions(&g);
 	order_blocks(&g);
-	code = calloc(c->ncode + g.nb, sizeof(*code));
+	leaders_later(&g);
+	code = calloc(c->ncode + 2 * g.nb, sizeof(*code));
 	cneed(c, code);
 	c->fn->code = code;
 	for (i = g.left; i < g.nb; i++) {
@@ -551,6 +552,15 @@ void cfg_finish(struct comp *c)
 		struct insn *last;
 
 		b->pc = n;
+		if (b->later) {
+			code[n] = c->code[b->start];
+			code[n].kind = K_LATER;
+			code[n].guard = OPND_NONE;
+			code[n].def = code[n].use = 0;
+			for (k = 0; k < 6; k++)
+				code[n].o[k] = OPND_NONE;
+			n++;
+		}
 		memcpy(code + n, c->code + b->start, (b->end - b->start) * sizeof(*code));
 		n += b->end - b->start;
 		last = &code[n - 1];

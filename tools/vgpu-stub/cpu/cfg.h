@@ -10,6 +10,7 @@ struct block {
 	u32 nsucc, *succ;
 	u32 order;              /* position in the layout */
 	u32 pc, npred;
+	bool later;             /* begins with a K_LATER: later.c */
 };
 
 struct cfg {
@@ -30,5 +31,7 @@ void compare_at_branch(struct cfg *g);
 void guards_for_branches(struct cfg *g);
 /* conditions.c: behind them */
 void split_conditions(struct cfg *g);
+/* later.c: behind order */
+void leaders_later(struct cfg *g);
 
 #endif

@@ -83,6 +83,8 @@ static void notes(const struct func *fn, const struct jit *j, const struct mark 
 
 	if (in->kind == K_BAR && in->sub != BAR_ARRIVE)
 		dt_say(t, "lanes wait here; the block goes on behind it");
+	if (in->kind == K_LATER)
+		dt_say(t, "the block's other warps first");
 	if (!j)
 		return;
 	if (v)

@@ -726,6 +726,11 @@ left:
 			fault_raise(VGPU_ST_TRAP, __builtin_ctz(e), 0, in->sub ? "brkpt" : "trap");
 		case K_NOP:
 			break;
+		case K_LATER:           /* once each time it is come to */
+			f->mask = m;
+			f->pc = (u32)(in + 1 - code);
+			ts->mxcsr = mx;
+			return RUN_BUDGET;
 		case K_STEP:
 			if (ts->e->dbg)
 				dbg_step(ts, f, in, m);

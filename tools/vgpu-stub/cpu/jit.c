@@ -618,6 +618,7 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 		/* fall through */
 	case K_BRX:
 	case K_CALL:
+	case K_LATER:
 		leave(c, JX_LEAVE, pc);
 		if (pc + 1 < c->n && in->kind != K_BRX)
 			entry(c, pc + 1);

@@ -99,7 +99,7 @@ static bool spread_load(const struct jcomp *c, const struct insn *in)
 static bool meets(const struct insn *in)
 {
 	switch (in->kind) {
-	case K_CALL: case K_BAR: case K_WARPSYNC: case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_BRX:
+	case K_CALL: case K_LATER: case K_BAR: case K_WARPSYNC: case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_BRX:
 		return true;
 	default:
 		return false;

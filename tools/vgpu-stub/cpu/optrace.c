@@ -109,7 +109,7 @@ void optrace_func(struct func *fn)
 
 		*in = fn->code[i];
 		in->plain = 0;          /* one after the other, steps between them */
-		code[2 * i] = (struct insn){ .kind = K_STEP, .guard = OPND_NONE, .line = in->line };
+		code[2 * i] = (struct insn){ .kind = in->kind == K_LATER ? K_NOP : K_STEP, .guard = OPND_NONE, .line = in->line };
 		for (k = 0; k < 6; k++)
 			code[2 * i].o[k] = OPND_NONE;
 		if (in->kind == K_JMP || in->kind == K_CBRA) {
