@@ -6,6 +6,9 @@
  * is anybody's. So a store is such a place itself, if another one to the same variable that not all lanes come to may follow before
  * lanes look at each other. Loops are left alone: what fills a tile there would pay for it, and hardware orders no more than this either.
  *
+ * So is a load of one word by all lanes, in loops too, if some of them may write it next: a leader that hands out work says so by a word of shared memory, all look at
+ * it behind the barrier, and the leader writes the next one there while others have not come to a barrier (transposition in place by cycles, queues of tasks).
+ *
  * Loads of global memory are such places in kernels of one warp a block that have nothing else to keep it in step (SPEC_STEP).
  *
  * Out: scomp.whole, a byte for each instruction. Before blocks are made.
@@ -13,6 +16,7 @@
 #include "strip.h"
 
 #define STEPS 4u
+#define MOST 64u       /* stores, or loads, that are looked at */
 #define NOWHERE ~0ull
 
 static bool candidate(const struct insn *in)
@@ -53,6 +57,19 @@ static u64 root(const struct scomp *c, const u32 *def, u32 o, u32 steps)
 	return NOWHERE;
 }
 
+/* Where in shared memory an access of all threads is; NOWHERE: not known, or not the same for all. */
+static u64 place(const struct scomp *c, const u32 *def, const struct insn *in)
+{
+	const struct insn *from = definition(c, def, in->o[4]);
+	u32 o = from && from->kind == K_LANE && from->lop == LOP_MOV ? from->o[1] : in->o[4];
+	struct sval v;
+
+	if (o == OPND_NONE || !(o & OPND_CONST))
+		return NOWHERE;
+	v = s_val(c, o, 0);
+	return v.known ? (u32)((u32)v.k + (u64)in->imm) : NOWHERE;
+}
+
 /* Is there a way from block b to where lanes look at each other, or to an end, that does not lead through `past`? */
 static bool avoids(const struct scomp *c, u32 b, u32 past, u8 *seen, u32 *stack)
 {
@@ -76,11 +93,22 @@ static bool avoids(const struct scomp *c, u32 b, u32 past, u8 *seen, u32 *stack)
 	return false;
 }
 
+/* May in write there, where mine is the root of a store, or, at, the one place of a load? */
+static bool meets(const struct scomp *c, const u32 *def, const struct insn *in, u64 mine, u64 at)
+{
+	u64 a = root(c, def, in->o[4], STEPS), p;
+
+	if (at == NOWHERE)
+		return a == NOWHERE || mine == NOWHERE || a == mine;
+	p = place(c, def, in);
+	return (p == NOWHERE ? a : p) == at;
+}
+
 /*
- * May a store to the same variable, that not all lanes come to, follow pc, in block b, before lanes look at each other? seen and
+ * May a store to the same variable, that not all lanes come to, follow pc, in block b, before lanes look at each other? at: pc is a load of this place. seen and
  * stack are for two.
  */
-static bool another(const struct scomp *c, const u32 *def, u32 b, u32 pc, u64 mine, u8 *seen, u32 *stack)
+static bool another(const struct scomp *c, const u32 *def, u32 b, u32 pc, u64 mine, u64 at, u8 *seen, u32 *stack)
 {
 	const struct jit_src *s = c->s;
 	u32 n = 0, first = b, i, k;
@@ -88,12 +116,13 @@ static bool another(const struct scomp *c, const u32 *def, u32 b, u32 pc, u64 mi
 	memset(seen, 0, s->nb);
 	for (i = pc + 1;; i = s->b[b].start) {
 		for (; i < s->b[b].end && !s_sync(&c->code[i]); i++) {
-			u64 a;
+			const struct insn *in = &c->code[i];
 
-			if (!candidate(&c->code[i]) || i == pc)
+			if (i == pc || !(candidate(in) || (at != NOWHERE && in->kind == K_ATOM && in->space == SPACE_SHARED)) || !meets(c, def, in, mine, at))
 				continue;
-			a = root(c, def, c->code[i].o[4], STEPS);
-			if ((a == NOWHERE || mine == NOWHERE || a == mine) && b != first && avoids(c, first, b, seen + s->nb, stack + s->nb))
+			if (at != NOWHERE && in->guard != OPND_NONE)
+				return true;
+			if (b != first && avoids(c, first, b, seen + s->nb, stack + s->nb))
 				return true;
 		}
 		if (i == s->b[b].end)
@@ -113,7 +142,8 @@ bool s_order(struct scomp *c)
 	const struct jit_src *s = c->s;
 	u32 *def = pool_alloc(&c->mem, (s->nregs + 1) * sizeof(*def)), *stack = pool_alloc(&c->mem, 2 * (s->nb + 1) * sizeof(*stack));
 	u8 *seen = pool_alloc(&c->mem, 2 * (s->nb + 1));
-	u32 b, i, k, stores = 0;
+	u32 b, i, k, stores = 0, loads = 0;
+	u64 at;
 
 	c->whole = pool_alloc(&c->mem, c->n + 1);
 	if (!def || !stack || !seen || !c->whole)
@@ -131,11 +161,18 @@ bool s_order(struct scomp *c)
 	for (b = 0; (c->spec & SPEC_STEP) && b < s->nb; b++)
 		for (i = s->b[b].start; i < s->b[b].end; i++)
 			c->whole[i] = s->b[b].depth && c->code[i].kind == K_LD && (c->code[i].space == SPACE_GLOBAL || c->code[i].space == SPACE_GENERIC);
-	if (stores < 2 || stores > 64)
-		return true;
 	for (b = 0; b < s->nb; b++)
-		for (i = s->b[b].start; i < s->b[b].end; i++)
-			if (candidate(&c->code[i]) && c->code[i].guard == OPND_NONE && !s->b[b].depth)
-				c->whole[i] = another(c, def, b, i, root(c, def, c->code[i].o[4], STEPS), seen, stack);
+		for (i = s->b[b].start; i < s->b[b].end; i++) {
+			const struct insn *in = &c->code[i];
+
+			if (in->guard != OPND_NONE || s_sync(in))
+				continue;
+			if (candidate(in) && !s->b[b].depth && stores >= 2 && stores <= MOST)
+				c->whole[i] = another(c, def, b, i, root(c, def, in->o[4], STEPS), NOWHERE, seen, stack);
+			if (in->kind != K_LD || in->space != SPACE_SHARED || in->vec != 1 || loads >= MOST || (at = place(c, def, in)) == NOWHERE)
+				continue;
+			loads++;
+			c->whole[i] = another(c, def, b, i, NOWHERE, at, seen, stack);
+		}
 	return true;
 }

@@ -187,7 +187,7 @@ struct scomp {
 	u8 *pair;                       /* per pc: PAIR_ */
 	s32 *twin;                      /* per pc: where the word behind another one waits for it, a place in the private area; 0: nowhere */
 	struct squad *quad;             /* per pc: quad.c; n 0: none */
-	u8 *whole;                      /* per pc: a store of all lanes at once */
+	u8 *whole;                      /* per pc: a store, or a load, of all lanes at once */
 	u32 *entry_at;
 	struct jentry *entries;
 	u32 nentries, entries_cap;
