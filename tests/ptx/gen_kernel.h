@@ -615,7 +615,10 @@ static void gen_make(struct gen *g, uint64_t seed, int approx)
 	if (gen_one_in(g, 4)) {
 		int region = gen_region(g);
 
-		gen_frame(g, region, "\t@%%p%u ret;\n", gen_pick(g, g->np));
+		if (gen_one_in(g, 2))   /* whole warps before them */
+			gen_frame(g, region, "\tsetp.ge.u32 %%p0, %%lin, %u;\n\t@%%p0 ret;\n", 40 + gen_pick(g, 50));
+		else
+			gen_frame(g, region, "\t@%%p%u ret;\n", gen_pick(g, g->np));
 		if (gen_one_in(g, 2))
 			gen_frame(g, region, "\tbar.sync 0;\n");
 		gen_region_end(g, region);
