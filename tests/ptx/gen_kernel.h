@@ -616,11 +616,16 @@ static void gen_make(struct gen *g, uint64_t seed, int approx)
 	if (g->paired && !g->chained)
 		gen_chain(g);
 	gen_counters(g);
-	/* some threads end before the others, or all go on */
+	/* some threads end before the others, who may meet once more, or all go on */
 	if (gen_one_in(g, 4)) {
 		int region = gen_region(g);
 
-		gen_frame(g, region, "\t@%%p%u ret;\n", gen_pick(g, g->np));
+		if (gen_one_in(g, 2))   /* whole warps before them */
+			gen_frame(g, region, "\tsetp.ge.u32 %%p0, %%lin, %u;\n\t@%%p0 ret;\n", 40 + gen_pick(g, 50));
+		else
+			gen_frame(g, region, "\t@%%p%u ret;\n", gen_pick(g, g->np));
+		if (gen_one_in(g, 2))
+			gen_frame(g, region, "\tbar.sync 0;\n");
 		gen_region_end(g, region);
 	}
 	for (unsigned i = 0; i < g->nr; i++) {
