@@ -95,6 +95,18 @@ static bool lane(const struct scomp *c, const struct insn *in, u32 pc, u32 depth
 	}
 }
 
+/* What is done once a launch (uniform.c) and makes o; NULL: nothing is */
+static const struct insn *made_once(const struct scomp *c, u32 o)
+{
+	const struct func *fn = c->fn;
+	u32 i;
+
+	for (i = 0; i < fn->npro; i++)
+		if ((fn->pro[i].def & 1) && fn->pro[i].o[0] == o)
+			return &fn->pro[i];
+	return NULL;
+}
+
 /* Is o before pc at most *max, in every lane that runs, as an unsigned number? */
 static bool bound(const struct scomp *c, u32 o, u8 w, u32 pc, u32 depth, u64 *max)
 {
@@ -106,19 +118,33 @@ static bool bound(const struct scomp *c, u32 o, u8 w, u32 pc, u32 depth, u64 *ma
 		*max = w == 1 ? v.k : (u32)v.k;
 		return *max < MOST;
 	}
-	if (o == OPND_NONE || (o & OPND_CONST) || depth == DEPTH)
+	if (o == OPND_NONE || depth == DEPTH)
 		return false;
-	pc = made_at(c, o, pc);
-	if (pc == NO_PC)
+	if (o & OPND_CONST) {
+		in = made_once(c, o);
+	} else {
+		pc = made_at(c, o, pc);
+		in = pc == NO_PC ? NULL : &c->code[pc];
+	}
+	if (!in)
 		return false;
-	in = &c->code[pc];
-	if (in->kind == K_LANE)
+	if (in->kind == K_LANE) {
 		is = lane(c, in, pc, depth + 1, max);
-	else if (in->kind == K_LD && in->vec == 1 && in->size < 4 && !(in->flags & INF_SIGNED) && !type_is_float(in->type)) {
+	} else if (in->kind == K_SREG && in->sub == SR_LANEID) {
+		*max = LANES - 1;
+		is = true;
+	} else if (in->kind == K_LD && in->vec == 1 && in->size < 4 && !(in->flags & INF_SIGNED) && !type_is_float(in->type)) {
 		*max = (1u << 8 * in->size) - 1;
 		is = true;
 	}
 	return is && *max < MOST;
+}
+
+bool s_made_small(const struct scomp *c, u32 o)
+{
+	u64 max;
+
+	return bound(c, o, 0, 0, 0, &max);
 }
 
 /* Is the scalar o still what it was behind pc, here? */

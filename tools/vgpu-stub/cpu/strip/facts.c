@@ -602,6 +602,10 @@ static bool pool_values(struct scomp *c)
 			if (!a.pat && !b.pat && !d.pat && a.cls == SC_SCALAR && b.cls == SC_SCALAR && d.cls == SC_SCALAR)
 				n = uni(0);
 		}
+		/* A widened pattern has no check there (scalar.c) of whether a lane wraps. */
+		for (k = 1; k < 3 && n.pat && in->kind == K_LANE && (in->lop == LOP_CVT_SEXT || in->lop == LOP_MULWIDE || in->lop == LOP_MADWIDE); k++)
+			if ((k == 1 || in->lop != LOP_CVT_SEXT) && s_val(c, in->o[k], 0).pat && !s_made_small(c, in->o[k]))
+				n = vary(0);
 		/* a sign that is guessed is not: nobody looks there */
 		n.made = n.known = n.known && in->kind == K_LANE && in->lop == LOP_MOV;
 		n.all = in->kind != K_SREG || sreg_value(c, in->sub).cls == SC_SCALAR;

@@ -377,6 +377,7 @@ struct rm s_fold_row(struct scomp *c);
 void s_keep_base(struct scomp *c, const struct insn *in, bool before, u32 mx);
 
 /* bound.c */
+bool s_made_small(const struct scomp *c, u32 o);       /* what is made once a launch: small numbers in all lanes, far from where 32 bits wrap */
 bool s_bounded(const struct scomp *c, const struct insn *in, u32 *base, u64 *max);
 
 /* quad.c: words side by side */
