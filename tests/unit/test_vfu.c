@@ -2,7 +2,6 @@
 /*
  * A real vgpu-stub process, driven over its socket as an agent (or QEMU) would, and as one should not.
  *
- * Sources: tests/unit/test_vfu.c
  * Runs $VGPU_BIN/vgpu-stub, else build/bin/vgpu-stub.
  */
 #define _GNU_SOURCE
@@ -386,20 +385,19 @@ static void test_owner(void)
 
 static void test_create_errors(void)
 {
-	int s = attach();
 	struct vgpu_ctx_create c;
+	int s = attach();
 
 	enable(s);
 	CHECK(map_dma(s, IOVA_BLOCK, VGPU_QB_BYTES, 0, block_fd) == 0);
 	CHECK(map_dma(s, IOVA_SEG0, VGPU_SEG0_BYTES, 0, seg0_fd) == 0);
 #define BAD(change) do { c = good_create(); c.change; CHECK(create(s, 0, &c) == VGPU_ST_INVALID); } while (0)
 	BAD(queue_iova += 64);
-	BAD(queue_iova += 0x1000);              /* reaches behind the map */
+	BAD(queue_iova += 0x1000);              /* behind the map */
 	BAD(seg0_iova = 0x999000);
 	BAD(span_base = 0x10000);
 	BAD(span_base += 4096);
-	/* low ones end below the context's queue block, whose place is in none */
-	BAD(device_base = VGPU_DEVICE_BASE(c.span_base = VGPU_SPAN_LOW - VGPU_GIB, 0));
+	BAD(device_base = VGPU_DEVICE_BASE(c.span_base = VGPU_SPAN_LOW - VGPU_GIB, 0));         /* low ones end below the context's queue block */
 	BAD(device_base = VGPU_DEVICE_BASE(c.span_base = VGPU_SPAN_LOW_TO - VGPU_SPAN_BYTES + VGPU_GIB, 0));
 	BAD(device_base = VGPU_DEVICE_BASE(c.span_base = 0x180000000000ull, 0));
 	BAD(span_base = 1ull << 47);

@@ -119,7 +119,6 @@ static bool suppose(struct scomp *c, struct swhole *h, const struct sblock *b, u
 	return true;
 }
 
-/* A comparison for the branch is made there: nothing that it reads may be made in between. */
 /* Of a vector that lies in its home all the time (park.c) nothing may be written before all is loaded. */
 static bool kept_last(const struct scomp *c, const struct sblock *b)
 {
@@ -135,6 +134,7 @@ static bool kept_last(const struct scomp *c, const struct sblock *b)
 	return true;
 }
 
+/* A comparison for the branch is made there: nothing that it reads may be made in between. */
 static bool asides_last(const struct scomp *c, const struct swhole *h)
 {
 	u32 i, k, at = 0;
