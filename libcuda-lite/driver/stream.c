@@ -231,10 +231,14 @@ static CUresult impl_cuLaunchHostFunc(CUstream h, CUhostFn fn, void *user, bool 
 }
 VG_TWIN(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn fn, void *user), (stream, fn, user, pt))
 
-/* How it is waited for, by sleeping (0) or not (1), is a hint: whoever calls host functions here sleeps. */
+/*
+ * How it is waited for, by sleeping or not, is a hint: whoever calls host functions here sleeps. It is not looked at: a program that was built
+ * with the headers of CUDA 13.1 itself asks for this entry point's version, and knows of three arguments.
+ */
 static CUresult impl_cuLaunchHostFunc_v2(CUstream h, CUhostFn fn, void *user, unsigned int mode, bool pt)
 {
-	return mode > 1 ? CUDA_ERROR_INVALID_VALUE : impl_cuLaunchHostFunc(h, fn, user, pt);
+	(void)mode;
+	return impl_cuLaunchHostFunc(h, fn, user, pt);
 }
 VG_TWIN(cuLaunchHostFunc_v2, _ptsz, (CUstream stream, CUhostFn fn, void *user, unsigned int mode), (stream, fn, user, mode, pt))
 

@@ -152,7 +152,6 @@ int main(void)
 	e2e_same_u32("seen by call", seen, want, CALLS);
 	EXPECT_EQ(callback_status, CUDA_SUCCESS);
 
-	WANT(CUDA_ERROR_INVALID_VALUE, cuLaunchHostFunc_v2(s, note, NULL, 2));
 	CK(cuLaunchHostFunc(s, slow, NULL));
 	WANT(CUDA_ERROR_NOT_READY, cuStreamQuery(s));
 	LAUNCH(f, 1, 1, 0, other, &d, &mul, &add, &n);

@@ -181,8 +181,14 @@ static void do_map(const struct call *c)
 	for (uint64_t i = 0; want >= 0 && i < bytes && c->where + i < PART; i++)
 		if (model[c->part][c->where + i].file != NOT_MAPPED)
 			want = -EEXIST;
-	if (!want && c->file < FILES && (c->odd == 1 || (uint64_t)lseek(file_fd[c->file], 0, SEEK_END) < offset + bytes))
-		want = -EINVAL;
+	if (!want && c->file < FILES) {
+		uint64_t size = (uint64_t)lseek(file_fd[c->file], 0, SEEK_END);
+
+		if (c->odd == 1 || ((size + 4095) & ~4095ull) < offset + bytes)
+			want = -EINVAL;
+		else if (size < offset + bytes)         /* of its last page, behind its end: nobody keeps what is written there */
+			want = 1;
+	}
 	if (want == 1 || (!want && offset + bytes > UINT16_MAX)) {
 		if (fd >= 0)
 			close(fd);

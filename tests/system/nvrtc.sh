@@ -152,11 +152,11 @@ import os, signal, threading
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 got = []
 def one(i):
-    got.append(compiled(K.replace(b"+ 1", b"+ %d" % i))[0])
+    got.append(compiled(K.replace(b"+ 1", b"+ %d" % i))[:2])
 threads = [threading.Thread(target=one, args=(i,)) for i in range(4)]
 [t.start() for t in threads]
 [t.join() for t in threads]
-assert got == [0] * 4, got
+assert got == [(0, "")] * 4, got
 # no folder to write in: an error that says so
 os.environ["TMPDIR"] = "/nonexistent"
 r, log, _ = compiled(K)

@@ -169,6 +169,7 @@ static void test_window(void)
 
 	CHECK(p != MAP_FAILED);
 	vg.span = ((uint64_t)(uintptr_t)p + VGPU_HUGE - 1) & ~(VGPU_HUGE - 1);
+	vg.window_span = VGPU_WINDOW_SPAN;
 	CHECK(!vg_window_alloc(0, 64) && !vg_window_alloc(~0ull, 64));
 	for (int round = 0; round < 6000; round++) {
 		if (n < 512 && rnd(2)) {

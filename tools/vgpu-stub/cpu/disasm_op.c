@@ -330,6 +330,7 @@ void disasm_op(const struct insn *in, struct dtext *t)
 	case K_EXIT: say_op(t, OPID_EXIT); return;
 	case K_TRAP: say_op(t, in->sub ? OPID_BRKPT : OPID_TRAP); return;
 	case K_STEP: dt_say(t, "step"); return;
+	case K_LATER: dt_say(t, "later"); return;
 	}
 	dt_say(t, "nop");
 }
