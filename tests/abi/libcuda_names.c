@@ -60,12 +60,12 @@ int main(int argc, char **argv)
 		CHECK(dlsym(lib, name), "%s: not exported", name);
 		fn = NULL;
 		status = -1;
-		CHECK(get(base, &fn, 13050, per_thread ? 2 : 0, &status) == 0 && fn && status == 0,
+		CHECK(get(base, &fn, 13010, per_thread ? 2 : 0, &status) == 0 && fn && status == 0,
 		      "%s: no entry point (status %d)", base, status);
 		fn = NULL;
-		CHECK(get(base, &fn, 13050, 0, NULL) == 0 && fn, "%s: NULL status is not taken", base);
+		CHECK(get(base, &fn, 13010, 0, NULL) == 0 && fn, "%s: NULL status is not taken", base);
 		if (strcmp(name, base))
-			CHECK(get(name, &fn, 13050, 0, NULL) == 0 && fn == dlsym(lib, name), "%s: full name", name);
+			CHECK(get(name, &fn, 13010, 0, NULL) == 0 && fn == dlsym(lib, name), "%s: full name", name);
 	}
 	/* Versions choose signatures. */
 	CHECK(!get("cuMemAlloc", &fn, 3020, 0, &status) && fn == dlsym(lib, "cuMemAlloc_v2"), "cuMemAlloc 3020");

@@ -22,7 +22,10 @@ diff "$tmp/want" "$tmp/rows" >"$tmp/diff" || { fail "rows of exports.def (< want
 [ "$(readelf -d "$so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')" = libcuda.so.1 ] || fail "SONAME"
 
 ${CC:-cc} -std=gnu11 -O1 -o "$tmp/names" tests/abi/libcuda_names.c -ldl || exit 1
-env -u VGPU_AGENT "$tmp/names" "$(realpath "$so")" <tests/abi/libcuda.txt 2>"$tmp/err" || fail "libcuda_names failed"
+# of names that are newer than the version that the driver says of itself, there is no entry point to ask for yet
+sed -n 's/^VG_\(YES\|NO\)(\([A-Za-z0-9_]*\), [A-Za-z0-9_]*, \([0-9]*\),.*/\3 \2/p' libcuda-lite/driver/exports.def | awk '$1 <= 13010 {print $2}' >"$tmp/old"
+[ "$(wc -l <"$tmp/old")" -gt 650 ] || fail "names of 13.1: $(wc -l <"$tmp/old")"
+env -u VGPU_AGENT "$tmp/names" "$(realpath "$so")" <"$tmp/old" 2>"$tmp/err" || fail "libcuda_names failed"
 # A call that is not supported names itself once.
 [ "$(grep -c 'cuCheckpointProcessLock is not supported' "$tmp/err")" = 1 ] || fail "cuCheckpointProcessLock did not name itself"
 exit $bad

@@ -382,6 +382,8 @@ int cmd_cc(int argc, char **argv)
 		fputs(usage_text, argc < 2 ? stderr : stdout);
 		return argc < 2 ? 2 : 0;
 	}
+	/* whoever compiles in a program that does not want to hear of its children (NVRTC of ours) would have us never hear how ours ended */
+	signal(SIGCHLD, SIG_DFL);
 	/* as find_package(CUDAToolkit) reads it: whose interface this is */
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		puts("vgpu cc " VGPU_VERSION "\nCuda compilation tools, release 13.1, V13.1.0: clang's, by vgpu");
