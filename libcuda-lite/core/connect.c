@@ -184,7 +184,7 @@ static int send_one(const void *msg, uint32_t bytes, int fd)
 	}
 	/* ETOOMANYREFS: so many of this user are on their way (unix(7)) that it has to wait for some to arrive */
 	do {
-		n = sendmsg(vg.sock, &m, MSG_NOSIGNAL);
+		n = fd < 0 ? send(vg.sock, msg, bytes, MSG_NOSIGNAL) : sendmsg(vg.sock, &m, MSG_NOSIGNAL);
 	} while (n < 0 && (errno == EINTR || (errno == ETOOMANYREFS && turn < IN_FLIGHT_TURNS && (vg_backoff(turn++), true))));
 	return n == (ssize_t)bytes ? 0 : n < 0 ? -errno : -EIO;
 }
