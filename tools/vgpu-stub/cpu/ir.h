@@ -136,6 +136,27 @@ struct insn {
 	u32 taken, fall;        /* block numbers, after cfg.c pcs */
 };
 
+/* Is v an operand that it reads, its guard among them? One that it writes? */
+static inline bool insn_reads(const struct insn *in, u32 v)
+{
+	u32 k;
+
+	for (k = 0; k < 6; k++)
+		if ((in->use >> k & 1) && in->o[k] == v)
+			return true;
+	return in->guard == v;
+}
+
+static inline bool insn_writes(const struct insn *in, u32 v)
+{
+	u32 k;
+
+	for (k = 0; k < 6; k++)
+		if ((in->def >> k & 1) && in->o[k] == v)
+			return true;
+	return false;
+}
+
 enum { REDUX_NAN = 1, REDUX_ABS };       /* sub2 of K_REDUX of .f32 */
 #define INF_CNEG 1              /* predicate operand c (or a) is inverted */
 #define INF_SPIN 1              /* a jump back in a short loop that looks at what others write: a round costs SPIN_COST more */

@@ -26,26 +26,6 @@ bool jit_goes_on(const struct insn *in)
 	return false;
 }
 
-static bool reads(const struct insn *in, u32 v)
-{
-	u32 k;
-
-	for (k = 0; k < 6; k++)
-		if ((in->use >> k & 1) && in->o[k] == v)
-			return true;
-	return in->guard == v;
-}
-
-static bool writes(const struct insn *in, u32 v)
-{
-	u32 k;
-
-	for (k = 0; k < 6; k++)
-		if ((in->def >> k & 1) && in->o[k] == v)
-			return true;
-	return false;
-}
-
 /* v stays what it is from behind `from` to last, and nothing behind that writes it early: loads are merged with some before them. */
 bool jit_stays(const struct jcomp *c, u32 v, u32 from, u32 last, u32 end)
 {
@@ -56,7 +36,7 @@ bool jit_stays(const struct jcomp *c, u32 v, u32 from, u32 last, u32 end)
 	for (i = from + 1; i < end; i++) {
 		const struct insn *in = &c->code[i];
 
-		if (writes(in, v) && (i <= last + 1 || !is_plain(in) || (in->lop != LOP_ADD && in->lop != LOP_SUB && in->lop != LOP_MOV)))
+		if (insn_writes(in, v) && (i <= last + 1 || !is_plain(in) || (in->lop != LOP_ADD && in->lop != LOP_SUB && in->lop != LOP_MOV)))
 			return false;
 	}
 	return true;
@@ -142,7 +122,7 @@ static void sum(struct jcomp *c, const struct jblock *b, u32 pc, const u32 *uses
 	if (term == OPND_NONE)
 		return;
 	for (i = s.from + 1; i < b->end && jit_goes_on(&c->code[i]); i++)
-		if (i > pc && reads(&c->code[i], v)) {
+		if (i > pc && insn_reads(&c->code[i], v)) {
 			if (!by_index(&c->code[i], v))
 				break;
 			s.to = i;
@@ -191,7 +171,7 @@ bool jit_index(struct jcomp *c)
 			    (c->s->live_out[(size_t)b * c->s->words + (v >> 6)] >> (v & 63) & 1) || !extended(c, v, jb->start, i + 1, &s))
 				continue;
 			for (k = i + 1; k < jb->end; k++)
-				if (reads(&c->code[k], v))
+				if (insn_reads(&c->code[k], v))
 					s.to = k;
 			s.ghost = true;
 			c->sym[v] = s;

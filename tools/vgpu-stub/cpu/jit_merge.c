@@ -29,16 +29,6 @@ static bool touches(const struct insn *in, u32 v)
 	return in->guard == v;
 }
 
-static bool writes(const struct insn *in, u32 v)
-{
-	u32 k;
-
-	for (k = 0; k < 6; k++)
-		if ((in->def >> k & 1) && in->o[k] == v)
-			return true;
-	return false;
-}
-
 static bool stops(const struct insn *in)
 {
 	switch (in->kind) {
@@ -89,7 +79,7 @@ static u32 user_of(const struct jcomp *c, u32 i, u32 end, u32 from, u32 v)
 			return 0;
 		if (!touches(in, v))
 			continue;
-		if (in->kind != K_LANE || in->guard != OPND_NONE || writes(in, v) || c->r[in->o[0]].cls != JC_VARY || c->r[in->o[0]].w ||
+		if (in->kind != K_LANE || in->guard != OPND_NONE || insn_writes(in, v) || c->r[in->o[0]].cls != JC_VARY || c->r[in->o[0]].w ||
 		    c->merged[k].kind == K_LD)
 			return 0;
 		return c->live_at[(size_t)(k + 1) * c->s->words + (v >> 6)] >> (v & 63) & 1 ? 0 : k;
@@ -194,7 +184,7 @@ static void merge_at(struct jcomp *c, u32 i, u32 end, u32 most)
 		if (d >= -3 && d <= 3 && (b->imm - in->imm) % bytes == 0 && !at[3 + d] && c->merged[k].kind != K_LD && early(c, i, k, b->o[0]) &&
 		    (b->vec == 1 || early(c, i, k, b->o[1])))
 			at[3 + d] = k + 1;
-		if (writes(b, in->o[4]))
+		if (insn_writes(b, in->o[4]))
 			break;
 	}
 	for (n = most / bytes > 4 ? 4 : most / bytes; n >= 2; n /= 2) {

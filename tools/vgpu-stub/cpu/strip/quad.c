@@ -27,16 +27,6 @@ static bool beside(const struct insn *in, const struct insn *first, u32 k)
 	return in->kind == first->kind && plain(in) && in->o[4] == first->o[4] && in->aw == first->aw && in->space == first->space && in->imm == first->imm + 4 * (s64)k;
 }
 
-static bool writes(const struct insn *in, u32 o)
-{
-	u32 k;
-
-	for (k = 0; k < 6; k++)
-		if ((in->def >> k & 1) && in->o[k] == o)
-			return true;
-	return false;
-}
-
 /* The first as an access to n words. */
 static struct insn row_of(const struct insn *first, u32 n)
 {
@@ -77,7 +67,7 @@ static u32 other(const struct scomp *c, u32 pc, u32 k)
 	for (i = pc + 1; i < c->cur->end; i++) {
 		const struct insn *in = &c->code[i];
 
-		if (writes(&c->code[i - 1], ld->o[4]) || s_sync_at(c, i))
+		if (insn_writes(&c->code[i - 1], ld->o[4]) || s_sync_at(c, i))
 			return NO_PC;
 		if (beside(in, ld, k))
 			return c->twin[i] || c->pair[i] || in->o[0] == OPND_NONE || c->r[in->o[0]].v.cls != SC_VARY ? NO_PC : i;
@@ -169,9 +159,9 @@ static u32 stores(const struct scomp *c, const struct sblock *b, u32 pc, u32 *at
 			at[n++] = i;
 			continue;
 		}
-		if (!waits(c, in) || writes(in, c->code[pc].o[4]))
+		if (!waits(c, in) || insn_writes(in, c->code[pc].o[4]))
 			break;
-		for (k = 0; k < n && !writes(in, c->code[at[k]].o[0]); k++)
+		for (k = 0; k < n && !insn_writes(in, c->code[at[k]].o[0]); k++)
 			;
 		if (k < n)
 			break;

@@ -63,16 +63,6 @@ static bool chain(const struct scomp *c, struct swhole *h, struct sblock *b)
 	return true;
 }
 
-static bool uses(const struct insn *in, u32 o)
-{
-	u32 k;
-
-	for (k = 0; k < 6; k++)
-		if ((in->use >> k & 1) && in->o[k] == o)
-			return true;
-	return in->guard == o;
-}
-
 static u32 definitions(const struct scomp *c, const struct sblock *b, u32 o, u32 *at)
 {
 	u32 pc, k, n = 0;
@@ -100,7 +90,7 @@ static bool suppose(struct scomp *c, struct swhole *h, const struct sblock *b, u
 		if (!r->live || r->v.cls != SC_SCALAR || r->v.known || !bit_of(b->live_in, v))
 			continue;
 		for (pc = b->start; pc < b->end && !used; pc++)
-			used = uses(&c->code[pc], v);
+			used = insn_reads(&c->code[pc], v);
 		defs = definitions(c, b, v, &pc);
 		if (!used && !defs)
 			continue;
@@ -184,7 +174,7 @@ static void vectors(struct scomp *c, const struct sblock *b, u64 *out)
 		if (!r->live || r->v.cls == SC_SCALAR || r->kept || !bit_of(b->live_in, v))
 			continue;
 		for (pc = b->start; pc < b->end && !used; pc++)
-			used = uses(&c->code[pc], v);
+			used = insn_reads(&c->code[pc], v);
 		if (definitions(c, b, v, &at))
 			out[v >> 6] |= 1ull << (v & 63);
 		else if (!used)

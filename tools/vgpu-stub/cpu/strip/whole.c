@@ -169,26 +169,6 @@ static bool result_delta(const struct scomp *c, const struct insn *in, s64 *d)
 
 /* ---- the way ------------------------------------------------------------------------------------------ */
 
-static bool defines(const struct insn *in, u32 o)
-{
-	u32 k;
-
-	for (k = 0; k < 6; k++)
-		if ((in->def >> k & 1) && in->o[k] == o)
-			return true;
-	return false;
-}
-
-static bool uses(const struct insn *in, u32 o)
-{
-	u32 k;
-
-	for (k = 0; k < 6; k++)
-		if ((in->use >> k & 1) && in->o[k] == o)
-			return true;
-	return in->guard == o;
-}
-
 /* The way goes on with the block that comes first of those that a branch leads to: what is skipped is the short cut to the end. */
 static bool walk(struct scomp *c, struct swhole *h)
 {
@@ -269,9 +249,9 @@ static bool is_aside(const struct scomp *c, const struct swhole *h, u32 i, u32 o
 	for (k = i + 1; k < h->n; k++) {
 		const struct insn *in = &c->code[h->pc[k]];
 
-		if (defines(in, o))
+		if (insn_writes(in, o))
 			return false;
-		if (uses(in, o) && h->what[k] != W_BRANCH && h->what[k] != W_ASIDE)
+		if (insn_reads(in, o) && h->what[k] != W_BRANCH && h->what[k] != W_ASIDE)
 			return false;
 	}
 	return true;
@@ -527,7 +507,7 @@ void whole_require(struct scomp *c, u32 i, u32 o, bool want)
 
 	if (!(o & OPND_CONST))
 		while (i-- > 0)
-			if (defines(&c->code[h->pc[i]], o))
+			if (insn_writes(&c->code[h->pc[i]], o))
 				break;
 	if ((o & OPND_CONST) || i == ~0u || h->what[i] == W_SCALAR) {
 		if (s_varies(s_val(c, o, 2)) || (!(o & OPND_CONST) && i == ~0u)) {
