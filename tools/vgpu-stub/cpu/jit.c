@@ -353,7 +353,7 @@ static void jump(struct jcomp *c, u32 pc, u32 to)
 			edge(c, pc, c->regions[i].second);
 			g_here(a, at);
 		}
-		if (!(c->rfirst[c->block] & ~c->rsecond[c->block] & 1ull << i)) {
+		if (!(c->rfirst[c->block] & ~c->rsecond[c->block] & 1ull << i) || c->regions[i].loops) {
 			g_alui(a, 0, G_CMP, waiting(i), 0);
 			at = g_jcc(a, CC_E);
 			g_load(a, 0, RAX, waiting(i));
@@ -383,16 +383,14 @@ static const struct jregion *region_at(const struct jcomp *c, u32 pc, u32 *no)
 /* Lanes part: eax are those that jump. */
 static void part(struct jcomp *c, const struct insn *in, u32 pc, const struct jregion *r, u32 no)
 {
+	struct rm wait = r->second == NO_PC ? waiting(no) : others(no);
 	struct as *a = &c->a;
 
 	g_load(a, 0, RCX, rm_reg(RAX));
 	g_alu(a, 0, G_XOR, r->first == in->taken ? RCX : RAX, PM(m));
-	if (r->second != NO_PC) {
-		g_store(a, 0, others(no), RCX);
-	} else {
-		g_alu(a, 0, G_OR, RCX, waiting(no));
-		g_store(a, 0, waiting(no), RCX);
-	}
+	if (r->second == NO_PC || r->loops)
+		g_alu(a, 0, G_OR, RCX, wait);
+	g_store(a, 0, wait, RCX);
 	j_run_lanes(c, RAX);
 	take_along(c, r->first);
 	edge(c, pc, r->first);

@@ -116,6 +116,7 @@ struct jregion {
 	u32 at, join, first, second;
 	u32 lo, hi;             /* its first instruction and behind its last */
 	u32 size, depth;
+	bool loops;             /* the first side comes back to the branch, the second does not */
 	u32 live_join, njoin, live_second, nsecond;     /* in lives[] */
 };
 

@@ -5,8 +5,8 @@
  *            at: @p bra                 All lanes that part at `at` come to `join` (its immediate postdominator). The
  *           /          \                region is what lies between. One side runs first under its lanes' mask, the
  *       first          second           other lanes wait: at second, or, when that side is empty, at join. In a loop
- *           \          /                whose own branch it is, more of them come to wait each time.
- *            \        /
+ *           \          /                whose own branch it is, the side that comes back runs first, and more of them
+ *            \        /                 come to wait each time.
  *              join                     An edge that leaves the region takes up those that wait.
  *
  * The sides may share code, as those of `if (a || b)` do: there the first side's lanes may still have the others to wait for,
@@ -243,11 +243,12 @@ static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *
 	if ((!t && !f) || s->cut)
 		return false;
 	if (t && f) {
-		if (s->mark[b])
+		if (s->mark[b] == 3)
 			return false;
 		r->second = in->fall;
+		r->loops = s->mark[b];
 	}
-	if (!t || (f && in->fall < in->taken)) {
+	if (!t || (f && (r->loops ? s->mark[b] == 2 : in->fall < in->taken))) {
 		r->first = in->fall;
 		r->second = t ? in->taken : NO_PC;
 		for (i = 0; i < s->nlist; i++) {        /* 1: the side that runs first */
@@ -258,7 +259,7 @@ static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *
 	}
 	r->size = s->nlist;     /* shared blocks once: what lies in another region is smaller */
 	r->depth = c->s->b[b].depth;
-	much = c->much && !c->last && c->s->parted[r->at] && !(s->mark[b] && r->second != NO_PC);
+	much = c->much && !c->last && c->s->parted[r->at];
 	for (i = 0; i < s->nlist; i++) {
 		u32 k = s->list[i];
 

@@ -241,7 +241,7 @@ static int left(const struct tstate *ts, struct warp *w, struct frame *f, const 
 		u32 *wait = &p->wait[__builtin_ctzll(b)], *other = &p->other[__builtin_ctzll(b)];
 
 		/* a loop without end must not keep them for ever */
-		if (x->kind == JX_JUMP && x->to <= x->pc && *wait)
+		if (x->kind == JX_JUMP && x->to <= x->pc && (*wait | *other))
 			f->spin += JIT_SPIN / 8;
 		settle_lanes(f, j, w->jp, wait, r->join, r->live_join, r->njoin);
 		if (r->second != NO_PC)
