@@ -445,6 +445,8 @@ void jit_call_keep(struct jcomp *c);
 void jit_call_done(struct jcomp *c, u64 f);
 bool jit_tensor(struct jcomp *c, const struct insn *in);        /* jit_tensor.c */
 bool jit_dot(struct jcomp *c, const struct insn *in);           /* jit_dot.c */
+bool jit_bits(struct jcomp *c, const struct insn *in);          /* jit_bits.c */
+void jit_bits_scalar(struct jcomp *c, const struct insn *in);
 /* jit_mem.c */
 bool jit_ld(struct jcomp *c, const struct insn *in);
 u32 jit_half(const struct jcomp *c, u32 pc);

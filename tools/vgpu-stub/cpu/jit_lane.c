@@ -706,16 +706,8 @@ bool jit_lane(struct jcomp *c, const struct insn *in)
 			break;
 		divide(c, in);
 		return true;
-	case LOP_CLZ:
-		if (!is32(in->type) || !__builtin_cpu_supports("avx512cd"))
-			return false;
-		for (p = 0; p < 2; p++) {
-			x = jv_obs(c, in->o[1], 0, p, 0);
-			d = jv_dst(c, in->o[0], p, 0);
-			ev(a, V_PLZCNTD, d, 0, rm_reg(x));
-			jv_put(c, in->o[0], p, d);
-		}
-		return true;
+	case LOP_POPC: case LOP_CLZ: case LOP_BFIND: case LOP_BFINDSH: case LOP_BREV:
+		return jit_bits(c, in);
 	}
 	if (in->type == T_F32 || in->type == T_F64 || in->lop == LOP_CVT_H_F)
 		return floats(c, in);
