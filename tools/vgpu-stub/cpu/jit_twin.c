@@ -118,8 +118,8 @@ static void both(struct jcomp *c, u32 o)
 	c->twin[o] = TWO;
 }
 
-/* Nobody reads what shuffle pc makes but the instruction behind it, which combines it with what was shuffled. */
-static bool for_sum(const struct jcomp *c, u32 pc, u32 to)
+/* The instruction behind shuffle pc combines what that makes with what was shuffled. alone: and nobody else reads it. */
+static bool for_sum(const struct jcomp *c, u32 pc, u32 to, bool alone)
 {
 	const struct insn *in = &c->code[pc], *sum = in + 1;
 	u32 d = in->o[0], v = in->o[3];
@@ -128,7 +128,7 @@ static bool for_sum(const struct jcomp *c, u32 pc, u32 to)
 		return false;
 	if (!((sum->o[1] == d && sum->o[2] == v) || (sum->o[1] == v && sum->o[2] == d)))
 		return false;
-	return sum->o[0] == d || !(c->live_at[(size_t)(pc + 2) * c->s->words + (d >> 6)] >> (d & 63) & 1);
+	return !alone || sum->o[0] == d || !(c->live_at[(size_t)(pc + 2) * c->s->words + (d >> 6)] >> (d & 63) & 1);
 }
 
 /* A half of v, as d is to have it. */
@@ -155,13 +155,13 @@ static bool shuffled(struct jcomp *c, const struct insn *in, u32 to)
 	} else if (c->twin[v] == TWIN) {
 		jv_put(c, d, 0, half(c, d, v, 0));
 		c->twin[d] = TWIN;
-	} else if (n == 16 && for_sum(c, c->pc, to)) {
-		jv_put(c, d, 0, half(c, d, v, 1));
-		c->sum = c->pc + 1;
-		c->twin[d] = TWO;
 	} else {
 		c->twin[d] = TWO;
-		return jit_shfl(c, in);
+		if (n == 16 && for_sum(c, c->pc, to, false))
+			c->sum = c->pc + 1;
+		if (n != 16 || !for_sum(c, c->pc, to, true))
+			return jit_shfl(c, in);
+		jv_put(c, d, 0, half(c, d, v, 1));
 	}
 	return true;
 }
