@@ -195,8 +195,9 @@ cases() {
 forms() {
 	local d=$1 out m
 	program "$d" optest
-	for m in jit interp; do
-		[ $m = jit ] || [ "$2" = 0 ] || break
+	for m in jit "jit -x 5" interp; do
+		[ "$m" != interp ] || [ "$2" = 0 ] || break
+		# shellcheck disable=SC2086
 		out=$(ulimit -t 120; timeout 900 "$d/optest" -m $m 2>&1) || { echo "forms ($m)"; return; }
 	done
 	return 1

@@ -437,7 +437,7 @@ static void branch(struct jcomp *c, const struct insn *in, u32 pc)
 }
 
 /* Somebody waits who will read what in writes. */
-static bool keeps(const struct jcomp *c, const struct insn *in)
+bool j_keeps(const struct jcomp *c, const struct insn *in)
 {
 	const u64 *set = c->keep[c->block];
 	u32 k;
@@ -456,7 +456,7 @@ static bool for_branch(const struct jcomp *c, const struct insn *in, u32 pc)
 	u32 p = in->o[0];
 
 	return in->kind == K_SETP && in->guard == OPND_NONE && pc + 1 < b->end && next->kind == K_CBRA && next->guard == p &&
-	       c->merged[pc].kind != K_LD && !(c->s->live_out[(size_t)c->block * c->s->words + (p >> 6)] >> (p & 63) & 1) && !keeps(c, in);
+	       c->merged[pc].kind != K_LD && !(c->s->live_out[(size_t)c->block * c->s->words + (p >> 6)] >> (p & 63) & 1) && !j_keeps(c, in);
 }
 
 /* ---- one instruction ------------------------------------------------------------------------ */
@@ -547,7 +547,7 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 			c->gk = 1;
 		}
 	}
-	if (!c->gk && keeps(c, in))
+	if (!c->gk && j_keeps(c, in))
 		c->gk = 2;
 	if (in->kind == K_LANE && in->def == 1 && in->o[0] != OPND_NONE &&
 	    !(c->live_at[(size_t)(pc + 1) * c->s->words + (in->o[0] >> 6)] >> (in->o[0] & 63) & 1)) {
@@ -558,7 +558,7 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 		return;                         /* nobody wants it: the upper of two halves, say */
 	}
 	c->half = !c->gk && in->kind == K_LD ? jit_half(c, pc) : OPND_NONE;
-	if (c->half != OPND_NONE && keeps(c, in + 1))
+	if (c->half != OPND_NONE && j_keeps(c, in + 1))
 		c->half = OPND_NONE;
 	if (c->half != OPND_NONE)
 		c->half_mx = c->mx;
@@ -597,6 +597,7 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 			return;
 		}
 	}
+	jit_twins(c, pc);
 	switch (in->kind) {
 	case K_NOP:
 		return;
@@ -681,7 +682,8 @@ static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool
 	c->code_at = pool_alloc(&c->mem, (c->n + 1) * sizeof(u32));
 	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
 	c->vn = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->vn));
-	if (!c->vn || !c->r || !c->code_at || !c->entry_at || !c->merged || !c->inside || !c->sealed || !c->sym || !c->stay)
+	c->twin = pool_alloc(&c->mem, c->s->nregs + 1);
+	if (!c->vn || !c->twin || !c->r || !c->code_at || !c->entry_at || !c->merged || !c->inside || !c->sealed || !c->sym || !c->stay)
 		goto out;
 	for (i = 0; i < c->s->nregs; i++) {
 		c->r[i].w = c->s->regs[i].w;
@@ -699,8 +701,10 @@ static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool
 		c->code_at[jb->start] = c->a.n;
 		jit_turn_begin(c, b);
 		entry(c, jb->start);
-		for (i = jb->start; i < jb->end && !c->bad && !c->a.oom; i++)
+		for (i = jb->start; i < jb->end && !c->bad && !c->a.oom; i++) {
 			emit_insn(c, &c->code[i], i);
+			jit_twins_end(c, i + 1);
+		}
 		/* a jump to what comes next */
 		if (c->nbj && c->bj[c->nbj - 1].at + 4 == c->a.n && c->bj[c->nbj - 1].exit == jb->end && b + 1 < c->s->nb) {
 			c->nbj--;

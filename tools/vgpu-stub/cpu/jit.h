@@ -288,6 +288,9 @@ struct jcomp {
 	u32 half, after_half;   /* what the load that is emitted may fill (jit_half()); its jump behind the conversion, 0: none */
 	u32 half_mx;            /* the mode there */
 	u32 dot, ndot;          /* dot products that were emitted as one sum, from which pc on, and how many */
+	u8 *twin;               /* per register, in a run: both halves have the same numbers (jit_twin.c) ... */
+	u32 run_to, run_out, run_mx, sum;       /* ... behind it; its jump over what follows, 0: none; the mode there; who reads a half that was exchanged */
+	bool one_half;          /* of 32 bits a lane, the lower half's lanes are computed alone */
 	bool all_here;          /* this block of code has seen that all living lanes run */
 	u32 product, nproduct;  /* registers of one statement's product that were computed together: from which pc on, and how many */
 	u32 pc, mx;
@@ -446,6 +449,12 @@ void jit_call_keep(struct jcomp *c);
 void jit_call_done(struct jcomp *c, u64 f);
 bool jit_tensor(struct jcomp *c, const struct insn *in);        /* jit_tensor.c */
 bool jit_dot(struct jcomp *c, const struct insn *in);           /* jit_dot.c */
+bool jit_bits(struct jcomp *c, const struct insn *in);          /* jit_bits.c */
+void jit_bits_scalar(struct jcomp *c, const struct insn *in);
+/* jit_twin.c; j_keeps: jit.c */
+void jit_twins(struct jcomp *c, u32 pc);
+void jit_twins_end(struct jcomp *c, u32 pc);
+bool j_keeps(const struct jcomp *c, const struct insn *in);
 /* jit_mem.c */
 bool jit_ld(struct jcomp *c, const struct insn *in);
 u32 jit_half(const struct jcomp *c, u32 pc);

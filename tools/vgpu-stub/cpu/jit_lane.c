@@ -52,6 +52,20 @@ void jl_widen(struct jcomp *c, u32 o, u32 part, int d, bool sg, bool obs)
 	}
 }
 
+/* Part p of in's destination = op(x, second operand), where it is and under its mask. False: it is in memory, or nothing is masked. */
+static bool in_place(struct jcomp *c, const struct insn *in, u32 op, u8 w, u32 p, int x, bool obs)
+{
+	const struct jreg *r = &c->r[in->o[0]];
+	struct rm m;
+	int bc;
+
+	if (!c->gk || r->loc != LOC_ZMM)
+		return false;
+	m = obs ? jv_rm_obs(c, in->o[2], w, p, 1, &bc) : jv_rm(c, in->o[2], w, p, 1, &bc);
+	ev_n(&c->a, op, r->reg + (int)p, x, m, jv_mask(c, w, p), 0, bc, bc ? (w ? 8 : 4) : 64, 0);
+	return true;
+}
+
 /* ---- integers --------------------------------------------------------------------------- */
 
 static u32 simple_op(const struct insn *in)
@@ -287,6 +301,14 @@ static bool moves(struct jcomp *c, const struct insn *in)
 	for (p = 0; p < (w ? 4u : 2u); p++) {
 		switch (in->lop) {
 		case LOP_MOV:
+			if (c->r[in->o[0]].loc == LOC_ZMM) {
+				struct rm m = keep ? jv_rm(c, in->o[1], w, p, 0, NULL) : jv_rm_obs(c, in->o[1], w, p, 0, NULL);
+
+				d = c->r[in->o[0]].reg + (int)p;
+				if (m.kind || m.reg != d)
+					ev_k(a, w ? V_MOVA64 : V_MOVA32, d, 0, m, c->gk ? jv_mask(c, w, p) : 0, 0);
+				continue;
+			}
 			x = keep ? jv_reg(c, in->o[1], w, p, 0) : jv_obs(c, in->o[1], w, p, 0);
 			jv_put(c, in->o[0], p, x);
 			continue;
@@ -390,7 +412,7 @@ static bool floats(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	u8 w = in->type == T_F64;
-	u32 op = 0, p, n = w ? 4 : 2;
+	u32 op = 0, p, n = w ? 4 : c->one_half ? 1 : 2;
 	bool sat = false, raw = c->r[in->o[0]].rawf || !jit_makes_raw(in);
 	bool apart = false;
 	int how = jit_ex2_mode(c->mx, in);
@@ -419,6 +441,8 @@ static bool floats(struct jcomp *c, const struct insn *in)
 			if (w && sat)
 				return false;
 			x = jv_reg(c, in->o[1], w, p, 0);
+			if (!sat && raw && in_place(c, in, op, w, p, x, false))
+				continue;
 			d = sat ? 0 : jv_dst(c, in->o[0], p, 0);
 			op2(c, op, d, x, in->o[2], w, p, 1, false);
 			break;
@@ -623,12 +647,14 @@ bool jit_lane(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	u8 w = is64(in->type);
-	u32 op = simple_op(in), p, n = w ? 4 : 2;
+	u32 op = simple_op(in), p, n = w ? 4 : c->one_half ? 1 : 2;
 	int x, d;
 
 	if (op && in->lop != LOP_MUL) {
 		for (p = 0; p < n; p++) {
 			x = jv_obs(c, in->o[1], w, p, 0);
+			if (in_place(c, in, op, w, p, x, true))
+				continue;
 			d = jv_dst(c, in->o[0], p, 0);
 			op2(c, op, d, x, in->o[2], w, p, 1, true);
 			jv_put(c, in->o[0], p, d);
@@ -706,16 +732,8 @@ bool jit_lane(struct jcomp *c, const struct insn *in)
 			break;
 		divide(c, in);
 		return true;
-	case LOP_CLZ:
-		if (!is32(in->type) || !__builtin_cpu_supports("avx512cd"))
-			return false;
-		for (p = 0; p < 2; p++) {
-			x = jv_obs(c, in->o[1], 0, p, 0);
-			d = jv_dst(c, in->o[0], p, 0);
-			ev(a, V_PLZCNTD, d, 0, rm_reg(x));
-			jv_put(c, in->o[0], p, d);
-		}
-		return true;
+	case LOP_POPC: case LOP_CLZ: case LOP_BFIND: case LOP_BFINDSH: case LOP_BREV:
+		return jit_bits(c, in);
 	}
 	if (in->type == T_F32 || in->type == T_F64 || in->lop == LOP_CVT_H_F)
 		return floats(c, in);

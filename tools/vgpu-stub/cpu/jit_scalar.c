@@ -300,6 +300,11 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 	case LOP_ADD:
 		scalar_add(c, in->o[0], in->o[1], in->o[2], w);
 		return true;
+	case LOP_POPC: case LOP_CLZ: case LOP_BFIND: case LOP_BFINDSH: case LOP_BREV:
+		ju_load(c, RAX, in->o[1], w);
+		jit_bits_scalar(c, in);
+		ju_store(c, in->o[0], RAX);
+		return true;
 	case LOP_SUB: case LOP_AND: case LOP_OR: case LOP_XOR:
 		none = in->lop == LOP_SUB && c->r[in->o[0]].sk && jit_same_scalar(c, in, w ? 64 : 32);
 		if (none || (in->lop == LOP_AND && jit_guess_align(c, in, &need)))

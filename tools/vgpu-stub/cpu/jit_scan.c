@@ -358,7 +358,7 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 		[LOP_MULWIDE] = 2, [LOP_MADWIDE] = 3, [LOP_CVT_SEXT] = 1, [LOP_CVT_TRUNC] = 1, [LOP_MIN] = 2,
 		[LOP_MAX] = 2, [LOP_SELP] = 3, [LOP_BFE] = 3, [LOP_PACK] = 2, [LOP_XTR] = 3,
 		[LOP_CVT_F_S32] = 1, [LOP_CVT_F_U32] = 1, [LOP_CVT_F_H] = 1, [LOP_MULHI] = 2,
-		[LOP_DIV] = 2, [LOP_REM] = 2,
+		[LOP_DIV] = 2, [LOP_REM] = 2, [LOP_POPC] = 1, [LOP_CLZ] = 1, [LOP_BFIND] = 1, [LOP_BFINDSH] = 1, [LOP_BREV] = 1,
 	};
 	u32 n = nsrc[in->lop];
 
@@ -464,6 +464,13 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 		if (a.max > 0xffffffffu)
 			a.max = JMAX_UNKNOWN;
 		return with_scalar(a, a.sk, a.s, 32);
+	case LOP_POPC:
+	case LOP_CLZ:
+		return all_uni ? uni(0, bits) : vary();
+	case LOP_BFIND:
+	case LOP_BFINDSH:
+	case LOP_BREV:
+		return all_uni ? uni(0, JMAX_UNKNOWN) : vary();
 	case LOP_NOT:
 		return ints ? v_add(c, konst_val(~0ull), a, -1, bits) : vary();
 	case LOP_XOR:

@@ -91,6 +91,10 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 			ev_i(a, V_PSHUFD, t, 0, rm_reg(p ? hi : lo), 0, 0, (b.k & 31) == 1 ? 0xb1 : 0x4e);
 			continue;
 		}
+		if (b.known && in->sub == SHFL_BFLY && ok == ~0u && ((b.k & 31) == 4 || (b.k & 31) == 8)) {
+			ev_i(a, V_SHUF32X4, t, p ? hi : lo, rm_reg(p ? hi : lo), 0, 0, (b.k & 31) == 4 ? 0xb1 : 0x4e);
+			continue;
+		}
 		if (b.known && in->sub == SHFL_BFLY && ok == ~0u && (b.k & 31) == 16)
 			continue;
 		if (b.known) {

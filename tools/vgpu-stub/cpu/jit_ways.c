@@ -259,12 +259,12 @@ static void chain(struct jcomp *c, u32 i, struct jfix *fix)
 	g_alui(a, 1, G_ADD, rm_reg(R13), (s32)sizeof(struct warp));
 	if (block)
 		g_here(a, block);
-	/* most warps have as many lanes as the one before */
-	g_store(a, 0, PM(m), RAX);
-	g_alu(a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, mask)));
+	/* Most warps have as many lanes as the one before; but what is stored comes from its own frame: it need not wait for that one's last branch. */
+	g_load(a, 0, RCX, rm_mem(R13, (s32)offsetof(struct frame, mask)));
+	g_store(a, 0, PM(m), RCX);
+	g_alu(a, 0, G_CMP, RAX, rm_reg(RCX));
 	same = g_jcc(a, CC_E);
-	g_load(a, 0, RAX, rm_mem(R13, (s32)offsetof(struct frame, mask)));
-	j_run_lanes(c, RAX);
+	j_run_lanes(c, RCX);
 	g_here(a, same);
 	g_op(a, 0, 0xff, 4, TS(chain_at), 0);
 	for (k = 0; k < nout; k++)
