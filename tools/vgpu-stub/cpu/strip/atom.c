@@ -161,6 +161,18 @@ static void rounds(struct scomp *c, u32 csr)
 		s_ldmxcsr(c, csr);
 }
 
+/* r11 = what all lanes add, where it is one number: known now, or of the first lane's place. */
+static void same_value(struct scomp *c, const struct insn *in)
+{
+	u8 w = in->size == 8;
+	struct sval v = s_val(c, in->o[1], w);
+
+	if (v.known)
+		g_movi(&c->a, R11, w ? v.k : (u32)v.k);
+	else
+		g_load(&c->a, w, R11, place_rm(AT_VALUES));
+}
+
 /* All lanes without a loop: of what is one instruction each. */
 static void whole(struct scomp *c, const struct insn *in, u32 op, bool held, bool same)
 {
@@ -168,9 +180,11 @@ static void whole(struct scomp *c, const struct insn *in, u32 op, bool held, boo
 	u8 w = in->size == 8;
 	u32 l, bytes = w ? 8 : 4;
 
+	if (same)
+		same_value(c, in);
 	for (l = 0; l < STRIP; l++) {
 		g_load(a, 1, RAX, place_rm(8 * l));
-		if (!same || !l)
+		if (!same)
 			g_load(a, w, R11, place_rm(AT_VALUES + bytes * l));
 		access(c, held && op != 0x87);
 		g_op(a, w, op, R11, rm_mem(RAX, 0), 0);
@@ -197,7 +211,10 @@ static void lanes(struct scomp *c, const struct insn *in, bool held, bool same)
 	}
 	top = s_each_lane(c);
 	if (op) {
-		g_load(a, w, R11, lane_rm(AT_VALUES, w));
+		if (same)
+			same_value(c, in);
+		else
+			g_load(a, w, R11, lane_rm(AT_VALUES, w));
 		access(c, held && op != 0x87);
 		g_op(a, w, op, R11, rm_mem(RAX, 0), 0);
 		if (result)
@@ -273,7 +290,8 @@ bool s_atom(struct scomp *c, const struct insn *in)
 		return false;
 	if (type_is_float(in->type) && in->sub == ATOM_ADD)
 		rounds(c, MXCSR_BASE);
-	values(c, in->o[1], w, AT_VALUES);
+	if (!(same && direct(in) && s_val(c, in->o[1], w).known))
+		values(c, in->o[1], w, AT_VALUES);
 	if (in->sub == ATOM_CAS)
 		values(c, in->o[2], w, AT_OTHERS);
 	if (in->space == SPACE_SHARED || !c->fn->m->e->alone.able) {

@@ -507,6 +507,22 @@ static void next_block(struct scomp *c, u32 exit)
 	first_warp(c, 0);
 }
 
+/* Strips have met before *pc. Do they look at each other again soon, with what is between done here? Then that is where they stand, for *many instructions. */
+static bool meets_again(struct scomp *c, u32 *pc, u32 *many)
+{
+	const struct sblock *b = &c->b[s_block_at(c, *pc)];
+	u32 n;
+
+	if (*pc >= c->n || b->start != *pc || !meets(c, b) || (c->code[b->end - 1].kind != K_SHFL && c->code[b->end - 1].kind != K_VOTE))
+		return false;
+	n = in_a_row(c, b->end - 1);
+	if (!n || !s_between(c, *pc, b->end - 1, n))
+		return false;
+	*pc = b->end - 1;
+	*many = n;
+	return true;
+}
+
 void s_meet(struct scomp *c, u32 pc)
 {
 	struct as *a = &c->a;
@@ -547,9 +563,12 @@ void s_meet(struct scomp *c, u32 pc)
 		s_exit_jump(c, g_jmp(a), exit);
 		return;
 	}
-	all_do(c, pc, many);
-	s_kept_results(c, pc, many);
-	pc += many - 1;
+	do {
+		all_do(c, pc, many);
+		s_kept_results(c, pc, many);
+		pc += many;
+	} while (meets_again(c, &pc, &many));
+	pc--;
 	b = s_block_at(c, pc + 1);
 	g_movi(a, RBP, 0);
 	g_movi(a, RAX, pc + 1);

@@ -14,13 +14,24 @@
  *     after some rounds: put away again, on with the next warp as strip 3 of this one does (s_turn())
  *
  * So nothing is done that ordinary code has to know of: each strip stands at the loop's first block after some rounds of its own. A strip's vectors
- * are only put back when its round is over, and what a round stores it stores behind everything that it loads.
+ * are only put back when its round is over, and what a round stores it stores behind everything that it loads. Where there are registers enough, the
+ * vectors of all four strips stay in them for the whole turn ("stay"): a sum's round is a load and an addition for each.
  *
  * In: loops with sblock.turn, behind all blocks' code. Out: code; sblock.round, round_exit.
  */
 #include "whole.h"
 
 #define MAX_BODY 24u
+#define TURN_LOG2 4             /* rounds of a warp's turn: each reads whole lines, unlike a strip's (S_ROUNDS_LOG2) */
+#define STAYING 10u             /* ymm4 to ymm13 */
+
+/* Vectors that all strips have in registers from round to round. own: what the allocator gave them; at: each strip's. */
+struct stay {
+	bool on;
+	u32 n;
+	struct { u32 v; u8 own[2], at[STRIPS][2]; } of[STAYING];
+	u64 *out;               /* those that a round makes anew */
+};
 
 /* On the stack: what carried scalars are before the round, and behind it; rounds that are left. */
 static struct rm before(const struct scomp *c, u32 i) { return stack_rm(c->rounds_at + 16 * (s32)i); }
@@ -162,28 +173,123 @@ static void put_back(struct scomp *c, u32 strip)
 		}
 }
 
-/* The vectors that a strip's round reads or hands on: those that do not lie in homes of their own (park.c), from slots. */
+/* Is v one of the vectors that a strip's round reads or hands on, and that do not lie in homes of their own (park.c)? */
+static bool wanted(const struct scomp *c, const struct sblock *b, u32 v, bool *made)
+{
+	const struct sregister *r = &c->r[v];
+	bool used = false;
+	u32 pc, at;
+
+	if (!r->live || r->v.cls == SC_SCALAR || r->kept || !bit_of(b->live_in, v))
+		return false;
+	for (pc = b->start; pc < b->end && !used; pc++)
+		used = insn_reads(&c->code[pc], v);
+	*made = definitions(c, b, v, &at) > 0;
+	return used || *made;
+}
+
+/* Those, from slots. */
 static void vectors(struct scomp *c, const struct sblock *b, u64 *out)
 {
-	u32 v, pc, at;
+	bool made;
+	u32 v;
 
 	for (v = 0; v < c->s->nregs; v++) {
-		const struct sregister *r = &c->r[v];
-		bool used = false;
-
-		if (!r->live || r->v.cls == SC_SCALAR || r->kept || !bit_of(b->live_in, v))
+		if (!wanted(c, b, v, &made))
 			continue;
-		for (pc = b->start; pc < b->end && !used; pc++)
-			used = insn_reads(&c->code[pc], v);
-		if (definitions(c, b, v, &at))
+		if (made)
 			out[v >> 6] |= 1ull << (v & 63);
-		else if (!used)
-			continue;
 		s_fill(c, v);
 	}
 }
 
-static void strips(struct scomp *c, const struct sblock *b, u64 *out)
+/* ---- vectors that stay in registers ------------------------------------------------------------ */
+
+/* What a round makes anew of v comes behind everything that may fault: a strip that leaves then still has what it had before the round. */
+static bool made_last(const struct scomp *c, const struct sblock *b, u32 v)
+{
+	u32 pc, at = 0;
+
+	if (definitions(c, b, v, &at) != 1 || c->code[at].guard != OPND_NONE)
+		return false;
+	for (pc = at; pc < b->end; pc++)
+		if (c->code[pc].kind == K_LD || c->code[pc].kind == K_ST || c->code[pc].kind == K_ATOM)
+			return false;
+	return true;
+}
+
+static bool stay_find(const struct scomp *c, const struct sblock *b, struct stay *y)
+{
+	u32 busy = 0, v, s, p, pc, k, free = 4;
+	bool made;
+
+	for (pc = b->start; pc < b->end; pc++)
+		for (k = 0; k < 6; k++) {
+			const struct sregister *r;
+
+			if (!(c->code[pc].def >> k & 1) || c->code[pc].o[k] == OPND_NONE)
+				continue;
+			r = &c->r[c->code[pc].o[k]];
+			if (r->live && r->v.cls == SC_VARY && r->loc == LOC_ZMM)
+				busy |= 1u << r->reg | (r->w == 1 ? 1u << r->reg2 : 0);
+		}
+	for (v = 0; v < c->s->nregs; v++) {
+		const struct sregister *r = &c->r[v];
+
+		if (!wanted(c, b, v, &made))
+			continue;
+		if (r->loc != LOC_ZMM || y->n == STAYING || (made && !made_last(c, b, v)))
+			return false;
+		y->of[y->n].v = v;
+		y->of[y->n].own[0] = y->of[y->n].at[0][0] = r->reg;
+		y->of[y->n].own[1] = y->of[y->n].at[0][1] = r->reg2;
+		y->n++;
+		if (made)
+			y->out[v >> 6] |= 1ull << (v & 63);
+		busy |= 1u << r->reg | (r->w == 1 ? 1u << r->reg2 : 0);
+	}
+	for (k = 0; k < y->n; k++)
+		for (s = 1; s < STRIPS; s++)
+			for (p = 0; p < (c->r[y->of[k].v].w == 1 ? 2u : 1u); p++) {
+				while (free < 4 + STAYING && busy >> free & 1)
+					free++;
+				if (free == 4 + STAYING)
+					return false;
+				y->of[k].at[s][p] = (u8)free++;
+			}
+	return y->n > 0;
+}
+
+/* Code that follows is for strip s; STRIPS: as it was. */
+static void stay_as(struct scomp *c, const struct stay *y, u32 s)
+{
+	u32 k;
+
+	for (k = 0; k < y->n && y->on; k++) {
+		c->r[y->of[k].v].reg = s < STRIPS ? y->of[k].at[s][0] : y->of[k].own[0];
+		c->r[y->of[k].v].reg2 = s < STRIPS ? y->of[k].at[s][1] : y->of[k].own[1];
+	}
+}
+
+/* All strips' vectors, from slots or back. */
+static void stay_move(struct scomp *c, const struct stay *y, bool back)
+{
+	u32 s, k;
+
+	for (s = 0; s < STRIPS && y->on; s++) {
+		g_movi(&c->a, RBP, 32 * s);
+		stay_as(c, y, s);
+		if (back)
+			s_spill_set(c, y->out, 15, true);
+		for (k = 0; k < y->n && !back; k++)
+			s_fill(c, y->of[k].v);
+	}
+	stay_as(c, y, STRIPS);
+	if (y->on)
+		g_movi(&c->a, RBP, 0);
+}
+
+static void strips(struct scomp *c, const struct sblock *b, const struct stay *y, u64 *out)
 {
 	u32 s;
 
@@ -191,6 +297,11 @@ static void strips(struct scomp *c, const struct sblock *b, u64 *out)
 		c->whole_strip = s;
 		if (s)
 			g_alui(&c->a, 0, G_ADD, rm_reg(RBP), 32);
+		if (y->on) {
+			stay_as(c, y, s);
+			whole_bodies(c);
+			continue;
+		}
 		memset(out, 0, c->words * 8);
 		c->stage = 0;
 		vectors(c, b, out);
@@ -199,17 +310,18 @@ static void strips(struct scomp *c, const struct sblock *b, u64 *out)
 		/* vectors alone */
 		s_spill_set(c, out, 15, true);
 	}
+	stay_as(c, y, STRIPS);
 	c->whole_strip = 0;
 	g_movi(&c->a, RBP, 0);
 }
 
 /* The warp's turn is over, if others have one: as its last strip. */
-static void turn(struct scomp *c, struct sblock *b, u32 top)
+static void turn(struct scomp *c, struct sblock *b, const struct stay *y, u32 top)
 {
 	struct as *a = &c->a;
 	u32 at = b->start | S_TURN, same, i, alone[3];
 
-	g_movi(a, RAX, 1 << S_ROUNDS_LOG2);
+	g_movi(a, RAX, 1 << TURN_LOG2);
 	g_store(a, 0, left(c), RAX);
 	g_load(a, 1, RCX, SPM(phase));
 	g_op(a, 1, 0x85, RCX, rm_reg(RCX), 0);          /* test */
@@ -224,6 +336,7 @@ static void turn(struct scomp *c, struct sblock *b, u32 top)
 	g_alu(a, 1, G_CMP, RAX, rm_mem(RCX, (s32)offsetof(struct sphase, seg)));
 	alone[2] = g_jcc(a, CC_NE);
 	put_back(c, 0);
+	stay_move(c, y, true);
 	g_movi(a, RAX, at);
 	g_store(a, 0, SPM(spc), RAX);
 	g_movi(a, RBP, 32 * (STRIPS - 1));
@@ -239,12 +352,14 @@ static void emit(struct scomp *c, struct sblock *b, const u32 *list, u32 n)
 	const struct insn *end = &c->code[b->end - 1];
 	struct as *a = &c->a;
 	u64 *out = pool_alloc(&c->mem, (c->words + 1) * 8);
+	struct stay y = { .out = pool_alloc(&c->mem, (c->words + 1) * 8) };
 	u32 ord[3 + S_ROOTS * STRIPS], nord = 0, i, s, top;
 
-	if (!out) {
+	if (!out || !y.out) {
 		h->bad = true;
 		return;
 	}
+	y.on = stay_find(c, b, &y);
 	b->round = a->n;
 	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
 	ord[nord++] = g_jcc(a, CC_NE);
@@ -266,8 +381,9 @@ static void emit(struct scomp *c, struct sblock *b, const u32 *list, u32 n)
 		g_load(a, 1, RAX, home_of(c, h->carried[i].o, 0));
 		g_store(a, 1, before(c, i), RAX);
 	}
-	g_movi(a, RAX, 1 << S_ROUNDS_LOG2);
+	g_movi(a, RAX, 1 << TURN_LOG2);
 	g_store(a, 0, left(c), RAX);
+	stay_move(c, &y, false);
 	top = a->n;
 	g_alui(a, 1, G_SUB, rm_mem(R14, (s32)offsetof(struct tstate, budget)), (s32)(b->end - b->start) / 2 + 1);
 	h->jump[h->njumps++] = g_jcc(a, CC_S);
@@ -298,7 +414,7 @@ static void emit(struct scomp *c, struct sblock *b, const u32 *list, u32 n)
 	whole_at_insn(c, b->end - 1);
 	whole_require(c, h->n - 1, end->guard, (s_block_at(c, end->taken) == (u32)(b - c->b)) != !!end->gneg);
 	c->stage = WHOLE_STRIPS;
-	strips(c, b, out);
+	strips(c, b, &y, out);
 	c->stage = 0;
 	for (i = 0; i < h->ncarried; i++) {
 		g_load(a, 1, RAX, behind(c, i));
@@ -306,13 +422,14 @@ static void emit(struct scomp *c, struct sblock *b, const u32 *list, u32 n)
 	}
 	g_alui(a, 0, G_SUB, left(c), 1);
 	g_land(a, g_jcc(a, CC_NE), top);
-	turn(c, b, top);
+	turn(c, b, &y, top);
 	for (s = STRIPS; s-- > 0;) {
 		b->round_exit[s] = a->n;
 		if (!s)
 			for (i = 0; i < h->njumps; i++)
 				g_here(a, h->jump[i]);
 		put_back(c, s);
+		stay_move(c, &y, true);
 		g_movi(a, RBP, 0);
 		s_plain_jump(c, g_jmp(a), (u32)(b - c->b));
 	}

@@ -345,6 +345,27 @@ static void put_quads(struct scomp *c, const struct insn *in, struct rm m, const
 	struct as *a = &c->a;
 	int x, y, i;
 
+	if (!c->guarded && in->size == 4) {
+		/* ymm14 is free */
+		y = column(c, in, 1, 1);
+		x = column(c, in, 0, 0);
+		vr(a, X_UNPCKHPS, 2, x, y);
+		vr(a, X_UNPCKLPS, 0, x, y);
+		y = column(c, in, 3, 14);
+		x = column(c, in, 2, 1);
+		vr(a, X_UNPCKHPS, 3, x, y);
+		vr(a, X_UNPCKLPS, 1, x, y);
+		/* lanes 0 and 4, 1 and 5; then 2 and 6, 3 and 7 */
+		vr(a, X_PUNPCKLQDQ, 14, 0, 1);
+		vr(a, X_PUNPCKHQDQ, 0, 0, 1);
+		put_halves(c, 14, m, p[0], p[4]);
+		put_halves(c, 0, m, p[1], p[5]);
+		vr(a, X_PUNPCKLQDQ, 14, 2, 3);
+		vr(a, X_PUNPCKHQDQ, 2, 2, 3);
+		put_halves(c, 14, m, p[2], p[6]);
+		put_halves(c, 2, m, p[3], p[7]);
+		return;
+	}
 	for (i = 0; i < 2; i++) {
 		y = column(c, in, 2 * (u32)i + 1, 2);
 		x = column(c, in, 2 * (u32)i, 0);

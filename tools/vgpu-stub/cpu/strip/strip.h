@@ -19,6 +19,7 @@
  *   code.c    blocks, branches, lanes that part and meet, the finished code
  *   ways.c    in and out, and one instruction by the interpreter in between
  *   meet.c    where the strips of a warp or the warps of a block look at each other, without leaving code
+ *   between.c what lies between two such places, for all strips at once
  *   park.c    scalars of strips that are not running
  *   address.c addresses lane by lane
  *   row.c     rows that show when code runs
@@ -329,6 +330,8 @@ void s_meet_end(struct scomp *c);
 void s_meet_whole(struct scomp *c);                      /* the way most go */
 void s_turn(struct scomp *c, u32 t);
 void s_rounds(struct scomp *c, u32 t);
+/* between.c */
+bool s_between(struct scomp *c, u32 from, u32 to, u32 n);
 /* park.c: scalars of strips that are not running */
 void s_parks(struct scomp *c);                           /* gives them places; behind place.c */
 bool s_keep_vectors(struct scomp *c, u64 *live);
