@@ -140,6 +140,18 @@ void apart_leave(struct warp *w)
 		enter(w, best);
 }
 
+/* Where in f a lane is that waits there, or in what it has called. */
+u32 apart_pc(const struct warp *w, const struct frame *f, u32 lane)
+{
+	const struct frame *t, *x;
+
+	for (t = w->top; t; t = apart_next(w, t))
+		for (x = t; x; x = x->up)
+			if (x->up == f && x->apart && x->lanes >> lane & 1)
+				return x->call_pc;
+	return f->lane_pc[lane];
+}
+
 /* Lanes leave an activation; exit also leaves the kernel. Who waits for them there looks again. */
 void lanes_gone(struct frame *f, u32 m)
 {
