@@ -35,6 +35,7 @@ struct frame {                          /* one activation of a function by a war
 	bool turn;                      /* those that run were chosen by frame_turn() */
 	const struct jit *jit;          /* code for this activation, or NULL */
 	struct frame *callee, *next;    /* pc and mask are its call; of those set aside. apart.c */
+	bool outside;                   /* who spins gives its turn to another activation, the next time to lanes of its own */
 	bool apart;                     /* the caller knows nothing of it: its call was call_pc */
 	u32 call_pc, away, napart;      /* away: its lanes in activations that are apart, napart of them */
 	u64 ran;                        /* when it was the top last */

@@ -40,7 +40,7 @@ void frame_start(struct frame *f, struct func *fn, char *regs, u32 lanes)
 	f->pc = 0;
 	f->loff = 0;
 	f->spin = f->boost = f->boost_pc = 0;
-	f->turn = f->apart = false;
+	f->turn = f->apart = f->outside = false;
 	f->jit = NULL;
 	f->callee = NULL;
 	f->away = f->napart = 0;
@@ -742,9 +742,20 @@ jump:
 			bool spins = code[pc].flags & INF_SPIN && (code[pc].kind == K_JMP || code[pc].kind == K_CBRA);
 
 			ts->budget -= (s64)(pc - to) + 1 + (spins ? SPIN_COST : 0);
-			if (f->waiting && (f->spin += spins ? SPIN_STEP : 1) > interp_spin) {
-				boost(f, m, to);
-				goto reload;
+			if ((f->waiting || w->depth) && (f->spin += spins ? SPIN_STEP : 1) > interp_spin) {
+				f->spin = 0;
+				if (w->depth && (!f->waiting || (f->outside = !f->outside))) {
+					f->mask = m;
+					f->pc = to;
+					if (apart_turn(w)) {
+						f = w->top;
+						goto settle;
+					}
+				}
+				if (f->waiting) {
+					boost(f, m, to);
+					goto reload;
+				}
 			}
 			if (ts->budget < 0) {
 				f->mask = m;
