@@ -723,7 +723,7 @@ static void show_bar(struct engine *e, struct cta *c, u32 thread, const struct f
  */
 static bool apart(const struct warp *w, const struct frame *f, u32 rest, u32 pc)
 {
-	u32 l, at;
+	u32 l;
 
 	if (rest & ~f->lanes)
 		return true;            /* in another function */
@@ -731,8 +731,7 @@ static bool apart(const struct warp *w, const struct frame *f, u32 rest, u32 pc)
 		l = (u32)__builtin_ctz(rest);
 		if (!((f->barred | f->waiting | f->parked | f->away) >> l & 1))
 			return true;    /* its guard says no */
-		at = apart_pc(w, f, l);
-		if (f->barred >> l & 1 ? at != pc : at > pc)
+		if (f->barred >> l & 1 ? f->lane_pc[l] != pc : apart_pc(w, f, l) > pc)
 			return true;
 	}
 	return false;
