@@ -104,15 +104,16 @@ static void release_frame(struct warp *w, struct frame *f, u32 id)
 
 static void release_block(struct cta *c, u32 id)
 {
-	struct frame *f;
+	struct frame *t, *f;
 	u32 i;
 
 	race_phase(c);
 	c->met = c->jit != NULL;
 	for (i = 0; i < c->nwarps; i++)
-		for (f = c->warps[i].top; f; f = f->up)
-			if (f->barred)
-				release_frame(&c->warps[i], f, id);
+		for (t = c->warps[i].top; t; t = apart_next(&c->warps[i], t))
+			for (f = t; f; f = f->up)
+				if (f->barred)
+					release_frame(&c->warps[i], f, id);
 	memset(&c->bar[id], 0, sizeof(c->bar[id]));
 }
 

@@ -41,10 +41,17 @@ struct cta *cta_new(void)
 /* Activations that an exit or a fault left behind can be used again. */
 static void drop_calls(struct warp *w)
 {
-	while (w->top && w->top != &w->main) {
+	while (w->top && (w->top != &w->main || w->aside)) {
 		struct frame *f = w->top;
 
+		if (f == &w->main || f->napart) {       /* others that are apart first */
+			w->top = w->aside;
+			w->aside = w->top->next;
+			continue;
+		}
 		w->top = f->up;
+		if (f->apart)
+			f->up->napart--;
 		f->up = w->spare;
 		w->spare = f;
 	}
@@ -160,7 +167,8 @@ void block_start(struct cta *c)
 
 		drop_calls(w);
 		w->top = &w->main;
-		w->depth = 0;
+		w->depth = w->slices = 0;
+		w->turns = 0;
 		w->live = n >= LANES ? ~0u : (1u << n) - 1;
 		frame_start(&w->main, g->fn, c->mem + (size_t)i * c->frame_bytes, w->live);
 		if (__builtin_expect(g->e->dbg != NULL, 0))     /* registers that nobody has written are not what the block before left */
@@ -266,6 +274,13 @@ static void report_native(struct tstate *ts, struct cta *c)
 
 /* ---- turns ------------------------------------------------------------------------------- */
 
+static bool can_run(const struct warp *w)
+{
+	const struct frame *f = w->top;
+
+	return w->live && (f->mask | f->waiting || (f->parked && !f->away) || apart_can(w));
+}
+
 /* Turns of the block's warps until the budget is spent or none can run. */
 enum run block_turns(struct tstate *ts, struct cta *c, s64 *budget)
 {
@@ -288,11 +303,15 @@ enum run block_turns(struct tstate *ts, struct cta *c, s64 *budget)
 		w = &c->warps[c->next_warp];
 		if (++c->next_warp == c->nwarps)
 			c->next_warp = 0;
-		if (!w->live || !(w->top->mask | w->top->waiting | w->top->parked)) {
+		if (!can_run(w)) {
 			if (++idle < c->nwarps)
 				continue;
 			if (c->g->team > 1)
 				return RUN_BLOCKED;
+			if (apart_wake(c)) {
+				idle = 0;
+				continue;
+			}
 			for (i = 0; i < c->nwarps && !c->warps[i].live; i++)
 				;
 			/* every thread waits at a barrier that cannot complete */

@@ -109,6 +109,8 @@ bool call_enter(struct tstate *ts, struct warp *w, const struct insn *in, u32 m)
 		memset(g->base[0], 0, fn->frame_bytes);
 	g->loff = loff;
 	g->up = f;
+	g->ran = w->turns;
+	f->callee = g;
 	for (i = 0; i < ci->nargs; i++) {
 		const struct arg *a = &ci->args[i];
 		const struct fparam *p = &fn->params[i];
@@ -138,21 +140,22 @@ bool call_enter(struct tstate *ts, struct warp *w, const struct insn *in, u32 m)
 void call_return(struct warp *w, u32 m)
 {
 	struct frame *g = w->top, *f = g->up;
-	const struct callinfo *ci = f->fn->code[f->pc].u.call;
+	const struct callinfo *ci = f->fn->code[g->apart ? g->call_pc : f->pc].u.call;
 	u32 i;
 
 	for (i = 0; i < ci->nrets; i++)
 		if (ci->rets[i].is_reg)
 			copy_reg(f, ci->rets[i].opnd, g, g->fn->pret[i], ci->rets[i].w, m);
+	if (g->apart)
+		apart_back(w, g, m);
 }
 
-/* The top activation has no lanes left: results in memory go back, the caller continues behind the call. */
-void call_leave(struct warp *w)
+/* Results in memory of the lanes m go to the caller of g. */
+void call_results(struct warp *w, struct frame *g, u32 m)
 {
-	struct frame *g = w->top, *f = g->up;
-	const struct insn *in = &f->fn->code[f->pc];
-	const struct callinfo *ci = in->u.call;
-	u32 i, k, l, done = g->entered & w->live;
+	struct frame *f = g->up;
+	const struct callinfo *ci = f->fn->code[g->apart ? g->call_pc : f->pc].u.call;
+	u32 i, k, l;
 
 	for (i = 0; i < ci->nrets; i++) {
 		const struct arg *a = &ci->rets[i];
@@ -160,15 +163,28 @@ void call_leave(struct warp *w)
 
 		if (a->is_reg)
 			continue;
-		for (k = done; k; k &= k - 1) {
+		for (k = m; k; k &= k - 1) {
 			l = (u32)__builtin_ctz(k);
 			memcpy(lane_local(w, l, f->loff + a->off), lane_local(w, l, g->loff + p->off),
 			       p->bytes < a->bytes ? p->bytes : a->bytes);
 		}
 	}
-	f->mask &= w->live;
-	f->pc++;
-	w->top = f;
+}
+
+/* The top activation has no lanes left: results in memory go back, the caller continues behind the call. */
+void call_leave(struct warp *w)
+{
+	struct frame *g = w->top, *f = g->up;
+
+	if (g->apart) {
+		apart_leave(w);
+	} else {
+		call_results(w, g, g->entered & w->live);
+		f->callee = NULL;
+		f->mask &= w->live;
+		f->pc++;
+		w->top = f;
+	}
 	w->depth--;
 	g->up = w->spare;
 	w->spare = g;

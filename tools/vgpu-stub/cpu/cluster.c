@@ -142,6 +142,8 @@ enum run cluster_run(struct tstate *ts, struct cta *c, s64 left)
 		}
 		if (ended == n)
 			return RUN_DONE;
+		for (i = 0; !moved && i < n; i++)
+			moved = !c->team[i]->over && apart_wake(c->team[i]);
 		if (!moved)
 			deadlock(ts, c);
 	}

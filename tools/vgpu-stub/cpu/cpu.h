@@ -34,6 +34,11 @@ struct frame {                          /* one activation of a function by a war
 	u32 spin, boost, boost_pc;
 	bool turn;                      /* those that run were chosen by frame_turn() */
 	const struct jit *jit;          /* code for this activation, or NULL */
+	struct frame *callee, *next;    /* pc and mask are its call; of those set aside. apart.c */
+	bool outside;                   /* who spins gives its turn to another activation, the next time to lanes of its own */
+	bool apart;                     /* the caller knows nothing of it: its call was call_pc */
+	u32 call_pc, away, napart;      /* away: its lanes in activations that are apart, napart of them */
+	u64 ran;                        /* when it was the top last */
 	u32 bytes;
 	u32 lane_pc[LANES];
 };
@@ -42,6 +47,9 @@ struct warp {
 	struct cta *cta;
 	struct frame *top;
 	struct frame *spare;            /* finished activations to reuse */
+	struct frame *aside;            /* leaves other than top. apart.c */
+	u64 turns;                      /* how often another activation has had its turn */
+	u32 slices;                     /* turns of the warp since */
 	u32 index, live, depth;
 	u8 bar_id[LANES];
 	char *jp;                       /* the JIT's private area */
@@ -377,6 +385,22 @@ bool uniform_run(struct engine *e, struct grid *g);     /* uniform.c */
 bool call_enter(struct tstate *ts, struct warp *w, const struct insn *in, u32 m);
 void call_return(struct warp *w, u32 m);
 void call_leave(struct warp *w);
+void call_results(struct warp *w, struct frame *g, u32 m);
+
+/* apart.c */
+bool apart_can(const struct warp *w);
+bool apart_turn(struct warp *w);
+void apart_back(struct warp *w, struct frame *c, u32 m);
+void apart_leave(struct warp *w);
+bool apart_wake(struct cta *c);
+u32 apart_pc(const struct warp *w, const struct frame *f, u32 lane);
+void lanes_gone(struct frame *f, u32 m);
+void exit_lanes(struct warp *w, u32 m);
+/* The leaf behind leaf t of the warp's activations: each is in some leaf's .up, the outer ones in several. */
+static inline struct frame *apart_next(const struct warp *w, const struct frame *t)
+{
+	return t == w->top ? w->aside : t->next;
+}
 
 /* printf.c */
 void dev_printf(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32 m);

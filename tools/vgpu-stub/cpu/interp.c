@@ -23,6 +23,7 @@
 #include "optrace.h"
 
 #define BOOST_JUMPS 64          /* jumps that turn lasts */
+#define SLICES_APART 16         /* turns of a warp that has called something before another of its activations gets one */
 
 u32 interp_garbage;
 
@@ -39,8 +40,11 @@ void frame_start(struct frame *f, struct func *fn, char *regs, u32 lanes)
 	f->pc = 0;
 	f->loff = 0;
 	f->spin = f->boost = f->boost_pc = 0;
-	f->turn = false;
+	f->turn = f->apart = f->outside = false;
 	f->jit = NULL;
+	f->callee = NULL;
+	f->away = f->napart = 0;
+	f->ran = 0;
 }
 
 /* The waiting lanes of the lowest pc become the running ones (mask 0 if there are none). */
@@ -144,7 +148,7 @@ static u32 gather(struct frame *f, u32 m, u32 e, u32 pc)
 		l = (u32)__builtin_ctz(w);
 		missing = mask[l] & f->lanes & ~here & ~skip;
 		/* at a barrier of the block, or all parked: they do not come */
-		if (!(missing & (f->waiting | f->parked)) || !(f->waiting | skip))
+		if (!(missing & (f->waiting | f->parked | f->away)) || !(f->waiting | skip | f->away))
 			go |= 1u << l;
 	}
 	f->parked = (f->parked | e) & ~go;
@@ -417,30 +421,6 @@ static void brx(struct frame *f, const struct insn *in, u32 m, u32 off)
 		save_lanes(f, off, in->fall);
 }
 
-/* Lanes leave an activation; exit also leaves the kernel. Who waits for them there looks again. */
-static void lanes_gone(struct frame *f, u32 m)
-{
-	u32 w = f->parked;
-
-	f->lanes &= ~m;
-	f->waiting |= w;
-	f->parked = 0;
-	for (; w; w &= w - 1)
-		if (f->lane_pc[__builtin_ctz(w)] < f->next_wait)
-			f->next_wait = f->lane_pc[__builtin_ctz(w)];
-}
-
-static void exit_lanes(struct warp *w, u32 m)
-{
-	struct frame *f;
-
-	w->live &= ~m;
-	for (f = w->top; f; f = f->up) {
-		lanes_gone(f, m);
-		f->mask &= ~m;
-	}
-}
-
 /*
  * Nothing runs in the top activation: return from it, wake parked lanes that nobody will join,
  * or find that the warp is blocked or done.
@@ -471,13 +451,14 @@ static enum run settle(struct tstate *ts, struct warp *w)
 			ts->f = f;
 			return RUN_BUDGET;
 		}
-		if (f->parked) {
+		if (f->parked && !f->away) {
 			/* those they wait for cannot come */
 			f->waiting = f->parked;
 			f->parked = 0;
 			continue;
 		}
-		return RUN_BLOCKED;
+		if (!apart_turn(w))
+			return RUN_BLOCKED;
 	}
 }
 
@@ -496,6 +477,11 @@ enum run warp_run(struct tstate *ts, struct warp *w)
 	u8 full;
 
 	ts->w = w;
+	if (w->depth && !w->jresume && ++w->slices >= SLICES_APART) {
+		w->slices = 0;
+		apart_turn(w);
+		f = w->top;
+	}
 	ts->f = f;
 	if (w->jresume) {               /* where jit_block left it */
 		t = w->jresume;
@@ -756,9 +742,20 @@ jump:
 			bool spins = code[pc].flags & INF_SPIN && (code[pc].kind == K_JMP || code[pc].kind == K_CBRA);
 
 			ts->budget -= (s64)(pc - to) + 1 + (spins ? SPIN_COST : 0);
-			if (f->waiting && (f->spin += spins ? SPIN_STEP : 1) > interp_spin) {
-				boost(f, m, to);
-				goto reload;
+			if ((f->waiting || w->depth) && (f->spin += spins ? SPIN_STEP : 1) > interp_spin) {
+				f->spin = 0;
+				if (w->depth && (!f->waiting || (f->outside = !f->outside))) {
+					f->mask = m;
+					f->pc = to;
+					if (apart_turn(w)) {
+						f = w->top;
+						goto settle;
+					}
+				}
+				if (f->waiting) {
+					boost(f, m, to);
+					goto reload;
+				}
 			}
 			if (ts->budget < 0) {
 				f->mask = m;

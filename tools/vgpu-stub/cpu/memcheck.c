@@ -721,7 +721,7 @@ static void show_bar(struct engine *e, struct cta *c, u32 thread, const struct f
  * All lanes of a warp come to the barrier at pc, or none. Those of rest are not coming along: are they on another
  * way? Lanes that spin for others come later, from a lower pc, to the same place.
  */
-static bool apart(const struct frame *f, u32 rest, u32 pc)
+static bool apart(const struct warp *w, const struct frame *f, u32 rest, u32 pc)
 {
 	u32 l;
 
@@ -729,9 +729,9 @@ static bool apart(const struct frame *f, u32 rest, u32 pc)
 		return true;            /* in another function */
 	for (; rest; rest &= rest - 1) {
 		l = (u32)__builtin_ctz(rest);
-		if (!((f->barred | f->waiting | f->parked) >> l & 1))
+		if (!((f->barred | f->waiting | f->parked | f->away) >> l & 1))
 			return true;    /* its guard says no */
-		if (f->barred >> l & 1 ? f->lane_pc[l] != pc : f->lane_pc[l] > pc)
+		if (f->barred >> l & 1 ? f->lane_pc[l] != pc : apart_pc(w, f, l) > pc)
 			return true;
 	}
 	return false;
@@ -746,7 +746,7 @@ void mc_bar(struct tstate *ts, const struct insn *in, u32 m)
 
 	if (!(ts->e->mc->what & BARRIERS))
 		return;
-	if ((in->flags & INF_ALIGNED) && apart(f, w->live & ~m, (u32)(in - f->fn->code))) {
+	if ((in->flags & INF_ALIGNED) && apart(w, f, w->live & ~m, (u32)(in - f->fn->code))) {
 		show_bar(ts->e, c, first, f->fn, in, "Divergent thread(s) in warp");
 		return;
 	}
