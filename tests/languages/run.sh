@@ -26,8 +26,8 @@ packages() {
 	jax | jax-wide) echo jax==0.10.2 jaxlib==0.10.2 jax-cuda12-plugin==0.10.2 jax-cuda12-pjrt==0.10.2 nvidia-cuda-nvcc-cu12==12.9.86 numpy==2.2.6 ;;
 	jax13) echo jax==0.10.2 jaxlib==0.10.2 jax-cuda13-plugin==0.10.2 jax-cuda13-pjrt==0.10.2 nvidia-nvvm nvidia-cuda-nvcc==13.0.88 numpy==2.2.6 ;;
 	tensorflow) echo tensorflow==2.21.0 keras==3.15.1 numpy==2.4.6 nvidia-cuda-nvcc-cu12==12.9.86 ;;
-	torch | torch-samples | torch-inductor | torch-digits | torch-modules) echo torch==2.9.1 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ;;
-	torch-newest) echo torch==2.15.0 flag_gems==5.0.2 numpy==2.4.6 expecttest==0.3.0 ;;
+	torch | torch-samples | torch-inductor | torch-digits | torch-modules) echo torch==2.9.1 torchvision==0.24.1 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ;;
+	torch-newest) echo torch==2.15.0 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ;;
 	taichi) echo taichi==1.7.4 numpy==2.2.6 ;;
 	halide) echo halide==21.0.0 numpy==2.2.6 ;;
 	*) return 1 ;;
@@ -168,6 +168,7 @@ for name in $name; do
 		program "$name" 8.0 "$here/torch_eager.py"
 		program "$name-train" 8.0 "$here/torch_train.py"
 		program "$name-edges" 8.0 "$here/torch_edges.py"
+		program "$name-vision" 8.0 "$here/torch_vision.py"
 		for cc in 8.0 9.0; do
 			program "$name-compile" $cc "$here/torch_compile.py"
 		done
