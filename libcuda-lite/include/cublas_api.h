@@ -24,6 +24,11 @@
 #endif
 #include "cuComplex.h"
 
+/* NVIDIA's cublasLt.h, where a program has it beside this one, declares its calls with it */
+#ifndef CUBLASWINAPI
+#define CUBLASWINAPI
+#endif
+
 #if defined(__cplusplus)
 extern "C" {
 #endif

@@ -22,15 +22,15 @@ def verdict(name, wrong):
     sys.stdout.flush()
 
 
-def same(got, want):
+def same(got, want, exact=False):
     if isinstance(want, (tuple, list)):
-        return len(got) == len(want) and all(map(same, got, want))
+        return len(got) == len(want) and all(same(a, b, exact) for a, b in zip(got, want))
     got = got.detach().cpu()
-    return got.dtype == want.dtype and got.shape == want.shape and torch.allclose(got.double(), want.detach().double(), rtol=1e-5, atol=1e-30, equal_nan=True)
+    return got.dtype == want.dtype and got.shape == want.shape and torch.allclose(got.double(), want.detach().double(), rtol=1e-13 if exact and got.dtype == torch.float64 else 1e-5, atol=1e-30, equal_nan=True)
 
 
-def asked(f, *tensors):
-    """Why f of these is another on the device, or nothing. What the CPU refuses is not asked."""
+def asked(f, *tensors, exact=False):
+    """Why f of these is another on the device, or nothing; exact: doubles to their last digits. What the CPU refuses is not asked."""
     try:
         want = f(*tensors)
     except RuntimeError:
@@ -39,7 +39,7 @@ def asked(f, *tensors):
         got = f(*[there(t) for t in tensors])
     except RuntimeError as e:
         return f"refused: {str(e)[:90]}"
-    return None if same(got, want) else f"{got} not {want}".replace("\n", " ")
+    return None if same(got, want, exact) else f"{got} not {want}".replace("\n", " ")
 
 
 def there(t):
@@ -166,6 +166,44 @@ def nested():
         verdict(f"nested/{str(layout)[6:]}", list(filter(None, (asked(padded, torch.randn(2, 3), torch.randn(1, 3)),))))
 
 
+def made():
+    """Of no tensor: what is not said of type, ends and steps follows from the numbers that are given."""
+    ends = ((7.0,), (0, 5.0), (0.0, 5), (0, 5, 0.5), (5, 0, -0.5), (0, 10, 2.0), (7,), (3, 9), (9, 3, -2), (True,), (-1.5, 4), (0, 1, 0.1), (2 ** 40, 2 ** 40 + 3), (0, 0), (0.0, 0.0))
+    forms = {f"arange {a}": lambda t, a=a: torch.arange(*a, device=t.device) for a in ends}
+    forms |= {f"arange {a} of {k}": lambda t, a=a, k=k: torch.arange(*a, dtype=k, device=t.device) for a in ends for k in (torch.float16, torch.float64, torch.int32)}
+    forms |= {"arange by name": lambda t: torch.arange(start=1, end=4, step=0.25, device=t.device), "arange out": lambda t: torch.arange(0, 3, 0.5, out=torch.empty(0, device=t.device)),
+              "arange whole out": lambda t: torch.arange(0, 6, 2, out=torch.empty(0, dtype=torch.int64, device=t.device)), "range": lambda t: torch.range(0, 3, 0.5, device=t.device)}
+    forms |= {f"{n} {a} of {k}": lambda t, a=a, k=k, f=f: f(*a, dtype=k, device=t.device) for a in ((0, 1, 5), (5, -5, 7)) for n, f in (("linspace", torch.linspace), ("logspace", torch.logspace))
+              for k in (torch.float16, torch.bfloat16, torch.float64, torch.int32)}
+    forms |= {f"linspace {a}": lambda t, a=a: torch.linspace(*a, device=t.device) for a in ((0, 1, 5), (0, 10, 4), (3, 3, 1), (-1.5, 2, 0), (5, -5, 7))}
+    forms |= {f"full {v}": lambda t, v=v: torch.full((3,), v, device=t.device) for v in (1, 1.5, True, 2 ** 40, inf, 1j)}
+    forms |= {f"{n} like {k}": lambda t, f=f, k=k: f(torch.empty(3, dtype=k, device=t.device)) for k in (torch.int32, torch.bool, torch.float16)
+              for n, f in (("ones", torch.ones_like), ("zeros", torch.zeros_like), ("full", lambda x: torch.full_like(x, 1)), ("new_full", lambda x: x.new_full((2,), 1.5)),
+                           ("new_ones", lambda x: x.new_ones(2)), ("new_tensor", lambda x: x.new_tensor([1.5])), ("fill", lambda x: x.fill_(1.5)))}
+    forms |= {"eye": lambda t: torch.eye(3, 4, device=t.device), "ones": lambda t: torch.ones(2, device=t.device), "logspace": lambda t: torch.logspace(0, 3, 4, device=t.device),
+              "tril_indices": lambda t: torch.tril_indices(3, 4, 1, device=t.device), "triu_indices": lambda t: torch.triu_indices(3, 4, -1, device=t.device),
+              "scalar_tensor": lambda t: torch.scalar_tensor(2.5, device=t.device), "hann": lambda t: torch.hann_window(8, device=t.device), "kaiser": lambda t: torch.kaiser_window(8, device=t.device),
+              "combinations": lambda t: torch.combinations(torch.arange(4, device=t.device)), "meshgrid": lambda t: torch.meshgrid(*2 * [torch.arange(3.0, device=t.device)], indexing="ij"),
+              "one_hot": lambda t: F.one_hot(torch.arange(3, device=t.device)), "where": lambda t: torch.where(torch.tensor([True, False], device=t.device), 1.5, 2),
+              "vander": lambda t: torch.vander(torch.arange(1, 4, device=t.device)), "bucketize": lambda t: torch.bucketize(torch.arange(0, 3, 0.5, device=t.device), torch.arange(3.0, device=t.device)),
+              "fftfreq": lambda t: torch.fft.fftfreq(6, device=t.device), "tensor": lambda t: torch.tensor([[1, 2.5], [3, 4]], device=t.device), "as_tensor": lambda t: torch.as_tensor([1, 2], device=t.device)}
+    whole = {"mean": lambda x: x.float().mean(), "sqrt": torch.sqrt, "exp": torch.exp, "sigmoid": torch.sigmoid, "/": lambda x: x / 2, "* 1.5": lambda x: x * 1.5, "** 0.5": lambda x: x ** 0.5,
+             "** -1.0": lambda x: x ** -1.0, "2 **": lambda x: 2 ** x, "2.5 **": lambda x: 2.5 ** x, "+ 0.5": lambda x: x + 0.5, "1.5 -": lambda x: 1.5 - x, "// 2.0": lambda x: x // 2.0,
+             "% 1.5": lambda x: x % 1.5, "clamp": lambda x: x.clamp(min=1.5), "atan2": lambda x: torch.atan2(x, x + 1), "reciprocal": torch.reciprocal, "rsqrt": torch.rsqrt, "tanh": torch.tanh,
+             "lerp": lambda x: torch.lerp(x.float(), 2.0 * x, 0.25), "addcdiv": lambda x: torch.addcdiv(x.float(), x, x + 1, value=0.5), "sum": lambda x: x.sum(), "cumsum": lambda x: x.cumsum(0),
+             "prod": lambda x: x.prod(), "> 1.5": lambda x: x > 1.5, "== 1.0": lambda x: x == 1.0, "mul bool": lambda x: x * (x > 1), "- bool": lambda x: x + True, "where": lambda x: torch.where(x > 1, x, 0.5),
+             "masked_fill": lambda x: x.float().masked_fill(x > 1, 2), "maximum": lambda x: torch.maximum(x, x * 0.5), "half *": lambda x: x.half() * x, "half + float of none": lambda x: x.half() + torch.tensor(1.5, device=x.device),
+             "max of a row and a number": lambda x: torch.maximum(x.float(), torch.tensor(2, device=x.device)), "logical": lambda x: torch.logical_xor(x, x - 1), "abs": lambda x: (-x).abs(), "neg": torch.neg}
+    kept = torch.get_default_dtype()
+    for default in (torch.float32, torch.float64, torch.bfloat16):
+        torch.set_default_dtype(default)
+        verdict(f"made/{str(default)[6:]}", [f"{name}: {why}" for name, f in forms.items() if (why := asked(f, torch.zeros(1), exact=True))])
+        for kind in (torch.int64, torch.int32, torch.uint8, torch.int16):
+            x = torch.tensor([1, 2, 3, 200 if kind is torch.uint8 else 4], dtype=kind)
+            verdict(f"made/{str(default)[6:]}/{str(kind)[6:]}", [f"{name}: {why}" for name, f in whole.items() if (why := asked(f, x, exact=True))])
+    torch.set_default_dtype(kept)
+
+
 # Each ends its context, so each is a process of its own.
 OUTSIDE = {"index": "e[torch.tensor([12], device='cuda')]", "index of -11": "e[torch.tensor([-11], device='cuda')]",
            "gather": "e.gather(0, torch.tensor([[12]], device='cuda'))",
@@ -189,7 +227,7 @@ def outside():
 
 
 torch.manual_seed(0)
-for part in (numbers, specials, drawn, scattered, nested, outside):
+for part in (numbers, specials, drawn, scattered, nested, made, outside):
     if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
         part()
 sys.exit(bad)

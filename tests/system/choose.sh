@@ -159,6 +159,23 @@ finds "tensorflow" "TF_FORCE_GPU_ALLOW_GROWTH $xla" python3 -c "import tensorflo
 finds "tinygrad" "CUDA_PATH NVRTC_PATH" python3 -c "import tinygrad"
 finds "cupyx" "cufft cusparse cusolver" python3 -c "import cupyx"
 finds "torch: nothing" "" python3 -c "import torch"
+# CUDA sources of a program's own by PyTorch: nvcc of wheels and what it is to be linked with, or the headers that a toolkit of ours has not
+e=$w/extension && mkdir -p "$e/torch/utils" "$e/nvidia/cu13/bin" "$w/toolkit"
+: >"$e/nvidia/cu13/bin/nvcc" && : >"$w/toolkit/.vgpu-toolkit" && : >"$e/torch/__init__.py" && : >"$e/torch/utils/__init__.py"
+cat >"$e/torch/utils/cpp_extension.py" <<'PY'
+import os
+paths = os.environ.get("LIBRARY_PATH", "").split(":")
+print(*(n for n in ("CUDA_HOME", "LIBRARY_PATH", "CPLUS_INCLUDE_PATH") if os.environ.get(n)), *(os.path.basename(p) for p in paths if os.path.exists(p + "/libcudart.so")),
+      paths[0] if paths[0] == "/mine" else "", os.environ.get("CPLUS_INCLUDE_PATH", "")[-19:])
+PY
+ask="import torch.utils.cpp_extension"
+py=$e CUDA_HOME=$e/nvidia/cu13 LIBRARY_PATH=/mine finds "extensions of torch, nvcc of wheels" "CUDA_HOME LIBRARY_PATH dev-13 /mine " python3 -c "$ask"
+py=$e CUDA_HOME=$w/toolkit finds "extensions of torch, a toolkit of ours" "CUDA_HOME CPLUS_INCLUDE_PATH  nvidia/cu13/include" python3 -c "$ask"
+if command -v nvcc >/dev/null || [ -e /usr/local/cuda ]; then
+	echo "skip choose: a toolkit is installed: extensions of torch take that"
+else
+	py=$e finds "extensions of torch, wheels found" "CUDA_HOME LIBRARY_PATH dev-13  " python3 -c "$ask"
+fi
 XLA_FLAGS=--mine finds "what a user has set stays" --mine python3 -c "import os, sys; sys.stdout = None; import jax; sys.stdout = sys.__stdout__; print(os.environ['XLA_FLAGS'])"
 py=$py/user:$py finds "a sitecustomize of the user's" "a sitecustomize of the user" python3 -c pass
 py=$py/user:$py finds "and behind two of vgpu run" "a sitecustomize of the user" "$V/vgpu" run --torch -- python3 -c pass

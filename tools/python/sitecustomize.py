@@ -30,6 +30,14 @@ def _set(whom, name, value):
         _say(whom, f"{name}={value}")
 
 
+def _append(whom, name, folder):
+    """To a list of folders, behind the user's own."""
+    have = [p for p in os.environ.get(name, "").split(os.pathsep) if p]
+    if folder not in have:
+        os.environ[name] = os.pathsep.join([*have, folder])
+        _say(whom, f"{name}={os.environ[name]}")
+
+
 def _open(whom, *names):
     """What is open already is taken by everybody who opens a file of its soname, wherever that lies."""
     import ctypes
@@ -141,8 +149,28 @@ def _tinygrad():
         _set("tinygrad", "NVRTC_PATH", os.path.realpath(nvrtc))
 
 
+def _torch_extension():
+    # CUDA sources of a program's own. A toolkit of wheels has nvcc, and neither lib64 nor a libcudart.so to link with; one of vgpu toolkit has not
+    # the headers of libraries that torch's own ask for (cusparse.h), which come with torch's wheels.
+    import shutil
+    wheel = _installed("nvidia/cu13")
+    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
+    if wheel is None or not home and (shutil.which("nvcc") or os.path.exists("/usr/local/cuda")):
+        return
+    if not home and os.path.exists(os.path.join(wheel, "bin/nvcc")):
+        home = wheel
+        _set("torch", "CUDA_HOME", wheel)
+    if home and os.path.realpath(home) == os.path.realpath(wheel):
+        folder = os.path.dirname(HERE)          # installed; in a build it lies one above
+        libraries = [p for p in (os.path.join(folder, "dev-13"), os.path.join(os.path.dirname(folder), "dev-13")) if os.path.exists(p)]
+        if libraries and not os.path.exists(os.path.join(wheel, "lib/libcudart.so")):
+            _append("torch", "LIBRARY_PATH", libraries[0])
+    elif home and os.path.exists(os.path.join(home, ".vgpu-toolkit")):
+        _append("torch", "CPLUS_INCLUDE_PATH", os.path.join(wheel, "include"))
+
+
 # What is done before a package's first line.
-BEFORE = {"jax": _jax, "tensorflow": _tensorflow, "cupy": _cupy_core, "cupyx": _cupy, "tinygrad": _tinygrad}
+BEFORE = {"jax": _jax, "torch.utils.cpp_extension": _torch_extension, "tensorflow": _tensorflow, "cupy": _cupy_core, "cupyx": _cupy, "tinygrad": _tinygrad}
 
 
 class _Before:

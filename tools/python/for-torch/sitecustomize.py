@@ -318,8 +318,14 @@ def _no_flushing(benchmarking):
         benchmarker.L2_cache_size = 4096
 
 
+def _of_package(module):
+    """A package's operators in machine code, those that have a form for the CPU."""
+    if "vgpu_rest" in sys.modules:      # not where FlagGems is missing, which has been said
+        _kept.append(sys.modules["vgpu_rest"].register_of(module.__name__))
+
+
 # What is done once a module has been imported.
-AFTER = {"torch": lambda module: _enable(), "torch._inductor.runtime.benchmarking": _no_flushing}
+AFTER = {"torch": lambda module: _enable(), "torch._inductor.runtime.benchmarking": _no_flushing, "torchvision": _of_package, "torchaudio": _of_package}
 
 
 class _After:

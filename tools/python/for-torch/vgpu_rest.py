@@ -22,9 +22,9 @@ LEAVE_BEGINNINGS = ("cudnn", "_cudnn", "miopen", "_sparse", "sparse", "_nested",
 FLOATS_ONLY = {"log", "addmv", "addmv.out", "atan2", "erf", "special_i1", "pow.Scalar", "pow.Tensor_Scalar", "pow.Tensor_Tensor", "pow_.Scalar",
                "pow_.Tensor", "addcmul", "addcdiv", "upsample_bicubic2d"}
 
-# Which FlagGems makes of whole numbers by way of floats, or of unsigned ones below 0.
-STEPS = {"linspace": (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64), "logspace": (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
-         "arange": (torch.uint8,)}
+# What FlagGems makes of whole numbers by way of floats, or of unsigned ones below 0; of halves it adds up rounded steps, and of doubles floats.
+_NOT_FLOATS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float64)
+STEPS = {"linspace": _NOT_FLOATS, "logspace": _NOT_FLOATS, "arange": (torch.uint8, torch.float64)}
 
 # What writes truths of anything: Triton stores them by way of bytes, so that 0.3, NaN and 256 were false.
 TRUTHS = {"_to_copy", "copy_", "fill", "fill_", "masked_fill", "masked_fill_", "full", "full_like"}
@@ -37,6 +37,9 @@ OF_TYPE = WIDE | {"mean"}
 
 # Whose whole numbers FlagGems takes by way of floats, which have not all of these; of triu those of up to 16 bits are right; mean refuses them.
 BY_FLOATS = {"dot", "vdot", "mv", "prod", "ceil", "triu", "triu_", "mean"}
+
+# What leaves numbers as they are, and serves what crosses to the host itself.
+COPIES = {"copy_", "_to_copy", "clone", "contiguous", "zero_", "zeros", "resolve_conj", "resolve_neg"}
 
 # Of bytes torch makes bytes here.
 BYTES = {"any", "all"}
@@ -60,9 +63,9 @@ _said = set()
 
 def _say(name):
     if os.environ.get("VGPU_TURN") == "1" and name not in _said:
-        print(f"vgpu run --torch: aten::{name}: by torch's CPU kernel", file=sys.stderr)
+        print(f"vgpu run --torch: {name}: by torch's CPU kernel", file=sys.stderr)
     elif not _said:
-        print(f"vgpu run --torch: aten::{name}, and what else FlagGems has not, is computed by torch's CPU kernels (vgpu run -v names each)",
+        print(f"vgpu run --torch: {name}, and what else FlagGems has not, is computed by torch's CPU kernels (vgpu run -v names each)",
               file=sys.stderr)
     _said.add(name)
 
@@ -183,7 +186,7 @@ def _by_host(name, op):
     takes_tensor = {a.name for a in arguments if str(a.type) in ("Tensor", "Optional[Tensor]")}
 
     def run(*args, **keywords):
-        _say(name)
+        _say(op.name())
         given = {a.name: v for a, v in zip(arguments, args)} | keywords
         numbers = [n for n, v in given.items() if n in takes_tensor and isinstance(v, (bool, int, float, complex))]
         call = _Call()
@@ -234,9 +237,9 @@ def _padded(nested, padding, size=None):
     return padded
 
 
-def _operator(name):
+def _operator(name, space="aten"):
     packet, _, overload = name.partition(".")
-    return getattr(getattr(torch.ops.aten, packet), overload or "default")
+    return getattr(getattr(getattr(torch.ops, space), packet), overload or "default")
 
 
 STRANGE = (torch.float64, torch.uint16, torch.uint32, torch.uint64)
@@ -252,6 +255,11 @@ def _as_truths(args, keywords):
     if (keywords.get("dtype") or getattr(args[0], "dtype", None)) is not torch.bool:
         return args
     return [a != 0 if isinstance(a, torch.Tensor) and a.dtype is not torch.bool or isinstance(a, (int, float, complex)) else a for a in args]
+
+
+def _of_default(values):
+    """What is made of whole numbers is of torch's default type then, where FlagGems has floats first."""
+    return torch.get_default_dtype() is not torch.float32 and not any(isinstance(v, torch.Tensor) and v.is_floating_point() for v in values)
 
 
 def _overlap(to, of):
@@ -278,7 +286,10 @@ def or_host(name, f):
             args = (args[0].long(), *args[1:])
         if packet in OF_TYPE and keywords.get("dtype") not in (None, args[0].dtype):
             args = (args[0].to(keywords["dtype"]), *args[1:])
-        foreign = packet in BY_FLOATS and not args[0].is_floating_point() and (not packet.startswith("triu") or args[0].element_size() > 2) or \
+        fractions = packet == "arange" and any(isinstance(v, float) for v in (*args, *(keywords.get(n) for n in ("start", "end", "step"))))
+        if packet == "arange" and keywords.get("dtype") is None:        # FlagGems' are whole numbers then, of any steps
+            keywords["dtype"] = torch.get_default_dtype() if fractions else torch.int64
+        foreign = fractions and not keywords["dtype"].is_floating_point or packet not in COPIES and _of_default(args) or packet in BY_FLOATS and not args[0].is_floating_point() and (not packet.startswith("triu") or args[0].element_size() > 2) or \
             name in FLOATS_ONLY and not any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in args) or \
             name == "copy_" and _overlap(*args[:2]) or packet in BYTES and args[0].dtype == torch.uint8 or \
             packet in STEPS and keywords.get("dtype") in STEPS[packet] or vgpu_right.out_of_range(args, keywords) or \
@@ -336,4 +347,14 @@ def register(libraries):
     rest.impl("to_padded_tensor", _padded, "NestedTensorCUDA")
     # made of kernels of torch's own, the backward step with one for CUDA: as a whole it crosses to the host and back once
     rest.impl("convolution", _by_host("convolution", _operator("convolution")), "CUDA")
+    return rest
+
+
+def register_of(space):
+    """The operators of a package beside torch (torchvision's nms, roi_align, ...), whose kernels are machine code in its wheel too. Returns the library."""
+    rest, has = torch.library.Library(space, "IMPL"), torch._C._dispatch_has_kernel_for_dispatch_key
+    for full in torch._C._dispatch_get_all_op_names():
+        whose, _, name = full.partition("::")
+        if whose == space and has(full, "CUDA") and has(full, "CPU"):
+            rest.impl(name, _by_host(name, _operator(name, space)), "CUDA")
     return rest
