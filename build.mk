@@ -590,7 +590,8 @@ $(foreach u,$(UNITS),$(eval $(call unit_rule,$(u))))
 OPENBLAS := $(wildcard /usr/include/x86_64-linux-gnu/openblas-pthread)
 OPENLIBS := -L/usr/lib/x86_64-linux-gnu/openblas-pthread -lopenblas -lm
 $(B)/test/blas/levels: tests/blas/levels_type.h tests/blas/levels_more.h tests/blas/levels_xt.h
-$(B)/test/blas/gemm $(B)/test/blas/levels: $(B)/test/blas/%: tests/blas/%.c | libs
+$(B)/test/blas/legacy: tests/blas/legacy_type.h tests/blas/legacy_real.h tests/blas/legacy_complex.h
+$(addprefix $(B)/test/blas/,gemm levels legacy): $(B)/test/blas/%: tests/blas/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -DCUDART_VERSION=12000 -isystem $(OPENBLAS) -o $@ $< $(addprefix $(B)/lib/,libcublas.so.12 libcudart.so.12 libcuda.so.1) $(OPENLIBS)
 $(B)/test/blas/native: tests/blas/native.c $(call objs,plain,$(addprefix tools/vgpu-stub/cpu/,gemm.c gemm_bytes.c gemm_isa.c gemm_avx512.c))
@@ -676,7 +677,7 @@ $(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(CUDA) $(FW) $(SER
 	@mkdir -p $(@D)
 	$(CC) $(SAN) -o $@ $^ $(STUB_LIBS)
 
-test-bins: e2e $(SYSTEM) $(if $(OPENBLAS),$(addprefix $(B)/test/blas/,gemm levels native)) $(addprefix $(U)/plain/,$(filter-out ring_tsan,$(UNITS))) $(addprefix $(U)/asan/,$(filter-out ring_tsan,$(UNITS))) \
+test-bins: e2e $(SYSTEM) $(if $(OPENBLAS),$(addprefix $(B)/test/blas/,gemm levels legacy native)) $(addprefix $(U)/plain/,$(filter-out ring_tsan,$(UNITS))) $(addprefix $(U)/asan/,$(filter-out ring_tsan,$(UNITS))) \
 	$(addprefix $(U)/tsan/,$(TSAN)) $(foreach k,plain asan,$(addprefix $(X)/$(k)/,ptxrun optest golden jitdiff legal fatbin_test)) \
 	$(addprefix $(Z)/,$(FUZZ)) $(B)/test/san/bin/vgpu-stub $(addprefix $(B)/test/hostile/,hostile native bin/vgpu-stub) $(B)/test/soak/worker $(B)/test/soak/stale \
 	$(B)/test/vm/outside $(B)/test/vm/delegate $(B)/test/vm/edu

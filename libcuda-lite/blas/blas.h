@@ -29,7 +29,6 @@ struct cublasContext {
 	atomic_uint used;               /* 0 free, 1 in use, 2 coming or going */
 	unsigned int generation;        /* in the handle, so that a destroyed one stays invalid */
 	CUcontext ctx;                  /* current when it was created; for threads that have none */
-	CUdevice primary;               /* retained by us, or -1 */
 	CUstream stream;
 	cublasPointerMode_t pointer_mode;
 	cublasMath_t math_mode;

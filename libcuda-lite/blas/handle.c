@@ -41,13 +41,16 @@ cublasStatus_t levels_enter(cublasHandle_t handle, struct cublasContext **h)
 	return *h ? blas_enter(*h) : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
-/* The current context, or the primary one of the first device, as the runtime would take. */
+/*
+ * The current context, or the primary one of the first device, as the runtime would take; and as the runtime does, for the life of the process:
+ * the thread whose current context it is goes on in it when the handle is gone.
+ */
 static CUresult attach(struct cublasContext *b)
 {
+	static atomic_uint kept;
 	CUdevice dev;
 	CUresult r = cuInit(0);
 
-	b->primary = -1;
 	if (r == CUDA_SUCCESS)
 		r = cuCtxGetCurrent(&b->ctx);
 	if (r != CUDA_SUCCESS || b->ctx)
@@ -57,11 +60,9 @@ static CUresult attach(struct cublasContext *b)
 		r = cuDevicePrimaryCtxRetain(&b->ctx, dev);
 	if (r != CUDA_SUCCESS)
 		return r;
-	b->primary = dev;
-	r = cuCtxSetCurrent(b->ctx);
-	if (r != CUDA_SUCCESS)
+	if (atomic_exchange(&kept, 1))
 		(void)cuDevicePrimaryCtxRelease(dev);
-	return r;
+	return cuCtxSetCurrent(b->ctx);
 }
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
@@ -107,8 +108,6 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (b->slot && blas_enter(b) == CUBLAS_STATUS_SUCCESS)
 		(void)cuMemFreeHost(b->slot);
-	if (b->primary >= 0)
-		(void)cuDevicePrimaryCtxRelease(b->primary);
 	atomic_store_explicit(&b->used, 0, memory_order_release);
 	return CUBLAS_STATUS_SUCCESS;
 }

@@ -253,12 +253,15 @@ cudaError_t cudaDeviceReset(void)
 	struct rt_thread *t = &rt_self;
 	struct rt_device *d;
 	CUresult result;
-	CUcontext old;
+	CUcontext old, current = NULL;
 	cudaError_t error = rt_init();
+	int here;
 
 	if (error != cudaSuccess)
 		return rt_set(error);
 	d = &rt_devices[t->device];
+	/* Also where a library made it current, before the thread called us: what is destroyed below must not stay in its way. */
+	here = cuCtxGetCurrent(&current) == CUDA_SUCCESS && current && (current == t->bound || rt_is_primary(t->device, current));
 	rt_lock(&init_lock);
 	old = atomic_exchange_explicit(&d->primary, NULL, memory_order_acq_rel);
 	rt_forget_functions(t->device);
@@ -269,7 +272,7 @@ cudaError_t cudaDeviceReset(void)
 		if (result == CUDA_ERROR_INVALID_CONTEXT)
 			result = CUDA_SUCCESS;
 	}
-	if (t->bound && t->bound == old) {
+	if (here) {
 		cuCtxSetCurrent(NULL);
 		t->bound = NULL;
 	}

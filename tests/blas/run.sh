@@ -6,7 +6,7 @@
 #                           core for the device and one thread for OpenBLAS, then two and two
 . "$(dirname "$0")/../system/lib.sh"
 P=$B/test/blas
-for p in gemm levels native; do
+for p in gemm levels legacy native; do
 	[ -x "$P/$p" ] || { echo "skip blas: OpenBLAS was not there when the tests were built (tools/setup.sh installs it)"; exit 0; }
 done
 if [ "${2:-}" = bench ]; then
@@ -33,6 +33,7 @@ for isa in avx512 avx2 base; do
 	n=1
 	[ $isa = avx512 ] && n=3
 	out=$(timeout 240 "$P/levels" -n $n 2>&1) && ok "$isa $(grep '^ok' <<<"$out" | sed 's/^ok //')" || fail "$isa: $(grep -v 'not supported' <<<"$out" | tail -n 4)"
+	out=$(timeout 240 "$P/legacy" $n 2>&1) && ok "$isa $(grep '^ok' <<<"$out" | sed 's/^ok //')" || fail "$isa: $(tail -n 4 <<<"$out")"
 	kill "$agent" "$stub"; wait "$agent" "$stub" 2>/dev/null; agent='' stub=''
 	rm -f "$dir/stub" "$dir/agent" "$dir/pid"
 done

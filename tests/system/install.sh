@@ -45,6 +45,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/include/vgpu/cooperative_groups/reduce.h
 644 usr/include/vgpu/cooperative_groups/scan.h
 644 usr/include/vgpu/cublas_api.h
+644 usr/include/vgpu/cublas.h
 644 usr/include/vgpu/cublasXt.h
 644 usr/include/vgpu/cublas_levels.h
 644 usr/include/vgpu/cublas_v2.h

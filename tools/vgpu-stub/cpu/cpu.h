@@ -54,6 +54,7 @@ struct warp {
 	struct frame main;
 };
 
+#define PARAM_WINDOW 32768u     /* bytes of parameters that a launch may have */
 #define MAX_CLUSTER 16          /* blocks */
 #define FAR_RANK 24             /* an address in .shared::cluster: of the block of rank r, offset | (r + 1) << 24; of the own, the offset */
 #define CTA_BARRIERS 16
@@ -110,7 +111,7 @@ struct grid {
 	u32 reserved;           /* of a kernel that asks for it: offset of the shared memory that is the system's, behind the block's own */
 	u32 param_bytes, status;
 	u32 errors, races;              /* found by memcheck.c; races are errors too */
-	u64 pwin;                       /* arena block that holds the parameters */
+	u64 pwin;                       /* arena block that holds the parameters, PARAM_WINDOW bytes */
 	u64 coop_win;                   /* workspace behind %envreg1/2, 0 unless cooperative */
 	const u32 (*tid)[1024];         /* of the block's shape, see shape_tids() */
 	u64 nblocks, gridid, cookie;    /* nblocks: what workers are given, clusters where there are such */

@@ -147,6 +147,8 @@ u32 new_reg(struct comp *c, enum type t);
 u32 konst(struct comp *c, u64 bits, u8 w);
 u32 konst_sym(struct comp *c, struct sym *s, u64 add, u8 w);
 struct insn *emit(struct comp *c, u8 kind);
+/* What an operation computes on a type, or NULL. */
+lane_fn *lane_find(u32 lop, enum type t);
 void emit_lane(struct comp *c, const struct stmt *st, u32 lop, enum type t, u8 dw, u32 d, u32 a, u32 b,
 	       u32 cc);
 u32 src(struct comp *c, const struct stmt *st, const struct operand *o, enum type t);

@@ -496,6 +496,7 @@ void body_free(struct func *fn);        /* inline.c */
 void jit_loop_depths(struct jit_src *s);
 bool jit_live_sets(struct jcomp *c);
 u64 jit_code_take(struct engine *e, u64 bytes);
+u8 *jit_code_put(struct engine *e, u64 at, const struct as *a);
 void jit_code_give(struct engine *e, u64 at, u64 bytes);
 int jit_open(struct engine *e);
 void jit_close(struct engine *e);

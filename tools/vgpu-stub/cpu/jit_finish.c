@@ -90,10 +90,7 @@ struct jit *jit_finish(struct jcomp *c, const u32 *stubs)
 	}
 	j->pats = put(&dst, c->pats, c->npats * sizeof(*c->pats));
 	j->regions = put(&dst, c->regions, c->nregions * sizeof(*c->regions));
-	memcpy(e->code_rw + off, a->p, a->n);
-	if (a->nlit)
-		memcpy(e->code_rw + off + code, a->lit, (size_t)a->nlit * 64);
-	j->code = e->code_rx + off;
+	j->code = jit_code_put(e, off, a);
 	j->bytes = (u32)total;
 	return j;
 }

@@ -679,6 +679,8 @@ static void scan_pool(struct jcomp *c)
 					r = vary();
 			} else if (in->kind == K_SETP || in->kind == K_PRED) {
 				r = uni(0, JMAX_UNKNOWN);       /* uniform.c moves no others */
+			} else if (in->kind == K_CVTA && jit_val(c, in->o[1], 1).cls == JC_UNI) {
+				r = uni(min8(jit_val(c, in->o[1], 1).ual, 12), JMAX_UNKNOWN);
 			} else if (in->kind == K_LANE) {
 				bool all = true;
 				u32 q;

@@ -53,7 +53,7 @@ u32 launch_allowed(struct engine *e, const struct engine_launch *l, struct func 
 	shared = l->shared_bytes ? dyn + l->shared_bytes : fn->shared_bytes;
 	if (shared > e->env.shared_per_block_optin)
 		return VGPU_ST_LAUNCH_RESOURCES;
-	if (l->param_bytes < fn->param_bytes || (fn->param_bytes && !l->params) || l->param_bytes > 32768)
+	if (l->param_bytes < fn->param_bytes || (fn->param_bytes && !l->params) || l->param_bytes > PARAM_WINDOW)
 		return VGPU_ST_INVALID;
 	if (!clusters_of(l, fn, cluster))
 		return VGPU_ST_INVALID_CONFIG;
@@ -142,8 +142,8 @@ static struct grid *grid_get(struct engine *e)
 	memset(g, 0, sizeof(*g));
 	g->e = e;
 	/* the parameters, and behind them the workspace of cooperative launches */
-	g->pwin = arena_alloc(e, 32768 + 4096, &got);
-	if (!g->pwin || arena_commit(g->pwin, 32768 + 4096)) {
+	g->pwin = arena_alloc(e, PARAM_WINDOW + 4096, &got);
+	if (!g->pwin || arena_commit(g->pwin, PARAM_WINDOW + 4096)) {
 		free(g);
 		return NULL;
 	}
@@ -228,7 +228,7 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 		memcpy((void *)g->pwin, l->params, fn->param_bytes);
 	g->coop_win = 0;
 	if (g->cooperative) {
-		g->coop_win = g->pwin + 32768;
+		g->coop_win = g->pwin + PARAM_WINDOW;
 		memset((void *)g->coop_win, 0, 4096);
 		*(u32 *)g->coop_win = 4096;     /* its size; the barrier word follows */
 	}

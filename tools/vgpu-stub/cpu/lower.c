@@ -90,7 +90,7 @@ u32 mxcsr_for(const struct stmt *st, enum type t)
 	return r;
 }
 
-static lane_fn *lane_find(u32 lop, enum type t)
+lane_fn *lane_find(u32 lop, enum type t)
 {
 	const struct lane_table *lt = lanes_get();
 	lane_fn *fn = lt->fn[lop][t];

@@ -433,9 +433,10 @@ static enum verdict judge(struct tstate *ts, struct access *a, u32 lane)
 			a->space = SPACE_LOCAL;
 			return a->addr - own >= g->local_stride ? FOREIGN_LOCAL : in_bounds(a->addr - own, local, a->bytes);
 		}
-		if (a->addr - g->pwin < g->param_bytes)
-			return in_bounds(a->addr - g->pwin, g->param_bytes, a->bytes);
-		break;
+	}
+	if (a->addr - g->pwin < PARAM_WINDOW) {
+		a->space = SPACE_PARAM;
+		return in_bounds(a->addr - g->pwin, g->param_bytes, a->bytes);
 	}
 	/* what a cooperative launch keeps for its barrier is the grid's own */
 	if (g->coop_win && a->addr - g->coop_win < 4096)

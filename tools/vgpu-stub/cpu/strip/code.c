@@ -617,10 +617,7 @@ static struct jit *finish(struct scomp *c)
 	for (i = 0; i < c->s->nregs; i++)
 		j->regs[i] = (struct jplace){ .home = (u32)c->r[i].home, .slot = c->r[i].slot, .w = c->r[i].w, .pat = c->r[i].v.pat, .sk = c->r[i].v.known, .s = c->r[i].v.k, .ual = c->r[i].v.ual,
 			.cls = c->r[i].v.cls, .rawf = c->r[i].rawf };
-	memcpy(e->code_rw + off, a->p, a->n);
-	if (a->nlit)
-		memcpy(e->code_rw + off + code, a->lit, (size_t)a->nlit * 64);
-	j->code = e->code_rx + off;
+	j->code = jit_code_put(e, off, a);
 	j->bytes = total;
 	return j;
 }
