@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Wheels of PyPI that nobody here had tried, unmodified: vgpu run -- python, and what a program of ours finds wrong with them.
-#   tests/strangers/wheels.sh BUILD [NAME...]      default: openmm drjit compute warp images slang random
+#   tests/strangers/wheels.sh BUILD [NAME...]      default: openmm drjit compute warp images slang random; by name only: iree, cudf (5 GB)
 # Each has a virtual environment in BUILD/strangers, with the versions below; what they are and compare: wheels/NAME_*.py.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,6 +21,8 @@ packages() {
 	images) echo pyclesperanto==0.25.1 pyclesperanto-cuda==0.25.1 scipy==1.17.1 numpy==2.2.6 ;;
 	slang) echo slangpy==0.43.1 nvidia-cuda-nvrtc==13.2.86 nvidia-cuda-runtime==13.2.86 nvidia-cuda-crt==13.2.86 numpy==2.2.6 ;;
 	random) echo cupy-cuda13x==14.2.0 nvidia-curand==10.4.5.25 nvidia-cuda-nvrtc==13.1.115 nvidia-cuda-runtime==13.1.80 numpy==2.2.6 ;;
+	iree) echo iree-base-compiler==3.13.0 iree-base-runtime==3.13.0 jax==0.10.2 jaxlib==0.10.2 numpy==2.2.6 ;;
+	cudf) echo cudf-cu12==26.10.2 ;;
 	*) return 1 ;;
 	esac
 }
@@ -36,10 +38,10 @@ environment() {
 	[ "$1" != images ] || "$venv/bin/pip" -q uninstall -y pyclesperanto-opencl >>"$venv.log" 2>&1
 	echo "$want" >"$venv/have"
 }
-# program NAME CC FILE
+# program NAME CC FILE ARGUMENTS...
 program() {
 	local said st
-	said=$(timeout 900 "$B/bin/vgpu" run --cc "$2" -- "$venv/bin/python" -W ignore "$here/wheels/$3" 2>"$venv.err")
+	said=$(timeout 900 "$B/bin/vgpu" run --cc "$2" -- "$venv/bin/python" -W ignore "$here/wheels/$3" "${@:4}" 2>"$venv.err")
 	st=$?
 	sed -En "s#^(ok|FAIL|skip) #\1 $1/$2/#p" <<<"$said"
 	[ $st = 0 ] && return
@@ -60,6 +62,11 @@ for name in "${@:-openmm drjit compute warp images slang random}"; do
 		compute) program "$name" 8.0 compute_ops.py ;;
 		warp) program "$name" 8.0 warp_ops.py ;;
 		images) program "$name" 8.0 images_ops.py ;;
+		iree)
+			program "$name" 7.5 iree_ops.py sm_75
+			program "$name" 8.0 iree_ops.py sm_80
+			;;
+		cudf) program "$name" 12.0 cudf_frames.py ;;
 		random) program "$name" 12.0 cupy_random.py ;;
 		slang)
 			# it looks into $CUDA_PATH/lib64 for the name without a number

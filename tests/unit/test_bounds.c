@@ -252,6 +252,39 @@ static void tree(uint32_t *cells, unsigned functions, unsigned blocks)
 	engine_cpu.module_unload(rig.engine, m);
 }
 
+/* Registers of one block each: what lives where blocks meet is a few of them, and no set has room for all. */
+static void of_one_block(uint32_t *cells, unsigned blocks)
+{
+	char log[256];
+	uint32_t m, st, want = 7;
+	uint64_t before, after;
+	struct func *fn;
+
+	kernel(8 * blocks + 2);
+	for (unsigned i = 0; i < blocks; i++) {
+		unsigned r = 2 + 8 * i;
+
+		say("\tld.global.u32 %%r%u, [%%q0+4];\n", r);
+		for (unsigned k = 1; k < 8; k++)
+			say("\tadd.u32 %%r%u, %%r%u, %%r0;\n", r + k, r + k - 1);
+		say("\txor.b32 %%r0, %%r0, %%r%u;\n\tsetp.eq.u32 %%p, %%r0, 77;\n\t@%%p bra END;\n", r + 7);
+		if (want != 77)
+			want ^= 5 + 7 * want;
+	}
+	say("END:\n\tst.global.u32 [%%q0], %%r0;\n\tret;\n}\n");
+	cells[1] = 5;
+	before = engine_cpu.own_bytes(rig.engine);
+	fn = compiled(&m, &st, log, sizeof(log));
+	CHECK(!st, "%s", log);
+	if (st)
+		return;
+	after = engine_cpu.own_bytes(rig.engine);
+	CHECK(after - before < 6000ull * blocks, "%llu bytes stay for %u blocks", (unsigned long long)(after - before), blocks);
+	st = run(fn, cells, 7);
+	CHECK(!st && cells[0] == want, "status %u: %u, not %u", st, cells[0], want);
+	engine_cpu.module_unload(rig.engine, m);
+}
+
 /* Functions that are called again and again, and by a pointer too, are each counted once. */
 static void callees(uint32_t *cells, unsigned n)
 {
@@ -305,6 +338,7 @@ int main(void)
 		reversed(cells, 300);
 		reversed(cells, 3000);
 		callees(cells, 400);
+		of_one_block(cells, 3000);
 		ways(cells, 300, 300, true);
 		ways(cells, 700, 700, false);
 		nested(cells, 3000);

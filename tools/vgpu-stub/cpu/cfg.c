@@ -185,14 +185,49 @@ void each_opnd(struct insn *in, void (*f)(void *, u32 *, bool is_def), void *arg
 			f(arg, &in->o[i], true);
 }
 
-struct local_sets { u64 *use, *def; bool guarded; };
+struct crossing { struct cfg *g; u32 *defined, block; bool guarded; };
+
+static void note_crossing(void *arg, u32 *o, bool is_def)
+{
+	struct crossing *x = arg;
+	struct cfg *g = x->g;
+
+	if ((!is_def || x->guarded) && x->defined[*o] != x->block + 1 && !g->no[*o]) {
+		g->border[g->nborder++] = *o;
+		g->no[*o] = g->nborder;
+	}
+	if (is_def && !x->guarded)
+		x->defined[*o] = x->block + 1;
+}
+
+/* What is read in a block before it is written there: nothing else lives where blocks meet, and few registers do. */
+static void find_crossing(struct cfg *g)
+{
+	struct comp *c = g->c;
+	struct crossing x = { g, alloc(g, (c->nregs + 1) * sizeof(u32)), 0, false };
+	u32 k;
+
+	g->no = alloc(g, (c->nregs + 1) * sizeof(u32));
+	g->border = alloc(g, (c->nregs + 1) * sizeof(u32));
+	for (; x.block < g->nb; x.block++)
+		for (k = g->b[x.block].start; k < g->b[x.block].end; k++) {
+			/* the carry flags and call results are written lane by lane as well */
+			x.guarded = c->code[k].guard != OPND_NONE;
+			each_opnd(&c->code[k], note_crossing, &x);
+		}
+	g->words = (g->nborder + 63) / 64;
+}
+
+struct local_sets { const u32 *no; u64 *use, *def; bool guarded; };
 
 static void note_sets(void *arg, u32 *o, bool is_def)
 {
 	struct local_sets *s = arg;
-	u64 bit = 1ull << (*o & 63);
-	u32 w = *o >> 6;
+	u32 at = s->no[*o] - 1, w = at >> 6;
+	u64 bit = 1ull << (at & 63);
 
+	if (!s->no[*o])
+		return;
 	if (!(s->def[w] & bit) && (!is_def || s->guarded))
 		s->use[w] |= bit;
 	if (is_def && !s->guarded)
@@ -208,7 +243,7 @@ static void liveness(struct cfg *g)
 
 	changed = alloc(g, g->nb * sizeof(u32));
 	done = alloc(g, g->nb * sizeof(u32));
-	g->words = (c->nregs + 63) / 64;
+	find_crossing(g);
 	if ((u64)g->words * g->nb > 1u << 26)
 		lex_fail(&c->lx, VGPU_ST_NOT_SUPPORTED, "the function is too large");
 	n = g->words * g->nb;
@@ -217,10 +252,9 @@ static void liveness(struct cfg *g)
 	g->live_in = alloc(g, (size_t)n * 8);
 	g->live_out = alloc(g, (size_t)n * 8);
 	for (i = 0; i < g->nb; i++) {
-		struct local_sets s = { g->use + i * g->words, g->def + i * g->words, false };
+		struct local_sets s = { g->no, g->use + i * g->words, g->def + i * g->words, false };
 
 		for (k = g->b[i].start; k < g->b[i].end; k++) {
-			/* the carry flags and call results are written lane by lane as well */
 			s.guarded = c->code[k].guard != OPND_NONE;
 			each_opnd(&c->code[k], note_sets, &s);
 		}
@@ -278,15 +312,15 @@ static void note_pos(void *arg, u32 *o, bool is_def)
 		r->last[*o] = r->pos + 1;
 }
 
-static void extend(struct ranges *r, const u64 *set, u32 words, u32 pos)
+static void extend(struct ranges *r, const struct cfg *g, const u64 *set, u32 pos)
 {
 	u32 w;
 
-	for (w = 0; w < words; w++) {
+	for (w = 0; w < g->words; w++) {
 		u64 bits = set[w];
 
 		while (bits) {
-			u32 v = w * 64 + (u32)__builtin_ctzll(bits);
+			u32 v = g->border[w * 64 + (u32)__builtin_ctzll(bits)];
 
 			bits &= bits - 1;
 			if (r->first[v] > pos)
@@ -338,8 +372,8 @@ static const u32 *assign_slots(struct cfg *g, struct insn *code, u32 n)
 	for (i = g->left; i < g->nb; i++) {
 		u32 b = g->order[i], end = i + 1 < g->nb ? g->b[g->order[i + 1]].pc : n;
 
-		extend(&r, g->live_in + b * g->words, g->words, g->b[b].pc);
-		extend(&r, g->live_out + b * g->words, g->words, end - 1);
+		extend(&r, g, g->live_in + (size_t)b * g->words, g->b[b].pc);
+		extend(&r, g, g->live_out + (size_t)b * g->words, end - 1);
 	}
 	/* registers that the caller fills or reads live as long as the activation */
 	for (k = 0; k < 2; k++)
@@ -407,10 +441,17 @@ static void hand_over(struct cfg *g, const struct insn *code, u32 n)
 	if (!s)
 		return;
 	s->nb = g->nb - g->left;
+	s->bwords = g->words;
 	s->b = pool_alloc(&s->pool, (s->nb + 1) * sizeof(*s->b));
+	s->no = pool_alloc(&s->pool, (c->nregs + 1) * sizeof(u32));
+	s->border = pool_alloc(&s->pool, (g->nborder + 1) * sizeof(u32));
 	s->live_in = pool_alloc(&s->pool, s->nb * set + 8);
 	s->live_out = pool_alloc(&s->pool, s->nb * set + 8);
-	for (i = 0; s->b && s->live_in && s->live_out && i < s->nb; i++) {
+	if (s->no && s->border) {
+		memcpy(s->no, g->no, c->nregs * sizeof(u32));
+		memcpy(s->border, g->border, g->nborder * sizeof(u32));
+	}
+	for (i = 0; s->b && s->no && s->border && s->live_in && s->live_out && i < s->nb; i++) {
 		struct jblock *jb = &s->b[i];
 
 		b = g->order[g->left + i];
@@ -499,13 +540,14 @@ static bool one_thread(const struct insn *code, u32 n)
  */
 static void reductions(struct cfg *g, struct insn *code)
 {
-	u64 *set = alloc(g, (g->words + 1) * sizeof(*set));
-	u32 i, k;
+	u32 words = g->c->nregs / 64 + 1, i, k;
+	u64 *set = alloc(g, words * sizeof(*set));
 
 	for (i = g->left; i < g->nb; i++) {
 		const struct block *b = &g->b[g->order[i]];
 
-		memcpy(set, g->live_out + g->order[i] * (size_t)g->words, g->words * sizeof(*set));
+		memset(set, 0, words * sizeof(*set));
+		spread_set(set, g->live_out + g->order[i] * (size_t)g->words, g->words, g->border);
 		for (k = b->end - b->start; k--;) {
 			struct insn *in = &code[b->pc + b->later + k];
 

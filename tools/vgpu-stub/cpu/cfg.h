@@ -20,8 +20,10 @@ struct cfg {
 	u32 *at;                /* code index -> block */
 	u32 *dfn, num, *stack, sp;
 	u32 *order, left;       /* filled from the back */
-	u64 *live_in, *live_out, *use, *def;
+	u64 *live_in, *live_out, *use, *def;    /* words a block: a bit for each of border[] */
 	u32 words;
+	u32 *border, nborder;   /* registers that may live where blocks meet */
+	u32 *no;                /* by register: where in border[], from 1 on; 0: nowhere */
 };
 
 bool cfg_ends_block(const struct insn *in);

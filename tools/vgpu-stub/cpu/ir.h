@@ -258,4 +258,15 @@ struct func {
 	bool jit_failed;
 };
 
+/* A set of registers from one of places in border[]: cfg.h. */
+static inline void spread_set(u64 *set, const u64 *places, u32 words, const u32 *border)
+{
+	for (u32 w = 0; w < words; w++)
+		for (u64 b = places[w]; b; b &= b - 1) {
+			u32 v = border[w * 64 + (u32)__builtin_ctzll(b)];
+
+			set[v >> 6] |= 1ull << (v & 63);
+		}
+}
+
 #endif

@@ -456,7 +456,7 @@ static bool for_branch(const struct jcomp *c, const struct insn *in, u32 pc)
 	u32 p = in->o[0];
 
 	return in->kind == K_SETP && in->guard == OPND_NONE && pc + 1 < b->end && next->kind == K_CBRA && next->guard == p &&
-	       c->merged[pc].kind != K_LD && !(c->s->live_out[(size_t)c->block * c->s->words + (p >> 6)] >> (p & 63) & 1) && !j_keeps(c, in);
+	       c->merged[pc].kind != K_LD && !jit_live_behind(c->s, c->block, p) && !j_keeps(c, in);
 }
 
 /* ---- one instruction ------------------------------------------------------------------------ */

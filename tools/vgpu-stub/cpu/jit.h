@@ -83,7 +83,8 @@ struct jit_src {
 	struct insn *code;
 	u32 n, nb, nregs, words;
 	struct jblock *b;
-	u64 *live_in, *live_out;        /* nb * words */
+	u64 *live_in, *live_out;        /* nb * bwords, a bit for each of border[]; ask jit_live_behind() */
+	u32 bwords, *border, *no;       /* as in struct cfg */
 	struct vreg *regs;
 	u32 *slot;
 	bool steps;             /* no barrier, of warps either; loops in loops load and store global memory */
@@ -92,6 +93,14 @@ struct jit_src {
 	u8 *parted;             /* by pc: branches where lanes did not stay together; of a strip, or of a warp and often */
 	u64 *varies;            /* registers that are no scalars because of the latter: jit_region.c adds to it, with jit_lock() held */
 };
+
+/* Is register v read behind block b? */
+static inline bool jit_live_behind(const struct jit_src *s, u32 b, u32 v)
+{
+	u32 at = s->no[v] - 1;
+
+	return s->no[v] && (s->live_out[(size_t)b * s->bwords + (at >> 6)] >> (at & 63) & 1);
+}
 
 /* QUIT: what was guessed is not so; WALK: some instructions one by one, then to; TURN: a JUMP at which the next warp may have its round (jit_turn.c) */
 enum { JX_LEAVE, JX_JUMP, JX_STEP, JX_DONE, JX_QUIT, JX_WALK, JX_TURN };

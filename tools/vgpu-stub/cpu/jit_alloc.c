@@ -35,6 +35,13 @@ static void range_set(struct jcomp *c, const u64 *set, u32 pos)
 	}
 }
 
+static void range_border(struct jcomp *c, const u64 *set, u32 pos)
+{
+	for (u32 w = 0; w < c->s->bwords; w++)
+		for (u64 b = set[w]; b; b &= b - 1)
+			range(c, c->s->border[w * 64 + (u32)__builtin_ctzll(b)], pos);
+}
+
 static void touch(struct jcomp *c, u32 o, u32 pos, u64 weight)
 {
 	if (o == OPND_NONE || (o & OPND_CONST))
@@ -87,8 +94,8 @@ static void ranges(struct jcomp *c)
 				}
 		}
 		if (jb->start < jb->end) {
-			range_set(c, c->s->live_in + (size_t)b * c->s->words, jb->start);
-			range_set(c, c->s->live_out + (size_t)b * c->s->words, jb->end - 1);
+			range_border(c, c->s->live_in + (size_t)b * c->s->bwords, jb->start);
+			range_border(c, c->s->live_out + (size_t)b * c->s->bwords, jb->end - 1);
 		}
 	}
 	/* an index and its base stay as long as there are addresses made of them */

@@ -130,7 +130,7 @@ static void sum(struct jcomp *c, const struct jblock *b, u32 pc, const u32 *uses
 		}
 	if (!n || s.to <= pc || !jit_stays(c, s.index, s.from, s.to, b->end) || !jit_stays(c, s.base, pc, s.to, b->end))
 		return;
-	s.ghost = n == uses[v] && !(c->s->live_out[(size_t)(b - c->s->b) * c->s->words + (v >> 6)] >> (v & 63) & 1);
+	s.ghost = n == uses[v] && !jit_live_behind(c->s, (u32)(b - c->s->b), v);
 	c->sym[v] = s;
 	if (s.ghost)
 		made[term]++;
@@ -168,7 +168,7 @@ bool jit_index(struct jcomp *c)
 			struct jsym s = { .to = 0 };
 
 			if (!is_plain(in) || v == OPND_NONE || v >= c->s->nregs || !made[v] || made[v] != uses[v] || c->def_of[v] != i + 1 ||
-			    (c->s->live_out[(size_t)b * c->s->words + (v >> 6)] >> (v & 63) & 1) || !extended(c, v, jb->start, i + 1, &s))
+			    jit_live_behind(c->s, b, v) || !extended(c, v, jb->start, i + 1, &s))
 				continue;
 			for (k = i + 1; k < jb->end; k++)
 				if (insn_reads(&c->code[k], v))

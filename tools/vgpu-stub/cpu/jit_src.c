@@ -255,13 +255,18 @@ bool jit_live_sets(struct jcomp *c)
 #define BIT(set, v) (set)[(v) >> 6] |= 1ull << ((v) & 63)
 #define UNBIT(set, v) (set)[(v) >> 6] &= ~(1ull << ((v) & 63))
 	for (b = 0; b < c->s->nb; b++) {
-		const u64 *next = c->s->live_out + (size_t)b * words;
+		const u64 *next = NULL;
 
 		for (i = c->s->b[b].end; i-- > c->s->b[b].start;) {
 			const struct insn *in = &c->code[i];
 			u64 *set = c->live_at + (size_t)i * words;
 
-			memcpy(set, next, words * 8);
+			if (next) {
+				memcpy(set, next, words * 8);
+			} else {
+				memset(set, 0, words * 8);
+				spread_set(set, c->s->live_out + (size_t)b * c->s->bwords, c->s->bwords, c->s->border);
+			}
 			if (in->guard == OPND_NONE) {
 				for (k = 0; k < 6; k++)
 					if ((in->def >> k & 1) && in->o[k] != OPND_NONE)

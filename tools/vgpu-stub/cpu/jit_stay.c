@@ -23,7 +23,7 @@ static void find(struct jcomp *c, const struct jblock *b, u32 pc, u32 e, const u
 	u32 v = in->o[e], i, k, n = 0, last = 0;
 
 	if (v == OPND_NONE || c->r[v].cls != JC_UNI || c->r[v].w || c->def_of[v] != pc + 1 || v == in->o[4] ||
-	    (c->s->live_out[(size_t)(b - c->s->b) * c->s->words + (v >> 6)] >> (v & 63) & 1))
+	    jit_live_behind(c->s, (u32)(b - c->s->b), v))
 		return;
 	for (i = pc + 1; i < b->end && passes(&c->code[i]); i++)
 		for (k = 0; k < 6; k++)

@@ -106,7 +106,7 @@ bool s_blocks(struct scomp *c)
 	first[s->nb] = c->nb = n;
 	for (b = 0; b < s->nb; b++) {
 		const struct jblock *jb = &s->b[b];
-		const u64 *out = s->live_out + (size_t)b * s->words;
+		const u64 *out = NULL;
 
 		for (k = first[b + 1]; k-- > first[b];) {
 			struct sblock *sb = &c->b[k];
@@ -117,8 +117,11 @@ bool s_blocks(struct scomp *c)
 			sb->word = -1;
 			if (!sb->live_out || !sb->live_in || !sb->wait)
 				return false;
-			memcpy(sb->live_out, out, s->words * 8);
-			memcpy(sb->live_in, out, s->words * 8);
+			if (out)
+				memcpy(sb->live_out, out, s->words * 8);
+			else    /* pools are zero */
+				spread_set(sb->live_out, s->live_out + (size_t)b * s->bwords, s->bwords, s->border);
+			memcpy(sb->live_in, sb->live_out, s->words * 8);
 			for (i = sb->end; i-- > sb->start;)
 				s_before(sb->live_in, &c->code[i]);
 			out = sb->live_in;
