@@ -213,6 +213,7 @@ static void gen_loop(struct gen *g)
 	unsigned label = g->labels++, targets = g->ntargets, fork = g->forks++, outer_loop = g->loop, was_longer = 0;
 	int region = gen_region(g), mask = g->mask, middle = inner == APART && gen_one_in(g, 6);
 	enum gen_uniform counts = gen_one_in(g, 2) ? GEN_PLAIN : GEN_OF_BLOCK;
+	unsigned out = 0;
 	char r[32];
 
 	if (inner == BY_WARP)
@@ -255,6 +256,18 @@ static void gen_loop(struct gen *g)
 		gen_add(g, 0, -1, text);
 	}
 	gen_list(g, 2 + gen_pick(g, 6));
+	if (inner == APART && gen_one_in(g, 4)) {       /* a way on of its own */
+		gen_frame(g, region, "\t@%%p%u bra KEEP%u;\n\tadd.u32 %%lc%u, %%lc%u, 1;\n\tsetp.lt.u32 %%ip%u, %%lc%u, %%tc%u;\n"
+			  "\t@%%ip%u bra LOOP%u;\n\tbra END%u;\nKEEP%u:\n", gen_pick(g, g->np), label, fork, fork, fork, fork, fork, fork, label,
+			  label, label);
+	}
+	if (inner == APART && gen_one_in(g, 4)) {       /* and one out, by way of code of its own */
+		char text[64];
+
+		out = 1;
+		snprintf(text, sizeof(text), "\t@%s%%p%u bra OUT%u;\n", gen_one_in(g, 2) ? "!" : "", gen_pick(g, g->np), label);
+		gen_add(g, 0, -1, text);
+	}
 	if (inner == TOGETHER && gen_one_in(g, 3)) {    /* all of a block, or none */
 		char text[64];
 
@@ -272,7 +285,12 @@ static void gen_loop(struct gen *g)
 	}
 	gen_list(g, 1 + gen_pick(g, 4));
 	gen_frame(g, region, "CONT%u:\n\tadd.u32 %%lc%u, %%lc%u, 1;\n\tsetp.lt.u32 %%ip%u, %%lc%u, %%tc%u;\n"
-		  "\t@%%ip%u bra LOOP%u;\nEND%u:\n", label, fork, fork, fork, fork, fork, fork, label, label);
+		  "\t@%%ip%u bra LOOP%u;\n", label, fork, fork, fork, fork, fork, fork, label);
+	if (out) {
+		gen_frame(g, region, "\tbra END%u;\nOUT%u:\n", label, label);
+		gen_list(g, 1 + gen_pick(g, 3));
+	}
+	gen_frame(g, region, "END%u:\n", label);
 	gen_region_end(g, region);
 	g->uniform_loops -= inner == TOGETHER;
 	g->loops -= was_longer ? 4 : 1;

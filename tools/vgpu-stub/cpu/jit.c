@@ -353,7 +353,8 @@ static void jump(struct jcomp *c, u32 pc, u32 to)
 			edge(c, pc, c->regions[i].second);
 			g_here(a, at);
 		}
-		if (!(c->rfirst[c->block] & ~c->rsecond[c->block] & 1ull << i) || c->regions[i].loops) {
+		if (!(c->rfirst[c->block] & ~c->rsecond[c->block] & 1ull << i) ||
+		    c->regions[i].loops) {
 			g_alui(a, 0, G_CMP, waiting(i), 0);
 			at = g_jcc(a, CC_E);
 			g_load(a, 0, RAX, waiting(i));
