@@ -47,6 +47,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/include/vgpu/cublas_api.h
 644 usr/include/vgpu/cublas.h
 644 usr/include/vgpu/cublasXt.h
+644 usr/include/vgpu/cublas_legacy.h
 644 usr/include/vgpu/cublas_levels.h
 644 usr/include/vgpu/cublas_v2.h
 644 usr/include/vgpu/cuda.h
