@@ -256,7 +256,7 @@ static void goes_to(struct jcomp *c, u32 at, u32 to)
  * An edge, as interp.c does it: lanes that wait at or before the target come first, a back edge costs
  * budget and gives way when others wait.
  */
-static void edge(struct jcomp *c, u32 pc, u32 to)
+void j_edge(struct jcomp *c, u32 pc, u32 to)
 {
 	struct as *a = &c->a;
 	struct rm next = rm_mem(R13, (s32)offsetof(struct frame, next_wait));
@@ -304,99 +304,6 @@ const struct jblock *jit_block_at(const struct jcomp *c, u32 pc)
 	return &c->s->b[lo];
 }
 
-static struct rm waiting(u32 i) { return rm_mem(RBX, PSZ(wait) + 4 * (s32)i); }
-static struct rm others(u32 i) { return rm_mem(RBX, PSZ(other) + 4 * (s32)i); }
-
-/* From a first side to where lanes wait for their turn at the second one: they come along. */
-static void take_along(struct jcomp *c, u32 to)
-{
-	struct as *a = &c->a;
-	u64 in = c->rfirst[c->block];
-
-	for (; in; in &= in - 1) {
-		u32 i = (u32)__builtin_ctzll(in), at;
-
-		if (c->regions[i].second != to)
-			continue;
-		g_alui(a, 0, G_CMP, others(i), 0);
-		at = g_jcc(a, CC_E);
-		g_load(a, 0, RAX, others(i));
-		g_alu(a, 0, G_OR, RAX, PM(m));
-		g_movi(a, RCX, 0);
-		g_store(a, 0, others(i), RCX);
-		j_run_lanes(c, RAX);
-		g_here(a, at);
-	}
-}
-
-/* A jump; in leaving regions it takes up the lanes that wait for that, from the innermost one out. */
-static void jump(struct jcomp *c, u32 pc, u32 to)
-{
-	struct as *a = &c->a;
-	u64 left = c->rin[c->block] & ~c->rin[block_no(c, to)];
-
-	jit_mxcsr_home(c);
-	for (; left; left &= left - 1) {
-		u32 i = (u32)__builtin_ctzll(left), at;
-
-		if (c->rfirst[c->block] >> i & 1) {
-			/* the other side's turn, if there are any; these here wait */
-			g_alui(a, 0, G_CMP, others(i), 0);
-			at = g_jcc(a, CC_E);
-			g_load(a, 0, RAX, others(i));
-			g_load(a, 0, RCX, PM(m));
-			g_store(a, 0, waiting(i), RCX);
-			g_movi(a, RCX, 0);
-			g_store(a, 0, others(i), RCX);
-			j_run_lanes(c, RAX);
-			take_along(c, c->regions[i].second);
-			edge(c, pc, c->regions[i].second);
-			g_here(a, at);
-		}
-		if (!(c->rfirst[c->block] & ~c->rsecond[c->block] & 1ull << i) ||
-		    c->regions[i].loops) {
-			g_alui(a, 0, G_CMP, waiting(i), 0);
-			at = g_jcc(a, CC_E);
-			g_load(a, 0, RAX, waiting(i));
-			g_alu(a, 0, G_OR, RAX, PM(m));
-			g_movi(a, RCX, 0);
-			g_store(a, 0, waiting(i), RCX);
-			j_run_lanes(c, RAX);
-			g_here(a, at);
-		}
-	}
-	take_along(c, to);
-	edge(c, pc, to);
-}
-
-static const struct jregion *region_at(const struct jcomp *c, u32 pc, u32 *no)
-{
-	u32 i;
-
-	for (i = 0; i < c->nregions; i++)
-		if (c->regions[i].at == pc) {
-			*no = i;
-			return &c->regions[i];
-		}
-	return NULL;
-}
-
-/* Lanes part: eax are those that jump. */
-static void part(struct jcomp *c, const struct insn *in, u32 pc, const struct jregion *r, u32 no)
-{
-	struct rm wait = r->second == NO_PC ? waiting(no) : others(no);
-	struct as *a = &c->a;
-
-	g_load(a, 0, RCX, rm_reg(RAX));
-	g_alu(a, 0, G_XOR, r->first == in->taken ? RCX : RAX, PM(m));
-	if (r->second == NO_PC || r->loops)
-		g_alu(a, 0, G_OR, RCX, wait);
-	g_store(a, 0, wait, RCX);
-	j_run_lanes(c, RAX);
-	take_along(c, r->first);
-	edge(c, pc, r->first);
-}
-
 static void branch(struct jcomp *c, const struct insn *in, u32 pc)
 {
 	struct as *a = &c->a;
@@ -416,10 +323,10 @@ static void branch(struct jcomp *c, const struct insn *in, u32 pc)
 		g_alu(a, 0, G_AND, RAX, PM(m));
 		at = g_jcc(a, CC_E);
 		g_alu(a, 0, G_CMP, RAX, PM(m));
-		r = region_at(c, pc, &no);
+		r = jit_region_at(c, pc, &no);
 		if (r) {
 			all = g_jcc(a, CC_E);
-			part(c, in, pc, r, no);
+			j_part(c, in, pc, r, no);
 			g_here(a, all);
 		} else {
 			j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, pc, 0));
@@ -427,14 +334,14 @@ static void branch(struct jcomp *c, const struct insn *in, u32 pc)
 	}
 	for (i = 0; i < (in->gneg ? c->nno : c->nyes); i++)
 		g_here(a, in->gneg ? c->no[i] : c->yes[i]);
-	jump(c, pc, in->taken);
+	j_jump(c, pc, in->taken);
 	if (at)
 		g_here(a, at);
 	for (i = 0; i < (in->gneg ? c->nyes : c->nno); i++)
 		g_here(a, in->gneg ? c->yes[i] : c->no[i]);
 	c->nyes = c->nno = 0;
 	c->decided = false;
-	jump(c, pc, in->fall);
+	j_jump(c, pc, in->fall);
 }
 
 /* Somebody waits who will read what in writes. */
@@ -603,7 +510,7 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 	case K_NOP:
 		return;
 	case K_JMP:
-		jump(c, pc, in->taken);
+		j_jump(c, pc, in->taken);
 		return;
 	case K_CBRA:
 		branch(c, in, pc);

@@ -125,6 +125,7 @@ struct jregion {
 	u32 at, join, first, second;
 	u32 lo, hi;             /* its first instruction and behind its last */
 	u32 size, depth;
+	u32 head;               /* of the loop in whose rounds it lies, a block; NO_PC: as control goes, whatever is around it */
 	bool loops;             /* the first side comes back to the branch, the second does not */
 	u32 live_join, njoin, live_second, nsecond;     /* in lives[] */
 };
@@ -476,7 +477,14 @@ bool jit_vote(struct jcomp *c, const struct insn *in);
 void jit_way_in(struct jcomp *c);
 bool jit_ways(struct jcomp *c, u32 *stubs);                     /* false: no memory */
 u32 jit_live_all(struct jcomp *c, u32 pc, u32 b, u32 *n);       /* before pc of block b, for lanes that wait too: in lives[] */
-void j_run_lanes(struct jcomp *c, int gpr);                     /* those in gpr run now */
+void j_run_lanes(struct jcomp *c, int gpr);
+void j_edge(struct jcomp *c, u32 pc, u32 to);
+
+/* jit_part.c */
+const struct jregion *jit_region_at(const struct jcomp *c, u32 pc, u32 *no);
+void j_jump(struct jcomp *c, u32 pc, u32 to);
+void j_part(struct jcomp *c, const struct insn *in, u32 pc, const struct jregion *r, u32 no);
+                     /* those in gpr run now */
 /* jit_frame.c: between P and the frame, on processors with AVX-512 alone; false: it is not what the code was compiled for */
 void jit_spill_one(const struct jit *j, const char *p, struct frame *f, u32 v, u32 m);
 void jit_spill(const struct jit *j, const char *p, struct frame *f, u32 live, u32 n, u32 m);

@@ -12,6 +12,10 @@
  * The sides may share code, as those of `if (a || b)` do: there the first side's lanes may still have the others to wait for,
  * which stand at second, and take them along where they come by.
  *
+ * Where both sides come back to the branch, in a loop with several ways out and on, join is where the sides meet within one round: the ways
+ * out are looked away from. A lane that takes one has its own branch there, at which it waits; where all that run do, those that wait
+ * in regions of the round, which it leaves, go on first (jit.c's hold_back).
+ *
  * Who waits stands in P (jprivate.wait and .other, one word a region, 0 outside of it), so a region's code is the same
  * however it was entered, and the interpreter may enter it with any group of lanes.
  *
@@ -28,7 +32,11 @@ struct graph {
 	u32 *first, *pred;      /* pred[first[b] .. first[b + 1]) */
 	u32 *order, *rank;      /* postorder of the reversed graph */
 	u32 *ipdom;             /* NO_PC: no way to the end */
+	u32 *last;              /* of a loop's first block: the last one that leads back to it; else NO_PC */
 };
+
+#define ROUND_BLOCKS 4096u      /* of a loop, for what is looked for in its rounds */
+#define ROUND_MEETS 8u
 
 static bool make_graph(struct jcomp *c, struct graph *g)
 {
@@ -42,8 +50,15 @@ static bool make_graph(struct jcomp *c, struct graph *g)
 	g->order = pool_alloc(&c->mem, (n + 1) * sizeof(u32));
 	g->rank = pool_alloc(&c->mem, (n + 1) * sizeof(u32));
 	g->ipdom = pool_alloc(&c->mem, (n + 1) * sizeof(u32));
-	if (!g->first || !g->pred || !g->order || !g->rank || !g->ipdom)
+	g->last = pool_alloc(&c->mem, (n + 1) * sizeof(u32));
+	if (!g->first || !g->pred || !g->order || !g->rank || !g->ipdom || !g->last)
 		return false;
+	for (b = 0; b <= n; b++)
+		g->last[b] = NO_PC;
+	for (b = 0; b < n; b++)
+		for (k = 0; k < c->s->b[b].nsucc; k++)
+			if (c->s->b[b].succ[k] <= b)
+				g->last[c->s->b[b].succ[k]] = b;
 	/* counted two places on, summed to where each list begins, filled up to where the next one does */
 	fill = g->first + 1;
 	for (b = 0; b < n; b++) {
@@ -147,6 +162,10 @@ struct search {
 	u32 nlist;
 	u64 left;               /* instructions that may still be looked at; ~0: all */
 	bool cut;               /* there are more */
+	/* a round of a loop: its first block, NO_PC for none; which blocks are in it, and the list of those */
+	u32 head, *loop, nloop;
+	u8 *in;
+	bool round;             /* the search has come to its end */
 };
 
 /*
@@ -162,12 +181,21 @@ static void forget(struct search *s, u64 left)
 	s->cut = false;
 }
 
+/* False: an edge to b is not followed. */
+static bool follow(struct search *s, u32 b, u32 join)
+{
+	if (b == join || (s->head != NO_PC && !s->in[b]))
+		return false;
+	s->round |= b == s->head;
+	return b != s->head;
+}
+
 /* Marks what is reached from b without passing join; counts it. */
 static u32 reach(struct jcomp *c, struct search *s, u32 b, u32 join, u8 bit)
 {
 	u32 top = 0, n = 0, k;
 
-	if (b == join)
+	if (!follow(s, b, join))
 		return 0;
 	s->stack[top++] = b;
 	if (!s->mark[b])
@@ -187,7 +215,7 @@ static u32 reach(struct jcomp *c, struct search *s, u32 b, u32 join, u8 bit)
 		for (k = 0; k < jb->nsucc; k++) {
 			u32 to = jb->succ[k];
 
-			if (to == join || (s->mark[to] & bit))
+			if (!follow(s, to, join) || (s->mark[to] & bit))
 				continue;
 			if (!s->mark[to])
 				s->list[s->nlist++] = to;
@@ -223,28 +251,111 @@ static bool scalar_outlives(struct jcomp *c, u32 b, const u64 *waiting, bool muc
 	return does;
 }
 
+/* The blocks of the loop that begins at head: from where an edge leads back to it, against the edges. */
+static bool loop_of(struct jcomp *c, const struct graph *g, struct search *s, u32 head)
+{
+	u32 top = 0, i, k;
+
+	while (s->nloop)
+		s->in[s->loop[--s->nloop]] = 0;
+	s->head = head;
+	if (head == NO_PC)
+		return true;
+	s->in[head] = 1;
+	s->loop[s->nloop++] = head;
+	for (top = 0, i = g->first[head]; i < g->first[head + 1]; i++) {
+		k = g->pred[i];
+		if (k >= head && !s->in[k]) {
+			s->in[k] = 1;
+			s->loop[s->nloop++] = s->stack[top++] = k;
+		}
+	}
+	while (top) {
+		u32 b = s->stack[--top];
+
+		c->fn->work++;
+		for (i = g->first[b]; i < g->first[b + 1]; i++) {
+			k = g->pred[i];
+			if (s->in[k])
+				continue;
+			/* one that lies before it: there is another way in */
+			if (k < head || s->nloop > ROUND_BLOCKS)
+				return false;
+			s->in[k] = 1;
+			s->loop[s->nloop++] = s->stack[top++] = k;
+		}
+	}
+	return true;
+}
+
+/* Both sides of a branch up to join; t and f: how much there is of each. */
+static bool sides(struct jcomp *c, struct search *s, const struct insn *in, u32 join, u64 share, u32 *t, u32 *f)
+{
+	u32 pc = join == NO_PC ? NO_PC : c->s->b[join].start;
+
+	forget(s, share);
+	s->round = false;
+	*t = leads_to(c, in->taken) == pc ? 0 : reach(c, s, block_no(c, in->taken), join, 1);
+	*f = leads_to(c, in->fall) == pc ? 0 : reach(c, s, block_no(c, in->fall), join, 2);
+	return (*t || *f) && !s->cut;
+}
+
+/*
+ * Where the sides of b's branch meet in a round of the loop at head, whichever way: the first block that both come to and that no way
+ * to the round's end avoids. NO_PC: nowhere, or a side leaves the loop at once.
+ */
+static u32 meet_in_round(struct jcomp *c, struct search *s, u32 b, u64 share)
+{
+	const struct insn *in = &c->code[c->s->b[b].end - 1];
+	u32 both[ROUND_MEETS], n = 0, i, k, t, f;
+
+	if (!s->in[b] || !s->in[block_no(c, in->taken)] || !s->in[block_no(c, in->fall)] || !sides(c, s, in, NO_PC, share, &t, &f) ||
+	    s->mark[b] == 3)
+		return NO_PC;
+	for (i = 0; i < s->nlist; i++) {
+		u32 at = s->list[i];
+
+		if (s->mark[at] != 3)
+			continue;
+		/* the first of them in the order of code */
+		if (n == ROUND_MEETS && both[n - 1] < at)
+			continue;
+		for (k = n < ROUND_MEETS ? n++ : n - 1; k && both[k - 1] > at; k--)
+			both[k] = both[k - 1];
+		both[k] = at;
+	}
+	for (i = 0; i < n; i++)
+		if (sides(c, s, in, both[i], share, &t, &f) && !s->round)
+			return both[i];
+	return s->head;
+}
+
 /* The region of the branch that ends block b, if it is one that code can do. */
 static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *r, struct search *s, u64 share)
 {
 	const struct insn *in = &c->code[c->s->b[b].end - 1];
-	u32 join = g->ipdom[b], t, f, i;
+	u32 join = g->ipdom[b], t, f, i, h;
 	bool bad = false, much;
 
-	if (join >= g->n)
-		return false;
 	memset(r, 0, sizeof(*r));
+	r->head = NO_PC;
+	loop_of(c, g, s, NO_PC);
+	if (leads_to(c, in->taken) == leads_to(c, in->fall))
+		return false;
+	if (join >= g->n || !sides(c, s, in, join, share, &t, &f) || (t && f && s->mark[b] == 3)) {
+		/* in a round of a loop around it, the outermost that will do */
+		for (h = 0, join = NO_PC; h <= b && join == NO_PC; h++)
+			if (g->last[h] != NO_PC && g->last[h] >= b && loop_of(c, g, s, h))
+				join = meet_in_round(c, s, b, share);
+		if (join == NO_PC || !sides(c, s, in, join, share, &t, &f) || (t && f && s->mark[b] == 3))
+			return false;
+		r->head = s->head;
+	}
 	r->at = c->s->b[b].end - 1;
 	r->join = c->s->b[join].start;
 	r->first = in->taken;
 	r->second = NO_PC;
-	forget(s, share);
-	t = leads_to(c, in->taken) == r->join ? 0 : reach(c, s, block_no(c, in->taken), join, 1);
-	f = leads_to(c, in->fall) == r->join ? 0 : reach(c, s, block_no(c, in->fall), join, 2);
-	if ((!t && !f) || s->cut)
-		return false;
 	if (t && f) {
-		if (s->mark[b] == 3)
-			return false;
 		r->second = in->fall;
 		r->loops = s->mark[b];
 	}
@@ -269,6 +380,41 @@ static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *
 			return false;
 	}
 	return !bad;
+}
+
+/* Whoever leaves the round of a loop from within r does so at a branch of its own region, and waits there. */
+static bool ways_out(struct jcomp *c, struct search *s, const struct jregion *all, u32 n)
+{
+	u32 i, k, q;
+
+	for (i = 0; i < s->nlist; i++) {
+		const struct jblock *jb = &c->s->b[s->list[i]];
+
+		if (!jb->nsucc)
+			return false;
+		for (k = 0; k < jb->nsucc; k++) {
+			u32 to = c->s->b[jb->succ[k]].start;
+
+			if (s->in[jb->succ[k]])
+				continue;
+			to = leads_to(c, to);
+			for (q = 0; q < n && all[q].at != jb->end - 1; q++)
+				;
+			if (q == n || leads_to(c, all[q].second == NO_PC ? all[q].join : all[q].second) != to)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Marks the two sides of a region: 1 and 2. */
+static void mark_region(struct jcomp *c, const struct graph *g, struct search *s, const struct jregion *r)
+{
+	loop_of(c, g, s, r->head);
+	forget(s, ~0ull);
+	reach(c, s, block_no(c, r->first), block_no(c, r->join), 1);
+	if (r->second != NO_PC)
+		reach(c, s, block_no(c, r->second), block_no(c, r->join), 2);
 }
 
 static int by_worth(const void *a, const void *b)
@@ -305,6 +451,7 @@ bool jit_regions(struct jcomp *c)
 	struct jregion *all;
 	struct search s = { .nlist = 0 };
 	struct graph g;
+	bool more;
 	u64 share;
 
 	c->rin = pool_alloc(&c->mem, (n + 1) * sizeof(u64));
@@ -324,8 +471,10 @@ bool jit_regions(struct jcomp *c)
 	s.mark = pool_alloc(&c->mem, n + 1);
 	s.stack = pool_alloc(&c->mem, (n + 2) * sizeof(u32));
 	s.list = pool_alloc(&c->mem, (n + 2) * sizeof(u32));
+	s.loop = pool_alloc(&c->mem, (n + 2) * sizeof(u32));
+	s.in = pool_alloc(&c->mem, n + 1);
 	share = JIT_REGION_STEPS / most > JIT_REGION_LEAST ? JIT_REGION_STEPS / most : JIT_REGION_LEAST;
-	if (!all || !s.mark || !s.stack || !s.list || !make_graph(c, &g) || !postdominators(c, &g))
+	if (!all || !s.mark || !s.stack || !s.list || !s.loop || !s.in || !make_graph(c, &g) || !postdominators(c, &g))
 		return false;
 	for (b = 0; b < n; b++) {
 		const struct insn *in = &c->code[c->s->b[b].end - 1];
@@ -337,15 +486,28 @@ bool jit_regions(struct jcomp *c)
 	qsort(all, c->nregions, sizeof(*all), by_worth);
 	if (c->nregions > JIT_REGIONS)
 		c->nregions = JIT_REGIONS;
+	do {
+		more = false;
+		for (i = 0; i < c->nregions; i++) {
+			if (all[i].head == NO_PC || all[i].at == NO_PC)
+				continue;
+			mark_region(c, &g, &s, &all[i]);
+			if (!ways_out(c, &s, all, c->nregions)) {
+				all[i].at = NO_PC;
+				more = true;
+			}
+		}
+	} while (more);
+	for (i = k = 0; i < c->nregions; i++)
+		if (all[i].at != NO_PC)
+			all[k++] = all[i];
+	c->nregions = k;
 	qsort(all, c->nregions, sizeof(*all), by_size);
 	c->regions = all;
 	for (i = 0; i < c->nregions; i++) {
 		struct jregion *r = &all[i];
 
-		forget(&s, ~0ull);
-		reach(c, &s, block_no(c, r->first), block_no(c, r->join), 1);
-		if (r->second != NO_PC)
-			reach(c, &s, block_no(c, r->second), block_no(c, r->join), 2);
+		mark_region(c, &g, &s, r);
 		r->lo = NO_PC;
 		for (k = 0; k < s.nlist; k++) {
 			b = s.list[k];
