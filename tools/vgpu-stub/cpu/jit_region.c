@@ -407,6 +407,26 @@ static bool ways_out(struct jcomp *c, struct search *s, const struct jregion *al
 	return true;
 }
 
+/*
+ * Regions that the one with bit i lies across: each has blocks that the other has not. Lanes of the other would run where nobody keeps what
+ * those that wait in this one will read. in: per block, the regions that have it.
+ */
+static u64 crossing(const struct jcomp *c, const u64 *in, u32 i)
+{
+	u64 both = 0, own = 0, theirs = 0;
+	u32 b;
+
+	for (b = 0; b < c->s->nb; b++) {
+		if (in[b] >> i & 1) {
+			both |= in[b];
+			own |= ~in[b];
+		} else {
+			theirs |= in[b];
+		}
+	}
+	return both & own & theirs;
+}
+
 /* Marks the two sides of a region: 1 and 2. */
 static void mark_region(struct jcomp *c, const struct graph *g, struct search *s, const struct jregion *r)
 {
@@ -486,18 +506,28 @@ bool jit_regions(struct jcomp *c)
 	qsort(all, c->nregions, sizeof(*all), by_worth);
 	if (c->nregions > JIT_REGIONS)
 		c->nregions = JIT_REGIONS;
-	do {
+	for (i = 0, more = false; i < c->nregions; i++)
+		more |= all[i].head != NO_PC;
+	for (i = 0; more && i < c->nregions; i++) {
+		mark_region(c, &g, &s, &all[i]);
+		for (k = 0; k < s.nlist; k++)
+			c->rin[s.list[k]] |= 1ull << i;
+	}
+	while (more) {
 		more = false;
 		for (i = 0; i < c->nregions; i++) {
 			if (all[i].head == NO_PC || all[i].at == NO_PC)
 				continue;
 			mark_region(c, &g, &s, &all[i]);
-			if (!ways_out(c, &s, all, c->nregions)) {
-				all[i].at = NO_PC;
-				more = true;
-			}
+			if (!crossing(c, c->rin, i) && ways_out(c, &s, all, c->nregions))
+				continue;
+			all[i].at = NO_PC;
+			more = true;
+			for (b = 0; b < n; b++)
+				c->rin[b] &= ~(1ull << i);
 		}
-	} while (more);
+	}
+	memset(c->rin, 0, n * sizeof(*c->rin));
 	for (i = k = 0; i < c->nregions; i++)
 		if (all[i].at != NO_PC)
 			all[k++] = all[i];
