@@ -69,6 +69,14 @@ static cuDoubleComplex by_Z(double complex v) { return (cuDoubleComplex){ creal(
 	{ extern void FOR(f)(const void *, ...); FOR(f) there; } \
 	CAT(same_, X, )(#f); \
 } while (0)
+/* The three buffers here and there, of the type at hand. */
+#define hA CAT(host_, X, )[0]
+#define hB CAT(host_, X, )[1]
+#define hC CAT(host_, X, )[2]
+#define dA (void *)CAT(dev_, X, )[0]
+#define dB (void *)CAT(dev_, X, )[1]
+#define dC (void *)CAT(dev_, X, )[2]
+#define ANY "NTCntc"
 #define FACTORS T al = CAT(value_, X, )(), be = CAT(value_, X, )()
 
 #define T float

@@ -50,10 +50,3 @@ static void CAT(complex_, X, )(void)
 	SAME(her2k, "NCnc", (a.ul, a.ta, a.n, a.k, BY(al), dA, a.lda, dB, a.ldb, c, dC, a.ldc),
 	     (&a.ul, &a.ta, &a.n, &a.k, &al, hA, &a.lda, hB, &a.ldb, &c, hC, &a.ldc));
 }
-#undef hA
-#undef hB
-#undef hC
-#undef dA
-#undef dB
-#undef dC
-#undef ANY

@@ -44,10 +44,3 @@ static void CAT(real_, X, )(void)
 	SAME(spr2, ANY, (a.ul, a.n, al, dA, a.ix, dB, a.iy, dC), (&a.ul, &a.n, &al, hA, &a.ix, hB, &a.iy, hC));
 }
 #undef NUMBER
-#undef hA
-#undef hB
-#undef hC
-#undef dA
-#undef dB
-#undef dC
-#undef ANY

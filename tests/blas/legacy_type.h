@@ -49,14 +49,6 @@ static void CAT(same_, X, )(const char *what)
 	}
 }
 
-#define hA CAT(host_, X, )[0]
-#define hB CAT(host_, X, )[1]
-#define hC CAT(host_, X, )[2]
-#define dA (void *)CAT(dev_, X, )[0]
-#define dB (void *)CAT(dev_, X, )[1]
-#define dC (void *)CAT(dev_, X, )[2]
-#define ANY "NTCntc"
-
 static void CAT(all_, X, )(void)
 {
 	FACTORS;

@@ -7,25 +7,32 @@
 static struct rm waiting(u32 i) { return rm_mem(RBX, PSZ(wait) + 4 * (s32)i); }
 static struct rm others(u32 i) { return rm_mem(RBX, PSZ(other) + 4 * (s32)i); }
 
+/* Who waits in this word comes along, if anybody does. */
+static void take_up(struct jcomp *c, struct rm who)
+{
+	struct as *a = &c->a;
+	u32 at;
+
+	g_alui(a, 0, G_CMP, who, 0);
+	at = g_jcc(a, CC_E);
+	g_load(a, 0, RAX, who);
+	g_alu(a, 0, G_OR, RAX, PM(m));
+	g_movi(a, RCX, 0);
+	g_store(a, 0, who, RCX);
+	j_run_lanes(c, RAX);
+	g_here(a, at);
+}
+
 /* From a first side to where lanes wait for their turn at the second one: they come along. */
 static void take_along(struct jcomp *c, u32 to)
 {
-	struct as *a = &c->a;
 	u64 in = c->rfirst[c->block];
 
 	for (; in; in &= in - 1) {
-		u32 i = (u32)__builtin_ctzll(in), at;
+		u32 i = (u32)__builtin_ctzll(in);
 
-		if (c->regions[i].second != to)
-			continue;
-		g_alui(a, 0, G_CMP, others(i), 0);
-		at = g_jcc(a, CC_E);
-		g_load(a, 0, RAX, others(i));
-		g_alu(a, 0, G_OR, RAX, PM(m));
-		g_movi(a, RCX, 0);
-		g_store(a, 0, others(i), RCX);
-		j_run_lanes(c, RAX);
-		g_here(a, at);
+		if (c->regions[i].second == to)
+			take_up(c, others(i));
 	}
 }
 
@@ -65,16 +72,8 @@ static void to_join(struct jcomp *c, u32 pc, u64 left)
 			g_here(a, at);
 		}
 		if (!(c->rfirst[c->block] & ~c->rsecond[c->block] & 1ull << i) ||
-		    c->regions[i].loops) {
-			g_alui(a, 0, G_CMP, waiting(i), 0);
-			at = g_jcc(a, CC_E);
-			g_load(a, 0, RAX, waiting(i));
-			g_alu(a, 0, G_OR, RAX, PM(m));
-			g_movi(a, RCX, 0);
-			g_store(a, 0, waiting(i), RCX);
-			j_run_lanes(c, RAX);
-			g_here(a, at);
-		}
+		    c->regions[i].loops)
+			take_up(c, waiting(i));
 	}
 }
 

@@ -14,7 +14,7 @@
  *
  * Where both sides come back to the branch, in a loop with several ways out and on, join is where the sides meet within one round: the ways
  * out are looked away from. A lane that takes one has its own branch there, at which it waits; where all that run do, those that wait
- * in regions of the round, which it leaves, go on first (jit.c's hold_back).
+ * in regions of the round, which it leaves, go on first (jit_part.c's hold_back).
  *
  * Who waits stands in P (jprivate.wait and .other, one word a region, 0 outside of it), so a region's code is the same
  * however it was entered, and the interpreter may enter it with any group of lanes.

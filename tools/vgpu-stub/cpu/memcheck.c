@@ -434,7 +434,7 @@ static enum verdict judge(struct tstate *ts, struct access *a, u32 lane)
 			return a->addr - own >= g->local_stride ? FOREIGN_LOCAL : in_bounds(a->addr - own, local, a->bytes);
 		}
 	}
-	if (a->addr - g->pwin < PARAM_WINDOW) {
+	if (a->addr - g->pwin < PARAM_WINDOW && (a->does == K_MC_LD || a->space == SPACE_GENERIC)) {
 		a->space = SPACE_PARAM;
 		return in_bounds(a->addr - g->pwin, g->param_bytes, a->bytes);
 	}
