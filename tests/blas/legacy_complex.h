@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Included by legacy.c for complex numbers: Hermitian matrices, products of two kinds, real factors. */
+
+/* Debian 12's OpenBLAS, 0.3.21, adds thirteen numbers wrongly where there is AVX-512. */
+static R CAT(moduli_, X, )(int n, const T *x, int step)
+{
+	double sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += fabs(creal(x[i * step])) + fabs(cimag(x[i * step]));
+	return (R)sum;
+}
+
 static void CAT(complex_, X, )(void)
 {
 	R c = (R)0.6, r = (R)unit(), s = (R)0.8, rg[2], n;
@@ -31,7 +42,7 @@ static void CAT(complex_, X, )(void)
 	n = CAT(cublas, XN, nrm2)(a.n, dA, abs(a.ix));
 	CAT(near_, X, )("nrm2", &n, (R[]){ CAT(cblas_, xn, nrm2)(a.n, hA, abs(a.ix)) }, 1);
 	n = CAT(cublas, XN, asum)(a.n, dA, abs(a.ix));
-	CAT(near_, X, )("asum", &n, (R[]){ CAT(cblas_, xn, asum)(a.n, hA, abs(a.ix)) }, 1);
+	CAT(near_, X, )("asum", &n, (R[]){ CAT(moduli_, X, )(a.n, hA, abs(a.ix)) }, 1);
 	must("amax", CAT(cublas, XI, amax)(a.n, dB, abs(a.ix)), 1 + (int)CAT(cblas_, xi, amax)(a.n, hB, abs(a.ix)));
 	must("amin", CAT(cublas, XI, amin)(a.n, dB, abs(a.ix)), 1 + (int)CAT(cblas_, xi, amin)(a.n, hB, abs(a.ix)));
 	SAME(hemv, ANY, (a.ul, a.n, BY(al), dA, a.lda, dB, a.ix, BY(be), dC, a.iy), (&a.ul, &a.n, &al, hA, &a.lda, hB, &a.ix, &be, hC, &a.iy));
