@@ -28,7 +28,9 @@ struct cfg {
 
 bool cfg_ends_block(const struct insn *in);
 
-/* guards.c: between edges and order */
+/* values.c: behind edges */
+void values_once(struct cfg *g);
+/* guards.c: between these and order */
 void compare_at_branch(struct cfg *g);
 void guards_for_branches(struct cfg *g);
 /* conditions.c: behind them */
