@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "jit.h"
 #include "lanes.h"
 
 #define MAX_CALLS 1024
@@ -108,6 +109,8 @@ bool call_enter(struct tstate *ts, struct warp *w, const struct insn *in, u32 m)
 	if (ts->e->dbg)         /* as block.c does for a block */
 		memset(g->base[0], 0, fn->frame_bytes);
 	g->loff = loff;
+	for (k = interp_garbage ? m : 0; k; k &= k - 1)
+		memset(lane_local(w, (u32)__builtin_ctz(k), loff), (int)interp_garbage, fn->local_bytes);
 	g->up = f;
 	g->ran = w->turns;
 	f->callee = g;
