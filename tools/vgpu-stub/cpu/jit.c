@@ -10,8 +10,6 @@
 #include "jit_mem.h"
 #include "lanes.h"
 
-#define MAX_PRIVATE (192u << 10)
-
 /* ---- exits and entries --------------------------------------------------------------------- */
 
 static void *grow(struct jcomp *c, void *p, u32 *cap, u32 want, size_t elem)

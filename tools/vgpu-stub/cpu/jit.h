@@ -236,6 +236,9 @@ struct jlate {
 	s32 first, room, cmin, limit;   /* limit: of first; -1: in rdx */
 };
 
+#define MAX_PRIVATE (192u << 10)        /* bytes of P */
+#define JDOTS 16u               /* a power of two */
+
 struct jcomp {
 	bool much, again, last;         /* much: jit_src.varies may grow; again: it has; last: no more */
 	struct as a;
@@ -298,6 +301,8 @@ struct jcomp {
 	u32 half, after_half;   /* what the load that is emitted may fill (jit_half()); its jump behind the conversion, 0: none */
 	u32 half_mx;            /* the mode there */
 	u32 dot, ndot;          /* dot products that were emitted as one sum, from which pc on, and how many */
+	struct jdots { u32 stamp, pc, n, home; } dots[JDOTS];   /* sums of other factors that wait in P (jit_dot.c): the first one's place in the code */
+	u32 ndots;
 	u8 *twin;               /* per register, in a run: both halves have the same numbers (jit_twin.c) ... */
 	u32 run_to, run_out, run_mx, sum;       /* ... behind it; its jump over what follows, 0: none; the mode there; who reads a half that was exchanged */
 	bool one_half;          /* of 32 bits a lane, the lower half's lanes are computed alone */

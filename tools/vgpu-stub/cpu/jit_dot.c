@@ -3,6 +3,8 @@
  * Dot products of four bytes (dp4a). VNNI multiplies unsigned bytes by signed ones. Where both are signed, (a + 128) times b is 128 times the sum
  * of b too much, which is taken off what is added to: c - s = ~(~c + s), and s is a dot product, too. Sums of several, one after the other, are
  * made as one: all of that first, in one go, then the products.
+ *
+ * Several rows of a matrix times one vector have s in common: the first sum leaves it in P for those that follow in the same straight code.
  */
 #include "jit.h"
 #include "lanes.h"
@@ -58,7 +60,88 @@ static u32 chain(const struct jcomp *c, const struct insn *in)
 
 static void flip(struct as *a, int d, int x) { ev_i(a, V_PTERNLOGD, d, d, rm_reg(x), 0, 0, 0x55); }
 
-static void signed_sum(struct jcomp *c, const struct insn *in, u32 n, u32 p)
+/* Does anything from pc on, before end, write what this chain's second factors are? */
+static bool factors_change(const struct jcomp *c, const struct insn *in, u32 n, u32 pc, u32 end)
+{
+	u32 i;
+
+	for (; pc < end; pc++)
+		for (i = 0; i < n; i++)
+			if (insn_writes(&c->code[pc], in[i].o[2]))
+				return true;
+	return false;
+}
+
+static bool same_factors(const struct insn *a, const struct insn *b, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n && b[i].kind == K_LANE && b[i].lop == LOP_DP4ASS && a[i].o[2] == b[i].o[2]; i++)
+		;
+	return i == n;
+}
+
+/* The place in P where -s of this chain is; 0: nowhere. */
+static u32 taken_off(const struct jcomp *c, const struct insn *in, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < JDOTS; i++) {
+		const struct jdots *d = &c->dots[i];
+
+		if (d->n == n && d->stamp == c->stamp && d->pc >= c->s->b[c->block].start && d->pc < c->pc && same_factors(&c->code[d->pc], in, n) &&
+		    !factors_change(c, in, n, d->pc, c->pc))
+			return d->home;
+	}
+	return 0;
+}
+
+/* The same, to be filled now: another sum of these factors follows. */
+static u32 to_be_taken_off(struct jcomp *c, const struct insn *in, u32 n)
+{
+	u32 end = c->s->b[c->block].end, pc;
+
+	for (pc = c->pc + n; pc + n <= end; pc++)
+		if (same_factors(in, &c->code[pc], n))
+			break;
+	if (pc + n > end || factors_change(c, in, n, c->pc, pc) || c->home_next + 192 > MAX_PRIVATE)
+		return 0;
+	c->home_next = (c->home_next + 63) & ~63u;
+	c->dots[c->ndots++ % JDOTS] = (struct jdots){ c->stamp, c->pc, n, c->home_next };
+	c->home_next += 128;
+	return c->home_next - 128;
+}
+
+/* zmm2 = what is added to - s. */
+static void less(struct jcomp *c, const struct insn *in, u32 n, u32 p, u32 known, u32 keep)
+{
+	struct as *a = &c->a;
+	struct jval z = jit_val(c, in->o[3], 0);
+	bool zero = z.known && !(u32)z.k;
+	u32 i;
+
+	if (known) {
+		if (zero)
+			ev(a, V_MOVA32, 2, 0, rm_mem(RBX, (s32)(known + 64 * p)));
+		else
+			ev(a, V_PADDD, 2, jv_obs(c, in->o[3], 0, p, 2), rm_mem(RBX, (s32)(known + 64 * p)));
+		return;
+	}
+	if (keep || zero)
+		ev_i(a, V_PTERNLOGD, 2, 2, rm_reg(2), 0, 0, 0xff);
+	else
+		flip(a, 2, jv_obs(c, in->o[3], 0, p, 2));
+	for (i = 0; i < n; i++)
+		ev(a, V_PDPBUSD, 2, 5, rm_reg(jv_obs(c, in[i].o[2], 0, p, 1)));
+	flip(a, 2, 2);
+	if (keep) {
+		ev(a, V_MOVA32_ST, 2, 0, rm_mem(RBX, (s32)(keep + 64 * p)));
+		if (!zero)
+			ev(a, V_PADDD, 2, 2, rm_reg(jv_obs(c, in->o[3], 0, p, 3)));
+	}
+}
+
+static void signed_sum(struct jcomp *c, const struct insn *in, u32 n, u32 p, u32 known, u32 keep)
 {
 	const struct insn *last = in + n - 1;
 	struct as *a = &c->a;
@@ -67,16 +150,10 @@ static void signed_sum(struct jcomp *c, const struct insn *in, u32 n, u32 p)
 
 	if (!p)
 		ev(a, V_MOVA32, 5, 0, rm_lit(j_lit32(c, 0x80808080u), 0));
-	flip(a, 2, jv_obs(c, in->o[3], 0, p, 2));
-	for (i = 0; i < n; i++) {
-		y = jv_obs(c, in[i].o[2], 0, p, 1);
-		ev(a, V_PDPBUSD, 2, 5, rm_reg(y));
-	}
-	flip(a, 2, 2);
+	less(c, in, n, p, known, keep);
 	for (i = 0; i < n; i++) {
 		x = jv_obs(c, in[i].o[1], 0, p, 0);
-		if (n > 1)              /* in a register */
-			y = jv_obs(c, in[i].o[2], 0, p, 1);
+		y = jv_obs(c, in[i].o[2], 0, p, 1);
 		ev(a, V_PXORD, 3, x, rm_reg(5));
 		ev(a, V_PDPBUSD, 2, 3, rm_reg(y));
 	}
@@ -114,9 +191,14 @@ bool jit_dot(struct jcomp *c, const struct insn *in)
 	if (vnni < 0)
 		vnni = __builtin_cpu_supports("avx512vnni") != 0;
 	if (vnni && sa && sb) {
+		u32 known, keep = 0;
+
 		n = chain(c, in);
+		known = taken_off(c, in, n);
+		if (!known && !c->gk)
+			keep = to_be_taken_off(c, in, n);
 		for (p = 0; p < 2; p++)
-			signed_sum(c, in, n, p);
+			signed_sum(c, in, n, p, known, keep);
 		c->dot = c->pc;
 		c->ndot = n;
 		return true;
