@@ -389,7 +389,7 @@ static uint32_t boot_engine(struct ctx *c)
 		.run = c->deaf ? NULL : &c->run->run,
 		.owner = c,
 		.wake = wake,
-		.done = ctx_stream_done,
+		.wanted = ctx_wanted, .done = ctx_stream_done,
 		.fault = ctx_fault,
 		.print = ctx_print,
 		.print_room = ctx_print_room,

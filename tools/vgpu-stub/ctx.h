@@ -224,6 +224,7 @@ int ctx_messages(struct ctx *c);
 /* ctx_loop.c */
 int ctx_loop(struct ctx *c);
 void ctx_wake(struct ctx *c);                                   /* any thread */
+int ctx_wanted(void *owner);                                     /* the dispatcher: does somebody wait for an answer? */
 void ctx_irq(struct ctx *c);
 uint64_t ctx_now_ns(void);
 

@@ -88,6 +88,14 @@ static int ctl_ready(const struct ctx *c)
 	return !ctx_job_busy(c) && vgpu_slot_ready(&c->ctl_ring[c->ctl_index % VGPU_DEV_CTL_SLOTS], c->ctl_index);
 }
 
+/* Answers that somebody waits for, and the parent's messages. */
+int ctx_wanted(void *owner)
+{
+	struct ctx *c = owner;
+
+	return ctl_ready(c) || ctx_job_done(c) || vgpu_load_acquire32(&c->run->messages) != c->messages_seen;
+}
+
 static int running(const struct ctx *c)
 {
 	uint32_t word = vgpu_load_acquire32(&c->run->run);

@@ -216,7 +216,7 @@ static int verifies(void)
 static void build(struct program *p, uint32_t driver)
 {
 	static const uint32_t free_calls[] = {
-		SYS_ppoll, SYS_sched_yield, SYS_clock_gettime, SYS_nanosleep, SYS_clock_nanosleep,
+		SYS_ppoll, SYS_getcpu, SYS_sched_yield, SYS_clock_gettime, SYS_nanosleep, SYS_clock_nanosleep,
 		SYS_restart_syscall, SYS_munmap, SYS_rt_sigreturn,
 		SYS_rt_sigprocmask, SYS_sigaltstack, SYS_exit_group, SYS_getpid, SYS_gettid,
 		/* what malloc and qsort of the C library use: memory, processor count, entropy */

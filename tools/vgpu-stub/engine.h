@@ -57,6 +57,8 @@ struct engine_env {
 	void *owner;
 	/* Something has ended that poll() will tell. Any thread of the engine. */
 	void (*wake)(void *owner);
+	/* The dispatcher asks in the middle of launch(): is somebody else waiting for it? NULL: nobody. */
+	int (*wanted)(void *owner);
 	/* A pending launch has ended (all blocks done, or a fault). Any engine thread. */
 	void (*done)(void *owner, uint64_t cookie, uint32_t status);
 	/* Once per faulting launch, before its done(). Any engine thread. */

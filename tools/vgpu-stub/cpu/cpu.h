@@ -221,6 +221,14 @@ static inline u32 shared_rounded(const struct engine_env *env, u32 bytes)
 #define FUNC_LIVES (1u << 12)
 #define FUNCS_SPAN 4096u                /* places that are gone through before one is used again, at least */
 #define SHAPES 64
+/* Where a worker sleeps. */
+struct bed {
+	struct engine *e;
+	pthread_cond_t wake;
+	bool asleep;
+	int cpu;                /* the only one it runs on; -1: any */
+};
+
 struct engine {
 	/* read by everybody, hardly ever written */
 	struct engine_env env;
@@ -254,10 +262,13 @@ struct engine {
 
 	/* lock: the list, what struct grid says, the pools */
 	_Alignas(64) pthread_mutex_t lock;
-	pthread_cond_t work;
+	struct bed *beds;               /* of the workers */
 	struct grid grids;              /* list head: grids with work, round robin */
 	u32 urgent, rounds;             /* of them with a priority; turns that were asked for */
 	u32 sleepers;
+	u32 news;                       /* grids that came, and grids that went: to be looked at without the lock */
+	int here;                       /* the dispatcher's processor while it takes turns, -1: it does not ... */
+	int stays_on;                   /* ... when it did last, -1: it never did */
 	struct grid *grid_pool;
 	struct cta *cta_pool;
 	u32 ncta_pool;

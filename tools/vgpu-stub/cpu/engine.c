@@ -51,7 +51,6 @@ static void cpu_close(struct engine *e)
 	pthread_mutex_destroy(&e->compile_lock);
 	pthread_mutex_destroy(&e->arena_lock);
 	pthread_mutex_destroy(&e->heap_lock);
-	pthread_cond_destroy(&e->work);
 	free(e);
 }
 
@@ -99,7 +98,6 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 	pthread_mutex_init(&e->compile_lock, NULL);
 	pthread_mutex_init(&e->arena_lock, NULL);
 	pthread_mutex_init(&e->heap_lock, NULL);
-	pthread_cond_init(&e->work, NULL);
 	fault_init();
 	tex_init();
 	/* untouched pages cost nothing, whatever malloc() keeps account of; workers read it without a lock */

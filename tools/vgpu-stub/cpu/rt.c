@@ -35,6 +35,8 @@
 #define ROW 16u                 /* blocks that code runs before it asks whether to go on */
 #define INLINE_BUDGET (1 << 15) /* of a block that launch() runs in place */
 #define INLINE_TICKS (1u << 17) /* of all of them together: what a hand-over to another thread may cost */
+#define STAY_TICKS (1u << 20)    /* that a short grid may keep the dispatcher: a few hundred microseconds */
+#define AWAIT_TICKS (1u << 16)  /* the end of what others do of it, and of workers with nothing to do for the next one: about what waking takes */
 #define INLINE_THREADS 2048     /* largest grid that is tried in place when nothing is known about its kernel */
 #define INLINE_WORK (1 << 17)   /* multiply-adds of a native grid that runs in place */
 #define HELD_NS 100000000       /* a bound on waiting for our turn, whatever was missed */
@@ -55,6 +57,7 @@ static void grid_append(struct engine *e, struct grid *g)
 	g->next = &e->grids;
 	g->prev->next = g;
 	e->grids.prev = g;
+	__atomic_fetch_add(&e->news, 1, __ATOMIC_RELAXED);
 }
 
 /* With the lock held. */
@@ -123,6 +126,7 @@ static void grid_end(struct engine *e, struct grid *g, struct ended *x)
 	else
 		*x = (struct ended){ true, g->cookie, st };
 	g->kin = NULL;
+	__atomic_fetch_add(&e->news, 1, __ATOMIC_RELAXED);
 	g->next = e->grid_pool;
 	e->grid_pool = g;
 }
@@ -213,15 +217,24 @@ bool grid_pick(struct engine *e, struct grid *g, struct turn *t)
 	return true;
 }
 
+/* n that sleep, at most, but the one whose processor is not_on. */
+static void wake(struct engine *e, u64 n, int not_on)
+{
+	for (u32 i = 0; n && e->sleepers && i < e->nthreads; i++) {
+		struct bed *b = &e->beds[i];
+
+		if (!b->asleep || (not_on >= 0 && b->cpu == not_on))
+			continue;
+		b->asleep = false;
+		e->sleepers--;
+		n--;
+		pthread_cond_signal(&b->wake);
+	}
+}
+
 void rt_wake(struct engine *e, u64 n)
 {
-	if (n >= e->sleepers) {
-		if (e->sleepers)
-			pthread_cond_broadcast(&e->work);
-		return;
-	}
-	while (n--)
-		pthread_cond_signal(&e->work);
+	wake(e, n, e->here);
 }
 
 static void give_back(struct engine *e, struct turn *t)
@@ -316,15 +329,49 @@ static struct grid *most_urgent(struct engine *e, struct turn *t)
 	return NULL;
 }
 
+/*
+ * With the lock held, given away meanwhile: until a grid comes or goes, for a moment. What comes next is not far where a stream has one short
+ * grid after the other, and to be woken takes as long as such a grid.
+ */
+static void await_news(struct engine *e)
+{
+	u32 was = e->news;
+	u64 begin = __builtin_ia32_rdtsc();
+
+	pthread_mutex_unlock(&e->lock);
+	while (__atomic_load_n(&e->news, __ATOMIC_RELAXED) == was && __builtin_ia32_rdtsc() - begin < AWAIT_TICKS)
+		__builtin_ia32_pause();
+	pthread_mutex_lock(&e->lock);
+}
+
+/* Sleeps until there is something to do. It waits for it awake first where nobody else wants the processor: beside a dispatcher that takes turns. */
+static void go_to_bed(struct engine *e, struct bed *b, bool *awake)
+{
+	if (*awake && e->stays_on >= 0 && b->cpu >= 0 && b->cpu != e->stays_on) {
+		*awake = false;
+		await_news(e);
+		return;
+	}
+	b->asleep = true;
+	e->sleepers++;
+	while (b->asleep && !e->stop)
+		pthread_cond_wait(&b->wake, &e->lock);
+	if (b->asleep) {
+		b->asleep = false;
+		e->sleepers--;
+	}
+}
+
 static void *worker(void *arg)
 {
-	struct engine *e = arg;
+	struct bed *bed = arg;
+	struct engine *e = bed->e;
 	struct tstate *ts = tstate_get(e);
 	struct cta *own = cta_new();            /* the block of fresh turns */
 	struct turn t = { .e = e, .listed = true };
 	struct ended x = { 0 };
 	struct grid *g;
-	bool got;
+	bool got, awake = false;
 	u32 word;
 
 	if (!ts || !own) {
@@ -357,11 +404,10 @@ static void *worker(void *arg)
 				break;
 		}
 		if (g == &e->grids) {
-			e->sleepers++;
-			pthread_cond_wait(&e->work, &e->lock);
-			e->sleepers--;
+			go_to_bed(e, bed, &awake);
 			continue;
 		}
+		awake = true;
 		if (got) {
 			/* the grid goes to the end: grids share the workers evenly */
 			if (g->next != &e->grids) {
@@ -423,20 +469,24 @@ static void *worker(void *arg)
  */
 static bool worker_start(struct engine *e, const cpu_set_t *own, u32 *cpu)
 {
+	struct bed *b = &e->beds[e->nthreads];
 	pthread_attr_t attr;
 	cpu_set_t one;
 	bool ok;
 
+	*b = (struct bed){ .e = e, .cpu = -1 };
+	pthread_cond_init(&b->wake, NULL);
 	if (pthread_attr_init(&attr))
 		return false;
 	if (own) {
 		while (!CPU_ISSET(*cpu, own))
 			++*cpu;
 		CPU_ZERO(&one);
+		b->cpu = (int)*cpu;
 		CPU_SET((*cpu)++, &one);
 		pthread_attr_setaffinity_np(&attr, sizeof(one), &one);
 	}
-	ok = !pthread_create(&e->threads[e->nthreads], &attr, worker, e);
+	ok = !pthread_create(&e->threads[e->nthreads], &attr, worker, b);
 	pthread_attr_destroy(&attr);
 	return ok;
 }
@@ -448,8 +498,10 @@ int rt_start(struct engine *e)
 	bool own;
 	u32 i, cpu = 0;
 
+	e->here = e->stays_on = -1;
 	e->threads = calloc(e->env.cores, sizeof(*e->threads));
-	if (!e->threads)
+	e->beds = calloc(e->env.cores, sizeof(*e->beds));
+	if (!e->threads || !e->beds)
 		return -1;
 	/* workers leave every signal but faults to the process's own threads */
 	sigfillset(&all);
@@ -476,11 +528,15 @@ void rt_stop(struct engine *e)
 	pthread_mutex_lock(&e->lock);
 	e->stop = true;
 	fail_with(&e->sticky, VGPU_ST_CONTEXT_DEAD);    /* running blocks stop at their next turn */
-	pthread_cond_broadcast(&e->work);
-	pthread_mutex_unlock(&e->lock);
 	for (i = 0; i < e->nthreads; i++)
+		pthread_cond_signal(&e->beds[i].wake);
+	pthread_mutex_unlock(&e->lock);
+	for (i = 0; i < e->nthreads; i++) {
 		pthread_join(e->threads[i], NULL);
+		pthread_cond_destroy(&e->beds[i].wake);
+	}
 	free(e->threads);
+	free(e->beds);
 	while ((g = e->grids.next) != &e->grids) {
 		grid_unlink(g);
 		while ((c = g->suspended)) {
@@ -572,29 +628,49 @@ static bool starts_here(const struct engine *e, const struct grid *g)
 	       !may_print(g) && g->est && g->est < TURN_TICKS;
 }
 
-/* With the lock held, but for while blocks run. */
-static void first_turn(struct engine *e, struct grid *g)
+/* May the dispatcher go on with g, which is the only one and soon over? */
+static bool stays(const struct engine *e, const struct grid *g, u64 begin)
+{
+	return g->next == &e->grids && g->prev == &e->grids && !g->suspended && g->est < TURN_TICKS &&
+	       (g->nblocks - g->done_blocks) * g->est < (u64)STAY_TICKS * e->nthreads && __builtin_ia32_rdtsc() - begin < 2ull * STAY_TICKS &&
+	       !held(e) && !devrt_can_start(e) && !(e->env.wanted && e->env.wanted(e->env.owner));
+}
+
+/*
+ * With the lock held, but for while blocks run. The dispatcher's turn, and of a short grid all turns until it has ended: whoever is woken
+ * comes late to that, and the next launch of the stream needs the dispatcher.
+ */
+static void turns_here(struct engine *e, struct grid *g)
 {
 	struct turn t = { .e = e, .listed = true, .limit = TURN_TICKS, .budget = INLINE_BUDGET };
 	struct tstate *ts = tstate_get(e);
+	u64 begin = __builtin_ia32_rdtsc();
 	struct ended x = { 0 };
 
-	if (!e->home_cta)
-		e->home_cta = cta_new();
-	t.c = e->home_cta;
-	if (!ts || !t.c || !grid_pick(e, g, &t))
-		return;
-	pthread_mutex_unlock(&e->lock);
-	turn_run(ts, &t);
-	pthread_mutex_lock(&e->lock);
-	if (!grid_put(e, &t))
-		e->home_cta = NULL;
-	if (grid_ended(e, g)) {
-		grid_unlink(g);
-		__atomic_fetch_sub(&e->alone.listed, 1, __ATOMIC_RELEASE);
-		grid_end(e, g, &x);
-		tell(e, &x);
-	}
+	do {
+		if (!e->home_cta)
+			e->home_cta = cta_new();
+		t.c = e->home_cta;
+		if (!ts || !t.c)
+			return;
+		if (!grid_pick(e, g, &t)) {     /* others do the last of it */
+			if (g->running)
+				await_news(e);
+			return;
+		}
+		pthread_mutex_unlock(&e->lock);
+		turn_run(ts, &t);
+		pthread_mutex_lock(&e->lock);
+		if (!grid_put(e, &t))
+			e->home_cta = NULL;
+		if (grid_ended(e, g)) {
+			grid_unlink(g);
+			__atomic_fetch_sub(&e->alone.listed, 1, __ATOMIC_RELEASE);
+			grid_end(e, g, &x);
+			tell(e, &x);
+			return;
+		}
+	} while (stays(e, g, begin));
 }
 
 u32 grid_finish(struct engine *e, struct grid *g)
@@ -631,9 +707,12 @@ u32 grid_hand_over(struct engine *e, struct grid *g)
 	grid_append(e, g);
 	__atomic_fetch_add(&e->alone.listed, 1, __ATOMIC_RELAXED);
 	if (!g->over && starts_here(e, g)) {
-		rt_wake(e, e->sleepers - 1);
-		first_turn(e, g);
-		rt_wake(e, 1);
+		e->here = e->stays_on = sched_getcpu();
+		wake(e, g->nblocks - 1 < e->nthreads - 1 ? g->nblocks - 1 : e->nthreads - 1, e->here);
+		turns_here(e, g);
+		e->here = -1;
+		if (e->grids.next != &e->grids)
+			rt_wake(e, 1);
 	} else {
 		rt_wake(e, g->nblocks);
 	}
