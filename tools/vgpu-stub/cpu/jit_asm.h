@@ -300,7 +300,7 @@ enum vop {
 	V_RANGEPS = VOP(1, 3, 0, 0x50), V_REDUCEPS = VOP(1, 3, 0, 0x56), V_SCALEFPS = VOP(1, 2, 0, 0x2c), V_EXTRACT32X4 = VOP(1, 3, 0, 0x39), V_SHUFPS = VOP(0, 1, 0, 0xc6),
 	V_UNPCKLPS = VOP(0, 1, 0, 0x14), V_UNPCKHPS = VOP(0, 1, 0, 0x15), V_UNPCKLPD = VOP(1, 1, 1, 0x14), V_UNPCKHPD = VOP(1, 1, 1, 0x15),
 	V_MOVHPS = VOP(0, 1, 0, 0x16), V_MOVHPS_ST = VOP(0, 1, 0, 0x17), V_MOVLPS_ST = VOP(0, 1, 0, 0x13),
-	V_PEXTRD = VOP(1, 3, 0, 0x16), V_PEXTRQ = VOP(1, 3, 1, 0x16), V_MOVQ = VOP(1, 1, 1, 0x6e),
+	V_PEXTRB = VOP(1, 3, 0, 0x14), V_PEXTRW = VOP(1, 3, 0, 0x15), V_PEXTRD = VOP(1, 3, 0, 0x16), V_PEXTRQ = VOP(1, 3, 1, 0x16), V_MOVQ = VOP(1, 1, 1, 0x6e),
 	V_MOVD = VOP(1, 1, 0, 0x6e), V_MOVD_ST = VOP(1, 1, 0, 0x7e), V_MOVQ_ST = VOP(1, 1, 1, 0x7e),
 	/* scalar */
 	V_ADDSS = VOP(2, 1, 0, 0x58), V_ADDSD = VOP(3, 1, 1, 0x58), V_MULSS = VOP(2, 1, 0, 0x59), V_SUBSS = VOP(2, 1, 0, 0x5c),

@@ -363,6 +363,8 @@ static bool ld_shapes(struct jcomp *c, const struct insn *in, const struct acc *
 	if (in->dw)
 		return false;
 	n = distinct(x, 0, LANES, at, idx);
+	if (n > 4 && c->half == OPND_NONE && jm_narrow_combs(c, in, x))
+		return true;
 	if (n <= (in->size == 4 ? 4u : 16u) && in->vec == 1) {
 		u32 d = into(c, in, 0);
 
@@ -552,7 +554,8 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 		} else if (jw_wide(in)) {
 			ld_pieces(c, in, x);
 		} else {
-			if ((in->vec > 1 && jm_combs(c, in, x, 4)) || ((x->bytes <= 4 || in->size == 4) && ld_windows(c, in, x)) || jm_combs(c, in, x, 4))
+			if ((in->vec > 1 && jm_combs(c, in, x, 4)) || ((x->bytes <= 4 || in->size == 4) && ld_windows(c, in, x)) || jm_combs(c, in, x, 4) ||
+			    jm_narrow_combs(c, in, x))
 				c->half = OPND_NONE;    /* the lanes' halves lie in dwords here */
 			else if (!jp_ld(c, in, x))
 				ld_picked(c, in, x);

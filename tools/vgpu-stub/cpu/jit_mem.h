@@ -30,6 +30,7 @@ void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step, u32 what
 void jm_vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step, u32 what);
 bool jm_window(const struct insn *in);         /* shared or local memory: addresses are offsets */
 bool jm_vary_base(struct jcomp *c, const struct insn *in, u32 step);
+bool jm_addresses(struct jcomp *c, const struct insn *in, const struct acc *x, u32 step);
 
 /* jit_mem.c: every lane's access is in zmm 0..3 as 64 bits, or that of 16 lanes as 128: takes them apart */
 void jm_split64(struct jcomp *c, const struct insn *in);
@@ -43,10 +44,13 @@ int jm_quad(struct jcomp *c, const int *r, u32 g);
 bool jm_chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, u32 n_exit);
 /* jit_comb.c: any dwords within at most that many windows (up to 4); false: nothing emitted. Both halves of the warp read the same */
 bool jm_combs(struct jcomp *c, const struct insn *in, const struct acc *x, u32 most);
+bool jm_narrow_combs(struct jcomp *c, const struct insn *in, const struct acc *x);       /* one or two bytes a lane */
 bool jm_same_parts(const struct acc *x);
 /* jit_piece.c: vectors of dwords, each lane's one access; all lanes run; false: nothing emitted */
 bool jp_ld(struct jcomp *c, const struct insn *in, const struct acc *x);
 bool jp_st(struct jcomp *c, const struct insn *in, const struct acc *x);
+/* jit_byte.c: stores of one or two bytes that no row is known to be; x NULL: varying addresses */
+bool jb_st(struct jcomp *c, const struct insn *in, const struct acc *x);
 /* jit_shape64.c: 64 bits a lane by a pattern, of eight lanes or all; false: nothing emitted */
 bool jm_windows64(struct jcomp *c, const struct acc *x, u32 q, int t);
 bool jm_ld_shapes64(struct jcomp *c, const struct insn *in, const struct acc *x);

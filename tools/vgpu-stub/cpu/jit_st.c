@@ -398,51 +398,6 @@ static bool st_vary(struct jcomp *c, const struct insn *in)
 	return true;
 }
 
-/*
- * One or two bytes a lane at addresses that nobody knows beforehand, but which will be a row: there is no scatter for
- * these. If they are not one, the interpreter stores them.
- */
-static bool st_narrow(struct jcomp *c, const struct insn *in)
-{
-	struct as *a = &c->a;
-	u32 step = j_exit(c, JX_STEP, c->pc, 0), q, i;
-	u64 off[8];
-	int k;
-
-	if (in->imm < -(1 << 28) || in->imm > 1 << 28)
-		return false;
-	for (q = 0; q < 4; q++) {
-		int x = jv_reg(c, in->o[4], 1, q, 0);
-
-		if (!q)
-			ev_n(a, V_PBCASTQ, 1, 0, rm_reg(x), 0, 0, 0, 8, 0);
-		for (i = 0; i < 8; i++)
-			off[i] = (u64)(8 * q + i) * in->size;
-		ev(a, V_PADDQ, 2, 1, rm_lit(j_lit(c, off, 64), 0));
-		k = jv_mask(c, 1, q);
-		ev_i(a, V_PCMPUQ, 7, x, rm_reg(2), k, 0, 4);
-		k_ortest(a, 7, 7);
-		j_leave_if(c, CC_NE, step);
-	}
-	ev_n(a, V_LL(V_MOVQ_ST, 0), 1, 0, rm_reg(RAX), 0, 0, 0, 4, 0);
-	g_lea(a, 1, RCX, rm_mem(RAX, (s32)in->imm));
-	g_alu(a, 1, G_SUB, RCX, PM(span_lo));
-	g_alu(a, 1, G_CMP, RCX, PM(span_lim));
-	j_leave_if(c, CC_AE, step);
-	if (in->size > 1) {
-		g_testi(a, RCX, in->size - 1u);
-		j_leave_if(c, CC_NE, step);
-	}
-	for (i = 0; i < 2; i++) {
-		int s = jv_obs(c, in->o[0], 0, i, 0);
-
-		k = jv_mask(c, 0, i);
-		j_site(c, step);
-		ev_n(a, in->size == 2 ? V_PMOVDW : V_PMOVDB, s, 0, rm_mem(RAX, (s32)in->imm + (s32)(16 * in->size * i)), k, 0, 0, 16 * in->size, 0);
-	}
-	return true;
-}
-
 bool jit_st(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
@@ -451,7 +406,7 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 	if (in->space == SPACE_PARAM || (in->dw ? in->size != 8 : in->size > 4))
 		return false;
 	if (in->vec > 1 && in->size < 4 && in->size * in->vec % 4)
-		return false;
+		return in->size * in->vec == 2 && !in->dw && jb_st(c, in, jm_addr(c, in, &x) ? &x : NULL);
 	if (jm_addr(c, in, &x)) {
 		if (x.v.cls == JC_UNI) {
 			st_one(c, in, &x);
@@ -471,7 +426,7 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 			return true;
 		}
 		if (unit_bytes(in) < 4)
-			return false;
+			return !in->dw && jb_st(c, in, &x);
 		if (units(in) > 1 && jw_wide(in))
 			return st_wide(c, in, &x);
 		st_scatter(c, in, &x);
@@ -483,5 +438,5 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 		return true;
 	if (units(in) > 1 && jw_wide(in))
 		return jw_st(c, in, NULL);
-	return unit_bytes(in) >= 4 ? st_vary(c, in) : in->aw && in->vec == 1 && !jm_window(in) && st_narrow(c, in);
+	return unit_bytes(in) >= 4 ? st_vary(c, in) : jb_st(c, in, NULL);
 }
