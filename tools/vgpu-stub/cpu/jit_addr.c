@@ -10,7 +10,7 @@
 /* Merged loads are aligned as their elements, others as a whole. */
 static u32 jm_align_log2(const struct insn *in)
 {
-	return (u32)__builtin_ctz(in->kind == K_LD && in->sub2 ? in->sub2 : (u32)in->size * in->vec);
+	return (u32)__builtin_ctz(jm_align(in));
 }
 
 /* Every thread has its own local memory: the pattern becomes that of where it is. */
@@ -159,6 +159,9 @@ static void rely_on(struct jcomp *c, u32 exit)
 		j_leave(c, exit);
 }
 
+/* Others may rely on in's check: not on one that a guard can skip, nor on that of stores whose slow way does several instructions. */
+static bool may_rely(const struct insn *in) { return in->guard == OPND_NONE && !(in->kind == K_ST && in->sub2); }
+
 #define WIDEN_STEPS 512         /* instructions looked at for each check */
 
 /* What the code that follows wants from beside in's address, [*lo, *hi), before anybody may enter or leave it. */
@@ -218,7 +221,7 @@ static void check_shared(struct jcomp *c, const struct insn *in, struct acc *x)
 		return;
 	}
 	widen(c, in, x, &lo, &hi);
-	if (in->guard == OPND_NONE) {
+	if (may_rely(in)) {
 		if (!m)
 			m = new_memo(c, n.id, true);
 		exit = j_exit(c, JX_STEP, c->pc, 1);    /* as in jm_addr() */
@@ -303,7 +306,7 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 	x->back = false;
 	x->v = jit_val(c, in->o[4], in->aw);
 	x->bytes = (u32)in->size * in->vec;
-	x->align = in->kind == K_LD && in->sub2 ? in->sub2 : x->bytes;
+	x->align = jm_align(in);
 	if (x->v.cls == JC_VARY)
 		return false;
 	x->pat = c->pats[x->v.pat];
@@ -358,9 +361,8 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 
 		m = memo_of(c, n.id, false);
 		lo = n.off + in->imm + cmin;
-		if (!m && in->guard == OPND_NONE) {
+		if (!m && may_rely(in))
 			m = new_memo(c, n.id, false);
-		}
 	}
 	/* the limit of the span is that much below its end, and what code takes for its beginning above that */
 	if (m && m->align >= x->align && lo >= m->lo - JIT_BELOW && lo + ext <= m->lo + JIT_SLACK && !((lo - m->lo) & (x->align - 1))) {
@@ -368,7 +370,7 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 	} else {
 		u32 exit = x->step;
 
-		if (m && in->guard == OPND_NONE) {
+		if (m && may_rely(in)) {
 			exit = j_exit(c, JX_STEP, c->pc, 1);    /* not x->step: rely_on() may change its kind */
 			m->exit = exit;
 			m->align = x->align;

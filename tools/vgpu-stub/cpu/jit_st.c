@@ -258,7 +258,27 @@ static void st_each(struct jcomp *c, const struct insn *in, const struct acc *x,
 	}
 }
 
-/* Lanes in order: where several write one address, the last one wins; units one by one. */
+/* Those lanes that run, in order: where several write one address, the last one wins; units one by one. */
+static void scatter(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct as *a = &c->a;
+	u32 u, p;
+
+	for (u = 0; u < units(in); u++)
+		for (p = 0; p < (in->dw ? 4u : 2u); p++) {
+			s32 off[16] = { 0 };
+			int s;
+
+			memcpy(off, x->pat + (in->dw ? 8 : 16) * p, in->dw ? 32 : 64);
+			ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, off, 64), 0));
+			s = jm_st_value(c, in, u, p, 0);
+			k_mov(a, 7, jv_mask(c, in->dw, p));
+			j_site(c, x->step);
+			ev_n(a, in->dw ? V_SCATTERDQ : V_SCATTERDD, s, 0, rm_vidx(x->base, 2, 0, x->disp + (s32)(u * unit_bytes(in))), 7, 0, 0,
+			     in->dw ? 8 : 4, 0);
+		}
+}
+
 static void st_scatter(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct as *a = &c->a;
@@ -273,19 +293,7 @@ static void st_scatter(struct jcomp *c, const struct insn *in, const struct acc 
 		done = g_jmp(a);
 		g_here(a, some);
 	}
-	for (u = 0; u < units(in); u++)
-		for (p = 0; p < (in->dw ? 4u : 2u); p++) {
-			s32 off[16] = { 0 };
-			int s;
-
-			memcpy(off, x->pat + (in->dw ? 8 : 16) * p, in->dw ? 32 : 64);
-			ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, off, 64), 0));
-			s = jm_st_value(c, in, u, p, 0);
-			k_mov(a, 7, jv_mask(c, in->dw, p));
-			j_site(c, x->step);
-			ev_n(a, in->dw ? V_SCATTERDQ : V_SCATTERDD, s, 0, rm_vidx(x->base, 2, 0, x->disp + (s32)(u * unit_bytes(in))), 7, 0, 0,
-			     in->dw ? 8 : 4, 0);
-		}
+	scatter(c, in, x);
 	if (done)
 		g_here(a, done);
 }
@@ -420,9 +428,16 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 		if (jr_st_parts(c, in, &x))
 			return true;
 		if (jm_is_row(&x) && in->vec == 4 && in->size == 4 && !c->gk) {
-			g_alui(a, 0, G_CMP, PM(m), -1);
-			j_leave_if(c, CC_NE, x.step);
+			u32 some = jm_unless_all(c), done;
+
 			st_quads(c, in, &x);
+			done = g_jmp(a);
+			g_here(a, some);
+			if (!jw_wide(in))
+				scatter(c, in, &x);
+			else if (!jw_st(c, in, &x))
+				return false;
+			g_here(a, done);
 			return true;
 		}
 		if (unit_bytes(in) < 4)
