@@ -576,6 +576,7 @@ static void gen_load(struct gen *g)
 		{ "u32", "r", 4, 1 }, { "u32", "r", 4, 1 }, { "f32", "f", 4, 1 }, { "f32", "f", 4, 1 }, { "u64", "q", 8, 1 },
 		{ "f64", "d", 8, 1 }, { "v2.u32", "r", 4, 2 }, { "v4.u32", "r", 4, 4 }, { "v2.f32", "f", 4, 2 },
 		{ "v4.f32", "f", 4, 4 }, { "v2.u16", "h", 2, 2 }, { "v4.u8", "r", 1, 4 }, { "v2.u64", "q", 8, 2 },
+		{ "u8", "q", 1, 1 }, { "s16", "q", 2, 1 }, { "s32", "q", 4, 1 }, { "u32", "q", 4, 1 },
 	};
 	unsigned f = gen_pick(g, GEN_COUNT(forms)), count = forms[f].count, guarded = gen_one_in(g, 4);
 	unsigned limit = forms[f].into[0] == 'r' ? g->nr : forms[f].into[0] == 'h' ? g->nh :
@@ -672,6 +673,7 @@ static void gen_own(struct gen *g)
 		{ "u8", "r", 1, 1 }, { "u16", "h", 2, 1 }, { "u32", "r", 4, 1 }, { "u32", "r", 4, 1 }, { "u64", "q", 8, 1 },
 		{ "v2.u32", "r", 4, 2 }, { "v4.u32", "r", 4, 4 }, { "v2.u16", "h", 2, 2 }, { "v2.u64", "q", 8, 2 },
 		{ "f32", "f", 4, 1 }, { "f32", "f", 4, 1 }, { "v2.f32", "f", 4, 2 }, { "v4.f32", "f", 4, 4 },
+		{ "u8", "q", 1, 1 }, { "u16", "q", 2, 1 }, { "u32", "q", 4, 1 },
 	};
 	unsigned f = gen_pick(g, GEN_COUNT(forms)), count = forms[f].count, bytes = forms[f].bytes * count;
 	unsigned limit = forms[f].into[0] == 'r' ? g->nr : forms[f].into[0] == 'h' ? g->nh :

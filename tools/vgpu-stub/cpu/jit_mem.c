@@ -201,9 +201,9 @@ static bool ld_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 		if (in->dw && in->size == 8) {
 			op = V_MOVU64;
 			n = 64;
-		} else if (in->dw && in->size == 4) {
-			op = sg ? V_PMOVSXDQ : V_PMOVZXDQ;
-			n = 32;
+		} else if (in->dw) {
+			op = in->size == 4 ? (sg ? V_PMOVSXDQ : V_PMOVZXDQ) : in->size == 2 ? (sg ? V_PMOVSXWQ : V_PMOVZXWQ) : sg ? V_PMOVSXBQ : V_PMOVZXBQ;
+			n = 8 * in->size;
 		} else if (!in->dw && in->size <= 4) {
 			op = in->size == 4 ? V_MOVU32 : c->half != OPND_NONE ? V_CVTPH2PS :
 			     in->size == 2 ? (sg ? V_PMOVSXWD : V_PMOVZXWD) : sg ? V_PMOVSXBD : V_PMOVZXBD;
@@ -752,6 +752,8 @@ bool jit_ld(struct jcomp *c, const struct insn *in)
 	}
 	if (in->space == SPACE_PARAM)
 		return false;
+	if (jm_widens(c, in))
+		return jm_ld_widened(c, in);
 	/* elements are written while the address is still needed */
 	for (e = 0; e < in->vec; e++)
 		if (in->vec > 1 && in->o[e] == in->o[4])

@@ -37,6 +37,7 @@ void jm_split64(struct jcomp *c, const struct insn *in);
 void jm_split128(struct jcomp *c, const struct insn *in, u32 p, bool both);  /* both: for the other 16 lanes, too */
 void jm_narrow(struct jcomp *c, int t, u32 size, bool sg, u32 from);
 void jm_put_uniform(struct jcomp *c, u32 v, int gpr);
+u32 jm_half(struct jcomp *c);   /* a register of 32 bits a lane that nobody else has, in P at JP_RESULT */
 u32 jm_unless_all(struct jcomp *c);     /* jit_st.c: a jump, unless all 32 lanes run */
 /* jit_st.c: unit u of the part's lanes; lanes 4g .. 4g+3 of four registers side by side */
 int jm_st_value(struct jcomp *c, const struct insn *in, u32 u, u32 part, int tmp);
@@ -53,6 +54,8 @@ bool jp_st(struct jcomp *c, const struct insn *in, const struct acc *x);
 bool jb_st(struct jcomp *c, const struct insn *in, const struct acc *x);
 /* jit_shape64.c: 64 bits a lane by a pattern, of eight lanes or all; false: nothing emitted */
 bool jm_windows64(struct jcomp *c, const struct acc *x, u32 q, int t);
+bool jm_ld_widened(struct jcomp *c, const struct insn *in);
+bool jm_widens(const struct jcomp *c, const struct insn *in);
 bool jm_ld_shapes64(struct jcomp *c, const struct insn *in, const struct acc *x);
 /* jit_row.c: lanes that turn out to be a row; behind it comes the code for those that are none, and g_here() */
 u32 jr_ld(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t);

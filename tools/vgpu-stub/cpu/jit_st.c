@@ -406,13 +406,28 @@ static bool st_vary(struct jcomp *c, const struct insn *in)
 	return true;
 }
 
+/* The lower part of a register of 64 bits. */
+static bool st_low(struct jcomp *c, const struct insn *in)
+{
+	struct insn half = *in;
+	u32 q;
+
+	for (q = 0; q < 4; q++)
+		ev_n(&c->a, V_PMOVQD, jv_reg(c, in->o[0], 1, q, 0), 0, rm_mem(RBX, (s32)(JP_RESULT + 32 * q)), 0, 0, 0, 32, 0);
+	half.dw = 0;
+	half.o[0] = jm_half(c);
+	return jit_st(c, &half);
+}
+
 bool jit_st(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	struct acc x;
 
-	if (in->space == SPACE_PARAM || (in->dw ? in->size != 8 : in->size > 4))
+	if (in->space == SPACE_PARAM || (!in->dw && in->size > 4))
 		return false;
+	if (in->dw && in->size < 8)
+		return in->vec == 1 && st_low(c, in);
 	if (in->vec > 1 && in->size < 4 && in->size * in->vec % 4)
 		return in->size * in->vec == 2 && !in->dw && jb_st(c, in, jm_addr(c, in, &x) ? &x : NULL);
 	if (jm_addr(c, in, &x)) {
