@@ -130,37 +130,67 @@ CUDA_LITE_FN inline double gauss(double x)
 
 	return exp2d(-p.hi, -p.lo);
 }
-/* 2/sqrt(pi) x e^(-x^2) (1 + 2x^2/3 (1 + 2x^2/5 (...))): every term positive */
-CUDA_LITE_FN inline double erf_series(double x)
+/* erf(x) / x, 0 <= x <= 1.1, of z = x^2: Chebyshev's interpolation, 4e-17 */
+CUDA_LITE_FN inline double erf_over(double z)
 {
-	double z = 2 * x * x, s = 1;
+	double p = 2.549447645846886e-13;
 
-	for (int k = 24; k >= 1; k--)
-		s = fma(s, z / (2 * k + 1), 1.0);
-	return 1.1283791670955126 * x * gauss(x) * s;
+	p = fma(p, z, -6.005116038861622e-12);
+	p = fma(p, z, 9.259902202800111e-11);
+	p = fma(p, z, -1.226519982403814e-09);
+	p = fma(p, z, 1.4804415235074425e-08);
+	p = fma(p, z, -1.6365626155137923e-07);
+	p = fma(p, z, 1.6462101936286594e-06);
+	p = fma(p, z, -1.492564984994355e-05);
+	p = fma(p, z, 0.00012055332967076217);
+	p = fma(p, z, -0.0008548327023158678);
+	p = fma(p, z, 0.005223977625438398);
+	p = fma(p, z, -0.026866170645130957);
+	p = fma(p, z, 0.11283791670955125);
+	p = fma(p, z, -0.37612638903183754);
+	p = fma(p, z, 1.1283791670955126);
+	return p;
 }
-/* Laplace's continued fraction, x >= 0.75: the smaller x, the more of it */
-CUDA_LITE_FN inline double erfc_fraction(double x)
+/* e^(x^2) erfc(x), 0.5 <= x <= 28, is a polynomial of t = (x - 3.75) / (x + 3.75), divided by 1 + 2x: the same, 1e-16 */
+CUDA_LITE_FN inline double erfcx_over(double x)
 {
-	double f = x;
+	double t = (x - 3.75) / (x + 3.75), p = 2.4692678286084754e-08;
 
-	for (int k = x < 2 ? 300 : 80; k >= 1; k--)
-		f = x + 0.5 * k / f;
-	return gauss(x) / f * 0.5641895835477563;
+	p = fma(p, t, 1.3512078662750848e-08);
+	p = fma(p, t, -2.406562578208242e-07);
+	p = fma(p, t, -4.5220805167488635e-08);
+	p = fma(p, t, 1.7381878159697882e-06);
+	p = fma(p, t, -9.820391763957724e-07);
+	p = fma(p, t, -1.1437861284564643e-05);
+	p = fma(p, t, 2.238794812213972e-05);
+	p = fma(p, t, 5.164721129905776e-05);
+	p = fma(p, t, -0.000290155108053201);
+	p = fma(p, t, 0.0002937140282088813);
+	p = fma(p, t, 0.0017556260312447311);
+	p = fma(p, t, -0.009746579601110984);
+	p = fma(p, t, 0.028362277400399816);
+	p = fma(p, t, -0.058693398586687866);
+	p = fma(p, t, 0.09230432116143354);
+	p = fma(p, t, -0.1088039301418505);
+	p = fma(p, t, 0.08227673849011784);
+	p = fma(p, t, 0.00358541548546576);
+	p = fma(p, t, -0.14024059858554674);
+	p = fma(p, t, 1.2375126308378275);
+	return p / fma(2, x, 1);
 }
 CUDA_LITE_FN double erf(double x)
 {
-	double a = __builtin_fabs(x);
+	double a = __builtin_fabs(x), least = a > 6 ? 6 : a;
 
-	if (x != x || a < 1e-150)
-		return x != x ? x : x * 1.1283791670955126;
-	return __builtin_copysign(a < 1.1 ? erf_series(a) : a > 6 ? 1 : 1 - erfc_fraction(a), x);
+	if (x != x)
+		return x;
+	return __builtin_copysign(a < 1.1 ? a * erf_over(a * a) : 1 - gauss(least) * erfcx_over(least), x);
 }
 CUDA_LITE_FN double erfc(double x)
 {
 	if (x != x)
 		return x;
-	return x > 28 ? 0 : x < -6 ? 2 : x >= 0.75 ? erfc_fraction(x) : 1 - erf(x);
+	return x > 28 ? 0 : x < -6 ? 2 : x >= 0.5 ? gauss(x) * erfcx_over(x) : 1 - erf(x);
 }
 CUDA_LITE_FN inline int exponent(double x)
 {
@@ -295,7 +325,12 @@ CUDA_LITE_FN double erfinv(double x)
 	return x != x ? x : __builtin_copysign(y, x);
 }
 CUDA_LITE_FN double normcdfinv(double p) { return -1.4142135623730951 * erfcinv(2 * p); }
-CUDA_LITE_FN double erfcx(double x) { return x < 20 ? exp(x * x) * erfc(x) : (1 - (0.5 - 0.75 / (x * x)) / (x * x)) * 0.5641895835477563 / x; }
+CUDA_LITE_FN double erfcx(double x)
+{
+	if (x < 0.5)
+		return exp(x * x) * erfc(x);
+	return x <= 28 ? erfcx_over(x) : (1 - (0.5 - 0.75 / (x * x)) / (x * x)) * 0.5641895835477563 / x;
+}
 /* Lanczos' sum for x >= 0.5, of nine terms: some 1e-15 */
 CUDA_LITE_FN double lanczos(double x)
 {
@@ -307,33 +342,30 @@ CUDA_LITE_FN double lanczos(double x)
 		s += c[i] / (x + i);
 	return s;
 }
+/* Below 0.5 by reflection: not by calls of themselves, which would want a stack */
 CUDA_LITE_FN double tgamma(double x)
 {
-	double t = x + 6.5, h;
+	double y = x < 0.5 ? 1 - x : x, t = y + 6.5, h, g;
 
 	if (x == 0)
 		return __builtin_copysign(inf(), x);
 	if (x < 0 && __nvvm_trunc_d(x) == x)
 		return nan();
-	if (x < 0.5) {
-		h = 3.141592653589793 / sinpi(x);
-		return x < -185 ? 0 * h : h / tgamma(1 - x);
-	}
-	if (x > 171.7)
-		return x != x ? x : inf();
-	h = pow(t, 0.5 * (x - 0.5));
-	return 2.5066282746310002 * h * exp(-t) * h * lanczos(x);
+	h = pow(t, 0.5 * (y - 0.5));
+	g = y != y ? y : y > 171.7 ? inf() : 2.5066282746310002 * h * exp(-t) * h * lanczos(y);
+	if (!(x < 0.5))
+		return g;
+	h = 3.141592653589793 / sinpi(x);
+	return x < -185 ? 0 * h : h / g;
 }
 CUDA_LITE_FN double lgamma(double x)
 {
-	double t = x + 6.5;
+	double y = x < 0.5 ? 1 - x : x, t = y + 6.5, g;
 
-	if (x < 0.5) {
-		if (__nvvm_trunc_d(x) == x)
-			return inf();
-		return log(3.141592653589793 / __builtin_fabs(sinpi(x))) - lgamma(1 - x);
-	}
-	return __builtin_fabs(x) == inf() ? inf() : 0.9189385332046728 + (x - 0.5) * log(t) - t + log(lanczos(x));
+	if (x < 0.5 && __nvvm_trunc_d(x) == x)
+		return inf();
+	g = y == inf() ? y : 0.9189385332046728 + (y - 0.5) * log(t) - t + log(lanczos(y));
+	return x < 0.5 ? log(3.141592653589793 / __builtin_fabs(sinpi(x))) - g : g;
 }
 
 /* Floats for which there is an instruction; all others are rounded doubles */

@@ -576,6 +576,7 @@ static void gen_load(struct gen *g)
 		{ "u32", "r", 4, 1 }, { "u32", "r", 4, 1 }, { "f32", "f", 4, 1 }, { "f32", "f", 4, 1 }, { "u64", "q", 8, 1 },
 		{ "f64", "d", 8, 1 }, { "v2.u32", "r", 4, 2 }, { "v4.u32", "r", 4, 4 }, { "v2.f32", "f", 4, 2 },
 		{ "v4.f32", "f", 4, 4 }, { "v2.u16", "h", 2, 2 }, { "v4.u8", "r", 1, 4 }, { "v2.u64", "q", 8, 2 },
+		{ "u8", "q", 1, 1 }, { "s16", "q", 2, 1 }, { "s32", "q", 4, 1 }, { "u32", "q", 4, 1 },
 	};
 	unsigned f = gen_pick(g, GEN_COUNT(forms)), count = forms[f].count, guarded = gen_one_in(g, 4);
 	unsigned limit = forms[f].into[0] == 'r' ? g->nr : forms[f].into[0] == 'h' ? g->nh :
@@ -638,6 +639,33 @@ static void gen_constant(struct gen *g)
 	gen_add(g, 0, -1, text);
 }
 
+/* Fields of the thread's own memory side by side, stored one after the other in some order, with something in between now and then. */
+static void gen_fields(struct gen *g)
+{
+	static const struct { const char *type, *into; unsigned bytes; } forms[] = {
+		{ "u8", "r", 1 }, { "u16", "h", 2 }, { "u32", "r", 4 }, { "u32", "r", 4 }, { "f32", "f", 4 },
+	};
+	unsigned f = gen_pick(g, GEN_COUNT(forms)), bytes = forms[f].bytes, count = 2 + gen_pick(g, 6), turn = gen_pick(g, 4), i;
+	unsigned limit = forms[f].into[0] == 'r' ? g->nr : forms[f].into[0] == 'h' ? g->nh : g->nf;
+	int shared = g->mine && forms[f].into[0] != 'f' && gen_one_in(g, 3);
+	unsigned room = (shared ? 16 : 64) / bytes, from = gen_pick(g, room), half = forms[f].into[0] == 'f' ? 64 : 0;
+	char text[2048] = "";
+
+	for (i = 0; i < count; i++) {
+		unsigned at = half + (from + (i ^ turn)) % room * bytes;
+
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\tst.%s.%s [%s+%u], %%%s%u;\n", shared ? "shared" : "global", forms[f].type,
+			 shared ? "%shm" : "%own", at, forms[f].into, gen_pick(g, limit));
+		if (gen_one_in(g, 3))
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "\txor.b32 %%r%u, %%r%u, %%r%u;\n", gen_pick(g, g->nr),
+				 gen_pick(g, g->nr), gen_pick(g, g->nr));
+		if (gen_one_in(g, 12))
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "\tld.%s.u32 %%r%u, [%s+%u];\n", shared ? "shared" : "global",
+				 gen_pick(g, g->nr), shared ? "%shm" : "%own", 4 * gen_pick(g, 4));
+	}
+	gen_add(g, 0, -1, text);
+}
+
 /* The thread's own memory: integers in the first half, floats in the second. Stored, loaded again, in pieces. */
 static void gen_own(struct gen *g)
 {
@@ -645,6 +673,7 @@ static void gen_own(struct gen *g)
 		{ "u8", "r", 1, 1 }, { "u16", "h", 2, 1 }, { "u32", "r", 4, 1 }, { "u32", "r", 4, 1 }, { "u64", "q", 8, 1 },
 		{ "v2.u32", "r", 4, 2 }, { "v4.u32", "r", 4, 4 }, { "v2.u16", "h", 2, 2 }, { "v2.u64", "q", 8, 2 },
 		{ "f32", "f", 4, 1 }, { "f32", "f", 4, 1 }, { "v2.f32", "f", 4, 2 }, { "v4.f32", "f", 4, 4 },
+		{ "u8", "q", 1, 1 }, { "u16", "q", 2, 1 }, { "u32", "q", 4, 1 },
 	};
 	unsigned f = gen_pick(g, GEN_COUNT(forms)), count = forms[f].count, bytes = forms[f].bytes * count;
 	unsigned limit = forms[f].into[0] == 'r' ? g->nr : forms[f].into[0] == 'h' ? g->nh :
@@ -655,6 +684,10 @@ static void gen_own(struct gen *g)
 	const char *space = local ? "local" : shared ? "shared" : "global", *base = local ? "%qx" : shared ? "%shm" : "%own";
 	char list[128] = "", text[1024] = "", guard[16] = "";
 
+	if (gen_one_in(g, 4)) {
+		gen_fields(g);
+		return;
+	}
 	for (unsigned i = 0; i < count; i++)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%%%s%u", i ? ", " : "", forms[f].into,
 			 (first + i) % limit);

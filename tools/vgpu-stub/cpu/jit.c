@@ -99,6 +99,10 @@ u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to)
 		for (i = pc + 1; i < pc + 64 && i < c->n && x->nmore < sizeof(x->more); i++)
 			if (c->merged[i].kind == K_LD && !c->merged[i].vec && c->merged[i].imm == pc)
 				x->more[x->nmore++] = (u8)(i - pc);
+	if (kind == JX_STEP && c->merged && c->merged[pc].kind == K_ST && c->merged[pc].vec)
+		for (i = pc > 64 ? pc - 64 : 0; i < pc; i++)
+			if (c->merged[i].kind == K_ST && !c->merged[i].vec && c->merged[i].imm == pc)
+				x->before[x->nbefore++] = (u8)(pc - i);
 	return c->nexits++;
 }
 
@@ -426,9 +430,9 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 	c->gk = 0;
 	if (in->o[0] != OPND_NONE && !(in->o[0] & OPND_CONST) && (in->def & 1) && c->sym[in->o[0]].ghost)
 		return;                         /* made where it is wanted */
-	if (c->merged[pc].kind == K_LD) {
+	if (c->merged[pc].kind) {
 		if (!c->merged[pc].vec)
-			return;                 /* was loaded with one before it */
+			return;                 /* was loaded with one before it, or is stored with one behind it */
 		in = &c->merged[pc];
 	}
 	if (together(in))

@@ -111,8 +111,9 @@ struct jexit {
 	u32 live, nlive;        /* in lives[]: of the lanes that run */
 	u32 resume;             /* JX_STEP: entry number */
 	u32 walk, nwalk;        /* JX_WALK: which, in lives[] */
-	u8 nmore;
+	u8 nmore, nbefore;
 	u8 more[11];            /* what was merged into the load at pc: how far behind it */
+	u8 before[3];           /* ... into the store at pc: how far before it */
 	u64 rin, rfirst;        /* regions around it; those in whose first side it is */
 };
 
@@ -162,6 +163,8 @@ struct jit {
 	u32 parted;             /* jit_part() */
 	u32 trial;              /* of what is behind newer: JIT_TRIED while it lasts, then how it ended */
 	const struct jit *older;        /* what this is tried against */
+	u64 pair[2], sum[2];    /* ticks a block, of older and this: of a turn each that have no partner yet, 0: none; of all pairs */
+	u32 pairs;
 	u64 ticks, ran;         /* clock ticks of some blocks of late, and how many */
 	struct jit *newer;      /* strips: code that knows more; of this launch on. For AVX-512: code for blocks whose lanes go apart */
 	u8 age;                 /* how many came before it */
@@ -275,7 +278,7 @@ struct jcomp {
 	u64 *rin, *rfirst, *rsecond;    /* per block: the regions it is in; in whose first side, second one */
 	u64 **keep;             /* per block: registers of lanes that wait, NULL: none do */
 	u32 block;              /* that is emitted */
-	struct insn *merged;    /* per pc: vec > 1: the load that starts here; vec 0 and kind K_LD: done before */
+	struct insn *merged;    /* per pc: vec > 1: the load that starts here, the store that ends here; vec 0 and kind K_LD: done before, K_ST: done behind */
 	u8 *inside;             /* per pc: between merged loads, where only our own code may be entered */
 	struct jsym *sym;       /* per register */
 	struct jstay *stay;     /* the same */

@@ -10,7 +10,7 @@
 /* Merged loads are aligned as their elements, others as a whole. */
 static u32 jm_align_log2(const struct insn *in)
 {
-	return (u32)__builtin_ctz(in->kind == K_LD && in->sub2 ? in->sub2 : (u32)in->size * in->vec);
+	return (u32)__builtin_ctz(jm_align(in));
 }
 
 /* Every thread has its own local memory: the pattern becomes that of where it is. */
@@ -159,6 +159,9 @@ static void rely_on(struct jcomp *c, u32 exit)
 		j_leave(c, exit);
 }
 
+/* Others may rely on in's check: not on one that a guard can skip, nor on that of stores whose slow way does several instructions. */
+static bool may_rely(const struct insn *in) { return in->guard == OPND_NONE && !(in->kind == K_ST && in->sub2); }
+
 #define WIDEN_STEPS 512         /* instructions looked at for each check */
 
 /* What the code that follows wants from beside in's address, [*lo, *hi), before anybody may enter or leave it. */
@@ -218,7 +221,7 @@ static void check_shared(struct jcomp *c, const struct insn *in, struct acc *x)
 		return;
 	}
 	widen(c, in, x, &lo, &hi);
-	if (in->guard == OPND_NONE) {
+	if (may_rely(in)) {
 		if (!m)
 			m = new_memo(c, n.id, true);
 		exit = j_exit(c, JX_STEP, c->pc, 1);    /* as in jm_addr() */
@@ -303,7 +306,7 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 	x->back = false;
 	x->v = jit_val(c, in->o[4], in->aw);
 	x->bytes = (u32)in->size * in->vec;
-	x->align = in->kind == K_LD && in->sub2 ? in->sub2 : x->bytes;
+	x->align = jm_align(in);
 	if (x->v.cls == JC_VARY)
 		return false;
 	x->pat = c->pats[x->v.pat];
@@ -358,9 +361,8 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 
 		m = memo_of(c, n.id, false);
 		lo = n.off + in->imm + cmin;
-		if (!m && in->guard == OPND_NONE) {
+		if (!m && may_rely(in))
 			m = new_memo(c, n.id, false);
-		}
 	}
 	/* the limit of the span is that much below its end, and what code takes for its beginning above that */
 	if (m && m->align >= x->align && lo >= m->lo - JIT_BELOW && lo + ext <= m->lo + JIT_SLACK && !((lo - m->lo) & (x->align - 1))) {
@@ -368,7 +370,7 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 	} else {
 		u32 exit = x->step;
 
-		if (m && in->guard == OPND_NONE) {
+		if (m && may_rely(in)) {
 			exit = j_exit(c, JX_STEP, c->pc, 1);    /* not x->step: rely_on() may change its kind */
 			m->exit = exit;
 			m->align = x->align;
@@ -530,5 +532,43 @@ bool jm_vary_base(struct jcomp *c, const struct insn *in, u32 step)
 	g_alui(a, 1, G_ADD, rm_reg(RCX), 1);
 	ev(a, in->aw ? V_PBCASTQ_R : V_PBCASTD_R, 2, 0, rm_reg(RCX));
 	g_load(a, 1, RAX, PM(shared));
+	return true;
+}
+
+/* Addresses of all lanes into P: of a uniform or a pattern, or (x NULL) varying ones, which are checked. */
+bool jm_addresses(struct jcomp *c, const struct insn *in, const struct acc *x, u32 step)
+{
+	struct as *a = &c->a;
+	u32 q, p;
+
+	if (x) {
+		jw_addresses(c, x);
+		return true;
+	}
+	if (jx_addresses(c, in, step))
+		return true;
+	if (!jm_vary_base(c, in, step))
+		return false;
+	for (q = 0; in->aw && q < 4; q++) {
+		int at = jm_vary64_in(c, in, q, step, JM_CHECK | JM_ADDRESS);
+
+		if (jm_window(in)) {
+			ev(a, V_PBCASTQ_R, 1, 0, rm_reg(RAX));
+			ev(a, V_PADDQ, 0, at, rm_reg(1));
+			at = 0;
+		}
+		ev(a, V_MOVA64_ST, at, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
+	}
+	for (p = 0; !in->aw && p < 2; p++) {
+		jm_vary32(c, in, p, step, JM_CHECK | JM_ADDRESS);
+		ev(a, V_PBCASTQ_R, 1, 0, rm_reg(RAX));
+		for (q = 0; q < 2; q++) {
+			ev_n(a, V_PMOVZXDQ, 3, 0, rm_reg(0), 0, 0, 0, 32, 0);
+			ev(a, V_PADDQ, 3, 3, rm_reg(1));
+			ev(a, V_MOVA64_ST, 3, 0, rm_mem(RBX, (s32)(JP_LANES + 128 * p + 64 * q)));
+			if (!q)
+				ev_i(a, V_EXTRACT64X4, 0, 0, rm_reg(0), 0, 0, 1);
+		}
+	}
 	return true;
 }

@@ -79,8 +79,9 @@ static void ranges(struct jcomp *c)
 			k = jit_half(c, i);
 			if (k != OPND_NONE)
 				range(c, k, i);
-			for (k = 0; c->merged[i].kind == K_LD && k < c->merged[i].vec; k++)
-				range(c, c->merged[i].o[k], i);
+			for (k = 0; c->merged[i].kind && k < c->merged[i].vec; k++)
+				if (!(c->merged[i].o[k] & OPND_CONST))
+					range(c, c->merged[i].o[k], i);
 			/* the slow way does all of it where it begins */
 			for (k = 0; c->merged[i].kind == K_LD && !c->merged[i].vec && k < (in->kind == K_LD ? in->vec : 1u); k++)
 				range(c, in->o[k], (u32)c->merged[i].imm);

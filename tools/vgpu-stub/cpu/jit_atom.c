@@ -258,44 +258,6 @@ static void alone_done(struct jcomp *c)
 	g_store(&c->a, 0, bare(), RDX);
 }
 
-/* Addresses of all lanes into P: of a uniform or a pattern, or (x NULL) varying ones, which are checked. */
-static bool addresses(struct jcomp *c, const struct insn *in, const struct acc *x, u32 step)
-{
-	struct as *a = &c->a;
-	u32 q, p;
-
-	if (x) {
-		jw_addresses(c, x);
-		return true;
-	}
-	if (jx_addresses(c, in, step))
-		return true;
-	if (!jm_vary_base(c, in, step))
-		return false;
-	for (q = 0; in->aw && q < 4; q++) {
-		int at = jm_vary64_in(c, in, q, step, JM_CHECK | JM_ADDRESS);
-
-		if (in->space == SPACE_SHARED) {
-			ev(a, V_PBCASTQ_R, 1, 0, rm_reg(RAX));
-			ev(a, V_PADDQ, 0, at, rm_reg(1));
-			at = 0;
-		}
-		ev(a, V_MOVA64_ST, at, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
-	}
-	for (p = 0; !in->aw && p < 2; p++) {
-		jm_vary32(c, in, p, step, JM_CHECK | JM_ADDRESS);
-		ev(a, V_PBCASTQ_R, 1, 0, rm_reg(RAX));
-		for (q = 0; q < 2; q++) {
-			ev_n(a, V_PMOVZXDQ, 3, 0, rm_reg(0), 0, 0, 0, 32, 0);
-			ev(a, V_PADDQ, 3, 3, rm_reg(1));
-			ev(a, V_MOVA64_ST, 3, 0, rm_mem(RBX, (s32)(JP_LANES + 128 * p + 64 * q)));
-			if (!q)
-				ev_i(a, V_EXTRACT64X4, 0, 0, rm_reg(0), 0, 0, 1);
-		}
-	}
-	return true;
-}
-
 static void values(struct jcomp *c, const struct insn *in, u32 o, s32 to)
 {
 	u32 p;
@@ -377,7 +339,7 @@ bool jit_atom(struct jcomp *c, const struct insn *in)
 	else if (jit_val(c, in->o[4], in->aw).cls != JC_VARY || (!in->aw && in->space != SPACE_SHARED))
 		return false;
 	step = px ? x.step : j_exit(c, JX_STEP, c->pc, 0);
-	if (!addresses(c, in, px, step))
+	if (!jm_addresses(c, in, px, step))
 		return false;
 	if (px && x.v.cls == JC_UNI && in->o[0] == OPND_NONE && vector_op(in)) {
 		together(c, in);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Loads of dwords that lie neither side by side nor at few places, at offsets that are known: neighbouring threads' structures, rows of four in
- * tiles of a product. Windows of 64 bytes hold all that 16 lanes want of them, and permutations take it out. Called by jit_mem.c.
+ * tiles of a product. Windows of 64 bytes hold all that 16 lanes want of them, and permutations take it out. So they do for one or two bytes
+ * of a lane, with the dword that these lie in. Called by jit_mem.c.
  */
 #include <string.h>
 
@@ -108,6 +109,87 @@ bool jm_combs(struct jcomp *c, const struct insn *in, const struct acc *x, u32 m
 				continue;
 			t = jv_dst(c, in->o[e], p, 6);
 			take_out(c, x, p, e, &w[p], t);
+			jv_put(c, in->o[e], p, t);
+			if (same)
+				jv_put(c, in->o[e], 1, t);
+		}
+	}
+	return true;
+}
+
+/* ---- one or two bytes a lane, or several of these ----------------------------------------------------------------------------- */
+
+/* The window in which lane l's element e is; where it is there: *at. */
+static u32 window_of(const struct insn *in, const struct acc *x, u32 l, u32 e, const struct comb *w, s32 *at)
+{
+	u32 i;
+
+	*at = x->pat[l] + (s32)(e * in->size);
+	i = w->n == 2 && *at + in->size > w->start[0] + 64;
+	*at -= w->start[i];
+	return i;
+}
+
+/* One or two windows with all that the part's lanes read. Elements are aligned, so each lies within one of their dwords. */
+static bool cover_narrow(const struct acc *x, u32 p, struct comb *w)
+{
+	s32 low = INT32_MAX, top = INT32_MIN;
+	u32 l;
+
+	for (l = 16 * p; l < 16 * p + 16; l++) {
+		low = x->pat[l] < low ? x->pat[l] : low;
+		top = x->pat[l] + (s32)x->bytes > top ? x->pat[l] + (s32)x->bytes : top;
+	}
+	if (top - low > 128)
+		return false;
+	w->n = top - low > 64 ? 2 : 1;
+	w->start[0] = low;
+	w->start[1] = top - 64;
+	return true;
+}
+
+static void narrow_out(struct jcomp *c, const struct insn *in, const struct acc *x, u32 p, u32 e, const struct comb *w, int t)
+{
+	u32 idx[16], up[16], l;
+	struct as *a = &c->a;
+	s32 at;
+
+	for (l = 0; l < 16; l++) {
+		idx[l] = window_of(in, x, 16 * p + l, e, w, &at) * 16;
+		idx[l] += (u32)at / 4;
+		up[l] = 32 - 8 * (u32)((at & 3) + in->size);
+	}
+	ev(a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx, 64), 0));
+	if (w->n == 1)
+		ev(a, V_PERMD, t, t, rm_reg(0));
+	else
+		ev(a, V_PERMI2D, t, 0, rm_reg(1));
+	/* to the top of the dword, then down */
+	ev(a, V_PSLLVD, t, t, rm_lit(j_lit(c, up, 64), 0));
+	ev_i(a, V_PSHID, in->flags & INF_SIGNED ? 4 : 2, t, rm_reg(t), 0, 0, 32 - 8 * (u32)in->size);
+}
+
+bool jm_narrow_combs(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	bool same = jm_same_parts(x);
+	struct as *a = &c->a;
+	struct comb w[2];
+	u32 p, e, i;
+
+	if (in->size > 2 || in->dw || jw_wide(in) || !cover_narrow(x, 0, &w[0]) || !cover_narrow(x, 1, &w[1]))
+		return false;
+	for (p = 0; p < (same ? 1u : 2u); p++) {
+		for (i = 0; i < w[p].n; i++) {
+			j_site(c, x->step);
+			ev_n(a, V_MOVU32, (int)i, 0, rm_mem(x->base, x->disp + w[p].start[i]), 0, 0, 0, 64, 0);
+		}
+		for (e = 0; e < in->vec; e++) {
+			int t;
+
+			if (in->o[e] == OPND_NONE)
+				continue;
+			t = jv_dst(c, in->o[e], p, 6);
+			narrow_out(c, in, x, p, e, &w[p], t);
 			jv_put(c, in->o[e], p, t);
 			if (same)
 				jv_put(c, in->o[e], 1, t);

@@ -29,9 +29,15 @@ u32 jit_spec(const struct func *fn, const u32 *block)
  */
 u32 jit_patience = 8;
 
-/* enough to judge by, on either side; only what was of late counts */
-#define JUDGED 32u
+/* Blocks whose time has to be known before there is a trial; only what was of late counts */
+#define KNOWN 8u
 #define LATE 256u
+/*
+ * During a trial old and new code have turns alternately, and what is compared is a turn of one with the next of the other: blocks of a picture's
+ * edge take less than those of its middle. Of each pair the slower one counts as so many times the faster at most: it may have been interrupted.
+ */
+#define PAIRS 32u
+#define CLAMP 4u
 
 /* One function's source, as it is compiled: workers do that too. */
 static pthread_mutex_t compiling = PTHREAD_MUTEX_INITIALIZER;
@@ -64,7 +70,7 @@ void jit_part(struct cta *c, const struct jit *old)
 	struct jit *j = (struct jit *)(uintptr_t)old, *n;
 
 	/* how fast this code is has to be known; then one of them is the one that makes it so many */
-	if (__atomic_load_n(&j->ran, __ATOMIC_RELAXED) < (jit_patience == 1 ? 0 : JUDGED / 4))
+	if (__atomic_load_n(&j->ran, __ATOMIC_RELAXED) < (jit_patience == 1 ? 0 : KNOWN))
 		return;
 	if (__atomic_add_fetch(&j->parted, 1, __ATOMIC_RELAXED) == jit_patience && (n = compile(j->fn, j->spec, true))) {
 		n->older = j;
@@ -75,9 +81,40 @@ void jit_part(struct cta *c, const struct jit *old)
 		swap(c->g, j, j->newer);
 }
 
+/* A turn of ran took so long a block. The lock is held, or nobody else has the grid; what two workers mix up is a pair or two. */
+static void judge(struct grid *g, struct jit *ran, u64 each)
+{
+	struct jit *old = ran, *n = ran->newer;
+	u64 a, b;
+
+	if (__atomic_load_n(&old->trial, __ATOMIC_ACQUIRE) != JIT_TRIED) {
+		n = ran;
+		old = (struct jit *)(uintptr_t)n->older;
+		if (!old || __atomic_load_n(&old->trial, __ATOMIC_ACQUIRE) != JIT_TRIED)
+			return;
+	}
+	n->pair[ran == n] = each;
+	if (n->pair[0] && n->pair[1]) {
+		a = n->pair[0];
+		b = n->pair[1];
+		n->sum[0] += a < CLAMP * b ? a : CLAMP * b;
+		n->sum[1] += b < CLAMP * a ? b : CLAMP * a;
+		n->pair[0] = n->pair[1] = 0;
+		if (++n->pairs == PAIRS) {
+			bool better = n->sum[1] <= n->sum[0];
+
+			__atomic_store_n(&old->trial, better ? JIT_CHOSEN : JIT_KEPT, __ATOMIC_RELEASE);
+			swap(g, better ? old : n, better ? n : old);
+			return;
+		}
+	}
+	if (jit_patience > 1)
+		swap(g, ran, ran == n ? old : n);
+}
+
 void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done)
 {
-	struct jit *n = (struct jit *)(uintptr_t)ran, *j;
+	struct jit *n = (struct jit *)(uintptr_t)ran;
 	u64 t = __atomic_load_n(&n->ticks, __ATOMIC_RELAXED) + ticks, k = __atomic_load_n(&n->ran, __ATOMIC_RELAXED) + done;
 
 	while (k > LATE) {
@@ -86,19 +123,7 @@ void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done)
 	}
 	__atomic_store_n(&n->ticks, t, __ATOMIC_RELAXED);
 	__atomic_store_n(&n->ran, k, __ATOMIC_RELAXED);
-	j = (struct jit *)(uintptr_t)n->older;
-	if (!j || __atomic_load_n(&j->trial, __ATOMIC_RELAXED) != JIT_TRIED)
-		return;
-	ticks = __atomic_load_n(&j->ticks, __ATOMIC_RELAXED);
-	done = __atomic_load_n(&j->ran, __ATOMIC_RELAXED);
-	if (k < JUDGED || done < JUDGED / 4)
-		return;
-	if (t / k <= ticks / done) {
-		__atomic_store_n(&j->trial, JIT_CHOSEN, __ATOMIC_RELAXED);
-	} else {
-		__atomic_store_n(&j->trial, JIT_KEPT, __ATOMIC_RELAXED);
-		swap(g, n, j);
-	}
+	judge(g, n, ticks / done + 1);
 }
 
 static struct jit *found(struct func *fn, u32 spec)
@@ -110,7 +135,8 @@ static struct jit *found(struct func *fn, u32 spec)
 		if (j->spec == spec && !(j->guessed && fn->jsrc->noguess)) {
 			u32 trial;
 
-			while ((trial = __atomic_load_n(&j->trial, __ATOMIC_ACQUIRE)) == JIT_TRIED || trial == JIT_CHOSEN)
+			/* of one that is tried, whose turn it is */
+			while ((trial = __atomic_load_n(&j->trial, __ATOMIC_ACQUIRE)) == JIT_CHOSEN || (trial == JIT_TRIED && !j->newer->pair[1]))
 				j = j->newer;
 			return j;
 		}

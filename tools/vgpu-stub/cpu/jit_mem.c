@@ -201,9 +201,9 @@ static bool ld_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 		if (in->dw && in->size == 8) {
 			op = V_MOVU64;
 			n = 64;
-		} else if (in->dw && in->size == 4) {
-			op = sg ? V_PMOVSXDQ : V_PMOVZXDQ;
-			n = 32;
+		} else if (in->dw) {
+			op = in->size == 4 ? (sg ? V_PMOVSXDQ : V_PMOVZXDQ) : in->size == 2 ? (sg ? V_PMOVSXWQ : V_PMOVZXWQ) : sg ? V_PMOVSXBQ : V_PMOVZXBQ;
+			n = 8 * in->size;
 		} else if (!in->dw && in->size <= 4) {
 			op = in->size == 4 ? V_MOVU32 : c->half != OPND_NONE ? V_CVTPH2PS :
 			     in->size == 2 ? (sg ? V_PMOVSXWD : V_PMOVZXWD) : sg ? V_PMOVSXBD : V_PMOVZXBD;
@@ -363,6 +363,8 @@ static bool ld_shapes(struct jcomp *c, const struct insn *in, const struct acc *
 	if (in->dw)
 		return false;
 	n = distinct(x, 0, LANES, at, idx);
+	if (n > 4 && c->half == OPND_NONE && jm_narrow_combs(c, in, x))
+		return true;
 	if (n <= (in->size == 4 ? 4u : 16u) && in->vec == 1) {
 		u32 d = into(c, in, 0);
 
@@ -552,7 +554,8 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 		} else if (jw_wide(in)) {
 			ld_pieces(c, in, x);
 		} else {
-			if ((in->vec > 1 && jm_combs(c, in, x, 4)) || ((x->bytes <= 4 || in->size == 4) && ld_windows(c, in, x)) || jm_combs(c, in, x, 4))
+			if ((in->vec > 1 && jm_combs(c, in, x, 4)) || ((x->bytes <= 4 || in->size == 4) && ld_windows(c, in, x)) || jm_combs(c, in, x, 4) ||
+			    jm_narrow_combs(c, in, x))
 				c->half = OPND_NONE;    /* the lanes' halves lie in dwords here */
 			else if (!jp_ld(c, in, x))
 				ld_picked(c, in, x);
@@ -749,6 +752,8 @@ bool jit_ld(struct jcomp *c, const struct insn *in)
 	}
 	if (in->space == SPACE_PARAM)
 		return false;
+	if (jm_widens(c, in))
+		return jm_ld_widened(c, in);
 	/* elements are written while the address is still needed */
 	for (e = 0; e < in->vec; e++)
 		if (in->vec > 1 && in->o[e] == in->o[4])

@@ -30,12 +30,14 @@ void jm_vary64(struct jcomp *c, const struct insn *in, u32 q, u32 step, u32 what
 void jm_vary32(struct jcomp *c, const struct insn *in, u32 p, u32 step, u32 what);
 bool jm_window(const struct insn *in);         /* shared or local memory: addresses are offsets */
 bool jm_vary_base(struct jcomp *c, const struct insn *in, u32 step);
+bool jm_addresses(struct jcomp *c, const struct insn *in, const struct acc *x, u32 step);
 
 /* jit_mem.c: every lane's access is in zmm 0..3 as 64 bits, or that of 16 lanes as 128: takes them apart */
 void jm_split64(struct jcomp *c, const struct insn *in);
 void jm_split128(struct jcomp *c, const struct insn *in, u32 p, bool both);  /* both: for the other 16 lanes, too */
 void jm_narrow(struct jcomp *c, int t, u32 size, bool sg, u32 from);
 void jm_put_uniform(struct jcomp *c, u32 v, int gpr);
+u32 jm_half(struct jcomp *c);   /* a register of 32 bits a lane that nobody else has, in P at JP_RESULT */
 u32 jm_unless_all(struct jcomp *c);     /* jit_st.c: a jump, unless all 32 lanes run */
 /* jit_st.c: unit u of the part's lanes; lanes 4g .. 4g+3 of four registers side by side */
 int jm_st_value(struct jcomp *c, const struct insn *in, u32 u, u32 part, int tmp);
@@ -43,12 +45,17 @@ int jm_quad(struct jcomp *c, const int *r, u32 g);
 bool jm_chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, u32 n_exit);
 /* jit_comb.c: any dwords within at most that many windows (up to 4); false: nothing emitted. Both halves of the warp read the same */
 bool jm_combs(struct jcomp *c, const struct insn *in, const struct acc *x, u32 most);
+bool jm_narrow_combs(struct jcomp *c, const struct insn *in, const struct acc *x);       /* one or two bytes a lane */
 bool jm_same_parts(const struct acc *x);
 /* jit_piece.c: vectors of dwords, each lane's one access; all lanes run; false: nothing emitted */
 bool jp_ld(struct jcomp *c, const struct insn *in, const struct acc *x);
 bool jp_st(struct jcomp *c, const struct insn *in, const struct acc *x);
+/* jit_byte.c: stores of one or two bytes that no row is known to be; x NULL: varying addresses */
+bool jb_st(struct jcomp *c, const struct insn *in, const struct acc *x);
 /* jit_shape64.c: 64 bits a lane by a pattern, of eight lanes or all; false: nothing emitted */
 bool jm_windows64(struct jcomp *c, const struct acc *x, u32 q, int t);
+bool jm_ld_widened(struct jcomp *c, const struct insn *in);
+bool jm_widens(const struct jcomp *c, const struct insn *in);
 bool jm_ld_shapes64(struct jcomp *c, const struct insn *in, const struct acc *x);
 /* jit_row.c: lanes that turn out to be a row; behind it comes the code for those that are none, and g_here() */
 u32 jr_ld(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t);
@@ -67,6 +74,9 @@ bool jt_ld(struct jcomp *c, const struct insn *in, u32 step);
 /* jit_wide.c: a thread's vector access of global memory is one access */
 void jw_addresses(struct jcomp *c, const struct acc *x);        /* of all lanes into P */
 bool jw_wide(const struct insn *in);
+/* Merged by jit_merge.c: aligned as its parts, and no one access. */
+static inline bool jm_merged(const struct insn *in) { return (in->kind == K_LD || in->kind == K_ST) && in->sub2; }
+static inline u32 jm_align(const struct insn *in) { return jm_merged(in) ? in->sub2 : (u32)in->size * in->vec; }
 bool jw_ld(struct jcomp *c, const struct insn *in, const struct acc *x);
 void jw_ld_one(struct jcomp *c, const struct insn *in, const struct acc *x);
 bool jw_st(struct jcomp *c, const struct insn *in, const struct acc *x);

@@ -6,11 +6,15 @@
  *
  * What is loaded early is alive from there (live sets and ranges say so), and the interpreter may not
  * enter between: it would not have it.
+ *
+ * So do stores to neighbouring fields of each lane's own structure, the last of which does those before it: nobody looks at memory in between,
+ * and nothing there leaves code.
  */
 #include "jit.h"
 #include "lanes.h"
 
 #define REACH 40
+#define GROUP 4            /* as many become one, at most */
 
 static bool alike(const struct insn *a, const struct insn *b)
 {
@@ -232,6 +236,126 @@ static bool apart(const s32 *pat)
 	return true;
 }
 
+/* ---- stores ------------------------------------------------------------------------------------------------------------------- */
+
+static bool plain_store(const struct jcomp *c, u32 k)
+{
+	const struct insn *in = &c->code[k];
+
+	return in->kind == K_ST && in->vec == 1 && in->size <= 4 && !in->dw && in->guard == OPND_NONE && !(in->flags & INF_SYNC) &&
+	       (in->space == SPACE_GLOBAL || in->space == SPACE_GENERIC || in->space == SPACE_SHARED) && !(in->o[4] & OPND_CONST) && !c->merged[k].kind;
+}
+
+/* The least distance of two lanes, 0: not known. */
+static s64 between(const struct jcomp *c, const struct insn *in)
+{
+	struct jval v = jit_val(c, in->o[4], in->aw);
+	s64 least = JIT_SLACK, d;
+	u32 l, i;
+
+	if (v.cls != JC_PAT)
+		return 0;
+	for (l = 0; l < LANES; l++)
+		for (i = 0; i < l; i++) {
+			d = (s64)c->pats[v.pat][l] - c->pats[v.pat][i];
+			d = d < 0 ? -d : d;
+			least = d < least ? d : least;
+		}
+	return least;
+}
+
+/* What the store at k stores is there up to the one at last, too. */
+static bool lasts(const struct jcomp *c, u32 k, u32 last)
+{
+	u32 v = c->code[k].o[0], i;
+
+	if (v & OPND_CONST)
+		return true;
+	if (c->sym[v].to || c->stay[v].to)
+		return false;
+	for (i = k + 1; i < last; i++)
+		if (insn_writes(&c->code[i], v))
+			return false;
+	return true;
+}
+
+/* n stores side by side, the last one in the code is *last. */
+static bool together(const struct jcomp *c, const u32 *at, u32 n, u32 *last)
+{
+	u32 e;
+
+	for (e = *last = 0; e < n; e++) {
+		if (!at[e])
+			return false;
+		*last = at[e] - 1 > *last ? at[e] - 1 : *last;
+	}
+	for (e = 0; e < n; e++)
+		if (!lasts(c, at[e] - 1, *last))
+			return false;
+	return true;
+}
+
+static void merge_stores(struct jcomp *c, u32 i, u32 end)
+{
+	const struct insn *in = &c->code[i];
+	u32 at[2 * GROUP - 1] = { 0 }, k, n, e, lo, last = i;   /* at[GROUP - 1 + d]: the store d such ones away, + 1 */
+	s64 room = between(c, in), low = in->imm, high = in->imm;
+	struct insn *m;
+
+	if (room < 2 * in->size)
+		return;
+	at[GROUP - 1] = i + 1;
+	for (k = i + 1; k < end && k < i + REACH; k++) {
+		const struct insn *b = &c->code[k];
+		s64 d;
+
+		if (b->kind != K_ST) {
+			if (b->kind == K_LD || may_leave(c, b) || insn_writes(b, in->o[4]))
+				break;
+			continue;
+		}
+		if (!plain_store(c, k) || b->o[4] != in->o[4] || b->aw != in->aw || b->size != in->size || b->space != in->space || (b->imm - in->imm) % in->size)
+			break;
+		low = b->imm < low ? b->imm : low;
+		high = b->imm > high ? b->imm : high;
+		/* no lane's fields among another's: their order is nobody's business */
+		if (high + in->size - low > room)
+			break;
+		d = (b->imm - in->imm) / in->size;
+		if (d <= -GROUP || d >= GROUP)
+			continue;
+		if (at[GROUP - 1 + d])
+			break;
+		at[GROUP - 1 + d] = k + 1;
+	}
+	for (n = GROUP; n >= 2; n /= 2)
+		for (lo = GROUP - n; lo < GROUP; lo++)
+			if (together(c, at + lo, n, &last))
+				goto found;
+	return;
+found:
+	m = &c->merged[last];
+	*m = *in;
+	m->vec = (u8)n;
+	m->imm = in->imm + ((s64)lo - (GROUP - 1)) * in->size;
+	m->sub2 = in->size;             /* aligned as its parts */
+	for (e = 0; e < n; e++) {
+		u32 from = at[lo + e] - 1, v = c->code[from].o[0];
+
+		m->o[e] = v;
+		m->use |= (u8)(1u << e);
+		if (from != last) {
+			c->merged[from].kind = K_ST;
+			c->merged[from].vec = 0;
+			c->merged[from].imm = last;
+		}
+		for (k = from + 1; !(v & OPND_CONST) && k <= last; k++)
+			c->live_at[(size_t)k * c->s->words + (v >> 6)] |= 1ull << (v & 63);
+	}
+	for (k = i + 1; k <= last; k++)
+		c->inside[k] = 1;
+}
+
 bool jit_merge(struct jcomp *c)
 {
 	u32 b, i, l;
@@ -254,6 +378,10 @@ bool jit_merge(struct jcomp *c)
 				continue;
 			merge_at(c, i, c->s->b[b].end, v.cls == JC_PAT && apart(c->pats[v.pat]) ? 16 : 8);
 		}
+	for (b = 0; b < c->s->nb; b++)
+		for (i = c->s->b[b].start; i < c->s->b[b].end; i++)
+			if (plain_store(c, i))
+				merge_stores(c, i, c->s->b[b].end);
 	return true;
 }
 

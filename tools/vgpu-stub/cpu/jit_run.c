@@ -83,6 +83,8 @@ static void step(struct tstate *ts, const struct jit *j, char *p, struct frame *
 {
 	u32 e = ((struct jprivate *)p)->m, i;
 
+	for (i = 0; i < x->nbefore; i++)
+		interpret(ts, j, p, f, x->pc - x->before[i], e);
 	interpret(ts, j, p, f, x->pc, e);
 	for (i = 0; i < x->nmore; i++)
 		interpret(ts, j, p, f, x->pc + x->more[i], e);

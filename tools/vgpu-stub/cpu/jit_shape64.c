@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads of 64 bits a lane by patterns that are no rows, all lanes running. Called by jit_mem.c. */
+/* Loads of 64 bits a lane by patterns that are no rows, all lanes running; of less than that into 64 bits. Called by jit_mem.c. */
 #include "jit_mem.h"
 #include "lanes.h"
 
@@ -71,4 +71,47 @@ bool jm_ld_shapes64(struct jcomp *c, const struct insn *in, const struct acc *x)
 	for (q = 0; q < 4; q++)
 		jv_put(c, in->o[0], q, (int)like[q]);
 	return true;
+}
+
+u32 jm_half(struct jcomp *c)
+{
+	c->r[c->s->nregs] = (struct jreg){ .cls = JC_VARY, .loc = LOC_MEM, .home = JP_RESULT };
+	return c->s->nregs;
+}
+
+/* A load that its register of 64 bits is wider than, and that is no row: half as wide into P first. */
+bool jm_ld_widened(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	struct insn half = *in;
+	u32 q;
+
+	half.dw = 0;
+	half.o[0] = jm_half(c);
+	if (!jit_ld(c, &half))
+		return false;
+	for (q = 0; q < 4; q++) {
+		int t = jv_dst(c, in->o[0], q, 0);
+
+		ev_n(a, in->flags & INF_SIGNED ? V_PMOVSXDQ : V_PMOVZXDQ, t, 0, rm_mem(RBX, (s32)(JP_RESULT + 32 * q)), 0, 0, 0, 32, 0);
+		jv_put(c, in->o[0], q, t);
+	}
+	return true;
+}
+
+/* Is in such a load? Its address is no scalar, nor a row that is known. */
+bool jm_widens(const struct jcomp *c, const struct insn *in)
+{
+	struct jval v;
+	u32 l;
+
+	if (!in->dw || in->size == 8 || in->vec > 1 || in->o[0] == OPND_NONE || c->r[in->o[0]].cls != JC_VARY)
+		return false;
+	v = jit_val(c, in->o[4], in->aw);
+	if (v.cls == JC_UNI)
+		return in->space == SPACE_LOCAL;
+	for (l = 0; v.cls == JC_PAT && l < LANES; l++)
+		if (c->pats[v.pat][l] != (s32)(l * in->size))
+			return true;
+	return v.cls != JC_PAT || in->space == SPACE_LOCAL;
 }

@@ -258,7 +258,27 @@ static void st_each(struct jcomp *c, const struct insn *in, const struct acc *x,
 	}
 }
 
-/* Lanes in order: where several write one address, the last one wins; units one by one. */
+/* Those lanes that run, in order: where several write one address, the last one wins; units one by one. */
+static void scatter(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	struct as *a = &c->a;
+	u32 u, p;
+
+	for (u = 0; u < units(in); u++)
+		for (p = 0; p < (in->dw ? 4u : 2u); p++) {
+			s32 off[16] = { 0 };
+			int s;
+
+			memcpy(off, x->pat + (in->dw ? 8 : 16) * p, in->dw ? 32 : 64);
+			ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, off, 64), 0));
+			s = jm_st_value(c, in, u, p, 0);
+			k_mov(a, 7, jv_mask(c, in->dw, p));
+			j_site(c, x->step);
+			ev_n(a, in->dw ? V_SCATTERDQ : V_SCATTERDD, s, 0, rm_vidx(x->base, 2, 0, x->disp + (s32)(u * unit_bytes(in))), 7, 0, 0,
+			     in->dw ? 8 : 4, 0);
+		}
+}
+
 static void st_scatter(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
 	struct as *a = &c->a;
@@ -273,19 +293,7 @@ static void st_scatter(struct jcomp *c, const struct insn *in, const struct acc 
 		done = g_jmp(a);
 		g_here(a, some);
 	}
-	for (u = 0; u < units(in); u++)
-		for (p = 0; p < (in->dw ? 4u : 2u); p++) {
-			s32 off[16] = { 0 };
-			int s;
-
-			memcpy(off, x->pat + (in->dw ? 8 : 16) * p, in->dw ? 32 : 64);
-			ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, off, 64), 0));
-			s = jm_st_value(c, in, u, p, 0);
-			k_mov(a, 7, jv_mask(c, in->dw, p));
-			j_site(c, x->step);
-			ev_n(a, in->dw ? V_SCATTERDQ : V_SCATTERDD, s, 0, rm_vidx(x->base, 2, 0, x->disp + (s32)(u * unit_bytes(in))), 7, 0, 0,
-			     in->dw ? 8 : 4, 0);
-		}
+	scatter(c, in, x);
 	if (done)
 		g_here(a, done);
 }
@@ -398,49 +406,17 @@ static bool st_vary(struct jcomp *c, const struct insn *in)
 	return true;
 }
 
-/*
- * One or two bytes a lane at addresses that nobody knows beforehand, but which will be a row: there is no scatter for
- * these. If they are not one, the interpreter stores them.
- */
-static bool st_narrow(struct jcomp *c, const struct insn *in)
+/* The lower part of a register of 64 bits. */
+static bool st_low(struct jcomp *c, const struct insn *in)
 {
-	struct as *a = &c->a;
-	u32 step = j_exit(c, JX_STEP, c->pc, 0), q, i;
-	u64 off[8];
-	int k;
+	struct insn half = *in;
+	u32 q;
 
-	if (in->imm < -(1 << 28) || in->imm > 1 << 28)
-		return false;
-	for (q = 0; q < 4; q++) {
-		int x = jv_reg(c, in->o[4], 1, q, 0);
-
-		if (!q)
-			ev_n(a, V_PBCASTQ, 1, 0, rm_reg(x), 0, 0, 0, 8, 0);
-		for (i = 0; i < 8; i++)
-			off[i] = (u64)(8 * q + i) * in->size;
-		ev(a, V_PADDQ, 2, 1, rm_lit(j_lit(c, off, 64), 0));
-		k = jv_mask(c, 1, q);
-		ev_i(a, V_PCMPUQ, 7, x, rm_reg(2), k, 0, 4);
-		k_ortest(a, 7, 7);
-		j_leave_if(c, CC_NE, step);
-	}
-	ev_n(a, V_LL(V_MOVQ_ST, 0), 1, 0, rm_reg(RAX), 0, 0, 0, 4, 0);
-	g_lea(a, 1, RCX, rm_mem(RAX, (s32)in->imm));
-	g_alu(a, 1, G_SUB, RCX, PM(span_lo));
-	g_alu(a, 1, G_CMP, RCX, PM(span_lim));
-	j_leave_if(c, CC_AE, step);
-	if (in->size > 1) {
-		g_testi(a, RCX, in->size - 1u);
-		j_leave_if(c, CC_NE, step);
-	}
-	for (i = 0; i < 2; i++) {
-		int s = jv_obs(c, in->o[0], 0, i, 0);
-
-		k = jv_mask(c, 0, i);
-		j_site(c, step);
-		ev_n(a, in->size == 2 ? V_PMOVDW : V_PMOVDB, s, 0, rm_mem(RAX, (s32)in->imm + (s32)(16 * in->size * i)), k, 0, 0, 16 * in->size, 0);
-	}
-	return true;
+	for (q = 0; q < 4; q++)
+		ev_n(&c->a, V_PMOVQD, jv_reg(c, in->o[0], 1, q, 0), 0, rm_mem(RBX, (s32)(JP_RESULT + 32 * q)), 0, 0, 0, 32, 0);
+	half.dw = 0;
+	half.o[0] = jm_half(c);
+	return jit_st(c, &half);
 }
 
 bool jit_st(struct jcomp *c, const struct insn *in)
@@ -448,10 +424,12 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 	struct as *a = &c->a;
 	struct acc x;
 
-	if (in->space == SPACE_PARAM || (in->dw ? in->size != 8 : in->size > 4))
+	if (in->space == SPACE_PARAM || (!in->dw && in->size > 4))
 		return false;
+	if (in->dw && in->size < 8)
+		return in->vec == 1 && st_low(c, in);
 	if (in->vec > 1 && in->size < 4 && in->size * in->vec % 4)
-		return false;
+		return in->size * in->vec == 2 && !in->dw && jb_st(c, in, jm_addr(c, in, &x) ? &x : NULL);
 	if (jm_addr(c, in, &x)) {
 		if (x.v.cls == JC_UNI) {
 			st_one(c, in, &x);
@@ -465,13 +443,20 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 		if (jr_st_parts(c, in, &x))
 			return true;
 		if (jm_is_row(&x) && in->vec == 4 && in->size == 4 && !c->gk) {
-			g_alui(a, 0, G_CMP, PM(m), -1);
-			j_leave_if(c, CC_NE, x.step);
+			u32 some = jm_unless_all(c), done;
+
 			st_quads(c, in, &x);
+			done = g_jmp(a);
+			g_here(a, some);
+			if (!jw_wide(in))
+				scatter(c, in, &x);
+			else if (!jw_st(c, in, &x))
+				return false;
+			g_here(a, done);
 			return true;
 		}
 		if (unit_bytes(in) < 4)
-			return false;
+			return !in->dw && jb_st(c, in, &x);
 		if (units(in) > 1 && jw_wide(in))
 			return st_wide(c, in, &x);
 		st_scatter(c, in, &x);
@@ -483,5 +468,5 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 		return true;
 	if (units(in) > 1 && jw_wide(in))
 		return jw_st(c, in, NULL);
-	return unit_bytes(in) >= 4 ? st_vary(c, in) : in->aw && in->vec == 1 && !jm_window(in) && st_narrow(c, in);
+	return unit_bytes(in) >= 4 ? st_vary(c, in) : jb_st(c, in, NULL);
 }

@@ -12,7 +12,7 @@
 
 bool jw_wide(const struct insn *in)
 {
-	return in->vec > 1 && !jm_window(in) && !(in->kind == K_LD && in->sub2);
+	return in->vec > 1 && !jm_window(in) && !jm_merged(in);
 }
 
 /* Of a uniform or a pattern, which has been checked. */
