@@ -21,7 +21,7 @@ for line in open(sys.argv[1]):
         rows[m[1]] = set(re.findall(r"\.(\S+)", m[2])), set(re.findall(r"\.(\S+)", m[3]))
 types = set().union(*(t for t, _ in rows.values()), {"s8", "u8", "b8", "pred"})
 # operations of the engine's own; parts that ops are taken apart into, with what PTX does not write there
-own = {"flush", "pack", "xtr", "relu", "later"}
+own = {"flush", "pack", "xtr", "relu", "later", "meet"}
 extra = {"ldmatrix": {"row", "lo", "hi"}, "elect": {"sync"}}
 seen, bad, n = set(), 0, 0
 for line in open(sys.argv[2]):

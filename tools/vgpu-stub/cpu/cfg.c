@@ -561,6 +561,16 @@ static void reductions(struct cfg *g, struct insn *code)
 	}
 }
 
+static struct insn nothing(const struct insn *at, enum kind kind)
+{
+	struct insn in = { .kind = (u8)kind, .guard = OPND_NONE, .line = at->line };
+	u32 k;
+
+	for (k = 0; k < 6; k++)
+		in.o[k] = OPND_NONE;
+	return in;
+}
+
 void cfg_finish(struct comp *c)
 {
 	struct cfg g = { .c = c };
@@ -587,8 +597,12 @@ void cfg_finish(struct comp *c)
 	guards_for_branches(&g);
 	split_conditions(&g);
 	order_blocks(&g);
+	if (rounds_meet(&g))
+		order_blocks(&g);
 	leaders_later(&g);
-	code = calloc(c->ncode + 2 * g.nb, sizeof(*code));
+	if (c->fn->entry && c->m->e->code_rw && c->m->e->lanes != &lanes_avx512 && !c->m->e->dbg && !c->m->e->ops)
+		rounds_end(&g);
+	code = calloc(c->ncode + 3 * g.nb, sizeof(*code));
 	cneed(c, code);
 	c->fn->code = code;
 	for (i = g.left; i < g.nb; i++) {
@@ -596,15 +610,12 @@ void cfg_finish(struct comp *c)
 		struct insn *last;
 
 		b->pc = n;
-		if (b->later) {
-			code[n] = c->code[b->start];
-			code[n].kind = K_LATER;
-			code[n].guard = OPND_NONE;
-			code[n].def = code[n].use = 0;
-			for (k = 0; k < 6; k++)
-				code[n].o[k] = OPND_NONE;
-			n++;
+		if (b->meet) {
+			code[n] = nothing(&c->code[b->start], K_NOP);
+			code[n++].flags = INF_MEET;
 		}
+		if (b->later)
+			code[n++] = nothing(&c->code[b->start], K_LATER);
 		memcpy(code + n, c->code + b->start, (b->end - b->start) * sizeof(*code));
 		n += b->end - b->start;
 		last = &code[n - 1];

@@ -11,6 +11,7 @@ struct block {
 	u32 order;              /* position in the layout */
 	u32 pc, npred;
 	bool later;             /* begins with a K_LATER: later.c */
+	bool meet;              /* begins with a K_NOP where a warp's strips may have to meet: latch.c */
 };
 
 struct cfg {
@@ -35,7 +36,10 @@ void compare_at_branch(struct cfg *g);
 void guards_for_branches(struct cfg *g);
 /* conditions.c: behind them */
 void split_conditions(struct cfg *g);
-/* later.c: behind order */
+/* latch.c: behind order, which is made anew if it says so */
+bool rounds_meet(struct cfg *g);
+void rounds_end(struct cfg *g);
+/* later.c: behind that */
 void leaders_later(struct cfg *g);
 
 #endif

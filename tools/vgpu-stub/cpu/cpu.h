@@ -32,6 +32,7 @@ struct frame {                          /* one activation of a function by a war
 	u32 pc, mask;                   /* of the running lanes when the warp is suspended */
 	u32 loff;                       /* this activation's .local variables start here */
 	u32 spin, boost, boost_pc;
+	u32 spin_pc;                    /* where strips' code was entered last with others waiting */
 	bool turn;                      /* those that run were chosen by frame_turn() */
 	const struct jit *jit;          /* code for this activation, or NULL */
 	struct frame *callee, *next;    /* pc and mask are its call; of those set aside. apart.c */

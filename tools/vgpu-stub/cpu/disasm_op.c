@@ -332,5 +332,5 @@ void disasm_op(const struct insn *in, struct dtext *t)
 	case K_STEP: dt_say(t, "step"); return;
 	case K_LATER: dt_say(t, "later"); return;
 	}
-	dt_say(t, "nop");
+	dt_say(t, in->flags & INF_MEET ? "meet" : "nop");
 }

@@ -267,7 +267,7 @@ static void done(struct guards *u, u32 b, u32 start)
 	u->g->b[b].end = u->c->ncode;
 }
 
-/* An edge of b's branch to a block that only jumps on leads to where that one does. */
+/* An edge of b's branch to a block that only jumps on leads to where that one does. Not one that others come to as well and that jumps back: lanes meet there. */
 static void thread_edges(struct guards *u, u32 b)
 {
 	struct insn *br = last_of(u, b);
@@ -278,7 +278,7 @@ static void thread_edges(struct guards *u, u32 b)
 			u32 *to = k ? &br->fall : &br->taken;
 			const struct block *t = &u->g->b[*to];
 
-			if (t->end - t->start != 1 || u->c->code[t->start].kind != K_JMP || t->succ[0] == *to)
+			if (t->end - t->start != 1 || u->c->code[t->start].kind != K_JMP || t->succ[0] == *to || (t->npred > 1 && t->succ[0] <= b))
 				break;
 			u->g->b[t->succ[0]].npred++;
 			if (!--u->g->b[*to].npred && *to)

@@ -39,7 +39,7 @@ void frame_start(struct frame *f, struct func *fn, char *regs, u32 lanes)
 	f->next_wait = NO_PC;
 	f->pc = 0;
 	f->loff = 0;
-	f->spin = f->boost = f->boost_pc = 0;
+	f->spin = f->boost = f->boost_pc = f->spin_pc = 0;
 	f->turn = f->apart = f->outside = false;
 	f->jit = NULL;
 	f->callee = NULL;
@@ -553,6 +553,12 @@ left:
 			in->u.lane(PTR(in->o[0]), PTR(in->o[1]), PTR(in->o[2]), PTR(in->o[3]));
 			in++;
 		}
+		/* strips leave lanes within blocks, too */
+		if (__builtin_expect((u32)(in - code) == f->next_wait, 0)) {
+			save_lanes(f, m, (u32)(in - code));
+			frame_resched(f);
+			goto reload;
+		}
 		e = m;
 		if (in->guard != OPND_NONE && in->kind != K_CBRA) {
 			t = *(u32 *)PTR(in->guard);
@@ -742,7 +748,10 @@ jump:
 			bool spins = code[pc].flags & INF_SPIN && (code[pc].kind == K_JMP || code[pc].kind == K_CBRA);
 
 			ts->budget -= (s64)(pc - to) + 1 + (spins ? SPIN_COST : 0);
-			if ((f->waiting || w->depth) && (f->spin += spins ? SPIN_STEP : 1) > interp_spin) {
+			/* they have met */
+			if (!f->waiting && !w->depth)
+				f->spin = 0;
+			else if ((f->spin += spins ? SPIN_STEP : 1) > interp_spin) {
 				f->spin = 0;
 				if (w->depth && (!f->waiting || (f->outside = !f->outside))) {
 					f->mask = m;

@@ -260,6 +260,9 @@ int jit_run(struct tstate *ts, struct warp *w, struct frame *f)
 	u32 m = f->mask, n = j->entry_at[f->pc], i;
 	const struct jentry *e = &j->entries[n - 1];
 
+	/* they have met */
+	if (!f->waiting && !w->depth)
+		f->spin = 0;
 	if (j->strip)
 		return strip_run(ts, w, f);
 	if (w->jheld)

@@ -90,6 +90,6 @@ void s_splits(struct scomp *c)
 		const struct insn *last = &c->code[sb->end - 1];
 
 		sb->split = !sb->sync && last->kind == K_CBRA && s_val(c, last->guard, 2).cls != SC_SCALAR &&
-			    ((parted[sb->end - 1] & PARTED_LANES) || !tame(c, last->guard));
+			    ((parted[sb->end - 1] & PARTED_LANES) || c->strict[sb->end - 1] || !tame(c, last->guard));
 	}
 }

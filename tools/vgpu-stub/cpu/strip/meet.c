@@ -423,7 +423,7 @@ static bool by_code(struct scomp *c, const struct insn *in)
 	struct as *a = &c->a;
 	u32 at = a->n, nfix = a->nfix;
 
-	if (in->kind == K_SHFL ? shuffle(c, in) : in->kind == K_VOTE ? vote(c, in) : in->kind == K_WARPSYNC)
+	if (in->kind == K_SHFL ? shuffle(c, in) : in->kind == K_VOTE ? vote(c, in) : in->kind == K_WARPSYNC || in->kind == K_NOP)
 		return true;
 	a->n = at;
 	a->nfix = nfix;

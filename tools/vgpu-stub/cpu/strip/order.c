@@ -11,13 +11,16 @@
  *
  * Loads of global memory are such places in kernels of one warp a block that have nothing else to keep it in step (SPEC_STEP).
  *
- * Out: scomp.whole, a byte for each instruction. Before blocks are made.
+ * Out: scomp.whole and scomp.strict, a byte for each instruction. Before blocks are made.
  */
 #include "strip.h"
 
 #define STEPS 4u
 #define MOST 64u       /* stores, or loads, that are looked at */
 #define NOWHERE ~0ull
+#define MOST_IN_LOOP 256u      /* blocks */
+
+enum { IN_LOOP = 1, FREE = 2 };
 
 static bool candidate(const struct insn *in)
 {
@@ -137,6 +140,131 @@ static bool another(const struct scomp *c, const u32 *def, u32 b, u32 pc, u64 mi
 	}
 }
 
+/* Is there a way from the loop's beginning h to its last block that is not through `past`? */
+static bool passes_by(const struct jit_src *s, u32 h, u32 last, u32 past, const u8 *in, u8 *seen, u32 *stack)
+{
+	u32 n = 0, i;
+
+	memset(seen, 0, s->nb);
+	if (h == past)
+		return false;
+	for (stack[n++] = h; n;) {
+		const struct jblock *x = &s->b[stack[--n]];
+
+		for (i = 0; i < x->nsucc; i++) {
+			u32 to = x->succ[i];
+
+			if (to == last)
+				return true;
+			if (to != h && to != past && (in[to] & IN_LOOP) && !seen[to]) {
+				seen[to] = 1;
+				stack[n++] = to;
+			}
+		}
+	}
+	return false;
+}
+
+static u32 last_sync(const struct scomp *c, u32 b)
+{
+	const struct jblock *x = &c->s->b[b];
+	u32 i;
+
+	for (i = x->end; i-- > x->start;)
+		if (s_sync_at(c, i))
+			return i;
+	return NO_PC;
+}
+
+/*
+ * A round of a loop ends in block `last`. Where some lanes stop in it, for something that a warp does together or for what others do first, a strip that
+ * does not come there would stop next in its next round, before them in code: the lowest run first, and that would be those that are a round ahead.
+ */
+static bool rounds_part(const struct scomp *c, u32 h, u32 last, u8 *in, u8 *seen, u32 *stack)
+{
+	const struct jit_src *s = c->s;
+	u32 n = 0, b, i;
+
+	memset(in, 0, s->nb);
+	/* the loop, by its blocks' numbers: it lies in one piece */
+	for (b = h; b <= last; b++)
+		in[b] = IN_LOOP;
+	/* where nobody stops any more before the end */
+	if (last_sync(c, last) != NO_PC)
+		return false;
+	in[last] |= FREE;
+	for (stack[n++] = last; n;) {
+		u32 to = stack[--n];
+
+		for (b = h; b < last; b++) {
+			const struct jblock *x = &s->b[b];
+
+			for (i = 0; i < x->nsucc && x->succ[i] != to; i++)
+				;
+			if (i == x->nsucc || (in[b] & FREE))
+				continue;
+			in[b] |= FREE;
+			if (last_sync(c, b) == NO_PC)
+				stack[n++] = b;
+		}
+	}
+	for (b = h + 1; b < last; b++)
+		if ((in[b] & FREE) && last_sync(c, b) != NO_PC && passes_by(s, h, last, b, in, seen, stack))
+			return true;
+	return false;
+}
+
+/* Are there places in the loop where what lanes wait for is the others' memory, and no barrier in each round, which keeps them together? */
+static bool ordered(const struct scomp *c, u32 h, u32 last, u8 *in, u8 *seen, u32 *stack)
+{
+	const struct jit_src *s = c->s;
+	bool any = false;
+	u32 b, i;
+
+	memset(in, 0, s->nb);
+	for (b = h; b <= last; b++) {
+		in[b] = IN_LOOP;
+		for (i = s->b[b].start; i < s->b[b].end; i++) {
+			u8 kind = c->code[i].kind;
+
+			any |= kind == K_LATER || ((kind == K_LD || kind == K_ST) && s_sync_at(c, i));
+		}
+	}
+	for (b = h; any && b <= last; b++)
+		for (i = s->b[b].start; i < s->b[b].end; i++)
+			if (c->code[i].kind == K_BAR && c->code[i].guard == OPND_NONE && (b == last || !passes_by(s, h, last, b, in, seen, stack)))
+				return false;
+	return any;
+}
+
+static bool shared_atomic(const struct insn *in)
+{
+	return in->kind == K_ATOM && (in->space == SPACE_SHARED || in->space == SPACE_GENERIC);
+}
+
+/*
+ * Loops that lanes go round in step: strips meet at the ends of rounds that they part in, and no branch is guessed to be all lanes' (guess.c), since a
+ * strip for which that is wrong stops there, and others a round later. Atomics come in their order, too.
+ */
+static void in_rounds(struct scomp *c, u8 *seen, u32 *stack)
+{
+	const struct jit_src *s = c->s;
+	u32 b, i, k, h;
+
+	for (b = 0; b < s->nb && s->nb <= S_MAX_BLOCKS; b++)
+		for (i = 0; i < s->b[b].nsucc; i++) {
+			h = s->b[b].succ[i];
+			if (h > b || b - h > MOST_IN_LOOP || (i && s->b[b].succ[0] == h) || !ordered(c, h, b, seen, seen + s->nb, stack))
+				continue;
+			memset(c->strict + s->b[h].start, 1, s->b[b].end - s->b[h].start);
+			for (k = s->b[h].start; k < s->b[b].end; k++)
+				c->whole[k] |= shared_atomic(&c->code[k]);
+			k = s->b[b].start;
+			if (h < b && c->code[k].kind == K_NOP && (c->code[k].flags & INF_MEET))
+				c->whole[k] |= rounds_part(c, h, b, seen, seen + s->nb, stack);
+		}
+}
+
 bool s_order(struct scomp *c)
 {
 	const struct jit_src *s = c->s;
@@ -146,7 +274,8 @@ bool s_order(struct scomp *c)
 	u64 at;
 
 	c->whole = pool_alloc(&c->mem, c->n + 1);
-	if (!def || !stack || !seen || !c->whole)
+	c->strict = pool_alloc(&c->mem, c->n + 1);
+	if (!def || !stack || !seen || !c->whole || !c->strict)
 		return false;
 	for (i = 0; i < s->nregs; i++)
 		def[i] = NO_PC;
@@ -174,5 +303,12 @@ bool s_order(struct scomp *c)
 			loads++;
 			c->whole[i] = another(c, def, b, i, NOWHERE, at, seen, stack);
 		}
+	/* once each, among volatile stores: in their order */
+	for (i = 0, k = 0; i < c->n; i++)
+		k |= c->code[i].kind == K_ST && s_sync(&c->code[i]);
+	for (b = 0; k && b < s->nb; b++)
+		for (i = s->b[b].start; !s->b[b].depth && i < s->b[b].end; i++)
+			c->whole[i] |= shared_atomic(&c->code[i]);
+	in_rounds(c, seen, stack);
 	return true;
 }

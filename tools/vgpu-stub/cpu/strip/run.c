@@ -213,15 +213,14 @@ bool s_together(const struct insn *in)
 		return false;
 	switch ((enum kind)in->kind) {
 	case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_WARPSYNC: case K_ACTIVEMASK: case K_TENSOR: case K_GEN:
-	case K_LD: case K_ST:
+	case K_LD: case K_ST: case K_NOP:
 		return true;
 	default:
 		return false;
 	}
 }
 
-/* with lanes waiting: how often code is entered before they get a turn, and for how long each time */
-#define SPIN_ENTRIES 16
+/* of code that is entered with lanes waiting */
 #define SPIN_BUDGET 2048
 
 /* a strip's share of the budget where those before it have used it up: they may be spinning for what it does */
@@ -251,7 +250,8 @@ static u32 next_turn(struct tstate *ts, const struct jit *j, struct frame *f, u3
 	default:
 		break;
 	}
-	if (s_sync(in)) {
+	/* where rounds end code may have nothing but a meeting */
+	if (s_sync(in) || (in->kind == K_NOP && !j->entry_at[f->pc] && j->entry_at[f->pc + 1])) {
 		if (!s_together(in) || in->kind == K_TENSOR || in->kind == K_GEN)
 			return 0;
 		ts->in = in;
@@ -315,6 +315,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 	u32 m = f->mask, turns = 0, s, i, l, pc, here, apart;
 	s64 lent;
 	bool many, spun, odd = m != f->lanes;         /* lanes have not come all the way together */
+	bool others = f->waiting;
 
 	*done = 0;
 	ts->w = w;
@@ -323,6 +324,10 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 		pc = NO_PC;
 		here = 0;
 		apart = f->waiting;
+		if (!apart && !w->depth) {
+			others = false;
+			f->spin = f->spin_pc = 0;
+		}
 		lent = 0;
 		spun = false;
 		for (s = 0; s < STRIPS; s++) {
@@ -421,8 +426,8 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 			f->waiting = apart | here;
 			frame_resched(f);
 			odd = true;
-			if (f->waiting && spun) {
-				/* they may be waiting for those that wait for them */
+			if (f->waiting && spun && others) {
+				/* they may be waiting for those that wait for them; without others it was but long */
 				f->waiting |= f->mask;
 				for (l = f->mask; l; l &= l - 1)
 					f->lane_pc[__builtin_ctz(l)] = f->pc;
@@ -494,15 +499,21 @@ int strip_run(struct tstate *ts, struct warp *w, struct frame *f)
 	const struct jit *j = newest(f->jit);
 	u32 n = j->entry_at[f->pc], l;
 	s64 budget = ts->budget, most = budget;
+	u32 pc, mask;
 	int r;
 
 	if (f != &w->main || !n)
 		return JR_REFUSED;
 	if (f->waiting)
 		arrive(ts, w, f);
-	/* who goes on long while others wait may be waiting for them: they have turns too */
+	/*
+	 * Who goes on long while others wait may be waiting for them: they have turns too. Rounds are what counts, as in the interpreter; not how often somebody
+	 * waited for a while, or how many places lanes come to that code leaves them at.
+	 */
 	if (f->waiting) {
-		if (++f->spin > SPIN_ENTRIES) {
+		f->spin += f->pc <= f->spin_pc ? SPIN_STEP : 1;
+		f->spin_pc = f->pc;
+		if (f->spin > interp_spin) {
 			f->waiting |= f->mask;
 			for (l = f->mask; l; l &= l - 1)
 				f->lane_pc[__builtin_ctz(l)] = f->pc;
@@ -512,12 +523,19 @@ int strip_run(struct tstate *ts, struct warp *w, struct frame *f)
 				return JR_REFUSED;
 		}
 		most = budget < SPIN_BUDGET ? budget : SPIN_BUDGET;
+	} else if (!w->depth) {
+		f->spin = f->spin_pc = 0;
 	}
 	if (!as_claimed(j, &j->entries[n - 1], f, f->mask))
 		return JR_REFUSED;
 	ts->budget = most;
+	pc = f->pc;
+	mask = f->mask;
 	r = run_warp(ts, j, &w, n, &w->jended, NULL);
 	ts->budget += budget - most;
+	/* code came back from it at once */
+	if (r == APART && f->pc == pc && f->mask == mask)
+		r = AT_ONE;
 	return (r == AT_ONE || r == AT_ODD) && !w->jended && ts->budget >= 0 ? JR_AT : JR_LANES;
 }
 

@@ -189,6 +189,7 @@ struct scomp {
 	s32 *twin;                      /* per pc: where the word behind another one waits for it, a place in the private area; 0: nowhere */
 	struct squad *quad;             /* per pc: quad.c; n 0: none */
 	u8 *whole;                      /* per pc: a store, or a load, of all lanes at once */
+	u8 *strict;                     /* per pc: in a loop that lanes go round in step, by what others write: order.c */
 	u32 *entry_at;
 	struct jentry *entries;
 	u32 nentries, entries_cap;

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where lanes meet that part within a round of a loop. Called by cfg.c when blocks have their order, which is made anew then.
+ *
+ *      LOOP: ...                               LOOP: ...
+ *            @p bra LOOP                             @p bra meet
+ *            atom.shared.add [left], -1  ==>         atom.shared.add [left], -1
+ *            bra LOOP                          meet: bra LOOP
+ *
+ * "Lowest pc first" has lanes meet behind what they part at, but a loop's beginning lies before it: those that jump back would go round
+ * again, by themselves, before the others have done their part of this round. Hardware's lanes meet at a branch's immediate postdominator
+ * wherever it lies. So the jumps back from behind such a branch come together in a block of their own, the last one of the loop.
+ *
+ * A branch whose lanes meet within the loop is none of those: `do { do X while (p); Y } while (q)` may have one beginning for both loops, and
+ * X is done until all are through.
+ */
+#include <string.h>
+
+#include "cfg.h"
+
+#define MOST_BLOCKS 8192u
+#define MOST_WORK (1u << 24)    /* blocks looked at */
+#define MOST_PASSES 64u
+
+enum { IN_LOOP = 1, BEHIND = 2 };
+
+struct latch {
+	struct cfg *g;
+	u32 *pred, *first;      /* pred[first[b]..first[b + 1]]: blocks before b */
+	u32 nb;                 /* blocks that there were */
+	u32 *ipdom;             /* by block; nb: the end, NO_PC: no way leads there */
+	u32 *list;
+	u8 *mark;
+	u32 cap, work;          /* cap: of cfg.b */
+};
+
+static void *zeroes(struct latch *l, size_t n)
+{
+	return cneed(l->g->c, pool_alloc(&l->g->c->pool, n + 1));
+}
+
+static bool back(const struct latch *l, u32 from, u32 to) { return l->g->b[to].order <= l->g->b[from].order; }
+
+static void predecessors(struct latch *l)
+{
+	struct cfg *g = l->g;
+	u32 i, k, n = 0;
+
+	l->first = zeroes(l, (g->nb + 2) * sizeof(u32));
+	for (i = g->left; i < g->nb; i++)
+		for (k = 0; k < g->b[g->order[i]].nsucc; k++, n++)
+			l->first[g->b[g->order[i]].succ[k] + 2]++;
+	for (i = 2; i < g->nb + 2; i++)
+		l->first[i] += l->first[i - 1];
+	l->pred = zeroes(l, (n + 1) * sizeof(u32));
+	for (i = g->left; i < g->nb; i++)
+		for (k = 0; k < g->b[g->order[i]].nsucc; k++)
+			l->pred[l->first[g->b[g->order[i]].succ[k] + 1]++] = g->order[i];
+}
+
+/* By iteration (Cooper, Harvey, Kennedy). */
+static bool postdominators(struct latch *l)
+{
+	struct cfg *g = l->g;
+	u32 *rpo = zeroes(l, (g->nb + 1) * sizeof(u32)), *num = zeroes(l, (g->nb + 1) * sizeof(u32)), *at = zeroes(l, (g->nb + 1) * sizeof(u32));
+	u32 n = 0, sp = 0, i, k, pass;
+	bool more = true;
+
+	l->ipdom = zeroes(l, (g->nb + 1) * sizeof(u32));
+	memset(l->ipdom, 0xff, g->nb * sizeof(u32));
+	/* post-order of the reversed graph, from the end */
+	for (i = g->left; i < g->nb; i++) {
+		u32 end = g->order[i];
+
+		if (g->b[end].nsucc || num[end])
+			continue;
+		for (num[end] = 1, l->list[sp++] = end; sp;) {
+			u32 b = l->list[sp - 1];
+
+			if (l->first[b] + at[b] < l->first[b + 1]) {
+				u32 p = l->pred[l->first[b] + at[b]++];
+
+				if (!num[p]) {
+					num[p] = 1;
+					l->list[sp++] = p;
+				}
+				continue;
+			}
+			rpo[n++] = b;
+			sp--;
+		}
+	}
+	for (i = 0; i < n; i++)
+		num[rpo[i]] = i;
+	num[g->nb] = n;
+	l->ipdom[g->nb] = g->nb;
+	for (pass = 0; more; pass++) {
+		if (pass == MOST_PASSES)
+			return false;
+		more = false;
+		for (i = n; i--;) {
+			u32 b = rpo[i], d = g->b[b].nsucc ? NO_PC : g->nb;
+
+			for (k = 0; k < g->b[b].nsucc; k++) {
+				u32 s = g->b[b].succ[k];
+
+				if (l->ipdom[s] == NO_PC)
+					continue;
+				while (d != NO_PC && s != d) {
+					while (num[s] < num[d])
+						s = l->ipdom[s];
+					while (num[d] < num[s])
+						d = l->ipdom[d];
+				}
+				d = s;
+			}
+			if (d != l->ipdom[b]) {
+				l->ipdom[b] = d;
+				more = true;
+			}
+		}
+	}
+	return true;
+}
+
+/* The loop that begins at h: its blocks, marked, h first in list. */
+static u32 loop(struct latch *l, u32 h)
+{
+	struct cfg *g = l->g;
+	u32 n = 0, i, k;
+
+	memset(l->mark, 0, 2 * l->nb);
+	l->mark[h] = IN_LOOP;
+	l->list[n++] = h;
+	for (i = 0; i < n; i++) {
+		u32 b = l->list[i];
+
+		for (k = l->first[b]; k < l->first[b + 1]; k++) {
+			u32 p = l->pred[k];
+
+			if (l->mark[p] || g->b[p].order < g->b[h].order || (b == h && !back(l, p, h)))
+				continue;
+			l->mark[p] = IN_LOOP;
+			l->list[n++] = p;
+		}
+	}
+	/* new ones are their loops' */
+	for (i = l->nb; i < g->nb; i++)
+		l->mark[i] = l->mark[g->b[i].succ[0]];
+	l->work += n + g->nb / 8;
+	return n;
+}
+
+/* Do lanes part at the end of b, and meet at h or behind the loop, with more than one way of theirs in it? */
+static bool parts(const struct latch *l, u32 b, u32 h)
+{
+	const struct cfg *g = l->g;
+	const struct insn *last = &g->c->code[g->b[b].end - 1];
+	u32 k, way = NO_PC, meet = l->ipdom[b];
+	bool two = false;
+
+	if ((last->kind != K_CBRA && last->kind != K_BRX) || (last->kind == K_CBRA && (last->guard & OPND_CONST)))
+		return false;
+	if (meet != NO_PC && meet != l->nb && meet != h && l->mark[meet])
+		return false;
+	for (k = 0; k < g->b[b].nsucc; k++)
+		if (l->mark[g->b[b].succ[k]]) {
+			two |= way != NO_PC && way != g->b[b].succ[k];
+			way = g->b[b].succ[k];
+		}
+	return two;
+}
+
+/* What of the loop b leads to within a round. */
+static void behind(struct latch *l, u32 b, u32 h, u32 n)
+{
+	struct cfg *g = l->g;
+	u32 *stack = l->list + n, sp = 0, k;
+
+	if (l->mark[b] & BEHIND)
+		return;
+	l->mark[b] |= BEHIND;
+	for (stack[sp++] = b; sp;) {
+		const struct block *x = &g->b[stack[--sp]];
+
+		l->work++;
+		for (k = 0; k < x->nsucc; k++)
+			if (x->succ[k] != h && l->mark[x->succ[k]] == IN_LOOP) {
+				l->mark[x->succ[k]] |= BEHIND;
+				stack[sp++] = x->succ[k];
+			}
+	}
+}
+
+static u32 new_block(struct latch *l, u32 to)
+{
+	struct cfg *g = l->g;
+	struct block *n;
+	u32 start = g->c->ncode;
+
+	if (g->nb == l->cap) {
+		struct block *more = zeroes(l, (size_t)(l->cap * 2) * sizeof(*more));
+
+		memcpy(more, g->b, g->nb * sizeof(*more));
+		g->b = more;
+		l->cap *= 2;
+	}
+	emit(g->c, K_JMP)->taken = to;
+	n = &g->b[g->nb];
+	*n = (struct block){ .start = start, .end = g->c->ncode, .nsucc = 1 };
+	n->succ = zeroes(l, sizeof(u32));
+	n->succ[0] = to;
+	g->b[to].npred++;
+	return g->nb++;
+}
+
+/* The jumps from b to h lead to meet. */
+static void redirect(struct latch *l, u32 b, u32 h, u32 meet)
+{
+	struct cfg *g = l->g;
+	struct insn *in = &g->c->code[g->b[b].end - 1];
+	u32 k;
+
+	for (k = 0; k < g->b[b].nsucc; k++)
+		if (g->b[b].succ[k] == h) {
+			g->b[b].succ[k] = meet;
+			g->b[h].npred--;
+			g->b[meet].npred++;
+		}
+	if ((in->kind == K_JMP || in->kind == K_CBRA) && in->taken == h)
+		in->taken = meet;
+	for (k = 1; in->kind == K_BRX && k <= in->u.targets[0]; k++)
+		if (in->u.targets[k] == h)
+			in->u.targets[k] = meet;
+	if (!(in->kind == K_JMP || (in->kind == K_BRX && in->guard == OPND_NONE)) && in->fall == h)
+		in->fall = meet;
+}
+
+static bool one_place(struct latch *l, u32 h)
+{
+	struct cfg *g = l->g;
+	u32 n, i, ways = 0, meet;
+
+	for (i = l->first[h]; i < l->first[h + 1]; i++)
+		ways += back(l, l->pred[i], h);
+	if (!ways)
+		return false;
+	n = loop(l, h);
+	for (i = 0; i < n; i++)
+		if (parts(l, l->list[i], h))
+			behind(l, l->list[i], h, n);
+	/* one that itself is such a branch is that of an inner loop, in which others stay */
+	for (i = l->first[h], ways = 0; i < l->first[h + 1]; i++)
+		if (l->mark[l->pred[i]] == (IN_LOOP | BEHIND) && (i == l->first[h] || l->pred[i] != l->pred[i - 1]))
+			ways += parts(l, l->pred[i], h) ? 2 : 1;
+	if (ways < 2)
+		return false;
+	g->c->line = g->c->code[g->b[l->pred[l->first[h + 1] - 1]].end - 1].line;
+	meet = new_block(l, h);
+	for (i = 0; i < n; i++)
+		if (l->mark[l->list[i]] == (IN_LOOP | BEHIND))
+			redirect(l, l->list[i], h, meet);
+	return true;
+}
+
+/* A loop of several blocks that has one last block: that is where its rounds end. */
+void rounds_end(struct cfg *g)
+{
+	u32 *ends = cneed(g->c, pool_alloc(&g->c->pool, (g->nb + 1) * sizeof(u32))), i, k;
+
+	memset(ends, 0, g->nb * sizeof(u32));
+	for (i = g->left; i < g->nb; i++) {
+		const struct block *b = &g->b[g->order[i]];
+
+		for (k = 0; k < b->nsucc; k++) {
+			u32 h = b->succ[k];
+
+			if (g->b[h].order > b->order)
+				continue;
+			ends[h] = ends[h] && ends[h] != g->order[i] + 1 ? NO_PC : g->order[i] + 1;
+		}
+	}
+	for (i = 0; i < g->nb; i++)
+		if (ends[i] && ends[i] != NO_PC && ends[i] != i + 1)
+			g->b[ends[i] - 1].meet = true;
+}
+
+bool rounds_meet(struct cfg *g)
+{
+	struct latch l = { .g = g, .cap = g->nb, .nb = g->nb };
+	u32 nb = g->nb, left = g->left, i;
+	bool any = false;
+
+	for (i = g->left; i < nb && !any; i++) {
+		const struct block *b = &g->b[g->order[i]];
+		u32 k;
+
+		for (k = 0; k < b->nsucc; k++)
+			any |= back(&l, g->order[i], b->succ[k]);
+	}
+	if (!any || nb > MOST_BLOCKS)
+		return false;
+	l.list = zeroes(&l, 2 * (nb + 1) * sizeof(u32));
+	l.mark = zeroes(&l, 2 * nb);
+	predecessors(&l);
+	if (!postdominators(&l))
+		return false;
+	any = false;
+	/* inner loops have later beginnings */
+	for (i = nb; i-- > left && l.work < MOST_WORK;)
+		any |= one_place(&l, g->order[i]);
+	return any;
+}
