@@ -57,10 +57,20 @@ limited() { # limited SECONDS WHOSE WHO TIME
 limited 0.3 "vgpu ctl set kernel-time" everybody 300ms
 limited 0.5 "vgpu ctl set kernel-time" "$(id -u)" 500ms
 limited 2 "vgpu-stub --kernel-timeout" "$(id -u)" 1h
-# one that runs already
 kill "$agent" "$stub"; wait "$agent" "$stub" 2>/dev/null
 start_stub
 start_agent
+# one whose user may have a fiftieth of the device, and six times as long as it took him with all of it: what it waits is not its kernel's
+sed -e 's/_Z5spinsPi/_Z5countPi/; s/L: ld.volatile.global.u32 %r1,\[%d1\]; setp.eq.u32 %p,%r1,0; @%p bra L;/mov.u32 %r1,0; L: ld.volatile.global.u32 %r2,[%d1]; add.u32 %r1,%r1,1; setp.lt.u32 %p,%r1,64000000; @%p bra L;/' "$dir/spin.c" >"$dir/count.c"
+grep -q 64000000 "$dir/count.c" && $CC -w -Ilibcuda-lite/include -o "$dir/count" "$dir/count.c" "$B/lib/libcuda.so.1" || fail "one that counts does not build"
+t0=$(date +%s%N)
+"$dir/count" 1 >"$dir/out" 2>&1
+took=$((($(date +%s%N) - t0) / 1000000))
+"$V/vgpu" ctl set "$(id -u)" compute 2% && "$V/vgpu" ctl set "$(id -u)" kernel-time $((6 * took))ms || fail "ctl set"
+timeout 100 "$dir/count" 1 >"$dir/out" 2>"$dir/err"
+"$V/vgpu" ctl set "$(id -u)" compute default; "$V/vgpu" ctl set "$(id -u)" kernel-time default
+[ "$(cat "$dir/out")" = "0 0 0 0" ] && ok "a kernel that waits for its share" || fail "$took ms, 2%: '$(cat "$dir/out")' $(head -n 2 "$dir/err")"
+# one that runs already
 "$dir/spin" 1 >"$dir/out" 2>"$dir/err" & spin=$!
 trap 'kill $spin 2>/dev/null; cleanup' EXIT
 now() { "$V/vgpu" ctl list -j | python3 -c 'import json,sys

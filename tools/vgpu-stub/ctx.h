@@ -79,7 +79,8 @@ struct ctx_stream {
 	struct ctx_node *out, *out_tail;        /* with an engine that queues: what it was given, in order */
 	uint64_t taken, done;           /* last ticket taken from the ring; last one complete */
 	uint64_t running;               /* ticket of the launch the engine has, 0 = none */
-	uint64_t began;                 /* ticks, of that launch */
+	uint64_t began;                 /* ticks, of that launch ... */
+	uint64_t began_held;            /* ... and of others' turns until then, ns */
 	uint32_t fn;                    /* its function, 0: a matrix product */
 	uint32_t phase;                 /* of that launch */
 	uint32_t error;
@@ -271,6 +272,8 @@ void ctx_job_end(struct ctx *c);                                /* taken note of
 /* ctx_work.c */
 void ctx_work_took(const struct ctx *c, struct vgpu_times *t, uint64_t ticks);
 void ctx_work_now(struct ctx *c);                               /* what is out longest */
+void ctx_work_began(const struct ctx *c, struct ctx_stream *s);
+uint64_t ctx_work_ns(const struct ctx *c, const struct ctx_stream *s);  /* how long its launch runs, others' turns apart */
 uint64_t ctx_work_limit(const struct ctx *c);                   /* ns that a kernel may take, 0: as long as it likes */
 
 /* ctx_watch.c */

@@ -61,7 +61,7 @@ static enum ctx_result launch(struct ctx *c, struct ctx_stream *s, const struct 
 	/* A pending launch may end before the call returns: all that drain needs is set first. */
 	s->running = cmd->ticket;
 	if (!c->ops->settle) {
-		s->began = ctx_ticks();
+		ctx_work_began(c, s);
 		s->fn = b->fn;
 	}
 	c->fn_last = b->fn;
@@ -81,7 +81,7 @@ static enum ctx_result gemm(struct ctx *c, struct ctx_stream *s, const struct vg
 	memcpy(&p, payload, sizeof(p));
 	s->running = cmd->ticket;
 	if (!c->ops->settle) {
-		s->began = ctx_ticks();
+		ctx_work_began(c, s);
 		s->fn = 0;
 	}
 	c->fn_last = 0;

@@ -261,7 +261,7 @@ static int processors(void)
  */
 static int overdue(struct ctx *c)
 {
-	uint64_t now = ctx_ticks(), most = ctx_work_limit(c);
+	uint64_t most = ctx_work_limit(c);
 
 	if (!most)
 		return 0;
@@ -270,7 +270,7 @@ static int overdue(struct ctx *c)
 		const struct ctx_stream *s = &c->streams[i];
 
 		if ((c->ops->settle ? !s->out : s->where != STREAM_RUNNING || !s->running) ||
-		    (double)(now - s->began) * c->ns_per_tick < (double)most)
+		    ctx_work_ns(c, s) < most)
 			continue;
 		ctx_why(c, "a kernel of stream %u takes longer than %.15g s (%s)", i, (double)most / 1e9,
 			most == c->init.kernel_timeout_s * 1000000000ull ? "vgpu-stub --kernel-timeout" : "vgpu ctl set kernel-time");

@@ -78,7 +78,9 @@ struct ctx_run {
 	uint64_t granted;       /* device memory that the parent has set aside for it, CTX_SLACK not counted */
 	uint32_t answered;      /* id of the GRANT answered last; granted says how */
 	uint32_t kernel_ms;     /* that a kernel may take, beside --kernel-timeout; 0: as long as it likes */
-	uint32_t rsvd[10];
+	uint64_t held_ns;       /* in which it was others' turn; first written of these two */
+	uint64_t held_since_ns; /* it is now, CLOCK_MONOTONIC; 0: it is not */
+	uint32_t rsvd[6];
 };
 _Static_assert(sizeof(struct ctx_run) == 64, "one line");
 

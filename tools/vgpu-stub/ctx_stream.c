@@ -260,14 +260,14 @@ int ctx_stream_queues(const struct ctx *c, const struct vgpu_cmd *cmd)
 	return 0;
 }
 
-static void begin(struct ctx_stream *s)
+static void begin(const struct ctx *c, struct ctx_stream *s)
 {
-	s->began = ctx_ticks();
+	ctx_work_began(c, s);
 	s->fn = s->out && s->out->cmd.op == VGPU_OP_LAUNCH ? s->out->cmd.u.launch.fn : 0;
 }
 
 /* Given to the engine; or over already, where those before it are not. */
-static void out_push(struct ctx_stream *s, struct ctx_node *n, uint32_t status)
+static void out_push(const struct ctx *c, struct ctx_stream *s, struct ctx_node *n, uint32_t status)
 {
 	n->next = NULL;
 	n->payload_bytes = status;
@@ -276,7 +276,7 @@ static void out_push(struct ctx_stream *s, struct ctx_node *n, uint32_t status)
 	else
 		s->out = n;
 	if (!s->out->next)
-		begin(s);
+		begin(c, s);
 	s->out_tail = n;
 	s->where = STREAM_RUNNING;
 }
@@ -304,7 +304,7 @@ static void ended(struct ctx *c, struct ctx_stream *s, uint32_t status)
 		if (c->error)
 			return;
 	}
-	begin(s);
+	begin(c, s);
 	if (s->where != STREAM_RUNNING)
 		return;
 	if (s->head && (!s->out || ctx_stream_queues(c, &s->head->cmd)))
@@ -401,7 +401,7 @@ static void step(struct ctx *c, struct ctx_stream *s)
 		}
 		s->head = n->next;
 		if (c->ops->settle && (r == CTX_PENDING || (s->out && !vgpu_status_sticky(status)))) {
-			out_push(s, n, r == CTX_PENDING ? VGPU_ST_OK : status ? status : CTX_ENDED);
+			out_push(c, s, n, r == CTX_PENDING ? VGPU_ST_OK : status ? status : CTX_ENDED);
 			continue;
 		}
 		node_free(c, n);
@@ -533,7 +533,7 @@ void ctx_stream_submit(struct ctx *c, const struct vgpu_cmd *cmd, uint64_t first
 	s->phase = phase;
 	r = ctx_exec(c, s, cmd, payload, &at, &status);
 	if (c->ops->settle && (r == CTX_PENDING || (r == CTX_DONE && s->out && !vgpu_status_sticky(status)))) {
-		out_push(s, node_new(c, cmd, phase, 0), r == CTX_PENDING ? VGPU_ST_OK : status ? status : CTX_ENDED);
+		out_push(c, s, node_new(c, cmd, phase, 0), r == CTX_PENDING ? VGPU_ST_OK : status ? status : CTX_ENDED);
 		return;
 	}
 	switch (r) {

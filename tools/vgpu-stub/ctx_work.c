@@ -58,6 +58,26 @@ void ctx_work_now(struct ctx *c)
 	vgpu_store_relaxed64(&c->work->running_ns, ns);
 }
 
+static uint64_t held_ns(const struct ctx *c)
+{
+	uint64_t since = __atomic_load_n(&c->run->held_since_ns, __ATOMIC_ACQUIRE), now = since ? ctx_now_ns() : 0;
+
+	return __atomic_load_n(&c->run->held_ns, __ATOMIC_ACQUIRE) + (now > since ? now - since : 0);
+}
+
+void ctx_work_began(const struct ctx *c, struct ctx_stream *s)
+{
+	s->began = ctx_ticks();
+	s->began_held = held_ns(c);
+}
+
+uint64_t ctx_work_ns(const struct ctx *c, const struct ctx_stream *s)
+{
+	uint64_t all = (uint64_t)((double)(ctx_ticks() - s->began) * c->ns_per_tick), held = held_ns(c) - s->began_held;
+
+	return held < all ? all - held : 0;
+}
+
 uint64_t ctx_work_limit(const struct ctx *c)
 {
 	uint64_t own = c->init.kernel_timeout_s * 1000000000ull, set = vgpu_load_relaxed32(&c->run->kernel_ms) * 1000000ull;

@@ -33,8 +33,12 @@ void hold_tell(struct context *c)
 
 	if (was == word)
 		return;
-	__atomic_store_n(&c->run->run, word, __ATOMIC_RELEASE);
+	/* who reads these two beside us may count a turn twice, for a moment, and never leaves one out */
+	if (!held)
+		__atomic_store_n(&c->run->held_ns, c->run->held_ns + clock_ns() - c->held_ns, __ATOMIC_RELEASE);
 	c->held_ns = held ? clock_ns() : 0;
+	__atomic_store_n(&c->run->held_since_ns, c->held_ns, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->run->run, word, __ATOMIC_RELEASE);
 	if (held)
 		return;
 	if (c->stopped)
