@@ -23,7 +23,7 @@
 
 /* whatever their arguments */
 static const int always[] = {
-	SYS_ppoll, SYS_sched_yield, SYS_clock_gettime, SYS_nanosleep, SYS_clock_nanosleep, SYS_restart_syscall, SYS_munmap,
+	SYS_ppoll, SYS_sched_yield, SYS_getcpu, SYS_clock_gettime, SYS_nanosleep, SYS_clock_nanosleep, SYS_restart_syscall, SYS_munmap,
 	SYS_rt_sigprocmask, SYS_sigaltstack, SYS_exit_group, SYS_getpid, SYS_gettid, SYS_brk, SYS_sched_getaffinity, SYS_sysinfo,
 	SYS_getrandom, SYS_rseq, SYS_set_robust_list,
 	SYS_mremap,                     /* answers ENOMEM */
