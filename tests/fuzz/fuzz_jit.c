@@ -381,7 +381,7 @@ static int races(const char *text, const struct how *how)
  */
 static int undefined(const char *text, const struct how *how)
 {
-	static const uint32_t garbage[] = { 0x2a, 0xc5, 0x01 };
+	static const uint32_t garbage[] = { 0x2a, 0xc5, 0x01, 0x100 };   /* bytes; the last one is 0 */
 	char kept[sizeof(found)];
 	int other = 0;
 
