@@ -30,13 +30,15 @@ void hold_tell(struct context *c)
 {
 	int held = c->fair.held || c->cap.held;
 	uint32_t was = c->run->run, word = (was & ~CTX_RUN_HELD) | (held ? CTX_RUN_HELD : 0);
+	uint64_t now;
 
 	if (was == word)
 		return;
+	now = clock_ns();
 	/* who reads these two beside us may count a turn twice, for a moment, and never leaves one out */
 	if (!held)
-		__atomic_store_n(&c->run->held_ns, c->run->held_ns + clock_ns() - c->held_ns, __ATOMIC_RELEASE);
-	c->held_ns = held ? clock_ns() : 0;
+		__atomic_store_n(&c->run->held_ns, c->run->held_ns + now - c->held_ns, __ATOMIC_RELEASE);
+	c->held_ns = held ? now : 0;
 	__atomic_store_n(&c->run->held_since_ns, c->held_ns, __ATOMIC_RELEASE);
 	__atomic_store_n(&c->run->run, word, __ATOMIC_RELEASE);
 	if (held)

@@ -222,6 +222,7 @@ static inline u32 shared_rounded(const struct engine_env *env, u32 bytes)
 #define FUNC_LIVES (1u << 12)
 #define FUNCS_SPAN 4096u                /* places that are gone through before one is used again, at least */
 #define SHAPES 64
+
 /* Where a worker sleeps. */
 struct bed {
 	struct engine *e;

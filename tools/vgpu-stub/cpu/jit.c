@@ -101,7 +101,7 @@ u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to)
 				x->more[x->nmore++] = (u8)(i - pc);
 	if (kind == JX_STEP && c->merged && c->merged[pc].kind == K_ST && c->merged[pc].vec)
 		for (i = pc > 64 ? pc - 64 : 0; i < pc; i++)
-			if (c->merged[i].kind == K_ST && !c->merged[i].vec && c->merged[i].imm == pc)
+			if (c->merged[i].kind == K_ST && !c->merged[i].vec && c->merged[i].imm == pc && x->nbefore < sizeof(x->before))
 				x->before[x->nbefore++] = (u8)(pc - i);
 	return c->nexits++;
 }

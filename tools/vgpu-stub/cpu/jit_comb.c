@@ -49,11 +49,12 @@ static bool cover(const struct insn *in, const struct acc *x, u32 p, struct comb
 }
 
 /* Element e of the part's lanes out of zmm 0 to 3, into t. */
-static void take_out(struct jcomp *c, const struct acc *x, u32 p, u32 e, const struct comb *w, int t)
+static void take_out(struct jcomp *c, const struct insn *in, const struct acc *x, u32 p, u32 e, const struct comb *w, int t)
 {
 	u32 idx[16], l, i, upper = 0;
 	struct as *a = &c->a;
 
+	(void)in;
 	for (l = 0; l < 16; l++) {
 		s32 at = x->pat[16 * p + l] + 4 * (s32)e;
 
@@ -88,19 +89,18 @@ static void take_out(struct jcomp *c, const struct acc *x, u32 p, u32 e, const s
 
 bool jm_same_parts(const struct acc *x) { return !memcmp(x->pat, x->pat + 16, 64); }
 
-bool jm_combs(struct jcomp *c, const struct insn *in, const struct acc *x, u32 most)
+typedef void take_fn(struct jcomp *c, const struct insn *in, const struct acc *x, u32 p, u32 e, const struct comb *w, int t);
+
+/* Loads the windows of each part, in zmm 0 to 3, and takes the elements out. */
+static void load(struct jcomp *c, const struct insn *in, const struct acc *x, const struct comb *w, take_fn *take)
 {
 	bool same = jm_same_parts(x);
-	struct as *a = &c->a;
-	struct comb w[2];
 	u32 p, e, i;
 
-	if (in->size != 4 || in->dw || !cover(in, x, 0, &w[0], most) || !cover(in, x, 1, &w[1], most))
-		return false;
 	for (p = 0; p < (same ? 1u : 2u); p++) {
 		for (i = 0; i < w[p].n; i++) {
 			j_site(c, x->step);
-			ev_n(a, V_MOVU32, (int)i, 0, rm_mem(x->base, x->disp + w[p].start[i]), 0, 0, 0, 64, 0);
+			ev_n(&c->a, V_MOVU32, (int)i, 0, rm_mem(x->base, x->disp + w[p].start[i]), 0, 0, 0, 64, 0);
 		}
 		for (e = 0; e < in->vec; e++) {
 			int t;
@@ -108,12 +108,21 @@ bool jm_combs(struct jcomp *c, const struct insn *in, const struct acc *x, u32 m
 			if (in->o[e] == OPND_NONE)
 				continue;
 			t = jv_dst(c, in->o[e], p, 6);
-			take_out(c, x, p, e, &w[p], t);
+			take(c, in, x, p, e, &w[p], t);
 			jv_put(c, in->o[e], p, t);
 			if (same)
 				jv_put(c, in->o[e], 1, t);
 		}
 	}
+}
+
+bool jm_combs(struct jcomp *c, const struct insn *in, const struct acc *x, u32 most)
+{
+	struct comb w[2];
+
+	if (in->size != 4 || in->dw || !cover(in, x, 0, &w[0], most) || !cover(in, x, 1, &w[1], most))
+		return false;
+	load(c, in, x, w, take_out);
 	return true;
 }
 
@@ -171,29 +180,10 @@ static void narrow_out(struct jcomp *c, const struct insn *in, const struct acc 
 
 bool jm_narrow_combs(struct jcomp *c, const struct insn *in, const struct acc *x)
 {
-	bool same = jm_same_parts(x);
-	struct as *a = &c->a;
 	struct comb w[2];
-	u32 p, e, i;
 
 	if (in->size > 2 || in->dw || jw_wide(in) || !cover_narrow(x, 0, &w[0]) || !cover_narrow(x, 1, &w[1]))
 		return false;
-	for (p = 0; p < (same ? 1u : 2u); p++) {
-		for (i = 0; i < w[p].n; i++) {
-			j_site(c, x->step);
-			ev_n(a, V_MOVU32, (int)i, 0, rm_mem(x->base, x->disp + w[p].start[i]), 0, 0, 0, 64, 0);
-		}
-		for (e = 0; e < in->vec; e++) {
-			int t;
-
-			if (in->o[e] == OPND_NONE)
-				continue;
-			t = jv_dst(c, in->o[e], p, 6);
-			narrow_out(c, in, x, p, e, &w[p], t);
-			jv_put(c, in->o[e], p, t);
-			if (same)
-				jv_put(c, in->o[e], 1, t);
-		}
-	}
+	load(c, in, x, w, narrow_out);
 	return true;
 }

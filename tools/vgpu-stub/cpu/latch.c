@@ -300,7 +300,8 @@ bool rounds_meet(struct cfg *g)
 	}
 	if (!any || nb > MOST_BLOCKS)
 		return false;
-	l.list = zeroes(&l, 2 * (nb + 1) * sizeof(u32));
+	/* a loop's blocks, and behind them those that behind() is yet to look at, new ones too */
+	l.list = zeroes(&l, 3 * (nb + 1) * sizeof(u32));
 	l.mark = zeroes(&l, 2 * nb);
 	predecessors(&l);
 	if (!postdominators(&l))

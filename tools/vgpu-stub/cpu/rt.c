@@ -57,7 +57,7 @@ static void grid_append(struct engine *e, struct grid *g)
 	g->next = &e->grids;
 	g->prev->next = g;
 	e->grids.prev = g;
-	__atomic_fetch_add(&e->news, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&e->news, e->news + 1, __ATOMIC_RELAXED);
 }
 
 /* With the lock held. */
@@ -126,7 +126,7 @@ static void grid_end(struct engine *e, struct grid *g, struct ended *x)
 	else
 		*x = (struct ended){ true, g->cookie, st };
 	g->kin = NULL;
-	__atomic_fetch_add(&e->news, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&e->news, e->news + 1, __ATOMIC_RELAXED);
 	g->next = e->grid_pool;
 	e->grid_pool = g;
 }

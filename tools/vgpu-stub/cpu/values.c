@@ -177,12 +177,17 @@ static u32 make(struct values *v, u32 at, bool *again)
 	return number;
 }
 
-static void to_nothing(struct values *v, struct insn *in)
+static void clear(struct insn *in)
 {
-	each_opnd(in, uncounted, v);
 	in->kind = K_NOP;
 	in->def = in->use = 0;
 	in->guard = OPND_NONE;
+}
+
+static void to_nothing(struct values *v, struct insn *in)
+{
+	each_opnd(in, uncounted, v);
+	clear(in);
 }
 
 static void block(struct values *v, const struct block *b)
@@ -260,11 +265,8 @@ static void shorten(struct values *v, struct block *b)
 		if (v->c->code[i].kind != K_NOP || (i + 1 == b->end && n == b->start))
 			v->c->code[n++] = v->c->code[i];
 	v->c->code[n - 1].fall = fall;
-	for (i = n; i < b->end; i++) {
-		v->c->code[i].kind = K_NOP;
-		v->c->code[i].def = v->c->code[i].use = 0;
-		v->c->code[i].guard = OPND_NONE;
-	}
+	for (i = n; i < b->end; i++)
+		clear(&v->c->code[i]);
 	b->end = n;
 }
 
