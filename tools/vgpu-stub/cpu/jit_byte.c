@@ -65,13 +65,7 @@ static void each(struct jcomp *c, const struct insn *in, u32 step)
 
 	for (p = 0; p < 2; p++)
 		ev(a, V_MOVA32_ST, value(c, in, p, 0), 0, rm_mem(RBX, (s32)(JP_WIDE + 64 * p)));
-	if (c->gk == 1)
-		k_to(a, RDX, 5);
-	else
-		g_load(a, 0, RDX, PM(m));
-	top = a->n;
-	g_tzcnt(a, RCX, rm_reg(RDX));
-	g_load(a, 1, RAX, rm_idx(RBX, RCX, 3, JP_LANES));
+	top = jw_lanes(c);
 	g_load(a, 0, RCX, rm_idx(RBX, RCX, 2, JP_WIDE));
 	as_room(a, 16);
 	j_site(c, step);
@@ -81,9 +75,7 @@ static void each(struct jcomp *c, const struct insn *in, u32 step)
 	} else {
 		g_op(a, 0, 0x88, RCX, rm_mem(RAX, 0), 0);
 	}
-	g_lea(a, 1, RAX, rm_mem(RDX, -1));
-	g_alu(a, 0, G_AND, RDX, rm_reg(RAX));
-	g_land(a, g_jcc(a, CC_NE), top);
+	jw_next_lane(c, top);
 }
 
 /* Do varying addresses of 64 bits turn out to be a row? Then it is stored; the jumps no[] are for those that do not. */

@@ -74,6 +74,9 @@ bool jt_ld(struct jcomp *c, const struct insn *in, u32 step);
 /* jit_wide.c: a thread's vector access of global memory is one access */
 void jw_addresses(struct jcomp *c, const struct acc *x);        /* of all lanes into P */
 bool jw_wide(const struct insn *in);
+/* For each lane that runs, in order: its number in rcx, its place in P in rax; rdx: those that are left. To where the next one begins */
+u32 jw_lanes(struct jcomp *c);
+void jw_next_lane(struct jcomp *c, u32 top);
 /* Merged by jit_merge.c: aligned as its parts, and no one access. */
 static inline bool jm_merged(const struct insn *in) { return (in->kind == K_LD || in->kind == K_ST) && in->sub2; }
 static inline u32 jm_align(const struct insn *in) { return jm_merged(in) ? in->sub2 : (u32)in->size * in->vec; }

@@ -54,12 +54,10 @@ static bool addresses(struct jcomp *c, const struct insn *in, const struct acc *
 	return true;
 }
 
-/* For each lane that runs, in order: so the last one wins where several store to one place. */
-static void each_lane(struct jcomp *c, bool store, u32 bytes, u32 step)
+u32 jw_lanes(struct jcomp *c)
 {
 	struct as *a = &c->a;
-	struct rm value = bytes == 16 ? rm_idx(RBX, RCX, 0, JP_WIDE) : rm_idx(RBX, RCX, 3, JP_WIDE);
-	u32 top, op;
+	u32 top;
 
 	if (c->gk == 1)
 		k_to(a, RDX, 5);
@@ -68,6 +66,25 @@ static void each_lane(struct jcomp *c, bool store, u32 bytes, u32 step)
 	top = a->n;
 	g_tzcnt(a, RCX, rm_reg(RDX));
 	g_load(a, 1, RAX, rm_idx(RBX, RCX, 3, JP_LANES));
+	return top;
+}
+
+void jw_next_lane(struct jcomp *c, u32 top)
+{
+	struct as *a = &c->a;
+
+	g_lea(a, 1, RAX, rm_mem(RDX, -1));
+	g_alu(a, 0, G_AND, RDX, rm_reg(RAX));
+	g_land(a, g_jcc(a, CC_NE), top);
+}
+
+/* For each lane that runs, in order: so the last one wins where several store to one place. */
+static void each_lane(struct jcomp *c, bool store, u32 bytes, u32 step)
+{
+	struct as *a = &c->a;
+	struct rm value = bytes == 16 ? rm_idx(RBX, RCX, 0, JP_WIDE) : rm_idx(RBX, RCX, 3, JP_WIDE);
+	u32 top = jw_lanes(c), op;
+
 	if (bytes == 16)
 		g_shi(a, 0, G_SHL, RCX, 4);
 	op = bytes == 16 ? V_LL(V_MOVU32, 0) : V_LL(V_MOVQ, 0);
@@ -78,9 +95,7 @@ static void each_lane(struct jcomp *c, bool store, u32 bytes, u32 step)
 	if (store)
 		j_site(c, step);
 	ev_n(a, op, 5, 0, store ? rm_mem(RAX, 0) : value, 0, 0, 0, bytes, 0);
-	g_lea(a, 1, RAX, rm_mem(RDX, -1));
-	g_alu(a, 0, G_AND, RDX, rm_reg(RAX));
-	g_land(a, g_jcc(a, CC_NE), top);
+	jw_next_lane(c, top);
 }
 
 static struct rm value(u32 off) { return rm_mem(RBX, (s32)(JP_WIDE + off)); }
