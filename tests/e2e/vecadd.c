@@ -2,12 +2,13 @@
 /*
  * Vector add, saxpy and the geometry registers, sizes that are no multiple of a block.
  *
- * With "loop SECONDS" it repeats vecadd for that long, or until SIGTERM and a few rounds more, checking each result,
+ * With "loop SECONDS [PAUSE_US]" it repeats vecadd for that long, or until SIGTERM and a few rounds more, checking each result,
  * and prints how often: the honest client that the hostile-client tests run beside an attacker.
  */
 #include "drv.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 E2E_PTX(vecadd);
 
@@ -114,16 +115,19 @@ int main(int argc, char **argv)
 	f_vecadd = drv_kernel(mod, "vecadd");
 	f_saxpy = drv_kernel(mod, "saxpy");
 	f_geometry = drv_kernel(mod, "geometry");
-	if (argc == 3 && !strcmp(argv[1], "loop")) {
+	if (argc >= 3 && !strcmp(argv[1], "loop")) {
 		double end = e2e_now_s() + atof(argv[2]);
+		useconds_t pause_us = argc > 3 ? (useconds_t)atoi(argv[3]) : 0;
 		CUdeviceptr kept[3] = { drv_alloc(4400), drv_alloc(4400), drv_alloc(4400) };
 		unsigned left = LAST_ROUNDS;
 
 		signal(SIGTERM, end_soon);
 		printf("running\n");
-		do
+		do {
 			check_vecadd(1000 + (int)(rounds % 77), 128, 1 + rounds, kept);
-		while (++rounds, !e2e_failures && e2e_now_s() < end && (!asked_to_end || left--));
+			if (pause_us && !asked_to_end)
+				usleep(pause_us);
+		} while (++rounds, !e2e_failures && e2e_now_s() < end && (!asked_to_end || left--));
 		CK(cuCtxDestroy(ctx));
 		return e2e_end("%u rounds", rounds);
 	}

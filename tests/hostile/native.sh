@@ -56,7 +56,7 @@ start() {
 honest_client() {
 	alive "$honest" && return 0
 	rm -f "$T/honest.out"
-	"$vecadd" loop 600 >"$T/honest.out" 2>&1 &
+	"$vecadd" loop 600 2000 >"$T/honest.out" 2>&1 &
 	honest=$!
 	within 60 grep -q running "$T/honest.out"
 }

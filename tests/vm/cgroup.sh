@@ -77,7 +77,7 @@ native() {
 	return 1
 }
 refused_all() { for a; do native beyond_$a refused || return 1; done; }
-honest() { : >/run/honest; /tests/vecadd loop 600 >/run/honest 2>&1 & honest=$!; within 60 says /run/honest running; }
+honest() { : >/run/honest; /tests/vecadd loop 600 20000 >/run/honest 2>&1 & honest=$!; within 60 says /run/honest running; }
 well() { kill -0 $device && kill -0 $agent && kill -0 $honest && ! says /run/honest FAIL && vecadd; }
 
 # --- where it cannot be
