@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -433,6 +434,21 @@ static int waits_when_closed(int *peer, int deep)
 	return s;
 }
 
+/* Where the agent was the faster one, the last close is ours and waits: apart, until the process ends. */
+static void *closes(void *s)
+{
+	close((int)(intptr_t)s);
+	return NULL;
+}
+
+static void close_apart(int s)
+{
+	pthread_t t;
+
+	if (!pthread_create(&t, NULL, closes, (void *)(intptr_t)s))
+		pthread_detach(t);
+}
+
 /* Descriptors that nobody asked for, whose last close is the agent's and waits for hours. */
 static void linger(void)
 {
@@ -462,8 +478,8 @@ static void linger(void)
 			(void)!raw_send(sock, &h, 7, NULL, 0);
 		gone = sock >= 0 && !raw_send(sock, &h, i % 5 ? sizeof h : 9, fds, 1 + (int)(i % 3));
 		sent += (unsigned)gone;
-		if (gone)               /* else we would wait ourselves */
-			close(s);
+		if (gone)
+			close_apart(s);
 		if (gone && i % 3)
 			kept[n++] = sock;
 		else if (i & 1)
