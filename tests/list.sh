@@ -80,7 +80,7 @@ t fatbin/asan 60 "$T/ptx/asan/fatbin_test" tests/fatbin
 # --- fuzzers: committed corpus and deterministic mutations, under ASan and UBSan
 for p in "$T/fuzz"/*; do
 	[ "$(basename "$p")" = fuzz_jit ] && continue
-	[ -x "$p" ] && t "fuzz/$(basename "$p")" 120 "$p" "tests/fuzz/corpus/$(basename "$p" | sed 's/^fuzz_//')"
+	[ -x "$p" ] && t "fuzz/$(basename "$p")" 120 "$p" -t 8 "tests/fuzz/corpus/$(basename "$p" | sed 's/^fuzz_//')"
 done
 # what coverage has led to so far (tests/fuzz/run.sh)
 [ -x "$T/fuzz/fuzz_jit" ] && t fuzz/fuzz_jit 300 "$T/fuzz/fuzz_jit" -n 0 tests/fuzz/corpus/jit

@@ -59,7 +59,8 @@ echo "discovery took $(sed -nE 's/.*GPU bootstrap discovery took" duration=//p' 
 found "discovery: driver and PCI id" 'driver=13\.1 pci_id=[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.0'
 cp "$model" "$dir/licences.gguf"
 for m in licences second pool; do
-	printf 'FROM %s\n' "$dir/$m.gguf" >"$dir/Modelfile"
+	# what asks for no number ends when this model says so, or the context is full
+	printf 'FROM %s\nPARAMETER num_predict 120\n' "$dir/$m.gguf" >"$dir/Modelfile"
 	ollama create $m -f "$dir/Modelfile" >"$dir/create.log" 2>&1 || { fail "ollama create"; cat "$dir/create.log"; exit 1; }
 done
 whole_gpu "100 % GPU, all layers" licences
