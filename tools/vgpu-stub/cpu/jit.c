@@ -599,7 +599,7 @@ static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool
 		c->r[i].w = c->s->regs[i].w;
 		c->r[i].slot = c->s->slot[i];
 	}
-	if (!jit_live_sets(c) || !jit_scan(c) || !jit_index(c) || !jit_merge(c) || !jit_regions(c) || c->again || !jn_begin(c) || !jit_turns(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
+	if (!jit_live_sets(c) || !jit_scan(c) || !jit_index(c) || !jit_levels(c) || !jit_merge(c) || !jit_regions(c) || c->again || !jn_begin(c) || !jit_turns(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
 		goto out;
 	as_room(&c->a, 65536);
 	jit_way_in(c);

@@ -306,6 +306,7 @@ struct jcomp {
 	u32 dot, ndot;          /* dot products that were emitted as one sum, from which pc on, and how many */
 	struct jdots { u32 stamp, pc, n, home; } dots[JDOTS];   /* sums of other factors that wait in P (jit_dot.c): the first one's place in the code */
 	u32 ndots;
+	u8 *level;              /* per register: supposed to be the same in each half's lanes (jit_level.c) */
 	u8 *twin;               /* per register, in a run: both halves have the same numbers (jit_twin.c) ... */
 	u32 run_to, run_out, run_mx, sum;       /* ... behind it; its jump over what follows, 0: none; the mode there; who reads a half that was exchanged */
 	bool one_half;          /* of 32 bits a lane, the lower half's lanes are computed alone */
@@ -469,6 +470,10 @@ bool jit_tensor(struct jcomp *c, const struct insn *in);        /* jit_tensor.c 
 bool jit_dot(struct jcomp *c, const struct insn *in);           /* jit_dot.c */
 bool jit_bits(struct jcomp *c, const struct insn *in);          /* jit_bits.c */
 void jit_bits_scalar(struct jcomp *c, const struct insn *in);
+/* jit_level.c */
+bool jit_levels(struct jcomp *c);
+bool j_level(const struct jcomp *c, u32 o);
+
 /* jit_twin.c; j_keeps: jit.c */
 void jit_twins(struct jcomp *c, u32 pc);
 void jit_twins_end(struct jcomp *c, u32 pc);

@@ -312,6 +312,19 @@ static struct rm lanes(struct jcomp *c)
 	return rm_lit(j_lit(c, v, 64), 0);
 }
 
+/* All at the first lane's, zmm 1 as row() leaves it. The jump that is taken if not. */
+static u32 one_place(struct jcomp *c, const struct jsym *s, u32 part)
+{
+	struct as *a = &c->a;
+	int x = jv_reg(c, s->index, 0, part, 0), k;
+
+	ev_n(a, V_PBCASTD, 1, 0, rm_reg(x), 0, 0, 0, 4, 0);
+	k = jv_mask(c, 0, part);
+	ev_i(a, V_PCMPUD, 7, x, rm_reg(1), k, 0, 4);
+	k_ortest(a, 7, 7);
+	return g_jcc(a, CC_NE);
+}
+
 /* Elements side by side are a row: zmm 1 is its first lane's index in all. The jump that is taken if it is none. */
 static u32 row(struct jcomp *c, const struct jsym *s, u32 part)
 {
@@ -452,9 +465,19 @@ bool jx_ld(struct jcomp *c, const struct insn *in)
 	if (!window)
 		once = same(c, in, s, step);
 	for (p = 0; p < 2; p++) {
-		u32 no, done[2], n = 0, bytes = 16u * in->size;
+		u32 no, done[3], n = 0, bytes = 16u * in->size;
 		int t = jv_dst(c, in->o[0], p, 4), x, k;
 
+		if (j_level(c, s->index)) {
+			no = one_place(c, s, p);
+			to_gpr(c, RCX, 1);
+			as_room(a, 64);
+			j_site(c, step);
+			jm_load_scalar(c, in, RCX, place(s, RCX));
+			ev(a, V_PBCASTD_R, t, 0, rm_reg(RCX));
+			done[n++] = g_jmp(a);
+			g_here(a, no);
+		}
 		if (in->size == 1u << s->shift) {
 			no = row(c, s, p);
 			to_gpr(c, RCX, 1);

@@ -602,7 +602,7 @@ static void vary_done(struct jcomp *c, const struct insn *in, u32 parts)
 static bool ld_vary(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
-	u32 step, q, e, p, done, same;
+	u32 step, q, e, p, done, same, level;
 
 	if (in->size * in->vec > 16 || (in->dw && in->size != 8) || (!in->dw && in->size > 4))
 		return false;
@@ -621,6 +621,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 		if (in->dw)
 			return false;
 		for (p = 0; p < 2; p++) {
+			level = in->vec == 1 ? jr_level(c, in, p, step, 3) : 0;
 			done = jr_ld(c, in, p, step, 3);
 			jm_vary32(c, in, p, step, JM_CHECK | JM_ADDRESS);
 			if (in->vec > 1 && in->size * in->vec == 4) {
@@ -641,6 +642,8 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 				jm_narrow(c, 3, in->size, in->flags & INF_SIGNED, 0);
 				if (done)
 					g_here(a, done);
+				if (level)
+					g_here(a, level);
 				vary_part(c, in, e, p);
 			}
 		}
@@ -654,6 +657,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 		for (q = 0; q < 4; q++) {
 			int x;
 
+			level = jr_level(c, in, q, step, 3);
 			done = jr_ld(c, in, q, step, 3);
 			x = jm_vary64_in(c, in, q, step, JM_CHECK | JM_ADDRESS);
 			ev(a, V_PXORD, 3, 3, rm_reg(3));
@@ -661,6 +665,8 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 			ev_n(a, V_GATHERQQ, 3, 0, rm_vidx(RAX, x, 0, 0), 7, 0, 0, 8, 0);
 			if (done)
 				g_here(a, done);
+			if (level)
+				g_here(a, level);
 			vary_part(c, in, 0, q);
 		}
 		vary_done(c, in, 4);
@@ -670,6 +676,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 	}
 	if (in->vec > 1 && in->size * in->vec == 8) {
 		for (p = 0; p < 2; p++) {
+			level = jr_level(c, in, p, step, 5);
 			for (q = 0; q < 2; q++) {
 				jm_vary64(c, in, 2 * p + q, step, JM_CHECK | JM_ADDRESS);
 				ev(a, V_PXORD, 3 + (int)q, 3 + (int)q, rm_reg(3 + (int)q));
@@ -685,6 +692,8 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 				jm_narrow(c, 5, in->size, in->flags & INF_SIGNED, at & 3);
 				jv_put(c, in->o[e], p, 5);
 			}
+			if (level)
+				g_here(a, level);
 		}
 		return true;
 	}
@@ -703,6 +712,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 	}
 	/* eight lanes a gather; halves of the four elements gather in zmm 4..7 */
 	for (p = 0; p < 2; p++) {
+		level = in->vec == 1 ? jr_level(c, in, p, step, 4) : 0;
 		done = jr_ld(c, in, p, step, 4);
 		for (q = 0; q < 2; q++) {
 			int x = jm_vary64_in(c, in, 2 * p + q, step, JM_CHECK | JM_ADDRESS);
@@ -725,6 +735,8 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 					jm_narrow(c, t, in->size, in->flags & INF_SIGNED, 0);
 					if (done)
 						g_here(a, done);
+					if (level)
+						g_here(a, level);
 					jv_put(c, in->o[e], p, t);
 				}
 			}

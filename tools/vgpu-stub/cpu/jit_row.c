@@ -65,15 +65,15 @@ static struct rm row_at(const struct insn *in, int r)
 	return in->space == SPACE_SHARED ? rm_idx(RAX, r, 0, in->aw ? (s32)in->imm : 0) : rm_mem(r, (s32)in->imm);
 }
 
-/* Leaves for no[] if a row that begins at r is not all in memory that may be looked at, or crooked. Overwrites rdx. */
-static u32 check(struct jcomp *c, const struct insn *in, int r, u32 *no)
+/* Leaves for no[] if so many bytes from r on are not all in memory that may be looked at, or crooked. Overwrites rdx. */
+static u32 check(struct jcomp *c, const struct insn *in, int r, u32 bytes, u32 *no)
 {
 	struct as *a = &c->a;
 	u32 n = 0;
 
 	if (in->space == SPACE_SHARED) {
-		g_lea(a, in->aw, RDX, rm_mem(r, (s32)((in->aw ? in->imm : 0) + row_bytes(in))));
-		g_alui(a, 1, G_CMP, rm_reg(RDX), (s32)row_bytes(in));
+		g_lea(a, in->aw, RDX, rm_mem(r, (s32)((in->aw ? in->imm : 0) + bytes)));
+		g_alui(a, 1, G_CMP, rm_reg(RDX), (s32)bytes);
 		no[n++] = g_jcc(a, CC_B);
 		g_alu(a, 1, G_CMP, RDX, PM(shared_total));
 		no[n++] = g_jcc(a, CC_A);
@@ -83,8 +83,8 @@ static u32 check(struct jcomp *c, const struct insn *in, int r, u32 *no)
 		g_alu(a, 1, G_CMP, RDX, PM(span_lim));
 		no[n++] = g_jcc(a, CC_AE);
 	}
-	if (in->size > 1) {
-		g_testi(a, RDX, in->size - 1u);
+	if (in->size * in->vec > 1) {
+		g_testi(a, RDX, in->size * in->vec - 1u);
 		no[n++] = g_jcc(a, CC_NE);
 	}
 	return n;
@@ -118,9 +118,9 @@ static u32 two_rows(struct jcomp *c, const struct insn *in, u32 part, u32 step, 
 	}
 	k_from(a, 7, RCX);
 	ev_n(a, V_LL(V_MOVQ_ST, 0), 1, 0, rm_reg(RCX), 0, 0, 0, 4, 0);
-	n += check(c, in, RCX, no + n);
+	n += check(c, in, RCX, row_bytes(in), no + n);
 	ev_n(a, V_LL(V_MOVQ_ST, 0), 3, 0, rm_reg(RCX), 0, 0, 0, 4, 0);
-	n += check(c, in, RCX, no + n);
+	n += check(c, in, RCX, row_bytes(in), no + n);
 	k = jv_mask(c, in->dw, part);
 	g_load(a, 1, RDX, rm_reg(RCX));
 	ev_n(a, V_LL(V_MOVQ_ST, 0), 1, 0, rm_reg(RCX), 0, 0, 0, 4, 0);
@@ -185,7 +185,7 @@ u32 jr_ld(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t)
 	m = row(c, in, part, apart_at);
 	if (!in->aw)
 		g_lea(a, 0, RCX, rm_mem(RCX, (s32)in->imm));
-	n = check(c, in, RCX, no);
+	n = check(c, in, RCX, row_bytes(in), no);
 	k = jv_mask(c, in->dw, part);
 	j_site(c, step);
 	ev_n(a, op, t, 0, row_at(in, RCX), k, 1, 0, row_bytes(in), 0);
@@ -244,13 +244,61 @@ u32 jr_same(struct jcomp *c, const struct insn *in, u32 step)
 		no[n++] = g_jcc(a, CC_NE);
 	}
 	ev_n(a, V_LL(V_MOVQ_ST, 0), 1, 0, rm_reg(RCX), 0, 0, 0, 4, 0);
-	n += check(c, in, RCX, no + n);
+	n += check(c, in, RCX, in->size, no + n);
 	as_room(a, 64);
 	j_site(c, step);
 	jm_load_scalar(c, in, RCX, rm_mem(RCX, (s32)in->imm));
 	ev(a, in->dw ? V_PBCASTQ_R : V_PBCASTD_R, 3, 0, rm_reg(RCX));
 	for (q = 0; q < (in->dw ? 4u : 2u); q++)
 		jv_put(c, in->o[0], q, 3);
+	done = g_jmp(a);
+	while (n)
+		g_here(a, no[--n]);
+	return done;
+}
+
+/*
+ * A part of a load whose lanes are supposed to read one place (jit_level.c); zmm t is overwritten, and of one element it is the result. Of two, they
+ * are in their registers. Returned: as of jr_ld.
+ */
+u32 jr_level(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t)
+{
+	u32 n = !in->aw || in->dw ? 1 : 2, bytes = in->size * in->vec, no[MAX_NO], q, e, done;
+	struct as *a = &c->a;
+
+	if (!j_level(c, in->o[4]) || in->space == SPACE_LOCAL || (!in->aw && (in->space != SPACE_SHARED || in->dw)))
+		return 0;
+	if (in->imm < -(1 << 28) || in->imm > 1 << 28 || (in->vec != 1 && (in->vec != 2 || in->size != 4 || in->dw)))
+		return 0;
+	for (q = 0; q < n; q++) {
+		int x = jv_reg(c, in->o[4], in->aw, part * n + q, 0), k = jv_mask(c, in->aw, part * n + q);
+
+		if (!q)
+			ev_n(a, in->aw ? V_PBCASTQ : V_PBCASTD, 1, 0, rm_reg(x), 0, 0, 0, in->aw ? 8 : 4, 0);
+		ev_i(a, in->aw ? V_PCMPUQ : V_PCMPUD, 7, x, rm_reg(1), k, 0, 4);
+		k_ortest(a, 7, 7);
+		no[q] = g_jcc(a, CC_NE);
+	}
+	ev_n(a, V_LL(in->aw ? V_MOVQ_ST : V_MOVD_ST, 0), 1, 0, rm_reg(RCX), 0, 0, 0, 4, 0);
+	if (!in->aw)
+		g_lea(a, 0, RCX, rm_mem(RCX, (s32)in->imm));
+	n += check(c, in, RCX, bytes, no + n);
+	as_room(a, 64);
+	j_site(c, step);
+	if (in->vec == 1) {
+		jm_load_scalar(c, in, RCX, row_at(in, RCX));
+		ev(a, in->dw ? V_PBCASTQ_R : V_PBCASTD_R, t, 0, rm_reg(RCX));
+	} else {
+		g_load(a, 1, RCX, row_at(in, RCX));
+	}
+	for (e = 0; in->vec == 2 && e < 2; e++) {
+		if (e)
+			g_shi(a, 1, G_SHR, RCX, 32);
+		if (in->o[e] == OPND_NONE)
+			continue;
+		ev(a, V_PBCASTD_R, t, 0, rm_reg(RCX));
+		jv_put(c, in->o[e], part, t);
+	}
 	done = g_jmp(a);
 	while (n)
 		g_here(a, no[--n]);
