@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The programs of programs/, compiled by nvcc and run by the JIT and by the interpreter (smaller inputs), each on a device of its own.
+# The programs of programs/, compiled by nvcc and run by the JIT and by the interpreter (smaller inputs), some by the JIT for AVX2 too, each on a device of its own.
 #   run.sh BUILD [PROGRAM]
 set -u
 cd "$(dirname "$0")/../.." || exit
@@ -22,9 +22,10 @@ build() { # PROGRAM
 }
 # run ENGINE PROGRAM ARGUMENT...: its lines with the engine's name in them; an end without a FAIL of its own is one too
 run() {
-	local engine=$1 program=$2 st=0 log=$out/$1.$2.log
+	local engine=$1 program=$2 st=0 log=$out/$1.$2.log isa=
+	[ "$engine" = avx2 ] && isa=avx2
 	shift 2
-	VGPU_ENGINE=$engine timeout 200 "$B/bin/vgpu" run --private --cc "$(cc "$program")" -- "$out/$program" "$@" >"$log" 2>&1 || st=$?
+	VGPU_ENGINE=${engine/avx2/jit} VGPU_CPU_ISA=${isa:-${VGPU_CPU_ISA:-}} timeout 200 "$B/bin/vgpu" run --private --cc "$(cc "$program")" -- "$out/$program" "$@" >"$log" 2>&1 || st=$?
 	sed -E "s/^(ok|FAIL) /\1 $program\/$engine\//" "$log"
 	[ $st = 0 ] || grep -q '^FAIL ' "$log" || echo "FAIL $program/$engine ended with status $st"
 }
@@ -39,4 +40,5 @@ for p in $programs; do
 	[ -x "$out/$p" ] || continue
 	run jit "$p"
 	run interp "$p" 60000
+	[ "$p" = locks ] && run avx2 "$p"
 done

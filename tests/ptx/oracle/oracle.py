@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes PTX cases whose expectations are computed from the text of the PTX ISA with exact numbers.
 
-Usage: oracle.py FOLDER [-n ROWS] [-e EACH] [-p PART]...    -e: each EACH-th form only; -p: one of PARTS, or calls
+Usage: oracle.py FOLDER [-n ROWS] [-e EACH] [-p PART]...    -e: each EACH-th form only; -p: one of PARTS, or of PROGRAMS
 The files are cases for ptxrun (tests/ptx/README.md). Nothing here looks at the engine.
 """
 import argparse
@@ -11,6 +11,8 @@ import os
 
 import calls
 import emit
+import step
+import talk
 
 # module, target of its PTX, the device's compute capability
 PARTS = {"int": ("integer", "sm_90", None), "video": ("video", "sm_90", None), "float": ("floats", "sm_90", None),
@@ -20,7 +22,7 @@ PARTS = {"int": ("integer", "sm_90", None), "video": ("video", "sm_90", None), "
          "wgmmasp": ("wgmma_sparse", "sm_90a", None),
          "tmap": ("tmap", "sm_90a", None), "sparse": ("sparse", "sm_89", None)}
 PER_FILE = 12
-PROGRAMS = 300          # of calls.py
+PROGRAMS = {"calls": (calls, 300), "talk": (talk, 600), "step": (step, 600)}
 
 
 def main():
@@ -32,10 +34,11 @@ def main():
     a = p.parse_args()
     a.n = (a.n + 31) // 32 * 32         # whole warps: forms between lanes want them
     os.makedirs(a.folder, exist_ok=True)
-    total = programs = 0
-    for part in a.p or [*PARTS, "calls"]:
-        if part == "calls":
-            programs = calls.write(a.folder, 1, PROGRAMS // a.e)
+    total, programs = 0, {}
+    for part in a.p or [*PARTS, *PROGRAMS]:
+        if part in PROGRAMS:
+            module, most = PROGRAMS[part]
+            programs[part] = module.write(a.folder, 1, most // a.e)
             continue
         name, target, cc = PARTS[part]
         module = importlib.import_module(name)
@@ -48,7 +51,7 @@ def main():
             some = forms[i:i + PER_FILE]
             title = "%s %d" % (part, number)
             emit.write(os.path.join(a.folder, "%s_%03d.ptx" % (part, number)), title, some, a.n, target=target, cc=cc)
-    print("%d forms, %d programs of calls" % (total, programs))
+    print("%d forms%s" % (total, "".join(", %d programs of %s" % (n, part) for part, n in programs.items())))
 
 
 if __name__ == "__main__":

@@ -152,6 +152,24 @@ u32 apart_pc(const struct warp *w, const struct frame *f, u32 lane)
 	return f->lane_pc[lane];
 }
 
+/* Does a loop lead from at to pc once more, with another one in it, behind pc, that waits for others? Who is at `at` may have been kept there, and is a round behind. */
+bool apart_spins(const struct func *fn, u32 at, u32 pc)
+{
+	bool spins = false;
+	u32 i;
+
+	for (i = pc + 1; i < fn->ncode; i++) {
+		const struct insn *in = &fn->code[i];
+
+		if (in->kind != K_JMP && in->kind != K_CBRA)
+			continue;
+		spins |= (in->flags & INF_SPIN) && in->taken > pc && in->taken <= i;
+		if (spins && i >= at && in->taken <= pc)
+			return true;
+	}
+	return false;
+}
+
 /* Lanes leave an activation; exit also leaves the kernel. Who waits for them there looks again. */
 void lanes_gone(struct frame *f, u32 m)
 {

@@ -364,6 +364,7 @@ static inline void *opnd(const struct frame *f, u32 o)
 }
 
 /* warpops.c: cross-lane operations; barrier.c: barriers */
+u32 warp_gather(struct frame *f, u32 m, u32 e, u32 pc);  /* who of them, and of those parked, goes on */
 void warp_shfl(struct frame *f, const struct insn *in, u32 m);
 void warp_vote(struct frame *f, const struct insn *in, u32 m);
 void warp_match(struct frame *f, const struct insn *in, u32 m);
@@ -407,6 +408,7 @@ void apart_back(struct warp *w, struct frame *c, u32 m);
 void apart_leave(struct warp *w);
 bool apart_wake(struct cta *c);
 u32 apart_pc(const struct warp *w, const struct frame *f, u32 lane);
+bool apart_spins(const struct func *fn, u32 at, u32 pc);
 void lanes_gone(struct frame *f, u32 m);
 void exit_lanes(struct warp *w, u32 m);
 /* The leaf behind leaf t of the warp's activations: each is in some leaf's .up, the outer ones in several. */

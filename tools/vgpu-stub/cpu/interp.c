@@ -117,44 +117,6 @@ static void boost(struct frame *f, u32 m, u32 pc)
 	f->boost = BOOST_JUMPS;
 }
 
-/*
- * shfl.sync and its like, at pc for the lanes e of m, wait for the other lanes of their member masks. Each lane for those of its
- * own: tiles of a warp come and go by themselves, and so do strips where a shuffle stays within them (strip/within.c). Lanes whose members are all here, or cannot come any more, are returned,
- * with such that were parked earlier; the rest of e is parked, at pc. bar.warp.sync is served by any instance of it.
- */
-static u32 gather(struct frame *f, u32 m, u32 e, u32 pc)
-{
-	const struct insn *code = f->fn->code;
-	const struct jit_src *src = f->fn->jsrc;
-	bool any = code[pc].kind == K_WARPSYNC, within = code[pc].kind == K_SHFL && src && src->code[pc].sub2 == SHFL_WITHIN;
-	u32 mask[LANES], here = e, go = 0, skip = m & ~e, w, l;
-
-	for (w = f->parked; w; w &= w - 1) {
-		l = (u32)__builtin_ctz(w);
-		if (f->lane_pc[l] == pc || (any && code[f->lane_pc[l]].kind == K_WARPSYNC))
-			here |= 1u << l;
-	}
-	for (w = e; w; w &= w - 1)
-		f->lane_pc[__builtin_ctz(w)] = pc;
-	for (w = here; w; w &= w - 1) {
-		l = (u32)__builtin_ctz(w);
-		mask[l] = ((const u32 *)opnd(f, code[f->lane_pc[l]].o[2]))[l];
-		if (within)
-			mask[l] &= 0xffu << (l & ~7u);
-	}
-	for (w = here; w; w &= w - 1) {
-		u32 missing;
-
-		l = (u32)__builtin_ctz(w);
-		missing = mask[l] & f->lanes & ~here & ~skip;
-		/* at a barrier of the block, or all parked: they do not come */
-		if (!(missing & (f->waiting | f->parked | f->away)) || !(f->waiting | skip | f->away))
-			go |= 1u << l;
-	}
-	f->parked = (f->parked | e) & ~go;
-	return go;
-}
-
 /* The lanes go on behind what they waited at. */
 static void step_over(struct frame *f, u32 m)
 {
@@ -577,7 +539,7 @@ left:
 		case K_REDUX:
 			if (in->o[2] != OPND_NONE && e != f->lanes) {
 				pc = (u32)(in - code);
-				t = gather(f, m, e, pc);
+				t = warp_gather(f, m, e, pc);
 				if (t != e) {
 					/* some wait, or others have waited for these: all look where they are */
 					if (t)
@@ -594,7 +556,7 @@ left:
 			if (e == f->lanes)
 				break;
 			pc = (u32)(in - code);
-			t = gather(f, m, e, pc);
+			t = warp_gather(f, m, e, pc);
 			if (t == e)
 				break;
 			save_lanes(f, m & ~e, pc + 1);

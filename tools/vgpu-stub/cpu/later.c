@@ -13,7 +13,6 @@
  * instructions at about the same time, long before one of them is through. Here a warp runs to its next barrier before another one
  * does anything (jit_run.c), so what thread 0 writes at the end would be there before the others have read. Eigen's reductions do this, and many a
  * kernel that forgot a barrier and never learned of it. So a block of code in which threads chosen by their number alone write to a place that all
- * may have read since the last barrier begins with K_LATER: the other warps have their turns first.
  *
  * A place is an address that is one for all of a block of threads. Code that each thread comes to, or comes to by what it has read, is left alone.
  */
@@ -24,33 +23,33 @@
 #define DEPTH 8u
 #define MOST_BLOCKS 4096u
 #define MOST_WRITES 64u
+#define MOST_ASKED 512u
 
 enum { TID = 1, CTAID = 2, OTHER = 4 };         /* what a value depends on */
 
 struct later {
 	struct cfg *g;
 	const struct insn *code;
-	u32 *def;               /* by register: its only definition's index + 1, 0: none, NO_PC: several */
+	u32 *def, *more;        /* by register: its last definition's index + 1, 0: none; by operand of an instruction, 6 each: the one before it */
+	u32 *block;             /* by instruction */
+	u32 *asked;             /* how many registers, for one place or branch */
+	u8 *busy;               /* by register: it is being asked about; a pointer that a loop steps on depends on itself */
 	u32 *pred;              /* by block: the only block before it, NO_PC: several or none */
 	u8 *to;                 /* by block: a way leads from its end to the write, past no barrier */
 };
 
-static u32 depends(const struct later *l, u32 o, u32 depth)
+static u32 depends(const struct later *l, u32 o, u32 depth);
+
+static u32 depends_by(const struct later *l, const struct insn *in, u32 depth)
 {
-	const struct insn *in;
 	u32 on = 0, k;
 
-	if (o == OPND_NONE || (o & OPND_CONST))
-		return 0;
-	if (!l->def[o] || l->def[o] == NO_PC || depth > DEPTH)
-		return OTHER;
-	in = &l->code[l->def[o] - 1];
 	switch ((enum kind)in->kind) {
 	case K_SREG:
 		if (in->sub <= SR_TID_Z || in->sub == SR_LANEID || in->sub == SR_WARPID)
 			return TID;
 		return in->sub <= SR_NTID_Z ? 0 : in->sub <= SR_CTAID_Z ? CTAID : OTHER;
-	case K_LANE: case K_SETP: case K_PRED: case K_LOP3: case K_CVT: case K_CVTA: case K_BFI:
+	case K_LANE: case K_SETP: case K_PRED: case K_LOP3: case K_CVT: case K_CVTA: case K_BFI: case K_LDPARAM:
 		if (in->guard != OPND_NONE)
 			return OTHER;
 		for (k = 0; k < 6; k++)
@@ -60,6 +59,45 @@ static u32 depends(const struct later *l, u32 o, u32 depth)
 	default:
 		return OTHER;
 	}
+}
+
+/* What decides, by the branches right before block b, whether it is come to */
+static u32 come_to_by(const struct later *l, u32 b, u32 depth)
+{
+	u32 on = 0, i;
+
+	for (i = 0; i < DEPTH && l->pred[b] != NO_PC; i++) {
+		const struct insn *last;
+
+		b = l->pred[b];
+		last = &l->code[l->g->b[b].end - 1];
+		if (last->kind == K_CBRA)
+			on |= depends(l, last->guard, depth);
+	}
+	return on;
+}
+
+static u32 depends(const struct later *l, u32 o, u32 depth)
+{
+	u32 on = 0, at, k;
+
+	if (o == OPND_NONE || (o & OPND_CONST) || l->busy[o])
+		return 0;
+	if (!l->def[o] || depth > DEPTH || ++*l->asked > MOST_ASKED)
+		return OTHER;
+	l->busy[o] = 1;
+	for (at = l->def[o]; at && !(on & OTHER); at = l->more[6 * (at - 1) + k]) {
+		const struct insn *in = &l->code[at - 1];
+
+		for (k = 0; !(in->def >> k & 1) || in->o[k] != o; k++)
+			;
+		on |= depends_by(l, in, depth);
+		/* one of several is who has come there */
+		if (l->more[6 * (at - 1) + k] || l->def[o] != at)
+			on |= come_to_by(l, l->block[at - 1], depth + 1);
+	}
+	l->busy[o] = 0;
+	return on;
 }
 
 /* Do only threads chosen by their number come to block b, by the branches right before it? */
@@ -72,6 +110,7 @@ static bool chosen(const struct later *l, u32 b)
 
 		b = l->pred[b];
 		last = &l->code[l->g->b[b].end - 1];
+		*l->asked = 0;
 		if (last->kind == K_CBRA && depends(l, last->guard, 0) == TID)
 			return true;
 	}
@@ -111,6 +150,7 @@ static void ways_to(struct later *l, u32 b)
 
 static bool one_place(const struct later *l, const struct insn *in)
 {
+	*l->asked = 0;
 	return (in->space == SPACE_GLOBAL || in->space == SPACE_SHARED || in->space == SPACE_GENERIC) && !(depends(l, in->o[4], 0) & (TID | OTHER));
 }
 
@@ -137,21 +177,32 @@ static bool read_before(struct later *l, const struct insn *in, u32 b)
 void leaders_later(struct cfg *g)
 {
 	struct comp *c = g->c;
-	struct later l = { .g = g, .code = c->code };
-	u32 i, k, writes = 0;
+	u32 i, k, writes = 0, asked = 0;
+	struct later l = { .g = g, .code = c->code, .asked = &asked };
 
 	if (!c->fn->entry || g->nb > MOST_BLOCKS)
 		return;
 	l.def = cneed(c, pool_alloc(&c->pool, (c->nregs + 1) * sizeof(u32)));
 	l.pred = cneed(c, pool_alloc(&c->pool, g->nb * sizeof(u32)));
 	l.to = cneed(c, pool_alloc(&c->pool, g->nb));
+	l.more = cneed(c, pool_alloc(&c->pool, (6 * c->ncode + 1) * sizeof(u32)));
+	l.block = cneed(c, pool_alloc(&c->pool, (c->ncode + 1) * sizeof(u32)));
+	l.busy = cneed(c, pool_alloc(&c->pool, c->nregs + 1));
 	memset(l.def, 0, c->nregs * sizeof(u32));
+	memset(l.busy, 0, c->nregs);
+	memset(l.block, 0, c->ncode * sizeof(u32));
+	memset(l.more, 0, 6 * c->ncode * sizeof(u32));
+	for (i = 0; i < g->nb; i++)
+		for (k = g->b[i].start; k < g->b[i].end; k++)
+			l.block[k] = i;
 	for (i = 0; i < c->ncode; i++)
 		for (k = 0; k < 6; k++) {
 			u32 o = c->code[i].o[k];
 
-			if ((c->code[i].def >> k & 1) && o != OPND_NONE && !(o & OPND_CONST))
-				l.def[o] = l.def[o] ? NO_PC : i + 1;
+			if (!(c->code[i].def >> k & 1) || o == OPND_NONE || (o & OPND_CONST) || l.def[o] == i + 1)
+				continue;
+			l.more[6 * i + k] = l.def[o];
+			l.def[o] = i + 1;
 		}
 	memset(l.pred, 0xff, g->nb * sizeof(u32));
 	for (i = 0; i < g->nb; i++)

@@ -719,7 +719,7 @@ static void show_bar(struct engine *e, struct cta *c, u32 thread, const struct f
 
 /*
  * All lanes of a warp come to the barrier at pc, or none. Those of rest are not coming along: are they on another
- * way? Lanes that spin for others come later, from a lower pc, to the same place.
+ * way? Lanes that spin for others come later, from a lower pc or in a round that is not over, to the same place.
  */
 static bool apart(const struct warp *w, const struct frame *f, u32 rest, u32 pc)
 {
@@ -731,7 +731,7 @@ static bool apart(const struct warp *w, const struct frame *f, u32 rest, u32 pc)
 		l = (u32)__builtin_ctz(rest);
 		if (!((f->barred | f->waiting | f->parked | f->away) >> l & 1))
 			return true;    /* its guard says no */
-		if (f->barred >> l & 1 ? f->lane_pc[l] != pc : apart_pc(w, f, l) > pc)
+		if (f->barred >> l & 1 ? f->lane_pc[l] != pc : apart_pc(w, f, l) > pc && !apart_spins(f->fn, apart_pc(w, f, l), pc))
 			return true;
 	}
 	return false;

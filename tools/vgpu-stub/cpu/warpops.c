@@ -8,6 +8,7 @@
 #include <immintrin.h>
 
 #include "cpu.h"
+#include "jit.h"
 #include "lanes.h"
 
 static void put_pred(struct frame *f, u32 o, u32 v, u32 m)
@@ -46,6 +47,52 @@ static void put_lanes(struct frame *f, u32 o, u32 v, u32 m)
 
 	for (; m; m &= m - 1)
 		d[__builtin_ctz(m)] = v;
+}
+
+/*
+ * shfl.sync and its like, at pc for the lanes e of m, wait for the other lanes of their member masks. Each lane for those of its
+ * own, who have to name the same ones: tiles of a warp come and go by themselves, and so do strips where a shuffle stays within them (strip/within.c). Lanes whose
+ * members are all here, or cannot come any more, are returned, with such that were parked earlier; the rest of e is parked, at pc. bar.warp.sync is served by
+ * any instance of it.
+ */
+u32 warp_gather(struct frame *f, u32 m, u32 e, u32 pc)
+{
+	const struct insn *code = f->fn->code;
+	const struct jit_src *src = f->fn->jsrc;
+	bool any = code[pc].kind == K_WARPSYNC, within = code[pc].kind == K_SHFL && src && src->code[pc].sub2 == SHFL_WITHIN;
+	u32 mask[LANES], here = e, go = 0, skip = m & ~e, w, l;
+
+	for (w = f->parked; w; w &= w - 1) {
+		l = (u32)__builtin_ctz(w);
+		if (f->lane_pc[l] == pc || (any && code[f->lane_pc[l]].kind == K_WARPSYNC))
+			here |= 1u << l;
+	}
+	for (w = e; w; w &= w - 1)
+		f->lane_pc[__builtin_ctz(w)] = pc;
+	for (w = here; w; w &= w - 1) {
+		l = (u32)__builtin_ctz(w);
+		mask[l] = ((const u32 *)opnd(f, code[f->lane_pc[l]].o[2]))[l];
+		if (within)
+			mask[l] &= 0xffu << (l & ~7u);
+	}
+	for (w = here; w; w &= w - 1) {
+		u32 missing, k;
+
+		l = (u32)__builtin_ctz(w);
+		missing = mask[l] & f->lanes & ~skip;
+		/* who names others has come for something else: the rest of a branch's side, while this lane is a round ahead */
+		for (k = here & missing; k; k &= k - 1)
+			if (mask[__builtin_ctz(k)] == mask[l])
+				missing &= ~(k & -k);
+		/* at a barrier of the block: they do not come */
+		if (!(missing & (e | f->waiting | f->parked | f->away)))
+			go |= 1u << l;
+	}
+	/* nobody who might still come runs: the others do not */
+	if (!go && !(f->waiting | skip | f->away))
+		go = here;
+	f->parked = (f->parked | e) & ~go;
+	return go;
 }
 
 /*
