@@ -514,10 +514,17 @@ static bool floats(struct jcomp *c, const struct insn *in)
 			break;
 		case LOP_MIN:
 		case LOP_MAX:
-			if (w)
-				return false;
-			x = jv_reg(c, in->o[1], 0, p, 0);
-			y = jv_reg(c, in->o[2], 0, p, 1);
+			x = jv_reg(c, in->o[1], w, p, 0);
+			y = jv_reg(c, in->o[2], w, p, 1);
+			if (w) {                        /* a NaN stays as it is: the first one of two */
+				d = 2;
+				ev_i(a, V_RANGEPD, d, x, rm_reg(y), 0, 0, in->lop == LOP_MIN ? 4 : 5);
+				ev_i(a, V_CMPPD, 7, x, rm_reg(x), 0, 0, 3);
+				ev_k(a, V_MOVA64, d, 0, rm_reg(y), 7, 0);
+				ev_i(a, V_CMPPD, 7, y, rm_reg(y), 0, 0, 3);
+				ev_k(a, V_MOVA64, d, 0, rm_reg(x), 7, 0);
+				break;
+			}
 			/* a number wins over a NaN and -0 is less than 0, as here, but a signalling NaN wins: adding -0 quiets it */
 			if (!quiet(c, in->o[1])) {
 				ev(a, V_ADDPS, 2, x, rm_lit(j_lit32(c, 1u << 31), 0));

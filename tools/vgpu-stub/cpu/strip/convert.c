@@ -157,6 +157,25 @@ static bool unsigned_or_long_to_double(struct scomp *c, const struct insn *in)
 	return true;
 }
 
+/* Between 0 and 1; a NaN and -0 give 0. By the bits, in whatever mode is set. */
+static void saturate(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	int x = sv(c, in->o[1], 0, 0, 0);
+
+	vyi(a, X_CMPPS, 1, x, rm_reg(x), 7);
+	vr(a, X_PAND, 0, x, 1);
+	vr(a, X_PXOR, 1, 1, 1);
+	vr(a, X_PMAXSD, 0, 0, 1);
+	vy(a, X_PMINSD, 0, 0, s_splat32(c, 0x3f800000));
+	if (in->flags & INF_FTZ) {
+		vy(a, X_MOVU, 1, 0, s_splat32(c, 0x007fffff));
+		vr(a, X_PCMPGTD, 1, 0, 1);
+		vr(a, X_PAND, 0, 0, 1);
+	}
+	sput(c, in->o[0], 0, 0);
+}
+
 bool s_cvt(struct scomp *c, const struct insn *in)
 {
 	enum type dt = in->type, at = in->stype;
@@ -213,6 +232,10 @@ bool s_cvt(struct scomp *c, const struct insn *in)
 		return round_double(c, in);
 	if (di && at == T_F64 && !in->dw && !(in->flags & ~INF_SAT) && c->r[in->o[0]].v.cls == SC_VARY)
 		return double_to_int(c, in);
+	if (dt == T_F32 && at == T_F32 && (in->flags & ~INF_FTZ) == INF_SAT && in->sub < RND_RNI && !in->aw && !in->dw && c->r[in->o[0]].v.cls == SC_VARY) {
+		saturate(c, in);
+		return true;
+	}
 	if ((in->flags & (INF_SAT | INF_RELU)) || in->aw || in->dw || c->r[in->o[0]].v.cls != SC_VARY)
 		return false;
 	if (type_bytes(at) > 4 || type_bytes(dt) > 4 || dt > T_F64 || at > T_F64)

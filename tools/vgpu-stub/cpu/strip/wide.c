@@ -291,6 +291,27 @@ static void min_max(struct scomp *c, const struct insn *in)
 	sput(c, in->o[0], 0, 2);
 }
 
+/* The same of doubles, whose NaNs stay as they are: the first one of two. */
+static void min_max_wide(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 op = in->lop == LOP_MIN ? X_MINPD : X_MAXPD, p;
+
+	s_mxcsr(c, in->mxcsr);
+	for (p = 0; p < 2; p++) {
+		int x = sv(c, in->o[1], 1, p, 0), y = sv(c, in->o[2], 1, p, 1);
+
+		vr(a, op, 2, x, y);
+		vr(a, op, 3, y, x);
+		vr(a, in->lop == LOP_MIN ? X_POR : X_PAND, 2, 2, 3);
+		vyi(a, X_CMPPD, 3, x, rm_reg(x), 3);
+		vyi(a, X_BLENDVPD, 2, 2, rm_reg(y), 3u << 4);
+		vyi(a, X_CMPPD, 3, y, rm_reg(y), 3);
+		vyi(a, X_BLENDVPD, 2, 2, rm_reg(x), 3u << 4);
+		sput(c, in->o[0], p, 2);
+	}
+}
+
 static void fused(struct scomp *c, const struct insn *in, bool w, u32 p)
 {
 	struct as *a = &c->a;
@@ -348,8 +369,9 @@ static bool floats(struct scomp *c, const struct insn *in)
 		break;
 	case LOP_MIN: case LOP_MAX:
 		if (w)
-			return false;
-		min_max(c, in);
+			min_max_wide(c, in);
+		else
+			min_max(c, in);
 		return true;
 	case LOP_EX2: case LOP_LG2: case LOP_SIN: case LOP_COS: case LOP_TANH:
 		return s_approx(c, in);
