@@ -179,6 +179,22 @@ static bool divide16(struct scomp *c, const struct insn *in)
 }
 
 /* (b:a) shifted by c, one half of it */
+/* By as many bits as each lane says: counts of 32 leave nothing of a word. */
+static bool funnel_by(struct scomp *c, const struct insn *in, bool left, bool wrap)
+{
+	struct as *a = &c->a;
+	int n = sv_obs(c, in->o[3], 0, 0, 0);
+
+	vy(a, wrap ? X_PAND : X_PMINUD, 2, n, s_splat32(c, wrap ? 31 : 32));
+	vy(a, X_MOVU, 3, 0, s_splat32(c, 32));
+	vr(a, X_PSUBD, 3, 3, 2);
+	vr(a, left ? X_PSLLVD : X_PSRLVD, 2, sv_obs(c, in->o[left ? 2 : 1], 0, 0, 0), 2);
+	vr(a, left ? X_PSRLVD : X_PSLLVD, 3, sv_obs(c, in->o[left ? 1 : 2], 0, 0, 0), 3);
+	vr(a, X_POR, 0, 2, 3);
+	sput(c, in->o[0], 0, 0);
+	return true;
+}
+
 static bool funnel(struct scomp *c, const struct insn *in)
 {
 	bool left = in->lop == LOP_SHFLW || in->lop == LOP_SHFLC, wrap = in->lop == LOP_SHFLW || in->lop == LOP_SHFRW;
@@ -187,7 +203,7 @@ static bool funnel(struct scomp *c, const struct insn *in)
 	int x, y;
 
 	if (!k.known)
-		return false;
+		return funnel_by(c, in, left, wrap);
 	x = sv_obs(c, in->o[1], 0, 0, 0);
 	y = sv_obs(c, in->o[2], 0, 0, 1);
 	if (n == 0 || n > 31) {
@@ -263,6 +279,24 @@ static bool popc(struct scomp *c, const struct insn *in)
 	vr(a, X_PADDB, 0, 0, 1);
 	vy(a, X_PMADDUBSW, 0, 0, s_splat32(c, 0x01010101));
 	vy(a, X_PMADDWD, 0, 0, s_splat32(c, 0x00010001));
+	sput(c, in->o[0], 0, 0);
+	return true;
+}
+
+/* The least, greatest or absolute value of 16 bits, whose upper halves do not count. */
+static bool least16(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	enum type t = type_is_signed(in->type) ? T_S16 : T_U16;
+	bool sg = t == T_S16;
+
+	s_extend(c, 0, sv_obs(c, in->o[1], 0, 0, 0), t);
+	if (in->lop == LOP_ABS) {
+		vr(a, X_PABSD, 0, 0, 0);
+	} else {
+		s_extend(c, 1, sv_obs(c, in->o[2], 0, 0, 1), t);
+		vr(a, in->lop == LOP_MIN ? (sg ? X_PMINSD : X_PMINUD) : sg ? X_PMAXSD : X_PMAXUD, 0, 0, 1);
+	}
 	sput(c, in->o[0], 0, 0);
 	return true;
 }
@@ -390,8 +424,12 @@ bool s_lane(struct scomp *c, const struct insn *in)
 		return !(in->lop == LOP_SELP && is64(in->type)) && moves(c, in);
 	if ((in->lop == LOP_MULWIDE || in->lop == LOP_MADWIDE) && is16(in->type))
 		return mul_wide16(c, in);
+	if (in->lop == LOP_POPC && is64(in->type))
+		return s_count64(c, in);
 	if (!is32(in->type) && !is16(in->type))
 		return false;
+	if (is16(in->type) && (in->lop == LOP_MIN || in->lop == LOP_MAX || in->lop == LOP_ABS))
+		return least16(c, in);
 	op = simple(in);
 	if (op) {
 		x = sv_obs(c, in->o[1], 0, 0, 0);
@@ -427,8 +465,6 @@ bool s_lane(struct scomp *c, const struct insn *in)
 		return true;
 	case LOP_NEG:
 	case LOP_ABS:
-		if (!is32(in->type))
-			return false;
 		x = sv_obs(c, in->o[1], 0, 0, 0);
 		if (in->lop == LOP_ABS) {
 			vr(a, X_PABSD, 0, 0, x);
