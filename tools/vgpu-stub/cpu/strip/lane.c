@@ -183,14 +183,14 @@ static bool divide16(struct scomp *c, const struct insn *in)
 static bool funnel_by(struct scomp *c, const struct insn *in, bool left, bool wrap)
 {
 	struct as *a = &c->a;
-	int n = sv_obs(c, in->o[3], 0, 0, 0);
+	int x = sv_obs(c, in->o[1], 0, 0, 0), y = sv_obs(c, in->o[2], 0, 0, 1), n = sv_obs(c, in->o[3], 0, 0, 2);
 
 	vy(a, wrap ? X_PAND : X_PMINUD, 2, n, s_splat32(c, wrap ? 31 : 32));
 	vy(a, X_MOVU, 3, 0, s_splat32(c, 32));
 	vr(a, X_PSUBD, 3, 3, 2);
-	vr(a, left ? X_PSLLVD : X_PSRLVD, 2, sv_obs(c, in->o[left ? 2 : 1], 0, 0, 0), 2);
-	vr(a, left ? X_PSRLVD : X_PSLLVD, 3, sv_obs(c, in->o[left ? 1 : 2], 0, 0, 0), 3);
-	vr(a, X_POR, 0, 2, 3);
+	vr(a, X_PSLLVD, 1, y, left ? 2 : 3);
+	vr(a, X_PSRLVD, 0, x, left ? 3 : 2);
+	vr(a, X_POR, 0, 0, 1);
 	sput(c, in->o[0], 0, 0);
 	return true;
 }
