@@ -31,9 +31,9 @@ CUDA_LITE_DEV unsigned int nth(unsigned int mask, unsigned int rank)
 	return __builtin_ctz(mask);
 }
 
-/* A value of any type, word by word. */
+/* A value of any type, word by word; by reference, for not every lane has set its own (cuda_lite_device.h). */
 template <typename T> struct words { enum { n = (sizeof(T) + 3) / 4 }; unsigned int w[n]; };
-template <typename T, typename F> __device__ __forceinline__ T each_word(T v, F shuffle)
+template <typename T, typename F> __device__ __forceinline__ T each_word(const T &v, F shuffle)
 {
 	words<T> in = {}, out;
 	T r;
@@ -157,20 +157,20 @@ public:
 	__device__ __forceinline__ int any(int p) const { return __any_sync(mask, p); }
 	__device__ __forceinline__ int all(int p) const { return __all_sync(mask, p); }
 	__device__ __forceinline__ unsigned int ballot(int p) const { return pack(__ballot_sync(mask, p)); }
-	template <typename T> __device__ __forceinline__ T shfl(T v, unsigned int rank) const
+	template <typename T> __device__ __forceinline__ T shfl(const T &v, unsigned int rank) const
 	{
 		unsigned int m = mask, from = cuda_lite::nth(m, rank % size());
 
-		return cuda_lite::each_word(v, [m, from](unsigned int w) { return __shfl_sync(m, w, (int)from); });
+		return cuda_lite::each_word(v, [m, from](const unsigned int &w) { return __shfl_sync(m, w, (int)from); });
 	}
 	/* Out of the group's range the lane's own value stays, as shfl.sync has it. */
-	template <typename T> __device__ __forceinline__ T shfl_up(T v, unsigned int delta) const
+	template <typename T> __device__ __forceinline__ T shfl_up(const T &v, unsigned int delta) const
 	{
 		unsigned int r = thread_rank();
 
 		return shfl(v, r >= delta ? r - delta : r);
 	}
-	template <typename T> __device__ __forceinline__ T shfl_down(T v, unsigned int delta) const
+	template <typename T> __device__ __forceinline__ T shfl_down(const T &v, unsigned int delta) const
 	{
 		unsigned int r = thread_rank(), n = size();
 
@@ -216,29 +216,29 @@ public:
 	static constexpr __device__ __forceinline__ unsigned int num_threads(void) { return Size; }
 	__device__ __forceinline__ unsigned int meta_group_rank(void) const { return rank_in((const Parent *)nullptr); }
 	__device__ __forceinline__ unsigned int meta_group_size(void) const { return count_in((const Parent *)nullptr); }
-	template <typename T> __device__ __forceinline__ T shfl(T v, int rank) const
+	template <typename T> __device__ __forceinline__ T shfl(const T &v, int rank) const
 	{
 		unsigned int m = mask;
 
-		return cuda_lite::each_word(v, [m, rank](unsigned int w) { return __shfl_sync(m, w, rank, Size); });
+		return cuda_lite::each_word(v, [m, rank](const unsigned int &w) { return __shfl_sync(m, w, rank, Size); });
 	}
-	template <typename T> __device__ __forceinline__ T shfl_up(T v, unsigned int delta) const
+	template <typename T> __device__ __forceinline__ T shfl_up(const T &v, unsigned int delta) const
 	{
 		unsigned int m = mask;
 
-		return cuda_lite::each_word(v, [m, delta](unsigned int w) { return __shfl_up_sync(m, w, (int)delta, Size); });
+		return cuda_lite::each_word(v, [m, delta](const unsigned int &w) { return __shfl_up_sync(m, w, (int)delta, Size); });
 	}
-	template <typename T> __device__ __forceinline__ T shfl_down(T v, unsigned int delta) const
+	template <typename T> __device__ __forceinline__ T shfl_down(const T &v, unsigned int delta) const
 	{
 		unsigned int m = mask;
 
-		return cuda_lite::each_word(v, [m, delta](unsigned int w) { return __shfl_down_sync(m, w, (int)delta, Size); });
+		return cuda_lite::each_word(v, [m, delta](const unsigned int &w) { return __shfl_down_sync(m, w, (int)delta, Size); });
 	}
-	template <typename T> __device__ __forceinline__ T shfl_xor(T v, unsigned int bits) const
+	template <typename T> __device__ __forceinline__ T shfl_xor(const T &v, unsigned int bits) const
 	{
 		unsigned int m = mask;
 
-		return cuda_lite::each_word(v, [m, bits](unsigned int w) { return __shfl_xor_sync(m, w, (int)bits, Size); });
+		return cuda_lite::each_word(v, [m, bits](const unsigned int &w) { return __shfl_xor_sync(m, w, (int)bits, Size); });
 	}
 
 private:
@@ -290,7 +290,7 @@ template <typename Group, typename Label> __device__ __forceinline__ coalesced_g
 
 	while (left) {
 		unsigned int from = __builtin_ctz(left);
-		Label l = cuda_lite::each_word(label, [m, from](unsigned int w) { return __shfl_sync(m, w, (int)from); });
+		Label l = cuda_lite::each_word(label, [m, from](const unsigned int &w) { return __shfl_sync(m, w, (int)from); });
 		unsigned int same = __ballot_sync(m, l == label);
 
 		if (l == label) {

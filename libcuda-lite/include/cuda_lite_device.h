@@ -103,10 +103,11 @@ CUDA_LITE_DEV int __all_sync(unsigned int mask, int p) { return __ballot_sync(ma
 
 /*
  * Shuffles (PTX ISA "shfl.sync"): c carries the width as a segment mask in bits 8-12 and the clamp in
- * bits 0-4. 64-bit values go as two halves.
+ * bits 0-4. 64-bit values go as two halves. Values go by reference: only the lane that is read needs to have set its own, and one that
+ * nobody set is, as an argument by value, undefined behaviour that clang uses.
  */
 #define CUDA_LITE_SHFL(name, mode, clamp) \
-	CUDA_LITE_DEV int name(unsigned int mask, int v, int lane, int width = warpSize) \
+	CUDA_LITE_DEV int name(unsigned int mask, const int &v, int lane, int width = warpSize) \
 	{ \
 		int r; \
 		asm volatile("shfl.sync." mode ".b32 %0, %1, %2, %3, %4;" \
@@ -114,20 +115,20 @@ CUDA_LITE_DEV int __all_sync(unsigned int mask, int p) { return __ballot_sync(ma
 			     : "memory"); \
 		return r; \
 	} \
-	CUDA_LITE_DEV unsigned int name(unsigned int mask, unsigned int v, int lane, int width = warpSize) \
+	CUDA_LITE_DEV unsigned int name(unsigned int mask, const unsigned int &v, int lane, int width = warpSize) \
 	{ return (unsigned int)name(mask, (int)v, lane, width); } \
-	CUDA_LITE_DEV float name(unsigned int mask, float v, int lane, int width = warpSize) \
+	CUDA_LITE_DEV float name(unsigned int mask, const float &v, int lane, int width = warpSize) \
 	{ return __builtin_bit_cast(float, name(mask, __builtin_bit_cast(int, v), lane, width)); } \
-	CUDA_LITE_DEV long long name(unsigned int mask, long long v, int lane, int width = warpSize) \
+	CUDA_LITE_DEV long long name(unsigned int mask, const long long &v, int lane, int width = warpSize) \
 	{ \
 		unsigned int lo = name(mask, (unsigned int)v, lane, width); \
 		unsigned int hi = name(mask, (unsigned int)((unsigned long long)v >> 32), lane, width); \
 		return (long long)((unsigned long long)hi << 32 | lo); \
 	} \
-	CUDA_LITE_DEV unsigned long long name(unsigned int mask, unsigned long long v, int lane, \
+	CUDA_LITE_DEV unsigned long long name(unsigned int mask, const unsigned long long &v, int lane, \
 					      int width = warpSize) \
 	{ return (unsigned long long)name(mask, (long long)v, lane, width); } \
-	CUDA_LITE_DEV double name(unsigned int mask, double v, int lane, int width = warpSize) \
+	CUDA_LITE_DEV double name(unsigned int mask, const double &v, int lane, int width = warpSize) \
 	{ return __builtin_bit_cast(double, name(mask, __builtin_bit_cast(long long, v), lane, width)); }
 
 CUDA_LITE_SHFL(__shfl_sync, "idx", 0x1f)

@@ -315,6 +315,54 @@ SETUP(stencil2d)
 GPU(stencil2d) { go(b, "stencil2d", DIM(N / 32, N / 8), DIM(32, 8), ARGS(I(N), I(N), IN(0), OUT(0))); }
 C(stencil2d) { par(b, "stencil2d", N - 2); }
 
+SETUP(align)
+{
+	long n = SIZE(256, 16);
+
+	b->in[0] = take_words(b, n * 32, 0x03030303);
+	b->in[1] = take_words(b, n * 32, 0x03030303);
+	results(b, 'u', n);
+	share(b, n, 0);
+}
+GPU(align) { go(b, "align", DIM(N), DIM(128), ARGS(IN(0), IN(1), OUT(0))); }
+C(align) { par(b, "align", N); }
+
+/* Four levels of boxes below one; each has its children's place. */
+SETUP(tree_walk)
+{
+	long n = SIZE(4096, 128), first = 0, many = 1;
+	float *nodes = take(b, 4681 * 5 * sizeof(float));
+	int *child = take(b, 4681 * sizeof(int));
+
+	for (int level = 0; level < 5; level++) {
+		float size = 1.0f / (float)(1 << level);
+
+		for (long k = 0; k < many; k++) {
+			float *q = nodes + 5 * (first + k);
+
+			for (int d = 0; d < 3; d++) {
+				int at = 0;
+
+				for (int bit = 0; bit < level; bit++)
+					at |= (int)(k >> (3 * bit + d) & 1) << bit;
+				q[d] = ((float)at + 0.5f) * size;
+			}
+			q[3] = size * size * size;
+			q[4] = size;
+			child[first + k] = level == 4 ? -1 : (int)(first + many + 8 * k);
+		}
+		first += many;
+		many *= 8;
+	}
+	b->in[0] = nodes;
+	b->in[1] = child;
+	b->in[2] = take_floats(b, n * 3, 0, 1);
+	results(b, 'f', n);
+	share(b, n, 0);
+}
+GPU(tree_walk) { go(b, "tree_walk", DIM((uint32_t)(N + 127) / 128), DIM(128), ARGS(I(N), IN(0), IN(1), IN(2), OUT(0))); }
+C(tree_walk) { par(b, "tree_walk", N); }
+
 SETUP(stencil3d)
 {
 	long n = SIZE(160, 32);
@@ -578,6 +626,8 @@ const struct kcase everyday_cases[] = {
 	CASE(spmv_csr_warp, "grid", spmv, spmv_csr, 1e-5, 0),
 	CASE(spmv_ell, "grid", spmv_ell, spmv_ell, 1e-5, 0),
 	CASE(stencil2d, "grid", stencil2d, stencil2d, 1e-6, 0),
+	CASE(align, "grid", align, align, 0, 0),
+	CASE(tree_walk, "grid", tree_walk, tree_walk, 1e-5, 0),
 	CASE(stencil3d, "grid", stencil3d, stencil3d, 1e-6, 0),
 	CASE(conv2d, "grid", conv2d, conv2d, 1e-5, 0),
 	CASE(fft1024, "grid", fft1024, fft1024, 1e-5, 0),

@@ -81,6 +81,7 @@ struct cta {                            /* a block; between blocks of a grid it 
 	u32 id[3], at[3], rank;         /* in the grid; in its cluster: code has them by their order */
 	u64 linear;
 	u32 slices;
+	u64 spent;                      /* clock ticks of the turns that its block did not end in */
 	struct cta **team;              /* the blocks of its cluster by rank, which share a worker; NULL: it is alone. cluster.c */
 	u32 nteam;                      /* of the first one, which owns the others: how many there are */
 	bool fresh, over;

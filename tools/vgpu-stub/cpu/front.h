@@ -164,6 +164,11 @@ static inline u32 dst(const struct operand *o)
 /* lower_mov.c; and the divisor that div.approx.f32 divides by */
 void lower_mov(struct comp *c, struct stmt *st);
 u32 divisor_of_approx(struct comp *c, const struct stmt *st, u32 b);
+/* lower_bits.c; lower_bfe() false: nothing done */
+bool lower_bfe(struct comp *c, struct stmt *st);
+void lower_bfi(struct comp *c, struct stmt *st);
+void lower_lop3(struct comp *c, struct stmt *st);
+void lower_copysign(struct comp *c, struct stmt *st);
 /* lower_cvt.c */
 void lower_cvt(struct comp *c, struct stmt *st);
 /* lower2.c: memory, control, cross-lane */

@@ -468,6 +468,9 @@ void jit_call_keep(struct jcomp *c);
 void jit_call_done(struct jcomp *c, u64 f);
 bool jit_tensor(struct jcomp *c, const struct insn *in);        /* jit_tensor.c */
 bool jit_dot(struct jcomp *c, const struct insn *in);           /* jit_dot.c */
+bool jit_short(struct jcomp *c, const struct insn *in);         /* jit_int.c */
+bool jit_funnel(struct jcomp *c, const struct insn *in);
+bool jit_high(struct jcomp *c, const struct insn *in);
 bool jit_bits(struct jcomp *c, const struct insn *in);          /* jit_bits.c */
 void jit_bits_scalar(struct jcomp *c, const struct insn *in);
 /* jit_level.c */

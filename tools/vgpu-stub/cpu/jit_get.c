@@ -23,7 +23,7 @@ u32 jit_spec(const struct func *fn, const u32 *block)
 
 /*
  * Lanes that part at a branch which is no region's (jit_region.c) are the interpreter's until they meet. A block, c, has had
- * two such moments a warp; when jit_patience blocks have, the kernel is compiled anew for the blocks and launches to come: first with vectors in
+ * one such moment a warp; when jit_patience blocks have, the kernel is compiled anew for the blocks and launches to come: first with vectors in
  * the place of scalars that were in the way, then, if that is not enough or there are none, as strips, in which every lane has a way of its own.
  * The new code is on trial: jit_took() sees which of the two is faster. Called by workers.
  */
@@ -68,6 +68,7 @@ static void swap(struct grid *g, const struct jit *from, struct jit *to)
 void jit_part(struct cta *c, const struct jit *old)
 {
 	struct jit *j = (struct jit *)(uintptr_t)old, *n;
+	bool first = jit_patience == 1;
 
 	/* how fast this code is has to be known; then one of them is the one that makes it so many */
 	if (__atomic_load_n(&j->ran, __ATOMIC_RELAXED) < (jit_patience == 1 ? 0 : KNOWN))
@@ -76,8 +77,10 @@ void jit_part(struct cta *c, const struct jit *old)
 		n->older = j;
 		__atomic_store_n(&j->newer, n, __ATOMIC_RELEASE);
 		__atomic_store_n(&j->trial, JIT_TRIED, __ATOMIC_RELEASE);
+		first = true;
 	}
-	if (__atomic_load_n(&j->trial, __ATOMIC_ACQUIRE) == JIT_TRIED)
+	/* later on it is judge() that says whose turn it is: blocks of the new code among those of the old one's turn would make both alike */
+	if (first && __atomic_load_n(&j->trial, __ATOMIC_ACQUIRE) == JIT_TRIED)
 		swap(c->g, j, j->newer);
 }
 

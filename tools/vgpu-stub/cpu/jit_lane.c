@@ -210,7 +210,7 @@ static bool funnel(struct jcomp *c, const struct insn *in)
 	u32 p, n = (u32)k.k;
 
 	if (!k.known)
-		return false;
+		return jit_funnel(c, in);
 	if (wrap)
 		n &= 31;
 	for (p = 0; p < 2; p++) {
@@ -514,10 +514,17 @@ static bool floats(struct jcomp *c, const struct insn *in)
 			break;
 		case LOP_MIN:
 		case LOP_MAX:
-			if (w)
-				return false;
-			x = jv_reg(c, in->o[1], 0, p, 0);
-			y = jv_reg(c, in->o[2], 0, p, 1);
+			x = jv_reg(c, in->o[1], w, p, 0);
+			y = jv_reg(c, in->o[2], w, p, 1);
+			if (w) {                        /* a NaN stays as it is: the first one of two */
+				d = 2;
+				ev_i(a, V_RANGEPD, d, x, rm_reg(y), 0, 0, in->lop == LOP_MIN ? 4 : 5);
+				ev_i(a, V_CMPPD, 7, x, rm_reg(x), 0, 0, 3);
+				ev_k(a, V_MOVA64, d, 0, rm_reg(y), 7, 0);
+				ev_i(a, V_CMPPD, 7, y, rm_reg(y), 0, 0, 3);
+				ev_k(a, V_MOVA64, d, 0, rm_reg(x), 7, 0);
+				break;
+			}
 			/* a number wins over a NaN and -0 is less than 0, as here, but a signalling NaN wins: adding -0 quiets it */
 			if (!quiet(c, in->o[1])) {
 				ev(a, V_ADDPS, 2, x, rm_lit(j_lit32(c, 1u << 31), 0));
@@ -690,7 +697,9 @@ bool jit_lane(struct jcomp *c, const struct insn *in)
 	case LOP_NOT:
 	case LOP_NEG:
 	case LOP_ABS:
-		if (!is32(in->type) && !is64(in->type) && !(is16(in->type) && in->lop == LOP_NOT))
+		if (is16(in->type) && in->lop == LOP_ABS)
+			return jit_short(c, in);
+		if (!is32(in->type) && !is64(in->type) && !is16(in->type))
 			break;
 		for (p = 0; p < n; p++) {
 			x = jv_obs(c, in->o[1], w, p, 0);
@@ -706,7 +715,13 @@ bool jit_lane(struct jcomp *c, const struct insn *in)
 			jv_put(c, in->o[0], p, d);
 		}
 		return true;
-	case LOP_MULHI:
+	case LOP_MIN: case LOP_MAX:
+		if (is16(in->type))
+			return jit_short(c, in);
+		break;
+	case LOP_MULHI: case LOP_MADHI:
+		if (is64(in->type))
+			return jit_high(c, in);
 		if (!is32(in->type))
 			return false;
 		for (p = 0; p < 2; p++) {       /* even and odd lanes */
@@ -723,6 +738,8 @@ bool jit_lane(struct jcomp *c, const struct insn *in)
 			g_movi(a, RAX, 0xaaaa);
 			k_from(a, 7, RAX);
 			ev_k(a, V_MOVA32, 2, 0, rm_reg(3), 7, 0);
+			if (in->lop == LOP_MADHI)
+				op2(c, V_PADDD, 2, 2, in->o[3], 0, p, 3, true);
 			jv_put(c, in->o[0], p, 2);
 		}
 		return true;

@@ -543,7 +543,7 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 			g_here(a, done);
 		return true;
 	}
-	if (in->dw && jw_wide(in))
+	if (in->dw && in->vec > 1)
 		return jw_ld(c, in, x);
 	if (in->dw || in->size > 4)
 		return false;
@@ -608,18 +608,18 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 		return false;
 	if (!jm_window(in) && !in->aw)
 		return false;
-	if (jw_wide(in) && in->size * in->vec == 16)
+	if ((jw_wide(in) || in->dw) && in->size * in->vec == 16)
 		return jw_ld(c, in, NULL);
-	if (in->vec > 1 && in->dw)
-		return false;
 	step = j_exit(c, JX_STEP, c->pc, 0);
 	if (jt_ld(c, in, step))
 		return true;
+	if (in->dw && in->o[0] == OPND_NONE)
+		return false;
+	if (in->dw && !in->aw)
+		return jw_ld(c, in, NULL);
 	if (!jm_vary_base(c, in, step))
 		return false;
 	if (!in->aw) {
-		if (in->dw)
-			return false;
 		for (p = 0; p < 2; p++) {
 			level = in->vec == 1 ? jr_level(c, in, p, step, 3) : 0;
 			done = jr_ld(c, in, p, step, 3);
@@ -650,8 +650,6 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 		vary_done(c, in, 2);
 		return true;
 	}
-	if (in->dw && in->o[0] == OPND_NONE)
-		return false;
 	same = jr_same(c, in, step);
 	if (in->dw) {
 		for (q = 0; q < 4; q++) {

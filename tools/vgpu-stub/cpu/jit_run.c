@@ -204,7 +204,7 @@ static void count_parted(struct cta *c, const struct jit *j, const struct jexit 
 
 	if (part)
 		__atomic_fetch_or(&j->fn->jsrc->parted[x->pc], PARTED_LANES, __ATOMIC_RELAXED);
-	if (!(jump | part) || ++c->parted < (jit_patience + 3) / 4 * c->nwarps)
+	if (!(jump | part) || ++c->parted < c->nwarps)
 		return;
 	c->parted = 0;
 	jit_part(c, j);

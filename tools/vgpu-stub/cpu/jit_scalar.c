@@ -107,27 +107,86 @@ bool jit_guess_wide(const struct jcomp *c, const struct insn *in)
 	}
 }
 
-/* None may: rax holds lane 0's value. */
-static void check_widen(struct jcomp *c, u32 o, bool sg)
+/* The same number more in each lane: which; 0: not so */
+static s32 even_step(const struct jcomp *c, struct jval v)
+{
+	const s32 *p = c->pats[v.pat];
+	u32 l;
+
+	for (l = 1; l < LANES; l++)
+		if (p[l] != (s32)l * p[1])
+			return 0;
+	return p[1];
+}
+
+/*
+ * rax is lane 0's value, widened, and one that is beyond 32 bits, but maybe of a lane that does not run: a wave front's others lie in front of the array. rax
+ * becomes what the first that runs says; leaves where the last one does not say the same, or where it would be none of 32 bits. rcx and rdx are lost.
+ */
+static void widen_some(struct jcomp *c, s32 step, bool sg, u32 x)
+{
+	struct as *a = &c->a;
+
+	g_alui(a, 0, G_CMP, PM(m), -1);
+	j_leave_if(c, CC_E, x);
+	g_tzcnt(a, RCX, PM(m));
+	g_imuli(a, 1, RCX, rm_reg(RCX), step);
+	g_load(a, 0, RDX, rm_reg(RAX));
+	g_alu(a, 0, G_ADD, RDX, rm_reg(RCX));
+	if (sg)
+		g_movsxd(a, RDX, rm_reg(RDX));
+	g_alu(a, 1, G_SUB, RDX, rm_reg(RCX));
+	g_bsr(a, RCX, PM(m));
+	g_imuli(a, 1, RCX, rm_reg(RCX), step);
+	g_alu(a, 0, G_ADD, RAX, rm_reg(RCX));
+	if (sg)
+		g_movsxd(a, RAX, rm_reg(RAX));
+	g_alu(a, 1, G_ADD, RCX, rm_reg(RDX));
+	g_alu(a, 1, G_CMP, RAX, rm_reg(RCX));
+	j_leave_if(c, CC_NE, x);
+	if (sg)
+		g_movsxd(a, RAX, rm_reg(RDX));
+	else
+		g_load(a, 0, RAX, rm_reg(RDX));
+	g_alu(a, 1, G_CMP, RAX, rm_reg(RDX));
+	j_leave_if(c, CC_NE, x);
+}
+
+/* None may: rax holds lane 0's value, widened where that is said; then lanes that do not run may be left out. */
+static void check_widen(struct jcomp *c, u32 o, bool sg, bool is_wide)
 {
 	struct jval v = jit_val(c, o, 0);
-	s32 lo, hi;
-	u32 x;
+	u32 x, over[2], n = 0, none;
+	s32 lo, hi, step;
 
 	if (!may_wrap(c, v, sg))
 		return;
 	jit_range(c, v, &lo, &hi);
 	x = j_exit(c, JX_LEAVE, c->pc, 0);
+	step = is_wide ? even_step(c, v) : 0;
 	if (hi) {
 		g_load(&c->a, 0, RDX, rm_reg(RAX));
 		g_alui(&c->a, 0, G_ADD, rm_reg(RDX), hi);
-		j_leave_if(c, sg ? CC_O : CC_B, x);
+		if (step)
+			over[n++] = g_jcc(&c->a, sg ? CC_O : CC_B);
+		else
+			j_leave_if(c, sg ? CC_O : CC_B, x);
 	}
 	if (lo) {
 		g_load(&c->a, 0, RDX, rm_reg(RAX));
 		g_alui(&c->a, 0, sg ? G_ADD : G_SUB, rm_reg(RDX), sg ? lo : -lo);
-		j_leave_if(c, sg ? CC_O : CC_B, x);
+		if (step)
+			over[n++] = g_jcc(&c->a, sg ? CC_O : CC_B);
+		else
+			j_leave_if(c, sg ? CC_O : CC_B, x);
 	}
+	if (!n)
+		return;
+	none = g_jmp(&c->a);
+	while (n)
+		g_here(&c->a, over[--n]);
+	widen_some(c, step, sg, x);
+	g_here(&c->a, none);
 }
 
 /* jit_guess_sign(): every lane is at least 0. rax holds lane 0's value. */
@@ -395,7 +454,7 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 			if (may_wrap(c, jit_val(c, in->o[1], 0), sg))
 				t = RAX;
 			ju_wide(c, t, in->o[1], sg);
-			check_widen(c, in->o[1], sg);
+			check_widen(c, in->o[1], sg, true);
 			if (k && !(k & (k - 1)))
 				g_shi(a, 1, G_SHL, t, (u32)__builtin_ctz(k));
 			else
@@ -406,10 +465,10 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 			return true;
 		}
 		ju_load(c, RAX, in->o[2], 0);
-		check_widen(c, in->o[2], sg);
+		check_widen(c, in->o[2], sg, false);
 		extend(c, RCX, RAX, sg);
 		ju_load(c, RAX, in->o[1], 0);
-		check_widen(c, in->o[1], sg);
+		check_widen(c, in->o[1], sg, false);
 		extend(c, RAX, RAX, sg);
 		g_imul(a, 1, RAX, rm_reg(RCX));
 		if (in->lop == LOP_MADWIDE)
@@ -434,7 +493,7 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 		if (may_wrap(c, jit_val(c, in->o[1], 0), sg))
 			t = RAX;
 		ju_wide(c, t, in->o[1], sg);
-		check_widen(c, in->o[1], sg);
+		check_widen(c, in->o[1], sg, true);
 		ju_store(c, in->o[0], t);
 		return true;
 	case LOP_CVT_TRUNC:

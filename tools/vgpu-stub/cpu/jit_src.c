@@ -170,7 +170,7 @@ static bool cares(const struct insn *in)
 		return false;
 	switch (in->lop) {
 	case LOP_CVT_F_H: case LOP_CVT_H_F: case LOP_SELP: case LOP_MOV: case LOP_ABS: case LOP_NEG: case LOP_FLUSH:
-	case LOP_COPYSIGN: case LOP_XTR: case LOP_PACK:
+	case LOP_XTR: case LOP_PACK:
 		return false;
 	case LOP_CVT_F_S32: case LOP_CVT_F_U32:
 		return (in->mxcsr & 0x6000) != 0;

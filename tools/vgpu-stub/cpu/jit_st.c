@@ -355,7 +355,7 @@ static bool st_vary(struct jcomp *c, const struct insn *in)
 	u32 p, u, step, done = 0, each = 0, some;
 	int s;
 
-	if ((!jm_window(in) && !in->aw) || (!in->aw && in->dw))
+	if (!jm_window(in) && !in->aw)
 		return false;
 	step = j_exit(c, JX_STEP, c->pc, 0);
 	if (!jm_vary_base(c, in, step))
@@ -466,7 +466,7 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 		return false;
 	if (jx_st(c, in))
 		return true;
-	if (units(in) > 1 && jw_wide(in))
+	if ((units(in) > 1 && jw_wide(in)) || (in->dw && !in->aw))
 		return jw_st(c, in, NULL);
 	return unit_bytes(in) >= 4 ? st_vary(c, in) : jb_st(c, in, NULL);
 }

@@ -5,7 +5,8 @@
  * store may come between two of its loads. Lanes' addresses and values stand in P, and a loop over the lanes that run
  * moves each with one instruction. Called by jit_mem.c and jit_st.c.
  *
- * A block has one worker, so its shared and local memory need none of this; merged loads promise no more than their elements.
+ * A block has one worker, so its shared and local memory need none of this; merged loads promise no more than their elements. Elements of
+ * 64 bits there, of which a gather takes eight at once and not the vector, go this way because it is the faster one.
  */
 #include "jit_mem.h"
 #include "lanes.h"
@@ -38,9 +39,9 @@ static bool addresses(struct jcomp *c, const struct insn *in, const struct acc *
 	struct as *a = &c->a;
 	u32 q, step;
 
+	if (!x && jm_window(in))
+		return jm_addresses(c, in, NULL, j_exit(c, JX_STEP, c->pc, 0));
 	if (!x) {
-		if (!in->aw)
-			return false;
 		step = j_exit(c, JX_STEP, c->pc, 0);
 		if (!jm_vary_base(c, in, step))
 			return false;
@@ -112,6 +113,13 @@ bool jw_ld(struct jcomp *c, const struct insn *in, const struct acc *x)
 	if (!addresses(c, in, x))
 		return false;
 	each_lane(c, false, bytes, x ? x->step : j_exit(c, JX_STEP, c->pc, 0));
+	if (bytes == 8 && in->dw) {
+		for (p = 0; p < 4; p++) {
+			ev(a, V_MOVA64, 0, 0, value(64 * p));
+			jv_put(c, in->o[0], p, 0);
+		}
+		return true;
+	}
 	if (bytes == 8) {
 		for (p = 0; p < 4; p++)
 			ev(a, V_MOVA64, (int)p, 0, value(64 * p));
@@ -185,6 +193,11 @@ static void values(struct jcomp *c, const struct insn *in)
 	u32 p, g, i, idx[16];
 	u64 qi[8];
 
+	if (in->dw && in->vec == 1) {
+		for (p = 0; p < 4; p++)
+			ev(a, V_MOVA64_ST, jm_st_value(c, in, 0, p, 0), 0, value(64 * p));
+		return;
+	}
 	if (in->dw || in->vec == 2 || in->size < 4) {
 		/* two units a lane */
 		for (p = 0; p < 4; p++) {

@@ -650,13 +650,13 @@ void lower_stmt(struct comp *c, struct stmt *st)
 {
 	enum type t = st->type[0];
 	u32 a, b, d, e, f;
-	struct insn *in;
 
 	switch (st->od->x) {
 	case X_NOP:
 		return;
 	case X_LANE:
-		lower_lane(c, st);
+		if (st->od->id != OPID_BFE || !lower_bfe(c, st))
+			lower_lane(c, st);
 		return;
 	case X_ARITH:
 		lower_arith(c, st);
@@ -713,39 +713,15 @@ void lower_stmt(struct comp *c, struct stmt *st)
 		e = src(c, st, &st->op[3], t);
 		emit_lane(c, st, LOP_PRMT + st->mod[MC_PRMT], T_U32, 0, dst(&st->op[0]), a, b, e);
 		return;
-	case X_BFI:
-	case X_LOP3: {
-		u32 s[4], i;
-
-		for (i = 0; i < 4; i++)
-			s[i] = st->od->x == X_LOP3 && i == 3 ? OPND_NONE :
-			       src(c, st, &st->op[i + 1], i < 2 || st->od->x == X_LOP3 ? t : T_U32);
-		if (st->od->x == X_LOP3 && (st->op[4].kind != O_INT || st->op[4].imm < 0 || st->op[4].imm > 255))
-			FAIL_AT(c, st, "lop3: the table must be a constant below 256");
-		in = emit(c, st->od->x == X_LOP3 ? K_LOP3 : K_BFI);
-		in->o[0] = dst(&st->op[0]);
-		if (in->o[0] == OPND_NONE)
-			in->o[0] = new_reg(c, t);
-		for (i = 0; i < 4; i++)
-			in->o[i + 1] = s[i];
-		in->imm = st->od->x == X_LOP3 ? st->op[4].imm : 0;
-		in->dw = type_w(t);
-		in->type = (u8)t;
-		in->def = 1;
-		in->use = st->od->x == X_LOP3 ? 14 : 30;
-		if (st->od->x == X_LOP3 && (st->mod[MC_BOOL] || st->nops > 5 || st->op[0].second != OPND_NONE)) {
-			u32 r = in->o[0];
-
-			/* p = (d != 0) .and or .or q */
-			if (st->nops != 6 || st->mod[MC_BOOL] < BOOL_AND || st->mod[MC_BOOL] > BOOL_OR)
-				FAIL_AT(c, st, "lop3 with a predicate is lop3.and or lop3.or d|p, a, b, c, table, q");
-			e = src(c, st, &st->op[5], T_PRED);
-			if (st->op[0].second != OPND_NONE)
-				emit_cmp(c, st, CMP_NE, T_U32, st->op[0].second, r, konst(c, 0, 0), st->mod[MC_BOOL], e,
-					 st->op[5].neg);
-		}
+	case X_COPYSIGN:
+		lower_copysign(c, st);
 		return;
-	}
+	case X_BFI:
+		lower_bfi(c, st);
+		return;
+	case X_LOP3:
+		lower_lop3(c, st);
+		return;
 	case X_MOV:
 		lower_mov(c, st);
 		return;

@@ -146,6 +146,17 @@ static void cvt_random(struct comp *c, struct stmt *st)
 	in->flags = (u8)((st->mod[MC_RELU] ? INF_RELU : 0) | (st->mod[MC_SATF] ? INF_SATFINITE : 0));
 }
 
+/* Between integers of 32 bits or fewer. */
+static void emit_word_cvt(struct comp *c, struct stmt *st, u32 d, enum type dt, u32 a, enum type at)
+{
+	struct insn *in = emit_cvt(c, st, NULL, a, OPND_NONE, OPND_NONE);
+
+	in->o[0] = d;
+	in->type = dt;
+	in->stype = at;
+	in->dw = in->aw = 0;
+}
+
 void lower_cvt(struct comp *c, struct stmt *st)
 {
 	enum type dt = st->type[0], at = st->type[1];
@@ -198,6 +209,22 @@ void lower_cvt(struct comp *c, struct stmt *st)
 		}
 		if (w == 0 && sw == 1 && !type_is_float(at) && !type_is_float(dt) && type_bytes(dt) == 4) {
 			emit_lane(c, st, LOP_CVT_TRUNC, T_U64, 0, d->reg, a, OPND_NONE, OPND_NONE);
+			return;
+		}
+		/* a short one of a long one is that of its lower half, and a long one of a short one that of a word */
+		if (w == 0 && sw == 1 && type_bytes(at) == 8 && !type_is_float(at) && !type_is_float(dt)) {
+			u32 low = new_reg(c, T_U32);
+
+			emit_lane(c, st, LOP_CVT_TRUNC, T_U64, 0, low, a, OPND_NONE, OPND_NONE);
+			emit_word_cvt(c, st, d->reg, dt, low, T_U32);
+			return;
+		}
+		if (w == 1 && sw == 0 && !type_is_float(at) && !type_is_float(dt) && type_bytes(dt) == 8 && type_bytes(at) < 4) {
+			enum type word = type_is_signed(at) ? T_S32 : T_U32;
+			u32 whole = new_reg(c, word);
+
+			emit_word_cvt(c, st, whole, word, a, at);
+			emit_lane(c, st, LOP_CVT_SEXT, word == T_S32 ? T_S64 : T_U64, 1, d->reg, whole, OPND_NONE, OPND_NONE);
 			return;
 		}
 		if (w == 0 && sw == 0 && !type_is_float(dt) && (at == T_S16 || at == T_U16) &&

@@ -247,8 +247,8 @@ static void give_back(struct engine *e, struct turn *t)
 	rt_wake(e, 1);
 }
 
-/* For the kernel's next launch. A single long time may be that of another process on this core. */
-static void learn(struct grid *g, const struct jit *ran, u64 ticks, u64 done)
+/* For the kernel's next launch. A single long time may be that of another process on this core. before: of earlier turns of the same blocks. */
+static void learn(struct grid *g, const struct jit *ran, u64 ticks, u64 before, u64 done)
 {
 	u64 was, now = done == 1 ? ticks : ticks / done + 1;
 
@@ -256,7 +256,7 @@ static void learn(struct grid *g, const struct jit *ran, u64 ticks, u64 done)
 	if (!g->fn)
 		return;
 	if (ran)
-		jit_took(g, ran, ticks, done);
+		jit_took(g, ran, ticks + before, done);
 	was = __atomic_load_n(&g->fn->est, __ATOMIC_RELAXED);
 	if (was && now > 8 * was)
 		now = 8 * was;
@@ -274,6 +274,7 @@ bool grid_put(struct engine *e, struct turn *t)
 	give_back(e, t);
 	if (t->r == RUN_BUDGET) {
 		c->slices++;
+		c->spent += t->ticks;
 		c->next = NULL;
 		if (!g->suspended)
 			g->tail = &g->suspended;
@@ -282,9 +283,10 @@ bool grid_put(struct engine *e, struct turn *t)
 		g->est = TURN_TICKS;
 		return false;
 	}
-	if (t->done) {
-		learn(g, c && c->gridid == g->gridid ? c->jit : NULL, t->ticks, t->done);
-	}
+	if (t->done)
+		learn(g, c && c->gridid == g->gridid ? c->jit : NULL, t->ticks, c ? c->spent : 0, t->done);
+	if (c)
+		c->spent = 0;
 	g->resident--;
 	return true;
 }
@@ -606,14 +608,15 @@ static bool run_inline(struct engine *e, struct grid *g)
 	g->next_block = t.at;
 	if (t.r == RUN_BUDGET) {
 		t.c->slices = 1;
+		t.c->spent = t.ticks;
 		t.c->next = NULL;
 		*g->tail = t.c;
 		g->tail = &t.c->next;
 		g->resident = 1;
 		e->home_cta = NULL;
-		learn(g, NULL, INLINE_TICKS, 1);
+		learn(g, NULL, INLINE_TICKS, 0, 1);
 	} else if (t.done) {
-		learn(g, t.c->gridid == g->gridid ? t.c->jit : NULL, t.ticks, t.done);
+		learn(g, t.c->gridid == g->gridid ? t.c->jit : NULL, t.ticks, 0, t.done);
 	}
 	return g->done_blocks == g->nblocks || status_of(g) || sticky(e);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lane operations of a strip on vectors: 32-bit and packed integers, moves, conversions. lanes.def says what each computes. */
+/* Lane operations of a strip on vectors: 32-bit and packed integers, moves. lanes.def says what each computes. */
 #include "strip.h"
 #include "vex.h"
 
@@ -16,7 +16,7 @@ static void shift_imm(struct scomp *c, u32 how, bool w, int d, int x, u32 n)
 }
 
 /* The value of type t in a 32-bit register, extended. */
-static void extend(struct scomp *c, int d, int x, enum type t)
+void s_extend(struct scomp *c, int d, int x, enum type t)
 {
 	u32 bytes = type_bytes(t);
 
@@ -57,7 +57,7 @@ static bool shifts(struct scomp *c, const struct insn *in)
 	int x = sv_obs(c, in->o[1], 0, 0, 0), d = sdst(c, in->o[0], 0, 0);
 
 	if (half && in->lop == LOP_SHR) {
-		extend(c, 0, x, sg ? T_S16 : T_U16);
+		s_extend(c, 0, x, sg ? T_S16 : T_U16);
 		x = 0;
 	}
 	if (k.known) {
@@ -179,6 +179,22 @@ static bool divide16(struct scomp *c, const struct insn *in)
 }
 
 /* (b:a) shifted by c, one half of it */
+/* By as many bits as each lane says: counts of 32 leave nothing of a word. */
+static bool funnel_by(struct scomp *c, const struct insn *in, bool left, bool wrap)
+{
+	struct as *a = &c->a;
+	int x = sv_obs(c, in->o[1], 0, 0, 0), y = sv_obs(c, in->o[2], 0, 0, 1), n = sv_obs(c, in->o[3], 0, 0, 2);
+
+	vy(a, wrap ? X_PAND : X_PMINUD, 2, n, s_splat32(c, wrap ? 31 : 32));
+	vy(a, X_MOVU, 3, 0, s_splat32(c, 32));
+	vr(a, X_PSUBD, 3, 3, 2);
+	vr(a, X_PSLLVD, 1, y, left ? 2 : 3);
+	vr(a, X_PSRLVD, 0, x, left ? 3 : 2);
+	vr(a, X_POR, 0, 0, 1);
+	sput(c, in->o[0], 0, 0);
+	return true;
+}
+
 static bool funnel(struct scomp *c, const struct insn *in)
 {
 	bool left = in->lop == LOP_SHFLW || in->lop == LOP_SHFLC, wrap = in->lop == LOP_SHFLW || in->lop == LOP_SHFRW;
@@ -187,7 +203,7 @@ static bool funnel(struct scomp *c, const struct insn *in)
 	int x, y;
 
 	if (!k.known)
-		return false;
+		return funnel_by(c, in, left, wrap);
 	x = sv_obs(c, in->o[1], 0, 0, 0);
 	y = sv_obs(c, in->o[2], 0, 0, 1);
 	if (n == 0 || n > 31) {
@@ -267,6 +283,24 @@ static bool popc(struct scomp *c, const struct insn *in)
 	return true;
 }
 
+/* The least, greatest or absolute value of 16 bits, whose upper halves do not count. */
+static bool least16(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	enum type t = type_is_signed(in->type) ? T_S16 : T_U16;
+	bool sg = t == T_S16;
+
+	s_extend(c, 0, sv_obs(c, in->o[1], 0, 0, 0), t);
+	if (in->lop == LOP_ABS) {
+		vr(a, X_PABSD, 0, 0, 0);
+	} else {
+		s_extend(c, 1, sv_obs(c, in->o[2], 0, 0, 1), t);
+		vr(a, in->lop == LOP_MIN ? (sg ? X_PMINSD : X_PMINUD) : sg ? X_PMAXSD : X_PMAXUD, 0, 0, 1);
+	}
+	sput(c, in->o[0], 0, 0);
+	return true;
+}
+
 /* Bytes as 16-bit numbers, the even and the odd ones apart. */
 static bool dp4a(struct scomp *c, const struct insn *in)
 {
@@ -299,8 +333,8 @@ static bool mul_wide16(struct scomp *c, const struct insn *in)
 	struct as *a = &c->a;
 	int x = sv_obs(c, in->o[1], 0, 0, 0), y = sv_obs(c, in->o[2], 0, 0, 1);
 
-	extend(c, 0, x, in->type == T_S16 ? T_S16 : T_U16);
-	extend(c, 1, y, in->type == T_S16 ? T_S16 : T_U16);
+	s_extend(c, 0, x, in->type == T_S16 ? T_S16 : T_U16);
+	s_extend(c, 1, y, in->type == T_S16 ? T_S16 : T_U16);
 	vr(a, X_PMULLD, 0, 0, 1);
 	if (in->lop == LOP_MADWIDE)
 		vy(a, X_PADDD, 0, 0, sv_rm_obs(c, in->o[3], 0, 0, 1));
@@ -331,7 +365,7 @@ static bool moves(struct scomp *c, const struct insn *in)
 		return true;
 	case LOP_CVT_SEXT:
 		x = sv_obs(c, in->o[1], 0, 0, 0);
-		extend(c, 0, x, in->type == T_S16 ? T_S16 : T_U16);
+		s_extend(c, 0, x, in->type == T_S16 ? T_S16 : T_U16);
 		sput(c, in->o[0], 0, 0);
 		return true;
 	case LOP_XTR:
@@ -390,8 +424,12 @@ bool s_lane(struct scomp *c, const struct insn *in)
 		return !(in->lop == LOP_SELP && is64(in->type)) && moves(c, in);
 	if ((in->lop == LOP_MULWIDE || in->lop == LOP_MADWIDE) && is16(in->type))
 		return mul_wide16(c, in);
+	if (in->lop == LOP_POPC && is64(in->type))
+		return s_count64(c, in);
 	if (!is32(in->type) && !is16(in->type))
 		return false;
+	if (is16(in->type) && (in->lop == LOP_MIN || in->lop == LOP_MAX || in->lop == LOP_ABS))
+		return least16(c, in);
 	op = simple(in);
 	if (op) {
 		x = sv_obs(c, in->o[1], 0, 0, 0);
@@ -427,8 +465,6 @@ bool s_lane(struct scomp *c, const struct insn *in)
 		return true;
 	case LOP_NEG:
 	case LOP_ABS:
-		if (!is32(in->type))
-			return false;
 		x = sv_obs(c, in->o[1], 0, 0, 0);
 		if (in->lop == LOP_ABS) {
 			vr(a, X_PABSD, 0, 0, x);
@@ -511,168 +547,4 @@ bool s_lop3(struct scomp *c, const struct insn *in)
 	vr(a, X_POR, 0, 0, 2);
 	sput(c, in->o[0], 0, 0);
 	return true;
-}
-
-/* ---- conversions --------------------------------------------------------------------------------- */
-
-static bool float_to_int(struct scomp *c, const struct insn *in)
-{
-	static const u8 imm[] = { [RND_RNI] = 8, [RND_RMI] = 9, [RND_RPI] = 10, [RND_RZI] = 11 };
-	struct as *a = &c->a;
-	int x;
-
-	if (in->sub < RND_RNI || in->sub > RND_RPI)
-		return false;
-	/* what lanes.def says of subnormals that are flushed is so here by the direction alone, but for up and down */
-	if (in->sub != RND_RZI && in->sub != RND_RNI)
-		return false;
-	x = sv(c, in->o[1], 0, 0, 0);
-	if (in->sub == RND_RZI)
-		vr(a, X_MOVU, 1, 0, x);
-	else
-		vyi(a, X_ROUNDPS, 1, 0, rm_reg(x), imm[in->sub]);
-	if (in->type == T_S32) {
-		vr(a, X_CVTTPS2DQ, 2, 0, 1);
-		vyi(a, X_CMPPS, 3, 1, s_splat32(c, 0x4f000000), 0x1d);
-		vyi(a, X_BLENDVPS, 2, 2, s_splat32(c, 0x7fffffff), 3u << 4);
-		vyi(a, X_CMPPS, 3, 1, rm_reg(1), 7);
-		vr(a, X_PAND, 2, 2, 3);
-		sput(c, in->o[0], 0, 2);
-		return true;
-	}
-	vr(a, X_PXOR, 2, 2, 2);
-	vr(a, X_MAXPS, 1, 1, 2);                /* a NaN: 0 */
-	vyi(a, X_CMPPS, 3, 1, s_splat32(c, 0x4f000000), 0x1d);
-	vy(a, X_SUBPS, 2, 1, s_splat32(c, 0x4f000000));
-	vr(a, X_CVTTPS2DQ, 2, 0, 2);
-	vy(a, X_PXOR, 2, 2, s_splat32(c, 1u << 31));
-	vr(a, X_CVTTPS2DQ, 0, 0, 1);
-	vyi(a, X_BLENDVPS, 0, 0, rm_reg(2), 3u << 4);
-	vyi(a, X_CMPPS, 3, 1, s_splat32(c, 0x4f800000), 0x1d);
-	vr(a, X_POR, 0, 0, 3);
-	sput(c, in->o[0], 0, 0);
-	return true;
-}
-
-/*
- * A number below 2^32 in the low bits of 2^52 as a double has that value added; the upper half of 64 bits likewise in 2^84. The one sum of
- * both is what rounds.
- */
-static bool unsigned_or_long_to_double(struct scomp *c, const struct insn *in)
-{
-	const u64 low = 0x4330000000000000ull, high = in->stype == T_S64 ? 0x4530000080000000ull : 0x4530000000000000ull;
-	struct as *a = &c->a;
-	u32 p;
-	int x;
-
-	s_mxcsr(c, 0x1f80);     /* elsewhere 0 may become -0 */
-	for (p = 0; p < 2; p++) {
-		if (in->stype == T_U32) {
-			x = sv_obs(c, in->o[1], 0, 0, 0);
-			if (p) {
-				vyi(a, X_EXTRACT, x, 0, rm_reg(0), 1);
-				x = 0;
-			}
-			vr(a, X_PMOVZXDQ, 0, 0, x);
-			vy(a, X_POR, 0, 0, s_splat64(c, low));
-			vy(a, X_SUBPD, 0, 0, s_splat64(c, low));
-		} else {
-			x = sv(c, in->o[1], 1, p, 0);
-			vyi(a, X_SHIQ, 2, 1, rm_reg(x), 32);
-			vy(a, X_PXOR, 1, 1, s_splat64(c, high));
-			vy(a, X_SUBPD, 1, 1, s_splat64(c, high + 0x100000));
-			vyi(a, X_PBLENDD, 0, x, s_splat64(c, low), 0xaa);
-			vr(a, X_ADDPD, 0, 0, 1);
-		}
-		sput(c, in->o[0], p, 0);
-	}
-	return true;
-}
-
-bool s_cvt(struct scomp *c, const struct insn *in)
-{
-	static const u8 imm[] = { [RND_RNI] = 8, [RND_RMI] = 9, [RND_RPI] = 10, [RND_RZI] = 11 };
-	enum type dt = in->type, at = in->stype;
-	bool di = !type_is_float(dt) && dt != T_TF32, ai = !type_is_float(at) && at != T_TF32;
-	struct as *a = &c->a;
-	int x;
-
-	if (dt == T_F64 && at == T_F32 && in->dw == 1 && !in->aw && !in->flags && (c->s->mxcsr == 0x1f80 || c->s->mxcsr == ~0u) &&
-	    c->r[in->o[0]].v.cls == SC_VARY) {
-		u32 p;
-
-		s_mxcsr(c, 0x1f80);     /* subnormals count */
-		for (p = 0; p < 2; p++) {
-			x = sv_obs(c, in->o[1], 0, 0, 0);
-			if (p) {
-				vyi(a, X_EXTRACT, x, 0, rm_reg(0), 1);
-				x = 0;
-			}
-			vr(a, X_CVTPS2PD, 0, 0, x);
-			sput(c, in->o[0], p, 0);
-		}
-		return true;
-	}
-	if (dt == T_F32 && at == T_F64 && !in->dw && !in->flags && in->sub <= RND_RN && c->r[in->o[0]].v.cls == SC_VARY &&
-	    (c->s->mxcsr == 0x1f80 || c->s->mxcsr == ~0u)) {
-		s_mxcsr(c, 0x1f80);
-		x = sv(c, in->o[1], 1, 0, 0);
-		vr(a, X_CVTPD2PS, 0, 0, x);
-		x = sv(c, in->o[1], 1, 1, 1);
-		vr(a, X_CVTPD2PS, 1, 0, x);
-		vyi(a, X_INSERT, 0, 0, rm_reg(1), 1);
-		s_canon(c, 0, 0, 1);
-		sput(c, in->o[0], 0, 0);
-		return true;
-	}
-	if (dt == T_F64 && at == T_S32 && in->dw == 1 && !in->aw && !in->flags && c->r[in->o[0]].v.cls == SC_VARY) {
-		u32 p;
-
-		for (p = 0; p < 2; p++) {       /* exact */
-			x = sv_obs(c, in->o[1], 0, 0, 0);
-			if (p) {
-				vyi(a, X_EXTRACT, x, 0, rm_reg(0), 1);
-				x = 0;
-			}
-			vr(a, X_CVTDQ2PD, 0, 0, x);
-			sput(c, in->o[0], p, 0);
-		}
-		return true;
-	}
-	if (dt == T_F64 && (at == T_U32 || at == T_U64 || at == T_S64) && in->dw == 1 && !in->flags && in->sub <= RND_RN &&
-	    c->r[in->o[0]].v.cls == SC_VARY && (c->s->mxcsr == 0x1f80 || c->s->mxcsr == ~0u))
-		return unsigned_or_long_to_double(c, in);
-	if ((in->flags & (INF_SAT | INF_RELU)) || in->aw || in->dw || c->r[in->o[0]].v.cls != SC_VARY)
-		return false;
-	if (type_bytes(at) > 4 || type_bytes(dt) > 4 || dt > T_F64 || at > T_F64)
-		return false;
-	if (di && ai) {
-		x = sv_obs(c, in->o[1], 0, 0, 0);
-		extend(c, 0, x, at);
-		if (type_bytes(dt) < type_bytes(at) || type_is_signed(dt) != type_is_signed(at))
-			extend(c, 0, 0, dt);
-		sput(c, in->o[0], 0, 0);
-		return true;
-	}
-	if (dt == T_F32 && ai && in->sub <= RND_RN && type_bytes(at) < 4) {
-		x = sv_obs(c, in->o[1], 0, 0, 0);
-		extend(c, 0, x, at);
-		vr(a, X_CVTDQ2PS, 0, 0, 0);
-		sput(c, in->o[0], 0, 0);
-		return true;
-	}
-	if (di && at == T_F32 && type_bytes(dt) == 4)
-		return float_to_int(c, in);
-	if (dt == T_F32 && at == T_F32 && in->sub >= RND_RNI && in->sub <= RND_RPI) {
-		if (c->s->mxcsr == ~0u)
-			s_mxcsr(c, in->flags & INF_FTZ ? 0x9fc0 : 0x1f80);
-		else if ((c->s->mxcsr == 0x9fc0) != !!(in->flags & INF_FTZ))
-			return false;
-		x = sv(c, in->o[1], 0, 0, 0);
-		vyi(a, X_ROUNDPS, 0, 0, rm_reg(x), imm[in->sub]);
-		s_canon(c, 0, 0, 1);
-		sput(c, in->o[0], 0, 0);
-		return true;
-	}
-	return false;
 }

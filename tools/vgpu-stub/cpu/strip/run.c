@@ -312,7 +312,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 	struct frame *f = &w->main;
 	struct sprivate *p = (struct sprivate *)w->jp;
 	const struct strip_code *sc = j->strip;
-	u32 m = f->mask, turns = 0, s, i, l, pc, here, apart;
+	u32 m = f->mask, turns = 0, s, i, l, pc, here, apart, from;
 	s64 lent;
 	bool many, spun, odd = m != f->lanes;         /* lanes have not come all the way together */
 	bool others = f->waiting;
@@ -323,6 +323,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 	for (;;) {
 		pc = NO_PC;
 		here = 0;
+		from = f->pc;
 		apart = f->waiting;
 		if (!apart && !w->depth) {
 			others = false;
@@ -435,7 +436,8 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 				return APART;
 			}
 			if (f->waiting) {
-				n = turns++ < TURNS && ts->budget >= 0 ? next_turn(ts, j, f, *done) : 0;
+				/* the same lanes as before, where they were: they want something that code does not do */
+				n = turns++ < TURNS && ts->budget >= 0 && (f->pc != from || f->mask != m) ? next_turn(ts, j, f, *done) : 0;
 				if (!n)
 					return APART;
 				m = f->mask;

@@ -9,27 +9,79 @@
 static bool is32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
 static bool is64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
 
-/* gpr = o, 32 bits widened; leaves the code before this instruction when a lane's value is beyond them. */
+/* The same number more in each lane: which; 0: not so */
+static s32 even_step(const struct scomp *c, struct sval v)
+{
+	const s32 *p = c->pats[v.pat];
+	u32 l;
+
+	for (l = 1; l < STRIP; l++)
+		if (p[l] != (s32)l * p[1])
+			return 0;
+	return p[1];
+}
+
+/*
+ * A lane's value is beyond 32 bits, but maybe of one that does not run: a wave front's others lie in front of the array. The scalar is what the first
+ * that runs says; leaves the code where the last one does not say the same. r11, rcx and rdx are lost.
+ */
+static void widened_of_some(struct scomp *c, int gpr, s32 step, bool sg)
+{
+	struct as *a = &c->a;
+
+	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
+	s_leave_if(c, CC_E, c->pc);
+	g_tzcnt(a, RCX, rm_reg(R12));
+	g_imuli(a, 1, RCX, rm_reg(RCX), step);
+	g_load(a, 0, RDX, rm_reg(gpr));
+	g_alu(a, 0, G_ADD, RDX, rm_reg(RCX));
+	if (sg)
+		g_movsxd(a, RDX, rm_reg(RDX));
+	g_alu(a, 1, G_SUB, RDX, rm_reg(RCX));
+	g_bsr(a, R11, rm_reg(R12));
+	g_imuli(a, 1, R11, rm_reg(R11), step);
+	g_load(a, 0, RCX, rm_reg(gpr));
+	g_alu(a, 0, G_ADD, RCX, rm_reg(R11));
+	if (sg)
+		g_movsxd(a, RCX, rm_reg(RCX));
+	g_alu(a, 1, G_ADD, R11, rm_reg(RDX));
+	g_alu(a, 1, G_CMP, RCX, rm_reg(R11));
+	s_leave_if(c, CC_NE, c->pc);
+	g_load(a, 1, gpr, rm_reg(RDX));
+}
+
+/* gpr = o, 32 bits widened; leaves the code before this instruction when a running lane's value is beyond them. */
 static void widened(struct scomp *c, int gpr, u32 o, bool sg)
 {
 	struct as *a = &c->a;
 	struct sval v = s_val(c, o, 0);
-	s32 lo, hi;
+	s32 lo, hi, step = c->stage ? 0 : even_step(c, v), by[2];
+	u32 over[2], n = 0, i;
 
 	s_to_gpr(c, o, 0, gpr);
-	s_range(c, v, &lo, &hi);
-	if (hi) {
-		g_load(a, 0, R11, rm_reg(gpr));
-		g_alui(a, 0, G_ADD, rm_reg(R11), hi);
-		s_leave_if(c, sg ? CC_O : CC_B, c->pc);
-	}
-	if (lo) {
-		g_load(a, 0, R11, rm_reg(gpr));
-		g_alui(a, 0, sg ? G_ADD : G_SUB, rm_reg(R11), sg ? lo : -lo);
-		s_leave_if(c, sg ? CC_O : CC_B, c->pc);
-	}
 	if (sg)
 		g_movsxd(a, gpr, rm_reg(gpr));
+	s_range(c, v, &lo, &hi);
+	by[0] = hi;
+	by[1] = lo;
+	for (i = 0; i < 2; i++) {
+		if (!by[i])
+			continue;
+		g_load(a, 0, R11, rm_reg(gpr));
+		g_alui(a, 0, i && !sg ? G_SUB : G_ADD, rm_reg(R11), i && !sg ? -by[i] : by[i]);
+		if (!step)
+			s_leave_if(c, sg ? CC_O : CC_B, c->pc);
+		else
+			over[n++] = g_jcc(a, sg ? CC_O : CC_B);
+	}
+	if (n) {
+		u32 none = g_jmp(a);
+
+		while (n)
+			g_here(a, over[--n]);
+		widened_of_some(c, gpr, step, sg);
+		g_here(a, none);
+	}
 }
 
 /* Into d, where the count is known; else d is rax. */

@@ -43,6 +43,70 @@ static void multiply(struct scomp *c, int x, int y)
 	vr(a, X_PADDQ, 0, 0, 2);
 }
 
+/* The upper half of a product, by four products of halves; of signed ones, less the other factor where one is negative. */
+static void multiply_high(struct scomp *c, const struct insn *in, u32 p)
+{
+	struct as *a = &c->a;
+	const struct rm x = rm_mem(R15, (s32)offsetof(struct sprivate, lanes)), y = rm_mem(R15, (s32)offsetof(struct sprivate, lanes) + 32);
+	u32 i;
+
+	vy(a, X_MOVU_ST, sv(c, in->o[1], 1, p, 0), 0, x);
+	vy(a, X_MOVU_ST, sv(c, in->o[2], 1, p, 1), 0, y);
+	vy(a, X_MOVU, 0, 0, x);
+	vy(a, X_MOVU, 1, 0, y);
+	vr(a, X_PMULUDQ, 2, 0, 1);
+	vyi(a, X_SHIQ, SH_RIGHT, 2, rm_reg(2), 32);
+	vyi(a, X_SHIQ, SH_RIGHT, 0, rm_reg(0), 32);
+	vr(a, X_PMULUDQ, 3, 0, 1);
+	vr(a, X_PADDQ, 2, 2, 3);        /* less than 2^64 */
+	vyi(a, X_SHIQ, SH_RIGHT, 1, rm_reg(1), 32);
+	vr(a, X_PMULUDQ, 0, 0, 1);
+	vy(a, X_PMULUDQ, 1, 1, x);
+	vy(a, X_PAND, 3, 2, s_splat64(c, 0xffffffff));
+	vr(a, X_PADDQ, 1, 1, 3);
+	vyi(a, X_SHIQ, SH_RIGHT, 1, rm_reg(1), 32);
+	vyi(a, X_SHIQ, SH_RIGHT, 2, rm_reg(2), 32);
+	vr(a, X_PADDQ, 0, 0, 1);
+	vr(a, X_PADDQ, 0, 0, 2);
+	for (i = 0; i < 2 && type_is_signed(in->type); i++) {
+		vr(a, X_PXOR, 1, 1, 1);
+		vy(a, X_MOVU, 2, 0, i ? y : x);
+		vr(a, X_PCMPGTQ, 1, 1, 2);
+		vy(a, X_PAND, 1, 1, i ? x : y);
+		vr(a, X_PSUBQ, 0, 0, 1);
+	}
+	if (in->lop == LOP_MADHI)
+		add3(c, in, p, X_PADDQ, 0, 3);
+	else
+		sput(c, in->o[0], p, 0);
+}
+
+/* Ones in each 64 bits: those of half bytes, added up. */
+bool s_count64(struct scomp *c, const struct insn *in)
+{
+	static const u8 ones[32] = { 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4 };
+	struct as *a = &c->a;
+	u32 p;
+
+	for (p = 0; p < 2; p++) {
+		int x = sv(c, in->o[1], 1, p, 0);
+
+		vyi(a, X_SHIQ, SH_RIGHT, 1, rm_reg(x), 4);
+		vy(a, X_PAND, 0, x, s_splat32(c, 0x0f0f0f0f));
+		vy(a, X_PAND, 1, 1, s_splat32(c, 0x0f0f0f0f));
+		vy(a, X_MOVU, 2, 0, rm_lit(s_lit(c, ones, 32), 0));
+		vr(a, X_PSHUFB, 0, 2, 0);
+		vr(a, X_PSHUFB, 1, 2, 1);
+		vr(a, X_PADDB, 0, 0, 1);
+		vr(a, X_PXOR, 1, 1, 1);
+		vr(a, X_PSADBW, p ? 0 : 3, 0, 1);
+	}
+	vyi(a, X_SHUFPS, 0, 3, rm_reg(0), 0x88);
+	vyi(a, X_PERMQ, 0, 0, rm_reg(0), 0xd8);
+	sput(c, in->o[0], 0, 0);
+	return true;
+}
+
 static bool shift64(struct scomp *c, const struct insn *in, u32 p)
 {
 	struct as *a = &c->a;
@@ -51,12 +115,22 @@ static bool shift64(struct scomp *c, const struct insn *in, u32 p)
 	u32 n = (u32)k.k;
 	int x;
 
-	if (sg && !(k.known && n >= 63))
-		return false;
-	if (sg) {       /* the sign everywhere */
+	if (sg) {       /* the sign everywhere; what is not negative is shifted, or else its complement */
 		x = sv(c, in->o[1], 1, p, 0);
 		vr(a, X_PXOR, 1, 1, 1);
-		vr(a, X_PCMPGTQ, 0, 1, x);
+		vr(a, X_PCMPGTQ, 2, 1, x);
+		if (k.known && n >= 63) {
+			sput(c, in->o[0], p, 2);
+			return true;
+		}
+		vr(a, X_PXOR, 0, x, 2);
+		if (k.known) {
+			vyi(a, X_SHIQ, SH_RIGHT, 0, rm_reg(0), n);
+		} else {
+			widen(c, in->o[2], p, 1, false);
+			vr(a, X_PSRLVQ, 0, 0, 1);
+		}
+		vr(a, X_PXOR, 0, 0, 2);
 		sput(c, in->o[0], p, 0);
 		return true;
 	}
@@ -137,6 +211,9 @@ static bool ints(struct scomp *c, const struct insn *in)
 		case LOP_SHR:
 			if (!shift64(c, in, p))
 				return false;
+			break;
+		case LOP_MULHI: case LOP_MADHI:
+			multiply_high(c, in, p);
 			break;
 		case LOP_MUL:
 		case LOP_MAD:
@@ -291,6 +368,27 @@ static void min_max(struct scomp *c, const struct insn *in)
 	sput(c, in->o[0], 0, 2);
 }
 
+/* The same of doubles, whose NaNs stay as they are: the first one of two. */
+static void min_max_wide(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 op = in->lop == LOP_MIN ? X_MINPD : X_MAXPD, p;
+
+	s_mxcsr(c, in->mxcsr);
+	for (p = 0; p < 2; p++) {
+		int x = sv(c, in->o[1], 1, p, 0), y = sv(c, in->o[2], 1, p, 1);
+
+		vr(a, op, 2, x, y);
+		vr(a, op, 3, y, x);
+		vr(a, in->lop == LOP_MIN ? X_POR : X_PAND, 2, 2, 3);
+		vyi(a, X_CMPPD, 3, x, rm_reg(x), 3);
+		vyi(a, X_BLENDVPD, 2, 2, rm_reg(y), 3u << 4);
+		vyi(a, X_CMPPD, 3, y, rm_reg(y), 3);
+		vyi(a, X_BLENDVPD, 2, 2, rm_reg(x), 3u << 4);
+		sput(c, in->o[0], p, 2);
+	}
+}
+
 static void fused(struct scomp *c, const struct insn *in, bool w, u32 p)
 {
 	struct as *a = &c->a;
@@ -348,8 +446,9 @@ static bool floats(struct scomp *c, const struct insn *in)
 		break;
 	case LOP_MIN: case LOP_MAX:
 		if (w)
-			return false;
-		min_max(c, in);
+			min_max_wide(c, in);
+		else
+			min_max(c, in);
 		return true;
 	case LOP_EX2: case LOP_LG2: case LOP_SIN: case LOP_COS: case LOP_TANH:
 		return s_approx(c, in);

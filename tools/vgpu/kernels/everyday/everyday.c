@@ -368,6 +368,54 @@ PART(stencil2d)
 			out[i] = 0.5f * in[i] + 0.125f * (in[i - 1] + in[i + 1] + in[i - c] + in[i + c]);
 }
 
+PART(align)
+{
+	const unsigned char *a = w->in[0], *b = w->in[1];
+
+	for (long p = from; p < to; p++) {
+		int row[129] = { 0 }, top = 0;
+
+		for (int i = 0; i < 128; i++) {
+			int corner = 0, left = 0;
+
+			for (int j = 1; j <= 128; j++) {
+				int s = corner + (a[p * 128 + i] == b[p * 128 + j - 1] ? 2 : -1);
+
+				corner = row[j];
+				s = s > row[j] - 2 ? s : row[j] - 2;
+				s = s > left - 2 ? s : left - 2;
+				row[j] = left = s > 0 ? s : 0;
+				top = row[j] > top ? row[j] : top;
+			}
+		}
+		((int *)w->out[0])[p] = top;
+	}
+}
+
+PART(tree_walk)
+{
+	const float *nodes = w->in[0], *points = w->in[2];
+	const int *child = w->in[1];
+
+	for (long i = from; i < to; i++) {
+		float sum = 0;
+		int stack[64] = { 0 }, left = 1;
+
+		while (left) {
+			int k = stack[--left];
+			float dx = nodes[5 * k] - points[3 * i], dy = nodes[5 * k + 1] - points[3 * i + 1], dz = nodes[5 * k + 2] - points[3 * i + 2];
+			float far = dx * dx + dy * dy + dz * dz + 0.001f, size = nodes[5 * k + 4];
+
+			if (child[k] < 0 || size * size < far * 0.25f)
+				sum += nodes[5 * k + 3] / sqrtf(far);
+			else
+				for (int c = 0; c < 8; c++)
+					stack[left++] = child[k] + c;
+		}
+		((float *)w->out[0])[i] = sum;
+	}
+}
+
 PART(stencil3d)
 {
 	const float *restrict in = w->in[0];
@@ -692,6 +740,6 @@ PART(ssm_scan)
 const struct c_function TABLE[] = {
 	IS(saxpy), IS(sgemm), IS(sgemm_4), IS(dgemm), IS(transpose), IS(lu_tile), IS(reduce), IS(scan), IS(scan_add), IS(histogram),
 	IS(histogram_sum), IS(radix_count), IS(radix_scatter), IS(bitonic), IS(nbody), IS(black_scholes), IS(monte_carlo),
-	IS(mandelbrot), IS(sha256), IS(stencil2d), IS(stencil3d), IS(conv2d), IS(fft1024), IS(spmv_csr), IS(spmv_ell), IS(bfs),
+	IS(mandelbrot), IS(sha256), IS(stencil2d), IS(align), IS(tree_walk), IS(stencil3d), IS(conv2d), IS(fft1024), IS(spmv_csr), IS(spmv_ell), IS(bfs),
 	IS(kmeans), IS(softmax), IS(layer_norm), IS(rope), IS(flash_attn), IS(hgemm), IS(igemm), IS(ssm_scan), { NULL, NULL },
 };

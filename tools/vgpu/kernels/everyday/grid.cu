@@ -196,3 +196,72 @@ KERNEL kmeans(int n, const float *points, const float *centres, int *nearest, fl
 	if (t < 16)
 		atomicAdd(&counts[t], many[t]);
 }
+
+/* Smith and Waterman's alignment of two rows of 128 letters, a block a pair: thread t has row t, and all go along the diagonals. */
+KERNEL align(const u8 *a, const u8 *b, int *best)
+{
+	__shared__ int score[3][129], most[128];
+	__shared__ u8 row[128];
+	int t = threadIdx.x, before = 0, last = 1, now = 2, top = 0;
+	int mine = a[blockIdx.x * 128 + t];
+
+	row[t] = b[blockIdx.x * 128 + t];
+	for (int k = 0; k < 3; k++) {
+		score[k][t + 1] = 0;
+		if (t == 0)
+			score[k][0] = 0;
+	}
+	__syncthreads();
+	for (int d = 0; d < 255; d++) {
+		int j = d - t, old = before;
+
+		if (j >= 0 && j < 128) {
+			int s = (j ? score[before][t] : 0) + (mine == row[j] ? 2 : -1), above = score[last][t] - 2, left = (j ? score[last][t + 1] : 0) - 2;
+
+			s = s > above ? s : above;
+			s = s > left ? s : left;
+			s = s > 0 ? s : 0;
+			score[now][t + 1] = s;
+			top = s > top ? s : top;
+		}
+		__syncthreads();
+		before = last;
+		last = now;
+		now = old;
+	}
+	most[t] = top;
+	__syncthreads();
+	for (int n = 64; n; n /= 2) {
+		if (t < n)
+			most[t] = most[t] > most[t + n] ? most[t] : most[t + n];
+		__syncthreads();
+	}
+	if (t == 0)
+		best[blockIdx.x] = most[0];
+}
+
+/* Each point's pull by the nodes of a tree of eight branches (x, y, z, mass, size), near ones by their children: a stack of places. */
+KERNEL tree_walk(int n, const float *nodes, const int *child, const float *points, float *pull)
+{
+	int i = GLOBAL_ID, stack[64], left = 1;
+	float x, y, z, sum = 0;
+
+	if (i >= n)
+		return;
+	x = points[3 * i];
+	y = points[3 * i + 1];
+	z = points[3 * i + 2];
+	stack[0] = 0;
+	while (left) {
+		int k = stack[--left];
+		float dx = nodes[5 * k] - x, dy = nodes[5 * k + 1] - y, dz = nodes[5 * k + 2] - z;
+		float far = dx * dx + dy * dy + dz * dz + 0.001f, size = nodes[5 * k + 4];
+
+		if (child[k] < 0 || size * size < far * 0.25f)
+			sum += nodes[5 * k + 3] * rsqrtf(far);
+		else
+			for (int c = 0; c < 8; c++)
+				stack[left++] = child[k] + c;
+	}
+	pull[i] = sum;
+}
