@@ -45,6 +45,8 @@ static void ahead(struct jcomp *c, const struct acc *x, u32 ext)
 	struct jlate *l;
 	u32 i;
 
+	if (c->some)
+		return;
 	if (c->within[c->block]) {
 		jit_ask_beside(c, x->base, x->disp + x->cmin, ext);
 		return;
