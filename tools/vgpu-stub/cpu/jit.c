@@ -622,7 +622,8 @@ static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool
 	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
 	c->vn = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->vn));
 	c->twin = pool_alloc(&c->mem, c->s->nregs + 1);
-	if (!c->vn || !c->twin || !c->r || !c->code_at || !c->entry_at || !c->merged || !c->inside || !c->sealed || !c->sym || !c->stay)
+	c->asked_for = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(u32));
+	if (!c->asked_for || !c->vn || !c->twin || !c->r || !c->code_at || !c->entry_at || !c->merged || !c->inside || !c->sealed || !c->sym || !c->stay)
 		goto out;
 	for (i = 0; i < c->s->nregs; i++) {
 		c->r[i].w = c->s->regs[i].w;

@@ -271,6 +271,7 @@ struct jcomp {
 	u32 nbj, bj_cap;
 	u32 *code_at;           /* per pc of a block start */
 	u32 home_next, nahead;
+	u32 *asked_for;         /* per register: jcomp.stamp where a load before has asked for the row that lies there, too */
 	u64 *live_at;           /* before every instruction: n + 1 sets */
 	u32 *live_idx;          /* per pc: its list in lives[] + 1, and its length */
 	u32 *entry_at;

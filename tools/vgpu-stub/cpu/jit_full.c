@@ -7,6 +7,8 @@
  * Whatever comes in from outside comes in where nothing of this is known (jit.c's entry()); a single instruction that the
  * interpreter does is done for all lanes, and comes back with every register as it was.
  */
+#include <string.h>
+
 #include "jit.h"
 
 #define LEAST 2u                /* loads in the rest of a block that make it worth code of its own */
@@ -94,7 +96,10 @@ int j_lit_reg(struct jcomp *c, u32 lit, int tmp)
 			c->lit_of[tmp] = lit;
 		}
 	}
-	ev(&c->a, V_MOVA32, tmp, 0, rm_lit(lit, 0));
+	if (!c->a.oom && !memcmp(c->a.lit + lit * 64, c->a.lit + lit * 64 + 4, 60))
+		ev_n(&c->a, V_PBCASTD, tmp, 0, rm_lit(lit, 0), 0, 0, 0, 4, 0);  /* half as long as all 64 bytes */
+	else
+		ev(&c->a, V_MOVA32, tmp, 0, rm_lit(lit, 0));
 	return tmp;
 }
 
