@@ -149,17 +149,24 @@ void j_leave(struct jcomp *c, u32 exit)
 	x->live = live_list(c, x->pc, &x->nlive);
 }
 
+/* A store that one at pc or behind it would have done. */
+static bool waits_for(const struct insn *m, u32 pc) { return m->kind == K_ST && !m->vec && m->imm >= pc; }
+
 /*
  * Exit x lets the interpreter go on, but what it has not yet loaded may be the other half of what was. It does
- * everything from there up to where that is over, except for what code has done, and leaves.
+ * everything from there up to where that is over, except for what code has done, and leaves; first, stores before it that code has put off.
  */
 void j_walk(struct jcomp *c, u32 exit)
 {
 	u32 pc = c->exits[exit].pc, q, at = c->nlives, n = 0;
 	struct jexit *x;
 
-	for (q = pc; q < c->n && (q == pc || c->inside[q]); q++) {
-		if (c->merged[q].kind == K_LD && !c->merged[q].vec && c->merged[q].imm < pc)
+	for (q = pc; q && c->inside[q]; q--)
+		;
+	for (; q < c->n && (q <= pc || c->inside[q]); q++) {
+		const struct insn *m = &c->merged[q];
+
+		if (q < pc ? !waits_for(m, pc) : m->kind == K_LD && !m->vec && m->imm < pc)
 			continue;
 		c->lives = grow(c, c->lives, &c->lives_cap, c->nlives + 1, sizeof(u32));
 		if (c->bad)
