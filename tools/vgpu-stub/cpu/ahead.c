@@ -142,10 +142,10 @@ void ahead_often(struct as *a, struct ahead_code *x)
 	g_alu(a, 0, G_CMP, RCX, STREAM(block));
 	x->late = g_jcc(a, CC_A);
 	g_load(a, 1, RCX, STREAM(cursor));
-	g_alui(a, 1, G_ADD, STREAM(cursor), (s32)x->bytes);
+	g_alui(a, 1, G_ADD, STREAM(cursor), (s32)(x->all > x->bytes ? x->all : x->bytes));
 	g_alu(a, 1, G_CMP, RCX, STREAM(end));
 	enough = g_jcc(a, CC_AE);
-	ask(a, RCX, -1, 0, x->bytes);
+	ask(a, RCX, -1, 0, x->all > x->bytes ? x->all : x->bytes);
 	g_here(a, enough);
 	x->back = a->n;
 }

@@ -77,7 +77,7 @@ u32 j_exit(struct jcomp *c, u8 kind, u32 pc, u32 to)
 
 	if (kind == JX_DONE && c->done)
 		return c->done - 1;
-	for (i = c->nexits; i-- > 0 && i + 8 > c->nexits;)
+	for (i = c->nexits; i-- > c->first_exit && i + 8 > c->nexits;)
 		if (c->exits[i].kind == kind && c->exits[i].pc == pc && c->exits[i].to == to)
 			return i;
 	c->exits = grow(c, c->exits, &c->exits_cap, c->nexits + 1, sizeof(*c->exits));
@@ -149,17 +149,24 @@ void j_leave(struct jcomp *c, u32 exit)
 	x->live = live_list(c, x->pc, &x->nlive);
 }
 
+/* A store that one at pc or behind it would have done. */
+static bool waits_for(const struct insn *m, u32 pc) { return m->kind == K_ST && !m->vec && m->imm >= pc; }
+
 /*
  * Exit x lets the interpreter go on, but what it has not yet loaded may be the other half of what was. It does
- * everything from there up to where that is over, except for what code has done, and leaves.
+ * everything from there up to where that is over, except for what code has done, and leaves; first, stores before it that code has put off.
  */
 void j_walk(struct jcomp *c, u32 exit)
 {
 	u32 pc = c->exits[exit].pc, q, at = c->nlives, n = 0;
 	struct jexit *x;
 
-	for (q = pc; q < c->n && (q == pc || c->inside[q]); q++) {
-		if (c->merged[q].kind == K_LD && !c->merged[q].vec && c->merged[q].imm < pc)
+	for (q = pc; q && c->inside[q]; q--)
+		;
+	for (; q < c->n && (q <= pc || c->inside[q]); q++) {
+		const struct insn *m = &c->merged[q];
+
+		if (q < pc ? !waits_for(m, pc) : m->kind == K_LD && !m->vec && m->imm < pc)
 			continue;
 		c->lives = grow(c, c->lives, &c->lives_cap, c->nlives + 1, sizeof(u32));
 		if (c->bad)
@@ -186,13 +193,19 @@ static bool new_entry(struct jcomp *c, u32 live, u32 n)
 }
 
 /* Code of pc begins here, and may be entered by the interpreter: nothing is known that was known before. */
+static void forget(struct jcomp *c)
+{
+	c->stamp++;
+	c->nmemo = 0;
+	c->all_here = c->full = false;
+	c->lits = 0;
+}
+
 static void entry(struct jcomp *c, u32 pc)
 {
 	u32 live, n;
 
-	c->stamp++;
-	c->nmemo = 0;
-	c->all_here = false;
+	forget(c);
 	if (c->entry_at[pc] || c->inside[pc] || c->sealed[pc])
 		return;
 	live = live_list(c, pc, &n);
@@ -204,23 +217,31 @@ static bool stepped(const struct jcomp *c, u32 pc)
 {
 	u32 i;
 
-	for (i = c->nexits; i-- > 0 && i + 8 > c->nexits;)
+	for (i = c->nexits; i-- > c->first_exit && i + 8 > c->nexits;)
 		if (c->exits[i].kind == JX_STEP && c->exits[i].pc == pc && !c->exits[i].resume)
 			return true;
 	return false;
 }
 
-/* The single instruction before pc was left to the interpreter: its exits come back here. */
-static void resume(struct jcomp *c, u32 pc)
+/* The single instruction before pc was left to the interpreter: its exits come back here. news: literals that its code has put into registers. */
+static void resume(struct jcomp *c, u32 pc, u32 news)
 {
 	/* with nobody waiting, and nothing that code behind it relies on, it is an entry like others */
-	bool open = !c->keep[c->block] && !c->inside[pc] && !c->sealed[pc] && !c->entry_at[pc] && !c->nmemo && !c->all_here;
-	u32 i, live = 0, n = 0;
+	bool open = !c->keep[c->block] && !c->inside[pc] && !c->sealed[pc] && !c->entry_at[pc] && !c->nmemo && !c->all_here && !c->full;
+	u32 i, live = 0, n = 0, over = 0;
 
 	if (open)
 		live = live_list(c, pc, &n);
+	jit_mxcsr_home(c);
+	if (news)
+		over = g_jmp(&c->a);
 	if (!new_entry(c, live, n))
 		return;
+	for (i = JZ_FIRST; news && i < 32; i++)
+		if (news >> i & 1)
+			ev(&c->a, V_MOVA32, (int)i, 0, rm_lit(c->lit_of[i], 0));
+	if (over)
+		g_here(&c->a, over);
 	for (i = c->nexits; i-- > 0 && i + 8 > c->nexits;)
 		if (c->exits[i].kind == JX_STEP && c->exits[i].pc + 1 == pc && !c->exits[i].resume)
 			c->exits[i].resume = c->nentries;
@@ -425,7 +446,7 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 	struct as *a = &c->a;
 	struct jmark mark;
 	struct jmemo memo[JMEMOS];
-	u32 skip = 0, mx = c->mx, nmemo;
+	u32 skip = 0, mx = c->mx, nmemo, lits = c->lits;
 
 	c->gk = 0;
 	if (in->o[0] != OPND_NONE && !(in->o[0] & OPND_CONST) && (in->def & 1) && c->sym[in->o[0]].ghost)
@@ -457,7 +478,7 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 			c->gk = 1;
 		}
 	}
-	if (!c->gk && j_keeps(c, in))
+	if (!c->gk && !c->full && j_keeps(c, in))
 		c->gk = 2;
 	if (in->kind == K_LANE && in->def == 1 && in->o[0] != OPND_NONE &&
 	    !(c->live_at[(size_t)(pc + 1) * c->s->words + (in->o[0] >> 6)] >> (in->o[0] & 63) & 1)) {
@@ -467,6 +488,9 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 			g_here(a, skip);
 		return;                         /* nobody wants it: the upper of two halves, say */
 	}
+	jit_all_lanes(c, pc);
+	c->keeps_lits = c->full && !c->gk && in->guard == OPND_NONE &&
+			(in->kind == K_LANE || (in->kind == K_LD && jit_val(c, in->o[4], in->aw).cls == JC_PAT));
 	c->half = !c->gk && in->kind == K_LD ? jit_half(c, pc) : OPND_NONE;
 	if (c->half != OPND_NONE && j_keeps(c, in + 1))
 		c->half = OPND_NONE;
@@ -482,6 +506,7 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 		leave(c, JX_STEP, pc);
 	}
 	c->gk = 0;
+	c->keeps_lits = false;
 	k_let(a, 5);
 	if (skip) {
 		g_here(a, skip);
@@ -489,7 +514,7 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 			c->mx = 0;              /* set on one of the two ways */
 	}
 	if (stepped(c, pc))
-		resume(c, pc + 1);
+		resume(c, pc + 1, c->lits & ~lits);
 }
 
 static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
@@ -564,6 +589,17 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
+/* Block b from pc on, of which nothing is known. */
+void j_rest(struct jcomp *c, u32 b, u32 pc)
+{
+	c->block = b;
+	forget(c);
+	for (; pc < c->s->b[b].end && !c->bad && !c->a.oom; pc++) {
+		emit_insn(c, &c->code[pc], pc);
+		jit_twins_end(c, pc + 1);
+	}
+}
+
 /* *again: no code, but the source knows more now (jit_src.varies). */
 static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool *again)
 {
@@ -593,13 +629,14 @@ static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool
 	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
 	c->vn = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->vn));
 	c->twin = pool_alloc(&c->mem, c->s->nregs + 1);
-	if (!c->vn || !c->twin || !c->r || !c->code_at || !c->entry_at || !c->merged || !c->inside || !c->sealed || !c->sym || !c->stay)
+	c->asked_for = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(u32));
+	if (!c->asked_for || !c->vn || !c->twin || !c->r || !c->code_at || !c->entry_at || !c->merged || !c->inside || !c->sealed || !c->sym || !c->stay)
 		goto out;
 	for (i = 0; i < c->s->nregs; i++) {
 		c->r[i].w = c->s->regs[i].w;
 		c->r[i].slot = c->s->slot[i];
 	}
-	if (!jit_live_sets(c) || !jit_scan(c) || !jit_index(c) || !jit_levels(c) || !jit_merge(c) || !jit_regions(c) || c->again || !jn_begin(c) || !jit_turns(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
+	if (!jit_live_sets(c) || !jit_scan(c) || !jn_begin(c) || !jit_index(c) || !jit_levels(c) || !jit_merge(c) || !jit_regions(c) || c->again || !jit_turns(c) || !jit_alloc(c) || c->home_next > MAX_PRIVATE)
 		goto out;
 	as_room(&c->a, 65536);
 	jit_way_in(c);
@@ -630,10 +667,13 @@ static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool
 	}
 	if (c->bad || c->a.oom)
 		goto out;
+	jit_somes(c);
+	jm_late(c);
+	if (c->bad || c->a.oom)
+		goto out;
 	stubs = pool_alloc(&c->mem, (c->nexits + 1) * sizeof(u32));
 	if (!stubs)
 		goto out;
-	jm_late(c);
 	if (!jit_ways(c, stubs))
 		goto out;
 	for (i = 0; i < c->njx; i++)
@@ -651,6 +691,7 @@ out:
 	free(c->sites);
 	free(c->jx);
 	free(c->late);
+	free(c->somes);
 	free(c->bj);
 	free(c->a.p);
 	free(c->a.fix);

@@ -46,6 +46,7 @@ struct jreg {
 	bool quiet, flushed;    /* f32: never a signalling NaN; never a denormal */
 	bool summed, unflushed; /* f32 that arithmetic alone reads, for which all NaNs are one; and that takes a denormal for 0 itself */
 	bool sk;                /* the scalar is s, always */
+	bool sure;              /* ... and no guess is behind that: so it is whoever computed it */
 	u16 pat;
 	u64 max, s;
 	u32 home;               /* offset in P; in LOC_ZMM and LOC_GPR that of the dump */
@@ -270,6 +271,7 @@ struct jcomp {
 	u32 nbj, bj_cap;
 	u32 *code_at;           /* per pc of a block start */
 	u32 home_next, nahead;
+	u32 *asked_for;         /* per register: jcomp.stamp where a load before has asked for the row that lies there, too */
 	u64 *live_at;           /* before every instruction: n + 1 sets */
 	u32 *live_idx;          /* per pc: its list in lives[] + 1, and its length */
 	u32 *entry_at;
@@ -311,6 +313,12 @@ struct jcomp {
 	u32 run_to, run_out, run_mx, sum;       /* ... behind it; its jump over what follows, 0: none; the mode there; who reads a half that was exchanged */
 	bool one_half;          /* of 32 bits a lane, the lower half's lanes are computed alone */
 	bool all_here;          /* this block of code has seen that all living lanes run */
+	bool full;              /* ... that 32 lanes run, and others go elsewhere: jit_full.c */
+	bool some;              /* what is emitted is that elsewhere */
+	bool keeps_lits;        /* nothing jumps over the code that is emitted */
+	struct jsome { u32 at, pc, mx; } *somes;
+	u32 nsomes, somes_cap, first_exit;      /* first_exit: exits before it are others' */
+	u32 lits, lit_regs, lit_of[32]; /* zmm that hold literals now, that ever do, and which */
 	u32 product, nproduct;  /* registers of one statement's product that were computed together: from which pc on, and how many */
 	u32 pc, mx;
 	u8 gk;                  /* write under a mask: 1: k5; 2: the group's, for others wait */
@@ -318,10 +326,10 @@ struct jcomp {
 };
 
 /* How far emission has come, to take back an attempt. */
-struct jmark { u32 n, nfix, nsites, njx, nlate; };
+struct jmark { u32 n, nfix, nsites, njx, nlate, lits; };
 static inline struct jmark j_mark(const struct jcomp *c)
 {
-	return (struct jmark){ c->a.n, c->a.nfix, c->nsites, c->njx, c->nlate };
+	return (struct jmark){ c->a.n, c->a.nfix, c->nsites, c->njx, c->nlate, c->lits };
 }
 static inline void j_undo(struct jcomp *c, struct jmark m)
 {
@@ -330,6 +338,7 @@ static inline void j_undo(struct jcomp *c, struct jmark m)
 	c->nsites = m.nsites;
 	c->njx = m.njx;
 	c->nlate = m.nlate;
+	c->lits = m.lits;
 }
 
 #define JIT_SPIN 512                    /* back edges with others waiting before those get a turn */
@@ -477,6 +486,12 @@ void jit_bits_scalar(struct jcomp *c, const struct insn *in);
 bool jit_levels(struct jcomp *c);
 bool j_level(const struct jcomp *c, u32 o);
 
+/* jit_full.c; j_rest: jit.c */
+void jit_all_lanes(struct jcomp *c, u32 pc);
+int j_lit_reg(struct jcomp *c, u32 lit, int tmp);
+void j_lit_to(struct jcomp *c, int t, u32 lit);
+void jit_somes(struct jcomp *c);
+void j_rest(struct jcomp *c, u32 b, u32 pc);
 /* jit_twin.c; j_keeps: jit.c */
 void jit_twins(struct jcomp *c, u32 pc);
 void jit_twins_end(struct jcomp *c, u32 pc);

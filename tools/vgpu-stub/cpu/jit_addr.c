@@ -39,12 +39,65 @@ static bool local_lanes(struct jcomp *c, struct acc *x, u32 ext)
 #define AHEAD_MIN 128u
 #define AHEAD_MAX 512u
 
-static void ahead(struct jcomp *c, const struct acc *x, u32 ext)
+#define ROWS 16u                /* registers that are followed */
+#define ASK_MOST 2048u
+
+static bool in_row(struct jcomp *c, const u32 *set, u32 n, u32 id, u32 o)
+{
+	u32 i;
+
+	if (o & OPND_CONST)
+		return false;
+	for (i = 0; i < n; i++)
+		if (set[i] == o)
+			return true;
+	return jn_of(c, o).id == id;
+}
+
+/*
+ * Loads of the same shape that follow in this block some number further on each, a matrix's rows: how many. What they want is asked for together;
+ * nothing depends on it.
+ */
+static u32 rows_behind(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	u32 end = c->s->b[c->block].end, set[ROWS], n = 0, rows = 0, i, k;
+	struct jvn own = jn_of(c, in->o[4]);
+
+	for (i = c->pc + 1; i < end; i++) {
+		const struct insn *d = &c->code[i], *q = c->merged[i].kind == K_LD ? &c->merged[i] : d;
+		struct jval v;
+
+		if (q->kind == K_LD && q->vec && q->guard == OPND_NONE && q->aw && q->o[4] != in->o[4] && !(q->o[4] & OPND_CONST) &&
+		    c->asked_for[q->o[4]] != c->stamp && (u32)q->size * q->vec == x->bytes) {
+			for (k = 0; k < n && set[k] != q->o[4]; k++)
+				;
+			v = jit_val(c, q->o[4], 1);
+			if (k < n && v.cls == JC_PAT && c->pats[v.pat] == x->pat) {
+				c->asked_for[q->o[4]] = c->stamp;
+				rows++;
+			}
+		}
+		if (d->kind != K_LANE || d->lop != LOP_ADD || d->guard != OPND_NONE || type_bytes(d->type) != 8 || n == ROWS)
+			continue;
+		for (k = 1; k < 3; k++) {
+			v = jit_val(c, d->o[3 - k], 1);
+			if (v.cls == JC_UNI && !v.sk && in_row(c, set, n, own.id, d->o[k])) {
+				set[n++] = d->o[0];
+				break;
+			}
+		}
+	}
+	return rows;
+}
+
+static void ahead(struct jcomp *c, const struct insn *in, const struct acc *x, u32 ext)
 {
 	struct as *a = &c->a;
 	struct jlate *l;
 	u32 i;
 
+	if (c->some)
+		return;
 	if (c->within[c->block]) {
 		jit_ask_beside(c, x->base, x->disp + x->cmin, ext);
 		return;
@@ -68,7 +121,9 @@ static void ahead(struct jcomp *c, const struct acc *x, u32 ext)
 	l = j_late(c);
 	if (!l)
 		return;
-	*l = (struct jlate){ .ahead = { .site = c->nahead++, .base = x->base, .disp = x->disp + x->cmin, .bytes = ext } };
+	i = ext * (1 + rows_behind(c, in, x));
+	*l = (struct jlate){ .ahead = { .site = c->nahead++, .base = x->base, .disp = x->disp + x->cmin, .bytes = ext,
+					.all = i < ASK_MOST ? i : ASK_MOST } };
 	ahead_often(a, &l->ahead);
 }
 
@@ -396,7 +451,8 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 	/* what every block reads has been read */
 	if (in->kind == K_LD && ext >= AHEAD_MIN && ext <= AHEAD_MAX && !(in->o[4] & OPND_CONST) && c->of_block[in->o[4]] &&
 	    !(m && lo >= m->asked_lo - 64 && lo + ext <= m->asked_hi + 64)) {
-		ahead(c, x, ext);
+		if (c->asked_for[in->o[4]] != c->stamp)
+			ahead(c, in, x, ext);
 		if (m && in->guard == OPND_NONE) {
 			m->asked_lo = lo;
 			m->asked_hi = lo + ext;

@@ -67,6 +67,7 @@ static void call(struct jcomp *c, u64 f)
 	as_room(a, 16);
 	b1(a, 0x59);            /* pop rcx */
 	keep(c, true);
+	c->lits = 0;
 	a->k_held &= (u8)~JK_GROUP;
 	k_load(a, 1, PM(m));
 	k_shr(a, 2, 1, 8);

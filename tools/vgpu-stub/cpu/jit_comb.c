@@ -63,11 +63,11 @@ static void take_out(struct jcomp *c, const struct insn *in, const struct acc *x
 		idx[l] = (i & 1) * 16 + (u32)(at - w->start[i]) / 4;
 		upper |= (i >> 1) << l;
 	}
-	ev(a, V_MOVA32, w->n > 2 ? 4 : t, 0, rm_lit(j_lit(c, idx, 64), 0));
 	if (w->n == 1) {
-		ev(a, V_PERMD, t, t, rm_reg(0));
+		ev(a, V_PERMD, t, j_lit_reg(c, j_lit(c, idx, 64), t), rm_reg(0));
 		return;
 	}
+	j_lit_to(c, w->n > 2 ? 4 : t, j_lit(c, idx, 64));
 	if (w->n == 2) {
 		ev(a, V_PERMI2D, t, 0, rm_reg(1));
 		return;
@@ -185,5 +185,59 @@ bool jm_narrow_combs(struct jcomp *c, const struct insn *in, const struct acc *x
 	if (in->size > 2 || in->dw || jw_wide(in) || !cover_narrow(x, 0, &w[0]) || !cover_narrow(x, 1, &w[1]))
 		return false;
 	load(c, in, x, w, narrow_out);
+	return true;
+}
+
+/*
+ * One half a lane: a permutation of words takes all that 16 lanes want out of one or two windows, the second of which it reads itself.
+ * d: where they go, as floats if they are converted (jcomp.half).
+ */
+bool jm_words(struct jcomp *c, const struct insn *in, const struct acc *x, u32 d)
+{
+	bool same = jm_same_parts(x);
+	struct as *a = &c->a;
+	struct comb w[2];
+	u32 p, l;
+
+	if (in->size != 2 || in->vec != 1 || in->dw || !cover_narrow(x, 0, &w[0]) || !cover_narrow(x, 1, &w[1]))
+		return false;
+	for (p = 0; p < (same ? 1u : 2u); p++) {
+		u32 more = w[p].n - 1;
+		u16 idx[32] = { 0 };
+		s32 at;
+		int t;
+
+		for (l = 0; l < 16; l++) {
+			idx[l] = (u16)(window_of(in, x, 16 * p + l, 0, &w[p], &at) * 32);
+			idx[l] = (u16)(idx[l] + (u32)at / 2);
+		}
+		if (more) {
+			j_site(c, x->step);
+			ev_n(a, V_MOVU32, 0, 0, rm_mem(x->base, x->disp + w[p].start[0]), 0, 0, 0, 64, 0);
+		}
+		j_lit_to(c, 3, j_lit(c, idx, 64));
+		j_site(c, x->step);
+		ev(a, more ? V_PERMI2W : V_PERMW, 3, more ? 0 : 3, rm_mem(x->base, x->disp + w[p].start[more]));
+		t = jv_dst(c, d, p, 4);
+		if (c->half != OPND_NONE)
+			ev(a, V_CVTPH2PS, t, 0, rm_reg(3));
+		else
+			ev_n(a, in->flags & INF_SIGNED ? V_PMOVSXWD : V_PMOVZXWD, t, 0, rm_reg(3), 0, 0, 0, 32, 0);
+		jv_put(c, d, p, t);
+		if (same)
+			jv_put(c, d, 1, t);
+	}
+	return true;
+}
+
+/* A window of each would hold no second one: it costs as much as a place, and more to load. */
+bool jm_places_apart(const s32 *at, u32 n)
+{
+	u32 i, k;
+
+	for (i = 0; i < n && n <= 8; i++)
+		for (k = 0; k < i; k++)
+			if (at[i] - at[k] <= 28 && at[k] - at[i] <= 28)
+				return false;
 	return true;
 }

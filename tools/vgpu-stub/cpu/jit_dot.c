@@ -113,7 +113,7 @@ static u32 to_be_taken_off(struct jcomp *c, const struct insn *in, u32 n)
 }
 
 /* zmm2 = what is added to - s. */
-static void less(struct jcomp *c, const struct insn *in, u32 n, u32 p, u32 known, u32 keep)
+static void less(struct jcomp *c, const struct insn *in, u32 n, u32 p, int top, u32 known, u32 keep)
 {
 	struct as *a = &c->a;
 	struct jval z = jit_val(c, in->o[3], 0);
@@ -132,7 +132,7 @@ static void less(struct jcomp *c, const struct insn *in, u32 n, u32 p, u32 known
 	else
 		flip(a, 2, jv_obs(c, in->o[3], 0, p, 2));
 	for (i = 0; i < n; i++)
-		ev(a, V_PDPBUSD, 2, 5, rm_reg(jv_obs(c, in[i].o[2], 0, p, 1)));
+		ev(a, V_PDPBUSD, 2, top, rm_reg(jv_obs(c, in[i].o[2], 0, p, 1)));
 	flip(a, 2, 2);
 	if (keep) {
 		ev(a, V_MOVA32_ST, 2, 0, rm_mem(RBX, (s32)(keep + 64 * p)));
@@ -141,20 +141,19 @@ static void less(struct jcomp *c, const struct insn *in, u32 n, u32 p, u32 known
 	}
 }
 
-static void signed_sum(struct jcomp *c, const struct insn *in, u32 n, u32 p, u32 known, u32 keep)
+/* top: 128 in each byte */
+static void signed_sum(struct jcomp *c, const struct insn *in, u32 n, u32 p, int top, u32 known, u32 keep)
 {
 	const struct insn *last = in + n - 1;
 	struct as *a = &c->a;
 	int x, y = 1, d;
 	u32 i;
 
-	if (!p)
-		ev(a, V_MOVA32, 5, 0, rm_lit(j_lit32(c, 0x80808080u), 0));
-	less(c, in, n, p, known, keep);
+	less(c, in, n, p, top, known, keep);
 	for (i = 0; i < n; i++) {
 		x = jv_obs(c, in[i].o[1], 0, p, 0);
 		y = jv_obs(c, in[i].o[2], 0, p, 1);
-		ev(a, V_PXORD, 3, x, rm_reg(5));
+		ev(a, V_PXORD, 3, x, rm_reg(top));
 		ev(a, V_PDPBUSD, 2, 3, rm_reg(y));
 	}
 	d = jv_dst(c, last->o[0], p, 2);
@@ -192,13 +191,15 @@ bool jit_dot(struct jcomp *c, const struct insn *in)
 		vnni = __builtin_cpu_supports("avx512vnni") != 0;
 	if (vnni && sa && sb) {
 		u32 known, keep = 0;
+		int top;
 
 		n = chain(c, in);
 		known = taken_off(c, in, n);
 		if (!known && !c->gk)
 			keep = to_be_taken_off(c, in, n);
+		top = j_lit_reg(c, j_lit32(c, 0x80808080u), 5);
 		for (p = 0; p < 2; p++)
-			signed_sum(c, in, n, p, known, keep);
+			signed_sum(c, in, n, p, top, known, keep);
 		c->dot = c->pc;
 		c->ndot = n;
 		return true;

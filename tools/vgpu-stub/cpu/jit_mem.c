@@ -58,7 +58,7 @@ static int even_odd(struct jcomp *c, int t, int x, int y, u32 odd)
 
 	for (i = 0; i < 16; i++)
 		idx[i] = 2 * i + odd;
-	ev(&c->a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx, 64), 0));
+	j_lit_to(c, t, j_lit(c, idx, 64));
 	ev(&c->a, V_PERMI2D, t, x, rm_reg(y));
 	return t;
 }
@@ -260,7 +260,7 @@ void jm_split128(struct jcomp *c, const struct insn *in, u32 p, bool both)
 			continue;
 		for (i = 0; i < 16; i++)
 			idx[i] = (i & 3) * 4 + e + (i & 4 ? 16 : 0);
-		ev(a, V_MOVA32, 4, 0, rm_lit(j_lit(c, idx, 64), 0));
+		j_lit_to(c, 4, j_lit(c, idx, 64));
 		ev(a, V_MOVA32, 5, 0, rm_reg(4));
 		ev(a, V_PERMI2D, 4, 0, rm_reg(1));
 		ev(a, V_PERMI2D, 5, 2, rm_reg(3));
@@ -363,17 +363,18 @@ static bool ld_shapes(struct jcomp *c, const struct insn *in, const struct acc *
 	if (in->dw)
 		return false;
 	n = distinct(x, 0, LANES, at, idx);
+	if (n > 8 && in->vec == 1 && jm_words(c, in, x, into(c, in, 0)))
+		return true;
 	if (n > 4 && c->half == OPND_NONE && jm_narrow_combs(c, in, x))
 		return true;
-	if (n <= (in->size == 4 ? 4u : 16u) && in->vec == 1) {
+	if (n <= (in->size < 4 ? 16u : jm_places_apart(at, n) ? 8u : 4u) && in->vec == 1) {
 		u32 d = into(c, in, 0);
 
 		pick(c, in, x, 0, at, n);
 		for (p = 0; p < 2; p++) {
 			int t = jv_dst(c, d, p, 4);
 
-			ev(a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx + 16 * p, 64), 0));
-			ev(a, V_PERMD, t, t, rm_reg(3));
+			ev(a, V_PERMD, t, j_lit_reg(c, j_lit(c, idx + 16 * p, 64), t), rm_reg(3));
 			jv_put(c, d, p, t);
 		}
 		return true;
@@ -442,11 +443,12 @@ static bool windows(struct jcomp *c, const struct acc *x, u32 p, s32 off, int t)
 			ev_n(a, V_LL(V_MOVU32, 1), 2 + (int)(w >> 1), 0, rm_mem(x->base, x->disp + off + start[w]), 0, 0, 0, 32, 0);
 		}
 	}
-	ev(a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx, 64), 0));
-	if (n > 2)
+	if (n > 2) {
+		j_lit_to(c, t, j_lit(c, idx, 64));
 		ev(a, V_PERMI2D, t, 2, rm_reg(3));
-	else
-		ev(a, V_PERMD, t, t, rm_reg(2));
+	} else {
+		ev(a, V_PERMD, t, j_lit_reg(c, j_lit(c, idx, 64), t), rm_reg(2));
+	}
 	return true;
 }
 
@@ -522,11 +524,13 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 	if (in->dw && in->size == 8 && in->vec == 1 && in->o[0] != OPND_NONE) {
 		u32 p;
 
-		if (!c->gk) {
+		if (!c->gk && (!c->full || !jm_ld_shapes64(c, in, x))) {
 			slow = jm_unless_all(c);
 			if (jm_ld_shapes64(c, in, x))
 				done = g_jmp(a);
 			g_here(a, slow);
+		} else if (!c->gk) {
+			return true;
 		}
 		for (p = 0; p < 4; p++) {
 			s32 off[16] = { 0 };
@@ -549,7 +553,7 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 		return false;
 	all = !c->gk && (in->vec > 1 || in->o[0] != OPND_NONE);
 	if (all) {
-		slow = jm_unless_all(c);
+		slow = c->full ? 0 : jm_unless_all(c);
 		if (in->size == 4 && in->vec == 4 ? ld_quads(c, in, x) : ld_shapes(c, in, x)) {
 		} else if (jw_wide(in)) {
 			ld_pieces(c, in, x);
@@ -560,6 +564,10 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 			else if (!jp_ld(c, in, x))
 				ld_picked(c, in, x);
 		}
+		if (c->full && c->half != OPND_NONE)
+			c->after_half = g_jmp(a);
+		if (c->full)
+			return true;
 		done = g_jmp(a);
 		g_here(a, slow);
 	}

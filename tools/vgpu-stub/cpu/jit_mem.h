@@ -21,6 +21,8 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x);
 void jm_late(struct jcomp *c);
 /* jit_number.c */
 bool jn_begin(struct jcomp *c);
+bool jn_passed(const struct jcomp *c, u32 d, u32 pc);
+bool jn_sure(const struct jcomp *c, u32 v, u32 pc);
 struct jvn jn_of(struct jcomp *c, u32 o);
 void jm_defines(struct jcomp *c, const struct insn *in);
 bool jm_is_row(const struct acc *x);
@@ -46,6 +48,8 @@ bool jm_chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, u32 
 /* jit_comb.c: any dwords within at most that many windows (up to 4); false: nothing emitted. Both halves of the warp read the same */
 bool jm_combs(struct jcomp *c, const struct insn *in, const struct acc *x, u32 most);
 bool jm_narrow_combs(struct jcomp *c, const struct insn *in, const struct acc *x);       /* one or two bytes a lane */
+bool jm_words(struct jcomp *c, const struct insn *in, const struct acc *x, u32 d);
+bool jm_places_apart(const s32 *at, u32 n);
 bool jm_same_parts(const struct acc *x);
 /* jit_piece.c: vectors of dwords, each lane's one access; all lanes run; false: nothing emitted */
 bool jp_ld(struct jcomp *c, const struct insn *in, const struct acc *x);

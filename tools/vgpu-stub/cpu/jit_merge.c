@@ -10,7 +10,7 @@
  * So do stores to neighbouring fields of each lane's own structure, the last of which does those before it: nobody looks at memory in between,
  * and nothing there leaves code.
  */
-#include "jit.h"
+#include "jit_mem.h"
 #include "lanes.h"
 
 #define REACH 40
@@ -18,7 +18,7 @@
 
 static bool alike(const struct insn *a, const struct insn *b)
 {
-	return b->kind == K_LD && b->vec == a->vec && !(b->flags & INF_SYNC) && b->guard == OPND_NONE && !b->dw && b->o[4] == a->o[4] &&
+	return b->kind == K_LD && b->vec == a->vec && !(b->flags & INF_SYNC) && b->guard == OPND_NONE && !b->dw &&
 	       b->space == a->space && b->size == a->size && b->aw == a->aw && !((a->flags ^ b->flags) & INF_SIGNED) && b->o[0] != OPND_NONE &&
 	       (b->vec == 1 || (b->vec == 2 && b->size == 4 && b->space == SPACE_SHARED && b->o[1] != OPND_NONE && b->o[0] != b->o[1]));
 }
@@ -132,6 +132,14 @@ static u32 pack_of(const struct jcomp *c, u32 i, u32 end, u32 lo, u32 hi, u32 ad
 	return d == addr || d == lo || d == hi || !early(c, i, k, d) ? 0 : n;
 }
 
+/* What k does is done at i. */
+static void done_at(struct jcomp *c, u32 k, u32 i)
+{
+	c->merged[k].kind = K_LD;
+	c->merged[k].vec = 0;
+	c->merged[k].imm = i;
+}
+
 /* 16-bit elements that are only wanted in pairs are loaded as 32 bits. last: up to where the interpreter stays out. */
 static u32 pairs(struct jcomp *c, u32 i, u32 end, struct insn *m, u32 last)
 {
@@ -160,9 +168,7 @@ static u32 pairs(struct jcomp *c, u32 i, u32 end, struct insn *m, u32 last)
 	for (e = 0; e < n; e++) {
 		m->o[e] = d[e];
 		for (k = 0; k < steps[e]; k++) {
-			c->merged[at[e][k]].kind = K_LD;
-			c->merged[at[e][k]].vec = 0;
-			c->merged[at[e][k]].imm = i;
+			done_at(c, at[e][k], i);
 			last = at[e][k] > last ? at[e][k] : last;
 		}
 		for (k = at[e][steps[e] - 1]; k > i; k--)
@@ -171,6 +177,65 @@ static u32 pairs(struct jcomp *c, u32 i, u32 end, struct insn *m, u32 last)
 	for (; e < 4; e++)
 		m->o[e] = OPND_NONE;
 	return last;
+}
+
+/* An address as a sum, made at `at`: root + off and a pattern. */
+struct origin { u32 root, at; s64 off; u16 pat; };
+
+/* Of the address that the load at pc has. */
+static struct origin origin_of(const struct jcomp *c, u32 pc)
+{
+	u32 o = c->code[pc].o[4], d = o & OPND_CONST ? 0 : c->def_of[o], k;
+	struct origin own = { .root = o, .at = pc };
+	const struct insn *in;
+
+	if (!d || d == ~0u || d > pc || jit_block_at(c, d - 1) != jit_block_at(c, pc))
+		return own;
+	in = &c->code[d - 1];
+	if (in->kind != K_LANE || in->lop != LOP_ADD || in->guard != OPND_NONE || type_bytes(in->type) != 8 || in->type == T_F64)
+		return own;
+	for (k = 1; k < 3; k++) {
+		struct jval v = jit_val(c, in->o[k], 1);
+
+		if ((v.cls == JC_UNI || v.cls == JC_PAT) && v.sk && jn_sure(c, in->o[k], d - 1))
+			return (struct origin){ .root = in->o[3 - k], .at = d - 1, .off = (s64)v.s, .pat = v.pat };
+	}
+	return own;
+}
+
+/*
+ * The loads at i and k, further down, have addresses that are *d apart in every lane. Where the second one is only made in between, nobody else
+ * reads it: it is made where the loads are one by one.
+ */
+static bool apart_by(const struct jcomp *c, u32 i, u32 k, s64 *d)
+{
+	u32 v = c->code[k].o[4], p, lo, hi;
+	struct origin x, y;
+
+	*d = 0;
+	if (v == c->code[i].o[4])
+		return true;
+	if (!c->code[i].aw)
+		return false;
+	x = origin_of(c, i);
+	y = origin_of(c, k);
+	if (x.root != y.root || x.pat != y.pat || (x.root & OPND_CONST) || y.at == k)
+		return false;
+	lo = x.at < y.at ? x.at : y.at;
+	hi = x.at < y.at ? y.at : x.at;
+	for (p = lo; p < hi; p++)
+		if (insn_writes(&c->code[p], x.root))
+			return false;
+	*d = y.off - x.off;
+	if (*d > 64 || *d < -64)
+		return false;
+	if (y.at < i)
+		return true;
+	if (c->merged[y.at].kind || (c->live_at[(size_t)(k + 1) * c->s->words + (v >> 6)] >> (v & 63) & 1))
+		return false;
+	for (p = y.at + 1; p < k && !touches(&c->code[p], v); p++)
+		;
+	return p == k;
 }
 
 /* most: bytes of a lane, altogether */
@@ -183,9 +248,9 @@ static void merge_at(struct jcomp *c, u32 i, u32 end, u32 most)
 	at[3] = i + 1;
 	for (k = i + 1; k < end && k < i + REACH && !stops(&c->code[k]); k++) {
 		const struct insn *b = &c->code[k];
-		s64 d = alike(in, b) ? (b->imm - in->imm) / bytes : 9;
+		s64 off = 0, d = alike(in, b) && apart_by(c, i, k, &off) ? (b->imm + off - in->imm) / bytes : 9;
 
-		if (d >= -3 && d <= 3 && (b->imm - in->imm) % bytes == 0 && !at[3 + d] && c->merged[k].kind != K_LD && early(c, i, k, b->o[0]) &&
+		if (d >= -3 && d <= 3 && (b->imm + off - in->imm) % bytes == 0 && !at[3 + d] && c->merged[k].kind != K_LD && early(c, i, k, b->o[0]) &&
 		    (b->vec == 1 || early(c, i, k, b->o[1])))
 			at[3 + d] = k + 1;
 		if (insn_writes(b, in->o[4]))
@@ -212,9 +277,11 @@ found:
 		m->o[e] = c->code[k].o[e % in->vec];
 		if (k == i)
 			continue;
-		c->merged[k].kind = K_LD;
-		c->merged[k].vec = 0;
-		c->merged[k].imm = i;
+		done_at(c, k, i);
+		if (c->code[k].o[4] != in->o[4] && origin_of(c, k).at > i) {
+			done_at(c, origin_of(c, k).at, i);
+			c->r[c->code[k].o[4]].ghost = true;
+		}
 		last = k > last ? k : last;
 		for (; k > i; k--)
 			c->live_at[(size_t)k * c->s->words + (m->o[e] >> 6)] |= 1ull << (m->o[e] & 63);

@@ -77,7 +77,7 @@ static bool find_of_block(struct jcomp *c)
 }
 
 /* Immediate dominators; the entry's own where nothing better is known, which is always true. */
-bool jn_begin(struct jcomp *c)
+static bool dominators(struct jcomp *c)
 {
 	u32 nb = c->s->nb, b, i, round, *n = pool_alloc(&c->mem, (nb + 1) * sizeof(u32)), *at, *pred, total = 0;
 	bool more = true;
@@ -136,7 +136,7 @@ bool jn_begin(struct jcomp *c)
 }
 
 /* Has every way to pc been by the instruction at d? */
-static bool passed(const struct jcomp *c, u32 d, u32 pc)
+bool jn_passed(const struct jcomp *c, u32 d, u32 pc)
 {
 	u32 a = block_no(c, d), b = block_no(c, pc);
 
@@ -145,6 +145,43 @@ static bool passed(const struct jcomp *c, u32 d, u32 pc)
 	while (b > a)
 		b = c->idom[b];
 	return a == b;
+}
+
+/* Is v, read at pc, what its only definition made of numbers of which the same is true? Then what is known of it without a guess is so in every lane. */
+static bool well_made(const struct jcomp *c, const u8 *made, u32 v, u32 pc)
+{
+	return (v & OPND_CONST) || v == OPND_NONE || (made[v] && jn_passed(c, c->def_of[v] - 1, pc));
+}
+
+/* Of scalars that jit_scan() has found without a guess those stay sure whose operands have all been written before. */
+static bool make_sure(struct jcomp *c)
+{
+	u8 *made = pool_alloc(&c->mem, c->s->nregs + 1);
+	u32 i, k, v;
+
+	if (!made)
+		return false;
+	for (i = 0; i < c->n; i++) {
+		const struct insn *in = &c->code[i];
+		bool all = in->guard == OPND_NONE && (in->kind == K_LANE || in->kind == K_SREG || in->kind == K_LDPARAM);
+
+		for (k = 0; k < 6 && all; k++)
+			all = !(in->use >> k & 1) || well_made(c, made, in->o[k], i);
+		for (k = 0; k < 6 && all; k++)
+			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && c->def_of[in->o[k]] == i + 1)
+				made[in->o[k]] = 1;
+	}
+	for (v = 0; v < c->s->nregs; v++)
+		c->r[v].sure &= made[v];
+	return true;
+}
+
+bool jn_begin(struct jcomp *c) { return dominators(c) && make_sure(c); }
+
+/* Register v's scalar is known and no guess: so whoever reads it at pc has that, the interpreter too. */
+bool jn_sure(const struct jcomp *c, u32 v, u32 pc)
+{
+	return (v & OPND_CONST) || (c->r[v].sure && jn_passed(c, c->def_of[v] - 1, pc));
 }
 
 static bool sum_of_64(const struct insn *in)
@@ -185,8 +222,8 @@ static bool add_up(struct jcomp *c, const struct insn *in, u32 pc, u32 deep, boo
 
 	/* what code takes a register's scalar for may be a guess, which the interpreter, if it came this way, has not made */
 	if (of == root) {
-		p.sk = p.sk && (in->o[1] & OPND_CONST);
-		q.sk = q.sk && (in->o[2] & OPND_CONST);
+		p.sk = p.sk && jn_sure(c, in->o[1], pc);
+		q.sk = q.sk && jn_sure(c, in->o[2], pc);
 	}
 
 	if (in->lop == LOP_MOV) {
@@ -217,7 +254,7 @@ static bool root(struct jcomp *c, u32 o, u32 pc, u32 deep, struct jvn *n)
 	if (o & OPND_CONST)
 		return true;
 	d = c->def_of[o];
-	if (!d || d == ~0u || c->r[o].cls == JC_VARY || c->code[d - 1].guard != OPND_NONE || !passed(c, d - 1, pc))
+	if (!d || d == ~0u || c->r[o].cls == JC_VARY || c->code[d - 1].guard != OPND_NONE || !jn_passed(c, d - 1, pc))
 		return false;
 	if (deep < DEEP && sum_of_64(&c->code[d - 1]) && add_up(c, &c->code[d - 1], d - 1, deep + 1, root, n))
 		return true;

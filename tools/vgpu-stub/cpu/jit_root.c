@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a scalar comes from, through copies: x and x & ~31 may have the same. Called by jit_scan.c. */
+/* Where a scalar comes from, through copies: x and x & ~31 may have the same; and what is guessed of scalars. Called by jit_scan.c. */
 #include "jit.h"
 #include "lanes.h"
 
@@ -57,8 +57,8 @@ static u32 scalar_root(const struct jcomp *c, u32 o, u32 at)
 }
 
 /*
- * in: x - (x & ~low bits), x's scalar being such a multiple: the scalars are the same. A guess like others, for the
- * interpreter may have done the mask, of an x that is no such multiple: the code of in looks whether it is so.
+ * in: x - (x & ~low bits), x's scalar being such a multiple: the scalars are the same. Where that is a guess, the interpreter may have done
+ * the mask, of an x that is no such multiple: the code of in looks whether it is so.
  */
 bool jit_same_scalar(const struct jcomp *c, const struct insn *in, u32 bits)
 {
@@ -67,7 +67,7 @@ bool jit_same_scalar(const struct jcomp *c, const struct insn *in, u32 bits)
 	u32 at, x, need;
 	u64 low;
 
-	if (!c->guess || in < c->code || in >= c->code + c->n)
+	if (in < c->code || in >= c->code + c->n)
 		return false;
 	at = (u32)(in - c->code);
 	d = recent(c, scalar_root(c, in->o[2], at), at);
@@ -84,11 +84,54 @@ bool jit_same_scalar(const struct jcomp *c, const struct insn *in, u32 bits)
 	return !(low & (low + 1)) && low < 1u << 30 && !(low >> v.ual) && !(x & OPND_CONST) && x == scalar_root(c, d->o[1], at);
 }
 
+/* A pattern's sign bit in all lanes: nobody computes it of an index but to find that it is 0. */
+bool jit_guess_sign(const struct jcomp *c, const struct insn *in)
+{
+	u32 bits = in->type == T_S64 ? 64 : 32;
+	struct jval a = jit_val(c, in->o[1], bits == 64), s = jit_val(c, in->o[2], 0);
+
+	return c->guess && in->lop == LOP_SHR && (in->type == T_S32 || in->type == T_S64) && s.known && s.k == bits - 1 &&
+	       a.cls == JC_PAT && a.max >= 1ull << (bits - 1);
+}
+
+/*
+ * A shift or mask of a pattern would be one if the scalar were a multiple of some power of two, as the start of a
+ * row is. need: log2 of it. The code checks, and guesses are given up when they are often wrong.
+ */
+bool jit_guess_align(const struct jcomp *c, const struct insn *in, u32 *need)
+{
+	u32 w = (in->type == T_U64 || in->type == T_S64 || in->type == T_B64), bits = w ? 64 : 32, l;
+	struct jval a = jit_val(c, in->o[1], (u8)w), b = jit_val(c, in->o[2], in->lop == LOP_SHR ? 0 : (u8)w);
+	u64 m;
+	s32 top = 0;
+
+	if (!c->guess || (in->lop != LOP_SHR && in->lop != LOP_AND) || (!w && in->type != T_U32 && in->type != T_S32 && in->type != T_B32) || a.cls != JC_PAT || !b.known)
+		return false;
+	for (l = 0; l < LANES; l++) {
+		if (c->pats[a.pat][l] < 0)
+			return false;
+		top |= c->pats[a.pat][l];
+	}
+	*need = 32 - (u32)__builtin_clz((u32)top);
+	if (in->lop == LOP_SHR) {
+		if (b.k >= bits - 1)
+			return false;
+	} else {
+		m = w ? b.k : (u64)(s64)(s32)(u32)b.k;
+		if (m & (m + 1))
+			m = ~m;
+		if (m & (m + 1) || !m || m > 255)
+			return false;
+		*need = 64 - (u32)__builtin_clzll(m);
+	}
+	return *need > a.ual && *need <= 8;
+}
+
 /* The code of in looks whether a guess is right; nobody else does. */
 bool jit_guesses(const struct jcomp *c, const struct insn *in)
 {
 	u32 need;
 
 	return in->kind == K_LANE && (jit_guess_sign(c, in) || jit_guess_align(c, in, &need) || jit_guess_wide(c, in) ||
-				      (in->lop == LOP_SUB && jit_same_scalar(c, in, type_bytes(in->type) * 8)));
+				      (in->lop == LOP_SUB && !c->r[in->o[0]].sure && jit_same_scalar(c, in, type_bytes(in->type) * 8)));
 }

@@ -87,7 +87,8 @@ static bool may_wrap(const struct jcomp *c, struct jval v, bool sg)
 {
 	s32 lo, hi;
 
-	if (v.cls != JC_PAT || v.max < (sg ? 1ull << 31 : 1ull << 32))
+	/* where the scalar is known, so is that none does (jit_scan.c) */
+	if (v.cls != JC_PAT || v.sk || v.max < (sg ? 1ull << 31 : 1ull << 32))
 		return false;
 	jit_range(c, v, &lo, &hi);
 	return lo || (v.ual <= 30 && hi >> v.ual);      /* else no carry */
@@ -351,6 +352,11 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 	if (in->type == T_F32 && in->lop != LOP_MOV && in->lop != LOP_SELP)
 		return scalar_float(c, in);
 	t = target(c, in);
+	if (c->r[in->o[0]].sure && c->r[in->o[0]].sk) {
+		g_movi(a, t, c->r[in->o[0]].w == 1 ? c->r[in->o[0]].s : (u32)c->r[in->o[0]].s);
+		ju_store(c, in->o[0], t);
+		return true;
+	}
 	switch (in->lop) {
 	case LOP_MOV:
 		ju_load(c, t, in->o[1], w);
@@ -365,7 +371,7 @@ static bool scalar_lane(struct jcomp *c, const struct insn *in)
 		ju_store(c, in->o[0], RAX);
 		return true;
 	case LOP_SUB: case LOP_AND: case LOP_OR: case LOP_XOR:
-		none = in->lop == LOP_SUB && c->r[in->o[0]].sk && jit_same_scalar(c, in, w ? 64 : 32);
+		none = in->lop == LOP_SUB && c->r[in->o[0]].sk && !c->r[in->o[0]].sure && jit_same_scalar(c, in, w ? 64 : 32);
 		if (none || (in->lop == LOP_AND && jit_guess_align(c, in, &need)))
 			t = RAX;
 		ju_load(c, t, in->o[1], w);

@@ -168,49 +168,6 @@ static bool no_carry(const struct jcomp *c, struct jval a)
 	return true;
 }
 
-/* A pattern's sign bit in all lanes: nobody computes it of an index but to find that it is 0. */
-bool jit_guess_sign(const struct jcomp *c, const struct insn *in)
-{
-	u32 bits = in->type == T_S64 ? 64 : 32;
-	struct jval a = jit_val(c, in->o[1], bits == 64), s = jit_val(c, in->o[2], 0);
-
-	return c->guess && in->lop == LOP_SHR && (in->type == T_S32 || in->type == T_S64) && s.known && s.k == bits - 1 &&
-	       a.cls == JC_PAT && a.max >= 1ull << (bits - 1);
-}
-
-/*
- * A shift or mask of a pattern would be one if the scalar were a multiple of some power of two, as the start of a
- * row is. need: log2 of it. The code checks, and guesses are given up when they are often wrong.
- */
-bool jit_guess_align(const struct jcomp *c, const struct insn *in, u32 *need)
-{
-	u32 w = is_int64(in->type), bits = w ? 64 : 32, l;
-	struct jval a = jit_val(c, in->o[1], (u8)w), b = jit_val(c, in->o[2], in->lop == LOP_SHR ? 0 : (u8)w);
-	u64 m;
-	s32 top = 0;
-
-	if (!c->guess || (in->lop != LOP_SHR && in->lop != LOP_AND) || (!is_int32(in->type) && !w) || a.cls != JC_PAT || !b.known)
-		return false;
-	for (l = 0; l < LANES; l++) {
-		if (c->pats[a.pat][l] < 0)
-			return false;
-		top |= c->pats[a.pat][l];
-	}
-	*need = 32 - (u32)__builtin_clz((u32)top);
-	if (in->lop == LOP_SHR) {
-		if (b.k >= bits - 1)
-			return false;
-	} else {
-		m = w ? b.k : (u64)(s64)(s32)(u32)b.k;
-		if (m & (m + 1))
-			m = ~m;
-		if (m & (m + 1) || !m || m > 255)
-			return false;
-		*need = 64 - (u32)__builtin_clzll(m);
-	}
-	return *need > a.ual && *need <= 8;
-}
-
 static struct jval v_shr(struct jcomp *c, struct jval a, u32 s, bool is_signed, u32 bits)
 {
 	s64 v[LANES];
@@ -390,7 +347,7 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 		a = v_add(c, a, b, -1, bits);
 		if (!jit_same_scalar(c, in, bits))
 			return a;
-		c->guessed = true;
+		c->guessed |= c->guess;
 		return with_scalar(a, true, 0, bits);
 	case LOP_MUL:
 		if (in->type == T_F32)
@@ -714,29 +671,11 @@ static void scan_pool(struct jcomp *c)
 	}
 }
 
-bool jit_scan(struct jcomp *c)
+static bool flow(struct jcomp *c)
 {
-	s64 zero[LANES] = { 0 };
-	u32 i, k, round;
 	bool more = true, settled = false;      /* settled: who still waits for a value will have none */
+	u32 i, k, round;
 
-	c->pats = pool_alloc(&c->mem, JPATS * sizeof(*c->pats));
-	c->npool = c->fn->cpool_bytes / 128 + 2;
-	c->pool = pool_alloc(&c->mem, c->npool * sizeof(*c->pool));
-	c->def_of = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(u32));
-	if (!c->def_of || !c->pats || !c->pool)
-		return false;
-	jit_pat(c, zero);
-	for (i = 0; i < c->n; i++) {
-		const struct insn *in = &c->code[i];
-
-		for (k = 0; k < 6; k++)
-			if ((in->def >> k & 1) && in->o[k] != OPND_NONE)
-				c->def_of[in->o[k]] = c->def_of[in->o[k]] ? ~0u : i + 1;
-		for (k = 0; in->kind == K_CALL && k < in->u.call->nrets; k++)
-			if (in->u.call->rets[k].is_reg)
-				c->def_of[in->u.call->rets[k].opnd] = ~0u;
-	}
 	scan_pool(c);
 	for (round = 0; more; round++) {
 		more = false;
@@ -770,6 +709,56 @@ bool jit_scan(struct jcomp *c)
 		if (!more && !settled)
 			more = settled = true;
 	}
+	return true;
+}
+
+/* Scalars that are known without any guess. */
+static bool flow_sure(struct jcomp *c)
+{
+	bool guess = c->guess;
+	u32 i;
+
+	c->guess = false;
+	if (!flow(c))
+		return false;
+	for (i = 0; i < c->s->nregs; i++) {
+		struct jreg *r = &c->r[i];
+
+		r->sure = r->sk && c->def_of[i] != ~0u;
+		r->cls = JC_NONE;
+		r->ual = 0;
+		r->pat = 0;
+		r->sk = false;
+		r->max = r->s = 0;
+	}
+	c->guess = guess;
+	return true;
+}
+
+bool jit_scan(struct jcomp *c)
+{
+	s64 zero[LANES] = { 0 };
+	u32 i, k;
+
+	c->pats = pool_alloc(&c->mem, JPATS * sizeof(*c->pats));
+	c->npool = c->fn->cpool_bytes / 128 + 2;
+	c->pool = pool_alloc(&c->mem, c->npool * sizeof(*c->pool));
+	c->def_of = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(u32));
+	if (!c->def_of || !c->pats || !c->pool)
+		return false;
+	jit_pat(c, zero);
+	for (i = 0; i < c->n; i++) {
+		const struct insn *in = &c->code[i];
+
+		for (k = 0; k < 6; k++)
+			if ((in->def >> k & 1) && in->o[k] != OPND_NONE)
+				c->def_of[in->o[k]] = c->def_of[in->o[k]] ? ~0u : i + 1;
+		for (k = 0; in->kind == K_CALL && k < in->u.call->nrets; k++)
+			if (in->u.call->rets[k].is_reg)
+				c->def_of[in->u.call->rets[k].opnd] = ~0u;
+	}
+	if (!flow_sure(c) || !flow(c))
+		return false;
 	/* never written: any value will do */
 	for (i = 0; i < c->s->nregs; i++)
 		if (c->r[i].cls == JC_NONE)

@@ -99,6 +99,7 @@ static void transfer_all(struct jcomp *c, bool load)
 		if (r->loc == LOC_ZMM)
 			zmm |= (r->w ? 15u : 3u) << r->reg;
 	}
+	zmm |= c->lit_regs;
 	for (k = 0; k < 8; k++)
 		if (gpr >> jit_gprs[k] & 1) {
 			if (load)
@@ -296,6 +297,9 @@ bool jit_ways(struct jcomp *c, u32 *stubs)
 			busy[c->entry_at[i] - 1] = 1;
 	save = a->n;
 	transfer_all(c, false);
+	for (i = JZ_FIRST; jit_stress && i < 32; i++)           /* C may have done so */
+		if (c->lit_regs >> i & 1)
+			ev_i(a, V_PTERNLOGD, (int)i, (int)i, rm_reg((int)i), 0, 0, 0xff);
 	common = a->n;
 	epilogue(c);
 	load = a->n;
