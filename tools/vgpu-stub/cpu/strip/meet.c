@@ -23,10 +23,17 @@ static bool goes_on(const struct scomp *c, u32 pc)
 	return pc + 1 < c->n && c->b[b].start == pc + 1 && s_enters(c, b);
 }
 
-/* Is it a place that strips meet at in code? b ends with it. A strip whose eight lanes all come has none that wait elsewhere. */
+/* Is it a place that strips meet at in code? b ends with it. */
 static bool meets(const struct scomp *c, const struct sblock *b)
 {
-	return b->sync && c->code[b->end - 1].guard == OPND_NONE;
+	u32 w;
+
+	if (!b->sync || c->code[b->end - 1].guard != OPND_NONE)
+		return false;
+	for (w = 0; w < c->bwords; w++)
+		if (b->wait[w])
+			return false;
+	return true;
 }
 
 bool s_behind_meeting(const struct scomp *c, u32 b)
