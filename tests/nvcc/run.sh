@@ -40,5 +40,5 @@ for p in $programs; do
 	[ -x "$out/$p" ] || continue
 	run jit "$p"
 	run interp "$p" 60000
-	[ "$p" = locks ] && run avx2 "$p"
+	if [ "$p" = locks ]; then run avx2 "$p"; fi
 done
