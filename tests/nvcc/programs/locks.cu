@@ -266,6 +266,16 @@ __global__ void queue_lanes(unsigned *next, unsigned *out, unsigned jobs)       
 	}
 }
 
+/* s[0] becomes the sum of a block's 256. */
+__device__ void tree(unsigned *s)
+{
+	for (int d = 128; d; d /= 2) {
+		if (threadIdx.x < d)
+			s[threadIdx.x] += s[threadIdx.x + d];
+		__syncthreads();
+	}
+}
+
 __global__ void last_block(const unsigned *in, unsigned *part, unsigned *count, unsigned *out, int n)
 {
 	__shared__ unsigned s[256];
@@ -276,11 +286,7 @@ __global__ void last_block(const unsigned *in, unsigned *part, unsigned *count, 
 		v += in[i];
 	s[threadIdx.x] = v;
 	__syncthreads();
-	for (int d = 128; d; d /= 2) {
-		if (threadIdx.x < d)
-			s[threadIdx.x] += s[threadIdx.x + d];
-		__syncthreads();
-	}
+	tree(s);
 	if (threadIdx.x == 0) {
 		part[blockIdx.x] = s[0];
 		__threadfence();
@@ -293,11 +299,7 @@ __global__ void last_block(const unsigned *in, unsigned *part, unsigned *count, 
 			v += ((volatile unsigned *)part)[i];
 		s[threadIdx.x] = v;
 		__syncthreads();
-		for (int d = 128; d; d /= 2) {
-			if (threadIdx.x < d)
-				s[threadIdx.x] += s[threadIdx.x + d];
-			__syncthreads();
-		}
+		tree(s);
 		if (threadIdx.x == 0)
 			*out = s[0];
 	}

@@ -8,21 +8,14 @@ volatile accesses to shared memory. The model does each statement for all lanes 
 import os
 import random
 
-M32 = (1 << 32) - 1
+from talk_emit import M32, condition_of
+
 WORDS = 2               # of a warp
 MOST = 6                # rounds of a loop that ends by a word: as long as nobody is taken to wait
 
 
 def condition(r):
-    k = r.choice(("eq", "eq", "eq", "and", "lt", "ge", "data", "bit", "acc"))
-    if k == "eq":
-        return (k, r.choice((0, 0, 0, 3, 7, 8, 9, 15, 16, 24, 31, r.randrange(32))))
-    if k == "and":
-        m = r.choice((1, 2, 3, 7, 8, 16))
-        return (k, m, r.choice((0, m)))
-    if k in ("lt", "ge"):
-        return (k, r.choice((1, 4, 8, 12, 16, 30)))
-    return (k, r.randrange(8) if k == "data" else r.choice((1, 2, 4)))
+    return condition_of(r, ("eq", "eq", "eq", "and", "lt", "ge", "data", "bit", "acc"), (0, 0, 0, 3, 7, 8, 9, 15, 16, 24, 31))
 
 
 def changes(r, depth=0):

@@ -32,17 +32,21 @@ class Group:
 
 # ---- conditions: of a lane's number or its datum ----------------------------------------------------
 
-def condition(g):
-    r = g.r
-    k = r.choice(("eq", "eq", "and", "lt", "ge", "data", "bit", "acc"))
+def condition_of(r, kinds, lanes):
+    """lanes: those that "eq" asks for, beside any"""
+    k = r.choice(kinds)
     if k == "eq":
-        return (k, r.choice((0, 0, 3, 7, 8, 15, 16, 24, 31, r.randrange(32))))
+        return (k, r.choice(lanes + (r.randrange(32),)))
     if k == "and":
         m = r.choice((1, 2, 3, 7, 8, 16))
         return (k, m, r.choice((0, m)))
     if k in ("lt", "ge"):
         return (k, r.choice((1, 4, 8, 12, 16, 30)))
     return (k, r.randrange(8) if k == "data" else r.choice((1, 2, 4)))
+
+
+def condition(g):
+    return condition_of(g.r, ("eq", "eq", "and", "lt", "ge", "data", "bit", "acc"), (0, 0, 3, 7, 8, 15, 16, 24, 31))
 
 
 def holds(c, t):

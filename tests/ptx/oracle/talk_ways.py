@@ -21,6 +21,17 @@ def spoken(s, mask):
     return (mask & -mask).bit_length() - 1 if isinstance(s.lane, str) else s.lane
 
 
+def chosen(s, g, group):
+    """Chooses the lane of a statement; the predicate that is its."""
+    if not s.block:
+        s.lane = leader(g, group)
+        return is_lane(g, s.lane)
+    s.lane = g.r.randrange(g.threads)
+    p = g.new("p")
+    g.e("setp.eq.u32 %s, %%me, %d;" % (p, s.lane))
+    return p
+
+
 class Calc(Statement):
     def __init__(self, g, group):
         self.c = g.r.randrange(1, 99)
@@ -83,13 +94,7 @@ class Tell(Statement):
 
     def emit(self, g, group):
         self.group = group
-        if self.block:
-            self.lane = g.r.randrange(g.threads)
-            p = g.new("p")
-            g.e("setp.eq.u32 %s, %%me, %d;" % (p, self.lane))
-        else:
-            self.lane = leader(g, group)
-            p = is_lane(g, self.lane)
+        p = chosen(self, g, group)
         over, x, y = g.label(), g.new("r"), g.new("r")
         if self.side == 0:
             g.e("@!%s bra %s;" % (p, over), "add.u32 %s, %%a, %d;" % (x, self.plus))
@@ -273,13 +278,7 @@ class Wait(Statement):
 
     def emit(self, g, group):
         self.group = group
-        if self.block:
-            self.lane = g.r.randrange(g.threads)
-            p = g.new("p")
-            g.e("setp.eq.u32 %s, %%me, %d;" % (p, self.lane))
-        else:
-            self.lane = leader(g, group)
-            p = is_lane(g, self.lane)
+        p = chosen(self, g, group)
         x, y, over, out = g.new("r"), g.new("r"), g.label(), g.label()
 
         def say():

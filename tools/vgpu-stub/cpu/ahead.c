@@ -134,7 +134,7 @@ static void ask(struct as *a, int base, int index, s32 disp, u32 bytes)
 
 void ahead_often(struct as *a, struct ahead_code *x)
 {
-	u32 enough;
+	u32 enough, bytes = x->all > x->bytes ? x->all : x->bytes;
 
 	x->again = a->n;
 	g_load(a, 1, RDX, SITE(stream));
@@ -142,10 +142,10 @@ void ahead_often(struct as *a, struct ahead_code *x)
 	g_alu(a, 0, G_CMP, RCX, STREAM(block));
 	x->late = g_jcc(a, CC_A);
 	g_load(a, 1, RCX, STREAM(cursor));
-	g_alui(a, 1, G_ADD, STREAM(cursor), (s32)(x->all > x->bytes ? x->all : x->bytes));
+	g_alui(a, 1, G_ADD, STREAM(cursor), (s32)bytes);
 	g_alu(a, 1, G_CMP, RCX, STREAM(end));
 	enough = g_jcc(a, CC_AE);
-	ask(a, RCX, -1, 0, x->all > x->bytes ? x->all : x->bytes);
+	ask(a, RCX, -1, 0, bytes);
 	g_here(a, enough);
 	x->back = a->n;
 }

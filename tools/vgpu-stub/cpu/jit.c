@@ -192,7 +192,7 @@ static bool new_entry(struct jcomp *c, u32 live, u32 n)
 	return true;
 }
 
-/* Code of pc begins here, and may be entered by the interpreter: nothing is known that was known before. */
+/* Nothing is known any more. */
 static void forget(struct jcomp *c)
 {
 	c->stamp++;
@@ -201,6 +201,7 @@ static void forget(struct jcomp *c)
 	c->lits = 0;
 }
 
+/* Code of pc begins here, and may be entered by the interpreter. */
 static void entry(struct jcomp *c, u32 pc)
 {
 	u32 live, n;

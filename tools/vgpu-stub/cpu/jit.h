@@ -487,6 +487,7 @@ bool jit_levels(struct jcomp *c);
 bool j_level(const struct jcomp *c, u32 o);
 
 /* jit_full.c; j_rest: jit.c */
+bool j_steps_by(const s32 *p, u32 n, s32 step);         /* each of n is as much more than the one before it */
 void jit_all_lanes(struct jcomp *c, u32 pc);
 int j_lit_reg(struct jcomp *c, u32 lit, int tmp);
 void j_lit_to(struct jcomp *c, int t, u32 lit);

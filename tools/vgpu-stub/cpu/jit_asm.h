@@ -196,6 +196,14 @@ static inline void g_neg(struct as *a, int w, int r) { g_op(a, w, 0xf7, 3, rm_re
 static inline void g_not(struct as *a, int w, int r) { g_op(a, w, 0xf7, 2, rm_reg(r), 0); }
 static inline void g_cmov(struct as *a, int w, u32 cc, int r, struct rm m) { g_op(a, w, 0x140 | cc, r, m, 0); }
 static inline void g_movsxd(struct as *a, int r, struct rm m) { g_op(a, 1, 0x63, r, m, 0); }
+/* d, which is not y: the sum of 32 bits, widened */
+static inline void g_wide_sum(struct as *a, int d, int x, int y, bool sg)
+{
+	g_load(a, 0, d, rm_reg(x));
+	g_alu(a, 0, G_ADD, d, rm_reg(y));
+	if (sg)
+		g_movsxd(a, d, rm_reg(d));
+}
 /* size 1 or 2, sign: movsx */
 static inline void g_movx(struct as *a, int w, int sign, int size, int r, struct rm m)
 {

@@ -13,7 +13,7 @@
 
 #define LEAST 2u                /* loads in the rest of a block that make it worth code of its own */
 
-static bool steps_by(const s32 *p, u32 n, s32 step)
+bool j_steps_by(const s32 *p, u32 n, s32 step)
 {
 	u32 l;
 
@@ -34,9 +34,9 @@ static bool by_pattern(const struct jcomp *c, u32 pc)
 		return false;
 	v = jit_val(c, in->o[4], in->aw);
 	bytes = in->size * in->vec;
-	if (v.cls != JC_PAT || steps_by(c->pats[v.pat], LANES, bytes))
+	if (v.cls != JC_PAT || j_steps_by(c->pats[v.pat], LANES, bytes))
 		return false;
-	for (at = 0; at < LANES && (steps_by(c->pats[v.pat] + at, per, bytes) || steps_by(c->pats[v.pat] + at, per, 0)); at += per)
+	for (at = 0; at < LANES && (j_steps_by(c->pats[v.pat] + at, per, bytes) || j_steps_by(c->pats[v.pat] + at, per, 0)); at += per)
 		;
 	return at < LANES;
 }

@@ -312,29 +312,17 @@ static struct rm lanes(struct jcomp *c)
 	return rm_lit(j_lit(c, v, 64), 0);
 }
 
-/* All at the first lane's, zmm 1 as row() leaves it. The jump that is taken if not. */
-static u32 one_place(struct jcomp *c, const struct jsym *s, u32 part)
+/* Elements side by side are a row; one: all are one. zmm 1 is its first lane's index in all. The jump that is taken if it is none. */
+static u32 row(struct jcomp *c, const struct jsym *s, u32 part, bool one)
 {
 	struct as *a = &c->a;
 	int x = jv_reg(c, s->index, 0, part, 0), k;
 
 	ev_n(a, V_PBCASTD, 1, 0, rm_reg(x), 0, 0, 0, 4, 0);
+	if (!one)
+		ev(a, V_PADDD, 3, 1, lanes(c));
 	k = jv_mask(c, 0, part);
-	ev_i(a, V_PCMPUD, 7, x, rm_reg(1), k, 0, 4);
-	k_ortest(a, 7, 7);
-	return g_jcc(a, CC_NE);
-}
-
-/* Elements side by side are a row: zmm 1 is its first lane's index in all. The jump that is taken if it is none. */
-static u32 row(struct jcomp *c, const struct jsym *s, u32 part)
-{
-	struct as *a = &c->a;
-	int x = jv_reg(c, s->index, 0, part, 0), k;
-
-	ev_n(a, V_PBCASTD, 1, 0, rm_reg(x), 0, 0, 0, 4, 0);
-	ev(a, V_PADDD, 3, 1, lanes(c));
-	k = jv_mask(c, 0, part);
-	ev_i(a, V_PCMPUD, 7, x, rm_reg(3), k, 0, 4);
+	ev_i(a, V_PCMPUD, 7, x, rm_reg(one ? 1 : 3), k, 0, 4);
 	k_ortest(a, 7, 7);
 	return g_jcc(a, CC_NE);
 }
@@ -469,7 +457,7 @@ bool jx_ld(struct jcomp *c, const struct insn *in)
 		int t = jv_dst(c, in->o[0], p, 4), x, k;
 
 		if (j_level(c, s->index)) {
-			no = one_place(c, s, p);
+			no = row(c, s, p, true);
 			to_gpr(c, RCX, 1);
 			as_room(a, 64);
 			j_site(c, step);
@@ -479,7 +467,7 @@ bool jx_ld(struct jcomp *c, const struct insn *in)
 			g_here(a, no);
 		}
 		if (in->size == 1u << s->shift) {
-			no = row(c, s, p);
+			no = row(c, s, p, false);
 			to_gpr(c, RCX, 1);
 			k = jv_mask(c, 0, p);
 			j_site(c, step);
@@ -551,7 +539,7 @@ bool jx_st(struct jcomp *c, const struct insn *in)
 		int v, x, k;
 
 		if (s->shift == 2) {
-			u32 no = row(c, s, p);
+			u32 no = row(c, s, p, false);
 
 			to_gpr(c, RCX, 1);
 			v = jm_st_value(c, in, 0, p, 3);

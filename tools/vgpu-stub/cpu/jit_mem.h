@@ -21,7 +21,6 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x);
 void jm_late(struct jcomp *c);
 /* jit_number.c */
 bool jn_begin(struct jcomp *c);
-bool jn_passed(const struct jcomp *c, u32 d, u32 pc);
 bool jn_sure(const struct jcomp *c, u32 v, u32 pc);
 struct jvn jn_of(struct jcomp *c, u32 o);
 void jm_defines(struct jcomp *c, const struct insn *in);

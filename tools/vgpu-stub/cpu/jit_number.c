@@ -136,7 +136,7 @@ static bool dominators(struct jcomp *c)
 }
 
 /* Has every way to pc been by the instruction at d? */
-bool jn_passed(const struct jcomp *c, u32 d, u32 pc)
+static bool passed(const struct jcomp *c, u32 d, u32 pc)
 {
 	u32 a = block_no(c, d), b = block_no(c, pc);
 
@@ -150,7 +150,7 @@ bool jn_passed(const struct jcomp *c, u32 d, u32 pc)
 /* Is v, read at pc, what its only definition made of numbers of which the same is true? Then what is known of it without a guess is so in every lane. */
 static bool well_made(const struct jcomp *c, const u8 *made, u32 v, u32 pc)
 {
-	return (v & OPND_CONST) || v == OPND_NONE || (made[v] && jn_passed(c, c->def_of[v] - 1, pc));
+	return (v & OPND_CONST) || v == OPND_NONE || (made[v] && passed(c, c->def_of[v] - 1, pc));
 }
 
 /* Of scalars that jit_scan() has found without a guess those stay sure whose operands have all been written before. */
@@ -181,7 +181,7 @@ bool jn_begin(struct jcomp *c) { return dominators(c) && make_sure(c); }
 /* Register v's scalar is known and no guess: so whoever reads it at pc has that, the interpreter too. */
 bool jn_sure(const struct jcomp *c, u32 v, u32 pc)
 {
-	return (v & OPND_CONST) || (c->r[v].sure && jn_passed(c, c->def_of[v] - 1, pc));
+	return (v & OPND_CONST) || (c->r[v].sure && passed(c, c->def_of[v] - 1, pc));
 }
 
 static bool sum_of_64(const struct insn *in)
@@ -254,7 +254,7 @@ static bool root(struct jcomp *c, u32 o, u32 pc, u32 deep, struct jvn *n)
 	if (o & OPND_CONST)
 		return true;
 	d = c->def_of[o];
-	if (!d || d == ~0u || c->r[o].cls == JC_VARY || c->code[d - 1].guard != OPND_NONE || !jn_passed(c, d - 1, pc))
+	if (!d || d == ~0u || c->r[o].cls == JC_VARY || c->code[d - 1].guard != OPND_NONE || !passed(c, d - 1, pc))
 		return false;
 	if (deep < DEEP && sum_of_64(&c->code[d - 1]) && add_up(c, &c->code[d - 1], d - 1, deep + 1, root, n))
 		return true;

@@ -29,8 +29,8 @@ static struct rm apart(struct jcomp *c, const struct insn *in, u32 l)
 	return rm_lit(in->aw ? j_lit(c, off, 64) : j_lit(c, off32, 64), 0);
 }
 
-/* Are the part's lanes that run a row? Then rcx is where its first lane would be; if not, jumps no[] are taken. */
-static u32 row(struct jcomp *c, const struct insn *in, u32 part, u32 *no)
+/* Are the part's lanes that run a row, or one: at one place? Then rcx is where its first lane would be; if not, jumps no[] are taken. */
+static u32 row(struct jcomp *c, const struct insn *in, u32 part, bool one, u32 *no)
 {
 	struct as *a = &c->a;
 	u32 n = !in->aw || in->dw ? 1 : 2, q;
@@ -42,9 +42,10 @@ static u32 row(struct jcomp *c, const struct insn *in, u32 part, u32 *no)
 
 		if (!q)
 			ev_n(a, w ? V_PBCASTQ : V_PBCASTD, 1, 0, rm_reg(x), 0, 0, 0, w ? 8 : 4, 0);
-		ev(a, w ? V_PADDQ : V_PADDD, 3, 1, apart(c, in, 8 * q));
+		if (!one)
+			ev(a, w ? V_PADDQ : V_PADDD, 3, 1, apart(c, in, 8 * q));
 		k = jv_mask(c, w, at);
-		ev_i(a, w ? V_PCMPUQ : V_PCMPUD, 7, x, rm_reg(3), k, 0, 4);
+		ev_i(a, w ? V_PCMPUQ : V_PCMPUD, 7, x, rm_reg(one ? 1 : 3), k, 0, 4);
 		k_ortest(a, 7, 7);
 		no[q] = g_jcc(a, CC_NE);
 	}
@@ -182,7 +183,7 @@ u32 jr_ld(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t)
 		return 0;
 	op = in->dw ? V_MOVU64 : in->size == 4 ? V_MOVU32 : in->size == 2 ? (sg ? V_PMOVSXWD : V_PMOVZXWD) :
 	     sg ? V_PMOVSXBD : V_PMOVZXBD;
-	m = row(c, in, part, apart_at);
+	m = row(c, in, part, false, apart_at);
 	if (!in->aw)
 		g_lea(a, 0, RCX, rm_mem(RCX, (s32)in->imm));
 	n = check(c, in, RCX, row_bytes(in), no);
@@ -263,23 +264,14 @@ u32 jr_same(struct jcomp *c, const struct insn *in, u32 step)
  */
 u32 jr_level(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t)
 {
-	u32 n = !in->aw || in->dw ? 1 : 2, bytes = in->size * in->vec, no[MAX_NO], q, e, done;
+	u32 bytes = in->size * in->vec, no[MAX_NO], n, e, done;
 	struct as *a = &c->a;
 
 	if (!j_level(c, in->o[4]) || in->space == SPACE_LOCAL || (!in->aw && (in->space != SPACE_SHARED || in->dw)))
 		return 0;
 	if (in->imm < -(1 << 28) || in->imm > 1 << 28 || (in->vec != 1 && (in->vec != 2 || in->size != 4 || in->dw)))
 		return 0;
-	for (q = 0; q < n; q++) {
-		int x = jv_reg(c, in->o[4], in->aw, part * n + q, 0), k = jv_mask(c, in->aw, part * n + q);
-
-		if (!q)
-			ev_n(a, in->aw ? V_PBCASTQ : V_PBCASTD, 1, 0, rm_reg(x), 0, 0, 0, in->aw ? 8 : 4, 0);
-		ev_i(a, in->aw ? V_PCMPUQ : V_PCMPUD, 7, x, rm_reg(1), k, 0, 4);
-		k_ortest(a, 7, 7);
-		no[q] = g_jcc(a, CC_NE);
-	}
-	ev_n(a, V_LL(in->aw ? V_MOVQ_ST : V_MOVD_ST, 0), 1, 0, rm_reg(RCX), 0, 0, 0, 4, 0);
+	n = row(c, in, part, true, no);
 	if (!in->aw)
 		g_lea(a, 0, RCX, rm_mem(RCX, (s32)in->imm));
 	n += check(c, in, RCX, bytes, no + n);
@@ -314,7 +306,7 @@ u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step)
 
 	if (!may(in) || in->size < 4)
 		return 0;
-	n = row(c, in, part, no);
+	n = row(c, in, part, false, no);
 	if (!in->aw)
 		g_lea(a, 0, RCX, rm_mem(RCX, (s32)in->imm));
 	s = jm_st_value(c, in, 0, part, 3);
@@ -341,12 +333,9 @@ u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step)
 /* The part's lanes read or write side by side (step: the size of an access), or all at one place (0). */
 static bool apart_by(const struct insn *in, const struct acc *x, u32 part, s32 step)
 {
-	u32 per = in->dw ? 8 : 16, l;
+	u32 per = in->dw ? 8 : 16;
 
-	for (l = 1; l < per; l++)
-		if (x->pat[per * part + l] != x->pat[per * part] + (s32)l * step)
-			return false;
-	return true;
+	return j_steps_by(x->pat + per * part, per, step);
 }
 
 static bool whole(const struct insn *in) { return in->size == (in->dw ? 8 : 4) && !jw_wide(in); }

@@ -112,12 +112,8 @@ bool jit_guess_wide(const struct jcomp *c, const struct insn *in)
 static s32 even_step(const struct jcomp *c, struct jval v)
 {
 	const s32 *p = c->pats[v.pat];
-	u32 l;
 
-	for (l = 1; l < LANES; l++)
-		if (p[l] != (s32)l * p[1])
-			return 0;
-	return p[1];
+	return j_steps_by(p, LANES, p[1]) ? p[1] : 0;
 }
 
 /*
@@ -132,16 +128,11 @@ static void widen_some(struct jcomp *c, s32 step, bool sg, u32 x)
 	j_leave_if(c, CC_E, x);
 	g_tzcnt(a, RCX, PM(m));
 	g_imuli(a, 1, RCX, rm_reg(RCX), step);
-	g_load(a, 0, RDX, rm_reg(RAX));
-	g_alu(a, 0, G_ADD, RDX, rm_reg(RCX));
-	if (sg)
-		g_movsxd(a, RDX, rm_reg(RDX));
+	g_wide_sum(a, RDX, RAX, RCX, sg);
 	g_alu(a, 1, G_SUB, RDX, rm_reg(RCX));
 	g_bsr(a, RCX, PM(m));
 	g_imuli(a, 1, RCX, rm_reg(RCX), step);
-	g_alu(a, 0, G_ADD, RAX, rm_reg(RCX));
-	if (sg)
-		g_movsxd(a, RAX, rm_reg(RAX));
+	g_wide_sum(a, RAX, RAX, RCX, sg);
 	g_alu(a, 1, G_ADD, RCX, rm_reg(RDX));
 	g_alu(a, 1, G_CMP, RAX, rm_reg(RCX));
 	j_leave_if(c, CC_NE, x);

@@ -712,8 +712,8 @@ static bool flow(struct jcomp *c)
 	return true;
 }
 
-/* Scalars that are known without any guess. */
-static bool flow_sure(struct jcomp *c)
+/* Scalars that are known without any guess; then all, with guesses where there may be some. */
+static bool flows(struct jcomp *c)
 {
 	bool guess = c->guess;
 	u32 i;
@@ -725,6 +725,8 @@ static bool flow_sure(struct jcomp *c)
 		struct jreg *r = &c->r[i];
 
 		r->sure = r->sk && c->def_of[i] != ~0u;
+		if (!guess)
+			continue;
 		r->cls = JC_NONE;
 		r->ual = 0;
 		r->pat = 0;
@@ -732,7 +734,7 @@ static bool flow_sure(struct jcomp *c)
 		r->max = r->s = 0;
 	}
 	c->guess = guess;
-	return true;
+	return !guess || flow(c);
 }
 
 bool jit_scan(struct jcomp *c)
@@ -757,7 +759,7 @@ bool jit_scan(struct jcomp *c)
 			if (in->u.call->rets[k].is_reg)
 				c->def_of[in->u.call->rets[k].opnd] = ~0u;
 	}
-	if (!flow_sure(c) || !flow(c))
+	if (!flows(c))
 		return false;
 	/* never written: any value will do */
 	for (i = 0; i < c->s->nregs; i++)

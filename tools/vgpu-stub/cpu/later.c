@@ -13,6 +13,7 @@
  * instructions at about the same time, long before one of them is through. Here a warp runs to its next barrier before another one
  * does anything (jit_run.c), so what thread 0 writes at the end would be there before the others have read. Eigen's reductions do this, and many a
  * kernel that forgot a barrier and never learned of it. So a block of code in which threads chosen by their number alone write to a place that all
+ * may have read since the last barrier begins with K_LATER: the other warps have their turns first.
  *
  * A place is an address that is one for all of a block of threads. Code that each thread comes to, or comes to by what it has read, is left alone.
  */

@@ -157,6 +157,21 @@ static bool unsigned_or_long_to_double(struct scomp *c, const struct insn *in)
 	return true;
 }
 
+/* Four lanes of 32 bits at a time, by op. */
+static void to_double(struct scomp *c, const struct insn *in, u32 op)
+{
+	u32 p;
+
+	for (p = 0; p < 2; p++) {
+		int x = sv_obs(c, in->o[1], 0, 0, 0);
+
+		if (p)
+			vyi(&c->a, X_EXTRACT, x, 0, rm_reg(0), 1);
+		vr(&c->a, op, 0, 0, p ? 0 : x);
+		sput(c, in->o[0], p, 0);
+	}
+}
+
 /* Between 0 and 1; a NaN and -0 give 0. By the bits, in whatever mode is set. */
 static void saturate(struct scomp *c, const struct insn *in)
 {
@@ -185,18 +200,8 @@ bool s_cvt(struct scomp *c, const struct insn *in)
 
 	if (dt == T_F64 && at == T_F32 && in->dw == 1 && !in->aw && !in->flags && (c->s->mxcsr == 0x1f80 || c->s->mxcsr == ~0u) &&
 	    c->r[in->o[0]].v.cls == SC_VARY) {
-		u32 p;
-
 		s_mxcsr(c, 0x1f80);     /* subnormals count */
-		for (p = 0; p < 2; p++) {
-			x = sv_obs(c, in->o[1], 0, 0, 0);
-			if (p) {
-				vyi(a, X_EXTRACT, x, 0, rm_reg(0), 1);
-				x = 0;
-			}
-			vr(a, X_CVTPS2PD, 0, 0, x);
-			sput(c, in->o[0], p, 0);
-		}
+		to_double(c, in, X_CVTPS2PD);
 		return true;
 	}
 	if (dt == T_F32 && at == T_F64 && !in->dw && !in->flags && in->sub <= RND_RN && c->r[in->o[0]].v.cls == SC_VARY &&
@@ -212,17 +217,7 @@ bool s_cvt(struct scomp *c, const struct insn *in)
 		return true;
 	}
 	if (dt == T_F64 && at == T_S32 && in->dw == 1 && !in->aw && !in->flags && c->r[in->o[0]].v.cls == SC_VARY) {
-		u32 p;
-
-		for (p = 0; p < 2; p++) {       /* exact */
-			x = sv_obs(c, in->o[1], 0, 0, 0);
-			if (p) {
-				vyi(a, X_EXTRACT, x, 0, rm_reg(0), 1);
-				x = 0;
-			}
-			vr(a, X_CVTDQ2PD, 0, 0, x);
-			sput(c, in->o[0], p, 0);
-		}
+		to_double(c, in, X_CVTDQ2PD);   /* exact */
 		return true;
 	}
 	if (dt == T_F64 && (at == T_U32 || at == T_U64 || at == T_S64) && in->dw == 1 && !in->flags && in->sub <= RND_RN &&

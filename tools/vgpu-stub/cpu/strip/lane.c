@@ -178,8 +178,7 @@ static bool divide16(struct scomp *c, const struct insn *in)
 	return true;
 }
 
-/* (b:a) shifted by c, one half of it */
-/* By as many bits as each lane says: counts of 32 leave nothing of a word. */
+/* (b:a) shifted by as many bits as each lane says: counts of 32 leave nothing of a word. */
 static bool funnel_by(struct scomp *c, const struct insn *in, bool left, bool wrap)
 {
 	struct as *a = &c->a;
@@ -195,6 +194,7 @@ static bool funnel_by(struct scomp *c, const struct insn *in, bool left, bool wr
 	return true;
 }
 
+/* (b:a) shifted by c, one half of it */
 static bool funnel(struct scomp *c, const struct insn *in)
 {
 	bool left = in->lop == LOP_SHFLW || in->lop == LOP_SHFLC, wrap = in->lop == LOP_SHFLW || in->lop == LOP_SHFRW;
@@ -263,12 +263,11 @@ static bool prmt(struct scomp *c, const struct insn *in)
 	return true;
 }
 
-/* Ones of each half byte by a table, summed up. */
-static bool popc(struct scomp *c, const struct insn *in)
+/* ymm0: the ones of each byte of ymm x, those of half bytes by a table. */
+void s_byte_ones(struct scomp *c, int x)
 {
 	static const u8 ones[32] = { 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4 };
 	struct as *a = &c->a;
-	int x = sv_obs(c, in->o[1], 0, 0, 0);
 
 	shift_imm(c, SH_RIGHT, false, 1, x, 4);
 	vy(a, X_PAND, 0, x, s_splat32(c, 0x0f0f0f0f));
@@ -277,6 +276,13 @@ static bool popc(struct scomp *c, const struct insn *in)
 	vr(a, X_PSHUFB, 0, 2, 0);
 	vr(a, X_PSHUFB, 1, 2, 1);
 	vr(a, X_PADDB, 0, 0, 1);
+}
+
+static bool popc(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+
+	s_byte_ones(c, sv_obs(c, in->o[1], 0, 0, 0));
 	vy(a, X_PMADDUBSW, 0, 0, s_splat32(c, 0x01010101));
 	vy(a, X_PMADDWD, 0, 0, s_splat32(c, 0x00010001));
 	sput(c, in->o[0], 0, 0);

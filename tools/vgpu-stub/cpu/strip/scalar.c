@@ -12,13 +12,9 @@ static bool is64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
 /* The same number more in each lane: which; 0: not so */
 static s32 even_step(const struct scomp *c, struct sval v)
 {
-	const s32 *p = c->pats[v.pat];
-	u32 l;
+	s32 step = c->pats[v.pat][1];
 
-	for (l = 1; l < STRIP; l++)
-		if (p[l] != (s32)l * p[1])
-			return 0;
-	return p[1];
+	return s_linear(c, v, step) ? step : 0;
 }
 
 /*
@@ -33,17 +29,11 @@ static void widened_of_some(struct scomp *c, int gpr, s32 step, bool sg)
 	s_leave_if(c, CC_E, c->pc);
 	g_tzcnt(a, RCX, rm_reg(R12));
 	g_imuli(a, 1, RCX, rm_reg(RCX), step);
-	g_load(a, 0, RDX, rm_reg(gpr));
-	g_alu(a, 0, G_ADD, RDX, rm_reg(RCX));
-	if (sg)
-		g_movsxd(a, RDX, rm_reg(RDX));
+	g_wide_sum(a, RDX, gpr, RCX, sg);
 	g_alu(a, 1, G_SUB, RDX, rm_reg(RCX));
 	g_bsr(a, R11, rm_reg(R12));
 	g_imuli(a, 1, R11, rm_reg(R11), step);
-	g_load(a, 0, RCX, rm_reg(gpr));
-	g_alu(a, 0, G_ADD, RCX, rm_reg(R11));
-	if (sg)
-		g_movsxd(a, RCX, rm_reg(RCX));
+	g_wide_sum(a, RCX, gpr, R11, sg);
 	g_alu(a, 1, G_ADD, R11, rm_reg(RDX));
 	g_alu(a, 1, G_CMP, RCX, rm_reg(R11));
 	s_leave_if(c, CC_NE, c->pc);

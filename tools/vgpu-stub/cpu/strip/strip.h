@@ -400,6 +400,7 @@ bool s_pred(struct scomp *c, const struct insn *in);
 bool s_scalar(struct scomp *c, const struct insn *in);
 bool s_sreg(struct scomp *c, const struct insn *in);
 bool s_count64(struct scomp *c, const struct insn *in);
+void s_byte_ones(struct scomp *c, int x);
 bool s_cvt(struct scomp *c, const struct insn *in);
 void s_extend(struct scomp *c, int d, int x, enum type t);      /* the value of type t in a 32-bit register, extended */
 bool s_lop3(struct scomp *c, const struct insn *in);

@@ -81,23 +81,14 @@ static void multiply_high(struct scomp *c, const struct insn *in, u32 p)
 		sput(c, in->o[0], p, 0);
 }
 
-/* Ones in each 64 bits: those of half bytes, added up. */
+/* Ones in each 64 bits: those of its bytes, added up. */
 bool s_count64(struct scomp *c, const struct insn *in)
 {
-	static const u8 ones[32] = { 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4 };
 	struct as *a = &c->a;
 	u32 p;
 
 	for (p = 0; p < 2; p++) {
-		int x = sv(c, in->o[1], 1, p, 0);
-
-		vyi(a, X_SHIQ, SH_RIGHT, 1, rm_reg(x), 4);
-		vy(a, X_PAND, 0, x, s_splat32(c, 0x0f0f0f0f));
-		vy(a, X_PAND, 1, 1, s_splat32(c, 0x0f0f0f0f));
-		vy(a, X_MOVU, 2, 0, rm_lit(s_lit(c, ones, 32), 0));
-		vr(a, X_PSHUFB, 0, 2, 0);
-		vr(a, X_PSHUFB, 1, 2, 1);
-		vr(a, X_PADDB, 0, 0, 1);
+		s_byte_ones(c, sv(c, in->o[1], 1, p, 0));
 		vr(a, X_PXOR, 1, 1, 1);
 		vr(a, X_PSADBW, p ? 0 : 3, 0, 1);
 	}
