@@ -30,6 +30,19 @@
 
 #include "../../tools/vgpu-stub/stub.h"
 
+/* Between INIT and what follows it the parent is not run until the context has ended. */
+static struct device dev;
+static int sent = -1;
+
+ssize_t sendmsg(int sock, const struct msghdr *h, int flags)
+{
+	struct pollfd gone = { .fd = dev.ctx[0].pidfd, .events = POLLIN };
+
+	if (sent >= 0 && sent++ == 1)
+		poll(&gone, 1, 20000);
+	return (ssize_t)syscall(SYS_sendmsg, sock, h, flags);
+}
+
 /* ---- the context's side ------------------------------------------------------------------------- */
 static struct ctx_msg got;
 static int got_fds[16], ngot;
@@ -150,6 +163,10 @@ int context_main(void)
 	}
 	if (take() != CTX_INIT || ngot != CTX_INIT_FDS)
 		return 11;
+	if (MODE("refuse-at-once")) {
+		say_type(CTX_READY, VGPU_ST_OUT_OF_MEMORY, 0, -1);
+		return 0;
+	}
 	kick = dup2(got_fds[CTX_FD_KICK], 20);
 	phys = got_fds[CTX_FD_PHYS];
 	run = got_fds[CTX_FD_RUN];
@@ -255,7 +272,6 @@ int context_main(void)
 #define AT_MORE 0x600000u
 #define FILE_BYTES 0x800000u
 
-static struct device dev;
 static uint8_t *mem;
 static unsigned checks, failed;
 static const char *now_testing = "";
@@ -462,6 +478,10 @@ int main(int argc, char **argv)
 	power_on();
 	bad_start("exit", VGPU_ST_CONTEXT_DEAD);
 	bad_start("refuse", VGPU_ST_OUT_OF_MEMORY);
+	sent = 0;
+	bad_start("refuse-at-once", VGPU_ST_OUT_OF_MEMORY);
+	CHECK(sent > 1);
+	sent = -1;
 	bad_start("refuse-wild", VGPU_ST_INTERNAL);
 	for (size_t i = 0; i < sizeof(protocol_at_start) / sizeof(protocol_at_start[0]); i++)
 		bad_start(protocol_at_start[i], VGPU_ST_PROTOCOL);

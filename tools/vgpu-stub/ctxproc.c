@@ -123,7 +123,18 @@ static void wait_to_send(struct context *c, int err)
 	loop_change(&c->sock_src, err == -ETOOMANYREFS ? EPOLLIN : EPOLLIN | EPOLLOUT);
 }
 
-/* Sends, or queues while it cannot (fds are duplicated then). An error kills the context. */
+/* A message that cannot be sent kills the context; but one that has ended before it began may have said why, which pid_ready() reads. */
+static int unheard(struct context *c, int err)
+{
+	drop_out(c);
+	if (c->state == CTX_STARTING && (err == -EPIPE || err == -ECONNRESET))
+		return 0;
+	log_verbose("context %u: cannot send to it", c->qid);
+	ctxproc_kill(c, VGPU_ST_CONTEXT_DEAD);
+	return -EIO;
+}
+
+/* Sends, or queues while it cannot (fds are duplicated then). */
 int ctxproc_send(struct context *c, const struct ctx_msg *m, const int *fds, int nfds)
 {
 	struct ctx_out *o;
@@ -134,16 +145,16 @@ int ctxproc_send(struct context *c, const struct ctx_msg *m, const int *fds, int
 		return 0;
 	}
 	if (err != -EAGAIN && err != -ETOOMANYREFS)
-		goto fail;
+		return unheard(c, err);
 	o = calloc(1, sizeof(*o));
 	if (!o)
-		goto fail;
+		return unheard(c, -ENOMEM);
 	o->msg = *m;
 	for (int i = 0; i < nfds; i++) {
 		o->fds[i] = dup(fds[i]);
 		if (o->fds[i] < 0) {
 			free_out(o);
-			goto fail;
+			return unheard(c, -EMFILE);
 		}
 		o->nfds++;
 	}
@@ -152,10 +163,6 @@ int ctxproc_send(struct context *c, const struct ctx_msg *m, const int *fds, int
 	if (!waits)
 		wait_to_send(c, err);
 	return 0;
-fail:
-	log_verbose("context %u: cannot send to it", c->qid);
-	ctxproc_kill(c, VGPU_ST_CONTEXT_DEAD);
-	return -EIO;
 }
 
 void ctxproc_pump(struct context *c)
@@ -168,14 +175,9 @@ void ctxproc_pump(struct context *c)
 			wait_to_send(c, err);
 			return;
 		}
-		if (err && c->state == CTX_STARTING) {
-			/* It has ended already, and may have said why: pid_ready() reads that. */
-			drop_out(c);
-			break;
-		}
 		if (err) {
-			ctxproc_kill(c, VGPU_ST_CONTEXT_DEAD);
-			return;
+			unheard(c, err);
+			break;
 		}
 		c->out_head = o->next;
 		if (!c->out_head)
