@@ -98,7 +98,7 @@ static void find_statements(const char *text, size_t len)
 			vector++;
 		} else if (c == '}' && vector) {
 			vector--;
-		} else if (c == '{' || c == '}' || (c == ':' && text[i + 1] != ':' && text[i - 1] != ':')) {
+		} else if (c == '{' || c == '}' || (c == ':' && text[i + 1] != ':' && (!i || text[i - 1] != ':'))) {
 			any = 0;
 		} else if (c == ';') {
 			if (any) {

@@ -343,7 +343,8 @@ static void table_json(struct json *j, const struct table *t, const struct figur
 		json_open(j, NULL, '{');
 		json_str(j, "name", f[i].of->name);
 		json_u64(j, "count", f[i].of->n);
-		json_u64(j, t->bytes ? "total_bytes" : "total_ns", (uint64_t)f[i].total);
+		/* a file may say what no device does */
+		json_u64(j, t->bytes ? "total_bytes" : "total_ns", f[i].total < 0x1p64 ? (uint64_t)f[i].total : UINT64_MAX);
 		json_f(j, "mean", f[i].mean);
 		json_f(j, "median", f[i].median);
 		json_u64(j, "min", f[i].least);
