@@ -4,8 +4,17 @@
 
 T=$B/test
 
-# One thread each, or asleep: they share the machine, the long ones first.
+# What looks at processor time, or changes the machine's hugepages, is alone: before the others, who then need not end together.
+alone='agent bench hugepages'
+for name in $alone; do
+	many "system/$name" 300 "tests/system/$name.sh" "$B"
+done
+
+# One thread each, or asleep: they share the machine, and have devices of their own. Long ones are begun early.
 together
+
+# --- a guest with a stock kernel: the agent over kernel VFIO, the device outside
+many vm 1200 tests/vm/run.sh "$B"
 
 # --- asleep nearly all the time: an agent against a device that fails in every way there is, contexts that do
 patient=' agent_loopback ctxproc '
@@ -163,8 +172,6 @@ many ollama/service 300 tests/ollama/service.sh "$B"
 many ollama/guest 600 tests/ollama/guest.sh "$B"
 
 # --- the acceptance list of the agent and the tools
-# What looks at processor time, or changes the machine's hugepages, is alone; the others have devices of their own.
-alone='agent bench hugepages'
 sleeping='doctor lost inflight notify service load gates device slurm'
 for name in $sleeping; do
 	asleep many "system/$name" 300 "tests/system/$name.sh" "$B"
@@ -173,15 +180,6 @@ for p in tests/system/*.sh; do
 	name=$(basename "$p" .sh)
 	[[ " lib $sleeping $alone " == *" $name "* ]] || many "system/$name" 300 "$p" "$B"
 done
-apart
-for name in $alone; do
-	many "system/$name" 300 "tests/system/$name.sh" "$B"
-done
-
-together
-# --- a guest with a stock kernel: the agent over kernel VFIO, the device outside
-many vm 1200 tests/vm/run.sh "$B"
-
 # --- hostile clients and deaths
 many hostile 900 tests/hostile/run.sh "$B"
 many native 600 tests/hostile/native.sh "$B"

@@ -24,9 +24,10 @@ unset VGPU_AGENT LD_PRELOAD CUDA_VISIBLE_DEVICES
 
 wanted() { [ -z "$only" ] || [[ $1 =~ $only ]]; }
 
-# Between `together` and `apart` as many tests run at once as there are processors; their verdicts come in the list's order.
+# Between `together` and `apart` one test more runs than there are processors (each waits for something now and then); their verdicts
+# come in the list's order.
 lanes=1 queue=() sleeper='' sleepers=' '
-together() { lanes=$(nproc); }
+together() { lanes=$(($(nproc) + 1)); }
 # asleep t|many ...: one that waits nearly all of its time is started at once, and keeps no other from running
 asleep() { sleeper=1; "$@"; sleeper=; }
 busy() {

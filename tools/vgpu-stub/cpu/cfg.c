@@ -591,8 +591,10 @@ void cfg_finish(struct comp *c)
 		uniform_hoist(c);
 	find_blocks(&g);
 	find_edges(&g);
-	if (c->fn->entry && !c->m->e->dbg && !c->m->e->ops)
+	if (c->fn->entry && !c->m->e->dbg && !c->m->e->ops) {
 		values_once(&g);
+		dots_together(&g);
+	}
 	compare_at_branch(&g);
 	guards_for_branches(&g);
 	split_conditions(&g);

@@ -31,6 +31,8 @@ bool cfg_ends_block(const struct insn *in);
 
 /* values.c: behind edges */
 void values_once(struct cfg *g);
+/* dots.c: behind it */
+void dots_together(struct cfg *g);
 /* guards.c: between these and order */
 void compare_at_branch(struct cfg *g);
 void guards_for_branches(struct cfg *g);

@@ -306,7 +306,7 @@ struct jcomp {
 	u32 half, after_half;   /* what the load that is emitted may fill (jit_half()); its jump behind the conversion, 0: none */
 	u32 half_mx;            /* the mode there */
 	u32 dot, ndot;          /* dot products that were emitted as one sum, from which pc on, and how many */
-	struct jdots { u32 stamp, pc, n, home; } dots[JDOTS];   /* sums of other factors that wait in P (jit_dot.c): the first one's place in the code */
+	struct jdots { u32 stamp, pc, n, f, home; } dots[JDOTS];   /* sums of other factors that wait in P (jit_dot.c): the first one's place in the code */
 	u32 ndots;
 	u8 *level;              /* per register: supposed to be the same in each half's lanes (jit_level.c) */
 	u8 *twin;               /* per register, in a run: both halves have the same numbers (jit_twin.c) ... */
