@@ -39,28 +39,18 @@ static bool passes(const struct insn *in)
 
 struct sum { u32 at[PARTS], n; };       /* places of the parts, the last one first */
 
-static bool in_sum(const struct sum *s, u32 at)
-{
-	u32 i;
-
-	for (i = 0; i < s->n; i++)
-		if (s->at[i] == at)
-			return true;
-	return false;
-}
-
 /* May the part at `at` stand where the sum's last one does? */
 static bool may_wait(const struct insn *code, const struct sum *s, u32 at)
 {
 	const struct insn *p = &code[at];
-	u32 i;
+	u32 i, next = s->n;
 
 	for (i = at + 1; i < s->at[0]; i++) {
 		const struct insn *q = &code[i];
 
-		if (in_sum(s, i))
-			continue;
-		if (insn_reads(q, p->o[0]) || insn_writes(q, p->o[0]) || insn_writes(q, p->o[1]) || insn_writes(q, p->o[2]) || insn_writes(q, p->o[3]))
+		if (s->at[next - 1] == i)
+			next--;
+		else if (insn_reads(q, p->o[0]) || insn_writes(q, p->o[0]) || insn_writes(q, p->o[1]) || insn_writes(q, p->o[2]) || insn_writes(q, p->o[3]))
 			return false;
 	}
 	return true;
@@ -88,13 +78,15 @@ static void find(const struct insn *code, const u32 *uses, u32 start, u32 last, 
 
 static void put(struct insn *code, const struct sum *s)
 {
-	u32 first = s->at[s->n - 1], last = s->at[0], to = first, i;
+	u32 first = s->at[s->n - 1], last = s->at[0], to = first, next = s->n, i;
 	struct insn part[PARTS];
 
 	for (i = 0; i < s->n; i++)
 		part[i] = code[s->at[i]];
 	for (i = first; i < last; i++)
-		if (!in_sum(s, i))
+		if (s->at[next - 1] == i)
+			next--;
+		else
 			code[to++] = code[i];
 	for (i = 0; i < s->n; i++)
 		code[last - i] = part[i];
