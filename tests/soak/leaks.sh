@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 # Agent and device end where they began: memory and descriptors after many allocations, module loads, contexts and clients, against
 # what they were after a tenth as many. One line each.
-# So do a program and its context that make something again and again: modules, pools, streams, events, graphs, allocations.
-#   leaks.sh BUILD [PERCENT]    100: 100,000 allocations, 10,000 modules, 2,000 contexts, 5,000 clients; 1 by default
+# So do a program and its context in which something comes and goes again and again (churn.c).
+#   leaks.sh BUILD [PERCENT [WHAT]]    100: 100,000 allocations, 10,000 modules, 2,000 contexts, 5,000 clients; 1 by default
+#                                      WHAT: only those of allocs, modules, contexts, clients, stays, live, crowd
 . "$(dirname "$0")/../system/lib.sh"
-percent=${2:-1}
+percent=${2:-1} only=${3:-allocs modules contexts clients stays live crowd}
+wanted() { [[ " $only " == *" $1 "* ]]; }
 W=$B/test/soak/worker
 start_stub --memory 512M
 start_agent
@@ -29,6 +31,7 @@ least() {
 # a page of the heap here and there is not a leak; of 10,000 a byte each would be one
 little() { [ $((a_kib - am)) -le 64 ] && [ $((s_kib - sm)) -le 64 ] && [ $a_fds -le "$af" ] && [ $s_fds -le "$sf" ]; }
 many() { # NAME HOW_MANY: as one client, or as so many
+	wanted $1 || return 0
 	local n=$(($2 * percent / 100))
 	[ $n -ge 10 ] || n=10
 	times $1 $((n / 10)) || return 1
@@ -67,17 +70,18 @@ many allocs 100000
 many modules 10000
 many contexts 2000
 many clients 5000
-# In one program, which goes on: its own memory and its context's. A round is so many that 0.06 KiB each would show.
+# In one program, which goes on: its own memory and its context's. A round is so many that a tenth of a KiB each would show.
 mkfifo "$dir/go"
 exec 4<>"$dir/go"
-stays() { # WHAT HOW_MANY
+stays() { # WHAT HOW_MANY AT_LEAST
 	local n=$(($2 * percent / 100)) round=0 c0 x0 c x text='' p context
-	[ $n -ge 2000 ] || n=2000
+	[ $n -ge "$3" ] || n=$3
 	: >"$dir/churn"
-	"$W" churn "$1" $n <&4 >"$dir/churn" 2>&1 &
+	"$B/test/soak/churn" "$1" $n <&4 >"$dir/churn" 2>&1 &
 	p=$!
+	so_far() { grep -q "^so far $((n * (round + 1)))\$" "$dir/churn" || ! kill -0 $p; }
 	while [ $round -lt 4 ]; do
-		until_true grep -q "^so far $((n * (round + 1)))\$" "$dir/churn" || break
+		until_true so_far || until_true so_far || until_true so_far || break
 		context=$(pgrep -P "$stub" -x vgpu-context) && c=$(memory $p) && x=$(memory "$context") && [ -n "$c" ] && [ -n "$x" ] || break
 		[ $round = 0 ] || text+="${text:+, then }program $((c - c0)) KiB, context $((x - x0)) KiB"
 		# the first round takes what is kept for the next ones
@@ -92,8 +96,14 @@ stays() { # WHAT HOW_MANY
 	kill $p 2>/dev/null; wait $p 2>/dev/null
 	[ $round = ok ] && ok "$n $1 in one program: $text" || fail "$n $1 in one program: $text $(tail -n 1 "$dir/churn")"
 }
-for what in modules pools streams events graphs allocs; do stays $what 10000; done
-"$W" live 30000 >"$dir/out" 2>&1 && ok "$(cat "$dir/out")" || fail "30000 allocations that live at once: $(cat "$dir/out")"
+if wanted stays; then
+	for what in modules pools streams events graphs allocs libraries host captures links; do stays $what 10000 2000; done
+	for what in arrays mappings; do stays $what 4000 1000; done
+fi
+if wanted live; then
+	"$W" live 30000 >"$dir/out" 2>&1 && ok "$(cat "$dir/out")" || fail "30000 allocations that live at once: $(cat "$dir/out")"
+fi
+wanted crowd || exit 0
 for i in $(seq 64); do "$W" first >"$dir/crowd.$i" 2>&1 & done
 wait $(jobs -p | grep -v -x -e "$stub" -e "$agent")
 n=$(grep -l ' ms$' "$dir"/crowd.* | wc -l)

@@ -18,8 +18,6 @@
  *   live N         N allocations that live at once, freed in an order of no order
  *   modules N      N modules loaded, looked into and unloaded
  *   contexts N     N contexts made, used and destroyed
- *   churn WHAT N   N modules, pools, streams, events, graphs or allocs that come and go in one context; says "so far N" and goes on at a
- *                  line on stdin, for who looks at its memory and its context's
  *
  * Exit status: 0, 1 with a line that says what was wrong, 3 no device.
  */
@@ -553,108 +551,6 @@ static int modules(unsigned n)
 	return rc;
 }
 
-static int one_pool(void)
-{
-	static int late;
-	CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
-	CUmemoryPool pool;
-	CUdeviceptr p;
-
-	DO(cuMemPoolCreate(&pool, &props));
-	DO(cuMemAllocFromPoolAsync(&p, 4096, pool, NULL));
-	/* every other time its memory outlives it */
-	if (late ^= 1)
-		DO(cuMemFreeAsync(p, NULL));
-	DO(cuStreamSynchronize(NULL));
-	DO(cuMemPoolDestroy(pool));
-	if (!late)
-		DO(cuMemFreeAsync(p, NULL));
-	return 0;
-}
-
-static int one_stream(void)
-{
-	CUstream s;
-
-	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
-	DO(cuStreamSynchronize(s));
-	DO(cuStreamDestroy(s));
-	return 0;
-}
-
-static int one_event(void)
-{
-	CUevent e;
-
-	DO(cuEventCreate(&e, 0));
-	DO(cuEventRecord(e, NULL));
-	DO(cuEventSynchronize(e));
-	DO(cuEventDestroy(e));
-	return 0;
-}
-
-static int one_graph(void)
-{
-	CUgraph g;
-	CUgraphExec x;
-	CUgraphNode n;
-
-	DO(cuGraphCreate(&g, 0));
-	DO(cuGraphAddEmptyNode(&n, g, NULL, 0));
-	DO(cuGraphInstantiate(&x, g, 0));
-	DO(cuGraphLaunch(x, NULL));
-	DO(cuStreamSynchronize(NULL));
-	DO(cuGraphExecDestroy(x));
-	DO(cuGraphDestroy(g));
-	return 0;
-}
-
-static int one_module(void)
-{
-	CUmodule m;
-	CUfunction f;
-
-	DO(cuModuleLoadData(&m, add_ptx));
-	DO(cuModuleGetFunction(&f, m, "add"));
-	DO(cuModuleUnload(m));
-	return 0;
-}
-
-static int one_alloc(void)
-{
-	CUdeviceptr p;
-
-	DO(cuMemAlloc(&p, 4096));
-	DO(cuMemFree(p));
-	return 0;
-}
-
-static int churn(const char *what, unsigned n)
-{
-	static const struct { const char *name; int (*once)(void); } kinds[] = {
-		{ "modules", one_module }, { "pools", one_pool }, { "streams", one_stream },
-		{ "events", one_event }, { "graphs", one_graph }, { "allocs", one_alloc },
-	};
-	unsigned k = 0, done = 0;
-	char line[16];
-	CUcontext c;
-	int rc = open_context(&c);
-
-	while (k < sizeof kinds / sizeof kinds[0] && strcmp(kinds[k].name, what))
-		k++;
-	if (k == sizeof kinds / sizeof kinds[0])
-		return 2;
-	while (!rc) {
-		for (unsigned i = 0; i < n && !rc; i++)
-			rc = kinds[k].once();
-		printf("so far %u\n", done += n);
-		fflush(stdout);
-		if (rc || !fgets(line, sizeof line, stdin))
-			break;
-	}
-	return rc;
-}
-
 static int contexts(unsigned n)
 {
 	DO(cuInit(0));
@@ -703,8 +599,6 @@ int main(int argc, char **argv)
 		return modules(n);
 	if (!strcmp(mode, "contexts"))
 		return contexts(n);
-	if (!strcmp(mode, "churn") && argc == 4)
-		return churn(argv[2], (unsigned)atoi(argv[3]));
-	fprintf(stderr, "usage: worker first | connect | grow | windows N | on SECONDS | compile N | compiles N | reads | before | after | allocs N | live N | modules N | contexts N |\n       churn modules|pools|streams|events|graphs|allocs N\n");
+	fprintf(stderr, "usage: worker first | connect | grow | windows N | on SECONDS | compile N | compiles N | reads | before | after | allocs N | live N | modules N | contexts N\n");
 	return 2;
 }
