@@ -80,6 +80,30 @@ if [ "$(id -u)" = 0 ] && [ -n "$cgroups" ] && group=$(mktemp -d "$cgroups/vgpu-t
 		fail "three users of one container: $(cat "$dir/out")"
 	fi
 	enough
+	# what a container has together, of the device's memory and of windows, whoever its users are
+	printf 'container-memory 64M\ncontainer-windows 64M\nlog-level debug\n' >"$dir/limits"
+	kill -HUP "$agent"
+	until_true said 'container-memory 64.*container-windows 64'
+	of_box() { # GROUP USER MODE N: a worker there, on this stdin
+		in_group "$1" "$2" env LD_LIBRARY_PATH="$LD_LIBRARY_PATH" VGPU_AGENT="$VGPU_AGENT" "$W" "$3" "$4"
+	}
+	(of_box a 100000 memory 40 <&4) >"$dir/held.0" 2>&1 &
+	held+=($!)
+	until_true grep -q . "$dir/held.0"
+	(of_box b 100001 memory 40 </dev/null) >"$dir/out" 2>&1
+	(of_box b 100001 memory 20 </dev/null) >"$dir/out2" 2>&1
+	grep -q 'had 40' "$dir/held.0" && grep -q OUT_OF_MEMORY "$dir/out" && grep -q 'had 20' "$dir/out2" && "$W" memory 40 </dev/null >"$dir/out" 2>&1 &&
+		ok "a container's memory is all of its users' together, and no one else's" || fail "a container's memory: $(tail -qn 1 "$dir/held.0" "$dir/out" "$dir/out2" | tr '\n' ' ')"
+	enough
+	came_back() { (of_box b 100001 memory 60 </dev/null) >"$dir/out" 2>&1; }
+	until_true came_back && ok "and comes back" || fail "a container's memory does not come back: $(cat "$dir/out")"
+	(of_box a 100002 windows 70 </dev/null) >"$dir/out" 2>&1
+	! grep -q had "$dir/out" && (of_box a 100002 windows 30 </dev/null) >"$dir/out" 2>&1 &&
+		ok "its windows have a limit, too" || fail "a container's windows: $(cat "$dir/out")"
+	printf 'container-clients 2\nlog-level debug\n' >"$dir/limits"
+	: >"$dir/agent.log"
+	kill -HUP "$agent"
+	until_true said 'container-clients 2'
 	# Connections that say nothing, or nothing but that they look: of ten users in one container; then of five containers, who together
 	# hold every place there is.
 	idle() { # GROUP FIRST_USER USERS EACH: in the background, in held; each says how many it has, and keeps them
