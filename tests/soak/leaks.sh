@@ -4,7 +4,7 @@
 # what they were after a tenth as many. One line each.
 # So do a program and its context in which something comes and goes again and again (churn.c).
 #   leaks.sh BUILD [PERCENT [WHAT]]    100: 100,000 allocations, 10,000 modules, 2,000 contexts, 5,000 clients; 1 by default
-#                                      WHAT: only those of allocs, modules, contexts, clients, stays, live, crowd
+#                                      WHAT: only those of allocs, modules, contexts, clients, stays (or stays/pools, say), live, crowd
 . "$(dirname "$0")/../system/lib.sh"
 percent=${2:-1} only=${3:-allocs modules contexts clients stays live crowd}
 wanted() { [[ " $only " == *" $1 "* ]]; }
@@ -96,10 +96,14 @@ stays() { # WHAT HOW_MANY AT_LEAST
 	kill $p 2>/dev/null; wait $p 2>/dev/null
 	[ $round = ok ] && ok "$n $1 in one program: $text" || fail "$n $1 in one program: $text $(tail -n 1 "$dir/churn")"
 }
-if wanted stays; then
-	for what in modules pools streams events graphs allocs libraries host captures links; do stays $what 10000 2000; done
-	for what in arrays mappings; do stays $what 4000 1000; done
-fi
+kinds() { # HOW_MANY AT_LEAST WHAT...
+	local what
+	for what in "${@:3}"; do
+		if wanted stays || wanted "stays/$what"; then stays "$what" "$1" "$2"; fi
+	done
+}
+kinds 10000 2000 modules pools streams events graphs allocs libraries host captures links
+kinds 4000 1000 arrays mappings
 if wanted live; then
 	"$W" live 30000 >"$dir/out" 2>&1 && ok "$(cat "$dir/out")" || fail "30000 allocations that live at once: $(cat "$dir/out")"
 fi
