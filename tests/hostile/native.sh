@@ -103,6 +103,23 @@ fds() { find "/proc/$stub/fd" -mindepth 1 2>/dev/null | wc -l; }
 gave_back() { [ "$(fds)" -le "$1" ]; }
 served() { timeout 30 "$vecadd"; }
 
+# What a context says that it runs, for whoever asks: as text, wherever it is shown.
+named() {
+	local bad='' p how
+	[ -z "$only" ] || [[ work_forged =~ $only ]] || return 0
+	start
+	"$N" work_forged >"$T/out" 2>&1 & p=$!
+	shown() { "$B/bin/vgpu" ctl list >"$T/list" 2>&1 && grep -q 'forged:' "$T/list"; }
+	within 60 shown || bad="nobody sees the name"
+	for how in "ctl list" "ctl list -j" "smi" "metrics"; do
+		# shellcheck disable=SC2086
+		"$B/bin/vgpu" $how >"$T/list" 2>&1
+		! LC_ALL=C grep -qP '[^\x20-\x7e\t]' "$T/list" && ! grep -q '^ready: vgpu-stub' "$T/list" || bad="$bad; vgpu $how: $(grep -m 1 -a forged "$T/list" | cat -v)"
+	done
+	wait $p
+	[ -z "$bad" ] && echo "ok native/work_forged ($(cat "$T/out"))" || echo "FAIL native/work_forged $bad"
+}
+
 # What is installed has none of it: the objects are the same, the hook is the linker's.
 installed() {
 	[ -z "$only" ] || [[ installed =~ $only ]] || return 0
@@ -249,8 +266,9 @@ landlocked() {
 
 installed
 while IFS=$'\t' read -r name want _; do
-	[[ $name == hugetlb_punch || $name == beyond_* || $name == cgroup_* ]] || attack "$name" "$want"
+	[[ $name == hugetlb_punch || $name == work_forged || $name == beyond_* || $name == cgroup_* ]] || attack "$name" "$want"
 done < <("$N" --list)
+named
 beyond
 huge
 landlocked

@@ -492,6 +492,21 @@ static int64_t leader_exits(struct ctx *c)
 	return 0;
 }
 
+
+/* For as long as somebody needs to ask what runs. */
+static int64_t work_forged(struct ctx *c)
+{
+	struct vgpu_qb_work *w = (void *)(CTX_QB_VA + VGPU_QB_WORK);
+
+	(void)c;
+	for (uint64_t until = ctx_now_ns() + 10 * STORM_NS; ctx_now_ns() < until; clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = 1000000 }, NULL)) {
+		w->known = 1;
+		w->seq = 2;
+		memcpy(w->kernel, "forged:" FORGED, sizeof(FORGED) + 7);
+	}
+	return 0;
+}
+
 static int64_t name_forged(struct ctx *c) { (void)c; return result(prctl(PR_SET_NAME, ") R 1\n\033[2J\x9b", 0, 0, 0)); }
 static int64_t stop_self(struct ctx *c) { (void)c; return result(syscall(SYS_tgkill, getpid(), gettid(), SIGSTOP)); }
 
