@@ -76,6 +76,7 @@ exec 4<>"$dir/go"
 stays() { # WHAT HOW_MANY AT_LEAST
 	local n=$(($2 * percent / 100)) round=0 c0 x0 c x text='' p context
 	[ $n -ge "$3" ] || n=$3
+	until_true quiet                # the one before has gone, and its context
 	: >"$dir/churn"
 	"$B/test/soak/churn" "$1" $n <&4 >"$dir/churn" 2>&1 &
 	p=$!
