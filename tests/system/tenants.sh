@@ -172,6 +172,43 @@ if [ "$(id -u)" = 0 ]; then
 	fi
 	chmod 755 "$dir/setuid"
 	setpriv --reuid=65533 --clear-groups env VGPU_AGENT="$dir/agent" "$dir/setuid" first >"$dir/out" 2>&1 && ok "the same program without the bit does" || fail "without the bit: $(cat "$dir/out")"
+	# nor does it load what its caller names, or write where he says
+	cat >"$dir/loads.c" <<-'C'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		int main(int argc, char **argv)
+		{
+			int (*version)(int *, int *) = NULL, (*level)(int) = NULL, a = 0, b = 0;
+			for (int i = 1; i < argc; i++) {
+				void *h = dlopen(argv[i], RTLD_NOW | RTLD_GLOBAL);
+				if (!h)
+					return puts(dlerror()), 1;
+				version = version ? version : (int (*)(int *, int *))dlsym(h, "nvrtcVersion");
+				level = level ? level : (int (*)(int))dlsym(h, "cublasLtLoggerSetLevel");
+			}
+			if (!version || !level)
+				return puts("no such calls"), 1;
+			version(&a, &b);
+			return printf("called, %d\n", level(5)), 0;
+		}
+	C
+	printf '#include <unistd.h>\n__attribute__((constructor)) static void f(void) { if (write(1, "loaded\\n", 7)) return; }\n' >"$dir/evil.c"
+	if "${CC:-cc}" -w -o "$dir/loads" "$dir/loads.c" -ldl 2>"$dir/err" && "${CC:-cc}" -w -shared -fPIC -o "$dir/evil.so" "$dir/evil.c" 2>>"$dir/err"; then
+		for f in libnvrtc.so.12 libcublasLt.so.12 libcudart.so.12; do cp -L "$B/lib/$f" "$dir/lib/"; done
+		mkdir -p "$dir/cuda/lib64" "$dir/written" && cp "$dir/evil.so" "$dir/cuda/lib64/libnvrtc.so.12" && cp "$dir/evil.so" "$dir/cuda/lib64/libnvrtc.so.13"
+		chmod -R a+rX "$dir/lib" "$dir/cuda" "$dir/evil.so" && chmod 777 "$dir/written"
+		loads() { setpriv --reuid=65533 --clear-groups env "$@" CUBLASLT_LOG_LEVEL=5 CUBLASLT_LOG_FILE="$dir/written/log" "$dir/loads" "$dir"/lib/lib{cuda.so.1,cudart.so.12,nvrtc.so.12,cublasLt.so.12}; }
+		chown 65534 "$dir/loads" && chmod 4755 "$dir/loads"
+		{ loads VGPU_NVRTC="$dir/evil.so"; loads CUDA_PATH="$dir/cuda"; } >"$dir/out" 2>&1
+		[ "$(grep -c '^called' "$dir/out")" = 2 ] && ! grep -q loaded "$dir/out" && [ ! -e "$dir/written/log" ] && ok "a set-uid program loads nothing that its caller names, and writes nothing there" ||
+			fail "a set-uid program: $(tr '\n' ' ' <"$dir/out") $(ls "$dir/written")"
+		chmod 755 "$dir/loads"
+		loads VGPU_NVRTC="$dir/evil.so" >"$dir/out" 2>&1
+		loads CUDA_PATH="$dir/cuda" >"$dir/out2" 2>&1
+		grep -q loaded "$dir/out" && grep -q loaded "$dir/out2" && [ -e "$dir/written/log" ] && ok "without the bit it does both" || fail "without the bit: $(tr '\n' ' ' <"$dir/out"), $(tr '\n' ' ' <"$dir/out2"), $(ls "$dir/written")"
+	else
+		fail "the set-uid loader does not build: $(head -n 1 "$dir/err")"
+	fi
 else
 	skip "set-uid programs: not root"
 fi
