@@ -70,7 +70,8 @@ many allocs 100000
 many modules 10000
 many contexts 2000
 many clients 5000
-# In one program, which goes on: its own memory and its context's. A round is so many that a tenth of a KiB each would show.
+# In one program, which goes on: its own memory and its context's. A round is so many that a tenth of a KiB each would show,
+# less where it would take long.
 mkfifo "$dir/go"
 exec 4<>"$dir/go"
 stays() { # WHAT HOW_MANY AT_LEAST
@@ -103,8 +104,9 @@ kinds() { # HOW_MANY AT_LEAST WHAT...
 		if wanted stays || wanted "stays/$what"; then stays "$what" "$1" "$2"; fi
 	done
 }
-kinds 10000 2000 modules pools streams events graphs allocs libraries host captures links
-kinds 4000 1000 arrays mappings
+kinds 10000 2000 modules pools streams events graphs allocs
+kinds 10000 700 libraries host captures links
+kinds 4000 300 arrays mappings
 if wanted live; then
 	"$W" live 30000 >"$dir/out" 2>&1 && ok "$(cat "$dir/out")" || fail "30000 allocations that live at once: $(cat "$dir/out")"
 fi
