@@ -679,7 +679,7 @@ $(B)/test/san/bin/vgpu-stub: $(call objs,asan,$(STUB) $(CPU) $(CUDA) $(FW) $(SER
 
 test-bins: e2e $(SYSTEM) $(if $(OPENBLAS),$(addprefix $(B)/test/blas/,gemm levels legacy native)) $(addprefix $(U)/plain/,$(filter-out ring_tsan,$(UNITS))) $(addprefix $(U)/asan/,$(filter-out ring_tsan,$(UNITS))) \
 	$(addprefix $(U)/tsan/,$(TSAN)) $(foreach k,plain asan,$(addprefix $(X)/$(k)/,ptxrun optest golden jitdiff legal fatbin_test)) \
-	$(addprefix $(Z)/,$(FUZZ)) $(B)/test/san/bin/vgpu-stub $(addprefix $(B)/test/hostile/,hostile native bin/vgpu-stub) $(B)/test/soak/worker $(B)/test/soak/stale \
+	$(addprefix $(Z)/,$(FUZZ)) $(B)/test/san/bin/vgpu-stub $(addprefix $(B)/test/hostile/,hostile native bin/vgpu-stub) $(addprefix $(B)/test/soak/,worker churn stale) \
 	$(B)/test/vm/outside $(B)/test/vm/delegate $(B)/test/vm/edu
 
 # programs of the guest: static, the second one on the agent's own transport
@@ -720,7 +720,7 @@ endef
 $(foreach p,3-2 3-3,$(eval $(call protocol_rule,$(p))))
 
 # at a fixed address: sessions after the first may then lie where a context's process cannot have them
-$(B)/test/soak/worker: tests/soak/worker.c | libs
+$(B)/test/soak/worker $(B)/test/soak/churn: $(B)/test/soak/%: tests/soak/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WARN) -std=gnu11 -D_GNU_SOURCE -fno-pie -no-pie -Ilibcuda-lite/include -o $@ $< $(B)/lib/libcuda.so.1 -lpthread
 

@@ -9,22 +9,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "vgpu_client.h"
+#include "vgpu_env.h"
 
 #define VGPU_ANSWER_S 3         /* that who looks at a monitor waits: an agent answers at once */
 #define VGPU_LATE_S   30        /* that a program waits, which takes no answer for no GPU: an agent may itself wait 5 s for a device */
-
-/* An environment's word about where we go and what we do is the caller's: a set-uid program does not listen to him (AT_SECURE). */
-static inline const char *vgpu_env(const char *name)
-{
-	return getauxval(AT_SECURE) ? NULL : getenv(name);
-}
 
 /* timeout_s: of each send and receive; 0: none. */
 static inline int vgpu_dial(const char *path, int timeout_s)

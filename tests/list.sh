@@ -182,6 +182,7 @@ for p in tests/system/*.sh; do
 done
 # --- hostile clients and deaths
 many hostile 900 tests/hostile/run.sh "$B"
+many hostile/planted 60 tests/hostile/mutants.sh -c "$B"
 many native 600 tests/hostile/native.sh "$B"
 many crowd 300 tests/hostile/crowd.sh "$B"
 asleep many soak/beside 300 tests/soak/beside.sh "$B"

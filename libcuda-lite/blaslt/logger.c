@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../../fw-protocol/vgpu_env.h"
 #include "lt.h"
 
 typedef void (*callback)(int level, const char *function, const char *message);
@@ -30,7 +31,7 @@ static void unlock(void) { atomic_flag_clear_explicit(&busy, memory_order_releas
 
 static unsigned int number(const char *name)
 {
-	const char *s = getenv(name);
+	const char *s = vgpu_env(name);
 	unsigned int v = 0;
 
 	for (; s && *s >= '0' && *s <= '9' && v < 1000; s++)
@@ -53,7 +54,7 @@ static void environment(void)
 	level = number("CUBLASLT_LOG_LEVEL");
 	m = number("CUBLASLT_LOG_MASK") & 31;
 	m |= level > 5 ? 31 : (1u << level) - 1;
-	file = getenv("CUBLASLT_LOG_FILE");
+	file = vgpu_env("CUBLASLT_LOG_FILE");
 	if (m && file && *file)
 		to = opened = fopen(file, "w");
 	atomic_store(&mask, m);

@@ -80,9 +80,9 @@ uint32_t vg_ctx_create(uint32_t ordinal, struct vg_ctx **out)
 	if (!status && r.context >= VGPU_MAX_CONTEXTS)
 		status = VGPU_ST_PROTOCOL;
 	if (status) {
-		/* The one reason that no CUresult has a name for, and that somebody else's process is. */
-		if (status == VGPU_ST_IN_FLIGHT)
-			vg_say("no context: %s", vgpu_status_text(status));
+		/* Reasons that no CUresult has a name for, and that are not this program's. */
+		if (status == VGPU_ST_IN_FLIGHT || status == VGPU_ST_CONTEXT_DEAD)
+			vg_say("no context: %s%s", vgpu_status_text(status), status == VGPU_ST_CONTEXT_DEAD ? " as it began; the device's log says how" : "");
 		vg_delete(VG_CONTEXT, c);
 		return status;
 	}

@@ -572,7 +572,9 @@ struct vg_pool {
 	bool is_default;
 	bool shareable, imported;       /* pool_ipc.c */
 	int fd;                         /* its name for other processes; -1: none yet */
-	bool dead;                      /* destroyed: keeps nothing any more */
+	uint64_t at;                    /* of fd, in the window of this session */
+	uint32_t session;
+	bool dead;                      /* destroyed: keeps nothing any more, and goes with the last of its memory */
 	uint64_t release_threshold, used, used_high, reserved, reserved_high, max_bytes;
 	int reuse[3];
 	struct vg_lock lock;

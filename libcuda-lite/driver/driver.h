@@ -249,6 +249,8 @@ extern uint64_t vg_func_deaths;
 /* pool.c */
 struct vg_pool *vg_pool_make(uint32_t ordinal);
 CUresult vg_pool_default(uint32_t ordinal, struct vg_pool **p);
+/* That much is the application's no more, and that much the pool's: a destroyed one that has nothing left is gone. */
+void vg_pool_less(struct vg_pool *p, uint64_t used, uint64_t reserved);
 /* ipc.c, ipc_event.c: kind 1 memory, 2 events */
 bool vg_ipc_supported(void);
 bool vg_ipc_memory(uint32_t ordinal);           /* ... and of this device: its memory is its contexts' own */

@@ -5,8 +5,10 @@
  */
 #include "driver.h"
 #include "../core/queue.h"
+#include "../core/share.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static struct vg_lock lock;
 static struct vg_pool *defaults[VGPU_MAX_DEVICES], *current[VGPU_MAX_DEVICES];
@@ -45,18 +47,32 @@ static CUresult pool_current(uint32_t ordinal, struct vg_pool **out)
 	return CUDA_SUCCESS;
 }
 
-/* That much is the application's no more, and that much the pool's. */
-static void less(struct vg_pool *p, uint64_t used, uint64_t reserved)
+/* Destroyed, and nothing names it any more. Its file is of use to the next one that is exported, in the same session. */
+static void bury(struct vg_pool *p)
 {
+	if (p->fd >= 0 && p->session == vg.session)
+		vg_share_destroy(p->at, VGPU_HUGE, p->fd);
+	else if (p->fd >= 0)
+		close(p->fd);
+	vg_delete(VG_POOL, p);
+}
+
+void vg_pool_less(struct vg_pool *p, uint64_t used, uint64_t reserved)
+{
+	bool over;
+
 	vg_lock(&p->lock);
 	p->used -= used;
 	p->reserved -= reserved;
+	over = p->dead && !p->used && !p->reserved;
 	vg_unlock(&p->lock);
+	if (over)
+		bury(p);
 }
 
 void vg_pool_lost(const struct vg_mem *m)
 {
-	less(m->pool, m->bytes, m->mapped_bytes);
+	vg_pool_less(m->pool, m->bytes, m->mapped_bytes);
 }
 
 static CUresult pool_of(CUmemoryPool h, struct vg_pool **p)
@@ -181,6 +197,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props)
 CUresult cuMemPoolDestroy(CUmemoryPool h)
 {
 	struct vg_pool *p;
+	bool again;
 
 	VG_TRY(pool_of(h, &p));
 	if (p->is_default)
@@ -189,10 +206,17 @@ CUresult cuMemPoolDestroy(CUmemoryPool h)
 	if (current[p->ordinal] == p)
 		current[p->ordinal] = defaults[p->ordinal];
 	vg_unlock(&lock);
-	/* Allocations of it live on, and are given back when they are freed; the memory of the record stays. */
+	/* Allocations of it live on, and are given back when they are freed; the record goes with the last one. A byte is this call's own. */
+	vg_lock(&p->lock);
+	again = p->dead;
+	p->used += !again;
 	p->dead = true;
-	vg_pool_empty(p);
+	vg_unlock(&p->lock);
+	if (again)
+		return CUDA_ERROR_INVALID_HANDLE;
 	vg_unpublish(p);
+	vg_pool_empty(p);
+	vg_pool_less(p, 1, 0);
 	return CUDA_SUCCESS;
 }
 
@@ -322,7 +346,7 @@ static CUresult alloc_from(struct vg_pool *p, CUdeviceptr *ptr, size_t bytes, st
 	if (kept) {
 		va = m.start;
 		if (!vg_mem_add(&m)) {
-			less(p, bytes, 0);
+			vg_pool_less(p, bytes, 0);
 			vg_pool_keep(s, vg_stream_mark(s), &m);
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		}
@@ -330,7 +354,7 @@ static CUresult alloc_from(struct vg_pool *p, CUdeviceptr *ptr, size_t bytes, st
 		uint32_t status = vg_mem_alloc(s->ctx, bytes, VG_MEM_ASYNC, &va);
 
 		if (status) {
-			less(p, bytes, 0);
+			vg_pool_less(p, bytes, 0);
 			return vg_fail(s->ctx, status);
 		}
 	}
@@ -422,7 +446,7 @@ static CUresult impl_cuMemFreeAsync(CUdeviceptr ptr, CUstream h, bool pt)
 	mark = vg_stream_mark(s);
 	/* Another context's memory is given back in that context; it may not wait here for a stream of this one. */
 	if (m->pool && m->ctx == s->ctx) {
-		less(m->pool, m->bytes, 0);
+		vg_pool_less(m->pool, m->bytes, 0);
 		vg_pool_keep(s, mark, m);
 		free(m);
 		return CUDA_SUCCESS;

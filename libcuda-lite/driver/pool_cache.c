@@ -40,13 +40,6 @@ static struct block *unlink_at(struct block **p)
 	return b;
 }
 
-static void unreserve(struct vg_pool *p, uint64_t bytes)
-{
-	vg_lock(&p->lock);
-	p->reserved -= bytes;
-	vg_unlock(&p->lock);
-}
-
 static uint64_t reserved(struct vg_pool *p)
 {
 	uint64_t bytes;
@@ -75,7 +68,7 @@ static uint32_t release(struct vg_pool *only, bool all, uint64_t min)
 			p = &(*p)->next;
 			continue;
 		}
-		unreserve(of, (*p)->m.mapped_bytes);
+		vg_pool_less(of, 0, (*p)->m.mapped_bytes);
 		b = unlink_at(p);
 		b->next = out;
 		out = b;
@@ -157,7 +150,7 @@ void vg_pool_keep(struct vg_stream *s, uint64_t ticket, const struct vg_mem *m)
 	if (!b) {
 		struct vg_mem *gone = malloc(sizeof *gone);
 
-		unreserve(m->pool, m->mapped_bytes);
+		vg_pool_less(m->pool, 0, m->mapped_bytes);
 		if (gone) {
 			*gone = *m;
 			gone->pool = NULL;
@@ -173,7 +166,7 @@ void vg_pool_keep(struct vg_stream *s, uint64_t ticket, const struct vg_mem *m)
 	vg_unlock(&lock);
 }
 
-/* The pool is destroyed: what is kept for it goes as its streams come to it. */
+/* The pool is destroyed (its caller keeps the record): what is kept for it goes as its streams come to it. */
 void vg_pool_empty(struct vg_pool *p)
 {
 	struct block *b;
@@ -192,6 +185,7 @@ void vg_pool_empty(struct vg_pool *p)
 		if (b) {
 			struct vg_mem *gone = malloc(sizeof *gone);
 
+			vg_pool_less(p, 0, b->m.mapped_bytes);
 			if (gone) {
 				*gone = b->m;
 				gone->pool = NULL;
@@ -217,7 +211,7 @@ void vg_pool_drop_ctx(struct vg_ctx *c)
 			b = unlink_at(at);
 		vg_unlock(&lock);
 		if (b) {
-			unreserve(b->m.pool, b->m.mapped_bytes);
+			vg_pool_less(b->m.pool, 0, b->m.mapped_bytes);
 			b->m.pool = NULL;
 			vg_mem_forget(&b->m);
 			free(b);

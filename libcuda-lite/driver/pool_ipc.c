@@ -27,7 +27,6 @@ CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool h, CUmemAlloca
 {
 	uint32_t status = VGPU_ST_OK;
 	struct vg_pool *p;
-	uint64_t at;
 	int fd = -1;
 
 	VG_READY();
@@ -36,8 +35,9 @@ CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool h, CUmemAlloca
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(only_files(type));
 	vg_lock(&lock);
+	p->session = p->fd < 0 ? vg.session : p->session;
 	if (p->fd < 0)
-		status = vg_share_create(VGPU_HUGE, &at, &p->fd);
+		status = vg_share_create(VGPU_HUGE, &p->at, &p->fd);
 	if (!status)
 		fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
 	vg_unlock(&lock);

@@ -5,6 +5,7 @@
  * the PTX says what it is called: "vgpu_name_0 = _Z1kIfEvPT_;". Those lines are taken out again.
  */
 #define _GNU_SOURCE
+#include "../../fw-protocol/vgpu_env.h"
 #include "clang.h"
 #include "clang_options.h"
 #include "front.h"
@@ -50,7 +51,7 @@ static int noted(struct folder *f, const char *path)
 
 static int folder_make(struct folder *f)
 {
-	const char *t = getenv("TMPDIR");
+	const char *t = vgpu_env("TMPDIR");
 
 	memset(f, 0, sizeof(*f));
 	if (!t || *t != '/' || strlen(t) > PATH_MAX / 2)
@@ -169,7 +170,7 @@ static char *read_whole(const char *path, size_t most)
 /* Is a program of that name to be found? */
 static int in_path(const char *name)
 {
-	const char *p = getenv("PATH");
+	const char *p = vgpu_env("PATH");
 	char file[PATH_MAX];
 
 	if (strchr(name, '/'))
@@ -196,7 +197,7 @@ static int tool(char path[PATH_MAX])
 
 int clang_there(void)
 {
-	const char *named = getenv("VGPU_CLANG");
+	const char *named = vgpu_env("VGPU_CLANG");
 	char path[PATH_MAX];
 
 	return in_path(named && *named ? named : "clang++") && !tool(path);
@@ -340,7 +341,7 @@ int clang_compile(struct clang *c, int n, const char *const *options)
 	}
 	status = folder_make(&f);
 	if (status) {
-		say(c, "cannot make a folder for clang in %s: %s\n", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", strerror(-status));
+		say(c, "cannot make a folder for clang in %s: %s\n", vgpu_env("TMPDIR") ? vgpu_env("TMPDIR") : "/tmp", strerror(-status));
 		clang_options_free(&asked);
 		return INTERNAL_ERROR;
 	}

@@ -2,6 +2,7 @@
 /* Finds NVIDIA's own libraries for ours that stand in front of them: see front.h. */
 #define _GNU_SOURCE
 #include "front.h"
+#include "../../fw-protocol/vgpu_env.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -155,18 +156,18 @@ static void *look_for(const char *soname)
 {
 	static const char folders[] = "/usr/local/cuda/lib64:/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/lib";
 	static const char *const roots[] = { "CUDA_PATH", "CUDA_HOME", "CUDA_ROOT" };
-	void *h = try_list(getenv("LD_LIBRARY_PATH"), "", soname);
+	void *h = try_list(vgpu_env("LD_LIBRARY_PATH"), "", soname);
 
 	if (!h)
 		h = try_wheels(soname);
 	for (size_t i = 0; !h && i < sizeof(roots) / sizeof(roots[0]); i++)
-		h = try_list(getenv(roots[i]), "/lib64", soname);
+		h = try_list(vgpu_env(roots[i]), "/lib64", soname);
 	return h ? h : try_list(folders, "", soname);
 }
 
 void *front_open(const char *soname, const char *other, const char *variable)
 {
-	const char *named = getenv(variable);
+	const char *named = vgpu_env(variable);
 	void *h;
 
 	if (named && *named) {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../../fw-protocol/vgpu_cubin.h"
+#include "../../fw-protocol/vgpu_env.h"
 #include "../../tools/vgpu-stub/cpu/fatbin.h"   /* the format's numbers only */
 #include "../link/ptxlink.h"
 #include "front.h"
@@ -54,7 +55,7 @@ static call_fn find(const char *name)
 
 	if (!__atomic_load_n(&tried, __ATOMIC_ACQUIRE)) {
 		lib = front_open(SONAME, NULL, "VGPU_NVJITLINK");
-		if (!lib && !getenv("VGPU_NVJITLINK"))
+		if (!lib && !vgpu_env("VGPU_NVJITLINK"))
 			front_absent(SONAME, "VGPU_NVJITLINK", PACKAGE, "");
 		__atomic_store_n(&tried, 1, __ATOMIC_RELEASE);
 	}

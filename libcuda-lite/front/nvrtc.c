@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../../fw-protocol/vgpu_cubin.h"
+#include "../../fw-protocol/vgpu_env.h"
 #include "clang.h"
 #include "front.h"
 
@@ -41,7 +42,7 @@ static int by_clang;
 static void *library(void)
 {
 	static int tried;
-	const char *named = getenv("VGPU_NVRTC");
+	const char *named = vgpu_env("VGPU_NVRTC");
 
 	if (!__atomic_load_n(&tried, __ATOMIC_ACQUIRE)) {       /* twice at once is harmless: dlopen counts */
 		int wanted = named && !strcmp(named, "clang");

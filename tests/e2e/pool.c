@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stream-ordered allocation: memory is there for work behind the allocation and returns after the work before the free. */
+#include <dirent.h>
+#include <unistd.h>
+
 #include "drv.h"
 
 E2E_PTX(misc);
@@ -118,6 +121,54 @@ static void thresholds(void)
 	CK(cuStreamDestroy(t));
 }
 
+static unsigned files(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* More pools than there can be at once, each outlived by its memory; and some that had a name for other processes. */
+static void many(void)
+{
+	CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+	CUdeviceptr a, b;
+	CUmemoryPool p;
+	unsigned had = 0;
+	CUstream s;
+	int fd;
+
+	CK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < 4200; i++) {
+		CK(cuMemPoolCreate(&p, &props));
+		CK(cuMemAllocFromPoolAsync(&a, 4096, p, s));
+		CK(cuMemAllocFromPoolAsync(&b, 4096, p, s));
+		CK(cuMemFreeAsync(b, s));       /* kept by the pool, when that goes */
+		CK(cuMemPoolDestroy(p));
+		WANT(CUDA_ERROR_INVALID_HANDLE, cuMemPoolTrimTo(p, 0));
+		CK(i % 3 ? cuMemFreeAsync(a, s) : cuMemFree(a));
+	}
+	props.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+	for (unsigned i = 0; i < 20; i++) {
+		/* engine cuda has none of these */
+		if (cuMemPoolCreate(&p, &props) != CUDA_SUCCESS)
+			break;
+		CK(cuMemPoolExportToShareableHandle(&fd, p, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+		close(fd);
+		CK(cuMemPoolDestroy(p));
+		if (i == 1)
+			had = files();
+	}
+	if (had && files() > had)
+		e2e_fail("%u files stay of exported pools", files() - had);
+	CK(cuStreamDestroy(s));
+}
+
 /* What pools keep does not stand in anybody's way when memory runs out. */
 static void full(CUmemoryPool p)
 {
@@ -233,6 +284,7 @@ int main(void)
 	EXPECT(drv_free_again(before));
 	empty(pool, s);
 	thresholds();
+	many();
 	full(pool);
 	CK(cuMemFreeHost(out));
 	CK(cuStreamDestroy(s));

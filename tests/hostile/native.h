@@ -82,6 +82,7 @@ struct native_outcome {
 	X(prctl_dumpable,  died,     "prctl(PR_SET_DUMPABLE)") \
 	X(leader_exits,    died,     "the first thread ends alone: of what the others have, the kernel then says nothing under the process's number") \
 	X(name_forged,     harmless, "a name of escapes, brackets and line ends, which whoever reads /proc could take for more") \
+	X(work_forged,     harmless, "the name of a kernel that it runs, of escapes and lines, for whoever asks the agent") \
 	X(stop_self,       harmless, "stops itself") \
 	X(deaf,            harmless, "blocks all signals, and takes the parent's messages without a word") \
 	X(send_empty,      harmless, "a message of no bytes that carries descriptors, and passes for the end of the socket") \

@@ -103,6 +103,23 @@ fds() { find "/proc/$stub/fd" -mindepth 1 2>/dev/null | wc -l; }
 gave_back() { [ "$(fds)" -le "$1" ]; }
 served() { timeout 30 "$vecadd"; }
 
+# What a context says that it runs, for whoever asks: as text, wherever it is shown.
+named() {
+	local bad='' p how
+	[ -z "$only" ] || [[ work_forged =~ $only ]] || return 0
+	start
+	"$N" work_forged >"$T/out" 2>&1 & p=$!
+	shown() { "$B/bin/vgpu" ctl list >"$T/list" 2>&1 && grep -q 'forged:' "$T/list"; }
+	within 60 shown || bad="nobody sees the name"
+	for how in "ctl list" "ctl list -j" "smi" "metrics"; do
+		# shellcheck disable=SC2086
+		"$B/bin/vgpu" $how >"$T/list" 2>&1
+		! LC_ALL=C grep -qP '[^\x20-\x7e\t]' "$T/list" && ! grep -q '^ready: vgpu-stub' "$T/list" || bad="$bad; vgpu $how: $(grep -m 1 -a forged "$T/list" | cat -v)"
+	done
+	wait $p
+	[ -z "$bad" ] && echo "ok native/work_forged ($(cat "$T/out"))" || echo "FAIL native/work_forged $bad"
+}
+
 # What is installed has none of it: the objects are the same, the hook is the linker's.
 installed() {
 	[ -z "$only" ] || [[ installed =~ $only ]] || return 0
@@ -143,6 +160,12 @@ huge() { # on real huge pages, of which there are few
 	nr_was=
 }
 
+listen() { # at the host's abstract socket, which a context is to find
+	python3 -c 'import socket,sys,time; s=socket.socket(socket.AF_UNIX); s.bind("\0"+sys.argv[1]); s.listen(); time.sleep(300)' \
+		"$VGPU_STUB_NATIVE_ABSTRACT" &
+	listener=$!
+	within 60 grep -q "@$VGPU_STUB_NATIVE_ABSTRACT\$" /proc/net/unix || echo "FAIL start nobody listens at @$VGPU_STUB_NATIVE_ABSTRACT"
+}
 # What stands behind the filter depends on the machine: without namespaces it is said, and not looked for.
 beyond() {
 	local have
@@ -155,9 +178,7 @@ beyond() {
 		echo "skip native/beyond this machine has only $have"
 		return
 	fi
-	python3 -c 'import socket,sys,time; s=socket.socket(socket.AF_UNIX); s.bind("\0"+sys.argv[1]); s.listen(); time.sleep(300)' \
-		"$VGPU_STUB_NATIVE_ABSTRACT" &
-	listener=$!
+	listen
 	VGPU_STUB_NATIVE_SHM=$(ipcmk -M 4096 >"$T/shm" && ipcs -m | awk -v id="$(grep -o '[0-9]*$' "$T/shm")" '$2 == id {print $1}')
 	export VGPU_STUB_NATIVE_SHM=$((VGPU_STUB_NATIVE_SHM))
 	stop
@@ -167,6 +188,46 @@ beyond() {
 	kill $listener
 	ipcrm -m "$(grep -o '[0-9]*$' "$T/shm")"
 	stop
+	unset VGPU_STUB_NATIVE_BEYOND
+}
+
+# Each wall for itself: no filter, and none of the others (but that a user of its own may take a namespace of users, for its limits to be in
+# reach). What it is there for it stops alone. Played is what would do no harm if it did not.
+alone() {
+	local have wall names name
+	[ -z "$only" ] || [[ alone =~ $only ]] || [[ $only == alone* ]] || return 0
+	stop
+	[ "$(id -u)" = 0 ] || { echo "skip native/alone not root: all namespaces but that of users need it"; return; }
+	local options_were=$options only_was=$only all=$S
+	export VGPU_STUB_NATIVE_BEYOND=1
+	# where the build is nobody else's to run, there is no context of another user
+	chmod 711 "$T" && cp "$S" "$T/everybodys" && chmod 755 "$T/everybodys" && S=$T/everybodys
+	listen
+	while read -r wall names; do
+		[[ $only_was != alone?* || $only_was == "alone_$wall" ]] || continue
+		options="--overhead 512M --walls $wall"
+		start
+		have=$(smi | tr -d ' \n' | grep -o '"walls":\[[^]]*\]')
+		if [[ $wall != none && $have != "\"walls\":[\"seccomp\",\"${wall//,/\",\"}\"]" ]]; then
+			echo "skip native/alone_$wall this machine has $have"
+		else
+			only=beyond
+			for name in $names; do
+				attack "$name" refused | sed "s|native/|native/alone_$wall/|"
+			done
+			only=$only_was
+		fi
+		stop
+	done <<-W
+		mount beyond_passwd beyond_proc beyond_device beyond_exec beyond_agent
+		pid beyond_see beyond_trace beyond_peek
+		user,uid beyond_see beyond_trace beyond_peek
+		user beyond_trace beyond_peek beyond_userns
+		net beyond_network beyond_abstract
+		none beyond_chroot beyond_setuid beyond_nice beyond_module
+	W
+	kill $listener
+	options=$options_were S=$all
 	unset VGPU_STUB_NATIVE_BEYOND
 }
 
@@ -205,8 +266,10 @@ landlocked() {
 
 installed
 while IFS=$'\t' read -r name want _; do
-	[[ $name == hugetlb_punch || $name == beyond_* || $name == cgroup_* ]] || attack "$name" "$want"
+	[[ $name == hugetlb_punch || $name == work_forged || $name == beyond_* || $name == cgroup_* ]] || attack "$name" "$want"
 done < <("$N" --list)
+named
 beyond
 huge
 landlocked
+alone

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: MIT
 # Agent and device end where they began: memory and descriptors after many allocations, module loads, contexts and clients, against
 # what they were after a tenth as many. One line each.
-#   leaks.sh BUILD [PERCENT]    100: 100,000 allocations, 10,000 modules, 2,000 contexts, 5,000 clients; 1 by default
+# So do a program and its context in which something comes and goes again and again (churn.c).
+#   leaks.sh BUILD [PERCENT [WHAT]]    100: 100,000 allocations, 10,000 modules, 2,000 contexts, 5,000 clients; 1 by default
+#                                      WHAT: only those of allocs, modules, contexts, clients, stays (or stays/pools, say), live, crowd
 . "$(dirname "$0")/../system/lib.sh"
-percent=${2:-1}
+percent=${2:-1} only=${3:-allocs modules contexts clients stays live crowd}
+wanted() { [[ " $only " == *" $1 "* ]]; }
 W=$B/test/soak/worker
 start_stub --memory 512M
 start_agent
@@ -28,6 +31,7 @@ least() {
 # a page of the heap here and there is not a leak; of 10,000 a byte each would be one
 little() { [ $((a_kib - am)) -le 64 ] && [ $((s_kib - sm)) -le 64 ] && [ $a_fds -le "$af" ] && [ $s_fds -le "$sf" ]; }
 many() { # NAME HOW_MANY: as one client, or as so many
+	wanted $1 || return 0
 	local n=$(($2 * percent / 100))
 	[ $n -ge 10 ] || n=10
 	times $1 $((n / 10)) || return 1
@@ -66,7 +70,47 @@ many allocs 100000
 many modules 10000
 many contexts 2000
 many clients 5000
-"$W" live 30000 >"$dir/out" 2>&1 && ok "$(cat "$dir/out")" || fail "30000 allocations that live at once: $(cat "$dir/out")"
+# In one program, which goes on: its own memory and its context's. A round is so many that a tenth of a KiB each would show,
+# less where it would take long.
+mkfifo "$dir/go"
+exec 4<>"$dir/go"
+stays() { # WHAT HOW_MANY AT_LEAST
+	local n=$(($2 * percent / 100)) round=0 c0 x0 c x text='' p context
+	[ $n -ge "$3" ] || n=$3
+	until_true quiet                # the one before has gone, and its context
+	: >"$dir/churn"
+	"$B/test/soak/churn" "$1" $n <&4 >"$dir/churn" 2>&1 &
+	p=$!
+	so_far() { grep -q "^so far $((n * (round + 1)))\$" "$dir/churn" || ! kill -0 $p; }
+	while [ $round -lt 4 ]; do
+		until_true so_far || until_true so_far || until_true so_far || break
+		context=$(pgrep -P "$stub" -x vgpu-context) && c=$(memory $p) && x=$(memory "$context") && [ -n "$c" ] && [ -n "$x" ] || break
+		[ $round = 0 ] || text+="${text:+, then }program $((c - c0)) KiB, context $((x - x0)) KiB"
+		# the first round takes what is kept for the next ones
+		if [ $round -gt 0 ] && [ $((c - c0)) -le 128 ] && [ $((x - x0)) -le 128 ]; then
+			round=ok
+			break
+		fi
+		c0=$c x0=$x
+		round=$((round + 1))
+		echo >&4
+	done
+	kill $p 2>/dev/null; wait $p 2>/dev/null
+	[ $round = ok ] && ok "$n $1 in one program: $text" || fail "$n $1 in one program: $text $(tail -n 1 "$dir/churn")"
+}
+kinds() { # HOW_MANY AT_LEAST WHAT...
+	local what
+	for what in "${@:3}"; do
+		if wanted stays || wanted "stays/$what"; then stays "$what" "$1" "$2"; fi
+	done
+}
+kinds 10000 2000 modules pools streams events graphs allocs
+kinds 10000 700 libraries host captures links
+kinds 4000 300 arrays mappings
+if wanted live; then
+	"$W" live 30000 >"$dir/out" 2>&1 && ok "$(cat "$dir/out")" || fail "30000 allocations that live at once: $(cat "$dir/out")"
+fi
+wanted crowd || exit 0
 for i in $(seq 64); do "$W" first >"$dir/crowd.$i" 2>&1 & done
 wait $(jobs -p | grep -v -x -e "$stub" -e "$agent")
 n=$(grep -l ' ms$' "$dir"/crowd.* | wc -l)

@@ -7,6 +7,7 @@
  *   connect        cuInit and what the device is called, without a context
  *   grow           has a context, says "running PID"; at a line on stdin asks for pinned memory, says "answered CODE"
  *   windows N      has N MiB of pinned memory, and goes
+ *   memory N       has N MiB of the device's memory, says "had N MiB", and goes at a line on stdin, or its end
  *   on SECONDS     works and checks, through whatever happens: resets its context after a fault, and goes on; "running" after the
  *                  first result, "again" after each fault
  *   compile N      says "running"; one thread compiles a kernel of N blocks, "compiled CODE"; another asks for pinned memory as soon
@@ -157,6 +158,21 @@ static int windows(unsigned mib)
 	if (!rc)
 		printf("had %u MiB\n", mib);
 	return rc;
+}
+
+static int memory(unsigned mib)
+{
+	CUdeviceptr p;
+	CUcontext c;
+	int rc = open_context(&c);
+
+	if (rc)
+		return rc;
+	DO(cuMemAlloc(&p, (size_t)mib << 20));
+	printf("had %u MiB\n", mib);
+	fflush(stdout);
+	getchar();
+	return 0;
 }
 
 /* A kernel that is slow to compile: a value lives through all of its blocks, each of which may go to another. */
@@ -581,6 +597,8 @@ int main(int argc, char **argv)
 		return live_on(n);
 	if (!strcmp(mode, "windows"))
 		return windows(n);
+	if (!strcmp(mode, "memory"))
+		return memory(n);
 	if (!strcmp(mode, "compile"))
 		return compile(n, 1);
 	if (!strcmp(mode, "compiles"))

@@ -67,3 +67,20 @@ timeout 60 "$B/e2e/driver/vecadd" >"$dir/out" 2>&1 && fail "a wall before the de
 grep -q 'ETOOMANYREFS' "$dir/out" && ok "a wall that stays at the device: the program hears the reason" || fail "a wall that stays at the device: $(head -n 2 "$dir/out")"
 unleave
 timeout 60 "$B/e2e/driver/vecadd" >"$dir/out" 2>&1 && ok "and the device is still there" || fail "the device afterwards: $(head -n 1 "$dir/out")"
+
+# a context that dies as it begins, here because its user may not run the program any more: the reason is said, on both sides
+kill "$agent" "$stub"; wait "$agent" "$stub" 2>/dev/null
+chmod 711 "$dir"; mkdir "$dir/bin"; cp "$V/vgpu-stub" "$dir/bin/"; chmod 755 "$dir/bin" "$dir/bin/vgpu-stub"
+: >"$dir/stub.log"
+"$dir/bin/vgpu-stub" --socket "$dir/stub" 2>>"$dir/stub.log" & stub=$!
+until_true test -S "$dir/stub"
+start_agent
+timeout 60 "$B/e2e/driver/vecadd" >"$dir/out" 2>&1 || fail "a device beside the others: $(head -n 1 "$dir/out")"
+if grep -q 'walls around contexts:.* uid' "$dir/stub.log"; then
+	chmod 700 "$dir/bin/vgpu-stub"
+	timeout 60 "$B/e2e/driver/vecadd" >"$dir/out" 2>&1 && fail "a context of a program that may not be run"
+	grep -q "no context: the context's process died as it began" "$dir/out" && grep -q 'exit status 127' "$dir/stub.log" &&
+		ok "a context that dies as it begins: both say so" || fail "a context that dies as it begins: $(head -n 1 "$dir/out"); $(tail -n 1 "$dir/stub.log")"
+else
+	skip "a context that dies as it begins: contexts have no user of their own here"
+fi

@@ -56,6 +56,18 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 else
 	skip "another user: not root"
 fi
+# the same user in another container: its root, say
+cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+if [ "$(id -u)" = 0 ] && [ -n "$cgroups" ] && group=$(mktemp -d "$cgroups/vgpu-test-XXXXXX" 2>/dev/null) && mkdir "$group/other.service" 2>/dev/null &&
+   [ -e "$group/other.service/cgroup.procs" ]; then
+	out=$( (echo "$BASHPID" >"$group/other.service/cgroup.procs" && exec "$dir/ipc" "$h") 2>&1)
+	[ "$out" = "open 400" ] && ok "so is the same user in another container" || fail "another container: $out"
+	until_true rmdir "$group/other.service"
+	until_true rmdir "$group"
+else
+	[ -z "${group:-}" ] || rmdir "$group"
+	skip "another container: no groups can be made here"
+fi
 "$dir/ipc" "$h" keep <"$dir/in2" >"$dir/keeper" 2>&1 & keeper=$!
 exec 4>"$dir/in2"
 until_true grep -q 'open 0' "$dir/keeper" || fail "keeper: $(cat "$dir/keeper")"

@@ -162,5 +162,6 @@ for how in "smi" "smi -j" "smi -q" "smi -q -x" "smi pmon -c 1" "smi --query-comp
 		sys.exit(any((ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160 for c in text))
 	P
 done
+LC_ALL=C grep -qP '[^\x20-\x7e]' "$dir/agent.log" && bad="$bad; the agent's log"
 "$V/vgpu" smi -j | python3 -c 'import json,sys; sys.exit("\xe4" not in json.loads(sys.stdin.buffer.read().decode("utf-8"))["clients"][0]["process_name"])' || bad="$bad; the letter that is one"
 [ -z "$bad" ] && ok "a name with control characters in all their forms reaches no terminal and no parser" || fail "control characters of a name get through: $bad"

@@ -80,6 +80,30 @@ if [ "$(id -u)" = 0 ] && [ -n "$cgroups" ] && group=$(mktemp -d "$cgroups/vgpu-t
 		fail "three users of one container: $(cat "$dir/out")"
 	fi
 	enough
+	# what a container has together, of the device's memory and of windows, whoever its users are
+	printf 'container-memory 64M\ncontainer-windows 64M\nlog-level debug\n' >"$dir/limits"
+	kill -HUP "$agent"
+	until_true said 'container-memory 64.*container-windows 64'
+	of_box() { # GROUP USER MODE N: a worker there, on this stdin
+		in_group "$1" "$2" env LD_LIBRARY_PATH="$LD_LIBRARY_PATH" VGPU_AGENT="$VGPU_AGENT" "$W" "$3" "$4"
+	}
+	(of_box a 100000 memory 40 <&4) >"$dir/held.0" 2>&1 &
+	held+=($!)
+	until_true grep -q . "$dir/held.0"
+	(of_box b 100001 memory 40 </dev/null) >"$dir/out" 2>&1
+	(of_box b 100001 memory 20 </dev/null) >"$dir/out2" 2>&1
+	grep -q 'had 40' "$dir/held.0" && grep -q OUT_OF_MEMORY "$dir/out" && grep -q 'had 20' "$dir/out2" && "$W" memory 40 </dev/null >"$dir/out" 2>&1 &&
+		ok "a container's memory is all of its users' together, and no one else's" || fail "a container's memory: $(tail -qn 1 "$dir/held.0" "$dir/out" "$dir/out2" | tr '\n' ' ')"
+	enough
+	came_back() { (of_box b 100001 memory 60 </dev/null) >"$dir/out" 2>&1; }
+	until_true came_back && ok "and comes back" || fail "a container's memory does not come back: $(cat "$dir/out")"
+	(of_box a 100002 windows 70 </dev/null) >"$dir/out" 2>&1
+	! grep -q had "$dir/out" && (of_box a 100002 windows 30 </dev/null) >"$dir/out" 2>&1 &&
+		ok "its windows have a limit, too" || fail "a container's windows: $(cat "$dir/out")"
+	printf 'container-clients 2\nlog-level debug\n' >"$dir/limits"
+	: >"$dir/agent.log"
+	kill -HUP "$agent"
+	until_true said 'container-clients 2'
 	# Connections that say nothing, or nothing but that they look: of ten users in one container; then of five containers, who together
 	# hold every place there is.
 	idle() { # GROUP FIRST_USER USERS EACH: in the background, in held; each says how many it has, and keeps them
@@ -148,6 +172,43 @@ if [ "$(id -u)" = 0 ]; then
 	fi
 	chmod 755 "$dir/setuid"
 	setpriv --reuid=65533 --clear-groups env VGPU_AGENT="$dir/agent" "$dir/setuid" first >"$dir/out" 2>&1 && ok "the same program without the bit does" || fail "without the bit: $(cat "$dir/out")"
+	# nor does it load what its caller names, or write where he says
+	cat >"$dir/loads.c" <<-'C'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		int main(int argc, char **argv)
+		{
+			int (*version)(int *, int *) = NULL, (*level)(int) = NULL, a = 0, b = 0;
+			for (int i = 1; i < argc; i++) {
+				void *h = dlopen(argv[i], RTLD_NOW | RTLD_GLOBAL);
+				if (!h)
+					return puts(dlerror()), 1;
+				version = version ? version : (int (*)(int *, int *))dlsym(h, "nvrtcVersion");
+				level = level ? level : (int (*)(int))dlsym(h, "cublasLtLoggerSetLevel");
+			}
+			if (!version || !level)
+				return puts("no such calls"), 1;
+			version(&a, &b);
+			return printf("called, %d\n", level(5)), 0;
+		}
+	C
+	printf '#include <unistd.h>\n__attribute__((constructor)) static void f(void) { if (write(1, "loaded\\n", 7)) return; }\n' >"$dir/evil.c"
+	if "${CC:-cc}" -w -o "$dir/loads" "$dir/loads.c" -ldl 2>"$dir/err" && "${CC:-cc}" -w -shared -fPIC -o "$dir/evil.so" "$dir/evil.c" 2>>"$dir/err"; then
+		for f in libnvrtc.so.12 libcublasLt.so.12 libcudart.so.12; do cp -L "$B/lib/$f" "$dir/lib/"; done
+		mkdir -p "$dir/cuda/lib64" "$dir/written" && cp "$dir/evil.so" "$dir/cuda/lib64/libnvrtc.so.12" && cp "$dir/evil.so" "$dir/cuda/lib64/libnvrtc.so.13"
+		chmod -R a+rX "$dir/lib" "$dir/cuda" "$dir/evil.so" && chmod 777 "$dir/written"
+		loads() { setpriv --reuid=65533 --clear-groups env "$@" CUBLASLT_LOG_LEVEL=5 CUBLASLT_LOG_FILE="$dir/written/log" "$dir/loads" "$dir"/lib/lib{cuda.so.1,cudart.so.12,nvrtc.so.12,cublasLt.so.12}; }
+		chown 65534 "$dir/loads" && chmod 4755 "$dir/loads"
+		{ loads VGPU_NVRTC="$dir/evil.so"; loads CUDA_PATH="$dir/cuda"; } >"$dir/out" 2>&1
+		[ "$(grep -c '^called' "$dir/out")" = 2 ] && ! grep -q loaded "$dir/out" && [ ! -e "$dir/written/log" ] && ok "a set-uid program loads nothing that its caller names, and writes nothing there" ||
+			fail "a set-uid program: $(tr '\n' ' ' <"$dir/out") $(ls "$dir/written")"
+		chmod 755 "$dir/loads"
+		loads VGPU_NVRTC="$dir/evil.so" >"$dir/out" 2>&1
+		loads CUDA_PATH="$dir/cuda" >"$dir/out2" 2>&1
+		grep -q loaded "$dir/out" && grep -q loaded "$dir/out2" && [ -e "$dir/written/log" ] && ok "without the bit it does both" || fail "without the bit: $(tr '\n' ' ' <"$dir/out"), $(tr '\n' ' ' <"$dir/out2"), $(ls "$dir/written")"
+	else
+		fail "the set-uid loader does not build: $(head -n 1 "$dir/err")"
+	fi
 else
 	skip "set-uid programs: not root"
 fi

@@ -47,6 +47,7 @@ static struct fake {
 	int silent;                     /* enum vgpu_admin_op: is never answered */
 	int deaf;                       /* answers no admin command at all */
 	int ends;                       /* contexts end when this is 0 again */
+	int starts;                     /* and begin when this is */
 	int mute;                       /* bit per queue: a SEGMENT of that context is answered when this is 0 again */
 	uint64_t muted[64];             /* ... index + 1 by place */
 	unsigned mutes;
@@ -141,6 +142,10 @@ static void fake_admin(void)
 			break;
 		case VGPU_ADMIN_CTX_CREATE:
 			st = fake_create(s->q % FAKE_QUEUES, s->a);
+			if (fake.starts && !st) {
+				fake.muted[fake.mutes++ % 64] = index + 1;
+				continue;
+			}
 			break;
 		case VGPU_ADMIN_CTX_DESTROY:
 			x->live = 0;
@@ -163,7 +168,7 @@ static void fake_admin(void)
 		}
 		fake_complete(index, st, 0, 0);
 	}
-	while (!fake.mute && !fake.ends && fake.mutes)
+	while (!fake.mute && !fake.ends && !fake.starts && fake.mutes)
 		fake_complete(fake.muted[--fake.mutes % 64] - 1, VGPU_ST_OK, 0, 0);
 	if (fake.die && fake.async) {
 		fake.ctx[fake.die - 1].live = 0;

@@ -162,4 +162,73 @@ static void test_mute(void)
 	admin_ms = 1000;
 }
 
+/* A context that takes long to begin keeps its own client waiting, and nobody else. */
+static void test_slow_start(void)
+{
+	struct vgpu_msg_grow m = { .bytes = 2 << 20 };
+	struct vgpu_msg_ctx create = { .device = 0 };
+	struct vgpu_msg_grow_r g;
+	struct vgpu_msg_ctx_r made;
+	struct raw a, b, c;
+	uint32_t n = 0;
+	uint64_t t;
+	int fd;
+
+	admin_ms = LONG_MS;
+	CHECK(raw_open(&b, path, SPAN(1), 0) == 0 && raw_ctx_create(&b, 0, &n) == 0);
+	CHECK(raw_open(&a, path, SPAN(0), 0) == 0);
+	FAKE_SET(starts, 1);
+	CHECK(raw_send(&a, &create, VGPU_MSG_CTX_CREATE, sizeof(create)) == 0);
+	SOON(mutes() == 1);
+	for (unsigned i = 0; i < 4; i++) {
+		if (!CHECK(raw_open(&c, path, SPAN(2), 0) == 0))
+			break;
+		raw_close(&c);
+		fd = -1;
+		raw_send(&b, &m, VGPU_MSG_WINDOW_GROW, sizeof(m));
+		CHECK(raw_recv(&b, &g, sizeof(g), &fd, 1) == sizeof(g) && g.status == 0);
+		close(fd);
+		t = raw_io(&b, n, nop, NULL, 0);
+		CHECK(raw_wait(&b, n, 0, t, LONG_MS) == 0);
+	}
+	CHECK(raw_ctx_destroy(&b, n) == 0);
+	raw_close(&b);
+	CHECK(mutes() == 1 && poll(&(struct pollfd){ .fd = a.sock, .events = POLLIN }, 1, 0) == 0);
+	FAKE_SET(starts, 0);
+	CHECK(raw_recv(&a, &made, sizeof(made), NULL, 0) == sizeof(made) && made.status == 0);
+	raw_close(&a);
+	SOON(charged() == 0);
+	admin_ms = 1000;
+}
+
+/* What a client calls itself is for a log and for terminals. */
+static void test_names(void)
+{
+	struct vgpu_msg_hello m = { .magic = VGPU_SESSION_MAGIC, .version = VGPU_PROTOCOL_VERSION, .span_base = SPAN(0),
+				    .command = "h\x1b[2J\x9b" "31m\n\"\\\x7f" };
+	struct vgpu_msg_hello_r r;
+	int fds[VGPU_HELLO_FDS];
+	unsigned seen = 0;
+	struct raw a;
+
+	memset(fds, -1, sizeof(fds));
+	CHECK(raw_connect(&a, path) == 0 && raw_send(&a, &m, VGPU_MSG_HELLO, sizeof(m)) == 0);
+	CHECK(raw_recv(&a, &r, sizeof(r), fds, VGPU_HELLO_FDS) == sizeof(r) && r.status == 0);
+	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
+		const char *name = agent.client[i].command;
+
+		if (!agent.client[i].in_use || !agent.client[i].window || *name != 'h')
+			continue;
+		seen++;
+		for (; *name; name++)
+			CHECK(*name >= ' ' && *name <= '~' && *name != '"' && *name != '\\');
+	}
+	CHECK(seen == 1);
+	for (int i = 0; i < VGPU_HELLO_FDS; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	close(a.sock);
+	SOON(charged() == 0);
+}
+
 #endif

@@ -720,6 +720,8 @@ int main(void)
 	test_shares();
 	test_box();
 	test_mute();
+	test_slow_start();
+	test_names();
 	test_sigbus();
 	test_drained();
 	SOON(open_fds() == fds);

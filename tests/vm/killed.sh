@@ -1,12 +1,31 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Guest, as /init: the device's process dies, at "#kill-device", by the host's hand; the agent and the guest go on.
+# Guest, as /init: the device's process is stopped for two seconds, at "#stop-device", and dies, at "#kill-device", by the host's hand; the
+# agent and the guest go on. How long the guest stood still meanwhile is told: its agent looks at the function once a second, and the
+# processor that asks waits for the answer, whatever else rings (agent/THREATS.md).
 family=killed-${1:-group}
 . /common.sh
 
 vgpu-agent --bind auto >$log 2>&1
 judge start start
 load
+(
+	worst=0 last=$(now)
+	while [ ! -e /run/enough ]; do
+		usleep 50000
+		t=$(now)
+		[ $((t - last)) -le $worst ] || worst=$((t - last))
+		last=$t
+		echo $worst >/run/gap
+	done
+) &
+usleep 500000
+still=$(cat /run/gap)
+echo "#stop-device"
+usleep 5000000
+echo "  | the guest stood still for 0.01 s x $still before its device was stopped, x $(cat /run/gap) while it was, for two seconds"
+touch /run/enough
+judge stopped_goes_on eval 'kill -0 $client && vecadd && ! says $log "is lost: "'
 # not while the device is being talked to: QEMU itself may abort then
 kill -STOP $client
 usleep 300000

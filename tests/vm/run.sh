@@ -74,6 +74,7 @@ serve() { # serve NAME
 		served=$((served + 1))
 		case $word in
 		"#kill-device") kill -9 "$stub"; gone=yes ;;
+		"#stop-device") kill -STOP "$stub"; sleep 2; kill -CONT "$stub" ;;
 		"#unplug") gone=yes; "$here/qmp.py" "$tmp/$1.qmp" device_del '{"id":"vgpu0"}' >>"$tmp/$1.qemu" 2>&1 ;;
 		"#end") ended=yes ;;
 		esac
