@@ -57,7 +57,7 @@ static bool may_wait(const struct insn *code, const struct sum *s, u32 at)
 }
 
 /* Those that end in the one at `last`. */
-static void find(const struct insn *code, const u32 *uses, u32 start, u32 last, struct sum *s)
+static void find(const struct insn *code, u32 start, u32 last, struct sum *s)
 {
 	u32 i, want = code[last].o[3];
 
@@ -68,8 +68,7 @@ static void find(const struct insn *code, const u32 *uses, u32 start, u32 last, 
 
 		if (!insn_writes(in, want))
 			continue;
-		/* a part is seen by the next alone: no other reads the register, or none before the next writes it */
-		if (!is_part(in) || (uses[want] != 1 && code[s->at[s->n - 1]].o[0] != want) || !may_wait(code, s, i))
+		if (!is_part(in) || !may_wait(code, s, i))
 			return;
 		s->at[s->n++] = i;
 		want = in->o[3];
@@ -92,30 +91,17 @@ static void put(struct insn *code, const struct sum *s)
 		code[last - i] = part[i];
 }
 
-static void counted(void *arg, u32 *o, bool is_def)
-{
-	if (!is_def)
-		((u32 *)arg)[*o]++;
-}
-
 void dots_together(struct cfg *g)
 {
 	struct insn *code = g->c->code;
-	u32 *uses = NULL, i, b;
 	struct sum s;
+	u32 i, b;
 
-	for (i = 0; i < g->c->ncode && !is_part(&code[i]); i++)
-		;
-	if (i == g->c->ncode)
-		return;
-	uses = cneed(g->c, pool_alloc(&g->c->pool, (g->c->nregs + 1) * sizeof(u32)));
-	for (i = 0; i < g->c->ncode; i++)
-		each_opnd(&code[i], counted, uses);
 	for (b = 0; b < g->nb; b++)
 		for (i = g->b[b].end; i-- > g->b[b].start;) {
 			if (!is_part(&code[i]))
 				continue;
-			find(code, uses, g->b[b].start, i, &s);
+			find(code, g->b[b].start, i, &s);
 			if (s.n > 1)
 				put(code, &s);
 			i -= s.n - 1;
