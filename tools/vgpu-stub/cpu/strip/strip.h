@@ -289,7 +289,9 @@ bool s_blends(const struct scomp *c, u32 v);                    /* lanes that do
 int s_mask(const struct scomp *c);                              /* ymm of those that execute this instruction */
 void s_mask_bits(struct scomp *c, int gpr);
 void s_bits(struct scomp *c);                    /* what is called next wants the guard's: rax is lost */
+static inline bool s_all_run(const struct scomp *c) { return c->stage && !c->guarded; }
 u32 s_unless_all(struct scomp *c);
+u32 s_if_all(struct scomp *c);
 
 /* ways.c */
 bool s_ways(struct scomp *c);
