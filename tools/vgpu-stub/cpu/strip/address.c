@@ -151,20 +151,18 @@ void s_lane_addresses(struct scomp *c, const struct insn *in)
 }
 
 /*
- * Lanes that do not run get a place of the warp's own: all eight may be done one after the other then, without a loop whose rounds nobody can foretell, and
+ * Lanes that do not run get a place of the warp's own: all eight may be loaded one after the other then, without a loop whose rounds nobody can foretell, and
  * without the gather instruction, which takes three times as long as eight loads on our CPUs. ymm2 and ymm3 are lost.
  */
 void s_idle_lanes(struct scomp *c)
 {
 	struct as *a = &c->a;
-	bool often = s_often_some(c);
-	u32 all = 0;
+	u32 all;
 	int m;
 
 	if (s_all_run(c))
 		return;
-	if (!often)
-		all = s_if_all(c);
+	all = s_if_all(c);
 	m = s_mask(c);
 	g_lea(a, 1, RAX, s_mem_lanes_at(L_IDLE));
 	vx_x(a, X_MOVQ, 2, 0, rm_reg(RAX));
@@ -173,8 +171,7 @@ void s_idle_lanes(struct scomp *c)
 	vyi(a, X_BLENDVPD, 0, 2, rm_reg(0), 3 << 4);
 	s_wide_mask(c, m, -1, 3);
 	vyi(a, X_BLENDVPD, 1, 2, rm_reg(1), 3 << 4);
-	if (all)
-		g_here(a, all);
+	g_here(a, all);
 }
 
 void s_store_addresses(struct scomp *c)

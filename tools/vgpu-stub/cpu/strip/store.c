@@ -19,6 +19,7 @@ static void store_gpr(struct scomp *c, u32 size, struct rm m, int gpr)
  * is done at once, without a look whether all run.
  */
 static bool blends_in(const struct insn *in) { return in->space == SPACE_SHARED; }
+static bool often_some(const struct scomp *c) { return c->guarded || c->cur->keep; }
 
 /* ymm tmp = what is to be stored at m, x for those that run. In tmp or memory */
 static void blend_row(struct scomp *c, struct rm m, int x, int mask, int tmp)
@@ -66,7 +67,7 @@ static bool store_row(struct scomp *c, const struct insn *in, struct sval v)
 	x = sv_obs(c, in->o[0], 0, 0, 0);
 	if (in->size == 4) {
 		m = s_row_address(c, in, v);
-		if (!c->stage && blends_in(in) && s_often_some(c)) {
+		if (!c->stage && blends_in(in) && often_some(c)) {
 			blend_row(c, m, x, s_mask(c), 1);
 			return true;
 		}
@@ -163,7 +164,7 @@ static bool store_lanes(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	bool narrow = in->vec > 1 && in->size < 4;
-	u32 bytes = (u32)in->size * in->vec, n = narrow ? (bytes + 3) / 4 : in->vec, no[S_NO_ROW], nno, done = 0, top, v, p;
+	u32 bytes = (u32)in->size * in->vec, n = narrow ? (bytes + 3) / 4 : in->vec, no[S_NO_ROW], nno, done = 0, some, all = 0, top, v, p;
 
 	if (in->vec > 1 && (in->dw ? in->size != 8 || in->vec != 2 : in->size > 4))
 		return false;
@@ -181,11 +182,12 @@ static bool store_lanes(struct scomp *c, const struct insn *in)
 	}
 	s_lane_addresses(c, in);
 	if (in->vec == 1 && !in->dw && in->size <= 4) {
-		s_idle_lanes(c);
+		s_mask_bits(c, RAX);
+		g_alui(a, 0, G_CMP, rm_reg(RAX), 255);
+		some = g_jcc(a, CC_NE);
 		store_each(c, in);
-		if (done)
-			g_here(a, done);
-		return true;
+		all = g_jmp(a);
+		g_here(a, some);
 	}
 	s_store_addresses(c);
 	for (v = 0; v < n; v++)
@@ -220,6 +222,8 @@ static bool store_lanes(struct scomp *c, const struct insn *in)
 	s_next_lane(c, top);
 	if (done)
 		g_here(a, done);
+	if (all)
+		g_here(a, all);
 	return true;
 }
 
@@ -417,7 +421,7 @@ static bool store_pattern(struct scomp *c, const struct insn *in, struct sval v,
 	if (!apart(p, (s32)bytes))
 		return false;
 	m = s_row_address(c, in, v);
-	if (blends_in(in) && s_often_some(c) && bytes == 4) {
+	if (blends_in(in) && often_some(c) && bytes == 4) {
 		blend_words(c, in, m, p);
 		return true;
 	}
