@@ -549,7 +549,7 @@ static void reductions(struct cfg *g, struct insn *code)
 		memset(set, 0, words * sizeof(*set));
 		spread_set(set, g->live_out + g->order[i] * (size_t)g->words, g->words, g->border);
 		for (k = b->end - b->start; k--;) {
-			struct insn *in = &code[b->pc + b->later + k];
+			struct insn *in = &code[b->pc + b->meet + b->later + k];
 
 			if (in->kind == K_ATOM && in->def == 1 && in->sub < ATOM_EXCH && in->o[0] != OPND_NONE &&
 			    !(set[in->o[0] >> 6] >> (in->o[0] & 63) & 1)) {

@@ -78,7 +78,7 @@ static bool sort(struct scomp *c, u32 from, u32 to, u32 n, u64 *reads, u64 *out)
 }
 
 /* What a strip has of those before its instructions. */
-static void bring(struct scomp *c, const u64 *reads)
+static void bring(struct scomp *c, const u64 *reads, u32 s)
 {
 	u32 w;
 	u64 x;
@@ -89,7 +89,7 @@ static void bring(struct scomp *c, const u64 *reads)
 
 			if (c->r[v].v.cls == SC_SCALAR)
 				s_unpark(c, v);
-			else if (!c->r[v].kept)
+			else if (!c->r[v].kept && s_held(c, v, s) < 0)
 				s_fill(c, v);
 		}
 }
@@ -99,15 +99,23 @@ static bool emit(struct scomp *c, u32 from, u32 to, const u64 *reads, const u64 
 	u32 s, pc, nslow = c->nslow, nexits = c->nexits;
 
 	for (s = 0; s < STRIPS; s++) {
+		struct srename old;
+
 		g_movi(&c->a, RBP, 32 * s);
-		bring(c, reads);
+		s_hold_rename(c, from, to, reads, s, &old);
+		bring(c, reads, s);
 		for (pc = from; pc < to; pc++) {
 			c->pc = pc;
-			if (!s_native(c, &c->code[pc]) || c->nslow != nslow || c->nexits != nexits || c->fused || c->later || c->bad)
+			if (!s_native(c, &c->code[pc]) || c->nslow != nslow || c->nexits != nexits || c->fused || c->later || c->bad) {
+				s_hold_back(c, &old);
 				return false;
+			}
 		}
 		s_mode_home(c);
+		if (old.n)
+			s_hold_made(c, from, to, out, s_live_before(c, to), s);
 		s_spill_set(c, out, 15, true);
+		s_hold_back(c, &old);
 	}
 	return true;
 }
@@ -139,6 +147,7 @@ bool s_between(struct scomp *c, u32 from, u32 to, u32 n)
 	c->pc = old_pc;
 	if (done)
 		return true;
+	s_hold_none(c);
 	a->n = at;
 	a->nfix = nfix;
 	c->nslow = nslow;

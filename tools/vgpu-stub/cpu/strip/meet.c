@@ -137,9 +137,13 @@ static bool constant(const struct scomp *c, u32 o, u32 *k)
 }
 
 /* Lanes at known distances: from whom each lane gets it is known now. */
-static bool shuffle(struct scomp *c, const struct insn *in)
+static bool shuffle(struct scomp *c, u32 pc)
 {
 	struct as *a = &c->a;
+	const struct insn *in = &c->code[pc];
+	struct rm src[STRIPS];
+	const u64 *live;
+	bool all = true;
 	_Alignas(64) u32 from[LANES], self[LANES], bs[LANES], cs[LANES];
 	u32 b, clamp, l, s, q, p, have = ~0u, used = 0;
 
@@ -153,16 +157,32 @@ static bool shuffle(struct scomp *c, const struct insn *in)
 	p = lanes_get()->shfl(from, self, bs, cs, in->sub);
 	for (l = 0; l < LANES; l++)
 		used |= 1u << from[l] / STRIP;
-	for (q = 0; q < STRIPS; q++)
-		if (used >> q & 1)
-			vy(a, X_MOVU, (int)q, 0, of_strip(c, in->o[3], q));
+	live = s_live_before(c, pc);
+	for (q = 0; q < STRIPS; q++) {
+		bool was = s_held(c, in->o[3], q) >= 0;
+		int r = used >> q & 1 ? s_hold(c, in->o[3], q, live, OPND_NONE) : -1;
+
+		if (r >= 0 && !was)
+			vy(a, X_MOVU, r, 0, of_strip(c, in->o[3], q));
+		src[q] = r < 0 ? of_strip(c, in->o[3], q) : rm_reg(r);
+		all &= r >= 0 || !(used >> q & 1);
+	}
+	/* its slot may be the result's */
+	if (!all && !(in->o[3] & OPND_CONST)) {
+		s_hold_none(c);
+		for (q = 0; q < STRIPS; q++) {
+			vy(a, X_MOVU, (int)(4 + q), 0, of_strip(c, in->o[3], q));
+			src[q] = rm_reg((int)(4 + q));
+		}
+	}
+	live = s_live_before(c, pc + 1);
 	for (s = 0; s < STRIPS; s++) {
-		int r = -1;
+		int r = -1, d;
 
 		for (q = 0; q < STRIPS; q++) {
 			u32 lanes = 0, idx[STRIP], lit;
 			bool own = true;
-			int x = (int)q;
+			struct rm x = src[q];
 
 			for (l = 0; l < STRIP; l++) {
 				u32 f = from[STRIP * s + l];
@@ -176,20 +196,29 @@ static bool shuffle(struct scomp *c, const struct insn *in)
 			if (!own) {
 				lit = s_lit(c, idx, 32);
 				if (lit != have)
-					vy(a, X_MOVU, 7, 0, rm_lit(lit, 0));
+					vy(a, X_MOVU, 0, 0, rm_lit(lit, 0));
 				have = lit;
-				x = r < 0 ? 4 : 5;
-				vy(a, X_PERMD, x, 7, rm_reg((int)q));
+				vy(a, X_PERMD, r < 0 ? 1 : 2, 0, x);
+				x = rm_reg(r < 0 ? 1 : 2);
 			}
-			if (r < 0) {
-				r = x;
-				continue;
+			if (r >= 0) {
+				vyi(a, X_PBLENDD, 3, r, x, lanes);
+				r = 3;
+			} else if (!x.kind) {
+				r = x.reg;
+			} else {
+				vy(a, X_MOVU, 1, 0, x);
+				r = 1;
 			}
-			vyi(a, X_PBLENDD, 6, r, rm_reg(x), lanes);
-			r = 6;
 		}
 		vy(a, X_MOVU_ST, r, 0, rm_mem(RBX, (s32)(c->r[in->o[0]].slot + 32 * s)));
+		/* strips that follow read it as it was */
+		d = !all || in->o[0] == in->o[3] ? -1 : s_hold(c, in->o[0], s, live, in->o[3]);
+		if (d >= 0)
+			vr(a, X_MOVU, d, 0, r);
 	}
+	for (s = 0; s < STRIPS && (!all || in->o[0] == in->o[3]); s++)
+		s_unhold(c, in->o[0], s);
 	if (in->o[1] != OPND_NONE) {
 		g_movi(a, RAX, p);
 		g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[1]].slot), RAX);
@@ -212,8 +241,10 @@ static bool vote(struct scomp *c, const struct insn *in)
 	case VOTE_BALLOT:
 		vx_x(a, X_MOVD, 0, 0, rm_reg(RAX));
 		vy(a, X_PBCASTD, 0, 0, rm_reg(0));
-		for (s = 0; s < STRIPS; s++)
+		for (s = 0; s < STRIPS; s++) {
 			vy(a, X_MOVU_ST, 0, 0, rm_mem(RBX, (s32)(c->r[in->o[0]].slot + 32 * s)));
+			s_unhold(c, in->o[0], s);
+		}
 		return true;
 	case VOTE_ANY:          /* carry: not 0 */
 		g_neg(a, 0, RAX);
@@ -418,12 +449,13 @@ static void put_away(struct scomp *c, const u64 *live, u64 *set)
 }
 
 /* Has code for it been emitted? */
-static bool by_code(struct scomp *c, const struct insn *in)
+static bool by_code(struct scomp *c, u32 pc)
 {
 	struct as *a = &c->a;
+	const struct insn *in = &c->code[pc];
 	u32 at = a->n, nfix = a->nfix;
 
-	if (in->kind == K_SHFL ? shuffle(c, in) : in->kind == K_VOTE ? vote(c, in) : in->kind == K_WARPSYNC || in->kind == K_NOP)
+	if (in->kind == K_SHFL ? shuffle(c, pc) : in->kind == K_VOTE ? vote(c, in) : in->kind == K_WARPSYNC || in->kind == K_NOP)
 		return true;
 	a->n = at;
 	a->nfix = nfix;
@@ -440,15 +472,16 @@ static void all_do(struct scomp *c, u32 pc, u32 n)
 		u32 at = c->a.n, nfix = c->a.nfix;
 
 		/* that of the calls before it comes first */
-		if (i < n && !by_code(c, &c->code[pc + i]))
+		if (i < n && !by_code(c, pc + i))
 			continue;
 		if (i > first) {
 			c->a.n = at;
 			c->a.nfix = nfix;
 			by_interpreter(c, pc + first, i - first);
+			s_hold_none(c);
 			called = true;
 			if (i < n)
-				by_code(c, &c->code[pc + i]);
+				by_code(c, pc + i);
 		}
 		first = i + 1;
 	}
@@ -563,11 +596,13 @@ void s_meet(struct scomp *c, u32 pc)
 		s_exit_jump(c, g_jmp(a), exit);
 		return;
 	}
+	s_hold_none(c);
 	do {
 		all_do(c, pc, many);
 		s_kept_results(c, pc, many);
 		pc += many;
 	} while (meets_again(c, &pc, &many));
+	s_hold_none(c);
 	pc--;
 	b = s_block_at(c, pc + 1);
 	g_movi(a, RBP, 0);

@@ -417,26 +417,28 @@ static void two_addresses(struct as *a, int x)
 	b1(a, 1);
 }
 
-/* xmm d = four elements of 32 bits at the addresses in ymm x, which is lost */
-static void four_words(struct scomp *c, int d, int x)
+/* xmm d = four elements of up to 32 bits at the addresses in ymm x, which is lost; the others of a lane's 32 are 0 */
+static void four_words(struct scomp *c, int d, int x, u32 size)
 {
 	struct as *a = &c->a;
-	u32 i;
+	u32 op = size == 4 ? X_PINSRD : size == 2 ? X_PINSRW : X_PINSRB, i;
 
+	if (size < 4)
+		vx_x(a, X_PXOR, d, d, rm_reg(d));
 	for (i = 0; i < 4; i += 2) {
 		if (i)
 			vyi(a, X_EXTRACT, x, 0, rm_reg(x), 1);
 		two_addresses(a, x);
 		s_site(c);
-		if (!i) {
+		if (!i && size == 4) {
 			vx_x(a, X_MOVD, d, 0, rm_mem(RAX, 0));
 		} else {
-			vx(a, X_PINSRD, 0, d, d, rm_mem(RAX, 0), 1);
-			b1(a, i);
+			vx(a, op, 0, d, d, rm_mem(RAX, 0), 1);
+			b1(a, i * (4 / size));
 		}
 		s_site(c);
-		vx(a, X_PINSRD, 0, d, d, rm_mem(RCX, 0), 1);
-		b1(a, i + 1);
+		vx(a, op, 0, d, d, rm_mem(RCX, 0), 1);
+		b1(a, (i + 1) * (4 / size));
 	}
 }
 
@@ -459,52 +461,47 @@ static void four_wide(struct scomp *c, int d, int x, int tmp)
 	vyi(a, X_INSERT, d, d, rm_reg(tmp), 1);
 }
 
-/*
- * ymm0 and ymm1 hold the addresses: 32-bit elements in ymm2, 64-bit ones in ymm2 and ymm0. Where all lanes run their elements come one by one: the gather
- * instruction takes three times as long on our CPUs.
- */
-static void gather(struct scomp *c, bool wide)
+/* ymm0 and ymm1 hold the addresses: 64-bit elements in ymm2 and ymm0, others in ymm2. */
+static void gather(struct scomp *c, u32 size)
 {
-	struct as *a = &c->a;
-	int m = s_mask(c);
-	u32 some, done;
-
-	some = s_unless_all(c);
-	if (wide) {
+	s_idle_lanes(c);
+	if (size == 8) {
 		four_wide(c, 2, 0, 3);
 		four_wide(c, 0, 1, 3);
 	} else {
-		four_words(c, 2, 0);
-		four_words(c, 0, 1);
-		vyi(a, X_INSERT, 2, 2, rm_reg(0), 1);
+		four_words(c, 2, 0, size);
+		four_words(c, 0, 1, size);
+		vyi(&c->a, X_INSERT, 2, 2, rm_reg(0), 1);
 	}
-	if (!some)
-		return;
-	done = g_jmp(a);
-	g_here(a, some);
-	g_movi(a, RCX, 0);
-	if (!wide)
-		vr(a, X_MOVU, 3, 0, m);
-	else
-		s_wide_mask(c, m, 3, -1);
-	s_site(c);
-	vy(a, wide ? X_GATHERQQ : X_GATHERQD, 2, 3, rm_idx(RCX, 0, 0, 0));
-	if (!wide)
-		vyi(a, X_EXTRACT, m, 0, rm_reg(3), 1);
-	else
-		s_wide_mask(c, m, -1, 3);
-	s_site(c);
-	vy(a, wide ? X_GATHERQQ : X_GATHERQD, 0, 3, rm_idx(RCX, 1, 0, 0));
-	if (!wide)
-		vyi(a, X_INSERT, 2, 2, rm_reg(0), 1);
-	g_here(a, done);
+}
+
+/* Rows of 16 bytes, to L_ROWS. */
+static void gather_rows(struct scomp *c)
+{
+	struct as *a = &c->a;
+	u32 i;
+
+	s_idle_lanes(c);
+	for (i = 0; i < STRIP; i += 2) {
+		int x = i < 4 ? 0 : 1;
+
+		if (i & 2)
+			vyi(a, X_EXTRACT, x, 0, rm_reg(x), 1);
+		two_addresses(a, x);
+		s_site(c);
+		vx_x(a, X_MOVU, 2, 0, rm_mem(RAX, 0));
+		vx_x(a, X_MOVU_ST, 2, 0, s_mem_lanes_at(L_ROWS + 16 * i));
+		s_site(c);
+		vx_x(a, X_MOVU, 3, 0, rm_mem(RCX, 0));
+		vx_x(a, X_MOVU_ST, 3, 0, s_mem_lanes_at(L_ROWS + 16 * i + 16));
+	}
 }
 
 static bool load_lanes(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	bool sg = in->flags & INF_SIGNED;
-	u32 bytes = (u32)in->size * in->vec, no[S_NO_ROW], n, done = 0, top, v;
+	u32 bytes = (u32)in->size * in->vec, no[S_NO_ROW], n, done = 0, v;
 
 	if (in->vec == 1 && in->o[0] == OPND_NONE)
 		return false;
@@ -522,59 +519,45 @@ static bool load_lanes(struct scomp *c, const struct insn *in)
 			g_here(a, no[--n]);
 	}
 	s_lane_addresses(c, in);
-	if (in->vec == 1 && in->size == 4 && !in->dw) {
-		gather(c, false);
-		sput(c, in->o[0], 0, 2);
+	if (in->vec == 1 && in->size == 8) {
+		if (!in->dw)
+			return false;
+		gather(c, 8);
+		put2(c, in->o[0], 2, 0);
+		return true;
+	}
+	if (in->vec == 1) {
+		gather(c, in->size);
+		if (sg && in->size < 4) {
+			vyi(a, X_SHID, SH_LEFT, 2, rm_reg(2), 32 - 8 * in->size);
+			vyi(a, X_SHID, SH_SAR, 2, rm_reg(2), 32 - 8 * in->size);
+		}
+		if (in->dw) {
+			vyi(a, X_EXTRACT, 2, 0, rm_reg(1), 1);
+			vr(a, sg ? X_PMOVSXDQ : X_PMOVZXDQ, 1, 0, 1);
+			vr(a, sg ? X_PMOVSXDQ : X_PMOVZXDQ, 0, 0, 2);
+			put2(c, in->o[0], 0, 1);
+		} else {
+			sput(c, in->o[0], 0, 2);
+		}
 		if (done)
 			g_here(a, done);
 		return true;
 	}
-	if (in->vec == 1 && in->size == 4) {
-		gather(c, false);
-		vyi(a, X_EXTRACT, 2, 0, rm_reg(1), 1);
-		vr(a, sg ? X_PMOVSXDQ : X_PMOVZXDQ, 1, 0, 1);
-		vr(a, sg ? X_PMOVSXDQ : X_PMOVZXDQ, 0, 0, 2);
-		put2(c, in->o[0], 0, 1);
-		return true;
-	}
-	if (in->vec == 1 && in->size == 8) {
-		if (!in->dw)
-			return false;
-		gather(c, true);
-		put2(c, in->o[0], 2, 0);
-		return true;
-	}
-	s_store_addresses(c);
-	top = s_each_lane(c);
 	if (bytes == 16) {
-		s_site(c);
-		vx_x(a, X_MOVU, 0, 0, rm_mem(RAX, 0));
-		g_lea(a, 0, R11, rm_idx(RCX, RCX, 0, 0));
-		vx_x(a, X_MOVU_ST, 0, 0, s_mem_lanes_of(L_ROWS, R11, 3));
-	} else if (in->vec == 1) {
-		s_site(c);
-		load_gpr(c, in, R11, rm_mem(RAX, 0));
-		g_store(a, in->dw, s_mem_lanes_of(L_ROWS, RCX, in->dw ? 3 : 2), R11);
+		gather_rows(c);
 	} else {
-		s_site(c);
-		if (bytes == 8)
-			g_load(a, 1, R11, rm_mem(RAX, 0));
-		else if (bytes == 4)
-			g_load(a, 0, R11, rm_mem(RAX, 0));
-		else
-			g_movx(a, 0, 0, 2, R11, rm_mem(RAX, 0));
-		g_store(a, 1, s_mem_lanes_of(L_ROWS, RCX, 3), R11);
-	}
-	s_next_lane(c, top);
-	if (in->vec == 1) {
-		vy(a, X_MOVU, 0, 0, s_mem_lanes_at(L_ROWS));
-		if (!in->dw) {
-			sput(c, in->o[0], 0, 0);
-			return true;
+		gather(c, bytes);
+		if (bytes == 8) {
+			vr(a, X_MOVU, 1, 0, 0);
+			vr(a, X_MOVU, 0, 0, 2);
+		} else {
+			vyi(a, X_EXTRACT, 2, 0, rm_reg(1), 1);
+			vr(a, X_PMOVZXDQ, 1, 0, 1);
+			vr(a, X_PMOVZXDQ, 0, 0, 2);
 		}
-		vy(a, X_MOVU, 1, 0, s_mem_lanes_at(L_ROWS + 32));
-		put2(c, in->o[0], 0, 1);
-		return true;
+		vy(a, X_MOVU_ST, 0, 0, s_mem_lanes_at(L_ROWS));
+		vy(a, X_MOVU_ST, 1, 0, s_mem_lanes_at(L_ROWS + 32));
 	}
 	if (in->size == 4) {
 		s_columns(c, in, s_mem_lanes_at(L_ROWS), in->vec == 2 ? apart8 : apart16, false);

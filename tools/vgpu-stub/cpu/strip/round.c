@@ -22,7 +22,6 @@
 #include "whole.h"
 
 #define MAX_BODY 24u
-#define TURN_LOG2 4             /* rounds of a warp's turn: each reads whole lines, unlike a strip's (S_ROUNDS_LOG2) */
 #define STAYING 10u             /* ymm4 to ymm13 */
 
 /* Vectors that all strips have in registers from round to round. own: what the allocator gave them; at: each strip's. */
@@ -321,7 +320,7 @@ static void turn(struct scomp *c, struct sblock *b, const struct stay *y, u32 to
 	struct as *a = &c->a;
 	u32 at = b->start | S_TURN, same, i, alone[3];
 
-	g_movi(a, RAX, 1 << TURN_LOG2);
+	g_movi(a, RAX, 1 << S_WARP_ROUNDS_LOG2);
 	g_store(a, 0, left(c), RAX);
 	g_load(a, 1, RCX, SPM(phase));
 	g_op(a, 1, 0x85, RCX, rm_reg(RCX), 0);          /* test */
@@ -381,7 +380,7 @@ static void emit(struct scomp *c, struct sblock *b, const u32 *list, u32 n)
 		g_load(a, 1, RAX, home_of(c, h->carried[i].o, 0));
 		g_store(a, 1, before(c, i), RAX);
 	}
-	g_movi(a, RAX, 1 << TURN_LOG2);
+	g_movi(a, RAX, 1 << S_WARP_ROUNDS_LOG2);
 	g_store(a, 0, left(c), RAX);
 	stay_move(c, &y, false);
 	top = a->n;

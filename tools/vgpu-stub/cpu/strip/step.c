@@ -112,7 +112,7 @@ void s_steps(struct scomp *c)
 				loop(c, c->b[b].succ[i], b);
 }
 
-/* In a loop that steps far: what the next turn's round loads is asked for (warp: by all strips of one), as many steps ahead as a strip's turn has rounds, half as many as a warp's. */
+/* In a loop that steps far: what the next turn's round loads is asked for (warp: by all strips of one), as many steps ahead as a turn has rounds. */
 void s_ask_for_next(struct scomp *c, struct rm m, bool warp)
 {
 	struct as *a = &c->a;
@@ -127,7 +127,7 @@ void s_ask_for_next(struct scomp *c, struct rm m, bool warp)
 	g_alu(a, 1, G_SUB, RDX, home);
 	g_store(a, 1, home, RCX);
 	for (i = 0; i < (warp ? 128 : 64); i += 64)
-		g_op(a, 0, 0x118, 1, rm_idx(RCX, RDX, (u8)(warp ? 3 : S_ROUNDS_LOG2), i), 0);       /* prefetcht0 */
+		g_op(a, 0, 0x118, 1, rm_idx(RCX, RDX, (u8)(warp ? S_WARP_ROUNDS_LOG2 : S_ROUNDS_LOG2), i), 0);       /* prefetcht0 */
 }
 
 /* What the next block reads here is asked for: ../ahead.h. Loses rcx and rdx. */

@@ -22,6 +22,7 @@
  *   between.c what lies between two such places, for all strips at once
  *   park.c    scalars of strips that are not running
  *   address.c addresses lane by lane
+ *   hold.c    vectors that stay in registers where strips meet
  *   row.c     rows that show when code runs
  *   fold.c    rows that arithmetic reads itself
  *   bound.c   addresses within a known distance of a scalar
@@ -95,8 +96,10 @@ struct sblock {
 
 #define S_ENDED 0xfffffffeu             /* sprivate.spc, sphase.at: their lanes have ended */
 #define S_ROUNDS_LOG2 1                 /* rounds of a turn, few enough that their loads lie in the caches until the others have been there */
+#define S_WARP_ROUNDS_LOG2 3            /* ... of a whole warp's turn: each reads whole lines; those of a far step may all lie in one set of the caches */
 #define S_TURN 0x80000000u              /* in spc and at: before the block that begins there, where strips take turns */
 #define ALL_WARPS 1u
+#define S_HELD 8u
 
 struct sexit { u32 pc, nwaits, *waits; bool wrong, parted, spins; };       /* pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait;
 						   wrong: a guess was; parted: that lanes stay together; spins: a loop that may wait for others went on for long */
@@ -219,6 +222,7 @@ struct scomp {
 	bool guarded;                   /* by a mask in ymm14; its bits in the stack word gbits, but for arithmetic (s_bits()) */
 	struct sfold fold;              /* pc 0: none */
 	struct { u32 at, pc; bool kept; } base;         /* in code at `at` rax is where shared memory begins; the access that asked; it left rax alone */
+	struct { u32 v; u8 strip; } held[S_HELD];       /* v: a register and 1; hold.c */
 	u32 before;                     /* the guarded instruction before this one, with its mask there; NO_PC: none */
 	bool loose;                     /* the vector at hand is of words that are aligned each for itself: quad.c */
 	bool bad;
@@ -289,7 +293,9 @@ bool s_blends(const struct scomp *c, u32 v);                    /* lanes that do
 int s_mask(const struct scomp *c);                              /* ymm of those that execute this instruction */
 void s_mask_bits(struct scomp *c, int gpr);
 void s_bits(struct scomp *c);                    /* what is called next wants the guard's: rax is lost */
+static inline bool s_all_run(const struct scomp *c) { return c->stage && !c->guarded; }
 u32 s_unless_all(struct scomp *c);
+u32 s_if_all(struct scomp *c);
 
 /* ways.c */
 bool s_ways(struct scomp *c);
@@ -333,6 +339,17 @@ void s_turn(struct scomp *c, u32 t);
 void s_rounds(struct scomp *c, u32 t);
 /* between.c */
 bool s_between(struct scomp *c, u32 from, u32 to, u32 n);
+
+/* hold.c */
+#define S_RENAMED 12u
+struct srename { struct { u32 v; u8 reg; bool raw; } of[S_RENAMED]; u32 n; };
+void s_hold_none(struct scomp *c);
+int s_held(const struct scomp *c, u32 o, u32 s);
+void s_unhold(struct scomp *c, u32 o, u32 s);
+int s_hold(struct scomp *c, u32 o, u32 s, const u64 *live, u32 but);
+bool s_hold_rename(struct scomp *c, u32 from, u32 to, const u64 *reads, u32 s, struct srename *old);
+void s_hold_back(struct scomp *c, struct srename *old);
+void s_hold_made(struct scomp *c, u32 from, u32 to, const u64 *out, const u64 *live, u32 s);
 /* park.c: scalars of strips that are not running */
 void s_parks(struct scomp *c);                           /* gives them places; behind place.c */
 bool s_keep_vectors(struct scomp *c, u64 *live);

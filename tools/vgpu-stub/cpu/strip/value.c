@@ -252,15 +252,27 @@ void s_mask_bits(struct scomp *c, int gpr)
 		g_load(&c->a, 0, gpr, rm_reg(R12));
 }
 
-/* A jump for when not all lanes of the strip run, 0: they do (whole.c). */
-u32 s_unless_all(struct scomp *c)
+static void compare_all(struct scomp *c)
 {
-	if (c->stage && !c->guarded)
-		return 0;
 	if (c->guarded && !s_has_bits(&c->code[c->pc]))
 		c->bad = true;          /* memory alone asks */
 	g_alui(&c->a, 0, G_CMP, c->guarded ? stack_rm(c->gbits) : rm_reg(R12), 255);
+}
+
+/* A jump for when not all lanes of the strip run, 0: they do (whole.c). */
+u32 s_unless_all(struct scomp *c)
+{
+	if (s_all_run(c))
+		return 0;
+	compare_all(c);
 	return g_jcc(&c->a, CC_NE);
+}
+
+/* ... for when they all do, which is not known. */
+u32 s_if_all(struct scomp *c)
+{
+	compare_all(c);
+	return g_jcc(&c->a, CC_E);
 }
 
 void s_mask_vector(struct scomp *c, int ymm, int gpr)
