@@ -477,7 +477,7 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 		m->loaded_lo = lo;
 		m->loaded_hi = lo + ext;
 	}
-	if (jm_asks(c, in, ext) && !jit_loop_sure(c) &&
+	if (jm_asks(c, in, ext) && !jit_loop_asked(c) &&
 	    !(m && lo >= m->asked_lo - 64 && lo + ext <= m->asked_hi + 64)) {
 		if (c->asked_for[in->o[4]] != c->stamp)
 			ahead(c, in, x, ext);

@@ -32,6 +32,8 @@
 #define NEAR (1 << 24)          /* no step times a number is more */
 #define MOST_NO 128u
 
+enum { SURE = 1, ASKED = 2 };
+
 /* What a register grows by in a round: k, or k times register reg's number, with its sign. */
 struct step { bool ok; u8 w; u32 reg; s64 k; };
 
@@ -46,7 +48,7 @@ struct jloop {
 	u32 from;               /* the loop's own code */
 	u32 at;                 /* the jump to the copy */
 	u32 mx;
-	u8 *sure;               /* per instruction: its address needs no check */
+	u8 *sure;               /* per instruction: its address needs no check; what later blocks read there has been asked for */
 };
 
 /* While one is looked at. */
@@ -489,6 +491,7 @@ static u32 addresses(struct look *l, struct jloop *p, struct shape *s)
 		struct step t;
 		struct acc x;
 		s64 lo, hi;
+		bool asks;
 		u32 ext;
 
 		if (!in || !jm_shape(c, in, &x, &ext))
@@ -497,6 +500,7 @@ static u32 addresses(struct look *l, struct jloop *p, struct shape *s)
 		/* no round makes it crooked */
 		if (!t.ok || (t.k & (s64)(x.align - 1)))
 			continue;
+		asks = t.reg == OPND_NONE && jm_asks(c, in, ext);
 		lo = in->imm + x.cmin;
 		hi = lo + ext;
 		for (i = 0; i < n; i++) {
@@ -508,16 +512,16 @@ static u32 addresses(struct look *l, struct jloop *p, struct shape *s)
 				s[i].lo = l2;
 				s[i].hi = h2;
 				s[i].align = most;
-				s[i].asks |= jm_asks(c, in, ext);
+				s[i].asks |= asks;
 				break;
 			}
 		}
 		if (i == n) {
 			if (n == MOST_SHAPES)
 				continue;
-			s[n++] = (struct shape){ in->o[4], pc, x.align, lo, hi, jm_asks(c, in, ext) };
+			s[n++] = (struct shape){ in->o[4], pc, x.align, lo, hi, asks };
 		}
-		p->sure[pc - l->b->start] = 1;
+		p->sure[pc - l->b->start] = asks ? SURE | ASKED : SURE;
 	}
 	l->least = n > LEAST_ROUNDS ? n : LEAST_ROUNDS;
 	l->most = MOST_ROUNDS;
@@ -539,7 +543,7 @@ static void look_at(struct look *l, const struct shape *s)
 		g_lea(a, 1, RAX, rm_mem(RAX, (s32)s->lo));
 	if (s->asks) {
 		g_store(a, 1, in_p(l->start), RAX);
-		jm_ahead_rounds(l->c, l->last, t.reg == OPND_NONE ? t.k : 0, s->hi - s->lo < 512 ? (u32)(s->hi - s->lo) : 512);
+		jm_ahead_rounds(l->c, l->last, t.k, s->hi - s->lo < 512 ? (u32)(s->hi - s->lo) : 512);
 		g_load(a, 1, RAX, in_p(l->start));
 	}
 	g_alu(a, 1, G_SUB, RAX, PM(span_lo));
@@ -673,7 +677,13 @@ void jit_loop_test(struct jcomp *c, u32 pc)
 /* Has the address at c->pc been looked at before the loop? */
 bool jit_loop_sure(const struct jcomp *c)
 {
-	return c->sure && c->sure->sure[c->pc - c->s->b[c->block].start];
+	return c->sure && (c->sure->sure[c->pc - c->s->b[c->block].start] & SURE);
+}
+
+/* Has what later blocks read there been asked for? */
+bool jit_loop_asked(const struct jcomp *c)
+{
+	return c->sure && (c->sure->sure[c->pc - c->s->b[c->block].start] & ASKED);
 }
 
 /* The copies. */
