@@ -150,6 +150,50 @@ void ahead_often(struct as *a, struct ahead_code *x)
 	x->back = a->n;
 }
 
+void ahead_rounds(struct as *a, struct ahead_code *x)
+{
+	u32 enough, top;
+
+	x->again = a->n;
+	g_load(a, 1, RDX, SITE(stream));
+	g_load(a, 0, RCX, rm_mem(R14, (s32)offsetof(struct tstate, blocks)));
+	g_alu(a, 0, G_CMP, RCX, STREAM(block));
+	x->late = g_jcc(a, CC_A);
+	g_load(a, 1, RCX, STREAM(cursor));
+	g_alu(a, 1, G_CMP, RCX, STREAM(end));
+	enough = g_jcc(a, CC_AE);
+	g_imuli(a, 1, RAX, rm_mem(RBX, x->last), (s32)x->bytes);
+	g_lea(a, 1, RAX, rm_idx(RAX, RCX, 0, (s32)x->bytes));
+	g_store(a, 1, STREAM(cursor), RAX);
+	g_alu(a, 1, G_CMP, RAX, STREAM(end));
+	g_cmov(a, 1, CC_A, RAX, STREAM(end));
+	top = a->n;
+	ask(a, RCX, -1, 0, 128);
+	g_alui(a, 1, G_SUB, rm_reg(RCX), -128);
+	g_alu(a, 1, G_CMP, RCX, rm_reg(RAX));
+	g_land(a, g_jcc(a, CC_B), top);
+	g_here(a, enough);
+	x->back = a->n;
+}
+
+/* Each round's own place: rcx further on. */
+static void each_round(struct as *a, const struct ahead_code *x)
+{
+	u32 top;
+
+	g_lea(a, 1, RCX, rm_idx(x->base, RCX, 0, x->disp));
+	if (!x->step) {
+		ask(a, RCX, -1, 0, x->bytes);
+		return;
+	}
+	g_load(a, 1, RDX, rm_mem(RBX, x->last));
+	top = a->n;
+	ask(a, RCX, -1, 0, x->bytes);
+	g_alui(a, 1, G_ADD, rm_reg(RCX), x->step);
+	g_alui(a, 1, G_SUB, rm_reg(RDX), 1);
+	g_land(a, g_jcc(a, CC_NS), top);
+}
+
 static void push_pop(struct as *a, int r, u32 op)
 {
 	as_room(a, 16);
@@ -184,7 +228,10 @@ void ahead_seldom(struct as *a, const struct ahead_code *x, bool odd_stack)
 	g_load(a, 1, RCX, SITE(far));
 	g_alu(a, 1, G_OR, RCX, rm_reg(RCX));
 	none = g_jcc(a, CC_E);
-	ask(a, x->base, RCX, x->disp, x->bytes);
+	if (x->last)
+		each_round(a, x);
+	else
+		ask(a, x->base, RCX, x->disp, x->bytes);
 	g_here(a, none);
 	g_land(a, g_jmp(a), x->back);
 }

@@ -52,12 +52,17 @@ void ahead_begin(struct tstate *ts, uint64_t grid);     /* the thread works on a
 
 /* For both compilers. Code loses rcx and rdx. */
 struct as;
-struct ahead_code { uint32_t again, late, back, site; int base, disp; uint32_t bytes, all; };
+struct ahead_code { uint32_t again, late, back, site; int base, disp; uint32_t bytes, all; int last, step; };
 /*
  * A load of so many bytes from base + disp on, which asks for `all` where it is one of a stream: loads that follow it, by the same distance each, do
  * not ask themselves; .site is set. What it does seldom is put where the caller wants it, by ahead_seldom().
  */
 void ahead_often(struct as *a, struct ahead_code *x);
+/*
+ * The same for all rounds of a loop: how many but one is at rbx + .last, and by .step is such a load further on in each (0: nobody knows). Its base is rax, which
+ * code loses, too.
+ */
+void ahead_rounds(struct as *a, struct ahead_code *x);
 void ahead_seldom(struct as *a, const struct ahead_code *x, _Bool odd_stack);  /* odd: 8 bytes off what C's calls want */
 
 #endif

@@ -197,7 +197,8 @@ static void forget(struct jcomp *c)
 {
 	c->stamp++;
 	c->nmemo = 0;
-	c->all_here = c->full = false;
+	c->all_here = false;
+	c->full = c->sure != NULL;      /* nobody comes into a loop's copy from elsewhere */
 	c->lits = 0;
 }
 
@@ -207,7 +208,7 @@ static void entry(struct jcomp *c, u32 pc)
 	u32 live, n;
 
 	forget(c);
-	if (c->entry_at[pc] || c->inside[pc] || c->sealed[pc])
+	if (c->entry_at[pc] || c->inside[pc] || c->sealed[pc] || c->sure)
 		return;
 	live = live_list(c, pc, &n);
 	if (new_entry(c, live, n))
@@ -228,7 +229,7 @@ static bool stepped(const struct jcomp *c, u32 pc)
 static void resume(struct jcomp *c, u32 pc, u32 news)
 {
 	/* with nobody waiting, and nothing that code behind it relies on, it is an entry like others */
-	bool open = !c->keep[c->block] && !c->inside[pc] && !c->sealed[pc] && !c->entry_at[pc] && !c->nmemo && !c->all_here && !c->full;
+	bool open = !c->sure && !c->keep[c->block] && !c->inside[pc] && !c->sealed[pc] && !c->entry_at[pc] && !c->nmemo && !c->all_here && !c->full;
 	u32 i, live = 0, n = 0, over = 0;
 
 	if (open)
@@ -299,7 +300,10 @@ void j_edge(struct jcomp *c, u32 pc, u32 to)
 			jit_turn_around(c, block_no(c, to), j_exit(c, JX_TURN, pc, to));
 			g_here(a, wait);
 		} else {
-			goes_to(c, g_jcc(a, CC_E), to);
+			u32 at = g_jcc(a, CC_E);
+
+			if (!jit_loop_back(c, at, block_no(c, to)))
+				goes_to(c, at, to);
 		}
 		g_alui(a, 0, G_ADD, spin, spins ? SPIN_STEP : 1);
 		g_alui(a, 0, G_CMP, spin, JIT_SPIN);
@@ -596,6 +600,7 @@ void j_rest(struct jcomp *c, u32 b, u32 pc)
 	c->block = b;
 	forget(c);
 	for (; pc < c->s->b[b].end && !c->bad && !c->a.oom; pc++) {
+		jit_loop_test(c, pc);
 		emit_insn(c, &c->code[pc], pc);
 		jit_twins_end(c, pc + 1);
 	}
@@ -630,8 +635,9 @@ static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool
 	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
 	c->vn = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->vn));
 	c->twin = pool_alloc(&c->mem, c->s->nregs + 1);
+	c->loop = pool_alloc(&c->mem, (c->s->nb + 1) * sizeof(*c->loop));
 	c->asked_for = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(u32));
-	if (!c->asked_for || !c->vn || !c->twin || !c->r || !c->code_at || !c->entry_at || !c->merged || !c->inside || !c->sealed || !c->sym || !c->stay)
+	if (!c->asked_for || !c->loop || !c->vn || !c->twin || !c->r || !c->code_at || !c->entry_at || !c->merged || !c->inside || !c->sealed || !c->sym || !c->stay)
 		goto out;
 	for (i = 0; i < c->s->nregs; i++) {
 		c->r[i].w = c->s->regs[i].w;
@@ -649,6 +655,7 @@ static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool
 		c->code_at[jb->start] = c->a.n;
 		jit_turn_begin(c, b);
 		entry(c, jb->start);
+		jit_loop_begin(c, b);
 		for (i = jb->start; i < jb->end && !c->bad && !c->a.oom; i++) {
 			emit_insn(c, &c->code[i], i);
 			jit_twins_end(c, i + 1);
@@ -669,6 +676,7 @@ static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool
 	if (c->bad || c->a.oom)
 		goto out;
 	jit_somes(c);
+	jit_loops(c);
 	jm_late(c);
 	if (c->bad || c->a.oom)
 		goto out;

@@ -320,6 +320,9 @@ struct jcomp {
 	u32 nsomes, somes_cap, first_exit;      /* first_exit: exits before it are others' */
 	u32 lits, lit_regs, lit_of[32]; /* zmm that hold literals now, that ever do, and which */
 	u32 product, nproduct;  /* registers of one statement's product that were computed together: from which pc on, and how many */
+	struct jloop **loop;            /* per block: a loop whose rounds are counted before they begin (jit_loop.c) */
+	const struct jloop *sure;       /* whose copy is emitted now, which begins at sure_at */
+	u32 sure_at;
 	u32 pc, mx;
 	u8 gk;                  /* write under a mask: 1: k5; 2: the group's, for others wait */
 	bool bad, guess, guessed;
@@ -402,6 +405,12 @@ bool jit_turns(struct jcomp *c);
 void jit_turn_begin(struct jcomp *c, u32 b);
 void jit_turn_around(struct jcomp *c, u32 b, u32 x);
 void jit_ask_beside(struct jcomp *c, int base, s32 disp, u32 bytes);
+/* jit_loop.c */
+void jit_loop_begin(struct jcomp *c, u32 b);
+bool jit_loop_back(struct jcomp *c, u32 at, u32 b);
+void jit_loop_test(struct jcomp *c, u32 pc);
+bool jit_loop_sure(const struct jcomp *c);
+void jit_loops(struct jcomp *c);
 /* jit_alloc.c */
 extern const u8 jit_gprs[8];                                    /* place i is saved in jprivate.gpr[i] */
 bool jit_alloc(struct jcomp *c);

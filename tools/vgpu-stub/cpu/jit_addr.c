@@ -90,6 +90,26 @@ static u32 rows_behind(struct jcomp *c, const struct insn *in, const struct acc 
 	return rows;
 }
 
+/*
+ * For all rounds of a loop that has been looked at (jit_loop.c): rax is where ext bytes begin, that is how much further on they are in each (0: unknown), and
+ * how many there are but one is at last in P. rax is lost, and rcx and rdx.
+ */
+void jm_ahead_rounds(struct jcomp *c, u32 last, s64 step, u32 ext)
+{
+	struct jlate *l = c->nahead < AHEAD_SITES ? j_late(c) : NULL;
+
+	if (!l)
+		return;
+	*l = (struct jlate){ .ahead = { .site = c->nahead++, .base = RAX, .bytes = ext, .last = (s32)last, .step = (s32)step } };
+	ahead_rounds(&c->a, &l->ahead);
+}
+
+/* Is what in reads, ext bytes by a pattern, asked for? What every block reads has been read. */
+bool jm_asks(const struct jcomp *c, const struct insn *in, u32 ext)
+{
+	return in->kind == K_LD && ext >= AHEAD_MIN && ext <= AHEAD_MAX && !(in->o[4] & OPND_CONST) && c->of_block[in->o[4]];
+}
+
 static void ahead(struct jcomp *c, const struct insn *in, const struct acc *x, u32 ext)
 {
 	struct as *a = &c->a;
@@ -348,15 +368,10 @@ static bool shared(struct jcomp *c, const struct insn *in, struct acc *x, u32 ex
 	return true;
 }
 
-/* Checks a uniform or pattern address; x->base is lane 0's real address less disp. False: not this way. */
-bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
+/* A uniform or pattern address and what lies there, in ext bytes. False: it is none, or not this way. */
+bool jm_shape(struct jcomp *c, const struct insn *in, struct acc *x, u32 *ext)
 {
-	struct as *a = &c->a;
-	struct jmemo *m;
-	u32 l, ext;
-	s32 cmin;
-	s64 lo;
-	bool known;
+	u32 l;
 
 	x->back = false;
 	x->v = jit_val(c, in->o[4], in->aw);
@@ -372,10 +387,23 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 		if (x->pat[l] & (s32)(x->align - 1))
 			return false;
 	}
-	ext = (u32)(x->cmax - x->cmin) + x->bytes;
-	cmin = x->cmin;
-	if (ext > JIT_SLACK || in->imm < -(1 << 28) || in->imm > 1 << 28)
+	*ext = (u32)(x->cmax - x->cmin) + x->bytes;
+	return *ext <= JIT_SLACK && in->imm >= -(1 << 28) && in->imm <= 1 << 28;
+}
+
+/* Checks a uniform or pattern address; x->base is lane 0's real address less disp. False: not this way. */
+bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
+{
+	struct as *a = &c->a;
+	struct jmemo *m;
+	bool known;
+	u32 ext;
+	s32 cmin;
+	s64 lo;
+
+	if (!jm_shape(c, in, x, &ext))
 		return false;
+	cmin = x->cmin;
 	x->step = j_exit(c, JX_STEP, c->pc, 0);
 	known = x->v.sk;
 	if (in->space == SPACE_LOCAL && !local_lanes(c, x, ext))
@@ -420,7 +448,8 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 			m = new_memo(c, n.id, false);
 	}
 	/* the limit of the span is that much below its end, and what code takes for its beginning above that */
-	if (m && m->align >= x->align && lo >= m->lo - JIT_BELOW && lo + ext <= m->lo + JIT_SLACK && !((lo - m->lo) & (x->align - 1))) {
+	if (jit_loop_sure(c)) {
+	} else if (m && m->align >= x->align && lo >= m->lo - JIT_BELOW && lo + ext <= m->lo + JIT_SLACK && !((lo - m->lo) & (x->align - 1))) {
 		rely_on(c, m->exit);
 	} else {
 		u32 exit = x->step;
@@ -448,8 +477,7 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 		m->loaded_lo = lo;
 		m->loaded_hi = lo + ext;
 	}
-	/* what every block reads has been read */
-	if (in->kind == K_LD && ext >= AHEAD_MIN && ext <= AHEAD_MAX && !(in->o[4] & OPND_CONST) && c->of_block[in->o[4]] &&
+	if (jm_asks(c, in, ext) && !jit_loop_asked(c) &&
 	    !(m && lo >= m->asked_lo - 64 && lo + ext <= m->asked_hi + 64)) {
 		if (c->asked_for[in->o[4]] != c->stamp)
 			ahead(c, in, x, ext);

@@ -109,6 +109,8 @@ static bool st_row(struct jcomp *c, const struct insn *in, const struct acc *x)
 
 	if (c->gk || x->back)
 		return st_parts(c, in, x, true);
+	if (c->full)
+		return st_parts(c, in, x, false);
 	some = jm_unless_all(c);
 	if (!st_parts(c, in, x, false))
 		return false;           /* the caller takes back the comparison */

@@ -108,7 +108,7 @@ static bool meets(const struct insn *in)
 
 static void loop(struct jcomp *c, u32 t, u32 self)
 {
-	bool far = jit_stress != 0, loads = far;
+	bool far = jit_stress && ((jit_stress ^ t) & 1), loads = far;
 	u32 b, i, pc;
 
 	for (b = t; b <= self; b++) {
