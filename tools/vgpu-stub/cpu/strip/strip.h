@@ -408,6 +408,7 @@ bool s_ld(struct scomp *c, const struct insn *in);
 bool s_st(struct scomp *c, const struct insn *in);
 bool s_atom(struct scomp *c, const struct insn *in);
 bool s_addresses(struct scomp *c, const struct insn *in);
+u32 s_reduce_row(struct scomp *c, const struct insn *in, u32 values);   /* reduce.c */
 u32 s_each_lane(struct scomp *c);
 void s_next_lane(struct scomp *c, u32 top);
 
