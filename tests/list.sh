@@ -47,6 +47,9 @@ done
 for x in 3 20; do
 	many "ptx/cases/partly/$x" 300 "$T/ptx/plain/ptxrun" -m jit -x $x -s tests/ptx/cases
 done
+# one worker: atomics without locks
+many ptx/cases/alone 300 "$T/ptx/plain/ptxrun" -c 1 -m jit -s tests/ptx/cases
+many ptx/cases/avx2/alone 300 env VGPU_CPU_ISA=avx2 "$T/ptx/plain/ptxrun" -c 1 -m jit -s tests/ptx/cases
 # the everyday kernels' results against C's
 t ptx/everyday/jit 120 "$B/bin/vgpu" bench kernels -n
 t ptx/everyday/avx2 120 env VGPU_CPU_ISA=avx2 "$B/bin/vgpu" bench kernels -n

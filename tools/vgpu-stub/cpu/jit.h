@@ -493,7 +493,8 @@ bool jit_bits(struct jcomp *c, const struct insn *in);          /* jit_bits.c */
 void jit_bits_scalar(struct jcomp *c, const struct insn *in);
 /* jit_level.c */
 bool jit_levels(struct jcomp *c);
-bool j_level(const struct jcomp *c, u32 o);
+u32 j_level(const struct jcomp *c, u32 o);      /* so many neighbouring lanes are supposed to have the same: 16, 8, 4; 0 */
+u32 j_tile(const struct jcomp *c);      /* lanes of one row of a narrow block, 4 or 8; 0: rows are longer, or nothing known */
 
 /* jit_full.c; j_rest: jit.c */
 bool j_steps_by(const s32 *p, u32 n, s32 step);         /* each of n is as much more than the one before it */

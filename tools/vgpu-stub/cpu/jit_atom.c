@@ -11,18 +11,15 @@
 #include "jit_mem.h"
 #include "lanes.h"
 
-#define AT_VALUE JP_WIDE
+#define AT_VALUE JA_VALUE
 #define AT_OTHER (JP_WIDE + 4 * 64)     /* what compare-and-swap stores */
 
-/* Where a lane's part is: lane l, or the one in rcx. held: others may come to that memory; same: rdx is every lane's value already. */
-struct place { s32 l; u8 w; bool held, same; };
-
-static struct rm at(struct place p, s32 base)
+static struct rm at(struct ja_place p, s32 base)
 {
 	return p.l < 0 ? rm_idx(RBX, RCX, p.w ? 3 : 2, base) : rm_mem(RBX, base + (p.w ? 8 : 4) * p.l);
 }
 
-static struct rm address(struct place p)
+static struct rm address(struct ja_place p)
 {
 	return p.l < 0 ? rm_idx(RBX, RCX, 3, JP_LANES) : rm_mem(RBX, JP_LANES + 8 * p.l);
 }
@@ -37,7 +34,7 @@ static void lane_again(struct as *a)
 static bool is_float_add(const struct insn *in) { return in->type == T_F32 || in->type == T_F64; }
 
 /* Sums of floats round to nearest; those of .f32 in global memory flush, as in mem.c. */
-static u32 sum_csr(const struct insn *in)
+u32 ja_sum_csr(const struct insn *in)
 {
 	return in->type == T_F32 && in->space != SPACE_SHARED ? MXCSR_BASE | MXCSR_FLUSH : MXCSR_BASE;
 }
@@ -67,7 +64,7 @@ static bool known(const struct insn *in)
 }
 
 /* An access that may fault, with a lock or without. */
-static void touch(struct jcomp *c, u32 step, bool lock)
+void ja_touch(struct jcomp *c, u32 step, bool lock)
 {
 	as_room(&c->a, 16);
 	j_site(c, step);
@@ -113,14 +110,14 @@ static void apply(struct jcomp *c, const struct insn *in, struct rm v)
 	}
 	/* a sum of floats: in shared memory subnormals count (the address is in rdx) */
 	ev_n(a, V_LL(w ? V_MOVQ : V_MOVD, 0), 0, 0, rm_reg(RAX), 0, 0, 0, in->size, 0);
-	if (sum_csr(in) != MXCSR_BASE && in->space == SPACE_GENERIC) {
+	if (ja_sum_csr(in) != MXCSR_BASE && in->space == SPACE_GENERIC) {
 		g_load(a, 1, RCX, rm_reg(RDX));
 		g_alu(a, 1, G_SUB, RCX, PM(shared));
 		g_alu(a, 1, G_CMP, RCX, PM(shared_total));
 		far = g_jcc(a, CC_AE);
 		jit_ldmxcsr(c, MXCSR_BASE);
 		ev_n(a, V_LL(V_ADDSS, 0), 0, 0, v, 0, 0, 0, 4, 0);
-		jit_ldmxcsr(c, sum_csr(in));
+		jit_ldmxcsr(c, ja_sum_csr(in));
 		done = g_jmp(a);
 		g_here(a, far);
 	}
@@ -137,7 +134,7 @@ static void apply(struct jcomp *c, const struct insn *in, struct rm v)
 }
 
 /* One lane, whose result takes its value's place. Wants rax, rcx, rdx. */
-static void one(struct jcomp *c, const struct insn *in, struct place p, u32 step)
+void ja_one(struct jcomp *c, const struct insn *in, struct ja_place p, u32 step)
 {
 	struct as *a = &c->a;
 	u8 w = in->size == 8;
@@ -149,7 +146,7 @@ static void one(struct jcomp *c, const struct insn *in, struct place p, u32 step
 		g_load(a, 1, RAX, address(p));
 		if (!p.same)
 			g_load(a, w, RDX, v);
-		touch(c, step, p.held && in->sub != ATOM_EXCH); /* xchg locks by itself */
+		ja_touch(c, step, p.held && in->sub != ATOM_EXCH); /* xchg locks by itself */
 		op = in->sub == ATOM_AND ? G_AND : in->sub == ATOM_OR ? G_OR : in->sub == ATOM_XOR ? G_XOR : G_ADD;
 		if (in->sub == ATOM_EXCH)
 			g_op(a, w, 0x87, RDX, mem, 0);
@@ -166,15 +163,15 @@ static void one(struct jcomp *c, const struct insn *in, struct place p, u32 step
 	g_load(a, w, RAX, v);
 	if (in->sub == ATOM_CAS) {
 		g_load(a, w, RCX, at(p, AT_OTHER));
-		touch(c, step, p.held);
+		ja_touch(c, step, p.held);
 		g_op(a, w, 0x1b1, RCX, mem, 0);                 /* cmpxchg */
 	} else {
 		g_store(a, w, PM(value), RAX);
-		touch(c, step, false);
+		ja_touch(c, step, false);
 		g_load(a, w, RAX, mem);
 		again = a->n;
 		apply(c, in, PM(value));
-		touch(c, step, p.held);
+		ja_touch(c, step, p.held);
 		if (!p.held) {
 			g_store(a, w, mem, RCX);
 		} else {
@@ -193,7 +190,7 @@ static void one(struct jcomp *c, const struct insn *in, struct place p, u32 step
 static void lanes(struct jcomp *c, const struct insn *in, u32 step, bool held, bool same)
 {
 	struct as *a = &c->a;
-	struct place p = { .l = -1, .w = in->size == 8, .held = held };
+	struct ja_place p = { .l = -1, .w = in->size == 8, .held = held };
 	u32 some = 0, done = 0, top;
 
 	if (c->gk == 1)
@@ -207,7 +204,7 @@ static void lanes(struct jcomp *c, const struct insn *in, u32 step, bool held, b
 		if (same)
 			g_load(a, p.w, RDX, rm_mem(RBX, AT_VALUE));
 		for (p.l = 0; p.l < LANES; p.l++)
-			one(c, in, p, step);
+			ja_one(c, in, p, step);
 		done = g_jmp(a);
 		g_here(a, some);
 		p.l = -1;
@@ -216,7 +213,7 @@ static void lanes(struct jcomp *c, const struct insn *in, u32 step, bool held, b
 	k_from(a, 7, RDX);
 	top = a->n;
 	lane_again(a);
-	one(c, in, p, step);
+	ja_one(c, in, p, step);
 	k_to(a, RDX, 7);
 	g_lea(a, 1, RCX, rm_mem(RDX, -1));
 	g_alu(a, 0, G_AND, RDX, rm_reg(RCX));
@@ -225,6 +222,16 @@ static void lanes(struct jcomp *c, const struct insn *in, u32 step, bool held, b
 	g_land(a, g_jcc(a, CC_NE), top);
 	if (done)
 		g_here(a, done);
+}
+
+/* All lanes that run: some ways at once, and one by one behind them. */
+static void all(struct jcomp *c, const struct insn *in, const struct acc *x, u32 step, bool held, bool same)
+{
+	u32 done[JA_WAYS], n = ja_at_once(c, in, x, step, held, done);
+
+	lanes(c, in, step, held, same);
+	while (n)
+		g_here(&c->a, done[--n]);
 }
 
 static struct rm bare(void) { return rm_mem(R14, (s32)offsetof(struct tstate, bare)); }
@@ -267,7 +274,7 @@ static void values(struct jcomp *c, const struct insn *in, u32 o, s32 to)
 }
 
 /* 0: none, or one whose order counts. */
-static u32 vector_op(const struct insn *in)
+u32 ja_vector_op(const struct insn *in)
 {
 	bool w = in->size == 8, sg = type_is_signed(in->type);
 
@@ -299,10 +306,10 @@ static u64 neutral(const struct insn *in)
 }
 
 /* The values of all lanes that run come together in lane 0's place. */
-static void together(struct jcomp *c, const struct insn *in)
+void ja_together(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
-	u32 op = vector_op(in), n = in->dw ? 4 : 2, p;
+	u32 op = ja_vector_op(in), n = in->dw ? 4 : 2, p;
 	u32 none = in->dw ? j_lit64(c, neutral(in)) : j_lit32(c, (u32)neutral(in));
 
 	for (p = 0; p < n; p++) {
@@ -341,27 +348,27 @@ bool jit_atom(struct jcomp *c, const struct insn *in)
 	step = px ? x.step : j_exit(c, JX_STEP, c->pc, 0);
 	if (!jm_addresses(c, in, px, step))
 		return false;
-	if (px && x.v.cls == JC_UNI && in->o[0] == OPND_NONE && vector_op(in)) {
-		together(c, in);
-		one(c, in, (struct place){ 0, in->size == 8, in->space != SPACE_SHARED, false }, step);
+	if (px && x.v.cls == JC_UNI && in->o[0] == OPND_NONE && ja_vector_op(in)) {
+		ja_together(c, in);
+		ja_one(c, in, (struct ja_place){ 0, in->size == 8, in->space != SPACE_SHARED, false }, step);
 		return true;
 	}
 	values(c, in, in->o[1], AT_VALUE);
 	if (in->sub == ATOM_CAS)
 		values(c, in, in->o[2], AT_OTHER);
-	back = is_float_add(in) && jit_mxcsr_for(c, sum_csr(in));
+	back = is_float_add(in) && jit_mxcsr_for(c, ja_sum_csr(in));
 	same = in->o[0] == OPND_NONE && jit_val(c, in->o[1], in->dw).cls == JC_UNI;
 	if (in->space == SPACE_SHARED || !c->fn->m->e->alone.able) {
-		lanes(c, in, step, in->space != SPACE_SHARED, same);
+		all(c, in, px, step, in->space != SPACE_SHARED, same);
 	} else {
 		alone(c, otherwise);
-		lanes(c, in, step, false, same);
+		all(c, in, px, step, false, same);
 		alone_done(c);
 		done = g_jmp(&c->a);
 		g_here(&c->a, otherwise[1]);
 		alone_done(c);
 		g_here(&c->a, otherwise[0]);
-		lanes(c, in, step, true, same);
+		all(c, in, px, step, true, same);
 		g_here(&c->a, done);
 	}
 	if (back)

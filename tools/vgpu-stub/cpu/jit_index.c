@@ -327,6 +327,65 @@ static u32 row(struct jcomp *c, const struct jsym *s, u32 part, bool one)
 	return g_jcc(a, CC_NE);
 }
 
+/*
+ * The part is groups of n lanes, and those of each that run are side by side, or at one place. The jump that is taken if they are not; no group
+ * has been touched then. Overwrites zmm 1 and k7.
+ */
+static u32 grouped(struct jcomp *c, const struct jsym *s, u32 part, u32 n, bool one)
+{
+	struct as *a = &c->a;
+	int x = jv_reg(c, s->index, 0, part, 0), k;
+	u32 first[16], off[16], i;
+
+	for (i = 0; i < 16; i++) {
+		first[i] = i & ~(n - 1);
+		off[i] = i & (n - 1);
+	}
+	ev(a, V_MOVA32, 1, 0, rm_lit(j_lit(c, first, 64), 0));
+	ev(a, V_PERMD, 1, 1, rm_reg(x));
+	if (!one)
+		ev(a, V_PADDD, 1, 1, rm_lit(j_lit(c, off, 64), 0));
+	k = jv_mask(c, 0, part);
+	ev_i(a, V_PCMPUD, 7, x, rm_reg(1), k, 0, 4);
+	k_ortest(a, 7, 7);
+	return g_jcc(a, CC_NE);
+}
+
+/* Group g of the part: k7 its lanes that run, rcx the index of its first one. Overwrites rdx and zmm 1. */
+static void group(struct jcomp *c, const struct jsym *s, u32 part, u32 n, u32 g)
+{
+	struct as *a = &c->a;
+	int x = jv_reg(c, s->index, 0, part, 0);
+
+	if (g) {
+		ev_i(a, V_EXTRACT32X4, x, 0, rm_reg(1), 0, 0, g * n / 4);
+		x = 1;
+	}
+	to_gpr(c, RCX, x);
+	g_movi(a, RDX, ((1u << n) - 1) << g * n);
+	k_from(a, 7, RDX);
+	k_and(a, 7, 7, jv_mask(c, 0, part));
+}
+
+/* A load of 32 bits a lane into zmm t: each group's place, or row. Returned: the jump behind the other ways, which follow. */
+static u32 ld_groups(struct jcomp *c, const struct jsym *s, u32 part, u32 step, u32 n, bool one, int t)
+{
+	u32 no = grouped(c, s, part, n, one), g, done;
+	struct as *a = &c->a;
+
+	for (g = 0; g < 16 / n; g++) {
+		group(c, s, part, n, g);
+		j_site(c, step);
+		if (one)
+			ev_n(a, V_PBCASTD, t, 0, place(s, RCX), 7, !g, 0, 4, 0);
+		else
+			ev_n(a, V_MOVU32, t, 0, rm_idx(RAX, RCX, s->shift, -(s32)(4 * n * g)), 7, !g, 0, 64, 0);
+	}
+	done = g_jmp(a);
+	g_here(a, no);
+	return done;
+}
+
 #define AHEAD 256       /* as in jit_row.c, like the two that follow */
 #define STEP_MAX 8
 #define STEP_LANES 256
@@ -453,10 +512,13 @@ bool jx_ld(struct jcomp *c, const struct insn *in)
 	if (!window)
 		once = same(c, in, s, step);
 	for (p = 0; p < 2; p++) {
-		u32 no, done[3], n = 0, bytes = 16u * in->size;
+		u32 no, done[5], n = 0, bytes = 16u * in->size, level = j_level(c, s->index);
 		int t = jv_dst(c, in->o[0], p, 4), x, k;
 
-		if (j_level(c, s->index)) {
+		if (level == 4 || level == 8) {
+			if (in->size == 4)
+				done[n++] = ld_groups(c, s, p, step, level, true, t);
+		} else if (level) {
 			no = row(c, s, p, true);
 			to_gpr(c, RCX, 1);
 			as_room(a, 64);
@@ -466,6 +528,8 @@ bool jx_ld(struct jcomp *c, const struct insn *in)
 			done[n++] = g_jmp(a);
 			g_here(a, no);
 		}
+		if (in->size == 4 && s->shift == 2 && j_tile(c) && level != j_tile(c))
+			done[n++] = ld_groups(c, s, p, step, j_tile(c), false, t);
 		if (in->size == 1u << s->shift) {
 			no = row(c, s, p, false);
 			to_gpr(c, RCX, 1);
@@ -535,9 +599,21 @@ bool jx_st(struct jcomp *c, const struct insn *in)
 	step = j_exit(c, JX_STEP, c->pc, 0);
 	check(c, in, s, step);
 	for (p = 0; p < 2; p++) {
-		u32 done[3], n = 0, some;
+		u32 done[4], n = 0, some, g;
 		int v, x, k;
 
+		if (s->shift == 2 && j_tile(c)) {
+			u32 no = grouped(c, s, p, j_tile(c), false);
+
+			v = jm_st_value(c, in, 0, p, 3);
+			for (g = 0; g < 16 / j_tile(c); g++) {
+				group(c, s, p, j_tile(c), g);
+				j_site(c, step);
+				ev_n(a, V_MOVU32_ST, v, 0, rm_idx(RAX, RCX, 2, -(s32)(4 * j_tile(c) * g)), 7, 0, 0, 64, 0);
+			}
+			done[n++] = g_jmp(a);
+			g_here(a, no);
+		}
 		if (s->shift == 2) {
 			u32 no = row(c, s, p, false);
 

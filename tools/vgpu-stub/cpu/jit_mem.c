@@ -683,12 +683,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 	if (in->vec > 1 && in->size * in->vec == 8) {
 		for (p = 0; p < 2; p++) {
 			level = jr_level(c, in, p, step, 5);
-			for (q = 0; q < 2; q++) {
-				jm_vary64(c, in, 2 * p + q, step, JM_CHECK | JM_ADDRESS);
-				ev(a, V_PXORD, 3 + (int)q, 3 + (int)q, rm_reg(3 + (int)q));
-				j_site(c, step);
-				ev_n(a, V_GATHERQQ, 3 + (int)q, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 8, 0);
-			}
+			jr_eights(c, in, p, step);
 			for (e = 0; e < in->vec; e++) {
 				u32 at = e * in->size;
 

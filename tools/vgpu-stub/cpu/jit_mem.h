@@ -68,6 +68,7 @@ bool jm_ld_shapes64(struct jcomp *c, const struct insn *in, const struct acc *x)
 u32 jr_ld(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t);
 u32 jr_same(struct jcomp *c, const struct insn *in, u32 step);
 u32 jr_level(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t);
+void jr_eights(struct jcomp *c, const struct insn *in, u32 part, u32 step);
 void jm_load_scalar(struct jcomp *c, const struct insn *in, int gpr, struct rm m);      /* extended; not to be called for what may fault without j_site() */
 u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step);
 bool jr_ld_parts(struct jcomp *c, const struct insn *in, const struct acc *x);  /* patterns whose parts are rows; false: nothing emitted */
@@ -77,6 +78,20 @@ bool js_stays(struct jcomp *c, const struct insn *in, u32 e);   /* jit_stay.c */
 bool jx_ld(struct jcomp *c, const struct insn *in);
 bool jx_st(struct jcomp *c, const struct insn *in);
 bool jx_addresses(struct jcomp *c, const struct insn *in, u32 step);
+/*
+ * jit_atom.c, for jit_reduce.c. Where a lane's part is: lane l, or the one in rcx. held: others may come to that memory; same: rdx is every
+ * lane's value already. Addresses and values stand in P.
+ */
+struct ja_place { s32 l; u8 w; bool held, same; };
+#define JA_VALUE JP_WIDE
+void ja_one(struct jcomp *c, const struct insn *in, struct ja_place p, u32 step);
+void ja_together(struct jcomp *c, const struct insn *in);       /* all values in lane 0's place */
+void ja_touch(struct jcomp *c, u32 step, bool lock);
+u32 ja_vector_op(const struct insn *in);
+u32 ja_sum_csr(const struct insn *in);
+/* jit_reduce.c: reductions of which all lanes' places are one or rows; done[]: the jumps to behind the other way's code, which follows; how many */
+#define JA_WAYS 2
+u32 ja_at_once(struct jcomp *c, const struct insn *in, const struct acc *x, u32 step, bool held, u32 *done);
 /* jit_tensor.c: rows of a matrix; false: nothing emitted */
 bool jt_ld(struct jcomp *c, const struct insn *in, u32 step);
 /* jit_wide.c: a thread's vector access of global memory is one access */

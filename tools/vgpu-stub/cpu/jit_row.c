@@ -10,7 +10,7 @@
 #include "jit_mem.h"
 #include "lanes.h"
 
-#define MAX_NO 10
+#define MAX_NO 20
 /* How far behind a row its neighbours to the right will read, a few blocks on: prefetchers do not follow so many rows at a time. */
 #define AHEAD 256
 
@@ -259,18 +259,94 @@ u32 jr_same(struct jcomp *c, const struct insn *in, u32 step)
 }
 
 /*
+ * A part of sixteen lanes is groups of n, and those of each that run are at one place, or, for addresses of 64 bits, side by side. Jumps to no[] if they are
+ * not. Overwrites zmm 1 and k7.
+ */
+static u32 grouped(struct jcomp *c, const struct insn *in, u32 part, u32 n, bool one, u32 *no)
+{
+	u32 first[16], quads = in->aw ? 2 : 1, q, i;
+	struct as *a = &c->a;
+	u64 first64[8], off[8];
+
+	for (i = 0; i < 16; i++)
+		first[i] = i & ~(n - 1);
+	for (i = 0; i < 8; i++) {
+		first64[i] = i & ~(n - 1);
+		off[i] = (i & (n - 1)) * in->size;
+	}
+	for (q = 0; q < quads; q++) {
+		int x = jv_reg(c, in->o[4], in->aw, quads * part + q, 0), k;
+
+		ev(a, V_MOVA32, 1, 0, rm_lit(in->aw ? j_lit(c, first64, 64) : j_lit(c, first, 64), 0));
+		ev(a, in->aw ? V_PERMQ : V_PERMD, 1, 1, rm_reg(x));
+		if (!one)
+			ev(a, V_PADDQ, 1, 1, rm_lit(j_lit(c, off, 64), 0));
+		k = jv_mask(c, in->aw, quads * part + q);
+		ev_i(a, in->aw ? V_PCMPUQ : V_PCMPUD, 7, x, rm_reg(1), k, 0, 4);
+		k_ortest(a, 7, 7);
+		no[q] = g_jcc(a, CC_NE);
+	}
+	return quads;
+}
+
+/* rcx = the address in the first lane of group g. Overwrites zmm 1. */
+static void group_at(struct jcomp *c, const struct insn *in, u32 part, u32 n, u32 g)
+{
+	u32 l = g * n, quads = in->aw ? 2 : 1, in_quad = in->aw ? l % 8 / 2 : l / 4;
+	int x = jv_reg(c, in->o[4], in->aw, quads * part + (in->aw ? l / 8 : 0), 0);
+	struct as *a = &c->a;
+
+	if (in_quad) {
+		ev_i(a, V_EXTRACT32X4, x, 0, rm_reg(1), 0, 0, in_quad);
+		x = 1;
+	}
+	ev_n(a, V_LL(in->aw ? V_MOVQ_ST : V_MOVD_ST, 0), x, 0, rm_reg(RCX), 0, 0, 0, 4, 0);
+}
+
+/* k7: the lanes of group g that run. Overwrites rdx. */
+static void group_mask(struct jcomp *c, u32 part, u32 n, u32 g)
+{
+	g_movi(&c->a, RDX, ((1u << n) - 1) << g * n);
+	k_from(&c->a, 7, RDX);
+	k_and(&c->a, 7, 7, jv_mask(c, 0, part));
+}
+
+/* As jr_level, for groups of n lanes, 4 or 8, of 32 bits. */
+static u32 ld_groups(struct jcomp *c, const struct insn *in, u32 part, u32 step, u32 n, int t)
+{
+	u32 no[MAX_NO], m = grouped(c, in, part, n, true, no), g, done;
+	struct as *a = &c->a;
+
+	for (g = 0; g < 16 / n; g++) {
+		group_at(c, in, part, n, g);
+		if (!in->aw)
+			g_lea(a, 0, RCX, rm_mem(RCX, (s32)in->imm));
+		m += check(c, in, RCX, in->size, no + m);
+		group_mask(c, part, n, g);
+		j_site(c, step);
+		ev_n(a, V_PBCASTD, t, 0, row_at(in, RCX), 7, !g, 0, 4, 0);
+	}
+	done = g_jmp(a);
+	while (m)
+		g_here(a, no[--m]);
+	return done;
+}
+
+/*
  * A part of a load whose lanes are supposed to read one place (jit_level.c); zmm t is overwritten, and of one element it is the result. Of two, they
  * are in their registers. Returned: as of jr_ld.
  */
 u32 jr_level(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t)
 {
-	u32 bytes = in->size * in->vec, no[MAX_NO], n, e, done;
+	u32 bytes = in->size * in->vec, no[MAX_NO], n, e, done, level = j_level(c, in->o[4]);
 	struct as *a = &c->a;
 
-	if (!j_level(c, in->o[4]) || in->space == SPACE_LOCAL || (!in->aw && (in->space != SPACE_SHARED || in->dw)))
+	if (level < (in->dw ? 8u : 4u) || in->space == SPACE_LOCAL || (!in->aw && (in->space != SPACE_SHARED || in->dw)))
 		return 0;
 	if (in->imm < -(1 << 28) || in->imm > 1 << 28 || (in->vec != 1 && (in->vec != 2 || in->size != 4 || in->dw)))
 		return 0;
+	if (!in->dw && level < 16)
+		return in->size == 4 && in->vec == 1 ? ld_groups(c, in, part, step, level, t) : 0;
 	n = row(c, in, part, true, no);
 	if (!in->aw)
 		g_lea(a, 0, RCX, rm_mem(RCX, (s32)in->imm));
@@ -297,6 +373,74 @@ u32 jr_level(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t)
 	return done;
 }
 
+/* Eight lanes of a load of 8 bytes each, supposed to be at one place, into zmm t. Returned: as of jr_ld. */
+static u32 eight(struct jcomp *c, const struct insn *in, u32 q, u32 step, int t)
+{
+	struct as *a = &c->a;
+	u32 no[MAX_NO], n = 1, done;
+	int x, k;
+
+	if (j_level(c, in->o[4]) != 8 || in->space == SPACE_LOCAL || !in->aw || in->imm < -(1 << 28) || in->imm > 1 << 28)
+		return 0;
+	x = jv_reg(c, in->o[4], 1, q, 0);
+	ev_n(a, V_PBCASTQ, 1, 0, rm_reg(x), 0, 0, 0, 8, 0);
+	k = jv_mask(c, 1, q);
+	ev_i(a, V_PCMPUQ, 7, x, rm_reg(1), k, 0, 4);
+	k_ortest(a, 7, 7);
+	no[0] = g_jcc(a, CC_NE);
+	ev_n(a, V_LL(V_MOVQ_ST, 0), 1, 0, rm_reg(RCX), 0, 0, 0, 4, 0);
+	n += check(c, in, RCX, 8, no + n);
+	k = jv_mask(c, 1, q);
+	j_site(c, step);
+	ev_n(a, V_PBCASTQ, t, 0, row_at(in, RCX), k, 1, 0, 8, 0);
+	done = g_jmp(a);
+	while (n)
+		g_here(a, no[--n]);
+	return done;
+}
+
+/* A part of a load of 8 bytes a lane, wherever they are, into zmm 3 and 4. */
+void jr_eights(struct jcomp *c, const struct insn *in, u32 part, u32 step)
+{
+	struct as *a = &c->a;
+	u32 q, done;
+
+	for (q = 0; q < 2; q++) {
+		int t = 3 + (int)q;
+
+		done = eight(c, in, 2 * part + q, step, t);
+		jm_vary64(c, in, 2 * part + q, step, JM_CHECK | JM_ADDRESS);
+		ev(a, V_PXORD, t, t, rm_reg(t));
+		j_site(c, step);
+		ev_n(a, V_GATHERQQ, t, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 8, 0);
+		if (done)
+			g_here(a, done);
+	}
+}
+
+/* A part of a store of 32 bits in a narrow block: a row of lanes after the other. Returned: as of jr_ld. */
+static u32 st_groups(struct jcomp *c, const struct insn *in, u32 part, u32 step, u32 n)
+{
+	u32 no[2], m = grouped(c, in, part, n, false, no), g, done;
+	struct as *a = &c->a;
+	int s = jm_st_value(c, in, 0, part, 3);
+
+	for (g = 0; g < 16 / n; g++) {
+		struct rm at;
+
+		group_at(c, in, part, n, g);
+		group_mask(c, part, n, g);
+		at = row_at(in, RCX);
+		at.disp -= (s32)(4 * n * g);
+		j_site(c, step);
+		ev_n(a, V_MOVU32_ST, s, 0, at, 7, 0, 0, 64, 0);
+	}
+	done = g_jmp(a);
+	while (m)
+		g_here(a, no[--m]);
+	return done;
+}
+
 /* A part of a store, all of whose lanes have been checked. Returned: as of jr_ld. */
 u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step)
 {
@@ -306,6 +450,8 @@ u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step)
 
 	if (!may(in) || in->size < 4)
 		return 0;
+	if (in->size == 4 && in->aw && j_tile(c))
+		return st_groups(c, in, part, step, j_tile(c));
 	n = row(c, in, part, false, no);
 	if (!in->aw)
 		g_lea(a, 0, RCX, rm_mem(RCX, (s32)in->imm));

@@ -199,13 +199,18 @@ static void lanes(struct scomp *c, const struct insn *in, bool held, bool same)
 	struct as *a = &c->a;
 	u8 w = in->size == 8;
 	bool result = in->o[0] != OPND_NONE;
-	u32 op = direct(in), some = 0, done = 0, top, again;
+	u32 op = direct(in), some = 0, done = 0, row = 0, top, again;
 
+	if (!held && !same)
+		row = s_reduce_row(c, in, AT_VALUES);
 	if (op) {
 		some = s_unless_all(c);
 		whole(c, in, op, held, same);
-		if (!some)
+		if (!some) {
+			if (row)
+				g_here(a, row);
 			return;
+		}
 		done = g_jmp(a);
 		g_here(a, some);
 	}
@@ -247,6 +252,8 @@ static void lanes(struct scomp *c, const struct insn *in, bool held, bool same)
 	s_next_lane(c, top);
 	if (done)
 		g_here(a, done);
+	if (row)
+		g_here(a, row);
 }
 
 static struct rm bare(void) { return rm_mem(R14, (s32)offsetof(struct tstate, bare)); }

@@ -27,7 +27,7 @@
  *   fold.c    rows that arithmetic reads itself
  *   bound.c   addresses within a known distance of a scalar
  *   call8.c   instructions by C functions of eight lanes
- *   value.c   operands and results; lane.c, wide.c, approx.c, setp.c, scalar.c, mem.c (column.c, pair.c), atom.c: instructions
+ *   value.c   operands and results; lane.c, wide.c, approx.c, setp.c, scalar.c, mem.c (column.c, pair.c), atom.c (reduce.c): instructions
  *   run.c     the other side: strips, warps, blocks
  *
  * Values: a scalar u stands for u + C[lane], a pattern of eight numbers that is known now. Vectors of 32 bits are one ymm, of 64 bits two (lanes 0-3, 4-7), predicates one ymm of
@@ -425,6 +425,7 @@ bool s_ld(struct scomp *c, const struct insn *in);
 bool s_st(struct scomp *c, const struct insn *in);
 bool s_atom(struct scomp *c, const struct insn *in);
 bool s_addresses(struct scomp *c, const struct insn *in);
+u32 s_reduce_row(struct scomp *c, const struct insn *in, u32 values);   /* reduce.c */
 u32 s_each_lane(struct scomp *c);
 void s_next_lane(struct scomp *c, u32 top);
 
