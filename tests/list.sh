@@ -188,6 +188,7 @@ many hostile 900 tests/hostile/run.sh "$B"
 many hostile/planted 60 tests/hostile/mutants.sh -c "$B"
 many native 600 tests/hostile/native.sh "$B"
 many crowd 300 tests/hostile/crowd.sh "$B"
+many soak/leaks 300 tests/soak/leaks.sh "$B" 1
 asleep many soak/beside 300 tests/soak/beside.sh "$B"
 asleep many soak/stopped 300 tests/soak/stopped.sh "$B"
 many soak/again 300 tests/soak/again.sh "$B"
@@ -195,4 +196,3 @@ asleep many soak/ended 200 tests/soak/ended.sh "$B"
 many soak/replace 300 tests/soak/replace.sh "$B"
 many soak/storm 300 tests/soak/storm.sh "$B" 40
 many soak/crowd 300 tests/soak/crowd.sh "$B"
-many soak/leaks 300 tests/soak/leaks.sh "$B" 1
