@@ -45,7 +45,7 @@ struct outcome {
 	unsigned n;                     /* launches so far */
 	int ended;                      /* the engine came to the end of all of them */
 	int wide;                       /* some had more than one warp */
-	int local;                      /* a lane left its local memory */
+	int local;                      /* a lane left its local memory, or had none left for a call */
 	unsigned char *bytes;           /* of each launch that ended well: buffers, variables */
 	size_t used;
 };
@@ -251,7 +251,7 @@ static int launch(struct outcome *o, const struct how *how, const struct engine_
 		o->status[o->n++] = st;
 		if (st == RIG_TIMEOUT)
 			return 0;
-		o->local |= rig.faults && !strncmp(rig.fault_what, "local ", 6);
+		o->local |= rig.faults && (!strncmp(rig.fault_what, "local ", 6) || !strncmp(rig.fault_what, "call: stack", 11));
 		if (st)         /* the context is lost, or the launch is refused, whoever runs it */
 			return !rig.faults;
 		keep_memory(o, module);
@@ -420,11 +420,11 @@ static int open_masks(const char *text)
 	return 0;
 }
 
-/* What tells of time, or is left open in a way that values in registers do not cure. */
+/* What tells of time (how many launches of a kernel's own wait does), or is left open in a way that values in registers do not cure. */
 static int deterministic(const char *text, const struct how *how)
 {
 	static const char *const whole[] = { "matrix.", "mma." };       /* of a whole warp, else undefined */
-	static const char *const words[] = { "%clock", "%globaltimer", ".reg .v", ".b128", "mbarrier", "cp.async" };
+	static const char *const words[] = { "%clock", "%globaltimer", ".reg .v", ".b128", "mbarrier", "cp.async", "ParameterBuffer" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strstr(text, words[i]))
