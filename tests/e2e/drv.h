@@ -98,11 +98,11 @@ static inline CUdeviceptr drv_alloc(size_t bytes)
 
 /*
  * Free memory is a number of the whole device, and neighbours come and go between two looks: what was
- * given back must be there within two seconds, give or take a small neighbour. A leak stays.
+ * given back must be seen within half a minute, when no large neighbour holds memory, give or take a small one. A leak stays.
  */
 static inline int drv_free_again(size_t want)
 {
-	double end = e2e_now_s() + 2;
+	double end = e2e_now_s() + 30;
 	size_t now, total;
 
 	for (;;) {
