@@ -720,7 +720,7 @@ endef
 $(foreach p,3-2 3-3,$(eval $(call protocol_rule,$(p))))
 
 # at a fixed address: sessions after the first may then lie where a context's process cannot have them
-$(B)/test/soak/worker $(B)/test/soak/churn: $(B)/test/soak/%: tests/soak/%.c | libs
+$(B)/test/soak/worker $(B)/test/soak/churn: $(B)/test/soak/%: tests/soak/%.c tests/soak/add.h | libs
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WARN) -std=gnu11 -D_GNU_SOURCE -fno-pie -no-pie -Ilibcuda-lite/include -o $@ $< $(B)/lib/libcuda.so.1 -lpthread
 

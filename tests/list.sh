@@ -73,6 +73,7 @@ t ptx/random/avx2/asan 300 env VGPU_CPU_ISA=avx2 "$T/ptx/asan/jitdiff" -n 60 -s 
 t ptx/random/asan 300 "$T/ptx/asan/jitdiff" -n 60 -s 10000 -o "$T/ptx"
 t ptx/random/partly 300 "$T/ptx/plain/jitdiff" -n 300 -s 20000 -x 1 -o "$T/ptx"
 t ptx/mutants 300 tests/ptx/mutants.sh -b "$B" -q
+many ptx/planted 60 tests/ptx/mutants.sh -c
 t ptx/random/partly/asan 300 "$T/ptx/asan/jitdiff" -n 30 -s 30000 -x 1 -o "$T/ptx"
 
 # --- CUDA's device library, compiled by NVIDIA's nvcc where PyPI can be had

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Stream-ordered allocation: memory is there for work behind the allocation and returns after the work before the free. */
-#include <dirent.h>
 #include <unistd.h>
 
 #include "drv.h"
+#include "../unit/fds.h"
 
 E2E_PTX(misc);
 
@@ -121,18 +121,6 @@ static void thresholds(void)
 	CK(cuStreamDestroy(t));
 }
 
-static unsigned files(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n;
-}
-
 /* More pools than there can be at once, each outlived by its memory; and some that had a name for other processes. */
 static void many(void)
 {
@@ -162,10 +150,10 @@ static void many(void)
 		close(fd);
 		CK(cuMemPoolDestroy(p));
 		if (i == 1)
-			had = files();
+			had = open_fds();
 	}
-	if (had && files() > had)
-		e2e_fail("%u files stay of exported pools", files() - had);
+	if (had && open_fds() > had)
+		e2e_fail("%u files stay of exported pools", open_fds() - had);
 	CK(cuStreamDestroy(s));
 }
 

@@ -212,8 +212,12 @@ static void contexts(void)
 	while (raw_time_left(0.5)) {
 		int c = raw_context(&r);
 
-		if (c < 0)
+		if (c < 0 && total)
 			break;
+		if (c < 0) {            /* those that were destroyed count until they have ended */
+			usleep(10000);
+			continue;
+		}
 		total++;
 		raw_context_destroy(&r, (unsigned)c);
 	}

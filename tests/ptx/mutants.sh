@@ -3,9 +3,9 @@
 # What the tests of the engine are worth: small faults are built into it, one at a time, and each must be found by the
 # differential tests within what `make test` gives them.
 #
-# usage: mutants.sh [-b BUILD] [-j N] [-l] [-q] [-r] [ID...]
+# usage: mutants.sh [-b BUILD] [-j N] [-c] [-l] [-q] [-r] [ID...]
 #   BUILD: folder of a build whose ptxrun, optest, jitdiff and legal are made (build); ID: only these, or those that begin so
-#   -l lists them, -q runs the few that `make test` has, -r runs the random kernels alone
+#   -c looks whether each could be planted, -l lists them, -q runs the few that `make test` has, -r runs the random kernels alone
 #
 # The faults stand in mutants/*.txt, one after the other:
 #
@@ -20,11 +20,12 @@ set -u
 export LC_ALL=C
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root" || exit 2
-build=build jobs=2 list= quick= random=
-while getopts b:j:lqr o; do
+build=build jobs=2 check= list= quick= random=
+while getopts b:cj:lqr o; do
 	case $o in
 	b) build=$OPTARG ;;
 	j) jobs=$OPTARG ;;
+	c) check=1 ;;
 	l) list=1 ;;
 	q) quick=1 ;;
 	r) random=1 ;;
@@ -54,7 +55,7 @@ while read -r id f c; do
 	for w in "$@"; do [[ $id == "$w"* ]] && want=1; done
 	[ -n "$quick" ] && [[ " $few " == *" $id "* ]] && want=1
 	[ $want = 1 ] || continue
-	[ -n "$only512" ] && [ -z "$list" ] && [[ $f == jit* ]] && { left_out=$((left_out + 1)); continue; }
+	[ -n "$only512" ] && [ -z "$list$check" ] && [[ $f == jit* ]] && { left_out=$((left_out + 1)); continue; }
 	ids+=("$id")
 done <"$work/ids"
 [ $left_out = 0 ] || echo "$left_out faults of the compiler for AVX-512, which this processor has not, are left out"
@@ -64,41 +65,62 @@ if [ -n "$list" ]; then
 	exit 0
 fi
 
-# The fault ID, put into copies of its files. Text that stands there no more is an error of the list.
-plant() {
-	python3 - $cpu "$work/$1/src" "$1" tests/ptx/mutants/*.txt <<'EOF'
+# The faults of these IDs, put into copies of their files; with TO "-" nothing is written. Text that stands there no more is an error of the list.
+plant() { # TO ID...
+	python3 - "$cpu" "$@" 3< <(for f in tests/ptx/mutants/*.txt; do echo "== - -"; cat "$f"; done) <<'EOF'
 import os, sys
-cpu, to, want, *lists = sys.argv[1:]
-edits, name, side = [], None, None
-for line in (l for path in lists for l in ["== - -\n", *open(path)]):
+cpu, to, *want = sys.argv[1:]
+edits, now, name, side = {i: [] for i in want}, None, None, None
+for line in open(3):
     if line.startswith("== "):
-        _, i, first, *_ = line.split()
-        name, side = (first if i == want else None), None
-    elif name and line.startswith("-- in "):
+        _, i, name, *_ = line.split()
+        now, side = edits.get(i), None
+    elif line.startswith("-- in "):
         name = line.split()[2]
-    elif name and line == "-- old\n":
-        edits.append([name, "", ""])
+    elif now is not None and line == "-- old\n":
+        now.append([name, "", ""])
         side = 1
-    elif name and line == "-- new\n":
+    elif line == "-- new\n":
         side = 2
-    elif name and side:
-        edits[-1][side] += line
-if not edits:
-    sys.exit("it has no text")
-os.makedirs(to, exist_ok=True)
-for name, old, new in edits:
-    path = f"{to}/{name}"
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    text = open(path if os.path.exists(path) else f"{cpu}/{name}").read()
-    old, new = old[:-1], new.rstrip("\n")
-    if not old or text.count(old) != 1:
-        sys.exit(f"the text stands {text.count(old) if old else 0} times in {name}")
-    if old == new:
-        sys.exit("nothing is changed")
-    open(path, "w").write(text.replace(old, new))
-open(f"{to}/../changed", "w").write("".join(f"{n}\n" for n in dict.fromkeys(e[0] for e in edits)))
+    elif now is not None and side:
+        now[-1][side] += line
+
+def planted(edits):
+    texts = {}
+    for name, old, new in edits:
+        text = texts[name] if name in texts else open(f"{cpu}/{name}").read()
+        old, new = old[:-1], new.rstrip("\n")
+        if not old or text.count(old) != 1:
+            raise ValueError(f"the text stands {text.count(old) if old else 0} times in {name}")
+        if old == new:
+            raise ValueError("nothing is changed")
+        texts[name] = text.replace(old, new)
+    if not texts:
+        raise ValueError("it has no text")
+    return texts
+
+bad = 0
+for i in want:
+    try:
+        texts = planted(edits[i])
+    except ValueError as why:
+        bad += 1
+        print(f"{i}: {why}", file=sys.stderr)
+        continue
+    if to == "-":
+        continue
+    for name, text in texts.items():
+        os.makedirs(os.path.dirname(f"{to}/{name}"), exist_ok=True)
+        open(f"{to}/{name}", "w").write(text)
+    open(f"{to}/../changed", "w").write("".join(f"{n}\n" for n in texts))
+sys.exit(bad > 0)
 EOF
 }
+
+if [ -n "$check" ]; then
+	plant - "${ids[@]}" && echo "ok mutants (${#ids[@]} can be planted)"
+	exit
+fi
 
 # Compiles what the fault is in.
 compile() {
@@ -215,7 +237,7 @@ oracle() {
 
 one() {
 	local id=$1 d=$work/$1 why
-	if ! why=$(plant "$id" 2>&1); then
+	if ! why=$(plant "$work/$id/src" "$id" 2>&1); then
 		echo "error     $id: $why"
 	elif ! why=$(compile "$id" 2>&1); then
 		echo "error     $id: does not build: $(head -2 <<<"$why")"

@@ -132,16 +132,22 @@ static void ask(struct as *a, int base, int index, s32 disp, u32 bytes)
 		g_op(a, 0, 0x118, 1, index < 0 ? rm_mem(base, disp + (s32)i) : rm_idx(base, index, 0, disp + (s32)i), 0);
 }
 
-void ahead_often(struct as *a, struct ahead_code *x)
+/* rdx = this place's stream, rcx = what is to be asked for next; late, if that is of another block. */
+static void cursor(struct as *a, struct ahead_code *x)
 {
-	u32 enough, bytes = x->all > x->bytes ? x->all : x->bytes;
-
 	x->again = a->n;
 	g_load(a, 1, RDX, SITE(stream));
 	g_load(a, 0, RCX, rm_mem(R14, (s32)offsetof(struct tstate, blocks)));
 	g_alu(a, 0, G_CMP, RCX, STREAM(block));
 	x->late = g_jcc(a, CC_A);
 	g_load(a, 1, RCX, STREAM(cursor));
+}
+
+void ahead_often(struct as *a, struct ahead_code *x)
+{
+	u32 enough, bytes = x->all > x->bytes ? x->all : x->bytes;
+
+	cursor(a, x);
 	g_alui(a, 1, G_ADD, STREAM(cursor), (s32)bytes);
 	g_alu(a, 1, G_CMP, RCX, STREAM(end));
 	enough = g_jcc(a, CC_AE);
@@ -154,12 +160,7 @@ void ahead_rounds(struct as *a, struct ahead_code *x)
 {
 	u32 enough, top;
 
-	x->again = a->n;
-	g_load(a, 1, RDX, SITE(stream));
-	g_load(a, 0, RCX, rm_mem(R14, (s32)offsetof(struct tstate, blocks)));
-	g_alu(a, 0, G_CMP, RCX, STREAM(block));
-	x->late = g_jcc(a, CC_A);
-	g_load(a, 1, RCX, STREAM(cursor));
+	cursor(a, x);
 	g_alu(a, 1, G_CMP, RCX, STREAM(end));
 	enough = g_jcc(a, CC_AE);
 	g_imuli(a, 1, RAX, rm_mem(RBX, x->last), (s32)x->bytes);

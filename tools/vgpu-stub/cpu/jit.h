@@ -378,6 +378,13 @@ struct jval jit_val(const struct jcomp *c, u32 o, u8 w);
 bool jit_scalar(const struct jcomp *c, const struct insn *in);  /* its results are uniform or patterns */
 u8 jit_src_w(const struct insn *in, u32 i);
 u32 jit_pat(struct jcomp *c, const s64 *v);                     /* ~0: does not fit */
+/* A constant's mask of v, 64 bits of it: nvcc's leaves out the sign, too, of what is not negative. */
+static inline u64 j_whole_mask(struct jval v, u64 m, u32 bits)
+{
+	if (v.max < 1ull << (bits - 1))
+		m |= 1ull << (bits - 1);
+	return bits == 32 ? (u64)(s64)(s32)(u32)m : m;
+}
 /* jit_root.c: in is x - (x & ~low bits), whose scalar is 0 */
 bool jit_same_scalar(const struct jcomp *c, const struct insn *in, u32 bits);
 bool jit_guesses(const struct jcomp *c, const struct insn *in);
@@ -410,6 +417,7 @@ void jit_loop_begin(struct jcomp *c, u32 b);
 bool jit_loop_back(struct jcomp *c, u32 at, u32 b);
 void jit_loop_test(struct jcomp *c, u32 pc);
 bool jit_loop_sure(const struct jcomp *c);
+bool jit_loop_asked(const struct jcomp *c);
 void jit_loops(struct jcomp *c);
 /* jit_alloc.c */
 extern const u8 jit_gprs[8];                                    /* place i is saved in jprivate.gpr[i] */

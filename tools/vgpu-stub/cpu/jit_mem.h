@@ -19,7 +19,6 @@ struct acc {
 
 bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x);
 bool jm_asks(const struct jcomp *c, const struct insn *in, u32 ext);
-bool jit_loop_asked(const struct jcomp *c);      /* jit_loop.c */
 void jm_ahead_rounds(struct jcomp *c, u32 last, s64 step, u32 ext);
 bool jm_shape(struct jcomp *c, const struct insn *in, struct acc *x, u32 *ext);
 void jm_late(struct jcomp *c);

@@ -77,9 +77,7 @@ bool jit_same_scalar(const struct jcomp *c, const struct insn *in, u32 bits)
 	v = jit_val(c, d->o[1], bits == 64);
 	if (!m.known || (v.cls != JC_PAT && v.cls != JC_UNI))
 		return false;
-	low = bits == 32 ? (u32)~m.k : ~m.k;
-	if (v.max < 1ull << (bits - 1))         /* nvcc's mask of what is not negative leaves the sign out, too */
-		low &= ~(1ull << (bits - 1));
+	low = ~j_whole_mask(v, m.k, bits);
 	if (jit_guess_align(c, d, &need))
 		v.ual = (u8)need;       /* the code of d has seen to that */
 	x = scalar_root(c, in->o[1], at);

@@ -240,9 +240,7 @@ static struct jval v_and(struct jcomp *c, struct jval a, struct jval b, u32 bits
 			v[l] = c->pats[a.pat][l] & (s64)m;
 		return with_scalar(pattern(c, v, 63, (u32)m), true, 0, bits);
 	}
-	if (a.max < 1ull << (bits - 1))         /* nvcc's mask of what is not negative leaves the sign out, too */
-		m |= 1ull << (bits - 1);
-	m = bits == 32 ? (u64)(s64)(s32)(u32)m : m;
+	m = j_whole_mask(a, m, bits);
 	if (!(~m & (~m + 1))) {                 /* all but low bits */
 		k = 64 - (u32)__builtin_clzll(~m);
 		if (a.ual < k || k > 30)

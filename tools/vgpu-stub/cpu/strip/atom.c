@@ -5,6 +5,7 @@
  * shared memory needs no lock; neither does global memory while nobody else writes it (alone.c).
  */
 #include "strip.h"
+#include "mem.h"
 #include "vex.h"
 
 #define AT_VALUES 64            /* in sprivate.lanes, behind the addresses */
@@ -12,7 +13,6 @@
 #define AT_RESULTS 192
 
 static struct rm lane_rm(u32 off, bool w) { return rm_idx(R15, RCX, w ? 3 : 2, (s32)(offsetof(struct sprivate, lanes) + off)); }
-static struct rm place_rm(u32 off) { return rm_mem(R15, (s32)(offsetof(struct sprivate, lanes) + off)); }
 
 /* What one instruction does: its opcode, 0: none. */
 static u32 direct(const struct insn *in)
@@ -149,7 +149,7 @@ static void values(struct scomp *c, u32 o, u8 w, u32 off)
 	u32 p;
 
 	for (p = 0; p < (w ? 2u : 1u); p++)
-		vy(&c->a, X_MOVU_ST, sv_obs(c, o, w, p, 0), 0, place_rm(off + 32 * p));
+		vy(&c->a, X_MOVU_ST, sv_obs(c, o, w, p, 0), 0, s_mem_lanes_at(off + 32 * p));
 }
 
 /* Sums round to nearest and see subnormals, whatever the function does otherwise. Where the interpreter takes over, run.c sets it right. */
@@ -170,7 +170,7 @@ static void same_value(struct scomp *c, const struct insn *in)
 	if (v.known)
 		g_movi(&c->a, R11, w ? v.k : (u32)v.k);
 	else
-		g_load(&c->a, w, R11, place_rm(AT_VALUES));
+		g_load(&c->a, w, R11, s_mem_lanes_at(AT_VALUES));
 }
 
 /* All lanes without a loop: of what is one instruction each. */
@@ -183,13 +183,13 @@ static void whole(struct scomp *c, const struct insn *in, u32 op, bool held, boo
 	if (same)
 		same_value(c, in);
 	for (l = 0; l < STRIP; l++) {
-		g_load(a, 1, RAX, place_rm(8 * l));
+		g_load(a, 1, RAX, s_mem_lanes_at(8 * l));
 		if (!same)
-			g_load(a, w, R11, place_rm(AT_VALUES + bytes * l));
+			g_load(a, w, R11, s_mem_lanes_at(AT_VALUES + bytes * l));
 		access(c, held && op != 0x87);
 		g_op(a, w, op, R11, rm_mem(RAX, 0), 0);
 		if (in->o[0] != OPND_NONE)
-			g_store(a, w, place_rm(AT_RESULTS + bytes * l), R11);
+			g_store(a, w, s_mem_lanes_at(AT_RESULTS + bytes * l), R11);
 	}
 }
 
@@ -266,8 +266,8 @@ static void alone(struct scomp *c, u32 *otherwise)
 
 	/* addresses have less than 63 bits: they have been checked, where their lanes run */
 	vy(a, X_MOVU, 0, 0, s_splat64(c, e->env.arena_base));
-	vy(a, X_PCMPGTQ, 1, 0, place_rm(0));
-	vy(a, X_PCMPGTQ, 0, 0, place_rm(32));
+	vy(a, X_PCMPGTQ, 1, 0, s_mem_lanes_at(0));
+	vy(a, X_PCMPGTQ, 0, 0, s_mem_lanes_at(32));
 	vr(a, X_POR, 0, 0, 1);
 	vr(a, X_MOVMSKPD, RAX, 0, 0);
 	g_op(a, 0, 0x85, RAX, rm_reg(RAX), 0);          /* test */
@@ -317,7 +317,7 @@ bool s_atom(struct scomp *c, const struct insn *in)
 	if (type_is_float(in->type) && in->sub == ATOM_ADD && c->s->mxcsr != ~0u)
 		rounds(c, c->s->mxcsr);
 	for (p = 0; result && p < (w ? 2u : 1u); p++) {
-		vy(a, X_MOVU, 0, 0, place_rm(AT_RESULTS + 32 * p));
+		vy(a, X_MOVU, 0, 0, s_mem_lanes_at(AT_RESULTS + 32 * p));
 		sput(c, in->o[0], p, 0);
 	}
 	return true;

@@ -4,9 +4,8 @@
  * lock is needed. In: addresses and values in sprivate.lanes, all lanes looked at. Called by atom.c; others' code follows.
  */
 #include "strip.h"
+#include "mem.h"
 #include "vex.h"
-
-static struct rm place_rm(u32 off) { return rm_mem(R15, (s32)(offsetof(struct sprivate, lanes) + off)); }
 
 static u32 operation(const struct insn *in)
 {
@@ -46,18 +45,18 @@ u32 s_reduce_row(struct scomp *c, const struct insn *in, u32 values)
 	for (i = 0; i < 8; i++)
 		off[i] = (u64)i * in->size;
 	some = s_unless_all(c);
-	vy(a, X_PBCASTQ, 0, 0, place_rm(0));
+	vy(a, X_PBCASTQ, 0, 0, s_mem_lanes_at(0));
 	vy(a, X_PADDQ, 1, 0, rm_lit(s_lit(c, off, 32), 0));
-	vy(a, X_PCMPEQQ, 1, 1, place_rm(0));
+	vy(a, X_PCMPEQQ, 1, 1, s_mem_lanes_at(0));
 	vy(a, X_PADDQ, 0, 0, rm_lit(s_lit(c, off + 4, 32), 0));
-	vy(a, X_PCMPEQQ, 0, 0, place_rm(32));
+	vy(a, X_PCMPEQQ, 0, 0, s_mem_lanes_at(32));
 	vr(a, X_PAND, 0, 0, 1);
 	vr(a, X_MOVMSKPD, RAX, 0, 0);
 	g_alui(a, 0, G_CMP, rm_reg(RAX), 15);
 	no = g_jcc(a, CC_NE);
-	g_load(a, 1, RAX, place_rm(0));
+	g_load(a, 1, RAX, s_mem_lanes_at(0));
 	for (p = 0; p < (w ? 2u : 1u); p++) {
-		vy(a, X_MOVU, 2, 0, place_rm(values + 32 * p));
+		vy(a, X_MOVU, 2, 0, s_mem_lanes_at(values + 32 * p));
 		s_site(c);
 		vy(a, X_MOVU, 0, 0, rm_mem(RAX, (s32)(32 * p)));
 		if (f32 && far) {
