@@ -306,6 +306,8 @@ static int hello(void)
 	if (p == MAP_FAILED)
 		goto unmappable;
 	madvise(p, VGPU_SEG0_BYTES, MADV_DONTFORK);
+	vg_holes_forget();
+	vg_holes_watch(fds[VGPU_HELLO_FD_SEG0], p, VGPU_SEG0_BYTES);
 	vg.seg0 = p;
 	close(fds[VGPU_HELLO_FD_AGENT_PAGE]);
 	close(fds[VGPU_HELLO_FD_SEG0]);

@@ -331,6 +331,12 @@ bool vg_extents_take(struct vg_extents *e, uint64_t bytes, uint64_t align, uint6
 bool vg_extents_take_at(struct vg_extents *e, uint64_t start, uint64_t bytes);
 bool vg_extents_give(struct vg_extents *e, uint64_t start, uint64_t bytes);
 
+/* ---- holes.c: a window that is taken back while it is read ---------------------------------------------------- */
+
+/* A part of this session's window has been mapped: if its pages are hugetlb's, a hole in it becomes zeroes to who touches it. */
+void vg_holes_watch(int fd, const void *p, uint64_t bytes);
+void vg_holes_forget(void);             /* the session is over */
+
 /* ---- window.c ----------------------------------------------------------------------------------------- */
 
 /* Memory both sides see. NULL: quota, pool or address space is exhausted. align: a power of two. */

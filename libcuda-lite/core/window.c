@@ -42,6 +42,8 @@ static void *map_segment(const struct vgpu_msg_grow_r *r, int fd, uint64_t offse
 	if (!(r->offset % VGPU_HUGE) && r->offset >= VGPU_SEG0_BYTES && r->offset <= vg.window_span &&
 	    r->bytes <= vg.window_span - r->offset)
 		p = mmap(want, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
+	if (p == want)
+		vg_holes_watch(fd, p, r->bytes);
 	if (p != want || !keep)
 		close(fd);
 	if (p != want)

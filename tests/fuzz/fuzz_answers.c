@@ -40,6 +40,8 @@ uint64_t vg_window_bytes(void) { return 0; }
 void vg_window_forget(void) { }
 void vg_mem_forget_all(void) { }
 void vg_share_forget(void) { }
+void vg_holes_watch(int fd, const void *p, uint64_t bytes) { NEED(fd >= 0 && p && bytes); }
+void vg_holes_forget(void) { }
 
 static int files[4];    /* a page, segment 0, short, empty */
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # A client is ended by the administrator while it is in the middle of a copy (stopped there, so that the agent takes its window
 # back meanwhile): what it is told afterwards is an error, or the copy is right. Then one that stands still before, and one after, it
-# asked for its context: it is told, and does not go on as a client that nobody ended. A line each.
+# asked for its context: it is told, and does not go on as a client that nobody ended. A line each. And one whose window lies on huge pages.
 #   ended.sh BUILD [TRIES]
 . "$(dirname "$0")/../system/lib.sh"
 W=$B/test/soak/worker tries=${2:-30}
@@ -28,6 +28,38 @@ for try in $(seq "$tries"); do
 	grep -q '^told' "$dir/out" && told=$((told + 1))
 done
 [ $told = "$tries" ] && ok "ended in the middle of a copy, $tries times: never success for what was taken back" || fail "told $told times of $tries"
+# The same on hugetlb pages that others have by then: a hole there is nothing that anybody can touch.
+huge() {
+	local n=/proc/sys/vm/nr_hugepages was w who
+	free_pages() { awk '/^HugePages_Free/ { print $2 }' /proc/meminfo; }
+	exec 9>/tmp/vgpu-test-hugepages.lock; flock 9   # one for the whole machine: whoever changes them is alone
+	was=$(cat $n 2>/dev/null) || { skip "on huge pages: no hugetlb in this kernel"; return; }
+	if [ $EUID != 0 ] || ! { echo $((was + 32)) >$n; } 2>/dev/null || [ "$(free_pages)" -lt 32 ]; then
+		{ echo "$was" >$n; } 2>/dev/null
+		skip "on huge pages: none can be reserved (not root, or no contiguous memory)"
+		return
+	fi
+	trap 'cleanup; echo "$was" >/proc/sys/vm/nr_hugepages' EXIT
+	rm -f "$dir/out"
+	"$W" reads >"$dir/out" 2>"$dir/err" &
+	w=$!
+	until_true running || { fail "on huge pages: the worker does not start: $(tail -n 1 "$dir/err")"; kill -9 $w; return; }
+	kill -STOP $w
+	who=$(id $w)
+	back() { [ "$(awk '/^Private_Hugetlb|^Shared_Hugetlb/ { n += $2 } END { print n + 0 }' "/proc/$w/smaps")" = 0 ]; }
+	back && { fail "on huge pages: it has none"; kill -9 $w; return; }
+	"$V/vgpu" ctl end "$who" >/dev/null
+	until_true back || { fail "on huge pages: its window is not taken back"; kill -9 $w; return; }
+	echo 0 >$n                      # whoever has them: they are gone
+	[ "$(free_pages)" = 0 ] || { fail "on huge pages: there are some left"; kill -9 $w; return; }
+	kill -CONT $w
+	wait $w && grep -q '^told' "$dir/out" && ok "on huge pages that others have by then: it is told" ||
+		fail "on huge pages that others have by then: $(tail -n 1 "$dir/out")"
+	echo "$was" >$n
+	trap cleanup EXIT
+	exec 9>&-
+}
+huge
 stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 gone() { [ -z "$(id "$1")" ]; }
 for when in before after; do

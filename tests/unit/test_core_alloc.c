@@ -144,6 +144,11 @@ uint32_t vg_request_lending(void *msg, uint32_t bytes, void *answer, uint32_t an
 	return VGPU_ST_INTERNAL;
 }
 
+void vg_holes_watch(int fd, const void *p, uint64_t bytes)
+{
+	CHECK(fd >= 0 && p && bytes);
+}
+
 uint32_t vg_request(void *msg, uint32_t bytes, void *answer, uint32_t answer_bytes, int *fds, unsigned nfds)
 {
 	struct vgpu_msg_grow *m = msg;
