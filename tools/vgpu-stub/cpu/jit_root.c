@@ -107,6 +107,8 @@ bool jit_guess_align(const struct jcomp *c, const struct insn *in, u32 *need)
 
 	if (!c->guess || (in->lop != LOP_SHR && in->lop != LOP_AND) || (!w && in->type != T_U32 && in->type != T_S32 && in->type != T_B32) || a.cls != JC_PAT || !b.known)
 		return false;
+	if (a.sk)                       /* it is known what it is a multiple of, and nobody would look (jit_scalar.c) */
+		return false;
 	for (l = 0; l < LANES; l++) {
 		if (c->pats[a.pat][l] < 0)
 			return false;

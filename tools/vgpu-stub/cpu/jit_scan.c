@@ -213,8 +213,8 @@ static struct jval v_shr(struct jcomp *c, struct jval a, u32 s, bool is_signed, 
 static struct jval v_and(struct jcomp *c, struct jval a, struct jval b, u32 bits)
 {
 	s64 v[LANES];
+	u32 l = 0, k;
 	u64 m;
-	u32 l, k;
 
 	if (a.known && !b.known) {
 		struct jval t = a;
@@ -234,11 +234,16 @@ static struct jval v_and(struct jcomp *c, struct jval a, struct jval b, u32 bits
 	m = bits == 32 ? (u32)b.k : b.k;
 	if (!(m & (m + 1))) {                   /* low bits */
 		k = m ? 64 - (u32)__builtin_clzll(m) : 0;
-		if (a.ual < k || k > 30)
-			return vary();
+		for (l = 0; a.ual >= k && k <= 30 && l < LANES; l++)
+			v[l] = c->pats[a.pat][l] & (s64)m;
+		if (l == LANES)
+			return with_scalar(pattern(c, v, 63, (u32)m), true, 0, bits);
+	}
+	/* each bit is the scalar's or the pattern's */
+	if (no_carry(c, a)) {
 		for (l = 0; l < LANES; l++)
 			v[l] = c->pats[a.pat][l] & (s64)m;
-		return with_scalar(pattern(c, v, 63, (u32)m), true, 0, bits);
+		return with_scalar(pattern(c, v, a.ual, a.max < m ? a.max : m), a.sk, a.s & m, bits);
 	}
 	m = j_whole_mask(a, m, bits);
 	if (!(~m & (~m + 1))) {                 /* all but low bits */
@@ -252,10 +257,12 @@ static struct jval v_and(struct jcomp *c, struct jval a, struct jval b, u32 bits
 	return vary();
 }
 
-/* Disjoint bits: or is add. */
-static struct jval v_or(struct jcomp *c, struct jval a, struct jval b, u32 bits)
+/* Of a pattern and a constant: what of the scalar is below its zeros is the constant's. */
+static struct jval v_or(struct jcomp *c, struct jval a, struct jval b, u32 bits, bool xor)
 {
-	u32 l, k;
+	u64 m, low, max;
+	s64 v[LANES];
+	u32 l;
 
 	if (a.known && !b.known) {
 		struct jval t = a;
@@ -269,15 +276,20 @@ static struct jval v_or(struct jcomp *c, struct jval a, struct jval b, u32 bits)
 		return vary();
 	if (a.cls == JC_UNI && b.cls == JC_UNI)
 		return uni(min8(a.ual, b.ual), JMAX_UNKNOWN);
-	if (!b.known || b.k > 0x3fffffff || !b.k)
+	if (!b.known)
 		return vary();
-	k = 64 - (u32)__builtin_clzll(b.k);
-	if (a.ual < k)
-		return vary();
-	for (l = 0; l < LANES; l++)
-		if (c->pats[a.pat][l] & (s64)b.k)
+	m = bits == 32 ? (u32)b.k : b.k;
+	low = m & ((1ull << (a.ual < 30 ? a.ual : 30)) - 1);
+	for (l = 0; l < LANES; l++) {
+		s64 x = c->pats[a.pat][l];
+
+		if (x < 0 || x >> (a.ual < 30 ? a.ual : 30))
 			return vary();
-	return v_add(c, a, b, 1, bits);
+		v[l] = (s64)(xor ? (u64)x ^ low : (u64)x | low) - (s64)low;
+	}
+	max = a.max | m;
+	max = max < 1u << 31 ? (1ull << (64 - __builtin_clzll(max | 1))) - 1 : JMAX_UNKNOWN;
+	return with_scalar(pattern(c, v, min8(a.ual, b.ual), max), a.sk, xor ? a.s ^ m : a.s | m, bits);
 }
 
 
@@ -376,7 +388,7 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 	case LOP_AND:
 		return ints ? v_and(c, a, b, bits) : vary();
 	case LOP_OR:
-		return ints ? v_or(c, a, b, bits) : vary();
+		return ints ? v_or(c, a, b, bits, false) : vary();
 	case LOP_BFE:
 		if (in->type != T_U32 || !b.known || !d.known || (d.k & 255) == 0 || (d.k & 255) > 31 || (b.k & 255) > 31)
 			return vary();
@@ -431,6 +443,9 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 	case LOP_NOT:
 		return ints ? v_add(c, konst_val(~0ull), a, -1, bits) : vary();
 	case LOP_XOR:
+		if (!all_uni)
+			return ints ? v_or(c, a, b, bits, true) : vary();
+		/* fall through */
 	case LOP_MIN:
 	case LOP_MAX:
 	case LOP_MULHI:
