@@ -31,7 +31,7 @@ done
 # The same on hugetlb pages that others have by then: a hole there is nothing that anybody can touch.
 huge() {
 	local n=/proc/sys/vm/nr_hugepages was w who
-	free_pages() { awk '/^HugePages_Free/ { print $2 }' /proc/meminfo; }
+	free_pages() { awk '/^HugePages_Free/ { n = $2 } /^HugePages_Rsvd/ { n -= $2 } END { print n }' /proc/meminfo; }       # that anybody can have
 	exec 9>/tmp/vgpu-test-hugepages.lock; flock 9   # one for the whole machine: whoever changes them is alone
 	was=$(cat $n 2>/dev/null) || { skip "on huge pages: no hugetlb in this kernel"; return; }
 	if [ $EUID != 0 ] || ! { echo $((was + 32)) >$n; } 2>/dev/null || [ "$(free_pages)" -lt 32 ]; then

@@ -62,9 +62,9 @@ for s in TERM INT HUP; do
 	for ms in 0 1 3 6 10 15 20 30 40 60 80 120; do
 		setsid timeout -s KILL 200 "$V/vgpu" run --private -- sleep 150 >/dev/null 2>&1 & t=$!
 		sleep "$(printf '0.%03d' $ms)"
-		p=$(pgrep -P $t 2>/dev/null | head -n 1)
-		[ -n "$p" ] && kill -s $s "$p"
-		[ -n "$p" ] || kill -s $s $t
+		# not what is no timeout yet: a script's & makes INT ignored there
+		begun() { p=$(pgrep -P $t | head -n 1); [ -n "$p" ]; }
+		until_true begun && kill -s $s "$p"
 		wait $t 2>/dev/null; st=$?
 		# 0: it slept to its end; 137: not even that ended it
 		[ $st != 137 ] && [ $st != 0 ] || bad="$bad $ms"
