@@ -91,6 +91,7 @@ struct gen {
 	struct { unsigned char from, to; } wait[16];
 	int paired;                             /* it has them at all */
 	int chained;                            /* gen_chain.h's chain is made */
+	int counted;                            /* gen_count.h's loop is */
 	unsigned turn;                          /* tens of seeds before this one */
 };
 

@@ -7,6 +7,7 @@
 #define TESTS_PTX_GEN_KERNEL_H
 
 #include "gen_chain.h"
+#include "gen_count.h"
 
 /* ---- between lanes ----------------------------------------------------------------------------- */
 
@@ -359,6 +360,8 @@ static void gen_one(struct gen *g)
 		;
 	} else if (g->paired && !g->chained && gen_one_in(g, 12)) {
 		gen_chain(g);
+	} else if (!g->counted && gen_one_in(g, 20)) {
+		gen_rounds(g);
 	} else if (g->faulty && gen_one_in(g, 8)) {
 		g->faulty = 0;
 		gen_wrong(g);

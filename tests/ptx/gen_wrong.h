@@ -104,6 +104,8 @@ static void gen_ride(struct gen *g)
 	gen_add(g, 0, -1, text);
 }
 
+static void gen_count_wrong(struct gen *g);
+
 /* One lane goes wrong, or several: the first of them is told of. Addresses of all kinds that are none. */
 static void gen_wrong(struct gen *g)
 {
@@ -135,6 +137,10 @@ static void gen_wrong(struct gen *g)
 	/* most kernels that are meant to fault have no pairs: of these, every other one rides, in each way in turn */
 	if (g->paired ? gen_one_in(g, 3) : (int)(g->turn % 2)) {
 		gen_ride(g);
+		return;
+	}
+	if (gen_one_in(g, 4)) {
+		gen_count_wrong(g);
 		return;
 	}
 	if (!gen_one_in(g, 4)) {

@@ -84,14 +84,14 @@ bool jit_same_scalar(const struct jcomp *c, const struct insn *in, u32 bits)
 	return !(low & (low + 1)) && low < 1u << 30 && !(low >> v.ual) && !(x & OPND_CONST) && x == scalar_root(c, d->o[1], at);
 }
 
-/* A pattern's sign bit in all lanes: nobody computes it of an index but to find that it is 0. */
+/* A pattern's sign bit in all lanes: nobody computes it of an index but to find that it is 0. What is known is not guessed. */
 bool jit_guess_sign(const struct jcomp *c, const struct insn *in)
 {
 	u32 bits = in->type == T_S64 ? 64 : 32;
 	struct jval a = jit_val(c, in->o[1], bits == 64), s = jit_val(c, in->o[2], 0);
 
 	return c->guess && in->lop == LOP_SHR && (in->type == T_S32 || in->type == T_S64) && s.known && s.k == bits - 1 &&
-	       a.cls == JC_PAT && a.max >= 1ull << (bits - 1);
+	       a.cls == JC_PAT && !a.sk && a.max >= 1ull << (bits - 1);
 }
 
 /*

@@ -187,12 +187,15 @@ static struct jval v_shr(struct jcomp *c, struct jval a, u32 s, bool is_signed, 
 	if (bits == 32 && a.max > 0xffffffffu)
 		a.max = 0xffffffffu;
 	max = is_signed && !positive ? JMAX_UNKNOWN : a.max == JMAX_UNKNOWN ? ~0ull >> s : a.max >> s;
+	if (is_signed && s == bits - 1 && a.cls == JC_PAT && a.sk) {    /* known numbers' signs: all the same, or not */
+		for (l = 0, to = 0; l < LANES; l++)
+			to += (a.s + (u64)(s64)c->pats[a.pat][l]) >> s & 1;
+		return to % LANES ? vary() : konst_val(to ? ~0ull >> (64 - bits) : 0);
+	}
 	if (max == 0 || (is_signed && s == bits - 1 && a.cls == JC_PAT && c->guess))
 		return konst_val(0);            /* jit_guess_sign() */
-	if (bits == 32)
-		to = is_signed ? (u64)((s32)(u32)a.s >> s) : (u32)a.s >> s;
-	else
-		to = is_signed ? (u64)((s64)a.s >> s) : a.s >> s;
+	to = bits == 64 ? a.s : is_signed ? (u64)(s64)(s32)(u32)a.s : (u32)a.s;
+	to = is_signed ? (u64)((s64)to >> s) : to >> s;
 	if (a.cls == JC_UNI)
 		return with_scalar(uni(a.ual > s ? (u8)(a.ual - s) : 0, max), a.sk, to, bits);
 	if (no_carry(c, a)) {
@@ -226,9 +229,8 @@ static struct jval v_and(struct jcomp *c, struct jval a, struct jval b, u32 bits
 		return (struct jval){ 0 };
 	if (a.cls == JC_VARY || b.cls == JC_VARY)
 		return vary();
-	if (a.cls == JC_UNI && b.cls == JC_UNI) {
+	if (a.cls == JC_UNI && b.cls == JC_UNI)
 		return with_scalar(uni(a.ual > b.ual ? a.ual : b.ual, a.max < b.max ? a.max : b.max), a.sk && b.sk, a.s & b.s, bits);
-	}
 	if (!b.known)
 		return vary();
 	m = bits == 32 ? (u32)b.k : b.k;
@@ -291,7 +293,6 @@ static struct jval v_or(struct jcomp *c, struct jval a, struct jval b, u32 bits,
 	max = max < 1u << 31 ? (1ull << (64 - __builtin_clzll(max | 1))) - 1 : JMAX_UNKNOWN;
 	return with_scalar(pattern(c, v, min8(a.ual, b.ual), max), a.sk, xor ? a.s ^ m : a.s | m, bits);
 }
-
 
 /* Width of source i (1..3) of a lane operation, as in struct vreg. */
 u8 jit_src_w(const struct insn *in, u32 i)

@@ -61,6 +61,7 @@ static bool far_step(const struct jcomp *c, const struct insn *in, u32 r)
 {
 	struct jval v;
 	u32 other;
+	s64 k;
 
 	if (in->kind != K_LANE || (in->lop != LOP_ADD && in->lop != LOP_SUB) || type_is_float(in->type) || in->guard != OPND_NONE)
 		return false;
@@ -70,7 +71,8 @@ static bool far_step(const struct jcomp *c, const struct insn *in, u32 r)
 	v = jit_val(c, other, type_bytes(in->type) == 8);
 	if (v.cls != JC_UNI)
 		return false;
-	return v.known ? (s64)v.k >= JIT_FAR || (s64)v.k <= -JIT_FAR : !by_block(c, other);
+	k = type_bytes(in->type) == 8 ? (s64)v.k : (s32)v.k;
+	return v.known ? k >= JIT_FAR || k <= -JIT_FAR : !by_block(c, other);
 }
 
 /* x = r + step, and later r = x */
