@@ -117,6 +117,7 @@ struct grid {
 	bool clusters;          /* the launch, or the kernel, asked for them */
 	struct jit *jit;        /* code for this shape of block, or NULL; may become other code (jit_part()), for blocks to come */
 	u32 parted;             /* branches that lanes were guessed to take together, and did not */
+	u32 ragged;             /* how often strips did not go round a loop in turns equally often (strip/run.c) */
 	u32 shared_bytes, dyn_off, shared_total, local_stride;
 	u32 reserved;           /* of a kernel that asks for it: offset of the shared memory that is the system's, behind the block's own */
 	u32 param_bytes, status;

@@ -200,6 +200,7 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 	g->team = cluster[0] * cluster[1] * cluster[2];
 	g->jit = e->mode == ENGINE_MODE_JIT ? jit_get(fn, jit_spec(fn, l->block)) : NULL;
 	g->parted = 0;
+	g->ragged = 0;
 	g->est = __atomic_load_n(&fn->est, __ATOMIC_RELAXED);
 	memcpy(g->dim, l->grid, sizeof(g->dim));
 	memcpy(g->block, l->block, sizeof(g->block));

@@ -2,7 +2,7 @@
 /*
  * Loads and arithmetic that follow each other closely.
  *
- * A row of floats whose only use is the next instruction, a sum or a product, is read by that one from memory itself (another operand from a known place of
+ * A row of floats, or of doubles in shared memory, whose only use is the next instruction, a sum or a product, is read by that one from memory itself (another operand from a known place of
  * shared memory may be loaded between them):
  *
  *     ld.shared.f32 %f2, [%rd1+64]        checks alone
@@ -19,19 +19,21 @@
 
 static bool is_plain_float(const struct insn *in)
 {
-	return in->kind == K_LANE && in->type == T_F32 && in->guard == OPND_NONE &&
+	return in->kind == K_LANE && (in->type == T_F32 || in->type == T_F64) && in->guard == OPND_NONE &&
 	       (in->lop == LOP_ADD || in->lop == LOP_SUB || in->lop == LOP_MUL || in->lop == LOP_MAD);
 }
 
 /* Does operand o ask for no general register? */
-static bool is_vector(const struct scomp *c, u32 o)
+static bool is_vector(const struct scomp *c, u32 o, u8 w)
 {
-	return s_val(c, o, 0).known || (o & OPND_CONST) || (o != OPND_NONE && c->r[o].v.cls == SC_VARY);
+	return s_val(c, o, w).known || (o & OPND_CONST) || (o != OPND_NONE && c->r[o].v.cls == SC_VARY);
 }
 
 static bool are_vectors(const struct scomp *c, const struct insn *in)
 {
-	return c->r[in->o[0]].v.cls == SC_VARY && is_vector(c, in->o[1]) && is_vector(c, in->o[2]) && (in->lop != LOP_MAD || is_vector(c, in->o[3]));
+	u8 w = in->type == T_F64;
+
+	return c->r[in->o[0]].v.cls == SC_VARY && is_vector(c, in->o[1], w) && is_vector(c, in->o[2], w) && (in->lop != LOP_MAD || is_vector(c, in->o[3], w));
 }
 
 /* A load from a place that is known now, into all lanes alike: it leaves rax where shared memory begins, and cannot fail. */
@@ -53,8 +55,11 @@ bool s_fold(struct scomp *c, const struct insn *in, struct rm m)
 	const struct insn *next = in + 1 + gap;
 	struct sslow *s;
 
-	if (c->stage || in->guard != OPND_NONE || in->size != 4 || in->dw || in->vec != 1 || (in->flags & INF_SYNC) || pc >= c->cur->end ||
-	    c->pair[c->pc] || c->pair[pc] || c->pair[c->pc + 1] || c->quad[c->pc].n || c->twin[c->pc] || !is_plain_float(next))
+	/* of doubles, which are two rows, the second must not fail when the first sum has been made: no page of shared memory is missing */
+	if (in->dw ? in->size != 8 || in->space != SPACE_SHARED : in->size != 4)
+		return false;
+	if (c->stage || in->guard != OPND_NONE || in->vec != 1 || (in->flags & INF_SYNC) || pc >= c->cur->end ||
+	    c->pair[c->pc] || c->pair[pc] || c->pair[c->pc + 1] || c->quad[c->pc].n || c->twin[c->pc] || !is_plain_float(next) || (next->type == T_F64) != in->dw)
 		return false;
 	if ((next->o[1] == o) == (next->o[2] == o) || (next->lop == LOP_SUB && next->o[1] == o) || (next->lop == LOP_MAD && next->o[3] == o) || next->o[0] == o)
 		return false;
@@ -83,8 +88,8 @@ u32 s_folded(const struct scomp *c, const struct insn *in)
 	return in->o[1] == c->fold.o ? 1 : 2;
 }
 
-/* What is emitted next reads it. */
-struct rm s_fold_row(struct scomp *c)
+/* What is emitted next reads it; of doubles, half `part`. */
+struct rm s_fold_row(struct scomp *c, u32 part)
 {
 	struct jsite *t = xgrow(c->sites, &c->sites_cap, c->nsites + 1, sizeof(*t));
 
@@ -94,7 +99,7 @@ struct rm s_fold_row(struct scomp *c)
 	}
 	c->sites = t;
 	t[c->nsites++] = (struct jsite){ c->a.n, c->fold.slow };
-	return c->fold.m;
+	return s_off(c->fold.m, 32 * (s32)part);
 }
 
 /* ---- where shared memory begins --------------------------------------------------------------------- */

@@ -307,33 +307,6 @@ static bool least16(struct scomp *c, const struct insn *in)
 	return true;
 }
 
-/* Bytes as 16-bit numbers, the even and the odd ones apart. */
-static bool dp4a(struct scomp *c, const struct insn *in)
-{
-	struct as *a = &c->a;
-	u32 sa = in->lop == LOP_DP4ASU || in->lop == LOP_DP4ASS ? SH_SAR : SH_RIGHT;
-	u32 sb = in->lop == LOP_DP4AUS || in->lop == LOP_DP4ASS ? SH_SAR : SH_RIGHT;
-	int x = sv_obs(c, in->o[1], 0, 0, 0), y = sv_obs(c, in->o[2], 0, 0, 1), d;
-
-	vyi(a, X_SHIW, SH_LEFT, 2, rm_reg(x), 8);
-	vyi(a, X_SHIW, (int)sa, 2, rm_reg(2), 8);
-	vyi(a, X_SHIW, SH_LEFT, 3, rm_reg(y), 8);
-	vyi(a, X_SHIW, (int)sb, 3, rm_reg(3), 8);
-	vr(a, X_PMADDWD, 2, 2, 3);
-	vyi(a, X_SHIW, (int)sa, 0, rm_reg(x), 8);
-	vyi(a, X_SHIW, (int)sb, 3, rm_reg(y), 8);
-	vr(a, X_PMADDWD, 0, 0, 3);
-	vr(a, X_PADDD, 2, 2, 0);
-	{
-		struct rm z = sv_rm_obs(c, in->o[3], 0, 0, 0);
-
-		d = sdst(c, in->o[0], 0, 2);
-		vy(a, X_PADDD, d, 2, z);
-	}
-	sput(c, in->o[0], 0, d);
-	return true;
-}
-
 static bool mul_wide16(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
@@ -495,7 +468,7 @@ bool s_lane(struct scomp *c, const struct insn *in)
 	case LOP_POPC:
 		return is32(in->type) && popc(c, in);
 	case LOP_DP4AUU: case LOP_DP4AUS: case LOP_DP4ASU: case LOP_DP4ASS:
-		return dp4a(c, in);
+		return s_dot(c, in);
 	}
 	return false;
 }

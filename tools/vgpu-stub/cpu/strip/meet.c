@@ -627,12 +627,9 @@ void s_rounds(struct scomp *c, u32 t)
 void s_turn(struct scomp *c, u32 t)
 {
 	struct as *a = &c->a;
-	u32 at = c->b[t].start | S_TURN, exit, alone[4], more, look, first, w, i;
+	u32 at = c->b[t].start | S_TURN, exit, alone[4], more, look, first, i;
 	u64 *set;
 
-	for (w = 0; w < c->bwords; w++)
-		if (c->cur->wait[w])
-			return;
 	set = pool_alloc(&c->mem, (c->words + 1) * 8);
 	if (!set || !s_enters(c, t))
 		return;

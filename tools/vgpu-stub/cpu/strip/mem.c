@@ -285,6 +285,15 @@ static void load_one(struct scomp *c, const struct insn *in, struct rm m)
 			c->base.kept = true;
 			return;
 		}
+		if (in->size == 8 && in->dw && in->o[0] != OPND_NONE && c->r[in->o[0]].v.cls == SC_VARY) {
+			int d = sdst(c, in->o[0], 0, 0), d2 = sdst(c, in->o[0], 1, 1);
+
+			vy(a, X_PBCASTQ, d, 0, m);
+			vr(a, X_MOVU, d2, 0, d);
+			put2(c, in->o[0], d, d2);
+			c->base.kept = true;
+			return;
+		}
 		load_gpr(c, in, RAX, m);
 		if (in->o[0] != OPND_NONE)
 			put_scalar(c, in, in->o[0], RAX);
@@ -371,7 +380,7 @@ static bool load_row(struct scomp *c, const struct insn *in, struct rm m)
 	struct as *a = &c->a;
 	bool sg = in->flags & INF_SIGNED;
 	u32 op;
-	int d;
+	int d, d2;
 
 	if (in->vec > 1) {
 		if (in->size == 4 && !in->dw)
@@ -401,11 +410,17 @@ static bool load_row(struct scomp *c, const struct insn *in, struct rm m)
 	case 2: op = sg ? X_PMOVSXWQ : X_PMOVZXWQ; break;
 	default: op = sg ? X_PMOVSXBQ : X_PMOVZXBQ;
 	}
+	c->base.kept = true;
+	if (s_fold(c, in, m))
+		return true;
+	/* what is loaded first is nobody's address: that is a scalar */
+	d = sdst(c, in->o[0], 0, 0);
+	d2 = sdst(c, in->o[0], 1, 1);
 	s_site(c);
-	vy(a, op, 0, 0, m);
+	vy(a, op, d, 0, m);
 	s_site(c);
-	vy(a, op, 1, 0, s_off(m, 4 * in->size));
-	put2(c, in->o[0], 0, 1);
+	vy(a, op, d2, 0, s_off(m, 4 * in->size));
+	put2(c, in->o[0], d, d2);
 	return true;
 }
 

@@ -144,31 +144,31 @@ static void sums(struct scomp *c)
 			const struct insn *in = &c->code[i];
 			struct sregister *d, *z;
 
-			if (in->kind != K_LANE || in->lop != LOP_MAD || in->type != T_F32 || in->guard != OPND_NONE || (in->o[3] & OPND_CONST))
+			if (in->kind != K_LANE || in->lop != LOP_MAD || (in->type != T_F32 && in->type != T_F64) || in->guard != OPND_NONE || (in->o[3] & OPND_CONST))
 				continue;
 			d = &c->r[in->o[0]];
 			z = &c->r[in->o[3]];
-			if (d->first != i || z->last != i + 1 || d == z || d->v.cls != SC_VARY || z->v.cls != SC_VARY || !d->rawf)
+			if (d->first != i || z->last != i + 1 || d == z || d->v.cls != SC_VARY || z->v.cls != SC_VARY || (in->type == T_F32 && !d->rawf))
 				continue;
 			d->from = in->o[3] + 1;
 			z->into = in->o[0] + 1;
 		}
 }
 
-/* The machine register of r's neighbour in such a sum, 0: none. Where r's life begins and ends then. */
-static u32 neighbour(const struct scomp *c, const struct sregister *r, u32 *first, u32 *last)
+/* r's neighbour in such a sum, NULL: none. Where r's life begins and ends then. */
+static const struct sregister *neighbour(const struct scomp *c, const struct sregister *r, u32 *first, u32 *last)
 {
 	const struct sregister *p;
 
 	if (r->from && (p = &c->r[r->from - 1])->loc == LOC_ZMM) {
 		*first = r->first + 1;
-		return p->reg;
+		return p;
 	}
 	if (r->into && (p = &c->r[r->into - 1])->loc == LOC_ZMM) {
 		*last = r->last - 1;
-		return p->reg;
+		return p;
 	}
-	return 0;
+	return NULL;
 }
 
 bool s_place(struct scomp *c)
@@ -197,6 +197,7 @@ bool s_place(struct scomp *c)
 	for (i = 0; i < n && ok; i++) {
 		struct sregister *r = &c->r[rank[i].v];
 		u32 want = r->v.cls == SC_VARY && r->w == 1 ? 2 : 1, got = 0, at2[2] = { 0 }, first, last;
+		const struct sregister *p;
 
 		if (r->v.cls == SC_SCALAR) {
 			for (k = 0; k < NGPRS && !fits(&gpr[k], r->first, r->last); k++)
@@ -210,9 +211,11 @@ bool s_place(struct scomp *c)
 		}
 		first = r->first;
 		last = r->last;
-		k = neighbour(c, r, &first, &last);
-		if (k && first < last && fits(&ymm[k], first, last)) {
-			at2[got++] = k;
+		p = neighbour(c, r, &first, &last);
+		if (p && first < last && fits(&ymm[p->reg], first, last) && (want == 1 || fits(&ymm[p->reg2], first, last))) {
+			at2[got++] = p->reg;
+			if (want == 2)
+				at2[got++] = p->reg2;
 		} else {
 			first = r->first;
 			last = r->last;

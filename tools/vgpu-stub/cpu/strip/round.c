@@ -41,16 +41,13 @@ static struct rm home_of(const struct scomp *c, u32 o, u32 strip) { return rm_me
 /* One block that may go round to itself, with nothing that leaves it in between. */
 static bool chain(const struct scomp *c, struct swhole *h, struct sblock *b)
 {
-	u32 pc, k, w;
+	u32 pc, k;
 	const struct insn *end = &c->code[b->end - 1];
 
 	if (b->sync || b->end - b->start > MAX_CHAIN || end->kind != K_CBRA || end->guard == OPND_NONE)
 		return false;
 	if ((s_block_at(c, end->taken) == (u32)(b - c->b)) == (s_block_at(c, end->fall) == (u32)(b - c->b)))
 		return false;
-	for (w = 0; w < c->bwords; w++)
-		if (b->wait[w])
-			return false;
 	for (pc = b->start; pc < b->end; pc++) {
 		const struct insn *in = &c->code[pc];
 

@@ -262,10 +262,13 @@ static u32 next_turn(struct tstate *ts, const struct jit *j, struct frame *f, u3
 	return n && as_claimed(j, &j->entries[n - 1], f, f->mask) ? n : 0;
 }
 
-/* Strips that take turns in a loop did not go round it equally often: code was left at pc, where others stood at. */
+/*
+ * Strips that take turns in a loop did not go round it equally often: code was left at pc, where others stood at. They do so at the border of a picture, in some
+ * blocks of many; turns are no gain where most blocks are like that.
+ */
 static void ragged(const struct jit *j, struct grid *g, u32 at, u32 pc)
 {
-	if (at != NO_PC && at != S_ENDED && (at & S_TURN) && pc != (at & ~S_TURN))
+	if (at != NO_PC && at != S_ENDED && (at & S_TURN) && pc != (at & ~S_TURN) && __atomic_add_fetch(&g->ragged, 1, __ATOMIC_RELAXED) > g->nblocks / 4 * 3)
 		learn(j, g, at & ~S_TURN, PARTED_TURNS);
 }
 

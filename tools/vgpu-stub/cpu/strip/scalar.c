@@ -46,7 +46,7 @@ static void widened(struct scomp *c, int gpr, u32 o, bool sg)
 	struct as *a = &c->a;
 	struct sval v = s_val(c, o, 0);
 	s32 lo, hi, step = c->stage ? 0 : even_step(c, v), by[2];
-	u32 over[2], n = 0, i;
+	u32 over = 0, none = 0, i;
 
 	s_to_gpr(c, o, 0, gpr);
 	if (sg)
@@ -61,14 +61,14 @@ static void widened(struct scomp *c, int gpr, u32 o, bool sg)
 		g_alui(a, 0, i && !sg ? G_SUB : G_ADD, rm_reg(R11), i && !sg ? -by[i] : by[i]);
 		if (!step)
 			s_leave_if(c, sg ? CC_O : CC_B, c->pc);
+		else if (i || !by[1])
+			none = g_jcc(a, sg ? CC_NO : CC_AE);
 		else
-			over[n++] = g_jcc(a, sg ? CC_O : CC_B);
+			over = g_jcc(a, sg ? CC_O : CC_B);
 	}
-	if (n) {
-		u32 none = g_jmp(a);
-
-		while (n)
-			g_here(a, over[--n]);
+	if (none) {
+		if (over)
+			g_here(a, over);
 		widened_of_some(c, gpr, step, sg);
 		g_here(a, none);
 	}

@@ -118,9 +118,14 @@ void s_ask_for_next(struct scomp *c, struct rm m, bool warp)
 	struct as *a = &c->a;
 	struct rm home;
 	s32 i;
+	u32 w;
 
 	if (!c->cur->within || c->guarded)
 		return;
+	/* here strips go round by themselves whose lanes have parted: turns are whole warps' (round.c) */
+	for (w = 0; w < c->bwords && !warp; w++)
+		if (c->cur->wait[w])
+			return;
 	home = rm_idx(R15, RBP, 0, s_new_home(c));
 	g_lea(a, 1, RCX, m);
 	g_load(a, 1, RDX, rm_reg(RCX));

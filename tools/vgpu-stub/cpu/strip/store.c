@@ -33,6 +33,32 @@ static void blend_row(struct scomp *c, struct rm m, int x, int mask, int tmp)
 	vy(a, X_MOVU_ST, tmp, 0, m);
 }
 
+/* Eight words next to each other. A store under a mask takes many times a plain one's time, and nothing that loads from there is forwarded. */
+static void put_row(struct scomp *c, const struct insn *in, struct rm m, int x)
+{
+	struct as *a = &c->a;
+	u32 part, over;
+
+	if (!c->stage && blends_in(in) && often_some(c)) {
+		blend_row(c, m, x, s_mask(c), 1);
+		return;
+	}
+	part = s_unless_all(c);
+	s_site(c);
+	vy(a, X_MOVU_ST, x, 0, m);
+	if (!part)
+		return;
+	over = g_jmp(a);
+	g_here(a, part);
+	if (blends_in(in)) {
+		blend_row(c, m, x, s_mask(c), 1);
+	} else {
+		s_site(c);
+		vy(a, X_MASKMOVD_ST, x, s_mask(c), m);
+	}
+	g_here(a, over);
+}
+
 /* Lanes next to each other; false: not of a kind that is done so */
 static bool store_row(struct scomp *c, const struct insn *in, struct sval v)
 {
@@ -66,25 +92,7 @@ static bool store_row(struct scomp *c, const struct insn *in, struct sval v)
 	}
 	x = sv_obs(c, in->o[0], 0, 0, 0);
 	if (in->size == 4) {
-		m = s_row_address(c, in, v);
-		if (!c->stage && blends_in(in) && often_some(c)) {
-			blend_row(c, m, x, s_mask(c), 1);
-			return true;
-		}
-		part = s_unless_all(c);
-		s_site(c);
-		vy(a, X_MOVU_ST, x, 0, m);
-		if (!part)
-			return true;
-		over = g_jmp(a);
-		g_here(a, part);
-		if (blends_in(in)) {
-			blend_row(c, m, x, s_mask(c), 1);
-		} else {
-			s_site(c);
-			vy(a, X_MASKMOVD_ST, x, s_mask(c), m);
-		}
-		g_here(a, over);
+		put_row(c, in, s_row_address(c, in, v), x);
 		return true;
 	}
 	vy(a, X_PAND, 0, x, s_splat32(c, in->size == 2 ? 0xffff : 0xff));
@@ -174,8 +182,7 @@ static bool store_lanes(struct scomp *c, const struct insn *in)
 		int x = sv_obs(c, in->o[0], 0, 0, 0);
 		struct rm m = s_run_row(c, in, no, &nno);
 
-		s_site(c);
-		vy(a, X_MASKMOVD_ST, x, s_mask(c), m);
+		put_row(c, in, m, x);
 		done = g_jmp(a);
 		while (nno)
 			g_here(a, no[--nno]);

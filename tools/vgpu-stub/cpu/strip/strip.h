@@ -26,6 +26,7 @@
  *   row.c     rows that show when code runs
  *   fold.c    rows that arithmetic reads itself
  *   bound.c   addresses within a known distance of a scalar
+ *   dot.c     sums of dot products
  *   call8.c   instructions by C functions of eight lanes
  *   value.c   operands and results; lane.c, wide.c, approx.c, setp.c, scalar.c, mem.c (column.c, pair.c), atom.c (reduce.c): instructions
  *   run.c     the other side: strips, warps, blocks
@@ -225,6 +226,7 @@ struct scomp {
 	struct { u32 v; u8 strip; } held[S_HELD];       /* v: a register and 1; hold.c */
 	u32 before;                     /* the guarded instruction before this one, with its mask there; NO_PC: none */
 	bool loose;                     /* the vector at hand is of words that are aligned each for itself: quad.c */
+	u32 dot_at, dot_end;            /* dot.c: what has been made from the first one on, as one sum */
 	bool bad;
 };
 
@@ -394,8 +396,11 @@ void s_pair_slow(struct scomp *c, u32 pc);
 /* fold.c: loads and arithmetic that follow each other closely */
 bool s_fold(struct scomp *c, const struct insn *in, struct rm m);
 u32 s_folded(const struct scomp *c, const struct insn *in);
-struct rm s_fold_row(struct scomp *c);
+struct rm s_fold_row(struct scomp *c, u32 part);
 void s_keep_base(struct scomp *c, const struct insn *in, bool before, u32 mx);
+
+/* dot.c: dot products of bytes */
+bool s_dot(struct scomp *c, const struct insn *in);
 
 /* bound.c */
 bool s_made_small(const struct scomp *c, u32 o);       /* what is made once a launch: small numbers in all lanes, far from where 32 bits wrap */

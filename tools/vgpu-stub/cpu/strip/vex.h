@@ -41,7 +41,7 @@ enum xop {
 	X_GATHERDD = VOP(1, 2, 0, 0x90), X_GATHERQD = VOP(1, 2, 0, 0x91), X_GATHERDQ = VOP(1, 2, 1, 0x90), X_GATHERQQ = VOP(1, 2, 1, 0x91),
 	X_MOVQ_LD = VOP(2, 1, 0, 0x7e), X_MOVHPS = VOP(0, 1, 0, 0x16), X_PINSRB = VOP(1, 3, 0, 0x20), X_PINSRW = VOP(1, 1, 0, 0xc4),
 	X_PINSRD = VOP(1, 3, 0, 0x22), X_PINSRQ = VOP(1, 3, 1, 0x22), X_PEXTRQ = VOP(1, 3, 1, 0x16), X_PADDB = VOP(1, 1, 0, 0xfc),
-	X_PSADBW = VOP(1, 1, 0, 0xf6),
+	X_PSADBW = VOP(1, 1, 0, 0xf6), X_PABSB = VOP(1, 2, 0, 0x1c), X_PSIGNB = VOP(1, 2, 0, 0x08), X_PMINSB = VOP(1, 2, 0, 0x38), X_PCMPEQB = VOP(1, 1, 0, 0x74),
 };
 
 /* the immediate of a shift's /r: 2 right, 4 right with the sign, 6 left */

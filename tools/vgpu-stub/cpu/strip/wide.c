@@ -394,7 +394,7 @@ static void fused(struct scomp *c, const struct insn *in, bool w, u32 p)
 	if (z != d)
 		vr(a, X_MOVU, d, 0, z);
 	if (row)
-		x = s_fold_row(c);
+		x = s_fold_row(c, p);
 	vy(a, w ? X_FMA231PD : X_FMA231PS, d, y, x);
 	if (canon)
 		s_canon(c, d, d, 0);
@@ -452,7 +452,7 @@ static bool floats(struct scomp *c, const struct insn *in)
 			row = s_folded(c, in);
 			x = sv(c, in->o[row == 1 ? 2 : 1], w, p, 0);
 			{
-				struct rm m = row ? s_fold_row(c) : sv_rm(c, in->o[2], w, p, 1);
+				struct rm m = row ? s_fold_row(c, p) : sv_rm(c, in->o[2], w, p, 1);
 
 				d = raw ? sdst(c, in->o[0], p, 0) : 0;
 				vy(a, op, d, x, m);
