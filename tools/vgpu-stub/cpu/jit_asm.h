@@ -29,6 +29,8 @@ struct as {
 	u8 *lit;                        /* literals of 64 bytes */
 	u32 nlit, lit_cap;
 	u8 k_held;                      /* mask registers whose values are still wanted */
+	u32 label;                      /* the last place that a jump leads to */
+	u32 vex_op, vex_at, vex_end;    /* strip/value.c: the vector instruction before vex_end */
 };
 
 /*
@@ -244,6 +246,8 @@ static inline void g_land(struct as *a, u32 at, u32 target)
 	u32 d = target - (at + 4);
 
 	memcpy(a->p + at, &d, 4);
+	if (target == a->n)
+		a->label = target;
 }
 static inline void g_here(struct as *a, u32 at) { g_land(a, at, a->n); }
 

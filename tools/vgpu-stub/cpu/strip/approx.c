@@ -253,15 +253,19 @@ static void sine(struct scomp *c, const struct insn *in, bool cosine)
 		vr(a, X_MULPD, 2, 0, 2);
 		vr(a, X_PXOR, 2, 2, 3);                                 /* s */
 		vr(a, X_CVTPD2PS, 2, 0, 2);
-		vx_x(a, X_MOVU_ST, 2, 0, at(32 + 16 * p));
+		if (!p)
+			vx_x(a, X_MOVU_ST, 2, 0, at(32));
 	}
+	/* a load of both halves from where each was stored would wait for the stores */
+	vx_x(a, X_MOVU, 1, 0, at(32));
+	vyi(a, X_INSERT, 3, 1, rm_reg(2), 1);
 	/* where x is a number and not infinite */
 	vy(a, X_MOVU, 0, 0, at(0));
 	vr(a, X_SUBPS, 0, 0, 0);
 	vr(a, X_PXOR, 1, 1, 1);
 	vyi(a, X_CMPPS, 0, 0, rm_reg(1), 0);
 	vy(a, X_MOVU, 1, 0, s_splat32(c, 0x7fffffffu));
-	vyi(a, X_BLENDVPS, 1, 1, at(32), 0u << 4);
+	vyi(a, X_BLENDVPS, 1, 1, rm_reg(3), 0u << 4);
 	sput(c, in->o[0], 0, 1);
 }
 

@@ -435,6 +435,7 @@ static void insn(struct scomp *c, const struct insn *in, u32 pc)
 	bool base = c->base.at == a->n;
 
 	c->pc = pc;
+	a->vex_end = 0;
 	s_guard_begin(c, in, skip);
 	n = a->n;
 	nfix = a->nfix;
@@ -451,6 +452,7 @@ static void insn(struct scomp *c, const struct insn *in, u32 pc)
 		c->bad |= c->fused != 0;        /* flags that the branch wants would be lost */
 		a->n = n;
 		a->nfix = nfix;
+		a->vex_end = 0;
 		c->nslow = nslow;
 		c->nnear = 0;
 		c->nsites = nsites;

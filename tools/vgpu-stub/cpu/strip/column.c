@@ -91,12 +91,17 @@ void s_wide_columns(struct scomp *c, const struct insn *in, struct rm m, const s
 	s32 base = m.disp;
 	u32 i, v;
 
+	/* by two: a load of what two stores have left would wait for them */
 	for (i = 0; i < 8; i++) {
 		m.disp = base + at[i];
 		if (sites)
 			s_site(c);
-		vx_x(a, X_MOVU, 0, 0, m);
-		vx_x(a, X_MOVU_ST, 0, 0, s_mem_lanes_at(L_COLS + 16 * i));
+		if (!(i & 1)) {
+			vx_x(a, X_MOVU, 0, 0, m);
+			continue;
+		}
+		vyi(a, X_INSERT, 0, 0, m, 1);
+		vy(a, X_MOVU_ST, 0, 0, s_mem_lanes_at(L_COLS + 16 * (i - 1)));
 	}
 	for (v = 0; v < 2; v++) {
 		if (in->o[v] == OPND_NONE)

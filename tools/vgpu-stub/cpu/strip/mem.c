@@ -321,6 +321,46 @@ static void load_one(struct scomp *c, const struct insn *in, struct rm m)
 
 static const s32 apart8[STRIP] = { 0, 8, 16, 24, 32, 40, 48, 56 }, apart16[STRIP] = { 0, 16, 32, 48, 64, 80, 96, 112 };
 
+/*
+ * Elements of up to 32 bits, dwords apart, of which four lanes each lie within 32 bytes: two rows, and each lane's dword out of them. Behind the last
+ * element the span goes on (JIT_SLACK).
+ */
+static bool load_windows(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
+{
+	struct as *a = &c->a;
+	s32 lo[2], i;
+	u32 at[STRIP];
+
+	if (in->space == SPACE_SHARED || in->space == SPACE_LOCAL || in->dw || in->size > 4)
+		return false;
+	for (i = 0; i < (s32)STRIP; i++) {
+		s32 *l = &lo[i >> 2];
+
+		*l = i & 3 ? (p[i] < *l ? p[i] : *l) : p[i];
+	}
+	for (i = 0; i < (s32)STRIP; i++) {
+		s32 d = p[i] - lo[i >> 2];
+
+		if (d > 28 || (d & 3))
+			return false;
+		at[i] = (u32)d / 4;
+	}
+	vy(a, X_MOVU, 2, 0, rm_lit(s_lit(c, at, 32), 0));
+	s_site(c);
+	vy(a, X_PERMD, 0, 2, s_off(m, lo[0]));
+	s_site(c);
+	vy(a, X_PERMD, 1, 2, s_off(m, lo[1]));
+	vyi(a, X_PBLENDD, 0, 0, rm_reg(1), 0xf0);
+	if (in->size < 4 && (in->flags & INF_SIGNED)) {
+		vyi(a, X_SHID, SH_LEFT, 0, rm_reg(0), 32 - 8 * in->size);
+		vyi(a, X_SHID, SH_SAR, 0, rm_reg(0), 32 - 8 * in->size);
+	} else if (in->size < 4) {
+		vy(a, X_PAND, 0, 0, s_splat32(c, (1u << 8 * in->size) - 1));
+	}
+	sput(c, in->o[0], 0, 0);
+	return true;
+}
+
 /* Lanes at known distances from m; false: not of a kind that is done so */
 static bool load_pattern(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
 {
@@ -344,6 +384,8 @@ static bool load_pattern(struct scomp *c, const struct insn *in, struct rm m, co
 	}
 	if (in->size == 4) {
 		if (!s_twin(c, m, p)) {
+			if (load_windows(c, in, m, p))
+				return true;
 			s_mem_four(c, 0, m, p);
 			s_mem_four(c, 1, m, p + 4);
 			vyi(a, X_INSERT, 0, 0, rm_reg(1), 1);
@@ -368,6 +410,8 @@ static bool load_pattern(struct scomp *c, const struct insn *in, struct rm m, co
 		sput(c, in->o[0], 0, 0);
 		return true;
 	}
+	if (load_windows(c, in, m, p))
+		return true;
 	s_mem_eight(c, in->size, m, p);
 	vr(a, in->size == 2 ? (sg ? X_PMOVSXWD : X_PMOVZXWD) : sg ? X_PMOVSXBD : X_PMOVZXBD, 0, 0, 0);
 	sput(c, in->o[0], 0, 0);

@@ -9,9 +9,10 @@
 
 void vx(struct as *a, u32 op, int L, int reg, int v, struct rm m, u32 tail)
 {
-	u32 x = 0, b = 0;
+	u32 x = 0, b = 0, at;
 
 	as_room(a, 32);
+	at = a->n;
 	if (m.kind == 0)
 		b = m.reg >> 3 & 1;
 	else if (m.kind == 1)
@@ -23,6 +24,57 @@ void vx(struct as *a, u32 op, int L, int reg, int v, struct rm m, u32 tail)
 	b1(a, V_W(op) << 7 | (~(u32)v & 15) << 3 | (u32)L << 2 | (op & 3));
 	b1(a, op >> 8 & 0xff);
 	as_modrm(a, reg, m, 1, tail);
+	a->vex_op = op;
+	a->vex_at = at;
+	a->vex_end = a->n + tail;
+}
+
+/* Which field of an instruction says where its result goes, and nothing else? */
+enum field { F_NONE, F_REG, F_VVVV };
+
+static enum field result_field(u32 op)
+{
+	switch (op) {
+	case X_SHID: case X_SHIQ: case X_SHIW:
+		return F_VVVV;
+	case X_MOVU: case X_PADDD: case X_PADDQ: case X_PSUBD: case X_PSUBQ: case X_PMULLD: case X_PMULUDQ: case X_PMULDQ: case X_PMADDWD: case X_PMADDUBSW:
+	case X_PAND: case X_PANDN: case X_POR: case X_PXOR: case X_PSLLVD: case X_PSRLVD: case X_PSRAVD: case X_PSLLVQ: case X_PSRLVQ:
+	case X_PMINSD: case X_PMINUD: case X_PMAXSD: case X_PMAXUD: case X_PABSD: case X_PSIGND: case X_PCMPEQD: case X_PCMPGTD: case X_PCMPEQQ: case X_PCMPGTQ:
+	case X_CMPPS: case X_CMPPD: case X_ADDPS: case X_MULPS: case X_SUBPS: case X_DIVPS: case X_SQRTPS: case X_MINPS: case X_MAXPS:
+	case X_ADDPD: case X_MULPD: case X_SUBPD: case X_DIVPD: case X_SQRTPD: case X_MINPD: case X_MAXPD:
+	case X_CVTDQ2PS: case X_CVTTPS2DQ: case X_CVTPS2DQ: case X_CVTDQ2PD: case X_CVTTPD2DQ: case X_CVTPS2PD: case X_CVTPD2PS: case X_CVTPH2PS:
+	case X_ROUNDPS: case X_ROUNDPD: case X_BLENDVPS: case X_BLENDVPD: case X_PBLENDD: case X_PBLENDW:
+	case X_PBCASTD: case X_PBCASTQ: case X_PBCASTB: case X_PBCASTW: case X_BCAST128: case X_PMOVSXDQ: case X_PMOVZXDQ: case X_PMOVZXWD: case X_PMOVSXWD:
+	case X_PMOVZXBD: case X_PMOVSXBD: case X_INSERT: case X_PERMQ: case X_PERM128: case X_PERMD: case X_SHUFPS: case X_PSHUFD: case X_PSHUFB:
+	case X_PUNPCKLDQ: case X_PUNPCKHDQ: case X_PUNPCKLQDQ: case X_PUNPCKHQDQ: case X_PACKUSDW: case X_PACKUSWB: case X_PADDB: case X_PSADBW:
+		return F_REG;
+	default:
+		return F_NONE;
+	}
+}
+
+/* The instruction that has just been emitted leaves its result, which is in the temporary x, in d instead: nobody jumps to what follows. */
+static bool lands_in(struct as *a, int d, int x)
+{
+	u8 *p = a->p + a->vex_at;
+
+	if (x >= 4 || a->oom || a->vex_end != a->n || a->label == a->n)
+		return false;
+	switch (result_field(a->vex_op)) {
+	case F_REG:
+		if ((int)((p[4] >> 3 & 7) | (~(u32)p[1] >> 7 & 1) << 3) != x)
+			return false;
+		p[1] = (u8)((p[1] & 0x7f) | (d < 8) << 7);
+		p[4] = (u8)((p[4] & 0xc7) | (d & 7) << 3);
+		return true;
+	case F_VVVV:
+		if ((~(u32)p[2] >> 3 & 15) != (u32)x)
+			return false;
+		p[2] = (u8)((p[2] & 0x87) | (~(u32)d & 15) << 3);
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* ---- literals: 32 bytes in places of 64 ------------------------------------------------------- */
@@ -319,7 +371,7 @@ void sput(struct scomp *c, u32 v, u32 part, int x)
 	if (!c->guarded && !s_blends(c, v)) {
 		if (r->loc == LOC_MEM)
 			vy(a, X_MOVU_ST, x, 0, home);
-		else if (own != x)
+		else if (own != x && !lands_in(a, own, x))
 			vr(a, X_MOVU, own, 0, x);
 		return;
 	}

@@ -495,6 +495,13 @@ static bool floats(struct scomp *c, const struct insn *in)
 				return true;
 			}
 			x = sv_obs(c, in->o[1], 0, 0, 0);
+			if (s_is_raw(c, in->o[1]) && ((c->s->mxcsr == ~0u ? c->mx : c->s->mxcsr) & 0x40)) {
+				/* the processor does it, whose NaNs are the canonical one here */
+				d = sdst(c, in->o[0], 0, 0);
+				vy(a, X_MULPS, d, x, one);
+				sput(c, in->o[0], 0, d);
+				return true;
+			}
 			vy(a, X_PAND, 1, x, s_splat32(c, 0x7f800000));
 			vr(a, X_PXOR, 2, 2, 2);
 			vr(a, X_PCMPEQD, 1, 1, 2);
