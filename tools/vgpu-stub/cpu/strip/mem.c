@@ -328,6 +328,7 @@ static const s32 apart8[STRIP] = { 0, 8, 16, 24, 32, 40, 48, 56 }, apart16[STRIP
 static bool load_windows(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
 {
 	struct as *a = &c->a;
+	bool several = false;
 	s32 lo[2], i;
 	u32 at[STRIP];
 
@@ -344,7 +345,11 @@ static bool load_windows(struct scomp *c, const struct insn *in, struct rm m, co
 		if (d > 28 || (d & 3))
 			return false;
 		at[i] = (u32)d / 4;
+		several |= d != 0;
 	}
+	/* four lanes at one place are a broadcast (column.c) */
+	if (!several)
+		return false;
 	vy(a, X_MOVU, 2, 0, rm_lit(s_lit(c, at, 32), 0));
 	s_site(c);
 	vy(a, X_PERMD, 0, 2, s_off(m, lo[0]));

@@ -576,6 +576,30 @@ void whole_roots(struct scomp *c)
 		g_load(&c->a, 1, gprs[i], whole_slot(c, i));
 }
 
+static bool is_row(const struct scomp *c, const struct swhole *h, u32 i, struct sval *v)
+{
+	const struct insn *in = &c->code[h->pc[i]];
+
+	return h->what[i] == W_BODY && (in->kind == K_LD || in->kind == K_ST) && s_can_be(c, in) && s_mem_row(c, in, v);
+}
+
+/* What is loaded, changed and stored is looked at once. A register has one value there: a second definition would be another one (whole_set_delta()). */
+static bool seen(const struct scomp *c, const struct swhole *h, u32 i)
+{
+	const struct insn *in = &c->code[h->pc[i]];
+	struct sval v;
+	u32 j;
+
+	for (j = 0; j < i && !h->round; j++) {
+		const struct insn *was = &c->code[h->pc[j]];
+
+		if (is_row(c, h, j, &v) && was->o[4] == in->o[4] && was->aw == in->aw && was->space == in->space && was->imm == in->imm &&
+		    was->size == in->size && was->vec == in->vec)
+			return true;
+	}
+	return false;
+}
+
 void whole_checks(struct scomp *c)
 {
 	struct swhole *h = c->whole_way;
@@ -593,7 +617,7 @@ void whole_checks(struct scomp *c)
 
 			if (t != f)
 				whole_require(c, i, in->guard, (t < f) != !!in->gneg);
-		} else if (h->what[i] == W_BODY && (in->kind == K_LD || in->kind == K_ST) && s_can_be(c, in) && s_mem_row(c, in, &v)) {
+		} else if (is_row(c, h, i, &v) && !seen(c, h, i)) {
 			struct rm m = s_row_address(c, in, v);
 
 			if (h->round && in->kind == K_LD && v.pat && in->space != SPACE_SHARED)
