@@ -132,7 +132,11 @@ static void gen_rounds(struct gen *g)
 		gen_say(&c, c.round, 0, "\tadd.s%u ~i1, ~i0, %s;\n", bits, by);
 	for (k = 0; k < n; k++)
 		gen_count_load(g, &c, k);
-	if (!c.lanes && c.rounds <= 14 && gen_one_in(g, 3)) {
+	/* lanes that are not here keep what they have, in a register of before and in memory */
+	k = gen_pick(g, GEN_SUMS);
+	if (gen_one_in(g, 2))
+		gen_say(&c, c.round, 0, "\tmad.lo.s32 %%k%u, %%k%u, 3, ~t0;\n", k, k);
+	if (!c.lanes && c.rounds <= 14 && gen_one_in(g, 2)) {
 		gen_say(&c, c.before, 9, "\tadd.s64 ~p, %%own, %d;\n", up ? 0 : 60);
 		gen_say(&c, c.round, 9, "\tst.global.u32 [~p], ~v0;\n");
 		gen_say(&c, c.tail, 9, "\tadd.s64 ~p, ~p, %d;\n", up ? 4 : -4);
@@ -165,9 +169,20 @@ static void gen_count_wrong(struct gen *g)
 	/* what others read is not written before */
 	const char *walk = walks[writes ? 6 : gen_pick(g, GEN_COUNT(walks))];
 
+	if (!writes && gen_one_in(g, 3)) {
+		/* or its number wraps on the way to an address, which is in memory far from the span then (canary.h: 2^40 bytes before it) */
+		int sg = gen_one_in(g, 2);
+
+		g->low = 1;
+		gen_frame(g, -1, "\t{\n\t.reg .b32 %%wt, %%wu, %%wi, %%ws;\n\t.reg .b64 %%wp, %%wl, %%wb;\n\t.reg .pred %%wx;\n\tmad.wide.u32 %%wl, %%lane, %u, %%in;\n\tadd.s64 %%wb, %%wl, %s;\n\tmov.b32 %%wi, %s;\n\tmov.b32 %%ws, 7;\n",
+			  8 * gen_pick(g, 3), sg ? "-549755805312" : "-1099511619200", sg ? "0x7fffffe0" : "0xffffffe0");
+		gen_frame(g, -1, "CL%u:\n\tmad.wide.%c32 %%wp, %%wi, 256, %%wb;\n\t%s\n\tmad.lo.s32 %%ws, %%ws, 5, %%wt;\n\tadd.s32 %%wi, %%wi, 1;\n\tsetp.ne.s32 %%wx, %%wi, %d;\n\t@%%wx bra CL%u;\n"
+			  "\tmad.lo.u32 %%k0, %%k0, 31, %%ws;\n\t}\n", label, sg ? 's' : 'u', uses[gen_pick(g, 3) & 2], (int)((sg ? 0x7fffffe0u : 0xffffffe0u) + 10 + gen_pick(g, 60)), label);
+		return;
+	}
 	g->low = 1;
 	gen_frame(g, -1, "\t{\n\t.reg .b32 %%wt, %%wu, %%wi, %%ws;\n\t.reg .b64 %%wp, %%wb;\n\t.reg .pred %%wx;\n\tmad.wide.u32 %%wb, %s, %u, %%in;\n\tadd.s64 %%wp, %%wb, %d;\n",
-		  gen_one_in(g, 2) ? "%lane" : "%ty", 8 * gen_pick(g, 3), writes ? -4096 : 64 * (int)gen_pick(g, 12));
+		  gen_one_in(g, 2) ? "%lane" : "%ty", 8 * gen_pick(g, 3), writes ? -4096 : 64 * (int)gen_pick(g, 12) + 2 * gen_one_in(g, 6));
 	gen_frame(g, -1, "\tmov.b32 %%wi, 0;\n\tmov.b32 %%ws, 7;\n\tmov.b32 %%wt, 1;\nCL%u:\n\t%s\n\tmad.lo.s32 %%ws, %%ws, 5, %%wt;\n\tadd.s64 %%wp, %%wp, %s;\n", label, uses[use], walk);
 	gen_frame(g, -1, "\tadd.s32 %%wi, %%wi, 1;\n\tsetp.lt.s32 %%wx, %%wi, %u;\n\t@%%wx bra CL%u;\n\tmad.lo.u32 %%k0, %%k0, 31, %%ws;\n\t}\n", 4 + gen_pick(g, 90), label);
 }

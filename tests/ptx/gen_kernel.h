@@ -636,6 +636,8 @@ static void gen_make(struct gen *g, uint64_t seed, int approx)
 		;
 	if (g->paired && !g->chained)
 		gen_chain(g);
+	if (!g->counted)
+		gen_rounds(g);
 	gen_counters(g);
 	/* some threads end before the others, who may meet once more, or all go on */
 	if (gen_one_in(g, 4)) {

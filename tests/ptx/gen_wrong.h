@@ -139,7 +139,7 @@ static void gen_wrong(struct gen *g)
 		gen_ride(g);
 		return;
 	}
-	if (gen_one_in(g, 4)) {
+	if (gen_one_in(g, 3)) {
 		gen_count_wrong(g);
 		return;
 	}
