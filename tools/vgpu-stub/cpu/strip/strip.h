@@ -24,6 +24,7 @@
  *   address.c addresses lane by lane
  *   hold.c    vectors that stay in registers where strips meet
  *   row.c     rows that show when code runs
+ *   some.c    rows of shared memory of which some lanes have their places in it
  *   fold.c    rows that arithmetic reads itself
  *   bound.c   addresses within a known distance of a scalar
  *   call8.c   instructions by C functions of eight lanes
