@@ -40,5 +40,5 @@ for p in $programs; do
 	[ -x "$out/$p" ] || continue
 	run jit "$p"
 	run interp "$p" 60000
-	if [ "$p" = locks ]; then run avx2 "$p"; fi
+	case $p in locks | families) run avx2 "$p" ;; esac
 done

@@ -278,8 +278,21 @@ static struct jval v_or(struct jcomp *c, struct jval a, struct jval b, u32 bits,
 		return vary();
 	if (a.cls == JC_UNI && b.cls == JC_UNI)
 		return uni(min8(a.ual, b.ual), JMAX_UNKNOWN);
-	if (!b.known)
-		return vary();
+	if (!b.known) {
+		/* 2 * lane | odd: nothing meets below the zeros that all lanes have, and it is their sum */
+		if (a.cls == JC_UNI) {
+			struct jval t = a;
+
+			a = b;
+			b = t;
+		}
+		for (low = a.ual < 30 ? 1ull << a.ual : 1ull << 30, l = 0; l < LANES; l++)
+			if (c->pats[a.pat][l] & ((s64)low - 1))
+				low = (u64)c->pats[a.pat][l] & -(u64)c->pats[a.pat][l];
+		if (b.cls != JC_UNI || b.max >= low)
+			return vary();
+		return v_add(c, a, b, 1, bits);
+	}
 	m = bits == 32 ? (u32)b.k : b.k;
 	low = m & ((1ull << (a.ual < 30 ? a.ual : 30)) - 1);
 	for (l = 0; l < LANES; l++) {
@@ -292,26 +305,6 @@ static struct jval v_or(struct jcomp *c, struct jval a, struct jval b, u32 bits,
 	max = a.max | m;
 	max = max < 1u << 31 ? (1ull << (64 - __builtin_clzll(max | 1))) - 1 : JMAX_UNKNOWN;
 	return with_scalar(pattern(c, v, min8(a.ual, b.ual), max), a.sk, xor ? a.s ^ m : a.s | m, bits);
-}
-
-/* Width of source i (1..3) of a lane operation, as in struct vreg. */
-u8 jit_src_w(const struct insn *in, u32 i)
-{
-	u8 w = is_int64(in->type) || in->type == T_F64;
-
-	switch (in->lop) {
-	case LOP_SHL: case LOP_SHR: case LOP_BFE: case LOP_XTR:
-		return i == 1 ? w : 0;
-	case LOP_SELP:
-		return i == 3 ? 2 : w;
-	case LOP_SLCTS: case LOP_SLCTF:
-		return i == 3 ? 0 : w;
-	case LOP_MULWIDE: case LOP_CVT_SEXT: case LOP_PACK:
-		return 0;
-	case LOP_MADWIDE:
-		return i == 3 ? in->dw : 0;
-	}
-	return w;
 }
 
 static struct jval lane_value(struct jcomp *c, const struct insn *in)

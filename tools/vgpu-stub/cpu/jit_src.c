@@ -334,3 +334,23 @@ void jit_loop_depths(struct jit_src *s)
 					s->b[i].depth++;
 	s->steps = steps(s);
 }
+
+/* Width of source i (1..3) of a lane operation, as in struct vreg. */
+u8 jit_src_w(const struct insn *in, u32 i)
+{
+	u8 w = in->type == T_U64 || in->type == T_S64 || in->type == T_B64 || in->type == T_F64;
+
+	switch (in->lop) {
+	case LOP_SHL: case LOP_SHR: case LOP_BFE: case LOP_XTR:
+		return i == 1 ? w : 0;
+	case LOP_SELP:
+		return i == 3 ? 2 : w;
+	case LOP_SLCTS: case LOP_SLCTF:
+		return i == 3 ? 0 : w;
+	case LOP_MULWIDE: case LOP_CVT_SEXT: case LOP_PACK:
+		return 0;
+	case LOP_MADWIDE:
+		return i == 3 ? in->dw : 0;
+	}
+	return w;
+}

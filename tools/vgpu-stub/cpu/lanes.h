@@ -67,6 +67,7 @@ struct lane_table {
 	void (*row64)(void *d, const void *s, u32 m);
 	/* shfl: fills d and returns the lanes whose source was in range */
 	u32 (*shfl)(u32 *d, const u32 *a, const u32 *b, const u32 *c, u32 kind);
+	void (*same)(u32 *d, const u32 *v);             /* match: of each lane those that have its number */
 	void (*addlane)(u64 *d, u64 step);              /* d[l] += l * step */
 	void (*splat32)(void *d, u32 v);
 	void (*splat64)(void *d, u64 v);

@@ -523,6 +523,61 @@ static void lower_cluster_bar(struct comp *c, struct stmt *st)
 	in->use = 2;
 }
 
+static void sync_all(struct comp *c, u32 id, u8 flags)
+{
+	struct insn *in = emit(c, K_BAR);
+
+	in->o[1] = id;
+	in->sub = BAR_SYNC;
+	in->flags = flags;
+	in->use = 2;
+}
+
+/* Access to the word of the block that the system has for such sums. */
+static struct insn *sum_word(struct comp *c, u8 kind, u32 at, u32 r)
+{
+	struct insn *in = emit(c, kind);
+
+	in->o[kind == K_ATOM ? 1 : 0] = r;
+	in->o[4] = at;
+	in->space = SPACE_SHARED;
+	in->vec = 1;
+	in->size = 4;
+	in->type = T_U32;
+	in->def = kind == K_LD;
+	in->use = kind == K_LD ? 16 : kind == K_ST ? 17 : 18;
+	if (kind == K_ATOM)
+		in->sub = ATOM_ADD;
+	return in;
+}
+
+/*
+ * barrier.red of all threads, as __syncthreads_count() and its like are: how many of them have p (.and: have it not) comes together in a word of the block, between
+ * barriers that code passes as any other. By itself it would be the interpreter's, with all warps' values going to their frames and back. Another order of
+ * the same barrier's .sync and .red in one phase is "unpredictable" by the ISA.
+ */
+static void sum_up(struct comp *c, struct stmt *st, u32 d, u32 id, u32 p, bool neg, u8 flags)
+{
+	u32 at = new_reg(c, T_B32), one = new_reg(c, T_U32), n = new_reg(c, T_U32), red = st->mod[MC_RED];
+	struct insn *in = emit(c, K_SREG);
+
+	in->sub = SR_RESERVED_BEGIN;
+	in->o[0] = at;
+	in->def = 1;
+	c->fn->reserved = true;
+	if (red == RED_AND)
+		neg = !neg;
+	emit_lane(c, st, LOP_SELP, T_U32, 0, one, konst(c, !neg, 0), konst(c, neg, 0), p);
+	sum_word(c, K_ST, at, konst(c, 0, 0));
+	sync_all(c, id, flags);
+	sum_word(c, K_ATOM, at, one);
+	sync_all(c, id, flags);
+	sum_word(c, K_LD, at, red == RED_POPC ? d : n);
+	if (red != RED_POPC)
+		emit_cmp(c, st, red == RED_AND ? CMP_EQ : CMP_NE, T_U32, d, n, konst(c, 0, 0), 0, OPND_NONE, false);
+	sync_all(c, id, flags);
+}
+
 static void lower_bar(struct comp *c, struct stmt *st)
 {
 	u8 op = st->mod[MC_BAR];
@@ -561,6 +616,10 @@ static void lower_bar(struct comp *c, struct stmt *st)
 	id = src32(c, st, o++);
 	if (o < end)
 		count = src32(c, st, o++);
+	if (op == BAR_RED && count == OPND_NONE && (id & OPND_CONST) && c->guard == OPND_NONE && c->m->e->code_rw && !c->m->e->mc) {
+		sum_up(c, st, d, id, p, neg, st->od->id == OPID_BAR || st->mod[MC_ALIGNED] == 1 ? INF_ALIGNED : 0);
+		return;
+	}
 	in = emit(c, K_BAR);
 	in->o[0] = d;
 	in->o[1] = id;

@@ -23,14 +23,14 @@ static u32 lane(struct comp *c, struct stmt *st, u32 lop, enum type t, u32 d, u3
 	return d;
 }
 
-/* d = x where the mask has ones, y elsewhere */
-static void choose(struct comp *c, struct stmt *st, enum type t, u64 mask, u32 x, u32 y)
+/* d = x where the mask has ones, y elsewhere. lop: OR or ADD, which are one here; what is known of addresses goes through sums (`2 * i + odd` is a bfi) */
+static void choose(struct comp *c, struct stmt *st, enum type t, u32 lop, u64 mask, u32 x, u32 y)
 {
 	u64 all = type_w(t) ? ~0ull : 0xffffffffull;
 
 	x = lane(c, st, LOP_AND, t, OPND_NONE, x, konst(c, mask, type_w(t)));
 	y = lane(c, st, LOP_AND, t, OPND_NONE, y, konst(c, ~mask & all, type_w(t)));
-	lane(c, st, LOP_OR, t, dst(&st->op[0]), x, y);
+	lane(c, st, lop, t, dst(&st->op[0]), x, y);
 }
 
 /* False: an instruction like others, as one of 32 bits is, which code has as it is. */
@@ -62,9 +62,9 @@ void lower_copysign(struct comp *c, struct stmt *st)
 	u32 x = src(c, st, &st->op[1], t), y = src(c, st, &st->op[2], t);
 
 	if (t == T_F32)
-		choose(c, st, T_U32, 1u << 31, x, y);
+		choose(c, st, T_U32, LOP_OR, 1u << 31, x, y);
 	else
-		choose(c, st, T_U64, 1ull << 63, x, y);
+		choose(c, st, T_U64, LOP_OR, 1ull << 63, x, y);
 }
 
 void lower_bfi(struct comp *c, struct stmt *st)
@@ -81,7 +81,7 @@ void lower_bfi(struct comp *c, struct stmt *st)
 
 		if (at)
 			s[0] = lane(c, st, LOP_SHL, u, OPND_NONE, s[0], konst(c, at, 0));
-		choose(c, st, u, bits == 64 ? mask : (u32)mask, s[0], s[1]);
+		choose(c, st, u, LOP_ADD, bits == 64 ? mask : (u32)mask, s[0], s[1]);
 		return;
 	}
 	in = emit(c, K_BFI);

@@ -138,16 +138,14 @@ void warp_vote(struct frame *f, const struct insn *in, u32 m)
 	}
 }
 
-static void match_group(struct frame *f, const struct insn *in, const u64 *v, u32 g, u32 who)
+/* same: of each lane those of the warp that have its number */
+static void match_group(struct frame *f, const struct insn *in, const u32 *same, u32 g, u32 who)
 {
-	u32 all = g, k, j;
+	u32 all = g, k;
 
 	for (k = who; k; k &= k - 1) {
-		u32 l = (u32)__builtin_ctz(k), res = 0;
+		u32 l = (u32)__builtin_ctz(k), res = same[l] & g;
 
-		for (j = g; j; j &= j - 1)
-			if (v[__builtin_ctz(j)] == v[l])
-				res |= j & (0 - j);
 		all &= res;
 		if (in->sub == VOTE_ANY)
 			put_lanes(f, in->o[0], res, 1u << l);
@@ -161,16 +159,27 @@ static void match_group(struct frame *f, const struct insn *in, const u64 *v, u3
 /* match, and elect (sub 0): the lowest of each group */
 void warp_match(struct frame *f, const struct insn *in, u32 m)
 {
+	const struct lane_table *lt = lanes_get();
+	_Alignas(64) u32 same[LANES], high[LANES], v[LANES];
 	const void *a = opnd(f, in->o[3]);
 	u32 rest = m, who, g, k;
-	u64 v[LANES];
 
-	for (k = 0; k < LANES; k++)
-		v[k] = in->aw ? ((const u64 *)a)[k] : ((const u32 *)a)[k];
+	if (in->sub && !in->aw) {
+		lt->same(same, a);
+	} else if (in->sub) {
+		for (k = 0; k < LANES; k++)
+			v[k] = (u32)((const u64 *)a)[k];
+		lt->same(same, v);
+		for (k = 0; k < LANES; k++)
+			v[k] = (u32)(((const u64 *)a)[k] >> 32);
+		lt->same(high, v);
+		for (k = 0; k < LANES; k++)
+			same[k] &= high[k];
+	}
 	while (rest) {
 		g = next_group(f, in, m, &rest, &who);
 		if (in->sub) {
-			match_group(f, in, v, g, who);
+			match_group(f, in, same, g, who);
 			continue;
 		}
 		g = g ? g : who;

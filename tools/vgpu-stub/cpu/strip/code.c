@@ -630,7 +630,8 @@ static bool names_dynamic(const struct insn *code, u32 n)
 	u32 i;
 
 	for (i = 0; i < n; i++)
-		if ((code[i].kind == K_SREG && (code[i].sub == SR_COUNT || code[i].sub == SR_DYNAMIC_SMEM || code[i].sub == SR_TOTAL_SMEM)) || code[i].kind == K_CALL)
+		if ((code[i].kind == K_SREG && (code[i].sub == SR_COUNT || code[i].sub == SR_DYNAMIC_SMEM || code[i].sub == SR_TOTAL_SMEM ||
+		    (code[i].sub >= SR_RESERVED_BEGIN && code[i].sub <= SR_RESERVED_CAP))) || code[i].kind == K_CALL)
 			return true;
 	return false;
 }

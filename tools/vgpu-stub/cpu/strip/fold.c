@@ -73,7 +73,7 @@ bool s_fold(struct scomp *c, const struct insn *in, struct rm m)
 	if (c->s->mxcsr == ~0u && next->mxcsr && (c->mx != next->mxcsr || c->s->mxcsr_home != c->mx))
 		return false;
 	s = s_slow_now(c);
-	if (!s)
+	if (!s || s->lanes)
 		return false;
 	s->leaves = true;
 	c->fold = (struct sfold){ pc, o, (u32)(s - c->slow), m };

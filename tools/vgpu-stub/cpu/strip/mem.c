@@ -147,12 +147,16 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 	bool shared = in->space == SPACE_SHARED, local = in->space == SPACE_LOCAL, aligned;
 	const struct snear *near = local ? NULL : near_of(c, in);
 	s32 imm = (s32)in->imm, lo, hi, from, to;
-	bool has_base = !c->stage && c->base.at == a->n;
+	bool has_base = !c->stage && c->base.at == a->n, own = false;
 	int base, first;
 
 	if (c->stage == WHOLE_STRIPS)
 		return s_whole_row(c, in);
 	s_range(c, v, &lo, &hi);
+	if (shared && lo != hi && s_lanes_can(c)) {
+		own = true;
+		near = NULL;
+	}
 	if (!c->stage && s_in_static(c, in)) {
 		if (!has_base)
 			g_load(a, 1, RAX, SPM(shared));
@@ -181,7 +185,7 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 	if (near && aligned && from >= near->from && to <= near->to) {
 		c->slow[near->slow].leaves = true;
 	} else if (!(in_static(c, in, v, from, to) && aligned)) {
-		if (shared && (s32)in->imm == imm && !c->stage)
+		if (shared && (s32)in->imm == imm && !c->stage && !own)
 			reach(c, in, &from, &to);
 		first = base;
 		if (from != (s32)in->imm - imm) {
@@ -216,7 +220,10 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 			g_testi(a, imm ? RDX : base, align - 1);
 			s_slow_if(c, CC_NE);
 		}
-		keep_near(c, in, (struct snear){ .from = from, .to = to, .ual = (u8)(k > v.ual ? k : 0), .shared = shared });
+		if (own)
+			s_lanes_have(c, NULL, 0);
+		else
+			keep_near(c, in, (struct snear){ .from = from, .to = to, .ual = (u8)(k > v.ual ? k : 0), .shared = shared });
 		if (ext && in->kind == K_LD && !c->stage)
 			s_ask_ahead(c, base, from - ((s32)in->imm - imm), ext);
 	}
@@ -525,8 +532,7 @@ static void four_wide(struct scomp *c, int d, int x, int tmp)
 	vyi(a, X_INSERT, d, d, rm_reg(tmp), 1);
 }
 
-/* ymm0 and ymm1 hold the addresses: 64-bit elements in ymm2 and ymm0, others in ymm2. */
-static void gather(struct scomp *c, u32 size)
+void s_gather(struct scomp *c, u32 size)
 {
 	s_idle_lanes(c);
 	if (size == 8) {
@@ -561,7 +567,7 @@ static void gather_rows(struct scomp *c)
 	}
 }
 
-static bool load_lanes(struct scomp *c, const struct insn *in)
+bool s_load_lanes(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	bool sg = in->flags & INF_SIGNED;
@@ -586,12 +592,12 @@ static bool load_lanes(struct scomp *c, const struct insn *in)
 	if (in->vec == 1 && in->size == 8) {
 		if (!in->dw)
 			return false;
-		gather(c, 8);
+		s_gather(c, 8);
 		put2(c, in->o[0], 2, 0);
 		return true;
 	}
 	if (in->vec == 1) {
-		gather(c, in->size);
+		s_gather(c, in->size);
 		if (sg && in->size < 4) {
 			vyi(a, X_SHID, SH_LEFT, 2, rm_reg(2), 32 - 8 * in->size);
 			vyi(a, X_SHID, SH_SAR, 2, rm_reg(2), 32 - 8 * in->size);
@@ -611,7 +617,7 @@ static bool load_lanes(struct scomp *c, const struct insn *in)
 	if (bytes == 16) {
 		gather_rows(c);
 	} else {
-		gather(c, bytes);
+		s_gather(c, bytes);
 		if (bytes == 8) {
 			vr(a, X_MOVU, 1, 0, 0);
 			vr(a, X_MOVU, 0, 0, 2);
@@ -687,5 +693,5 @@ lanes:
 	for (k = 0; k < in->vec; k++)
 		if (in->o[k] != OPND_NONE && c->r[in->o[k]].v.cls == SC_SCALAR)
 			return false;
-	return load_lanes(c, in);
+	return s_load_lanes(c, in);
 }

@@ -29,6 +29,14 @@ void s_half_float(struct scomp *c, const struct insn *in);
 void s_ask_for_next(struct scomp *c, struct rm m, bool warp);
 void s_ask_ahead(struct scomp *c, int base, s32 disp, u32 bytes);
 
+/* some.c: shared memory by a pattern, some lanes of which wait */
+bool s_lanes_can(const struct scomp *c);
+bool s_lanes_have(struct scomp *c, const u32 *twin, u32 n);
+void s_lanes_way(struct scomp *c, u32 slow);
+bool s_load_lanes(struct scomp *c, const struct insn *in);
+bool s_store_lanes(struct scomp *c, const struct insn *in);
+void s_gather(struct scomp *c, u32 size);        /* mem.c: ymm0 and ymm1 hold the addresses; elements of 64 bits in ymm2 and ymm0, others in ymm2 */
+
 /* row.c */
 #define S_NO_ROW 5u
 bool s_may_be_row(const struct scomp *c, const struct insn *in);

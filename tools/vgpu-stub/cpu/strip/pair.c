@@ -219,10 +219,12 @@ bool s_twin(struct scomp *c, struct rm m, const s32 *p)
 	c->twin[other] = s_new_vector_home(c);
 	s_mem_rows(c, m, p, 0, 2, true);
 	s_mem_rows(c, m, p + 4, 1, 2, true);
-	slow = s_slow_now(c);
-	if (!slow)
-		return true;
-	slow->leaves = true;
+	if (!s_lanes_have(c, &other, 1)) {
+		slow = s_slow_now(c);
+		if (!slow)
+			return true;
+		slow->leaves = true;
+	}
 	vyi(a, X_SHUFPS, 2, 0, rm_reg(1), 0xdd);
 	vyi(a, X_SHUFPS, 0, 0, rm_reg(1), 0x88);
 	vyi(a, X_PERMQ, 2, 0, rm_reg(2), 0xd8);

@@ -122,15 +122,17 @@ bool s_quad_load(struct scomp *c, const struct insn *in)
 		s_site(c);
 		vyi(a, X_INSERT, (int)i, (int)i, s_off(m, p[i + 4]), 1);
 	}
-	/* the others rely on it */
-	slow = s_slow_now(c);
-	if (!slow)
-		return true;
-	slow->leaves = true;
 	turn(a);
 	for (k = 1; k < WORDS; k++) {
 		c->twin[pc[k]] = s_new_vector_home(c);
 		vy(a, X_MOVU_ST, at[k], 0, rm_idx(R15, RBP, 0, c->twin[pc[k]]));
+	}
+	/* the others rely on it */
+	if (!s_lanes_have(c, pc + 1, WORDS - 1)) {
+		slow = s_slow_now(c);
+		if (!slow)
+			return true;
+		slow->leaves = true;
 	}
 	sput(c, in->o[0], 0, at[0]);
 	return true;

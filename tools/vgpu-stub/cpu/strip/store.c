@@ -168,7 +168,7 @@ static void store_each(struct scomp *c, const struct insn *in)
 	}
 }
 
-static bool store_lanes(struct scomp *c, const struct insn *in)
+bool s_store_lanes(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	bool narrow = in->vec > 1 && in->size < 4;
@@ -445,7 +445,7 @@ static bool store_pattern(struct scomp *c, const struct insn *in, struct sval v,
 		put_quads(c, in, m, p);
 	over = g_jmp(a);
 	g_here(a, part);
-	if (!store_lanes(c, in))
+	if (!s_store_lanes(c, in))
 		return false;
 	g_here(a, over);
 	return true;
@@ -474,5 +474,5 @@ bool s_st(struct scomp *c, const struct insn *in)
 		if (x.cls == SC_SCALAR && x.pat && store_pattern(c, in, v, x))
 			return true;
 	}
-	return store_lanes(c, in);
+	return s_store_lanes(c, in);
 }

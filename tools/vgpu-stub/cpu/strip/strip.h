@@ -24,6 +24,7 @@
  *   address.c addresses lane by lane
  *   hold.c    vectors that stay in registers where strips meet
  *   row.c     rows that show when code runs
+ *   some.c    rows of shared memory of which some lanes have their places in it
  *   fold.c    rows that arithmetic reads itself
  *   bound.c   addresses within a known distance of a scalar
  *   dot.c     sums of dot products
@@ -151,7 +152,7 @@ struct sprivate {
 	_Alignas(32) u8 lanes[8 * 64];
 };
 
-struct sslow { u32 pc, back, njump, jump[6], at; bool guarded, leaves, pair, whole, base; u8 strip; struct sblock *block; };
+struct sslow { u32 pc, back, njump, jump[12], at, twin[3]; bool guarded, leaves, pair, whole, base, lanes; u8 strip, ntwins; struct sblock *block; };
 
 /*
  * What lies from from to to behind register o is in the span, or in shared memory; o and at more is a multiple of 1 << ual. In
@@ -321,6 +322,7 @@ void s_call_at(struct scomp *c, u32 pc, u32 at);         /* instruction pc where
 void s_way_in(struct scomp *c);
 void s_slow_ways(struct scomp *c);
 struct sslow *s_slow_now(struct scomp *c);
+struct sslow *s_slow_new(struct scomp *c);
 void s_ldmxcsr(struct scomp *c, u32 v);
 void s_mxcsr(struct scomp *c, u32 want);
 void s_mxcsr_rounds(struct scomp *c, u32 want);

@@ -5,7 +5,7 @@
  * Outside, what is alive lies in slots of the interpreter's frame: a scalar as the vector that it stands for, and only for the
  * lanes that it is alive in (others may use the slot for something else).
  */
-#include "strip.h"
+#include "mem.h"
 #include "vex.h"
 
 static const u8 saved[] = { RBX, RBP, R12, R13, R14, R15 };
@@ -672,11 +672,15 @@ void s_call_at(struct scomp *c, u32 pc, u32 where)
 
 struct sslow *s_slow_now(struct scomp *c)
 {
-	struct sslow *s;
-
 	if (c->nslow && c->slow[c->nslow - 1].pc == c->pc && c->slow[c->nslow - 1].whole == (c->stage != 0) && c->slow[c->nslow - 1].strip == c->whole_strip)
 		return &c->slow[c->nslow - 1];
-	s = xgrow(c->slow, &c->slow_cap, c->nslow + 1, sizeof(*s));
+	return s_slow_new(c);
+}
+
+struct sslow *s_slow_new(struct scomp *c)
+{
+	struct sslow *s = xgrow(c->slow, &c->slow_cap, c->nslow + 1, sizeof(*s));
+
 	if (!s) {
 		c->bad = true;
 		return NULL;
@@ -738,6 +742,10 @@ void s_slow_ways(struct scomp *c)
 		}
 		if (s->whole) {
 			s_whole_slow(c, s->pc, s->guarded);
+			continue;
+		}
+		if (s->lanes) {
+			s_lanes_way(c, i);
 			continue;
 		}
 		if (s->pair)
