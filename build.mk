@@ -83,13 +83,19 @@ endif
 
 all: bins libs
 
+# what programs open by a name without a number, as a toolkit's folder has it
+PLAIN   := $(addprefix $(B)/lib/,libcudart.so libcublas.so libcublasLt.so libnvrtc.so libnvJitLink.so libnvidia-ml.so)
+
 bins: $(B)/bin/vgpu $(B)/bin/vgpu-stub $(B)/bin/vgpu-agent $(B)/lib/vgpu/bin/ptxas $(B)/lib/vgpu/bin/nvlink $(B)/lib/vgpu/python
 libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(B)/lib/libcuda-lite.a \
 	$(B)/lib/libcudart.so.11.0 $(B)/lib/libcublas.so.11 $(B)/lib/libcublasLt.so.11 $(B)/lib/libnvrtc.so.11.2 \
 	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnvToolsExt.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/vgpu/xla/libcudnn.so.9 \
 	$(foreach a,$(ABSENT),$(call absent_so,$(a))) $(B)/lib/libvgpu-turn.so \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v) $(B)/lib/libnvrtc.so.$(v) $(B)/lib/libnvJitLink.so.$(v)) \
-	$(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so $(B)/lib/nvidia-smi $(B)/lib/compute-sanitizer $(B)/lib/sdk
+	$(PLAIN) $(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so $(B)/lib/nvidia-smi $(B)/lib/compute-sanitizer $(B)/lib/sdk
+$(PLAIN):
+	@mkdir -p $(@D)
+	ln -sfn $(@F).$(if $(filter %-ml.so,$@),1,13) $@
 # a toolkit's folder for CMake's FindCUDAToolkit, of links alone: CUDAToolkit_ROOT
 SDK_A   := cudart_static cublas_static cublasLt_static
 $(B)/lib/sdk:
@@ -301,7 +307,6 @@ $(foreach v,12 13,$(eval $(call traced,libcudart.so.$(v),$(call objs,rt$(v),$(RT
 $(B)/lib/libcudart.so.%: linker/libcudart.%.map $(B)/lib/libcuda.so.1
 	$(CC) $(CFLAGS) $(SO) $(BESIDE) -Wl,-soname,libcudart.so.$* -Wl,--version-script=$< -o $@ \
 		$(filter %.o,$^) -L$(B)/lib -lcuda
-	ln -sf $(@F) $(B)/lib/libcudart.so
 $(O)/blas12/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PIC) -DCUBLAS_MAJOR=12 -c -o $@ $<
@@ -380,7 +385,6 @@ $(foreach n,nvrtc nvJitLink,$(B)/lib/lib$(n).so.$(1)): $(B)/lib/lib%.so.$(1): li
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS) $$(SO) -Wl,--hash-style=both -Wl,-soname,$$(@F) -Wl,--version-script=$$< -o $$@ $$(filter %.o,$$^) \
 		-Wl,--no-as-needed -l:libdl.so.2
-	$$(if $$(findstring nvrtc,$$@),ln -sf libnvrtc.so.13 $(B)/lib/libnvrtc.so)
 endef
 $(foreach v,12 13,$(eval $(call front_rule,$(v))))
 $(O)/front11/%.o: %.c

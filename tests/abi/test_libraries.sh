@@ -40,6 +40,11 @@ for so in "$B"/lib/*.so.* "$B"/lib/vgpu/xla/*.so.* "$B/lib/libvgpu-turn.so"; do
 	readelf -d "$so" | grep -q TEXTREL && fail "$name has text relocations"
 	readelf -lW "$so" | grep -E 'GNU_STACK.*E' >/dev/null && fail "$name wants an executable stack"
 done
+# PyFR opens libcublasLt.so, hashcat libnvrtc.so: the newest there is, whichever was built last
+for name in libcuda.so:1 libcudart.so:13 libcublas.so:13 libcublasLt.so:13 libnvrtc.so:13 libnvJitLink.so:13 libnvidia-ml.so:1 libnccl.so:2; do
+	so=$B/lib/${name%:*}
+	[ "$(readlink "$so")" = "$(basename "$so").${name#*:}" ] && [ -e "$so" ] || fail "$(basename "$so") is $(readlink "$so" || echo not there)"
+done
 [ $seen -gt 0 ] || { echo "no libraries in $B/lib: build first"; exit 77; }
 [ $bad = 0 ] && echo "$seen libraries"
 exit $bad

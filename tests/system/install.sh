@@ -131,6 +131,7 @@ sort >"$dir/want" <<'LIST'
 777 usr/lib/vgpu/libcudart.so -> libcudart.so.13
 777 usr/lib/vgpu/libnvidia-ml.so -> libnvidia-ml.so.1
 777 usr/lib/vgpu/libnvrtc.so -> libnvrtc.so.13
+777 usr/lib/vgpu/libnvJitLink.so -> libnvJitLink.so.13
 777 usr/lib/vgpu/libcuda.so.1 -> libcuda.so.590.44.01
 777 usr/lib/vgpu/libnvidia-ml.so.1 -> libnvidia-ml.so.590.44.01
 777 usr/lib/vgpu/compute-sanitizer -> ../../bin/vgpu

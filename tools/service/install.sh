@@ -62,7 +62,7 @@ files() {
 		echo "644 $B/lib/$f.1 $PREFIX/lib/vgpu/$f.$(driver)"
 		echo "link $f.$(driver) $PREFIX/lib/vgpu/$f.1"
 	done
-	for f in libcuda.so.1 libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libnvidia-ml.so.1 libnvrtc.so.13; do
+	for f in libcuda.so.1 libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libnvidia-ml.so.1 libnvrtc.so.13 libnvJitLink.so.13; do
 		echo "link $f $PREFIX/lib/vgpu/${f%.*}"
 	done
 	echo "link ../../bin/vgpu $PREFIX/lib/vgpu/nvidia-smi"
