@@ -234,15 +234,12 @@ CUresult vg_func_set(struct vg_func *f, CUfunction_attribute a, int value)
 		f->carveout = value;    /* a hint */
 		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-		if (!vg_clusters(f->ctx->ordinal))
-			return vg_unsupported("cuFuncSetAttribute for thread block clusters");
+		/* a permission, and below 9.0, where Mojo gives it as well, of nothing: a launch of a cluster is the error there */
 		if (value != 0 && value != 1)
 			return CUDA_ERROR_INVALID_VALUE;
 		f->nonportable = value;
 		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-		if (!vg_clusters(f->ctx->ordinal))
-			return vg_unsupported("cuFuncSetAttribute for thread block clusters");
 		if (value < CU_CLUSTER_SCHEDULING_POLICY_DEFAULT || value > CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING)
 			return CUDA_ERROR_INVALID_VALUE;
 		f->cluster_policy = value;      /* a hint: all blocks of a cluster have one core */

@@ -143,7 +143,13 @@ int main(void)
 		CK(cuModuleGetFunction(&any, mod, "k"));
 		CK(launch(any, 2, 1, 1));
 		WANT(CUDA_ERROR_NOT_SUPPORTED, launch(any, 2, 2, 1));
-		WANT(CUDA_ERROR_NOT_SUPPORTED, cuFuncSetAttribute(any, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+		/* what may be is kept, and nothing comes of it */
+		CK(cuFuncSetAttribute(any, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+		CK(cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, any));
+		EXPECT(v == 1);
+		WANT(CUDA_ERROR_INVALID_VALUE, cuFuncSetAttribute(any, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 2));
+		CK(cuFuncSetAttribute(any, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, CU_CLUSTER_SCHEDULING_POLICY_SPREAD));
+		WANT(CUDA_ERROR_NOT_SUPPORTED, launch(any, 2, 2, 1));
 		CK(cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, any));
 		EXPECT(v == 0);
 		CK(cuCtxDestroy(ctx));

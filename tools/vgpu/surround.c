@@ -87,6 +87,7 @@ int surround(struct surround *rows, const char *agent, int verbose, int torch)
 		return -1;
 	add(&l, "TRITON_PTXAS_PATH", path, 0, "Triton, torch.compile");
 	add(&l, "TRITON_PTXAS_BLACKWELL_PATH", path, 0, "Triton, from 10.0 on");
+	add(&l, "MODULAR_NVPTX_COMPILER_PATH", path, 0, "Mojo, MAX, before the one inside of it");
 	*strrchr(path, '/') = 0;
 	add(&l, "PATH", path, ':', "XLA (JAX, TensorFlow): ptxas");
 	if (library("python", path))
