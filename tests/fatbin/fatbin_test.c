@@ -168,6 +168,13 @@ static void test_specific(void)
 	EXPECT(&im, 8, 9, NULL);
 	CHECK(strstr(log_text, "90a 90 100f") && strstr(log_text, "ELF: none"), "%s", log_text);
 
+	/* nothing that any device of ours runs: the way out is the builder's */
+	im.n = 0;
+	begin(&im);
+	entry(&im, FATBIN_ELF, 80, 0, FATBIN_PLAIN, "\177ELF....");
+	EXPECT(&im, 8, 0, NULL);
+	CHECK(strstr(log_text, "PTX: none; ELF: 80; machine code") && strstr(log_text, "arch=compute_80,code=compute_80"), "%s", log_text);
+
 	/* a list too long for the log is cut, not overrun */
 	im.n = 0;
 	begin(&im);

@@ -78,6 +78,9 @@ cat >"$w/fatbin.S" <<S
 .incbin "$w/k75"
 .section .note.GNU-stack,"",@progbits
 S
+# nvcc -rdc=true: parts with PTX, and what the device linker made of them
+{ cat "$w/k.ptx" && printf '//%4000s\n'; } >"$w/long.ptx" && "$B/e2e/mkfatbin" -o "$w/linked" 75:"$w/long.ptx" && printf '\2' | dd of="$w/linked" bs=1 seek=16 conv=notrunc status=none || exit 1
+{ sed 's/\.nv_fatbin/__nv_relfatbin/' "$w/fatbin.S" && sed 's/k75/linked/' "$w/fatbin.S"; } >"$w/parts.S"
 echo 'int none(void); int none(void) { return 0; }' >"$w/none.c"
 {
 	$CC -shared -fPIC -Wl,-soname,libcudart.so.12,--version-script="$w/map" -o "$w/beside/libcudart.so.12" "$w/cudart.c" &&
@@ -86,6 +89,7 @@ echo 'int none(void); int none(void) { return 0; }' >"$w/none.c"
 	$CC -o "$w/wants" "$w/wants.c" "$w/beside/libcudart.so.12" &&
 	$CC -o "$w/static" "$w/static.c" &&
 	$CC -o "$w/sm75" "$w/static.c" "$w/fatbin.S" &&
+	$CC -o "$w/parts" "$w/static.c" "$w/parts.S" &&
 	$CC -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$w/foreign/libcuda.so.1" "$w/cudart.c" &&
 	$CC -shared -fPIC -Wl,-soname,libnothere.so.3 -o "$w/libnothere.so" "$w/none.c" &&
 	$CC -Wl,--no-as-needed -o "$w/lacking" "$w/prog.c" "$B/lib/libcudart.so.12" "$w/libnothere.so" -Wl,-rpath-link,"$B/lib" &&
@@ -187,6 +191,8 @@ LD_PRELOAD=$w/foreign/libcuda.so.1 doctor 1 -- "$w/ours"
 says "a foreign libcuda in LD_PRELOAD is named" fail "libcuda.so.1: $w/foreign/libcuda.so.1 .by LD_PRELOAD." "LD_PRELOAD"
 doctor 1 -- "$w/sm75"
 says "PTX above the device is named" fail "no PTX for this device, compute capability 6.1; .*PTX for 7.5" "vgpu run --cc 7.5"
+doctor 1 -- "$w/parts"
+says "what the device linker made of parts with PTX asks for none" fail "no PTX for this device, .*; 1 fat binary; PTX for 7.5;" "vgpu run --cc 7.5"
 CUDA_VISIBLE_DEVICES=-1 doctor 1
 says "an empty device list is named" fail 'CUDA_VISIBLE_DEVICES: "-1" hides every device' "unset CUDA_VISIBLE_DEVICES"
 doctor 1 -- "$w/nothere"

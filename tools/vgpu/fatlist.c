@@ -19,6 +19,7 @@ struct walk {
 	const struct elf *e;
 	struct fatlist *out;
 	unsigned cc, entries;
+	int linked;                     /* one container more may be without PTX: what the device linker made of parts that have it */
 	uint64_t at, bytes;             /* of this container, with its header */
 };
 
@@ -86,6 +87,10 @@ static int container(struct walk *w, uint64_t at, uint64_t left)
 		stub &= payload <= STUB_BYTES;
 		at += header + payload;
 		left -= header + payload;
+	}
+	if (!bad && code && !ptx && w->linked) {
+		w->linked = 0;
+		stub = 1;
 	}
 	if (!bad && (!code || stub)) {  /* an empty one asks for nothing */
 		o->containers--;
@@ -157,10 +162,12 @@ void fatlist_read(const struct elf *e, unsigned cc, struct fatlist *out)
 	const Elf64_Shdr *s;
 
 	memset(out, 0, sizeof(*out));
-	s = elf_section(e, ".nv_fatbin");
+	/* nvcc -rdc=true: the parts, which our runtime links; then what NVIDIA's device linker made of them, machine code alone */
+	s = elf_section(e, "__nv_relfatbin");
 	if (s && s->sh_type != SHT_NOBITS)
 		section(&w, s);
-	s = elf_section(e, "__nv_relfatbin");
+	w.linked = out->nptx > 0;
+	s = elf_section(e, ".nv_fatbin");
 	if (s && s->sh_type != SHT_NOBITS)
 		section(&w, s);
 }

@@ -307,7 +307,7 @@ uint32_t fatbin_select(const void *image, size_t bytes, unsigned cc_major, unsig
 		       char **ptx_out, size_t *ptx_bytes, char *log, size_t log_bytes)
 {
 	struct choice c = { .major = cc_major, .minor = cc_minor };
-	char fix[80] = "";
+	char fix[112] = "";
 	uint32_t st;
 
 	*ptx_out = NULL;
@@ -321,6 +321,9 @@ uint32_t fatbin_select(const void *image, size_t bytes, unsigned cc_major, unsig
 		if (c.wants)
 			snprintf(fix, sizeof(fix), "; on a device of %u.%u it runs: vgpu run --cc %u.%u", c.wants / 10, c.wants % 10,
 				 c.wants / 10, c.wants % 10);
+		else if (!c.ptx[0])
+			snprintf(fix, sizeof(fix), "; machine code runs on NVIDIA's devices alone: build it with nvcc -gencode "
+				 "arch=compute_%u%u,code=compute_%u%u", cc_major % 1000, cc_minor % 10, cc_major % 1000, cc_minor % 10);
 		return fail(VGPU_ST_NO_BINARY, log, log_bytes,
 			    "no PTX for compute capability %u.%u or below; the image has PTX:%s; ELF:%s%s",
 			    cc_major, cc_minor, c.ptx[0] ? c.ptx : " none",
