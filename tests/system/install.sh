@@ -55,6 +55,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/include/vgpu/cuda_runtime_api.h
 644 usr/include/vgpu/driver_types.h
 644 usr/include/vgpu/nccl.h
+644 usr/include/vgpu/nvrtc.h
 644 usr/include/vgpu/nvml.h
 644 usr/include/vgpu/vector_functions.h
 644 usr/include/vgpu/vector_types.h
@@ -144,6 +145,7 @@ sort >"$dir/want" <<'LIST'
 777 usr/lib/vgpu/sdk/lib64/libcublasLt.so -> ../../dev-13/libcublasLt.so
 777 usr/lib/vgpu/sdk/lib64/libnvidia-ml.so -> ../../dev-13/libnvidia-ml.so
 777 usr/lib/vgpu/sdk/lib64/libnccl.so -> ../../dev-13/libnccl.so
+777 usr/lib/vgpu/sdk/lib64/libnvrtc.so -> ../../dev-13/libnvrtc.so
 777 usr/lib/vgpu/sdk/lib64/libcudart_static.a -> ../../cuda-13/libcudart_static.a
 777 usr/lib/vgpu/sdk/lib64/libcublas_static.a -> ../../cuda-13/libcublas_static.a
 777 usr/lib/vgpu/sdk/lib64/libcublasLt_static.a -> ../../cuda-13/libcublasLt_static.a
@@ -153,6 +155,7 @@ sort >"$dir/want" <<'LIST'
 777 usr/lib/vgpu/dev-12/libcublasLt.so -> ../libcublasLt.so.12
 777 usr/lib/vgpu/dev-12/libnvidia-ml.so -> ../libnvidia-ml.so.1
 777 usr/lib/vgpu/dev-12/libnccl.so -> ../libnccl.so.2
+777 usr/lib/vgpu/dev-12/libnvrtc.so -> ../libnvrtc.so.12
 777 usr/lib/vgpu/dev-12/libnvToolsExt.so -> ../libnvToolsExt.so.1
 777 usr/lib/vgpu/dev-12/libcuda.so.1 -> ../libcuda.so.1
 777 usr/lib/vgpu/dev-13/libcuda.so -> ../libcuda.so.1
@@ -161,6 +164,7 @@ sort >"$dir/want" <<'LIST'
 777 usr/lib/vgpu/dev-13/libcublasLt.so -> ../libcublasLt.so.13
 777 usr/lib/vgpu/dev-13/libnvidia-ml.so -> ../libnvidia-ml.so.1
 777 usr/lib/vgpu/dev-13/libnccl.so -> ../libnccl.so.2
+777 usr/lib/vgpu/dev-13/libnvrtc.so -> ../libnvrtc.so.13
 777 usr/lib/vgpu/dev-13/libcuda.so.1 -> ../libcuda.so.1
 777 usr/share/bash-completion/completions/vgpu-agent -> vgpu
 777 usr/share/bash-completion/completions/vgpu-stub -> vgpu

@@ -33,7 +33,7 @@ files() {
 		echo "755 tools/toolkit/$f.sh $PREFIX/lib/vgpu/toolkit/$f.sh"
 	done
 	for v in 12 13; do
-		for f in libcuda.so.1 libcudart.so.$v libcublas.so.$v libcublasLt.so.$v libnvidia-ml.so.1 libnccl.so.2; do
+		for f in libcuda.so.1 libcudart.so.$v libcublas.so.$v libcublasLt.so.$v libnvidia-ml.so.1 libnccl.so.2 libnvrtc.so.$v; do
 			echo "link ../$f $PREFIX/lib/vgpu/dev-$v/${f%.*}"
 		done
 		# CUDA 13 has it as headers alone
@@ -70,7 +70,7 @@ files() {
 	# a toolkit's folder for CMake: CUDAToolkit_ROOT
 	echo "link ../../../../bin/vgpu $PREFIX/lib/vgpu/sdk/bin/nvcc"
 	echo "link ../../../include/vgpu $PREFIX/lib/vgpu/sdk/include"
-	for f in cuda cudart cublas cublasLt nvidia-ml nccl; do
+	for f in cuda cudart cublas cublasLt nvidia-ml nccl nvrtc; do
 		echo "link ../../dev-13/lib$f.so $PREFIX/lib/vgpu/sdk/lib64/lib$f.so"
 	done
 	for f in cudart_static cublas_static cublasLt_static; do

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #ifndef NO_BLAS
 #include <cublas_v2.h>
+#include <nvrtc.h>
 #endif
 
 int main(void)
@@ -20,6 +21,11 @@ int main(void)
 
 	if (cublasCreate_v2(&h) || cublasDestroy_v2(h))
 		return 2;
+	/* whoever compiles: NVIDIA's, clang, or nobody */
+	nvrtcProgram p;
+
+	if (nvrtcCreateProgram(&p, "", NULL, 0, NULL, NULL) == NVRTC_SUCCESS && nvrtcDestroyProgram(&p) != NVRTC_SUCCESS)
+		return 4;
 #endif
 	printf("answered: %d devices, %u boards\n", devices, boards);
 	return devices > 0 && boards > 0 ? 0 : 3;
