@@ -152,6 +152,7 @@ many strangers/boxes 400 tests/strangers/boxes.sh "$B"
 many strangers/mpi 500 tests/strangers/mpi.sh "$B"
 many strangers/jvm 700 tests/strangers/jvm.sh "$B"
 many strangers/go 2000 tests/strangers/go.sh "$B"
+many strangers/rust 4000 tests/strangers/rust.sh "$B"
 # --- languages and frameworks as PyPI has them
 many languages 900 tests/languages/run.sh "$B"
 # --- what is ordered, by a model of CUDA's rules
