@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Wheels of PyPI that nobody here had tried, unmodified: vgpu run -- python, and what a program of ours finds wrong with them.
-#   tests/strangers/wheels.sh BUILD [NAME...]      default: openmm drjit compute warp images slang random keops bytes tuner pyfr vkfft; by name only: thinc, mojo (1 GB), iree, cudf (5 GB)
+#   tests/strangers/wheels.sh BUILD [NAME...]      default: openmm drjit compute warp images slang random keops bytes tuner pyfr vkfft; by name only: thinc, aer, mojo (1 GB each), iree, cudf (5 GB)
 # Each has a virtual environment in BUILD/strangers, with the versions below; what they are and compare: wheels/NAME_*.py.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -29,6 +29,7 @@ packages() {
 	pyfr) echo pyfr==3.1 mpich==5.0.2 nvidia-cuda-nvrtc==13.1.115 ;;
 	vkfft) echo cupy-cuda13x==14.2.0 nvidia-cuda-nvrtc==13.1.115 nvidia-cuda-runtime==13.1.80 scipy==1.17.1 setuptools==75.1.0 wheel==0.48.0 ;;
 	thinc) echo thinc==8.3.11 spacy==3.8.11 click cupy-cuda13x==14.2.0 nvidia-curand==10.4.5.25 nvidia-cuda-nvrtc==13.1.115 nvidia-cuda-runtime==13.1.80 ;;
+	aer) echo 'qiskit<3' scipy==1.17.1 psutil python-dateutil ;;
 	mojo) echo mojo==1.2.0 ;;
 	*) return 1 ;;
 	esac
@@ -44,6 +45,8 @@ environment() {
 	# what is not to bring torch, or all of MAX, with it
 	case $1 in
 	bytes) timeout 300 "$venv/bin/pip" -q --disable-pip-version-check install --no-deps bitsandbytes==0.50.2 >>"$venv.log" 2>&1 || return 1 ;;
+	# of cuQuantum the libraries that it is linked with; for cuSOLVER's and cuSPARSE's names ours do
+	aer) timeout 900 "$venv/bin/pip" -q --disable-pip-version-check install --no-deps qiskit-aer-gpu==0.18.2 custatevec-cu12==1.15.0 cutensornet-cu12==2.14.0 cutensor-cu12==2.8.1 >>"$venv.log" 2>&1 || return 1 ;;
 	mojo) timeout 600 "$venv/bin/pip" -q --disable-pip-version-check install --no-deps max-core==26.7.0 max-mojo-libs==26.7.0 >>"$venv.log" 2>&1 || return 1 ;;
 	vkfft)
 		# its sources, by nvcc, against our libraries
@@ -99,6 +102,7 @@ for name in "${@:-openmm drjit compute warp images slang random keops bytes tune
 		pyfr) program "$name" 7.5 pyfr_flow.py ;;
 		vkfft) program "$name" 10.0 vkfft_ops.py ;;
 		thinc) program "$name" 12.0 thinc_ops.py ;;
+		aer) LD_LIBRARY_PATH=$site/cuquantum/lib:$site/cutensor/lib:$B/lib/vgpu/xla program "$name" 7.5 aer_circuits.py ;;
 		mojo) program "$name" 8.0 kernels.mojo ;;
 		slang)
 			# it looks into $CUDA_PATH/lib64 for the name without a number
