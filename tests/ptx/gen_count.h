@@ -163,10 +163,10 @@ static void gen_rounds(struct gen *g)
 /* One that walks out of memory: below the span's beginning, where there is memory of nobody, far away, or by a step that makes it crooked. */
 static void gen_count_wrong(struct gen *g)
 {
-	static const char *const walks[] = { "-4", "-64", "-16", "0x12000000000", "2", "-0x12000000000", "-4096" };
+	static const char *const walks[] = { "-256", "-64", "-128", "0x12000000000", "2", "-0x12000000000", "-4096" };
 	static const char *const uses[] = { "ld.global.u32 %wt, [%wp];", "ld.global.v2.u32 {%wt, %wu}, [%wp];", "ld.global.u8 %wt, [%wp+1];", "ld.u16 %wt, [%wp+2];", "st.global.u32 [%wp], %wt;" };
 	unsigned label = g->labels++, use = gen_pick(g, GEN_COUNT(uses)), writes = use == 4;
-	/* what others read is not written before */
+	/* what others read is not written before. Code looks twice at the span's first page, and the loop begins behind it */
 	const char *walk = walks[writes ? 6 : gen_pick(g, GEN_COUNT(walks))];
 
 	if (!writes && gen_one_in(g, 3)) {
@@ -175,16 +175,16 @@ static void gen_count_wrong(struct gen *g)
 
 		g->low = 1;
 		gen_frame(g, -1, "\t{\n\t.reg .b32 %%wt, %%wu, %%wi, %%ws;\n\t.reg .b64 %%wp, %%wl, %%wb;\n\t.reg .pred %%wx;\n\tmad.wide.u32 %%wl, %%lane, %u, %%in;\n\tadd.s64 %%wb, %%wl, %s;\n\tmov.b32 %%wi, %s;\n\tmov.b32 %%ws, 7;\n",
-			  8 * gen_pick(g, 3), sg ? "-549755805312" : "-1099511619200", sg ? "0x7fffffe0" : "0xffffffe0");
+			  8 * gen_pick(g, 3), sg ? "-549755772928" : "-1099511586816", sg ? "0x7fffffe0" : "0xffffffe0");
 		gen_frame(g, -1, "CL%u:\n\tmad.wide.%c32 %%wp, %%wi, 256, %%wb;\n\t%s\n\tmad.lo.s32 %%ws, %%ws, 5, %%wt;\n\tadd.s32 %%wi, %%wi, 1;\n\tsetp.ne.s32 %%wx, %%wi, %d;\n\t@%%wx bra CL%u;\n"
 			  "\tmad.lo.u32 %%k0, %%k0, 31, %%ws;\n\t}\n", label, sg ? 's' : 'u', uses[gen_pick(g, 3) & 2], (int)((sg ? 0x7fffffe0u : 0xffffffe0u) + 10 + gen_pick(g, 60)), label);
 		return;
 	}
 	g->low = 1;
 	gen_frame(g, -1, "\t{\n\t.reg .b32 %%wt, %%wu, %%wi, %%ws;\n\t.reg .b64 %%wp, %%wb;\n\t.reg .pred %%wx;\n\tmad.wide.u32 %%wb, %s, %u, %%in;\n\tadd.s64 %%wp, %%wb, %d;\n",
-		  gen_one_in(g, 2) ? "%lane" : "%ty", 8 * gen_pick(g, 3), writes ? -4096 : 64 * (int)gen_pick(g, 12) + 2 * gen_one_in(g, 6));
+		  gen_one_in(g, 2) ? "%lane" : "%ty", 8 * gen_pick(g, 3), writes ? -4096 : (gen_one_in(g, 3) ? 0 : 4096) + 64 * (int)gen_pick(g, 12) + 2 * gen_one_in(g, 4));
 	gen_frame(g, -1, "\tmov.b32 %%wi, 0;\n\tmov.b32 %%ws, 7;\n\tmov.b32 %%wt, 1;\nCL%u:\n\t%s\n\tmad.lo.s32 %%ws, %%ws, 5, %%wt;\n\tadd.s64 %%wp, %%wp, %s;\n", label, uses[use], walk);
-	gen_frame(g, -1, "\tadd.s32 %%wi, %%wi, 1;\n\tsetp.lt.s32 %%wx, %%wi, %u;\n\t@%%wx bra CL%u;\n\tmad.lo.u32 %%k0, %%k0, 31, %%ws;\n\t}\n", 4 + gen_pick(g, 90), label);
+	gen_frame(g, -1, "\tadd.s32 %%wi, %%wi, 1;\n\tsetp.lt.s32 %%wx, %%wi, %u;\n\t@%%wx bra CL%u;\n\tmad.lo.u32 %%k0, %%k0, 31, %%ws;\n\t}\n", 4 + gen_pick(g, 150), label);
 }
 
 #endif
