@@ -27,7 +27,6 @@
 #define POOL_MFD_ALLOW_SEALING 0x2u
 #define POOL_MFD_HUGETLB 0x4u
 #define POOL_MFD_HUGE_2MB (21u << 26)
-#define POOL_MADV_POPULATE_WRITE 23
 #define POOL_MADV_COLLAPSE 25
 #define POOL_ADD_SEALS 1033
 #define POOL_SEALS (0x1 | 0x2 | 0x4)    /* F_SEAL_SEAL, SHRINK, GROW */
@@ -101,15 +100,6 @@ fail:
 	return -ENOMEM;
 }
 
-/* True if the pages of [p, p + bytes) could be made huge. */
-static int collapse(uint8_t *p, uint64_t bytes)
-{
-	for (uint64_t at = 0; at < bytes; at += POOL_HUGE)
-		if (madvise(p + at, POOL_HUGE, POOL_MADV_COLLAPSE) < 0)
-			return 0;
-	return 1;
-}
-
 static void say_small(void)
 {
 	if (said_small)
@@ -119,38 +109,54 @@ static void say_small(void)
 }
 
 /*
- * A part of a file that was committed later gets huge pages too, where they can be had: copies from and to it are some
- * percent faster. Through a mapping for the moment; nothing is read or written by us, since it may be the client's
- * already, so a hole that he punches is an error here and no SIGBUS.
+ * Memory for the file's [offset, offset + bytes), which is mapped at p, or not (NULL). 1: all of it in huge pages, 0: it is there, or -errno.
+ *
+ * A huge page is made of one small page and 511 holes, which takes a hundredth of the time that it takes of pages that are all there: those would be copied.
+ * Nothing is read or written by us, since it may be the client's already, so a hole that he punches is an error here and no SIGBUS.
  */
-static void enlarge(const struct pool_mem *m, uint64_t offset, uint64_t bytes)
+static int fill(int fd, uint8_t *p, uint64_t offset, uint64_t bytes)
 {
-	uint8_t *p = offset % POOL_HUGE || bytes % POOL_HUGE ? NULL : reserve(bytes);
+	uint64_t at = 0;
 
-	if (!p)
-		return;
-	if (mmap(p, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, m->fd, (off_t)offset) != MAP_FAILED &&
-	    madvise(p, bytes, POOL_MADV_POPULATE_WRITE) == 0 && !collapse(p, bytes))
+	if (offset % POOL_HUGE || bytes % POOL_HUGE)
+		p = NULL;
+	for (; p && at < bytes; at += POOL_HUGE) {
+		if (fallocate(fd, 0, (off_t)(offset + at), 4096) < 0)
+			return -errno;
+		if (madvise(p + at, POOL_HUGE, POOL_MADV_COLLAPSE) < 0)
+			break;
+	}
+	if (at == bytes)
+		return 1;
+	if (p)
 		say_small();
-	munmap(p, bytes);
+	return fallocate(fd, 0, (off_t)(offset + at), (off_t)(bytes - at)) < 0 ? -errno : 0;
 }
 
 int pool_commit(const struct pool_mem *m, uint64_t offset, uint64_t bytes)
 {
+	uint8_t *p;
+	int rc;
+
 	if (m->hugetlb)
 		return 0;
 	if (!room_for(bytes))
 		return -ENOMEM;
-	if (fallocate(m->fd, 0, (off_t)offset, (off_t)bytes) < 0)
-		return errno == EINTR ? -EAGAIN : -ENOMEM;
-	enlarge(m, offset, bytes);
-	return 0;
+	p = reserve(bytes);
+	if (p && mmap(p, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, m->fd, (off_t)offset) == MAP_FAILED) {
+		munmap(p, bytes);
+		p = NULL;
+	}
+	rc = fill(m->fd, p, offset, bytes);
+	if (p)
+		munmap(p, bytes);
+	return rc >= 0 ? 0 : rc == -EINTR ? -EAGAIN : -ENOMEM;
 }
 
 static int alloc_plain(struct pool_mem *m, const char *name)
 {
 	uint64_t now = m->bytes < POOL_NOW ? m->bytes : POOL_NOW;
-	int rc = -ENOMEM, fd;
+	int rc = -ENOMEM, fd, huge;
 	uint8_t *p;
 
 	if (!room_for(now))
@@ -159,25 +165,23 @@ static int alloc_plain(struct pool_mem *m, const char *name)
 	if (fd < 0)
 		return -errno;
 	m->page_bytes = 4096;
-	if (ftruncate(fd, (off_t)m->bytes) < 0 || fallocate(fd, 0, 0, (off_t)now) < 0)
+	if (ftruncate(fd, (off_t)m->bytes) < 0)
 		goto fail;
 	m->fd = fd;
 	p = pool_map(m, NULL);
 	if (!p)
 		goto fail;
-	/* Populated first: a collapse of pages that are not there would fail. */
-	if (m->bytes <= POOL_NOW && madvise(p, now, POOL_MADV_POPULATE_WRITE) == 0 && collapse(p, now)) {
+	huge = fill(fd, p, 0, now);
+	munmap(p, m->bytes);
+	if (huge < 0)
+		goto fail;
+	if (huge && m->bytes <= POOL_NOW) {
 		m->page_bytes = POOL_HUGE;
 		kind = "2 MiB pages (transparent)";
 		if (!said_collapse)
 			log_debug("no hugetlb pages (vm.nr_hugepages): transparent huge pages are used instead");
 		said_collapse = 1;
-	} else if (m->bytes <= POOL_NOW) {
-		say_small();
 	}
-	munmap(p, m->bytes);
-	if (m->bytes > POOL_NOW)
-		enlarge(m, 0, now);
 	rc = seal(fd);
 	if (rc == 0)
 		return 0;
