@@ -16,6 +16,7 @@
 
 #define SPAN_BYTES (1ull << 40)
 #define ARENA_BYTES (96ull << 30)
+#define FIRST_BYTES 65536u
 #define GUARD_BYTES 65536u
 #define CODE_BYTES (256ull << 20)
 
@@ -57,7 +58,9 @@ static uint64_t span_take(uint64_t bytes)
 			complain("cannot reserve %llu GiB of address space: %s (ulimit -v?)", SPAN_BYTES >> 30, strerror(errno));
 			return 0;
 		}
-		span = span_next = (uint64_t)(uintptr_t)p;
+		/* as in a client's, nothing of a program's lies in its first page: code looks at such accesses twice (JIT_BELOW) */
+		span = (uint64_t)(uintptr_t)p;
+		span_next = span + FIRST_BYTES;
 	}
 	if (bytes > span + SPAN_BYTES - span_next)
 		return 0;
