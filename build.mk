@@ -92,8 +92,7 @@ libs: $(B)/lib/libcuda.so.1 $(B)/lib/libcudart.so.12 $(B)/lib/libcudart.so.13 $(
 	$(B)/lib/libnvidia-ml.so.1 $(B)/lib/libnvToolsExt.so.1 $(B)/lib/libnccl.so.2 $(B)/lib/vgpu/xla/libcudnn.so.9 \
 	$(foreach a,$(ABSENT),$(call absent_so,$(a))) $(B)/lib/libvgpu-turn.so \
 	$(foreach v,12 13,$(B)/lib/libcublas.so.$(v) $(B)/lib/libcublasLt.so.$(v) $(B)/lib/libnvrtc.so.$(v) $(B)/lib/libnvJitLink.so.$(v)) \
-	$(PLAIN) $(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so $(B)/lib/nvidia-smi $(B)/lib/compute-sanitizer $(B)/lib/sdk \
-	$(B)/lib/dev-12/libnvrtc.so $(B)/lib/dev-13/libnvrtc.so $(B)/lib/sdk/lib64/libnvrtc.so
+	$(PLAIN) $(foreach v,12 13,$(addprefix $(B)/lib/cuda-$(v)/,$(addsuffix .a,$(ARCHIVES)))) $(B)/lib/toolkit $(B)/include/vgpu $(B)/lib/dev-12/libcuda.so $(B)/lib/dev-13/libcuda.so $(B)/lib/nvidia-smi $(B)/lib/compute-sanitizer $(B)/lib/sdk
 $(PLAIN):
 	@mkdir -p $(@D)
 	ln -sfn $(@F).$(if $(filter %-ml.so,$@),1,13) $@
@@ -103,11 +102,9 @@ $(B)/lib/sdk:
 	@mkdir -p $@.new/bin $@.new/lib64
 	ln -sfn ../../../bin/vgpu $@.new/bin/nvcc
 	ln -sfn ../../include/vgpu $@.new/include
-	for f in cuda cudart cublas cublasLt nvidia-ml nccl; do ln -sfn ../../dev-13/lib$$f.so $@.new/lib64/lib$$f.so || exit; done
+	for f in cuda cudart cublas cublasLt nvidia-ml nccl nvrtc; do ln -sfn ../../dev-13/lib$$f.so $@.new/lib64/lib$$f.so || exit; done
 	for f in $(SDK_A); do ln -sfn ../../cuda-13/lib$$f.a $@.new/lib64/lib$$f.a || exit; done
 	mv -T $@.new $@
-$(B)/lib/sdk/lib64/libnvrtc.so: | $(B)/lib/sdk
-	ln -sfn ../../dev-13/$(@F) $@
 # vgpu smi and vgpu sanitizer by the names that scripts look for
 $(B)/lib/nvidia-smi $(B)/lib/compute-sanitizer:
 	@mkdir -p $(@D)
@@ -115,11 +112,8 @@ $(B)/lib/nvidia-smi $(B)/lib/compute-sanitizer:
 # development links, those of a major in a folder: -L there, and -lcuda -lcudart -lcublas -lcublasLt -lnvidia-ml -lnccl -lnvrtc
 $(B)/lib/dev-%/libcuda.so:
 	@mkdir -p $(@D)
-	for f in libcudart.so.$* libcublas.so.$* libcublasLt.so.$* libnvidia-ml.so.1 libnccl.so.2 $(if $(filter 12,$*),libnvToolsExt.so.1) libcuda.so.1; do \
+	for f in libcudart.so.$* libcublas.so.$* libcublasLt.so.$* libnvidia-ml.so.1 libnccl.so.2 libnvrtc.so.$* $(if $(filter 12,$*),libnvToolsExt.so.1) libcuda.so.1; do \
 		ln -sfn ../$$f $(@D)/$${f%.*}; done; ln -sfn ../libcuda.so.1 $(@D)/
-$(B)/lib/dev-%/libnvrtc.so:
-	@mkdir -p $(@D)
-	ln -sfn ../libnvrtc.so.$* $@
 # as they lie when installed: vgpu toolkit finds them by its own place
 $(B)/lib/toolkit $(B)/include/vgpu:
 	@mkdir -p $(@D)

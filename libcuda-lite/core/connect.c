@@ -306,7 +306,6 @@ static int hello(void)
 	if (p == MAP_FAILED)
 		goto unmappable;
 	madvise(p, VGPU_SEG0_BYTES, MADV_DONTFORK);
-	vg_holes_forget();
 	vg_holes_watch(fds[VGPU_HELLO_FD_SEG0], p, VGPU_SEG0_BYTES);
 	vg.seg0 = p;
 	close(fds[VGPU_HELLO_FD_AGENT_PAGE]);
@@ -645,6 +644,7 @@ static int connect_again(void)
 	vg_mem_forget_all();
 	vg_share_forget();
 	vg_window_forget();
+	vg_holes_forget();
 	vg.ctl_tail = 0;
 	vg.seg0 = NULL;
 	if (!vg_span_reserve() || hello() || ask_devices())

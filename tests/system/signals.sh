@@ -56,14 +56,13 @@ for ms in 0 1 2 3 5 7 10 15 20 30; do
 done
 [ $left = 0 ] && ok "TERM while the agent starts leaves nothing" || fail "TERM while the agent starts: something stayed $left times"
 
-# vgpu run: at any moment, TERM ends all of it
+# vgpu run: at any moment, TERM ends all of it. Not before timeout stands: a script's & makes INT ignored there
+begun() { p=$(pgrep -P $t | head -n 1); [ -n "$p" ]; }
 for s in TERM INT HUP; do
 	bad=
 	for ms in 0 1 3 6 10 15 20 30 40 60 80 120; do
 		setsid timeout -s KILL 200 "$V/vgpu" run --private -- sleep 150 >/dev/null 2>&1 & t=$!
 		sleep "$(printf '0.%03d' $ms)"
-		# not what is no timeout yet: a script's & makes INT ignored there
-		begun() { p=$(pgrep -P $t | head -n 1); [ -n "$p" ]; }
 		until_true begun && kill -s $s "$p"
 		wait $t 2>/dev/null; st=$?
 		# 0: it slept to its end; 137: not even that ended it

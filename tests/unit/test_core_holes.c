@@ -14,18 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static unsigned failed, checks;
-
-#define CHECK(x) check(!!(x), #x, __LINE__)
-
-static void check(int ok, const char *what, int line)
-{
-	checks++;
-	if (!ok) {
-		failed++;
-		printf("FAIL line %d: %s\n", line, what);
-	}
-}
+#include "check.h"
 
 static long kind = HUGETLBFS_MAGIC;
 

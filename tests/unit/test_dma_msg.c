@@ -7,18 +7,7 @@
 #include "../../tools/vgpu-stub/dma_msg.h"
 #include "../../tools/vgpu-stub/vfu_msg.h"
 
-static unsigned checks, failed;
-
-#define CHECK(x) check(!!(x), #x, __LINE__)
-
-static void check(int ok, const char *what, int line)
-{
-	checks++;
-	if (!ok) {
-		failed++;
-		printf("FAIL line %d: %s\n", line, what);
-	}
-}
+#include "check.h"
 
 static uint8_t message[VFU_MAX_MESSAGE];
 static struct vfu_header h;

@@ -15,18 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static unsigned failed, checks;
-
-#define CHECK(x) check(!!(x), #x, __LINE__)
-
-static void check(int ok, const char *what, int line)
-{
-	checks++;
-	if (!ok) {
-		failed++;
-		printf("FAIL line %d: %s\n", line, what);
-	}
-}
+#include "check.h"
 
 /* In a process of its own: does it get the file? Its sentence comes back in `why`. */
 static int other_takes(const char *path, char *why, size_t n)

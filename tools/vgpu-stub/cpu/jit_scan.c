@@ -17,7 +17,6 @@
 #include "lanes.h"
 
 static bool is_int32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
-static bool is_int64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
 
 u32 jit_pat(struct jcomp *c, const s64 *v)
 {
@@ -216,7 +215,7 @@ static struct jval v_shr(struct jcomp *c, struct jval a, u32 s, bool is_signed, 
 static struct jval v_and(struct jcomp *c, struct jval a, struct jval b, u32 bits)
 {
 	s64 v[LANES];
-	u32 l = 0, k;
+	u32 l, k;
 	u64 m;
 
 	if (a.known && !b.known) {
@@ -234,19 +233,13 @@ static struct jval v_and(struct jcomp *c, struct jval a, struct jval b, u32 bits
 	if (!b.known)
 		return vary();
 	m = bits == 32 ? (u32)b.k : b.k;
-	if (!(m & (m + 1))) {                   /* low bits */
-		k = m ? 64 - (u32)__builtin_clzll(m) : 0;
-		for (l = 0; a.ual >= k && k <= 30 && l < LANES; l++)
-			v[l] = c->pats[a.pat][l] & (s64)m;
-		if (l == LANES)
-			return with_scalar(pattern(c, v, 63, (u32)m), true, 0, bits);
-	}
-	/* each bit is the scalar's or the pattern's */
-	if (no_carry(c, a)) {
-		for (l = 0; l < LANES; l++)
-			v[l] = c->pats[a.pat][l] & (s64)m;
+	for (l = 0; l < LANES; l++)
+		v[l] = c->pats[a.pat][l] & (s64)m;
+	k = m ? 64 - (u32)__builtin_clzll(m) : 0;
+	if (!(m & (m + 1)) && a.ual >= k && k <= 30)    /* low bits */
+		return with_scalar(pattern(c, v, 63, (u32)m), true, 0, bits);
+	if (no_carry(c, a))             /* each bit is the scalar's or the pattern's */
 		return with_scalar(pattern(c, v, a.ual, a.max < m ? a.max : m), a.sk, a.s & m, bits);
-	}
 	m = j_whole_mask(a, m, bits);
 	if (!(~m & (~m + 1))) {                 /* all but low bits */
 		k = 64 - (u32)__builtin_clzll(~m);
@@ -311,8 +304,8 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 {
 	struct jval a = jit_val(c, in->o[1], jit_src_w(in, 1)), b = jit_val(c, in->o[2], jit_src_w(in, 2));
 	struct jval d = jit_val(c, in->o[3], jit_src_w(in, 3));
-	u32 bits = is_int64(in->type) ? 64 : 32;
-	bool ints = is_int32(in->type) || is_int64(in->type), sg = type_is_signed(in->type);
+	u32 bits = j_int64(in->type) ? 64 : 32;
+	bool ints = is_int32(in->type) || j_int64(in->type), sg = type_is_signed(in->type);
 	bool all_uni, none;
 	u32 need;
 	static const u8 nsrc[LOP_COUNT] = {
@@ -415,7 +408,7 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 		return in->lop == LOP_MULWIDE ? m : v_add(c, m, d, 1, 64);
 	}
 	case LOP_CVT_SEXT:
-		if (!is_int64(in->type))
+		if (!j_int64(in->type))
 			return a.cls == JC_UNI ? uni(0, in->type == T_U16 ? 65535 : JMAX_UNKNOWN) : vary();
 		if (wraps(c, a, in->type != T_U64))
 			return vary();
@@ -539,7 +532,7 @@ static struct jval value_of(struct jcomp *c, const struct insn *in, u32 k)
 		if (in->o[1] != OPND_NONE || in->lop > CMP_NAN)
 			return vary();
 		if (a.cls == JC_UNI && b.cls == JC_UNI && d.cls == JC_UNI &&
-		    (is_int32(in->type) || is_int64(in->type) || in->type == T_F32))
+		    (is_int32(in->type) || j_int64(in->type) || in->type == T_F32))
 			return uni(0, JMAX_UNKNOWN);
 		return vary();
 	case K_PRED:

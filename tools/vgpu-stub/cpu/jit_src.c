@@ -338,7 +338,7 @@ void jit_loop_depths(struct jit_src *s)
 /* Width of source i (1..3) of a lane operation, as in struct vreg. */
 u8 jit_src_w(const struct insn *in, u32 i)
 {
-	u8 w = in->type == T_U64 || in->type == T_S64 || in->type == T_B64 || in->type == T_F64;
+	u8 w = j_int64(in->type) || in->type == T_F64;
 
 	switch (in->lop) {
 	case LOP_SHL: case LOP_SHR: case LOP_BFE: case LOP_XTR:

@@ -534,7 +534,7 @@ static void sync_all(struct comp *c, u32 id, u8 flags)
 }
 
 /* Access to the word of the block that the system has for such sums. */
-static struct insn *sum_word(struct comp *c, u8 kind, u32 at, u32 r)
+static void sum_word(struct comp *c, u8 kind, u32 at, u32 r)
 {
 	struct insn *in = emit(c, kind);
 
@@ -548,7 +548,6 @@ static struct insn *sum_word(struct comp *c, u8 kind, u32 at, u32 r)
 	in->use = kind == K_LD ? 16 : kind == K_ST ? 17 : 18;
 	if (kind == K_ATOM)
 		in->sub = ATOM_ADD;
-	return in;
 }
 
 /*
