@@ -383,8 +383,8 @@ static int races(const char *text, const struct how *how)
 }
 
 /*
- * Parameters that nobody stores, results that nobody sets, and whatever else with_values() does not reach: what comes out depends
- * on what registers held before.
+ * Parameters that nobody stores, results that nobody sets, local memory that is another function's, and whatever else
+ * with_values() does not reach: what comes out depends on what registers held before, and on where a call's memory lies.
  */
 static int undefined(const char *text, const struct how *how)
 {
@@ -420,6 +420,30 @@ static int open_masks(const char *text)
 	return 0;
 }
 
+/*
+ * The number of a barrier in a register may be another in each lane. One that counts or votes, and is aligned, is for whole warps:
+ * where lanes may have parted, what it counts is open.
+ */
+static int open_barriers(const char *text)
+{
+	for (const char *s = strstr(text, "bar"); s; s = strstr(s + 1, "bar")) {
+		const char *to = s + strcspn(s, " \t\n;"), *red = strstr(s, ".red"), *aligned = strstr(s, ".aligned");
+
+		if ((strncmp(s, "bar.", 4) && strncmp(s, "barrier.", 8)) || !strncmp(s, "bar.warp", 8))
+			continue;
+		if (red && red < to) {
+			if (strchr(text, '@') && (s[3] == '.' || (aligned && aligned < to)))
+				return 1;
+			to += strcspn(to, ",;");
+			to += *to == ',';
+		}
+		to += strspn(to, " \t\n");
+		if (*to == '%')
+			return 1;
+	}
+	return 0;
+}
+
 /* What tells of time (how many launches of a kernel's own wait does), or is left open in a way that values in registers do not cure. */
 static int deterministic(const char *text, const struct how *how)
 {
@@ -432,7 +456,7 @@ static int deterministic(const char *text, const struct how *how)
 	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
 		if (strstr(text, whole[i]) && (how->shape || strchr(text, '@')))
 			return 0;
-	return !(strchr(text, '@') && open_masks(text));
+	return !(strchr(text, '@') && open_masks(text)) && !open_barriers(text);
 }
 
 /* ---- registers with values --------------------------------------------------------------------------------- */

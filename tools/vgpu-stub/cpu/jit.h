@@ -359,7 +359,7 @@ static inline u32 jit_local_stride(const struct func *fn) { return (fn->local_to
 
 /* JIT_SPIN, for tests: what comes out otherwise with fewer is up to the order of lanes. The interpreter alone looks at it. */
 extern u32 interp_spin;
-/* For tests: the byte that registers without a value consist of where a function begins, 0: what was there. */
+/* For tests: the byte that registers without a value consist of where a function begins, 0: what was there. Calls' memory moves by it. */
 extern u32 interp_garbage;
 
 /*

@@ -18,6 +18,8 @@ void lower_address(struct comp *c, struct stmt *st, const struct operand *o, str
 	tmpl->imm = o->imm;
 	tmpl->aw = 1;
 	if (base.kind == O_INT) {
+		if (tmpl->space == SPACE_PARAM && !c->fn->entry)
+			FAIL_AT(c, st, "%s: the parameters of a function lie at no numbers", st->od->name);
 		tmpl->o[4] = konst(c, (u64)o->imm, 1);
 		tmpl->imm = 0;
 		return;
@@ -133,9 +135,9 @@ static void lower_ldst(struct comp *c, struct stmt *st)
 			 (st->mod[MC_SEM] == SEM_VOLATILE ? INF_VOLATILE : 0) | sem_orders(st->mod[MC_SEM]));
 	in->def = load ? (u8)((1u << n) - 1) : 0;
 	in->use = load ? 16 : (u8)(16 | ((1u << n) - 1));
-	if (load && in->space == SPACE_PARAM && a->second == O_SYM) {
+	if (load && in->space == SPACE_PARAM && (a->second == O_SYM || a->second == O_INT)) {
 		in->kind = K_LDPARAM;
-		in->imm += (s64)a->sym->addr;
+		in->imm = a->second == O_SYM ? in->imm + (s64)a->sym->addr : a->imm;
 		in->use = 0;
 		in->o[4] = OPND_NONE;
 		if (in->imm < 0 || (u64)in->imm + n * in->size > c->fn->param_bytes)
