@@ -15,7 +15,6 @@
 
 #include "gemm.h"
 #include "ahead.h"
-#include "alone.h"
 #include "ir.h"
 #include "../../../fw-protocol/vgpu_status.h"
 
@@ -436,6 +435,7 @@ struct turn {
 	u64 limit, ticks;               /* time to start blocks in; time spent */
 	s64 budget;                     /* of one block */
 	enum run r;                     /* how the last block fared */
+	bool solo, beside;              /* nobody else has one; somebody has who counts on that (alone.c) */
 };
 void turn_run(struct tstate *ts, struct turn *t);
 struct cta *cta_new(void);

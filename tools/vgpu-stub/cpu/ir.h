@@ -3,6 +3,7 @@
 #ifndef VGPU_CPU_IR_H
 #define VGPU_CPU_IR_H
 
+#include "alone.h"
 #include "../engine.h"
 #include "lex.h"
 
@@ -249,6 +250,7 @@ struct func {
 
 	u64 work;               /* steps that hoisting, liveness and regions took */
 	u64 est;                /* clock ticks of a block, as last seen; rt.c */
+	struct solo solo;       /* alone.c */
 	struct fnames *names;   /* what people call its registers and labels; NULL: nobody knows */
 	bool stepped;           /* optrace.c: a K_STEP before every instruction */
 	bool apart;             /* each register has a slot of its own: debug.c */

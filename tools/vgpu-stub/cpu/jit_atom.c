@@ -256,7 +256,7 @@ static void alone(struct jcomp *c, u32 *otherwise)
 	g_movi(a, RAX, (u64)&c->fn->m->e->alone.others);
 	g_alui(a, 0, G_CMP, rm_mem(RAX, 0), 0);
 	otherwise[1] = g_jcc(a, CC_NE);
-	__atomic_store_n(&c->fn->m->e->alone.used, true, __ATOMIC_RELAXED);
+	alone_used(c->fn);
 }
 
 static void alone_done(struct jcomp *c)

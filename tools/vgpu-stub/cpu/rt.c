@@ -176,15 +176,14 @@ static u32 row(const struct grid *g)
 	return n > ROW ? ROW - 1 : n ? (u32)n - 1 : 0;
 }
 
-/* The next turn of g, if it has one. t->c is the block to go on with, or stays as it is. */
-bool grid_pick(struct engine *e, struct grid *g, struct turn *t)
+static bool pick(struct engine *e, struct grid *g, struct turn *t)
 {
 	struct cta *c = g->suspended;
 	struct range r;
 	bool more;
 	u32 i;
 
-	if (status_of(g) || sticky(e))
+	if (status_of(g) || sticky(e) || alone_waits(e, g))
 		return false;
 	r = unstarted(g, &i);
 	more = r.at < r.end && g->resident < g->max_resident;
@@ -215,6 +214,16 @@ bool grid_pick(struct engine *e, struct grid *g, struct turn *t)
 	g->resident++;
 	g->running++;
 	return true;
+}
+
+/* The next turn of g, if it has one. t->c is the block to go on with, or stays as it is. */
+bool grid_pick(struct engine *e, struct grid *g, struct turn *t)
+{
+	bool got = pick(e, g, t);
+
+	if (got)
+		alone_turn(e, t);
+	return got;
 }
 
 /* n that sleep, at most, but the one whose processor is not_on. */
@@ -271,6 +280,7 @@ bool grid_put(struct engine *e, struct turn *t)
 
 	g->running--;
 	g->done_blocks += t->done;
+	alone_turned(e, t);
 	give_back(e, t);
 	if (t->r == RUN_BUDGET) {
 		c->slices++;
@@ -381,7 +391,8 @@ static void *worker(void *arg)
 		return NULL;
 	}
 	/* Release: it is ready to be looked at. Partner: alone_enter(). */
-	__atomic_store_n(&e->alone.worker, ts, __ATOMIC_RELEASE);
+	if (e->env.cores == 1)
+		__atomic_store_n(&e->alone.worker, ts, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&e->lock);
 	while (!e->stop) {
 		got = false;
@@ -423,6 +434,7 @@ static void *worker(void *arg)
 			t.limit = 4 * TURN_TICKS;
 			if (!t.started && !own)
 				t.c = own = cta_new();
+			alone_beside(e, &t);
 			if (t.c) {
 				turn_run(ts, &t);
 			} else {
@@ -662,6 +674,7 @@ static void turns_here(struct engine *e, struct grid *g)
 			return;
 		}
 		pthread_mutex_unlock(&e->lock);
+		alone_beside(e, &t);
 		turn_run(ts, &t);
 		pthread_mutex_lock(&e->lock);
 		if (!grid_put(e, &t))
