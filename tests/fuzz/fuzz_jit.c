@@ -202,8 +202,8 @@ static void keep_memory(struct outcome *o, uint32_t module)
 }
 
 /*
- * What a launch left in shared and local memory, the next one would find there, or not, by which of the blocks' windows it gets:
- * all of the arena but the variables is zero again.
+ * What a launch left in shared and local memory, the next one, of another kernel too, would find there, or not, by which of the blocks'
+ * windows it gets: all of the arena but the variables is zero again.
  */
 static void forget(uint32_t module)
 {
@@ -243,8 +243,7 @@ static int launch(struct outcome *o, const struct how *how, const struct engine_
 	}
 	for (unsigned i = 0; i < LAUNCHES; i++) {
 		fill(how->seed);
-		if (i)
-			forget(module);
+		forget(module);
 		st = rig_launch(&rig, &l, &index);
 		if (st == ENGINE_PENDING)
 			st = rig_wait(&rig, index, limit);

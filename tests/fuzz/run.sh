@@ -50,7 +50,7 @@ rounds()
 	: > "$log"
 	while left=$((end - $(date +%s))) && [ "$left" -gt 0 ]; do
 		# shellcheck disable=SC2086
-		nice "build/guided/$t" $args -timeout=60 -report_slow_units=60 -rss_limit_mb=4096 -print_final_stats=1 -artifact_prefix="$out/findings/$t/" \
+		nice "build/guided/$t" $args -timeout=240 -report_slow_units=240 -rss_limit_mb=4096 -print_final_stats=1 -artifact_prefix="$out/findings/$t/" \
 			-max_total_time="$left" "$out/$t" $seeds > "$log.part" 2>&1 || true
 		cat "$log.part" >> "$log"
 		# what fails before it begins does so for ever
