@@ -114,7 +114,7 @@ struct jexit {
 	u32 walk, nwalk;        /* JX_WALK: which, in lives[] */
 	u8 nmore, nbefore;
 	u8 more[11];            /* what was merged into the load at pc: how far behind it */
-	u8 before[3];           /* ... into the store at pc: how far before it */
+	u8 before[6];           /* ... into the store at pc: how far before it */
 	u64 rin, rfirst;        /* regions around it; those in whose first side it is */
 };
 
@@ -402,6 +402,8 @@ struct rm js_rm(const struct jcomp *c, u32 v);
 void jx_part(struct jcomp *c, u32 v, u32 part, int t);
 /* jit_merge.c */
 bool jit_merge(struct jcomp *c);
+/* jit_unpack.c: the store at s, in a block that begins at start */
+void jit_unpack(struct jcomp *c, u32 start, u32 s);
 /* jit_region.c */
 bool jit_regions(struct jcomp *c);
 /* jit_turn.c, for both compilers: the step of a loop that counts as far */

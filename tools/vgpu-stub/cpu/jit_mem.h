@@ -4,6 +4,7 @@
 #define VGPU_JIT_MEM_H
 
 #include "jit.h"
+#include "lanes.h"
 
 /* A uniform or pattern address; base + disp is lane 0's. */
 struct acc {
@@ -102,6 +103,9 @@ void jw_next_lane(struct jcomp *c, u32 top);
 /* Merged by jit_merge.c: aligned as its parts, and no one access. */
 static inline bool jm_merged(const struct insn *in) { return (in->kind == K_LD || in->kind == K_ST) && in->sub2; }
 static inline u32 jm_align(const struct insn *in) { return jm_merged(in) ? in->sub2 : (u32)in->size * in->vec; }
+/* Stored by this is what the halves of in->o[0] are as floats (jit_unpack.c). */
+static inline bool jm_unpacks(const struct insn *in) { return in->kind == K_ST && in->lop == LOP_CVT_F_H; }
+void jit_unpack_st(struct jcomp *c, const struct insn *in, const struct acc *x, bool under);
 bool jw_ld(struct jcomp *c, const struct insn *in, const struct acc *x);
 void jw_ld_one(struct jcomp *c, const struct insn *in, const struct acc *x);
 bool jw_st(struct jcomp *c, const struct insn *in, const struct acc *x);

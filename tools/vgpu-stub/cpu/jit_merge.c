@@ -449,6 +449,9 @@ bool jit_merge(struct jcomp *c)
 		for (i = c->s->b[b].start; i < c->s->b[b].end; i++)
 			if (plain_store(c, i))
 				merge_stores(c, i, c->s->b[b].end);
+	for (b = 0; b < c->s->nb; b++)
+		for (i = c->s->b[b].start; i < c->s->b[b].end; i++)
+			jit_unpack(c, c->s->b[b].start, i);
 	return true;
 }
 

@@ -48,6 +48,10 @@ static bool st_parts(struct jcomp *c, const struct insn *in, const struct acc *x
 	u32 p, i, idx[16], op, n, bytes = unit_bytes(in);
 	int s = 0, t = 0;
 
+	if (jm_unpacks(in)) {
+		jit_unpack_st(c, in, x, under);
+		return true;
+	}
 	if (units(in) == 1) {
 		if (in->dw != (in->size == 8))
 			return false;
@@ -428,6 +432,8 @@ bool jit_st(struct jcomp *c, const struct insn *in)
 
 	if (in->space == SPACE_PARAM || (!in->dw && in->size > 4))
 		return false;
+	if (jm_unpacks(in))
+		return jm_addr(c, in, &x) && x.v.cls == JC_PAT && jm_is_row(&x) && st_row(c, in, &x);
 	if (in->dw && in->size < 8)
 		return in->vec == 1 && st_low(c, in);
 	if (in->vec > 1 && in->size < 4 && in->size * in->vec % 4)
