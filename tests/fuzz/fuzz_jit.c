@@ -383,7 +383,8 @@ static int races(const char *text, const struct how *how)
 
 /*
  * Parameters that nobody stores, results that nobody sets, local memory that is another function's, and whatever else
- * with_values() does not reach: what comes out depends on what registers held before, and on where a call's memory lies.
+ * with_values() does not reach: what comes out depends on what registers held before, on where a call's memory lies, or on which of
+ * several functions that lanes call is first.
  */
 static int undefined(const char *text, const struct how *how)
 {

@@ -50,7 +50,7 @@ static void copy_reg(struct frame *to, u32 d, struct frame *from, u32 s, u8 w, u
 static struct func *indirect_target(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
 {
 	const u64 *p = opnd(f, in->o[0]);
-	u32 lane = (u32)__builtin_ctz(m);
+	u32 lane = interp_garbage & 1 ? 31 - (u32)__builtin_clz(m) : (u32)__builtin_ctz(m);     /* whose goes first is open */
 	struct engine *e = ts->e;
 	struct func *fn = NULL;
 	u64 id = p[lane] & 0xffffffffu;
