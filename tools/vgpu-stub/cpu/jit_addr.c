@@ -222,7 +222,7 @@ static struct jmemo *new_memo(struct jcomp *c, u32 id, bool shared)
  * Somebody relies on the check at pc: whoever fails it may not go on in this block's code. If loads before it have been
  * merged with some behind it, the interpreter goes on, one by one, to where that is over, and leaves there.
  */
-static void rely_on(struct jcomp *c, u32 exit)
+void jm_rely_on(struct jcomp *c, u32 exit)
 {
 	struct jexit *x = &c->exits[exit];
 
@@ -292,7 +292,7 @@ static void check_shared(struct jcomp *c, const struct insn *in, struct acc *x)
 		x->base = base = RAX;
 	}
 	if (m && m->align >= x->align && lo >= m->lo && hi <= m->hi && !((at - m->at) & (x->align - 1))) {
-		rely_on(c, m->exit);
+		jm_rely_on(c, m->exit);
 		return;
 	}
 	widen(c, in, x, &lo, &hi);
@@ -450,12 +450,12 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 	/* the limit of the span is that much below its end, and what code takes for its beginning above that */
 	if (jit_loop_sure(c)) {
 	} else if (m && m->align >= x->align && lo >= m->lo - JIT_BELOW && lo + ext <= m->lo + JIT_SLACK && !((lo - m->lo) & (x->align - 1))) {
-		rely_on(c, m->exit);
+		jm_rely_on(c, m->exit);
 	} else {
 		u32 exit = x->step;
 
 		if (m && may_rely(in)) {
-			exit = j_exit(c, JX_STEP, c->pc, 1);    /* not x->step: rely_on() may change its kind */
+			exit = j_exit(c, JX_STEP, c->pc, 1);    /* not x->step: jm_rely_on() may change its kind */
 			m->exit = exit;
 			m->align = x->align;
 			m->lo = lo;

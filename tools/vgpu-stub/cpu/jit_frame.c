@@ -49,7 +49,9 @@ static const char *stayed(const struct jit *j, const char *p, const struct jplac
 {
 	u64 at = ((const struct jprivate *)p)->shared + (u64)(s64)r->disp;
 
-	return (const char *)(at + (r->index == OPND_NONE ? 0 : *(const u64 *)(p + j->regs[r->index].home)));
+	if (r->index != OPND_NONE)
+		at += j->regs[r->index].w ? *(const u64 *)(p + j->regs[r->index].home) : *(const u32 *)(p + j->regs[r->index].home);
+	return (const char *)at;
 }
 
 /* Register v of the lanes m into its slot. */

@@ -778,14 +778,20 @@ bool jit_ld(struct jcomp *c, const struct insn *in)
 		return true;
 	}
 	if (x.v.cls == JC_UNI) {
+		bool stays = false;
+
 		for (e = 0; e < in->vec; e++) {
-			if (js_stays(c, in, e))
+			if (js_stays(c, in, e)) {
+				stays = true;
 				continue;
+			}
 			j_site(c, x.step);
 			jm_load_scalar(c, in, RCX, rm_mem(x.base, x.disp + (s32)(e * in->size)));
 			if (in->o[e] != OPND_NONE)
 				jm_put_uniform(c, in->o[e], RCX);
 		}
+		if (stays)
+			js_stayed(c, in);
 		return true;
 	}
 	for (e = 0; e < in->vec; e++)

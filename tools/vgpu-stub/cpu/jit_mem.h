@@ -74,6 +74,8 @@ u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step);
 bool jr_ld_parts(struct jcomp *c, const struct insn *in, const struct acc *x);  /* patterns whose parts are rows; false: nothing emitted */
 bool jr_st_parts(struct jcomp *c, const struct insn *in, const struct acc *x);
 bool js_stays(struct jcomp *c, const struct insn *in, u32 e);   /* jit_stay.c */
+void js_stayed(struct jcomp *c, const struct insn *in);
+void jm_rely_on(struct jcomp *c, u32 exit);             /* jit_addr.c */
 /* jit_index.c: by a base and indices; false: nothing emitted */
 bool jx_ld(struct jcomp *c, const struct insn *in);
 bool jx_st(struct jcomp *c, const struct insn *in);

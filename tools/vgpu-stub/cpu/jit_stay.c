@@ -73,10 +73,30 @@ bool js_stays(struct jcomp *c, const struct insn *in, u32 e)
 			return false;
 		s->disp = (s32)at;
 		s->addr = OPND_NONE;
-	} else if (!in->aw || in->o[4] & OPND_CONST || c->r[in->o[4]].loc != LOC_GPR) {
+	} else if (in->o[4] & OPND_CONST || c->r[in->o[4]].loc != LOC_GPR) {
 		return false;
 	}
 	return s->on = true;
+}
+
+/*
+ * Behind a load of which something stays. An address of 32 bits is part of the operand as it lies in its register: without its sign, which it
+ * has none of, or code is left. So it is if a check of the address fails: the uses behind the load count on it.
+ */
+void js_stayed(struct jcomp *c, const struct insn *in)
+{
+	u32 own, i, r;
+
+	if (in->aw || jit_val(c, in->o[4], 0).sk)
+		return;
+	r = c->r[in->o[4]].reg;
+	own = j_exit(c, JX_STEP, c->pc, 2);
+	for (i = c->first_exit; i < c->nexits; i++)
+		if (c->exits[i].pc == c->pc)
+			jm_rely_on(c, i);
+	g_load(&c->a, 0, (int)r, rm_reg((int)r));
+	g_op(&c->a, 0, 0x85, (int)r, rm_reg((int)r), 0);         /* test */
+	j_leave_if(c, CC_S, own);
 }
 
 struct rm js_rm(const struct jcomp *c, u32 v)
