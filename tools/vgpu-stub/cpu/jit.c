@@ -414,6 +414,10 @@ static bool by_code(struct jcomp *c, const struct insn *in)
 	case K_ATOM: return jit_atom(c, in);
 	case K_SHFL: return jit_shfl(c, in);
 	case K_VOTE: return jit_vote(c, in);
+	case K_MATCH: return jit_match(c, in);
+	case K_REDUX: return jit_redux(c, in);
+	case K_ACTIVEMASK: return jit_activemask(c, in);
+	case K_CVTA: return jit_cvta(c, in);
 	case K_TENSOR: return jit_tensor(c, in);
 	case K_MEMBAR:
 		as_room(&c->a, 16);
@@ -495,7 +499,7 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 	}
 	jit_all_lanes(c, pc);
 	c->keeps_lits = c->full && !c->gk && in->guard == OPND_NONE &&
-			(in->kind == K_LANE || (in->kind == K_LD && jit_val(c, in->o[4], in->aw).cls == JC_PAT));
+			(in->kind == K_LANE || in->kind == K_SHFL || (in->kind == K_LD && jit_val(c, in->o[4], in->aw).cls == JC_PAT));
 	c->half = !c->gk && in->kind == K_LD ? jit_half(c, pc) : OPND_NONE;
 	if (c->half != OPND_NONE && j_keeps(c, in + 1))
 		c->half = OPND_NONE;

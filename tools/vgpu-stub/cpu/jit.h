@@ -527,6 +527,11 @@ bool jit_atom(struct jcomp *c, const struct insn *in);  /* jit_atom.c */
 /* jit_warp.c */
 bool jit_shfl(struct jcomp *c, const struct insn *in);
 bool jit_vote(struct jcomp *c, const struct insn *in);
+/* jit_match.c */
+bool jit_match(struct jcomp *c, const struct insn *in);
+bool jit_redux(struct jcomp *c, const struct insn *in);
+bool jit_activemask(struct jcomp *c, const struct insn *in);
+bool jit_cvta(struct jcomp *c, const struct insn *in);
 /* jit_ways.c; jit_live_all and j_run_lanes: jit.c */
 void jit_way_in(struct jcomp *c);
 bool jit_ways(struct jcomp *c, u32 *stubs);                     /* false: no memory */
