@@ -337,15 +337,18 @@ static void branch(struct jcomp *c, const struct insn *in, u32 pc)
 	struct as *a = &c->a;
 	struct rm p = ju_rm(c, in->guard);
 	const struct jregion *r;
-	u32 at = 0, all, no, i;
+	u32 at = 0, all, no, i, end = a->n;
+	bool held = c->rax_pred == in->guard && c->rax_at == end && a->label != end && !(c->nentries && c->entries[c->nentries - 1].code == end);
 
 	jit_mxcsr_home(c);
+	held = held && a->n == end;
 	if (c->decided) {
 	} else if (jit_val(c, in->guard, 2).cls == JC_UNI) {
-		g_alui(a, 0, G_CMP, p, 0);
+		g_alui(a, 0, G_CMP, held ? rm_reg(RAX) : p, 0);
 		at = g_jcc(a, in->gneg ? CC_NE : CC_E);
 	} else {
-		g_load(a, 0, RAX, p);
+		if (!held)
+			g_load(a, 0, RAX, p);
 		if (in->gneg)
 			g_not(a, 0, RAX);
 		g_alu(a, 0, G_AND, RAX, PM(m));
@@ -528,9 +531,13 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 
 static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 {
-	u32 behind;
+	u32 behind, n;
 
 	c->pc = pc;
+	if (c->passed) {
+		c->passed--;
+		return;
+	}
 	if (jit_stress && !c->decided && !c->inside[pc] && in->kind != K_NOP) {
 		if (jit_stressed(c, pc, JS_ENTRY))
 			entry(c, pc);
@@ -578,6 +585,12 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 		leave(c, JX_LEAVE, pc);
 		if (pc + 1 < c->n)
 			entry(c, pc + 1);
+		return;
+	}
+	n = jit_copies_ahead(c, in, pc);
+	if (n) {
+		jit_mxcsr_home(c);
+		jit_setp_copies(c, in, pc, n);
 		return;
 	}
 	if (for_branch(c, in, pc)) {

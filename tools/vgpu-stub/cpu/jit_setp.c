@@ -3,7 +3,7 @@
  * Comparisons and predicates, and a comparison together with the branch behind it. Called by jit.c and jit_scalar.c, one
  * instruction at a time.
  */
-#include "jit.h"
+#include "jit_mem.h"
 #include "lanes.h"
 
 static bool is32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
@@ -49,6 +49,8 @@ static void setp_tail(struct jcomp *c, const struct insn *in)
 			g_alu(a, 0, G_XOR, i ? RCX : RAX, m);
 		}
 		g_store(a, 0, m, i ? RCX : RAX);
+		c->rax_pred = in->o[0];
+		c->rax_at = i ? 0 : a->n;
 	}
 }
 
@@ -207,6 +209,57 @@ void jit_setp_ahead(struct jcomp *c, const struct insn *in, bool taken_if)
 	no[(*nno)++] = g_jmp(a);
 	for (i = 0; i < nslow; i++)
 		g_here(a, slow[i]);
+}
+
+/*
+ * How many copies of scalars lie between the comparison of scalars at pc and its branch, whose only reader that is, as where a loop's counter
+ * gets its new value. They leave the flags alone. 0: none, or it is not so.
+ */
+u32 jit_copies_ahead(const struct jcomp *c, const struct insn *in, u32 pc)
+{
+	const struct jblock *jb = &c->s->b[c->block];
+	u32 n = 0, k, p = in->o[0];
+
+	if (in->kind != K_SETP || in->guard != OPND_NONE || in->o[1] != OPND_NONE || in->sub || in->lop > CMP_GE || !(is32(in->type) || is64(in->type)) ||
+	    !jit_scalar(c, in) || j_keeps(c, in) || jit_live_behind(c->s, c->block, p) || jit_stress || c->after_half || c->decided || c->merged[pc].kind)
+		return 0;
+	for (k = 1; pc + k < jb->end; k++) {
+		const struct insn *next = in + k;
+
+		if (next->kind == K_CBRA)
+			return next->guard == p ? n : 0;
+		if (next->kind != K_LANE || next->lop != LOP_MOV || next->guard != OPND_NONE || next->def != 1 || next->dw == 2 || !jit_scalar(c, next) ||
+		    j_keeps(c, next) || c->merged[pc + k].kind || c->sym[next->o[0]].ghost)
+			return 0;
+		n++;
+	}
+	return 0;
+}
+
+void jit_setp_copies(struct jcomp *c, const struct insn *in, u32 pc, u32 n)
+{
+	u8 w = is64(in->type);
+	u32 cc = int_cc[type_is_signed(in->type)][in->lop], k;
+
+	c->gk = 0;
+	ju_load(c, RAX, in->o[2], w);
+	ju_alu(c, G_CMP, RAX, in->o[3], w);
+	jm_defines(c, in);
+	for (k = 1; k <= n; k++) {
+		const struct insn *copy = in + k;
+		u32 d = copy->o[0];
+
+		c->pc = pc + k;
+		if (c->live_at[(size_t)(pc + k + 1) * c->s->words + (d >> 6)] >> (d & 63) & 1)
+			jit_scalar_op(c, copy);
+		jm_defines(c, copy);
+	}
+	if (in[n + 1].gneg)
+		c->yes[c->nyes++] = g_jcc(&c->a, cc);
+	else
+		c->no[c->nno++] = g_jcc(&c->a, cc ^ 1);
+	c->decided = true;
+	c->passed = n;
 }
 
 /* Both sides known: so is every lane's answer. */
