@@ -337,15 +337,18 @@ static void branch(struct jcomp *c, const struct insn *in, u32 pc)
 	struct as *a = &c->a;
 	struct rm p = ju_rm(c, in->guard);
 	const struct jregion *r;
-	u32 at = 0, all, no, i;
+	u32 at = 0, all, no, i, end = a->n;
+	bool held = c->rax_pred == in->guard && c->rax_at == end && a->label != end && !(c->nentries && c->entries[c->nentries - 1].code == end);
 
 	jit_mxcsr_home(c);
+	held = held && a->n == end;
 	if (c->decided) {
 	} else if (jit_val(c, in->guard, 2).cls == JC_UNI) {
-		g_alui(a, 0, G_CMP, p, 0);
+		g_alui(a, 0, G_CMP, held ? rm_reg(RAX) : p, 0);
 		at = g_jcc(a, in->gneg ? CC_NE : CC_E);
 	} else {
-		g_load(a, 0, RAX, p);
+		if (!held)
+			g_load(a, 0, RAX, p);
 		if (in->gneg)
 			g_not(a, 0, RAX);
 		g_alu(a, 0, G_AND, RAX, PM(m));
@@ -414,6 +417,10 @@ static bool by_code(struct jcomp *c, const struct insn *in)
 	case K_ATOM: return jit_atom(c, in);
 	case K_SHFL: return jit_shfl(c, in);
 	case K_VOTE: return jit_vote(c, in);
+	case K_MATCH: return jit_match(c, in);
+	case K_REDUX: return jit_redux(c, in);
+	case K_ACTIVEMASK: return jit_activemask(c, in);
+	case K_CVTA: return jit_cvta(c, in);
 	case K_TENSOR: return jit_tensor(c, in);
 	case K_MEMBAR:
 		as_room(&c->a, 16);
@@ -495,7 +502,7 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 	}
 	jit_all_lanes(c, pc);
 	c->keeps_lits = c->full && !c->gk && in->guard == OPND_NONE &&
-			(in->kind == K_LANE || (in->kind == K_LD && jit_val(c, in->o[4], in->aw).cls == JC_PAT));
+			(in->kind == K_LANE || in->kind == K_SHFL || (in->kind == K_LD && jit_val(c, in->o[4], in->aw).cls == JC_PAT));
 	c->half = !c->gk && in->kind == K_LD ? jit_half(c, pc) : OPND_NONE;
 	if (c->half != OPND_NONE && j_keeps(c, in + 1))
 		c->half = OPND_NONE;
@@ -524,9 +531,13 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 
 static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 {
-	u32 behind;
+	u32 behind, n;
 
 	c->pc = pc;
+	if (c->passed) {
+		c->passed--;
+		return;
+	}
 	if (jit_stress && !c->decided && !c->inside[pc] && in->kind != K_NOP) {
 		if (jit_stressed(c, pc, JS_ENTRY))
 			entry(c, pc);
@@ -574,6 +585,12 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 		leave(c, JX_LEAVE, pc);
 		if (pc + 1 < c->n)
 			entry(c, pc + 1);
+		return;
+	}
+	n = jit_copies_ahead(c, in, pc);
+	if (n) {
+		jit_mxcsr_home(c);
+		jit_setp_copies(c, in, pc, n);
 		return;
 	}
 	if (for_branch(c, in, pc)) {

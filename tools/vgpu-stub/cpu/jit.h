@@ -302,6 +302,8 @@ struct jcomp {
 	u32 yes[2], no[2];
 	u8 nyes, nno;
 	bool decided;           /* there is no other case */
+	u32 rax_pred, rax_at;   /* a predicate that is in eax, if code ends there, too */
+	u32 passed;             /* so many instructions that follow have been emitted: copies between a comparison and its branch */
 	bool pin;               /* rbp is where shared memory begins */
 	u32 half, after_half;   /* what the load that is emitted may fill (jit_half()); its jump behind the conversion, 0: none */
 	u32 half_mx;            /* the mode there */
@@ -342,6 +344,7 @@ static inline void j_undo(struct jcomp *c, struct jmark m)
 	c->njx = m.njx;
 	c->nlate = m.nlate;
 	c->lits = m.lits;
+	c->rax_at = 0;
 }
 
 #define JIT_SPIN 512                    /* back edges with others waiting before those get a turn */
@@ -438,6 +441,8 @@ void jit_range(const struct jcomp *c, struct jval v, s32 *lo, s32 *hi);
 bool jit_setp_scalar(struct jcomp *c, const struct insn *in);
 bool jit_setp(struct jcomp *c, const struct insn *in);
 void jit_setp_ahead(struct jcomp *c, const struct insn *in, bool taken_if);
+u32 jit_copies_ahead(const struct jcomp *c, const struct insn *in, u32 pc);
+void jit_setp_copies(struct jcomp *c, const struct insn *in, u32 pc, u32 n);
 bool jit_pred(struct jcomp *c, const struct insn *in);
 bool jit_scalar_op(struct jcomp *c, const struct insn *in);
 bool jit_sreg(struct jcomp *c, const struct insn *in);
@@ -527,6 +532,11 @@ bool jit_atom(struct jcomp *c, const struct insn *in);  /* jit_atom.c */
 /* jit_warp.c */
 bool jit_shfl(struct jcomp *c, const struct insn *in);
 bool jit_vote(struct jcomp *c, const struct insn *in);
+/* jit_match.c */
+bool jit_match(struct jcomp *c, const struct insn *in);
+bool jit_redux(struct jcomp *c, const struct insn *in);
+bool jit_activemask(struct jcomp *c, const struct insn *in);
+bool jit_cvta(struct jcomp *c, const struct insn *in);
 /* jit_ways.c; jit_live_all and j_run_lanes: jit.c */
 void jit_way_in(struct jcomp *c);
 bool jit_ways(struct jcomp *c, u32 *stubs);                     /* false: no memory */

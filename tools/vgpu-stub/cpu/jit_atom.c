@@ -186,6 +186,52 @@ void ja_one(struct jcomp *c, const struct insn *in, struct ja_place p, u32 step)
 	g_store(a, w, v, RAX);
 }
 
+/* edx = the lanes that run */
+static void running(struct jcomp *c)
+{
+	if (c->gk == 1)
+		k_to(&c->a, RDX, 5);
+	else
+		g_load(&c->a, 0, RDX, PM(m));
+}
+
+static void count_ones(struct as *a, int r)
+{
+	as_room(a, 16);
+	b1(a, 0xf3);
+	g_op(a, 0, 0x1b8, r, rm_reg(r), 0);
+}
+
+/*
+ * Addresses and values of the lanes in edx, at least one, to the front of their places, in order: a loop over them waits for no mask. same: all values are one, and stay.
+ * P's value is how many there are, and rcx 0.
+ */
+static void side_by_side(struct jcomp *c, const struct insn *in, bool same)
+{
+	struct as *a = &c->a;
+	u8 w = in->size == 8;
+	u32 lanes = w ? 8 : 16, q;
+
+	for (q = 0; q < 4 + (same ? 0 : LANES / lanes); q++) {
+		u32 first = q < 4 ? 8 * q : lanes * (q - 4);
+		bool wide = q < 4 || w;
+		s32 from = q < 4 ? JP_LANES : AT_VALUE;
+
+		ev(a, wide ? V_MOVA64 : V_MOVA32, 0, 0, rm_mem(RBX, from + (s32)((wide ? 8 : 4) * first)));
+		g_load(a, 0, RCX, rm_reg(RDX));
+		g_alui(a, 0, G_AND, rm_reg(RCX), (s32)((1u << first) - 1));
+		count_ones(a, RCX);     /* of those before it */
+		k_from(a, 7, RDX);
+		if (first)
+			k_shr(a, 7, 7, first);
+		ev_k(a, wide ? V_PCOMPRESSQ : V_PCOMPRESSD, 0, 0, rm_reg(0), 7, 1);
+		ev_n(a, wide ? V_MOVU64_ST : V_MOVU32_ST, 0, 0, rm_idx(RBX, RCX, wide ? 3 : 2, from), 0, 0, 0, 64, 0);
+	}
+	count_ones(a, RDX);
+	g_store(a, 0, PM(value), RDX);
+	g_movi(a, RCX, 0);
+}
+
 /* For each lane that runs, in order; all of them without a loop where that is short. same: their value is one, and no result is wanted */
 static void lanes(struct jcomp *c, const struct insn *in, u32 step, bool held, bool same)
 {
@@ -193,10 +239,7 @@ static void lanes(struct jcomp *c, const struct insn *in, u32 step, bool held, b
 	struct ja_place p = { .l = -1, .w = in->size == 8, .held = held };
 	u32 some = 0, done = 0, top;
 
-	if (c->gk == 1)
-		k_to(a, RDX, 5);
-	else
-		g_load(a, 0, RDX, PM(m));
+	running(c);
 	if (direct(in)) {
 		g_alui(a, 0, G_CMP, rm_reg(RDX), -1);
 		some = g_jcc(a, CC_NE);
@@ -210,25 +253,40 @@ static void lanes(struct jcomp *c, const struct insn *in, u32 step, bool held, b
 		p.l = -1;
 		p.same = false;
 	}
-	k_from(a, 7, RDX);
-	top = a->n;
-	lane_again(a);
-	ja_one(c, in, p, step);
-	k_to(a, RDX, 7);
-	g_lea(a, 1, RCX, rm_mem(RDX, -1));
-	g_alu(a, 0, G_AND, RDX, rm_reg(RCX));
-	k_from(a, 7, RDX);
-	k_ortest(a, 7, 7);
-	g_land(a, g_jcc(a, CC_NE), top);
+	if (direct(in) && in->o[0] == OPND_NONE) {
+		side_by_side(c, in, same);
+		p.same = false;
+		top = a->n;
+		ja_one(c, in, p, step);
+		g_lea(a, 0, RCX, rm_mem(RCX, 1));
+		g_alu(a, 0, G_CMP, RCX, PM(value));
+		g_land(a, g_jcc(a, CC_B), top);
+	} else {
+		k_from(a, 7, RDX);
+		top = a->n;
+		lane_again(a);
+		ja_one(c, in, p, step);
+		k_to(a, RDX, 7);
+		g_lea(a, 1, RCX, rm_mem(RDX, -1));
+		g_alu(a, 0, G_AND, RDX, rm_reg(RCX));
+		k_from(a, 7, RDX);
+		k_ortest(a, 7, 7);
+		g_land(a, g_jcc(a, CC_NE), top);
+	}
 	if (done)
 		g_here(a, done);
 }
 
-/* All lanes that run: some ways at once, and one by one behind them. */
-static void all(struct jcomp *c, const struct insn *in, const struct acc *x, u32 step, bool held, bool same)
+/* All lanes that run: some ways at once, and one by one behind them. one: their values have come together. */
+static void all(struct jcomp *c, const struct insn *in, const struct acc *x, u32 step, bool held, bool same, bool one)
 {
-	u32 done[JA_WAYS], n = ja_at_once(c, in, x, step, held, done);
+	u32 done[JA_WAYS], n;
 
+	if (one) {
+		ja_one(c, in, (struct ja_place){ 0, in->size == 8, held, false }, step);
+		return;
+	}
+	n = ja_at_once(c, in, x, step, held, done);
 	lanes(c, in, step, held, same);
 	while (n)
 		g_here(&c->a, done[--n]);
@@ -239,18 +297,25 @@ static struct rm bare(void) { return rm_mem(R14, (s32)offsetof(struct tstate, ba
 /*
  * Nobody else writes this memory now (alone.c): the lanes that follow need no lock, and alone_done() comes behind them. otherwise: jumps
  * to where they have locks, the second after it was said that they go without. Lanes that do not run may have any address: locks do no harm.
+ * one: there is one place, lane 0's.
  */
-static void alone(struct jcomp *c, u32 *otherwise)
+static void alone(struct jcomp *c, bool one, u32 *otherwise)
 {
 	struct as *a = &c->a;
 	u32 q;
 
-	ev(a, V_MOVA64, 0, 0, rm_mem(RBX, JP_LANES));
-	for (q = 1; q < 4; q++)
-		ev(a, V_PMINUQ, 0, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
-	ev_i(a, V_PCMPUQ, 7, 0, rm_lit(j_lit64(c, c->fn->m->e->env.arena_base), 0), 0, 0, 1);
-	k_ortest(a, 7, 7);
-	otherwise[0] = g_jcc(a, CC_NE);
+	if (one) {
+		g_movi(a, RAX, c->fn->m->e->env.arena_base);
+		g_alu(a, 1, G_CMP, RAX, rm_mem(RBX, JP_LANES));
+		otherwise[0] = g_jcc(a, CC_A);
+	} else {
+		ev(a, V_MOVA64, 0, 0, rm_mem(RBX, JP_LANES));
+		for (q = 1; q < 4; q++)
+			ev(a, V_PMINUQ, 0, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
+		ev_i(a, V_PCMPUQ, 7, 0, rm_lit(j_lit64(c, c->fn->m->e->env.arena_base), 0), 0, 0, 1);
+		k_ortest(a, 7, 7);
+		otherwise[0] = g_jcc(a, CC_NE);
+	}
 	g_movi(a, RDX, 1);
 	g_store(a, 0, bare(), RDX);
 	g_movi(a, RAX, (u64)&c->fn->m->e->alone.others);
@@ -292,7 +357,7 @@ u32 ja_vector_op(const struct insn *in)
 }
 
 /* What the operation leaves others as they are with. */
-static u64 neutral(const struct insn *in)
+u64 ja_neutral(const struct insn *in)
 {
 	u64 top = in->size == 8 ? 1ull << 63 : 1u << 31, all = in->size == 8 ? ~0ull : ~0u;
 	bool sg = type_is_signed(in->type);
@@ -305,12 +370,74 @@ static u64 neutral(const struct insn *in)
 	return 0;
 }
 
+/* A number of 32 bits that is 1 or 0, by a comparison before it in this block, so that all lanes that run here have got theirs there. */
+static bool one_or_none(const struct jcomp *c, u32 o)
+{
+	const struct insn *in;
+	struct jval x, y;
+	u32 at;
+
+	if ((o & OPND_CONST) || c->r[o].cls != JC_VARY || !(at = c->def_of[o]) || at > c->pc || at - 1 < c->s->b[c->block].start)
+		return false;
+	in = &c->code[at - 1];
+	if (in->kind != K_LANE || in->lop != LOP_SELP || in->guard != OPND_NONE || in->dw)
+		return false;
+	x = jit_val(c, in->o[1], 0);
+	y = jit_val(c, in->o[2], 0);
+	return x.known && y.known && (u32)(x.k | y.k) == 1 && !(x.k & y.k);
+}
+
+/* Integers that are all the same, or 1 or 0, need no lanes added up: how many there are says it. */
+static bool counted(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u8 w = in->size == 8;
+	u32 p;
+	int x;
+
+	if (jit_val(c, in->o[1], in->dw).cls == JC_UNI) {
+		if (!(in->o[1] & OPND_CONST) && c->r[in->o[1]].rawf)
+			return false;
+		ju_load(c, RCX, in->o[1], w);
+		if (in->sub == ATOM_ADD || in->sub == ATOM_XOR) {
+			running(c);
+			count_ones(a, RDX);
+			if (in->sub == ATOM_XOR) {
+				g_alui(a, 0, G_AND, rm_reg(RDX), 1);
+				g_neg(a, w, RDX);
+				g_alu(a, w, G_AND, RCX, rm_reg(RDX));
+			} else {
+				g_imul(a, w, RCX, rm_reg(RDX));
+			}
+		}
+		g_store(a, w, rm_mem(RBX, AT_VALUE), RCX);
+		return true;
+	}
+	if (in->sub != ATOM_ADD || w || !one_or_none(c, in->o[1]))
+		return false;
+	for (p = 0; p < 2; p++) {
+		x = jv_reg(c, in->o[1], 0, p, 1);       /* no NaN is among them */
+		ev(a, V_PTESTMD, 7, x, rm_reg(x));
+		k_to(a, p ? RCX : RAX, 7);
+	}
+	g_shi(a, 0, G_SHL, RCX, 16);
+	running(c);
+	g_alu(a, 0, G_OR, RCX, rm_reg(RAX));
+	g_alu(a, 0, G_AND, RCX, rm_reg(RDX));
+	count_ones(a, RCX);
+	g_store(a, 0, rm_mem(RBX, AT_VALUE), RCX);
+	return true;
+}
+
 /* The values of all lanes that run come together in lane 0's place. */
 void ja_together(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	u32 op = ja_vector_op(in), n = in->dw ? 4 : 2, p;
-	u32 none = in->dw ? j_lit64(c, neutral(in)) : j_lit32(c, (u32)neutral(in));
+	u32 none = in->dw ? j_lit64(c, ja_neutral(in)) : j_lit32(c, (u32)ja_neutral(in));
+
+	if (counted(c, in))
+		return;
 
 	for (p = 0; p < n; p++) {
 		int x = jv_obs(c, in->o[1], in->dw, p, 1), t = p ? 2 : 0;
@@ -337,7 +464,7 @@ bool jit_atom(struct jcomp *c, const struct insn *in)
 {
 	struct acc x, *px = NULL;
 	u32 p, step, otherwise[2], done;
-	bool back, same;
+	bool back, same, one;
 
 	if (!known(in) || in->space == SPACE_LOCAL || in->dw != (in->size == 8))
 		return false;
@@ -346,29 +473,32 @@ bool jit_atom(struct jcomp *c, const struct insn *in)
 	else if (jit_val(c, in->o[4], in->aw).cls != JC_VARY || (!in->aw && in->space != SPACE_SHARED))
 		return false;
 	step = px ? x.step : j_exit(c, JX_STEP, c->pc, 0);
-	if (!jm_addresses(c, in, px, step))
-		return false;
-	if (px && x.v.cls == JC_UNI && in->o[0] == OPND_NONE && ja_vector_op(in)) {
+	one = px && x.v.cls == JC_UNI && in->o[0] == OPND_NONE && ja_vector_op(in);
+	if (one) {
+		g_lea(&c->a, 1, RAX, rm_mem(x.base, x.disp));
+		g_store(&c->a, 1, rm_mem(RBX, JP_LANES), RAX);
 		ja_together(c, in);
-		ja_one(c, in, (struct ja_place){ 0, in->size == 8, in->space != SPACE_SHARED, false }, step);
-		return true;
+	} else {
+		if (!jm_addresses(c, in, px, step))
+			return false;
+		values(c, in, in->o[1], AT_VALUE);
 	}
-	values(c, in, in->o[1], AT_VALUE);
 	if (in->sub == ATOM_CAS)
 		values(c, in, in->o[2], AT_OTHER);
 	back = is_float_add(in) && jit_mxcsr_for(c, ja_sum_csr(in));
 	same = in->o[0] == OPND_NONE && jit_val(c, in->o[1], in->dw).cls == JC_UNI;
-	if (in->space == SPACE_SHARED || !c->fn->m->e->alone.able) {
-		all(c, in, px, step, in->space != SPACE_SHARED, same);
+	/* one access a warp: too seldom for several workers to wait for each other (alone.c) */
+	if (in->space == SPACE_SHARED || !c->fn->m->e->alone.able || (one && c->fn->m->e->env.cores > 1)) {
+		all(c, in, px, step, in->space != SPACE_SHARED, same, one);
 	} else {
-		alone(c, otherwise);
-		all(c, in, px, step, false, same);
+		alone(c, one, otherwise);
+		all(c, in, px, step, false, same, one);
 		alone_done(c);
 		done = g_jmp(&c->a);
 		g_here(&c->a, otherwise[1]);
 		alone_done(c);
 		g_here(&c->a, otherwise[0]);
-		all(c, in, px, step, true, same);
+		all(c, in, px, step, true, same, one);
 		g_here(&c->a, done);
 	}
 	if (back)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Straight code for warps of 32 lanes that all run. The first load by a pattern of a block of code looks whether they do; from there to the
+ * Straight code for warps of 32 lanes that all run. The first load by a pattern of a block of code, or the first shuffle, looks whether they do; from there to the
  * block's end nothing asks again, nobody waits who would read what is written, and literals that several instructions want stay in registers that no
  * value has from there to the block's end. A warp that has fewer lanes there goes elsewhere: the rest of the block has code a second time, behind everything else.
  *
@@ -11,7 +11,7 @@
 
 #include "jit.h"
 
-#define LEAST 2u                /* loads in the rest of a block that make it worth code of its own */
+#define LEAST 2u                /* loads or shuffles in the rest of a block that make it worth code of its own */
 
 bool j_steps_by(const s32 *p, u32 n, s32 step)
 {
@@ -41,15 +41,22 @@ static bool by_pattern(const struct jcomp *c, u32 pc)
 	return at < LANES;
 }
 
+/* The same of a shuffle: lanes that are not there would lend 0. */
+static bool gains(const struct jcomp *c, u32 pc)
+{
+	return by_pattern(c, pc) || (c->code[pc].kind == K_SHFL && c->code[pc].guard == OPND_NONE);
+}
+
 static bool worth_it(const struct jcomp *c, u32 pc)
 {
 	const struct jblock *b = &c->s->b[c->block];
 	u32 n = 0, last = c->code[b->end - 1].kind;
 
-	if (c->full || c->some || c->gk || !by_pattern(c, pc) || (last != K_JMP && last != K_CBRA && last != K_RET && last != K_EXIT))
+	/* a run of jit_twin.c has code of its own for whole warps, which comes in behind it */
+	if (c->full || c->some || c->gk || pc < c->run_to || !gains(c, pc) || (last != K_JMP && last != K_CBRA && last != K_RET && last != K_EXIT))
 		return false;
 	for (; pc < b->end && n < LEAST; pc++)
-		n += by_pattern(c, pc);
+		n += gains(c, pc);
 	return n == LEAST;
 }
 

@@ -418,6 +418,9 @@ static u32 two_rows(struct jcomp *c, const struct jsym *s, u32 part, u32 step, u
 	k_andn(a, 7, 7, k);
 	j_site(c, step);
 	ev_n(a, op, t, 0, place(s, RCX), 7, 0, 0, bytes, 0);
+	/* the rows of a tile with a border: its neighbour's go on where they end */
+	g_op(a, 0, 0x118, 1, rm_idx(RAX, RDX, s->shift, AHEAD), 0);
+	g_op(a, 0, 0x118, 1, rm_idx(RAX, RCX, s->shift, AHEAD), 0);
 	done = g_jmp(a);
 	g_here(a, no);
 	return done;
@@ -547,9 +550,7 @@ bool jx_ld(struct jcomp *c, const struct insn *in)
 		}
 		x = jv_reg(c, s->index, 0, p, 0);
 		k_mov(a, 7, jv_mask(c, 0, p));
-		ev(a, V_PXORD, t, t, rm_reg(t));
-		j_site(c, step);
-		ev_n(a, V_GATHERDD, t, 0, rm_vidx(RAX, x, s->shift, 0), 7, 0, 0, 4, 0);
+		jf_gather(c, V_GATHERDD, t, rm_vidx(RAX, x, s->shift, 0), step);
 		jm_narrow(c, t, in->size, sg, 0);
 		while (n)
 			g_here(a, done[--n]);
@@ -641,8 +642,7 @@ bool jx_st(struct jcomp *c, const struct insn *in)
 		v = jm_st_value(c, in, 0, p, 3);
 		x = jv_reg(c, s->index, 0, p, 0);
 		k_mov(a, 7, jv_mask(c, 0, p));
-		j_site(c, step);
-		ev_n(a, V_SCATTERDD, v, 0, rm_vidx(RAX, x, s->shift, 0), 7, 0, 0, 4, 0);
+		jf_scatter(c, V_SCATTERDD, v, rm_vidx(RAX, x, s->shift, 0), step);
 		while (n)
 			g_here(a, done[--n]);
 	}

@@ -143,9 +143,7 @@ static void gather_known(struct jcomp *c, const struct insn *in, const struct ac
 	for (p = 0; p < 2; p++) {
 		ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, x->pat + 16 * p, 64), 0));
 		k_mov(a, 7, jv_mask(c, 0, p));
-		ev(a, V_PXORD, 3, 3, rm_reg(3));
-		j_site(c, x->step);
-		ev_n(a, V_GATHERDD, 3, 0, rm_vidx(x->base, 2, 0, x->disp + (s32)(e * in->size)), 7, 0, 0, 4, 0);
+		jf_gather(c, V_GATHERDD, 3, rm_vidx(x->base, 2, 0, x->disp + (s32)(e * in->size)), x->step);
 		jm_narrow(c, 3, in->size, in->flags & INF_SIGNED, 0);
 		jv_put(c, d, p, 3);
 	}
@@ -486,9 +484,7 @@ static void gather_dwords(struct jcomp *c, const struct insn *in, const struct a
 	for (p = 0; p < 2; p++) {
 		ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, x->pat + 16 * p, 64), 0));
 		k_mov(a, 7, jv_mask(c, 0, p));
-		ev(a, V_PXORD, 3, 3, rm_reg(3));
-		j_site(c, x->step);
-		ev_n(a, V_GATHERDD, 3, 0, rm_vidx(x->base, 2, 0, x->disp), 7, 0, 0, 4, 0);
+		jf_gather(c, V_GATHERDD, 3, rm_vidx(x->base, 2, 0, x->disp), x->step);
 		split32(c, in, p, 3);
 	}
 }
@@ -538,9 +534,7 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 			memcpy(off, x->pat + 8 * p, 32);
 			ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, off, 64), 0));
 			k_mov(a, 7, jv_mask(c, 1, p));
-			ev(a, V_PXORD, 3, 3, rm_reg(3));
-			j_site(c, x->step);
-			ev_n(a, V_GATHERDQ, 3, 0, rm_vidx(x->base, 2, 0, x->disp), 7, 0, 0, 8, 0);
+			jf_gather(c, V_GATHERDQ, 3, rm_vidx(x->base, 2, 0, x->disp), x->step);
 			jv_put(c, in->o[0], p, 3);
 		}
 		if (done)
@@ -633,9 +627,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 			done = jr_ld(c, in, p, step, 3);
 			jm_vary32(c, in, p, step, JM_CHECK | JM_ADDRESS);
 			if (in->vec > 1 && in->size * in->vec == 4) {
-				ev(a, V_PXORD, 3, 3, rm_reg(3));
-				j_site(c, step);
-				ev_n(a, V_GATHERDD, 3, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 4, 0);
+				jf_gather(c, V_GATHERDD, 3, rm_vidx(RAX, 0, 0, 0), step);
 				split32(c, in, p, 3);
 				continue;
 			}
@@ -644,9 +636,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 					continue;
 				if (e)
 					k_mov(a, 7, jv_mask(c, 0, p));
-				ev(a, V_PXORD, 3, 3, rm_reg(3));
-				j_site(c, step);
-				ev_n(a, V_GATHERDD, 3, 0, rm_vidx(RAX, 0, 0, (s32)(e * in->size)), 7, 0, 0, 4, 0);
+				jf_gather(c, V_GATHERDD, 3, rm_vidx(RAX, 0, 0, (s32)(e * in->size)), step);
 				jm_narrow(c, 3, in->size, in->flags & INF_SIGNED, 0);
 				if (done)
 					g_here(a, done);
@@ -666,9 +656,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 			level = jr_level(c, in, q, step, 3);
 			done = jr_ld(c, in, q, step, 3);
 			x = jm_vary64_in(c, in, q, step, JM_CHECK | JM_ADDRESS);
-			ev(a, V_PXORD, 3, 3, rm_reg(3));
-			j_site(c, step);
-			ev_n(a, V_GATHERQQ, 3, 0, rm_vidx(RAX, x, 0, 0), 7, 0, 0, 8, 0);
+			jf_gather(c, V_GATHERQQ, 3, rm_vidx(RAX, x, 0, 0), step);
 			if (done)
 				g_here(a, done);
 			if (level)
@@ -702,9 +690,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 		for (p = 0; p < 2; p++) {
 			for (q = 0; q < 2; q++) {
 				jm_vary64(c, in, 2 * p + q, step, JM_CHECK | JM_ADDRESS);
-				ev(a, V_PXORD, 3 + (int)q, 3 + (int)q, rm_reg(3 + (int)q));
-				j_site(c, step);
-				ev_n(a, V_GATHERQD, 3 + (int)q, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 4, 0);
+				jf_gather(c, V_GATHERQD, 3 + (int)q, rm_vidx(RAX, 0, 0, 0), step);
 			}
 			ev_i(a, V_INSERT64X4, 3, 3, rm_reg(4), 0, 0, 1);
 			split32(c, in, p, 3);
@@ -725,9 +711,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 					continue;
 				if (e)
 					k_mov(a, 7, jv_mask(c, 1, 2 * p + q));
-				ev(a, V_PXORD, 3, 3, rm_reg(3));
-				j_site(c, step);
-				ev_n(a, V_GATHERQD, 3, 0, rm_vidx(RAX, x, 0, (s32)(e * in->size)), 7, 0, 0, 4, 0);
+				jf_gather(c, V_GATHERQD, 3, rm_vidx(RAX, x, 0, (s32)(e * in->size)), step);
 				if (!q)
 					ev(a, V_MOVA32, t, 0, rm_reg(3));
 				else

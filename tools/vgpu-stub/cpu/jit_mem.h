@@ -76,6 +76,9 @@ bool jr_st_parts(struct jcomp *c, const struct insn *in, const struct acc *x);
 bool js_stays(struct jcomp *c, const struct insn *in, u32 e);   /* jit_stay.c */
 void js_stayed(struct jcomp *c, const struct insn *in);
 void jm_rely_on(struct jcomp *c, u32 exit);             /* jit_addr.c */
+/* jit_few.c: for the lanes in k7, few of them at once; want rcx, rdx, and the store zmm 1 */
+void jf_gather(struct jcomp *c, u32 op, int t, struct rm m, u32 step);
+void jf_scatter(struct jcomp *c, u32 op, int s, struct rm m, u32 step);
 /* jit_index.c: by a base and indices; false: nothing emitted */
 bool jx_ld(struct jcomp *c, const struct insn *in);
 bool jx_st(struct jcomp *c, const struct insn *in);
@@ -90,6 +93,7 @@ void ja_one(struct jcomp *c, const struct insn *in, struct ja_place p, u32 step)
 void ja_together(struct jcomp *c, const struct insn *in);       /* all values in lane 0's place */
 void ja_touch(struct jcomp *c, u32 step, bool lock);
 u32 ja_vector_op(const struct insn *in);
+u64 ja_neutral(const struct insn *in);
 u32 ja_sum_csr(const struct insn *in);
 /* jit_reduce.c: reductions of which all lanes' places are one or rows; done[]: the jumps to behind the other way's code, which follows; how many */
 #define JA_WAYS 2

@@ -410,9 +410,7 @@ void jr_eights(struct jcomp *c, const struct insn *in, u32 part, u32 step)
 
 		done = eight(c, in, 2 * part + q, step, t);
 		jm_vary64(c, in, 2 * part + q, step, JM_CHECK | JM_ADDRESS);
-		ev(a, V_PXORD, t, t, rm_reg(t));
-		j_site(c, step);
-		ev_n(a, V_GATHERQQ, t, 0, rm_vidx(RAX, 0, 0, 0), 7, 0, 0, 8, 0);
+		jf_gather(c, V_GATHERQQ, t, rm_vidx(RAX, 0, 0, 0), step);
 		if (done)
 			g_here(a, done);
 	}

@@ -3,7 +3,7 @@
  * Comparisons and predicates, and a comparison together with the branch behind it. Called by jit.c and jit_scalar.c, one
  * instruction at a time.
  */
-#include "jit.h"
+#include "jit_mem.h"
 #include "lanes.h"
 
 static bool is32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
@@ -49,6 +49,8 @@ static void setp_tail(struct jcomp *c, const struct insn *in)
 			g_alu(a, 0, G_XOR, i ? RCX : RAX, m);
 		}
 		g_store(a, 0, m, i ? RCX : RAX);
+		c->rax_pred = in->o[0];
+		c->rax_at = i ? 0 : a->n;
 	}
 }
 
@@ -209,6 +211,57 @@ void jit_setp_ahead(struct jcomp *c, const struct insn *in, bool taken_if)
 		g_here(a, slow[i]);
 }
 
+/*
+ * How many copies of scalars lie between the comparison of scalars at pc and its branch, whose only reader that is, as where a loop's counter
+ * gets its new value. They leave the flags alone. 0: none, or it is not so.
+ */
+u32 jit_copies_ahead(const struct jcomp *c, const struct insn *in, u32 pc)
+{
+	const struct jblock *jb = &c->s->b[c->block];
+	u32 n = 0, k, p = in->o[0];
+
+	if (in->kind != K_SETP || in->guard != OPND_NONE || in->o[1] != OPND_NONE || in->sub || in->lop > CMP_GE || !(is32(in->type) || is64(in->type)) ||
+	    !jit_scalar(c, in) || j_keeps(c, in) || jit_live_behind(c->s, c->block, p) || jit_stress || c->after_half || c->decided || c->merged[pc].kind)
+		return 0;
+	for (k = 1; pc + k < jb->end; k++) {
+		const struct insn *next = in + k;
+
+		if (next->kind == K_CBRA)
+			return next->guard == p ? n : 0;
+		if (next->kind != K_LANE || next->lop != LOP_MOV || next->guard != OPND_NONE || next->def != 1 || next->dw == 2 || !jit_scalar(c, next) ||
+		    j_keeps(c, next) || c->merged[pc + k].kind || c->sym[next->o[0]].ghost)
+			return 0;
+		n++;
+	}
+	return 0;
+}
+
+void jit_setp_copies(struct jcomp *c, const struct insn *in, u32 pc, u32 n)
+{
+	u8 w = is64(in->type);
+	u32 cc = int_cc[type_is_signed(in->type)][in->lop], k;
+
+	c->gk = 0;
+	ju_load(c, RAX, in->o[2], w);
+	ju_alu(c, G_CMP, RAX, in->o[3], w);
+	jm_defines(c, in);
+	for (k = 1; k <= n; k++) {
+		const struct insn *copy = in + k;
+		u32 d = copy->o[0];
+
+		c->pc = pc + k;
+		if (c->live_at[(size_t)(pc + k + 1) * c->s->words + (d >> 6)] >> (d & 63) & 1)
+			jit_scalar_op(c, copy);
+		jm_defines(c, copy);
+	}
+	if (in[n + 1].gneg)
+		c->yes[c->nyes++] = g_jcc(&c->a, cc);
+	else
+		c->no[c->nno++] = g_jcc(&c->a, cc ^ 1);
+	c->decided = true;
+	c->passed = n;
+}
+
 /* Both sides known: so is every lane's answer. */
 static bool known_answer(const struct jcomp *c, const struct insn *in, u32 *mask)
 {
@@ -240,18 +293,126 @@ static bool known_answer(const struct jcomp *c, const struct insn *in, u32 *mask
 	return true;
 }
 
+/* Numbers of lanes that go up by 1 << shift every 1 << group lanes, and begin again every `lanes` lanes: a block's x or y, times something. */
+struct ramp { u32 shift, group, lanes; };
+
+static bool is_ramp(const struct jcomp *c, struct jval v, struct ramp *r)
+{
+	const s32 *p = c->pats[v.pat];
+	u32 l, step;
+
+	for (l = 1; l < LANES && p[l] == p[0]; l++)
+		;
+	if (p[0] || l == LANES || l & (l - 1) || p[l] <= 0 || p[l] & (p[l] - 1) || p[l] > 1 << 16)
+		return false;
+	r->group = (u32)__builtin_ctz(l);
+	step = (u32)p[l];
+	r->shift = (u32)__builtin_ctz(step);
+	for (; l < LANES && p[l]; l++)
+		;
+	r->lanes = l;
+	if (l & (l - 1))
+		return false;
+	for (l = 0; l < LANES && (u32)p[l] == (l % r->lanes >> r->group) * step; l++)
+		;
+	return l == LANES;
+}
+
+/*
+ * A ramp compared with something uniform: the lanes that are below are the first so many, and which one is equal is a difference, so the mask is made of scalars, eax.
+ * *slow: a jump from where a lane's number would wrap, 0: none. False: nothing emitted.
+ */
+static bool ramp(struct jcomp *c, const struct insn *in, u32 *slow, u32 *nslow)
+{
+	struct as *a = &c->a;
+	u8 w = is64(in->type);
+	bool sg = type_is_signed(in->type), not;
+	u32 p, b, lop, shift;
+	struct ramp r;
+	s32 lo, hi, n;
+
+	*nslow = 0;
+	if (!pattern_test(c, in, &p, &b, &lop, &not) || !is_ramp(c, jit_val(c, p, w), &r) || (lop == CMP_EQ && r.shift))
+		return false;
+	shift = r.shift;
+	n = (s32)(r.lanes >> r.group);
+	jit_range(c, jit_val(c, p, w), &lo, &hi);
+	if (lop == CMP_EQ) {            /* whether it wraps or not */
+		ju_load(c, RAX, p, w);
+		ju_load(c, RCX, b, w);
+		g_alu(a, w, G_SUB, RCX, rm_reg(RAX));
+		g_movi(a, RDX, 0);
+		g_movi(a, RAX, (1u << (1u << r.group)) - 1);
+		g_alui(a, w, G_CMP, rm_reg(RCX), n - 1);
+		g_cmov(a, 0, CC_A, RAX, rm_reg(RDX));
+		if (r.group)
+			g_shi(a, 0, G_SHL, RCX, r.group);
+		g_shcl(a, 0, G_SHL, RAX);
+	} else {
+		if (w) {
+			ju_load(c, RAX, p, 1);
+			ju_load(c, RCX, b, 1);
+		} else {
+			ju_wide(c, RAX, p, sg);
+			ju_wide(c, RCX, b, sg);
+		}
+		g_alu(a, 1, G_SUB, RCX, rm_reg(RAX));
+		if (w)
+			slow[(*nslow)++] = g_jcc(a, CC_O);
+		if (jit_val(c, p, w).max >= (w ? 1ull << 63 : sg ? 1ull << 31 : 1ull << 32)) {
+			g_alui(a, w, G_ADD, rm_reg(RAX), hi);
+			slow[(*nslow)++] = g_jcc(a, sg ? CC_O : CC_B);
+		}
+		/* rcx: how many are below */
+		if (lop == CMP_LT && shift) {
+			g_alui(a, 1, G_CMP, rm_reg(RCX), hi);   /* beyond that all are; nothing is added to what may be the largest number */
+			g_movi(a, RDX, (u64)hi + 1);
+			g_cmov(a, 1, CC_G, RCX, rm_reg(RDX));
+			g_alui(a, 1, G_ADD, rm_reg(RCX), (1 << shift) - 1);
+		}
+		if (shift)
+			g_shi(a, 1, G_SAR, RCX, shift);
+		g_movi(a, RDX, (u64)(n - (lop == CMP_LE)));
+		g_alui(a, 1, G_CMP, rm_reg(RCX), n - (lop == CMP_LE));
+		g_cmov(a, 1, CC_G, RCX, rm_reg(RDX));
+		if (lop == CMP_LE)
+			g_alui(a, 1, G_ADD, rm_reg(RCX), 1);
+		g_movi(a, RDX, 0);
+		g_alui(a, 1, G_CMP, rm_reg(RCX), 0);
+		g_cmov(a, 1, CC_L, RCX, rm_reg(RDX));
+		if (r.group)
+			g_shi(a, 1, G_SHL, RCX, r.group);
+		g_movi(a, RAX, 1);
+		g_shcl(a, 1, G_SHL, RAX);
+		g_alui(a, 1, G_SUB, rm_reg(RAX), 1);
+	}
+	if (r.lanes < LANES)
+		g_imuli(a, 0, RAX, rm_reg(RAX), (s32)(r.lanes == 16 ? 0x10001 : r.lanes == 8 ? 0x1010101 : r.lanes == 4 ? 0x11111111 : 0x55555555));
+	if (not)
+		g_not(a, 0, RAX);
+	return true;
+}
+
 bool jit_setp(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	u8 w = is64(in->type) || in->type == T_F64;
-	u32 h;
+	u32 h, slow[2], nslow, over = 0;
 
 	if (known_answer(c, in, &h)) {
 		g_movi(a, RAX, h);
 		setp_tail(c, in);
 		return true;
 	}
-
+	if (ramp(c, in, slow, &nslow)) {
+		if (!nslow) {
+			setp_tail(c, in);
+			return true;
+		}
+		over = g_jmp(a);
+		while (nslow)
+			g_here(a, slow[--nslow]);
+	}
 	if (in->type == T_F32 || in->type == T_F64)
 		jit_mxcsr(c, in->mxcsr);
 	for (h = 0; h < (w ? 2u : 1u); h++) {
@@ -273,6 +434,8 @@ bool jit_setp(struct jcomp *c, const struct insn *in)
 		g_load(a, 0, RAX, rm_reg(RAX));
 		g_alu(a, 0, G_OR, RAX, rm_reg(RCX));
 	}
+	if (over)
+		g_here(a, over);
 	setp_tail(c, in);
 	return true;
 }

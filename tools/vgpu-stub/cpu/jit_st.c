@@ -279,9 +279,7 @@ static void scatter(struct jcomp *c, const struct insn *in, const struct acc *x)
 			ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, off, 64), 0));
 			s = jm_st_value(c, in, u, p, 0);
 			k_mov(a, 7, jv_mask(c, in->dw, p));
-			j_site(c, x->step);
-			ev_n(a, in->dw ? V_SCATTERDQ : V_SCATTERDD, s, 0, rm_vidx(x->base, 2, 0, x->disp + (s32)(u * unit_bytes(in))), 7, 0, 0,
-			     in->dw ? 8 : 4, 0);
+			jf_scatter(c, in->dw ? V_SCATTERDQ : V_SCATTERDD, s, rm_vidx(x->base, 2, 0, x->disp + (s32)(u * unit_bytes(in))), x->step);
 		}
 }
 
@@ -392,13 +390,11 @@ static bool st_vary(struct jcomp *c, const struct insn *in)
 					s = 4;
 				}
 				k_mov(a, 7, jv_mask(c, 1, p));
-				j_site(c, step);
-				ev_n(a, V_SCATTERQD, s, 0, at, 7, 0, 0, 4, 0);
+				jf_scatter(c, V_SCATTERQD, s, at, step);
 			} else {
 				s = jm_st_value(c, in, u, p, 3);
 				k_mov(a, 7, jv_mask(c, in->aw, p));
-				j_site(c, step);
-				ev_n(a, in->dw ? V_SCATTERQQ : V_SCATTERDD, s, 0, at, 7, 0, 0, in->dw ? 8 : 4, 0);
+				jf_scatter(c, in->dw ? V_SCATTERQQ : V_SCATTERDD, s, at, step);
 			}
 		}
 		if (in->dw || !in->aw || (p & 1)) {

@@ -25,6 +25,8 @@ void j_need_members(struct jcomp *c, const struct insn *in)
 	struct jval mask = { .cls = JC_VARY };
 	struct as *a = &c->a;
 
+	if (c->full)
+		return;
 	if (in->o[2] != OPND_NONE)
 		mask = jit_val(c, in->o[2], 0);
 	if (c->all_here || mask.cls != JC_UNI || (mask.known && (u32)mask.k == ~0u)) {
@@ -41,6 +43,16 @@ void j_need_members(struct jcomp *c, const struct insn *in)
 		g_alu(a, 0, G_AND, RAX, rm_reg(RCX));
 	}
 	j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, c->pc, 0));
+}
+
+/* The lanes of one half take from that half alone. */
+static bool stays_within(const u32 *idx, u32 part)
+{
+	u32 l;
+
+	for (l = 16 * part; l < 16 * part + 16 && idx[l] / 16 == part; l++)
+		;
+	return l == 16 * part + 16;
 }
 
 bool jit_shfl(struct jcomp *c, const struct insn *in)
@@ -79,10 +91,17 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 		hi = jv_obs(c, in->o[3], 0, 1, 1);
 	}
 	/* lanes that are not here lend 0 */
-	ev_k(a, V_MOVA32, 5, 0, rm_reg(lo), jv_mask(c, 0, 0), 1);
-	ev_k(a, V_MOVA32, 6, 0, rm_reg(hi), jv_mask(c, 0, 1), 1);
-	lo = 5;
-	hi = 6;
+	if (!c->full || c->gk) {
+		ev_k(a, V_MOVA32, 5, 0, rm_reg(lo), jv_mask(c, 0, 0), 1);
+		ev_k(a, V_MOVA32, 6, 0, rm_reg(hi), jv_mask(c, 0, 1), 1);
+		lo = 5;
+		hi = 6;
+	} else if (in->o[0] == in->o[3]) {
+		ev(a, V_MOVA32, 5, 0, rm_reg(lo));
+		ev(a, V_MOVA32, 6, 0, rm_reg(hi));
+		lo = 5;
+		hi = 6;
+	}
 	for (p = 0; p < 2; p++) {
 		int t = in->o[0] != in->o[4] ? jv_dst(c, in->o[0], p, 2 + (int)p) : 2 + (int)p;
 
@@ -97,6 +116,10 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 		}
 		if (b.known && in->sub == SHFL_BFLY && ok == ~0u && (b.k & 31) == 16)
 			continue;
+		if (b.known && stays_within(idx, p)) {
+			ev(a, V_PERMD, t, j_lit_reg(c, j_lit(c, idx + 16 * p, 64), 4), rm_reg(p ? hi : lo));
+			continue;
+		}
 		if (b.known) {
 			ev(a, V_MOVA32, t, 0, rm_lit(j_lit(c, idx + 16 * p, 64), 0));
 		} else {

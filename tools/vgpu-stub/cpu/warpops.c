@@ -138,54 +138,79 @@ void warp_vote(struct frame *f, const struct insn *in, u32 m)
 	}
 }
 
-/* same: of each lane those of the warp that have its number */
-static void match_group(struct frame *f, const struct insn *in, const u32 *same, u32 g, u32 who)
+/* of each lane those of the warp that have its number */
+static void alike(const struct insn *in, u32 *same, const void *a)
+{
+	const struct lane_table *lt = lanes_get();
+	_Alignas(64) u32 high[LANES], v[LANES];
+	u32 k;
+
+	if (!in->aw) {
+		lt->same(same, a);
+		return;
+	}
+	for (k = 0; k < LANES; k++)
+		v[k] = (u32)((const u64 *)a)[k];
+	lt->same(same, v);
+	for (k = 0; k < LANES; k++)
+		v[k] = (u32)(((const u64 *)a)[k] >> 32);
+	lt->same(high, v);
+	for (k = 0; k < LANES; k++)
+		same[k] &= high[k];
+}
+
+/* The lanes who ask for the members g of theirs. d has a place for each lane; returned: the predicate's bits. */
+static u32 match_group(const struct insn *in, u32 *d, const u32 *same, u32 g, u32 who)
 {
 	u32 all = g, k;
 
+	if (!in->sub)           /* elect: the lowest of each group */
+		g = g ? g : who;
 	for (k = who; k; k &= k - 1) {
-		u32 l = (u32)__builtin_ctz(k), res = same[l] & g;
+		u32 l = (u32)__builtin_ctz(k), res = in->sub ? same[l] & g : (u32)__builtin_ctz(g);
 
 		all &= res;
-		if (in->sub == VOTE_ANY)
-			put_lanes(f, in->o[0], res, 1u << l);
+		d[l] = res;
 	}
-	if (in->sub == VOTE_ALL)
-		put_lanes(f, in->o[0], all == g ? g : 0, who);
-	if (in->o[1] != OPND_NONE)
-		put_pred(f, in->o[1], all == g ? ~0u : 0, who);
+	if (!in->sub)
+		return g & (0 - g);
+	for (k = in->sub == VOTE_ALL ? who : 0; k; k &= k - 1)
+		d[__builtin_ctz(k)] = all == g ? g : 0;
+	return all == g ? ~0u : 0;
 }
 
-/* match, and elect (sub 0): the lowest of each group */
+/* For code: lanes who all name the same members, g of whom are here. */
+u32 warp_match_one(const struct insn *in, u32 *d, const void *a, u32 who, u32 g)
+{
+	_Alignas(64) u32 same[LANES];
+
+	if (in->sub == VOTE_ANY && in->o[1] == OPND_NONE) {
+		u32 l;
+
+		alike(in, d, a);
+		for (l = 0; l < LANES; l++)
+			d[l] &= g;
+		return 0;
+	}
+	if (in->sub)
+		alike(in, same, a);
+	return match_group(in, d, same, g, who);
+}
+
+/* match, and elect (sub 0) */
 void warp_match(struct frame *f, const struct insn *in, u32 m)
 {
-	const struct lane_table *lt = lanes_get();
-	_Alignas(64) u32 same[LANES], high[LANES], v[LANES];
-	const void *a = opnd(f, in->o[3]);
-	u32 rest = m, who, g, k;
+	_Alignas(64) u32 same[LANES], d[LANES];
+	u32 rest = m, who, g, p;
 
-	if (in->sub && !in->aw) {
-		lt->same(same, a);
-	} else if (in->sub) {
-		for (k = 0; k < LANES; k++)
-			v[k] = (u32)((const u64 *)a)[k];
-		lt->same(same, v);
-		for (k = 0; k < LANES; k++)
-			v[k] = (u32)(((const u64 *)a)[k] >> 32);
-		lt->same(high, v);
-		for (k = 0; k < LANES; k++)
-			same[k] &= high[k];
-	}
+	if (in->sub)
+		alike(in, same, opnd(f, in->o[3]));
 	while (rest) {
 		g = next_group(f, in, m, &rest, &who);
-		if (in->sub) {
-			match_group(f, in, same, g, who);
-			continue;
-		}
-		g = g ? g : who;
-		put_lanes(f, in->o[0], (u32)__builtin_ctz(g), who);
+		p = match_group(in, d, same, g, who);
 		if (in->o[1] != OPND_NONE)
-			put_pred(f, in->o[1], g & (0 - g), who);
+			put_pred(f, in->o[1], p, who);
+		lanes_get()->row32(opnd(f, in->o[0]), d, who);
 	}
 }
 
