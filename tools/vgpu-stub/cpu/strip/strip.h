@@ -191,7 +191,7 @@ struct scomp {
 	struct sslow *slow;
 	u32 nslow, slow_cap;
 	u8 *pair;                       /* per pc: PAIR_ */
-	s32 *twin;                      /* per pc: where the word behind another one waits for it, a place in the private area; 0: nowhere */
+	s32 *twin;                      /* per pc: where the word behind another one waits for it, a place in the private area; below 0: it does not, the place is free (s_comes()) */
 	struct squad *quad;             /* per pc: quad.c; n 0: none */
 	u8 *whole;                      /* per pc: a store, or a load, of all lanes at once */
 	u8 *strict;                     /* per pc: in a loop that lanes go round in step, by what others write: order.c */
@@ -393,6 +393,10 @@ bool s_cvt_call(struct scomp *c, const struct insn *in);
 /* pair.c: loads that belong together, or to what is made of them */
 void s_pairs(struct scomp *c);
 bool s_pair(struct scomp *c, u32 pc);
+/* No load behind it is done before it. */
+static inline bool s_is_fence(const struct insn *in) { return in->kind == K_LD && (in->flags & INF_SYNC); }
+static inline bool s_comes(const struct scomp *c, u32 pc) { return c->twin[pc] > 0; }    /* with another word */
+s32 s_twin_home(struct scomp *c, u32 pc);                /* it does from now on */
 void s_pair_slow(struct scomp *c, u32 pc);
 
 /* fold.c: loads and arithmetic that follow each other closely */

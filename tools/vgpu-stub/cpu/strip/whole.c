@@ -649,6 +649,17 @@ void whole_bodies(struct scomp *c)
 	s_mode_home(c);
 }
 
+/* Words that have come with others (pair.c, quad.c) were one strip's. */
+static void own_words(struct scomp *c)
+{
+	const struct swhole *h = c->whole_way;
+	u32 i;
+
+	for (i = 0; i < h->n; i++)
+		if (s_comes(c, h->pc[i]))
+			c->twin[h->pc[i]] = -c->twin[h->pc[i]];
+}
+
 static void strips(struct scomp *c)
 {
 	struct as *a = &c->a;
@@ -661,6 +672,7 @@ static void strips(struct scomp *c)
 		if (c->whole_strip)
 			g_alui(a, 0, G_ADD, rm_reg(RBP), 32);
 		whole_bodies(c);
+		own_words(c);
 	}
 	c->whole_strip = 0;
 }
