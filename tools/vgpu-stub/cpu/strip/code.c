@@ -679,6 +679,8 @@ struct jit *strip_compile(struct func *fn, u32 spec, u32 most)
 		g_land(&c->a, c->jumps[i].at, c->b[c->jumps[i].block].at);
 	for (i = 0; i < c->nb && !c->bad; i++)
 		s_round(c, &c->b[i]);
+	if (!c->bad)
+		s_warps(c);
 	s_slow_ways(c);
 	for (i = 0; i < c->nahead; i++)
 		ahead_seldom(&c->a, &c->ahead[i], false);

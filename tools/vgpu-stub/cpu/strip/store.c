@@ -39,7 +39,7 @@ static void put_row(struct scomp *c, const struct insn *in, struct rm m, int x)
 	struct as *a = &c->a;
 	u32 part, over;
 
-	if (!c->stage && blends_in(in) && often_some(c)) {
+	if (blends_in(in) && (c->some || (!c->stage && often_some(c)))) {
 		blend_row(c, m, x, s_mask(c), 1);
 		return;
 	}
