@@ -469,10 +469,6 @@ void s_warps(struct scomp *c)
 	distances(c, &ws);
 	for (b = 0; b < c->nb; b++)
 		plan(c, &ws, b);
-	/* nobody else comes to what some lanes skip */
-	for (b = 0; b < c->nb; b++)
-		if (ws.p[b].h && ws.p[b].skipped)
-			ws.p[number(c, ws.p[b].skipped)].h = NULL;
 	not_before_turns(c, &ws);
 	only_behind_barriers(c, &ws);
 	dirty(c, &ws);

@@ -456,8 +456,11 @@ void whole_scalars(struct scomp *c)
 		if (!s_native(c, in))
 			h->bad = true;
 		/* a sign that is guessed is that of the other strips' as well */
-		if (s_guess_sign(c, in) && whole_most(c, in->o[1]))
-			other_signs(c, in);
+		if (s_guess_sign(c, in)) {
+			h->bad |= !whole_same(c, in->o[1], is64(in->type));
+			if (!(in->o[1] & OPND_CONST) && whole_most(c, in->o[1]))
+				other_signs(c, in);
+		}
 		c->pc++;        /* as what it is from there on */
 		for (k = 0; k < 6; k++)
 			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && whole_root_of(c, in->o[k]) < h->nroots)
