@@ -411,11 +411,9 @@ bool s_lane(struct scomp *c, const struct insn *in)
 		return least16(c, in);
 	op = simple(in);
 	if (op) {
-		bool swap = in->lop != LOP_SUB && s_swaps(c, in);
-
-		x = sv_obs(c, in->o[swap ? 2 : 1], 0, 0, 0);
+		x = sv_obs(c, in->o[1], 0, 0, 0);
 		{
-			struct rm m = sv_rm_obs(c, in->o[swap ? 1 : 2], 0, 0, 1);
+			struct rm m = sv_rm_obs(c, in->o[2], 0, 0, 1);
 
 			d = sdst(c, in->o[0], 0, 0);
 			vy(a, op, d, x, m);

@@ -281,7 +281,6 @@ static inline void vx_x(struct as *a, u32 op, int reg, int v, struct rm m) { vx(
 u32 s_lit(struct scomp *c, const void *bytes, u32 n);
 struct rm s_splat32(struct scomp *c, u32 v);
 struct rm s_splat64(struct scomp *c, u64 v);
-bool s_swaps(const struct scomp *c, const struct insn *in);
 int sv(struct scomp *c, u32 o, u8 w, u32 part, int tmp);        /* the ymm that holds it: tmp or its own */
 int sv_obs(struct scomp *c, u32 o, u8 w, u32 part, int tmp);    /* the bits of a float, NaNs made canonical */
 struct rm sv_rm(struct scomp *c, u32 o, u8 w, u32 part, int tmp);

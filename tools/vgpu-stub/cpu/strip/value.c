@@ -241,15 +241,6 @@ struct rm sv_rm(struct scomp *c, u32 o, u8 w, u32 part, int tmp)
 	return s_vector_home(r, part);
 }
 
-/* Of an instruction whose first two operands may change places: is the first in memory, and the second in a register? */
-bool s_swaps(const struct scomp *c, const struct insn *in)
-{
-	u32 x = in->o[1], y = in->o[2];
-	bool mem = (x & OPND_CONST) || (c->r[x].v.cls == SC_VARY && c->r[x].loc == LOC_MEM);
-
-	return x != OPND_NONE && y != OPND_NONE && mem && !(y & OPND_CONST) && c->r[y].v.cls == SC_VARY && c->r[y].loc == LOC_ZMM;
-}
-
 int sv(struct scomp *c, u32 o, u8 w, u32 part, int tmp)
 {
 	struct rm m = sv_rm(c, o, w, part, tmp);

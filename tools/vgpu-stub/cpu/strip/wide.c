@@ -178,10 +178,8 @@ static bool ints(struct scomp *c, const struct insn *in)
 		return false;
 	for (p = 0; p < 2; p++) {
 		if (op) {
-			bool swap = in->lop != LOP_SUB && s_swaps(c, in);
-
-			x = sv(c, in->o[swap ? 2 : 1], 1, p, 0);
-			add3(c, in, p, op, x, swap ? 1 : 2);
+			x = sv(c, in->o[1], 1, p, 0);
+			add3(c, in, p, op, x, 2);
 			continue;
 		}
 		switch (in->lop) {
@@ -424,7 +422,7 @@ static bool floats(struct scomp *c, const struct insn *in)
 	struct as *a = &c->a;
 	bool w = in->type == T_F64, raw = w || c->r[in->o[0]].rawf;
 	struct rm one = w ? s_splat64(c, 0x3ff0000000000000ull) : s_splat32(c, 0x3f800000);
-	bool apart = false, swap;
+	bool apart = false;
 	u32 p, op, row;
 	int x, y, d;
 
@@ -452,11 +450,9 @@ static bool floats(struct scomp *c, const struct insn *in)
 			op = in->lop == LOP_ADD ? (w ? X_ADDPD : X_ADDPS) : in->lop == LOP_SUB ? (w ? X_SUBPD : X_SUBPS) :
 			     in->lop == LOP_MUL ? (w ? X_MULPD : X_MULPS) : w ? X_DIVPD : X_DIVPS;
 			row = s_folded(c, in);
-			/* of two NaNs' bits those of the first one are left: of doubles they are seen */
-			swap = !row && !w && (in->lop == LOP_ADD || in->lop == LOP_MUL) && s_swaps(c, in);
-			x = sv(c, in->o[row == 1 || swap ? 2 : 1], w, p, 0);
+			x = sv(c, in->o[row == 1 ? 2 : 1], w, p, 0);
 			{
-				struct rm m = row ? s_fold_row(c, p) : sv_rm(c, in->o[swap ? 1 : 2], w, p, 1);
+				struct rm m = row ? s_fold_row(c, p) : sv_rm(c, in->o[2], w, p, 1);
 
 				d = raw ? sdst(c, in->o[0], p, 0) : 0;
 				vy(a, op, d, x, m);
