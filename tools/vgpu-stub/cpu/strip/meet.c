@@ -733,33 +733,6 @@ void s_turn(struct scomp *c, u32 t)
 	g_here(a, more);
 }
 
-/* A strip ends whole, which is not the warp's last: the next one. sprivate.done is 0 then, and r12 and ymm15 are what that wants. */
-void s_meet_whole(struct scomp *c)
-{
-	struct as *a = &c->a;
-	u32 other[4], first, next, i;
-
-	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
-	other[0] = g_jcc(a, CC_NE);
-	g_alui(a, 1, G_CMP, SPM(seg), 0);
-	other[1] = g_jcc(a, CC_E);
-	g_alui(a, 0, G_CMP, rm_reg(RBP), 32 * (STRIPS - 1));
-	other[2] = g_jcc(a, CC_E);
-	g_alui(a, 0, G_CMP, rm_reg(RBP), 0);
-	first = g_jcc(a, CC_E);
-	g_alui(a, 0, G_CMP, SPM(spc), (s32)S_ENDED);
-	other[3] = g_jcc(a, CC_NE);
-	next = a->n;
-	g_alui(a, 0, G_ADD, rm_reg(RBP), 32);
-	g_op(a, 0, 0xff, 4, SPM(seg), 0);
-	g_here(a, first);
-	g_movi(a, RAX, S_ENDED);
-	g_store(a, 0, SPM(spc), RAX);
-	g_land(a, g_jmp(a), next);
-	for (i = 0; i < 4; i++)
-		g_here(a, other[i]);
-}
-
 /* A strip's lanes have all ended, and none wait: the next one, where code runs them one after the other. */
 void s_meet_end(struct scomp *c)
 {

@@ -345,7 +345,6 @@ bool s_meets_as_one(const struct scomp *c, u32 pc);     /* does warp.c know what
 void s_meet_operands(struct scomp *c, u32 pc, u32 n);
 void s_meet_warp(struct scomp *c, u32 pc);               /* all strips stand there, put away */
 void s_lea_next(struct scomp *c, u32 block);             /* rax = where it begins behind another strip */
-void s_meet_whole(struct scomp *c);                      /* the way most go */
 void s_turn(struct scomp *c, u32 t);
 void s_rounds(struct scomp *c, u32 t);
 /* between.c */
