@@ -19,7 +19,7 @@ static bool of_kind(const struct scomp *c, u32 pc)
 	const struct insn *in = &c->code[pc];
 	u32 k, n = 0;
 
-	if (in->guard != OPND_NONE || c->pair[pc] || c->twin[pc] || c->quad[pc].n)
+	if (in->guard != OPND_NONE || c->pair[pc] || s_comes(c, pc) || c->quad[pc].n)
 		return false;
 	switch ((enum kind)in->kind) {
 	case K_LANE: case K_SETP: case K_PRED: case K_LOP3:

@@ -276,6 +276,33 @@ static void branch(struct scomp *c, const struct insn *in)
 	go_to(c, hi, true);
 }
 
+/* A strip ends whole, which is not the warp's last: the next one. sprivate.done is 0 then, and r12 and ymm15 are what that wants. */
+static void meet_whole(struct scomp *c)
+{
+	struct as *a = &c->a;
+	u32 other[4], first, next, i;
+
+	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
+	other[0] = g_jcc(a, CC_NE);
+	g_alui(a, 1, G_CMP, SPM(seg), 0);
+	other[1] = g_jcc(a, CC_E);
+	g_alui(a, 0, G_CMP, rm_reg(RBP), 32 * (STRIPS - 1));
+	other[2] = g_jcc(a, CC_E);
+	g_alui(a, 0, G_CMP, rm_reg(RBP), 0);
+	first = g_jcc(a, CC_E);
+	g_alui(a, 0, G_CMP, SPM(spc), (s32)S_ENDED);
+	other[3] = g_jcc(a, CC_NE);
+	next = a->n;
+	g_alui(a, 0, G_ADD, rm_reg(RBP), 32);
+	g_op(a, 0, 0xff, 4, SPM(seg), 0);
+	g_here(a, first);
+	g_movi(a, RAX, S_ENDED);
+	g_store(a, 0, SPM(spc), RAX);
+	g_land(a, g_jmp(a), next);
+	for (i = 0; i < 4; i++)
+		g_here(a, other[i]);
+}
+
 /* Lanes end here, all or those of a guard. */
 static void leave_lanes(struct scomp *c, const struct insn *in)
 {
@@ -283,7 +310,7 @@ static void leave_lanes(struct scomp *c, const struct insn *in)
 	u32 some;
 
 	if (in->guard == OPND_NONE) {
-		s_meet_whole(c);
+		meet_whole(c);
 		g_op(a, 0, 0x09, R12, SPM(done), 0);
 		ended(c);
 		return;
@@ -679,6 +706,8 @@ struct jit *strip_compile(struct func *fn, u32 spec, u32 most)
 		g_land(&c->a, c->jumps[i].at, c->b[c->jumps[i].block].at);
 	for (i = 0; i < c->nb && !c->bad; i++)
 		s_round(c, &c->b[i]);
+	if (!c->bad)
+		s_warps(c);
 	s_slow_ways(c);
 	for (i = 0; i < c->nahead; i++)
 		ahead_seldom(&c->a, &c->ahead[i], false);

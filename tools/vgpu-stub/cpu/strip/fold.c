@@ -42,7 +42,7 @@ static bool is_constant_place(const struct scomp *c, const struct insn *in)
 	struct sval v;
 
 	return c->pc + 2 < c->cur->end && in->kind == K_LD && in->vec == 1 && in->size == 4 && !in->dw && in->guard == OPND_NONE && !(in->flags & INF_SYNC) &&
-	       !c->pair[c->pc + 1] && !c->quad[c->pc + 1].n && !c->twin[c->pc + 1] && in->o[0] != OPND_NONE && c->r[in->o[0]].v.cls == SC_VARY &&
+	       !c->pair[c->pc + 1] && !c->quad[c->pc + 1].n && !s_comes(c, c->pc + 1) && in->o[0] != OPND_NONE && c->r[in->o[0]].v.cls == SC_VARY &&
 	       in[-1].space == SPACE_SHARED && in->o[0] != in[-1].o[0] && in->o[0] != in[-1].o[4] && s_mem_row(c, in, &v) && !v.pat && s_in_static(c, in);
 }
 
@@ -59,7 +59,7 @@ bool s_fold(struct scomp *c, const struct insn *in, struct rm m)
 	if (in->dw ? in->size != 8 || in->space != SPACE_SHARED : in->size != 4)
 		return false;
 	if (c->stage || in->guard != OPND_NONE || in->vec != 1 || (in->flags & INF_SYNC) || pc >= c->cur->end ||
-	    c->pair[c->pc] || c->pair[pc] || c->pair[c->pc + 1] || c->quad[c->pc].n || c->twin[c->pc] || !is_plain_float(next) || (next->type == T_F64) != in->dw)
+	    c->pair[c->pc] || c->pair[pc] || c->pair[c->pc + 1] || c->quad[c->pc].n || s_comes(c, c->pc) || !is_plain_float(next) || (next->type == T_F64) != in->dw)
 		return false;
 	if ((next->o[1] == o) == (next->o[2] == o) || (next->lop == LOP_SUB && next->o[1] == o) || (next->lop == LOP_MAD && next->o[3] == o) || next->o[0] == o)
 		return false;

@@ -297,6 +297,8 @@ static void next_strip(struct scomp *c, u32 at, u32 exit)
 	g_here(a, first);
 	g_movi(a, RAX, at);
 	g_store(a, 0, SPM(spc), RAX);
+	g_movi(a, RAX, 0);
+	g_store(a, 0, SPM(met), RAX);
 	g_here(a, next);
 	g_alui(a, 0, G_ADD, rm_reg(RBP), 32);
 	g_op(a, 0, 0xff, 4, SPM(seg), 0);
@@ -304,7 +306,7 @@ static void next_strip(struct scomp *c, u32 at, u32 exit)
 }
 
 /* rax = where block b begins behind another strip */
-static void lea_next(struct scomp *c, u32 b)
+void s_lea_next(struct scomp *c, u32 b)
 {
 	struct as *a = &c->a;
 
@@ -496,7 +498,7 @@ static void first_warp(struct scomp *c, u32 b)
 {
 	struct as *a = &c->a;
 
-	lea_next(c, b);
+	s_lea_next(c, b);
 	g_store(a, 1, PHASE(seg), RAX);
 	g_load(a, 1, RDX, rm_reg(RAX));
 	g_movi(a, RAX, c->b[b].start);
@@ -556,11 +558,43 @@ static bool meets_again(struct scomp *c, u32 *pc, u32 *many)
 	return true;
 }
 
+/* A warp's strips all stand at pc: what is done there, and on. */
+static void behind(struct scomp *c, u32 pc, u32 many, u32 exit)
+{
+	struct as *a = &c->a;
+	u32 b = s_block_at(c, pc + 1);
+
+	if (goes_on(c, pc) && whole_block(c, &c->code[pc])) {
+		next_warp(c, pc, exit);
+		next_phase(c, b, exit);
+		return;
+	}
+	if (!many) {
+		s_exit_jump(c, g_jmp(a), exit);
+		return;
+	}
+	s_hold_none(c);
+	do {
+		all_do(c, pc, many);
+		s_kept_results(c, pc, many);
+		pc += many;
+	} while (meets_again(c, &pc, &many));
+	s_hold_none(c);
+	pc--;
+	b = s_block_at(c, pc + 1);
+	g_movi(a, RBP, 0);
+	g_movi(a, RAX, pc + 1);
+	g_store(a, 0, SPM(seg_pc), RAX);
+	s_lea_next(c, b);
+	g_store(a, 1, SPM(seg), RAX);
+	s_stub_jump(c, g_jmp(a), b, true);
+}
+
 void s_meet(struct scomp *c, u32 pc)
 {
 	struct as *a = &c->a;
 	const struct insn *in = &c->code[pc];
-	u32 exit = s_exit(c, pc), b, many, i;
+	u32 exit = s_exit(c, pc), many, i;
 	u64 *set;
 
 	if (!meets(c, c->cur) || c->bad) {
@@ -586,31 +620,62 @@ void s_meet(struct scomp *c, u32 pc)
 		s_spill_set(c, set, 15, true);
 	}
 	next_strip(c, pc, exit);
-	b = s_block_at(c, pc + 1);
-	if (goes_on(c, pc) && whole_block(c, in)) {
-		next_warp(c, pc, exit);
-		next_phase(c, b, exit);
+	behind(c, pc, many, exit);
+}
+
+bool s_meets_as_one(const struct scomp *c, u32 pc)
+{
+	const struct insn *in = &c->code[pc];
+	u32 n, i, k;
+
+	if (!meets(c, &c->b[s_block_at(c, pc)]))
+		return false;
+	if (goes_on(c, pc) && whole_block(c, in))
+		return true;
+	n = in_a_row(c, pc);
+	for (i = 0; i < n; i++)
+		for (k = 0; k < 6; k++)
+			if ((in[i].use >> k & 1) && in[i].o[k] != OPND_NONE && !(in[i].o[k] & OPND_CONST) && c->r[in[i].o[k]].v.cls == SC_SCALAR)
+				return false;
+	return n > 0;
+}
+
+/* What is done at pc finds it in the first n strips' slots, where all vectors lie but those that are kept. rbp is lost. */
+void s_meet_operands(struct scomp *c, u32 pc, u32 n)
+{
+	u64 *set = pool_alloc(&c->mem, (c->words + 1) * 8), any;
+	u32 many = in_a_row(c, pc), i, s, w;
+
+	if (!set) {
+		c->bad = true;
 		return;
 	}
-	if (!many) {
-		s_exit_jump(c, g_jmp(a), exit);
-		return;
+	for (i = 0; i < many; i++) {
+		operands(c, &c->code[pc], i, set);
+		for (w = 0, any = 0; w < c->words; w++)
+			any |= set[w];
+		for (s = 0; any && s < n; s++) {
+			g_movi(&c->a, RBP, 32 * s);
+			s_spill_set(c, set, 15, true);
+		}
 	}
-	s_hold_none(c);
-	do {
-		all_do(c, pc, many);
-		s_kept_results(c, pc, many);
-		pc += many;
-	} while (meets_again(c, &pc, &many));
-	s_hold_none(c);
-	pc--;
-	b = s_block_at(c, pc + 1);
-	g_movi(a, RBP, 0);
+}
+
+void s_meet_warp(struct scomp *c, u32 pc)
+{
+	struct as *a = &c->a;
+	u32 exit = s_exit(c, pc), many = in_a_row(c, pc);
+
+	if (c->bad)
+		return;
+	c->exits[exit].away = true;
+	s_meet_operands(c, pc, STRIPS);
+	g_movi(a, RAX, pc);
+	g_store(a, 0, SPM(spc), RAX);
 	g_movi(a, RAX, pc + 1);
-	g_store(a, 0, SPM(seg_pc), RAX);
-	lea_next(c, b);
-	g_store(a, 1, SPM(seg), RAX);
-	s_stub_jump(c, g_jmp(a), b, true);
+	g_store(a, 0, SPM(met), RAX);
+	g_movi(a, RBP, 32 * (STRIPS - 1));
+	behind(c, pc, many, exit);
 }
 
 /* A strip's turn in the loop that begins with block t is before it. */
@@ -668,33 +733,6 @@ void s_turn(struct scomp *c, u32 t)
 	g_here(a, more);
 }
 
-/* A strip ends whole, which is not the warp's last: the next one. sprivate.done is 0 then, and r12 and ymm15 are what that wants. */
-void s_meet_whole(struct scomp *c)
-{
-	struct as *a = &c->a;
-	u32 other[4], first, next, i;
-
-	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
-	other[0] = g_jcc(a, CC_NE);
-	g_alui(a, 1, G_CMP, SPM(seg), 0);
-	other[1] = g_jcc(a, CC_E);
-	g_alui(a, 0, G_CMP, rm_reg(RBP), 32 * (STRIPS - 1));
-	other[2] = g_jcc(a, CC_E);
-	g_alui(a, 0, G_CMP, rm_reg(RBP), 0);
-	first = g_jcc(a, CC_E);
-	g_alui(a, 0, G_CMP, SPM(spc), (s32)S_ENDED);
-	other[3] = g_jcc(a, CC_NE);
-	next = a->n;
-	g_alui(a, 0, G_ADD, rm_reg(RBP), 32);
-	g_op(a, 0, 0xff, 4, SPM(seg), 0);
-	g_here(a, first);
-	g_movi(a, RAX, S_ENDED);
-	g_store(a, 0, SPM(spc), RAX);
-	g_land(a, g_jmp(a), next);
-	for (i = 0; i < 4; i++)
-		g_here(a, other[i]);
-}
-
 /* A strip's lanes have all ended, and none wait: the next one, where code runs them one after the other. */
 void s_meet_end(struct scomp *c)
 {
@@ -730,6 +768,7 @@ void s_meet_end(struct scomp *c)
 	g_alui(a, 0, G_ADD, rm_reg(RBP), 32);
 	g_op(a, 0, 0xff, 4, SPM(seg), 0);
 	g_here(a, last);
+	c->end_last = a->n;
 	next_warp(c, S_ENDED, exit);
 	if (s_enters(c, 0))
 		next_block(c, exit);

@@ -532,6 +532,26 @@ static void four_wide(struct scomp *c, int d, int x, int tmp)
 	vyi(a, X_INSERT, d, d, rm_reg(tmp), 1);
 }
 
+/* ymm0 and ymm2 = a row of 8 bytes for each lane, at the addresses that have been stored (s_store_addresses()) */
+void s_lanes_rows8(struct scomp *c)
+{
+	struct as *a = &c->a;
+	u32 i;
+
+	for (i = 0; i < STRIP; i += 2) {
+		int d = i < 4 ? 0 : 2, r = i & 2 ? 3 : d;
+
+		g_load(a, 1, RAX, s_mem_lanes_at(L_ADDR + 8 * i));
+		g_load(a, 1, RCX, s_mem_lanes_at(L_ADDR + 8 * i + 8));
+		s_site(c);
+		vx_x(a, X_MOVQ_LD, r, 0, rm_mem(RAX, 0));
+		s_site(c);
+		vx(a, X_MOVHPS, 0, r, r, rm_mem(RCX, 0), 0);
+		if (i & 2)
+			vyi(a, X_INSERT, d, d, rm_reg(3), 1);
+	}
+}
+
 void s_gather(struct scomp *c, u32 size)
 {
 	s_idle_lanes(c);
@@ -690,6 +710,8 @@ bool s_ld(struct scomp *c, const struct insn *in)
 		return true;
 	return load_pattern(c, in, s_row_address(c, in, v), c->pats[x.pat]);
 lanes:
+	if (s_quad_load(c, in))
+		return true;
 	for (k = 0; k < in->vec; k++)
 		if (in->o[k] != OPND_NONE && c->r[in->o[k]].v.cls == SC_SCALAR)
 			return false;

@@ -35,6 +35,7 @@ bool s_lanes_have(struct scomp *c, const u32 *twin, u32 n);
 void s_lanes_way(struct scomp *c, u32 slow);
 bool s_load_lanes(struct scomp *c, const struct insn *in);
 bool s_store_lanes(struct scomp *c, const struct insn *in);
+void s_lanes_rows8(struct scomp *c);
 void s_gather(struct scomp *c, u32 size);        /* mem.c: ymm0 and ymm1 hold the addresses; elements of 64 bits in ymm2 and ymm0, others in ymm2 */
 
 /* row.c */

@@ -191,8 +191,8 @@ static u32 twin_of(const struct scomp *c, u32 pc, const struct insn *ld, const s
 		const struct insn *in = &c->code[i], *m = word_at(c, i);
 
 		if (m && m->o[4] == ld->o[4] && m->aw == ld->aw && m->space == ld->space && m->imm == ld->imm + 4)
-			return c->twin[i] ? NO_PC : i;
-		if ((in->kind != K_LANE && in->kind != K_LD && in->kind != K_CVT && in->kind != K_LOP3 && in->kind != K_SETP &&
+			return s_comes(c, i) ? NO_PC : i;
+		if (s_is_fence(in) || (in->kind != K_LANE && in->kind != K_LD && in->kind != K_CVT && in->kind != K_LOP3 && in->kind != K_SETP &&
 		     in->kind != K_PRED && in->kind != K_SREG && in->kind != K_LDPARAM && in->kind != K_LADDR && in->kind != K_CVTA && in->kind != K_NOP) ||
 		    s_sync_at(c, i))
 			return NO_PC;
@@ -201,6 +201,15 @@ static u32 twin_of(const struct scomp *c, u32 pc, const struct insn *ld, const s
 				return NO_PC;
 	}
 	return NO_PC;
+}
+
+s32 s_twin_home(struct scomp *c, u32 pc)
+{
+	if (!c->twin[pc])
+		c->twin[pc] = s_new_vector_home(c);
+	else if (c->twin[pc] < 0)
+		c->twin[pc] = -c->twin[pc];
+	return c->twin[pc];
 }
 
 /*
@@ -216,7 +225,7 @@ bool s_twin(struct scomp *c, struct rm m, const s32 *p)
 
 	if (other == NO_PC)
 		return false;
-	c->twin[other] = s_new_vector_home(c);
+	s_twin_home(c, other);
 	s_mem_rows(c, m, p, 0, 2, true);
 	s_mem_rows(c, m, p + 4, 1, 2, true);
 	if (!s_lanes_have(c, &other, 1)) {
@@ -236,7 +245,7 @@ bool s_twin(struct scomp *c, struct rm m, const s32 *p)
 /* It has come with another one. */
 static bool has_come(struct scomp *c, u32 v)
 {
-	if (!c->twin[c->pc])
+	if (!s_comes(c, c->pc))
 		return false;
 	vy(&c->a, X_MOVU, 0, 0, rm_idx(R15, RBP, 0, c->twin[c->pc]));
 	sput(c, v, 0, 0);
@@ -305,7 +314,7 @@ bool s_pair(struct scomp *c, u32 pc)
 
 	switch (c->pair[pc]) {
 	case PAIR_NONE:
-		return in->kind == K_LD && c->twin[pc] && has_come(c, in->o[0]);
+		return in->kind == K_LD && has_come(c, in->o[0]);
 	case PAIR_PACK:
 		return pack(c, in);
 	case PAIR_FLOAT:

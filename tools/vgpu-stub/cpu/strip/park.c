@@ -244,6 +244,7 @@ void strip_park(const struct jit *j, struct warp *w, u32 n)
 	const struct jentry *e = &j->entries[n - 1];
 	u32 i, s;
 
+	((struct sprivate *)w->jp)->met = 0;
 	for (i = 0; i < e->nlive; i++) {
 		const struct jplace *r = &j->regs[j->lives[e->live + i]];
 		const char *slot = w->main.base[0] + r->slot;

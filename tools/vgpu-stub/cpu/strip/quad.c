@@ -67,10 +67,10 @@ static u32 other(const struct scomp *c, u32 pc, u32 k)
 	for (i = pc + 1; i < c->cur->end; i++) {
 		const struct insn *in = &c->code[i];
 
-		if (insn_writes(&c->code[i - 1], ld->o[4]) || s_sync_at(c, i))
+		if (insn_writes(&c->code[i - 1], ld->o[4]) || s_sync_at(c, i) || s_is_fence(in))
 			return NO_PC;
 		if (beside(in, ld, k))
-			return c->twin[i] || c->pair[i] || in->o[0] == OPND_NONE || c->r[in->o[0]].v.cls != SC_VARY ? NO_PC : i;
+			return s_comes(c, i) || c->pair[i] || in->o[0] == OPND_NONE || c->r[in->o[0]].v.cls != SC_VARY ? NO_PC : i;
 		switch ((enum kind)in->kind) {
 		case K_LANE: case K_LD: case K_CVT: case K_LOP3: case K_SETP: case K_PRED: case K_SREG: case K_LDPARAM: case K_LADDR: case K_CVTA: case K_NOP:
 			break;
@@ -94,6 +94,85 @@ static void turn(struct as *a)
 	vr(a, X_PUNPCKHQDQ, 2, 0, 2);
 }
 
+/* The others' words, in those registers, wait where their loads find them (pair.c). */
+static void put_by(struct scomp *c, const u32 *pc, const int *at, u32 n)
+{
+	u32 k;
+
+	for (k = 1; k < n; k++)
+		vy(&c->a, X_MOVU_ST, at[k], 0, rm_idx(R15, RBP, 0, c->twin[pc[k]]));
+}
+
+/* Lanes whose addresses nobody knows beforehand, two to four words each. Where they turn out to be a row, word for word (row.c), so are the words behind them. */
+static bool lanes_rows(struct scomp *c, const struct insn *in)
+{
+	static const int at4[WORDS] = { 3, 14, 1, 2 }, at2[2] = { 0, 1 };
+	bool shared = in->space == SPACE_SHARED;
+	struct as *a = &c->a;
+	u32 pc[WORDS], no[S_NO_ROW], n = 1, nno = 0, done = 0, k;
+	struct sslow *slow;
+	struct insn q;
+
+	if (c->r[in->o[4]].v.cls != SC_VARY || !s_can_be(c, in))
+		return false;
+	while (n < WORDS && (pc[n] = other(c, c->pc, n)) != NO_PC)
+		n++;
+	/* of three the row's fourth word is loaded, too: in shared memory it may be beyond the end */
+	if (n == 3 && shared)
+		n = 2;
+	if (n == 1)
+		return false;
+	q = row_of(in, n == 3 ? WORDS : n);
+	for (k = 1; k < n; k++)
+		s_twin_home(c, pc[k]);
+	if (!shared && s_may_be_row(c, in)) {
+		struct rm m = s_run_row(c, in, no, &nno);
+
+		for (k = 0; k < n; k++) {
+			s_site(c);
+			vy(a, X_MOVU, (int)k, 0, s_off(m, 4 * (s32)k));
+			if (k)
+				vy(a, X_MOVU_ST, (int)k, 0, rm_idx(R15, RBP, 0, c->twin[pc[k]]));
+		}
+		sput(c, in->o[0], 0, 0);
+		done = g_jmp(a);
+		while (nno)
+			g_here(a, no[--nno]);
+	}
+	c->loose = true;
+	s_lane_addresses(c, &q);
+	c->loose = false;
+	s_idle_lanes(c);
+	s_store_addresses(c);
+	if (n == 2) {
+		s_lanes_rows8(c);
+		vyi(a, X_SHUFPS, 1, 0, rm_reg(2), 0xdd);
+		vyi(a, X_SHUFPS, 0, 0, rm_reg(2), 0x88);
+		vyi(a, X_PERMQ, 1, 0, rm_reg(1), 0xd8);
+		vyi(a, X_PERMQ, 0, 0, rm_reg(0), 0xd8);
+		put_by(c, pc, at2, n);
+	} else {
+		for (k = 0; k < 4; k++) {
+			g_load(a, 1, RAX, s_mem_lanes_at(L_ADDR + 8 * k));
+			g_load(a, 1, RCX, s_mem_lanes_at(L_ADDR + 8 * (k + 4)));
+			s_site(c);
+			vx_x(a, X_MOVU, (int)k, 0, rm_mem(RAX, 0));
+			s_site(c);
+			vyi(a, X_INSERT, (int)k, (int)k, rm_mem(RCX, 0), 1);
+		}
+		turn(a);
+		put_by(c, pc, at4, n);
+	}
+	slow = s_slow_now(c);
+	if (!slow)
+		return true;
+	slow->leaves = true;
+	sput(c, in->o[0], 0, n == 2 ? at2[0] : at4[0]);
+	if (done)
+		g_here(a, done);
+	return true;
+}
+
 bool s_quad_load(struct scomp *c, const struct insn *in)
 {
 	static const int at[WORDS] = { 3, 14, 1, 2 };
@@ -105,8 +184,10 @@ bool s_quad_load(struct scomp *c, const struct insn *in)
 	const s32 *p;
 	struct rm m;
 
-	if (!plain(in) || in->o[0] == OPND_NONE || c->r[in->o[0]].v.cls != SC_VARY || !rows(c, &q, &v))
+	if (!plain(in) || in->o[0] == OPND_NONE || c->r[in->o[0]].v.cls != SC_VARY)
 		return false;
+	if (!rows(c, &q, &v))
+		return lanes_rows(c, in);
 	for (k = 1; k < WORDS; k++) {
 		pc[k] = other(c, c->pc, k);
 		if (pc[k] == NO_PC)
@@ -123,10 +204,9 @@ bool s_quad_load(struct scomp *c, const struct insn *in)
 		vyi(a, X_INSERT, (int)i, (int)i, s_off(m, p[i + 4]), 1);
 	}
 	turn(a);
-	for (k = 1; k < WORDS; k++) {
-		c->twin[pc[k]] = s_new_vector_home(c);
-		vy(a, X_MOVU_ST, at[k], 0, rm_idx(R15, RBP, 0, c->twin[pc[k]]));
-	}
+	for (k = 1; k < WORDS; k++)
+		s_twin_home(c, pc[k]);
+	put_by(c, pc, at, WORDS);
 	/* the others rely on it */
 	if (!s_lanes_have(c, pc + 1, WORDS - 1)) {
 		slow = s_slow_now(c);

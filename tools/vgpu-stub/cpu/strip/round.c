@@ -51,7 +51,7 @@ static bool chain(const struct scomp *c, struct swhole *h, struct sblock *b)
 	for (pc = b->start; pc < b->end; pc++) {
 		const struct insn *in = &c->code[pc];
 
-		if (c->quad[pc].n || c->pair[pc] || c->twin[pc] || s_sync_at(c, pc) || (pc + 1 < b->end && (in->kind == K_EXIT || in->kind == K_RET || in->kind == K_CBRA || in->kind == K_JMP)))
+		if (c->quad[pc].n || c->pair[pc] || s_comes(c, pc) || s_sync_at(c, pc) || (pc + 1 < b->end && (in->kind == K_EXIT || in->kind == K_RET || in->kind == K_CBRA || in->kind == K_JMP)))
 			return false;
 		/* a round that a fault ends is begun again */
 		if (in->kind == K_ATOM && in->space != SPACE_SHARED)

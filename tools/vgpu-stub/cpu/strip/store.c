@@ -39,7 +39,7 @@ static void put_row(struct scomp *c, const struct insn *in, struct rm m, int x)
 	struct as *a = &c->a;
 	u32 part, over;
 
-	if (!c->stage && blends_in(in) && often_some(c)) {
+	if (blends_in(in) && (c->some || (!c->stage && often_some(c)))) {
 		blend_row(c, m, x, s_mask(c), 1);
 		return;
 	}
@@ -288,10 +288,11 @@ static int column(struct scomp *c, const struct insn *in, u32 k, int d)
 	return d;
 }
 
-static void put_words(struct scomp *c, int x, struct rm m, const s32 *p)
+/* The lowest bytes of each lane's word. */
+static void put_words(struct scomp *c, u32 size, int x, struct rm m, const s32 *p)
 {
+	u32 op = size == 4 ? X_PEXTRD_TO : size == 2 ? X_PEXTRW_TO : X_PEXTRB_TO, i;
 	struct as *a = &c->a;
-	u32 i;
 
 	for (i = 0; i < STRIP; i++) {
 		if (i == 4) {
@@ -299,8 +300,8 @@ static void put_words(struct scomp *c, int x, struct rm m, const s32 *p)
 			x = 1;
 		}
 		s_site(c);
-		vx(a, X_PEXTRD_TO, 0, x, 0, s_off(m, p[i]), 1);
-		b1(a, i & 3);
+		vx(a, op, 0, x, 0, s_off(m, p[i]), 1);
+		b1(a, (i & 3) * (4 / size));
 	}
 }
 
@@ -314,7 +315,7 @@ static void blend_words(struct scomp *c, const struct insn *in, struct rm m, con
 	s_mem_four(c, 1, m, p + 4);
 	vyi(a, X_INSERT, 0, 0, rm_reg(1), 1);
 	vyi(a, X_BLENDVPS, 0, 0, rm_reg(x), (u32)s_mask(c) << 4);
-	put_words(c, 0, m, p);
+	put_words(c, 4, 0, m, p);
 }
 
 static void put_pairs(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
@@ -423,7 +424,7 @@ static bool store_pattern(struct scomp *c, const struct insn *in, struct sval v,
 	const s32 *p = c->pats[x.pat];
 	struct rm m;
 
-	if (in->dw ? in->size != 8 : in->size > 4 || (bytes & 3) || bytes == 12)
+	if (in->dw ? in->size != 8 : in->size > 4 || ((bytes & 3) && in->vec > 1) || bytes == 12)
 		return false;
 	if (!apart(p, (s32)bytes))
 		return false;
@@ -437,8 +438,10 @@ static bool store_pattern(struct scomp *c, const struct insn *in, struct sval v,
 	part = g_jcc(a, CC_NE);
 	if (in->dw)
 		put_wide(c, in, m, p);
+	else if (bytes < 4)
+		put_words(c, bytes, sv_obs(c, in->o[0], 0, 0, 0), m, p);
 	else if (bytes == 4)
-		put_words(c, column(c, in, 0, 0), m, p);
+		put_words(c, 4, column(c, in, 0, 0), m, p);
 	else if (bytes == 8)
 		put_pairs(c, in, m, p);
 	else

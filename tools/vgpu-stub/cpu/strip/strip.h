@@ -8,7 +8,7 @@
  * still wanted lies in its slot of the interpreter's frame, so the interpreter can go on from any of them.
  *
  *   facts.c   one scalar for the strip (and a step from lane to lane), or eight lanes; where lanes may wait while others run
- *   whole.c   warps that are whole, in kernels that go straight on; round.c: in rounds of loops
+ *   whole.c   warps that are whole, in kernels that go straight on; round.c: in rounds of loops; warp.c (warp_code.c): between barriers; far.c: how strips' scalars differ
  *   within.c  shuffles that stay in a strip
  *   quad.c    words side by side
  *   raw.c     floats as the processor made them
@@ -93,6 +93,7 @@ struct sblock {
 	u64 *clean;                     /* registers whose slots hold them, at its start */
 	s32 word;                       /* of the lanes that wait for it, on the stack; -1: none ever do */
 	s32 rounds;                     /* with turn: how many a strip has left, a place in the private area */
+	u32 warp_in, *warp_exit;        /* warp.c: where a warp's first strip comes to it; where a strip's fault leads, NULL: there is no such code */
 	u32 turn_at, round, round_exit[STRIPS], plain;  /* where a warp's turn ends; round.c: where rounds of whole warps begin, 0: there are none, and end; next, without them */
 };
 
@@ -103,8 +104,8 @@ struct sblock {
 #define ALL_WARPS 1u
 #define S_HELD 8u
 
-struct sexit { u32 pc, nwaits, *waits; bool wrong, parted, spins; };       /* pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait;
-						   wrong: a guess was; parted: that lanes stay together; spins: a loop that may wait for others went on for long */
+struct sexit { u32 pc, nwaits, *waits; bool wrong, parted, spins, away; };       /* pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait;
+						   wrong: a guess was; parted: that lanes stay together; away: all of the strip has been put away; spins: a loop that may wait for others went on for long */
 
 /* What the finished code's other side needs beyond struct jit. */
 struct strip_code {
@@ -146,6 +147,7 @@ struct sprivate {
 	u64 seg;                        /* meet.c */
 	u32 seg_pc, spc, at;            /* at: 32 * the strip that left code */
 	u32 m, first, done;             /* lanes of the strip that enter; the lowest; those that have ended */
+	u32 met;                        /* strips have come to the instruction before this one by warp.c, and stand there since; 0: not so */
 	u32 apart;                      /* lanes that want another mode (s_mode_begin()) */
 	u32 step;                       /* lanes of an instruction that the interpreter does */
 	u32 wait[S_MAX_WAITS];
@@ -191,7 +193,7 @@ struct scomp {
 	struct sslow *slow;
 	u32 nslow, slow_cap;
 	u8 *pair;                       /* per pc: PAIR_ */
-	s32 *twin;                      /* per pc: where the word behind another one waits for it, a place in the private area; 0: nowhere */
+	s32 *twin;                      /* per pc: where the word behind another one waits for it, a place in the private area; below 0: it does not, the place is free (s_comes()) */
 	struct squad *quad;             /* per pc: quad.c; n 0: none */
 	u8 *whole;                      /* per pc: a store, or a load, of all lanes at once */
 	u8 *strict;                     /* per pc: in a loop that lanes go round in step, by what others write: order.c */
@@ -219,7 +221,8 @@ struct scomp {
 	struct swhole *whole_way;       /* whole.c */
 	u8 stage;                       /* what is emitted is its: WHOLE_ */
 	u32 whole_strip, whole_end, whole_end_pc;       /* for this strip; the jump to the end, which is that instruction; 0: none */
-	u32 end_at;                     /* code behind a strip's end; 0: none yet */
+	u32 end_at, end_last;           /* code behind a strip's end; 0: none yet; behind that of a warp's last one */
+	const struct sblock *some;      /* warp.c: some lanes go on, and meet the others there; NULL: all do */
 	s32 roots_at, rounds_at;        /* its scalars, on the stack; those of rounds */
 	bool guarded;                   /* by a mask in ymm14; its bits in the stack word gbits, but for arithmetic (s_bits()) */
 	struct sfold fold;              /* pc 0: none */
@@ -296,7 +299,7 @@ bool s_blends(const struct scomp *c, u32 v);                    /* lanes that do
 int s_mask(const struct scomp *c);                              /* ymm of those that execute this instruction */
 void s_mask_bits(struct scomp *c, int gpr);
 void s_bits(struct scomp *c);                    /* what is called next wants the guard's: rax is lost */
-static inline bool s_all_run(const struct scomp *c) { return c->stage && !c->guarded; }
+static inline bool s_all_run(const struct scomp *c) { return c->stage && !c->guarded && !c->some; }
 u32 s_unless_all(struct scomp *c);
 u32 s_if_all(struct scomp *c);
 
@@ -338,7 +341,10 @@ bool s_enters(const struct scomp *c, u32 block);         /* has it a way in? */
 bool s_behind_meeting(const struct scomp *c, u32 block); /* do strips that have met in code go on with it? */
 void s_meet(struct scomp *c, u32 pc);
 void s_meet_end(struct scomp *c);
-void s_meet_whole(struct scomp *c);                      /* the way most go */
+bool s_meets_as_one(const struct scomp *c, u32 pc);     /* does warp.c know what strips have to have ready there? */
+void s_meet_operands(struct scomp *c, u32 pc, u32 n);
+void s_meet_warp(struct scomp *c, u32 pc);               /* all strips stand there, put away */
+void s_lea_next(struct scomp *c, u32 block);             /* rax = where it begins behind another strip */
 void s_turn(struct scomp *c, u32 t);
 void s_rounds(struct scomp *c, u32 t);
 /* between.c */
@@ -377,10 +383,14 @@ void strip_unpark_at(const struct jit *j, struct warp *w, u32 strips, u32 pc);  
 enum { WHOLE_NOT, WHOLE_SCALARS, WHOLE_CHECKS, WHOLE_STRIPS, WHOLE_STUB };
 void s_whole(struct scomp *c);
 struct rm s_whole_rm(struct scomp *c, u32 o, u8 w, int tmp);
+struct rm s_whole_first(struct scomp *c, u32 o, s32 *by);
 struct rm s_whole_row(struct scomp *c, const struct insn *in);
 void s_whole_range(const struct scomp *c, struct sval v, s32 *lo, s32 *hi);
 void s_whole_not_if(struct scomp *c, u32 cc);
 void s_whole_slow(struct scomp *c, u32 pc, bool guarded);
+
+/* warp.c */
+void s_warps(struct scomp *c);
 
 /* round.c */
 void s_round(struct scomp *c, struct sblock *b);
@@ -393,6 +403,10 @@ bool s_cvt_call(struct scomp *c, const struct insn *in);
 /* pair.c: loads that belong together, or to what is made of them */
 void s_pairs(struct scomp *c);
 bool s_pair(struct scomp *c, u32 pc);
+/* No load behind it is done before it. */
+static inline bool s_is_fence(const struct insn *in) { return in->kind == K_LD && (in->flags & INF_SYNC); }
+static inline bool s_comes(const struct scomp *c, u32 pc) { return c->twin[pc] > 0; }    /* with another word */
+s32 s_twin_home(struct scomp *c, u32 pc);                /* it does from now on */
 void s_pair_slow(struct scomp *c, u32 pc);
 
 /* fold.c: loads and arithmetic that follow each other closely */

@@ -179,15 +179,18 @@ void sg_put(struct scomp *c, u32 v, int gpr)
 
 /* ---- vectors ---------------------------------------------------------------------------------- */
 
-static struct rm lanes_of(struct scomp *c, u16 pat, u8 w, u32 part)
+static struct rm lanes_of(struct scomp *c, u16 pat, u8 w, u32 part, s32 by)
 {
+	s32 x[STRIP];
 	s64 y[4];
 	u32 i;
 
+	for (i = 0; i < STRIP; i++)
+		x[i] = (s32)((u32)c->pats[pat][i] + (u32)by);
 	if (w != 1)
-		return rm_lit(s_lit(c, c->pats[pat], 32), 0);
+		return rm_lit(s_lit(c, x, 32), 0);
 	for (i = 0; i < 4; i++)
-		y[i] = c->pats[pat][i + 4 * part];
+		y[i] = (s64)c->pats[pat][i + 4 * part] + by;
 	return rm_lit(s_lit(c, y, 32), 0);
 }
 
@@ -195,20 +198,25 @@ static void splat(struct scomp *c, u32 o, struct sval v, u8 w, u32 part, int d)
 {
 	struct as *a = &c->a;
 	struct rm m;
+	s32 by = 0;
 
 	if (v.known) {
 		m = w == 1 ? s_splat64(c, v.k) : s_splat32(c, (u32)v.k);
 		vy(a, X_MOVU, d, 0, m);
 		return;
 	}
-	m = sg_rm(c, o, w, RAX);
+	/* rax may be where memory lies that it is stored to */
+	if (c->stage >= WHOLE_CHECKS && c->stage <= WHOLE_STRIPS && !(o & OPND_CONST))
+		m = s_whole_first(c, o, &by);
+	else
+		m = sg_rm(c, o, w, RAX);
 	if (!m.kind) {
 		vx_x(a, w == 1 ? X_MOVQ : X_MOVD, d, 0, m);
 		m = rm_reg(d);
 	}
 	vy(a, w == 1 ? X_PBCASTQ : X_PBCASTD, d, 0, m);
-	if (v.pat)
-		vy(a, w == 1 ? X_PADDQ : X_PADDD, d, d, lanes_of(c, v.pat, w, part));
+	if (v.pat || by)
+		vy(a, w == 1 ? X_PADDQ : X_PADDD, d, d, lanes_of(c, v.pat, w, part, by));
 }
 
 struct rm sv_rm(struct scomp *c, u32 o, u8 w, u32 part, int tmp)
@@ -281,6 +289,8 @@ struct rm sv_rm_obs(struct scomp *c, u32 o, u8 w, u32 part, int tmp)
 
 bool s_blends(const struct scomp *c, u32 v)
 {
+	if (c->some)
+		return bit_of(c->some->live_in, v);
 	return !c->stage && c->cur->keep && bit_of(c->cur->keep, v);
 }
 

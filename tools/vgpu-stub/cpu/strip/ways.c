@@ -329,6 +329,26 @@ const u64 *s_live_before(struct scomp *c, u32 pc)
 	return set;
 }
 
+/* What is alive, as a strip behind another one gets it. */
+static void entry_of(struct scomp *c, const u64 *live)
+{
+	u32 w, pass;
+	u64 x;
+
+	for (pass = 0; pass < 2; pass++)
+		for (w = 0; w < c->words; w++)
+			for (x = live[w]; x; x &= x - 1) {
+				u32 v = w * 64 + (u32)__builtin_ctzll(x);
+
+				if (!c->r[v].live || (c->r[v].v.cls != SC_SCALAR) != pass)
+					continue;
+				if (!pass)
+					s_unpark(c, v);
+				else if (!c->r[v].kept)
+					s_fill(c, v);
+			}
+}
+
 static void exit_stub(struct scomp *c, u32 i)
 {
 	struct as *a = &c->a;
@@ -353,6 +373,8 @@ static void exit_stub(struct scomp *c, u32 i)
 					live[k] &= ~(clean & -clean);
 			live[k] = all[k] & ~live[k];
 		}
+		if (x->away)
+			entry_of(c, all);
 		g_load(a, 0, RDX, rm_reg(R12));
 		g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
 		part = g_jcc(a, CC_NE);
@@ -473,6 +495,10 @@ bool s_ways(struct scomp *c)
 		if (c->b[b].round) {
 			g_alui(&c->a, 0, G_CMP, rm_reg(RBP), 0);
 			g_land(&c->a, g_jcc(&c->a, CC_E), c->b[b].round);
+		}
+		if (c->b[b].warp_in) {
+			g_alui(&c->a, 0, G_CMP, rm_reg(RBP), 0);
+			g_land(&c->a, g_jcc(&c->a, CC_E), c->b[b].warp_in);
 		}
 		c->b[b].plain = c->a.n;
 		entry_stub(c, b, true);
@@ -736,6 +762,10 @@ void s_slow_ways(struct scomp *c)
 		c->pc = s->pc;
 		c->guarded = s->guarded;
 		c->cur = s->block;
+		if (s->whole && s->block->warp_exit) {
+			g_land(&c->a, g_jmp(&c->a), s->block->warp_exit[s->strip]);
+			continue;
+		}
 		if (s->whole && s->block->round) {
 			g_land(&c->a, g_jmp(&c->a), s->block->round_exit[s->strip]);
 			continue;

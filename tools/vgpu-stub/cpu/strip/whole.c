@@ -17,155 +17,11 @@
 
 #define MAX_BODY 48u            /* vector instructions: they are emitted four times */
 #define MIN_SCALARS 4u
-#define MAX_DELTA (1 << 24)
 
 static const u8 gprs[] = { RSI, RDI, R8, R9, R10 };
 
 static bool is32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
 static bool is64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
-
-/* ---- how the strips' scalars differ ---------------------------------------------------------------- */
-
-static bool flat(const s64 *d) { return !d[1] && !d[2] && !d[3]; }
-
-static bool carried(const struct swhole *h, u32 v)
-{
-	u32 i;
-
-	for (i = 0; i < h->ncarried && h->carried[i].o != v; i++)
-		;
-	return i < h->ncarried;
-}
-
-static bool delta_of(const struct scomp *c, u32 o, u8 w, s64 *d)
-{
-	const struct swhole *h = c->whole_way;
-	struct sval v = s_val(c, o, w);
-	u32 s;
-
-	memset(d, 0, STRIPS * sizeof(*d));
-	if (o == OPND_NONE || v.known)
-		return true;
-	if (o & OPND_CONST)
-		return v.cls == SC_SCALAR && v.all;
-	if (v.cls != SC_SCALAR || !c->r[o].v.far)
-		return false;
-	for (s = 0; s < STRIPS; s++)
-		d[s] = h->delta[c->r[o].v.far][s];
-	return true;
-}
-
-bool whole_set_delta(struct scomp *c, u32 v, const s64 *d)
-{
-	struct swhole *h = c->whole_way;
-	u32 i, s;
-
-	for (s = 0; s < STRIPS; s++)
-		if (d[s] > MAX_DELTA || d[s] < -MAX_DELTA)
-			return false;
-	for (i = 1; i < h->ndelta; i++) {
-		for (s = 0; s < STRIPS && h->delta[i][s] == d[s]; s++)
-			;
-		if (s == STRIPS)
-			break;
-	}
-	if (i == sizeof(h->delta) / sizeof(h->delta[0]))
-		return false;
-	for (s = 0; s < STRIPS; s++)
-		h->delta[i][s] = (s32)d[s];
-	if (i == h->ndelta)
-		h->ndelta++;
-	/* a second definition of it would be another value; that of the next round is as far away */
-	if (c->r[v].v.far)
-		return carried(h, v) && c->r[v].v.far == i;
-	c->r[v].v.far = (u8)i;
-	return true;
-}
-
-static bool sreg_delta(const struct scomp *c, u8 sr, s64 *d)
-{
-	/* short rows: those of a warp are of one plane (jit_spec()) */
-	u32 shape = c->spec & 255, x = 1u << (c->spec >> 8 & 255), s;
-	bool rows = shape == SPEC_POW2 && x < LANES;
-
-	if (shape != SPEC_LINEAR && shape != SPEC_LINE && shape != SPEC_POW2)
-		return false;
-	memset(d, 0, STRIPS * sizeof(*d));
-	for (s = 0; s < STRIPS; s++)
-		switch (sr) {
-		case SR_TID_X: d[s] = rows ? STRIP * s % x : STRIP * s; break;
-		case SR_TID_Y: d[s] = rows ? STRIP * s / x : 0; break;
-		case SR_LANEID: d[s] = STRIP * s; break;
-		}
-	return true;
-}
-
-/* The distances of the strips' results from the first one's. */
-static bool result_delta(const struct scomp *c, const struct insn *in, s64 *d)
-{
-	bool w = is64(in->type);
-	s64 x[STRIPS], y[STRIPS], z[STRIPS];
-	struct sval a, b;
-	u32 s, n;
-
-	memset(d, 0, STRIPS * sizeof(*d));
-	switch ((enum kind)in->kind) {
-	case K_SREG:
-		return sreg_delta(c, in->sub, d);
-	case K_LDPARAM: case K_LADDR:
-		return true;
-	case K_CVTA:
-		return in->space != SPACE_LOCAL && delta_of(c, in->o[1], 1, d);
-	case K_LD:
-		return !c->whole_way->stored && in->vec == 1 && delta_of(c, in->o[4], in->aw, d) && flat(d);
-	case K_SETP:
-		return delta_of(c, in->o[2], w, x) && delta_of(c, in->o[3], w, y) && delta_of(c, in->o[4], 2, z) && flat(x) && flat(y) && flat(z);
-	case K_PRED:
-		return delta_of(c, in->o[1], 2, x) && delta_of(c, in->o[2], 2, y) && flat(x) && flat(y);
-	case K_LANE:
-		break;
-	default:
-		return false;
-	}
-	n = s_lane_ops(in->lop);
-	memset(y, 0, sizeof(y));
-	memset(z, 0, sizeof(z));
-	if (!n || !delta_of(c, in->o[1], jit_src_w(in, 1), x) || (n > 1 && !delta_of(c, in->o[2], jit_src_w(in, 2), y)) ||
-	    (n > 2 && !delta_of(c, in->o[3], jit_src_w(in, 3), z)))
-		return false;
-	if (flat(x) && flat(y) && flat(z))
-		return true;
-	a = s_val(c, in->o[1], jit_src_w(in, 1));
-	b = s_val(c, in->o[2], jit_src_w(in, 2));
-	if ((!is32(in->type) && !w) || s_guess_sign(c, in))
-		return false;
-	for (s = 0; s < STRIPS; s++)
-		switch (in->lop) {
-		case LOP_MOV: case LOP_CVT_TRUNC: case LOP_CVT_SEXT: d[s] = x[s]; break;
-		case LOP_ADD: d[s] = x[s] + y[s]; break;
-		case LOP_SUB: d[s] = x[s] - y[s]; break;
-		case LOP_MUL: case LOP_MULWIDE: case LOP_MAD: case LOP_MADWIDE:
-			if (flat(x) && flat(y))
-				d[s] = 0;
-			else if (b.known && (s32)b.k >= 0 && (s32)b.k < MAX_DELTA)
-				d[s] = x[s] * (s32)b.k;
-			else if (a.known && (s32)a.k >= 0 && (s32)a.k < MAX_DELTA)
-				d[s] = y[s] * (s32)a.k;
-			else
-				return false;
-			if (in->lop == LOP_MAD || in->lop == LOP_MADWIDE)
-				d[s] += z[s];
-			break;
-		case LOP_SHL:
-			if (!b.known || (u32)b.k > 20)
-				return false;
-			d[s] = x[s] * (1 << (u32)b.k);
-			break;
-		default:
-			return false;
-		}
-	return true;
-}
 
 /* ---- the way ------------------------------------------------------------------------------------------ */
 
@@ -223,7 +79,7 @@ static u32 root_at(const struct swhole *h, u32 o, u32 pc)
 	return o;
 }
 
-static bool root(struct scomp *c, struct swhole *h, u32 o, u32 pc)
+bool whole_root(struct scomp *c, struct swhole *h, u32 o, u32 pc)
 {
 	u32 i;
 
@@ -242,7 +98,7 @@ static bool root(struct scomp *c, struct swhole *h, u32 o, u32 pc)
 }
 
 /* Is register o, a predicate, wanted by branches and by such predicates alone? Of those behind the i-th. */
-static bool is_aside(const struct scomp *c, const struct swhole *h, u32 i, u32 o)
+bool whole_is_aside(const struct scomp *c, const struct swhole *h, u32 i, u32 o)
 {
 	u32 k;
 
@@ -290,7 +146,7 @@ bool whole_sort(struct scomp *c, struct swhole *h, u32 min_scalars)
 			/* scalars come before branches are decided: what is loaded behind one may not be there to be loaded */
 			if (in->guard != OPND_NONE || (in->kind == K_LD && branched))
 				return false;
-			if (result_delta(c, in, d)) {
+			if (whole_result_delta(c, in, d)) {
 				for (k = 0; k < 6; k++)
 					if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !whole_set_delta(c, in->o[k], d))
 						return false;
@@ -306,7 +162,7 @@ bool whole_sort(struct scomp *c, struct swhole *h, u32 min_scalars)
 		default:
 			return false;
 		}
-		if ((in->kind == K_LD || in->kind == K_ST || in->kind == K_ATOM) && (in->space == SPACE_LOCAL || !in->aw))
+		if ((in->kind == K_LD || in->kind == K_ST || in->kind == K_ATOM) && (in->space == SPACE_LOCAL || !in->aw || !whole_same(c, in->o[4], in->aw)))
 			return false;
 	}
 	h->what[h->n - 1] = h->round ? W_BRANCH : W_NOTHING;
@@ -315,10 +171,10 @@ bool whole_sort(struct scomp *c, struct swhole *h, u32 min_scalars)
 
 		if (h->what[i] != W_BODY)
 			continue;
-		if ((in->kind == K_SETP || in->kind == K_PRED) && in->guard == OPND_NONE && (in->kind == K_PRED || (!in->sub && in->o[1] == OPND_NONE)) && is_aside(c, h, i, in->o[0])) {
+		if ((in->kind == K_SETP || in->kind == K_PRED) && in->guard == OPND_NONE && (in->kind == K_PRED || (!in->sub && in->o[1] == OPND_NONE)) && whole_is_aside(c, h, i, in->o[0])) {
 			h->what[i] = W_ASIDE;
 			for (k = 0; k < 6 && in->kind == K_SETP; k++)
-				if ((in->use >> k & 1) && !root(c, h, in->o[k], h->pc[i]))
+				if ((in->use >> k & 1) && !whole_root(c, h, in->o[k], h->pc[i]))
 					return false;
 			continue;
 		}
@@ -326,21 +182,21 @@ bool whole_sort(struct scomp *c, struct swhole *h, u32 min_scalars)
 		for (k = 0; k < 6; k++) {
 			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && c->r[in->o[k]].v.cls == SC_SCALAR)
 				return false;
-			if ((in->use >> k & 1) && !root(c, h, in->o[k], h->pc[i]))
+			if ((in->use >> k & 1) && !whole_root(c, h, in->o[k], h->pc[i]))
 				return false;
 		}
-		if (!root(c, h, in->guard, h->pc[i]))
+		if (!whole_root(c, h, in->guard, h->pc[i]))
 			return false;
 	}
 	/* what branches want of scalars, and what a scalar that was loaded is: it is not loaded again */
 	for (i = 0; i < h->n; i++) {
 		const struct insn *in = &c->code[h->pc[i]];
 
-		if (h->what[i] == W_BRANCH && !root(c, h, in->guard, h->pc[i]))
+		if (h->what[i] == W_BRANCH && !whole_root(c, h, in->guard, h->pc[i]))
 			return false;
-		if (h->what[i] == W_ASIDE && in->kind == K_PRED && (!root(c, h, in->o[1], h->pc[i]) || (in->sub >= PRED_AND && !root(c, h, in->o[2], h->pc[i]))))
+		if (h->what[i] == W_ASIDE && in->kind == K_PRED && (!whole_root(c, h, in->o[1], h->pc[i]) || (in->sub >= PRED_AND && !whole_root(c, h, in->o[2], h->pc[i]))))
 			return false;
-		if (h->what[i] == W_SCALAR && in->kind == K_LD && !root(c, h, in->o[0], h->pc[i]))
+		if (h->what[i] == W_SCALAR && in->kind == K_LD && !whole_root(c, h, in->o[0], h->pc[i]))
 			return false;
 	}
 	return body && body <= MAX_BODY && scalars >= min_scalars;
@@ -348,7 +204,12 @@ bool whole_sort(struct scomp *c, struct swhole *h, u32 min_scalars)
 
 /* ---- between this file and those that emit ---------------------------------------------------------- */
 
-struct rm whole_slot(const struct scomp *c, u32 i) { return stack_rm(c->roots_at + 8 * (s32)i); }
+struct rm whole_slot(const struct scomp *c, u32 i)
+{
+	s32 home = c->whole_way->home[i];
+
+	return home ? rm_mem(R15, home) : stack_rm(c->roots_at + 8 * (s32)i);
+}
 
 u32 whole_root_of(const struct scomp *c, u32 o)
 {
@@ -362,6 +223,19 @@ u32 whole_root_of(const struct scomp *c, u32 o)
 }
 
 static s32 now(const struct scomp *c, u32 o) { return c->whole_way->delta[c->r[o].v.far][c->whole_strip]; }
+
+/* Where the first strip's scalar is; *by: how far the one of the strip at hand is from it. */
+struct rm s_whole_first(struct scomp *c, u32 o, s32 *by)
+{
+	u32 i = whole_root_of(c, o);
+
+	*by = now(c, o);
+	if (i == c->whole_way->nroots) {
+		c->whole_way->bad = true;
+		return rm_reg(RAX);
+	}
+	return i < sizeof(gprs) ? rm_reg(gprs[i]) : whole_slot(c, i);
+}
 
 /* The scalar of the strip at hand: a register, or in tmp. */
 struct rm s_whole_rm(struct scomp *c, u32 o, u8 w, int tmp)
@@ -396,7 +270,7 @@ struct rm s_whole_row(struct scomp *c, const struct insn *in)
 	int base = RAX;
 
 	if ((o & OPND_CONST) || c->r[o].v.known || i == c->whole_way->nroots) {
-		s_to_gpr(c, o, 1, RAX);
+		s_to_gpr(c, o, in->aw, RAX);
 	} else {
 		disp += now(c, o);
 		if (i < sizeof(gprs))
@@ -459,7 +333,7 @@ static void compare_all(struct scomp *c, const struct insn *in, bool want)
 	s32 lo[2] = { 0 }, hi[2] = { 0 }, by;
 	u32 lop, p, k;
 
-	if ((!is32(in->type) && !w) || in->lop < CMP_EQ || in->lop > CMP_GE || in->sub || in->o[1] != OPND_NONE || s_varies(x) || s_varies(y)) {
+	if (!whole_same(c, in->o[2], w) || !whole_same(c, in->o[3], w) || (!is32(in->type) && !w) || in->lop < CMP_EQ || in->lop > CMP_GE || in->sub || in->o[1] != OPND_NONE || s_varies(x) || s_varies(y)) {
 		c->whole_way->bad = true;
 		return;
 	}
@@ -510,7 +384,7 @@ void whole_require(struct scomp *c, u32 i, u32 o, bool want)
 			if (insn_writes(&c->code[h->pc[i]], o))
 				break;
 	if ((o & OPND_CONST) || i == ~0u || h->what[i] == W_SCALAR) {
-		if (s_varies(s_val(c, o, 2)) || (!(o & OPND_CONST) && i == ~0u)) {
+		if (s_varies(s_val(c, o, 2)) || !whole_same(c, o, 2) || (!(o & OPND_CONST) && i == ~0u)) {
 			h->bad = true;
 			return;
 		}
@@ -548,6 +422,26 @@ void whole_at_insn(struct scomp *c, u32 pc)
 	c->guarded = false;
 }
 
+/* How far a strip's scalar is beyond the first one's, at most. */
+static s32 whole_most(const struct scomp *c, u32 o)
+{
+	s32 lo = 0, hi = 0;
+
+	if (c->r[o].v.far)
+		s_whole_range(c, c->r[o].v, &lo, &hi);
+	return lo < 0 ? lo : hi;
+}
+
+static void other_signs(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u8 w = is64(in->type);
+
+	s_to_gpr(c, in->o[1], w, RAX);
+	g_alui(a, w, G_ADD, rm_reg(RAX), whole_most(c, in->o[1]));
+	s_whole_not_if(c, CC_S);
+}
+
 void whole_scalars(struct scomp *c)
 {
 	struct swhole *h = c->whole_way;
@@ -561,6 +455,12 @@ void whole_scalars(struct scomp *c)
 		whole_at_insn(c, h->pc[i]);
 		if (!s_native(c, in))
 			h->bad = true;
+		/* a sign that is guessed is that of the other strips' as well */
+		if (s_guess_sign(c, in)) {
+			h->bad |= !whole_same(c, in->o[1], is64(in->type));
+			if (!(in->o[1] & OPND_CONST) && whole_most(c, in->o[1]))
+				other_signs(c, in);
+		}
 		c->pc++;        /* as what it is from there on */
 		for (k = 0; k < 6; k++)
 			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && whole_root_of(c, in->o[k]) < h->nroots)
@@ -576,7 +476,7 @@ void whole_roots(struct scomp *c)
 		g_load(&c->a, 1, gprs[i], whole_slot(c, i));
 }
 
-static bool is_row(const struct scomp *c, const struct swhole *h, u32 i, struct sval *v)
+bool whole_is_row(const struct scomp *c, const struct swhole *h, u32 i, struct sval *v)
 {
 	const struct insn *in = &c->code[h->pc[i]];
 
@@ -584,7 +484,7 @@ static bool is_row(const struct scomp *c, const struct swhole *h, u32 i, struct 
 }
 
 /* What is loaded, changed and stored is looked at once. A register has one value there: a second definition would be another one (whole_set_delta()). */
-static bool seen(const struct scomp *c, const struct swhole *h, u32 i)
+bool whole_seen(const struct scomp *c, const struct swhole *h, u32 i)
 {
 	const struct insn *in = &c->code[h->pc[i]];
 	struct sval v;
@@ -593,7 +493,7 @@ static bool seen(const struct scomp *c, const struct swhole *h, u32 i)
 	for (j = 0; j < i && !h->round; j++) {
 		const struct insn *was = &c->code[h->pc[j]];
 
-		if (is_row(c, h, j, &v) && was->o[4] == in->o[4] && was->aw == in->aw && was->space == in->space && was->imm == in->imm &&
+		if (whole_is_row(c, h, j, &v) && root_at(h, was->o[4], h->pc[j]) == root_at(h, in->o[4], h->pc[i]) && was->aw == in->aw && was->space == in->space && was->imm == in->imm &&
 		    was->size == in->size && was->vec == in->vec)
 			return true;
 	}
@@ -617,7 +517,7 @@ void whole_checks(struct scomp *c)
 
 			if (t != f)
 				whole_require(c, i, in->guard, (t < f) != !!in->gneg);
-		} else if (is_row(c, h, i, &v) && !seen(c, h, i)) {
+		} else if (whole_is_row(c, h, i, &v) && !whole_seen(c, h, i)) {
 			struct rm m = s_row_address(c, in, v);
 
 			if (h->round && in->kind == K_LD && v.pat && in->space != SPACE_SHARED)
@@ -649,6 +549,17 @@ void whole_bodies(struct scomp *c)
 	s_mode_home(c);
 }
 
+/* Words that have come with others (pair.c, quad.c) were one strip's. */
+void whole_own_words(struct scomp *c)
+{
+	const struct swhole *h = c->whole_way;
+	u32 i;
+
+	for (i = 0; i < h->n; i++)
+		if (s_comes(c, h->pc[i]))
+			c->twin[h->pc[i]] = -c->twin[h->pc[i]];
+}
+
 static void strips(struct scomp *c)
 {
 	struct as *a = &c->a;
@@ -661,6 +572,7 @@ static void strips(struct scomp *c)
 		if (c->whole_strip)
 			g_alui(a, 0, G_ADD, rm_reg(RBP), 32);
 		whole_bodies(c);
+		whole_own_words(c);
 	}
 	c->whole_strip = 0;
 }

@@ -12,10 +12,12 @@ struct swhole {
 	u32 pc[MAX_CHAIN], n;           /* the instructions on the way, the last one is the end */
 	u8 what[MAX_CHAIN];             /* of each */
 	u32 root[S_ROOTS], nroots;
+	s32 home[S_ROOTS];              /* where the first strip's lies, 0: on the stack */
 	s32 delta[64][STRIPS];          /* by sval.far */
 	u32 ndelta;
 	u32 jump[64], njumps;           /* to the ordinary code */
 	bool bad, stored;
+	u8 *low;                        /* by register: the first strip's is a multiple of that power of two; NULL: not known */
 	/* of a round */
 	struct sblock *round;           /* NULL: it is none */
 	struct { u32 o, pc; } carried[S_CARRIED];       /* scalars that a round hands to the next one; where it makes them */
@@ -25,6 +27,15 @@ enum { W_SCALAR, W_BODY, W_BRANCH, W_ASIDE, W_NOTHING };        /* aside: a pred
 
 #define S_LATER 0x40000000u             /* in root[]: what a carried scalar is behind the place where it is made */
 
+bool whole_same(const struct scomp *c, u32 o, u8 w);
+bool whole_result_delta(const struct scomp *c, const struct insn *in, s64 *d);
+u32 whole_low(const struct scomp *c, const struct insn *in);
+u32 whole_far(struct scomp *c, const s64 *d);            /* the number of such distances; 0: there are too many, or too large ones */
+bool whole_root(struct scomp *c, struct swhole *h, u32 o, u32 pc);
+bool whole_is_aside(const struct scomp *c, const struct swhole *h, u32 i, u32 o);
+bool whole_is_row(const struct scomp *c, const struct swhole *h, u32 i, struct sval *v);
+bool whole_seen(const struct scomp *c, const struct swhole *h, u32 i);
+void whole_own_words(struct scomp *c);
 bool whole_set_delta(struct scomp *c, u32 v, const s64 *d);
 bool whole_sort(struct scomp *c, struct swhole *h, u32 min_scalars);
 void whole_at_insn(struct scomp *c, u32 pc);

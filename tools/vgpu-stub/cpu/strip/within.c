@@ -126,8 +126,11 @@ bool s_shuffle(struct scomp *c, const struct insn *in)
 		g_alui(a, 0, G_CMP, rm_reg(RBP), (s32)(32 * named(c, in)));
 		s_leave_if(c, CC_NE, c->pc);
 	}
-	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
-	if (come) {
+	if (!s_all_run(c))
+		g_alui(a, 0, G_CMP, rm_reg(R12), 255);
+	if (s_all_run(c)) {
+		come = true;
+	} else if (come) {
 		s_leave_if(c, CC_NE, c->pc);
 	} else {
 		whole = g_jcc(a, CC_E);
