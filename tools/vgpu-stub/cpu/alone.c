@@ -16,7 +16,8 @@
  *
  * Several workers that add to the same few lines of memory, as for a histogram, take them from each other at each addition: two need six
  * times as long as one without locks. So what a kernel's blocks take is tried, on all workers and on one at a time, and what is done sooner
- * stays for a while. One at a time is a solo: it begins while nobody else has a turn, and whoever gets one meanwhile, of another grid, enters.
+ * stays for a while. One at a time is a solo, of the only grid that there is: it begins while nobody else has a turn, and whoever gets one
+ * before its end, of a grid that has come, enters.
  */
 #include <sched.h>
 
@@ -89,10 +90,12 @@ void alone_never(struct engine *e)
 /* ---- one at a time ---------------------------------------------------------------------------------- */
 
 #define STAYS 512u              /* turns, for each worker, that its outcome holds for */
+#define GAIN 2u                 /* so many times as soon: workers that share a core, or a busy machine, take longer together without any atomics */
 
+/* NULL: no solos. Grids that share the workers have them by turns, and an urgent one has all. */
 static struct solo *solo_of(const struct engine *e, const struct grid *g)
 {
-	return e->env.cores > 1 && e->alone.able && g->fn && !g->native && !g->cooperative && g->team <= 1 &&
+	return e->env.cores > 1 && e->alone.able && !e->urgent && e->grids.next == g && g->next == &e->grids && g->fn && !g->native && !g->cooperative && g->team <= 1 &&
 	       __atomic_load_n(&g->fn->solo.reduces, __ATOMIC_RELAXED) ? &g->fn->solo : NULL;
 }
 
@@ -160,7 +163,7 @@ static void learn(struct engine *e, const struct turn *t)
 		s->ticks[solo][s->turns % SOLO_TRIAL] = (t->ticks + (t->c ? t->c->spent : 0)) / t->done + 1;
 	s->turns++;
 	if (s->turns == 2 * SOLO_TRIAL)
-		s->better = median(s->ticks[true]) * e->nthreads < median(s->ticks[false]);
+		s->better = GAIN * median(s->ticks[true]) * e->nthreads < median(s->ticks[false]);
 	else if (s->turns > 2 * SOLO_TRIAL + STAYS * e->nthreads)
 		s->turns = 0;
 	if (solo && !goes_solo(s))
