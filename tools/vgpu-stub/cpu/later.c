@@ -24,6 +24,10 @@
  *
  * The same with a place for each warp, as where one buffer serves two reductions (ggml's softmax): who writes where, and who has read there, is
  * computed for a few warps, and if a warp writes what another one has read, that block of code begins with K_LATER, too.
+ *
+ * Within a warp it is strips that run ahead of one another (strip/order.c). Of two accesses to shared memory in one stretch of code of which one
+ * writes what lanes of another strip read by the other, the second is done by all of the warp at once (INF_ONCE): CUB's exchanges, where
+ * their memory serves the next one without a __syncwarp() (ggml's Mamba).
  */
 #include <string.h>
 
@@ -36,6 +40,9 @@
 #define WARPS 4u                /* of a block are looked at */
 #define MOST_PAIRS 64u
 #define MOST_OTHERS 6u
+#define MOST_STEPS 128u         /* pairs of accesses within a warp */
+#define MOST_OPEN 16u
+#define STRIP_LANES 8u
 
 enum { TID = 1, CTAID = 2, OTHER = 4 };         /* what a value depends on */
 
@@ -191,17 +198,22 @@ static void other(struct numbers *n, u64 what, u64 *to)
 
 static void number(struct numbers *n, u32 o, u64 *to, u32 depth);
 
-static void constant(struct numbers *n, u32 o, u64 *to)
+/* false: it is no constant of the text's */
+static bool constant(struct numbers *n, u32 o, u64 *to)
 {
 	const struct comp *c = n->l->g->c;
-	u32 i, t;
+	u32 i = 0, end = c->nk, t;
 
-	for (i = 0; i < c->nk && (OPND_CONST | c->k[i].off) != o; i++)
-		;
-	if (i == c->nk) {
-		other(n, o, to);
-		return;
+	/* they lie in the order in which they were asked for */
+	while (i < end) {
+		t = i + (end - i) / 2;
+		if (c->k[t].off < (o & ~OPND_CONST))
+			i = t + 1;
+		else
+			end = t;
 	}
+	if (i == c->nk || (OPND_CONST | c->k[i].off) != o)
+		return false;
 	if (c->k[i].sym)
 		other(n, (u64)(uintptr_t)c->k[i].sym, to);
 	for (t = 0; t < LANES; t++)
@@ -209,6 +221,27 @@ static void constant(struct numbers *n, u32 o, u64 *to)
 			to[t] = c->k[i].bits;
 		else
 			((u32 *)to)[t] = (u32)c->k[i].bits;
+	return true;
+}
+
+/* What makes o, and by which operand; NULL: nothing, or more than one. What is made once a launch is in the pool, too (uniform.c). */
+static const struct insn *maker(const struct later *l, u32 o, u32 *k)
+{
+	const struct func *fn = l->g->c->fn;
+	u32 i, at;
+
+	if (!(o & OPND_CONST)) {
+		at = l->def[o];
+		for (*k = 0; at && *k < 6; ++*k)
+			if ((l->code[at - 1].def >> *k & 1) && l->code[at - 1].o[*k] == o)
+				return l->more[6 * (at - 1) + *k] ? NULL : &l->code[at - 1];
+		return NULL;
+	}
+	for (i = 0; i < fn->npro; i++)
+		for (*k = 0; *k < 6; ++*k)
+			if ((fn->pro[i].def >> *k & 1) && fn->pro[i].o[*k] == o)
+				return &fn->pro[i];
+	return NULL;
 }
 
 static void special(struct numbers *n, const struct insn *in, u64 *to)
@@ -237,17 +270,12 @@ static void number(struct numbers *n, u32 o, u64 *to, u32 depth)
 	_Alignas(64) u64 from[3][LANES];
 	const struct later *l = n->l;
 	const struct insn *in;
-	u32 at, k, v, p;
+	u32 k, v, p;
 
-	if (o & OPND_CONST) {
-		constant(n, o, to);
+	if ((o & OPND_CONST) && constant(n, o, to))
 		return;
-	}
-	at = l->def[o];
-	in = at ? &l->code[at - 1] : NULL;
-	for (k = 0; in && k < 6 && (!(in->def >> k & 1) || in->o[k] != o); k++)
-		;
-	if (!in || k == 6 || l->more[6 * (at - 1) + k] || in->guard != OPND_NONE || depth > DEPTH || ++n->asked > MOST_ASKED) {
+	in = maker(l, o, &k);
+	if (!in || in->guard != OPND_NONE || depth > DEPTH || ++n->asked > MOST_ASKED) {
 		other(n, o, to);
 		return;
 	}
@@ -262,10 +290,13 @@ static void number(struct numbers *n, u32 o, u64 *to, u32 depth)
 	}
 	/* of a comparison the second and third are what it reads, of others the first is */
 	for (v = 0; v < 3; v++) {
-		u32 src = in->o[(in->kind == K_SETP ? 2 : 1) + v];
+		const u32 *src = &in->o[(in->kind == K_SETP ? 2 : 1) + v];
 
-		if (v < (in->kind == K_LANE ? 3 : in->kind == K_CVTA ? 1 : 2) && src != OPND_NONE)
-			number(n, src, from[v], depth + 1);
+		/* what is not wanted is the first once more */
+		if (v && src[0] == src[-(s32)v])
+			memcpy(from[v], from[0], sizeof(from[v]));
+		else if (v < (in->kind == K_LANE ? 3 : in->kind == K_CVTA ? 1 : 2) && src[0] != OPND_NONE)
+			number(n, src[0], from[v], depth + 1);
 		else
 			memset(from[v], 0, sizeof(from[v]));
 	}
@@ -295,14 +326,15 @@ struct places {
 	struct numbers n;
 };
 
-static void places(const struct later *l, const struct insn *in, u32 b, bool rows, struct places *p)
+/* of the first warps of a block */
+static void places(const struct later *l, const struct insn *in, u32 b, bool rows, u32 warps, struct places *p)
 {
 	_Alignas(64) u64 v[LANES];
 	u32 w, t, i;
 
 	p->n = (struct numbers){ .l = l, .rows = rows };
 	p->bytes = in->size * (in->vec ? in->vec : 1u);
-	for (w = 0; w < WARPS; w++) {
+	for (w = 0; w < warps; w++) {
 		p->n.warp = w;
 		p->n.asked = 0;
 		number(&p->n, in->o[4], v, 0);
@@ -326,8 +358,8 @@ static void places(const struct later *l, const struct insn *in, u32 b, bool row
 	}
 }
 
-/* Does a warp write what another one has read? */
-static bool others_read(const struct places *w, const struct places *r)
+/* Does a warp write what another one has read, or, within: do lanes touch what those of another strip do? */
+static bool others_read(const struct places *w, const struct places *r, bool within)
 {
 	u32 a, b, i, k;
 
@@ -339,19 +371,65 @@ static bool others_read(const struct places *w, const struct places *r)
 		if (k == r->n.nothers)
 			return false;
 	}
-	for (a = 0; a < WARPS; a++)
+	for (a = 0; a < (within ? 1 : WARPS); a++)
 		for (u32 m = w->lanes[a]; m; m &= m - 1) {
-			u64 at = w->at[a][__builtin_ctz(m)];
+			u32 lane = (u32)__builtin_ctz(m);
+			u64 at = w->at[a][lane];
 
-			for (b = 0; b < WARPS; b++)
-				for (u32 q = a == b ? 0 : r->lanes[b]; q; q &= q - 1) {
-					u64 there = r->at[b][__builtin_ctz(q)];
+			for (b = 0; b < (within ? 1 : WARPS); b++)
+				for (u32 q = (a == b) == within ? r->lanes[b] : 0; q; q &= q - 1) {
+					u32 of = (u32)__builtin_ctz(q);
 
-					if (at < there + r->bytes && there < at + w->bytes)
+					if (at < r->at[b][of] + r->bytes && r->at[b][of] < at + w->bytes && !(within && of / STRIP_LANES == lane / STRIP_LANES))
 						return true;
 				}
 		}
 	return false;
+}
+
+static bool in_step(const struct insn *in)
+{
+	switch ((enum kind)in->kind) {
+	case K_LANE: case K_SETP: case K_PRED: case K_CVT: case K_CVTA: case K_LOP3: case K_LDPARAM: case K_BFI: case K_SREG: case K_NOP: case K_LD: case K_ST:
+	case K_CARRY: case K_LADDR:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Accesses in block b that come behind others' of their own warp */
+static void strips_in_step(struct later *l, struct insn *code, u32 b, u32 *pairs)
+{
+	u32 open[MOST_OPEN], n = 0, i, k;
+	struct places p, q;
+	bool known;
+
+	for (k = l->g->b[b].start; k < l->g->b[b].end && *pairs < MOST_STEPS; k++) {
+		struct insn *in = &code[k];
+
+		if (in_step(in))
+			n = 0;
+		if ((in->kind != K_LD && in->kind != K_ST) || in->space != SPACE_SHARED)
+			continue;
+		for (i = 0, known = false; i < n && !(in->flags & (INF_ONCE | INF_SYNC)) && in->guard == OPND_NONE && *pairs < MOST_STEPS; i++) {
+			const struct insn *before = &code[open[i]];
+
+			if (in->kind == before->kind || (in->o[4] == before->o[4] && in->imm == before->imm))
+				continue;
+			++*pairs;
+			if (!known)
+				places(l, in, b, false, 1, &p);
+			known = true;
+			places(l, before, b, false, 1, &q);
+			if (others_read(&p, &q, true)) {
+				in->flags |= INF_ONCE;
+				n = 0;
+			}
+		}
+		if (n < MOST_OPEN)
+			open[n++] = k;
+	}
 }
 
 /* Has each warp its place, which `in`, in block b, writes and other warps may have read? */
@@ -363,7 +441,7 @@ static bool read_by_others(struct later *l, const struct insn *in, u32 b, u32 *p
 
 	ways_to(l, b);
 	for (u32 rows = 0; rows < 2; rows++) {
-		places(l, in, b, rows, &w);
+		places(l, in, b, rows, WARPS, &w);
 		for (i = g->left; i < g->nb; i++) {
 			const struct block *v = &g->b[g->order[i]];
 
@@ -374,8 +452,8 @@ static bool read_by_others(struct later *l, const struct insn *in, u32 b, u32 *p
 					continue;
 				if (++*pairs > MOST_PAIRS)
 					return false;
-				places(l, &l->code[k], g->order[i], rows, &r);
-				if (others_read(&w, &r))
+				places(l, &l->code[k], g->order[i], rows, WARPS, &r);
+				if (others_read(&w, &r, false))
 					return true;
 			}
 		}
@@ -408,7 +486,7 @@ static bool read_before(struct later *l, const struct insn *in, u32 b)
 void leaders_later(struct cfg *g)
 {
 	struct comp *c = g->c;
-	u32 i, k, writes = 0, asked = 0, pairs = 0;
+	u32 i, k, writes = 0, asked = 0, pairs = 0, steps = 0;
 	struct later l = { .g = g, .code = c->code, .asked = &asked };
 
 	if (!c->fn->entry || g->nb > MOST_BLOCKS)
@@ -440,6 +518,8 @@ void leaders_later(struct cfg *g)
 		for (k = 0; k < g->b[i].nsucc; k++)
 			if (g->b[g->b[i].succ[k]].npred == 1)
 				l.pred[g->b[i].succ[k]] = i;
+	for (i = g->left; i < g->nb; i++)
+		strips_in_step(&l, c->code, g->order[i], &steps);
 	for (i = g->left; i < g->nb; i++) {
 		u32 b = g->order[i];
 
