@@ -54,6 +54,7 @@ struct later {
 	u32 *asked;             /* how many registers, for one place or branch */
 	u8 *busy;               /* by register: it is being asked about; a pointer that a loop steps on depends on itself */
 	u32 *pred;              /* by block: the only block before it, NO_PC: several or none */
+	u8 *rows;               /* by block: ldmatrix may have read right before it */
 	u8 *to;                 /* by block: a way leads from its end to the write, past no barrier */
 };
 
@@ -401,17 +402,25 @@ static bool in_step(const struct insn *in)
 /* Accesses in block b that come behind others' of their own warp */
 static void strips_in_step(struct later *l, struct insn *code, u32 b, u32 *pairs)
 {
-	u32 open[MOST_OPEN], n = 0, i, k;
+	u32 open[MOST_OPEN], n = 0, matrix = l->rows[b], i, k;
+	const struct insn *from;
 	struct places p, q;
 	bool known;
 
-	for (k = l->g->b[b].start; k < l->g->b[b].end && *pairs < MOST_STEPS; k++) {
+	for (k = l->g->b[b].start; k < l->g->b[b].end; k++) {
 		struct insn *in = &code[k];
 
 		if (in_step(in))
-			n = 0;
+			n = matrix = 0;
+		/* a row of ldmatrix, which the hardware reads for all lanes before any of them goes on; where is not asked */
+		if (in->kind == K_LD && (from = maker(l, in->o[4], &i)) && from->kind == K_TENSOR)
+			matrix = 1;
 		if ((in->kind != K_LD && in->kind != K_ST) || in->space != SPACE_SHARED)
 			continue;
+		if (matrix && in->kind == K_ST && in->guard == OPND_NONE) {
+			in->flags |= INF_ONCE;
+			n = matrix = 0;
+		}
 		for (i = 0, known = false; i < n && !(in->flags & (INF_ONCE | INF_SYNC)) && in->guard == OPND_NONE && *pairs < MOST_STEPS; i++) {
 			const struct insn *before = &code[open[i]];
 
@@ -430,6 +439,8 @@ static void strips_in_step(struct later *l, struct insn *code, u32 b, u32 *pairs
 		if (n < MOST_OPEN)
 			open[n++] = k;
 	}
+	for (i = 0; matrix && i < l->g->b[b].nsucc; i++)
+		l->rows[l->g->b[b].succ[i]] = 1;
 }
 
 /* Has each warp its place, which `in`, in block b, writes and other warps may have read? */
@@ -498,6 +509,8 @@ void leaders_later(struct cfg *g)
 	l.block = cneed(c, pool_alloc(&c->pool, (c->ncode + 1) * sizeof(u32)));
 	l.busy = cneed(c, pool_alloc(&c->pool, c->nregs + 1));
 	memset(l.def, 0, c->nregs * sizeof(u32));
+	l.rows = cneed(c, pool_alloc(&c->pool, g->nb + 1));
+	memset(l.rows, 0, g->nb);
 	memset(l.busy, 0, c->nregs);
 	memset(l.block, 0, c->ncode * sizeof(u32));
 	memset(l.more, 0, 6 * c->ncode * sizeof(u32));
