@@ -5,8 +5,9 @@
  * where the loader is about to open such a file that exists, it gets ours, which is told the file's path; what is not there
  * stays not there. What ours asks for itself is left alone. Without effect when hot: only dlopen and program start come here.
  *
- * Wheels that were repaired (auditwheel) carry libraries of NVIDIA's under other names, libcudart-15a7433b.so.12.6.37, which no preload
- * stands for: there the loader gets ours, too, and so it does for CUDA 11's libraries, which are not preloaded.
+ * A preload stands for libcudart.so.12 where a program is linked with it, not where it opens a file by its path, as ctransformers and
+ * cuda-pathfinder do with a wheel's: NVIDIA's would be a second one beside ours, and its cuBLAS cannot live with our cuBLASLt. So there the
+ * loader gets ours, too, also for the names that auditwheel gives, libcudart-15a7433b.so.12.6.37, and for CUDA 11's, which are not preloaded.
  */
 #define _GNU_SOURCE
 #include "turn.h"
@@ -29,13 +30,11 @@ static struct place {
 };
 #define NPLACES (sizeof(places) / sizeof(places[0]))
 
-/* Those in whose stead a renamed one is not opened. */
-static const char *const renamed[] = {
+/* Those that ours are opened in the stead of. */
+static const char *const stood_for[] = {
 	"libcudart.so.12", "libcudart.so.13", "libcublas.so.12", "libcublas.so.13", "libcublasLt.so.12", "libcublasLt.so.13", "libcuda.so.1",
 	"libnvidia-ml.so.1", "libnccl.so.2", "libcudart.so.11.0", "libcublas.so.11", "libcublasLt.so.11"
 };
-/* Of these, the last are under their own names not preloaded either: few programs need them. */
-#define ELEVEN (sizeof(renamed) / sizeof(renamed[0]) - 3)
 static char folder[PATH_BYTES];         /* ours lie there */
 
 static int state;                       /* 0 not looked yet, 1 at work, -1 off (VGPU_TURN=0) */
@@ -136,31 +135,47 @@ static void tell(struct place *p)
 	memcpy(p->told + n + 2, p->theirs + n, k - n + 1);
 }
 
-/* A library that was renamed, or one of CUDA 11, and ours in its stead. */
-static char *renamed_instead(const char *name)
+/* libNAME.so.MAJOR, or that with more numbers behind it */
+static int is_of(const char *base, const char *name)
 {
-	static char own[PATH_BYTES];
-	const char *first = base_of(name);
-	char before[32];
-	size_t n, from = ELEVEN;
+	size_t n = turn_len(name);
 
-	if (first == name)
+	return turn_len(base) >= n && !memcmp(base, name, n) && (!base[n] || base[n] == '.');
+}
+
+/* A library of NVIDIA's by its path, and ours in its stead; of a link without a number, where it leads to says which. */
+static char *instead(const char *name)
+{
+	static char own[PATH_BYTES], target[PATH_BYTES];
+	const char *first = base_of(name), *ours = NULL;
+	char before[32];
+	size_t n = turn_len(first);
+	long k;
+
+	if (first == name || n < 7 || first[0] != 'l' || first[1] != 'i' || first[2] != 'b' || (first[3] != 'c' && first[3] != 'n'))
 		return NULL;
-	if (original(first, before)) {
+	if (original(first, before))
 		first = before;
-		from = 0;
+	if (!memcmp(first + turn_len(first) - 3, ".so", 3)) {
+		k = sys_call(SYS_readlink, (long)name, (long)target, sizeof(target) - 1, 0, 0, 0);
+		if (turn_is_error(k))
+			return NULL;
+		target[k] = 0;
+		first = base_of(target);
 	}
+	for (size_t i = 0; i < sizeof(stood_for) / sizeof(stood_for[0]) && !ours; i++)
+		if (is_of(first, stood_for[i]))
+			ours = stood_for[i];
+	if (!ours)
+		return NULL;
 	if (!state)
 		begin();
 	n = turn_len(folder);
-	for (size_t i = from; state > 0 && n && i < sizeof(renamed) / sizeof(renamed[0]); i++) {
-		if (!turn_same(first, renamed[i]) || n + turn_len(first) >= PATH_BYTES || !readable(name))
-			continue;
-		memcpy(own, folder, n);
-		memcpy(own + n, first, turn_len(first) + 1);
-		return readable(own) ? own : NULL;
-	}
-	return NULL;
+	if (state < 0 || !n || n + turn_len(ours) >= PATH_BYTES || !readable(name))
+		return NULL;
+	memcpy(own, folder, n);
+	memcpy(own + n, ours, turn_len(ours) + 1);
+	return readable(own) && !turn_same(own, name) ? own : NULL;
 }
 
 /* What ours needs that stands in such a place: its $ORIGIN is that place, where libcuda.so.1 is none of ours. */
@@ -169,7 +184,7 @@ static char *needed(const char *name, const struct link_map *asks)
 	static char own[PATH_BYTES];
 	size_t n = turn_len(folder);
 
-	if (base_of(name) != name || !asks || !asks->l_name || !n || n + turn_len(name) >= PATH_BYTES || !renamed_instead(asks->l_name))
+	if (base_of(name) != name || !asks || !asks->l_name || !n || n + turn_len(name) >= PATH_BYTES || !instead(asks->l_name))
 		return NULL;
 	memcpy(own, folder, n);
 	memcpy(own + n, name, turn_len(name) + 1);
@@ -182,7 +197,7 @@ char *place_instead(const char *name, const struct link_map *asks, unsigned flag
 	char *other;
 
 	if (!p) {
-		other = renamed_instead(name);
+		other = instead(name);
 		other = other ? other : needed(name, asks);
 		return other ? other : (char *)(uintptr_t)name;
 	}

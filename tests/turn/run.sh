@@ -172,6 +172,27 @@ cc -shared -fPIC -Wl,-soname,libcudart-15a7433b.so.13.1.80 -Wl,--version-script=
 	cc -o "$w/needs" "$w/needs.c" "$w/repaired/libcudart-15a7433b.so.13.1.80" -Wl,-rpath,"$w/repaired" || exit 1
 [ "$("$w/needs")" = "100 77" ] && said=$("${run[@]}" "$w/needs" 2>&1) && [ "$said" = "0 1" ] && ok "a renamed libcudart beside a program: ours instead" ||
 	fail "a renamed libcudart: $said"
+# opened by its path, as wheels are, by a link that has no number, too: ours again, and no second one beside it
+cat >"$w/opens.c" <<'EOF'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		int n = 0, (*count)(int *) = NULL;
+		void *h = dlopen(argv[i], RTLD_NOW), *ours = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
+		if (h)
+			*(void **)&count = dlsym(h, "cudaGetDeviceCount");
+		int e = count ? count(&n) : -1;
+		printf("%d %d %d\n", e, n, h == ours);
+	}
+	return 0;
+}
+EOF
+cc -shared -fPIC -Wl,-soname,libcudart.so.13 -Wl,--version-script="$w/map" -o "$w/repaired/libcudart.so.13.1.80" "$w/theirs.c" &&
+	ln -sf libcudart.so.13.1.80 "$w/repaired/libcudart.so.13" && ln -sf libcudart.so.13 "$w/repaired/libcudart.so" && cc -o "$w/opens" "$w/opens.c" -ldl || exit 1
+said=$("${run[@]}" "$w/opens" "$w"/repaired/libcudart.so{.13,.13.1.80,} 2>&1) && [ "$said" = $'0 1 1\n0 1 1\n0 1 1' ] && ok "a libcudart by its path: ours instead" ||
+	fail "a libcudart by its path: $said"
 # a program without a runtime inside gets none: only what vgpu run preloads, and by LD_AUDIT alone nothing
 n=$(LD_AUDIT=$B/lib/libvgpu-turn.so cat /proc/self/maps | grep -c 'libcud')
 [ "$n" = 0 ] && ok "a program without one inside gets none" || fail "cat has $n mappings of CUDA libraries"

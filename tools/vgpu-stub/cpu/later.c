@@ -16,6 +16,18 @@
  * may have read since the last barrier begins with K_LATER: the other warps have their turns first.
  *
  * A place is an address that is one for all of a block of threads. Code that each thread comes to, or comes to by what it has read, is left alone.
+ *
+ *      ld.shared.f32 %f1, [buf + 4 * lane];    // lanes below the number of warps: what each warp has found
+ *      ...
+ *      @%p1 bra END;                           // not the first lane
+ *      st.shared.f32 [buf + 4 * warp], %f2;    // the next thing that each warp has found
+ *
+ * The same with a place for each warp, as where one buffer serves two reductions (ggml's softmax): who writes where, and who has read there, is
+ * computed for a few warps, and if a warp writes what another one has read, that block of code begins with K_LATER, too.
+ *
+ * Within a warp it is strips that run ahead of one another (strip/order.c). Of two accesses to shared memory in one stretch of code of which one
+ * writes what lanes of another strip read by the other, the second is done by all of the warp at once (INF_ONCE): CUB's exchanges, where
+ * their memory serves the next one without a __syncwarp() (ggml's Mamba).
  */
 #include <string.h>
 
@@ -25,6 +37,12 @@
 #define MOST_BLOCKS 4096u
 #define MOST_WRITES 64u
 #define MOST_ASKED 512u
+#define WARPS 4u                /* of a block are looked at */
+#define MOST_PAIRS 64u
+#define MOST_OTHERS 6u
+#define MOST_STEPS 128u         /* pairs of accesses within a warp */
+#define MOST_OPEN 16u
+#define STRIP_LANES 8u
 
 enum { TID = 1, CTAID = 2, OTHER = 4 };         /* what a value depends on */
 
@@ -36,6 +54,7 @@ struct later {
 	u32 *asked;             /* how many registers, for one place or branch */
 	u8 *busy;               /* by register: it is being asked about; a pointer that a loop steps on depends on itself */
 	u32 *pred;              /* by block: the only block before it, NO_PC: several or none */
+	u8 *rows;               /* by block: ldmatrix may have read right before it */
 	u8 *to;                 /* by block: a way leads from its end to the write, past no barrier */
 };
 
@@ -155,6 +174,306 @@ static bool one_place(const struct later *l, const struct insn *in)
 	return (in->space == SPACE_GLOBAL || in->space == SPACE_SHARED || in->space == SPACE_GENERIC) && !(depends(l, in->o[4], 0) & (TID | OTHER));
 }
 
+/* What registers are in one warp, as far as the thread's number makes them. All else counts as 0, and is kept as what has come to it. */
+struct numbers {
+	const struct later *l;
+	u32 warp, asked;
+	bool rows;              /* the block is 32 wide, and a warp a row of it */
+	bool y;                 /* %tid.y has been asked for */
+	u32 nothers;
+	u64 others[MOST_OTHERS];
+};
+
+static void other(struct numbers *n, u64 what, u64 *to)
+{
+	u32 i;
+
+	memset(to, 0, LANES * sizeof(u64));
+	for (i = 0; i < n->nothers && i < MOST_OTHERS; i++)
+		if (n->others[i] == what)
+			return;
+	if (n->nothers < MOST_OTHERS)
+		n->others[n->nothers] = what;
+	n->nothers++;
+}
+
+static void number(struct numbers *n, u32 o, u64 *to, u32 depth);
+
+/* false: it is no constant of the text's */
+static bool constant(struct numbers *n, u32 o, u64 *to)
+{
+	const struct comp *c = n->l->g->c;
+	u32 i = 0, end = c->nk, t;
+
+	/* they lie in the order in which they were asked for */
+	while (i < end) {
+		t = i + (end - i) / 2;
+		if (c->k[t].off < (o & ~OPND_CONST))
+			i = t + 1;
+		else
+			end = t;
+	}
+	if (i == c->nk || (OPND_CONST | c->k[i].off) != o)
+		return false;
+	if (c->k[i].sym)
+		other(n, (u64)(uintptr_t)c->k[i].sym, to);
+	for (t = 0; t < LANES; t++)
+		if (c->k[i].w == 1)
+			to[t] = c->k[i].bits;
+		else
+			((u32 *)to)[t] = (u32)c->k[i].bits;
+	return true;
+}
+
+/* What makes o, and by which operand; NULL: nothing, or more than one. What is made once a launch is in the pool, too (uniform.c). */
+static const struct insn *maker(const struct later *l, u32 o, u32 *k)
+{
+	const struct func *fn = l->g->c->fn;
+	u32 i, at;
+
+	if (!(o & OPND_CONST)) {
+		at = l->def[o];
+		for (*k = 0; at && *k < 6; ++*k)
+			if ((l->code[at - 1].def >> *k & 1) && l->code[at - 1].o[*k] == o)
+				return l->more[6 * (at - 1) + *k] ? NULL : &l->code[at - 1];
+		return NULL;
+	}
+	for (i = 0; i < fn->npro; i++)
+		for (*k = 0; *k < 6; ++*k)
+			if ((fn->pro[i].def >> *k & 1) && fn->pro[i].o[*k] == o)
+				return &fn->pro[i];
+	return NULL;
+}
+
+static void special(struct numbers *n, const struct insn *in, u64 *to)
+{
+	u32 t;
+
+	n->y |= in->sub == SR_TID_Y;
+	if (in->sub != SR_TID_X && in->sub != SR_TID_Y && in->sub != SR_LANEID && in->sub != SR_WARPID) {
+		other(n, (u64)in->sub << 32, to);
+		return;
+	}
+	for (t = 0; t < LANES; t++) {
+		u32 x = in->sub == SR_LANEID ? t : in->sub == SR_WARPID ? n->warp : in->sub == SR_TID_Y ? (n->rows ? n->warp : 0) :
+			n->rows ? t : n->warp * LANES + t;
+
+		if (in->dw == 1)
+			to[t] = x;
+		else
+			((u32 *)to)[t] = x;
+	}
+}
+
+/* Slots are laid out as frames have them: what makes a register says how wide it is. */
+static void number(struct numbers *n, u32 o, u64 *to, u32 depth)
+{
+	_Alignas(64) u64 from[3][LANES];
+	const struct later *l = n->l;
+	const struct insn *in;
+	u32 k, v, p;
+
+	if ((o & OPND_CONST) && constant(n, o, to))
+		return;
+	in = maker(l, o, &k);
+	if (!in || in->guard != OPND_NONE || depth > DEPTH || ++n->asked > MOST_ASKED) {
+		other(n, o, to);
+		return;
+	}
+	if (in->kind == K_SREG) {
+		special(n, in, to);
+		return;
+	}
+	if ((in->kind != K_LANE && in->kind != K_SETP && in->kind != K_PRED && in->kind != K_CVT && in->kind != K_CVTA) || type_is_float(in->type) ||
+	    (in->kind == K_CVT && type_is_float(in->stype)) || (in->kind == K_SETP && in->sub)) {
+		other(n, o, to);
+		return;
+	}
+	/* of a comparison the second and third are what it reads, of others the first is */
+	for (v = 0; v < 3; v++) {
+		const u32 *src = &in->o[(in->kind == K_SETP ? 2 : 1) + v];
+
+		/* what is not wanted is the first once more */
+		if (v && src[0] == src[-(s32)v])
+			memcpy(from[v], from[0], sizeof(from[v]));
+		else if (v < (in->kind == K_LANE ? 3 : in->kind == K_CVTA ? 1 : 2) && src[0] != OPND_NONE)
+			number(n, src[0], from[v], depth + 1);
+		else
+			memset(from[v], 0, sizeof(from[v]));
+	}
+	switch ((enum kind)in->kind) {
+	case K_LANE: in->u.lane(to, from[0], from[1], from[2]); return;
+	case K_CVT: lane_cvt(in, to, from[0], from[1]); return;
+	case K_CVTA: memcpy(to, from[0], sizeof(from[0])); return;
+	case K_SETP:
+		p = in->u.mask(from[0], from[1]);
+		p = k == 1 ? ~p : p;
+		break;
+	default:
+		p = *(u32 *)from[0];
+		v = *(u32 *)from[1];
+		p = in->flags & INF_CNEG ? ~p : p;
+		v = in->flags & INF_BNEG ? ~v : v;
+		p = in->sub == PRED_NOT ? ~p : in->sub == PRED_AND ? p & v : in->sub == PRED_OR ? p | v : in->sub == PRED_XOR ? p ^ v : p;
+	}
+	memcpy(to, &p, sizeof(p));
+}
+
+/* An access by its places: of each warp which lanes come to it, and where. */
+struct places {
+	u32 lanes[WARPS];
+	u64 at[WARPS][LANES];
+	u32 bytes;
+	struct numbers n;
+};
+
+/* of the first warps of a block */
+static void places(const struct later *l, const struct insn *in, u32 b, bool rows, u32 warps, struct places *p)
+{
+	_Alignas(64) u64 v[LANES];
+	u32 w, t, i;
+
+	p->n = (struct numbers){ .l = l, .rows = rows };
+	p->bytes = in->size * (in->vec ? in->vec : 1u);
+	for (w = 0; w < warps; w++) {
+		p->n.warp = w;
+		p->n.asked = 0;
+		number(&p->n, in->o[4], v, 0);
+		for (t = 0; t < LANES; t++)
+			p->at[w][t] = (in->aw ? v[t] : ((u32 *)v)[t]) + (u64)in->imm;
+		p->lanes[w] = ~0u;
+		for (u32 to = b, from, n = 0; n < DEPTH && (from = l->pred[to]) != NO_PC; n++, to = from) {
+			const struct insn *last = &l->code[l->g->b[from].end - 1];
+			struct numbers by = { .l = l, .rows = rows, .warp = w };
+
+			if (last->kind != K_CBRA || last->taken == last->fall)
+				continue;
+			number(&by, last->guard, v, 0);
+			p->n.y |= by.y;
+			/* what is not known keeps nobody away */
+			if (by.nothers)
+				continue;
+			memcpy(&i, v, sizeof(i));
+			p->lanes[w] &= last->gneg == (last->taken == to) ? ~i : i;
+		}
+	}
+}
+
+/* Does a warp write what another one has read, or, within: do lanes touch what those of another strip do? */
+static bool others_read(const struct places *w, const struct places *r, bool within)
+{
+	u32 a, b, i, k;
+
+	if (w->n.nothers != r->n.nothers || w->n.nothers > MOST_OTHERS)
+		return false;
+	for (i = 0; i < w->n.nothers; i++) {
+		for (k = 0; k < r->n.nothers && w->n.others[i] != r->n.others[k]; k++)
+			;
+		if (k == r->n.nothers)
+			return false;
+	}
+	for (a = 0; a < (within ? 1 : WARPS); a++)
+		for (u32 m = w->lanes[a]; m; m &= m - 1) {
+			u32 lane = (u32)__builtin_ctz(m);
+			u64 at = w->at[a][lane];
+
+			for (b = 0; b < (within ? 1 : WARPS); b++)
+				for (u32 q = (a == b) == within ? r->lanes[b] : 0; q; q &= q - 1) {
+					u32 of = (u32)__builtin_ctz(q);
+
+					if (at < r->at[b][of] + r->bytes && r->at[b][of] < at + w->bytes && !(within && of / STRIP_LANES == lane / STRIP_LANES))
+						return true;
+				}
+		}
+	return false;
+}
+
+static bool in_step(const struct insn *in)
+{
+	switch ((enum kind)in->kind) {
+	case K_LANE: case K_SETP: case K_PRED: case K_CVT: case K_CVTA: case K_LOP3: case K_LDPARAM: case K_BFI: case K_SREG: case K_NOP: case K_LD: case K_ST:
+	case K_CARRY: case K_LADDR:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Accesses in block b that come behind others' of their own warp */
+static void strips_in_step(struct later *l, struct insn *code, u32 b, u32 *pairs)
+{
+	u32 open[MOST_OPEN], n = 0, matrix = l->rows[b], i, k;
+	const struct insn *from;
+	struct places p, q;
+	bool known;
+
+	for (k = l->g->b[b].start; k < l->g->b[b].end; k++) {
+		struct insn *in = &code[k];
+
+		if (in_step(in))
+			n = matrix = 0;
+		/* a row of ldmatrix, which the hardware reads for all lanes before any of them goes on; where is not asked */
+		if (in->kind == K_LD && (from = maker(l, in->o[4], &i)) && from->kind == K_TENSOR)
+			matrix = 1;
+		if ((in->kind != K_LD && in->kind != K_ST) || in->space != SPACE_SHARED)
+			continue;
+		if (matrix && in->kind == K_ST && in->guard == OPND_NONE) {
+			in->flags |= INF_ONCE;
+			n = matrix = 0;
+		}
+		for (i = 0, known = false; i < n && !(in->flags & (INF_ONCE | INF_SYNC)) && in->guard == OPND_NONE && *pairs < MOST_STEPS; i++) {
+			const struct insn *before = &code[open[i]];
+
+			if (in->kind == before->kind || (in->o[4] == before->o[4] && in->imm == before->imm))
+				continue;
+			++*pairs;
+			if (!known)
+				places(l, in, b, false, 1, &p);
+			known = true;
+			places(l, before, b, false, 1, &q);
+			if (others_read(&p, &q, true)) {
+				in->flags |= INF_ONCE;
+				n = 0;
+			}
+		}
+		if (n < MOST_OPEN)
+			open[n++] = k;
+	}
+	for (i = 0; matrix && i < l->g->b[b].nsucc; i++)
+		l->rows[l->g->b[b].succ[i]] = 1;
+}
+
+/* Has each warp its place, which `in`, in block b, writes and other warps may have read? */
+static bool read_by_others(struct later *l, const struct insn *in, u32 b, u32 *pairs)
+{
+	struct cfg *g = l->g;
+	struct places w, r;
+	u32 i, k;
+
+	ways_to(l, b);
+	for (u32 rows = 0; rows < 2; rows++) {
+		places(l, in, b, rows, WARPS, &w);
+		for (i = g->left; i < g->nb; i++) {
+			const struct block *v = &g->b[g->order[i]];
+
+			if (!l->to[g->order[i]] || g->order[i] == b)
+				continue;
+			for (k = v->end; k-- > v->start && l->code[k].kind != K_BAR;) {
+				if (l->code[k].kind != K_LD || l->code[k].space != SPACE_SHARED)
+					continue;
+				if (++*pairs > MOST_PAIRS)
+					return false;
+				places(l, &l->code[k], g->order[i], rows, WARPS, &r);
+				if (others_read(&w, &r, false))
+					return true;
+			}
+		}
+		if (!w.n.y)
+			break;
+	}
+	return false;
+}
+
 /* May all threads have read what `in`, in block b, writes? */
 static bool read_before(struct later *l, const struct insn *in, u32 b)
 {
@@ -178,7 +497,7 @@ static bool read_before(struct later *l, const struct insn *in, u32 b)
 void leaders_later(struct cfg *g)
 {
 	struct comp *c = g->c;
-	u32 i, k, writes = 0, asked = 0;
+	u32 i, k, writes = 0, asked = 0, pairs = 0, steps = 0;
 	struct later l = { .g = g, .code = c->code, .asked = &asked };
 
 	if (!c->fn->entry || g->nb > MOST_BLOCKS)
@@ -190,6 +509,8 @@ void leaders_later(struct cfg *g)
 	l.block = cneed(c, pool_alloc(&c->pool, (c->ncode + 1) * sizeof(u32)));
 	l.busy = cneed(c, pool_alloc(&c->pool, c->nregs + 1));
 	memset(l.def, 0, c->nregs * sizeof(u32));
+	l.rows = cneed(c, pool_alloc(&c->pool, g->nb + 1));
+	memset(l.rows, 0, g->nb);
 	memset(l.busy, 0, c->nregs);
 	memset(l.block, 0, c->ncode * sizeof(u32));
 	memset(l.more, 0, 6 * c->ncode * sizeof(u32));
@@ -210,17 +531,19 @@ void leaders_later(struct cfg *g)
 		for (k = 0; k < g->b[i].nsucc; k++)
 			if (g->b[g->b[i].succ[k]].npred == 1)
 				l.pred[g->b[i].succ[k]] = i;
+	for (i = g->left; i < g->nb; i++)
+		strips_in_step(&l, c->code, g->order[i], &steps);
 	for (i = g->left; i < g->nb; i++) {
 		u32 b = g->order[i];
 
 		for (k = g->b[b].start; k < g->b[b].end && !g->b[b].later && c->code[k].kind != K_BAR; k++) {
 			const struct insn *in = &c->code[k];
 
-			if ((in->kind != K_ST && in->kind != K_ATOM) || !one_place(&l, in) || !chosen(&l, b))
+			if ((in->kind != K_ST && in->kind != K_ATOM) || (!one_place(&l, in) && in->space != SPACE_SHARED) || !chosen(&l, b))
 				continue;
 			if (++writes > MOST_WRITES)
 				return;
-			g->b[b].later = read_before(&l, in, b);
+			g->b[b].later = one_place(&l, in) ? read_before(&l, in, b) : in->kind == K_ST && read_by_others(&l, in, b, &pairs);
 		}
 	}
 }

@@ -21,7 +21,7 @@ bool s_sync(const struct insn *in)
 	case K_MC_LD: case K_MC_ST: case K_MC_ATOM: case K_MC_BAR: case K_VF_ST: case K_VF_ATOM:
 		return true;
 	case K_LD: case K_ST:
-		if (in->kind == K_LD && in->flags & INF_ONCE)
+		if (in->flags & INF_ONCE)
 			return true;
 		/*
 		 * Code without __syncwarp() counts on a warp's volatile accesses to shared memory being in step. On global memory they are
