@@ -272,6 +272,22 @@ static void ragged(const struct jit *j, struct grid *g, u32 at, u32 pc)
 		learn(j, g, at & ~S_TURN, PARTED_TURNS);
 }
 
+/*
+ * Do lanes wait further down that could go on? Code would take those that run now past where they meet: what is written behind that by one of
+ * them is to come after what the others do before it. (Who waits for somebody at its place is found there.)
+ */
+static bool would_pass(const struct frame *f)
+{
+	u32 l, w;
+
+	for (w = f->waiting; w; w &= w - 1) {
+		l = (u32)__builtin_ctz(w);
+		if (f->lane_pc[l] > f->pc && !s_sync(&f->fn->jsrc->code[f->lane_pc[l]]) && f->fn->jsrc->code[f->lane_pc[l]].kind != K_NOP)
+			return true;
+	}
+	return false;
+}
+
 enum { AT_ONE, AT_ODD, APART, ENDED };
 
 /* Warps of a block, where they are all whole: ran is the one that code was entered with. */
@@ -440,7 +456,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 			}
 			if (f->waiting) {
 				/* the same lanes as before, where they were: they want something that code does not do */
-				n = turns++ < TURNS && ts->budget >= 0 && (f->pc != from || f->mask != m) ? next_turn(ts, j, f, *done) : 0;
+				n = turns++ < TURNS && ts->budget >= 0 && (f->pc != from || f->mask != m) && !would_pass(f) ? next_turn(ts, j, f, *done) : 0;
 				if (!n)
 					return APART;
 				m = f->mask;
@@ -511,6 +527,8 @@ int strip_run(struct tstate *ts, struct warp *w, struct frame *f)
 		return JR_REFUSED;
 	if (f->waiting)
 		arrive(ts, w, f);
+	if (f->waiting && would_pass(f))
+		return JR_REFUSED;
 	/*
 	 * Who goes on long while others wait may be waiting for them: they have turns too. Rounds are what counts, as in the interpreter; not how often somebody
 	 * waited for a while, or how many places lanes come to that code leaves them at.
