@@ -39,9 +39,15 @@ vm_initramfs() {
 
 # vm_device SOCKET: the device that is served there, as QEMU's -device and its monitor's device_add take it. vm_bus=b puts it
 # on a bus that an argument of vm_qemu makes, at vm_addr.
+# On a busy machine a process that is not dead may answer later than in the five seconds behind which QEMU gives its device up.
 vm_bus='' vm_addr=0
 vm_device() {
-	echo "{\"driver\":\"vfio-user-pci\",\"id\":\"vgpu0\"${vm_bus:+,\"bus\":\"$vm_bus\",\"addr\":\"$vm_addr\"},\"socket\":{\"type\":\"unix\",\"path\":\"$1\"}}"
+	local patience=''
+
+	if "$qemu" -device vfio-user-pci,help 2>/dev/null | grep -q x-msg-timeout; then
+		patience=',"x-msg-timeout":60000'
+	fi
+	echo "{\"driver\":\"vfio-user-pci\",\"id\":\"vgpu0\"${vm_bus:+,\"bus\":\"$vm_bus\",\"addr\":\"$vm_addr\"}$patience,\"socket\":{\"type\":\"unix\",\"path\":\"$1\"}}"
 }
 
 # vm_qemu SOCKET INITRAMFS CMDLINE ARG...: a guest with that device. Plain emulation (tcg): needs neither /dev/kvm nor
