@@ -405,8 +405,11 @@ static void strips_in_step(struct later *l, struct insn *code, u32 b, u32 *pairs
 	u32 open[MOST_OPEN], n = 0, matrix = l->rows[b], i, k;
 	const struct insn *from;
 	struct places p, q;
-	bool known;
+	bool known, whole;
 
+	/* Where only some lanes of a warp may be, an exchange between them is none that a program without __syncwarp() could count on. */
+	*l->asked = 0;
+	whole = !(come_to_by(l, b, 0) & (TID | OTHER));
 	for (k = l->g->b[b].start; k < l->g->b[b].end; k++) {
 		struct insn *in = &code[k];
 
@@ -421,7 +424,7 @@ static void strips_in_step(struct later *l, struct insn *code, u32 b, u32 *pairs
 			in->flags |= INF_ONCE;
 			n = matrix = 0;
 		}
-		for (i = 0, known = false; i < n && !(in->flags & (INF_ONCE | INF_SYNC)) && in->guard == OPND_NONE && *pairs < MOST_STEPS; i++) {
+		for (i = 0, known = false; whole && i < n && !(in->flags & (INF_ONCE | INF_SYNC)) && in->guard == OPND_NONE && *pairs < MOST_STEPS; i++) {
 			const struct insn *before = &code[open[i]];
 
 			if (in->kind == before->kind || (in->o[4] == before->o[4] && in->imm == before->imm))
