@@ -194,9 +194,11 @@ kernels() {
 }
 
 cases() {
-	local d=$1 out
-	program "$d" alone
-	out=$(ulimit -t 60; timeout 300 "$d/alone" 2>&1) || { [ $? = 77 ] || { echo "atomics without a lock"; return; }; }
+	local d=$1 out p
+	for p in alone solo; do
+		program "$d" $p
+		out=$(ulimit -t 60; timeout 300 "$d/$p" 2>&1) || { [ $? = 77 ] || { echo "atomics without a lock ($p)"; return; }; }
+	done
 	program "$d" ptxrun
 	out=$(ulimit -t 120; timeout 900 "$d/ptxrun" -m jit -s tests/ptx/cases 2>&1) ||
 		{ echo "cases (jit) $(grep -m1 -o 'cases/[a-z0-9_]*' <<<"$out")"; return; }
@@ -254,7 +256,7 @@ one() {
 # what finds a fault must be silent without it
 if [ -z "$quick" ]; then
 	for p in ptxrun optest jitdiff legal; do ln -s "$PWD/$build/test/ptx/plain/$p" "$work/$p"; done
-	ln -s "$PWD/$build/test/unit/plain/alone" "$work/alone"
+	for p in alone solo; do ln -s "$PWD/$build/test/unit/plain/$p" "$work/$p"; done
 	if why=$(first_failure "$work"); then
 		echo "mutants: the engine as it is fails: $why"
 		exit 1

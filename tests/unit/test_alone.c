@@ -8,9 +8,9 @@
  * Sources: tests/unit/test_alone.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
  */
 #include <sched.h>
-#include <sys/wait.h>
 
 #include "../ptx/rig.h"
+#include "isas.h"
 
 #include "../../tools/vgpu-stub/cpu/cpu.h"
 
@@ -18,16 +18,6 @@
 #define ROUNDS 500000u                  /* where it never does */
 
 static struct rig rig;
-static int failures;
-
-#define CHECK(cond, ...) do { \
-	if (!(cond)) { \
-		failures++; \
-		printf("test_alone.c:%d: %s: ", __LINE__, #cond); \
-		printf(__VA_ARGS__); \
-		printf("\n"); \
-	} \
-} while (0)
 
 /*
  * again(p, stop, n): each lane adds 1 to p[0], 0 to p[1], until *stop; n[lane] counts its rounds. once(p): one round. Where a lane adds is read
@@ -225,21 +215,4 @@ static int all(void)
 	return failures != 0;
 }
 
-/* With the compiler for this processor, then with that for AVX2: it is chosen once a process. */
-int main(void)
-{
-	int status;
-	pid_t pid = fork();
-
-	if (!pid) {
-		setenv("VGPU_CPU_ISA", "avx2", 1);
-		status = all();
-		fflush(stdout);
-		_exit(status);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || (WEXITSTATUS(status) && WEXITSTATUS(status) != 77)) {
-		printf("FAIL for AVX2\n");
-		return 1;
-	}
-	return all();
-}
+int main(void) { return on_each_isa(all); }

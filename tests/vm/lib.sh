@@ -13,6 +13,9 @@ vm_prepare() {
 	qemu=$("$here/fetch-qemu.sh" "$cache/qemu") || { wait $!; return 77; }
 	wait $! || { cat "$cache/kernel.says" >&2; return 77; }
 	cat "$cache/kernel.says" >&2
+	# On a busy machine a process that is not dead may answer later than in the five seconds behind which QEMU gives its device up.
+	vm_patience=''
+	! "$qemu" -device vfio-user-pci,help 2>/dev/null | grep -q x-msg-timeout || vm_patience=',"x-msg-timeout":60000'
 	kernel=$cache/kernel
 	busybox=$kernel/busybox
 }
@@ -39,15 +42,9 @@ vm_initramfs() {
 
 # vm_device SOCKET: the device that is served there, as QEMU's -device and its monitor's device_add take it. vm_bus=b puts it
 # on a bus that an argument of vm_qemu makes, at vm_addr.
-# On a busy machine a process that is not dead may answer later than in the five seconds behind which QEMU gives its device up.
 vm_bus='' vm_addr=0
 vm_device() {
-	local patience=''
-
-	if "$qemu" -device vfio-user-pci,help 2>/dev/null | grep -q x-msg-timeout; then
-		patience=',"x-msg-timeout":60000'
-	fi
-	echo "{\"driver\":\"vfio-user-pci\",\"id\":\"vgpu0\"${vm_bus:+,\"bus\":\"$vm_bus\",\"addr\":\"$vm_addr\"}$patience,\"socket\":{\"type\":\"unix\",\"path\":\"$1\"}}"
+	echo "{\"driver\":\"vfio-user-pci\",\"id\":\"vgpu0\"${vm_bus:+,\"bus\":\"$vm_bus\",\"addr\":\"$vm_addr\"}$vm_patience,\"socket\":{\"type\":\"unix\",\"path\":\"$1\"}}"
 }
 
 # vm_qemu SOCKET INITRAMFS CMDLINE ARG...: a guest with that device. Plain emulation (tcg): needs neither /dev/kvm nor

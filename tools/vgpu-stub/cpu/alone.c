@@ -49,26 +49,23 @@ static void wait_for_both(const struct alone *x)
 	wait_for(__atomic_load_n(&x->worker, __ATOMIC_ACQUIRE));
 }
 
-bool alone_enter(struct engine *e)
+void alone_enter(struct engine *e)
 {
 	struct alone *x = &e->alone;
 
 	/* Before what follows. Partner: whoever is about to do without locks says so before he looks at others. */
 	__atomic_fetch_add(&x->others, 1, __ATOMIC_SEQ_CST);
 	if (!__atomic_load_n(&x->used, __ATOMIC_SEQ_CST) || (e->env.cores > 1 && !__atomic_load_n(&x->solo, __ATOMIC_SEQ_CST)))
-		return true;
+		return;
 	/* Acquire: what its grids wrote. Partner: alone.listed goes down. Only this thread gives the worker any. */
-	if (cpu_ts == x->home && !__atomic_load_n(&x->listed, __ATOMIC_ACQUIRE))
-		return true;
-	wait_for_both(x);
-	return true;
+	if (cpu_ts != x->home || __atomic_load_n(&x->listed, __ATOMIC_ACQUIRE))
+		wait_for_both(x);
 }
 
-void alone_leave(struct engine *e, bool entered)
+void alone_leave(struct engine *e)
 {
 	/* Release: what was written meanwhile. A thread that sees 0 comes behind it. */
-	if (entered)
-		__atomic_fetch_sub(&e->alone.others, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_sub(&e->alone.others, 1, __ATOMIC_RELEASE);
 }
 
 /* Before the code is there for anybody. */
@@ -95,7 +92,9 @@ void alone_never(struct engine *e)
 /* NULL: no solos. Grids that share the workers have them by turns, and an urgent one has all. */
 static struct solo *solo_of(const struct engine *e, const struct grid *g)
 {
-	return e->env.cores > 1 && e->alone.able && !e->urgent && e->grids.next == g && g->next == &e->grids && g->fn && !g->native && !g->cooperative && g->team <= 1 &&
+	bool able = e->env.cores > 1 && e->alone.able && !e->urgent, only = e->grids.next == g && g->next == &e->grids;
+
+	return able && only && g->fn && !g->native && !g->cooperative && g->team <= 1 &&
 	       __atomic_load_n(&g->fn->solo.reduces, __ATOMIC_RELAXED) ? &g->fn->solo : NULL;
 }
 
@@ -121,14 +120,13 @@ void alone_turn(struct engine *e, struct turn *t)
 	if (x->solo) {
 		__atomic_fetch_add(&x->others, 1, __ATOMIC_SEQ_CST);
 		t->beside = true;
-	} else if (!x->turns && s && goes_solo(s)) {
+	} else if (s && goes_solo(s)) {         /* alone_waits(): and no other turn is in progress */
 		/* Release: what it is. Partner: wait_for_both(). Then, in this order, as alone_enter() says. */
 		__atomic_store_n(&x->worker, cpu_ts, __ATOMIC_RELEASE);
 		__atomic_store_n(&x->solo, true, __ATOMIC_SEQ_CST);
 		__atomic_fetch_sub(&x->others, 1, __ATOMIC_SEQ_CST);
 		t->solo = true;
 	}
-	x->turns++;
 }
 
 void alone_beside(struct engine *e, const struct turn *t)
@@ -174,9 +172,8 @@ void alone_turned(struct engine *e, struct turn *t)
 {
 	struct alone *x = &e->alone;
 
-	x->turns--;
 	if (t->beside)
-		__atomic_fetch_sub(&x->others, 1, __ATOMIC_RELEASE);
+		alone_leave(e);
 	if (t->solo) {
 		__atomic_fetch_add(&x->others, 1, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&x->solo, false, __ATOMIC_SEQ_CST);

@@ -19,8 +19,7 @@ struct alone {
 	uint32_t listed;        /* grids that are the workers' */
 	bool able, used;        /* it can be 0; a kernel looks at it */
 	struct tstate *home, *worker;   /* of the dispatcher; of the only worker, or of who had the last solo */
-	bool solo;              /* there is one. Written with the lock, as turns, which are in progress */
-	uint32_t turns;
+	bool solo;              /* there is one. Written with the lock */
 };
 
 #define SOLO_TRIAL 8u           /* turns of either kind in a trial */
@@ -34,9 +33,9 @@ struct solo {
 };
 
 void alone_open(struct engine *e);
-/* Around what the caller writes to memory that kernels reach, while some may be running. False: alone_leave() must not follow. */
-bool alone_enter(struct engine *e);
-void alone_leave(struct engine *e, bool entered);
+/* Around what the caller writes to memory that kernels reach, while some may be running. */
+void alone_enter(struct engine *e);
+void alone_leave(struct engine *e);
 /* A kernel has atomics without a lock, where nobody else is. */
 void alone_used(struct func *fn);
 /* With several workers, with the lock held: may g have no turn, since another has one and it goes faster by one at a time? */

@@ -318,10 +318,14 @@ static void cpu_note_alloc(struct engine *e, uint64_t addr, uint64_t bytes, int 
 
 static u32 cpu_copy(struct engine *e, void *dst, const void *src, size_t bytes)
 {
-	bool beside = (u64)dst >= e->env.arena_base && alone_enter(e);
-	u32 st = mem_copy(e, dst, src, bytes);
+	bool beside = (u64)dst >= e->env.arena_base;
+	u32 st;
 
-	alone_leave(e, beside);
+	if (beside)
+		alone_enter(e);
+	st = mem_copy(e, dst, src, bytes);
+	if (beside)
+		alone_leave(e);
 	if (e->mc && !st)
 		mc_copied(e, (u64)dst, (u64)src, bytes);
 	return st;
@@ -329,10 +333,14 @@ static u32 cpu_copy(struct engine *e, void *dst, const void *src, size_t bytes)
 
 static u32 cpu_fill(struct engine *e, void *dst, u32 value, unsigned elem, size_t count)
 {
-	bool beside = (u64)dst >= e->env.arena_base && alone_enter(e);
-	u32 st = mem_fill(e, dst, value, elem, count);
+	bool beside = (u64)dst >= e->env.arena_base;
+	u32 st;
 
-	alone_leave(e, beside);
+	if (beside)
+		alone_enter(e);
+	st = mem_fill(e, dst, value, elem, count);
+	if (beside)
+		alone_leave(e);
 	if (e->mc && !st)
 		mc_wrote(e, (u64)dst, elem * count);
 	return st;
@@ -340,9 +348,12 @@ static u32 cpu_fill(struct engine *e, void *dst, u32 value, unsigned elem, size_
 
 static int cpu_beside(struct engine *e, int entered)
 {
-	if (entered < 0)
-		return alone_enter(e);
-	alone_leave(e, entered);
+	if (entered < 0) {
+		alone_enter(e);
+		return 1;
+	}
+	if (entered)
+		alone_leave(e);
 	return 0;
 }
 

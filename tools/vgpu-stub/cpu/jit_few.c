@@ -47,7 +47,7 @@ void jf_gather(struct jcomp *c, u32 op, int t, struct rm m, u32 step)
 	if (!c->full || c->gk) {
 		more = several(c, wide || w ? 8 : 16, &none);
 		at = place(c, m, wide, t);
-			j_site(c, step);
+		j_site(c, step);
 		g_load(a, w, RCX, at);
 		ev(a, w ? V_PBCASTQ_R : V_PBCASTD_R, t, 0, rm_reg(RCX));
 		done = g_jmp(a);
@@ -73,7 +73,7 @@ void jf_scatter(struct jcomp *c, u32 op, int s, struct rm m, u32 step)
 		more = several(c, wide || w ? 8 : 16, &none);
 		at = place(c, m, wide, 1);
 		ev_k(a, w ? V_PCOMPRESSQ : V_PCOMPRESSD, s, 0, rm_reg(1), 7, 1);
-			j_site(c, step);
+		j_site(c, step);
 		ev_n(a, V_LL(w ? V_MOVQ_ST : V_MOVD_ST, 0), 1, 0, at, 0, 0, 0, w ? 8 : 4, 0);
 		done = g_jmp(a);
 		g_here(a, more);

@@ -149,6 +149,23 @@ static bool pattern_test(const struct jcomp *c, const struct insn *in, u32 *p, u
 	return lo == 0;
 }
 
+/* rax = u, rcx = b - u, in 64 bits: of a pattern u + ... at p. Where that is not a number of 64 bits: slow */
+static void less_pattern(struct jcomp *c, u32 p, u32 b, u8 w, bool sg, u32 *slow, u32 *nslow)
+{
+	struct as *a = &c->a;
+
+	if (w) {
+		ju_load(c, RAX, p, 1);
+		ju_load(c, RCX, b, 1);
+	} else {
+		ju_wide(c, RAX, p, sg);
+		ju_wide(c, RCX, b, sg);
+	}
+	g_alu(a, 1, G_SUB, RCX, rm_reg(RAX));
+	if (w)
+		slow[(*nslow)++] = g_jcc(a, CC_O);
+}
+
 /*
  * The branch behind it goes by what in says: where all lanes say the same, which scalars tell, we are there at once.
  * taken_if: it jumps if in is true.
@@ -183,17 +200,7 @@ void jit_setp_ahead(struct jcomp *c, const struct insn *in, bool taken_if)
 		nyes = &c->nno;
 		nno = &c->nyes;
 	}
-	/* rax = u, rcx = b - u, in 64 bits */
-	if (w) {
-		ju_load(c, RAX, p, 1);
-		ju_load(c, RCX, b, 1);
-	} else {
-		ju_wide(c, RAX, p, sg);
-		ju_wide(c, RCX, b, sg);
-	}
-	g_alu(a, 1, G_SUB, RCX, rm_reg(RAX));
-	if (w)
-		slow[nslow++] = g_jcc(a, CC_O);
+	less_pattern(c, p, b, w, sg, slow, &nslow);
 	g_alui(a, 1, G_CMP, rm_reg(RCX), hi);
 	if (lop == CMP_EQ)
 		no[(*nno)++] = g_jcc(a, CC_G);
@@ -349,16 +356,7 @@ static bool ramp(struct jcomp *c, const struct insn *in, u32 *slow, u32 *nslow)
 			g_shi(a, 0, G_SHL, RCX, r.group);
 		g_shcl(a, 0, G_SHL, RAX);
 	} else {
-		if (w) {
-			ju_load(c, RAX, p, 1);
-			ju_load(c, RCX, b, 1);
-		} else {
-			ju_wide(c, RAX, p, sg);
-			ju_wide(c, RCX, b, sg);
-		}
-		g_alu(a, 1, G_SUB, RCX, rm_reg(RAX));
-		if (w)
-			slow[(*nslow)++] = g_jcc(a, CC_O);
+		less_pattern(c, p, b, w, sg, slow, nslow);
 		if (jit_val(c, p, w).max >= (w ? 1ull << 63 : sg ? 1ull << 31 : 1ull << 32)) {
 			g_alui(a, w, G_ADD, rm_reg(RAX), hi);
 			slow[(*nslow)++] = g_jcc(a, sg ? CC_O : CC_B);

@@ -613,9 +613,12 @@ static bool run_inline(struct engine *e, struct grid *g)
 	if (!t.c)
 		return false;
 	/* Acquire: partner: the worker, when a grid has ended. Where it has none, this grid may be alone itself. */
-	beside = __atomic_load_n(&e->alone.listed, __ATOMIC_ACQUIRE) && alone_enter(e);
+	beside = __atomic_load_n(&e->alone.listed, __ATOMIC_ACQUIRE);
+	if (beside)
+		alone_enter(e);
 	turn_run(ts, &t);
-	alone_leave(e, beside);
+	if (beside)
+		alone_leave(e);
 	g->done_blocks = t.done;
 	g->next_block = t.at;
 	if (t.r == RUN_BUDGET) {
