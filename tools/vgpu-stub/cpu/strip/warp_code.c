@@ -445,13 +445,14 @@ void warp_emit(struct scomp *c, struct warps *ws, u32 bi)
 	c->mx = c->s->mxcsr == ~0u ? c->s->mxcsr_home : 0;
 	c->fold.pc = c->base.at = 0;
 	p->at = a->n;
-	if (p->loops) {
-		g_alui(a, 1, G_SUB, rm_mem(R14, (s32)offsetof(struct tstate, budget)), (s32)(b->end - b->start) / 2 + 1);
-		h->jump[h->njumps++] = g_jcc(a, CC_S);
-	}
+	/* what takes the way out finds them there */
 	for (i = 0; i < h->ncarried; i++) {
 		g_load(a, 1, RAX, home_of(c, h->carried[i].o, 0));
 		g_store(a, 1, before(c, i), RAX);
+	}
+	if (p->loops) {
+		g_alui(a, 1, G_SUB, rm_mem(R14, (s32)offsetof(struct tstate, budget)), (s32)(b->end - b->start) / 2 + 1);
+		h->jump[h->njumps++] = g_jcc(a, CC_S);
 	}
 	whole_at_insn(c, b->start);
 	for (v = 0; v < c->s->nregs; v++) {
