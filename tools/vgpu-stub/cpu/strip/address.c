@@ -17,7 +17,7 @@ void s_local_base(struct scomp *c)
 }
 
 /* The lanes' addresses are within a known distance of a scalar: it is checked for all of them. False: they are not, or it is too far. */
-static bool by_scalar(struct scomp *c, const struct insn *in)
+bool s_by_scalar(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	u64 max;
@@ -47,13 +47,17 @@ static bool by_scalar(struct scomp *c, const struct insn *in)
 /* ymm0 and ymm1 = the lanes' addresses, an immediate added. */
 static void lane_addresses(struct scomp *c, const struct insn *in)
 {
+	const struct sindex *s = s_index_of(c, in->o[4]);
 	struct as *a = &c->a;
 	u32 p;
 
 	for (p = 0; p < 2; p++) {
 		int d = (int)p, x;
 
-		if (in->aw) {
+		if (s) {
+			s_index_part(c, s, p, d, 2);
+			x = d;
+		} else if (in->aw) {
 			x = sv(c, in->o[4], 1, p, d);
 		} else {
 			x = sv_obs(c, in->o[4], 0, 0, d);
@@ -101,7 +105,7 @@ void s_lane_addresses(struct scomp *c, const struct insn *in)
 	u32 bytes = (u32)in->size * in->vec, align = c->loose ? in->size : bytes, k = s_log2(align), p;
 	struct sval v = s_val(c, in->o[4], in->aw);
 	u32 ual = v.ual, l;
-	bool within = by_scalar(c, in);
+	bool within = s_by_scalar(c, in);
 	u64 apart[4];
 
 	for (l = 1; v.cls == SC_SCALAR && l < STRIP; l++)

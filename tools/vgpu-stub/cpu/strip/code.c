@@ -334,7 +334,7 @@ bool s_native(struct scomp *c, const struct insn *in)
 {
 	switch ((enum kind)in->kind) {
 	case K_LANE:
-		return s_pair(c, c->pc) || s_scalar(c, in) || s_lane(c, in);
+		return s_index_of(c, in->o[0]) || s_pair(c, c->pc) || s_scalar(c, in) || s_lane(c, in);
 	case K_SREG: case K_LDPARAM: case K_LADDR: case K_CVTA:
 		return s_scalar(c, in);
 	case K_SETP:
@@ -394,6 +394,8 @@ static void forget(struct scomp *c, const struct insn *in)
 			c->near[n++] = c->near[i];
 	}
 	c->nnear = n;
+	if (insn_writes(in, c->limit.base))
+		c->limit.size = 0;
 }
 
 /* Arithmetic is done whoever runs, and its guard's bits are wanted by calls alone. */
@@ -482,6 +484,7 @@ static void insn(struct scomp *c, const struct insn *in, u32 pc)
 		a->vex_end = 0;
 		c->nslow = nslow;
 		c->nnear = 0;
+		c->limit.size = 0;
 		c->nsites = nsites;
 		c->nexits = nexits;
 		c->nxjumps = nxjumps;
@@ -510,6 +513,7 @@ static void block(struct scomp *c, struct sblock *b)
 	c->fused = 0;
 	c->later = false;
 	c->nnear = 0;
+	c->limit.size = 0;
 	c->before = NO_PC;
 	c->fold.pc = c->base.at = 0;
 	b->at = c->a.n;
@@ -693,7 +697,7 @@ struct jit *strip_compile(struct func *fn, u32 spec, u32 most)
 	if (!s_order(c) || !s_blocks(c) || !s_facts(c))
 		goto out;
 	s_steps(c);
-	if (!s_quads(c) || !s_place(c) || !s_clean(c))
+	if (!s_quads(c) || !s_indices(c) || !s_place(c) || !s_clean(c))
 		goto out;
 	s_pairs(c);
 	as_room(&c->a, 1 << 16);

@@ -590,6 +590,7 @@ static void gather_rows(struct scomp *c)
 bool s_load_lanes(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
+	const struct sindex *s;
 	bool sg = in->flags & INF_SIGNED;
 	u32 bytes = (u32)in->size * in->vec, no[S_NO_ROW], n, done = 0, v;
 
@@ -608,16 +609,26 @@ bool s_load_lanes(struct scomp *c, const struct insn *in)
 		while (n)
 			g_here(a, no[--n]);
 	}
-	s_lane_addresses(c, in);
+	s = in->vec == 1 ? s_index_of(c, in->o[4]) : NULL;
+	if (s)
+		s_index_check(c, in, s, !done);
+	else
+		s_lane_addresses(c, in);
 	if (in->vec == 1 && in->size == 8) {
 		if (!in->dw)
 			return false;
-		s_gather(c, 8);
+		if (s)
+			s_index_gather(c, in, s);
+		else
+			s_gather(c, 8);
 		put2(c, in->o[0], 2, 0);
 		return true;
 	}
 	if (in->vec == 1) {
-		s_gather(c, in->size);
+		if (s)
+			s_index_gather(c, in, s);
+		else
+			s_gather(c, in->size);
 		if (sg && in->size < 4) {
 			vyi(a, X_SHID, SH_LEFT, 2, rm_reg(2), 32 - 8 * in->size);
 			vyi(a, X_SHID, SH_SAR, 2, rm_reg(2), 32 - 8 * in->size);

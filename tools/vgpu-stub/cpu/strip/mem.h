@@ -10,6 +10,12 @@
 #define L_COLS 192
 #define L_IDLE 448              /* what lanes that do not run load */
 
+#define X_MOVQ_TO VOP(1, 1, 0, 0xd6)
+#define X_MOVHPS_TO VOP(0, 1, 0, 0x17)
+#define X_PEXTRB_TO VOP(1, 3, 0, 0x14)
+#define X_PEXTRW_TO VOP(1, 3, 0, 0x15)
+#define X_PEXTRD_TO VOP(1, 3, 0, 0x16)
+
 static inline struct rm s_mem_lanes_at(u32 off) { return rm_mem(R15, (s32)(offsetof(struct sprivate, lanes) + off)); }
 static inline struct rm s_mem_lanes_of(u32 off, int index, u8 scale)
 {
@@ -43,7 +49,15 @@ void s_gather(struct scomp *c, u32 size);        /* mem.c: ymm0 and ymm1 hold th
 bool s_may_be_row(const struct scomp *c, const struct insn *in);
 struct rm s_run_row(struct scomp *c, const struct insn *in, u32 *no, u32 *n);
 
+/* index.c */
+void s_index_check(struct scomp *c, const struct insn *in, const struct sindex *s, bool once);
+void s_index_gather(struct scomp *c, const struct insn *in, const struct sindex *s);
+void s_index_store(struct scomp *c, const struct insn *in, const struct sindex *s);
+struct rm s_index_place(struct scomp *c, const struct insn *in, const struct sindex *s);
+u32 s_index_row(struct scomp *c, const struct sindex *s);
+
 /* address.c */
+bool s_by_scalar(struct scomp *c, const struct insn *in);
 static inline u32 s_log2(u32 n) { return (u32)__builtin_ctz(n); }
 /* Is the function's own shared memory all that it has, and large enough for an access to bytes of it? Then that is a limit which is known now. */
 static inline bool s_own_shared(const struct scomp *c, u32 bytes) { return !c->dynamic && bytes <= c->fn->shared_bytes; }

@@ -71,6 +71,10 @@ static void lives(struct scomp *c)
 				if ((in->def | in->use) >> k & 1)
 					touch(c, in->o[k], i, w);
 			touch(c, in->guard, i, w);
+			if (in->o[4] != OPND_NONE && ((in->use | in->def) >> 4 & 1) && s_index_of(c, in->o[4])) {
+				touch(c, s_index_of(c, in->o[4])->index, i, w);
+				touch(c, s_index_of(c, in->o[4])->base, i, w);
+			}
 			if (c->quad[i].n)
 				last_of(c, sb, i);
 			if (in->kind == K_CALL)
@@ -191,6 +195,8 @@ bool s_place(struct scomp *c)
 			continue;
 		r->live = true;
 		r->loc = LOC_MEM;
+		if (s_index_of(c, i))
+			continue;
 		rank[n++] = (struct rank){ (r->weight << 16) / (r->last - r->first + 2), i };
 	}
 	qsort(rank, n, sizeof(*rank), by_density);
@@ -257,12 +263,14 @@ bool s_place(struct scomp *c)
 	for (i = 0; i < c->s->nregs; i++) {
 		struct sregister *r = &c->r[i];
 
-		if (!r->live || r->loc != LOC_MEM || r->v.cls == SC_SCALAR || r->kept)
+		if (!r->live || r->loc != LOC_MEM || r->v.cls == SC_SCALAR || r->kept || s_index_of(c, i))
 			continue;
 		r->home = at;
 		at += r->w == 1 ? 64 : 32;
 	}
 	s_parks(c);
+	c->limit_at = at;
+	at += 64;
 	c->save_ymm = at;
 	at += 16 * 32;
 	c->save_gpr = at;

@@ -15,7 +15,8 @@
 bool s_may_be_row(const struct scomp *c, const struct insn *in)
 {
 	return in->vec == 1 && in->size == 4 && !in->dw && in->o[0] != OPND_NONE && in->space != SPACE_LOCAL && !(in->o[4] & OPND_CONST) &&
-	       !c->r[in->o[4]].wild && c->r[in->o[4]].v.cls == SC_VARY && in->imm < 1 << 24 && in->imm > -(1 << 24);
+	       !c->r[in->o[4]].wild && c->r[in->o[4]].v.cls == SC_VARY && in->imm < 1 << 24 && in->imm > -(1 << 24) &&
+	       (!s_index_of(c, in->o[4]) || s_index_of(c, in->o[4])->shift == 2);
 }
 
 /* Where the first lane's element is; jumps no[] are taken where it is none. rax, rcx, rdx, ymm1 to ymm3 are lost */
@@ -23,11 +24,14 @@ struct rm s_run_row(struct scomp *c, const struct insn *in, u32 *no, u32 *n)
 {
 	static const u64 at64[2][4] = { { 0, 4, 8, 12 }, { 16, 20, 24, 28 } };
 	static const u32 at32[8] = { 0, 4, 8, 12, 16, 20, 24, 28 };
+	const struct sindex *s = s_index_of(c, in->o[4]);
 	struct as *a = &c->a;
 	int x;
 
 	*n = 0;
-	if (in->aw) {
+	if (s) {
+		no[*n] = s_index_row(c, s);
+	} else if (in->aw) {
 		x = sv(c, in->o[4], 1, 0, 1);
 		vx_x(a, X_MOVQ_ST, x, 0, rm_reg(RAX));
 		vy(a, X_PBCASTQ, 2, 0, rm_reg(x));
@@ -39,6 +43,7 @@ struct rm s_run_row(struct scomp *c, const struct insn *in, u32 *no, u32 *n)
 		vr(a, X_PAND, 3, 3, 2);
 		vr(a, X_MOVMSKPD, RCX, 0, 3);
 		g_alui(a, 0, G_CMP, rm_reg(RCX), 15);
+		no[*n] = g_jcc(a, CC_NE);
 	} else {
 		x = sv_obs(c, in->o[4], 0, 0, 1);
 		vx_x(a, X_MOVD_ST, x, 0, rm_reg(RAX));
@@ -47,8 +52,9 @@ struct rm s_run_row(struct scomp *c, const struct insn *in, u32 *no, u32 *n)
 		vr(a, X_PCMPEQD, 2, 2, x);
 		vr(a, X_MOVMSKPS, RCX, 0, 2);
 		g_alui(a, 0, G_CMP, rm_reg(RCX), 255);
+		no[*n] = g_jcc(a, CC_NE);
 	}
-	no[(*n)++] = g_jcc(a, CC_NE);
+	++*n;
 	if (in->imm)
 		g_alui(a, 1, G_ADD, rm_reg(RAX), (s32)in->imm);
 	g_testi(a, RAX, 3);

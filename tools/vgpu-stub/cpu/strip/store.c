@@ -134,12 +134,6 @@ static int word_of(struct scomp *c, const struct insn *in, u32 k)
 	return 0;
 }
 
-#define X_MOVQ_TO VOP(1, 1, 0, 0xd6)
-#define X_MOVHPS_TO VOP(0, 1, 0, 0x17)
-#define X_PEXTRB_TO VOP(1, 3, 0, 0x14)
-#define X_PEXTRW_TO VOP(1, 3, 0, 0x15)
-#define X_PEXTRD_TO VOP(1, 3, 0, 0x16)
-
 /* Elements of up to 32 bits of all lanes, in their order, at the addresses in ymm0 and ymm1. */
 static void store_each(struct scomp *c, const struct insn *in)
 {
@@ -168,9 +162,41 @@ static void store_each(struct scomp *c, const struct insn *in)
 	}
 }
 
+/* By base and index: all at once, or round by lane. */
+static void store_by_index(struct scomp *c, const struct insn *in, const struct sindex *s, bool once)
+{
+	struct as *a = &c->a;
+	u32 some, all, top, p;
+	struct rm m;
+
+	s_index_check(c, in, s, once);
+	s_mask_bits(c, RAX);
+	g_alui(a, 0, G_CMP, rm_reg(RAX), 255);
+	some = g_jcc(a, CC_NE);
+	s_index_store(c, in, s);
+	all = g_jmp(a);
+	g_here(a, some);
+	vy(a, X_MOVU_ST, 0, 0, s_mem_lanes_at(L_ADDR));
+	for (p = 0; p < (in->dw ? 2u : 1u); p++) {
+		int x = in->dw ? sv(c, in->o[0], 1, p, 0) : sv_obs(c, in->o[0], 0, 0, 0);
+
+		vy(a, X_MOVU_ST, x, 0, s_mem_lanes_at(L_ROWS + 32 * p));
+	}
+	s_mask_bits(c, RDX);
+	top = a->n;
+	g_tzcnt(a, RCX, rm_reg(RDX));
+	g_load(a, in->dw, R11, s_mem_lanes_of(L_ROWS, RCX, in->dw ? 3 : 2));
+	m = s_index_place(c, in, s);
+	s_site(c);
+	store_gpr(c, in->size, m, R11);
+	s_next_lane(c, top);
+	g_here(a, all);
+}
+
 bool s_store_lanes(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
+	const struct sindex *s;
 	bool narrow = in->vec > 1 && in->size < 4;
 	u32 bytes = (u32)in->size * in->vec, n = narrow ? (bytes + 3) / 4 : in->vec, no[S_NO_ROW], nno, done = 0, some, all = 0, top, v, p;
 
@@ -186,6 +212,13 @@ bool s_store_lanes(struct scomp *c, const struct insn *in)
 		done = g_jmp(a);
 		while (nno)
 			g_here(a, no[--nno]);
+	}
+	s = in->vec == 1 ? s_index_of(c, in->o[4]) : NULL;
+	if (s) {
+		store_by_index(c, in, s, !done);
+		if (done)
+			g_here(a, done);
+		return true;
 	}
 	s_lane_addresses(c, in);
 	if (in->vec == 1 && !in->dw && in->size <= 4) {

@@ -21,7 +21,7 @@
  *   meet.c    where the strips of a warp or the warps of a block look at each other, without leaving code
  *   between.c what lies between two such places, for all strips at once
  *   park.c    scalars of strips that are not running
- *   address.c addresses lane by lane
+ *   address.c addresses lane by lane; index.c: those that are a scalar and an index
  *   hold.c    vectors that stay in registers where strips meet
  *   row.c     rows that show when code runs
  *   some.c    rows of shared memory of which some lanes have their places in it
@@ -163,6 +163,9 @@ struct sslow { u32 pc, back, njump, jump[12], at, twin[3]; bool guarded, leaves,
 struct snear { u32 o, slow; s32 from, to, at; u8 ual; bool shared; };
 #define S_NEAR 6u
 
+/* A register of 64 bits that is not computed (ghost): base + (index << shift), base OPND_NONE: without. from, to: where the index is extended, the last access. index.c */
+struct sindex { u32 index, base, from, to; u8 shift; bool sg, ghost; };
+
 /* A row, register o, that the instruction at pc reads from memory itself; what is done if it is not there. */
 struct sfold { u32 pc, o, slow; struct rm m; };
 
@@ -211,6 +214,9 @@ struct scomp {
 	u32 nparks, parks_cap;
 	struct snear near[S_NEAR];      /* what this block has checked */
 	u32 nnear;
+	struct sindex *index;           /* by register */
+	struct { u32 base, slow; s64 imm; u8 size, shift; bool sg, shared; } limit;     /* of indices, that this block has computed; size 0: none */
+	s32 limit_at;                   /* on the stack */
 	u32 mx;                         /* MXCSR now, 0: unknown */
 	struct sblock *cur;
 	u32 pc;
@@ -417,6 +423,11 @@ void s_keep_base(struct scomp *c, const struct insn *in, bool before, u32 mx);
 
 /* dot.c: dot products of bytes */
 bool s_dot(struct scomp *c, const struct insn *in);
+
+/* index.c: addresses that are a scalar and an index */
+bool s_indices(struct scomp *c);
+const struct sindex *s_index_of(const struct scomp *c, u32 o);  /* NULL: o is computed */
+void s_index_part(struct scomp *c, const struct sindex *s, u32 part, int d, int tmp);
 
 /* bound.c */
 bool s_made_small(const struct scomp *c, u32 o);       /* what is made once a launch: small numbers in all lanes, far from where 32 bits wrap */

@@ -232,6 +232,8 @@ struct rm sv_rm(struct scomp *c, u32 o, u8 w, u32 part, int tmp)
 		return pool_rm(o, v, w, part);
 	}
 	r = &c->r[o];
+	/* who reads such a one asks index.c */
+	c->bad |= s_index_of(c, o) != NULL;
 	if (r->v.cls == SC_SCALAR) {
 		splat(c, o, r->v, w, part, tmp);
 		return rm_reg(tmp);

@@ -103,7 +103,12 @@ static void spill(struct scomp *c, u32 v, int mask, bool all)
 		return;
 	}
 	for (p = 0; p < (r->w ? 2u : 1u); p++) {
-		x = sv(c, v, r->w, p, 0);
+		if (s_index_of(c, v)) {
+			s_index_part(c, s_index_of(c, v), p, 0, 1);
+			x = 0;
+		} else {
+			x = sv(c, v, r->w, p, 0);
+		}
 		if (r->rawf) {
 			s_canon(c, 0, x, 1);
 			x = 0;
