@@ -587,7 +587,7 @@ static struct jit *finish(struct scomp *c)
 		nw += c->exits[i].nwaits;
 	bytes = sizeof(*j) + sizeof(*s) + (c->nexits + 1) * sizeof(*c->exits) + (nw + 1) * sizeof(u32) + (c->n + 2) * sizeof(u32) +
 		(c->nentries + 1) * sizeof(*c->entries) + (c->nsites + 1) * sizeof(*c->sites) + (c->nslow + 1) * sizeof(u32) +
-		(c->nparks + 1) * sizeof(*c->parks) + (c->nlives + 1) * sizeof(u32) + (c->nentries + 1) * sizeof(u32) + (c->s->nregs + 1) * sizeof(struct jplace) + c->npats * sizeof(*c->pats) + 64;
+		(c->nparks + 1) * sizeof(*c->parks) + (c->nlags + 1) * sizeof(*c->lags) + (c->nbehind + 1) * sizeof(*c->behind) + (c->nlives + 1) * sizeof(u32) + (c->nentries + 1) * sizeof(u32) + (c->s->nregs + 1) * sizeof(struct jplace) + c->npats * sizeof(*c->pats) + 64;
 	p = calloc(1, bytes);
 	if (!p) {
 		jit_code_give(e, off, total);
@@ -613,6 +613,13 @@ static struct jit *finish(struct scomp *c)
 	s->nparks = c->nparks;
 	if (c->nparks)
 		memcpy((struct spark *)(uintptr_t)s->parks, c->parks, c->nparks * sizeof(*c->parks));
+	s->lags = (struct spark *)TAKE((c->nlags + 1) * sizeof(*c->lags));
+	s->nlags = c->nlags;
+	if (c->nlags)
+		memcpy((struct spark *)(uintptr_t)s->lags, c->lags, c->nlags * sizeof(*c->lags));
+	s->behind = (struct sbehind *)TAKE((c->nbehind + 1) * sizeof(*c->behind));
+	if (c->nbehind)
+		memcpy((struct sbehind *)(uintptr_t)s->behind, c->behind, c->nbehind * sizeof(*c->behind));
 	waits = (u32 *)TAKE((nw + 1) * sizeof(u32));
 	j->entry_at = (u32 *)TAKE((c->n + 2) * sizeof(u32));
 #undef TAKE
@@ -724,6 +731,8 @@ out:
 	free(c->sjumps);
 	free(c->next);
 	free(c->parks);
+	free(c->lags);
+	free(c->behind);
 	free(c->exits);
 	free(c->entries);
 	free(c->sites);

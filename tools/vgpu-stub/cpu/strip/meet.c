@@ -661,7 +661,9 @@ void s_meet_operands(struct scomp *c, u32 pc, u32 n)
 	}
 }
 
-void s_meet_warp(struct scomp *c, u32 pc)
+bool s_meets_block(const struct scomp *c, u32 pc) { return goes_on(c, pc) && whole_block(c, &c->code[pc]); }
+
+void s_meet_warp(struct scomp *c, u32 pc, bool lags)
 {
 	struct as *a = &c->a;
 	u32 exit = s_exit(c, pc), many = in_a_row(c, pc);
@@ -672,7 +674,7 @@ void s_meet_warp(struct scomp *c, u32 pc)
 	s_meet_operands(c, pc, STRIPS);
 	g_movi(a, RAX, pc);
 	g_store(a, 0, SPM(spc), RAX);
-	g_movi(a, RAX, pc + 1);
+	g_movi(a, RAX, lags ? pc + 1 : 0);
 	g_store(a, 0, SPM(met), RAX);
 	g_movi(a, RBP, 32 * (STRIPS - 1));
 	behind(c, pc, many, exit);

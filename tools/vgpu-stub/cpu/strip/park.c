@@ -239,6 +239,26 @@ static __attribute__((target("avx2"))) void move_vector(const struct jplace *r, 
 	}
 }
 
+void strip_catch_up(const struct jit *j, struct warp *w)
+{
+	struct sprivate *p = (struct sprivate *)w->jp;
+	const struct strip_code *sc = j->strip;
+	u32 i, k, s;
+
+	for (i = 0; p->met && i < sc->nlags; i++)
+		for (k = 0; sc->lags[i].pc == p->met && k < sc->lags[i].n; k++) {
+			const struct sbehind *b = &sc->behind[sc->lags[i].live + k];
+			char *at = w->jp + b->home;
+
+			for (s = 1; s < STRIPS; s++) {
+				u64 u = *(const u64 *)at + (u64)(s64)b->by[s];
+
+				*(u64 *)(at + 32 * s) = b->w == 1 || !b->by[s] ? u : (u32)u;
+			}
+		}
+	p->met = 0;
+}
+
 void strip_park(const struct jit *j, struct warp *w, u32 n)
 {
 	const struct jentry *e = &j->entries[n - 1];

@@ -302,6 +302,9 @@ static u32 put_back(const struct jit *j, struct warp *w, u32 s, u32 n, struct ch
 	struct sprivate *p = (struct sprivate *)w->jp;
 	u32 i, start = n;
 
+	for (i = 0; k && i < k->n; i++)
+		strip_catch_up(j, &k->warps[i]);
+	strip_catch_up(j, w);
 	if (k && (k->phase->start != NO_PC)) {
 		start = j->entry_at[k->phase->start];
 		k->moved = true;
@@ -610,6 +613,8 @@ static enum run in_step(struct tstate *ts, struct cta *c, const struct jit *j, u
 	*phases = 0;
 	ts->row = (s32)row;
 	ph.first = (struct sprivate *)c->warps[0].jp;
+	for (k = 0; k < c->nwarps; k++)
+		((struct sprivate *)c->warps[k].jp)->met = 0;
 	for (;;) {
 		ts->budget = (s64)c->nwarps << (j->strip->spins ? 14 : 17);
 		if (ts->budget > *left_over)

@@ -2,6 +2,7 @@
 /* Comparisons and predicates of a strip: all ones or zeros in 32-bit lanes, or one word of them. */
 #include "strip.h"
 #include "vex.h"
+#include "whole.h"
 
 static bool is32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
 static bool is64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
@@ -108,7 +109,7 @@ static bool compare(struct scomp *c, const struct insn *in)
 /* Only the branch b, at the end of the block, wants to know. */
 static bool asked_by(const struct scomp *c, const struct insn *in, const struct insn *b)
 {
-	return !c->stage && !in->sub && in->o[1] == OPND_NONE && in->guard == OPND_NONE && b->kind == K_CBRA &&
+	return (!c->stage || (c->stage == WHOLE_SCALARS && c->whole_way->flags)) && !in->sub && in->o[1] == OPND_NONE && in->guard == OPND_NONE && b->kind == K_CBRA &&
 	       b->guard == in->o[0] && b->taken != b->fall && !bit_of(c->cur->live_out, in->o[0]);
 }
 
@@ -145,7 +146,7 @@ static bool at_branch(const struct scomp *c, const struct insn *in)
 	bool first;
 	s32 far;
 
-	if (c->pc + 2 != c->cur->end || !asked_by(c, in, in + 1) || (!is32(in->type) && !is64(in->type)) || in->lop > CMP_GE)
+	if (c->stage || c->pc + 2 != c->cur->end || !asked_by(c, in, in + 1) || (!is32(in->type) && !is64(in->type)) || in->lop > CMP_GE)
 		return false;
 	return has_ends(c, in, &first, &far) || (c->cur->split && (s_varies(x) || s_varies(y) || x.pat || y.pat));
 }

@@ -107,6 +107,9 @@ struct sblock {
 struct sexit { u32 pc, nwaits, *waits; bool wrong, parted, spins, away; };       /* pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait;
 						   wrong: a guess was; parted: that lanes stay together; away: all of the strip has been put away; spins: a loop that may wait for others went on for long */
 
+/* A scalar of which a warp that stands at such a place has the first strip's alone: the others' are that far from it. Those of a place: park.c */
+struct sbehind { s32 home, by[STRIPS]; u8 w; };
+
 /* What the finished code's other side needs beyond struct jit. */
 struct strip_code {
 	struct sexit *exits;
@@ -116,6 +119,9 @@ struct strip_code {
 	const u32 *next;                /* per entry: where a strip enters behind another one */
 	const struct spark *parks;      /* by pc */
 	u32 nparks, area;               /* area: bytes of a warp's private area */
+	const struct spark *lags;       /* by pc: of behind */
+	const struct sbehind *behind;
+	u32 nlags;
 	bool spins;                     /* it has loops that may wait for others */
 };
 
@@ -147,7 +153,7 @@ struct sprivate {
 	u64 seg;                        /* meet.c */
 	u32 seg_pc, spc, at;            /* at: 32 * the strip that left code */
 	u32 m, first, done;             /* lanes of the strip that enter; the lowest; those that have ended */
-	u32 met;                        /* strips have come to the instruction before this one by warp.c, and stand there since; 0: not so */
+	u32 met;                        /* strips have come to the instruction before this one by warp.c, and stand there since, with scalars of the first one's alone; 0: not so */
 	u32 apart;                      /* lanes that want another mode (s_mode_begin()) */
 	u32 step;                       /* lanes of an instruction that the interpreter does */
 	u32 wait[S_MAX_WAITS];
@@ -212,6 +218,9 @@ struct scomp {
 	u32 nahead;
 	struct spark *parks;
 	u32 nparks, parks_cap;
+	struct spark *lags;
+	struct sbehind *behind;
+	u32 nlags, lags_cap, nbehind, behind_cap;
 	struct snear near[S_NEAR];      /* what this block has checked */
 	u32 nnear;
 	struct sindex *index;           /* by register */
@@ -349,7 +358,8 @@ void s_meet(struct scomp *c, u32 pc);
 void s_meet_end(struct scomp *c);
 bool s_meets_as_one(const struct scomp *c, u32 pc);     /* does warp.c know what strips have to have ready there? */
 void s_meet_operands(struct scomp *c, u32 pc, u32 n);
-void s_meet_warp(struct scomp *c, u32 pc);               /* all strips stand there, put away */
+void s_meet_warp(struct scomp *c, u32 pc, bool lags);    /* all strips stand there, put away; lags: but for scalars */
+bool s_meets_block(const struct scomp *c, u32 pc);      /* do all of the block's warps meet there, in code? */
 void s_lea_next(struct scomp *c, u32 block);             /* rax = where it begins behind another strip */
 void s_turn(struct scomp *c, u32 t);
 void s_rounds(struct scomp *c, u32 t);
@@ -378,6 +388,7 @@ struct rm s_home(const struct sregister *r);             /* of the running strip
 void s_park(struct scomp *c, u32 v);
 void s_unpark(struct scomp *c, u32 v);
 void s_park_list(struct scomp *c, u32 pc, const u64 *live);      /* what is alive at that place */
+void strip_catch_up(const struct jit *j, struct warp *w);        /* scalars of all strips, where a warp stands with the first one's alone */
 void strip_park(const struct jit *j, struct warp *w, u32 n);    /* what entry n takes for granted, of all strips */
 void strip_unpark(const struct jit *j, struct warp *w, u32 strips, u32 n);       /* into the slots again */
 void strip_unpark_at(const struct jit *j, struct warp *w, u32 strips, u32 pc);   /* ... of strips that stand at pc */

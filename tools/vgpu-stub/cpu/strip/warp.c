@@ -422,10 +422,10 @@ static void dirty(struct scomp *c, struct warps *ws)
 		for (b = 0; b < c->nb; b++) {
 			struct plan *p = &ws->p[b];
 
-			for (i = 0; i < plan_ways(p); i++) {
-				struct plan *to = &ws->p[p->to[i]];
+			for (i = 0; i < plan_ways(p) + (p->h && warp_lags(c, ws, b)); i++) {
+				struct plan *to = &ws->p[i < plan_ways(p) ? p->to[i] : b + 1];
 
-				to->loops |= p->to[i] <= b;
+				to->loops |= i < plan_ways(p) && p->to[i] <= b;
 				for (w = 0; to->h && w < c->words; w++) {
 					u64 x = p->dirty[w] | p->made[w];
 
@@ -483,6 +483,7 @@ void s_warps(struct scomp *c)
 		c->whole_strip = 0;
 		c->some = NULL;
 		c->guarded = false;
+		c->fused = 0;
 		if (ws.p[b].h->bad || c->bad) {
 			whole_back(c, &mark);
 			ws.njumps = nj;
@@ -496,6 +497,11 @@ void s_warps(struct scomp *c)
 		if (ws.p[b].at && begins(c, b))
 			warp_way_in(c, &ws, b);
 	for (i = 0; i < ws.njumps && !c->bad; i++) {
+		if (ws.jump[i].to == TO_MEET) {
+			g_here(&c->a, ws.jump[i].at);
+			warp_meet(c, &ws, ws.jump[i].from);
+			continue;
+		}
 		if (ws.p[ws.jump[i].to].at) {
 			g_land(&c->a, ws.jump[i].at, ws.p[ws.jump[i].to].at);
 			continue;

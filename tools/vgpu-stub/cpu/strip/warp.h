@@ -16,7 +16,7 @@ struct plan {
 	u64 *dirty, *made;                      /* scalars that may have been changed before it; that it changes */
 	const u64 *out;                         /* what is alive where it ends, the meeting's operands among it */
 	u32 at;
-	bool loops, bare, turns, wanted;        /* bare: strips have nothing to do; turns: such a loop may come before a meeting; wanted: it is come to */
+	bool loops, bare, turns, wanted, sure;        /* bare: strips have nothing to do; turns: such a loop may come before a meeting; wanted: it is come to; sure: nothing is amiss where it is done */
 };
 
 struct warps {
@@ -39,5 +39,12 @@ static inline bool defines(const struct insn *in, u32 k) { return (in->def >> k 
 void warp_emit(struct scomp *c, struct warps *ws, u32 b);
 void warp_way_in(struct scomp *c, const struct warps *ws, u32 b);
 void warp_leave(struct scomp *c, const struct warps *ws, u32 from, u32 to);
+void warp_meet(struct scomp *c, const struct warps *ws, u32 bi);
+/* Where a block's chain that ends at a barrier goes on, if it does so by such code: scalars of the first strip's are enough there. */
+static inline bool warp_lags(const struct scomp *c, const struct warps *ws, u32 b)
+{
+	return ws->p[b].ends == MEET && b + 1 < c->nb && ws->p[b + 1].h && c->code[c->b[b].end - 1].kind == K_BAR && s_meets_block(c, c->b[b].end - 1);
+}
+#define TO_MEET (~0u)
 
 #endif

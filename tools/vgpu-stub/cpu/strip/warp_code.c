@@ -381,7 +381,7 @@ static void ways_out(struct scomp *c, const struct warps *ws, u32 bi)
 			stand(c, p, b);
 		}
 		put_back(c, ws, p->dirty, b->live_in, s ? s : 1, STRIPS);
-		for (i = 0; i < h->ncarried; i++)
+		for (i = 0; i < h->ncarried && !p->sure; i++)
 			for (t = s; t < STRIPS; t++) {
 				u32 o = h->carried[i].o;
 				s32 by = ws->all->delta[c->r[o].v.far][t];
@@ -411,8 +411,13 @@ static void terminator(struct scomp *c, struct warps *ws, u32 bi)
 		go(c, ws, bi, p->to[0], g_jmp(a));
 		return;
 	case WAYS:
-		g_alui(a, 0, G_CMP, p->bare ? rm_reg(RAX) : way(c), 0);
-		other = g_jcc(a, c->code[b->end - 1].gneg ? CC_NE : CC_E);
+		if (c->fused) {
+			other = g_jcc(a, (u32)(c->fused & 15) ^ !c->code[b->end - 1].gneg);
+		} else {
+			g_alui(a, 0, G_CMP, p->bare ? rm_reg(RAX) : way(c), 0);
+			other = g_jcc(a, c->code[b->end - 1].gneg ? CC_NE : CC_E);
+		}
+		c->fused = 0;
 		go(c, ws, bi, p->to[0], g_jmp(a));
 		go(c, ws, bi, p->to[1], other);
 		return;
@@ -425,14 +430,81 @@ static void terminator(struct scomp *c, struct warps *ws, u32 bi)
 		g_land(a, g_jmp(a), c->end_last);
 		return;
 	default:
-		put_back(c, ws, p->dirty, p->out, 1, STRIPS);
-		put_back(c, ws, p->made, p->out, 1, STRIPS);
-		c->cur = b;
-		s_meet_warp(c, b->end - 1);
+		/* when it is known whether there is code behind it */
+		go(c, ws, bi, TO_MEET, g_jmp(a));
 	}
 }
 
-void warp_emit(struct scomp *c, struct warps *ws, u32 bi)
+static void lag(struct scomp *c, const struct warps *ws, u32 pc, const u64 *set, const u64 *live)
+{
+	struct spark *l = xgrow(c->lags, &c->lags_cap, c->nlags + 1, sizeof(*l));
+	struct sbehind *b;
+	u32 w, s;
+	u64 x;
+
+	if (!l) {
+		c->bad = true;
+		return;
+	}
+	c->lags = l;
+	l[c->nlags] = (struct spark){ pc, c->nbehind, 0 };
+	for (w = 0; w < c->words; w++)
+		for (x = set[w] & live[w]; x; x &= x - 1) {
+			const struct sregister *r = &c->r[w * 64 + (u32)__builtin_ctzll(x)];
+
+			if (r->v.known)
+				continue;
+			b = xgrow(c->behind, &c->behind_cap, c->nbehind + 1, sizeof(*b));
+			if (!b) {
+				c->bad = true;
+				return;
+			}
+			c->behind = b;
+			b[c->nbehind] = (struct sbehind){ .home = r->home, .w = r->w };
+			for (s = 0; s < STRIPS; s++)
+				b[c->nbehind].by[s] = ws->all->delta[r->v.far][s];
+			c->nbehind++;
+			l[c->nlags].n++;
+		}
+	c->nlags++;
+}
+
+/*
+ * All strips of block bi stand at its end. Where such code goes on behind it, the first strip's scalars do; who does not go on by it has the others' put back: here, if this
+ * warp leaves code, and strip_catch_up() for those that stand there.
+ */
+void warp_meet(struct scomp *c, const struct warps *ws, u32 bi)
+{
+	const struct plan *p = &ws->p[bi];
+	struct sblock *b = &c->b[bi];
+	u32 from, i, exit, pc = b->end - 1;
+	struct as *a = &c->a;
+	const u64 *set;
+
+	c->cur = b;
+	c->mx = c->s->mxcsr == ~0u ? c->s->mxcsr_home : 0;
+	c->fold.pc = c->base.at = 0;
+	if (!warp_lags(c, ws, bi) || !c->b[bi + 1].warp_in) {
+		put_back(c, ws, p->dirty, p->out, 1, STRIPS);
+		put_back(c, ws, p->made, p->out, 1, STRIPS);
+		s_meet_warp(c, pc, false);
+		return;
+	}
+	from = c->nxjumps;
+	s_meet_warp(c, pc, true);
+	if (c->bad || c->nxjumps == from)
+		return;
+	set = ws->p[bi + 1].dirty;
+	lag(c, ws, pc + 1, set, c->b[bi + 1].live_in);
+	exit = c->xjumps[from].block;
+	for (i = from; i < c->nxjumps; i++)
+		g_here(a, c->xjumps[i].at);
+	c->nxjumps = from;
+	put_back(c, ws, set, c->b[bi + 1].live_in, 1, STRIPS);
+	s_exit_jump(c, g_jmp(a), exit);
+}
+
+static void emit(struct scomp *c, struct warps *ws, u32 bi)
 {
 	struct sblock *b = &c->b[bi];
 	struct plan *p = &ws->p[bi];
@@ -444,9 +516,11 @@ void warp_emit(struct scomp *c, struct warps *ws, u32 bi)
 	c->cur = b;
 	c->mx = c->s->mxcsr == ~0u ? c->s->mxcsr_home : 0;
 	c->fold.pc = c->base.at = 0;
+	c->fused = 0;
+	h->flags = p->bare && p->ends == WAYS;
 	p->at = a->n;
 	/* what takes the way out finds them there */
-	for (i = 0; i < h->ncarried; i++) {
+	for (i = 0; i < h->ncarried && !p->sure; i++) {
 		g_load(a, 1, RAX, home_of(c, h->carried[i].o, 0));
 		g_store(a, 1, before(c, i), RAX);
 	}
@@ -488,7 +562,7 @@ void warp_emit(struct scomp *c, struct warps *ws, u32 bi)
 	whole_roots(c);
 	c->stage = WHOLE_CHECKS;
 	rows(c, p);
-	if (p->ends == WAYS)
+	if (p->ends == WAYS && !c->fused)
 		decide(c, p);
 	c->stage = WHOLE_STRIPS;
 	if (!p->bare)
@@ -497,6 +571,25 @@ void warp_emit(struct scomp *c, struct warps *ws, u32 bi)
 	s_mode_home(c);
 	terminator(c, ws, bi);
 	ways_out(c, ws, bi);
+}
+
+void warp_emit(struct scomp *c, struct warps *ws, u32 bi)
+{
+	struct plan *p = &ws->p[bi];
+	struct swhole_mark mark = whole_mark(c);
+	u32 nj = ws->njumps, roots = p->h->nroots;
+
+	/* where only time may be short, which is asked first, nothing has to be as it was */
+	p->sure = p->bare && p->h->ncarried;
+	emit(c, ws, bi);
+	if (!p->sure || p->h->bad || c->bad || p->h->njumps <= (u32)p->loops)
+		return;
+	whole_back(c, &mark);
+	ws->njumps = nj;
+	p->h->njumps = 0;
+	p->h->nroots = roots;
+	p->sure = false;
+	emit(c, ws, bi);
 }
 
 /* Where strip 0 comes to block b behind a meeting. */

@@ -17,6 +17,7 @@ struct swhole {
 	u32 ndelta;
 	u32 jump[64], njumps;           /* to the ordinary code */
 	bool bad, stored;
+	bool flags;                     /* nothing but moves lies between its last comparison and the branch that asks for it */
 	u8 *low;                        /* by register: the first strip's is a multiple of that power of two; NULL: not known */
 	/* of a round */
 	struct sblock *round;           /* NULL: it is none */
