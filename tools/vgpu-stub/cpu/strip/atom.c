@@ -193,6 +193,30 @@ static void whole(struct scomp *c, const struct insn *in, u32 op, bool held, boo
 	}
 }
 
+/* Sums of floats in shared memory by all lanes, nobody wants what was there: the loop by lanes has its mask in memory, where each round waits for the one before. */
+static bool sums(const struct insn *in) { return in->sub == ATOM_ADD && type_is_float(in->type) && in->space == SPACE_SHARED && in->o[0] == OPND_NONE; }
+
+static void whole_sums(struct scomp *c, const struct insn *in)
+{
+	u32 w = in->size == 8, pp = w ? 3 : 2, bytes = w ? 8 : 4, l, ok;
+	struct as *a = &c->a;
+
+	for (l = 0; l < STRIP; l++) {
+		g_load(a, 1, RAX, s_mem_lanes_at(8 * l));
+		access(c, false);
+		vx_x(a, VOP(pp, 1, 0, 0x10), 0, 0, rm_mem(RAX, 0));     /* vmovss, vmovsd */
+		vx_x(a, VOP(pp, 1, 0, 0x58), 0, 0, s_mem_lanes_at(AT_VALUES + bytes * l));
+		if (!w) {
+			vx_x(a, VOP(0, 1, 0, 0x2e), 0, 0, rm_reg(0));   /* vucomiss */
+			ok = g_jcc(a, CC_NP);
+			vx_x(a, X_MOVU, 0, 0, s_splat32(c, 0x7fffffff));
+			g_here(a, ok);
+		}
+		access(c, false);
+		vx_x(a, VOP(pp, 1, 0, 0x11), 0, 0, rm_mem(RAX, 0));
+	}
+}
+
 /* For each lane that runs, in order. held: others may come to that memory; same: their value is one, and no result is wanted */
 static void lanes(struct scomp *c, const struct insn *in, bool held, bool same)
 {
@@ -203,9 +227,12 @@ static void lanes(struct scomp *c, const struct insn *in, bool held, bool same)
 
 	if (!held && !same)
 		row = s_reduce_row(c, in, AT_VALUES);
-	if (op) {
+	if (op || (!held && sums(in))) {
 		some = s_unless_all(c);
-		whole(c, in, op, held, same);
+		if (op)
+			whole(c, in, op, held, same);
+		else
+			whole_sums(c, in);
 		if (!some) {
 			if (row)
 				g_here(a, row);
