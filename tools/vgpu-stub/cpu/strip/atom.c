@@ -46,6 +46,8 @@ static bool known(const struct insn *in)
 	return false;
 }
 
+bool s_atom_direct(const struct insn *in) { return known(in) && direct(in); }
+
 /* A subnormal number becomes 0 with its sign. */
 static void flush(struct scomp *c, int gpr)
 {
@@ -173,21 +175,28 @@ static void same_value(struct scomp *c, const struct insn *in)
 		g_load(&c->a, w, R11, s_mem_lanes_at(AT_VALUES));
 }
 
-/* All lanes without a loop: of what is one instruction each. */
-static void whole(struct scomp *c, const struct insn *in, u32 op, bool held, bool same)
+/* All lanes without a loop: of what is one instruction each. s: their indices lie where addresses do. */
+static void whole(struct scomp *c, const struct insn *in, const struct sindex *s, u32 op, bool held, bool same)
 {
 	struct as *a = &c->a;
 	u8 w = in->size == 8;
 	u32 l, bytes = w ? 8 : 4;
+	s32 disp = 0;
+	int base = s ? s_index_origin(c, in, s, &disp) : RAX;
 
 	if (same)
 		same_value(c, in);
 	for (l = 0; l < STRIP; l++) {
-		g_load(a, 1, RAX, s_mem_lanes_at(8 * l));
+		if (!s)
+			g_load(a, 1, RAX, s_mem_lanes_at(8 * l));
+		else if (s->sg)
+			g_movsxd(a, RCX, s_mem_lanes_at(4 * l));
+		else
+			g_load(a, 0, RCX, s_mem_lanes_at(4 * l));
 		if (!same)
 			g_load(a, w, R11, s_mem_lanes_at(AT_VALUES + bytes * l));
 		access(c, held && op != 0x87);
-		g_op(a, w, op, R11, rm_mem(RAX, 0), 0);
+		g_op(a, w, op, R11, s ? rm_idx(base, RCX, s->shift, disp) : rm_mem(RAX, 0), 0);
 		if (in->o[0] != OPND_NONE)
 			g_store(a, w, s_mem_lanes_at(AT_RESULTS + bytes * l), R11);
 	}
@@ -218,19 +227,20 @@ static void whole_sums(struct scomp *c, const struct insn *in)
 }
 
 /* For each lane that runs, in order. held: others may come to that memory; same: their value is one, and no result is wanted */
-static void lanes(struct scomp *c, const struct insn *in, bool held, bool same)
+static void lanes(struct scomp *c, const struct insn *in, const struct sindex *s, bool held, bool same)
 {
 	struct as *a = &c->a;
+	struct rm m = rm_mem(RAX, 0);
 	u8 w = in->size == 8;
 	bool result = in->o[0] != OPND_NONE;
 	u32 op = direct(in), some = 0, done = 0, row = 0, top, again;
 
-	if (!held && !same)
+	if (!held && !same && !s)
 		row = s_reduce_row(c, in, AT_VALUES);
 	if (op || (!held && sums(in))) {
 		some = s_unless_all(c);
 		if (op)
-			whole(c, in, op, held, same);
+			whole(c, in, s, op, held, same);
 		else
 			whole_sums(c, in);
 		if (!some) {
@@ -247,8 +257,12 @@ static void lanes(struct scomp *c, const struct insn *in, bool held, bool same)
 			same_value(c, in);
 		else
 			g_load(a, w, R11, lane_rm(AT_VALUES, w));
+		if (s)
+			m = s_index_place(c, in, s);
 		access(c, held && op != 0x87);
-		g_op(a, w, op, R11, rm_mem(RAX, 0), 0);
+		g_op(a, w, op, R11, m, 0);
+		if (s && result)
+			g_tzcnt(a, RCX, rm_reg(RDX));
 		if (result)
 			g_store(a, w, lane_rm(AT_RESULTS, w), R11);
 	} else {
@@ -286,19 +300,24 @@ static void lanes(struct scomp *c, const struct insn *in, bool held, bool same)
 static struct rm bare(void) { return rm_mem(R14, (s32)offsetof(struct tstate, bare)); }
 
 /* As in jit_atom.c: nobody else writes this memory now, and alone_done() comes behind the lanes; otherwise: jumps to where they have locks. */
-static void alone(struct scomp *c, u32 *otherwise)
+static void alone(struct scomp *c, const struct insn *in, const struct sindex *s, u32 *otherwise)
 {
 	struct as *a = &c->a;
 	struct engine *e = c->fn->m->e;
 
-	/* addresses have less than 63 bits: they have been checked, where their lanes run */
-	vy(a, X_MOVU, 0, 0, s_splat64(c, e->env.arena_base));
-	vy(a, X_PCMPGTQ, 1, 0, s_mem_lanes_at(0));
-	vy(a, X_PCMPGTQ, 0, 0, s_mem_lanes_at(32));
-	vr(a, X_POR, 0, 0, 1);
-	vr(a, X_MOVMSKPD, RAX, 0, 0);
-	g_op(a, 0, 0x85, RAX, rm_reg(RAX), 0);          /* test */
-	otherwise[0] = g_jcc(a, CC_NE);
+	if (s) {
+		s_index_from(c, in, s, e->env.arena_base);
+		otherwise[0] = g_jcc(a, CC_B);
+	} else {
+		/* addresses have less than 63 bits: they have been checked, where their lanes run */
+		vy(a, X_MOVU, 0, 0, s_splat64(c, e->env.arena_base));
+		vy(a, X_PCMPGTQ, 1, 0, s_mem_lanes_at(0));
+		vy(a, X_PCMPGTQ, 0, 0, s_mem_lanes_at(32));
+		vr(a, X_POR, 0, 0, 1);
+		vr(a, X_MOVMSKPD, RAX, 0, 0);
+		g_op(a, 0, 0x85, RAX, rm_reg(RAX), 0);          /* test */
+		otherwise[0] = g_jcc(a, CC_NE);
+	}
 	g_movi(a, RDX, 1);
 	g_store(a, 0, bare(), RDX);
 	g_movi(a, RAX, (u64)&e->alone.others);
@@ -316,12 +335,20 @@ static void alone_done(struct scomp *c)
 bool s_atom(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
+	const struct sindex *s;
 	u8 w = in->size == 8;
 	bool result = in->o[0] != OPND_NONE, same = !result && !s_varies(s_val(c, in->o[1], w)) && !s_val(c, in->o[1], w).pat;
 	u32 otherwise[2], done, p;
 
-	if (!known(in) || !s_addresses(c, in))
+	if (!known(in) || !s_can_be(c, in))
 		return false;
+	s = s_index_of(c, in->o[4]);
+	if (s) {
+		s_index_check(c, in, s, true);
+		vy(a, X_MOVU_ST, 0, 0, s_mem_lanes_at(0));
+	} else if (!s_addresses(c, in)) {
+		return false;
+	}
 	if (type_is_float(in->type) && in->sub == ATOM_ADD)
 		rounds(c, MXCSR_BASE);
 	if (!(same && direct(in) && s_val(c, in->o[1], w).known))
@@ -329,16 +356,16 @@ bool s_atom(struct scomp *c, const struct insn *in)
 	if (in->sub == ATOM_CAS)
 		values(c, in->o[2], w, AT_OTHERS);
 	if (in->space == SPACE_SHARED || !c->fn->m->e->alone.able) {
-		lanes(c, in, in->space != SPACE_SHARED, same);
+		lanes(c, in, s, in->space != SPACE_SHARED, same);
 	} else {
-		alone(c, otherwise);
-		lanes(c, in, false, same);
+		alone(c, in, s, otherwise);
+		lanes(c, in, s, false, same);
 		alone_done(c);
 		done = g_jmp(a);
 		g_here(a, otherwise[1]);
 		alone_done(c);
 		g_here(a, otherwise[0]);
-		lanes(c, in, true, same);
+		lanes(c, in, s, true, same);
 		g_here(a, done);
 	}
 	if (type_is_float(in->type) && in->sub == ATOM_ADD && c->s->mxcsr != ~0u)

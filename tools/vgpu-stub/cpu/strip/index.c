@@ -101,14 +101,28 @@ static bool extended(const struct scomp *c, const u32 *def, u32 v, u32 start, u3
 	return varies(c, s->index, 0) && !c->r[s->index].rawf;
 }
 
+/* An atomic of one instruction, whose indices are not below 0: then none is below the base (s_index_from()). */
+static bool atomic(struct scomp *c, const struct sblock *b, u32 pc, const struct sindex *s)
+{
+	const struct insn *in = &c->code[pc];
+	u32 base;
+	u64 max;
+
+	c->cur = (struct sblock *)(uintptr_t)b;
+	c->pc = pc;
+	return s_atom_direct(in) && (!s->sg || s_bounded(c, in, &base, &max));
+}
+
 /* The access at pc, by register v, takes base and index. */
-static bool fits(const struct scomp *c, u32 pc, u32 v, const struct sindex *s)
+static bool fits(struct scomp *c, const struct sblock *b, u32 pc, u32 v, const struct sindex *s)
 {
 	const struct insn *in = &c->code[pc];
 	u32 k;
 
-	if ((in->kind != K_LD && in->kind != K_ST) || in->o[4] != v || !in->aw || in->vec != 1 || in->guard == v || in->space == SPACE_LOCAL || in->space == SPACE_PARAM ||
-	    in->size > 1u << s->shift || in->imm <= -MOST_IMM || in->imm >= MOST_IMM || c->quad[pc].n || in->o[0] == OPND_NONE || (in->size == 8) != in->dw)
+	if (in->o[4] != v || !in->aw || in->vec != 1 || in->guard == v || in->space == SPACE_LOCAL || in->space == SPACE_PARAM || in->size > 1u << s->shift ||
+	    in->imm <= -MOST_IMM || in->imm >= MOST_IMM || c->quad[pc].n)
+		return false;
+	if (in->kind == K_ATOM ? !atomic(c, b, pc, s) : (in->kind != K_LD && in->kind != K_ST) || in->o[0] == OPND_NONE || (in->size == 8) != in->dw)
 		return false;
 	for (k = 0; k < 6; k++)
 		if (k != 4 && ((in->use | in->def) >> k & 1) && in->o[k] == v)
@@ -146,7 +160,7 @@ static void sum(struct scomp *c, const struct sblock *b, u32 pc, const u32 *def,
 		return;
 	for (i = pc + 1; i < b->end && goes_on(c, i); i++)
 		if (insn_reads(&c->code[i], v)) {
-			if (!fits(c, i, v, &s))
+			if (!fits(c, b, i, v, &s))
 				return;
 			s.to = i;
 			n++;
@@ -392,7 +406,7 @@ static void idle(struct scomp *c)
 }
 
 /* Where index 0 is: a register, rax or one that nothing changes here; *disp more. */
-static int origin(struct scomp *c, const struct insn *in, const struct sindex *s, s32 *disp)
+int s_index_origin(struct scomp *c, const struct insn *in, const struct sindex *s, s32 *disp)
 {
 	struct as *a = &c->a;
 	struct sval v = s_val(c, s->base, 1);
@@ -443,7 +457,7 @@ void s_index_gather(struct scomp *c, const struct insn *in, const struct sindex 
 	int base;
 
 	idle(c);
-	base = origin(c, in, s, &disp);
+	base = s_index_origin(c, in, s, &disp);
 	vyi(a, X_EXTRACT, 0, 0, rm_reg(1), 1);
 	for (h = 0; h < 2; h++) {
 		int x = h ? 1 : 0, d = h ? (in->size == 8 ? 0 : 3) : 2;
@@ -485,7 +499,7 @@ void s_index_store(struct scomp *c, const struct insn *in, const struct sindex *
 	struct as *a = &c->a;
 	struct rm m[2];
 	s32 disp;
-	int base = origin(c, in, s, &disp), x = -1;
+	int base = s_index_origin(c, in, s, &disp), x = -1;
 
 	for (h = 0; h < 2; h++) {
 		if (h)
@@ -525,13 +539,23 @@ void s_index_store(struct scomp *c, const struct insn *in, const struct sindex *
 struct rm s_index_place(struct scomp *c, const struct insn *in, const struct sindex *s)
 {
 	s32 disp;
-	int base = origin(c, in, s, &disp);
+	int base = s_index_origin(c, in, s, &disp);
 
 	if (s->sg)
 		g_movsxd(&c->a, RCX, s_mem_lanes_of(L_ADDR, RCX, 2));
 	else
 		g_load(&c->a, 0, RCX, s_mem_lanes_of(L_ADDR, RCX, 2));
 	return rm_idx(base, RCX, s->shift, disp);
+}
+
+/* Flags: is the base, an immediate added, below `from`? rax and rcx are lost. */
+void s_index_from(struct scomp *c, const struct insn *in, const struct sindex *s, u64 from)
+{
+	s_to_gpr(c, s->base, 1, RAX);
+	if (in->imm)
+		g_alui(&c->a, 1, G_ADD, rm_reg(RAX), (s32)in->imm);
+	g_movi(&c->a, RCX, from);
+	g_alu(&c->a, 1, G_CMP, RAX, rm_reg(RCX));
 }
 
 /* rax = where the first lane's element is, if those of the others follow it; flags for the jump that is taken if not. rcx, rdx, ymm1 to ymm3 are lost. */

@@ -55,6 +55,9 @@ void s_index_gather(struct scomp *c, const struct insn *in, const struct sindex 
 void s_index_store(struct scomp *c, const struct insn *in, const struct sindex *s);
 struct rm s_index_place(struct scomp *c, const struct insn *in, const struct sindex *s);
 u32 s_index_row(struct scomp *c, const struct sindex *s);
+int s_index_origin(struct scomp *c, const struct insn *in, const struct sindex *s, s32 *disp);
+void s_index_from(struct scomp *c, const struct insn *in, const struct sindex *s, u64 from);
+bool s_atom_direct(const struct insn *in);      /* atom.c: one instruction of the processor */
 
 /* address.c */
 bool s_by_scalar(struct scomp *c, const struct insn *in);
