@@ -344,7 +344,7 @@ bool s_atom(struct scomp *c, const struct insn *in)
 		return false;
 	s = s_index_of(c, in->o[4]);
 	if (s) {
-		s_index_check(c, in, s, true);
+		s_index_check(c, in, s);
 		vy(a, X_MOVU_ST, 0, 0, s_mem_lanes_at(0));
 	} else if (!s_addresses(c, in)) {
 		return false;

@@ -394,8 +394,6 @@ static void forget(struct scomp *c, const struct insn *in)
 			c->near[n++] = c->near[i];
 	}
 	c->nnear = n;
-	if (insn_writes(in, c->limit.base))
-		c->limit.size = 0;
 }
 
 /* Arithmetic is done whoever runs, and its guard's bits are wanted by calls alone. */
@@ -484,7 +482,6 @@ static void insn(struct scomp *c, const struct insn *in, u32 pc)
 		a->vex_end = 0;
 		c->nslow = nslow;
 		c->nnear = 0;
-		c->limit.size = 0;
 		c->nsites = nsites;
 		c->nexits = nexits;
 		c->nxjumps = nxjumps;
@@ -513,7 +510,6 @@ static void block(struct scomp *c, struct sblock *b)
 	c->fused = 0;
 	c->later = false;
 	c->nnear = 0;
-	c->limit.size = 0;
 	c->before = NO_PC;
 	c->fold.pc = c->base.at = 0;
 	b->at = c->a.n;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Addresses that are a scalar and an index: a[i] with 32 bits of i in a vector is base + (i << shift), which is what the processor adds up itself. Such a register
- * of 64 bits is not computed where only loads and stores of one element want it (ghost): these look at the index, one vector instead of two, and whatever else asks
- * gets it made from base and index: a strip that leaves code between, and the interpreter's one instruction.
+ * of 64 bits is not computed where only loads, stores and atomics of one element want it (ghost); whatever else asks gets it made from base and index: a strip that
+ * leaves code between, and the interpreter's one instruction.
  *
- * That is so in one block, from the index's extension to the last access; in there neither base nor index changes, and both keep their places (s_index_lives()).
+ * That is so in one block, from the index's extension to the last access; in there neither base nor index changes, and both keep their places (place.c).
+ *
+ * What is checked: the base alone, where all indices lead into the span; else each index, against how many elements there are behind the base and, with signs, before it.
  *
  * In: classes, words side by side (quad.c). Out: scomp.index, code for accesses.
  */
-#include <stdlib.h>
-
 #include "mem.h"
 #include "vex.h"
 
@@ -281,23 +281,10 @@ static bool aligned(const struct scomp *c, const struct insn *in, const struct s
 	return v.ual >= k && !(in->imm & (in->size - 1));
 }
 
-static struct rm limit(const struct scomp *c, u32 i) { return stack_rm(c->limit_at + 32 * (s32)i); }
-
-/* Is the last index that was computed in this block this one's? */
-static bool limit_is_there(struct scomp *c, const struct insn *in, const struct sindex *s)
-{
-	if (c->stage || !c->limit.size || c->limit.base != s->base || c->limit.imm != in->imm || c->limit.size != in->size || c->limit.shift != s->shift || c->limit.sg != s->sg ||
-	    c->limit.shared != (in->space == SPACE_SHARED))
-		return false;
-	c->slow[c->limit.slow].leaves = true;
-	return true;
-}
-
 /*
- * The last index that is good, in ymm2; with signs ymm1 is what is added to all of them first, those below the base. once: what follows may rely on this having been
- * done.
+ * The last index that is good, in ymm2; with signs ymm1 is what is added to all of them first, those below the base. test: of the base it is to be asked whether it is aligned.
  */
-static void limits(struct scomp *c, const struct insn *in, const struct sindex *s, bool once)
+static void limits(struct scomp *c, const struct insn *in, const struct sindex *s, bool test)
 {
 	u32 most = (s->sg ? INT32_MAX : UINT32_MAX) - STRIP;
 	bool shared = in->space == SPACE_SHARED, far = !shared && c->fn->m->e->env.span_bytes >> s->shift > most;
@@ -313,7 +300,7 @@ static void limits(struct scomp *c, const struct insn *in, const struct sindex *
 	s_slow_if(c, CC_B);
 	g_alu(a, 1, G_SUB, RDX, rm_reg(RCX));
 	s_slow_if(c, CC_B);
-	if (!aligned(c, in, s)) {
+	if (test) {
 		g_testi(a, RCX, in->size - 1u);
 		s_slow_if(c, CC_NE);
 	}
@@ -332,27 +319,41 @@ static void limits(struct scomp *c, const struct insn *in, const struct sindex *
 	}
 	vx_x(a, X_MOVD, 2, 0, rm_reg(RDX));
 	vy(a, X_PBCASTD, 2, 0, rm_reg(2));
-	if (!once || c->stage || in->guard != OPND_NONE || c->pc + 1 >= c->cur->end || !c->nslow)
-		return;
-	vy(a, X_MOVU_ST, 2, 0, limit(c, 0));
-	if (s->sg)
-		vy(a, X_MOVU_ST, 1, 0, limit(c, 1));
-	c->limit.base = s->base;
-	c->limit.imm = in->imm;
-	c->limit.size = in->size;
-	c->limit.shift = s->shift;
-	c->limit.sg = s->sg;
-	c->limit.shared = shared;
-	c->limit.slow = c->nslow - 1;
 }
 
-/* The lanes' indices, in ymm0: those that run have been looked at. once: nothing that does it is gone round. */
-void s_index_check(struct scomp *c, const struct insn *in, const struct sindex *s, bool once)
+/* The span is so large that from most of its places all that 32 bits say lies in it. The jump for when the base is such a place, 0: none is. */
+static u32 reaches(struct scomp *c, const struct insn *in, const struct sindex *s)
+{
+	const struct engine_env *env = &c->fn->m->e->env;
+	u64 below = s->sg ? 1ull << (31 + s->shift) : 0, above = 1ull << ((s->sg ? 31 : 32) + s->shift);
+	struct as *a = &c->a;
+
+	if (in->space == SPACE_SHARED || env->span_bytes < below + above + 2 * JIT_SLACK)
+		return 0;
+	s_to_gpr(c, s->base, 1, RCX);
+	if (in->imm)
+		g_alui(a, 1, G_ADD, rm_reg(RCX), (s32)in->imm);
+	if (!aligned(c, in, s)) {
+		g_testi(a, RCX, in->size - 1u);
+		s_slow_if(c, CC_NE);
+	}
+	g_movi(a, RDX, env->span_base + below);
+	g_alu(a, 1, G_SUB, RCX, rm_reg(RDX));
+	g_movi(a, RDX, env->span_bytes - JIT_SLACK - below - above);
+	g_alu(a, 1, G_CMP, RCX, rm_reg(RDX));
+	return g_jcc(a, CC_BE);
+}
+
+/* The lanes' indices, in ymm0: those that run have been looked at. */
+void s_index_check(struct scomp *c, const struct insn *in, const struct sindex *s)
 {
 	struct as *a = &c->a;
-	bool there;
+	u32 all;
 	int x;
 
+	x = sv(c, s->index, 0, 0, 0);
+	if (x)
+		vr(a, X_MOVU, 0, 0, x);
 	if (s_by_scalar(c, in)) {
 		if (!aligned(c, in, s)) {
 			s_to_gpr(c, s->base, 1, RAX);
@@ -361,30 +362,25 @@ void s_index_check(struct scomp *c, const struct insn *in, const struct sindex *
 			g_testi(a, RAX, in->size - 1u);
 			s_slow_if(c, CC_NE);
 		}
-		vr(a, X_MOVU, 0, 0, sv(c, s->index, 0, 0, 0));
 		return;
 	}
-	there = limit_is_there(c, in, s);
-	if (!there)
-		limits(c, in, s, once);
-	x = sv(c, s->index, 0, 0, 0);
-	if (x)
-		vr(a, X_MOVU, 0, 0, x);
+	all = reaches(c, in, s);
+	limits(c, in, s, !all && !aligned(c, in, s));
 	if (s->sg)
-		vy(a, X_PADDD, 1, 0, there ? limit(c, 1) : rm_reg(1));
+		vy(a, X_PADDD, 1, 0, rm_reg(1));
 	x = s->sg ? 1 : 0;
-	vy(a, X_PMINUD, 2, x, there ? limit(c, 0) : rm_reg(2));
+	vy(a, X_PMINUD, 2, x, rm_reg(2));
 	vr(a, X_PCMPEQD, 2, 2, x);
 	vr(a, X_MOVMSKPS, RDX, 0, 2);
 	g_alui(a, 0, G_XOR, rm_reg(RDX), 255);
-	if (s_all_run(c)) {
-		s_slow_if(c, CC_NE);
-		return;
+	if (!s_all_run(c)) {
+		if (c->guarded)
+			s_mask_bits(c, RAX);
+		g_op(a, 0, 0x85, RDX, rm_reg(c->guarded ? RAX : R12), 0);       /* test */
 	}
-	if (c->guarded)
-		s_mask_bits(c, RAX);
-	g_op(a, 0, 0x85, RDX, rm_reg(c->guarded ? RAX : R12), 0);       /* test */
 	s_slow_if(c, CC_NE);
+	if (all)
+		g_here(a, all);
 }
 
 /* Lanes that do not run take the index of one that does: what is there may be loaded. ymm2 is lost. */

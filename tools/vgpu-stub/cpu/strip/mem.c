@@ -611,7 +611,7 @@ bool s_load_lanes(struct scomp *c, const struct insn *in)
 	}
 	s = in->vec == 1 ? s_index_of(c, in->o[4]) : NULL;
 	if (s)
-		s_index_check(c, in, s, !done);
+		s_index_check(c, in, s);
 	else
 		s_lane_addresses(c, in);
 	if (in->vec == 1 && in->size == 8) {

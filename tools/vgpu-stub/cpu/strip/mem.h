@@ -50,7 +50,7 @@ bool s_may_be_row(const struct scomp *c, const struct insn *in);
 struct rm s_run_row(struct scomp *c, const struct insn *in, u32 *no, u32 *n);
 
 /* index.c */
-void s_index_check(struct scomp *c, const struct insn *in, const struct sindex *s, bool once);
+void s_index_check(struct scomp *c, const struct insn *in, const struct sindex *s);
 void s_index_gather(struct scomp *c, const struct insn *in, const struct sindex *s);
 void s_index_store(struct scomp *c, const struct insn *in, const struct sindex *s);
 struct rm s_index_place(struct scomp *c, const struct insn *in, const struct sindex *s);

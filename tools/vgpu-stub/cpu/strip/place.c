@@ -269,8 +269,6 @@ bool s_place(struct scomp *c)
 		at += r->w == 1 ? 64 : 32;
 	}
 	s_parks(c);
-	c->limit_at = at;
-	at += 64;
 	c->save_ymm = at;
 	at += 16 * 32;
 	c->save_gpr = at;

@@ -163,13 +163,13 @@ static void store_each(struct scomp *c, const struct insn *in)
 }
 
 /* By base and index: all at once, or round by lane. */
-static void store_by_index(struct scomp *c, const struct insn *in, const struct sindex *s, bool once)
+static void store_by_index(struct scomp *c, const struct insn *in, const struct sindex *s)
 {
 	struct as *a = &c->a;
 	u32 some, all, top, p;
 	struct rm m;
 
-	s_index_check(c, in, s, once);
+	s_index_check(c, in, s);
 	s_mask_bits(c, RAX);
 	g_alui(a, 0, G_CMP, rm_reg(RAX), 255);
 	some = g_jcc(a, CC_NE);
@@ -215,7 +215,7 @@ bool s_store_lanes(struct scomp *c, const struct insn *in)
 	}
 	s = in->vec == 1 ? s_index_of(c, in->o[4]) : NULL;
 	if (s) {
-		store_by_index(c, in, s, !done);
+		store_by_index(c, in, s);
 		if (done)
 			g_here(a, done);
 		return true;

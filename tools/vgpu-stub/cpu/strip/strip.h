@@ -224,8 +224,6 @@ struct scomp {
 	struct snear near[S_NEAR];      /* what this block has checked */
 	u32 nnear;
 	struct sindex *index;           /* by register */
-	struct { u32 base, slow; s64 imm; u8 size, shift; bool sg, shared; } limit;     /* of indices, that this block has computed; size 0: none */
-	s32 limit_at;                   /* on the stack */
 	u32 mx;                         /* MXCSR now, 0: unknown */
 	struct sblock *cur;
 	u32 pc;
