@@ -16,7 +16,9 @@ struct plan {
 	u64 *dirty, *made;                      /* scalars that may have been changed before it; that it changes */
 	const u64 *out;                         /* what is alive where it ends, the meeting's operands among it */
 	u32 at;
-	bool loops, bare, turns, wanted, sure;        /* bare: strips have nothing to do; turns: such a loop may come before a meeting; wanted: it is come to; sure: nothing is amiss where it is done */
+	/* bare: strips have nothing to do; turns: such a loop may come before a meeting;
+	   wanted: it is come to; sure: nothing is amiss where it is done */
+	bool loops, bare, turns, wanted, sure;
 };
 
 struct warps {
