@@ -107,10 +107,15 @@ static bool atomic(struct scomp *c, const struct sblock *b, u32 pc, const struct
 	const struct insn *in = &c->code[pc];
 	u32 base;
 	u64 max;
+	bool is;
 
 	c->cur = (struct sblock *)(uintptr_t)b;
 	c->pc = pc;
-	return s_atom_direct(in) && (!s->sg || s_bounded(c, in, &base, &max));
+	is = s_atom_direct(in) && (!s->sg || s_bounded(c, in, &base, &max));
+	/* nothing is emitted yet */
+	c->cur = NULL;
+	c->pc = 0;
+	return is;
 }
 
 /* The access at pc, by register v, takes base and index. */
