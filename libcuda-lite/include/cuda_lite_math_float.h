@@ -452,7 +452,7 @@ CUDA_LITE_FN inline float rnorm3d(float x, float y, float z) { return (float)(1 
 CUDA_LITE_FN inline float norm4d(float x, float y, float z, float w) { return (float)squares(x, y, z, w); }
 CUDA_LITE_FN inline float rnorm4d(float x, float y, float z, float w) { return (float)(1 / squares(x, y, z, w)); }
 
-/* ln2 of a positive float to 40 bits, of its zero and infinity */
+/* log2 of a positive float to 40 bits, of zero and infinity */
 CUDA_LITE_FN inline double log2_light(float a)
 {
 	unsigned long long b = bits(a) - 0x3fe5555555555555ull;
