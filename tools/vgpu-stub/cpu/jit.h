@@ -76,7 +76,7 @@ struct jplace {
 /* jit_src.parted; strips: also of the first instruction of a loop that some strips leave before others */
 enum { PARTED_LANES = 1, PARTED_TURNS = 2 };
 
-struct jblock { u32 start, end, nsucc, *succ; u32 depth; };
+struct jblock { u32 start, end, nsucc, *succ; u32 depth; bool tells; };  /* tells: jit_tells() at its start */
 
 /* What cfg.c leaves for the JIT: code with virtual registers, in its final order. One allocation. */
 struct jit_src {
@@ -582,6 +582,9 @@ struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *r
 void jit_src_free(struct jit_src *s);
 void body_free(struct func *fn);        /* inline.c */
 void jit_loop_depths(struct jit_src *s);
+const struct jblock *jit_src_block(const struct jit_src *s, u32 pc);
+/* May lanes at pc write shared memory before a barrier? */
+bool jit_tells(const struct jit_src *s, u32 pc);
 bool jit_live_sets(struct jcomp *c);
 u64 jit_code_take(struct engine *e, u64 bytes);
 u8 *jit_code_put(struct engine *e, u64 at, const struct as *a);

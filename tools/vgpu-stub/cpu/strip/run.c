@@ -290,16 +290,17 @@ static void ragged(const struct jit *j, struct grid *g, u32 at, u32 pc)
 
 /*
  * Do lanes wait further down that could go on? Code would take those that run now past where they meet: what is written behind that by one of
- * them is to come after what the others do before it. (Who waits for somebody at its place is found there.) Shared memory is where lanes tell each
- * other such things: without any they may.
+ * them is to come after what the others do before it. (Who waits for somebody at its place is found there.) It is shared memory where lanes tell each
+ * other such things: if none is written before they meet at a barrier, they may pass.
  */
 static bool would_pass(const struct frame *f, const struct grid *g)
 {
-	u32 l, w;
+	const struct jit_src *src = f->fn->jsrc;
+	u32 w, pc;
 
 	for (w = g->shared_total ? f->waiting : 0; w; w &= w - 1) {
-		l = (u32)__builtin_ctz(w);
-		if (f->lane_pc[l] > f->pc && !s_sync(&f->fn->jsrc->code[f->lane_pc[l]]) && f->fn->jsrc->code[f->lane_pc[l]].kind != K_NOP)
+		pc = f->lane_pc[__builtin_ctz(w)];
+		if (pc > f->pc && !s_sync(&src->code[pc]) && src->code[pc].kind != K_NOP && jit_tells(src, pc))
 			return true;
 	}
 	return false;
