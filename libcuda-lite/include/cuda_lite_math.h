@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The device side of <math.h>, in double (cuda_lite_math_double.h) and, by double, in float: the C names, the overloads of C++ in the
- * global namespace and in std. Included by cuda_lite_device.h, so before any header of the C++ library: what that declares
- * constexpr would be taken for both sides otherwise.
+ * The device side of <math.h>, in double (cuda_lite_math_double.h) and in float (cuda_lite_math_float.h; what is not there is a rounded
+ * double): the C names, the overloads of C++ in the global namespace and in std. Included by cuda_lite_device.h, so before any header of the
+ * C++ library: what that declares constexpr would be taken for both sides otherwise.
  *
  * Not here: Bessel functions, remquo. A kernel that calls one of those is refused when it is compiled or loaded.
  */
@@ -10,6 +10,7 @@
 #define CUDA_LITE_MATH_H
 
 #include "cuda_lite_math_double.h"
+#include "cuda_lite_math_float.h"
 
 namespace cuda_lite {
 
@@ -368,19 +369,6 @@ CUDA_LITE_FN double lgamma(double x)
 	return x < 0.5 ? log(3.141592653589793 / __builtin_fabs(sinpi(x))) - g : g;
 }
 
-/* Floats for which there is an instruction; all others are rounded doubles */
-CUDA_LITE_FN float floor(float x) { return __nvvm_floor_f(x); }
-CUDA_LITE_FN float ceil(float x) { return __nvvm_ceil_f(x); }
-CUDA_LITE_FN float trunc(float x) { return __nvvm_trunc_f(x); }
-CUDA_LITE_FN float rint(float x) { return __builtin_rintf(x); }
-CUDA_LITE_FN float nearbyint(float x) { return __builtin_rintf(x); }
-CUDA_LITE_FN float sqrt(float x) { return __nvvm_sqrt_rn_f(x); }
-CUDA_LITE_FN float rsqrt(float x) { return __nvvm_rsqrt_approx_f(x); }
-CUDA_LITE_FN float fabs(float x) { return __builtin_fabsf(x); }
-CUDA_LITE_FN float fmin(float x, float y) { return __nvvm_fmin_f(x, y); }
-CUDA_LITE_FN float fmax(float x, float y) { return __nvvm_fmax_f(x, y); }
-CUDA_LITE_FN float copysign(float x, float y) { return __builtin_copysignf(x, y); }
-
 } /* cuda_lite */
 
 /* Each name with its double, its float and, where C has them, the overloads for float */
@@ -411,17 +399,17 @@ CUDA_LITE_FN inline double fma(double a, double b, double c) { return __builtin_
 CUDA_LITE_FN inline float fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 CUDA_LITE_FN inline float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 CUDA_LITE_FN inline void sincos(double x, double *s, double *c) { cuda_lite::sincos(x, s, c); }
-CUDA_LITE_FN inline void sincosf(float x, float *s, float *c) { double a, b; cuda_lite::sincos(x, &a, &b); *s = (float)a; *c = (float)b; }
+CUDA_LITE_FN inline void sincosf(float x, float *s, float *c) { cuda_lite::sincos(x, s, c); }
 CUDA_LITE_FN inline void sincospi(double x, double *s, double *c) { *s = cuda_lite::sinpi(x); *c = cuda_lite::cospi(x); }
-CUDA_LITE_FN inline void sincospif(float x, float *s, float *c) { *s = (float)cuda_lite::sinpi(x); *c = (float)cuda_lite::cospi(x); }
+CUDA_LITE_FN inline void sincospif(float x, float *s, float *c) { *s = cuda_lite::sinpi(x); *c = cuda_lite::cospi(x); }
 CUDA_LITE_FN inline double ldexp(double x, int n) { return cuda_lite::scale(x, n); }
-CUDA_LITE_FN inline float ldexpf(float x, int n) { return (float)cuda_lite::scale((double)x, n > 999 ? 999 : n < -999 ? -999 : n); }
+CUDA_LITE_FN inline float ldexpf(float x, int n) { return cuda_lite::ldexp(x, n); }
 CUDA_LITE_FN inline double scalbn(double x, int n) { return cuda_lite::scale(x, n); }
 CUDA_LITE_FN inline float scalbnf(float x, int n) { return ldexpf(x, n); }
 CUDA_LITE_FN inline double frexp(double x, int *n) { return cuda_lite::frexp(x, n); }
 CUDA_LITE_FN inline float frexpf(float x, int *n) { return (float)cuda_lite::frexp((double)x, n); }
 CUDA_LITE_FN inline double modf(double x, double *n) { return cuda_lite::modf(x, n); }
-CUDA_LITE_FN inline float modff(float x, float *n) { double w; float r = (float)cuda_lite::modf((double)x, &w); *n = (float)w; return r; }
+CUDA_LITE_FN inline float modff(float x, float *n) { return cuda_lite::modf(x, n); }
 CUDA_LITE_FN inline long lround(double x) { return (long)cuda_lite::round(x); }
 CUDA_LITE_FN inline long lroundf(float x) { return (long)cuda_lite::round((double)x); }
 CUDA_LITE_FN inline long lrint(double x) { return (long)cuda_lite::rint(x); }
@@ -453,15 +441,15 @@ CUDA_LITE_FN inline float nextafterf(float x, float y)
 	return x == 0 ? __builtin_copysignf(1.40129846e-45f, y) : __builtin_bit_cast(float, (x < y) == (x > 0) ? b + 1 : b - 1);
 }
 CUDA_LITE_FN inline double rhypot(double x, double y) { return cuda_lite::rhypot(x, y); }
-CUDA_LITE_FN inline float rhypotf(float x, float y) { return (float)cuda_lite::rhypot((double)x, (double)y); }
+CUDA_LITE_FN inline float rhypotf(float x, float y) { return cuda_lite::rhypot(x, y); }
 CUDA_LITE_FN inline double norm3d(double x, double y, double z) { return cuda_lite::hypot(cuda_lite::hypot(x, y), z); }
-CUDA_LITE_FN inline float norm3df(float x, float y, float z) { return (float)norm3d(x, y, z); }
+CUDA_LITE_FN inline float norm3df(float x, float y, float z) { return cuda_lite::norm3d(x, y, z); }
 CUDA_LITE_FN inline double rnorm3d(double x, double y, double z) { return 1 / norm3d(x, y, z); }
-CUDA_LITE_FN inline float rnorm3df(float x, float y, float z) { return (float)rnorm3d(x, y, z); }
+CUDA_LITE_FN inline float rnorm3df(float x, float y, float z) { return cuda_lite::rnorm3d(x, y, z); }
 CUDA_LITE_FN inline double norm4d(double x, double y, double z, double w) { return cuda_lite::hypot(cuda_lite::hypot(x, y), cuda_lite::hypot(z, w)); }
-CUDA_LITE_FN inline float norm4df(float x, float y, float z, float w) { return (float)norm4d(x, y, z, w); }
+CUDA_LITE_FN inline float norm4df(float x, float y, float z, float w) { return cuda_lite::norm4d(x, y, z, w); }
 CUDA_LITE_FN inline double rnorm4d(double x, double y, double z, double w) { return 1 / norm4d(x, y, z, w); }
-CUDA_LITE_FN inline float rnorm4df(float x, float y, float z, float w) { return (float)rnorm4d(x, y, z, w); }
+CUDA_LITE_FN inline float rnorm4df(float x, float y, float z, float w) { return cuda_lite::rnorm4d(x, y, z, w); }
 CUDA_LITE_FN inline long labs(long x) { return x < 0 ? -x : x; }
 CUDA_LITE_FN inline long long llabs(long long x) { return x < 0 ? -x : x; }
 CUDA_LITE_FN inline long abs(long x) { return x < 0 ? -x : x; }

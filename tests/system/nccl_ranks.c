@@ -522,8 +522,12 @@ static void given_up(void)
 		NC(ncclCommAbort(comm));
 		CK(cuStreamSynchronize(st));
 	} else {
-		if (me > 1)
-			NC(ncclAllReduce((void *)in, (void *)out, 1000, ncclFloat32, ncclSum, comm, st));
+		if (me > 1) {   /* rank 0 may have been sooner */
+			ncclResult_t r = ncclAllReduce((void *)in, (void *)out, 1000, ncclFloat32, ncclSum, comm, st);
+
+			if (r != ncclRemoteError)
+				NC(r);
+		}
 		GIVES(ncclRemoteError, async_of(comm));
 		CK(cuStreamSynchronize(st));
 		NC(ncclCommAbort(comm));

@@ -401,6 +401,8 @@ void turn_run(struct tstate *ts, struct turn *t)
 		ahead_begin(ts, t->g->gridid);
 	if (!t->started && !next_block(t, false))
 		return;
+	if (t->c->jit && __builtin_expect(__atomic_load_n(&t->c->jit->due, __ATOMIC_RELAXED), 0))
+		jit_walked(t->c);
 	why = sigsetjmp(ts->jmp, 0);
 	if (why) {
 		ts->armed = 0;

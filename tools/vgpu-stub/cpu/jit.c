@@ -317,20 +317,7 @@ void j_edge(struct jcomp *c, u32 pc, u32 to)
 	goes_to(c, g_jmp(a), to);
 }
 
-const struct jblock *jit_block_at(const struct jcomp *c, u32 pc)
-{
-	u32 lo = 0, hi = c->s->nb;
-
-	while (hi - lo > 1) {
-		u32 mid = (lo + hi) / 2;
-
-		if (c->s->b[mid].start <= pc)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return &c->s->b[lo];
-}
+const struct jblock *jit_block_at(const struct jcomp *c, u32 pc) { return jit_src_block(c->s, pc); }
 
 static void branch(struct jcomp *c, const struct insn *in, u32 pc)
 {

@@ -76,7 +76,7 @@ struct jplace {
 /* jit_src.parted; strips: also of the first instruction of a loop that some strips leave before others */
 enum { PARTED_LANES = 1, PARTED_TURNS = 2 };
 
-struct jblock { u32 start, end, nsucc, *succ; u32 depth; };
+struct jblock { u32 start, end, nsucc, *succ; u32 depth; bool tells; };  /* tells: jit_tells() at its start */
 
 /* What cfg.c leaves for the JIT: code with virtual registers, in its final order. One allocation. */
 struct jit_src {
@@ -162,6 +162,10 @@ struct jit {
 	bool turns;             /* some of its loops are taken in turns (jit_turn.c) ... */
 	u32 uneven;             /* ... unless that parted warps often */
 	u32 parted;             /* jit_part() */
+	bool walks;             /* gathers or scatters in a loop */
+	bool due;               /* ... and has run for so long that strips are worth a trial: jit_walked() */
+	u64 spent, again;       /* clock ticks of all blocks; when there are so many, of this and of newer, the trial is made again */
+	bool trying;            /* newer is being made, or is there */
 	u32 trial;              /* of what is behind newer: JIT_TRIED while it lasts, then how it ended */
 	const struct jit *older;        /* what this is tried against */
 	u64 pair[2], sum[2];    /* ticks a block, of older and this: of a turn each that have no partner yet, 0: none; of all pairs */
@@ -328,6 +332,7 @@ struct jcomp {
 	u32 pc, mx;
 	u8 gk;                  /* write under a mask: 1: k5; 2: the group's, for others wait */
 	bool bad, guess, guessed;
+	bool walks;             /* gathers or scatters in a loop */
 };
 
 /* How far emission has come, to take back an attempt. */
@@ -569,6 +574,7 @@ void jit_drop_code(struct jit *j);                          /* of one that nobod
 struct jit *jit_get(struct func *fn, u32 spec);
 extern u32 jit_patience;                                    /* 8; tests have 1 */
 void jit_part(struct cta *c, const struct jit *j);
+void jit_walked(struct cta *c);
 void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done);
 u32 jit_spec(const struct func *fn, const u32 *block);
 void jit_free(struct func *fn);
@@ -576,6 +582,9 @@ struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *r
 void jit_src_free(struct jit_src *s);
 void body_free(struct func *fn);        /* inline.c */
 void jit_loop_depths(struct jit_src *s);
+const struct jblock *jit_src_block(const struct jit_src *s, u32 pc);
+/* May lanes at pc write shared memory before a barrier? */
+bool jit_tells(const struct jit_src *s, u32 pc);
 bool jit_live_sets(struct jcomp *c);
 u64 jit_code_take(struct engine *e, u64 bytes);
 u8 *jit_code_put(struct engine *e, u64 at, const struct as *a);

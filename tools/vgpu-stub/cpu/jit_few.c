@@ -43,6 +43,7 @@ void jf_gather(struct jcomp *c, u32 op, int t, struct rm m, u32 step)
 	struct as *a = &c->a;
 	struct rm at;
 
+	c->walks |= c->s->b[c->block].depth != 0;
 	ev(a, V_PXORD, t, t, rm_reg(t));
 	if (!c->full || c->gk) {
 		more = several(c, wide || w ? 8 : 16, &none);
@@ -69,6 +70,7 @@ void jf_scatter(struct jcomp *c, u32 op, int s, struct rm m, u32 step)
 	struct as *a = &c->a;
 	struct rm at;
 
+	c->walks |= c->s->b[c->block].depth != 0;
 	if (!c->full || c->gk) {
 		more = several(c, wide || w ? 8 : 16, &none);
 		at = place(c, m, wide, 1);

@@ -59,6 +59,7 @@ struct jit *jit_finish(struct jcomp *c, const u32 *stubs)
 	j->mxcsr = c->s->mxcsr;
 	j->mxcsr_home = c->s->mxcsr_home;
 	j->guessed = c->guessed;
+	j->walks = c->walks;
 	for (i = 0; i < c->nexits; i++)
 		j->turns |= c->exits[i].kind == JX_TURN;
 	j->p_bytes = (c->home_next + 63) & ~63u;

@@ -38,11 +38,21 @@ u32 jit_patience = 8;
  */
 #define PAIRS 32u
 #define CLAMP 4u
+/* What needs no more pairs: the sums of so many, one of them so many times the other */
+#define CLEAR_PAIRS 6u
+#define CLEAR 2u
+/* When code that walks has a trial: clock ticks that it has taken, what compiling is little beside; and so many blocks' */
+#define WALKED (1u << 24)
+#define WALKED_BLOCKS 16u
+/* Another matrix may have other rows: what a trial has shown is asked anew when so many times the ticks are spent */
+#define AGAIN 8u
 
 /* One function's source, as it is compiled: workers do that too. */
 static pthread_mutex_t compiling = PTHREAD_MUTEX_INITIALIZER;
 
-static struct jit *compile(struct func *fn, u32 spec, bool apart)
+enum what { CODE_FIRST, CODE_APART, CODE_STRIPS };
+
+static struct jit *compile(struct func *fn, u32 spec, enum what what)
 {
 	u32 csr = __builtin_ia32_stmxcsr();
 	bool wide = fn->m->e->lanes == &lanes_avx512;
@@ -50,9 +60,9 @@ static struct jit *compile(struct func *fn, u32 spec, bool apart)
 
 	pthread_mutex_lock(&compiling);
 	__builtin_ia32_ldmxcsr(0x1f80);
-	if (wide)
-		j = apart ? jit_compile_apart(fn, spec) : jit_compile(fn, spec);
-	if (!j && (!wide || (apart && !(spec & SPEC_STEP))))
+	if (wide && what != CODE_STRIPS)
+		j = what == CODE_APART ? jit_compile_apart(fn, spec) : jit_compile(fn, spec);
+	if (!j && (!wide || (what != CODE_FIRST && !(spec & SPEC_STEP))))
 		j = strip_compile(fn, spec, S_AREA);
 	__builtin_ia32_ldmxcsr(csr);
 	pthread_mutex_unlock(&compiling);
@@ -65,29 +75,72 @@ static void swap(struct grid *g, const struct jit *from, struct jit *to)
 		__atomic_store_n(&g->jit, to, __ATOMIC_RELEASE);
 }
 
+/* False: there is other code already, or none to be had. */
+static bool try(struct jit *j, enum what what)
+{
+	struct jit *n;
+
+	if (__atomic_exchange_n(&j->trying, true, __ATOMIC_RELAXED) || !(n = compile(j->fn, j->spec, what)))
+		return false;
+	n->older = j;
+	__atomic_store_n(&j->newer, n, __ATOMIC_RELEASE);
+	__atomic_store_n(&j->trial, JIT_TRIED, __ATOMIC_RELEASE);
+	return true;
+}
+
+/*
+ * Lanes that walk through memory of their own, each a row of a matrix, say, are in 32 lines at once, and where these are a power of two apart
+ * the cache has room for a few of them: what a round brings is gone before the next one. A strip's lanes walk to the end before the next
+ * strip's begin. Whether that is faster is not to be seen in the code; only code that has taken some time is tried.
+ */
+void jit_walked(struct cta *c)
+{
+	struct jit *j = (struct jit *)(uintptr_t)c->jit;
+
+	__atomic_store_n(&j->due, false, __ATOMIC_RELAXED);
+	if (try(j, CODE_STRIPS))
+		swap(c->g, j, j->newer);
+}
+
 void jit_part(struct cta *c, const struct jit *old)
 {
-	struct jit *j = (struct jit *)(uintptr_t)old, *n;
+	struct jit *j = (struct jit *)(uintptr_t)old;
 	bool first = jit_patience == 1;
 
 	/* how fast this code is has to be known; then one of them is the one that makes it so many */
 	if (__atomic_load_n(&j->ran, __ATOMIC_RELAXED) < (jit_patience == 1 ? 0 : KNOWN))
 		return;
-	if (__atomic_add_fetch(&j->parted, 1, __ATOMIC_RELAXED) == jit_patience && (n = compile(j->fn, j->spec, true))) {
-		n->older = j;
-		__atomic_store_n(&j->newer, n, __ATOMIC_RELEASE);
-		__atomic_store_n(&j->trial, JIT_TRIED, __ATOMIC_RELEASE);
+	if (__atomic_add_fetch(&j->parted, 1, __ATOMIC_RELAXED) == jit_patience && try(j, CODE_APART))
 		first = true;
-	}
 	/* later on it is judge() that says whose turn it is: blocks of the new code among those of the old one's turn would make both alike */
 	if (first && __atomic_load_n(&j->trial, __ATOMIC_ACQUIRE) == JIT_TRIED)
 		swap(c->g, j, j->newer);
+}
+
+/* Of code that walks, and of its strips, the trial is over; is it time for another? */
+static void again(struct grid *g, struct jit *ran)
+{
+	struct jit *old = __atomic_load_n(&ran->trial, __ATOMIC_ACQUIRE) ? ran : (struct jit *)(uintptr_t)ran->older, *n;
+	u64 spent;
+
+	if (!old || !old->again || __atomic_load_n(&old->trial, __ATOMIC_ACQUIRE) == JIT_TRIED)
+		return;
+	n = old->newer;
+	spent = old->spent + n->spent;
+	if (spent < old->again)
+		return;
+	old->again = AGAIN * spent;
+	n->pairs = 0;
+	n->sum[0] = n->sum[1] = n->pair[0] = n->pair[1] = 0;
+	__atomic_store_n(&old->trial, JIT_TRIED, __ATOMIC_RELEASE);
+	swap(g, ran, ran == n ? old : n);
 }
 
 /* A turn of ran took so long a block. The lock is held, or nobody else has the grid; what two workers mix up is a pair or two. */
 static void judge(struct grid *g, struct jit *ran, u64 each)
 {
 	struct jit *old = ran, *n = ran->newer;
+	bool clear;
 	u64 a, b;
 
 	if (__atomic_load_n(&old->trial, __ATOMIC_ACQUIRE) != JIT_TRIED) {
@@ -103,9 +156,13 @@ static void judge(struct grid *g, struct jit *ran, u64 each)
 		n->sum[0] += a < CLAMP * b ? a : CLAMP * b;
 		n->sum[1] += b < CLAMP * a ? b : CLAMP * a;
 		n->pair[0] = n->pair[1] = 0;
-		if (++n->pairs == PAIRS) {
+		n->pairs++;
+		clear = n->pairs >= CLEAR_PAIRS && (n->sum[0] > CLEAR * n->sum[1] || n->sum[1] > CLEAR * n->sum[0]);
+		if (n->pairs == PAIRS || clear) {
 			bool better = n->sum[1] <= n->sum[0];
 
+			if (old->walks)
+				old->again = AGAIN * (old->spent + n->spent);
 			__atomic_store_n(&old->trial, better ? JIT_CHOSEN : JIT_KEPT, __ATOMIC_RELEASE);
 			swap(g, better ? old : n, better ? n : old);
 			return;
@@ -118,7 +175,7 @@ static void judge(struct grid *g, struct jit *ran, u64 each)
 void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done)
 {
 	struct jit *n = (struct jit *)(uintptr_t)ran;
-	u64 t = __atomic_load_n(&n->ticks, __ATOMIC_RELAXED) + ticks, k = __atomic_load_n(&n->ran, __ATOMIC_RELAXED) + done;
+	u64 t = __atomic_load_n(&n->ticks, __ATOMIC_RELAXED) + ticks, k = __atomic_load_n(&n->ran, __ATOMIC_RELAXED) + done, spent;
 
 	while (k > LATE) {
 		t /= 2;
@@ -126,6 +183,12 @@ void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done)
 	}
 	__atomic_store_n(&n->ticks, t, __ATOMIC_RELAXED);
 	__atomic_store_n(&n->ran, k, __ATOMIC_RELAXED);
+	spent = __atomic_load_n(&n->spent, __ATOMIC_RELAXED) + ticks;
+	__atomic_store_n(&n->spent, spent, __ATOMIC_RELAXED);
+	if (n->walks && !__atomic_load_n(&n->trying, __ATOMIC_RELAXED) &&
+	    (jit_patience == 1 || (spent > WALKED && spent > WALKED_BLOCKS * (ticks / done))))
+		__atomic_store_n(&n->due, true, __ATOMIC_RELAXED);
+	again(g, n);
 	judge(g, n, ticks / done + 1);
 }
 
@@ -157,7 +220,7 @@ struct jit *jit_get(struct func *fn, u32 spec)
 	pthread_mutex_lock(&adding);
 	j = found(fn, spec);
 	if (!j && !fn->jit_failed) {
-		j = compile(fn, spec, false);
+		j = compile(fn, spec, CODE_FIRST);
 		if (j) {
 			j->next = fn->jits;
 			__atomic_store_n(&fn->jits, j, __ATOMIC_RELEASE);

@@ -323,8 +323,52 @@ static bool steps(const struct jit_src *s)
 	return loads && stores;
 }
 
+static bool tells(const struct jit_src *s, const struct jblock *b, u32 pc)
+{
+	u32 k;
+
+	for (; pc < b->end; pc++) {
+		const struct insn *in = &s->code[pc];
+
+		switch (in->kind) {
+		case K_ST: case K_ATOM:
+			if (in->space == SPACE_SHARED || in->space == SPACE_GENERIC)
+				return true;
+			break;
+		case K_GEN: case K_CALL:
+			return true;
+		case K_BAR:
+			return false;
+		default:
+			break;
+		}
+	}
+	for (k = 0; k < b->nsucc; k++)
+		if (s->b[b->succ[k]].tells)
+			return true;
+	return false;
+}
+
+const struct jblock *jit_src_block(const struct jit_src *s, u32 pc)
+{
+	u32 lo = 0, hi = s->nb;
+
+	while (hi - lo > 1) {
+		u32 mid = (lo + hi) / 2;
+
+		if (s->b[mid].start <= pc)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return &s->b[lo];
+}
+
+bool jit_tells(const struct jit_src *s, u32 pc) { return tells(s, jit_src_block(s, pc), pc); }
+
 void jit_loop_depths(struct jit_src *s)
 {
+	bool more = true;
 	u32 b, k, i;
 
 	for (b = 0; b < s->nb; b++)
@@ -333,6 +377,12 @@ void jit_loop_depths(struct jit_src *s)
 				for (i = s->b[b].succ[k]; i <= b; i++)
 					s->b[i].depth++;
 	s->steps = steps(s);
+	while (more) {
+		more = false;
+		for (b = s->nb; b-- > 0;)
+			if (!s->b[b].tells && tells(s, &s->b[b], s->b[b].start))
+				more = s->b[b].tells = true;
+	}
 }
 
 /* Width of source i (1..3) of a lane operation, as in struct vreg. */

@@ -223,8 +223,24 @@ bool s_together(const struct insn *in)
 /* of code that is entered with lanes waiting */
 #define SPIN_BUDGET 2048
 
-/* a strip's share of the budget where those before it have used it up: they may be spinning for what it does */
+/*
+ * A strip's share of the budget where those before it have used it up: they may be spinning for what it does. Or all have as much to do: what
+ * one of them has had the others have as well, so that they are left in the same place. If not, they are apart from then on, for no reason of the program's.
+ */
 #define LEAST_BUDGET 64
+
+static u32 call(struct tstate *ts, const struct jit *j, struct sprivate *p, struct frame *f, const u8 *at, u32 s)
+{
+	u32 exit;
+
+	mxcsr_of(ts, home(j));
+	ts->jit = j;
+	exit = (u32)((strip_fn *)(uintptr_t)j->code)(p, f, ts, f->base[1], at, s);
+	ts->jit = NULL;
+	if (j->mxcsr == ~0u)
+		ts->mxcsr = 0;
+	return exit;
+}
 
 /* lanes of a warp that are apart: how often code goes on with the lowest */
 #define TURNS 64
@@ -274,15 +290,17 @@ static void ragged(const struct jit *j, struct grid *g, u32 at, u32 pc)
 
 /*
  * Do lanes wait further down that could go on? Code would take those that run now past where they meet: what is written behind that by one of
- * them is to come after what the others do before it. (Who waits for somebody at its place is found there.)
+ * them is to come after what the others do before it. (Who waits for somebody at its place is found there.) It is shared memory where lanes tell each
+ * other such things: if none is written before they meet at a barrier, they may pass.
  */
-static bool would_pass(const struct frame *f)
+static bool would_pass(const struct frame *f, const struct grid *g)
 {
-	u32 l, w;
+	const struct jit_src *src = f->fn->jsrc;
+	u32 w, pc;
 
-	for (w = f->waiting; w; w &= w - 1) {
-		l = (u32)__builtin_ctz(w);
-		if (f->lane_pc[l] > f->pc && !s_sync(&f->fn->jsrc->code[f->lane_pc[l]]) && f->fn->jsrc->code[f->lane_pc[l]].kind != K_NOP)
+	for (w = g->shared_total ? f->waiting : 0; w; w &= w - 1) {
+		pc = f->lane_pc[__builtin_ctz(w)];
+		if (pc > f->pc && !s_sync(&src->code[pc]) && src->code[pc].kind != K_NOP && jit_tells(src, pc))
 			return true;
 	}
 	return false;
@@ -336,6 +354,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 	const struct strip_code *sc = j->strip;
 	u32 m = f->mask, turns = 0, s, i, l, pc, here, apart, from;
 	s64 lent;
+	s64 had, most;
 	bool many, spun, odd = m != f->lanes;         /* lanes have not come all the way together */
 	bool others = f->waiting;
 
@@ -352,6 +371,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 			f->spin = f->spin_pc = 0;
 		}
 		lent = 0;
+		most = LEAST_BUDGET;
 		spun = false;
 		for (s = 0; s < STRIPS; s++) {
 			const struct sexit *x;
@@ -375,16 +395,14 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 					k->ran = w->index;
 				}
 			}
-			if (s && ts->budget < LEAST_BUDGET) {
-				lent += LEAST_BUDGET - ts->budget;
-				ts->budget = LEAST_BUDGET;
+			if (s && ts->budget < most) {
+				lent += most - ts->budget;
+				ts->budget = most;
 			}
-			mxcsr_of(ts, home(j));
-			ts->jit = j;
-			x = &sc->exits[((strip_fn *)(uintptr_t)j->code)(p, f, ts, f->base[1], many ? (const u8 *)(uintptr_t)p->seg : j->code + j->entries[n - 1].code, s)];
-			ts->jit = NULL;
-			if (j->mxcsr == ~0u)
-				ts->mxcsr = 0;
+			had = ts->budget;
+			x = &sc->exits[call(ts, j, p, f, many ? (const u8 *)(uintptr_t)p->seg : j->code + j->entries[n - 1].code, s)];
+			if (had - ts->budget > most && !sc->spins)
+				most = had - ts->budget;
 			if (many) {
 				if (!p->phase)
 					k = NULL;
@@ -407,6 +425,16 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 					here = (1u << STRIP * s) - 1;
 				}
 				k = NULL;
+				most = most > (s + 1) * LEAST_BUDGET ? most / (s + 1) : LEAST_BUDGET;
+				if (s && !sc->spins && ts->budget < 0 && p->m && x->pc != NO_PC && !x->nwaits && (i = j->entry_at[x->pc]) &&
+				    as_claimed(j, &j->entries[i - 1], f, p->m << STRIP * s)) {
+					lent += most - ts->budget;
+					ts->budget = most;
+					p->first = (u32)__builtin_ctz(p->m);
+					p->seg_pc = NO_PC;
+					p->seg = p->phase = 0;
+					x = &sc->exits[call(ts, j, p, f, j->code + j->entries[i - 1].code, s)];
+				}
 			}
 			*done |= p->done << STRIP * s;
 			spun |= x->spins;
@@ -459,7 +487,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 			}
 			if (f->waiting) {
 				/* the same lanes as before, where they were: they want something that code does not do */
-				n = turns++ < TURNS && ts->budget >= 0 && (f->pc != from || f->mask != m) && !would_pass(f) ? next_turn(ts, j, f, *done) : 0;
+				n = turns++ < TURNS && ts->budget >= 0 && (f->pc != from || f->mask != m) && !would_pass(f, w->cta->g) ? next_turn(ts, j, f, *done) : 0;
 				if (!n)
 					return APART;
 				m = f->mask;
@@ -530,7 +558,7 @@ int strip_run(struct tstate *ts, struct warp *w, struct frame *f)
 		return JR_REFUSED;
 	if (f->waiting)
 		arrive(ts, w, f);
-	if (f->waiting && would_pass(f))
+	if (f->waiting && would_pass(f, w->cta->g))
 		return JR_REFUSED;
 	/*
 	 * Who goes on long while others wait may be waiting for them: they have turns too. Rounds are what counts, as in the interpreter; not how often somebody
