@@ -124,12 +124,13 @@ static struct rm site(const struct ahead_code *x, size_t field)
 }
 #define SITE(f) site(x, offsetof(struct ahead_site, f))
 
+/* Into the second cache: what asks for the first one keeps its few buffers for misses busy as long as memory takes, and loads wait for them. */
 static void ask(struct as *a, int base, int index, s32 disp, u32 bytes)
 {
 	u32 i;
 
-	for (i = 0; i < bytes; i += 64)         /* prefetcht0 */
-		g_op(a, 0, 0x118, 1, index < 0 ? rm_mem(base, disp + (s32)i) : rm_idx(base, index, 0, disp + (s32)i), 0);
+	for (i = 0; i < bytes; i += 64)         /* prefetcht1 */
+		g_op(a, 0, 0x118, 2, index < 0 ? rm_mem(base, disp + (s32)i) : rm_idx(base, index, 0, disp + (s32)i), 0);
 }
 
 /* rdx = this place's stream, rcx = what is to be asked for next; late, if that is of another block. */
