@@ -31,7 +31,9 @@ struct cfg {
 
 bool cfg_ends_block(const struct insn *in);
 
-/* versions.c: behind edges and order, which is made anew as long as it says so */
+/* stand_in.c: behind edges */
+void loads_apart(struct cfg *g);
+/* versions.c: behind that and order, which is made anew as long as it says so */
 bool loops_may_ask(const struct cfg *g);
 bool loop_versions(struct cfg *g);
 /* values.c: behind these */
