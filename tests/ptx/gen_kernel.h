@@ -148,10 +148,14 @@ static void gen_condition(struct gen *g, int region, enum gen_ctx ctx, unsigned 
 {
 	char r[32];
 
-	if (ctx == TOGETHER)
-		gen_frame(g, region, "\tand.b32 %%tc%u, %%u%u, %u;\n\tsetp.eq.u32 %%ip%u, %%tc%u, 0;\n", fork, gen_u(g, gen_one_in(g, 2) ? GEN_PLAIN : GEN_VARYING),
-			  1u << gen_pick(g, 3), fork, fork);
-	else if (ctx == BY_WARP)
+	if (ctx == TOGETHER) {
+		unsigned bit = gen_pick(g, 3), u = gen_u(g, gen_one_in(g, 2) ? GEN_PLAIN : GEN_VARYING);
+
+		if (bit == 2)   /* a parameter's: all of the grid go one way */
+			gen_frame(g, region, "\tand.b32 %%tc%u, %%pm, %u;\n\tsetp.eq.u32 %%ip%u, %%tc%u, 0;\n", fork, 1u << u % 3, fork, fork);
+		else
+			gen_frame(g, region, "\tand.b32 %%tc%u, %%u%u, %u;\n\tsetp.eq.u32 %%ip%u, %%tc%u, 0;\n", fork, u, 1u << bit, fork, fork);
+	} else if (ctx == BY_WARP)
 		gen_frame(g, region, "\tand.b32 %%rx, %%warp, 1;\n\tsetp.eq.u32 %%ip%u, %%rx, %u;\n", fork, gen_pick(g, 2));
 	else if (gen_one_in(g, 3))
 		gen_frame(g, region, "\tmov.pred %%ip%u, %%p%u;\n", fork, gen_pick(g, g->np));

@@ -52,10 +52,10 @@ void ahead_begin(struct tstate *ts, uint64_t grid);     /* the thread works on a
 
 /* For both compilers. Code loses rcx and rdx. */
 struct as;
-struct ahead_code { uint32_t again, late, back, site; int base, disp; uint32_t bytes, all; int last, step; };
+struct ahead_code { uint32_t again, late, back, site; int base, disp; uint32_t bytes, all; int last, step; _Bool first; };
 /*
  * A load of so many bytes from base + disp on, which asks for `all` where it is one of a stream: loads that follow it, by the same distance each, do
- * not ask themselves; .site is set. What it does seldom is put where the caller wants it, by ahead_seldom().
+ * not ask themselves; .first: it is wanted in the first cache; .site is set. What it does seldom is put where the caller wants it, by ahead_seldom().
  */
 void ahead_often(struct as *a, struct ahead_code *x);
 /*

@@ -591,6 +591,13 @@ void cfg_finish(struct comp *c)
 		uniform_hoist(c);
 	find_blocks(&g);
 	find_edges(&g);
+	if (c->fn->entry && c->m->e->code_rw && !c->m->e->mc && !c->m->e->dbg && !c->m->e->ops) {
+		loads_apart(&g);
+		if (loops_may_ask(&g))
+			do
+				order_blocks(&g);
+			while (loop_versions(&g));
+	}
 	if (c->fn->entry && !c->m->e->dbg && !c->m->e->ops) {
 		values_once(&g);
 		dots_together(&g);

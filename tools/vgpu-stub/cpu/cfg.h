@@ -25,11 +25,18 @@ struct cfg {
 	u32 words;
 	u32 *border, nborder;   /* registers that may live where blocks meet */
 	u32 *no;                /* by register: where in border[], from 1 on; 0: nowhere */
+	u8 *chosen;             /* by block, versions.c's: its branch chooses a loop's version */
+	u32 versions;           /* that there are */
 };
 
 bool cfg_ends_block(const struct insn *in);
 
-/* values.c: behind edges */
+/* stand_in.c: behind edges */
+void loads_apart(struct cfg *g);
+/* versions.c: behind that and order, which is made anew as long as it says so */
+bool loops_may_ask(const struct cfg *g);
+bool loop_versions(struct cfg *g);
+/* values.c: behind these */
 void values_once(struct cfg *g);
 /* dots.c: behind it */
 void dots_together(struct cfg *g);

@@ -339,6 +339,7 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 	free(c->labels);
 	free(c->shared);
 	free(c->rnames);
+	free(c->rsame);
 	free(c->unames);
 	free(c);
 	return st;

@@ -22,6 +22,7 @@ struct fnames {
 	struct regname *reg;    /* by first register */
 	struct labelname *label;
 	u32 nreg, nlabel;
+	u32 *same, same_first, nsame;   /* registers from that one on are called like these */
 	u32 (*uni)[2];          /* values of the grid: place in the pool, the register that it was */
 	u32 nuni;
 	u32 konst_bytes;        /* of the pool, before these */
@@ -30,6 +31,7 @@ struct fnames {
 
 /* Called while c->fn is compiled: by parse.c and compile.c, by cfg.c. */
 void names_reg(struct comp *c, const struct sym *v, const char *s, u32 n, u32 count);
+void names_same(struct comp *c, u32 made, u32 like);
 void names_keep(struct comp *c, const struct insn *code, u32 ncode);
 void names_label(struct func *fn, const struct label *l, u32 pc);
 

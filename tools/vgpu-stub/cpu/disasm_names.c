@@ -34,6 +34,20 @@ void names_reg(struct comp *c, const struct sym *v, const char *s, u32 n, u32 co
 }
 
 /* Before registers become slots. Without memory for it there are no names. */
+/* The register that was made last is called like this one. */
+void names_same(struct comp *c, u32 made, u32 like)
+{
+	if (!c->nrsame)
+		c->rsame_first = made;
+	while (like >= c->rsame_first && like - c->rsame_first < c->nrsame)
+		like = c->rsame[like - c->rsame_first];
+	c->rsame = cneed(c, xgrow(c->rsame, &c->rsame_cap, made - c->rsame_first + 1, sizeof(*c->rsame)));
+	/* whatever else has been made in between has no name */
+	while (c->rsame_first + c->nrsame < made)
+		c->rsame[c->nrsame++] = OPND_NONE;
+	c->rsame[c->nrsame++] = like;
+}
+
 void names_keep(struct comp *c, const struct insn *code, u32 ncode)
 {
 	struct pool *p = &c->m->pool;
@@ -52,6 +66,12 @@ void names_keep(struct comp *c, const struct insn *code, u32 ncode)
 		memcpy(f->reg, c->rnames, c->nrnames * sizeof(*f->reg));
 	if (c->nunames)
 		memcpy(f->uni, c->unames, c->nunames * sizeof(*f->uni));
+	f->same = pool_alloc(p, c->nrsame * sizeof(*f->same) + 1);
+	if (c->nrsame && f->same) {
+		memcpy(f->same, c->rsame, c->nrsame * sizeof(*f->same));
+		f->same_first = c->rsame_first;
+		f->nsame = c->nrsame;
+	}
 	f->nreg = c->nrnames;
 	f->nuni = c->nunames;
 	f->konst_bytes = c->konst_bytes;
@@ -118,8 +138,16 @@ void disasm_label(const struct func *fn, u32 pc, struct dtext *t)
 	dt_say(t, "L%u", pc);
 }
 
-const struct regname *disasm_regname(const struct func *fn, u32 v)
+static u32 named(const struct func *fn, u32 v)
 {
+	const struct fnames *f = fn->names;
+
+	return f && v >= f->same_first && v - f->same_first < f->nsame && f->same[v - f->same_first] != OPND_NONE ? f->same[v - f->same_first] : v;
+}
+
+const struct regname *disasm_regname(const struct func *fn, u32 reg)
+{
+	u32 v = named(fn, reg);
 	u32 lo = 0, hi = fn->names ? fn->names->nreg : 0;
 
 	while (lo < hi) {
@@ -140,7 +168,7 @@ const struct regname *disasm_regname(const struct func *fn, u32 v)
 void disasm_reg(const struct func *fn, u32 v, struct dtext *t)
 {
 	const struct regname *r = disasm_regname(fn, v);
-	u32 i = r ? v - r->first : 0;
+	u32 i = r ? named(fn, v) - r->first : 0;
 
 	if (!r) {
 		dt_say(t, "%%tmp%u", v);

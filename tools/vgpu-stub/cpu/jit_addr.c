@@ -40,7 +40,7 @@ static bool local_lanes(struct jcomp *c, struct acc *x, u32 ext)
 #define AHEAD_MAX 512u
 
 #define ROWS 16u                /* registers that are followed */
-#define ASK_MOST 2048u
+#define ASK_MOST 576u           /* at a time: memory has room for some tens of lines on their way */
 
 static bool in_row(struct jcomp *c, const u32 *set, u32 n, u32 id, u32 o)
 {
@@ -55,15 +55,15 @@ static bool in_row(struct jcomp *c, const u32 *set, u32 n, u32 id, u32 o)
 }
 
 /*
- * Loads of the same shape that follow in this block some number further on each, a matrix's rows: how many. What they want is asked for together;
- * nothing depends on it.
+ * Loads of the same shape that follow in this block some number further on each, a matrix's rows: how many, at most. What they want is asked for
+ * together; nothing depends on it.
  */
-static u32 rows_behind(struct jcomp *c, const struct insn *in, const struct acc *x)
+static u32 rows_behind(struct jcomp *c, const struct insn *in, const struct acc *x, u32 most)
 {
 	u32 end = c->s->b[c->block].end, set[ROWS], n = 0, rows = 0, i, k;
 	struct jvn own = jn_of(c, in->o[4]);
 
-	for (i = c->pc + 1; i < end; i++) {
+	for (i = c->pc + 1; i < end && rows < most; i++) {
 		const struct insn *d = &c->code[i], *q = c->merged[i].kind == K_LD ? &c->merged[i] : d;
 		struct jval v;
 
@@ -141,9 +141,8 @@ static void ahead(struct jcomp *c, const struct insn *in, const struct acc *x, u
 	l = j_late(c);
 	if (!l)
 		return;
-	i = ext * (1 + rows_behind(c, in, x));
 	*l = (struct jlate){ .ahead = { .site = c->nahead++, .base = x->base, .disp = x->disp + x->cmin, .bytes = ext,
-					.all = i < ASK_MOST ? i : ASK_MOST } };
+					.all = ext * (1 + rows_behind(c, in, x, ASK_MOST / ext - 1)) } };
 	ahead_often(a, &l->ahead);
 }
 
