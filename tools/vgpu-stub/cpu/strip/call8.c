@@ -149,9 +149,10 @@ bool s_cvt_call(struct scomp *c, const struct insn *in)
 	g_movi(a, RDI, (u64)(uintptr_t)&c->fn->code[c->pc]);
 	g_lea(a, 1, RSI, at(0));
 	call(c, (u64)(uintptr_t)cvt8);
-	if (set && c->s->mxcsr != ~0u)
+	if (c->s->mxcsr == ~0u)
+		c->mx = plain;
+	else if (set)
 		s_ldmxcsr(c, c->s->mxcsr);
-	c->mx = set ? plain : c->mx;
 	result(c, in);
 	return true;
 }
