@@ -25,6 +25,19 @@
  * The same with a place for each warp, as where one buffer serves two reductions (ggml's softmax): who writes where, and who has read there, is
  * computed for a few warps, and if a warp writes what another one has read, that block of code begins with K_LATER, too.
  *
+ *      ld.shared.u32 %r1, [buf];               // all threads: the winner of this round
+ *      ...
+ *      st.shared.u32 [buf + 4 * tid], %r2;     // all threads: what each of them has for the next one
+ *
+ * There all warps write, and the one whose place the others have read is among them: furthest points by PointNet++.
+ *
+ *      st.global.f32 [%rd1], %f1;              // all lanes
+ *      @%p1 bra END;                           // not the first lane
+ *      membar.gl;                              // or in front of the branch
+ *      atom.global.add.u32 %r1, [%rd2], 1;     // the row is there
+ *
+ * The first lane speaks for its warp, of which it is a strip that comes here (warp-rnnt's locks): with K_LATER the other strips have stored by then.
+ *
  * Within a warp it is strips that run ahead of one another (strip/order.c). Of two accesses to shared memory in one stretch of code of which one
  * writes what lanes of another strip read by the other, the second is done by all of the warp at once (INF_ONCE): CUB's exchanges, where
  * their memory serves the next one without a __syncwarp() (ggml's Mamba).
@@ -137,16 +150,26 @@ static bool chosen(const struct later *l, u32 b)
 	return false;
 }
 
-static bool barrier_in(const struct later *l, u32 from, u32 to)
+/* Do all threads of a block, or of a warp, wait for each other here? */
+static bool waits(const struct insn *in, bool warp)
+{
+	switch ((enum kind)in->kind) {
+	case K_BAR: return true;
+	case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_WARPSYNC: return warp;
+	default: return false;
+	}
+}
+
+static bool waits_in(const struct later *l, u32 from, u32 to, bool warp)
 {
 	for (; from < to; from++)
-		if (l->code[from].kind == K_BAR)
+		if (waits(&l->code[from], warp))
 			return true;
 	return false;
 }
 
-/* The blocks from whose ends a way leads to the start of b. */
-static void ways_to(struct later *l, u32 b)
+/* The blocks from whose ends a way leads to the start of b, past no place where a block waits for all its threads, or a warp for its lanes. */
+static void ways_to(struct later *l, u32 b, bool warp)
 {
 	struct cfg *g = l->g;
 	bool more = true;
@@ -161,7 +184,7 @@ static void ways_to(struct later *l, u32 b)
 			for (k = 0; k < g->b[v].nsucc && !l->to[v]; k++) {
 				u32 s = g->b[v].succ[k];
 
-				if (s == b || (l->to[s] && !barrier_in(l, g->b[s].start, g->b[s].end)))
+				if (s == b || (l->to[s] && !waits_in(l, g->b[s].start, g->b[s].end, warp)))
 					l->to[v] = more = true;
 			}
 		}
@@ -180,6 +203,7 @@ struct numbers {
 	u32 warp, asked;
 	bool rows;              /* the block is 32 wide, and a warp a row of it */
 	bool y;                 /* %tid.y has been asked for */
+	bool unknown;           /* not only variables' addresses are among the others: who knows whether they are alike for all warps */
 	u32 nothers;
 	u64 others[MOST_OTHERS];
 };
@@ -251,6 +275,7 @@ static void special(struct numbers *n, const struct insn *in, u64 *to)
 
 	n->y |= in->sub == SR_TID_Y;
 	if (in->sub != SR_TID_X && in->sub != SR_TID_Y && in->sub != SR_LANEID && in->sub != SR_WARPID) {
+		n->unknown = true;
 		other(n, (u64)in->sub << 32, to);
 		return;
 	}
@@ -277,6 +302,7 @@ static void number(struct numbers *n, u32 o, u64 *to, u32 depth)
 		return;
 	in = maker(l, o, &k);
 	if (!in || in->guard != OPND_NONE || depth > DEPTH || ++n->asked > MOST_ASKED) {
+		n->unknown = true;
 		other(n, o, to);
 		return;
 	}
@@ -286,6 +312,7 @@ static void number(struct numbers *n, u32 o, u64 *to, u32 depth)
 	}
 	if ((in->kind != K_LANE && in->kind != K_SETP && in->kind != K_PRED && in->kind != K_CVT && in->kind != K_CVTA) || type_is_float(in->type) ||
 	    (in->kind == K_CVT && type_is_float(in->stype)) || (in->kind == K_SETP && in->sub)) {
+		n->unknown = true;
 		other(n, o, to);
 		return;
 	}
@@ -446,14 +473,14 @@ static void strips_in_step(struct later *l, struct insn *code, u32 b, u32 *pairs
 		l->rows[l->g->b[b].succ[i]] = 1;
 }
 
-/* Has each warp its place, which `in`, in block b, writes and other warps may have read? */
-static bool read_by_others(struct later *l, const struct insn *in, u32 b, u32 *pairs)
+/* Has each warp its place, which `in`, in block b, writes and other warps may have read? all: where each thread writes, others have read one place. */
+static bool read_by_others(struct later *l, const struct insn *in, u32 b, bool all, u32 *pairs)
 {
 	struct cfg *g = l->g;
 	struct places w, r;
 	u32 i, k;
 
-	ways_to(l, b);
+	ways_to(l, b, false);
 	for (u32 rows = 0; rows < 2; rows++) {
 		places(l, in, b, rows, WARPS, &w);
 		for (i = g->left; i < g->nb; i++) {
@@ -462,12 +489,12 @@ static bool read_by_others(struct later *l, const struct insn *in, u32 b, u32 *p
 			if (!l->to[g->order[i]] || g->order[i] == b)
 				continue;
 			for (k = v->end; k-- > v->start && l->code[k].kind != K_BAR;) {
-				if (l->code[k].kind != K_LD || l->code[k].space != SPACE_SHARED)
+				if (l->code[k].kind != K_LD || l->code[k].space != SPACE_SHARED || (all && (w.n.unknown || !one_place(l, &l->code[k]))))
 					continue;
 				if (++*pairs > MOST_PAIRS)
 					return false;
 				places(l, &l->code[k], g->order[i], rows, WARPS, &r);
-				if (others_read(&w, &r, false))
+				if (!(all && r.n.unknown) && others_read(&w, &r, false))
 					return true;
 			}
 		}
@@ -483,7 +510,7 @@ static bool read_before(struct later *l, const struct insn *in, u32 b)
 	struct cfg *g = l->g;
 	u32 i, k;
 
-	ways_to(l, b);
+	ways_to(l, b, false);
 	for (i = g->left; i < g->nb; i++) {
 		const struct block *v = &g->b[g->order[i]];
 
@@ -497,10 +524,52 @@ static bool read_before(struct later *l, const struct insn *in, u32 b)
 	return false;
 }
 
+static u32 strips_of(u32 lanes)
+{
+	u32 s = 0, i;
+
+	for (i = 0; i < LANES / STRIP_LANES; i++)
+		s |= (u32)(lanes >> i * STRIP_LANES << (LANES - STRIP_LANES) != 0) << i;
+	return s;
+}
+
+/* Does code[k], in block b, tell of what lanes of other strips have stored, behind a fence, and no place since where the warp waits for its lanes? */
+static bool speaks_for_warp(struct later *l, u32 k, u32 b, u32 *pairs)
+{
+	const struct insn *code = l->code;
+	struct cfg *g = l->g;
+	bool fence = false, others = false;
+	struct places p, q;
+	u32 i, n, who;
+
+	if (code[k].space == SPACE_SHARED || waits_in(l, g->b[b].start, k, true))
+		return false;
+	places(l, &code[k], b, false, 1, &p);
+	who = strips_of(p.lanes[0]);
+	for (i = g->b[b].start; i < k; i++)
+		fence |= code[i].kind == K_MEMBAR;
+	ways_to(l, b, true);
+	for (i = g->left; i < g->nb && !(fence && others); i++) {
+		const struct block *v = &g->b[g->order[i]];
+
+		if (!l->to[g->order[i]] || g->order[i] == b)
+			continue;
+		for (n = v->end; n-- > v->start && !waits(&code[n], true);) {
+			fence |= code[n].kind == K_MEMBAR;
+			if (others || code[n].kind != K_ST || (code[n].space != SPACE_GLOBAL && code[n].space != SPACE_GENERIC) || ++*pairs > MOST_PAIRS)
+				continue;
+			places(l, &code[n], g->order[i], false, 1, &q);
+			others = strips_of(q.lanes[0]) & ~who;
+		}
+	}
+	return fence && others;
+}
+
 void leaders_later(struct cfg *g)
 {
 	struct comp *c = g->c;
-	u32 i, k, writes = 0, asked = 0, pairs = 0, steps = 0;
+	u32 i, k, writes = 0, asked = 0, pairs = 0, steps = 0, told = 0;
+	bool fences = false;
 	struct later l = { .g = g, .code = c->code, .asked = &asked };
 
 	if (!c->fn->entry || g->nb > MOST_BLOCKS)
@@ -518,8 +587,10 @@ void leaders_later(struct cfg *g)
 	memset(l.block, 0, c->ncode * sizeof(u32));
 	memset(l.more, 0, 6 * c->ncode * sizeof(u32));
 	for (i = 0; i < g->nb; i++)
-		for (k = g->b[i].start; k < g->b[i].end; k++)
+		for (k = g->b[i].start; k < g->b[i].end; k++) {
 			l.block[k] = i;
+			fences |= c->code[k].kind == K_MEMBAR;
+		}
 	for (i = 0; i < c->ncode; i++)
 		for (k = 0; k < 6; k++) {
 			u32 o = c->code[i].o[k];
@@ -542,11 +613,20 @@ void leaders_later(struct cfg *g)
 		for (k = g->b[b].start; k < g->b[b].end && !g->b[b].later && c->code[k].kind != K_BAR; k++) {
 			const struct insn *in = &c->code[k];
 
-			if ((in->kind != K_ST && in->kind != K_ATOM) || (!one_place(&l, in) && in->space != SPACE_SHARED) || !chosen(&l, b))
+			bool one, leader;
+
+			if (in->kind != K_ST && in->kind != K_ATOM)
+				continue;
+			one = one_place(&l, in);
+			leader = chosen(&l, b);
+			if (leader ? !one && in->space != SPACE_SHARED && !fences : one || in->kind != K_ST || in->space != SPACE_SHARED)
 				continue;
 			if (++writes > MOST_WRITES)
 				return;
-			g->b[b].later = one_place(&l, in) ? read_before(&l, in, b) : in->kind == K_ST && read_by_others(&l, in, b, &pairs);
+			g->b[b].later = leader && one ? read_before(&l, in, b) : in->kind == K_ST && in->space == SPACE_SHARED &&
+					read_by_others(&l, in, b, !leader, &pairs);
+			if (leader && fences && !g->b[b].later)
+				g->b[b].later = speaks_for_warp(&l, k, b, &told);
 		}
 	}
 }
