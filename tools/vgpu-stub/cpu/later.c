@@ -202,6 +202,7 @@ struct numbers {
 	const struct later *l;
 	u32 warp, asked;
 	bool rows;              /* the block is 32 wide, and a warp a row of it */
+	bool place;             /* of an address, for which the block is as large as what is looked at: cooperative groups count threads by its sides */
 	bool y;                 /* %tid.y has been asked for */
 	bool unknown;           /* not only variables' addresses are among the others: who knows whether they are alike for all warps */
 	u32 nothers;
@@ -274,6 +275,16 @@ static void special(struct numbers *n, const struct insn *in, u64 *to)
 	u32 t;
 
 	n->y |= in->sub == SR_TID_Y;
+	if (n->place && (in->sub == SR_TID_Z || (in->sub >= SR_NTID_X && in->sub <= SR_NTID_Z))) {
+		u32 side = in->sub == SR_TID_Z ? 0 : in->sub == SR_NTID_X ? (n->rows ? 1 : WARPS) * LANES : in->sub == SR_NTID_Y && n->rows ? WARPS : 1;
+
+		for (t = 0; t < LANES; t++)
+			if (in->dw == 1)
+				to[t] = side;
+			else
+				((u32 *)to)[t] = side;
+		return;
+	}
 	if (in->sub != SR_TID_X && in->sub != SR_TID_Y && in->sub != SR_LANEID && in->sub != SR_WARPID) {
 		n->unknown = true;
 		other(n, (u64)in->sub << 32, to);
@@ -360,7 +371,7 @@ static void places(const struct later *l, const struct insn *in, u32 b, bool row
 	_Alignas(64) u64 v[LANES];
 	u32 w, t, i;
 
-	p->n = (struct numbers){ .l = l, .rows = rows };
+	p->n = (struct numbers){ .l = l, .rows = rows, .place = true };
 	p->bytes = in->size * (in->vec ? in->vec : 1u);
 	for (w = 0; w < warps; w++) {
 		p->n.warp = w;
