@@ -29,7 +29,8 @@
  *      ...
  *      st.shared.u32 [buf + 4 * tid], %r2;     // all threads: what each of them has for the next one
  *
- * There all warps write, and the one whose place the others have read is among them: furthest points by PointNet++.
+ * There all warps write, and the one whose place the others have read is among them: furthest points by PointNet++. Or all write that one place, as at the
+ * beginning of a round that is the last one if nobody says otherwise: do { more = false; __syncthreads(); ... __syncthreads(); } while (more);
  *
  *      st.global.f32 [%rd1], %f1;              // all lanes
  *      @%p1 bra END;                           // not the first lane
@@ -630,11 +631,15 @@ void leaders_later(struct cfg *g)
 				continue;
 			one = one_place(&l, in);
 			leader = chosen(&l, b);
-			if (leader ? !one && in->space != SPACE_SHARED && !fences : one || in->kind != K_ST || in->space != SPACE_SHARED)
+			if (leader ? !one && in->space != SPACE_SHARED && !fences : in->kind != K_ST || in->space != SPACE_SHARED)
+				continue;
+			/* who comes here by what it has read, and writes what all of them do, is none of many */
+			asked = 0;
+			if (!leader && one && (come_to_by(&l, b, 0) & OTHER))
 				continue;
 			if (++writes > MOST_WRITES)
 				return;
-			g->b[b].later = leader && one ? read_before(&l, in, b) : in->kind == K_ST && in->space == SPACE_SHARED &&
+			g->b[b].later = one ? read_before(&l, in, b) : in->kind == K_ST && in->space == SPACE_SHARED &&
 					read_by_others(&l, in, b, !leader, &pairs);
 			if (leader && fences && !g->b[b].later)
 				g->b[b].later = speaks_for_warp(&l, k, b, &told);
