@@ -548,8 +548,8 @@ static void reductions(struct cfg *g, struct insn *code)
 
 		memset(set, 0, words * sizeof(*set));
 		spread_set(set, g->live_out + g->order[i] * (size_t)g->words, g->words, g->border);
-		for (k = b->end - b->start; k--;) {
-			struct insn *in = &code[b->pc + b->meet + b->later + k];
+		for (k = b->end - b->start + b->later; k--;) {
+			struct insn *in = &code[b->pc + b->meet + k];
 
 			if (in->kind == K_ATOM && in->def == 1 && in->sub < ATOM_EXCH && in->o[0] != OPND_NONE &&
 			    !(set[in->o[0] >> 6] >> (in->o[0] & 63) & 1)) {
@@ -576,7 +576,7 @@ void cfg_finish(struct comp *c)
 	struct cfg g = { .c = c };
 	struct insn *code;
 	const u32 *slot;
-	u32 n = 0, i, k;
+	u32 n = 0, i, k, later;
 
 	c->guard = OPND_NONE;
 	c->gneg = false;
@@ -611,7 +611,9 @@ void cfg_finish(struct comp *c)
 	leaders_later(&g);
 	if (c->fn->entry && c->m->e->code_rw && c->m->e->lanes != &lanes_avx512 && !c->m->e->dbg && !c->m->e->ops)
 		rounds_end(&g);
-	code = calloc(c->ncode + 3 * g.nb, sizeof(*code));
+	for (i = later = 0; i < g.nb; i++)
+		later += g.b[i].later;
+	code = calloc(c->ncode + later + 2 * g.nb, sizeof(*code));
 	cneed(c, code);
 	c->fn->code = code;
 	for (i = g.left; i < g.nb; i++) {
@@ -623,10 +625,11 @@ void cfg_finish(struct comp *c)
 			code[n] = nothing(&c->code[b->start], K_NOP);
 			code[n++].flags = INF_MEET;
 		}
-		if (b->later)
-			code[n++] = nothing(&c->code[b->start], K_LATER);
-		memcpy(code + n, c->code + b->start, (b->end - b->start) * sizeof(*code));
-		n += b->end - b->start;
+		for (k = b->start; k < b->end; k++) {
+			if (b->later && g.late[k])
+				code[n++] = nothing(&c->code[k], K_LATER);
+			code[n++] = c->code[k];
+		}
 		last = &code[n - 1];
 		/* falling into a block that others reach too: lanes may be waiting there */
 		if (!cfg_ends_block(last) && !(i + 1 < g.nb && g.order[i + 1] == last->fall &&

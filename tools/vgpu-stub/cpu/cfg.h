@@ -10,7 +10,7 @@ struct block {
 	u32 nsucc, *succ;
 	u32 order;              /* position in the layout */
 	u32 pc, npred;
-	bool later;             /* begins with a K_LATER: later.c */
+	u32 later;              /* how many K_LATER it gets: later.c */
 	bool meet;              /* begins with a K_NOP where a warp's strips may have to meet: latch.c */
 };
 
@@ -27,6 +27,7 @@ struct cfg {
 	u32 *no;                /* by register: where in border[], from 1 on; 0: nowhere */
 	u8 *chosen;             /* by block, versions.c's: its branch chooses a loop's version */
 	u32 versions;           /* that there are */
+	u8 *late;               /* by instruction: a K_LATER comes before it; NULL: none does */
 };
 
 bool cfg_ends_block(const struct insn *in);

@@ -31,6 +31,7 @@
  *
  * There all warps write, and the one whose place the others have read is among them: furthest points by PointNet++. Or all write that one place, as at the
  * beginning of a round that is the last one if nobody says otherwise: do { more = false; __syncthreads(); ... __syncthreads(); } while (more);
+ * Where a loop is unrolled, both are in one block of code, and the K_LATER is right before the store.
  *
  *      st.global.f32 [%rd1], %f1;              // all lanes
  *      @%p1 bra END;                           // not the first lane
@@ -536,6 +537,44 @@ static bool read_before(struct later *l, const struct insn *in, u32 b)
 	return false;
 }
 
+/* Have all threads read, since the last barrier in block b itself, a place that code[k], of all of them, writes? */
+static bool read_here(struct later *l, u32 k, u32 b, bool one, u32 *pairs)
+{
+	const struct insn *in = &l->code[k];
+	struct places w, r;
+	bool known = false;
+	u32 i;
+
+	for (i = k; i-- > l->g->b[b].start && !l->g->late[i + 1] && l->code[i].kind != K_BAR;) {
+		const struct insn *ld = &l->code[i];
+
+		if (ld->kind != K_LD || ld->space != SPACE_SHARED || ld->guard != OPND_NONE)
+			continue;
+		if (one) {
+			if (ld->o[4] == in->o[4] && ld->imm == in->imm)
+				return true;
+			continue;
+		}
+		if (!one_place(l, ld))
+			continue;
+		if (++*pairs > MOST_PAIRS)
+			return false;
+		if (!known)
+			places(l, in, b, false, WARPS, &w);
+		known = true;
+		places(l, ld, b, false, WARPS, &r);
+		if (!w.n.unknown && !r.n.unknown && others_read(&w, &r, false))
+			return true;
+	}
+	return false;
+}
+
+static void late(struct cfg *g, u32 b, u32 k)
+{
+	g->b[b].later += !g->late[k];
+	g->late[k] = 1;
+}
+
 static u32 strips_of(u32 lanes)
 {
 	u32 s = 0, i;
@@ -580,8 +619,8 @@ static bool speaks_for_warp(struct later *l, u32 k, u32 b, u32 *pairs)
 void leaders_later(struct cfg *g)
 {
 	struct comp *c = g->c;
-	u32 i, k, writes = 0, asked = 0, pairs = 0, steps = 0, told = 0;
-	bool fences = false;
+	u32 i, k, writes = 0, asked = 0, pairs = 0, steps = 0, told = 0, stores = 0, some = 0;
+	bool fences = false, all = false;
 	struct later l = { .g = g, .code = c->code, .asked = &asked };
 
 	if (!c->fn->entry || g->nb > MOST_BLOCKS)
@@ -592,6 +631,8 @@ void leaders_later(struct cfg *g)
 	l.more = cneed(c, pool_alloc(&c->pool, (6 * c->ncode + 1) * sizeof(u32)));
 	l.block = cneed(c, pool_alloc(&c->pool, (c->ncode + 1) * sizeof(u32)));
 	l.busy = cneed(c, pool_alloc(&c->pool, c->nregs + 1));
+	g->late = cneed(c, pool_alloc(&c->pool, c->ncode + 1));
+	memset(g->late, 0, c->ncode + 1);
 	memset(l.def, 0, c->nregs * sizeof(u32));
 	l.rows = cneed(c, pool_alloc(&c->pool, g->nb + 1));
 	memset(l.rows, 0, g->nb);
@@ -619,30 +660,39 @@ void leaders_later(struct cfg *g)
 				l.pred[g->b[i].succ[k]] = i;
 	for (i = g->left; i < g->nb; i++)
 		strips_in_step(&l, c->code, g->order[i], &steps);
+	for (i = 0; i < c->ncode && !all; i++)
+		all = c->code[i].kind == K_LD && c->code[i].space == SPACE_SHARED && one_place(&l, &c->code[i]);
 	for (i = g->left; i < g->nb; i++) {
-		u32 b = g->order[i];
+		u32 b = g->order[i], start = g->b[b].start;
+		bool behind = false;    /* a barrier */
 
-		for (k = g->b[b].start; k < g->b[b].end && !g->b[b].later && c->code[k].kind != K_BAR; k++) {
+		for (k = start; k < g->b[b].end; k++) {
 			const struct insn *in = &c->code[k];
+			bool one, shared = in->space == SPACE_SHARED;
 
-			bool one, leader;
-
+			behind |= in->kind == K_BAR;
 			if (in->kind != K_ST && in->kind != K_ATOM)
 				continue;
 			one = one_place(&l, in);
-			leader = chosen(&l, b);
-			if (leader ? !one && in->space != SPACE_SHARED && !fences : in->kind != K_ST || in->space != SPACE_SHARED)
-				continue;
-			/* who comes here by what it has read, and writes what all of them do, is none of many */
-			asked = 0;
-			if (!leader && one && (come_to_by(&l, b, 0) & OTHER))
-				continue;
-			if (++writes > MOST_WRITES)
-				return;
-			g->b[b].later = one ? read_before(&l, in, b) : in->kind == K_ST && in->space == SPACE_SHARED &&
-					read_by_others(&l, in, b, !leader, &pairs);
-			if (leader && fences && !g->b[b].later)
-				g->b[b].later = speaks_for_warp(&l, k, b, &told);
+			if (chosen(&l, b)) {
+				if (behind || g->b[b].later || (!one && !shared && !fences))
+					continue;
+				if (++writes > MOST_WRITES)
+					return;
+				if ((one ? read_before(&l, in, b) : in->kind == K_ST && shared && read_by_others(&l, in, b, false, &pairs)) ||
+				    (fences && speaks_for_warp(&l, k, b, &told)))
+					late(g, b, start);
+			} else if (all && in->kind == K_ST && shared && stores < MOST_WRITES) {
+				/* who comes here by what it has read, and writes what all of them do, is none of many */
+				asked = 0;
+				if (one && (come_to_by(&l, b, 0) & OTHER))
+					continue;
+				stores++;
+				if (!behind && !g->late[start] && (one ? read_before(&l, in, b) : read_by_others(&l, in, b, true, &some)))
+					late(g, b, start);
+				if (read_here(&l, k, b, one, &some))
+					late(g, b, k);
+			}
 		}
 	}
 }
