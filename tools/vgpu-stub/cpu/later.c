@@ -54,6 +54,8 @@
 #define MOST_ASKED 512u
 #define WARPS 4u                /* of a block are looked at */
 #define MOST_PAIRS 64u
+#define MOST_ONES 32u
+#define MOST_LOOKED 128u
 #define MOST_OTHERS 6u
 #define MOST_STEPS 128u         /* pairs of accesses within a warp */
 #define MOST_OPEN 16u
@@ -71,6 +73,9 @@ struct later {
 	u32 *pred;              /* by block: the only block before it, NO_PC: several or none */
 	u8 *rows;               /* by block: ldmatrix may have read right before it */
 	u8 *to;                 /* by block: a way leads from its end to the write, past no barrier */
+	u32 to_block;           /* ... to this block's start; NO_PC: none yet */
+	bool to_warp;
+	u32 ones[MOST_ONES], nones;     /* loads of shared memory from a place that is one for all */
 };
 
 static u32 depends(const struct later *l, u32 o, u32 depth);
@@ -177,6 +182,10 @@ static void ways_to(struct later *l, u32 b, bool warp)
 	bool more = true;
 	u32 i, k, round;
 
+	if (l->to_block == b && l->to_warp == warp)
+		return;
+	l->to_block = b;
+	l->to_warp = warp;
 	memset(l->to, 0, g->nb);
 	for (round = 0; more && round < 16; round++) {
 		more = false;
@@ -486,8 +495,8 @@ static void strips_in_step(struct later *l, struct insn *code, u32 b, u32 *pairs
 		l->rows[l->g->b[b].succ[i]] = 1;
 }
 
-/* Has each warp its place, which `in`, in block b, writes and other warps may have read? all: where each thread writes, others have read one place. */
-static bool read_by_others(struct later *l, const struct insn *in, u32 b, bool all, u32 *pairs)
+/* Has each warp its place, which `in`, in block b, writes and other warps may have read? */
+static bool read_by_others(struct later *l, const struct insn *in, u32 b, u32 *pairs)
 {
 	struct cfg *g = l->g;
 	struct places w, r;
@@ -502,17 +511,46 @@ static bool read_by_others(struct later *l, const struct insn *in, u32 b, bool a
 			if (!l->to[g->order[i]] || g->order[i] == b)
 				continue;
 			for (k = v->end; k-- > v->start && l->code[k].kind != K_BAR;) {
-				if (l->code[k].kind != K_LD || l->code[k].space != SPACE_SHARED || (all && (w.n.unknown || !one_place(l, &l->code[k]))))
+				if (l->code[k].kind != K_LD || l->code[k].space != SPACE_SHARED)
 					continue;
 				if (++*pairs > MOST_PAIRS)
 					return false;
 				places(l, &l->code[k], g->order[i], rows, WARPS, &r);
-				if (!(all && r.n.unknown) && others_read(&w, &r, false))
+				if (others_read(&w, &r, false))
 					return true;
 			}
 		}
 		if (!w.n.y)
 			break;
+	}
+	return false;
+}
+
+/* Writes `in`, in block b, for each thread a place among which is one that the others have read, all of them the same? */
+static bool one_of_all(struct later *l, const struct insn *in, u32 b, u32 ld, u32 *pairs)
+{
+	struct places w, r;
+
+	if (++*pairs > MOST_PAIRS)
+		return false;
+	places(l, in, b, false, WARPS, &w);
+	if (w.n.unknown)
+		return false;
+	places(l, &l->code[ld], l->block[ld], false, WARPS, &r);
+	return !r.n.unknown && others_read(&w, &r, false);
+}
+
+/* As read_before(), where each thread has a place of its own */
+static bool one_read_before(struct later *l, const struct insn *in, u32 b, u32 *pairs)
+{
+	u32 i;
+
+	ways_to(l, b, false);
+	for (i = 0; i < l->nones; i++) {
+		u32 k = l->ones[i], v = l->block[k];
+
+		if (v != b && l->to[v] && !waits_in(l, k, l->g->b[v].end, false) && one_of_all(l, in, b, k, pairs))
+			return true;
 	}
 	return false;
 }
@@ -541,29 +579,13 @@ static bool read_before(struct later *l, const struct insn *in, u32 b)
 static bool read_here(struct later *l, u32 k, u32 b, bool one, u32 *pairs)
 {
 	const struct insn *in = &l->code[k];
-	struct places w, r;
-	bool known = false;
-	u32 i;
+	u32 i, at;
 
-	for (i = k; i-- > l->g->b[b].start && !l->g->late[i + 1] && l->code[i].kind != K_BAR;) {
-		const struct insn *ld = &l->code[i];
-
-		if (ld->kind != K_LD || ld->space != SPACE_SHARED || ld->guard != OPND_NONE)
+	for (i = l->nones; i-- > 0;) {
+		at = l->ones[i];
+		if (l->block[at] != b || at >= k || waits_in(l, at, k, false) || memchr(l->g->late + at + 1, 1, k - at))
 			continue;
-		if (one) {
-			if (ld->o[4] == in->o[4] && ld->imm == in->imm)
-				return true;
-			continue;
-		}
-		if (!one_place(l, ld))
-			continue;
-		if (++*pairs > MOST_PAIRS)
-			return false;
-		if (!known)
-			places(l, in, b, false, WARPS, &w);
-		known = true;
-		places(l, ld, b, false, WARPS, &r);
-		if (!w.n.unknown && !r.n.unknown && others_read(&w, &r, false))
+		if (one ? l->code[at].o[4] == in->o[4] && l->code[at].imm == in->imm : one_of_all(l, in, b, at, pairs))
 			return true;
 	}
 	return false;
@@ -619,9 +641,9 @@ static bool speaks_for_warp(struct later *l, u32 k, u32 b, u32 *pairs)
 void leaders_later(struct cfg *g)
 {
 	struct comp *c = g->c;
-	u32 i, k, writes = 0, asked = 0, pairs = 0, steps = 0, told = 0, stores = 0, some = 0;
-	bool fences = false, all = false;
-	struct later l = { .g = g, .code = c->code, .asked = &asked };
+	u32 i, k, writes = 0, asked = 0, pairs = 0, steps = 0, told = 0, stores = 0, some = 0, looked = 0;
+	bool fences = false;
+	struct later l = { .g = g, .code = c->code, .asked = &asked, .to_block = NO_PC };
 
 	if (!c->fn->entry || g->nb > MOST_BLOCKS)
 		return;
@@ -660,11 +682,21 @@ void leaders_later(struct cfg *g)
 				l.pred[g->b[i].succ[k]] = i;
 	for (i = g->left; i < g->nb; i++)
 		strips_in_step(&l, c->code, g->order[i], &steps);
-	for (i = 0; i < c->ncode && !all; i++)
-		all = c->code[i].kind == K_LD && c->code[i].space == SPACE_SHARED && one_place(&l, &c->code[i]);
+	for (i = 0, k = OPND_NONE; i < c->ncode && l.nones < MOST_ONES && looked < MOST_LOOKED; i++) {
+		const struct insn *in = &c->code[i];
+
+		if (in->kind != K_LD || in->space != SPACE_SHARED || in->guard != OPND_NONE || in->o[4] == k)
+			continue;
+		looked++;
+		if (one_place(&l, in))
+			l.ones[l.nones++] = i;
+		else
+			k = in->o[4];   /* the next ones' too, with another offset */
+	}
 	for (i = g->left; i < g->nb; i++) {
 		u32 b = g->order[i], start = g->b[b].start;
 		bool behind = false;    /* a barrier */
+		int leader = -1;        /* not asked yet */
 
 		for (k = start; k < g->b[b].end; k++) {
 			const struct insn *in = &c->code[k];
@@ -673,22 +705,28 @@ void leaders_later(struct cfg *g)
 			behind |= in->kind == K_BAR;
 			if (in->kind != K_ST && in->kind != K_ATOM)
 				continue;
+			if (!shared && (behind || g->b[b].later))
+				continue;
 			one = one_place(&l, in);
-			if (chosen(&l, b)) {
-				if (behind || g->b[b].later || (!one && !shared && !fences))
-					continue;
+			if (!one && !shared && !fences)
+				continue;
+			if (leader < 0)
+				leader = chosen(&l, b);
+			if (leader ? behind || g->b[b].later : !l.nones || in->kind != K_ST || !shared || stores == MOST_WRITES)
+				continue;
+			if (leader) {
 				if (++writes > MOST_WRITES)
 					return;
-				if ((one ? read_before(&l, in, b) : in->kind == K_ST && shared && read_by_others(&l, in, b, false, &pairs)) ||
+				if ((one ? read_before(&l, in, b) : in->kind == K_ST && shared && read_by_others(&l, in, b, &pairs)) ||
 				    (fences && speaks_for_warp(&l, k, b, &told)))
 					late(g, b, start);
-			} else if (all && in->kind == K_ST && shared && stores < MOST_WRITES) {
+			} else {
 				/* who comes here by what it has read, and writes what all of them do, is none of many */
 				asked = 0;
 				if (one && (come_to_by(&l, b, 0) & OTHER))
 					continue;
 				stores++;
-				if (!behind && !g->late[start] && (one ? read_before(&l, in, b) : read_by_others(&l, in, b, true, &some)))
+				if (!behind && !g->late[start] && (one ? read_before(&l, in, b) : one_read_before(&l, in, b, &some)))
 					late(g, b, start);
 				if (read_here(&l, k, b, one, &some))
 					late(g, b, k);
