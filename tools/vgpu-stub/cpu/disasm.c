@@ -216,11 +216,6 @@ static void operands(struct dis *d)
 		dt_say(d->t, ", local");
 		offset(d, in->imm);
 		return;
-	case K_CARRY:
-		o(d, 0, type);
-		for (i = 2; i < (in->sub < 2 ? 4 : 5); i++)
-			o(d, i, type);
-		return;
 	case K_BFI:
 	case K_LOP3:
 		for (i = 0; i < 5; i++)
@@ -369,7 +364,6 @@ bool disasm_result(const struct func *fn, const struct insn *in, u32 i, struct d
 		return true;
 	case K_SHFL:
 	case K_MATCH:
-	case K_CARRY:
 		*type = i ? T_PRED : in->dw ? T_U64 : T_U32;
 		break;
 	case K_VOTE:

@@ -173,18 +173,6 @@ static void say_lane(struct dtext *t, const struct insn *in)
 static const u8 pred_ops[] = { [PRED_MOV] = OPID_MOV, [PRED_NOT] = OPID_NOT, [PRED_AND] = OPID_AND, [PRED_OR] = OPID_OR,
 			       [PRED_XOR] = OPID_XOR };
 
-static void say_carry(struct dtext *t, const struct insn *in)
-{
-	static const u8 ops[3][2] = { { OPID_ADD, OPID_ADDC }, { OPID_SUB, OPID_SUBC }, { OPID_MAD, OPID_MADC } };
-
-	dt_say(t, "%s", op_table[ops[in->sub < 2 ? in->sub : 2][in->sub2 & 1]].name);
-	if (in->sub >= 2)
-		say_mod(t, MC_HLW, in->sub == 3 ? HLW_HI : HLW_LO);
-	if (in->sub2 & 2)
-		say_mod(t, MC_CC, 1);
-	say_type(t, in->type);
-}
-
 static void say_op(struct dtext *t, u32 id)
 {
 	dt_say(t, "%s", op_table[id].name);
@@ -213,9 +201,6 @@ void disasm_op(const struct insn *in, struct dtext *t)
 	case K_LADDR:
 		say_op(t, OPID_MOV);
 		say_type(t, in->dw ? T_U64 : T_U32);
-		return;
-	case K_CARRY:
-		say_carry(t, in);
 		return;
 	case K_BFI:
 	case K_LOP3:

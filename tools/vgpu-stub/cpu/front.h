@@ -166,6 +166,9 @@ static inline u32 dst(const struct operand *o)
 /* lower_mov.c; and the divisor that div.approx.f32 divides by */
 void lower_mov(struct comp *c, struct stmt *st);
 u32 divisor_of_approx(struct comp *c, const struct stmt *st, u32 b);
+/* lower_carry.c */
+void lower_cc(struct comp *c, struct stmt *st);
+
 /* lower_bits.c; lower_bfe() false: nothing done */
 bool lower_bfe(struct comp *c, struct stmt *st);
 void lower_bfi(struct comp *c, struct stmt *st);

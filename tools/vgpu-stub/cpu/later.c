@@ -441,7 +441,7 @@ static bool in_step(const struct insn *in)
 {
 	switch ((enum kind)in->kind) {
 	case K_LANE: case K_SETP: case K_PRED: case K_CVT: case K_CVTA: case K_LOP3: case K_LDPARAM: case K_BFI: case K_SREG: case K_NOP: case K_LD: case K_ST:
-	case K_CARRY: case K_LADDR:
+	case K_LADDR:
 		return false;
 	default:
 		return true;

@@ -255,41 +255,6 @@ static enum type half_flush(struct comp *c, const struct stmt *st, enum type t, 
 	return t;
 }
 
-static void lower_cc(struct comp *c, struct stmt *st)
-{
-	struct insn *in;
-	enum type t = st->type[0];
-	bool mad = st->od->id == OPID_MAD || st->od->id == OPID_MADC, half = type_bytes(t) == 2;
-	u32 i;
-
-	if (c->cc == OPND_NONE)
-		c->cc = new_reg(c, T_PRED);
-	in = NULL;
-	{
-		u32 s[3] = { src(c, st, &st->op[1], t), src(c, st, &st->op[2], t),
-			     mad ? src(c, st, &st->op[3], t) : OPND_NONE };
-
-		in = emit(c, K_CARRY);
-		in->o[0] = dst(&st->op[0]);
-		in->o[1] = c->cc;
-		for (i = 0; i < 3; i++)
-			in->o[2 + i] = s[i];
-	}
-	if (in->o[0] == OPND_NONE || half)
-		in->o[0] = new_reg(c, half ? T_B32 : t);
-	in->dw = type_w(t);
-	in->type = (u8)(half ? T_U32 : t);
-	in->sub = (u8)(st->od->id == OPID_ADD || st->od->id == OPID_ADDC ? 0 :
-		       st->od->id == OPID_SUB || st->od->id == OPID_SUBC ? 1 :
-		       st->mod[MC_HLW] == HLW_HI ? 3 : 2);
-	in->sub2 = (u8)((st->od->x == X_CARRY ? 1 : 0) | (st->mod[MC_CC] ? 2 : 0));
-	in->def = st->mod[MC_CC] ? 3 : 1;
-	in->use = (u8)(0x0e + (mad ? 0x10 : 0));
-	/* of 16 bits (which the ISA does not list, and NVIDIA's assembler takes): the low half of that */
-	if (half)
-		emit_lane(c, st, LOP_AND, T_U32, 0, dst(&st->op[0]), in->o[0], konst(c, 0xffff, 0), OPND_NONE);
-}
-
 /* min.xorsign.abs: of the magnitudes, with the product's sign */
 static void xorsign(struct comp *c, struct stmt *st, u32 lop, u32 *s, u32 d)
 {

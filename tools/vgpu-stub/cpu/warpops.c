@@ -276,57 +276,6 @@ void warp_redux(struct frame *f, const struct insn *in, u32 m)
 		put_lanes(f, in->o[0], v[i], of[i]);
 }
 
-/*
- * add.cc, addc, sub.cc, subc, mad.cc, madc: o[1] holds CC.CF of every lane. A difference is a sum with the complement, so that CF
- * after it means "no borrow", as on the hardware: programs chain sub.cc with addc, and ptxas takes one flag for both.
- */
-void lane_carry(struct frame *f, const struct insn *in, u32 m)
-{
-	const void *a = opnd(f, in->o[2]), *b = opnd(f, in->o[3]);
-	const void *c = in->o[4] == OPND_NONE ? a : opnd(f, in->o[4]);
-	void *d = opnd(f, in->o[0]);
-	u32 *cc = opnd(f, in->o[1]), old = *cc, flags = old, k, l;
-	u32 bits = in->dw ? 64 : 32;
-	bool sg = type_is_signed(in->type);
-
-	for (k = m; k; k &= k - 1) {
-		unsigned __int128 x, y, r;
-		u32 cin;
-
-		l = (u32)__builtin_ctz(k);
-		cin = in->sub2 & 1 ? old >> l & 1 : in->sub == 1;
-		x = in->dw ? ((const u64 *)a)[l] : ((const u32 *)a)[l];
-		y = in->dw ? ((const u64 *)b)[l] : ((const u32 *)b)[l];
-		if (in->sub >= 2) {
-			u64 lo, hi;
-
-			if (in->dw) {
-				unsigned __int128 p = sg ? (unsigned __int128)((__int128)(s64)x * (s64)y) : x * y;
-
-				lo = (u64)p;
-				hi = (u64)(p >> 64);
-			} else {
-				u64 p = sg ? (u64)((s64)(s32)x * (s32)y) : (u64)x * (u64)y;
-
-				lo = (u32)p;
-				hi = p >> 32;
-			}
-			x = in->sub == 3 ? hi : lo;
-			y = in->dw ? ((const u64 *)c)[l] : ((const u32 *)c)[l];
-		}
-		if (in->sub == 1)
-			y = in->dw ? (u64)~y : (u32)~y;
-		r = x + y + cin;
-		if (in->dw)
-			((u64 *)d)[l] = (u64)r;
-		else
-			((u32 *)d)[l] = (u32)r;
-		flags = (flags & ~(1u << l)) | (u32)(r >> bits & 1) << l;
-	}
-	if (in->sub2 & 2)
-		*cc = flags;
-}
-
 /* bfi f, a, b, pos, len: a's low bits replace len bits of b from pos on. */
 void lane_bfi(struct frame *f, const struct insn *in, u32 m)
 {
