@@ -28,7 +28,8 @@ serve() {
 # program LIBRARY-FOLDER
 program() { LD_LIBRARY_PATH=$1 timeout 60 "$B/e2e/driver/vecadd" >"$dir/out" 2>&1; }
 # says WHAT PATTERN FILE
-says() { grep -qE "$2" "$3" && ok "$1" || fail "$1: no '$2' in: $(cat "$3")"; }
+# a log may have the line a moment later
+says() { until_true grep -qE "$2" "$3" && ok "$1" || fail "$1: no '$2' in: $(cat "$3")"; }
 V_=$V/vgpu-stub A_=$V/vgpu-agent L_=$B/lib
 
 serve "$V_" "$A_" && program "$L_" && ok "all of protocol $N" || fail "all of protocol $N: $(cat "$dir/out" "$dir/log")"

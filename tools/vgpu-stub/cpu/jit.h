@@ -73,8 +73,8 @@ struct jplace {
 	u64 max, s;
 };
 
-/* jit_src.parted; strips: also of the first instruction of a loop that some strips leave before others */
-enum { PARTED_LANES = 1, PARTED_TURNS = 2 };
+/* jit_src.parted; strips: also of the first instruction of a loop that some strips leave before others; of 32 bits that are widened: lanes wrap */
+enum { PARTED_LANES = 1, PARTED_TURNS = 2, PARTED_WIDE = 4 };
 
 struct jblock { u32 start, end, nsucc, *succ; u32 depth; bool tells; };  /* tells: jit_tells() at its start */
 
@@ -91,6 +91,7 @@ struct jit_src {
 	bool steps;             /* no barrier, of warps either; loops in loops load and store global memory */
 	u32 mxcsr, mxcsr_home;  /* the one value wanted, 0: none; ~0: several, most of them this */
 	bool noguess;           /* guesses have been wrong */
+	u32 anew;               /* how often lanes that wrap were worth other code: jit_wraps() */
 	u8 *parted;             /* by pc: branches where lanes did not stay together; of a strip, or of a warp and often */
 	u64 *varies;            /* registers that are no scalars because of the latter: jit_region.c adds to it, with jit_lock() held */
 };
@@ -159,6 +160,7 @@ struct jit {
 	u32 mxcsr, mxcsr_home;
 	bool guessed;           /* about alignment or sign */
 	u32 quits;              /* wrong guesses */
+	u32 wrapped;            /* jit_wraps() */
 	bool turns;             /* some of its loops are taken in turns (jit_turn.c) ... */
 	u32 uneven;             /* ... unless that parted warps often */
 	u32 parted;             /* jit_part() */
@@ -575,6 +577,8 @@ struct jit *jit_get(struct func *fn, u32 spec);
 extern u32 jit_patience;                                    /* 8; tests have 1 */
 void jit_part(struct cta *c, const struct jit *j);
 void jit_walked(struct cta *c);
+/* Lanes wrap where a pattern is widened, at pc: code to come has vectors there. */
+void jit_wraps(const struct jit *j, u32 pc);
 void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done);
 u32 jit_spec(const struct func *fn, const u32 *block);
 void jit_free(struct func *fn);
@@ -583,6 +587,9 @@ void jit_src_free(struct jit_src *s);
 void body_free(struct func *fn);        /* inline.c */
 void jit_loop_depths(struct jit_src *s);
 const struct jblock *jit_src_block(const struct jit_src *s, u32 pc);
+/* A multiplication or conversion to twice the bits; has it been found that its lanes wrap? */
+bool jit_widens(const struct insn *in);
+bool jit_wrapped(const struct jit_src *s, const struct insn *in);
 /* May lanes at pc write shared memory before a barrier? */
 bool jit_tells(const struct jit_src *s, u32 pc);
 bool jit_live_sets(struct jcomp *c);

@@ -29,6 +29,13 @@ u32 jit_spec(const struct func *fn, const u32 *block)
  */
 u32 jit_patience = 8;
 
+/*
+ * Lanes that wrap in 32 bits, as s[t - o] of those does who will not read it, have no widened pattern: their warp leaves code there, and what the
+ * interpreter goes on with is none for code behind it either. After so many the next launch gets code with vectors at that place.
+ */
+#define WRAPPED (jit_patience == 1 ? 1u : 16u)
+#define MOST_ANEW 24u           /* of one function: behind one such place there may be others, which only code that does not leave there comes to */
+
 /* Blocks whose time has to be known before there is a trial; only what was of late counts */
 #define KNOWN 8u
 #define LATE 256u
@@ -192,13 +199,26 @@ void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done)
 	judge(g, n, ticks / done + 1);
 }
 
+void jit_wraps(const struct jit *j, u32 pc)
+{
+	struct jit *first;
+	const struct jit *n;
+
+	__atomic_fetch_or(&j->fn->jsrc->parted[pc], PARTED_WIDE, __ATOMIC_RELAXED);
+	for (first = __atomic_load_n(&j->fn->jits, __ATOMIC_ACQUIRE); first; first = first->next)
+		for (n = first; n; n = __atomic_load_n(&n->newer, __ATOMIC_ACQUIRE))
+			if (n == j && __atomic_add_fetch(&first->wrapped, 1, __ATOMIC_RELAXED) == WRAPPED)
+				__atomic_add_fetch(&j->fn->jsrc->anew, 1, __ATOMIC_RELAXED);
+}
+
 static struct jit *found(struct func *fn, u32 spec)
 {
 	struct jit *j;
 
 	/* Acquire: the code behind it. Partner: the store in jit_get(). */
 	for (j = __atomic_load_n(&fn->jits, __ATOMIC_ACQUIRE); j; j = j->next)
-		if (j->spec == spec && !(j->guessed && fn->jsrc->noguess)) {
+		if (j->spec == spec && !(j->guessed && fn->jsrc->noguess) &&
+		    (__atomic_load_n(&j->wrapped, __ATOMIC_RELAXED) < WRAPPED || __atomic_load_n(&fn->jsrc->anew, __ATOMIC_RELAXED) > MOST_ANEW)) {
 			u32 trial;
 
 			/* of one that is tried, whose turn it is */

@@ -385,7 +385,8 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 		struct jval m;
 		u64 ma = a.max, mb = b.max;
 
-		if ((in->type != T_U32 && in->type != T_S32) || wraps(c, a, sg) || wraps(c, b, sg))
+		if ((in->type != T_U32 && in->type != T_S32) || wraps(c, a, sg) || wraps(c, b, sg) ||
+		    ((a.cls == JC_PAT || b.cls == JC_PAT) && jit_wrapped(c->s, in)))
 			return vary();
 		ma = sg && ma > 0x7fffffff ? JMAX_UNKNOWN : ma > 0xffffffffu ? 0xffffffffu : ma;
 		mb = sg && mb > 0x7fffffff ? JMAX_UNKNOWN : mb > 0xffffffffu ? 0xffffffffu : mb;
@@ -410,7 +411,7 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 	case LOP_CVT_SEXT:
 		if (!j_int64(in->type))
 			return a.cls == JC_UNI ? uni(0, in->type == T_U16 ? 65535 : JMAX_UNKNOWN) : vary();
-		if (wraps(c, a, in->type != T_U64))
+		if (wraps(c, a, in->type != T_U64) || (a.cls == JC_PAT && jit_wrapped(c->s, in)))
 			return vary();
 		a.max = in->type == T_U64 ? (a.max > 0xffffffffu ? 0xffffffffu : a.max) :
 			a.max > 0x7fffffff ? JMAX_UNKNOWN : a.max;

@@ -323,6 +323,16 @@ static bool steps(const struct jit_src *s)
 	return loads && stores;
 }
 
+bool jit_widens(const struct insn *in)
+{
+	return in->kind == K_LANE && (in->lop == LOP_MULWIDE || in->lop == LOP_MADWIDE || in->lop == LOP_CVT_SEXT);
+}
+
+bool jit_wrapped(const struct jit_src *s, const struct insn *in)
+{
+	return jit_widens(in) && in >= s->code && in < s->code + s->n && s->parted[in - s->code] & PARTED_WIDE;
+}
+
 static bool tells(const struct jit_src *s, const struct jblock *b, u32 pc)
 {
 	u32 k;

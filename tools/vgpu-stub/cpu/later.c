@@ -281,19 +281,30 @@ static const struct insn *maker(const struct later *l, u32 o, u32 *k)
 	return NULL;
 }
 
+static void same(const struct insn *in, u32 x, u64 *to)
+{
+	u32 t;
+
+	for (t = 0; t < LANES; t++)
+		if (in->dw == 1)
+			to[t] = x;
+		else
+			((u32 *)to)[t] = x;
+}
+
 static void special(struct numbers *n, const struct insn *in, u64 *to)
 {
 	u32 t;
 
 	n->y |= in->sub == SR_TID_Y;
+	if (n->rows && in->sub == SR_NTID_X) {
+		same(in, LANES, to);
+		return;
+	}
 	if (n->place && (in->sub == SR_TID_Z || (in->sub >= SR_NTID_X && in->sub <= SR_NTID_Z))) {
 		u32 side = in->sub == SR_TID_Z ? 0 : in->sub == SR_NTID_X ? (n->rows ? 1 : WARPS) * LANES : in->sub == SR_NTID_Y && n->rows ? WARPS : 1;
 
-		for (t = 0; t < LANES; t++)
-			if (in->dw == 1)
-				to[t] = side;
-			else
-				((u32 *)to)[t] = side;
+		same(in, side, to);
 		return;
 	}
 	if (in->sub != SR_TID_X && in->sub != SR_TID_Y && in->sub != SR_LANEID && in->sub != SR_WARPID) {
@@ -312,6 +323,21 @@ static void special(struct numbers *n, const struct insn *in, u64 *to)
 	}
 }
 
+/* Is o, a factor of in, known to be 0 for all lanes? n has then heard of nothing that is not known. */
+static bool is_zero(struct numbers *n, const struct insn *in, u32 o, u32 depth)
+{
+	_Alignas(64) static const u64 none[LANES];
+	_Alignas(64) u64 x[LANES];
+	struct numbers a = *n;
+
+	number(&a, o, x, depth);
+	n->asked = a.asked;
+	if (a.nothers != n->nothers || a.unknown != n->unknown || memcmp(x, none, type_bytes(in->type) == 8 ? sizeof(x) : sizeof(x) / 2) != 0)
+		return false;
+	n->y = a.y;
+	return true;
+}
+
 /* Slots are laid out as frames have them: what makes a register says how wide it is. */
 static void number(struct numbers *n, u32 o, u64 *to, u32 depth)
 {
@@ -319,6 +345,7 @@ static void number(struct numbers *n, u32 o, u64 *to, u32 depth)
 	const struct later *l = n->l;
 	const struct insn *in;
 	u32 k, v, p;
+	bool nil;
 
 	if ((o & OPND_CONST) && constant(n, o, to))
 		return;
@@ -338,12 +365,17 @@ static void number(struct numbers *n, u32 o, u64 *to, u32 depth)
 		other(n, o, to);
 		return;
 	}
+	/* %tid.y * %ntid.x, where all threads are in one row, is 0 however long that is */
+	nil = in->kind == K_LANE && (in->lop == LOP_MUL || in->lop == LOP_MAD || in->lop == LOP_MULWIDE || in->lop == LOP_MADWIDE) &&
+	      (is_zero(n, in, in->o[1], depth + 1) || is_zero(n, in, in->o[2], depth + 1));
 	/* of a comparison the second and third are what it reads, of others the first is */
 	for (v = 0; v < 3; v++) {
 		const u32 *src = &in->o[(in->kind == K_SETP ? 2 : 1) + v];
 
 		/* what is not wanted is the first once more */
-		if (v && src[0] == src[-(s32)v])
+		if (nil && v < 2)
+			memset(from[v], 0, sizeof(from[v]));
+		else if (v && src[0] == src[-(s32)v])
 			memcpy(from[v], from[0], sizeof(from[v]));
 		else if (v < (in->kind == K_LANE ? 3 : in->kind == K_CVTA ? 1 : 2) && src[0] != OPND_NONE)
 			number(n, src[0], from[v], depth + 1);

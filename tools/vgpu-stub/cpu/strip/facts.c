@@ -379,13 +379,13 @@ static struct sval lane_value(struct scomp *c, const struct insn *in)
 		return vary(0);
 	switch (in->lop) {
 	case LOP_CVT_SEXT:
-		return w ? times(c, a, 1, low(a.ual, 31)) : vary(0);
+		return w && !(a.pat && jit_wrapped(c->s, in)) ? times(c, a, 1, low(a.ual, 31)) : vary(0);
 	case LOP_ADD: return sum(c, a, b, 1);
 	case LOP_SUB: return sum(c, a, b, -1);
 	case LOP_MUL: return product(c, a, b, w, sg);
-	case LOP_MULWIDE: return w ? vary(0) : product(c, a, b, false, sg);
+	case LOP_MULWIDE: return w || ((a.pat || b.pat) && jit_wrapped(c->s, in)) ? vary(0) : product(c, a, b, false, sg);
 	case LOP_MAD: case LOP_MADWIDE:
-		if (in->lop == LOP_MADWIDE && w)
+		if (in->lop == LOP_MADWIDE && (w || ((a.pat || b.pat) && jit_wrapped(c->s, in))))
 			return vary(0);
 		a = product(c, a, b, w, sg || in->lop == LOP_MAD);
 		return a.cls == SC_VARY ? a : sum(c, a, d, 1);

@@ -172,7 +172,7 @@ static void learn(const struct jit *j, struct grid *g, u32 pc, u8 what)
 	old = (struct jit *)(uintptr_t)newest(j);
 	if (old == j && old->age < AGES) {
 		for (i = 0; old->age == AGES - 1 && i < s->n; i++)
-			__atomic_store_n(&s->parted[i], PARTED_LANES | PARTED_TURNS, __ATOMIC_RELAXED);
+			__atomic_fetch_or(&s->parted[i], PARTED_LANES | PARTED_TURNS, __ATOMIC_RELAXED);
 		csr = _mm_getcsr();
 		_mm_setcsr(0x1f80);
 		n = strip_compile(old->fn, old->spec, old->p_bytes);
@@ -439,7 +439,9 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 			*done |= p->done << STRIP * s;
 			spun |= x->spins;
 			/* guesses that are wrong that often are not made again */
-			if (x->wrong && __atomic_add_fetch(&((struct jit *)j)->quits, 1, __ATOMIC_RELAXED) == 16)
+			if (x->wrong && jit_widens(&f->fn->jsrc->code[x->pc]))
+				jit_wraps(j, x->pc);
+			else if (x->wrong && __atomic_add_fetch(&((struct jit *)j)->quits, 1, __ATOMIC_RELAXED) == 16)
 				f->fn->jsrc->noguess = true;
 			if (x->parted)
 				learn(j, w->cta->g, x->pc, PARTED_LANES);

@@ -26,7 +26,7 @@ static void widened_of_some(struct scomp *c, int gpr, s32 step, bool sg)
 	struct as *a = &c->a;
 
 	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
-	s_leave_if(c, CC_E, c->pc);
+	s_wrong_if(c, CC_E);
 	g_tzcnt(a, RCX, rm_reg(R12));
 	g_imuli(a, 1, RCX, rm_reg(RCX), step);
 	g_wide_sum(a, RDX, gpr, RCX, sg);
@@ -36,7 +36,7 @@ static void widened_of_some(struct scomp *c, int gpr, s32 step, bool sg)
 	g_wide_sum(a, RCX, gpr, R11, sg);
 	g_alu(a, 1, G_ADD, R11, rm_reg(RDX));
 	g_alu(a, 1, G_CMP, RCX, rm_reg(R11));
-	s_leave_if(c, CC_NE, c->pc);
+	s_wrong_if(c, CC_NE);
 	g_load(a, 1, gpr, rm_reg(RDX));
 }
 
@@ -60,7 +60,7 @@ static void widened(struct scomp *c, int gpr, u32 o, bool sg)
 		g_load(a, 0, R11, rm_reg(gpr));
 		g_alui(a, 0, i && !sg ? G_SUB : G_ADD, rm_reg(R11), i && !sg ? -by[i] : by[i]);
 		if (!step)
-			s_leave_if(c, sg ? CC_O : CC_B, c->pc);
+			s_wrong_if(c, sg ? CC_O : CC_B);
 		else if (i || !by[1])
 			none = g_jcc(a, sg ? CC_NO : CC_AE);
 		else
