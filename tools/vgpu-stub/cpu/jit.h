@@ -578,7 +578,7 @@ extern u32 jit_patience;                                    /* 8; tests have 1 *
 void jit_part(struct cta *c, const struct jit *j);
 void jit_walked(struct cta *c);
 /* Lanes wrap where a pattern is widened, at pc: code to come has vectors there. */
-void jit_wraps(const struct jit *j, u32 pc);
+void jit_wraps(struct grid *g, const struct jit *j, u32 pc);
 void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done);
 u32 jit_spec(const struct func *fn, const u32 *block);
 void jit_free(struct func *fn);

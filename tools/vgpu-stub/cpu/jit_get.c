@@ -31,7 +31,7 @@ u32 jit_patience = 8;
 
 /*
  * Lanes that wrap in 32 bits, as s[t - o] of those does who will not read it, have no widened pattern: their warp leaves code there, and what the
- * interpreter goes on with is none for code behind it either. After so many the next launch gets code with vectors at that place.
+ * interpreter goes on with is none for code behind it either. After so many, blocks and launches to come have code with vectors at that place.
  */
 #define WRAPPED (jit_patience == 1 ? 1u : 16u)
 #define MOST_ANEW 24u           /* of one function: behind one such place there may be others, which only code that does not leave there comes to */
@@ -199,18 +199,6 @@ void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done)
 	judge(g, n, ticks / done + 1);
 }
 
-void jit_wraps(const struct jit *j, u32 pc)
-{
-	struct jit *first;
-	const struct jit *n;
-
-	__atomic_fetch_or(&j->fn->jsrc->parted[pc], PARTED_WIDE, __ATOMIC_RELAXED);
-	for (first = __atomic_load_n(&j->fn->jits, __ATOMIC_ACQUIRE); first; first = first->next)
-		for (n = first; n; n = __atomic_load_n(&n->newer, __ATOMIC_ACQUIRE))
-			if (n == j && __atomic_add_fetch(&first->wrapped, 1, __ATOMIC_RELAXED) == WRAPPED)
-				__atomic_add_fetch(&j->fn->jsrc->anew, 1, __ATOMIC_RELAXED);
-}
-
 static struct jit *found(struct func *fn, u32 spec)
 {
 	struct jit *j;
@@ -244,12 +232,32 @@ struct jit *jit_get(struct func *fn, u32 spec)
 		if (j) {
 			j->next = fn->jits;
 			__atomic_store_n(&fn->jits, j, __ATOMIC_RELEASE);
-		} else {
-			__atomic_store_n(&fn->jit_failed, true, __ATOMIC_RELAXED);
+		} else if (fn->jsrc->anew) {            /* what there was has to do */
+			__atomic_store_n(&fn->jsrc->anew, MOST_ANEW + 1, __ATOMIC_RELAXED);
+			j = found(fn, spec);
 		}
+		if (!j)
+			__atomic_store_n(&fn->jit_failed, true, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&adding);
 	return j;
+}
+
+void jit_wraps(struct grid *g, const struct jit *j, u32 pc)
+{
+	const struct jit *now = __atomic_load_n(&g->jit, __ATOMIC_RELAXED), *n;
+	struct jit *first;
+	bool due = false;
+
+	__atomic_fetch_or(&j->fn->jsrc->parted[pc], PARTED_WIDE, __ATOMIC_RELAXED);
+	for (first = __atomic_load_n(&j->fn->jits, __ATOMIC_ACQUIRE); first; first = first->next)
+		for (n = first; n; n = __atomic_load_n(&n->newer, __ATOMIC_ACQUIRE))
+			if (n == j)
+				due |= __atomic_add_fetch(&first->wrapped, 1, __ATOMIC_RELAXED) == WRAPPED;
+	if (!due || __atomic_add_fetch(&j->fn->jsrc->anew, 1, __ATOMIC_RELAXED) > MOST_ANEW)
+		return;
+	/* blocks that this grid has yet to begin have it, too */
+	swap(g, now, jit_get(j->fn, j->spec));
 }
 
 void jit_drop_code(struct jit *j)

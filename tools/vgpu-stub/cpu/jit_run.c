@@ -225,7 +225,7 @@ static int left(const struct tstate *ts, struct warp *w, struct frame *f, const 
 		return JR_DONE;
 	case JX_LEAVE:
 		if (jit_widens(&f->fn->jsrc->code[x->pc]))
-			jit_wraps(j, x->pc);
+			jit_wraps(w->cta->g, j, x->pc);
 		if (can_hold(f, x->pc, m)) {
 			w->jheld = x->pc + 1;
 			w->jheld_mask = m;

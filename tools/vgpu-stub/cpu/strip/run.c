@@ -440,7 +440,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 			spun |= x->spins;
 			/* guesses that are wrong that often are not made again */
 			if (x->wrong && jit_widens(&f->fn->jsrc->code[x->pc]))
-				jit_wraps(j, x->pc);
+				jit_wraps(w->cta->g, j, x->pc);
 			else if (x->wrong && __atomic_add_fetch(&((struct jit *)j)->quits, 1, __ATOMIC_RELAXED) == 16)
 				f->fn->jsrc->noguess = true;
 			if (x->parted)
