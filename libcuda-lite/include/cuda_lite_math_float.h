@@ -14,6 +14,10 @@ namespace cuda_lite {
 CUDA_LITE_FN inline unsigned int word(float x) { return __builtin_bit_cast(unsigned int, x); }
 CUDA_LITE_FN inline float single(unsigned int x) { return __builtin_bit_cast(float, x); }
 CUDA_LITE_FN inline float mad(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+CUDA_LITE_FN inline double mad(double a, double b, double c) { return fma(a, b, c); }
+/* The sum of coefficients times powers of z, the first one's being 0 */
+template <class T> CUDA_LITE_FN inline T series(T, T c) { return c; }
+template <class T, class... R> CUDA_LITE_FN inline T series(T z, T c, R... r) { return mad(series(z, r...), z, c); }
 CUDA_LITE_FN inline float inf_f() { return single(0x7f800000u); }
 CUDA_LITE_FN inline float nan_f() { return single(0x7fc00000u); }
 /* lo for NaN */
@@ -29,12 +33,8 @@ CUDA_LITE_FN inline float scaled(float x, int n)
 /* e^r - 1 for |r| <= 0.35 */
 CUDA_LITE_FN inline float exp_less(float r)
 {
-	float q = 0.00138479029f;
+	float q = series(r, 0.49999994f, 0.166665092f, 0.041668009f, 0.00837002043f, 0.00138479029f);
 
-	q = mad(q, r, 0.00837002043f);
-	q = mad(q, r, 0.041668009f);
-	q = mad(q, r, 0.166665092f);
-	q = mad(q, r, 0.49999994f);
 	return mad(r * r, q, r);
 }
 /* x = n ln 2 + the result */
@@ -54,14 +54,9 @@ CUDA_LITE_FN inline float exp_by(float x, int k)
 CUDA_LITE_FN inline float exp(float x) { return exp_by(x, 0); }
 CUDA_LITE_FN inline float exp2(float x)
 {
-	float c = within(x, -151, 129), n = __builtin_rintf(c), r = c - n, q = 9.39555412e-06f;
+	float c = within(x, -151, 129), n = __builtin_rintf(c), r = c - n, q;
 
-	q = mad(q, r, 0.000154013949f);
-	q = mad(q, r, 0.0013350033f);
-	q = mad(q, r, 0.00961819943f);
-	q = mad(q, r, 0.0555040315f);
-	q = mad(q, r, 0.240226507f);
-	q = mad(q, r, 0.693147182f);
+	q = series(r, 0.693147182f, 0.240226507f, 0.0555040315f, 0.00961819943f, 0.0013350033f, 0.000154013949f, 9.39555412e-06f);
 	r = scaled(mad(q, r, 1), (int)n);
 	return x != x ? x : r;
 }
@@ -74,15 +69,11 @@ CUDA_LITE_FN inline float exp10(float x)
 }
 CUDA_LITE_FN inline float expm1(float x)
 {
-	float n, r = less_ln2(within(x, -30, 89), &n), h, q = 0.000201502713f;
+	float n, r = less_ln2(within(x, -30, 89), &n), h, q;
 	bool near = __builtin_fabsf(x) < 0.5f;
 
 	r = near ? x : r;
-	q = mad(q, r, 0.00140105712f);
-	q = mad(q, r, 0.00833264086f);
-	q = mad(q, r, 0.0416649617f);
-	q = mad(q, r, 0.166666701f);
-	q = mad(q, r, 0.50000006f);
+	q = series(r, 0.50000006f, 0.166666701f, 0.0416649617f, 0.00833264086f, 0.00140105712f, 0.000201502713f);
 	q = mad(r * r, q, r);
 	/* twice the half: 2^128 is none */
 	h = single((unsigned int)(int)(n + 126) << 23);
@@ -103,15 +94,8 @@ CUDA_LITE_FN inline float split(float x, float *f)
 /* ln(1 + f) - f for such f */
 CUDA_LITE_FN inline float log_less(float f)
 {
-	float q = -0.128779829f;
+	float q = series(f, 0.333332151f, -0.249998033f, 0.20010446f, -0.166802466f, 0.140053391f, -0.121874854f, 0.139865309f, -0.128779829f);
 
-	q = mad(q, f, 0.139865309f);
-	q = mad(q, f, -0.121874854f);
-	q = mad(q, f, 0.140053391f);
-	q = mad(q, f, -0.166802466f);
-	q = mad(q, f, 0.20010446f);
-	q = mad(q, f, -0.249998033f);
-	q = mad(q, f, 0.333332151f);
 	return f * f * mad(q, f, -0.5f);
 }
 /* What logarithms have at the edges, r in between */
@@ -152,27 +136,19 @@ CUDA_LITE_FN inline float log1p(float x)
 /* The same in double, to some ten digits: what floats are made of by products and sums that cancel */
 CUDA_LITE_FN inline double exp2_light(double x)
 {
-	double n = __builtin_rint(x), r = x - n, q = 1.5201882363154258e-05;
+	double n = __builtin_rint(x), r = x - n, q;
 
-	q = fma(q, r, 0.00015469316996456086);
-	q = fma(q, r, 0.0013333922924260657);
-	q = fma(q, r, 0.0096180271738970525);
-	q = fma(q, r, 0.055504103527783663);
-	q = fma(q, r, 0.24022651198746414);
-	q = fma(q, r, 0.69314718072871651);
-	q = fma(q, r, 0.99999999996162292);
+	q = series(r, 0.99999999996162292, 0.69314718072871651, 0.24022651198746414, 0.055504103527783663, 0.0096180271738970525,
+	           0.0013333922924260657, 0.00015469316996456086, 1.5201882363154258e-05);
 	return q * real((unsigned long long)(1023 + (int)n) << 52);
 }
 /* s = f / (2 + f): ln(1 + f) / (2 s) */
 CUDA_LITE_FN inline double log_over(double s)
 {
-	double z = s * s, q = 0.10081530444883868;
+	double z = s * s;
 
-	q = fma(q, z, 0.11065382572640199);
-	q = fma(q, z, 0.14286676741276394);
-	q = fma(q, z, 0.19999990880995971);
-	q = fma(q, z, 0.333333333648764);
-	return fma(q, z, 0.99999999999982325);
+	return series(z, 0.99999999999982325, 0.333333333648764, 0.19999990880995971, 0.14286676741276394, 0.11065382572640199,
+	              0.10081530444883868);
 }
 /* ln(1 + t), t >= 0 */
 CUDA_LITE_FN inline double log1p_light(double t)
@@ -205,11 +181,9 @@ CUDA_LITE_FN inline float atanh(float x)
 }
 CUDA_LITE_FN inline float sinh(float x)
 {
-	float a = __builtin_fabsf(x), z = x * x, h = exp_by(a, -1), q = 2.78392508e-06f;
+	float a = __builtin_fabsf(x), z = x * x, h = exp_by(a, -1), q;
 
-	q = mad(q, z, 0.000198426351f);
-	q = mad(q, z, 0.00833331142f);
-	q = mad(q, z, 0.166666672f);
+	q = series(z, 0.166666672f, 0.00833331142f, 0.000198426351f, 2.78392508e-06f);
 	return a < 1 ? mad(x * z, q, x) : __builtin_copysignf(h - 0.25f / h, x);
 }
 CUDA_LITE_FN inline float cosh(float x)
@@ -220,12 +194,9 @@ CUDA_LITE_FN inline float cosh(float x)
 }
 CUDA_LITE_FN inline float tanh(float x)
 {
-	float a = __builtin_fabsf(x), z = x * x, q = -0.00589701207f;
+	float a = __builtin_fabsf(x), z = x * x, q;
 
-	q = mad(q, z, 0.0207980461f);
-	q = mad(q, z, -0.0537846349f);
-	q = mad(q, z, 0.133319363f);
-	q = mad(q, z, -0.333332986f);
+	q = series(z, -0.333332986f, 0.133319363f, -0.0537846349f, 0.0207980461f, -0.00589701207f);
 	return __builtin_copysignf(a < 0.55f ? mad(a * z, q, a) : 1 - 2 / (exp_by(a + a, 0) + 1), x);
 }
 
@@ -320,16 +291,10 @@ CUDA_LITE_FN inline float cospi(float x)
 /* atan(t) - t for 0 <= t <= 1 */
 CUDA_LITE_FN inline float atan_less(float t)
 {
-	float z = t * t, q = -0.00178691617f;
+	float z = t * t, q;
 
-	q = mad(q, z, 0.010884949f);
-	q = mad(q, z, -0.0311233737f);
-	q = mad(q, z, 0.0579038262f);
-	q = mad(q, z, -0.0840036944f);
-	q = mad(q, z, 0.109511547f);
-	q = mad(q, z, -0.142640501f);
-	q = mad(q, z, 0.19998531f);
-	q = mad(q, z, -0.333332986f);
+	q = series(z, -0.333332986f, 0.19998531f, -0.142640501f, 0.109511547f, -0.0840036944f, 0.0579038262f, -0.0311233737f, 0.010884949f,
+	           -0.00178691617f);
 	return t * z * q;
 }
 CUDA_LITE_FN inline float atan(float x)
@@ -352,12 +317,8 @@ CUDA_LITE_FN inline float atan2(float y, float x)
 /* asin(s) - s, z = s^2 <= 1/4 */
 CUDA_LITE_FN inline float asin_less(float s, float z)
 {
-	float q = 0.042211853f;
+	float q = series(z, 0.166667536f, 0.0749525204f, 0.0454760417f, 0.0241520796f, 0.042211853f);
 
-	q = mad(q, z, 0.0241520796f);
-	q = mad(q, z, 0.0454760417f);
-	q = mad(q, z, 0.0749525204f);
-	q = mad(q, z, 0.166667536f);
 	return s * z * q;
 }
 CUDA_LITE_FN inline float asin(float x)
@@ -376,31 +337,17 @@ CUDA_LITE_FN inline float acos(float x)
 /* erf(x) / x, |x| <= 1.1, of z = x^2 */
 CUDA_LITE_FN inline double erf_over_light(double z)
 {
-	double p = -8.8566535383698494e-06;
-
-	p = fma(p, z, 0.00010975876157398358);
-	p = fma(p, z, -0.0008443423979442948);
-	p = fma(p, z, 0.0052182190167424335);
-	p = fma(p, z, -0.02686443780174538);
-	p = fma(p, z, 0.1128376593889186);
-	p = fma(p, z, -0.37612637443986729);
-	return fma(p, z, 1.1283791669596543);
+	return series(z, 1.1283791669596543, -0.37612637443986729, 0.1128376593889186, -0.02686443780174538, 0.0052182190167424335,
+	              -0.0008443423979442948, 0.00010975876157398358, -8.8566535383698494e-06);
 }
 /* erfc(x), 0.5 <= x <= 10.6: e^(-x^2), and a polynomial of t = (x - 3.75) / (x + 3.75) divided by 1 + 2x */
 CUDA_LITE_FN inline double erfc_tail_light(double x)
 {
-	double t = (x - 3.75) / (x + 3.75), p = 0.00078641714277639734;
+	double t = (x - 3.75) / (x + 3.75), p;
 
-	p = fma(p, t, 0.0017819739133784927);
-	p = fma(p, t, -0.010013523072253571);
-	p = fma(p, t, 0.02829170032214251);
-	p = fma(p, t, -0.058640381546904645);
-	p = fma(p, t, 0.092320556399845682);
-	p = fma(p, t, -0.10880847138712917);
-	p = fma(p, t, 0.082275529716721307);
-	p = fma(p, t, 0.0035855645842121655);
-	p = fma(p, t, -0.14024057567201179);
-	p = fma(p, t, 1.2375126299532715);
+	p = series(t, 1.2375126299532715, -0.14024057567201179, 0.0035855645842121655, 0.082275529716721307, -0.10880847138712917,
+	           0.092320556399845682, -0.058640381546904645, 0.02829170032214251, -0.010013523072253571, 0.0017819739133784927,
+	           0.00078641714277639734);
 	return exp2_light(x * x * -1.4426950408889634) * p / fma(2.0, x, 1.0);
 }
 CUDA_LITE_FN inline double erfc_light(double x)

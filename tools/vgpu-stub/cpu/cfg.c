@@ -496,9 +496,7 @@ static void drop_texels(struct cfg *g)
 
 		if (in->kind != K_GEN || in->u.gen != gen_tex || used[in->o[0]])
 			continue;
-		in->kind = K_NOP;
-		in->def = in->use = 0;
-		in->guard = OPND_NONE;
+		cfg_nop(in);
 	}
 }
 
@@ -559,6 +557,39 @@ static void reductions(struct cfg *g, struct insn *code)
 			s_before(set, in);
 		}
 	}
+}
+
+void *cfg_zeroes(struct cfg *g, size_t bytes) { return cneed(g->c, pool_alloc(&g->c->pool, bytes + 1)); }
+
+void cfg_predecessors(struct cfg *g, u32 **first, u32 **pred)
+{
+	u32 i, k, n = 0, *f, *p;
+
+	*first = f = cfg_zeroes(g, (g->nb + 2) * sizeof(u32));
+	for (i = g->left; i < g->nb; i++)
+		for (k = 0; k < g->b[g->order[i]].nsucc; k++, n++)
+			f[g->b[g->order[i]].succ[k] + 2]++;
+	for (i = 2; i < g->nb + 2; i++)
+		f[i] += f[i - 1];
+	*pred = p = cfg_zeroes(g, (n + 1) * sizeof(u32));
+	for (i = g->left; i < g->nb; i++)
+		for (k = 0; k < g->b[g->order[i]].nsucc; k++)
+			p[f[g->b[g->order[i]].succ[k] + 1]++] = g->order[i];
+}
+
+void cfg_append(struct cfg *g, const struct insn *in)
+{
+	struct insn was = *in;
+
+	*emit(g->c, K_NOP) = was;
+}
+
+void cfg_nop(struct insn *in)
+{
+	in->kind = K_NOP;
+	in->def = in->use = 0;
+	in->guard = OPND_NONE;
+	in->gneg = 0;
 }
 
 static struct insn nothing(const struct insn *at, enum kind kind)

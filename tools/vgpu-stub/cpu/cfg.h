@@ -31,6 +31,11 @@ struct cfg {
 };
 
 bool cfg_ends_block(const struct insn *in);
+void *cfg_zeroes(struct cfg *g, size_t bytes);          /* of the kernel's pool; at least one more */
+/* pred[first[b]..first[b + 1]]: blocks before b. Behind order. */
+void cfg_predecessors(struct cfg *g, u32 **first, u32 **pred);
+void cfg_append(struct cfg *g, const struct insn *in);  /* a copy of it at the code's end, which may move */
+void cfg_nop(struct insn *in);
 
 /* stand_in.c: behind edges */
 void loads_apart(struct cfg *g);

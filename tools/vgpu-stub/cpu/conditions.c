@@ -30,11 +30,6 @@ struct conditions {
 	u32 nregs, cap;         /* cap: of cfg.b */
 };
 
-static void *zeroes(struct conditions *u, size_t n)
-{
-	return cneed(u->c, pool_alloc(&u->c->pool, n + 1));
-}
-
 struct look { struct conditions *u; u8 rank; bool changed; };
 
 static void count(void *arg, u32 *o, bool is_def)
@@ -86,9 +81,9 @@ static void ranks(struct conditions *u)
 	u32 i, round;
 
 	u->nregs = u->c->nregs;
-	u->uses = zeroes(u, u->nregs * sizeof(u32));
-	u->defs = zeroes(u, u->nregs * sizeof(u32));
-	u->rank = zeroes(u, u->nregs);
+	u->uses = cfg_zeroes(u->g, u->nregs * sizeof(u32));
+	u->defs = cfg_zeroes(u->g, u->nregs * sizeof(u32));
+	u->rank = cfg_zeroes(u->g, u->nregs);
 	for (i = 0; i < u->g->nb; i++)
 		for (u32 k = u->g->b[i].start; (!i || u->g->b[i].npred) && k < u->g->b[i].end; k++)
 			each_opnd(&u->c->code[k], count, &l);
@@ -174,7 +169,7 @@ static u32 new_block(struct conditions *u, u32 start, u32 taken, u32 fall)
 	struct block *n;
 
 	if (g->nb == u->cap) {
-		struct block *more = zeroes(u, (size_t)(u->cap + NEW_MOST) * sizeof(*more));
+		struct block *more = cfg_zeroes(u->g, (size_t)(u->cap + NEW_MOST) * sizeof(*more));
 
 		memcpy(more, g->b, g->nb * sizeof(*more));
 		g->b = more;
@@ -182,7 +177,7 @@ static u32 new_block(struct conditions *u, u32 start, u32 taken, u32 fall)
 	}
 	n = &g->b[g->nb];
 	*n = (struct block){ .start = start, .end = u->c->ncode, .nsucc = 2, .npred = 1 };
-	n->succ = zeroes(u, 2 * sizeof(u32));
+	n->succ = cfg_zeroes(u->g, 2 * sizeof(u32));
 	n->succ[0] = taken;
 	n->succ[1] = fall;
 	return g->nb++;
@@ -235,7 +230,7 @@ static u32 split(struct conditions *u, u32 b)
 	n = new_block(u, start, yes, no);
 	bb = &u->g->b[b];
 	u->g->b[either ? yes : no].npred++;
-	succ = zeroes(u, 2 * sizeof(u32));
+	succ = cfg_zeroes(u->g, 2 * sizeof(u32));
 	in = &u->c->code[bb->end - 1];
 	in->guard = p;
 	in->gneg = either ? pneg : !pneg;

@@ -40,11 +40,6 @@ static struct insn *last_of(const struct guards *u, u32 b)
 	return &u->c->code[u->g->b[b].end - 1];
 }
 
-static void *zeroes(struct guards *u, size_t n)
-{
-	return cneed(u->c, pool_alloc(&u->c->pool, n + 1));
-}
-
 /* ---- who varies ------------------------------------------------------------------------------ */
 
 struct look { struct guards *u; bool vary, changed, count; };
@@ -88,9 +83,9 @@ static void who_varies(struct guards *u)
 	u32 i, round;
 
 	u->nregs = u->c->nregs;
-	u->uses = zeroes(u, u->nregs * sizeof(u32));
-	u->defs = zeroes(u, u->nregs * sizeof(u32));
-	u->vary = zeroes(u, u->nregs);
+	u->uses = cfg_zeroes(u->g, u->nregs * sizeof(u32));
+	u->defs = cfg_zeroes(u->g, u->nregs * sizeof(u32));
+	u->vary = cfg_zeroes(u->g, u->nregs);
 	l.count = true;
 	for (i = 0; i < u->c->ncode; i++)
 		each_opnd(&u->c->code[i], reads, &l);

@@ -90,6 +90,7 @@ struct jit_src {
 	u32 *slot;
 	bool steps;             /* no barrier, of warps either; loops in loops load and store global memory */
 	u32 mxcsr, mxcsr_home;  /* the one value wanted, 0: none; ~0: several, most of them this */
+	bool told;              /* jblock.tells is there */
 	bool noguess;           /* guesses have been wrong */
 	u32 anew;               /* how often lanes that wrap were worth other code: jit_wraps() */
 	u8 *parted;             /* by pc: branches where lanes did not stay together; of a strip, or of a warp and often */
@@ -590,7 +591,8 @@ const struct jblock *jit_src_block(const struct jit_src *s, u32 pc);
 /* A multiplication or conversion to twice the bits; has it been found that its lanes wrap? */
 bool jit_widens(const struct insn *in);
 bool jit_wrapped(const struct jit_src *s, const struct insn *in);
-/* May lanes at pc write shared memory before a barrier? */
+/* May lanes at pc write shared memory before a barrier? Strips ask, for which it is found out when they are made first. */
+void jit_who_tells(struct jit_src *s);
 bool jit_tells(const struct jit_src *s, u32 pc);
 bool jit_live_sets(struct jcomp *c);
 u64 jit_code_take(struct engine *e, u64 bytes);

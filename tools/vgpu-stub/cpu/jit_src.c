@@ -374,11 +374,24 @@ const struct jblock *jit_src_block(const struct jit_src *s, u32 pc)
 	return &s->b[lo];
 }
 
+void jit_who_tells(struct jit_src *s)
+{
+	bool more = !s->told;
+	u32 b;
+
+	while (more) {
+		more = false;
+		for (b = s->nb; b-- > 0;)
+			if (!s->b[b].tells && tells(s, &s->b[b], s->b[b].start))
+				more = s->b[b].tells = true;
+	}
+	s->told = true;
+}
+
 bool jit_tells(const struct jit_src *s, u32 pc) { return tells(s, jit_src_block(s, pc), pc); }
 
 void jit_loop_depths(struct jit_src *s)
 {
-	bool more = true;
 	u32 b, k, i;
 
 	for (b = 0; b < s->nb; b++)
@@ -387,12 +400,6 @@ void jit_loop_depths(struct jit_src *s)
 				for (i = s->b[b].succ[k]; i <= b; i++)
 					s->b[i].depth++;
 	s->steps = steps(s);
-	while (more) {
-		more = false;
-		for (b = s->nb; b-- > 0;)
-			if (!s->b[b].tells && tells(s, &s->b[b], s->b[b].start))
-				more = s->b[b].tells = true;
-	}
 }
 
 /* Width of source i (1..3) of a lane operation, as in struct vreg. */

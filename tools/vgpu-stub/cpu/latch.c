@@ -34,39 +34,17 @@ struct latch {
 	u32 cap, work;          /* cap: of cfg.b */
 };
 
-static void *zeroes(struct latch *l, size_t n)
-{
-	return cneed(l->g->c, pool_alloc(&l->g->c->pool, n + 1));
-}
-
 static bool back(const struct latch *l, u32 from, u32 to) { return l->g->b[to].order <= l->g->b[from].order; }
-
-static void predecessors(struct latch *l)
-{
-	struct cfg *g = l->g;
-	u32 i, k, n = 0;
-
-	l->first = zeroes(l, (g->nb + 2) * sizeof(u32));
-	for (i = g->left; i < g->nb; i++)
-		for (k = 0; k < g->b[g->order[i]].nsucc; k++, n++)
-			l->first[g->b[g->order[i]].succ[k] + 2]++;
-	for (i = 2; i < g->nb + 2; i++)
-		l->first[i] += l->first[i - 1];
-	l->pred = zeroes(l, (n + 1) * sizeof(u32));
-	for (i = g->left; i < g->nb; i++)
-		for (k = 0; k < g->b[g->order[i]].nsucc; k++)
-			l->pred[l->first[g->b[g->order[i]].succ[k] + 1]++] = g->order[i];
-}
 
 /* By iteration (Cooper, Harvey, Kennedy). */
 static bool postdominators(struct latch *l)
 {
 	struct cfg *g = l->g;
-	u32 *rpo = zeroes(l, (g->nb + 1) * sizeof(u32)), *num = zeroes(l, (g->nb + 1) * sizeof(u32)), *at = zeroes(l, (g->nb + 1) * sizeof(u32));
+	u32 *rpo = cfg_zeroes(l->g, (g->nb + 1) * sizeof(u32)), *num = cfg_zeroes(l->g, (g->nb + 1) * sizeof(u32)), *at = cfg_zeroes(l->g, (g->nb + 1) * sizeof(u32));
 	u32 n = 0, sp = 0, i, k, pass;
 	bool more = true;
 
-	l->ipdom = zeroes(l, (g->nb + 1) * sizeof(u32));
+	l->ipdom = cfg_zeroes(l->g, (g->nb + 1) * sizeof(u32));
 	memset(l->ipdom, 0xff, g->nb * sizeof(u32));
 	/* post-order of the reversed graph, from the end */
 	for (i = g->left; i < g->nb; i++) {
@@ -199,7 +177,7 @@ static u32 new_block(struct latch *l, u32 to)
 	u32 start = g->c->ncode;
 
 	if (g->nb == l->cap) {
-		struct block *more = zeroes(l, (size_t)(l->cap * 2) * sizeof(*more));
+		struct block *more = cfg_zeroes(l->g, (size_t)(l->cap * 2) * sizeof(*more));
 
 		memcpy(more, g->b, g->nb * sizeof(*more));
 		g->b = more;
@@ -208,7 +186,7 @@ static u32 new_block(struct latch *l, u32 to)
 	emit(g->c, K_JMP)->taken = to;
 	n = &g->b[g->nb];
 	*n = (struct block){ .start = start, .end = g->c->ncode, .nsucc = 1 };
-	n->succ = zeroes(l, sizeof(u32));
+	n->succ = cfg_zeroes(l->g, sizeof(u32));
 	n->succ[0] = to;
 	g->b[to].npred++;
 	return g->nb++;
@@ -301,9 +279,9 @@ bool rounds_meet(struct cfg *g)
 	if (!any || nb > MOST_BLOCKS)
 		return false;
 	/* a loop's blocks, and behind them those that behind() is yet to look at, new ones too */
-	l.list = zeroes(&l, 3 * (nb + 1) * sizeof(u32));
-	l.mark = zeroes(&l, 2 * nb);
-	predecessors(&l);
+	l.list = cfg_zeroes(g, 3 * (nb + 1) * sizeof(u32));
+	l.mark = cfg_zeroes(g, 2 * nb);
+	cfg_predecessors(g, &l.first, &l.pred);
 	if (!postdominators(&l))
 		return false;
 	any = false;

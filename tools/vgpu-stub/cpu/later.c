@@ -302,7 +302,7 @@ static void special(struct numbers *n, const struct insn *in, u64 *to)
 		return;
 	}
 	if (n->place && (in->sub == SR_TID_Z || (in->sub >= SR_NTID_X && in->sub <= SR_NTID_Z))) {
-		u32 side = in->sub == SR_TID_Z ? 0 : in->sub == SR_NTID_X ? (n->rows ? 1 : WARPS) * LANES : in->sub == SR_NTID_Y && n->rows ? WARPS : 1;
+		u32 side = in->sub == SR_TID_Z ? 0 : in->sub == SR_NTID_X ? WARPS * LANES : in->sub == SR_NTID_Y && n->rows ? WARPS : 1;
 
 		same(in, side, to);
 		return;
@@ -323,19 +323,32 @@ static void special(struct numbers *n, const struct insn *in, u64 *to)
 	}
 }
 
-/* Is o, a factor of in, known to be 0 for all lanes? n has then heard of nothing that is not known. */
-static bool is_zero(struct numbers *n, const struct insn *in, u32 o, u32 depth)
+static bool is_zero(const struct insn *in, const u64 *x)
 {
 	_Alignas(64) static const u64 none[LANES];
-	_Alignas(64) u64 x[LANES];
-	struct numbers a = *n;
 
-	number(&a, o, x, depth);
-	n->asked = a.asked;
-	if (a.nothers != n->nothers || a.unknown != n->unknown || memcmp(x, none, type_bytes(in->type) == 8 ? sizeof(x) : sizeof(x) / 2) != 0)
-		return false;
-	n->y = a.y;
-	return true;
+	return !memcmp(x, none, type_bytes(in->type) == 8 ? sizeof(none) : sizeof(none) / 2);
+}
+
+/* The factors of a product. %tid.y * %ntid.x, where all threads are in one row, is 0 however long that is, which then nobody need know. */
+static void factors(struct numbers *n, const struct insn *in, u64 *x, u64 *y, u32 depth)
+{
+	struct numbers one = *n, both;
+
+	number(&one, in->o[1], x, depth);
+	both = one;
+	number(&both, in->o[2], y, depth);
+	if (is_zero(in, x) && one.nothers == n->nothers && one.unknown == n->unknown) {
+		memset(y, 0, LANES * sizeof(*y));
+	} else if (is_zero(in, y) && both.nothers == one.nothers && both.unknown == one.unknown) {
+		memset(x, 0, LANES * sizeof(*x));
+		one = *n;
+	} else {
+		one = both;
+	}
+	one.asked = both.asked;
+	one.y = both.y;
+	*n = one;
 }
 
 /* Slots are laid out as frames have them: what makes a register says how wide it is. */
@@ -344,8 +357,8 @@ static void number(struct numbers *n, u32 o, u64 *to, u32 depth)
 	_Alignas(64) u64 from[3][LANES];
 	const struct later *l = n->l;
 	const struct insn *in;
+	bool product;
 	u32 k, v, p;
-	bool nil;
 
 	if ((o & OPND_CONST) && constant(n, o, to))
 		return;
@@ -365,17 +378,17 @@ static void number(struct numbers *n, u32 o, u64 *to, u32 depth)
 		other(n, o, to);
 		return;
 	}
-	/* %tid.y * %ntid.x, where all threads are in one row, is 0 however long that is */
-	nil = in->kind == K_LANE && (in->lop == LOP_MUL || in->lop == LOP_MAD || in->lop == LOP_MULWIDE || in->lop == LOP_MADWIDE) &&
-	      (is_zero(n, in, in->o[1], depth + 1) || is_zero(n, in, in->o[2], depth + 1));
+	product = in->kind == K_LANE && (in->lop == LOP_MUL || in->lop == LOP_MAD || in->lop == LOP_MULWIDE || in->lop == LOP_MADWIDE);
+	if (product)
+		factors(n, in, from[0], from[1], depth + 1);
 	/* of a comparison the second and third are what it reads, of others the first is */
-	for (v = 0; v < 3; v++) {
+	for (v = product ? 2 : 0; v < 3; v++) {
 		const u32 *src = &in->o[(in->kind == K_SETP ? 2 : 1) + v];
 
 		/* what is not wanted is the first once more */
-		if (nil && v < 2)
+		if (product && in->lop != LOP_MAD && in->lop != LOP_MADWIDE)
 			memset(from[v], 0, sizeof(from[v]));
-		else if (v && src[0] == src[-(s32)v])
+		else if (v && !product && src[0] == src[-(s32)v])
 			memcpy(from[v], from[0], sizeof(from[v]));
 		else if (v < (in->kind == K_LANE ? 3 : in->kind == K_CVTA ? 1 : 2) && src[0] != OPND_NONE)
 			number(n, src[0], from[v], depth + 1);

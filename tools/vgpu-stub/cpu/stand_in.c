@@ -31,8 +31,6 @@ struct stand {
 	u8 *seen;               /* and those that have been there */
 };
 
-static void *zeroes(struct stand *s, size_t n) { return cneed(s->c, pool_alloc(&s->c->pool, n + 1)); }
-
 static void count(void *arg, u32 *o, bool is_def)
 {
 	struct stand *s = arg;
@@ -157,20 +155,6 @@ static bool read_behind(struct stand *s, u32 j, u32 load, u32 o)
 	return false;
 }
 
-static void append(struct stand *s, const struct insn *from)
-{
-	struct insn was = *from, *in = emit(s->c, K_NOP);
-
-	*in = was;
-}
-
-static void clear(struct insn *in)
-{
-	in->kind = K_NOP;
-	in->def = in->use = 0;
-	in->guard = OPND_NONE;
-}
-
 /* The one block that a block of one successor leads to, by a jump or by its end. */
 static bool leads_to(const struct stand *s, u32 b, u32 j)
 {
@@ -200,33 +184,33 @@ static bool apart(struct stand *s, u32 j, u32 at, u32 a, u32 b)
 	for (i = g->b[b].start; i < g->b[b].end; i++) {
 		if (s->c->code[i].kind == K_JMP)
 			continue;
-		append(s, &s->c->code[i]);
+		cfg_append(g, &s->c->code[i]);
 		if (i != y)
 			continue;
 		s->c->code[s->c->ncode - 1].o[0] = n;
 		/* once more, for whoever else reads it */
 		if (other)
-			append(s, &s->c->code[i]);
+			cfg_append(g, &s->c->code[i]);
 	}
-	append(s, &load);
+	cfg_append(g, &load);
 	s->c->code[s->c->ncode - 1].o[4] = n;
 	s->c->code[s->c->ncode - 1].fall = j;
 	for (i = g->b[b].start; i < g->b[b].end; i++)
-		clear(&s->c->code[i]);
+		cfg_nop(&s->c->code[i]);
 	g->b[b].start = start;
 	g->b[b].end = s->c->ncode;
 	/* the other one's block, on a's way to j */
 	start = s->c->ncode;
-	append(s, &load);
+	cfg_append(g, &load);
 	s->c->code[start].o[4] = from;
 	jump = s->c->code[start];
-	clear(&jump);
+	cfg_nop(&jump);
 	jump.kind = K_JMP;
 	jump.taken = j;
-	append(s, &jump);
+	cfg_append(g, &jump);
 	n = g->nb++;
 	g->b[n] = (struct block){ .start = start, .end = s->c->ncode, .nsucc = 1, .npred = 1 };
-	g->b[n].succ = zeroes(s, sizeof(u32));
+	g->b[n].succ = cfg_zeroes(g, sizeof(u32));
 	g->b[n].succ[0] = j;
 	br = &s->c->code[g->b[a].end - 1];
 	for (i = 0; i < 2; i++)
@@ -236,7 +220,7 @@ static bool apart(struct stand *s, u32 j, u32 at, u32 a, u32 b)
 		br->taken = n;
 	else
 		br->fall = n;
-	clear(&s->c->code[at]);
+	cfg_nop(&s->c->code[at]);
 	return true;
 }
 
@@ -253,7 +237,7 @@ static bool half_diamond(const struct stand *s, u32 a, u32 b, u32 j)
 void loads_apart(struct cfg *g)
 {
 	struct stand s = { .g = g, .c = g->c, .nregs = g->c->nregs };
-	u32 nb = g->nb, *two = zeroes(&s, 2 * (nb + 1) * sizeof(u32)), i, k, n = 0;
+	u32 nb = g->nb, *two = cfg_zeroes(g, 2 * (nb + 1) * sizeof(u32)), i, k, n = 0;
 	struct block *more;
 
 	for (i = 0; i < nb; i++) {
@@ -264,11 +248,11 @@ void loads_apart(struct cfg *g)
 	if (!n)
 		return;
 	n = n < MOST ? n : MOST;
-	s.def = zeroes(&s, s.nregs * sizeof(u32));
+	s.def = cfg_zeroes(g, s.nregs * sizeof(u32));
 	for (s.at = 0; s.at < g->c->ncode; s.at++)
 		each_opnd(&g->c->code[s.at], count, &s);
-	s.stack = zeroes(&s, (nb + n) * sizeof(u32));
-	s.seen = zeroes(&s, nb + n);
+	s.stack = cfg_zeroes(g, (nb + n) * sizeof(u32));
+	s.seen = cfg_zeroes(g, nb + n);
 	/* who comes before, of those that have two; 0: nobody yet */
 	for (i = 0; i < nb; i++)
 		for (k = 0; k < g->b[i].nsucc; k++) {
@@ -276,7 +260,7 @@ void loads_apart(struct cfg *g)
 
 			t[t[0] != 0] = i + 1;
 		}
-	more = zeroes(&s, (nb + n) * sizeof(*more));
+	more = cfg_zeroes(g, (nb + n) * sizeof(*more));
 	memcpy(more, g->b, nb * sizeof(*more));
 	g->b = more;
 	for (i = 0; i < nb && n; i++) {

@@ -177,17 +177,10 @@ static u32 make(struct values *v, u32 at, bool *again)
 	return number;
 }
 
-static void clear(struct insn *in)
-{
-	in->kind = K_NOP;
-	in->def = in->use = 0;
-	in->guard = OPND_NONE;
-}
-
 static void to_nothing(struct values *v, struct insn *in)
 {
 	each_opnd(in, uncounted, v);
-	clear(in);
+	cfg_nop(in);
 }
 
 static void block(struct values *v, const struct block *b)
@@ -266,7 +259,7 @@ static void shorten(struct values *v, struct block *b)
 			v->c->code[n++] = v->c->code[i];
 	v->c->code[n - 1].fall = fall;
 	for (i = n; i < b->end; i++)
-		clear(&v->c->code[i]);
+		cfg_nop(&v->c->code[i]);
 	b->end = n;
 }
 

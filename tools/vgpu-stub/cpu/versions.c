@@ -35,8 +35,6 @@ struct versions {
 	u32 cap;                /* of cfg.b, and of what is by block */
 };
 
-static void *zeroes(struct versions *v, size_t n) { return cneed(v->c, pool_alloc(&v->c->pool, n + 1)); }
-
 static struct insn *last_of(const struct versions *v, u32 b) { return &v->c->code[v->g->b[b].end - 1]; }
 
 static bool asks(const struct insn *in) { return in->kind == K_CBRA && in->guard != OPND_NONE && (in->guard & OPND_CONST); }
@@ -55,23 +53,6 @@ bool loops_may_ask(const struct cfg *g)
 }
 
 /* ---- loops ---------------------------------------------------------------------------------------- */
-
-static void predecessors(struct versions *v)
-{
-	struct cfg *g = v->g;
-	u32 i, k, n = 0;
-
-	v->first = zeroes(v, (g->nb + 2) * sizeof(u32));
-	for (i = g->left; i < g->nb; i++)
-		for (k = 0; k < g->b[g->order[i]].nsucc; k++, n++)
-			v->first[g->b[g->order[i]].succ[k] + 2]++;
-	for (i = 2; i < g->nb + 2; i++)
-		v->first[i] += v->first[i - 1];
-	v->pred = zeroes(v, (n + 1) * sizeof(u32));
-	for (i = g->left; i < g->nb; i++)
-		for (k = 0; k < g->b[g->order[i]].nsucc; k++)
-			v->pred[v->first[g->b[g->order[i]].succ[k] + 1]++] = g->order[i];
-}
 
 /* The loop that begins at h, into list and copy. Is it one that can be copied? */
 static bool loop(struct versions *v, u32 h)
@@ -127,9 +108,9 @@ static u32 new_block(struct versions *v, struct block n)
 
 	if (g->nb == v->cap) {
 		u32 cap = v->cap * 2;
-		struct block *more = zeroes(v, cap * sizeof(*more));
-		u32 *copy = zeroes(v, cap * sizeof(u32)), *next = zeroes(v, cap * sizeof(u32)), *list = zeroes(v, cap * sizeof(u32));
-		u8 *chosen = zeroes(v, cap);
+		struct block *more = cfg_zeroes(v->g, cap * sizeof(*more));
+		u32 *copy = cfg_zeroes(v->g, cap * sizeof(u32)), *next = cfg_zeroes(v->g, cap * sizeof(u32)), *list = cfg_zeroes(v->g, cap * sizeof(u32));
+		u8 *chosen = cfg_zeroes(v->g, cap);
 
 		memcpy(more, g->b, g->nb * sizeof(*more));
 		memcpy(copy, v->copy, g->nb * sizeof(u32));
@@ -148,9 +129,7 @@ static u32 new_block(struct versions *v, struct block n)
 
 static void append(struct versions *v, u32 at)
 {
-	struct insn was = v->c->code[at], *in = emit(v->c, K_NOP);
-
-	*in = was;
+	cfg_append(v->g, &v->c->code[at]);
 	v->c->fn->work++;
 }
 
@@ -185,7 +164,7 @@ static struct seen own_names(struct versions *v)
 {
 	struct comp *c = v->c;
 	u32 nregs = c->nregs, i, k;
-	struct seen s = { zeroes(v, nregs * sizeof(u32)), zeroes(v, nregs * sizeof(u32)), zeroes(v, nregs * sizeof(u32)) };
+	struct seen s = { cfg_zeroes(v->g, nregs * sizeof(u32)), cfg_zeroes(v->g, nregs * sizeof(u32)), cfg_zeroes(v->g, nregs * sizeof(u32)) };
 
 	for (i = 0; i < c->ncode; i++)
 		each_opnd(&c->code[i], count_all, &s);
@@ -225,7 +204,7 @@ static void copies(struct versions *v)
 		struct block *to = &g->b[v->copy[v->list[i]]];
 		struct insn *in = &v->c->code[to->end - 1];
 
-		to->succ = zeroes(v, to->nsucc * sizeof(u32));
+		to->succ = cfg_zeroes(v->g, to->nsucc * sizeof(u32));
 		for (k = 0; k < to->nsucc; k++) {
 			to->succ[k] = inside(v, from->succ[k]);
 			g->b[to->succ[k]].npred++;
@@ -262,14 +241,8 @@ static void clear(struct versions *v, u32 b)
 {
 	u32 i;
 
-	for (i = v->g->b[b].start; i < v->g->b[b].end; i++) {
-		struct insn *in = &v->c->code[i];
-
-		in->kind = K_NOP;
-		in->def = in->use = 0;
-		in->guard = OPND_NONE;
-		in->gneg = 0;
-	}
+	for (i = v->g->b[b].start; i < v->g->b[b].end; i++)
+		cfg_nop(&v->c->code[i]);
 }
 
 /* Nobody comes here any more: nothing is left of it but an end. */
@@ -329,7 +302,7 @@ static void answer(struct versions *v, u32 version, u32 p, bool yes)
 	struct cfg *g = v->g;
 	u32 i, b, h = version ? v->copy[v->list[0]] : v->list[0];
 	bool more = true;
-	u8 *part = zeroes(v, v->cap);
+	u8 *part = cfg_zeroes(v->g, v->cap);
 
 #define BLOCK(i) (version ? v->copy[v->list[i]] : v->list[i])
 	for (i = 0; i < v->n; i++)
@@ -379,7 +352,7 @@ static void ask_before(struct versions *v, u32 from)
 	in->taken = two;
 	in->fall = h;
 	b = new_block(v, (struct block){ .start = start, .end = v->c->ncode, .nsucc = 2 });
-	g->b[b].succ = zeroes(v, 2 * sizeof(u32));
+	g->b[b].succ = cfg_zeroes(v->g, 2 * sizeof(u32));
 	g->b[b].succ[0] = two;
 	g->b[b].succ[1] = h;
 	v->chosen[b] = 1;
@@ -425,13 +398,13 @@ bool loop_versions(struct cfg *g)
 	struct versions v = { .g = g, .c = g->c, .cap = g->nb };
 	u32 i, at = NO_PC, p, line = g->c->line;
 
-	v.list = zeroes(&v, v.cap * sizeof(u32));
-	v.copy = zeroes(&v, v.cap * sizeof(u32));
-	v.next = zeroes(&v, v.cap * sizeof(u32));
+	v.list = cfg_zeroes(g, v.cap * sizeof(u32));
+	v.copy = cfg_zeroes(g, v.cap * sizeof(u32));
+	v.next = cfg_zeroes(g, v.cap * sizeof(u32));
 	if (!g->versions)
-		g->chosen = zeroes(&v, v.cap);
+		g->chosen = cfg_zeroes(g, v.cap);
 	v.chosen = g->chosen;
-	predecessors(&v);
+	cfg_predecessors(g, &v.first, &v.pred);
 	/* inner loops have later beginnings */
 	for (i = g->nb; i-- > g->left && at == NO_PC;)
 		if (is_loop(&v, g->order[i]) && loop(&v, g->order[i]))

@@ -678,6 +678,7 @@ struct jit *strip_compile(struct func *fn, u32 spec, u32 most)
 
 	if (!c)
 		return NULL;
+	jit_who_tells(fn->jsrc);
 	c->fn = fn;
 	c->s = fn->jsrc;
 	c->code = c->s->code;

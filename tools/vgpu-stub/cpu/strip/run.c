@@ -353,8 +353,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 	struct sprivate *p = (struct sprivate *)w->jp;
 	const struct strip_code *sc = j->strip;
 	u32 m = f->mask, turns = 0, s, i, l, pc, here, apart, from;
-	s64 lent;
-	s64 had, most;
+	s64 lent, had, most;
 	bool many, spun, odd = m != f->lanes;         /* lanes have not come all the way together */
 	bool others = f->waiting;
 
