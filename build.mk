@@ -633,7 +633,7 @@ M       := $(B)/test/maths
 $(O)/maths/%.o: %.c
 	@mkdir -p $(@D)
 	gcc $(CFLAGS) $(HOST) -frounding-math -ffp-contract=off -c -o $@ $<
-$(M)/maths: $(O)/maths/tests/maths/maths.o $(call objs,plain,$(CPU))
+$(M)/maths: $(O)/maths/tests/maths/maths.o $(call objs,plain,$(CPU) $(CUDA))
 	@mkdir -p $(@D)
 	gcc $(CFLAGS) -o $@ $^ -lquadmath $(STUB_LIBS)
 test-bins: $(M)/maths

@@ -4,8 +4,9 @@
  * on some thousand inputs by the JIT and by every build of the interpreter. They must agree bit for bit, and with the
  * reference within the error that the CUDA C++ Programming Guide states.
  *
- * Usage: maths FOLDER [-v] [PATTERN]     FOLDER: PTX as tests/maths/run.sh makes it (real32.75.ptx ...); PATTERN: only functions
- *                                        whose name contains it; -v: the largest error of each
+ * Usage: maths FOLDER [-m cuda] [-v] [PATTERN]     FOLDER: PTX as tests/maths/run.sh makes it (real32.75.ptx ...); PATTERN: only
+ *                                        functions whose name contains it; -v: the largest error of each; -m cuda: a GPU in the place
+ *                                        of the interpreter (rig_cuda.h), for the references and for what the JIT gives
  *        one line "ok MODULE ..." or "FAIL MODULE ..." a module; exit 0 no FAIL, 1 some
  *
  * Each engine runs in a child process of its own: the choice of the lane operations is made once a process, and a crash is
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define RIG_CUDA
 #include "../ptx/rig.h"
 #include "reference.h"
 #include "inputs.h"
@@ -95,11 +97,15 @@ static const struct module modules[] = {
 #define MODULES (sizeof(modules) / sizeof(modules[0]))
 
 /* The engines: the lane operations ($VGPU_CPU_ISA) and the mode. Without AVX-512 the JIT is not there and the mode is the interpreter's. */
-static const struct { const char *name, *isa; uint32_t mode; } engines[] = {
-	{ "jit", NULL, ENGINE_MODE_JIT }, { "interp", NULL, ENGINE_MODE_INTERP },
-	{ "avx2", "avx2", ENGINE_MODE_INTERP }, { "base", "base", ENGINE_MODE_INTERP },
+struct way { const char *name, *isa; uint32_t mode; int cuda; };
+static const struct way ours[] = {
+	{ "jit", NULL, ENGINE_MODE_JIT, 0 }, { "interp", NULL, ENGINE_MODE_INTERP, 0 },
+	{ "avx2", "avx2", ENGINE_MODE_INTERP, 0 }, { "base", "base", ENGINE_MODE_INTERP, 0 },
 };
-#define ENGINES (sizeof(engines) / sizeof(engines[0]))
+static const struct way gpu[] = { { "cuda", NULL, ENGINE_MODE_AUTO, 1 }, { "jit", NULL, ENGINE_MODE_JIT, 0 } };
+#define ENGINES (sizeof(ours) / sizeof(ours[0]))
+static const struct way *engines = ours;
+static unsigned nengines = ENGINES;
 
 /* What a child hands back, in shared memory. */
 struct results {
@@ -138,7 +144,7 @@ static uint32_t find(struct rig *r, uint32_t module, const char *name)
 {
 	struct engine_symbol s;
 
-	for (uint32_t i = 0; engine_cpu.module_symbol(r->engine, module, i, &s) == VGPU_ST_OK; i++)
+	for (uint32_t i = 0; rig_ops->module_symbol(r->engine, module, i, &s) == VGPU_ST_OK; i++)
 		if (s.kind == ENGINE_SYM_FUNC && !strncmp(s.name, "k_", 2) && !strcmp(s.name + 2, name))
 			return s.id;
 	return 0;
@@ -156,7 +162,7 @@ static void run_entry(struct rig *r, uint32_t module, const struct entry *e, uns
 {
 	size_t bytes = type_bytes[e->result];
 	uint32_t fn = find(r, module, e->name);
-	struct { uint64_t in[3], out; uint32_t n; } params = { .n = INPUTS };
+	struct params { uint64_t in[3], out; uint32_t n; } params = { .n = INPUTS };
 
 	if (!fn) {
 		snprintf(error, ERROR_BYTES, "no such kernel");
@@ -165,27 +171,33 @@ static void run_entry(struct rig *r, uint32_t module, const struct entry *e, uns
 	for (int pass = 0; pass < 2; pass++) {
 		uint32_t block = pass ? 96 : 128;
 		struct engine_launch l = { .fn = fn, .grid = { (INPUTS + block - 1) / block, 1, 1 }, .block = { block, 1, 1 },
-					   .params = &params, .param_bytes = sizeof(params) };
+					   .params = &params, .param_bytes = offsetof(struct params, n) + sizeof(params.n) };
 		const unsigned *order = input_order(e->in[0], pass);
 		unsigned index;
 		uint32_t st;
 
 		for (int k = 0; k < 3; k++) {
 			inputs_to(in[k], e->in[k], k, order);
-			params.in[k] = (uint64_t)(uintptr_t)in[k];
+			params.in[k] = rig_address(r, in[k]);
 		}
-		params.out = (uint64_t)(uintptr_t)out;
+		params.out = rig_address(r, out);
 		memset(out, 0xa5, INPUTS * bytes);
+		if (rig_push_all(r)) {
+			snprintf(error, ERROR_BYTES, "no copies");
+			return;
+		}
 		r->launches = 0;
 		r->ended[0] = 0;
 		st = rig_launch(r, &l, &index);
 		if (st == ENGINE_PENDING || st == VGPU_ST_OK)
 			st = rig_wait(r, index, 60);
+		if (st == VGPU_ST_OK)
+			st = rig_pull_all(r);
 		if (st != VGPU_ST_OK) {
 			char log[300] = "";
 			struct engine_func_info info;
 
-			engine_cpu.func_info(r->engine, fn, &info, log, sizeof(log));
+			rig_ops->func_info(r->engine, fn, &info, log, sizeof(log));
 			snprintf(error, ERROR_BYTES, "%s %.100s %.70s", st == RIG_TIMEOUT ? "no end" : vgpu_status_text(st), log, r->fault_what);
 			return;
 		}
@@ -214,11 +226,13 @@ static int child(unsigned which, const struct module *m)
 	if (engines[which].isa)
 		setenv("VGPU_CPU_ISA", engines[which].isa, 1);
 	rig_mode = engines[which].mode;
+	if (engines[which].cuda && rig_set_mode("cuda"))
+		return 1;
 	snprintf(path, sizeof(path), "%s/%s.ptx", folder, m->name);
 	text = read_file(path, &bytes);
 	if (!text || rig_open(&r, 1, (unsigned)m->cc / 10, (unsigned)m->cc % 10))
 		return 1;
-	st = engine_cpu.module_load(r.engine, text, bytes, &module, log, sizeof(log));
+	st = rig_ops->module_load(r.engine, text, bytes, &module, log, sizeof(log));
 	if (st) {
 		printf("%s: %s: %s\n", path, vgpu_status_text(st), log);
 		return 1;
@@ -294,16 +308,28 @@ static int within(const struct entry *e, uint64_t got, quad q, const struct boun
 	return *ulps <= b->ulp;
 }
 
+/* of two results: in floats between them, infinite where one is none; of others whether they differ at all */
+static double distance(const struct entry *e, uint64_t a, uint64_t b)
+{
+	int bits = e->result == TYPE_f32 ? 32 : 64;
+
+	if (e->result != TYPE_f32 && e->result != TYPE_f64)
+		return 1;
+	if (bits == 32 ? isnan(from32((u32)a)) || isnan(from32((u32)b)) : isnan(from64(a)) || isnan(from64(b)))
+		return INFINITY;
+	return fabs((double)((__int128)place(a, bits) - place(b, bits)));
+}
+
 struct tally { unsigned functions, refused, wrong, apart; };
 
 static void judge(const struct module *m, int i, struct tally *t)
 {
 	const struct entry *e = &m->entries[i];
 	unsigned bad = 0, apart = 0;
-	double worst = 0;
+	double worst = 0, far = 0;
 
 	t->functions++;
-	for (unsigned w = 0; w < ENGINES; w++)
+	for (unsigned w = 0; w < nengines; w++)
 		if (results[w]->error[i][0]) {
 			printf("  %s.%s on %s: %s\n", m->name, e->name, engines[w].name, results[w]->error[i]);
 			t->refused++;
@@ -317,10 +343,14 @@ static void judge(const struct module *m, int i, struct tally *t)
 		quad q;
 		int ok;
 
-		for (unsigned w = 1; w < ENGINES; w++)
-			if (!alike(e, results[w]->value[i][n], got) && apart++ < SHOWN)
+		for (unsigned w = 1; w < nengines; w++) {
+			if (alike(e, results[w]->value[i][n], got))
+				continue;
+			far = fmax(far, distance(e, results[w]->value[i][n], got));
+			if (apart++ < SHOWN)
 				printf("  %s.%s input %u (%s): %s 0x%llx, %s 0x%llx\n", m->name, e->name, n, input_text(e->in, n), engines[0].name,
 				       (unsigned long long)got, engines[w].name, (unsigned long long)results[w]->value[i][n]);
+		}
 		if (e->reference(x, y, z, &want, &q, &b))
 			ok = within(e, got, q, &b, &ulps, &want);
 		else
@@ -333,7 +363,7 @@ static void judge(const struct module *m, int i, struct tally *t)
 	if (bad)
 		printf("  %s.%s: %u of %u wrong\n", m->name, e->name, bad, INPUTS);
 	if (apart)
-		printf("  %s.%s: engines differ on %u\n", m->name, e->name, apart);
+		printf("  %s.%s: engines differ on %u, by up to %g\n", m->name, e->name, apart, far);
 	if (verbose)
 		printf("  %s.%s: %g ulp\n", m->name, e->name, worst);
 	t->wrong += bad != 0;
@@ -347,7 +377,7 @@ static int test_module(const struct module *m)
 	int st, crashed = 0;
 
 	fflush(stdout);
-	for (unsigned w = 0; w < ENGINES; w++) {
+	for (unsigned w = 0; w < nengines; w++) {
 		memset(results[w]->error, 0, sizeof(results[w]->error));
 		pid[w] = fork();
 		if (pid[w] == 0) {
@@ -356,7 +386,7 @@ static int test_module(const struct module *m)
 			_exit(st);
 		}
 	}
-	for (unsigned w = 0; w < ENGINES; w++) {
+	for (unsigned w = 0; w < nengines; w++) {
 		if (pid[w] > 0 && waitpid(pid[w], &st, 0) == pid[w] && WIFEXITED(st) && WEXITSTATUS(st) == 0)
 			continue;
 		printf("  %s: engine %s ended with status 0x%x\n", m->name, engines[w].name, (unsigned)st);
@@ -374,21 +404,45 @@ static int test_module(const struct module *m)
 
 int main(int argc, char **argv)
 {
+	unsigned first = 0, beyond = MODULES;
+	pid_t pid[MODULES];
 	int bad = 0;
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: maths FOLDER [-v] [PATTERN]\n");
+		fprintf(stderr, "usage: maths FOLDER [-m cuda] [-v] [PATTERN]\n");
 		return 2;
 	}
 	folder = argv[1];
 	for (int i = 2; i < argc; i++) {
-		if (!strcmp(argv[i], "-v"))
+		if (!strcmp(argv[i], "-v")) {
 			verbose = 1;
-		else
+		} else if (!strcmp(argv[i], "-m") && i + 1 < argc && !strcmp(argv[i + 1], "cuda")) {
+			engines = gpu;
+			nengines = sizeof(gpu) / sizeof(gpu[0]);
+			i++;
+		} else {
 			pattern = argv[i];
+		}
 	}
 	make_inputs();
-	for (unsigned w = 0; w < ENGINES; w++) {
+	/* a driver compiles for seconds: the modules at once, each with its lines together */
+	setvbuf(stdout, NULL, _IOFBF, 1 << 20);
+	for (unsigned i = 0; engines == gpu && i < MODULES; i++) {
+		pid[i] = fork();
+		if (pid[i] == 0) {
+			first = i;
+			beyond = i + 1;
+			break;
+		}
+	}
+	for (unsigned i = 0; engines == gpu && beyond == MODULES && i < MODULES; i++) {
+		int st = 1;
+
+		bad |= waitpid(pid[i], &st, 0) != pid[i] || st;
+	}
+	if (engines == gpu && beyond == MODULES)
+		return bad;
+	for (unsigned w = 0; w < nengines; w++) {
 		results[w] = mmap(NULL, sizeof(struct results), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		if (results[w] == MAP_FAILED)
 			return 2;
@@ -403,7 +457,7 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	for (unsigned i = 0; i < MODULES; i++)
+	for (unsigned i = first; i < beyond; i++)
 		bad |= test_module(&modules[i]);
 	return bad;
 }

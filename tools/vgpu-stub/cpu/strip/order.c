@@ -242,9 +242,29 @@ static bool shared_atomic(const struct insn *in)
 	return in->kind == K_ATOM && (in->space == SPACE_SHARED || in->space == SPACE_GENERIC);
 }
 
+/* Is it asked in blocks h to b who is here, with nobody named? */
+static bool asks(const struct scomp *c, u32 h, u32 b)
+{
+	u32 k;
+
+	for (k = c->s->b[h].start; k < c->s->b[b].end; k++)
+		switch ((enum kind)c->code[k].kind) {
+		case K_ACTIVEMASK:
+			return true;
+		case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX:
+			if (c->code[k].o[2] == OPND_NONE)
+				return true;
+			break;
+		default:
+			break;
+		}
+	return false;
+}
+
 /*
  * Loops that lanes go round in step: strips meet at the ends of rounds that they part in, and no branch is guessed to be all lanes' (guess.c), since a
- * strip for which that is wrong stops there, and others a round later. Atomics come in their order, too.
+ * strip for which that is wrong stops there, and others a round later. Atomics come in their order, too. So it is in a loop in which lanes
+ * ask who is here: hardware has all of them there that have come back.
  */
 static void in_rounds(struct scomp *c, u8 *seen, u32 *stack)
 {
@@ -254,7 +274,11 @@ static void in_rounds(struct scomp *c, u8 *seen, u32 *stack)
 	for (b = 0; b < s->nb && s->nb <= S_MAX_BLOCKS; b++)
 		for (i = 0; i < s->b[b].nsucc; i++) {
 			h = s->b[b].succ[i];
-			if (h > b || b - h > MOST_IN_LOOP || (i && s->b[b].succ[0] == h) || !ordered(c, h, b, seen, seen + s->nb, stack))
+			if (h > b || b - h > MOST_IN_LOOP || (i && s->b[b].succ[0] == h))
+				continue;
+			if (asks(c, h, b))
+				memset(c->strict + s->b[h].start, 1, s->b[b].end - s->b[h].start);
+			if (!ordered(c, h, b, seen, seen + s->nb, stack))
 				continue;
 			memset(c->strict + s->b[h].start, 1, s->b[b].end - s->b[h].start);
 			for (k = s->b[h].start; k < s->b[b].end; k++)
