@@ -270,17 +270,19 @@ static void in_rounds(struct scomp *c, u8 *seen, u32 *stack)
 {
 	const struct jit_src *s = c->s;
 	u32 b, i, k, h;
+	bool in_turn;
 
 	for (b = 0; b < s->nb && s->nb <= S_MAX_BLOCKS; b++)
 		for (i = 0; i < s->b[b].nsucc; i++) {
 			h = s->b[b].succ[i];
 			if (h > b || b - h > MOST_IN_LOOP || (i && s->b[b].succ[0] == h))
 				continue;
-			if (asks(c, h, b))
-				memset(c->strict + s->b[h].start, 1, s->b[b].end - s->b[h].start);
-			if (!ordered(c, h, b, seen, seen + s->nb, stack))
+			in_turn = ordered(c, h, b, seen, seen + s->nb, stack);
+			if (!in_turn && !asks(c, h, b))
 				continue;
 			memset(c->strict + s->b[h].start, 1, s->b[b].end - s->b[h].start);
+			if (!in_turn)
+				continue;
 			for (k = s->b[h].start; k < s->b[b].end; k++)
 				c->whole[k] |= shared_atomic(&c->code[k]);
 			k = s->b[b].start;
