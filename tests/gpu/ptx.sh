@@ -81,7 +81,7 @@ if wanted probe; then
 	echo "... gpu/ptx/probe $(grep -c '^+[a-z]' "$logs/probe.diff") of $(wc -l <"$work/probe-cuda") lines are others than the interpreter's, of the JIT $(grep -c '^+[a-z]' "$logs/probe-jit.diff")"
 fi
 if wanted random; then
-	part random 48 "$X/jitdiff" -m cuda -j "$jobs" -n $([ -n "$sample" ] && echo 40 || echo 6000) -T $([ -n "$sample" ] && echo 200 || echo 36) -o "$logs/random"
+	part random 48 "$X/jitdiff" -m cuda -j "$jobs" -n $([ -n "$sample" ] && echo 40 || echo 9000) -T $([ -n "$sample" ] && echo 200 || echo 36) -o "$logs/random"
 fi
 if wanted cases; then
 	cases=tests/ptx/cases

@@ -200,7 +200,7 @@ static void do_show(struct test *t, const char *s, int status)
 		printf("%s %s: %s\n", name, t->kernel, t->launched < 0 ? "nothing was launched" : status_name(t->status));
 		return;
 	}
-	if (!b || rig_died(&t->rig)) {
+	if (!b || t->status || rig_died(&t->rig)) {
 		printf("%s %s: %s is gone\n", name, t->kernel, s);
 		return;
 	}

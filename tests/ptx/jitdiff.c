@@ -228,7 +228,7 @@ static int run_text(const char *text, const struct plan *p, uint32_t mode, struc
 	jit_patience = p->seed % 4 ? 8 : 1;     /* strips for the blocks that follow, on AVX-512 */
 	jit_stress = stress ? stress * 0x9e3779b9u ^ (uint32_t)p->seed * 0x85ebca6bu : 0;
 	memset(out, 0, sizeof(*out));
-	if (rig_open(&rig, p->cores, 9, 0))
+	if (!rig_on_cuda && rig_open(&rig, p->cores, 9, 0))
 		exit(INVALID);
 	if (!hw_map(&rig, p, &m)) {
 		/* the input ends where its last page does; at the end of the span code's checks fail and nothing is wrong */
@@ -251,7 +251,8 @@ static int run_text(const char *text, const struct plan *p, uint32_t mode, struc
 	if (st) {
 		out->status[0] = st;
 		snprintf(out->why, sizeof(out->why), "%s: %s", vgpu_status_text(st), log);
-		rig_close(&rig);
+		if (!rig_on_cuda)
+			rig_close(&rig);
 		return -1;
 	}
 	for (int i = 0; i < LAUNCHES; i++) {
@@ -265,7 +266,7 @@ static int run_text(const char *text, const struct plan *p, uint32_t mode, struc
 	if (rig_on_cuda && !err)
 		rig_ops->module_unload(rig.engine, module);
 	/* a grid that still runs keeps its engine open: the process ends soon */
-	if (first_bad(out) != RIG_TIMEOUT)
+	if (!rig_on_cuda && first_bad(out) != RIG_TIMEOUT)
 		out->strays = rig_close(&rig);
 	return err;
 }

@@ -80,14 +80,41 @@ static void hw_beside(void)
 	_exit(0);
 }
 
-/* The buffers at the driver's addresses: kernels compute with them. 0: none are known. */
+/* A worker keeps its buffers: a driver takes long to make some. */
+static void hw_open(struct rig *r, const struct plan *p, struct memory *m)
+{
+	static struct memory kept;
+
+	if (!r->engine) {
+		if (rig_open(r, 1, 9, 0))
+			exit(INVALID);
+		kept.in = rig_alloc(r, GEN_IN_BYTES);
+		kept.own = rig_alloc(r, MAX_TOTAL * GEN_OWN_BYTES);
+		kept.dump = rig_alloc(r, 8ull * MAX_TOTAL * HW_SLOTS);
+		kept.acc = rig_alloc(r, GEN_ACC * 4);
+		kept.out = rig_alloc(r, OUT_BYTES);
+		if (!kept.in || !kept.own || !kept.dump || !kept.acc || !kept.out)
+			exit(INVALID);
+	}
+	r->launches = r->faults = 0;
+	memset(r->ended, 0, sizeof(r->ended));
+	/* what of it this kernel has is copied */
+	rig_piece_of(r, kept.dump)->whole = 8ull * MAX_TOTAL * gen_slots(p->g);
+	*m = kept;
+}
+
+/* The buffers of a GPU, or the interpreter's at the driver's addresses: kernels compute with them. 0: there is no GPU. */
 static int hw_map(struct rig *r, const struct plan *p, struct memory *m)
 {
 	size_t bytes[5] = { GEN_IN_BYTES, MAX_TOTAL * GEN_OWN_BYTES, 8ull * MAX_TOTAL * gen_slots(p->g), GEN_ACC * 4, OUT_BYTES };
 	void *got[5];
 
-	if (rig_on_cuda || !hw_pair)
+	if (!hw_pair)
 		return 0;
+	if (rig_on_cuda) {
+		hw_open(r, p, m);
+		return 1;
+	}
 	for (int i = 0; i < 5; i++) {
 		got[i] = rig_map(r, hw_pair->at[i], bytes[i], (bytes[i] + 4095) & ~(size_t)4095);
 		if (!got[i])
