@@ -25,7 +25,7 @@ bad=0
 many() { while [ "$(jobs -pr | wc -l)" -ge "$1" ]; do wait -n; done; }
 for p; do
 	many "$jobs"
-	timeout $((all * 2 / 3)) "$nvcc" -std=c++17 -cudart shared -arch=$([ "$p" = tile ] && echo sm_100 || echo sm_90) -Xlinker -rpath -Xlinker "$(dirname "$nvcc")/../lib64" \
+	timeout $((all * 2 / 3)) "$nvcc" -std=c++17 -O2 -cudart shared -arch=$([ "$p" = tile ] && echo sm_100 || echo sm_90) -Xlinker -rpath -Xlinker "$(dirname "$nvcc")/../lib64" \
 		-o "$logs/$p" "$p.cu" >"$logs/$p.nvcc" 2>&1 </dev/null &
 done
 wait
