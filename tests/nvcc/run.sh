@@ -14,8 +14,9 @@ cc() { case $1 in tile) echo 10.0 ;; cluster) echo 9.0 ;; errors) echo 8.0 ;; *)
 build() { # PROGRAM
 	local arch sources="tests/nvcc/programs/$1.cu tests/nvcc/programs/check.h tests/nvcc/programs/wrong.h"
 	[ "$1" = tile ] && sources+=" tests/nvcc/programs/sort.cu"
+	[ "$1" = plain ] && sources+=" $(echo tests/nvcc/programs/{lane,block}*.h)"
 	arch=compute_$(cc "$1" | tr -d .)
-	nvcc_make "$out/$1" "$sources" -std=c++17 -cudart shared \
+	nvcc_make "$out/$1" "$sources" -std=c++17 -O2 -cudart shared \
 		-gencode "arch=$arch,code=$arch" "tests/nvcc/programs/$1.cu" && return
 	echo "FAIL $1 does not compile"
 	rm -f "$out/$1"

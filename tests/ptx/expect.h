@@ -185,6 +185,40 @@ static void do_expect_fault(struct test *t, const char *s, int at_launch)
 	}
 }
 
+/* What a probe found: how the last launch ended, or the words of a buffer, eight a line, alike of every engine. */
+static void do_show(struct test *t, const char *s, int status)
+{
+	const char *name = strrchr(t->path, '/') ? strrchr(t->path, '/') + 1 : t->path;
+	struct buffer *b = status ? NULL : find_buffer(t, s, strcspn(s, " "));
+	unsigned char *copy;
+	uint32_t st;
+
+	t->checks++;
+	if (status) {
+		t->reported = 1;
+		t->faults |= t->launched >= 0 && t->status;
+		printf("%s %s: %s\n", name, t->kernel, t->launched < 0 ? "nothing was launched" : status_name(t->status));
+		return;
+	}
+	if (!b || t->status || rig_died(&t->rig)) {
+		printf("%s %s: %s is gone\n", name, t->kernel, s);
+		return;
+	}
+	copy = calloc(b->count + 1, b->type.bytes);
+	st = rig_read(&t->rig, copy, rig_address(&t->rig, b->at), b->count * b->type.bytes);
+	if (st)
+		failed(t, "'%.40s' cannot be read: %s", s, status_name(st));
+	for (size_t i = 0; !st && i < b->count; i++) {
+		uint64_t v = 0;
+
+		memcpy(&v, copy + i * b->type.bytes, b->type.bytes);
+		if (i % 8 == 0)
+			printf("%s %s %s[%zu]", name, t->kernel, b->name, i);
+		printf(" %0*llx%s", (int)(2 * b->type.bytes), (unsigned long long)v, i % 8 == 7 || i + 1 == b->count ? "\n" : "");
+	}
+	free(copy);
+}
+
 /* "STATUS [line[:column]] ["text in the log"]": by module_load, or by func_info of a kernel. */
 static void do_expect_load(struct test *t, const char *s)
 {

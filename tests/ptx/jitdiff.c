@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Differential test: random kernels (gen.h) run by the interpreter and by the JIT on the same memory must leave
+ * Differential test: random kernels (gen.h) run by the interpreter and by the JIT, or by a GPU, on the same memory must leave
  * the same memory. A kernel that does not is made smaller for as long as it does not, and written to a file.
  *
  * Build: tests/ptx/jitdiff.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
- * Usage: jitdiff [-n KERNELS] [-s FIRST_SEED] [-m MODE] [-a] [-x SEED] [-o FOLDER] [-k] [-t] [-1] [FILE...]
- *        -m: what the interpreter is compared with, jit by default; -a: with approximate operations, bit for bit too;
+ * Usage: jitdiff [-n KERNELS] [-s FIRST_SEED] [-m MODE] [-j JOBS] [-T SECONDS] [-a] [-x SEED] [-o FOLDER] [-k] [-t] [-1] [FILE...]
+ *        -m: what the interpreter is compared with, jit by default; cuda: NVIDIA's driver (jitdiff_cuda.h), by -j processes, which begin
+ *        no kernel after -T seconds; -a: with approximate operations, bit for bit too;
  *        -x: the JIT's code is left to the interpreter and entered again, at other places in each kernel;
  *        -k prints the kernels; -o: where mismatches are written (.); FILE: one that was written, runs again
  *        -t prints what pairs of makers and users of values the kernels had (gen_pair.h); -1: the first mismatch is the last,
@@ -21,6 +22,11 @@
 #include <unistd.h>
 
 #include "gen_table.h"
+/* the driver's, where the interpreter is to have a GPU's addresses */
+static unsigned long long span_base = 0x200000000000ull, arena_bytes = 128ull << 30;
+#define RIG_SPAN_BASE span_base
+#define RIG_ARENA_BYTES arena_bytes
+#define RIG_CUDA
 #include "rig.h"
 #include "scalar_run.h"
 
@@ -28,7 +34,8 @@
 #define MAX_TOTAL GEN_MAX_TOTAL
 #define OUT_BYTES (GEN_PLACES * GEN_PLACE_BYTES)
 #define SECONDS 30              /* that a launch may take, on a machine that has other things to do */
-#define SHRINK_SECONDS 40
+#define CUDA_SECONDS 5
+#define SHRINK_SECONDS (rig_on_cuda ? 8 : 40)
 #define FILE_BYTES (1u << 20)
 #define GEN_ALL_PAIRS 600       /* kernels that have every pair */
 
@@ -57,6 +64,9 @@ struct outcome {
 	unsigned strays;
 	struct memory at;                       /* where it was */
 };
+
+static int hw_map(struct rig *r, const struct plan *p, struct memory *m);
+static void hw_ask_beside(struct rig *r, const char *text, const struct plan *p, const struct memory *m);
 
 static uint32_t other_mode = ENGINE_MODE_JIT;
 static uint32_t stress;         /* -x */
@@ -131,10 +141,11 @@ static void fill_input(unsigned char *in, uint64_t seed)
 
 struct args { const void *in, *own, *dump, *acc; uint32_t pn, pm, pb[12]; const void *out; };
 
-static struct args args_of(const struct plan *p, int launch, const struct memory *m)
+#define AT(q) ((const void *)(uintptr_t)rig_address(r, m->q))
+static struct args args_of(struct rig *r, const struct plan *p, int launch, const struct memory *m)
 {
-	return (struct args){ m->in, m->own, m->dump, m->acc, threads_of(&p->shape[launch]), (uint32_t)p->seed * 7u + 3u,
-			      { 5, 6, 7, 0x80000000, 32, (uint32_t)launch, 0, 4, 36, 1000, 255, 1 }, m->out };
+	return (struct args){ AT(in), AT(own), AT(dump), AT(acc), threads_of(&p->shape[launch]), (uint32_t)p->seed * 7u + 3u,
+			      { 5, 6, 7, 0x80000000, 32, (uint32_t)launch, 0, 4, 36, 1000, 255, 1 }, AT(out) };
 }
 
 /* What a launch finds. */
@@ -166,16 +177,20 @@ static int start_and_wait(struct rig *r, const struct plan *p, int launch, uint3
 			  struct outcome *out)
 {
 	const struct shape *s = &p->shape[launch];
-	struct args args = args_of(p, launch, m);
+	struct args args = args_of(r, p, launch, m);
 	struct engine_launch l = { .fn = fn, .grid = { s->grid[0], s->grid[1], 1 }, .params = &args, .param_bytes = sizeof(args) };
 	unsigned index = 0;
 	uint32_t st;
 
 	memcpy(l.block, s->block, sizeof(l.block));
 	prepare(p, launch, m);
-	st = rig_launch(r, &l, &index);
+	st = rig_push_all(r);
+	if (!st)
+		st = rig_launch(r, &l, &index);
 	if (st == ENGINE_PENDING)
-		st = rig_wait(r, index, SECONDS);
+		st = rig_wait(r, index, rig_on_cuda ? CUDA_SECONDS : SECONDS);
+	if (!st)
+		st = rig_pull_all(r);
 	out->status[launch] = st;
 	if (st) {
 		out->fault = r->fault;
@@ -213,26 +228,31 @@ static int run_text(const char *text, const struct plan *p, uint32_t mode, struc
 	jit_patience = p->seed % 4 ? 8 : 1;     /* strips for the blocks that follow, on AVX-512 */
 	jit_stress = stress ? stress * 0x9e3779b9u ^ (uint32_t)p->seed * 0x85ebca6bu : 0;
 	memset(out, 0, sizeof(*out));
-	if (rig_open(&rig, p->cores, 9, 0))
+	if (!rig_on_cuda && rig_open(&rig, p->cores, 9, 0))
 		exit(INVALID);
-	/* the input ends where its last page does; at the end of the span code's checks fail and nothing is wrong */
-	m.in = p->seed % 4 == 1 ? rig_alloc_last(&rig, GEN_IN_BYTES) : rig_alloc(&rig, GEN_IN_BYTES);
-	m.own = p->seed % 4 == 2 ? rig_alloc_last(&rig, MAX_TOTAL * GEN_OWN_BYTES) : rig_alloc(&rig, MAX_TOTAL * GEN_OWN_BYTES);
-	m.dump = rig_alloc(&rig, 8ull * MAX_TOTAL * gen_slots(p->g));
-	m.acc = rig_alloc(&rig, GEN_ACC * 4);
-	m.out = p->seed % 4 == 3 ? rig_alloc_last(&rig, OUT_BYTES) : rig_alloc(&rig, OUT_BYTES);
+	if (!hw_map(&rig, p, &m)) {
+		/* the input ends where its last page does; at the end of the span code's checks fail and nothing is wrong */
+		m.in = p->seed % 4 == 1 ? rig_alloc_last(&rig, GEN_IN_BYTES) : rig_alloc(&rig, GEN_IN_BYTES);
+		m.own = p->seed % 4 == 2 ? rig_alloc_last(&rig, MAX_TOTAL * GEN_OWN_BYTES) : rig_alloc(&rig, MAX_TOTAL * GEN_OWN_BYTES);
+		m.dump = rig_alloc(&rig, 8ull * MAX_TOTAL * gen_slots(p->g));
+		m.acc = rig_alloc(&rig, GEN_ACC * 4);
+		m.out = p->seed % 4 == 3 ? rig_alloc_last(&rig, OUT_BYTES) : rig_alloc(&rig, OUT_BYTES);
+	}
+	if (rig_on_cuda)
+		hw_ask_beside(&rig, text, p, &m);
 	out->at = m;
 	fill_input(m.in, p->seed);
-	st = engine_cpu.module_load(rig.engine, text, strlen(text), &module, log, sizeof(log));
-	for (uint32_t i = 0; !st && !engine_cpu.module_symbol(rig.engine, module, i, &sym); i++)
+	st = rig_ops->module_load(rig.engine, text, strlen(text), &module, log, sizeof(log));
+	for (uint32_t i = 0; !st && !rig_ops->module_symbol(rig.engine, module, i, &sym); i++)
 		if (sym.kind == ENGINE_SYM_FUNC && !strcmp(sym.name, "k"))
 			break;
 	if (!st)
-		st = engine_cpu.func_info(rig.engine, sym.id, &fi, log, sizeof(log));
+		st = rig_ops->func_info(rig.engine, sym.id, &fi, log, sizeof(log));
 	if (st) {
 		out->status[0] = st;
 		snprintf(out->why, sizeof(out->why), "%s: %s", vgpu_status_text(st), log);
-		rig_close(&rig);
+		if (!rig_on_cuda)
+			rig_close(&rig);
 		return -1;
 	}
 	for (int i = 0; i < LAUNCHES; i++) {
@@ -243,8 +263,10 @@ static int run_text(const char *text, const struct plan *p, uint32_t mode, struc
 		if (err)
 			break;
 	}
+	if (rig_on_cuda && !err)
+		rig_ops->module_unload(rig.engine, module);
 	/* a grid that still runs keeps its engine open: the process ends soon */
-	if (first_bad(out) != RIG_TIMEOUT)
+	if (!rig_on_cuda && first_bad(out) != RIG_TIMEOUT)
 		out->strays = rig_close(&rig);
 	return err;
 }
@@ -374,7 +396,7 @@ static unsigned third_opinion(const char *text, const struct plan *p, const stru
 	b.bytes[l] = calloc(1, result_bytes(p, l));
 	if (!m.in || !m.own || !m.dump || !m.acc || !m.out || !b.bytes[l])
 		exit(INVALID);
-	args = args_of(p, l, &a->at);
+	args = args_of(NULL, p, l, &a->at);
 	fill_input(m.in, p->seed);
 	run = (struct sr){ .p = &prog, .most = p->most, .grid = { p->shape[l].grid[0], p->shape[l].grid[1] },
 		.mem = { { (uintptr_t)a->at.in, GEN_IN_BYTES, m.in }, { (uintptr_t)a->at.own, MAX_TOTAL * GEN_OWN_BYTES, m.own },
@@ -483,11 +505,16 @@ static int try_here(const char *text, const struct plan *p, int quiet)
 	return result;
 }
 
+static int hw_spoilt;           /* a GPU's context: nothing can be tried any more */
+static int hw_try(const char *text, const struct plan *p, int quiet);
+
 static int try_text(const char *text, const struct plan *p, int quiet)
 {
 	int status = 0;
 	pid_t pid;
 
+	if (rig_on_cuda)
+		return hw_try(text, p, quiet);
 	fflush(stdout);
 	pid = fork();
 	if (pid < 0) {
@@ -508,116 +535,8 @@ static int try_text(const char *text, const struct plan *p, int quiet)
 	return WEXITSTATUS(status);
 }
 
-/* ---- making it smaller -------------------------------------------------------------------------- */
-
-static char *text_of(const struct gen *g, const unsigned char *out_of_it)
-{
-	char *text = malloc(FILE_BYTES), *end = text;
-
-	for (unsigned i = 0; text && i < g->units; i++)
-		if (!out_of_it || !out_of_it[i])
-			end = stpcpy(end, g->unit[i].text);
-	return text;
-}
-
-/* Is it still wrong without these units as well? Then they stay out. */
-static int still_bad(const struct gen *g, const struct plan *p, unsigned char *out, const unsigned char *also)
-{
-	unsigned char next[GEN_UNITS];
-	unsigned more = 0;
-	char *text;
-	int result;
-
-	for (unsigned i = 0; i < g->units; i++) {
-		next[i] = out[i] || also[i];
-		more += next[i] && !out[i];
-	}
-	if (!more)
-		return 0;
-	text = text_of(g, next);
-	result = try_text(text, p, 1);
-	free(text);
-	if (result != DIFFERENT && result != CRASH)
-		return 0;
-	memcpy(out, next, g->units);
-	return 1;
-}
-
-/* A register's first value may go when nothing else names the register. */
-static int named_elsewhere(const struct gen *g, const unsigned char *out, unsigned unit)
-{
-	const char *reg = g->unit[unit].reg;
-	size_t n = strlen(reg);
-
-	for (unsigned i = 0; i < g->units; i++) {
-		if (out[i] || i == unit || g->unit[i].head)
-			continue;
-		for (const char *s = strstr(g->unit[i].text, reg); s; s = strstr(s + 1, reg))
-			if (s[n] < '0' || s[n] > '9')
-				return 1;
-	}
-	return 0;
-}
-
-static void shrink(const struct gen *g, const struct plan *p, unsigned char *out)
-{
-	time_t until = time(NULL) + SHRINK_SECONDS;
-	unsigned char also[GEN_UNITS];
-	int progress = 1, masked;
-
-	while (progress && time(NULL) < until) {
-		progress = 0;
-		for (unsigned r = 0; r < g->regions && time(NULL) < until; r++) {
-			memset(also, 0, sizeof(also));
-			for (unsigned i = g->region[r].first; i <= g->region[r].last; i++)
-				also[i] = 1;
-			progress |= still_bad(g, p, out, also);
-			/* its frame only: what is inside stays, unless it asks for the lanes of the frame's condition */
-			memset(also, 0, sizeof(also));
-			masked = 0;
-			for (unsigned i = g->region[r].first; i <= g->region[r].last; i++) {
-				also[i] = g->unit[i].fixed && g->unit[i].region == (int)r;
-				masked |= !out[i] && strstr(g->unit[i].text, "%mask") != NULL;
-			}
-			progress |= !masked && still_bad(g, p, out, also);
-		}
-		for (unsigned chunk = 64; chunk && time(NULL) < until; chunk /= 2) {
-			for (unsigned from = 0; from < g->units && time(NULL) < until; from += chunk) {
-				for (unsigned i = 0; i < g->units; i++)
-					also[i] = i >= from && i < from + chunk && !g->unit[i].fixed;
-				progress |= still_bad(g, p, out, also);
-			}
-		}
-	}
-	for (unsigned i = g->units; i-- && time(NULL) < until;) {
-		if (!g->unit[i].reg[0] || out[i] || named_elsewhere(g, out, i))
-			continue;
-		memset(also, 0, sizeof(also));
-		also[i] = 1;
-		still_bad(g, p, out, also);
-	}
-}
-
-static void write_file(const struct gen *g, const struct plan *p, const unsigned char *out)
-{
-	char path[4096], *text = text_of(g, out);
-	unsigned lines = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/mismatch-%llu.ptx", folder, (unsigned long long)p->seed);
-	f = fopen(path, "w");
-	if (!f || !text) {
-		printf("  cannot write %s: %s\n", path, strerror(errno));
-		free(text);
-		return;
-	}
-	fprintf(f, "// jitdiff seed=%llu approx=%d\n%s", (unsigned long long)p->seed, approximate, text);
-	fclose(f);
-	for (const char *s = text; *s; s++)
-		lines += *s == '\n';
-	printf("  written: %s (%u lines)\n", path, lines);
-	free(text);
-}
+#include "jitdiff_shrink.h"
+#include "jitdiff_cuda.h"
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
 
@@ -741,13 +660,17 @@ int main(int argc, char **argv)
 	uint64_t first = 1;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "n:s:m:ax:o:kt1")) != -1) {
+	while ((opt = getopt(argc, argv, "n:s:m:j:T:ax:o:kt1")) != -1) {
 		if (opt == 'n')
 			kernels = (unsigned)strtoul(optarg, NULL, 0);
 		else if (opt == 's')
 			first = strtoull(optarg, NULL, 0);
 		else if (opt == 'm' && !rig_set_mode(optarg))
 			other_mode = rig_mode;
+		else if (opt == 'j')
+			hw_jobs = (unsigned)strtoul(optarg, NULL, 0);
+		else if (opt == 'T')
+			hw_seconds = strtod(optarg, NULL);
 		else if (opt == 'x')
 			stress = (uint32_t)strtoul(optarg, NULL, 0);
 		else if (opt == 'a')
@@ -766,6 +689,8 @@ int main(int argc, char **argv)
 	judged = mmap(NULL, sizeof(*judged), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (judged == MAP_FAILED)
 		return 2;
+	if (rig_on_cuda)
+		return hw_all(first, kernels, argv + optind, (unsigned)(argc - optind));
 	if (optind < argc) {
 		for (int i = optind; i < argc; i++)
 			bad += one_file(argv[i]) != SAME;

@@ -47,6 +47,8 @@ static void directive(struct test *t, const char *s)
 #define IS(name) (n == strlen(name) && !strncmp(s, name, n))
 	if (IS("launch"))
 		do_launch(t, rest, 0);
+	else if (IS("status") || IS("print"))
+		do_show(t, rest, *s == 's');
 	else if (IS("launch-async"))
 		do_launch(t, rest, 1);
 	else if (IS("free"))

@@ -24,9 +24,13 @@
 
 #include "../../fw-protocol/vgpu_status.h"
 #include "../../tools/vgpu-stub/engine.h"
+#ifndef RIG_SPAN_BASE
 #define RIG_SPAN_BASE 0x200000000000ull
+#endif
 #define RIG_SPAN_BYTES (512ull << 30)
+#ifndef RIG_ARENA_BYTES
 #define RIG_ARENA_BYTES (128ull << 30)
+#endif
 #define RIG_GUARD (64u << 10)
 #define RIG_MEMORY (256ull << 20)
 #define RIG_CODE (64ull << 20)

@@ -60,7 +60,7 @@ static int rig_cuda_begin(void)
 {
 	const char *path = getenv("CUDA_LIBRARY"), *agent = getenv("VGPU_HOST_AGENT");
 	/* where a driver gives no memory at the first one */
-	static const uint64_t bases[] = { RIG_SPAN_BASE, 0x100000000000ull, 0x10000000000ull, 0x400000000000ull };
+	static const uint64_t bases[] = { 0x200000000000ull, 0x100000000000ull, 0x10000000000ull, 0x400000000000ull };
 	struct engine_env env = {
 		.span_bytes = VGPU_DEVICE_SPAN, .arena_bytes = VGPU_ARENA_BYTES, .cores = 1, .wake = rig_cuda_wake, .done = rig_cuda_done, .fault = rig_cuda_fault, .print = rig_cuda_print,
 		.print_room = rig_cuda_room,

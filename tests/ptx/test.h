@@ -174,7 +174,7 @@ static void settle(struct test *t)
 
 static void close_engine(struct test *t)
 {
-	if (!t->open)
+	if (!t->open || (t->again && t->status == RIG_TIMEOUT))         /* the process ends with it */
 		return;
 	for (unsigned i = 0; i < t->rig.launches; i++)
 		if (rig_wait(&t->rig, i, t->seconds) == RIG_TIMEOUT) {
@@ -344,7 +344,7 @@ static void do_launch(struct test *t, const char *s, int async)
 	int n;
 
 	settle(t);
-	if (rig_on_cuda && t->open && rig_died(&t->rig)) {
+	if (rig_on_cuda && t->open && (rig_died(&t->rig) || t->status == RIG_TIMEOUT)) {
 		t->again = t->line;
 		return;
 	}
