@@ -46,7 +46,8 @@ static void variable(struct names *n, const char *name, uint32_t kind)
 		return;
 	r = cu.cuModuleGetGlobal_v2(&at, &bytes, m->m, name);
 	if (r) {
-		if (r != CUDA_ERROR_NOT_FOUND) {
+		/* names that no program can have ($str) it may well find wrong */
+		if (r != CUDA_ERROR_NOT_FOUND && r != CUDA_ERROR_INVALID_VALUE) {
 			snprintf(n->log, n->room, "variable %.200s: cuModuleGetGlobal: %s", name, cuda_error_name(r));
 			n->status = cuda_failed(n->e, r);
 		}
