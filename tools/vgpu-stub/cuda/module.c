@@ -428,8 +428,8 @@ uint32_t cuda_func_info(struct engine *e, uint32_t id, struct engine_func_info *
 		.shared_static = attribute(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &r),
 		.local_bytes = attribute(f, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &r),
 		.const_bytes = attribute(f, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &r),
-		.ptx_version = attribute(f, CU_FUNC_ATTRIBUTE_PTX_VERSION, &r),
-		.binary_version = attribute(f, CU_FUNC_ATTRIBUTE_BINARY_VERSION, &r),
+		/* what the driver calls PTX's version is the architecture that it was compiled for */
+		.binary_version = attribute(f, CU_FUNC_ATTRIBUTE_PTX_VERSION, &r),
 	};
 	if (!r && e->env.cc_major >= 9)
 		r = clusters(f, out);
