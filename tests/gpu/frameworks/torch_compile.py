@@ -43,7 +43,7 @@ def softmax_kernel(out, x, n, BLOCK: tl.constexpr):
 
 @test
 def softmax():
-    x = torch.randn(37, 781, device=dev)
+    x = torch.randn(37, 781).to(dev)
     out = torch.empty_like(x)
     softmax_kernel[(37,)](out, x, 781, BLOCK=1024, num_warps=8)
     near(out.cpu(), x.cpu().double().softmax(1), 1e-6)
@@ -62,7 +62,7 @@ def matmul_kernel(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.c
 
 @test
 def matmul():                   # wgmma, more than 48 KiB of shared memory
-    a, b = torch.randn(256, 512, device=dev, dtype=torch.float16), torch.randn(512, 256, device=dev, dtype=torch.float16)
+    a, b = torch.randn(256, 512).half().to(dev), torch.randn(512, 256).half().to(dev)
     c = torch.empty(256, 256, device=dev)
     matmul_kernel[(2, 2)](a, b, c, 256, 256, 512, 128, 128, 64, num_stages=4, num_warps=8)
     near(c.cpu(), a.cpu().double() @ b.cpu().double(), 1e-3)
@@ -81,7 +81,7 @@ def boxes_kernel(a, b, c, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
 @test
 def tensor_maps():
     from triton.tools.tensor_descriptor import TensorDescriptor
-    a, b = torch.randn(256, 256, device=dev, dtype=torch.float16), torch.randn(256, 256, device=dev, dtype=torch.float16)
+    a, b = torch.randn(256, 256).half().to(dev), torch.randn(256, 256).half().to(dev)
     c = torch.empty(256, 256, device=dev, dtype=torch.float16)
     boxes = [TensorDescriptor.from_tensor(t, s) for t, s in ((a, [128, 64]), (b, [128, 64]), (c, [128, 128]))]
     boxes_kernel[(2, 2)](*boxes, 256, 128, 128, 64, num_warps=8)
@@ -99,7 +99,7 @@ def made_kernel(a, out, M, N, BM: tl.constexpr, BN: tl.constexpr):      # a desc
 @test
 def tensor_maps_by_the_kernel():
     triton.set_allocator(lambda size, alignment, stream: torch.empty(size, device=dev, dtype=torch.int8))
-    a, out = torch.randn(128, 64, device=dev, dtype=torch.float16), torch.empty(128, device=dev)
+    a, out = torch.randn(128, 64).half().to(dev), torch.empty(128, device=dev)
     made_kernel[(2,)](a, out, 128, 64, 64, 64)
     near(out.cpu(), a.cpu().double().sum(1), 1e-3)
     return digest(out)
@@ -113,8 +113,8 @@ def count_kernel(x, out, n, BLOCK: tl.constexpr):
 
 @test
 def atomics():
-    x = torch.randint(0, 50, (10000,), device=dev)
-    out = torch.zeros(50, dtype=torch.int32, device=dev)
+    x = torch.randint(0, 50, (10000,)).to(dev)
+    out = torch.zeros(50, dtype=torch.int32).to(dev)
     count_kernel[(10,)](x, out, 10000, BLOCK=1024)
     assert torch.equal(out.cpu().long(), x.cpu().bincount(minlength=50))
     return digest(out)
@@ -127,7 +127,7 @@ def say_kernel(x):
 
 @test
 def printing():
-    say_kernel[(1,)](torch.tensor([41, 42], device=dev), num_warps=1)
+    say_kernel[(1,)](torch.tensor([41, 42]).to(dev), num_warps=1)
     torch.cuda.synchronize()
 
 
