@@ -67,6 +67,7 @@ native() { # COMMAND...
 ours() { VGPU_AGENT=$dir/agent "$B/bin/vgpu" run ${verbose:-} -- "$@"; }
 ms() { echo $(($(date +%s%N) / 1000000)); }
 
+command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
 command -v "$python" >/dev/null || { echo "skip frameworks no $python here"; exit 77; }
 if [ "$blas" = auto ]; then
 	blas=$("$python" -c 'import glob, sys
