@@ -2,6 +2,7 @@
 /*
  * libnvJitLink.so.12 and .13: PTX, and what holds it, is linked by our own linker (libcuda-lite/link) and handed out in a
  * cubin's place (vgpu_cubin.h). LTO-IR goes to NVIDIA's own library, which makes PTX of it, and that is linked with the rest.
+ * Where the device runs machine code (VGPU_CUBINS, of vgpu run on an engine cuda) NVIDIA's does all of it, where it is installed.
  * The ABI is that of nvJitLink's public header: its names also carry the version that a program was compiled with.
  */
 #include <stdint.h>
@@ -33,7 +34,7 @@ struct jitlink {
 	uint32_t alive;
 	unsigned target, maxrregcount;
 	char suffix;
-	int lto, want_ptx, done;
+	int lto, want_ptx, done, through;       /* through: all of it is NVIDIA's */
 	char *options[MAX_OPTIONS];             /* for NVIDIA's */
 	unsigned noptions;
 	void *own;                              /* NVIDIA's handle, once there is LTO-IR */
@@ -68,6 +69,13 @@ static call_fn find(const char *name)
 	call_fn f_ = find(name); \
 	f_ ? f_((void *)(uintptr_t)(a), (void *)(uintptr_t)(b), (void *)(uintptr_t)(c), (void *)(uintptr_t)(d), (void *)(uintptr_t)(e)) : \
 	     INTERNAL; })
+
+static int as_it_is(void)
+{
+	const char *v = vgpu_env("VGPU_CUBINS");
+
+	return v && *v && strcmp(v, "0") != 0 && find("nvJitLinkCreate");
+}
 
 static struct jitlink *of(void *handle)
 {
@@ -144,6 +152,17 @@ PUBLIC int nvJitLinkCreate(void **handle, uint32_t n, const char **options)
 	j = calloc(1, sizeof(*j));
 	if (!j)
 		return INTERNAL;
+	if (as_it_is()) {
+		err = THEIRS("nvJitLinkCreate", &j->own, n, options, 0, 0);
+		if (err) {
+			free(j);
+			return err;
+		}
+		j->through = 1;
+		j->alive = ALIVE;
+		*handle = j;
+		return SUCCESS;
+	}
 	for (uint32_t i = 0; i < n && !err; i++)
 		err = options[i] ? option(j, options[i]) : NULL_INPUT;
 	if (!err && !j->target)
@@ -241,6 +260,8 @@ PUBLIC int nvJitLinkAddData(void *handle, int type, const void *data, size_t siz
 	struct jitlink *j = of(handle);
 	int err;
 
+	if (j && j->through)
+		return THEIRS("nvJitLinkAddData", j->own, type, data, size, name);
 	if (!j || j->done)
 		return INVALID_INPUT;
 	if (!data || !size)
@@ -265,6 +286,8 @@ PUBLIC int nvJitLinkAddFile(void *handle, int type, const char *path)
 	FILE *f;
 	int err;
 
+	if (j && j->through)
+		return THEIRS("nvJitLinkAddFile", j->own, type, path, 0, 0);
 	if (!j || j->done)
 		return INVALID_INPUT;
 	if (!path)
@@ -322,6 +345,8 @@ PUBLIC int nvJitLinkComplete(void *handle)
 	struct jitlink *j = of(handle);
 	int err;
 
+	if (j && j->through)
+		return THEIRS("nvJitLinkComplete", j->own, 0, 0, 0, 0);
 	if (!j || j->done)
 		return INVALID_INPUT;
 	j->done = 1;
@@ -342,6 +367,8 @@ PUBLIC int nvJitLinkGetLinkedCubinSize(void *handle, size_t *size)
 {
 	struct jitlink *j = of(handle);
 
+	if (j && j->through)
+		return THEIRS("nvJitLinkGetLinkedCubinSize", j->own, size, 0, 0, 0);
 	if (!j || !j->ptx || j->want_ptx)
 		return INVALID_INPUT;
 	if (!size)
@@ -355,6 +382,8 @@ PUBLIC int nvJitLinkGetLinkedCubin(void *handle, void *to)
 {
 	struct jitlink *j = of(handle);
 
+	if (j && j->through)
+		return THEIRS("nvJitLinkGetLinkedCubin", j->own, to, 0, 0, 0);
 	if (!j || !j->ptx || j->want_ptx)
 		return INVALID_INPUT;
 	if (!to)
@@ -368,6 +397,8 @@ PUBLIC int nvJitLinkGetLinkedPtxSize(void *handle, size_t *size)
 {
 	struct jitlink *j = of(handle);
 
+	if (j && j->through)
+		return THEIRS("nvJitLinkGetLinkedPtxSize", j->own, size, 0, 0, 0);
 	if (!j || !j->ptx || !j->want_ptx)
 		return INVALID_INPUT;
 	if (!size)
@@ -381,6 +412,8 @@ PUBLIC int nvJitLinkGetLinkedPtx(void *handle, char *to)
 {
 	struct jitlink *j = of(handle);
 
+	if (j && j->through)
+		return THEIRS("nvJitLinkGetLinkedPtx", j->own, to, 0, 0, 0);
 	if (!j || !j->ptx || !j->want_ptx)
 		return INVALID_INPUT;
 	if (!to)
@@ -392,9 +425,12 @@ PUBLIC int nvJitLinkGetLinkedPtx(void *handle, char *to)
 PUBLIC int nvJitLinkGetLinkedLTOIRSize(void *handle, size_t *size);
 PUBLIC int nvJitLinkGetLinkedLTOIRSize(void *handle, size_t *size)
 {
-	(void)size;
-	if (!of(handle))
+	struct jitlink *j = of(handle);
+
+	if (!j)
 		return INVALID_INPUT;
+	if (j->through)
+		return THEIRS("nvJitLinkGetLinkedLTOIRSize", j->own, size, 0, 0, 0);
 	front_say("nvJitLinkGetLinkedLTOIR is not supported: LTO-IR becomes PTX here");
 	return INVALID_INPUT;
 }
@@ -402,8 +438,9 @@ PUBLIC int nvJitLinkGetLinkedLTOIRSize(void *handle, size_t *size)
 PUBLIC int nvJitLinkGetLinkedLTOIR(void *handle, void *to);
 PUBLIC int nvJitLinkGetLinkedLTOIR(void *handle, void *to)
 {
-	(void)to;
-	return nvJitLinkGetLinkedLTOIRSize(handle, NULL);
+	struct jitlink *j = of(handle);
+
+	return j && j->through ? THEIRS("nvJitLinkGetLinkedLTOIR", j->own, to, 0, 0, 0) : nvJitLinkGetLinkedLTOIRSize(handle, NULL);
 }
 
 /* Theirs first, then ours. */
@@ -424,6 +461,8 @@ PUBLIC int nvJitLinkGetErrorLogSize(void *handle, size_t *size)
 {
 	struct jitlink *j = of(handle);
 
+	if (j && j->through)
+		return THEIRS("nvJitLinkGetErrorLogSize", j->own, size, 0, 0, 0);
 	if (!j || !size)
 		return j ? NULL_INPUT : INVALID_INPUT;
 	*size = log_of(j, NULL);
@@ -435,6 +474,8 @@ PUBLIC int nvJitLinkGetErrorLog(void *handle, char *log)
 {
 	struct jitlink *j = of(handle);
 
+	if (j && j->through)
+		return THEIRS("nvJitLinkGetErrorLog", j->own, log, 0, 0, 0);
 	if (!j || !log)
 		return j ? NULL_INPUT : INVALID_INPUT;
 	log_of(j, log);
@@ -444,8 +485,12 @@ PUBLIC int nvJitLinkGetErrorLog(void *handle, char *log)
 PUBLIC int nvJitLinkGetInfoLogSize(void *handle, size_t *size);
 PUBLIC int nvJitLinkGetInfoLogSize(void *handle, size_t *size)
 {
-	if (!of(handle) || !size)
-		return of(handle) ? NULL_INPUT : INVALID_INPUT;
+	struct jitlink *j = of(handle);
+
+	if (!j || !size)
+		return j ? NULL_INPUT : INVALID_INPUT;
+	if (j->through)
+		return THEIRS("nvJitLinkGetInfoLogSize", j->own, size, 0, 0, 0);
 	*size = 0;
 	return SUCCESS;
 }
@@ -453,8 +498,9 @@ PUBLIC int nvJitLinkGetInfoLogSize(void *handle, size_t *size)
 PUBLIC int nvJitLinkGetInfoLog(void *handle, char *log);
 PUBLIC int nvJitLinkGetInfoLog(void *handle, char *log)
 {
-	(void)log;
-	return of(handle) ? SUCCESS : INVALID_INPUT;
+	struct jitlink *j = of(handle);
+
+	return !j ? INVALID_INPUT : j->through ? THEIRS("nvJitLinkGetInfoLog", j->own, log, 0, 0, 0) : SUCCESS;
 }
 
 /* NVIDIA's where it is there: by it callers choose which LTO-IR they make. */

@@ -2,7 +2,7 @@
 /*
  * libnvrtc.so.11.2, .12 and .13 in front of NVIDIA's own, which compiles CUDA C++. A real architecture (sm_80) becomes the virtual
  * one (compute_80), so NVIDIA's stops at PTX, and GetCUBIN gives that PTX in a cubin's place (vgpu_cubin.h). LTO-IR is left as
- * it is. Where NVIDIA's is not installed, or VGPU_NVRTC=clang, clang compiles (clang.h). The ABI is that of NVRTC's public header.
+ * it is. Where the device runs machine code (VGPU_CUBINS, of vgpu run on an engine cuda) NVIDIA's makes that. Where NVIDIA's is not installed, or VGPU_NVRTC=clang, clang compiles (clang.h). The ABI is that of NVRTC's public header.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -55,6 +55,14 @@ static void *library(void)
 		__atomic_store_n(&tried, 1, __ATOMIC_RELEASE);
 	}
 	return nvidias;
+}
+
+/* NVIDIA's result goes to the program as it is */
+static int as_it_is(void)
+{
+	const char *v = vgpu_env("VGPU_CUBINS");
+
+	return library() && v && *v && strcmp(v, "0") != 0;
 }
 
 static call_fn find(const char *name)
@@ -305,7 +313,7 @@ PUBLIC int nvrtcCompileProgram(void *prog, int n, const char *const *options)
 		if (!options[i])
 			continue;
 		v = value_of(options, n, &i, "--gpu-architecture", "-arch");
-		if (v && !strncmp(v, "sm_", 3) && !lto) {
+		if (v && !strncmp(v, "sm_", 3) && !lto && !as_it_is()) {
 			p->target = front_arch(v, &p->suffix);
 			snprintf(arch, sizeof(arch), "--gpu-architecture=compute_%.32s", v + 3);
 			o[k++] = arch;
@@ -354,6 +362,8 @@ PUBLIC int nvrtcGetCUBINSize(void *prog, size_t *size)
 
 	if (!p)
 		return INVALID_PROGRAM;
+	if (as_it_is())
+		return THEIRS("nvrtcGetCUBINSize", p->own, size, 0, 0, 0, 0);
 	if (!size)
 		return INVALID_INPUT;
 	*size = p->ptx ? cubin(p, NULL, 0) : 0;
@@ -367,6 +377,8 @@ PUBLIC int nvrtcGetCUBIN(void *prog, char *to)
 
 	if (!p)
 		return INVALID_PROGRAM;
+	if (as_it_is())
+		return THEIRS("nvrtcGetCUBIN", p->own, to, 0, 0, 0, 0);
 	if (!to || !p->ptx)
 		return INVALID_INPUT;
 	cubin(p, to, UINT64_MAX);

@@ -12,6 +12,7 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+CUBINS = os.environ.get("VGPU_CUBINS", "0") not in ("", "0")        # the device is NVIDIA's, and runs what NVIDIA's compilers make
 
 
 def _installed(pattern):
@@ -62,7 +63,8 @@ def _jax():
     if not _installed("jax_plugins/xla_cuda1[23]"):
         return
     # before the ptxas of a wheel; JAX hands it to XLA as its data dir
-    _set("JAX", "CUDA_ROOT", os.path.dirname(HERE))
+    if not CUBINS:
+        _set("JAX", "CUDA_ROOT", os.path.dirname(HERE))
     # of the libraries that its check wants, only the ones that it uses need to be there
     _set("JAX", "JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")
     # three quarters of a device's memory at its start, else: that is the machine's here

@@ -72,6 +72,24 @@ const char *agent_find(char *buf, size_t bytes)
 	return agent_search(buf, bytes, &r) == VGPU_REACH_OK ? buf : NULL;
 }
 
+int agent_takes_cubins(const char *path)
+{
+	struct vgpu_msg_hello_r r;
+	unsigned with = 0;
+	int fd, err = hello(path, &r, &fd);
+
+	for (unsigned i = 0; !err && !r.status && i < r.devices && i < VGPU_MAX_DEVICES; i++) {
+		struct vgpu_msg_index q = { .h = { VGPU_MSG_DEVICE, sizeof(q) }, .index = i };
+		struct vgpu_msg_device_r d;
+
+		err = vgpu_ask(fd, &q.h, &d, sizeof(d), 0, NULL);
+		with += !err && !d.status && d.info.features & VGPU_DEV_FEATURE_CUBIN;
+	}
+	if (fd >= 0)
+		close(fd);
+	return !err && with && with == r.devices;
+}
+
 static int load(int fd, struct agent_status *out)
 {
 	struct vgpu_msg_index q = { .h = { VGPU_MSG_LOAD, sizeof(q) } };

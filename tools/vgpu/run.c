@@ -154,13 +154,14 @@ static unsigned long long counts_close(const char *path, const char *leaks, int 
 
 static int usage(FILE *to)
 {
-	fputs("usage: vgpu run [-v] [--torch] [--private] [--memcheck [--initcheck] [--leak-check] | --verify]\n                [--cc X.Y] [--memory SIZE] [--sms N] [--name TEXT] [--kernel-timeout S]\n                [--] CMD [ARG...]\n"
+	fputs("usage: vgpu run [-v] [--torch] [--private] [--memcheck [--initcheck] [--leak-check] | --verify]\n                [--cc X.Y] [--memory SIZE] [--sms N] [--name TEXT] [--kernel-timeout S]\n                [--engine cuda [--cuda-device N] [--cuda-library PATH] [--cublas-library PATH]] [--] CMD [ARG...]\n"
 	      "  Runs CMD with our CUDA libraries. If no agent answers, or with --private or a device\n"
 	      "  option, a vgpu-stub and a vgpu-agent of its own start first and end with CMD.\n"
 	      "  --memcheck: a private device that checks every memory access of every kernel; [--error-exitcode N] where it\n"
 	      "  found something; [--log-file FILE] for what it says; [--initcheck] for memory read before anybody has written it;\n"
 	      "  [--leak-check] for memory that CMD never frees. vgpu sanitizer takes compute-sanitizer's options.\n"
 	      "  --verify: a private device that runs every kernel on the interpreter and on the JIT, and compares what they write.\n"
+	      "  --engine cuda: a private device on an NVIDIA GPU of this host, by its driver; vgpu-stub's options of these names.\n"
 	      "  --torch: eager PyTorch by FlagGems (pip install flag_gems==5.0.2); torch.compile and copies need it not.\n"
 	      "  Exit status: CMD's; 126 when CMD cannot be run, 125 when there is no device.\n", to);
 	return to == stderr ? 125 : 0;
@@ -169,13 +170,13 @@ static int usage(FILE *to)
 int cmd_run(int argc, char **argv)
 {
 	struct private_gpu gpu = { .dir = "" };
-	char buf[128], *stub_args[16] = { NULL };
+	char buf[128], *stub_args[24] = { NULL };
 	sigset_t set, before;
 	struct agent_reach reach;
 	const char *agent = NULL;
 	const char *log = NULL;
 	unsigned long long errors;
-	int own = 0, check = 0, leak = 0, init = 0, error_exit = -1, verify = 0, verbose = 0, torch = 0, n = 0, cc = 0, i, st;
+	int own = 0, check = 0, leak = 0, init = 0, error_exit = -1, verify = 0, verbose = 0, torch = 0, n = 0, cc = 0, gpus = 0, engine = 0, i, st;
 	char why[PATH_MAX + 80], chosen[16], counts[128] = "", leaks[128] = "";
 	pid_t pid;
 
@@ -218,6 +219,13 @@ int cmd_run(int argc, char **argv)
 			cc |= !strcmp(argv[i], "--cc");
 			stub_args[n++] = argv[i++];
 			stub_args[n++] = argv[i];
+		} else if ((!strcmp(argv[i], "--engine") || !strcmp(argv[i], "--cuda-device") || !strcmp(argv[i], "--cuda-library") ||
+			    !strcmp(argv[i], "--cublas-library")) && i + 1 < argc && n < 20) {
+			own = 1;
+			engine |= !strcmp(argv[i], "--engine") && !strcmp(argv[i + 1], "cuda");
+			gpus |= !!strcmp(argv[i], "--engine");
+			stub_args[n++] = argv[i++];
+			stub_args[n++] = argv[i];
 		} else {
 			misused("run", argv[i]);
 			return 125;
@@ -227,6 +235,12 @@ int cmd_run(int argc, char **argv)
 		return usage(stderr);
 	if ((log || error_exit >= 0 || leak || init) && !check) {
 		complain("run: --log-file, --error-exitcode, --leak-check and --initcheck are of --memcheck");
+		return 125;
+	}
+	/* what checks PTX is the cpu engine; what a GPU is like, its driver says */
+	if ((gpus && !engine) || (engine && (check || verify || cc))) {
+		complain(engine ? "run: --engine cuda: not with --memcheck, --verify or --cc, which are of the cpu engine" :
+			 "run: --cuda-device, --cuda-library and --cublas-library are of --engine cuda");
 		return 125;
 	}
 	if (init && setenv("VGPU_MEMCHECK", "race,shared,sync,init", 1))
@@ -250,7 +264,7 @@ int cmd_run(int argc, char **argv)
 		/* one that is there and cannot be used is worth a word: the program gets another device than its user thinks */
 		if (!own && ((named && *named) || reach.is != VGPU_REACH_NO_SOCKET))
 			complain("%s (%s): starting a private one", reach.why, reach.fix);
-		if (!cc) {
+		if (!cc && !engine) {
 			unsigned best = choose_cc(argv + i, environ, why, sizeof(why));
 
 			/* where bfloat16 begins */

@@ -61,6 +61,24 @@ static int preload(char *list, size_t room)
 	return 0;
 }
 
+static int python(struct list *l, int torch)
+{
+	char path[PATH_MAX];
+
+	if (library("python", path))
+		return -1;
+	add(l, "PYTHONPATH", path, ':', "Python: a sitecustomize that sees to JAX, TensorFlow, CuPy and tinygrad when they are imported");
+	if (torch) {
+		/* no name of a package: its folder above is searched for those of others, and "import torch" would find it */
+		strcat(path, "/for-torch");
+		add(l, "PYTHONPATH", path, ':', "--torch: a sitecustomize that has FlagGems' operators in the places of torch's");
+		*strrchr(path, '/') = 0;
+		add(l, "VGPU_TORCH", "1", 0, "--torch: the same");
+		add(l, "GEMS_VENDOR", "nvidia", 0, "FlagGems: whose device it is, which it asks nvidia-smi else");
+	}
+	return l->n;
+}
+
 int surround(struct surround *rows, const char *agent, int verbose, int torch)
 {
 	char text[12 * PATH_MAX] = "", path[PATH_MAX], folder[PATH_MAX];
@@ -83,6 +101,11 @@ int surround(struct surround *rows, const char *agent, int verbose, int torch)
 		l.rows[l.n] = (struct surround){ "VGPU_AGENT", strdup(agent), 1, "all" };
 		l.n++;
 	}
+	/* a GPU of NVIDIA's runs what NVIDIA's compilers make, and knows more than our own engine */
+	if (agent && agent_takes_cubins(agent)) {
+		add(&l, "VGPU_CUBINS", "1", 0, "NVRTC, nvJitLink, Python's packages: the device runs machine code, so NVIDIA's compilers make it");
+		return python(&l, torch);
+	}
 	if (library("bin/ptxas", path))
 		return -1;
 	add(&l, "TRITON_PTXAS_PATH", path, 0, "Triton, torch.compile");
@@ -90,18 +113,7 @@ int surround(struct surround *rows, const char *agent, int verbose, int torch)
 	add(&l, "MODULAR_NVPTX_COMPILER_PATH", path, 0, "Mojo, MAX, before the one inside of it");
 	*strrchr(path, '/') = 0;
 	add(&l, "PATH", path, ':', "XLA (JAX, TensorFlow): ptxas");
-	if (library("python", path))
-		return -1;
-	add(&l, "PYTHONPATH", path, ':', "Python: a sitecustomize that sees to JAX, TensorFlow, CuPy and tinygrad when they are imported");
-	if (torch) {
-		/* no name of a package: its folder above is searched for those of others, and "import torch" would find it */
-		strcat(path, "/for-torch");
-		add(&l, "PYTHONPATH", path, ':', "--torch: a sitecustomize that has FlagGems' operators in the places of torch's");
-		*strrchr(path, '/') = 0;
-		add(&l, "VGPU_TORCH", "1", 0, "--torch: the same");
-		add(&l, "GEMS_VENDOR", "nvidia", 0, "FlagGems: whose device it is, which it asks nvidia-smi else");
-	}
-	return l.n;
+	return python(&l, torch);
 }
 
 char *surround_value(const struct surround *r)

@@ -88,6 +88,8 @@ int ctl_ask(const char *path, enum vgpu_ctl_op op, unsigned target, unsigned val
 int agent_status(const char *path, struct agent_status *out);
 /* A monitor's connection, HELLO said; or -errno. */
 int agent_connect(const char *path);
+/* Does every device of it run the machine code of NVIDIA's GPUs (engine cuda)? */
+int agent_takes_cubins(const char *path);
 void agent_status_free(struct agent_status *s);
 unsigned agent_ready(const struct agent_status *s);     /* devices that are not lost */
 

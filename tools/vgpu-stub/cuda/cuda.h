@@ -95,7 +95,8 @@ struct cuda_func {
 	uint32_t nparams, param_bytes;
 	struct engine_param *params;    /* NULL: not asked yet */
 	uint32_t reqntid[3];            /* 0: as the launch says, or nobody knows */
-	uint32_t shared_optin;          /* dynamic shared memory that it was allowed so far */
+	uint32_t shared_optin;          /* dynamic shared memory that it was allowed so far, once that is known */
+	uint32_t shared_known;
 	uint32_t wide_clusters;         /* it was allowed more blocks than every device has */
 };
 

@@ -6,11 +6,19 @@
 
 #include <stdlib.h>
 
-/* More than 48 KiB of shared memory is asked for by name. */
+/* More than 48 KiB of shared memory is asked for by name; what the kernel has of its own counts. */
 static CUresult allow_shared(struct cuda_func *f, uint32_t bytes)
 {
 	CUresult r;
+	int own = 0;
 
+	if (!f->shared_known) {
+		r = cu.cuFuncGetAttribute(&own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f->fn);
+		if (r)
+			return r;
+		f->shared_known = 1;
+		f->shared_optin = own < 48 << 10 ? (48u << 10) - (uint32_t)own : 0;
+	}
 	if (bytes <= f->shared_optin)
 		return CUDA_SUCCESS;
 	r = cu.cuFuncSetAttribute(f->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
@@ -88,7 +96,7 @@ uint32_t cuda_launch(struct engine *e, const struct engine_launch *l)
 		st = VGPU_ST_OUT_OF_MEMORY;
 	if (st)
 		return st;
-	r = l->shared_bytes > 48u << 10 ? allow_shared(f, l->shared_bytes) : CUDA_SUCCESS;
+	r = l->shared_bytes ? allow_shared(f, l->shared_bytes) : CUDA_SUCCESS;
 	if (r)
 		return cuda_launch_status(e, r);
 	params = cuda_real_params(e, l->params, l->param_bytes, room);

@@ -46,7 +46,8 @@ static void variable(struct names *n, const char *name, uint32_t kind)
 		return;
 	r = cu.cuModuleGetGlobal_v2(&at, &bytes, m->m, name);
 	if (r) {
-		if (r != CUDA_ERROR_NOT_FOUND) {
+		/* names that no program can have ($str) it may well find wrong */
+		if (r != CUDA_ERROR_NOT_FOUND && r != CUDA_ERROR_INVALID_VALUE) {
 			snprintf(n->log, n->room, "variable %.200s: cuModuleGetGlobal: %s", name, cuda_error_name(r));
 			n->status = cuda_failed(n->e, r);
 		}
@@ -427,8 +428,8 @@ uint32_t cuda_func_info(struct engine *e, uint32_t id, struct engine_func_info *
 		.shared_static = attribute(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &r),
 		.local_bytes = attribute(f, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &r),
 		.const_bytes = attribute(f, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &r),
-		.ptx_version = attribute(f, CU_FUNC_ATTRIBUTE_PTX_VERSION, &r),
-		.binary_version = attribute(f, CU_FUNC_ATTRIBUTE_BINARY_VERSION, &r),
+		/* what the driver calls PTX's version is the architecture that it was compiled for */
+		.binary_version = attribute(f, CU_FUNC_ATTRIBUTE_PTX_VERSION, &r),
 	};
 	if (!r && e->env.cc_major >= 9)
 		r = clusters(f, out);
