@@ -524,12 +524,15 @@ $(B)/test/gpu/products: tests/gpu/products.c | libs
 $(B)/test/gpu/figures: tests/gpu/figures.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
+$(B)/test/gpu/costs: tests/gpu/costs.c | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1 -lpthread
 # benchmarks, not tests: tests/bench/plain.sh and tools/bench-compare.sh run them
 $(B)/test/bench/%: tests/bench/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(B)/lib/libcuda.so.1
 SYSTEM  := $(B)/test/bench/launch_plain $(B)/test/system/debug $(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/sanitizer $(B)/test/system/rpath/program \
-	   $(B)/test/order/order $(B)/test/cuda/libcuda.so.1 $(B)/test/cuda/sweep $(B)/test/gpu/figures $(B)/test/gpu/products
+	   $(B)/test/order/order $(B)/test/cuda/libcuda.so.1 $(B)/test/cuda/sweep $(B)/test/gpu/figures $(B)/test/gpu/costs $(B)/test/gpu/products
 
 # ---- tests: units, PTX, fuzzers ---------------------------------------------------------------------
 # Sources are compiled again for glibc, plain and with ASan + UBSan (musl has no sanitizers), and
