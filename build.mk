@@ -496,6 +496,22 @@ $(E)/nvml/%: tests/e2e/%.c $(ESHARED) | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(addprefix $(B)/lib/,libnvidia-ml.so.1 libcuda.so.1)
 
+# ---- tests: what the libraries answer (tests/abi/probe); the runtime's is compiled by nvcc on a GPU (tests/gpu/api.sh) -----
+PROBE   := $(B)/test/probe
+$(PROBE)/driver: $(wildcard tests/abi/probe/driver*.c) tests/abi/probe/probe.c $(wildcard tests/abi/probe/*.h) | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -Wl,-z,lazy -o $@ $(filter %.c,$^) $(B)/lib/libcuda.so.1 -ldl
+$(PROBE)/runtime: tests/abi/probe/runtime.cu $(wildcard tests/abi/probe/probe.[ch] tests/abi/probe/runtime*.h) $(E)/mkfatbin tests/e2e/cu.sh | libs
+	@mkdir -p $(@D)
+	tests/e2e/cu.sh 13 none $(B)/lib $(E)/mkfatbin $< $@
+$(PROBE)/nvml: tests/abi/probe/nvml.c $(wildcard tests/abi/probe/probe.[ch]) | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -Wl,-z,lazy -o $@ $(filter %.c,$^) $(B)/lib/libnvidia-ml.so.1 -ldl
+$(PROBE)/cublas: tests/abi/probe/cublas.c $(wildcard tests/abi/probe/probe.[ch]) | libs
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -DCUDART_VERSION=13000 -Wl,-z,lazy -o $@ $(filter %.c,$^) $(addprefix $(B)/lib/,libcublas.so.13 libcublasLt.so.13 libcudart.so.13) -ldl -lm
+test-bins: $(addprefix $(PROBE)/,driver runtime nvml cublas)
+
 # ---- tests: system (tests/system/*.sh) --------------------------------------------------------------
 $(B)/test/system/debug $(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/sanitizer: $(B)/test/system/%: tests/system/%.c | libs
 	@mkdir -p $(@D)
