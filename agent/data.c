@@ -34,6 +34,7 @@
 #define STALL_MS_MAX 16
 #define QUIET_TURNS 1024u       /* so many turns without work, and a client is looked at less often */
 #define QUIET_LOOKS 2u          /* of the quiet ones, in a turn that has other work */
+#define QUIET_AWAY 8u           /* of the quiet ones, those that were lively last: what a GPU does for them */
 #define FEW_SLOTS 4u            /* forwarded in a turn: somebody waits for these, nobody streams */
 #define RING_AHEAD 16u          /* slots: the device has read that line, and comes back to it in a lap */
 
@@ -599,18 +600,26 @@ static int sleep_until_woken(void)
 
 /*
  * Does a device still work on what we gave it? Then whoever waits for that brings the next command soon; who has become
- * quiet meanwhile waits for something longer. The device's word decides about nothing but how long we yield before a sleep.
+ * quiet meanwhile waits for something longer, which on a GPU is worth it. The device's word decides about nothing but how long we yield
+ * before a sleep.
  */
-AGENT_HOT static int in_flight(void)
+AGENT_HOT static enum idle_for in_flight(void)
 {
-	for (unsigned i = 0; i < data.lively; i++)
+	enum idle_for is = IDLE_NOTHING;
+
+	for (unsigned i = 0; i < data.n && i < data.lively + QUIET_AWAY; i++)
 		for (uint32_t left = data.live[i]->live; left; left &= left - 1) {
 			const struct context *x = &data.live[i]->ctx[__builtin_ctz(left)];
+			int busy = vgpu_load_relaxed64(&x->qb->commands_done) < x->commands;
 
-			if (vgpu_load_relaxed64(&x->qb->commands_done) < x->commands)
-				return 1;
+			if (x->device->info.features & VGPU_DEV_FEATURE_CUBIN)
+				is = busy ? IDLE_AWAY : is > IDLE_NEXT ? is : IDLE_NEXT;
+			else if (busy && i < data.lively && is < IDLE_IN_FLIGHT)
+				is = IDLE_IN_FLIGHT;
+			if (is == IDLE_AWAY)
+				return is;
 		}
-	return 0;
+	return is;
 }
 
 static void *data_loop(void *unused)
@@ -626,7 +635,7 @@ static void *data_loop(void *unused)
 			/* where cores are shared it is the device that needs ours now: without another look */
 			if (data.idle.share && data.forwarded - 1 < FEW_SLOTS)
 				idle_step(&data.idle, IDLE_IN_FLIGHT);
-		} else if (idle_step(&data.idle, data.stalled ? IDLE_STALLED : in_flight() ? IDLE_IN_FLIGHT : IDLE_NOTHING) &&
+		} else if (idle_step(&data.idle, data.stalled ? IDLE_STALLED : in_flight()) &&
 			 sleep_until_woken())
 			idle_slept(&data.idle);
 	}

@@ -61,9 +61,11 @@ AGENT_HOT int idle_step(struct idle *i, enum idle_for what)
 {
 	uint64_t now = ticks(), after, limit = i->limit, spin = i->spin, patience = 10 * spin;
 
-	if (what == IDLE_STALLED || (what == IDLE_IN_FLIGHT && !i->share)) {
+	if (what == IDLE_AWAY && !i->share) {
+		limit = 10 * i->stall;
+	} else if (what == IDLE_STALLED || (what != IDLE_NOTHING && !i->share)) {
 		limit = i->stall;
-	} else if (what == IDLE_IN_FLIGHT) {
+	} else if (what == IDLE_IN_FLIGHT || what == IDLE_AWAY) {
 		limit *= 20;
 		spin = 0;               /* the core is what the device waits for */
 	} else if (i->share && i->turns >= BURST) {

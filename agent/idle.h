@@ -14,6 +14,8 @@
  * to spare the same while the device works on commands in flight: their end brings the next ones, and a sleep in
  * between costs client, device and us a system call or two each. Where cores are few it yields at once, and for twenty
  * times --spin-us: the core is the device's, and a kernel that takes longer than that does not notice a wake-up.
+ * A device that computes on a GPU (VGPU_DEV_FEATURE_CUBIN) needs no core: with some to spare yielding goes on for 20 ms while it works, and
+ * for 2 ms behind that, since the program that prepares the next step would wait for each wake-up on the way.
  */
 #ifndef AGENT_IDLE_H
 #define AGENT_IDLE_H
@@ -34,7 +36,8 @@ void idle_init(struct idle *i, unsigned cores, unsigned spin_us);
 static inline void idle_reset(struct idle *i) { i->since = 0; i->turns++; }
 /* It has slept: the burst, if there was one, is over. */
 static inline void idle_slept(struct idle *i) { i->since = 0; i->turns = 0; }
-enum idle_for { IDLE_NOTHING, IDLE_IN_FLIGHT, IDLE_STALLED };  /* no work; a device works on it; its ring is full */
+/* no work; none, and its like comes soon for a GPU; a device works on it; a GPU does; its ring is full */
+enum idle_for { IDLE_NOTHING, IDLE_NEXT, IDLE_IN_FLIGHT, IDLE_AWAY, IDLE_STALLED };
 /* Passes a little time. 1: it is time to sleep. */
 int idle_step(struct idle *i, enum idle_for what);
 

@@ -4,7 +4,8 @@
  *
  * Spin a little, yield a little, then sleep on the futex that stands beside the word. With few cores
  * the one we wait for may need ours: spin 0.3 us, yield until 20 us; with enough, spin 8 us. When
- * one yield took longer than 50 us, somebody else uses the core: no more yields for a while. Programs that
+ * one yield took longer than 50 us, somebody else uses the core: no more yields for a while. A device that computes on no
+ * processor of ours leaves them free: then yields go on for 20 ms, as NVIDIA's driver spins where there are cores. Programs that
  * poll (cuStreamQuery, cuEventQuery) yield by the same rule each time they are told to wait. Every
  * sleep ends after at most 500 ms and then looks whether the agent still lives; pollers look as often.
  */
@@ -22,6 +23,7 @@
 #define SPIN_FEW_NS 300u
 #define SPIN_MANY_NS 8000u
 #define YIELD_NS 20000u
+#define YIELD_AWAY_NS 20000000u
 #define YIELD_BAD_NS 50000u
 #define YIELD_PENALTY_NS 5000000u
 #define FLOW_STILL_NS 200000u
@@ -181,7 +183,7 @@ uint32_t vg_asked_again(struct vg_ctx *c)
 struct spin {
 	uint64_t start_ns;
 	unsigned turns;
-	bool asleep;
+	bool asleep, away;      /* away: the device computes on a GPU */
 };
 
 static bool spin_again(struct spin *w)
@@ -199,7 +201,7 @@ static bool spin_again(struct spin *w)
 	waited = now - w->start_ns;
 	if (waited < (few ? SPIN_FEW_NS : SPIN_MANY_NS))
 		return true;
-	if (few && waited < YIELD_NS && yield_core(now))
+	if (waited < (few ? YIELD_NS : w->away ? YIELD_AWAY_NS : 0) && yield_core(now))
 		return true;
 	w->asleep = true;
 	return false;
@@ -220,7 +222,8 @@ void vg_backoff(unsigned turn)
 static uint32_t wait_timeline(struct vg_ctx *c, struct vgpu_timeline *t, uint64_t ticket, uint64_t limit_ns, bool sleep)
 {
 	uint64_t slice = SLICE_FIRST_NS, end = 0;
-	struct spin w = { .asleep = sleep };
+	struct spin w = { .asleep = sleep, .away = limit_ns == ~0ull && vg.info[c->ordinal].features & VGPU_DEV_FEATURE_CUBIN &&
+						   !vgpu_load_relaxed64(&c->head->printf_head) };
 	unsigned prints = 0;
 	uint32_t e;
 

@@ -212,7 +212,7 @@ static void rig_cuda_wait(struct rig *r, unsigned index, double seconds)
 	double until = rig_clock(CLOCK_MONOTONIC) + seconds;
 
 	for (unsigned n = 0; !__atomic_load_n(&r->ended[index], __ATOMIC_ACQUIRE); n++) {
-		engine_cuda.settle(r->engine);
+		engine_cuda.settle(r->engine, 0);
 		engine_cuda.poll(r->engine, n > 100);
 		if (n <= 100) {
 			sched_yield();

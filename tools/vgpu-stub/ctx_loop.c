@@ -24,6 +24,8 @@
 
 #define SPIN_FREE_NS 10000u             /* with cores to spare */
 #define SPIN_OUT_NS 100000u             /* ... and a GPU at work: its driver would spin as well, and to be woken by it takes 10 us and more */
+#define YIELD_OUT_NS 20000000u          /* ... so long it looks between yields: to sleep and be woken is a percent of that */
+#define YIELD_NEXT_NS 2000000u          /* ... with nothing out: a program prepares its next step for the GPU */
 #define YIELD_NS 20000u
 #define YIELD_LATE_NS 50000u
 #define YIELD_OFF_NS 10000000u
@@ -205,11 +207,24 @@ struct idle {
 	int spare;              /* processors to spare */
 };
 
+static void yield(struct idle *w, uint64_t now)
+{
+	sched_yield();
+	if (ctx_now_ns() - now > YIELD_LATE_NS)
+		w->no_yield_until_ns = now + YIELD_OFF_NS;
+}
+
 static void idle(struct ctx *c, struct idle *w, uint64_t now)
 {
 	uint64_t waited = now - w->since_ns, bound = NAP_NS;
 	int yields = now >= w->no_yield_until_ns;
 
+	/* An engine elsewhere does not need the processor, and its client waits for each wake-up on the way to it. */
+	if (w->spare && c->ops->ended && yields && waited >= (c->launches_out ? SPIN_OUT_NS : SPIN_FREE_NS) &&
+	    waited < (c->launches_out ? YIELD_OUT_NS : YIELD_NEXT_NS)) {
+		yield(w, now);
+		return;
+	}
 	/* Where processors are shared, who brings work or waits for its end may want this one: a yield at once. */
 	if (waited < (w->spare ? c->ops->ended && c->launches_out ? SPIN_OUT_NS : SPIN_FREE_NS : yields ? 0 : SPIN_ALONE_NS)) {
 		for (int i = 0; i < 4; i++)
@@ -217,9 +232,7 @@ static void idle(struct ctx *c, struct idle *w, uint64_t now)
 		return;
 	}
 	if (!w->spare && waited < YIELD_NS && yields) {
-		sched_yield();
-		if (ctx_now_ns() - now > YIELD_LATE_NS)
-			w->no_yield_until_ns = now + YIELD_OFF_NS;
+		yield(w, now);
 		return;
 	}
 	if (c->ops->poll && c->launches_out) {
@@ -305,7 +318,7 @@ int ctx_loop(struct ctx *c)
 			did += ctx_stream_run(c, 32);
 		}
 		if (c->ops->settle && c->launches_out) {
-			c->ops->settle(c->engine);
+			c->ops->settle(c->engine, go && io_ready(c));
 			did += c->ops->poll(c->engine, 0);
 		}
 		if (go) {

@@ -269,8 +269,8 @@ struct engine_ops {
 	uint32_t (*fill_queued)(struct engine *e, uint64_t cookie, void *dst, uint32_t value, unsigned elem_bytes, size_t count, int last);
 	/* Can the device read and write the client's window by itself? Else copies from it and to it are not queued. */
 	int (*reaches)(struct engine *e);
-	/* Behind a burst of them: from now on their end can be seen. */
-	void (*settle)(struct engine *e);
+	/* Behind a burst of them: from now on their end can be seen. More: others come at once, so this may wait for a few of them. */
+	void (*settle)(struct engine *e, int more);
 	/*
 	 * How many have ended. Patient: nothing else is to be done, so the dispatcher will sleep, ENGINE_POLL_NS at most; what ends
 	 * meanwhile is told by wake(). ended(): would poll tell of any? A look at memory.

@@ -240,7 +240,7 @@ uint32_t cuda_stream(struct engine *e, uint64_t cookie, uint32_t priority, struc
 void cuda_given(struct engine *e, struct cuda_stream *s);
 void cuda_refused(struct cuda_stream *s, uint64_t nth, uint32_t status);
 int cuda_module_busy(const struct engine *e, const struct cuda_module *m);
-void cuda_settle(struct engine *e);
+void cuda_settle(struct engine *e, int more);
 unsigned cuda_poll(struct engine *e, int patient);
 int cuda_ended(struct engine *e);
 

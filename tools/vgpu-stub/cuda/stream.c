@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BURST 32u               /* commands without a write behind them: a client has credits for a stream by 64 */
+
 uint32_t cuda_streams_open(struct engine *e)
 {
 	CUresult r = cu.cuCtxGetStreamPriorityRange(&e->least, &e->greatest);
@@ -137,7 +139,7 @@ static void hang_bell(struct engine *e, struct cuda_stream *s)
 	for (unsigned w_ = 0; w_ < CUDA_STREAMS / 64; w_++) \
 		for (uint64_t left_ = (e)->active[w_], i = 0; left_ && ((i = w_ * 64 + (unsigned)__builtin_ctzll(left_)), 1); left_ &= left_ - 1)
 
-void cuda_settle(struct engine *e)
+void cuda_settle(struct engine *e, int more)
 {
 	if (!e->dirty || e->died)
 		return;
@@ -148,6 +150,10 @@ void cuda_settle(struct engine *e)
 
 		if (s->written == s->given)
 			continue;
+		if (more && s->given - s->written < BURST) {
+			e->dirty = 1;
+			continue;
+		}
 		if (cuda_run_stale(s))
 			cuda_run_flush(e, s);
 		if (cuda_run_open(s)) {
