@@ -11,8 +11,12 @@
 
 #define FMT_MAX 2048
 #define OUT_MAX 8192
+#define MOST_ARGS 32            /* CUDA C++ Programming Guide, "Formatted Output", Limitations: what is beyond stays as it is written */
 
 struct out { char buf[OUT_MAX]; size_t n; };
+
+/* The arguments of a call: where they lie, how far they have been read, how many. */
+struct args { u64 base, off; s32 n; };
 
 static u64 local_arg(struct warp *w, struct frame *f, u32 lane, const struct arg *a)
 {
@@ -32,32 +36,46 @@ static void put(struct out *o, const char *s, size_t n)
 }
 
 /* Arguments lie in memory as C varargs promote them, each naturally aligned. */
-static u64 next_arg(struct tstate *ts, u32 lane, u64 base, u64 *off, u32 bytes)
+static u64 next_arg(struct tstate *ts, u32 lane, struct args *a, u32 bytes)
 {
 	u64 v = 0;
 
-	*off = (*off + bytes - 1) & ~(u64)(bytes - 1);
-	mem_read(ts, (int)lane, base + *off, &v, bytes);
-	*off += bytes;
+	a->off = (a->off + bytes - 1) & ~(u64)(bytes - 1);
+	mem_read(ts, (int)lane, a->base + a->off, &v, bytes);
+	a->off += bytes;
+	a->n++;
 	return v;
 }
 
-static void format(struct tstate *ts, u32 lane, const char *fmt, u64 args, struct out *o)
+/* What an integer argument is as its length has it: 2 char, 1 short, 0 int, below that long. */
+static s64 as_signed(u64 v, int shorts)
+{
+	return shorts > 1 ? (signed char)v : shorts > 0 ? (short)v : shorts == 0 ? (s32)v : (s64)v;
+}
+
+static u64 as_unsigned(u64 v, int shorts)
+{
+	return shorts > 1 ? (u8)v : shorts > 0 ? (u16)v : shorts == 0 ? (u32)v : v;
+}
+
+/* How many arguments there were: that is what CUDA's printf returns. The text is what the C library here makes of the format, as the guide says. */
+static s32 format(struct tstate *ts, u32 lane, const char *fmt, u64 base, struct out *o)
 {
 	char spec[48], piece[512], str[1024];
+	struct args args = { .base = base };
 	const char *p = fmt, *q;
-	u64 off = 0, v;
 	double d;
+	u64 v;
 	int n;
 
 	while (*p) {
 		size_t k = 0;
-		int lmod = 0;
+		int shorts = 0;
 
 		q = strchr(p, '%');
-		if (!q) {
+		if (!q || args.n == MOST_ARGS) {
 			put(o, p, strlen(p));
-			return;
+			break;
 		}
 		put(o, p, (size_t)(q - p));
 		p = q + 1;
@@ -75,7 +93,7 @@ static void format(struct tstate *ts, u32 lane, const char *fmt, u64 args, struc
 			if (n)
 				spec[k++] = *p++;
 			if (*p == '*') {
-				s32 w = (s32)next_arg(ts, lane, args, &off, 4);
+				s32 w = (s32)next_arg(ts, lane, &args, 4);
 
 				w = w > 400 ? 400 : w < -400 ? -400 : w;
 				k += (size_t)snprintf(spec + k, 12, "%d", w);
@@ -90,44 +108,46 @@ static void format(struct tstate *ts, u32 lane, const char *fmt, u64 args, struc
 			}
 		}
 		while (*p == 'l' || *p == 'h' || *p == 'z' || *p == 'j' || *p == 't')
-			lmod += *p++ == 'h' ? 0 : 1;
+			shorts = *p++ == 'h' ? shorts + 1 : -1;
 		n = 0;
 		switch (*p) {
 		case 'd':
 		case 'i':
-			v = next_arg(ts, lane, args, &off, lmod ? 8 : 4);
+			v = next_arg(ts, lane, &args, shorts < 0 ? 8 : 4);
 			memcpy(spec + k, "lld", 4);
-			n = snprintf(piece, sizeof(piece), spec, lmod ? (long long)v : (long long)(s32)v);
+			n = snprintf(piece, sizeof(piece), spec, (long long)as_signed(v, shorts));
 			break;
 		case 'u':
 		case 'x':
 		case 'X':
 		case 'o':
-			v = next_arg(ts, lane, args, &off, lmod ? 8 : 4);
+			v = next_arg(ts, lane, &args, shorts < 0 ? 8 : 4);
 			memcpy(spec + k, "ll", 2);
 			spec[k + 2] = *p;
 			spec[k + 3] = 0;
-			n = snprintf(piece, sizeof(piece), spec, (unsigned long long)v);
+			n = snprintf(piece, sizeof(piece), spec, (unsigned long long)as_unsigned(v, shorts));
 			break;
 		case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A':
-			v = next_arg(ts, lane, args, &off, 8);
+			v = next_arg(ts, lane, &args, 8);
 			memcpy(&d, &v, 8);
 			spec[k] = *p;
 			spec[k + 1] = 0;
 			n = snprintf(piece, sizeof(piece), spec, d);
 			break;
 		case 'c':
-			v = next_arg(ts, lane, args, &off, 4);
+			v = next_arg(ts, lane, &args, 4);
 			spec[k] = 'c';
 			spec[k + 1] = 0;
 			n = snprintf(piece, sizeof(piece), spec, (int)(u8)v);
 			break;
 		case 'p':
-			v = next_arg(ts, lane, args, &off, 8);
-			n = snprintf(piece, sizeof(piece), "0x%llx", (unsigned long long)v);
+			v = next_arg(ts, lane, &args, 8);
+			spec[k] = 'p';
+			spec[k + 1] = 0;
+			n = snprintf(piece, sizeof(piece), spec, (void *)v);
 			break;
 		case 's':
-			v = next_arg(ts, lane, args, &off, 8);
+			v = next_arg(ts, lane, &args, 8);
 			if (v)
 				mem_read_str(ts, (int)lane, v, str, sizeof(str));
 			else
@@ -149,6 +169,7 @@ static void format(struct tstate *ts, u32 lane, const char *fmt, u64 args, struc
 		if (n > 0)
 			put(o, piece, (size_t)n < sizeof(piece) ? (size_t)n : sizeof(piece) - 1);
 	}
+	return args.n;
 }
 
 static void print(struct engine *e, const char *text, size_t bytes)
@@ -162,15 +183,20 @@ void dev_printf(struct tstate *ts, struct frame *f, const struct callinfo *ci, u
 	static __thread struct out o;
 	struct warp *w = ts->w;
 	char fmt[FMT_MAX];
-	u32 k, l, ret;
+	s32 ret;
+	u32 k, l;
+	u64 at;
 
 	for (k = m; k; k &= k - 1) {
 		l = (u32)__builtin_ctz(k);
-		mem_read_str(ts, (int)l, local_arg(w, f, l, &ci->args[0]), fmt, sizeof(fmt));
-		o.n = 0;
-		format(ts, l, fmt, local_arg(w, f, l, &ci->args[1]), &o);
-		print(ts->e, o.buf, o.n);
-		ret = (u32)o.n;
+		ret = -1;
+		at = local_arg(w, f, l, &ci->args[0]);
+		if (at) {
+			mem_read_str(ts, (int)l, at, fmt, sizeof(fmt));
+			o.n = 0;
+			ret = format(ts, l, fmt, local_arg(w, f, l, &ci->args[1]), &o);
+			print(ts->e, o.buf, o.n);
+		}
 		if (ci->nrets)
 			memcpy((void *)(w->cta->local + (u64)(w->index * LANES + l) *
 					w->cta->g->local_stride + f->loff + ci->rets[0].off), &ret,
