@@ -220,7 +220,8 @@ static void compile(struct comp *c)
 	fn->anywhere = fn->calls_ptr || fn->cyclic;
 	/* through a pointer it may get at what any function of its module calls, and by a launch too; cudaMalloc takes of the heap */
 	if (fn->indirect || fn->cyclic || fn->launches)
-		fn->uses |= (map_find(&fn->m->syms, "malloc", 6) || map_find(&fn->m->syms, "free", 4) ? ENGINE_USES_HEAP : 0) |
+		fn->uses |= (map_find(&fn->m->syms, "malloc", 6) || map_find(&fn->m->syms, "free", 4) ||
+			      map_find(&fn->m->syms, "__cuda_syscall_aligned_malloc", 29) ? ENGINE_USES_HEAP : 0) |
 			    (map_find(&fn->m->syms, "vprintf", 7) ? ENGINE_USES_PRINTF : 0) | (fn->launches ? ENGINE_USES_HEAP : 0);
 	for (i = 0; i < fn->ncallees; i++) {
 		fn->uses |= fn->callees[i]->uses;

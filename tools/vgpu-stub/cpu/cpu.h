@@ -456,7 +456,7 @@ struct cta *cluster_block(const struct cta *c, bool generic, u64 a, u64 bytes, u
 
 /* heap.c */
 void dev_heap(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32 m);
-u64 heap_take(struct engine *e, u64 bytes);       /* 0: there is no room */
+u64 heap_take(struct engine *e, u64 bytes, u64 align);    /* align: a power of two; 0: there is no room */
 bool heap_give(struct engine *e, u64 addr);      /* false: there is no such block */
 u64 heap_bytes(struct engine *e);
 void heap_close(struct engine *e);

@@ -526,7 +526,7 @@ static u64 call_one(const struct call *c, u32 what)
 	case DR_OccupancyMaxActiveBlocksPerMultiprocessorWithFlags:
 		return occupancy(c);
 	case DR_Malloc:
-		at = heap_take(c->e, arg8(c, 1));
+		at = heap_take(c->e, arg8(c, 1), 16);
 		put8(c, arg8(c, 0), at);
 		return at || !arg8(c, 1) ? DE_OK : DE_MEMORY;
 	case DR_Free:

@@ -23,7 +23,7 @@
 #define COMMIT (1u << 20)
 #define NONE 0xffffffffu
 
-enum { INSIDE, USED, FREE };    /* a unit: not the first of a block, the first of one */
+enum { INSIDE, USED, FREE, GIVEN };     /* a unit: not the first of a block, the first of one; not the first, but a program has its address (aligned) */
 
 /*
  * Units are numbered from the heap's base. Free ones lie in blocks of a power of two, each at a multiple of its size; what is in
@@ -35,7 +35,7 @@ struct heap {
 	u32 no_run;             /* there is no run of more free units than that, since the last free(); NONE: nobody looked */
 	u32 first[ORDERS];      /* free blocks of each order, doubly linked by unit number */
 	u32 *next, *prev;
-	u32 *len;               /* units of a block in use */
+	u32 *len;               /* units of a block in use; of one that is GIVEN: the first unit */
 	u8 *what, *order;
 	u8 *tail;               /* at the last unit of a free block: its order + 1 */
 };
@@ -192,11 +192,11 @@ void heap_close(struct engine *e)
 	drop(e->heap);          /* its memory goes with the context */
 }
 
-/* 0: there is no room. */
-static u64 take(struct engine *e, u64 bytes)
+/* At a multiple of align, a power of two. 0: there is no room. */
+static u64 take(struct engine *e, u64 bytes, u64 align)
 {
 	struct heap *h;
-	u64 end, got, base;
+	u64 end, got, base, at;
 	u32 n, u;
 
 	if (!e->heap) {
@@ -205,9 +205,9 @@ static u64 take(struct engine *e, u64 bytes)
 			return 0;
 	}
 	h = e->heap;
-	if (bytes > (u64)h->units * UNIT)
+	if (bytes > (u64)h->units * UNIT || align > (u64)h->units * UNIT)
 		return 0;
-	n = (u32)((FRONT + bytes + UNIT - 1) / UNIT);
+	n = (u32)((FRONT + bytes + (align > FRONT ? align : 0) + UNIT - 1) / UNIT);
 	u = take_units(h, n);
 	if (u == NONE)
 		return 0;
@@ -221,32 +221,44 @@ static u64 take(struct engine *e, u64 bytes)
 		}
 		h->committed = end;
 	}
-	return h->base + (u64)u * UNIT + FRONT;
+	at = h->base + (u64)u * UNIT + FRONT;
+	if (align > FRONT) {
+		at = (at + align - 1) & ~(align - 1);
+		h->what[(at - h->base) / UNIT] = GIVEN;
+		h->len[(at - h->base) / UNIT] = u;
+	}
+	return at;
 }
 
 /* Bytes from addr to the end of the block that is free now; 0: there is none at addr. */
 static u64 give(struct engine *e, u64 addr)
 {
 	struct heap *h = e->heap;
+	u64 end;
 	u32 u;
 
-	if (!h || addr < h->base || addr - h->base >= (u64)h->units * UNIT || (addr - h->base) % UNIT != FRONT)
+	if (!h || addr < h->base || addr - h->base >= (u64)h->units * UNIT || (addr - h->base) % UNIT % FRONT)
 		return 0;
 	u = (u32)((addr - h->base) / UNIT);
-	if (h->what[u] != USED)
+	if (h->what[u] != ((addr - h->base) % UNIT ? USED : GIVEN))
 		return 0;
+	if (h->what[u] == GIVEN) {
+		h->what[u] = INSIDE;
+		u = h->len[u];
+	}
 	h->what[u] = INSIDE;
 	h->no_run = NONE;
+	end = h->base + ((u64)u + h->len[u]) * UNIT;
 	give_units(h, u, h->len[u]);
-	return (u64)h->len[u] * UNIT - FRONT;
+	return end - addr;
 }
 
-u64 heap_take(struct engine *e, u64 bytes)
+u64 heap_take(struct engine *e, u64 bytes, u64 align)
 {
 	u64 at;
 
 	pthread_mutex_lock(&e->heap_lock);
-	at = bytes ? take(e, bytes) : 0;
+	at = bytes ? take(e, bytes, align) : 0;
 	/* noted before another thread can get the block and note that */
 	if (at)
 		mc_note(e, at, bytes, true, false);
@@ -289,8 +301,12 @@ void dev_heap(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32
 		l = (u32)__builtin_ctz(k);
 		local = (char *)(w->cta->local + (u64)(w->index * LANES + l) * stride + f->loff);
 		memcpy(&v, local + ci->args[0].off, 8);
-		if (ci->builtin == BUILTIN_MALLOC) {
-			at = heap_take(ts->e, v);
+		if (ci->builtin == BUILTIN_MALLOC || ci->builtin == BUILTIN_ALIGNED_MALLOC) {
+			u64 align = FRONT;
+
+			if (ci->builtin == BUILTIN_ALIGNED_MALLOC)
+				memcpy(&align, local + ci->args[1].off, 8);
+			at = align && !(align & (align - 1)) ? heap_take(ts->e, v, align) : 0;
 			memcpy(local + ci->rets[0].off, &at, 8);
 		} else if (v && !heap_give(ts->e, v)) {
 			fault_raise(VGPU_ST_ILLEGAL_ADDRESS, (int)l, v, "free of what malloc did not give");

@@ -191,7 +191,7 @@ struct callinfo {
 	u32 builtin;
 	const char *name;       /* of the function, NULL: indirect */
 };
-enum { BUILTIN_NONE, BUILTIN_VPRINTF, BUILTIN_ASSERTFAIL, BUILTIN_MALLOC, BUILTIN_FREE,
+enum { BUILTIN_NONE, BUILTIN_VPRINTF, BUILTIN_ASSERTFAIL, BUILTIN_MALLOC, BUILTIN_ALIGNED_MALLOC, BUILTIN_FREE,
        BUILTIN_DEVRT };         /* and from there on the functions of vgpu_devrt.def */
 
 struct vreg { u8 type; u8 w; };         /* w as in struct arg */

@@ -406,6 +406,9 @@ static void lower_call(struct comp *c, struct stmt *st)
 			else if (!strcmp(g->name, "malloc") && ci->nargs == 1 && ci->nrets == 1 &&
 				 g->params[0].bytes == 8 && g->rets[0].bytes == 8)
 				ci->builtin = BUILTIN_MALLOC;
+			else if (!strcmp(g->name, "__cuda_syscall_aligned_malloc") && ci->nargs == 2 && ci->nrets == 1 && g->params[0].bytes == 8 &&
+				 g->params[1].bytes == 8 && g->rets[0].bytes == 8)
+				ci->builtin = BUILTIN_ALIGNED_MALLOC;
 			else if (!strcmp(g->name, "free") && ci->nargs == 1 && !ci->nrets && g->params[0].bytes == 8)
 				ci->builtin = BUILTIN_FREE;
 			else if ((ci->builtin = devrt_find(g->name)) && devrt_fits(ci->builtin, ci))
@@ -416,7 +419,7 @@ static void lower_call(struct comp *c, struct stmt *st)
 				UNSUPPORTED(c, st, "calls '%s', which is not defined in this module", g->name);
 			c->fn->prints |= ci->builtin == BUILTIN_VPRINTF || ci->builtin == BUILTIN_ASSERTFAIL;
 			c->fn->uses |= ci->builtin == BUILTIN_VPRINTF ? ENGINE_USES_PRINTF :
-				       ci->builtin == BUILTIN_MALLOC || ci->builtin == BUILTIN_FREE ? ENGINE_USES_HEAP : 0;
+				       ci->builtin >= BUILTIN_MALLOC && ci->builtin <= BUILTIN_FREE ? ENGINE_USES_HEAP : 0;
 			for (i = 0; i < ci->nargs; i++)
 				if (ci->args[i].is_reg)
 					UNSUPPORTED(c, st, "call of '%s' with registers", g->name);
