@@ -255,6 +255,12 @@ __device__ int vprintf(const char *, void *);
 __device__ int printf(const char *, ...);
 __device__ void *malloc(__SIZE_TYPE__);
 __device__ void free(void *);
+__device__ void *__cuda_syscall_aligned_malloc(__SIZE_TYPE__ bytes, __SIZE_TYPE__ align);
+/* At a multiple of align, a power of two; for free(). */
+static __device__ inline __attribute__((unused)) void *__nv_aligned_device_malloc(__SIZE_TYPE__ bytes, __SIZE_TYPE__ align)
+{
+	return __cuda_syscall_aligned_malloc(bytes, align);
+}
 /* the value of a graph's conditional node (cudaGraphConditionalHandleCreate) */
 __device__ void cudaGraphSetConditional(unsigned long long handle, unsigned int value);
 __device__ void __assertfail(const char *what, const char *file, unsigned int line, const char *function, __SIZE_TYPE__ char_bytes);
