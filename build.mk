@@ -561,9 +561,11 @@ cpu      = $(if $(filter tools/vgpu-stub/cpu/%,$(1)),$(CPU_FLAGS))
 $(O)/plain/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(HOST) $(call cpu,$<) $(call gnu,$<) -c -o $@ $<
+# The passes that make code run for milliseconds and are a third of what is to be compiled: their checks, without what optimizes them
+compiler = $(if $(filter tools/vgpu-stub/cpu/jit% tools/vgpu-stub/cpu/strip/%,$(1)),-O0)
 $(O)/asan/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $(HOST) $(call cpu,$<) $(call gnu,$<) -c -o $@ $<
+	$(CC) $(SAN) $(call compiler,$<) $(HOST) $(call cpu,$<) $(call gnu,$<) -c -o $@ $<
 $(O)/tsan/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) -O1 -g -fsanitize=thread $(HOST) $(call gnu,$<) -c -o $@ $<
