@@ -40,11 +40,18 @@ part() {
 	shift 2
 	[ "$seconds" -le $((all - SECONDS - 5)) ] || seconds=$((all - SECONDS - 5))
 	[ "$seconds" -ge 3 ] || { say "skip gpu/all/$name no time is left"; return; }
-	timeout -k 2 "$seconds" "$@" >"$logs/$name.log" 2>&1 </dev/null
+	if [ "$1" = driver ]; then
+		shift
+		driver timeout -k 2 "$seconds" "$@"
+	else
+		timeout -k 2 "$seconds" "$@"
+	fi >"$logs/$name.log" 2>&1 </dev/null
 	st=$?
 	[ $st = 0 ] || [ $st = 77 ] || echo "$name" >>"$logs/failed"
 	say "$([ $st = 0 ] && echo ok || { [ $st = 77 ] && echo skip || echo FAIL; }) gpu/all/$name exit $st, $((SECONDS - begin)) s: $(tail -n 1 "$logs/$name.log" | cut -c 1-200)"
 }
+# natively, also where the driver is named
+driver() { env ${cuda:+LD_LIBRARY_PATH="$(dirname "$cuda")" ${VGPU_HOST_AGENT:+VGPU_AGENT="$VGPU_HOST_AGENT"}} "$@"; }
 # take FOLDER: what a script has left in the build tree
 take() { [ ! -d "$B/gpu/$1" ] || cp -r "$B/gpu/$1" "$logs/"; }
 
@@ -90,7 +97,7 @@ shown() {
 	[ -d "$B/gpu/native/shown" ] || { say "skip gpu/all/shown no programs (pack.sh)"; return; }
 	for q in "$B"/gpu/native/shown/*; do
 		mkdir -p "$logs/dump/${q##*/}"
-		SHOW_DUMP=$logs/dump/${q##*/} part "shown.${q##*/}" 30 "$q"
+		SHOW_DUMP=$logs/dump/${q##*/} part "shown.${q##*/}" 30 driver "$q"
 	done
 }
 programs() {
@@ -100,7 +107,7 @@ programs() {
 		find "$logs/programs" -type f -perm -u+x -delete 2>/dev/null
 		return
 	fi
-	for q in "$B"/gpu/native/programs/*; do part "programs.${q##*/}" 40 "$q" & done
+	for q in "$B"/gpu/native/programs/*; do part "programs.${q##*/}" 40 driver "$q" & done
 	wait
 }
 maths() {
@@ -117,7 +124,8 @@ many() {
 	wait
 }
 ptx() {
-	PTX_LOGS=$logs/ptx part ptx 120 "$here/ptx.sh" -t 110 "$B" ${cuda:+"$cuda"}
+	local left=$((all - SECONDS - 20))
+	PTX_LOGS=$logs/ptx part ptx 120 "$here/ptx.sh" -t $((left < 110 ? left : 110)) "$B" ${cuda:+"$cuda"}
 	cat "$logs/ptx.log"
 }
 frameworks() {

@@ -16,7 +16,7 @@ while getopts l: o; do
 done
 shift $((OPTIND - 1))
 [ $# -ge 1 ] || { sed -n 's/^#   \(pack.sh .*\)/usage: \1/p' "$0" >&2; exit 2; }
-llm=${llm:+$(cd "$llm" && pwd)}
+[ -z "$llm" ] || llm=$(cd "$llm" && pwd) || exit 2
 B=$(cd "$1" && pwd) bad=0
 [ -x "$B/bin/vgpu-stub" ] && [ -x "$B/test/gpu/figures" ] || { echo "pack.sh: $B is not built: make all test-bins" >&2; exit 2; }
 mkdir -p "${2:-$B/gpu/pack}" || exit 2
