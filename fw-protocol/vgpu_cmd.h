@@ -264,7 +264,8 @@ struct vgpu_device_info {
 	uint32_t max_contexts;          /* of the device, over all clients */
 	uint32_t cores;                 /* processors the engine may use */
 	uint32_t walls;                 /* VGPU_WALL_*: what stands around each context */
-	uint8_t rsvd[220];
+	uint32_t driver_version;        /* of the host's CUDA driver, as cuDriverGetVersion has it (13000); 0: there is none */
+	uint8_t rsvd[216];
 };
 _Static_assert(sizeof(struct vgpu_device_info) == 512, "wire layout");
 /*

@@ -515,11 +515,11 @@ static bool required(void)
 	return v && *v && strcmp(v, "0") && !(visible && (!*visible || *visible == '-'));
 }
 
+static struct vgpu_described left;      /* by an agent, beside its socket; under `once` */
+
 /* True: a description lies beside that socket, and is whole. */
 static bool read_described(const char *socket_path)
 {
-	static const uint32_t same[VGPU_MAX_DEVICES] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-	static struct vgpu_described d;         /* 4 KiB; under `once` */
 	char path[sizeof ((struct sockaddr_un *)0)->sun_path + sizeof VGPU_DESCRIBED_SUFFIX];
 	struct stat st;
 	ssize_t n = -1;
@@ -531,13 +531,10 @@ static bool read_described(const char *socket_path)
 	if (fd < 0)
 		return false;
 	if (syscall(SYS_fstat, fd, &st) == 0 && S_ISREG(st.st_mode))
-		n = read(fd, &d, sizeof d);
+		n = read(fd, &left, sizeof left);
 	close(fd);
-	if (n != (ssize_t)sizeof d || d.magic != VGPU_SESSION_MAGIC || !VGPU_PROTOCOL_SPEAKS(d.version) || !d.devices ||
-	    d.devices > VGPU_MAX_DEVICES)
-		return false;
-	take_devices(d.info, same, d.devices);
-	return true;
+	return n == (ssize_t)sizeof left && left.magic == VGPU_SESSION_MAGIC && VGPU_PROTOCOL_SPEAKS(left.version) && left.devices &&
+	       left.devices <= VGPU_MAX_DEVICES;
 }
 
 /* The same places in the same order as find_agent() */
@@ -597,6 +594,9 @@ int vg_connect(void)
 	r = outcome == 1 ? 0 : outcome ? -outcome : 100;
 	if (r == 100 && !hidden && required()) {
 		if (!absent && find_described()) {
+			static const uint32_t same[VGPU_MAX_DEVICES] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+
+			take_devices(left.info, same, left.devices);
 			if (vg.ndev) {
 				__atomic_store_n(&described, 1, __ATOMIC_RELEASE);
 				vg_say("VGPU_REQUIRED: %s is told of as that agent left it; its use is an error until an agent is there", vg.info[0].name);
@@ -611,6 +611,29 @@ int vg_connect(void)
 	}
 	vg_unlock(&once);
 	return r;
+}
+
+/*
+ * Where the devices are a driver's of the host, PTX and libraries are to be of its age. Asked before cuInit too, which may be what the parent
+ * of those who will use the device does: so nothing is begun, what the agent has left beside its socket tells.
+ */
+uint32_t vg_driver_version(void)
+{
+	const struct vgpu_device_info *d = vg.info;
+	uint32_t n = 0, least = VG_DRIVER_VERSION;
+
+	vg_lock(&once);
+	if (outcome == 1) {
+		n = vg.ndev;
+	} else if (find_described()) {
+		d = left.info;
+		n = left.devices;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (d[i].driver_version && d[i].driver_version < least)
+			least = d[i].driver_version;
+	vg_unlock(&once);
+	return least;
 }
 
 /* ---- a session after the first ------------------------------------------------------------------ */

@@ -17,8 +17,6 @@
 #include "cuda.h"
 #pragma GCC visibility pop
 
-#define VG_DRIVER_VERSION 13010
-
 /*
  * First line of every call but cuInit and the few that work without it. What a stream has called may not call back: it would
  * wait for itself. Programs ask for that very answer (libgomp puts off what it must free).

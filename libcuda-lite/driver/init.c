@@ -28,7 +28,7 @@ CUresult cuDriverGetVersion(int *version)
 {
 	if (!version)
 		return CUDA_ERROR_INVALID_VALUE;
-	*version = VG_DRIVER_VERSION;
+	*version = (int)vg_driver_version();
 	return CUDA_SUCCESS;
 }
 

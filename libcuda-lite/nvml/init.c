@@ -149,6 +149,10 @@ nvmlReturn_t nvmlSystemGetCudaDriverVersion(int *version)
 	if (!version)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	*version = CUDA_VERSION;
+	/* the host's driver, where a device is one's */
+	for (unsigned int i = 0; i < ndevices; i++)
+		if (devices[i].info.driver_version && (int)devices[i].info.driver_version < *version)
+			*version = (int)devices[i].info.driver_version;
 	return NVML_SUCCESS;
 }
 

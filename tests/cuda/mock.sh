@@ -48,6 +48,7 @@ device() {
 device ''
 "$M/sweep" run "$dir/mock" $stub $agent "$@" || bad=1
 "$M/sweep" images "$dir/mock" || bad=1
+[ $# -gt 0 ] || "$M/sweep" bursts "$dir/mock" $stub $agent || bad=1
 # products by cuBLAS, which is in the same library, and what happens when it fails
 if [[ ${1:-cublas} == cublas* || $1 == all ]]; then
 	[ "${1:-}" = all ] && all=all || all=''

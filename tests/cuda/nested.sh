@@ -72,7 +72,7 @@ say $? "identity of the driver's device"
 
 # Programs whose kernels reach into pinned memory are not among them: our driver does not register the window, which is a
 # shared mapping (cuMemHostRegister).
-[ $# -gt 0 ] || set -- driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,globals,hostfn,hostreg:copies,cluster,tensormap,ipc,vmm,pool,contexts,fault,graph,graph_errors,printf,launches,promises} \
+[ $# -gt 0 ] || set -- driver/{vecadd,reduce,matmul,hist,scan,threads,procs,copies,query,globals,hostfn,hostreg:copies,cluster,tensormap,ipc,vmm,pool,contexts,fault,graph,graph_errors,printf,launches,promises} \
 	static/vecadd static-musl/reduce rt12/rt_vecadd rt12/rt_reduce rt12/rt_graph rt12/rt_hist rt12/rt_symbols rt13/rt_scan c12/byhand blas12/blas
 for p; do
 	args=''
@@ -81,6 +81,20 @@ for p; do
 	out=$(E2E_ENGINE_CUDA=1 VGPU_AGENT="$dir/agent2" timeout -k 2 60 "$B/e2e/$p" $args 2>&1 </dev/null)
 	st=$?
 	if [ $st = 77 ]; then echo "skip cuda/nested/$p $(tail -n 1 <<<"$out")"; else say $st "$p" "(exit $st) $(tail -n 1 <<<"$out")"; fi
+done
+# vgpu run's private device on a GPU of the host. It runs machine code, so NVIDIA's compilers are left alone; elsewhere ours stand in their places.
+mkdir -p "$dir/py/jax_plugins/xla_cuda12" "$dir/run"
+echo >"$dir/py/jax.py"
+told='import os, jax; print(*(os.environ.get(k, "-") for k in ("VGPU_CUBINS", "TRITON_PTXAS_PATH", "CUDA_ROOT")))'
+gpu() { env -u LD_LIBRARY_PATH -u VGPU_AGENT -u CUDA_ROOT XDG_RUNTIME_DIR="$dir/run" VGPU_HOST_AGENT="$dir/agent1" PYTHONPATH="$dir/py" timeout -k 2 60 "$B/bin/vgpu" run "$@" 2>&1 </dev/null; }
+out=$(gpu --engine cuda --cuda-library "$B/lib/libcuda.so.1" -- "$B/e2e/driver/vecadd"); say $? "vgpu run --engine cuda" "$out"
+out=$(gpu --engine cuda --cuda-library "$B/lib/libcuda.so.1" -- "$B/bin/vgpu" smi); [[ $out == *"VGPU-STUB (inner)"* ]]; say $? "vgpu run --engine cuda: the driver's device" "$out"
+out=$(gpu --engine cuda --cuda-library "$B/lib/libcuda.so.1" -- python3 -c "$told"); [ "$out" = "1 - -" ]; say $? "vgpu run --engine cuda: compilers are NVIDIA's" "$out"
+out=$(gpu --private -- python3 -c "$told"); [[ ${out##*$'\n'} == "- /"*"/bin/ptxas /"* ]]; say $? "vgpu run: compilers are ours" "$out"
+out=$(gpu --engine cuda --cuda-library "$dir/no-such.so" -- true); [ $? = 125 ] && [[ $out == *no-such.so* ]]; say $? "vgpu run --engine cuda: no library" "$out"
+for wrong in "--engine cuda --cc 7.5" "--engine cuda --memcheck" "--engine cuda --verify" "--cuda-device 0" "--cublas-library x"; do
+	# shellcheck disable=SC2086
+	out=$(gpu $wrong -- true); [ $? = 125 ] && [[ $out == *"--engine cuda"* ]]; say $? "vgpu run $wrong is refused" "$out"
 done
 # Products by the engine's own kernels, above; by the host's cuBLAS, which is ours here. The fault at the program's end says who computed.
 faulted() { until_true grep -q "illegal address: .*in kernel $2" "$dir/stub$1.log"; }
@@ -106,6 +120,9 @@ done
 # the script for a machine with a GPU: that it works; a driver that is there is not looked for
 out=$(cd "$here/../gpu" && VGPU_HOST_AGENT="$dir/agent1" timeout -k 2 200 ./run.sh -q "$B" "$B/lib/libcuda.so.1" 2>&1)
 say $? "tests/gpu/run.sh" "$(grep -m3 "FAIL\|error" <<<"$out")"
+# ... and the one for a session that is lent one: its logs, of a part that has nothing to do here
+out=$(VGPU_HOST_AGENT="$dir/agent1" "$here/../gpu/all.sh" -t 20 -l "$B/lib/libcuda.so.1" "$B" "$dir/all" machine no-such 2>&1)
+[ $? = 1 ] && [[ $out == *"no-such is no part"* ]] && tar tJf "$dir/all/logs.tar.xz" ./all.log ./machine.log >/dev/null; say $? "tests/gpu/all.sh" "$out"
 # The PTX engine's tests as a GPU's driver would run them: a sample, with the shadow of device memory, variables elsewhere, ends that are
 # polled, contexts that die.
 device 4 --memory 4G --cc 9.0

@@ -62,6 +62,66 @@ gcc -shared -fPIC -Wl,-soname,libnvrtc-e0967580.so.12.6.20 -o "$t/repaired/libnv
 got=$("$V/vgpu" run -- "$t/linked" 2>"$t/err")
 [ "$got" = "12.6 behind ours" ] && ok "a renamed one beside a program: $got" || fail "a renamed one: '$got', $(tail -n 1 "$t/err")"
 
+# Where the device runs machine code what NVIDIA's NVRTC and nvJitLink make of a program is the program's, and they are asked for it as the program
+# asked. What stands for them here answers with the architecture that it was given.
+cat >"$t/makers.c" <<'C'
+#include <stdlib.h>
+#include <string.h>
+
+struct made { char what[64]; };
+int nvrtcVersion(int *major, int *minor) { *major = 12; *minor = 77; return 0; }
+int nvrtcCreateProgram(struct made **p, const char *s, const char *n, int k, const char **h, const char **i) { *p = calloc(1, sizeof(**p)); return !s + !n + k + !!h + !!i > 2; }
+int nvrtcDestroyProgram(struct made **p) { free(*p); *p = 0; return 0; }
+int nvrtcCompileProgram(struct made *p, int n, const char **o)
+{
+	for (int i = 0; i < n; i++)
+		if (strstr(o[i], "arch"))
+			strcpy(p->what, strrchr(o[i], '=') + 1);
+	return 0;
+}
+int nvrtcGetPTXSize(struct made *p, size_t *n) { (void)p; *n = 1; return 0; }
+int nvrtcGetPTX(struct made *p, char *to) { (void)p; *to = 0; return 0; }
+int nvrtcGetCUBINSize(struct made *p, size_t *n) { *n = strlen(p->what) + 1; return 0; }
+int nvrtcGetCUBIN(struct made *p, char *to) { strcpy(to, p->what); return 0; }
+int nvJitLinkVersion(unsigned *major, unsigned *minor) { *major = 12; *minor = 77; return 0; }
+int nvJitLinkCreate(struct made **p, unsigned n, const char **o) { *p = calloc(1, sizeof(**p)); strcpy((*p)->what, n ? o[0] : ""); return 0; }
+int nvJitLinkDestroy(struct made **p) { free(*p); *p = 0; return 0; }
+int nvJitLinkAddData(struct made *p, int type, const void *data, size_t n, const char *name) { (void)name; return strncat(p->what, data, n), type != 2; }
+int nvJitLinkComplete(struct made *p) { return !*p->what; }
+int nvJitLinkGetLinkedCubinSize(struct made *p, size_t *n) { *n = strlen(p->what) + 1; return 0; }
+int nvJitLinkGetLinkedCubin(struct made *p, char *to) { strcpy(to, p->what); return 0; }
+C
+cat >"$t/made.py" <<'PY'
+import ctypes
+def called(lib, name, *args):
+    r = getattr(lib, name)(*args)
+    assert r == 0, (name, r)
+def text(lib, size, get, p):
+    n = ctypes.c_size_t()
+    called(lib, size, p, ctypes.byref(n))
+    s = ctypes.create_string_buffer(n.value)
+    called(lib, get, p, s)
+    return s.value.decode()
+p = ctypes.c_void_p()
+rtc = ctypes.CDLL("libnvrtc.so.12")
+called(rtc, "nvrtcCreateProgram", ctypes.byref(p), b"", b"t.cu", 0, None, None)
+called(rtc, "nvrtcCompileProgram", p, 1, (ctypes.c_char_p * 1)(b"--gpu-architecture=sm_90a"))
+print(text(rtc, "nvrtcGetCUBINSize", "nvrtcGetCUBIN", p), end=" ")
+called(rtc, "nvrtcDestroyProgram", ctypes.byref(p))
+link = ctypes.CDLL("libnvJitLink.so.12")
+called(link, "nvJitLinkCreate", ctypes.byref(p), 1, (ctypes.c_char_p * 1)(b"-arch=sm_90"))
+called(link, "nvJitLinkAddData", p, 2, b" code", ctypes.c_size_t(5), b"x")
+called(link, "nvJitLinkComplete", p)
+print(text(link, "nvJitLinkGetLinkedCubinSize", "nvJitLinkGetLinkedCubin", p))
+called(link, "nvJitLinkDestroy", ctypes.byref(p))
+PY
+mkdir -p "$t/makers"
+for so in libnvrtc.so.12 libnvJitLink.so.12; do gcc -w -shared -fPIC -Wl,-soname,$so -o "$t/makers/$so" "$t/makers.c" || exit 1; done
+got=$(VGPU_CUBINS=1 LD_LIBRARY_PATH=$t/makers "$V/vgpu" run -- python3 "$t/made.py" 2>"$t/err")
+[ "$got" = "sm_90a -arch=sm_90 code" ] && ok "VGPU_CUBINS: what NVIDIA's compilers make is the program's" || fail "VGPU_CUBINS: '$got', $(tail -n 1 "$t/err")"
+got=$(VGPU_CUBINS=0 LD_LIBRARY_PATH=$t/makers "$V/vgpu" run -- python3 "$t/made.py" 2>"$t/err")
+[ "$got" != "sm_90a -arch=sm_90 code" ] && ok "VGPU_CUBINS=0: it is not" || fail "VGPU_CUBINS=0: '$got'"
+
 # --- clang in its place
 cd "$(dirname "$0")/../.." || exit 1
 unset LD_LIBRARY_PATH VGPU_AGENT

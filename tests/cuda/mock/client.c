@@ -16,6 +16,7 @@ static const char ptx[] =
 	".visible .global .align 4 .b8 mock_other[12];\n"
 	".visible .global .align 8 .b8 mock_variable[4096];\n"
 	".visible .entry mock_set(.param .u64 p, .param .u32 value, .param .u32 n) { ret; }\n"
+	".visible .entry mock_full(.param .u64 p, .param .u32 value, .param .u32 n) { .shared .align 4 .b8 own[40960]; ret; }\n"
 	".visible .entry mock_add(.param .u64 dst, .param .u64 a, .param .u64 b, .param .u32 n) { ret; }\n"
 	".visible .entry mock_wait(.param .u64 p) { ret; }\n"
 	".visible .entry mock_map(.param .align 64 .b8 map[128], .param .u64 p) { ret; }\n"
@@ -52,6 +53,24 @@ CUresult launch_endless(CUmodule m, const char *name)
 }
 
 CUresult load(CUmodule *m) { return cuModuleLoadData(m, ptx); }
+
+CUresult launch_many(unsigned n)
+{
+	static CUdeviceptr p;
+	static CUfunction f;
+	uint32_t value = 1, count = 1;
+	void *args[] = { &p, &value, &count };
+	CUmodule m;
+	CUresult r = f ? CUDA_SUCCESS : load(&m);
+
+	if (!r && !f)
+		r = cuMemAlloc_v2(&p, 4);
+	if (!r && !f)
+		r = cuModuleGetFunction(&f, m, "mock_set");
+	for (unsigned i = 0; i < n && !r; i++)
+		r = cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL);
+	return r ? r : cuCtxSynchronize();
+}
 
 static void set(CUfunction f, CUdeviceptr p, uint32_t value, uint32_t n, unsigned shared, CUstream s, const char *what)
 {
@@ -121,6 +140,26 @@ static void pinned(CUdeviceptr big)
 	noted("cuMemFreeHost", cuMemFreeHost(p), NULL);
 }
 
+/* What a kernel has of shared memory counts among the 48 KiB that need no word; what PTX's version is called is its architecture. */
+static void full(CUmodule m, CUdeviceptr a)
+{
+	CUresult before = report->first;
+	CUfunction f = NULL;
+	int v = 0;
+
+	if (CALL(cuModuleGetFunction(&f, m, "mock_full")) || !a)
+		return;
+	noted("shared memory of a kernel's own", cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f), NULL);
+	CHECK("shared memory of a kernel's own", CUDA_SUCCESS, v == 40 << 10 || before != report->first);
+	noted("PTX's version", cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_PTX_VERSION, f), NULL);
+	CHECK("PTX's version", CUDA_SUCCESS, v == 60 || before != report->first);
+	noted("40 and 16 KiB of shared memory", cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 16 << 10), NULL);
+	set(f, a, 22, N, 8 << 10, NULL, "launch with 40 and 8 KiB of shared memory");
+	set(f, a, 23, N, 16 << 10, NULL, "launch with 40 and 16 KiB of shared memory");
+	if (!CALL(cuCtxSynchronize()) && report->first == before)
+		look("what a kernel with 56 KiB of shared memory wrote", a, 23, N, 1);
+}
+
 static void launches(CUmodule m, CUdeviceptr a, CUdeviceptr b)
 {
 	CUfunction fset = NULL, fadd = NULL;
@@ -143,6 +182,7 @@ static void launches(CUmodule m, CUdeviceptr a, CUdeviceptr b)
 	(void)before;
 	if (!r && report->first == failed)
 		look("what kernels wrote", b, 42, N, 1);
+	full(m, a);
 	if (CALL(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING)))
 		return;
 	failed = report->first;
@@ -387,7 +427,9 @@ void round_of_calls(void)
 {
 	CUdeviceptr a = 0, b = 0, big = 0;
 	CUmodule m = NULL;
+	int version = 0;
 
+	CHECK("the driver's version", cuDriverGetVersion(&version), version == MOCK_VERSION);
 	CALL(cuMemAlloc_v2(&a, 4 * N));
 	CALL(cuMemAlloc_v2(&b, 1 << 20));
 	CALL(cuMemAlloc_v2(&big, 5 << 20));

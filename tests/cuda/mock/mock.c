@@ -138,7 +138,7 @@ EXPORT CUresult cuInit(unsigned flags)
 
 EXPORT CUresult cuDriverGetVersion(int *version)
 {
-	*version = 12080;
+	*version = MOCK_VERSION;
 	return CUDA_SUCCESS;
 }
 

@@ -76,6 +76,7 @@ CUresult mock_lost(void);
 void mock_lose(CUresult error);
 CUresult mock_planned(void);
 int mock_have_context(void);
+#define MOCK_VERSION 12080      /* of CUDA; older than ours */
 #define MOCK_NODE "/dev/zero"
 void mock_open(void);
 
@@ -92,7 +93,7 @@ struct mock_function {
 	char name[64];
 	CUmodule module;
 	uint32_t nparams, param_bytes, offset[16], bytes[16];
-	int dynamic_shared, loaded;
+	int dynamic_shared, own_shared, loaded;
 };
 
 /* stream.c */

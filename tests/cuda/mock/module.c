@@ -121,7 +121,8 @@ static CUresult parse(struct module *m, const char *s)
 {
 	char w[128], name[64];
 	uint32_t bytes, align;
-	int depth = 0;
+	int depth = 0, begins;          /* begins: a statement */
+	char before = ';';
 
 	s = word(s, w, sizeof(w));
 	if (strcmp(w, ".version"))
@@ -131,6 +132,13 @@ static CUresult parse(struct module *m, const char *s)
 		depth -= !strcmp(w, "}");
 		if (!strcmp(w, ".entry") && m->nf < FUNCTIONS)
 			s = entry(m, s);
+		begins = strchr(";{}", before) != NULL;
+		before = w[0];
+		if (depth && begins && !strcmp(w, ".shared") && m->nf) {
+			s = declaration(s, name, &bytes, &align);
+			m->f[m->nf - 1].own_shared += (int)bytes;
+			before = ';';
+		}
 		if (!depth && (!strcmp(w, ".global") || !strcmp(w, ".const")) && m->nv < VARIABLES) {
 			s = declaration(s, name, &bytes, &align);
 			strcpy(m->var[m->nv].name, name);
@@ -309,6 +317,7 @@ EXPORT CUresult cuFuncGetAttribute(int *value, CUfunction_attribute a, CUfunctio
 	case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = 24; break;
 	case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = 60; break;
 	case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = 90; break;
+	case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = f->own_shared; break;
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = f->dynamic_shared; break;
 	default: *value = 0;
 	}

@@ -116,7 +116,7 @@ static int kernel(const struct item *i)
 	}
 	if (!strcmp(i->name, "vgpu_first") || !strcmp(i->name, "mock_nothing"))
 		return 1;
-	if (!strcmp(i->name, "mock_set")) {
+	if (!strcmp(i->name, "mock_set") || !strcmp(i->name, "mock_full")) {
 		memcpy(&set, i->params, sizeof(set));
 		for (uint32_t k = 0; k < set.n; k++) {
 			if (!(d = wordp(set.p + 4 * k)))
@@ -426,7 +426,7 @@ static CUresult launch(enum mock_call call, CUfunction fn, const unsigned grid[3
 	for (int k = 0; k < 3; k++)
 		if (!grid[k] || !block[k] || grid[k] > (k ? 65535 : 0x7fffffff))
 			return CUDA_ERROR_INVALID_VALUE;
-	if ((uint64_t)block[0] * block[1] * block[2] > 1024 || (shared > 48u << 10 && shared > (unsigned)f->dynamic_shared) || (params && extra))
+	if ((uint64_t)block[0] * block[1] * block[2] > 1024 || ((unsigned)f->own_shared + shared > 48u << 10 && shared > (unsigned)f->dynamic_shared) || (params && extra))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (call == MOCK_cuLaunchCooperativeKernel && (uint64_t)grid[0] * grid[1] * grid[2] > 8)
 		return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;

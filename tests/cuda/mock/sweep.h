@@ -25,6 +25,7 @@ extern struct report *report;
 CUresult noted(const char *what, CUresult r, const char *wrong);
 CUresult load(CUmodule *m);
 CUresult launch_endless(CUmodule m, const char *name);
+CUresult launch_many(unsigned n);       /* in a row, and their end */
 void round_of_calls(void);
 
 /* images.c */

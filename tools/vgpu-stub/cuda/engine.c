@@ -38,12 +38,17 @@ static void cuda_close(struct engine *e)
 	(void)e;
 }
 
-static void cuda_describe(char *text, size_t bytes)
+static int driver_version(void)
 {
 	int v = 0;
 
-	if (!cu.cuDriverGetVersion || cu.cuDriverGetVersion(&v))
-		v = 0;
+	return cu.cuDriverGetVersion && !cu.cuDriverGetVersion(&v) && v > 0 ? v : 0;
+}
+
+static void cuda_describe(char *text, size_t bytes)
+{
+	int v = driver_version();
+
 	snprintf(text, bytes, "cuda: driver of CUDA %d.%d", v / 1000, v % 1000 / 10);
 }
 
@@ -151,6 +156,7 @@ uint32_t cuda_identify(struct vgpu_device_info *i, char *why, size_t room)
 	i->memory_clock_khz = number(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &r);
 	i->memory_bus_bits = number(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &r);
 	i->l2_bytes = number(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &r);
+	i->driver_version = (uint32_t)driver_version();
 	cuda_describe(i->engine, sizeof(i->engine));
 	if (r)
 		snprintf(why, room, "the driver does not describe its device: %s", cuda_error_name(r));
