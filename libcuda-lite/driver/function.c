@@ -336,8 +336,8 @@ CUresult cuFuncGetName(const char **name, CUfunction fn)
 	struct vg_func *f;
 
 	VG_READY();
-	if (!name)
-		return CUDA_ERROR_INVALID_VALUE;
+	if (!name || !fn)
+		return CUDA_ERROR_INVALID_VALUE;        /* documented of either */
 	VG_TRY(vg_function(fn, &f));
 	*name = f->name;
 	return CUDA_SUCCESS;

@@ -599,9 +599,9 @@ CUresult cuModuleUnload(CUmodule h)
 
 	VG_READY();
 	m = vg_get(VG_MODULE, (uint64_t)(uintptr_t)h);
-	if (!m || m->library)
+	if (!m)
 		return CUDA_ERROR_INVALID_HANDLE;
-	return vg_module_free(m);
+	return m->library ? CUDA_ERROR_NOT_PERMITTED : vg_module_free(m);
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)

@@ -171,14 +171,19 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props)
 {
 	struct vg_pool *p;
+	CUresult r;
 
 	VG_READY();
-	if (!pool || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
+	if (!pool || !props)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (props->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-		return vg_unsupported("cuMemPoolCreate for host memory");
-	if (!vg_device_ok(props->location.id))
-		return CUDA_ERROR_INVALID_DEVICE;
+	/* documented: for what is not a device's alone no handles, for managed memory no size nor use either */
+	if (((int)props->location.type == CU_MEM_LOCATION_TYPE_HOST || props->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED) && props->handleTypes)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (props->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED && (props->maxSize || props->usage))
+		return CUDA_ERROR_INVALID_VALUE;
+	r = pooled(&props->location, props->allocType);
+	if (r)
+		return r == CUDA_ERROR_INVALID_DEVICE ? CUDA_ERROR_INVALID_VALUE : r;   /* this call has no other word for it */
 	if (props->handleTypes & ~(unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
 		return vg_unsupported("cuMemPoolCreate with shareable handles that are no file descriptors");
 	if (props->handleTypes && !vg_ipc_memory((uint32_t)props->location.id))
