@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define UPLOAD_PIECE (1u << 20)
@@ -520,13 +519,13 @@ CUresult vg_read_image(const char *name, char **out)
 {
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
 	CUresult r = CUDA_ERROR_FILE_NOT_FOUND;
-	struct stat st;
 	off_t size;
+	char first;
 	char *p = NULL;
 
 	if (fd < 0)
 		return r;
-	size = fstat(fd, &st) || S_ISDIR(st.st_mode) ? -1 : lseek(fd, 0, SEEK_END);
+	size = pread(fd, &first, 1, 0) < 0 ? -1 : lseek(fd, 0, SEEK_END);      /* a folder cannot be read */
 	if (size > 0 && (uint64_t)size <= VGPU_GIB && (p = malloc((size_t)size + 1)) != NULL) {
 		off_t at = 0;
 
