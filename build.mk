@@ -496,7 +496,7 @@ $(E)/nvml/%: tests/e2e/%.c $(ESHARED) | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -o $@ $< $(addprefix $(B)/lib/,libnvidia-ml.so.1 libcuda.so.1)
 
-# ---- tests: what the libraries answer (tests/abi/probe); the runtime's is compiled by nvcc on a GPU (tests/gpu/api.sh) -----
+# ---- tests: what the libraries answer (tests/abi/probe, test_probe.sh); the runtime's is compiled by nvcc on a GPU (tests/gpu/api.sh) -----
 PROBE   := $(B)/test/probe
 $(PROBE)/driver: $(wildcard tests/abi/probe/driver*.c) tests/abi/probe/probe.c $(wildcard tests/abi/probe/*.h) | libs
 	@mkdir -p $(@D)

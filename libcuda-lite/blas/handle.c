@@ -140,7 +140,8 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, siz
 {
 	if (!blas_handle(handle))
 		return CUBLAS_STATUS_NOT_INITIALIZED;
-	return bytes && !workspace ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_SUCCESS;
+	/* Documented: "The pointer must be aligned to at least 256 bytes". */
+	return (bytes && !workspace) || (uintptr_t)workspace % 256 ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_SUCCESS;
 }
 
 /* A setter checks a range; its getter gives back what was set. */

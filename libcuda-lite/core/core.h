@@ -511,6 +511,7 @@ struct vg_func {
 	uint32_t max_threads;
 	uint32_t reqntid[3];
 	uint32_t cluster;               /* as vgpu_fn_info has it: launches of it are looked at more closely */
+	uint32_t required;              /* by attribute: VGPU_LAUNCH_CLUSTER of every launch */
 	/* cold */
 	struct vg_module *module;
 	const char *name;
@@ -518,6 +519,7 @@ struct vg_func {
 	struct vg_lock lock;
 	uint32_t load_status;           /* sticky result of FUNC_INFO */
 	int carveout, cluster_policy, nonportable;
+	int required_dim[3];            /* of required, as they were set */
 	uint32_t legacy_block[3], legacy_shared, legacy_bytes; /* cuFuncSetBlockShape and friends */
 	uint8_t *legacy_params;
 };

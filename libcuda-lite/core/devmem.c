@@ -215,7 +215,7 @@ uint32_t vg_mem_alloc_host(struct vg_ctx *c, uint64_t bytes, enum vg_mem_kind ki
 {
 	struct vg_mem m = { .bytes = bytes, .span_bytes = bytes, .kind = kind, .flags = flags,
 			    .ordinal = c->ordinal, .ctx = c };
-	void *at = vg_window_alloc(bytes, bytes >= VGPU_PAGE ? VGPU_PAGE : 256);
+	void *at = vg_window_alloc(bytes, bytes >= VGPU_PAGE ? VGPU_PAGE : 512);
 	bool ok;
 
 	if (!at)

@@ -10,8 +10,22 @@
 #include "../core/queue.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 enum side { ANY, HOST, DEVICE };
+
+/*
+ * Where the call does not say whose memory it is, an address that is nobody's is as likely a wrong device address: an error, where
+ * host memory by name faults in the caller as memcpy() would. The ends are looked at, each by a system call.
+ */
+static bool mapped(uint64_t addr, uint64_t bytes)
+{
+	const uint64_t page = ~(uint64_t)(VGPU_PAGE - 1), last = addr + bytes - 1;
+	unsigned char there;
+
+	return last >= addr && !mincore((void *)(uintptr_t)(addr & page), 1, &there) &&
+	       ((addr & page) == (last & page) || !mincore((void *)(uintptr_t)(last & page), 1, &there));
+}
 
 /*
  * One side of a copy. It lies in the caller's memory, or inside one allocation: a pointer past the
@@ -27,7 +41,7 @@ static CUresult check_side(uint64_t addr, uint64_t bytes, enum side want, struct
 	*owner = NULL;
 	*pageable = !vg_in_window(addr) && !vg_in_device(addr);
 	if (*pageable)
-		return want == DEVICE || !addr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+		return want == DEVICE || !addr || (want == ANY && !mapped(addr, bytes)) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 	if (vg_in_device(addr) && want == HOST)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!vg_mem_find(addr, &m)) {
@@ -325,6 +339,10 @@ static CUresult copy_of(const CUDA_MEMCPY3D *m, struct vg_copy *out, enum side *
 	struct edge to, from;
 
 	if (m->srcLOD || m->dstLOD || m->reserved0 || m->reserved1)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* Documented: "an error if any pitch is greater than the maximum allowed". An array has its own. */
+	if ((m->srcPitch > VG_MAX_PITCH && m->srcMemoryType != CU_MEMORYTYPE_ARRAY) ||
+	    (m->dstPitch > VG_MAX_PITCH && m->dstMemoryType != CU_MEMORYTYPE_ARRAY))
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(end_of_box(m->dstMemoryType, m->dstHost, m->dstDevice, m->dstArray, &k.dst, &dst, &k.dst_pitch, &to));
 	VG_TRY(end_of_box(m->srcMemoryType, m->srcHost, m->srcDevice, m->srcArray, &k.src, &src, &k.src_pitch, &from));

@@ -5,6 +5,8 @@
  */
 #include "driver.h"
 
+#include "texture.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,10 +266,8 @@ CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *width, CUarray_format format
 	return CUDA_SUCCESS;
 }
 
-#define MAX_PITCH 0x7fffffff
-
 /* What programs ask and keep to: the hardware's numbers (CUDA C++ Programming Guide, "Technical Specifications"), all of which texture.c takes. */
-static bool texture_limit(int a, long long *v)
+bool vg_texture_limit(int a, long long *v)
 {
 	switch (a) {
 	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH:
@@ -287,8 +287,7 @@ static bool texture_limit(int a, long long *v)
 		*v = TEXTURE1D_LINEAR;
 		return true;
 	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT:
-	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE:
-	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE:
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH:
 	case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_WIDTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_HEIGHT:
 	case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_DEPTH:
 		*v = 16384;
@@ -298,14 +297,19 @@ static bool texture_limit(int a, long long *v)
 	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH:
 	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_WIDTH:
 	case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_WIDTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_WIDTH:
-	case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_HEIGHT:
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_WIDTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH:
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_HEIGHT: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE:
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT:
 		*v = 32768;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE:
+		*v = 8192;
 		return true;
 	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS: case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS:
 	case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_LAYERS: case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_LAYERS:
 		*v = 2048;
 		return true;
-	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS:
+	case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS: case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS:
 		*v = 2046;
 		return true;
 	case CU_DEVICE_ATTRIBUTE_CAN_TEX2D_GATHER:
@@ -317,15 +321,15 @@ static bool texture_limit(int a, long long *v)
 }
 
 /*
- * Attributes. Mipmaps and surfaces of cubes do not exist here, nor do textures on an engine other than the cpu engine: their sizes are 0, so
- * nobody plans with them. false: no such attribute.
+ * Attributes. Textures and surfaces do not exist on an engine other than the cpu engine: their sizes are 0, so nobody plans with them.
+ * false: no such attribute.
  */
 static bool attribute(uint32_t ordinal, const struct vgpu_device_info *i, int a, long long *v)
 {
 	unsigned domain = 0, bus = 0, device = 0;
 
 	pci_of(i->bus_id, &domain, &bus, &device);
-	if (!strncmp(i->engine, "cpu", 3) && texture_limit(a, v))
+	if (!strncmp(i->engine, "cpu", 3) && vg_texture_limit(a, v))
 		return true;
 	switch (a) {
 	case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *v = i->max_threads_per_block; break;
@@ -338,7 +342,7 @@ static bool attribute(uint32_t ordinal, const struct vgpu_device_info *i, int a,
 	case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: *v = i->shared_per_block; break;
 	case CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY: *v = 65536; break;
 	case CU_DEVICE_ATTRIBUTE_WARP_SIZE: *v = i->warp_size; break;
-	case CU_DEVICE_ATTRIBUTE_MAX_PITCH: *v = MAX_PITCH; break;
+	case CU_DEVICE_ATTRIBUTE_MAX_PITCH: *v = VG_MAX_PITCH; break;
 	case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK: *v = i->regs_per_block; break;
 	case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: *v = i->clock_khz; break;
 	case CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT: *v = 512; break;
@@ -434,7 +438,7 @@ CUresult cuDeviceGetProperties(CUdevprop *p, CUdevice dev)
 	VG_TRY(info_of(dev, p, &i));
 	*p = (CUdevprop){ .maxThreadsPerBlock = (int)i->max_threads_per_block,
 			  .sharedMemPerBlock = (int)i->shared_per_block, .totalConstantMemory = 65536,
-			  .SIMDWidth = (int)i->warp_size, .memPitch = MAX_PITCH,
+			  .SIMDWidth = (int)i->warp_size, .memPitch = VG_MAX_PITCH,
 			  .regsPerBlock = (int)i->regs_per_block, .clockRate = (int)i->clock_khz,
 			  .textureAlign = 512 };
 	for (int k = 0; k < 3; k++) {

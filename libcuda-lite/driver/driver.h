@@ -136,6 +136,8 @@ struct vg_shape {
 	uint32_t grid[3], block[3];
 	uint32_t shared, attrs;
 };
+#define VG_MAX_PITCH 0x7fffffffu        /* CU_DEVICE_ATTRIBUTE_MAX_PITCH */
+
 /* launch_other.c: clusters of several blocks are there; the attrs of a launch become those with such clusters; are they right for it? */
 bool vg_clusters(int ordinal);
 CUresult vg_cluster_attrs(int ordinal, unsigned x, unsigned y, unsigned z, uint32_t *attrs);

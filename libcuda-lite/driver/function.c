@@ -191,6 +191,7 @@ CUresult vg_func_attribute(struct vg_func *f, CUfunction_attribute a, int *value
 {
 	const struct vgpu_device_info *d = &vg.info[f->ctx->ordinal];
 	const struct vgpu_fn_info *i = f->info;
+	unsigned n;
 
 	switch ((int)a) {
 	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = (int)f->max_threads; break;
@@ -208,11 +209,39 @@ CUresult vg_func_attribute(struct vg_func *f, CUfunction_attribute a, int *value
 	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: *value = f->cluster_policy; break;
 	case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
 	case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: *value = (i->cluster & VGPU_FN_CLUSTER_ASKED) != 0; break;
-	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: *value = (int)VGPU_LAUNCH_CLUSTER_OF(i->cluster, 0); break;
-	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: *value = (int)VGPU_LAUNCH_CLUSTER_OF(i->cluster, 1); break;
-	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: *value = (int)VGPU_LAUNCH_CLUSTER_OF(i->cluster, 2); break;
+	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+		n = (unsigned)a - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
+		*value = i->cluster >> 8 ? (int)VGPU_LAUNCH_CLUSTER_OF(i->cluster, n) : f->required_dim[n];
+		break;
 	default: return CUDA_ERROR_INVALID_VALUE;
 	}
+	return CUDA_SUCCESS;
+}
+
+/*
+ * Documented: what the kernel says itself cannot be changed, and whether the three go together is seen at the launch. Launches
+ * take the way that looks at them from now on.
+ */
+static CUresult set_cluster(struct vg_func *f, unsigned which, int value)
+{
+	const int *d = f->required_dim;
+	bool good, any;
+
+	if (f->info->cluster >> 8)
+		return CUDA_ERROR_NOT_PERMITTED;
+	if (value < 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (value > 1 && !vg_clusters(f->ctx->ordinal))
+		return vg_unsupported("a kernel with thread block clusters, below compute capability 9.0 or on this device,");
+	f->required_dim[which] = value;
+	any = d[0] || d[1] || d[2];
+	good = vg_clusters(f->ctx->ordinal) && d[0] && d[1] && d[2] && d[0] <= (int)VGPU_CLUSTER_MAX && d[1] <= (int)VGPU_CLUSTER_MAX &&
+	       d[2] <= (int)VGPU_CLUSTER_MAX;
+	__atomic_store_n(&f->ready, NULL, __ATOMIC_RELEASE);
+	f->required = good ? VGPU_LAUNCH_CLUSTER((uint32_t)d[0], (uint32_t)d[1], (uint32_t)d[2]) : 0;
+	f->cluster = f->info->cluster | f->required | (any && !good && vg_clusters(f->ctx->ordinal) ? VGPU_FN_CLUSTER_ASKED : 0);
 	return CUDA_SUCCESS;
 }
 
@@ -247,7 +276,7 @@ CUresult vg_func_set(struct vg_func *f, CUfunction_attribute a, int value)
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-		return vg_unsupported("cuFuncSetAttribute of a required cluster; CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION of a launch asks for one");
+		return set_cluster(f, (unsigned)a - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, value);
 	}
 	return CUDA_ERROR_INVALID_VALUE;
 }
@@ -307,8 +336,8 @@ CUresult cuFuncGetName(const char **name, CUfunction fn)
 	struct vg_func *f;
 
 	VG_READY();
-	if (!name)
-		return CUDA_ERROR_INVALID_VALUE;
+	if (!name || !fn)
+		return CUDA_ERROR_INVALID_VALUE;        /* documented of either */
 	VG_TRY(vg_function(fn, &f));
 	*name = f->name;
 	return CUDA_SUCCESS;

@@ -147,7 +147,8 @@ static inline __attribute__((always_inline)) void fill_body(uint64_t *body, cons
 	body[1] = k->grid[1] | (uint64_t)k->grid[2] << 32;
 	body[2] = (uint16_t)k->block[0] | (uint64_t)(uint16_t)k->block[1] << 16 | (uint64_t)(uint16_t)k->block[2] << 32 |
 		  (uint64_t)(uint16_t)f->param_bytes << 48;
-	body[3] = k->shared | (uint64_t)k->attrs << 32;
+	/* clusters of both are the same ones: vg_cluster_check() */
+	body[3] = k->shared | (uint64_t)(k->attrs | f->required) << 32;
 }
 
 /* Its first word, and with it the publication. Release; partner: vgpu_slot_ready(). */

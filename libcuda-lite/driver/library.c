@@ -376,9 +376,10 @@ CUresult cuKernelGetName(const char **name, CUkernel h)
 {
 	struct vg_kernel *k;
 
+	VG_READY();
+	if (!name || !h)
+		return CUDA_ERROR_INVALID_VALUE;        /* documented of either */
 	VG_TRY(kernel_of(h, &k));
-	if (!name)
-		return CUDA_ERROR_INVALID_VALUE;
 	*name = k->name;
 	return CUDA_SUCCESS;
 }

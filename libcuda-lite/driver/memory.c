@@ -81,7 +81,9 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *ptr, size_t *pitch, size_t width, size_
 	if (!ptr || !pitch || !width || !height || (element != 4 && element != 8 && element != 16))
 		return CUDA_ERROR_INVALID_VALUE;
 	p = (width + PITCH_ALIGN - 1) & ~(size_t)(PITCH_ALIGN - 1);
-	if (p < width || __builtin_mul_overflow(p, height, &bytes))
+	if (p < width || p > VG_MAX_PITCH)
+		return CUDA_ERROR_INVALID_VALUE;        /* no copy would take it */
+	if (__builtin_mul_overflow(p, height, &bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	VG_TRY(cuMemAlloc_v2(ptr, bytes));
 	*pitch = p;

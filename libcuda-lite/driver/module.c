@@ -520,11 +520,12 @@ CUresult vg_read_image(const char *name, char **out)
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
 	CUresult r = CUDA_ERROR_FILE_NOT_FOUND;
 	off_t size;
+	char first;
 	char *p = NULL;
 
 	if (fd < 0)
 		return r;
-	size = lseek(fd, 0, SEEK_END);
+	size = pread(fd, &first, 1, 0) < 0 ? -1 : lseek(fd, 0, SEEK_END);      /* a folder cannot be read */
 	if (size > 0 && (uint64_t)size <= VGPU_GIB && (p = malloc((size_t)size + 1)) != NULL) {
 		off_t at = 0;
 
@@ -597,9 +598,9 @@ CUresult cuModuleUnload(CUmodule h)
 
 	VG_READY();
 	m = vg_get(VG_MODULE, (uint64_t)(uintptr_t)h);
-	if (!m || m->library)
+	if (!m)
 		return CUDA_ERROR_INVALID_HANDLE;
-	return vg_module_free(m);
+	return m->library ? CUDA_ERROR_NOT_PERMITTED : vg_module_free(m);
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)

@@ -79,7 +79,7 @@ static CUresult pool_of(CUmemoryPool h, struct vg_pool **p)
 {
 	VG_READY();
 	*p = vg_get(VG_POOL, (uint64_t)(uintptr_t)h);
-	return *p ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return *p ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;    /* documented: no call on a pool names a handle's error */
 }
 
 static CUresult pool_for(CUmemoryPool *pool, CUdevice dev, CUresult (*which)(uint32_t ordinal, struct vg_pool **p))
@@ -171,14 +171,19 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props)
 {
 	struct vg_pool *p;
+	CUresult r;
 
 	VG_READY();
-	if (!pool || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
+	if (!pool || !props)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (props->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-		return vg_unsupported("cuMemPoolCreate for host memory");
-	if (!vg_device_ok(props->location.id))
-		return CUDA_ERROR_INVALID_DEVICE;
+	/* documented: for what is not a device's alone no handles, for managed memory no size nor use either */
+	if (((int)props->location.type == CU_MEM_LOCATION_TYPE_HOST || props->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED) && props->handleTypes)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (props->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED && (props->maxSize || props->usage))
+		return CUDA_ERROR_INVALID_VALUE;
+	r = pooled(&props->location, props->allocType);
+	if (r)
+		return r == CUDA_ERROR_INVALID_DEVICE ? CUDA_ERROR_INVALID_VALUE : r;   /* this call has no other word for it */
 	if (props->handleTypes & ~(unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
 		return vg_unsupported("cuMemPoolCreate with shareable handles that are no file descriptors");
 	if (props->handleTypes && !vg_ipc_memory((uint32_t)props->location.id))
@@ -213,7 +218,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool h)
 	p->dead = true;
 	vg_unlock(&p->lock);
 	if (again)
-		return CUDA_ERROR_INVALID_HANDLE;
+		return CUDA_ERROR_INVALID_VALUE;
 	vg_unpublish(p);
 	vg_pool_empty(p);
 	vg_pool_less(p, 1, 0);
@@ -326,18 +331,29 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, CUmemLocat
 
 /* ---- allocation ---- */
 
+/* An allocation that was counted did not come about: no high mark of it stays, unless others have passed it. */
+static void unused(struct vg_pool *p, uint64_t bytes, uint64_t was, uint64_t most)
+{
+	vg_lock(&p->lock);
+	if (p->used_high == most)
+		p->used_high = was;
+	vg_unlock(&p->lock);
+	vg_pool_less(p, bytes, 0);
+}
+
 static CUresult alloc_from(struct vg_pool *p, CUdeviceptr *ptr, size_t bytes, struct vg_stream *s)
 {
 	struct vg_mem m;
-	uint64_t va;
+	uint64_t va, was, most;
 	bool fits, kept;
 
 	vg_lock(&p->lock);
+	was = most = p->used_high;
 	fits = !p->max_bytes || (bytes <= p->max_bytes && p->used <= p->max_bytes - bytes);
 	if (fits) {
 		p->used += bytes;
 		if (p->used > p->used_high)
-			p->used_high = p->used;
+			most = p->used_high = p->used;
 	}
 	vg_unlock(&p->lock);
 	if (!fits)
@@ -346,7 +362,7 @@ static CUresult alloc_from(struct vg_pool *p, CUdeviceptr *ptr, size_t bytes, st
 	if (kept) {
 		va = m.start;
 		if (!vg_mem_add(&m)) {
-			vg_pool_less(p, bytes, 0);
+			unused(p, bytes, was, most);
 			vg_pool_keep(s, vg_stream_mark(s), &m);
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		}
@@ -354,7 +370,7 @@ static CUresult alloc_from(struct vg_pool *p, CUdeviceptr *ptr, size_t bytes, st
 		uint32_t status = vg_mem_alloc(s->ctx, bytes, VG_MEM_ASYNC, &va);
 
 		if (status) {
-			vg_pool_less(p, bytes, 0);
+			unused(p, bytes, was, most);
 			return vg_fail(s->ctx, status);
 		}
 	}

@@ -44,6 +44,47 @@ static CUresult array_of(CUarray h, struct vg_array **a)
 	return CUDA_SUCCESS;
 }
 
+#define LIMIT(name) CU_DEVICE_ATTRIBUTE_MAXIMUM_##name
+
+static bool within(const CUDA_ARRAY3D_DESCRIPTOR *d, int width, int height, int depth)
+{
+	const struct { int limit; size_t n; } side[] = { { width, d->Width }, { height, d->Height }, { depth, d->Depth } };
+	long long most;
+
+	for (int i = 0; i < 3; i++)
+		if (side[i].limit && (!vg_texture_limit(side[i].limit, &most) || side[i].n > (size_t)most))
+			return false;
+	return true;
+}
+
+/* cuArray3DCreate's table of extents, first column, or what is more with CUDA_ARRAY3D_SURFACE_LDST */
+static bool fits(const CUDA_ARRAY3D_DESCRIPTOR *d, bool surface)
+{
+	bool layered = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
+
+	if (cube && layered)
+		return surface ? within(d, LIMIT(SURFACECUBEMAP_LAYERED_WIDTH), 0, LIMIT(SURFACECUBEMAP_LAYERED_LAYERS)) :
+				 within(d, LIMIT(TEXTURECUBEMAP_LAYERED_WIDTH), 0, LIMIT(TEXTURECUBEMAP_LAYERED_LAYERS));
+	if (cube)
+		return within(d, surface ? LIMIT(SURFACECUBEMAP_WIDTH) : LIMIT(TEXTURECUBEMAP_WIDTH), 0, 0);
+	if (layered && d->Height)
+		return surface ? within(d, LIMIT(SURFACE2D_LAYERED_WIDTH), LIMIT(SURFACE2D_LAYERED_HEIGHT), LIMIT(SURFACE2D_LAYERED_LAYERS)) :
+				 within(d, LIMIT(TEXTURE2D_LAYERED_WIDTH), LIMIT(TEXTURE2D_LAYERED_HEIGHT), LIMIT(TEXTURE2D_LAYERED_LAYERS));
+	if (layered)
+		return surface ? within(d, LIMIT(SURFACE1D_LAYERED_WIDTH), 0, LIMIT(SURFACE1D_LAYERED_LAYERS)) :
+				 within(d, LIMIT(TEXTURE1D_LAYERED_WIDTH), 0, LIMIT(TEXTURE1D_LAYERED_LAYERS));
+	if (d->Depth)
+		return surface ? within(d, LIMIT(SURFACE3D_WIDTH), LIMIT(SURFACE3D_HEIGHT), LIMIT(SURFACE3D_DEPTH)) :
+				 within(d, LIMIT(TEXTURE3D_WIDTH), LIMIT(TEXTURE3D_HEIGHT), LIMIT(TEXTURE3D_DEPTH)) ||
+				 within(d, LIMIT(TEXTURE3D_WIDTH_ALTERNATE), LIMIT(TEXTURE3D_HEIGHT_ALTERNATE), LIMIT(TEXTURE3D_DEPTH_ALTERNATE));
+	if (!d->Height)
+		return within(d, surface ? LIMIT(SURFACE1D_WIDTH) : LIMIT(TEXTURE1D_WIDTH), 0, 0);
+	if (surface)
+		return within(d, LIMIT(SURFACE2D_WIDTH), LIMIT(SURFACE2D_HEIGHT), 0);
+	return within(d, LIMIT(TEXTURE2D_WIDTH), LIMIT(TEXTURE2D_HEIGHT), 0) &&
+	       (!(d->Flags & CUDA_ARRAY3D_TEXTURE_GATHER) || within(d, LIMIT(TEXTURE2D_GATHER_WIDTH), LIMIT(TEXTURE2D_GATHER_HEIGHT), 0));
+}
+
 static CUresult check_array(const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
 	bool layered = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
@@ -56,9 +97,7 @@ static CUresult check_array(const CUDA_ARRAY3D_DESCRIPTOR *d)
 		return vg_unsupported("cuArray3DCreate with these flags");
 	if ((layered && !d->Depth) || (cube && (d->Width != d->Height || (layered ? d->Depth % 6 : d->Depth != 6))))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (d->Width > 1u << 27 || d->Height > 1u << 20 || d->Depth > 1u << 16)
-		return CUDA_ERROR_INVALID_VALUE;
-	return CUDA_SUCCESS;
+	return fits(d, false) && (!(d->Flags & CUDA_ARRAY3D_SURFACE_LDST) || fits(d, true)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* A level of an array of that description, with no memory yet; not published. */
@@ -248,6 +287,10 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRI
 	CUresult r;
 
 	VG_TRY(may_begin(out, d, &c));
+	if (!(d->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) && !d->Depth &&
+	    !(d->Height ? within(d, LIMIT(TEXTURE2D_MIPMAPPED_WIDTH), LIMIT(TEXTURE2D_MIPMAPPED_HEIGHT), 0) :
+			  within(d, LIMIT(TEXTURE1D_MIPMAPPED_WIDTH), 0, 0)))
+		return CUDA_ERROR_INVALID_VALUE;
 	/* Documented: clamped to 1 + floor(log2(the largest side)). */
 	largest = d->Width > d->Height ? d->Width : d->Height;
 	if (!(d->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) && d->Depth > largest)

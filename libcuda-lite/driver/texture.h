@@ -19,6 +19,8 @@ struct vg_texture {
 /* Where an array lies: address of its first texel, bytes from row to row, rows of a slice, bytes of a row that count, slices. */
 CUresult vg_array_side(CUarray h, uint64_t *addr, uint64_t *pitch, uint64_t *rows, uint64_t *width, uint64_t *slices);
 
+bool vg_texture_limit(int attribute, long long *v);     /* device.c: CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE* and the like */
+
 uint32_t vg_array_element(CUarray h);     /* bytes; 0: no array */
 
 #endif

@@ -227,7 +227,8 @@ CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CU
 	uint64_t va;
 
 	VG_READY();
-	if (!ptr || !size || size % VGPU_HUGE || flags || (alignment & (alignment - 1)))
+	/* documented: multiples of the host's page size; what is mapped into it has larger ones */
+	if (!ptr || !size || size % VGPU_PAGE || addr % VGPU_PAGE || flags || (alignment & (alignment - 1)))
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(vg_done(NULL, vg_mem_reserve(vg_current_any(&c) ? 0 : c->ordinal, size, alignment, addr, &va)));
 	*ptr = va;

@@ -22,15 +22,26 @@ extern "C" {
 	X(NVML_ERROR_INSUFFICIENT_POWER, 8, "Insufficient External Power") \
 	X(NVML_ERROR_DRIVER_NOT_LOADED, 9, "Driver Not Loaded: no vgpu agent answers") \
 	X(NVML_ERROR_TIMEOUT, 10, "Timeout") \
+	X(NVML_ERROR_IRQ_ISSUE, 11, "Interrupt Issue") \
 	X(NVML_ERROR_LIBRARY_NOT_FOUND, 12, "Library Not Found") \
 	X(NVML_ERROR_FUNCTION_NOT_FOUND, 13, "Function Not Found") \
+	X(NVML_ERROR_CORRUPTED_INFOROM, 14, "Corrupted infoROM") \
 	X(NVML_ERROR_GPU_IS_LOST, 15, "GPU is lost") \
+	X(NVML_ERROR_RESET_REQUIRED, 16, "GPU requires a reset") \
 	X(NVML_ERROR_OPERATING_SYSTEM, 17, "Operating System Error") \
 	X(NVML_ERROR_LIB_RM_VERSION_MISMATCH, 18, "Library and agent speak different protocols") \
 	X(NVML_ERROR_IN_USE, 19, "In Use") \
 	X(NVML_ERROR_MEMORY, 20, "Insufficient Memory") \
 	X(NVML_ERROR_NO_DATA, 21, "No Data") \
+	X(NVML_ERROR_VGPU_ECC_NOT_SUPPORTED, 22, "ECC Not Supported") \
+	X(NVML_ERROR_INSUFFICIENT_RESOURCES, 23, "Insufficient Resources") \
+	X(NVML_ERROR_FREQ_NOT_SUPPORTED, 24, "Frequency Not Supported") \
 	X(NVML_ERROR_ARGUMENT_VERSION_MISMATCH, 25, "Argument Version Mismatch") \
+	X(NVML_ERROR_DEPRECATED, 26, "Deprecated") \
+	X(NVML_ERROR_NOT_READY, 27, "Not Ready") \
+	X(NVML_ERROR_GPU_NOT_FOUND, 28, "GPU Not Found") \
+	X(NVML_ERROR_INVALID_STATE, 29, "Invalid State") \
+	X(NVML_ERROR_RESET_TYPE_NOT_SUPPORTED, 30, "Reset Type Not Supported") \
 	X(NVML_ERROR_UNKNOWN, 999, "Unknown Error")
 
 typedef enum nvmlReturn_enum {

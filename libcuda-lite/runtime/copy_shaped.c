@@ -26,6 +26,8 @@ static CUmemorytype rt_to(enum cudaMemcpyKind kind)
 	return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED;
 }
 
+#define RT_MAX_PITCH 0x7fffffffu      /* cudaDeviceProp.memPitch */
+
 static cudaError_t rt_copy_2d(const void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
 			      size_t height, enum cudaMemcpyKind kind, enum rt_mode mode,
 			      cudaStream_t stream)
@@ -37,8 +39,8 @@ static cudaError_t rt_copy_2d(const void *dst, size_t dpitch, const void *src, s
 		return rt_set(cudaErrorInvalidMemcpyDirection);
 	if (!width || !height)
 		return cudaSuccess;
-	/* A single row has no pitch. */
-	if (height > 1 && (width > dpitch || width > spitch))
+	/* A single row has no pitch; none may be "greater than the maximum allowed". */
+	if ((height > 1 && (width > dpitch || width > spitch)) || dpitch > RT_MAX_PITCH || spitch > RT_MAX_PITCH)
 		return rt_set(cudaErrorInvalidPitchValue);
 	memset(&c, 0, sizeof(c));
 	c.srcMemoryType = rt_from(kind);

@@ -80,6 +80,51 @@ static void attributes(CUfunction any, CUfunction four, CUfunction said)
 	EXPECT(v == per_sm * sms / 4);
 }
 
+/* Clusters that the function is given: every launch has them, those that were remembered as good too, and those of a graph */
+static void required(CUfunction any, CUfunction four)
+{
+	void *args[] = { &out };
+	CUstream s;
+	CUgraph g;
+	CUgraphExec x;
+	int v;
+
+	CK(cuStreamCreate(&s, 0));
+	CK(cuLaunchKernel(any, 12, 1, 1, 1, 1, 1, 0, s, args, NULL));
+	CK(cuStreamSynchronize(s));
+	look(12, 1);
+	WANT(CUDA_ERROR_INVALID_VALUE, cuFuncSetAttribute(any, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, -1));
+	CK(cuFuncSetAttribute(any, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 3));
+	/* "must either all be 0 or all be positive", which is "checked at launch time" */
+	WANT(CUDA_ERROR_INVALID_CLUSTER_SIZE, cuLaunchKernel(any, 12, 1, 1, 1, 1, 1, 0, s, args, NULL));
+	CK(cuFuncSetAttribute(any, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, 1));
+	CK(cuFuncSetAttribute(any, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, 1));
+	CK(cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, any));
+	EXPECT(v == 3);
+	CK(cuLaunchKernel(any, 12, 1, 1, 1, 1, 1, 0, s, args, NULL));
+	CK(cuStreamSynchronize(s));
+	look(12, 3);
+	WANT(CUDA_ERROR_INVALID_CLUSTER_SIZE, cuLaunchKernel(any, 13, 1, 1, 1, 1, 1, 0, s, args, NULL));
+	WANT(CUDA_ERROR_INVALID_CLUSTER_SIZE, launch(any, 12, 2, 1));
+	CK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	CK(cuLaunchKernel(any, 6, 1, 1, 1, 1, 1, 0, s, args, NULL));
+	CK(cuStreamEndCapture(s, &g));
+	CK(cuGraphInstantiate(&x, g, 0));
+	CK(cuGraphLaunch(x, s));
+	CK(cuStreamSynchronize(s));
+	look(6, 3);
+	CK(cuGraphExecDestroy(x));
+	CK(cuGraphDestroy(g));
+	for (int i = 0; i < 3; i++)
+		CK(cuFuncSetAttribute(any, (CUfunction_attribute)(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i), 0));
+	CK(cuLaunchKernel(any, 12, 1, 1, 1, 1, 1, 0, s, args, NULL));
+	CK(cuStreamSynchronize(s));
+	look(12, 1);
+	/* "If the value is set during compile time, it cannot be set at runtime." */
+	WANT(CUDA_ERROR_NOT_PERMITTED, cuFuncSetAttribute(four, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2));
+	CK(cuStreamDestroy(s));
+}
+
 static void graphs(CUfunction any)
 {
 	CUstream s;
@@ -192,6 +237,7 @@ int main(void)
 	WANT(CUDA_ERROR_INVALID_VALUE, cuFuncSetAttribute(any, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 2));
 	attributes(any, four, said);
 	graphs(any);
+	required(any, four);
 	CK(cuCtxDestroy(ctx));
 	return e2e_end("launches, kernels' own, graphs, errors");
 }

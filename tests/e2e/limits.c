@@ -151,6 +151,14 @@ int main(void)
 	if (!limit(CU_LIMIT_PRINTF_FIFO_SIZE))
 		e2e_fail("no room for printf");
 
+	/* what ran before may still be giving its memory back */
+	for (int i = 0; i < 100 && !getenv("E2E_SHARED"); i++) {
+		CK(cuMemGetInfo(&free, &total));
+		e2e_sleep_ms(20);
+		CK(cuMemGetInfo(&v, &total));
+		if (v == free)
+			break;
+	}
 	CK(cuMemGetInfo(&free, &total));
 	check_heap(free > (size_t)3 << 30 ? (size_t)1 << 30 : (size_t)64 << 20);
 	CK(cuCtxDestroy(first));
@@ -158,7 +166,7 @@ int main(void)
 	/* a context of its own has a heap of its own, and one smaller than usual; the other's memory is back */
 	CK(cuDeviceGet(&dev, 0));
 	CK(cuCtxCreate_v2(&second, 0, dev));
-	if (!drv_free_again(free))
+	if (!getenv("E2E_SHARED") && !drv_free_again(free))
 		e2e_fail("the first context's heap did not come back");
 	same("heap", limit(CU_LIMIT_MALLOC_HEAP_SIZE), 8 << 20);
 	check_heap(3 << 20);

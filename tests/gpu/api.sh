@@ -79,7 +79,8 @@ probe driver "$B/test/probe/driver" 22
 probe nvml "$B/test/probe/nvml"
 if [ -n "$blas" ]; then probe cublas "$B/test/probe/cublas"; else echo "skip gpu/api/cublas: no libcublas.so.13"; fi
 
-# What our end-to-end programs want and this driver does not do
+# What our end-to-end programs want and this driver does not do; several at once, so none may count the device's memory
+export E2E_SHARED=1
 one() {
 	local name=$1 log=$out/e2e/${1//\//-}.log st
 	shift

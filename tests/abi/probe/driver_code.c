@@ -381,7 +381,8 @@ GROUP(functions)
 	R(cuParamSeti(f, 5000, 1));
 	R(cuParamSetf(f, 0, 1));
 	R(cuParamSetv(f, 0, &v, 4));
-	R(cuParamSetv(f, 0, &v, 9999));
+	static char many[9999];
+	R(cuParamSetv(f, 0, many, 9999));
 	R(cuFuncSetBlockShape(f, 32, 1, 1));
 	R(cuLaunch(f));
 	R(cuLaunchGrid(f, 2, 2));
