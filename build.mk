@@ -510,7 +510,10 @@ $(PROBE)/nvml: tests/abi/probe/nvml.c $(wildcard tests/abi/probe/probe.[ch]) | l
 $(PROBE)/cublas: tests/abi/probe/cublas.c $(wildcard tests/abi/probe/probe.[ch]) | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -DCUDART_VERSION=13000 -Wl,-z,lazy -o $@ $(filter %.c,$^) $(addprefix $(B)/lib/,libcublas.so.13 libcublasLt.so.13 libcudart.so.13) -ldl -lm
-test-bins: $(addprefix $(PROBE)/,driver runtime nvml cublas)
+$(PROBE)/nvrtc: tests/abi/probe/nvrtc.c $(wildcard tests/abi/probe/probe.[ch])
+	@mkdir -p $(@D)
+	$(CC) $(EFLAGS) -o $@ $(filter %.c,$^) -ldl
+test-bins: $(addprefix $(PROBE)/,driver runtime nvml cublas nvrtc)
 
 # ---- tests: system (tests/system/*.sh) --------------------------------------------------------------
 $(B)/test/system/debug $(B)/test/system/hotloop $(B)/test/system/memcheck $(B)/test/system/sanitizer: $(B)/test/system/%: tests/system/%.c | libs

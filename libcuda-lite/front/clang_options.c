@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum how { ARCH, HAND_ON, WORD, FLAG, DROP, DROP_VALUE, DROP_WORD, DEVICE, RELOCATABLE, FLUSH, CONTRACT, FAST, LESS, REFUSE };
+enum how { ARCH, HAND_ON, STANDARD, WORD, FLAG, DROP, DROP_VALUE, DROP_NUMBER, DROP_TRUTH, DROP_ON, DROP_WORD, DEVICE, RELOCATABLE, FLUSH, CONTRACT, FAST, LESS, REFUSE };
 
 static const struct option {
 	const char *name, *brief;
@@ -23,7 +23,7 @@ static const struct option {
 	{ "--undefine-macro", "-U", HAND_ON, "-U" },
 	{ "--include-path", "-I", HAND_ON, "-I" },
 	{ "--pre-include", "-include", WORD, "-include" },
-	{ "--std", "-std", HAND_ON, "-std=" },
+	{ "--std", "-std", STANDARD, "-std=" },
 	{ "--device-c", "-dc", FLAG, "-fgpu-rdc" },
 	{ "--relocatable-device-code", "-rdc", RELOCATABLE, "-fgpu-rdc" },
 	{ "--generate-line-info", "-lineinfo", FLAG, "-lineinfo" },
@@ -34,11 +34,11 @@ static const struct option {
 	{ "--use_fast_math", "-use_fast_math", FAST, NULL },
 	{ "--ftz", "-ftz", FLUSH, NULL },
 	{ "--fmad", "-fmad", CONTRACT, NULL },
-	{ "--prec-sqrt", "-prec-sqrt", DROP_VALUE, NULL },
-	{ "--prec-div", "-prec-div", DROP_VALUE, NULL },
-	{ "--maxrregcount", "-maxrregcount", DROP_VALUE, NULL },
+	{ "--prec-sqrt", "-prec-sqrt", DROP_TRUTH, NULL },
+	{ "--prec-div", "-prec-div", DROP_TRUTH, NULL },
+	{ "--maxrregcount", "-maxrregcount", DROP_NUMBER, NULL },
 	{ "--ptxas-options", "-Xptxas", DROP_WORD, NULL },
-	{ "--dopt", "-dopt", DROP_VALUE, NULL },
+	{ "--dopt", "-dopt", DROP_ON, NULL },
 	{ "--Ofast-compile", "-Ofc", DROP_VALUE, NULL },
 	{ "--jump-table-density", "-jtd", DROP_VALUE, NULL },
 	{ "--split-compile", "-split-compile", DROP_VALUE, NULL },
@@ -118,6 +118,22 @@ static int off(const char *v)
 	return !strcmp(v, "false") || !strcmp(v, "off");
 }
 
+/* What a value of true or false may be; without one it is true. */
+static int truth(const char *v)
+{
+	return !*v || !strcmp(v, "true") || !strcmp(v, "false");
+}
+
+static int standard(const char *v)
+{
+	static const char *const names[] = { "c++03", "c++11", "c++14", "c++17", "c++20" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(v, names[i]))
+			return 1;
+	return 0;
+}
+
 /* One option with its value; 0: not a value of it */
 static int take(struct clang_asked *a, const struct option *k, const char *value)
 {
@@ -138,10 +154,19 @@ static int take(struct clang_asked *a, const struct option *k, const char *value
 	case FLAG:
 		put(a, k->to, "");
 		return 1;
+	case STANDARD:
+		put(a, k->to, value);
+		return standard(value);
+	case DROP_NUMBER:
+		return value[strspn(value, "0123456789")] == 0;
+	case DROP_TRUTH:
+		return truth(value);
+	case DROP_ON:
+		return !*value || !strcmp(value, "on");
 	case RELOCATABLE:
 		if (!off(value))
 			put(a, k->to, "");
-		return 1;
+		return truth(value);
 	case LESS:
 		if (off(value))
 			put(a, k->to, "");
@@ -151,11 +176,11 @@ static int take(struct clang_asked *a, const struct option *k, const char *value
 		return 1;
 	case CONTRACT:
 		put(a, "-ffp-contract=", off(value) ? "off" : "fast");
-		return 1;
+		return truth(value);
 	case FLUSH:
 		if (!off(value))
 			put(a, "-fgpu-flush-denormals-to-zero", "");
-		return 1;
+		return truth(value);
 	case FAST:
 		put(a, "-fgpu-flush-denormals-to-zero", "");
 		return 1;
@@ -169,28 +194,42 @@ static int take(struct clang_asked *a, const struct option *k, const char *value
 
 const char *clang_options(int n, const char *const *options, struct clang_asked *a)
 {
-	int standard = 0;
+	int said = 0;
 
 	memset(a, 0, sizeof(*a));
 	a->arch = FRONT_MAJOR == 13 ? 75 : 52;
 	for (int i = 0; i < n; i++) {
 		const struct option *k;
 		const char *value, *o = options[i];
+		char *trimmed = NULL;
+		int good;
 
-		if (!o || !*o)
+		if (!o)
 			continue;
+		o += strspn(o, " \t");
+		if (!*o)
+			return options[i];
 		k = find(o, &value);
 		if (!k)
 			return o;
 		/* a value in the next word, where one has to be, or may be and is none itself */
 		if (!*value && !strchr(o, '=') && i + 1 < n && options[i + 1] && (k->how == ARCH || k->how == HAND_ON || k->how == WORD || k->how == DROP_WORD ||
-		    ((k->how == DROP_VALUE || k->how == RELOCATABLE || k->how == FLUSH || k->how == CONTRACT || k->how == LESS) && *options[i + 1] != '-')))
+		    ((k->how == DROP_VALUE || k->how == DROP_NUMBER || k->how == DROP_TRUTH || k->how == DROP_ON || k->how == RELOCATABLE ||
+		      k->how == FLUSH || k->how == CONTRACT || k->how == LESS) && *options[i + 1] != '-')))
 			value = options[++i];
-		if (!take(a, k, value))
+		/* blanks around an option are not part of it */
+		trimmed = strdup(value);
+		if (!trimmed)
 			return o;
-		standard |= k->to && !strcmp(k->to, "-std=");
+		for (size_t end = strlen(trimmed); end && (trimmed[end - 1] == ' ' || trimmed[end - 1] == '\t'); end--)
+			trimmed[end - 1] = 0;
+		good = take(a, k, trimmed);
+		free(trimmed);
+		if (!good)
+			return o;
+		said |= k->how == STANDARD;
 	}
-	if (!standard)
+	if (!said)
 		put(a, "-std=", "c++17");
 	return NULL;
 }

@@ -5,6 +5,10 @@
  * Where the device runs machine code (VGPU_CUBINS, of vgpu run on an engine cuda) NVIDIA's does all of it, where it is installed.
  * The ABI is that of nvJitLink's public header: its names also carry the version that a program was compiled with.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +29,7 @@
 
 /* nvJitLinkResult */
 enum { SUCCESS, UNRECOGNIZED_OPTION, MISSING_ARCH, INVALID_INPUT, PTX_COMPILE, NVVM_COMPILE, INTERNAL, UNRECOGNIZED_INPUT = 8,
-       FINALIZE, NULL_INPUT, INCOMPATIBLE_OPTIONS, INCORRECT_INPUT_TYPE, LTO_NOT_ENABLED = 18 };
+       NULL_INPUT = 10, INCOMPATIBLE_OPTIONS, INCORRECT_INPUT_TYPE, UNRECOGNIZED_ARCH = 16, UNSUPPORTED_ARCH, LTO_NOT_ENABLED };
 /* nvJitLinkInputType */
 enum { IN_NONE, IN_CUBIN, IN_PTX, IN_LTOIR, IN_FATBIN, IN_OBJECT, IN_LIBRARY, IN_INDEX, IN_ANY = 10 };
 
@@ -34,7 +38,7 @@ struct jitlink {
 	uint32_t alive;
 	unsigned target, maxrregcount;
 	char suffix;
-	int lto, want_ptx, done, through;       /* through: all of it is NVIDIA's */
+	int lto, want_ptx, is_virtual, added, done, through;    /* through: all of it is NVIDIA's */
 	char *options[MAX_OPTIONS];             /* for NVIDIA's */
 	unsigned noptions;
 	void *own;                              /* NVIDIA's handle, once there is LTO-IR */
@@ -84,12 +88,15 @@ static struct jitlink *of(void *handle)
 	return j && j->alive == ALIVE ? j : NULL;
 }
 
+/* What a call on a handle that is none says. */
+static int no_handle(const void *handle) { return handle ? INVALID_INPUT : NULL_INPUT; }
+
 /* ---- options ---- */
 
 /* Those of NVIDIA's documentation; with a value where it ends in '='. */
 static const char *const known[] = {
-	"-arch=", "-maxrregcount=", "-time", "-verbose", "-lto", "-ptx", "-O", "-g", "-lineinfo", "-ftz=", "-prec-div=", "-prec-sqrt=",
-	"-fma=", "-kernels-used=", "-variables-used=", "-optimize-unused-variables", "-Xptxas=", "-Xptxas", "-Xnvvm=", "-Xnvvm", "-split-compile=",
+	"-arch=", "-maxrregcount=", "-time", "-verbose", "-lto", "-ptx", "-g", "-lineinfo", "-ftz=", "-prec-div=", "-prec-sqrt=",
+	"-fma=", "-kernels-used=", "-variables-used=", "-optimize-unused-variables", "-Xptxas=", "-Xnvvm=", "-split-compile=",
 	"-split-compile-extended=", "-jump-table-density=", "-no-cache", "-device-stack-protector=", "-r", "-cc=", "-minimal", "-ofast-compile=",
 	"-numba-debug", "-v", "-w", "-host-relocatable", "-l=", "-Ofast-compile=",
 };
@@ -99,7 +106,7 @@ static int is_known(const char *o)
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		size_t n = strlen(known[i]);
 
-		if (!strcmp(o, known[i]) || (known[i][n - 1] == '=' && !strncmp(o, known[i], n)) || (!strncmp(o, "-O", 2) && o[2] && !o[3]))
+		if (!strcmp(o, known[i]) || (known[i][n - 1] == '=' && !strncmp(o, known[i], n)) || (!strncmp(o, "-O", 2) && o[2] >= '0' && o[2] <= '3' && !o[3]))
 			return 1;
 	}
 	return 0;
@@ -118,6 +125,13 @@ static void forget(struct jitlink *j)
 	free(j);
 }
 
+static int is_arch(unsigned target)
+{
+	static const unsigned char archs[] = { 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121 };
+
+	return target < 256 && memchr(archs, (int)target, sizeof(archs)) != NULL;
+}
+
 static int option(struct jitlink *j, const char *o)
 {
 	if (!is_known(o))
@@ -126,6 +140,11 @@ static int option(struct jitlink *j, const char *o)
 		j->target = front_arch(o + 6, &j->suffix);
 		if (!j->target)
 			return UNRECOGNIZED_OPTION;
+		if (!is_arch(j->target))
+			return UNRECOGNIZED_ARCH;
+		if (j->target < 50)
+			return UNSUPPORTED_ARCH;
+		j->is_virtual = !strncmp(o + 6, "compute_", 8);
 	} else if (!strncmp(o, "-maxrregcount=", 14)) {
 		j->maxrregcount = (unsigned)strtoul(o + 14, NULL, 10);
 	}
@@ -146,7 +165,7 @@ PUBLIC int nvJitLinkCreate(void **handle, uint32_t n, const char **options)
 	struct jitlink *j;
 	int err = SUCCESS;
 
-	if (!handle || (n && !options))
+	if (!handle || !options)
 		return NULL_INPUT;
 	*handle = NULL;
 	j = calloc(1, sizeof(*j));
@@ -167,7 +186,8 @@ PUBLIC int nvJitLinkCreate(void **handle, uint32_t n, const char **options)
 		err = options[i] ? option(j, options[i]) : NULL_INPUT;
 	if (!err && !j->target)
 		err = MISSING_ARCH;
-	if (!err && j->want_ptx && !j->lto)
+	/* PTX is what LTO-IR becomes, and all that there is of a virtual architecture */
+	if (!err && ((j->want_ptx && !j->lto) || (j->is_virtual && !j->want_ptx)))
 		err = INCOMPATIBLE_OPTIONS;
 	j->l = err ? NULL : ptxlink_new(j->target);
 	if (!err && !j->l)
@@ -187,7 +207,7 @@ PUBLIC int nvJitLinkDestroy(void **handle)
 	struct jitlink *j = handle ? of(*handle) : NULL;
 
 	if (!j)
-		return INVALID_INPUT;
+		return handle && *handle ? INVALID_INPUT : NULL_INPUT;
 	forget(j);
 	*handle = NULL;
 	return SUCCESS;
@@ -254,6 +274,53 @@ static int bad_type(int type)
 	return (type < IN_CUBIN || type > IN_LIBRARY) && type != IN_ANY;
 }
 
+static __attribute__((format(printf, 2, 3))) void complain(struct jitlink *j, const char *fmt, ...)
+{
+	char line[160];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (!j->said)
+		j->said = strdup(line);
+}
+
+static int wrong_type(struct jitlink *j, int type)
+{
+	complain(j, "error   : the input is not of type %d\n", type);
+	return INCORRECT_INPUT_TYPE;
+}
+
+/* The linker's answer to an input: what it cannot read is not what it was said to be, and what nothing was said of is nothing known. */
+static int added(struct jitlink *j, int type, int err)
+{
+	j->added |= !err;
+	return !err ? SUCCESS : err == PTXLINK_NO_MEMORY ? INTERNAL : type == IN_ANY ? UNRECOGNIZED_INPUT : INCORRECT_INPUT_TYPE;
+}
+
+/* PTX for an architecture that is newer than the one that is linked for: said as ptxas would. */
+static int newer(struct jitlink *j, const void *data, size_t size)
+{
+	static const char before[] = ".target";
+	const char *p = memmem(data, size, ".version", 8) ? memmem(data, size, before, sizeof(before) - 1) : NULL;
+	const char *end = (const char *)data + size;
+	unsigned sm = 0;
+
+	if (!p || memchr(data, 0, (size_t)(p - (const char *)data)))
+		return 0;
+	for (p += sizeof(before) - 1; p < end && (*p == ' ' || *p == '\t'); p++)
+		;
+	if (end - p < 4 || memcmp(p, "sm_", 3))
+		return 0;
+	for (p += 3; p < end && *p >= '0' && *p <= '9' && sm < 1000; p++)
+		sm = sm * 10 + (unsigned)(*p - '0');
+	if (sm <= j->target)
+		return 0;
+	complain(j, "error   : .target sm_%u is higher than the architecture that is linked for, sm_%u\n", sm, j->target);
+	return 1;
+}
+
 PUBLIC int nvJitLinkAddData(void *handle, int type, const void *data, size_t size, const char *name);
 PUBLIC int nvJitLinkAddData(void *handle, int type, const void *data, size_t size, const char *name)
 {
@@ -262,19 +329,25 @@ PUBLIC int nvJitLinkAddData(void *handle, int type, const void *data, size_t siz
 
 	if (j && j->through)
 		return THEIRS("nvJitLinkAddData", j->own, type, data, size, name);
-	if (!j || j->done)
-		return INVALID_INPUT;
+	if (!j)
+		return no_handle(handle);
+	if (j->done)
+		return INTERNAL;
 	if (!data || !size)
-		return NULL_INPUT;
+		return INVALID_INPUT;
 	if (bad_type(type))
-		return UNRECOGNIZED_INPUT;
-	if (type == IN_LTOIR || (type != IN_PTX && is_lto(data, size))) {
+		return wrong_type(j, type);
+	if ((type == IN_LTOIR || type != IN_PTX) && is_lto(data, size)) {
 		if (!j->lto)
 			return LTO_NOT_ENABLED;
 		err = open_theirs(j);
 		return err ? err : THEIRS("nvJitLinkAddData", j->own, type, data, size, name);
 	}
-	return linked(ptxlink_add(j->l, kind_of(type), data, size, name));
+	if (type == IN_LTOIR)
+		return wrong_type(j, type);
+	if (newer(j, data, size))
+		return PTX_COMPILE;
+	return added(j, type, ptxlink_add(j->l, kind_of(type), data, size, name));
 }
 
 PUBLIC int nvJitLinkAddFile(void *handle, int type, const char *path);
@@ -288,24 +361,30 @@ PUBLIC int nvJitLinkAddFile(void *handle, int type, const char *path)
 
 	if (j && j->through)
 		return THEIRS("nvJitLinkAddFile", j->own, type, path, 0, 0);
-	if (!j || j->done)
-		return INVALID_INPUT;
+	if (!j)
+		return no_handle(handle);
+	if (j->done)
+		return INTERNAL;
 	if (!path)
 		return NULL_INPUT;
-	if (bad_type(type))
-		return UNRECOGNIZED_INPUT;
 	f = fopen(path, "rbe");
-	if (f) {
-		n = fread(head, 1, sizeof(head), f);
-		fclose(f);
-	}
-	if (type == IN_LTOIR || (type != IN_PTX && is_lto(head, n))) {
+	if (!f)
+		return INVALID_INPUT;
+	n = fread(head, 1, sizeof(head), f);
+	fclose(f);
+	if (bad_type(type))
+		return wrong_type(j, type);
+	if ((type == IN_LTOIR || type != IN_PTX) && is_lto(head, n)) {
 		if (!j->lto)
 			return LTO_NOT_ENABLED;
 		err = open_theirs(j);
 		return err ? err : THEIRS("nvJitLinkAddFile", j->own, type, path, 0, 0);
 	}
-	return linked(ptxlink_add_file(j->l, kind_of(type), path));
+	if (type == IN_LTOIR)
+		return wrong_type(j, type);
+	if (newer(j, head, n))
+		return PTX_COMPILE;
+	return added(j, type, ptxlink_add_file(j->l, kind_of(type), path));
 }
 
 /* ---- the result ---- */
@@ -339,6 +418,19 @@ static int from_theirs(struct jitlink *j)
 	return linked(ptxlink_add(j->l, PTXLINK_PTX, j->from_lto, strlen(j->from_lto), "LTO-IR"));
 }
 
+/* Of nothing comes a module with nothing in it. */
+static int empty(struct jitlink *j)
+{
+	free(j->from_lto);
+	j->from_lto = malloc(96);
+	if (!j->from_lto)
+		return INTERNAL;
+	snprintf(j->from_lto, 96, ".version %s\n.target sm_%u\n.address_size 64\n", j->target > 90 ? "9.0" : "8.0", j->target);
+	j->ptx = j->from_lto;
+	j->ptx_bytes = strlen(j->ptx);
+	return SUCCESS;
+}
+
 PUBLIC int nvJitLinkComplete(void *handle);
 PUBLIC int nvJitLinkComplete(void *handle)
 {
@@ -347,11 +439,15 @@ PUBLIC int nvJitLinkComplete(void *handle)
 
 	if (j && j->through)
 		return THEIRS("nvJitLinkComplete", j->own, 0, 0, 0, 0);
-	if (!j || j->done)
-		return INVALID_INPUT;
+	if (!j)
+		return no_handle(handle);
+	if (j->done)
+		return INTERNAL;
 	j->done = 1;
+	if (!j->own && !j->added)
+		return empty(j);
 	err = j->own ? from_theirs(j) : SUCCESS;
-	return err ? err : linked(ptxlink_complete(j->l, &j->ptx, &j->ptx_bytes)) ? FINALIZE : SUCCESS;
+	return err ? err : linked(ptxlink_complete(j->l, &j->ptx, &j->ptx_bytes)) ? INTERNAL : SUCCESS;
 }
 
 static uint64_t cubin(const struct jitlink *j, void *to, uint64_t room)
@@ -369,8 +465,10 @@ PUBLIC int nvJitLinkGetLinkedCubinSize(void *handle, size_t *size)
 
 	if (j && j->through)
 		return THEIRS("nvJitLinkGetLinkedCubinSize", j->own, size, 0, 0, 0);
-	if (!j || !j->ptx || j->want_ptx)
-		return INVALID_INPUT;
+	if (!j)
+		return no_handle(handle);
+	if (!j->ptx || j->want_ptx)
+		return j->done ? INVALID_INPUT : INTERNAL;
 	if (!size)
 		return NULL_INPUT;
 	*size = cubin(j, NULL, 0);
@@ -384,8 +482,10 @@ PUBLIC int nvJitLinkGetLinkedCubin(void *handle, void *to)
 
 	if (j && j->through)
 		return THEIRS("nvJitLinkGetLinkedCubin", j->own, to, 0, 0, 0);
-	if (!j || !j->ptx || j->want_ptx)
-		return INVALID_INPUT;
+	if (!j)
+		return no_handle(handle);
+	if (!j->ptx || j->want_ptx)
+		return j->done ? INVALID_INPUT : INTERNAL;
 	if (!to)
 		return NULL_INPUT;
 	cubin(j, to, UINT64_MAX);
@@ -399,7 +499,9 @@ PUBLIC int nvJitLinkGetLinkedPtxSize(void *handle, size_t *size)
 
 	if (j && j->through)
 		return THEIRS("nvJitLinkGetLinkedPtxSize", j->own, size, 0, 0, 0);
-	if (!j || !j->ptx || !j->want_ptx)
+	if (!j)
+		return no_handle(handle);
+	if (!j->ptx || !j->want_ptx)
 		return INVALID_INPUT;
 	if (!size)
 		return NULL_INPUT;
@@ -414,7 +516,9 @@ PUBLIC int nvJitLinkGetLinkedPtx(void *handle, char *to)
 
 	if (j && j->through)
 		return THEIRS("nvJitLinkGetLinkedPtx", j->own, to, 0, 0, 0);
-	if (!j || !j->ptx || !j->want_ptx)
+	if (!j)
+		return no_handle(handle);
+	if (!j->ptx || !j->want_ptx)
 		return INVALID_INPUT;
 	if (!to)
 		return NULL_INPUT;
@@ -464,7 +568,7 @@ PUBLIC int nvJitLinkGetErrorLogSize(void *handle, size_t *size)
 	if (j && j->through)
 		return THEIRS("nvJitLinkGetErrorLogSize", j->own, size, 0, 0, 0);
 	if (!j || !size)
-		return j ? NULL_INPUT : INVALID_INPUT;
+		return j ? NULL_INPUT : no_handle(handle);
 	*size = log_of(j, NULL);
 	return SUCCESS;
 }
@@ -477,7 +581,7 @@ PUBLIC int nvJitLinkGetErrorLog(void *handle, char *log)
 	if (j && j->through)
 		return THEIRS("nvJitLinkGetErrorLog", j->own, log, 0, 0, 0);
 	if (!j || !log)
-		return j ? NULL_INPUT : INVALID_INPUT;
+		return j ? NULL_INPUT : no_handle(handle);
 	log_of(j, log);
 	return SUCCESS;
 }
@@ -488,7 +592,7 @@ PUBLIC int nvJitLinkGetInfoLogSize(void *handle, size_t *size)
 	struct jitlink *j = of(handle);
 
 	if (!j || !size)
-		return j ? NULL_INPUT : INVALID_INPUT;
+		return j ? NULL_INPUT : no_handle(handle);
 	if (j->through)
 		return THEIRS("nvJitLinkGetInfoLogSize", j->own, size, 0, 0, 0);
 	*size = 0;

@@ -223,7 +223,7 @@ PUBLIC int nvrtcCreateProgram(void **prog, const char *src, const char *name, in
 	int err;
 
 	if (!prog)
-		return INVALID_INPUT;
+		return INVALID_PROGRAM;
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return OUT_OF_MEMORY;
@@ -297,8 +297,10 @@ PUBLIC int nvrtcCompileProgram(void *prog, int n, const char *const *options)
 
 	if (!p)
 		return INVALID_PROGRAM;
-	if (n < 0 || (n && !options))
+	if (n < 0)
 		return INVALID_INPUT;
+	if (n && !options)
+		return INVALID_OPTION;
 	o = calloc((size_t)n + 2, sizeof(*o));
 	if (!o)
 		return OUT_OF_MEMORY;

@@ -93,7 +93,8 @@ for name, texts, want, *aside in CASES:
         good = tell(False, name, str(e))
 jl, h = ours[12], c()
 arch = (ctypes.c_char_p * 1)
-good &= tell(jl.nvJitLinkCreate(ctypes.byref(h), 0, None) == 2, "options/missing_arch")
+good &= tell(jl.nvJitLinkCreate(ctypes.byref(h), 1, arch(b"-O3")) == 2, "options/missing_arch")
+good &= tell(jl.nvJitLinkCreate(ctypes.byref(h), 0, None) == 10, "options/null")         # as NVIDIA's says
 good &= tell(jl.nvJitLinkCreate(ctypes.byref(h), 1, arch(b"-no-such")) == 1, "options/unknown")
 good &= tell(jl.__getattr__("__nvJitLinkCreate_12_4")(ctypes.byref(h), 1, arch(b"-arch=sm_75")) == 0, "options/versioned_name")
 good &= tell(jl.nvJitLinkAddData(h, 3, b"\xed\x43\x4e\x7f1234", 8, b"x") == 18, "options/lto_not_enabled")
