@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit
 run=$1/test/ptx/plain/ptxrun
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-# the turn of a branch's sides, by strips; a clock's two readings; which lane's store stays
+# the turn of a branch's sides, by strips; a clock's lowest bits; which lane's store stays
 open='converge\.ptx sides |registers\.ptx all o_all\[32\]|winner\.ptx stores '
 words() { # ISA MODE
 	VGPU_CPU_ISA=$1 "$run" -m "$2" -t 3 tests/ptx/probe/*.ptx 2>&1 | grep -Ev "$open"

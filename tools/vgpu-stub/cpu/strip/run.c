@@ -296,10 +296,10 @@ static void ragged(const struct jit *j, struct grid *g, u32 at, u32 pc)
 static bool would_pass(const struct jit *j, const struct frame *f, const struct grid *g)
 {
 	const struct jit_src *src = f->fn->jsrc;
-	u8 how = g->shared_total ? J_TELLS | J_ASKS : J_ASKS;
+	u8 how = (g->shared_total ? J_TELLS : 0) | (f->fn->patience ? J_ASKS : 0);
 	u32 w, pc;
 
-	for (w = f->waiting; w; w &= w - 1) {
+	for (w = how ? f->waiting : 0; w; w &= w - 1) {
 		pc = f->lane_pc[__builtin_ctz(w)];
 		if (pc > f->pc && !s_sync(&src->code[pc]) && (src->code[pc].kind != K_NOP || !j->entry_at[pc + 1]) && (jit_tells(src, pc) & how))
 			return true;
