@@ -57,6 +57,7 @@ t ptx/everyday/interp 120 env VGPU_ENGINE=interp "$B/bin/vgpu" bench kernels -n
 t ptx/forms/partly 300 "$T/ptx/plain/optest" -m jit -x 5
 many ptx/cases/verify 300 "$T/ptx/plain/ptxrun" -m verify -s tests/ptx/cases
 t ptx/oracle 300 tests/ptx/oracle/run.sh "$B" -e 6
+t ptx/probe 60 tests/ptx/probe.sh "$B"
 # what a GPU gave where the ISA leaves it open
 for mode in interp jit; do
 	t "ptx/golden/$mode" 60 "$T/ptx/plain/golden" -m $mode tests/ptx/golden
@@ -125,6 +126,7 @@ asleep many cuda/mock/asan 600 env STUB="$B/test/san/bin/vgpu-stub" ASAN_OPTIONS
 
 # --- CUDA programs compiled by NVIDIA's nvcc where PyPI can be had: CUB, Thrust, warps
 many nvcc 900 tests/nvcc/run.sh "$B"
+many nvcc/shown 600 tests/nvcc/shown.sh "$B"
 many nvcc/names 120 tests/nvcc/names.sh "$B"
 many nvcc/rdc 300 tests/nvcc/rdc.sh "$B"
 many nvcc/launches 600 tests/nvcc/launches.sh "$B"

@@ -178,6 +178,7 @@ void call_results(struct warp *w, struct frame *g, u32 m)
 void call_leave(struct warp *w)
 {
 	struct frame *g = w->top, *f = g->up;
+	u32 m;
 
 	if (g->apart) {
 		apart_leave(w);
@@ -187,6 +188,13 @@ void call_leave(struct warp *w)
 		f->mask &= w->live;
 		f->pc++;
 		w->top = f;
+		/* those that call another function from here come first: lanes meet behind the call */
+		if (f->next_wait < f->pc) {
+			f->waiting |= f->mask;
+			for (m = f->mask; m; m &= m - 1)
+				f->lane_pc[__builtin_ctz(m)] = f->pc;
+			f->mask = 0;
+		}
 	}
 	w->depth--;
 	g->up = w->spare;

@@ -691,6 +691,8 @@ void cfg_finish(struct comp *c)
 	for (i = 0; i < n; i++) {
 		struct insn *in = &code[i];
 
+		if (jit_asks(in))
+			c->fn->patience = PATIENCE;
 		in->plain = in->kind == K_LANE && in->guard == OPND_NONE;
 		if (in->kind == K_JMP || in->kind == K_CBRA)
 			in->taken = g.b[in->taken].pc;

@@ -710,7 +710,7 @@ jump:
 			/* they have met */
 			if (!f->waiting && !w->depth)
 				f->spin = 0;
-			else if ((f->spin += spins ? SPIN_STEP : 1) > interp_spin) {
+			else if ((f->spin += spins ? SPIN_STEP : 1) >> f->fn->patience > interp_spin) {
 				f->spin = 0;
 				if (w->depth && (!f->waiting || (f->outside = !f->outside))) {
 					f->mask = m;

@@ -238,6 +238,11 @@ struct func {
 	u32 dyn_align, regs;
 	bool calls, calls_ptr, indirect, cyclic, launches;
 	bool fixed_shared;      /* names no shared memory but variables with a size */
+	/*
+	 * Log 2 of how many times as many rounds a loop has before lanes that wait behind it get a turn: it is asked here who is here, and who has been
+	 * sent ahead is not, so that this is for those alone who would wait for ever.
+	 */
+	u8 patience;
 	bool prints;            /* it or what it calls, or may call */
 	bool reserved;          /* asks for the shared memory that is reserved for the system: the same */
 	u32 uses;               /* ENGINE_USES_*: the same */

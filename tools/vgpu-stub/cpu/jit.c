@@ -306,7 +306,7 @@ void j_edge(struct jcomp *c, u32 pc, u32 to)
 				goes_to(c, at, to);
 		}
 		g_alui(a, 0, G_ADD, spin, spins ? SPIN_STEP : 1);
-		g_alui(a, 0, G_CMP, spin, JIT_SPIN);
+		g_alui(a, 0, G_CMP, spin, JIT_SPIN << c->fn->patience);
 		j_leave_if(c, CC_A, x);
 		g_alui(a, 0, G_CMP, next, (s32)to);
 		j_leave_if(c, CC_BE, x);

@@ -76,7 +76,7 @@ struct jplace {
 /* jit_src.parted; strips: also of the first instruction of a loop that some strips leave before others; of 32 bits that are widened: lanes wrap */
 enum { PARTED_LANES = 1, PARTED_TURNS = 2, PARTED_WIDE = 4 };
 
-struct jblock { u32 start, end, nsucc, *succ; u32 depth; bool tells; };  /* tells: jit_tells() at its start */
+struct jblock { u32 start, end, nsucc, *succ; u32 depth; u8 tells; };    /* tells: jit_tells() at its start */
 
 /* What cfg.c leaves for the JIT: code with virtual registers, in its final order. One allocation. */
 struct jit_src {
@@ -359,6 +359,7 @@ static inline void j_undo(struct jcomp *c, struct jmark m)
 /* A loop that looks at what others write is so many at once: its lanes give way after 32 rounds, which is its warp's turn, too. A swap that all
  * lanes of a warp do in one place has no more of them. */
 #define SPIN_STEP 16
+#define PATIENCE 8              /* func.patience, where it is not 0 */
 const struct jblock *jit_block_at(const struct jcomp *c, u32 pc);
 static inline u32 block_no(const struct jcomp *c, u32 pc) { return (u32)(jit_block_at(c, pc) - c->s->b); }
 
@@ -591,9 +592,12 @@ const struct jblock *jit_src_block(const struct jit_src *s, u32 pc);
 /* A multiplication or conversion to twice the bits; has it been found that its lanes wrap? */
 bool jit_widens(const struct insn *in);
 bool jit_wrapped(const struct jit_src *s, const struct insn *in);
-/* May lanes at pc write shared memory before a barrier? Strips ask, for which it is found out when they are made first. */
+/* Is it asked who is here, with nobody named? */
+bool jit_asks(const struct insn *in);
+/* May lanes at pc write shared memory before a barrier, or ask who is here? Strips ask, for which it is found out when they are made first. */
+enum { J_TELLS = 1, J_ASKS = 2 };
 void jit_who_tells(struct jit_src *s);
-bool jit_tells(const struct jit_src *s, u32 pc);
+u8 jit_tells(const struct jit_src *s, u32 pc);
 bool jit_live_sets(struct jcomp *c);
 u64 jit_code_take(struct engine *e, u64 bytes);
 u8 *jit_code_put(struct engine *e, u64 at, const struct as *a);

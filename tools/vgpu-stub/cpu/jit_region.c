@@ -10,7 +10,7 @@
  *              join                     An edge that leaves the region takes up those that wait.
  *
  * The sides may share code, as those of `if (a || b)` do: there the first side's lanes may still have the others to wait for,
- * which stand at second, and take them along where they come by.
+ * which stand at second, and take them along where they come by. Not where that code asks who is here.
  *
  * Where both sides come back to the branch, in a loop with several ways out and on, join is where the sides meet within one round: the ways
  * out are looked away from. A lane that takes one has its own branch there, at which it waits; where all that run do, those that wait
@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "jit.h"
+#include "strip/strip.h"
 
 struct graph {
 	u32 n;                  /* blocks; n itself is the end */
@@ -304,10 +305,10 @@ static bool sides(struct jcomp *c, struct search *s, const struct insn *in, u32 
  * Where the sides of b's branch meet in a round of the loop at head, whichever way: the first block that both come to and that no way
  * to the round's end avoids. NO_PC: nowhere, or a side leaves the loop at once.
  */
-static u32 meet_in_round(struct jcomp *c, struct search *s, u32 b, u64 share)
+static u32 meet_in_round(struct jcomp *c, const struct graph *g, struct search *s, u32 b, u64 share)
 {
 	const struct insn *in = &c->code[c->s->b[b].end - 1];
-	u32 both[ROUND_MEETS], n = 0, i, k, t, f;
+	u32 both[ROUND_MEETS], n = 0, i, k, t, f, end = NO_PC;
 
 	if (!s->in[b] || !s->in[block_no(c, in->taken)] || !s->in[block_no(c, in->fall)] || !sides(c, s, in, NO_PC, share, &t, &f) ||
 	    s->mark[b] == 3)
@@ -327,7 +328,29 @@ static u32 meet_in_round(struct jcomp *c, struct search *s, u32 b, u64 share)
 	for (i = 0; i < n; i++)
 		if (sides(c, s, in, both[i], share, &t, &f) && !s->round)
 			return both[i];
-	return s->head;
+	/* where rounds end: who waits at the loop's beginning is a round ahead of those that leave code before that */
+	for (i = g->first[s->head]; i < g->first[s->head + 1]; i++)
+		if (g->pred[i] >= s->head) {
+			if (end != NO_PC && end != g->pred[i])
+				return s->head;
+			end = g->pred[i];
+		}
+	return end != NO_PC && end > b && sides(c, s, in, end, share, &t, &f) && !s->round ? end : s->head;
+}
+
+/* Is it asked who is here, or volatile shared memory looked at, in code that both sides share? The first side's lanes may come there by themselves. */
+static bool asked_apart(const struct jcomp *c, const struct search *s)
+{
+	u32 i, k;
+
+	for (i = 0; i < s->nlist; i++) {
+		const struct jblock *jb = &c->s->b[s->list[i]];
+
+		for (k = jb->start; s->mark[s->list[i]] == 3 && k < jb->end; k++)
+			if (jit_asks(&c->code[k]) || ((c->code[k].kind == K_LD || c->code[k].kind == K_ST) && s_sync(&c->code[k])))
+				return true;
+	}
+	return false;
 }
 
 /* The region of the branch that ends block b, if it is one that code can do. */
@@ -346,11 +369,13 @@ static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *
 		/* in a round of a loop around it, the outermost that will do */
 		for (h = 0, join = NO_PC; h <= b && join == NO_PC; h++)
 			if (g->last[h] != NO_PC && g->last[h] >= b && loop_of(c, g, s, h))
-				join = meet_in_round(c, s, b, share);
+				join = meet_in_round(c, g, s, b, share);
 		if (join == NO_PC || !sides(c, s, in, join, share, &t, &f) || (t && f && s->mark[b] == 3))
 			return false;
 		r->head = s->head;
 	}
+	if (asked_apart(c, s))
+		return false;
 	r->at = c->s->b[b].end - 1;
 	r->join = c->s->b[join].start;
 	r->first = in->taken;

@@ -333,8 +333,21 @@ bool jit_wrapped(const struct jit_src *s, const struct insn *in)
 	return jit_widens(in) && in >= s->code && in < s->code + s->n && s->parted[in - s->code] & PARTED_WIDE;
 }
 
-static bool tells(const struct jit_src *s, const struct jblock *b, u32 pc)
+bool jit_asks(const struct insn *in)
 {
+	switch ((enum kind)in->kind) {
+	case K_ACTIVEMASK:
+		return true;
+	case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX:
+		return in->o[2] == OPND_NONE;
+	default:
+		return false;
+	}
+}
+
+static u8 tells(const struct jit_src *s, const struct jblock *b, u32 pc)
+{
+	u8 r = 0;
 	u32 k;
 
 	for (; pc < b->end; pc++) {
@@ -343,20 +356,21 @@ static bool tells(const struct jit_src *s, const struct jblock *b, u32 pc)
 		switch (in->kind) {
 		case K_ST: case K_ATOM:
 			if (in->space == SPACE_SHARED || in->space == SPACE_GENERIC)
-				return true;
+				r |= J_TELLS;
 			break;
 		case K_GEN: case K_CALL:
-			return true;
+			r |= J_TELLS;
+			break;
 		case K_BAR:
-			return false;
+			return r;
 		default:
+			r |= jit_asks(in) ? J_ASKS : 0;
 			break;
 		}
 	}
 	for (k = 0; k < b->nsucc; k++)
-		if (s->b[b->succ[k]].tells)
-			return true;
-	return false;
+		r |= s->b[b->succ[k]].tells;
+	return r;
 }
 
 const struct jblock *jit_src_block(const struct jit_src *s, u32 pc)
@@ -378,17 +392,20 @@ void jit_who_tells(struct jit_src *s)
 {
 	bool more = !s->told;
 	u32 b;
+	u8 t;
 
 	while (more) {
 		more = false;
 		for (b = s->nb; b-- > 0;)
-			if (!s->b[b].tells && tells(s, &s->b[b], s->b[b].start))
-				more = s->b[b].tells = true;
+			if (s->b[b].tells != (t = tells(s, &s->b[b], s->b[b].start))) {
+				s->b[b].tells = t;
+				more = true;
+			}
 	}
 	s->told = true;
 }
 
-bool jit_tells(const struct jit_src *s, u32 pc) { return tells(s, jit_src_block(s, pc), pc); }
+u8 jit_tells(const struct jit_src *s, u32 pc) { return tells(s, jit_src_block(s, pc), pc); }
 
 void jit_loop_depths(struct jit_src *s)
 {

@@ -11,12 +11,17 @@
  * again, by themselves, before the others have done their part of this round. Hardware's lanes meet at a branch's immediate postdominator
  * wherever it lies. So the jumps back from behind such a branch come together in a block of their own, the last one of the loop.
  *
+ * Where it is asked in a loop who is here, or lanes in step look at volatile shared memory, its one jump back leads to such a block, too: a strip (strip/order.c)
+ * that had to stop somewhere in a round is waited for there.
+ *
  * A branch whose lanes meet within the loop is none of those: `do { do X while (p); Y } while (q)` may have one beginning for both loops, and
  * X is done until all are through.
  */
 #include <string.h>
 
 #include "cfg.h"
+#include "jit.h"
+#include "strip/strip.h"
 
 #define MOST_BLOCKS 8192u
 #define MOST_WORK (1u << 24)    /* blocks looked at */
@@ -214,16 +219,31 @@ static void redirect(struct latch *l, u32 b, u32 h, u32 meet)
 		in->fall = meet;
 }
 
+/* Is it asked in the loop who is here, or shared memory looked at that lanes in step write? */
+static bool asked(const struct latch *l, u32 n)
+{
+	const struct cfg *g = l->g;
+	u32 i, k;
+
+	for (i = 0; i < n; i++)
+		for (k = g->b[l->list[i]].start; k < g->b[l->list[i]].end; k++)
+			if (jit_asks(&g->c->code[k]) || ((g->c->code[k].kind == K_LD || g->c->code[k].kind == K_ST) && s_sync(&g->c->code[k])))
+				return true;
+	return false;
+}
+
 static bool one_place(struct latch *l, u32 h)
 {
 	struct cfg *g = l->g;
 	u32 n, i, ways = 0, meet;
+	bool all;
 
 	for (i = l->first[h]; i < l->first[h + 1]; i++)
-		ways += back(l, l->pred[i], h);
+		ways += back(l, l->pred[i], h) && (i == l->first[h] || l->pred[i] != l->pred[i - 1]);
 	if (!ways)
 		return false;
 	n = loop(l, h);
+	all = ways == 1 && asked(l, n);
 	for (i = 0; i < n; i++)
 		if (parts(l, l->list[i], h))
 			behind(l, l->list[i], h, n);
@@ -231,12 +251,12 @@ static bool one_place(struct latch *l, u32 h)
 	for (i = l->first[h], ways = 0; i < l->first[h + 1]; i++)
 		if (l->mark[l->pred[i]] == (IN_LOOP | BEHIND) && (i == l->first[h] || l->pred[i] != l->pred[i - 1]))
 			ways += parts(l, l->pred[i], h) ? 2 : 1;
-	if (ways < 2)
+	if (ways < 2 && !all)
 		return false;
 	g->c->line = g->c->code[g->b[l->pred[l->first[h + 1] - 1]].end - 1].line;
 	meet = new_block(l, h);
 	for (i = 0; i < n; i++)
-		if (l->mark[l->list[i]] == (IN_LOOP | BEHIND))
+		if (all || l->mark[l->list[i]] == (IN_LOOP | BEHIND))
 			redirect(l, l->list[i], h, meet);
 	return true;
 }

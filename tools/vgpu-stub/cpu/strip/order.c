@@ -179,6 +179,7 @@ static u32 last_sync(const struct scomp *c, u32 b)
 /*
  * A round of a loop ends in block `last`. Where some lanes stop in it, for something that a warp does together or for what others do first, a strip that
  * does not come there would stop next in its next round, before them in code: the lowest run first, and that would be those that are a round ahead.
+ * So would a strip that goes round a loop within it less often than others.
  */
 static bool rounds_part(const struct scomp *c, u32 h, u32 last, u8 *in, u8 *seen, u32 *stack)
 {
@@ -208,8 +209,9 @@ static bool rounds_part(const struct scomp *c, u32 h, u32 last, u8 *in, u8 *seen
 				stack[n++] = b;
 		}
 	}
-	for (b = h + 1; b < last; b++)
-		if ((in[b] & FREE) && last_sync(c, b) != NO_PC && passes_by(s, h, last, b, in, seen, stack))
+	for (b = h; b < last; b++)
+		if ((in[b] & FREE) && last_sync(c, b) != NO_PC &&
+		    (s->b[b].depth > s->b[h].depth || (b > h && passes_by(s, h, last, b, in, seen, stack))))
 			return true;
 	return false;
 }
@@ -242,53 +244,50 @@ static bool shared_atomic(const struct insn *in)
 	return in->kind == K_ATOM && (in->space == SPACE_SHARED || in->space == SPACE_GENERIC);
 }
 
-/* Is it asked in blocks h to b who is here, with nobody named? */
-static bool asks(const struct scomp *c, u32 h, u32 b)
+/* Is it asked in blocks h to b who is here, with nobody named, or, in_turn, is shared memory looked at as lanes in step do? */
+static bool asks(const struct scomp *c, u32 h, u32 b, bool in_turn)
 {
 	u32 k;
 
 	for (k = c->s->b[h].start; k < c->s->b[b].end; k++)
-		switch ((enum kind)c->code[k].kind) {
-		case K_ACTIVEMASK:
+		if (jit_asks(&c->code[k]) || (in_turn && (c->code[k].kind == K_LD || c->code[k].kind == K_ST) && s_sync(&c->code[k])))
 			return true;
-		case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX:
-			if (c->code[k].o[2] == OPND_NONE)
-				return true;
-			break;
-		default:
-			break;
-		}
 	return false;
 }
 
 /*
  * Loops that lanes go round in step: strips meet at the ends of rounds that they part in, and no branch is guessed to be all lanes' (guess.c), since a
  * strip for which that is wrong stops there, and others a round later. Atomics come in their order, too. So it is in a loop in which lanes
- * ask who is here: hardware has all of them there that have come back.
+ * ask who is here: hardware has all of them there that have come back. There they meet after each round: a strip for which something else was not as
+ * guessed stops where that is, and others would ask next in their next round.
  */
-static void in_rounds(struct scomp *c, u8 *seen, u32 *stack)
+static bool in_rounds(struct scomp *c, u8 *seen, u32 *stack)
 {
 	const struct jit_src *s = c->s;
 	u32 b, i, k, h;
-	bool in_turn;
+	bool in_turn, asked;
 
 	for (b = 0; b < s->nb && s->nb <= S_MAX_BLOCKS; b++)
 		for (i = 0; i < s->b[b].nsucc; i++) {
 			h = s->b[b].succ[i];
-			if (h > b || b - h > MOST_IN_LOOP || (i && s->b[b].succ[0] == h))
+			if (h > b || (i && s->b[b].succ[0] == h))
 				continue;
-			in_turn = ordered(c, h, b, seen, seen + s->nb, stack);
-			if (!in_turn && !asks(c, h, b))
+			in_turn = b - h <= MOST_IN_LOOP && ordered(c, h, b, seen, seen + s->nb, stack);
+			asked = asks(c, h, b, in_turn);
+			if (!in_turn && !asked)
 				continue;
 			memset(c->strict + s->b[h].start, 1, s->b[b].end - s->b[h].start);
-			if (!in_turn)
-				continue;
-			for (k = s->b[h].start; k < s->b[b].end; k++)
+			for (k = s->b[h].start; in_turn && k < s->b[b].end; k++)
 				c->whole[k] |= shared_atomic(&c->code[k]);
+			if (h == b || !(asked || rounds_part(c, h, b, seen, seen + s->nb, stack)))
+				continue;
 			k = s->b[b].start;
-			if (h < b && c->code[k].kind == K_NOP && (c->code[k].flags & INF_MEET))
-				c->whole[k] |= rounds_part(c, h, b, seen, seen + s->nb, stack);
+			if (c->code[k].kind == K_NOP && (c->code[k].flags & INF_MEET))
+				c->whole[k] = true;
+			else if (asked && c->fn->m->e->lanes == &lanes_avx512)
+				return false;           /* has no such place, and better code */
 		}
+	return true;
 }
 
 bool s_order(struct scomp *c)
@@ -335,6 +334,5 @@ bool s_order(struct scomp *c)
 	for (b = 0; k && b < s->nb; b++)
 		for (i = s->b[b].start; !s->b[b].depth && i < s->b[b].end; i++)
 			c->whole[i] |= shared_atomic(&c->code[i]);
-	in_rounds(c, seen, stack);
-	return true;
+	return in_rounds(c, seen, stack);
 }

@@ -293,14 +293,15 @@ static void ragged(const struct jit *j, struct grid *g, u32 at, u32 pc)
  * them is to come after what the others do before it. (Who waits for somebody at its place is found there.) It is shared memory where lanes tell each
  * other such things: if none is written before they meet at a barrier, they may pass.
  */
-static bool would_pass(const struct frame *f, const struct grid *g)
+static bool would_pass(const struct jit *j, const struct frame *f, const struct grid *g)
 {
 	const struct jit_src *src = f->fn->jsrc;
+	u8 how = (g->shared_total ? J_TELLS : 0) | (f->fn->patience ? J_ASKS : 0);
 	u32 w, pc;
 
-	for (w = g->shared_total ? f->waiting : 0; w; w &= w - 1) {
+	for (w = how ? f->waiting : 0; w; w &= w - 1) {
 		pc = f->lane_pc[__builtin_ctz(w)];
-		if (pc > f->pc && !s_sync(&src->code[pc]) && src->code[pc].kind != K_NOP && jit_tells(src, pc))
+		if (pc > f->pc && !s_sync(&src->code[pc]) && (src->code[pc].kind != K_NOP || !j->entry_at[pc + 1]) && (jit_tells(src, pc) & how))
 			return true;
 	}
 	return false;
@@ -478,7 +479,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 			f->waiting = apart | here;
 			frame_resched(f);
 			odd = true;
-			if (f->waiting && spun && others) {
+			if (f->waiting && spun && others && (!f->fn->patience || (f->spin += JIT_SPIN) >> f->fn->patience > interp_spin)) {
 				/* they may be waiting for those that wait for them; without others it was but long */
 				f->waiting |= f->mask;
 				for (l = f->mask; l; l &= l - 1)
@@ -488,7 +489,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 			}
 			if (f->waiting) {
 				/* the same lanes as before, where they were: they want something that code does not do */
-				n = turns++ < TURNS && ts->budget >= 0 && (f->pc != from || f->mask != m) && !would_pass(f, w->cta->g) ? next_turn(ts, j, f, *done) : 0;
+				n = turns++ < TURNS && ts->budget >= 0 && (f->pc != from || f->mask != m) && !would_pass(j, f, w->cta->g) ? next_turn(ts, j, f, *done) : 0;
 				if (!n)
 					return APART;
 				m = f->mask;
@@ -559,16 +560,16 @@ int strip_run(struct tstate *ts, struct warp *w, struct frame *f)
 		return JR_REFUSED;
 	if (f->waiting)
 		arrive(ts, w, f);
-	if (f->waiting && would_pass(f, w->cta->g))
+	if (f->waiting && would_pass(j, f, w->cta->g))
 		return JR_REFUSED;
 	/*
 	 * Who goes on long while others wait may be waiting for them: they have turns too. Rounds are what counts, as in the interpreter; not how often somebody
 	 * waited for a while, or how many places lanes come to that code leaves them at.
 	 */
 	if (f->waiting) {
-		f->spin += f->pc <= f->spin_pc ? SPIN_STEP : 1;
+		f->spin += f->pc <= f->spin_pc && (j->strip->spins || !f->fn->patience) ? SPIN_STEP : 1;
 		f->spin_pc = f->pc;
-		if (f->spin > interp_spin) {
+		if (f->spin >> f->fn->patience > interp_spin) {
 			f->waiting |= f->mask;
 			for (l = f->mask; l; l &= l - 1)
 				f->lane_pc[__builtin_ctz(l)] = f->pc;
