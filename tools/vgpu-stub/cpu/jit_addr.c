@@ -104,10 +104,15 @@ void jm_ahead_rounds(struct jcomp *c, u32 last, s64 step, u32 ext)
 	ahead_rounds(&c->a, &l->ahead);
 }
 
+static bool is_rows(const struct insn *in, u32 ext)
+{
+	return in->kind == K_LD && ext >= AHEAD_MIN && ext <= AHEAD_MAX && !(in->o[4] & OPND_CONST);
+}
+
 /* Is what in reads, ext bytes by a pattern, asked for? What every block reads has been read. */
 bool jm_asks(const struct jcomp *c, const struct insn *in, u32 ext)
 {
-	return in->kind == K_LD && ext >= AHEAD_MIN && ext <= AHEAD_MAX && !(in->o[4] & OPND_CONST) && c->of_block[in->o[4]];
+	return is_rows(in, ext) && c->of_block[in->o[4]];
 }
 
 static void ahead(struct jcomp *c, const struct insn *in, const struct acc *x, u32 ext)
@@ -144,6 +149,51 @@ static void ahead(struct jcomp *c, const struct insn *in, const struct acc *x, u
 	*l = (struct jlate){ .ahead = { .site = c->nahead++, .base = x->base, .disp = x->disp + x->cmin, .bytes = ext,
 					.all = ext * (1 + rows_behind(c, in, x, ASK_MOST / ext - 1)) } };
 	ahead_often(a, &l->ahead);
+}
+
+/* Is there a barrier in the innermost loop here, or in the kernel, outside of loops? Then it is the block's next warp that comes here next. */
+static bool warps_follow(const struct jcomp *c)
+{
+	u32 from = c->block, to = from, depth = c->s->b[from].depth, i;
+
+	while (from && c->s->b[from - 1].depth >= depth)
+		from--;
+	while (to + 1 < c->s->nb && c->s->b[to + 1].depth >= depth)
+		to++;
+	for (i = c->s->b[from].start; i < c->s->b[to].end; i++)
+		if (c->code[i].kind == K_BAR)
+			return true;
+	return false;
+}
+
+/*
+ * What all blocks of a row read may still be another place for each warp: a tile that they load together, each its own rows, and who comes first to a row
+ * waits for memory. The next warp's place is as much further on as this one is behind the last: it is asked for while this one has its turn. Rows
+ * that follow in this block of code some number further on each are as far from those of the next warp.
+ */
+static void ahead_warp(struct jcomp *c, const struct insn *in, const struct acc *x, u32 ext)
+{
+	bool follows = c->asked_for[in->o[4]] == c->stamp;
+	struct as *a = &c->a;
+	struct rm last, far;
+	u32 i, site;
+
+	if (c->some || c->within[c->block] || (!follows && (c->nahead == AHEAD_SITES || !warps_follow(c))))
+		return;
+	site = follows ? c->nahead - 1 : c->nahead++;
+	last = rm_mem(R14, (s32)(offsetof(struct tstate, ahead.site) + site * sizeof(struct ahead_site) + offsetof(struct ahead_site, first)));
+	far = rm_mem(R14, (s32)(offsetof(struct tstate, ahead.site) + site * sizeof(struct ahead_site) + offsetof(struct ahead_site, far)));
+	if (follows) {
+		g_load(a, 1, RCX, far);
+	} else {
+		g_load(a, 1, RCX, rm_reg(x->base));
+		g_alu(a, 1, G_SUB, RCX, last);
+		g_store(a, 1, last, x->base);
+		g_store(a, 1, far, RCX);
+		rows_behind(c, in, x, ROWS + 1);
+	}
+	for (i = 0; i < ext; i += 64)
+		g_op(a, 0, 0x118, 2, rm_idx(x->base, RCX, 0, x->disp + x->cmin + (s32)i), 0);
 }
 
 /*
@@ -484,6 +534,8 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 			m->asked_lo = lo;
 			m->asked_hi = lo + ext;
 		}
+	} else if (is_rows(in, ext) && !c->of_block[in->o[4]] && !jit_loop_asked(c)) {
+		ahead_warp(c, in, x, ext);
 	}
 	return true;
 }
