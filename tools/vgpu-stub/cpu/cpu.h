@@ -269,12 +269,16 @@ struct engine {
 	struct grid grids;              /* list head: grids with work, round robin */
 	u32 urgent, rounds;             /* of them with a priority; turns that were asked for */
 	u32 sleepers;
-	u32 news;                       /* grids that came, and grids that went: to be looked at without the lock */
 	int here;                       /* the dispatcher's processor while it takes turns, -1: it does not ... */
 	int stays_on;                   /* ... when it did last, -1: it never did */
 	struct grid *grid_pool;
 	struct cta *cta_pool;
 	u32 ncta_pool;
+
+	/* looked at without the lock by workers that wait awake */
+	_Alignas(64) u32 news;          /* grids that came, and grids that went */
+	u32 awake;                      /* of those workers */
+	u64 moved;                      /* when the dispatcher had a grid last that nobody else heard of: ticks */
 
 	_Alignas(64) pthread_mutex_t arena_lock;
 	u64 arena_next, arena_end;

@@ -68,6 +68,7 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 {
 	struct engine *e;
 	void *funcs;
+	pthread_mutexattr_t soon;
 	bool verify;
 
 	if (!env->done || !env->fault || !env->print || !env->cores || env->cores > 1024 ||
@@ -94,7 +95,11 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 	}
 	e->arena_next = (env->arena_base + 65535) & ~65535ull;
 	e->arena_end = env->arena_base + env->arena_bytes;
-	pthread_mutex_init(&e->lock, NULL);
+	/* held for less than it takes to sleep: who finds it taken looks again first */
+	pthread_mutexattr_init(&soon);
+	pthread_mutexattr_settype(&soon, PTHREAD_MUTEX_ADAPTIVE_NP);
+	pthread_mutex_init(&e->lock, &soon);
+	pthread_mutexattr_destroy(&soon);
 	pthread_mutex_init(&e->compile_lock, NULL);
 	pthread_mutex_init(&e->arena_lock, NULL);
 	pthread_mutex_init(&e->heap_lock, NULL);

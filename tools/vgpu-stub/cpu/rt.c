@@ -37,6 +37,9 @@
 #define INLINE_TICKS (1u << 17) /* of all of them together: what a hand-over to another thread may cost */
 #define STAY_TICKS (1u << 20)    /* that a short grid may keep the dispatcher: a few hundred microseconds */
 #define AWAIT_TICKS (1u << 16)  /* the end of what others do of it, and of workers with nothing to do for the next one: about what waking takes */
+#define AWAKE_TICKS (1u << 20)  /* so long in all while the dispatcher has one small grid after the other: a stream's next large one is not far */
+#define AWAKE 3u                /* workers that wait so long: all of them look at what the dispatcher writes at each grid */
+#define SHARE_TICKS (1u << 16)  /* small beside a worker that is awake: a hand-over costs a microsecond, but what is read is in two cores' caches */
 #define INLINE_THREADS 2048     /* largest grid that is tried in place when nothing is known about its kernel */
 #define INLINE_WORK (1 << 17)   /* multiply-adds of a native grid that runs in place */
 #define HELD_NS 100000000       /* a bound on waiting for our turn, whatever was missed */
@@ -241,8 +244,10 @@ static void wake(struct engine *e, u64 n, int not_on)
 	}
 }
 
+/* With the lock held: there is something for n workers. */
 void rt_wake(struct engine *e, u64 n)
 {
+	__atomic_store_n(&e->news, e->news + 1, __ATOMIC_RELAXED);
 	wake(e, n, e->here);
 }
 
@@ -343,25 +348,30 @@ static struct grid *most_urgent(struct engine *e, struct turn *t)
 
 /*
  * With the lock held, given away meanwhile: until a grid comes or goes, for a moment. What comes next is not far where a stream has one short
- * grid after the other, and to be woken takes as long as such a grid.
+ * grid after the other, and to be woken takes as long as such a grid. False: nothing has come.
  */
-static void await_news(struct engine *e)
+static bool await_news(struct engine *e, u64 most)
 {
 	u32 was = e->news;
-	u64 begin = __builtin_ia32_rdtsc();
+	u64 begin = __builtin_ia32_rdtsc(), now = begin, since;
 
 	pthread_mutex_unlock(&e->lock);
-	while (__atomic_load_n(&e->news, __ATOMIC_RELAXED) == was && __builtin_ia32_rdtsc() - begin < AWAIT_TICKS)
+	do {
 		__builtin_ia32_pause();
+		since = __atomic_load_n(&e->moved, __ATOMIC_RELAXED);
+		now = __builtin_ia32_rdtsc();
+	} while (__atomic_load_n(&e->news, __ATOMIC_RELAXED) == was && now - begin < most &&
+		 (now - begin < AWAIT_TICKS || (s64)(now - since) < AWAIT_TICKS));
 	pthread_mutex_lock(&e->lock);
+	return e->news != was;
 }
 
 /* Sleeps until there is something to do. It waits for it awake first where nobody else wants the processor: beside a dispatcher that takes turns. */
 static void go_to_bed(struct engine *e, struct bed *b, bool *awake)
 {
 	if (*awake && e->stays_on >= 0 && b->cpu >= 0 && b->cpu != e->stays_on) {
-		*awake = false;
-		await_news(e);
+		*awake = await_news(e, __atomic_fetch_add(&e->awake, 1, __ATOMIC_RELAXED) < AWAKE ? AWAKE_TICKS : AWAIT_TICKS);
+		__atomic_fetch_sub(&e->awake, 1, __ATOMIC_RELAXED);
 		return;
 	}
 	b->asleep = true;
@@ -592,6 +602,8 @@ static bool is_small(const struct grid *g)
 		return g->est < INLINE_TICKS;
 	if (g->cooperative)
 		return false;
+	if (g->est && __atomic_load_n(&g->e->awake, __ATOMIC_RELAXED))
+		return g->nblocks * g->est < SHARE_TICKS;
 	return g->est ? g->nblocks * g->est < INLINE_TICKS : g->nblocks * g->team * g->threads <= INLINE_THREADS;
 }
 
@@ -617,6 +629,7 @@ static bool run_inline(struct engine *e, struct grid *g)
 	if (beside)
 		alone_enter(e);
 	turn_run(ts, &t);
+	__atomic_store_n(&e->moved, __builtin_ia32_rdtsc(), __ATOMIC_RELAXED);
 	if (beside)
 		alone_leave(e);
 	g->done_blocks = t.done;
@@ -673,7 +686,7 @@ static void turns_here(struct engine *e, struct grid *g)
 			return;
 		if (!grid_pick(e, g, &t)) {     /* others do the last of it */
 			if (g->running)
-				await_news(e);
+				await_news(e, AWAIT_TICKS);
 			return;
 		}
 		pthread_mutex_unlock(&e->lock);
