@@ -515,7 +515,7 @@ static bool required(void)
 	return v && *v && strcmp(v, "0") && !(visible && (!*visible || *visible == '-'));
 }
 
-static struct vgpu_described left;      /* by an agent, beside its socket; under `once` */
+static struct vgpu_described as_left;      /* by an agent, beside its socket; under `once` */
 
 /* True: a description lies beside that socket, and is whole. */
 static bool read_described(const char *socket_path)
@@ -531,10 +531,10 @@ static bool read_described(const char *socket_path)
 	if (fd < 0)
 		return false;
 	if (syscall(SYS_fstat, fd, &st) == 0 && S_ISREG(st.st_mode))
-		n = read(fd, &left, sizeof left);
+		n = read(fd, &as_left, sizeof as_left);
 	close(fd);
-	return n == (ssize_t)sizeof left && left.magic == VGPU_SESSION_MAGIC && VGPU_PROTOCOL_SPEAKS(left.version) && left.devices &&
-	       left.devices <= VGPU_MAX_DEVICES;
+	return n == (ssize_t)sizeof as_left && as_left.magic == VGPU_SESSION_MAGIC && VGPU_PROTOCOL_SPEAKS(as_left.version) && as_left.devices &&
+	       as_left.devices <= VGPU_MAX_DEVICES;
 }
 
 /* The same places in the same order as find_agent() */
@@ -596,7 +596,7 @@ int vg_connect(void)
 		if (!absent && find_described()) {
 			static const uint32_t same[VGPU_MAX_DEVICES] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 
-			take_devices(left.info, same, left.devices);
+			take_devices(as_left.info, same, as_left.devices);
 			if (vg.ndev) {
 				__atomic_store_n(&described, 1, __ATOMIC_RELEASE);
 				vg_say("VGPU_REQUIRED: %s is told of as that agent left it; its use is an error until an agent is there", vg.info[0].name);
@@ -626,8 +626,8 @@ uint32_t vg_driver_version(void)
 	if (outcome == 1) {
 		n = vg.ndev;
 	} else if (find_described()) {
-		d = left.info;
-		n = left.devices;
+		d = as_left.info;
+		n = as_left.devices;
 	}
 	for (uint32_t i = 0; i < n; i++)
 		if (d[i].driver_version && d[i].driver_version < least)
