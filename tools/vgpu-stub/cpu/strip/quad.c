@@ -18,8 +18,8 @@
 
 static bool plain(const struct insn *in)
 {
-	return in->size == 4 && in->vec == 1 && !in->dw && in->guard == OPND_NONE && !(in->flags & (INF_SYNC | INF_ONCE)) && in->space != SPACE_LOCAL &&
-	       in->space != SPACE_PARAM && !(in->o[4] & OPND_CONST);
+	return in->size == 4 && in->vec == 1 && !in->dw && in->guard == OPND_NONE && !(in->flags & (INF_SYNC | INF_ONCE)) && in->space != SPACE_PARAM &&
+	       !(in->o[4] & OPND_CONST);
 }
 
 static bool beside(const struct insn *in, const struct insn *first, u32 k)
@@ -43,6 +43,8 @@ static bool rows(struct scomp *c, const struct insn *q, struct sval *v)
 	bool is;
 	u32 l, k;
 
+	if (q->space == SPACE_LOCAL)
+		return false;
 	c->loose = true;
 	is = s_can_be(c, q) && s_mem_row(c, q, v) && v->pat;
 	c->loose = false;
@@ -107,7 +109,7 @@ static void put_by(struct scomp *c, const u32 *pc, const int *at, u32 n)
 static bool lanes_rows(struct scomp *c, const struct insn *in)
 {
 	static const int at4[WORDS] = { 3, 14, 1, 2 }, at2[2] = { 0, 1 };
-	bool shared = in->space == SPACE_SHARED;
+	bool ends = in->space == SPACE_SHARED || in->space == SPACE_LOCAL;
 	struct as *a = &c->a;
 	u32 pc[WORDS], no[S_NO_ROW], n = 1, nno = 0, done = 0, k;
 	struct sslow *slow;
@@ -117,15 +119,15 @@ static bool lanes_rows(struct scomp *c, const struct insn *in)
 		return false;
 	while (n < WORDS && (pc[n] = other(c, c->pc, n)) != NO_PC)
 		n++;
-	/* of three the row's fourth word is loaded, too: in shared memory it may be beyond the end */
-	if (n == 3 && shared)
+	/* of three the row's fourth word is loaded, too: in shared and local memory it may be beyond the end */
+	if (n == 3 && ends)
 		n = 2;
 	if (n == 1)
 		return false;
 	q = row_of(in, n == 3 ? WORDS : n);
 	for (k = 1; k < n; k++)
 		s_twin_home(c, pc[k]);
-	if (!shared && s_may_be_row(c, in)) {
+	if (!ends && s_may_be_row(c, in)) {
 		struct rm m = s_run_row(c, in, no, &nno);
 
 		for (k = 0; k < n; k++) {
@@ -226,6 +228,12 @@ static bool waits(const struct scomp *c, const struct insn *in)
 	return in->kind == K_LANE && in->guard == OPND_NONE && in->dw != 2 && c->r[in->o[0]].v.cls != SC_SCALAR;
 }
 
+/* Local memory at addresses of which nothing is known: each lane has its own bytes, so their rows do not overlap. */
+static bool own_rows(const struct scomp *c, const struct insn *q)
+{
+	return q->space == SPACE_LOCAL && q->vec == WORDS && c->r[q->o[4]].v.cls == SC_VARY && s_can_be(c, q);
+}
+
 /* How many stores from pc on are words side by side; at: where */
 static u32 stores(const struct scomp *c, const struct sblock *b, u32 pc, u32 *at)
 {
@@ -271,7 +279,7 @@ bool s_quads(struct scomp *c)
 			n = stores(c, &c->b[b], i, at);
 			q = row_of(&c->code[i], n);
 			c->cur = &c->b[b];
-			if (n == 1 || !rows(c, &q, &v))
+			if (n == 1 || (!own_rows(c, &q) && !rows(c, &q, &v)))
 				continue;
 			for (k = 0; k < n; k++)
 				c->quad[at[k]] = (struct squad){ (u8)n, k + 1 == n, i };
