@@ -109,25 +109,26 @@ static void put_by(struct scomp *c, const u32 *pc, const int *at, u32 n)
 static bool lanes_rows(struct scomp *c, const struct insn *in)
 {
 	static const int at4[WORDS] = { 3, 14, 1, 2 }, at2[2] = { 0, 1 };
-	bool ends = in->space == SPACE_SHARED || in->space == SPACE_LOCAL;
+	bool shared = in->space == SPACE_SHARED;
 	struct as *a = &c->a;
 	u32 pc[WORDS], no[S_NO_ROW], n = 1, nno = 0, done = 0, k;
 	struct sslow *slow;
 	struct insn q;
 
-	if (c->r[in->o[4]].v.cls != SC_VARY || !s_can_be(c, in))
+	/* words of local memory may have been stored one by one just now: a row of them would have to be in the cache first */
+	if (in->space == SPACE_LOCAL || c->r[in->o[4]].v.cls != SC_VARY || !s_can_be(c, in))
 		return false;
 	while (n < WORDS && (pc[n] = other(c, c->pc, n)) != NO_PC)
 		n++;
-	/* of three the row's fourth word is loaded, too: in shared and local memory it may be beyond the end */
-	if (n == 3 && ends)
+	/* of three the row's fourth word is loaded, too: in shared memory it may be beyond the end */
+	if (n == 3 && shared)
 		n = 2;
 	if (n == 1)
 		return false;
 	q = row_of(in, n == 3 ? WORDS : n);
 	for (k = 1; k < n; k++)
 		s_twin_home(c, pc[k]);
-	if (!ends && s_may_be_row(c, in)) {
+	if (!shared && s_may_be_row(c, in)) {
 		struct rm m = s_run_row(c, in, no, &nno);
 
 		for (k = 0; k < n; k++) {
@@ -144,7 +145,7 @@ static bool lanes_rows(struct scomp *c, const struct insn *in)
 	c->loose = true;
 	s_lane_addresses(c, &q);
 	c->loose = false;
-	s_idle_lanes(c);
+	s_idle_lanes(c, L_IDLE);
 	s_store_addresses(c);
 	if (n == 2) {
 		s_lanes_rows8(c);

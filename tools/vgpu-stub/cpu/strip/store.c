@@ -182,7 +182,7 @@ static void store_rows(struct scomp *c, const struct insn *in)
 	u32 few, over, top, k;
 	int x, y;
 
-	s_idle_lanes(c);
+	s_idle_lanes(c, L_IDLE_ST);
 	s_store_addresses(c);
 	y = sv_obs(c, in->o[1], 0, 0, 1);
 	x = sv_obs(c, in->o[0], 0, 0, 0);
@@ -288,7 +288,7 @@ bool s_store_lanes(struct scomp *c, const struct insn *in)
 	}
 	if (in->vec == 1 && !in->dw && in->size <= 4) {
 		some = if_few(c);
-		s_idle_lanes(c);
+		s_idle_lanes(c, L_IDLE_ST);
 		store_each(c, in);
 		all = g_jmp(a);
 		g_here(a, some);
