@@ -226,6 +226,12 @@ static inline void g_tzcnt(struct as *a, int r, struct rm m)
 	b1(a, 0xf3);
 	g_op(a, 0, 0x1bc, r, m, 0);
 }
+static inline void g_popcnt(struct as *a, int r, struct rm m)
+{
+	as_room(a, 16);
+	b1(a, 0xf3);
+	g_op(a, 0, 0x1b8, r, m, 0);
+}
 static inline u32 g_jcc(struct as *a, u32 cc)   /* returns where its displacement is */
 {
 	as_room(a, 16);

@@ -158,7 +158,7 @@ void s_lane_addresses(struct scomp *c, const struct insn *in)
  * Lanes that do not run get a place of the warp's own: all eight may be loaded one after the other then, without a loop whose rounds nobody can foretell, and
  * without the gather instruction, which takes three times as long as eight loads on our CPUs. ymm2 and ymm3 are lost.
  */
-void s_idle_lanes(struct scomp *c)
+void s_idle_lanes(struct scomp *c, u32 place)
 {
 	struct as *a = &c->a;
 	u32 all;
@@ -168,7 +168,7 @@ void s_idle_lanes(struct scomp *c)
 		return;
 	all = s_if_all(c);
 	m = s_mask(c);
-	g_lea(a, 1, RAX, s_mem_lanes_at(L_IDLE));
+	g_lea(a, 1, RAX, s_mem_lanes_at(place));
 	vx_x(a, X_MOVQ, 2, 0, rm_reg(RAX));
 	vy(a, X_PBCASTQ, 2, 0, rm_reg(2));
 	s_wide_mask(c, m, 3, -1);

@@ -554,7 +554,7 @@ void s_lanes_rows8(struct scomp *c)
 
 void s_gather(struct scomp *c, u32 size)
 {
-	s_idle_lanes(c);
+	s_idle_lanes(c, L_IDLE);
 	if (size == 8) {
 		four_wide(c, 2, 0, 3);
 		four_wide(c, 0, 1, 3);
@@ -571,7 +571,7 @@ static void gather_rows(struct scomp *c)
 	struct as *a = &c->a;
 	u32 i;
 
-	s_idle_lanes(c);
+	s_idle_lanes(c, L_IDLE);
 	for (i = 0; i < STRIP; i += 2) {
 		int x = i < 4 ? 0 : 1;
 

@@ -8,7 +8,8 @@
 #define L_ADDR 0                /* places in sprivate.lanes: addresses, rows of 16 bytes or elements, columns */
 #define L_ROWS 64
 #define L_COLS 192
-#define L_IDLE 448              /* what lanes that do not run load */
+#define L_IDLE 448              /* what lanes that do not run load; where they store: apart, that those loads wait for no store */
+#define L_IDLE_ST 480
 
 #define X_MOVQ_TO VOP(1, 1, 0, 0xd6)
 #define X_MOVHPS_TO VOP(0, 1, 0, 0x17)
@@ -66,7 +67,7 @@ static inline u32 s_log2(u32 n) { return (u32)__builtin_ctz(n); }
 static inline bool s_own_shared(const struct scomp *c, u32 bytes) { return !c->dynamic && bytes <= c->fn->shared_bytes; }
 void s_local_base(struct scomp *c);      /* rcx = where the local memory of the strip's first thread begins */
 void s_lane_addresses(struct scomp *c, const struct insn *in);   /* in ymm0 and ymm1, checked for the lanes that run */
-void s_idle_lanes(struct scomp *c);      /* those in ymm0 and ymm1 of lanes that do not run: of a place where they do no harm */
+void s_idle_lanes(struct scomp *c, u32 place);      /* those in ymm0 and ymm1 of lanes that do not run: of a place where they do no harm */
 void s_store_addresses(struct scomp *c);                         /* of ymm0 and ymm1, in sprivate.lanes */
 /* column.c: elements of 32 and 64 bits out of rows, lane l's at[l] behind m; sites: they may fault */
 void s_columns(struct scomp *c, const struct insn *in, struct rm m, const s32 *at, bool sites);

@@ -18,8 +18,8 @@
 
 static bool plain(const struct insn *in)
 {
-	return in->size == 4 && in->vec == 1 && !in->dw && in->guard == OPND_NONE && !(in->flags & (INF_SYNC | INF_ONCE)) && in->space != SPACE_LOCAL &&
-	       in->space != SPACE_PARAM && !(in->o[4] & OPND_CONST);
+	return in->size == 4 && in->vec == 1 && !in->dw && in->guard == OPND_NONE && !(in->flags & (INF_SYNC | INF_ONCE)) && in->space != SPACE_PARAM &&
+	       !(in->o[4] & OPND_CONST);
 }
 
 static bool beside(const struct insn *in, const struct insn *first, u32 k)
@@ -43,6 +43,8 @@ static bool rows(struct scomp *c, const struct insn *q, struct sval *v)
 	bool is;
 	u32 l, k;
 
+	if (q->space == SPACE_LOCAL)
+		return false;
 	c->loose = true;
 	is = s_can_be(c, q) && s_mem_row(c, q, v) && v->pat;
 	c->loose = false;
@@ -113,7 +115,8 @@ static bool lanes_rows(struct scomp *c, const struct insn *in)
 	struct sslow *slow;
 	struct insn q;
 
-	if (c->r[in->o[4]].v.cls != SC_VARY || !s_can_be(c, in))
+	/* words of local memory may have been stored one by one just now: a row of them would have to be in the cache first */
+	if (in->space == SPACE_LOCAL || c->r[in->o[4]].v.cls != SC_VARY || !s_can_be(c, in))
 		return false;
 	while (n < WORDS && (pc[n] = other(c, c->pc, n)) != NO_PC)
 		n++;
@@ -142,7 +145,7 @@ static bool lanes_rows(struct scomp *c, const struct insn *in)
 	c->loose = true;
 	s_lane_addresses(c, &q);
 	c->loose = false;
-	s_idle_lanes(c);
+	s_idle_lanes(c, L_IDLE);
 	s_store_addresses(c);
 	if (n == 2) {
 		s_lanes_rows8(c);
@@ -226,6 +229,12 @@ static bool waits(const struct scomp *c, const struct insn *in)
 	return in->kind == K_LANE && in->guard == OPND_NONE && in->dw != 2 && c->r[in->o[0]].v.cls != SC_SCALAR;
 }
 
+/* Local memory at addresses of which nothing is known: each lane has its own bytes, so their rows do not overlap. */
+static bool own_rows(const struct scomp *c, const struct insn *q)
+{
+	return q->space == SPACE_LOCAL && q->vec == WORDS && c->r[q->o[4]].v.cls == SC_VARY && s_can_be(c, q);
+}
+
 /* How many stores from pc on are words side by side; at: where */
 static u32 stores(const struct scomp *c, const struct sblock *b, u32 pc, u32 *at)
 {
@@ -271,7 +280,7 @@ bool s_quads(struct scomp *c)
 			n = stores(c, &c->b[b], i, at);
 			q = row_of(&c->code[i], n);
 			c->cur = &c->b[b];
-			if (n == 1 || !rows(c, &q, &v))
+			if (n == 1 || (!own_rows(c, &q) && !rows(c, &q, &v)))
 				continue;
 			for (k = 0; k < n; k++)
 				c->quad[at[k]] = (struct squad){ (u8)n, k + 1 == n, i };

@@ -3,6 +3,8 @@
 #include "mem.h"
 #include "vex.h"
 
+#define FEW 3u                  /* lanes; as many are stored in less time without rounds by lane, whose end nobody can foretell */
+
 static void store_gpr(struct scomp *c, u32 size, struct rm m, int gpr)
 {
 	struct as *a = &c->a;
@@ -162,6 +164,63 @@ static void store_each(struct scomp *c, const struct insn *in)
 	}
 }
 
+/* A jump for when few lanes run. */
+static u32 if_few(struct scomp *c)
+{
+	struct as *a = &c->a;
+
+	s_mask_bits(c, RAX);
+	g_popcnt(a, RAX, rm_reg(RAX));
+	g_alui(a, 0, G_CMP, rm_reg(RAX), FEW);
+	return g_jcc(a, CC_B);
+}
+
+/* Four words of each lane, whose addresses are in ymm0 and ymm1: rows, which are stored in the lanes' order. Who does not run has a place of the warp's own. */
+static void store_rows(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 few, over, top, k;
+	int x, y;
+
+	s_idle_lanes(c, L_IDLE_ST);
+	s_store_addresses(c);
+	y = sv_obs(c, in->o[1], 0, 0, 1);
+	x = sv_obs(c, in->o[0], 0, 0, 0);
+	vr(a, X_PUNPCKHDQ, 2, x, y);
+	vr(a, X_PUNPCKLDQ, 0, x, y);
+	y = sv_obs(c, in->o[3], 0, 0, 14);
+	x = sv_obs(c, in->o[2], 0, 0, 1);
+	vr(a, X_PUNPCKHDQ, 3, x, y);
+	vr(a, X_PUNPCKLDQ, 1, x, y);
+	vr(a, X_PUNPCKLQDQ, 14, 0, 1);
+	vr(a, X_PUNPCKHQDQ, 0, 0, 1);
+	vr(a, X_PUNPCKLQDQ, 1, 2, 3);
+	vr(a, X_PUNPCKHQDQ, 2, 2, 3);
+	/* lanes 0 and 4, 1 and 5 and so on */
+	for (k = 0; k < 4; k++) {
+		static const u8 at[] = { 14, 0, 1, 2 };
+
+		vx_x(a, X_MOVU_ST, at[k], 0, s_mem_lanes_at(L_COLS + 16 * k));
+		vyi(a, X_EXTRACT, at[k], 0, s_mem_lanes_at(L_COLS + 16 * (k + 4)), 1);
+	}
+	few = if_few(c);
+	for (k = 0; k < STRIP; k++) {
+		g_load(a, 1, RAX, s_mem_lanes_at(L_ADDR + 8 * k));
+		vx_x(a, X_MOVU, 0, 0, s_mem_lanes_at(L_COLS + 16 * k));
+		s_site(c);
+		vx_x(a, X_MOVU_ST, 0, 0, rm_mem(RAX, 0));
+	}
+	over = g_jmp(a);
+	g_here(a, few);
+	top = s_each_lane(c);
+	g_shi(a, 0, G_SHL, RCX, 4);
+	vx_x(a, X_MOVU, 0, 0, s_mem_lanes_of(L_COLS, RCX, 0));
+	s_site(c);
+	vx_x(a, X_MOVU_ST, 0, 0, rm_mem(RAX, 0));
+	s_next_lane(c, top);
+	g_here(a, over);
+}
+
 /* By base and index: all at once, or round by lane. */
 static void store_by_index(struct scomp *c, const struct insn *in, const struct sindex *s)
 {
@@ -221,10 +280,15 @@ bool s_store_lanes(struct scomp *c, const struct insn *in)
 		return true;
 	}
 	s_lane_addresses(c, in);
+	if (in->vec == 4 && in->size == 4 && !c->guarded) {
+		store_rows(c, in);
+		if (done)
+			g_here(a, done);
+		return true;
+	}
 	if (in->vec == 1 && !in->dw && in->size <= 4) {
-		s_mask_bits(c, RAX);
-		g_alui(a, 0, G_CMP, rm_reg(RAX), 255);
-		some = g_jcc(a, CC_NE);
+		some = if_few(c);
+		s_idle_lanes(c, L_IDLE_ST);
 		store_each(c, in);
 		all = g_jmp(a);
 		g_here(a, some);
@@ -487,6 +551,23 @@ static bool store_pattern(struct scomp *c, const struct insn *in, struct sval v,
 	return true;
 }
 
+/* A vector at one address, as the first lane of a warp stores its sum: of those that run the last one's is there in the end. */
+static void store_last(struct scomp *c, const struct insn *in, struct sval v)
+{
+	struct as *a = &c->a;
+	struct rm m;
+	u32 p;
+
+	for (p = 0; p < (in->dw ? 2u : 1u); p++)
+		vy(a, X_MOVU_ST, in->dw ? sv(c, in->o[0], 1, p, 0) : sv_obs(c, in->o[0], 0, 0, 0), 0, s_mem_lanes_at(L_ROWS + 32 * p));
+	m = s_row_address(c, in, v);
+	s_mask_bits(c, RCX);
+	g_bsr(a, RCX, rm_reg(RCX));
+	g_load(a, in->dw, R11, s_mem_lanes_of(L_ROWS, RCX, in->dw ? 3 : 2));
+	s_site(c);
+	store_gpr(c, in->size, m, R11);
+}
+
 bool s_st(struct scomp *c, const struct insn *in)
 {
 	struct sval v, x;
@@ -502,6 +583,10 @@ bool s_st(struct scomp *c, const struct insn *in)
 		s_to_gpr(c, in->o[0], in->dw, R11);
 		s_site(c);
 		store_gpr(c, in->size, m, R11);
+		return true;
+	}
+	if (in->space != SPACE_LOCAL && s_mem_row(c, in, &v) && !v.pat && in->vec == 1 && x.cls == SC_VARY && (in->size == 8) == in->dw) {
+		store_last(c, in, v);
 		return true;
 	}
 	if (s_mem_row(c, in, &v)) {
