@@ -54,7 +54,8 @@ if nvcc=$(tools/toolkit/fetch.sh "$B/nvcc" >&2 && echo "$B/nvcc/bin/nvcc"); then
 	done
 	tests/maths/run.sh "$B" no-such-function >/dev/null 2>&1     # leaves the PTX
 	mkdir -p "$n/maths"
-	cp "$B"/nvcc-out/maths/*.ptx "$n/maths/" || bad=1
+	# a driver refuses PTX that is newer than itself, whatever is in it
+	for f in "$B"/nvcc-out/maths/*.ptx; do sed -E 's/^\.version 9\.[1-9]$/.version 9.0/' "$f" >"$n/maths/${f##*/}" || bad=1; done
 	cp -a "$n" "$work/build/gpu/"
 	archive native.tar.xz
 fi
