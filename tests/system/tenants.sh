@@ -66,6 +66,8 @@ if [ "$(id -u)" = 0 ] && [ -n "$cgroups" ] && group=$(mktemp -d "$cgroups/vgpu-t
 	until_true said 'container-clients 2'
 	in_group() { echo "$BASHPID" >"$group/mine/$1/cgroup.procs" && shift && exec setpriv --reuid="$1" --clear-groups "${@:2}"; }
 	chmod 666 "$dir/agent"; chmod 755 "$dir"
+	# other users may not come to where the build lies
+	mkdir "$dir/theirs" && cp "$W" "$B/lib/libcuda.so.1" "$dir/theirs/" && W=$dir/theirs/worker LD_LIBRARY_PATH=$dir/theirs:$LD_LIBRARY_PATH
 	for n in 0 1; do
 		(in_group "$([ $n = 0 ] && echo a || echo b)" $((100000 + n)) env LD_LIBRARY_PATH="$LD_LIBRARY_PATH" VGPU_AGENT="$VGPU_AGENT" "$W" grow <&4) >"$dir/held.$n" 2>&1 &
 		held+=($!)
