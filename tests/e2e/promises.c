@@ -14,6 +14,25 @@ static void CUDA_CB nap(void *unused)
 	e2e_sleep_ms(40);
 }
 
+/* Keeps it busy until the call that does not wait has returned, however long that takes; one that does wait ends after ten seconds. */
+static int let_go;
+
+static void CUDA_CB held(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 10000 && !__atomic_load_n(&let_go, __ATOMIC_ACQUIRE); i++)
+		e2e_sleep_ms(1);
+	__atomic_store_n(&let_go, 0, __ATOMIC_RELEASE);
+}
+
+#define DOES_NOT_WAIT(call) do { \
+	CK(cuLaunchHostFunc(NULL, held, NULL)); \
+	CK(call); \
+	WANT(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL)); \
+	__atomic_store_n(&let_go, 1, __ATOMIC_RELEASE); \
+	CK(cuCtxSynchronize()); \
+} while (0)
+
 static void check_sync_memops(CUcontext ctx)
 {
 	CUdeviceptr a = drv_alloc(4096), b = drv_alloc(4096);
@@ -29,10 +48,7 @@ static void check_sync_memops(CUcontext ctx)
 	CK(cuMemcpyDtoD(b, a, 4096));
 	CK(cuStreamQuery(NULL));
 	/* the asynchronous forms stay what they are */
-	CK(cuLaunchHostFunc(NULL, nap, NULL));
-	CK(cuMemsetD32Async(a, 6, 1024, NULL));
-	WANT(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
-	CK(cuCtxSynchronize());
+	DOES_NOT_WAIT(cuMemsetD32Async(a, 6, 1024, NULL));
 	/* the same for a whole context */
 	CK(cuCtxSetFlags(CU_CTX_SYNC_MEMOPS));
 	CK(cuCtxGetFlags(&seen));
@@ -68,14 +84,8 @@ static void check_host_memory(void)
 	CK(cuStreamQuery(NULL));
 	EXPECT_EQ(*(unsigned char *)(uintptr_t)(managed + 4095), 9);
 	/* those of device memory are not, nor are the asynchronous forms anywhere */
-	CK(cuLaunchHostFunc(NULL, nap, NULL));
-	CK(cuMemsetD8(dev, 10, 4096));
-	WANT(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
-	CK(cuCtxSynchronize());
-	CK(cuLaunchHostFunc(NULL, nap, NULL));
-	CK(cuMemsetD8Async((CUdeviceptr)(uintptr_t)a, 11, 4096, NULL));
-	WANT(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
-	CK(cuCtxSynchronize());
+	DOES_NOT_WAIT(cuMemsetD8(dev, 10, 4096));
+	DOES_NOT_WAIT(cuMemsetD8Async((CUdeviceptr)(uintptr_t)a, 11, 4096, NULL));
 	/* from host to host even the asynchronous copy waits; with a device on one side it need not, between devices none does */
 	CK(cuLaunchHostFunc(NULL, nap, NULL));
 	CK(cuMemcpyAsync((CUdeviceptr)(uintptr_t)b, (CUdeviceptr)(uintptr_t)a, 4096, NULL));
@@ -83,15 +93,9 @@ static void check_host_memory(void)
 	CK(cuLaunchHostFunc(NULL, nap, NULL));
 	CK(cuMemcpyAsync((CUdeviceptr)(uintptr_t)own, (CUdeviceptr)(uintptr_t)b, 4096, NULL));
 	EXPECT_EQ(own[4095], 11);
-	CK(cuLaunchHostFunc(NULL, nap, NULL));
-	CK(cuMemcpyDtoHAsync(b, dev, 4096, NULL));
-	WANT(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
-	CK(cuCtxSynchronize());
+	DOES_NOT_WAIT(cuMemcpyDtoHAsync(b, dev, 4096, NULL));
 	EXPECT_EQ(b[4095], 10);
-	CK(cuLaunchHostFunc(NULL, nap, NULL));
-	CK(cuMemcpyDtoD(other, dev, 4096));
-	WANT(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
-	CK(cuCtxSynchronize());
+	DOES_NOT_WAIT(cuMemcpyDtoD(other, dev, 4096));
 	CK(cuLaunchHostFunc(NULL, nap, NULL));
 	CK(cuMemcpyDtoH(own, other, 4096));
 	CK(cuStreamQuery(NULL));
