@@ -610,14 +610,17 @@ AGENT_HOT static enum idle_for in_flight(void)
 	for (unsigned i = 0; i < data.n && i < data.lively + QUIET_AWAY; i++)
 		for (uint32_t left = data.live[i]->live; left; left &= left - 1) {
 			const struct context *x = &data.live[i]->ctx[__builtin_ctz(left)];
-			int busy = vgpu_load_relaxed64(&x->qb->commands_done) < x->commands;
+			int gpu = (x->device->info.features & VGPU_DEV_FEATURE_CUBIN) != 0, busy;
 
-			if (x->device->info.features & VGPU_DEV_FEATURE_CUBIN)
-				is = busy ? IDLE_AWAY : is > IDLE_NEXT ? is : IDLE_NEXT;
-			else if (busy && i < data.lively && is < IDLE_IN_FLIGHT)
+			if (!gpu && (i >= data.lively || is == IDLE_IN_FLIGHT))
+				continue;
+			busy = vgpu_load_relaxed64(&x->qb->commands_done) < x->commands;
+			if (gpu && busy)
+				return IDLE_AWAY;
+			if (busy)
 				is = IDLE_IN_FLIGHT;
-			if (is == IDLE_AWAY)
-				return is;
+			else if (gpu && is == IDLE_NOTHING)
+				is = IDLE_NEXT;
 		}
 	return is;
 }

@@ -38,6 +38,13 @@ void *front_symbol(void *library, const char *name)
 	return dlsym(library, name);
 }
 
+int front_cubins(void)
+{
+	const char *v = vgpu_env("VGPU_CUBINS");
+
+	return v && *v && strcmp(v, "0") != 0;
+}
+
 unsigned front_arch(const char *w, char *suffix)
 {
 	unsigned v = 0;

@@ -18,6 +18,8 @@ void front_absent(const char *soname, const char *variable, const char *package,
 /* The folder of headers beside the library that front_open found, in wheels and toolkits; NULL: there is none. */
 const char *front_headers(void);
 void *front_symbol(void *library, const char *name);
+/* The device runs machine code (VGPU_CUBINS, of vgpu run on an engine cuda): what NVIDIA's library makes is handed out as it is. */
+int front_cubins(void);
 void front_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "sm_80", "compute_90a": 80, suffix; 0: neither. */
 unsigned front_arch(const char *word, char *suffix);

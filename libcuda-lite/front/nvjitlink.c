@@ -74,13 +74,6 @@ static call_fn find(const char *name)
 	f_ ? f_((void *)(uintptr_t)(a), (void *)(uintptr_t)(b), (void *)(uintptr_t)(c), (void *)(uintptr_t)(d), (void *)(uintptr_t)(e)) : \
 	     INTERNAL; })
 
-static int as_it_is(void)
-{
-	const char *v = vgpu_env("VGPU_CUBINS");
-
-	return v && *v && strcmp(v, "0") != 0 && find("nvJitLinkCreate");
-}
-
 static struct jitlink *of(void *handle)
 {
 	struct jitlink *j = handle;
@@ -171,7 +164,7 @@ PUBLIC int nvJitLinkCreate(void **handle, uint32_t n, const char **options)
 	j = calloc(1, sizeof(*j));
 	if (!j)
 		return INTERNAL;
-	if (as_it_is()) {
+	if (front_cubins() && find("nvJitLinkCreate")) {
 		err = THEIRS("nvJitLinkCreate", &j->own, n, options, 0, 0);
 		if (err) {
 			free(j);
@@ -337,7 +330,7 @@ PUBLIC int nvJitLinkAddData(void *handle, int type, const void *data, size_t siz
 		return INVALID_INPUT;
 	if (bad_type(type))
 		return wrong_type(j, type);
-	if ((type == IN_LTOIR || type != IN_PTX) && is_lto(data, size)) {
+	if (type != IN_PTX && is_lto(data, size)) {
 		if (!j->lto)
 			return LTO_NOT_ENABLED;
 		err = open_theirs(j);
@@ -374,7 +367,7 @@ PUBLIC int nvJitLinkAddFile(void *handle, int type, const char *path)
 	fclose(f);
 	if (bad_type(type))
 		return wrong_type(j, type);
-	if ((type == IN_LTOIR || type != IN_PTX) && is_lto(head, n)) {
+	if (type != IN_PTX && is_lto(head, n)) {
 		if (!j->lto)
 			return LTO_NOT_ENABLED;
 		err = open_theirs(j);

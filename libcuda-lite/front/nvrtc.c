@@ -57,13 +57,7 @@ static void *library(void)
 	return nvidias;
 }
 
-/* NVIDIA's result goes to the program as it is */
-static int as_it_is(void)
-{
-	const char *v = vgpu_env("VGPU_CUBINS");
-
-	return library() && v && *v && strcmp(v, "0") != 0;
-}
+static int as_it_is(void) { return front_cubins() && library(); }
 
 static call_fn find(const char *name)
 {

@@ -29,21 +29,8 @@ parts=${*:-torch program compile sorts parts managed cupy jax numba more-fft mor
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-frameworks-XXXXXX")
 logs=$B/gpu/frameworks
 mkdir -p "$logs"
-pids='' bad=0
-cleanup() {
-	for p in $pids; do kill "$p" 2>/dev/null; done
-	for p in $pids; do wait "$p" 2>/dev/null; done
-	rm -rf "$dir"
-}
+bad=0
 trap cleanup EXIT
-until_true() {
-	local until=$((SECONDS + 60))
-	until "$@" >/dev/null 2>&1; do
-		[ $SECONDS -lt $until ] || return 1
-		kill -0 "${pids%% *}" 2>/dev/null || return 1
-		sleep 0.05
-	done
-}
 has() { [[ " $parts " == *" $1 "* ]]; }
 # caches of compilers of its own for each: what is compiled natively is not found here
 apart() { # native|here PART COMMAND...
@@ -75,14 +62,7 @@ print(next((f for p in sys.path if p for f in glob.glob(glob.escape(p) + "/nvidi
 fi
 echo "driver: $lib; cuBLAS: ${blas:-none}; python: $(command -v "$python")"
 
-chmod 711 "$dir"        # contexts are users of their own
-: >"$logs/stub.log" >"$logs/agent.log"
-"$B/bin/vgpu-stub" --socket "$dir/stub" --engine cuda --cuda-library "$lib" --cuda-device "$number" ${blas:+--cublas-library "$blas"} --verbose 2>>"$logs/stub.log" &
-pids="$! $pids"
-until_true test -S "$dir/stub" || { echo "FAIL frameworks the device does not start"; tail -n 15 "$logs/stub.log"; exit 1; }
-"$B/bin/vgpu-agent" --device "vfio-user:$dir/stub" --listen "$dir/agent" --mode 666 --pidfile "$dir/pid" 2>>"$logs/agent.log" &
-pids="$! $pids"
-until_true env VGPU_AGENT="$dir/agent" "$B/bin/vgpu" smi -j || { echo "FAIL frameworks the agent does not start"; tail -n 15 "$logs/agent.log"; exit 1; }
+start_gpu 60 || { echo "FAIL frameworks the $failed does not start"; tail -n 15 "$logs/stub.log" "$logs/agent.log"; exit 1; }
 
 # compile PROGRAM WORD...: by nvcc
 compile() {

@@ -35,22 +35,9 @@ limit=$((most < 15 ? most : 15))
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-gpu-XXXXXX")
 logs=$B/gpu
 mkdir -p "$logs"
-pids='' bad=0
-cleanup() {
-	for p in $pids; do kill "$p" 2>/dev/null; done
-	for p in $pids; do wait "$p" 2>/dev/null; done
-	rm -rf "$dir"
-}
+bad=0
 trap cleanup EXIT
 say() { if [ "$1" = 0 ]; then echo "ok gpu/$2"; else bad=1; echo "FAIL gpu/$2 ${3:-}"; fi; }
-until_true() {
-	local until=$((SECONDS + (programs ? 120 : 20)))
-	until "$@" >/dev/null 2>&1; do
-		[ $SECONDS -lt $until ] || return 1
-		kill -0 "${pids%% *}" 2>/dev/null || return 1
-		sleep 0.05
-	done
-}
 # native COMMAND...: the same binary on the driver itself; CUDA numbers devices as we do where it is told to
 native() {
 	if [ -n "${VGPU_HOST_AGENT:-}" ]; then
@@ -76,14 +63,7 @@ native timeout -k 2 "$limit" "$B/test/gpu/figures" $few >"$dir/native" 2>"$logs/
 }
 head -1 "$dir/native"
 
-chmod 711 "$dir"        # contexts are users of their own
-: >"$logs/stub.log" >"$logs/agent.log"
-"$B/bin/vgpu-stub" --socket "$dir/stub" --engine cuda --cuda-library "$lib" --cuda-device "$number" ${blas:+--cublas-library "$blas"} --verbose 2>>"$logs/stub.log" &
-pids="$! $pids"
-until_true test -S "$dir/stub" || { say 1 "the device starts"; trouble; exit 1; }
-"$B/bin/vgpu-agent" --device "vfio-user:$dir/stub" --listen "$dir/agent" --mode 666 --pidfile "$dir/pid" 2>>"$logs/agent.log" &
-pids="$! $pids"
-until_true ours "$B/bin/vgpu" smi -j || { say 1 "the agent starts"; trouble; exit 1; }
+start_gpu $((programs ? 120 : 20)) || { say 1 "the $failed starts"; trouble; exit 1; }
 grep -h "walls around\|no wall" "$logs/stub.log"
 ours "$B/bin/vgpu" smi
 ours timeout -k 2 "$limit" "$B/test/gpu/figures" $few >"$dir/ours" 2>"$logs/ours.log" || {

@@ -68,6 +68,28 @@ __device__ static double real2(unsigned i)
 }
 __device__ static unsigned clean(float f) { return f == f ? __float_as_uint(f) : 0x7fffffff; }
 
+/* two floats of 16 bits in a word; tiny: a mask that leaves denormals, infinite: what infinity's bits are */
+template<class T> static void pairs(const char *name, unsigned tiny, unsigned infinite)
+{
+	run<4>(name, 8192, [=] __device__ (int i, unsigned *o) {
+		__shared__ T s[128];
+		unsigned a = mixed(i) & (i & 1 ? tiny : ~0u), b = mixed(i + 9) & (i & 1 ? tiny : ~0u), r;
+		T ha, hb;
+		memcpy(&ha, &a, 4);
+		memcpy(&hb, &b, 4);
+		*(T *)o = ha;
+		atomicAdd((T *)o, hb);
+		s[threadIdx.x] = ha;
+		atomicAdd(s + threadIdx.x, hb);
+		memcpy(&r, s + threadIdx.x, 4);
+		o[1] = r; o[2] = o[3] = 0;
+		for (int k = 0; k < 2; k++)             /* NaN as one pattern */
+			for (int w = 0; w < 2; w++)
+				if ((o[k] >> (16 * w) & 0x7fff) > infinite)
+					o[k] = (o[k] & ~(0xffffu << 16 * w)) | 0x7fffu << 16 * w;
+	});
+}
+
 int main()
 {
 	left<int>("add.int", 5, [] __device__ (int *p, int i) { atomicAdd(p, (int)V); });
@@ -132,40 +154,8 @@ int main()
 		o[4] = now == now ? __double2loint(now) : 0; o[5] = now == now ? __double2hiint(now) : 0x7fffffff;
 		o[6] = o[7] = 0;
 	});
-	run<4>("edges.half2", 8192, [] __device__ (int i, unsigned *o) {
-		__shared__ __half2 s[128];
-		unsigned a = mixed(i) & (i & 1 ? 0x83ff83ffu : ~0u), b = mixed(i + 9) & (i & 1 ? 0x83ff83ffu : ~0u), r;
-		__half2 ha, hb;
-		memcpy(&ha, &a, 4);
-		memcpy(&hb, &b, 4);
-		*(__half2 *)o = ha;
-		atomicAdd((__half2 *)o, hb);
-		s[threadIdx.x] = ha;
-		atomicAdd(s + threadIdx.x, hb);
-		memcpy(&r, s + threadIdx.x, 4);
-		o[1] = r; o[2] = o[3] = 0;
-		for (int k = 0; k < 2; k++)             /* NaN as one pattern */
-			for (int w = 0; w < 2; w++)
-				if ((o[k] >> (16 * w) & 0x7fff) > 0x7c00)
-					o[k] = (o[k] & ~(0xffffu << 16 * w)) | 0x7fffu << 16 * w;
-	});
-	run<4>("edges.bf162", 8192, [] __device__ (int i, unsigned *o) {
-		__shared__ __nv_bfloat162 s[128];
-		unsigned a = mixed(i) & (i & 1 ? 0x807f807fu : ~0u), b = mixed(i + 9) & (i & 1 ? 0x807f807fu : ~0u), r;
-		__nv_bfloat162 ha, hb;
-		memcpy(&ha, &a, 4);
-		memcpy(&hb, &b, 4);
-		*(__nv_bfloat162 *)o = ha;
-		atomicAdd((__nv_bfloat162 *)o, hb);
-		s[threadIdx.x] = ha;
-		atomicAdd(s + threadIdx.x, hb);
-		memcpy(&r, s + threadIdx.x, 4);
-		o[1] = r; o[2] = o[3] = 0;
-		for (int k = 0; k < 2; k++)
-			for (int w = 0; w < 2; w++)
-				if ((o[k] >> (16 * w) & 0x7fff) > 0x7f80)
-					o[k] = (o[k] & ~(0xffffu << 16 * w)) | 0x7fffu << 16 * w;
-	});
+	pairs<__half2>("edges.half2", 0x83ff83ff, 0x7c00);
+	pairs<__nv_bfloat162>("edges.bf162", 0x807f807f, 0x7f80);
 	run<4>("vector.float4", 4096, [] __device__ (int i, unsigned *o) {
 		float4 *g = (float4 *)o;
 		*g = make_float4(unit(i), unit(i + 1), 1e-40f, -0.0f);

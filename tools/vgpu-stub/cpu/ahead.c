@@ -118,11 +118,11 @@ void ahead_begin(struct tstate *ts, u64 grid)
 
 #define STREAM(f) rm_mem(RDX, (s32)offsetof(struct ahead_stream, f))
 
-static struct rm site(const struct ahead_code *x, size_t field)
+struct rm ahead_field(u32 site, size_t field)
 {
-	return rm_mem(R14, (s32)(offsetof(struct tstate, ahead.site) + x->site * sizeof(struct ahead_site) + field));
+	return rm_mem(R14, (s32)(offsetof(struct tstate, ahead.site) + site * sizeof(struct ahead_site) + field));
 }
-#define SITE(f) site(x, offsetof(struct ahead_site, f))
+#define SITE(f) ahead_field(x->site, offsetof(struct ahead_site, f))
 
 /*
  * Into the second cache: what asks for the first one keeps its few buffers for misses busy as long as memory takes, and loads wait for them (a Q8_0

@@ -15,6 +15,7 @@
 #ifndef VGPU_CPU_AHEAD_H
 #define VGPU_CPU_AHEAD_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define AHEAD_SITES 48u         /* loads of a function that ask; the others do not */
@@ -52,6 +53,7 @@ void ahead_begin(struct tstate *ts, uint64_t grid);     /* the thread works on a
 
 /* For both compilers. Code loses rcx and rdx. */
 struct as;
+struct rm ahead_field(uint32_t site, size_t field);      /* of a struct ahead_site of the thread that runs code */
 struct ahead_code { uint32_t again, late, back, site; int base, disp; uint32_t bytes, all; int last, step; _Bool first; };
 /*
  * A load of so many bytes from base + disp on, which asks for `all` where it is one of a stream: loads that follow it, by the same distance each, do

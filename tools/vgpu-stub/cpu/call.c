@@ -178,7 +178,6 @@ void call_results(struct warp *w, struct frame *g, u32 m)
 void call_leave(struct warp *w)
 {
 	struct frame *g = w->top, *f = g->up;
-	u32 m;
 
 	if (g->apart) {
 		apart_leave(w);
@@ -190,9 +189,7 @@ void call_leave(struct warp *w)
 		w->top = f;
 		/* those that call another function from here come first: lanes meet behind the call */
 		if (f->next_wait < f->pc) {
-			f->waiting |= f->mask;
-			for (m = f->mask; m; m &= m - 1)
-				f->lane_pc[__builtin_ctz(m)] = f->pc;
+			frame_wait(f, f->mask, f->pc);
 			f->mask = 0;
 		}
 	}

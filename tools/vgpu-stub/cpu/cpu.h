@@ -361,6 +361,7 @@ size_t mem_read_str(struct tstate *ts, int lane, u64 addr, char *dst, size_t cap
 void exec_one(struct tstate *ts, struct frame *f, const struct insn *in, u32 m);        /* interp.c */
 enum run warp_run(struct tstate *ts, struct warp *w);
 void frame_start(struct frame *f, struct func *fn, char *regs, u32 lanes);
+void frame_wait(struct frame *f, u32 m, u32 pc);         /* lanes m do, for a turn at pc */
 void frame_resched(struct frame *f);
 void frame_turn(struct frame *f);
 static inline void *opnd(const struct frame *f, u32 o)

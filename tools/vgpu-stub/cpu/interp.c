@@ -73,7 +73,7 @@ void frame_resched(struct frame *f)
 	f->turn = false;
 }
 
-static void save_lanes(struct frame *f, u32 m, u32 pc)
+void frame_wait(struct frame *f, u32 m, u32 pc)
 {
 	f->waiting |= m;
 	while (m) {
@@ -112,7 +112,7 @@ void frame_turn(struct frame *f)
 /* Lanes that wait behind a spin loop run on for a while, the next group each time. */
 static void boost(struct frame *f, u32 m, u32 pc)
 {
-	save_lanes(f, m, pc);
+	frame_wait(f, m, pc);
 	frame_turn(f);
 	f->boost = BOOST_JUMPS;
 }
@@ -373,11 +373,11 @@ static void brx(struct frame *f, const struct insn *in, u32 m, u32 off)
 	/* an index beyond the list is undefined: the last target */
 	for (w = m; w; w &= w - 1) {
 		l = (u32)__builtin_ctz(w);
-		save_lanes(f, 1u << l, in->u.targets[1 + (idx[l] < in->u.targets[0] ? idx[l] :
+		frame_wait(f, 1u << l, in->u.targets[1 + (idx[l] < in->u.targets[0] ? idx[l] :
 							  in->u.targets[0] - 1)]);
 	}
 	if (off)
-		save_lanes(f, off, in->fall);
+		frame_wait(f, off, in->fall);
 }
 
 /*
@@ -514,7 +514,7 @@ left:
 		}
 		/* strips leave lanes within blocks, too */
 		if (__builtin_expect((u32)(in - code) == f->next_wait, 0)) {
-			save_lanes(f, m, (u32)(in - code));
+			frame_wait(f, m, (u32)(in - code));
 			frame_resched(f);
 			goto reload;
 		}
@@ -541,7 +541,7 @@ left:
 					/* some wait, or others have waited for these: all look where they are */
 					if (t)
 						straight(ts, f, in, t);
-					save_lanes(f, m & ~e, pc + 1);
+					frame_wait(f, m & ~e, pc + 1);
 					step_over(f, t);
 					f->mask = 0;
 					goto settle;
@@ -556,7 +556,7 @@ left:
 			t = warp_gather(f, m, e, pc);
 			if (t == e)
 				break;
-			save_lanes(f, m & ~e, pc + 1);
+			frame_wait(f, m & ~e, pc + 1);
 			step_over(f, t);
 			f->mask = 0;
 			goto settle;
@@ -575,11 +575,11 @@ left:
 				t = bar_wait(w, e, pc);
 				if (!t)
 					break;
-				save_lanes(f, m & ~t, pc + 1);
+				frame_wait(f, m & ~t, pc + 1);
 				f->mask = 0;
 				goto settle;
 			}
-			save_lanes(f, m & ~e, pc + 1);
+			frame_wait(f, m & ~e, pc + 1);
 			f->mask = 0;
 			bar_arrive(ts, w, in, e, pc);
 			if (w->cta->met) {      /* cta_turns looks at the block as a whole */
@@ -601,8 +601,8 @@ left:
 				to = in->fall;
 				goto jump;
 			}
-			save_lanes(f, t, in->taken);
-			save_lanes(f, m & ~t, in->fall);
+			frame_wait(f, t, in->taken);
+			frame_wait(f, m & ~t, in->fall);
 			f->mask = 0;
 			pc = (u32)(in - code);
 			if (in->taken <= pc)
@@ -733,12 +733,12 @@ jump:
 			}
 		}
 		if (f->boost && !--f->boost) {
-			save_lanes(f, m, to);
+			frame_wait(f, m, to);
 			frame_resched(f);
 			goto reload;
 		}
 		if (to >= f->next_wait) {
-			save_lanes(f, m, to);
+			frame_wait(f, m, to);
 			frame_resched(f);
 			goto reload;
 		}

@@ -181,8 +181,8 @@ static void ahead_warp(struct jcomp *c, const struct insn *in, const struct acc 
 	if (c->some || c->within[c->block] || (!follows && (c->nahead == AHEAD_SITES || !warps_follow(c))))
 		return;
 	site = follows ? c->nahead - 1 : c->nahead++;
-	last = rm_mem(R14, (s32)(offsetof(struct tstate, ahead.site) + site * sizeof(struct ahead_site) + offsetof(struct ahead_site, first)));
-	far = rm_mem(R14, (s32)(offsetof(struct tstate, ahead.site) + site * sizeof(struct ahead_site) + offsetof(struct ahead_site, far)));
+	last = ahead_field(site, offsetof(struct ahead_site, first));
+	far = ahead_field(site, offsetof(struct ahead_site, far));
 	if (follows) {
 		g_load(a, 1, RCX, far);
 	} else {

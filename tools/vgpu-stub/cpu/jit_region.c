@@ -347,7 +347,7 @@ static bool asked_apart(const struct jcomp *c, const struct search *s)
 		const struct jblock *jb = &c->s->b[s->list[i]];
 
 		for (k = jb->start; s->mark[s->list[i]] == 3 && k < jb->end; k++)
-			if (jit_asks(&c->code[k]) || ((c->code[k].kind == K_LD || c->code[k].kind == K_ST) && s_sync(&c->code[k])))
+			if (jit_asks(&c->code[k]) || s_looks(&c->code[k]))
 				return true;
 	}
 	return false;

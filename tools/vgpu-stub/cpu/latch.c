@@ -227,7 +227,7 @@ static bool asked(const struct latch *l, u32 n)
 
 	for (i = 0; i < n; i++)
 		for (k = g->b[l->list[i]].start; k < g->b[l->list[i]].end; k++)
-			if (jit_asks(&g->c->code[k]) || ((g->c->code[k].kind == K_LD || g->c->code[k].kind == K_ST) && s_sync(&g->c->code[k])))
+			if (jit_asks(&g->c->code[k]) || s_looks(&g->c->code[k]))
 				return true;
 	return false;
 }

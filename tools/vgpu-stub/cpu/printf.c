@@ -73,7 +73,7 @@ static s32 format(struct tstate *ts, u32 lane, const char *fmt, u64 base, struct
 		int shorts = 0;
 
 		q = strchr(p, '%');
-		if (!q || args.n == MOST_ARGS) {
+		if (!q) {
 			put(o, p, strlen(p));
 			break;
 		}
@@ -82,6 +82,10 @@ static s32 format(struct tstate *ts, u32 lane, const char *fmt, u64 base, struct
 		if (*p == '%') {
 			put(o, "%", 1);
 			p++;
+			continue;
+		}
+		if (args.n >= MOST_ARGS) {
+			put(o, "%", 1);
 			continue;
 		}
 		spec[k++] = '%';

@@ -602,9 +602,9 @@ static bool is_small(const struct grid *g)
 		return g->est < INLINE_TICKS;
 	if (g->cooperative)
 		return false;
-	if (g->est && __atomic_load_n(&g->e->awake, __ATOMIC_RELAXED))
-		return g->nblocks * g->est < SHARE_TICKS;
-	return g->est ? g->nblocks * g->est < INLINE_TICKS : g->nblocks * g->team * g->threads <= INLINE_THREADS;
+	if (!g->est)
+		return g->nblocks * g->team * g->threads <= INLINE_THREADS;
+	return g->nblocks * g->est < (__atomic_load_n(&g->e->awake, __ATOMIC_RELAXED) ? SHARE_TICKS : INLINE_TICKS);
 }
 
 /*

@@ -250,7 +250,7 @@ static bool asks(const struct scomp *c, u32 h, u32 b, bool in_turn)
 	u32 k;
 
 	for (k = c->s->b[h].start; k < c->s->b[b].end; k++)
-		if (jit_asks(&c->code[k]) || (in_turn && (c->code[k].kind == K_LD || c->code[k].kind == K_ST) && s_sync(&c->code[k])))
+		if (jit_asks(&c->code[k]) || (in_turn && s_looks(&c->code[k])))
 			return true;
 	return false;
 }

@@ -481,9 +481,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 			odd = true;
 			if (f->waiting && spun && others && (!f->fn->patience || (f->spin += JIT_SPIN) >> f->fn->patience > interp_spin)) {
 				/* they may be waiting for those that wait for them; without others it was but long */
-				f->waiting |= f->mask;
-				for (l = f->mask; l; l &= l - 1)
-					f->lane_pc[__builtin_ctz(l)] = f->pc;
+				frame_wait(f, f->mask, f->pc);
 				frame_turn(f);
 				return APART;
 			}
@@ -551,7 +549,7 @@ static void arrive(struct tstate *ts, struct warp *w, struct frame *f)
 int strip_run(struct tstate *ts, struct warp *w, struct frame *f)
 {
 	const struct jit *j = newest(f->jit);
-	u32 n = j->entry_at[f->pc], l;
+	u32 n = j->entry_at[f->pc];
 	s64 budget = ts->budget, most = budget;
 	u32 pc, mask;
 	int r;
@@ -570,9 +568,7 @@ int strip_run(struct tstate *ts, struct warp *w, struct frame *f)
 		f->spin += f->pc <= f->spin_pc && (j->strip->spins || !f->fn->patience) ? SPIN_STEP : 1;
 		f->spin_pc = f->pc;
 		if (f->spin >> f->fn->patience > interp_spin) {
-			f->waiting |= f->mask;
-			for (l = f->mask; l; l &= l - 1)
-				f->lane_pc[__builtin_ctz(l)] = f->pc;
+			frame_wait(f, f->mask, f->pc);
 			frame_turn(f);
 			n = j->entry_at[f->pc];
 			if (!n)

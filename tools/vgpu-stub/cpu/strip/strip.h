@@ -252,6 +252,8 @@ bool s_blocks(struct scomp *c);
 bool s_facts(struct scomp *c);
 bool s_pool(struct scomp *c);
 bool s_sync(const struct insn *in);
+/* Of those: a volatile access to shared memory, which lanes in step take turns at. */
+static inline bool s_looks(const struct insn *in) { return (in->kind == K_LD || in->kind == K_ST) && s_sync(in); }
 void s_before(u64 *set, const struct insn *in);  /* what is alive behind it becomes what is before */
 struct sval s_val(const struct scomp *c, u32 o, u8 w);
 static inline bool s_varies(struct sval v) { return v.cls != SC_SCALAR; }
