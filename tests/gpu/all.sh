@@ -27,6 +27,8 @@ if [ -n "$archives" ]; then
 	cd "$root" || exit 2
 fi
 B=$(cd "$1" && pwd) || exit 2
+# shellcheck source=tests/gpu/driver.sh
+. "$here/driver.sh"
 shift 2
 [ $# -gt 0 ] || set -- figures many ptx frameworks
 logs=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-all-XXXXXX")
@@ -69,15 +71,7 @@ machine() {
 	return 0
 }
 machine >"$logs/machine.log" 2>&1
-blas=$(python3 - <<'P' 2>/dev/null
-import glob, sys
-for p in sys.path:
-    for f in glob.glob(p + "/nvidia/**/libcublas.so.13", recursive=True):
-        print(f)
-        sys.exit()
-P
-)
-[ -n "$blas" ] || blas=$(ls /usr/local/cuda*/lib64/libcublas.so.13 2>/dev/null | head -n 1)
+blas=$(found libcublas.so.13)
 say "the host's cuBLAS: ${blas:-none}"
 
 figures() {

@@ -18,23 +18,6 @@ out=$B/gpu/api bad=0 jobs=$(nproc)
 mkdir -p "$out/e2e" "$out/lib"
 cd "$here/../.." || exit 2
 
-# found NAME GIVEN PLACES...: the real file of a library, not one of the built tree
-found() {
-	local name=$1 p
-	shift
-	for p in "$@" "$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | awk -v n="$name" -v b="$B/" '$1 == n && index($NF, b) != 1 { print $NF; exit }')" \
-		/usr/local/cuda*/lib64/"$name" /usr/local/cuda*/targets/x86_64-linux/lib/"$name" /usr/lib/python3*/*-packages/nvidia/*/lib/"$name" \
-		/usr/local/lib/python3*/*-packages/nvidia/*/lib/"$name" /opt/*/lib/python3*/site-packages/nvidia/*/lib/"$name"; do
-		[ -n "$p" ] && [ -e "$p" ] && { readlink -f "$p"; return; }
-	done
-	python3 - "$name" <<-'P' 2>/dev/null
-		import glob, site, sys
-		for d in site.getsitepackages() + [site.getusersitepackages()]:
-		    for f in glob.glob(d + "/nvidia/**/lib/" + sys.argv[1], recursive=True):
-		        print(f)
-		        sys.exit()
-	P
-}
 # libraries by links in one folder, so that nothing else of their folders is taken
 link() { [ -n "$2" ] && ln -sf "$2" "$out/lib/$1"; }
 link libcuda.so.1 "$(readlink -f "$lib")"

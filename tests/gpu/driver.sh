@@ -45,3 +45,17 @@ start_gpu() {
 	pids="$! $pids"
 	until_true "$1" env VGPU_AGENT="$dir/agent" "$B/bin/vgpu" smi -j || { failed=agent; return 1; }
 }
+
+# found NAME PLACE...: the real file of a library of the host's, in these places, by ldconfig, in toolkits or python3's wheels; none of the built tree
+found() {
+	local name=$1 p
+	shift
+	for p in "$@" "$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | awk -v n="$name" -v b="$B/" '$1 == n && index($NF, b) != 1 { print $NF; exit }')" \
+		/usr/local/cuda*/lib64/"$name" /usr/local/cuda*/targets/x86_64-linux/lib/"$name"; do
+		[ -n "$p" ] && [ -e "$p" ] && { readlink -f "$p"; return; }
+	done
+	python3 - "$name" <<-'P' 2>/dev/null
+		import glob, sys
+		print(next(f for d in sys.path if d for f in glob.glob(glob.escape(d) + "/nvidia/**/" + sys.argv[1], recursive=True)))
+	P
+}
