@@ -630,6 +630,7 @@ void cfg_finish(struct comp *c)
 			while (loop_versions(&g));
 	}
 	if (c->fn->entry && !c->m->e->dbg && !c->m->e->ops) {
+		known_bits(&g);
 		values_once(&g);
 		dots_together(&g);
 	}

@@ -42,7 +42,9 @@ void loads_apart(struct cfg *g);
 /* versions.c: behind that and order, which is made anew as long as it says so */
 bool loops_may_ask(const struct cfg *g);
 bool loop_versions(struct cfg *g);
-/* values.c: behind these */
+/* known.c: behind these */
+void known_bits(struct cfg *g);
+/* values.c: behind it */
 void values_once(struct cfg *g);
 /* dots.c: behind it */
 void dots_together(struct cfg *g);

@@ -20,7 +20,7 @@
 
 static bool is_part(const struct insn *in)
 {
-	return in->kind == K_LANE && in->guard == OPND_NONE && in->lop == LOP_DP4ASS;
+	return in->kind == K_LANE && in->guard == OPND_NONE && in->lop >= LOP_DP4AUU && in->lop <= LOP_DP4ASS;
 }
 
 /* What a part may go behind: it is of one lane, and lets nobody else run. */
@@ -68,7 +68,7 @@ static void find(const struct insn *code, u32 start, u32 last, struct sum *s)
 
 		if (!insn_writes(in, want))
 			continue;
-		if (!is_part(in) || !may_wait(code, s, i))
+		if (!is_part(in) || in->lop != code[last].lop || !may_wait(code, s, i))
 			return;
 		s->at[s->n++] = i;
 		want = in->o[3];

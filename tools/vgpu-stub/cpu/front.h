@@ -148,6 +148,7 @@ void check_rules(struct comp *c, struct stmt *st);
 u32 new_reg(struct comp *c, enum type t);
 u32 konst(struct comp *c, u64 bits, u8 w);
 u32 konst_sym(struct comp *c, struct sym *s, u64 add, u8 w);
+const struct konst *konst_at(const struct comp *c, u32 o);       /* NULL: a register, or a place that holds none of the text's */
 struct insn *emit(struct comp *c, u8 kind);
 /* What an operation computes on a type, or NULL. */
 lane_fn *lane_find(u32 lop, enum type t);

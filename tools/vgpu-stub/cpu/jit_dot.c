@@ -36,7 +36,7 @@ static u32 chain(const struct jcomp *c, const struct insn *in)
 {
 	u32 end = c->s->b[c->block].end, n;
 
-	if (in->lop != LOP_DP4ASS || c->gk)
+	if (c->gk)
 		return 1;
 	for (n = 1; n < CHAIN && c->pc + n < end; n++) {
 		const struct insn *was = in + n - 1, *x = in + n;
@@ -202,20 +202,24 @@ static void by_one(struct jcomp *c, const struct dots *x)
 		sum_to(c, x, p, 2 + (int)p);
 }
 
-/* One sign, or none, for which VNNI has the instruction as it is. */
-static void mixed(struct jcomp *c, const struct insn *in, u32 p)
+/* One of the signs, for which VNNI has the instruction as it is. */
+static void mixed_sum(struct jcomp *c, const struct dots *x, u32 p)
 {
 	struct as *a = &c->a;
-	int x = jv_obs(c, in->o[1], 0, p, 0), y = jv_obs(c, in->o[2], 0, p, 1), z = jv_obs(c, in->o[3], 0, p, 2), d;
-	bool sb = in->lop == LOP_DP4AUS;
+	struct jval v = jit_val(c, x->in->o[3], 0);
+	u32 u = x->in->lop == LOP_DP4AUS ? 1 : 2, i;
+	int z;
 
-	if (z != 2)
-		ev(a, V_MOVA32, 2, 0, rm_reg(z));
-	ev(a, V_PDPBUSD, 2, sb ? x : y, rm_reg(sb ? y : x));
-	d = jv_dst(c, in->o[0], p, 2);
-	if (d != 2)
-		ev(a, V_MOVA32, d, 0, rm_reg(2));
-	jv_put(c, in->o[0], p, d);
+	if (v.known && !(u32)v.k) {
+		ev(a, V_PXORD, 2, 2, rm_reg(2));
+	} else {
+		z = jv_obs(c, x->in->o[3], 0, p, 2);
+		if (z != 2)
+			ev(a, V_MOVA32, 2, 0, rm_reg(z));
+	}
+	for (i = 0; i < x->n; i++)
+		ev(a, V_PDPBUSD, 2, jv_obs(c, x->in[i].o[u], 0, p, 0), jv_rm_obs(c, x->in[i].o[3 - u], 0, p, 1, NULL));
+	sum_to(c, x, p, 2);
 }
 
 bool jit_dot(struct jcomp *c, const struct insn *in)
@@ -229,9 +233,16 @@ bool jit_dot(struct jcomp *c, const struct insn *in)
 		return true;            /* it is part of one before */
 	if (vnni < 0)
 		vnni = __builtin_cpu_supports("avx512vnni") != 0;
-	if (vnni && sa && sb) {
+	if (vnni && (sa || sb)) {
 		struct dots x = { .in = in, .n = chain(c, in) };
 
+		if (!sa || !sb) {
+			for (p = 0; p < 2; p++)
+				mixed_sum(c, &x, p);
+			c->dot = c->pc;
+			c->ndot = x.n;
+			return true;
+		}
 		x.f = by_one_value(c, in, x.n, 2) ? 1 : 2;
 		x.known = taken_off(c, in, x.n, x.f);
 		if (!x.known && !c->gk)
@@ -247,15 +258,8 @@ bool jit_dot(struct jcomp *c, const struct insn *in)
 		return true;
 	}
 	for (p = 0; p < 2; p++) {
-		int x, y, z, d;
+		int x = jv_obs(c, in->o[1], 0, p, 0), y = jv_obs(c, in->o[2], 0, p, 1), z = jv_obs(c, in->o[3], 0, p, 2), d;
 
-		if (vnni && (sa || sb)) {
-			mixed(c, in, p);
-			continue;
-		}
-		x = jv_obs(c, in->o[1], 0, p, 0);
-		y = jv_obs(c, in->o[2], 0, p, 1);
-		z = jv_obs(c, in->o[3], 0, p, 2);
 		/* even and odd bytes as 16-bit numbers */
 		ev_i(a, VOP(1, 1, 0, 0x71), 6, 3, rm_reg(x), 0, 0, 8);
 		ev_i(a, VOP(1, 1, 0, 0x71), sa ? 4 : 2, 3, rm_reg(3), 0, 0, 8);

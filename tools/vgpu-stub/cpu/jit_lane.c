@@ -101,17 +101,14 @@ static void mul_mad(struct jcomp *c, const struct insn *in, u32 p)
 {
 	u8 w = is64(in->type);
 	struct jval k = jit_val(c, in->o[2], w);
-	int x = jv_obs(c, in->o[1], w, p, 0), d;
+	int x = jv_obs(c, in->o[1], w, p, 0), d = jv_dst(c, in->o[0], p, 0), m = in->lop == LOP_MAD ? 0 : d;
 
 	if (k.known && k.k && !(k.k & (k.k - 1)))
-		jl_shift(c, LOP_SHL, false, w, 0, x, (u32)__builtin_ctzll(k.k));
+		jl_shift(c, LOP_SHL, false, w, m, x, (u32)__builtin_ctzll(k.k));
 	else
-		op2(c, w ? V_PMULLQ : V_PMULLD, 0, x, in->o[2], w, p, 1, true);
-	d = jv_dst(c, in->o[0], p, 0);
+		op2(c, w ? V_PMULLQ : V_PMULLD, m, x, in->o[2], w, p, 1, true);
 	if (in->lop == LOP_MAD)
 		op2(c, w ? V_PADDQ : V_PADDD, d, 0, in->o[3], w, p, 1, true);
-	else if (d)
-		ev(&c->a, V_MOVA32, d, 0, rm_reg(0));
 	jv_put(c, in->o[0], p, d);
 }
 
@@ -574,7 +571,7 @@ static bool floats(struct jcomp *c, const struct insn *in)
 			ev(a, in->lop == LOP_CVT_F_S32 ? V_CVTDQ2PS : V_CVTUDQ2PS, d, 0, rm_reg(x));
 			break;
 		case LOP_CVT_F_H:
-			x = jv_reg(c, in->o[1], 0, p, 0);
+			x = jv_obs(c, in->o[1], 0, p, 0);
 			d = jv_dst(c, in->o[0], p, 0);
 			ev_n(a, V_PMOVDW, x, 0, rm_reg(1), 0, 0, 0, 32, 0);
 			ev(a, V_CVTPH2PS, d, 0, rm_reg(1));

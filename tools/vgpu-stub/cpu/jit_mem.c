@@ -390,14 +390,18 @@ static bool ld_shapes(struct jcomp *c, const struct insn *in, const struct acc *
 	}
 	if (x->bytes == 4) {
 		struct jmark save = j_mark(c);
+		bool whole = in->vec == 1 && in->size == 4 && in->o[0] != OPND_NONE;
 
 		for (p = 0; p < 2; p++)
-			if (!jm_chunk(c, x, p * 16, 4, (int)p, x->step)) {
+			if (!jm_chunk(c, x, p * 16, 4, whole ? jv_dst(c, in->o[0], p, (int)p) : (int)p, x->step)) {
 				j_undo(c, save);
 				return false;
 			}
 		for (p = 0; p < 2; p++)
-			split32(c, in, p, (int)p);
+			if (whole)
+				jv_put(c, in->o[0], p, jv_dst(c, in->o[0], p, (int)p));
+			else
+				split32(c, in, p, (int)p);
 		return true;
 	}
 	return false;

@@ -238,26 +238,18 @@ static void number(struct numbers *n, u32 o, u64 *to, u32 depth);
 /* false: it is no constant of the text's */
 static bool constant(struct numbers *n, u32 o, u64 *to)
 {
-	const struct comp *c = n->l->g->c;
-	u32 i = 0, end = c->nk, t;
+	const struct konst *k = konst_at(n->l->g->c, o);
+	u32 t;
 
-	/* they lie in the order in which they were asked for */
-	while (i < end) {
-		t = i + (end - i) / 2;
-		if (c->k[t].off < (o & ~OPND_CONST))
-			i = t + 1;
-		else
-			end = t;
-	}
-	if (i == c->nk || (OPND_CONST | c->k[i].off) != o)
+	if (!k)
 		return false;
-	if (c->k[i].sym)
-		other(n, (u64)(uintptr_t)c->k[i].sym, to);
+	if (k->sym)
+		other(n, (u64)(uintptr_t)k->sym, to);
 	for (t = 0; t < LANES; t++)
-		if (c->k[i].w == 1)
-			to[t] = c->k[i].bits;
+		if (k->w == 1)
+			to[t] = k->bits;
 		else
-			((u32 *)to)[t] = (u32)c->k[i].bits;
+			((u32 *)to)[t] = (u32)k->bits;
 	return true;
 }
 

@@ -23,7 +23,12 @@ u32 konst_sym(struct comp *c, struct sym *s, u64 bits, u8 w)
 		bits = (u32)bits;
 	if (c->nk * 2 >= c->khash_cap) {
 		u32 cap = c->khash_cap ? c->khash_cap * 2 : 128;
-		u32 *tab = cneed(c, calloc(cap, sizeof(u32)));
+		u32 *tab;
+
+		/* uniform.c adds constants of its own, without a look here */
+		while (c->nk * 2 >= cap)
+			cap *= 2;
+		tab = cneed(c, calloc(cap, sizeof(u32)));
 
 		for (i = 0; i < c->nk; i++) {
 			struct konst *k = &c->k[i];
@@ -53,6 +58,23 @@ u32 konst_sym(struct comp *c, struct sym *s, u64 bits, u8 w)
 u32 konst(struct comp *c, u64 bits, u8 w)
 {
 	return konst_sym(c, NULL, bits, w);
+}
+
+const struct konst *konst_at(const struct comp *c, u32 o)
+{
+	u32 lo = 0, hi = c->nk, off = o & ~OPND_CONST, mid;
+
+	if (o == OPND_NONE || !(o & OPND_CONST))
+		return NULL;
+	/* they lie in the order in which they were asked for */
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (c->k[mid].off < off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo == c->nk || c->k[lo].off != off ? NULL : &c->k[lo];
 }
 
 struct insn *emit(struct comp *c, u8 kind)

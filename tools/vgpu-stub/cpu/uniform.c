@@ -118,23 +118,11 @@ static bool place(struct comp *c, struct insn *in, u32 *to, bool *differs)
 	return true;
 }
 
-/* The constant of a place of the pool that is w wide, if it has one. */
-static const struct konst *known(const struct comp *c, u32 o, u8 w)
+static const struct konst *wide(const struct comp *c, u32 o)
 {
-	u32 lo = 0, hi = c->nk, off = o & ~OPND_CONST;
+	const struct konst *k = konst_at(c, o);
 
-	if (o == OPND_NONE || !(o & OPND_CONST))
-		return NULL;
-	/* they lie in the order of their places, those made here too */
-	while (lo + 1 < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (c->k[mid].off <= off)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo == c->nk || c->k[lo].off != off || c->k[lo].w != w ? NULL : &c->k[lo];
+	return k && k->w == 1 ? k : NULL;
 }
 
 /* A register that only ever holds one constant: its place in the pool, which place() has made, holds it before any launch. */
@@ -145,8 +133,8 @@ static bool constant(struct comp *c, const struct insn *in, u32 from)
 
 	if (in->kind != K_LANE || in->lop != LOP_MOV || in->type != (in->dw ? T_U64 : T_U32))
 		return false;
-	of = known(c, from, in->dw);
-	if (!of)
+	of = konst_at(c, from);
+	if (!of || of->w != in->dw)
 		return false;
 	k = *of;
 	k.off = in->o[0] & ~OPND_CONST;
@@ -170,11 +158,11 @@ static void param_follow(const struct comp *c, const struct insn *in, s64 *byte)
 	s64 at = NO_PARAM;
 
 	if (in->kind == K_CVTA && !in->sub) {
-		k = known(c, in->o[1], 1);
+		k = wide(c, in->o[1]);
 		at = 0;
 	} else if (in->kind == K_LANE && in->lop == LOP_ADD && in->type == T_U64) {
 		at = param_byte(byte, in->o[1]);
-		k = known(c, at == NO_PARAM ? in->o[1] : in->o[2], 1);
+		k = wide(c, at == NO_PARAM ? in->o[1] : in->o[2]);
 		at = at == NO_PARAM ? param_byte(byte, in->o[2]) : at;
 	}
 	if (k && !k->sym && at != NO_PARAM && (in->o[0] & ~OPND_CONST) < MAX_POOL)
@@ -189,7 +177,7 @@ static void param_load(const struct comp *c, struct insn *in, const s64 *byte)
 		return;
 	at = param_byte(byte, in->o[4]);
 	if (in->space == SPACE_PARAM) {         /* the address is the byte's number itself */
-		const struct konst *k = known(c, in->o[4], 1);
+		const struct konst *k = wide(c, in->o[4]);
 
 		at = k && !k->sym ? (s64)k->bits : NO_PARAM;
 	}

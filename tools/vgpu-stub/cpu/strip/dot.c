@@ -3,7 +3,7 @@
  * Dot products of four bytes (dp4a). AVX2 multiplies unsigned bytes by signed ones, and adds two products in 16 bits, where they must have room.
  * Where both are signed, |a| times b with a's sign is the same, and has room: at most 2 * 128 * 127. But -b is no byte where b is -128, which a
  * quantised model has nowhere: the least b of all is looked at once for a sum of several products one after the other (../dots.c puts them together), and
- * if it is -128 the sum is made by 16-bit numbers instead.
+ * if it is -128 the sum is made by 16-bit numbers instead. Where ../known.c has found one of seven bits a byte, nothing is in the way.
  *
  * In: places, code as it is emitted. Out: code of a whole sum where its first part is; scomp.dot_at, dot_end.
  */
@@ -22,7 +22,7 @@ static u32 chain(const struct scomp *c, const struct insn *in)
 		u32 part = in[n - 1].o[0], pc = c->pc + n;
 		const struct sregister *r = &c->r[part];
 
-		if (x->kind != K_LANE || x->lop != LOP_DP4ASS || x->guard != OPND_NONE || c->pair[pc] || x->o[3] != part || x->o[1] == part || x->o[2] == part || x->o[0] == part)
+		if (x->kind != K_LANE || x->lop != in->lop || x->flags != in->flags || x->guard != OPND_NONE || c->pair[pc] || x->o[3] != part || x->o[1] == part || x->o[2] == part || x->o[0] == part)
 			break;
 		if (r->first != pc - 1 || r->last != pc + 1 || bit_of(c->cur->live_out, part) || s_blends(c, part) || c->r[x->o[0]].v.cls != SC_VARY)
 			break;
@@ -75,6 +75,22 @@ static void by_bytes(struct scomp *c, const struct insn *in, u32 n)
 	vr(a, X_PTEST, 3, 0, 3);
 }
 
+/* ymm2 = the sum of n whose first factors have seven bits a byte: two products have room */
+static void by_small_bytes(struct scomp *c, const struct insn *in, u32 n)
+{
+	struct as *a = &c->a;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		int d = i ? 0 : 2, x = sv_obs(c, in[i].o[1], 0, 0, 0);
+
+		vy(a, X_PMADDUBSW, d, x, sv_rm_obs(c, in[i].o[2], 0, 0, 1));
+		vy(a, X_PMADDWD, d, d, s_splat32(c, 0x00010001));
+		if (i)
+			vr(a, X_PADDD, 2, 2, 0);
+	}
+}
+
 /* The result, the sum in ymm2 and what it is added to */
 static void put(struct scomp *c, const struct insn *first, const struct insn *last)
 {
@@ -95,6 +111,14 @@ bool s_dot(struct scomp *c, const struct insn *in)
 	if (c->pc > c->dot_at && c->pc < c->dot_end)
 		return true;
 	c->dot_end = 0;
+	if (in->flags & INF_SMALL) {
+		n = chain(c, in);
+		by_small_bytes(c, in, n);
+		put(c, in, in + n - 1);
+		c->dot_at = c->pc;
+		c->dot_end = c->pc + n;
+		return true;
+	}
 	if (in->lop != LOP_DP4ASS) {
 		by_words(c, in);
 		put(c, in, in);

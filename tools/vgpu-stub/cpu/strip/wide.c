@@ -527,7 +527,7 @@ static bool floats(struct scomp *c, const struct insn *in)
 			sput(c, in->o[0], 0, 0);
 			return true;
 		case LOP_CVT_F_H:
-			x = sv(c, in->o[1], 0, 0, 0);
+			x = sv_obs(c, in->o[1], 0, 0, 0);
 			vy(a, X_PSHUFB, 0, x, rm_lit(s_lit(c, low_halves, 32), 0));
 			vyi(a, X_PERMQ, 0, 0, rm_reg(0), 0x08);
 			s_half_float(c, in);
