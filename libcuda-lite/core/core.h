@@ -81,7 +81,7 @@ bool vg_absent(void);
 /* What it is like is known, from an agent that is gone: vg.ndev and vg.info hold it. */
 bool vg_described(void);
 /* Of cuDriverGetVersion: ours, or what is lower of a driver that a device is */
-#define VG_DRIVER_VERSION 13010
+#define VG_DRIVER_VERSION VGPU_CUDA_VERSION
 uint32_t vg_driver_version(void);
 /* What a call answers while *vg_alive is 0, as CUresult; 0: there is a session now. */
 int vg_not_ready(void);
