@@ -454,6 +454,7 @@ void vg_printf_drain(struct vg_ctx *c);
 /* leaks.c: device memory as the program asks for it and gives it back. caller: where, if no more is known */
 void vg_leak_alloc(uint64_t va, size_t bytes, void *caller);
 void vg_leak_free(uint64_t va);
+size_t vg_leak_callers(char *to, size_t room);
 void vg_report(struct vg_ctx *c);       /* the fault's text, once */
 /* CUresult of a status, as int: the one place. */
 int vg_result(uint32_t status);
