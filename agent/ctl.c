@@ -57,10 +57,13 @@ int ctl_may(const struct client *by, struct vgpu_msg_ctl_r *r)
 	if (tenant_rules(by))
 		return 1;
 	r->status = VGPU_ST_NOT_SUPPORTED;
-	if (by->uid == 0 || by->uid == agent.uid)
+	if (by->uid == 0 || by->uid == agent.uid || by->in_admins)
 		snprintf(r->text, sizeof(r->text), "user %u of a container may not do that: ask on the host (in vgpu-agent's own PID namespace)", by->uid);
-	else
+	else if (agent.opt.admin_gid < 0)
 		snprintf(r->text, sizeof(r->text), "only root and the agent's own user (%u) may do that; this is user %u", agent.uid, by->uid);
+	else
+		snprintf(r->text, sizeof(r->text), "only root, the agent's own user (%u) and group %ld may do that; this is user %u", agent.uid,
+			 agent.opt.admin_gid, by->uid);
 	log_client(LOG_WARN, "user %u, pid %d, asked for vgpu ctl and may not", by->uid, by->pid);
 	return 0;
 }
