@@ -62,8 +62,8 @@ int ctl_may(const struct client *by, struct vgpu_msg_ctl_r *r)
 	else if (agent.opt.admin_gid < 0)
 		snprintf(r->text, sizeof(r->text), "only root and the agent's own user (%u) may do that; this is user %u", agent.uid, by->uid);
 	else
-		snprintf(r->text, sizeof(r->text), "only root, the agent's own user (%u) and group %ld may do that; this is user %u", agent.uid,
-			 agent.opt.admin_gid, by->uid);
+		snprintf(r->text, sizeof(r->text), "only root, user %u (the agent's) and group %u may do that; this is user %u", agent.uid,
+			 (unsigned)agent.opt.admin_gid, by->uid);
 	log_client(LOG_WARN, "user %u, pid %d, asked for vgpu ctl and may not", by->uid, by->pid);
 	return 0;
 }

@@ -80,7 +80,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 			[ $st = 1 ] && grep -q 'of a container may not' <<<"$out" && ok "--admin-group: not in a container" || fail "--admin-group in a container: exit $st: $out"; }
 	done
 	out=$(setpriv --reuid=65534 --regid=43209 --groups=43209,43211 "$V/vgpu" ctl end "$id" 2>&1); st=$?
-	[ $st = 1 ] && grep -q 'only root, the .* and group 43210 may' <<<"$out" && ok "another group may not" || fail "another group: exit $st: $out"
+	[ $st = 1 ] && grep -q 'only root, user .* and group 43210 may' <<<"$out" && ok "another group may not" || fail "another group: exit $st: $out"
 	grep -q "user 65534 gives client $id .* weight 77" "$dir/agent.log" && ok "the log names the user" || fail "log: $(tail -n 2 "$dir/agent.log")"
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$V/vgpu" ctl list >"$dir/out" 2>&1 && ok "but may look" || fail "list as another user: $(cat "$dir/out")"
 else
