@@ -121,7 +121,8 @@ docker() {
 	mkdir -p "$dir/hook"
 	printf '#!/bin/sh\necho run >>%s/hook/run\nexit 1\n' "$dir" >"$dir/hook/nvidia-cdi-hook"; chmod +x "$dir/hook/nvidia-cdi-hook"
 	PATH=$D/root/usr/bin:$D/root/usr/sbin:$dir/hook:$PATH "$D/bin/dockerd" --host "unix://$sock" --data-root "$dir/docker" --exec-root "$dir/exec" --pidfile "$dir/docker.pid" --bridge none \
-		--iptables=false --ip6tables=false --userland-proxy=false --storage-driver vfs --feature containerd-snapshotter=false --cdi-spec-dir /run/cdi --exec-opt native.cgroupdriver=cgroupfs >"$dir/docker.log" 2>&1 & daemon=$!
+		--iptables=false --ip6tables=false --userland-proxy=false --storage-driver vfs --feature containerd-snapshotter=false --cdi-spec-dir /run/cdi --exec-opt native.cgroupdriver=cgroupfs \
+		--add-runtime "crun=$P/root/usr/bin/crun" --default-runtime crun >"$dir/docker.log" 2>&1 & daemon=$!
 	daemons+=($daemon)
 	until_true python3 tests/strangers/docker_api.py "$sock" ping || { fail "docker: no daemon: $(tail -n 2 "$dir/docker.log")"; return; }
 	asks() { python3 tests/strangers/docker_api.py "$sock" "$@" >"$dir/out" 2>&1; }
