@@ -26,11 +26,18 @@ if [[ " $* " == *" docker "* ]] && [ ! -e "$D/done" ]; then
 	. tests/ollama/go.sh
 	go=$(go_command)
 	[ -n "$go" ] || { echo "skip boxes: docker: no Go"; exit 0; }
-	engine=$(GOFLAGS=-modcacherw GOPATH=$D/path $go mod download -json github.com/moby/moby/v2@v2.0.0-beta.24 2>>"$D/log" | sed -n 's/^\t"Dir": "\(.*\)",\?$/\1/p')
-	[ -n "$engine" ] || { echo "skip boxes: docker: Go's proxy does not give its engine"; exit 0; }
-	rm -rf "$D/src"; cp -r "$engine" "$D/src"; chmod -R u+w "$D/src"
-	(cd "$D/src" && GOFLAGS='-modcacherw -buildvcs=false' GOPATH=$D/path timeout 3000 nice $go build -mod=mod -o "$D/bin/dockerd" ./cmd/dockerd) >>"$D/log" 2>&1 || { echo "FAIL dockerd does not build: $(tail -n 2 "$D/log")"; exit 1; }
-	timeout 300 apt-get install -y --download-only --no-install-recommends -o Dir::Cache::Archives="$D/debs" containerd runc >>"$D/log" 2>&1 &&
+	# made MODULE PACKAGE NAME: $D/bin/NAME. The runc is newer than Debian's, which has no time namespaces, and has no libseccomp
+	made() {
+		local from
+		[ -x "$D/bin/$3" ] && return
+		from=$(GOFLAGS=-modcacherw GOPATH=$D/path $go mod download -json "$1" 2>>"$D/log" | sed -n 's/^\t"Dir": "\(.*\)",\?$/\1/p')
+		[ -n "$from" ] || { echo "skip boxes: docker: Go's proxy does not give $1"; exit 0; }
+		rm -rf "$D/src"; cp -r "$from" "$D/src"; chmod -R u+w "$D/src"
+		(cd "$D/src" && GOFLAGS='-modcacherw -buildvcs=false' GOPATH=$D/path timeout 3000 nice $go build -mod=mod -o "$D/bin/$3" "$2") >>"$D/log" 2>&1 || { echo "FAIL $3 does not build: $(tail -n 2 "$D/log")"; exit 1; }
+	}
+	made github.com/moby/moby/v2@v2.0.0-beta.24 ./cmd/dockerd dockerd
+	made github.com/opencontainers/runc@v1.3.0 . runc
+	timeout 300 apt-get install -y --download-only --no-install-recommends -o Dir::Cache::Archives="$D/debs" containerd >>"$D/log" 2>&1 &&
 		for d in "$D"/debs/*.deb; do dpkg -x "$d" "$D/root" || exit 1; done && rm -rf "$D/debs" "$D/src" "$D/path" && : >"$D/done"
 	[ -e "$D/done" ] || { echo "skip boxes: docker: no packages: $(tail -n 1 "$D/log")"; exit 0; }
 fi
@@ -120,9 +127,8 @@ docker() {
 	"$B/bin/vgpu" cdi generate --output /run/cdi/vgpu.json || { fail "cdi generate"; return; }
 	mkdir -p "$dir/hook"
 	printf '#!/bin/sh\necho run >>%s/hook/run\nexit 1\n' "$dir" >"$dir/hook/nvidia-cdi-hook"; chmod +x "$dir/hook/nvidia-cdi-hook"
-	PATH=$D/root/usr/bin:$D/root/usr/sbin:$dir/hook:$PATH "$D/bin/dockerd" --host "unix://$sock" --data-root "$dir/docker" --exec-root "$dir/exec" --pidfile "$dir/docker.pid" --bridge none \
-		--iptables=false --ip6tables=false --userland-proxy=false --storage-driver vfs --feature containerd-snapshotter=false --cdi-spec-dir /run/cdi --exec-opt native.cgroupdriver=cgroupfs \
-		--add-runtime "crun=$P/root/usr/bin/crun" --default-runtime crun >"$dir/docker.log" 2>&1 & daemon=$!
+	PATH=$D/bin:$D/root/usr/bin:$dir/hook:$PATH "$D/bin/dockerd" --host "unix://$sock" --data-root "$dir/docker" --exec-root "$dir/exec" --pidfile "$dir/docker.pid" --bridge none \
+		--iptables=false --ip6tables=false --userland-proxy=false --storage-driver vfs --feature containerd-snapshotter=false --cdi-spec-dir /run/cdi --exec-opt native.cgroupdriver=cgroupfs >"$dir/docker.log" 2>&1 & daemon=$!
 	daemons+=($daemon)
 	until_true python3 tests/strangers/docker_api.py "$sock" ping || { fail "docker: no daemon: $(tail -n 2 "$dir/docker.log")"; return; }
 	asks() { python3 tests/strangers/docker_api.py "$sock" "$@" >"$dir/out" 2>&1; }
