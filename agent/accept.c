@@ -15,6 +15,7 @@
 #include "tenant.h"
 
 #define CLIENT_SO_PEERPIDFD 77          /* linux 6.5, asm-generic/socket.h */
+#define CLIENT_SO_PEERGROUPS 59
 #define UID_SLACK 8u
 
 static struct client *free_slot(void)
@@ -95,6 +96,24 @@ static void make_room(void)
 		client_drop(worst, "its place is needed: no other user or container has so many connections that compute nothing");
 }
 
+/* Is the peer of that group, by its own or by one of its others? As the kernel noted when it connected (linux 4.13). */
+static int peer_in(int sock, gid_t own, long group)
+{
+	static gid_t other[1024];       /* who has more groups than these is asked for his own alone */
+	socklen_t n = sizeof(other);
+
+	if (group < 0)
+		return 0;
+	if (own == (gid_t)group)
+		return 1;
+	if (getsockopt(sock, SOL_SOCKET, CLIENT_SO_PEERGROUPS, other, &n) < 0)
+		return 0;
+	for (size_t i = 0; i < n / sizeof(other[0]); i++)
+		if (other[i] == (gid_t)group)
+			return 1;
+	return 0;
+}
+
 static void accept_one(int sock)
 {
 	struct ucred cred = { 0, 0, 0 };
@@ -122,6 +141,7 @@ static void accept_one(int sock)
 	c->kick_fd = -1;
 	c->pid = cred.pid;
 	c->uid = cred.uid;
+	c->in_admins = peer_in(sock, cred.gid, agent.opt.admin_gid);
 	c->id = ++agent.next_id;
 	c->since_ns = now_ns();
 	c->pidfd = peer_pidfd(sock, cred.pid);

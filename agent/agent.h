@@ -47,6 +47,7 @@ struct options {
 	unsigned quarantine_seconds;    /* the first time; each further one twice as long */
 	unsigned connect_rate, context_rate;    /* a minute; 0: as they like */
 	int admission;                  /* 1: only who is admitted comes in, until vgpu ctl says otherwise */
+	long admin_gid;                 /* the group that may use vgpu ctl; -1: none */
 	uint64_t client_memory;         /* 0: as much as the device has */
 	uint64_t uid_memory, container_memory;  /* 0: the same */
 	uint32_t uid_compute, container_compute;        /* thousandths of the device's time; 0: all of it */
@@ -173,6 +174,7 @@ struct client {
 	int sock, pidfd, kick_fd;
 	pid_t pid;
 	uid_t uid;
+	int in_admins;                  /* of --admin-group, since it connected */
 	uint32_t id;
 	uint64_t since_ns;
 	char command[32];

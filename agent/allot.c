@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See allot.h. */
 #include "allot.h"
+#include "about.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -136,6 +137,8 @@ static void to_client(const struct client *by, const struct vgpu_msg_allot *m, s
 	}
 	c->allotted[m->what] = m->value;
 	words(m->what, m->value, text, sizeof(text));
+	log_by(by);
+	log_about(c);
 	log_say("user %u gives client %u (%s, pid %d, uid %u) %s", by->uid, c->id, c->command, c->pid, c->uid, text);
 }
 
@@ -192,6 +195,7 @@ void allot_do(const struct client *by, const struct vgpu_msg_allot *m, struct vg
 		*at = (struct rule){ .what = m->value ? m->what : 0, .all = m->kind == VGPU_ALLOT_EVERYBODY, .uid = m->target, .value = m->value };
 		memcpy(at->cgroup, m->cgroup, sizeof(at->cgroup));
 		words(m->what, m->value, text, sizeof(text));
+		log_by(by);
 		if (m->cgroup[0])
 			log_say("user %u gives cgroup %s %s", by->uid, m->cgroup, text);
 		else if (at->all)

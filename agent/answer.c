@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a client is sent, without ever waiting for it. See answer.h. */
 #include "answer.h"
+#include "about.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -91,6 +92,7 @@ int answer_held(struct client *c, uint64_t now)
 		uint32_t *status = &c->held.m.hello.status;
 
 		_Static_assert(offsetof(struct vgpu_msg_hello_r, status) == offsetof(struct vgpu_msg_grow_r, status), "one place");
+		log_about(c);
 		log_client(LOG_WARN, "client %u (%s, pid %d): %s", c->id, c->command, c->pid, vgpu_status_text(VGPU_ST_IN_FLIGHT));
 		*status = VGPU_ST_IN_FLIGHT;
 		if (c->held.m.hello.h.type == VGPU_MSG_HELLO)

@@ -4,6 +4,7 @@
  * not read his answer is dropped. Its death is its pidfd, not the hang-up alone: with a forked child alive the socket stays open.
  */
 #include "client.h"
+#include "about.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -561,11 +562,14 @@ void client_end(struct client *c, uint32_t status, const char *why)
 	c->leaving = 1;
 	c->asked = ASKED_NOTHING;
 	c->held.again_ns = 0;
+	log_about(c);
 	if (why)
 		log_client(LOG_WARN, "client %u (%s, pid %d) is dropped: %s", c->id, c->command[0] ? c->command : "?", c->pid, why);
 	else if (c->window)
 		log_client(LOG_INFO, "client %u goes: %s, pid %d, uid %u, after %llu s, %llu commands", c->id, c->command, c->pid, c->uid,
 			   (unsigned long long)((now_ns() - c->since_ns) / 1000000000u), (unsigned long long)status_commands(c));
+	else
+		log_nobody();
 	/* One that lives but misbehaved learns it from its contexts, or from this. */
 	if (why && c->window)
 		say_bye(c, status, why);

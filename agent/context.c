@@ -10,6 +10,7 @@
  * the process, then memory is unmapped from the device, then it is freed. Mapping and unmapping are errands (errand.h).
  */
 #include "context.h"
+#include "about.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -283,6 +284,8 @@ static void not_started(struct context *x, uint32_t status)
 
 static void no_answer(const struct context *x, const char *what)
 {
+	log_about(x->client);
+	log_device(x->device);
 	log_client(LOG_WARN, "device %u: %s of queue %u got no answer in %u ms: that context ends", x->device->index, what, x->qid,
 		   admin_ms);
 }
@@ -294,6 +297,8 @@ static void part_mapped(struct context *x, int rc, const char *what)
 	x->errands--;
 	if (rc < 0 && !x->refused) {
 		x->refused = map_failed(rc);
+		log_about(c);
+		log_device(x->device);
 		log_client(LOG_WARN, "client %u: %s cannot be mapped on %s: %s", c->id, what, x->device->spec, strerror(-rc));
 	}
 	if (x->errands)
@@ -667,6 +672,9 @@ void context_died(struct context *x, uint32_t status, const char *report)
 	n = snprintf(text, sizeof(text), "%s", report ? report : vgpu_status_text(status));
 	if (n >= (int)sizeof(text))
 		n = sizeof(text) - 1;
+	log_about(c);
+	log_device(x->device);
+	log_number("VGPU_CONTEXT", x->number);
 	log_client(LOG_INFO, "client %u (%s, pid %d): context %u ended: %s", c->id, c->command, c->pid, x->number, text);
 	/* The process may have said more precisely what happened, before it died: then that stays. */
 	if (!vgpu_load_acquire32(&h->error)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See guard.h. */
 #include "guard.h"
+#include "about.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,6 +96,7 @@ static void count(const struct client *c, int fault)
 	else
 		a->hold_s = a->hold_s * 2 < HOLD_MOST_S ? a->hold_s * 2 : HOLD_MOST_S;
 	a->until_ns = now + (uint64_t)a->hold_s * 1000000000u;
+	log_number("VGPU_CLIENT_UID", a->uid);
 	log_warn("user %u, container %s, is held off for %u s: %u %s within a minute (vgpu ctl release %u)", a->uid, a->box[0] ? a->box : "none",
 		 a->hold_s, *n, fault ? "faults" : "refusals", a->uid);
 	a->faults = a->refusals = 0;
@@ -126,6 +128,7 @@ static void tell(struct account *a, const char *what, unsigned most)
 	if (now - a->told_ns < WINDOW_NS / 6)
 		return;
 	a->told_ns = now;
+	log_number("VGPU_CLIENT_UID", a->uid);
 	log_client(LOG_WARN, "user %u, container %s, is refused: more than %u %s a minute", a->uid, a->box[0] ? a->box : "none", most, what);
 }
 
@@ -254,6 +257,7 @@ void guard_do(const struct client *by, const struct vgpu_msg_gate *m, struct vgp
 	}
 	if (m->op == VGPU_GATE_OPEN || m->op == VGPU_GATE_CLOSED) {
 		closed = m->op == VGPU_GATE_CLOSED;
+		log_by(by);
 		log_say("user %u %s", by->uid, closed ? "closes admission: only who is admitted comes in" : "opens admission: who is not denied comes in");
 		return;
 	}
@@ -274,6 +278,7 @@ void guard_do(const struct client *by, const struct vgpu_msg_gate *m, struct vgp
 		snprintf(r->text, sizeof(r->text), "there are %u such rules already: vgpu ctl forget", RULES);
 		return;
 	}
+	log_by(by);
 	log_say("user %u %s %s", by->uid, state == VGPU_GATE_ADMITTED ? "admits" : state ? "denies" : "forgets", text);
 	at = at ? at : empty;
 	at->state = state;

@@ -4,6 +4,7 @@
  * soon, since a service manager brings a device back at once, then ever more seldom, every second at last. Contexts do not come back; new ones can be made. See device.h. All that takes time is an errand.
  */
 #include "device.h"
+#include "about.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ void health_lost(struct device *d, const char *why)
 	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
 		for (unsigned s = 0; s < AGENT_SEGMENTS; s++)
 			agent.client[i].seg_on[s] &= (uint8_t)~(1u << d->index);
+	log_device(d);
 	log_error("device %u (%s) is lost: %s; %u context%s ended; trying to attach again", d->index, d->spec, why,
 		  contexts, contexts == 1 ? "" : "s");
 	notify_send("STATUS=device %u (%s) is lost: %s", d->index, d->spec, why);
@@ -51,6 +53,7 @@ static void retried(void *object, uint32_t unused, int rc)
 	if (rc == 0 && (rc = device_ready(d, d->why, sizeof(d->why))) < 0)
 		errand_detach(d, 1);
 	if (rc == 0) {
+		log_device(d);
 		log_info("device %u (%s) is back: %s", d->index, d->spec, d->info.name);
 		notify_send("STATUS=device %u (%s) is back", d->index, d->spec);
 		return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* HELLO: who is let in, and what he gets: a window, the agent's page, descriptors. The rest of a client's life is client.c. */
 #include "hello.h"
+#include "about.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -168,9 +169,11 @@ void hello_answer(struct client *c, const struct vgpu_msg_hello *m)
 	}
 	if (answer_send(c, &r, sizeof(r), VGPU_MSG_HELLO, fds, c->window ? VGPU_HELLO_FDS : VGPU_HELLO_FD_AGENT_PAGE + 1))
 		return;
-	if (c->window)
+	if (c->window) {
+		log_about(c);
 		log_client(LOG_INFO, "client %u comes: %s, pid %d, uid %u, container %s, vgpu %.15s", c->id, c->command, c->pid, c->uid,
 			   c->tenant[TENANT_CONTAINER] ? c->tenant[TENANT_CONTAINER]->box : "none", m->release[0] ? m->release : "before 0.1.0");
+	}
 	if (c->asked == ASKED_HELLO)
 		client_listen_again(c);
 }

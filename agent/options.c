@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 enum { OPT_DEVICE = 256, OPT_LISTEN, OPT_ALSO, OPT_PIDFILE, OPT_CPU, OPT_MODE, OPT_MAX_CONTEXTS, OPT_MAX_CLIENTS,
        OPT_CLIENT_MEMORY, OPT_CLIENT_WINDOW, OPT_WINDOWS, OPT_UID_CLIENTS, OPT_SPIN_US, OPT_NO_HUGE, OPT_NO_SECCOMP,
        OPT_VFIO, OPT_NOIOMMU, OPT_UID_WINDOWS, OPT_UID_MEMORY, OPT_BOX_CLIENTS, OPT_BOX_WINDOWS, OPT_BOX_MEMORY, OPT_UID_COMPUTE, OPT_BOX_COMPUTE, OPT_LIMITS,
-       OPT_Q_FAULTS, OPT_Q_REFUSALS, OPT_Q_SECONDS, OPT_CONNECT_RATE, OPT_CONTEXT_RATE, OPT_ADMISSION,
+       OPT_Q_FAULTS, OPT_Q_REFUSALS, OPT_Q_SECONDS, OPT_CONNECT_RATE, OPT_CONTEXT_RATE, OPT_ADMISSION, OPT_ADMIN,
        OPT_LOG_LEVEL, OPT_REPLACE, OPT_BIND, OPT_UNBIND, OPT_MODULES, OPT_RUN, OPT_HELP, OPT_VERSION };
 
 static const struct option table[] = {
@@ -44,6 +45,7 @@ static const struct option table[] = {
 	{ "connect-rate", 1, NULL, OPT_CONNECT_RATE },
 	{ "context-rate", 1, NULL, OPT_CONTEXT_RATE },
 	{ "admission", 1, NULL, OPT_ADMISSION },
+	{ "admin-group", 1, NULL, OPT_ADMIN },
 	{ "limits", 1, NULL, OPT_LIMITS },
 	{ "log-level", 1, NULL, OPT_LOG_LEVEL },
 	{ "replace", 0, NULL, OPT_REPLACE },
@@ -101,6 +103,7 @@ static const char help[] =
 	"                      container, off for --quarantine-seconds S [10], each time twice as long [0: never]\n"
 	"  --connect-rate N, --context-rate N  a minute, of one user out of one container [0: as they like]\n"
 	"  --admission open|closed  closed: only users and cgroups that vgpu ctl admits [open]\n"
+	"  --admin-group G     whose members may use vgpu ctl as root does, not in a container [none]\n"
 	"  --limits FILE       more of these limits, one \"NAME VALUE\" a line; read again at SIGHUP\n"
 	"  --log-level L       error, warning, info or debug [info]\n"
 	"  --spin-us N         how long to look for work before sleeping [20]\n"
@@ -138,6 +141,7 @@ void options_default(struct options *o)
 	o->uid_clients = o->container_clients = 96;
 	o->log_level = LOG_INFO;
 	o->quarantine_seconds = 10;
+	o->admin_gid = -1;
 	o->client_window = 4 * VGPU_GIB;
 	o->spin_us = 20;
 	o->huge = 1;
@@ -202,6 +206,20 @@ static int size(const char *s, uint64_t max, uint64_t *out)
 		return -1;
 	*out = v << shift;
 	return 0;
+}
+
+/* A group's number or name; its number, -1: there is none that can be told from others. */
+static long group(const char *s)
+{
+	const struct group *g = getgrnam(s);
+	unsigned n;
+
+	if (g)
+		n = g->gr_gid;
+	else if (number(s, 0, UINT32_MAX - 1, &n))
+		return -1;
+	/* whom this machine has no number for, out of any container: the kernel's overflowgid */
+	return n == 65534 ? -1 : (long)n;
 }
 
 static const char *const levels[] = { "error", "warning", "info", "debug" };
@@ -282,6 +300,9 @@ static int option(struct options *o, int opt, const char *name, const char *arg)
 	case OPT_ADMISSION:
 		o->admission = !strcmp(arg, "closed");
 		return o->admission || !strcmp(arg, "open") ? 0 : bad(name, arg, "open or closed is needed");
+	case OPT_ADMIN:
+		o->admin_gid = group(arg);
+		return o->admin_gid < 0 ? bad(name, arg, "a group of this machine is needed, by name or number, and not nogroup") : 0;
 	case OPT_LIMITS:
 		o->limits = arg;
 		return 0;

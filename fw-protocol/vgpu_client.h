@@ -450,7 +450,18 @@ struct vgpu_msg_allots_r {
 
 /* The driver that NVIDIA's CUDA 13.1 came with: what NVML and nvidia-smi say, and tools compare with. Three parts. */
 #define VGPU_NVIDIA_DRIVER "590.44.01"
-#define VGPU_NVIDIA_CUDA   "13.1"
+#define VGPU_CUDA_VERSION 13010
+
+/* What cuDriverGetVersion, NVML and all tools say: ours, or a host driver's that one of the devices is, where that is older. */
+static inline uint32_t vgpu_cuda_version(const struct vgpu_device_info *d, uint32_t devices)
+{
+	uint32_t least = VGPU_CUDA_VERSION;
+
+	for (uint32_t i = 0; i < devices; i++)
+		if (d[i].driver_version && d[i].driver_version < least)
+			least = d[i].driver_version;
+	return least;
+}
 
 /* Where clients look, in this order (vgpu.7): $VGPU_AGENT, then these. */
 #define VGPU_AGENT_SOCKET_SYSTEM "/run/vgpu/agent.sock"

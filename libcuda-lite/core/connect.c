@@ -619,21 +619,15 @@ int vg_connect(void)
  */
 uint32_t vg_driver_version(void)
 {
-	const struct vgpu_device_info *d = vg.info;
-	uint32_t n = 0, least = VG_DRIVER_VERSION;
+	uint32_t version;
 
 	vg_lock(&once);
-	if (outcome == 1) {
-		n = vg.ndev;
-	} else if (find_described()) {
-		d = as_left.info;
-		n = as_left.devices;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		if (d[i].driver_version && d[i].driver_version < least)
-			least = d[i].driver_version;
+	if (outcome == 1)
+		version = vgpu_cuda_version(vg.info, vg.ndev);
+	else
+		version = find_described() ? vgpu_cuda_version(as_left.info, as_left.devices) : VGPU_CUDA_VERSION;
 	vg_unlock(&once);
-	return least;
+	return version;
 }
 
 /* ---- a session after the first ------------------------------------------------------------------ */

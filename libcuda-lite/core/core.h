@@ -81,7 +81,7 @@ bool vg_absent(void);
 /* What it is like is known, from an agent that is gone: vg.ndev and vg.info hold it. */
 bool vg_described(void);
 /* Of cuDriverGetVersion: ours, or what is lower of a driver that a device is */
-#define VG_DRIVER_VERSION 13010
+#define VG_DRIVER_VERSION VGPU_CUDA_VERSION
 uint32_t vg_driver_version(void);
 /* What a call answers while *vg_alive is 0, as CUresult; 0: there is a session now. */
 int vg_not_ready(void);
@@ -454,6 +454,7 @@ void vg_printf_drain(struct vg_ctx *c);
 /* leaks.c: device memory as the program asks for it and gives it back. caller: where, if no more is known */
 void vg_leak_alloc(uint64_t va, size_t bytes, void *caller);
 void vg_leak_free(uint64_t va);
+size_t vg_leak_callers(char *to, size_t room);
 void vg_report(struct vg_ctx *c);       /* the fault's text, once */
 /* CUresult of a status, as int: the one place. */
 int vg_result(uint32_t status);

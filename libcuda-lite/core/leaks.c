@@ -5,6 +5,8 @@
  *
  *   A PID ADDRESS BYTES FRAME...       tabs between; a frame is FILE+OFFSET in that file, the innermost first
  *   F PID ADDRESS
+ *
+ * Where calls that failed are told (libcuda-lite/trace), the callers' frames are written here too.
  */
 #include "core.h"
 
@@ -115,6 +117,34 @@ static int put_frame(char *to, size_t room, const char *maps, uint64_t at)
 	return snprintf(to, room, "\t?+0x%llx", (unsigned long long)at);
 }
 
+/* As many as there is room for; how many bytes. */
+static size_t put_frames(char *to, size_t room, const char *maps, void **frame, int n)
+{
+	size_t len = 0;
+
+	for (int i = 0; i < n; i++) {
+		/* a return address is behind the call, which may be another line's or function's */
+		int k = put_frame(to + len, room - len, maps, (uint64_t)(uintptr_t)frame[i] - 1);
+
+		if (k < 0 || len + (size_t)k >= room)
+			break;
+		len += (size_t)k;
+	}
+	return len;
+}
+
+/* Of who calls: tabs and frames. How many bytes. */
+size_t vg_leak_callers(char *to, size_t room)
+{
+	void *frame[FRAMES] = { __builtin_return_address(0) };
+	int n = frames(frame);
+	char *maps = mappings();
+	size_t len = put_frames(to, room, maps, frame, n);
+
+	free(maps);
+	return len;
+}
+
 static void write_line(int fd, const char *line, size_t n)
 {
 	if (write(fd, line, n) != (ssize_t)n)
@@ -124,7 +154,7 @@ static void write_line(int fd, const char *line, size_t n)
 void vg_leak_alloc(uint64_t va, size_t bytes, void *caller)
 {
 	void *frame[FRAMES] = { caller };
-	int fd = log_file(), n, i, k;
+	int fd = log_file(), n;
 	char line[LINE], *maps;
 	size_t len;
 
@@ -133,13 +163,7 @@ void vg_leak_alloc(uint64_t va, size_t bytes, void *caller)
 	n = frames(frame);
 	maps = mappings();
 	len = (size_t)snprintf(line, sizeof(line), "A\t%d\t%llx\t%llx", (int)getpid(), (unsigned long long)va, (unsigned long long)bytes);
-	for (i = 0; i < n; i++) {
-		/* a return address is behind the call, which may be another line's or function's */
-		k = put_frame(line + len, sizeof(line) - len - 1, maps, (uint64_t)(uintptr_t)frame[i] - 1);
-		if (k < 0 || len + (size_t)k >= sizeof(line) - 2)
-			break;
-		len += (size_t)k;
-	}
+	len += put_frames(line + len, sizeof(line) - len - 1, maps, frame, n);
 	free(maps);
 	line[len++] = '\n';
 	write_line(fd, line, len);

@@ -501,8 +501,8 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 
 /*
  * The device's stacks are as large as a kernel needs, whatever is asked for, it has room for as many launches by kernels as may be asked
- * for, and the printf ring has one size: a wish that it satisfies is adjusted to it, as CUDA allows, and cuCtxGetLimit tells. What kernels use already keeps its size
- * (documented: INVALID_VALUE).
+ * for. In a full printf ring a kernel waits until it is read, so none of its text is lost, however much room was asked for; less than the
+ * ring has is adjusted to that, as CUDA allows, and cuCtxGetLimit tells. What kernels use already keeps its size (documented: INVALID_VALUE).
  */
 CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
@@ -529,7 +529,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 		break;
 	case CU_LIMIT_PRINTF_FIFO_SIZE:
 		r = c->prints ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-		value = VGPU_CTX_PRINTF_BYTES;
+		value = value < VGPU_CTX_PRINTF_BYTES ? VGPU_CTX_PRINTF_BYTES : value;
 		break;
 	case CU_LIMIT_MALLOC_HEAP_SIZE:
 		if (c->heap)

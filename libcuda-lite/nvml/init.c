@@ -13,7 +13,6 @@
 
 #define DRIVER_VERSION VGPU_NVIDIA_DRIVER
 #define DRIVER_BRANCH "r590_44"
-#define CUDA_VERSION 13010
 
 static struct nvmlDevice_st devices[VGPU_MAX_DEVICES];
 static unsigned int ndevices;
@@ -146,13 +145,15 @@ nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned int length)
 
 nvmlReturn_t nvmlSystemGetCudaDriverVersion(int *version)
 {
+	uint32_t least = VGPU_CUDA_VERSION, own;
+
 	if (!version)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	*version = CUDA_VERSION;
-	/* the host's driver, where a device is one's */
-	for (unsigned int i = 0; i < ndevices; i++)
-		if (devices[i].info.driver_version && (int)devices[i].info.driver_version < *version)
-			*version = (int)devices[i].info.driver_version;
+	for (unsigned int i = 0; i < ndevices; i++) {
+		own = vgpu_cuda_version(&devices[i].info, 1);
+		least = own < least ? own : least;
+	}
+	*version = (int)least;
 	return NVML_SUCCESS;
 }
 

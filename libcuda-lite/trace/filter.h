@@ -23,7 +23,8 @@ static inline int trace_in_group(const char *call, const char *group, size_t n)
 
 /*
  * A comma-separated list: globs of names (cudaMalloc*), groups (driver, runtime, blas, nvml, nvtx), a "!" before either leaves
- * out what matches. "top" (no calls inside other calls) and "errors" (only calls that fail) stand beside.
+ * out what matches. "top" (no calls inside other calls), "errors" (only calls that fail) and "callers" (who made those; vgpu run --memcheck)
+ * stand beside.
  */
 static inline int trace_matches(const char *filter, const char *call)
 {
@@ -37,7 +38,7 @@ static inline int trace_matches(const char *filter, const char *call)
 		if (n > (size_t)no && n - (size_t)no < sizeof(glob)) {
 			memcpy(glob, filter + no, n - (size_t)no);
 			glob[n - (size_t)no] = 0;
-			if (strcmp(glob, "top") && strcmp(glob, "errors")) {
+			if (strcmp(glob, "top") && strcmp(glob, "errors") && strcmp(glob, "callers")) {
 				int hit = trace_in_group(call, glob, strlen(glob)) || !fnmatch(glob, call, 0);
 
 				if (no) {

@@ -54,3 +54,13 @@ void vgpu_trace_special(struct text *t, char kind, const uint64_t *args, unsigne
 	default: text_add(t, args[i] ? "%#llx" : "0", (unsigned long long)args[i]);
 	}
 }
+
+const char *vgpu_trace_error(int error)
+{
+	switch (error) {
+#define TEXT(name, value, text) case value: return text;
+	CUDA_LITE_RUNTIME_ERROR_LIST(TEXT)
+#undef TEXT
+	}
+	return "";
+}

@@ -32,12 +32,19 @@
 #include <unistd.h>
 
 #define LINE_BYTES 4096u
+#define MOST_CALLERS 200u
 
 /* ---- at load ------------------------------------------------------------------------------------ */
 
 VGPU_TLS(struct trace_thread, vgpu_trace_self);
 VGPU_TLS_HERE(struct trace_thread, vgpu_trace_self);
-static struct trace_shared own = { .version = TRACE_VERSION, .thread = vgpu_trace_self_at, .fd = -1 };
+#ifdef TRACE_SHARED
+__attribute__((visibility("hidden"))) size_t vg_leak_callers(char *to, size_t room);
+#define CALLERS vg_leak_callers
+#else
+#define CALLERS NULL
+#endif
+static struct trace_shared own = { .version = TRACE_VERSION, .thread = vgpu_trace_self_at, .fd = -1, .callers = CALLERS };
 
 __attribute__((visibility("hidden"))) struct trace_door vgpu_trace_door = {
 	.magic = TRACE_MAGIC, .version = TRACE_VERSION, .slots = vgpu_trace_slots, .bodies = vgpu_trace_bodies,
@@ -108,7 +115,8 @@ __attribute__((constructor)) static void trace_start(void)
 		return;
 	if (!filter)
 		filter = "";
-	shared->flags |= (trace_has_word(filter, "top") ? TRACE_TOP : 0u) | (trace_has_word(filter, "errors") ? TRACE_ERRORS : 0u);
+	shared->flags |= (trace_has_word(filter, "top") ? TRACE_TOP : 0u) | (trace_has_word(filter, "errors") ? TRACE_ERRORS : 0u) |
+			 (trace_has_word(filter, "callers") ? TRACE_ERRORS | TRACE_CALLERS : 0u);
 	err = turn(filter);
 	if (err)
 		fprintf(stderr, "vgpu trace: cannot trace: %s\n", strerror(-err));
@@ -419,6 +427,21 @@ static void line(const struct trace_call *c, const uint64_t *args, const char *r
 	put(shared, buf, (size_t)(t.at - buf));
 }
 
+/* For vgpu run --memcheck: "E PID NAME RESULT NUMBER TEXT FRAME...", tabs between. Who fails for ever is told without its callers then. */
+static void failure(const struct trace_call *c, const char *result, int number)
+{
+	static _Atomic uint32_t told;
+	char buf[LINE_BYTES];
+	struct text t = { buf, buf + sizeof(buf) - 1 };
+	const char *why = vgpu_trace_error ? vgpu_trace_error(number) : "";
+
+	text_add(&t, "E\t%u\t%.*s\t%s\t%d\t%s", c->thread->pid, (int)strcspn(c->desc, "("), c->desc, result, number, why);
+	if (shared->callers && atomic_fetch_add_explicit(&told, 1, memory_order_relaxed) < MOST_CALLERS)
+		t.at += shared->callers(t.at, (size_t)(t.end - t.at));
+	*t.at++ = '\n';
+	put(shared, buf, (size_t)(t.at - buf));
+}
+
 void trace_leave(struct trace_call *c, uint64_t result, const uint64_t *args)
 {
 	int saved = errno, failed = 0;
@@ -438,7 +461,10 @@ void trace_leave(struct trace_call *c, uint64_t result, const uint64_t *args)
 		return;
 	}
 	text = trace_result(c->desc, result, buf, &failed);
-	if (failed || !(shared->flags & TRACE_ERRORS)) {
+	if (shared->flags & TRACE_CALLERS) {
+		if (failed)
+			failure(c, text, (int)result);
+	} else if (failed || !(shared->flags & TRACE_ERRORS)) {
 		if (page)
 			count(page, c, text, failed, ns);
 		if (shared->fd >= 0)

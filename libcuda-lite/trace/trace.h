@@ -77,6 +77,9 @@ extern __attribute__((weak)) void vgpu_trace_end(void *span, int failed);
 /* A library's own kinds (upper-case letters that format.c does not know); NULL where a library has none. */
 extern __attribute__((weak)) void vgpu_trace_special(struct text *t, char kind, const uint64_t *args, unsigned i);
 
+/* What an error of that library means. */
+extern __attribute__((weak)) const char *vgpu_trace_error(int error);
+
 #pragma GCC visibility pop
 
 struct trace_thread {

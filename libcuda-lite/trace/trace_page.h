@@ -11,6 +11,7 @@
 #ifndef VGPU_TRACE_PAGE_H
 #define VGPU_TRACE_PAGE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define TRACE_MAGIC 0x65636172u
@@ -64,9 +65,10 @@ struct trace_shared {
 	_Atomic uint32_t attached;      /* by vgpu trace -p, which increments it; 0: what VGPU_TRACE says holds */
 	_Atomic uint32_t over;          /* the value of attached that is over: nobody reads */
 	char to[128], filter[256];      /* by vgpu trace -p: its folder, as this process sees it; what to trace */
+	size_t (*callers)(char *to, size_t room);       /* of who calls, frames with tabs before each; NULL: no libcuda */
 };
-#define TRACE_VERSION 2u
-enum { TRACE_TOP = 1, TRACE_ERRORS = 2, TRACE_DEVICE = 4 };
+#define TRACE_VERSION 3u
+enum { TRACE_TOP = 1, TRACE_ERRORS = 2, TRACE_DEVICE = 4, TRACE_CALLERS = 8 };
 
 struct trace_door {
 	uint32_t magic, version;        /* TRACE_MAGIC, TRACE_VERSION */

@@ -49,6 +49,28 @@ device ''
 "$M/sweep" run "$dir/mock" $stub $agent "$@" || bad=1
 "$M/sweep" images "$dir/mock" || bad=1
 [ $# -gt 0 ] || "$M/sweep" bursts "$dir/mock" $stub $agent || bad=1
+# the host's driver is older than ours: whoever is asked says its version
+cat >"$dir/version.py" <<'P'
+import ctypes, json, re, subprocess, sys
+vgpu, want = sys.argv[1], "12.8"
+said = lambda *a: subprocess.run([vgpu, *a], capture_output=True, text=True, timeout=60).stdout
+v = ctypes.c_int()
+have = {}
+for name, library, call in (("libcuda", "libcuda.so.1", "cuDriverGetVersion"), ("libcudart", "libcudart.so.12", "cudaDriverGetVersion"),
+                            ("NVML", "libnvidia-ml.so.1", "nvmlSystemGetCudaDriverVersion_v2")):
+    l = ctypes.CDLL(library)
+    assert name != "NVML" or l.nvmlInit_v2() == 0
+    assert getattr(l, call)(ctypes.byref(v)) == 0
+    have[name] = "%d.%d" % (v.value // 1000, v.value % 1000 // 10)
+have["smi -j"] = json.loads(said("smi", "-j"))["cuda_version"]
+for words, like in (("smi", r"CUDA Version: ([\d.]+)"), ("smi -q", r"CUDA Version +: ([\d.]+)"), ("smi -q -x", r"<cuda_version>([\d.]+)<"),
+                    ("smi --version", r"CUDA Version +: ([\d.]+)"), ("metrics", r'cuda_version="([\d.]+)"')):
+    have[words] = (re.findall(like, said(*words.split())) or [None])[0]
+bad = {k: h for k, h in have.items() if h != want}
+sys.exit("not %s: %s" % (want, bad) if bad else 0)
+P
+why=$(python3 "$dir/version.py" "$B/bin/vgpu" 2>&1 | tail -n 1)
+[ -z "$why" ]; say $? "one answer about CUDA's version, by libraries and tools" "$why"
 # products by cuBLAS, which is in the same library, and what happens when it fails
 if [[ ${1:-cublas} == cublas* || $1 == all ]]; then
 	[ "${1:-}" = all ] && all=all || all=''

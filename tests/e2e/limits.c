@@ -147,9 +147,12 @@ int main(void)
 	/* more than the device has; nothing changes */
 	WANT(CUDA_ERROR_OUT_OF_MEMORY, cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, (size_t)1 << 40));
 	same("heap", limit(CU_LIMIT_MALLOC_HEAP_SIZE), 8 << 20);
-	CK(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 1 << 20));
-	if (!limit(CU_LIMIT_PRINTF_FIFO_SIZE))
-		e2e_fail("no room for printf");
+	/* what was asked for; of less, the least that there is */
+	v = limit(CU_LIMIT_PRINTF_FIFO_SIZE);
+	CK(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 10 << 20));
+	same("room for printf", limit(CU_LIMIT_PRINTF_FIFO_SIZE), 10 << 20);
+	CK(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 100));
+	same("little room for printf", limit(CU_LIMIT_PRINTF_FIFO_SIZE), v);
 
 	/* what ran before may still be giving its memory back */
 	for (int i = 0; i < 100 && !getenv("E2E_SHARED"); i++) {

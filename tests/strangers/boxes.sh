@@ -3,7 +3,8 @@
 # Debian's podman, as root and as a user who is nobody's friend, and bubblewrap, with a container that has a C library and nothing of ours: vgpu cdi
 # generate is all that they get. Packages are unpacked into the build, not installed; what podman wants of /etc, /run and cgroups it finds in a mount
 # namespace of the test's own.
-#   tests/strangers/boxes.sh BUILD [NAME...]      default: podman user bwrap ollama
+#   tests/strangers/boxes.sh BUILD [NAME...]      default: podman user bwrap ollama; docker: the engine of Docker 29, from Go's proxy, whose
+#                                                 compiler takes a quarter of an hour for it, once
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 B=$(cd "$1" && pwd)
@@ -12,11 +13,33 @@ shift
 [ "$(id -u)" = 0 ] || { echo "skip boxes: not root"; exit 0; }
 P=$B/test/boxes
 [ $# -gt 0 ] || set -- podman user bwrap ollama
-if [ ! -e "$P/done" ]; then
+if [ ! -e "$P/done-2" ]; then
 	rm -rf "$P"; mkdir -p "$P/debs/partial"
-	timeout 300 apt-get install -y --download-only --no-install-recommends -o Dir::Cache::Archives="$P/debs" podman crun bubblewrap >"$P/log" 2>&1 &&
-		for d in "$P"/debs/*.deb; do dpkg -x "$d" "$P/root" || exit 1; done && rm -r "$P/debs" && : >"$P/done"
-	[ -e "$P/done" ] || { echo "skip boxes: no packages: $(tail -n 1 "$P/log")"; exit 0; }
+	timeout 300 apt-get install -y --download-only --no-install-recommends -o Dir::Cache::Archives="$P/debs" podman crun bubblewrap uidmap >"$P/log" 2>&1 &&
+		for d in "$P"/debs/*.deb; do dpkg -x "$d" "$P/root" || exit 1; done && rm -r "$P/debs" && : >"$P/done-2"
+	[ -e "$P/done-2" ] || { echo "skip boxes: no packages: $(tail -n 1 "$P/log")"; exit 0; }
+fi
+D=$B/test/docker
+if [[ " $* " == *" docker "* ]] && [ ! -e "$D/done" ]; then
+	C=$D
+	mkdir -p "$D/bin" "$D/debs/partial"
+	. tests/ollama/go.sh
+	go=$(go_command)
+	[ -n "$go" ] || { echo "skip boxes: docker: no Go"; exit 0; }
+	# made MODULE PACKAGE NAME: $D/bin/NAME. The runc is newer than Debian's, which has no time namespaces, and has no libseccomp
+	made() {
+		local from
+		[ -x "$D/bin/$3" ] && return
+		from=$(GOFLAGS=-modcacherw GOPATH=$D/path $go mod download -json "$1" 2>>"$D/log" | sed -n 's/^\t"Dir": "\(.*\)",\?$/\1/p')
+		[ -n "$from" ] || { echo "skip boxes: docker: Go's proxy does not give $1"; exit 0; }
+		rm -rf "$D/src"; cp -r "$from" "$D/src"; chmod -R u+w "$D/src"
+		(cd "$D/src" && GOFLAGS='-modcacherw -buildvcs=false' GOPATH=$D/path timeout 3000 nice $go build -mod=mod -o "$D/bin/$3" "$2") >>"$D/log" 2>&1 || { echo "FAIL $3 does not build: $(tail -n 2 "$D/log")"; exit 1; }
+	}
+	made github.com/moby/moby/v2@v2.0.0-beta.24 ./cmd/dockerd dockerd
+	made github.com/opencontainers/runc@v1.3.0 . runc
+	timeout 300 apt-get install -y --download-only --no-install-recommends -o Dir::Cache::Archives="$D/debs" containerd >>"$D/log" 2>&1 &&
+		for d in "$D"/debs/*.deb; do dpkg -x "$d" "$D/root" || exit 1; done && rm -rf "$D/debs" "$D/src" "$D/path" && : >"$D/done"
+	[ -e "$D/done" ] || { echo "skip boxes: docker: no packages: $(tail -n 1 "$D/log")"; exit 0; }
 fi
 if [ -z "${VGPU_TEST_BOXES:-}" ]; then
 	# of processes too: what podman leaves ends with it, and its conmon is reaped at once, whoever PID 1 is here
@@ -97,6 +120,29 @@ bwrap() {
 	timeout 100 "$P/root/usr/bin/bwrap" --unshare-all --ro-bind "$R" / --proc /proc --dev /dev --tmpfs /tmp --ro-bind "$B/lib" /usr/local/lib/vgpu --bind "$dir/run" /run/vgpu --setenv LD_LIBRARY_PATH /usr/local/lib/vgpu \
 		--unsetenv VGPU_AGENT /bin/vecadd >"$dir/out" 2>&1 && grep -q '^vecadd: ok' "$dir/out" && ok "bubblewrap, all namespaces of its own" || fail "bubblewrap: $(tail -n 2 "$dir/out")"
 }
+# What `docker run` sends its daemon says docker_api.py: --device nvidia.com/gpu=all, and --gpus all, which Docker 29 makes the same of where it
+# finds a program of the name nvidia-cdi-hook; our specification has no hook, so nobody runs that.
+docker() {
+	local sock=$dir/docker.sock daemon p
+	"$B/bin/vgpu" cdi generate --output /run/cdi/vgpu.json || { fail "cdi generate"; return; }
+	mkdir -p "$dir/hook"
+	printf '#!/bin/sh\necho run >>%s/hook/run\nexit 1\n' "$dir" >"$dir/hook/nvidia-cdi-hook"; chmod +x "$dir/hook/nvidia-cdi-hook"
+	PATH=$D/bin:$D/root/usr/bin:$dir/hook:$PATH "$D/bin/dockerd" --host "unix://$sock" --data-root "$dir/docker" --exec-root "$dir/exec" --pidfile "$dir/docker.pid" --bridge none \
+		--iptables=false --ip6tables=false --userland-proxy=false --storage-driver vfs --feature containerd-snapshotter=false --cdi-spec-dir /run/cdi --exec-opt native.cgroupdriver=cgroupfs >"$dir/docker.log" 2>&1 & daemon=$!
+	daemons+=($daemon)
+	until_true python3 tests/strangers/docker_api.py "$sock" ping || { fail "docker: no daemon: $(tail -n 2 "$dir/docker.log")"; return; }
+	asks() { python3 tests/strangers/docker_api.py "$sock" "$@" >"$dir/out" 2>&1; }
+	tar -C "$R" -c . | asks import plain || { fail "docker import: $(cat "$dir/out")"; return; }
+	for p in vecadd graph threads rt_vecadd; do
+		[ -x "$R/bin/$p" ] || continue
+		asks run plain nvidia.com/gpu=all "/bin/$p" && grep -q "^$p: ok" "$dir/out" && ok "docker, --device nvidia.com/gpu=all: $p" || fail "docker: $p: $(tail -n 2 "$dir/out")"
+	done
+	asks run plain "nvidia.com/gpu=$uuid" /usr/bin/nvidia-smi -L && grep -q "$uuid" "$dir/out" && ok "docker: nvidia-smi, the device by its UUID" || fail "docker: nvidia-smi: $(tail -n 2 "$dir/out")"
+	asks run plain gpus /bin/vecadd && grep -q '^vecadd: ok' "$dir/out" && [ ! -e "$dir/hook/run" ] && ok "docker, --gpus all" || fail "docker --gpus all: $(tail -n 2 "$dir/out")"
+	asks run plain - /bin/vecadd; [ $? != 0 ] && grep -q 'libcuda.so.1' "$dir/out" && ok "docker: without --device there is nothing of ours" || fail "docker without a device: $(tail -n 2 "$dir/out")"
+	grep -oE 'container [^ ,]*docker/[0-9a-f]{12}' "$dir/agent.log" | grep -q . && ok "docker: the agent tells its containers apart" || fail "docker: the agent's log: $(grep comes "$dir/agent.log" | tail -n 2)"
+	kill $daemon; wait $daemon
+}
 # An image of the layout that Ollama's own Dockerfile makes: the release below /usr, its variables, its entry point. Its program is the one of
 # tests/ollama, its base this machine's C and C++ libraries; no registry of images can be reached here.
 ollama() {
@@ -130,6 +176,6 @@ ollama() {
 	pod stop -t 20 o >"$dir/out" 2>&1; wait $server
 }
 for n in "$@"; do
-	case $n in podman | user | bwrap | ollama) "$n" ;; *) echo "FAIL no such test: $n"; bad=1 ;; esac
+	case $n in podman | user | bwrap | ollama | docker) "$n" ;; *) echo "FAIL no such test: $n"; bad=1 ;; esac
 done
 exit $bad

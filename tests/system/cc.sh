@@ -24,6 +24,14 @@ cc -std=c++17 -Wall -Wextra -Werror -o "$dir/whole" $S; right "$dir/whole" "two 
 # shellcheck disable=SC2086
 cc -cudart static -o "$dir/static" $S; right "$dir/static" "-cudart static"
 ! readelf -d "$dir/static" | grep -q 'libcuda' && ok "which needs no library of ours" || fail "-cudart static needs $(readelf -d "$dir/static" | grep libcuda)"
+# the programs with <<<>>> of tests/e2e
+for p in rt_vecadd rt_reduce rt_scan rt_graph rt_symbols rt_streams rt_query rt_ptds; do
+	f=tests/e2e/$p.cu
+	[ $p = rt_ptds ] && stream="--default-stream per-thread" || stream=
+	# shellcheck disable=SC2086
+	cc -w $stream -DE2E_CUDART_MAJOR=13 -o "$dir/$p" "$f" && timeout 100 "$V/vgpu" run -- "$dir/$p" >"$dir/out" 2>&1 && grep -q "^$p: ok" "$dir/out" && ok "tests/e2e/$p.cu" || fail "tests/e2e/$p.cu: $(tail -n 3 "$dir/out")"
+	rm -f "$dir/$p"
+done
 # cuRAND's device side: the numbers that NVIDIA's headers make of the same seeds
 cc -std=c++17 -Wall -Wextra -Werror -o "$dir/random" tests/system/cc_random.cu && timeout 100 "$V/vgpu" run --private -- "$dir/random" >"$dir/have" 2>&1
 out=$(python3 tests/system/cc_random.py tests/system/cc_random.txt "$dir/have" 2>&1) && ok "random numbers: XORWOW, Philox4x32-10, MRG32k3a, ten seeds each, as cuRAND has them" ||
@@ -42,6 +50,13 @@ cc -O3 -c -o "$dir/a.o" tests/system/cc_sample.cu && cc -c -o "$dir/b.o" tests/s
 right "$dir/parts" "file by file, with -c"
 cc -ptx -arch=compute_75 -o "$dir/k.ptx" tests/system/cc_sample.cu && grep -q '^\.target sm_75' "$dir/k.ptx" &&
 	"$V/vgpu" check --cc 7.5 "$dir/k.ptx" >"$dir/out" 2>&1 && ok "-ptx, -arch=compute_75" || fail "-ptx: $(tail -n 5 "$dir/out")"
+# a Makefile's words for nvcc: PTX for the lowest of all, flushed, without fused operations
+echo '__global__ void k(float *p, float a, float b) { *p = *p * a + b; }' >"$dir/fused.cu"
+cc --ptx -o "$dir/k.ptx" "$dir/fused.cu"; grep -q 'fma\.rn\.f32' "$dir/k.ptx" || fail "fused by itself: $(cat "$dir/k.ptx" "$dir/out")"
+cc --ptx -gencode arch=compute_75,code=sm_75 --generate-code=arch=compute_61,code=[sm_61,compute_61] -gencode=arch=compute_80,code=compute_80 -use_fast_math --fmad false -Xptxas -v,-O3 -maxrregcount=32 \
+	-t 4 --expt-relaxed-constexpr --extended-lambda -Xcudafe --diag_suppress=20012 -prec-div=false -m64 -O3 -o "$dir/k.ptx" "$dir/fused.cu"
+grep -q '^\.target sm_61' "$dir/k.ptx" && grep -q 'mul\.rn\.ftz\.f32' "$dir/k.ptx" && grep -q 'add\.rn\.ftz\.f32' "$dir/k.ptx" && ! grep -q fma "$dir/k.ptx" && ok "nvcc's words of Makefiles" ||
+	fail "nvcc's words: $(tail -n 5 "$dir/out"), $(cat "$dir/k.ptx")"
 # shellcheck disable=SC2086
 cc -lineinfo -o "$dir/lines" $S && timeout 200 "$V/vgpu" sanitizer --leak-check full "$dir/lines" >"$dir/out" 2>&1
 grep -q 'LEAK SUMMARY: 8000 bytes leaked in 2 allocations' "$dir/out" && grep -q 'Host Frame: main+0x' "$dir/out" && ok "vgpu sanitizer reads what it built" ||
@@ -67,7 +82,10 @@ while IFS='|' read -r args word; do
 done <<-'END2'
 	-rdc=true|has no linker for device code
 	-arch=sm_many|it is sm_61
-	-gencode arch=compute_61,code=sm_61|one architecture
+	-gencode arch=sm_many,code=sm_61|it is arch=compute_61
+	-gencode code=sm_61|it is arch=compute_61
+	--default-stream per-process|no such value
+	-fmad=perhaps|no such value
 	-cudart none|shared or static
 END2
 echo '__global__ void k() { undeclared(); }' >"$dir/bad.cu"

@@ -26,7 +26,7 @@ C
 $CC -w -Ilibcuda-lite/include -o "$dir/work" "$dir/work.c" "$B/lib/libcuda.so.1" || { fail "does not build"; exit 1; }
 chmod 711 "$dir"
 start_stub
-start_agent --mode 0666
+start_agent --mode 0666 --admin-group 43210
 "$dir/work" >"$dir/a" 2>"$dir/a.err" & a=$!
 "$dir/work" >"$dir/b" 2>/dev/null & b=$!
 trap 'kill $a $b 2>/dev/null; cleanup' EXIT
@@ -70,6 +70,18 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	else
 		skip "root of a container: no PID namespace can be made here"
 	fi
+	# members of --admin-group, whichever of their groups it is
+	for g in "--regid=43210 --clear-groups" "--regid=65534 --groups=65534,43209,43210"; do
+		# shellcheck disable=SC2086
+		out=$(setpriv --reuid=65534 $g "$V/vgpu" ctl weight "$id" 77 2>&1) && [ "$(field $a weight)" = 77 ] && ok "--admin-group: $g may" || fail "--admin-group: $g: $out, weight $(field $a weight)"
+		"$V/vgpu" ctl weight "$id" 100
+		# shellcheck disable=SC2086
+		unshare --pid --fork true 2>/dev/null && { out=$(unshare --pid --fork setpriv --reuid=65534 $g "$V/vgpu" ctl weight "$id" 1 2>&1); st=$?
+			[ $st = 1 ] && grep -q 'of a container may not' <<<"$out" && ok "--admin-group: not in a container" || fail "--admin-group in a container: exit $st: $out"; }
+	done
+	out=$(setpriv --reuid=65534 --regid=43209 --groups=43209,43211 "$V/vgpu" ctl end "$id" 2>&1); st=$?
+	[ $st = 1 ] && grep -q 'only root, user .* and group 43210 may' <<<"$out" && ok "another group may not" || fail "another group: exit $st: $out"
+	grep -q "user 65534 gives client $id .* weight 77" "$dir/agent.log" && ok "the log names the user" || fail "log: $(tail -n 2 "$dir/agent.log")"
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$V/vgpu" ctl list >"$dir/out" 2>&1 && ok "but may look" || fail "list as another user: $(cat "$dir/out")"
 else
 	skip "another user: not root"
@@ -88,3 +100,7 @@ out=$("$V/vgpu" ctl end "$id" 2>&1); st=$?
 for line in "stops client $id" "lets go on client $id" "drains device 0" "takes device 0 out of drain" "ends client $id"; do
 	grep -q "user 0 $line\|user $(id -u) $line" "$dir/agent.log" && ok "in the log: $line" || fail "not in the log: $line"
 done
+for bad in nosuchgroup nogroup 65534 4294967295 -1 ''; do
+	"$V/vgpu-agent" --device vfio-user:/nope --admin-group "$bad" >/dev/null 2>"$dir/err"; [ $? = 2 ] && grep -q -e --admin-group "$dir/err" || break
+done
+[ "$bad" = '' ] && grep -q -e --admin-group "$dir/err" && ok "--admin-group of none is refused" || fail "--admin-group '$bad': $(cat "$dir/err")"

@@ -150,6 +150,13 @@ unset VGPU_AGENT
 if ! "$V/vgpu" smi -j >/dev/null 2>&1; then
 	doctor 1
 	says "an agent that runs elsewhere is found" warn "agent elsewhere: .*$A" "export VGPU_AGENT=$A"
+	# the private one of a vgpu run is nobody else's
+	: >"$dir/runs"
+	"$V/vgpu" run --private -- sh -c 'echo $VGPU_AGENT; exec sleep 100' >"$dir/runs" & private=$!
+	until_true test -s "$dir/runs"
+	doctor 1
+	grep -q 'agent elsewhere' "$dir/out" && ! grep -qF "$(cat "$dir/runs")" "$dir/out" && ok "and nobody's private one" || fail "a private agent, $(cat "$dir/runs"), is told: $(cat "$dir/out")"
+	kill $private; wait $private
 fi
 export VGPU_AGENT=$A
 

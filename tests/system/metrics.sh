@@ -99,7 +99,7 @@ sed 's/vgpu_up/vgpu_upwards/' tools/service/grafana.json >"$dir/other.json"
 python3 "$here/tests/system/grafana.py" "$dir/other.json" "$dir/m" "$dir/other.rules" >/dev/null && fail "grafana.py takes any metric"
 
 P=$B/prometheus
-if ! command -v promtool >/dev/null && [ -n "${VGPU_TEST_PROMETHEUS:-}" ] && [ ! -x "$P/usr/bin/promtool" ]; then
+if ! command -v promtool >/dev/null && [ -n "${VGPU_TEST_PROMETHEUS:-}${VGPU_TEST_STRANGERS:-}" ] && [ ! -x "$P/usr/bin/promtool" ]; then
 	mkdir -p "$P" && (cd "$P" && timeout 300 apt-get download prometheus >log 2>&1 && dpkg -x prometheus_*.deb . && rm -f prometheus_*.deb)
 fi
 [ -x "$P/usr/bin/promtool" ] && PATH=$P/usr/bin:$PATH
@@ -130,7 +130,7 @@ PY
 	[ "$(value 'count(scrape_samples_scraped > 20)')" = "['1']" ] && ok "and takes all samples" || fail "samples: $(value scrape_samples_scraped)"
 	kill $prom; wait $prom 2>/dev/null
 else
-	skip "Prometheus: not installed (VGPU_TEST_PROMETHEUS=1 fetches Debian's)"
+	skip "Prometheus: not installed (VGPU_TEST_PROMETHEUS=1, or VGPU_TEST_STRANGERS=1, fetches Debian's)"
 fi
 kill $served; wait $served; st=$?
 [ $st = 0 ] && ok "SIGTERM ends it" || fail "SIGTERM: exit $st"

@@ -36,6 +36,17 @@ __attribute__((noinline)) static int forgetful(void)
 	return 0;
 }
 
+/* calls that fail: of a size, then many */
+__attribute__((noinline)) static int careless(int times)
+{
+	CUdeviceptr p;
+
+	for (int i = 0; i < times; i++)
+		if (cuMemAlloc(&p, 0) != CUDA_ERROR_INVALID_VALUE)
+			return 250;
+	return 0;
+}
+
 static int launch(const char *name, unsigned threads, unsigned n)
 {
 	void *args[] = { &a, &b, &n };
@@ -95,6 +106,23 @@ int main(int argc, char **argv)
 		CK(cuMemcpyDtoH(host, b, 256));
 		if (launch("add", 1, 0))
 			return 250;
+	}
+	if (!strcmp(what, "careless") && careless(1))
+		return 250;
+	if (!strcmp(what, "heedless") && careless(1000))
+		return 250;
+	if (!strcmp(what, "polls")) {           /* NOT_READY is an answer */
+		CUstream s;
+		CUevent e;
+
+		CK(cuStreamCreate(&s, 0));
+		CK(cuEventCreate(&e, 0));
+		for (int i = 0; i < 64; i++)
+			CK(cuMemsetD8Async(a, 1, 256, s));
+		CK(cuEventRecord(e, s));
+		cuStreamQuery(s);
+		while (cuEventQuery(e) == CUDA_ERROR_NOT_READY)
+			;
 	}
 	if (!strcmp(what, "leak") && forgetful())
 		return 250;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # vgpu sanitizer as users of compute-sanitizer type it: tools, names, leaks, what is refused. What each tool must not say is asked as well.
 . "$(dirname "$0")/lib.sh"
-unset LD_LIBRARY_PATH VGPU_AGENT VGPU_ENGINE VGPU_MEMCHECK
+unset LD_LIBRARY_PATH VGPU_AGENT VGPU_ENGINE VGPU_MEMCHECK VGPU_TRACE VGPU_TRACE_FILTER
+cd "$(dirname "$0")/../.." || exit 1
 export XDG_RUNTIME_DIR=$dir
 S=$B/lib/compute-sanitizer
 v=$B/test/system/sanitizer
@@ -72,14 +73,50 @@ if [ -x "$B/e2e/rt12/rt_vecadd" ]; then
 	is $? "nor of the runtime's own making"
 fi
 
-for o in "--report-api-errors all" "--destroy-on-device-error kernel" "--tool nonsense" "--track-unused-memory yes" "--leak-check maybe" "--xml"; do
+# calls that fail, as compute-sanitizer tells them where nothing else is asked for
+run careless
+says 'Program hit CUDA_ERROR_INVALID_VALUE (error 1) due to "invalid argument" on CUDA API call to cuMemAlloc_v2.' \
+	'Saved host backtrace up to driver entry point at error' 'ERROR SUMMARY: 1 error in 0 launches' &&
+	[ "$(grep -m 1 'Host Frame' "$dir/out" | grep -c 'careless+0x.* in .*/sanitizer$')" = 1 ] && grep -q 'Host Frame: main+0x' "$dir/out" && ! grep -q 'libcuda' "$dir/out"
+is $? "a call that fails: which, why, and from the program's own frame on"
+run careless --error-exitcode 5; [ $? = 5 ]; is $? "--error-exitcode counts it"
+run careless --report-api-errors no
+clean; is $? "--report-api-errors no"
+run careless --tool initcheck
+clean; is $? "it is memcheck's"
+run polls
+clean; is $? "NOT_READY is no failure"
+run heedless
+says '========= 900 more calls failed' 'ERROR SUMMARY: 1000 errors' && [ "$(grep -c 'Program hit' "$dir/out")" = 100 ]
+is $? "a hundred are told, all are counted"
+run careless --log-file "$dir/calls"
+! grep -q ===== "$dir/out" && cp "$dir/calls" "$dir/out" && says 'Program hit CUDA_ERROR_INVALID_VALUE' 'ERROR SUMMARY: 1 error'
+is $? "they go to --log-file"
+run outside
+says 'Invalid __global__ read of size 4 bytes' 'Program hit CUDA_ERROR_ILLEGAL_ADDRESS (error 700)' 'on CUDA API call to cuCtxSynchronize' 'ERROR SUMMARY: 2 errors'
+is $? "behind a fault the call that hears of it"
+cat >"$dir/runtime.c" <<'C'
+#include <cuda_runtime_api.h>
+int main(void) { void *p; return cudaMalloc(&p, (size_t)1 << 50) != cudaErrorMemoryAllocation; }
+C
+${CC:-cc} -w -DCUDART_VERSION=13000 -Ilibcuda-lite/include -o "$dir/runtime" "$dir/runtime.c" -L"$B/lib/dev-13" -lcudart || fail "does not build"
+timeout 100 "$S" "$dir/runtime" >"$dir/out" 2>&1
+says 'cudaErrorMemoryAllocation (error 2) due to "out of memory" on CUDA API call to cudaMalloc.' 'Host Frame: main+0x' && [ "$(grep -c 'Program hit' "$dir/out")" = 1 ]
+is $? "a call of the runtime, and not those inside it"
+timeout 100 "$S" --report-api-errors all "$dir/runtime" >"$dir/out" 2>&1
+says 'on CUDA API call to cudaMalloc.' 'CUDA_ERROR_OUT_OF_MEMORY (error 2) due to "out of memory" on CUDA API call to cuMemAlloc_v2.'
+is $? "--report-api-errors all: those too"
+[ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'vgpu-calls-*' -newer "$dir/runtime.c" 2>/dev/null)" ]
+is $? "nothing is left behind"
+
+for o in "--report-api-errors some" "--destroy-on-device-error kernel" "--tool nonsense" "--track-unused-memory yes" "--leak-check maybe" "--xml"; do
 	# shellcheck disable=SC2086
 	run clean $o; st=$?
 	word=${o%% *}
 	[ $st = 125 ] && says "$word" 'is not there'
 	is $? "$o is refused by name"
 done
-run written --target-processes all --padding 32 --report-api-errors no --show-backtrace no
+run written --target-processes all --padding 32 --show-backtrace no
 clean; is $? "what asks for what is done anyway is taken"
 "$V/vgpu" sanitizer --help >"$dir/out" 2>&1 && says '--leak-check full|no'
 is $? "vgpu sanitizer --help"

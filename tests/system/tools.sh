@@ -109,6 +109,43 @@ order "0000:f1:00.0" NVIDIA_VISIBLE_DEVICES=1 CUDA_VISIBLE_DEVICES=0
 order "0000:f5:00.0 0000:f1:00.0" NVIDIA_VISIBLE_DEVICES=all
 order "0000:f5:00.0 0000:f1:00.0" NVIDIA_VISIBLE_DEVICES=void
 order none NVIDIA_VISIBLE_DEVICES=none
+# a process with contexts on both: each device has its part of the memory, by nvidia-smi and by NVML
+cat >"$dir/both.c" <<'C'
+#include <cuda.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	CUdevice d; CUcontext c; CUdeviceptr p;
+	for (int i = 0; i < 2; i++)
+		if (cuInit(0) || cuDeviceGet(&d, i) || (cuCtxCreate)(&c, NULL, 0, d) || cuMemAlloc(&p, (size_t)(64 << i) << 20))
+			return 1;
+	puts("holds");
+	fflush(stdout);
+	sleep(1000);
+	return 0;
+}
+C
+cat >"$dir/nvml.py" <<'P'
+import ctypes, sys
+class Process(ctypes.Structure):
+    _fields_ = [("pid", ctypes.c_uint), ("used", ctypes.c_ulonglong), ("gi", ctypes.c_uint), ("ci", ctypes.c_uint)]
+n = ctypes.CDLL("libnvidia-ml.so.1")
+h, k, p = ctypes.c_void_p(), ctypes.c_uint(), (Process * 8)()
+assert n.nvmlInit_v2() == 0
+for i in (0, 1):
+    k.value = 8
+    assert n.nvmlDeviceGetHandleByIndex_v2(i, ctypes.byref(h)) == 0 and n.nvmlDeviceGetComputeRunningProcesses_v3(h, ctypes.byref(k), p) == 0
+    assert [(x.pid, x.used >> 20) for x in p[:k.value]] == [(int(sys.argv[1]), 64 << i)], (i, k.value, p[0].pid, p[0].used)
+P
+gcc -w -Ilibcuda-lite/include -o "$dir/both" "$dir/both.c" "$B/lib/libcuda.so.1" || fail "both.c does not build"
+: >"$dir/held"
+CUDA_DEVICE_ORDER=FASTEST_FIRST "$dir/both" >"$dir/held" 2>"$dir/err" & both=$!
+until_true grep -q holds "$dir/held"
+got=$("$B/lib/nvidia-smi" --query-compute-apps=pid,used_memory,gpu_bus_id --format=csv,noheader | tr '\n' ';')
+[ "$got" = "$both, 64 MiB, 00000000:F5:00.0;$both, 128 MiB, 00000000:F1:00.0;" ] && ok "a process on two devices, by nvidia-smi" || fail "a process on two devices: $got $(cat "$dir/err")"
+python3 "$dir/nvml.py" $both 2>"$dir/err" && ok "and by NVML" || fail "a process on two devices, NVML: $(tail -n 1 "$dir/err")"
+kill $both; wait $both 2>/dev/null
 kill -KILL $stub; wait $stub 2>/dev/null; stub=
 until_true sh -c "'$V/vgpu' smi -j | grep -q '\"state\":\"lost\"'"
 order "0000:f1:00.0" VGPU_AGENT="$VGPU_AGENT"

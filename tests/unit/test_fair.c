@@ -347,9 +347,38 @@ static void caps(void)
 	CHECK(took[0] + took[1] + took[2] > 38000 * MS, "others wait for it: %llu ms of 40000", (unsigned long long)((took[0] + took[1] + took[2]) / MS));
 }
 
+/* A small client, which wants less than its share, beside endless hogs: from when it wants something until it has had it, two slices at most. */
+static void soon(void)
+{
+	static const unsigned weights[][HAS] = { { 100, 100 }, { 1000, 100 }, { 100, 1000 }, { 100, 300, 40 } };
+
+	for (size_t w = 0; w < sizeof(weights) / sizeof(weights[0]); w++)
+		for (unsigned cores = 1; cores <= 16; cores *= 4) {
+			int small = weights[w][2] ? 2 : 1;
+			uint64_t worst = 0;
+
+			machine(cores, 0, 0, weights[w]);
+			m.c[small].hungry = 0;
+			m.c[small].permille = 1000;
+			go(1000);
+			for (int round = 0; round < 500; round++) {
+				uint64_t from = m.now, had = m.c[small].took;
+
+				m.c[small].hungry = 1;
+				while (m.c[small].took < had + MS && m.now < from + 1000 * MS)
+					go(1);
+				m.c[small].hungry = 0;
+				worst = m.now - from > worst ? m.now - from : worst;
+				go(1 + any(60));
+			}
+			CHECK(worst <= 8 * MS, "a small client of weight %u beside %u, %u cores: %llu ms", weights[w][small], weights[w][0], cores, (unsigned long long)(worst / MS));
+		}
+}
+
 int main(void)
 {
 	shares();
+	soon();
 	needs();
 	deaf();
 	equals();

@@ -23,6 +23,9 @@ static const char usage_text[] =
 	"  -arch=sm_61      (also compute_61, or as two words) the lowest device that the program runs on\n"
 	"  -cudart shared|static   shared; static: our archive, with the driver in it\n"
 	"  --rtc            as NVRTC compiles: the device's side only, no header of the host's; with -ptx\n"
+	"  -gencode arch=compute_61,code=...   as often as one likes: the lowest counts\n"
+	"  --default-stream per-thread|legacy, -use_fast_math, -ftz=, -fmad=   as nvcc has them; -Xptxas, -maxrregcount, -t,\n"
+	"                   --expt-relaxed-constexpr, --extended-lambda and the like are taken\n"
 	"  -lineinfo        source lines in what the memory checker and faults tell\n"
 	"  -Xcompiler A,B   options for the host's side only\n"
 	"  -v, --dryrun     prints the commands; does not run them\n"
@@ -35,7 +38,7 @@ struct cc {
 	struct list both, host, device, link, input;
 	const char *out, *clang, *include, *lib;
 	unsigned arch;
-	int compile_only, ptx_only, rtc, is_static, verbose, dry, optimised;
+	int compile_only, ptx_only, rtc, is_static, verbose, dry, optimised, from_gencode;
 	char dir[64];
 };
 
@@ -265,6 +268,67 @@ static int arch_of(const char *s)
 	return *n && !*end && v >= 50 && v <= 129 ? (int)v : -1;
 }
 
+/*
+ * nvcc's words that change nothing here, or are clang's for the device's side: -fmad=false, --fmad false. What they let the compiler do
+ * less exactly it may do exactly.
+ */
+static const struct { const char *name, *value, *clang; int separate; } nvcc_words[] = {
+	{ "-use_fast_math", NULL, "-fgpu-flush-denormals-to-zero", 0 },
+	{ "-ftz", "true", "-fgpu-flush-denormals-to-zero", 1 }, { "-ftz", "false", "-fno-gpu-flush-denormals-to-zero", 1 },
+	{ "-fmad", "true", "-ffp-contract=fast", 1 }, { "-fmad", "false", "-ffp-contract=off", 1 },
+	{ "-prec-div", "true", NULL, 1 }, { "-prec-div", "false", NULL, 1 }, { "-prec-sqrt", "true", NULL, 1 }, { "-prec-sqrt", "false", NULL, 1 },
+	{ "-expt-relaxed-constexpr", NULL, NULL, 0 }, { "-extended-lambda", NULL, NULL, 0 }, { "-expt-extended-lambda", NULL, NULL, 0 },
+	{ "-maxrregcount", "", NULL, 1 }, { "-Xptxas", "", NULL, 1 }, { "-ptxas-options", "", NULL, 1 }, { "-Xcudafe", "", NULL, 1 },
+	{ "-diag-suppress", "", NULL, 1 }, { "-threads", "", NULL, 1 }, { "-t", "", NULL, 1 }, { "-m64", NULL, NULL, 0 },
+	{ "-default-stream", "legacy", NULL, 1 }, { "-default-stream", "null", NULL, 1 },
+	{ "-default-stream", "per-thread", "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1", 1 },
+};
+
+/* 0: taken; 1: it is none of these; -1: of a value that is not there. *used: it stood behind. */
+static int nvcc_word(struct cc *c, const char *a, const char *next, int *used)
+{
+	const char *name = a[0] == '-' && a[1] == '-' ? a + 1 : a, *value = strchr(name, '=');
+	size_t n = value ? (size_t)(value - name) : strlen(name);
+	int known = 0;
+
+	*used = 0;
+	for (size_t i = 0; i < sizeof(nvcc_words) / sizeof(nvcc_words[0]); i++) {
+		const char *v = value ? value + 1 : nvcc_words[i].separate ? next : NULL;
+
+		if (strlen(nvcc_words[i].name) != n || memcmp(nvcc_words[i].name, name, n))
+			continue;
+		known = 1;
+		if (nvcc_words[i].value && (!v || (*nvcc_words[i].value && strcmp(v, nvcc_words[i].value))))
+			continue;
+		*used = nvcc_words[i].separate && !value;
+		if (nvcc_words[i].clang)
+			put(nvcc_words[i].clang[1] == 'D' ? &c->both : &c->device, nvcc_words[i].clang);
+		return 0;
+	}
+	if (known)
+		complain("cc: %s %s: no such value", a, value ? "" : next ? next : "");
+	return known ? -1 : 1;
+}
+
+/* -gencode arch=compute_61,code=[sm_61,compute_61]: PTX for the lowest of all that are named runs on the others too. */
+static int gencode(struct cc *c, const char *value)
+{
+	const char *p = value && starts(value, "arch=") ? value + 5 : "";
+	char name[24];
+	int arch;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(p, ","), p);
+	arch = arch_of(name);
+	if (arch < 0) {
+		complain("cc: -gencode %s: it is arch=compute_61,code=sm_61, with other numbers", value ? value : "");
+		return -1;
+	}
+	if (!c->from_gencode || (unsigned)arch < c->arch)
+		c->arch = (unsigned)arch;
+	c->from_gencode = 1;
+	return 0;
+}
+
 /* nvcc's own words; 0: taken, 1: not one of those, -1: wrong, said. used: the value stood behind it. */
 static int own_option(struct cc *c, const char *a, const char *next, int *used)
 {
@@ -283,6 +347,14 @@ static int own_option(struct cc *c, const char *a, const char *next, int *used)
 		}
 		c->arch = (unsigned)arch;
 		return 0;
+	}
+	if (IS("-gencode") || IS("--generate-code"))
+		return gencode(c, value);
+	if (IS("-code") || IS("--gpu-code")) {          /* there is PTX alone, which is for all devices from -arch on */
+		if (value)
+			return 0;
+		complain("cc: %s: of what?", a);
+		return -1;
 	}
 	if (IS("-cudart") || IS("--cudart")) {
 		if (!value || (strcmp(value, "shared") && strcmp(value, "static"))) {
@@ -306,15 +378,11 @@ static int own_option(struct cc *c, const char *a, const char *next, int *used)
 		complain("cc: %s is not there: clang has no linker for device code; vgpu toolkit brings NVIDIA's compiler, whose -rdc works", a);
 		return -1;
 	}
-	if (IS("-gencode") || IS("--generate-code")) {
-		complain("cc: %s is not there: one architecture, by -arch=sm_61", a);
-		return -1;
-	}
 	if (IS("-lineinfo") || IS("-G")) {
 		put(&c->device, "-gline-tables-only");
 		return 0;
 	}
-	return 1;
+	return nvcc_word(c, a, next, used);
 }
 
 /* An option whose value may be the next word. */

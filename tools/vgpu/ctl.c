@@ -48,7 +48,8 @@ static int usage(FILE *to)
 	      "  admission   closed: only who is admitted connects; open: who is not denied. Those that are there stay\n"
 	      "  forget   what was said by admit or deny\n"
 	      "  release  who is held off because of many faults or refusals (vgpu-agent --quarantine-faults) comes in again\n"
-	      "  All but list is for root and the agent's own user, not in a container; each change is a line in the agent's log.\n"
+	      "  All but list is for root, the agent's own user and its --admin-group, not in a container; each change is a line in\n"
+	      "  the agent's log.\n"
 	      "  Exit status: 0; 1 not done, with the reason; 2 usage.\n", to);
 	return to == stderr ? 2 : 0;
 }

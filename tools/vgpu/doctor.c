@@ -209,7 +209,7 @@ int cmd_doctor(int argc, char **argv)
 	}
 	d.env = environ;
 	d.cc = DEFAULT_CC;
-	d.driver_version = OUR_DRIVER;
+	d.driver_version = VGPU_CUDA_VERSION;   /* until libcuda itself is asked */
 	if (tool_path(d.lib, sizeof(d.lib), "lib", "") || strlen(d.lib) < 2) {
 		complain("doctor: cannot tell where this program is");
 		return 2;

@@ -12,8 +12,6 @@
 #include "ldso.h"
 #include "vgpu.h"
 
-#define OUR_DRIVER 13010                /* what our libcuda answers, when it cannot be asked */
-
 enum level { GOOD, WARN, FAIL };
 enum shape { NOT_OLLAMA, OLD_OLLAMA, NEW_OLLAMA };      /* new: llama-server as runner, 0.30 and later */
 

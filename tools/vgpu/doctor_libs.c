@@ -178,7 +178,9 @@ void check_driver(struct doctor *d, const char *runtime)
 	if (sscanf(runtime, "libcudart.so.%u", &major) != 1 || major > 1000)
 		return;
 	ok = (int)major * 1000 <= d->driver_version;
-	report(d, ok ? GOOD : FAIL, "driver version", "use the libcuda.so.1 of this vgpu (it answers 13010)",
+	report(d, ok ? GOOD : FAIL, "driver version",
+	       d->driver_version < VGPU_CUDA_VERSION ? text("use a build for CUDA %d, or a newer driver on the host of the GPU, whose version this is", d->driver_version / 1000)
+						     : text("use the libcuda.so.1 of this vgpu (it answers %d)", VGPU_CUDA_VERSION),
 	       "%s wants %u.0 or later, libcuda answers %d%s", runtime, major, d->driver_version,
 	       ok ? "" : ": the runtime answers error 35, insufficient driver");
 }

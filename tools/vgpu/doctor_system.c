@@ -77,11 +77,12 @@ static int daemon_socket(int pid, const char *name, const char *option, char *ou
 /* One of a vgpu run of somebody else, or of another mount namespace: not for this program, whatever it answers. */
 static int others_private(int pid, const char *sock)
 {
-	const char *at = strstr(sock, "/vgpu-");
+	const char *at = strrchr(sock, '/');
 	struct stat own, its;
 
-	/* private.c's folders */
-	if (at && strlen(at) > 13 && strspn(at + 6, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == 6 && at[12] == '/')
+	/* private.c's: a folder of its own, of six letters or figures, below whichever */
+	if (at && at - sock >= 12 && !strcmp(at, "/agent") && !memcmp(at - 12, "/vgpu-", 6) &&
+	    strspn(at - 6, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == 6)
 		return 1;
 	return !stat("/proc/self/ns/mnt", &own) && !stat(text("/proc/%d/ns/mnt", pid), &its) && own.st_ino != its.st_ino;
 }

@@ -135,21 +135,26 @@ static int is_ours(const struct where *w)
 	return 0;
 }
 
-static void say_leak(FILE *to, struct live *l, int mangled)
+int leaks_frames(FILE *to, char *frames, int mangled)
 {
 	struct where w;
 	int outside = 0;
 	char *save = NULL;
 
-	fprintf(to, "========= Leaked %llu bytes at 0x%llx\n=========     Saved host backtrace up to driver entry point at allocation time\n",
-		l->bytes, l->va);
-	for (char *f = strtok_r(l->frames, "\t", &save); f; f = strtok_r(NULL, "\t", &save)) {
+	for (char *f = strtok_r(frames, "\t", &save); f; f = strtok_r(NULL, "\t", &save)) {
 		resolve(f, &w);
 		outside |= !is_ours(&w);
 		if (outside)
 			say_frame(to, &w, mangled);
 	}
-	if (!outside)
+	return outside;
+}
+
+static void say_leak(FILE *to, struct live *l, int mangled)
+{
+	fprintf(to, "========= Leaked %llu bytes at 0x%llx\n=========     Saved host backtrace up to driver entry point at allocation time\n",
+		l->bytes, l->va);
+	if (!leaks_frames(to, l->frames, mangled))
 		fputs("=========     Host Frame: not known (the program is static)\n", to);
 	fputs("=========\n", to);
 }

@@ -256,7 +256,7 @@ int metrics_print(FILE *out)
 {
 	struct agent_reach reach;
 	struct agent_status s;
-	char path[128];
+	char path[128], cuda[SMI_CUDA];
 	int up = agent_search(path, sizeof(path), &reach) == VGPU_REACH_OK && !agent_status(path, &s);
 
 	/* for who looks by hand; a scraper has vgpu_up */
@@ -272,7 +272,7 @@ int metrics_print(FILE *out)
 	label("version", s.status.agent_version, 1);
 	label("transport", s.status.transport, 1);
 	label("driver_version", VGPU_NVIDIA_DRIVER, 1);
-	label("cuda_version", VGPU_NVIDIA_CUDA, 0);
+	label("cuda_version", smi_cuda(cuda, &s), 0);
 	fputs("} 1\n", to);
 	family("vgpu_agent_uptime_seconds", "gauge", "Since the agent started.");
 	fprintf(to, "vgpu_agent_uptime_seconds %.3f\n", (double)s.status.agent_uptime_ns / 1e9);

@@ -7,6 +7,7 @@
 #include "choose.h"
 #include "command.h"
 #include "ldso.h"
+#include "failures.h"
 #include "leaks.h"
 #include "../vgpu-stub/engine.h"
 #include "surround.h"
@@ -37,13 +38,14 @@ static void passed_signals(sigset_t *set)
  * Until CMD has ended; its wait status. The signals are blocked and taken here, so that none falls between two
  * steps: what came before CMD was there has waited for it. The terminal's go to CMD by themselves.
  */
-static int attend(pid_t pid, const sigset_t *set)
+static int attend(pid_t pid, const sigset_t *set, struct failures *f, const char *log, int mangled)
 {
 	siginfo_t si;
 	int st, sig;
 
 	while (waitpid(pid, &st, WNOHANG) != pid) {
-		sig = sigwaitinfo(set, &si);
+		failures_tell(f, log, mangled);
+		sig = f->path[0] ? sigtimedwait(set, &si, &(struct timespec){ .tv_nsec = 50000000 }) : sigwaitinfo(set, &si);
 		if (sig > 0 && sig != SIGCHLD && si.si_code != SI_KERNEL)
 			kill(pid, sig);
 	}
@@ -123,8 +125,8 @@ static int counts_open(char *path, size_t bytes)
 	return setenv("VGPU_VERIFY_COUNTS", path, 1);
 }
 
-/* How many errors the checker has told, and leaks. tell: 'v' of verify, 'm' of the checker, 0 nothing. */
-static unsigned long long counts_close(const char *path, const char *leaks, int tell, const char *log)
+/* How many errors the checker has told, leaks, and more that the caller knows of. tell: 'v' of verify, 'm' of the checker, 0 nothing. */
+static unsigned long long counts_close(const char *path, const char *leaks, int tell, const char *log, unsigned long long more)
 {
 	struct verify_counts c = { .errors = 0 };
 	FILE *f = *path ? fopen(path, "r") : NULL, *to;
@@ -136,6 +138,7 @@ static unsigned long long counts_close(const char *path, const char *leaks, int 
 			(unsigned long long)c.skipped);
 	else if (f && tell == 'm') {
 		to = log ? fopen(log, "ae") : NULL;
+		c.errors += more;
 		if (*leaks)
 			c.errors += leaks_report(leaks, to ? to : stderr, how && strstr(how, "demangle=no"));
 		fprintf(to ? to : stderr, "========= ERROR SUMMARY: %llu error%s in %llu launches\n", (unsigned long long)c.errors,
@@ -154,12 +157,13 @@ static unsigned long long counts_close(const char *path, const char *leaks, int 
 
 static int usage(FILE *to)
 {
-	fputs("usage: vgpu run [-v] [--torch] [--private] [--memcheck [--initcheck] [--leak-check] | --verify]\n                [--cc X.Y] [--memory SIZE] [--sms N] [--name TEXT] [--kernel-timeout S]\n                [--engine cuda [--cuda-device N] [--cuda-library PATH] [--cublas-library PATH]] [--] CMD [ARG...]\n"
+	fputs("usage: vgpu run [-v] [--torch] [--private] [--memcheck [--initcheck] [--leak-check] [--report-api-errors WHICH] | --verify]\n                [--cc X.Y] [--memory SIZE] [--sms N] [--name TEXT] [--kernel-timeout S]\n                [--engine cuda [--cuda-device N] [--cuda-library PATH] [--cublas-library PATH]] [--] CMD [ARG...]\n"
 	      "  Runs CMD with our CUDA libraries. If no agent answers, or with --private or a device\n"
 	      "  option, a vgpu-stub and a vgpu-agent of its own start first and end with CMD.\n"
 	      "  --memcheck: a private device that checks every memory access of every kernel; [--error-exitcode N] where it\n"
 	      "  found something; [--log-file FILE] for what it says; [--initcheck] for memory read before anybody has written it;\n"
-	      "  [--leak-check] for memory that CMD never frees. vgpu sanitizer takes compute-sanitizer's options.\n"
+	      "  [--leak-check] for memory that CMD never frees; [--report-api-errors explicit|all] for calls that fail, its own or\n"
+	      "  also those inside of them. vgpu sanitizer takes compute-sanitizer's options.\n"
 	      "  --verify: a private device that runs every kernel on the interpreter and on the JIT, and compares what they write.\n"
 	      "  --engine cuda: a private device on an NVIDIA GPU of this host, by its driver; vgpu-stub's options of these names.\n"
 	      "  --torch: eager PyTorch by FlagGems (pip install flag_gems==5.0.2); torch.compile and copies need it not.\n"
@@ -177,7 +181,10 @@ int cmd_run(int argc, char **argv)
 	const char *log = NULL;
 	unsigned long long errors;
 	int own = 0, check = 0, leak = 0, init = 0, error_exit = -1, verify = 0, verbose = 0, torch = 0, n = 0, cc = 0, gpus = 0, engine = 0, i, st;
+	int calls = 0, mangled;
 	char why[PATH_MAX + 80], chosen[16], counts[128] = "", leaks[128] = "";
+	struct failures failed = { .path = "" };
+	const char *how;
 	pid_t pid;
 
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
@@ -208,6 +215,13 @@ int cmd_run(int argc, char **argv)
 				complain("run: --error-exitcode %s: 0 to 255", argv[i]);
 				return 125;
 			}
+		} else if (!strcmp(argv[i], "--report-api-errors") && i + 1 < argc) {
+			i++;
+			calls = !strcmp(argv[i], "all") ? 2 : !strcmp(argv[i], "explicit") ? 1 : -1;
+			if (calls < 0) {
+				complain("run: --report-api-errors %s: explicit or all", argv[i]);
+				return 125;
+			}
 		} else if (!strcmp(argv[i], "--log-file") && i + 1 < argc) {
 			log = argv[++i];
 		} else if (!strcmp(argv[i], "--verify")) {
@@ -233,8 +247,8 @@ int cmd_run(int argc, char **argv)
 	}
 	if (i >= argc)
 		return usage(stderr);
-	if ((log || error_exit >= 0 || leak || init) && !check) {
-		complain("run: --log-file, --error-exitcode, --leak-check and --initcheck are of --memcheck");
+	if ((log || error_exit >= 0 || leak || init || calls) && !check) {
+		complain("run: --log-file, --error-exitcode, --leak-check, --initcheck and --report-api-errors are of --memcheck");
 		return 125;
 	}
 	/* what checks PTX is the cpu engine; what a GPU is like, its driver says */
@@ -283,9 +297,10 @@ int cmd_run(int argc, char **argv)
 		passed_signals(&set);
 		sigaddset(&set, SIGCHLD);
 		sigprocmask(SIG_BLOCK, &set, &before);
-		if (((verify || check) && counts_open(counts, sizeof(counts))) || (leak && leaks_open(leaks, sizeof(leaks))) ||
+		if (((verify || check) && counts_open(counts, sizeof(counts))) || (leak && leaks_open(leaks, sizeof(leaks))) || (calls && failures_open(&failed, calls > 1)) ||
 		    private_start(&gpu, stub_args, verbose)) {
-			counts_close(counts, leaks, 0, NULL);
+			failures_close(&failed, NULL, 0);
+			counts_close(counts, leaks, 0, NULL, 0);
 			sigprocmask(SIG_SETMASK, &before, NULL);        /* the signal that ended the start ends us */
 			return 125;
 		}
@@ -293,7 +308,8 @@ int cmd_run(int argc, char **argv)
 	}
 	if (environment(argv + i, agent, verbose, torch)) {
 		private_stop(&gpu);
-		counts_close(counts, leaks, 0, NULL);
+		failures_close(&failed, NULL, 0);
+		counts_close(counts, leaks, 0, NULL, 0);
 		return 125;
 	}
 	if (!gpu.dir[0]) {      /* nothing to clean up behind it: become CMD */
@@ -315,9 +331,12 @@ int cmd_run(int argc, char **argv)
 		private_stop(&gpu);
 		return 126;
 	}
-	st = attend(pid, &set);
+	how = getenv("VGPU_MEMCHECK");
+	mangled = how && strstr(how, "demangle=no");
+	st = attend(pid, &set, &failed, log, mangled);
 	private_stop(&gpu);
-	errors = counts_close(counts, leaks, verify ? 'v' : check ? 'm' : 0, log);
+	errors = failures_close(&failed, log, mangled);
+	errors = counts_close(counts, leaks, verify ? 'v' : check ? 'm' : 0, log, errors);
 	if (errors && error_exit >= 0)
 		return error_exit;
 	return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);

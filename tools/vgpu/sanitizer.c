@@ -16,9 +16,6 @@ static const struct { const char *option, *word, *why; } known[] = {
 	{ "target-processes", "application-only", "children are checked as well" },
 	{ "destroy-on-device-error", "context", NULL },
 	{ "destroy-on-device-error", "kernel", "an access that is not allowed ends the context, as it does on the device" },
-	{ "report-api-errors", "no", NULL },
-	{ "report-api-errors", "explicit", "vgpu trace shows calls and their results" },
-	{ "report-api-errors", "all", "vgpu trace shows calls and their results" },
 	{ "check-device-heap", "yes", NULL },
 	{ "check-device-heap", "no", "device malloc is always checked" },
 	{ "racecheck-report", "analysis", NULL },
@@ -38,13 +35,15 @@ static const char help_text[] =
 	"  --tool memcheck|racecheck|initcheck|synccheck   what is looked for: accesses that are not allowed (always), races on\n"
 	"                       shared memory, memory read before it is written, barriers that not all threads reach\n"
 	"  --leak-check full|no        memory that CMD never frees, and where it was allocated\n"
+	"  --report-api-errors explicit|all|no   (of memcheck) CMD's CUDA calls that fail, all: also calls inside of those. Programs that\n"
+	"                       have libcuda-lite.a inside are not looked at\n"
 	"  --error-exitcode N          exit status where there are errors\n"
 	"  --log-file FILE             for the reports; %p is the process id\n"
 	"  --print-limit N             reports in full of one launch: 32\n"
 	"  --demangle full|simple|no   names of functions\n"
 	"  Taken where they ask for what is done anyway: --target-processes all, --destroy-on-device-error context,\n"
-	"  --report-api-errors no, --check-device-heap yes, --racecheck-report analysis, --show-backtrace no,\n"
-	"  --require-cuda-init no, --padding N, --print-level LEVEL. All others are refused.\n"
+	"  --check-device-heap yes, --racecheck-report analysis, --show-backtrace no, --require-cuda-init no, --padding N,\n"
+	"  --print-level LEVEL. All others are refused.\n"
 	"  vgpu run --memcheck [--initcheck] looks for everything at once.\n";
 
 static int no_such(const char *option, const char *value)
@@ -92,7 +91,7 @@ static char *log_name(const char *value)
 int cmd_sanitizer(int argc, char **argv)
 {
 	char **out = calloc((size_t)argc + 12, sizeof(*out)), check[128], option[64];
-	const char *tool = "memcheck", *names = "full", *value;
+	const char *tool = "memcheck", *names = "full", *calls = NULL, *value;
 	int n = 0, i, limit = 32, leak = 0, status = 125;
 
 	if (!out)
@@ -127,6 +126,8 @@ int cmd_sanitizer(int argc, char **argv)
 			tool = value;
 		} else if (!strcmp(option, "leak-check") && one_of(value, "full|no")) {
 			leak = *value == 'f';
+		} else if (!strcmp(option, "report-api-errors") && one_of(value, "explicit|all|no")) {
+			calls = value;
 		} else if (!strcmp(option, "demangle") && one_of(value, "full|simple|no")) {
 			names = value;
 		} else if (!strcmp(option, "print-limit") && *value && strspn(value, "0123456789") == strlen(value) && strlen(value) < 9) {
@@ -153,6 +154,17 @@ int cmd_sanitizer(int argc, char **argv)
 	}
 	if (leak)
 		out[n++] = (char *)"--leak-check";
+	if (calls && *calls != 'n' && strcmp(tool, "memcheck")) {
+		complain("sanitizer: --report-api-errors is of --tool memcheck");
+		goto out;
+	}
+	/* as compute-sanitizer does where nothing else is said */
+	if (!calls && !strcmp(tool, "memcheck") && !getenv("VGPU_TRACE"))
+		calls = "explicit";
+	if (calls && *calls != 'n') {
+		out[n++] = (char *)"--report-api-errors";
+		out[n++] = (char *)calls;
+	}
 	snprintf(check, sizeof(check), "%s,limit=%d,demangle=%s", !strcmp(tool, "racecheck") ? "race" : !strcmp(tool, "initcheck") ? "init" :
 		 !strcmp(tool, "synccheck") ? "sync" : "none", limit, names);
 	if (setenv("VGPU_MEMCHECK", check, 1))

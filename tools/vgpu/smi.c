@@ -22,10 +22,12 @@ static const char *const walls[] = {
 static void print_json(const char *path, const struct agent_status *s)
 {
 	struct json j = { .out = stdout };
-	char uuid[SMI_UUID], name[512];
+	char uuid[SMI_UUID], cuda[SMI_CUDA], name[512];
 
 	json_open(&j, NULL, '{');
 	json_str(&j, "vgpu_version", VGPU_VERSION);
+	json_str(&j, "driver_version", VGPU_NVIDIA_DRIVER);
+	json_str(&j, "cuda_version", smi_cuda(cuda, s));
 	json_open(&j, "agent", '{');
 	json_str(&j, "socket", path);
 	json_u64(&j, "pid", s->status.agent_pid);
@@ -146,16 +148,39 @@ static void print_clients(const struct agent_status *s)
 	}
 }
 
+const char *smi_cuda(char out[SMI_CUDA], const struct agent_status *s)
+{
+	uint32_t v = s ? vgpu_cuda_version(s->device, s->devices) : VGPU_CUDA_VERSION;
+
+	snprintf(out, SMI_CUDA, "%u.%u", v / 1000, v % 1000 / 10);
+	return out;
+}
+
+/* Without an agent: what this release answers. */
+static int print_versions(void)
+{
+	char path[128], cuda[SMI_CUDA];
+	struct agent_status s;
+	int known = agent_find(path, sizeof(path)) && !agent_status(path, &s);
+
+	printf("NVIDIA-SMI version  : vgpu " VGPU_VERSION "\nNVML version        : 590.44\nDRIVER version      : " VGPU_NVIDIA_DRIVER
+	       "\nCUDA Version        : %s\n", smi_cuda(cuda, known ? &s : NULL));
+	if (known)
+		agent_status_free(&s);
+	return 0;
+}
+
 static void print_table(const char *path, const struct agent_status *s)
 {
-	char uuid[SMI_UUID], left[80], right[64];
+	char uuid[SMI_UUID], cuda[SMI_CUDA], left[80], right[64];
 
 	rule(LINE);
 	snprintf(left, sizeof(left), "VGPU-SMI %s", VGPU_VERSION);
 	snprintf(right, sizeof(right), "vgpu-agent %.16s  pid %u", s->status.agent_version, s->status.agent_pid);
 	printf("| %-38s %37s |\n", left, right);
 	printf("| socket %-46.46s %22.22s |\n", path, s->status.transport);
-	printf("| %-76s |\n", "Driver Version: " VGPU_NVIDIA_DRIVER "    CUDA Version: " VGPU_NVIDIA_CUDA);
+	snprintf(left, sizeof(left), "Driver Version: " VGPU_NVIDIA_DRIVER "    CUDA Version: %s", smi_cuda(cuda, s));
+	printf("| %-76s |\n", left);
 	rule(LINE);
 	for (unsigned i = 0; i < s->devices; i++) {
 		const struct vgpu_device_info *d = &s->device[i];
@@ -333,8 +358,7 @@ int cmd_smi(int argc, char **argv)
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
 			return fputs(usage_text, stdout) < 0;
 		if (!strcmp(argv[i], "--version"))
-			return printf("NVIDIA-SMI version  : vgpu " VGPU_VERSION "\nNVML version        : 590.44\nDRIVER version      : " VGPU_NVIDIA_DRIVER
-				      "\nCUDA Version        : " VGPU_NVIDIA_CUDA "\n") < 0;
+			return print_versions();
 		if (!strcmp(argv[i], "--help-query-gpu") || !strcmp(argv[i], "--help-query-compute-apps"))
 			return smi_help_query(!strcmp(argv[i], "--help-query-gpu"));
 	}

@@ -39,6 +39,9 @@ int smi_other(const char *name);                /* exit status of a subcommand t
 
 void smi_uuid(char out[SMI_UUID], const uint8_t u[16]);
 void smi_bus_id(char out[32], const char *id);  /* with eight digits of the domain */
+/* "13.1": what cuDriverGetVersion answers with these devices; s NULL: ours */
+#define SMI_CUDA 16
+const char *smi_cuda(char out[SMI_CUDA], const struct agent_status *s);
 void smi_now(char *out, size_t n, const char *form);
 static inline unsigned smi_percent(uint32_t permille) { return (permille + 5) / 10; }
 /* What /proc says, else what the agent knows: the program's name as it was called; all of its words. Printable. */

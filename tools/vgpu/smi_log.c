@@ -230,7 +230,7 @@ static void device(const struct smi *o, struct log *l, unsigned i)
 void smi_log(const struct smi *o)
 {
 	struct log l = { .xml = o->xml };
-	char text[64], bus[32];
+	char text[64], bus[32], cuda[SMI_CUDA];
 
 	if (o->xml) {
 		printf("<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_v12.dtd\">\n");
@@ -241,7 +241,7 @@ void smi_log(const struct smi *o)
 	smi_now(text, sizeof(text), "%a %b %e %H:%M:%S %Y");
 	put(&l, "Timestamp", "timestamp", text);
 	put(&l, "Driver Version", "driver_version", VGPU_NVIDIA_DRIVER);
-	put(&l, "CUDA Version", "cuda_version", VGPU_NVIDIA_CUDA);
+	put(&l, "CUDA Version", "cuda_version", smi_cuda(cuda, &o->s));
 	if (!o->xml)
 		putchar('\n');
 	snprintf(text, sizeof(text), "%u", o->s.devices);
