@@ -415,6 +415,11 @@ static void ask_create(struct context *x)
 		.memory_limit = c->memory_quota && c->memory_quota < d->info.memory_bytes ? c->memory_quota : d->info.memory_bytes,
 		.context = x->number, .weight = x->weight,
 		.flags = d->asym && c->asym ? VGPU_CTX_CLIENT_ASYM : 0 };
+	if (d->features & VGPU_CAP_TENANTS) {
+		create->flags |= VGPU_CTX_TENANT;
+		create->user = c->tenant[TENANT_USER] ? tenant_number(c->tenant[TENANT_USER]) + 1 : 0;
+		create->container = c->tenant[TENANT_CONTAINER] ? tenant_number(c->tenant[TENANT_CONTAINER]) + 1 : 0;
+	}
 	admin_forget(d, x->qid);
 	x->asked = x->created = 1;
 	admin_post(d, &cmd, x, created);

@@ -55,6 +55,7 @@
 #define VGPU_CAP_CLIENT_FENCE 1u         /* knows vgpu_ctx_create.flags; without it CC_ASYM_FENCE may not be set */
 #define VGPU_CAP_LIMITS 2u               /* SET_LIMIT of KERNEL_MS */
 #define VGPU_CAP_SHARES 4u               /* ... and of all others */
+#define VGPU_CAP_TENANTS 8u              /* knows vgpu_ctx_create.user and container */
 #define VGPU_MAX_QUEUES 255u
 #define VGPU_ADMIN_SLOTS 64u
 
@@ -103,7 +104,8 @@ struct vgpu_ctx_create {
 	uint32_t weight;                /* 1..1000 */
 	uint64_t io_index;              /* first slot index of the I/O ring */
 	uint64_t flags;                 /* VGPU_CTX_* */
-	uint64_t rsvd[7];
+	uint32_t user, container;       /* whose: contexts with the same have their overhead together. 0: nobody's; with VGPU_CTX_TENANT */
+	uint64_t rsvd[6];
 };
 _Static_assert(sizeof(struct vgpu_ctx_create) == 128, "wire layout");
 /*
@@ -111,7 +113,8 @@ _Static_assert(sizeof(struct vgpu_ctx_create) == 128, "wire layout");
  * and with CC_ASYM_FENCE, may the context leave out its own fence between a timeline's value and its waiter word.
  */
 #define VGPU_CTX_CLIENT_ASYM 1ull
-#define VGPU_CTX_FLAGS 1ull
+#define VGPU_CTX_TENANT 2ull             /* only to a device with VGPU_CAP_TENANTS */
+#define VGPU_CTX_FLAGS 3ull
 
 /*
  * Queue block: one per context, in memory only agent and context see. W names the only writer.

@@ -162,6 +162,8 @@ void vg_ctx_destroy(struct vg_ctx *c)
 	vg_request(&m, sizeof m, &r, sizeof r, NULL, 0);
 	/* The memory behind it: until then a kernel without an end may write to the window, whoever has that part by now. */
 	vg_deferred_drop_ctx(c);
+	vg_event_drop_ctx(c);
+	vg_array_drop_ctx(c);
 	vg_pool_drop_ctx(c);
 	vg_mem_drop_ctx(c);
 	vg_delete(VG_CONTEXT, c);

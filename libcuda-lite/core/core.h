@@ -226,6 +226,8 @@ void vg_capture_drop(struct vg_stream *s, bool with_ctx);       /* driver/captur
 void vg_module_drop_ctx(struct vg_ctx *c);       /* driver/module.c */
 void vg_vmm_drop_ctx(struct vg_ctx *c);          /* driver/vmm.c */
 void vg_pool_drop_ctx(struct vg_ctx *c);         /* driver/pool_cache.c */
+void vg_event_drop_ctx(struct vg_ctx *c);        /* driver/event.c */
+void vg_array_drop_ctx(struct vg_ctx *c);        /* driver/texture.c */
 struct vg_mem;
 void vg_pool_lost(const struct vg_mem *m);       /* one of a pool's allocations is gone, and not to the pool (driver/pool.c) */
 bool vg_pools_spare(void);                       /* memory runs out: gives back what pools keep; false: nothing */

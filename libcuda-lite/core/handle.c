@@ -126,3 +126,19 @@ void vg_delete(enum vg_type type, void *object)
 	a->free = (uint64_t)(uintptr_t)object;
 	vg_unlock(&a->lock);
 }
+
+void *vg_take_owned(enum vg_type type, const struct vg_ctx *c, uint64_t *at)
+{
+	struct arena *a = &arenas[type];
+	struct vg_owned *found = NULL;
+
+	vg_lock(&a->lock);
+	for (; !found && *at < a->used; *at += a->slot_bytes) {
+		struct vg_owned *o = (void *)(uintptr_t)(vg_ranges[type].base + *at);
+
+		if (__atomic_load_n(&o->handle, __ATOMIC_ACQUIRE) && o->ctx == c && __atomic_exchange_n(&o->handle, 0, __ATOMIC_ACQ_REL))
+			found = o;
+	}
+	vg_unlock(&a->lock);
+	return found;
+}

@@ -85,6 +85,17 @@ void *vg_new(enum vg_type type);
 uint64_t vg_publish(void *object);
 /* Makes the handle invalid at once; the memory may be given out again. */
 void vg_delete(enum vg_type type, void *object);
+/*
+ * Of a type that begins as struct vg_owned: the next one of the context's, at *at (0 at first) or behind, unpublished. NULL: there is no
+ * more. Whoever gets it ends it, and nobody else does.
+ */
+struct vg_ctx;
+struct vg_owned {
+	uint64_t handle, handle_next;
+	struct vg_ctx *ctx;
+	uint64_t ctx_handle;
+};
+void *vg_take_owned(enum vg_type type, const struct vg_ctx *c, uint64_t *at);
 /* Only the first half: no lookup finds it any more. */
 void vg_unpublish(void *object);
 

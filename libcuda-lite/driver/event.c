@@ -162,16 +162,13 @@ CUresult cuEventSynchronize(CUevent h)
 	return vg_done(e->ctx, status);
 }
 
-CUresult cuEventDestroy_v2(CUevent h)
+_Static_assert(offsetof(struct vg_event, ctx_handle) == offsetof(struct vg_owned, ctx_handle), "vg_take_owned()");
+
+/* Nobody finds it any more. */
+static void event_end(struct vg_event *e)
 {
-	struct vg_event *e;
 	uint64_t mark;
 
-	VG_READY();
-	e = vg_get(VG_EVENT, (uint64_t)(uintptr_t)h);
-	if (!e)
-		return CUDA_ERROR_INVALID_HANDLE;
-	vg_unpublish(e);
 	if (e->captured)
 		vg_captured_forget(e);
 	mark = e->mark;
@@ -186,8 +183,28 @@ CUresult cuEventDestroy_v2(CUevent h)
 			vg_window_free(e->record, RECORD_BYTES);
 	}
 	vg_delete(VG_EVENT, e);
+}
+
+CUresult cuEventDestroy_v2(CUevent h)
+{
+	struct vg_event *e;
+
+	VG_READY();
+	e = vg_get(VG_EVENT, (uint64_t)(uintptr_t)h);
+	if (!e || !__atomic_exchange_n(&e->handle, 0, __ATOMIC_ACQ_REL))
+		return CUDA_ERROR_INVALID_HANDLE;
+	event_end(e);
 	vg_deferred_reap();
 	return CUDA_SUCCESS;
+}
+
+/* The device does not write their records any more. */
+void vg_event_drop_ctx(struct vg_ctx *c)
+{
+	struct vg_event *e;
+
+	for (uint64_t at = 0; (e = vg_take_owned(VG_EVENT, c, &at)) != NULL;)
+		event_end(e);
 }
 
 /* Time stamp of the last recording; NOT_READY until the device has written that one. */

@@ -278,6 +278,21 @@ static void mipmap_free(struct vg_mipmap *m)
 	vg_delete(VG_MIPMAP, m);
 }
 
+_Static_assert(offsetof(struct vg_array, ctx_handle) == offsetof(struct vg_owned, ctx_handle) &&
+	       offsetof(struct vg_mipmap, ctx_handle) == offsetof(struct vg_owned, ctx_handle), "vg_take_owned()");
+
+/* Their memory goes as all of the context's. */
+void vg_array_drop_ctx(struct vg_ctx *c)
+{
+	struct vg_mipmap *m;
+	struct vg_array *a;
+
+	for (uint64_t at = 0; (m = vg_take_owned(VG_MIPMAP, c, &at)) != NULL;)
+		mipmap_free(m);
+	for (uint64_t at = 0; (a = vg_take_owned(VG_ARRAY, c, &at)) != NULL;)
+		vg_delete(VG_ARRAY, a);
+}
+
 CUresult cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned int levels)
 {
 	uint64_t largest, most = 1;

@@ -113,10 +113,9 @@ print(of, text["make"], text["test"], sep="\n")
 P
 }
 
-# what is made of a header: the copied rules know it by another folder
+# what is made of a header, or of a source that a test includes: the copied rules know it by another folder
 stale() {
 	local d
-	[[ $file == *.h ]] || return 0
 	grep -rl --include='*.d' -F "$file" "$B/obj" | while read -r d; do rm -f "${d%.d}.o"; done
 }
 killed=0 what= lived=''

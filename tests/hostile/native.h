@@ -90,6 +90,7 @@ struct native_outcome {
 	X(map_storm,       harmless, "mappings that the parent is asked for, without end") \
 	X(futures,         harmless, "all timelines and shadows at their last value, with errors of every kind") \
 	X(unmap_all,       harmless, "its queue block and window unmapped, and other memory there") \
+	X(own_stay,        harmless, "private memory until it is refused, which it keeps, and all the room for code: one of several (spread)") \
 	X(endless,         harmless, "never comes back")
 
 /*

@@ -253,7 +253,7 @@ landlocked() {
 	if [[ $have != '"walls":["seccomp","landlock"]' ]]; then
 		echo "skip native/landlock this machine has $have"
 	else
-		only=beyond
+		local only=beyond       # of this function, and of what it calls
 		# not: beyond_agent, beyond_network (it knows nothing of sockets with a path, nor of UDP); beyond_kill, which would be everybody's end
 		for name in beyond_passwd beyond_root beyond_create beyond_proc beyond_device beyond_exec beyond_see beyond_trace beyond_peek; do
 			attack "$name" refused | sed 's|native/|native/landlock/|'
@@ -264,12 +264,67 @@ landlocked() {
 	unset VGPU_STUB_NATIVE_BEYOND
 }
 
+# Each for itself within its bounds, and several of one user: what they have besides their grants has a limit for all (--overheads), and they
+# do not have all of that.
+spread() {
+	local most=$((1 << 30)) attackers=() had=0 now still=0 what=spread p uid=''
+	[ -z "$only" ] || [[ spread =~ $only ]] || return 0
+	stop
+	local options_were=$options
+	options="--overhead 512M --overheads 1G"
+	start
+	honest_client || { echo "FAIL native/$what the honest client does not start: $(tail -n 1 "$T/honest.out")"; return; }
+	if [ "$(id -u)" = 0 ]; then
+		uid="setpriv --reuid=65534 --clear-groups"
+		chmod 711 "$T" && chmod 666 "$VGPU_AGENT"
+		mkdir -p "$T/theirs" && cp "$N" "$B/lib/libcuda.so.1" "$T/theirs/" && chmod -R a+rX "$T/theirs"
+	fi
+	attacks() { # whose context is ended comes again
+		while [ ! -e "$T/enough" ]; do
+			if [ -n "$uid" ]; then LD_LIBRARY_PATH=$T/theirs $uid "$T/theirs/native" own_stay; else "$N" own_stay; fi
+		done
+	}
+	for _ in 1 2 3 4 5 6; do
+		attacks >"$T/spread.${#attackers[@]}" 2>&1 &
+		attackers+=($!)
+	done
+	# private memory and code of all contexts, for as long as it grows, and some seconds
+	all_own() {
+		local n=0 c
+		for c in $(pgrep -P "$stub" -x vgpu-context); do
+			n=$((n + $(awk '/vgpu-code/ { code = !seen++ } /^[0-9a-f]+-/ && !/vgpu-code/ { code = 0 } /^Rss:/ && code { k += $2 } /^Anonymous:/ { a += $2 } END { print k + a }' "/proc/$c/smaps" 2>/dev/null || echo 0)))
+		done
+		echo $((n << 10))
+	}
+	for _ in $(seq 400); do
+		now=$(all_own)
+		[ "$now" -gt "$had" ] && had=$now still=0 || still=$((still + 1))
+		[ $still -lt 60 ] || break
+		sleep 0.05
+	done
+	# With what many processors fill between two looks, which is no measure; each could have 1 GiB by its own bounds.
+	if [ "$had" -lt $((most / 2)) ]; then what="they have $((had >> 20)) MiB: this proved nothing: $(cat "$T"/spread.* | sort | uniq -c | head -n 3)"
+	elif [ "$had" -gt $((most * 2)) ]; then what="they have $((had >> 20)) MiB of $((most >> 20))"
+	elif ! alive "$honest"; then what="the honest client ended: $(tail -n 1 "$T/honest.out")"
+	elif ! alive "$stub" || ! alive "$agent"; then what="the device or the agent is dead"
+	elif [ -n "$uid" ] && ! served >/dev/null; then what="nobody else is served beside them"
+	else what=''
+	fi
+	[ -z "$what" ] && echo "ok native/spread (six have $((had >> 20)) MiB of $((most >> 20)) at the most)" || echo "FAIL native/spread $what: $(tail -n 2 "$T/stub.log")"
+	touch "$T/enough"
+	pkill -9 -f "native own_stay" -P "$(IFS=,; echo "${attackers[*]}")"
+	wait "${attackers[@]}"
+	options=$options_were
+	stop
+}
+
 installed
 while IFS=$'\t' read -r name want _; do
-	[[ $name == hugetlb_punch || $name == work_forged || $name == beyond_* || $name == cgroup_* ]] || attack "$name" "$want"
+	[[ $name == hugetlb_punch || $name == work_forged || $name == own_stay || $name == beyond_* || $name == cgroup_* ]] || attack "$name" "$want"
 done < <("$N" --list)
 named
 beyond
 huge
 landlocked
 alone
+spread

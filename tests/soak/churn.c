@@ -211,6 +211,40 @@ static int one_link(void)
 	return 0;
 }
 
+/* What is its own goes with it, though nobody gives it back; texture objects and links are the program's. */
+static int one_context(void)
+{
+	CUDA_ARRAY_DESCRIPTOR d = { .Width = 64, .Height = 4, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1 };
+	CUDA_ARRAY3D_DESCRIPTOR levels = { .Width = 64, .Height = 4, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1 };
+	CUmipmappedArray m;
+	CUdeviceptr p;
+	CUcontext c;
+	CUmodule mod;
+	CUstream s;
+	CUarray a;
+	CUevent e;
+
+	DO(cuCtxCreate_v2(&c, 0, 0));
+	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	DO(cuModuleLoadData(&mod, add_ptx));
+	DO(cuMemAlloc(&p, 100000));
+	DO(cuMipmappedArrayCreate(&m, &levels, 4));
+	for (unsigned i = 0; i < 64; i++) {
+		DO(cuEventCreate(&e, i % 2 ? CU_EVENT_DISABLE_TIMING : 0));
+		DO(cuEventRecord(e, s));
+	}
+	for (unsigned i = 0; i < 64; i++)
+		DO(cuArrayCreate(&a, &d));
+	DO(cuCtxDestroy(c));
+	/* a stranger's by now, or nobody's */
+	if (cuEventQuery(e) != CUDA_ERROR_INVALID_HANDLE || cuEventDestroy(e) != CUDA_ERROR_INVALID_HANDLE ||
+	    cuArrayDestroy(a) != CUDA_ERROR_INVALID_HANDLE || cuMipmappedArrayDestroy(m) != CUDA_ERROR_INVALID_HANDLE) {
+		printf("an event or array of a context that is gone is still one\n");
+		return 1;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct { const char *name; int (*once)(void); } kinds[] = {
@@ -218,6 +252,7 @@ int main(int argc, char **argv)
 		{ "events", one_event }, { "graphs", one_graph }, { "allocs", one_alloc },
 		{ "libraries", one_library }, { "mappings", one_mapping }, { "arrays", one_array },
 		{ "host", one_host }, { "captures", one_capture }, { "links", one_link },
+		{ "contexts", one_context },
 	};
 	unsigned k = 0, done = 0, n = argc == 3 ? (unsigned)atoi(argv[2]) : 0;
 	char line[16];

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # A client is ended by the administrator while it is in the middle of a copy (stopped there, so that the agent takes its window
 # back meanwhile): what it is told afterwards is an error, or the copy is right. Then one that stands still before, and one after, it
-# asked for its context: it is told, and does not go on as a client that nobody ended. A line each. And one whose window lies on huge pages.
+# asked for its context, or said HELLO: it is told, and does not go on as a client that nobody ended. A line each. And one whose window lies on huge pages.
 #   ended.sh BUILD [TRIES]
 . "$(dirname "$0")/../system/lib.sh"
 W=$B/test/soak/worker tries=${2:-30}
@@ -62,16 +62,25 @@ huge() {
 huge
 stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 gone() { [ -z "$(id "$1")" ]; }
-for when in before after; do
+over() { ! kill -0 $w 2>/dev/null || grep -q '^State:.Z' "/proc/$w/status"; }
+silent() { [ "$(grep -c 'no HELLO within' "$dir/agent.log")" -gt "$said" ]; }
+for when in before after "before hello" "after hello"; do
+	what="ended ${when/hello/it said HELLO}"
+	[ "$what" != "ended $when" ] || what="ended $when it asked for its context"
+	said=$(grep -c 'no HELLO within' "$dir/agent.log")
 	rm -f "$dir/out"
+	# shellcheck disable=SC2086
 	"$W" $when >"$dir/out" 2>"$dir/err" &
 	w=$!
-	until_true stopped $w || { fail "the worker does not come to its context: $(tail -n 1 "$dir/err")"; kill -9 $w; exit; }
-	who=$(id $w)
-	[ -n "$who" ] && "$V/vgpu" ctl end "$who" >/dev/null && until_true gone $w || { fail "client of pid $w is not ended"; kill -9 $w; exit; }
+	until_true stopped $w || { fail "$what: the worker does not come to that: $(tail -n 1 "$dir/err")"; kill -9 $w; exit; }
+	if [ "$when" = "before hello" ]; then
+		# who has said nothing is no client whom an administrator could end: the agent does
+		until_true silent || { fail "$what: its connection stays"; kill -9 $w; exit; }
+	else
+		who=$(id $w)
+		[ -n "$who" ] && "$V/vgpu" ctl end "$who" >/dev/null && until_true gone $w || { fail "$what: client of pid $w is not ended"; kill -9 $w; exit; }
+	fi
 	kill -CONT $w
-	over() { ! kill -0 $w 2>/dev/null || grep -q '^State:.Z' "/proc/$w/status"; }
 	until_true over || kill -9 $w
-	wait $w && grep -q '^told' "$dir/out" && ok "ended $when it asked for its context: it is told" ||
-		fail "ended $when it asked for its context: $(tail -n 1 "$dir/out"); $(tail -n 1 "$dir/err")"
+	wait $w && grep -q '^told' "$dir/out" && ok "$what: it is told" || fail "$what: $(tail -n 1 "$dir/out"); $(tail -n 1 "$dir/err")"
 done

@@ -107,6 +107,7 @@ kinds() { # HOW_MANY AT_LEAST WHAT...
 kinds 10000 2000 modules pools streams events graphs allocs
 kinds 10000 700 libraries host captures links
 kinds 4000 300 arrays mappings
+kinds 400 40 contexts
 if wanted live; then
 	"$W" live 30000 >"$dir/out" 2>&1 && ok "$(cat "$dir/out")" || fail "30000 allocations that live at once: $(cat "$dir/out")"
 fi

@@ -30,7 +30,8 @@ context() { pgrep -P "$stub" -x vgpu-context | shuf -n 1 --random-source=<(yes $
 # STATUS: how an honest client ended, and what it says
 nap() { sleep "0.$(printf '%03d' $((RANDOM % ${1:-300})))"; }
 fds() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
-rss() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
+# private memory: windows and queues of clients are files
+memory() { awk '/^Private_(Clean|Dirty)/ { n += $2 } END { print n }' "/proc/$1/smaps_rollup"; }
 quiet() { "$V/vgpu" smi -j | grep -q '"memory_used_bytes": *0,*.*"clients": *\[\]'; }
 
 start_stub --memory 512M
@@ -66,6 +67,8 @@ done
 took=$((SECONDS - t0))
 kill -9 "$victim" 2>/dev/null; wait "$victim" 2>/dev/null
 hangs=0 checked=0 bad=0 faults=0 slowest=0 what_for=none
+# of the client that kept the most
+kept_fds=0 kept_maps=0 kept_kib=0
 kill "${honest[@]}" 2>/dev/null
 for i in 1 2 3; do
 	gone() { ! kill -0 "${honest[$((i - 1))]}" 2>/dev/null; }
@@ -76,6 +79,10 @@ for i in 1 2 3; do
 	fi
 	wait "${honest[$((i - 1))]}" || bad=$((bad + 1))
 	read -r c w f s < <(sed -n 's/^checked \([0-9]*\) wrong \([0-9]*\) faults \([0-9]*\) slowest_ms \([0-9]*\).*/\1 \2 \3 \4/p' "$dir/honest.$i")
+	read -r kf km kk < <(sed -n 's/^kept \(-*[0-9]*\) descriptors \(-*[0-9]*\) mappings \(-*[0-9]*\) KiB/\1 \2 \3/p' "$dir/honest.$i")
+	[ "${kf:-0}" -le $kept_fds ] || kept_fds=$kf
+	[ "${km:-0}" -le $kept_maps ] || kept_maps=$km
+	[ "${kk:-0}" -le $kept_kib ] || kept_kib=$kk
 	checked=$((checked + ${c:-0})) bad=$((bad + ${w:-1})) faults=$((faults + ${f:-0}))
 	[ "${s:-0}" -gt $slowest ] && slowest=$s what_for=$(sed -n 's/^checked .* (\(.*\))$/\1/p' "$dir/honest.$i")
 done
@@ -83,18 +90,24 @@ done
 until_true quiet && left=0 || left=1
 contexts() { ! pgrep -P "$stub" -x vgpu-context; }
 until_true contexts || left=$((left + 1))
-agent_fds=$(fds "$agent") stub_fds=$(fds "$stub")
+agent_fds=$(fds "$agent") stub_fds=$(fds "$stub") agent_kib=$(memory "$agent") stub_kib=$(memory "$stub")
 kill "$agent" "$stub"; wait "$agent" "$stub" 2>/dev/null
 start_stub --memory 512M
 start_agent
 "$W" first >/dev/null
 until_true quiet
 agent_fds=$((agent_fds - $(fds "$agent"))) stub_fds=$((stub_fds - $(fds "$stub")))
+agent_kib=$((agent_kib - $(memory "$agent"))) stub_kib=$((stub_kib - $(memory "$stub")))
 what=
 for k in "${!count[@]}"; do what="$what $k ${count[$k]}"; done
 echo "seed $seed: $n events in $took s ($what ): $checked results checked, $bad wrong, $hangs hangs, $faults faults survived, slowest $slowest ms ($what_for);" \
-	"left: $left clients or processes, $agent_fds descriptors of the agent, $stub_fds of the device"
+	"left: $left clients or processes, $agent_fds descriptors and $agent_kib KiB of the agent, $stub_fds and $stub_kib of the device;" \
+	"kept by an honest client: $kept_fds descriptors, $kept_maps mappings, $kept_kib KiB"
 [ $checked -gt 0 ] && [ $bad = 0 ] && ok "$checked results are right ($faults faults survived)" || fail "$bad of $checked results: $(tail -qn 2 "$dir"/honest.* | tr '\n' ' ')"
 [ $hangs = 0 ] && ok "nothing hangs" || fail "$hangs clients hang"
+# of a session that is over a program keeps nothing: a hundredth of a KiB a fault would be 10 bytes of each
+most=$((192 + faults / 100))
+[ $kept_fds -le 0 ] && [ $kept_maps -le 64 ] && [ $kept_kib -le $most ] && [ $agent_kib -le 256 ] && [ $stub_kib -le 256 ] && ok "nor does memory stay" ||
+	fail "kept by an honest client: $kept_fds descriptors, $kept_maps mappings, $kept_kib KiB of $most at most; the agent $agent_kib KiB, the device $stub_kib KiB"
 [ $left = 0 ] && [ $agent_fds -le 0 ] && [ $stub_fds -le 0 ] && ok "nothing is left" ||
 	fail "left: $left clients or processes, $agent_fds descriptors of the agent, $stub_fds of the device: $("$V/vgpu" smi -j)"

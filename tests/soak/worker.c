@@ -9,7 +9,7 @@
  *   windows N      has N MiB of pinned memory, and goes
  *   memory N       has N MiB of the device's memory, says "had N MiB", and goes at a line on stdin, or its end
  *   on SECONDS     works and checks, through whatever happens: resets its context after a fault, and goes on; "running" after the
- *                  first result, "again" after each fault
+ *                  first result, "again" after each fault; at last what this process has kept of its sessions
  *   compile N      says "running"; one thread compiles a kernel of N blocks, "compiled CODE"; another asks for pinned memory as soon
  *                  as that has begun, and launches until it is over: "beside: ..." says which of both it did meanwhile
  *   compiles N     the same compilation and nothing beside it
@@ -23,6 +23,7 @@
  * Exit status: 0, 1 with a line that says what was wrong, 3 no device.
  */
 #include <cuda.h>
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -271,7 +272,37 @@ struct life {
 	unsigned tries;
 	char longest[80], slowest[160];
 	double longest_ms;
+	/* this process, at the first result, and behind the last fault: every session is to leave nothing */
+	struct size { long descriptors, mappings, kib; } first, last;
 };
+
+static long lines(const char *path, const char *word)
+{
+	FILE *f = fopen(path, "re");
+	char line[600];
+	long n = 0, kib;
+
+	while (f && fgets(line, sizeof line, f))
+		if (!word)
+			n++;
+		else if (!strncmp(line, word, strlen(word)) && sscanf(strchr(line, ':') + 1, "%ld", &kib) == 1)
+			n += kib;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static struct size size(void)
+{
+	struct size s = { .mappings = lines("/proc/self/maps", NULL), .kib = lines("/proc/self/smaps_rollup", "Private_Dirty") };
+	DIR *d = opendir("/proc/self/fd");
+
+	while (d && readdir(d))
+		s.descriptors++;
+	if (d)
+		closedir(d);
+	return s;
+}
 
 /* The time of day, as storm.sh's list of events has it. */
 static double clock_s(void)
@@ -311,6 +342,7 @@ static void is_well(struct life *l)
 	l->slowest_ms = took > l->slowest_ms ? took : l->slowest_ms;
 	l->fault = 0;
 	l->faults++;
+	l->last = size();
 	printf("again\n");
 	fflush(stdout);
 }
@@ -366,6 +398,7 @@ static CUresult live_once(double until, struct life *l)
 		for (unsigned i = 0; i < n; i++)
 			l->wrong += host[i] != i * 2654435761u + 2 * k;
 		if (!l->checked++) {
+			l->first = l->last = size();
 			puts("running");
 			fflush(stdout);
 		}
@@ -417,6 +450,8 @@ static int live_on(unsigned seconds)
 		usleep(20000);
 	}
 	start_over();
+	printf("kept %ld descriptors %ld mappings %ld KiB\n", l.last.descriptors - l.first.descriptors, l.last.mappings - l.first.mappings,
+	       l.last.kib - l.first.kib);
 	printf("checked %u wrong %u faults %u slowest_ms %.0f (%s)\n", l.checked, l.wrong, l.faults, l.slowest_ms, l.slowest);
 	return l.wrong ? 1 : 0;
 }
@@ -456,15 +491,16 @@ static int reads(void)
 	return bad ? 1 : 0;
 }
 
-/* ---- the end, at its context's creation ---------------------------------------------------------------------- */
+/* ---- the end, at its first words or its context's creation ---------------------------------------------------- */
 
 static enum { NEVER, BEFORE, AFTER } stops;
+static uint32_t stops_at = VGPU_MSG_CTX_CREATE;
 
-/* The library's send(), as the program's own stands before libc's: the one that asks for a context is the place to stop at. */
+/* The library's send(), as the program's own stands before libc's: the one that says HELLO, or asks for a context, is the place to stop at. */
 ssize_t send(int fd, const void *buf, size_t n, int flags)
 {
 	const struct vgpu_msg_header *h = buf;
-	bool here = stops && n >= sizeof *h && h->type == VGPU_MSG_CTX_CREATE;
+	bool here = stops && n >= sizeof *h && h->type == stops_at;
 	ssize_t sent;
 
 	if (here && stops == BEFORE)
@@ -476,17 +512,16 @@ ssize_t send(int fd, const void *buf, size_t n, int flags)
 	return sent;
 }
 
-/* Who is ended while it makes its context is told so, then or at the first use: it does not go on in another session. */
+/* Who is ended while it says HELLO, or makes its context, is told so, then or at the first use: it does not go on in another session. */
 static int created(void)
 {
 	CUdeviceptr p;
 	CUcontext c;
 	CUresult r;
 
-	DO(cuInit(0));
-	puts("running");
-	fflush(stdout);
-	r = cuCtxCreate_v2(&c, 0, 0);
+	r = cuInit(0);
+	if (!r)
+		r = cuCtxCreate_v2(&c, 0, 0);
 	if (!r)
 		r = cuMemAlloc(&p, 4096);
 	if (!r)
@@ -598,6 +633,8 @@ int main(int argc, char **argv)
 		return reads();
 	if (!strcmp(mode, "before") || !strcmp(mode, "after")) {
 		stops = mode[0] == 'b' ? BEFORE : AFTER;
+		if (argc > 2 && !strcmp(argv[2], "hello"))
+			stops_at = VGPU_MSG_HELLO;
 		return created();
 	}
 	if (!strcmp(mode, "allocs"))
@@ -608,6 +645,6 @@ int main(int argc, char **argv)
 		return modules(n);
 	if (!strcmp(mode, "contexts"))
 		return contexts(n);
-	fprintf(stderr, "usage: worker first | connect | grow | windows N | on SECONDS | compile N | compiles N | reads | before | after | allocs N | live N | modules N | contexts N\n");
+	fprintf(stderr, "usage: worker first | connect | grow | windows N | on SECONDS | compile N | compiles N | reads | before [hello] | after [hello] | allocs N | live N | modules N | contexts N\n");
 	return 2;
 }

@@ -306,7 +306,7 @@ static int fake_read(struct vfio *v, unsigned region, uint64_t offset, void *to,
 	else if (offset == VGPU_REG_CAP)
 		value = FAKE_QUEUES | VGPU_ADMIN_SLOTS << 16;
 	else if (offset == VGPU_REG_CAP + 4)
-		value = fake.old_cap ? 0 : VGPU_CAP_CLIENT_FENCE;
+		value = fake.old_cap ? 0 : VGPU_CAP_CLIENT_FENCE | VGPU_CAP_TENANTS;
 	else if (offset == VGPU_REG_CSTS)
 		value = fake.cc & fake.command >> 2 & 1;
 	pthread_mutex_unlock(&fake.lock);

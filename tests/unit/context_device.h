@@ -228,7 +228,10 @@ static void dev_start(struct dev *d, const char *binary, uint64_t limit)
 	fds[CTX_FD_IRQ] = d->irq;
 	fds[CTX_FD_PHYS] = d->phys;
 	fds[CTX_FD_RUN] = d->run_fd;
+	fds[CTX_FD_CODE] = memfd_create("code", MFD_CLOEXEC);
+	need(fds[CTX_FD_CODE] >= 0 && !ftruncate(fds[CTX_FD_CODE], (off_t)CTX_CODE_BYTES), "code");
 	tell(d, &m, fds, CTX_INIT_FDS);
+	close(fds[CTX_FD_CODE]);
 	m = (struct ctx_msg){ .type = CTX_MAP };
 	m.u.map = (struct ctx_map){ .va = CTX_QB_VA, .bytes = VGPU_QB_BYTES, .fd_key = 1 };
 	tell(d, &m, &qb_fd, 1);

@@ -470,6 +470,16 @@ static uint64_t create_flags(unsigned q)
 	return flags;
 }
 
+static uint32_t create_user(unsigned q)
+{
+	uint32_t user;
+
+	pthread_mutex_lock(&fake.lock);
+	user = fake.ctx[q].create.user;
+	pthread_mutex_unlock(&fake.lock);
+	return user;
+}
+
 static int device_asym(void)
 {
 	int asym;
@@ -489,8 +499,10 @@ static void test_fences(void)
 	SOON(queues_free());
 	CHECK(raw_open(&a, path, SPAN(0), VGPU_FEATURE_ASYM_FENCE) == 0 && a.asym == agent.asym);
 	CHECK(raw_open(&b, path, SPAN(1), 0) == 0 && !b.asym);
-	CHECK(raw_ctx_create(&a, 0, &n) == 0 && create_flags(0) == (agent.asym ? VGPU_CTX_CLIENT_ASYM : 0));
-	CHECK(raw_ctx_create(&b, 0, &n) == 0 && create_flags(1) == 0);
+	CHECK(raw_ctx_create(&a, 0, &n) == 0 && create_flags(0) == ((agent.asym ? VGPU_CTX_CLIENT_ASYM : 0) | VGPU_CTX_TENANT));
+	CHECK(raw_ctx_create(&b, 0, &n) == 0 && create_flags(1) == VGPU_CTX_TENANT);
+	/* two clients of one user, whom the device hears of as one */
+	CHECK(create_user(0) && create_user(0) == create_user(1));
 	CHECK(device_asym() == !!agent.asym);
 	CHECK(raw_ctx_destroy(&a, 0) == 0 && raw_ctx_destroy(&b, 0) == 0);
 
@@ -501,7 +513,7 @@ static void test_fences(void)
 	FAKE_SET(dead, 0);
 	SOON(vgpu_load_relaxed32(&a.page->device[0].state) == 1);
 	CHECK(!device_asym());
-	CHECK(raw_ctx_create(&a, 0, &n) == 0 && create_flags(0) == 0);
+	CHECK(raw_ctx_create(&a, 0, &n) == 0 && create_flags(0) == 0 && create_user(0) == 0);
 	FAKE_SET(old_cap, 0);
 	raw_close(&a);
 	raw_close(&b);

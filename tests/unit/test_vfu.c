@@ -228,7 +228,7 @@ static void test_enable(void)
 
 	CHECK(read32(s, 0, VGPU_REG_MAGIC) == VGPU_DEV_MAGIC && read32(s, 0, VGPU_REG_VERSION) == VGPU_PROTOCOL_VERSION);
 	CHECK(region(s, 0, 0, VGPU_REG_CAP, &cap, 8) == 0 && VGPU_CAP_QUEUES(cap) == 128 &&
-	      VGPU_CAP_ADMIN_SLOTS(cap) == VGPU_ADMIN_SLOTS && cap >> 32 == (VGPU_CAP_CLIENT_FENCE | VGPU_CAP_LIMITS | VGPU_CAP_SHARES));
+	      VGPU_CAP_ADMIN_SLOTS(cap) == VGPU_ADMIN_SLOTS && cap >> 32 == (VGPU_CAP_CLIENT_FENCE | VGPU_CAP_LIMITS | VGPU_CAP_SHARES | VGPU_CAP_TENANTS));
 	/* neither without bus master nor without rings */
 	CHECK(write32(s, 0, VGPU_REG_CC, 1) == 0 && read32(s, 0, VGPU_REG_CSTS) == VGPU_CSTS_FATAL);
 	CHECK(write32(s, CONFIG, 4, 6) == 0 && write32(s, 0, VGPU_REG_CC, 1) == 0);
@@ -410,7 +410,10 @@ static void test_create_errors(void)
 	BAD(weight = 0);
 	BAD(weight = 1001);
 	BAD(rsvd[3] = 1);
-	BAD(flags = 2);
+	BAD(flags = 4);
+	BAD(user = 1);
+	BAD(container = 1);
+	BAD(flags = VGPU_CTX_TENANT; c.rsvd[5] = 1);
 	BAD(flags = VGPU_CTX_CLIENT_ASYM | 1ull << 63);
 #undef BAD
 	c = good_create();

@@ -30,7 +30,7 @@ unit() {
 	shift
 	: >/run/stub.log
 	# exec: the number is the device's
-	delegate $unit $uid sh -c 'export VGPU_STUB_NATIVE_PID=$$; exec /native/vgpu-stub "$@"' sh --socket /run/vgpu/stub --cores 1 --overhead 64M "$@" 2>>/run/stub.log &
+	delegate $unit $uid sh -c 'export VGPU_STUB_NATIVE_PID=$$; exec /native/vgpu-stub "$@"' sh --socket /run/vgpu/stub --cores 1 --overhead 64M --overheads 4G "$@" 2>>/run/stub.log &
 	device=$!
 	listens
 }

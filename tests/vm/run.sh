@@ -48,11 +48,12 @@ verdict() { # verdict NAME CONDITION...
 	if "$@"; then echo "ok $name"; else echo "FAIL $name ($*)"; bad=1; fi
 }
 
+vm_stub_file=bin/vgpu-stub
 device() { # device NAME ARG...: serves NAME.device, says what it has to say to NAME.stub
 	local name=$1
 	shift
 	rm -f "$tmp/$name.device"
-	"$B/bin/vgpu-stub" --socket "$tmp/$name.device" --memory 512M "$@" >"$tmp/$name.stub" 2>&1 &
+	"$B/$vm_stub_file" --socket "$tmp/$name.device" --memory 512M "$@" >"$tmp/$name.stub" 2>&1 &
 	stub=$!
 	wait_for 600 "$tmp/$name.device"
 }
@@ -205,8 +206,8 @@ boots() {
 	local way=$1 words=$2
 	# owners come and go, and so does the device
 	vm_bus=rp1 job "owner-$way" boot "owner-$way" 400 "$(judges owner.sh)" "$image" "hugepages=64 rdinit=/owner.sh -- $way" "${port[@]}"
-	# its process dies
-	job "killed-$way" boot "killed-$way" 300 "$(judges killed.sh)" "$image" "hugepages=64 rdinit=/killed.sh -- $way"
+	# its process dies; until then native code in its contexts asks for a doorbell with every command, through the machine
+	VGPU_STUB_NATIVE_BELLS=1 vm_stub_file=test/hostile/bin/vgpu-stub job "killed-$way" boot "killed-$way" 300 "$(judges killed.sh)" "$image" "hugepages=64 rdinit=/killed.sh -- $way"
 	job "pid1-$way" pid1 "$way" "$words"
 	# a device that is not ours, by the same transport
 	job "edu-$way" boot "edu-$way" 300 "$(judges edu.sh)" "$image" "rdinit=/edu.sh -- $way" \

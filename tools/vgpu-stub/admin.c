@@ -96,7 +96,7 @@ static int inside(uint64_t addr, uint64_t bytes, uint64_t base, uint64_t size)
 
 static uint32_t check_create(const struct device *d, const struct vgpu_ctx_create *c)
 {
-	static const uint64_t zero[7];
+	static const uint64_t zero[6];
 	uint64_t end;
 
 	if (c->queue_iova % VGPU_PAGE || c->seg0_iova % VGPU_PAGE || c->span_base % VGPU_HUGE ||
@@ -112,6 +112,7 @@ static uint32_t check_create(const struct device *d, const struct vgpu_ctx_creat
 		return VGPU_ST_INVALID;
 	if (c->memory_limit > d->info.memory_bytes || c->context >= VGPU_MAX_CONTEXTS ||
 	    c->weight < 1 || c->weight > 1000 || c->flags & ~VGPU_CTX_FLAGS ||
+	    (!(c->flags & VGPU_CTX_TENANT) && (c->user || c->container)) ||
 	    memcmp(c->rsvd, zero, sizeof(zero)))
 		return VGPU_ST_INVALID;
 	return VGPU_ST_OK;

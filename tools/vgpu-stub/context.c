@@ -229,7 +229,9 @@ static int boot_init(struct ctx *c)
 	    dup2(own, CTX_AT_OWN) < 0 || dup2(own, CTX_AT_MAP) < 0)
 		return -1;
 	for (unsigned i = 0; i < CTX_INIT_FDS; i++)
-		close(fd[i]);
+		if (i != CTX_FD_CODE)
+			close(fd[i]);
+	c->code_fd = fd[CTX_FD_CODE];   /* until its views are mapped */
 	close(own);
 	c->run = mmap(NULL, VGPU_PAGE, PROT_READ, MAP_SHARED, CTX_AT_RUN, 0);
 	return c->run == MAP_FAILED ? -1 : 0;
@@ -368,8 +370,6 @@ static uint32_t boot_driver(struct ctx *c)
 	return st || !i->cublas_library[0] ? st : boot_cublas(c);
 }
 
-#define CODE_BYTES (512ull << 20)       /* address space for compiled kernels; pages come with use */
-
 _Static_assert(CTX_RUN_HELD == ENGINE_HELD, "the engine reads the parent's word");
 
 static void wake(void *owner) { ctx_wake(owner); }
@@ -385,7 +385,7 @@ static uint32_t boot_engine(struct ctx *c)
 		.sm_count = i->device.sm_count,
 		.shared_per_block_optin = i->device.shared_per_block_optin,
 		.memory_limit = i->create.memory_limit,
-		.code_bytes = CODE_BYTES,
+		.code_bytes = CTX_CODE_BYTES, .code_fd = c->code_fd,
 		.run = c->deaf ? NULL : &c->run->run,
 		.owner = c,
 		.wake = wake,
@@ -400,6 +400,7 @@ static uint32_t boot_engine(struct ctx *c)
 
 	c->ops = i->cuda ? &engine_cuda : &engine_cpu;
 	st = c->ops->open(&env, &c->engine);
+	close(c->code_fd);
 	for (uint32_t k = 0; !st && k < c->segments; k++)
 		c->ops->note_alloc(c->engine, c->segment[k].va, c->segment[k].bytes, ENGINE_WINDOW);
 	return st;

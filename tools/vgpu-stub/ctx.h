@@ -206,6 +206,7 @@ struct ctx {
 	uint64_t engine_bytes;          /* code, and what the engine has allocated, at the last look */
 	uint32_t logged;
 	int irq_by_parent, phys_by_parent;
+	int code_fd;                    /* until the engine has it */
 	/* time: ticks are TSC where there is one */
 	uint64_t boot_ticks, boot_ns, busy_since, busy_ticks, last_tick;
 	double ns_per_tick;

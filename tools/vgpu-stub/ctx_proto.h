@@ -49,6 +49,7 @@ enum { CTX_FD_KICK,     /* eventfd, the parent writes it when the doorbell rings
        CTX_FD_IRQ,      /* eventfd of this queue's MSI-X vector: the context writes 8 bytes of 1 */
        CTX_FD_PHYS,     /* memfd, VMM physical memory: its size is the grant in whole huge pages */
        CTX_FD_RUN,      /* memfd, one page, mapped read-only: struct ctx_run */
+       CTX_FD_CODE,     /* memfd, compiled code: CTX_CODE_BYTES, of which the parent sees what is there */
        CTX_INIT_FDS };
 
 /* Where the context keeps its fds once the sandbox is up. The listener is the next free one. */
@@ -58,6 +59,7 @@ enum { CTX_AT_KICK = 4, CTX_AT_IRQ, CTX_AT_PHYS, CTX_AT_RUN, CTX_AT_OWN /* its o
 /* Tables of a context, mapped before it hears a client: the stream nodes and payload blocks are most of it (ctx.h). */
 #define CTX_TABLE_BYTES (288ull << 20)
 #define CTX_THREAD_BYTES (10ull << 20)  /* stacks of an engine thread */
+#define CTX_CODE_BYTES (512ull << 20)   /* address space for compiled kernels; pages come with use */
 
 /* What a context may have beyond what it was granted: small ones never ask, and not every allocation does. */
 #define CTX_SLACK (16ull << 20)

@@ -11,8 +11,10 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +24,37 @@
 #define TABLES_SPARE (64ull << 20)
 #define MAPS_LOOK (16ull << 30)         /* of addresses given: so often a context's page tables are looked at */
 #define TABLES_NS 50000000ull           /* and not more often than this those of all */
+
+/* Its size is what a context may have there: the seals see to it that fallocate() and a mapping end there. */
+static int sized_file(const char *name, uint64_t bytes)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd >= 0 && (ftruncate(fd, (off_t)bytes) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+int ctxgrant_files(struct context *c)
+{
+	c->run_fd = memfd_create("vgpu-run", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (c->run_fd < 0 || ftruncate(c->run_fd, (off_t)VGPU_PAGE))
+		return -errno;
+	c->run = mmap(NULL, VGPU_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, c->run_fd, 0);
+	if (c->run == MAP_FAILED) {
+		c->run = NULL;
+		return -errno;
+	}
+	c->run->run = CTX_RUN_GO;
+	/* From here on nobody can map it writable any more; our mapping stays. */
+	if (fcntl(c->run_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return -errno;
+	c->phys_fd = sized_file("vgpu-phys", c->create.memory_limit & ~(VGPU_HUGE - 1));
+	c->code_fd = sized_file("vgpu-code", CTX_CODE_BYTES);
+	return c->phys_fd < 0 || c->code_fd < 0 ? -errno : 0;
+}
 
 /* Private memory that is none of the device's: what it maps before it hears a client, and the stated overhead. */
 static uint64_t own_bytes(const struct context *c)
@@ -49,7 +82,7 @@ static uint64_t private_bytes(const struct context *c)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static uint64_t physical_bytes(const struct context *c)
+uint64_t ctxgrant_physical(const struct context *c)
 {
 	struct stat st;
 
@@ -63,14 +96,17 @@ static int limit(const struct context *c, uint64_t granted)
 	(void)granted;
 	return 0;
 #else
-	const struct rlimit r = { ctxgrant_least(c) + granted, ctxgrant_most(c) };
+	uint64_t least = ctxgrant_least(c);
+	struct rlimit r = { 0, ctxgrant_most(c) };
 
 	if (c->dev->config.cuda_library)        /* the driver's own, which it does not tell */
 		return 0;
-
+	r.rlim_cur = (c->own.held && c->own.most < least ? c->own.most : least) + granted;
 	return prlimit(c->pid, RLIMIT_DATA, &r, NULL);
 #endif
 }
+
+int ctxgrant_limit(const struct context *c) { return limit(c, c->granted); }
 
 /* VmPTE of proc(5): page tables of all levels. 0 where the kernel does not say. */
 static uint64_t table_bytes(const struct context *c)
@@ -135,7 +171,7 @@ void ctxgrant_find_greedy(struct device *d)
 			continue;
 		if (tables)
 			find_tables(c);
-		has = physical_bytes(c);
+		has = ctxgrant_physical(c);
 		if (c->state != CTX_RUNNING || has <= c->granted + CTX_SLACK)
 			continue;
 		log_line("context %u (pid %d) has %" PRIu64 " MiB of physical memory and was granted %" PRIu64 "; killed", q, c->pid, has >> 20,
@@ -155,7 +191,7 @@ static int has_given_back(struct context *c, uint64_t granted)
 #ifdef __SANITIZE_ADDRESS__
 	has = 0;
 #endif
-	if (has + physical_bytes(c) <= ctxgrant_least(c) + granted)
+	if (has + ctxgrant_physical(c) <= ctxgrant_least(c) + granted)
 		return 1;
 	limit(c, c->granted);
 	return 0;

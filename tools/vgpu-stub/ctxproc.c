@@ -44,7 +44,7 @@ void ctxproc_init(struct device *d)
 		memset(c, 0, sizeof(*c));
 		c->dev = d;
 		c->qid = q;
-		c->pid = c->pidfd = c->sock = c->run_fd = c->phys_fd = c->listener = c->err_fd = -1;
+		c->pid = c->pidfd = c->sock = c->run_fd = c->phys_fd = c->code_fd = c->listener = c->err_fd = -1;
 		c->sock_src = (struct source){ -1, sock_ready, c };
 		c->pid_src = (struct source){ -1, pid_ready, c };
 		c->listen_src = (struct source){ -1, listen_ready, c };
@@ -286,28 +286,6 @@ void ctxproc_set_weight(struct context *c, uint32_t weight)
 }
 
 /* ---- creation ---------------------------------------------------------------------------------- */
-static int make_memfds(struct context *c)
-{
-	c->run_fd = memfd_create("vgpu-run", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (c->run_fd < 0 || ftruncate(c->run_fd, (off_t)VGPU_PAGE))
-		return -errno;
-	c->run = mmap(NULL, VGPU_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, c->run_fd, 0);
-	if (c->run == MAP_FAILED) {
-		c->run = NULL;
-		return -errno;
-	}
-	c->run->run = CTX_RUN_GO;
-	/* From here on nobody can map it writable any more; our mapping stays. */
-	if (fcntl(c->run_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		return -errno;
-	c->phys_fd = memfd_create("vgpu-phys", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	/* Its size is the grant: the seals see to it that fallocate() and a mapping end there. */
-	if (c->phys_fd < 0 || ftruncate(c->phys_fd, (off_t)(c->create.memory_limit & ~(VGPU_HUGE - 1))) ||
-	    fcntl(c->phys_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		return -errno;
-	return 0;
-}
-
 /* Everything the slot holds but its state and tokens. */
 static void release(struct context *c)
 {
@@ -321,6 +299,8 @@ static void release(struct context *c)
 	close_fd(&c->pidfd);
 	close_fd(&c->run_fd);
 	close_fd(&c->phys_fd);
+	close_fd(&c->code_fd);
+	memset(&c->own, 0, sizeof(c->own));
 	if (c->run)
 		munmap(c->run, VGPU_PAGE);
 	c->run = NULL;
@@ -369,6 +349,7 @@ static void send_init(struct context *c)
 	fds[CTX_FD_IRQ] = irq_context_fd(d, c->qid);
 	fds[CTX_FD_PHYS] = c->phys_fd;
 	fds[CTX_FD_RUN] = c->run_fd;
+	fds[CTX_FD_CODE] = c->code_fd;
 	if (ctxproc_send(c, &m, fds, CTX_INIT_FDS))
 		return;
 	for (; c->next_piece < c->npieces && c->state == CTX_STARTING; c->next_piece++)
@@ -376,7 +357,7 @@ static void send_init(struct context *c)
 			return;
 	m = (struct ctx_msg){ .type = CTX_START };
 	ctxproc_send(c, &m, NULL, 0);
-	/* Sent (or duplicated for sending). How full the physical memory is, is ours to know (ctxgrant.c). */
+	/* Sent (or duplicated for sending). How full the others are is ours to know (ctxgrant.c, ctxown.c). */
 	close_fd(&c->run_fd);
 }
 
@@ -400,7 +381,7 @@ uint32_t ctxproc_create(struct device *d, uint32_t qid, const struct vgpu_ctx_cr
 	if (st)
 		goto fail;
 	c->walls = d->walls;
-	err = make_memfds(c);
+	err = ctxgrant_files(c);
 	if (!err)
 		err = ctxspawn(c);
 	if (err) {

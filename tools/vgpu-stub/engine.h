@@ -52,6 +52,7 @@ struct engine_env {
 						   are larger. 0: no limit */
 	uint64_t code_bytes;                    /* compiled code: an RW and an RX view that open() maps, since
 						   PROT_EXEC ends with the sandbox. 0: none */
+	int code_fd;                            /* of the file for it, which has that size; 0: a new one */
 	uint32_t mode;                          /* ENGINE_MODE_*: how kernels are run */
 	const uint32_t *run;            /* while ENGINE_HELD is set no turn of a grid begins; a futex, woken when it is not. NULL: never */
 	void *owner;

@@ -69,7 +69,7 @@ static int watch_signals(void)
 	return fd < 0 ? -errno : loop_add(&src, fd, EPOLLIN);
 }
 
-/* Doorbells, vectors, and five descriptors a context. */
+/* Doorbells, vectors, and six descriptors a context. */
 static void raise_fd_limit(void)
 {
 	struct rlimit r;
@@ -114,7 +114,7 @@ static uint64_t watchdog(uint64_t deadline_ns)
 
 static uint64_t next_deadline(struct device *d)
 {
-	uint64_t first = 0, all[] = { ctxproc_next_deadline(d), mirror_next(d), vfu_next_resend(), fair_next(), cap_next() };
+	uint64_t first = 0, all[] = { ctxproc_next_deadline(d), mirror_next(d), vfu_next_resend(), fair_next(), cap_next(), ctxown_next(d) };
 
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i] && (!first || all[i] < first))
@@ -184,6 +184,7 @@ int main(int argc, char **argv)
 		ctxproc_deadlines(&device);
 		fair_turn(&device);
 		cap_turn(&device);
+		ctxown_turn(&device);
 		device_settle(&device);
 		mirror_turn(&device);
 		vfu_resend();

@@ -30,6 +30,7 @@ static void usage(FILE *f)
 		"  --socket PATH      vfio-user socket to listen on (required)\n"
 		"  --memory SIZE      device memory, like 512M or 4G (default: half of RAM, at most 16G)\n"
 		"  --overhead SIZE    memory of a context beside what it is granted: images, code, the engine (default 2G)\n"
+		"  --overheads SIZE   ... of all contexts together (default: 3/8 of RAM); of one user's or container's 7/8 of it\n"
 		"  --engine ENGINE    cpu (default): compiles PTX for the processor; cuda: an NVIDIA GPU of this host\n"
 		"  --cuda-library PATH  cuda: the host's driver (default libcuda.so.1)\n"
 		"  --cublas-library PATH  cuda: the host's cuBLAS for matrix products (default: none, kernels of our own)\n"
@@ -155,10 +156,23 @@ static int check_name(const char *s)
 	return n && n < sizeof(((struct vgpu_device_info *)0)->name) ? 0 : -EINVAL;
 }
 
+static uint64_t machine_memory(void) { return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE); }
+
+/* With the device's memory that is 7/8 of the machine's: the unit may have 90 %. */
+static uint64_t default_overheads(void)
+{
+#ifdef __SANITIZE_ADDRESS__             /* its shadow counts, too */
+	uint64_t n = MAX_MEMORY;
+#else
+	uint64_t n = machine_memory() / 8 * 3;
+#endif
+
+	return n < MIN_OVERHEAD ? MIN_OVERHEAD : n;
+}
+
 static uint64_t default_memory(void)
 {
-	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t half = ram / 2 & ~(VGPU_HUGE - 1);
+	uint64_t half = machine_memory() / 2 & ~(VGPU_HUGE - 1);
 
 	if (half > DEFAULT_MAX_MEMORY)
 		half = DEFAULT_MAX_MEMORY;
@@ -224,12 +238,13 @@ static const char *default_seed(const char *socket_path)
 
 int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 {
-	enum { O_SOCKET = 1, O_MEMORY, O_OVERHEAD, O_CC, O_SMS, O_CORES, O_NAME, O_PCI_ID, O_BUS_ID, O_DMA, O_SEED, O_UUID, O_TIMEOUT, O_WALLS, O_REQUIRE, O_UIDS, O_CGROUP,
+	enum { O_SOCKET = 1, O_MEMORY, O_OVERHEAD, O_OVERHEADS, O_CC, O_SMS, O_CORES, O_NAME, O_PCI_ID, O_BUS_ID, O_DMA, O_SEED, O_UUID, O_TIMEOUT, O_WALLS, O_REQUIRE, O_UIDS, O_CGROUP,
 	       O_VERBOSE, O_HELP, O_VERSION, O_ENGINE, O_LIBRARY, O_CUBLAS, O_CUDA_DEVICE };
 	static const struct option table[] = {
 		{ "socket", required_argument, NULL, O_SOCKET },
 		{ "memory", required_argument, NULL, O_MEMORY },
 		{ "overhead", required_argument, NULL, O_OVERHEAD },
+		{ "overheads", required_argument, NULL, O_OVERHEADS },
 		{ "cc", required_argument, NULL, O_CC },
 		{ "sms", required_argument, NULL, O_SMS },
 		{ "cores", required_argument, NULL, O_CORES },
@@ -258,7 +273,7 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 	int o, err = 0, cuda = 0;
 
 	*c = (struct stub_config){
-		.name = "VGPU-STUB (cpu)", .bus_id = "", .memory_bytes = default_memory(), .overhead_bytes = 2 * VGPU_GIB, .walls = VGPU_WALLS_ALL, .context_uids = DEFAULT_UIDS, .cc_major = 6,
+		.name = "VGPU-STUB (cpu)", .bus_id = "", .memory_bytes = default_memory(), .overhead_bytes = 2 * VGPU_GIB, .overheads_bytes = default_overheads(), .walls = VGPU_WALLS_ALL, .context_uids = DEFAULT_UIDS, .cc_major = 6,
 		.cc_minor = 1, .pci_vendor = VGPU_PCI_VENDOR, .pci_device = VGPU_PCI_DEVICE,
 	};
 	*status = 2;
@@ -280,6 +295,10 @@ int options_parse(int argc, char **argv, struct stub_config *c, int *status)
 		case O_OVERHEAD:
 			if (parse_size(optarg, &c->overhead_bytes) || c->overhead_bytes < MIN_OVERHEAD || c->overhead_bytes > MAX_MEMORY)
 				err = bad("overhead", optarg, "give at least 64M, like 2G");
+			break;
+		case O_OVERHEADS:
+			if (parse_size(optarg, &c->overheads_bytes) || c->overheads_bytes < MIN_OVERHEAD || c->overheads_bytes > MAX_MEMORY)
+				err = bad("overheads", optarg, "give at least 64M, like 8G");
 			break;
 		case O_CC:
 			if (parse_cc(optarg, c)) {

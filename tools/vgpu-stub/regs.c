@@ -35,7 +35,7 @@ static int read32(struct device *d, uint64_t offset, uint32_t *v)
 		*v = STUB_QUEUES | VGPU_ADMIN_SLOTS << 16;
 		return 0;
 	case VGPU_REG_CAP + 4:
-		*v = VGPU_CAP_CLIENT_FENCE | VGPU_CAP_LIMITS | (d->config.cuda_library ? 0 : VGPU_CAP_SHARES);
+		*v = VGPU_CAP_CLIENT_FENCE | VGPU_CAP_LIMITS | VGPU_CAP_TENANTS | (d->config.cuda_library ? 0 : VGPU_CAP_SHARES);
 		return 0;
 	case VGPU_REG_CC:
 		*v = d->cc;

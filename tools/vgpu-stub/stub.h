@@ -9,7 +9,7 @@
  *    |- pci.c    config space            |- irq.c   MSI-X vectors = eventfds of the owner
  *    |- regs.c   BAR0, enable and reset  `- dma.c   IOVA -> file and offset
  *        `- admin.c    the admin queue               dma_msg.c, ctxmirror.c  the same by message
- *            `- ctxproc.c, ctxpieces.c, ctxspawn.c, ctxguard.c, ctxgrant.c, ctxwords.c   one sandboxed process per context
+ *            `- ctxproc.c, ctxpieces.c, ctxspawn.c, ctxguard.c, ctxgrant.c, ctxown.c, ctxwords.c   one sandboxed process per context
  *                fair.c   whose turn it is among those, by what usage.c reads of the kernel
  *
  * Invariant: a context exists only while EN is set and the bus-master bit is on; a reset returns only
@@ -41,6 +41,7 @@ struct stub_config {
 	uint64_t memory_bytes;
 	int memory_set;                 /* by --memory: a share of the GPU's */
 	uint64_t overhead_bytes;        /* of a context beside its grant: images, code, the engine's own memory */
+	uint64_t overheads_bytes;       /* ... of all contexts together */
 	uint32_t cc_major, cc_minor;
 	uint32_t sms, cores;
 	uint32_t pci_vendor, pci_device;
@@ -112,10 +113,15 @@ struct context {
 	int pid, pidfd;
 	int sock;
 	struct source sock_src, pid_src, listen_src;
-	int run_fd, phys_fd, listener;
+	int run_fd, phys_fd, code_fd, listener;
 	int err_fd;                     /* its stderr (ctxwords.c) */
 	uint64_t granted;               /* device memory, CTX_SLACK not counted */
 	uint64_t mapped;                /* addresses it was given for physical memory since its page tables were looked at */
+	struct {                        /* ctxown.c, at the last look */
+		uint64_t bytes;         /* what it has besides its grant */
+		int held, told;         /* it may not have more private memory than `most` besides; the log has said so */
+		uint64_t most;
+	} own;
 	struct source err_src;
 	uint64_t words_until, words_ns; /* its lines' bucket; when its pipe is looked at again, 0: as it comes */
 	int words_held;                 /* a line has been let through that is not there yet */
@@ -194,6 +200,7 @@ struct device {
 	uint32_t live;                  /* contexts with a process */
 	uint64_t granted;               /* device memory, to all of them (ctxgrant.c) */
 	uint64_t tables_ns;             /* when their page tables may be looked at again */
+	uint64_t own_ns, own_every_ns, own_all; /* ctxown.c: the next look, how often, what it saw last */
 	uint32_t next_ack;              /* ids of MAP and IRQ messages */
 };
 
@@ -278,12 +285,19 @@ void mirror_turn(struct device *d);
 void ctxproc_mirrored(struct context *c);
 
 /* ctxgrant.c: device memory of all contexts together */
+int ctxgrant_files(struct context *c);                  /* whose sizes are limits; its run page */
 void ctxgrant_asked(struct context *c, uint64_t bytes, uint32_t id);
 void ctxgrant_maps(struct context *c, uint64_t bytes); /* it maps so much of its physical memory */
 void ctxgrant_find_greedy(struct device *d);
 void ctxgrant_end(struct context *c);                   /* it is reaped */
 uint64_t ctxgrant_least(const struct context *c);       /* its private memory with no grant at all, with the largest one */
 uint64_t ctxgrant_most(const struct context *c);
+int ctxgrant_limit(const struct context *c);            /* the kernel is told what it may have now */
+uint64_t ctxgrant_physical(const struct context *c);    /* it has in its file */
+
+/* ctxown.c: what contexts have besides. When it wants its turn (0: it does not); the turn */
+uint64_t ctxown_next(const struct device *d);
+void ctxown_turn(struct device *d);
 
 /* fair.c: shares of the device. When it wants its turn (0: it does not); the turn; a context that is no more. */
 uint64_t fair_next(void);

@@ -33,10 +33,10 @@ int jit_open(struct engine *e)
 
 	if (!n || e->lanes == &lanes_base || !have_f16c())
 		return -1;
-	fd = memfd_create("vgpu-jit", MFD_CLOEXEC);
+	fd = e->env.code_fd ? dup(e->env.code_fd) : memfd_create("vgpu-jit", MFD_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	if (ftruncate(fd, (off_t)n) < 0) {
+	if (!e->env.code_fd && ftruncate(fd, (off_t)n) < 0) {
 		close(fd);
 		return -1;
 	}

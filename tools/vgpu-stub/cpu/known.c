@@ -6,6 +6,7 @@
  *   ld.u16 h, [a]; cvt.u32.u16 r, h; and q, r, 0x3f3f; cvt.u16.u32 k, q; shr.u16 m, k, 8     ==>     ld.u16 h, [a]; and q, h, 0x3f3f; shr.u32 m, q, 8
  *   and a, x, 0x0f0f0f0f; dp4a.s32.s32 d, a, b, c                                            ==>     ...; dp4a.u32.s32 d, a, b, c     (INF_SMALL)
  *   and a, x, 0x3f3f3f3f; prmt s, a, 0, 0xba98 (signs of bytes); not n, s; and b, y, n      ==>     and a, x, 0x3f3f3f3f; mov b, y
+ *   ld.u8 h, [a]; cvt.s32.s8 r, h                                                            ==>     ld.s8 h, [a]; mov r, h
  *   cvt.u16.u32 h, r; cvt.f32.f16 f, h                                                       ==>     cvt.f32.f16 f, r
  *
  * In: blocks in the text's order; registers not yet slots. Out: the same instructions, some of them copies or of another type. What a register with
@@ -301,6 +302,7 @@ static void lane(struct known *k, struct insn *in)
 {
 	struct bits r;
 	u64 n;
+	u32 low;
 
 	if (is_int(in->type))
 		numbers(k, in);
@@ -319,7 +321,12 @@ static void lane(struct known *k, struct insn *in)
 		}
 		return;
 	case LOP_CVT_F_H:
-		in->o[1] = in->o[2] = in->o[3] = low_of(k, in->o[1], 0xffff);
+		low = low_of(k, in->o[1], 0xffff);
+		if (low != in->o[1]) {
+			k->uses[in->o[1]]--;
+			k->uses[low]++;
+			in->o[1] = in->o[2] = in->o[3] = low;
+		}
 		return;
 	case LOP_DP4AUU: case LOP_DP4AUS: case LOP_DP4ASU: case LOP_DP4ASS:
 		dot(k, in);
@@ -329,11 +336,31 @@ static void lane(struct known *k, struct insn *in)
 	}
 }
 
+/* A byte or a half word that is loaded for its sign to be extended alone, which the load does as well. */
+static bool loaded_signed(const struct known *k, const struct insn *in)
+{
+	u32 o = in->o[1], n = in->kind == K_LANE && in->lop == LOP_CVT_SEXT && in->type == T_S16 ? 2 :
+		in->kind == K_CVT && !in->dw && !in->aw && !in->flags && !in->sub && in->type == T_S32 && in->stype == T_S8 ? 1 : 0;
+	struct insn *ld;
+
+	if (!n || in->guard != OPND_NONE || o == OPND_NONE || o & OPND_CONST || k->uses[o] != 1 || k->defs[o] != 1 || !k->at[o])
+		return false;
+	ld = &k->c->code[k->at[o] - 1];
+	if (ld->kind != K_LD || ld->vec != 1 || ld->size != n || ld->dw || ld->guard != OPND_NONE)
+		return false;
+	ld->type = n == 1 ? T_S8 : T_S16;
+	ld->flags |= INF_SIGNED;
+	k->has[o] = (struct bits){ ~LOW, 0 };
+	return true;
+}
+
 static void seen(struct known *k, struct insn *in)
 {
 	u64 bits = converted(in);
 
-	if (bits && !(may(k, in->o[1]) & ~bits & LOW))
+	if (loaded_signed(k, in))
+		to_copy(in, T_U32);
+	else if (bits && !(may(k, in->o[1]) & ~bits & LOW))
 		to_copy(in, T_U32);
 	else if (in->kind == K_LANE && in->def == 1)
 		lane(k, in);
