@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Languages and frameworks as PyPI has them, unmodified, on the device: vgpu run -- python, nothing else set.
-#   tests/languages/run.sh BUILD [NAME...]         default: triton numba tinygrad cupy jax taichi halide
+#   tests/languages/run.sh BUILD [NAME...]         default: triton numba core tinygrad cupy jax taichi halide
 # "cupy-suite" and "tinygrad-suite" are those packages' own tests, of their source packages: [EVERY=K] takes each K-th, [FROM=J] from the J-th on, [LIMIT=S] is each
 # part's time; the latter wants torch's environment too, whose results are its reference.
 # Each has a virtual environment of its own in BUILD/languages, with the versions below. "numba-suite" is numba-cuda's own tests,
@@ -19,6 +19,7 @@ packages() {
 	case $1 in
 	triton | triton-wide) echo triton==3.6.0 numpy==2.2.6 ;;
 	numba | numba-suite) echo 'numba-cuda[cu13]==0.30.4' cuda-bindings==13.0.3 filecheck==1.0.3 cffi==2.0.0 ml_dtypes==0.5.4 pytest==8.4.2 ;;
+	core) echo 'cuda-core[cu13]==1.2.2' cuda-bindings==13.5.0 cuda-toolkit==13.5.0 numpy==2.4.6 ;;
 	tinygrad | tinygrad-suite) echo tinygrad==0.12.0 numpy==2.2.6 nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 pytest==8.4.2 \
 		hypothesis==6.170.17 ;;
 	cupy | cupy-suite) echo cupy-cuda12x==14.2.0 pytest==8.4.2 numpy==2.2.6 ml_dtypes==0.5.4 nvidia-cuda-nvrtc-cu12==12.9.86 nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-cccl-cu12==12.9.27 ;;
@@ -92,7 +93,7 @@ suite() {
 	fi
 }
 
-for name in "${@:-triton numba tinygrad cupy jax taichi halide}"; do
+for name in "${@:-triton numba core tinygrad cupy jax taichi halide}"; do
 for name in $name; do
 	if ! environment "$name"; then
 		echo "skip $name its packages cannot be had: $(tail -1 "$B/languages/${name%%-*}.log" 2>/dev/null)"
@@ -120,6 +121,11 @@ for name in $name; do
 	numba)
 		for cc in 7.5 8.0; do
 			program "$name" $cc "$here/numba_kernels.py"
+		done
+		;;
+	core)
+		for cc in 8.0 9.0; do
+			program "$name" $cc "$here/core_ops.py"
 		done
 		;;
 	numba-suite)
