@@ -7,7 +7,7 @@
 # Each has a virtual environment of its own in BUILD/languages, with the versions below. "numba-suite" is numba-cuda's own tests,
 # some twenty minutes: by name only; so are "clangcupy" (CuPy without NVIDIA's NVRTC: by clang), "triton-wide", seven hundred kernels over all of its language,
 # "jax13" (CUDA 13's plugin), "jax-wide", tensorflow (2 GB), torch (7 GB), "torch-samples", its operators by its own samples, "torch-digits", these over all magnitudes,
-# "torch-newest", the same of 2.15, "torch-extension", extensions in CUDA C++, "torch-modules", its modules and optimisers by its own samples, and "torch-inductor", [COUNT=] operators by torch.compile.
+# "torch-gems", FlagGems' operators by its own bounds, "torch-newest", the same of 2.15, "torch-extension", extensions in CUDA C++, "torch-modules", its modules and optimisers by its own samples, and "torch-inductor", [COUNT=] operators by torch.compile.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 B=$(cd "$1" && pwd)
@@ -27,7 +27,7 @@ packages() {
 	jax | jax-wide) echo jax==0.10.2 jaxlib==0.10.2 jax-cuda12-plugin==0.10.2 jax-cuda12-pjrt==0.10.2 nvidia-cuda-nvcc-cu12==12.9.86 numpy==2.2.6 ;;
 	jax13) echo jax==0.10.2 jaxlib==0.10.2 jax-cuda13-plugin==0.10.2 jax-cuda13-pjrt==0.10.2 nvidia-nvvm nvidia-cuda-nvcc==13.0.88 numpy==2.2.6 ;;
 	tensorflow) echo tensorflow==2.21.0 keras==3.15.1 numpy==2.4.6 nvidia-cuda-nvcc-cu12==12.9.86 ;;
-	torch | torch-samples | torch-inductor | torch-digits | torch-modules) echo torch==2.9.1 torchvision==0.24.1 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ;;
+	torch | torch-samples | torch-gems | torch-inductor | torch-digits | torch-modules) echo torch==2.9.1 torchvision==0.24.1 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ;;
 	torch-newest | torch-extension) echo torch==2.15.0 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ninja==1.13.2 setuptools==84.2.1 \
 		nvidia-cuda-nvcc==13.2.86 nvidia-nvvm==13.2.86 nvidia-cuda-crt==13.2.86 nvidia-cuda-cccl==13.2.86 ;;
 	taichi) echo taichi==1.7.4 numpy==2.2.6 ;;
@@ -214,6 +214,11 @@ for name in $name; do
 	torch-modules)
 		option=--torch
 		program "$name" 8.0 "$here/torch_modules.py"
+		option=
+		;;
+	torch-gems)
+		option=--torch
+		program "$name" 8.0 "$here/torch_gems.py"
 		option=
 		;;
 	torch-inductor)

@@ -77,7 +77,7 @@ def unit(s, t):
 
 
 def whole(s, t):
-    return torch.randint(-100, 100, s, dtype=t if not t.is_floating_point else torch.int32)
+    return torch.randint(-100, 100, s).to(t)
 
 
 def bits(s, t):
@@ -103,8 +103,9 @@ case("nan_to_num", torch.nan_to_num, special, exact=True)
 for name in "gelu silu elu celu selu logsigmoid softplus hardsigmoid hardswish leaky_relu relu6 hardtanh mish".split():
     case(name, getattr(F, name), normal, backward=name in ("gelu", "silu", "elu", "logsigmoid"))
 case("gelu, tanh", lambda x: F.gelu(x, approximate="tanh"), normal, backward=True)
-case("sigmoid, backwards", torch.sigmoid, normal, backward=True)
-case("tanh, backwards", torch.tanh, normal, backward=True)
+# from the result, which is rounded
+case("sigmoid_backward", torch.ops.aten.sigmoid_backward, normal, unit)
+case("tanh_backward", torch.ops.aten.tanh_backward, normal, unit)
 case("threshold", lambda x: F.threshold(x, 0.1, 20.0), normal)
 for name in "add sub mul maximum minimum atan2 hypot fmin fmax logaddexp copysign".split():
     case(name, getattr(torch, name), normal, normal)
