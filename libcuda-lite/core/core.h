@@ -582,7 +582,10 @@ struct vg_kernel {
 
 struct vg_pool {
 	uint64_t handle, handle_next;
-	uint32_t ordinal;
+	enum vg_mem_kind kind;          /* of its memory: VG_MEM_ASYNC (a device's), VG_MEM_HOST, VG_MEM_MANAGED */
+	uint32_t slot;                  /* the place whose default or current pool it can be (pool.c) */
+	uint32_t ordinal;               /* of VG_MEM_ASYNC */
+	uint32_t access;                /* of VG_MEM_HOST: a bit for each device that was given access */
 	bool is_default;
 	bool shareable, imported;       /* pool_ipc.c */
 	int fd;                         /* its name for other processes; -1: none yet */

@@ -215,9 +215,13 @@ uint32_t vg_mem_alloc_host(struct vg_ctx *c, uint64_t bytes, enum vg_mem_kind ki
 {
 	struct vg_mem m = { .bytes = bytes, .span_bytes = bytes, .kind = kind, .flags = flags,
 			    .ordinal = c->ordinal, .ctx = c };
-	void *at = vg_window_alloc(bytes, bytes >= VGPU_PAGE ? VGPU_PAGE : 512);
+	void *at;
 	bool ok;
 
+	/* What was freed in stream order may still be on its way back. */
+	do
+		at = vg_window_alloc(bytes, bytes >= VGPU_PAGE ? VGPU_PAGE : 512);
+	while (!at && vg_deferred_wait());
 	if (!at)
 		return VGPU_ST_OUT_OF_MEMORY;
 	m.start = (uint64_t)(uintptr_t)at;

@@ -389,7 +389,9 @@ static bool attribute(uint32_t ordinal, const struct vgpu_device_info *i, int a,
 	case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: *v = !!(i->features & VGPU_DEV_FEATURE_VMM); break;
 	case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR: *v = i->max_blocks_per_sm; break;
 	case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK: *v = i->shared_reserved; break;
-	case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED: *v = 1; break;
+	case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
+	case CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED: *v = 1; break;
+	case CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED: *v = vg_one_node(); break;
 	case CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT: *v = 1; break;
 	case CU_DEVICE_ATTRIBUTE_NUMA_ID: *v = -1; break;
 	case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID: *v = -1; break;

@@ -249,6 +249,9 @@ extern uint64_t vg_func_deaths;
 /* pool.c */
 struct vg_pool *vg_pool_make(uint32_t ordinal);
 CUresult vg_pool_default(uint32_t ordinal, struct vg_pool **p);
+bool vg_one_node(void);                         /* has the machine one NUMA node? */
+/* managed.c */
+CUresult vg_managed_prefer(const struct vg_mem *m, CUmemLocation location);
 /* That much is the application's no more, and that much the pool's: a destroyed one that has nothing left is gone. */
 void vg_pool_less(struct vg_pool *p, uint64_t used, uint64_t reserved);
 /* ipc.c, ipc_event.c: kind 1 memory, 2 events */

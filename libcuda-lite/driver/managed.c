@@ -191,6 +191,11 @@ CUresult cuMemAdvise(CUdeviceptr ptr, size_t bytes, CUmem_advise advice, CUdevic
 	return cuMemAdvise_v2(ptr, bytes, advice, location_of(dev));
 }
 
+CUresult vg_managed_prefer(const struct vg_mem *m, CUmemLocation location)
+{
+	return note(m, m->start, m->bytes, PREFERRED, LOCATION(location));
+}
+
 /* ---- questions ---- */
 
 /* As the attribute without _TYPE and _ID has it: a device, the CPU, or neither. */

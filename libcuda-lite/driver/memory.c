@@ -101,7 +101,7 @@ CUresult cuMemFree_v2(CUdeviceptr ptr)
 		return CUDA_SUCCESS;
 	VG_SAFE();
 	VG_TRY(vg_current_any(&c));
-	if (!vg_mem_find(ptr, &m) || m.start != ptr || m.kind == VG_MEM_HOST || m.kind == VG_MEM_RESERVED ||
+	if (!vg_mem_find(ptr, &m) || m.start != ptr || (m.kind == VG_MEM_HOST && !m.pool) || m.kind == VG_MEM_RESERVED ||
 	    (m.flags & VG_MEM_OF_MODULE))
 		return CUDA_ERROR_INVALID_VALUE;
 	/* Kernels that are still running may use it; CUDA waits too. */
@@ -112,7 +112,7 @@ CUresult cuMemFree_v2(CUdeviceptr ptr)
 		return vg_graph_mem_free_outside(ptr, NULL);
 	if (m.flags & VG_MEM_OF_POOL)
 		return vg_mem_take(ptr, 1u << VG_MEM_OPENED, &m) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-	if (!vg_mem_take(ptr, 1u << VG_MEM_DEVICE | 1u << VG_MEM_MANAGED | 1u << VG_MEM_ASYNC, &m))
+	if (!vg_mem_take(ptr, 1u << VG_MEM_DEVICE | 1u << VG_MEM_MANAGED | 1u << VG_MEM_ASYNC | (m.pool ? 1u << VG_MEM_HOST : 0), &m))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (m.pool)
 		vg_pool_lost(&m);
@@ -173,7 +173,7 @@ CUresult cuMemFreeHost(void *ptr)
 	if (!ptr)
 		return CUDA_SUCCESS;
 	VG_SAFE();
-	if (!vg_mem_find((uintptr_t)ptr, &m) || m.start != (uintptr_t)ptr || m.kind != VG_MEM_HOST)
+	if (!vg_mem_find((uintptr_t)ptr, &m) || m.start != (uintptr_t)ptr || m.kind != VG_MEM_HOST || m.pool)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* Any context may have been given the pointer. */
 	vg_sync_all();

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cuda.h>
+#include <cuda_runtime.h>
 
 #define NCCL_MAJOR 2
 #define NCCL_MINOR 28

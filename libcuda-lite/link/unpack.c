@@ -95,62 +95,114 @@ static unsigned target_of(const struct ptxlink *l)
 	return l->target ? l->target : 999;
 }
 
-/* The entry for the highest architecture that the target has; *bytes: with the container's own head. */
-int fatbin_ptx(struct ptxlink *l, const uint8_t *p, size_t bytes, const char *name, int lazy)
-{
-	const uint8_t *best = NULL, *q, *end;
-	size_t header, body, n;
-	unsigned top = 0;
-	char *t;
-	int err = 0;
+#define PACKED (FATBIN_FLAG_LZ4 | FATBIN_FLAG_ZSTD)
 
-	header = bytes < 16 ? 0 : (size_t)get(p + 6, 2);
-	body = bytes < 16 ? 0 : (size_t)get(p + 8, 8);
+/* A packed entry's text or image, with a NUL behind it, in memory of its own. 0: done. */
+static int unpacked(const uint8_t *entry, char **out, size_t *bytes)
+{
+	const uint8_t *q = entry + get(entry + 4, 4);
+	size_t n = get(entry + 56, 8), packed = get(entry + 16, 4);
+	char *t;
+	int err;
+
+	if (n > MAX_BYTES || packed > get(entry + 8, 8))
+		return PTXLINK_ERROR;
+	t = malloc(n + 1);
+	if (!t)
+		return PTXLINK_NO_MEMORY;
+	err = get(entry + 40, 8) & FATBIN_FLAG_LZ4 ? lz4_block(q, packed, (uint8_t *)t, n) : zstd_frame(q, packed, (uint8_t *)t, n);
+	if (err) {
+		free(t);
+		return PTXLINK_ERROR;
+	}
+	t[n] = 0;
+	*out = t;
+	*bytes = n;
+	return 0;
+}
+
+/* Is a packed cubin ours? Then it is added; PTXLINK_NO_PTX: it is machine code. */
+static int packed_cubin(struct ptxlink *l, const uint8_t *entry, const char *name, int lazy)
+{
+	size_t n;
+	char *t;
+	int err = unpacked(entry, &t, &n);
+
+	if (err)                        /* what we cannot unpack is not ours either */
+		return err == PTXLINK_NO_MEMORY ? err : PTXLINK_NO_PTX;
+	err = vgpu_cubin_ours(t, n) ? from_cubin(l, (uint8_t *)t, n, name, lazy) : PTXLINK_NO_PTX;
+	free(t);
+	return err;
+}
+
+/* The entry for the highest architecture below `under` that the target has: PTX or a cubin of ours; `packed`: cubins that have to be unpacked to tell. */
+static int best_entry(const struct ptxlink *l, const uint8_t *p, size_t bytes, int packed, unsigned under, const uint8_t **best)
+{
+	size_t header = bytes < 16 ? 0 : (size_t)get(p + 6, 2), body = bytes < 16 ? 0 : (size_t)get(p + 8, 8);
+	const uint8_t *q, *end;
+	unsigned top = 0;
+
+	*best = NULL;
 	if (header < 16 || header > bytes || body > bytes - header)
-		goto damaged;
+		return -1;
 	for (q = p + header, end = q + body; q < end; q += get(q + 4, 4) + get(q + 8, 8)) {
-		unsigned arch;
 		uint64_t head, payload, flags;
+		unsigned arch;
+		int elf, fits;
 
 		if (end - q < 64)
-			goto damaged;
+			return -1;
 		head = get(q + 4, 4);
 		payload = get(q + 8, 8);
 		flags = get(q + 40, 8);
 		arch = (unsigned)get(q + 28, 4);
 		if (head < 64 || head > (uint64_t)(end - q) || payload > (uint64_t)(end - q) - head)
-			goto damaged;
-		if (get(q, 2) != FATBIN_PTX && !(get(q, 2) == FATBIN_ELF && !(flags & (FATBIN_FLAG_LZ4 | FATBIN_FLAG_ZSTD)) &&
-						 vgpu_cubin_ours(q + head, payload)))
+			return -1;
+		elf = get(q, 2) == FATBIN_ELF;
+		fits = packed ? elf && (flags & PACKED) :
+		       elf ? !(flags & PACKED) && vgpu_cubin_ours(q + head, payload) : get(q, 2) == FATBIN_PTX;
+		if (!fits || arch > target_of(l) || arch >= under || ((flags & FATBIN_FLAG_SPECIFIC) && arch != l->target) || (*best && arch <= top))
 			continue;
-		if (arch > target_of(l) || ((flags & FATBIN_FLAG_SPECIFIC) && arch != l->target) || (best && arch <= top))
-			continue;
-		best = q;
+		*best = q;
 		top = arch;
 	}
-	if (!best) {
-		link_say(l, "error   : %s: a fatbin without PTX for sm_%u or below", name, l->target);
-		return PTXLINK_NO_PTX;
+	return 0;
+}
+
+int fatbin_ptx(struct ptxlink *l, const uint8_t *p, size_t bytes, const char *name, int lazy)
+{
+	const uint8_t *best, *q;
+	unsigned under = ~0u;
+	size_t n;
+	char *t;
+	int err;
+
+	if (best_entry(l, p, bytes, 0, under, &best))
+		goto damaged;
+	/* nvcc packs what ptxas wrote where that is all there is (code=sm_XX); our ptxas wrote PTX */
+	while (!best) {
+		if (best_entry(l, p, bytes, 1, under, &best))
+			goto damaged;
+		if (!best) {
+			link_say(l, "error   : %s: a fatbin without PTX for sm_%u or below", name, l->target);
+			return PTXLINK_NO_PTX;
+		}
+		err = packed_cubin(l, best, name, lazy);
+		if (err != PTXLINK_NO_PTX)
+			return err;
+		under = (unsigned)get(best + 28, 4);
+		best = NULL;
 	}
 	q = best + get(best + 4, 4);
 	if (get(best, 2) == FATBIN_ELF)
 		return from_cubin(l, q, get(best + 8, 8), name, lazy);
-	if (!(get(best + 40, 8) & (FATBIN_FLAG_LZ4 | FATBIN_FLAG_ZSTD)))
+	if (!(get(best + 40, 8) & PACKED))
 		return copy_text(l, (const char *)q, get(best + 8, 8), name, lazy);
-	n = get(best + 56, 8);
-	if (n > MAX_BYTES || get(best + 16, 4) > get(best + 8, 8))
-		goto damaged;
-	t = malloc(n + 1);
-	if (!t)
-		return PTXLINK_NO_MEMORY;
-	if (get(best + 40, 8) & FATBIN_FLAG_LZ4)
-		err = lz4_block(q, get(best + 16, 4), (uint8_t *)t, n);
-	else
-		err = zstd_frame(q, get(best + 16, 4), (uint8_t *)t, n);
-	t[n] = 0;
+	err = unpacked(best, &t, &n);
 	if (!err)
 		return add_text(l, t, n, name, lazy);
-	free(t);
+	if (err == PTXLINK_NO_MEMORY)
+		return err;
 damaged:
 	link_say(l, "error   : %s: a damaged fatbin", name);
 	return PTXLINK_ERROR;

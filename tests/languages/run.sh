@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Languages and frameworks as PyPI has them, unmodified, on the device: vgpu run -- python, nothing else set.
-#   tests/languages/run.sh BUILD [NAME...]         default: triton numba tinygrad cupy jax taichi halide
+#   tests/languages/run.sh BUILD [NAME...]         default: triton numba core tinygrad cupy jax taichi halide
 # "cupy-suite" and "tinygrad-suite" are those packages' own tests, of their source packages: [EVERY=K] takes each K-th, [FROM=J] from the J-th on, [LIMIT=S] is each
 # part's time; the latter wants torch's environment too, whose results are its reference.
 # Each has a virtual environment of its own in BUILD/languages, with the versions below. "numba-suite" is numba-cuda's own tests,
 # some twenty minutes: by name only; so are "clangcupy" (CuPy without NVIDIA's NVRTC: by clang), "triton-wide", seven hundred kernels over all of its language,
 # "jax13" (CUDA 13's plugin), "jax-wide", tensorflow (2 GB), torch (7 GB), "torch-samples", its operators by its own samples, "torch-digits", these over all magnitudes,
-# "torch-newest", the same of 2.15, "torch-extension", extensions in CUDA C++, "torch-modules", its modules and optimisers by its own samples, and "torch-inductor", [COUNT=] operators by torch.compile.
+# "torch-gems", FlagGems' operators by its own bounds, "torch-newest", the same of 2.15, "torch-extension", extensions in CUDA C++, "torch-modules", its modules and optimisers by its own samples, and "torch-inductor", [COUNT=] operators by torch.compile.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 B=$(cd "$1" && pwd)
@@ -19,6 +19,7 @@ packages() {
 	case $1 in
 	triton | triton-wide) echo triton==3.6.0 numpy==2.2.6 ;;
 	numba | numba-suite) echo 'numba-cuda[cu13]==0.30.4' cuda-bindings==13.0.3 filecheck==1.0.3 cffi==2.0.0 ml_dtypes==0.5.4 pytest==8.4.2 ;;
+	core) echo 'cuda-core[cu13]==1.2.2' cuda-bindings==13.5.0 cuda-toolkit==13.5.0 numpy==2.4.6 ;;
 	tinygrad | tinygrad-suite) echo tinygrad==0.12.0 numpy==2.2.6 nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 pytest==8.4.2 \
 		hypothesis==6.170.17 ;;
 	cupy | cupy-suite) echo cupy-cuda12x==14.2.0 pytest==8.4.2 numpy==2.2.6 ml_dtypes==0.5.4 nvidia-cuda-nvrtc-cu12==12.9.86 nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-cccl-cu12==12.9.27 ;;
@@ -26,7 +27,7 @@ packages() {
 	jax | jax-wide) echo jax==0.10.2 jaxlib==0.10.2 jax-cuda12-plugin==0.10.2 jax-cuda12-pjrt==0.10.2 nvidia-cuda-nvcc-cu12==12.9.86 numpy==2.2.6 ;;
 	jax13) echo jax==0.10.2 jaxlib==0.10.2 jax-cuda13-plugin==0.10.2 jax-cuda13-pjrt==0.10.2 nvidia-nvvm nvidia-cuda-nvcc==13.0.88 numpy==2.2.6 ;;
 	tensorflow) echo tensorflow==2.21.0 keras==3.15.1 numpy==2.4.6 nvidia-cuda-nvcc-cu12==12.9.86 ;;
-	torch | torch-samples | torch-inductor | torch-digits | torch-modules) echo torch==2.9.1 torchvision==0.24.1 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ;;
+	torch | torch-samples | torch-gems | torch-inductor | torch-digits | torch-modules) echo torch==2.9.1 torchvision==0.24.1 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ;;
 	torch-newest | torch-extension) echo torch==2.15.0 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ninja==1.13.2 setuptools==84.2.1 \
 		nvidia-cuda-nvcc==13.2.86 nvidia-nvvm==13.2.86 nvidia-cuda-crt==13.2.86 nvidia-cuda-cccl==13.2.86 ;;
 	taichi) echo taichi==1.7.4 numpy==2.2.6 ;;
@@ -92,7 +93,7 @@ suite() {
 	fi
 }
 
-for name in "${@:-triton numba tinygrad cupy jax taichi halide}"; do
+for name in "${@:-triton numba core tinygrad cupy jax taichi halide}"; do
 for name in $name; do
 	if ! environment "$name"; then
 		echo "skip $name its packages cannot be had: $(tail -1 "$B/languages/${name%%-*}.log" 2>/dev/null)"
@@ -122,6 +123,11 @@ for name in $name; do
 			program "$name" $cc "$here/numba_kernels.py"
 		done
 		;;
+	core)
+		for cc in 8.0 9.0; do
+			program "$name" $cc "$here/core_ops.py"
+		done
+		;;
 	numba-suite)
 		timeout 3600 "$B/bin/vgpu" run --cc 8.0 -- "$venv/bin/python" "$here/numba_suite.py" 2>"$venv.err" | tee "$venv.txt" | grep -v '^not '
 		read -r ran failed < <(sed -n 's/^ran \([0-9]*\) failed \([0-9]*\) .*/\1 \2/p' "$venv.txt")
@@ -142,9 +148,13 @@ for name in $name; do
 			echo "skip $name wants tinygrad's source package, and torch's environment: tests/languages/run.sh BUILD torch makes it"
 			continue
 		fi
+		# its own NVRTC before torch's, which is of CUDA 12 and has not cuda_fp16.h beside it; a cache would hide that
+		torch=$(echo "$venv"/lib/python3*/site-packages):$torch
+		export CACHELEVEL=0
 		PYTHONPATH=$torch DEV=CUDA suite "$name" 7.5 0 "$src" test/test_ops.py
 		# its isnan is setp.ne of a number with itself, which is false for NaN: three tests, and so on hardware
 		PYTHONPATH=$torch DEV=CUDA CUDA_PTX=1 suite "$name-ptx" 8.0 1 "$src" test/test_ops.py
+		unset CACHELEVEL
 		;;
 	cupy-suite)
 		source_of cupy 14.2.0 || { echo "skip $name its source package cannot be had: $(tail -1 "$venv.log")"; continue; }
@@ -208,6 +218,11 @@ for name in $name; do
 	torch-modules)
 		option=--torch
 		program "$name" 8.0 "$here/torch_modules.py"
+		option=
+		;;
+	torch-gems)
+		option=--torch
+		program "$name" 8.0 "$here/torch_gems.py"
 		option=
 		;;
 	torch-inductor)

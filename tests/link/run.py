@@ -2,7 +2,10 @@
 """Every case by cuLink, and by libnvJitLink of ours; NVIDIA's own gives its verdict where it is. run.py LIB [NVIDIA'S]"""
 import ctypes
 import os
+import struct
+import subprocess
 import sys
+import tempfile
 from cases import CASES
 
 lib, theirs = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
@@ -91,6 +94,42 @@ for name, texts, want, *aside in CASES:
             good &= tell((got is None) == (want is None), f"nvidia/{name}", f"{got}, {want} expected; {log}")
     except Exception as e:
         good = tell(False, name, str(e))
+
+
+def packed(text):
+    """A fatbin as nvcc has it for -gencode arch=...,code=sm_61 alone: what our ptxas -c wrote, packed (LZ4, literals only), and no PTX."""
+    with tempfile.TemporaryDirectory() as d:
+        with open(f"{d}/k.ptx", "w") as f:
+            f.write(text)
+        subprocess.run([f"{lib}/vgpu/bin/ptxas", "-c", "-arch=sm_61", f"{d}/k.ptx", "-o", f"{d}/k.cubin"], check=True)
+        with open(f"{d}/k.cubin", "rb") as f:
+            cubin = f.read()
+    more, last = divmod(len(cubin) - 15, 255)
+    block = b"\xf0" + b"\xff" * more + bytes([last]) + cubin
+    payload = block + bytes(-len(block) % 8)
+    entry = struct.pack("<HHIQIIIIQQQQ", 2, 0x101, 64, len(payload), len(block), 0, 0, 61, 0, 0x2011, 0, len(cubin))
+    return struct.pack("<IHHQ", 0xba55ed50, 1, 16, len(entry) + len(payload)) + entry + payload
+
+
+def by_fatbins(fatbins):
+    state, image, size = c(), c(), ctypes.c_size_t()
+    must(cu.cuLinkCreate_v2(0, None, None, ctypes.byref(state)), "create")
+    for i, f in enumerate(fatbins):
+        must(cu.cuLinkAddData_v2(state, 2, f, ctypes.c_size_t(len(f)), b"file%d" % i, 0, None, None), "add")
+    must(cu.cuLinkComplete(state, ctypes.byref(image), ctypes.byref(size)), "complete")
+    out = value(ctypes.string_at(image, size.value))
+    must(cu.cuLinkDestroy(state), "destroy")
+    return out
+
+
+for name, texts, want, *aside in CASES:
+    if name not in ("extern_function", "own_variables", "constant"):
+        continue
+    try:
+        got = by_fatbins([packed(t) for t in texts])
+        good &= tell(got == want, f"packed/{name}", f"{got}, {want} expected")
+    except Exception as e:
+        good = tell(False, f"packed/{name}", str(e))
 jl, h = ours[12], c()
 arch = (ctypes.c_char_p * 1)
 good &= tell(jl.nvJitLinkCreate(ctypes.byref(h), 1, arch(b"-O3")) == 2, "options/missing_arch")

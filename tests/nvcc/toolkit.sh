@@ -77,6 +77,12 @@ run shared 3 LD_LIBRARY_PATH="$T/lib64"
 run mixed 0 -u LD_LIBRARY_PATH -u LD_PRELOAD
 run static 0 -u LD_LIBRARY_PATH -u LD_PRELOAD
 run plain 0 -u LD_LIBRARY_PATH -u LD_PRELOAD
+if out=$("$B/bin/vgpu" run --private --cc 8.0 -- "$dir/o/parts" 2>&1) && grep -q '^ok two_files' <<<"$out" && ! grep -q '^FAIL' <<<"$out"; then
+	ok "parts: two files for a machine alone"
+else
+	fail "parts: two files for a machine alone: $(grep -v agent <<<"$out" | tail -n 1)"
+fi
+if out=$("$B/bin/vgpu" run --private --cc 8.0 -- "$dir/o/ranks" 2>&1); then ok "ranks: nccl.h"; else fail "ranks: nccl.h: $(tail -n 1 <<<"$out")"; fi
 
 # --- llama.cpp's sources, as npm brings them
 src=$dir/llama.cpp

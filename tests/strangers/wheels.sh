@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Wheels of PyPI that nobody here had tried, unmodified: vgpu run -- python, and what a program of ours finds wrong with them.
-#   tests/strangers/wheels.sh BUILD [NAME...]      default: openmm drjit compute warp images slang random keops bytes tuner pyfr vkfft; by name only: thinc, aer, mojo (1 GB each), iree, cudf (5 GB)
+#   tests/strangers/wheels.sh BUILD [NAME...]      default: openmm drjit compute warp faiss images slang random keops bytes tuner pyfr vkfft; by name only: thinc, aer, mojo (1 GB each), iree, cudf (5 GB)
 # Each has a virtual environment in BUILD/strangers, with the versions below; what they are and compare: wheels/NAME_*.py.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,6 +18,7 @@ packages() {
 	compute) echo 'cuda-cccl[cu13]==1.2.1' cuda-bindings==13.5.0 cuda-core==1.2.2 'cuda-toolkit==13.5.0' numpy==2.4.6 ;;
 	# later ones carry a newer toolkit than the driver's and make machine code by themselves
 	warp) echo warp-lang==1.10.1 numpy==2.2.6 ;;
+	faiss) echo numpy==2.4.6 packaging ;;
 	images) echo pyclesperanto==0.25.1 pyclesperanto-cuda==0.25.1 scipy==1.17.1 numpy==2.2.6 ;;
 	slang) echo slangpy==0.43.1 nvidia-cuda-nvrtc==13.2.86 nvidia-cuda-runtime==13.2.86 nvidia-cuda-crt==13.2.86 numpy==2.2.6 ;;
 	random) echo cupy-cuda13x==14.2.0 nvidia-curand==10.4.5.25 nvidia-cuda-nvrtc==13.1.115 nvidia-cuda-runtime==13.1.80 numpy==2.2.6 ;;
@@ -45,6 +46,7 @@ environment() {
 	# what is not to bring torch, or all of MAX, with it
 	case $1 in
 	bytes) timeout 300 "$venv/bin/pip" -q --disable-pip-version-check install --no-deps bitsandbytes==0.50.2 >>"$venv.log" 2>&1 || return 1 ;;
+	faiss) timeout 300 "$venv/bin/pip" -q --disable-pip-version-check install --no-deps faiss-gpu-cu12==1.14.1.post1 >>"$venv.log" 2>&1 || return 1 ;;
 	# of cuQuantum the libraries that it is linked with; for cuSOLVER's and cuSPARSE's names ours do
 	aer) timeout 900 "$venv/bin/pip" -q --disable-pip-version-check install --no-deps qiskit-aer-gpu==0.18.2 custatevec-cu12==1.15.0 cutensornet-cu12==2.14.0 cutensor-cu12==2.8.1 >>"$venv.log" 2>&1 || return 1 ;;
 	mojo) timeout 600 "$venv/bin/pip" -q --disable-pip-version-check install --no-deps max-core==26.7.0 max-mojo-libs==26.7.0 >>"$venv.log" 2>&1 || return 1 ;;
@@ -71,7 +73,7 @@ program() {
 	bad=1
 }
 
-for name in "${@:-openmm drjit compute warp images slang random keops bytes tuner pyfr vkfft}"; do
+for name in "${@:-openmm drjit compute warp faiss images slang random keops bytes tuner pyfr vkfft}"; do
 	for name in $name; do
 		if ! environment "$name"; then
 			echo "skip $name: its packages cannot be had: $(tail -n 1 "$venv.log")"
@@ -83,6 +85,8 @@ for name in "${@:-openmm drjit compute warp images slang random keops bytes tune
 		drjit) program "$name" 7.5 drjit_ops.py ;;
 		compute) program "$name" 8.0 compute_ops.py ;;
 		warp) program "$name" 8.0 warp_ops.py ;;
+		# it loads cudart and cuBLAS of NVIDIA's packages, unless it is told not to
+		faiss) _FAISS_WHEEL_DISABLE_CUDA_PRELOAD=1 program "$name" 7.5 faiss_refused.py ;;
 		images) program "$name" 8.0 images_ops.py ;;
 		iree)
 			program "$name" 7.5 iree_ops.py sm_75

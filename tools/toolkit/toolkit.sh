@@ -35,7 +35,7 @@ mkdir -p "$D/lib/stubs"
 ln -s lib "$D/lib64"
 [ ! -e "$N/lib/cmake" ] || cp -a "$N/lib/cmake" "$D/lib/"
 # headers that PyPI's wheels for the compiler do not bring
-cp "$I"/{cublas.h,cublas_legacy.h,cublas_v2.h,cublas_api.h,cublas_levels.h,cublasXt.h,nvml.h,cudaProfiler.h,cuda_profiler_api.h,nvrtc.h} "$D/include/"
+cp "$I"/{cublas.h,cublas_legacy.h,cublas_v2.h,cublas_api.h,cublas_levels.h,cublasXt.h,nvml.h,cudaProfiler.h,cuda_profiler_api.h,nvrtc.h,nccl.h} "$D/include/"
 
 for f in libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libnvrtc.so.13 libnccl.so.2; do
 	cp "$L/$f" "$D/lib/"

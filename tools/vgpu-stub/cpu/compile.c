@@ -64,14 +64,76 @@ static void declare_params(struct comp *c)
 		declare_formal(c, &fn->rets[i], &fn->pret[i]);
 }
 
-/*
- * Shared variables of .func bodies have places of their own in the module, the same for every
- * kernel; a kernel's own ones come behind those of the functions that it calls.
- */
+static u32 room_for(struct comp *c, u64 off, const struct sym *v)
+{
+	off = (off + v->align - 1) & ~(u64)(v->align - 1);
+	if (v->bytes > 1u << 20 || off > 1u << 20)
+		lex_fail(&c->lx, VGPU_ST_INVALID_PTX, "too much .shared memory");
+	return (u32)off;
+}
+
+/* A function's own variables are one piece; each of the module's is another. Returns where the last of them ends. */
+static u32 place_func_shared(struct comp *c)
+{
+	u32 i, bytes = 0, align = 1, at, end = 0;
+	struct map_ent *ent;
+
+	for (i = 0; i < c->nshared; i++) {
+		struct sym *v = c->shared[i];
+
+		if (v->dyn || v->defined)
+			continue;
+		ent = map_find(&c->m->syms, v->name, strlen(v->name));
+		if (ent && ent->val == v) {
+			room_for(c, 0, v);
+			v->addr = reach_place(c->m, v, (u32)v->bytes, v->align);
+			v->defined = true;
+		} else {
+			v->addr = room_for(c, bytes, v);
+			bytes = (u32)(v->addr + v->bytes);
+			align = v->align > align ? v->align : align;
+		}
+	}
+	at = bytes ? reach_place(c->m, c->fn, bytes, align) : 0;
+	for (i = 0; i < c->nshared; i++) {
+		struct sym *v = c->shared[i];
+
+		if (v->dyn)
+			continue;
+		if (!v->defined)
+			v->addr += at;
+		v->defined = true;
+		if (v->addr + v->bytes > end)
+			end = (u32)(v->addr + v->bytes);
+	}
+	if (end > 1u << 21)
+		lex_fail(&c->lx, VGPU_ST_INVALID_PTX, "too much .shared memory");
+	return end;
+}
+
+/* A kernel's variables come behind what the functions have that it calls; what those have placed of the module's stays there. */
+static u32 place_kernel_shared(struct comp *c, u32 off)
+{
+	u32 i, k;
+
+	for (k = 0; k < 2; k++)
+		for (i = 0; i < c->nshared; i++) {
+			struct sym *v = c->shared[i];
+
+			if (v->dyn || v->defined == (k == 1))
+				continue;
+			if (!v->defined)
+				v->addr = off = room_for(c, off, v);
+			if (v->addr + v->bytes > off)
+				off = (u32)(v->addr + v->bytes);
+		}
+	return off;
+}
+
 static void place_shared(struct comp *c)
 {
 	struct func *fn = c->fn;
-	u32 i, k, off = 0, below = 0, dyn_align = fn->dyn_align > 16 ? fn->dyn_align : 16;
+	u32 i, off, below = 0, dyn_align = fn->dyn_align > 16 ? fn->dyn_align : 16;
 
 	for (i = 0; i < fn->ncallees; i++) {
 		struct func *g = fn->callees[i];
@@ -90,32 +152,14 @@ static void place_shared(struct comp *c)
 		dyn_align = dyn_align > 128 ? dyn_align : 128;
 	}
 	fn->fixed_shared = !fn->ncallees && !fn->cyclic && !fn->reserved;
-	off = fn->entry ? below : c->m->func_shared;
-	for (k = 0; k < 2; k++)         /* first those that already have a fixed place */
-		for (i = 0; i < c->nshared; i++) {
-			struct sym *v = c->shared[i];
-
-			if (v->dyn) {
-				fn->fixed_shared = false;
-				if (v->align > dyn_align)
-					dyn_align = v->align;
-				continue;
-			}
-			if (v->defined == (k == 1))
-				continue;
-			if (!v->defined) {
-				off = (off + v->align - 1) & ~(v->align - 1);
-				v->addr = off;
-				v->defined = !fn->entry;
-			}
-			if (v->bytes > 1u << 20 || off > 1u << 20)
-				lex_fail(&c->lx, VGPU_ST_INVALID_PTX, "too much .shared memory");
-			if (v->addr + v->bytes > off)
-				off = (u32)(v->addr + v->bytes);
+	for (i = 0; i < c->nshared; i++)
+		if (c->shared[i]->dyn) {
+			fn->fixed_shared = false;
+			if (c->shared[i]->align > dyn_align)
+				dyn_align = c->shared[i]->align;
 		}
-	if (!fn->entry && c->nshared)
-		c->m->func_shared = off;
-	fn->shared_bytes = fn->entry || (c->nshared && off > below) ? off : below;
+	off = fn->entry ? place_kernel_shared(c, below) : place_func_shared(c);
+	fn->shared_bytes = off > below ? off : below;
 	fn->dyn_align = dyn_align;
 	for (i = 0; i < c->nshared; i++)
 		if (c->shared[i]->dyn)

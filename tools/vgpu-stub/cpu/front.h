@@ -108,6 +108,9 @@ struct comp {
 	u32 konst_bytes;        /* of the pool, before these */
 };
 
+/* reach.c: where so much shared memory of a function, or of a variable of the module that functions name, lies */
+u32 reach_place(struct module *m, const void *who, u32 bytes, u32 align);
+
 #define FAIL(c, ...) lex_fail(&(c)->lx, VGPU_ST_INVALID_PTX, __VA_ARGS__)
 #define FAIL_AT(c, st, ...) \
 	do { (c)->lx.tline = (st)->line; (c)->lx.tcol = (st)->col; FAIL(c, __VA_ARGS__); } while (0)

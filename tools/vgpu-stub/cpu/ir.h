@@ -52,6 +52,8 @@ struct fparam {
 	const char *name;
 };
 
+struct reach;
+
 struct module {
 	u32 id;
 	struct engine *e;
@@ -74,7 +76,8 @@ struct module {
 	struct alias *aliases;
 	u64 const_bytes;
 	u64 local_bytes;        /* of .local variables of the module */
-	u32 func_shared;        /* shared memory handed out to .func bodies */
+	u32 func_shared;        /* shared memory handed out to .func bodies: up to there */
+	struct reach *reach;    /* reach.c: which of it may be in use together; NULL: not looked at yet */
 	u32 inlined;            /* instructions that calls became */
 };
 
@@ -252,6 +255,7 @@ struct func {
 	u32 *parg, *pret;       /* of formals that are registers */
 	struct func **callees;
 	u32 ncallees, callees_cap;
+	u32 at;                 /* in m->funcs[]: reach.c */
 	u32 called_by;          /* id of the function whose body, the one that is read, has called it already */
 
 	u64 work;               /* steps that hoisting, liveness and regions took */
