@@ -20,8 +20,7 @@ static void test_options(void)
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		char *argv[] = { bin_path, (char *)(uintptr_t)"--socket", sock_path, (char *)(uintptr_t)bad[i][0],
-				 (char *)(uintptr_t)bad[i][1], NULL };
+		char *argv[] = { bin_path, (char *)(uintptr_t)"--socket", sock_path, (char *)(uintptr_t)bad[i][0], (char *)(uintptr_t)bad[i][1], NULL };
 
 		if (!CHECK(wait_exit(spawn(argv), 5000) == 2))
 			printf("     %s %s\n", bad[i][0], bad[i][1]);
@@ -42,8 +41,7 @@ static void test_version(void)
 	struct vfu_device_info info = { sizeof(info), 0, 0, 0 };
 	int s = raw_connect();
 
-	CHECK(version(s, "{\"capabilities\":{\"max_msg_fds\":8,\"max_data_xfer_size\":1048576,"
-			 "\"migration\":{\"pgsize\":4096}}}") == 0);
+	CHECK(version(s, "{\"capabilities\":{\"max_msg_fds\":8,\"max_data_xfer_size\":1048576,\"migration\":{\"pgsize\":4096}}}") == 0);
 	CHECK(ans.bytes > 4 && ans.body[ans.bytes - 1] == 0 && strstr((char *)ans.body + 4, "\"max_msg_fds\":16"));
 	CHECK(version(s, NULL) == -EINVAL);
 	CHECK(request(s, VFU_GET_INFO, &info, sizeof(info), NULL, 0, NULL, 0) == 0);
@@ -80,8 +78,7 @@ static void test_info(void)
 			break;
 		}
 		memcpy(&r, ans.body, sizeof(r));
-		CHECK(!err && r.bytes == bytes[i] && r.index == i && r.argsz == 32 &&
-		      r.flags == (bytes[i] ? 3u : 0u));
+		CHECK(!err && r.bytes == bytes[i] && r.index == i && r.argsz == 32 && r.flags == (bytes[i] ? 3u : 0u));
 	}
 	for (uint32_t i = 0; i <= VFIO_PCI_NUM_IRQS; i++) {
 		struct vfu_irq_info r = { .argsz = sizeof(r), .index = i };
