@@ -91,7 +91,7 @@ static void tell(struct dev *d, const struct ctx_msg *m, const int *fds, unsigne
 {
 	union {
 		struct cmsghdr h;
-		char room[CMSG_SPACE(4 * sizeof(int))];
+		char room[CMSG_SPACE(CTX_INIT_FDS * sizeof(int))];
 	} u;
 	struct iovec iov = { (void *)(uintptr_t)m, sizeof(*m) };
 	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1 };

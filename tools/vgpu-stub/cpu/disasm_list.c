@@ -106,6 +106,9 @@ static void print_insn(const struct func *fn, const struct insn *in, const char 
 	char s[600];
 	struct dtext t = { s, sizeof(s), 0 };
 
+	/* all of its block was for nobody */
+	if (in->kind == K_NOP && !(in->flags & INF_MEET))
+		return;
 	disasm(fn, in, &t);
 	fprintf(out, "%7u  %-*s%s%s\n", in->line, *beside ? COLUMN : 0, s, *beside ? "// " : "", beside);
 }
