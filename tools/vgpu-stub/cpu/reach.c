@@ -14,6 +14,7 @@
 #include "front.h"
 
 #define MAX_HOLDERS 4096
+#define MAX_WORK (1ull << 28)           /* words looked at in a module, some tenths of a second: a text made to be slow is treated as one too large */
 
 struct holder {
 	const void *who;                /* struct func or struct sym */
@@ -112,9 +113,12 @@ static void scan_body(struct scan *s, u32 i)
 static bool meet(struct scan *s, struct reach *r)
 {
 	u32 words = (s->n + 63) / 64, i, k, w;
-	u64 *to = calloc(s->m->nfuncs, words * sizeof(*to));
+	u64 *to, work = (u64)s->m->nfuncs * s->n * words;
 	bool more = true;
 
+	if (work > MAX_WORK)
+		return false;
+	to = calloc(s->m->nfuncs, words * sizeof(*to));
 	if (!to)
 		return false;
 	for (i = 0; i < s->m->nfuncs; i++) {
@@ -125,7 +129,10 @@ static bool meet(struct scan *s, struct reach *r)
 	}
 	for (i = 0; i < s->has.n; i++)
 		to[s->has.e[i][0] * words + s->has.e[i][1] / 64] |= 1ull << (s->has.e[i][1] & 63);
-	while (more)
+	while (more) {
+		work += (u64)s->calls.n * words;
+		if (work > MAX_WORK)
+			goto out;
 		for (more = false, i = s->calls.n; i-- > 0;)
 			for (w = 0; w < words; w++) {
 				u64 *t = &to[s->calls.e[i][0] * words + w], was = *t;
@@ -133,6 +140,7 @@ static bool meet(struct scan *s, struct reach *r)
 				*t |= to[s->calls.e[i][1] * words + w];
 				more |= *t != was;
 			}
+	}
 	for (i = 0; i < s->n; i++)
 		if (!(s->h[i].with = pool_alloc(&s->m->pool, words * sizeof(u64))))
 			goto out;
