@@ -38,6 +38,7 @@ struct doctor {
 	int runner;                     /* the program is llama-server, not its daemon */
 	unsigned before_backends;       /* failures that were counted before them */
 	int proof;                      /* a runner of it computes on the device now */
+	int bare;                       /* one with a model has nothing there */
 	char lib[PATH_MAX];             /* folder of our libraries */
 	char how[PATH_MAX];             /* "vgpu run -- CMD", as a fix can say it */
 	const char *agent;              /* socket that answers, or NULL */

@@ -335,7 +335,7 @@ static void check_runner(struct doctor *d, int pid, char **args, char **env)
 	const char *check = text("runner %d", pid), *port = argument(args, "--port"), *layers = argument(args, "-ngl"), *none;
 	const struct vgpu_msg_client *c = client_of(d, pid);
 	char path[PATH_MAX], why[160], *health;
-	int status = 0, libraries = mapped(d, pid, path, sizeof(path));
+	int status = 0, libraries = mapped(d, pid, path, sizeof(path)), bare;
 
 	if (libraries < 0) {
 		report(d, FAIL, check, text("start Ollama with %s first in LD_PRELOAD (vgpu run; make install's drop-in vgpu-ollama.conf)", base(path)),
@@ -355,7 +355,9 @@ static void check_runner(struct doctor *d, int pid, char **args, char **env)
 	}
 	health = port && strspn(port, "0123456789") == strlen(port) ? http_get("127.0.0.1", port, "/health", &status, why, sizeof(why)) : NULL;
 	free(health);
-	if (health && status == 200 && d->agent)
+	bare = health && status == 200 && d->agent;
+	d->bare |= bare;
+	if (bare)
 		report(d, FAIL, check, none ? "unset LLAMA_ARG_DEVICE, restart Ollama" : "see the failures above and restart Ollama; the runner's own words "
 		       "stand in Ollama's log (\"ggml_cuda_init\", \"offloaded\")", "its model is loaded, and it holds nothing on the device: it computes on the CPU");
 	else if (d->agent)

@@ -311,6 +311,12 @@ static void check_model(struct doctor *d, const char *model)
 	if (p)
 		read_string(p, name, sizeof(name));
 	snprintf(check, sizeof(check), "model %s", name);
+	/* buffers of a CPU with AMX are a device's to Ollama: what the agent knows is the truth */
+	if (size && vram >= size && d->bare && !d->proof) {
+		report(d, FAIL, check, text("remove what keeps it from the GPU (the failures above), then: ollama stop %s, and ask again", name),
+		       "Ollama counts all of it on the GPU, and its runner holds nothing there; %s", likely(d, size));
+		return;
+	}
 	if (size && vram >= size) {
 		report(d, GOOD, check, NULL, "%llu MiB, 100 %% of it on the GPU", size >> 20);
 		return;
