@@ -186,13 +186,13 @@ loaded() {
 		ok "--ollama -j" || fail "--ollama -j"
 	finish
 }
-kept_off() { # kept_off VARIABLE=VALUE, that keeps a model off the device
+kept_off() { # kept_off VARIABLE=VALUE, that keeps a model off the device, [amx]
 	local w=$1
-	name="$w, a loaded model" models=$dir/loaded cc=7.5
-	begin "${path[@]}" "$w"
+	name="$w, a loaded model${2:+, $2}" models=$dir/loaded cc=7.5
+	if [ -n "${2:-}" ]; then begin "${path[@]}" "$w"; else begin "${path[@]}" "$w" LLAMA_ARG_REPACK=0; fi
 	load
-	# its discovery says CUDA all the same: the share is the truth; but on a CPU with AMX, whose buffers Ollama takes for a device's
-	[ "$(share)" = 100 ] && ! { [ ${w##*=} = none ] && grep -qw amx_int8 /proc/cpuinfo; } && fail "$name: on the GPU"
+	# its discovery says CUDA all the same: the share is the truth; but for what a CPU with AMX repacks, whose buffers Ollama takes for a device's
+	[ -z "${2:-}" ] && [ "$(share)" = 100 ] && fail "$name: on the GPU"
 	truth=CPU
 	ask CPU "^fail +${w%%=*}:" && grep -qE "^fail  model licences:latest: .*${w%%=*}" "$W/out" && ok "$name: $(grep -m 1 '^fail  model' "$W/out" | cut -c 1-110)" ||
 		fail "$name: $(grep -v ^ok "$W/out")"
@@ -284,6 +284,7 @@ name="a current folder that was removed"
 if [[ loaded =~ $only ]]; then
 	wait "$first"
 	for w in LLAMA_ARG_DEVICE=none LLAMA_ARG_N_GPU_LAYERS=0 LLAMA_ARG_FIT_TARGET=100000; do job kept_off $w; done
+	! grep -qw amx_int8 /proc/cpuinfo || job kept_off LLAMA_ARG_DEVICE=none amx
 fi
 
 # --- started before the agent

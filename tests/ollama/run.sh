@@ -45,7 +45,8 @@ whole_gpu() { # whole_gpu NAME MODEL: loaded, all layers, 100 % GPU
 	line=$(client say "$url" "$2" "You may copy and distribute" 4 && client ps "$url")
 	if [[ $line == *"$2:latest 100"* ]] && grep -qE 'offloaded ([0-9]+)/\1 layers to GPU' "$dir/$log.log"; then ok "$1"; else fail "$1: $line"; tail -n 20 "$dir/$log.log"; fi
 }
-cpu_server() { serve cpu "$R/bin/ollama" serve; cpu_url=$url; found "without us: the CPU" 'library=cpu'; }
+# what the CPU repacks, for AMX above all, it rounds otherwise than by its plain kernels: a reference is to be the same on any machine
+cpu_server() { serve cpu env LLAMA_ARG_REPACK=0 "$R/bin/ollama" serve; cpu_url=$url; found "without us: the CPU" 'library=cpu'; }
 
 # --- one server by `vgpu run`, the README's way by hand
 start_stub --memory 4G
