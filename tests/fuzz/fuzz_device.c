@@ -37,14 +37,13 @@ static int begun(void);
 #undef sendmsg
 
 #include "../unit/fds.h"
+#include "input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define NEED(x) do { if (!(x)) { fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); abort(); } } while (0)
 #define DOORBELLS 5u
 
-static const uint8_t *in;
-static size_t left;
 static int files[8];
 static uint64_t asks_until;
 
@@ -52,16 +51,6 @@ static int begun(void)
 {
 	NEED(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0);
 	return pair[0];
-}
-
-static void take(void *to, size_t n)
-{
-	size_t got = n < left ? n : left;
-
-	memset(to, 0, n);
-	memcpy(to, in, got);
-	in += got;
-	left -= got;
 }
 
 static void give(const void *bytes, size_t n, unsigned fds)

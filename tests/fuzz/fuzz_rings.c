@@ -19,6 +19,7 @@
 #include "../../agent/data.c"
 
 #include "vgpu_check.h"
+#include "input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -41,27 +42,6 @@ static struct device *d = &agent.dev[0];
 /* The model: commands that the device has not answered, and what the answered ones left. */
 static struct { uint64_t bytes; uint8_t op; int out; } flying[VGPU_DEV_CTL_SLOTS];
 static uint64_t charged, ctl_seen, io_seen;
-
-static const uint8_t *in;
-static size_t left;
-
-static void take(void *to, size_t n)
-{
-	size_t got = n < left ? n : left;
-
-	memset(to, 0, n);
-	memcpy(to, in, got);
-	in += got;
-	left -= got;
-}
-
-static unsigned byte(void)
-{
-	uint8_t b;
-
-	take(&b, 1);
-	return b;
-}
 
 static void begin(void)
 {

@@ -33,6 +33,7 @@
 #include "../../agent/message.h"
 #include "../../agent/options.h"
 #include "../unit/agent_fake.h"
+#include "input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -47,9 +48,6 @@ static int lobby;               /* who forks clients' processes, made before the
 static uint32_t last_id;
 static unsigned fds_before;
 
-static const uint8_t *in;
-static size_t left;
-
 /* Not pipes: the fuzzer's own symbolizer is behind those, from when it first has something to say. */
 static unsigned descriptors(void)
 {
@@ -63,24 +61,6 @@ static unsigned descriptors(void)
 	if (d)
 		closedir(d);
 	return n;
-}
-
-static void take(void *to, size_t n)
-{
-	size_t got = n < left ? n : left;
-
-	memset(to, 0, n);
-	memcpy(to, in, got);
-	in += got;
-	left -= got;
-}
-
-static unsigned byte(void)
-{
-	uint8_t b;
-
-	take(&b, 1);
-	return b;
 }
 
 /*
@@ -141,13 +121,7 @@ static void start(void)
 {
 	static pthread_t control;
 
-	snprintf(path, sizeof(path), "/tmp/vgpu-fuzz-session-%d.sock", (int)getpid());
-	options_default(&agent.opt);
-	snprintf(agent.opt.listen, sizeof(agent.opt.listen), "%s", path);
-	agent.opt.device[agent.opt.devices++] = "fake:";
-	agent.opt.sandbox = agent.opt.huge = 0;
-	agent.opt.client_window = 96 << 20;
-	agent.opt.windows = 110 << 20;
+	fake_options(path, sizeof(path), "fuzz-session");
 	log_level = -1;
 	open_lobby();
 	fake_start();

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 
+#include "../../agent/options.h"
 #include "../../agent/vfio.h"
 
 #define FAKE_MAPS 512
@@ -468,6 +469,18 @@ static void fake_kill(void)
 	if (write(fake.poll, &one, 8) < 0)
 		fake.dead = 2;
 	pthread_mutex_unlock(&fake.lock);
+}
+
+/* An agent's options with this device, and room for windows of a client or so. */
+static void fake_options(char *path, size_t room, const char *name)
+{
+	snprintf(path, room, "/tmp/vgpu-%s-%d.sock", name, (int)getpid());
+	options_default(&agent.opt);
+	snprintf(agent.opt.listen, sizeof(agent.opt.listen), "%s", path);
+	agent.opt.device[agent.opt.devices++] = "fake:";
+	agent.opt.sandbox = agent.opt.huge = 0;
+	agent.opt.client_window = 96 << 20;
+	agent.opt.windows = 110 << 20;
 }
 
 static void fake_start(void)

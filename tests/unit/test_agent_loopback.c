@@ -460,24 +460,15 @@ static void test_deaths(void)
 	raw_close(&r);
 }
 
-static uint64_t create_flags(unsigned q)
+/* What the agent asked for in this queue */
+static struct vgpu_ctx_create created(unsigned q)
 {
-	uint64_t flags;
+	struct vgpu_ctx_create create;
 
 	pthread_mutex_lock(&fake.lock);
-	flags = fake.ctx[q].create.flags;
+	create = fake.ctx[q].create;
 	pthread_mutex_unlock(&fake.lock);
-	return flags;
-}
-
-static uint32_t create_user(unsigned q)
-{
-	uint32_t user;
-
-	pthread_mutex_lock(&fake.lock);
-	user = fake.ctx[q].create.user;
-	pthread_mutex_unlock(&fake.lock);
-	return user;
+	return create;
 }
 
 static int device_asym(void)
@@ -499,10 +490,10 @@ static void test_fences(void)
 	SOON(queues_free());
 	CHECK(raw_open(&a, path, SPAN(0), VGPU_FEATURE_ASYM_FENCE) == 0 && a.asym == agent.asym);
 	CHECK(raw_open(&b, path, SPAN(1), 0) == 0 && !b.asym);
-	CHECK(raw_ctx_create(&a, 0, &n) == 0 && create_flags(0) == ((agent.asym ? VGPU_CTX_CLIENT_ASYM : 0) | VGPU_CTX_TENANT));
-	CHECK(raw_ctx_create(&b, 0, &n) == 0 && create_flags(1) == VGPU_CTX_TENANT);
+	CHECK(raw_ctx_create(&a, 0, &n) == 0 && created(0).flags == ((agent.asym ? VGPU_CTX_CLIENT_ASYM : 0) | VGPU_CTX_TENANT));
+	CHECK(raw_ctx_create(&b, 0, &n) == 0 && created(1).flags == VGPU_CTX_TENANT);
 	/* two clients of one user, whom the device hears of as one */
-	CHECK(create_user(0) && create_user(0) == create_user(1));
+	CHECK(created(0).user && created(0).user == created(1).user);
 	CHECK(device_asym() == !!agent.asym);
 	CHECK(raw_ctx_destroy(&a, 0) == 0 && raw_ctx_destroy(&b, 0) == 0);
 
@@ -513,7 +504,7 @@ static void test_fences(void)
 	FAKE_SET(dead, 0);
 	SOON(vgpu_load_relaxed32(&a.page->device[0].state) == 1);
 	CHECK(!device_asym());
-	CHECK(raw_ctx_create(&a, 0, &n) == 0 && create_flags(0) == 0 && create_user(0) == 0);
+	CHECK(raw_ctx_create(&a, 0, &n) == 0 && created(0).flags == 0 && created(0).user == 0);
 	FAKE_SET(old_cap, 0);
 	raw_close(&a);
 	raw_close(&b);
@@ -694,13 +685,7 @@ int main(void)
 	uint64_t one = 1;
 	unsigned fds;
 
-	snprintf(path, sizeof(path), "/tmp/vgpu-loopback-%d.sock", (int)getpid());
-	options_default(&agent.opt);
-	snprintf(agent.opt.listen, sizeof(agent.opt.listen), "%s", path);
-	agent.opt.device[agent.opt.devices++] = "fake:";
-	agent.opt.sandbox = agent.opt.huge = 0;
-	agent.opt.client_window = 96 << 20;
-	agent.opt.windows = 110 << 20;
+	fake_options(path, sizeof(path), "loopback");
 	agent.opt.uid_clients = 4;
 	log_level = getenv("VERBOSE") ? LOG_DEBUG : LOG_ERROR;
 	admin_ms = 1000;
