@@ -20,7 +20,7 @@
 
 static bool is_part(const struct insn *in)
 {
-	return in->kind == K_LANE && in->guard == OPND_NONE && in->lop >= LOP_DP4AUU && in->lop <= LOP_DP4ASS;
+	return in->kind == K_LANE && in->guard == OPND_NONE && lop_is_dp4a(in->lop);
 }
 
 /* What a part may go behind: it is of one lane, and lets nobody else run. */

@@ -13,7 +13,7 @@
 
 static bool is_dot(const struct insn *in)
 {
-	return in->kind == K_LANE && (in->lop == LOP_DP4ASS || in->lop == LOP_DP4ASU || in->lop == LOP_DP4AUS || in->lop == LOP_DP4AUU);
+	return in->kind == K_LANE && lop_is_dp4a(in->lop);
 }
 
 static bool wanted(const struct jcomp *c, u32 pc, u32 v)

@@ -174,11 +174,14 @@ static u64 converted(const struct insn *in)
 
 static struct bits made(const struct known *k, const struct insn *in)
 {
+	u64 low;
+
 	switch ((enum kind)in->kind) {
 	case K_LANE:
 		return of_lane(k, in);
 	case K_CVT:
-		return (struct bits){ converted(in) ? ~converted(in) : 0, 0 };
+		low = converted(in);
+		return (struct bits){ low ? ~low : 0, 0 };
 	case K_LD:
 		return (struct bits){ in->type == T_U8 || in->type == T_B8 ? ~0xffull : in->type == T_U16 || in->type == T_B16 ? ~0xffffull : 0, 0 };
 	case K_SREG:

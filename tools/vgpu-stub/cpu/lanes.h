@@ -32,6 +32,8 @@ enum lop {
 enum { TESTP_BASE = CMP_NAN };          /* testp rows follow the comparisons */
 #define MOP_COUNT (CMP_NAN + 7)
 
+static inline bool lop_is_dp4a(u32 lop) { return lop == LOP_DP4AUU || lop == LOP_DP4AUS || lop == LOP_DP4ASU || lop == LOP_DP4ASS; }
+
 struct lane_span { u64 lo, span, align, base, shift; };
 
 /* Shapes of 32 addresses: elements next to each other, one address for all, or neither. */
