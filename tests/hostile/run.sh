@@ -234,7 +234,7 @@ huge() {
 	[ -n "$any" ] || return 0
 	exec 9>/tmp/vgpu-test-hugepages.lock; flock 9      # one for the whole machine: whoever changes them is alone
 	nr_was=$(cat $n 2>/dev/null) || { echo "skip huge no hugetlb in this kernel"; return; }
-	if ! { echo $((nr_was + 24)) >$n; } 2>/dev/null || [ "$(cat $n)" -lt $((nr_was + 24)) ]; then
+	if ! { echo $((nr_was + 64)) >$n; } 2>/dev/null || [ "$(cat $n)" -lt $((nr_was + 64)) ]; then
 		{ echo "$nr_was" >$n; } 2>/dev/null
 		nr_was=
 		echo "skip huge cannot reserve hugepages here (not root, or no contiguous memory)"

@@ -34,7 +34,7 @@ huge() {
 	free_pages() { awk '/^HugePages_Free/ { n = $2 } /^HugePages_Rsvd/ { n -= $2 } END { print n }' /proc/meminfo; }       # that anybody can have
 	exec 9>/tmp/vgpu-test-hugepages.lock; flock 9   # one for the whole machine: whoever changes them is alone
 	was=$(cat $n 2>/dev/null) || { skip "on huge pages: no hugetlb in this kernel"; return; }
-	if [ $EUID != 0 ] || ! { echo $((was + 32)) >$n; } 2>/dev/null || [ "$(free_pages)" -lt 32 ]; then
+	if [ $EUID != 0 ] || ! { echo $((was + 64)) >$n; } 2>/dev/null || [ "$(free_pages)" -lt 32 ]; then
 		{ echo "$was" >$n; } 2>/dev/null
 		skip "on huge pages: none can be reserved (not root, or no contiguous memory)"
 		return

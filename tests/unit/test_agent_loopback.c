@@ -637,8 +637,8 @@ static void test_drained(void)
 
 	before = hugepages(-1);
 	if (geteuid() == 0 && before >= 0)
-		hugepages(before + 16);
-	if (geteuid() != 0 || before < 0 || hugepages(-1) < before + 16) {
+		hugepages(before + 64);
+	if (geteuid() != 0 || before < 0 || hugepages(-1) < before + 64) {
 		printf("SKIP a drained window: no huge pages can be reserved (not root, or no contiguous memory)\n");
 		goto restore;
 	}
