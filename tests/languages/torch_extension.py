@@ -274,7 +274,9 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
 }
 """, "setup.py": """from setuptools import setup
 from torch.utils.cpp_extension import BuildExtension, CUDAExtension
-setup(name="vgpu_twice", ext_modules=[CUDAExtension("vgpu_twice", ["twice.cu", "bind.cpp"])], cmdclass={"build_ext": BuildExtension})
+setup(name="vgpu_twice", ext_modules=[CUDAExtension("vgpu_twice", ["twice.cu", "bind.cpp"],
+      extra_compile_args={"cxx": [], "nvcc": ["-gencode", "arch=compute_80,code=sm_80"]})],     # machines alone, as many packages list them
+      cmdclass={"build_ext": BuildExtension})
 """}
     for name, text in files.items():
         with open(os.path.join(folder, name), "w") as f:

@@ -157,9 +157,11 @@ def _torch_extension():
     import shutil
     wheel = _installed("nvidia/cu13")
     home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
-    if wheel is None or not home and (shutil.which("nvcc") or os.path.exists("/usr/local/cuda")):
+    nvcc = wheel and os.path.join(wheel, "bin/nvcc")
+    found = shutil.which("nvcc")
+    if wheel is None or not home and (os.path.realpath(found) != os.path.realpath(nvcc) if found else os.path.exists("/usr/local/cuda")):
         return
-    if not home and os.path.exists(os.path.join(wheel, "bin/nvcc")):
+    if not home and os.path.exists(nvcc):
         home = wheel
         _set("torch", "CUDA_HOME", wheel)
     if home and os.path.realpath(home) == os.path.realpath(wheel):
@@ -167,23 +169,53 @@ def _torch_extension():
         libraries = [p for p in (os.path.join(folder, "dev-13"), os.path.join(os.path.dirname(folder), "dev-13")) if os.path.exists(p)]
         if libraries and not os.path.exists(os.path.join(wheel, "lib/libcudart.so")):
             _append("torch", "LIBRARY_PATH", libraries[0])
+        if not CUBINS:
+            _behind("torch.utils.cpp_extension", _torch_ptx)
     elif home and os.path.exists(os.path.join(home, ".vgpu-toolkit")):
         _append("torch", "CPLUS_INCLUDE_PATH", os.path.join(wheel, "include"))
 
 
-# What is done before a package's first line.
+def _torch_ptx(module):
+    # a setup.py that lists machines of its own (-gencode arch=compute_80,code=sm_80) asks for machine code alone: PTX for this device goes in beside it
+    flags, device = getattr(module, "_get_cuda_arch_flags", None), _device_has()
+    if flags and device >= 75:              # the least that this nvcc knows
+        own = f"-gencode=arch=compute_{device},code=compute_{device}"
+
+        def with_ptx(cflags=None):
+            wanted = flags(cflags)
+            return wanted if own in wanted or own in (cflags or []) else [*wanted, own]
+        module._get_cuda_arch_flags = with_ptx
+        _say("torch", f"extensions are compiled with {own}, too")
+
+
+# What is done before a package's first line, and behind a module's last.
+BEHIND = {}
 BEFORE = {"jax": _jax, "torch.utils.cpp_extension": _torch_extension, "tensorflow": _tensorflow, "cupy": _cupy_core, "cupyx": _cupy, "tinygrad": _tinygrad}
 
 
+def _behind(name, do):
+    BEHIND[name] = do
+
+
 class _Before:
-    """Stands before the finders of modules, finds nothing itself, and is quick: it is asked for each import."""
+    """Stands before the finders of modules, finds nothing itself but what has something to be done behind it, and is quick: it is asked for each import."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
         do = BEFORE.pop(name, None)
         if do:
             do()
-        return None
+        do = BEHIND.pop(name, None)
+        spec = do and importlib.machinery.PathFinder.find_spec(name, path, target)
+        if not spec or not spec.loader:
+            return None
+        run = spec.loader.exec_module
+
+        def exec_module(module):
+            run(module)
+            do(module)
+        spec.loader.exec_module = exec_module
+        return spec
 
 
 def _next_sitecustomize():
