@@ -208,4 +208,22 @@ def saved():
 
 
 check("save and load", saved, model.head.weight)
+
+# Where elements lie: as torch says for tensors without any. Extensions read channels_last and transposed results by strides that they do not look at.
+t, image = torch.randn(2, 3, 64, device="cuda").transpose(1, 2), torch.randn(2, 8, 5, 5, device="cuda").to(memory_format=torch.channels_last)
+spread = torch.ones((), device="cuda").expand(2, 64, 3)
+aten = torch.ops.aten
+PLACES = {
+    "add": lambda t, i, g: t + t, "number": lambda t, i, g: 1 - t, "compare": lambda t, i, g: t > 0, "where": lambda t, i, g: torch.where(t > 0, t, -t), "half": lambda t, i, g: t.half(),
+    "exp": lambda t, i, g: t.exp(), "pow": lambda t, i, g: t ** 2, "clamp": lambda t, i, g: t.clamp(min=0), "gelu": lambda t, i, g: F.gelu(t), "maximum": lambda t, i, g: torch.maximum(t, t),
+    "masked_fill": lambda t, i, g: t.masked_fill(t > 0, 0), "clone": lambda t, i, g: t.clone(), "zeros_like": lambda t, i, g: torch.zeros_like(t), "ones_like": lambda t, i, g: torch.ones_like(t),
+    "full_like": lambda t, i, g: torch.full_like(t, 2), "rand_like": lambda t, i, g: torch.rand_like(t), "randn_like": lambda t, i, g: torch.randn_like(t), "sort": lambda t, i, g: t.sort(-1)[0],
+    "cumsum": lambda t, i, g: t.cumsum(-1), "softmax": lambda t, i, g: t.softmax(-1), "layer_norm": lambda t, i, g: F.layer_norm(t, (3,)), "expanded": lambda t, i, g: g * t,
+    "sigmoid's gradient": lambda t, i, g: aten.sigmoid_backward(g, t), "silu's gradient": lambda t, i, g: aten.silu_backward(g, t), "tanh's gradient": lambda t, i, g: aten.tanh_backward(g, t),
+    "image": lambda t, i, g: i.relu() + i, "cat": lambda t, i, g: torch.cat([i, i], 1), "batch_norm": lambda t, i, g: F.batch_norm(i, i.new_zeros(8), i.new_ones(8)),
+    "larger": lambda t, i, g: F.interpolate(i, scale_factor=2.0), "pool": lambda t, i, g: F.max_pool2d(i, 2), "mean pool": lambda t, i, g: F.avg_pool2d(i, 2),
+}
+for name, f in PLACES.items():
+    empty = [torch.empty_strided(a.shape, a.stride(), dtype=a.dtype, device="meta") for a in (t, image, spread)]
+    check(f"places: {name}", torch.tensor(f(t, image, spread).stride()), torch.tensor(f(*empty).stride()))
 sys.exit(bad)

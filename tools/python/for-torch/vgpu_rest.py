@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 import torch
+import vgpu_right
 
 # No kernel of torch's own, or none that the CPU has in its meaning.
 LEAVE = {"mm", "bmm", "addmm", "_int_mm", "_scaled_mm", "_addmm_activation", "copy_", "_copy_from", "_copy_from_and_resize", "_local_scalar_dense",
@@ -55,9 +56,6 @@ PARTS_OF_SPARSE = {"_indices", "_values", "_nnz", "sparse_dim", "dense_dim", "_d
                    "ccol_indices", "row_indices", "empty", "empty_like", "_sparse_coo_tensor_with_dims", "_sparse_coo_tensor_with_dims_and_tensors", "copy_",
                    "copy_sparse_to_sparse_", "sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_", "resize_", "clone", "permute", "unsqueeze", "select", "zero_"}
 
-# in torch 2.12 and newer, by its other name, as far as it is known
-_dense = getattr(torch._prims_common, "is_non_overlapping_and_dense", None) or torch._prims_common.is_non_overlapping_and_dense_or_false
-
 _said = set()
 
 
@@ -82,11 +80,17 @@ def _copy(to, of):
         to.view(torch.uint8).copy_(of.view(torch.uint8))
 
 
+def _expanded(value):
+    if isinstance(value, (list, tuple)):
+        return any(_expanded(v) for v in value)
+    return isinstance(value, torch.Tensor) and value.layout == torch.strided and 0 in value.stride() and value.numel() > 1
+
+
 def _own_places(value):
     """What is expanded, element by element: torch's median for the CPU sorts what it takes for its own copy of it."""
     if isinstance(value, (list, tuple)):
         return [_own_places(v) for v in value]
-    return value.contiguous() if isinstance(value, torch.Tensor) and value.layout == torch.strided and 0 in value.stride() and value.numel() > 1 else value
+    return value.contiguous() if _expanded(value) else value
 
 
 def _host_generator(generator):
@@ -148,7 +152,7 @@ class _Call:
                 return value.to(self.device or "cuda")
             # in the order that it has on the host, which Inductor counts on: a factorisation's is by columns
             value = value.resolve_conj().resolve_neg()
-            if _dense(value):
+            if vgpu_right.in_one_piece(value):
                 there = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=self.device or "cuda")
                 _copy(_flat(there), _flat(value))
             else:
@@ -169,7 +173,7 @@ def _as_traced(op, args, keywords, parts):
         shapes = op(*fake[0], **fake[1])
     shapes = [shapes] if isinstance(shapes, torch.Tensor) else shapes
     # what it says of a transform of all dimensions of a transposed tensor has elements that lie on each other
-    fits = [p.stride() != s.stride() and _dense(s) for p, s in zip(parts, shapes)]
+    fits = [p.stride() != s.stride() and vgpu_right.in_one_piece(s) for p, s in zip(parts, shapes)]
     return [torch.empty_strided(p.shape, s.stride(), dtype=p.dtype).copy_(p) if fit else p for p, s, fit in zip(parts, shapes, fits)]
 
 
@@ -215,6 +219,8 @@ def _by_host(name, op):
         parts = [result] if len(returns) == 1 else list(result)
         if name in ORDERED:
             parts = _as_traced(op, args, keywords, parts)
+        elif any(_expanded(v) for n, v in given.items() if n not in writes):        # in places of its own it had a say in the result's order
+            parts = vgpu_right.placed(op, args, keywords, parts)
         asked = given.get("device")
         stays = asked is not None and torch.device(asked).type == "cpu"
         parts = [own[frozenset(r.alias_info.before_set)] if r.alias_info is not None else p if stays else call.to_device(p)
@@ -270,7 +276,6 @@ def _overlap(to, of):
 def or_host(name, f):
     """f, an operator of FlagGems, where it takes what it is given: some have forms that are not made yet, or call the operator that they
     are, for ever. What is no fault of FlagGems' is an error on the host too, in torch's own words."""
-    import vgpu_right
     inside = threading.local()
     packet = name.partition(".")[0]
     indices, anyhow = vgpu_right.INDICES.get(packet), vgpu_right.element_wise(f)
@@ -299,17 +304,19 @@ def or_host(name, f):
             try:
                 if indices:
                     indices(*args, **keywords)
-                taken = args
-                if not anyhow and vgpu_right.scattered((*args, *keywords.values())):
+                taken, named, strewn = args, keywords, vgpu_right.scattered((*args, *keywords.values()))
+                if strewn and not anyhow:
                     if "out" in keywords:
                         raise NotImplementedError
-                    taken, keywords = vgpu_right.dense(tuple(args)), {n: vgpu_right.dense(v) for n, v in keywords.items()}
-                result = f(*taken, **keywords)
+                    taken, named = vgpu_right.dense(tuple(args)), {n: vgpu_right.dense(v) for n, v in keywords.items()}
+                result = f(*taken, **named)
                 if in_place:
                     result = result if isinstance(result, torch.Tensor) else taken[0]
                     if result.data_ptr() != args[0].data_ptr():
                         args[0].copy_(result)   # scatter_add_ computes in a copy, and leaves it at that
-                return args[0] if in_place else result
+                if in_place:
+                    return args[0]
+                return vgpu_right.placed(_operator(name), args, keywords, result) if strewn and "out" not in keywords else result
             except (torch.AcceleratorError, torch.OutOfMemoryError):
                 raise
             except Exception:   # by a check or Triton's compiler, before anything ran

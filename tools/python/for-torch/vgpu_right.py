@@ -45,6 +45,36 @@ def dense(value):
     return type(value)(dense(v) for v in value) if type(value) in (list, tuple) else value
 
 
+# in torch 2.12 and newer, by its other name, as far as it is known
+in_one_piece = getattr(torch._prims_common, "is_non_overlapping_and_dense", None) or torch._prims_common.is_non_overlapping_and_dense_or_false
+
+
+def _without_elements(value):
+    if isinstance(value, torch.Tensor):
+        return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
+    return type(value)(_without_elements(v) for v in value) if type(value) in (list, tuple) else value
+
+
+def _placed(result, wanted, args):
+    if isinstance(result, (list, tuple)):
+        return type(result)(_placed(r, w, args) for r, w in zip(result, wanted)) if isinstance(wanted, (list, tuple)) else result
+    if not isinstance(result, torch.Tensor) or not isinstance(wanted, torch.Tensor) or result.shape != wanted.shape or result.stride() == wanted.stride() or \
+       not in_one_piece(wanted) or any(isinstance(a, torch.Tensor) and torch._C._is_alias_of(result, a) for a in args):
+        return result
+    return torch.empty_strided(wanted.shape, wanted.stride(), dtype=result.dtype, device=result.device).copy_(result)
+
+
+def placed(op, args, keywords, result):
+    """A result with its elements where op of torch has them: behind each other as the arguments' are (channels_last, a transposed matrix), where what was computed
+    has them in rows. Extensions count on that, by strides that they do not look at."""
+    try:
+        keywords = {n: torch.device("meta") if isinstance(v, torch.device) else _without_elements(v) for n, v in keywords.items()}
+        wanted = op(*_without_elements(tuple(args)), **keywords)
+    except Exception:       # there is no form of it without elements
+        return result
+    return _placed(result, [wanted] if isinstance(wanted, torch.Tensor) and isinstance(result, list) else wanted, args)
+
+
 def out_of_range(args, keywords):
     """Numbers that the type of the tensors beside them has not: torch makes them that type's, or refuses; FlagGems computes with the number as it is."""
     tensors = [a for a in args if isinstance(a, torch.Tensor)]
