@@ -225,5 +225,7 @@ PLACES = {
 }
 for name, f in PLACES.items():
     empty = [torch.empty_strided(a.shape, a.stride(), dtype=a.dtype, device="meta") for a in (t, image, spread)]
-    check(f"places: {name}", torch.tensor(f(t, image, spread).stride()), torch.tensor(f(*empty).stride()))
+    wanted = torch.tensor(f(*empty).stride())
+    check(f"places: {name}", torch.tensor(f(t, image, spread).stride()), wanted)
+    check(f"places of halves: {name}", torch.tensor(f(t.half(), image.half(), spread[0, 0, 0].half().expand(spread.shape)).stride()), wanted)
 sys.exit(bad)

@@ -51,7 +51,9 @@ in_one_piece = getattr(torch._prims_common, "is_non_overlapping_and_dense", None
 
 def _without_elements(value):
     if isinstance(value, torch.Tensor):
-        return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
+        # of halves torch says what it would make of copies as floats; a GPU makes none
+        kind = torch.float32 if value.dtype in (torch.float16, torch.bfloat16) else value.dtype
+        return torch.empty_strided(value.shape, value.stride(), dtype=kind, device="meta")
     return type(value)(_without_elements(v) for v in value) if type(value) in (list, tuple) else value
 
 
