@@ -7,7 +7,7 @@
 # Each has a virtual environment of its own in BUILD/languages, with the versions below. "numba-suite" is numba-cuda's own tests,
 # some twenty minutes: by name only; so are "clangcupy" (CuPy without NVIDIA's NVRTC: by clang), "triton-wide", seven hundred kernels over all of its language,
 # "jax13" (CUDA 13's plugin), "jax-wide", tensorflow (2 GB), torch (7 GB), "torch-samples", its operators by its own samples, "torch-digits", these over all magnitudes,
-# "torch-gems", FlagGems' operators by its own bounds, "torch-newest", the same of 2.15, "torch-extension", extensions in CUDA C++, "torch-modules", its modules and optimisers by its own samples, and "torch-inductor", [COUNT=] operators by torch.compile.
+# "torch-gems", FlagGems' operators by its own bounds, "torch-newest", the same of 2.15, "torch-extension", extensions in CUDA C++, "torch-packages", two of PyPI's built from their sources, "torch-modules", its modules and optimisers by its own samples, and "torch-inductor", [COUNT=] operators by torch.compile.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 B=$(cd "$1" && pwd)
@@ -28,7 +28,7 @@ packages() {
 	jax13) echo jax==0.10.2 jaxlib==0.10.2 jax-cuda13-plugin==0.10.2 jax-cuda13-pjrt==0.10.2 nvidia-nvvm nvidia-cuda-nvcc==13.0.88 numpy==2.2.6 ;;
 	tensorflow) echo tensorflow==2.21.0 keras==3.15.1 numpy==2.4.6 nvidia-cuda-nvcc-cu12==12.9.86 ;;
 	torch | torch-samples | torch-gems | torch-inductor | torch-digits | torch-modules) echo torch==2.9.1 torchvision==0.24.1 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ;;
-	torch-newest | torch-extension) echo torch==2.15.0 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ninja==1.13.2 setuptools==84.2.1 \
+	torch-newest | torch-extension | torch-packages) echo torch==2.15.0 flag_gems==5.0.2 numpy==1.26.4 expecttest==0.3.0 ninja==1.13.2 setuptools==84.2.1 \
 		nvidia-cuda-nvcc==13.2.86 nvidia-nvvm==13.2.86 nvidia-cuda-crt==13.2.86 nvidia-cuda-cccl==13.2.86 ;;
 	taichi) echo taichi==1.7.4 numpy==2.2.6 ;;
 	halide) echo halide==21.0.0 numpy==2.2.6 ;;
@@ -202,6 +202,19 @@ for name in $name; do
 		[ -x "$venv/toolkit/bin/nvcc" ] || "$B/bin/vgpu" toolkit "$venv/toolkit" >>"$venv.log" 2>&1
 		if [ -x "$venv/toolkit/bin/nvcc" ]; then
 			PATH=$venv/bin:$PATH program "$name-toolkit" 8.0 "$here/torch_extension.py" "$venv/toolkit"
+		fi
+		option=
+		;;
+	torch-packages)
+		# from their sources, as their users build them; torchsort looks for an nvcc on the PATH
+		option=--torch
+		folder=$(echo "$venv"/lib/python3*/site-packages/nvidia/cu13/bin)
+		if FORCE_CUDA=1 FORCE_ONLY_CUDA=1 PATH=$folder:$venv/bin:$PATH timeout 3000 "$B/bin/vgpu" run --torch --cc 8.0 -- "$venv/bin/pip" -q --disable-pip-version-check install \
+		   --no-build-isolation --no-deps --no-cache-dir --no-binary :all: torch_scatter==2.1.2 torchsort==0.1.9 >>"$venv.log" 2>&1; then
+			program "$name" 8.0 "$here/torch_packages.py"
+		else
+			echo "FAIL $name they are not built: $(grep -m 1 -E 'error[: ]' "$venv.log")"
+			bad=1
 		fi
 		option=
 		;;
