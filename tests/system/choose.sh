@@ -167,10 +167,20 @@ import os
 paths = os.environ.get("LIBRARY_PATH", "").split(":")
 print(*(n for n in ("CUDA_HOME", "LIBRARY_PATH", "CPLUS_INCLUDE_PATH") if os.environ.get(n)), *(os.path.basename(p) for p in paths if os.path.exists(p + "/libcudart.so")),
       paths[0] if paths[0] == "/mine" else "", os.environ.get("CPLUS_INCLUDE_PATH", "")[-19:])
+
+
+def _get_cuda_arch_flags(cflags=None):
+    return [] if cflags else ["-gencode=arch=compute_75,code=compute_75"]
 PY
+chmod +x "$e/nvidia/cu13/bin/nvcc"
 ask="import torch.utils.cpp_extension"
 py=$e CUDA_HOME=$e/nvidia/cu13 LIBRARY_PATH=/mine finds "extensions of torch, nvcc of wheels" "CUDA_HOME LIBRARY_PATH dev-13 /mine " python3 -c "$ask"
 py=$e CUDA_HOME=$w/toolkit finds "extensions of torch, a toolkit of ours" "CUDA_HOME CPLUS_INCLUDE_PATH  nvidia/cu13/include" python3 -c "$ask"
+py=$e PATH=$e/nvidia/cu13/bin:$PATH finds "extensions of torch, nvcc of wheels on the PATH" "CUDA_HOME LIBRARY_PATH dev-13  " python3 -c "$ask"
+flags='import sys; sys.stdout = None; import torch.utils.cpp_extension as e; sys.stdout = sys.__stdout__; print(*e._get_cuda_arch_flags(["-gencode", "arch=compute_90,code=sm_90"]), "|", *e._get_cuda_arch_flags())'
+own=-gencode=arch=compute_75,code=compute_75
+py=$e CUDA_HOME=$e/nvidia/cu13 finds "extensions of torch for machines alone get PTX, too, once" "$own | $own" python3 -c "$flags"
+py=$e CUDA_HOME=$w/toolkit finds "but not by a toolkit of ours, whose ptxas leaves it" "| $own" python3 -c "$flags"
 if command -v nvcc >/dev/null || [ -e /usr/local/cuda ]; then
 	echo "skip choose: a toolkit is installed: extensions of torch take that"
 else
