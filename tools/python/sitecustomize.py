@@ -170,31 +170,30 @@ def _torch_extension():
         if libraries and not os.path.exists(os.path.join(wheel, "lib/libcudart.so")):
             _append("torch", "LIBRARY_PATH", libraries[0])
         if not CUBINS:
-            _behind("torch.utils.cpp_extension", _torch_ptx)
+            BEHIND["torch.utils.cpp_extension"] = _torch_ptx
     elif home and os.path.exists(os.path.join(home, ".vgpu-toolkit")):
         _append("torch", "CPLUS_INCLUDE_PATH", os.path.join(wheel, "include"))
 
 
 def _torch_ptx(module):
     # a setup.py that lists machines of its own (-gencode arch=compute_80,code=sm_80) asks for machine code alone: PTX for this device goes in beside it
-    flags, device = getattr(module, "_get_cuda_arch_flags", None), _device_has()
-    if flags and device >= 75:              # the least that this nvcc knows
+    flags = getattr(module, "_get_cuda_arch_flags", None)
+
+    def with_ptx(cflags=None):
+        wanted, device = flags(cflags), _device_has()
         own = f"-gencode=arch=compute_{device},code=compute_{device}"
-
-        def with_ptx(cflags=None):
-            wanted = flags(cflags)
-            return wanted if own in wanted or own in (cflags or []) else [*wanted, own]
-        module._get_cuda_arch_flags = with_ptx
+        if device < 75 or own in wanted or own in (cflags or []):       # 75: the least that this nvcc knows
+            return wanted
         _say("torch", f"extensions are compiled with {own}, too")
+        return [*wanted, own]
+
+    if flags:
+        module._get_cuda_arch_flags = with_ptx
 
 
-# What is done before a package's first line, and behind a module's last.
-BEHIND = {}
+# What is done before a package's first line; and behind a module's last, that of --torch, too (for-torch, which passes on to this file, is the interpreter's own then).
 BEFORE = {"jax": _jax, "torch.utils.cpp_extension": _torch_extension, "tensorflow": _tensorflow, "cupy": _cupy_core, "cupyx": _cupy, "tinygrad": _tinygrad}
-
-
-def _behind(name, do):
-    BEHIND[name] = do
+BEHIND = dict(getattr(sys.modules.get("sitecustomize"), "BEHIND", {}))
 
 
 class _Before:

@@ -324,30 +324,9 @@ def _of_package(module):
         _kept.append(sys.modules["vgpu_rest"].register_of(module.__name__))
 
 
-# What is done once a module has been imported.
-AFTER = {"torch": lambda module: _enable(), "torch._inductor.runtime.benchmarking": _no_flushing, "torchvision": _of_package, "torchaudio": _of_package}
-
-
-class _After:
-    """Stands before the other finders until all of these have been imported once."""
-
-    def find_spec(self, name, path=None, target=None):
-        then = AFTER.pop(name, None)
-        if then is None:
-            return None
-        if not AFTER:
-            sys.meta_path.remove(self)
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is None or spec.loader is None:
-            return spec
-        load = spec.loader.exec_module
-
-        def exec_module(module):
-            load(module)
-            then(module)
-
-        spec.loader.exec_module = exec_module
-        return spec
+# What is done once a module has been imported: by the sitecustomize of vgpu run that this one is passed on to.
+BEHIND = {"torch": lambda module: _enable(), "torch._inductor.runtime.benchmarking": _no_flushing, "torchvision": _of_package, "torchaudio": _of_package} \
+    if os.environ.get("VGPU_TORCH") == "1" else {}
 
 
 def _next_sitecustomize():
@@ -361,6 +340,4 @@ def _next_sitecustomize():
         spec.loader.exec_module(module)
 
 
-if os.environ.get("VGPU_TORCH") == "1":
-    sys.meta_path.insert(0, _After())
 _next_sitecustomize()
