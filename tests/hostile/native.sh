@@ -5,6 +5,7 @@
 #
 #   native.sh BUILD [PATTERN]       the device is BUILD/test/hostile/bin/vgpu-stub; $NATIVE_STUB, $NATIVE_AGENT: others
 set -u
+. "$(dirname "$0")/huge.sh"
 B=$(cd "$1" && pwd)
 only=${2:-}
 S=${NATIVE_STUB:-$B/test/hostile/bin/vgpu-stub} A=${NATIVE_AGENT:-$B/bin/vgpu-agent}
@@ -132,18 +133,6 @@ installed() {
 	fi
 }
 
-meminfo() { awk -v name="$1:" '$1 == name {print $2}' /proc/meminfo; }
-
-# While the agent sleeps it does not win the page of a hole back: it has to look there while the hole is.
-slowly() { # COMMAND...
-	local by
-	start
-	(while :; do for how in STOP CONT; do sleep 0.08; kill -$how "$agent" 2>/dev/null; done; done) & by=$!
-	"$@"
-	kill $by; wait $by 2>/dev/null
-	kill -CONT "$agent" 2>/dev/null
-}
-
 huge() { # on real huge pages, of which there are few
 	local n=/proc/sys/vm/nr_hugepages huge_now=
 	exec 9>/tmp/vgpu-test-hugepages.lock; flock 9      # one for the whole machine: whoever changes them is alone
@@ -161,10 +150,11 @@ huge() { # on real huge pages, of which there are few
 		export VGPU_STUB_NATIVE_BEYOND=1
 		for _ in 1 2 3 4 5 6 7 8; do
 			# other tests' agents take huge pages, too: a block without one comes back as zeroes, and nobody notices
-			echo $(($(meminfo HugePages_Total) - $(meminfo HugePages_Free) + 24)) >$n
-			slowly attack beyond_queue harmless
+			few_free
+			start
+			slowly "$agent" attack beyond_queue harmless
 			grep -q "queue block was taken away" "$T/agent.log" && break
-			huge_now="$(grep -c '^VmFlags:.* ht' "/proc/$agent/smaps") mappings of huge pages, $(meminfo HugePages_Free) free"
+			huge_now=$(huge_of "$agent")
 			stop
 		done
 		grep -q "queue block was taken away" "$T/agent.log" && echo "ok native/beyond_queue/found" ||

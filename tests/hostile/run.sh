@@ -7,6 +7,7 @@
 # Starts a device and an agent of its own in a temporary folder; a scenario that kills one of them
 # gets new ones afterwards. Ends only what it started.
 set -u
+. "$(dirname "$0")/huge.sh"
 B=$(cd "$1" && pwd)
 only=${2:-}
 T=$(mktemp -d /tmp/vgpu-hostile.XXXXXX)
@@ -227,14 +228,14 @@ dead_or_idle() {
 
 # ---- the same on real hugepages, of which there are few: a punched hole cannot be filled again -----
 huge() {
-	local n=/proc/sys/vm/nr_hugepages m any=
+	local n=/proc/sys/vm/nr_hugepages m any= huge_now=
 	for m in segments punch drain never-drained; do
 		wanted "huge/$m" && any=1
 	done
 	[ -n "$any" ] || return 0
 	exec 9>/tmp/vgpu-test-hugepages.lock; flock 9      # one for the whole machine: whoever changes them is alone
 	nr_was=$(cat $n 2>/dev/null) || { echo "skip huge no hugetlb in this kernel"; return; }
-	if ! { echo $((nr_was + 64)) >$n; } 2>/dev/null || [ "$(cat $n)" -lt $((nr_was + 64)) ]; then
+	if ! { echo $((nr_was + 24)) >$n; } 2>/dev/null || [ "$(cat $n)" -lt $((nr_was + 24)) ]; then
 		{ echo "$nr_was" >$n; } 2>/dev/null
 		nr_was=
 		echo "skip huge cannot reserve hugepages here (not root, or no contiguous memory)"
@@ -246,13 +247,16 @@ huge() {
 	done
 	if wanted huge/drain; then
 		# Beside an honest client the agent may have been the faster one every time: again, alone.
-		for _ in 1 2 3 4 5; do
+		for _ in 1 2 3 4 5 6 7 8; do
 			grep -qi "taken away" "$T/agent.log" && break
+			stop_gpu
+			few_free
 			start_gpu
-			timeout -k 1 45 "$hostile" drain >/dev/null 2>&1
+			slowly "$agent_pid" timeout -k 1 45 "$hostile" drain >/dev/null 2>&1
+			huge_now=$(huge_of "$agent_pid")
 		done
 		grep -qi "taken away" "$T/agent.log" && ok huge/drained-window-found ||
-			fail "huge/drained-window-found the agent never met a drained page: this proved nothing"
+			fail "huge/drained-window-found the agent never met a drained page: this proved nothing ($huge_now)"
 	fi
 	stop_gpu
 	echo "$nr_was" >$n

@@ -9,7 +9,9 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -349,11 +351,34 @@ static int is_stale(const struct sockaddr_un *a)
 	return refused;
 }
 
+/* Under a name of our own first: who sees the other one is answered. One that leaves no room for a longer one refuses for a moment. */
+static int listen_at(int fd, struct sockaddr_un *a)
+{
+	char path[sizeof(a->sun_path)], own[16];
+	size_t n = strlen(a->sun_path), more = (size_t)snprintf(own, sizeof(own), ".%x", (unsigned)getpid());
+
+	if (n + more >= sizeof(a->sun_path))
+		return bind(fd, (struct sockaddr *)a, sizeof(*a)) || listen(fd, 8) ? -errno : 0;
+	memcpy(path, a->sun_path, n + 1);
+	memcpy(a->sun_path + n, own, more + 1);
+	unlink(a->sun_path);
+	if (bind(fd, (struct sockaddr *)a, sizeof(*a)) || listen(fd, 8))
+		return -errno;
+	/* of two that start at once, one; file systems without this flag (9p) have no such promise */
+	if (renameat2(AT_FDCWD, a->sun_path, AT_FDCWD, path, RENAME_NOREPLACE) && (errno != EINVAL || rename(a->sun_path, path))) {
+		int err = -errno;
+
+		unlink(a->sun_path);
+		return err;
+	}
+	return 0;
+}
+
 int vfu_listen(struct device *d, const char *path)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	struct stat st;
-	int fd;
+	int fd, err;
 
 	srv.dev = d;
 	if (strlen(path) >= sizeof(a.sun_path)) {
@@ -374,9 +399,10 @@ int vfu_listen(struct device *d, const char *path)
 		unlink(path);
 	}
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, 8) || stat(path, &st)) {
-		int err = -errno;
-
+	err = fd < 0 ? -errno : listen_at(fd, &a);
+	if (!err && stat(path, &st))
+		err = -errno;
+	if (err) {
 		log_line("--socket %s: cannot listen: %s; does the folder exist, and may you write to it?", path,
 			 strerror(-err));
 		if (fd >= 0)
