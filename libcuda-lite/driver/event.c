@@ -207,13 +207,17 @@ void vg_event_drop_ctx(struct vg_ctx *c)
 		event_end(e);
 }
 
-/* Time stamp of the last recording; NOT_READY until the device has written that one. */
+/* Recorded, and made with timing. */
+static bool is_timed(const struct vg_event *e)
+{
+	return e->record && __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE);
+}
+
+/* Time stamp of the last recording of such a one; NOT_READY until the device has written that one. */
 static CUresult stamp_of(struct vg_event *e, uint64_t *ns)
 {
 	uint64_t mark = __atomic_load_n(&e->mark, __ATOMIC_ACQUIRE);
 
-	if (!mark || !e->record)
-		return CUDA_ERROR_INVALID_HANDLE;
 	/* Acquire: time_ns was written before ticket. */
 	if (!complete(e, mark) || vgpu_load_acquire64(&e->record->ticket) < MARK_TICKET(mark)) {
 		uint32_t status = vg_asked_again(e->ctx);
@@ -238,6 +242,9 @@ CUresult cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (a->captured || b->captured)
 		return vg_capture_refuse_event(a->captured ? a : b, CUDA_ERROR_CAPTURED_EVENT);
+	/* whether or not the other one's time has come */
+	if (!is_timed(a) || !is_timed(b))
+		return CUDA_ERROR_INVALID_HANDLE;
 	VG_TRY(stamp_of(a, &t0));
 	VG_TRY(stamp_of(b, &t1));
 	*ms = (float)((double)(int64_t)(t1 - t0) * 1e-6);

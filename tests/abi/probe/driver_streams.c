@@ -397,6 +397,8 @@ GROUP(events)
 	R(cuEventElapsedTime(&ms, a, b));
 	R(cuEventElapsedTime(&ms, a, n));
 	R(cuEventElapsedTime(&ms, b, a));
+	R(cuEventElapsedTime(&ms, b, n));
+	R(cuEventElapsedTime(&ms, n, b));
 	R(cuEventDestroy_v2(n));
 	*flag_host = 1;
 	R(cuEventSynchronize(b));
