@@ -20,9 +20,9 @@
 
 static struct client *free_slot(void)
 {
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		if (!agent.client[i].in_use)
-			return &agent.client[i];
+	for (unsigned i = 0; i < AGENT_CLIENTS / 64; i++)
+		if (~agent.taken[i])
+			return &agent.client[64 * i + (unsigned)__builtin_ctzll(~agent.taken[i])];
 	return NULL;
 }
 
@@ -41,10 +41,8 @@ static int peer_pidfd(int sock, pid_t pid)
 static void count(const struct client *c, int idle, unsigned n[TENANT_KINDS])
 {
 	memset(n, 0, TENANT_KINDS * sizeof(*n));
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
-		const struct client *o = &agent.client[i];
-
-		if (!o->in_use || (o->leaving && !client_keeps(o)) || (idle && o->window))
+	for (const struct client *o = NULL; (o = client_after(o));) {
+		if ((o->leaving && !client_keeps(o)) || (idle && o->window))
 			continue;
 		for (unsigned k = 0; k < TENANT_KINDS; k++)
 			n[k] += c->tenant[k] && o->tenant[k] == c->tenant[k];
@@ -79,8 +77,7 @@ static void make_room(void)
 
 	if (free_slot())
 		return;
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
-		struct client *c = &agent.client[i];
+	for (struct client *c = NULL; (c = client_after(c));) {
 		unsigned n[TENANT_KINDS], has;
 
 		if (c->window || c->leaving)
@@ -136,7 +133,7 @@ static void accept_one(int sock)
 	}
 	memset(&c->poisoned, 0, sizeof(*c) - offsetof(struct client, poisoned));
 	c->index = (uint32_t)(c - agent.client);
-	c->in_use = 1;
+	client_place(c, 1);
 	c->sock = sock;
 	c->kick_fd = -1;
 	c->pid = cred.pid;
@@ -152,7 +149,7 @@ static void accept_one(int sock)
 		if (c->pidfd >= 0)
 			close(c->pidfd);
 		closer_close(sock);
-		c->in_use = 0;
+		client_place(c, 0);
 		return;
 	}
 	if (c->pidfd >= 0)

@@ -156,7 +156,7 @@ struct client {
 	uint32_t poisoned;              /* SIGBUS handler: its memory was taken away under us */
 	uint32_t drop;                  /* D asks C: drop_text says why */
 	char drop_text[160];
-	int in_use, greeted, window;
+	int greeted, window;
 	int stopped;                    /* by the administrator: its contexts take no work */
 	uint32_t weight;                /* by the administrator, of its contexts; 0: as they asked */
 	uint64_t allotted[VGPU_ALLOTS]; /* to this one by vgpu ctl set; 0: nothing */
@@ -265,6 +265,7 @@ struct agent {
 	struct options opt;
 	struct device dev[VGPU_MAX_DEVICES];
 	struct client client[AGENT_CLIENTS];
+	uint64_t taken[AGENT_CLIENTS / 64];     /* C: which of them are somebody's; a look at each would miss the cache 256 times */
 	struct vgpu_agent_page *page;
 	int page_fd;
 	int pidfd;
@@ -293,6 +294,33 @@ struct agent {
 extern struct agent agent;
 
 uint64_t now_ns(void);                  /* CLOCK_MONOTONIC */
+
+static inline int client_here(const struct client *c)
+{
+	unsigned i = (unsigned)(c - agent.client);
+
+	return agent.taken[i / 64] >> i % 64 & 1;
+}
+
+static inline void client_place(const struct client *c, int taken)
+{
+	unsigned i = (unsigned)(c - agent.client);
+	uint64_t bit = 1ull << i % 64;
+
+	agent.taken[i / 64] = taken ? agent.taken[i / 64] | bit : agent.taken[i / 64] & ~bit;
+}
+
+/* The next that is somebody's; after NULL: the first. NULL: no more. What comes and goes between two calls is met or not. */
+static inline struct client *client_after(const struct client *c)
+{
+	for (unsigned i = c ? (unsigned)(c - agent.client) + 1 : 0; i < AGENT_CLIENTS; i = (i | 63) + 1) {
+		uint64_t left = agent.taken[i / 64] >> i % 64;
+
+		if (left)
+			return &agent.client[i + (unsigned)__builtin_ctzll(left)];
+	}
+	return NULL;
+}
 
 /* It has left, but its process lives, in memory that it got here (WINDOW_OWN): that still counts as its share. */
 static inline int client_keeps(const struct client *c)

@@ -203,9 +203,8 @@ void allot_do(const struct client *by, const struct vgpu_msg_allot *m, struct vg
 		else
 			log_say("user %u gives user %u %s", by->uid, m->target, text);
 	}
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		if (agent.client[i].in_use)
-			allot_to(&agent.client[i]);
+	for (struct client *c = NULL; (c = client_after(c));)
+		allot_to(c);
 }
 
 /* The next of all there are, from *i on: rules, then clients'. */
@@ -226,7 +225,7 @@ static int next(unsigned *i, struct vgpu_allotment *a)
 		} else {
 			const struct client *c = &agent.client[k];
 
-			if (!c->in_use || !c->allotted[what])
+			if (!client_here(c) || !c->allotted[what])
 				continue;
 			*a = (struct vgpu_allotment){ .kind = VGPU_ALLOT_CLIENT, .target = c->id, .what = what, .value = c->allotted[what] };
 		}

@@ -104,7 +104,8 @@ static void leave(struct client *c)
 	client_more();
 	c->segs = 0;
 	tenant_drop(c);
-	c->in_use = c->window = c->greeted = 0;
+	c->window = c->greeted = 0;
+	client_place(c, 0);
 }
 
 void client_take_time(struct client *c, int what)
@@ -433,7 +434,7 @@ static void asked(struct client *c, const union message *m)
 	size_t bytes = status_answer(c, m, &reply);
 
 	/* he may have ended himself */
-	if (c->in_use && !c->leaving && c->id == id)
+	if (client_here(c) && !c->leaving && c->id == id)
 		answer_send(c, reply, bytes, m->h.type, NULL, 0);
 }
 
@@ -557,7 +558,7 @@ void client_drop(struct client *c, const char *why)
 
 void client_end(struct client *c, uint32_t status, const char *why)
 {
-	if (!c->in_use || c->leaving)
+	if (!client_here(c) || c->leaving)
 		return;
 	c->leaving = 1;
 	c->asked = ASKED_NOTHING;
@@ -596,7 +597,7 @@ void client_end(struct client *c, uint32_t status, const char *why)
 void client_gone(struct client *c)
 {
 	client_drop(c, NULL);
-	if (c->in_use && c->pidfd >= 0) {
+	if (client_here(c) && c->pidfd >= 0) {
 		forget_process(c);
 		leave(c);
 	}
@@ -604,14 +605,14 @@ void client_gone(struct client *c)
 
 void client_drop_all(void)
 {
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		client_drop(&agent.client[i], NULL);
+	for (struct client *c = NULL; (c = client_after(c));)
+		client_drop(c, NULL);
 }
 
 int client_any(void)
 {
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		if (agent.client[i].in_use && (agent.client[i].window || !agent.client[i].greeted))
+	for (const struct client *c = NULL; (c = client_after(c));)
+		if (c->window || !c->greeted)
 			return 1;
 	return 0;
 }
@@ -621,10 +622,8 @@ void client_attention(void)
 	if (!vgpu_load_acquire32(&agent.attention))
 		return;
 	vgpu_exchange32(&agent.attention, 0);
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
-		struct client *c = &agent.client[i];
-
-		if (!c->in_use || c->leaving)
+	for (struct client *c = NULL; (c = client_after(c));) {
+		if (c->leaving)
 			continue;
 		if (vgpu_load_acquire32(&c->drop)) {
 			guard_fault(c);
@@ -667,18 +666,14 @@ int client_expire(void)
 	uint64_t now = now_ns();
 	int next = -1;
 
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
-		struct client *c = &agent.client[i];
+	for (struct client *c = NULL; (c = client_after(c));) {
 		uint64_t age = (now - c->since_ns) / 1000000;
-
 		int due = -1;
 
-		if (c->in_use && c->leaving) {
+		if (c->leaving) {
 			leave(c);
 			continue;
 		}
-		if (!c->in_use)
-			continue;
 		/* it waits for a queue, or memory, that comes back soon */
 		if ((c->asked == ASKED_CREATE && !c->ask_ctx) || c->asked == ASKED_HELLO || (c->asked == ASKED_GROW && c->ask_grow))
 			client_progress(c);

@@ -87,9 +87,9 @@ int control_limits(char *why, size_t n)
 	/* partner: the data thread's look at each allocation */
 	vgpu_store_relaxed64(&now->uid_memory, o.uid_memory);
 	vgpu_store_relaxed64(&now->container_memory, o.container_memory);
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		if (agent.client[i].in_use && agent.client[i].greeted)
-			allot_to(&agent.client[i]);
+	for (struct client *c = NULL; (c = client_after(c));)
+		if (c->greeted)
+			allot_to(c);
 	now->log_level = o.log_level;
 	log_level = (int)o.log_level;
 	return 0;
@@ -413,14 +413,14 @@ static void event(uint64_t data)
 		signals();
 		break;
 	case CONTROL_CLIENT:
-		if (!c->in_use || c->leaving || c->id != (uint32_t)data)
+		if (!client_here(c) || c->leaving || c->id != (uint32_t)data)
 			break;
 		client_readable(c);
-		if (c->in_use && c->id == (uint32_t)data && vgpu_load_relaxed32(&c->poisoned))
+		if (client_here(c) && c->id == (uint32_t)data && vgpu_load_relaxed32(&c->poisoned))
 			client_drop(c, "its shared memory was taken away (hole punched, or no huge page left)");
 		break;
 	case CONTROL_PIDFD:
-		if (c->in_use && c->id == (uint32_t)data)
+		if (client_here(c) && c->id == (uint32_t)data)
 			client_gone(c);
 		break;
 	case CONTROL_IRQ:
@@ -457,12 +457,12 @@ static int turns(void)
 		errand_turn(&agent.dev[i]);
 	next = sooner(sooner(client_expire(), health_retry()), load_turn());
 	client_attention();
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		if (agent.client[i].in_use && agent.client[i].grow_bytes) {
-			client_grow_step(&agent.client[i]);
+	for (struct client *c = NULL; (c = client_after(c));)
+		if (c->grow_bytes) {
+			client_grow_step(c);
 			next = 0;
-		} else if (agent.client[i].in_use && agent.client[i].grow_map && !agent.client[i].leaving) {
-			client_progress(&agent.client[i]);
+		} else if (c->grow_map && !c->leaving) {
+			client_progress(c);
 		}
 	for (unsigned i = 0; i < agent.opt.devices; i++) {
 		struct device *d = &agent.dev[i];

@@ -15,12 +15,9 @@
 
 struct client *ctl_client(uint32_t id, struct vgpu_msg_ctl_r *r)
 {
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
-		struct client *c = &agent.client[i];
-
-		if (c->in_use && !c->leaving && c->window && c->id == id)
+	for (struct client *c = NULL; (c = client_after(c));)
+		if (!c->leaving && c->window && c->id == id)
 			return c;
-	}
 	r->status = VGPU_ST_NOT_FOUND;
 	snprintf(r->text, sizeof(r->text), "there is no client %u", id);
 	return NULL;

@@ -34,8 +34,8 @@ static void refuse(struct client *c, enum vgpu_refusal why, uint32_t status, uin
 
 int hello_comes_back(void)
 {
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		if (agent.client[i].in_use && agent.client[i].leaving && agent.client[i].window && !client_keeps(&agent.client[i]))
+	for (const struct client *c = NULL; (c = client_after(c));)
+		if (c->leaving && c->window && !client_keeps(c))
 			return 1;
 	return 0;
 }

@@ -178,9 +178,9 @@ static void fill_one(struct vgpu_load *l, struct device *d, uint64_t now)
 	l->losses = d->losses;
 	l->refused = d->refused;
 	l->flags = d->drained ? VGPU_LOAD_DRAINED : 0;
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		for (unsigned n = 0; agent.client[i].in_use && n < VGPU_MAX_CONTEXTS; n++) {
-			const struct context *x = &agent.client[i].ctx[n];
+	for (const struct client *c = NULL; (c = client_after(c));)
+		for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++) {
+			const struct context *x = &c->ctx[n];
 
 			if (x->state != CONTEXT_LIVE || x->device != d)
 				continue;
@@ -231,9 +231,9 @@ void load_contexts(struct vgpu_msg_contexts_r *r, uint32_t first)
 	r->status = VGPU_ST_OK;
 	r->first = first;
 	r->now_ns = now_ns();
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		for (unsigned n = 0; agent.client[i].in_use && n < VGPU_MAX_CONTEXTS; n++) {
-			const struct context *x = &agent.client[i].ctx[n];
+	for (const struct client *c = NULL; (c = client_after(c));)
+		for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++) {
+			const struct context *x = &c->ctx[n];
 
 			if (x->state != CONTEXT_LIVE || r->contexts++ < first || r->count == VGPU_CONTEXTS_PAGE)
 				continue;

@@ -63,10 +63,8 @@ void share_ask(struct client *c, const struct vgpu_msg_grow *m)
 
 struct pool_mem *share_find(const struct client *c, const uint8_t *token, struct client **owner, unsigned *at)
 {
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
-		struct client *o = &agent.client[i];
-
-		if (!o->in_use || o->leaving || o->uid != c->uid || o->tenant[TENANT_CONTAINER] != c->tenant[TENANT_CONTAINER])
+	for (struct client *o = NULL; (o = client_after(o));) {
+		if (o->leaving || o->uid != c->uid || o->tenant[TENANT_CONTAINER] != c->tenant[TENANT_CONTAINER])
 			continue;
 		for (unsigned s = 0; s < o->segs; s++)
 			if (o->share[s].told && !memcmp(o->share[s].token, token, sizeof(o->share[s].token))) {
@@ -95,13 +93,10 @@ int share_open(struct client *c, unsigned s)
 
 int share_elsewhere(const struct client *c, unsigned s)
 {
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
-		const struct client *o = &agent.client[i];
-
-		for (unsigned k = 0; o != c && o->in_use && k < o->segs; k++)
+	for (const struct client *o = NULL; (o = client_after(o));)
+		for (unsigned k = 0; o != c && k < o->segs; k++)
 			if (c->share[s].file && o->share[k].file == c->share[s].file && o->seg[k].fd >= 0)
 				return 1;
-	}
 	return 0;
 }
 

@@ -50,10 +50,8 @@ void status_fill(struct vgpu_msg_status_r *r, uint32_t first)
 	r->wakeups_sent = vgpu_load_relaxed64(&agent.wakes_sent);
 	snprintf(r->agent_version, sizeof(r->agent_version), "%s", VGPU_VERSION);
 	snprintf(r->transport, sizeof(r->transport), "%s", agent.dev[0].ops ? agent.dev[0].ops->name : "none");
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
-		const struct client *c = &agent.client[i];
-
-		if (!c->in_use || !c->window)   /* monitors look, they use nothing */
+	for (const struct client *c = NULL; (c = client_after(c));) {
+		if (!c->window)   /* monitors look, they use nothing */
 			continue;
 		if (r->clients++ < first || r->count == VGPU_STATUS_PAGE)
 			continue;

@@ -215,11 +215,8 @@ static unsigned greeted(const struct tenant *t)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
-		const struct client *c = &agent.client[i];
-
-		n += c->in_use && c->window && (!c->leaving || client_keeps(c)) && (!t || c->tenant[t->kind] == t);
-	}
+	for (const struct client *c = NULL; (c = client_after(c));)
+		n += c->window && (!c->leaving || client_keeps(c)) && (!t || c->tenant[t->kind] == t);
 	return n;
 }
 

@@ -106,9 +106,9 @@ void work_fill(struct vgpu_msg_work_r *r, uint32_t first)
 	memset(r, 0, sizeof(*r));
 	r->status = VGPU_ST_OK;
 	r->first = first;
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		for (unsigned n = 0; agent.client[i].in_use && n < VGPU_MAX_CONTEXTS; n++) {
-			const struct context *x = &agent.client[i].ctx[n];
+	for (const struct client *c = NULL; (c = client_after(c));)
+		for (unsigned n = 0; n < VGPU_MAX_CONTEXTS; n++) {
+			const struct context *x = &c->ctx[n];
 
 			if (x->state != CONTEXT_LIVE || r->contexts++ < first || r->count == VGPU_WORK_PAGE)
 				continue;

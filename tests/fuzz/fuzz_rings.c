@@ -68,7 +68,8 @@ static void begin(void)
 	memset(flying, 0, sizeof(flying));
 	d->memory_used = charged = ctl_seen = io_seen = 0;
 	d->info.memory_bytes = DEVICE_BYTES;
-	c->in_use = c->window = 1;
+	client_place(c, 1);
+	c->window = 1;
 	c->memory_quota = QUOTA;
 	c->tenant[TENANT_USER] = &user;
 	c->ctlq = ctlq;

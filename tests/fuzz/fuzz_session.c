@@ -299,8 +299,8 @@ static int all_gone(void)
 {
 	unsigned maps;
 
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++)
-		if (__atomic_load_n(&agent.client[i].in_use, __ATOMIC_ACQUIRE))
+	for (unsigned i = 0; i < AGENT_CLIENTS / 64; i++)
+		if (__atomic_load_n(&agent.taken[i], __ATOMIC_ACQUIRE))
 			return 0;
 	for (unsigned q = 0; q < FAKE_QUEUES; q++)
 		if (__atomic_load_n(&agent.dev[0].owner[q], __ATOMIC_ACQUIRE))
@@ -322,7 +322,7 @@ static void end(void)
 		leave(i);
 	while (!all_gone()) {
 		if (raw_ns() > until)
-			fprintf(stderr, "left: %d clients, %u maps, %llu bytes of windows, %llu of memory, %u descriptors of %u\n", agent.client[0].in_use, fake.maps,
+			fprintf(stderr, "left: clients %llx, %u maps, %llu bytes of windows, %llu of memory, %u descriptors of %u\n", (unsigned long long)agent.taken[0], fake.maps,
 				(unsigned long long)agent.window_bytes, (unsigned long long)agent.page->device[0].memory_used, descriptors(), fds_before);
 		NEED(raw_ns() < until);
 		usleep(200);

@@ -22,13 +22,15 @@ out=$("$bin" --device 0000:ff:1f.7 --listen "$dir/agent3" --pidfile "$dir/pid3" 
 	fail "agent started without a device" || { [ -n "$out" ] && ok "no such PCI device: refused with a reason"; }
 out=$("$bin" --nonsense 2>&1) && fail "agent took --nonsense" || ok "unknown flags are refused"
 
-# idle: processor time of its threads and voluntary switches over 4 s, with a client connected that does nothing
+# idle: how often its threads wake in 4 s, the last looks after its start among them, and what that costs: 2 ms. It was 16, and 33 beside
+# others, while the control thread looked for clients in 256 places of 26 KiB, none of which was in a cache any more.
 busy() { cat "/proc/$1"/task/*/schedstat | awk '{n += $1} END {printf "%d", n / 1000}'; }
 switches() { cat "/proc/$1"/task/*/status | awk '/^voluntary/ {n += $2} END {print n}'; }
 t0=$(busy "$agent") s0=$(switches "$agent")
 sleep 4
 used=$(($(busy "$agent") - t0)) slept=$(($(switches "$agent") - s0))
-[ "$used" -lt 20000 ] && ok "idle for 4 s: $used us of processor time, $slept wake-ups" || fail "idle for 4 s: $used us of processor time"
+[ "$slept" -lt 40 ] && [ "$used" -lt 20000 ] && ok "idle for 4 s: $slept wake-ups, $used us of processor time" ||
+	fail "idle for 4 s: $slept wake-ups, $used us of processor time"
 
 # busy: system calls of the agent, sched_yield apart (there it makes room for the device). It makes them to go to sleep and to wake
 # who sleeps, some for each of its own sleeps, and none for a launch; how often it sleeps is a matter of who else works here. So

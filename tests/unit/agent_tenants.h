@@ -214,10 +214,10 @@ static void test_names(void)
 	memset(fds, -1, sizeof(fds));
 	CHECK(raw_connect(&a, path) == 0 && raw_send(&a, &m, VGPU_MSG_HELLO, sizeof(m)) == 0);
 	CHECK(raw_recv(&a, &r, sizeof(r), fds, VGPU_HELLO_FDS) == sizeof(r) && r.status == 0);
-	for (unsigned i = 0; i < AGENT_CLIENTS; i++) {
-		const char *name = agent.client[i].command;
+	for (const struct client *c = NULL; (c = client_after(c));) {
+		const char *name = c->command;
 
-		if (!agent.client[i].in_use || !agent.client[i].window || *name != 'h')
+		if (!c->window || *name != 'h')
 			continue;
 		seen++;
 		for (; *name; name++)
